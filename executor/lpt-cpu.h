@@ -1,0 +1,40 @@
+/* executor/lpt-cpu.h - which instruction sets the processor and the operating system offer
+ *
+ * A set of bits, found by cpuid and XGETBV (x86) or the auxiliary vector (Arm). Nothing here
+ * depends on GLib and nothing is remembered: callers keep the value.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef uint32_t LptCpu;
+
+enum {
+  LPT_CPU_SCALAR     = 0,
+  LPT_CPU_AVX2       = 1u << 0, /* AVX2, FMA and F16C */
+  LPT_CPU_AVXVNNI    = 1u << 1, /* VEX-coded vpdpbusd */
+  LPT_CPU_AVX512VNNI = 1u << 2, /* AVX512 F, BW, DQ, VL and VNNI */
+  LPT_CPU_AVX512VBMI = 1u << 3, /* byte permutes, together with AVX512VNNI */
+  LPT_CPU_NEON       = 1u << 4,
+  LPT_CPU_NEONDOT    = 1u << 5  /* sdot and udot */
+};
+
+/* What this machine can run. */
+LptCpu      lpt_cpu_detect     (void);
+
+/* Lowers *cpu to a level by name (scalar, avx2, avxvnni, avx512vnni, neon, neondot); a level above the
+ * machine's leaves it unchanged. False for an unknown name. */
+bool        lpt_cpu_limit      (LptCpu *cpu, const char *level);
+
+/* Name of the highest level in `cpu`. */
+const char *lpt_cpu_level_name (LptCpu cpu);
+
+/* Whether a kernel that needs `needs` may run on `cpu`. */
+static inline bool
+lpt_cpu_has (LptCpu cpu, LptCpu needs)
+{
+  return (needs & ~cpu) == 0;
+}
