@@ -8,15 +8,18 @@
  *
  *   single    sat32 ((acc * mult + 2^(30-shift)) >> (31-shift)), ties toward +inf; shift <= 63.
  *             A TPU-MLIR pair (mult, rshift) is this scheme with shift = 31 - rshift.
- *   double    rdbpot (srdhm (acc << max (shift, 0), mult), max (-shift, 0))
- *   two-step  t = srdhm (acc << max (shift, 0), mult); shift < 0: (t + 2^(-shift-1)) >> -shift
+ *   double    rdbpot (srdhm (acc, mult), -shift); shift > 0: as single
+ *   two-step  t = srdhm (acc, mult); shift < 0: (t + 2^(-shift-1)) >> -shift; shift > 0: as single
  *   qnnpack   q = (acc * mult + 2^30) >> 31, then as rdbpot, but the fix-up of negative values goes
  *             by the sign of acc; shift <= 0
  *   float     rint (clamp ((float) acc * scale)), ties to even, all in float32
  *
- * The left shift of `double` and `two-step` wraps modulo 2^32, which is what the originals do in
- * practice (they leave it undefined). The zero point is added after the rounding, and the clamp
- * is [lo - zp, hi - zp] before that addition, so nothing can overflow.
+ * For a left shift the originals of `double` and `two-step` compute srdhm (acc << shift, mult),
+ * undefined when acc << shift leaves int32. Where it is defined it equals `single`: only one
+ * rounding takes place. So `single` it is for shift > 0, and it saturates where they are undefined.
+ *
+ * The zero point is added after the rounding, and the clamp is [lo - zp, hi - zp] before that
+ * addition, so nothing can overflow.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -54,13 +57,6 @@ lpt_requant_round_shift (int64_t v, int shift)
   return (int64_t) ((uint64_t) v << -shift);
 }
 
-/* Wrapping left shift of an int32. */
-static inline int32_t
-lpt_requant_shl32 (int32_t v, int shift)
-{
-  return shift > 31 ? 0 : (int32_t) ((uint32_t) v << shift);
-}
-
 /* Saturating rounding doubling high product: (a*b + 2^30) >> 31. */
 static inline int32_t
 lpt_requant_srdhm (int32_t a, int32_t b)
@@ -94,15 +90,21 @@ lpt_requant_tpu (int32_t acc, int32_t mult, int rshift)
 static inline int32_t
 lpt_requant_double (int32_t acc, int32_t mult, int shift)
 {
-  int32_t t = lpt_requant_srdhm (shift > 0 ? lpt_requant_shl32 (acc, shift) : acc, mult);
+  if (shift > 0)
+    return lpt_requant_single (acc, mult, shift);
 
-  return shift < 0 ? lpt_requant_rdbpot (t, -shift) : t;
+  return lpt_requant_rdbpot (lpt_requant_srdhm (acc, mult), -shift);
 }
 
 static inline int32_t
 lpt_requant_two_step (int32_t acc, int32_t mult, int shift)
 {
-  int32_t t = lpt_requant_srdhm (shift > 0 ? lpt_requant_shl32 (acc, shift) : acc, mult);
+  int32_t t;
+
+  if (shift > 0)
+    return lpt_requant_single (acc, mult, shift);
+
+  t = lpt_requant_srdhm (acc, mult);
 
   return shift < 0 ? (int32_t) (((int64_t) t + ((int64_t) 1 << (-shift - 1))) >> -shift) : t;
 }
