@@ -1,0 +1,48 @@
+/* lpt-body.h - how TensorIterator, Loop and If connect to their bodies
+ *
+ * LptNode.bodies: TensorIterator, Loop: one graph; If: then, else.
+ * LptNode.body_maps: one LptBodyMap per body.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_BODY_H
+#define LPT_BODY_H
+
+#include <lpt/lpt-graph.h>
+
+G_BEGIN_DECLS
+
+typedef enum { LPT_PORT_PLAIN, LPT_PORT_ITERATION, LPT_PORT_CONDITION } LptPortPurpose;
+
+/* One connection between the node and a body. */
+typedef struct
+{
+  gint     external;     /* input or output of the node; -1 = not connected */
+  guint    internal;     /* index in body->parameters or body->results */
+  gboolean sliced;       /* cut / joined along @axis */
+  gint64   axis, start, end, stride, part_size;
+  LptPortPurpose purpose;
+} LptBodyPort;
+
+typedef struct { guint result, parameter; } LptBackEdge;
+
+typedef struct
+{
+  GArray *inputs;       /* of LptBodyPort */
+  GArray *outputs;      /* of LptBodyPort */
+  GArray *back_edges;   /* of LptBackEdge */
+} LptBodyMap;
+
+/* Gives @node its next body; takes @body and @map over. */
+LPT_EXPORT void        lpt_node_add_body (LptNode *node, LptGraph *body, LptBodyMap *map);
+LPT_EXPORT LptBodyMap *lpt_body_map_new  (void);
+LPT_EXPORT LptBodyMap *lpt_body_map_copy (const LptBodyMap *map);
+LPT_EXPORT void        lpt_body_map_free (LptBodyMap *map);
+LPT_EXPORT LptBodyMap *lpt_node_body_map (LptNode *node, guint i);
+static inline guint lpt_node_n_bodies (const LptNode *node) { return node->bodies != NULL ? node->bodies->len : 0; }
+static inline LptGraph *lpt_node_body (const LptNode *node, guint i) { return (LptGraph *) g_ptr_array_index (node->bodies, i); }
+
+G_END_DECLS
+
+#endif

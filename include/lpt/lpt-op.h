@@ -1,0 +1,137 @@
+/* lpt-op.h - the op table: one row per operation, everything else derives from it
+ *
+ * The rows are in ir/lpt-ops.def. A plugin adds ops of its own with an
+ * LptOpInfo of its own (op = LPT_OP_CUSTOM).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_OP_H
+#define LPT_OP_H
+
+#include <lpt/lpt-types.h>
+
+G_BEGIN_DECLS
+
+typedef struct _LptNode   LptNode;
+typedef struct _LptGraph  LptGraph;
+typedef struct _LptOpInfo LptOpInfo;
+
+typedef enum
+{
+  LPT_OP_NONE,
+#define LPT_OP(ENUM, name, versions, min_in, max_in, n_out, flags, attrs, infer, doc) LPT_OP_##ENUM,
+#include <lpt/lpt-ops.def>
+  LPT_OP_OPAQUE,      /* unknown to the table: kept as it was read, passes through */
+  LPT_OP_CUSTOM,      /* a plugin's own op: see LptNode.info */
+  LPT_N_OPS
+} LptOp;
+
+typedef enum
+{
+  LPT_OP_F_NONE        = 0,
+  LPT_OP_F_ELEMENTWISE = 1 << 0,   /* output element i depends on input elements i only (with broadcasting) */
+  LPT_OP_F_COMMUTES    = 1 << 1,   /* op (a, b) = op (b, a) */
+  LPT_OP_F_PRESERVES   = 1 << 2,   /* moves or selects values: lpt_spec 1.11 */
+  LPT_OP_F_MONOTONE    = 1 << 3,   /* commutes with every non-decreasing map of the elements */
+  LPT_OP_F_SINK        = 1 << 4,   /* kept without users: Result, Assign */
+  LPT_OP_F_COMPUTE     = 1 << 5,   /* does arithmetic on data: counted by --stats, reported by explain */
+  LPT_OP_F_RELAXED     = 1 << 6,   /* OpenVINO relaxes its types (lpt_spec 2.3) */
+  LPT_OP_F_LPT         = 1 << 7,   /* supported by MarkupPrecisions (lpt_spec 2.4.2) */
+  LPT_OP_F_UNARY       = 1 << 8,   /* elementwise function of one input: lowered to a table */
+  LPT_OP_F_LOWERED     = 1 << 9,   /* exists in lowered graphs only (Quantize, Table, ...) */
+  LPT_OP_F_SHAPE       = 1 << 10,  /* reads the shape of its input only (ShapeOf) */
+  LPT_OP_F_RANDOM      = 1 << 11,  /* result is not a function of the inputs alone */
+} LptOpFlags;
+
+/* --- attributes ------------------------------------------------------------ */
+
+typedef enum
+{
+  LPT_ATTR_BOOL,      /* gboolean */
+  LPT_ATTR_INT,       /* gint64 */
+  LPT_ATTR_FLOAT,     /* double */
+  LPT_ATTR_ENUM,      /* int, index into .names */
+  LPT_ATTR_STRING,    /* char *, owned, never NULL after init */
+  LPT_ATTR_INTS,      /* LptInts */
+  LPT_ATTR_FLOATS,    /* LptFloats */
+  LPT_ATTR_DTYPE,     /* LptDType */
+  LPT_ATTR_SHAPE,     /* LptShape */
+} LptAttrKind;
+
+typedef enum
+{
+  LPT_ATTR_F_REQUIRED = 1 << 0,   /* an OpenVINO file must have it */
+  LPT_ATTR_F_INTERNAL = 1 << 1,   /* not an OpenVINO attribute: text and JSON only */
+} LptAttrFlags;
+
+/**
+ * LptAttrField:
+ * One attribute. The table of an op ends with name == NULL. A name may stand in
+ * several rows with disjoint version ranges (other defaults).
+ */
+typedef struct
+{
+  const char         *name;        /* as in the IR: "exclude-pad" */
+  LptAttrKind         kind;
+  guint16             offset;      /* in the attribute struct */
+  guint8              since;       /* first opset that has it, 0 = always */
+  guint8              until;       /* last opset that has it, 0 = still */
+  guint8              flags;       /* LptAttrFlags */
+  const char         *fallback;    /* default as IR text; NULL = 0, empty, first name */
+  const char *const  *names;       /* LPT_ATTR_ENUM: NULL-terminated */
+} LptAttrField;
+
+/* Pointer to the field of @kind inside an attribute struct. */
+#define LPT_ATTR_PTR(attrs, field) ((gpointer) ((char *) (attrs) + (field)->offset))
+
+LPT_EXPORT gboolean  lpt_attr_field_applies (const LptAttrField *field, guint opset);
+/* Reads IR text into the field. FALSE + error: not a number, not a name, ... */
+LPT_EXPORT gboolean  lpt_attr_parse         (const LptAttrField *field, gpointer attrs, const char *text, GError **error);
+/* IR text of the field, e.g. "1, 2", "true", "explicit" (transfer full). */
+LPT_EXPORT char     *lpt_attr_format        (const LptAttrField *field, gconstpointer attrs);
+LPT_EXPORT gboolean  lpt_attr_equal         (const LptAttrField *field, gconstpointer a, gconstpointer b);
+LPT_EXPORT gboolean  lpt_attr_is_default    (const LptAttrField *field, gconstpointer attrs);
+/* Whole structs of one op: allocate with defaults, copy, compare, free. */
+LPT_EXPORT gpointer  lpt_attrs_new          (const LptOpInfo *info, guint opset);
+LPT_EXPORT gpointer  lpt_attrs_copy         (const LptOpInfo *info, gconstpointer attrs);
+LPT_EXPORT gboolean  lpt_attrs_equal        (const LptOpInfo *info, gconstpointer a, gconstpointer b);
+LPT_EXPORT void      lpt_attrs_free         (const LptOpInfo *info, gpointer attrs);
+LPT_EXPORT const LptAttrField *lpt_attrs_find (const LptOpInfo *info, guint opset, const char *name);
+
+/* --- ops ------------------------------------------------------------------- */
+
+/**
+ * LptInferFunc:
+ * Sets dtype and shape of every output of @node from its inputs and attributes
+ * (LptValue.dtype of a relaxed node is put back by the caller). Inputs may have
+ * dynamic shapes; the result is as static as can be known. FALSE + error when
+ * the inputs do not fit the op (message without node name: the caller adds it).
+ */
+typedef gboolean (*LptInferFunc) (LptNode *node, GError **error);
+
+struct _LptOpInfo
+{
+  LptOp               op;
+  const char         *name;         /* "MaxPool" */
+  const char         *versions;     /* opsets in which its meaning changed: "1 8 14"; "" = not an OpenVINO op */
+  guint8              min_in;
+  guint8              max_in;       /* 255 = any number */
+  gint8               n_out;        /* -1 = the node says */
+  guint32             flags;        /* LptOpFlags */
+  gsize               attrs_size;   /* 0 = no attributes */
+  const LptAttrField *attrs;        /* ends with name == NULL; never NULL */
+  LptInferFunc        infer;
+  const char         *doc;
+};
+
+#define LPT_ANY_INPUTS 255
+
+LPT_EXPORT const LptOpInfo *lpt_op_info       (LptOp op);           /* static data */
+LPT_EXPORT const LptOpInfo *lpt_op_find       (const char *name);   /* any case, IR aliases (Const, ReLU, ...); NULL if unknown */
+/* Greatest of info->versions not above @opset (0 when there is none). */
+LPT_EXPORT guint            lpt_op_version    (const LptOpInfo *info, guint opset);
+
+G_END_DECLS
+
+#endif

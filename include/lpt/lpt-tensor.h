@@ -1,0 +1,80 @@
+/* lpt-tensor.h - constant data: a typed, shaped, immutable array
+ *
+ * An LptTensor is atomically reference counted. Its bytes are little-endian,
+ * row-major and packed (4-bit types: two elements a byte, the first in the low
+ * half); they may be a slice of a mapped file, so that weights cost no copy.
+ * Mapped bytes may be unaligned: read elements through the getters, or take an
+ * aligned copy with lpt_tensor_aligned().
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_TENSOR_H
+#define LPT_TENSOR_H
+
+#include <lpt/lpt-types.h>
+
+G_BEGIN_DECLS
+
+typedef struct _LptTensor LptTensor;
+
+LPT_EXPORT LptTensor *lpt_tensor_ref   (LptTensor *tensor);
+LPT_EXPORT void       lpt_tensor_unref (LptTensor *tensor);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptTensor, lpt_tensor_unref)
+
+/* Bytes of @count elements; FALSE on overflow. */
+LPT_EXPORT gboolean   lpt_tensor_byte_size   (LptDType dtype, gint64 count, gsize *size);
+
+/**
+ * lpt_tensor_new:
+ * Zero-filled, 64-byte aligned, writable through lpt_tensor_writable() until shared.
+ * Returns: (transfer full): NULL with LPT_ERROR_MEMORY or LPT_ERROR_INVALID (dynamic or overflowing shape)
+ */
+LPT_EXPORT LptTensor *lpt_tensor_new         (LptDType dtype, const LptShape *shape, GError **error);
+/* A copy of @data, which holds the packed elements. */
+LPT_EXPORT LptTensor *lpt_tensor_new_copy    (LptDType dtype, const LptShape *shape, gconstpointer data, GError **error);
+/* A view of @bytes (a reference is taken) from @offset on; checks that they suffice. */
+LPT_EXPORT LptTensor *lpt_tensor_new_bytes   (LptDType dtype, const LptShape *shape, GBytes *bytes, gsize offset, GError **error);
+/* One-element and small tensors, which cannot fail. Scalars have rank 0. */
+LPT_EXPORT LptTensor *lpt_tensor_scalar      (LptDType dtype, double value);
+LPT_EXPORT LptTensor *lpt_tensor_vector_i64  (guint n, const gint64 *values);
+/* @values converted to @dtype (nearest even for half floats, lpt_tensor_convert()'s rule for integers). */
+LPT_EXPORT LptTensor *lpt_tensor_from_f64    (LptDType dtype, const LptShape *shape, const double *values, GError **error);
+LPT_EXPORT LptTensor *lpt_tensor_from_f32    (const LptShape *shape, const float *values, GError **error);
+
+LPT_EXPORT LptDType        lpt_tensor_dtype    (const LptTensor *tensor);
+LPT_EXPORT const LptShape *lpt_tensor_shape    (const LptTensor *tensor);
+LPT_EXPORT gint64          lpt_tensor_count    (const LptTensor *tensor);
+LPT_EXPORT gsize           lpt_tensor_size     (const LptTensor *tensor);   /* bytes */
+LPT_EXPORT gconstpointer   lpt_tensor_data     (const LptTensor *tensor);   /* maybe unaligned */
+LPT_EXPORT gpointer        lpt_tensor_writable (LptTensor *tensor);         /* only for the sole owner of a tensor made by lpt_tensor_new* */
+/* The tensor itself (a new reference) when its bytes are aligned to 64, else an aligned copy; NULL + error. */
+LPT_EXPORT LptTensor      *lpt_tensor_aligned  (LptTensor *tensor, GError **error);
+/* The same bytes under another shape of as many elements. */
+LPT_EXPORT LptTensor      *lpt_tensor_reshape  (LptTensor *tensor, const LptShape *shape, GError **error);
+
+/* One element, any type. Integers beyond 2^53 lose bits in get_f64. */
+LPT_EXPORT double     lpt_tensor_get_f64     (const LptTensor *tensor, gint64 i);
+LPT_EXPORT gint64     lpt_tensor_get_i64     (const LptTensor *tensor, gint64 i);
+/* All elements as f32 or f64 or i64 (transfer full, g_free); NULL + error when memory runs out. */
+LPT_EXPORT float     *lpt_tensor_to_f32      (const LptTensor *tensor, GError **error);
+LPT_EXPORT double    *lpt_tensor_to_f64      (const LptTensor *tensor, GError **error);
+LPT_EXPORT gint64    *lpt_tensor_to_i64      (const LptTensor *tensor, GError **error);
+
+/**
+ * lpt_tensor_convert:
+ * The Convert operation: real to integer truncates and then wraps (lpt_spec 6.2 leaves out-of-range
+ * open; NaN gives 0), integer to narrower integer is modulo, to boolean is != 0, real to half is nearest even.
+ * Returns: (transfer full)
+ */
+LPT_EXPORT LptTensor *lpt_tensor_convert     (LptTensor *tensor, LptDType dtype, GError **error);
+/* As convert, but real to integer rounds half to even (or half away) and saturates. */
+typedef enum { LPT_ROUND_HALF_EVEN, LPT_ROUND_HALF_AWAY } LptRound;
+LPT_EXPORT LptTensor *lpt_tensor_convert_round (LptTensor *tensor, LptDType dtype, LptRound mode, GError **error);
+
+LPT_EXPORT gboolean   lpt_tensor_is_scalar_like (const LptTensor *tensor);  /* one element, or all elements equal (0 elements: FALSE) */
+LPT_EXPORT gboolean   lpt_tensor_equal          (const LptTensor *a, const LptTensor *b); /* type, shape and bytes */
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,134 @@
+/* lpt-types.h - element types, shapes, number lists, errors
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_TYPES_H
+#define LPT_TYPES_H
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+#if defined (_WIN32)
+# define LPT_EXPORT __declspec (dllexport)
+#else
+# define LPT_EXPORT __attribute__ ((visibility ("default")))
+#endif
+
+/* --- errors --------------------------------------------------------------- */
+
+#define LPT_ERROR (lpt_error_quark ())
+
+/**
+ * LptError:
+ * @LPT_ERROR_INVALID: the input contradicts itself or its format
+ * @LPT_ERROR_UNSUPPORTED: the input is right, but lpt does not do this; the
+ *   message contains the word "unsupported"
+ * @LPT_ERROR_IO: a file cannot be read or written
+ * @LPT_ERROR_MEMORY: a tensor does not fit in memory
+ */
+typedef enum
+{
+  LPT_ERROR_INVALID,
+  LPT_ERROR_UNSUPPORTED,
+  LPT_ERROR_IO,
+  LPT_ERROR_MEMORY,
+} LptError;
+
+LPT_EXPORT GQuark lpt_error_quark (void);
+
+/* --- element types -------------------------------------------------------- */
+
+/**
+ * LptDType:
+ * Element types. LPT_DTYPE_UNDEFINED = not said; LPT_DTYPE_DYNAMIC = not known
+ * before the graph runs.
+ */
+typedef enum
+{
+  LPT_DTYPE_UNDEFINED,
+  LPT_DTYPE_DYNAMIC,
+#define LPT_DTYPE(ENUM, name, ir_name, bits, kind, np) LPT_DTYPE_##ENUM,
+#include "lpt/lpt-dtypes.def"
+  LPT_N_DTYPES
+} LptDType;
+
+typedef enum
+{
+  LPT_KIND_NONE,
+  LPT_KIND_FLOAT,
+  LPT_KIND_SINT,
+  LPT_KIND_UINT,
+  LPT_KIND_BOOL,
+} LptDTypeKind;
+
+LPT_EXPORT const char  *lpt_dtype_name        (LptDType dtype);   /* "f32" */
+LPT_EXPORT const char  *lpt_dtype_ir_name     (LptDType dtype);   /* "FP32" */
+LPT_EXPORT LptDType     lpt_dtype_from_name   (const char *name); /* either spelling, any case; UNDEFINED if unknown */
+LPT_EXPORT guint        lpt_dtype_bits        (LptDType dtype);
+LPT_EXPORT LptDTypeKind lpt_dtype_kind        (LptDType dtype);
+LPT_EXPORT gboolean     lpt_dtype_is_real     (LptDType dtype);   /* f64 f32 f16 bf16 */
+LPT_EXPORT gboolean     lpt_dtype_is_integer  (LptDType dtype);   /* signed or unsigned, not boolean */
+LPT_EXPORT gboolean     lpt_dtype_is_low      (LptDType dtype);   /* u8 i8 u16 i16 u32 i32: what LPT takes as quantized data */
+LPT_EXPORT double       lpt_dtype_min         (LptDType dtype);   /* smallest finite value */
+LPT_EXPORT double       lpt_dtype_max         (LptDType dtype);   /* largest finite value */
+
+/* --- half floats ---------------------------------------------------------- */
+
+LPT_EXPORT float   lpt_f16_to_f32  (guint16 bits);
+LPT_EXPORT guint16 lpt_f32_to_f16  (float value);   /* nearest even; overflow gives infinity */
+LPT_EXPORT float   lpt_bf16_to_f32 (guint16 bits);
+LPT_EXPORT guint16 lpt_f32_to_bf16 (float value);   /* nearest even */
+
+/* --- shapes --------------------------------------------------------------- */
+
+#define LPT_MAX_RANK 10
+#define LPT_DYNAMIC  (-1)      /* a dimension or a rank that is not known */
+
+/**
+ * LptShape:
+ * @rank: number of dimensions, 0 for a scalar, LPT_DYNAMIC when unknown
+ * @dims: the dimensions, each >= 0 or LPT_DYNAMIC
+ */
+typedef struct
+{
+  gint   rank;
+  gint64 dims[LPT_MAX_RANK];
+} LptShape;
+
+#define LPT_SHAPE_SCALAR ((LptShape) { .rank = 0 })
+#define LPT_SHAPE_ANY    ((LptShape) { .rank = LPT_DYNAMIC })
+
+LPT_EXPORT LptShape lpt_shape_make         (gint rank, const gint64 *dims);
+LPT_EXPORT gboolean lpt_shape_is_static    (const LptShape *shape);
+LPT_EXPORT gboolean lpt_shape_equal        (const LptShape *a, const LptShape *b);
+LPT_EXPORT gboolean lpt_shape_compatible   (const LptShape *a, const LptShape *b); /* equal where both are known */
+/* The number of elements; FALSE when dynamic, or when the product leaves gint64. */
+LPT_EXPORT gboolean lpt_shape_count        (const LptShape *shape, gint64 *count);
+/* NUMPY broadcast of a and b into out (may alias); FALSE when they do not fit. */
+LPT_EXPORT gboolean lpt_shape_broadcast    (const LptShape *a, const LptShape *b, LptShape *out);
+/* Row-major strides in elements of a static shape. */
+LPT_EXPORT void     lpt_shape_strides      (const LptShape *shape, gint64 *strides);
+/* "1,3,?,8", "" for a scalar, "..." for a dynamic rank (transfer full). */
+LPT_EXPORT char    *lpt_shape_to_string    (const LptShape *shape);
+/* Reads the same, also "-1" for "?", "[...]" around it, and intervals "2..8" (as "?"). */
+LPT_EXPORT gboolean lpt_shape_from_string  (const char *text, LptShape *shape, GError **error);
+/* Negative axes count from the end; FALSE when out of range or the rank is dynamic. */
+LPT_EXPORT gboolean lpt_axis_normalize     (gint64 axis, gint rank, gint *out);
+
+/* --- lists of numbers (attributes) ---------------------------------------- */
+
+typedef struct { guint n; gint64 *v; } LptInts;
+typedef struct { guint n; double *v; } LptFloats;
+
+LPT_EXPORT void     lpt_ints_set     (LptInts *list, guint n, const gint64 *values);  /* copies; frees the old */
+LPT_EXPORT void     lpt_ints_fill    (LptInts *list, guint n, gint64 value);
+LPT_EXPORT void     lpt_ints_clear   (LptInts *list);
+LPT_EXPORT gint64   lpt_ints_get     (const LptInts *list, guint i, gint64 fallback); /* fallback past the end */
+LPT_EXPORT void     lpt_floats_set   (LptFloats *list, guint n, const double *values);
+LPT_EXPORT void     lpt_floats_clear (LptFloats *list);
+
+G_END_DECLS
+
+#endif

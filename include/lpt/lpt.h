@@ -1,0 +1,17 @@
+/* lpt.h - the whole public interface
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_H
+#define LPT_H
+
+#include <lpt/lpt-types.h>
+#include <lpt/lpt-tensor.h>
+#include <lpt/lpt-mark.h>
+#include <lpt/lpt-attrs.h>
+#include <lpt/lpt-op.h>
+#include <lpt/lpt-graph.h>
+#include <lpt/lpt-body.h>
+
+#endif
