@@ -13,5 +13,6 @@
 #include <lpt/lpt-op.h>
 #include <lpt/lpt-graph.h>
 #include <lpt/lpt-body.h>
+#include <lpt/lpt-requant.h>
 
 #endif
