@@ -53,9 +53,8 @@ typedef enum { LPT_FAKE_CONVERT_E4M3, LPT_FAKE_CONVERT_E5M2 } LptFakeConvertType
 #define LPT_C_SHAPE  LptShape
 
 #define LPT_ATTRS_BEGIN(Name) typedef struct {
-#define LPT_FIELD(KIND, c_name, name, since, until, flags, fallback) LPT_C_##KIND c_name;
-#define LPT_ENUM(c_name, name, names, since, until, flags, fallback) int c_name;
-#define LPT_AGAIN(KIND, c_name, name, since, until, flags, fallback)
+#define LPT_FIELD(Name, KIND, c_name, name, since, until, flags, fallback) LPT_C_##KIND c_name;
+#define LPT_ENUM(Name, c_name, name, names, since, until, flags, fallback) int c_name;
 #define LPT_ATTRS_END(Name) } Lpt##Name##Attrs;
 #include <lpt/lpt-attrs.def>
 

@@ -1,0 +1,60 @@
+/* lpt-body.c - connections between TensorIterator, Loop, If and their bodies
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <lpt/lpt-body.h>
+
+LptBodyMap *
+lpt_body_map_new (void)
+{
+  LptBodyMap *map = g_new0 (LptBodyMap, 1);
+
+  map->inputs = g_array_new (FALSE, TRUE, sizeof (LptBodyPort));
+  map->outputs = g_array_new (FALSE, TRUE, sizeof (LptBodyPort));
+  map->back_edges = g_array_new (FALSE, TRUE, sizeof (LptBackEdge));
+
+  return map;
+}
+
+LptBodyMap *
+lpt_body_map_copy (const LptBodyMap *map)
+{
+  LptBodyMap *copy = g_new0 (LptBodyMap, 1);
+
+  copy->inputs = g_array_copy (map->inputs);
+  copy->outputs = g_array_copy (map->outputs);
+  copy->back_edges = g_array_copy (map->back_edges);
+
+  return copy;
+}
+
+void
+lpt_body_map_free (LptBodyMap *map)
+{
+  g_array_unref (map->inputs);
+  g_array_unref (map->outputs);
+  g_array_unref (map->back_edges);
+  g_free (map);
+}
+
+void
+lpt_node_add_body (LptNode    *node,
+                   LptGraph   *body,
+                   LptBodyMap *map)
+{
+  if (node->bodies == NULL)
+    {
+      node->bodies = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_graph_free);
+      node->body_maps = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_body_map_free);
+    }
+  g_ptr_array_add (node->bodies, body);
+  g_ptr_array_add (node->body_maps, map);
+}
+
+LptBodyMap *
+lpt_node_body_map (LptNode *node,
+                   guint    i)
+{
+  return g_ptr_array_index (node->body_maps, i);
+}

@@ -1,0 +1,110 @@
+/* lpt-infer-graph.c - element types and shapes of a whole graph
+ *
+ * A relaxed node (LPT_NODE_RELAXED) keeps the element types that it has: only
+ * its shapes are inferred.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <lpt/lpt-attrs.h>
+#include <lpt/lpt-body.h>
+
+/* "FILE:LINE: node "NAME": " in front of the message. */
+static void
+prefix_node (GError  **error,
+             LptNode  *node)
+{
+  if (error == NULL || *error == NULL)
+    return;
+  g_prefix_error (error, "node \"%s\": %s: ", node->name, node->info->name);
+  if (node->graph->source != NULL && node->line > 0)
+    g_prefix_error (error, "%s:%u: ", node->graph->source, node->line);
+}
+
+gboolean
+lpt_node_infer (LptNode  *node,
+                GError  **error)
+{
+  g_autofree LptDType *types = NULL;
+  GError *local = NULL;
+  guint i;
+
+  if (node->n_in < node->info->min_in ||
+      (node->info->max_in != LPT_ANY_INPUTS && node->n_in > node->info->max_in))
+    {
+      g_set_error (&local, LPT_ERROR, LPT_ERROR_INVALID, "has %u inputs, takes %u to %u",
+                   node->n_in, node->info->min_in, node->info->max_in);
+      prefix_node (&local, node);
+      g_propagate_error (error, local);
+      return FALSE;
+    }
+  for (i = 0; i < node->info->min_in; i++)
+    if (node->in[i].value == NULL)
+      {
+        g_set_error (&local, LPT_ERROR, LPT_ERROR_INVALID, "input %u is missing", i);
+        prefix_node (&local, node);
+        g_propagate_error (error, local);
+        return FALSE;
+      }
+
+  if (node->flags & LPT_NODE_RELAXED)
+    {
+      types = g_new (LptDType, node->n_out + 1);
+      for (i = 0; i < node->n_out; i++)
+        types[i] = node->out[i].dtype;
+    }
+  if (node->info->infer != NULL && !node->info->infer (node, &local))
+    {
+      prefix_node (&local, node);
+      g_propagate_error (error, local);
+      return FALSE;
+    }
+  for (i = 0; types != NULL && i < node->n_out; i++)
+    if (types[i] != LPT_DTYPE_UNDEFINED)
+      node->out[i].dtype = types[i];
+
+  return TRUE;
+}
+
+gboolean
+lpt_graph_infer (LptGraph  *graph,
+                 GError   **error)
+{
+  g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
+  guint i;
+
+  if (order == NULL)
+    return FALSE;
+  for (i = 0; i < order->len; i++)
+    if (!lpt_node_infer (g_ptr_array_index (order, i), error))
+      return FALSE;
+
+  return TRUE;
+}
+
+gboolean
+lpt_graph_set_input_shape (LptGraph        *graph,
+                           const char      *name,
+                           const LptShape  *shape,
+                           GError         **error)
+{
+  LptNode *node = lpt_graph_find_parameter (graph, name);
+
+  if (node == NULL)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "no input is named \"%s\"", name);
+      return FALSE;
+    }
+  if (!lpt_shape_compatible (shape, &LPT_ATTRS (node, LptParameterAttrs)->shape))
+    {
+      g_autofree char *wish = lpt_shape_to_string (shape);
+      g_autofree char *has = lpt_shape_to_string (&LPT_ATTRS (node, LptParameterAttrs)->shape);
+
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "node \"%s\": [%s] does not fit the model's [%s]", node->name, wish, has);
+      return FALSE;
+    }
+  LPT_ATTRS (node, LptParameterAttrs)->shape = *shape;
+
+  return TRUE;
+}

@@ -1,0 +1,67 @@
+/* lpt-quant.c - what the integers of a value mean
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include <lpt/lpt-graph.h>
+
+LptQuant *
+lpt_quant_new (gint          axis,
+               guint         n,
+               const double *scale,
+               const gint32 *zero_point)
+{
+  LptQuant *quant;
+
+  g_return_val_if_fail (n > 0, NULL);
+
+  quant = g_new0 (LptQuant, 1);
+  g_atomic_ref_count_init (&quant->refs);
+  quant->axis = axis;
+  quant->n = n;
+  quant->scale = g_memdup2 (scale, n * sizeof *scale);
+  quant->zero_point = zero_point != NULL ? g_memdup2 (zero_point, n * sizeof *zero_point)
+                                         : g_new0 (gint32, n);
+
+  return quant;
+}
+
+LptQuant *
+lpt_quant_new_one (double scale,
+                   gint32 zero_point)
+{
+  return lpt_quant_new (LPT_QUANT_PER_TENSOR, 1, &scale, &zero_point);
+}
+
+LptQuant *
+lpt_quant_ref (LptQuant *quant)
+{
+  if (quant != NULL)
+    g_atomic_ref_count_inc (&quant->refs);
+
+  return quant;
+}
+
+void
+lpt_quant_unref (LptQuant *quant)
+{
+  if (quant == NULL || !g_atomic_ref_count_dec (&quant->refs))
+    return;
+  g_free (quant->scale);
+  g_free (quant->zero_point);
+  g_free (quant);
+}
+
+gboolean
+lpt_quant_equal (const LptQuant *a,
+                 const LptQuant *b)
+{
+  if (a == NULL || b == NULL)
+    return a == b;
+
+  return a->axis == b->axis && a->n == b->n &&
+         memcmp (a->scale, b->scale, a->n * sizeof *a->scale) == 0 &&
+         memcmp (a->zero_point, b->zero_point, a->n * sizeof *a->zero_point) == 0;
+}
