@@ -1,0 +1,117 @@
+/* lpt-config.h - what a target wants: restrictions, options, lists of passes, callbacks
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_CONFIG_H
+#define LPT_CONFIG_H
+
+#include <lpt/lpt-graph.h>
+
+G_BEGIN_DECLS
+
+typedef struct _LptPass LptPass;
+
+/* Where a pass stands in the pipeline; the names are those of `--until`. */
+typedef enum
+{
+  LPT_STAGE_PREPARE,
+  LPT_STAGE_MARKUP,
+  LPT_STAGE_DECOMPOSE,     /* one sweep with LPT_STAGE_PROPAGATE */
+  LPT_STAGE_PROPAGATE,
+  LPT_STAGE_CLEANUP,
+  LPT_STAGE_LOWER,
+  LPT_N_STAGES
+} LptStage;
+
+LPT_EXPORT const char *lpt_stage_name      (LptStage stage);
+LPT_EXPORT gboolean    lpt_stage_from_name (const char *name, LptStage *stage);
+
+/* Ports that must agree on one of @types (empty: the ports are free). */
+typedef struct
+{
+  guint8      n_ports;
+  guint8      ports[8];
+  LptTypeList types;
+} LptPortTypes;
+
+typedef struct
+{
+  LptOp    op;
+  guint    since, until;      /* versions of the op (lpt_op_version); 0 = no limit */
+  gint     rank;              /* only for data of this rank; -1 = any */
+  gboolean never;             /* the op never runs on integers */
+  GArray  *ports;             /* of LptPortTypes */
+} LptRestriction;
+
+typedef struct
+{
+  LptOp    op;
+  guint    since, until;
+  LptGranularity granularity;
+  guint    ports;             /* bit set; 0 = all */
+} LptGranularityRestriction;
+
+/* TRUE = the pass leaves @node alone. */
+typedef gboolean (*LptPassCallback) (LptNode *node, gpointer data);
+
+typedef struct
+{
+  char       *name;                 /* of the target, or NULL */
+  GPtrArray  *restrictions;         /* LptRestriction *, one per (op, version, rank), in the order given */
+  GPtrArray  *granularity;          /* LptGranularityRestriction * */
+  GPtrArray  *prepare;              /* groups of pass names (GStrv): each group is one sweep */
+  GPtrArray  *cleanup;
+  GHashTable *disabled;             /* set of pass names */
+  GHashTable *callbacks;            /* pass name -> GPtrArray of callback records */
+  GPtrArray  *extra;                /* const LptPass *: the user's own, tried after ours in their stage */
+  LptStage    until;                /* last stage that runs */
+  gboolean    update_precisions;
+  gboolean    scaling_mode;
+  gboolean    reshape_ignores_per_tensor;
+  LptDType    deq_precision;
+  LptTypeList default_precisions;
+  gboolean    multiply_partial;     /* FALSE: R21's MultiplyTransformation */
+  gboolean    made_only;            /* SubtractMultiplyToMultiplyAdd: only on dequantization that this run made */
+  gboolean    validate;             /* after every pass that changed something */
+} LptConfig;
+
+/* A new configuration of target `native` (transfer full). */
+LPT_EXPORT LptConfig *lpt_config_new      (void);
+LPT_EXPORT void       lpt_config_free     (LptConfig *config);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptConfig, lpt_config_free)
+
+/* A configuration from a built-in target ("native", "none", "openvino-cpu", ...) or a target file (JSON). */
+LPT_EXPORT LptConfig  *lpt_config_new_target (const char *name, GError **error);
+LPT_EXPORT LptConfig  *lpt_config_new_file   (const char *filename, GError **error);
+LPT_EXPORT const char *const *lpt_config_targets (void);      /* names of the built-in ones */
+
+/**
+ * lpt_config_restrict:
+ * @text: "conv:u8,i8" port 0 u8, port 1 i8; "conv:u8|i8,i8" alternatives in order; "conv:,i8" port 0 free;
+ *   "conv" alone = never low; "lstm_sequence:0+1=u8" ports that share one choice; "group_conv[rank=5]:u8|i8,i8";
+ *   "interpolate@4:u8" one version. Op: name of the op table or short name, any case.
+ * Replaces what the configuration said of that op (version, rank).
+ */
+LPT_EXPORT gboolean lpt_config_restrict    (LptConfig *config, const char *text, GError **error);
+/* "conv:0", "deconv", "conv:0,1". */
+LPT_EXPORT gboolean lpt_config_per_tensor  (LptConfig *config, const char *text, GError **error);
+/* Names are matched without case and punctuation; error when no pass has it. */
+LPT_EXPORT gboolean lpt_config_disable     (LptConfig *config, const char *pass, GError **error);
+/* A callback for one pass; several are tried in turn, TRUE of any skips the node. */
+LPT_EXPORT gboolean lpt_config_add_callback (LptConfig *config, const char *pass, LptPassCallback callback,
+                                             gpointer data, GError **error);
+/* A named predicate of lpt-predicates.h as a callback: "asymmetric", "bias-add", ... */
+LPT_EXPORT gboolean lpt_config_add_predicate (LptConfig *config, const char *pass, const char *predicate, GError **error);
+/* The user's own pass; @pass must outlive the configuration. */
+LPT_EXPORT void     lpt_config_add_pass    (LptConfig *config, const LptPass *pass);
+
+/* The restriction for @node (most specific first), or NULL. */
+LPT_EXPORT const LptRestriction *lpt_config_restriction (const LptConfig *config, LptNode *node);
+LPT_EXPORT const LptGranularityRestriction *lpt_config_granularity (const LptConfig *config, LptNode *node);
+/* Does any callback veto @pass on @node? */
+LPT_EXPORT gboolean lpt_config_vetoes      (const LptConfig *config, const char *pass, LptNode *node);
+
+G_END_DECLS
+
+#endif

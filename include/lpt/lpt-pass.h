@@ -1,0 +1,130 @@
+/* lpt-pass.h - passes, the rewriter that runs them, the pipeline
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_PASS_H
+#define LPT_PASS_H
+
+#include <lpt/lpt-config.h>
+
+G_BEGIN_DECLS
+
+typedef struct _LptRewriter LptRewriter;
+
+/* TRUE = changed something: later passes are not offered this node. Cannot fail. */
+typedef gboolean (*LptRewriteFunc) (LptRewriter *rw, LptNode *node);
+/* Whole-graph pass: FALSE + error = failed. Reports changes with lpt_rewriter_changed(). */
+typedef gboolean (*LptRunFunc)     (LptRewriter *rw, LptGraph *graph, GError **error);
+
+/* How far a result may be from the source's; what --verify holds the pass to (docs/passes.md). */
+typedef enum
+{
+  LPT_EXACT,             /* no value changes */
+  LPT_EXACT_REAL,        /* exact in real arithmetic; float32 may round elsewhere */
+  LPT_ROUNDS,            /* rounds constants (zero points, weights) to integers: within steps of the quantization */
+  LPT_COARSENS,          /* fewer levels: within the step of the aligned interval */
+} LptExactness;
+
+struct _LptPass
+{
+  const char     *name;          /* kebab-case; file, golden folder, --disable */
+  const char     *doc;
+  LptStage        stage;
+  const LptOp    *roots;         /* ends with LPT_OP_NONE; NULL = every op */
+  LptRewriteFunc  rewrite;       /* or */
+  LptRunFunc      run;
+  LptExactness    exactness;
+};
+
+#define LPT_ROOTS(...) ((const LptOp[]) { __VA_ARGS__, LPT_OP_NONE })
+
+/* The table (passes/lpt-passes.def), ends with NULL; order = order of trying. */
+LPT_EXPORT const LptPass *const *lpt_passes (void);
+LPT_EXPORT const LptPass        *lpt_pass_find (const char *name);   /* without case and punctuation */
+
+/* --- inside a pass ---------------------------------------------------------- */
+
+LPT_EXPORT LptGraph        *lpt_rewriter_graph   (LptRewriter *rw);
+LPT_EXPORT const LptConfig *lpt_rewriter_config  (LptRewriter *rw);
+
+/* Records why this pass leaves @node alone; returns FALSE, so that `return lpt_rewriter_decline (...)` reads well. */
+LPT_EXPORT gboolean  lpt_rewriter_decline (LptRewriter *rw, LptNode *node, const char *format, ...) G_GNUC_PRINTF (3, 4);
+/* @node is offered to the passes of this sweep before the rest of the queue. First registered is visited first. */
+LPT_EXPORT void      lpt_rewriter_visit   (LptRewriter *rw, LptNode *node);
+/* A whole-graph pass says that it changed something. */
+LPT_EXPORT void      lpt_rewriter_changed (LptRewriter *rw, LptNode *node);
+
+/* A new node with inferred outputs; inference of a new node must succeed (a bug otherwise). */
+LPT_EXPORT LptNode  *lpt_rewriter_add       (LptRewriter *rw, LptOp op, const char *name, guint n_in, LptValue *const *in);
+/* The same, relaxed: output 0 has @dtype and inputs compute as @compute (UNDEFINED = as they are). */
+LPT_EXPORT LptNode  *lpt_rewriter_add_relaxed (LptRewriter *rw, LptOp op, const char *name, guint n_in, LptValue *const *in,
+                                               LptDType compute, LptDType dtype);
+/* Constant; takes the tensor over. */
+LPT_EXPORT LptValue *lpt_rewriter_const     (LptRewriter *rw, const char *name, LptTensor *tensor);
+
+/**
+ * lpt_rewriter_replace:
+ * Users of @old read @value instead (not @except); its tensor names move along. The producer of @old and what
+ * only it needed are detached at once, so that uses count live readers only.
+ */
+LPT_EXPORT void      lpt_rewriter_replace   (LptRewriter *rw, LptValue *old, LptValue *value, LptNode *except);
+/* Detaches @node and what only it needed when nothing reads it. */
+LPT_EXPORT void      lpt_rewriter_drop_unused (LptRewriter *rw, LptNode *node);
+
+/* --- the pipeline ----------------------------------------------------------- */
+
+/* Why a pass left a node alone. */
+typedef struct
+{
+  const LptPass *pass;
+  char          *node;       /* name */
+  LptOp          op;
+  char          *reason;
+} LptRemark;
+
+typedef struct
+{
+  const LptPass *pass;
+  guint64 tried, changed, declined;
+  gint64  usec;
+} LptPassStats;
+
+/**
+ * LptObserver:
+ * @after: called after every rewrite that changed something (@node may be gone: it is only valid as a name
+ *   holder until the next sweep; NULL for whole-graph passes). FALSE + error stops the pipeline.
+ */
+typedef struct
+{
+  gboolean (*after) (const LptPass *pass, LptGraph *graph, LptNode *node, gpointer data, GError **error);
+  gpointer data;
+} LptObserver;
+
+typedef struct
+{
+  GPtrArray *remarks;        /* LptRemark *, in order */
+  GArray    *stats;          /* of LptPassStats, passes that ran, in order */
+  gint64     usec;
+} LptReport;
+
+LPT_EXPORT LptReport *lpt_report_new  (void);
+LPT_EXPORT void       lpt_report_free (LptReport *report);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptReport, lpt_report_free)
+
+/**
+ * lpt_pipeline_run:
+ * Runs all stages up to config->until on @graph, in place. @report and @observer may be NULL.
+ * On failure the graph is left consistent but partly transformed.
+ */
+LPT_EXPORT gboolean lpt_pipeline_run (LptGraph *graph, const LptConfig *config, LptReport *report,
+                                      const LptObserver *observer, GError **error);
+/* One group of passes as one sweep (tests, and compilers that order passes themselves). */
+LPT_EXPORT gboolean lpt_pipeline_run_passes (LptGraph *graph, const LptConfig *config, const LptPass *const *passes,
+                                             LptReport *report, const LptObserver *observer, GError **error);
+/* Is there a FakeQuantize with constant intervals and supported levels (lpt_spec 2.1.1)? */
+LPT_EXPORT gboolean lpt_graph_is_quantized (LptGraph *graph);
+
+G_END_DECLS
+
+#endif

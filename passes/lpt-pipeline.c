@@ -1,0 +1,276 @@
+/* lpt-pipeline.c - the pass table, and the stages in their order
+ *
+ *   prepare    the target's groups, each one sweep
+ *   markup     every pass of the stage by itself
+ *   decompose, propagate   one sweep
+ *   cleanup    the target's groups
+ *   lower      every pass of the stage by itself
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include "passes/lpt-rewriter.h"
+
+#define LPT_PASS(name) extern const LptPass lpt_pass_##name;
+#include "passes/lpt-passes.def"
+
+static const LptPass *const passes[] =
+{
+#define LPT_PASS(name) &lpt_pass_##name,
+#include "passes/lpt-passes.def"
+  NULL
+};
+
+const LptPass *const *
+lpt_passes (void)
+{
+  return passes;
+}
+
+/* Equal letters and digits, any case; a trailing "Transformation" does not count. */
+static gboolean
+same_name (const char *a,
+           const char *b)
+{
+  for (;;)
+    {
+      while (*a != '\0' && !g_ascii_isalnum (*a))
+        a++;
+      while (*b != '\0' && !g_ascii_isalnum (*b))
+        b++;
+      if (*a == '\0')
+        return *b == '\0' || g_ascii_strcasecmp (b, "Transformation") == 0;
+      if (g_ascii_tolower (*a) != g_ascii_tolower (*b))
+        return FALSE;
+      a++;
+      b++;
+    }
+}
+
+const LptPass *
+lpt_pass_find (const char *name)
+{
+  guint i;
+
+  for (i = 0; passes[i] != NULL; i++)
+    if (same_name (passes[i]->name, name))
+      return passes[i];
+
+  return NULL;
+}
+
+static const char *const stage_names[LPT_N_STAGES] =
+{
+  "prepare", "markup", "decompose", "propagate", "cleanup", "lower"
+};
+
+const char *
+lpt_stage_name (LptStage stage)
+{
+  return stage_names[stage];
+}
+
+gboolean
+lpt_stage_from_name (const char *name,
+                     LptStage   *stage)
+{
+  guint i;
+
+  for (i = 0; i < LPT_N_STAGES; i++)
+    if (strcmp (name, stage_names[i]) == 0)
+      {
+        *stage = (LptStage) i;
+        return TRUE;
+      }
+
+  return FALSE;
+}
+
+/* --- reports --- */
+
+static void
+remark_free (LptRemark *remark)
+{
+  g_free (remark->node);
+  g_free (remark->reason);
+  g_free (remark);
+}
+
+LptReport *
+lpt_report_new (void)
+{
+  LptReport *report = g_new0 (LptReport, 1);
+
+  report->remarks = g_ptr_array_new_with_free_func ((GDestroyNotify) remark_free);
+  report->stats = g_array_new (FALSE, TRUE, sizeof (LptPassStats));
+
+  return report;
+}
+
+void
+lpt_report_free (LptReport *report)
+{
+  if (report == NULL)
+    return;
+  g_ptr_array_unref (report->remarks);
+  g_array_unref (report->stats);
+  g_free (report);
+}
+
+/* --- running --- */
+
+gboolean
+lpt_pipeline_run_passes (LptGraph             *graph,
+                         const LptConfig      *config,
+                         const LptPass *const *group,
+                         LptReport            *report,
+                         const LptObserver    *observer,
+                         GError              **error)
+{
+  g_autoptr (GPtrArray) fresh = g_ptr_array_new ();
+  g_autofree LptPassStats *stats = NULL;
+  LptRewriter rw = { graph, config, group, 0, NULL, report, observer, fresh, FALSE };
+  guint n;
+  gboolean ok;
+
+  for (n = 0; group[n] != NULL; n++)
+    ;
+  if (report != NULL)
+    {
+      guint i;
+
+      rw.stats = stats = g_new0 (LptPassStats, n + 1);
+      for (i = 0; i < n; i++)
+        stats[i].pass = group[i];
+    }
+  ok = lpt_rewriter_run (&rw, graph, error);
+  if (report != NULL)
+    g_array_append_vals (report->stats, stats, n);
+
+  return ok;
+}
+
+static gboolean
+is_enabled (const LptConfig *config,
+            const LptPass   *pass)
+{
+  return !g_hash_table_contains (config->disabled, pass->name);
+}
+
+/* The target's groups of names for prepare and cleanup. */
+static gboolean
+run_groups (LptGraph           *graph,
+            const LptConfig    *config,
+            GPtrArray          *groups,
+            LptReport          *report,
+            const LptObserver  *observer,
+            GError            **error)
+{
+  guint i, k;
+
+  for (i = 0; i < groups->len; i++)
+    {
+      char **names = g_ptr_array_index (groups, i);
+      g_autoptr (GPtrArray) group = g_ptr_array_new ();
+
+      for (k = 0; names[k] != NULL; k++)
+        {
+          const LptPass *pass = lpt_pass_find (names[k]);
+
+          if (pass != NULL && is_enabled (config, pass))
+            g_ptr_array_add (group, (gpointer) pass);
+        }
+      if (group->len == 0)
+        continue;
+      g_ptr_array_add (group, NULL);
+      if (!lpt_pipeline_run_passes (graph, config, (const LptPass *const *) group->pdata,
+                                    report, observer, error))
+        return FALSE;
+    }
+
+  return TRUE;
+}
+
+/* Passes of the table and the user's own whose stage is first..last; together, or each alone. */
+static gboolean
+run_stages (LptGraph           *graph,
+            const LptConfig    *config,
+            LptStage            first,
+            LptStage            last,
+            gboolean            together,
+            LptReport          *report,
+            const LptObserver  *observer,
+            GError            **error)
+{
+  g_autoptr (GPtrArray) group = g_ptr_array_new ();
+  guint i;
+
+  for (i = 0; passes[i] != NULL; i++)
+    if (passes[i]->stage >= first && passes[i]->stage <= last && is_enabled (config, passes[i]))
+      g_ptr_array_add (group, (gpointer) passes[i]);
+  for (i = 0; i < config->extra->len; i++)
+    {
+      const LptPass *pass = g_ptr_array_index (config->extra, i);
+
+      if (pass->stage >= first && pass->stage <= last && is_enabled (config, pass))
+        g_ptr_array_add (group, (gpointer) pass);
+    }
+
+  if (together)
+    {
+      g_ptr_array_add (group, NULL);
+      return lpt_pipeline_run_passes (graph, config, (const LptPass *const *) group->pdata,
+                                      report, observer, error);
+    }
+  for (i = 0; i < group->len; i++)
+    {
+      const LptPass *one[] = { g_ptr_array_index (group, i), NULL };
+
+      if (!lpt_pipeline_run_passes (graph, config, one, report, observer, error))
+        return FALSE;
+    }
+
+  return TRUE;
+}
+
+gboolean
+lpt_pipeline_run (LptGraph           *graph,
+                  const LptConfig    *config,
+                  LptReport          *report,
+                  const LptObserver  *observer,
+                  GError            **error)
+{
+  gint64 start = g_get_monotonic_time ();
+  LptStage until = config->until;
+
+  if (graph->lowered)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+                   "unsupported: the graph is lowered already and cannot be transformed again");
+      return FALSE;
+    }
+  if (!run_groups (graph, config, config->prepare, report, observer, error))
+    return FALSE;
+  if (until >= LPT_STAGE_MARKUP &&
+      !run_stages (graph, config, LPT_STAGE_MARKUP, LPT_STAGE_MARKUP, FALSE, report, observer, error))
+    return FALSE;
+  if (until >= LPT_STAGE_DECOMPOSE &&
+      !run_stages (graph, config, LPT_STAGE_DECOMPOSE, MIN (until, LPT_STAGE_PROPAGATE), TRUE,
+                   report, observer, error))
+    return FALSE;
+  if (until >= LPT_STAGE_CLEANUP &&
+      !run_groups (graph, config, config->cleanup, report, observer, error))
+    return FALSE;
+  if (until >= LPT_STAGE_LOWER)
+    {
+      lpt_graph_clear_marks (graph);
+      if (!run_stages (graph, config, LPT_STAGE_LOWER, LPT_STAGE_LOWER, FALSE, report, observer, error))
+        return FALSE;
+    }
+  if (report != NULL)
+    report->usec += g_get_monotonic_time () - start;
+
+  return TRUE;
+}

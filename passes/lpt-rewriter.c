@@ -1,0 +1,340 @@
+/* lpt-rewriter.c - one sweep over the graph, and what passes change it with
+ *
+ * A queue holds the nodes in topological order. Each node is offered to the
+ * passes whose roots fit, in table order; the first that changes something ends
+ * the node's turn. Nodes that a pass asks to visit go to the front, the first
+ * asked for first (lpt_spec 2.0). What a rewrite made unused is detached at
+ * once and freed after the sweep.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <stdarg.h>
+
+#include <lpt/lpt-body.h>
+
+#include "passes/lpt-rewriter.h"
+
+LptGraph *
+lpt_rewriter_graph (LptRewriter *rw)
+{
+  return rw->graph;
+}
+
+const LptConfig *
+lpt_rewriter_config (LptRewriter *rw)
+{
+  return rw->config;
+}
+
+static LptPassStats *
+stats_of (LptRewriter *rw)
+{
+  return rw->stats != NULL ? &rw->stats[rw->current] : NULL;
+}
+
+gboolean
+lpt_rewriter_decline (LptRewriter *rw,
+                      LptNode     *node,
+                      const char  *format,
+                      ...)
+{
+  LptRemark *remark;
+  va_list args;
+
+  if (stats_of (rw) != NULL)
+    stats_of (rw)->declined++;
+  if (rw->report == NULL)
+    return FALSE;
+  remark = g_new0 (LptRemark, 1);
+  remark->pass = rw->passes[rw->current];
+  remark->node = g_strdup (node->name);
+  remark->op = node->op;
+  va_start (args, format);
+  remark->reason = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_ptr_array_add (rw->report->remarks, remark);
+
+  return FALSE;
+}
+
+void
+lpt_rewriter_visit (LptRewriter *rw,
+                    LptNode     *node)
+{
+  g_ptr_array_add (rw->fresh, node);
+}
+
+void
+lpt_rewriter_changed (LptRewriter *rw,
+                      LptNode     *node)
+{
+  rw->changed = TRUE;
+  if (stats_of (rw) != NULL)
+    stats_of (rw)->changed++;
+}
+
+/* --- building --- */
+
+static LptNode *
+infer_new (LptNode *node)
+{
+  GError *error = NULL;
+
+  if (!lpt_node_infer (node, &error))
+    g_error ("a rewrite made a node that does not fit: %s", error->message);
+
+  return node;
+}
+
+LptNode *
+lpt_rewriter_add (LptRewriter      *rw,
+                  LptOp             op,
+                  const char       *name,
+                  guint             n_in,
+                  LptValue  *const *in)
+{
+  return infer_new (lpt_graph_add (rw->graph, op, 1, name, n_in, in));
+}
+
+LptNode *
+lpt_rewriter_add_relaxed (LptRewriter      *rw,
+                          LptOp             op,
+                          const char       *name,
+                          guint             n_in,
+                          LptValue  *const *in,
+                          LptDType          compute,
+                          LptDType          dtype)
+{
+  LptNode *node = lpt_graph_add (rw->graph, op, 1, name, n_in, in);
+  guint i;
+
+  node->flags |= LPT_NODE_RELAXED;
+  node->out[0].dtype = dtype;
+  for (i = 0; i < n_in; i++)
+    node->in[i].compute = compute;
+
+  return infer_new (node);
+}
+
+LptValue *
+lpt_rewriter_const (LptRewriter *rw,
+                    const char  *name,
+                    LptTensor   *tensor)
+{
+  LptNode *node = lpt_graph_add_const (rw->graph, name, tensor);
+
+  lpt_tensor_unref (tensor);
+
+  return &node->out[0];
+}
+
+/* --- replacing --- */
+
+static gboolean
+is_unused (LptNode *node)
+{
+  guint i;
+
+  if (node->op == LPT_OP_PARAMETER || (node->info->flags & LPT_OP_F_SINK))
+    return FALSE;
+  for (i = 0; i < node->n_out; i++)
+    if (lpt_value_n_uses (&node->out[i]) > 0)
+      return FALSE;
+
+  return TRUE;
+}
+
+void
+lpt_rewriter_drop_unused (LptRewriter *rw,
+                          LptNode     *node)
+{
+  g_autoptr (GPtrArray) stack = g_ptr_array_new ();
+  guint i;
+
+  g_ptr_array_add (stack, node);
+  while (stack->len > 0)
+    {
+      LptNode *top = g_ptr_array_steal_index_fast (stack, stack->len - 1);
+
+      if ((top->flags & LPT_NODE_DEAD) || !is_unused (top))
+        continue;
+      top->flags |= LPT_NODE_DEAD;
+      for (i = 0; i < top->n_in; i++)
+        {
+          LptNode *source = lpt_node_src (top, i);
+
+          if (source == NULL)
+            continue;
+          lpt_node_set_input (top, i, NULL);
+          g_ptr_array_add (stack, source);
+        }
+    }
+}
+
+void
+lpt_rewriter_replace (LptRewriter *rw,
+                      LptValue    *old,
+                      LptValue    *value,
+                      LptNode     *except)
+{
+  guint i;
+
+  lpt_value_replace (old, value, except);
+  for (i = 0; old->names != NULL && i < old->names->len; i++)
+    lpt_value_add_name (value, g_ptr_array_index (old->names, i));
+  g_clear_pointer (&old->names, g_ptr_array_unref);
+  lpt_rewriter_drop_unused (rw, old->producer);
+}
+
+/* --- the sweep --- */
+
+static gboolean
+pass_fits (const LptPass *pass,
+           LptNode       *node)
+{
+  const LptOp *root;
+
+  if (pass->roots == NULL)
+    return TRUE;
+  for (root = pass->roots; *root != LPT_OP_NONE; root++)
+    if (*root == node->op)
+      return TRUE;
+
+  return FALSE;
+}
+
+/* Offers @node to the passes; FALSE + error when the observer stops. */
+static gboolean
+offer (LptRewriter  *rw,
+       LptNode      *node,
+       GError      **error)
+{
+  for (rw->current = 0; rw->passes[rw->current] != NULL; rw->current++)
+    {
+      const LptPass *pass = rw->passes[rw->current];
+      LptPassStats *stats = stats_of (rw);
+      gint64 start;
+      gboolean changed;
+
+      if (pass->rewrite == NULL || !pass_fits (pass, node))
+        continue;
+      if (lpt_config_vetoes (rw->config, pass->name, node))
+        {
+          lpt_rewriter_decline (rw, node, "left alone by a callback of the target");
+          continue;
+        }
+      start = g_get_monotonic_time ();
+      changed = pass->rewrite (rw, node);
+      if (stats != NULL)
+        {
+          stats->tried++;
+          stats->changed += changed;
+          stats->usec += g_get_monotonic_time () - start;
+        }
+      if (!changed)
+        continue;
+      rw->changed = TRUE;
+      if (rw->observer != NULL && rw->observer->after != NULL &&
+          !rw->observer->after (pass, rw->graph, node, rw->observer->data, error))
+        return FALSE;
+      if (rw->config->validate && !lpt_graph_validate (rw->graph, error))
+        {
+          g_prefix_error (error, "after pass %s: ", pass->name);
+          return FALSE;
+        }
+      return TRUE;
+    }
+
+  return TRUE;
+}
+
+static gboolean
+sweep_graph (LptRewriter  *rw,
+             LptGraph     *graph,
+             GError      **error)
+{
+  g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
+  g_autoptr (GPtrArray) stack = g_ptr_array_new ();
+  LptGraph *outer = rw->graph;
+  guint i, k;
+
+  if (order == NULL)
+    return FALSE;
+  for (i = order->len; i-- > 0; )
+    g_ptr_array_add (stack, g_ptr_array_index (order, i));
+
+  rw->graph = graph;
+  while (stack->len > 0)
+    {
+      LptNode *node = g_ptr_array_steal_index_fast (stack, stack->len - 1);
+
+      if (node->flags & LPT_NODE_DEAD)
+        continue;
+      for (i = 0; i < lpt_node_n_bodies (node); i++)
+        if (!sweep_graph (rw, lpt_node_body (node, i), error))
+          return FALSE;
+      if (!offer (rw, node, error))
+        return FALSE;
+      for (k = rw->fresh->len; k-- > 0; )
+        g_ptr_array_add (stack, g_ptr_array_index (rw->fresh, k));
+      g_ptr_array_set_size (rw->fresh, 0);
+    }
+  lpt_graph_sweep (graph);
+  rw->graph = outer;
+
+  return TRUE;
+}
+
+static gboolean
+run_whole (LptRewriter  *rw,
+           LptGraph     *graph,
+           GError      **error)
+{
+  const LptPass *pass = rw->passes[rw->current];
+  LptPassStats *stats = stats_of (rw);
+  gint64 start = g_get_monotonic_time ();
+
+  rw->graph = graph;
+  rw->changed = FALSE;
+  if (!pass->run (rw, graph, error))
+    {
+      g_prefix_error (error, "pass %s: ", pass->name);
+      return FALSE;
+    }
+  if (stats != NULL)
+    {
+      stats->tried++;
+      stats->usec += g_get_monotonic_time () - start;
+    }
+  if (rw->changed && rw->observer != NULL && rw->observer->after != NULL &&
+      !rw->observer->after (pass, graph, NULL, rw->observer->data, error))
+    return FALSE;
+  lpt_graph_sweep (graph);
+  if (rw->changed && rw->config->validate && !lpt_graph_validate (graph, error))
+    {
+      g_prefix_error (error, "after pass %s: ", pass->name);
+      return FALSE;
+    }
+
+  return TRUE;
+}
+
+gboolean
+lpt_rewriter_run (LptRewriter  *rw,
+                  LptGraph     *graph,
+                  GError      **error)
+{
+  gboolean any_rewrite = FALSE;
+
+  for (rw->current = 0; rw->passes[rw->current] != NULL; rw->current++)
+    if (rw->passes[rw->current]->run != NULL)
+      {
+        if (!run_whole (rw, graph, error))
+          return FALSE;
+      }
+    else
+      any_rewrite = TRUE;
+
+  return !any_rewrite || sweep_graph (rw, graph, error);
+}

@@ -1,0 +1,27 @@
+/* lpt-rewriter.h - state of one sweep
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_REWRITER_H
+#define LPT_REWRITER_H
+
+#include <lpt/lpt-pass.h>
+
+struct _LptRewriter
+{
+  LptGraph             *graph;
+  const LptConfig      *config;
+  const LptPass *const *passes;      /* of this sweep; ends with NULL */
+  guint                 current;     /* index of the pass that runs */
+  LptPassStats         *stats;       /* one per pass, or NULL */
+  LptReport            *report;      /* or NULL */
+  const LptObserver    *observer;    /* or NULL */
+  GPtrArray            *fresh;       /* nodes to visit next */
+  gboolean              changed;
+};
+
+/* Whole-graph passes of the group one after another, then one sweep with its rewrites. */
+gboolean lpt_rewriter_run (LptRewriter *rw, LptGraph *graph, GError **error);
+
+#endif
