@@ -34,6 +34,22 @@ static const struct
 
 typedef gboolean (*StringFunc) (LptConfig *config, const char *text, GError **error);
 
+/* A built-in target may name passes that this build leaves out; a user's file may not. */
+static gboolean
+lacks_pass (LptConfig  *config,
+            const char *pass)
+{
+  return config->name == NULL && lpt_pass_find (pass) == NULL;
+}
+
+static gboolean
+disable (LptConfig   *config,
+         const char  *pass,
+         GError     **error)
+{
+  return lacks_pass (config, pass) || lpt_config_disable (config, pass, error);
+}
+
 static gboolean
 wrong (GError      **error,
        const cJSON  *item,
@@ -67,7 +83,8 @@ each_string (LptConfig    *config,
 }
 
 static gboolean
-read_groups (GPtrArray    *groups,
+read_groups (LptConfig    *config,
+             GPtrArray    *groups,
              const cJSON  *list,
              GError      **error)
 {
@@ -87,7 +104,7 @@ read_groups (GPtrArray    *groups,
         {
           if (!cJSON_IsString (item))
             return wrong (error, list, "a list of lists of passes");
-          if (lpt_pass_find (item->valuestring) == NULL)
+          if (lpt_pass_find (item->valuestring) == NULL && !lacks_pass (config, item->valuestring))
             {
               g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "no pass is named \"%s\"", item->valuestring);
               return FALSE;
@@ -118,6 +135,8 @@ read_callbacks (LptConfig    *config,
         {
           if (!cJSON_IsString (item))
             return wrong (error, pass, "a list of predicates");
+          if (lacks_pass (config, pass->string))
+            continue;
           if (!lpt_config_add_predicate (config, pass->string, item->valuestring, error))
             return FALSE;
         }
@@ -152,11 +171,11 @@ read_item (LptConfig    *config,
   if (strcmp (key, "per-tensor") == 0)
     return each_string (config, item, lpt_config_per_tensor, error);
   if (strcmp (key, "disable") == 0)
-    return each_string (config, item, lpt_config_disable, error);
+    return each_string (config, item, disable, error);
   if (strcmp (key, "prepare") == 0)
-    return read_groups (config->prepare, item, error);
+    return read_groups (config, config->prepare, item, error);
   if (strcmp (key, "cleanup") == 0)
-    return read_groups (config->cleanup, item, error);
+    return read_groups (config, config->cleanup, item, error);
   if (strcmp (key, "callbacks") == 0)
     return read_callbacks (config, item, error);
   if (strcmp (key, "update-precisions") == 0)
@@ -187,6 +206,7 @@ static LptConfig *
 config_parse (const char  *name,
               const char  *text,
               gsize        length,
+              gboolean     built_in,
               GError     **error)
 {
   g_autoptr (LptConfig) config = NULL;
@@ -212,10 +232,12 @@ config_parse (const char  *name,
   if (ok)
     {
       g_free (config->name);
-      config->name = g_strdup (name);
+      config->name = built_in ? NULL : g_strdup (name);
       cJSON_ArrayForEach (item, root)
         if (ok)
           ok = read_item (config, item, error);
+      if (built_in)
+        config->name = g_strdup (name);
     }
   cJSON_Delete (root);
   if (!ok)
@@ -235,7 +257,7 @@ lpt_config_new_target (const char  *name,
 
   for (i = 0; targets[i].name != NULL; i++)
     if (strcmp (targets[i].name, name) == 0)
-      return config_parse (name, targets[i].text, strlen (targets[i].text), error);
+      return config_parse (name, targets[i].text, strlen (targets[i].text), TRUE, error);
 
   g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "no target is named \"%s\"", name);
 
@@ -257,7 +279,7 @@ lpt_config_new_file (const char  *filename,
       return NULL;
     }
 
-  return config_parse (filename, text, length, error);
+  return config_parse (filename, text, length, FALSE, error);
 }
 
 const char *const *
