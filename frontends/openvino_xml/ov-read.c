@@ -1,0 +1,47 @@
+/* ov-read.c - loading an OpenVINO IR: files to bytes, bytes to a graph
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/openvino_xml/ov-net.h"
+
+#include <lpt/lpt-openvino.h>
+#include <string.h>
+
+char *
+lpt_openvino_bin_path (const char *xml_path)
+{
+  gboolean xml = g_str_has_suffix (xml_path, ".xml") || g_str_has_suffix (xml_path, ".XML");
+  return g_strdup_printf ("%.*s.bin", (int) strlen (xml_path) - (xml ? 4 : 0), xml_path);
+}
+
+static LptGraph *
+ov_read (const char *xml, gsize length, const OvFiles *files, GError **error)
+{
+  g_autoptr (OvNet) net = ov_net_parse (xml, length, files->source, error);
+  return net != NULL ? ov_net_build (net, files, error) : NULL;
+}
+
+LptGraph *
+lpt_openvino_parse (const char *xml, gsize length, GBytes *weights, const char *source, GError **error)
+{
+  OvFiles files = { .source = source != NULL ? source : "model.xml", .weights = weights };
+  return ov_read (xml, length, &files, error);
+}
+
+LptGraph *
+lpt_openvino_load (const char *xml_path, const char *bin_path, GError **error)
+{
+  g_autoptr (GError) cause = NULL;
+  g_autoptr (GMappedFile) xml = g_mapped_file_new (xml_path, FALSE, &cause);
+  if (xml == NULL)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", xml_path, cause->message);
+      return NULL;
+    }
+  g_autofree char *bin = bin_path != NULL ? g_strdup (bin_path) : lpt_openvino_bin_path (xml_path);
+  g_autoptr (GMappedFile) map = g_mapped_file_new (bin, FALSE, &cause);
+  g_autoptr (GBytes) weights = map != NULL ? g_mapped_file_get_bytes (map) : NULL;
+  OvFiles files = { .source = xml_path, .weights = weights, .weights_name = bin, .no_weights = cause != NULL ? cause->message : NULL };
+  return ov_read (g_mapped_file_get_contents (xml), g_mapped_file_get_length (xml), &files, error);
+}
