@@ -473,15 +473,12 @@ ov_infer (const OvBuild *b, const OvLayer *layer, LptNode *node, gboolean relaxe
   if (may_relax && node->n_in > 0 && node->n_out > 0)
     {
       ov_relax (layer, node, declared);
-      if (lpt_node_infer (node, error))
-        return TRUE;
-      g_prefix_error (error, "%s:%u: ", b->files->source, layer->line);
-      return FALSE;
+      return lpt_node_infer (node, error);
     }
   if (inferred)
     return ov_error (error, b, layer, LPT_ERROR_INVALID, "output %u is declared as %s, but %s makes %s here", wrong,
                      lpt_dtype_name (declared[wrong]), node->info->name, lpt_dtype_name (node->out[wrong].dtype));
-  g_propagate_prefixed_error (error, g_steal_pointer (&plain), "%s:%u: ", b->files->source, layer->line);
+  g_propagate_error (error, g_steal_pointer (&plain));
   return FALSE;
 }
 

@@ -14,5 +14,6 @@
 #include <lpt/lpt-graph.h>
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-requant.h>
+#include <lpt/lpt-openvino.h>
 
 #endif
