@@ -1,0 +1,30 @@
+/* executor/kernels/float/lpt-float.c - the table of float kernels
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "executor/kernels/float/float.h"
+
+static const LptFloatKernel kernels[] = {
+#define LPT_FLOAT_KERNEL(set, isa)                                                                           \
+  { "float__" #isa, LPT_CPU_##set, lpt_float_softmax__##isa, lpt_float_normalize__##isa },
+#include "executor/kernels/float/float.def"
+#undef LPT_FLOAT_KERNEL
+};
+
+const LptFloatKernel *
+lpt_float_kernels (size_t *n)
+{
+  if (n)
+    *n = sizeof kernels / sizeof kernels[0];
+  return kernels;
+}
+
+const LptFloatKernel *
+lpt_float_kernel (LptCpu cpu)
+{
+  const LptFloatKernel *row = kernels;
+
+  while (!lpt_cpu_has (cpu, row->needs))
+    row++;
+  return row;
+}

@@ -1,0 +1,146 @@
+/* executor/kernels/gemm/gemm.h - matrix product of u8 activations and s8 weights, output stage fused
+ *
+ *   acc[m][n] = sum over taps and k of a (m, tap)[k] * w[tap][k][n]          (exact in int32)
+ *
+ * With one tap and rows at a fixed distance it is a matrix product; with a pointer per row and tap
+ * it is a convolution (igemm/). int8 activations are held as u8 = q + 128, the offset goes into the bias
+ * as -128 * column sum. Weights are packed once into the row's own layout, in panels of columns.
+ *
+ * Packed size and layout depend on the kernel row, nothing else: key a cache by its name.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "executor/kernels/requant/requant.h"
+
+#define LPT_GEMM_NR_MAX 64
+#define LPT_GEMM_MR_MAX 14
+
+typedef enum {
+  LPT_PACK_K4,    /* [k/4][n][4] */
+  LPT_PACK_PAIRS, /* [k/4][(k0,k2) of n, (k1,k3) of n][2] */
+  LPT_PACK_K1     /* [k][n] */
+} LptPackOrder;
+
+/* One panel of nr columns (16, 32, 48 or 64) times mr rows. a[tap * a_stride + i] points at row i's k bytes
+ * of that tap; reads no byte outside. acc[i * LPT_GEMM_NR_MAX + j]. */
+typedef void (*LptGemmMicro) (size_t mr, size_t nr, size_t taps, size_t k, const uint8_t *const *a,
+                              size_t a_stride, const void *panel, int32_t *acc);
+
+/* Sums of mr rows over all taps, in int32. */
+typedef void (*LptGemmRowSums) (size_t rows, size_t taps, size_t k, const uint8_t *const *a, size_t a_stride,
+                                int32_t *sums);
+
+/* Weights as the packer reads them: element (tap, k, n) at data + tap * tap_stride + k * k_stride + n * n_stride.
+ * Where tap_inner (k_inner) is not 0 the index has two digits, outer * inner + rest, with a stride each.
+ * Unsigned ones are stored as w - 128, so their zero point is lowered by 128 too. */
+typedef struct {
+  const void *data;
+  bool        is_unsigned;
+  size_t      taps, k, n;
+  ptrdiff_t   tap_stride, k_stride, n_stride;
+  size_t      tap_inner, k_inner;
+  ptrdiff_t   tap_outer_stride, k_outer_stride;
+} LptGemmWeights;
+
+/* Stored (signed) value of one weight. */
+static inline int8_t
+lpt_gemm_weight (const LptGemmWeights *w, size_t tap, size_t k, size_t n)
+{
+  ptrdiff_t at = (ptrdiff_t) n * w->n_stride;
+
+  if (w->tap_inner)
+    at += (ptrdiff_t) (tap / w->tap_inner) * w->tap_outer_stride + (ptrdiff_t) (tap % w->tap_inner) * w->tap_stride;
+  else
+    at += (ptrdiff_t) tap * w->tap_stride;
+  if (w->k_inner)
+    at += (ptrdiff_t) (k / w->k_inner) * w->k_outer_stride + (ptrdiff_t) (k % w->k_inner) * w->k_stride;
+  else
+    at += (ptrdiff_t) k * w->k_stride;
+  return (int8_t) (((const uint8_t *) w->data)[at] ^ (w->is_unsigned ? 0x80 : 0));
+}
+
+/* Packs columns [n0, n1) of one panel (nr wide, n1 - n0 <= nr); writes column sums of the stored values
+ * unless col_sum is NULL. */
+typedef void (*LptGemmPackPanel) (const LptGemmWeights *w, size_t n0, size_t n1, size_t nr, void *panel,
+                                  int32_t *col_sum);
+
+typedef struct {
+  const char      *name;
+  LptCpu           needs;
+  LptPackOrder     order;
+  bool             prefix;   /* a panel begins with nr int32: 128 * column sum */
+  unsigned         nr;       /* widest panel */
+  unsigned         mr[4];    /* most rows for panels of 16, 32, 48, 64 columns */
+  LptGemmMicro     micro;
+  LptGemmRowSums   row_sums;
+  LptGemmPackPanel pack;     /* NULL: the generic one */
+} LptGemmKernel;
+
+#define LPT_GEMM_KERNEL(needs, isa, tile, order, prefix, nr, m1, m2, m3, m4)                                  \
+  void lpt_gemm_u8s8s32_##tile##__##isa (size_t mr, size_t n_cols, size_t taps, size_t k, const uint8_t *const *a, \
+                                         size_t a_stride, const void *panel, int32_t *acc);
+#define LPT_GEMM_HELPERS(needs, isa)                                                                         \
+  void lpt_gemm_row_sums__##isa (size_t rows, size_t taps, size_t k, const uint8_t *const *a, size_t a_stride, \
+                                 int32_t *sums);                                                             \
+  void lpt_gemm_pack__##isa (const LptGemmWeights *w, size_t n0, size_t n1, size_t nr, void *panel, int32_t *col_sum);
+#include "executor/kernels/gemm/gemm.def"
+#undef LPT_GEMM_KERNEL
+#undef LPT_GEMM_HELPERS
+
+const LptGemmKernel *lpt_gemm_kernels (size_t *n);
+const LptGemmKernel *lpt_gemm_kernel  (LptCpu cpu);
+
+/* The generic packer (any order), also the reference of the special ones. */
+void   lpt_gemm_pack_panel  (const LptGemmKernel *kernel, const LptGemmWeights *w, size_t n0, size_t n1, size_t nr,
+                             void *panel, int32_t *col_sum);
+
+/* Bytes of packed weights (64-byte aligned memory), 0 if that overflows. */
+size_t lpt_gemm_packed_size (const LptGemmKernel *kernel, size_t taps, size_t k, size_t n);
+
+/* Panel width for n columns. Tiles begin at multiples of it. */
+size_t lpt_gemm_panel       (const LptGemmKernel *kernel, size_t n);
+
+/* Packs columns [n0, n1), n0 a multiple of the panel width and n1 too or n; col_sum[n] or NULL. */
+void   lpt_gemm_pack        (const LptGemmKernel *kernel, const LptGemmWeights *w, size_t n0, size_t n1,
+                             void *packed, int32_t *col_sum);
+
+typedef struct {
+  const LptGemmKernel     *kernel;
+  const LptEpilogueKernel *epilogue_kernel;
+  const LptEpilogue       *epilogue;
+  size_t                   m, k, n;
+  const uint8_t           *a;
+  size_t                   lda;               /* bytes from row to row */
+  const void              *packed;
+  void                    *out;
+  size_t                   ldo;               /* bytes */
+  const uint8_t           *residual;          /* with epilogue->add */
+  size_t                   ldr;
+} LptGemm;
+
+/* Bytes of workspace (64-byte aligned) that one thread needs for lpt_gemm_tile (). */
+size_t lpt_gemm_workspace (const LptGemm *g);
+
+/* Rows [m0, m1), columns [n0, n1), n0 a multiple of the panel width, n1 too or n. */
+void   lpt_gemm_tile      (const LptGemm *g, size_t m0, size_t m1, size_t n0, size_t n1, void *workspace);
+
+/* A partition for lpt_parallel_for (): tiles of tm x tn, from the shape only. */
+void   lpt_gemm_tiling    (const LptGemmKernel *kernel, size_t m, size_t k, size_t n, size_t *tm, size_t *tn);
+
+/* The block loop behind gemm and convolution: rows of pointers ptr[tap * rows_stride + row] are ready. */
+typedef struct {
+  const LptGemmKernel     *kernel;
+  const LptEpilogueKernel *epilogue_kernel;
+  const LptEpilogue       *epilogue;
+  size_t                   taps, k, n, channel0;
+  const void              *packed;
+  void                    *out;               /* of the block's first row and channel 0 of this group */
+  size_t                   ldo;
+  const uint8_t           *residual;
+  size_t                   ldr;
+} LptGemmBlock;
+
+void   lpt_gemm_block     (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, size_t ptr_stride,
+                           size_t n0, size_t n1, int32_t *row_sums);

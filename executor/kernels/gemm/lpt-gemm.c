@@ -1,0 +1,242 @@
+/* executor/kernels/gemm/lpt-gemm.c - table of micro kernels, packing, and the block loop
+ *
+ * Block loop: a block of rows (pointers ready) times every panel in turn; the panel stays in the caches
+ * while all rows of the block pass. Rows are dealt evenly: 49 rows in tiles of at most 6 are
+ * four of 6 and five of 5, not eight of 6 and a single one.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "executor/kernels/gemm/gemm.h"
+
+#include <string.h>
+
+#define LPT_GEMM_HELPERS(set, isa)
+static const LptGemmKernel kernels[] = {
+#define LPT_GEMM_KERNEL(set, isa, tile, pack_order, has_prefix, width, m1, m2, m3, m4)                       \
+  { "gemm_u8s8s32_" #tile "__" #isa, LPT_CPU_##set, LPT_PACK_##pack_order, has_prefix, width,                \
+    { m1, m2, m3, m4 }, lpt_gemm_u8s8s32_##tile##__##isa, lpt_gemm_row_sums__##isa, lpt_gemm_pack__##isa },
+#include "executor/kernels/gemm/gemm.def"
+#undef LPT_GEMM_KERNEL
+};
+#undef LPT_GEMM_HELPERS
+
+/* Most rows of one block: its pointers, accumulators of row sums and output stay small. */
+#define BLOCK_ROWS 192
+
+const LptGemmKernel *
+lpt_gemm_kernels (size_t *n)
+{
+  if (n)
+    *n = sizeof kernels / sizeof kernels[0];
+  return kernels;
+}
+
+const LptGemmKernel *
+lpt_gemm_kernel (LptCpu cpu)
+{
+  const LptGemmKernel *row = kernels;
+
+  while (!lpt_cpu_has (cpu, row->needs))
+    row++;
+  return row;
+}
+
+/* --- packing --- */
+
+static size_t
+panel_bytes (const LptGemmKernel *kernel, size_t taps, size_t k, size_t nr)
+{
+  return nr * (taps * ((k + 3) / 4 * 4) + (kernel->prefix ? sizeof (int32_t) : 0));
+}
+
+/* Columns that remain from n0 on, in units of 16, at most one panel. */
+static size_t
+panel_width (size_t panel, size_t n, size_t n0)
+{
+  size_t rest = (n - n0 + 15) / 16 * 16;
+
+  return rest < panel ? rest : panel;
+}
+
+size_t
+lpt_gemm_panel (const LptGemmKernel *kernel, size_t n)
+{
+  /* Cost of a panel in sixteenths of the time of 16 columns in a wide one: narrow panels load
+   * more bytes of A for each product. */
+  static const unsigned cost[5] = { 0, 26, 38, 51, 64 };
+  size_t best = kernel->nr, best_cost = SIZE_MAX;
+
+  for (size_t nr = kernel->nr; nr >= 16; nr -= 16)
+    {
+      size_t full = n / nr, rest = (n % nr + 15) / 16;
+      size_t total = full * cost[nr / 16] + cost[rest];
+
+      if (total < best_cost)
+        {
+          best = nr;
+          best_cost = total;
+        }
+    }
+  return best;
+}
+
+size_t
+lpt_gemm_packed_size (const LptGemmKernel *kernel, size_t taps, size_t k, size_t n)
+{
+  size_t per_column, columns, size;
+
+  if (n > SIZE_MAX - 15 || k > SIZE_MAX - 3)
+    return 0;
+  columns = (n + 15) / 16 * 16;
+  if (__builtin_mul_overflow (taps, (k + 3) / 4 * 4, &per_column)
+      || __builtin_add_overflow (per_column, sizeof (int32_t), &per_column)
+      || __builtin_mul_overflow (per_column, columns, &size))
+    return 0;
+  return panel_bytes (kernel, taps, k, columns);
+}
+
+void
+lpt_gemm_pack_panel (const LptGemmKernel *kernel, const LptGemmWeights *w, size_t n0, size_t n1, size_t nr,
+                     void *panel, int32_t *col_sum)
+{
+  size_t k4 = (w->k + 3) / 4;
+  int8_t *out = (int8_t *) panel + (kernel->prefix ? nr * sizeof (int32_t) : 0);
+
+  for (size_t j = 0; j < nr; j++)
+    {
+      uint32_t sum = 0;
+      int32_t prefix;
+
+      for (size_t tap = 0; tap < w->taps; tap++)
+        for (size_t p = 0; p < k4 * 4; p++)
+          {
+            size_t step = tap * k4 + p / 4, at;
+            int8_t v = 0;
+
+            if (n0 + j < n1 && p < w->k)
+              v = lpt_gemm_weight (w, tap, p, n0 + j);
+            if (kernel->order == LPT_PACK_K4)
+              at = (step * nr + j) * 4 + p % 4;
+            else if (kernel->order == LPT_PACK_PAIRS)
+              at = step * nr * 4 + (p % 2) * nr * 2 + j * 2 + p % 4 / 2;
+            else
+              at = (step * 4 + p % 4) * nr + j;
+            out[at] = v;
+            sum += (uint32_t) (int32_t) v;
+          }
+      if (col_sum && n0 + j < n1)
+        col_sum[n0 + j] = (int32_t) sum;
+      prefix = (int32_t) (sum * 128u);
+      if (kernel->prefix)
+        memcpy ((char *) panel + j * sizeof prefix, &prefix, sizeof prefix);
+    }
+}
+
+void
+lpt_gemm_pack (const LptGemmKernel *kernel, const LptGemmWeights *w, size_t n0, size_t n1, void *packed,
+               int32_t *col_sum)
+{
+  size_t panel = lpt_gemm_panel (kernel, w->n);
+
+  for (size_t j = n0; j < n1; j += panel)
+    {
+      size_t nr = panel_width (panel, w->n, j);
+      size_t end = j + nr < w->n ? j + nr : w->n;
+      char *to = (char *) packed + panel_bytes (kernel, w->taps, w->k, j);
+
+      if (kernel->pack)
+        kernel->pack (w, j, end, nr, to, col_sum);
+      else
+        lpt_gemm_pack_panel (kernel, w, j, end, nr, to, col_sum);
+    }
+}
+
+/* --- the block loop --- */
+
+void
+lpt_gemm_block (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, size_t ptr_stride, size_t n0,
+                size_t n1, int32_t *row_sums)
+{
+  const LptGemmKernel *kernel = b->kernel;
+  size_t panel = lpt_gemm_panel (kernel, b->n);
+  size_t element = b->epilogue->store == LPT_STORE_Q8 ? 1 : 4;
+  _Alignas (64) int32_t acc[LPT_GEMM_MR_MAX * LPT_GEMM_NR_MAX];
+
+  if (b->epilogue->weight_zp)
+    kernel->row_sums (rows, b->taps, b->k, ptr, ptr_stride, row_sums);
+
+  for (size_t j = n0; j < n1; j += panel)
+    {
+      size_t nr = panel_width (panel, b->n, j);
+      size_t columns = j + nr < b->n ? nr : b->n - j;
+      size_t tiles = (rows + kernel->mr[nr / 16 - 1] - 1) / kernel->mr[nr / 16 - 1];
+      const char *w = (const char *) b->packed + panel_bytes (kernel, b->taps, b->k, j);
+
+      for (size_t t = 0, i = 0; t < tiles; t++)
+        {
+          size_t mr = (rows - i + tiles - t - 1) / (tiles - t);
+
+          kernel->micro (mr, nr, b->taps, b->k, ptr + i, ptr_stride, w, acc);
+          b->epilogue_kernel->run (b->epilogue, mr, columns, b->channel0 + j, acc, LPT_GEMM_NR_MAX, row_sums + i,
+                                   (char *) b->out + i * b->ldo + j * element, b->ldo,
+                                   b->residual ? b->residual + i * b->ldr + j : NULL, b->ldr);
+          i += mr;
+        }
+    }
+}
+
+size_t
+lpt_gemm_workspace (const LptGemm *g)
+{
+  (void) g;
+  return BLOCK_ROWS * (sizeof (void *) + sizeof (int32_t));
+}
+
+void
+lpt_gemm_tile (const LptGemm *g, size_t m0, size_t m1, size_t n0, size_t n1, void *workspace)
+{
+  const uint8_t **ptr = workspace;
+  int32_t *row_sums = (int32_t *) (ptr + BLOCK_ROWS);
+  LptGemmBlock block = { .kernel = g->kernel, .epilogue_kernel = g->epilogue_kernel, .epilogue = g->epilogue,
+                         .taps = 1, .k = g->k, .n = g->n, .packed = g->packed, .ldo = g->ldo, .ldr = g->ldr };
+
+  for (size_t i = m0; i < m1; )
+    {
+      size_t blocks = (m1 - i + BLOCK_ROWS - 1) / BLOCK_ROWS;
+      size_t rows = (m1 - i + blocks - 1) / blocks;
+
+      for (size_t r = 0; r < rows; r++)
+        ptr[r] = g->a + (i + r) * g->lda;
+      block.out = (char *) g->out + i * g->ldo;
+      block.residual = g->residual ? g->residual + i * g->ldr : NULL;
+      lpt_gemm_block (&block, rows, ptr, BLOCK_ROWS, n0, n1, row_sums);
+      i += rows;
+    }
+}
+
+void
+lpt_gemm_tiling (const LptGemmKernel *kernel, size_t m, size_t k, size_t n, size_t *tm, size_t *tn)
+{
+  /* Tiles of about a quarter million products at least, and several per thread for two to eight threads; columns
+   * are cut first where the weights are larger than the activations. */
+  const double least = 262144.0;
+  size_t panel = lpt_gemm_panel (kernel, n);
+  double total = (double) m * (double) (k ? k : 1) * (double) n;
+  size_t want = (size_t) (total / least), cuts_n, cuts_m, columns = (n + panel - 1) / panel;
+
+  want = want < 1 ? 1 : want > 16 ? 16 : want;
+  if (n > m)
+    {
+      cuts_n = want < columns ? want : columns;
+      cuts_m = (want + cuts_n - 1) / cuts_n;
+    }
+  else
+    {
+      cuts_m = want;
+      cuts_n = 1;
+    }
+  *tn = cuts_n ? (columns + cuts_n - 1) / cuts_n * panel : panel;
+  *tm = (m + cuts_m - 1) / cuts_m;
+  if (*tm < 24)
+    *tm = m < 24 ? (m ? m : 1) : 24;
+}

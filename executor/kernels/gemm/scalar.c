@@ -1,0 +1,67 @@
+/* executor/kernels/gemm/scalar.c - the micro kernel in plain C: the specification of gemm.h
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "executor/kernels/gemm/gemm.h"
+
+void
+lpt_gemm_u8s8s32_4x16c4__scalar (size_t mr, size_t nr, size_t taps, size_t k, const uint8_t *const *a,
+                                 size_t a_stride, const void *panel, int32_t *acc)
+{
+  const int8_t *w = panel;
+  size_t k4 = (k + 3) / 4;
+
+  for (size_t i = 0; i < mr; i++)
+    for (size_t j = 0; j < nr; j++)
+      {
+        uint32_t sum = 0;
+
+        for (size_t tap = 0; tap < taps; tap++)
+          for (size_t p = 0; p < k; p++)
+            {
+              int32_t x = a[tap * a_stride + i][p];
+
+              sum += (uint32_t) (x * w[((tap * k4 + p / 4) * nr + j) * 4 + p % 4]);
+            }
+        acc[i * LPT_GEMM_NR_MAX + j] = (int32_t) sum;
+      }
+}
+
+void
+lpt_gemm_row_sums__scalar (size_t rows, size_t taps, size_t k, const uint8_t *const *a, size_t a_stride, int32_t *sums)
+{
+  for (size_t i = 0; i < rows; i++)
+    {
+      uint32_t sum = 0;
+
+      for (size_t tap = 0; tap < taps; tap++)
+        for (size_t p = 0; p < k; p++)
+          sum += a[tap * a_stride + i][p];
+      sums[i] = (int32_t) sum;
+    }
+}
+
+void
+lpt_gemm_pack__scalar (const LptGemmWeights *w, size_t n0, size_t n1, size_t nr, void *panel, int32_t *col_sum)
+{
+  int8_t *out = panel;
+  size_t k4 = (w->k + 3) / 4;
+
+  for (size_t j = 0; j < nr; j++)
+    {
+      uint32_t sum = 0;
+
+      for (size_t tap = 0; tap < w->taps; tap++)
+        for (size_t p = 0; p < k4 * 4; p++)
+          {
+            int8_t v = 0;
+
+            if (n0 + j < n1 && p < w->k)
+              v = lpt_gemm_weight (w, tap, p, n0 + j);
+            sum += (uint32_t) (int32_t) v;
+            out[((tap * k4 + p / 4) * nr + j) * 4 + p % 4] = v;
+          }
+      if (col_sum && n0 + j < n1)
+        col_sum[n0 + j] = (int32_t) sum;
+    }
+}

@@ -1,0 +1,305 @@
+/* executor/kernels/igemm/lpt-conv.c - pointers and copied rows for the block loop of gemm/
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "executor/kernels/igemm/conv.h"
+
+#include <string.h>
+
+/* Pixels of one block: pointers (one per tap) and row sums stay small. */
+#define BLOCK_PIXELS 96
+
+#define ALIGN_64(x) (((x) + 63) / 64 * 64)
+
+/* Below this many channels a tap of its own wastes products and loop turns. */
+#define FEW_CHANNELS 16
+
+bool
+lpt_conv_copies_rows (const LptConvShape *s)
+{
+  return s->groups == 1 && s->ic < FEW_CHANNELS && s->kw > 1 && s->dilation_w == 1;
+}
+
+static size_t
+conv_taps (const LptConvShape *s)
+{
+  return lpt_conv_copies_rows (s) ? s->kh : s->kh * s->kw;
+}
+
+static size_t
+conv_k (const LptConvShape *s)
+{
+  return lpt_conv_copies_rows (s) ? s->kw * s->ic : s->ic / s->groups;
+}
+
+/* --- packing --- */
+
+size_t
+lpt_conv_packed_size (const LptGemmKernel *kernel, const LptConvShape *s)
+{
+  size_t one = lpt_gemm_packed_size (kernel, conv_taps (s), conv_k (s), s->oc / s->groups), all;
+
+  return one && !__builtin_mul_overflow (ALIGN_64 (one), s->groups, &all) ? all : 0;
+}
+
+void
+lpt_conv_pack (const LptGemmKernel *kernel, const LptConvShape *s, const LptConvWeights *w, void *packed,
+               int32_t *col_sum)
+{
+  size_t ocg = s->oc / s->groups;
+  size_t one = ALIGN_64 (lpt_gemm_packed_size (kernel, conv_taps (s), conv_k (s), ocg));
+  LptGemmWeights g = { .is_unsigned = w->is_unsigned, .taps = conv_taps (s), .k = conv_k (s), .n = ocg,
+                       .n_stride = w->n_stride, .k_stride = w->c_stride };
+
+  if (lpt_conv_copies_rows (s))
+    {
+      g.tap_stride = w->ky_stride;
+      g.k_inner = s->ic;
+      g.k_outer_stride = w->kx_stride;
+    }
+  else
+    {
+      g.tap_inner = s->kw;
+      g.tap_outer_stride = w->ky_stride;
+      g.tap_stride = w->kx_stride;
+    }
+  for (size_t group = 0; group < s->groups; group++)
+    {
+      g.data = (const char *) w->data + (ptrdiff_t) (group * ocg) * w->n_stride;
+      lpt_gemm_pack (kernel, &g, 0, ocg, (char *) packed + group * one, col_sum ? col_sum + group * ocg : NULL);
+    }
+}
+
+/* --- geometry --- */
+
+typedef struct {
+  size_t image, y, x;
+} Pixel;
+
+static Pixel
+pixel_of (const LptConvShape *s, size_t m)
+{
+  return (Pixel) { m / s->ow / s->oh, m / s->ow % s->oh, m % s->ow };
+}
+
+static void
+next_pixel (const LptConvShape *s, Pixel *p)
+{
+  if (++p->x == s->ow)
+    {
+      p->x = 0;
+      if (++p->y == s->oh)
+        {
+          p->y = 0;
+          p->image++;
+        }
+    }
+}
+
+/* Bytes of a copied row: every column that a tap can reach, and room to read whole groups of four. */
+static size_t
+copied_row_bytes (const LptConvShape *s)
+{
+  return ALIGN_64 (((s->ow - 1) * s->stride_w + s->kw) * s->ic + 4);
+}
+
+/* Rows that one block of pixels can touch. */
+static size_t
+copied_rows (const LptConvShape *s)
+{
+  size_t out_rows = (BLOCK_PIXELS + s->ow - 2) / s->ow + 1;
+
+  return (out_rows - 1) * s->stride_h + (s->kh - 1) * s->dilation_h + 1;
+}
+
+size_t
+lpt_conv_workspace (const LptConv *c)
+{
+  const LptConvShape *s = &c->shape;
+  size_t pointers = ALIGN_64 (conv_taps (s) * BLOCK_PIXELS * sizeof (void *)) + ALIGN_64 (BLOCK_PIXELS * sizeof (int32_t));
+
+  if (lpt_conv_copies_rows (s))
+    return pointers + copied_rows (s) * copied_row_bytes (s);
+  return pointers + ALIGN_64 (s->ic / s->groups);
+}
+
+/* --- many channels: one pointer per pixel and tap --- */
+
+static void
+fill_pointers (const LptConv *c, size_t m, size_t pixels, size_t channel, const uint8_t *pad_row, const uint8_t **ptr)
+{
+  const LptConvShape *s = &c->shape;
+  const uint8_t *in = c->in + channel;
+  Pixel p = pixel_of (s, m);
+
+  for (size_t i = 0; i < pixels; i++, next_pixel (s, &p))
+    {
+      const uint8_t *image = in + p.image * c->image_stride;
+      ptrdiff_t y0 = (ptrdiff_t) (p.y * s->stride_h) - (ptrdiff_t) s->pad_top;
+      ptrdiff_t x0 = (ptrdiff_t) (p.x * s->stride_w) - (ptrdiff_t) s->pad_left;
+      const uint8_t **to = ptr + i;
+
+      for (size_t ky = 0; ky < s->kh; ky++)
+        {
+          size_t y = (size_t) (y0 + (ptrdiff_t) (ky * s->dilation_h));
+          const uint8_t *row = image + y * c->row_stride;
+
+          for (size_t kx = 0; kx < s->kw; kx++, to += BLOCK_PIXELS)
+            {
+              size_t x = (size_t) (x0 + (ptrdiff_t) (kx * s->dilation_w));
+
+              *to = y < s->ih && x < s->iw ? row + x * c->pixel_stride : pad_row;
+            }
+        }
+    }
+}
+
+/* --- few channels: rows copied with their padding --- */
+
+typedef struct {
+  const LptConv *conv;
+  uint8_t       *rows;
+  size_t         row_bytes, n_rows;   /* n_rows is the ring's size */
+  size_t         image;
+  ptrdiff_t      y0, y1;              /* rows [y0, y1) of `image` are in the ring */
+} RowRing;
+
+static uint8_t *
+ring_row (const RowRing *ring, ptrdiff_t y)
+{
+  size_t slot = (size_t) (y + (ptrdiff_t) ring->conv->shape.pad_top) % ring->n_rows;
+
+  return ring->rows + slot * ring->row_bytes;
+}
+
+static void
+copy_row (const RowRing *ring, ptrdiff_t y)
+{
+  const LptConv *c = ring->conv;
+  const LptConvShape *s = &c->shape;
+  uint8_t *to = ring_row (ring, y);
+  size_t width = (s->ow - 1) * s->stride_w + s->kw;
+  size_t left = s->pad_left < width ? s->pad_left : width;
+  size_t inside = s->iw < width - left ? s->iw : width - left;
+
+  if (y < 0 || (size_t) y >= s->ih)
+    {
+      memset (to, c->pad_value, ring->row_bytes);
+      return;
+    }
+
+  const uint8_t *from = c->in + ring->image * c->image_stride + (size_t) y * c->row_stride;
+
+  memset (to, c->pad_value, left * s->ic);
+  to += left * s->ic;
+  if (c->channel_stride == 1 && c->pixel_stride == s->ic)
+    memcpy (to, from, inside * s->ic);
+  else if (s->ic == 3)
+    {
+      const uint8_t *f1 = from + c->channel_stride, *f2 = f1 + c->channel_stride;
+
+      for (size_t x = 0; x < inside; x++)
+        {
+          to[3 * x] = from[x * c->pixel_stride];
+          to[3 * x + 1] = f1[x * c->pixel_stride];
+          to[3 * x + 2] = f2[x * c->pixel_stride];
+        }
+    }
+  else
+    for (size_t x = 0; x < inside; x++)
+      for (size_t ch = 0; ch < s->ic; ch++)
+        to[x * s->ic + ch] = from[x * c->pixel_stride + ch * c->channel_stride];
+  to += inside * s->ic;
+  memset (to, c->pad_value, ring->row_bytes - (left + inside) * s->ic);
+}
+
+static void
+fill_row_pointers (RowRing *ring, size_t m, size_t pixels, const uint8_t **ptr)
+{
+  const LptConvShape *s = &ring->conv->shape;
+  Pixel p = pixel_of (s, m);
+
+  for (size_t i = 0; i < pixels; i++, next_pixel (s, &p))
+    {
+      ptrdiff_t y0 = (ptrdiff_t) (p.y * s->stride_h) - (ptrdiff_t) s->pad_top;
+      ptrdiff_t y1 = y0 + (ptrdiff_t) ((s->kh - 1) * s->dilation_h) + 1;
+
+      if (p.image != ring->image || y0 >= ring->y1)
+        {
+          ring->image = p.image;
+          ring->y0 = ring->y1 = y0;
+        }
+      for (; ring->y1 < y1; ring->y1++)
+        copy_row (ring, ring->y1);
+      for (size_t ky = 0; ky < s->kh; ky++)
+        ptr[ky * BLOCK_PIXELS + i] = ring_row (ring, y0 + (ptrdiff_t) (ky * s->dilation_h)) + p.x * s->stride_w * s->ic;
+    }
+}
+
+/* Pixels from m that one ring can serve: a block must not wrap into a new image, whose rows would overwrite. */
+static size_t
+block_pixels (const LptConvShape *s, size_t m, size_t m1, bool ring)
+{
+  size_t blocks = (m1 - m + BLOCK_PIXELS - 1) / BLOCK_PIXELS;
+  size_t pixels = (m1 - m + blocks - 1) / blocks;
+  size_t image_rest = s->oh * s->ow - m % (s->oh * s->ow);
+
+  return ring && pixels > image_rest ? image_rest : pixels;
+}
+
+void
+lpt_conv_tile (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, void *workspace)
+{
+  const LptConvShape *s = &c->shape;
+  size_t ocg = s->oc / s->groups, icg = s->ic / s->groups, taps = conv_taps (s), k = conv_k (s);
+  size_t one = ALIGN_64 (lpt_gemm_packed_size (c->kernel, taps, k, ocg));
+  size_t element = c->epilogue->store == LPT_STORE_Q8 ? 1 : 4;
+  bool few = lpt_conv_copies_rows (s);
+  const uint8_t **ptr = workspace;
+  int32_t *row_sums = (int32_t *) ((char *) workspace + ALIGN_64 (taps * BLOCK_PIXELS * sizeof (void *)));
+  uint8_t *rest = (uint8_t *) row_sums + ALIGN_64 (BLOCK_PIXELS * sizeof (int32_t));
+  RowRing ring = { .conv = c, .rows = rest, .image = SIZE_MAX };
+  LptGemmBlock block = { .kernel = c->kernel, .epilogue_kernel = c->epilogue_kernel, .epilogue = c->epilogue,
+                         .taps = taps, .k = k, .n = ocg, .ldo = c->ldo, .ldr = c->ldr };
+
+  if (few)
+    {
+      ring.row_bytes = copied_row_bytes (s);
+      ring.n_rows = copied_rows (s);
+      /* The copies end in readable bytes and the packed weights in zeros: no tail for the micro kernel. Row
+       * sums, though, must not count them. */
+      if (!c->epilogue->weight_zp)
+        block.k = (k + 3) / 4 * 4;
+    }
+  else
+    memset (rest, c->pad_value, icg);
+
+  for (size_t m = m0; m < m1; )
+    {
+      size_t pixels = block_pixels (s, m, m1, few);
+
+      if (few)
+        fill_row_pointers (&ring, m, pixels, ptr);
+      for (size_t group = n0 / ocg; group * ocg < n1; group++)
+        {
+          size_t first = group * ocg, from = n0 > first ? n0 - first : 0, to = n1 - first < ocg ? n1 - first : ocg;
+
+          if (!few)
+            fill_pointers (c, m, pixels, group * icg, rest, ptr);
+          block.channel0 = first;
+          block.packed = (const char *) c->packed + group * one;
+          block.out = (char *) c->out + m * c->ldo + first * element;
+          block.residual = c->residual ? c->residual + m * c->ldr + first : NULL;
+          lpt_gemm_block (&block, pixels, ptr, BLOCK_PIXELS, from, to, row_sums);
+        }
+      m += pixels;
+    }
+}
+
+void
+lpt_conv_tiling (const LptGemmKernel *kernel, const LptConvShape *s, size_t *tm, size_t *tn)
+{
+  lpt_gemm_tiling (kernel, s->batch * s->oh * s->ow, conv_taps (s) * conv_k (s), s->oc / s->groups, tm, tn);
+  if (s->groups > 1)
+    *tn = s->oc;
+}

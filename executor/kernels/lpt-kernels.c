@@ -1,0 +1,20 @@
+/* executor/kernels/lpt-kernels.c - the best row of every family
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "executor/kernels/lpt-kernels.h"
+
+LptKernels
+lpt_kernels_for (LptCpu cpu)
+{
+  return (LptKernels) {
+    .cpu = cpu,
+    .epilogue = lpt_epilogue_kernel (cpu),
+    .gemm = lpt_gemm_kernel (cpu),
+    .dwconv = lpt_dwconv_kernel (cpu),
+    .pool = lpt_pool_kernel (cpu),
+    .eltwise = lpt_eltwise_kernel (cpu),
+    .transpose = lpt_transpose_kernel (cpu),
+    .floats = lpt_float_kernel (cpu),
+  };
+}

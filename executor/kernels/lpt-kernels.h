@@ -1,0 +1,27 @@
+/* executor/kernels/lpt-kernels.h - the best row of every family for a set of CPU features
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "executor/kernels/dwconv/dwconv.h"
+#include "executor/kernels/eltwise/eltwise.h"
+#include "executor/kernels/float/float.h"
+#include "executor/kernels/gemm/gemm.h"
+#include "executor/kernels/igemm/conv.h"
+#include "executor/kernels/pool/pool.h"
+#include "executor/kernels/requant/requant.h"
+#include "executor/kernels/transpose/transpose.h"
+
+typedef struct {
+  LptCpu                    cpu;
+  const LptEpilogueKernel  *epilogue;
+  const LptGemmKernel      *gemm;        /* products and convolutions */
+  const LptDwconvKernel    *dwconv;
+  const LptPoolKernel      *pool;
+  const LptEltwiseKernel   *eltwise;
+  const LptTransposeKernel *transpose;
+  const LptFloatKernel     *floats;
+} LptKernels;
+
+LptKernels lpt_kernels_for (LptCpu cpu);

@@ -1,0 +1,126 @@
+/* executor/kernels/pool/lpt-pool.c - windows, and the scaling of sums by the divisor
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "executor/kernels/pool/pool.h"
+
+#include <string.h>
+
+#define ALIGN_64(x) (((x) + 63) / 64 * 64)
+
+static const LptPoolKernel kernels[] = {
+#define LPT_POOL_KERNEL(set, isa) { "pool__" #isa, LPT_CPU_##set, lpt_pool_max__##isa, lpt_pool_sum__##isa },
+#include "executor/kernels/pool/pool.def"
+#undef LPT_POOL_KERNEL
+};
+
+const LptPoolKernel *
+lpt_pool_kernels (size_t *n)
+{
+  if (n)
+    *n = sizeof kernels / sizeof kernels[0];
+  return kernels;
+}
+
+const LptPoolKernel *
+lpt_pool_kernel (LptCpu cpu)
+{
+  const LptPoolKernel *row = kernels;
+
+  while (!lpt_cpu_has (cpu, row->needs))
+    row++;
+  return row;
+}
+
+size_t
+lpt_pool_workspace (const LptPoolOp *p)
+{
+  return ALIGN_64 (p->shape.kh * p->shape.kw * sizeof (void *)) + ALIGN_64 ((p->shape.ic + 16) * sizeof (int32_t));
+}
+
+/* Sum to code for all channels of one pixel: sixteen equal entries serve every channel of the shared output stage. */
+static void
+scale_sums (const LptPoolOp *p, size_t taps, size_t divisor, const int32_t *sums, uint8_t *out)
+{
+  int32_t bias[16], mult[16], shift[16];
+  float scale[16];
+  LptEpilogue e = { .store = LPT_STORE_Q8, .scheme = p->scheme, .zp = p->zp, .lo = p->lo, .hi = p->hi,
+                    .bias = bias, .mult = mult, .shift = shift, .scale = scale };
+
+  for (size_t i = 0; i < 16; i++)
+    {
+      bias[i] = -(int32_t) taps * p->zero;
+      mult[i] = p->mult ? p->mult[divisor] : 0;
+      shift[i] = p->shift ? p->shift[divisor] : 0;
+      scale[i] = p->scale ? p->scale[divisor] : 0.0f;
+    }
+  lpt_epilogue_prepare (&e, 1);
+  for (size_t c = 0; c < p->shape.ic; c += 16)
+    p->epilogue_kernel->run (&e, 1, p->shape.ic - c < 16 ? p->shape.ic - c : 16, 0, sums + c, 16, NULL, out + c, 0,
+                             NULL, 0);
+}
+
+static void
+divide_sums (const LptPoolOp *p, size_t taps, size_t divisor, const int32_t *sums, uint8_t *out)
+{
+  int32_t n = divisor ? (int32_t) divisor : 1, offset = (int32_t) taps * p->zero;
+
+  for (size_t c = 0; c < p->shape.ic; c++)
+    {
+      int32_t v = sums[c] - offset;
+
+      v = (v > 0 ? (v + n / 2) / n : (v - n / 2) / n) + p->zp;
+      out[c] = (uint8_t) (v < p->lo ? p->lo : v > p->hi ? p->hi : v);
+    }
+}
+
+void
+lpt_pool_tile (const LptPoolOp *p, size_t r0, size_t r1, void *workspace)
+{
+  const LptConvShape *s = &p->shape;
+  const uint8_t **ptr = workspace;
+  int32_t *sums = (int32_t *) ((char *) workspace + ALIGN_64 (s->kh * s->kw * sizeof (void *)));
+
+  for (size_t r = r0; r < r1; r++)
+    for (size_t ox = 0; ox < s->ow; ox++)
+      {
+        const uint8_t *image = p->in + r / s->oh * p->image_stride;
+        uint8_t *out = p->out + (r * s->ow + ox) * p->ldo;
+        size_t taps = 0, divisor;
+
+        for (size_t ky = 0; ky < s->kh; ky++)
+          {
+            size_t y = r % s->oh * s->stride_h + ky * s->dilation_h - s->pad_top;
+
+            for (size_t kx = 0; kx < s->kw && y < s->ih; kx++)
+              {
+                size_t x = ox * s->stride_w + kx * s->dilation_w - s->pad_left;
+
+                if (x < s->iw)
+                  ptr[taps++] = image + y * p->row_stride + x * p->pixel_stride;
+              }
+          }
+        if (p->form == LPT_POOL_MAX)
+          {
+            p->kernel->max (taps, ptr, s->ic, p->flip, out);
+            continue;
+          }
+        divisor = p->count_padding ? s->kh * s->kw : taps;
+        p->kernel->sum (taps, ptr, s->ic, p->flip, sums);
+        if (p->form == LPT_POOL_AVERAGE)
+          scale_sums (p, taps, divisor, sums, out);
+        else
+          divide_sums (p, taps, divisor, sums, out);
+      }
+}
+
+size_t
+lpt_pool_tiling (const LptConvShape *s)
+{
+  size_t rows = s->batch * s->oh;
+  double work = (double) rows * (double) s->ow * (double) s->ic * (double) (s->kh * s->kw) / 262144.0;
+  size_t want = work < 1 ? 1 : work > 16 ? 16 : (size_t) work;
+
+  rows = (rows + want - 1) / want;
+  return rows ? rows : 1;
+}

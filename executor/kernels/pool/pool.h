@@ -1,0 +1,58 @@
+/* executor/kernels/pool/pool.h - max and average pooling of 8-bit data, channels last
+ *
+ * Max: the greatest code of the taps inside the image. Average: the exact integer sum of the taps inside, minus
+ * `taps inside * zero`, scaled by the multiplier that belongs to the divisor (kh * kw, or the taps inside), or divided
+ * rounding half away from zero, then zp added and clamped.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "executor/kernels/igemm/conv.h"
+
+/* out[c] = max over taps of in[tap][c]; bytes are compared as (byte ^ flip), flip is 0 (u8) or 0x80 (int8). */
+typedef void (*LptPoolMax) (size_t taps, const uint8_t *const *in, size_t channels, uint8_t flip, uint8_t *out);
+
+/* sums[c] = sum over taps of (in[tap][c] ^ flip) as u8. */
+typedef void (*LptPoolSum) (size_t taps, const uint8_t *const *in, size_t channels, uint8_t flip, int32_t *sums);
+
+typedef struct {
+  const char *name;
+  LptCpu      needs;
+  LptPoolMax  max;
+  LptPoolSum  sum;
+} LptPoolKernel;
+
+#define LPT_POOL_KERNEL(needs, isa)                                                                          \
+  void lpt_pool_max__##isa (size_t taps, const uint8_t *const *in, size_t channels, uint8_t flip, uint8_t *out); \
+  void lpt_pool_sum__##isa (size_t taps, const uint8_t *const *in, size_t channels, uint8_t flip, int32_t *sums);
+#include "executor/kernels/pool/pool.def"
+#undef LPT_POOL_KERNEL
+
+const LptPoolKernel *lpt_pool_kernels (size_t *n);
+const LptPoolKernel *lpt_pool_kernel  (LptCpu cpu);
+
+typedef enum { LPT_POOL_MAX, LPT_POOL_AVERAGE, LPT_POOL_AVERAGE_DIVIDE } LptPoolForm;
+
+typedef struct {
+  const LptPoolKernel     *kernel;
+  const LptEpilogueKernel *epilogue_kernel;
+  LptPoolForm              form;
+  LptConvShape             shape;            /* oc = ic; groups unused */
+  uint8_t                  flip;             /* xor of the input; max: of the output too */
+  bool                     count_padding;    /* divisor is kh * kw everywhere */
+  LptRequantScheme         scheme;           /* average */
+  int32_t                  zero, zp, lo, hi;
+  const int32_t           *mult, *shift;     /* average: [kh*kw + 1], index = divisor */
+  const float             *scale;
+  const uint8_t           *in;
+  size_t                   pixel_stride, row_stride, image_stride;
+  uint8_t                 *out;
+  size_t                   ldo;
+} LptPoolOp;
+
+size_t lpt_pool_workspace (const LptPoolOp *p);
+
+/* Output rows [r0, r1) of batch * oh. A window without a tap inside gives zp clamped (average) or the least code (max). */
+void   lpt_pool_tile      (const LptPoolOp *p, size_t r0, size_t r1, void *workspace);
+size_t lpt_pool_tiling    (const LptConvShape *s);

@@ -1,0 +1,149 @@
+/* executor/kernels/requant/requant.h - the output stage that gemm, convolutions and add share
+ *
+ *   acc + bias[c] - row_sum[r] * weight_zp[c]
+ *     Q8:  -> requantize (scheme) -> clamp [lo, hi] -> table -> (+ residual -> clamp -> table) -> byte
+ *     I32: -> int32
+ *     F32: -> (float) acc * scale[c] + fbias[c], clamp [flo, fhi], no FMA -> float
+ *
+ * A byte is a code of any 8-bit type: signedness is only in zp, lo and hi, so a u8 tensor that holds
+ * int8 + 128 is written by adding 128 to the three. Operands that are read (residual, add, mul) are
+ * u8 after an xor with 0 or 0x80, their zero points are those of the u8 form.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "executor/kernels/requant/requant-scalar.h"
+#include "executor/lpt-cpu.h"
+
+/* Per-channel arrays must be readable up to a multiple of this many entries. */
+#define LPT_CHANNEL_PAD 16
+
+typedef enum { LPT_STORE_Q8, LPT_STORE_I32, LPT_STORE_F32 } LptStore;
+
+typedef enum {
+  LPT_ADD_SINGLE,  /* sat32 ((m1*a + m2*b + bias + 2^(shift-1)) >> shift) + zp; 1 <= shift <= 62 */
+  LPT_ADD_STEPPED, /* rq (rq ((a-za) << left, m1, s1) + rq ((b-zb) << left, m2, s2), mo, so) + zp */
+  LPT_ADD_FLOAT    /* rint (((a-za)*sa + (b-zb)*sb) / sc) + zp in float32, clamped before the rint */
+} LptAddForm;
+
+/* y = code of a sum (a difference: negative m2, sb or s2's multiplier). */
+typedef struct {
+  LptAddForm       form;
+  uint8_t          xor_a, xor_b;
+  int32_t          zp, lo, hi;          /* of the output */
+  int32_t          za, zb;              /* stepped, float */
+  int32_t          m1, m2;              /* single, stepped */
+  int64_t          bias;                /* single: zero points and constants, |bias| < 2^60 */
+  int              shift;               /* single */
+  LptRequantScheme step;                /* stepped: single or double */
+  int              left, s1, s2, so;    /* stepped: left shift of the operands, shifts */
+  int32_t          mo;                  /* stepped */
+  float            sa, sb, sc;          /* float */
+} LptAdd;
+
+/* y = code of (a - za) * (b - zb) * M. */
+typedef struct {
+  LptRequantScheme scheme;
+  bool             zp_in_float;         /* float scheme: the zero point is added before the rounding */
+  uint8_t          xor_a, xor_b;
+  int32_t          zp, lo, hi, za, zb;
+  int32_t          mult;
+  int              shift;
+  float            scale;
+} LptMul;
+
+typedef struct {
+  LptStore         store;
+  LptRequantScheme scheme;
+  int32_t          zp, lo, hi;          /* Q8 */
+  float            flo, fhi;            /* F32; -inf and inf for no clamp */
+  const int32_t   *bias;                /* [channels] or NULL */
+  const int32_t   *weight_zp;           /* [channels] or NULL: needs row sums of the inputs */
+  const int32_t   *mult, *shift;        /* [channels], fixed-point schemes */
+  const float     *scale;               /* [channels], float scheme and F32 */
+  const float     *fbias;               /* [channels] or NULL, F32 */
+  const uint8_t   *table;               /* 256 codes or NULL */
+  const LptAdd    *add;                 /* residual or NULL: a is this stage's code, b the residual's */
+  const uint8_t   *add_table;           /* after the residual */
+  bool             fast;                /* set by lpt_epilogue_prepare () */
+} LptEpilogue;
+
+/* Sets `fast`: every product's result fits 32 bits without saturation, so vector kernels may skip that.
+ * Without this call `fast` must be false. */
+void lpt_epilogue_prepare (LptEpilogue *e, size_t channels);
+
+/* rows x channels accumulators (acc[r * acc_stride + j] is channel channel0 + j, readable up to
+ * LPT_CHANNEL_PAD) to `out`; strides of out and residual in bytes. row_sum is read with weight_zp only. */
+typedef void (*LptEpilogueFunc) (const LptEpilogue *e, size_t rows, size_t channels, size_t channel0,
+                                 const int32_t *acc, size_t acc_stride, const int32_t *row_sum,
+                                 void *out, size_t out_stride, const uint8_t *residual, size_t residual_stride);
+
+typedef struct {
+  const char     *name;
+  LptCpu          needs;
+  LptEpilogueFunc run;
+} LptEpilogueKernel;
+
+#define LPT_EPILOGUE_KERNEL(needs, isa)                                                                     \
+  void lpt_epilogue__##isa (const LptEpilogue *e, size_t rows, size_t channels, size_t channel0,            \
+                            const int32_t *acc, size_t acc_stride, const int32_t *row_sum, void *out,       \
+                            size_t out_stride, const uint8_t *residual, size_t residual_stride);
+#include "executor/kernels/requant/requant.def"
+#undef LPT_EPILOGUE_KERNEL
+
+/* Rows, best first, scalar last; n may be NULL. */
+const LptEpilogueKernel *lpt_epilogue_kernels (size_t *n);
+const LptEpilogueKernel *lpt_epilogue_kernel  (LptCpu cpu);
+
+/* The definition of the residual and of eltwise add and mul, one element. */
+static inline int32_t
+lpt_add_code (const LptAdd *p, uint8_t qa, uint8_t qb)
+{
+  int32_t a = qa ^ p->xor_a, b = qb ^ p->xor_b, lo = p->lo - p->zp, hi = p->hi - p->zp, v;
+
+  switch (p->form)
+    {
+    case LPT_ADD_SINGLE:
+      v = lpt_requant_sat32 (lpt_requant_round_shift ((int64_t) p->m1 * a + (int64_t) p->m2 * b + p->bias, p->shift));
+      break;
+    case LPT_ADD_STEPPED:
+      {
+        int32_t (*rq) (int32_t, int32_t, int) = p->step == LPT_REQUANT_SINGLE ? lpt_requant_single : lpt_requant_double;
+
+        a = rq ((a - p->za) * (1 << p->left), p->m1, p->s1);
+        b = rq ((b - p->zb) * (1 << p->left), p->m2, p->s2);
+        v = rq (lpt_requant_sat32 ((int64_t) a + b), p->mo, p->so);
+        break;
+      }
+    default:
+      {
+        float f = ((float) (a - p->za) * p->sa + (float) (b - p->zb) * p->sb) / p->sc;
+
+        f = f > (float) lo ? f : (float) lo;
+        f = f < (float) hi ? f : (float) hi;
+        v = (int32_t) rintf (f);
+        break;
+      }
+    }
+  return (v < lo ? lo : v > hi ? hi : v) + p->zp;
+}
+
+static inline int32_t
+lpt_mul_code (const LptMul *p, uint8_t qa, uint8_t qb)
+{
+  int32_t product = ((qa ^ p->xor_a) - p->za) * ((qb ^ p->xor_b) - p->zb);
+
+  if (p->scheme == LPT_REQUANT_FLOAT && p->zp_in_float)
+    {
+      float f = (float) product * p->scale + (float) p->zp;
+
+      f = f > (float) p->lo ? f : (float) p->lo;
+      f = f < (float) p->hi ? f : (float) p->hi;
+      return (int32_t) rintf (f);
+    }
+  return lpt_requant_code (p->scheme, product, p->mult, p->shift, p->scale, p->zp, p->lo, p->hi);
+}

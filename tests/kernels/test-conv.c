@@ -1,0 +1,325 @@
+/* tests/kernels/test-conv.c - convolution and depthwise convolution of every row against plain loops
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/kernels/kernel-test.h"
+
+#include "executor/kernels/dwconv/dwconv.h"
+
+typedef struct {
+  LptConvShape s;
+  bool         is_unsigned, planar, wzp, q8, residual, hwio;
+} Case;
+
+/* Everything one case needs; the reference result is in `want`. */
+typedef struct {
+  Case           c;
+  uint8_t       *in, *weights, *residual;
+  LptConvWeights w;
+  size_t         pixel, row, image, channel, ldo, ldr, pixels, element;
+  int32_t       *bias, *zps, *mult, *shift, *sums;
+  LptEpilogue    e;
+  LptAdd         add;
+  uint8_t        pad;
+  Buffer         want, got;
+} Data;
+
+static size_t
+out_size (size_t in, size_t k, size_t stride, size_t dilation, size_t pad)
+{
+  size_t reach = (k - 1) * dilation + 1;
+
+  return in + 2 * pad < reach ? 0 : (in + 2 * pad - reach) / stride + 1;
+}
+
+static void
+data_init (Data *d, const Case *c)
+{
+  const LptConvShape *s = &c->s;
+  size_t icg = s->ic / s->groups, ocg = s->oc / s->groups, params = (s->oc + 15) / 16 * 16, n_stages, taps = s->kh * s->kw;
+  const LptEpilogueKernel *scalar = lpt_epilogue_kernels (&n_stages) + 0;
+  int32_t acc[1 + 16];
+
+  scalar += n_stages - 1;
+  memset (d, 0, sizeof *d);
+  d->c = *c;
+  if (c->planar)
+    {
+      d->channel = s->ih * s->iw + 3;
+      d->pixel = 1;
+      d->row = s->iw;
+      d->image = s->ic * d->channel;
+    }
+  else
+    {
+      d->channel = 1;
+      d->pixel = s->ic + (random_u32 () % 2 ? 0 : 5);
+      d->row = d->pixel * s->iw + (random_u32 () % 2 ? 0 : 7);
+      d->image = d->row * s->ih;
+    }
+  d->in = exact_bytes ((s->batch - 1) * d->image + (s->ih - 1) * d->row + (s->iw - 1) * d->pixel
+                       + (s->ic - 1) * d->channel + 1);
+  d->weights = exact_bytes (taps * icg * s->oc);
+  d->w = (LptConvWeights) { .data = d->weights, .is_unsigned = c->is_unsigned };
+  if (c->hwio)
+    {
+      d->w.n_stride = 1;
+      d->w.c_stride = (ptrdiff_t) s->oc;
+      d->w.kx_stride = (ptrdiff_t) (icg * s->oc);
+      d->w.ky_stride = (ptrdiff_t) (s->kw * icg * s->oc);
+    }
+  else
+    {
+      d->w.kx_stride = 1;
+      d->w.ky_stride = (ptrdiff_t) s->kw;
+      d->w.c_stride = (ptrdiff_t) taps;
+      d->w.n_stride = (ptrdiff_t) (taps * icg);
+    }
+  d->pad = (uint8_t) random_u32 ();
+  d->bias = (int32_t *) exact_bytes (params * 4);
+  d->zps = (int32_t *) exact_bytes (params * 4);
+  d->mult = (int32_t *) exact_bytes (params * 4);
+  d->shift = (int32_t *) exact_bytes (params * 4);
+  d->sums = (int32_t *) exact_bytes (params * 4);
+  for (size_t i = 0; i < params; i++)
+    {
+      d->bias[i] = random_range (-100000, 100000);
+      d->zps[i] = random_range (-128, 127);
+      d->mult[i] = random_range (1 << 30, INT32_MAX);
+      d->shift[i] = -random_range (6, 10);
+    }
+  d->add = (LptAdd) { .form = LPT_ADD_SINGLE, .zp = 5, .lo = 0, .hi = 255, .m1 = 700000, .m2 = 900000, .shift = 20 };
+  d->e = (LptEpilogue) { .store = c->q8 ? LPT_STORE_Q8 : LPT_STORE_I32, .scheme = LPT_REQUANT_SINGLE, .zp = 100, .lo = 0,
+                         .hi = 255, .bias = d->bias, .mult = d->mult, .shift = d->shift,
+                         .weight_zp = c->wzp ? d->zps : NULL };
+  if (c->residual && c->q8)
+    d->e.add = &d->add;
+  lpt_epilogue_prepare (&d->e, s->oc);
+  d->element = c->q8 ? 1 : 4;
+  d->pixels = s->batch * s->oh * s->ow;
+  d->ldo = s->oc * d->element + (c->q8 ? 1 : 4);
+  d->ldr = s->oc + 2;
+  d->residual = exact_bytes (d->pixels * d->ldr);
+  d->want = buffer_new ((d->pixels - 1) * d->ldo + s->oc * d->element);
+  d->got = buffer_new (d->want.size);
+
+  for (size_t m = 0; m < d->pixels; m++)
+    for (size_t n = 0; n < s->oc; n++)
+      {
+        size_t b = m / s->ow / s->oh, oy = m / s->ow % s->oh, ox = m % s->ow, g = n / ocg;
+        uint32_t sum = 0, window = 0;
+        int32_t row_sum;
+
+        for (size_t ky = 0; ky < s->kh; ky++)
+          for (size_t kx = 0; kx < s->kw; kx++)
+            for (size_t ch = 0; ch < icg; ch++)
+              {
+                size_t y = oy * s->stride_h + ky * s->dilation_h - s->pad_top;
+                size_t x = ox * s->stride_w + kx * s->dilation_w - s->pad_left;
+                int32_t v = d->pad;
+                int8_t w = (int8_t) (d->weights[(ptrdiff_t) ky * d->w.ky_stride + (ptrdiff_t) kx * d->w.kx_stride
+                                                + (ptrdiff_t) ch * d->w.c_stride + (ptrdiff_t) n * d->w.n_stride]
+                                     ^ (c->is_unsigned ? 0x80 : 0));
+
+                if (y < s->ih && x < s->iw)
+                  v = d->in[b * d->image + y * d->row + x * d->pixel + (g * icg + ch) * d->channel];
+                sum += (uint32_t) (v * w);
+                window += (uint32_t) v;
+              }
+        acc[0] = (int32_t) sum;
+        row_sum = (int32_t) window;
+        scalar->run (&d->e, 1, 1, n, acc, 1, &row_sum, d->want.data + m * d->ldo + n * d->element, 0,
+                     d->residual + m * d->ldr + n, 0);
+      }
+}
+
+static void
+data_clear (Data *d)
+{
+  free (d->in);
+  free (d->weights);
+  free (d->residual);
+  free (d->bias);
+  free (d->zps);
+  free (d->mult);
+  free (d->shift);
+  free (d->sums);
+  buffer_free (&d->want);
+  buffer_free (&d->got);
+}
+
+static bool
+data_check (const Data *d, const char *what)
+{
+  const LptConvShape *s = &d->c.s;
+  size_t at = 0;
+
+  if (memcmp (d->want.all, d->got.all, d->want.size + 2 * GUARD) == 0)
+    return true;
+  while (d->want.all[at] == d->got.all[at])
+    at++;
+  printf ("# %s batch %zu in %zux%zux%zu out %zux%zux%zu groups %zu kernel %zux%zu stride %zu %zu dilation %zu %zu pad %zu %zu"
+          " q8 %d: byte %zd\n", what, s->batch, s->ih, s->iw, s->ic, s->oh, s->ow, s->oc, s->groups, s->kh, s->kw,
+          s->stride_h, s->stride_w, s->dilation_h, s->dilation_w, s->pad_top, s->pad_left, d->c.q8, (ptrdiff_t) at - GUARD);
+  return false;
+}
+
+static bool
+run_conv (const LptGemmKernel *row, const Case *c)
+{
+  const LptConvShape *s = &c->s;
+  Data d;
+  bool ok;
+  size_t tm, tn;
+
+  data_init (&d, c);
+
+  LptConv conv = { .kernel = row, .epilogue_kernel = lpt_epilogue_kernel (row->needs), .epilogue = &d.e, .shape = *s,
+                   .pad_value = d.pad, .in = d.in, .pixel_stride = d.pixel, .row_stride = d.row, .image_stride = d.image,
+                   .channel_stride = d.channel, .out = d.got.data, .ldo = d.ldo,
+                   .residual = d.e.add ? d.residual : NULL, .ldr = d.ldr };
+  void *packed = aligned_bytes (lpt_conv_packed_size (row, s)), *workspace = aligned_bytes (lpt_conv_workspace (&conv));
+
+  lpt_conv_pack (row, s, &d.w, packed, d.sums);
+  conv.packed = packed;
+  lpt_conv_tiling (row, s, &tm, &tn);
+  if (random_u32 () % 2)
+    tm = (size_t) random_range (1, 30);
+  for (size_t m = 0; m < d.pixels; m += tm)
+    for (size_t n = 0; n < s->oc; n += tn)
+      lpt_conv_tile (&conv, m, m + tm < d.pixels ? m + tm : d.pixels, n, n + tn < s->oc ? n + tn : s->oc, workspace);
+  ok = data_check (&d, row->name);
+  free (packed);
+  free (workspace);
+  data_clear (&d);
+  return ok;
+}
+
+static bool
+run_dwconv (const LptDwconvKernel *row, const Case *c)
+{
+  const LptConvShape *s = &c->s;
+  Data d;
+  bool ok;
+  size_t step = (size_t) random_range (1, 5), cut = s->oc > 16 && random_u32 () % 2 ? 16 : s->oc;
+
+  data_init (&d, c);
+
+  LptDwconv conv = { .kernel = row, .epilogue_kernel = lpt_epilogue_kernel (row->needs), .epilogue = &d.e, .shape = *s,
+                     .pad_value = d.pad, .in = d.in, .pixel_stride = d.pixel, .row_stride = d.row,
+                     .image_stride = d.image, .out = d.got.data, .ldo = d.ldo,
+                     .residual = d.e.add ? d.residual : NULL, .ldr = d.ldr };
+  void *packed = aligned_bytes (lpt_dwconv_packed_size (s)), *workspace = aligned_bytes (lpt_dwconv_workspace (&conv));
+
+  lpt_dwconv_pack (s, &d.w, packed, d.sums);
+  conv.packed = packed;
+  for (size_t r = 0; r < s->batch * s->oh; r += step)
+    {
+      size_t end = r + step < s->batch * s->oh ? r + step : s->batch * s->oh;
+
+      lpt_dwconv_tile (&conv, r, end, 0, cut, workspace);
+      if (cut < s->oc)
+        lpt_dwconv_tile (&conv, r, end, cut, s->oc, workspace);
+    }
+  ok = data_check (&d, row->name);
+  free (packed);
+  free (workspace);
+  data_clear (&d);
+  return ok;
+}
+
+static Case
+random_case (bool depthwise)
+{
+  for (;;)
+    {
+      Case c = { .s = { .batch = (size_t) random_range (1, 2), .ih = (size_t) random_range (1, 13),
+                        .iw = (size_t) random_range (1, 20), .kh = (size_t) random_range (1, 5),
+                        .kw = (size_t) random_range (1, 5), .stride_h = (size_t) random_range (1, 3),
+                        .stride_w = (size_t) random_range (1, 3), .dilation_h = 1, .dilation_w = 1,
+                        .pad_top = (size_t) random_range (0, 3), .pad_left = (size_t) random_range (0, 3), .groups = 1 },
+                 .is_unsigned = random_u32 () % 2, .q8 = random_u32 () % 4 != 0, .residual = random_u32 () % 3 == 0,
+                 .hwio = random_u32 () % 2 };
+
+      if (random_u32 () % 4 == 0)
+        {
+          c.s.dilation_h = (size_t) random_range (1, 2);
+          c.s.dilation_w = (size_t) random_range (1, 3);
+        }
+      if (random_u32 () % 3 == 0)
+        c.s.kh = c.s.kw = random_u32 () % 2 ? 3 : 1;
+      if (depthwise)
+        {
+          c.s.ic = (size_t) random_range (1, 100);
+          c.s.groups = c.s.ic;
+          c.s.oc = c.s.ic * (random_u32 () % 3 ? 1 : (size_t) random_range (1, 4));
+          c.s.stride_w = random_u32 () % 2 ? 1 : c.s.stride_w;
+        }
+      else
+        {
+          c.wzp = random_u32 () % 4 == 0;
+          c.s.groups = random_u32 () % 4 ? 1 : (size_t) random_range (1, 4);
+          c.s.ic = c.s.groups * (random_u32 () % 2 ? (size_t) random_range (1, 7) : (size_t) random_range (8, 70));
+          c.s.oc = c.s.groups * (size_t) random_range (1, 70);
+          c.planar = lpt_conv_copies_rows (&c.s) && random_u32 () % 2;
+        }
+      c.s.oh = out_size (c.s.ih, c.s.kh, c.s.stride_h, c.s.dilation_h, c.s.pad_top);
+      c.s.ow = out_size (c.s.iw, c.s.kw, c.s.stride_w, c.s.dilation_w, c.s.pad_left);
+      /* Asymmetric padding: one row or column less at the end. */
+      c.s.oh -= c.s.oh > 1 && random_u32 () % 3 == 0;
+      c.s.ow -= c.s.ow > 1 && random_u32 () % 3 == 0;
+      if (c.s.oh && c.s.ow)
+        return c;
+    }
+}
+
+int
+main (void)
+{
+  LptCpu cpu = test_cpu ();
+  size_t n;
+  const LptGemmKernel *gemm = lpt_gemm_kernels (&n);
+  enum { N = 400 };
+
+  for (size_t i = 0; i < n; i++)
+    {
+      bool ok = true;
+
+      if (!lpt_cpu_has (cpu, gemm[i].needs))
+        {
+          test_skip (gemm[i].name);
+          continue;
+        }
+      for (int j = 0; j < N; j++)
+        {
+          Case c = random_case (false);
+
+          ok = run_conv (&gemm[i], &c) && ok;
+        }
+      Case first = { .s = { 1, 37, 41, 3, 19, 21, 64, 1, 7, 7, 2, 2, 1, 1, 3, 3 }, .q8 = true };
+      Case wide = { .s = { 2, 9, 230, 3, 9, 230, 20, 1, 3, 3, 1, 1, 1, 1, 1, 1 }, .q8 = true, .planar = true };
+      ok = run_conv (&gemm[i], &first) && run_conv (&gemm[i], &wide) && ok;
+      test_report (ok, "convolution on %s: %d cases", gemm[i].name, N + 2);
+    }
+
+  const LptDwconvKernel *dw = lpt_dwconv_kernels (&n);
+
+  for (size_t i = 0; i < n; i++)
+    {
+      bool ok = true;
+
+      if (!lpt_cpu_has (cpu, dw[i].needs))
+        {
+          test_skip (dw[i].name);
+          continue;
+        }
+      for (int j = 0; j < N; j++)
+        {
+          Case c = random_case (true);
+
+          ok = run_dwconv (&dw[i], &c) && ok;
+        }
+      test_report (ok, "%s: %d cases", dw[i].name, N);
+    }
+  return test_end ();
+}

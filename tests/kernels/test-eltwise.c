@@ -1,0 +1,381 @@
+/* tests/kernels/test-eltwise.c - element-wise, transpose and float rows against the definitions and against scalar
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/kernels/kernel-test.h"
+
+#include <math.h>
+
+#include "executor/kernels/eltwise/eltwise.h"
+#include "executor/kernels/float/float.h"
+#include "executor/kernels/transpose/transpose.h"
+
+static int32_t
+random_mult (void)
+{
+  return random_range (1 << 30, INT32_MAX) * (random_u32 () % 8 ? 1 : -1);
+}
+
+static LptAdd
+random_add (void)
+{
+  LptAdd p = { .form = (LptAddForm) (random_u32 () % 3), .xor_a = random_u32 () % 2 ? 0x80 : 0,
+               .xor_b = random_u32 () % 2 ? 0x80 : 0, .zp = random_range (-20, 100), .lo = random_u32 () % 2 ? -128 : -10,
+               .hi = random_u32 () % 2 ? 127 : 60, .za = random_range (0, 255), .zb = random_range (0, 255),
+               .step = random_u32 () % 2 ? LPT_REQUANT_SINGLE : LPT_REQUANT_DOUBLE, .left = 20,
+               .s1 = -random_range (0, 8), .s2 = -random_range (0, 8), .so = -random_range (16, 22),
+               .mo = random_range (1 << 30, INT32_MAX), .sa = (float) random_range (1, 1000) / 997.0f,
+               .sb = (float) random_range (-1000, 1000) / 499.0f, .sc = (float) random_range (1, 1000) / 503.0f };
+
+  p.m1 = random_mult ();
+  p.m2 = random_mult ();
+  p.shift = random_range (24, 36);
+  if (p.form == LPT_ADD_SINGLE && random_u32 () % 2)
+    {
+      p.m1 >>= random_range (1, 20);
+      p.m2 >>= random_range (1, 20);
+      p.shift = random_range (1, 31);
+    }
+  p.bias = -(int64_t) p.m1 * p.za - (int64_t) p.m2 * p.zb + (random_u32 () % 2 ? (int64_t) (int32_t) random_u32 () : 0);
+  return p;
+}
+
+static LptMul
+random_mul (void)
+{
+  return (LptMul) { .scheme = (LptRequantScheme) (random_u32 () % LPT_REQUANT_N_SCHEMES), .zp_in_float = random_u32 () % 2,
+                    .xor_a = random_u32 () % 2 ? 0x80 : 0, .xor_b = random_u32 () % 2 ? 0x80 : 0,
+                    .zp = random_range (0, 255), .lo = random_range (0, 60), .hi = random_range (200, 255),
+                    .za = random_range (0, 255), .zb = random_range (0, 255), .mult = random_range (1 << 30, INT32_MAX),
+                    .shift = -random_range (0, 12), .scale = (float) random_range (1, 100000) / 1.0e6f };
+}
+
+/* Shapes of the second operand: whole, per column, per row, scalar; either side may be it. */
+static bool
+run_binary (const LptEltwiseKernel *row, bool multiply)
+{
+  size_t rows = (size_t) random_range (1, 5), cols = (size_t) random_range (1, 300), ldo = cols + (size_t) random_range (0, 3);
+  size_t lda = cols + 1, a_step = 1, ldb = cols + 2, b_step = 1;
+  bool ok = true;
+
+  switch (random_u32 () % 6)
+    {
+    case 0: ldb = 0; break;
+    case 1: ldb = 1, b_step = 0; break;
+    case 2: ldb = 0, b_step = 0; break;
+    case 3: lda = 1, a_step = 0; break;
+    default: break;
+    }
+
+  uint8_t *a = exact_bytes ((rows - 1) * lda + (a_step ? cols : 1)), *b = exact_bytes ((rows - 1) * ldb + (b_step ? cols : 1));
+  Buffer out = buffer_new ((rows - 1) * ldo + cols);
+  LptAdd add = random_add ();
+  LptMul mul = random_mul ();
+
+  if (multiply)
+    row->mul (&mul, rows, cols, a, lda, a_step, b, ldb, b_step, out.data, ldo);
+  else
+    row->add (&add, rows, cols, a, lda, a_step, b, ldb, b_step, out.data, ldo);
+  for (size_t i = 0; i < rows && ok; i++)
+    for (size_t j = 0; j < ldo && (i + 1 < rows || j < cols) && ok; j++)
+      {
+        uint8_t qa = j < cols ? a[i * lda + j * a_step] : 0, qb = j < cols ? b[i * ldb + j * b_step] : 0;
+        uint8_t want = j >= cols ? 0xA5 : multiply ? (uint8_t) lpt_mul_code (&mul, qa, qb) : (uint8_t) lpt_add_code (&add, qa, qb);
+
+        if (out.data[i * ldo + j] != want)
+          {
+            printf ("# %s form %d cols %zu steps %zu %zu: element %zu %zu is %u, not %u\n", multiply ? "mul" : "add",
+                    multiply ? (int) mul.scheme : (int) add.form, cols, a_step, b_step, i, j, out.data[i * ldo + j], want);
+            ok = false;
+          }
+      }
+  ok = ok && buffer_guards_hold (&out);
+  free (a);
+  free (b);
+  buffer_free (&out);
+  return ok;
+}
+
+static float
+random_float (void)
+{
+  static const float special[] = { 0.0f, -0.0f, 0.5f, -0.5f, 1.5f, 2.5f, 0.49999997f, -0.49999997f, 1e30f, -1e30f, 3e9f, -3e9f,
+                                   INFINITY, -INFINITY, NAN, 1e-40f };
+
+  if (random_u32 () % 8 == 0)
+    return special[random_u32 () % 16];
+  if (random_u32 () % 3 == 0)
+    return (float) random_range (-600, 600) * 0.5f;
+  return (float) random_range (-1 << 23, 1 << 23) / 32768.0f;
+}
+
+static uint8_t
+quantize_reference (const LptQuantize *p, float x, float scale, int32_t zp)
+{
+  double v;
+
+  if (x != x)
+    return (uint8_t) p->lo;
+  if (p->form == LPT_QUANTIZE_AWAY)
+    v = round ((double) x / (double) scale) + zp;
+  else
+    v = (double) rintf (p->form == LPT_QUANTIZE_DIVIDE ? x / scale : x * scale) + zp;
+  return (uint8_t) (int32_t) (v < p->lo ? p->lo : v > p->hi ? p->hi : v);
+}
+
+static bool
+run_conversions (const LptEltwiseKernel *row)
+{
+  size_t rows = (size_t) random_range (1, 4), cols = (size_t) random_range (1, 200), steps[3][2] = { { 0, 0 }, { 0, 1 }, { 1, 0 } };
+  size_t *step = steps[random_u32 () % 3], n_params = step[0] ? rows : step[1] ? cols : 1, ldo = cols + 1;
+  float *in = (float *) exact_bytes (rows * cols * 4), *scale = (float *) exact_bytes (n_params * 4);
+  int32_t *zp = (int32_t *) exact_bytes (n_params * 4);
+  Buffer out = buffer_new (rows * ldo), back = buffer_new (rows * cols * 4);
+  bool ok = true;
+  LptQuantize q = { .form = (LptQuantizeForm) (random_u32 () % 3), .lo = random_u32 () % 2 ? 0 : 3, .hi = random_u32 () % 2 ? 255 : 200,
+                    .scale = scale, .zp = zp, .row_step = step[0], .step = step[1] };
+  LptDequantize d = { .flip = random_u32 () % 2 ? 0x80 : 0, .scale = scale, .zp = zp, .row_step = step[0], .step = step[1] };
+
+  for (size_t i = 0; i < n_params; i++)
+    {
+      scale[i] = random_u32 () % 3 ? (float) random_range (1, 1 << 20) / 1048576.0f : 1.0f;
+      zp[i] = random_range (0, 255);
+    }
+  for (size_t i = 0; i < rows * cols; i++)
+    in[i] = random_float ();
+  row->quantize (&q, rows, cols, in, cols * 4, out.data, ldo);
+  for (size_t i = 0; i < rows * cols && ok; i++)
+    {
+      size_t at = i / cols * step[0] + i % cols * step[1];
+      uint8_t want = quantize_reference (&q, in[i], scale[at], zp[at]), got = out.data[i / cols * ldo + i % cols];
+
+      if (want != got)
+        {
+          printf ("# quantize form %d: %a by %a zp %d is %u, not %u\n", q.form, (double) in[i], (double) scale[at], zp[at], got, want);
+          ok = false;
+        }
+    }
+  row->dequantize (&d, rows, cols, out.data, ldo, (float *) (void *) back.data, cols * 4);
+  for (size_t i = 0; i < rows * cols && ok; i++)
+    {
+      size_t at = i / cols * step[0] + i % cols * step[1];
+      float want = (float) ((out.data[i / cols * ldo + i % cols] ^ d.flip) - zp[at]) * scale[at], got;
+
+      memcpy (&got, back.data + i * 4, 4);
+      ok = want == got;
+    }
+  ok = ok && buffer_guards_hold (&out) && buffer_guards_hold (&back);
+  free (in);
+  free (scale);
+  free (zp);
+  buffer_free (&out);
+  buffer_free (&back);
+  return ok;
+}
+
+static bool
+run_table (const LptEltwiseKernel *row)
+{
+  size_t n = (size_t) random_range (1, 500);
+  uint8_t *table = exact_bytes (256), *in = exact_bytes (n);
+  Buffer out = buffer_new (n);
+  bool ok = true;
+
+  row->table (table, n, in, out.data);
+  for (size_t i = 0; i < n; i++)
+    ok = ok && out.data[i] == table[in[i]];
+  ok = ok && buffer_guards_hold (&out);
+  free (table);
+  free (in);
+  buffer_free (&out);
+  return ok;
+}
+
+static bool
+run_transpose (const LptTransposeKernel *row, size_t size)
+{
+  size_t rows = (size_t) random_range (1, 150), cols = (size_t) random_range (1, 150), ldi = cols + 3, ldo = rows + 2;
+  uint8_t *in = exact_bytes (((rows - 1) * ldi + cols) * size);
+  Buffer out = buffer_new (((cols - 1) * ldo + rows) * size);
+  bool ok = true;
+
+  if (size == 1)
+    row->bytes (rows, cols, in, ldi, out.data, ldo);
+  else
+    row->words (rows, cols, (const uint32_t *) (const void *) in, ldi, (uint32_t *) (void *) out.data, ldo);
+  for (size_t c = 0; c < cols; c++)
+    for (size_t r = 0; r < ldo && (c + 1 < cols || r < rows); r++)
+      for (size_t b = 0; b < size; b++)
+        ok = ok && out.data[(c * ldo + r) * size + b] == (r < rows ? in[(r * ldi + c) * size + b] : 0xA5);
+  ok = ok && buffer_guards_hold (&out);
+  free (in);
+  buffer_free (&out);
+  return ok;
+}
+
+static bool
+run_permute (const LptTransposeKernel *row)
+{
+  size_t rank = (size_t) random_range (0, 6), dims[8], order[8], stride[8], index[8] = { 0 }, total = 1;
+  size_t element = (size_t) 1 << random_range (0, 3);
+  bool ok = true;
+
+  for (size_t i = 0; i < rank; i++)
+    {
+      dims[i] = (size_t) random_range (1, i < 3 ? 9 : 4);
+      order[i] = i;
+    }
+  for (size_t i = rank; i-- > 0; )
+    {
+      stride[i] = total;
+      total *= dims[i];
+    }
+  for (size_t i = rank; i > 1; i--)
+    {
+      size_t j = random_u32 () % i, t = order[i - 1];
+
+      order[i - 1] = order[j];
+      order[j] = t;
+    }
+
+  uint8_t *in = exact_bytes (total * element);
+  Buffer out = buffer_new (total * element);
+
+  lpt_permute (row, rank, dims, order, element, in, out.data);
+  for (size_t i = 0; i < total && ok; i++)
+    {
+      size_t from = 0;
+
+      for (size_t d = 0; d < rank; d++)
+        from += index[d] * stride[order[d]];
+      ok = memcmp (out.data + i * element, in + from * element, element) == 0;
+      for (size_t d = rank; d-- > 0; )
+        {
+          if (++index[d] < dims[order[d]])
+            break;
+          index[d] = 0;
+        }
+    }
+  ok = ok && buffer_guards_hold (&out);
+  free (in);
+  buffer_free (&out);
+  return ok;
+}
+
+/* Bits equal scalar's, and values near a double evaluation: exp and the sums err by a few ulp (2^-23) each. */
+static bool
+run_float (const LptFloatKernel *row, const LptFloatKernel *scalar)
+{
+  size_t rows = (size_t) random_range (1, 3), cols = (size_t) random_range (1, 400);
+  float *in = (float *) exact_bytes (rows * cols * 4), *gamma = (float *) exact_bytes (cols * 4), *beta = (float *) exact_bytes (cols * 4);
+  Buffer want = buffer_new (rows * cols * 4), got = buffer_new (rows * cols * 4);
+  bool ok, outside = random_u32 () % 2, variance = random_u32 () % 4 != 0, affine = random_u32 () % 2;
+
+  for (size_t i = 0; i < rows * cols; i++)
+    in[i] = (float) random_range (-1 << 20, 1 << 20) / 65536.0f;
+  if (random_u32 () % 4 == 0)
+    in[random_u32 () % (rows * cols)] = -INFINITY;
+  for (size_t i = 0; i < cols; i++)
+    {
+      gamma[i] = (float) random_range (-1000, 1000) / 500.0f;
+      beta[i] = (float) random_range (-1000, 1000) / 500.0f;
+    }
+  scalar->softmax (rows, cols, in, cols, (float *) (void *) want.data, cols);
+  row->softmax (rows, cols, in, cols, (float *) (void *) got.data, cols);
+  ok = memcmp (want.all, got.all, want.size + 2 * GUARD) == 0;
+  for (size_t i = 0; i < rows && ok; i++)
+    {
+      double max = -INFINITY, sum = 0;
+
+      for (size_t j = 0; j < cols; j++)
+        max = in[i * cols + j] > max ? in[i * cols + j] : max;
+      for (size_t j = 0; j < cols; j++)
+        sum += exp (in[i * cols + j] - max);
+      for (size_t j = 0; j < cols && ok && max > -INFINITY; j++)
+        {
+          double right = exp (in[i * cols + j] - max) / sum, have = ((float *) (void *) got.data)[i * cols + j];
+
+          /* exp 2 ulp, sum of 25 steps per lane and 4 of the tree, reciprocal and product: below 2^-18. */
+          ok = fabs (have - right) <= right * ldexp (1, -18) + 1e-37;
+          if (!ok)
+            printf ("# softmax of %zu: %g, not %g\n", cols, have, right);
+        }
+    }
+  for (size_t i = 0; i < rows * cols; i++)
+    if (in[i] < -1000)
+      in[i] = 0;
+  scalar->normalize (rows, cols, in, cols, affine ? gamma : NULL, affine ? beta : NULL, 1e-5f, outside, variance,
+                     (float *) (void *) want.data, cols);
+  row->normalize (rows, cols, in, cols, affine ? gamma : NULL, affine ? beta : NULL, 1e-5f, outside, variance,
+                  (float *) (void *) got.data, cols);
+  ok = ok && memcmp (want.all, got.all, want.size + 2 * GUARD) == 0;
+  free (in);
+  free (gamma);
+  free (beta);
+  buffer_free (&want);
+  buffer_free (&got);
+  return ok;
+}
+
+int
+main (void)
+{
+  LptCpu cpu = test_cpu ();
+  size_t n;
+  const LptEltwiseKernel *rows = lpt_eltwise_kernels (&n);
+
+  for (size_t i = 0; i < n; i++)
+    {
+      bool add = true, mul = true, conversions = true, table = true;
+
+      if (!lpt_cpu_has (cpu, rows[i].needs))
+        {
+          test_skip (rows[i].name);
+          continue;
+        }
+      for (int j = 0; j < 1000; j++)
+        {
+          add = run_binary (&rows[i], false) && add;
+          mul = run_binary (&rows[i], true) && mul;
+          conversions = run_conversions (&rows[i]) && conversions;
+          table = run_table (&rows[i]) && table;
+        }
+      test_report (add, "%s add: 1000 cases", rows[i].name);
+      test_report (mul, "%s mul: 1000 cases", rows[i].name);
+      test_report (conversions, "%s quantize, dequantize: 1000 cases", rows[i].name);
+      test_report (table, "%s table: 1000 cases", rows[i].name);
+    }
+
+  const LptTransposeKernel *transposes = lpt_transpose_kernels (&n);
+
+  for (size_t i = 0; i < n; i++)
+    {
+      bool ok = true;
+
+      if (!lpt_cpu_has (cpu, transposes[i].needs))
+        {
+          test_skip (transposes[i].name);
+          continue;
+        }
+      for (int j = 0; j < 300; j++)
+        ok = run_transpose (&transposes[i], 1) && run_transpose (&transposes[i], 4) && run_permute (&transposes[i]) && ok;
+      test_report (ok, "%s: 300 cases", transposes[i].name);
+    }
+
+  const LptFloatKernel *floats = lpt_float_kernels (&n);
+
+  for (size_t i = 0; i < n; i++)
+    {
+      bool ok = true;
+
+      if (!lpt_cpu_has (cpu, floats[i].needs))
+        {
+          test_skip (floats[i].name);
+          continue;
+        }
+      for (int j = 0; j < 500; j++)
+        ok = run_float (&floats[i], &floats[n - 1]) && ok;
+      test_report (ok, "%s: 500 cases", floats[i].name);
+    }
+  return test_end ();
+}

@@ -1,0 +1,225 @@
+/* tests/kernels/test-requant.c - every output stage against the scalar one
+ *
+ * All schemes, stores and residual forms, per-channel parameters with multipliers from 2^-31 to 2^31 and
+ * accumulators at the limits, odd sizes, channel offsets, guard bytes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/kernels/kernel-test.h"
+
+#include "executor/kernels/requant/requant.h"
+
+#define CHANNELS 176
+
+static int32_t bias[CHANNELS], wzp[CHANNELS], mult[CHANNELS], shift[CHANNELS];
+static float scale[CHANNELS], fbias[CHANNELS];
+static uint8_t table[256], table2[256];
+
+static int32_t
+interesting_i32 (void)
+{
+  static const int32_t edge[] = { 0, 1, -1, 127, -128, 255, 1 << 24, (1 << 24) + 1, -(1 << 24) - 1, 1 << 30, -(1 << 30),
+                                  INT32_MAX, INT32_MIN, INT32_MAX - 1, INT32_MIN + 1, 0x55555555, 3 << 29 };
+
+  switch (random_u32 () % 4)
+    {
+    case 0: return edge[random_u32 () % (sizeof edge / sizeof edge[0])];
+    case 1: return random_range (-40000, 40000);
+    case 2: return random_range (-20000000, 20000000);
+    default: return (int32_t) random_u32 ();
+    }
+}
+
+static void
+fill_parameters (LptRequantScheme scheme, bool wide)
+{
+  for (int c = 0; c < CHANNELS; c++)
+    {
+      bias[c] = interesting_i32 ();
+      wzp[c] = random_range (-128, 127);
+      mult[c] = random_u32 () % 8 == 0 ? 1 << 30 : random_range (1 << 30, INT32_MAX);
+      if (random_u32 () % 16 == 0)
+        mult[c] = random_u32 () % 2 ? INT32_MAX : -random_range (1 << 30, INT32_MAX);
+      if (wide && random_u32 () % 8 == 0)
+        mult[c] = random_u32 () % 2 ? INT32_MIN : random_range (0, 200);
+      shift[c] = -random_range (wide ? 0 : 1, 20);
+      if (random_u32 () % 8 == 0)
+        shift[c] = -31;
+      if (wide && scheme != LPT_REQUANT_QNNPACK && random_u32 () % 3 == 0)
+        shift[c] = scheme == LPT_REQUANT_SINGLE ? random_range (-31, 63) : random_range (-31, 31);
+      scale[c] = ldexpf ((float) random_range (1 << 22, 1 << 24), -24 - random_range (0, 20));
+      if (wide)
+        scale[c] = ldexpf (scale[c], random_range (-30, 60)) * (random_u32 () % 4 ? 1.0f : -1.0f);
+      fbias[c] = ldexpf ((float) random_range (-1 << 23, 1 << 23), -20);
+    }
+  for (int i = 0; i < 256; i++)
+    {
+      table[i] = (uint8_t) random_u32 ();
+      table2[i] = (uint8_t) random_u32 ();
+    }
+}
+
+static LptAdd
+random_add (int form)
+{
+  LptAdd a = { .form = (LptAddForm) (form % 3), .xor_a = random_u32 () % 2 ? 0x80 : 0, .xor_b = random_u32 () % 2 ? 0x80 : 0,
+               .zp = random_range (0, 255), .lo = 0, .hi = 255, .za = random_range (0, 255), .zb = random_range (0, 255) };
+
+  if (random_u32 () % 3 == 0)
+    {
+      a.zp -= 128;
+      a.lo = random_range (-128, 0);
+      a.hi = random_range (1, 127);
+    }
+  if (a.form == LPT_ADD_SINGLE)
+    {
+      int bits = random_range (10, 31);
+
+      a.m1 = (int32_t) (random_u32 () >> (32 - bits)) * (random_u32 () % 4 ? 1 : -1);
+      a.m2 = (int32_t) (random_u32 () >> (32 - random_range (10, 31))) * (random_u32 () % 4 ? 1 : -1);
+      a.shift = random_range (1, 40);
+      if (random_u32 () % 2)
+        a.shift = bits - 1;
+      a.bias = -(int64_t) a.m1 * a.za - (int64_t) a.m2 * a.zb;
+      if (random_u32 () % 8 == 0)
+        a.bias += ((int64_t) (int32_t) random_u32 ()) << random_range (0, 25);
+    }
+  else if (a.form == LPT_ADD_STEPPED)
+    {
+      a.step = random_u32 () % 2 ? LPT_REQUANT_SINGLE : LPT_REQUANT_DOUBLE;
+      a.left = random_u32 () % 4 ? 20 : 0;
+      a.m1 = random_range (1 << 30, INT32_MAX);
+      a.m2 = random_range (1 << 30, INT32_MAX) * (random_u32 () % 4 ? 1 : -1);
+      a.mo = random_range (1 << 30, INT32_MAX);
+      a.s1 = -random_range (0, 6);
+      a.s2 = -random_range (0, 6);
+      a.so = a.left ? -random_range (15, 22) : random_range (-3, 3);
+    }
+  else
+    {
+      a.sa = ldexpf ((float) random_range (1 << 22, 1 << 24), -28);
+      a.sb = ldexpf ((float) random_range (1 << 22, 1 << 24), -28) * (random_u32 () % 4 ? 1 : -1);
+      a.sc = ldexpf ((float) random_range (1 << 22, 1 << 24), -28);
+    }
+  return a;
+}
+
+static void
+test_row (const LptEpilogueKernel *row)
+{
+  enum { MAX_ROWS = 14, STRIDE = 64 };
+  static int32_t acc[MAX_ROWS * STRIDE + 16];
+  const LptEpilogueKernel *scalar;
+  size_t n_rows, cases = 0;
+  bool ok = true;
+
+  scalar = lpt_epilogue_kernels (&n_rows);
+  scalar += n_rows - 1;
+
+  for (int round = 0; round < 1500 && ok; round++)
+    {
+      LptRequantScheme scheme = (LptRequantScheme) (round % LPT_REQUANT_N_SCHEMES);
+      bool wide = round / LPT_REQUANT_N_SCHEMES % 3 == 0, i8 = random_u32 () % 2;
+      LptEpilogue e = { .store = LPT_STORE_Q8, .scheme = scheme, .zp = random_range (0, 255), .lo = 0, .hi = 255,
+                        .flo = -INFINITY, .fhi = INFINITY, .bias = bias, .mult = mult, .shift = shift, .scale = scale };
+      size_t rows = (size_t) random_range (1, MAX_ROWS), channels = (size_t) random_range (1, 64);
+      size_t channel0 = (size_t) random_range (0, 6) * 16, width;
+      int32_t row_sum[MAX_ROWS];
+      LptAdd add;
+
+      fill_parameters (scheme, wide);
+      if (i8)
+        {
+          e.zp -= 128;
+          e.lo = random_u32 () % 2 ? -128 : e.zp;
+          e.hi = random_u32 () % 2 ? 127 : random_range (e.zp, 127);
+          if (e.lo > e.hi)
+            e.lo = e.hi;
+        }
+      if (random_u32 () % 8 == 0)
+        e.store = random_u32 () % 2 ? LPT_STORE_I32 : LPT_STORE_F32;
+      if (random_u32 () % 4 == 0)
+        e.bias = NULL;
+      if (random_u32 () % 4 == 0)
+        e.weight_zp = wzp;
+      if (random_u32 () % 2 == 0)
+        e.fbias = fbias;
+      if (random_u32 () % 3 == 0)
+        e.flo = 0.0f, e.fhi = 6.0f;
+      if (random_u32 () % 4 == 0)
+        e.table = table;
+      if (random_u32 () % 3 == 0)
+        {
+          add = random_add (round / 7);
+          e.add = &add;
+          if (random_u32 () % 4 == 0)
+            e.add_table = table2;
+        }
+      if (random_u32 () % 8)
+        lpt_epilogue_prepare (&e, CHANNELS);
+      for (size_t i = 0; i < sizeof acc / sizeof acc[0]; i++)
+        acc[i] = interesting_i32 ();
+      for (size_t i = 0; i < MAX_ROWS; i++)
+        row_sum[i] = random_range (0, 1 << 20);
+
+      width = channels * (e.store == LPT_STORE_Q8 ? 1 : 4);
+      size_t ldo = (width + (size_t) random_range (0, 70)) / 4 * 4 + (e.store == LPT_STORE_Q8 && random_u32 () % 2 ? 5 : 4);
+      size_t ldr = channels + (size_t) random_range (0, 9);
+      Buffer want = buffer_new (ldo * (rows - 1) + width), got = buffer_new (ldo * (rows - 1) + width);
+      uint8_t *residual = exact_bytes (ldr * (rows - 1) + channels);
+
+      scalar->run (&e, rows, channels, channel0, acc, STRIDE, row_sum, want.data, ldo, residual, ldr);
+      row->run (&e, rows, channels, channel0, acc, STRIDE, row_sum, got.data, ldo, residual, ldr);
+      if (memcmp (want.all, got.all, want.size + 2 * GUARD) != 0)
+        {
+          size_t at = 0;
+
+          while (want.all[at] == got.all[at])
+            at++;
+          printf ("# scheme %d store %d add %d table %d fast %d wide %d rows %zu channels %zu: byte %zd is %u, not %u\n",
+                  scheme, e.store, e.add ? (int) add.form : -1, e.table != NULL, e.fast, wide, rows, channels,
+                  (ptrdiff_t) at - GUARD, got.all[at], want.all[at]);
+          ok = false;
+        }
+      cases++;
+      buffer_free (&want);
+      buffer_free (&got);
+      free (residual);
+    }
+  test_report (ok, "%s: %zu cases equal scalar", row->name, cases);
+}
+
+static void
+test_definitions (void)
+{
+  bool ok = true;
+
+  ok = ok && lpt_requant_srdhm (INT32_MIN, INT32_MIN) == INT32_MAX;
+  ok = ok && lpt_requant_srdhm (1 << 30, 1) == 1 && lpt_requant_srdhm (-(1 << 30), 1) == 0;
+  ok = ok && lpt_requant_rdbpot (-3, 1) == -2 && lpt_requant_rdbpot (3, 1) == 2 && lpt_requant_rdbpot (-5, 2) == -1;
+  ok = ok && lpt_requant_single (-3, 1 << 30, 0) == -1 && lpt_requant_single (3, 1 << 30, 0) == 2;
+  ok = ok && lpt_requant_single (INT32_MAX, INT32_MAX, 40) == INT32_MAX;
+  ok = ok && lpt_requant_single (INT32_MIN, INT32_MAX, 63) == INT32_MIN;
+  ok = ok && lpt_requant_double (-3, 1 << 30, 0) == -1 && lpt_requant_double (-6, 1 << 30, -1) == -2;
+  ok = ok && lpt_requant_two_step (-6, 1 << 30, -1) == -1 && lpt_requant_two_step (INT32_MAX, INT32_MAX, -1) == 1 << 30;
+  ok = ok && lpt_requant_float (5, 0.5f, -128, 127) == 2 && lpt_requant_float (7, 0.5f, -128, 127) == 4;
+  ok = ok && lpt_requant_float (0, NAN, -7, 9) == -7;
+  ok = ok && lpt_requant_tpu (3, 1, 1) == 2 && lpt_requant_tpu (-3, 1, 1) == -1 && lpt_requant_tpu (3, 5, -2) == 60;
+  test_report (ok, "definitions: ties, limits, saturation");
+}
+
+int
+main (void)
+{
+  LptCpu cpu = test_cpu ();
+  size_t n;
+  const LptEpilogueKernel *rows = lpt_epilogue_kernels (&n);
+
+  test_definitions ();
+  for (size_t i = 0; i < n; i++)
+    if (lpt_cpu_has (cpu, rows[i].needs))
+      test_row (&rows[i]);
+    else
+      test_skip (rows[i].name);
+  return test_end ();
+}
