@@ -106,7 +106,7 @@ random_float (void)
     return special[random_u32 () % 16];
   if (random_u32 () % 3 == 0)
     return (float) random_range (-600, 600) * 0.5f;
-  return (float) random_range (-1 << 23, 1 << 23) / 32768.0f;
+  return (float) random_range (-(1 << 23), 1 << 23) / 32768.0f;
 }
 
 static uint8_t
@@ -272,7 +272,7 @@ run_float (const LptFloatKernel *row, const LptFloatKernel *scalar)
   bool ok, outside = random_u32 () % 2, variance = random_u32 () % 4 != 0, affine = random_u32 () % 2;
 
   for (size_t i = 0; i < rows * cols; i++)
-    in[i] = (float) random_range (-1 << 20, 1 << 20) / 65536.0f;
+    in[i] = (float) random_range (-(1 << 20), 1 << 20) / 65536.0f;
   if (random_u32 () % 4 == 0)
     in[random_u32 () % (rows * cols)] = -INFINITY;
   for (size_t i = 0; i < cols; i++)

@@ -50,7 +50,7 @@ fill_parameters (LptRequantScheme scheme, bool wide)
       scale[c] = ldexpf ((float) random_range (1 << 22, 1 << 24), -24 - random_range (0, 20));
       if (wide)
         scale[c] = ldexpf (scale[c], random_range (-30, 60)) * (random_u32 () % 4 ? 1.0f : -1.0f);
-      fbias[c] = ldexpf ((float) random_range (-1 << 23, 1 << 23), -20);
+      fbias[c] = ldexpf ((float) random_range (-(1 << 23), 1 << 23), -20);
     }
   for (int i = 0; i < 256; i++)
     {
@@ -201,7 +201,7 @@ test_definitions (void)
   ok = ok && lpt_requant_single (INT32_MAX, INT32_MAX, 40) == INT32_MAX;
   ok = ok && lpt_requant_single (INT32_MIN, INT32_MAX, 63) == INT32_MIN;
   ok = ok && lpt_requant_double (-3, 1 << 30, 0) == -1 && lpt_requant_double (-6, 1 << 30, -1) == -2;
-  ok = ok && lpt_requant_two_step (-6, 1 << 30, -1) == -1 && lpt_requant_two_step (INT32_MAX, INT32_MAX, -1) == 1 << 30;
+  ok = ok && lpt_requant_two_step (-6, 1 << 30, -1) == -1 && lpt_requant_two_step (INT32_MAX, INT32_MAX, -1) == (1 << 30) - 1;
   ok = ok && lpt_requant_float (5, 0.5f, -128, 127) == 2 && lpt_requant_float (7, 0.5f, -128, 127) == 4;
   ok = ok && lpt_requant_float (0, NAN, -7, 9) == -7;
   ok = ok && lpt_requant_tpu (3, 1, 1) == 2 && lpt_requant_tpu (-3, 1, 1) == -1 && lpt_requant_tpu (3, 5, -2) == 60;

@@ -14,8 +14,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 #define INLINE static inline __attribute__ ((always_inline))
 
 typedef float   V __attribute__ ((vector_size (64)));
