@@ -1,0 +1,105 @@
+/* cmd-util.c - options, messages, JSON strings: what all sub-commands need
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "cli/cmd.h"
+
+#include <stdio.h>
+
+gboolean
+cmd_parse (int *argc, char ***argv, const GOptionEntry *entries, const char *usage, const char *description,
+           int min, int max, int *code)
+{
+  g_autoptr (GOptionContext) context = g_option_context_new (usage);
+  g_autoptr (GError) error = NULL;
+  gboolean help = FALSE;
+  const GOptionEntry extra[] = {
+    { "help", 'h', 0, G_OPTION_ARG_NONE, &help, "Show this text", NULL },
+    { NULL },
+  };
+
+  /* GOption calls exit() for its own --help. */
+  g_option_context_set_help_enabled (context, FALSE);
+  g_option_context_add_main_entries (context, entries, NULL);
+  g_option_context_add_main_entries (context, extra, NULL);
+  g_option_context_set_description (context, description);
+  g_autofree char *program = g_strdup_printf ("lptc %s", (*argv)[0]);
+  g_set_prgname (program);
+  if (!g_option_context_parse (context, argc, argv, &error))
+    {
+      *code = cmd_usage ("%s (see lptc %s --help)", error->message, (*argv)[0]);
+      return FALSE;
+    }
+  if (help)
+    {
+      g_autofree char *text = g_option_context_get_help (context, TRUE, NULL);
+      fputs (text, stdout);
+      *code = CMD_OK;
+      return FALSE;
+    }
+  /* "--" stays in argv. */
+  if (*argc > 1 && g_str_equal ((*argv)[1], "--"))
+    {
+      for (int i = 1; i < *argc; i++)
+        (*argv)[i] = (*argv)[i + 1];
+      (*argc)--;
+    }
+  int n = *argc - 1;
+  if (n < min)
+    *code = cmd_usage ("%s: %s is missing (lptc %s %s)", (*argv)[0], n == 0 ? "a file" : "a second file", (*argv)[0], usage);
+  else if (n > max)
+    *code = cmd_usage ("%s: \"%s\" is too much (lptc %s %s)", (*argv)[0], (*argv)[max + 1], (*argv)[0], usage);
+  return n >= min && n <= max;
+}
+
+static void
+print_line (const char *text)
+{
+  fprintf (stderr, "lptc: %s\n", text);
+}
+
+int
+cmd_fail (GError *error)
+{
+  print_line (error->message);
+  g_error_free (error);
+  return CMD_FAILED;
+}
+
+int
+cmd_usage (const char *format, ...)
+{
+  va_list args;
+  va_start (args, format);
+  g_autofree char *text = g_strdup_vprintf (format, args);
+  va_end (args);
+  print_line (text);
+  return CMD_USAGE;
+}
+
+void
+cmd_note (const char *format, ...)
+{
+  va_list args;
+  va_start (args, format);
+  g_autofree char *text = g_strdup_vprintf (format, args);
+  va_end (args);
+  print_line (text);
+}
+
+void
+cmd_json_string (GString *out, const char *text)
+{
+  g_string_append_c (out, '"');
+  for (const char *p = text; *p != '\0'; p++)
+    {
+      if (*p == '"' || *p == '\\')
+        g_string_append_printf (out, "\\%c", *p);
+      else if ((guchar) *p < 0x20)
+        g_string_append_printf (out, "\\u%04x", (guchar) *p);
+      else
+        g_string_append_c (out, *p);
+    }
+  g_string_append_c (out, '"');
+}

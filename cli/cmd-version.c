@@ -1,0 +1,23 @@
+/* cmd-version.c - lptc version
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "cli/cmd.h"
+
+#include <stdio.h>
+
+int
+cmd_version (int argc, char **argv)
+{
+  gboolean json = FALSE;
+  int code;
+  const GOptionEntry entries[] = {
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "For scripts", NULL },
+    { NULL },
+  };
+  if (!cmd_parse (&argc, &argv, entries, "", NULL, 0, 0, &code))
+    return code;
+  printf (json ? "{\"name\": \"lptc\", \"version\": \"%s\"}\n" : "lptc %s\n", LPT_VERSION);
+  return CMD_OK;
+}

@@ -1,0 +1,44 @@
+/* cmd.h - the sub-commands and what they share
+ *
+ * A sub-command is a file cmd-NAME.c and a row in main.c. It gets argv from its
+ * own name on and returns the exit code: 0 done, 1 the input is at fault,
+ * 2 the command line is.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPTC_CMD_H
+#define LPTC_CMD_H
+
+#include <lpt/lpt.h>
+
+enum { CMD_OK = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
+
+typedef struct
+{
+  const char *name;
+  int       (*run) (int argc, char **argv);
+  const char *summary;
+} LptCommand;
+
+#define CMD(name) int cmd_##name (int argc, char **argv);
+CMD (ops)
+CMD (cpu)
+CMD (version)
+#undef CMD
+
+/* Parses the options of a sub-command; what is left are the positional arguments, of which there must be
+ * @min to @max. Returns FALSE when the command is over (help was asked: *code 0; wrong usage: *code 2).
+ * @usage: "IN -o OUT", @description: text below the options or NULL. */
+gboolean cmd_parse (int *argc, char ***argv, const GOptionEntry *entries, const char *usage, const char *description,
+                    int min, int max, int *code);
+
+/* "lptc: MESSAGE" on standard error. */
+int      cmd_fail  (GError *error);                                       /* frees @error; CMD_FAILED */
+int      cmd_usage (const char *format, ...) G_GNUC_PRINTF (1, 2);        /* CMD_USAGE */
+void     cmd_note  (const char *format, ...) G_GNUC_PRINTF (1, 2);        /* a remark: "lptc: ..." */
+
+/* Appends @text as a JSON string with its quotes. */
+void     cmd_json_string (GString *out, const char *text);
+
+#endif

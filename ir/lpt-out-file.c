@@ -1,0 +1,96 @@
+/* lpt-out-file.c - files that are written beside their names and renamed
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "ir/lpt-out-file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <string.h>
+
+static gboolean
+fail (const LptOutFile *file, int code, GError **error)
+{
+  g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: cannot be written: %s", file->path, g_strerror (code));
+  return FALSE;
+}
+
+gboolean
+lpt_out_file_open (LptOutFile *file, const char *path, GError **error)
+{
+  GStatBuf info;
+  int fd = -1;
+
+  *file = (LptOutFile) { .path = g_strdup (path) };
+  if (g_stat (path, &info) == 0 && !S_ISREG (info.st_mode))
+    {
+      if (S_ISDIR (info.st_mode))
+        return fail (file, EISDIR, error);
+      file->stream = g_fopen (path, "wb");
+      return file->stream != NULL || fail (file, errno, error);
+    }
+  for (guint i = 0; i < 100 && fd < 0; i++)
+    {
+      g_free (file->temp);
+      file->temp = g_strdup_printf ("%s.%08x.tmp", path, g_random_int ());
+      fd = g_open (file->temp, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+      if (fd < 0 && errno != EEXIST)
+        break;
+    }
+  if (fd < 0)
+    {
+      int code = errno;
+      g_clear_pointer (&file->temp, g_free);
+      return fail (file, code, error);
+    }
+  file->stream = fdopen (fd, "wb");
+  g_assert (file->stream != NULL);
+  return TRUE;
+}
+
+gboolean
+lpt_out_file_finish (LptOutFile *file, GError **error)
+{
+  FILE *stream = g_steal_pointer (&file->stream);
+  gboolean bad = stream == NULL || ferror (stream) || fflush (stream) != 0;
+  int code = bad ? errno : 0;
+  if (stream != NULL && fclose (stream) != 0 && !bad)
+    {
+      bad = TRUE;
+      code = errno;
+    }
+  return !bad || fail (file, code != 0 ? code : EIO, error);
+}
+
+gboolean
+lpt_out_file_commit (LptOutFile *file, GError **error)
+{
+  if (file->temp != NULL && g_rename (file->temp, file->path) != 0)
+    return fail (file, errno, error);
+  g_clear_pointer (&file->temp, g_free);
+  return TRUE;
+}
+
+void
+lpt_out_file_clear (LptOutFile *file)
+{
+  if (file->stream != NULL)
+    fclose (file->stream);
+  if (file->temp != NULL)
+    g_unlink (file->temp);
+  g_free (file->temp);
+  g_free (file->path);
+  *file = (LptOutFile) { NULL };
+}
+
+gboolean
+lpt_out_file_text (const char *path, const char *text, gsize length, GError **error)
+{
+  g_auto (LptOutFile) file = { NULL };
+  if (!lpt_out_file_open (&file, path, error))
+    return FALSE;
+  fwrite (text, 1, length, file.stream);
+  return lpt_out_file_finish (&file, error) && lpt_out_file_commit (&file, error);
+}

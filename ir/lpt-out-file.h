@@ -1,0 +1,32 @@
+/* lpt-out-file.h - an output file that appears under its name only when all of it is written
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_OUT_FILE_H
+#define LPT_OUT_FILE_H
+
+#include <lpt/lpt-types.h>
+#include <stdio.h>
+
+/* Zero-initialised = none. A path that is no regular file (a pipe, a device) is written in place. */
+typedef struct
+{
+  char *path;
+  char *temp;      /* beside @path; NULL when written in place or done */
+  FILE *stream;    /* write here; errors show up in lpt_out_file_finish() */
+} LptOutFile;
+
+gboolean lpt_out_file_open   (LptOutFile *file, const char *path, GError **error);
+/* Everything is on disk under the temporary name; FALSE + error when a write failed. */
+gboolean lpt_out_file_finish (LptOutFile *file, GError **error);
+/* Takes its name. */
+gboolean lpt_out_file_commit (LptOutFile *file, GError **error);
+/* Frees; removes what was not committed. */
+void     lpt_out_file_clear  (LptOutFile *file);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptOutFile, lpt_out_file_clear)
+
+/* @text as the whole content of @path, by rename. */
+gboolean lpt_out_file_text   (const char *path, const char *text, gsize length, GError **error);
+
+#endif
