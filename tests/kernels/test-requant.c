@@ -82,7 +82,7 @@ random_add (int form)
         a.shift = bits - 1;
       a.bias = -(int64_t) a.m1 * a.za - (int64_t) a.m2 * a.zb;
       if (random_u32 () % 8 == 0)
-        a.bias += ((int64_t) (int32_t) random_u32 ()) << random_range (0, 25);
+        a.bias += (int64_t) (int32_t) random_u32 () * ((int64_t) 1 << random_range (0, 25));
     }
   else if (a.form == LPT_ADD_STEPPED)
     {
