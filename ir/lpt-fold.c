@@ -1,0 +1,575 @@
+/* lpt-fold.c - arithmetic on constants
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include <lpt/lpt-attrs.h>
+
+#include "ir/lpt-fold.h"
+
+LptTensor *
+lpt_fold_value (LptValue *value)
+{
+  LptNode *node = value != NULL ? value->producer : NULL;
+
+  if (node == NULL)
+    return NULL;
+  if (node->data != NULL)
+    return lpt_tensor_ref (node->data);
+  if (node->op == LPT_OP_CONVERT)
+    {
+      g_autoptr (LptTensor) source = lpt_fold_value (lpt_node_in (node, 0));
+
+      return source != NULL ? lpt_tensor_convert (source, node->out[0].dtype, NULL) : NULL;
+    }
+
+  return NULL;
+}
+
+/* --- movement --- */
+
+/* Copies elements: out[i] = in[sum of coordinate * stride], strides in elements. */
+static LptTensor *
+gather_strided (LptTensor       *tensor,
+                const LptShape  *shape,
+                const gint64    *strides)
+{
+  LptTensor *out = lpt_tensor_new (lpt_tensor_dtype (tensor), shape, NULL);
+  gsize size = lpt_dtype_bits (lpt_tensor_dtype (tensor)) / 8;
+  gint64 at[LPT_MAX_RANK] = { 0 };
+  const guint8 *from = lpt_tensor_data (tensor);
+  guint8 *to;
+  gint64 count, i, offset = 0;
+
+  if (out == NULL || size == 0)
+    {
+      if (out != NULL)
+        lpt_tensor_unref (out);
+      return NULL;
+    }
+  to = lpt_tensor_writable (out);
+  count = lpt_tensor_count (out);
+  for (i = 0; i < count; i++, to += size)
+    {
+      gint d;
+
+      memcpy (to, from + (gsize) offset * size, size);
+      for (d = shape->rank - 1; d >= 0; d--)
+        {
+          offset += strides[d];
+          if (++at[d] < shape->dims[d])
+            break;
+          offset -= strides[d] * shape->dims[d];
+          at[d] = 0;
+        }
+    }
+
+  return out;
+}
+
+/* Strides of @shape as seen by a broadcast to @to; FALSE when it does not fit. */
+static gboolean
+broadcast_strides (const LptShape *shape,
+                   const LptShape *to,
+                   gint64         *strides)
+{
+  gint64 own[LPT_MAX_RANK];
+  gint shift = to->rank - shape->rank;
+  gint d;
+
+  if (shift < 0)
+    return FALSE;
+  lpt_shape_strides (shape, own);
+  for (d = 0; d < to->rank; d++)
+    {
+      if (d < shift || shape->dims[d - shift] == 1)
+        strides[d] = 0;
+      else if (shape->dims[d - shift] == to->dims[d])
+        strides[d] = own[d - shift];
+      else
+        return FALSE;
+    }
+
+  return TRUE;
+}
+
+LptTensor *
+lpt_fold_broadcast (LptTensor      *tensor,
+                    const LptShape *shape)
+{
+  gint64 strides[LPT_MAX_RANK];
+
+  if (lpt_shape_equal (lpt_tensor_shape (tensor), shape))
+    return lpt_tensor_ref (tensor);
+  if (!lpt_shape_is_static (shape) ||
+      !broadcast_strides (lpt_tensor_shape (tensor), shape, strides))
+    return NULL;
+
+  return gather_strided (tensor, shape, strides);
+}
+
+LptTensor *
+lpt_fold_reshape (LptTensor    *tensor,
+                  gint          rank,
+                  const gint64 *dims)
+{
+  LptShape shape = lpt_shape_make (rank, dims);
+
+  return lpt_tensor_reshape (tensor, &shape, NULL);
+}
+
+LptTensor *
+lpt_fold_extend_all (LptTensor *tensor,
+                     gint       rank)
+{
+  const LptShape *shape = lpt_tensor_shape (tensor);
+  gint64 dims[LPT_MAX_RANK];
+  gint d;
+
+  if (shape->rank >= rank || rank > LPT_MAX_RANK)
+    return lpt_tensor_ref (tensor);
+  for (d = 0; d < rank; d++)
+    dims[d] = d < rank - shape->rank ? 1 : shape->dims[d - (rank - shape->rank)];
+
+  return lpt_fold_reshape (tensor, rank, dims);
+}
+
+LptTensor *
+lpt_fold_extend (LptTensor *tensor,
+                 gint       rank)
+{
+  if (lpt_tensor_count (tensor) == 1)
+    return lpt_tensor_ref (tensor);
+
+  return lpt_fold_extend_all (tensor, rank);
+}
+
+LptTensor *
+lpt_fold_transpose (LptTensor    *tensor,
+                    const gint64 *order)
+{
+  const LptShape *shape = lpt_tensor_shape (tensor);
+  LptShape to = *shape;
+  gint64 own[LPT_MAX_RANK], strides[LPT_MAX_RANK];
+  gint d;
+
+  lpt_shape_strides (shape, own);
+  for (d = 0; d < shape->rank; d++)
+    {
+      if (order[d] < 0 || order[d] >= shape->rank)
+        return NULL;
+      to.dims[d] = shape->dims[order[d]];
+      strides[d] = own[order[d]];
+    }
+
+  return gather_strided (tensor, &to, strides);
+}
+
+LptTensor *
+lpt_fold_take (LptTensor    *tensor,
+               gint          axis,
+               const gint64 *index,
+               gint64        n)
+{
+  const LptShape *shape = lpt_tensor_shape (tensor);
+  gsize size = lpt_dtype_bits (lpt_tensor_dtype (tensor)) / 8;
+  LptShape to = *shape;
+  g_autoptr (LptTensor) one = lpt_tensor_scalar (lpt_tensor_dtype (tensor), 1);
+  LptTensor *out;
+  gint64 outer = 1, inner = 1, o, k, e;
+  gint d;
+
+  if (axis < 0 || axis >= shape->rank || size == 0)
+    return NULL;
+  to.dims[axis] = n;
+  out = lpt_tensor_new (lpt_tensor_dtype (tensor), &to, NULL);
+  if (out == NULL)
+    return NULL;
+  for (d = 0; d < axis; d++)
+    outer *= shape->dims[d];
+  for (d = axis + 1; d < shape->rank; d++)
+    inner *= shape->dims[d];
+
+  for (o = 0; o < outer; o++)
+    for (k = 0; k < n; k++)
+      {
+        guint8 *at = (guint8 *) lpt_tensor_writable (out) + (gsize) ((o * n + k) * inner) * size;
+
+        if (index[k] >= shape->dims[axis])
+          {
+            lpt_tensor_unref (out);
+            return NULL;
+          }
+        if (index[k] >= 0)
+          memcpy (at, (const guint8 *) lpt_tensor_data (tensor) +
+                  (gsize) ((o * shape->dims[axis] + index[k]) * inner) * size, (gsize) inner * size);
+        else if (index[k] == -2)
+          for (e = 0; e < inner; e++)
+            memcpy (at + (gsize) e * size, lpt_tensor_data (one), size);
+      }
+
+  return out;
+}
+
+LptTensor *
+lpt_fold_concat (LptTensor *const *parts,
+                 guint             n,
+                 gint              axis)
+{
+  LptDType dtype = lpt_tensor_dtype (parts[0]);
+  LptShape to = *lpt_tensor_shape (parts[0]);
+  gsize size = lpt_dtype_bits (dtype) / 8;
+  LptTensor *out;
+  gint64 outer = 1, o;
+  guint8 *at;
+  guint i;
+  gint d;
+
+  if (axis < 0 || axis >= to.rank || size == 0)
+    return NULL;
+  for (i = 1; i < n; i++)
+    {
+      const LptShape *shape = lpt_tensor_shape (parts[i]);
+
+      if (shape->rank != to.rank || lpt_tensor_dtype (parts[i]) != dtype)
+        return NULL;
+      for (d = 0; d < to.rank; d++)
+        if (d != axis && shape->dims[d] != to.dims[d])
+          return NULL;
+      to.dims[axis] += shape->dims[axis];
+    }
+  out = lpt_tensor_new (dtype, &to, NULL);
+  if (out == NULL)
+    return NULL;
+  for (d = 0; d < axis; d++)
+    outer *= to.dims[d];
+  at = lpt_tensor_writable (out);
+  for (o = 0; o < outer; o++)
+    for (i = 0; i < n; i++)
+      {
+        gsize run = outer > 0 ? lpt_tensor_size (parts[i]) / (gsize) outer : 0;
+
+        memcpy (at, (const guint8 *) lpt_tensor_data (parts[i]) + (gsize) o * run, run);
+        at += run;
+      }
+
+  return out;
+}
+
+/* --- arithmetic --- */
+
+static double
+apply (LptOp  op,
+       double a,
+       double b)
+{
+  switch (op)
+    {
+    case LPT_OP_ADD:
+      return a + b;
+    case LPT_OP_SUBTRACT:
+      return a - b;
+    case LPT_OP_MULTIPLY:
+      return a * b;
+    default:
+      return a == 0 && b == 0 ? 0 : a / b;
+    }
+}
+
+LptTensor *
+lpt_fold_binary (LptOp      op,
+                 LptTensor *a,
+                 LptTensor *b,
+                 LptDType   dtype)
+{
+  gboolean wide = lpt_tensor_dtype (a) == LPT_DTYPE_F64 || lpt_tensor_dtype (b) == LPT_DTYPE_F64;
+  g_autoptr (LptTensor) x = NULL;
+  g_autoptr (LptTensor) y = NULL;
+  g_autofree double *values = NULL;
+  LptShape shape;
+  gint64 count, i;
+
+  if (!lpt_shape_broadcast (lpt_tensor_shape (a), lpt_tensor_shape (b), &shape) ||
+      !lpt_shape_count (&shape, &count))
+    return NULL;
+  x = lpt_fold_broadcast (a, &shape);
+  y = lpt_fold_broadcast (b, &shape);
+  values = g_try_new (double, (gsize) count + 1);
+  if (x == NULL || y == NULL || values == NULL)
+    return NULL;
+  for (i = 0; i < count; i++)
+    {
+      double result = apply (op, lpt_tensor_get_f64 (x, i), lpt_tensor_get_f64 (y, i));
+
+      /* One double operation on two floats, rounded to float, is the float operation. */
+      values[i] = wide ? result : (double) (float) result;
+    }
+
+  return lpt_tensor_from_f64 (dtype, &shape, values, NULL);
+}
+
+LptTensor *
+lpt_fold_scalar_if_possible (LptTensor *tensor)
+{
+  if (lpt_tensor_is_scalar_like (tensor) && lpt_tensor_shape (tensor)->rank != 0)
+    return lpt_tensor_new_copy (lpt_tensor_dtype (tensor), &LPT_SHAPE_SCALAR, lpt_tensor_data (tensor), NULL);
+
+  return lpt_tensor_ref (tensor);
+}
+
+LptTensor *
+lpt_fold_round (LptTensor *tensor,
+                LptDType   dtype)
+{
+  g_autoptr (LptTensor) rounded = lpt_tensor_convert_round (tensor, dtype, LPT_ROUND_HALF_AWAY, NULL);
+
+  return rounded != NULL ? lpt_fold_scalar_if_possible (rounded) : NULL;
+}
+
+/* --- FakeQuantize --- */
+
+typedef struct { float il, ih, ol, oh, steps; } Interval;
+
+static inline float
+round_even (float x)
+{
+  /* |x| < 2^22: adding 1.5 * 2^23 leaves the integer in the mantissa, rounded half to even. */
+  return (x + 12582912.0f) - 12582912.0f;
+}
+
+static void
+quantize_run (const Interval *v,
+              const float    *x,
+              float          *y,
+              gsize           n)
+{
+  float low = MIN (v->il, v->ih), high = MAX (v->il, v->ih);
+  float width = v->ih - v->il, gain = v->oh - v->ol;
+  gsize i;
+
+  if (v->steps < 4194304.0f)
+    for (i = 0; i < n; i++)
+      {
+        float level = round_even ((x[i] - v->il) / width * v->steps);
+        float inside = level / v->steps * gain + v->ol;
+
+        y[i] = x[i] <= low ? v->ol : x[i] > high ? v->oh : inside;
+      }
+  else
+    for (i = 0; i < n; i++)
+      {
+        float level = nearbyintf ((x[i] - v->il) / width * v->steps);
+        float inside = level / v->steps * gain + v->ol;
+
+        y[i] = x[i] <= low ? v->ol : x[i] > high ? v->oh : inside;
+      }
+}
+
+static void
+round_run (float *y,
+           gsize  n)
+{
+  gsize i;
+
+  for (i = 0; i < n; i++)
+    y[i] = fabsf (y[i]) < 4194304.0f ? round_even (y[i]) : nearbyintf (y[i]);
+}
+
+static void
+store_run (const float *y,
+           gpointer     out,
+           LptDType     dtype,
+           gint64       at,
+           gsize        n)
+{
+  gsize i;
+
+  switch (dtype)
+    {
+    case LPT_DTYPE_F32:
+      memcpy ((float *) out + at, y, n * sizeof (float));
+      break;
+    case LPT_DTYPE_I8:
+      for (i = 0; i < n; i++)
+        ((gint8 *) out)[at + (gint64) i] = (gint8) (gint32) round_even (CLAMP (y[i], -128.0f, 127.0f));
+      break;
+    case LPT_DTYPE_U8:
+      for (i = 0; i < n; i++)
+        ((guint8 *) out)[at + (gint64) i] = (guint8) (gint32) round_even (CLAMP (y[i], 0.0f, 255.0f));
+      break;
+    default:
+      g_assert_not_reached ();
+    }
+}
+
+#define RUN 1024
+
+LptTensor *
+lpt_fold_fake_quantize (LptNode  *fq,
+                        LptDType  dtype,
+                        gboolean  round)
+{
+  g_autoptr (LptTensor) data = NULL;
+  g_autoptr (LptTensor) out = NULL;
+  g_autofree float *converted = NULL;
+  g_autofree float *in_low = NULL;
+  g_autofree float *in_high = NULL;
+  g_autofree float *out_low = NULL;
+  g_autofree float *out_high = NULL;
+  float **ends[4] = { &in_low, &in_high, &out_low, &out_high };
+  gint64 strides[4][LPT_MAX_RANK], offset[4] = { 0 }, at[LPT_MAX_RANK] = { 0 };
+  gboolean direct = dtype == LPT_DTYPE_F32 || dtype == LPT_DTYPE_I8 || dtype == LPT_DTYPE_U8;
+  const LptShape *shape;
+  LptShape full;
+  gint last = -1, d;
+  gint64 inner = 1, blocks = 1, block;
+  gint64 levels = LPT_ATTRS (fq, LptFakeQuantizeAttrs)->levels;
+  guint k;
+  gboolean ok = TRUE;
+
+  data = lpt_fold_value (lpt_node_in (fq, 0));
+  if (data == NULL)
+    return NULL;
+  full = *lpt_tensor_shape (data);
+  for (k = 0; k < 4 && ok; k++)
+    {
+      g_autoptr (LptTensor) end = lpt_fold_value (lpt_node_in (fq, k + 1));
+
+      ok = end != NULL && lpt_shape_broadcast (&full, lpt_tensor_shape (end), &full) &&
+           (*ends[k] = lpt_tensor_to_f32 (end, NULL)) != NULL;
+    }
+  if (ok && !lpt_shape_equal (&full, lpt_tensor_shape (data)))
+    {
+      LptTensor *wide = lpt_fold_broadcast (data, &full);
+
+      lpt_tensor_unref (data);
+      data = wide;
+      ok = data != NULL;
+    }
+  shape = &full;
+  for (k = 0; k < 4 && ok; k++)
+    {
+      g_autoptr (LptTensor) end = lpt_fold_value (lpt_node_in (fq, k + 1));
+
+      ok = broadcast_strides (lpt_tensor_shape (end), shape, strides[k]);
+      for (d = 0; d < shape->rank && ok; d++)
+        if (strides[k][d] != 0 && shape->dims[d] != 1)
+          last = MAX (last, d);
+    }
+  if (ok)
+    out = lpt_tensor_new (direct ? dtype : LPT_DTYPE_F32, shape, NULL);
+  if (ok && lpt_tensor_dtype (data) != LPT_DTYPE_F32)
+    ok = (converted = lpt_tensor_to_f32 (data, NULL)) != NULL;
+  if (!ok || out == NULL)
+    return NULL;
+
+  for (d = 0; d <= last; d++)
+    blocks *= shape->dims[d];
+  for (d = last + 1; d < shape->rank; d++)
+    inner *= shape->dims[d];
+  for (block = 0; block < blocks; block++)
+    {
+      Interval v = { in_low[offset[0]], in_high[offset[1]], out_low[offset[2]], out_high[offset[3]], (float) (levels - 1) };
+      gint64 done;
+
+      for (done = 0; done < inner; done += RUN)
+        {
+          gsize n = (gsize) MIN (RUN, inner - done);
+          float x[RUN], y[RUN];
+
+          /* Mapped data may be unaligned, so it goes through a buffer. */
+          if (converted != NULL)
+            memcpy (x, converted + block * inner + done, n * sizeof (float));
+          else
+            memcpy (x, (const float *) lpt_tensor_data (data) + block * inner + done, n * sizeof (float));
+          quantize_run (&v, x, y, n);
+          if (round && dtype == LPT_DTYPE_F32)
+            round_run (y, n);
+          store_run (y, lpt_tensor_writable (out), lpt_tensor_dtype (out), block * inner + done, n);
+        }
+      for (d = last; d >= 0; d--)
+        {
+          for (k = 0; k < 4; k++)
+            offset[k] += strides[k][d];
+          if (++at[d] < shape->dims[d])
+            break;
+          for (k = 0; k < 4; k++)
+            offset[k] -= strides[k][d] * shape->dims[d];
+          at[d] = 0;
+        }
+    }
+
+  if (direct)
+    return g_steal_pointer (&out);
+  if (round || lpt_dtype_is_integer (dtype))
+    return lpt_tensor_convert_round (out, dtype, LPT_ROUND_HALF_EVEN, NULL);
+
+  return lpt_tensor_convert (out, dtype, NULL);
+}
+
+/* --- predicates --- */
+
+gboolean
+lpt_tensor_is_zero (const LptTensor *tensor)
+{
+  gint64 i;
+
+  for (i = 0; i < lpt_tensor_count (tensor); i++)
+    if (!(fabs (lpt_tensor_get_f64 (tensor, i)) <= 1e-32))
+      return FALSE;
+
+  return TRUE;
+}
+
+gboolean
+lpt_tensor_is_finite (const LptTensor *tensor)
+{
+  gint64 i;
+
+  for (i = 0; i < lpt_tensor_count (tensor); i++)
+    if (!isfinite (lpt_tensor_get_f64 (tensor, i)))
+      return FALSE;
+
+  return TRUE;
+}
+
+gboolean
+lpt_tensor_all_above (const LptTensor *tensor,
+                      double           bound)
+{
+  gint64 i;
+
+  for (i = 0; i < lpt_tensor_count (tensor); i++)
+    if (!(lpt_tensor_get_f64 (tensor, i) > bound))
+      return FALSE;
+
+  return TRUE;
+}
+
+gboolean
+lpt_tensor_all_equal_to (const LptTensor *tensor,
+                         double           value)
+{
+  gint64 i;
+
+  for (i = 0; i < lpt_tensor_count (tensor); i++)
+    if (lpt_tensor_get_f64 (tensor, i) != value)
+      return FALSE;
+
+  return TRUE;
+}
+
+gint
+lpt_tensor_n_wide (const LptTensor *tensor)
+{
+  const LptShape *shape = lpt_tensor_shape (tensor);
+  gint wide = 0, d;
+
+  for (d = 0; d < shape->rank; d++)
+    wide += shape->dims[d] != 1;
+
+  return wide;
+}
