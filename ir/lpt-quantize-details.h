@@ -1,0 +1,73 @@
+/* lpt-quantize-details.h - what a FakeQuantize quantizes to (lpt_spec 1.7)
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_QUANTIZE_DETAILS_H
+#define LPT_QUANTIZE_DETAILS_H
+
+#include <lpt/lpt-graph.h>
+
+G_BEGIN_DECLS
+
+/* The intervals of a FakeQuantize; the low and high of one side are broadcast to one shape. */
+typedef struct
+{
+  guint64  levels;
+  LptShape in_shape, out_shape;
+  guint    n_in, n_out;
+  float   *in_low, *in_high;      /* n_in values each */
+  float   *out_low, *out_high;    /* n_out values each */
+} LptQuantizeDetails;
+
+/* The type that quantized data gets, and the integers that the interval's ends become. */
+typedef struct
+{
+  LptDType dtype;                 /* UNDEFINED = none */
+  double   min, max;
+  gboolean has_zp;
+} LptDataPrecision;
+
+/* The preferred type of an output interval (lpt_spec 1.7.3). */
+typedef struct
+{
+  LptDType dtype;                 /* UNDEFINED: asymmetric, or channels that disagree */
+  gboolean has_negative, has_zp;
+} LptPrecisionDetails;
+
+/* 15, 16, 255, 256, 2^16 - 1, 2^16, 2^32 - 1, 2^32. */
+gboolean lpt_levels_are_supported (guint64 levels);
+/* May data of @dtype have so many levels? */
+gboolean lpt_levels_fit           (LptDType dtype, guint64 levels);
+/* {u8,i8}, {u16,i16} or {u32,i32}. */
+LptTypeList lpt_levels_types      (guint64 levels);
+/* The integers at the ends of the range. */
+double   lpt_levels_min           (LptDType dtype, guint64 levels);
+double   lpt_levels_max           (LptDType dtype, guint64 levels);
+
+/* Intervals constant and levels supported. */
+gboolean lpt_quantize_is_supported (LptNode *fq);
+/* FALSE when the intervals are not constant or do not fit together. */
+gboolean lpt_quantize_details_read  (LptNode *fq, LptQuantizeDetails *details);
+void     lpt_quantize_details_clear (LptQuantizeDetails *details);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptQuantizeDetails, lpt_quantize_details_clear)
+
+LptPrecisionDetails lpt_quantize_precision (const LptQuantizeDetails *details);
+/* The type for consumers that take @required (ordered; empty = any): lpt_spec 1.7.4. */
+LptDataPrecision    lpt_quantize_data_precision (const LptQuantizeDetails *details, const LptTypeList *required);
+/* checkZeroPoint for a FakeQuantize: each shift within half a step of the type's range. */
+gboolean            lpt_quantize_zero_point_fits (const LptQuantizeDetails *details, const LptDataPrecision *precision);
+
+/* Where one interval lands when a region shares one scale (lpt_spec 2.5.2). */
+typedef struct
+{
+  float  low, high;      /* rounded */
+  float  shift, scale;   /* value = (q - shift) * scale */
+  guint64 levels;
+} LptAlignedInterval;
+
+LptAlignedInterval lpt_quantize_align (float min, float max, float combined_low, float combined_high, float low, float high);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,280 @@
+/* lpt-layer.c - what the passes over layers share
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "ir/lpt-fold.h"
+#include "passes/lpt-layer.h"
+
+/* --- checks --- */
+
+gboolean
+lpt_layer_find (LptRewriter *rw,
+                LptNode     *node,
+                guint        index,
+                LptDequant  *dq)
+{
+  return lpt_dequant_find_input (node, index, &lpt_rewriter_config (rw)->default_precisions, dq);
+}
+
+/* Does the constant vary along other axes than the channel axis? */
+static gboolean
+is_spatial (LptTensor        *tensor,
+            const LptDequant *dq)
+{
+  const LptShape *shape = lpt_tensor_shape (tensor);
+  gint rank = dq->data->shape.rank;
+  gint d;
+
+  for (d = 0; d < rank; d++)
+    if (d != dq->axis && lpt_dequant_varies (tensor, rank, d))
+      return TRUE;
+
+  return shape->rank > rank;
+}
+
+const char *
+lpt_layer_static_problem (LptNode          *node,
+                          const LptDequant *dq)
+{
+  LptTensor *constants[] = { lpt_dequant_zp (dq), lpt_dequant_scale (dq) };
+  guint i;
+
+  for (i = 0; i < node->n_out; i++)
+    if (node->out[i].shape.rank < 0)
+      return "its output has a dynamic rank";
+  for (i = 0; i < G_N_ELEMENTS (constants); i++)
+    {
+      if (constants[i] == NULL || lpt_tensor_count (constants[i]) == 1)
+        continue;
+      if (dq->data->shape.rank < 0)
+        return "the dequantization is per channel and the data has a dynamic rank";
+      if (is_spatial (constants[i], dq))
+        return "scale or zero point varies along another axis than the channel axis";
+    }
+
+  return NULL;
+}
+
+gboolean
+lpt_layer_match_spatial (LptRewriter *rw,
+                         LptNode     *node,
+                         LptDequant  *dq)
+{
+  guint i;
+
+  if (!lpt_layer_find (rw, node, 0, dq) || dq->multiply == NULL)
+    return lpt_rewriter_decline (rw, node, "no quantization on input 0");
+  for (i = 0; i < node->n_out; i++)
+    if (node->out[i].shape.rank < 0)
+      return lpt_rewriter_decline (rw, node, "its output has a dynamic rank");
+
+  return TRUE;
+}
+
+gboolean
+lpt_layer_match (LptRewriter *rw,
+                 LptNode     *node,
+                 LptDequant  *dq)
+{
+  const char *problem;
+
+  if (!lpt_layer_match_spatial (rw, node, dq))
+    return FALSE;
+  problem = lpt_layer_static_problem (node, dq);
+  if (problem != NULL)
+    return lpt_rewriter_decline (rw, node, "%s", problem);
+
+  return TRUE;
+}
+
+gboolean
+lpt_layer_is_low (LptRewriter      *rw,
+                  const LptDequant *dq)
+{
+  return !lpt_rewriter_config (rw)->update_precisions || lpt_dequant_is_low (dq);
+}
+
+gboolean
+lpt_value_is_constant_path (LptValue *value)
+{
+  g_autoptr (GPtrArray) stack = NULL;
+  g_autoptr (GHashTable) seen = NULL;
+  guint i;
+
+  if (lpt_node_is_const (value->producer))
+    return TRUE;
+  stack = g_ptr_array_new ();
+  seen = g_hash_table_new (NULL, NULL);
+  g_ptr_array_add (stack, value->producer);
+  while (stack->len > 0)
+    {
+      LptNode *node = g_ptr_array_steal_index_fast (stack, stack->len - 1);
+
+      switch (node->op)
+        {
+        case LPT_OP_PARAMETER:
+        case LPT_OP_CONVOLUTION:
+        case LPT_OP_GROUP_CONVOLUTION:
+        case LPT_OP_MATMUL:
+        case LPT_OP_CONVOLUTION_BACKPROP_DATA:
+        case LPT_OP_READ_VALUE:
+          return FALSE;
+        default:
+          break;
+        }
+      if (!g_hash_table_add (seen, node))
+        continue;
+      /* Input 0 last, so that it is followed first: data comes from there. */
+      for (i = node->n_in; i-- > 0; )
+        if (lpt_node_src (node, i) != NULL && !lpt_node_is_const (lpt_node_src (node, i)))
+          g_ptr_array_add (stack, lpt_node_src (node, i));
+    }
+
+  return TRUE;
+}
+
+gboolean
+lpt_node_is_preserved (LptNode *node)
+{
+  LptBoxValue *box = lpt_box (node->graph, node->mark.preserved);
+
+  return box != NULL && box->flag;
+}
+
+/* --- building --- */
+
+LptNode *
+lpt_layer_infer (LptNode *node)
+{
+  GError *error = NULL;
+
+  if (!lpt_node_infer (node, &error))
+    g_error ("a rewrite made a node that does not fit: %s", error->message);
+
+  return node;
+}
+
+LptValue **
+lpt_layer_inputs (LptNode *node)
+{
+  LptValue **in = g_new (LptValue *, node->n_in + 1);
+  guint i;
+
+  for (i = 0; i < node->n_in; i++)
+    in[i] = lpt_node_in (node, i);
+
+  return in;
+}
+
+/* The type as which the node sees its real inputs: that of the old data input. */
+static LptDType
+compute_type (LptNode *node)
+{
+  guint i;
+
+  for (i = 0; i < node->n_in; i++)
+    {
+      LptDType dtype = node->in[i].compute != LPT_DTYPE_UNDEFINED ? node->in[i].compute
+                       : node->in[i].value != NULL ? node->in[i].value->dtype : LPT_DTYPE_UNDEFINED;
+
+      if (lpt_dtype_is_real (dtype))
+        return dtype;
+    }
+
+  return LPT_DTYPE_F32;
+}
+
+LptNode *
+lpt_layer_clone (LptRewriter      *rw,
+                 LptNode          *node,
+                 guint             n_in,
+                 LptValue  *const *in,
+                 LptDType          dtype)
+{
+  LptDType compute = compute_type (node);
+  LptNode *fresh = lpt_node_clone (node, node->name, n_in, in);
+  guint i;
+
+  fresh->flags &= ~(guint32) LPT_NODE_RELAXED;
+  for (i = 0; i < n_in; i++)
+    fresh->in[i].compute = LPT_DTYPE_UNDEFINED;
+  if (dtype != LPT_DTYPE_UNDEFINED && (node->info->flags & LPT_OP_F_RELAXED || node->op == LPT_OP_MATMUL) &&
+      (node->op == LPT_OP_MATMUL || n_in > 1 || in[0]->dtype != dtype))
+    {
+      /* Data inputs were real before; those that are not now are seen as real. */
+      fresh->flags |= LPT_NODE_RELAXED;
+      for (i = 0; i < n_in; i++)
+        if (in[i] != NULL && in[i]->dtype != compute && i < node->n_in && node->in[i].value != NULL &&
+            (in[i] != node->in[i].value || node->in[i].compute != LPT_DTYPE_UNDEFINED))
+          fresh->in[i].compute = compute;
+      fresh->out[0].dtype = dtype;
+    }
+
+  return lpt_layer_infer (fresh);
+}
+
+LptDType
+lpt_layer_chain_type (const LptDequant *dq)
+{
+  if (dq->multiply != NULL)
+    return dq->scale_const->out[0].dtype;
+  if (dq->subtract != NULL)
+    return dq->zp_convert != NULL ? dq->zp_convert->out[0].dtype : dq->zp_const->out[0].dtype;
+
+  return dq->convert != NULL ? dq->convert->out[0].dtype : dq->data->dtype;
+}
+
+LptTensor *
+lpt_layer_fold_chain (const LptDequant *dq)
+{
+  LptDType real = lpt_layer_chain_type (dq);
+  g_autoptr (LptTensor) value = dq->data != NULL ? lpt_fold_value (dq->data) : NULL;
+
+  if (value != NULL && lpt_tensor_dtype (value) != real)
+    {
+      LptTensor *converted = lpt_tensor_convert (value, real, NULL);
+
+      lpt_tensor_unref (value);
+      value = converted;
+    }
+  if (value != NULL && dq->subtract != NULL)
+    {
+      LptTensor *shifted = lpt_fold_binary (LPT_OP_SUBTRACT, value, lpt_dequant_zp (dq), real);
+
+      lpt_tensor_unref (value);
+      value = shifted;
+    }
+  if (value != NULL && dq->multiply != NULL)
+    {
+      LptTensor *scaled = lpt_fold_binary (LPT_OP_MULTIPLY, value, lpt_dequant_scale (dq),
+                                           dq->multiply->out[0].dtype);
+
+      lpt_tensor_unref (value);
+      value = scaled;
+    }
+
+  return g_steal_pointer (&value);
+}
+
+void
+lpt_chain_constants_clear (LptChainConstants *constants)
+{
+  g_clear_pointer (&constants->zp, lpt_tensor_unref);
+  g_clear_pointer (&constants->scale, lpt_tensor_unref);
+}
+
+gboolean
+lpt_chain_constants_map (const LptDequant  *dq,
+                         LptConstantMap     map,
+                         gpointer           data,
+                         LptChainConstants *out)
+{
+  *out = (LptChainConstants) { NULL };
+  if (dq->subtract != NULL)
+    out->zp = map (lpt_dequant_zp (dq), data);
+  if (dq->multiply != NULL)
+    out->scale = map (lpt_dequant_scale (dq), data);
+
+  return (dq->subtract == NULL || out->zp != NULL) && (dq->multiply == NULL || out->scale != NULL);
+}

@@ -1,0 +1,62 @@
+/* lpt-layer.h - what the passes over layers share
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_LAYER_H
+#define LPT_LAYER_H
+
+#include <lpt/lpt-attrs.h>
+#include <lpt/lpt-dequant.h>
+
+G_BEGIN_DECLS
+
+/* --- checks (lpt_spec 1.8) --------------------------------------------------- */
+
+/* The chain on input @index with the configuration's accepted types; FALSE when empty. */
+gboolean lpt_layer_find      (LptRewriter *rw, LptNode *node, guint index, LptDequant *dq);
+/* Output ranks static; the chain varies along the channel axis only. NULL, or why not. */
+const char *lpt_layer_static_problem (LptNode *node, const LptDequant *dq);
+/**
+ * lpt_layer_match:
+ * The opening of most layer passes: a chain with a Multiply on input 0, ranks static, and (unless @spatial)
+ * constants that vary along the channel axis only. Declines otherwise.
+ */
+gboolean lpt_layer_match         (LptRewriter *rw, LptNode *node, LptDequant *dq);
+gboolean lpt_layer_match_spatial (LptRewriter *rw, LptNode *node, LptDequant *dq);
+/* Under updatePrecisions the data must have a low type. */
+gboolean lpt_layer_is_low        (LptRewriter *rw, const LptDequant *dq);
+/* No Parameter, weighted operation or state is found above @value: it is computed from constants. */
+gboolean lpt_value_is_constant_path (LptValue *value);
+gboolean lpt_node_is_preserved   (LptNode *node);          /* the PrecisionPreserved mark is true */
+
+/* --- building ---------------------------------------------------------------- */
+
+/* Infers a node that a pass made; that it cannot fail is the pass's duty. */
+LptNode  *lpt_layer_infer      (LptNode *node);
+/* The inputs of @node as an array (g_free). */
+LptValue **lpt_layer_inputs    (LptNode *node);
+/* @node with other inputs; output 0 gets @dtype, relaxed where that is not what inference gives. UNDEFINED = inferred. */
+LptNode  *lpt_layer_clone      (LptRewriter *rw, LptNode *node, guint n_in, LptValue *const *in, LptDType dtype);
+LptNode  *lpt_layer_convert    (LptRewriter *rw, LptValue *value, LptDType dtype, const char *name);
+/* Elementwise operation; relaxed when types differ. */
+LptNode  *lpt_layer_arithmetic (LptRewriter *rw, LptOp op, const char *name, LptValue *a, LptValue *b,
+                                LptDType compute, LptDType dtype);
+/* Convert to @real, Subtract, Multiply (@out) with new constants; NULL = no such operation. */
+LptValue *lpt_layer_chain      (LptRewriter *rw, LptValue *value, LptDType real, LptTensor *zp, LptTensor *scale,
+                                LptDType out, const char *name);
+/* Type of the chain's arithmetic: that of its scale, else of its zero point. */
+LptDType  lpt_layer_chain_type (const LptDequant *dq);
+/* The chain over constant data as a tensor; NULL when the data is not constant (transfer full). */
+LptTensor *lpt_layer_fold_chain (const LptDequant *dq);
+/* Chain with constants that follow a movement of the data; NULL members when there is no such constant. */
+typedef struct { LptTensor *zp, *scale; } LptChainConstants;
+void      lpt_chain_constants_clear (LptChainConstants *constants);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptChainConstants, lpt_chain_constants_clear)
+/* Applies @map to every constant of the chain. FALSE when @map returned NULL. */
+typedef LptTensor *(*LptConstantMap) (LptTensor *tensor, gpointer data);
+gboolean  lpt_chain_constants_map (const LptDequant *dq, LptConstantMap map, gpointer data, LptChainConstants *out);
+
+G_END_DECLS
+
+#endif
