@@ -96,6 +96,9 @@ const LptGemmKernel *lpt_gemm_kernel  (LptCpu cpu);
 void   lpt_gemm_pack_panel  (const LptGemmKernel *kernel, const LptGemmWeights *w, size_t n0, size_t n1, size_t nr,
                              void *panel, int32_t *col_sum);
 
+/* The same for one panel of order K4 without a prefix: what a row's packer may fall back to. */
+void   lpt_gemm_pack_panel_k4 (const LptGemmWeights *w, size_t n0, size_t n1, size_t nr, void *panel, int32_t *col_sum);
+
 /* Bytes of packed weights (64-byte aligned memory), 0 if that overflows. */
 size_t lpt_gemm_packed_size (const LptGemmKernel *kernel, size_t taps, size_t k, size_t n);
 

@@ -133,6 +133,14 @@ lpt_gemm_pack_panel (const LptGemmKernel *kernel, const LptGemmWeights *w, size_
 }
 
 void
+lpt_gemm_pack_panel_k4 (const LptGemmWeights *w, size_t n0, size_t n1, size_t nr, void *panel, int32_t *col_sum)
+{
+  static const LptGemmKernel plain = { .order = LPT_PACK_K4 };
+
+  lpt_gemm_pack_panel (&plain, w, n0, n1, nr, panel, col_sum);
+}
+
+void
 lpt_gemm_pack (const LptGemmKernel *kernel, const LptGemmWeights *w, size_t n0, size_t n1, void *packed,
                int32_t *col_sum)
 {

@@ -44,24 +44,5 @@ lpt_gemm_row_sums__scalar (size_t rows, size_t taps, size_t k, const uint8_t *co
 void
 lpt_gemm_pack__scalar (const LptGemmWeights *w, size_t n0, size_t n1, size_t nr, void *panel, int32_t *col_sum)
 {
-  int8_t *out = panel;
-  size_t k4 = (w->k + 3) / 4;
-
-  for (size_t j = 0; j < nr; j++)
-    {
-      uint32_t sum = 0;
-
-      for (size_t tap = 0; tap < w->taps; tap++)
-        for (size_t p = 0; p < k4 * 4; p++)
-          {
-            int8_t v = 0;
-
-            if (n0 + j < n1 && p < w->k)
-              v = lpt_gemm_weight (w, tap, p, n0 + j);
-            sum += (uint32_t) (int32_t) v;
-            out[((tap * k4 + p / 4) * nr + j) * 4 + p % 4] = v;
-          }
-      if (col_sum && n0 + j < n1)
-        col_sum[n0 + j] = (int32_t) sum;
-    }
+  lpt_gemm_pack_panel_k4 (w, n0, n1, nr, panel, col_sum);
 }

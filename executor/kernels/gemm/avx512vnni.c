@@ -1,0 +1,247 @@
+/* executor/kernels/gemm/avx512vnni.c - micro kernel on vpdpbusd, 512 bits
+ *
+ * Accumulators of mr rows x nb registers of sixteen columns stay in registers; a step of four k loads nb registers of
+ * weights and broadcasts four bytes of each row. They are named variables, not an array, so that no
+ * compiler keeps them in memory; rows and registers that a variant lacks fold away.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "executor/kernels/gemm/gemm.h"
+
+#include <immintrin.h>
+#include <string.h>
+
+#define INLINE static inline __attribute__ ((always_inline))
+
+#define ROWS(X) X (0) X (1) X (2) X (3) X (4) X (5) X (6) X (7) X (8) X (9) X (10) X (11)
+
+INLINE int32_t
+four_bytes (const uint8_t *p)
+{
+  int32_t v;
+
+  memcpy (&v, p, sizeof v);
+  return v;
+}
+
+/* One to three bytes, zeros behind them. */
+INLINE int32_t
+some_bytes (const uint8_t *p, size_t n)
+{
+  return (int32_t) (p[0] | (n > 1 ? (uint32_t) p[1] << 8 : 0) | (n > 2 ? (uint32_t) p[2] << 16 : 0));
+}
+
+INLINE void
+tile (size_t mr, size_t nb, size_t taps, size_t k, const uint8_t *const *a, size_t a_stride, const int8_t *b, int32_t *acc)
+{
+  const __m512i zero = _mm512_setzero_si512 ();
+  size_t whole = k & ~(size_t) 3, rest = k & 3;
+
+#define DECLARE(i) __m512i c##i##_0 = zero, c##i##_1 = zero, c##i##_2 = zero, c##i##_3 = zero;
+  ROWS (DECLARE)
+
+#define STEP(i, BYTES)                                                                                       \
+  if (i < mr)                                                                                                \
+    {                                                                                                        \
+      __m512i x = _mm512_set1_epi32 (BYTES);                                                                 \
+                                                                                                             \
+      c##i##_0 = _mm512_dpbusd_epi32 (c##i##_0, x, b0);                                                      \
+      if (nb > 1)                                                                                            \
+        c##i##_1 = _mm512_dpbusd_epi32 (c##i##_1, x, b1);                                                    \
+      if (nb > 2)                                                                                            \
+        c##i##_2 = _mm512_dpbusd_epi32 (c##i##_2, x, b2);                                                    \
+      if (nb > 3)                                                                                            \
+        c##i##_3 = _mm512_dpbusd_epi32 (c##i##_3, x, b3);                                                    \
+    }
+#define WEIGHTS                                                                                              \
+  __m512i b0 = _mm512_loadu_si512 (b), b1 = nb > 1 ? _mm512_loadu_si512 (b + 64) : zero;                     \
+  __m512i b2 = nb > 2 ? _mm512_loadu_si512 (b + 128) : zero, b3 = nb > 3 ? _mm512_loadu_si512 (b + 192) : zero;
+#define POINTER(i) const uint8_t *a##i = a[i < mr ? i : 0];
+#define STEP4(i) STEP (i, four_bytes (a##i + p))
+#define STEP_REST(i) STEP (i, some_bytes (a##i + whole, rest))
+
+  for (size_t tap = 0; tap < taps; tap++, a += a_stride)
+    {
+      ROWS (POINTER)
+
+      for (size_t p = 0; p < whole; p += 4, b += nb * 64)
+        {
+          WEIGHTS
+          ROWS (STEP4)
+        }
+      if (rest)
+        {
+          WEIGHTS
+          ROWS (STEP_REST)
+          b += nb * 64;
+        }
+    }
+
+#define STORE(i)                                                                                             \
+  if (i < mr)                                                                                                \
+    {                                                                                                        \
+      _mm512_store_si512 (acc + i * LPT_GEMM_NR_MAX, c##i##_0);                                              \
+      if (nb > 1)                                                                                            \
+        _mm512_store_si512 (acc + i * LPT_GEMM_NR_MAX + 16, c##i##_1);                                       \
+      if (nb > 2)                                                                                            \
+        _mm512_store_si512 (acc + i * LPT_GEMM_NR_MAX + 32, c##i##_2);                                       \
+      if (nb > 3)                                                                                            \
+        _mm512_store_si512 (acc + i * LPT_GEMM_NR_MAX + 48, c##i##_3);                                       \
+    }
+  ROWS (STORE)
+}
+
+void
+lpt_gemm_u8s8s32_6x64c4__avx512vnni (size_t mr, size_t nr, size_t taps, size_t k, const uint8_t *const *a,
+                                     size_t a_stride, const void *panel, int32_t *acc)
+{
+#define CASE(nb, i) case nb * 16 + i: tile (i, nb, taps, k, a, a_stride, panel, acc); break;
+#define CASES6(nb) CASE (nb, 1) CASE (nb, 2) CASE (nb, 3) CASE (nb, 4) CASE (nb, 5) CASE (nb, 6)
+#define CASES8(nb) CASES6 (nb) CASE (nb, 7) CASE (nb, 8)
+#define CASES12(nb) CASES8 (nb) CASE (nb, 9) CASE (nb, 10) CASE (nb, 11) CASE (nb, 12)
+  switch (nr + mr)
+    {
+    CASES12 (1)
+    CASES12 (2)
+    CASES8 (3)
+    CASES6 (4)
+    default:
+      __builtin_unreachable ();
+    }
+}
+
+void
+lpt_gemm_row_sums__avx512vnni (size_t rows, size_t taps, size_t k, const uint8_t *const *a, size_t a_stride, int32_t *sums)
+{
+  const __m512i ones = _mm512_set1_epi8 (1);
+
+  for (size_t i = 0; i < rows; i++)
+    {
+      __m512i sum = _mm512_setzero_si512 ();
+
+      for (size_t tap = 0; tap < taps; tap++)
+        for (size_t p = 0; p < k; p += 64)
+          {
+            __mmask64 mask = k - p < 64 ? ((__mmask64) 1 << (k - p)) - 1 : ~(__mmask64) 0;
+
+            sum = _mm512_dpbusd_epi32 (sum, _mm512_maskz_loadu_epi8 (mask, a[tap * a_stride + i] + p), ones);
+          }
+      sums[i] = _mm512_reduce_add_epi32 (sum);
+    }
+}
+
+/* Four rows of sixteen bytes to sixteen columns of four: bytes of column c in lane c. */
+INLINE __m512i
+interleave (__m128i r0, __m128i r1, __m128i r2, __m128i r3)
+{
+  const __m512i lanes = _mm512_setr_epi32 (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const __m512i bytes = _mm512_broadcast_i32x4 (_mm_setr_epi8 (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+  __m512i x = _mm512_inserti32x4 (_mm512_castsi128_si512 (r0), r1, 1);
+
+  x = _mm512_inserti32x4 (_mm512_inserti32x4 (x, r2, 2), r3, 3);
+  return _mm512_shuffle_epi8 (_mm512_permutexvar_epi32 (lanes, x), bytes);
+}
+
+/* 16 x 16 words, in place. */
+INLINE void
+transpose_words (__m512i r[16])
+{
+  __m512i t[16];
+
+  for (int i = 0; i < 16; i += 2)
+    {
+      t[i] = _mm512_unpacklo_epi32 (r[i], r[i + 1]);
+      t[i + 1] = _mm512_unpackhi_epi32 (r[i], r[i + 1]);
+    }
+  for (int i = 0; i < 16; i += 4)
+    {
+      r[i] = _mm512_unpacklo_epi64 (t[i], t[i + 2]);
+      r[i + 1] = _mm512_unpackhi_epi64 (t[i], t[i + 2]);
+      r[i + 2] = _mm512_unpacklo_epi64 (t[i + 1], t[i + 3]);
+      r[i + 3] = _mm512_unpackhi_epi64 (t[i + 1], t[i + 3]);
+    }
+  for (int i = 0; i < 4; i++)
+    {
+      __m512i a = _mm512_shuffle_i32x4 (r[i], r[i + 4], 0x88), b = _mm512_shuffle_i32x4 (r[i], r[i + 4], 0xdd);
+      __m512i c = _mm512_shuffle_i32x4 (r[i + 8], r[i + 12], 0x88), d = _mm512_shuffle_i32x4 (r[i + 8], r[i + 12], 0xdd);
+
+      t[i] = _mm512_shuffle_i32x4 (a, c, 0x88);
+      t[i + 4] = _mm512_shuffle_i32x4 (b, d, 0x88);
+      t[i + 8] = _mm512_shuffle_i32x4 (a, c, 0xdd);
+      t[i + 12] = _mm512_shuffle_i32x4 (b, d, 0xdd);
+    }
+  for (int i = 0; i < 16; i++)
+    r[i] = t[i];
+}
+
+/* Sixteen columns from n0 of one tap; `step` is the distance of steps of four k in the panel. */
+static __m512i
+pack_columns (const LptGemmWeights *w, size_t tap, size_t n0, size_t n, int8_t *out, size_t step, __m512i sum)
+{
+  const uint8_t *from = w->data;
+  const __m512i flip = _mm512_set1_epi8 (w->is_unsigned ? -128 : 0), ones = _mm512_set1_epi8 (1);
+  __mmask16 columns = (__mmask16) ((1u << n) - 1);
+
+  from += (w->tap_inner ? (ptrdiff_t) (tap / w->tap_inner) * w->tap_outer_stride + (ptrdiff_t) (tap % w->tap_inner) * w->tap_stride
+                        : (ptrdiff_t) tap * w->tap_stride) + (ptrdiff_t) n0 * w->n_stride;
+  if (w->n_stride == 1)
+    for (size_t p = 0; p < w->k; p += 4, out += step)
+      {
+        const uint8_t *x = from + (ptrdiff_t) p * w->k_stride;
+        __m128i r0 = _mm_maskz_loadu_epi8 (columns, x), none = _mm_setzero_si128 ();
+        __m128i r1 = w->k - p > 1 ? _mm_maskz_loadu_epi8 (columns, x + w->k_stride) : none;
+        __m128i r2 = w->k - p > 2 ? _mm_maskz_loadu_epi8 (columns, x + 2 * w->k_stride) : none;
+        __m128i r3 = w->k - p > 3 ? _mm_maskz_loadu_epi8 (columns, x + 3 * w->k_stride) : none;
+        size_t bytes = w->k - p < 4 ? w->k - p : 4;
+        __mmask64 real = bytes == 4 ? ~(__mmask64) 0 : 0x1111111111111111u * ((1u << bytes) - 1);
+        __m512i v = interleave (r0, r1, r2, r3);
+
+        /* Zeros of the padding stay zeros. */
+        if (n < 16)
+          real &= ((__mmask64) 1 << (4 * n)) - 1;
+        v = _mm512_maskz_mov_epi8 (real, _mm512_xor_si512 (v, flip));
+        _mm512_storeu_si512 (out, v);
+        sum = _mm512_dpbusd_epi32 (sum, ones, v);
+      }
+  else
+    for (size_t p = 0; p < w->k; p += 64)
+      {
+        __m512i r[16];
+        size_t bytes = w->k - p < 64 ? w->k - p : 64;
+        __mmask64 mask = bytes < 64 ? ((__mmask64) 1 << bytes) - 1 : ~(__mmask64) 0;
+
+        for (size_t c = 0; c < 16; c++)
+          r[c] = c < n ? _mm512_maskz_loadu_epi8 (mask, from + (ptrdiff_t) c * w->n_stride + p) : _mm512_setzero_si512 ();
+        for (size_t c = 0; c < n; c++)
+          r[c] = _mm512_maskz_xor_epi32 (0xffff, r[c], _mm512_maskz_mov_epi8 (mask, flip));
+        transpose_words (r);
+        for (size_t s = 0; s < (bytes + 3) / 4; s++, out += step)
+          {
+            _mm512_storeu_si512 (out, r[s]);
+            sum = _mm512_dpbusd_epi32 (sum, ones, r[s]);
+          }
+      }
+  return sum;
+}
+
+void
+lpt_gemm_pack__avx512vnni (const LptGemmWeights *w, size_t n0, size_t n1, size_t nr, void *panel, int32_t *col_sum)
+{
+  size_t k4 = (w->k + 3) / 4;
+
+  if (w->k_inner || (w->n_stride != 1 && w->k_stride != 1))
+    {
+      lpt_gemm_pack_panel_k4 (w, n0, n1, nr, panel, col_sum);
+      return;
+    }
+  for (size_t j = 0; j < nr; j += 16)
+    {
+      size_t n = n0 + j >= n1 ? 0 : n1 - n0 - j < 16 ? n1 - n0 - j : 16;
+      __m512i sum = _mm512_setzero_si512 ();
+
+      for (size_t tap = 0; tap < w->taps; tap++)
+        sum = pack_columns (w, tap, n0 + j, n, (int8_t *) panel + (tap * k4 * nr + j) * 4, nr * 4, sum);
+      if (col_sum && n)
+        _mm512_mask_storeu_epi32 (col_sum + n0 + j, (__mmask16) ((1u << n) - 1), sum);
+    }
+}

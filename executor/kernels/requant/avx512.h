@@ -1,0 +1,212 @@
+/* executor/kernels/requant/avx512.h - schemes and sums on sixteen lanes of AVX-512
+ *
+ * The vector forms of requant-scalar.h and of lpt_add_code (), for parameters that lpt_epilogue_prepare () or add_fits ()
+ * accept. Even and odd lanes are multiplied apart; the odd results are shifted so that they land in the
+ * upper halves, and one blend joins both.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <immintrin.h>
+
+#include "executor/kernels/requant/requant.h"
+
+#define INLINE static inline __attribute__ ((always_inline))
+
+typedef struct {
+  __m512i mult, mult_odd;        /* fixed point */
+  __m512i a, b, c, d;            /* single: rounding and shift of even and odd lanes; others: e and mask */
+  __m512  scale;
+} RequantVec;
+
+/* Parameters of sixteen channels. `scheme` is a constant at every call. */
+INLINE RequantVec
+requant_vec (LptRequantScheme scheme, __m512i mult, __m512i shift, __m512 scale)
+{
+  RequantVec v;
+  const __m512i one = _mm512_set1_epi32 (1);
+
+  v.mult = mult;
+  v.mult_odd = _mm512_srli_epi64 (mult, 32);
+  v.scale = scale;
+  v.a = v.b = v.c = v.d = one;
+  if (scheme == LPT_REQUANT_SINGLE)
+    {
+      __m512i right = _mm512_sub_epi32 (_mm512_set1_epi32 (31), shift);
+      __m512i even = _mm512_and_si512 (right, _mm512_set1_epi64 (0xffffffff)), odd = _mm512_srli_epi64 (right, 32);
+      const __m512i one64 = _mm512_set1_epi64 (1);
+
+      v.a = _mm512_sllv_epi64 (one64, _mm512_sub_epi64 (even, one64));
+      v.b = _mm512_sllv_epi64 (one64, _mm512_sub_epi64 (odd, one64));
+      v.c = even;
+      v.d = _mm512_sub_epi64 (odd, _mm512_set1_epi64 (32));
+    }
+  else if (scheme != LPT_REQUANT_FLOAT)
+    {
+      v.a = _mm512_sub_epi32 (_mm512_setzero_si512 (), shift);
+      v.b = _mm512_sub_epi32 (_mm512_sllv_epi32 (one, v.a), one);
+    }
+  return v;
+}
+
+INLINE __m512i
+srdhm_vec (__m512i x, const RequantVec *v)
+{
+  const __m512i half = _mm512_set1_epi64 (1 << 30);
+  __m512i even = _mm512_add_epi64 (_mm512_mul_epi32 (x, v->mult), half);
+  __m512i odd = _mm512_add_epi64 (_mm512_mul_epi32 (_mm512_srli_epi64 (x, 32), v->mult_odd), half);
+
+  return _mm512_mask_blend_epi32 (0xaaaa, _mm512_srli_epi64 (even, 31), _mm512_slli_epi64 (odd, 1));
+}
+
+/* Rescaled values, not yet clamped but for the float scheme, whose limits are low and high. */
+INLINE __m512i
+requant_lanes (LptRequantScheme scheme, const RequantVec *v, __m512i x, __m512 low, __m512 high)
+{
+  if (scheme == LPT_REQUANT_FLOAT)
+    {
+      /* max and min give their second operand for a NaN, as the definition's comparisons do. */
+      __m512 f = _mm512_mul_ps (_mm512_cvtepi32_ps (x), v->scale);
+
+      return _mm512_cvtps_epi32 (_mm512_min_ps (_mm512_max_ps (f, low), high));
+    }
+  if (scheme == LPT_REQUANT_SINGLE)
+    {
+      __m512i even = _mm512_add_epi64 (_mm512_mul_epi32 (x, v->mult), v->a);
+      __m512i odd = _mm512_add_epi64 (_mm512_mul_epi32 (_mm512_srli_epi64 (x, 32), v->mult_odd), v->b);
+
+      return _mm512_mask_blend_epi32 (0xaaaa, _mm512_srav_epi64 (even, v->c), _mm512_srav_epi64 (odd, v->d));
+    }
+
+  __m512i t = srdhm_vec (x, v), down = _mm512_srav_epi32 (t, v->a);
+  const __m512i one = _mm512_set1_epi32 (1);
+
+  if (scheme == LPT_REQUANT_TWO_STEP)
+    return _mm512_add_epi32 (down, _mm512_and_si512 (_mm512_srlv_epi32 (_mm512_slli_epi32 (t, 1), v->a), one));
+
+  __m512i rest = _mm512_and_si512 (t, v->b), threshold = _mm512_srli_epi32 (v->b, 1);
+
+  if (scheme == LPT_REQUANT_DOUBLE)
+    threshold = _mm512_sub_epi32 (threshold, _mm512_srai_epi32 (t, 31));
+  else
+    rest = _mm512_add_epi32 (rest, _mm512_srai_epi32 (x, 31));
+  return _mm512_mask_add_epi32 (down, _mm512_cmpgt_epi32_mask (rest, threshold), down, one);
+}
+
+/* --- sums of two codes --- */
+
+/* Single: S = m1*a + m2*b + bias + half is split into 2^16 * H + L with signed 16-bit factors, so that one dot product of
+ * pairs gives each part and floor (S / 2^shift) = (H + (L >> 16)) >> (shift - 16). */
+typedef struct {
+  __m512i    high, low, high_bias, low_bias, shift;
+  RequantVec ra, rb, ro;
+  __m512i    za, zb, left, xors;
+  __m512     sa, sb, sc, flow, fhigh;
+} AddVec;
+
+INLINE bool
+step_fits (const LptAdd *p, int32_t mult, int shift)
+{
+  return mult != INT32_MIN && shift >= -31 && shift <= (p->step == LPT_REQUANT_SINGLE ? -1 : 0);
+}
+
+/* Whether the vector forms take these parameters. */
+static inline bool
+add_fits (const LptAdd *p)
+{
+  if (p->form == LPT_ADD_SINGLE)
+    {
+      int64_t bias = p->bias + ((int64_t) 1 << (p->shift - 1));
+
+      return p->shift >= 16 && p->m1 < INT32_MAX - 40000 && p->m2 < INT32_MAX - 40000
+             && (bias >> 16) < (1 << 30) && (bias >> 16) > -(1 << 30);
+    }
+  if (p->form == LPT_ADD_STEPPED)
+    return (p->step == LPT_REQUANT_SINGLE || p->step == LPT_REQUANT_DOUBLE) && p->left <= 20
+           && step_fits (p, p->m1, p->s1) && step_fits (p, p->m2, p->s2) && step_fits (p, p->mo, p->so);
+  return true;
+}
+
+static inline AddVec
+add_vec (const LptAdd *p)
+{
+  AddVec v;
+  int64_t bias = p->form == LPT_ADD_SINGLE ? p->bias + ((int64_t) 1 << (p->shift - 1)) : 0;
+  int16_t low1 = (int16_t) p->m1, low2 = (int16_t) p->m2;
+  int32_t high1 = (int32_t) (((int64_t) p->m1 - low1) >> 16), high2 = (int32_t) (((int64_t) p->m2 - low2) >> 16);
+  LptRequantScheme step = p->form == LPT_ADD_STEPPED ? p->step : LPT_REQUANT_DOUBLE;
+  __m512 none = _mm512_setzero_ps ();
+
+  v.high = _mm512_set1_epi32 ((int32_t) ((uint32_t) high2 << 16 | (uint16_t) high1));
+  v.low = _mm512_set1_epi32 ((int32_t) ((uint32_t) (uint16_t) low2 << 16 | (uint16_t) low1));
+  v.high_bias = _mm512_set1_epi32 ((int32_t) (bias >> 16));
+  v.low_bias = _mm512_set1_epi32 ((int32_t) (bias & 0xffff));
+  v.shift = _mm512_set1_epi32 (p->shift - 16);
+  v.xors = _mm512_set1_epi32 ((int32_t) ((uint32_t) p->xor_b << 16 | p->xor_a));
+  v.za = _mm512_set1_epi32 (p->za);
+  v.zb = _mm512_set1_epi32 (p->zb);
+  v.left = _mm512_set1_epi32 (p->left);
+  if (step == LPT_REQUANT_SINGLE)
+    {
+      v.ra = requant_vec (LPT_REQUANT_SINGLE, _mm512_set1_epi32 (p->m1), _mm512_set1_epi32 (p->s1), none);
+      v.rb = requant_vec (LPT_REQUANT_SINGLE, _mm512_set1_epi32 (p->m2), _mm512_set1_epi32 (p->s2), none);
+      v.ro = requant_vec (LPT_REQUANT_SINGLE, _mm512_set1_epi32 (p->mo), _mm512_set1_epi32 (p->so), none);
+    }
+  else
+    {
+      v.ra = requant_vec (LPT_REQUANT_DOUBLE, _mm512_set1_epi32 (p->m1), _mm512_set1_epi32 (p->s1), none);
+      v.rb = requant_vec (LPT_REQUANT_DOUBLE, _mm512_set1_epi32 (p->m2), _mm512_set1_epi32 (p->s2), none);
+      v.ro = requant_vec (LPT_REQUANT_DOUBLE, _mm512_set1_epi32 (p->mo), _mm512_set1_epi32 (p->so), none);
+    }
+  v.sa = _mm512_set1_ps (p->sa);
+  v.sb = _mm512_set1_ps (p->sb);
+  v.sc = _mm512_set1_ps (p->sc);
+  v.flow = _mm512_set1_ps ((float) (p->lo - p->zp));
+  v.fhigh = _mm512_set1_ps ((float) (p->hi - p->zp));
+  return v;
+}
+
+/* Sums of sixteen pairs; pairs holds a in the low and b in the high 16 bits of each lane (bytes as stored). Not yet clamped
+ * (float: clamped). */
+INLINE __m512i
+add_lanes (LptAddForm form, LptRequantScheme step, const AddVec *v, __m512i pairs)
+{
+  pairs = _mm512_xor_si512 (pairs, v->xors);
+  if (form == LPT_ADD_SINGLE)
+    {
+      __m512i high = _mm512_dpwssd_epi32 (v->high_bias, pairs, v->high);
+      __m512i low = _mm512_dpwssd_epi32 (v->low_bias, pairs, v->low);
+
+      return _mm512_srav_epi32 (_mm512_add_epi32 (high, _mm512_srai_epi32 (low, 16)), v->shift);
+    }
+
+  __m512i a = _mm512_sub_epi32 (_mm512_and_si512 (pairs, _mm512_set1_epi32 (0xffff)), v->za);
+  __m512i b = _mm512_sub_epi32 (_mm512_srli_epi32 (pairs, 16), v->zb);
+  const __m512 none = _mm512_setzero_ps ();
+
+  if (form == LPT_ADD_STEPPED)
+    {
+      a = requant_lanes (step, &v->ra, _mm512_sllv_epi32 (a, v->left), none, none);
+      b = requant_lanes (step, &v->rb, _mm512_sllv_epi32 (b, v->left), none, none);
+      return requant_lanes (step, &v->ro, _mm512_add_epi32 (a, b), none, none);
+    }
+
+  __m512 fa = _mm512_mul_ps (_mm512_cvtepi32_ps (a), v->sa), fb = _mm512_mul_ps (_mm512_cvtepi32_ps (b), v->sb);
+  __m512 f = _mm512_div_ps (_mm512_add_ps (fa, fb), v->sc);
+
+  return _mm512_cvtps_epi32 (_mm512_min_ps (_mm512_max_ps (f, v->flow), v->fhigh));
+}
+
+/* The form as constants. */
+INLINE __m512i
+add_lanes_any (const LptAdd *p, const AddVec *v, __m512i pairs)
+{
+  if (p->form == LPT_ADD_SINGLE)
+    return add_lanes (LPT_ADD_SINGLE, LPT_REQUANT_DOUBLE, v, pairs);
+  if (p->form == LPT_ADD_FLOAT)
+    return add_lanes (LPT_ADD_FLOAT, LPT_REQUANT_DOUBLE, v, pairs);
+  if (p->step == LPT_REQUANT_SINGLE)
+    return add_lanes (LPT_ADD_STEPPED, LPT_REQUANT_SINGLE, v, pairs);
+  return add_lanes (LPT_ADD_STEPPED, LPT_REQUANT_DOUBLE, v, pairs);
+}
