@@ -1,0 +1,313 @@
+/* bench/kernels/kernel-bench.c - times kernels on a list of shapes
+ *
+ *   kernel-bench SHAPES [FILTER] [LEVEL…]
+ *
+ * SHAPES has lines `conv NAME batch ic ih oc k stride pad groups`, `mm NAME batch m k n`, `bmm NAME batch m k n`. For every
+ * level (default: the machine's best) each line is run with per-channel requantization to u8, scheme single and, at the
+ * end of the line, float. Time is this thread's CPU time, the median of many runs. GMAC/s, and percent of the peak that the
+ * level's own dot product instruction reaches from the first cache. `bmm` packs its second operand in the
+ * timed part.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "executor/kernels/lpt-kernels.h"
+
+static double
+now (void)
+{
+  struct timespec t;
+
+  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
+}
+
+static int
+compare_doubles (const void *a, const void *b)
+{
+  double x = *(const double *) a, y = *(const double *) b;
+
+  return x < y ? -1 : x > y;
+}
+
+static void *
+memory (size_t size)
+{
+  uint8_t *p = aligned_alloc (64, (size + 127) / 64 * 64);
+
+  if (!p)
+    {
+      fprintf (stderr, "kernel-bench: out of memory\n");
+      exit (1);
+    }
+  for (size_t i = 0; i < size; i++)
+    p[i] = (uint8_t) (i * 7 % 13);
+  return p;
+}
+
+/* --- peak --- */
+
+#if defined (__x86_64__)
+#define REPEAT(X) X (0) X (1) X (2) X (3) X (4) X (5) X (6) X (7) X (8) X (9) X (10) X (11)
+#define LOOP(name, body)                                                                                     \
+  static double name (long n, const int8_t *buffer)                                                          \
+  {                                                                                                          \
+    double t = now ();                                                                                       \
+    __asm__ volatile (".p2align 5\n1:\n" body "dec %0\njnz 1b\nvzeroupper\n" : "+r" (n) : "r" (buffer)       \
+                      : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
+                        "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory");                              \
+    return now () - t;                                                                                       \
+  }
+#define ZMM(i) "vpdpbusd 64*" #i "(%1), %%zmm12, %%zmm" #i "\n"
+#define YMM(i) "%{vex%} vpdpbusd 32*" #i "(%1), %%ymm12, %%ymm" #i "\n"
+#define WIDE(i) "vpmaddwd 32*" #i "(%1), %%ymm12, %%ymm14\nvpaddd %%ymm14, %%ymm" #i ", %%ymm" #i "\n"
+LOOP (loop_avx512vnni, REPEAT (ZMM))
+LOOP (loop_avxvnni, REPEAT (YMM))
+LOOP (loop_avx2, REPEAT (WIDE))
+#endif
+
+/* GMAC/s, 0 where there is nothing to compare with. */
+static double
+measure_peak (LptCpu cpu)
+{
+  double best = 0;
+#if defined (__x86_64__)
+  static int8_t buffer[1024] __attribute__ ((aligned (64)));
+  const long n = 2000000;
+  double macs = cpu & LPT_CPU_AVX512VNNI ? 64 : cpu & LPT_CPU_AVXVNNI ? 32 : 16;
+
+  if (!(cpu & LPT_CPU_AVX2))
+    return 0;
+  for (int i = 0; i < 7; i++)
+    {
+      double t = cpu & LPT_CPU_AVX512VNNI ? loop_avx512vnni (n, buffer)
+                 : cpu & LPT_CPU_AVXVNNI  ? loop_avxvnni (n, buffer) : loop_avx2 (n, buffer);
+      double rate = (double) n * 12 * macs / t * 1e-9;
+
+      best = rate > best ? rate : best;
+    }
+#endif
+  return best;
+}
+
+/* --- cases --- */
+
+typedef struct {
+  LptKernels   k;
+  bool         batched, depthwise, conv;
+  size_t       batch;
+  LptGemm      gemm;
+  LptConv      convolution;
+  LptDwconv    dw;
+  LptGemmWeights weights;
+  void        *packed, *workspace;
+  int32_t     *col_sum;
+  LptEpilogue  e;
+} Case;
+
+static void
+run_case (Case *c)
+{
+  if (c->depthwise)
+    lpt_dwconv_tile (&c->dw, 0, c->dw.shape.batch * c->dw.shape.oh, 0, c->dw.shape.oc, c->workspace);
+  else if (c->conv)
+    lpt_conv_tile (&c->convolution, 0, c->convolution.shape.batch * c->convolution.shape.oh * c->convolution.shape.ow, 0,
+                   c->convolution.shape.oc, c->workspace);
+  else
+    for (size_t i = 0; i < c->batch; i++)
+      {
+        LptGemm g = c->gemm;
+
+        if (c->batched)
+          {
+            LptGemmWeights w = c->weights;
+
+            w.data = (const char *) w.data + i * w.k * w.n;
+            lpt_gemm_pack (g.kernel, &w, 0, w.n, c->packed, c->col_sum);
+          }
+        g.a += i * g.m * g.k;
+        g.out = (char *) g.out + i * g.m * g.n;
+        lpt_gemm_tile (&g, 0, g.m, 0, g.n, c->workspace);
+      }
+}
+
+static double
+median_time (Case *c)
+{
+  static double t[4000];
+  size_t n = 0;
+  double end;
+
+  run_case (c);
+  run_case (c);
+  end = now () + 0.15;
+  while ((now () < end || n < 7) && n < sizeof t / sizeof t[0])
+    {
+      double start = now ();
+
+      run_case (c);
+      t[n++] = now () - start;
+    }
+  qsort (t, n, sizeof t[0], compare_doubles);
+  return t[n / 2];
+}
+
+static void
+set_epilogue (LptEpilogue *e, size_t channels, LptRequantScheme scheme)
+{
+  size_t n = (channels + 15) / 16 * 16;
+  int32_t *bias = memory (n * 4), *mult = memory (n * 4), *shift = memory (n * 4);
+  float *scale = memory (n * 4);
+
+  for (size_t i = 0; i < n; i++)
+    {
+      bias[i] = (int32_t) i;
+      mult[i] = (1 << 30) + (int32_t) i * 1000;
+      shift[i] = -9;
+      scale[i] = 0.001f;
+    }
+  *e = (LptEpilogue) { .store = LPT_STORE_Q8, .scheme = scheme, .lo = 0, .hi = 255, .bias = bias, .mult = mult,
+                       .shift = shift, .scale = scale };
+  lpt_epilogue_prepare (e, channels);
+}
+
+static bool
+parse_case (const char *line, Case *c, char *name, double *macs)
+{
+  size_t a, b, d, e, f, g, h, i;
+  char kind[8];
+
+  memset (c, 0, sizeof *c);
+  if (sscanf (line, "%7s %63s", kind, name) != 2 || kind[0] == '#')
+    return false;
+  if (strcmp (kind, "conv") == 0
+      && sscanf (line, "%*s %*s %zu %zu %zu %zu %zu %zu %zu %zu", &a, &b, &d, &e, &f, &g, &h, &i) == 8)
+    {
+      size_t o = (d + 2 * h - f) / g + 1;
+      LptConvShape s = { .batch = a, .ih = d, .iw = d, .ic = b, .oh = o, .ow = o, .oc = e, .groups = i, .kh = f, .kw = f,
+                         .stride_h = g, .stride_w = g, .dilation_h = 1, .dilation_w = 1, .pad_top = h, .pad_left = h };
+
+      c->conv = true;
+      c->depthwise = i == b && i > 1;
+      c->convolution.shape = c->dw.shape = s;
+      *macs = (double) (a * o * o * e) * (double) (b / i * f * f);
+      return true;
+    }
+  if (sscanf (line, "%*s %*s %zu %zu %zu %zu", &a, &b, &d, &e) != 4)
+    return false;
+  c->batched = strcmp (kind, "bmm") == 0;
+  c->batch = a;
+  c->gemm = (LptGemm) { .m = b, .k = d, .n = e, .lda = d, .ldo = e };
+  *macs = (double) a * (double) b * (double) d * (double) e;
+  return true;
+}
+
+/* Memory is not given back: the program ends soon. */
+static void
+set_up (Case *c, LptCpu cpu, LptRequantScheme scheme)
+{
+  LptConvShape *s = &c->convolution.shape;
+  size_t oc = c->conv ? s->oc : c->gemm.n, size;
+
+  c->k = lpt_kernels_for (cpu);
+  set_epilogue (&c->e, oc, scheme);
+  c->col_sum = memory (oc * 4);
+  if (c->conv)
+    {
+      size_t icg = s->ic / s->groups;
+      LptConvWeights w = { .data = memory (s->kh * s->kw * icg * oc), .ky_stride = (ptrdiff_t) s->kw, .kx_stride = 1,
+                           .c_stride = (ptrdiff_t) (s->kh * s->kw), .n_stride = (ptrdiff_t) (s->kh * s->kw * icg) };
+
+      c->convolution = (LptConv) { .kernel = c->k.gemm, .epilogue_kernel = c->k.epilogue, .epilogue = &c->e, .shape = *s,
+                                   .in = memory (s->batch * s->ih * s->iw * s->ic), .pixel_stride = s->ic,
+                                   .row_stride = s->ic * s->iw, .image_stride = s->ic * s->iw * s->ih, .channel_stride = 1,
+                                   .out = memory (s->batch * s->oh * s->ow * oc), .ldo = oc };
+      c->dw = (LptDwconv) { .kernel = c->k.dwconv, .epilogue_kernel = c->k.epilogue, .epilogue = &c->e, .shape = *s,
+                            .in = c->convolution.in, .pixel_stride = s->ic, .row_stride = s->ic * s->iw,
+                            .image_stride = s->ic * s->iw * s->ih, .out = c->convolution.out, .ldo = oc };
+      size = c->depthwise ? lpt_dwconv_packed_size (s) : lpt_conv_packed_size (c->k.gemm, s);
+      c->convolution.packed = c->dw.packed = c->packed = memory (size);
+      if (c->depthwise)
+        lpt_dwconv_pack (s, &w, c->packed, NULL);
+      else
+        lpt_conv_pack (c->k.gemm, s, &w, c->packed, NULL);
+      c->workspace = memory (c->depthwise ? lpt_dwconv_workspace (&c->dw) : lpt_conv_workspace (&c->convolution));
+    }
+  else
+    {
+      LptGemm *g = &c->gemm;
+
+      g->kernel = c->k.gemm;
+      g->epilogue_kernel = c->k.epilogue;
+      g->epilogue = &c->e;
+      g->a = memory (c->batch * g->m * g->k);
+      g->out = memory (c->batch * g->m * g->n);
+      c->weights = (LptGemmWeights) { .data = memory (c->batch * g->k * g->n), .taps = 1, .k = g->k, .n = g->n,
+                                      .k_stride = (ptrdiff_t) g->n, .n_stride = 1 };
+      g->packed = c->packed = memory (lpt_gemm_packed_size (g->kernel, 1, g->k, g->n));
+      lpt_gemm_pack (g->kernel, &c->weights, 0, g->n, c->packed, c->col_sum);
+      c->workspace = memory (lpt_gemm_workspace (g));
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  LptCpu machine = lpt_cpu_detect ();
+  const char *filter = argc > 2 ? argv[2] : "";
+  char line[512], name[64];
+
+  if (argc < 2)
+    {
+      fprintf (stderr, "usage: kernel-bench SHAPES [FILTER] [LEVEL...]\n");
+      return 2;
+    }
+  for (int i = argc > 3 ? 3 : 2; i < (argc > 3 ? argc : 3); i++)
+    {
+      LptCpu cpu = machine;
+      const char *level = argc > 3 ? argv[i] : lpt_cpu_level_name (machine);
+      double peak;
+      FILE *f = fopen (argv[1], "r");
+
+      if (!f)
+        {
+          perror (argv[1]);
+          return 1;
+        }
+      if (!lpt_cpu_limit (&cpu, level))
+        {
+          fprintf (stderr, "kernel-bench: unknown level \"%s\"\n", level);
+          return 2;
+        }
+      if (strcmp (lpt_cpu_level_name (cpu), level) != 0)
+        {
+          printf ("%s: not on this processor\n", level);
+          fclose (f);
+          continue;
+        }
+      peak = measure_peak (cpu);
+      printf ("# level %s, peak %.1f GMAC/s\n%-24s %10s %8s %6s %14s\n", level, peak, "shape", "us", "GMAC/s", "peak",
+              "float GMAC/s");
+      while (fgets (line, sizeof line, f))
+        {
+          Case c;
+          double macs, t, t2;
+
+          if (!parse_case (line, &c, name, &macs) || !strstr (name, filter))
+            continue;
+          set_up (&c, cpu, LPT_REQUANT_SINGLE);
+          t = median_time (&c);
+          set_epilogue (&c.e, c.conv ? c.convolution.shape.oc : c.gemm.n, LPT_REQUANT_FLOAT);
+          t2 = median_time (&c);
+          printf ("%-24s %10.1f %8.1f %5.0f%% %14.1f\n", name, t * 1e6, macs / t * 1e-9,
+                  peak > 0 ? 100 * macs / t * 1e-9 / peak : 0.0, macs / t2 * 1e-9);
+          fflush (stdout);
+        }
+      fclose (f);
+    }
+  return 0;
+}
