@@ -13,7 +13,7 @@
 #ifndef LPT_REQUANT_H
 #define LPT_REQUANT_H
 
-#include <lpt/lpt-types.h>
+#include <lpt/lpt-graph.h>
 
 G_BEGIN_DECLS
 
@@ -139,6 +139,15 @@ LPT_EXPORT gint32 lpt_multiplier_apply_acc64 (const LptMultiplier *multiplier, g
 /* The primitives. Both take any operands. */
 LPT_EXPORT gint32 lpt_saturating_rounding_doubling_high_mul (gint32 a, gint32 b);
 LPT_EXPORT gint32 lpt_rounding_divide_by_pot                (gint32 x, gint exponent);
+
+/**
+ * lpt_graph_set_requant:
+ * @spec: "MODE" (the graph's default), "OP:MODE" (an op's name, or conv, group_conv, deconv, mul, ...),
+ *   or "node=NAME:MODE". The node's mode counts before the op's, the op's before the graph's.
+ * Changes how integer nodes round, nothing else: one lowered graph runs under any mode.
+ * Returns: FALSE + error when there is no such mode, op or node; the graph is then unchanged.
+ */
+LPT_EXPORT gboolean lpt_graph_set_requant (LptGraph *graph, const char *spec, GError **error);
 
 G_END_DECLS
 
