@@ -8,6 +8,9 @@
 
 #include <lpt/lpt-op.h>
 
+/* The shortest decimal text that reads back as the same double. */
+void lpt_append_double (GString *text, double value);
+
 #define LPT_ATTRS_BEGIN(Name) extern const LptAttrField lpt_attrs_##Name[];
 #define LPT_FIELD(Name, KIND, c_name, name, since, until, flags, fallback)
 #define LPT_ENUM(Name, c_name, name, names, since, until, flags, fallback)

@@ -228,10 +228,9 @@ lpt_attr_parse (const LptAttrField  *field,
   g_assert_not_reached ();
 }
 
-/* The shortest decimal text that reads back as the same double. */
-static void
-append_float (GString *text,
-              double   value)
+void
+lpt_append_double (GString *text,
+                   double   value)
 {
   char buffer[G_ASCII_DTOSTR_BUF_SIZE];
   gint digits;
@@ -265,7 +264,7 @@ lpt_attr_format (const LptAttrField *field,
       g_string_append_printf (text, "%" G_GINT64_FORMAT, *(const gint64 *) p);
       break;
     case LPT_ATTR_FLOAT:
-      append_float (text, *(const double *) p);
+      lpt_append_double (text, *(const double *) p);
       break;
     case LPT_ATTR_ENUM:
       g_string_append (text, field->names[*(const int *) p]);
@@ -282,7 +281,7 @@ lpt_attr_format (const LptAttrField *field,
         {
           if (i > 0)
             g_string_append (text, ", ");
-          append_float (text, ((const LptFloats *) p)->v[i]);
+          lpt_append_double (text, ((const LptFloats *) p)->v[i]);
         }
       break;
     case LPT_ATTR_DTYPE:

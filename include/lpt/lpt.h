@@ -15,5 +15,6 @@
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-requant.h>
 #include <lpt/lpt-openvino.h>
+#include <lpt/lpt-json.h>
 
 #endif
