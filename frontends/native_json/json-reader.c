@@ -20,8 +20,7 @@
 typedef struct
 {
   const char *source;
-  const char *text;          /* of the file, for line numbers */
-  gsize       length;
+  GArray     *lines;         /* of guint: line of each node of the outermost graph */
   GBytes     *weights;
   const char *no_weights;    /* why there are none */
   guint       depth;         /* of bodies */
@@ -41,14 +40,15 @@ typedef struct
 
 /* --- errors ---------------------------------------------------------------- */
 
-/* Line of element @index of the array "nodes" of the outermost object: a walk over brackets and strings. */
-static guint
-node_line (const JsonFile *file, guint index)
+/* Lines of the elements of the array "nodes" of the outermost object: a walk over brackets and strings. */
+static GArray *
+node_lines (const char *text, gsize length)
 {
-  guint line = 1, depth = 0, element = 0;
+  GArray *lines = g_array_new (FALSE, FALSE, sizeof (guint));
+  guint line = 1, depth = 0;
   gboolean in_nodes = FALSE;
   const char *key = NULL;
-  for (const char *p = file->text, *end = file->text + file->length; p < end; p++)
+  for (const char *p = text, *end = text + length; p < end; p++)
     switch (*p)
       {
       case '\n':
@@ -61,14 +61,14 @@ node_line (const JsonFile *file, guint index)
             p++;
         break;
       case '{':
-        if (in_nodes && depth == 2 && element++ == index)
-          return line;
+        if (in_nodes && depth == 2)
+          g_array_append_val (lines, line);
         depth++;
         break;
       case '[':
         depth++;
         if (depth == 2)
-          in_nodes = key != NULL && strncmp (key, "nodes\"", 6) == 0;
+          in_nodes = key != NULL && end - key > 6 && strncmp (key, "nodes\"", 6) == 0;
         break;
       case '}':
       case ']':
@@ -80,7 +80,7 @@ node_line (const JsonFile *file, guint index)
       default:
         break;
       }
-  return 1;
+  return lines;
 }
 
 static gboolean G_GNUC_PRINTF (3, 4)
@@ -505,7 +505,7 @@ read_node (JsonReader *r, const cJSON *item, GError **error)
 {
   const char *op = text_of (item, "op");
   const cJSON *outputs = member (item, "outputs"), *inputs = member (item, "inputs");
-  gint64 opset = 0, line = 0;
+  gint64 opset = 0;
   if (r->name == NULL)
     return fail (error, r, "a node has no name");
   if (g_hash_table_contains (r->nodes, r->name))
@@ -513,9 +513,8 @@ read_node (JsonReader *r, const cJSON *item, GError **error)
   const LptOpInfo *info = op == NULL ? NULL : g_str_equal (op, "Opaque") ? lpt_op_info (LPT_OP_OPAQUE) : lpt_op_find (op);
   if (info == NULL)
     return fail (error, r, "unsupported op \"%.40s\"", op != NULL ? op : "");
-  if ((member (item, "opset") != NULL && !int_of (member (item, "opset"), 0, 255, &opset))
-      || (member (item, "line") != NULL && !int_of (member (item, "line"), 0, G_MAXUINT32, &line)))
-    return fail (error, r, "\"opset\" or \"line\" is out of range");
+  if (member (item, "opset") != NULL && !int_of (member (item, "opset"), 0, 255, &opset))
+    return fail (error, r, "\"opset\" is out of range");
   if ((outputs != NULL && !cJSON_IsArray (outputs)) || (inputs != NULL && !cJSON_IsArray (inputs)))
     return fail (error, r, "\"inputs\" and \"outputs\" are lists");
   guint n_out = (guint) cJSON_GetArraySize (outputs), n_in = (guint) cJSON_GetArraySize (inputs);
@@ -526,7 +525,7 @@ read_node (JsonReader *r, const cJSON *item, GError **error)
 
   LptNode *node = lpt_graph_add_full (r->graph, info, (guint) opset, r->name, n_in, NULL, n_out);
   g_hash_table_insert (r->nodes, (gpointer) r->name, node);
-  node->line = (guint) line;
+  node->line = r->line;
   node->raw = g_strdup (text_of (item, "raw"));
   node->requant = g_strdup (text_of (item, "requant"));
   if (info->op == LPT_OP_OPAQUE && node->raw == NULL)
@@ -676,7 +675,6 @@ read_graph (JsonFile *file, cJSON *object, guint line, GError **error)
   g_autoptr (LptGraph) graph = lpt_graph_new (name != NULL ? name : "");
   g_autoptr (GHashTable) nodes = g_hash_table_new (g_str_hash, g_str_equal);
   g_autoptr (GArray) boxes = g_array_new (FALSE, FALSE, sizeof (LptBox));
-  g_autoptr (GArray) lines = g_array_new (FALSE, FALSE, sizeof (guint));
   JsonReader r = { .file = file, .graph = graph, .object = object, .nodes = nodes, .boxes = boxes, .line = line };
   const cJSON *list = member (object, "nodes"), *item;
   gint64 ir_version = 0;
@@ -702,36 +700,23 @@ read_graph (JsonFile *file, cJSON *object, guint line, GError **error)
   for (item = list->child; item != NULL; item = item->next, index++)
     {
       r.name = text_of (item, "name");
-      r.line = line;
+      r.line = file->depth == 0 && index < file->lines->len ? g_array_index (file->lines, guint, index) : line;
       if (!read_node (&r, item, error))
-        goto failed;
+        return NULL;
     }
-  index = 0;
-  for (item = list->child; item != NULL; item = item->next, index++)
+  for (item = list->child; item != NULL; item = item->next)
     {
       r.name = text_of (item, "name");
+      r.line = ((LptNode *) g_hash_table_lookup (nodes, r.name))->line;
       if (!read_links (&r, item, error))
-        goto failed;
+        return NULL;
     }
   r.name = NULL;
+  r.line = line;
   if (!read_order (&r, "parameters", graph->parameters, LPT_OP_PARAMETER, error) || !read_order (&r, "results", graph->results, LPT_OP_RESULT, error)
       || !check_types (&r, error))
     return NULL;
   return g_steal_pointer (&graph);
-
-failed:
-  /* The line is worth a second walk over the text only now. Bodies have the line of their node. */
-  if (file->depth == 0 && error != NULL && *error != NULL)
-    {
-      g_autofree char *old = g_strdup_printf ("%s:%u: ", file->source, line);
-      if (g_str_has_prefix ((*error)->message, old))
-        {
-          char *message = g_strdup_printf ("%s:%u: %s", file->source, node_line (file, index), (*error)->message + strlen (old));
-          g_free ((*error)->message);
-          (*error)->message = message;
-        }
-    }
-  return NULL;
 }
 
 /* --- files ----------------------------------------------------------------- */
@@ -764,18 +749,16 @@ parse_text (const char *text, gsize length, const char *source, GError **error)
 static LptGraph *
 read_root (cJSON *root, JsonFile *file, GError **error)
 {
-  GError *local = NULL;
-  LptGraph *graph = read_graph (file, root, 1, &local);
+  LptGraph *graph = read_graph (file, root, 1, error);
   cJSON_Delete (root);
-  if (local != NULL)
-    g_propagate_error (error, local);
   return graph;
 }
 
 LptGraph *
 lpt_json_parse (const char *text, gsize length, GBytes *weights, const char *source, GError **error)
 {
-  JsonFile file = { .source = source != NULL ? source : "model.json", .text = text, .length = length, .weights = weights };
+  g_autoptr (GArray) lines = node_lines (text, length);
+  JsonFile file = { .source = source != NULL ? source : "model.json", .lines = lines, .weights = weights };
   cJSON *root = parse_text (text, length, file.source, error);
   return root != NULL ? read_root (root, &file, error) : NULL;
 }
@@ -790,8 +773,10 @@ lpt_json_load (const char *path, GError **error)
       g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", path, cause->message);
       return NULL;
     }
-  JsonFile file = { .source = path, .text = g_mapped_file_get_contents (map), .length = g_mapped_file_get_length (map) };
-  cJSON *root = parse_text (file.text != NULL ? file.text : "", file.length, path, error);
+  const char *text = g_mapped_file_get_contents (map);
+  gsize length = g_mapped_file_get_length (map);
+  JsonFile file = { .source = path };
+  cJSON *root = parse_text (text != NULL ? text : "", length, path, error);
   if (root == NULL)
     return NULL;
   const cJSON *weights = member (root, "weights");
@@ -818,5 +803,6 @@ lpt_json_load (const char *path, GError **error)
       file.weights = bytes = bin != NULL ? g_mapped_file_get_bytes (bin) : NULL;
       file.no_weights = cause != NULL ? cause->message : NULL;
     }
+  g_autoptr (GArray) lines = file.lines = node_lines (text, length);
   return read_root (root, &file, error);
 }

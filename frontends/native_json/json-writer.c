@@ -15,6 +15,7 @@
 #include <lpt/lpt-json.h>
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct
@@ -94,8 +95,8 @@ put_key (GString *out, const char *key)
   g_string_append (out, ": ");
 }
 
-static gint
-compare_strings (gconstpointer a, gconstpointer b)
+static int
+compare_strings (const void *a, const void *b)
 {
   return strcmp (*(const char *const *) a, *(const char *const *) b);
 }
@@ -105,12 +106,13 @@ put_strings (GString *out, const char *key, GHashTable *table)
 {
   if (table == NULL || g_hash_table_size (table) == 0)
     return;
-  g_autoptr (GPtrArray) keys = g_hash_table_get_keys_as_ptr_array (table);
-  g_ptr_array_sort (keys, compare_strings);
+  guint n;
+  g_autofree gpointer *keys = g_hash_table_get_keys_as_array (table, &n);
+  qsort (keys, n, sizeof *keys, compare_strings);
   put_key (out, key);
-  for (guint i = 0; i < keys->len; i++)
+  for (guint i = 0; i < n; i++)
     {
-      const char *name = g_ptr_array_index (keys, i);
+      const char *name = keys[i];
       g_string_append (out, i == 0 ? "{" : ", ");
       put_string (out, name);
       g_string_append (out, ": ");
@@ -504,8 +506,6 @@ put_node (JsonWriter *w, LptNode *node, GError **error)
       put_key (out, "raw");
       put_string (out, node->raw);
     }
-  if (node->line > 0)
-    g_string_append_printf (out, ", \"line\": %u", node->line);
   if (!put_bodies (w, node, error))
     return FALSE;
   g_string_append_c (out, '}');
