@@ -159,7 +159,7 @@ lpt_int_quantize_new (LptNode              *node,
                       const LptRequantRule *rule,
                       GError              **error)
 {
-  if (lpt_node_in (node, 0)->dtype != LPT_DTYPE_F32)
+  if (!lpt_dtype_is_real (lpt_node_in (node, 0)->dtype))
     {
       lpt_int_refuse (error, "unsupported type %s of the input of Quantize", lpt_dtype_name (lpt_node_in (node, 0)->dtype));
       return NULL;
@@ -173,7 +173,7 @@ lpt_int_dequantize_new (LptNode              *node,
                         const LptRequantRule *rule,
                         GError              **error)
 {
-  if (lpt_node_out (node)->dtype != LPT_DTYPE_F32)
+  if (!lpt_dtype_is_real (lpt_node_out (node)->dtype))
     {
       lpt_int_refuse (error, "unsupported type %s of the output of Dequantize", lpt_dtype_name (lpt_node_out (node)->dtype));
       return NULL;

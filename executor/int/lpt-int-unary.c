@@ -21,7 +21,7 @@
 #include <math.h>
 
 #include "executor/int/lpt-int-fixed.h"
-#include "executor/lpt-unary.h"
+#include "executor/int/lpt-int-function.h"
 
 /* --- tables ------------------------------------------------------------------------- */
 
@@ -66,18 +66,18 @@ entry_float (const Function *f,
 
   if (f->rule->algorithm == LPT_ALGO_FLOAT_AWAY)
     {
-      const float y = lpt_unary_f32 (f->op, f->parameters, (float) f->x.scale * (float) x);
+      const float y = lpt_int_function_f32 (f->op, f->parameters, (float) f->x.scale * (float) x);
 
       return lpt_int_code (y * (1.0f / (float) f->y.scale), &f->y, TRUE);
     }
   if (f->rule->arith == LPT_SCALE_F64)
     {
-      const double y = rint (lpt_unary_f64 (f->op, f->parameters, f->x.scale * x) / f->y.scale);
+      const double y = rint (lpt_int_function_f64 (f->op, f->parameters, f->x.scale * x) / f->y.scale);
 
       return lpt_int_clamp ((gint64) (isnan (y) ? 0.0 : CLAMP (y, -1e12, 1e12)) + f->y.zero, f->y.lo, f->y.hi);
     }
 
-  return lpt_int_code (lpt_unary_f32 (f->op, f->parameters, (float) f->x.scale * (float) x) / (float) f->y.scale, &f->y, FALSE);
+  return lpt_int_code (lpt_int_function_f32 (f->op, f->parameters, (float) f->x.scale * (float) x) / (float) f->y.scale, &f->y, FALSE);
 }
 
 /* Sigmoid and Tanh of tflite-micro; an output other than its fixed one is rescaled. */
@@ -178,7 +178,7 @@ lpt_int_unary_new (LptNode              *node,
                    GError              **error)
 {
   g_autoptr (LptIntOp) op = NULL;
-  double parameters[LPT_UNARY_PARAMETERS];
+  double parameters[LPT_INT_FUNCTION_PARAMETERS];
   Function f = { .rule = rule, .parameters = parameters };
   Table *t = g_new0 (Table, 1);
 
@@ -186,7 +186,7 @@ lpt_int_unary_new (LptNode              *node,
   op->run = table_run;
   op->clear = table_clear;
 
-  if (!lpt_unary_of (node, &f.op, parameters))
+  if (!lpt_int_function_of (node, &f.op, parameters))
     {
       lpt_int_refuse (error, "unsupported: %s is not a function of one input", node->info->name);
       return NULL;

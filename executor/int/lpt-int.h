@@ -14,7 +14,7 @@
 
 #include "executor/lpt-requant-modes.h"
 
-/* A dense row-major array and what its integers mean (NULL: plain numbers). */
+/* A dense row-major array and what its integers mean (NULL: plain numbers). Real arrays hold f32. */
 typedef struct
 {
   gpointer        data;

@@ -1,16 +1,16 @@
-/* lpt-unary.c - the functions of one real input, by op
+/* lpt-int-function.c - the functions of one real input, by op
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "executor/lpt-unary.h"
+#include "executor/int/lpt-int-function.h"
 
 #include <lpt/lpt-attrs.h>
 
 #include <math.h>
 
 gboolean
-lpt_unary_has (LptOp op)
+lpt_int_function_known (LptOp op)
 {
   return op != LPT_OP_NONE && (lpt_op_info (op)->flags & LPT_OP_F_UNARY) != 0;
 }
@@ -30,7 +30,7 @@ scalar_input (LptNode *node,
 }
 
 gboolean
-lpt_unary_of (LptNode *node,
+lpt_int_function_of (LptNode *node,
               LptOp   *op,
               double  *p)
 {
@@ -44,10 +44,10 @@ lpt_unary_of (LptNode *node,
         const LptTableAttrs *attrs = LPT_ATTRS (node, LptTableAttrs);
         const LptOpInfo *info = lpt_op_find (attrs->function);
 
-        for (guint i = 0; i < MIN (attrs->parameters.n, LPT_UNARY_PARAMETERS); i++)
+        for (guint i = 0; i < MIN (attrs->parameters.n, LPT_INT_FUNCTION_PARAMETERS); i++)
           p[i] = attrs->parameters.v[i];
         *op = info != NULL ? info->op : LPT_OP_NONE;
-        return lpt_unary_has (*op);
+        return lpt_int_function_known (*op);
       }
     case LPT_OP_CLAMP:
       p[0] = LPT_ATTRS (node, LptClampAttrs)->min;
@@ -69,7 +69,7 @@ lpt_unary_of (LptNode *node,
       p[0] = 1.0;
       return lpt_node_in (node, 1) == NULL || scalar_input (node, 1, &p[0]);
     default:
-      return lpt_unary_has (node->op);
+      return lpt_int_function_known (node->op);
     }
 }
 
@@ -95,7 +95,7 @@ gelu (double x,
 }
 
 double
-lpt_unary_f64 (LptOp         op,
+lpt_int_function_f64 (LptOp         op,
                const double *p,
                double        x)
 {
@@ -141,7 +141,7 @@ lpt_unary_f64 (LptOp         op,
 }
 
 float
-lpt_unary_f32 (LptOp         op,
+lpt_int_function_f32 (LptOp         op,
                const double *p,
                float         x)
 {
@@ -150,6 +150,6 @@ lpt_unary_f32 (LptOp         op,
     case LPT_OP_SIGMOID: return 1.0f / (1.0f + expf (-x));
     case LPT_OP_TANH:    return tanhf (x);
     case LPT_OP_ELU:     return x > 0.0f ? x : (float) p[0] * expm1f (x);
-    default:             return (float) lpt_unary_f64 (op, p, x);
+    default:             return (float) lpt_int_function_f64 (op, p, x);
     }
 }
