@@ -1,0 +1,135 @@
+/* lower.h - forms: what a real value is in terms of integers
+ *
+ * A form says that a real value x is
+ *     x = min (max (a[c] * u + b[c], lo), hi)
+ * where u is either an integer value of the lowered graph (q) or the result of
+ * an operation that has not been emitted yet (op): a weighted op, whose u is
+ * the int32 accumulator, or an op that can write integers of any quantization
+ * once somebody says which (Add, AvgPool, ...). c runs along @axis.
+ *
+ * Convert, and arithmetic with constants, only change a and b; ReLU and Clamp
+ * only lo and hi; FakeQuantize asks for codes; everybody else asks for the real
+ * value or for the integers.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LOWER_H
+#define LOWER_H
+
+#include <lpt/lpt-pass.h>
+
+typedef struct _LptForm    LptForm;
+typedef struct _LptPending LptPending;
+typedef struct _LptLower   LptLower;
+
+/* What a FakeQuantize asks for: code = clamp (round (x / step[c] + offset[c]), qmin, qmax), of @dtype. */
+typedef struct
+{
+  LptDType dtype;
+  gint     axis;            /* LPT_QUANT_PER_TENSOR: n = 1 */
+  guint    n;
+  double  *step;            /* > 0 */
+  double  *offset;          /* fractional */
+  gint32   qmin, qmax;
+} LptCodes;
+
+/* An op that waits for its consumer to say what it writes. */
+struct _LptPending
+{
+  guint      refs;
+  LptNode   *node;          /* of the source graph */
+  LptForm  **in;            /* forms of its data inputs, owned */
+  guint      n_in;
+  LptValue  *value;         /* int32 accumulator, once somebody needed it ... */
+  double    *bias;          /* ... and what was added to it, in its own steps, one per channel of the form that asked */
+  guint      n_bias;
+  /* Emits the op so that it writes @codes of a * u + b; NULL when it cannot. */
+  LptValue *(*emit) (LptLower *lw, LptForm *form, const LptCodes *codes);
+  /* Emits the int32 accumulator into value and bias; NULL = the op has none. FALSE when it cannot. */
+  gboolean  (*accumulate) (LptLower *lw, LptForm *form);
+};
+
+struct _LptForm
+{
+  LptValue   *q;            /* or */
+  LptPending *op;
+  gint        axis;
+  guint       n;
+  double     *a, *b;        /* n values each */
+  double      lo, hi;
+  gboolean    shared;       /* more than one reader on the way: an op must not be emitted for one alone */
+};
+
+struct _LptLower
+{
+  LptRewriter *rw;
+  LptGraph    *graph;
+  GHashTable  *forms;       /* LptValue * of the source -> LptForm * */
+  GHashTable  *reals;       /* LptValue * of the source -> LptValue * that has it as a real value */
+};
+
+/* --- forms (forms.c) --- */
+
+LptForm  *lpt_form_new_value (LptValue *q, gint axis, guint n, const double *a, const double *b);
+LptForm  *lpt_form_new_op    (LptPending *op, gint axis, guint n, const double *a, const double *b);
+LptForm  *lpt_form_copy      (const LptForm *form);
+void      lpt_form_free      (LptForm *form);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptForm, lpt_form_free)
+
+LptPending *lpt_pending_new  (LptNode *node, guint n_in);
+
+static inline double lpt_form_a (const LptForm *form, guint c) { return form->a[form->n == 1 ? 0 : c]; }
+static inline double lpt_form_b (const LptForm *form, guint c) { return form->b[form->n == 1 ? 0 : c]; }
+static inline gboolean lpt_form_is_clamped (const LptForm *form) { return form->lo > -G_MAXDOUBLE || form->hi < G_MAXDOUBLE; }
+
+/* A constant along one axis: x * scale + shift for every c. FALSE when that does not fit one axis,
+ * a clamp is in the way, or the result is not finite. */
+gboolean  lpt_form_affine     (LptForm *form, gint axis, guint n, const double *scale, const double *shift);
+/* The constant operand of an elementwise op of output shape @shape as a list along one axis; FALSE when it varies along several. */
+gboolean  lpt_constant_along  (LptTensor *tensor, const LptShape *shape, gint *axis, guint *n, double **values);
+/* Scale and integer zero point of an 8-bit form, one for all elements; FALSE when per channel, a <= 0, clamped,
+ * or the zero point leaves the type by more than rounding. */
+gboolean  lpt_form_per_tensor (const LptForm *form, double *scale, gint32 *zero_point);
+gboolean  lpt_form_is_8bit    (const LptForm *form);
+
+/* --- asking for values (lower.c) --- */
+
+/* Form of input @i of a source node, or NULL. Borrowed. */
+LptForm  *lpt_lower_form      (LptLower *lw, LptNode *node, guint i);
+/* Takes @form over as the form of @value. */
+void      lpt_lower_set_form  (LptLower *lw, LptValue *value, LptForm *form);
+/* The real value of input @i: the source's own, or dequantized. */
+LptValue *lpt_lower_real      (LptLower *lw, LptValue *value);
+/* The form over emitted integers: itself, or over its int32 accumulator; NULL when there is neither (transfer full). */
+LptForm  *lpt_lower_raw       (LptLower *lw, LptForm *form);
+/* 8-bit integers of the form with an LptQuant that says exactly a * q + b (a Reinterpret, Relu or Clamp is added
+ * where needed); NULL when there is no such 8-bit value. */
+LptValue *lpt_lower_integers  (LptLower *lw, LptForm *form);
+/* The codes that @codes asks for, from whatever @form is; NULL when only a real value can give them. */
+LptValue *lpt_lower_codes     (LptLower *lw, LptForm *form, const LptCodes *codes);
+/* The same from any source value: by its form, else by Quantize. Never NULL. */
+LptValue *lpt_lower_quantize  (LptLower *lw, LptValue *value, const LptCodes *codes);
+
+/* A copy of source node @node that reads @in; takes its name. Output types are the caller's. */
+LptNode  *lpt_lower_emit      (LptLower *lw, LptNode *node, guint n_in, LptValue *const *in);
+/* New node of a lowered op. */
+LptValue *lpt_lower_convert   (LptLower *lw, LptOp op, LptValue *value, const char *base, LptDType dtype, LptQuant *quant);
+/* a * q + b of a form over @dtype as an LptQuant; the zero points are rounded and what they leave goes to
+ * @rest (real, form->n values; NULL = fail when it is not negligible). NULL when scales or zero points do not fit. */
+LptQuant *lpt_form_quant      (const LptForm *form, LptDType dtype, double *rest);
+/* @value read with @quant: itself, or behind a Reinterpret. */
+LptValue *lpt_lower_with_quant (LptLower *lw, LptValue *value, LptQuant *quant);
+/* Quantization for @codes: one step for all gives (step, round (offset)); per channel gives LptQuant along the axis. */
+LptQuant *lpt_codes_quant     (const LptCodes *codes);
+
+/* --- rules: TRUE = the node's outputs have forms now (rules-*.c) --- */
+
+typedef gboolean (*LptLowerRule) (LptLower *lw, LptNode *node);
+
+LptLowerRule lpt_lower_rule (LptOp op);
+
+#define LPT_LOWER(OP, rule) gboolean lpt_lower_##rule (LptLower *lw, LptNode *node);
+#include "passes/lower/lower-rules.def"
+
+#endif

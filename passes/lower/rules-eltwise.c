@@ -1,0 +1,431 @@
+/* rules-eltwise.c - lowering of arithmetic, ReLU, Clamp and functions of one input
+ *
+ *     sum of two integers:   y = round (sum M_i (q_i - z_i) + B) + z,  M_i = s_i / s, B = shift
+ *     product:               y = round (M (q_1 - z_1) (q_2 - z_2) + B) + z,  M = s_1 s_2 / s
+ *     function of one input: y = round (f (s_1 (q - z_1)) / s) + z, a table over the 256 codes
+ *
+ * Arithmetic with a constant changes the form of its operand and costs nothing.
+ * ReLU and Clamp are kept as bounds and end in the codes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+
+#include <lpt/lpt-attrs.h>
+
+#include "passes/lower/lower.h"
+
+#define NO_SHIFT 1e-6
+
+/* Operand @i as a real constant along one axis of the output: a Const, or integers of a constant. */
+static gboolean
+constant_operand (LptLower *lw,
+                  LptNode  *node,
+                  guint     i,
+                  gint     *axis,
+                  guint    *n,
+                  double  **values)
+{
+  LptForm *form = lpt_lower_form (lw, node, i);
+  LptTensor *tensor = lpt_node_const_in (node, i);
+  guint c;
+
+  if (tensor == NULL && form != NULL && form->q != NULL && form->n == 1)
+    tensor = form->q->producer->data;
+  if (tensor == NULL || lpt_tensor_count (tensor) > G_MAXUINT16 ||
+      !lpt_constant_along (tensor, &node->out[0].shape, axis, n, values))
+    return FALSE;
+  for (c = 0; form != NULL && c < *n; c++)
+    (*values)[c] = form->a[0] * (*values)[c] + form->b[0];
+
+  return TRUE;
+}
+
+/* The operand that is not constant must have the output's shape: its forms are along the output's axes. */
+static LptForm *
+whole_operand (LptLower *lw,
+               LptNode  *node,
+               guint     i)
+{
+  LptForm *form = lpt_lower_form (lw, node, i);
+
+  return form != NULL && lpt_shape_equal (&node->in[i].value->shape, &node->out[0].shape) ? form : NULL;
+}
+
+/* Gives the output the form of operand @i times @scale plus @shift. */
+static gboolean
+affine (LptLower     *lw,
+        LptNode      *node,
+        LptForm      *source,
+        gint          axis,
+        guint         n,
+        const double *scale,
+        const double *shift)
+{
+  LptForm *form = lpt_form_copy (source);
+
+  if (lpt_form_is_clamped (form) && lpt_form_is_8bit (form))
+    lpt_lower_integers (lw, form);
+  if (!lpt_form_affine (form, axis, n, scale, shift))
+    {
+      lpt_form_free (form);
+      return FALSE;
+    }
+  lpt_lower_set_form (lw, &node->out[0], form);
+
+  return TRUE;
+}
+
+/* --- sums and products --- */
+
+/* Integers of one operand of a pending op, its real factor multiplied by @factor; what its zero point leaves is
+ * added to @rest[c] (real). */
+static LptValue *
+operand (LptLower      *lw,
+         LptForm       *source,
+         const LptForm *outer,
+         gboolean       low_only,
+         double         sign,
+         double        *rest,
+         guint          n)
+{
+  LptForm *raw = lpt_lower_raw (lw, source);
+  g_autofree double *left = NULL;
+  g_autofree double *none = NULL;
+  g_autoptr (LptQuant) quant = NULL;
+  LptValue *value = NULL;
+  guint c;
+
+  if (raw == NULL)
+    return NULL;
+  none = g_new0 (double, outer->n);
+  if (lpt_form_is_clamped (raw) && lpt_form_is_8bit (raw))
+    lpt_lower_integers (lw, raw);
+  if (!lpt_form_is_clamped (raw) && (!low_only || lpt_form_is_8bit (raw)) &&
+      lpt_form_affine (raw, outer->axis, outer->n, outer->a, none))
+    {
+      left = g_new0 (double, raw->n);
+      quant = lpt_form_quant (raw, raw->q->dtype, left);
+    }
+  if (quant != NULL && (raw->n == 1 || raw->n <= n))
+    {
+      value = lpt_lower_with_quant (lw, raw->q, quant);
+      for (c = 0; c < n; c++)
+        rest[c] += sign * left[raw->n == 1 ? 0 : c];
+    }
+  lpt_form_free (raw);
+
+  return value;
+}
+
+static LptValue *
+emit_sum (LptLower       *lw,
+          LptForm        *form,
+          const LptCodes *codes)
+{
+  LptPending *op = form->op;
+  LptNode *node = op->node;
+  gboolean product = node->op == LPT_OP_MULTIPLY;
+  double sign = node->op == LPT_OP_SUBTRACT ? -1 : 1;
+  guint n = MAX (MAX (form->n, codes->n), MAX (op->in[0]->n, op->in[1]->n));
+  g_autoptr (LptQuant) quant = lpt_codes_quant (codes);
+  g_autofree double *shift = g_new0 (double, n);
+  const double one = 1;
+  LptForm plain = { .axis = LPT_QUANT_PER_TENSOR, .n = 1, .a = (double *) &one };
+  LptValue *in[2];
+  gint axis = LPT_QUANT_PER_TENSOR;
+  gboolean any = FALSE;
+  LptNode *copy;
+  guint i, c;
+
+  /* One axis for all that varies. */
+  {
+    const gint axes[4] = { form->axis, codes->axis, op->in[0]->axis, op->in[1]->axis };
+    const guint lengths[4] = { form->n, codes->n, op->in[0]->n, op->in[1]->n };
+
+    for (i = 0; i < 4; i++)
+      if (lengths[i] > 1)
+        {
+          if (lengths[i] != n || (axis >= 0 && axes[i] != axis))
+            return NULL;
+          axis = axes[i];
+        }
+  }
+
+  in[0] = operand (lw, op->in[0], form, product, 1, shift, n);
+  in[1] = in[0] != NULL ? operand (lw, op->in[1], product ? &plain : form, product, sign, shift, n) : NULL;
+  if (in[1] == NULL)
+    return NULL;
+  for (c = 0; c < n; c++)
+    {
+      guint k = codes->n == 1 ? 0 : c;
+
+      if (product && shift[c] != 0)
+        return NULL;      /* a fractional zero point in a product is no constant */
+      shift[c] = (shift[c] + lpt_form_b (form, c)) / codes->step[k] + (codes->offset[k] - quant->zero_point[k]);
+      any |= fabs (shift[c]) > NO_SHIFT;
+    }
+
+  copy = lpt_lower_emit (lw, node, 2, in);
+  if (any)
+    lpt_floats_set (&LPT_ATTRS (copy, LptBinaryAttrs)->shift, n, shift);
+  copy->out[0].dtype = codes->dtype;
+  copy->out[0].shape = node->out[0].shape;
+  lpt_value_set_quant (&copy->out[0], quant);
+
+  return &copy->out[0];
+}
+
+static gboolean
+pending_pair (LptLower *lw,
+              LptNode  *node)
+{
+  LptForm *x = lpt_lower_form (lw, node, 0);
+  LptForm *y = lpt_lower_form (lw, node, 1);
+  const double one = 1;
+  const double zero = 0;
+  LptPending *op;
+  guint i;
+
+  if (x == NULL || y == NULL)
+    return lpt_rewriter_decline (lw->rw, node, "no quantization on input %d", x == NULL ? 0 : 1);
+  for (i = 0; i < 2; i++)
+    if ((i == 0 ? x : y)->n > 1 && node->in[i].value->shape.rank != node->out[0].shape.rank)
+      return lpt_rewriter_decline (lw->rw, node, "the scale of input %u varies along an axis that is broadcast", i);
+  op = lpt_pending_new (node, 2);
+  op->in[0] = lpt_form_copy (x);
+  op->in[1] = lpt_form_copy (y);
+  op->emit = emit_sum;
+  lpt_lower_set_form (lw, &node->out[0], lpt_form_new_op (op, LPT_QUANT_PER_TENSOR, 1, &one, &zero));
+
+  return TRUE;
+}
+
+gboolean
+lpt_lower_add (LptLower *lw,
+               LptNode  *node)
+{
+  gboolean minus = node->op == LPT_OP_SUBTRACT;
+  g_autofree double *constant = NULL;
+  gint axis;
+  guint n;
+  guint i, c;
+
+  for (i = 2; i-- > 0; )
+    {
+      LptForm *form = whole_operand (lw, node, 1 - i);
+      g_autofree double *scale = NULL;
+
+      g_clear_pointer (&constant, g_free);
+      if (form == NULL || !constant_operand (lw, node, i, &axis, &n, &constant))
+        continue;
+      scale = g_new (double, n);
+      for (c = 0; c < n; c++)
+        {
+          scale[c] = minus && i == 0 ? -1 : 1;
+          if (minus && i == 1)
+            constant[c] = -constant[c];
+        }
+      return affine (lw, node, form, axis, n, scale, constant) ||
+             lpt_rewriter_decline (lw->rw, node, "its constant varies along another axis than the scale of the other input");
+    }
+
+  return pending_pair (lw, node);
+}
+
+gboolean
+lpt_lower_multiply (LptLower *lw,
+                    LptNode  *node)
+{
+  g_autofree double *constant = NULL;
+  gint axis;
+  guint n;
+  guint i;
+
+  for (i = 2; i-- > 0; )
+    {
+      LptForm *form = whole_operand (lw, node, 1 - i);
+      g_autofree double *shift = NULL;
+
+      g_clear_pointer (&constant, g_free);
+      if (form == NULL || !constant_operand (lw, node, i, &axis, &n, &constant))
+        continue;
+      shift = g_new0 (double, n);
+      return affine (lw, node, form, axis, n, constant, shift) ||
+             lpt_rewriter_decline (lw->rw, node, "its constant varies along another axis than the scale of the other input");
+    }
+
+  return pending_pair (lw, node);
+}
+
+gboolean
+lpt_lower_divide (LptLower *lw,
+                  LptNode  *node)
+{
+  LptForm *form = whole_operand (lw, node, 0);
+  g_autofree double *constant = NULL;
+  g_autofree double *shift = NULL;
+  gint axis;
+  guint n;
+  guint c;
+
+  if (form == NULL)
+    return lpt_rewriter_decline (lw->rw, node, "no quantization on input 0");
+  if (!constant_operand (lw, node, 1, &axis, &n, &constant))
+    return lpt_rewriter_decline (lw->rw, node, "the divisor is not constant");
+  shift = g_new0 (double, n);
+  for (c = 0; c < n; c++)
+    constant[c] = 1 / constant[c];
+
+  return affine (lw, node, form, axis, n, constant, shift) ||
+         lpt_rewriter_decline (lw->rw, node, "the divisor is zero or varies along another axis than the scale");
+}
+
+/* --- bounds --- */
+
+static gboolean
+bound (LptLower *lw,
+       LptNode  *node,
+       double    lo,
+       double    hi)
+{
+  LptForm *source = lpt_lower_form (lw, node, 0);
+  LptForm *form;
+
+  if (source == NULL)
+    return FALSE;
+  form = lpt_form_copy (source);
+  form->lo = CLAMP (form->lo, lo, hi);
+  form->hi = CLAMP (form->hi, lo, hi);
+  lpt_lower_set_form (lw, &node->out[0], form);
+
+  return TRUE;
+}
+
+gboolean
+lpt_lower_relu (LptLower *lw,
+                LptNode  *node)
+{
+  return bound (lw, node, 0, INFINITY);
+}
+
+gboolean
+lpt_lower_clamp (LptLower *lw,
+                 LptNode  *node)
+{
+  const LptClampAttrs *attrs = node->attrs;
+
+  return attrs->min <= attrs->max && bound (lw, node, attrs->min, attrs->max);
+}
+
+/* --- one input, any quantization out --- */
+
+/* The op on integers: input 0 with its quantization, the rest as it is. */
+static LptValue *
+emit_single (LptLower       *lw,
+             LptForm        *form,
+             const LptCodes *codes)
+{
+  LptNode *node = form->op->node;
+  g_autoptr (LptQuant) quant = lpt_codes_quant (codes);
+  g_autoptr (LptQuant) inner = NULL;
+  g_autofree LptValue **in = g_new0 (LptValue *, node->n_in);
+  LptForm *x = form->op->in[0];
+  LptNode *copy;
+  guint i, c;
+
+  for (c = 0; c < codes->n; c++)
+    if (fabs (codes->offset[c] - quant->zero_point[c]) > NO_SHIFT * 1000)
+      return NULL;
+  if (codes->n > 1 || form->n > 1 || form->b[0] != 0)
+    return NULL;
+  in[0] = lpt_lower_integers (lw, x);
+  if (in[0] == NULL)
+    return NULL;
+  for (i = 1; i < node->n_in; i++)
+    in[i] = node->in[i].value != NULL ? lpt_lower_real (lw, node->in[i].value) : NULL;
+
+  /* a * f (x) is written with a step of 1 / a: exact, and read back by the form of the codes. */
+  if (form->a[0] != 1)
+    {
+      double step = codes->step[0] / form->a[0];
+
+      inner = lpt_quant_new_one (step, quant->zero_point[0]);
+    }
+  copy = lpt_lower_emit (lw, node, node->n_in, in);
+  copy->out[0].dtype = codes->dtype;
+  copy->out[0].shape = node->out[0].shape;
+  lpt_value_set_quant (&copy->out[0], inner != NULL ? inner : quant);
+
+  return lpt_lower_with_quant (lw, &copy->out[0], quant);
+}
+
+static gboolean
+pending_single (LptLower *lw,
+                LptNode  *node)
+{
+  LptForm *x = lpt_lower_form (lw, node, 0);
+  const double one = 1;
+  const double zero = 0;
+  LptPending *op;
+
+  if (x == NULL)
+    return lpt_rewriter_decline (lw->rw, node, "no quantization on input 0");
+  if (!lpt_form_is_8bit (x))
+    return lpt_rewriter_decline (lw->rw, node, "input 0 is not rounded to 8 bits before it");
+  op = lpt_pending_new (node, 1);
+  op->in[0] = lpt_form_copy (x);
+  op->emit = emit_single;
+  lpt_lower_set_form (lw, &node->out[0], lpt_form_new_op (op, LPT_QUANT_PER_TENSOR, 1, &one, &zero));
+
+  return TRUE;
+}
+
+gboolean
+lpt_lower_unary (LptLower *lw,
+                 LptNode  *node)
+{
+  LptForm *x = lpt_lower_form (lw, node, 0);
+  guint i;
+
+  if (x != NULL && x->n > 1)
+    return lpt_rewriter_decline (lw->rw, node, "the scale of its input varies between channels: one table does not do");
+  for (i = 1; i < node->n_in; i++)
+    {
+      LptTensor *tensor = lpt_node_const_in (node, i);
+
+      if (node->in[i].value != NULL && (tensor == NULL || !lpt_tensor_is_scalar_like (tensor)))
+        return lpt_rewriter_decline (lw->rw, node, "input %u is not one constant: one table does not do", i);
+    }
+
+  return pending_single (lw, node);
+}
+
+gboolean
+lpt_lower_average (LptLower *lw,
+                   LptNode  *node)
+{
+  LptForm *x = lpt_lower_form (lw, node, 0);
+
+  /* LPT says that the mean may be rounded to the input's own codes. */
+  if (x != NULL && node->op == LPT_OP_AVG_POOL && lpt_form_is_8bit (x) && lpt_dtype_is_low (node->out[0].dtype))
+    {
+      LptValue *in = lpt_lower_integers (lw, x);
+      LptNode *copy;
+      LptForm *form;
+
+      if (in == NULL)
+        return lpt_rewriter_decline (lw->rw, node, "the scale of its input is not positive or its zero point is fractional");
+      copy = lpt_lower_emit (lw, node, 1, &in);
+      copy->out[0].dtype = in->dtype;
+      copy->out[0].shape = node->out[0].shape;
+      lpt_value_set_quant (&copy->out[0], in->quant);
+      form = lpt_form_copy (x);
+      form->q = &copy->out[0];
+      lpt_lower_set_form (lw, &node->out[0], form);
+      return TRUE;
+    }
+
+  return pending_single (lw, node);
+}

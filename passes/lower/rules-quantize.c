@@ -1,0 +1,257 @@
+/* rules-quantize.c - lowering of constants, Convert and FakeQuantize
+ *
+ * FakeQuantize (lpt_spec 6.1) rounds x to one of L codes and reads them as
+ * another interval:
+ *     k = round ((x - il) / step), step = (ih - il) / (L - 1), 0 <= k < L
+ *     y = ol + k * (oh - ol) / (L - 1)
+ * Its integers are q = k + qmin. Stays real when L > 256, when il >= ih, when
+ * an interval is not constant or varies along several axes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+
+#include <lpt/lpt-attrs.h>
+
+#include "passes/lower/lower.h"
+
+static const double one = 1;
+static const double zero = 0;
+
+static gboolean
+is_8bit (LptDType dtype)
+{
+  return dtype == LPT_DTYPE_U8 || dtype == LPT_DTYPE_I8;
+}
+
+gboolean
+lpt_lower_constant (LptLower *lw,
+                    LptNode  *node)
+{
+  if (!is_8bit (node->out[0].dtype))
+    return FALSE;
+  lpt_lower_set_form (lw, &node->out[0],
+                      lpt_form_new_value (&node->out[0], LPT_QUANT_PER_TENSOR, 1, &one, &zero));
+
+  return TRUE;
+}
+
+gboolean
+lpt_lower_parameter (LptLower *lw,
+                     LptNode  *node)
+{
+  return lpt_lower_constant (lw, node);
+}
+
+gboolean
+lpt_lower_convert_type (LptLower *lw,
+                        LptNode  *node)
+{
+  LptForm *form = lpt_lower_form (lw, node, 0);
+  LptDType dtype = LPT_ATTRS (node, LptConvertAttrs)->destination_type;
+
+  if (form == NULL)
+    return FALSE;
+  if (!lpt_dtype_is_real (dtype))
+    {
+      /* Integers to the same integers. */
+      if (form->q == NULL || form->q->dtype != dtype || form->n != 1 || form->a[0] != 1 ||
+          form->b[0] != 0 || lpt_form_is_clamped (form))
+        return FALSE;
+    }
+  lpt_lower_set_form (lw, &node->out[0], lpt_form_copy (form));
+
+  return TRUE;
+}
+
+/* --- FakeQuantize --- */
+
+typedef struct
+{
+  gint    axis;
+  guint   n;
+  double *v;
+} Bound;
+
+static gboolean
+read_bound (LptNode *node,
+            guint    i,
+            Bound   *bound)
+{
+  LptTensor *tensor = lpt_node_const_in (node, i);
+  LptNode *source = lpt_node_src (node, i);
+
+  if (tensor == NULL && source != NULL && source->op == LPT_OP_CONVERT)
+    tensor = lpt_node_const_in (source, 0);
+
+  return tensor != NULL &&
+         lpt_constant_along (tensor, &node->out[0].shape, &bound->axis, &bound->n, &bound->v);
+}
+
+static double
+at (const Bound *bound,
+    guint        c)
+{
+  return bound->v[bound->n == 1 ? 0 : c];
+}
+
+/* Common axis and length of two bounds; FALSE when they vary along different axes. */
+static gboolean
+join (const Bound *a,
+      const Bound *b,
+      gint        *axis,
+      guint       *n)
+{
+  if (a->n > 1 && b->n > 1 && (a->axis != b->axis || a->n != b->n))
+    return FALSE;
+  *axis = a->n > 1 ? a->axis : b->axis;
+  *n = MAX (a->n, b->n);
+
+  return TRUE;
+}
+
+/* Type and first code. LPT's choice when it made one, else i8 for what is symmetric around 0, else u8. */
+static void
+choose_type (LptNode     *node,
+             gint64       levels,
+             const Bound  b[4],
+             LptCodes    *codes)
+{
+  double step = (at (&b[3], 0) - at (&b[2], 0)) / (double) (levels - 1);
+  double middle = -at (&b[0], 0) / ((at (&b[1], 0) - at (&b[0], 0)) / (double) (levels - 1));
+
+  codes->dtype = node->out[0].dtype;
+  if (!is_8bit (codes->dtype))
+    codes->dtype = at (&b[0], 0) < 0 && fabs (middle - (double) levels / 2) <= 1 ? LPT_DTYPE_I8 : LPT_DTYPE_U8;
+  codes->qmin = codes->dtype == LPT_DTYPE_U8 ? 0 : -(gint32) (levels / 2);
+  if (is_8bit (node->out[0].dtype) && fabs (step - 1) < 1e-6 &&
+      round (at (&b[2], 0)) >= lpt_dtype_min (codes->dtype) &&
+      round (at (&b[2], 0)) + (double) levels - 1 <= lpt_dtype_max (codes->dtype))
+    codes->qmin = (gint32) round (at (&b[2], 0));      /* the codes are the values */
+  codes->qmax = codes->qmin + (gint32) levels - 1;
+}
+
+/* Codes of a real constant (weights), by the formula in float32. */
+static LptValue *
+fold_codes (LptLower       *lw,
+            LptNode        *node,
+            LptTensor      *tensor,
+            const Bound     b[4],
+            const LptCodes *codes)
+{
+  const LptShape *shape = lpt_tensor_shape (tensor);
+  g_autofree float *x = lpt_tensor_to_f32 (tensor, NULL);
+  g_autoptr (LptQuant) quant = lpt_codes_quant (codes);
+  LptTensor *result = lpt_tensor_new (codes->dtype, shape, NULL);
+  float steps = (float) (codes->qmax - codes->qmin);
+  gint64 inner = 1;
+  gint64 i;
+  guint8 *out;
+  LptValue *value;
+
+  if (x == NULL || result == NULL)
+    {
+      g_clear_pointer (&result, lpt_tensor_unref);
+      return NULL;
+    }
+  for (i = codes->axis + 1; codes->n > 1 && i < shape->rank; i++)
+    inner *= shape->dims[i];
+  out = lpt_tensor_writable (result);
+  for (i = 0; i < lpt_tensor_count (tensor); i++)
+    {
+      guint c = codes->n == 1 ? 0 : (guint) (i / inner % codes->n);
+      float il = (float) at (&b[0], c);
+      float ih = (float) at (&b[1], c);
+      float k = x[i] <= il ? 0 : x[i] > ih ? steps : rintf ((x[i] - il) / (ih - il) * steps);
+
+      out[i] = (guint8) ((gint32) k + codes->qmin);
+    }
+  value = lpt_rewriter_const (lw->rw, node->name, result);
+  lpt_value_set_quant (value, quant);
+
+  return value;
+}
+
+gboolean
+lpt_lower_fake_quantize (LptLower *lw,
+                         LptNode  *node)
+{
+  gint64 levels = LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels;
+  Bound b[4] = { { 0 } };
+  LptCodes codes = { 0 };
+  LptTensor *constant = lpt_node_const_in (node, 0);
+  LptValue *q = NULL;
+  gint axis;
+  guint n;
+  guint i, c;
+  gboolean done = FALSE;
+
+  if (levels > 256 || levels < 2)
+    return lpt_rewriter_decline (lw->rw, node, "FakeQuantize has %" G_GINT64_FORMAT " levels; 8 bits hold 256", levels);
+  for (i = 0; i < 4; i++)
+    if (!read_bound (node, i + 1, &b[i]))
+      {
+        lpt_rewriter_decline (lw->rw, node, "its intervals are not constant, or vary along several axes");
+        goto out;
+      }
+  if (!join (&b[0], &b[1], &codes.axis, &codes.n) || !join (&b[2], &b[3], &axis, &n))
+    {
+      lpt_rewriter_decline (lw->rw, node, "the ends of its intervals vary along different axes");
+      goto out;
+    }
+  for (c = 0; c < codes.n; c++)
+    if (!(at (&b[0], c) < at (&b[1], c)) || !isfinite (at (&b[1], c) - at (&b[0], c)))
+      {
+        lpt_rewriter_decline (lw->rw, node, "its input interval [%g, %g] is empty or infinite", at (&b[0], c), at (&b[1], c));
+        goto out;
+      }
+
+  choose_type (node, levels, b, &codes);
+  codes.step = g_new (double, codes.n);
+  codes.offset = g_new (double, codes.n);
+  for (c = 0; c < codes.n; c++)
+    {
+      codes.step[c] = (at (&b[1], c) - at (&b[0], c)) / (double) (levels - 1);
+      codes.offset[c] = codes.qmin - at (&b[0], c) / codes.step[c];
+    }
+  if (constant != NULL && lpt_dtype_is_real (lpt_tensor_dtype (constant)))
+    q = fold_codes (lw, node, constant, b, &codes);
+  if (q == NULL)
+    q = lpt_lower_quantize (lw, node->in[0].value, &codes);
+  {
+    g_autofree double *a = g_new (double, n);
+    g_autofree double *shift = g_new (double, n);
+
+    for (c = 0; c < n; c++)
+      {
+        a[c] = (at (&b[3], c) - at (&b[2], c)) / (double) (levels - 1);
+        shift[c] = at (&b[2], c) - a[c] * codes.qmin;
+      }
+    lpt_lower_set_form (lw, &node->out[0], lpt_form_new_value (q, axis, n, a, shift));
+  }
+  done = TRUE;
+
+out:
+  for (i = 0; i < 4; i++)
+    g_free (b[i].v);
+  g_free (codes.step);
+  g_free (codes.offset);
+
+  return done;
+}
+
+/* --- shapes --- */
+
+gboolean
+lpt_lower_shape_of (LptLower *lw,
+                    LptNode  *node)
+{
+  LptForm *form = lpt_lower_form (lw, node, 0);
+
+  if (form == NULL || form->q == NULL)
+    return FALSE;
+  lpt_node_set_input (node, 0, form->q);
+
+  return TRUE;
+}

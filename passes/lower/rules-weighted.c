@@ -1,0 +1,388 @@
+/* rules-weighted.c - lowering of convolutions and matrix products
+ *
+ *     x = sx (qx - zx), w = sw[o] (qw - zw[o])
+ *     y[o] = sx sw[o] * acc[o],   acc = sum (qx - zx) (qw - zw)    in int32
+ *
+ * The int32 bias is round (b[o] / (sx sw[o])). The scale of the input stays the
+ * one of its integers; what the graph multiplies behind the op goes into the
+ * scale of the weights, so that sx sw[o] is the whole factor.
+ *
+ * Stays real when an operand is not 8-bit, when the activation varies along an
+ * axis (but per group in a grouped convolution), when a scale is not positive, when
+ * a zero point leaves its type, when a bias leaves int32.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+
+#include <lpt/lpt-attrs.h>
+
+#include "passes/lower/lower.h"
+
+static gboolean
+is_group (const LptNode *node)
+{
+  return node->op == LPT_OP_GROUP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
+}
+
+/* Input of the lowered op that takes the bias. */
+static guint
+bias_input (const LptNode *node)
+{
+  switch (node->op)
+    {
+    case LPT_OP_CONVOLUTION_BACKPROP_DATA:
+    case LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA:
+      return 3;
+    default:
+      return 2;
+    }
+}
+
+/* Axis of the output channels in the output, their number, and their axis in the weights (-1 = [G, O] flattened). */
+static gboolean
+out_channels (LptNode *node,
+              gint    *axis,
+              gint64  *count,
+              gint    *weights_axis)
+{
+  const LptShape *w = &node->in[1].value->shape;
+  const LptShape *y = &node->out[0].shape;
+  gboolean back = node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
+
+  if (y->rank < 1 || w->rank < 1)
+    return FALSE;
+  if (node->op == LPT_OP_MATMUL)
+    {
+      *axis = y->rank - 1;
+      *weights_axis = w->rank == 1 ? 0 : LPT_ATTRS (node, LptMatMulAttrs)->transpose_b ? w->rank - 2 : w->rank - 1;
+      *count = w->rank == 1 ? 1 : w->dims[*weights_axis];
+      return *count >= 0;
+    }
+  if (w->rank < 3)
+    return FALSE;
+  *axis = 1;
+  if (is_group (node))
+    {
+      *weights_axis = -1;
+      *count = w->dims[0] < 0 || w->dims[back ? 2 : 1] < 0 ? -1 : w->dims[0] * w->dims[back ? 2 : 1];
+    }
+  else
+    {
+      *weights_axis = back ? 1 : 0;
+      *count = w->dims[*weights_axis];
+    }
+
+  return *count >= 0;
+}
+
+/* The activation as integers with one zero point and one scale, and its real scale per group (1 or G values). */
+static LptValue *
+activation (LptLower *lw,
+            LptNode  *node,
+            LptForm  *form,
+            double   *own_scale,
+            double  **scales,
+            guint    *n_scales)
+{
+  gint64 groups = is_group (node) ? node->in[1].value->shape.dims[0] : 1;
+  double z = round (-form->b[0] / form->a[0]);
+  g_autoptr (LptQuant) quant = NULL;
+  guint per_group;
+  guint c;
+
+  if (lpt_form_is_clamped (form) && lpt_lower_integers (lw, form) == NULL)
+    return NULL;
+  if (!lpt_form_is_8bit (form) || groups < 1 || form->n % groups != 0 ||
+      (form->n > 1 && (form->axis != 1 || !is_group (node))))
+    return NULL;
+  for (c = 0; c < form->n; c++)
+    if (!(form->a[c] > 0) || round (-form->b[c] / form->a[c]) != z)
+      return NULL;
+  if (z < lpt_dtype_min (form->q->dtype) || z > lpt_dtype_max (form->q->dtype))
+    return NULL;
+  per_group = form->n == 1 ? 1 : form->n / (guint) groups;
+  for (c = 0; c < form->n; c++)
+    if (form->a[c] != form->a[c / per_group * per_group])
+      return NULL;
+
+  *n_scales = form->n == 1 ? 1 : (guint) groups;
+  *scales = g_new (double, *n_scales);
+  for (c = 0; c < *n_scales; c++)
+    (*scales)[c] = form->a[c * per_group];
+
+  /* The integers' own scale when the zero point agrees: a factor between the two goes into the weights. */
+  if (form->q->quant != NULL && form->q->quant->n == 1 && form->q->quant->zero_point[0] == (gint32) z)
+    {
+      *own_scale = form->q->quant->scale[0];
+      return form->q;
+    }
+  *own_scale = form->a[0];
+  quant = lpt_quant_new_one (form->a[0], (gint32) z);
+
+  return lpt_lower_with_quant (lw, form->q, quant);
+}
+
+/* The second operand with scale @scale[c] along its output channels. */
+static LptValue *
+weights (LptLower     *lw,
+         LptNode      *node,
+         LptForm      *form,
+         guint         n,
+         const double *scale)
+{
+  LptValue *q = form->q;
+  gint axis;
+  gint weights_axis;
+  gint64 count;
+  g_autofree gint32 *zero = NULL;
+  g_autoptr (LptQuant) quant = NULL;
+  guint c;
+
+  out_channels (node, &axis, &count, &weights_axis);
+  if (n > 1 && (gint64) n != count)
+    return NULL;
+  zero = g_new0 (gint32, MAX (n, form->n));
+  for (c = 0; c < MAX (n, form->n); c++)
+    {
+      double z = round (-lpt_form_b (form, c) / lpt_form_a (form, c));
+
+      if (z < lpt_dtype_min (q->dtype) || z > lpt_dtype_max (q->dtype))
+        return NULL;
+      zero[c] = (gint32) z;
+    }
+  if (n == 1 && form->n > 1)
+    return NULL;
+  quant = lpt_quant_new (MAX (weights_axis, 0), n, scale, zero);
+  if (n == 1)
+    quant->axis = LPT_QUANT_PER_TENSOR;
+  if (q->producer->data != NULL)
+    {
+      g_autofree char *name = g_strconcat (node->name, "/weights", NULL);
+
+      q = lpt_rewriter_const (lw->rw, name, lpt_tensor_ref (q->producer->data));
+      lpt_value_set_quant (q, quant);
+      return q;
+    }
+
+  return lpt_lower_with_quant (lw, q, quant);
+}
+
+/* int32 bias of @real[c] / step[c]; NULL when all are 0; FALSE when one leaves int32. */
+static gboolean
+bias_const (LptLower      *lw,
+            LptNode       *node,
+            gint64         channels,
+            guint          n,
+            const double  *step,
+            const double  *real,
+            double       **steps,
+            LptValue     **value)
+{
+  LptShape shape = { .rank = 1, .dims = { channels } };
+  g_autofree double *rounded = g_new (double, MAX (channels, 1));
+  g_autofree char *name = NULL;
+  g_autoptr (LptQuant) quant = NULL;
+  gboolean any = FALSE;
+  gint64 c;
+
+  *value = NULL;
+  *steps = g_new (double, n);
+  for (c = 0; c < (gint64) n; c++)
+    {
+      double b = round (real[c] / step[c]);
+
+      if (!(fabs (b) < 2147483648.0))
+        return FALSE;
+      (*steps)[c] = b;
+      any |= b != 0;
+    }
+  if (!any)
+    return TRUE;
+  for (c = 0; c < channels; c++)
+    rounded[c] = (*steps)[n == 1 ? 0 : c];
+  name = g_strconcat (node->name, "/bias", NULL);
+  *value = lpt_rewriter_const (lw->rw, name, lpt_tensor_from_f64 (LPT_DTYPE_I32, &shape, rounded, NULL));
+  quant = lpt_quant_new (0, n, step, NULL);
+  lpt_value_set_quant (*value, quant);
+
+  return TRUE;
+}
+
+/* Emits the op with an output of @dtype and @quant, real (c) added before. Bias in steps goes to @steps. */
+static LptValue *
+emit_weighted (LptLower      *lw,
+               LptForm       *form,
+               const double  *real,
+               guint          n,
+               LptDType       dtype,
+               LptQuant      *quant,
+               double       **steps)
+{
+  LptPending *op = form->op;
+  LptNode *node = op->node;
+  LptValue *in[4] = { NULL };
+  g_autofree double *scales = NULL;
+  g_autofree double *scale = g_new (double, n);
+  g_autofree double *step = g_new (double, n);
+  double own_scale;
+  guint n_scales;
+  guint n_in = 2;
+  gint axis;
+  gint weights_axis;
+  gint64 channels;
+  LptNode *copy;
+  guint c;
+
+  if (!out_channels (node, &axis, &channels, &weights_axis))
+    return NULL;
+  in[0] = activation (lw, node, op->in[0], &own_scale, &scales, &n_scales);
+  if (in[0] == NULL)
+    return NULL;
+  for (c = 0; c < n; c++)
+    {
+      step[c] = lpt_form_a (form, c);
+      scale[c] = step[c] / own_scale;
+      if (!(step[c] > 0) || !(scale[c] > 0) || !isfinite (scale[c]))
+        return NULL;
+    }
+  in[1] = weights (lw, node, op->in[1], n, scale);
+  if (in[1] == NULL)
+    return NULL;
+  if (!bias_const (lw, node, channels, n, step, real, steps, &in[bias_input (node)]))
+    return NULL;
+  if (bias_input (node) == 3 && node->n_in > 2)
+    {
+      in[2] = node->in[2].value;
+      n_in = 3;
+    }
+  if (in[bias_input (node)] != NULL)
+    n_in = bias_input (node) + 1;
+
+  copy = lpt_lower_emit (lw, node, n_in, in);
+  copy->out[0].dtype = dtype;
+  copy->out[0].shape = node->out[0].shape;
+  lpt_value_set_quant (&copy->out[0], quant);
+
+  return &copy->out[0];
+}
+
+static LptValue *
+emit_codes (LptLower       *lw,
+            LptForm        *form,
+            const LptCodes *codes)
+{
+  guint n = MAX (form->n, codes->n);
+  g_autoptr (LptQuant) quant = lpt_codes_quant (codes);
+  g_autofree double *real = g_new (double, n);
+  g_autofree double *steps = NULL;
+  gint axis;
+  gint weights_axis;
+  gint64 channels;
+  guint c;
+
+  if (!out_channels (form->op->node, &axis, &channels, &weights_axis) ||
+      (codes->n > 1 && codes->axis != axis) || (form->n > 1 && form->axis != axis))
+    return NULL;
+  for (c = 0; c < n; c++)
+    {
+      guint k = codes->n == 1 ? 0 : c;
+
+      /* What rounding the zero point left of the offset moves into the bias. */
+      real[c] = lpt_form_b (form, c) + (codes->offset[k] - quant->zero_point[k]) * codes->step[k];
+    }
+  /* The factor is per channel only where the form's is: the output's own steps are its quantization. */
+  if (form->n == 1 && codes->n > 1)
+    {
+      for (c = 1; c < n; c++)
+        if (real[c] != real[0])
+          break;
+      if (c == n)
+        n = 1;
+    }
+
+  return emit_weighted (lw, form, real, n, codes->dtype, quant, &steps);
+}
+
+static gboolean
+accumulate (LptLower *lw,
+            LptForm  *form)
+{
+  LptPending *op = form->op;
+  g_autoptr (LptQuant) quant = NULL;
+  gint axis;
+  gint weights_axis;
+  gint64 channels;
+
+  if (!out_channels (op->node, &axis, &channels, &weights_axis) || (form->n > 1 && form->axis != axis))
+    return FALSE;
+  quant = lpt_quant_new (form->axis, form->n, form->a, NULL);
+  op->value = emit_weighted (lw, form, form->b, form->n, LPT_DTYPE_I32, quant, &op->bias);
+  if (op->value == NULL)
+    {
+      g_clear_pointer (&op->bias, g_free);
+      return FALSE;
+    }
+  op->n_bias = form->n;
+
+  return TRUE;
+}
+
+gboolean
+lpt_lower_weighted (LptLower *lw,
+                    LptNode  *node)
+{
+  LptForm *x = lpt_lower_form (lw, node, 0);
+  LptForm *w = lpt_lower_form (lw, node, 1);
+  g_autofree double *scales = NULL;
+  g_autofree double *a = NULL;
+  g_autofree double *b = NULL;
+  LptPending *op;
+  double own_scale;
+  guint n_scales;
+  gint axis;
+  gint weights_axis;
+  gint64 channels;
+  guint n;
+  guint c;
+
+  if (x == NULL)
+    return lpt_rewriter_decline (lw->rw, node, "no quantization on input 0");
+  if (w == NULL)
+    return lpt_rewriter_decline (lw->rw, node, "no quantization on input 1");
+  if (!lpt_form_is_8bit (x))
+    return lpt_rewriter_decline (lw->rw, node, "input 0 is the result of %s \"%s\" without quantization behind it",
+                                 x->op->node->info->name, x->op->node->name);
+  if (!lpt_form_is_8bit (w))
+    return lpt_rewriter_decline (lw->rw, node, "input 1 is the result of %s \"%s\" without quantization behind it",
+                                 w->op->node->info->name, w->op->node->name);
+  if (lpt_form_is_clamped (w) && lpt_lower_integers (lw, w) == NULL)
+    return lpt_rewriter_decline (lw->rw, node, "input 1 is clamped between its integers");
+  if (node->op != LPT_OP_MATMUL && w->q->producer->data == NULL)
+    return lpt_rewriter_decline (lw->rw, node, "its weights are not constant");
+  if (!out_channels (node, &axis, &channels, &weights_axis))
+    return lpt_rewriter_decline (lw->rw, node, "its rank or its output channels are not known");
+  if (activation (lw, node, x, &own_scale, &scales, &n_scales) == NULL)
+    return lpt_rewriter_decline (lw->rw, node, "the scale or zero point of input 0 varies between channels, is not positive, or leaves the type");
+  for (c = 0; c < w->n; c++)
+    if (!(w->a[c] > 0) || fabs (round (-w->b[c] / w->a[c])) > 255)
+      return lpt_rewriter_decline (lw->rw, node, "a scale of input 1 is not positive or its zero point leaves the type");
+  if (w->n > 1 && !(weights_axis >= 0 ? w->axis == weights_axis && (gint64) w->n == channels
+                                      : w->axis == 0 && (gint64) w->n == channels))
+    return lpt_rewriter_decline (lw->rw, node, "the scale of input 1 varies along another axis than the output channels");
+
+  n = n_scales > 1 ? (guint) channels : w->n;
+  a = g_new (double, n);
+  b = g_new0 (double, n);
+  for (c = 0; c < n; c++)
+    a[c] = scales[n_scales == 1 ? 0 : c / (n / n_scales)] * lpt_form_a (w, c);
+  op = lpt_pending_new (node, 2);
+  op->in[0] = lpt_form_copy (x);
+  op->in[1] = lpt_form_copy (w);
+  op->emit = emit_codes;
+  op->accumulate = accumulate;
+  lpt_lower_set_form (lw, &node->out[0], lpt_form_new_op (op, axis, n, a, b));
+
+  return TRUE;
+}
