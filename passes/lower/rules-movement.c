@@ -323,8 +323,10 @@ lpt_lower_concat (LptLower *lw,
   if (equal)
     {
       for (i = 0; i < node->n_in; i++)
-        if (!lpt_quant_equal (data[i]->quant, data[0]->quant))
-          data[i] = lpt_lower_with_quant (lw, data[i], data[0]->quant);
+        data[i] = lpt_lower_integers (lw, lpt_lower_form (lw, node, i));
+      for (i = 0; i < node->n_in; i++)
+        if (data[i] == NULL)
+          return pending_move (lw, node, node->n_in);
       copy = emit_moved (lw, node, node->n_in, data, axis);
       form = lpt_form_copy (first);
       form->q = &copy->out[0];
