@@ -1,4 +1,7 @@
-/* lpt-infer.h - shape and element type inference, one function per infer name of the op table
+/* lpt-infer.h - the inference functions that the op table names
+ *
+ * One function per distinct name in the infer column of lpt-ops.def, see
+ * LptInferFunc. They are grouped by family in the files beside this one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,13 +9,17 @@
 #ifndef LPT_INFER_H
 #define LPT_INFER_H
 
-#include <lpt/lpt-op.h>
+#include <lpt/lpt-graph.h>
+
+G_BEGIN_DECLS
 
 #define LPT_OP(ENUM, name, versions, min_in, max_in, n_out, flags, attrs, infer, doc) \
-  gboolean lpt_infer_##infer (LptNode *node, GError **error) __attribute__ ((weak));
+  gboolean lpt_infer_##infer (LptNode *node, GError **error);
 #include <lpt/lpt-ops.def>
 
-/* Opaque and custom ops: the types and shapes that they have. */
-gboolean lpt_infer_opaque (LptNode *node, GError **error) __attribute__ ((weak));
+/* Opaque ops and a plugin's own: what the file declares stays. */
+gboolean lpt_infer_opaque (LptNode *node, GError **error);
+
+G_END_DECLS
 
 #endif

@@ -1,0 +1,386 @@
+/* control.c - inference of TensorIterator, Loop and If: through their bodies
+ *
+ * The parameters of a body get the types of what they are connected to, the body is inferred, and where a back edge
+ * returns another shape than its parameter has, the dimensions that differ become dynamic and the body is inferred
+ * again. Joined outputs are as long as the number of iterations times the part of one iteration.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <lpt/lpt-body.h>
+
+#include "ir/infer/lpt-infer-util.h"
+
+#define MAX_NESTING 16      /* each level may be inferred several times by the one around it */
+#define MAX_ROUNDS  3       /* then the rank of what still changes is unknown */
+
+static guint
+nesting (LptGraph *graph,
+         guint     limit)
+{
+  guint deepest = 0;
+
+  if (limit == 0)
+    return 1;
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (graph->nodes, i);
+
+      for (guint k = 0; k < lpt_node_n_bodies (node) && deepest < limit; k++)
+        deepest = MAX (deepest, nesting (lpt_node_body (node, k), limit - 1));
+    }
+
+  return deepest + 1;
+}
+
+static LptNode *
+body_parameter (LptGraph *body,
+                guint     i)
+{
+  return g_ptr_array_index (body->parameters, i);
+}
+
+static LptValue *
+body_result (LptGraph *body,
+             guint     i)
+{
+  return &((LptNode *) g_ptr_array_index (body->results, i))->out[0];
+}
+
+static gboolean
+check_maps (LptNode *node,
+            guint    n,
+            GError **error)
+{
+  if (lpt_node_n_bodies (node) != n || node->body_maps->len != n)
+    return lpt_infer_fail (error, "has %u bodies, not %u", lpt_node_n_bodies (node), n);
+  for (guint b = 0; b < n; b++)
+    {
+      LptGraph *body = lpt_node_body (node, b);
+      LptBodyMap *map = lpt_node_body_map (node, b);
+
+      if (nesting (body, MAX_NESTING) > MAX_NESTING)
+        return lpt_infer_unsupported (error, "unsupported: bodies nested deeper than %d", MAX_NESTING);
+      for (guint i = 0; i < map->inputs->len; i++)
+        {
+          LptBodyPort *port = &g_array_index (map->inputs, LptBodyPort, i);
+
+          if (port->external < -1 || port->external >= (gint) node->n_in || port->internal >= body->parameters->len)
+            return lpt_infer_fail (error, "input %d is mapped to parameter %u of a body with %u parameters", port->external,
+                                   port->internal, body->parameters->len);
+        }
+      for (guint i = 0; i < map->outputs->len; i++)
+        {
+          LptBodyPort *port = &g_array_index (map->outputs, LptBodyPort, i);
+
+          if (port->external < -1 || port->external >= (gint) node->n_out || port->internal >= body->results->len)
+            return lpt_infer_fail (error, "output %d is mapped to result %u of a body with %u results", port->external,
+                                   port->internal, body->results->len);
+        }
+      for (guint i = 0; i < map->back_edges->len; i++)
+        {
+          LptBackEdge *edge = &g_array_index (map->back_edges, LptBackEdge, i);
+
+          if (edge->result >= body->results->len || edge->parameter >= body->parameters->len)
+            return lpt_infer_fail (error, "back edge from result %u to parameter %u: there are none", edge->result,
+                                   edge->parameter);
+        }
+    }
+
+  return TRUE;
+}
+
+static void
+set_parameter (LptNode        *parameter,
+               LptDType        dtype,
+               const LptShape *shape)
+{
+  LptParameterAttrs *attrs = LPT_ATTRS (parameter, LptParameterAttrs);
+
+  attrs->shape = *shape;
+  if (dtype != LPT_DTYPE_UNDEFINED && dtype != LPT_DTYPE_DYNAMIC)
+    attrs->element_type = dtype;
+}
+
+/* Iterations over an axis of length @length. */
+static gboolean
+count_slices (const LptBodyPort *port,
+              gint64             length,
+              gint64            *count,
+              GError           **error)
+{
+  gint64 start, end;
+  guint64 span, step;
+
+  *count = LPT_DYNAMIC;
+  if (port->part_size < 1 || port->stride == 0)
+    return lpt_infer_fail (error, "parts of %" G_GINT64_FORMAT " elements every %" G_GINT64_FORMAT, port->part_size,
+                           port->stride);
+  if (length == LPT_DYNAMIC)
+    return TRUE;
+  *count = 0;
+  if (length == 0)
+    return TRUE;
+  start = port->start < 0 ? port->start + length : port->start;
+  end = port->end < 0 ? port->end + length : port->end;
+  if (start < 0 || start > length || end < 0 || end > length)
+    return lpt_infer_fail (error, "slices from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT " of an axis of length %"
+                           G_GINT64_FORMAT, port->start, port->end, length);
+  /* A bound at the length counts as the last element. */
+  start = MIN (start, length - 1);
+  end = MIN (end, length - 1);
+  span = (guint64) ABS (end - start) + 1;
+  step = port->stride > 0 ? (guint64) port->stride : (guint64) 0 - (guint64) port->stride;
+  if (span >= (guint64) port->part_size)
+    *count = (gint64) ((span - (guint64) port->part_size) / step + 1);
+
+  return TRUE;
+}
+
+/* Parameters of the body from the inputs of the node. */
+static gboolean
+feed_body (LptNode   *node,
+           LptGraph  *body,
+           LptBodyMap *map,
+           gint64    *iterations,
+           GError   **error)
+{
+  for (guint i = 0; i < map->inputs->len; i++)
+    {
+      LptBodyPort *port = &g_array_index (map->inputs, LptBodyPort, i);
+      LptNode *parameter = body_parameter (body, port->internal);
+      LptShape shape;
+      gint axis;
+
+      if (port->external < 0)
+        continue;
+      shape = lpt_infer_shape_in (node, (guint) port->external);
+      if (port->sliced && shape.rank != LPT_DYNAMIC)
+        {
+          gint64 count;
+
+          if (shape.rank == 0)
+            return lpt_infer_fail (error, "input %d is a scalar: it has no slices", port->external);
+          if (!lpt_infer_axis (port->axis, shape.rank, &axis, error) ||
+              !count_slices (port, shape.dims[axis], &count, error))
+            return FALSE;
+          if (*iterations != LPT_DYNAMIC && count != LPT_DYNAMIC && *iterations != count && node->op != LPT_OP_LOOP)
+            return lpt_infer_fail (error, "input %d has %" G_GINT64_FORMAT " slices, another %" G_GINT64_FORMAT,
+                                   port->external, count, *iterations);
+          if (*iterations == LPT_DYNAMIC || (count != LPT_DYNAMIC && count < *iterations))
+            *iterations = count;
+          shape.dims[axis] = port->part_size;
+        }
+      set_parameter (parameter, lpt_infer_dtype_in (node, (guint) port->external), &shape);
+    }
+
+  return TRUE;
+}
+
+/* What both shapes can be. */
+static LptShape
+widen (const LptShape *a,
+       const LptShape *b)
+{
+  LptShape wide = *a;
+
+  if (a->rank != b->rank || a->rank == LPT_DYNAMIC)
+    return LPT_SHAPE_ANY;
+  for (gint i = 0; i < a->rank; i++)
+    if (a->dims[i] != b->dims[i])
+      wide.dims[i] = LPT_DYNAMIC;
+
+  return wide;
+}
+
+static gboolean
+settle_body (LptGraph   *body,
+             LptBodyMap *map,
+             GError    **error)
+{
+  for (guint round = 0;; round++)
+    {
+      gboolean changed = FALSE;
+
+      if (!lpt_graph_infer (body, error))
+        {
+          g_prefix_error (error, "body: ");
+          return FALSE;
+        }
+      for (guint i = 0; i < map->back_edges->len; i++)
+        {
+          LptBackEdge *edge = &g_array_index (map->back_edges, LptBackEdge, i);
+          LptNode *parameter = body_parameter (body, edge->parameter);
+          LptValue *result = body_result (body, edge->result);
+          LptShape wide = widen (&parameter->out[0].shape, &result->shape);
+
+          if (lpt_shape_equal (&wide, &parameter->out[0].shape))
+            continue;
+          if (round >= MAX_ROUNDS)
+            wide = LPT_SHAPE_ANY;
+          set_parameter (parameter, LPT_DTYPE_UNDEFINED, &wide);
+          changed = TRUE;
+        }
+      if (!changed)
+        return TRUE;
+    }
+}
+
+static gboolean
+collect_outputs (LptNode    *node,
+                 LptGraph   *body,
+                 LptBodyMap *map,
+                 gint64      iterations,
+                 GError    **error)
+{
+  for (guint i = 0; i < map->outputs->len; i++)
+    {
+      LptBodyPort *port = &g_array_index (map->outputs, LptBodyPort, i);
+      LptValue *result = body_result (body, port->internal);
+      LptShape shape = result->shape;
+      gint axis;
+
+      if (port->external < 0)
+        continue;
+      if (port->sliced && shape.rank != LPT_DYNAMIC)
+        {
+          if (shape.rank == 0)
+            return lpt_infer_fail (error, "output %d is a scalar in the body: it cannot be joined", port->external);
+          if (!lpt_infer_axis (port->axis, shape.rank, &axis, error))
+            return FALSE;
+          if (!lpt_dim_mul (shape.dims[axis], iterations, &shape.dims[axis]))
+            return lpt_infer_fail (error, "length of output %d overflows", port->external);
+        }
+      if (!lpt_infer_set (node, (guint) port->external, result->dtype, &shape, error))
+        return FALSE;
+    }
+
+  return TRUE;
+}
+
+gboolean
+lpt_infer_tensor_iterator (LptNode *node,
+                           GError **error)
+{
+  gint64 iterations = LPT_DYNAMIC;
+  LptGraph *body;
+  LptBodyMap *map;
+
+  if (!check_maps (node, 1, error))
+    return FALSE;
+  body = lpt_node_body (node, 0);
+  map = lpt_node_body_map (node, 0);
+
+  return feed_body (node, body, map, &iterations, error) && settle_body (body, map, error) &&
+         collect_outputs (node, body, map, iterations, error);
+}
+
+/* -1 unknown, 0 false, 1 true */
+static int
+truth (LptValue *value)
+{
+  g_auto (LptInts) list = { 0 };
+
+  if (value == NULL || !lpt_value_ints (value, &list) || list.n != 1 || list.v[0] == LPT_UNKNOWN)
+    return -1;
+
+  return list.v[0] != 0;
+}
+
+gboolean
+lpt_infer_loop (LptNode *node,
+                GError **error)
+{
+  gint64 slices = LPT_DYNAMIC;
+  gint64 iterations = LPT_DYNAMIC;
+  int go_on = -1;
+  gint64 trips;
+  LptGraph *body;
+  LptBodyMap *map;
+  int start;
+
+  if (!check_maps (node, 1, error) || !lpt_infer_want_integer (node, 0, "trip count", error))
+    return FALSE;
+  body = lpt_node_body (node, 0);
+  map = lpt_node_body_map (node, 0);
+  if (!feed_body (node, body, map, &slices, error) || !settle_body (body, map, error))
+    return FALSE;
+
+  for (guint i = 0; i < map->outputs->len; i++)
+    {
+      LptBodyPort *port = &g_array_index (map->outputs, LptBodyPort, i);
+
+      if (port->purpose == LPT_PORT_CONDITION)
+        go_on = truth (lpt_node_in (g_ptr_array_index (body->results, port->internal), 0));
+    }
+  start = truth (lpt_node_in (node, 1));
+  if (start == 0)
+    iterations = 0;
+  else if (start == 1 && go_on == 0)
+    iterations = lpt_infer_int_in (node, 0, &trips) && trips >= 0 ? MIN (trips, 1) : 1;
+  else if (start == 1 && go_on == 1)
+    {
+      if (lpt_infer_int_in (node, 0, &trips) && trips >= 0)
+        iterations = slices != LPT_DYNAMIC ? MIN (trips, slices) : trips;
+      else
+        iterations = slices;
+    }
+
+  return collect_outputs (node, body, map, iterations, error);
+}
+
+gboolean
+lpt_infer_if (LptNode *node,
+              GError **error)
+{
+  LptDType condition = lpt_infer_dtype_in (node, 0);
+  g_autofree gboolean *seen = g_new0 (gboolean, node->n_out + 1);
+  int taken = truth (lpt_node_in (node, 0));
+
+  if (condition != LPT_DTYPE_BOOL && condition != LPT_DTYPE_UNDEFINED && condition != LPT_DTYPE_DYNAMIC)
+    return lpt_infer_fail (error, "the condition has type %s, not boolean", lpt_dtype_name (condition));
+  if (!check_maps (node, 2, error))
+    return FALSE;
+  for (guint b = 0; b < 2; b++)
+    {
+      LptGraph *body = lpt_node_body (node, b);
+      LptBodyMap *map = lpt_node_body_map (node, b);
+      gint64 iterations = LPT_DYNAMIC;
+
+      /* The body that never runs may not even fit. */
+      if (taken >= 0 && (taken == 1) != (b == 0))
+        continue;
+      if (!feed_body (node, body, map, &iterations, error))
+        return FALSE;
+      if (!lpt_graph_infer (body, error))
+        {
+          g_prefix_error (error, "%s body: ", b == 0 ? "then" : "else");
+          return FALSE;
+        }
+      for (guint i = 0; i < map->outputs->len; i++)
+        {
+          LptBodyPort *port = &g_array_index (map->outputs, LptBodyPort, i);
+          LptValue *result = body_result (body, port->internal);
+          LptShape shape = result->shape;
+          LptDType dtype = result->dtype;
+          LptValue *out;
+
+          if (port->external < 0)
+            continue;
+          out = &node->out[port->external];
+          if (seen[port->external])
+            {
+              shape = widen (&out->shape, &shape);
+              if (dtype != out->dtype && dtype != LPT_DTYPE_DYNAMIC && out->dtype != LPT_DTYPE_DYNAMIC &&
+                  !lpt_infer_is_relaxed (node))
+                return lpt_infer_fail (error, "output %d has type %s in one body and %s in the other", port->external,
+                                       lpt_dtype_name (out->dtype), lpt_dtype_name (dtype));
+            }
+          if (!lpt_infer_set (node, (guint) port->external, dtype, &shape, error))
+            return FALSE;
+          seen[port->external] = TRUE;
+        }
+    }
+
+  return TRUE;
+}

@@ -1,0 +1,211 @@
+/* elementwise.c - inference of functions of one input, arithmetic, comparisons, Select
+ *
+ * NUMPY broadcasting aligns shapes at the right; PDPD aligns b inside a, whose
+ * shape is the result; NONE demands equal shapes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "ir/infer/lpt-infer-util.h"
+
+static gboolean
+fail_broadcast (const LptShape  *a,
+                const LptShape  *b,
+                GError         **error)
+{
+  g_autofree char *ta = lpt_infer_text (a);
+  g_autofree char *tb = lpt_infer_text (b);
+
+  return lpt_infer_fail (error, "inputs %s and %s do not broadcast", ta, tb);
+}
+
+static gboolean
+broadcast (int              mode,
+           const LptShape  *a,
+           const LptShape  *b,
+           LptShape        *out,
+           GError         **error)
+{
+  LptShape merged;
+
+  switch (mode)
+    {
+    case LPT_BROADCAST_NONE:
+      if (lpt_shape_merge (a, b, out))
+        return TRUE;
+      {
+        g_autofree char *ta = lpt_infer_text (a);
+        g_autofree char *tb = lpt_infer_text (b);
+
+        return lpt_infer_fail (error, "inputs %s and %s differ and auto_broadcast is none", ta, tb);
+      }
+    case LPT_BROADCAST_PDPD:
+      if (!lpt_shape_broadcast (a, b, &merged) || (a->rank != LPT_DYNAMIC && !lpt_shape_compatible (a, &merged)))
+        return fail_broadcast (a, b, error);
+      *out = *a;
+      return TRUE;
+    default:
+      return lpt_shape_broadcast (a, b, out) || fail_broadcast (a, b, error);
+    }
+}
+
+static gboolean
+broadcast_inputs (LptNode   *node,
+                  int        mode,
+                  guint      first,
+                  guint      last,
+                  LptShape  *out,
+                  GError   **error)
+{
+  *out = lpt_infer_shape_in (node, first);
+  for (guint i = first + 1; i <= last; i++)
+    {
+      LptShape shape = lpt_infer_shape_in (node, i);
+
+      if (!broadcast (mode, out, &shape, out, error))
+        return FALSE;
+    }
+
+  return TRUE;
+}
+
+gboolean
+lpt_infer_same (LptNode *node,
+                GError **error)
+{
+  LptShape shape = lpt_infer_shape_in (node, 0);
+
+  if ((node->info->flags & LPT_OP_F_UNARY) != 0 && !lpt_infer_want_number (node, 0, error))
+    return FALSE;
+
+  return lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &shape, error);
+}
+
+gboolean
+lpt_infer_prelu (LptNode *node,
+                 GError **error)
+{
+  LptShape shape = lpt_infer_shape_in (node, 0);
+  LptDType dtype;
+
+  return lpt_infer_want_number (node, 0, error) &&
+         lpt_infer_same_types (node, 0, 1, &dtype, error) &&
+         lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &shape, error);
+}
+
+static gboolean
+is_bitwise (LptOp op)
+{
+  return op == LPT_OP_BITWISE_AND || op == LPT_OP_BITWISE_OR || op == LPT_OP_BITWISE_XOR ||
+         op == LPT_OP_BITWISE_NOT || op == LPT_OP_BITWISE_LEFT_SHIFT || op == LPT_OP_BITWISE_RIGHT_SHIFT;
+}
+
+gboolean
+lpt_infer_bitwise_not (LptNode *node,
+                       GError **error)
+{
+  LptShape shape = lpt_infer_shape_in (node, 0);
+  LptDType dtype = lpt_infer_dtype_in (node, 0);
+
+  if (lpt_dtype_is_real (dtype))
+    return lpt_infer_fail (error, "input 0 has type %s: bits of a real number", lpt_dtype_name (dtype));
+
+  return lpt_infer_set (node, 0, dtype, &shape, error);
+}
+
+gboolean
+lpt_infer_binary (LptNode *node,
+                  GError **error)
+{
+  /* LptDivideAttrs begins as LptBinaryAttrs. */
+  int mode = LPT_ATTRS (node, LptBinaryAttrs)->auto_broadcast;
+  LptShape shape;
+  LptDType dtype;
+
+  if (!lpt_infer_same_types (node, 0, 1, &dtype, error) ||
+      !broadcast_inputs (node, mode, 0, 1, &shape, error))
+    return FALSE;
+  if (is_bitwise (node->op))
+    {
+      if (lpt_dtype_is_real (dtype))
+        return lpt_infer_fail (error, "inputs have type %s: bits of a real number", lpt_dtype_name (dtype));
+    }
+  else if (!lpt_infer_want_number (node, 0, error))
+    return FALSE;
+
+  return lpt_infer_set (node, 0, dtype, &shape, error);
+}
+
+gboolean
+lpt_infer_compare (LptNode *node,
+                   GError **error)
+{
+  LptShape shape;
+  LptDType dtype;
+
+  return lpt_infer_same_types (node, 0, 1, &dtype, error) &&
+         broadcast_inputs (node, LPT_ATTRS (node, LptBinaryAttrs)->auto_broadcast, 0, 1, &shape, error) &&
+         lpt_infer_set (node, 0, LPT_DTYPE_BOOL, &shape, error);
+}
+
+static gboolean
+want_boolean (LptNode *node,
+              guint    i,
+              GError **error)
+{
+  LptDType dtype = lpt_infer_dtype_in (node, i);
+
+  if (dtype != LPT_DTYPE_BOOL && dtype != LPT_DTYPE_UNDEFINED && dtype != LPT_DTYPE_DYNAMIC &&
+      !lpt_infer_is_relaxed (node))
+    return lpt_infer_fail (error, "input %u has type %s, not boolean", i, lpt_dtype_name (dtype));
+
+  return TRUE;
+}
+
+gboolean
+lpt_infer_logical (LptNode *node,
+                   GError **error)
+{
+  LptShape shape;
+
+  return want_boolean (node, 0, error) && want_boolean (node, 1, error) &&
+         broadcast_inputs (node, LPT_ATTRS (node, LptBinaryAttrs)->auto_broadcast, 0, 1, &shape, error) &&
+         lpt_infer_set (node, 0, LPT_DTYPE_BOOL, &shape, error);
+}
+
+gboolean
+lpt_infer_logical_not (LptNode *node,
+                       GError **error)
+{
+  LptShape shape = lpt_infer_shape_in (node, 0);
+
+  return want_boolean (node, 0, error) && lpt_infer_set (node, 0, LPT_DTYPE_BOOL, &shape, error);
+}
+
+gboolean
+lpt_infer_to_bool (LptNode *node,
+                   GError **error)
+{
+  LptShape shape = lpt_infer_shape_in (node, 0);
+
+  return lpt_infer_set (node, 0, LPT_DTYPE_BOOL, &shape, error);
+}
+
+gboolean
+lpt_infer_select (LptNode *node,
+                  GError **error)
+{
+  int mode = LPT_ATTRS (node, LptBinaryAttrs)->auto_broadcast;
+  LptShape shape;
+  LptShape condition = lpt_infer_shape_in (node, 0);
+  LptDType dtype;
+
+  if (!want_boolean (node, 0, error) || !lpt_infer_same_types (node, 1, 2, &dtype, error) ||
+      !broadcast_inputs (node, mode, 1, 2, &shape, error))
+    return FALSE;
+  /* PDPD: condition and else fit into then. */
+  if (!broadcast (mode, &shape, &condition, &shape, error))
+    return FALSE;
+
+  return lpt_infer_set (node, 0, dtype, &shape, error);
+}

@@ -1,0 +1,258 @@
+/* matmul.c - inference of MatMul and Einsum
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include "ir/infer/lpt-infer-util.h"
+
+static void
+swap_last (LptShape *shape)
+{
+  gint64 last = shape->dims[shape->rank - 1];
+
+  shape->dims[shape->rank - 1] = shape->dims[shape->rank - 2];
+  shape->dims[shape->rank - 2] = last;
+}
+
+/* [..., M, K] x [..., K, N] with NUMPY broadcasting of the leading axes. A vector gets an axis of length 1, which the
+ * result loses again; transposing does not apply to vectors. */
+gboolean
+lpt_infer_matmul (LptNode *node,
+                  GError **error)
+{
+  const LptMatMulAttrs *attrs = LPT_ATTRS (node, LptMatMulAttrs);
+  LptShape a = lpt_infer_shape_in (node, 0);
+  LptShape b = lpt_infer_shape_in (node, 1);
+  LptShape batch_a, batch_b, out;
+  gboolean vector_a = a.rank == 1;
+  gboolean vector_b = b.rank == 1;
+  LptDType dtype;
+  gint64 k, m, n;
+
+  if (!lpt_infer_same_types (node, 0, 1, &dtype, error) || !lpt_infer_want_number (node, 0, error))
+    return FALSE;
+  if (a.rank == 0 || b.rank == 0)
+    return lpt_infer_fail (error, "input %d is a scalar", a.rank == 0 ? 0 : 1);
+  if (a.rank == LPT_DYNAMIC || b.rank == LPT_DYNAMIC)
+    return lpt_infer_set_rank (node, 0, dtype, LPT_DYNAMIC, error);
+
+  if (vector_a)
+    a = (LptShape) { 2, { 1, a.dims[0] } };
+  else if (attrs->transpose_a)
+    swap_last (&a);
+  if (vector_b)
+    b = (LptShape) { 2, { b.dims[0], 1 } };
+  else if (attrs->transpose_b)
+    swap_last (&b);
+
+  m = a.dims[a.rank - 2];
+  n = b.dims[b.rank - 1];
+  if (!lpt_dim_merge (a.dims[a.rank - 1], b.dims[b.rank - 2], &k))
+    {
+      LptShape sa = lpt_infer_shape_in (node, 0);
+      LptShape sb = lpt_infer_shape_in (node, 1);
+      g_autofree char *ta = lpt_infer_text (&sa);
+      g_autofree char *tb = lpt_infer_text (&sb);
+
+      return lpt_infer_fail (error, "%s%s and %s%s do not multiply: %" G_GINT64_FORMAT " columns and %" G_GINT64_FORMAT " rows",
+                             ta, attrs->transpose_a && !vector_a ? " transposed" : "",
+                             tb, attrs->transpose_b && !vector_b ? " transposed" : "",
+                             a.dims[a.rank - 1], b.dims[b.rank - 2]);
+    }
+
+  batch_a = lpt_shape_make (a.rank - 2, a.dims);
+  batch_b = lpt_shape_make (b.rank - 2, b.dims);
+  if (!lpt_shape_broadcast (&batch_a, &batch_b, &out))
+    {
+      g_autofree char *ta = lpt_infer_text (&batch_a);
+      g_autofree char *tb = lpt_infer_text (&batch_b);
+
+      return lpt_infer_fail (error, "leading axes %s and %s do not broadcast", ta, tb);
+    }
+  if (!vector_a)
+    out.dims[out.rank++] = m;
+  if (!vector_b)
+    out.dims[out.rank++] = n;
+  if (lpt_node_in (node, 2) != NULL)
+    {
+      LptShape bias = lpt_infer_shape_in (node, 2);
+      LptShape merged;
+
+      if (!lpt_shape_broadcast (&out, &bias, &merged) || !lpt_shape_compatible (&out, &merged))
+        {
+          g_autofree char *tb = lpt_infer_text (&bias);
+          g_autofree char *to = lpt_infer_text (&out);
+
+          return lpt_infer_fail (error, "bias %s does not fit the product %s", tb, to);
+        }
+    }
+
+  return lpt_infer_set (node, 0, dtype, &out, error);
+}
+
+/* --- Einsum --- */
+
+#define ELLIPSIS '.'
+
+typedef struct
+{
+  gint64   dims[128];        /* by letter */
+  gboolean seen[128];
+  guint    count[128];       /* in how many places of the inputs */
+  LptShape ellipsis;         /* broadcast of what the dots stand for */
+  gboolean has_ellipsis, any_rank;
+} Einsum;
+
+/* "a...b" to letters with one ELLIPSIS. */
+static gboolean
+read_subscript (const char  *text,
+                gsize        len,
+                char         out[64],
+                guint       *n,
+                GError     **error)
+{
+  gboolean dots = FALSE;
+
+  *n = 0;
+  for (gsize i = 0; i < len; i++)
+    {
+      char c = text[i];
+
+      if (c == ' ')
+        continue;
+      if (len - i >= 3 && strncmp (text + i, "...", 3) == 0 && !dots)
+        {
+          c = ELLIPSIS;
+          dots = TRUE;
+          i += 2;
+        }
+      else if (!g_ascii_isalpha (c))
+        return lpt_infer_fail (error, "equation has an unexpected '%c'", g_ascii_isprint (c) ? c : '?');
+      if (*n == 63)
+        return lpt_infer_fail (error, "equation has a term of more than 63 letters");
+      out[(*n)++] = c;
+    }
+
+  return TRUE;
+}
+
+static gboolean
+add_einsum_input (Einsum         *einsum,
+                  guint           input,
+                  const char     *term,
+                  guint           n,
+                  const LptShape *shape,
+                  GError        **error)
+{
+  gboolean dots = memchr (term, ELLIPSIS, n) != NULL;
+  gint axis = 0;
+
+  if (dots)
+    einsum->has_ellipsis = TRUE;
+  if (shape->rank != LPT_DYNAMIC && (dots ? shape->rank < (gint) n - 1 : shape->rank != (gint) n))
+    return lpt_infer_fail (error, "input %u has rank %d, its term of the equation %u letters", input, shape->rank,
+                           dots ? n - 1 : n);
+  for (guint i = 0; i < n; i++)
+    {
+      guchar c = (guchar) term[i];
+      gint64 dim = shape->rank == LPT_DYNAMIC ? LPT_DYNAMIC : lpt_shape_dim (shape, axis);
+
+      if (c == ELLIPSIS)
+        {
+          LptShape part;
+
+          if (shape->rank == LPT_DYNAMIC)
+            {
+              einsum->any_rank = TRUE;
+              continue;
+            }
+          part = lpt_shape_make (shape->rank - ((gint) n - 1), shape->dims + axis);
+          if (!lpt_shape_broadcast (&einsum->ellipsis, &part, &einsum->ellipsis))
+            return lpt_infer_fail (error, "the axes of \"...\" do not broadcast (input %u)", input);
+          axis += part.rank;
+          continue;
+        }
+      if (!einsum->seen[c])
+        einsum->dims[c] = dim;
+      else if (einsum->dims[c] == 1 && dim != LPT_DYNAMIC)
+        einsum->dims[c] = dim;
+      else if (dim != 1 && !lpt_dim_merge (einsum->dims[c], dim, &einsum->dims[c]))
+        return lpt_infer_fail (error, "axis '%c' has lengths %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT, c,
+                               einsum->dims[c], dim);
+      einsum->seen[c] = TRUE;
+      einsum->count[c]++;
+      axis++;
+    }
+
+  return TRUE;
+}
+
+gboolean
+lpt_infer_einsum (LptNode *node,
+                  GError **error)
+{
+  const char *equation = LPT_ATTRS (node, LptEinsumAttrs)->equation;
+  const char *arrow = strstr (equation, "->");
+  const char *p = equation;
+  const char *end = arrow != NULL ? arrow : equation + strlen (equation);
+  Einsum einsum = { 0 };
+  LptShape out = LPT_SHAPE_SCALAR;
+  LptDType dtype;
+  char term[64];
+  guint n;
+
+  if (!lpt_infer_same_types (node, 0, node->n_in - 1, &dtype, error))
+    return FALSE;
+  for (guint i = 0; i < node->n_in; i++)
+    {
+      const char *comma = memchr (p, ',', (gsize) (end - p));
+      const char *stop = comma != NULL ? comma : end;
+      LptShape shape = lpt_infer_shape_in (node, i);
+
+      if ((i + 1 < node->n_in) != (comma != NULL))
+        return lpt_infer_fail (error, "equation \"%s\" does not have %u terms", equation, node->n_in);
+      if (!read_subscript (p, (gsize) (stop - p), term, &n, error) ||
+          !add_einsum_input (&einsum, i, term, n, &shape, error))
+        return FALSE;
+      p = comma != NULL ? comma + 1 : end;
+    }
+
+  if (arrow != NULL)
+    {
+      if (!read_subscript (arrow + 2, strlen (arrow + 2), term, &n, error))
+        return FALSE;
+    }
+  else      /* the dots, then the letters that stand once, in order */
+    {
+      n = 0;
+      if (einsum.has_ellipsis)
+        term[n++] = ELLIPSIS;
+      for (guint c = 'A'; c <= 'z'; c++)
+        if (einsum.count[c] == 1)
+          term[n++] = (char) c;
+    }
+
+  for (guint i = 0; i < n; i++)
+    {
+      guchar c = (guchar) term[i];
+      gint more = c == ELLIPSIS ? einsum.ellipsis.rank : 1;
+
+      if (c != ELLIPSIS && !einsum.seen[c])
+        return lpt_infer_fail (error, "axis '%c' of the result is in no input", c);
+      if (memchr (term, c, i) != NULL)
+        return lpt_infer_fail (error, "axis '%c' stands twice in the result", c);
+      if (c == ELLIPSIS && einsum.any_rank)
+        return lpt_infer_set_rank (node, 0, dtype, LPT_DYNAMIC, error);
+      if (out.rank + more > LPT_MAX_RANK)
+        return lpt_infer_unsupported (error, "unsupported rank of the result: more than %d", LPT_MAX_RANK);
+      if (c == ELLIPSIS)
+        memcpy (out.dims + out.rank, einsum.ellipsis.dims, (gsize) more * sizeof out.dims[0]);
+      else
+        out.dims[out.rank] = einsum.dims[c];
+      out.rank += more;
+    }
+
+  return lpt_infer_set (node, 0, dtype, &out, error);
+}

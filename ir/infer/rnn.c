@@ -1,0 +1,144 @@
+/* rnn.c - inference of LSTM, GRU and RNN cells and sequences
+ *
+ * Cells: X [B,I], H [B,S], (C [B,S]), W [gS,I], R [gS,S], (bias [gS]) -> [B,S] each.
+ * Sequences: X [B,T,I], H [B,D,S], (C [B,D,S]), lengths [B], W [D,gS,I], R [D,gS,S], bias [D,gS]
+ *   -> Y [B,D,T,S], last H (and C) [B,D,S].
+ * g = 4, 3, 1 gates; D = 2 when bidirectional; the bias of linear_before_reset has one more gate.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "ir/infer/lpt-infer-util.h"
+
+/* Merges dimension @axis of input @i into *dim. */
+static gboolean
+merge_dim (LptNode    *node,
+           guint       i,
+           gint        axis,
+           const char *what,
+           gint64     *dim,
+           GError    **error)
+{
+  LptShape shape = lpt_infer_shape_in (node, i);
+  gint64 have = lpt_shape_dim (&shape, axis);
+
+  if (!lpt_dim_merge (*dim, have, dim))
+    return lpt_infer_fail (error, "%s is %" G_GINT64_FORMAT " by input %u, but %" G_GINT64_FORMAT, what, have, i, *dim);
+
+  return TRUE;
+}
+
+static gint64
+gates_of (LptOp op)
+{
+  switch (op)
+    {
+    case LPT_OP_LSTM_CELL:
+    case LPT_OP_LSTM_SEQUENCE:
+      return 4;
+    case LPT_OP_GRU_CELL:
+    case LPT_OP_GRU_SEQUENCE:
+      return 3;
+    default:
+      return 1;
+    }
+}
+
+/* W, R and the bias, whose last axes start at @axis. */
+static gboolean
+check_weights (LptNode   *node,
+               guint      w,
+               gint       axis,
+               gint64     hidden,
+               gint64     gates,
+               gboolean   linear,
+               gint64     input_size,
+               GError   **error)
+{
+  gint64 rows = 0, bias_rows = 0;
+  gint64 inputs = input_size;
+  gint64 recurrent = hidden;
+
+  if (!lpt_dim_mul (hidden, gates, &rows) || !lpt_dim_mul (hidden, gates + (linear ? 1 : 0), &bias_rows))
+    return lpt_infer_fail (error, "hidden_size %" G_GINT64_FORMAT " overflows", hidden);
+
+  return lpt_infer_want_rank (node, w, axis + 2, axis + 2, error) &&
+         lpt_infer_want_rank (node, w + 1, axis + 2, axis + 2, error) &&
+         lpt_infer_want_rank (node, w + 2, axis + 1, axis + 1, error) &&
+         merge_dim (node, w, axis, "the number of rows of W", &rows, error) &&
+         merge_dim (node, w, axis + 1, "the input size", &inputs, error) &&
+         merge_dim (node, w + 1, axis, "the number of rows of R", &rows, error) &&
+         merge_dim (node, w + 1, axis + 1, "the hidden size", &recurrent, error) &&
+         (lpt_node_in (node, w + 2) == NULL || merge_dim (node, w + 2, axis, "the length of the bias", &bias_rows, error));
+}
+
+gboolean
+lpt_infer_rnn_cell (LptNode *node,
+                    GError **error)
+{
+  const LptRnnCellAttrs *attrs = LPT_ATTRS (node, LptRnnCellAttrs);
+  gint64 gates = gates_of (node->op);
+  guint states = gates == 4 ? 2 : 1;
+  LptShape x = lpt_infer_shape_in (node, 0);
+  LptShape out = { 2, { LPT_DYNAMIC, attrs->hidden_size } };
+  LptDType dtype;
+
+  if (attrs->hidden_size < 1)
+    return lpt_infer_fail (error, "hidden_size is %" G_GINT64_FORMAT, attrs->hidden_size);
+  if (!lpt_infer_same_types (node, 0, node->n_in - 1, &dtype, error))
+    return FALSE;
+  for (guint i = 0; i <= states; i++)
+    if (!lpt_infer_want_rank (node, i, 2, 2, error) || !merge_dim (node, i, 0, "the batch", &out.dims[0], error) ||
+        (i > 0 && !merge_dim (node, i, 1, "the hidden size", &out.dims[1], error)))
+      return FALSE;
+  if (!check_weights (node, 1 + states, 0, attrs->hidden_size, gates, gates == 3 && attrs->linear_before_reset,
+                      lpt_shape_dim (&x, 1), error))
+    return FALSE;
+  for (guint i = 0; i < states; i++)
+    if (!lpt_infer_set (node, i, dtype, &out, error))
+      return FALSE;
+
+  return TRUE;
+}
+
+gboolean
+lpt_infer_rnn_sequence (LptNode *node,
+                        GError **error)
+{
+  const LptRnnSequenceAttrs *attrs = LPT_ATTRS (node, LptRnnSequenceAttrs);
+  gint64 gates = gates_of (node->op);
+  guint states = gates == 4 ? 2 : 1;
+  gint64 directions = attrs->direction == LPT_DIRECTION_BIDIRECTIONAL ? 2 : 1;
+  LptShape x = lpt_infer_shape_in (node, 0);
+  LptShape state = { 3, { LPT_DYNAMIC, directions, attrs->hidden_size } };
+  LptShape y;
+  LptDType dtype = lpt_infer_dtype_in (node, 0);
+  guint lengths = 1 + states;
+
+  if (attrs->hidden_size < 1)
+    return lpt_infer_fail (error, "hidden_size is %" G_GINT64_FORMAT, attrs->hidden_size);
+  if (!lpt_infer_want_real (node, 0, error) || !lpt_infer_want_integer (node, lengths, "lengths", error) ||
+      !lpt_infer_want_rank (node, lengths, 1, 1, error))
+    return FALSE;
+  for (guint i = 0; i <= states; i++)
+    if (!lpt_infer_want_rank (node, i, 3, 3, error) || !merge_dim (node, i, 0, "the batch", &state.dims[0], error) ||
+        (i > 0 && (!merge_dim (node, i, 1, "the number of directions", &state.dims[1], error) ||
+                   !merge_dim (node, i, 2, "the hidden size", &state.dims[2], error))))
+      return FALSE;
+  for (guint i = lengths + 1; i <= lengths + 3; i++)
+    if (lpt_node_in (node, i) != NULL && !merge_dim (node, i, 0, "the number of directions", &directions, error))
+      return FALSE;
+  if (!merge_dim (node, lengths, 0, "the batch", &state.dims[0], error) ||
+      !check_weights (node, lengths + 1, 1, attrs->hidden_size, gates, gates == 3 && attrs->linear_before_reset,
+                      lpt_shape_dim (&x, 2), error))
+    return FALSE;
+
+  y = (LptShape) { 4, { state.dims[0], state.dims[1], lpt_shape_dim (&x, 1), state.dims[2] } };
+  if (!lpt_infer_set (node, 0, dtype, &y, error))
+    return FALSE;
+  for (guint i = 1; i <= states; i++)
+    if (!lpt_infer_set (node, i, dtype, &state, error))
+      return FALSE;
+
+  return TRUE;
+}
