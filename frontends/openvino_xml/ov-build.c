@@ -461,6 +461,8 @@ ov_infer (const OvBuild *b, const OvLayer *layer, LptNode *node, gboolean relaxe
   for (guint i = 0; i < node->n_out && same; i++)
     {
       LptDType have = node->out[i].dtype;
+      if (node->op == LPT_OP_MAX_POOL && i == 1)
+        continue;      /* exporters write the type of the data on the port of the indices */
       if (have == LPT_DTYPE_UNDEFINED || have == LPT_DTYPE_DYNAMIC)
         node->out[i].dtype = declared[i] != LPT_DTYPE_UNDEFINED ? declared[i] : LPT_DTYPE_DYNAMIC;
       else if (declared[i] != LPT_DTYPE_UNDEFINED && declared[i] != have)
