@@ -11,7 +11,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-static char *folder;
+static char *scratch;
 
 /* --- every model of a folder ------------------------------------------------ */
 
@@ -35,7 +35,7 @@ static void
 write_and_read (LptGraph *graph)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *xml = g_build_filename (folder, "model.xml", NULL), *bin = lpt_openvino_bin_path (xml);
+  g_autofree char *xml = g_build_filename (scratch, "model.xml", NULL), *bin = lpt_openvino_bin_path (xml);
   lpt_openvino_save (graph, xml, NULL, &error);
   g_assert_no_error (error);
   g_autoptr (LptGraph) again = lpt_openvino_load (xml, NULL, &error);
@@ -80,11 +80,11 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  folder = g_dir_make_tmp ("lpt-openvino-XXXXXX", NULL);
+  scratch = g_dir_make_tmp ("lpt-openvino-XXXXXX", NULL);
   g_test_add_func ("/openvino/models/bundled", test_bundled);
   g_test_add_func ("/openvino/models/shared", test_shared);
   int code = g_test_run ();
-  g_rmdir (folder);
-  g_free (folder);
+  g_rmdir (scratch);
+  g_free (scratch);
   return code;
 }
