@@ -16,5 +16,6 @@
 #include <lpt/lpt-requant.h>
 #include <lpt/lpt-openvino.h>
 #include <lpt/lpt-json.h>
+#include <lpt/lpt-onnx.h>
 
 #endif

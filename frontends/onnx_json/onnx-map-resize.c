@@ -1,0 +1,246 @@
+/* onnx-map-resize.c - ONNX Resize and Upsample
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/onnx_json/onnx-import.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct { const char *name; int value; } Choice;
+
+static int
+choose (LptOnnxNode  *on,
+        const char   *attribute,
+        const char   *fallback,
+        const Choice *choices,
+        guint         n)
+{
+  const char *name = lpt_onnx_string (on, attribute, fallback);
+
+  for (guint i = 0; i < n; i++)
+    if (strcmp (name, choices[i].name) == 0)
+      return choices[i].value;
+  lpt_onnx_unsupported (on, "%s \"%s\"", attribute, name);
+  return 0;
+}
+
+static const Choice modes[] = {
+  { "nearest", LPT_INTERPOLATE_NEAREST }, { "linear", LPT_INTERPOLATE_LINEAR_ONNX }, { "cubic", LPT_INTERPOLATE_CUBIC },
+};
+static const Choice coordinates[] = {
+  { "half_pixel", LPT_COORD_HALF_PIXEL }, { "pytorch_half_pixel", LPT_COORD_PYTORCH_HALF_PIXEL }, { "asymmetric", LPT_COORD_ASYMMETRIC },
+  { "tf_half_pixel_for_nn", LPT_COORD_TF_HALF_PIXEL_FOR_NN }, { "align_corners", LPT_COORD_ALIGN_CORNERS },
+};
+static const Choice nearest[] = {
+  { "round_prefer_floor", LPT_NEAREST_ROUND_PREFER_FLOOR }, { "round_prefer_ceil", LPT_NEAREST_ROUND_PREFER_CEIL },
+  { "floor", LPT_NEAREST_FLOOR }, { "ceil", LPT_NEAREST_CEIL },
+};
+
+/* Scales or sizes of every axis become those of the axes that change: only they are interpolated. */
+typedef struct
+{
+  gint     rank;
+  guint    n;
+  gint64   axes[LPT_MAX_RANK];
+  double   scales[LPT_MAX_RANK];
+  gint64   sizes[LPT_MAX_RANK];
+} Target;
+
+static void
+read_axes (LptOnnxNode *on,
+           LptValue    *x,
+           Target      *t)
+{
+  LptInts axes = { 0 };
+
+  t->rank = lpt_onnx_rank (on, x);
+  t->n = (guint) t->rank;
+  for (gint i = 0; i < t->rank; i++)
+    t->axes[i] = i;
+  if (lpt_onnx_ints (on, "axes", &axes))
+    {
+      if (axes.n > (guint) t->rank)
+        lpt_onnx_fail (on, LPT_ERROR_INVALID, "%u axes for rank %d", axes.n, t->rank);
+      t->n = MIN (axes.n, (guint) t->rank);
+      for (guint i = 0; i < t->n; i++)
+        t->axes[i] = lpt_onnx_axis (on, axes.v[i], t->rank);
+    }
+  lpt_ints_clear (&axes);
+}
+
+static gboolean
+read_numbers (LptOnnxNode *on,
+              LptTensor   *tensor,
+              Target      *t,
+              double      *out)
+{
+  if (lpt_tensor_count (tensor) != t->n)
+    {
+      lpt_onnx_fail (on, LPT_ERROR_INVALID, "%" G_GINT64_FORMAT " scales or sizes for %u axes", lpt_tensor_count (tensor), t->n);
+      return FALSE;
+    }
+  for (guint i = 0; i < t->n; i++)
+    {
+      out[i] = lpt_tensor_get_f64 (tensor, i);
+      if (!(out[i] > 0 && out[i] <= G_MAXINT32))
+        {
+          lpt_onnx_fail (on, LPT_ERROR_INVALID, "scale or size %g", out[i]);
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+/* Drops axis @i where nothing happens. */
+static void
+keep_changing (Target   *t,
+               gboolean  is_size,
+               LptValue *x)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < t->n; i++)
+    {
+      gboolean same = is_size ? t->sizes[i] == x->shape.dims[t->axes[i]] : t->scales[i] == 1;
+
+      if (same)
+        continue;
+      t->axes[n] = t->axes[i];
+      t->sizes[n] = t->sizes[i];
+      t->scales[n] = t->scales[i];
+      n++;
+    }
+  t->n = n;
+}
+
+static LptNode *
+interpolate (LptOnnxNode *on,
+             LptValue    *x,
+             Target      *t,
+             gboolean     is_size)
+{
+  LptShape shape = { .rank = 1 };
+  LptValue *target;
+  float scales[LPT_MAX_RANK];
+  LptNode *node;
+
+  shape.dims[0] = t->n;
+  for (guint i = 0; i < t->n; i++)
+    scales[i] = (float) t->scales[i];
+  target = is_size ? lpt_onnx_i64 (on, t->n, t->sizes) : lpt_onnx_tensor_value (on, lpt_tensor_from_f32 (&shape, scales, NULL));
+  node = lpt_onnx_add (on, LPT_OP_INTERPOLATE, 3, x, target, lpt_onnx_i64 (on, t->n, t->axes));
+  LPT_ATTRS (node, LptInterpolateAttrs)->shape_calculation_mode = is_size ? LPT_INTERPOLATE_SIZES : LPT_INTERPOLATE_SCALES;
+  return node;
+}
+
+/* Opset 10 and Upsample: coordinates are divided by the scale, nearest is the floor. Argument 1: Upsample. */
+void
+lpt_onnx_map_resize_scales (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0);
+  LptTensor *scales = lpt_onnx_const_in (on, 1);
+  Target t = { 0 };
+  LptInterpolateAttrs *attrs;
+  LptNode *node;
+  int mode = choose (on, "mode", "nearest", modes, G_N_ELEMENTS (modes));
+
+  lpt_onnx_in (on, 1);
+  read_axes (on, x, &t);
+  if (scales == NULL)
+    lpt_onnx_unsupported (on, "scales that are not constant");
+  if (on->error != NULL || !read_numbers (on, scales, &t, t.scales))
+    return;
+  keep_changing (&t, FALSE, x);
+  if (t.n == 0)
+    {
+      lpt_onnx_set (on, 0, x);
+      return;
+    }
+  node = interpolate (on, x, &t, FALSE);
+  attrs = LPT_ATTRS (node, LptInterpolateAttrs);
+  attrs->mode = mode;
+  attrs->coordinate_transformation_mode = LPT_COORD_ASYMMETRIC;
+  attrs->nearest_mode = LPT_NEAREST_FLOOR;
+  lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
+}
+
+/* keep_aspect_ratio_policy: one scale for all axes, the least or the greatest of those asked for. */
+static void
+keep_aspect_ratio (LptOnnxNode *on,
+                   LptValue    *x,
+                   Target      *t)
+{
+  const char *policy = lpt_onnx_string (on, "keep_aspect_ratio_policy", "stretch");
+  gboolean smaller = strcmp (policy, "not_larger") == 0;
+  double scale = smaller ? INFINITY : 0;
+
+  if (strcmp (policy, "stretch") == 0)
+    return;
+  if (!smaller && strcmp (policy, "not_smaller") != 0)
+    {
+      lpt_onnx_unsupported (on, "keep_aspect_ratio_policy \"%s\"", policy);
+      return;
+    }
+  for (guint i = 0; i < t->n; i++)
+    {
+      double length = (double) x->shape.dims[t->axes[i]];
+
+      if (length <= 0)
+        {
+          lpt_onnx_unsupported (on, "keep_aspect_ratio_policy with a dynamic or empty shape");
+          return;
+        }
+      scale = smaller ? MIN (scale, (double) t->sizes[i] / length) : MAX (scale, (double) t->sizes[i] / length);
+    }
+  for (guint i = 0; i < t->n; i++)
+    t->sizes[i] = (gint64) floor (scale * (double) x->shape.dims[t->axes[i]] + 0.5);
+}
+
+void
+lpt_onnx_map_resize (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0);
+  LptValue *scales = lpt_onnx_optional (on, 2), *sizes = lpt_onnx_optional (on, 3);
+  LptTensor *data = lpt_onnx_const_in (on, sizes != NULL ? 3 : 2);
+  LptInterpolateAttrs *attrs;
+  Target t = { 0 };
+  LptNode *node;
+  int mode = choose (on, "mode", "nearest", modes, G_N_ELEMENTS (modes));
+  int coordinate = choose (on, "coordinate_transformation_mode", "half_pixel", coordinates, G_N_ELEMENTS (coordinates));
+  int rounding = choose (on, "nearest_mode", "round_prefer_floor", nearest, G_N_ELEMENTS (nearest));
+  gboolean antialias = lpt_onnx_int (on, "antialias", 0) != 0;
+  double cube_coeff = lpt_onnx_float (on, "cubic_coeff_a", -0.75);
+
+  lpt_onnx_ignore (on, "extrapolation_value");   /* belongs to tf_crop_and_resize, which is refused */
+  if (lpt_onnx_int (on, "exclude_outside", 0) != 0)
+    lpt_onnx_unsupported (on, "exclude_outside");
+  read_axes (on, x, &t);
+  if (scales == NULL && sizes == NULL)
+    lpt_onnx_fail (on, LPT_ERROR_INVALID, "has neither scales nor sizes");
+  else if (data == NULL)
+    lpt_onnx_unsupported (on, "scales or sizes that are not constant");
+  if (on->error != NULL || !read_numbers (on, data, &t, t.scales))
+    return;
+  for (guint i = 0; i < t.n; i++)
+    t.sizes[i] = (gint64) t.scales[i];
+  if (sizes != NULL)
+    keep_aspect_ratio (on, x, &t);
+  else
+    lpt_onnx_string (on, "keep_aspect_ratio_policy", "stretch");
+  keep_changing (&t, sizes != NULL, x);
+  if (t.n == 0)
+    {
+      lpt_onnx_set (on, 0, x);
+      return;
+    }
+  node = interpolate (on, x, &t, sizes != NULL);
+  attrs = LPT_ATTRS (node, LptInterpolateAttrs);
+  attrs->mode = antialias && mode == LPT_INTERPOLATE_LINEAR_ONNX ? LPT_INTERPOLATE_LINEAR : mode;
+  attrs->antialias = antialias;
+  attrs->coordinate_transformation_mode = coordinate;
+  attrs->nearest_mode = rounding;
+  attrs->cube_coeff = cube_coeff;
+  lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
+}
