@@ -94,6 +94,50 @@ requant_lanes (LptRequantScheme scheme, const RequantVec *v, __m512i x, __m512 l
   return _mm512_mask_add_epi32 (down, _mm512_cmpgt_epi32_mask (rest, threshold), down, one);
 }
 
+/* --- four registers of sums to sixty-four bytes --- */
+
+typedef struct {
+  __m512i low, high, zp;   /* 16-bit lanes: lo - zp, hi - zp, zp */
+  __m512  fhigh;
+  bool    is_signed;
+} PackLimits;
+
+static inline PackLimits
+pack_limits (const LptEpilogue *e)
+{
+  return (PackLimits) { _mm512_set1_epi16 ((int16_t) (e->lo - e->zp)), _mm512_set1_epi16 ((int16_t) (e->hi - e->zp)),
+                        _mm512_set1_epi16 ((int16_t) e->zp), _mm512_set1_ps ((float) (e->hi - e->zp)), e->lo < 0 };
+}
+
+/* Bytes of x0, x1, x2, x3 one after the other. A float below the integers' range, or a NaN, converts to the lowest
+ * integer, which the limits turn into lo; one above must be cut before. */
+INLINE __m512i
+requant_pack4 (LptRequantScheme scheme, const RequantVec *v0, const RequantVec *v1, const RequantVec *v2,
+               const RequantVec *v3, const PackLimits *l, __m512i x0, __m512i x1, __m512i x2, __m512i x3)
+{
+  const __m512i order = _mm512_setr_epi32 (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  __m512i low, high;
+
+  if (scheme == LPT_REQUANT_FLOAT)
+    {
+#define CONVERT(i) x##i = _mm512_cvtps_epi32 (_mm512_min_ps (_mm512_mul_ps (_mm512_cvtepi32_ps (x##i), v##i->scale), l->fhigh));
+      CONVERT (0) CONVERT (1) CONVERT (2) CONVERT (3)
+#undef CONVERT
+    }
+  else
+    {
+      x0 = requant_lanes (scheme, v0, x0, l->fhigh, l->fhigh);
+      x1 = requant_lanes (scheme, v1, x1, l->fhigh, l->fhigh);
+      x2 = requant_lanes (scheme, v2, x2, l->fhigh, l->fhigh);
+      x3 = requant_lanes (scheme, v3, x3, l->fhigh, l->fhigh);
+    }
+  low = _mm512_packs_epi32 (x0, x1);
+  high = _mm512_packs_epi32 (x2, x3);
+  low = _mm512_add_epi16 (_mm512_min_epi16 (_mm512_max_epi16 (low, l->low), l->high), l->zp);
+  high = _mm512_add_epi16 (_mm512_min_epi16 (_mm512_max_epi16 (high, l->low), l->high), l->zp);
+  return _mm512_permutexvar_epi32 (order, l->is_signed ? _mm512_packs_epi16 (low, high) : _mm512_packus_epi16 (low, high));
+}
+
 /* --- sums of two codes --- */
 
 /* Single: S = m1*a + m2*b + bias + half is split into 2^16 * H + L with signed 16-bit factors, so that one dot product of

@@ -2,10 +2,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "executor/kernels/eltwise/eltwise.h"
 #include "executor/kernels/requant/requant.h"
 
 static const LptEpilogueKernel kernels[] = {
-#define LPT_EPILOGUE_KERNEL(set, isa) { "epilogue__" #isa, LPT_CPU_##set, lpt_epilogue__##isa },
+#define LPT_EPILOGUE_KERNEL(set, isa) \
+  { "epilogue__" #isa, LPT_CPU_##set, lpt_epilogue__##isa, lpt_eltwise_add__##isa, lpt_eltwise_table__##isa },
 #include "executor/kernels/requant/requant.def"
 #undef LPT_EPILOGUE_KERNEL
 };
@@ -31,15 +33,27 @@ lpt_epilogue_kernel (LptCpu cpu)
 void
 lpt_epilogue_prepare (LptEpilogue *e, size_t channels)
 {
-  e->fast = true;
-  if (e->store != LPT_STORE_Q8 || e->scheme == LPT_REQUANT_FLOAT)
-    return;
-  for (size_t c = 0; c < channels; c++)
+  e->fast = e->zp >= -128 && e->zp <= 255 && e->lo >= -128 && e->hi <= 255 && e->lo <= e->hi && (e->lo >= 0 || e->hi <= 127);
+  for (size_t c = 0; c < channels && e->store == LPT_STORE_Q8 && e->scheme != LPT_REQUANT_FLOAT; c++)
     {
-      /* The product needs no saturation below 2^31, and the vector shifts take 0 to 31 (32 to 62 for single). */
+      /* The vector shifts take 32 to 62 (single) and 0 to 31 (others), and -2^31 squared would saturate. */
       bool ok = e->scheme == LPT_REQUANT_SINGLE ? e->shift[c] <= -1 && e->shift[c] >= -31
                                                 : e->shift[c] <= 0 && e->shift[c] >= -31;
 
       e->fast = e->fast && ok && e->mult[c] != INT32_MIN;
     }
+  e->fusable = e->fast && e->store == LPT_STORE_Q8 && !e->weight_zp
+               && (e->scheme == LPT_REQUANT_SINGLE || e->scheme == LPT_REQUANT_FLOAT);
+}
+
+void
+lpt_epilogue_finish (const LptEpilogueKernel *kernel, const LptEpilogue *e, size_t rows, size_t channels, uint8_t *out,
+                     size_t out_stride, const uint8_t *residual, size_t residual_stride)
+{
+  for (size_t r = 0; e->table && r < rows; r++)
+    kernel->table (e->table, channels, out + r * out_stride, out + r * out_stride);
+  if (e->add)
+    kernel->add (e->add, rows, channels, out, out_stride, 1, residual, residual_stride, 1, out, out_stride);
+  for (size_t r = 0; e->add && e->add_table && r < rows; r++)
+    kernel->table (e->add_table, channels, out + r * out_stride, out + r * out_stride);
 }

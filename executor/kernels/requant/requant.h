@@ -69,11 +69,13 @@ typedef struct {
   const uint8_t   *table;               /* 256 codes or NULL */
   const LptAdd    *add;                 /* residual or NULL: a is this stage's code, b the residual's */
   const uint8_t   *add_table;           /* after the residual */
-  bool             fast;                /* set by lpt_epilogue_prepare () */
+  bool             fast;                /* both set by lpt_epilogue_prepare () */
+  bool             fusable;
 } LptEpilogue;
 
-/* Sets `fast`: every product's result fits 32 bits without saturation, so vector kernels may skip that.
- * Without this call `fast` must be false. */
+/* Sets `fast`: every product's result fits 32 bits without saturation and the codes are of 8 bits, so vector kernels may
+ * skip the general care; and `fusable`: kernels may make the code from their registers. Without this call
+ * both must be false. */
 void lpt_epilogue_prepare (LptEpilogue *e, size_t channels);
 
 /* rows x channels accumulators (acc[r * acc_stride + j] is channel channel0 + j, readable up to
@@ -86,6 +88,10 @@ typedef struct {
   const char     *name;
   LptCpu          needs;
   LptEpilogueFunc run;
+  /* The stages on bytes, eltwise.h. */
+  void          (*add)   (const LptAdd *p, size_t rows, size_t cols, const uint8_t *a, size_t lda, size_t a_step,
+                          const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo);
+  void          (*table) (const uint8_t *table, size_t n, const uint8_t *in, uint8_t *out);
 } LptEpilogueKernel;
 
 #define LPT_EPILOGUE_KERNEL(needs, isa)                                                                     \
@@ -94,6 +100,10 @@ typedef struct {
                             size_t out_stride, const uint8_t *residual, size_t residual_stride);
 #include "executor/kernels/requant/requant.def"
 #undef LPT_EPILOGUE_KERNEL
+
+/* Table, residual and its table, in place on bytes that hold the first stage's codes. */
+void lpt_epilogue_finish (const LptEpilogueKernel *kernel, const LptEpilogue *e, size_t rows, size_t channels,
+                          uint8_t *out, size_t out_stride, const uint8_t *residual, size_t residual_stride);
 
 /* Rows, best first, scalar last; n may be NULL. */
 const LptEpilogueKernel *lpt_epilogue_kernels (size_t *n);
