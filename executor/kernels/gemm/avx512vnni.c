@@ -7,11 +7,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "executor/kernels/gemm/gemm.h"
+#include "executor/kernels/requant/avx512.h"
 
-#include <immintrin.h>
 #include <string.h>
-
-#define INLINE static inline __attribute__ ((always_inline))
 
 #define ROWS(X) X (0) X (1) X (2) X (3) X (4) X (5) X (6) X (7) X (8) X (9) X (10) X (11)
 
@@ -24,20 +22,49 @@ four_bytes (const uint8_t *p)
   return v;
 }
 
-/* One to three bytes, zeros behind them. */
-INLINE int32_t
-some_bytes (const uint8_t *p, size_t n)
+/* The last one to three bytes of each row, zeros behind them. */
+static __attribute__ ((noinline)) void
+copy_tails (const uint8_t *const *a, size_t mr, size_t whole, size_t rest, int32_t *words, const uint8_t **rows)
 {
-  return (int32_t) (p[0] | (n > 1 ? (uint32_t) p[1] << 8 : 0) | (n > 2 ? (uint32_t) p[2] << 16 : 0));
+  for (size_t i = 0; i < mr; i++)
+    {
+      const uint8_t *p = a[i] + whole;
+
+      words[i] = p[0] | (rest > 1 ? p[1] << 8 : 0) | (rest > 2 ? p[2] << 16 : 0);
+      rows[i] = (const uint8_t *) &words[i];
+    }
 }
 
+/* What the fused stage reads of one panel. */
+typedef struct {
+  __m512i    bias[4];
+  RequantVec v[4];
+  PackLimits limits;
+} Params;
+
+_Static_assert (sizeof (Params) <= LPT_GEMM_PARAMS_SIZE, "parameters of a panel");
+
+static __attribute__ ((noinline)) bool
+is_zero_tap (const uint8_t *const *a, size_t mr, const uint8_t *zeros)
+{
+  for (size_t i = 0; i < mr; i++)
+    if (a[i] != zeros)
+      return false;
+  return true;
+}
+
+/* mr, nb and stage are constants: stage 0 writes accumulators, 1 single and 2 float write bytes. */
 INLINE void
-tile (size_t mr, size_t nb, size_t taps, size_t k, const uint8_t *const *a, size_t a_stride, const int8_t *b, int32_t *acc)
+tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const Params *params, size_t columns,
+      uint8_t *out, size_t ldo)
 {
   const __m512i zero = _mm512_setzero_si512 ();
-  size_t whole = k & ~(size_t) 3, rest = k & 3;
+  size_t whole = t->k & ~(size_t) 3, rest = t->k & 3;
+  const int8_t *b = t->panel;
+  const uint8_t *const *a = t->a;
 
-#define DECLARE(i) __m512i c##i##_0 = zero, c##i##_1 = zero, c##i##_2 = zero, c##i##_3 = zero;
+#define FIRST(j) (stage ? params->bias[j] : zero)
+#define DECLARE(i) __m512i c##i##_0 = FIRST (0), c##i##_1 = FIRST (1), c##i##_2 = FIRST (2), c##i##_3 = FIRST (3);
   ROWS (DECLARE)
 
 #define STEP(i, BYTES)                                                                                       \
@@ -56,26 +83,55 @@ tile (size_t mr, size_t nb, size_t taps, size_t k, const uint8_t *const *a, size
 #define WEIGHTS                                                                                              \
   __m512i b0 = _mm512_loadu_si512 (b), b1 = nb > 1 ? _mm512_loadu_si512 (b + 64) : zero;                     \
   __m512i b2 = nb > 2 ? _mm512_loadu_si512 (b + 128) : zero, b3 = nb > 3 ? _mm512_loadu_si512 (b + 192) : zero;
-#define POINTER(i) const uint8_t *a##i = a[i < mr ? i : 0];
+#define POINTER(i) const uint8_t *a##i = rows[i < mr ? i : 0];
 #define STEP4(i) STEP (i, four_bytes (a##i + p))
-#define STEP_REST(i) STEP (i, some_bytes (a##i + whole, rest))
 
-  for (size_t tap = 0; tap < taps; tap++, a += a_stride)
+  /* A tap is one part, or two where its k leaves a rest. There is one inner loop only, and nothing branches around it:
+   * otherwise compilers copy the accumulators to and fro. */
+  for (size_t part = 0, parts = rest ? 2 * t->taps : t->taps; part < parts; part++)
     {
+      const uint8_t *const *rows = a;
+      const uint8_t *tail_rows[12];
+      int32_t tails[12];
+      size_t length = whole;
+
+      if (rest && (part & 1))
+        {
+          copy_tails (a, mr, whole, rest, tails, tail_rows);
+          rows = tail_rows;
+          length = 4;
+        }
+      if (t->zeros && a[0] == t->zeros && is_zero_tap (a, mr, t->zeros))
+        {
+          b += length * nb * 16;
+          length = 0;
+        }
+      if (!rest || (part & 1))
+        a += t->a_stride;
+
       ROWS (POINTER)
 
-      for (size_t p = 0; p < whole; p += 4, b += nb * 64)
+      for (size_t p = 0; p < length; p += 4, b += nb * 64)
         {
           WEIGHTS
           ROWS (STEP4)
         }
-      if (rest)
-        {
-          WEIGHTS
-          ROWS (STEP_REST)
-          b += nb * 64;
-        }
     }
+
+  /* Cuts the accumulators' lives here, for the same reason. */
+#define KEEP(x) __asm__ ("" : "+v" (x));
+#define BARRIER(i)                                                                                           \
+  if (i < mr)                                                                                                \
+    {                                                                                                        \
+      KEEP (c##i##_0)                                                                                        \
+      if (nb > 1)                                                                                            \
+        KEEP (c##i##_1)                                                                                      \
+      if (nb > 2)                                                                                            \
+        KEEP (c##i##_2)                                                                                      \
+      if (nb > 3)                                                                                            \
+        KEEP (c##i##_3)                                                                                      \
+    }
+  ROWS (BARRIER)
 
 #define STORE(i)                                                                                             \
   if (i < mr)                                                                                                \
@@ -88,25 +144,138 @@ tile (size_t mr, size_t nb, size_t taps, size_t k, const uint8_t *const *a, size
       if (nb > 3)                                                                                            \
         _mm512_store_si512 (acc + i * LPT_GEMM_NR_MAX + 48, c##i##_3);                                       \
     }
-  ROWS (STORE)
+  if (stage == 0)
+    {
+      ROWS (STORE)
+      return;
+    }
+
+  /* A register of bytes holds one row of three or four blocks, two rows of two, or four rows of one. */
+  const LptRequantScheme scheme = stage == 1 ? LPT_REQUANT_SINGLE : LPT_REQUANT_FLOAT;
+  const RequantVec *v = params->v;
+  const PackLimits *l = &params->limits;
+
+#define PACK(j0, j1, j2, j3, x0, x1, x2, x3) requant_pack4 (scheme, &v[j0], &v[j1], &v[j2], &v[j3], l, x0, x1, x2, x3)
+#define BYTES_ROW(i)                                                                                         \
+  if (i < mr)                                                                                                \
+    {                                                                                                        \
+      __m512i x = nb == 4 ? PACK (0, 1, 2, 3, c##i##_0, c##i##_1, c##i##_2, c##i##_3)                        \
+                          : PACK (0, 1, 2, 2, c##i##_0, c##i##_1, c##i##_2, c##i##_2);                       \
+                                                                                                             \
+      if (columns == 64)                                                                                     \
+        _mm512_storeu_si512 (out + i * ldo, x);                                                              \
+      else                                                                                                   \
+        _mm512_mask_storeu_epi8 (out + i * ldo, ((__mmask64) 1 << columns) - 1, x);                          \
+    }
+#define STORE_32(i, x) if (i < mr) _mm256_mask_storeu_epi8 (out + (i) * ldo, m32, x);
+#define BYTES_TWO(i, k)                                                                                      \
+  if (i < mr)                                                                                                \
+    {                                                                                                        \
+      __m512i x = PACK (0, 1, 0, 1, c##i##_0, c##i##_1, c##k##_0, c##k##_1);                                 \
+                                                                                                             \
+      STORE_32 (i, _mm512_castsi512_si256 (x))                                                               \
+      STORE_32 (k, _mm512_extracti64x4_epi64 (x, 1))                                                         \
+    }
+#define STORE_16(i, x) if (i < mr) _mm_mask_storeu_epi8 (out + (i) * ldo, m16, x);
+#define BYTES_FOUR(i, j, k, m)                                                                               \
+  if (i < mr)                                                                                                \
+    {                                                                                                        \
+      __m512i x = PACK (0, 0, 0, 0, c##i##_0, c##j##_0, c##k##_0, c##m##_0);                                 \
+                                                                                                             \
+      STORE_16 (i, _mm512_castsi512_si128 (x))                                                               \
+      STORE_16 (j, _mm512_extracti32x4_epi32 (x, 1))                                                         \
+      STORE_16 (k, _mm512_extracti32x4_epi32 (x, 2))                                                         \
+      STORE_16 (m, _mm512_extracti32x4_epi32 (x, 3))                                                         \
+    }
+  if (nb >= 3)
+    {
+      ROWS (BYTES_ROW)
+    }
+  else if (nb == 2)
+    {
+      const __mmask32 m32 = columns == 32 ? ~(__mmask32) 0 : ((__mmask32) 1 << columns) - 1;
+
+      BYTES_TWO (0, 1) BYTES_TWO (2, 3) BYTES_TWO (4, 5) BYTES_TWO (6, 7) BYTES_TWO (8, 9) BYTES_TWO (10, 11)
+    }
+  else
+    {
+      const __mmask16 m16 = (__mmask16) ((1u << columns) - 1);
+
+      BYTES_FOUR (0, 1, 2, 3) BYTES_FOUR (4, 5, 6, 7) BYTES_FOUR (8, 9, 10, 11)
+    }
 }
 
-void
-lpt_gemm_u8s8s32_6x64c4__avx512vnni (size_t mr, size_t nr, size_t taps, size_t k, const uint8_t *const *a,
-                                     size_t a_stride, const void *panel, int32_t *acc)
-{
-#define CASE(nb, i) case nb * 16 + i: tile (i, nb, taps, k, a, a_stride, panel, acc); break;
 #define CASES6(nb) CASE (nb, 1) CASE (nb, 2) CASE (nb, 3) CASE (nb, 4) CASE (nb, 5) CASE (nb, 6)
 #define CASES8(nb) CASES6 (nb) CASE (nb, 7) CASE (nb, 8)
 #define CASES12(nb) CASES8 (nb) CASE (nb, 9) CASE (nb, 10) CASE (nb, 11) CASE (nb, 12)
-  switch (nr + mr)
+#define ALL_CASES CASES12 (1) CASES12 (2) CASES8 (3) CASES6 (4)
+
+void
+lpt_gemm_u8s8s32_6x64c4__avx512vnni (const LptGemmTile *t, int32_t *acc)
+{
+#define CASE(nb, i) case nb * 16 + i: tile (i, nb, 0, t, acc, NULL, 0, NULL, 0); break;
+  switch (t->nr + t->mr)
     {
-    CASES12 (1)
-    CASES12 (2)
-    CASES8 (3)
-    CASES6 (4)
+    ALL_CASES
     default:
       __builtin_unreachable ();
+    }
+#undef CASE
+}
+
+static void
+fused_single (const LptGemmTile *t, const Params *params, size_t columns, uint8_t *out, size_t ldo)
+{
+#define CASE(nb, i) case nb * 16 + i: tile (i, nb, 1, t, NULL, params, columns, out, ldo); break;
+  switch (t->nr + t->mr)
+    {
+    ALL_CASES
+    default:
+      __builtin_unreachable ();
+    }
+#undef CASE
+}
+
+static void
+fused_float (const LptGemmTile *t, const Params *params, size_t columns, uint8_t *out, size_t ldo)
+{
+#define CASE(nb, i) case nb * 16 + i: tile (i, nb, 2, t, NULL, params, columns, out, ldo); break;
+  switch (t->nr + t->mr)
+    {
+    ALL_CASES
+    default:
+      __builtin_unreachable ();
+    }
+#undef CASE
+}
+
+void
+lpt_gemm_fused__avx512vnni (const LptGemmTile *t, const LptEpilogue *e, const void *params, size_t columns, uint8_t *out,
+                            size_t ldo)
+{
+  if (e->scheme == LPT_REQUANT_SINGLE)
+    fused_single (t, params, columns, out, ldo);
+  else
+    fused_float (t, params, columns, out, ldo);
+}
+
+void
+lpt_gemm_params__avx512vnni (const LptEpilogue *e, size_t channel0, size_t columns, void *params)
+{
+  Params *p = params;
+  const __m512i none = _mm512_setzero_si512 ();
+
+  p->limits = pack_limits (e);
+  for (size_t j = 0; j < columns; j += 16)
+    {
+      size_t c = channel0 + j;
+
+      p->bias[j / 16] = e->bias ? _mm512_loadu_si512 (e->bias + c) : none;
+      if (e->scheme == LPT_REQUANT_SINGLE)
+        p->v[j / 16] = requant_vec (LPT_REQUANT_SINGLE, _mm512_loadu_si512 (e->mult + c), _mm512_loadu_si512 (e->shift + c),
+                                    _mm512_setzero_ps ());
+      else
+        p->v[j / 16] = requant_vec (LPT_REQUANT_FLOAT, none, none, _mm512_loadu_ps (e->scale + c));
     }
 }
 

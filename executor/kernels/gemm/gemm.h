@@ -24,9 +24,23 @@ typedef enum {
 } LptPackOrder;
 
 /* One panel of nr columns (16, 32, 48 or 64) times mr rows. a[tap * a_stride + i] points at row i's k bytes
- * of that tap; reads no byte outside. acc[i * LPT_GEMM_NR_MAX + j]. */
-typedef void (*LptGemmMicro) (size_t mr, size_t nr, size_t taps, size_t k, const uint8_t *const *a,
-                              size_t a_stride, const void *panel, int32_t *acc);
+ * of that tap; reads no byte outside. A tap where every row is `zeros` adds nothing and is passed over (NULL: no such). */
+typedef struct {
+  size_t                mr, nr, taps, k, a_stride;
+  const uint8_t *const *a;
+  const uint8_t        *zeros;
+  const void           *panel;
+} LptGemmTile;
+
+/* Accumulators: acc[i * LPT_GEMM_NR_MAX + j]. */
+typedef void (*LptGemmMicro) (const LptGemmTile *t, int32_t *acc);
+
+/* The first stage of a fusable output stage on the registers: `columns` bytes in each row. `params` is what LptGemmParams
+ * made of the panel's channels. */
+#define LPT_GEMM_PARAMS_SIZE 4096
+typedef void (*LptGemmParams) (const LptEpilogue *e, size_t channel0, size_t columns, void *params);
+typedef void (*LptGemmFused)  (const LptGemmTile *t, const LptEpilogue *e, const void *params, size_t columns,
+                               uint8_t *out, size_t ldo);
 
 /* Sums of mr rows over all taps, in int32. */
 typedef void (*LptGemmRowSums) (size_t rows, size_t taps, size_t k, const uint8_t *const *a, size_t a_stride,
@@ -74,13 +88,18 @@ typedef struct {
   unsigned         nr;       /* widest panel */
   unsigned         mr[4];    /* most rows for panels of 16, 32, 48, 64 columns */
   LptGemmMicro     micro;
+  LptGemmFused     fused;    /* with params, or both NULL */
+  LptGemmParams    params;
   LptGemmRowSums   row_sums;
   LptGemmPackPanel pack;     /* NULL: the generic one */
 } LptGemmKernel;
 
-#define LPT_GEMM_KERNEL(needs, isa, tile, order, prefix, nr, m1, m2, m3, m4)                                  \
-  void lpt_gemm_u8s8s32_##tile##__##isa (size_t mr, size_t n_cols, size_t taps, size_t k, const uint8_t *const *a, \
-                                         size_t a_stride, const void *panel, int32_t *acc);
+#define LPT_GEMM_FUSED(needs, isa)                                                                           \
+  void lpt_gemm_fused__##isa (const LptGemmTile *t, const LptEpilogue *e, const void *params, size_t columns, \
+                              uint8_t *out, size_t ldo);                                                     \
+  void lpt_gemm_params__##isa (const LptEpilogue *e, size_t channel0, size_t columns, void *params);
+#define LPT_GEMM_KERNEL(needs, isa, fuses, tile, order, prefix, nr, m1, m2, m3, m4)                                  \
+  void lpt_gemm_u8s8s32_##tile##__##isa (const LptGemmTile *t, int32_t *acc);
 #define LPT_GEMM_HELPERS(needs, isa)                                                                         \
   void lpt_gemm_row_sums__##isa (size_t rows, size_t taps, size_t k, const uint8_t *const *a, size_t a_stride, \
                                  int32_t *sums);                                                             \
@@ -88,6 +107,7 @@ typedef struct {
 #include "executor/kernels/gemm/gemm.def"
 #undef LPT_GEMM_KERNEL
 #undef LPT_GEMM_HELPERS
+#undef LPT_GEMM_FUSED
 
 const LptGemmKernel *lpt_gemm_kernels (size_t *n);
 const LptGemmKernel *lpt_gemm_kernel  (LptCpu cpu);
@@ -143,6 +163,8 @@ typedef struct {
   size_t                   ldo;
   const uint8_t           *residual;
   size_t                   ldr;
+  const uint8_t           *zeros;             /* as in LptGemmTile */
+  size_t                   line, line_first;  /* tiles end where a line of this many rows does (0: none); rows of the first */
 } LptGemmBlock;
 
 void   lpt_gemm_block     (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, size_t ptr_stride,

@@ -11,14 +11,21 @@
 #include <string.h>
 
 #define LPT_GEMM_HELPERS(set, isa)
+#define LPT_GEMM_FUSED(set, isa)
+#define lpt_gemm_fused__none NULL
+#define lpt_gemm_params__none NULL
 static const LptGemmKernel kernels[] = {
-#define LPT_GEMM_KERNEL(set, isa, tile, pack_order, has_prefix, width, m1, m2, m3, m4)                       \
+#define LPT_GEMM_KERNEL(set, isa, fuses, tile, pack_order, has_prefix, width, m1, m2, m3, m4)                       \
   { "gemm_u8s8s32_" #tile "__" #isa, LPT_CPU_##set, LPT_PACK_##pack_order, has_prefix, width,                \
-    { m1, m2, m3, m4 }, lpt_gemm_u8s8s32_##tile##__##isa, lpt_gemm_row_sums__##isa, lpt_gemm_pack__##isa },
+    { m1, m2, m3, m4 }, lpt_gemm_u8s8s32_##tile##__##isa, lpt_gemm_fused__##fuses, lpt_gemm_params__##fuses,     \
+    lpt_gemm_row_sums__##isa, lpt_gemm_pack__##isa },
 #include "executor/kernels/gemm/gemm.def"
 #undef LPT_GEMM_KERNEL
 };
 #undef LPT_GEMM_HELPERS
+#undef LPT_GEMM_FUSED
+#undef lpt_gemm_fused__none
+#undef lpt_gemm_params__none
 
 /* Most rows of one block: its pointers, accumulators of row sums and output stay small. */
 #define BLOCK_ROWS 192
@@ -161,35 +168,75 @@ lpt_gemm_pack (const LptGemmKernel *kernel, const LptGemmWeights *w, size_t n0, 
 
 /* --- the block loop --- */
 
+typedef struct {
+  const LptGemmBlock *b;
+  LptGemmTile         tile;
+  size_t              column, columns;
+  const int32_t      *row_sums;
+  bool                fused;
+  int32_t            *acc;
+  void               *params;
+} Panel;
+
+/* Rows [i, i + rows) in tiles of about equal height. */
+static void
+run_rows (Panel *p, size_t i, size_t rows, const uint8_t *const *ptr)
+{
+  const LptGemmBlock *b = p->b;
+  size_t most = b->kernel->mr[p->tile.nr / 16 - 1], element = b->epilogue->store == LPT_STORE_Q8 ? 1 : 4;
+
+  for (size_t tiles = (rows + most - 1) / most; tiles > 0; tiles--)
+    {
+      size_t mr = (rows + tiles - 1) / tiles;
+      char *out = (char *) b->out + i * b->ldo + p->column * element;
+      const uint8_t *residual = b->residual ? b->residual + i * b->ldr + p->column : NULL;
+
+      p->tile.mr = mr;
+      p->tile.a = ptr + i;
+      if (p->fused)
+        {
+          b->kernel->fused (&p->tile, b->epilogue, p->params, p->columns, (uint8_t *) out, b->ldo);
+          if (b->epilogue->table || b->epilogue->add)
+            lpt_epilogue_finish (b->epilogue_kernel, b->epilogue, mr, p->columns, (uint8_t *) out, b->ldo, residual, b->ldr);
+        }
+      else
+        {
+          b->kernel->micro (&p->tile, p->acc);
+          b->epilogue_kernel->run (b->epilogue, mr, p->columns, b->channel0 + p->column, p->acc, LPT_GEMM_NR_MAX,
+                                   p->row_sums + i, out, b->ldo, residual, b->ldr);
+        }
+      i += mr;
+      rows -= mr;
+    }
+}
+
 void
 lpt_gemm_block (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, size_t ptr_stride, size_t n0,
                 size_t n1, int32_t *row_sums)
 {
   const LptGemmKernel *kernel = b->kernel;
-  size_t panel = lpt_gemm_panel (kernel, b->n);
-  size_t element = b->epilogue->store == LPT_STORE_Q8 ? 1 : 4;
+  size_t width = lpt_gemm_panel (kernel, b->n);
   _Alignas (64) int32_t acc[LPT_GEMM_MR_MAX * LPT_GEMM_NR_MAX];
+  _Alignas (64) char params[LPT_GEMM_PARAMS_SIZE];
+  Panel p = { .b = b, .tile = { .taps = b->taps, .k = b->k, .a_stride = ptr_stride, .zeros = b->zeros },
+              .row_sums = row_sums, .fused = kernel->fused && b->epilogue->fusable, .acc = acc, .params = params };
 
   if (b->epilogue->weight_zp)
     kernel->row_sums (rows, b->taps, b->k, ptr, ptr_stride, row_sums);
 
-  for (size_t j = n0; j < n1; j += panel)
+  for (size_t j = n0; j < n1; j += width)
     {
-      size_t nr = panel_width (panel, b->n, j);
-      size_t columns = j + nr < b->n ? nr : b->n - j;
-      size_t tiles = (rows + kernel->mr[nr / 16 - 1] - 1) / kernel->mr[nr / 16 - 1];
-      const char *w = (const char *) b->packed + panel_bytes (kernel, b->taps, b->k, j);
-
-      for (size_t t = 0, i = 0; t < tiles; t++)
-        {
-          size_t mr = (rows - i + tiles - t - 1) / (tiles - t);
-
-          kernel->micro (mr, nr, b->taps, b->k, ptr + i, ptr_stride, w, acc);
-          b->epilogue_kernel->run (b->epilogue, mr, columns, b->channel0 + j, acc, LPT_GEMM_NR_MAX, row_sums + i,
-                                   (char *) b->out + i * b->ldo + j * element, b->ldo,
-                                   b->residual ? b->residual + i * b->ldr + j : NULL, b->ldr);
-          i += mr;
-        }
+      p.column = j;
+      p.tile.nr = panel_width (width, b->n, j);
+      p.columns = j + p.tile.nr < b->n ? p.tile.nr : b->n - j;
+      p.tile.panel = (const char *) b->packed + panel_bytes (kernel, b->taps, b->k, j);
+      if (p.fused)
+        kernel->params (b->epilogue, b->channel0 + j, p.columns, params);
+      if (b->line == 0)
+        run_rows (&p, 0, rows, ptr);
+      else
+        for (size_t i = 0, line = b->line_first; i < rows; i += line, line = b->line)
+          run_rows (&p, i, rows - i < line ? rows - i : line, ptr);
     }
 }
 

@@ -5,23 +5,22 @@
 #include "executor/kernels/gemm/gemm.h"
 
 void
-lpt_gemm_u8s8s32_4x16c4__scalar (size_t mr, size_t nr, size_t taps, size_t k, const uint8_t *const *a,
-                                 size_t a_stride, const void *panel, int32_t *acc)
+lpt_gemm_u8s8s32_4x16c4__scalar (const LptGemmTile *t, int32_t *acc)
 {
-  const int8_t *w = panel;
-  size_t k4 = (k + 3) / 4;
+  const int8_t *w = t->panel;
+  size_t k4 = (t->k + 3) / 4;
 
-  for (size_t i = 0; i < mr; i++)
-    for (size_t j = 0; j < nr; j++)
+  for (size_t i = 0; i < t->mr; i++)
+    for (size_t j = 0; j < t->nr; j++)
       {
         uint32_t sum = 0;
 
-        for (size_t tap = 0; tap < taps; tap++)
-          for (size_t p = 0; p < k; p++)
+        for (size_t tap = 0; tap < t->taps; tap++)
+          for (size_t p = 0; p < t->k; p++)
             {
-              int32_t x = a[tap * a_stride + i][p];
+              int32_t x = t->a[tap * t->a_stride + i][p];
 
-              sum += (uint32_t) (x * w[((tap * k4 + p / 4) * nr + j) * 4 + p % 4]);
+              sum += (uint32_t) (x * w[((tap * k4 + p / 4) * t->nr + j) * 4 + p % 4]);
             }
         acc[i * LPT_GEMM_NR_MAX + j] = (int32_t) sum;
       }

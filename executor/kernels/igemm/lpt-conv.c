@@ -272,7 +272,14 @@ lpt_conv_tile (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, voi
         block.k = (k + 3) / 4 * 4;
     }
   else
-    memset (rest, c->pad_value, icg);
+    {
+      memset (rest, c->pad_value, icg);
+      if (c->pad_value == 0 && (s->pad_top || s->pad_left || taps > 1))
+        {
+          block.zeros = rest;
+          block.line = s->ow;
+        }
+    }
 
   for (size_t m = m0; m < m1; )
     {
@@ -280,6 +287,7 @@ lpt_conv_tile (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, voi
 
       if (few)
         fill_row_pointers (&ring, m, pixels, ptr);
+      block.line_first = s->ow - m % s->ow;
       for (size_t group = n0 / ocg; group * ocg < n1; group++)
         {
           size_t first = group * ocg, from = n0 > first ? n0 - first : 0, to = n1 - first < ocg ? n1 - first : ocg;
