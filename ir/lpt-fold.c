@@ -412,6 +412,19 @@ lpt_fold_fake_quantize (LptNode  *fq,
                         LptDType  dtype,
                         gboolean  round)
 {
+  g_autoptr (LptTensor) low = lpt_fold_value (lpt_node_in (fq, 3));
+  g_autoptr (LptTensor) high = lpt_fold_value (lpt_node_in (fq, 4));
+
+  return low != NULL && high != NULL ? lpt_fold_fake_quantize_to (fq, low, high, dtype, round) : NULL;
+}
+
+LptTensor *
+lpt_fold_fake_quantize_to (LptNode   *fq,
+                           LptTensor *low,
+                           LptTensor *high,
+                           LptDType   dtype,
+                           gboolean   round)
+{
   g_autoptr (LptTensor) data = NULL;
   g_autoptr (LptTensor) out = NULL;
   g_autofree float *converted = NULL;
@@ -436,7 +449,8 @@ lpt_fold_fake_quantize (LptNode  *fq,
   full = *lpt_tensor_shape (data);
   for (k = 0; k < 4 && ok; k++)
     {
-      g_autoptr (LptTensor) end = lpt_fold_value (lpt_node_in (fq, k + 1));
+      g_autoptr (LptTensor) end = k < 2 ? lpt_fold_value (lpt_node_in (fq, k + 1))
+                                        : lpt_tensor_ref (k == 2 ? low : high);
 
       ok = end != NULL && lpt_shape_broadcast (&full, lpt_tensor_shape (end), &full) &&
            (*ends[k] = lpt_tensor_to_f32 (end, NULL)) != NULL;
@@ -452,7 +466,8 @@ lpt_fold_fake_quantize (LptNode  *fq,
   shape = &full;
   for (k = 0; k < 4 && ok; k++)
     {
-      g_autoptr (LptTensor) end = lpt_fold_value (lpt_node_in (fq, k + 1));
+      g_autoptr (LptTensor) end = k < 2 ? lpt_fold_value (lpt_node_in (fq, k + 1))
+                                        : lpt_tensor_ref (k == 2 ? low : high);
 
       ok = broadcast_strides (lpt_tensor_shape (end), shape, strides[k]);
       for (d = 0; d < shape->rank && ok; d++)

@@ -41,6 +41,8 @@ LPT_EXPORT LptTensor *lpt_fold_round       (LptTensor *tensor, LptDType dtype);
  * The exact formula in float32, in one pass over the data.
  */
 LPT_EXPORT LptTensor *lpt_fold_fake_quantize (LptNode *fq, LptDType dtype, gboolean round);
+/* The same with another output interval, which is broadcast on the data. */
+LPT_EXPORT LptTensor *lpt_fold_fake_quantize_to (LptNode *fq, LptTensor *low, LptTensor *high, LptDType dtype, gboolean round);
 
 /* Predicates over all elements. */
 LPT_EXPORT gboolean   lpt_tensor_is_zero     (const LptTensor *tensor);      /* |v| <= 1e-32 */

@@ -1,0 +1,34 @@
+/* passes/convolution.c - run Convolution on integers
+ *
+ *     Convolution ((x - zx) sx, (w - zw) sw)
+ *  => Multiply (Convolution (Subtract (x, zx), Subtract (w, zw)), sx sw)
+ *
+ * sx is one value; sw one per output channel, moved to the channel axis of the output.
+ * The Subtracts read and hold integers; zx is spread over the channels.
+ * Rounds: a fractional zero point of the data, and weights that are not on the lattice
+ * of their FakeQuantize, are rounded to integers; everything else is exact in real arithmetic.
+ *
+ * Refused when (the weights are then folded to a real constant)
+ *   - there is no quantization on the data, or on the weights;
+ *   - ranks are dynamic, or the data has a zero point and a dynamic number of channels;
+ *   - the scale of the data differs between channels;
+ *   - the data is dequantized from a real type (unless updatePrecisions is off);
+ *   - a zero point is out of the range of the data's type, or of another type than it;
+ *   - the scales or intervals of the weights vary along another axis than the output channels;
+ *   - no type that the restrictions allow fits the FakeQuantize on the weights.
+ *
+ * Golden tests: tests/golden/convolution/
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "passes/lpt-weightable.h"
+
+const LptPass lpt_pass_convolution = {
+  .name      = "convolution",
+  .doc       = "Run Convolution on integers, its dequantization behind it",
+  .stage     = LPT_STAGE_PROPAGATE,
+  .roots     = LPT_ROOTS (LPT_OP_CONVOLUTION),
+  .rewrite   = lpt_weightable_rewrite,
+  .exactness = LPT_ROUNDS,
+};

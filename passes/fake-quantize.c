@@ -1,0 +1,52 @@
+/* passes/fake-quantize.c - take the arithmetic in front of a FakeQuantize into its input interval
+ *
+ *     FakeQuantize (Multiply (x, c), il, ih, ..)  =>  FakeQuantize (x, il / c, ih / c, ..)      c > 0
+ *     FakeQuantize (Subtract (x, c), il, ih, ..)  =>  FakeQuantize (x, il + c, ih + c, ..)
+ *     FakeQuantize (Add (x, c), il, ih, ..)       =>  FakeQuantize (x, il - c, ih - c, ..)
+ *     FakeQuantize (Convert (x), il, ih, ..)      =>  FakeQuantize (x, il, ih, ..)
+ *
+ * again and again, so that a chain in front disappears and the FakeQuantize reads integers. Exact in real
+ * arithmetic: both comparisons and the linear map are invariant. Other readers keep the old operation.
+ *
+ * Refused when
+ *   - an interval is not constant or the number of levels is not supported;
+ *   - a factor is zero or negative, or an interval would become infinite;
+ *   - the operation broadcasts its data, its constant varies spatially, or its rank is dynamic;
+ *   - it is the Add of a bias, or kept from clean-up;
+ *   - a Convert from i32 to a real type; a type change without updatePrecisions.
+ *
+ * Golden tests: tests/golden/fake-quantize/
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "passes/lpt-fuse.h"
+
+static gboolean
+rewrite (LptRewriter *rw,
+         LptNode     *fq)
+{
+  gboolean changed = FALSE;
+  LptNode *fresh;
+
+  if (!lpt_quantize_is_supported (fq))
+    return FALSE;
+  while ((fresh = lpt_fuse_above (rw, fq)) != NULL)
+    {
+      fq = fresh;
+      changed = TRUE;
+    }
+  if (changed)
+    lpt_rewriter_visit (rw, fq);
+
+  return changed;
+}
+
+const LptPass lpt_pass_fake_quantize = {
+  .name      = "fake-quantize",
+  .doc       = "Take elementwise arithmetic into the input interval of the FakeQuantize behind it",
+  .stage     = LPT_STAGE_DECOMPOSE,
+  .roots     = LPT_ROOTS (LPT_OP_FAKE_QUANTIZE),
+  .rewrite   = rewrite,
+  .exactness = LPT_EXACT_REAL,
+};

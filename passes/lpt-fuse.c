@@ -1,0 +1,229 @@
+/* lpt-fuse.c - elementwise arithmetic taken into the intervals of a FakeQuantize
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+
+#include "ir/lpt-fold.h"
+#include "passes/lpt-fuse.h"
+
+const char *
+lpt_fuse_shape_problem (LptNode *op,
+                        guint    side)
+{
+  const LptShape *data = &lpt_node_in (op, 1 - side)->shape;
+  const LptShape *out = &op->out[0].shape;
+  const LptShape *shape = &lpt_node_in (op, side)->shape;
+  gint shift = out->rank - shape->rank;
+  gint d;
+
+  if (lpt_tensor_count (lpt_node_const_in (op, side)) == 1)
+    return data->rank < 0 || lpt_shape_equal (data, out) ? NULL : "it broadcasts its data";
+  if (out->rank < 0)
+    return "it has a dynamic rank and a constant per channel";
+  if (!lpt_shape_equal (data, out))
+    return "it broadcasts its data";
+  if (shift < 0 || shift > 1)
+    return "its constant has another rank than its data";
+  for (d = 0; d < shape->rank; d++)
+    if (shape->dims[d] != 1 && d + shift >= 2)
+      return "its constant varies along other axes than the channels";
+  if (out->rank > 1 && out->dims[1] < 0)
+    return "its constant is per channel and the number of channels is dynamic";
+
+  return NULL;
+}
+
+static LptTensor *
+apply (LptNode   *op,
+       LptTensor *end,
+       LptTensor *constant)
+{
+  switch (op->op)
+    {
+    case LPT_OP_MULTIPLY:
+      return lpt_fold_binary (LPT_OP_DIVIDE, end, constant, LPT_DTYPE_F32);
+    case LPT_OP_DIVIDE:
+      return lpt_fold_binary (LPT_OP_MULTIPLY, end, constant, LPT_DTYPE_F32);
+    case LPT_OP_SUBTRACT:
+      return lpt_fold_binary (LPT_OP_ADD, end, constant, LPT_DTYPE_F32);
+    default:
+      return lpt_fold_binary (LPT_OP_SUBTRACT, end, constant, LPT_DTYPE_F32);
+    }
+}
+
+/* In place of @fq: @data on input 0, the given tensors as input interval (NULL = as it is), output interval in f32. */
+static LptNode *
+replace_input (LptRewriter *rw,
+               LptNode     *fq,
+               LptValue    *data,
+               LptTensor   *low,
+               LptTensor   *high)
+{
+  g_autofree LptValue **in = lpt_layer_inputs (fq);
+  g_autofree char *names[4] = { NULL };
+  LptTensor *tensors[4] = { low, high, NULL, NULL };
+  LptDType out = fq->out[0].dtype;
+  LptNode *fresh;
+  guint k;
+
+  in[0] = data;
+  for (k = 0; k < 4; k++)
+    {
+      static const char *const suffix[4] = { "/input_low", "/input_high", "/output_low", "/output_high" };
+      g_autofree char *name = g_strconcat (fq->name, suffix[k], NULL);
+
+      if (tensors[k] != NULL)
+        in[k + 1] = lpt_rewriter_const (rw, name, lpt_tensor_ref (tensors[k]));
+      else if (in[k + 1]->dtype != LPT_DTYPE_F32 && low != NULL)
+        {
+          g_autoptr (LptTensor) own = lpt_fold_value (in[k + 1]);
+
+          in[k + 1] = lpt_rewriter_const (rw, name, lpt_tensor_convert (own, LPT_DTYPE_F32, NULL));
+        }
+    }
+  fresh = lpt_layer_clone (rw, fq, 5, in, out);
+  lpt_node_take_name (fresh, fq, "/replaced");
+  lpt_rewriter_replace (rw, &fq->out[0], &fresh->out[0], NULL);
+
+  return fresh;
+}
+
+LptNode *
+lpt_fuse_above (LptRewriter *rw,
+                LptNode     *fq)
+{
+  gboolean update = lpt_rewriter_config (rw)->update_precisions;
+  g_autoptr (LptTensor) old_low = NULL;
+  g_autoptr (LptTensor) old_high = NULL;
+  g_autoptr (LptTensor) low = NULL;
+  g_autoptr (LptTensor) high = NULL;
+  LptNode *op = lpt_node_src (fq, 0);
+  LptTensor *constant;
+  LptValue *data;
+  const char *problem;
+  guint side = 1;
+
+  if (op->flags & LPT_NODE_NO_CLEANUP)
+    return NULL;
+  if (op->op == LPT_OP_CONVERT)
+    {
+      LptDType from = lpt_node_in (op, 0)->dtype;
+
+      if (!lpt_dtype_is_real (op->out[0].dtype) || from == LPT_DTYPE_I32 || from == LPT_DTYPE_I64 ||
+          from == LPT_DTYPE_BOOL || (!update && from != op->out[0].dtype))
+        return NULL;
+      return replace_input (rw, fq, lpt_node_in (op, 0), NULL, NULL);
+    }
+  if (op->op != LPT_OP_MULTIPLY && op->op != LPT_OP_ADD && op->op != LPT_OP_SUBTRACT && op->op != LPT_OP_DIVIDE)
+    return NULL;
+  if (op->op == LPT_OP_ADD && (op->flags & LPT_NODE_BIAS))
+    return NULL;
+  if (lpt_node_const_in (op, 1) == NULL && (op->info->flags & LPT_OP_F_COMMUTES))
+    side = 0;
+  constant = lpt_node_const_in (op, side);
+  data = lpt_node_in (op, 1 - side);
+  if (constant == NULL || lpt_node_is_const (data->producer) || !lpt_dtype_is_real (lpt_tensor_dtype (constant)))
+    return NULL;
+  if (!update && data->dtype != op->out[0].dtype)
+    return NULL;
+  problem = lpt_fuse_shape_problem (op, side);
+  if (problem != NULL)
+    {
+      lpt_rewriter_decline (rw, fq, "%s \"%s\" stays in front: %s", op->info->name, op->name, problem);
+      return NULL;
+    }
+  if ((op->op == LPT_OP_MULTIPLY || op->op == LPT_OP_DIVIDE) && !lpt_tensor_all_above (constant, 0))
+    {
+      lpt_rewriter_decline (rw, fq, "%s \"%s\" stays in front: a factor is not positive", op->info->name, op->name);
+      return NULL;
+    }
+  old_low = lpt_fold_value (lpt_node_in (fq, 1));
+  old_high = lpt_fold_value (lpt_node_in (fq, 2));
+  if (old_low == NULL || old_high == NULL)
+    return NULL;
+  low = apply (op, old_low, constant);
+  high = apply (op, old_high, constant);
+  if (low == NULL || high == NULL || !lpt_tensor_is_finite (low) || !lpt_tensor_is_finite (high))
+    {
+      lpt_rewriter_decline (rw, fq, "%s \"%s\" stays in front: the interval would become infinite", op->info->name, op->name);
+      return NULL;
+    }
+  if (lpt_tensor_shape (low)->rank > 1 && fq->out[0].shape.rank > 0)
+    {
+      LptTensor *wide = lpt_fold_extend_all (low, fq->out[0].shape.rank);
+
+      lpt_tensor_unref (low);
+      low = wide;
+    }
+  if (lpt_tensor_shape (high)->rank > 1 && fq->out[0].shape.rank > 0)
+    {
+      LptTensor *wide = lpt_fold_extend_all (high, fq->out[0].shape.rank);
+
+      lpt_tensor_unref (high);
+      high = wide;
+    }
+
+  return replace_input (rw, fq, data, low, high);
+}
+
+gboolean
+lpt_fuse_below (LptRewriter *rw,
+                LptNode     *op)
+{
+  g_autoptr (LptTensor) low = NULL;
+  g_autoptr (LptTensor) high = NULL;
+  g_autoptr (LptTensor) old_low = NULL;
+  g_autoptr (LptTensor) old_high = NULL;
+  g_autofree LptValue **in = NULL;
+  LptNode *fq = lpt_node_src (op, 0);
+  LptTensor *constant = lpt_node_const_in (op, 1);
+  LptBoxValue *interval;
+  LptNode *fresh;
+  const char *problem;
+  guint k;
+
+  if (constant == NULL || !lpt_dtype_is_real (op->out[0].dtype))
+    return FALSE;
+  if (fq->op == LPT_OP_CONVERT && lpt_value_n_uses (&fq->out[0]) == 1)
+    fq = lpt_node_src (fq, 0);
+  if (fq->op != LPT_OP_FAKE_QUANTIZE)
+    return FALSE;
+  if (op->flags & LPT_NODE_NO_CLEANUP)
+    return lpt_rewriter_decline (rw, op, "it belongs to an operation that runs on integers");
+  if (lpt_value_n_uses (&fq->out[0]) != 1)
+    return lpt_rewriter_decline (rw, op, "the FakeQuantize in front has other readers");
+  problem = lpt_fuse_shape_problem (op, 1);
+  if (problem != NULL)
+    return lpt_rewriter_decline (rw, op, "%s", problem);
+  old_low = lpt_fold_value (lpt_node_in (fq, 3));
+  old_high = lpt_fold_value (lpt_node_in (fq, 4));
+  if (old_low == NULL || old_high == NULL)
+    return lpt_rewriter_decline (rw, op, "an interval of the FakeQuantize in front is not constant");
+  low = lpt_fold_binary (op->op, old_low, constant, LPT_DTYPE_F32);
+  high = lpt_fold_binary (op->op, old_high, constant, LPT_DTYPE_F32);
+  if (low == NULL || high == NULL)
+    return lpt_rewriter_decline (rw, op, "its constant does not fit the interval of the FakeQuantize in front");
+
+  in = lpt_layer_inputs (fq);
+  for (k = 1; k < 5; k++)
+    {
+      static const char *const suffix[5] = { NULL, "/input_low", "/input_high", "/output_low", "/output_high" };
+      g_autofree char *name = g_strconcat (fq->name, suffix[k], NULL);
+      g_autoptr (LptTensor) own = k == 3 ? lpt_tensor_ref (low) : k == 4 ? lpt_tensor_ref (high)
+                                                                         : lpt_fold_value (in[k]);
+
+      if (k >= 3 || in[k]->dtype != LPT_DTYPE_F32)
+        in[k] = lpt_rewriter_const (rw, name, lpt_tensor_convert (own, LPT_DTYPE_F32, NULL));
+    }
+  fresh = lpt_layer_clone (rw, fq, 5, in, op->out[0].dtype);
+  interval = lpt_box (fq->graph, fq->mark.interval);
+  if (op->op == LPT_OP_MULTIPLY && interval != NULL && interval->interval.levels != 0)
+    LPT_ATTRS (fresh, LptFakeQuantizeAttrs)->levels = (gint64) interval->interval.levels;
+  lpt_node_take_name (fresh, fq, "/replaced");
+  lpt_rewriter_replace (rw, &op->out[0], &fresh->out[0], NULL);
+  lpt_rewriter_visit (rw, fresh);
+
+  return TRUE;
+}

@@ -1,0 +1,79 @@
+/* passes/propagate-precisions.c - bring the consumers' types up to the FakeQuantizes
+ *
+ * Each FakeQuantize starts with the default types. Operations that preserve precision share the list of
+ * their sources. An input with a list intersects it with its source's, in the order of the input's list;
+ * an input without one receives its source's. An empty list on an input means that this operation is out:
+ * it is not merged. An empty intersection means that a FakeQuantize cannot serve all its consumers, and
+ * stays real (lpt_spec 2.4.5). Marks only; no value changes.
+ *
+ * Golden tests: tests/golden/propagate-precisions/
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "passes/lpt-markup.h"
+
+static void
+propagate_to_inputs (LptRewriter *rw,
+                     LptNode     *node)
+{
+  guint i;
+
+  if (lpt_node_has_disabled_input (node))
+    return;
+  for (i = 0; i < node->n_in; i++)
+    {
+      LptNode *source = lpt_markup_source (rw, node, i);
+      LptBox upper = source != NULL ? *lpt_markup_box (source, LPT_SPREAD_PRECISIONS) : 0;
+      LptBox own = node->in[i].mark.precisions;
+
+      if (upper == 0)
+        continue;
+      upper = lpt_box_root (node->graph, upper);
+      if (own != 0 && lpt_box_root (node->graph, own) != upper)
+        {
+          LptBoxValue *above = lpt_box (node->graph, upper);
+
+          above->types = lpt_type_list_intersect (&lpt_box (node->graph, own)->types, &above->types);
+          lpt_box_share (node->graph, upper, own);
+        }
+      node->in[i].mark.precisions = upper;
+    }
+}
+
+static void
+mark (LptRewriter *rw,
+      LptNode     *node)
+{
+  const LptConfig *config = lpt_rewriter_config (rw);
+
+  if (lpt_config_vetoes (config, "propagate-precisions", node))
+    return;
+  if (node->op == LPT_OP_FAKE_QUANTIZE)
+    {
+      LptBox box = lpt_box_new (node->graph, LPT_BOX_PRECISIONS);
+
+      lpt_box (node->graph, box)->types = config->default_precisions;
+      node->out[0].mark.precisions = box;
+      lpt_rewriter_changed (rw, node);
+      return;
+    }
+  if (!lpt_markup_spread (rw, node, LPT_SPREAD_PRECISIONS))
+    propagate_to_inputs (rw, node);
+}
+
+static gboolean
+run (LptRewriter  *rw,
+     LptGraph     *graph,
+     GError      **error)
+{
+  return lpt_markup_each (rw, graph, mark, error);
+}
+
+const LptPass lpt_pass_propagate_precisions = {
+  .name      = "propagate-precisions",
+  .doc       = "Bring the consumers' types up to the FakeQuantizes",
+  .stage     = LPT_STAGE_MARKUP,
+  .run       = run,
+  .exactness = LPT_EXACT,
+};
