@@ -174,7 +174,11 @@ lpt_int_add_new (LptNode              *node,
                  GError              **error)
 {
   g_autoptr (LptIntOp) op = NULL;
-  Sum *sum = g_new0 (Sum, 1);
+  Sum *sum;
+
+  if (lpt_int_is_affine (node))
+    return lpt_int_affine_new (node, rule, error);
+  sum = g_new0 (Sum, 1);
 
   op = &sum->op;
   op->run = sum_run;
@@ -260,7 +264,11 @@ lpt_int_mul_new (LptNode              *node,
                  GError              **error)
 {
   g_autoptr (LptIntOp) op = NULL;
-  Product *p = g_new0 (Product, 1);
+  Product *p;
+
+  if (lpt_int_is_affine (node))
+    return lpt_int_affine_new (node, rule, error);
+  p = g_new0 (Product, 1);
 
   op = &p->op;
   op->run = product_run;

@@ -64,6 +64,8 @@ LptIntOp *lpt_int_deconv_new      (LptNode *node, const LptRequantRule *rule, GE
 LptIntOp *lpt_int_matmul_new      (LptNode *node, const LptRequantRule *rule, GError **error);
 LptIntOp *lpt_int_add_new         (LptNode *node, const LptRequantRule *rule, GError **error);   /* Add, Subtract */
 LptIntOp *lpt_int_mul_new         (LptNode *node, const LptRequantRule *rule, GError **error);
+LptIntOp *lpt_int_affine_new      (LptNode *node, const LptRequantRule *rule, GError **error);   /* the general form of the two */
+gboolean  lpt_int_is_affine       (LptNode *node);   /* needs the general form */
 LptIntOp *lpt_int_compare_new     (LptNode *node, const LptRequantRule *rule, GError **error);
 LptIntOp *lpt_int_extreme_new     (LptNode *node, const LptRequantRule *rule, GError **error);   /* Maximum, Minimum */
 LptIntOp *lpt_int_prelu_new       (LptNode *node, const LptRequantRule *rule, GError **error);
