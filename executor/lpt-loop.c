@@ -1,0 +1,118 @@
+/* lpt-loop.c - loops over several arrays with broadcasting
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "executor/lpt-loop.h"
+
+void
+lpt_broadcast_strides (const LptShape *in,
+                       const LptShape *out,
+                       gint64         *strides)
+{
+  gint64 own[LPT_MAX_RANK];
+  gint i, shift = out->rank - in->rank;
+
+  lpt_shape_strides (in, own);
+  for (i = 0; i < out->rank; i++)
+    strides[i] = i < shift || in->dims[i - shift] == 1 ? 0 : own[i - shift];
+}
+
+void
+lpt_loop_init (LptLoop        *loop,
+               const LptShape *shape,
+               guint           n,
+               gint64        (*strides)[LPT_MAX_RANK])
+{
+  gint64 dims[LPT_MAX_RANK], merged[LPT_LOOP_MAX][LPT_MAX_RANK];
+  gint axis, rank = 0;
+  guint k;
+
+  g_assert (n <= LPT_LOOP_MAX);
+
+  loop->n = n;
+  loop->done = FALSE;
+  for (k = 0; k < n; k++)
+    loop->offset[k] = 0;
+
+  for (axis = 0; axis < shape->rank; axis++)
+    {
+      gboolean joins = rank > 0;
+
+      if (shape->dims[axis] == 0)
+        loop->done = TRUE;
+      if (shape->dims[axis] == 1)
+        continue;
+      for (k = 0; k < n && joins; k++)
+        joins = merged[k][rank - 1] == strides[k][axis] * shape->dims[axis];
+      if (joins)
+        rank--, dims[rank] *= shape->dims[axis];
+      else
+        dims[rank] = shape->dims[axis];
+      for (k = 0; k < n; k++)
+        merged[k][rank] = strides[k][axis];
+      rank++;
+    }
+
+  loop->inner = rank > 0 ? dims[rank - 1] : 1;
+  loop->rank = MAX (rank - 1, 0);
+  for (k = 0; k < n; k++)
+    loop->step[k] = rank > 0 ? merged[k][rank - 1] : 0;
+  for (axis = 0; axis < loop->rank; axis++)
+    {
+      loop->dims[axis] = dims[axis];
+      loop->index[axis] = 0;
+      for (k = 0; k < n; k++)
+        loop->strides[k][axis] = merged[k][axis];
+    }
+}
+
+void
+lpt_loop_next (LptLoop *loop)
+{
+  gint axis;
+  guint k;
+
+  for (axis = loop->rank - 1; axis >= 0; axis--)
+    {
+      for (k = 0; k < loop->n; k++)
+        loop->offset[k] += loop->strides[k][axis];
+      if (++loop->index[axis] < loop->dims[axis])
+        return;
+      for (k = 0; k < loop->n; k++)
+        loop->offset[k] -= loop->strides[k][axis] * loop->dims[axis];
+      loop->index[axis] = 0;
+    }
+
+  loop->done = TRUE;
+}
+
+gboolean
+lpt_index_next (gint          rank,
+                const gint64 *dims,
+                gint64       *index)
+{
+  gint axis;
+
+  for (axis = rank - 1; axis >= 0; axis--)
+    {
+      if (++index[axis] < dims[axis])
+        return TRUE;
+      index[axis] = 0;
+    }
+
+  return FALSE;
+}
+
+gint64
+lpt_dims_product (const LptShape *shape,
+                  gint            from,
+                  gint            to)
+{
+  gint64 product = 1;
+
+  for (; from < to; from++)
+    product *= shape->dims[from];
+
+  return product;
+}

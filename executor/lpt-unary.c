@@ -1,0 +1,108 @@
+/* lpt-unary.c - the functions of one variable behind the elementwise ops
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+
+#include <lpt/lpt-attrs.h>
+
+#include "executor/lpt-unary.h"
+
+static inline double
+sigmoid (double x)
+{
+  return 1 / (1 + exp (-x));
+}
+
+/* ln (1 + e^x) without overflow. */
+static inline double
+soft_plus (double x)
+{
+  return x > 0 ? x + log1p (exp (-x)) : log1p (exp (x));
+}
+
+static inline double
+within (double x,
+        double low,
+        double high)
+{
+  return x < low ? low : x > high ? high : x;   /* NaN stays */
+}
+
+static inline double
+gelu (double x,
+      int    mode)
+{
+  if (mode == LPT_GELU_TANH)
+    return 0.5 * x * (1 + tanh (sqrt (2 / G_PI) * (x + 0.044715 * x * x * x)));
+
+  return 0.5 * x * (1 + erf (x / G_SQRT2));
+}
+
+/* ENUM, number of parameters, expression of x and p[] */
+#define UNARY_FUNCTIONS(X) \
+  X (ABS, 0, fabs (x)) \
+  X (ACOS, 0, acos (x)) \
+  X (ACOSH, 0, acosh (x)) \
+  X (ASIN, 0, asin (x)) \
+  X (ASINH, 0, asinh (x)) \
+  X (ATAN, 0, atan (x)) \
+  X (ATANH, 0, atanh (x)) \
+  X (CEILING, 0, ceil (x)) \
+  X (CLAMP, 2, within (x, p[0], p[1])) \
+  X (COS, 0, cos (x)) \
+  X (COSH, 0, cosh (x)) \
+  X (ELU, 1, x > 0 ? x : p[0] * expm1 (x)) \
+  X (ERF, 0, erf (x)) \
+  X (EXP, 0, exp (x)) \
+  X (FLOOR, 0, floor (x)) \
+  X (GELU, 1, gelu (x, (int) p[0])) \
+  X (HARD_SIGMOID, 2, within (x * p[0] + p[1], 0, 1)) \
+  X (HSIGMOID, 0, within (x + 3, 0, 6) / 6) \
+  X (HSWISH, 0, x * within (x + 3, 0, 6) / 6) \
+  X (LOG, 0, log (x)) \
+  X (MISH, 0, x * tanh (soft_plus (x))) \
+  X (NEGATIVE, 0, -x) \
+  X (RELU, 0, x < 0 ? 0 : x) \
+  X (ROUND, 1, (int) p[0] == LPT_ROUND_MODE_HALF_TO_EVEN ? nearbyint (x) : round (x)) \
+  X (SELU, 2, p[1] * (x > 0 ? x : p[0] * expm1 (x))) \
+  X (SIGMOID, 0, sigmoid (x)) \
+  X (SIGN, 0, isnan (x) ? x : (x > 0) - (x < 0)) \
+  X (SIN, 0, sin (x)) \
+  X (SINH, 0, sinh (x)) \
+  X (SOFT_PLUS, 0, soft_plus (x)) \
+  X (SOFT_SIGN, 0, x / (1 + fabs (x))) \
+  X (SQRT, 0, sqrt (x)) \
+  X (SWISH, 1, x * sigmoid (p[0] * x)) \
+  X (TAN, 0, tan (x)) \
+  X (TANH, 0, tanh (x))
+
+#define DEFINE(ENUM, n, expression) \
+  static double unary_##ENUM (double x, const double *p) { return expression; }
+UNARY_FUNCTIONS (DEFINE)
+#undef DEFINE
+
+LptUnaryFunc
+lpt_unary_func (LptOp op)
+{
+  switch ((guint) op)
+    {
+#define ROW(ENUM, n, expression) case LPT_OP_##ENUM: return unary_##ENUM;
+    UNARY_FUNCTIONS (ROW)
+#undef ROW
+    default: return NULL;
+    }
+}
+
+guint
+lpt_unary_n_parameters (LptOp op)
+{
+  switch ((guint) op)
+    {
+#define ROW(ENUM, n, expression) case LPT_OP_##ENUM: return n;
+    UNARY_FUNCTIONS (ROW)
+#undef ROW
+    default: return 0;
+    }
+}

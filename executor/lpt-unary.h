@@ -1,0 +1,22 @@
+/* lpt-unary.h - the functions of one variable behind the elementwise ops
+ *
+ * Used for real tensors and for tables over 8-bit codes. Parameters p[] by op:
+ *   Clamp         minimum, maximum          Elu     alpha
+ *   HardSigmoid   alpha, beta               Selu    alpha, lambda
+ *   Gelu, Round   mode (as in lpt-attrs.h)  Swish   beta
+ * all others take none.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <lpt/lpt-op.h>
+
+#define LPT_UNARY_MAX_PARAMETERS 2
+
+typedef double (*LptUnaryFunc) (double x, const double *p);
+
+/* NULL where @op is not a function of one variable. */
+LptUnaryFunc lpt_unary_func (LptOp op);
+/* Length of p[]. */
+guint        lpt_unary_n_parameters (LptOp op);

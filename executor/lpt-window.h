@@ -1,0 +1,34 @@
+/* lpt-window.h - geometry of convolutions and pools: one to three spatial axes, padding resolved
+ *
+ * Fewer than three axes are filled up in front with length 1, so one loop nest serves all ranks.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <lpt/lpt-attrs.h>
+
+typedef struct
+{
+  gint64 in[3], out[3], kernel[3], stride[3], dilation[3];
+  gint64 pad[3], pad_end[3];
+} LptWindow;
+
+typedef struct
+{
+  const LptInts *strides, *dilations, *pads_begin, *pads_end;   /* dilations: NULL = 1 */
+  int            auto_pad;                                      /* LptAutoPad */
+} LptWindowAttrs;
+
+/* @in, @out: spatial lengths of @n axes; FALSE + error unless 1 <= n <= 3 and strides and dilations are positive. */
+gboolean lpt_window_init (LptWindow *window, gint n, const gint64 *in, const gint64 *out, const gint64 *kernel,
+                          const LptWindowAttrs *attrs, GError **error);
+
+/* Output positions [from, to) along @axis whose input at kernel offset @k lies inside. */
+void     lpt_window_range (const LptWindow *window, guint axis, gint64 k, gint64 *from, gint64 *to);
+
+static inline gint64
+lpt_window_size (const gint64 *v)
+{
+  return v[0] * v[1] * v[2];
+}
