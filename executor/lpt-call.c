@@ -643,8 +643,8 @@ run_row (LptCall         *call,
       g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: %s cannot be executed", call->node->info->name);
       return FALSE;
     }
-  if (quantised && row->run_integer != NULL)
-    return row->run_integer (call, error);
+  if (quantised && lpt_exec_int (row->op) != NULL)
+    return lpt_exec_int (row->op) (call, error);
   if (quantised && (row->flags & LPT_EXEC_CODES) && call->n_in > 0 && lpt_quant_equal (call->in[0].quant, call->out[0].quant))
     return run_on_codes (call, row, error);
 

@@ -73,13 +73,14 @@ typedef struct
 {
   LptOp       op;
   LptOpRun    run;           /* real arithmetic */
-  LptOpRun    run_integer;   /* all inputs quantised; NULL = dequantize, run, quantize */
   guint       flags;         /* LptExecFlags */
   const char *name;          /* of the real kernel: "conv" */
 } LptExecOp;
 
 /* Row of executor/lpt-exec-ops.def. */
-const LptExecOp *lpt_exec_op (LptOp op);
+const LptExecOp *lpt_exec_op  (LptOp op);
+/* What runs @op where values are quantised; NULL = dequantize, run, quantize. */
+LptOpRun         lpt_exec_int (LptOp op);
 
 /* --- storage --- */
 

@@ -116,3 +116,18 @@ lpt_dims_product (const LptShape *shape,
 
   return product;
 }
+
+gboolean
+lpt_index_wrap (gint64   index,
+                gint64   length,
+                gint64  *out,
+                GError **error)
+{
+  *out = index < 0 ? index + length : index;
+  if (*out >= 0 && *out < length)
+    return TRUE;
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "index %" G_GINT64_FORMAT " is outside length %" G_GINT64_FORMAT,
+               index, length);
+
+  return FALSE;
+}

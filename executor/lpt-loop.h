@@ -38,3 +38,5 @@ void lpt_broadcast_strides (const LptShape *in, const LptShape *out, gint64 *str
 gboolean lpt_index_next (gint rank, const gint64 *dims, gint64 *index);
 /* Product of dims [from, to). */
 gint64   lpt_dims_product (const LptShape *shape, gint from, gint to);
+/* Negative indices count from the end; FALSE + error when outside. */
+gboolean lpt_index_wrap (gint64 index, gint64 length, gint64 *out, GError **error);

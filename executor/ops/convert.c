@@ -32,7 +32,7 @@ round_real (float    x,
 }
 
 static inline double
-truncate (double   x,
+to_whole (double   x,
           double   slack,
           double   low,
           double   high)
@@ -94,7 +94,7 @@ to_integer (LptCall *call,
       const float *x = lpt_call_f32 (call, 0, error);
 
       for (i = 0; x != NULL && i < count; i++)
-        y[i] = (gint64) truncate (x[i], slack, low, high);
+        y[i] = (gint64) to_whole (x[i], slack, low, high);
       return x != NULL;
     }
 }

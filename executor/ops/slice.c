@@ -218,7 +218,8 @@ lpt_run_pad (LptCall *call,
   int mode = LPT_ATTRS (call->node, LptPadAttrs)->pad_mode;
   const LptShape *in = &call->in[0].shape, *out = &call->out[0].shape;
   const gint64 *begin = lpt_call_i64 (call, 1, error);
-  gint64 **maps, strides[LPT_MAX_RANK], i, fill = 0;
+  gint64 **maps, strides[LPT_MAX_RANK], i;
+  union { gint64 bits; float real; } fill = { 0 };
   LptMoveForm form;
   gconstpointer from;
   gpointer to;
@@ -237,7 +238,7 @@ lpt_run_pad (LptCall *call,
     {
       const float *value = lpt_call_has (call, 3) ? lpt_call_f32 (call, 3, error) : NULL;
 
-      *(float *) &fill = value != NULL && lpt_array_count (&call->in[3]) > 0 ? value[0] : 0;
+      fill.real = value != NULL && lpt_array_count (&call->in[3]) > 0 ? value[0] : 0;
     }
   else if (!lpt_call_has (call, 3))
     lpt_call_zero (call, 0, &fill);

@@ -1,0 +1,74 @@
+/* lpt-plan.h - what a plan knows: slots (values) and steps (nodes)
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <lpt/lpt-executor.h>
+
+#include "executor/lpt-call.h"
+
+typedef enum
+{
+  LPT_SLOT_INPUT,     /* the caller's memory */
+  LPT_SLOT_CONST,     /* memory of the plan */
+  LPT_SLOT_ARENA,     /* at an offset of the arena */
+  LPT_SLOT_DYNAMIC,   /* its shape depends on data: allocated when it is known */
+} LptSlotKind;
+
+#define LPT_NO_SLOT G_MAXUINT
+
+typedef struct
+{
+  LptValue   *value;        /* in the plan's copy of the graph */
+  LptSlotKind kind;
+  LptArray    array;        /* without data unless CONST */
+  guint       first, last;  /* steps that write and last read it; last = G_MAXUINT: kept */
+  gsize       size, offset; /* ARENA */
+} LptSlot;
+
+typedef struct
+{
+  LptNode         *node;
+  const LptExecOp *row;
+  guint            n_in, n_out;
+  guint           *in, *out;   /* slots; LPT_NO_SLOT = absent */
+  gboolean         folded;     /* evaluated when the plan was made; not run */
+} LptStep;
+
+struct _LptPlan
+{
+  LptGraph   *graph;
+  guint       flags;
+  GArray     *slots;        /* of LptSlot */
+  GArray     *steps;        /* of LptStep, in order */
+  GHashTable *slot_of;      /* LptValue -> slot + 1 */
+  guint      *inputs, *outputs;
+  guint       max_in, max_out;
+  gsize       arena_size, arena_bound;
+};
+
+#define lpt_plan_slot(plan, i) (&g_array_index ((plan)->slots, LptSlot, (i)))
+#define lpt_plan_step(plan, i) (&g_array_index ((plan)->steps, LptStep, (i)))
+
+/* Slot of the @i-th value of lpt_plan_n_values(). */
+guint           lpt_plan_value_slot (const LptPlan *plan, guint i);
+/* Input by array instead of tensor (bodies): borrowed until replaced. */
+gboolean        lpt_plan_context_set_array (LptPlanContext *context, guint i, const LptArray *array, GError **error);
+const LptArray *lpt_plan_context_output_array (LptPlanContext *context, guint i);
+/* As lpt_plan_context_new() on somebody else's threads. */
+LptPlanContext *lpt_plan_context_new_on    (const LptPlan *plan, LptPool *pool, GError **error);
+
+/* --- lpt-arena.c --- */
+
+typedef struct
+{
+  gsize size;             /* multiple of the alignment */
+  guint first, last;      /* lifetime, both ends included */
+  gsize offset;           /* result */
+} LptArenaBlock;
+
+/* Sets offsets so that blocks that live at the same time do not overlap; returns the total size. */
+gsize lpt_arena_place (LptArenaBlock *blocks, guint n);
+/* The most bytes alive at one time. */
+gsize lpt_arena_bound (const LptArenaBlock *blocks, guint n);

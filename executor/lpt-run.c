@@ -1,0 +1,442 @@
+/* lpt-run.c - running a plan: contexts, steps, bodies
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+#include <time.h>
+
+#include <lpt/lpt-body.h>
+
+#include "executor/lpt-loop.h"
+#include "executor/lpt-plan.h"
+
+/* A body graph planned for the shapes of its inputs. */
+typedef struct
+{
+  LptPlan        *plan;
+  LptPlanContext *context;
+  const LptNode  *node;
+  guint           body;
+  const LptArray **out;
+} BodyRun;
+
+struct _LptPlanContext
+{
+  const LptPlan *plan;
+  LptArray      *arrays;      /* one per slot */
+  LptTensor    **inputs;      /* what keeps input arrays alive */
+  char          *arena;
+  LptArray      *in, *out;    /* of the running call */
+  LptScratch    *scratch;
+  LptPool       *pool;
+  gboolean       owns_pool;
+  GPtrArray     *bodies;      /* BodyRun */
+  LptProfileRow *profile;     /* one per step, or NULL */
+};
+
+static void
+body_run_free (BodyRun *run)
+{
+  lpt_plan_context_free (run->context);
+  lpt_plan_free (run->plan);
+  g_free (run->out);
+  g_free (run);
+}
+
+LptPlanContext *
+lpt_plan_context_new_on (const LptPlan *plan,
+                         LptPool       *pool,
+                         GError       **error)
+{
+  g_autoptr (LptPlanContext) context = g_new0 (LptPlanContext, 1);
+  guint i;
+
+  context->plan = plan;
+  context->pool = pool;
+  context->arrays = g_new0 (LptArray, plan->slots->len + 1);
+  context->inputs = g_new0 (LptTensor *, lpt_plan_n_inputs (plan) + 1);
+  context->in = g_new0 (LptArray, plan->max_in + 1);
+  context->out = g_new0 (LptArray, plan->max_out + 1);
+  context->scratch = lpt_scratch_new ();
+  context->bodies = g_ptr_array_new_with_free_func ((GDestroyNotify) body_run_free);
+  if (plan->flags & LPT_PLAN_PROFILE)
+    context->profile = g_new0 (LptProfileRow, plan->steps->len + 1);
+  context->arena = lpt_aligned_alloc (plan->arena_size, error);
+  if (context->arena == NULL)
+    return NULL;
+
+  for (i = 0; i < plan->slots->len; i++)
+    {
+      const LptSlot *slot = lpt_plan_slot (plan, i);
+
+      context->arrays[i] = slot->array;
+      context->arrays[i].owned = FALSE;
+      if (slot->kind == LPT_SLOT_ARENA)
+        context->arrays[i].data = context->arena + slot->offset;
+    }
+
+  return g_steal_pointer (&context);
+}
+
+LptPlanContext *
+lpt_plan_context_new (const LptPlan *plan,
+                      guint          n_threads,
+                      GError       **error)
+{
+  LptPool *pool = lpt_pool_new (n_threads);
+  LptPlanContext *context = lpt_plan_context_new_on (plan, pool, error);
+
+  if (context == NULL)
+    lpt_pool_free (pool);
+  else
+    context->owns_pool = TRUE;
+
+  return context;
+}
+
+void
+lpt_plan_context_free (LptPlanContext *context)
+{
+  guint i;
+
+  if (context == NULL)
+    return;
+  for (i = 0; i < context->plan->slots->len; i++)
+    lpt_array_clear (&context->arrays[i]);
+  for (i = 0; i < lpt_plan_n_inputs (context->plan); i++)
+    g_clear_pointer (&context->inputs[i], lpt_tensor_unref);
+  g_ptr_array_unref (context->bodies);
+  lpt_scratch_free (context->scratch);
+  lpt_aligned_free (context->arena);
+  if (context->owns_pool)
+    lpt_pool_free (context->pool);
+  g_free (context->arrays);
+  g_free (context->inputs);
+  g_free (context->in);
+  g_free (context->out);
+  g_free (context->profile);
+  g_free (context);
+}
+
+/* --- inputs and outputs --- */
+
+static gboolean
+check_input (const LptPlan  *plan,
+             guint           i,
+             const LptShape *shape,
+             GError        **error)
+{
+  g_autofree char *is = NULL, *wanted = NULL;
+
+  if (lpt_shape_equal (shape, lpt_plan_input_shape (plan, i)))
+    return TRUE;
+  is = lpt_shape_to_string (shape);
+  wanted = lpt_shape_to_string (lpt_plan_input_shape (plan, i));
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input \"%s\" has shape [%s], needs [%s]",
+               lpt_plan_input_name (plan, i), is, wanted);
+
+  return FALSE;
+}
+
+gboolean
+lpt_plan_context_set_input (LptPlanContext *context,
+                            guint           i,
+                            LptTensor      *tensor,
+                            GError        **error)
+{
+  const LptPlan *plan = context->plan;
+  const LptArray *slot;
+  g_autoptr (LptTensor) held = NULL;
+  LptArray array;
+
+  g_return_val_if_fail (i < lpt_plan_n_inputs (plan), FALSE);
+
+  if (!check_input (plan, i, lpt_tensor_shape (tensor), error))
+    return FALSE;
+  slot = &lpt_plan_slot (plan, plan->inputs[i])->array;
+  /* Codes from a real array round; everything else converts element by element. */
+  held = slot->quant != NULL && lpt_dtype_is_real (lpt_tensor_dtype (tensor))
+         ? lpt_tensor_convert_round (tensor, slot->dtype, LPT_ROUND_HALF_EVEN, error) : lpt_tensor_ref (tensor);
+  if (held == NULL || !lpt_array_from_tensor (&array, held, slot->declared, slot->quant, error))
+    return FALSE;
+
+  lpt_array_clear (&context->arrays[plan->inputs[i]]);
+  context->arrays[plan->inputs[i]] = array;
+  g_clear_pointer (&context->inputs[i], lpt_tensor_unref);
+  context->inputs[i] = g_steal_pointer (&held);
+
+  return TRUE;
+}
+
+gboolean
+lpt_plan_context_set_array (LptPlanContext *context,
+                            guint           i,
+                            const LptArray *array,
+                            GError        **error)
+{
+  const LptPlan *plan = context->plan;
+  LptArray *slot = &context->arrays[plan->inputs[i]];
+
+  if (!check_input (plan, i, &array->shape, error))
+    return FALSE;
+  if (array->dtype == slot->dtype)
+    {
+      lpt_array_clear (slot);
+      slot->data = array->data;
+      return TRUE;
+    }
+  else
+    {
+      g_autoptr (LptTensor) tensor = lpt_array_to_tensor (array, slot->dtype, error);
+
+      return tensor != NULL && lpt_plan_context_set_input (context, i, tensor, error);
+    }
+}
+
+const LptArray *
+lpt_plan_context_output_array (LptPlanContext *context,
+                               guint           i)
+{
+  return &context->arrays[context->plan->outputs[i]];
+}
+
+static LptTensor *
+read_array (const LptArray *array,
+            LptDType        dtype,
+            GError        **error)
+{
+  if (array->data == NULL)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the value has not been computed");
+      return NULL;
+    }
+
+  return lpt_array_to_tensor (array, dtype, error);
+}
+
+LptTensor *
+lpt_plan_context_output (LptPlanContext *context,
+                         guint           i,
+                         GError        **error)
+{
+  const LptArray *array;
+
+  g_return_val_if_fail (i < lpt_plan_n_outputs (context->plan), NULL);
+  array = lpt_plan_context_output_array (context, i);
+
+  return read_array (array, lpt_dtype_is_real (array->declared) ? LPT_DTYPE_F32
+                            : lpt_dtype_bits (array->declared) < 8 ? array->dtype : array->declared, error);
+}
+
+LptTensor *
+lpt_plan_context_value (LptPlanContext *context,
+                        guint           i,
+                        GError        **error)
+{
+  guint slot = lpt_plan_value_slot (context->plan, i);
+  const LptArray *array;
+
+  g_return_val_if_fail (slot != LPT_NO_SLOT, NULL);
+  array = &context->arrays[slot];
+
+  return read_array (array, array->dtype == LPT_DTYPE_I64 ? array->declared : array->dtype, error);
+}
+
+const LptProfileRow *
+lpt_plan_context_profile (LptPlanContext *context,
+                          guint          *n)
+{
+  *n = context->profile != NULL ? context->plan->steps->len : 0;
+
+  return context->profile;
+}
+
+/* --- bodies --- */
+
+static BodyRun *
+find_body (LptPlanContext *context,
+           const LptNode  *node,
+           guint           body,
+           const LptArray *in,
+           guint           n_in)
+{
+  guint i, k;
+
+  for (i = 0; i < context->bodies->len; i++)
+    {
+      BodyRun *run = g_ptr_array_index (context->bodies, i);
+      gboolean fits = run->node == node && run->body == body;
+
+      for (k = 0; k < n_in && fits; k++)
+        fits = lpt_shape_equal (&in[k].shape, lpt_plan_input_shape (run->plan, k));
+      if (fits)
+        return run;
+    }
+
+  return NULL;
+}
+
+static BodyRun *
+plan_body (LptPlanContext *context,
+           LptNode        *node,
+           guint           body,
+           const LptArray *in,
+           guint           n_in,
+           GError        **error)
+{
+  g_autofree LptShape *shapes = g_new (LptShape, n_in + 1);
+  BodyRun *run = g_new0 (BodyRun, 1);
+  guint k;
+
+  for (k = 0; k < n_in; k++)
+    shapes[k] = in[k].shape;
+  run->node = node;
+  run->body = body;
+  run->plan = lpt_plan_new (lpt_node_body (node, body), shapes, context->plan->flags & LPT_PLAN_REFERENCE, error);
+  if (run->plan != NULL)
+    run->context = lpt_plan_context_new_on (run->plan, context->pool, error);
+  if (run->context == NULL)
+    {
+      body_run_free (run);
+      return NULL;
+    }
+  run->out = g_new0 (const LptArray *, lpt_plan_n_outputs (run->plan) + 1);
+  g_ptr_array_add (context->bodies, run);
+
+  return run;
+}
+
+static gboolean
+run_body (LptCall         *call,
+          guint            body,
+          const LptArray  *in,
+          guint            n_in,
+          const LptArray **out,
+          GError         **error)
+{
+  LptPlanContext *context = call->body_data;
+  BodyRun *run = find_body (context, call->node, body, in, n_in);
+  guint i;
+
+  if (run == NULL)
+    run = plan_body (context, call->node, body, in, n_in, error);
+  if (run == NULL)
+    return FALSE;
+  for (i = 0; i < n_in; i++)
+    if (!lpt_plan_context_set_array (run->context, i, &in[i], error))
+      return FALSE;
+  if (!lpt_plan_run (run->plan, run->context, error))
+    return FALSE;
+  for (i = 0; i < lpt_plan_n_outputs (run->plan); i++)
+    out[i] = lpt_plan_context_output_array (run->context, i);
+
+  return TRUE;
+}
+
+/* --- running --- */
+
+static gint64
+clock_ns (clockid_t clock)
+{
+  struct timespec t;
+
+  clock_gettime (clock, &t);
+
+  return (gint64) t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void
+add_profile (LptPlanContext *context,
+             guint           index,
+             gint64          wall,
+             gint64          cpu)
+{
+  const LptStep *step = lpt_plan_step (context->plan, index);
+  LptProfileRow *row = &context->profile[index];
+
+  row->name = step->node->name;
+  row->type = step->node->info->name;
+  row->kernel = step->folded ? "" : step->row->name;
+  row->executed = !step->folded;
+  row->wall_ns += wall;
+  row->cpu_ns += cpu;
+  if (step->n_out > 0)
+    row->shape = context->arrays[step->out[0]].shape;
+}
+
+static gboolean
+run_step (LptPlanContext *context,
+          guint           index,
+          GError        **error)
+{
+  const LptStep *step = lpt_plan_step (context->plan, index);
+  LptCall call = { .node = step->node, .in = context->in, .n_in = step->n_in, .out = context->out, .n_out = step->n_out,
+                   .scratch = context->scratch, .pool = context->pool, .run_body = run_body, .body_data = context };
+  gboolean ok;
+  guint k;
+
+  for (k = 0; k < step->n_in; k++)
+    if (step->in[k] != LPT_NO_SLOT)
+      context->in[k] = context->arrays[step->in[k]];
+    else
+      context->in[k] = (LptArray) { .declared = LPT_DTYPE_UNDEFINED };
+  for (k = 0; k < step->n_out; k++)
+    context->out[k] = context->arrays[step->out[k]];
+
+  ok = lpt_call_run (&call, error);
+  for (k = 0; k < step->n_out; k++)
+    context->arrays[step->out[k]] = context->out[k];
+
+  /* Values of unknown shape go as soon as nobody reads them. */
+  for (k = 0; k < step->n_in; k++)
+    if (step->in[k] != LPT_NO_SLOT)
+      {
+        const LptSlot *slot = lpt_plan_slot (context->plan, step->in[k]);
+
+        if (slot->kind == LPT_SLOT_DYNAMIC && slot->last == index + 1)
+          lpt_array_clear (&context->arrays[step->in[k]]);
+      }
+
+  return ok;
+}
+
+gboolean
+lpt_plan_run (const LptPlan  *plan,
+              LptPlanContext *context,
+              GError        **error)
+{
+  guint i;
+
+  g_return_val_if_fail (context->plan == plan, FALSE);
+
+  for (i = 0; i < lpt_plan_n_inputs (plan); i++)
+    if (context->arrays[plan->inputs[i]].data == NULL)
+      {
+        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input \"%s\" is not set", lpt_plan_input_name (plan, i));
+        return FALSE;
+      }
+  for (i = 0; i < plan->slots->len; i++)
+    if (lpt_plan_slot (plan, i)->kind == LPT_SLOT_DYNAMIC)
+      {
+        lpt_array_clear (&context->arrays[i]);
+        context->arrays[i].shape = lpt_plan_slot (plan, i)->array.shape;
+      }
+
+  for (i = 0; i < plan->steps->len; i++)
+    {
+      gint64 wall = 0, cpu = 0;
+
+      if (context->profile != NULL)
+        {
+          wall = clock_ns (CLOCK_MONOTONIC);
+          cpu = clock_ns (CLOCK_PROCESS_CPUTIME_ID);
+        }
+      if (!lpt_plan_step (plan, i)->folded && !run_step (context, i, error))
+        return FALSE;
+      if (context->profile != NULL)
+        add_profile (context, i, clock_ns (CLOCK_MONOTONIC) - wall, clock_ns (CLOCK_PROCESS_CPUTIME_ID) - cpu);
+    }
+
+  return TRUE;
+}

@@ -1,0 +1,115 @@
+/* lpt-executor.h - running graphs
+ *
+ * A plan is made once for a graph and fixed input shapes; contexts run it. A plan is immutable: two threads may
+ * run two contexts of one plan.
+ *
+ *   plan = lpt_plan_new (graph, NULL, 0, &error);
+ *   context = lpt_plan_context_new (plan, 1, &error);
+ *   lpt_plan_context_set_input (context, 0, tensor, &error);
+ *   lpt_plan_run (plan, context, &error);
+ *   output = lpt_plan_context_output (context, 0, &error);
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_EXECUTOR_H
+#define LPT_EXECUTOR_H
+
+#include <lpt/lpt-graph.h>
+
+G_BEGIN_DECLS
+
+typedef struct _LptPlan        LptPlan;
+typedef struct _LptPlanContext LptPlanContext;
+
+/**
+ * LptPlanFlags:
+ * @LPT_PLAN_REFERENCE: scalar and unfused. Before lowering every value is computed and held in f32 with f64
+ *   accumulation; f16, bf16, u8 and i8 on a value do not round, except in FakeQuantize, Convert and Quantize. On a lowered
+ *   graph the scalar integer kernels run.
+ * @LPT_PLAN_KEEP_ALL: every value can be read after a run
+ * @LPT_PLAN_PROFILE: time every node
+ */
+typedef enum
+{
+  LPT_PLAN_REFERENCE = 1 << 0,
+  LPT_PLAN_KEEP_ALL  = 1 << 1,
+  LPT_PLAN_PROFILE   = 1 << 2,
+} LptPlanFlags;
+
+/* --- plans ----------------------------------------------------------------- */
+
+/**
+ * lpt_plan_new:
+ * @graph: is copied
+ * @shapes: (nullable): shape of each input in the order of graph->parameters; NULL = those of the graph
+ * Infers all shapes, evaluates what depends on constants alone, places the other values in one arena.
+ * Returns: (transfer full): NULL + error: shapes that do not fit or stay dynamic, ops that cannot run
+ */
+LPT_EXPORT LptPlan    *lpt_plan_new          (LptGraph *graph, const LptShape *shapes, guint flags, GError **error);
+LPT_EXPORT void        lpt_plan_free         (LptPlan *plan);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptPlan, lpt_plan_free)
+
+LPT_EXPORT guint       lpt_plan_n_inputs     (const LptPlan *plan);
+LPT_EXPORT const char *lpt_plan_input_name   (const LptPlan *plan, guint i);
+LPT_EXPORT const LptShape *lpt_plan_input_shape (const LptPlan *plan, guint i);
+LPT_EXPORT LptDType    lpt_plan_input_dtype  (const LptPlan *plan, guint i);
+LPT_EXPORT guint       lpt_plan_n_outputs    (const LptPlan *plan);
+LPT_EXPORT const char *lpt_plan_output_name  (const LptPlan *plan, guint i);
+/* All values of the plan, constants left out, in the order of execution. */
+LPT_EXPORT guint       lpt_plan_n_values     (const LptPlan *plan);
+LPT_EXPORT char       *lpt_plan_value_name   (const LptPlan *plan, guint i);      /* "node" or "node.1" (transfer full) */
+/* Bytes of the arena; @bound (nullable): the most that is alive at one time, which no placement can beat. */
+LPT_EXPORT gsize       lpt_plan_arena_size   (const LptPlan *plan, gsize *bound);
+
+/* --- contexts -------------------------------------------------------------- */
+
+/* @n_threads: 0 = one per processor. The plan must outlive the context. */
+LPT_EXPORT LptPlanContext *lpt_plan_context_new (const LptPlan *plan, guint n_threads, GError **error);
+LPT_EXPORT void        lpt_plan_context_free (LptPlanContext *context);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptPlanContext, lpt_plan_context_free)
+
+/* @tensor: shape of the plan's input; any element type that converts. Stays set until replaced. */
+LPT_EXPORT gboolean    lpt_plan_context_set_input (LptPlanContext *context, guint i, LptTensor *tensor, GError **error);
+LPT_EXPORT gboolean    lpt_plan_run          (const LptPlan *plan, LptPlanContext *context, GError **error);
+/* After a run (transfer full). Real outputs are f32; integer outputs have their own type. */
+LPT_EXPORT LptTensor  *lpt_plan_context_output (LptPlanContext *context, guint i, GError **error);
+/* After a run with LPT_PLAN_KEEP_ALL, as the value is held (transfer full). */
+LPT_EXPORT LptTensor  *lpt_plan_context_value  (LptPlanContext *context, guint i, GError **error);
+
+/**
+ * LptProfileRow:
+ * One node of the graph. Strings belong to the plan.
+ */
+typedef struct
+{
+  const char *name, *type;
+  const char *kernel;       /* "conv_f32", "conv_i8"; "" when not executed */
+  gboolean    executed;     /* FALSE: folded into a constant */
+  gint64      wall_ns, cpu_ns;
+  LptShape    shape;        /* of output 0 */
+} LptProfileRow;
+
+/* Rows of the last run with LPT_PLAN_PROFILE; valid until the next (transfer none). */
+LPT_EXPORT const LptProfileRow *lpt_plan_context_profile (LptPlanContext *context, guint *n);
+
+/* --- whole runs ------------------------------------------------------------ */
+
+/**
+ * lpt_plan_stack:
+ * @tensors: one per graph parameter
+ * @shapes: (out): as many, for lpt_plan_new()
+ * Shapes for a plan from arrays. Where the first axis of an array is n times that of the model (rank and
+ * other axes fit), the model runs n times; all stacked inputs must agree on n, others are used in every run.
+ * Returns: n >= 1, or 0 + error
+ */
+LPT_EXPORT gint64      lpt_plan_stack        (LptGraph *graph, LptTensor *const *tensors, LptShape *shapes, GError **error);
+
+/* Runs @n_runs times on slices of @tensors and stacks the outputs along their first axis; element-type LptTensor
+ * (transfer full). NULL + error. Profile times add up. */
+LPT_EXPORT GPtrArray  *lpt_plan_run_stacked  (const LptPlan *plan, LptPlanContext *context, LptTensor *const *tensors,
+                                              gint64 n_runs, GError **error);
+
+G_END_DECLS
+
+#endif
