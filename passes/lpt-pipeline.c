@@ -98,12 +98,20 @@ remark_free (LptRemark *remark)
   g_free (remark);
 }
 
+static void
+fate_free (LptFate *fate)
+{
+  g_free (fate->reason);
+  g_free (fate);
+}
+
 LptReport *
 lpt_report_new (void)
 {
   LptReport *report = g_new0 (LptReport, 1);
 
   report->remarks = g_ptr_array_new_with_free_func ((GDestroyNotify) remark_free);
+  report->fates = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) fate_free);
   report->stats = g_array_new (FALSE, TRUE, sizeof (LptPassStats));
 
   return report;
@@ -115,6 +123,7 @@ lpt_report_free (LptReport *report)
   if (report == NULL)
     return;
   g_ptr_array_unref (report->remarks);
+  g_hash_table_unref (report->fates);
   g_array_unref (report->stats);
   g_free (report);
 }

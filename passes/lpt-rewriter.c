@@ -74,6 +74,26 @@ lpt_rewriter_changed (LptRewriter *rw,
     stats_of (rw)->changed++;
 }
 
+void
+lpt_rewriter_fate (LptRewriter *rw,
+                   LptNode     *node,
+                   LptDType     precision,
+                   const char  *format,
+                   ...)
+{
+  LptFate *fate;
+  va_list args;
+
+  if (rw->report == NULL || !(node->info->flags & LPT_OP_F_COMPUTE))
+    return;
+  fate = g_new0 (LptFate, 1);
+  fate->precision = precision;
+  va_start (args, format);
+  fate->reason = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_hash_table_replace (rw->report->fates, g_strdup (node->name), fate);
+}
+
 /* --- building --- */
 
 static LptNode *

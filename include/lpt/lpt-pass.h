@@ -54,6 +54,8 @@ LPT_EXPORT gboolean  lpt_rewriter_decline (LptRewriter *rw, LptNode *node, const
 LPT_EXPORT void      lpt_rewriter_visit   (LptRewriter *rw, LptNode *node);
 /* A whole-graph pass says that it changed something. */
 LPT_EXPORT void      lpt_rewriter_changed (LptRewriter *rw, LptNode *node);
+/* Lowering: what became of @node; the last word counts. */
+LPT_EXPORT void      lpt_rewriter_fate    (LptRewriter *rw, LptNode *node, LptDType precision, const char *format, ...) G_GNUC_PRINTF (4, 5);
 
 /* A new node with inferred outputs; inference of a new node must succeed (a bug otherwise). */
 LPT_EXPORT LptNode  *lpt_rewriter_add       (LptRewriter *rw, LptOp op, const char *name, guint n_in, LptValue *const *in);
@@ -101,9 +103,17 @@ typedef struct
   gpointer data;
 } LptObserver;
 
+/* What lowering made of a node of the graph that it was given. */
+typedef struct
+{
+  LptDType precision;        /* of its main input: i8, u8, i32; f32 = it stays real */
+  char    *reason;
+} LptFate;
+
 typedef struct
 {
   GPtrArray *remarks;        /* LptRemark *, in order */
+  GHashTable *fates;         /* node name -> LptFate *, ops that compute */
   GArray    *stats;          /* of LptPassStats, passes that ran, in order */
   gint64     usec;
 } LptReport;

@@ -80,6 +80,7 @@ lpt_pending_new (LptNode *node,
   op->node = node;
   op->n_in = n_in;
   op->in = g_new0 (LptForm *, n_in);
+  op->followers = g_ptr_array_new ();
 
   return op;
 }
@@ -95,6 +96,7 @@ pending_unref (LptPending *op)
     lpt_form_free (op->in[i]);
   g_free (op->in);
   g_free (op->bias);
+  g_ptr_array_unref (op->followers);
   g_free (op);
 }
 

@@ -45,6 +45,9 @@ lpt_lower_emit (LptLower         *lw,
     copy->in[i].compute = LPT_DTYPE_UNDEFINED;
   for (i = 0; i < copy->n_out; i++)
     lpt_value_set_quant (&copy->out[i], NULL);
+  if (n_in > 0 && in[0] != NULL)
+    lpt_rewriter_fate (lw->rw, copy, in[0]->dtype, "runs on the %s integers of \"%s\"",
+                       lpt_dtype_name (in[0]->dtype), in[0]->producer->name);
 
   return copy;
 }
@@ -304,6 +307,7 @@ emit_real_op (LptLower *lw,
     in[i] = node->in[i].value != NULL ? lpt_lower_real (lw, node->in[i].value) : NULL;
   copy = lpt_lower_emit (lw, node, node->n_in, in);
   copy->flags &= ~(guint32) LPT_NODE_RELAXED;
+  lpt_rewriter_fate (lw->rw, copy, LPT_DTYPE_F32, "its result is used as a real number: no FakeQuantize behind it says what integers to write");
   for (i = 0; i < copy->n_out; i++)
     {
       if (lpt_dtype_is_low (copy->out[i].dtype) && node->n_out == 1)
@@ -353,7 +357,14 @@ lpt_lower_real (LptLower *lw,
       /* The op on real inputs, then what the form says happened behind it. */
       real = g_hash_table_lookup (lw->reals, &form->op->node->out[0]);
       if (real == NULL)
-        real = emit_real_op (lw, form->op->node, 0);
+        {
+          guint i;
+
+          real = emit_real_op (lw, form->op->node, 0);
+          for (i = 0; i < form->op->followers->len; i++)
+            lpt_rewriter_fate (lw->rw, g_ptr_array_index (form->op->followers, i), LPT_DTYPE_F32,
+                               "it follows \"%s\", whose result is used as a real number", form->op->node->name);
+        }
       if (form->n > 1 || form->a[0] != 1)
         real = emit_arithmetic (lw, LPT_OP_MULTIPLY, real, form->axis, form->n, form->a);
       if (form->n > 1 || form->b[0] != 0)
@@ -542,6 +553,26 @@ lpt_lower_rule (LptOp op)
   return NULL;
 }
 
+/* What explain says of a node whose values have forms. */
+static void
+note_form (LptLower *lw,
+           LptNode  *node)
+{
+  LptForm *form = g_hash_table_lookup (lw->forms, &node->out[0]);
+
+  if (form == NULL)
+    return;
+  if (form->op != NULL && form->op->node == node)
+    lpt_rewriter_fate (lw->rw, node, LPT_DTYPE_F32, "nothing reads its result");
+  else if (form->op != NULL)
+    {
+      g_ptr_array_add (form->op->followers, node);
+      lpt_rewriter_fate (lw->rw, node, LPT_DTYPE_I32, "part of how \"%s\" writes its integers", form->op->node->name);
+    }
+  else if (form->q->producer->op != node->op)
+    lpt_rewriter_fate (lw->rw, node, form->q->dtype, "part of the scale of \"%s\"", form->q->producer->name);
+}
+
 /* An op that stays real reads real values. */
 static void
 keep_real (LptLower *lw,
@@ -549,6 +580,7 @@ keep_real (LptLower *lw,
 {
   guint i;
 
+  lpt_rewriter_fate (lw->rw, node, LPT_DTYPE_F32, "stays real: there is no integer rule for %s here", node->info->name);
   for (i = 0; i < node->n_in; i++)
     if (node->in[i].value != NULL)
       {
@@ -600,6 +632,8 @@ lower_graph (LptRewriter  *rw,
           }
       if (rule == NULL || !rule (&lw, node))
         keep_real (&lw, node);
+      else
+        note_form (&lw, node);
     }
   g_hash_table_unref (lw.forms);
   g_hash_table_unref (lw.reals);
