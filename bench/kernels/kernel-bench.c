@@ -6,7 +6,7 @@
  * level (default: the machine's best) each line is run with per-channel requantization to u8, scheme single and, at the
  * end of the line, float. Time is this thread's CPU time, the median of many runs. GMAC/s, and percent of the peak that the
  * level's own dot product instruction reaches from the first cache. `bmm` packs its second operand in the
- * timed part.
+ * timed part. FILTER selects names; the families without products are `bytes`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -254,6 +254,97 @@ set_up (Case *c, LptCpu cpu, LptRequantScheme scheme)
     }
 }
 
+/* --- families without products: nanoseconds per call and per element --- */
+
+typedef struct {
+  LptKernels    k;
+  LptAdd        add;
+  LptMul        mul;
+  LptQuantize   quantize;
+  LptDequantize dequantize;
+  LptPoolOp     pool;
+  uint8_t      *a, *b, *out;
+  float        *f, *g;
+  void         *workspace;
+} Bytes;
+
+enum { N_BYTES = 802816 };   /* 56 x 56 x 256 */
+
+static void run_add (Bytes *x) { x->k.eltwise->add (&x->add, 1, N_BYTES, x->a, 0, 1, x->b, 0, 1, x->out, 0); }
+static void run_mul (Bytes *x) { x->k.eltwise->mul (&x->mul, 1, N_BYTES, x->a, 0, 1, x->b, 0, 1, x->out, 0); }
+static void run_table (Bytes *x) { x->k.eltwise->table (x->b, N_BYTES, x->a, x->out); }
+static void run_quantize (Bytes *x) { x->k.eltwise->quantize (&x->quantize, 1, N_BYTES, x->f, 0, x->out, 0); }
+static void run_dequantize (Bytes *x) { x->k.eltwise->dequantize (&x->dequantize, 1, N_BYTES, x->a, 0, x->f, 0); }
+static void run_pool (Bytes *x) { lpt_pool_tile (&x->pool, 0, x->pool.shape.oh, x->workspace); }
+static void run_bytes (Bytes *x) { x->k.transpose->bytes (256, 3136, x->a, 3136, x->out, 256); }
+static void run_words (Bytes *x) { x->k.transpose->words (64, 3136, (uint32_t *) x->f, 3136, (uint32_t *) x->g, 64); }
+static void run_softmax (Bytes *x) { x->k.floats->softmax (128, 128, x->f, 128, x->g, 128); }
+static void run_normalize (Bytes *x) { x->k.floats->normalize (128, 768, x->f, 768, x->g, x->g, 1e-5f, false, true, x->g, 768); }
+
+static void
+time_bytes (const char *name, Bytes *x, void (*run) (Bytes *), size_t elements)
+{
+  static double t[200];
+
+  run (x);
+  for (int i = 0; i < 200; i++)
+    {
+      double start = now ();
+
+      run (x);
+      t[i] = now () - start;
+    }
+  qsort (t, 200, sizeof t[0], compare_doubles);
+  printf ("%-24s %10.1f us %8.3f ns per element\n", name, t[100] * 1e6, t[100] * 1e9 / (double) elements);
+}
+
+static void
+bench_bytes (LptCpu cpu)
+{
+  float scale = 0.03f;
+  int32_t zp = 128, mult[10], shift[10];
+  float scales[10];
+  Bytes x = { .k = lpt_kernels_for (cpu), .a = memory (N_BYTES), .b = memory (N_BYTES), .out = memory (N_BYTES),
+              .f = memory (N_BYTES * 4), .g = memory (N_BYTES * 4), .workspace = memory (1 << 16),
+              .add = { .form = LPT_ADD_SINGLE, .hi = 255, .zp = 3, .m1 = 1500000000, .m2 = 1000000000, .shift = 31 },
+              .mul = { .scheme = LPT_REQUANT_SINGLE, .hi = 255, .mult = 1500000000, .shift = -8, .scale = 0.003f },
+              .quantize = { .form = LPT_QUANTIZE_DIVIDE, .hi = 255, .scale = &scale, .zp = &zp },
+              .dequantize = { .scale = &scale, .zp = &zp } };
+
+  for (int i = 0; i < N_BYTES; i++)
+    x.f[i] = (float) (i % 255) * 0.03f - 3.0f;
+  for (int i = 0; i < 10; i++)
+    {
+      mult[i] = 1500000000;
+      shift[i] = -3;
+      scales[i] = 0.1f;
+    }
+  x.pool = (LptPoolOp) { .kernel = x.k.pool, .epilogue_kernel = x.k.epilogue, .form = LPT_POOL_MAX,
+                         .shape = { 1, 112, 112, 64, 56, 56, 64, 1, 3, 3, 2, 2, 1, 1, 1, 1 }, .in = x.a, .pixel_stride = 64,
+                         .row_stride = 64 * 112, .image_stride = 64 * 112 * 112, .out = x.out, .ldo = 64, .hi = 255,
+                         .scheme = LPT_REQUANT_SINGLE, .mult = mult, .shift = shift, .scale = scales };
+  time_bytes ("softmax 128x128", &x, run_softmax, 128 * 128);
+  time_bytes ("normalize 128x768", &x, run_normalize, 128 * 768);
+  time_bytes ("quantize", &x, run_quantize, N_BYTES);
+  time_bytes ("add single", &x, run_add, N_BYTES);
+  x.add = (LptAdd) { .form = LPT_ADD_FLOAT, .hi = 255, .sa = 0.1f, .sb = 0.2f, .sc = 0.3f };
+  time_bytes ("add float", &x, run_add, N_BYTES);
+  x.add = (LptAdd) { .form = LPT_ADD_STEPPED, .hi = 255, .step = LPT_REQUANT_DOUBLE, .left = 20, .m1 = 1500000000,
+                     .m2 = 1500000000, .mo = 1500000000, .s1 = -1, .s2 = -2, .so = -18 };
+  time_bytes ("add stepped", &x, run_add, N_BYTES);
+  time_bytes ("mul single", &x, run_mul, N_BYTES);
+  x.mul.scheme = LPT_REQUANT_FLOAT;
+  x.mul.zp_in_float = true;
+  time_bytes ("mul float", &x, run_mul, N_BYTES);
+  time_bytes ("table", &x, run_table, N_BYTES);
+  time_bytes ("dequantize", &x, run_dequantize, N_BYTES);
+  time_bytes ("max pool 3x3s2 64", &x, run_pool, 56 * 56 * 64);
+  x.pool.form = LPT_POOL_AVERAGE;
+  time_bytes ("average pool 3x3s2 64", &x, run_pool, 56 * 56 * 64);
+  time_bytes ("transpose bytes", &x, run_bytes, N_BYTES);
+  time_bytes ("transpose words", &x, run_words, 64 * 3136);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -292,6 +383,8 @@ main (int argc, char **argv)
       peak = measure_peak (cpu);
       printf ("# level %s, peak %.1f GMAC/s\n%-24s %10s %8s %6s %14s\n", level, peak, "shape", "us", "GMAC/s", "peak",
               "float GMAC/s");
+      if (strstr ("bytes", filter))
+        bench_bytes (cpu);
       while (fgets (line, sizeof line, f))
         {
           Case c;

@@ -1,6 +1,89 @@
-/* executor/kernels/eltwise/avx512vnni.c - body.h compiled for this instruction set
+/* executor/kernels/eltwise/avx512vnni.c - body.h for this instruction set, with an own sum
+ *
+ * Bytes of both operands are interleaved to pairs of 16 bits, which add_lanes () takes; packing restores the order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #define LPT_ISA avx512vnni
+#define LPT_OWN_ADD
+#include "executor/kernels/requant/avx512.h"
+
 #include "executor/kernels/eltwise/body.h"
+
+typedef struct {
+  AddVec  v;
+  __m512i low, high, zp;
+  bool    is_signed;
+} Sum;
+
+INLINE __m512i
+add_bytes (LptAddForm form, LptRequantScheme step, const Sum *s, __m512i a, __m512i b)
+{
+  const __m512i none = _mm512_setzero_si512 ();
+  __m512i low = _mm512_unpacklo_epi8 (a, b), high = _mm512_unpackhi_epi8 (a, b);
+  __m512i x0 = add_lanes (form, step, &s->v, _mm512_unpacklo_epi8 (low, none));
+  __m512i x1 = add_lanes (form, step, &s->v, _mm512_unpackhi_epi8 (low, none));
+  __m512i x2 = add_lanes (form, step, &s->v, _mm512_unpacklo_epi8 (high, none));
+  __m512i x3 = add_lanes (form, step, &s->v, _mm512_unpackhi_epi8 (high, none));
+
+  low = _mm512_packs_epi32 (x0, x1);
+  high = _mm512_packs_epi32 (x2, x3);
+  low = _mm512_add_epi16 (_mm512_min_epi16 (_mm512_max_epi16 (low, s->low), s->high), s->zp);
+  high = _mm512_add_epi16 (_mm512_min_epi16 (_mm512_max_epi16 (high, s->low), s->high), s->zp);
+  return s->is_signed ? _mm512_packs_epi16 (low, high) : _mm512_packus_epi16 (low, high);
+}
+
+INLINE void
+add_all (LptAddForm form, LptRequantScheme step, const Sum *s, size_t rows, size_t cols, const uint8_t *a, size_t lda,
+         size_t a_step, const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo)
+{
+  for (size_t i = 0; i < rows; i++, a += lda, b += ldb, out += ldo)
+    {
+      __m512i x = _mm512_set1_epi8 ((char) a[0]), y = _mm512_set1_epi8 ((char) b[0]);
+      size_t j = 0;
+
+      for (; j + 64 <= cols; j += 64)
+        {
+          if (a_step)
+            x = _mm512_loadu_si512 (a + j);
+          if (b_step)
+            y = _mm512_loadu_si512 (b + j);
+          _mm512_storeu_si512 (out + j, add_bytes (form, step, s, x, y));
+        }
+      if (j < cols)
+        {
+          __mmask64 mask = ((__mmask64) 1 << (cols - j)) - 1;
+
+          if (a_step)
+            x = _mm512_maskz_loadu_epi8 (mask, a + j);
+          if (b_step)
+            y = _mm512_maskz_loadu_epi8 (mask, b + j);
+          _mm512_mask_storeu_epi8 (out + j, mask, add_bytes (form, step, s, x, y));
+        }
+    }
+}
+
+void
+lpt_eltwise_add__avx512vnni (const LptAdd *p, size_t rows, size_t cols, const uint8_t *a, size_t lda, size_t a_step,
+                             const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo)
+{
+  bool byte = p->lo >= -128 && p->hi <= 255 && (p->lo >= 0 || p->hi <= 127) && p->zp >= -128 && p->zp <= 255;
+
+  if (!byte || !add_fits (p))
+    {
+      add_plain (p, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
+      return;
+    }
+
+  Sum s = { add_vec (p), _mm512_set1_epi16 ((int16_t) (p->lo - p->zp)), _mm512_set1_epi16 ((int16_t) (p->hi - p->zp)),
+            _mm512_set1_epi16 ((int16_t) p->zp), p->lo < 0 };
+
+  if (p->form == LPT_ADD_SINGLE)
+    add_all (LPT_ADD_SINGLE, LPT_REQUANT_DOUBLE, &s, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
+  else if (p->form == LPT_ADD_FLOAT)
+    add_all (LPT_ADD_FLOAT, LPT_REQUANT_DOUBLE, &s, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
+  else if (p->step == LPT_REQUANT_SINGLE)
+    add_all (LPT_ADD_STEPPED, LPT_REQUANT_SINGLE, &s, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
+  else
+    add_all (LPT_ADD_STEPPED, LPT_REQUANT_DOUBLE, &s, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
+}

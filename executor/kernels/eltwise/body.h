@@ -8,9 +8,9 @@
 #include "executor/kernels/lpt-isa.h"
 #include "executor/kernels/eltwise/eltwise.h"
 
+#ifndef INLINE
 #define INLINE static inline __attribute__ ((always_inline))
-
-#ifndef LPT_OWN_ADD
+#endif
 
 /* One row; the constants in `p` are a copy of the caller's with form and step fixed, so that the switch folds. */
 INLINE void
@@ -31,9 +31,9 @@ add_row (LptAdd p, size_t cols, const uint8_t *a, size_t a_step, const uint8_t *
     }
 }
 
-void
-LPT_FN (lpt_eltwise_add) (const LptAdd *p, size_t rows, size_t cols, const uint8_t *a, size_t lda, size_t a_step,
-                          const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo)
+static void
+add_plain (const LptAdd *p, size_t rows, size_t cols, const uint8_t *a, size_t lda, size_t a_step, const uint8_t *b,
+           size_t ldb, size_t b_step, uint8_t *out, size_t ldo)
 {
   LptAdd q = *p;
 
@@ -53,6 +53,15 @@ LPT_FN (lpt_eltwise_add) (const LptAdd *p, size_t rows, size_t cols, const uint8
         add_row (q, cols, a, a_step, b, b_step, out);
         break;
       }
+}
+
+/* A file with an own add falls back to the plain one. */
+#ifndef LPT_OWN_ADD
+void
+LPT_FN (lpt_eltwise_add) (const LptAdd *p, size_t rows, size_t cols, const uint8_t *a, size_t lda, size_t a_step,
+                          const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo)
+{
+  add_plain (p, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
 }
 #endif
 

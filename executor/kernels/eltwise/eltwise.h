@@ -48,12 +48,12 @@ typedef struct {
                            float *out, size_t ldo);
 } LptEltwiseKernel;
 
-#define LPT_ELTWISE_KERNEL(needs, isa)                                                                       \
+#define LPT_ELTWISE_KERNEL(needs, isa, table_isa)                                                                       \
   void lpt_eltwise_add__##isa (const LptAdd *p, size_t rows, size_t cols, const uint8_t *a, size_t lda,      \
                                size_t a_step, const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo); \
   void lpt_eltwise_mul__##isa (const LptMul *p, size_t rows, size_t cols, const uint8_t *a, size_t lda,      \
                                size_t a_step, const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo); \
-  void lpt_eltwise_table__##isa (const uint8_t *table, size_t n, const uint8_t *in, uint8_t *out);          \
+  void lpt_eltwise_table__##table_isa (const uint8_t *table, size_t n, const uint8_t *in, uint8_t *out);          \
   void lpt_eltwise_quantize__##isa (const LptQuantize *p, size_t rows, size_t cols, const float *in, size_t ldi, \
                                     uint8_t *out, size_t ldo);                                               \
   void lpt_eltwise_dequantize__##isa (const LptDequantize *p, size_t rows, size_t cols, const uint8_t *in,   \

@@ -6,8 +6,8 @@
 #include "executor/kernels/requant/requant.h"
 
 static const LptEpilogueKernel kernels[] = {
-#define LPT_EPILOGUE_KERNEL(set, isa) \
-  { "epilogue__" #isa, LPT_CPU_##set, lpt_epilogue__##isa, lpt_eltwise_add__##isa, lpt_eltwise_table__##isa },
+#define LPT_EPILOGUE_KERNEL(set, isa, table_isa) \
+  { "epilogue__" #table_isa, LPT_CPU_##set, lpt_epilogue__##isa, lpt_eltwise_add__##isa, lpt_eltwise_table__##table_isa },
 #include "executor/kernels/requant/requant.def"
 #undef LPT_EPILOGUE_KERNEL
 };

@@ -94,7 +94,7 @@ typedef struct {
   void          (*table) (const uint8_t *table, size_t n, const uint8_t *in, uint8_t *out);
 } LptEpilogueKernel;
 
-#define LPT_EPILOGUE_KERNEL(needs, isa)                                                                     \
+#define LPT_EPILOGUE_KERNEL(needs, isa, table_isa)                                                                     \
   void lpt_epilogue__##isa (const LptEpilogue *e, size_t rows, size_t channels, size_t channel0,            \
                             const int32_t *acc, size_t acc_stride, const int32_t *row_sum, void *out,       \
                             size_t out_stride, const uint8_t *residual, size_t residual_stride);
