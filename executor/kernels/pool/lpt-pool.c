@@ -8,6 +8,9 @@
 
 #define ALIGN_64(x) (((x) + 63) / 64 * 64)
 
+/* Channels that one call of the output stage scales. */
+#define BLOCK 64
+
 static const LptPoolKernel kernels[] = {
 #define LPT_POOL_KERNEL(set, isa) { "pool__" #isa, LPT_CPU_##set, lpt_pool_max__##isa, lpt_pool_sum__##isa },
 #include "executor/kernels/pool/pool.def"
@@ -35,29 +38,40 @@ lpt_pool_kernel (LptCpu cpu)
 size_t
 lpt_pool_workspace (const LptPoolOp *p)
 {
-  return ALIGN_64 (p->shape.kh * p->shape.kw * sizeof (void *)) + ALIGN_64 ((p->shape.ic + 16) * sizeof (int32_t));
+  return ALIGN_64 (p->shape.kh * p->shape.kw * sizeof (void *)) + ALIGN_64 ((p->shape.ic + BLOCK) * sizeof (int32_t));
 }
 
-/* Sum to code for all channels of one pixel: sixteen equal entries serve every channel of the shared output stage. */
-static void
-scale_sums (const LptPoolOp *p, size_t taps, size_t divisor, const int32_t *sums, uint8_t *out)
-{
-  int32_t bias[16], mult[16], shift[16];
-  float scale[16];
-  LptEpilogue e = { .store = LPT_STORE_Q8, .scheme = p->scheme, .zp = p->zp, .lo = p->lo, .hi = p->hi,
-                    .bias = bias, .mult = mult, .shift = shift, .scale = scale };
+/* The shared output stage for one divisor: equal entries serve every block of channels. */
+typedef struct {
+  size_t      taps, divisor;
+  int32_t     bias[BLOCK], mult[BLOCK], shift[BLOCK];
+  float       scale[BLOCK];
+  LptEpilogue e;
+} Scaling;
 
-  for (size_t i = 0; i < 16; i++)
+static void
+set_scaling (Scaling *z, const LptPoolOp *p, size_t taps, size_t divisor)
+{
+  z->taps = taps;
+  z->divisor = divisor;
+  z->e = (LptEpilogue) { .store = LPT_STORE_Q8, .scheme = p->scheme, .zp = p->zp, .lo = p->lo, .hi = p->hi,
+                         .bias = z->bias, .mult = z->mult, .shift = z->shift, .scale = z->scale };
+  for (size_t i = 0; i < BLOCK; i++)
     {
-      bias[i] = -(int32_t) taps * p->zero;
-      mult[i] = p->mult ? p->mult[divisor] : 0;
-      shift[i] = p->shift ? p->shift[divisor] : 0;
-      scale[i] = p->scale ? p->scale[divisor] : 0.0f;
+      z->bias[i] = -(int32_t) taps * p->zero;
+      z->mult[i] = p->mult ? p->mult[divisor] : 0;
+      z->shift[i] = p->shift ? p->shift[divisor] : 0;
+      z->scale[i] = p->scale ? p->scale[divisor] : 0.0f;
     }
-  lpt_epilogue_prepare (&e, 1);
-  for (size_t c = 0; c < p->shape.ic; c += 16)
-    p->epilogue_kernel->run (&e, 1, p->shape.ic - c < 16 ? p->shape.ic - c : 16, 0, sums + c, 16, NULL, out + c, 0,
-                             NULL, 0);
+  lpt_epilogue_prepare (&z->e, 1);
+}
+
+static void
+scale_sums (const Scaling *z, const LptPoolOp *p, const int32_t *sums, uint8_t *out)
+{
+  for (size_t c = 0; c < p->shape.ic; c += BLOCK)
+    p->epilogue_kernel->run (&z->e, 1, p->shape.ic - c < BLOCK ? p->shape.ic - c : BLOCK, 0, sums + c, BLOCK, NULL,
+                             out + c, 0, NULL, 0);
 }
 
 static void
@@ -74,44 +88,71 @@ divide_sums (const LptPoolOp *p, size_t taps, size_t divisor, const int32_t *sum
     }
 }
 
+/* Taps of one window that lie inside. */
+static size_t
+window (const LptPoolOp *p, const uint8_t *image, size_t oy, size_t ox, const uint8_t **ptr)
+{
+  const LptConvShape *s = &p->shape;
+  size_t taps = 0, y0 = oy * s->stride_h - s->pad_top, x0 = ox * s->stride_w - s->pad_left;
+
+  for (size_t ky = 0; ky < s->kh; ky++)
+    {
+      size_t y = y0 + ky * s->dilation_h;
+
+      for (size_t kx = 0; kx < s->kw && y < s->ih; kx++)
+        {
+          size_t x = x0 + kx * s->dilation_w;
+
+          if (x < s->iw)
+            ptr[taps++] = image + y * p->row_stride + x * p->pixel_stride;
+        }
+    }
+  return taps;
+}
+
 void
 lpt_pool_tile (const LptPoolOp *p, size_t r0, size_t r1, void *workspace)
 {
   const LptConvShape *s = &p->shape;
   const uint8_t **ptr = workspace;
   int32_t *sums = (int32_t *) ((char *) workspace + ALIGN_64 (s->kh * s->kw * sizeof (void *)));
+  size_t step = s->stride_w * p->pixel_stride;
+  Scaling scaling = { .divisor = SIZE_MAX };
 
   for (size_t r = r0; r < r1; r++)
-    for (size_t ox = 0; ox < s->ow; ox++)
-      {
-        const uint8_t *image = p->in + r / s->oh * p->image_stride;
-        uint8_t *out = p->out + (r * s->ow + ox) * p->ldo;
-        size_t taps = 0, divisor;
+    {
+      const uint8_t *image = p->in + r / s->oh * p->image_stride;
+      size_t taps = 0;
 
-        for (size_t ky = 0; ky < s->kh; ky++)
-          {
-            size_t y = r % s->oh * s->stride_h + ky * s->dilation_h - s->pad_top;
+      for (size_t ox = 0; ox < s->ow; ox++)
+        {
+          uint8_t *out = p->out + (r * s->ow + ox) * p->ldo;
+          size_t divisor, right = ox * s->stride_w + (s->kw - 1) * s->dilation_w;
 
-            for (size_t kx = 0; kx < s->kw && y < s->ih; kx++)
-              {
-                size_t x = ox * s->stride_w + kx * s->dilation_w - s->pad_left;
+          /* Between the borders a window is the last one moved on. */
+          if (ox > 0 && (ox - 1) * s->stride_w >= s->pad_left && right - s->pad_left < s->iw)
+            for (size_t i = 0; i < taps; i++)
+              ptr[i] += step;
+          else
+            taps = window (p, image, r % s->oh, ox, ptr);
 
-                if (x < s->iw)
-                  ptr[taps++] = image + y * p->row_stride + x * p->pixel_stride;
-              }
-          }
-        if (p->form == LPT_POOL_MAX)
-          {
-            p->kernel->max (taps, ptr, s->ic, p->flip, out);
-            continue;
-          }
-        divisor = p->count_padding ? s->kh * s->kw : taps;
-        p->kernel->sum (taps, ptr, s->ic, p->flip, sums);
-        if (p->form == LPT_POOL_AVERAGE)
-          scale_sums (p, taps, divisor, sums, out);
-        else
-          divide_sums (p, taps, divisor, sums, out);
-      }
+          if (p->form == LPT_POOL_MAX)
+            {
+              p->kernel->max (taps, ptr, s->ic, p->flip, out);
+              continue;
+            }
+          divisor = p->count_padding ? s->kh * s->kw : taps;
+          p->kernel->sum (taps, ptr, s->ic, p->flip, sums);
+          if (p->form == LPT_POOL_AVERAGE)
+            {
+              if (scaling.divisor != divisor || scaling.taps != taps)
+                set_scaling (&scaling, p, taps, divisor);
+              scale_sums (&scaling, p, sums, out);
+            }
+          else
+            divide_sums (p, taps, divisor, sums, out);
+        }
+    }
 }
 
 size_t
