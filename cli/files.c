@@ -1,0 +1,248 @@
+/* files.c - which reader and which writer a file needs
+ *
+ * Readers look at the content, writers at the extension; a new form is a row below.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "cli/files.h"
+
+#include "ir/lpt-out-file.h"
+
+#include <lpt/lpt.h>
+#include <lpt/lpt-onnx.h>
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <string.h>
+
+/* --- reading --------------------------------------------------------------- */
+
+typedef struct { const char *text; gsize size; } Head;   /* the beginning of a file, white space skipped */
+
+static gboolean
+is_xml (const Head *head)
+{
+  return head->size > 0 && head->text[0] == '<';
+}
+
+/* An object that says so, in its first kilobytes. */
+static gboolean
+is_native_json (const Head *head)
+{
+  return head->size > 0 && head->text[0] == '{' && g_strstr_len (head->text, (gssize) head->size, "\"" LPT_JSON_FORMAT "\"") != NULL;
+}
+
+/* Lines of "%name = Op (...)" and comments. */
+static gboolean
+is_text (const Head *head)
+{
+  return head->size > 0 && (head->text[0] == '%' || head->text[0] == '#' || strncmp (head->text, "graph", MIN (head->size, 5)) == 0);
+}
+
+static gboolean
+is_other (const Head *head)
+{
+  return head->size > 0;
+}
+
+static LptGraph *
+load_xml (const char *path, GError **error)
+{
+  return lpt_openvino_load (path, NULL, error);
+}
+
+static const struct
+{
+  gboolean  (*is)   (const Head *head);
+  LptGraph *(*load) (const char *path, GError **error);
+} readers[] = {
+  { is_xml, load_xml },
+  { is_native_json, lpt_json_load },
+  { is_text, lpt_text_load },
+  { is_other, lpt_onnx_load },       /* either serialisation */
+};
+
+LptGraph *
+cmd_load (const char *path, GError **error)
+{
+  char buffer[4096];
+  FILE *file = g_fopen (path, "rb");
+  gsize n = file != NULL ? fread (buffer, 1, sizeof buffer, file) : 0;
+  gboolean bad = file == NULL || ferror (file);
+  int code = errno;
+  if (file != NULL)
+    fclose (file);
+  if (bad)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", path, g_strerror (code));
+      return NULL;
+    }
+  Head head = { buffer, n };
+  if (head.size >= 3 && memcmp (head.text, "\xef\xbb\xbf", 3) == 0)
+    head = (Head) { head.text + 3, head.size - 3 };
+  while (head.size > 0 && g_ascii_isspace (*head.text))
+    head = (Head) { head.text + 1, head.size - 1 };
+  for (guint i = 0; i < G_N_ELEMENTS (readers); i++)
+    if (readers[i].is (&head))
+      {
+        LptGraph *graph = readers[i].load (path, error);
+        if (graph == NULL && error != NULL && *error != NULL && strstr ((*error)->message, path) == NULL)
+          g_prefix_error (error, "%s: ", path);
+        return graph;
+      }
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: the file is empty", path);
+  return NULL;
+}
+
+/* --- writing --------------------------------------------------------------- */
+
+static gboolean
+save_xml (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
+{
+  return lpt_openvino_save (graph, path, NULL, error);
+}
+
+static gboolean
+save_json (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
+{
+  return lpt_json_save (graph, path, options->embed_weights, error);
+}
+
+static gboolean
+save_text (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
+{
+  g_autofree char *text = lpt_graph_print (graph);
+  return lpt_out_file_text (path, text, strlen (text), error);
+}
+
+static gboolean
+save_dot (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
+{
+  g_autofree char *text = lpt_graph_dot (graph);
+  return lpt_out_file_text (path, text, strlen (text), error);
+}
+
+/* A drawing, by the program dot. */
+static gboolean
+save_svg (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
+{
+  const char *const argv[] = { "dot", "-Tsvg", NULL };
+  g_autofree char *text = lpt_graph_dot (graph), *svg = NULL;
+  g_autofree char *temp = NULL;
+  g_autoptr (GError) cause = NULL;
+  gint in = g_file_open_tmp ("lptc-XXXXXX.dot", &temp, &cause);
+  gint status = 0;
+  gboolean ok = in >= 0 && g_file_set_contents (temp, text, -1, &cause);
+  if (ok)
+    {
+      char *const command[] = { (char *) argv[0], (char *) argv[1], temp, NULL };
+      ok = g_spawn_sync (NULL, command, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &svg, NULL, &status, &cause) && g_spawn_check_wait_status (status, &cause);
+    }
+  if (in >= 0)
+    {
+      g_close (in, NULL);
+      g_unlink (temp);
+    }
+  if (!ok)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s: unsupported without the program dot (%s); write .dot", path, cause->message);
+      return FALSE;
+    }
+  return lpt_out_file_text (path, svg, strlen (svg), error);
+}
+
+static const struct
+{
+  const char *extension;
+  const char *weights;        /* of the file beside it: the extension that replaces (".bin") or is appended ("+.bin") */
+  gboolean  (*save) (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error);
+} writers[] = {
+  { ".xml",  ".bin",  save_xml },
+  { ".json", "+.bin", save_json },
+  { ".lpt",  NULL,    save_text },
+  { ".dot",  NULL,    save_dot },
+  { ".svg",  NULL,    save_svg },
+};
+
+/* The row with the longest extension that @path ends with, or -1. */
+static gint
+writer_of (const char *path)
+{
+  gint best = -1;
+  for (guint i = 0; i < G_N_ELEMENTS (writers); i++)
+    if (g_str_has_suffix (path, writers[i].extension) && (best < 0 || strlen (writers[i].extension) > strlen (writers[best].extension)))
+      best = (gint) i;
+  return best;
+}
+
+gboolean
+cmd_can_save (const char *path)
+{
+  return writer_of (path) >= 0;
+}
+
+char *
+cmd_save_forms (void)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (writers); i++)
+    g_string_append_printf (text, "%s%s", i > 0 ? ", " : "", writers[i].extension);
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+gboolean
+cmd_save (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
+{
+  gint i = writer_of (path);
+  g_return_val_if_fail (i >= 0, FALSE);
+  return writers[i].save (graph, path, options, error);
+}
+
+/* --- paths ----------------------------------------------------------------- */
+
+static gboolean
+same_file (const char *a, const char *b)
+{
+  GStatBuf x, y;
+  if (g_stat (a, &x) != 0 || g_stat (b, &y) != 0 || !S_ISREG (x.st_mode))
+    return FALSE;
+  return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* The weights beside @path, or NULL. */
+static char *
+weights_beside (const char *path)
+{
+  gint i = writer_of (path);
+  const char *weights = i >= 0 ? writers[i].weights : NULL;
+  if (weights == NULL)
+    return NULL;
+  if (weights[0] == '+')
+    return g_strconcat (path, weights + 1, NULL);
+  return g_strdup_printf ("%.*s%s", (int) (strlen (path) - strlen (writers[i].extension)), path, weights);
+}
+
+char *
+cmd_overwrites (const char *in, const char *out)
+{
+  g_autofree char *in_weights = weights_beside (in), *out_weights = weights_beside (out);
+  const char *ins[] = { in, in_weights }, *outs[] = { out, out_weights };
+  for (guint i = 0; i < G_N_ELEMENTS (ins); i++)
+    for (guint o = 0; o < G_N_ELEMENTS (outs); o++)
+      if (ins[i] != NULL && outs[o] != NULL && same_file (ins[i], outs[o]))
+        return g_strdup (outs[o]);
+  return NULL;
+}
+
+char *
+cmd_file_name (const char *value_name)
+{
+  char *name = g_strdup (*value_name != '\0' ? value_name : "_");
+  for (char *p = name; *p != '\0'; p++)
+    if (!g_ascii_isalnum (*p) && strchr ("_.-", *p) == NULL)
+      *p = '_';
+  if (g_str_equal (name, ".") || g_str_equal (name, ".."))
+    name[0] = '_';
+  return name;
+}

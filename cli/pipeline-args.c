@@ -1,0 +1,229 @@
+/* pipeline-args.c - from options to a configuration, from a configuration to a prepared graph
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "cli/pipeline-args.h"
+#include "cli/cmd.h"
+
+#include "executor/lpt-requant-modes.h"
+
+#include <string.h>
+
+GOptionEntry *
+cmd_pipeline_entries (CmdPipelineArgs *args, const GOptionEntry *more)
+{
+  const GOptionEntry own[] = {
+    { "target", 0, 0, G_OPTION_ARG_STRING, &args->target, "Built-in target (default: native)", "NAME" },
+    { "config", 0, 0, G_OPTION_ARG_FILENAME, &args->config, "Target from a file", "FILE" },
+    { "restrict", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->restrict_, "Element types of an op's inputs: conv:u8,i8", "OP[:P0[,P1...]]" },
+    { "per-tensor", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->per_tensor, "Inputs that need one scale: conv:0", "OP[:PORT...]" },
+    { "disable", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->disable, "Leave a pass out", "PASS" },
+    { "until", 0, 0, G_OPTION_ARG_STRING, &args->until, "Last stage: prepare, markup, decompose, propagate, cleanup, lower", "STAGE" },
+    { "no-update-precisions", 0, 0, G_OPTION_ARG_NONE, &args->no_update_precisions, "Keep element types real", NULL },
+    { "deq-precision", 0, 0, G_OPTION_ARG_STRING, &args->deq_precision, "Type of dequantization: f32 or f16", "TYPE" },
+    { "output", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->outputs, "Cut the graph at this value", "NAME" },
+    { "shape", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->shapes, "Shape of an input: image=[1,3,224,224]", "NAME=[...]" },
+    { "requant", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->requant, "Requantization mode: MODE, OP:MODE or node=NAME:MODE", "SPEC" },
+  };
+  guint n = 0;
+  while (more != NULL && more[n].long_name != NULL)
+    n++;
+  GOptionEntry *all = g_new0 (GOptionEntry, G_N_ELEMENTS (own) + n + 1);
+  memcpy (all, more, n * sizeof *all);
+  memcpy (all + n, own, sizeof own);
+  return all;
+}
+
+void
+cmd_pipeline_args_clear (CmdPipelineArgs *args)
+{
+  g_strfreev (args->restrict_);
+  g_strfreev (args->per_tensor);
+  g_strfreev (args->disable);
+  g_strfreev (args->outputs);
+  g_strfreev (args->requant);
+  g_strfreev (args->shapes);
+  g_free (args->target);
+  g_free (args->config);
+  g_free (args->until);
+  g_free (args->deq_precision);
+}
+
+/* Prints @error as a fault of the command line. */
+static int
+usage_error (GError *error)
+{
+  int code = cmd_usage ("%s", error->message);
+  g_error_free (error);
+  return code;
+}
+
+typedef gboolean (*ConfigFunc) (LptConfig *config, const char *text, GError **error);
+
+static gboolean
+apply_all (LptConfig *config, char **texts, const char *option, ConfigFunc apply, int *code)
+{
+  for (guint i = 0; texts != NULL && texts[i] != NULL; i++)
+    {
+      GError *error = NULL;
+      if (apply (config, texts[i], &error))
+        continue;
+      g_prefix_error (&error, "--%s %s: ", option, texts[i]);
+      *code = usage_error (error);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+LptConfig *
+cmd_pipeline_config (const CmdPipelineArgs *args, int *code)
+{
+  GError *error = NULL;
+  *code = CMD_USAGE;
+  if (args->target != NULL && args->config != NULL)
+    {
+      cmd_usage ("--target and --config exclude each other");
+      return NULL;
+    }
+  g_autoptr (LptConfig) config = args->config != NULL ? lpt_config_new_file (args->config, &error)
+                                 : lpt_config_new_target (args->target != NULL ? args->target : "native", &error);
+  if (config == NULL)
+    {
+      *code = usage_error (error);
+      return NULL;
+    }
+  if (!apply_all (config, args->restrict_, "restrict", lpt_config_restrict, code)
+      || !apply_all (config, args->per_tensor, "per-tensor", lpt_config_per_tensor, code)
+      || !apply_all (config, args->disable, "disable", lpt_config_disable, code))
+    return NULL;
+  if (args->until != NULL && !lpt_stage_from_name (args->until, &config->until))
+    {
+      cmd_usage ("--until %s: the stages are prepare, markup, decompose, propagate, cleanup, lower", args->until);
+      return NULL;
+    }
+  if (args->no_update_precisions)
+    config->update_precisions = FALSE;
+  if (args->deq_precision != NULL)
+    {
+      config->deq_precision = lpt_dtype_from_name (args->deq_precision);
+      if (config->deq_precision != LPT_DTYPE_F32 && config->deq_precision != LPT_DTYPE_F16)
+        {
+          cmd_usage ("--deq-precision %s: f32 or f16", args->deq_precision);
+          return NULL;
+        }
+    }
+  return g_steal_pointer (&config);
+}
+
+/* --- the graph ------------------------------------------------------------- */
+
+static gboolean
+apply_shape (LptGraph *graph, const char *text, int *code)
+{
+  const char *equals = strrchr (text, '=');
+  GError *error = NULL;
+  LptShape shape;
+  if (equals == NULL)
+    {
+      *code = cmd_usage ("--shape %s: NAME=[d0,d1,...] is wanted", text);
+      return FALSE;
+    }
+  g_autofree char *name = g_strndup (text, (gsize) (equals - text));
+  if (!lpt_shape_from_string (equals + 1, &shape, &error) || !lpt_graph_set_input_shape (graph, name, &shape, &error))
+    {
+      g_prefix_error (&error, "--shape %s: ", text);
+      *code = usage_error (error);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+apply_requant (LptGraph *graph, const char *text, int *code)
+{
+  const char *colon = strrchr (text, ':'), *name = colon != NULL ? colon + 1 : text;
+  LptMode mode;
+  *code = CMD_USAGE;
+  if (!lpt_mode_from_name (name, &mode))
+    {
+      g_autoptr (GString) known = g_string_new (NULL);
+      for (const LptModeInfo *m = lpt_modes (); m->name != NULL; m++)
+        g_string_append_printf (known, "%s%s", known->len > 0 ? ", " : "", m->name);
+      cmd_usage ("--requant %s: no mode \"%s\"; the modes are %s", text, name, known->str);
+      return FALSE;
+    }
+  if (colon == NULL)
+    {
+      g_free (graph->requant);
+      graph->requant = g_strdup (name);
+      return TRUE;
+    }
+  g_autofree char *whose = g_strndup (text, (gsize) (colon - text));
+  if (g_str_has_prefix (whose, "node="))
+    {
+      LptNode *node = lpt_graph_find (graph, whose + 5);
+      if (node == NULL)
+        {
+          cmd_usage ("--requant %s: no node \"%s\"", text, whose + 5);
+          return FALSE;
+        }
+      g_free (node->requant);
+      node->requant = g_strdup (name);
+      return TRUE;
+    }
+  const LptOpInfo *info = lpt_op_find (whose);
+  if (info == NULL)
+    {
+      cmd_usage ("--requant %s: no op \"%s\"", text, whose);
+      return FALSE;
+    }
+  if (graph->op_requant == NULL)
+    graph->op_requant = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  g_hash_table_replace (graph->op_requant, g_strdup (info->name), g_strdup (name));
+  return TRUE;
+}
+
+gboolean
+cmd_prepare_graph (LptGraph *graph, char **shapes, char **outputs, char **requant, int *code)
+{
+  GError *error = NULL;
+  for (guint i = 0; shapes != NULL && shapes[i] != NULL; i++)
+    if (!apply_shape (graph, shapes[i], code))
+      return FALSE;
+  if (shapes != NULL && shapes[0] != NULL && !lpt_graph_infer (graph, &error))
+    {
+      *code = cmd_fail (error);
+      return FALSE;
+    }
+  if (outputs != NULL && outputs[0] != NULL && !lpt_graph_cut (graph, (const char *const *) outputs, &error))
+    {
+      g_prefix_error (&error, "--output: ");
+      *code = usage_error (error);
+      return FALSE;
+    }
+  for (guint i = 0; requant != NULL && requant[i] != NULL; i++)
+    if (!apply_requant (graph, requant[i], code))
+      return FALSE;
+  return TRUE;
+}
+
+LptDType
+cmd_node_precision (LptNode *node)
+{
+  if (!(node->info->flags & LPT_OP_F_COMPUTE) || node->n_in == 0)
+    return LPT_DTYPE_UNDEFINED;
+  LptDType result = LPT_DTYPE_UNDEFINED;
+  for (guint i = 0; i < node->n_in; i++)
+    {
+      const LptValue *value = node->in[i].value;
+      if (value == NULL)
+        continue;
+      if (lpt_dtype_is_real (value->dtype))
+        return LPT_DTYPE_F32;
+      gboolean low = lpt_dtype_is_integer (value->dtype) && (lpt_dtype_bits (value->dtype) <= 8 || value->quant != NULL);
+      if (low && result == LPT_DTYPE_UNDEFINED)
+        result = lpt_dtype_bits (value->dtype) <= 8 ? value->dtype : LPT_DTYPE_I32;
+    }
+  return result;
+}

@@ -1,0 +1,32 @@
+/* pipeline-args.h - options of the sub-commands that run passes
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPTC_PIPELINE_ARGS_H
+#define LPTC_PIPELINE_ARGS_H
+
+#include <lpt/lpt-pass.h>
+
+typedef struct
+{
+  char   **restrict_, **per_tensor, **disable, **outputs, **requant, **shapes;
+  char    *target, *config, *until, *deq_precision;
+  gboolean no_update_precisions;
+} CmdPipelineArgs;
+
+/* The options as rows (transfer full, g_free): of @args, followed by @more (ends with a NULL row, may be NULL). */
+GOptionEntry *cmd_pipeline_entries (CmdPipelineArgs *args, const GOptionEntry *more);
+void          cmd_pipeline_args_clear (CmdPipelineArgs *args);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CmdPipelineArgs, cmd_pipeline_args_clear)
+
+/* What the options ask for (transfer full); NULL: *code is the exit code, the message is printed. */
+LptConfig    *cmd_pipeline_config (const CmdPipelineArgs *args, int *code);
+/* --shape, --output and --requant on a loaded graph. FALSE: *code is the exit code, the message is printed. */
+gboolean      cmd_prepare_graph   (LptGraph *graph, char **shapes, char **outputs, char **requant, int *code);
+
+/* Element type in which a node computes: that of its data inputs when they are integers of at most 8 bits, i32 for
+ * wider quantized ones, else f32; UNDEFINED for a node that does no arithmetic. */
+LptDType      cmd_node_precision  (LptNode *node);
+
+#endif
