@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "frontends/openvino_xml/ov-flags.h"
 #include "frontends/openvino_xml/ov-net.h"
 
 #include <lpt/lpt-attrs.h>
@@ -341,13 +342,6 @@ ov_attributes (const OvBuild *b, const OvLayer *layer, LptNode *node, GError **e
 
 /* --- rt_info --------------------------------------------------------------- */
 
-static const struct { const char *key; LptNodeFlags flag; } rt_flags[] = {
-  { "DEQUANTIZATION", LPT_NODE_DEQUANTIZATION },
-  { "dequantization_node", LPT_NODE_DEQUANTIZATION },
-  { "decompression", LPT_NODE_DECOMPRESSION },
-  { "DISABLED_CONSTANT_FOLDING", LPT_NODE_KEEP_CONST },
-};
-
 /* Marks become flags, TYPE_RELAXED is dealt with apart, the rest is kept. */
 static void
 ov_rt_info (const OvLayer *layer, LptNode *node)
@@ -360,12 +354,12 @@ ov_rt_info (const OvLayer *layer, LptNode *node)
   while (g_hash_table_iter_next (&iter, &key, &value))
     {
       gboolean known = g_str_has_prefix (key, "TYPE_RELAXED");
-      for (guint i = 0; i < G_N_ELEMENTS (rt_flags); i++)
+      for (guint i = 0; i < G_N_ELEMENTS (ov_rt_flags); i++)
         {
-          gsize n = strlen (rt_flags[i].key);
-          if (strncmp (key, rt_flags[i].key, n) != 0 || (((char *) key)[n] != '\0' && ((char *) key)[n] != '@'))
+          gsize n = strlen (ov_rt_flags[i].key);
+          if (strncmp (key, ov_rt_flags[i].key, n) != 0 || (((char *) key)[n] != '\0' && ((char *) key)[n] != '@'))
             continue;
-          node->flags |= rt_flags[i].flag;
+          node->flags |= ov_rt_flags[i].flag;
           known = TRUE;
         }
       if (known)

@@ -1,0 +1,602 @@
+/* ov-write.c - LptGraph to OpenVINO IR v11
+ *
+ * Plain opsets; element types stand on the ports, relaxed nodes carry a TYPE_RELAXED rt_info. Opaque nodes are written
+ * as they were read, with a new id. What an IR cannot say is an error that names the node. Markup is not written.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/openvino_xml/ov-flags.h"
+#include "ir/lpt-blob.h"
+#include "ir/lpt-out-file.h"
+
+#include <lpt/lpt-attrs.h>
+#include <lpt/lpt-body.h>
+#include <lpt/lpt-openvino.h>
+
+#include <libxml/parser.h>
+#include <libxml/tree.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct
+{
+  GString    *out;
+  LptBlob    *blob;
+  GHashTable *ids;         /* node -> layer id, of the graph at hand */
+  GHashTable *names;       /* value -> tensor name to put first (char *) */
+  GHashTable *opaque;      /* node -> its port ids (GArray of guint64): inputs, then outputs */
+} OvWriter;
+
+static gboolean G_GNUC_PRINTF (3, 4)
+fail (GError **error, const LptNode *node, const char *format, ...)
+{
+  va_list args;
+  va_start (args, format);
+  g_autofree char *message = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\": unsupported in an OpenVINO IR: %s", node->name, message);
+  return FALSE;
+}
+
+/* --- text ------------------------------------------------------------------ */
+
+/* TRUE when XML can hold @text. */
+static gboolean
+is_xml_text (const char *text)
+{
+  for (const char *p = text; *p != '\0'; p++)
+    if ((guchar) *p < 0x20 && *p != '\t' && *p != '\n' && *p != '\r')
+      return FALSE;
+  return g_utf8_validate (text, -1, NULL);
+}
+
+/* name="text" with a space in front. */
+static void
+put_attr (GString *out, const char *name, const char *text)
+{
+  g_string_append_printf (out, " %s=\"", name);
+  for (const char *p = text; *p != '\0'; p++)
+    switch (*p)
+      {
+      case '&':  g_string_append (out, "&amp;"); break;
+      case '<':  g_string_append (out, "&lt;"); break;
+      case '>':  g_string_append (out, "&gt;"); break;
+      case '"':  g_string_append (out, "&quot;"); break;
+      case '\t': case '\n': case '\r':
+        g_string_append_printf (out, "&#%d;", *p);
+        break;
+      default:
+        g_string_append_c (out, *p);
+      }
+  g_string_append_c (out, '"');
+}
+
+static int
+compare_keys (const void *a, const void *b)
+{
+  /* '/' before everything, so that children follow their parent at once. */
+  const char *s = *(const char *const *) a, *t = *(const char *const *) b;
+  for (; *s != '\0' && *s == *t; s++, t++)
+    ;
+  int x = *s == '/' ? 1 : (guchar) *s, y = *t == '/' ? 1 : (guchar) *t;
+  return x - y;
+}
+
+/* --- rt_info --------------------------------------------------------------- */
+
+static void
+put_types (GString *out, const char *name, const LptNode *node, gboolean inputs)
+{
+  g_autoptr (GString) list = g_string_new (NULL);
+  guint n = inputs ? node->n_in : node->n_out;
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (list, "%s%s", i > 0 ? "," : "", lpt_dtype_name (inputs ? node->in[i].compute : node->out[i].dtype));
+  put_attr (out, name, list->str);
+}
+
+/* The rt_info whose keys begin with @prefix: "" for the layer's own, "in0/", "out1/" for ports. */
+static void
+put_rt_info (GString *out, const LptNode *node, const char *prefix)
+{
+  g_autoptr (GString) body = g_string_new (NULL);
+  gsize skip = strlen (prefix);
+  guint n = 0;
+  g_autofree gpointer *keys = node->rt_info != NULL ? g_hash_table_get_keys_as_array (node->rt_info, &n) : NULL;
+  if (n > 0)
+    qsort (keys, n, sizeof *keys, compare_keys);
+  const char *open = NULL;     /* name of the attribute whose element is open */
+  for (guint i = 0; i < n; i++)
+    {
+      const char *key = keys[i], *name = key + skip;
+      gboolean port = (g_str_has_prefix (key, "in") || g_str_has_prefix (key, "out")) && strchr (key, '/') != NULL
+                      && g_ascii_isdigit (key[strcspn (key, "0123456789/")]);
+      if (skip == 0 ? port : !g_str_has_prefix (key, prefix))
+        continue;
+      const char *at = strchr (name, '@'), *value = g_hash_table_lookup (node->rt_info, key);
+      if (at == NULL || open == NULL || strncmp (open, name, (gsize) (at - name)) != 0 || open[at - name] != '\0')
+        {
+          if (at != NULL || !is_xml_text (name) || !is_xml_text (value))
+            continue;
+          if (open != NULL)
+            g_string_append (body, "/>\n");
+          open = name;
+          g_string_append (body, "<attribute");
+          put_attr (body, "name", name);
+          g_autofree char *version = g_strconcat (key, "@version", NULL);
+          if (!g_hash_table_contains (node->rt_info, version))
+            put_attr (body, "version", "0");
+          if (*value != '\0')
+            put_attr (body, "value", value);
+        }
+      else if (is_xml_text (value) && xmlValidateName ((const xmlChar *) at + 1, 0) == 0)
+        put_attr (body, at + 1, value);
+    }
+  if (open != NULL)
+    g_string_append (body, "/>\n");
+  if (skip == 0)
+    {
+      guint32 done = 0;
+      for (guint i = 0; i < G_N_ELEMENTS (ov_rt_flags); i++)
+        if (node->flags & ov_rt_flags[i].flag & ~done)
+          {
+            g_string_append_printf (body, "<attribute name=\"%s\" version=\"0\"/>\n", ov_rt_flags[i].key);
+            done |= ov_rt_flags[i].flag;
+          }
+      if (node->flags & LPT_NODE_RELAXED)
+        {
+          g_string_append (body, "<attribute name=\"TYPE_RELAXED\" version=\"0\"");
+          put_types (body, "origin_input_types", node, TRUE);
+          put_types (body, "overridden_output_types", node, FALSE);
+          g_string_append (body, "/>\n");
+        }
+    }
+  if (body->len > 0)
+    g_string_append_printf (out, "<rt_info>\n%s</rt_info>\n", body->str);
+}
+
+/* --- ports ----------------------------------------------------------------- */
+
+/* Tensor names: commas escaped, the one that names a model output first. */
+static char *
+tensor_names (const OvWriter *w, const LptValue *value)
+{
+  g_autoptr (GString) text = g_string_new (g_hash_table_lookup (w->names, value));
+  for (gsize i = 0; i < text->len; i++)
+    if (text->str[i] == ',')
+      g_string_insert_c (text, (gssize) i++, '\\');
+  for (guint i = 0; value->names != NULL && i < value->names->len; i++)
+    {
+      if (text->len > 0)
+        g_string_append_c (text, ',');
+      for (const char *p = g_ptr_array_index (value->names, i); *p != '\0'; p++)
+        {
+          if (*p == ',')
+            g_string_append_c (text, '\\');
+          g_string_append_c (text, *p);
+        }
+    }
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+static gboolean
+put_port (OvWriter *w, LptNode *node, const LptValue *value, guint id, gboolean output, guint index, GError **error)
+{
+  g_autofree char *prefix = g_strdup_printf ("%s%u/", output ? "out" : "in", index);
+  if (value->dtype == LPT_DTYPE_UNDEFINED)
+    return fail (error, node, "%s %u has no element type", output ? "output" : "input", index);
+  g_string_append_printf (w->out, "<port id=\"%u\" precision=\"%s\"", id,
+                          value->dtype == LPT_DTYPE_DYNAMIC ? "dynamic" : lpt_dtype_ir_name (value->dtype));
+  if (output)
+    {
+      g_autofree char *names = tensor_names (w, value);
+      if (!is_xml_text (names))
+        return fail (error, node, "a tensor name with control characters");
+      if (*names != '\0')
+        put_attr (w->out, "names", names);
+    }
+  if (value->shape.rank == LPT_DYNAMIC)
+    put_attr (w->out, "rank", "-1");
+  g_string_append (w->out, ">\n");
+  for (gint i = 0; i < value->shape.rank; i++)
+    g_string_append_printf (w->out, "<dim>%" G_GINT64_FORMAT "</dim>\n", value->shape.dims[i]);
+  put_rt_info (w->out, node, prefix);
+  g_string_append (w->out, "</port>\n");
+  return TRUE;
+}
+
+/* --- opaque layers --------------------------------------------------------- */
+
+static xmlNodePtr
+xml_child (xmlNodePtr node, const char *name)
+{
+  for (xmlNodePtr c = node->children; c != NULL; c = c->next)
+    if (c->type == XML_ELEMENT_NODE && g_str_equal ((const char *) c->name, name))
+      return c;
+  return NULL;
+}
+
+/* Ids of the <port>s of <input> or <output>. */
+static gboolean
+xml_port_ids (xmlNodePtr layer, const char *direction, GArray *ids)
+{
+  xmlNodePtr list = xml_child (layer, direction);
+  for (xmlNodePtr c = list != NULL ? list->children : NULL; c != NULL; c = c->next)
+    {
+      if (c->type != XML_ELEMENT_NODE || !g_str_equal ((const char *) c->name, "port"))
+        continue;
+      xmlChar *text = xmlGetProp (c, (const xmlChar *) "id");
+      guint64 id;
+      gboolean ok = text != NULL && g_ascii_string_to_unsigned ((const char *) text, 10, 0, G_MAXUINT64, &id, NULL);
+      xmlFree (text);
+      if (!ok)
+        return FALSE;
+      g_array_append_val (ids, id);
+    }
+  return TRUE;
+}
+
+static void
+ignore_xml_error (void *data, const char *format, ...)
+{
+}
+
+static gboolean
+put_opaque (OvWriter *w, LptNode *node, guint id, GError **error)
+{
+  g_autoptr (GArray) ports = g_array_new (FALSE, FALSE, sizeof (guint64));
+  xmlSetGenericErrorFunc (NULL, ignore_xml_error);
+  xmlDocPtr doc = node->raw != NULL ? xmlReadMemory (node->raw, (int) strlen (node->raw), NULL, "UTF-8", XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING) : NULL;
+  xmlSetGenericErrorFunc (NULL, NULL);
+  xmlNodePtr layer = doc != NULL ? xmlDocGetRootElement (doc) : NULL;
+  gboolean ok = layer != NULL && g_str_equal ((const char *) layer->name, "layer") && xml_port_ids (layer, "input", ports) && ports->len == node->n_in
+                && xml_port_ids (layer, "output", ports) && ports->len == node->n_in + node->n_out;
+  if (ok)
+    {
+      g_autofree char *number = g_strdup_printf ("%u", id);
+      xmlSetProp (layer, (const xmlChar *) "id", (const xmlChar *) number);
+      xmlSetProp (layer, (const xmlChar *) "name", (const xmlChar *) node->name);
+      xmlBufferPtr buffer = xmlBufferCreate ();
+      xmlNodeDump (buffer, doc, layer, 0, 0);
+      g_string_append_printf (w->out, "%s\n", (const char *) xmlBufferContent (buffer));
+      xmlBufferFree (buffer);
+      g_hash_table_insert (w->opaque, node, g_steal_pointer (&ports));
+    }
+  if (doc != NULL)
+    xmlFreeDoc (doc);
+  return ok || fail (error, node, "an opaque op without the XML that it was read from");
+}
+
+/* Port id of input @i or output @i of a node. */
+static guint64
+port_id (const OvWriter *w, LptNode *node, gboolean output, guint i)
+{
+  const GArray *ids = g_hash_table_lookup (w->opaque, node);
+  guint k = output ? node->n_in + i : i;
+  return ids != NULL ? g_array_index (ids, guint64, k) : k;
+}
+
+/* --- layers ---------------------------------------------------------------- */
+
+static gboolean put_net (OvWriter *w, LptGraph *graph, GError **error);
+
+static gboolean
+put_data (OvWriter *w, LptNode *node, GError **error)
+{
+  if (node->data != NULL)
+    {
+      guint64 offset = lpt_blob_add (w->blob, node->data);
+      g_autofree char *shape = lpt_shape_to_string (lpt_tensor_shape (node->data));
+      g_string_append_printf (w->out, "<data element_type=\"%s\" shape=\"%s\" offset=\"%" G_GUINT64_FORMAT "\" size=\"%" G_GSIZE_FORMAT "\"/>\n",
+                              lpt_dtype_name (lpt_tensor_dtype (node->data)), shape, offset, lpt_tensor_size (node->data));
+      return TRUE;
+    }
+  gpointer fresh = lpt_attrs_new (node->info, node->opset);
+  gboolean ok = TRUE, any = FALSE;
+  for (const LptAttrField *f = node->info->attrs; ok && f->name != NULL; f++)
+    {
+      gboolean internal = (f->flags & LPT_ATTR_F_INTERNAL) != 0;
+      if (internal || !lpt_attr_field_applies (f, node->opset))
+        {
+          /* The name of an output is said by the names of its value. */
+          if (node->op != LPT_OP_RESULT && !lpt_attr_equal (f, node->attrs, fresh))
+            ok = fail (error, node, "attribute \"%s\" of %s in opset%u", f->name, node->info->name, node->opset);
+          continue;
+        }
+      g_autofree char *text = lpt_attr_format (f, node->attrs);
+      gboolean unsaid = *text == '\0' || (f->kind == LPT_ATTR_DTYPE && g_str_equal (text, "undefined"));
+      if (unsaid && !(f->flags & LPT_ATTR_F_REQUIRED) && f->kind != LPT_ATTR_SHAPE)
+        continue;
+      if (!is_xml_text (text))
+        {
+          ok = fail (error, node, "attribute \"%s\" with control characters", f->name);
+          continue;
+        }
+      g_string_append (w->out, any ? "" : "<data");
+      any = TRUE;
+      put_attr (w->out, f->name, text);
+    }
+  if (any)
+    g_string_append (w->out, "/>\n");
+  lpt_attrs_free (node->info, fresh);
+  return ok;
+}
+
+static void
+put_map_entries (OvWriter *w, LptNode *node, GArray *ports, gboolean inputs, GPtrArray *internal, GHashTable *ids)
+{
+  for (guint i = 0; i < ports->len; i++)
+    {
+      const LptBodyPort *p = &g_array_index (ports, LptBodyPort, i);
+      gint64 external = p->external < 0 ? -1 : (gint64) port_id (w, node, !inputs, (guint) p->external);
+      g_string_append_printf (w->out, "<%s external_port_id=\"%" G_GINT64_FORMAT "\" internal_layer_id=\"%u\"", inputs ? "input" : "output", external,
+                              GPOINTER_TO_UINT (g_hash_table_lookup (ids, g_ptr_array_index (internal, p->internal))));
+      if (p->sliced)
+        g_string_append_printf (w->out, " axis=\"%" G_GINT64_FORMAT "\" start=\"%" G_GINT64_FORMAT "\" end=\"%" G_GINT64_FORMAT "\" stride=\"%" G_GINT64_FORMAT
+                                "\" part_size=\"%" G_GINT64_FORMAT "\"", p->axis, p->start, p->end, p->stride, p->part_size);
+      if (p->purpose != LPT_PORT_PLAIN)
+        put_attr (w->out, "purpose", p->purpose == LPT_PORT_ITERATION ? "current_iteration" : "execution_condition");
+      g_string_append (w->out, "/>\n");
+    }
+}
+
+static gboolean
+put_bodies (OvWriter *w, LptNode *node, GError **error)
+{
+  static const char *const plain[] = { "body", "port_map" }, *const branches[] = { "then_body", "then_port_map", "else_body", "else_port_map" };
+  for (guint i = 0; i < lpt_node_n_bodies (node); i++)
+    {
+      const char *const *tags = node->op == LPT_OP_IF ? branches + 2 * MIN (i, 1) : plain;
+      const LptBodyMap *map = lpt_node_body_map (node, i);
+      LptGraph *body = lpt_node_body (node, i);
+      g_autoptr (GHashTable) ids = g_hash_table_new (NULL, NULL), names = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+      g_autoptr (GHashTable) opaque = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_array_unref);
+      OvWriter inner = { .out = g_string_new (NULL), .blob = w->blob, .ids = ids, .names = names, .opaque = opaque };
+      g_autoptr (GString) text = inner.out;
+      if (!put_net (&inner, body, error))
+        return FALSE;
+      g_string_append_printf (w->out, "<%s>\n", tags[1]);
+      put_map_entries (w, node, map->inputs, TRUE, body->parameters, ids);
+      put_map_entries (w, node, map->outputs, FALSE, body->results, ids);
+      g_string_append_printf (w->out, "</%s>\n", tags[1]);
+      if (map->back_edges->len > 0)
+        {
+          g_string_append (w->out, "<back_edges>\n");
+          for (guint k = 0; k < map->back_edges->len; k++)
+            {
+              const LptBackEdge *e = &g_array_index (map->back_edges, LptBackEdge, k);
+              g_string_append_printf (w->out, "<edge from-layer=\"%u\" to-layer=\"%u\"/>\n",
+                                      GPOINTER_TO_UINT (g_hash_table_lookup (ids, g_ptr_array_index (body->results, e->result))),
+                                      GPOINTER_TO_UINT (g_hash_table_lookup (ids, g_ptr_array_index (body->parameters, e->parameter))));
+            }
+          g_string_append (w->out, "</back_edges>\n");
+        }
+      g_string_append_printf (w->out, "<%s>\n%s</%s>\n", tags[0], text->str, tags[0]);
+    }
+  return TRUE;
+}
+
+static gboolean
+put_layer (OvWriter *w, LptNode *node, guint id, GError **error)
+{
+  static const struct { LptOp op; const char *type; } spelled[] = {
+    { LPT_OP_CONST, "Const" }, { LPT_OP_RELU, "ReLU" }, { LPT_OP_PRELU, "PReLU" }, { LPT_OP_SOFTMAX, "SoftMax" } };
+  if (node->op == LPT_OP_OPAQUE)
+    return put_opaque (w, node, id, error);
+  guint version = lpt_op_version (node->info, node->opset);
+  if (node->op == LPT_OP_CUSTOM || version == 0)
+    return fail (error, node, "%s is no operation of opset%u", node->info->name, node->opset);
+  if (node->requant != NULL)
+    return fail (error, node, "a requantization mode");
+  if (!is_xml_text (node->name))
+    return fail (error, node, "a name with control characters");
+  guint n_in = node->n_in;
+  while (n_in > 0 && node->in[n_in - 1].value == NULL)
+    n_in--;
+  if (n_in < node->n_in && node->n_out > 0)
+    return fail (error, node, "an input that is listed, but absent");
+  for (guint i = 0; i < n_in; i++)
+    if (node->in[i].value == NULL)
+      return fail (error, node, "input %u is absent, later ones are given", i);
+  for (guint i = 0; i < node->n_out; i++)
+    if (node->out[i].quant != NULL)
+      return fail (error, node, "quantization of a value");
+
+  const char *type = node->info->name;
+  for (guint i = 0; i < G_N_ELEMENTS (spelled); i++)
+    if (spelled[i].op == node->op)
+      type = spelled[i].type;
+  g_string_append_printf (w->out, "<layer id=\"%u\"", id);
+  put_attr (w->out, "name", node->name);
+  g_string_append_printf (w->out, " type=\"%s\" version=\"opset%u\">\n", type, node->opset > 0 ? node->opset : version);
+  if (!put_data (w, node, error))
+    return FALSE;
+  put_rt_info (w->out, node, "");
+  if (n_in > 0)
+    {
+      g_string_append (w->out, "<input>\n");
+      for (guint i = 0; i < n_in; i++)
+        if (!put_port (w, node, node->in[i].value, i, FALSE, i, error))
+          return FALSE;
+      g_string_append (w->out, "</input>\n");
+    }
+  if (node->n_out > 0)
+    {
+      g_string_append (w->out, "<output>\n");
+      for (guint i = 0; i < node->n_out; i++)
+        if (!put_port (w, node, &node->out[i], n_in + i, TRUE, i, error))
+          return FALSE;
+      g_string_append (w->out, "</output>\n");
+    }
+  if (!put_bodies (w, node, error))
+    return FALSE;
+  g_string_append (w->out, "</layer>\n");
+  return TRUE;
+}
+
+/* --- names of outputs ------------------------------------------------------ */
+
+/* A reader names output i after the first tensor name of its value, else after its producer (ov_output_names ()
+ * of the reader). Where that is not the graph's name, the name is put first among the tensor names. */
+static gboolean
+plan_output_names (OvWriter *w, LptGraph *graph, GError **error)
+{
+  g_autoptr (GHashTable) taken = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  for (guint i = 0; i < graph->results->len; i++)
+    {
+      LptNode *result = g_ptr_array_index (graph->results, i);
+      LptValue *value = lpt_node_in (result, 0);
+      const char *wish = lpt_result_name (result), *first = g_hash_table_lookup (w->names, value);
+      if (value == NULL)
+        return fail (error, result, "a Result of nothing");
+      g_autofree char *base = first != NULL ? g_strdup (first)
+                              : value->names != NULL && value->names->len > 0 ? g_strdup (g_ptr_array_index (value->names, 0))
+                              : value->producer->n_out > 1 ? g_strdup_printf ("%s.%u", value->producer->name, value->index)
+                              : g_strdup (value->producer->name);
+      g_autofree char *natural = g_strdup (base);
+      for (guint n = 2; g_hash_table_contains (taken, natural); n++)
+        {
+          g_free (natural);
+          natural = g_strdup_printf ("%s_%u", base, n);
+        }
+      if (wish != NULL && *wish != '\0' && !g_str_equal (natural, wish))
+        {
+          if (g_hash_table_contains (seen, value) || g_hash_table_contains (taken, wish))
+            return fail (error, result, "the output name \"%s\" beside that of another output of the same value", wish);
+          g_hash_table_insert (w->names, value, g_strdup (wish));
+          g_free (natural);
+          natural = g_strdup (wish);
+        }
+      g_hash_table_add (seen, value);
+      g_hash_table_add (taken, g_steal_pointer (&natural));
+    }
+  return TRUE;
+}
+
+/* --- the net --------------------------------------------------------------- */
+
+/* <layers> and <edges>. */
+static gboolean
+put_net (OvWriter *w, LptGraph *graph, GError **error)
+{
+  g_autoptr (GPtrArray) order = lpt_graph_order (graph, error), layers = g_ptr_array_new ();
+  if (order == NULL || !plan_output_names (w, graph, error))
+    return FALSE;
+  g_ptr_array_extend (layers, graph->parameters, NULL, NULL);
+  for (guint i = 0; i < order->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (order, i);
+      if (node->op != LPT_OP_PARAMETER && node->op != LPT_OP_RESULT && !(node->flags & LPT_NODE_DEAD))
+        g_ptr_array_add (layers, node);
+    }
+  g_ptr_array_extend (layers, graph->results, NULL, NULL);
+  g_string_append (w->out, "<layers>\n");
+  for (guint i = 0; i < layers->len; i++)
+    {
+      g_hash_table_insert (w->ids, g_ptr_array_index (layers, i), GUINT_TO_POINTER (i));
+      if (!put_layer (w, g_ptr_array_index (layers, i), i, error))
+        return FALSE;
+    }
+  g_string_append (w->out, "</layers>\n<edges>\n");
+  for (guint i = 0; i < layers->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (layers, i);
+      for (guint k = 0; k < node->n_in; k++)
+        {
+          const LptValue *value = node->in[k].value;
+          if (value != NULL)
+            g_string_append_printf (w->out, "<edge from-layer=\"%u\" from-port=\"%" G_GUINT64_FORMAT "\" to-layer=\"%u\" to-port=\"%" G_GUINT64_FORMAT "\"/>\n",
+                                    GPOINTER_TO_UINT (g_hash_table_lookup (w->ids, value->producer)), port_id (w, value->producer, TRUE, value->index),
+                                    i, port_id (w, node, FALSE, k));
+        }
+    }
+  g_string_append (w->out, "</edges>\n");
+  return TRUE;
+}
+
+/* Model-level rt_info: "a/b" -> v becomes <a><b value="v"/></a>. Keys that are no XML names are left out. */
+static void
+put_meta (GString *out, GHashTable *meta)
+{
+  guint n = 0;
+  g_autofree gpointer *keys = meta != NULL ? g_hash_table_get_keys_as_array (meta, &n) : NULL;
+  g_autoptr (GPtrArray) open = g_ptr_array_new_with_free_func (g_free);
+  if (n == 0)
+    return;
+  qsort (keys, n, sizeof *keys, compare_keys);
+  g_string_append (out, "<rt_info>\n");
+  for (guint i = 0; i < n; i++)
+    {
+      g_auto (GStrv) path = g_strsplit (keys[i], "/", -1);
+      const char *value = g_hash_table_lookup (meta, keys[i]);
+      guint depth = g_strv_length (path), common = 0;
+      gboolean good = depth > 0 && is_xml_text (value);
+      for (guint k = 0; k < depth; k++)
+        good = good && xmlValidateNCName ((const xmlChar *) path[k], 0) == 0;
+      if (!good)
+        continue;
+      while (common < open->len && common + 1 < depth && g_str_equal (g_ptr_array_index (open, common), path[common]))
+        common++;
+      while (open->len > common)
+        {
+          g_string_append_printf (out, "</%s>\n", (char *) g_ptr_array_index (open, open->len - 1));
+          g_ptr_array_set_size (open, (gint) open->len - 1);
+        }
+      for (guint k = common; k < depth; k++)
+        {
+          g_string_append_printf (out, "<%s", path[k]);
+          if (k + 1 == depth)
+            put_attr (out, "value", value);
+          g_string_append (out, ">\n");
+          g_ptr_array_add (open, g_strdup (path[k]));
+        }
+    }
+  while (open->len > 0)
+    {
+      g_string_append_printf (out, "</%s>\n", (char *) g_ptr_array_index (open, open->len - 1));
+      g_ptr_array_set_size (open, (gint) open->len - 1);
+    }
+  g_string_append (out, "</rt_info>\n");
+}
+
+static GString *
+ov_text (LptGraph *graph, LptBlob *blob, GError **error)
+{
+  g_autoptr (GHashTable) ids = g_hash_table_new (NULL, NULL), names = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  g_autoptr (GHashTable) opaque = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_array_unref);
+  g_autoptr (GString) out = g_string_new ("<?xml version=\"1.0\"?>\n<net");
+  OvWriter w = { .out = out, .blob = blob, .ids = ids, .names = names, .opaque = opaque };
+  if (graph->name != NULL && is_xml_text (graph->name))
+    put_attr (out, "name", graph->name);
+  g_string_append (out, " version=\"11\">\n");
+  if (!put_net (&w, graph, error))
+    return NULL;
+  put_meta (out, graph->meta);
+  g_string_append (out, "</net>\n");
+  return g_steal_pointer (&out);
+}
+
+gboolean
+lpt_openvino_save (LptGraph *graph, const char *xml_path, const char *bin_path, GError **error)
+{
+  g_auto (LptOutFile) xml = { NULL }, bin = { NULL };
+  g_auto (LptBlob) blob = { NULL };
+  g_autofree char *bin_name = bin_path != NULL ? g_strdup (bin_path) : lpt_openvino_bin_path (xml_path);
+
+  if (graph->lowered || graph->requant != NULL || graph->op_requant != NULL)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s: unsupported in an OpenVINO IR: %s; write .json, or stop before with --until cleanup", xml_path,
+                   graph->lowered ? "a lowered graph, whose values carry quantization" : "requantization modes");
+      return FALSE;
+    }
+  if (!lpt_out_file_open (&xml, xml_path, error) || !lpt_out_file_open (&bin, bin_name, error))
+    return FALSE;
+  lpt_blob_init (&blob, bin.stream, 64);
+  g_autoptr (GString) text = ov_text (graph, &blob, error);
+  if (text == NULL)
+    return FALSE;
+  fwrite (text->str, 1, text->len, xml.stream);
+  return lpt_out_file_finish (&xml, error) && lpt_out_file_finish (&bin, error)
+         && lpt_out_file_commit (&bin, error) && lpt_out_file_commit (&xml, error);
+}
