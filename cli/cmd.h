@@ -22,7 +22,10 @@ typedef struct
 } LptCommand;
 
 #define CMD(name) int cmd_##name (int argc, char **argv);
+CMD (transform)
+CMD (explain)
 CMD (ops)
+CMD (passes)
 CMD (cpu)
 CMD (version)
 #undef CMD

@@ -33,13 +33,6 @@ is_native_json (const Head *head)
   return head->size > 0 && head->text[0] == '{' && g_strstr_len (head->text, (gssize) head->size, "\"" LPT_JSON_FORMAT "\"") != NULL;
 }
 
-/* Lines of "%name = Op (...)" and comments. */
-static gboolean
-is_text (const Head *head)
-{
-  return head->size > 0 && (head->text[0] == '%' || head->text[0] == '#' || strncmp (head->text, "graph", MIN (head->size, 5)) == 0);
-}
-
 static gboolean
 is_other (const Head *head)
 {
@@ -59,7 +52,6 @@ static const struct
 } readers[] = {
   { is_xml, load_xml },
   { is_native_json, lpt_json_load },
-  { is_text, lpt_text_load },
   { is_other, lpt_onnx_load },       /* either serialisation */
 };
 
@@ -109,49 +101,6 @@ save_json (LptGraph *graph, const char *path, const CmdSaveOptions *options, GEr
   return lpt_json_save (graph, path, options->embed_weights, error);
 }
 
-static gboolean
-save_text (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
-{
-  g_autofree char *text = lpt_graph_print (graph);
-  return lpt_out_file_text (path, text, strlen (text), error);
-}
-
-static gboolean
-save_dot (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
-{
-  g_autofree char *text = lpt_graph_dot (graph);
-  return lpt_out_file_text (path, text, strlen (text), error);
-}
-
-/* A drawing, by the program dot. */
-static gboolean
-save_svg (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
-{
-  const char *const argv[] = { "dot", "-Tsvg", NULL };
-  g_autofree char *text = lpt_graph_dot (graph), *svg = NULL;
-  g_autofree char *temp = NULL;
-  g_autoptr (GError) cause = NULL;
-  gint in = g_file_open_tmp ("lptc-XXXXXX.dot", &temp, &cause);
-  gint status = 0;
-  gboolean ok = in >= 0 && g_file_set_contents (temp, text, -1, &cause);
-  if (ok)
-    {
-      char *const command[] = { (char *) argv[0], (char *) argv[1], temp, NULL };
-      ok = g_spawn_sync (NULL, command, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &svg, NULL, &status, &cause) && g_spawn_check_wait_status (status, &cause);
-    }
-  if (in >= 0)
-    {
-      g_close (in, NULL);
-      g_unlink (temp);
-    }
-  if (!ok)
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s: unsupported without the program dot (%s); write .dot", path, cause->message);
-      return FALSE;
-    }
-  return lpt_out_file_text (path, svg, strlen (svg), error);
-}
-
 static const struct
 {
   const char *extension;
@@ -160,9 +109,6 @@ static const struct
 } writers[] = {
   { ".xml",  ".bin",  save_xml },
   { ".json", "+.bin", save_json },
-  { ".lpt",  NULL,    save_text },
-  { ".dot",  NULL,    save_dot },
-  { ".svg",  NULL,    save_svg },
 };
 
 /* The row with the longest extension that @path ends with, or -1. */

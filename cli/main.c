@@ -10,9 +10,9 @@
 #include <string.h>
 
 static const LptCommand commands[] = {
-  { "ops",     cmd_ops,     "List the operations" },
-  { "cpu",     cmd_cpu,     "Show what the processor offers" },
-  { "version", cmd_version, "Show the version" },
+  { "ops",       cmd_ops,       "List the operations" },
+  { "cpu",       cmd_cpu,       "Show what the processor offers" },
+  { "version",   cmd_version,   "Show the version" },
 };
 
 static void

@@ -1,0 +1,177 @@
+/* cmd-transform.c - lptc transform: a model in, its low-precision form out
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "cli/cmd.h"
+#include "cli/files.h"
+#include "cli/pipeline-args.h"
+#include "cli/progress.h"
+
+#include <lpt/lpt-body.h>
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- statistics ------------------------------------------------------------ */
+
+typedef struct { const char *op; guint n[LPT_N_DTYPES]; } Counts;
+
+static void
+count_graph (LptGraph *graph, GArray *counts)
+{
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (graph->nodes, i);
+      LptDType precision = cmd_node_precision (node);
+      for (guint b = 0; b < lpt_node_n_bodies (node); b++)
+        count_graph (lpt_node_body (node, b), counts);
+      if (precision == LPT_DTYPE_UNDEFINED)
+        continue;
+      guint k;
+      for (k = 0; k < counts->len; k++)
+        if (g_array_index (counts, Counts, k).op == node->info->name)
+          break;
+      if (k == counts->len)
+        {
+          Counts fresh = { .op = node->info->name };
+          g_array_append_val (counts, fresh);
+        }
+      g_array_index (counts, Counts, k).n[precision]++;
+    }
+}
+
+static gint
+compare_counts (gconstpointer a, gconstpointer b)
+{
+  return strcmp (((const Counts *) a)->op, ((const Counts *) b)->op);
+}
+
+/* Layers by op and precision, then what each pass did. */
+static void
+print_stats (LptGraph *graph, const LptReport *report)
+{
+  static const LptDType columns[] = { LPT_DTYPE_U8, LPT_DTYPE_I8, LPT_DTYPE_U4, LPT_DTYPE_I4, LPT_DTYPE_I32, LPT_DTYPE_F32 };
+  g_autoptr (GArray) counts = g_array_new (FALSE, TRUE, sizeof (Counts));
+  guint total[LPT_N_DTYPES] = { 0 };
+  count_graph (graph, counts);
+  g_array_sort (counts, compare_counts);
+  for (guint i = 0; i < counts->len; i++)
+    for (guint d = 0; d < LPT_N_DTYPES; d++)
+      total[d] += g_array_index (counts, Counts, i).n[d];
+
+  printf ("%-32s", "layers");
+  for (guint c = 0; c < G_N_ELEMENTS (columns); c++)
+    if (total[columns[c]] > 0)
+      printf (" %6s", lpt_dtype_name (columns[c]));
+  puts ("");
+  for (guint i = 0; i <= counts->len; i++)
+    {
+      const guint *n = i < counts->len ? g_array_index (counts, Counts, i).n : total;
+      printf ("%-32s", i < counts->len ? g_array_index (counts, Counts, i).op : "total");
+      for (guint c = 0; c < G_N_ELEMENTS (columns); c++)
+        if (total[columns[c]] > 0)
+          printf (" %6u", n[columns[c]]);
+      puts ("");
+    }
+
+  printf ("\n%-46s %8s %8s %8s %9s\n", "pass", "tried", "changed", "declined", "ms");
+  for (guint i = 0; i < report->stats->len; i++)
+    {
+      const LptPassStats *p = &g_array_index (report->stats, LptPassStats, i);
+      if (p->tried > 0 || p->changed > 0)
+        printf ("%-46s %8" G_GUINT64_FORMAT " %8" G_GUINT64_FORMAT " %8" G_GUINT64_FORMAT " %9.3f\n", p->pass->name, p->tried, p->changed, p->declined, (double) p->usec / 1e3);
+    }
+  printf ("total %.3f ms\n", (double) report->usec / 1e3);
+}
+
+static void
+print_remarks (const LptReport *report)
+{
+  for (guint i = 0; i < report->remarks->len; i++)
+    {
+      const LptRemark *r = g_ptr_array_index (report->remarks, i);
+      printf ("node \"%s\" (%s): %s: %s\n", r->node, lpt_op_info (r->op)->name, r->pass->name, r->reason);
+    }
+}
+
+/* --- the command ----------------------------------------------------------- */
+
+/* The option words of an output: FALSE + message when they ask for nonsense. */
+static gboolean
+check_output (const char *in, const char *out)
+{
+  if (out == NULL)
+    cmd_usage ("transform: -o OUT is missing");
+  else if (!cmd_can_save (out))
+    {
+      g_autofree char *forms = cmd_save_forms ();
+      cmd_usage ("%s: unsupported form: the extension says what is written (%s)", out, forms);
+    }
+  else
+    {
+      g_autofree char *victim = cmd_overwrites (in, out);
+      if (victim == NULL)
+        return TRUE;
+      cmd_usage ("%s: is an input, and would be overwritten", victim);
+    }
+  return FALSE;
+}
+
+int
+cmd_transform (int argc, char **argv)
+{
+  g_auto (CmdPipelineArgs) args = { NULL };
+  g_autofree char *out = NULL;
+  gboolean remarks = FALSE, stats = FALSE;
+  CmdSaveOptions save = { 0 };
+  int code;
+  const GOptionEntry own[] = {
+    { "out", 'o', 0, G_OPTION_ARG_FILENAME, &out, "Where to write; the extension says which form", "OUT" },
+    { "embed-weights", 0, 0, G_OPTION_ARG_NONE, &save.embed_weights, "Weights inside a .json", NULL },
+    { "remarks", 0, 0, G_OPTION_ARG_NONE, &remarks, "Print why passes left nodes alone", NULL },
+    { "stats", 0, 0, G_OPTION_ARG_NONE, &stats, "Print layers by element type, and what each pass did", NULL },
+    { NULL },
+  };
+  g_autofree char *forms = cmd_save_forms ();
+  g_autofree char *description = g_strdup_printf ("OUT is written as %s.", forms);
+  g_autofree GOptionEntry *entries = cmd_pipeline_entries (&args, own);
+  if (!cmd_parse (&argc, &argv, entries, "IN -o OUT", description, 1, 1, &code))
+    return code;
+  if (!check_output (argv[1], out))
+    return CMD_USAGE;
+
+  GError *error = NULL;
+  g_autoptr (LptConfig) config = cmd_pipeline_config (&args, &code);
+  if (config == NULL)
+    return code;
+  progress ("loading", 0, 0);
+  g_autoptr (LptGraph) graph = cmd_load (argv[1], &error);
+  progress_end ();
+  if (graph == NULL)
+    return cmd_fail (error);
+  if (!cmd_prepare_graph (graph, args.shapes, args.outputs, args.requant, &code))
+    return code;
+
+  progress ("transforming", 0, 0);
+  g_autoptr (LptReport) report = lpt_report_new ();
+  gboolean ok = lpt_pipeline_run (graph, config, report, NULL, &error);
+  progress_end ();
+  if (ok)
+    {
+      progress ("writing", 0, 0);
+      ok = cmd_save (graph, out, &save, &error);
+      progress_end ();
+    }
+  if (!ok)
+    {
+      if (strstr (error->message, argv[1]) == NULL && strstr (error->message, out) == NULL)
+        g_prefix_error (&error, "%s: ", argv[1]);
+      return cmd_fail (error);
+    }
+  if (remarks)
+    print_remarks (report);
+  if (stats)
+    print_stats (graph, report);
+  return CMD_OK;
+}
