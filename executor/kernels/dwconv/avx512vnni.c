@@ -248,6 +248,230 @@ block_5x5 (const Block *b, int stage, bool whole)
 #undef COLUMN
 }
 
+/* --- 64 channels, fused stages --- */
+
+/* Four registers A, B, C, D of sixteen lanes to A's, B's, C's and D's first quarters, second quarters, and so on. Unpacked
+ * bytes have this order, and packing at the end undoes it. */
+INLINE void
+quarters (__m512i v[4])
+{
+  __m512i a = _mm512_shuffle_i32x4 (v[0], v[1], 0x44), b = _mm512_shuffle_i32x4 (v[0], v[1], 0xee);
+  __m512i c = _mm512_shuffle_i32x4 (v[2], v[3], 0x44), d = _mm512_shuffle_i32x4 (v[2], v[3], 0xee);
+
+  v[0] = _mm512_shuffle_i32x4 (a, c, 0x88);
+  v[1] = _mm512_shuffle_i32x4 (a, c, 0xdd);
+  v[2] = _mm512_shuffle_i32x4 (b, d, 0x88);
+  v[3] = _mm512_shuffle_i32x4 (b, d, 0xdd);
+}
+
+INLINE void
+load_quarters (const void *p, __m512i v[4])
+{
+  for (int i = 0; i < 4; i++)
+    v[i] = _mm512_loadu_si512 ((const char *) p + 64 * i);
+  quarters (v);
+}
+
+typedef struct {
+  __m512i x0, x1, x2, x3;
+} Column;
+
+INLINE Column
+interleave_64 (__m512i r0, __m512i r1, __m512i r2, __m512i r3)
+{
+  __m512i a = _mm512_unpacklo_epi8 (r0, r1), b = _mm512_unpackhi_epi8 (r0, r1);
+  __m512i c = _mm512_unpacklo_epi8 (r2, r3), d = _mm512_unpackhi_epi8 (r2, r3);
+
+  return (Column) { _mm512_unpacklo_epi16 (a, c), _mm512_unpackhi_epi16 (a, c), _mm512_unpacklo_epi16 (b, d),
+                    _mm512_unpackhi_epi16 (b, d) };
+}
+
+/* Rows of one column, n <= 4; mask has the channels that exist. */
+INLINE Column
+load_64 (const uint8_t *const *col, size_t n, size_t c, bool whole, __mmask64 mask)
+{
+  const __m512i none = _mm512_setzero_si512 ();
+#define ROW(i) (n <= (i) ? none : whole ? _mm512_loadu_si512 (col[i] + c) : _mm512_maskz_loadu_epi8 (mask, col[i] + c))
+  return interleave_64 (ROW (0), ROW (1), ROW (2), ROW (3));
+#undef ROW
+}
+
+typedef struct {
+  const LptDwconvRun *r;
+  size_t              c;
+  __mmask64           mask;
+  PackLimits          limits;
+  __m512i             bias[4];
+  RequantVec          v[4];
+} Wide;
+
+INLINE void
+finish_64 (const Wide *w, int stage, bool whole, size_t i, Column x)
+{
+  const LptRequantScheme scheme = stage == 1 ? LPT_REQUANT_SINGLE : LPT_REQUANT_FLOAT;
+  const LptDwconvRun *r = w->r;
+  __m512i bytes = requant_pack4_lanes (scheme, &w->v[0], &w->v[1], &w->v[2], &w->v[3], &w->limits, x.x0, x.x1, x.x2, x.x3);
+  char *out = (char *) r->out + i * r->ldo + (w->c - r->c0);
+
+  if (whole)
+    _mm512_storeu_si512 (out, bytes);
+  else
+    _mm512_mask_storeu_epi8 (out, w->mask, bytes);
+}
+
+INLINE Column
+dot_64 (Column sum, Column x, const __m512i w[4])
+{
+  return (Column) { _mm512_dpbusd_epi32 (sum.x0, x.x0, w[0]), _mm512_dpbusd_epi32 (sum.x1, x.x1, w[1]),
+                    _mm512_dpbusd_epi32 (sum.x2, x.x2, w[2]), _mm512_dpbusd_epi32 (sum.x3, x.x3, w[3]) };
+}
+
+INLINE void
+wide_3x3 (const Wide *w, int stage, bool whole, size_t stride)
+{
+  const LptDwconvRun *r = w->r;
+  const uint8_t *const *cols = r->cols;
+  const Column bias = { w->bias[0], w->bias[1], w->bias[2], w->bias[3] };
+  __m512i w0[4], w1[4], w2[4];
+
+  for (size_t j = 0; j < 4; j++)
+    {
+      const char *from = (const char *) r->packed + (w->c + 16 * j) * 12;
+      bool real = w->c + 16 * j < r->c1;
+
+      w0[j] = real ? _mm512_loadu_si512 (from) : _mm512_setzero_si512 ();
+      w1[j] = real ? _mm512_loadu_si512 (from + 64) : _mm512_setzero_si512 ();
+      w2[j] = real ? _mm512_loadu_si512 (from + 128) : _mm512_setzero_si512 ();
+    }
+  quarters (w0);
+  quarters (w1);
+  quarters (w2);
+
+  if (stride == 1)
+    {
+      /* s1 waits for its last column, s0 for its last two. */
+      Column x = load_64 (cols, 3, w->c, whole, w->mask), s0, s1;
+
+      s1 = dot_64 (bias, x, w0);
+      x = load_64 (cols + 3, 3, w->c, whole, w->mask);
+      s1 = dot_64 (s1, x, w1);
+      s0 = dot_64 (bias, x, w0);
+      cols += 6;
+      for (size_t i = 0; i < r->pixels; i++, cols += 3)
+        {
+          x = load_64 (cols, 3, w->c, whole, w->mask);
+          finish_64 (w, stage, whole, i, dot_64 (s1, x, w2));
+          s1 = dot_64 (s0, x, w1);
+          s0 = dot_64 (bias, x, w0);
+        }
+    }
+  else
+    {
+      Column x = load_64 (cols, 3, w->c, whole, w->mask), s = dot_64 (bias, x, w0);
+
+      for (size_t i = 0; i < r->pixels; i++, cols += 6)
+        {
+          s = dot_64 (s, load_64 (cols + 3, 3, w->c, whole, w->mask), w1);
+          x = load_64 (cols + 6, 3, w->c, whole, w->mask);
+          finish_64 (w, stage, whole, i, dot_64 (s, x, w2));
+          s = dot_64 (bias, x, w0);
+        }
+    }
+}
+
+/* Any kernel of at most WIDE_STEPS columns times groups of rows. */
+#define WIDE_STEPS 25
+
+INLINE void
+wide_any (const Wide *w, int stage, bool whole)
+{
+  const LptDwconvRun *r = w->r;
+  size_t groups = (r->kh + 3) / 4, steps = r->kw * groups;
+  __m512i weights[WIDE_STEPS][4];
+
+  for (size_t i = 0; i < steps; i++)
+    {
+      for (size_t j = 0; j < 4; j++)
+        weights[i][j] = w->c + 16 * j < r->c1
+                        ? _mm512_loadu_si512 ((const char *) r->packed + ((w->c / 16 + j) * steps + i) * 64)
+                        : _mm512_setzero_si512 ();
+      quarters (weights[i]);
+    }
+  for (size_t i = 0; i < r->pixels; i++)
+    {
+      Column sum = { w->bias[0], w->bias[1], w->bias[2], w->bias[3] };
+
+      for (size_t kx = 0; kx < r->kw; kx++)
+        {
+          const uint8_t *const *col = r->cols + (i * r->stride_w + kx * r->dilation_w) * r->kh;
+
+          for (size_t g = 0; g < groups; g++)
+            {
+              size_t n = r->kh - 4 * g;
+
+              if (n >= 4)
+                sum = dot_64 (sum, load_64 (col + 4 * g, 4, w->c, whole, w->mask), weights[kx * groups + g]);
+              else
+                sum = dot_64 (sum, load_64 (col + 4 * g, n, w->c, whole, w->mask), weights[kx * groups + g]);
+            }
+        }
+      finish_64 (w, stage, whole, i, sum);
+    }
+}
+
+INLINE void
+run_wide (const Wide *w, int stage, bool whole)
+{
+  const LptDwconvRun *r = w->r;
+
+  if (r->dilation_w == 1 && r->kh == 3 && r->kw == 3 && r->stride_w == 1)
+    wide_3x3 (w, stage, whole, 1);
+  else if (r->dilation_w == 1 && r->kh == 3 && r->kw == 3 && r->stride_w == 2)
+    wide_3x3 (w, stage, whole, 2);
+  else
+    wide_any (w, stage, whole);
+}
+
+/* Channels from c on, as many as exist up to 64. */
+static void
+run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits)
+{
+  const LptEpilogue *e = r->epilogue;
+  size_t n = r->c1 - c < 64 ? r->c1 - c : 64;
+  Wide w = { .r = r, .c = c, .mask = n < 64 ? ((__mmask64) 1 << n) - 1 : ~(__mmask64) 0, .limits = *limits };
+  __m512i mult[4], shift[4], scale[4];
+
+  for (size_t j = 0; j < 4; j++)
+    {
+      bool real = 16 * j < n, fixed = e->scheme == LPT_REQUANT_SINGLE;
+      const __m512i none = _mm512_setzero_si512 ();
+
+      w.bias[j] = real && e->bias ? _mm512_loadu_si512 (e->bias + c + 16 * j) : none;
+      mult[j] = real && fixed ? _mm512_loadu_si512 (e->mult + c + 16 * j) : none;
+      shift[j] = real && fixed ? _mm512_loadu_si512 (e->shift + c + 16 * j) : none;
+      scale[j] = real && !fixed ? _mm512_loadu_si512 (e->scale + c + 16 * j) : none;
+    }
+  quarters (w.bias);
+  quarters (mult);
+  quarters (shift);
+  quarters (scale);
+  for (size_t j = 0; j < 4; j++)
+    w.v[j] = e->scheme == LPT_REQUANT_SINGLE
+             ? requant_vec (LPT_REQUANT_SINGLE, mult[j], shift[j], _mm512_setzero_ps ())
+             : requant_vec (LPT_REQUANT_FLOAT, mult[j], shift[j], _mm512_castsi512_ps (scale[j]));
+  if (e->scheme == LPT_REQUANT_SINGLE)
+    {
+      if (n == 64)
+        run_wide (&w, 1, true);
+      else
+        run_wide (&w, 1, false);
+    }
+  else if (n == 64)
+    run_wide (&w, 2, true);
+  else
+    run_wide (&w, 2, false);
+}
+
 INLINE void
 run_block (const Block *b, int stage)
 {
@@ -272,7 +496,14 @@ lpt_dwconv__avx512vnni (const LptDwconvRun *r)
   int stage = !e->fusable ? 0 : e->scheme == LPT_REQUANT_SINGLE ? 1 : 2;
   Block b = { .r = r, .limits = pack_limits (e) };
 
-  for (size_t c = r->c0; c < r->c1; c += 16)
+  size_t wide_end = r->c0;
+
+  /* Whole 64s, and a rest that fills most of one. */
+  if (stage && r->multiplier == 1 && r->kw * ((r->kh + 3) / 4) <= WIDE_STEPS)
+    for (; wide_end < r->c1 && r->c1 - wide_end > 32; wide_end = r->c1 - wide_end < 64 ? r->c1 : wide_end + 64)
+      run_64 (r, wide_end, &b.limits);
+
+  for (size_t c = wide_end; c < r->c1; c += 16)
     {
       b.c = c;
       b.n = r->c1 - c < 16 ? r->c1 - c : 16;

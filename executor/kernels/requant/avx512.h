@@ -109,13 +109,12 @@ pack_limits (const LptEpilogue *e)
                         _mm512_set1_epi16 ((int16_t) e->zp), _mm512_set1_ps ((float) (e->hi - e->zp)), e->lo < 0 };
 }
 
-/* Bytes of x0, x1, x2, x3 one after the other. A float below the integers' range, or a NaN, converts to the lowest
- * integer, which the limits turn into lo; one above must be cut before. */
+/* Bytes of x0, x1, x2, x3 by quarters: the first four of each, the second four of each, and so on. A float below the
+ * integers' range, or a NaN, converts to the lowest integer, which the limits turn into lo; one above must be cut before. */
 INLINE __m512i
-requant_pack4 (LptRequantScheme scheme, const RequantVec *v0, const RequantVec *v1, const RequantVec *v2,
-               const RequantVec *v3, const PackLimits *l, __m512i x0, __m512i x1, __m512i x2, __m512i x3)
+requant_pack4_lanes (LptRequantScheme scheme, const RequantVec *v0, const RequantVec *v1, const RequantVec *v2,
+                     const RequantVec *v3, const PackLimits *l, __m512i x0, __m512i x1, __m512i x2, __m512i x3)
 {
-  const __m512i order = _mm512_setr_epi32 (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   __m512i low, high;
 
   if (scheme == LPT_REQUANT_FLOAT)
@@ -135,7 +134,17 @@ requant_pack4 (LptRequantScheme scheme, const RequantVec *v0, const RequantVec *
   high = _mm512_packs_epi32 (x2, x3);
   low = _mm512_add_epi16 (_mm512_min_epi16 (_mm512_max_epi16 (low, l->low), l->high), l->zp);
   high = _mm512_add_epi16 (_mm512_min_epi16 (_mm512_max_epi16 (high, l->low), l->high), l->zp);
-  return _mm512_permutexvar_epi32 (order, l->is_signed ? _mm512_packs_epi16 (low, high) : _mm512_packus_epi16 (low, high));
+  return l->is_signed ? _mm512_packs_epi16 (low, high) : _mm512_packus_epi16 (low, high);
+}
+
+/* The same bytes one register after the other. */
+INLINE __m512i
+requant_pack4 (LptRequantScheme scheme, const RequantVec *v0, const RequantVec *v1, const RequantVec *v2,
+               const RequantVec *v3, const PackLimits *l, __m512i x0, __m512i x1, __m512i x2, __m512i x3)
+{
+  const __m512i order = _mm512_setr_epi32 (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+
+  return _mm512_permutexvar_epi32 (order, requant_pack4_lanes (scheme, v0, v1, v2, v3, l, x0, x1, x2, x3));
 }
 
 /* --- sums of two codes --- */
