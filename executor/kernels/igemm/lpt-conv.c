@@ -82,20 +82,6 @@ pixel_of (const LptConvShape *s, size_t m)
   return (Pixel) { m / s->ow / s->oh, m / s->ow % s->oh, m % s->ow };
 }
 
-static void
-next_pixel (const LptConvShape *s, Pixel *p)
-{
-  if (++p->x == s->ow)
-    {
-      p->x = 0;
-      if (++p->y == s->oh)
-        {
-          p->y = 0;
-          p->image++;
-        }
-    }
-}
-
 /* Bytes of a copied row: every column that a tap can reach, and room to read whole groups of four. */
 static size_t
 copied_row_bytes (const LptConvShape *s)
@@ -125,32 +111,65 @@ lpt_conv_workspace (const LptConv *c)
 
 /* --- many channels: one pointer per pixel and tap --- */
 
+/* Output columns x for which x * stride + offset lies in [0, size): [*from, *to). */
+static void
+valid_columns (ptrdiff_t offset, size_t stride, size_t size, size_t *from, size_t *to)
+{
+  ptrdiff_t last = (ptrdiff_t) size - 1 - offset;
+
+  *from = offset < 0 ? ((size_t) -offset + stride - 1) / stride : 0;
+  *to = last < 0 ? 0 : (size_t) last / stride + 1;
+}
+
+static size_t
+clamp_size (size_t v, size_t low, size_t high)
+{
+  return v < low ? low : v > high ? high : v;
+}
+
 static void
 fill_pointers (const LptConv *c, size_t m, size_t pixels, size_t channel, const uint8_t *pad_row, const uint8_t **ptr)
 {
   const LptConvShape *s = &c->shape;
-  const uint8_t *in = c->in + channel;
-  Pixel p = pixel_of (s, m);
+  size_t step = s->stride_w * c->pixel_stride;
 
-  for (size_t i = 0; i < pixels; i++, next_pixel (s, &p))
+  /* Line by line of output pixels, in each tap by tap: padding, a run inside, padding. */
+  for (size_t i = 0; i < pixels; )
     {
-      const uint8_t *image = in + p.image * c->image_stride;
-      ptrdiff_t y0 = (ptrdiff_t) (p.y * s->stride_h) - (ptrdiff_t) s->pad_top;
-      ptrdiff_t x0 = (ptrdiff_t) (p.x * s->stride_w) - (ptrdiff_t) s->pad_left;
+      Pixel p = pixel_of (s, m + i);
+      size_t n = s->ow - p.x < pixels - i ? s->ow - p.x : pixels - i;
+      const uint8_t *image = c->in + p.image * c->image_stride + channel;
       const uint8_t **to = ptr + i;
 
       for (size_t ky = 0; ky < s->kh; ky++)
         {
-          size_t y = (size_t) (y0 + (ptrdiff_t) (ky * s->dilation_h));
-          const uint8_t *row = image + y * c->row_stride;
+          size_t y = p.y * s->stride_h + ky * s->dilation_h - s->pad_top;
 
           for (size_t kx = 0; kx < s->kw; kx++, to += BLOCK_PIXELS)
             {
-              size_t x = (size_t) (x0 + (ptrdiff_t) (kx * s->dilation_w));
+              ptrdiff_t offset = (ptrdiff_t) (kx * s->dilation_w) - (ptrdiff_t) s->pad_left;
+              size_t from, end, j = 0;
 
-              *to = y < s->ih && x < s->iw ? row + x * c->pixel_stride : pad_row;
+              valid_columns (offset, s->stride_w, s->iw, &from, &end);
+              if (y >= s->ih)
+                from = end = 0;
+              from = clamp_size (from, p.x, p.x + n) - p.x;
+              end = clamp_size (end, p.x + from, p.x + n) - p.x;
+              while (j < from)
+                to[j++] = pad_row;
+              if (from < end)
+                {
+                  const uint8_t *x = image + y * c->row_stride
+                                     + (size_t) ((ptrdiff_t) ((p.x + from) * s->stride_w) + offset) * c->pixel_stride;
+
+                  for (; j < end; j++, x += step)
+                    to[j] = x;
+                }
+              while (j < n)
+                to[j++] = pad_row;
             }
         }
+      i += n;
     }
 }
 
@@ -161,7 +180,7 @@ typedef struct {
   uint8_t       *rows;
   size_t         row_bytes, n_rows;   /* n_rows is the ring's size */
   size_t         image;
-  ptrdiff_t      y0, y1;              /* rows [y0, y1) of `image` are in the ring */
+  ptrdiff_t      y1;                  /* rows of `image` before this one are in the ring, the last n_rows of them */
 } RowRing;
 
 static uint8_t *
@@ -217,22 +236,30 @@ static void
 fill_row_pointers (RowRing *ring, size_t m, size_t pixels, const uint8_t **ptr)
 {
   const LptConvShape *s = &ring->conv->shape;
-  Pixel p = pixel_of (s, m);
+  size_t step = s->stride_w * s->ic;
 
-  for (size_t i = 0; i < pixels; i++, next_pixel (s, &p))
+  for (size_t i = 0; i < pixels; )
     {
+      Pixel p = pixel_of (s, m + i);
+      size_t n = s->ow - p.x < pixels - i ? s->ow - p.x : pixels - i;
       ptrdiff_t y0 = (ptrdiff_t) (p.y * s->stride_h) - (ptrdiff_t) s->pad_top;
       ptrdiff_t y1 = y0 + (ptrdiff_t) ((s->kh - 1) * s->dilation_h) + 1;
 
       if (p.image != ring->image || y0 >= ring->y1)
         {
           ring->image = p.image;
-          ring->y0 = ring->y1 = y0;
+          ring->y1 = y0;
         }
       for (; ring->y1 < y1; ring->y1++)
         copy_row (ring, ring->y1);
       for (size_t ky = 0; ky < s->kh; ky++)
-        ptr[ky * BLOCK_PIXELS + i] = ring_row (ring, y0 + (ptrdiff_t) (ky * s->dilation_h)) + p.x * s->stride_w * s->ic;
+        {
+          const uint8_t *x = ring_row (ring, y0 + (ptrdiff_t) (ky * s->dilation_h)) + p.x * step;
+
+          for (size_t j = 0; j < n; j++, x += step)
+            ptr[ky * BLOCK_PIXELS + i + j] = x;
+        }
+      i += n;
     }
 }
 
