@@ -317,12 +317,67 @@ unary_qlinear (LptOnnxNode *on,
   return integer_done (on, lpt_onnx_add (on, op, 1, quantized_in (on, 0, 1, 0)), zero_type (on, 4), quant_in (on, 3, 0));
 }
 
+static gboolean
+all_constant (LptOnnxNode *on,
+              guint        first,
+              guint        n)
+{
+  for (guint i = first; i < first + n; i++)
+    if (lpt_onnx_optional (on, i) != NULL && lpt_onnx_const_in (on, i) == NULL)
+      return FALSE;
+  return TRUE;
+}
+
+/* Scales that are computed: (input @i - zero point) * scale in f32. @scale 0 = no scale. */
+static LptValue *
+real_in (LptOnnxNode *on,
+         guint        i,
+         guint        scale,
+         guint        zero,
+         gint         axis)
+{
+  LptValue *x = lpt_onnx_convert (on, lpt_onnx_plain (on, lpt_onnx_in (on, i)), LPT_DTYPE_F32);
+
+  if (lpt_onnx_optional (on, zero) != NULL)
+    x = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, x, lpt_onnx_convert (on, spread (on, x, lpt_onnx_in (on, zero), axis, 0), LPT_DTYPE_F32));
+  if (scale != 0)
+    x = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, x, lpt_onnx_convert (on, spread (on, x, lpt_onnx_in (on, scale), axis, 0), LPT_DTYPE_F32));
+  return x;
+}
+
+static void
+qlinear_conv_by_steps (LptOnnxNode *on)
+{
+  LptValue *x = real_in (on, 0, 1, 2, 1), *weights = real_in (on, 3, 4, 5, 0), *bias = lpt_onnx_optional (on, 8), *y;
+  gint64 column[LPT_MAX_RANK] = { 1, -1 };
+
+  y = lpt_onnx_done (on, lpt_onnx_conv_node (on, x, weights, NULL));
+  if (bias != NULL)
+    {
+      gint rank = lpt_onnx_rank (on, y);
+
+      for (gint i = 2; i < rank; i++)
+        column[i] = 1;
+      bias = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, lpt_onnx_convert (on, bias, LPT_DTYPE_F32),
+                            lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, lpt_onnx_in (on, 1), lpt_onnx_in (on, 4)));
+      y = lpt_onnx_emit (on, LPT_OP_ADD, 2, y, lpt_onnx_reshape (on, bias, (guint) MAX (rank, 2), column));
+    }
+  lpt_onnx_set (on, 0, quantize_by_steps (on, y, lpt_onnx_in (on, 6), lpt_onnx_optional (on, 7), zero_type (on, 7)));
+}
+
 void
 lpt_onnx_map_qlinear_conv (LptOnnxNode *on)
 {
-  LptValue *x = quantized_in (on, 0, 1, 1), *weights = quantized_in (on, 3, 4, 0), *bias = lpt_onnx_optional (on, 8);
+  LptValue *x, *weights, *bias = lpt_onnx_optional (on, 8);
   LptNode *node;
 
+  if (!all_constant (on, 1, 2) || !all_constant (on, 4, 5))
+    {
+      qlinear_conv_by_steps (on);
+      return;
+    }
+  x = quantized_in (on, 0, 1, 1);
+  weights = quantized_in (on, 3, 4, 0);
   if (bias != NULL)
     {
       /* Its step is that of the accumulator. */
@@ -342,8 +397,15 @@ lpt_onnx_map_qlinear_conv (LptOnnxNode *on)
 void
 lpt_onnx_map_conv_integer (LptOnnxNode *on)
 {
-  LptNode *node = lpt_onnx_conv_node (on, offset_in (on, 0, 2, 1), offset_in (on, 1, 3, 0), NULL);
+  LptNode *node;
 
+  if (!all_constant (on, 2, 2) || lpt_onnx_const_in (on, 1) == NULL)
+    {
+      node = lpt_onnx_conv_node (on, real_in (on, 0, 0, 2, 1), real_in (on, 1, 0, 3, 0), NULL);
+      lpt_onnx_set (on, 0, lpt_onnx_convert (on, lpt_onnx_done (on, node), LPT_DTYPE_I32));
+      return;
+    }
+  node = lpt_onnx_conv_node (on, offset_in (on, 0, 2, 1), offset_in (on, 1, 3, 0), NULL);
   lpt_onnx_set (on, 0, integer_done (on, node, LPT_DTYPE_I32, lpt_quant_new_one (1, 0)));
 }
 
@@ -357,8 +419,17 @@ last_axis (LptOnnxNode *on,
 void
 lpt_onnx_map_qlinear_matmul (LptOnnxNode *on)
 {
-  LptValue *a = quantized_in (on, 0, 1, MAX (last_axis (on, 0) - 1, 0)), *b = quantized_in (on, 3, 4, last_axis (on, 3));
+  gint row = MAX (last_axis (on, 0) - 1, 0), column = last_axis (on, 3);
+  LptValue *a, *b;
 
+  if (!all_constant (on, 1, 2) || !all_constant (on, 4, 4))
+    {
+      a = lpt_onnx_emit (on, LPT_OP_MATMUL, 2, real_in (on, 0, 1, 2, row), real_in (on, 3, 4, 5, column));
+      lpt_onnx_set (on, 0, quantize_by_steps (on, a, lpt_onnx_in (on, 6), lpt_onnx_optional (on, 7), zero_type (on, 7)));
+      return;
+    }
+  a = quantized_in (on, 0, 1, row);
+  b = quantized_in (on, 3, 4, column);
   lpt_onnx_set (on, 0, integer_done (on, lpt_onnx_add (on, LPT_OP_MATMUL, 2, a, b), zero_type (on, 7), quant_in (on, 6, 0)));
 }
 
@@ -370,20 +441,14 @@ matmul_integer (LptOnnxNode *on,
                 guint        zero_a,
                 guint        zero_b)
 {
-  gboolean constant = (lpt_onnx_optional (on, zero_a) == NULL || lpt_onnx_const_in (on, zero_a) != NULL)
-                      && (lpt_onnx_optional (on, zero_b) == NULL || lpt_onnx_const_in (on, zero_b) != NULL);
   LptValue *left, *right;
 
-  if (constant)
+  if (all_constant (on, zero_a, 1) && all_constant (on, zero_b, 1))
     return integer_done (on, lpt_onnx_add (on, LPT_OP_MATMUL, 2, offset_in (on, a, zero_a, MAX (last_axis (on, a) - 1, 0)),
                                            offset_in (on, b, zero_b, last_axis (on, b))),
                          LPT_DTYPE_I32, lpt_quant_new_one (1, 0));
-  left = lpt_onnx_convert (on, lpt_onnx_plain (on, lpt_onnx_in (on, a)), LPT_DTYPE_F32);
-  right = lpt_onnx_convert (on, lpt_onnx_plain (on, lpt_onnx_in (on, b)), LPT_DTYPE_F32);
-  if (lpt_onnx_optional (on, zero_a) != NULL)
-    left = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, left, lpt_onnx_convert (on, lpt_onnx_in (on, zero_a), LPT_DTYPE_F32));
-  if (lpt_onnx_optional (on, zero_b) != NULL)
-    right = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, right, lpt_onnx_convert (on, lpt_onnx_in (on, zero_b), LPT_DTYPE_F32));
+  left = real_in (on, a, 0, zero_a, MAX (last_axis (on, a) - 1, 0));
+  right = real_in (on, b, 0, zero_b, last_axis (on, b));
   return lpt_onnx_convert (on, lpt_onnx_emit (on, LPT_OP_MATMUL, 2, left, right), LPT_DTYPE_I32);
 }
 

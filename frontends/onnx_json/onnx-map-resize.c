@@ -116,6 +116,19 @@ keep_changing (Target   *t,
 }
 
 static LptNode *
+interpolate_to (LptOnnxNode *on,
+                LptValue    *x,
+                LptValue    *target,
+                Target      *t,
+                gboolean     is_size)
+{
+  LptNode *node = lpt_onnx_add (on, LPT_OP_INTERPOLATE, 3, x, target, lpt_onnx_i64 (on, t->n, t->axes));
+
+  LPT_ATTRS (node, LptInterpolateAttrs)->shape_calculation_mode = is_size ? LPT_INTERPOLATE_SIZES : LPT_INTERPOLATE_SCALES;
+  return node;
+}
+
+static LptNode *
 interpolate (LptOnnxNode *on,
              LptValue    *x,
              Target      *t,
@@ -124,15 +137,12 @@ interpolate (LptOnnxNode *on,
   LptShape shape = { .rank = 1 };
   LptValue *target;
   float scales[LPT_MAX_RANK];
-  LptNode *node;
 
   shape.dims[0] = t->n;
   for (guint i = 0; i < t->n; i++)
     scales[i] = (float) t->scales[i];
   target = is_size ? lpt_onnx_i64 (on, t->n, t->sizes) : lpt_onnx_tensor_value (on, lpt_tensor_from_f32 (&shape, scales, NULL));
-  node = lpt_onnx_add (on, LPT_OP_INTERPOLATE, 3, x, target, lpt_onnx_i64 (on, t->n, t->axes));
-  LPT_ATTRS (node, LptInterpolateAttrs)->shape_calculation_mode = is_size ? LPT_INTERPOLATE_SIZES : LPT_INTERPOLATE_SCALES;
-  return node;
+  return interpolate_to (on, x, target, t, is_size);
 }
 
 /* Opset 10 and Upsample: coordinates are divided by the scale, nearest is the floor. Argument 1: Upsample. */
@@ -149,16 +159,19 @@ lpt_onnx_map_resize_scales (LptOnnxNode *on)
   lpt_onnx_in (on, 1);
   read_axes (on, x, &t);
   if (scales == NULL)
-    lpt_onnx_unsupported (on, "scales that are not constant");
-  if (on->error != NULL || !read_numbers (on, scales, &t, t.scales))
-    return;
-  keep_changing (&t, FALSE, x);
-  if (t.n == 0)
+    node = interpolate_to (on, x, lpt_onnx_in (on, 1), &t, FALSE);
+  else
     {
-      lpt_onnx_set (on, 0, x);
-      return;
+      if (on->error != NULL || !read_numbers (on, scales, &t, t.scales))
+        return;
+      keep_changing (&t, FALSE, x);
+      if (t.n == 0)
+        {
+          lpt_onnx_set (on, 0, x);
+          return;
+        }
+      node = interpolate (on, x, &t, FALSE);
     }
-  node = interpolate (on, x, &t, FALSE);
   attrs = LPT_ATTRS (node, LptInterpolateAttrs);
   attrs->mode = mode;
   attrs->coordinate_transformation_mode = LPT_COORD_ASYMMETRIC;
@@ -170,9 +183,9 @@ lpt_onnx_map_resize_scales (LptOnnxNode *on)
 static void
 keep_aspect_ratio (LptOnnxNode *on,
                    LptValue    *x,
-                   Target      *t)
+                   Target      *t,
+                   const char  *policy)
 {
-  const char *policy = lpt_onnx_string (on, "keep_aspect_ratio_policy", "stretch");
   gboolean smaller = strcmp (policy, "not_larger") == 0;
   double scale = smaller ? INFINITY : 0;
 
@@ -198,6 +211,28 @@ keep_aspect_ratio (LptOnnxNode *on,
     t->sizes[i] = (gint64) floor (scale * (double) x->shape.dims[t->axes[i]] + 0.5);
 }
 
+/* The same for sizes that are computed: round (scale * length), scale the extreme of size / length */
+static LptValue *
+aspect_ratio_sizes (LptOnnxNode *on,
+                    LptValue    *x,
+                    LptValue    *sizes,
+                    Target      *t,
+                    const char  *policy)
+{
+  LptOp op = strcmp (policy, "not_larger") == 0 ? LPT_OP_REDUCE_MIN : LPT_OP_REDUCE_MAX;
+  LptValue *lengths = lpt_onnx_emit (on, LPT_OP_GATHER, 3, lpt_onnx_shape_of (on, x), lpt_onnx_i64 (on, t->n, t->axes), lpt_onnx_i64_scalar (on, 0));
+  LptValue *scale;
+  gint64 first = 0;
+
+  if (op == LPT_OP_REDUCE_MAX && strcmp (policy, "not_smaller") != 0)
+    lpt_onnx_unsupported (on, "keep_aspect_ratio_policy \"%s\"", policy);
+  lengths = lpt_onnx_convert (on, lengths, LPT_DTYPE_F32);
+  scale = lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, lpt_onnx_convert (on, sizes, LPT_DTYPE_F32), lengths);
+  scale = lpt_onnx_reduce (on, op, scale, lpt_onnx_i64 (on, 1, &first), TRUE);
+  lengths = lpt_onnx_emit (on, LPT_OP_ADD, 2, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, lengths, scale), lpt_onnx_like (on, lengths, 0.5));
+  return lpt_onnx_convert (on, lpt_onnx_emit (on, LPT_OP_FLOOR, 1, lengths), LPT_DTYPE_I64);
+}
+
 void
 lpt_onnx_map_resize (LptOnnxNode *on)
 {
@@ -212,6 +247,7 @@ lpt_onnx_map_resize (LptOnnxNode *on)
   int rounding = choose (on, "nearest_mode", "round_prefer_floor", nearest, G_N_ELEMENTS (nearest));
   gboolean antialias = lpt_onnx_int (on, "antialias", 0) != 0;
   double cube_coeff = lpt_onnx_float (on, "cubic_coeff_a", -0.75);
+  const char *policy = lpt_onnx_string (on, "keep_aspect_ratio_policy", "stretch");
 
   lpt_onnx_ignore (on, "extrapolation_value");   /* belongs to tf_crop_and_resize, which is refused */
   if (lpt_onnx_int (on, "exclude_outside", 0) != 0)
@@ -219,23 +255,32 @@ lpt_onnx_map_resize (LptOnnxNode *on)
   read_axes (on, x, &t);
   if (scales == NULL && sizes == NULL)
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "has neither scales nor sizes");
-  else if (data == NULL)
-    lpt_onnx_unsupported (on, "scales or sizes that are not constant");
-  if (on->error != NULL || !read_numbers (on, data, &t, t.scales))
+  if (on->error != NULL)
     return;
-  for (guint i = 0; i < t.n; i++)
-    t.sizes[i] = (gint64) t.scales[i];
-  if (sizes != NULL)
-    keep_aspect_ratio (on, x, &t);
-  else
-    lpt_onnx_string (on, "keep_aspect_ratio_policy", "stretch");
-  keep_changing (&t, sizes != NULL, x);
-  if (t.n == 0)
+  if (data == NULL)
     {
-      lpt_onnx_set (on, 0, x);
-      return;
+      LptValue *target = sizes != NULL ? lpt_onnx_convert (on, sizes, LPT_DTYPE_I64) : scales;
+
+      if (sizes != NULL && strcmp (policy, "stretch") != 0)
+        target = aspect_ratio_sizes (on, x, target, &t, policy);
+      node = interpolate_to (on, x, target, &t, sizes != NULL);
     }
-  node = interpolate (on, x, &t, sizes != NULL);
+  else
+    {
+      if (!read_numbers (on, data, &t, t.scales))
+        return;
+      for (guint i = 0; i < t.n; i++)
+        t.sizes[i] = (gint64) t.scales[i];
+      if (sizes != NULL)
+        keep_aspect_ratio (on, x, &t, policy);
+      keep_changing (&t, sizes != NULL, x);
+      if (t.n == 0)
+        {
+          lpt_onnx_set (on, 0, x);
+          return;
+        }
+      node = interpolate (on, x, &t, sizes != NULL);
+    }
   attrs = LPT_ATTRS (node, LptInterpolateAttrs);
   attrs->mode = antialias && mode == LPT_INTERPOLATE_LINEAR_ONNX ? LPT_INTERPOLATE_LINEAR : mode;
   attrs->antialias = antialias;

@@ -315,36 +315,65 @@ pad_wrapped (LptOnnxNode   *on,
   return x;
 }
 
-static void
+/* Mode from the attribute; @begin and @end have a number for each axis. */
+static LptValue *
 pad (LptOnnxNode *on,
-     LptInts     *begin,
-     LptInts     *end,
+     LptValue    *x,
+     LptValue    *begin,
+     LptValue    *end,
      LptValue    *value)
 {
   static const struct { const char *name; int mode; } modes[] = {
     { "constant", LPT_PAD_CONSTANT }, { "edge", LPT_PAD_EDGE }, { "reflect", LPT_PAD_REFLECT },
   };
   const char *mode = lpt_onnx_string (on, "mode", "constant");
-  LptValue *x = lpt_onnx_in (on, 0);
   LptNode *node;
 
-  if (strcmp (mode, "wrap") == 0)
-    {
-      lpt_onnx_set (on, 0, pad_wrapped (on, x, begin, end));
-      return;
-    }
   for (guint i = 0; i < G_N_ELEMENTS (modes); i++)
     if (strcmp (mode, modes[i].name) == 0)
       {
-        if (modes[i].mode == LPT_PAD_CONSTANT)
-          node = lpt_onnx_add (on, LPT_OP_PAD, 4, x, lpt_onnx_i64_list (on, begin), lpt_onnx_i64_list (on, end), value);
-        else
-          node = lpt_onnx_add (on, LPT_OP_PAD, 3, x, lpt_onnx_i64_list (on, begin), lpt_onnx_i64_list (on, end));
+        node = modes[i].mode == LPT_PAD_CONSTANT ? lpt_onnx_add (on, LPT_OP_PAD, 4, x, begin, end, value)
+                                                 : lpt_onnx_add (on, LPT_OP_PAD, 3, x, begin, end);
         LPT_ATTRS (node, LptPadAttrs)->pad_mode = modes[i].mode;
-        lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
-        return;
+        return lpt_onnx_done (on, node);
       }
-  lpt_onnx_unsupported (on, "mode \"%s\"", mode);
+  lpt_onnx_unsupported (on, "mode \"%s\" with these pads", mode);
+  return x;
+}
+
+/* Pads or axes that are computed: the numbers of the named axes put among zeros */
+static LptValue *
+spread_pads (LptOnnxNode *on,
+             LptValue    *pads,
+             LptValue    *axes,
+             gint         rank)
+{
+  gint64 zeros[LPT_MAX_RANK] = { 0 };
+  LptValue *negative;
+
+  if (axes == NULL)
+    return pads;
+  axes = lpt_onnx_convert (on, axes, LPT_DTYPE_I64);
+  negative = lpt_onnx_emit (on, LPT_OP_LESS, 2, axes, lpt_onnx_i64_scalar (on, 0));
+  axes = lpt_onnx_emit (on, LPT_OP_SELECT, 3, negative, lpt_onnx_emit (on, LPT_OP_ADD, 2, axes, lpt_onnx_i64_scalar (on, rank)), axes);
+  return lpt_onnx_emit (on, LPT_OP_SCATTER_ELEMENTS_UPDATE, 4, lpt_onnx_i64 (on, (guint) rank, zeros), axes, pads, lpt_onnx_i64_scalar (on, 0));
+}
+
+static void
+pad_computed (LptOnnxNode *on,
+              LptValue    *value)
+{
+  LptValue *x = lpt_onnx_in (on, 0), *pads = lpt_onnx_in (on, 1), *axes = lpt_onnx_optional (on, 3);
+  gint64 n = pads->shape.rank == 1 ? pads->shape.dims[0] : LPT_DYNAMIC;
+  gint rank = lpt_onnx_rank (on, x);
+
+  if (n == LPT_DYNAMIC)
+    {
+      lpt_onnx_unsupported (on, "pads of unknown number");
+      return;
+    }
+  lpt_onnx_set (on, 0, pad (on, x, spread_pads (on, lpt_onnx_slice (on, pads, 0, 0, n / 2), axes, rank),
+                            spread_pads (on, lpt_onnx_slice (on, pads, 0, n / 2, n), axes, rank), value));
 }
 
 /* pads = begin of each axis, then end of each axis; axes says which, none = all */
@@ -369,8 +398,10 @@ pad_axes (LptOnnxNode   *on,
       begin.v[axis] = pads->v[i];
       end.v[axis] = pads->v[n + i];
     }
-  if (on->error == NULL)
-    pad (on, &begin, &end, value);
+  if (on->error == NULL && strcmp (lpt_onnx_string (on, "mode", "constant"), "wrap") == 0)
+    lpt_onnx_set (on, 0, pad_wrapped (on, lpt_onnx_in (on, 0), &begin, &end));
+  else if (on->error == NULL)
+    lpt_onnx_set (on, 0, pad (on, lpt_onnx_in (on, 0), lpt_onnx_i64_list (on, &begin), lpt_onnx_i64_list (on, &end), value));
   lpt_ints_clear (&begin);
   lpt_ints_clear (&end);
 }
@@ -390,15 +421,20 @@ lpt_onnx_map_pad (LptOnnxNode *on)
 {
   LptValue *value = lpt_onnx_optional (on, 2);
   LptInts pads = { 0 }, axes = { 0 };
-  gboolean has_axes = lpt_onnx_ints_in (on, 3, &axes);
 
-  lpt_onnx_ints_in (on, 1, &pads);
   if (value != NULL && value->shape.rank == 1)
     value = lpt_onnx_squeeze (on, value, 0);
   if (value == NULL)
     value = lpt_onnx_like (on, lpt_onnx_in (on, 0), 0);
+  if (lpt_onnx_const_in (on, 1) == NULL || (lpt_onnx_optional (on, 3) != NULL && lpt_onnx_const_in (on, 3) == NULL))
+    {
+      pad_computed (on, value);
+      return;
+    }
+  lpt_onnx_ints_in (on, 1, &pads);
+  lpt_onnx_ints_in (on, 3, &axes);
   if (on->error == NULL)
-    pad_axes (on, &pads, has_axes ? &axes : NULL, value);
+    pad_axes (on, &pads, lpt_onnx_optional (on, 3) != NULL ? &axes : NULL, value);
   lpt_ints_clear (&pads);
   lpt_ints_clear (&axes);
 }
