@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "executor/int/lpt-int.h"
 #include "executor/lpt-call.h"
 #include "executor/lpt-loop.h"
 
@@ -638,13 +639,13 @@ run_row (LptCall         *call,
   gboolean quantised = has_quant (call->in, call->n_in) || has_quant (call->out, call->n_out);
   gboolean ok;
 
+  if (call->integer != NULL)
+    return lpt_int_call (call->integer, call, error);
   if (row->flags & LPT_EXEC_NONE)
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: %s cannot be executed", call->node->info->name);
       return FALSE;
     }
-  if (quantised && lpt_exec_int (row->op) != NULL)
-    return lpt_exec_int (row->op) (call, error);
   if (quantised && (row->flags & LPT_EXEC_CODES) && call->n_in > 0 && lpt_quant_equal (call->in[0].quant, call->out[0].quant))
     return run_on_codes (call, row, error);
 

@@ -52,6 +52,7 @@ struct _LptCall
   guint       n_out;
   LptScratch *scratch;
   LptPool    *pool;        /* NULL = one thread */
+  const struct _LptIntOp *integer;   /* prepared op on codes (executor/int/), or NULL */
   LptBodyFunc run_body;    /* NULL where bodies cannot run */
   gpointer    body_data;
   gpointer    pending[LPT_CALL_MAX_OUT];   /* results in another form than the storage */
@@ -78,9 +79,7 @@ typedef struct
 } LptExecOp;
 
 /* Row of executor/lpt-exec-ops.def. */
-const LptExecOp *lpt_exec_op  (LptOp op);
-/* What runs @op where values are quantised; NULL = dequantize, run, quantize. */
-LptOpRun         lpt_exec_int (LptOp op);
+const LptExecOp *lpt_exec_op (LptOp op);
 
 /* --- storage --- */
 

@@ -5,6 +5,7 @@
 
 #include "executor/lpt-call.h"
 #include "executor/lpt-evaluate-node.h"
+#include "executor/int/lpt-int.h"
 
 static gboolean
 set_arrays (LptNode          *node,
@@ -43,7 +44,9 @@ lpt_node_evaluate (LptNode          *node,
   g_autoptr (LptScratch) scratch = lpt_scratch_new ();
   g_autofree LptArray *in = g_new0 (LptArray, node->n_in + 1);
   g_autofree LptArray *out = g_new0 (LptArray, node->n_out + 1);
-  LptCall call = { .node = node, .in = in, .n_in = node->n_in, .out = out, .n_out = node->n_out, .scratch = scratch };
+  g_autoptr (LptIntOp) integer = lpt_int_wants (node) ? lpt_int_op_new (node, NULL) : NULL;
+  LptCall call = { .node = node, .in = in, .n_in = node->n_in, .out = out, .n_out = node->n_out, .scratch = scratch,
+                   .integer = integer };
   gboolean ok;
   guint i;
 

@@ -15,13 +15,6 @@ lpt_run_none (LptCall *call,
   return FALSE;
 }
 
-static const LptOpRun integer_rows[LPT_N_OPS] =
-{
-  [LPT_OP_NONE] = NULL,
-#define LPT_EXEC_INT(ENUM, run) [LPT_OP_##ENUM] = lpt_int_##run,
-#include "executor/lpt-exec-int.def"
-};
-
 static const LptExecOp rows[LPT_N_OPS] =
 {
 #define LPT_EXEC(ENUM, run, flags) [LPT_OP_##ENUM] = { LPT_OP_##ENUM, lpt_run_##run, flags, #run },
@@ -34,10 +27,4 @@ const LptExecOp *
 lpt_exec_op (LptOp op)
 {
   return (guint) op < LPT_N_OPS && rows[op].run != NULL ? &rows[op] : &no_row;
-}
-
-LptOpRun
-lpt_exec_int (LptOp op)
-{
-  return (guint) op < LPT_N_OPS ? integer_rows[op] : NULL;
 }

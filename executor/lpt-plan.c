@@ -9,6 +9,7 @@
 
 #include <lpt/lpt-body.h>
 
+#include "executor/int/lpt-int.h"
 #include "executor/lpt-plan.h"
 
 #include <string.h>
@@ -68,7 +69,7 @@ can_fold (LptPlan       *plan,
   guint i;
 
   if ((step->node->info->flags & (LPT_OP_F_RANDOM | LPT_OP_F_SINK)) != 0 || lpt_node_n_bodies (step->node) > 0 ||
-      step->node->op == LPT_OP_READ_VALUE || (step->row->flags & LPT_EXEC_NONE) != 0)
+      step->node->op == LPT_OP_READ_VALUE || ((step->row->flags & LPT_EXEC_NONE) != 0 && step->integer == NULL))
     return FALSE;
   for (i = 0; i < step->n_in; i++)
     {
@@ -114,7 +115,7 @@ fold (Builder *builder,
   g_autofree LptArray *in = g_new0 (LptArray, step->n_in + 1);
   g_autofree LptArray *out = g_new0 (LptArray, step->n_out + 1);
   LptCall call = { .node = step->node, .in = in, .n_in = step->n_in, .out = out, .n_out = step->n_out,
-                   .scratch = builder->scratch };
+                   .scratch = builder->scratch, .integer = step->integer };
   gboolean ok;
   guint i;
 
@@ -146,6 +147,7 @@ fold (Builder *builder,
 static void
 clear_step (LptStep *step)
 {
+  lpt_int_op_free (step->integer);
   g_free (step->in);
   g_free (step->out);
 }
@@ -161,7 +163,9 @@ add_step (Builder *builder,
 
   if (!lpt_node_infer (node, error))
     return FALSE;
-  if (step.row->flags & LPT_EXEC_NONE)
+  if (lpt_int_wants (node))
+    step.integer = lpt_int_op_new (node, NULL);
+  if ((step.row->flags & LPT_EXEC_NONE) != 0 && step.integer == NULL)
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\": unsupported: %s cannot be executed",
                    node->name, node->info->name);

@@ -31,6 +31,7 @@ typedef struct
 {
   LptNode         *node;
   const LptExecOp *row;
+  struct _LptIntOp *integer;   /* prepared op on codes, or NULL: real arithmetic */
   guint            n_in, n_out;
   guint           *in, *out;   /* slots; LPT_NO_SLOT = absent */
   gboolean         folded;     /* evaluated when the plan was made; not run */

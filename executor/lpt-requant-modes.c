@@ -76,7 +76,7 @@ lpt_requant_rule (LptMode            mode,
       const LptRequantRule *rule = &rules[i];
 
       if (rule->mode == mode
-          && (rule->class == LPT_CLASS_ANY || rule->class == class)
+          && (rule->class == LPT_CLASS_ANY || rule->class == class || (rule->class == LPT_CLASS_UNARY && class == LPT_CLASS_ELU))
           && (rule->granularity == LPT_GRANULARITY_ANY || rule->granularity == granularity)
           && (rule->kind == LPT_KIND_OF_ANY || (kinds & rule->kind) != 0))
         return rule;
@@ -183,6 +183,8 @@ unary_class (const char *name)
     return LPT_CLASS_TANH;
   if (g_ascii_strcasecmp (name, "HSwish") == 0)
     return LPT_CLASS_HSWISH;
+  if (g_ascii_strcasecmp (name, "Elu") == 0)
+    return LPT_CLASS_ELU;
 
   return LPT_CLASS_UNARY;
 }

@@ -52,6 +52,7 @@ typedef enum
   LPT_CLASS_SIGMOID,
   LPT_CLASS_TANH,
   LPT_CLASS_HSWISH,
+  LPT_CLASS_ELU,
   LPT_CLASS_UNARY,        /* every other function of one input: a table */
   LPT_CLASS_SOFTMAX,
   LPT_CLASS_LOG_SOFTMAX,

@@ -372,7 +372,8 @@ run_step (LptPlanContext *context,
 {
   const LptStep *step = lpt_plan_step (context->plan, index);
   LptCall call = { .node = step->node, .in = context->in, .n_in = step->n_in, .out = context->out, .n_out = step->n_out,
-                   .scratch = context->scratch, .pool = context->pool, .run_body = run_body, .body_data = context };
+                   .scratch = context->scratch, .pool = context->pool, .integer = step->integer,
+                   .run_body = run_body, .body_data = context };
   gboolean ok;
   guint k;
 

@@ -328,23 +328,24 @@ compare_run (const LptIntOp           *op,
              const LptIntArray        *out)
 {
   const Compare *c = (const Compare *) op;
-  guint8 *y = out->data;
   LptIntWalk walk;
 
   lpt_int_walk_init (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
   for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_int_walk_next (&walk))
     {
       const gint order = compare_one (c, lpt_int_at (in[0], walk.at[0]), lpt_int_at (in[1], walk.at[1]));
+      gboolean y;
 
       switch (c->relation)
         {
-        case LPT_OP_EQUAL:      y[i] = order == 0; break;
-        case LPT_OP_NOT_EQUAL:  y[i] = order != 0; break;
-        case LPT_OP_LESS:       y[i] = order < 0; break;
-        case LPT_OP_LESS_EQUAL: y[i] = order <= 0; break;
-        case LPT_OP_GREATER:    y[i] = order > 0; break;
-        default:                y[i] = order >= 0; break;
+        case LPT_OP_EQUAL:      y = order == 0; break;
+        case LPT_OP_NOT_EQUAL:  y = order != 0; break;
+        case LPT_OP_LESS:       y = order < 0; break;
+        case LPT_OP_LESS_EQUAL: y = order <= 0; break;
+        case LPT_OP_GREATER:    y = order > 0; break;
+        default:                y = order >= 0; break;
         }
+      lpt_int_put (out, i, y);
     }
 }
 

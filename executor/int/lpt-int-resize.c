@@ -7,6 +7,7 @@
  *     + scale / 2 - 512); lower = max (position / 1024, 0), upper = min ((position + 1023) / 1024, in - 1);
  *     weights may be negative at the border; four products in 20 bits, then a division with ties
  *     away from zero (rounding SINGLE: a shift with ties toward +inf)
+ *   XNNPACK  float32 positions within the image, weights rounded to 11 bits, products in 22 bits, ties toward +inf
  *   FLOAT   float32
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -104,9 +105,15 @@ nearest_run (const LptIntOp           *op,
 typedef struct
 {
   gint64 lower, upper;
-  gint32 weight;         /* of upper, in 1/1024 */
+  gint32 weight;         /* of upper, in 1/1024 or 1/2048 */
   float  real;           /* of upper */
 } Tap;
+
+static gboolean
+is_real (const Resize *r)
+{
+  return r->rule->algorithm == LPT_ALGO_FLOAT || r->rule->algorithm == LPT_ALGO_FLOAT_AWAY;
+}
 
 static Tap
 linear_tap (const Resize *r,
@@ -122,14 +129,14 @@ linear_tap (const Resize *r,
                   : half ? ((float) i + 0.5f) * ((float) in / (float) out) - 0.5f : (float) i * ((float) in / (float) out);
   Tap tap;
 
-  if (r->rule->algorithm == LPT_ALGO_FLOAT || r->rule->algorithm == LPT_ALGO_FLOAT_AWAY)
+  if (is_real (r) || r->rule->algorithm == LPT_ALGO_XNNPACK)
     {
       const float g = CLAMP (f, 0.0f, (float) (in - 1));
 
       tap.lower = (gint64) g;
       tap.upper = MIN (tap.lower + 1, in - 1);
       tap.real = g - (float) tap.lower;
-      tap.weight = 0;
+      tap.weight = (gint32) lrintf (tap.real * 2048.0f);
       return tap;
     }
 
@@ -154,7 +161,7 @@ linear_run (const LptIntOp           *op,
   const gint64 h = x->shape.dims[rank - 2], w = x->shape.dims[rank - 1];
   const gint64 to_h = out->shape.dims[rank - 2], to_w = out->shape.dims[rank - 1];
   const gint64 n = lpt_int_count (&out->shape);
-  const gboolean real = r->rule->algorithm == LPT_ALGO_FLOAT || r->rule->algorithm == LPT_ALGO_FLOAT_AWAY;
+  const gint32 one = r->rule->algorithm == LPT_ALGO_XNNPACK ? 2048 : 1024;
 
   for (gint64 i = 0; i < n; i++)
     {
@@ -164,7 +171,7 @@ linear_run (const LptIntOp           *op,
       const gint32 q10 = lpt_int_at (x, plane + ty.upper * w + tx.lower), q11 = lpt_int_at (x, plane + ty.upper * w + tx.upper);
       gint64 v;
 
-      if (real)
+      if (is_real (r))
         {
           const float scale = (float) r->x.scale;
           const float top = ((float) (q00 - r->x.zero) * (1.0f - tx.real) + (float) (q01 - r->x.zero) * tx.real) * scale;
@@ -175,9 +182,11 @@ linear_run (const LptIntOp           *op,
           continue;
         }
 
-      v = (gint64) q00 * (1024 - ty.weight) * (1024 - tx.weight) + (gint64) q01 * (1024 - ty.weight) * tx.weight
-          + (gint64) q10 * ty.weight * (1024 - tx.weight) + (gint64) q11 * ty.weight * tx.weight;
-      v = r->rule->rounding == LPT_ROUNDING_SINGLE ? lpt_requant_round_shift (v, 20) : (v + (v > 0 ? 1 << 19 : -(1 << 19))) / (1 << 20);
+      v = (gint64) q00 * (one - ty.weight) * (one - tx.weight) + (gint64) q01 * (one - ty.weight) * tx.weight
+          + (gint64) q10 * ty.weight * (one - tx.weight) + (gint64) q11 * ty.weight * tx.weight;
+      v = one == 2048 ? lpt_requant_round_shift (v, 22)
+          : r->rule->rounding == LPT_ROUNDING_SINGLE ? lpt_requant_round_shift (v, 20)
+          : (v + (v > 0 ? 1 << 19 : -(1 << 19))) / (1 << 20);
       lpt_int_put (out, i, lpt_int_rescale (&r->rescale, lpt_int_clamp (v, r->x.lo, r->x.hi)));
     }
 }

@@ -3,6 +3,7 @@
  * Tables are built at preparation. How an entry is computed, by algorithm of the rule:
  *   FLOAT        rint (f (S (q - Z)) / Sy): double when the rule's scales are double, else float32
  *   FLOAT_AWAY   round-away (f (S (q - Z)) * (1 / Sy)) in float32
+ *   XNNPACK      the same, ties to even
  *   MICRO        Sigmoid and Tanh in fixed point: a = rescale (q - Z, S 2^27) in Q4; beyond 15 they saturate
  *   LITERT       HSwish in 16 bits (below)
  *
@@ -52,8 +53,7 @@ table_run (const LptIntOp           *op,
 
 typedef struct
 {
-  LptOp                 op;
-  const double         *parameters;
+  LptIntFunction        f;
   const LptRequantRule *rule;
   LptIntScale           x, y;
 } Function;
@@ -62,22 +62,23 @@ static gint32
 entry_float (const Function *f,
              gint32          q)
 {
+  const gboolean away = f->rule->algorithm == LPT_ALGO_FLOAT_AWAY;
   const gint32 x = q - f->x.zero;
 
-  if (f->rule->algorithm == LPT_ALGO_FLOAT_AWAY)
+  if (away || f->rule->algorithm == LPT_ALGO_XNNPACK)
     {
-      const float y = lpt_int_function_f32 (f->op, f->parameters, (float) f->x.scale * (float) x);
+      const float y = lpt_int_function_f32 (&f->f, (float) f->x.scale * (float) x);
 
-      return lpt_int_code (y * (1.0f / (float) f->y.scale), &f->y, TRUE);
+      return lpt_int_code (y * (1.0f / (float) f->y.scale), &f->y, away);
     }
   if (f->rule->arith == LPT_SCALE_F64)
     {
-      const double y = rint (lpt_int_function_f64 (f->op, f->parameters, f->x.scale * x) / f->y.scale);
+      const double y = rint (f->f.func (f->x.scale * x, f->f.parameters) / f->y.scale);
 
       return lpt_int_clamp ((gint64) (isnan (y) ? 0.0 : CLAMP (y, -1e12, 1e12)) + f->y.zero, f->y.lo, f->y.hi);
     }
 
-  return lpt_int_code (lpt_int_function_f32 (f->op, f->parameters, (float) f->x.scale * (float) x) / (float) f->y.scale, &f->y, FALSE);
+  return lpt_int_code (lpt_int_function_f32 (&f->f, (float) f->x.scale * (float) x) / (float) f->y.scale, &f->y, FALSE);
 }
 
 /* Sigmoid and Tanh of tflite-micro; an output other than its fixed one is rescaled. */
@@ -85,7 +86,7 @@ static gint32
 entry_micro (const Function *f,
              gint32          q)
 {
-  const gboolean logistic = f->op == LPT_OP_SIGMOID;
+  const gboolean logistic = f->f.op == LPT_OP_SIGMOID;
   const gint zero_shift = logistic ? 23 : 24;
   const gint32 x = q - f->x.zero;
   const gboolean plain = f->y.hi - f->y.lo == 255
@@ -178,15 +179,14 @@ lpt_int_unary_new (LptNode              *node,
                    GError              **error)
 {
   g_autoptr (LptIntOp) op = NULL;
-  double parameters[LPT_INT_FUNCTION_PARAMETERS];
-  Function f = { .rule = rule, .parameters = parameters };
+  Function f = { .rule = rule };
   Table *t = g_new0 (Table, 1);
 
   op = &t->op;
   op->run = table_run;
   op->clear = table_clear;
 
-  if (!lpt_int_function_of (node, &f.op, parameters))
+  if (!lpt_int_function_of (node, &f.f))
     {
       lpt_int_refuse (error, "unsupported: %s is not a function of one input", node->info->name);
       return NULL;
@@ -203,8 +203,8 @@ lpt_int_unary_new (LptNode              *node,
   t->lo = f.x.lo;
   t->table = g_new (gint32, f.x.hi - f.x.lo + 1);
   for (gint32 q = f.x.lo; q <= f.x.hi; q++)
-    t->table[q - f.x.lo] = f.op == LPT_OP_HSWISH && rule->algorithm == LPT_ALGO_LITERT && f.x.hi - f.x.lo == 255 ? entry_hswish (&f, q)
-                           : rule->algorithm == LPT_ALGO_MICRO && (f.op == LPT_OP_SIGMOID || f.op == LPT_OP_TANH) ? entry_micro (&f, q)
+    t->table[q - f.x.lo] = f.f.op == LPT_OP_HSWISH && rule->algorithm == LPT_ALGO_LITERT && f.x.hi - f.x.lo == 255 ? entry_hswish (&f, q)
+                           : rule->algorithm == LPT_ALGO_MICRO && (f.f.op == LPT_OP_SIGMOID || f.f.op == LPT_OP_TANH) ? entry_micro (&f, q)
                            : entry_float (&f, q);
 
   return g_steal_pointer (&op);

@@ -93,6 +93,22 @@ lpt_int_op_free (LptIntOp *op)
   g_free (op);
 }
 
+gboolean
+lpt_int_call (const LptIntOp *op,
+              LptCall        *call,
+              GError        **error)
+{
+  const LptIntArray **in = lpt_call_scratch (call, call->n_in + 1, sizeof *in, error);
+
+  if (in == NULL)
+    return FALSE;
+  for (guint i = 0; i < call->n_in; i++)
+    in[i] = lpt_call_has (call, i) ? &call->in[i] : NULL;
+  lpt_int_op_run (op, in, call->n_in, &call->out[0]);
+
+  return TRUE;
+}
+
 /* --- helpers ----------------------------------------------------------------- */
 
 gboolean

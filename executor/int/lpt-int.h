@@ -12,18 +12,14 @@
 
 #include <lpt/lpt-attrs.h>
 
+#include "executor/lpt-call.h"
 #include "executor/lpt-requant-modes.h"
 
-/* A dense row-major array and what its integers mean (NULL: plain numbers). Real arrays hold f32. */
-typedef struct
-{
-  gpointer        data;
-  LptDType        dtype;
-  LptShape        shape;
-  const LptQuant *quant;
-} LptIntArray;
+/* Codes in their own type, real numbers in f32, indices and masks in i64: see lpt-call.h. */
+typedef LptArray LptIntArray;
 
 typedef struct _LptIntOp LptIntOp;
+
 typedef void (*LptIntRun) (const LptIntOp *op, const LptIntArray *const *in, guint n_in, const LptIntArray *out);
 
 /* First member of every prepared op. Absent optional inputs are NULL. */
@@ -54,6 +50,8 @@ lpt_int_op_run (const LptIntOp           *op,
 LptIntOp *lpt_int_op_new (LptNode *node, GError **error);
 /* Does the node compute on quantized integers, so that lpt_int_op_new() is what runs it? */
 gboolean  lpt_int_wants  (LptNode *node);
+/* Runs a prepared op on the arrays of a call. */
+gboolean  lpt_int_call   (const LptIntOp *op, LptCall *call, GError **error);
 
 /* --- one function per family; they take the node for its attributes and parameters --- */
 
@@ -94,6 +92,7 @@ lpt_int_at (const LptIntArray *array,
     case LPT_DTYPE_U8:  return ((const guint8 *) array->data)[i];
     case LPT_DTYPE_I16: return ((const gint16 *) array->data)[i];
     case LPT_DTYPE_U16: return ((const guint16 *) array->data)[i];
+    case LPT_DTYPE_I64: return (gint32) ((const gint64 *) array->data)[i];
     default:            return ((const gint32 *) array->data)[i];
     }
 }
@@ -110,6 +109,7 @@ lpt_int_put (const LptIntArray *array,
     case LPT_DTYPE_U8:  ((guint8 *) array->data)[i] = (guint8) q; break;
     case LPT_DTYPE_I16:
     case LPT_DTYPE_U16: ((guint16 *) array->data)[i] = (guint16) q; break;
+    case LPT_DTYPE_I64: ((gint64 *) array->data)[i] = q; break;
     default:            ((gint32 *) array->data)[i] = q; break;
     }
 }
