@@ -165,8 +165,8 @@ cmd_transform (int argc, char **argv)
     }
   if (!ok)
     {
-      if (strstr (error->message, argv[1]) == NULL && strstr (error->message, out) == NULL)
-        g_prefix_error (&error, "%s: ", argv[1]);
+      if (strstr (error->message, out) == NULL)
+        cmd_name_file (&error, argv[1]);
       return cmd_fail (error);
     }
   if (remarks)

@@ -11,6 +11,13 @@ gboolean
 cmd_parse (int *argc, char ***argv, const GOptionEntry *entries, const char *usage, const char *description,
            int min, int max, int *code)
 {
+  return cmd_parse_data (argc, argv, entries, usage, description, min, max, NULL, code);
+}
+
+gboolean
+cmd_parse_data (int *argc, char ***argv, const GOptionEntry *entries, const char *usage, const char *description,
+                int min, int max, gpointer data, int *code)
+{
   g_autoptr (GOptionContext) context = g_option_context_new (usage);
   g_autoptr (GError) error = NULL;
   gboolean help = FALSE;
@@ -21,8 +28,10 @@ cmd_parse (int *argc, char ***argv, const GOptionEntry *entries, const char *usa
 
   /* GOption calls exit() for its own --help. */
   g_option_context_set_help_enabled (context, FALSE);
-  g_option_context_add_main_entries (context, entries, NULL);
-  g_option_context_add_main_entries (context, extra, NULL);
+  GOptionGroup *group = g_option_group_new ("lptc", "", "", data, NULL);
+  g_option_group_add_entries (group, entries);
+  g_option_group_add_entries (group, extra);
+  g_option_context_set_main_group (context, group);
   g_option_context_set_description (context, description);
   g_autofree char *program = g_strdup_printf ("lptc %s", (*argv)[0]);
   g_set_prgname (program);
@@ -86,6 +95,14 @@ cmd_note (const char *format, ...)
   g_autofree char *text = g_strdup_vprintf (format, args);
   va_end (args);
   print_line (text);
+}
+
+void
+cmd_name_file (GError **error, const char *path)
+{
+  g_autofree char *start = g_strconcat (path, ":", NULL);
+  if (!g_str_has_prefix ((*error)->message, start))
+    g_prefix_error (error, "%s ", start);
 }
 
 void

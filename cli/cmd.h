@@ -23,7 +23,11 @@ typedef struct
 
 #define CMD(name) int cmd_##name (int argc, char **argv);
 CMD (transform)
+CMD (exec)
+CMD (compare)
+CMD (check)
 CMD (explain)
+CMD (bench)
 CMD (ops)
 CMD (passes)
 CMD (cpu)
@@ -36,10 +40,17 @@ CMD (version)
 gboolean cmd_parse (int *argc, char ***argv, const GOptionEntry *entries, const char *usage, const char *description,
                     int min, int max, int *code);
 
+/* The same with @data for G_OPTION_ARG_CALLBACK rows. */
+gboolean cmd_parse_data (int *argc, char ***argv, const GOptionEntry *entries, const char *usage, const char *description,
+                         int min, int max, gpointer data, int *code);
+
 /* "lptc: MESSAGE" on standard error. */
 int      cmd_fail  (GError *error);                                       /* frees @error; CMD_FAILED */
 int      cmd_usage (const char *format, ...) G_GNUC_PRINTF (1, 2);        /* CMD_USAGE */
 void     cmd_note  (const char *format, ...) G_GNUC_PRINTF (1, 2);        /* a remark: "lptc: ..." */
+
+/* Puts "PATH: " in front of a message that names no file yet. */
+void     cmd_name_file (GError **error, const char *path);
 
 /* Appends @text as a JSON string with its quotes. */
 void     cmd_json_string (GString *out, const char *text);

@@ -208,6 +208,13 @@ cmd_prepare_graph (LptGraph *graph, char **shapes, char **outputs, char **requan
   return TRUE;
 }
 
+gboolean
+cmd_lower (LptGraph *graph, GError **error)
+{
+  g_autoptr (LptConfig) config = lpt_config_new ();
+  return graph->lowered || lpt_pipeline_run (graph, config, NULL, NULL, error);
+}
+
 LptDType
 cmd_node_precision (LptNode *node)
 {

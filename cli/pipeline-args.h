@@ -25,6 +25,9 @@ LptConfig    *cmd_pipeline_config (const CmdPipelineArgs *args, int *code);
 /* --shape, --output and --requant on a loaded graph. FALSE: *code is the exit code, the message is printed. */
 gboolean      cmd_prepare_graph   (LptGraph *graph, char **shapes, char **outputs, char **requant, int *code);
 
+/* Transforms and lowers @graph for the default target; a lowered one stays as it is. */
+gboolean      cmd_lower           (LptGraph *graph, GError **error);
+
 /* Element type in which a node computes: that of its data inputs when they are integers of at most 8 bits, i32 for
  * wider quantized ones, else f32; UNDEFINED for a node that does no arithmetic. */
 LptDType      cmd_node_precision  (LptNode *node);

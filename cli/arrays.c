@@ -1,0 +1,223 @@
+/* arrays.c - inputs from files or drawn, outputs to files
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "cli/arrays.h"
+
+#include "cli/cmd.h"
+#include "cli/files.h"
+#include "cli/npy.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <string.h>
+
+/* --- random ---------------------------------------------------------------- */
+
+/* The constant interval of a FakeQuantize that reads @value. */
+static void
+find_interval (const LptValue *value, double *low, double *high)
+{
+  for (guint i = 0; i < value->uses->len; i++)
+    {
+      LptNode *user = g_array_index (value->uses, LptUse, i).node;
+      LptTensor *il = user->op == LPT_OP_FAKE_QUANTIZE ? lpt_node_const_in (user, 1) : NULL;
+      LptTensor *ih = il != NULL ? lpt_node_const_in (user, 2) : NULL;
+      if (ih == NULL || lpt_tensor_count (il) == 0 || lpt_tensor_count (ih) == 0)
+        continue;
+      double a = lpt_tensor_get_f64 (il, 0), b = lpt_tensor_get_f64 (ih, 0);
+      if (a < b)
+        {
+          *low = a;
+          *high = b;
+          return;
+        }
+    }
+}
+
+LptTensor *
+cmd_arrays_random (LptNode *parameter, GRand *rand, GError **error)
+{
+  const LptValue *value = lpt_node_out (parameter);
+  LptShape shape = value->shape;
+  gint64 count;
+  if (shape.rank == LPT_DYNAMIC)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "node \"%s\": an input of unknown rank cannot be drawn", parameter->name);
+      return NULL;
+    }
+  for (gint i = 0; i < shape.rank; i++)
+    if (shape.dims[i] == LPT_DYNAMIC)
+      shape.dims[i] = 1;
+  double low = -1.0, high = 1.0;
+  LptDType dtype = value->dtype;
+  if (lpt_dtype_is_real (dtype))
+    find_interval (value, &low, &high);
+  else if (lpt_dtype_is_integer (dtype))
+    {
+      gboolean code = lpt_dtype_bits (dtype) <= 8;
+      low = code ? lpt_dtype_min (dtype) : 0.0;
+      high = code ? lpt_dtype_max (dtype) + 1.0 : 10.0;
+    }
+  else
+    {
+      low = 0.0;
+      high = 2.0;
+    }
+  g_autoptr (LptTensor) real = lpt_tensor_new (LPT_DTYPE_F32, &shape, error);
+  if (real == NULL)
+    return NULL;
+  lpt_shape_count (&shape, &count);
+  float *v = lpt_tensor_writable (real);
+  for (gint64 i = 0; i < count; i++)
+    {
+      double x = g_rand_double_range (rand, low, high);
+      v[i] = (float) (lpt_dtype_is_real (dtype) ? x : x < 0.0 ? (double) (gint64) (x - 0.999999) : (double) (gint64) x);
+    }
+  return dtype == LPT_DTYPE_F32 ? g_steal_pointer (&real) : lpt_tensor_convert_round (real, dtype, LPT_ROUND_HALF_EVEN, error);
+}
+
+/* --- files ----------------------------------------------------------------- */
+
+static int
+set_input (LptGraph *graph, GPtrArray *tensors, const char *spec, LptNode *parameter, LptTensor *tensor)
+{
+  guint i;
+  if (!g_ptr_array_find (graph->parameters, parameter, &i))
+    g_assert_not_reached ();
+  if (tensors->pdata[i] != NULL)
+    return cmd_usage ("-i %s: input \"%s\" is given twice", spec, parameter->name);
+  tensors->pdata[i] = lpt_tensor_ref (tensor);
+  return CMD_OK;
+}
+
+static int
+load_archive (LptGraph *graph, GPtrArray *tensors, const char *spec)
+{
+  GError *error = NULL;
+  g_autoptr (GHashTable) arrays = npz_load (spec, &error);
+  if (arrays == NULL)
+    return cmd_fail (error);
+  GHashTableIter iter;
+  gpointer name, tensor;
+  g_hash_table_iter_init (&iter, arrays);
+  while (g_hash_table_iter_next (&iter, &name, &tensor))
+    {
+      LptNode *parameter = lpt_graph_find_parameter (graph, name);
+      int code = parameter != NULL ? set_input (graph, tensors, spec, parameter, tensor)
+                                   : cmd_usage ("-i %s: no input is named \"%s\"", spec, (char *) name);
+      if (code != CMD_OK)
+        return code;
+    }
+  return CMD_OK;
+}
+
+static char *
+known_inputs (LptGraph *graph)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  for (guint i = 0; i < graph->parameters->len; i++)
+    g_string_append_printf (text, "%s%s", i > 0 ? ", " : "", ((LptNode *) g_ptr_array_index (graph->parameters, i))->name);
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+static int
+load_one (LptGraph *graph, GPtrArray *tensors, const char *spec)
+{
+  LptNode *parameter = NULL;
+  const char *path = spec;
+  /* A name may hold "=": the longest one that is an input counts. */
+  for (const char *p = strchr (spec, '='); p != NULL; p = strchr (p + 1, '='))
+    {
+      g_autofree char *name = g_strndup (spec, (gsize) (p - spec));
+      LptNode *found = lpt_graph_find_parameter (graph, name);
+      if (found != NULL)
+        {
+          parameter = found;
+          path = p + 1;
+        }
+    }
+  if (parameter == NULL && g_str_has_suffix (spec, ".npz"))
+    return load_archive (graph, tensors, spec);
+  if (parameter == NULL && (strchr (spec, '=') != NULL || graph->parameters->len != 1))
+    {
+      g_autofree char *known = known_inputs (graph);
+      return cmd_usage ("-i %s: NAME=FILE.npy is wanted, with an input of the model (%s)", spec, known);
+    }
+  if (parameter == NULL)
+    parameter = g_ptr_array_index (graph->parameters, 0);
+  GError *error = NULL;
+  g_autoptr (LptTensor) tensor = npy_load (path, &error);
+  return tensor != NULL ? set_input (graph, tensors, spec, parameter, tensor) : cmd_fail (error);
+}
+
+static void
+unref_tensor (gpointer tensor)
+{
+  if (tensor != NULL)
+    lpt_tensor_unref (tensor);
+}
+
+GPtrArray *
+cmd_arrays_load (LptGraph *graph, char **specs, gint64 seed, int *code)
+{
+  g_autoptr (GPtrArray) tensors = g_ptr_array_new_with_free_func (unref_tensor);
+  g_autoptr (GRand) rand = g_rand_new_with_seed ((guint32) seed);
+  g_ptr_array_set_size (tensors, (gint) graph->parameters->len);
+  for (guint i = 0; specs != NULL && specs[i] != NULL; i++)
+    if ((*code = load_one (graph, tensors, specs[i])) != CMD_OK)
+      return NULL;
+  for (guint i = 0; i < tensors->len; i++)
+    {
+      LptNode *parameter = g_ptr_array_index (graph->parameters, i);
+      GError *error = NULL;
+      if (tensors->pdata[i] != NULL)
+        continue;
+      if (seed == CMD_NO_SEED)
+        {
+          *code = cmd_usage ("input \"%s\" is not given: -i %s=FILE.npy, or --random SEED", parameter->name, parameter->name);
+          return NULL;
+        }
+      tensors->pdata[i] = cmd_arrays_random (parameter, rand, &error);
+      if (tensors->pdata[i] == NULL)
+        {
+          *code = cmd_fail (error);
+          return NULL;
+        }
+    }
+  return g_steal_pointer (&tensors);
+}
+
+gboolean
+cmd_arrays_save (const char *dir, guint n, const char *const *names, LptTensor *const *tensors, GError **error)
+{
+  g_autoptr (GHashTable) taken = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *base = cmd_file_name (names[i]);
+      char *name = g_strdup (base);
+      for (guint k = 2; g_hash_table_contains (taken, name); k++)
+        {
+          g_free (name);
+          name = g_strdup_printf ("%s_%u", base, k);
+        }
+      g_hash_table_add (taken, name);
+      g_ptr_array_add (files, name);
+    }
+  if (g_str_has_suffix (dir, ".npz"))
+    return npz_save (dir, n, (const char *const *) files->pdata, tensors, error);
+  if (g_mkdir_with_parents (dir, 0777) != 0)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: cannot be made: %s", dir, g_strerror (errno));
+      return FALSE;
+    }
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *file = g_strconcat (g_ptr_array_index (files, i), ".npy", NULL), *path = g_build_filename (dir, file, NULL);
+      if (!npy_save (path, tensors[i], error))
+        return FALSE;
+    }
+  return TRUE;
+}

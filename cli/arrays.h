@@ -1,0 +1,30 @@
+/* arrays.h - arrays in and out of a model
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPTC_ARRAYS_H
+#define LPTC_ARRAYS_H
+
+#include <lpt/lpt-graph.h>
+
+#define CMD_NO_SEED (-1)
+
+/**
+ * cmd_arrays_load:
+ * @specs: NAME=FILE.npy, FILE.npy (for a model with one input) or FILE.npz (its arrays are called as the inputs); may be NULL
+ * @seed: of random arrays for inputs that none of them gives; CMD_NO_SEED = that is an error
+ * Returns: (transfer full) (element-type LptTensor): one per graph->parameters; NULL: *code is the exit code, the
+ *   message is printed
+ */
+GPtrArray *cmd_arrays_load (LptGraph *graph, char **specs, gint64 seed, int *code);
+
+/* Writes @n arrays as @dir/NAME.npy (made when it is absent), or into one archive when @dir ends with .npz.
+ * Names become file names; equal ones get "_2", ... */
+gboolean   cmd_arrays_save (const char *dir, guint n, const char *const *names, LptTensor *const *tensors, GError **error);
+
+/* Values of an input that is drawn: reals in the interval of a FakeQuantize that reads it, else [-1, 1); 8-bit codes over
+ * all their range; other integers 0..9. Dynamic dimensions are 1. NULL + error. */
+LptTensor *cmd_arrays_random (LptNode *parameter, GRand *rand, GError **error);
+
+#endif

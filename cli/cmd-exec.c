@@ -1,0 +1,181 @@
+/* cmd-exec.c - lptc exec: runs a model
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "cli/arrays.h"
+#include "cli/cmd.h"
+#include "cli/files.h"
+#include "cli/pipeline-args.h"
+#include "cli/profile.h"
+#include "cli/progress.h"
+
+#include <lpt/lpt-executor.h>
+
+#include <math.h>
+#include <stdio.h>
+
+typedef struct
+{
+  char   **inputs, **outputs, **requant;
+  char    *out, *dump, *profile;
+  gint     threads;
+  gint64   seed;
+  gboolean transform, reference, profiled, seeded;
+} ExecArgs;
+
+static void
+exec_args_clear (ExecArgs *args)
+{
+  g_strfreev (args->inputs);
+  g_strfreev (args->outputs);
+  g_strfreev (args->requant);
+  g_free (args->out);
+  g_free (args->dump);
+  g_free (args->profile);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (ExecArgs, exec_args_clear)
+
+/* --profile, --profile=csv, --profile=json. */
+static gboolean
+on_profile (const char *option, const char *value, gpointer data, GError **error)
+{
+  ExecArgs *args = data;
+  args->profiled = TRUE;
+  g_free (args->profile);
+  args->profile = g_strdup (value);
+  return TRUE;
+}
+
+static gboolean
+on_random (const char *option, const char *value, gpointer data, GError **error)
+{
+  ExecArgs *args = data;
+  if (g_ascii_string_to_signed (value, 10, 0, G_MAXUINT32, &args->seed, error))
+    return TRUE;
+  g_prefix_error (error, "--random %s: ", value);
+  return FALSE;
+}
+
+/* Without -o: one line about each output. */
+static void
+print_output (const char *name, LptTensor *tensor)
+{
+  gint64 n = lpt_tensor_count (tensor);
+  g_autofree char *shape = lpt_shape_to_string (lpt_tensor_shape (tensor));
+  double low = HUGE_VAL, high = -HUGE_VAL, sum = 0.0;
+  for (gint64 i = 0; i < n; i++)
+    {
+      double x = lpt_tensor_get_f64 (tensor, i);
+      low = fmin (low, x);
+      high = fmax (high, x);
+      sum += x;
+    }
+  printf ("%s: %s[%s]", name, lpt_dtype_name (lpt_tensor_dtype (tensor)), shape);
+  if (n > 0)
+    printf ("  min %g  max %g  mean %g ", low, high, sum / (double) n);
+  printf (" {");
+  for (gint64 i = 0; i < MIN (n, 8); i++)
+    printf ("%s%g", i > 0 ? ", " : "", lpt_tensor_get_f64 (tensor, i));
+  puts (n > 8 ? ", ...}" : "}");
+}
+
+static gboolean
+write_outputs (const ExecArgs *args, const LptPlan *plan, GPtrArray *outputs, GError **error)
+{
+  g_autofree const char **names = g_new0 (const char *, outputs->len + 1);
+  for (guint i = 0; i < outputs->len; i++)
+    names[i] = lpt_plan_output_name (plan, i);
+  if (args->out != NULL)
+    return cmd_arrays_save (args->out, outputs->len, names, (LptTensor *const *) outputs->pdata, error);
+  for (guint i = 0; i < outputs->len && !args->profiled; i++)
+    print_output (names[i], g_ptr_array_index (outputs, i));
+  return TRUE;
+}
+
+static gboolean
+dump_values (const char *dir, const LptPlan *plan, LptPlanContext *context, GError **error)
+{
+  guint n = lpt_plan_n_values (plan);
+  g_auto (GStrv) names = g_new0 (char *, n + 1);
+  g_autoptr (GPtrArray) tensors = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+  for (guint i = 0; i < n; i++)
+    {
+      LptTensor *tensor = lpt_plan_context_value (context, i, error);
+      if (tensor == NULL)
+        return FALSE;
+      g_ptr_array_add (tensors, tensor);
+      names[i] = lpt_plan_value_name (plan, i);
+    }
+  return cmd_arrays_save (dir, n, (const char *const *) names, (LptTensor *const *) tensors->pdata, error);
+}
+
+static gboolean
+run (const ExecArgs *args, LptGraph *graph, GPtrArray *tensors, GError **error)
+{
+  g_autofree LptShape *shapes = g_new0 (LptShape, graph->parameters->len + 1);
+  guint flags = (args->reference ? LPT_PLAN_REFERENCE : 0u) | (args->dump != NULL ? LPT_PLAN_KEEP_ALL : 0u) | (args->profiled ? LPT_PLAN_PROFILE : 0u);
+  gint64 runs = lpt_plan_stack (graph, (LptTensor *const *) tensors->pdata, shapes, error);
+  if (runs == 0)
+    return FALSE;
+  progress ("planning", 0, 0);
+  g_autoptr (LptPlan) plan = lpt_plan_new (graph, shapes, flags, error);
+  g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, (guint) args->threads, error) : NULL;
+  if (context == NULL)
+    return FALSE;
+  progress ("running", 0, 0);
+  g_autoptr (GPtrArray) outputs = lpt_plan_run_stacked (plan, context, (LptTensor *const *) tensors->pdata, runs, error);
+  if (outputs == NULL)
+    return FALSE;
+  progress_end ();
+  if (!write_outputs (args, plan, outputs, error) || (args->dump != NULL && !dump_values (args->dump, plan, context, error)))
+    return FALSE;
+  if (args->profiled)
+    cmd_profile_print (context, args->profile);
+  return TRUE;
+}
+
+int
+cmd_exec (int argc, char **argv)
+{
+  g_auto (ExecArgs) args = { .seed = CMD_NO_SEED, .threads = 1 };
+  int code;
+  const GOptionEntry entries[] = {
+    { "input", 'i', 0, G_OPTION_ARG_FILENAME_ARRAY, &args.inputs, "Array of an input; FILE.npz for all", "NAME=FILE.npy" },
+    { "out", 'o', 0, G_OPTION_ARG_FILENAME, &args.out, "Write the outputs as DIR/NAME.npy (or into one FILE.npz)", "DIR" },
+    { "transform", 0, 0, G_OPTION_ARG_NONE, &args.transform, "Transform and lower first, for the default target", NULL },
+    { "output", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.outputs, "Cut the graph at this value", "NAME" },
+    { "threads", 0, 0, G_OPTION_ARG_INT, &args.threads, "Threads; 0 = one per processor (default 1)", "N" },
+    { "requant", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.requant, "Requantization mode: MODE, OP:MODE or node=NAME:MODE", "SPEC" },
+    { "reference", 0, 0, G_OPTION_ARG_NONE, &args.reference, "Scalar and unfused", NULL },
+    { "dump-all", 0, 0, G_OPTION_ARG_FILENAME, &args.dump, "Write every value as DIR/NAME.npy", "DIR" },
+    { "random", 0, 0, G_OPTION_ARG_CALLBACK, on_random, "Draw the inputs that are not given", "SEED" },
+    { "profile", 0, G_OPTION_FLAG_OPTIONAL_ARG, G_OPTION_ARG_CALLBACK, on_profile, "Time of every layer: a table, csv or json", "csv|json" },
+    { NULL },
+  };
+  if (!cmd_parse_data (&argc, &argv, entries, "MODEL", "Outputs that -o does not write are printed in short.", 1, 1, &args, &code))
+    return code;
+  if (args.threads < 0 || args.threads > 1024)
+    return cmd_usage ("--threads %d: 0 to 1024", args.threads);
+  if (args.profile != NULL && !g_str_equal (args.profile, "csv") && !g_str_equal (args.profile, "json"))
+    return cmd_usage ("--profile=%s: csv or json", args.profile);
+
+  GError *error = NULL;
+  progress ("loading", 0, 0);
+  g_autoptr (LptGraph) graph = cmd_load (argv[1], &error);
+  progress_end ();
+  if (graph == NULL)
+    return cmd_fail (error);
+  if (!cmd_prepare_graph (graph, NULL, args.outputs, args.requant, &code))
+    return code;
+  g_autoptr (GPtrArray) tensors = cmd_arrays_load (graph, args.inputs, args.seed, &code);
+  if (tensors == NULL)
+    return code;
+  gboolean ok = !args.transform || cmd_lower (graph, &error);
+  ok = ok && run (&args, graph, tensors, &error);
+  progress_end ();
+  if (ok)
+    return CMD_OK;
+  cmd_name_file (&error, argv[1]);
+  return cmd_fail (error);
+}

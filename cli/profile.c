@@ -1,0 +1,89 @@
+/* profile.c - layerName, execStatus, layerType, execType, realTime, cpuTime, shape
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "cli/profile.h"
+#include "cli/cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A field of a CSV line: quoted where it must be. */
+static void
+put_csv (GString *out, const char *text)
+{
+  if (strpbrk (text, ",\"\r\n") == NULL)
+    {
+      g_string_append (out, text);
+      return;
+    }
+  g_string_append_c (out, '"');
+  for (const char *p = text; *p != '\0'; p++)
+    {
+      if (*p == '"')
+        g_string_append_c (out, '"');
+      g_string_append_c (out, *p);
+    }
+  g_string_append_c (out, '"');
+}
+
+static void
+put_row (GString *out, const LptProfileRow *row, const char *form, gboolean first)
+{
+  g_autofree char *shape = lpt_shape_to_string (&row->shape);
+  g_autofree char *wall = g_strdup_printf ("%.6f", (double) row->wall_ns / 1e6), *cpu = g_strdup_printf ("%.6f", (double) row->cpu_ns / 1e6);
+  const char *status = row->executed ? "EXECUTED" : "NOT_RUN", *kernel = row->kernel != NULL && *row->kernel != '\0' ? row->kernel : "undef";
+  const struct { const char *name, *text; gboolean number; } fields[] = {
+    { "layerName", row->name, FALSE }, { "execStatus", status, FALSE }, { "layerType", row->type, FALSE }, { "execType", kernel, FALSE },
+    { "realTime", wall, TRUE }, { "cpuTime", cpu, TRUE }, { "shape", shape, FALSE } };
+
+  if (form == NULL)
+    {
+      g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s  [%s]\n", row->name, status, row->type, kernel, wall, cpu, shape);
+      return;
+    }
+  gboolean json = g_str_equal (form, "json");
+  if (json)
+    g_string_append (out, first ? "\n {" : ",\n {");
+  for (guint i = 0; i < G_N_ELEMENTS (fields); i++)
+    {
+      if (i > 0)
+        g_string_append (out, json ? ", " : ",");
+      if (!json)
+        put_csv (out, fields[i].text);
+      else
+        {
+          g_string_append_printf (out, "\"%s\": ", fields[i].name);
+          if (fields[i].number)
+            g_string_append (out, fields[i].text);
+          else
+            cmd_json_string (out, fields[i].text);
+        }
+    }
+  g_string_append (out, json ? "}" : "\n");
+}
+
+void
+cmd_profile_print (LptPlanContext *context, const char *form)
+{
+  guint n;
+  const LptProfileRow *rows = lpt_plan_context_profile (context, &n);
+  g_autoptr (GString) out = g_string_new (NULL);
+  gint64 wall = 0, cpu = 0;
+  if (form == NULL)
+    g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s  %s\n", "layerName", "execStatus", "layerType", "execType", "realTime", "cpuTime", "shape");
+  else
+    g_string_append (out, g_str_equal (form, "json") ? "[" : "layerName,execStatus,layerType,execType,realTime,cpuTime,shape\n");
+  for (guint i = 0; i < n; i++)
+    {
+      put_row (out, &rows[i], form, i == 0);
+      wall += rows[i].wall_ns;
+      cpu += rows[i].cpu_ns;
+    }
+  if (form == NULL)
+    g_string_append_printf (out, "%-102s %10.6f %10.6f  ms\n", "total", (double) wall / 1e6, (double) cpu / 1e6);
+  else if (g_str_equal (form, "json"))
+    g_string_append (out, "\n]\n");
+  fputs (out->str, stdout);
+}
