@@ -10,7 +10,11 @@
 #include <string.h>
 
 static const LptCommand commands[] = {
+  { "transform", cmd_transform, "Rewrite a model for low precision" },
+  { "exec",      cmd_exec,      "Run a model" },
+  { "explain",   cmd_explain,   "Say what becomes of each op, and why" },
   { "ops",       cmd_ops,       "List the operations" },
+  { "passes",    cmd_passes,    "List the passes and targets" },
   { "cpu",       cmd_cpu,       "Show what the processor offers" },
   { "version",   cmd_version,   "Show the version" },
 };
