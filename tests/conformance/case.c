@@ -8,6 +8,9 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include <lpt/lpt-executor.h>
+#include <lpt/lpt-requant.h>
+
 CaseGraph *
 case_graph_new (const char *name)
 {
@@ -31,6 +34,56 @@ case_graph_free (CaseGraph *run)
   g_ptr_array_unref (run->inputs);
   g_ptr_array_unref (run->names);
   g_free (run);
+}
+
+gboolean
+case_build (const cJSON *json,
+            GPtrArray   *runs,
+            GError     **error)
+{
+  return cJSON_GetObjectItem (json, "tensors") != NULL ? case_litert_build (json, runs, error) : case_tpu_build (json, runs, error);
+}
+
+GPtrArray *
+case_run (CaseGraph         *run,
+          const char *const *specs,
+          gboolean           reference,
+          GError           **error)
+{
+  const char *const own[] = { run->mode, NULL };
+  g_autoptr (GPtrArray) outputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+  g_autoptr (LptPlan) plan = NULL;
+  g_autoptr (LptPlanContext) context = NULL;
+
+  if (run->mode != NULL)
+    specs = own;
+  for (guint i = 0; specs != NULL && specs[i] != NULL; i++)
+    if (!lpt_graph_set_requant (run->graph, specs[i], error))
+      return NULL;
+
+  plan = lpt_plan_new (run->graph, NULL, reference ? LPT_PLAN_REFERENCE : 0, error);
+  if (plan == NULL)
+    return NULL;
+  context = lpt_plan_context_new (plan, 1, error);
+  if (context == NULL)
+    return NULL;
+
+  for (guint i = 0; i < run->inputs->len; i++)
+    if (!lpt_plan_context_set_input (context, i, run->inputs->pdata[i], error))
+      return NULL;
+  if (!lpt_plan_run (plan, context, error))
+    return NULL;
+
+  for (guint i = 0; i < run->names->len; i++)
+    {
+      LptTensor *output = lpt_plan_context_output (context, i, error);
+
+      if (output == NULL)
+        return NULL;
+      g_ptr_array_add (outputs, output);
+    }
+
+  return g_steal_pointer (&outputs);
 }
 
 gboolean

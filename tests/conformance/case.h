@@ -25,8 +25,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (CaseGraph, case_graph_free)
 CaseGraph *case_graph_new  (const char *name);
 
 /* Adds the graphs of a case to @runs (CaseGraph *). */
+gboolean   case_build        (const cJSON *json, GPtrArray *runs, GError **error);
 gboolean   case_litert_build (const cJSON *json, GPtrArray *runs, GError **error);
 gboolean   case_tpu_build    (const cJSON *json, GPtrArray *runs, GError **error);
+
+/* Runs under the modes of @specs (NULL-terminated or NULL), or the variant's own: the outputs (transfer full, LptTensor). */
+GPtrArray *case_run          (CaseGraph *run, const char *const *specs, gboolean reference, GError **error);
 
 /* --- JSON ----------------------------------------------------------------------- */
 

@@ -14,9 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <lpt/lpt-executor.h>
-#include <lpt/lpt-requant.h>
-
 static const char *
 numpy_type (LptDType dtype)
 {
@@ -75,37 +72,13 @@ run_graph (CaseGraph  *run,
            const char *folder,
            GError    **error)
 {
-  g_autoptr (LptPlan) plan = NULL;
-  g_autoptr (LptPlanContext) context = NULL;
+  g_autoptr (GPtrArray) outputs = case_run (run, (const char *const *) specs, reference, error);
 
-  if (run->mode != NULL && !lpt_graph_set_requant (run->graph, run->mode, error))
-    return FALSE;
-  for (guint i = 0; run->mode == NULL && specs != NULL && specs[i] != NULL; i++)
-    if (!lpt_graph_set_requant (run->graph, specs[i], error))
+  for (guint i = 0; outputs != NULL && i < outputs->len; i++)
+    if (!write_npy (folder, run->names->pdata[i], outputs->pdata[i], error))
       return FALSE;
 
-  plan = lpt_plan_new (run->graph, NULL, reference ? LPT_PLAN_REFERENCE : 0, error);
-  if (plan == NULL)
-    return FALSE;
-  context = lpt_plan_context_new (plan, 1, error);
-  if (context == NULL)
-    return FALSE;
-
-  for (guint i = 0; i < run->inputs->len; i++)
-    if (!lpt_plan_context_set_input (context, i, run->inputs->pdata[i], error))
-      return FALSE;
-  if (!lpt_plan_run (plan, context, error))
-    return FALSE;
-
-  for (guint i = 0; i < run->names->len; i++)
-    {
-      g_autoptr (LptTensor) output = lpt_plan_context_output (context, i, error);
-
-      if (output == NULL || !write_npy (folder, run->names->pdata[i], output, error))
-        return FALSE;
-    }
-
-  return TRUE;
+  return outputs != NULL;
 }
 
 static gboolean
@@ -126,7 +99,7 @@ run_case (const char *path,
   if (json == NULL)
     return case_fail (error, "not a JSON file");
 
-  ok = cJSON_GetObjectItem (json, "tensors") != NULL ? case_litert_build (json, runs, error) : case_tpu_build (json, runs, error);
+  ok = case_build (json, runs, error);
   for (guint i = 0; ok && i < runs->len; i++)
     ok = run_graph (runs->pdata[i], specs, reference, folder, error);
   cJSON_Delete (json);
