@@ -86,7 +86,7 @@ data_init (Data *d, const Case *c)
       d->bias[i] = random_range (-100000, 100000);
       d->zps[i] = random_range (-128, 127);
       d->mult[i] = random_range (1 << 30, INT32_MAX);
-      d->shift[i] = -random_range (6, 10);
+      d->shift[i] = -random_range (random_u32 () % 8 ? 6 : 1, 10);
     }
   d->add = (LptAdd) { .form = LPT_ADD_SINGLE, .zp = 5, .lo = 0, .hi = 255, .m1 = 700000, .m2 = 900000, .shift = 20 };
   d->e = (LptEpilogue) { .store = c->q8 ? LPT_STORE_Q8 : LPT_STORE_I32, .scheme = LPT_REQUANT_SINGLE, .zp = 100, .lo = 0,

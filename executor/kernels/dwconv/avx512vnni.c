@@ -81,7 +81,7 @@ finish (const Block *b, int stage, size_t i, size_t pixels, __m512i x0, __m512i 
       return;
     }
 
-  __m512i bytes = requant_pack4 (stage == 1 ? LPT_REQUANT_SINGLE : LPT_REQUANT_FLOAT, &b->v, &b->v, &b->v, &b->v,
+  __m512i bytes = requant_pack4 (stage == 1 ? REQUANT_SINGLE_HIGH : LPT_REQUANT_FLOAT, &b->v, &b->v, &b->v, &b->v,
                                  &b->limits, x0, x1, x2, x3);
   char *out = (char *) r->out + i * r->ldo + (b->c - r->c0);
 
@@ -308,7 +308,7 @@ typedef struct {
 INLINE void
 finish_64 (const Wide *w, int stage, bool whole, size_t i, Column x)
 {
-  const LptRequantScheme scheme = stage == 1 ? LPT_REQUANT_SINGLE : LPT_REQUANT_FLOAT;
+  const int scheme = stage == 1 ? REQUANT_SINGLE_HIGH : LPT_REQUANT_FLOAT;
   const LptDwconvRun *r = w->r;
   __m512i bytes = requant_pack4_lanes (scheme, &w->v[0], &w->v[1], &w->v[2], &w->v[3], &w->limits, x.x0, x.x1, x.x2, x.x3);
   char *out = (char *) r->out + i * r->ldo + (w->c - r->c0);
@@ -457,7 +457,7 @@ run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits)
   quarters (scale);
   for (size_t j = 0; j < 4; j++)
     w.v[j] = e->scheme == LPT_REQUANT_SINGLE
-             ? requant_vec (LPT_REQUANT_SINGLE, mult[j], shift[j], _mm512_setzero_ps ())
+             ? requant_vec (REQUANT_SINGLE_HIGH, mult[j], shift[j], _mm512_setzero_ps ())
              : requant_vec (LPT_REQUANT_FLOAT, mult[j], shift[j], _mm512_castsi512_ps (scale[j]));
   if (e->scheme == LPT_REQUANT_SINGLE)
     {
@@ -511,7 +511,7 @@ lpt_dwconv__avx512vnni (const LptDwconvRun *r)
       b.bias = stage && e->bias ? _mm512_loadu_si512 (e->bias + c) : none;
       if (stage == 1)
         {
-          b.v = requant_vec (LPT_REQUANT_SINGLE, _mm512_loadu_si512 (e->mult + c), _mm512_loadu_si512 (e->shift + c),
+          b.v = requant_vec (REQUANT_SINGLE_HIGH, _mm512_loadu_si512 (e->mult + c), _mm512_loadu_si512 (e->shift + c),
                              _mm512_setzero_ps ());
           run_block (&b, 1);
         }

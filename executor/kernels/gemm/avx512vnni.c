@@ -151,7 +151,7 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
     }
 
   /* A register of bytes holds one row of three or four blocks, two rows of two, or four rows of one. */
-  const LptRequantScheme scheme = stage == 1 ? LPT_REQUANT_SINGLE : LPT_REQUANT_FLOAT;
+  const int scheme = stage == 1 ? REQUANT_SINGLE_HIGH : LPT_REQUANT_FLOAT;
   const RequantVec *v = params->v;
   const PackLimits *l = &params->limits;
 
@@ -272,7 +272,7 @@ lpt_gemm_params__avx512vnni (const LptEpilogue *e, size_t channel0, size_t colum
 
       p->bias[j / 16] = e->bias ? _mm512_loadu_si512 (e->bias + c) : none;
       if (e->scheme == LPT_REQUANT_SINGLE)
-        p->v[j / 16] = requant_vec (LPT_REQUANT_SINGLE, _mm512_loadu_si512 (e->mult + c), _mm512_loadu_si512 (e->shift + c),
+        p->v[j / 16] = requant_vec (REQUANT_SINGLE_HIGH, _mm512_loadu_si512 (e->mult + c), _mm512_loadu_si512 (e->shift + c),
                                     _mm512_setzero_ps ());
       else
         p->v[j / 16] = requant_vec (LPT_REQUANT_FLOAT, none, none, _mm512_loadu_ps (e->scale + c));

@@ -14,6 +14,10 @@
 
 #define INLINE static inline __attribute__ ((always_inline))
 
+/* Single rounding where every right shift is 33 or more: the rounding term then lies in the upper word of the product, and
+ * only that word is needed. */
+#define REQUANT_SINGLE_HIGH LPT_REQUANT_N_SCHEMES
+
 typedef struct {
   __m512i mult, mult_odd;        /* fixed point */
   __m512i a, b, c, d;            /* single: rounding and shift of even and odd lanes; others: e and mask */
@@ -22,7 +26,7 @@ typedef struct {
 
 /* Parameters of sixteen channels. `scheme` is a constant at every call. */
 INLINE RequantVec
-requant_vec (LptRequantScheme scheme, __m512i mult, __m512i shift, __m512 scale)
+requant_vec (int scheme, __m512i mult, __m512i shift, __m512 scale)
 {
   RequantVec v;
   const __m512i one = _mm512_set1_epi32 (1);
@@ -41,6 +45,11 @@ requant_vec (LptRequantScheme scheme, __m512i mult, __m512i shift, __m512 scale)
       v.b = _mm512_sllv_epi64 (one64, _mm512_sub_epi64 (odd, one64));
       v.c = even;
       v.d = _mm512_sub_epi64 (odd, _mm512_set1_epi64 (32));
+    }
+  else if (scheme == REQUANT_SINGLE_HIGH)
+    {
+      v.b = _mm512_sub_epi32 (_mm512_set1_epi32 (-1), shift);
+      v.a = _mm512_sllv_epi32 (one, _mm512_sub_epi32 (v.b, one));
     }
   else if (scheme != LPT_REQUANT_FLOAT)
     {
@@ -62,7 +71,7 @@ srdhm_vec (__m512i x, const RequantVec *v)
 
 /* Rescaled values, not yet clamped but for the float scheme, whose limits are low and high. */
 INLINE __m512i
-requant_lanes (LptRequantScheme scheme, const RequantVec *v, __m512i x, __m512 low, __m512 high)
+requant_lanes (int scheme, const RequantVec *v, __m512i x, __m512 low, __m512 high)
 {
   if (scheme == LPT_REQUANT_FLOAT)
     {
@@ -77,6 +86,14 @@ requant_lanes (LptRequantScheme scheme, const RequantVec *v, __m512i x, __m512 l
       __m512i odd = _mm512_add_epi64 (_mm512_mul_epi32 (_mm512_srli_epi64 (x, 32), v->mult_odd), v->b);
 
       return _mm512_mask_blend_epi32 (0xaaaa, _mm512_srav_epi64 (even, v->c), _mm512_srav_epi64 (odd, v->d));
+    }
+
+  if (scheme == REQUANT_SINGLE_HIGH)
+    {
+      __m512i even = _mm512_mul_epi32 (x, v->mult), odd = _mm512_mul_epi32 (_mm512_srli_epi64 (x, 32), v->mult_odd);
+      __m512i upper = _mm512_mask_shuffle_epi32 (odd, 0x5555, even, _MM_PERM_DDBB);
+
+      return _mm512_srav_epi32 (_mm512_add_epi32 (upper, v->a), v->b);
     }
 
   __m512i t = srdhm_vec (x, v), down = _mm512_srav_epi32 (t, v->a);
@@ -112,7 +129,7 @@ pack_limits (const LptEpilogue *e)
 /* Bytes of x0, x1, x2, x3 by quarters: the first four of each, the second four of each, and so on. A float below the
  * integers' range, or a NaN, converts to the lowest integer, which the limits turn into lo; one above must be cut before. */
 INLINE __m512i
-requant_pack4_lanes (LptRequantScheme scheme, const RequantVec *v0, const RequantVec *v1, const RequantVec *v2,
+requant_pack4_lanes (int scheme, const RequantVec *v0, const RequantVec *v1, const RequantVec *v2,
                      const RequantVec *v3, const PackLimits *l, __m512i x0, __m512i x1, __m512i x2, __m512i x3)
 {
   __m512i low, high;
@@ -139,7 +156,7 @@ requant_pack4_lanes (LptRequantScheme scheme, const RequantVec *v0, const Requan
 
 /* The same bytes one register after the other. */
 INLINE __m512i
-requant_pack4 (LptRequantScheme scheme, const RequantVec *v0, const RequantVec *v1, const RequantVec *v2,
+requant_pack4 (int scheme, const RequantVec *v0, const RequantVec *v1, const RequantVec *v2,
                const RequantVec *v3, const PackLimits *l, __m512i x0, __m512i x1, __m512i x2, __m512i x3)
 {
   const __m512i order = _mm512_setr_epi32 (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);

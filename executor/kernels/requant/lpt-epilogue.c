@@ -33,6 +33,8 @@ lpt_epilogue_kernel (LptCpu cpu)
 void
 lpt_epilogue_prepare (LptEpilogue *e, size_t channels)
 {
+  bool below_quarter = true;
+
   e->fast = e->zp >= -128 && e->zp <= 255 && e->lo >= -128 && e->hi <= 255 && e->lo <= e->hi && (e->lo >= 0 || e->hi <= 127);
   for (size_t c = 0; c < channels && e->store == LPT_STORE_Q8 && e->scheme != LPT_REQUANT_FLOAT; c++)
     {
@@ -41,9 +43,10 @@ lpt_epilogue_prepare (LptEpilogue *e, size_t channels)
                                                 : e->shift[c] <= 0 && e->shift[c] >= -31;
 
       e->fast = e->fast && ok && e->mult[c] != INT32_MIN;
+      below_quarter = below_quarter && e->shift[c] <= -2;
     }
   e->fusable = e->fast && e->store == LPT_STORE_Q8 && !e->weight_zp
-               && (e->scheme == LPT_REQUANT_SINGLE || e->scheme == LPT_REQUANT_FLOAT);
+               && ((e->scheme == LPT_REQUANT_SINGLE && below_quarter) || e->scheme == LPT_REQUANT_FLOAT);
 }
 
 void

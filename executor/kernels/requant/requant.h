@@ -74,7 +74,8 @@ typedef struct {
 } LptEpilogue;
 
 /* Sets `fast`: every product's result fits 32 bits without saturation and the codes are of 8 bits, so vector kernels may
- * skip the general care; and `fusable`: kernels may make the code from their registers. Without this call
+ * skip the general care; and `fusable`: kernels may make the code from their registers
+ * (float, or single with every multiplier below a quarter). Without this call
  * both must be false. */
 void lpt_epilogue_prepare (LptEpilogue *e, size_t channels);
 
