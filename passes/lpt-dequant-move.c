@@ -218,10 +218,14 @@ lpt_dequant_move_after (LptRewriter      *rw,
   g_autofree LptValue **in = lpt_layer_inputs (node);
   LptNode *fresh;
   LptValue *tail;
+  guint i;
 
   in[index] = dq->data;
   fresh = lpt_layer_clone (rw, node, node->n_in, in, dtype);
   tail = lpt_dequant_append (rw, &fresh->out[0], dq, zp, scale, node->name);
+  /* Other outputs (the indices of MaxPool) do not depend on the values' scale. */
+  for (i = 1; i < node->n_out; i++)
+    lpt_value_replace (&node->out[i], &fresh->out[i], NULL);
   lpt_dequant_rewire (rw, &node->out[0], &fresh->out[0], tail);
 
   return fresh;

@@ -1,0 +1,55 @@
+/* passes/clamp.c - move dequantization through Clamp
+ *
+ *     Clamp ((x - z) s, min, max)  =>  (Clamp (x, min / s + z, max / s + z) - z) s
+ *
+ * With a negative scale the bounds change places. The output is real. Exact in real arithmetic.
+ *
+ * Refused when
+ *   - there is no quantization on input 0, or the output has a dynamic rank;
+ *   - scale or zero point varies along another axis than the channel axis;
+ *   - scale or zero point differs between channels: the bounds are one pair;
+ *   - the scale is zero.
+ *
+ * Golden tests: tests/golden/clamp/
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "ir/lpt-fold.h"
+#include "passes/lpt-layer.h"
+
+static gboolean
+rewrite (LptRewriter *rw,
+         LptNode     *clamp)
+{
+  LptClampAttrs *attrs = clamp->attrs;
+  LptClampAttrs *fresh;
+  double zp = 0, scale, low, high;
+  LptDequant dq;
+
+  if (!lpt_layer_match (rw, clamp, &dq))
+    return FALSE;
+  if (!lpt_dequant_is_scalar_like (&dq))
+    return lpt_rewriter_decline (rw, clamp, "scale or zero point differs between channels");
+  scale = lpt_tensor_get_f64 (lpt_dequant_scale (&dq), 0);
+  if (scale == 0)
+    return lpt_rewriter_decline (rw, clamp, "the scale is zero");
+  if (dq.subtract != NULL)
+    zp = lpt_tensor_get_f64 (lpt_dequant_zp (&dq), 0);
+  low = attrs->min / scale + zp;
+  high = attrs->max / scale + zp;
+  fresh = lpt_dequant_move_after (rw, clamp, 0, &dq, FALSE, lpt_dequant_zp (&dq), lpt_dequant_scale (&dq))->attrs;
+  fresh->min = scale < 0 ? high : low;
+  fresh->max = scale < 0 ? low : high;
+
+  return TRUE;
+}
+
+const LptPass lpt_pass_clamp = {
+  .name      = "clamp",
+  .doc       = "Move dequantization through Clamp",
+  .stage     = LPT_STAGE_PROPAGATE,
+  .roots     = LPT_ROOTS (LPT_OP_CLAMP),
+  .rewrite   = rewrite,
+  .exactness = LPT_EXACT_REAL,
+};

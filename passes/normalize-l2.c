@@ -1,0 +1,82 @@
+/* passes/normalize-l2.c - move dequantization through NormalizeL2
+ *
+ *     NormalizeL2 (x s)  =>  NormalizeL2 (x) sign (s)
+ *
+ * The norm grows with |s|, and the quotient does not. eps is not scaled along: the result differs where the norm of
+ * the real data is as small as eps. The output is real.
+ *
+ * Refused when
+ *   - there is no quantization on input 0, or the output has a dynamic rank;
+ *   - scale or zero point varies along another axis than the channel axis;
+ *   - there is a zero point;
+ *   - the axes are not constant, or others than {1} or {1, 2, 3};
+ *   - the scale differs between channels, or the number of channels is dynamic.
+ *
+ * Golden tests: tests/golden/normalize-l2/
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "ir/lpt-fold.h"
+#include "passes/lpt-layer.h"
+
+static LptTensor *
+signs (LptTensor *scale)
+{
+  g_autofree double *v = lpt_tensor_to_f64 (scale, NULL);
+  gint64 i;
+
+  for (i = 0; v != NULL && i < lpt_tensor_count (scale); i++)
+    v[i] = v[i] < 0 ? -1 : v[i] > 0 ? 1 : 0;
+
+  return v != NULL ? lpt_tensor_from_f64 (lpt_tensor_dtype (scale), lpt_tensor_shape (scale), v, NULL) : NULL;
+}
+
+static gboolean
+axes_fit (LptNode *node)
+{
+  LptInts axes = { 0 };
+  gboolean ok = lpt_node_ints_in (node, 1, &axes);
+  guint i;
+
+  ok = ok && (axes.n == 1 || axes.n == 3);
+  for (i = 0; i < axes.n; i++)
+    ok = ok && axes.v[i] == (gint64) i + 1;
+  lpt_ints_clear (&axes);
+
+  return ok;
+}
+
+static gboolean
+rewrite (LptRewriter *rw,
+         LptNode     *node)
+{
+  g_autoptr (LptTensor) sign = NULL;
+  LptTensor *scale;
+  LptDequant dq;
+
+  if (!lpt_layer_match (rw, node, &dq))
+    return FALSE;
+  if (dq.subtract != NULL)
+    return lpt_rewriter_decline (rw, node, "there is a zero point");
+  if (!axes_fit (node))
+    return lpt_rewriter_decline (rw, node, "it normalizes along other axes than 1 or 1, 2, 3");
+  scale = lpt_dequant_scale (&dq);
+  if (!lpt_tensor_is_scalar_like (scale))
+    return lpt_rewriter_decline (rw, node, "the scale differs between channels");
+  if (lpt_tensor_count (scale) > 1 && (dq.data->shape.rank < 2 || dq.data->shape.dims[1] != lpt_tensor_count (scale)))
+    return lpt_rewriter_decline (rw, node, "the number of channels is dynamic");
+  sign = signs (scale);
+  lpt_dequant_move_after (rw, node, 0, &dq, FALSE, NULL, sign);
+
+  return TRUE;
+}
+
+const LptPass lpt_pass_normalize_l2 = {
+  .name      = "normalize-l2",
+  .doc       = "Move dequantization through NormalizeL2",
+  .stage     = LPT_STAGE_PROPAGATE,
+  .roots     = LPT_ROOTS (LPT_OP_NORMALIZE_L2),
+  .rewrite   = rewrite,
+  .exactness = LPT_EXACT_REAL,
+};

@@ -1,0 +1,246 @@
+/* passes/pad.c - move dequantization through Pad
+ *
+ *     Pad ((x - z) s, v)  =>  (Pad (x, v') - z') s'
+ *
+ * constant mode: the padded area gets zero point 0 and, for v != 0, scale 1, so that it holds v; constants are padded
+ * along the one padded axis. v' is v in the type of the data. edge, symmetric, reflect: constants that vary along a
+ * padded axis are padded the same way. Exact.
+ *
+ * Refused when
+ *   - there is no quantization on input 0, or the output has a dynamic rank;
+ *   - pads or the pad value are not constant, or a pad is negative;
+ *   - constant mode with a zero point (or v != 0): several axes are padded, or a dynamic one, or the constants vary
+ *     along another axis;
+ *   - v is not an integer in the range of the data's type and would stand in integer data;
+ *   - reflect mode: scale or zero point varies along a padded axis.
+ *
+ * Golden tests: tests/golden/pad/
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "ir/lpt-fold.h"
+#include "passes/lpt-layer.h"
+
+typedef struct
+{
+  gint     rank, axis;
+  gint64   length, begin, end;
+  gint64   fill;             /* of lpt_fold_take(): -1 = zero, -2 = one */
+  int      mode;
+  gboolean spread;           /* one element is repeated along the axis first */
+} Padding;
+
+static gint64
+source_index (const Padding *padding,
+              gint64         i,
+              gint64         n)
+{
+  if (i >= 0 && i < n)
+    return i;
+  switch (padding->mode)
+    {
+    case LPT_PAD_EDGE:
+      return i < 0 ? 0 : n - 1;
+    case LPT_PAD_SYMMETRIC:
+      return i < 0 ? -i - 1 : 2 * n - 1 - i;
+    case LPT_PAD_REFLECT:
+      return i < 0 ? -i : 2 * n - 2 - i;
+    default:
+      return padding->fill;
+    }
+}
+
+static LptTensor *
+pad_constant (LptTensor     *tensor,
+              const Padding *padding)
+{
+  g_autoptr (LptTensor) wide = lpt_fold_extend_all (tensor, padding->rank);
+  g_autofree gint64 *index = NULL;
+  gint64 n = padding->length + padding->begin + padding->end, i;
+
+  if (lpt_tensor_shape (wide)->dims[padding->axis] == 1)
+    {
+      LptShape shape = *lpt_tensor_shape (wide);
+      LptTensor *repeated;
+
+      shape.dims[padding->axis] = padding->length;
+      repeated = lpt_fold_broadcast (wide, &shape);
+      lpt_tensor_unref (wide);
+      wide = repeated;
+    }
+  if (wide == NULL || n < 0)
+    return NULL;
+  index = g_new (gint64, (gsize) n + 1);
+  for (i = 0; i < n; i++)
+    index[i] = source_index (padding, i - padding->begin, padding->length);
+
+  return lpt_fold_take (wide, padding->axis, index, n);
+}
+
+/* May @tensor be padded along one axis alone? */
+static gboolean
+fits_one_axis (LptTensor        *tensor,
+               const LptDequant *dq,
+               const LptInts    *begin,
+               const LptInts    *end,
+               gint             *axis)
+{
+  gint rank = dq->data->shape.rank, d;
+
+  *axis = -1;
+  for (d = 0; d < rank; d++)
+    if (lpt_ints_get (begin, (guint) d, 0) != 0 || lpt_ints_get (end, (guint) d, 0) != 0)
+      {
+        if (*axis >= 0)
+          return FALSE;
+        *axis = d;
+      }
+  if (*axis < 0)
+    return TRUE;
+  for (d = 0; d < rank; d++)
+    if (d != *axis && lpt_dequant_varies (tensor, rank, d))
+      return FALSE;
+
+  return dq->data->shape.dims[*axis] >= 0;
+}
+
+static gboolean
+has_negative (const LptInts *list)
+{
+  guint i;
+
+  for (i = 0; i < list->n; i++)
+    if (list->v[i] < 0)
+      return TRUE;
+
+  return FALSE;
+}
+
+/* One constant behind the Pad; NULL + problem. */
+static LptTensor *
+new_constant (LptNode          *node,
+              const LptDequant *dq,
+              LptTensor        *tensor,
+              const LptInts    *begin,
+              const LptInts    *end,
+              gint64            fill,
+              gboolean          area_differs,
+              const char      **problem)
+{
+  Padding padding = { .rank = dq->data->shape.rank, .fill = fill, .mode = LPT_ATTRS (node, LptPadAttrs)->pad_mode };
+  g_autoptr (LptTensor) value = lpt_tensor_ref (tensor);
+  gint d;
+
+  if (padding.mode == LPT_PAD_CONSTANT)
+    {
+      if (!area_differs && lpt_tensor_count (tensor) == 1)
+        return g_steal_pointer (&value);
+      if (!fits_one_axis (tensor, dq, begin, end, &padding.axis))
+        {
+          *problem = "it pads several axes, or another one than scale and zero point vary along";
+          return NULL;
+        }
+      if (padding.axis < 0 || (!area_differs && !lpt_dequant_varies (tensor, padding.rank, padding.axis)))
+        return g_steal_pointer (&value);
+      padding.length = dq->data->shape.dims[padding.axis];
+      padding.begin = lpt_ints_get (begin, (guint) padding.axis, 0);
+      padding.end = lpt_ints_get (end, (guint) padding.axis, 0);
+      return pad_constant (tensor, &padding);
+    }
+  for (d = 0; d < padding.rank; d++)
+    {
+      LptTensor *padded;
+
+      padding.begin = lpt_ints_get (begin, (guint) d, 0);
+      padding.end = lpt_ints_get (end, (guint) d, 0);
+      if ((padding.begin == 0 && padding.end == 0) || !lpt_dequant_varies (tensor, padding.rank, d))
+        continue;
+      if (padding.mode == LPT_PAD_REFLECT)
+        {
+          *problem = "it reflects an axis along which scale or zero point varies";
+          return NULL;
+        }
+      padding.axis = d;
+      padding.length = dq->data->shape.dims[d];
+      padded = pad_constant (value, &padding);
+      lpt_tensor_unref (value);
+      value = padded;
+      if (value == NULL)
+        return NULL;
+    }
+
+  return g_steal_pointer (&value);
+}
+
+static gboolean
+rewrite (LptRewriter *rw,
+         LptNode     *node)
+{
+  g_autoptr (LptTensor) zp = NULL;
+  g_autoptr (LptTensor) scale = NULL;
+  g_autofree char *value_name = NULL;
+  LptInts begin = { 0 }, end = { 0 };
+  gboolean constant = LPT_ATTRS (node, LptPadAttrs)->pad_mode == LPT_PAD_CONSTANT;
+  const char *problem = NULL;
+  double fill = 0;
+  LptDequant dq;
+  LptNode *fresh;
+
+  if (!lpt_layer_match_spatial (rw, node, &dq))
+    return FALSE;
+  if (dq.data->shape.rank < 0)
+    return lpt_rewriter_decline (rw, node, "its data has a dynamic rank");
+  if (!lpt_node_ints_in (node, 1, &begin) || !lpt_node_ints_in (node, 2, &end))
+    problem = "its pads are not constant";
+  else if (has_negative (&begin) || has_negative (&end))
+    problem = "a pad is negative";
+  else if (constant && lpt_node_in (node, 3) != NULL)
+    {
+      if (lpt_node_const_in (node, 3) == NULL || lpt_tensor_count (lpt_node_const_in (node, 3)) != 1)
+        problem = "its pad value is not constant";
+      else
+        fill = lpt_tensor_get_f64 (lpt_node_const_in (node, 3), 0);
+    }
+  if (problem == NULL && lpt_dtype_is_low (dq.data->dtype) &&
+      (fill != (double) (gint64) fill || fill < lpt_dtype_min (dq.data->dtype) || fill > lpt_dtype_max (dq.data->dtype)))
+    problem = "its pad value is no integer of the data's type";
+  if (problem == NULL && dq.subtract != NULL)
+    {
+      zp = new_constant (node, &dq, lpt_dequant_zp (&dq), &begin, &end, -1, constant, &problem);
+      if (zp == NULL && problem == NULL)
+        problem = "its zero point cannot be padded";
+    }
+  if (problem == NULL)
+    {
+      scale = new_constant (node, &dq, lpt_dequant_scale (&dq), &begin, &end, -2, constant && fill != 0, &problem);
+      if (scale == NULL && problem == NULL)
+        problem = "its scale cannot be padded";
+    }
+  lpt_ints_clear (&begin);
+  lpt_ints_clear (&end);
+  if (problem != NULL)
+    return lpt_rewriter_decline (rw, node, "%s", problem);
+
+  if (node->n_in > 3 && lpt_node_in (node, 3) != NULL && lpt_node_in (node, 3)->dtype != dq.data->dtype)
+    {
+      LptTensor *typed = lpt_tensor_convert (lpt_node_const_in (node, 3), dq.data->dtype, NULL);
+
+      if (typed == NULL)
+        return lpt_rewriter_decline (rw, node, "its pad value is not constant");
+      value_name = g_strconcat (node->name, "/pad_value", NULL);
+      lpt_node_set_input (node, 3, lpt_rewriter_const (rw, value_name, typed));
+    }
+  fresh = lpt_dequant_move_after (rw, node, 0, &dq, TRUE, zp, scale);
+
+  return fresh != NULL;
+}
+
+const LptPass lpt_pass_pad = {
+  .name      = "pad",
+  .doc       = "Move dequantization through Pad",
+  .stage     = LPT_STAGE_PROPAGATE,
+  .roots     = LPT_ROOTS (LPT_OP_PAD),
+  .rewrite   = rewrite,
+  .exactness = LPT_EXACT,
+};
