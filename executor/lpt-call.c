@@ -277,7 +277,8 @@ code_set (gpointer data,
     }
 }
 
-/* Which entry of scale[] and zero_point[] element @i has: (i / inner) % n. */
+/* Which entry of scale[] and zero_point[] element @i has: (i / inner) % n. Weights of groups [G, O, ...] may have
+ * G * O entries from axis 0 on: one for each pair. */
 static void
 quant_steps (const LptArray *array,
              gint64         *inner,
@@ -291,6 +292,9 @@ quant_steps (const LptArray *array,
     return;
   *n = quant->n;
   *inner = lpt_dims_product (&array->shape, quant->axis + 1, array->shape.rank);
+  if (array->shape.rank > quant->axis + 1 && array->shape.dims[quant->axis] != *n
+      && array->shape.dims[quant->axis] * array->shape.dims[quant->axis + 1] == *n)
+    *inner = lpt_dims_product (&array->shape, quant->axis + 2, array->shape.rank);
 }
 
 static double

@@ -57,6 +57,8 @@ quantize_one (const Affine      *q,
 
         return isnan (v) ? to->zero : (gint32) roundf (CLAMP (v, (float) to->lo, (float) to->hi));
       }
+    case LPT_ALGO_FLOAT:      /* NaN: the lowest code, as ONNX Runtime has it */
+      return isnan (x) ? to->lo : lpt_int_code (x / scale, to, FALSE);
     default:
       return lpt_int_code (x / scale, to, FALSE);
     }

@@ -97,7 +97,7 @@ parse_equation (LptCall *call,
 {
   const char *text = LPT_ATTRS (call->node, LptEinsumAttrs)->equation, *arrow = strstr (text, "->");
   g_autofree char *left = arrow != NULL ? g_strndup (text, (gsize) (arrow - text)) : g_strdup (text);
-  g_auto (GStrv) parts = g_strsplit (left, ",", -1);
+  g_auto (GStrv) parts = g_strsplit (*left != '\0' ? left : " ", ",", -1);   /* a scalar has no labels */
   gint ellipsis = 0, i;
   guint k;
 

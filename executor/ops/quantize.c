@@ -29,11 +29,21 @@ gboolean
 lpt_run_reinterpret (LptCall *call,
                      GError **error)
 {
-  if (call->in[0].dtype != call->out[0].dtype)
+  if (call->in[0].declared != call->out[0].declared)
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s cannot be seen as %s",
-                   lpt_dtype_name (call->in[0].dtype), lpt_dtype_name (call->out[0].dtype));
+                   lpt_dtype_name (call->in[0].declared), lpt_dtype_name (call->out[0].declared));
       return FALSE;
+    }
+  if (call->in[0].dtype != call->out[0].dtype)      /* bare integers are held as real numbers */
+    {
+      const gint64 *x = lpt_call_i64 (call, 0, error);
+      gint64 *y = x != NULL ? lpt_call_out_i64 (call, 0, error) : NULL;
+
+      if (y == NULL)
+        return FALSE;
+      memcpy (y, x, (gsize) lpt_array_count (&call->out[0]) * sizeof (gint64));
+      return TRUE;
     }
   memcpy (call->out[0].data, call->in[0].data,
           (gsize) lpt_array_count (&call->out[0]) * lpt_storage_size (call->out[0].dtype));

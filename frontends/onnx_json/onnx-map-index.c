@@ -140,7 +140,7 @@ lpt_onnx_map_range (LptOnnxNode *on)
   lpt_onnx_set (on, 0, range (on, scalar_of (on, lpt_onnx_in (on, 0)), scalar_of (on, lpt_onnx_in (on, 1)), scalar_of (on, lpt_onnx_in (on, 2))));
 }
 
-/* Negative indices count from the end. */
+/* Negative indices count from the end; what is out of range is off everywhere. */
 void
 lpt_onnx_map_one_hot (LptOnnxNode *on)
 {
@@ -154,6 +154,9 @@ lpt_onnx_map_one_hot (LptOnnxNode *on)
   LptNode *node;
 
   index = lpt_onnx_emit (on, LPT_OP_SELECT, 3, negative, lpt_onnx_emit (on, LPT_OP_ADD, 2, index, depth), index);
+  /* Still negative: out of range, as @depth is. */
+  negative = lpt_onnx_emit (on, LPT_OP_LESS, 2, index, lpt_onnx_i64_scalar (on, 0));
+  index = lpt_onnx_emit (on, LPT_OP_SELECT, 3, negative, depth, index);
   node = lpt_onnx_add (on, LPT_OP_ONE_HOT, 4, index, depth, on_value, off);
   LPT_ATTRS (node, LptOneHotAttrs)->axis = lpt_onnx_axis (on, lpt_onnx_int (on, "axis", -1), rank + 1);
   lpt_onnx_set (on, 0, lpt_onnx_done (on, node));

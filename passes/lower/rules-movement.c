@@ -248,6 +248,7 @@ lpt_lower_pad (LptLower *lw,
     in[i] = node->in[i].value;
   name = g_strconcat (node->name, "/value", NULL);
   in[3] = lpt_rewriter_const (lw->rw, name, lpt_tensor_scalar (x->q->dtype, constant ? round (code) : 0));
+  lpt_value_set_quant (in[3], x->q->quant);
   copy = lpt_lower_emit (lw, node, constant ? 4 : 3, in);
   copy->out[0].dtype = x->q->dtype;
   copy->out[0].shape = node->out[0].shape;
