@@ -156,9 +156,8 @@ same_file (const char *a, const char *b)
   return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* The weights beside @path, or NULL. */
-static char *
-weights_beside (const char *path)
+char *
+cmd_weights_beside (const char *path)
 {
   gint i = writer_of (path);
   const char *weights = i >= 0 ? writers[i].weights : NULL;
@@ -172,7 +171,7 @@ weights_beside (const char *path)
 char *
 cmd_overwrites (const char *in, const char *out)
 {
-  g_autofree char *in_weights = weights_beside (in), *out_weights = weights_beside (out);
+  g_autofree char *in_weights = cmd_weights_beside (in), *out_weights = cmd_weights_beside (out);
   const char *ins[] = { in, in_weights }, *outs[] = { out, out_weights };
   for (guint i = 0; i < G_N_ELEMENTS (ins); i++)
     for (guint o = 0; o < G_N_ELEMENTS (outs); o++)

@@ -22,6 +22,8 @@ gboolean  cmd_can_save (const char *path);
 char     *cmd_save_forms (void);       /* ".xml, .json, ..." (transfer full) */
 gboolean  cmd_save (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error);
 
+/* The weights file that belongs to a model file, or NULL when its form has none (transfer full). */
+char     *cmd_weights_beside (const char *path);
 /* Would writing @out (and the weights beside it) overwrite @in or the weights beside that? The path at fault, or NULL (transfer full). */
 char     *cmd_overwrites (const char *in, const char *out);
 

@@ -12,7 +12,10 @@
 static const LptCommand commands[] = {
   { "transform", cmd_transform, "Rewrite a model for low precision" },
   { "exec",      cmd_exec,      "Run a model" },
+  { "compare",   cmd_compare,   "Compare models, modes or arrays" },
+  { "check",     cmd_check,     "Hold a model against a target's restrictions" },
   { "explain",   cmd_explain,   "Say what becomes of each op, and why" },
+  { "bench",     cmd_bench,     "Time a model" },
   { "ops",       cmd_ops,       "List the operations" },
   { "passes",    cmd_passes,    "List the passes and targets" },
   { "cpu",       cmd_cpu,       "Show what the processor offers" },

@@ -1,0 +1,248 @@
+/* cmd-compare.c - lptc compare: two models, one model under several requantization modes, or two arrays
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "cli/arrays.h"
+#include "cli/cmd.h"
+#include "cli/files.h"
+#include "cli/npy.h"
+#include "cli/pipeline-args.h"
+#include "cli/progress.h"
+#include "cli/run.h"
+
+#include <math.h>
+#include <stdio.h>
+
+typedef struct
+{
+  double   tolerance;      /* NaN: none */
+  gboolean json, failed, any;
+} Judge;
+
+static void
+begin (const Judge *judge)
+{
+  if (judge->json)
+    puts ("[");
+  else
+    printf ("%-32s %13s %13s %10s %12s\n", "output", "max |diff|", "mean |diff|", "SQNR dB", "cosine");
+}
+
+/* A number that JSON has, or null. */
+static const char *
+json_number (double value, char buffer[G_ASCII_DTOSTR_BUF_SIZE])
+{
+  return isfinite (value) ? g_ascii_formatd (buffer, G_ASCII_DTOSTR_BUF_SIZE, "%.9g", value) : "null";
+}
+
+static void
+judge_pair (Judge *judge, const char *name, LptTensor *a, LptTensor *b)
+{
+  CmdDistance d;
+  if (!cmd_distance (a, b, &d))
+    {
+      g_autofree char *x = lpt_shape_to_string (lpt_tensor_shape (a)), *y = lpt_shape_to_string (lpt_tensor_shape (b));
+      cmd_note ("output \"%s\": shapes [%s] and [%s] cannot be compared", name, x, y);
+      judge->failed = TRUE;
+      return;
+    }
+  gboolean past = !isnan (judge->tolerance) && !(d.max <= judge->tolerance);
+  judge->failed |= past;
+  if (judge->json)
+    {
+      char max[G_ASCII_DTOSTR_BUF_SIZE], mean[G_ASCII_DTOSTR_BUF_SIZE], sqnr[G_ASCII_DTOSTR_BUF_SIZE], cosine[G_ASCII_DTOSTR_BUF_SIZE];
+      g_autoptr (GString) s = g_string_new (judge->any ? ",\n {\"output\": " : " {\"output\": ");
+      cmd_json_string (s, name);
+      g_string_append_printf (s, ", \"max\": %s, \"mean\": %s, \"sqnr\": %s, \"cosine\": %s}", json_number (d.max, max), json_number (d.mean, mean),
+                              json_number (d.sqnr, sqnr), json_number (d.cosine, cosine));
+      fputs (s->str, stdout);
+    }
+  else
+    printf ("%-32s %13.6g %13.6g %10.2f %12.9f%s\n", name, d.max, d.mean, d.sqnr, d.cosine, past ? "  past the tolerance" : "");
+  judge->any = TRUE;
+}
+
+/* Outputs are paired by name; when no name fits and the numbers are equal, by position. */
+static void
+judge_outputs (Judge *judge, const char *label, const CmdOutputs *a, const CmdOutputs *b)
+{
+  guint matched = 0;
+  for (guint pass = 0; pass < 2; pass++)
+    for (guint i = 0; i < a->names->len && (pass == 0 || matched == 0); i++)
+      {
+        guint k = i;
+        if (pass == 0 && !g_ptr_array_find_with_equal_func (b->names, a->names->pdata[i], g_str_equal, &k))
+          continue;
+        if (k >= b->names->len || (pass == 1 && a->names->len != b->names->len))
+          continue;
+        g_autofree char *name = label != NULL ? g_strdup_printf ("%s: %s", label, (char *) a->names->pdata[i]) : g_strdup (a->names->pdata[i]);
+        judge_pair (judge, name, a->tensors->pdata[i], b->tensors->pdata[k]);
+        matched += pass == 0;
+      }
+  if (matched < a->names->len && matched > 0)
+    cmd_note ("%u of %u outputs have no counterpart", a->names->len - matched, a->names->len);
+  if (!judge->any)
+    {
+      cmd_note ("the models have no output in common");
+      judge->failed = TRUE;
+    }
+}
+
+static int
+compare_arrays (Judge *judge, const char *a, const char *b)
+{
+  GError *error = NULL;
+  g_autoptr (LptTensor) x = npy_load (a, &error);
+  g_autoptr (LptTensor) y = x != NULL ? npy_load (b, &error) : NULL;
+  if (y == NULL)
+    return cmd_fail (error);
+  begin (judge);
+  judge_pair (judge, "array", x, y);
+  return CMD_OK;
+}
+
+/* The inputs of B: those of A by name, else by position. */
+static GPtrArray *
+inputs_for (LptGraph *a, GPtrArray *tensors, LptGraph *b)
+{
+  g_autoptr (GPtrArray) list = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+  for (guint i = 0; i < b->parameters->len; i++)
+    {
+      LptNode *want = b->parameters->pdata[i], *have = lpt_graph_find_parameter (a, want->name);
+      guint k = i;
+      if (have != NULL)
+        g_ptr_array_find (a->parameters, have, &k);
+      else if (a->parameters->len != b->parameters->len)
+        return NULL;
+      g_ptr_array_add (list, lpt_tensor_ref (tensors->pdata[k]));
+    }
+  return g_steal_pointer (&list);
+}
+
+static int
+compare_models (Judge *judge, char **paths, guint flags, guint threads, char **inputs, gint64 seed)
+{
+  GError *error = NULL;
+  int code;
+  g_auto (CmdOutputs) first = { NULL }, second = { NULL };
+  g_autoptr (LptGraph) a = cmd_load (paths[0], &error);
+  g_autoptr (LptGraph) b = a != NULL ? cmd_load (paths[1], &error) : NULL;
+  if (b == NULL)
+    return cmd_fail (error);
+  g_autoptr (GPtrArray) tensors = cmd_arrays_load (a, inputs, seed, &code);
+  if (tensors == NULL)
+    return code;
+  g_autoptr (GPtrArray) others = inputs_for (a, tensors, b);
+  if (others == NULL)
+    return cmd_usage ("compare: the models have different inputs");
+  progress ("running the first", 0, 0);
+  if (!cmd_run (a, tensors, flags, threads, &first, &error))
+    {
+      progress_end ();
+      cmd_name_file (&error, paths[0]);
+      return cmd_fail (error);
+    }
+  progress ("running the second", 0, 0);
+  if (!cmd_run (b, others, flags, threads, &second, &error))
+    {
+      progress_end ();
+      cmd_name_file (&error, paths[1]);
+      return cmd_fail (error);
+    }
+  progress_end ();
+  begin (judge);
+  judge_outputs (judge, NULL, &first, &second);
+  return CMD_OK;
+}
+
+/* The first mode is what the others are held against. */
+static int
+compare_modes (Judge *judge, const char *path, char **modes, guint flags, guint threads, char **inputs, gint64 seed)
+{
+  GError *error = NULL;
+  int code = CMD_OK;
+  g_auto (CmdOutputs) first = { NULL };
+  g_autoptr (LptGraph) graph = cmd_load (path, &error);
+  if (graph == NULL)
+    return cmd_fail (error);
+  g_autoptr (GPtrArray) tensors = cmd_arrays_load (graph, inputs, seed, &code);
+  if (tensors == NULL)
+    return code;
+  if (!cmd_lower (graph, &error))
+    {
+      cmd_name_file (&error, path);
+      return cmd_fail (error);
+    }
+  for (guint i = 0; modes[i] != NULL; i++)
+    {
+      g_auto (CmdOutputs) outputs = { NULL };
+      char *one[] = { modes[i], NULL };
+      g_autofree char *label = g_strdup_printf ("%s, %s", modes[0], modes[i]);
+      if (!cmd_prepare_graph (graph, NULL, NULL, one, &code))
+        return code;
+      progress (modes[i], 0, 0);
+      gboolean ok = cmd_run (graph, tensors, flags, threads, i == 0 ? &first : &outputs, &error);
+      progress_end ();
+      if (!ok)
+        {
+          cmd_name_file (&error, path);
+          return cmd_fail (error);
+        }
+      if (i == 0)
+        begin (judge);
+      else
+        judge_outputs (judge, label, &first, &outputs);
+    }
+  return CMD_OK;
+}
+
+int
+cmd_compare (int argc, char **argv)
+{
+  g_auto (GStrv) inputs = NULL, modes = NULL;
+  g_autofree char *requant = NULL, *tolerance = NULL;
+  gboolean reference = FALSE;
+  gint threads = 1, seed = 1;
+  Judge judge = { .tolerance = NAN };
+  int code;
+  const GOptionEntry entries[] = {
+    { "input", 'i', 0, G_OPTION_ARG_FILENAME_ARRAY, &inputs, "Array of an input; FILE.npz for all", "NAME=FILE.npy" },
+    { "tolerance", 0, 0, G_OPTION_ARG_STRING, &tolerance, "Exit with 1 where a difference is greater", "T" },
+    { "requant", 0, 0, G_OPTION_ARG_STRING, &requant, "Compare one model under these modes; the first counts as right", "M,M..." },
+    { "random", 0, 0, G_OPTION_ARG_INT, &seed, "Seed of inputs that are not given (default 1)", "SEED" },
+    { "reference", 0, 0, G_OPTION_ARG_NONE, &reference, "Scalar and unfused", NULL },
+    { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads; 0 = one per processor (default 1)", "N" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &judge.json, "For scripts", NULL },
+    { NULL },
+  };
+  if (!cmd_parse (&argc, &argv, entries, "A [B]", "A and B: two models, or two .npy files. With --requant only A.", 1, 2, &code))
+    return code;
+  if (tolerance != NULL)
+    {
+      char *end;
+      judge.tolerance = g_ascii_strtod (tolerance, &end);
+      if (end == tolerance || *end != '\0' || !(judge.tolerance >= 0.0))
+        return cmd_usage ("--tolerance %s: not a number >= 0", tolerance);
+    }
+  if (threads < 0 || threads > 1024 || seed < 0)
+    return cmd_usage ("--threads and --random are not negative");
+  if ((argc == 2) != (requant != NULL))
+    return cmd_usage (requant != NULL ? "compare: --requant takes one model" : "compare: a second file is missing (or --requant M,M...)");
+
+  guint flags = reference ? LPT_PLAN_REFERENCE : 0u;
+  if (requant != NULL)
+    {
+      modes = g_strsplit (requant, ",", -1);
+      if (g_strv_length (modes) < 2)
+        return cmd_usage ("--requant %s: at least two modes, separated by commas", requant);
+      code = compare_modes (&judge, argv[1], modes, flags, (guint) threads, inputs, seed);
+    }
+  else if (g_str_has_suffix (argv[1], ".npy") && g_str_has_suffix (argv[2], ".npy"))
+    code = compare_arrays (&judge, argv[1], argv[2]);
+  else
+    code = compare_models (&judge, argv + 1, flags, (guint) threads, inputs, seed);
+  if (code == CMD_OK && judge.json)
+    puts ("\n]");
+  return code != CMD_OK ? code : judge.failed ? CMD_FAILED : CMD_OK;
+}
