@@ -1,0 +1,405 @@
+/* interpolate.c - Interpolate, all opsets and modes
+ *
+ * Every mode is separable: along one axis an output position is a weighted sum of a few input positions (taps).
+ * Taps of each resized axis are computed once, then the axes are resized one after the other in f64.
+ *   nearest            the position that nearest_mode chooses, weight 1
+ *   linear             triangle over the neighbours inside, normalised; wider by 1 / scale with antialias
+ *   linear_onnx        two neighbours, positions clamped to the ends
+ *   cubic              four neighbours, indices clamped, coefficient cube_coeff
+ *   area               mean over the covered elements (opset1)
+ *   *_pillow           Pillow's filters, wider when shrinking
+ * Coordinates are single precision as in OpenVINO, so positions on a boundary fall on the same side.
+ * opset1 is opset4 with asymmetric (or align_corners) coordinates, nearest_mode floor and linear_onnx for linear.
+ * pads enlarge the data by zeros first.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "executor/lpt-exec-ops.h"
+#include "executor/lpt-loop.h"
+
+typedef struct
+{
+  int      mode, coordinate, nearest;
+  gboolean antialias;
+  double   cube;
+} Style;
+
+/* One axis: position o reads index[o * n + k] with weight[o * n + k]; an index < 0 counts as 0. */
+typedef struct
+{
+  gint64  in, out, n;
+  gint64 *index;
+  double *weight;
+} Taps;
+
+static float
+coordinate (const Style *style,
+            gint64       o,
+            float        scale,
+            gint64       in,
+            gint64       out)
+{
+  if (scale == 1.0f || in == out)
+    return (float) o;
+  switch (style->coordinate)
+    {
+    case LPT_COORD_PYTORCH_HALF_PIXEL:
+      return out > 1 ? ((float) o + 0.5f) / scale - 0.5f : 0;
+    case LPT_COORD_ASYMMETRIC:
+      return (float) o / scale;
+    case LPT_COORD_TF_HALF_PIXEL_FOR_NN:
+      return ((float) o + 0.5f) / scale;
+    case LPT_COORD_ALIGN_CORNERS:
+      return out == 1 ? 0 : (float) o * (float) (in - 1) / (float) (out - 1);
+    default:
+      return ((float) o + 0.5f) / scale - 0.5f;
+    }
+}
+
+static gint64
+nearest_index (const Style *style,
+               float        x,
+               float        scale)
+{
+  switch (style->nearest)
+    {
+    case LPT_NEAREST_ROUND_PREFER_FLOOR:
+      return (gint64) (x == floorf (x) + 0.5f ? floorf (x) : roundf (x));
+    case LPT_NEAREST_ROUND_PREFER_CEIL:
+      return (gint64) (x == floorf (x) + 0.5f ? ceilf (x) : roundf (x));
+    case LPT_NEAREST_FLOOR:
+      return (gint64) floorf (x);
+    case LPT_NEAREST_CEIL:
+      return (gint64) ceilf (x);
+    default:
+      return (gint64) (scale < 1 ? ceilf (x) : truncf (x));
+    }
+}
+
+static void
+cubic_weights (double  f,
+               double  a,
+               double *w)
+{
+  w[0] = a * (f - 1) * (f - 1) * f;
+  w[1] = ((a + 2) * f - (a + 3)) * f * f + 1;
+  w[2] = (((-a - 2) * f + (2 * a + 3)) * f - a) * f;
+  w[3] = -a * f * f * (f - 1);
+}
+
+static double
+pillow_filter (double   x,
+               gboolean cubic,
+               double   a)
+{
+  x = fabs (x);
+  if (!cubic)
+    return x < 1 ? 1 - x : 0;
+  if (x < 1)
+    return ((a + 2) * x - (a + 3)) * x * x + 1;
+
+  return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
+}
+
+static gint64
+count_taps (const Style *style,
+            float        scale,
+            gint64       in,
+            gint64       out)
+{
+  double shrink = out > 0 ? MAX ((double) in / (double) out, 1) : 1;
+
+  switch (style->mode)
+    {
+    case LPT_INTERPOLATE_NEAREST: return 1;
+    case LPT_INTERPOLATE_LINEAR:
+      return 2 * (scale > 1 ? 2 : (gint64) ceilf (2 / (style->antialias ? scale : 1))) + 1;
+    case LPT_INTERPOLATE_LINEAR_ONNX: return 2;
+    case LPT_INTERPOLATE_CUBIC: return 4;
+    case LPT_INTERPOLATE_AREA: return (gint64) ceil (shrink) + 1;
+    case LPT_INTERPOLATE_BILINEAR_PILLOW: return (gint64) ceil (shrink) * 2 + 1;
+    default: return (gint64) ceil (2 * shrink) * 2 + 1;
+    }
+}
+
+static void
+set_taps (const Style *style,
+          float        scale,
+          gint64       o,
+          Taps        *t)
+{
+  gint64 *index = t->index + o * t->n, k, low, high;
+  double *w = t->weight + o * t->n, sum = 0, center, shrink;
+  float x = coordinate (style, o, scale, t->in, t->out), a;
+
+  for (k = 0; k < t->n; k++)
+    {
+      index[k] = -1;
+      w[k] = 0;
+    }
+  switch (style->mode)
+    {
+    case LPT_INTERPOLATE_NEAREST:
+      index[0] = CLAMP (nearest_index (style, x, scale), 0, t->in - 1);
+      w[0] = 1;
+      break;
+
+    case LPT_INTERPOLATE_LINEAR:
+      a = style->antialias ? scale : 1;
+      for (k = 0; k < t->n; k++)
+        {
+          gint64 at = (gint64) roundf (x) + k - t->n / 2;
+          float weight = MAX (0, 1 - fabsf (a * (x - (float) at)));
+
+          if (at < 0 || at >= t->in)
+            continue;
+          index[k] = at;
+          w[k] = weight;
+          sum += weight;
+        }
+      for (k = 0; k < t->n && sum != 0; k++)
+        w[k] /= sum;
+      break;
+
+    case LPT_INTERPOLATE_LINEAR_ONNX:
+      x = CLAMP (x, 0, (float) (t->in - 1));
+      index[0] = MIN ((gint64) x, t->in - 1);
+      index[1] = MIN (index[0] + 1, t->in - 1);
+      w[1] = index[0] == index[1] ? 0.5 : x - (float) index[0];
+      w[0] = index[0] == index[1] ? 0.5 : (float) index[1] - x;
+      break;
+
+    case LPT_INTERPOLATE_CUBIC:
+      cubic_weights (x - floorf (x), style->cube, w);
+      for (k = 0; k < 4; k++)
+        index[k] = CLAMP ((gint64) floorf (x) - 1 + k, 0, t->in - 1);
+      break;
+
+    case LPT_INTERPOLATE_AREA:
+      low = o * t->in / t->out;
+      high = ((o + 1) * t->in + t->out - 1) / t->out;
+      for (k = 0; k < t->n && low + k < high; k++)
+        {
+          index[k] = low + k;
+          w[k] = 1 / (double) (high - low);
+        }
+      break;
+
+    default:
+      shrink = MAX ((double) t->in / (double) t->out, 1);
+      center = ((double) o + 0.5) * (double) t->in / (double) t->out;
+      sum = (style->mode == LPT_INTERPOLATE_BICUBIC_PILLOW ? 2 : 1) * shrink;
+      low = MAX ((gint64) (center - sum + 0.5), 0);
+      high = MIN ((gint64) (center + sum + 0.5), t->in);
+      sum = 0;
+      for (k = 0; k < t->n && low + k < high; k++)
+        {
+          index[k] = low + k;
+          w[k] = pillow_filter (((double) (low + k) - center + 0.5) / shrink, style->mode == LPT_INTERPOLATE_BICUBIC_PILLOW,
+                                style->cube);
+          sum += w[k];
+        }
+      for (k = 0; k < t->n && sum != 0; k++)
+        w[k] /= sum;
+    }
+}
+
+/* @pad zeros in front of @length elements are part of the axis of t->in elements. */
+static gboolean
+make_taps (LptCall     *call,
+           const Style *style,
+           float        scale,
+           gint64       pad,
+           gint64       length,
+           Taps        *t,
+           GError     **error)
+{
+  gint64 i;
+
+  if (t->in < 1)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "an empty axis cannot be resized");
+      return FALSE;
+    }
+  t->n = count_taps (style, scale, t->in, t->out);
+  if (t->n < 1 || t->n > (1 << 20))
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "scale %g is too small", scale);
+      return FALSE;
+    }
+  t->index = lpt_call_scratch (call, (gsize) t->out * (gsize) t->n, sizeof (gint64), error);
+  t->weight = t->index != NULL ? lpt_call_scratch (call, (gsize) t->out * (gsize) t->n, sizeof (double), error) : NULL;
+  if (t->weight == NULL)
+    return FALSE;
+  for (i = 0; i < t->out; i++)
+    set_taps (style, scale, i, t);
+  for (i = 0; i < t->out * t->n; i++)
+    {
+      t->index[i] -= t->index[i] >= 0 ? pad : 0;
+      if (t->index[i] >= length)
+        t->index[i] = -1;
+    }
+
+  return TRUE;
+}
+
+static void
+resize_axis (const double *x,
+             double       *y,
+             gint64        outer,
+             gint64        length,
+             gint64        inner,
+             const Taps   *t)
+{
+  gint64 o, p, k, i;
+
+  for (o = 0; o < outer; o++)
+    for (p = 0; p < t->out; p++, y += inner)
+      {
+        for (i = 0; i < inner; i++)
+          y[i] = 0;
+        for (k = 0; k < t->n; k++)
+          {
+            gint64 index = t->index[p * t->n + k];
+            const double *row = x + (o * length + index) * inner;
+            double w = t->weight[p * t->n + k];
+
+            if (index >= 0 && w != 0)
+              for (i = 0; i < inner; i++)
+                y[i] += w * row[i];
+          }
+      }
+}
+
+typedef struct
+{
+  gboolean resized[LPT_MAX_RANK];
+  float    scale[LPT_MAX_RANK];
+} Axes;
+
+/* Which axes, and their scales: given, or the ratio of the lengths. */
+static gboolean
+read_axes (LptCall *call,
+           Axes    *axes,
+           GError **error)
+{
+  const LptInterpolateAttrs *attrs = LPT_ATTRS (call->node, LptInterpolateAttrs);
+  guint version = lpt_op_version (call->node->info, call->node->opset == 0 ? G_MAXUINT : call->node->opset);
+  guint input = version >= 11 ? 2 : 3, scales_input = version >= 11 ? 1 : 2;
+  const LptShape *in = &call->in[0].shape, *out = &call->out[0].shape;
+  gboolean given = version >= 4 && attrs->shape_calculation_mode == LPT_INTERPOLATE_SCALES;
+  const gint64 *list = NULL;
+  const float *scales = NULL;
+  gint64 n = in->rank, i;
+  gint axis;
+
+  memset (axes, 0, sizeof *axes);
+  if (version < 4)
+    {
+      list = attrs->axes.v;
+      n = attrs->axes.n;
+    }
+  else if (lpt_call_has (call, input))
+    {
+      list = lpt_call_i64 (call, input, error);
+      if (list == NULL)
+        return FALSE;
+      n = lpt_array_count (&call->in[input]);
+    }
+  if (given)
+    {
+      scales = lpt_call_f32 (call, scales_input, error);
+      if (scales == NULL)
+        return FALSE;
+      if (lpt_array_count (&call->in[scales_input]) < n)
+        {
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "there are fewer scales than axes");
+          return FALSE;
+        }
+    }
+  for (i = 0; i < n; i++)
+    {
+      gint64 pad;
+
+      if (!lpt_call_axis (call, list != NULL ? list[i] : i, in->rank, &axis, error))
+        return FALSE;
+      pad = lpt_ints_get (&attrs->pads_begin, (guint) axis, 0) + lpt_ints_get (&attrs->pads_end, (guint) axis, 0);
+      axes->resized[axis] = TRUE;
+      axes->scale[axis] = given ? scales[i] : (float) out->dims[axis] / (float) (in->dims[axis] + pad);
+    }
+
+  return TRUE;
+}
+
+static Style
+read_style (const LptNode *node)
+{
+  const LptInterpolateAttrs *attrs = LPT_ATTRS (node, LptInterpolateAttrs);
+  Style style = { attrs->mode, attrs->coordinate_transformation_mode, attrs->nearest_mode, attrs->antialias, attrs->cube_coeff };
+
+  if (node->opset != 0 && node->opset < 4)
+    {
+      style.coordinate = attrs->align_corners ? LPT_COORD_ALIGN_CORNERS : LPT_COORD_ASYMMETRIC;
+      style.nearest = LPT_NEAREST_FLOOR;
+      style.cube = -0.75;
+      if (style.mode == LPT_INTERPOLATE_LINEAR && !style.antialias)
+        style.mode = LPT_INTERPOLATE_LINEAR_ONNX;
+    }
+
+  return style;
+}
+
+gboolean
+lpt_run_interpolate (LptCall *call,
+                     GError **error)
+{
+  const LptInterpolateAttrs *attrs = LPT_ATTRS (call->node, LptInterpolateAttrs);
+  const LptShape *out = &call->out[0].shape;
+  Style style = read_style (call->node), pad_style = { LPT_INTERPOLATE_NEAREST, LPT_COORD_ASYMMETRIC, LPT_NEAREST_FLOOR, FALSE, 0 };
+  const float *x = lpt_call_f32 (call, 0, error);
+  float *y = x != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
+  LptShape shape = call->in[0].shape;
+  gint64 i, count = lpt_array_count (&call->in[0]);
+  double *data;
+  Axes axes;
+  gint axis;
+
+  if (y == NULL || !read_axes (call, &axes, error))
+    return FALSE;
+  if (lpt_array_count (&call->out[0]) == 0)
+    return TRUE;
+  data = lpt_call_scratch (call, (gsize) count, sizeof (double), error);
+  if (data == NULL)
+    return FALSE;
+  for (i = 0; i < count; i++)
+    data[i] = x[i];
+
+  for (axis = 0; axis < shape.rank; axis++)
+    {
+      gint64 begin = lpt_ints_get (&attrs->pads_begin, (guint) axis, 0), end = lpt_ints_get (&attrs->pads_end, (guint) axis, 0);
+      Taps taps = { .in = shape.dims[axis] + begin + end, .out = out->dims[axis] };
+      double *resized;
+
+      if (!axes.resized[axis] && begin == 0 && end == 0)
+        continue;
+      if (!make_taps (call, axes.resized[axis] ? &style : &pad_style, axes.resized[axis] ? axes.scale[axis] : 1, begin,
+                      shape.dims[axis], &taps, error))
+        return FALSE;
+      resized = lpt_call_scratch (call, (gsize) (lpt_dims_product (&shape, 0, axis) * taps.out
+                                                 * lpt_dims_product (&shape, axis + 1, shape.rank)), sizeof (double), error);
+      if (resized == NULL)
+        return FALSE;
+      resize_axis (data, resized, lpt_dims_product (&shape, 0, axis), shape.dims[axis],
+                   lpt_dims_product (&shape, axis + 1, shape.rank), &taps);
+      shape.dims[axis] = taps.out;
+      data = resized;
+    }
+  for (i = 0; i < lpt_array_count (&call->out[0]); i++)
+    y[i] = (float) data[i];
+
+  return TRUE;
+}
