@@ -24,8 +24,8 @@ typedef struct _LptPlanContext LptPlanContext;
 
 /**
  * LptPlanFlags:
- * @LPT_PLAN_REFERENCE: scalar and unfused. Before lowering every value is computed and held in f32 with f64
- *   accumulation; f16, bf16, u8 and i8 on a value do not round, except in FakeQuantize, Convert and Quantize. On a lowered
+ * @LPT_PLAN_REFERENCE: scalar and unfused. Before lowering every value is computed and held in f32 (sums of
+ *   products by fused multiply-add in the order of the weights, reductions in f64); f16, bf16, u8 and i8 on a value do not round, except in FakeQuantize, Convert and Quantize. On a lowered
  *   graph the scalar integer kernels run.
  * @LPT_PLAN_KEEP_ALL: every value can be read after a run
  * @LPT_PLAN_PROFILE: time every node
