@@ -6,34 +6,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "executor/kernels/gemm/gemm.h"
+#include "executor/kernels/gemm/tails.h"
 #include "executor/kernels/requant/avx512.h"
 
-#include <string.h>
-
 #define ROWS(X) X (0) X (1) X (2) X (3) X (4) X (5) X (6) X (7) X (8) X (9) X (10) X (11)
-
-INLINE int32_t
-four_bytes (const uint8_t *p)
-{
-  int32_t v;
-
-  memcpy (&v, p, sizeof v);
-  return v;
-}
-
-/* The last one to three bytes of each row, zeros behind them. */
-static __attribute__ ((noinline)) void
-copy_tails (const uint8_t *const *a, size_t mr, size_t whole, size_t rest, int32_t *words, const uint8_t **rows)
-{
-  for (size_t i = 0; i < mr; i++)
-    {
-      const uint8_t *p = a[i] + whole;
-
-      words[i] = p[0] | (rest > 1 ? p[1] << 8 : 0) | (rest > 2 ? p[2] << 16 : 0);
-      rows[i] = (const uint8_t *) &words[i];
-    }
-}
 
 /* What the fused stage reads of one panel. */
 typedef struct {
@@ -43,15 +19,6 @@ typedef struct {
 } Params;
 
 _Static_assert (sizeof (Params) <= LPT_GEMM_PARAMS_SIZE, "parameters of a panel");
-
-static __attribute__ ((noinline)) bool
-is_zero_tap (const uint8_t *const *a, size_t mr, const uint8_t *zeros)
-{
-  for (size_t i = 0; i < mr; i++)
-    if (a[i] != zeros)
-      return false;
-  return true;
-}
 
 /* mr, nb and stage are constants: stage 0 writes accumulators, 1 single and 2 float write bytes. */
 INLINE void
@@ -277,6 +244,16 @@ lpt_gemm_params__avx512vnni (const LptEpilogue *e, size_t channel0, size_t colum
       else
         p->v[j / 16] = requant_vec (LPT_REQUANT_FLOAT, none, none, _mm512_loadu_ps (e->scale + c));
     }
+}
+
+/* avxvnni's tile. */
+#define DPBUSD(sum, bytes, weights) _mm256_dpbusd_epi32 (sum, bytes, weights)
+#include "executor/kernels/gemm/vnni256.h"
+
+void
+lpt_gemm_u8s8s32_6x16c4__avx512vnni (const LptGemmTile *t, int32_t *acc)
+{
+  tile_6x16 (t, acc);
 }
 
 void

@@ -1,0 +1,152 @@
+/* executor/kernels/requant/avx2.c - the output stage on sixteen channels at a time
+ *
+ * Table and residual follow on the bytes of each row.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "executor/kernels/requant/body.h"
+
+#include <string.h>
+
+#include "executor/kernels/eltwise/eltwise.h"
+#include "executor/kernels/requant/avx2.h"
+
+typedef struct {
+  const LptEpilogue *e;
+  size_t             rows, channels, channel0;
+  const int32_t     *acc;
+  size_t             acc_stride;
+  const int32_t     *row_sum;
+  char              *out;
+  size_t             out_stride;
+} Job;
+
+typedef struct {
+  __m256i bias, zps;
+} Channels;
+
+INLINE Channels
+channels_at (const LptEpilogue *e, size_t c)
+{
+  const __m256i none = _mm256_setzero_si256 ();
+
+  return (Channels) { e->bias ? load_256 (e->bias + c) : none, e->weight_zp ? load_256 (e->weight_zp + c) : none };
+}
+
+INLINE __m256i
+sum_at (const Job *j, size_t r, size_t c, const Channels *ch)
+{
+  __m256i sum = _mm256_add_epi32 (load_256 (j->acc + r * j->acc_stride + c), ch->bias);
+
+  if (j->e->weight_zp)
+    sum = _mm256_sub_epi32 (sum, _mm256_mullo_epi32 (_mm256_set1_epi32 (j->row_sum[r]), ch->zps));
+  return sum;
+}
+
+INLINE void
+store_q8 (const Job *j, LptRequantScheme scheme)
+{
+  const LptEpilogue *e = j->e;
+  const PackLimits limits = pack_limits (e->zp, e->lo, e->hi);
+  const __m256 flow = _mm256_set1_ps ((float) (e->lo - e->zp)), fhigh = _mm256_set1_ps ((float) (e->hi - e->zp));
+  const __m256i none = _mm256_setzero_si256 ();
+  bool fixed = scheme != LPT_REQUANT_FLOAT;
+
+  for (size_t c = 0; c < j->channels; c += 16)
+    {
+      size_t at = j->channel0 + c, n = j->channels - c < 16 ? j->channels - c : 16;
+      Channels c0 = channels_at (e, at), c1 = channels_at (e, at + 8);
+      RequantVec v0 = requant_vec (scheme, fixed ? load_256 (e->mult + at) : none, fixed ? load_256 (e->shift + at) : none,
+                                   fixed ? _mm256_setzero_ps () : _mm256_loadu_ps (e->scale + at));
+      RequantVec v1 = requant_vec (scheme, fixed ? load_256 (e->mult + at + 8) : none, fixed ? load_256 (e->shift + at + 8) : none,
+                                   fixed ? _mm256_setzero_ps () : _mm256_loadu_ps (e->scale + at + 8));
+
+      for (size_t r = 0; r < j->rows; r++)
+        {
+          __m256i x0 = requant_lanes (scheme, &v0, sum_at (j, r, c, &c0), flow, fhigh);
+          __m256i x1 = requant_lanes (scheme, &v1, sum_at (j, r, c + 8, &c1), flow, fhigh);
+          __m128i bytes = pack_16 (&limits, x0, x1);
+          char *out = j->out + r * j->out_stride + c;
+
+          if (n == 16)
+            _mm_storeu_si128 ((__m128i *) (void *) out, bytes);
+          else
+            {
+              char rest[16];
+
+              _mm_storeu_si128 ((__m128i *) (void *) rest, bytes);
+              memcpy (out, rest, n);
+            }
+        }
+    }
+}
+
+INLINE void
+store_words (const Job *j, bool as_float)
+{
+  const LptEpilogue *e = j->e;
+  const __m256 low = _mm256_set1_ps (e->flo), high = _mm256_set1_ps (e->fhi);
+
+  for (size_t c = 0; c < j->channels; c += 8)
+    {
+      size_t at = j->channel0 + c, n = j->channels - c < 8 ? j->channels - c : 8;
+      Channels ch = channels_at (e, at);
+
+      for (size_t r = 0; r < j->rows; r++)
+        {
+          __m256i sum = sum_at (j, r, c, &ch);
+          char *out = j->out + r * j->out_stride + c * 4;
+
+          if (as_float)
+            {
+              __m256 f = _mm256_mul_ps (_mm256_cvtepi32_ps (sum), _mm256_loadu_ps (e->scale + at));
+
+              if (e->fbias)
+                f = _mm256_add_ps (f, _mm256_loadu_ps (e->fbias + at));
+              sum = _mm256_castps_si256 (_mm256_min_ps (_mm256_max_ps (f, low), high));
+            }
+          if (n == 8)
+            _mm256_storeu_si256 ((__m256i *) (void *) out, sum);
+          else
+            {
+              char rest[32];
+
+              _mm256_storeu_si256 ((__m256i *) (void *) rest, sum);
+              memcpy (out, rest, n * 4);
+            }
+        }
+    }
+}
+
+void
+lpt_epilogue__avx2 (const LptEpilogue *e, size_t rows, size_t channels, size_t channel0, const int32_t *acc,
+                    size_t acc_stride, const int32_t *row_sum, void *out, size_t out_stride, const uint8_t *residual,
+                    size_t residual_stride)
+{
+  static const LptEpilogueKernel bytes = { .add = lpt_eltwise_add__avx2, .table = lpt_eltwise_table__avx2 };
+  Job job = { e, rows, channels, channel0, acc, acc_stride, row_sum, out, out_stride };
+
+  if (e->store != LPT_STORE_Q8)
+    {
+      if (e->store == LPT_STORE_F32)
+        store_words (&job, true);
+      else
+        store_words (&job, false);
+      return;
+    }
+  if (!e->fast)
+    {
+      epilogue_plain (e, rows, channels, channel0, acc, acc_stride, row_sum, out, out_stride, residual, residual_stride);
+      return;
+    }
+  switch (e->scheme)
+    {
+    case LPT_REQUANT_SINGLE:   store_q8 (&job, LPT_REQUANT_SINGLE); break;
+    case LPT_REQUANT_DOUBLE:   store_q8 (&job, LPT_REQUANT_DOUBLE); break;
+    case LPT_REQUANT_TWO_STEP: store_q8 (&job, LPT_REQUANT_TWO_STEP); break;
+    case LPT_REQUANT_QNNPACK:  store_q8 (&job, LPT_REQUANT_QNNPACK); break;
+    default:                   store_q8 (&job, LPT_REQUANT_FLOAT); break;
+    }
+  if (e->table || e->add)
+    lpt_epilogue_finish (&bytes, e, rows, channels, out, out_stride, residual, residual_stride);
+}
