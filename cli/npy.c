@@ -212,8 +212,13 @@ numpy_tensor (LptTensor *tensor, const char **descr, GError **error)
 #include <lpt/lpt-dtypes.def>
   };
   LptDType dtype = lpt_tensor_dtype (tensor);
+  if (dtype == LPT_DTYPE_BF16)
+    {
+      *descr = codes[LPT_DTYPE_U16];
+      return lpt_tensor_new_copy (LPT_DTYPE_U16, lpt_tensor_shape (tensor), lpt_tensor_data (tensor), error);
+    }
   if (codes[dtype] == NULL)
-    dtype = dtype == LPT_DTYPE_I4 ? LPT_DTYPE_I8 : dtype == LPT_DTYPE_U4 ? LPT_DTYPE_U8 : LPT_DTYPE_F32;
+    dtype = dtype == LPT_DTYPE_I4 ? LPT_DTYPE_I8 : LPT_DTYPE_U8;
   *descr = codes[dtype];
   return dtype == lpt_tensor_dtype (tensor) ? lpt_tensor_ref (tensor) : lpt_tensor_convert (tensor, dtype, error);
 }

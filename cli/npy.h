@@ -1,7 +1,7 @@
 /* npy.h - NumPy arrays: .npy and .npz
  *
  * Read: format versions 1 to 3, either byte order, C and Fortran order, real, integer and boolean types.
- * Written: version 1, little-endian, C order; bf16 as f32, 4-bit types as 8-bit ones.
+ * Written: version 1, little-endian, C order; bf16 as its bits in u16, 4-bit types as 8-bit ones.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -147,7 +147,7 @@ lpt_plan_context_set_input (LptPlanContext *context,
 {
   const LptPlan *plan = context->plan;
   const LptArray *slot;
-  g_autoptr (LptTensor) held = NULL;
+  g_autoptr (LptTensor) held = NULL, bits = NULL;
   LptArray array;
 
   g_return_val_if_fail (i < lpt_plan_n_inputs (plan), FALSE);
@@ -155,6 +155,11 @@ lpt_plan_context_set_input (LptPlanContext *context,
   if (!check_input (plan, i, lpt_tensor_shape (tensor), error))
     return FALSE;
   slot = &lpt_plan_slot (plan, plan->inputs[i])->array;
+  /* NumPy has no bf16: u16 is its bits. */
+  if (slot->declared == LPT_DTYPE_BF16 && lpt_tensor_dtype (tensor) == LPT_DTYPE_U16)
+    tensor = bits = lpt_tensor_new_copy (LPT_DTYPE_BF16, lpt_tensor_shape (tensor), lpt_tensor_data (tensor), error);
+  if (tensor == NULL)
+    return FALSE;
   /* Codes from a real array round; everything else converts element by element. */
   held = slot->quant != NULL && lpt_dtype_is_real (lpt_tensor_dtype (tensor))
          ? lpt_tensor_convert_round (tensor, slot->dtype, LPT_ROUND_HALF_EVEN, error) : lpt_tensor_ref (tensor);
@@ -215,6 +220,18 @@ read_array (const LptArray *array,
   return lpt_array_to_tensor (array, dtype, error);
 }
 
+/* As the graph declares it; the reference run rounds nothing, so its real values are f32. 4-bit types have a byte each. */
+static LptDType
+output_dtype (const LptPlan  *plan,
+              const LptArray *array)
+{
+  if (lpt_dtype_is_real (array->declared) && (plan->flags & LPT_PLAN_REFERENCE))
+    return LPT_DTYPE_F32;
+  if (lpt_dtype_bits (array->declared) < 8)
+    return lpt_dtype_kind (array->declared) == LPT_KIND_SINT ? LPT_DTYPE_I8 : LPT_DTYPE_U8;
+  return array->declared;
+}
+
 LptTensor *
 lpt_plan_context_output (LptPlanContext *context,
                          guint           i,
@@ -225,8 +242,7 @@ lpt_plan_context_output (LptPlanContext *context,
   g_return_val_if_fail (i < lpt_plan_n_outputs (context->plan), NULL);
   array = lpt_plan_context_output_array (context, i);
 
-  return read_array (array, lpt_dtype_is_real (array->declared) ? LPT_DTYPE_F32
-                            : lpt_dtype_bits (array->declared) < 8 ? array->dtype : array->declared, error);
+  return read_array (array, output_dtype (context->plan, array), error);
 }
 
 LptTensor *

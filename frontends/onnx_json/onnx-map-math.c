@@ -224,6 +224,24 @@ lpt_onnx_map_shrink (LptOnnxNode *on)
   lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_SELECT, 3, below, lpt_onnx_emit (on, LPT_OP_ADD, 2, x, bias), high));
 }
 
+/* Four bits keep the low bits of the integer part; elsewhere what leaves the type is undefined in ONNX. */
+static LptValue *
+cast (LptOnnxNode *on,
+      LptValue    *x,
+      LptDType     dtype)
+{
+  double low = dtype == LPT_DTYPE_I4 ? -8 : 0;
+
+  if (dtype != x->dtype && (dtype == LPT_DTYPE_I4 || dtype == LPT_DTYPE_U4))
+    {
+      x = lpt_onnx_convert (on, x, LPT_DTYPE_I64);
+      x = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, x, lpt_onnx_like (on, x, low));
+      x = lpt_onnx_emit (on, LPT_OP_FLOOR_MOD, 2, x, lpt_onnx_like (on, x, 16));
+      x = lpt_onnx_emit (on, LPT_OP_ADD, 2, x, lpt_onnx_like (on, x, low));
+    }
+  return lpt_onnx_convert (on, x, dtype);
+}
+
 void
 lpt_onnx_map_cast (LptOnnxNode *on)
 {
@@ -234,7 +252,7 @@ lpt_onnx_map_cast (LptOnnxNode *on)
   lpt_onnx_ignore (on, "round_mode");
   if (to == LPT_DTYPE_UNDEFINED)
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "has no attribute \"to\"");
-  lpt_onnx_set (on, 0, lpt_onnx_convert (on, lpt_onnx_in (on, 0), to));
+  lpt_onnx_set (on, 0, to != LPT_DTYPE_UNDEFINED ? cast (on, lpt_onnx_in (on, 0), to) : NULL);
 }
 
 void
@@ -244,7 +262,7 @@ lpt_onnx_map_cast_like (LptOnnxNode *on)
 
   lpt_onnx_ignore (on, "saturate");
   lpt_onnx_ignore (on, "round_mode");
-  lpt_onnx_set (on, 0, lpt_onnx_convert (on, lpt_onnx_in (on, 0), like->dtype));
+  lpt_onnx_set (on, 0, cast (on, lpt_onnx_in (on, 0), like->dtype));
 }
 
 /* Inference: the input, and a mask of ones. */
