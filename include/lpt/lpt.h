@@ -12,6 +12,7 @@
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-op.h>
 #include <lpt/lpt-graph.h>
+#include <lpt/lpt-text.h>
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-requant.h>
 #include <lpt/lpt-openvino.h>

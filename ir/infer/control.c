@@ -44,7 +44,7 @@ static LptValue *
 body_result (LptGraph *body,
              guint     i)
 {
-  return &((LptNode *) g_ptr_array_index (body->results, i))->out[0];
+  return lpt_node_in (g_ptr_array_index (body->results, i), 0);
 }
 
 static gboolean
@@ -59,6 +59,9 @@ check_maps (LptNode *node,
       LptGraph *body = lpt_node_body (node, b);
       LptBodyMap *map = lpt_node_body_map (node, b);
 
+      for (guint i = 0; i < body->results->len; i++)
+        if (body_result (body, i) == NULL)
+          return lpt_infer_fail (error, "result %u of the body has no input", i);
       if (nesting (body, MAX_NESTING) > MAX_NESTING)
         return lpt_infer_unsupported (error, "unsupported: bodies nested deeper than %d", MAX_NESTING);
       for (guint i = 0; i < map->inputs->len; i++)
@@ -311,7 +314,7 @@ lpt_infer_loop (LptNode *node,
       LptBodyPort *port = &g_array_index (map->outputs, LptBodyPort, i);
 
       if (port->purpose == LPT_PORT_CONDITION)
-        go_on = truth (lpt_node_in (g_ptr_array_index (body->results, port->internal), 0));
+        go_on = truth (body_result (body, port->internal));
     }
   start = truth (lpt_node_in (node, 1));
   if (start == 0)

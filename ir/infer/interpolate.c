@@ -121,14 +121,15 @@ lpt_infer_interpolate (LptNode *node,
     return FALSE;
   if (!known)
     return lpt_infer_set_rank (node, 0, dtype, out.rank, error);
-  if (n != LPT_DYNAMIC && n != (gint64) axes.n)
+  /* More sizes or scales than axes are allowed, the first ones count. */
+  if (n != LPT_DYNAMIC && n < (gint64) axes.n)
     return lpt_infer_fail (error, "input %u has %" G_GINT64_FORMAT " %s for %u axes", input, n,
                            by_scales ? "scales" : "sizes", axes.n);
 
   if (by_scales)
-    known = lpt_infer_reals_in (node, input, &scales) && scales.n == axes.n;
+    known = lpt_infer_reals_in (node, input, &scales) && scales.n >= axes.n;
   else
-    known = lpt_infer_ints_in (node, input, &sizes) && sizes.n == axes.n;
+    known = lpt_infer_ints_in (node, input, &sizes) && sizes.n >= axes.n;
   for (guint i = 0; i < axes.n; i++)
     {
       gint64 *dim = &out.dims[axes.v[i]];

@@ -1,0 +1,934 @@
+/* lpt-parse.c - graphs from text
+ *
+ * The format is described in lpt-text.h. A statement is read whole, then its
+ * node is made and inferred; values are known from the line after theirs on.
+ * Results are made last, so that their names take nobody's.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include <lpt/lpt-attrs.h>
+#include <lpt/lpt-body.h>
+
+#include "ir/lpt-parse.h"
+
+#define MAX_DEPTH 16      /* of bodies */
+
+/* --- a statement, before it is a node --- */
+
+typedef struct
+{
+  char *name;
+  char *text;             /* as lpt_attr_parse() reads it */
+  gboolean is_list;
+  guint line, column;
+} AttrText;
+
+typedef struct
+{
+  LptDType   dtype;
+  LptShape   shape;
+  LptQuant  *quant;
+  LptMark    mark;
+  GPtrArray *names;
+} TypeText;
+
+typedef struct
+{
+  char            *name;          /* NULL: none is written */
+  guint            line, column;
+  const LptOpInfo *info;
+  guint            opset;
+  GArray          *inputs;        /* of LptInput */
+  GArray          *attrs;         /* of AttrText */
+  GArray          *types;         /* of TypeText */
+  GPtrArray       *controls;
+  GHashTable      *rt_info;
+  LptMark          mark;
+  guint32          flags;
+  char            *requant;
+  LptTensor       *data;
+} Statement;
+
+static void
+attr_clear (AttrText *attr)
+{
+  g_free (attr->name);
+  g_free (attr->text);
+}
+
+static void
+type_clear (TypeText *type)
+{
+  lpt_quant_unref (type->quant);
+  g_clear_pointer (&type->names, g_ptr_array_unref);
+}
+
+static Statement *
+statement_new (void)
+{
+  Statement *s = g_new0 (Statement, 1);
+
+  s->inputs = g_array_new (FALSE, TRUE, sizeof (LptInput));
+  s->attrs = g_array_new (FALSE, TRUE, sizeof (AttrText));
+  g_array_set_clear_func (s->attrs, (GDestroyNotify) attr_clear);
+  s->types = g_array_new (FALSE, TRUE, sizeof (TypeText));
+  g_array_set_clear_func (s->types, (GDestroyNotify) type_clear);
+
+  return s;
+}
+
+static void
+statement_free (Statement *s)
+{
+  g_free (s->name);
+  g_free (s->requant);
+  g_array_unref (s->inputs);
+  g_array_unref (s->attrs);
+  g_array_unref (s->types);
+  g_clear_pointer (&s->controls, g_ptr_array_unref);
+  g_clear_pointer (&s->rt_info, g_hash_table_unref);
+  g_clear_pointer (&s->data, lpt_tensor_unref);
+  g_free (s);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Statement, statement_free)
+
+/* --- its parts --- */
+
+static gboolean
+parse_value (LptParser     *parser,
+             LptParseScope *scope,
+             LptValue     **out)
+{
+  const LptToken *token = &parser->lexer.token;
+  g_autofree char *shown = NULL;
+  LptNode *node;
+  gint64 index = MAX (token->index, 0);
+
+  if (token->kind != LPT_TOKEN_VALUE)
+    return lpt_parse_expected (parser, "a value (%name)");
+  shown = g_utf8_make_valid (token->text->str, (gssize) MIN (token->text->len, 200));
+  node = lpt_graph_find (scope->graph, token->text->str);
+  if (node == NULL)
+    return lpt_parse_fail (parser, "no value is named %%%s above", shown);
+  if (index >= node->n_out)
+    return lpt_parse_fail (parser, "%%%s has %u outputs, not output %" G_GINT64_FORMAT, shown, node->n_out, index);
+  *out = &node->out[index];
+  lpt_lexer_next (&parser->lexer);
+
+  return TRUE;
+}
+
+static gboolean
+parse_dtype (LptParser *parser,
+             LptDType  *dtype)
+{
+  const LptToken *token = &parser->lexer.token;
+
+  *dtype = token->kind == LPT_TOKEN_WORD ? lpt_dtype_from_name (token->text->str) : LPT_DTYPE_UNDEFINED;
+  if (*dtype == LPT_DTYPE_UNDEFINED && !lpt_lexer_is (&parser->lexer, "undefined"))
+    return lpt_parse_expected (parser, "an element type");
+  lpt_lexer_next (&parser->lexer);
+
+  return TRUE;
+}
+
+static gboolean
+parse_inputs (LptParser     *parser,
+              LptParseScope *scope,
+              GArray        *inputs)
+{
+  if (!lpt_parse_expect (parser, "("))
+    return FALSE;
+  while (!lpt_lexer_is (&parser->lexer, ")"))
+    {
+      LptInput input = { NULL };
+
+      if (inputs->len > G_MAXINT16)
+        return lpt_parse_fail (parser, "unsupported: more than %d inputs", G_MAXINT16);
+      if (lpt_lexer_is (&parser->lexer, "_"))
+        lpt_lexer_next (&parser->lexer);
+      else if (!parse_value (parser, scope, &input.value))
+        return FALSE;
+      if (lpt_lexer_is (&parser->lexer, "as"))
+        {
+          lpt_lexer_next (&parser->lexer);
+          if (!parse_dtype (parser, &input.compute))
+            return FALSE;
+        }
+      if (lpt_lexer_is (&parser->lexer, "#{"))
+        {
+          lpt_lexer_next (&parser->lexer);
+          if (!lpt_parse_mark (parser, scope, &input.mark, NULL, NULL))
+            return FALSE;
+        }
+      g_array_append_val (inputs, input);
+      if (!lpt_lexer_is (&parser->lexer, ")") && !lpt_parse_expect (parser, ","))
+        return FALSE;
+    }
+
+  return lpt_parse_expect (parser, ")");
+}
+
+/* "[" is current: the words up to "]", joined by commas. */
+static gboolean
+parse_list_text (LptParser *parser,
+                 char     **out)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  lpt_lexer_next (&parser->lexer);
+  while (!lpt_lexer_is (&parser->lexer, "]"))
+    {
+      if (parser->lexer.token.kind != LPT_TOKEN_WORD)
+        return lpt_parse_expected (parser, "a number");
+      if (text->len > 0)
+        g_string_append_c (text, ',');
+      g_string_append (text, parser->lexer.token.text->str);
+      lpt_lexer_next (&parser->lexer);
+      if (!lpt_lexer_is (&parser->lexer, "]") && !lpt_parse_expect (parser, ","))
+        return FALSE;
+    }
+  lpt_lexer_next (&parser->lexer);
+  *out = g_strdup (text->str);
+
+  return TRUE;
+}
+
+/* Behind "{": name=value, ... } */
+static gboolean
+parse_attrs (LptParser *parser,
+             GArray    *attrs)
+{
+  while (!lpt_lexer_is (&parser->lexer, "}"))
+    {
+      const LptToken *token = &parser->lexer.token;
+      AttrText attr = { NULL };
+
+      if (token->kind != LPT_TOKEN_WORD)
+        return lpt_parse_expected (parser, "an attribute (name=value)");
+      attr.name = g_strdup (token->text->str);
+      attr.line = token->line;
+      attr.column = token->column;
+      g_array_append_val (attrs, attr);
+      for (guint i = 0; i + 1 < attrs->len; i++)
+        if (strcmp (g_array_index (attrs, AttrText, i).name, attr.name) == 0)
+          return lpt_parse_fail (parser, "attribute '%s' stands twice", attr.name);
+      lpt_lexer_next (&parser->lexer);
+      if (!lpt_parse_expect (parser, "="))
+        return FALSE;
+      if (lpt_lexer_is (&parser->lexer, "["))
+        {
+          attr.is_list = TRUE;
+          if (!parse_list_text (parser, &attr.text))
+            return FALSE;
+        }
+      else if (token->kind == LPT_TOKEN_WORD || token->kind == LPT_TOKEN_STRING)
+        {
+          attr.text = g_strdup (token->text->str);
+          lpt_lexer_next (&parser->lexer);
+        }
+      else
+        return lpt_parse_expected (parser, "the value of the attribute");
+      g_array_index (attrs, AttrText, attrs->len - 1) = attr;
+      if (attrs->len > 64)
+        return lpt_parse_fail (parser, "more than 64 attributes");
+      if (!lpt_lexer_is (&parser->lexer, "}") && !lpt_parse_expect (parser, ","))
+        return FALSE;
+    }
+
+  return lpt_parse_expect (parser, "}");
+}
+
+static gboolean
+parse_shape (LptParser *parser,
+             LptShape  *shape)
+{
+  g_autofree char *text = NULL;
+  g_autoptr (GError) local = NULL;
+
+  if (!lpt_lexer_is (&parser->lexer, "["))
+    return lpt_parse_expect (parser, "[");
+  if (!parse_list_text (parser, &text))
+    return FALSE;
+  if (!lpt_shape_from_string (text, shape, &local))
+    return lpt_parse_fail (parser, "%s", local->message);
+
+  return TRUE;
+}
+
+static gboolean
+parse_type (LptParser     *parser,
+            LptParseScope *scope,
+            TypeText      *type)
+{
+  if (!parse_dtype (parser, &type->dtype) || !parse_shape (parser, &type->shape))
+    return FALSE;
+  if (lpt_parse_accept (parser, "q") && !lpt_parse_quant (parser, &type->quant))
+    return FALSE;
+  if (lpt_parse_accept (parser, "names"))
+    {
+      if (!lpt_parse_expect (parser, "{"))
+        return FALSE;
+      type->names = g_ptr_array_new_with_free_func (g_free);
+      while (!lpt_lexer_is (&parser->lexer, "}"))
+        {
+          char *name;
+
+          if (!lpt_parse_string (parser, &name))
+            return FALSE;
+          g_ptr_array_add (type->names, name);
+          if (!lpt_lexer_is (&parser->lexer, "}") && !lpt_parse_expect (parser, ","))
+            return FALSE;
+        }
+      lpt_lexer_next (&parser->lexer);
+    }
+  if (lpt_parse_accept (parser, "#{") && !lpt_parse_mark (parser, scope, &type->mark, NULL, NULL))
+    return FALSE;
+
+  return TRUE;
+}
+
+static gboolean
+parse_types (LptParser     *parser,
+             LptParseScope *scope,
+             GArray        *types)
+{
+  do
+    {
+      TypeText none = { 0 };
+
+      if (types->len >= G_MAXINT16)
+        return lpt_parse_fail (parser, "unsupported: more than %d outputs", G_MAXINT16);
+      g_array_append_val (types, none);
+      if (!parse_type (parser, scope, &g_array_index (types, TypeText, types->len - 1)))
+        return FALSE;
+    }
+  while (lpt_parse_accept (parser, ","));
+
+  return TRUE;
+}
+
+static gboolean
+parse_controls (LptParser     *parser,
+                LptParseScope *scope,
+                GPtrArray    **controls)
+{
+  *controls = g_ptr_array_new ();
+  if (!lpt_parse_expect (parser, "("))
+    return FALSE;
+  while (!lpt_lexer_is (&parser->lexer, ")"))
+    {
+      LptValue *value;
+
+      if (!parse_value (parser, scope, &value))
+        return FALSE;
+      g_ptr_array_add (*controls, value->producer);
+      if (!lpt_lexer_is (&parser->lexer, ")") && !lpt_parse_expect (parser, ","))
+        return FALSE;
+    }
+
+  return lpt_parse_expect (parser, ")");
+}
+
+/* Name and op, up to the inputs. */
+static gboolean
+parse_head (LptParser *parser,
+            Statement *s)
+{
+  const LptToken *token = &parser->lexer.token;
+  gint64 version;
+
+  s->line = token->line;
+  s->column = token->column;
+  if (token->kind == LPT_TOKEN_VALUE)
+    {
+      if (token->index >= 0)
+        return lpt_parse_fail (parser, "a name that ends with .%" G_GINT64_FORMAT " stands in quotes", token->index);
+      s->name = g_strdup (token->text->str);
+      lpt_lexer_next (&parser->lexer);
+      if (!lpt_parse_expect (parser, "="))
+        return FALSE;
+    }
+  if (token->kind != LPT_TOKEN_WORD)
+    return lpt_parse_expected (parser, "an op");
+  s->info = strcmp (token->text->str, "Opaque") == 0 ? lpt_op_info (LPT_OP_OPAQUE) : lpt_op_find (token->text->str);
+  if (s->info == NULL)
+    return lpt_parse_fail (parser, "unsupported op '%s'", token->text->str);
+  if (s->name == NULL && s->info->op != LPT_OP_RESULT)
+    return lpt_parse_fail (parser, "%s needs a name: %%name = %s(...)", s->info->name, s->info->name);
+  lpt_lexer_next (&parser->lexer);
+  if (lpt_parse_accept (parser, "@"))
+    {
+      if (!lpt_parse_int (parser, &version))
+        return FALSE;
+      if (version < 1 || version > 255 || lpt_op_version (s->info, (guint) version) == 0)
+        return lpt_parse_fail (parser, "%s has no version %" G_GINT64_FORMAT, s->info->name, version);
+      s->opset = (guint) version;
+    }
+
+  return TRUE;
+}
+
+/* "{" of a constant is current: over its elements, which can be read when the type is known. */
+static gboolean
+skip_data (LptParser     *parser,
+           LptLexerPlace *start)
+{
+  lpt_lexer_next (&parser->lexer);
+  *start = lpt_lexer_place (&parser->lexer);
+  while (!lpt_lexer_is (&parser->lexer, "}"))
+    {
+      if (parser->lexer.token.kind == LPT_TOKEN_END || parser->lexer.token.kind == LPT_TOKEN_BAD)
+        return lpt_parse_expect (parser, "}");
+      lpt_lexer_next (&parser->lexer);
+    }
+  lpt_lexer_next (&parser->lexer);
+
+  return TRUE;
+}
+
+static gboolean
+read_data (LptParser     *parser,
+           LptLexerPlace  start,
+           Statement     *s)
+{
+  LptLexerPlace behind = lpt_lexer_place (&parser->lexer);
+  const TypeText *type;
+
+  if (s->types->len != 1)
+    return lpt_parse_fail_at (parser, s->line, s->column, "a constant needs one type: Const {1, 2} : i64[2]");
+  type = &g_array_index (s->types, TypeText, 0);
+  if (lpt_dtype_bits (type->dtype) == 0 || !lpt_shape_is_static (&type->shape))
+    return lpt_parse_fail_at (parser, s->line, s->column, "a constant needs a type that is known");
+  lpt_lexer_go (&parser->lexer, start);
+  if (!lpt_parse_data (parser, type->dtype, &type->shape, &s->data))
+    return FALSE;
+  lpt_lexer_go (&parser->lexer, behind);
+
+  return TRUE;
+}
+
+static gboolean
+parse_statement (LptParser     *parser,
+                 LptParseScope *scope,
+                 Statement     *s)
+{
+  LptLexerPlace data = { NULL };
+
+  if (!parse_head (parser, s))
+    return FALSE;
+  if (lpt_lexer_is (&parser->lexer, "(") && !parser->lexer.token.first && !parse_inputs (parser, scope, s->inputs))
+    return FALSE;
+  if (s->info->op == LPT_OP_CONST)
+    {
+      if (!lpt_lexer_is (&parser->lexer, "{"))
+        return lpt_parse_expect (parser, "{");
+      if (!skip_data (parser, &data))
+        return FALSE;
+    }
+  if (lpt_parse_accept (parser, "{") && !parse_attrs (parser, s->attrs))
+    return FALSE;
+  if (lpt_parse_accept (parser, "#{") && !lpt_parse_mark (parser, scope, &s->mark, &s->flags, &s->requant))
+    return FALSE;
+  if (lpt_parse_accept (parser, "after") && !parse_controls (parser, scope, &s->controls))
+    return FALSE;
+  if (lpt_parse_accept (parser, "rt"))
+    {
+      s->rt_info = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+      if (!lpt_parse_strings (parser, s->rt_info))
+        return FALSE;
+    }
+  if (lpt_parse_accept (parser, ":") && !parse_types (parser, scope, s->types))
+    return FALSE;
+
+  return s->info->op != LPT_OP_CONST || read_data (parser, data, s);
+}
+
+/* --- the node --- */
+
+static guint
+count_outputs (const Statement *s)
+{
+  if (s->info->n_out >= 0)
+    return (guint) s->info->n_out;
+  if (s->types->len > 0)
+    return s->types->len;
+  if (s->info->op == LPT_OP_SPLIT)
+    for (guint i = 0; i < s->attrs->len; i++)
+      {
+        const AttrText *attr = &g_array_index (s->attrs, AttrText, i);
+
+        if (strcmp (attr->name, "num_splits") == 0)
+          return (guint) CLAMP (g_ascii_strtoll (attr->text, NULL, 10), 1, G_MAXINT16);
+      }
+
+  return 1;
+}
+
+static gboolean
+set_attr (LptParser       *parser,
+          LptNode         *node,
+          const AttrText  *attr)
+{
+  const LptAttrField *field = lpt_attrs_find (node->info, node->opset, attr->name);
+  g_autoptr (GError) local = NULL;
+  gboolean list;
+
+  if (node->op == LPT_OP_OPAQUE && strcmp (attr->name, "xml") == 0)
+    {
+      g_free (node->raw);
+      node->raw = g_strdup (attr->text);
+      return TRUE;
+    }
+  if (field == NULL)
+    return lpt_parse_fail_at (parser, attr->line, attr->column, "%s has no attribute '%s'", node->info->name, attr->name);
+  list = field->kind == LPT_ATTR_INTS || field->kind == LPT_ATTR_FLOATS || field->kind == LPT_ATTR_SHAPE;
+  if (list != attr->is_list)
+    return lpt_parse_fail_at (parser, attr->line, attr->column, "attribute '%s' is %s", attr->name,
+                              list ? "a list in brackets" : "not a list");
+  if (field->kind == LPT_ATTR_BOOL && strcmp (attr->text, "true") != 0 && strcmp (attr->text, "false") != 0)
+    return lpt_parse_fail_at (parser, attr->line, attr->column, "attribute '%s' is true or false", attr->name);
+  if (!lpt_attr_parse (field, node->attrs, attr->text, &local))
+    return lpt_parse_fail_at (parser, attr->line, attr->column, "attribute '%s': %s", attr->name, local->message);
+
+  return TRUE;
+}
+
+/* What the printer leaves out because the type says it. */
+static void
+imply_attrs (LptNode        *node,
+             const TypeText *type)
+{
+  switch (node->op)
+    {
+    case LPT_OP_PARAMETER:
+      LPT_ATTRS (node, LptParameterAttrs)->element_type = type->dtype;
+      LPT_ATTRS (node, LptParameterAttrs)->shape = type->shape;
+      break;
+    case LPT_OP_CONVERT:
+      LPT_ATTRS (node, LptConvertAttrs)->destination_type = type->dtype;
+      break;
+    case LPT_OP_QUANTIZE:
+    case LPT_OP_DEQUANTIZE:
+    case LPT_OP_REQUANTIZE:
+    case LPT_OP_REINTERPRET:
+      LPT_ATTRS (node, LptQuantizeAttrs)->type = type->dtype;
+      break;
+    default:
+      break;
+    }
+}
+
+static gboolean
+set_types (LptParser *parser,
+           LptNode   *node,
+           Statement *s)
+{
+  if (s->types->len != 0 && s->types->len != node->n_out)
+    return lpt_parse_fail_at (parser, s->line, s->column, "%s has %u outputs, not %u", s->info->name, node->n_out, s->types->len);
+  if (s->types->len == 0 && (node->op == LPT_OP_PARAMETER || node->op == LPT_OP_OPAQUE))
+    return lpt_parse_fail_at (parser, s->line, s->column, "%s needs a type", s->info->name);
+  for (guint i = 0; i < s->types->len; i++)
+    {
+      TypeText *type = &g_array_index (s->types, TypeText, i);
+
+      node->out[i].dtype = type->dtype;
+      node->out[i].shape = type->shape;
+      node->out[i].mark = type->mark;
+      lpt_value_set_quant (&node->out[i], type->quant);
+      for (guint k = 0; type->names != NULL && k < type->names->len; k++)
+        lpt_value_add_name (&node->out[i], g_ptr_array_index (type->names, k));
+    }
+
+  return TRUE;
+}
+
+/* Infers the node and compares with what is written. */
+static gboolean
+check_types (LptParser *parser,
+             LptNode   *node,
+             Statement *s)
+{
+  GError *local = NULL;
+
+  if (!lpt_node_infer (node, &local))
+    {
+      if (parser->filename == NULL)      /* otherwise file and line stand there already */
+        g_prefix_error (&local, "%u:%u: ", s->line, s->column);
+      g_propagate_error (parser->error, local);
+      return FALSE;
+    }
+  for (guint i = 0; i < s->types->len; i++)
+    {
+      const TypeText *type = &g_array_index (s->types, TypeText, i);
+      LptValue *value = &node->out[i];
+      g_autofree char *have = lpt_shape_to_string (&value->shape);
+      g_autofree char *written = lpt_shape_to_string (&type->shape);
+
+      if (value->dtype == LPT_DTYPE_UNDEFINED || value->dtype == LPT_DTYPE_DYNAMIC)
+        value->dtype = type->dtype;
+      if ((value->dtype != type->dtype && type->dtype != LPT_DTYPE_UNDEFINED && type->dtype != LPT_DTYPE_DYNAMIC) ||
+          !lpt_shape_compatible (&value->shape, &type->shape))
+        return lpt_parse_fail_at (parser, s->line, s->column, "node \"%s\": output %u is %s[%s], but %s[%s] is written",
+                                  node->name, i, lpt_dtype_name (value->dtype), have, lpt_dtype_name (type->dtype), written);
+    }
+
+  return TRUE;
+}
+
+static gboolean parse_bodies (LptParser *parser, LptNode *node);
+
+static gboolean
+make_node (LptParser     *parser,
+           LptParseScope *scope,
+           Statement     *s)
+{
+  g_autofree LptValue **in = g_new0 (LptValue *, s->inputs->len + 1);
+  g_autofree char *fallback = NULL;
+  const char *name = s->name;
+  LptNode *node;
+
+  if (s->inputs->len < s->info->min_in ||
+      (s->info->max_in != LPT_ANY_INPUTS && s->inputs->len > s->info->max_in))
+    return lpt_parse_fail_at (parser, s->line, s->column, "%s has %u inputs, takes %u to %u", s->info->name, s->inputs->len,
+                              s->info->min_in, s->info->max_in);
+  for (guint i = 0; i < s->inputs->len; i++)
+    in[i] = g_array_index (s->inputs, LptInput, i).value;
+  if (name == NULL && in[0] != NULL)
+    name = fallback = g_strconcat (in[0]->producer->name, "/result", NULL);
+  if (s->info->op != LPT_OP_RESULT && lpt_graph_find (scope->graph, name) != NULL)
+    return lpt_parse_fail_at (parser, s->line, s->column, "the name %%%s is taken", name);
+
+  if (s->data != NULL)
+    node = lpt_graph_add_const (scope->graph, name, s->data);
+  else
+    node = lpt_graph_add_full (scope->graph, s->info, s->opset, name, s->inputs->len, in, count_outputs (s));
+  node->line = s->line;
+  node->flags = s->flags;
+  node->mark = s->mark;
+  node->requant = g_steal_pointer (&s->requant);
+  node->controls = g_steal_pointer (&s->controls);
+  node->rt_info = g_steal_pointer (&s->rt_info);
+  for (guint i = 0; i < s->inputs->len; i++)
+    {
+      node->in[i].mark = g_array_index (s->inputs, LptInput, i).mark;
+      node->in[i].compute = g_array_index (s->inputs, LptInput, i).compute;
+    }
+  if (!set_types (parser, node, s))
+    return FALSE;
+  if (s->types->len > 0)
+    imply_attrs (node, &g_array_index (s->types, TypeText, 0));
+  for (guint i = 0; i < s->attrs->len; i++)
+    if (!set_attr (parser, node, &g_array_index (s->attrs, AttrText, i)))
+      return FALSE;
+  if (lpt_parse_accept (parser, "{") && !parse_bodies (parser, node))
+    return FALSE;
+
+  return check_types (parser, node, s);
+}
+
+/* --- bodies --- */
+
+/* "in 0 -> 1 iteration axis=0 ...", "out _ <- 1 condition"; the keyword is taken. */
+static gboolean
+parse_port (LptParser  *parser,
+            const char *arrow,
+            GArray     *ports)
+{
+  LptBodyPort port = { .external = -1, .end = -1, .stride = 1, .part_size = 1 };
+  const struct { const char *name; gint64 *value; } numbers[] =
+  {
+    { "axis", &port.axis }, { "start", &port.start }, { "end", &port.end }, { "stride", &port.stride }, { "part", &port.part_size },
+  };
+  gint64 value;
+
+  if (!lpt_parse_accept (parser, "_"))
+    {
+      if (!lpt_parse_int (parser, &value))
+        return FALSE;
+      if (value < 0 || value > G_MAXINT16)
+        return lpt_parse_fail (parser, "port %" G_GINT64_FORMAT " is out of range", value);
+      port.external = (gint) value;
+    }
+  if (!lpt_parse_expect (parser, arrow) || !lpt_parse_int (parser, &value))
+    return FALSE;
+  if (value < 0 || value > G_MAXINT16)
+    return lpt_parse_fail (parser, "port %" G_GINT64_FORMAT " is out of range", value);
+  port.internal = (guint) value;
+
+  while (parser->lexer.token.kind == LPT_TOKEN_WORD && !parser->lexer.token.first)
+    {
+      gboolean found = FALSE;
+
+      if (lpt_parse_accept (parser, "iteration"))
+        port.purpose = LPT_PORT_ITERATION;
+      else if (lpt_parse_accept (parser, "condition"))
+        port.purpose = LPT_PORT_CONDITION;
+      else
+        {
+          for (guint i = 0; i < G_N_ELEMENTS (numbers) && !found; i++)
+            if (lpt_parse_accept (parser, numbers[i].name))
+              {
+                if (!lpt_parse_expect (parser, "=") || !lpt_parse_int (parser, numbers[i].value))
+                  return FALSE;
+                found = TRUE;
+                port.sliced = TRUE;
+              }
+          if (!found)
+            return lpt_parse_fail (parser, "a port has no '%s'", parser->lexer.token.text->str);
+        }
+    }
+  g_array_append_val (ports, port);
+
+  return TRUE;
+}
+
+static gboolean
+parse_back_edge (LptParser *parser,
+                 GArray    *edges)
+{
+  LptBackEdge edge;
+  gint64 result, parameter;
+
+  if (!lpt_parse_int (parser, &result) || !lpt_parse_expect (parser, "->") || !lpt_parse_int (parser, &parameter))
+    return FALSE;
+  if (result < 0 || result > G_MAXINT16 || parameter < 0 || parameter > G_MAXINT16)
+    return lpt_parse_fail (parser, "back edge is out of range");
+  edge = (LptBackEdge) { (guint) result, (guint) parameter };
+  g_array_append_val (edges, edge);
+
+  return TRUE;
+}
+
+static gboolean parse_graph_head (LptParser *parser, LptGraph *graph);
+static gboolean parse_graph      (LptParser *parser, LptGraph *graph, LptBodyMap *map);
+
+static gboolean
+parse_bodies (LptParser *parser,
+              LptNode   *node)
+{
+  gboolean ok = TRUE;
+
+  if (node->op != LPT_OP_TENSOR_ITERATOR && node->op != LPT_OP_LOOP && node->op != LPT_OP_IF)
+    return lpt_parse_fail (parser, "%s has no body", node->info->name);
+  if (parser->depth == MAX_DEPTH)
+    return lpt_parse_fail (parser, "unsupported: bodies nested deeper than %d", MAX_DEPTH);
+  parser->depth++;
+  while (ok && !lpt_lexer_is (&parser->lexer, "}"))
+    {
+      LptGraph *body;
+      LptBodyMap *map;
+
+      if (!lpt_parse_expect (parser, "body"))
+        return FALSE;
+      body = lpt_graph_new (NULL);
+      map = lpt_body_map_new ();
+      body->source = g_strdup (parser->filename);
+      lpt_node_add_body (node, body, map);
+      ok = parse_graph_head (parser, body) && lpt_parse_expect (parser, "{") && parse_graph (parser, body, map) &&
+           lpt_parse_expect (parser, "}");
+    }
+  parser->depth--;
+
+  return ok && lpt_parse_expect (parser, "}");
+}
+
+/* --- graphs --- */
+
+static gboolean
+set_graph_attr (LptParser      *parser,
+                LptGraph       *graph,
+                const AttrText *attr)
+{
+  gint64 version;
+
+  if (attr->is_list)
+    return lpt_parse_fail_at (parser, attr->line, attr->column, "attribute '%s' is not a list", attr->name);
+  if (strcmp (attr->name, "lowered") == 0 && (strcmp (attr->text, "true") == 0 || strcmp (attr->text, "false") == 0))
+    graph->lowered = attr->text[0] == 't';
+  else if (strcmp (attr->name, "requant") == 0)
+    {
+      g_free (graph->requant);
+      graph->requant = g_strdup (attr->text);
+    }
+  else if (g_str_has_prefix (attr->name, "requant."))
+    {
+      if (graph->op_requant == NULL)
+        graph->op_requant = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+      g_hash_table_replace (graph->op_requant, g_strdup (attr->name + strlen ("requant.")), g_strdup (attr->text));
+    }
+  else if (strcmp (attr->name, "ir_version") == 0 && g_ascii_string_to_signed (attr->text, 10, 0, 1000, &version, NULL))
+    graph->ir_version = (gint) version;
+  else
+    return lpt_parse_fail_at (parser, attr->line, attr->column, "a graph has no attribute %s=%s", attr->name, attr->text);
+
+  return TRUE;
+}
+
+/* Behind "graph" or "body": ["name"] [{attributes}] [rt{...}]; the brace of a body's content is the last. */
+static gboolean
+parse_graph_head (LptParser *parser,
+                  LptGraph  *graph)
+{
+  g_autoptr (GArray) attrs = g_array_new (FALSE, TRUE, sizeof (AttrText));
+  LptLexer *lexer = &parser->lexer;
+
+  g_array_set_clear_func (attrs, (GDestroyNotify) attr_clear);
+  if (lexer->token.kind == LPT_TOKEN_STRING && !lexer->token.first)
+    {
+      g_free (graph->name);
+      graph->name = g_strdup (lexer->token.text->str);
+      lpt_lexer_next (lexer);
+    }
+  if (lpt_lexer_is (lexer, "{") && !lexer->token.first)
+    {
+      LptLexerPlace brace = lpt_lexer_place (lexer);
+
+      /* Content begins on a line of its own, attributes do not. */
+      lpt_lexer_next (lexer);
+      if (lexer->token.first)
+        {
+          lpt_lexer_go (lexer, brace);
+          return TRUE;
+        }
+      if (!parse_attrs (parser, attrs))
+        return FALSE;
+    }
+  for (guint i = 0; i < attrs->len; i++)
+    if (!set_graph_attr (parser, graph, &g_array_index (attrs, AttrText, i)))
+      return FALSE;
+
+  return !lpt_parse_accept (parser, "rt") || lpt_parse_strings (parser, graph->meta);
+}
+
+/* Every model output has a name: the one that is written, else its producer's; "_2" and so on when that is taken. */
+static void
+name_outputs (LptGraph *graph)
+{
+  g_autoptr (GHashTable) taken = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  for (guint i = 0; i < graph->results->len; i++)
+    {
+      LptNode *result = g_ptr_array_index (graph->results, i);
+      const char *output = LPT_ATTRS (result, LptResultAttrs)->output;
+
+      if (*output != '\0')
+        g_hash_table_add (taken, g_strdup (output));
+    }
+  for (guint i = 0; i < graph->results->len; i++)
+    {
+      LptNode *result = g_ptr_array_index (graph->results, i);
+      LptResultAttrs *attrs = LPT_ATTRS (result, LptResultAttrs);
+      LptValue *value = lpt_node_in (result, 0);
+      g_autofree char *plain = NULL;
+      g_autofree char *name = NULL;
+
+      if (*attrs->output != '\0' || value == NULL)
+        continue;
+      plain = value->producer->n_out > 1 ? g_strdup_printf ("%s.%u", value->producer->name, value->index)
+                                         : g_strdup (value->producer->name);
+      name = g_strdup (plain);
+      for (guint n = 2; g_hash_table_contains (taken, name); n++)
+        {
+          g_free (name);
+          name = g_strdup_printf ("%s_%u", plain, n);
+        }
+      g_hash_table_add (taken, g_strdup (name));
+      g_free (attrs->output);
+      attrs->output = g_steal_pointer (&name);
+    }
+}
+
+/* Statements up to the end of the text, or the brace that closes a body. */
+static gboolean
+parse_statements (LptParser     *parser,
+                  LptParseScope *scope,
+                  LptBodyMap    *map)
+{
+  LptLexer *lexer = &parser->lexer;
+
+  while (lexer->token.kind != LPT_TOKEN_END && !(map != NULL && lpt_lexer_is (lexer, "}")))
+    {
+      g_autoptr (Statement) s = NULL;
+      gboolean ok;
+
+      if (!lexer->token.first)
+        return lpt_parse_expected (parser, "the end of the line");
+      if (map != NULL && lexer->token.kind == LPT_TOKEN_WORD &&
+          (lpt_lexer_is (lexer, "in") || lpt_lexer_is (lexer, "out") || lpt_lexer_is (lexer, "back")))
+        {
+          char kind = lexer->token.text->str[0];
+
+          lpt_lexer_next (lexer);
+          if (!(kind == 'i' ? parse_port (parser, "->", map->inputs) : kind == 'o' ? parse_port (parser, "<-", map->outputs)
+                                                                                    : parse_back_edge (parser, map->back_edges)))
+            return FALSE;
+          continue;
+        }
+      s = statement_new ();
+      ok = parse_statement (parser, scope, s);
+      if (ok && s->info->op == LPT_OP_RESULT)
+        g_ptr_array_add (scope->results, g_steal_pointer (&s));
+      else if (ok)
+        ok = make_node (parser, scope, s);
+      if (!ok)
+        return FALSE;
+    }
+
+  return TRUE;
+}
+
+static gboolean
+parse_graph (LptParser  *parser,
+             LptGraph   *graph,
+             LptBodyMap *map)
+{
+  g_autoptr (GHashTable) boxes = g_hash_table_new (NULL, NULL);
+  g_autoptr (GPtrArray) results = g_ptr_array_new_with_free_func ((GDestroyNotify) statement_free);
+  LptParseScope scope = { graph, boxes, results };
+
+  if (!parse_statements (parser, &scope, map))
+    return FALSE;
+  for (guint i = 0; i < results->len; i++)
+    if (!make_node (parser, &scope, g_ptr_array_index (results, i)))
+      return FALSE;
+  name_outputs (graph);
+
+  return TRUE;
+}
+
+LptGraph *
+lpt_graph_from_text (const char  *text,
+                     gssize       len,
+                     const char  *filename,
+                     GError     **error)
+{
+  g_autoptr (LptGraph) graph = lpt_graph_new (NULL);
+  g_autoptr (GError) local = NULL;
+  LptParser parser = { .filename = filename, .error = &local };
+  gboolean ok;
+
+  g_return_val_if_fail (text != NULL, NULL);
+
+  graph->source = g_strdup (filename);
+  lpt_lexer_init (&parser.lexer, text, len < 0 ? strlen (text) : (gsize) len);
+  ok = TRUE;
+  if (lpt_lexer_is (&parser.lexer, "graph"))
+    {
+      lpt_lexer_next (&parser.lexer);
+      ok = parse_graph_head (&parser, graph);
+    }
+  ok = ok && parse_graph (&parser, graph, NULL);
+  lpt_lexer_clear (&parser.lexer);
+  if (!ok)
+    {
+      g_propagate_error (error, g_steal_pointer (&local));
+      return NULL;
+    }
+
+  return g_steal_pointer (&graph);
+}
