@@ -1,0 +1,62 @@
+/* passes/constant-folding.c - evaluate what depends on constants alone
+ *
+ *     op (constant, ...)  =>  constant'
+ *
+ * By the reference executor. What is marked to be kept (integer weights and their zero point) stays, and with it
+ * everything behind. Exact.
+ *
+ * Refused when
+ *   - an input is not constant, the operation is marked to be kept, or has several outputs;
+ *   - the executor cannot evaluate it.
+ *
+ * Golden tests: tests/golden/constant-folding/
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "executor/lpt-evaluate-node.h"
+#include "passes/lpt-layer.h"
+
+static gboolean
+is_foldable (LptNode *node)
+{
+  guint i;
+
+  if (node->n_in == 0 || node->n_out != 1 || (node->info->flags & (LPT_OP_F_SINK | LPT_OP_F_RANDOM)) ||
+      (node->flags & LPT_NODE_KEEP_CONST) || lpt_node_is_const (node) || node->op == LPT_OP_READ_VALUE ||
+      node->bodies != NULL)
+    return FALSE;
+  for (i = 0; i < node->n_in; i++)
+    if (lpt_node_in (node, i) != NULL && lpt_node_const_in (node, i) == NULL)
+      return FALSE;
+
+  return TRUE;
+}
+
+static gboolean
+rewrite (LptRewriter *rw,
+         LptNode     *node)
+{
+  g_autoptr (GError) error = NULL;
+  LptTensor *folded;
+  LptValue *constant;
+
+  if (!is_foldable (node))
+    return FALSE;
+  folded = lpt_node_evaluate_const (node, &error);
+  if (folded == NULL)
+    return lpt_rewriter_decline (rw, node, "%s", error != NULL ? error->message : "cannot be evaluated");
+  constant = lpt_rewriter_const (rw, node->name, folded);
+  lpt_node_take_name (constant->producer, node, "/replaced");
+  lpt_rewriter_replace (rw, &node->out[0], constant, NULL);
+
+  return TRUE;
+}
+
+const LptPass lpt_pass_constant_folding = {
+  .name      = "constant-folding",
+  .doc       = "Evaluate what depends on constants alone",
+  .stage     = LPT_STAGE_CLEANUP,
+  .rewrite   = rewrite,
+  .exactness = LPT_EXACT,
+};

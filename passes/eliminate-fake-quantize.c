@@ -1,0 +1,91 @@
+/* passes/eliminate-fake-quantize.c - drop a FakeQuantize that changes nothing
+ *
+ *     FakeQuantize (x : T, ...) : T  =>  x
+ *
+ * Integer types: the output interval is the type's range for the levels, and the input interval is so close to it that
+ * its ends are quantized to the ends: every integer comes out as it went in. Real types: the input interval equals the
+ * output interval, and x stands on that lattice already, since it comes from a FakeQuantize of the same intervals and
+ * levels. Exact.
+ *
+ * Refused when
+ *   - the element types differ, or an interval is not constant;
+ *   - the output interval is not the whole range of the type, or the input interval is farther than half a step off.
+ *
+ * Golden tests: tests/golden/eliminate-fake-quantize/
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+
+#include "passes/lpt-decompose.h"
+
+static gboolean
+is_identity_on_integers (LptNode                  *fq,
+                         const LptQuantizeDetails *details)
+{
+  LptDType dtype = fq->out[0].dtype;
+  float min = (float) lpt_levels_min (dtype, details->levels);
+  float max = (float) lpt_levels_max (dtype, details->levels);
+  guint i;
+
+  if (!lpt_levels_fit (dtype, details->levels) || max - min != (float) (details->levels - 1))
+    return FALSE;
+  for (i = 0; i < details->n_out; i++)
+    if (details->out_low[i] != min || details->out_high[i] != max)
+      return FALSE;
+  /* Every integer stays: the map is (x - il) / (ih - il) * (max - min), off by less than half a step at both ends. */
+  for (i = 0; i < details->n_in; i++)
+    if (!(fabsf (details->in_low[i] - min) < 0.5f && fabsf (details->in_high[i] - max) < 0.5f))
+      return FALSE;
+
+  return TRUE;
+}
+
+static gboolean
+is_same_lattice (LptNode                  *fq,
+                 const LptQuantizeDetails *details)
+{
+  LptNode *above = lpt_node_src (fq, 0);
+  guint i;
+
+  if (above->op != LPT_OP_FAKE_QUANTIZE ||
+      LPT_ATTRS (above, LptFakeQuantizeAttrs)->levels != LPT_ATTRS (fq, LptFakeQuantizeAttrs)->levels)
+    return FALSE;
+  for (i = 1; i < 5; i++)
+    {
+      LptTensor *a = lpt_node_const_in (above, i < 3 ? i + 2 : i), *b = lpt_node_const_in (fq, i);
+
+      if (a == NULL || b == NULL || !lpt_tensor_equal (a, b))
+        return FALSE;
+    }
+
+  return details->n_in == details->n_out;
+}
+
+static gboolean
+rewrite (LptRewriter *rw,
+         LptNode     *fq)
+{
+  g_auto (LptQuantizeDetails) details = { 0 };
+  LptValue *x = lpt_node_in (fq, 0);
+
+  if (x->dtype != fq->out[0].dtype || !lpt_quantize_is_supported (fq) || !lpt_quantize_details_read (fq, &details))
+    return FALSE;
+  if (!lpt_shape_equal (&x->shape, &fq->out[0].shape))
+    return lpt_rewriter_decline (rw, fq, "it broadcasts its data");
+  if (lpt_dtype_is_real (x->dtype) ? !is_same_lattice (fq, &details) : !is_identity_on_integers (fq, &details))
+    return lpt_rewriter_decline (rw, fq, "it changes its data");
+  lpt_rewriter_replace (rw, &fq->out[0], x, NULL);
+
+  return TRUE;
+}
+
+const LptPass lpt_pass_eliminate_fake_quantize = {
+  .name      = "eliminate-fake-quantize",
+  .doc       = "Drop a FakeQuantize that changes nothing",
+  .stage     = LPT_STAGE_CLEANUP,
+  .roots     = LPT_ROOTS (LPT_OP_FAKE_QUANTIZE),
+  .rewrite   = rewrite,
+  .exactness = LPT_EXACT,
+};

@@ -1,0 +1,97 @@
+/* passes/lin-op-sequence-fusion.c - join sequences of Add and Multiply by constants
+ *
+ *     Multiply (Add (x, a), b)       =>  Add (Multiply (x, b), a b)
+ *     Add (Add (x, a), b)            =>  Add (x, a + b)
+ *     Multiply (Multiply (x, a), b)  =>  Multiply (x, a b)
+ *
+ * when the inner operation has one reader. Exact in real arithmetic.
+ *
+ * Refused when
+ *   - the inner operation has other readers, or element types differ.
+ *
+ * Golden tests: tests/golden/lin-op-sequence-fusion/
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "ir/lpt-fold.h"
+#include "passes/lpt-layer.h"
+
+/* Index of the constant input, or -1; the other one must not be constant. */
+static gint
+constant_side (LptNode *node)
+{
+  gint i;
+
+  for (i = 1; i >= 0; i--)
+    if (lpt_node_const_in (node, (guint) i) != NULL && lpt_node_const_in (node, (guint) (1 - i)) == NULL)
+      return i;
+
+  return -1;
+}
+
+static LptNode *
+build (LptRewriter *rw,
+       LptOp        op,
+       const char  *name,
+       LptValue    *x,
+       LptTensor   *constant)
+{
+  g_autofree char *const_name = g_strconcat (name, "/Constant", NULL);
+  LptValue *in[2] = { x, lpt_rewriter_const (rw, const_name, lpt_tensor_ref (constant)) };
+
+  return lpt_rewriter_add (rw, op, name, 2, in);
+}
+
+static gboolean
+rewrite (LptRewriter *rw,
+         LptNode     *outer)
+{
+  g_autoptr (LptTensor) joined = NULL;
+  LptNode *inner, *fresh;
+  LptTensor *a, *b;
+  LptValue *x;
+  gint outer_side = constant_side (outer), inner_side;
+
+  if (outer_side < 0)
+    return FALSE;
+  inner = lpt_node_src (outer, (guint) (1 - outer_side));
+  if (inner->op != LPT_OP_MULTIPLY && inner->op != LPT_OP_ADD)
+    return FALSE;
+  if (outer->op == LPT_OP_ADD && inner->op == LPT_OP_MULTIPLY)
+    return FALSE;
+  inner_side = constant_side (inner);
+  if (inner_side < 0)
+    return FALSE;
+  x = lpt_node_in (inner, (guint) (1 - inner_side));
+  a = lpt_node_const_in (inner, (guint) inner_side);
+  b = lpt_node_const_in (outer, (guint) outer_side);
+  if (lpt_value_n_uses (&inner->out[0]) != 1)
+    return lpt_rewriter_decline (rw, outer, "the operation in front has other readers");
+  if (lpt_tensor_dtype (a) != lpt_tensor_dtype (b) || x->dtype != lpt_tensor_dtype (a) || outer->out[0].dtype != x->dtype)
+    return lpt_rewriter_decline (rw, outer, "element types differ");
+  joined = lpt_fold_binary (outer->op, a, b, lpt_tensor_dtype (a));
+  if (joined == NULL)
+    return FALSE;
+  if (outer->op == LPT_OP_MULTIPLY && inner->op == LPT_OP_ADD)
+    {
+      fresh = build (rw, LPT_OP_MULTIPLY, inner->name, x, b);
+      fresh = build (rw, LPT_OP_ADD, outer->name, &fresh->out[0], joined);
+    }
+  else
+    fresh = build (rw, outer->op, outer->name, x, joined);
+  lpt_node_take_name (fresh, outer, "/replaced");
+  lpt_rewriter_replace (rw, &outer->out[0], &fresh->out[0], NULL);
+  lpt_rewriter_visit (rw, fresh);
+
+  return TRUE;
+}
+
+const LptPass lpt_pass_lin_op_sequence_fusion = {
+  .name      = "lin-op-sequence-fusion",
+  .doc       = "Join sequences of Add and Multiply by constants",
+  .stage     = LPT_STAGE_PREPARE,
+  .roots     = LPT_ROOTS (LPT_OP_MULTIPLY, LPT_OP_ADD),
+  .rewrite   = rewrite,
+  .exactness = LPT_EXACT_REAL,
+};
