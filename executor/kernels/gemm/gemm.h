@@ -98,7 +98,7 @@ typedef struct {
   void lpt_gemm_fused__##isa (const LptGemmTile *t, const LptEpilogue *e, const void *params, size_t columns, \
                               uint8_t *out, size_t ldo);                                                     \
   void lpt_gemm_params__##isa (const LptEpilogue *e, size_t channel0, size_t columns, void *params);
-#define LPT_GEMM_KERNEL(needs, isa, fuses, tile, order, prefix, nr, m1, m2, m3, m4)                                  \
+#define LPT_GEMM_KERNEL(needs, isa, fuses, helpers, tile, order, prefix, nr, m1, m2, m3, m4)                                  \
   void lpt_gemm_u8s8s32_##tile##__##isa (const LptGemmTile *t, int32_t *acc);
 #define LPT_GEMM_HELPERS(needs, isa)                                                                         \
   void lpt_gemm_row_sums__##isa (size_t rows, size_t taps, size_t k, const uint8_t *const *a, size_t a_stride, \
