@@ -1,8 +1,8 @@
 /* convert.c - Convert, ConvertLike, FakeQuantize, FakeConvert
  *
  * These are the ops that round in reference arithmetic:
- *   Convert       real to integer truncates, then saturates; integer to narrower integer is modulo; to f16 and
- *                 bf16 nearest even. A FakeQuantize in front of a Convert to 8 or 16 bits gives integers up to the
+ *   Convert       real to integer truncates, then saturates (4-bit types wrap); integer to narrower integer is
+ *                 modulo; to f16 and bf16 nearest even. A FakeQuantize in front of a Convert to 8 or 16 bits gives integers up to the
  *                 error of f32 arithmetic (q / 255 * 255): what is that close to an integer counts as the integer.
  *   FakeQuantize  lpt_spec 6.1 in f32 and in its order of evaluation, half to even; rounds to an integer and
  *                 saturates where its output type is one.
@@ -76,6 +76,11 @@ to_integer (LptCall *call,
 
   if (y == NULL)
     return FALSE;
+  if (lpt_dtype_bits (dtype) < 8)
+    {
+      low = -9.0e18;
+      high = 9.0e18;
+    }
   if (dtype == LPT_DTYPE_I64 || dtype == LPT_DTYPE_U64)
     high = 9223372036854774784.0;   /* largest double below 2^63 */
   if (dtype == LPT_DTYPE_U64)
@@ -94,7 +99,7 @@ to_integer (LptCall *call,
       const float *x = lpt_call_f32 (call, 0, error);
 
       for (i = 0; x != NULL && i < count; i++)
-        y[i] = (gint64) to_whole (x[i], slack, low, high);
+        y[i] = wrap ((gint64) to_whole (x[i], slack, low, high), dtype);
       return x != NULL;
     }
 }
