@@ -1,7 +1,7 @@
-/* executor/kernels/float/body.h - softmax and normalisation on vectors of sixteen floats
+/* executor/kernels/float/body.h - softmax and normalisation on sixteen lanes of floats
  *
- * The vector type is the compiler's: it becomes one AVX-512 register or four SSE or NEON ones, with the same IEEE
- * operations in the same order.
+ * A sixteen is one register of AVX-512, two of AVX2, or four of SSE or NEON, in the compiler's own vector types: the same
+ * IEEE operations in the same order everywhere.
  *
  * exp (x) = 2^n * e^r with n = rint (x / ln 2) and |r| <= ln 2 / 2: Cephes' polynomial, about 1 ulp; 0 below -87.33.
  *
@@ -16,37 +16,53 @@
 
 #define INLINE static inline __attribute__ ((always_inline))
 
-typedef float   V __attribute__ ((vector_size (64)));
-typedef int32_t I __attribute__ ((vector_size (64)));
+#if defined (__AVX512F__)
+#define WIDTH 16
+#elif defined (__AVX2__)
+#define WIDTH 8
+#else
+#define WIDTH 4
+#endif
+#define PARTS (16 / WIDTH)
+#define FOR_PARTS(q) _Pragma ("GCC unroll 4") for (int q = 0; q < PARTS; q++)
 
-INLINE V
-load (const float *p, size_t n)
+typedef float   V __attribute__ ((vector_size (WIDTH * 4)));
+typedef int32_t I __attribute__ ((vector_size (WIDTH * 4)));
+
+/* Elements that part q of the sixteen at j holds, of cols. */
+INLINE size_t
+part_size (size_t cols, size_t j, int q)
 {
-  V v = { 0 };
+  size_t at = j + (size_t) q * WIDTH;
 
-  if (n >= 16)
-    memcpy (&v, p, sizeof v);
-  else
-    memcpy (&v, p, n * sizeof *p);
+  return at >= cols ? 0 : cols - at < WIDTH ? cols - at : WIDTH;
+}
+
+/* n elements, others `fill`. */
+INLINE V
+load (const float *p, size_t n, float fill)
+{
+  float f[WIDTH];
+  V v;
+
+  if (n == WIDTH)
+    {
+      memcpy (&v, p, sizeof v);
+      return v;
+    }
+  for (size_t i = 0; i < WIDTH; i++)
+    f[i] = i < n ? p[i] : fill;
+  memcpy (&v, f, sizeof v);
   return v;
 }
 
 INLINE void
 store (float *p, V v, size_t n)
 {
-  if (n >= 16)
+  if (n == WIDTH)
     memcpy (p, &v, sizeof v);
   else
     memcpy (p, &v, n * sizeof *p);
-}
-
-/* Lanes below n are true. */
-INLINE I
-first (size_t n)
-{
-  const I lane = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
-
-  return lane < (int32_t) (n < 16 ? n : 16);
 }
 
 INLINE V
@@ -55,12 +71,27 @@ choose (I mask, V a, V b)
   return (V) (((I) a & mask) | ((I) b & ~mask));
 }
 
+/* Zero in the lanes from n on. */
+INLINE V
+cut (V v, size_t n)
+{
+  float f[WIDTH];
+
+  if (n == WIDTH)
+    return v;
+  memcpy (f, &v, sizeof f);
+  for (size_t i = n; i < WIDTH; i++)
+    f[i] = 0.0f;
+  memcpy (&v, f, sizeof v);
+  return v;
+}
+
 INLINE float
-sum_lanes (V v)
+sum_lanes (const V v[PARTS])
 {
   float f[16];
 
-  memcpy (f, &v, sizeof f);
+  memcpy (f, v, sizeof f);
   for (size_t half = 8; half > 0; half /= 2)
     for (size_t i = 0; i < half; i++)
       f[i] += f[i + half];
@@ -92,34 +123,45 @@ exp_lanes (V x)
 void
 LPT_FN (lpt_float_softmax) (size_t rows, size_t cols, const float *in, size_t ldi, float *out, size_t ldo)
 {
-  const V lowest = (V) { 0 } - INFINITY;
-
   for (size_t i = 0; i < rows; i++, in += ldi, out += ldo)
     {
-      V best = lowest, sum = { 0 };
+      V best[PARTS], sum[PARTS];
       float max, lanes[16], total;
 
-      for (size_t j = 0; j < cols; j += 16)
+      FOR_PARTS (q)
         {
-          V x = choose (first (cols - j), load (in + j, cols - j), lowest);
-
-          best = choose (x > best, x, best);
+          best[q] = (V) { 0 } - INFINITY;
+          sum[q] = (V) { 0 };
         }
-      memcpy (lanes, &best, sizeof lanes);
+      for (size_t j = 0; j < cols; j += 16)
+        FOR_PARTS (q)
+          {
+            V x = load (in + j + q * WIDTH, part_size (cols, j, q), -INFINITY);
+
+            best[q] = choose (x > best[q], x, best[q]);
+          }
+      memcpy (lanes, best, sizeof lanes);
       max = lanes[0];
       for (size_t l = 1; l < 16; l++)
         max = lanes[l] > max ? lanes[l] : max;
 
       for (size_t j = 0; j < cols; j += 16)
-        {
-          V e = exp_lanes (load (in + j, cols - j) - max);
+        FOR_PARTS (q)
+          {
+            size_t n = part_size (cols, j, q);
+            V e = exp_lanes (load (in + j + q * WIDTH, n, 0.0f) - max);
 
-          sum += choose (first (cols - j), e, (V) { 0 });
-          store (out + j, e, cols - j);
-        }
+            sum[q] += cut (e, n);
+            store (out + j + q * WIDTH, e, n);
+          }
       total = 1.0f / sum_lanes (sum);
       for (size_t j = 0; j < cols; j += 16)
-        store (out + j, load (out + j, cols - j) * total, cols - j);
+        FOR_PARTS (q)
+          {
+            size_t n = part_size (cols, j, q);
+
+            store (out + j + q * WIDTH, load (out + j + q * WIDTH, n, 0.0f) * total, n);
+          }
     }
 }
 
@@ -129,34 +171,40 @@ LPT_FN (lpt_float_normalize) (size_t rows, size_t cols, const float *in, size_t 
 {
   for (size_t i = 0; i < rows; i++, in += ldi, out += ldo)
     {
-      V sum = { 0 }, squares = { 0 };
+      V sum[PARTS], squares[PARTS];
       float mean, factor = 1.0f;
 
+      FOR_PARTS (q)
+        sum[q] = squares[q] = (V) { 0 };
       for (size_t j = 0; j < cols; j += 16)
-        sum += load (in + j, cols - j);
+        FOR_PARTS (q)
+          sum[q] += load (in + j + q * WIDTH, part_size (cols, j, q), 0.0f);
       mean = sum_lanes (sum) / (float) cols;
       if (variance)
         {
           float var;
 
           for (size_t j = 0; j < cols; j += 16)
-            {
-              V d = choose (first (cols - j), load (in + j, cols - j) - mean, (V) { 0 });
+            FOR_PARTS (q)
+              {
+                V d = load (in + j + q * WIDTH, part_size (cols, j, q), mean) - mean;
 
-              squares += d * d;
-            }
+                squares[q] += d * d;
+              }
           var = sum_lanes (squares) / (float) cols;
           factor = 1.0f / (eps_outside ? sqrtf (var) + eps : sqrtf (var + eps));
         }
       for (size_t j = 0; j < cols; j += 16)
-        {
-          V y = (load (in + j, cols - j) - mean) * factor;
+        FOR_PARTS (q)
+          {
+            size_t n = part_size (cols, j, q);
+            V y = (load (in + j + q * WIDTH, n, 0.0f) - mean) * factor;
 
-          if (gamma)
-            y = y * load (gamma + j, cols - j);
-          if (beta)
-            y = y + load (beta + j, cols - j);
-          store (out + j, y, cols - j);
-        }
+            if (gamma)
+              y = y * load (gamma + j + q * WIDTH, n, 0.0f);
+            if (beta)
+              y = y + load (beta + j + q * WIDTH, n, 0.0f);
+            store (out + j + q * WIDTH, y, n);
+          }
     }
 }
