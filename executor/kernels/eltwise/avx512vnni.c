@@ -1,11 +1,13 @@
-/* executor/kernels/eltwise/avx512vnni.c - body.h for this instruction set, with an own sum
+/* executor/kernels/eltwise/avx512vnni.c - body.h for this instruction set, with an own sum and product
  *
- * Bytes of both operands are interleaved to pairs of 16 bits, which add_lanes () takes; packing restores the order.
+ * Bytes of both operands are interleaved to pairs of 16 bits, which add_lanes () takes, or widened apart; packing restores
+ * the order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #define LPT_ISA avx512vnni
 #define LPT_OWN_ADD
+#define LPT_OWN_MUL
 #include "executor/kernels/requant/avx512.h"
 
 #include "executor/kernels/eltwise/body.h"
@@ -86,4 +88,102 @@ lpt_eltwise_add__avx512vnni (const LptAdd *p, size_t rows, size_t cols, const ui
     add_all (LPT_ADD_STEPPED, LPT_REQUANT_SINGLE, &s, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
   else
     add_all (LPT_ADD_STEPPED, LPT_REQUANT_DOUBLE, &s, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
+}
+
+typedef struct {
+  RequantVec v;
+  PackLimits limits;
+  __m512i    xor_a, xor_b, za, zb;
+  __m512     zp;
+} Product;
+
+/* Stage 1: single on upper words, 2: float, 3: float with the zero point inside, whose limits have none. */
+INLINE __m512i
+mul_words (int stage, const Product *p, __m512i a, __m512i b)
+{
+  /* The upper halves of the 16-bit pairs are zero in a. */
+  __m512i x = _mm512_madd_epi16 (_mm512_and_si512 (_mm512_sub_epi32 (a, p->za), _mm512_set1_epi32 (0xffff)),
+                                 _mm512_sub_epi32 (b, p->zb));
+  __m512 f;
+
+  if (stage == 1)
+    return requant_lanes (REQUANT_SINGLE_HIGH, &p->v, x, p->zp, p->zp);
+  f = _mm512_mul_ps (_mm512_cvtepi32_ps (x), p->v.scale);
+  if (stage == 3)
+    f = _mm512_add_ps (f, p->zp);
+  return _mm512_cvtps_epi32 (_mm512_min_ps (f, p->limits.fhigh));
+}
+
+INLINE __m512i
+mul_bytes (int stage, const Product *p, __m512i a, __m512i b)
+{
+  const __m512i none = _mm512_setzero_si512 ();
+  __m512i a_low, a_high, b_low, b_high, low, high;
+
+  a = _mm512_xor_si512 (a, p->xor_a);
+  b = _mm512_xor_si512 (b, p->xor_b);
+  a_low = _mm512_unpacklo_epi8 (a, none);
+  a_high = _mm512_unpackhi_epi8 (a, none);
+  b_low = _mm512_unpacklo_epi8 (b, none);
+  b_high = _mm512_unpackhi_epi8 (b, none);
+#define WORDS(half, x, y) mul_words (stage, p, _mm512_unpack##half##_epi16 (x, none), _mm512_unpack##half##_epi16 (y, none))
+  low = _mm512_packs_epi32 (WORDS (lo, a_low, b_low), WORDS (hi, a_low, b_low));
+  high = _mm512_packs_epi32 (WORDS (lo, a_high, b_high), WORDS (hi, a_high, b_high));
+#undef WORDS
+  low = _mm512_add_epi16 (_mm512_min_epi16 (_mm512_max_epi16 (low, p->limits.low), p->limits.high), p->limits.zp);
+  high = _mm512_add_epi16 (_mm512_min_epi16 (_mm512_max_epi16 (high, p->limits.low), p->limits.high), p->limits.zp);
+  return p->limits.is_signed ? _mm512_packs_epi16 (low, high) : _mm512_packus_epi16 (low, high);
+}
+
+INLINE void
+mul_all (int stage, const Product *p, size_t rows, size_t cols, const uint8_t *a, size_t lda, size_t a_step,
+         const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo)
+{
+  for (size_t i = 0; i < rows; i++, a += lda, b += ldb, out += ldo)
+    {
+      __m512i x = _mm512_set1_epi8 ((char) a[0]), y = _mm512_set1_epi8 ((char) b[0]);
+
+      for (size_t j = 0; j < cols; j += 64)
+        {
+          __mmask64 mask = cols - j < 64 ? ((__mmask64) 1 << (cols - j)) - 1 : ~(__mmask64) 0;
+
+          if (a_step)
+            x = _mm512_maskz_loadu_epi8 (mask, a + j);
+          if (b_step)
+            y = _mm512_maskz_loadu_epi8 (mask, b + j);
+          _mm512_mask_storeu_epi8 (out + j, mask, mul_bytes (stage, p, x, y));
+        }
+    }
+}
+
+void
+lpt_eltwise_mul__avx512vnni (const LptMul *p, size_t rows, size_t cols, const uint8_t *a, size_t lda, size_t a_step,
+                             const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo)
+{
+  bool byte = p->lo >= -128 && p->hi <= 255 && (p->lo >= 0 || p->hi <= 127) && p->zp >= -128 && p->zp <= 255
+              && p->za >= 0 && p->za <= 255 && p->zb >= 0 && p->zb <= 255;
+  bool high = p->scheme == LPT_REQUANT_SINGLE && p->shift <= -2 && p->shift >= -31;
+  int32_t zp = p->scheme == LPT_REQUANT_FLOAT && p->zp_in_float ? 0 : p->zp;
+  LptEpilogue e = { .zp = zp, .lo = p->lo, .hi = p->hi };
+  Product q;
+
+  if (!byte || !(high || p->scheme == LPT_REQUANT_FLOAT))
+    {
+      mul_plain (p, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
+      return;
+    }
+  q.v = high ? requant_vec (REQUANT_SINGLE_HIGH, _mm512_set1_epi32 (p->mult), _mm512_set1_epi32 (p->shift), _mm512_setzero_ps ())
+             : requant_vec (LPT_REQUANT_FLOAT, _mm512_setzero_si512 (), _mm512_setzero_si512 (), _mm512_set1_ps (p->scale));
+  q.limits = pack_limits (&e);
+  q.xor_a = _mm512_set1_epi8 ((char) p->xor_a);
+  q.xor_b = _mm512_set1_epi8 ((char) p->xor_b);
+  q.za = _mm512_set1_epi32 (p->za);
+  q.zb = _mm512_set1_epi32 (p->zb);
+  q.zp = _mm512_set1_ps ((float) p->zp);
+  if (high)
+    mul_all (1, &q, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
+  else if (zp == p->zp && !p->zp_in_float)
+    mul_all (2, &q, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
+  else
+    mul_all (3, &q, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
 }

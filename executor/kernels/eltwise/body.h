@@ -83,9 +83,9 @@ mul_row (LptMul p, size_t cols, const uint8_t *a, size_t a_step, const uint8_t *
     }
 }
 
-void
-LPT_FN (lpt_eltwise_mul) (const LptMul *p, size_t rows, size_t cols, const uint8_t *a, size_t lda, size_t a_step,
-                          const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo)
+static void
+mul_plain (const LptMul *p, size_t rows, size_t cols, const uint8_t *a, size_t lda, size_t a_step, const uint8_t *b,
+           size_t ldb, size_t b_step, uint8_t *out, size_t ldo)
 {
   LptMul q = *p;
 
@@ -117,6 +117,15 @@ LPT_FN (lpt_eltwise_mul) (const LptMul *p, size_t rows, size_t cols, const uint8
         break;
       }
 }
+
+#ifndef LPT_OWN_MUL
+void
+LPT_FN (lpt_eltwise_mul) (const LptMul *p, size_t rows, size_t cols, const uint8_t *a, size_t lda, size_t a_step,
+                          const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo)
+{
+  mul_plain (p, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
+}
+#endif
 
 #ifndef LPT_OWN_TABLE
 void

@@ -74,7 +74,7 @@ lpt_gemm_panel (const LptGemmKernel *kernel, size_t n)
 {
   /* Cost of a panel in sixteenths of the time of 16 columns in a wide one: narrow panels load
    * more bytes of A for each product. */
-  static const unsigned cost[5] = { 0, 26, 38, 51, 64 };
+  static const unsigned cost[5] = { 0, 26, 38, 54, 64 };
   size_t best = kernel->nr, best_cost = SIZE_MAX;
 
   for (size_t nr = kernel->nr; nr >= 16; nr -= 16)

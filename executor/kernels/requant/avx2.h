@@ -11,7 +11,9 @@
 
 #include "executor/kernels/requant/requant.h"
 
+#ifndef INLINE
 #define INLINE static inline __attribute__ ((always_inline))
+#endif
 
 INLINE __m256i
 load_256 (const void *p)
