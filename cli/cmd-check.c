@@ -1,7 +1,8 @@
 /* cmd-check.c - lptc check: does a transformed model keep the restrictions of a target?
  *
  * A port of a restricted op may be real, or hold an integer type that the restriction lists; a port that needs one
- * scale may hold no quantization per channel. Wide integers (shapes, axes, accumulators) are not judged.
+ * scale may hold no quantization per channel. Wide integers (shapes, axes, accumulators) are not judged. Targets
+ * with demands on quantization (litert, tpu) are held against those, too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -84,6 +85,21 @@ check_graph (LptGraph *graph, const LptConfig *config)
   return n;
 }
 
+/* Types and ranges of codes, equal or fixed parameters, ... of a lowered graph. */
+static guint
+check_quantization (LptGraph *graph, LptQuantRules rules)
+{
+  if (rules == LPT_QUANT_RULES_NONE)
+    return 0;
+  g_autoptr (GPtrArray) list = lpt_graph_check (graph, rules);
+  for (guint i = 0; i < list->len; i++)
+    {
+      const LptViolation *v = list->pdata[i];
+      violation (graph, v->node, "%s", v->what);
+    }
+  return list->len;
+}
+
 int
 cmd_check (int argc, char **argv)
 {
@@ -107,7 +123,7 @@ cmd_check (int argc, char **argv)
   g_autoptr (LptGraph) graph = cmd_load (argv[1], &error);
   if (graph == NULL)
     return cmd_fail (error);
-  guint n = check_graph (graph, config);
+  guint n = check_graph (graph, config) + check_quantization (graph, config->quant_rules);
   if (n == 0)
     puts ("no violations");
   else

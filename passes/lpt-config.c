@@ -67,6 +67,7 @@ lpt_config_free (LptConfig *config)
   if (config == NULL)
     return;
   g_free (config->name);
+  g_free (config->requant);
   g_ptr_array_unref (config->restrictions);
   g_ptr_array_unref (config->granularity);
   g_ptr_array_unref (config->prepare);

@@ -10,6 +10,8 @@
  *   "multiply-partial", "made-only"   true or false
  *   "deq-precision"          element type
  *   "default-precisions"     "u8|i8"
+ *   "quantization"           table of demands on quantization: "litert", "tpu"
+ *   "requant"                requant mode of the lowered graph
  *   "base"         name of a built-in target that this one starts from
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -196,6 +198,16 @@ read_item (LptConfig    *config,
   if (strcmp (key, "default-precisions") == 0)
     return (cJSON_IsString (item) && lpt_type_list_from_string (item->valuestring, &config->default_precisions)) ||
            wrong (error, item, "a list of element types such as \"u8|i8\"");
+
+  if (strcmp (key, "quantization") == 0)
+    return (cJSON_IsString (item) && lpt_quant_rules_from_name (item->valuestring, &config->quant_rules)) ||
+           wrong (error, item, "\"litert\" or \"tpu\"");
+  if (strcmp (key, "requant") == 0)
+    {
+      g_free (config->requant);
+      config->requant = cJSON_IsString (item) ? g_strdup (item->valuestring) : NULL;
+      return config->requant != NULL || wrong (error, item, "a requant mode");
+    }
 
   g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "\"%s\" is not a key of a target", key);
 

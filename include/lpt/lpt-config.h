@@ -7,6 +7,7 @@
 #define LPT_CONFIG_H
 
 #include <lpt/lpt-graph.h>
+#include <lpt/lpt-restrictions.h>
 
 G_BEGIN_DECLS
 
@@ -73,6 +74,8 @@ typedef struct
   LptTypeList default_precisions;
   gboolean    multiply_partial;     /* FALSE: R21's MultiplyTransformation */
   gboolean    made_only;            /* SubtractMultiplyToMultiplyAdd: only on dequantization that this run made */
+  LptQuantRules quant_rules;        /* what lowered graphs must keep (lpt-restrictions.h) */
+  char       *requant;              /* requant mode of lowered graphs that name none, or NULL */
   gboolean    validate;             /* after every pass that changed something */
 } LptConfig;
 

@@ -15,6 +15,7 @@
 #include <lpt/lpt-text.h>
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-requant.h>
+#include <lpt/lpt-restrictions.h>
 #include <lpt/lpt-openvino.h>
 #include <lpt/lpt-json.h>
 #include <lpt/lpt-onnx.h>
