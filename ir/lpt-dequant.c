@@ -11,14 +11,15 @@
 
 /* --- finding --- */
 
-/* The operation must not broadcast its data: the same rank, equal dimensions or both dynamic. */
+/* The operation must not broadcast its data: the same rank and dimensions. A dynamic dimension may become a
+ * known one: then the constant says how long it is, unless it is 1. */
 static gboolean
 keeps_shape (LptNode *op,
              guint    data_index)
 {
   LptValue *in = lpt_node_in (op, data_index);
 
-  return in != NULL && in->shape.rank >= 0 && lpt_shape_equal (&in->shape, &op->out[0].shape);
+  return in != NULL && in->shape.rank == op->out[0].shape.rank && lpt_shape_compatible (&in->shape, &op->out[0].shape);
 }
 
 /* Index of the constant input of a Multiply or Subtract; with @through a Convert may stand before it. -1 = none. */

@@ -120,8 +120,8 @@ lpt_levels_max (LptDType dtype,
   if (lpt_dtype_kind (dtype) == LPT_KIND_SINT)
     return ldexp (1, (int) bits - 1) - 1;
 
-  /* 15 levels end at 14; 255 levels of u8 still use all of 0..255. */
-  return ldexp (1, (int) bits) - 1 - (levels == 15 ? 1 : 0);
+  /* As many integers as levels: a longer range would put the levels between the integers. */
+  return ldexp (1, (int) bits) - (levels_are_full (levels) ? 1 : 2);
 }
 
 gboolean

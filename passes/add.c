@@ -77,7 +77,9 @@ add_constant (LptRewriter *rw,
   divided = lpt_fold_binary (LPT_OP_DIVIDE, b, found.a, real);
   if (divided == NULL || !lpt_tensor_is_finite (divided))
     return lpt_rewriter_decline (rw, add, "a constant would become infinite");
-  ratio = lpt_fold_scalar_if_possible (divided);
+  /* A constant that widens the data keeps its shape. */
+  ratio = lpt_shape_equal (&found.x->shape, &add->out[0].shape) && lpt_tensor_count (b) == 1
+          ? lpt_fold_scalar_if_possible (divided) : lpt_tensor_ref (divided);
 
   x = found.x;
   subtract = x->producer->op == LPT_OP_SUBTRACT ? x->producer : NULL;

@@ -30,13 +30,59 @@ all_zero (const LptInts *list)
   return TRUE;
 }
 
+/* Axes that change their length. */
+static void
+resized_axes (LptNode          *node,
+              const LptDequant *dq,
+              gboolean         *batch,
+              gboolean         *channels)
+{
+  const LptInterpolateAttrs *attrs = node->attrs;
+  gboolean old = node->opset != 0 && node->opset < 4;
+  guint at = node->opset >= 11 ? 2 : 3;
+  LptInts axes = { 0 }, sizes = { 0 };
+  guint i;
+
+  if (old)
+    lpt_ints_set (&axes, attrs->axes.n, attrs->axes.v);
+  else if (lpt_node_in (node, at) == NULL || !lpt_node_ints_in (node, at, &axes))
+    {
+      lpt_ints_fill (&axes, (guint) MAX (dq->data->shape.rank, 0), 0);
+      for (i = 0; i < axes.n; i++)
+        axes.v[i] = i;
+    }
+  if (!old && attrs->shape_calculation_mode == LPT_INTERPOLATE_SIZES)
+    lpt_node_ints_in (node, 1, &sizes);
+  *batch = *channels = FALSE;
+  for (i = 0; i < axes.n; i++)
+    {
+      gint axis = -1;
+      gboolean same = FALSE;
+
+      if (!lpt_axis_normalize (axes.v[i], dq->data->shape.rank, &axis))
+        continue;
+      if (i < sizes.n)
+        same = sizes.v[i] == dq->data->shape.dims[axis];
+      else if (!old)
+        {
+          LptTensor *scales = lpt_node_const_in (node, node->opset >= 11 ? 1 : 2);
+
+          same = scales != NULL && (gint64) i < lpt_tensor_count (scales) && lpt_tensor_get_f64 (scales, i) == 1;
+        }
+      *batch |= axis == 0 && !same;
+      *channels |= axis == 1 && !same;
+    }
+  lpt_ints_clear (&axes);
+  lpt_ints_clear (&sizes);
+}
+
 static const char *
 find_problem (LptNode          *node,
               const LptDequant *dq)
 {
   const LptInterpolateAttrs *attrs = node->attrs;
-  LptInts axes = { 0 };
-  gboolean resizes_batch = FALSE, resizes_channels = FALSE;
+  gboolean old = node->opset != 0 && node->opset < 4;
+  gboolean batch, channels;
   guint i;
 
   if (attrs->mode != LPT_INTERPOLATE_NEAREST)
@@ -46,38 +92,12 @@ find_problem (LptNode          *node,
   for (i = 1; i < node->n_in; i++)
     if (lpt_node_in (node, i) != NULL && lpt_node_const_in (node, i) == NULL)
       return "its sizes, scales or axes are not constant";
-  if (node->opset < 4 && node->opset != 0)
-    {
-      if (attrs->align_corners)
-        return "it aligns corners";
-      lpt_ints_set (&axes, attrs->axes.n, attrs->axes.v);
-    }
-  else
-    {
-      guint at = node->opset >= 11 ? 2 : 3;
-
-      if (attrs->coordinate_transformation_mode == LPT_COORD_ALIGN_CORNERS)
-        return "it aligns corners";
-      if (lpt_node_in (node, at) == NULL || !lpt_node_ints_in (node, at, &axes))
-        for (i = 0; (gint) i < dq->data->shape.rank; i++)
-          {
-            gint64 axis = i;
-
-            resizes_channels |= axis == 1;
-          }
-    }
-  for (i = 0; i < axes.n; i++)
-    {
-      gint axis = -1;
-
-      lpt_axis_normalize (axes.v[i], dq->data->shape.rank, &axis);
-      resizes_batch |= axis == 0;
-      resizes_channels |= axis == 1;
-    }
-  lpt_ints_clear (&axes);
-  if (node->opset < 4 && node->opset != 0 && (resizes_batch || resizes_channels))
+  if (old ? attrs->align_corners : attrs->coordinate_transformation_mode == LPT_COORD_ALIGN_CORNERS)
+    return "it aligns corners";
+  resized_axes (node, dq, &batch, &channels);
+  if (old && (batch || channels))
     return "it resizes batch or channels";
-  if (resizes_channels && !lpt_dequant_is_scalar_like (dq))
+  if (channels && !lpt_dequant_is_scalar_like (dq))
     return "it resizes channels, and scale or zero point differs between them";
 
   return NULL;

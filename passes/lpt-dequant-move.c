@@ -275,8 +275,11 @@ lpt_dequant_fold (LptRewriter *rw,
   g_autoptr (LptTensor) value = NULL;
 
   lpt_dequant_find_input (node, index, accepted, &dq);
+  /* Without a Multiply it may be the beginning of a chain, which its end folds. */
+  if (dq.multiply == NULL || lpt_node_is_const (old))
+    return FALSE;
   value = lpt_layer_fold_chain (&dq);
-  if (value == NULL || lpt_node_is_const (old))
+  if (value == NULL)
     return FALSE;
   lpt_node_set_input (node, index, lpt_rewriter_const (rw, old->name, g_steal_pointer (&value)));
   lpt_rewriter_drop_unused (rw, old);

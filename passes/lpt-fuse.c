@@ -18,10 +18,10 @@ lpt_fuse_shape_problem (LptNode *op,
   gint shift = out->rank - shape->rank;
   gint d;
 
-  if (lpt_tensor_count (lpt_node_const_in (op, side)) == 1)
-    return data->rank < 0 || lpt_shape_equal (data, out) ? NULL : "it broadcasts its data";
   if (out->rank < 0)
-    return "it has a dynamic rank and a constant per channel";
+    return "it has a dynamic rank";
+  if (lpt_tensor_count (lpt_node_const_in (op, side)) == 1)
+    return lpt_shape_equal (data, out) ? NULL : "it broadcasts its data";
   if (!lpt_shape_equal (data, out))
     return "it broadcasts its data";
   if (shift < 0 || shift > 1)
@@ -118,8 +118,11 @@ lpt_fuse_above (LptRewriter *rw,
     }
   if (op->op != LPT_OP_MULTIPLY && op->op != LPT_OP_ADD && op->op != LPT_OP_SUBTRACT && op->op != LPT_OP_DIVIDE)
     return NULL;
-  if (op->op == LPT_OP_ADD && (op->flags & LPT_NODE_BIAS))
-    return NULL;
+  if (lpt_node_is_bias_add (op))
+    {
+      lpt_rewriter_decline (rw, fq, "Add \"%s\" stays in front: it is a bias", op->name);
+      return NULL;
+    }
   if (lpt_node_const_in (op, 1) == NULL && (op->info->flags & LPT_OP_F_COMMUTES))
     side = 0;
   constant = lpt_node_const_in (op, side);

@@ -49,6 +49,9 @@ lpt_layer_static_problem (LptNode          *node,
         continue;
       if (dq->data->shape.rank < 0)
         return "the dequantization is per channel and the data has a dynamic rank";
+      if (dq->axis >= 0 && dq->axis < dq->data->shape.rank && dq->data->shape.dims[dq->axis] < 0 &&
+          lpt_dequant_varies (constants[i], dq->data->shape.rank, dq->axis))
+        return "the dequantization is per channel and the number of channels is dynamic";
       if (is_spatial (constants[i], dq))
         return "scale or zero point varies along another axis than the channel axis";
     }
@@ -61,13 +64,21 @@ lpt_layer_match_spatial (LptRewriter *rw,
                          LptNode     *node,
                          LptDequant  *dq)
 {
+  LptTensor *constants[2];
   guint i;
+  gint d;
 
   if (!lpt_layer_find (rw, node, 0, dq) || dq->multiply == NULL)
     return lpt_rewriter_decline (rw, node, "no quantization on input 0");
   for (i = 0; i < node->n_out; i++)
     if (node->out[i].shape.rank < 0)
       return lpt_rewriter_decline (rw, node, "its output has a dynamic rank");
+  constants[0] = lpt_dequant_zp (dq);
+  constants[1] = lpt_dequant_scale (dq);
+  for (i = 0; i < 2; i++)
+    for (d = 0; constants[i] != NULL && d < dq->data->shape.rank; d++)
+      if (dq->data->shape.dims[d] < 0 && lpt_dequant_varies (constants[i], dq->data->shape.rank, d))
+        return lpt_rewriter_decline (rw, node, "scale or zero point varies along a dynamic axis");
 
   return TRUE;
 }
@@ -132,6 +143,31 @@ lpt_value_is_constant_path (LptValue *value)
     }
 
   return TRUE;
+}
+
+gboolean
+lpt_node_is_bias_add (LptNode *add)
+{
+  guint i;
+
+  if (add->op != LPT_OP_ADD)
+    return FALSE;
+  if (add->flags & LPT_NODE_BIAS)
+    return TRUE;
+  for (i = 0; i < 2; i++)
+    if (lpt_node_const_in (add, 1 - i) != NULL)
+      switch (lpt_node_src (add, i)->op)
+        {
+        case LPT_OP_CONVOLUTION:
+        case LPT_OP_GROUP_CONVOLUTION:
+        case LPT_OP_CONVOLUTION_BACKPROP_DATA:
+        case LPT_OP_MATMUL:
+          return TRUE;
+        default:
+          break;
+        }
+
+  return FALSE;
 }
 
 gboolean

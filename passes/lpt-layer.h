@@ -28,6 +28,8 @@ gboolean lpt_layer_match_spatial (LptRewriter *rw, LptNode *node, LptDequant *dq
 gboolean lpt_layer_is_low        (LptRewriter *rw, const LptDequant *dq);
 /* No Parameter, weighted operation or state is found above @value: it is computed from constants. */
 gboolean lpt_value_is_constant_path (LptValue *value);
+/* Is the Add a bias behind a weighted operation: marked so, or a constant right behind one? */
+gboolean lpt_node_is_bias_add    (LptNode *add);
 gboolean lpt_node_is_preserved   (LptNode *node);          /* the PrecisionPreserved mark is true */
 
 /* --- building ---------------------------------------------------------------- */

@@ -272,6 +272,7 @@ lpt_pipeline_run (LptGraph           *graph,
   if (until >= LPT_STAGE_CLEANUP &&
       !run_groups (graph, config, config->cleanup, report, observer, error))
     return FALSE;
+  lpt_name_outputs (graph);
   if (until >= LPT_STAGE_LOWER)
     {
       lpt_graph_clear_marks (graph);

@@ -18,6 +18,8 @@ reduce_constant (LptTensor *tensor,
   gint64 dims[LPT_MAX_RANK];
   gint d, n = 0;
 
+  if (lpt_tensor_count (tensor) == 1)
+    return lpt_fold_scalar_if_possible (tensor);
   if (reduction->keep_dims || shape->rank != reduction->rank)
     return lpt_tensor_ref (wide);
   for (d = 0; d < shape->rank; d++)

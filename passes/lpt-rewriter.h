@@ -24,4 +24,7 @@ struct _LptRewriter
 /* Whole-graph passes of the group one after another, then one sweep with its rewrites. */
 gboolean lpt_rewriter_run (LptRewriter *rw, LptGraph *graph, GError **error);
 
+/* The node behind every model output takes the output's name (lpt-output-names.c). */
+void     lpt_name_outputs (LptGraph *graph);
+
 #endif

@@ -193,11 +193,26 @@ shifted_data (LptRewriter      *rw,
   return &subtract->out[0];
 }
 
-/* w - zw on integers, or w itself. */
+static gboolean
+target_has_no_zero (LptNode *reshape)
+{
+  LptInts target = { 0 };
+  gboolean none = lpt_node_ints_in (reshape, 1, &target);
+  guint i;
+
+  for (i = 0; i < target.n; i++)
+    none = none && target.v[i] != 0;
+  lpt_ints_clear (&target);
+
+  return none;
+}
+
+/* w - zw on integers, or w itself. With a zero point the Reshape stays behind: its constant is one per channel. */
 static LptValue *
 shifted_weights (LptRewriter         *rw,
                  LptNode             *node,
                  const LptIntWeights *weights,
+                 LptNode             *reshape,
                  LptDType             real)
 {
   const LptShape *shape = lpt_tensor_shape (weights->q);
@@ -211,22 +226,16 @@ shifted_weights (LptRewriter         *rw,
   in[0] = lpt_rewriter_const (rw, name, lpt_tensor_ref (weights->q));
   if (weights->zp == NULL)
     return in[0];
-  if (node->op == LPT_OP_GROUP_CONVOLUTION)
+  if (node->op == LPT_OP_GROUP_CONVOLUTION && reshape == NULL)
     {
-      /* [G, O, 1, ...]: the constant may still have the shape before the Reshape. */
+      /* [G, O, 1, ...] */
+      g_autoptr (LptTensor) wide = lpt_fold_extend (weights->zp, shape->rank);
       LptShape full = *shape;
       gint d;
 
       for (d = 2; d < full.rank; d++)
         full.dims[d] = 1;
-      if (lpt_tensor_count (weights->zp) == full.dims[0] * full.dims[1])
-        zp = lpt_tensor_reshape (weights->zp, &full, NULL);
-      else
-        {
-          g_autoptr (LptTensor) wide = lpt_fold_extend (weights->zp, full.rank);
-
-          zp = lpt_fold_broadcast (wide, &full);
-        }
+      zp = lpt_fold_broadcast (wide, &full);
     }
   else
     {
@@ -238,6 +247,17 @@ shifted_weights (LptRewriter         *rw,
   subtract = in[0]->dtype == real ? lpt_rewriter_add (rw, LPT_OP_SUBTRACT, subtract_name, 2, in)
                                   : lpt_rewriter_add_relaxed (rw, LPT_OP_SUBTRACT, subtract_name, 2, in, real, real);
   subtract->flags |= LPT_NODE_DEQUANTIZATION | LPT_NODE_LPT_MADE | LPT_NODE_KEEP_CONST | LPT_NODE_NO_CLEANUP;
+  if (reshape != NULL)
+    {
+      LptValue *pair[2] = { &subtract->out[0], lpt_node_in (reshape, 1) };
+
+      LptNode *fresh = lpt_layer_clone (rw, reshape, 2, pair, LPT_DTYPE_UNDEFINED);
+
+      /* The shape is known: zeros in the target would be lengths. */
+      if (target_has_no_zero (reshape))
+        LPT_ATTRS (fresh, LptReshapeAttrs)->special_zero = FALSE;
+      return &fresh->out[0];
+    }
 
   return &subtract->out[0];
 }
@@ -311,7 +331,8 @@ static void
 build (LptRewriter         *rw,
        LptNode             *node,
        const LptDequant    *dq,
-       const LptIntWeights *weights)
+       const LptIntWeights *weights,
+       LptNode             *reshape)
 {
   LptDType real = lpt_rewriter_config (rw)->deq_precision;
   g_autofree LptValue **in = lpt_layer_inputs (node);
@@ -323,7 +344,7 @@ build (LptRewriter         *rw,
   LptValue *tail;
 
   in[0] = shifted_data (rw, node, dq, real);
-  in[1] = shifted_weights (rw, node, weights, real);
+  in[1] = shifted_weights (rw, node, weights, reshape, real);
   fresh = lpt_layer_clone (rw, node, node->n_in, in, real);
   tail = lpt_layer_chain (rw, &fresh->out[0], real, NULL, scale, dq->multiply->out[0].dtype, name);
   lpt_dequant_rewire (rw, &node->out[0], &fresh->out[0], tail);
@@ -348,14 +369,14 @@ lpt_weightable_rewrite (LptRewriter *rw,
 
   problem = dq.multiply == NULL ? "no quantization on input 0" : find_problem (rw, node, &dq, &weights);
   if (problem == NULL && !lpt_weights_quantize (rw, node, &weights, &integers))
-    problem = "its weights cannot be folded to integers";
+    problem = "its weights cannot be folded to integers, or a fractional zero point is too coarse for their levels";
   if (problem != NULL)
     {
       lpt_rewriter_decline (rw, node, "%s", problem);
       /* The operation stays real: its weights become a real constant. */
       return lpt_weights_fold (rw, node, &weights);
     }
-  build (rw, node, &dq, &integers);
+  build (rw, node, &dq, &integers, weights.reshape);
 
   return TRUE;
 }

@@ -21,7 +21,7 @@ typedef struct
 /* The weights as integers (as real numbers that hold integers without updatePrecisions). */
 typedef struct
 {
-  LptTensor *q;          /* the shape in which the operation reads it, Reshape applied */
+  LptTensor *q;          /* in the shape in which the operation reads it; with a zero point before the Reshape */
   LptTensor *zp;         /* integer in the type of q; NULL = zero; shape of the constant */
   LptTensor *scale;      /* f32 */
 } LptIntWeights;

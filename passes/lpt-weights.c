@@ -7,6 +7,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <math.h>
+
 #include "ir/lpt-fold.h"
 #include "passes/lpt-weightable.h"
 
@@ -189,6 +191,20 @@ integer_zp (LptTensor *zp,
   return rounded != NULL && !lpt_tensor_is_zero (rounded) ? g_steal_pointer (&rounded) : NULL;
 }
 
+/* With 15 or 16 levels half a step is too much to round a zero point by. */
+static gboolean
+zp_is_coarse (const LptTensor *zp,
+              guint64          levels)
+{
+  gint64 i;
+
+  for (i = 0; zp != NULL && levels <= 16 && i < lpt_tensor_count (zp); i++)
+    if (fabs (lpt_tensor_get_f64 (zp, i) - round (lpt_tensor_get_f64 (zp, i))) > 0.05)
+      return TRUE;
+
+  return FALSE;
+}
+
 /* FakeQuantize without a chain, or with a chain over real data that is taken into its interval. */
 static gboolean
 quantize_fq (LptRewriter      *rw,
@@ -204,7 +220,8 @@ quantize_fq (LptRewriter      *rw,
   if (!lpt_quantize_details_read (weights->fq, &details) ||
       !lpt_weights_precision (rw, weights->fq, &details, &precision) ||
       !lpt_quantize_zero_point_fits (&details, &precision) ||
-      !lpt_decompose (&details, &precision, &parts))
+      !lpt_decompose (&details, &precision, &parts) ||
+      (update && zp_is_coarse (parts.zp, details.levels)))
     return FALSE;
   out->q = lpt_fold_fake_quantize_to (weights->fq, parts.low, parts.high,
                                       update ? precision.dtype : weights->fq->out[0].dtype, TRUE);
@@ -257,7 +274,7 @@ lpt_weights_quantize (LptRewriter      *rw,
                                         : lpt_tensor_scalar (LPT_DTYPE_F32, 1);
       ok = out->q != NULL && out->scale != NULL;
     }
-  if (ok && apply_reshape (weights, &out->q))
+  if (ok && (out->zp != NULL || apply_reshape (weights, &out->q)))
     return TRUE;
   lpt_int_weights_clear (out);
 

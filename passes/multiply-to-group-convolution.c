@@ -87,6 +87,7 @@ static LptNode *
 depthwise (LptRewriter *rw,
            LptNode     *multiply,
            LptValue    *data,
+           gint64       channels,
            LptDType     dtype,
            LptDType     real)
 {
@@ -101,7 +102,7 @@ depthwise (LptRewriter *rw,
   LptValue *in[2];
   gint d;
 
-  shape.dims[0] = data->shape.dims[1];
+  shape.dims[0] = channels;
   for (d = 1; d < shape.rank; d++)
     shape.dims[d] = 1;
   in[0] = data;
@@ -149,7 +150,9 @@ rewrite (LptRewriter *rw,
     return lpt_rewriter_decline (rw, multiply, "it stands on constants");
   if (out->rank != 4 && out->rank != 5)
     return lpt_rewriter_decline (rw, multiply, "its rank is not 4 or 5");
-  if (out->dims[1] < 0 || dq.data->shape.rank != out->rank || dq.data->shape.dims[1] != out->dims[1])
+  /* Where the data does not say how many channels there are, its constants do. */
+  if (out->dims[1] < 0 || dq.data->shape.rank != out->rank ||
+      (dq.data->shape.dims[1] >= 0 && dq.data->shape.dims[1] != out->dims[1]))
     return lpt_rewriter_decline (rw, multiply, "its channel axis is dynamic or broadcast");
   if (varies_spatially (scale, out->rank))
     return lpt_rewriter_decline (rw, multiply, "a constant varies along a spatial axis");
@@ -158,7 +161,7 @@ rewrite (LptRewriter *rw,
     return lpt_rewriter_decline (rw, multiply, "the target does not allow %s data for GroupConvolution",
                                  lpt_dtype_name (dq.data->dtype));
 
-  conv = depthwise (rw, multiply, dq.data, weights_type (rw, multiply, side, dq.data->dtype), LPT_DTYPE_F32);
+  conv = depthwise (rw, multiply, dq.data, out->dims[1], weights_type (rw, multiply, side, dq.data->dtype), LPT_DTYPE_F32);
   real_zp = lpt_tensor_convert (lpt_dequant_zp (&dq), LPT_DTYPE_F32, NULL);
   zero = lpt_tensor_scalar (LPT_DTYPE_F32, 0);
   minus = lpt_fold_binary (LPT_OP_SUBTRACT, zero, real_zp, LPT_DTYPE_F32);

@@ -36,6 +36,13 @@ repeat_channels (LptTensor *tensor,
   gint64 old, i;
   gint d;
 
+  /* One element in brackets stays so. */
+  if (lpt_tensor_count (tensor) == 1 && lpt_tensor_shape (tensor)->rank > 1 && change->out_rank > 0)
+    {
+      for (d = 0; d < change->out_rank; d++)
+        dims[d] = 1;
+      return lpt_fold_reshape (tensor, change->out_rank, dims);
+    }
   if (lpt_tensor_is_scalar_like (tensor))
     return lpt_fold_scalar_if_possible (tensor);
   wide = lpt_fold_extend_all (tensor, change->in_rank);

@@ -27,6 +27,8 @@ shuffle (LptTensor *tensor,
   g_autofree gint64 *index = NULL;
   gint64 n, i;
 
+  if (lpt_tensor_count (tensor) == 1)
+    return lpt_fold_scalar_if_possible (tensor);
   if (!lpt_dequant_varies (tensor, how->rank, how->axis))
     return lpt_tensor_ref (tensor);
   wide = lpt_fold_extend_all (tensor, how->rank);

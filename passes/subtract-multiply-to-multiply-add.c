@@ -44,6 +44,8 @@ rewrite (LptRewriter *rw,
     return FALSE;
   if (!is_marked (rw, multiply) && !is_marked (rw, dq.subtract))
     return FALSE;
+  /* Scale and shift operations know channels on axis 1 only. */
+  dq.axis = MIN (1, dq.axis);
   if (!lpt_dequant_is_elementwise (&dq, dq.multiply) ||
       (dq.subtract != NULL && !lpt_dequant_is_elementwise (&dq, dq.subtract)))
     return lpt_rewriter_decline (rw, multiply, "a constant varies along another axis than the channel axis");
