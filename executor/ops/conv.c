@@ -3,11 +3,13 @@
  *   y[n,o,p]  = sum over c, k of w[o,c,k] x[n,c, p stride + k dilation - pad]
  *   transposed: y[n,o, i stride + k dilation - pad] += w[c,o,k] x[n,c,i]
  *
- * One output plane at a time. Each product is added to a float32 sum and rounded there, in the order of the weights:
- * a chain of fused multiply-adds, as the float kernels of the common runtimes have it. Summing in f64 would be nearer to the real
- * number, but a sum that lies next to a rounding step of a FakeQuantize then falls on the other side than theirs, and deep
- * networks carry that to the outputs. The bias is added last. The innermost loop runs along the last spatial axis
- * with the padding cut off, which the compiler vectorises for stride 1.
+ * One output plane at a time, in the order of the weights; the bias is added last. The innermost loop runs along the
+ * last spatial axis with the padding cut off, which the compiler vectorises for stride 1.
+ *
+ * Integer inputs sum exactly, in f64. Real ones round each step to f32, a chain of fused multiply-adds as the float
+ * kernels of the common runtimes have it: summing in f64 would be nearer to the real number, but a sum that lies next
+ * to a rounding step of a FakeQuantize then falls on the other side than theirs, and deep networks carry that to the
+ * outputs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,26 +24,51 @@ typedef struct
 {
   LptWindow    window;
   gboolean     transposed;
+  gboolean     exact;                               /* sums stay f64 */
   gint64       groups, out_channels, in_channels;   /* channels: of one group */
   const float *x, *w, *bias;
   float       *y;
-  float       *planes;                              /* one per thread */
+  double      *planes;                              /* one per thread */
 } Conv;
+
+/* to[i * to_step] += w * x[i * x_step] for i in [from, end). */
+static inline void
+add_row (double      *to,
+         gint64       to_step,
+         const float *x,
+         gint64       x_step,
+         gint64       from,
+         gint64       end,
+         double       w,
+         gboolean     exact)
+{
+  gint64 i;
+
+  if (exact)
+    for (i = from; i < end; i++)
+      to[i * to_step] += w * x[i * x_step];
+  else if (to_step == 1 && x_step == 1)
+    for (i = from; i < end; i++)
+      to[i] = (float) (to[i] + w * x[i]);
+  else
+    for (i = from; i < end; i++)
+      to[i * to_step] = (float) (to[i * to_step] + w * x[i * x_step]);
+}
 
 static void
 add_plane (const Conv  *c,
            const float *x,
            const float *w,
-           float       *acc)
+           double      *acc)
 {
   const LptWindow *v = &c->window;
-  gint64 kz, ky, kx, z, y, i;
+  gint64 kz, ky, kx, z, y;
 
   for (kz = 0; kz < v->kernel[0]; kz++)
     for (ky = 0; ky < v->kernel[1]; ky++)
       for (kx = 0; kx < v->kernel[2]; kx++)
         {
-          gint64 z0, z1, y0, y1, x0, x1, s = v->stride[2];
+          gint64 z0, z1, y0, y1, x0, x1;
           double weight = *w++;
 
           lpt_window_range (v, 0, kz, &z0, &z1);
@@ -53,14 +80,9 @@ add_plane (const Conv  *c,
                 gint64 iz = z * v->stride[0] + kz * v->dilation[0] - v->pad[0];
                 gint64 iy = y * v->stride[1] + ky * v->dilation[1] - v->pad[1];
                 const float *row = x + (iz * v->in[1] + iy) * v->in[2] + kx * v->dilation[2] - v->pad[2];
-                float *to = acc + (z * v->out[1] + y) * v->out[2];
+                double *to = acc + (z * v->out[1] + y) * v->out[2];
 
-                if (s == 1)
-                  for (i = x0; i < x1; i++)
-                    to[i] = (float) (to[i] + weight * row[i]);
-                else
-                  for (i = x0; i < x1; i++)
-                    to[i] = (float) (to[i] + weight * row[i * s]);
+                add_row (to, 1, row, v->stride[2], x0, x1, weight, c->exact);
               }
         }
 }
@@ -70,10 +92,10 @@ static void
 scatter_plane (const Conv  *c,
                const float *x,
                const float *w,
-               float       *acc)
+               double      *acc)
 {
   const LptWindow *v = &c->window;
-  gint64 kz, ky, kx, z, y, i;
+  gint64 kz, ky, kx, z, y;
 
   for (kz = 0; kz < v->kernel[0]; kz++)
     for (ky = 0; ky < v->kernel[1]; ky++)
@@ -90,11 +112,10 @@ scatter_plane (const Conv  *c,
               {
                 gint64 oz = z * v->stride[0] + kz * v->dilation[0] - v->pad[0];
                 gint64 oy = y * v->stride[1] + ky * v->dilation[1] - v->pad[1];
-                float *to = acc + (oz * v->in[1] + oy) * v->in[2] + kx * v->dilation[2] - v->pad[2];
+                double *to = acc + (oz * v->in[1] + oy) * v->in[2] + kx * v->dilation[2] - v->pad[2];
                 const float *row = x + (z * v->out[1] + y) * v->out[2];
 
-                for (i = x0; i < x1; i++)
-                  to[i * v->stride[2]] = (float) (to[i * v->stride[2]] + weight * row[i]);
+                add_row (to, v->stride[2], row, 1, x0, x1, weight, c->exact);
               }
         }
 }
@@ -109,7 +130,7 @@ run_plane (void    *data,
   gint64 y_plane = lpt_window_size (c->transposed ? c->window.in : c->window.out);
   gint64 kernel = lpt_window_size (c->window.kernel);
   gint64 o = (gint64) task % c->out_channels, ng = (gint64) task / c->out_channels, g = ng % c->groups, i, k;
-  float *acc = c->planes + thread * y_plane;
+  double *acc = c->planes + thread * y_plane;
   float *y = c->y + (gint64) task * y_plane;
   float bias = c->bias != NULL ? c->bias[g * c->out_channels + o] : 0;
 
@@ -125,7 +146,7 @@ run_plane (void    *data,
         add_plane (c, x, c->w + ((g * c->out_channels + o) * c->in_channels + k) * kernel, acc);
     }
   for (i = 0; i < y_plane; i++)
-    y[i] = acc[i] + bias;
+    y[i] = (float) acc[i] + bias;
 }
 
 static gboolean
@@ -137,6 +158,7 @@ run_conv (LptCall *call,
   const LptShape *out = &call->out[0].shape;
   gint64 plane = lpt_dims_product (out, 2, out->rank);
 
+  c->exact = lpt_dtype_is_integer (call->in[0].declared);
   c->x = lpt_call_f32 (call, 0, error);
   c->w = c->x != NULL ? lpt_call_f32 (call, 1, error) : NULL;
   c->y = c->w != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
@@ -154,7 +176,7 @@ run_conv (LptCall *call,
           return FALSE;
         }
     }
-  c->planes = lpt_call_scratch (call, (gsize) plane * lpt_pool_n_threads (call->pool), sizeof (float), error);
+  c->planes = lpt_call_scratch (call, (gsize) plane * lpt_pool_n_threads (call->pool), sizeof (double), error);
   if (c->planes == NULL)
     return FALSE;
 

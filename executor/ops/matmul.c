@@ -1,7 +1,7 @@
 /* matmul.c - MatMul: the last two axes are matrices, the others broadcast
  *
  * A vector counts as one row (first operand) or one column (second); that axis is missing in the result.
- * Sums are float32 chains of fused multiply-adds along k, as in conv.c. An optional third input is a bias along the last axis.
+ * Sums are float32 chains of fused multiply-adds along k, exact for integers, as in conv.c. An optional third input is a bias along the last axis.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,17 +18,27 @@ typedef struct
   gint64       m, n, k;
   gint64       a_row, a_step;        /* strides of A in rows and along k */
   gboolean     b_transposed;         /* B is [n,k] */
-  float       *rows;                 /* one row of sums per thread */
+  gboolean     exact;                /* sums stay f64: integers */
+  double      *rows;                 /* one row of sums per thread */
 } MatMul;
+
+static inline double
+step (double   sum,
+      double   product,
+      gboolean exact)
+{
+  return exact ? sum + product : (float) (sum + product);
+}
 
 /* @n <= 4 columns of a transposed B at a time, so that their chains overlap. */
 static void
 dots (const float *a,
-      gint64       step,
+      gint64       a_step,
       const float *b,
       gint64       k,
       gint64       n,
-      float       *sum)
+      double      *sum,
+      gboolean     exact)
 {
   gint64 i, j;
 
@@ -36,7 +46,7 @@ dots (const float *a,
     sum[j] = 0;
   for (i = 0; i < k; i++)
     for (j = 0; j < n; j++)
-      sum[j] = (float) (sum[j] + (double) a[i * step] * b[j * k + i]);
+      sum[j] = step (sum[j], (double) a[i * a_step] * b[j * k + i], exact);
 }
 
 static void
@@ -47,14 +57,14 @@ run_row (void    *data,
   const MatMul *p = data;
   const float *a = p->a + (gint64) task * p->a_row;
   float *y = p->y + (gint64) task * p->n;
-  float *sum = p->rows + thread * p->n;
+  double *sum = p->rows + thread * p->n;
   gint64 i, j;
 
   for (j = 0; j < p->n; j++)
     sum[j] = 0;
   if (p->b_transposed)
     for (j = 0; j < p->n; j += 4)
-      dots (a, p->a_step, p->b + j * p->k, p->k, MIN (4, p->n - j), sum + j);
+      dots (a, p->a_step, p->b + j * p->k, p->k, MIN (4, p->n - j), sum + j, p->exact);
   else
     for (i = 0; i < p->k; i++)
       {
@@ -62,10 +72,10 @@ run_row (void    *data,
         const float *b = p->b + i * p->n;
 
         for (j = 0; j < p->n; j++)
-          sum[j] = (float) (sum[j] + x * b[j]);
+          sum[j] = step (sum[j], x * b[j], p->exact);
       }
   for (j = 0; j < p->n; j++)
-    y[j] = sum[j] + (p->bias != NULL ? p->bias[j] : 0);
+    y[j] = (float) sum[j] + (p->bias != NULL ? p->bias[j] : 0);
 }
 
 /* Rank at least 2 and which of the last axes are rows and columns. */
@@ -121,10 +131,11 @@ lpt_run_matmul (LptCall *call,
       return FALSE;
     }
 
+  p.exact = lpt_dtype_is_integer (call->in[0].declared);
   base_a = lpt_call_f32 (call, 0, error);
   base_b = base_a != NULL ? lpt_call_f32 (call, 1, error) : NULL;
   p.y = base_b != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
-  p.rows = p.y != NULL ? lpt_call_scratch (call, (gsize) p.n * lpt_pool_n_threads (call->pool), sizeof (float), error) : NULL;
+  p.rows = p.y != NULL ? lpt_call_scratch (call, (gsize) p.n * lpt_pool_n_threads (call->pool), sizeof (double), error) : NULL;
   if (p.rows == NULL)
     return FALSE;
   if (lpt_call_has (call, 2))
