@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 
 #include <lpt/lpt-body.h>
+#include <lpt/lpt-text.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -95,6 +96,20 @@ print_remarks (const LptReport *report)
     }
 }
 
+/* --- printing on the way --------------------------------------------------- */
+
+/* --print-after: the graph after each change that the pass made. */
+static gboolean
+on_change (const LptPass *pass, LptGraph *graph, LptNode *node, gpointer data, GError **error)
+{
+  if (pass == data)
+    {
+      g_autofree char *text = lpt_graph_to_text (graph, LPT_TEXT_ELIDE);
+      printf ("# after %s%s%s\n%s\n", pass->name, node != NULL ? " at " : "", node != NULL ? node->name : "", text);
+    }
+  return TRUE;
+}
+
 /* --- the command ----------------------------------------------------------- */
 
 /* The option words of an output: FALSE + message when they ask for nonsense. */
@@ -122,13 +137,14 @@ int
 cmd_transform (int argc, char **argv)
 {
   g_auto (CmdPipelineArgs) args = { NULL };
-  g_autofree char *out = NULL;
+  g_autofree char *out = NULL, *print_after = NULL;
   gboolean remarks = FALSE, stats = FALSE;
   CmdSaveOptions save = { 0 };
   int code;
   const GOptionEntry own[] = {
     { "out", 'o', 0, G_OPTION_ARG_FILENAME, &out, "Where to write; the extension says which form", "OUT" },
     { "embed-weights", 0, 0, G_OPTION_ARG_NONE, &save.embed_weights, "Weights inside a .json", NULL },
+    { "print-after", 0, 0, G_OPTION_ARG_STRING, &print_after, "Print the graph after each change of a pass", "PASS" },
     { "remarks", 0, 0, G_OPTION_ARG_NONE, &remarks, "Print why passes left nodes alone", NULL },
     { "stats", 0, 0, G_OPTION_ARG_NONE, &stats, "Print layers by element type, and what each pass did", NULL },
     { NULL },
@@ -145,6 +161,9 @@ cmd_transform (int argc, char **argv)
   g_autoptr (LptConfig) config = cmd_pipeline_config (&args, &code);
   if (config == NULL)
     return code;
+  LptObserver observer = { on_change, print_after != NULL ? (gpointer) lpt_pass_find (print_after) : NULL };
+  if (print_after != NULL && observer.data == NULL)
+    return cmd_usage ("--print-after %s: no such pass (see lptc passes)", print_after);
   progress ("loading", 0, 0);
   g_autoptr (LptGraph) graph = cmd_load (argv[1], &error);
   progress_end ();
@@ -155,7 +174,7 @@ cmd_transform (int argc, char **argv)
 
   progress ("transforming", 0, 0);
   g_autoptr (LptReport) report = lpt_report_new ();
-  gboolean ok = lpt_pipeline_run (graph, config, report, NULL, &error);
+  gboolean ok = lpt_pipeline_run (graph, config, report, print_after != NULL ? &observer : NULL, &error);
   progress_end ();
   if (ok)
     {

@@ -11,6 +11,7 @@
 
 #include <lpt/lpt.h>
 #include <lpt/lpt-onnx.h>
+#include <lpt/lpt-text.h>
 
 #include <errno.h>
 #include <glib/gstdio.h>
@@ -33,6 +34,17 @@ is_native_json (const Head *head)
   return head->size > 0 && head->text[0] == '{' && g_strstr_len (head->text, (gssize) head->size, "\"" LPT_JSON_FORMAT "\"") != NULL;
 }
 
+/* Statements ("%x = ...", "Result(%x)", "graph ..."), or a comment. */
+static gboolean
+is_text (const Head *head)
+{
+  static const char *const starts[] = { "%", "#", "graph ", "Result(" };
+  for (guint i = 0; i < G_N_ELEMENTS (starts); i++)
+    if (head->size >= strlen (starts[i]) && strncmp (head->text, starts[i], strlen (starts[i])) == 0)
+      return TRUE;
+  return FALSE;
+}
+
 static gboolean
 is_other (const Head *head)
 {
@@ -45,6 +57,18 @@ load_xml (const char *path, GError **error)
   return lpt_openvino_load (path, NULL, error);
 }
 
+static LptGraph *
+load_text (const char *path, GError **error)
+{
+  g_autoptr (GError) cause = NULL;
+  g_autofree char *text = NULL;
+  gsize length;
+  if (g_file_get_contents (path, &text, &length, &cause))
+    return lpt_graph_from_text (text, (gssize) length, path, error);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", path, cause->message);
+  return NULL;
+}
+
 static const struct
 {
   gboolean  (*is)   (const Head *head);
@@ -52,6 +76,7 @@ static const struct
 } readers[] = {
   { is_xml, load_xml },
   { is_native_json, lpt_json_load },
+  { is_text, load_text },
   { is_other, lpt_onnx_load },       /* either serialisation */
 };
 
@@ -101,6 +126,42 @@ save_json (LptGraph *graph, const char *path, const CmdSaveOptions *options, GEr
   return lpt_json_save (graph, path, options->embed_weights, error);
 }
 
+static gboolean
+save_text (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
+{
+  g_autofree char *text = lpt_graph_to_text (graph, LPT_TEXT_DEFAULT);
+  return lpt_out_file_text (path, text, strlen (text), error);
+}
+
+static gboolean
+save_dot (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
+{
+  g_autofree char *text = lpt_graph_to_dot (graph);
+  return lpt_out_file_text (path, text, strlen (text), error);
+}
+
+/* A drawing, by the program dot. */
+static gboolean
+save_svg (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
+{
+  g_autofree char *text = lpt_graph_to_dot (graph), *temp = NULL, *svg = NULL;
+  g_autoptr (GError) cause = NULL;
+  gint fd = g_file_open_tmp ("lptc-XXXXXX.dot", &temp, &cause), status = 0;
+  char *const command[] = { (char *) "dot", (char *) "-Tsvg", temp, NULL };
+  gboolean ok = fd >= 0 && g_file_set_contents (temp, text, -1, &cause)
+                && g_spawn_sync (NULL, (char **) command, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &svg, NULL, &status, &cause)
+                && g_spawn_check_wait_status (status, &cause);
+  if (fd >= 0)
+    {
+      g_close (fd, NULL);
+      g_unlink (temp);
+    }
+  if (ok)
+    return lpt_out_file_text (path, svg, strlen (svg), error);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s: unsupported without the program dot (%s); write .dot", path, cause->message);
+  return FALSE;
+}
+
 static const struct
 {
   const char *extension;
@@ -109,6 +170,9 @@ static const struct
 } writers[] = {
   { ".xml",  ".bin",  save_xml },
   { ".json", "+.bin", save_json },
+  { ".lpt",  NULL,    save_text },
+  { ".dot",  NULL,    save_dot },
+  { ".svg",  NULL,    save_svg },
 };
 
 /* The row with the longest extension that @path ends with, or -1. */

@@ -16,6 +16,7 @@ static const LptCommand commands[] = {
   { "check",     cmd_check,     "Hold a model against a target's restrictions" },
   { "explain",   cmd_explain,   "Say what becomes of each op, and why" },
   { "bench",     cmd_bench,     "Time a model" },
+  { "print",     cmd_print,     "Show a model as text" },
   { "ops",       cmd_ops,       "List the operations" },
   { "passes",    cmd_passes,    "List the passes and targets" },
   { "cpu",       cmd_cpu,       "Show what the processor offers" },
