@@ -280,6 +280,7 @@ static void run_bytes (Bytes *x) { x->k.transpose->bytes (256, 3136, x->a, 3136,
 static void run_words (Bytes *x) { x->k.transpose->words (64, 3136, (uint32_t *) x->f, 3136, (uint32_t *) x->g, 64); }
 static void run_softmax (Bytes *x) { x->k.floats->softmax (128, 128, x->f, 128, x->g, 128); }
 static void run_normalize (Bytes *x) { x->k.floats->normalize (128, 768, x->f, 768, x->g, x->g, 1e-5f, false, true, x->g, 768); }
+static void run_gelu (Bytes *x) { x->k.floats->map (LPT_MAP_GELU, 128 * 3072, x->f, x->g); }
 
 static void
 time_bytes (const char *name, Bytes *x, void (*run) (Bytes *), size_t elements)
@@ -325,6 +326,7 @@ bench_bytes (LptCpu cpu)
                          .scheme = LPT_REQUANT_SINGLE, .mult = mult, .shift = shift, .scale = scales };
   time_bytes ("softmax 128x128", &x, run_softmax, 128 * 128);
   time_bytes ("normalize 128x768", &x, run_normalize, 128 * 768);
+  time_bytes ("gelu 128x3072", &x, run_gelu, 128 * 3072);
   time_bytes ("quantize", &x, run_quantize, N_BYTES);
   time_bytes ("add single", &x, run_add, N_BYTES);
   x.add = (LptAdd) { .form = LPT_ADD_FLOAT, .hi = 255, .sa = 0.1f, .sb = 0.2f, .sc = 0.3f };

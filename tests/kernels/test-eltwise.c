@@ -317,6 +317,77 @@ run_float (const LptFloatKernel *row, const LptFloatKernel *scalar)
   return ok;
 }
 
+static double
+exact_map (LptFloatMap map, double x)
+{
+  switch (map)
+    {
+    case LPT_MAP_EXP:     return exp (x);
+    case LPT_MAP_SIGMOID: return 1 / (1 + exp (-x));
+    case LPT_MAP_SILU:    return x / (1 + exp (-x));
+    case LPT_MAP_TANH:    return tanh (x);
+    case LPT_MAP_ERF:     return erf (x);
+    case LPT_MAP_GELU:    return x / 2 * (1 + erf (x / sqrt (2)));
+    default:              return x / 2 * (1 + tanh (sqrt (2 / M_PI) * (x + 0.044715 * x * x * x)));
+    }
+}
+
+/* Bits equal scalar's, errors within float.h's. */
+static bool
+run_maps (const LptFloatKernel *row, const LptFloatKernel *scalar, bool report)
+{
+  static const double relative[LPT_N_MAPS] = { 2, 4, 4, 4, 0, 0, 0 };
+  enum { N = 4099 };
+  static float in[N], want[N], got[N];
+  bool ok = true;
+
+  for (int i = 0; i < N; i++)
+    in[i] = i < 64 ? ldexpf (i % 2 ? -1.3f : 1.7f, i * 4 - 128) : (float) (i - N / 2) * 0.0507f;
+  in[0] = INFINITY;
+  in[1] = -INFINITY;
+  in[2] = NAN;
+  in[3] = 0.0f;
+  in[4] = 88.7f;
+  in[5] = -87.4f;
+  for (int map = 0; map < LPT_N_MAPS; map++)
+    {
+      double worst = 0;
+
+      memset (got, 0xA5, sizeof got);
+      scalar->map ((LptFloatMap) map, N, in, want);
+      row->map ((LptFloatMap) map, N - 1, in, got);
+      row->map ((LptFloatMap) map, 1, in + N - 1, got + N - 1);
+      for (int i = 0; i < N; i++)
+        {
+          double x = in[i], right = exact_map ((LptFloatMap) map, x), unit, error;
+
+          if (isnan (want[i]) ? !isnan (got[i]) : memcmp (&want[i], &got[i], 4) != 0)
+            ok = false;
+          if (isnan (right) || isinf (right) || right > 3.4e38)
+            {
+              /* -inf * 0 of SiLU and GELU is a NaN in both. */
+              ok = ok && (isnan (right) ? isnan (got[i]) : isinf (got[i]));
+              continue;
+            }
+          unit = relative[map] > 0 ? relative[map] * ldexp (fmax (fabs (right), ldexp (1, -126)), -23)
+                 : map == LPT_MAP_ERF ? ldexp (1, -22) : ldexp (fmax (1, fabs (x)), -21);
+          /* Results that should be denormal are 0. */
+          error = fabs (got[i] - right) / (unit + (fabs (right) < ldexp (4, -126) * fmax (1, fabs (x)) ? ldexp (8, -126) * fmax (1, fabs (x)) : 0));
+          if (error > worst)
+            worst = error;
+          if (error > 1 || isnan (got[i]))
+            {
+              printf ("# map %d of %.9g: %.9g, not %.9g\n", map, x, (double) got[i], right);
+              ok = false;
+              break;
+            }
+        }
+      if (report)
+        printf ("# map %d: %.2f of the bound\n", map, worst);
+    }
+  return ok;
+}
+
 int
 main (void)
 {
@@ -375,7 +446,8 @@ main (void)
         }
       for (int j = 0; j < 500; j++)
         ok = run_float (&floats[i], &floats[n - 1]) && ok;
-      test_report (ok, "%s: 500 cases", floats[i].name);
+      test_report (ok, "%s rows: 500 cases", floats[i].name);
+      test_report (run_maps (&floats[i], &floats[n - 1], i == 0), "%s functions", floats[i].name);
     }
   return test_end ();
 }

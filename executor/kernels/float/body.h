@@ -1,9 +1,11 @@
-/* executor/kernels/float/body.h - softmax and normalisation on sixteen lanes of floats
+/* executor/kernels/float/body.h - softmax, normalisation and functions on sixteen lanes of floats
  *
  * A sixteen is one register of AVX-512, two of AVX2, or four of SSE or NEON, in the compiler's own vector types: the same
  * IEEE operations in the same order everywhere.
  *
  * exp (x) = 2^n * e^r with n = rint (x / ln 2) and |r| <= ln 2 / 2: Cephes' polynomial, about 1 ulp; 0 below -87.33.
+ * tanh and erf near zero are x times a polynomial of x^2; elsewhere 1 - 2 / (e^2x + 1) and 1 - e^-p(x). The coefficients are
+ * those of interpolation at Chebyshev's nodes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -206,5 +208,118 @@ LPT_FN (lpt_float_normalize) (size_t rows, size_t cols, const float *in, size_t 
               y = y + load (beta + j + q * WIDTH, n, 0.0f);
             store (out + j + q * WIDTH, y, n);
           }
+    }
+}
+
+/* Coefficients from the highest power down. */
+INLINE V
+polynomial (V x, const float *c, int n)
+{
+  V p = (V) { 0 } + c[0];
+
+  for (int i = 1; i < n; i++)
+    p = p * x + c[i];
+  return p;
+}
+#define POLYNOMIAL(x, ...)                                                                                   \
+  polynomial (x, (const float[]) { __VA_ARGS__ }, (int) (sizeof ((const float[]) { __VA_ARGS__ }) / sizeof (float)))
+
+INLINE V
+magnitude (V x)
+{
+  return (V) ((I) x & 0x7fffffff);
+}
+
+INLINE V
+with_sign_of (V x, V sign)
+{
+  return (V) ((I) x | ((I) sign & (int32_t) 0x80000000));
+}
+
+INLINE V
+sigmoid_lanes (V x)
+{
+  const V zero = { 0 };
+  I tiny = x < -87.33f;
+
+  return choose (tiny, zero, 1.0f / (1.0f + exp_lanes (-choose (tiny, zero, x))));
+}
+
+INLINE V
+tanh_lanes (V x)
+{
+  const V most = { 0 };
+  V t = magnitude (x), s = x * x, near, far;
+
+  near = x * POLYNOMIAL (s, -0.00584964391f, 0.0207513491f, -0.0537679835f, 0.133316796f, -0.333332828f, 0.999999997f);
+  t = choose (t > 10.0f, most + 10.0f, t);
+  far = 1.0f - 2.0f / (exp_lanes (t + t) + 1.0f);
+  return choose (t < 0.6f, near, with_sign_of (far, x));
+}
+
+INLINE V
+erf_lanes (V x)
+{
+  const V most = { 0 };
+  V t = magnitude (x), s = x * x, near, far;
+
+  near = x * POLYNOMIAL (s, 8.52940135e-05f, -0.000817963219f, 0.00520422669f, -0.0268606648f, 0.11283718f, -0.376126352f,
+                         1.12837917f);
+  t = choose (t > 4.0f, most + 4.0f, t);
+  far = 1.0f - exp_lanes (-POLYNOMIAL (t, -1.64306366e-06f, 4.61638586e-05f, -0.00059758577f, 0.00476262583f, -0.0264276372f,
+                                       0.110087166f, 0.631823918f, 1.13023106f, -0.000318539662f));
+  return choose (t < 0.9f, near, with_sign_of (far, x));
+}
+
+INLINE V
+map_lanes (LptFloatMap map, V x)
+{
+  const V zero = { 0 };
+
+  switch (map)
+    {
+    case LPT_MAP_EXP:
+      return choose (x > 88.72f, zero + INFINITY, exp_lanes (choose (x > 88.72f, zero, x)));
+    case LPT_MAP_SIGMOID:
+      return sigmoid_lanes (x);
+    case LPT_MAP_SILU:
+      return x * sigmoid_lanes (x);
+    case LPT_MAP_TANH:
+      return tanh_lanes (x);
+    case LPT_MAP_ERF:
+      return erf_lanes (x);
+    case LPT_MAP_GELU:
+      return x * 0.5f * (1.0f + erf_lanes (x * 0.70710678118654752f));
+    default:
+      return x * 0.5f * (1.0f + tanh_lanes (0.79788456080286536f * (x + 0.044715f * x * x * x)));
+    }
+}
+
+INLINE void
+map_all (LptFloatMap map, size_t n, const float *in, float *out)
+{
+  size_t i = 0;
+
+  for (; i + WIDTH <= n; i += WIDTH)
+    store (out + i, map_lanes (map, load (in + i, WIDTH, 0.0f)), WIDTH);
+  if (i < n)
+    store (out + i, map_lanes (map, load (in + i, n - i, 0.0f)), n - i);
+}
+
+void
+LPT_FN (lpt_float_map) (LptFloatMap map, size_t n, const float *in, float *out)
+{
+  switch (map)
+    {
+#define MAP(name) case name: map_all (name, n, in, out); break;
+    MAP (LPT_MAP_EXP)
+    MAP (LPT_MAP_SIGMOID)
+    MAP (LPT_MAP_SILU)
+    MAP (LPT_MAP_TANH)
+    MAP (LPT_MAP_ERF)
+    MAP (LPT_MAP_GELU)
+    default:
+    MAP (LPT_MAP_GELU_TANH)
+#undef MAP
     }
 }

@@ -1,0 +1,114 @@
+/* tests/kernels/test-parallel.c - every task runs once, on a thread that exists; levels by name
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/kernels/kernel-test.h"
+
+#include <stdatomic.h>
+
+#include "executor/kernels/lpt-kernels.h"
+#include "executor/lpt-parallel.h"
+
+typedef struct {
+  atomic_int count[1000], bad;
+  unsigned   n_threads;
+} Counts;
+
+static void
+count_task (void *data, size_t task, unsigned thread)
+{
+  Counts *counts = data;
+
+  atomic_fetch_add (&counts->count[task], 1);
+  if (thread >= counts->n_threads)
+    atomic_store (&counts->bad, 1);
+}
+
+static bool
+run_counts (LptPool *pool, size_t n_tasks)
+{
+  static Counts counts;
+  bool ok = true;
+
+  memset (&counts, 0, sizeof counts);
+  counts.n_threads = lpt_pool_n_threads (pool);
+  lpt_parallel_for (pool, n_tasks, count_task, &counts);
+  for (size_t i = 0; i < 1000; i++)
+    ok = ok && atomic_load (&counts.count[i]) == (i < n_tasks);
+  return ok && !atomic_load (&counts.bad);
+}
+
+/* The same bytes from one thread and from several. */
+static void
+multiply_tile (void *data, size_t task, unsigned thread)
+{
+  LptGemm *g = data;
+  static _Alignas (64) char workspace[8][4096];
+  size_t tm, tn, columns;
+
+  lpt_gemm_tiling (g->kernel, g->m, g->k, g->n, &tm, &tn);
+  columns = (g->n + tn - 1) / tn;
+
+  size_t m0 = task / columns * tm, n0 = task % columns * tn;
+
+  lpt_gemm_tile (g, m0, m0 + tm < g->m ? m0 + tm : g->m, n0, n0 + tn < g->n ? n0 + tn : g->n, workspace[thread]);
+}
+
+static void
+test_product (LptCpu cpu)
+{
+  enum { M = 150, K = 300, N = 330 };
+  LptKernels k = lpt_kernels_for (cpu);
+  uint8_t *a = exact_bytes (M * K), *b = exact_bytes (K * N);
+  int32_t *out[2] = { aligned_bytes (M * N * 4), aligned_bytes (M * N * 4) };
+  LptGemmWeights w = { .data = b, .taps = 1, .k = K, .n = N, .k_stride = N, .n_stride = 1 };
+  void *packed = aligned_bytes (lpt_gemm_packed_size (k.gemm, 1, K, N));
+  LptEpilogue e = { .store = LPT_STORE_I32 };
+  LptGemm g = { .kernel = k.gemm, .epilogue_kernel = k.epilogue, .epilogue = &e, .m = M, .k = K, .n = N, .a = a, .lda = K,
+                .packed = packed, .ldo = N * 4 };
+  LptPool *pool = lpt_pool_new (3);
+  size_t tm, tn, tasks;
+
+  lpt_epilogue_prepare (&e, N);
+  lpt_gemm_pack (k.gemm, &w, 0, N, packed, NULL);
+  lpt_gemm_tiling (k.gemm, M, K, N, &tm, &tn);
+  tasks = ((M + tm - 1) / tm) * ((N + tn - 1) / tn);
+  for (int i = 0; i < 2; i++)
+    {
+      g.out = out[i];
+      lpt_parallel_for (i ? pool : NULL, tasks, multiply_tile, &g);
+    }
+  test_report (lpt_gemm_workspace (&g) <= 4096 && memcmp (out[0], out[1], M * N * 4) == 0,
+               "one thread and %u: the same bytes from %zu tiles", lpt_pool_n_threads (pool), tasks);
+  lpt_pool_free (pool);
+  free (a);
+  free (b);
+  free (out[0]);
+  free (out[1]);
+  free (packed);
+}
+
+int
+main (void)
+{
+  LptCpu cpu = test_cpu (), lowered = cpu;
+  LptPool *pool = lpt_pool_new (4);
+  bool ok = true;
+
+  for (size_t n = 0; n <= 1000; n += n < 10 ? 1 : 99)
+    ok = run_counts (pool, n) && run_counts (NULL, n) && ok;
+  test_report (ok, "every task once, on %u threads and on one", lpt_pool_n_threads (pool));
+  lpt_pool_free (pool);
+  lpt_pool_free (NULL);
+  test_report (lpt_pool_new (1) == NULL && lpt_pool_n_threads (NULL) == 1, "one thread needs no pool");
+
+  test_report (lpt_cpu_limit (&lowered, "scalar") && lowered == LPT_CPU_SCALAR && strcmp (lpt_cpu_level_name (lowered), "scalar") == 0
+               && lpt_kernels_for (lowered).gemm->needs == 0, "scalar is the lowest level");
+  lowered = cpu;
+  test_report (!lpt_cpu_limit (&lowered, "mmx") && lowered == cpu, "an unknown level is refused");
+  lowered = cpu;
+  test_report (lpt_cpu_limit (&lowered, lpt_cpu_level_name (cpu)) && strcmp (lpt_cpu_level_name (lowered), lpt_cpu_level_name (cpu)) == 0,
+               "level %s by its name", lpt_cpu_level_name (cpu));
+  test_product (cpu);
+  return test_end ();
+}
