@@ -206,6 +206,21 @@ lpt_lower_integers (LptLower *lw,
 
 /* --- real values --- */
 
+static LptValue *
+emit_convert (LptLower *lw,
+              LptValue *value,
+              LptDType  dtype)
+{
+  g_autofree char *name = g_strconcat (value->producer->name, "/Convert", NULL);
+  LptNode *node = lpt_graph_add (lw->graph, LPT_OP_CONVERT, 1, name, 1, &value);
+
+  LPT_ATTRS (node, LptConvertAttrs)->destination_type = dtype;
+  node->out[0].dtype = dtype;
+  node->out[0].shape = value->shape;
+
+  return &node->out[0];
+}
+
 /* x + b[c] or x * a[c] with a constant along @axis. */
 static LptValue *
 emit_arithmetic (LptLower     *lw,
@@ -222,6 +237,8 @@ emit_arithmetic (LptLower     *lw,
   LptTensor *tensor;
   gint i;
 
+  if (value->dtype != LPT_DTYPE_F32)
+    in[0] = emit_convert (lw, value, LPT_DTYPE_F32);
   for (i = 0; i < shape.rank; i++)
     shape.dims[i] = i == axis ? (gint64) n : 1;
   tensor = lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, constant, NULL);
@@ -316,21 +333,6 @@ emit_real_op (LptLower *lw,
     }
 
   return &copy->out[index];
-}
-
-static LptValue *
-emit_convert (LptLower *lw,
-              LptValue *value,
-              LptDType  dtype)
-{
-  g_autofree char *name = g_strconcat (value->producer->name, "/Convert", NULL);
-  LptNode *node = lpt_graph_add (lw->graph, LPT_OP_CONVERT, 1, name, 1, &value);
-
-  LPT_ATTRS (node, LptConvertAttrs)->destination_type = dtype;
-  node->out[0].dtype = dtype;
-  node->out[0].shape = value->shape;
-
-  return &node->out[0];
 }
 
 LptValue *
