@@ -1,8 +1,9 @@
 /* lpt-int-conv.c - Convolution, GroupConvolution and their transposes on integers
  *
- *     acc = sum (x - Zx) (w - Zw[o]) + bias[o]
- *     y   = clamp (rescale (acc, M[o]) + Zy)
+ *     acc = sum (x - Zx[c]) (w - Zw[o]) + bias[o]
+ *     y   = clamp (rescale (acc, M[o]) + Zy[o])
  *
+ * The scale of the input is one for each group.
  * Padding contributes 0, that is: it holds Zx. Accumulators are 32-bit and wrap,
  * as those of every kernel. An i32 output is the accumulator itself. Depthwise
  * is a group convolution with one channel per group; the transposed forms
@@ -26,8 +27,9 @@ typedef struct
   gint64         pads[MAX_SPATIAL];
   LptMultiplier *multipliers;      /* per output channel; NULL: raw accumulators */
   gint32        *zero_w;           /* per output channel */
-  gint32         zero_x;
-  LptIntScale    y;
+  gint32        *zero_x;           /* per input channel */
+  gint32        *zero_y;           /* per output channel */
+  gint32         lo, hi;
 } Conv;
 
 static void
@@ -37,6 +39,8 @@ conv_clear (gpointer data)
 
   g_free (conv->multipliers);
   g_free (conv->zero_w);
+  g_free (conv->zero_x);
+  g_free (conv->zero_y);
 }
 
 /* Padding before an axis: as given, or what SAME needs for these lengths. */
@@ -140,7 +144,7 @@ conv_position (const Conv        *conv,
               const gint64 weight = conv->transposed ? ((group * g->w_in + c) * g->w_out + o) * g->k_size + k
                                                      : (channel * g->w_in + c) * g->k_size + k;
 
-              acc += (guint32) (lpt_int_at (g->x, from) - conv->zero_x)
+              acc += (guint32) (lpt_int_at (g->x, from) - conv->zero_x[group * g->w_in + c])
                      * (guint32) (lpt_int_at (g->w, weight) - conv->zero_w[channel]);
             }
 
@@ -155,8 +159,8 @@ conv_position (const Conv        *conv,
       gint64 q = (gint32) acc;
 
       if (conv->multipliers != NULL)
-        q = (gint64) lpt_multiplier_apply (&conv->multipliers[channel], (gint32) acc) + conv->y.zero;
-      lpt_int_put (out, (n * channels + channel) * g->y_size + p, lpt_int_clamp (q, conv->y.lo, conv->y.hi));
+        q = (gint64) lpt_multiplier_apply (&conv->multipliers[channel], (gint32) acc) + conv->zero_y[channel];
+      lpt_int_put (out, (n * channels + channel) * g->y_size + p, lpt_int_clamp (q, conv->lo, conv->hi));
     }
 }
 
@@ -217,13 +221,26 @@ static gboolean
 take_parameters (Conv                 *conv,
                  LptValue             *w,
                  const LptRequantRule *rule,
-                 double                input_scale,
-                 gboolean              raw,
+                 LptValue             *x,
+                 LptValue             *y,
                  GError              **error)
 {
+  const gboolean raw = y->dtype == LPT_DTYPE_I32;
   const gint lead = conv->grouped ? 1 : 0;
   const gint64 groups = conv->grouped ? w->shape.dims[0] : 1;
   const gint64 per_group = w->shape.dims[lead + (conv->transposed ? 1 : 0)];
+  const gint64 in_group = w->shape.dims[lead + (conv->transposed ? 0 : 1)];
+  g_autofree double *scale_x = NULL;
+  g_autofree double *scale_y = NULL;
+
+  if (!lpt_int_scales_along (x, "the input", 1, groups * in_group, &scale_x, &conv->zero_x, error)
+      || !lpt_int_scales_along (y, "the output", 1, groups * per_group, &scale_y, &conv->zero_y, error))
+    return FALSE;
+  for (gint64 c = 0; c < groups * in_group; c++)
+    if (scale_x[c] != scale_x[c / in_group * in_group])
+      return lpt_int_refuse (error, "unsupported: the scale of the input varies inside a group");
+  conv->lo = (gint32) lpt_dtype_min (y->dtype);
+  conv->hi = (gint32) lpt_dtype_max (y->dtype);
 
   conv->zero_w = g_new0 (gint32, groups * per_group);
   if (!raw)
@@ -236,7 +253,8 @@ take_parameters (Conv                 *conv,
         return lpt_int_refuse (error, "unsupported: %u scales for %" G_GINT64_FORMAT " output channels", w->quant->n, groups * per_group);
       conv->zero_w[channel] = w->quant->zero_point[i];
       if (!raw)
-        conv->multipliers[channel] = lpt_requant_rule_multiplier (rule, input_scale, w->quant->scale[i], conv->y.scale);
+        conv->multipliers[channel] = lpt_requant_rule_multiplier (rule, scale_x[channel / per_group * in_group], w->quant->scale[i],
+                                                                  scale_y[channel]);
     }
 
   return TRUE;
@@ -250,7 +268,6 @@ conv_make (LptNode              *node,
 {
   g_autoptr (LptIntOp) op = NULL;
   LptValue *w = lpt_node_in (node, 1);
-  LptIntScale x;
   Conv *conv = g_new0 (Conv, 1);
 
   op = &conv->op;
@@ -259,9 +276,6 @@ conv_make (LptNode              *node,
   conv->transposed = transposed;
   conv->grouped = node->op == LPT_OP_GROUP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
 
-  if (!lpt_int_scale_of (lpt_node_in (node, 0), "the input", &x, error)
-      || !lpt_int_scale_of (lpt_node_out (node), "the output", &conv->y, error))
-    return NULL;
   if (w == NULL || w->quant == NULL || !lpt_int_is_code (w->dtype) || !lpt_shape_is_static (&w->shape))
     {
       lpt_int_refuse (error, "unsupported: weights without quantization or shape");
@@ -287,8 +301,7 @@ conv_make (LptNode              *node,
       take (conv->pads, &attrs->pads_begin, 0);
     }
 
-  conv->zero_x = x.zero;
-  if (!take_parameters (conv, w, rule, x.scale, lpt_node_out (node)->dtype == LPT_DTYPE_I32, error))
+  if (!take_parameters (conv, w, rule, lpt_node_in (node, 0), lpt_node_out (node), error))
     return NULL;
 
   return g_steal_pointer (&op);

@@ -18,8 +18,10 @@ typedef struct
   guint          n;              /* parameters of b: 1, or one per column */
   LptMultiplier *multipliers;    /* NULL: raw accumulators */
   gint32        *zero_b;
+  gint32        *zero_y;
+  guint          n_y;
   gint32         zero_a;
-  LptIntScale    y;
+  gint32         lo, hi;
 } MatMul;
 
 static void
@@ -29,6 +31,7 @@ matmul_clear (gpointer data)
 
   g_free (mm->multipliers);
   g_free (mm->zero_b);
+  g_free (mm->zero_y);
 }
 
 /* Rows and columns of the last two axes as stored, and the shape of the rest. */
@@ -94,8 +97,8 @@ matmul_run (const LptIntOp           *op,
 
           q = (gint32) acc;
           if (mm->multipliers != NULL)
-            q = (gint64) lpt_multiplier_apply (&mm->multipliers[c], (gint32) acc) + mm->y.zero;
-          lpt_int_put (out, y++, lpt_int_clamp (q, mm->y.lo, mm->y.hi));
+            q = (gint64) lpt_multiplier_apply (&mm->multipliers[c], (gint32) acc) + mm->zero_y[mm->n_y == 1 ? 0 : column];
+          lpt_int_put (out, y++, lpt_int_clamp (q, mm->lo, mm->hi));
         }
 }
 
@@ -107,6 +110,7 @@ lpt_int_matmul_new (LptNode              *node,
   g_autoptr (LptIntOp) op = NULL;
   const LptMatMulAttrs *attrs = LPT_ATTRS (node, LptMatMulAttrs);
   LptValue *b = lpt_node_in (node, 1);
+  LptValue *y = lpt_node_out (node);
   LptIntScale a;
   MatMul *mm = g_new0 (MatMul, 1);
 
@@ -116,9 +120,14 @@ lpt_int_matmul_new (LptNode              *node,
   mm->transpose_a = attrs->transpose_a;
   mm->transpose_b = attrs->transpose_b;
 
-  if (!lpt_int_scale_of (lpt_node_in (node, 0), "the left side", &a, error)
-      || !lpt_int_scale_of (lpt_node_out (node), "the output", &mm->y, error))
+  if (!lpt_int_scale_of (lpt_node_in (node, 0), "the left side", &a, error))
     return NULL;
+  if (y->quant == NULL || (!lpt_int_is_code (y->dtype) && y->dtype != LPT_DTYPE_I32) ||
+      (y->quant->n > 1 && (y->quant->axis != y->shape.rank - 1 || y->shape.dims[y->quant->axis] != y->quant->n)))
+    {
+      lpt_int_refuse (error, "unsupported: the output is not quantized, or not per column");
+      return NULL;
+    }
   if (b == NULL || b->quant == NULL || !lpt_int_is_code (b->dtype))
     {
       lpt_int_refuse (error, "unsupported: the right side has no quantization");
@@ -136,10 +145,27 @@ lpt_int_matmul_new (LptNode              *node,
     }
 
   mm->zero_a = a.zero;
-  mm->n = b->quant->n;
-  mm->zero_b = g_memdup2 (b->quant->zero_point, mm->n * sizeof (gint32));
-  if (lpt_node_out (node)->dtype != LPT_DTYPE_I32)
-    mm->multipliers = lpt_requant_rule_multipliers (rule, a.scale, mm->n, b->quant->scale, mm->y.scale);
+  mm->n = MAX (b->quant->n, y->quant->n);
+  mm->n_y = y->quant->n;
+  if (b->quant->n > 1 && y->quant->n > 1 && b->quant->n != y->quant->n)
+    {
+      lpt_int_refuse (error, "unsupported: %u scales of the right side for %u of the output", b->quant->n, y->quant->n);
+      return NULL;
+    }
+  mm->lo = (gint32) lpt_dtype_min (y->dtype);
+  mm->hi = (gint32) lpt_dtype_max (y->dtype);
+  mm->zero_y = g_memdup2 (y->quant->zero_point, mm->n_y * sizeof (gint32));
+  mm->zero_b = g_new (gint32, mm->n);
+  if (y->dtype != LPT_DTYPE_I32)
+    mm->multipliers = g_new0 (LptMultiplier, mm->n);
+  for (guint c = 0; c < mm->n; c++)
+    {
+      const guint cb = b->quant->n == 1 ? 0 : c, cy = y->quant->n == 1 ? 0 : c;
+
+      mm->zero_b[c] = b->quant->zero_point[cb];
+      if (mm->multipliers != NULL)
+        mm->multipliers[c] = lpt_requant_rule_multiplier (rule, a.scale, b->quant->scale[cb], y->quant->scale[cy]);
+    }
 
   return g_steal_pointer (&op);
 }

@@ -134,6 +134,38 @@ lpt_int_is_code (LptDType dtype)
 }
 
 gboolean
+lpt_int_scales_along (LptValue    *value,
+                      const char  *what,
+                      gint         axis,
+                      gint64       n,
+                      double     **scale,
+                      gint32     **zero,
+                      GError     **error)
+{
+  const LptQuant *quant = value != NULL ? value->quant : NULL;
+
+  if (quant == NULL)
+    return lpt_int_refuse (error, "unsupported: %s has no quantization", what);
+  if (!lpt_int_is_code (value->dtype) && value->dtype != LPT_DTYPE_I32)
+    return lpt_int_refuse (error, "unsupported type %s of %s", lpt_dtype_name (value->dtype), what);
+  if (quant->n > 1 && (quant->axis != axis || (gint64) quant->n != n))
+    return lpt_int_refuse (error, "unsupported: %s is quantized along axis %d", what, quant->axis);
+  for (guint i = 0; i < quant->n; i++)
+    if (!(quant->scale[i] > 0.0) || isinf (quant->scale[i]))
+      return lpt_int_refuse (error, "unsupported: a scale of %s is %g", what, quant->scale[i]);
+
+  *scale = g_new (double, MAX (n, 1));
+  *zero = g_new (gint32, MAX (n, 1));
+  for (gint64 i = 0; i < n; i++)
+    {
+      (*scale)[i] = quant->scale[quant->n == 1 ? 0 : i];
+      (*zero)[i] = quant->zero_point[quant->n == 1 ? 0 : i];
+    }
+
+  return TRUE;
+}
+
+gboolean
 lpt_int_scale_of (LptValue    *value,
                   const char  *what,
                   LptIntScale *out,

@@ -132,6 +132,10 @@ typedef struct
 
 /* FALSE + error unless the value is i8, u8, i16, u16 or i32 with one scale and zero point; @what names it. */
 gboolean lpt_int_scale_of  (LptValue *value, const char *what, LptIntScale *out, GError **error);
+/* Scales and zero points along @axis of length @n, spread where the value has one of each (both transfer full);
+ * FALSE + error when they vary along another axis. */
+gboolean lpt_int_scales_along (LptValue *value, const char *what, gint axis, gint64 n, double **scale, gint32 **zero,
+                               GError **error);
 gboolean lpt_int_same      (const LptIntScale *a, const LptIntScale *b);   /* scale and zero point */
 gboolean lpt_int_is_code   (LptDType dtype);                               /* i8 u8 i16 u16 */
 gint64   lpt_int_count     (const LptShape *shape);                        /* of a static shape */

@@ -325,12 +325,9 @@ emit_real_op (LptLower *lw,
   copy = lpt_lower_emit (lw, node, node->n_in, in);
   copy->flags &= ~(guint32) LPT_NODE_RELAXED;
   lpt_rewriter_fate (lw->rw, copy, LPT_DTYPE_F32, "its result is used as a real number: no FakeQuantize behind it says what integers to write");
+  lpt_node_infer (copy, NULL);      /* what does not fit is found when the whole graph is inferred */
   for (i = 0; i < copy->n_out; i++)
-    {
-      if (lpt_dtype_is_low (copy->out[i].dtype) && node->n_out == 1)
-        copy->out[i].dtype = LPT_DTYPE_F32;
-      g_hash_table_insert (lw->reals, &node->out[i], &copy->out[i]);
-    }
+    g_hash_table_insert (lw->reals, &node->out[i], &copy->out[i]);
 
   return &copy->out[index];
 }
@@ -346,7 +343,14 @@ lpt_lower_real (LptLower *lw,
   if (real != NULL)
     return real;
   if (form == NULL)
-    return value;
+    {
+      if (value->dtype != LPT_DTYPE_F16 && value->dtype != LPT_DTYPE_BF16)
+        return value;
+      /* Real values of a lowered graph are f32: halves are widened where they come from. */
+      real = emit_convert (lw, value, LPT_DTYPE_F32);
+      g_hash_table_insert (lw->reals, value, real);
+      return real;
+    }
 
   raw = lpt_lower_raw (lw, form);
   if (raw != NULL)
@@ -374,8 +378,6 @@ lpt_lower_real (LptLower *lw,
     }
   if (lpt_form_is_clamped (form))
     real = emit_clamp (lw, real, form->lo, form->hi);
-  if (lpt_dtype_is_real (value->dtype) && value->dtype != real->dtype)
-    real = emit_convert (lw, real, value->dtype);
   g_hash_table_insert (lw->reals, value, real);
 
   return real;
@@ -575,36 +577,51 @@ note_form (LptLower *lw,
     lpt_rewriter_fate (lw->rw, node, form->q->dtype, "part of the scale of \"%s\"", form->q->producer->name);
 }
 
+/* Outputs of the model keep their element type. */
+static LptValue *
+result_of_type (LptLower *lw,
+                LptValue *value,
+                LptValue *real)
+{
+  LptForm *form = g_hash_table_lookup (lw->forms, value);
+
+  if (form != NULL && form->q != NULL && form->q->dtype == value->dtype && form->n == 1 && form->a[0] == 1 &&
+      form->b[0] == 0 && !lpt_form_is_clamped (form))
+    return form->q;
+
+  return emit_convert (lw, real, value->dtype);
+}
+
 /* An op that stays real reads real values. */
 static void
 keep_real (LptLower *lw,
            LptNode  *node)
 {
+  gboolean changed = FALSE;
   guint i;
 
   lpt_rewriter_fate (lw->rw, node, LPT_DTYPE_F32, "stays real: there is no integer rule for %s here", node->info->name);
   for (i = 0; i < node->n_in; i++)
-    if (node->in[i].value != NULL)
-      {
-        LptValue *real = lpt_lower_real (lw, node->in[i].value);
+    {
+      LptValue *value = node->in[i].value;
+      LptValue *real;
 
-        if (real != node->in[i].value)
-          {
-            lpt_node_set_input (node, i, real);
-            node->in[i].compute = LPT_DTYPE_UNDEFINED;
-          }
-      }
-  if (node->op == LPT_OP_RESULT)
+      if (value == NULL || (node->op == LPT_OP_CONVERT && g_hash_table_lookup (lw->forms, value) == NULL))
+        continue;
+      real = lpt_lower_real (lw, value);
+      if (real == value)
+        continue;
+      if (node->op == LPT_OP_RESULT && real->dtype != value->dtype)
+        real = result_of_type (lw, value, real);
+      lpt_node_set_input (node, i, real);
+      node->in[i].compute = LPT_DTYPE_UNDEFINED;
+      changed = TRUE;
+    }
+  if (!changed || node->op == LPT_OP_OPAQUE || node->op == LPT_OP_CUSTOM)
     return;
   /* What LPT typed low for its own integer arithmetic is real again. */
-  if ((node->flags & LPT_NODE_RELAXED) && !(node->info->flags & LPT_OP_F_LOWERED) &&
-      node->op != LPT_OP_FAKE_QUANTIZE)
-    {
-      node->flags &= ~(guint32) LPT_NODE_RELAXED;
-      for (i = 0; i < node->n_out; i++)
-        if (lpt_dtype_is_low (node->out[i].dtype))
-          node->out[i].dtype = LPT_DTYPE_F32;
-    }
+  node->flags &= ~(guint32) LPT_NODE_RELAXED;
+  lpt_node_infer (node, NULL);
 }
 
 static gboolean

@@ -389,7 +389,7 @@ lpt_lower_unary (LptLower *lw,
   LptForm *x = lpt_lower_form (lw, node, 0);
   guint i;
 
-  if (x != NULL && x->n > 1)
+  if (x != NULL && lpt_form_is_8bit (x) && x->n > 1)
     return lpt_rewriter_decline (lw->rw, node, "the scale of its input varies between channels: one table does not do");
   for (i = 1; i < node->n_in; i++)
     {

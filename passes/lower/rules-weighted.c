@@ -1,7 +1,7 @@
 /* rules-weighted.c - lowering of convolutions and matrix products
  *
- *     x = sx (qx - zx), w = sw[o] (qw - zw[o])
- *     y[o] = sx sw[o] * acc[o],   acc = sum (qx - zx) (qw - zw)    in int32
+ *     x = sx (qx - zx[c]), w = sw[o] (qw - zw[o])
+ *     y[o] = sx sw[o] * acc[o],   acc = sum (qx - zx[c]) (qw - zw[o])    in int32
  *
  * The int32 bias is round (b[o] / (sx sw[o])). The scale of the input stays the
  * one of its integers; what the graph multiplies behind the op goes into the
@@ -77,31 +77,53 @@ out_channels (LptNode *node,
   return *count >= 0;
 }
 
-/* The activation as integers with one zero point and one scale, and its real scale per group (1 or G values). */
+/* Integers' own scale in place of the form's, where only a factor between the two is left for the weights. */
+static gboolean
+own_quant_serves (const LptForm *form,
+                  const gint32  *zero)
+{
+  const LptQuant *own = form->q->quant;
+  guint c;
+
+  if (own == NULL || own->n != 1 || form->n != 1)
+    return FALSE;
+  for (c = 0; c < form->n; c++)
+    if (own->zero_point[0] != zero[c])
+      return FALSE;
+
+  return TRUE;
+}
+
+/* The activation as integers whose scale is one per group and whose zero points are one per channel; its real scale per
+ * group (1 or G values), and the factor that its LptQuant has for those. */
 static LptValue *
 activation (LptLower *lw,
             LptNode  *node,
             LptForm  *form,
-            double   *own_scale,
+            double  **own_scales,
             double  **scales,
             guint    *n_scales)
 {
   gint64 groups = is_group (node) ? node->in[1].value->shape.dims[0] : 1;
-  double z = round (-form->b[0] / form->a[0]);
+  g_autofree gint32 *zero = NULL;
   g_autoptr (LptQuant) quant = NULL;
   guint per_group;
   guint c;
 
   if (lpt_form_is_clamped (form) && lpt_lower_integers (lw, form) == NULL)
     return NULL;
-  if (!lpt_form_is_8bit (form) || groups < 1 || form->n % groups != 0 ||
-      (form->n > 1 && (form->axis != 1 || !is_group (node))))
+  if (!lpt_form_is_8bit (form) ||
+      (form->n > 1 && (form->axis != 1 || node->op == LPT_OP_MATMUL || groups < 1 || form->n % groups != 0)))
     return NULL;
+  zero = g_new (gint32, form->n);
   for (c = 0; c < form->n; c++)
-    if (!(form->a[c] > 0) || round (-form->b[c] / form->a[c]) != z)
-      return NULL;
-  if (z < lpt_dtype_min (form->q->dtype) || z > lpt_dtype_max (form->q->dtype))
-    return NULL;
+    {
+      double z = round (-form->b[c] / form->a[c]);
+
+      if (!(form->a[c] > 0) || !(z >= lpt_dtype_min (form->q->dtype) && z <= lpt_dtype_max (form->q->dtype)))
+        return NULL;
+      zero[c] = (gint32) z;
+    }
   per_group = form->n == 1 ? 1 : form->n / (guint) groups;
   for (c = 0; c < form->n; c++)
     if (form->a[c] != form->a[c / per_group * per_group])
@@ -109,17 +131,15 @@ activation (LptLower *lw,
 
   *n_scales = form->n == 1 ? 1 : (guint) groups;
   *scales = g_new (double, *n_scales);
+  *own_scales = g_new (double, *n_scales);
   for (c = 0; c < *n_scales; c++)
-    (*scales)[c] = form->a[c * per_group];
-
-  /* The integers' own scale when the zero point agrees: a factor between the two goes into the weights. */
-  if (form->q->quant != NULL && form->q->quant->n == 1 && form->q->quant->zero_point[0] == (gint32) z)
+    (*own_scales)[c] = (*scales)[c] = form->a[c * per_group];
+  if (own_quant_serves (form, zero))
     {
-      *own_scale = form->q->quant->scale[0];
+      **own_scales = form->q->quant->scale[0];
       return form->q;
     }
-  *own_scale = form->a[0];
-  quant = lpt_quant_new_one (form->a[0], (gint32) z);
+  quant = lpt_quant_new (form->n == 1 ? LPT_QUANT_PER_TENSOR : 1, form->n, form->a, zero);
 
   return lpt_lower_with_quant (lw, form->q, quant);
 }
@@ -226,7 +246,7 @@ emit_weighted (LptLower      *lw,
   g_autofree double *scales = NULL;
   g_autofree double *scale = g_new (double, n);
   g_autofree double *step = g_new (double, n);
-  double own_scale;
+  g_autofree double *own_scales = NULL;
   guint n_scales;
   guint n_in = 2;
   gint axis;
@@ -237,13 +257,13 @@ emit_weighted (LptLower      *lw,
 
   if (!out_channels (node, &axis, &channels, &weights_axis))
     return NULL;
-  in[0] = activation (lw, node, op->in[0], &own_scale, &scales, &n_scales);
-  if (in[0] == NULL)
+  in[0] = activation (lw, node, op->in[0], &own_scales, &scales, &n_scales);
+  if (in[0] == NULL || (n_scales > 1 && n % n_scales != 0))
     return NULL;
   for (c = 0; c < n; c++)
     {
       step[c] = lpt_form_a (form, c);
-      scale[c] = step[c] / own_scale;
+      scale[c] = step[c] / own_scales[n_scales == 1 ? 0 : c / (n / n_scales)];
       if (!(step[c] > 0) || !(scale[c] > 0) || !isfinite (scale[c]))
         return NULL;
     }
@@ -339,7 +359,7 @@ lpt_lower_weighted (LptLower *lw,
   g_autofree double *a = NULL;
   g_autofree double *b = NULL;
   LptPending *op;
-  double own_scale;
+  g_autofree double *own_scales = NULL;
   guint n_scales;
   gint axis;
   gint weights_axis;
@@ -363,8 +383,8 @@ lpt_lower_weighted (LptLower *lw,
     return lpt_rewriter_decline (lw->rw, node, "its weights are not constant");
   if (!out_channels (node, &axis, &channels, &weights_axis))
     return lpt_rewriter_decline (lw->rw, node, "its rank or its output channels are not known");
-  if (activation (lw, node, x, &own_scale, &scales, &n_scales) == NULL)
-    return lpt_rewriter_decline (lw->rw, node, "the scale or zero point of input 0 varies between channels, is not positive, or leaves the type");
+  if (activation (lw, node, x, &own_scales, &scales, &n_scales) == NULL)
+    return lpt_rewriter_decline (lw->rw, node, "the scale of input 0 varies between channels that are summed, or is not positive, or its zero point leaves the type");
   for (c = 0; c < w->n; c++)
     if (!(w->a[c] > 0) || fabs (round (-w->b[c] / w->a[c])) > 255)
       return lpt_rewriter_decline (lw->rw, node, "a scale of input 1 is not positive or its zero point leaves the type");
