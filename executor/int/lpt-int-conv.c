@@ -29,6 +29,7 @@ typedef struct
   gint32        *zero_w;           /* per output channel */
   gint32        *zero_x;           /* per input channel */
   gint32        *zero_y;           /* per output channel */
+  double        *rest;             /* per output channel, in steps of the accumulator */
   gint32         lo, hi;
 } Conv;
 
@@ -41,6 +42,7 @@ conv_clear (gpointer data)
   g_free (conv->zero_w);
   g_free (conv->zero_x);
   g_free (conv->zero_y);
+  g_free (conv->rest);
 }
 
 /* Padding before an axis: as given, or what SAME needs for these lengths. */
@@ -159,7 +161,7 @@ conv_position (const Conv        *conv,
       gint64 q = (gint32) acc;
 
       if (conv->multipliers != NULL)
-        q = (gint64) lpt_multiplier_apply (&conv->multipliers[channel], (gint32) acc) + conv->zero_y[channel];
+        q = (gint64) lpt_int_rescale_acc (&conv->multipliers[channel], (gint32) acc, conv->rest[channel]) + conv->zero_y[channel];
       lpt_int_put (out, (n * channels + channel) * g->y_size + p, lpt_int_clamp (q, conv->lo, conv->hi));
     }
 }
@@ -223,6 +225,7 @@ take_parameters (Conv                 *conv,
                  const LptRequantRule *rule,
                  LptValue             *x,
                  LptValue             *y,
+                 const LptFloats      *rest,
                  GError              **error)
 {
   const gboolean raw = y->dtype == LPT_DTYPE_I32;
@@ -243,6 +246,9 @@ take_parameters (Conv                 *conv,
   conv->hi = (gint32) lpt_dtype_max (y->dtype);
 
   conv->zero_w = g_new0 (gint32, groups * per_group);
+  conv->rest = g_new0 (double, groups * per_group);
+  if (rest->n > 1 && (gint64) rest->n != groups * per_group)
+    return lpt_int_refuse (error, "unsupported: a bias_rest of %u values for %" G_GINT64_FORMAT " channels", rest->n, groups * per_group);
   if (!raw)
     conv->multipliers = g_new0 (LptMultiplier, groups * per_group);
   for (gint64 channel = 0; channel < groups * per_group; channel++)
@@ -251,6 +257,7 @@ take_parameters (Conv                 *conv,
 
       if (i < 0)
         return lpt_int_refuse (error, "unsupported: %u scales for %" G_GINT64_FORMAT " output channels", w->quant->n, groups * per_group);
+      conv->rest[channel] = rest->n == 0 ? 0 : rest->v[rest->n == 1 ? 0 : channel];
       conv->zero_w[channel] = w->quant->zero_point[i];
       if (!raw)
         conv->multipliers[channel] = lpt_requant_rule_multiplier (rule, scale_x[channel / per_group * in_group], w->quant->scale[i],
@@ -301,7 +308,8 @@ conv_make (LptNode              *node,
       take (conv->pads, &attrs->pads_begin, 0);
     }
 
-  if (!take_parameters (conv, w, rule, lpt_node_in (node, 0), lpt_node_out (node), error))
+  if (!take_parameters (conv, w, rule, lpt_node_in (node, 0), lpt_node_out (node),
+                        transposed ? &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest : &LPT_ATTRS (node, LptConvAttrs)->bias_rest, error))
     return NULL;
 
   return g_steal_pointer (&op);

@@ -22,6 +22,7 @@ typedef struct
   guint          n_y;
   gint32         zero_a;
   gint32         lo, hi;
+  LptFloats      rest;             /* of the bias, per column */
 } MatMul;
 
 static void
@@ -32,6 +33,7 @@ matmul_clear (gpointer data)
   g_free (mm->multipliers);
   g_free (mm->zero_b);
   g_free (mm->zero_y);
+  lpt_floats_clear (&mm->rest);
 }
 
 /* Rows and columns of the last two axes as stored, and the shape of the rest. */
@@ -97,7 +99,7 @@ matmul_run (const LptIntOp           *op,
 
           q = (gint32) acc;
           if (mm->multipliers != NULL)
-            q = (gint64) lpt_multiplier_apply (&mm->multipliers[c], (gint32) acc) + mm->zero_y[mm->n_y == 1 ? 0 : column];
+            q = (gint64) lpt_int_rescale_acc (&mm->multipliers[c], (gint32) acc, mm->rest.n == 0 ? 0 : mm->rest.v[mm->rest.n == 1 ? 0 : column]) + mm->zero_y[mm->n_y == 1 ? 0 : column];
           lpt_int_put (out, y++, lpt_int_clamp (q, mm->lo, mm->hi));
         }
 }
@@ -144,6 +146,12 @@ lpt_int_matmul_new (LptNode              *node,
         }
     }
 
+  if (attrs->bias_rest.n > 1 && y->shape.dims[y->shape.rank - 1] != attrs->bias_rest.n)
+    {
+      lpt_int_refuse (error, "unsupported: a bias_rest of %u values", attrs->bias_rest.n);
+      return NULL;
+    }
+  lpt_floats_set (&mm->rest, attrs->bias_rest.n, attrs->bias_rest.v);
   mm->zero_a = a.zero;
   mm->n = MAX (b->quant->n, y->quant->n);
   mm->n_y = y->quant->n;

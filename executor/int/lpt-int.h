@@ -13,6 +13,7 @@
 #include <lpt/lpt-attrs.h>
 
 #include "executor/lpt-call.h"
+#include "executor/kernels/requant/requant-scalar.h"
 #include "executor/lpt-requant-modes.h"
 
 /* Codes in their own type, real numbers in f32, indices and masks in i64: see lpt-call.h. */
@@ -153,6 +154,18 @@ typedef struct
 
 void   lpt_int_rescale_init (LptIntRescale *rescale, const LptRequantRule *rule, const LptIntScale *from, const LptIntScale *to);
 gint32 lpt_int_rescale      (const LptIntRescale *rescale, gint32 q);
+
+/* A rescaled accumulator; @rest is what rounding the bias left of it, which only single rounding can add. */
+static inline gint32
+lpt_int_rescale_acc (const LptMultiplier *m,
+                     gint32               acc,
+                     double               rest)
+{
+  if (rest == 0 || m->rounding != LPT_ROUNDING_SINGLE)
+    return lpt_multiplier_apply (m, acc);
+
+  return lpt_requant_single_rest (acc, (gint32) rint (CLAMP (rest, -0.5, 0.5) * m->m), m->m, m->s);
+}
 
 /* A real number in units of the scale to a code: half to even or away, zero point added, saturated. NaN gives the zero point. */
 gint32 lpt_int_code        (float value, const LptIntScale *to, gboolean away);

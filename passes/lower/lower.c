@@ -248,6 +248,18 @@ emit_arithmetic (LptLower     *lw,
   return &lpt_rewriter_add (lw->rw, op, name, 2, in)->out[0];
 }
 
+static gboolean
+positive_scales (const LptForm *form)
+{
+  guint c;
+
+  for (c = 0; c < form->n; c++)
+    if (!(form->a[c] > 0))
+      return FALSE;
+
+  return TRUE;
+}
+
 /* a * q + b as a real value. */
 static LptValue *
 emit_dequantize (LptLower *lw,
@@ -258,6 +270,14 @@ emit_dequantize (LptLower *lw,
   LptValue *value = form->q;
   const double *add = quant != NULL ? rest : form->b;
   guint c;
+
+  if (value->dtype == LPT_DTYPE_I32)
+    {
+      /* Accumulators have no zero point: what is added to them is added as a real number. */
+      g_clear_pointer (&quant, lpt_quant_unref);
+      quant = positive_scales (form) ? lpt_quant_new (form->axis, form->n, form->a, NULL) : NULL;
+      add = form->b;
+    }
 
   if (quant != NULL)
     {
@@ -303,8 +323,8 @@ lpt_lower_raw (LptLower *lw,
   for (c = 0; c < raw->n; c++)
     {
       raw->b[c] -= raw->a[c] * op->bias[op->n_bias == 1 ? 0 : c];
-      if (fabs (raw->b[c]) <= fabs (raw->a[c]) * (0.5 + SAME_ZERO))
-        raw->b[c] = 0;      /* what rounding the bias to an integer left */
+      if (fabs (raw->b[c]) <= fabs (raw->a[c]) * SAME_ZERO)
+        raw->b[c] = 0;      /* float32 noise of a bias of whole steps */
     }
 
   return raw;
@@ -480,13 +500,11 @@ lpt_lower_codes (LptLower       *lw,
                  const LptCodes *codes)
 {
   LptValue *value = NULL;
-  guint c;
 
   if (!clamp_moves (form, codes))
     return NULL;
-  for (c = 0; c < form->n; c++)
-    if (!(form->a[c] > 0))
-      return NULL;
+  if (!positive_scales (form))
+    return NULL;
 
   if (form->op != NULL && !form->shared && form->op->value == NULL)
     value = form->op->emit (lw, form, codes);

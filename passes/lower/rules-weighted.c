@@ -3,7 +3,8 @@
  *     x = sx (qx - zx[c]), w = sw[o] (qw - zw[o])
  *     y[o] = sx sw[o] * acc[o],   acc = sum (qx - zx[c]) (qw - zw[o])    in int32
  *
- * The int32 bias is round (b[o] / (sx sw[o])). The scale of the input stays the
+ * The int32 bias is round (b[o] / (sx sw[o])); what the rounding left is kept as a real number beside it (bias_rest), which
+ * requant mode single adds before its one rounding. Where the result is used as a real number, the bias is added there. The scale of the input stays the
  * one of its integers; what the graph multiplies behind the op goes into the
  * scale of the weights, so that sx sw[o] is the whole factor.
  *
@@ -24,6 +25,26 @@ static gboolean
 is_group (const LptNode *node)
 {
   return node->op == LPT_OP_GROUP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
+}
+
+/* What is less of a step of the accumulator never changes a code. */
+#define NO_REST 1e-6
+/* Biases that are whole numbers of steps but for what float32 rounds. */
+#define WHOLE 1e-3
+
+static LptFloats *
+bias_rest (LptNode *node)
+{
+  switch (node->op)
+    {
+    case LPT_OP_MATMUL:
+      return &LPT_ATTRS (node, LptMatMulAttrs)->bias_rest;
+    case LPT_OP_CONVOLUTION_BACKPROP_DATA:
+    case LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA:
+      return &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest;
+    default:
+      return &LPT_ATTRS (node, LptConvAttrs)->bias_rest;
+    }
 }
 
 /* Input of the lowered op that takes the bias. */
@@ -189,7 +210,7 @@ weights (LptLower     *lw,
   return lpt_lower_with_quant (lw, q, quant);
 }
 
-/* int32 bias of @real[c] / step[c]; NULL when all are 0; FALSE when one leaves int32. */
+/* int32 bias of @real[c] / step[c]; NULL when all are 0; FALSE when one leaves int32. What rounding leaves goes to @rest. */
 static gboolean
 bias_const (LptLower      *lw,
             LptNode       *node,
@@ -198,6 +219,7 @@ bias_const (LptLower      *lw,
             const double  *step,
             const double  *real,
             double       **steps,
+            double       **rest,
             LptValue     **value)
 {
   LptShape shape = { .rank = 1, .dims = { channels } };
@@ -209,6 +231,7 @@ bias_const (LptLower      *lw,
 
   *value = NULL;
   *steps = g_new (double, n);
+  *rest = g_new (double, n);
   for (c = 0; c < (gint64) n; c++)
     {
       double b = round (real[c] / step[c]);
@@ -216,6 +239,7 @@ bias_const (LptLower      *lw,
       if (!(fabs (b) < 2147483648.0))
         return FALSE;
       (*steps)[c] = b;
+      (*rest)[c] = real[c] / step[c] - b;
       any |= b != 0;
     }
   if (!any)
@@ -247,6 +271,8 @@ emit_weighted (LptLower      *lw,
   g_autofree double *scale = g_new (double, n);
   g_autofree double *step = g_new (double, n);
   g_autofree double *own_scales = NULL;
+  g_autofree double *rest = NULL;
+  gboolean exact = TRUE;
   guint n_scales;
   guint n_in = 2;
   gint axis;
@@ -270,7 +296,7 @@ emit_weighted (LptLower      *lw,
   in[1] = weights (lw, node, op->in[1], n, scale);
   if (in[1] == NULL)
     return NULL;
-  if (!bias_const (lw, node, channels, n, step, real, steps, &in[bias_input (node)]))
+  if (!bias_const (lw, node, channels, n, step, real, steps, &rest, &in[bias_input (node)]))
     return NULL;
   if (bias_input (node) == 3 && node->n_in > 2)
     {
@@ -281,6 +307,10 @@ emit_weighted (LptLower      *lw,
     n_in = bias_input (node) + 1;
 
   copy = lpt_lower_emit (lw, node, n_in, in);
+  for (c = 0; c < n; c++)
+    exact &= fabs (rest[c]) < NO_REST;
+  if (!exact)
+    lpt_floats_set (bias_rest (copy), n, rest);
   copy->out[0].dtype = dtype;
   copy->out[0].shape = node->out[0].shape;
   lpt_value_set_quant (&copy->out[0], quant);
@@ -331,14 +361,23 @@ accumulate (LptLower *lw,
 {
   LptPending *op = form->op;
   g_autoptr (LptQuant) quant = NULL;
+  g_autofree double *bias = NULL;
+  gboolean whole = TRUE;
   gint axis;
   gint weights_axis;
   gint64 channels;
+  guint c;
 
   if (!out_channels (op->node, &axis, &channels, &weights_axis) || (form->n > 1 && form->axis != axis))
     return FALSE;
   quant = lpt_quant_new (form->axis, form->n, form->a, NULL);
-  op->value = emit_weighted (lw, form, form->b, form->n, LPT_DTYPE_I32, quant, &op->bias);
+  /* A bias of whole steps goes into the accumulators; any other is added to the real numbers. */
+  bias = g_new0 (double, form->n);
+  for (c = 0; c < form->n; c++)
+    whole &= fabs (form->b[c] / form->a[c] - round (form->b[c] / form->a[c])) < WHOLE;
+  for (c = 0; whole && c < form->n; c++)
+    bias[c] = round (form->b[c] / form->a[c]) * form->a[c];
+  op->value = emit_weighted (lw, form, bias, form->n, LPT_DTYPE_I32, quant, &op->bias);
   if (op->value == NULL)
     {
       g_clear_pointer (&op->bias, g_free);

@@ -81,6 +81,13 @@ lpt_requant_single (int32_t acc, int32_t mult, int shift)
   return lpt_requant_sat32 (lpt_requant_round_shift ((int64_t) acc * mult, 31 - shift));
 }
 
+/* The same with a fraction of the accumulator: rest = rint (fraction * mult), |rest| <= 2^31. */
+static inline int32_t
+lpt_requant_single_rest (int32_t acc, int32_t rest, int32_t mult, int shift)
+{
+  return lpt_requant_sat32 (lpt_requant_round_shift ((int64_t) acc * mult + rest, 31 - shift));
+}
+
 static inline int32_t
 lpt_requant_tpu (int32_t acc, int32_t mult, int rshift)
 {
