@@ -9,6 +9,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <math.h>
+
 #include "ir/lpt-fold.h"
 #include "passes/lpt-weightable.h"
 
@@ -160,6 +162,19 @@ full_zero_point (LptTensor *zp,
   return lpt_fold_broadcast (wide, &shape);
 }
 
+/* By more than float32 rounds. */
+static gboolean
+is_fractional (LptTensor *zp)
+{
+  gint64 i;
+
+  for (i = 0; i < lpt_tensor_count (zp); i++)
+    if (fabs (lpt_tensor_get_f64 (zp, i) - rint (lpt_tensor_get_f64 (zp, i))) > 1e-3)
+      return TRUE;
+
+  return FALSE;
+}
+
 /* x - zx on integers, or x itself. */
 static LptValue *
 shifted_data (LptRewriter      *rw,
@@ -178,7 +193,9 @@ shifted_data (LptRewriter      *rw,
 
   if (dq->subtract == NULL)
     return dq->data;
-  if (update || lpt_dtype_is_low (dq->data->dtype))
+  if (!lpt_rewriter_config (rw)->integer_zero_points && is_fractional (lpt_dequant_zp (dq)))
+    zp = lpt_tensor_convert (lpt_dequant_zp (dq), real, NULL);
+  else if (update || lpt_dtype_is_low (dq->data->dtype))
     zp = lpt_dequant_round_zp (dq);
   else if (!lpt_tensor_is_zero (lpt_dequant_zp (dq)))
     zp = lpt_tensor_convert (lpt_dequant_zp (dq), dq->data->dtype, NULL);

@@ -8,6 +8,9 @@
  * one of its integers; what the graph multiplies behind the op goes into the
  * scale of the weights, so that sx sw[o] is the whole factor.
  *
+ * A fractional zero point of the input is rounded to Z; sx (Z - z) sum (qw - zw[o]) goes to the bias. That is exact but where the
+ * window reaches over the border: there the padding counts as sx (Z - z), less than half a step, in place of 0.
+ *
  * Stays real when an operand is not 8-bit, when the activation varies along an
  * axis (but per group in a grouped convolution), when a scale is not positive, when
  * a zero point leaves its type, when a bias leaves int32.
@@ -59,6 +62,20 @@ bias_input (const LptNode *node)
     default:
       return 2;
     }
+}
+
+/* Elements of the window of convolution weights. */
+static gint64
+window_elements (const LptForm *w,
+                     gboolean       grouped)
+{
+  gint64 count = 1;
+  gint i;
+
+  for (i = grouped ? 3 : 2; i < w->q->shape.rank; i++)
+    count *= w->q->shape.dims[i];
+
+  return count;
 }
 
 /* Axis of the output channels in the output, their number, and their axis in the weights (-1 = [G, O] flattened). */
@@ -208,6 +225,71 @@ weights (LptLower     *lw,
     }
 
   return lpt_lower_with_quant (lw, q, quant);
+}
+
+/* For each output channel the sum over the weights of (qw - zw) times what rounding the zero point of their input
+ * channel leaves, in real numbers of the input: added to @real[o], which has @n values, times sw[o]. */
+static void
+add_zero_point_rest (LptNode       *node,
+                     const LptForm *x,
+                     const LptForm *w,
+                     gint64         channels,
+                     double       **real,
+                     guint         *n)
+{
+  LptTensor *tensor = w->q->producer->data;
+  g_autofree double *rest = g_new0 (double, x->n);
+  g_autofree double *sum = NULL;
+  gint64 groups = is_group (node) ? w->q->shape.dims[0] : 1;
+  gint axis;
+  gint weights_axis;
+  gint64 total, outer, inner, i;
+  gboolean any = FALSE;
+  gboolean back = node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
+  guint c;
+
+  for (c = 0; c < x->n; c++)
+    {
+      rest[c] = x->b[c] + x->a[c] * round (-x->b[c] / x->a[c]);
+      if (fabs (rest[c]) < WHOLE * x->a[c])
+        rest[c] = 0;
+      any |= rest[c] != 0;
+    }
+  if (!any || tensor == NULL || channels == 0)
+    return;
+  out_channels (node, &axis, &channels, &weights_axis);
+  /* Weights as [outer, in a group and window...]: only layouts with the output channel first have a cheap sum. */
+  if (back || (node->op == LPT_OP_MATMUL && !LPT_ATTRS (node, LptMatMulAttrs)->transpose_b && w->q->shape.rank != 2))
+    return;      /* rounded half away: lpt_spec 1.6.8 */
+
+  total = lpt_tensor_count (tensor);
+  outer = channels;
+  inner = total / outer;
+  sum = g_new0 (double, outer);
+  for (i = 0; i < total; i++)
+    {
+      gboolean columns = node->op == LPT_OP_MATMUL && !LPT_ATTRS (node, LptMatMulAttrs)->transpose_b;
+      gint64 o = columns ? i % outer : i / inner;
+      gint64 window = node->op == LPT_OP_MATMUL ? 1 : window_elements (w, is_group (node));
+      gint64 in_group = node->op == LPT_OP_MATMUL ? 0 : i % inner / window;
+      gint64 per_group = inner / window;
+      guint from = x->n == 1 ? 0 : (guint) (o / (outer / groups) * per_group + in_group);
+      guint k = w->n == 1 ? 0 : (guint) o;
+
+      sum[o] += rest[from] * ((double) lpt_tensor_get_i64 (tensor, i) - round (-w->b[k] / w->a[k])) * w->a[k];
+    }
+  if (*n == 1)
+    {
+      double *spread = g_new (double, outer);
+
+      for (i = 0; i < outer; i++)
+        spread[i] = **real;
+      g_free (*real);
+      *real = spread;
+      *n = (guint) outer;
+    }
+  for (i = 0; i < outer; i++)
+    (*real)[i] += sum[i];
 }
 
 /* int32 bias of @real[c] / step[c]; NULL when all are 0; FALSE when one leaves int32. What rounding leaves goes to @rest. */
@@ -403,6 +485,7 @@ lpt_lower_weighted (LptLower *lw,
   gint axis;
   gint weights_axis;
   gint64 channels;
+  guint n_bias;
   guint n;
   guint c;
 
@@ -436,11 +519,23 @@ lpt_lower_weighted (LptLower *lw,
   b = g_new0 (double, n);
   for (c = 0; c < n; c++)
     a[c] = scales[n_scales == 1 ? 0 : c / (n / n_scales)] * lpt_form_a (w, c);
+  n_bias = n;
   op = lpt_pending_new (node, 2);
   op->in[0] = lpt_form_copy (x);
   op->in[1] = lpt_form_copy (w);
   op->emit = emit_codes;
   op->accumulate = accumulate;
+  add_zero_point_rest (node, x, w, channels, &b, &n_bias);
+  if (n_bias > n)
+    {
+      double *spread = g_new (double, n_bias);
+
+      for (c = 0; c < n_bias; c++)
+        spread[c] = a[0];
+      g_free (a);
+      a = spread;
+      n = n_bias;
+    }
   lpt_lower_set_form (lw, &node->out[0], lpt_form_new_op (op, axis, n, a, b));
 
   return TRUE;
