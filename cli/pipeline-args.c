@@ -234,11 +234,3 @@ cmd_node_precision (LptNode *node)
     }
   return result;
 }
-
-/* Until ir/ has the validator. */
-gboolean lpt_graph_validate (LptGraph *graph, GError **error) __attribute__ ((weak));
-gboolean
-lpt_graph_validate (LptGraph *graph, GError **error)
-{
-  return lpt_graph_infer (graph, error);
-}

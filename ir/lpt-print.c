@@ -112,13 +112,32 @@ append_value (Printer  *p,
 
 /* --- marks --- */
 
+/* With notes the graph may be broken. */
+static gboolean
+box_exists (Printer *p,
+            LptBox   box)
+{
+  GArray *boxes = p->graph->boxes;
+
+  for (guint steps = 0; box != 0 && box < boxes->len && steps <= boxes->len; steps++)
+    {
+      LptBox parent = g_array_index (boxes, LptBoxValue, box).parent;
+
+      if (parent == box)
+        return TRUE;
+      box = parent;
+    }
+
+  return FALSE;
+}
+
 static void
 count_box (Printer *p,
            LptBox   box)
 {
   gpointer root;
 
-  if (box == 0 || box >= p->graph->boxes->len)
+  if (!box_exists (p, box))
     return;
   root = GUINT_TO_POINTER (lpt_box_root (p->graph, box));
   g_hash_table_insert (p->holders, root, GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (p->holders, root)) + 1));
@@ -189,7 +208,7 @@ append_box (Printer    *p,
     return;
   item (p, open, name);
   g_string_append_c (p->out, '=');
-  if (box >= p->graph->boxes->len)
+  if (!box_exists (p, box))
     {
       g_string_append (p->out, "\"<no such box>\"");
       return;
@@ -534,10 +553,11 @@ static void
 append_type (Printer  *p,
              LptValue *value)
 {
-  g_autofree char *shape = lpt_shape_to_string (&value->shape);
+  gboolean known = value->shape.rank <= LPT_MAX_RANK && (guint) value->dtype < LPT_N_DTYPES;
+  g_autofree char *shape = known ? lpt_shape_to_string (&value->shape) : NULL;
   gboolean open = FALSE;
 
-  g_string_append_printf (p->out, "%s[%s]", lpt_dtype_name (value->dtype), shape);
+  g_string_append_printf (p->out, "%s[%s]", known ? lpt_dtype_name (value->dtype) : "undefined", known ? shape : "<no shape>");
   if (value->quant != NULL)
     append_quant (p->out, value->quant);
   for (guint i = 0; value->names != NULL && i < value->names->len; i++)
@@ -696,10 +716,10 @@ append_statement (Printer *p,
 }
 
 static void
-append_notes (Printer *p,
-              LptNode *node)
+append_notes (Printer       *p,
+              gconstpointer  key)
 {
-  GString *text = p->notes != NULL ? g_hash_table_lookup (p->notes, node) : NULL;
+  GString *text = p->notes != NULL ? g_hash_table_lookup (p->notes, key) : NULL;
   g_auto (GStrv) lines = text != NULL ? g_strsplit (text->str, "\n", -1) : NULL;
 
   for (guint i = 0; lines != NULL && lines[i] != NULL; i++)
@@ -819,6 +839,7 @@ print_graph (Printer  *p,
       for (guint i = 0; i < graph->results->len; i++)
         print_node (p, g_ptr_array_index (graph->results, i));
     }
+  append_notes (p, graph);
   printer_end (p);
 }
 
