@@ -125,11 +125,11 @@ lpt_levels_max (LptDType dtype,
 }
 
 gboolean
-lpt_quantize_is_supported (LptNode *fq)
+lpt_quantize_intervals_are_constant (LptNode *fq)
 {
   guint i;
 
-  if (fq->n_in != 5 || !lpt_levels_are_supported ((guint64) LPT_ATTRS (fq, LptFakeQuantizeAttrs)->levels))
+  if (fq->n_in != 5)
     return FALSE;
   for (i = 1; i < 5; i++)
     {
@@ -142,6 +142,13 @@ lpt_quantize_is_supported (LptNode *fq)
     }
 
   return TRUE;
+}
+
+gboolean
+lpt_quantize_is_supported (LptNode *fq)
+{
+  return lpt_levels_are_supported ((guint64) LPT_ATTRS (fq, LptFakeQuantizeAttrs)->levels) &&
+         lpt_quantize_intervals_are_constant (fq);
 }
 
 /* Inputs @index and @index + 1 in one shape. */

@@ -45,7 +45,9 @@ LptTypeList lpt_levels_types      (guint64 levels);
 double   lpt_levels_min           (LptDType dtype, guint64 levels);
 double   lpt_levels_max           (LptDType dtype, guint64 levels);
 
-/* Intervals constant and levels supported. */
+/* Each interval a Const, or a Convert of one. */
+gboolean lpt_quantize_intervals_are_constant (LptNode *fq);
+/* The same, and levels supported. */
 gboolean lpt_quantize_is_supported (LptNode *fq);
 /* FALSE when the intervals are not constant or do not fit together. */
 gboolean lpt_quantize_details_read  (LptNode *fq, LptQuantizeDetails *details);

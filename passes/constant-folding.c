@@ -18,12 +18,13 @@
 #include "passes/lpt-layer.h"
 
 static gboolean
-is_foldable (LptNode *node)
+is_foldable (LptRewriter *rw,
+             LptNode     *node)
 {
   guint i;
 
   if (node->n_in == 0 || node->n_out != 1 || (node->info->flags & (LPT_OP_F_SINK | LPT_OP_F_RANDOM)) ||
-      (node->flags & LPT_NODE_KEEP_CONST) || lpt_node_is_const (node) || node->op == LPT_OP_READ_VALUE ||
+      lpt_layer_is_kept (rw, node) || lpt_node_is_const (node) || node->op == LPT_OP_READ_VALUE ||
       node->bodies != NULL)
     return FALSE;
   for (i = 0; i < node->n_in; i++)
@@ -41,7 +42,7 @@ rewrite (LptRewriter *rw,
   LptTensor *folded;
   LptValue *constant;
 
-  if (!is_foldable (node))
+  if (!is_foldable (rw, node))
     return FALSE;
   folded = lpt_node_evaluate_const (node, &error);
   if (folded == NULL)

@@ -9,7 +9,7 @@
  * arithmetic: both comparisons and the linear map are invariant. Other readers keep the old operation.
  *
  * Refused when
- *   - an interval is not constant or the number of levels is not supported;
+ *   - an interval is not constant;
  *   - a factor is zero or negative, or an interval would become infinite;
  *   - the operation broadcasts its data, its constant varies spatially, or its rank is dynamic;
  *   - it is the Add of a bias, or kept from clean-up;
@@ -29,7 +29,7 @@ rewrite (LptRewriter *rw,
   gboolean changed = FALSE;
   LptNode *fresh;
 
-  if (!lpt_quantize_is_supported (fq))
+  if (!lpt_quantize_intervals_are_constant (fq))
     return FALSE;
   while ((fresh = lpt_fuse_above (rw, fq)) != NULL)
     {

@@ -21,7 +21,7 @@ fold_input (LptRewriter *rw,
   LptTensor *folded;
 
   if (convert->op != LPT_OP_CONVERT || lpt_node_const_in (convert, 0) == NULL ||
-      (index == 0 && (convert->flags & LPT_NODE_KEEP_CONST)))
+      (index == 0 && lpt_layer_is_kept (rw, convert)))
     return FALSE;
   folded = lpt_fold_value (&convert->out[0]);
   if (folded == NULL)

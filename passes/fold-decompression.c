@@ -24,7 +24,7 @@ rewrite (LptRewriter *rw,
   LptValue *constant = NULL;
   gint i;
 
-  if (data == NULL || (convert->flags & LPT_NODE_KEEP_CONST) || !lpt_dtype_is_real (convert->out[0].dtype) ||
+  if (data == NULL || lpt_layer_is_kept (rw, convert) || !lpt_dtype_is_real (convert->out[0].dtype) ||
       (lpt_tensor_dtype (data) != LPT_DTYPE_F16 && lpt_tensor_dtype (data) != LPT_DTYPE_BF16))
     return FALSE;
   for (i = (gint) lpt_value_n_uses (&convert->out[0]) - 1; i >= 0; i--)

@@ -37,7 +37,7 @@ fold_constant (LptRewriter *rw,
 {
   LptTensor *folded;
 
-  if (convert->flags & LPT_NODE_KEEP_CONST)
+  if (lpt_layer_is_kept (rw, convert))
     return lpt_rewriter_decline (rw, node, "the Convert of its constant is marked to be kept");
   folded = lpt_fold_value (&convert->out[0]);
   if (folded == NULL)

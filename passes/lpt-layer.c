@@ -250,6 +250,14 @@ lpt_layer_clone (LptRewriter      *rw,
   return lpt_layer_infer (fresh);
 }
 
+gboolean
+lpt_layer_is_kept (LptRewriter *rw,
+                   LptNode     *node)
+{
+  return (node->flags & LPT_NODE_KEEP_CONST) &&
+         (!lpt_rewriter_config (rw)->made_only || (node->flags & LPT_NODE_LPT_MADE));
+}
+
 LptDType
 lpt_layer_chain_type (const LptDequant *dq)
 {

@@ -49,6 +49,8 @@ LptValue *lpt_layer_chain      (LptRewriter *rw, LptValue *value, LptDType real,
                                 LptDType out, const char *name);
 /* Type of the chain's arithmetic: that of its scale, else of its zero point. */
 LptDType  lpt_layer_chain_type (const LptDequant *dq);
+/* Is @node marked to survive constant folding? Targets that ignore the marks of files (made-only) look at ours alone. */
+gboolean  lpt_layer_is_kept    (LptRewriter *rw, LptNode *node);
 /* The chain over constant data as a tensor; NULL when the data is not constant (transfer full). */
 LptTensor *lpt_layer_fold_chain (const LptDequant *dq);
 /* Chain with constants that follow a movement of the data; NULL members when there is no such constant. */

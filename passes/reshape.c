@@ -37,6 +37,8 @@ repeat_channels (LptTensor *tensor,
   gint d;
 
   /* One element in brackets stays so. */
+  if (lpt_tensor_count (tensor) == 1 && lpt_tensor_shape (tensor)->rank <= 1)
+    return lpt_tensor_ref (tensor);
   if (lpt_tensor_count (tensor) == 1 && lpt_tensor_shape (tensor)->rank > 1 && change->out_rank > 0)
     {
       for (d = 0; d < change->out_rank; d++)
