@@ -5,7 +5,7 @@
  *     RESCALE  rescale (acc, Sx / (Sy n)) + Zy
  *     MICRO    (m, s) = Q31 of Sx / Sy; rescale (acc, ((m << k) / n, s - k)) + Zy
  *     LITERT   spatial axes of 4-D data, kept: rescale (acc, Sx / Sy), then / n with ties
- *              away from zero, + Zy; equal parameters: MICRO; otherwise in float32:
+ *              away from zero, + Zy; else with equal parameters: MICRO; otherwise in float32:
  *              round-away (mean Sx / Sy - Zx Sx / Sy) + Zy
  *     FLOAT    float32 mean of dequantized values, quantized
  *   ReduceSum
@@ -74,7 +74,7 @@ finish (const Reduce        *r,
       return lpt_int_code (real, y, r->rule->algorithm == LPT_ALGO_FLOAT_AWAY);
     }
 
-  if (r->kind == LPT_OP_REDUCE_MEAN && r->rule->algorithm == LPT_ALGO_LITERT && !lpt_int_same (x, y))
+  if (r->kind == LPT_OP_REDUCE_MEAN && r->rule->algorithm == LPT_ALGO_LITERT && (r->spatial_kept || !lpt_int_same (x, y)))
     {
       const float ratio = (float) x->scale / (float) y->scale;
 

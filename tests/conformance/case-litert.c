@@ -18,84 +18,64 @@ typedef struct
 {
   CaseGraph   *run;
   const cJSON *attrs;
-  const cJSON *tensors;
+  CaseTensor  *tensors;
   guint        n_in, n_out;
   gint         in[MAX_INPUTS], out[MAX_INPUTS];    /* tensor indices, -1 = absent */
 } Build;
 
 /* --- tensors ----------------------------------------------------------------------- */
 
-static const cJSON *
-tensor_at (const Build *b,
-           gint         index)
-{
-  return cJSON_GetArrayItem (b->tensors, index);
-}
-
 static LptShape
 shape_of (const Build *b,
           gint         index)
 {
-  return case_shape (cJSON_GetObjectItem (tensor_at (b, index), "shape"));
+  return b->tensors[index].shape;
 }
 
 static LptDType
 dtype_of (const Build *b,
           gint         index)
 {
-  return case_dtype (case_string (tensor_at (b, index), "dtype", ""));
+  return b->tensors[index].dtype;
 }
 
-/* Parameters of a tensor (transfer full); @axis replaces the file's axis where there are several. */
+/* Parameters of a tensor (transfer full); @axis is where several of them run. */
 static LptQuant *
 quant_of (const Build *b,
           gint         index,
           gint         axis)
 {
-  const cJSON *t = tensor_at (b, index);
-  g_autoptr (GArray) scales = case_doubles (cJSON_GetObjectItem (t, "scale"));
-  g_autoptr (GArray) zeros = case_doubles (cJSON_GetObjectItem (t, "zero_point"));
-  g_autofree gint32 *zero = NULL;
+  const CaseTensor *t = &b->tensors[index];
 
-  if (scales->len == 0)
-    return NULL;
-
-  zero = g_new0 (gint32, scales->len);
-  for (guint i = 0; i < scales->len; i++)
-    zero[i] = i < zeros->len ? (gint32) g_array_index (zeros, double, i) : 0;
-
-  return lpt_quant_new (scales->len > 1 ? axis : LPT_QUANT_PER_TENSOR, scales->len, (double *) scales->data, zero);
+  return t->n_scales == 0 ? NULL : lpt_quant_new (t->n_scales > 1 ? axis : LPT_QUANT_PER_TENSOR, t->n_scales, t->scale, t->zero);
 }
 
+/* The constant, its axes permuted (transfer full). */
 static LptTensor *
 data_of (const Build *b,
          gint         index,
          const gint  *perm)
 {
-  const LptShape shape = shape_of (b, index);
-  g_autoptr (GArray) values = case_doubles (cJSON_GetObjectItem (tensor_at (b, index), "data"));
+  const CaseTensor *t = &b->tensors[index];
 
-  return case_tensor (dtype_of (b, index), &shape, values, perm);
+  return perm == NULL ? lpt_tensor_ref (t->data) : case_permuted (t->data, perm);
 }
 
-static gboolean
-is_const (const Build *b,
-          guint        i)
-{
-  return g_strcmp0 (case_string (tensor_at (b, b->in[i]), "role", ""), "const") == 0;
-}
-
-/* Operator input i as a value of the graph: Parameter or Const. */
+/* Operator input i as a value of the graph: what an operator before wrote, a Const, or a Parameter. */
 static LptValue *
 input (Build *b,
        guint  i)
 {
+  CaseTensor *t;
+
   if (i >= b->n_in || b->in[i] < 0)
     return NULL;
-  if (is_const (b, i))
-    return case_const (b->run, data_of (b, b->in[i], NULL), quant_of (b, b->in[i], 0));
+  t = &b->tensors[b->in[i]];
+  if (t->value == NULL)
+    t->value = t->is_const ? case_const (b->run, lpt_tensor_ref (t->data), quant_of (b, b->in[i], 0))
+               : case_input (b->run, lpt_tensor_ref (t->data), quant_of (b, b->in[i], 0));
 
-  return case_input (b->run, data_of (b, b->in[i], NULL), quant_of (b, b->in[i], 0));
+  return t->value;
 }
 
 /* Elements of a constant operator input. */
@@ -103,7 +83,17 @@ static GArray *
 numbers (const Build *b,
          guint        i)
 {
-  return case_doubles (cJSON_GetObjectItem (tensor_at (b, b->in[i]), "data"));
+  LptTensor *data = b->tensors[b->in[i]].data;
+  GArray *list = g_array_new (FALSE, FALSE, sizeof (double));
+
+  for (gint64 k = 0; k < lpt_tensor_count (data); k++)
+    {
+      const double value = lpt_tensor_get_f64 (data, k);
+
+      g_array_append_val (list, value);
+    }
+
+  return list;
 }
 
 static gint64
@@ -111,6 +101,15 @@ number_at (const GArray *values,
            guint         i)
 {
   return (gint64) g_array_index (values, double, i);
+}
+
+/* Operator output o is @value. */
+static void
+give (Build    *b,
+      guint     o,
+      LptValue *value)
+{
+  b->tensors[b->out[o]].value = value;
 }
 
 /* Gives @value the type and quantization of operator output o, and @shape (NULL: the output's own). */
@@ -163,7 +162,7 @@ static gboolean
 finish (Build    *b,
         LptValue *value)
 {
-  case_result (b->run, activate (b, value), "0");
+  give (b, 0, activate (b, value));
   return TRUE;
 }
 
@@ -171,7 +170,7 @@ static gboolean
 finish_nchw (Build    *b,
              LptValue *value)
 {
-  case_result (b->run, case_nhwc (b->run, activate (b, as_nchw_output (b, value))), "0");
+  give (b, 0, case_nhwc (b->run, activate (b, as_nchw_output (b, value))));
   return TRUE;
 }
 
@@ -368,7 +367,7 @@ build_fully_connected (Build   *b,
   LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = TRUE;
   flat = lpt_shape_make (2, (gint64[]) { rows, n });
   value = activate (b, as_output (b, lpt_node_out (node), 0, &flat));
-  case_result (b->run, case_reshape (b->run, value, &y), "0");
+  give (b, 0, case_reshape (b->run, value, &y));
 
   return TRUE;
 }
@@ -409,8 +408,7 @@ build_prelu (Build   *b,
   LptValue *x = input (b, 0);
   const gboolean image = x->shape.rank == 4;
   LptShape slope = shape_of (b, b->in[1]);
-  g_autoptr (GArray) values = numbers (b, 1);
-  LptTensor *tensor;
+  LptTensor *tensor, *joined;
 
   /* The slope joins the layout: with a leading 1, as the data. */
   while (image && slope.rank < 4)
@@ -419,7 +417,11 @@ build_prelu (Build   *b,
       slope.dims[0] = 1;
       slope.rank++;
     }
-  tensor = case_tensor (dtype_of (b, b->in[1]), &slope, values, image ? (gint[]) { 0, 3, 1, 2 } : NULL);
+  joined = lpt_tensor_reshape (b->tensors[b->in[1]].data, &slope, error);
+  if (joined == NULL)
+    return FALSE;
+  tensor = image ? case_permuted (joined, (gint[]) { 0, 3, 1, 2 }) : lpt_tensor_ref (joined);
+  lpt_tensor_unref (joined);
 
   LptValue *in[] = { image ? case_nchw (b->run, x) : x, case_const (b->run, tensor, quant_of (b, b->in[1], 0)) };
   LptNode *node = case_node (b->run, op, 2, in, 1);
@@ -762,11 +764,7 @@ build_split (Build   *b,
     }
 
   for (guint o = 0; o < b->n_out; o++)
-    {
-      g_autofree char *name = g_strdup_printf ("%u", o);
-
-      case_result (b->run, as_output (b, &node->out[o], o, NULL), name);
-    }
+    give (b, o, as_output (b, &node->out[o], o, NULL));
 
   return TRUE;
 }
@@ -813,11 +811,10 @@ build_unpack (Build   *b,
   LPT_ATTRS (split, LptSplitAttrs)->num_splits = b->n_out;
   for (guint o = 0; o < b->n_out; o++)
     {
-      g_autofree char *name = g_strdup_printf ("%u", o);
       LptValue *piece = as_output (b, &split->out[o], o, &part);
       LptNode *node = case_node (b->run, LPT_OP_SQUEEZE, 2, (LptValue *[]) { piece, case_ints (b->run, 1, &axis) }, 1);
 
-      case_result (b->run, as_output (b, lpt_node_out (node), o, NULL), name);
+      give (b, o, as_output (b, lpt_node_out (node), o, NULL));
     }
 
   return TRUE;
@@ -922,18 +919,84 @@ static const struct
   { "UNPACK", build_unpack, LPT_OP_SPLIT },
 };
 
-static guint
-read_indices (const cJSON *list,
-              gint        *to)
+gboolean
+case_litert_op (CaseGraph   *run,
+                const char  *op,
+                const cJSON *attributes,
+                CaseTensor  *tensors,
+                const GArray *in,
+                const GArray *out,
+                GError     **error)
 {
+  g_autoptr (cJSON) attrs = attributes != NULL ? cJSON_Duplicate (attributes, TRUE) : cJSON_CreateObject ();
+  Build b = { .run = run, .attrs = attrs, .tensors = tensors, .n_in = MIN (in->len, MAX_INPUTS), .n_out = MIN (out->len, MAX_INPUTS) };
+
+  for (guint i = 0; i < b.n_in; i++)
+    b.in[i] = g_array_index (in, gint, i);
+  for (guint i = 0; i < b.n_out; i++)
+    b.out[i] = g_array_index (out, gint, i);
+  cJSON_AddStringToObject (attrs, "_op", op);
+
+  for (guint i = 0; i < G_N_ELEMENTS (builders); i++)
+    if (strcmp (builders[i].name, op) == 0)
+      return builders[i].build (&b, builders[i].op, error);
+
+  return case_fail (error, "unsupported operator %s", op);
+}
+
+/* --- cases ------------------------------------------------------------------------------ */
+
+static GArray *
+read_indices (const cJSON *list)
+{
+  GArray *indices = g_array_new (FALSE, FALSE, sizeof (gint));
   const cJSON *item;
-  guint n = 0;
 
   cJSON_ArrayForEach (item, list)
-    if (n < MAX_INPUTS)
-      to[n++] = (gint) item->valuedouble;
+    {
+      const gint index = (gint) item->valuedouble;
 
-  return n;
+      g_array_append_val (indices, index);
+    }
+
+  return indices;
+}
+
+static void
+read_tensor (const cJSON *json,
+             CaseTensor  *t)
+{
+  const cJSON *data = cJSON_GetObjectItem (json, "data");
+  g_autoptr (GArray) scales = case_doubles (cJSON_GetObjectItem (json, "scale"));
+  g_autoptr (GArray) zeros = case_doubles (cJSON_GetObjectItem (json, "zero_point"));
+
+  t->shape = case_shape (cJSON_GetObjectItem (json, "shape"));
+  t->dtype = case_dtype (case_string (json, "dtype", ""));
+  t->is_const = g_strcmp0 (case_string (json, "role", ""), "const") == 0;
+  t->n_scales = scales->len;
+  t->scale = g_memdup2 (scales->data, scales->len * sizeof (double));
+  t->zero = g_new0 (gint32, MAX (scales->len, 1));
+  for (guint i = 0; i < MIN (scales->len, zeros->len); i++)
+    t->zero[i] = (gint32) g_array_index (zeros, double, i);
+  if (cJSON_IsArray (data))
+    {
+      g_autoptr (GArray) values = case_doubles (data);
+
+      t->data = case_tensor (t->dtype, &t->shape, values, NULL);
+    }
+}
+
+void
+case_tensors_free (CaseTensor *tensors,
+                   guint       n)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      g_free (tensors[i].scale);
+      g_free (tensors[i].zero);
+      g_clear_pointer (&tensors[i].data, lpt_tensor_unref);
+    }
+  g_free (tensors);
 }
 
 gboolean
@@ -941,23 +1004,25 @@ case_litert_build (const cJSON *json,
                    GPtrArray   *runs,
                    GError     **error)
 {
-  const char *name = case_string (json, "op", "");
-  g_autoptr (cJSON) attrs = NULL;
-  Build b = { .tensors = cJSON_GetObjectItem (json, "tensors") };
+  const cJSON *list = cJSON_GetObjectItem (json, "tensors");
+  const guint n = cJSON_GetArraySize (list);
+  CaseTensor *tensors = g_new0 (CaseTensor, MAX (n, 1));
+  g_autoptr (GArray) in = read_indices (cJSON_GetObjectItem (json, "op_inputs"));
+  g_autoptr (GArray) out = read_indices (cJSON_GetObjectItem (json, "op_outputs"));
+  CaseGraph *run = case_graph_new (case_string (json, "case", "case"));
+  gboolean ok;
 
-  b.n_in = read_indices (cJSON_GetObjectItem (json, "op_inputs"), b.in);
-  b.n_out = read_indices (cJSON_GetObjectItem (json, "op_outputs"), b.out);
-  attrs = cJSON_Duplicate (cJSON_GetObjectItem (json, "attributes"), TRUE);
-  cJSON_AddStringToObject (attrs, "_op", name);
-  b.attrs = attrs;
+  g_ptr_array_add (runs, run);
+  for (guint i = 0; i < n; i++)
+    read_tensor (cJSON_GetArrayItem (list, i), &tensors[i]);
+  ok = case_litert_op (run, case_string (json, "op", ""), cJSON_GetObjectItem (json, "attributes"), tensors, in, out, error);
+  for (guint o = 0; ok && o < out->len; o++)
+    {
+      g_autofree char *name = g_strdup_printf ("%u", o);
 
-  for (guint i = 0; i < G_N_ELEMENTS (builders); i++)
-    if (strcmp (builders[i].name, name) == 0)
-      {
-        b.run = case_graph_new (case_string (json, "case", "case"));
-        g_ptr_array_add (runs, b.run);
-        return builders[i].build (&b, builders[i].op, error);
-      }
+      case_result (run, tensors[g_array_index (out, gint, o)].value, name);
+    }
+  case_tensors_free (tensors, n);
 
-  return case_fail (error, "unsupported operator %s", name);
+  return ok;
 }

@@ -18,6 +18,7 @@ case_graph_new (const char *name)
 
   run->graph = lpt_graph_new (name);
   run->graph->lowered = TRUE;
+  run->kept = g_ptr_array_new_with_free_func (g_free);
   run->inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
   run->names = g_ptr_array_new_with_free_func (g_free);
 
@@ -32,6 +33,7 @@ case_graph_free (CaseGraph *run)
 
   lpt_graph_free (run->graph);
   g_ptr_array_unref (run->inputs);
+  g_ptr_array_unref (run->kept);
   g_ptr_array_unref (run->names);
   g_free (run);
 }
@@ -205,6 +207,38 @@ case_tensor (LptDType        dtype,
     }
 
   return lpt_tensor_from_f64 (dtype, &to, moved, NULL);
+}
+
+LptTensor *
+case_permuted (LptTensor  *tensor,
+               const gint *perm)
+{
+  const LptShape *from = lpt_tensor_shape (tensor);
+  const gsize size = lpt_dtype_bits (lpt_tensor_dtype (tensor)) / 8;
+  const char *data = lpt_tensor_data (tensor);
+  LptShape to = *from;
+  gint64 strides[LPT_MAX_RANK];
+  LptTensor *moved;
+  char *out;
+
+  lpt_shape_strides (from, strides);
+  for (gint i = 0; i < from->rank; i++)
+    to.dims[i] = from->dims[perm[i]];
+  moved = lpt_tensor_new (lpt_tensor_dtype (tensor), &to, NULL);
+  out = lpt_tensor_writable (moved);
+  for (gint64 i = 0; i < lpt_tensor_count (moved); i++)
+    {
+      gint64 rest = i, at = 0;
+
+      for (gint a = to.rank; a-- > 0; )
+        {
+          at += rest % to.dims[a] * strides[perm[a]];
+          rest /= to.dims[a];
+        }
+      memcpy (out + i * size, data + at * size, size);
+    }
+
+  return moved;
 }
 
 LptValue *

@@ -15,6 +15,7 @@
 typedef struct
 {
   LptGraph  *graph;
+  GPtrArray *kept;        /* memory that constants borrow */
   GPtrArray *inputs;      /* LptTensor *, in the order of the graph's parameters */
   GPtrArray *names;       /* char *: file name of each output */
   const char *mode;       /* requant mode that the variant stands for; NULL = as asked for */
@@ -23,6 +24,24 @@ typedef struct
 void       case_graph_free (CaseGraph *run);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CaseGraph, case_graph_free)
 CaseGraph *case_graph_new  (const char *name);
+
+/* A tensor of a LiteRT model. */
+typedef struct
+{
+  LptShape   shape;
+  LptDType   dtype;
+  gboolean   is_const;
+  guint      n_scales;
+  double    *scale;
+  gint32    *zero;
+  LptTensor *data;        /* of constants, and of what goes in */
+  LptValue  *value;       /* once it is in the graph */
+} CaseTensor;
+
+void       case_tensors_free (CaseTensor *tensors, guint n);
+/* One operator: reads and sets the values of its tensors (lists of gint indices, -1 = absent). */
+gboolean   case_litert_op    (CaseGraph *run, const char *op, const cJSON *attributes, CaseTensor *tensors,
+                              const GArray *in, const GArray *out, GError **error);
 
 /* Adds the graphs of a case to @runs (CaseGraph *). */
 gboolean   case_build        (const cJSON *json, GPtrArray *runs, GError **error);
@@ -45,6 +64,7 @@ const char *case_string (const cJSON *object, const char *name, const char *fall
 
 /* Elements of @values in row-major order of @shape, permuted: axis i of the result is axis perm[i] (NULL = as it is). */
 LptTensor *case_tensor  (LptDType dtype, const LptShape *shape, const GArray *values, const gint *perm);
+LptTensor *case_permuted (LptTensor *tensor, const gint *perm);
 LptValue  *case_const   (CaseGraph *run, LptTensor *tensor, LptQuant *quant);                  /* takes both */
 LptValue  *case_ints    (CaseGraph *run, guint n, const gint64 *values);
 LptValue  *case_input   (CaseGraph *run, LptTensor *tensor, LptQuant *quant);                  /* takes both */
