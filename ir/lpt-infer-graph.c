@@ -76,8 +76,13 @@ lpt_graph_infer (LptGraph  *graph,
   if (order == NULL)
     return FALSE;
   for (i = 0; i < order->len; i++)
-    if (!lpt_node_infer (g_ptr_array_index (order, i), error))
-      return FALSE;
+    {
+      LptNode *node = g_ptr_array_index (order, i);
+
+      /* A node that waits to be swept has lost its inputs. */
+      if (!(node->flags & LPT_NODE_DEAD) && !lpt_node_infer (node, error))
+        return FALSE;
+    }
 
   return TRUE;
 }

@@ -36,7 +36,7 @@ static void
 data_init (Data *d, const Case *c)
 {
   const LptConvShape *s = &c->s;
-  size_t icg = s->ic / s->groups, ocg = s->oc / s->groups, params = (s->oc + 15) / 16 * 16, n_stages, taps = s->kh * s->kw;
+  size_t icg = s->ic / s->groups, ocg = s->oc / s->groups, params = s->oc + LPT_CHANNEL_PAD - 1, n_stages, taps = s->kh * s->kw;
   const LptEpilogueKernel *scalar = lpt_epilogue_kernels (&n_stages) + 0;
   int32_t acc[1 + 16];
 

@@ -19,7 +19,7 @@
 #include "executor/kernels/requant/requant-scalar.h"
 #include "executor/lpt-cpu.h"
 
-/* Per-channel arrays must be readable up to a multiple of this many entries. */
+/* Per-channel arrays must be readable for this many entries from any channel on (groups begin at any). */
 #define LPT_CHANNEL_PAD 16
 
 typedef enum { LPT_STORE_Q8, LPT_STORE_I32, LPT_STORE_F32 } LptStore;
