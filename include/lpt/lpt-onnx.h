@@ -32,6 +32,27 @@ LPT_EXPORT LptGraph *lpt_onnx_load  (const char *path, GError **error);
  */
 LPT_EXPORT LptGraph *lpt_onnx_parse (gconstpointer data, gsize size, const char *folder, GError **error);
 
+/**
+ * LptOnnxSaveFlags:
+ * @LPT_ONNX_JSON: protobuf's JSON mapping instead of binary
+ * @LPT_ONNX_QOPERATOR: integer operators (QLinearConv, ...) where a lowered graph has one for them;
+ *   else QuantizeLinear and DequantizeLinear around real operators
+ */
+typedef enum
+{
+  LPT_ONNX_JSON      = 1 << 0,
+  LPT_ONNX_QOPERATOR = 1 << 1,
+} LptOnnxSaveFlags;
+
+/**
+ * lpt_onnx_save:
+ * Writes the graph for opset 17, or a newer one where an op needs it. The file appears by rename. What ONNX cannot
+ * say is LPT_ERROR_UNSUPPORTED with the node's name; nothing is left behind then.
+ */
+LPT_EXPORT gboolean lpt_onnx_save      (LptGraph *graph, const char *path, LptOnnxSaveFlags flags, GError **error);
+/* The same as bytes (transfer full). */
+LPT_EXPORT GBytes  *lpt_onnx_serialise (LptGraph *graph, LptOnnxSaveFlags flags, GError **error);
+
 G_END_DECLS
 
 #endif

@@ -1,0 +1,103 @@
+/* onnx-writer.h - what the op writers of the ONNX writer build with
+ *
+ * Every value of the graph has up to two tensors in the file: its codes, when it
+ * is quantized (LptQuant), and the real numbers. The QDQ form computes on real
+ * numbers between DequantizeLinear and QuantizeLinear; op writers ask for the
+ * real tensor of their inputs, name the tensor that their result goes to, and
+ * the Q and DQ nodes come by themselves. As in the importer errors stick, and
+ * calls after the first one are harmless.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_ONNX_WRITER_H
+#define LPT_ONNX_WRITER_H
+
+#include <lpt/lpt-attrs.h>
+#include <lpt/lpt-graph.h>
+
+#include "frontends/onnx_json/onnx-file.h"
+
+typedef struct
+{
+  LptGraph   *graph;
+  gboolean    qoperator;    /* integer operators instead of Q/DQ pairs where there are any */
+  gint64      opset;
+  gboolean    microsoft;    /* an operator of com.microsoft was written */
+  GPtrArray  *memory;       /* all that the messages point to */
+  GPtrArray  *tensors;      /* LptTensor * whose bytes the messages point to */
+  GPtrArray  *nodes;        /* Onnx__NodeProto * */
+  GPtrArray  *initializers; /* Onnx__TensorProto * */
+  GHashTable *taken;        /* names of tensors */
+  GHashTable *names;        /* LptValue * -> name of its codes, or of its numbers when it has no quantization */
+  GHashTable *reals;        /* LptValue * with quantization -> name of its numbers */
+  LptNode    *node;         /* that is being written */
+  gboolean    bare;         /* now codes stand for the numbers: moves and integer operators */
+  GError     *error;
+} LptOnnxWriter;
+
+typedef void (*LptOnnxWriteFunc) (LptOnnxWriter *w, LptNode *node, const char *onnx);
+
+typedef struct
+{
+  LptOp             op;
+  LptOnnxWriteFunc  write;
+  const char       *onnx;    /* for writers of several ops: the ONNX operator */
+} LptOnnxWriteRow;
+
+void        lpt_onnx_w_fail      (LptOnnxWriter *w, const char *format, ...) G_GNUC_PRINTF (2, 3);   /* "unsupported ..." */
+
+/* --- tensors ------------------------------------------------------------------ */
+
+gboolean    lpt_onnx_w_is_quantized (const LptValue *value);             /* 8- or 16-bit codes with LptQuant */
+/* Names of tensors that exist: */
+const char *lpt_onnx_w_codes     (LptOnnxWriter *w, LptValue *value);    /* the integers */
+const char *lpt_onnx_w_real      (LptOnnxWriter *w, LptValue *value);    /* the numbers; plain integers are numbers */
+const char *lpt_onnx_w_in        (LptOnnxWriter *w, LptNode *node, guint i);   /* real of an input; "" when absent */
+const char *lpt_onnx_w_i64       (LptOnnxWriter *w, LptNode *node, guint i);   /* an input as int64 */
+/* The name that output @i must be written to, as real numbers; QuantizeLinear follows where the value is quantized. */
+const char *lpt_onnx_w_out       (LptOnnxWriter *w, LptNode *node, guint i);
+/* A new name. */
+const char *lpt_onnx_w_temp      (LptOnnxWriter *w, const char *what);
+/* The output of the node being written is this existing tensor. */
+void        lpt_onnx_w_alias     (LptOnnxWriter *w, LptValue *value, const char *name);
+
+const char *lpt_onnx_w_tensor    (LptOnnxWriter *w, const char *what, LptTensor *tensor);      /* initializer; takes @tensor over */
+const char *lpt_onnx_w_i64s      (LptOnnxWriter *w, const char *what, guint n, const gint64 *values);
+const char *lpt_onnx_w_scalar    (LptOnnxWriter *w, const char *what, LptDType dtype, double value);
+/* Scales and zero points of @quant as two initializers; @dtype of the zero points. */
+void        lpt_onnx_w_quant     (LptOnnxWriter *w, const char *what, const LptQuant *quant, LptDType dtype, const char **scale, const char **zero);
+
+/* --- nodes --------------------------------------------------------------------- */
+
+/* A node with one output; inputs are names. */
+Onnx__NodeProto *lpt_onnx_w_node  (LptOnnxWriter *w, const char *op, const char *output, guint n_in, ...);
+Onnx__NodeProto *lpt_onnx_w_list  (LptOnnxWriter *w, const char *op, guint n_out, const char *const *outputs, guint n_in, const char *const *inputs);
+/* The same, to a new tensor whose name is returned. */
+const char *lpt_onnx_w_step       (LptOnnxWriter *w, const char *op, guint n_in, ...);
+void        lpt_onnx_w_int        (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, gint64 value);
+void        lpt_onnx_w_float      (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, double value);
+void        lpt_onnx_w_string     (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, const char *value);
+void        lpt_onnx_w_ints       (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, guint n, const gint64 *values);
+/* Cast to an element type. */
+const char *lpt_onnx_w_cast       (LptOnnxWriter *w, const char *name, LptDType dtype);
+
+gpointer    lpt_onnx_w_alloc      (LptOnnxWriter *w, gsize size);        /* zeroed; lives as long as the writer */
+const char *lpt_onnx_w_strdup     (LptOnnxWriter *w, const char *text);
+
+/* --- the op table ------------------------------------------------------------------ */
+
+#define ONNX_WRITE(OP, writer, onnx) void lpt_onnx_write_##writer (LptOnnxWriter *w, LptNode *node, const char *onnx_op);
+#include "frontends/onnx_json/onnx-writers.def"
+
+/* Writes @node by its row; FALSE when it has none. */
+gboolean    lpt_onnx_w_write_row   (LptOnnxWriter *w, LptNode *node);
+/* Codes of the weights of a group convolution as [G * O, C, ...]. */
+const char *lpt_onnx_w_merged_groups (LptOnnxWriter *w, LptNode *node);
+/* group, strides, dilations, pads of a convolution */
+void        lpt_onnx_w_conv_attributes (LptOnnxWriter *w, Onnx__NodeProto *y, LptNode *node);
+
+/* QLinear and integer operators: FALSE when @node has none, the QDQ form is written then. */
+gboolean    lpt_onnx_write_qoperator (LptOnnxWriter *w, LptNode *node);
+
+#endif
