@@ -162,6 +162,24 @@ save_svg (LptGraph *graph, const char *path, const CmdSaveOptions *options, GErr
   return FALSE;
 }
 
+static LptOnnxSaveFlags
+onnx_flags (const CmdSaveOptions *options)
+{
+  return options->onnx_form != NULL && g_str_equal (options->onnx_form, "qoperator") ? LPT_ONNX_QOPERATOR : 0;
+}
+
+static gboolean
+save_onnx (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
+{
+  return lpt_onnx_save (graph, path, onnx_flags (options), error);
+}
+
+static gboolean
+save_onnx_json (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
+{
+  return lpt_onnx_save (graph, path, onnx_flags (options) | LPT_ONNX_JSON, error);
+}
+
 static const struct
 {
   const char *extension;
@@ -173,6 +191,8 @@ static const struct
   { ".lpt",  NULL,    save_text },
   { ".dot",  NULL,    save_dot },
   { ".svg",  NULL,    save_svg },
+  { ".onnx", NULL,    save_onnx },
+  { ".onnx.json", NULL, save_onnx_json },
 };
 
 /* The row with the longest extension that @path ends with, or -1. */

@@ -482,7 +482,7 @@ quantize_outputs (LptOnnxWriter *w,
       const char *real = g_hash_table_lookup (w->reals, value), *scale, *zero;
       Onnx__NodeProto *q;
 
-      if (real == NULL || !lpt_onnx_w_is_quantized (value) || g_hash_table_contains (w->names, value))
+      if (real == NULL || !lpt_onnx_w_is_quantized (value))
         continue;
       lpt_onnx_w_quant (w, "quantize", value->quant, value->dtype, &scale, &zero);
       q = lpt_onnx_w_node (w, "QuantizeLinear", own_name (w, value), 3, real, scale, zero);
