@@ -7,6 +7,7 @@ Prints TAP.
 
 SPDX-License-Identifier: Apache-2.0
 """
+import json
 import os
 import subprocess
 import sys
@@ -60,6 +61,9 @@ with tempfile.TemporaryDirectory() as tmp:
          "%.1f %% of the samples within 1e-4, worst %.2g" % (100 * np.mean(error < 1e-4), error.max()))
 
     lptc("transform", MODEL + ".xml", "-o", tmp + "/digits.json")
+    layers = json.loads(lptc("explain", MODEL + ".xml", "--json"))
+    real = [layer["name"] for layer in layers if layer["precision"].startswith("f")]
+    case("integers", real == ["scores"] and len(layers) > 8, "real layers: " + ", ".join(real))
     low = execute(tmp + "/digits.json", tmp + "/int8")
     exact = execute(tmp + "/digits.json", tmp + "/int8-ref", "--reference")
     case("scalar-equals-fast", low.tobytes() == exact.tobytes(), "int8 kernels and the scalar plan")
