@@ -162,7 +162,7 @@ write_rows (LptCall      *call,
   gint64 *indices, *valid, i;
   float *scores = NULL;
 
-  if (lpt_shape_is_static (&call->node->out[0].shape) && call->out[0].data != NULL)
+  if (lpt_shape_is_static (&call->out[0].shape))
     shape = call->out[0].shape;
   if (!lpt_call_set_shape (call, 0, &shape, error) || (indices = lpt_call_out_i64 (call, 0, error)) == NULL)
     return FALSE;
