@@ -4,7 +4,7 @@
  *   RESCALE   rescale (sum (x - Zx), Sx / (Sy n)) + Zy, one multiplier for each n
  *   LITERT    plain sum of the codes over the valid part, divided with ties away from
  *             zero; with other parameters of the output as RESCALE
- *   FLOAT     float32: sum of (x - Zx) Sx over n, / Sy, half to even (or away), + Zy
+ *   FLOAT     float32: sum of the dequantized elements in row-major order, / n, / Sy, half to even (or away), + Zy
  *   TPU       no zero points: RESCALE with an 8-bit multiplier; else
  *             Scale sum (x) + Offset in float32, Scale = Sx / (Sy n), Offset = Zy - Sx / Sy Zx
  *
@@ -47,6 +47,7 @@ pool_clear (gpointer data)
 typedef struct
 {
   gint64 sum;
+  float  real;       /* sum of the dequantized elements, in row-major order */
   gint32 greatest;
   gint64 valid;      /* elements inside the input */
   gint64 padded;     /* elements inside the input and its padding */
@@ -86,7 +87,7 @@ average (const Pool   *pool,
 
     case LPT_ALGO_FLOAT:
     case LPT_ALGO_FLOAT_AWAY:
-      v = (float) acc * (float) x->scale / (float) n / (float) y->scale;
+      v = w->real / (float) n / (float) y->scale;
       return lpt_int_code (v, y, pool->algorithm == LPT_ALGO_FLOAT_AWAY);
 
     default:
@@ -153,6 +154,7 @@ collect (const Pool        *pool,
 
           w.valid++;
           w.sum += q;
+          w.real += (float) (q - pool->x.zero) * (float) pool->x.scale;
           w.greatest = MAX (w.greatest, q);
         }
 
