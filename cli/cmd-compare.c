@@ -6,6 +6,7 @@
 #include "cli/arrays.h"
 #include "cli/cmd.h"
 #include "cli/files.h"
+#include "cli/layers.h"
 #include "cli/npy.h"
 #include "cli/pipeline-args.h"
 #include "cli/progress.h"
@@ -156,13 +157,34 @@ compare_models (Judge *judge, char **paths, guint flags, guint threads, char **i
   return CMD_OK;
 }
 
-/* The first mode is what the others are held against. */
+/* Where the greatest element stands: what a classifier answers. */
+static void
+judge_arg_max (Judge *judge, const char *label, const CmdOutputs *a, const CmdOutputs *b)
+{
+  for (guint i = 0; i < a->names->len && i < b->names->len; i++)
+    {
+      gint64 rows, same = layers_arg_max (a->tensors->pdata[i], b->tensors->pdata[i], &rows);
+      if (!judge->json)
+        {
+          printf ("%s: %s: arg-max agrees in %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT "\n", label, (char *) a->names->pdata[i], same, rows);
+          continue;
+        }
+      g_autoptr (GString) s = g_string_new (",\n {\"modes\": ");
+      cmd_json_string (s, label);
+      g_string_append (s, ", \"output\": ");
+      cmd_json_string (s, a->names->pdata[i]);
+      g_string_append_printf (s, ", \"arg_max_same\": %" G_GINT64_FORMAT ", \"arg_max_rows\": %" G_GINT64_FORMAT "}", same, rows);
+      fputs (s->str, stdout);
+    }
+}
+
+/* The first mode is what the others are held against: per layer, then the outputs. */
 static int
 compare_modes (Judge *judge, const char *path, char **modes, guint flags, guint threads, char **inputs, gint64 seed)
 {
   GError *error = NULL;
   int code = CMD_OK;
-  g_auto (CmdOutputs) first = { NULL };
+  g_auto (CmdOutputs) first = { NULL }, first_codes = { NULL };
   g_autoptr (LptGraph) graph = cmd_load (path, &error);
   if (graph == NULL)
     return cmd_fail (error);
@@ -176,13 +198,14 @@ compare_modes (Judge *judge, const char *path, char **modes, guint flags, guint 
     }
   for (guint i = 0; modes[i] != NULL; i++)
     {
-      g_auto (CmdOutputs) outputs = { NULL };
+      g_auto (CmdOutputs) outputs = { NULL }, codes = { NULL };
       char *one[] = { modes[i], NULL };
       g_autofree char *label = g_strdup_printf ("%s, %s", modes[0], modes[i]);
+      gboolean none = !judge->any;
       if (!cmd_prepare_graph (graph, NULL, NULL, one, &code))
         return code;
       progress (modes[i], 0, 0);
-      gboolean ok = cmd_run (graph, tensors, flags, threads, i == 0 ? &first : &outputs, &error);
+      gboolean ok = layers_run (graph, tensors, flags, threads, i == 0 ? &first : &outputs, i == 0 ? &first_codes : &codes, &error);
       progress_end ();
       if (!ok)
         {
@@ -190,9 +213,20 @@ compare_modes (Judge *judge, const char *path, char **modes, guint flags, guint 
           return cmd_fail (error);
         }
       if (i == 0)
-        begin (judge);
-      else
-        judge_outputs (judge, label, &first, &outputs);
+        {
+          if (judge->json)
+            begin (judge);
+          continue;
+        }
+      layers_compare (graph, label, &first_codes, &codes, judge->json, &none);
+      judge->any |= !none;
+      if (!judge->json)
+        {
+          putchar ('\n');
+          begin (judge);
+        }
+      judge_outputs (judge, label, &first, &outputs);
+      judge_arg_max (judge, label, &first, &outputs);
     }
   return CMD_OK;
 }
