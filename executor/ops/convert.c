@@ -2,8 +2,9 @@
  *
  * These are the ops that round in reference arithmetic:
  *   Convert       real to integer truncates, then saturates (4-bit types wrap); integer to narrower integer is
- *                 modulo; to f16 and bf16 nearest even. A FakeQuantize in front of a Convert to 8 or 16 bits gives integers up to the
- *                 error of f32 arithmetic (q / 255 * 255): what is that close to an integer counts as the integer.
+ *                 modulo; to f16 and bf16 nearest even. To 8 or 16 bits behind a FakeQuantize it rounds half to even, as the
+ *                 FakeQuantize with that output type does (LPT merges the two); elsewhere what is an integer up to
+ *                 the error of f32 arithmetic (q / 255 * 255) counts as the integer.
  *   FakeQuantize  lpt_spec 6.1 in f32 and in its order of evaluation, half to even; rounds to an integer and
  *                 saturates where its output type is one.
  *   FakeConvert   y = (f8 (x scale - shift) + shift) / scale, f8 nearest even and saturating.
@@ -72,10 +73,13 @@ to_integer (LptCall *call,
   gboolean from_integer = !lpt_dtype_is_real (call->in[0].declared);
   double low = lpt_dtype_min (dtype), high = lpt_dtype_max (dtype);
   double slack = lpt_dtype_bits (dtype) <= 16 ? (high - low) / (1 << 22) : 0;
+  LptNode *source = lpt_node_src (call->node, 0);
   gint64 *y = lpt_call_out_i64 (call, 0, error);
 
   if (y == NULL)
     return FALSE;
+  if (slack > 0 && source != NULL && source->op == LPT_OP_FAKE_QUANTIZE)
+    slack = 0.5;
   if (lpt_dtype_bits (dtype) < 8)
     {
       low = -9.0e18;

@@ -119,6 +119,10 @@ static const ExecCase cases[] =
   { "convert-to-bytes",
     "%x = Const {2.7, -2.7, 300, -300, 2.9999995} : f32[5]\n%y = Convert(%x) {destination_type=i8} : i8[5]\nResult(%y)\n",
     "2, -2, 127, -128, 3" },
+  { "convert-behind-fake-quantize",    /* code 149 of 254 over [-128, 127]: 21.587, rounds as the i8 FakeQuantize does */
+    "%x = Const {15} : f32[1]\n%l = Const {0} : f32[]\n%h = Const {25.5} : f32[]\n%o = Const {-128} : f32[]\n%p = Const {127} : f32[]\n"
+    "%q = FakeQuantize(%x, %l, %h, %o, %p) {levels=255} : f32[1]\n%y = Convert(%q) {destination_type=i8} : i8[1]\nResult(%y)\n",
+    "22" },
   { "convert-integers-wrap",
     "%x = Const {300, -1} : i32[2]\n%y = Convert(%x) {destination_type=u8} : u8[2]\nResult(%y)\n",
     "44, 255" },
