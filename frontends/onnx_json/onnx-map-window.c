@@ -171,6 +171,15 @@ group_weights (LptOnnxNode *on,
   dims[0] = groups;
   dims[1] = s->dims[0] / groups;
   memcpy (dims + 2, s->dims + 1, (gsize) (s->rank - 1) * sizeof *dims);
+  if (weights->producer->data != NULL)
+    {
+      /* Constants are seen in their new shape at once. Their scales, from axis 0 on, are one for each pair now. */
+      LptShape shape = lpt_shape_make (s->rank + 1, dims);
+      LptValue *grouped = lpt_onnx_tensor_value (on, lpt_tensor_reshape (weights->producer->data, &shape, NULL));
+
+      lpt_value_set_quant (grouped, weights->quant);
+      return grouped;
+    }
   return lpt_onnx_reshape (on, weights, (guint) s->rank + 1, dims);
 }
 

@@ -354,6 +354,12 @@ lpt_onnx_write_reduce (LptOnnxWriter *w,
 {
   LptInts axes = { 0 };
 
+  if (w->opset >= 18 && !lpt_node_is_const (lpt_node_src (node, 1)))
+    {
+      lpt_onnx_w_int (w, lpt_onnx_w_node (w, onnx, OUT (0), 2, IN (0), lpt_onnx_w_i64 (w, node, 1)), "keepdims",
+                      LPT_ATTRS (node, LptReduceAttrs)->keep_dims);
+      return;
+    }
   if (axes_in (w, node, 1, &axes))
     {
       if (axes.n == 0)

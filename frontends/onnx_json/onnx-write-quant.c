@@ -309,10 +309,20 @@ is_8bit (const LptValue *value)
   return value != NULL && lpt_onnx_w_is_quantized (value) && lpt_dtype_bits (value->dtype) == 8;
 }
 
+/* Are the zero points codes themselves? */
+static gboolean
+zero_fits (const LptValue *value)
+{
+  for (guint i = 0; i < value->quant->n; i++)
+    if (value->quant->zero_point[i] < lpt_dtype_min (value->dtype) || value->quant->zero_point[i] > lpt_dtype_max (value->dtype))
+      return FALSE;
+  return TRUE;
+}
+
 static gboolean
 one_scale (const LptValue *value)
 {
-  return is_8bit (value) && value->quant->n == 1;
+  return is_8bit (value) && value->quant->n == 1 && zero_fits (value);
 }
 
 /* Name of an output's codes, which an integer operator writes. */
@@ -336,7 +346,8 @@ qlinear_conv (LptOnnxWriter *w,
   LptValue *x = lpt_node_in (node, 0), *weights = lpt_node_in (node, 1), *bias = lpt_node_in (node, 2);
 
   if (!one_scale (x) || !is_8bit (weights) || !one_scale (lpt_node_out (node)) || weights->producer->data == NULL
-      || (bias != NULL && bias->dtype != LPT_DTYPE_I32))
+      || (bias != NULL && bias->dtype != LPT_DTYPE_I32) || LPT_ATTRS (node, LptConvAttrs)->bias_rest.n > 0
+      || !zero_fits (weights))
     return FALSE;
   {
     Codes a = codes_of (w, x, "x"), b = codes_of (w, weights, "w"), y = { 0 };
@@ -361,7 +372,7 @@ qlinear_matmul (LptOnnxWriter *w,
   gboolean flat = a->shape.rank == 2 && b->shape.rank == 2;
   Codes x, y, out = { 0 };
 
-  if (!one_scale (a) || !is_8bit (b) || !one_scale (lpt_node_out (node)) || (bias != NULL && (!flat || bias->dtype != LPT_DTYPE_I32))
+  if (!one_scale (a) || !is_8bit (b) || !zero_fits (b) || attrs->bias_rest.n > 0 || !one_scale (lpt_node_out (node)) || (bias != NULL && (!flat || bias->dtype != LPT_DTYPE_I32))
       || (!flat && (attrs->transpose_a || attrs->transpose_b)))
     return FALSE;
   x = codes_of (w, a, "a");

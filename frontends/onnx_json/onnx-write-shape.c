@@ -158,6 +158,42 @@ lpt_onnx_w_conv_attributes (LptOnnxWriter   *w,
   write_window (w, y, NULL, &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end, attrs->auto_pad);
 }
 
+const char *
+lpt_onnx_w_bias (LptOnnxWriter   *w,
+                 LptNode         *node,
+                 guint            i,
+                 const LptFloats *rest)
+{
+  LptValue *bias = lpt_node_in (node, i), *x = lpt_node_in (node, 0), *weights = lpt_node_in (node, 1);
+  const LptQuant *sx = x->quant, *sw = weights->quant;
+  LptShape shape = { .rank = 1 };
+  g_autofree double *values = NULL;
+  guint n = rest->n;
+
+  if (rest->n == 0)
+    return lpt_onnx_w_in (w, node, i);
+  if (sx == NULL || sw == NULL || (bias != NULL && bias->producer->data == NULL))
+    {
+      lpt_onnx_w_fail (w, "a bias_rest without scales");
+      return "";
+    }
+  if (bias != NULL)
+    n = MAX (n, (guint) lpt_tensor_count (bias->producer->data));
+  n = MAX (n, sw->n);
+  values = g_new (double, n);
+  for (guint c = 0; c < n; c++)
+    {
+      double step = sx->scale[0] * sw->scale[sw->n == 1 ? 0 : c];
+
+      values[c] = rest->v[rest->n == 1 ? 0 : c];
+      if (bias != NULL)
+        values[c] += lpt_tensor_get_f64 (bias->producer->data, lpt_tensor_count (bias->producer->data) == 1 ? 0 : c);
+      values[c] *= step;
+    }
+  shape.dims[0] = n;
+  return lpt_onnx_w_tensor (w, "bias", lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, values, NULL));
+}
+
 void
 lpt_onnx_write_conv (LptOnnxWriter *w,
                      LptNode       *node,
@@ -165,7 +201,9 @@ lpt_onnx_write_conv (LptOnnxWriter *w,
 {
   gboolean transposed = strcmp (onnx, "ConvTranspose") == 0;
   gboolean grouped = node->op == LPT_OP_GROUP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
-  const char *weights = grouped ? merge_groups (w, node) : IN (1), *x = IN (0), *bias = IN (transposed ? 3 : 2);
+  const char *weights = grouped ? merge_groups (w, node) : IN (1), *x = IN (0);
+  const char *bias = lpt_onnx_w_bias (w, node, transposed ? 3 : 2, transposed ? &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest
+                                                                               : &LPT_ATTRS (node, LptConvAttrs)->bias_rest);
   Onnx__NodeProto *y;
 
   if (lpt_node_in (node, 0)->quant == NULL && lpt_dtype_is_integer (lpt_node_in (node, 0)->dtype))
@@ -217,11 +255,11 @@ lpt_onnx_write_matmul (LptOnnxWriter *w,
 {
   const LptMatMulAttrs *attrs = LPT_ATTRS (node, LptMatMulAttrs);
   gboolean flat = lpt_node_in (node, 0)->shape.rank == 2 && lpt_node_in (node, 1)->shape.rank == 2;
-  gboolean bias = lpt_node_in (node, 2) != NULL;
+  const char *bias = lpt_onnx_w_bias (w, node, 2, &attrs->bias_rest);
 
-  if (flat && (bias || attrs->transpose_a || attrs->transpose_b))
+  if (flat && (*bias != '\0' || attrs->transpose_a || attrs->transpose_b))
     {
-      Onnx__NodeProto *y = lpt_onnx_w_node (w, "Gemm", OUT (0), 3, IN (0), IN (1), IN (2));
+      Onnx__NodeProto *y = lpt_onnx_w_node (w, "Gemm", OUT (0), 3, IN (0), IN (1), bias);
 
       lpt_onnx_w_int (w, y, "transA", attrs->transpose_a);
       lpt_onnx_w_int (w, y, "transB", attrs->transpose_b);
@@ -230,8 +268,8 @@ lpt_onnx_write_matmul (LptOnnxWriter *w,
     {
       const char *a = attrs->transpose_a ? swapped (w, node, 0) : IN (0), *b = attrs->transpose_b ? swapped (w, node, 1) : IN (1);
 
-      if (bias)
-        lpt_onnx_w_node (w, "Add", OUT (0), 2, lpt_onnx_w_step (w, "MatMul", 2, a, b), IN (2));
+      if (*bias != '\0')
+        lpt_onnx_w_node (w, "Add", OUT (0), 2, lpt_onnx_w_step (w, "MatMul", 2, a, b), bias);
       else
         lpt_onnx_w_node (w, "MatMul", OUT (0), 2, a, b);
     }
@@ -272,10 +310,7 @@ lpt_onnx_write_avg_pool (LptOnnxWriter *w,
   const LptAvgPoolAttrs *attrs = LPT_ATTRS (node, LptAvgPoolAttrs);
   Onnx__NodeProto *y = lpt_onnx_w_node (w, "AveragePool", OUT (0), 1, IN (0));
 
-  for (guint i = 0; i < attrs->dilations.n; i++)
-    if (attrs->dilations.v[i] != 1)
-      lpt_onnx_w_fail (w, "dilations");
-  write_window (w, y, &attrs->kernel, &attrs->strides, NULL, &attrs->pads_begin, &attrs->pads_end, attrs->auto_pad);
+  write_window (w, y, &attrs->kernel, &attrs->strides, w->opset >= 19 ? &attrs->dilations : NULL, &attrs->pads_begin, &attrs->pads_end, attrs->auto_pad);
   lpt_onnx_w_int (w, y, "ceil_mode", attrs->rounding_type != LPT_ROUNDING_FLOOR);
   lpt_onnx_w_int (w, y, "count_include_pad", !attrs->exclude_pad);
 }
@@ -372,14 +407,17 @@ lpt_onnx_write_split (LptOnnxWriter *w,
       LptInts lengths = { 0 };
 
       /* -1 stands for the rest here, and is not known there. */
-      if (constant_ints (w, node, 2, "lengths", &lengths) && lpt_axis_normalize (axis, rank, &at))
+      if (!lpt_node_ints_in (node, 2, &lengths))
+        in[1] = I64 (2);
+      else if (lpt_axis_normalize (axis, rank, &at))
         for (guint i = 0; i < lengths.n && i < node->n_out; i++)
           {
             if (node->out[i].shape.rank < 0 || node->out[i].shape.dims[at] < 0)
               lpt_onnx_w_fail (w, "lengths that are not known");
             lengths.v[i] = node->out[i].shape.rank < 0 ? 0 : node->out[i].shape.dims[at];
           }
-      in[1] = lpt_onnx_w_i64s (w, "split", lengths.n, lengths.v);
+      if (lengths.n > 0)
+        in[1] = lpt_onnx_w_i64s (w, "split", lengths.n, lengths.v);
       lpt_ints_clear (&lengths);
     }
   y = lpt_onnx_w_list (w, "Split", node->n_out, out, 2, in);

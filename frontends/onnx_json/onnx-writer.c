@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define BASE_OPSET 17     /* what every runtime of these years reads */
-#define WIDE_OPSET 21     /* QuantizeLinear of 16 and 4 bits */
+#define WIDE_OPSET 21     /* 16 and 4 bits, axes of reductions that are computed, dilated AveragePool */
 #define MAX_INPUTS 16
 
 static const LptOnnxWriteRow rows[] = {
@@ -367,17 +367,60 @@ element_axis (const LptQuant *quant)
   return quant->n == 1 ? 0 : quant->axis;
 }
 
+/* ONNX's zero points are of the codes' type. Ours may lie outside of it: then zero * scale is added to the numbers, and
+ * the zero point is 0. The name of that constant, or NULL when the zero points fit. */
+static const char *
+outside_offset (LptOnnxWriter  *w,
+                const LptQuant *quant,
+                LptDType        dtype,
+                gint            rank)
+{
+  LptShape shape = LPT_SHAPE_SCALAR;
+  g_autofree double *offsets = g_new (double, quant->n);
+  gboolean fits = TRUE;
+
+  for (guint i = 0; i < quant->n; i++)
+    {
+      fits = fits && quant->zero_point[i] >= lpt_dtype_min (dtype) && quant->zero_point[i] <= lpt_dtype_max (dtype);
+      offsets[i] = quant->zero_point[i] * quant->scale[i];
+    }
+  if (fits)
+    return NULL;
+  if (quant->n > 1 && rank > quant->axis)
+    {
+      shape.rank = rank - quant->axis;
+      for (gint i = 0; i < shape.rank; i++)
+        shape.dims[i] = i == 0 ? quant->n : 1;
+    }
+  return lpt_onnx_w_tensor (w, "offset", lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, offsets, NULL));
+}
+
+static LptQuant *
+without_zero_points (const LptQuant *quant)
+{
+  return lpt_quant_new (quant->axis, quant->n, quant->scale, NULL);
+}
+
 /* DequantizeLinear of codes */
 static const char *
 dequantize (LptOnnxWriter  *w,
             const char     *codes,
             const LptQuant *quant,
             LptDType        dtype,
+            gint            rank,
             const char     *output)
 {
-  const char *scale, *zero;
+  const char *scale, *zero, *offset = outside_offset (w, quant, dtype, rank);
   Onnx__NodeProto *node;
 
+  if (offset != NULL)
+    {
+      g_autoptr (LptQuant) bare = without_zero_points (quant);
+      const char *shifted = dequantize (w, codes, bare, dtype, rank, lpt_onnx_w_temp (w, "shifted"));
+
+      lpt_onnx_w_node (w, "Sub", output, 2, shifted, offset);
+      return output;
+    }
   lpt_onnx_w_quant (w, "dequantize", quant, dtype, &scale, &zero);
   node = lpt_dtype_bits (dtype) == 32 ? lpt_onnx_w_node (w, "DequantizeLinear", output, 2, codes, scale)
                                       : lpt_onnx_w_node (w, "DequantizeLinear", output, 3, codes, scale, zero);
@@ -412,7 +455,8 @@ lpt_onnx_w_real (LptOnnxWriter *w,
   name = g_hash_table_lookup (w->reals, value);
   if (name == NULL)
     {
-      name = dequantize (w, lpt_onnx_w_codes (w, value), value->quant, value->dtype, lpt_onnx_w_temp (w, "DequantizeLinear"));
+      name = dequantize (w, lpt_onnx_w_codes (w, value), value->quant, value->dtype, value->shape.rank,
+                         lpt_onnx_w_temp (w, "DequantizeLinear"));
       g_hash_table_insert (w->reals, value, (gpointer) name);
     }
   return name;
@@ -479,12 +523,17 @@ quantize_outputs (LptOnnxWriter *w,
   for (guint i = 0; i < node->n_out; i++)
     {
       LptValue *value = &node->out[i];
-      const char *real = g_hash_table_lookup (w->reals, value), *scale, *zero;
+      const char *real = g_hash_table_lookup (w->reals, value), *scale, *zero, *offset;
+      g_autoptr (LptQuant) quant = NULL;
       Onnx__NodeProto *q;
 
       if (real == NULL || !lpt_onnx_w_is_quantized (value))
         continue;
-      lpt_onnx_w_quant (w, "quantize", value->quant, value->dtype, &scale, &zero);
+      offset = outside_offset (w, value->quant, value->dtype, value->shape.rank);
+      quant = offset != NULL ? without_zero_points (value->quant) : lpt_quant_ref (value->quant);
+      if (offset != NULL)
+        real = lpt_onnx_w_step (w, "Add", 2, real, offset);
+      lpt_onnx_w_quant (w, "quantize", quant, value->dtype, &scale, &zero);
       q = lpt_onnx_w_node (w, "QuantizeLinear", own_name (w, value), 3, real, scale, zero);
       if (value->quant->n > 1)
         lpt_onnx_w_int (w, q, "axis", element_axis (value->quant));
@@ -598,6 +647,20 @@ write_node (LptOnnxWriter *w,
   w->node = NULL;
 }
 
+/* int32 codes of a value that was written as real numbers */
+static const char *
+accumulator (LptOnnxWriter *w,
+             LptValue      *value)
+{
+  const char *real = lpt_onnx_w_real (w, value);
+
+  if (value->quant->n > 1 || value->quant->zero_point[0] != 0)
+    lpt_onnx_w_fail (w, "an int32 output with several scales");
+  if (value->quant->scale[0] != 1)
+    real = lpt_onnx_w_step (w, "Div", 2, real, lpt_onnx_w_scalar (w, "step", LPT_DTYPE_F32, value->quant->scale[0]));
+  return lpt_onnx_w_cast (w, lpt_onnx_w_step (w, "Round", 1, real), value->dtype);
+}
+
 /* Outputs that are inputs, constants, or read under another name. */
 static void
 finish_outputs (LptOnnxWriter     *w,
@@ -611,11 +674,11 @@ finish_outputs (LptOnnxWriter     *w,
       LptValue *value = lpt_node_in (result, 0);
       const char *wanted = lpt_onnx_w_strdup (w, lpt_result_name (result));
       gboolean codes = value->quant == NULL || lpt_onnx_w_is_quantized (value);
-      const char *name = codes ? lpt_onnx_w_codes (w, value) : lpt_onnx_w_real (w, value);
+      const char *name = codes ? lpt_onnx_w_codes (w, value) : accumulator (w, value);
 
       if (strcmp (name, wanted) != 0)
         lpt_onnx_w_node (w, "Identity", wanted, 1, name);
-      graph->output[i] = value_info (w, wanted, codes ? value->dtype : LPT_DTYPE_F32, &value->shape);
+      graph->output[i] = value_info (w, wanted, value->dtype, &value->shape);
     }
 }
 
@@ -642,6 +705,12 @@ needed_opset (LptGraph *graph)
 
       if (node->op == LPT_OP_FAKE_QUANTIZE && LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels > 256)
         return WIDE_OPSET;
+      if (node->op >= LPT_OP_REDUCE_MAX && node->op <= LPT_OP_REDUCE_LOGICAL_OR
+          && !lpt_node_is_const (lpt_node_src ((LptNode *) node, 1)))
+        return WIDE_OPSET;
+      for (guint k = 0; node->op == LPT_OP_AVG_POOL && k < LPT_ATTRS (node, LptAvgPoolAttrs)->dilations.n; k++)
+        if (LPT_ATTRS (node, LptAvgPoolAttrs)->dilations.v[k] != 1)
+          return WIDE_OPSET;
       for (guint o = 0; o < node->n_out; o++)
         {
           guint bits = lpt_dtype_bits (node->out[o].dtype);

@@ -97,6 +97,9 @@ const char *lpt_onnx_w_merged_groups (LptOnnxWriter *w, LptNode *node);
 /* group, strides, dilations, pads of a convolution */
 void        lpt_onnx_w_conv_attributes (LptOnnxWriter *w, Onnx__NodeProto *y, LptNode *node);
 
+/* Bias of a weighted op as real numbers, with what its rounding to int32 left (bias_rest); "" when there is none. */
+const char *lpt_onnx_w_bias        (LptOnnxWriter *w, LptNode *node, guint i, const LptFloats *rest);
+
 /* QLinear and integer operators: FALSE when @node has none, the QDQ form is written then. */
 gboolean    lpt_onnx_write_qoperator (LptOnnxWriter *w, LptNode *node);
 
