@@ -3,8 +3,8 @@
  *   kernel-bench SHAPES [FILTER] [LEVEL…]
  *
  * SHAPES has lines `conv NAME batch ic ih oc k stride pad groups`, `mm NAME batch m k n`, `bmm NAME batch m k n`. For every
- * level (default: the machine's best) each line is run with per-channel requantization to u8, scheme single and, at the
- * end of the line, float. Time is this thread's CPU time, the median of many runs. GMAC/s, and percent of the peak that the
+ * level (default: the machine's best) each line is run with per-channel requantization to u8, scheme single, then float,
+ * then oneDNN (where it was found; it uses float), turn by turn; ratios are oneDNN's time over ours. Time is this thread's CPU time, the median of many runs. GMAC/s, and percent of the peak that the
  * level's own dot product instruction reaches from the first cache. `bmm` packs its second operand in the
  * timed part. FILTER selects names; the families without products are `bytes`.
  *
@@ -15,6 +15,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/kernels/peer.h"
 #include "executor/kernels/lpt-kernels.h"
 
 static double
@@ -77,12 +78,12 @@ measure_peak (LptCpu cpu)
   double best = 0;
 #if defined (__x86_64__)
   static int8_t buffer[1024] __attribute__ ((aligned (64)));
-  const long n = 2000000;
+  const long n = 500000;
   double macs = cpu & LPT_CPU_AVX512VNNI ? 64 : cpu & LPT_CPU_AVXVNNI ? 32 : 16;
 
   if (!(cpu & LPT_CPU_AVX2))
     return 0;
-  for (int i = 0; i < 7; i++)
+  for (int i = 0; i < 25; i++)
     {
       double t = cpu & LPT_CPU_AVX512VNNI ? loop_avx512vnni (n, buffer)
                  : cpu & LPT_CPU_AVXVNNI  ? loop_avxvnni (n, buffer) : loop_avx2 (n, buffer);
@@ -135,31 +136,57 @@ run_case (Case *c)
       }
 }
 
+enum { N_TURNS = 3, MOST = 2000 };
+
+typedef struct {
+  double t[MOST];
+  size_t n;
+} Times;
+
 static double
-median_time (Case *c)
+median (Times *times)
 {
-  static double t[4000];
-  size_t n = 0;
+  qsort (times->t, times->n, sizeof times->t[0], compare_doubles);
+  return times->n ? times->t[times->n / 2] : 0;
+}
+
+/* Medians of the case under both stages and of the peer, in turns of a few milliseconds. */
+static void
+time_case (Case *c, const LptEpilogue *stages[2], Peer *peer, double result[N_TURNS])
+{
+  static Times times[N_TURNS];
   double end;
 
-  run_case (c);
-  run_case (c);
-  end = now () + 0.15;
-  while ((now () < end || n < 7) && n < sizeof t / sizeof t[0])
-    {
-      double start = now ();
+  for (int i = 0; i < N_TURNS; i++)
+    times[i].n = 0;
+  end = now () + 0.3;
+  while (now () < end || times[0].n < 7)
+    for (int i = 0; i < (peer ? 3 : 2); i++)
+      {
+        double turn = now () + 0.005;
 
-      run_case (c);
-      t[n++] = now () - start;
-    }
-  qsort (t, n, sizeof t[0], compare_doubles);
-  return t[n / 2];
+        if (i < 2)
+          c->e = *stages[i];
+        for (int warm = 1; (warm >= 0 || now () < turn) && times[i].n < MOST; warm--)
+          {
+            double start = now ();
+
+            if (i < 2)
+              run_case (c);
+            else
+              peer_run (peer);
+            if (warm <= 0)
+              times[i].t[times[i].n++] = now () - start;
+          }
+      }
+  for (int i = 0; i < N_TURNS; i++)
+    result[i] = median (&times[i]);
 }
 
 static void
 set_epilogue (LptEpilogue *e, size_t channels, LptRequantScheme scheme)
 {
-  size_t n = (channels + 15) / 16 * 16;
+  size_t n = channels + LPT_CHANNEL_PAD;
   int32_t *bias = memory (n * 4), *mult = memory (n * 4), *shift = memory (n * 4);
   float *scale = memory (n * 4);
 
@@ -208,13 +235,12 @@ parse_case (const char *line, Case *c, char *name, double *macs)
 
 /* Memory is not given back: the program ends soon. */
 static void
-set_up (Case *c, LptCpu cpu, LptRequantScheme scheme)
+set_up (Case *c, LptCpu cpu)
 {
   LptConvShape *s = &c->convolution.shape;
   size_t oc = c->conv ? s->oc : c->gemm.n, size;
 
   c->k = lpt_kernels_for (cpu);
-  set_epilogue (&c->e, oc, scheme);
   c->col_sum = memory (oc * 4);
   if (c->conv)
     {
@@ -383,23 +409,33 @@ main (int argc, char **argv)
           continue;
         }
       peak = measure_peak (cpu);
-      printf ("# level %s, peak %.1f GMAC/s\n%-24s %10s %8s %6s %14s\n", level, peak, "shape", "us", "GMAC/s", "peak",
-              "float GMAC/s");
+      printf ("# level %s, peak %.1f GMAC/s\n%-22s %9s %7s %5s %9s %7s %5s %9s %6s %6s\n", level, peak, "shape", "single us",
+              "GMAC/s", "peak", "float us", "GMAC/s", "peak", "oneDNN us", "ratio", "ratio");
       if (strstr ("bytes", filter))
         bench_bytes (cpu);
       while (fgets (line, sizeof line, f))
         {
           Case c;
-          double macs, t, t2;
+          LptEpilogue stages[2];
+          Peer *peer = NULL;
+          double macs, t[N_TURNS], scale;
+          size_t channels;
 
           if (!parse_case (line, &c, name, &macs) || !strstr (name, filter))
             continue;
-          set_up (&c, cpu, LPT_REQUANT_SINGLE);
-          t = median_time (&c);
-          set_epilogue (&c.e, c.conv ? c.convolution.shape.oc : c.gemm.n, LPT_REQUANT_FLOAT);
-          t2 = median_time (&c);
-          printf ("%-24s %10.1f %8.1f %5.0f%% %14.1f\n", name, t * 1e6, macs / t * 1e-9,
-                  peak > 0 ? 100 * macs / t * 1e-9 / peak : 0.0, macs / t2 * 1e-9);
+          set_up (&c, cpu);
+          channels = c.conv ? c.convolution.shape.oc : c.gemm.n;
+          set_epilogue (&stages[0], channels, LPT_REQUANT_SINGLE);
+          set_epilogue (&stages[1], channels, LPT_REQUANT_FLOAT);
+#ifdef LPT_HAVE_DNNL
+          peer = c.conv ? peer_convolution (&c.convolution.shape)
+                        : peer_product (c.batch, c.gemm.m, c.gemm.k, c.gemm.n, c.batched);
+#endif
+          time_case (&c, (const LptEpilogue *[]) { &stages[0], &stages[1] }, peer, t);
+          scale = peak > 0 ? 100 / peak : 0;
+          macs *= 1e-9;
+          printf ("%-22s %9.1f %7.1f %4.0f%% %9.1f %7.1f %4.0f%% %9.1f %6.2f %6.2f\n", name, t[0] * 1e6, macs / t[0],
+                  macs / t[0] * scale, t[1] * 1e6, macs / t[1], macs / t[1] * scale, t[2] * 1e6, t[2] / t[0], t[2] / t[1]);
           fflush (stdout);
         }
       fclose (f);
