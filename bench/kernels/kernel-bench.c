@@ -4,9 +4,9 @@
  *
  * SHAPES has lines `conv NAME batch ic ih oc k stride pad groups`, `mm NAME batch m k n`, `bmm NAME batch m k n`. For every
  * level (default: the machine's best) each line is run with per-channel requantization to u8, scheme single, then float,
- * then oneDNN (where it was found; it uses float), turn by turn; ratios are oneDNN's time over ours. Time is this thread's CPU time, the median of many runs. GMAC/s, and percent of the peak that the
- * level's own dot product instruction reaches from the first cache. `bmm` packs its second operand in the
- * timed part. FILTER selects names; the families without products are `bytes`.
+ * then oneDNN (where it was found; it uses float), turn by turn; ratios are oneDNN's time over ours. Time is this thread's
+ * CPU time, the median of many runs. GMAC/s, and percent of the peak that the level's own dot product instruction reaches
+ * from the first cache. `bmm` packs its second operand in the timed part, oneDNN does not. FILTER selects names; the families without products are `bytes`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* oneDNN's OpenMP library, if it uses one: one thread. */
+extern void omp_set_num_threads (int n) __attribute__ ((weak));
+
 struct Peer {
   dnnl_primitive_t primitive;
   dnnl_stream_t    stream;
@@ -24,7 +27,8 @@ engine (void)
 
   if (!e)
     {
-      setenv ("OMP_NUM_THREADS", "1", 1);
+      if (omp_set_num_threads)
+        omp_set_num_threads (1);
       if (dnnl_engine_create (&e, dnnl_cpu, 0) != dnnl_success)
         return NULL;
     }
@@ -107,8 +111,8 @@ peer_convolution (const LptConvShape *s)
 #define D(x) ((dnnl_dim_t) (x))
   dnnl_dim_t src[] = { D (s->batch), D (s->ic), D (s->ih), D (s->iw) }, dst[] = { D (s->batch), D (s->oc), D (s->oh), D (s->ow) };
   dnnl_dim_t grouped[] = { D (s->groups), D (s->oc / s->groups), D (s->ic / s->groups), D (s->kh), D (s->kw) };
-  dnnl_dim_t bias[] = { D (s->oc) }, strides[] = { D (s->stride_h), D (s->stride_w) };
-  dnnl_dim_t pad[] = { D (s->pad_top), D (s->pad_left) };
+  dnnl_dim_t bias[] = { D (s->oc) };
+  dnnl_dims_t strides = { D (s->stride_h), D (s->stride_w) }, pad = { D (s->pad_top), D (s->pad_left) };
   dnnl_memory_desc_t x = describe (4, src, dnnl_u8, dnnl_format_tag_any), y = describe (4, dst, dnnl_u8, dnnl_format_tag_any);
   dnnl_memory_desc_t b = describe (1, bias, dnnl_s32, dnnl_a);
   dnnl_memory_desc_t w = s->groups > 1 ? describe (5, grouped, dnnl_s8, dnnl_format_tag_any)

@@ -75,7 +75,7 @@ lpt_dwconv_pack (const LptConvShape *s, const LptConvWeights *w, void *packed, i
 static size_t
 n_columns (const LptConvShape *s)
 {
-  return (s->ow - 1) * s->stride_w + (s->kw - 1) * s->dilation_w + 1;
+  return s->ow == 0 ? 0 : (s->ow - 1) * s->stride_w + (s->kw - 1) * s->dilation_w + 1;
 }
 
 size_t

@@ -58,9 +58,9 @@ typedef struct {
   ptrdiff_t   tap_outer_stride, k_outer_stride;
 } LptGemmWeights;
 
-/* Stored (signed) value of one weight. */
-static inline int8_t
-lpt_gemm_weight (const LptGemmWeights *w, size_t tap, size_t k, size_t n)
+/* Offset of one weight, and its stored (signed) value. */
+static inline ptrdiff_t
+lpt_gemm_weight_at (const LptGemmWeights *w, size_t tap, size_t k, size_t n)
 {
   ptrdiff_t at = (ptrdiff_t) n * w->n_stride;
 
@@ -72,7 +72,13 @@ lpt_gemm_weight (const LptGemmWeights *w, size_t tap, size_t k, size_t n)
     at += (ptrdiff_t) (k / w->k_inner) * w->k_outer_stride + (ptrdiff_t) (k % w->k_inner) * w->k_stride;
   else
     at += (ptrdiff_t) k * w->k_stride;
-  return (int8_t) (((const uint8_t *) w->data)[at] ^ (w->is_unsigned ? 0x80 : 0));
+  return at;
+}
+
+static inline int8_t
+lpt_gemm_weight (const LptGemmWeights *w, size_t tap, size_t k, size_t n)
+{
+  return (int8_t) (((const uint8_t *) w->data)[lpt_gemm_weight_at (w, tap, k, n)] ^ (w->is_unsigned ? 0x80 : 0));
 }
 
 /* Packs columns [n0, n1) of one panel (nr wide, n1 - n0 <= nr); writes column sums of the stored values

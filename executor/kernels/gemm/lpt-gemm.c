@@ -106,41 +106,66 @@ lpt_gemm_packed_size (const LptGemmKernel *kernel, size_t taps, size_t k, size_t
   return panel_bytes (kernel, taps, k, columns);
 }
 
+/* Where byte q of column j lies in a step of four k. */
+static void
+order_of (LptPackOrder order, size_t nr, size_t q, size_t *at, size_t *stride)
+{
+  switch (order)
+    {
+    case LPT_PACK_K4:
+      *at = q;
+      *stride = 4;
+      break;
+    case LPT_PACK_PAIRS:
+      *at = q % 2 * nr * 2 + q / 2;
+      *stride = 2;
+      break;
+    default:
+      *at = q * nr;
+      *stride = 1;
+      break;
+    }
+}
+
+/* n columns of one k, every `stride` bytes. */
+static void
+pack_row (const uint8_t *from, ptrdiff_t n_stride, size_t n, uint8_t flip, int8_t *to, size_t stride, int32_t *sums)
+{
+  for (size_t j = 0; j < n; j++)
+    {
+      int8_t v = (int8_t) (from[(ptrdiff_t) j * n_stride] ^ flip);
+
+      to[j * stride] = v;
+      sums[j] = (int32_t) ((uint32_t) sums[j] + (uint32_t) (int32_t) v);
+    }
+}
+
 void
 lpt_gemm_pack_panel (const LptGemmKernel *kernel, const LptGemmWeights *w, size_t n0, size_t n1, size_t nr,
                      void *panel, int32_t *col_sum)
 {
-  size_t k4 = (w->k + 3) / 4;
+  size_t k4 = (w->k + 3) / 4, n = n1 > n0 ? n1 - n0 : 0;
   int8_t *out = (int8_t *) panel + (kernel->prefix ? nr * sizeof (int32_t) : 0);
+  int32_t sums[LPT_GEMM_NR_MAX] = { 0 };
 
-  for (size_t j = 0; j < nr; j++)
+  memset (out, 0, w->taps * k4 * nr * 4);
+  for (size_t tap = 0; tap < w->taps && n > 0; tap++)
+    for (size_t p = 0; p < w->k; p++)
+      {
+        size_t at, stride;
+
+        order_of (kernel->order, nr, p % 4, &at, &stride);
+        pack_row ((const uint8_t *) w->data + lpt_gemm_weight_at (w, tap, p, n0), w->n_stride, n, w->is_unsigned ? 0x80 : 0,
+                  out + (tap * k4 + p / 4) * nr * 4 + at, stride, sums);
+      }
+  for (size_t j = 0; j < nr && kernel->prefix; j++)
     {
-      uint32_t sum = 0;
-      int32_t prefix;
+      int32_t prefix = (int32_t) ((uint32_t) sums[j] * 128u);
 
-      for (size_t tap = 0; tap < w->taps; tap++)
-        for (size_t p = 0; p < k4 * 4; p++)
-          {
-            size_t step = tap * k4 + p / 4, at;
-            int8_t v = 0;
-
-            if (n0 + j < n1 && p < w->k)
-              v = lpt_gemm_weight (w, tap, p, n0 + j);
-            if (kernel->order == LPT_PACK_K4)
-              at = (step * nr + j) * 4 + p % 4;
-            else if (kernel->order == LPT_PACK_PAIRS)
-              at = step * nr * 4 + (p % 2) * nr * 2 + j * 2 + p % 4 / 2;
-            else
-              at = (step * 4 + p % 4) * nr + j;
-            out[at] = v;
-            sum += (uint32_t) (int32_t) v;
-          }
-      if (col_sum && n0 + j < n1)
-        col_sum[n0 + j] = (int32_t) sum;
-      prefix = (int32_t) (sum * 128u);
-      if (kernel->prefix)
-        memcpy ((char *) panel + j * sizeof prefix, &prefix, sizeof prefix);
+      memcpy ((char *) panel + j * sizeof prefix, &prefix, sizeof prefix);
     }
+  if (col_sum)
+    memcpy (col_sum + n0, sums, n * sizeof sums[0]);
 }
 
 void

@@ -104,7 +104,7 @@ lpt_conv_workspace (const LptConv *c)
   const LptConvShape *s = &c->shape;
   size_t pointers = ALIGN_64 (conv_taps (s) * BLOCK_PIXELS * sizeof (void *)) + ALIGN_64 (BLOCK_PIXELS * sizeof (int32_t));
 
-  if (lpt_conv_copies_rows (s))
+  if (lpt_conv_copies_rows (s) && s->ow > 0)
     return pointers + copied_rows (s) * copied_row_bytes (s);
   return pointers + ALIGN_64 (s->ic / s->groups);
 }
