@@ -1,0 +1,671 @@
+/* test-int-ops.c - every integer op, in every requant mode, against real arithmetic
+ *
+ * An op is built twice: on codes, and on the real values that the codes stand
+ * for. The code must be within the scheme's bound of the real result, counted
+ * in steps of the output and saturated as the output is. Parameters are random,
+ * with zero points at the ends, scales far apart, and shapes of one element, of
+ * five axes, and empty.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <lpt/lpt.h>
+#include <lpt/lpt-executor.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "executor/lpt-requant-modes.h"
+
+#define TRIALS 12
+#define MAX_IN 3
+
+typedef struct
+{
+  LptDType dtype;
+  LptShape shape;
+  guint    n;            /* scales */
+  double   scale[8];
+  gint32   zero[8];
+  gint     axis;
+  gboolean constant;     /* and for i32 a bias: small codes */
+  gint32   limit;        /* of |code - zero|, 0 = the type's range */
+} Operand;
+
+typedef struct
+{
+  const char *name;
+  LptOp       op;
+  double      bound;     /* steps of the output, most modes */
+  double      coarse;    /* in the modes of TPU-MLIR, whose multipliers may have 8 bits */
+  gboolean  (*setup) (LptNode *node, Operand *in, guint *n_in, Operand *out, guint trial);
+} Case;
+
+/* --- random parameters ------------------------------------------------------------ */
+
+static double
+random_scale (gint low,
+              gint high)
+{
+  return (float) ldexp (g_test_rand_double_range (0.5, 1.0), g_test_rand_int_range (low, high));
+}
+
+static Operand
+random_operand (const LptShape *shape,
+                double          scale,
+                guint           trial)
+{
+  const LptDType dtype = g_test_rand_bit () ? LPT_DTYPE_I8 : LPT_DTYPE_U8;
+  const gint32 lo = (gint32) lpt_dtype_min (dtype), hi = (gint32) lpt_dtype_max (dtype);
+  const gint32 zero = trial % 4 == 0 ? lo : trial % 4 == 1 ? hi : g_test_rand_int_range (lo, hi + 1);
+
+  return (Operand) { .dtype = dtype, .shape = *shape, .n = 1, .scale = { scale }, .zero = { zero }, .axis = LPT_QUANT_PER_TENSOR };
+}
+
+static LptShape
+random_shape (guint trial,
+              gint  rank)
+{
+  LptShape shape = { .rank = rank };
+
+  for (gint i = 0; i < rank; i++)
+    shape.dims[i] = trial == 0 ? 1 : g_test_rand_int_range (1, 6);
+  if (trial == 1)
+    shape.dims[0] = 0;
+
+  return shape;
+}
+
+/* --- the ops ------------------------------------------------------------------------ */
+
+static gboolean
+set_binary (LptNode *node,
+            Operand *in,
+            guint   *n_in,
+            Operand *out,
+            guint    trial)
+{
+  LptShape shape = random_shape (trial, trial % 5 + 1), other = shape;
+  const gboolean product = node->op == LPT_OP_MULTIPLY;
+
+  if (trial % 3 == 2)
+    other.dims[g_test_rand_int_range (0, other.rank)] = 1;
+  in[0] = random_operand (&shape, random_scale (-8, 3), trial);
+  in[1] = random_operand (&other, random_scale (-8, 3), trial / 4);
+  *out = random_operand (&shape, product ? in[0].scale[0] * in[1].scale[0] * random_scale (3, 9)
+                                 : MAX (in[0].scale[0], in[1].scale[0]) * random_scale (0, 3), trial / 2);
+  *n_in = 2;
+
+  return TRUE;
+}
+
+static gboolean
+set_same (LptNode *node,
+          Operand *in,
+          guint   *n_in,
+          Operand *out,
+          guint    trial)
+{
+  const LptShape shape = random_shape (trial, trial % 5 + 1);
+
+  in[0] = random_operand (&shape, random_scale (-7, 0), trial);
+  *out = random_operand (&shape, in[0].scale[0] * random_scale (-1, 3), trial / 2);
+  *n_in = 1;
+  switch (node->op)
+    {
+    case LPT_OP_CLAMP:
+      LPT_ATTRS (node, LptClampAttrs)->min = -1.0;
+      LPT_ATTRS (node, LptClampAttrs)->max = 6.0;
+      break;
+    case LPT_OP_ELU:
+      LPT_ATTRS (node, LptEluAttrs)->alpha = 1.0;
+      break;
+    case LPT_OP_REQUANTIZE:
+      LPT_ATTRS (node, LptQuantizeAttrs)->type = out->dtype;
+      break;
+    case LPT_OP_SIGMOID:
+    case LPT_OP_TANH:
+      out->scale[0] = trial % 2 == 0 ? 1.0 / 256 : random_scale (-8, -5);
+      out->dtype = LPT_DTYPE_I8;
+      out->zero[0] = trial % 2 == 0 && node->op == LPT_OP_SIGMOID ? -128 : g_test_rand_int_range (-128, 128);
+      break;
+    default:
+      break;
+    }
+
+  return TRUE;
+}
+
+static gboolean
+set_softmax (LptNode *node,
+             Operand *in,
+             guint   *n_in,
+             Operand *out,
+             guint    trial)
+{
+  const LptShape shape = random_shape (trial, trial % 4 + 1);
+  const gint axis = shape.rank - 1 - (trial % 3 == 0 ? shape.rank / 2 : 0);
+
+  in[0] = random_operand (&shape, random_scale (-6, 1), trial);
+  *out = random_operand (&shape, 1.0 / 256, 2);
+  out->dtype = LPT_DTYPE_I8;
+  if (node->op == LPT_OP_SOFTMAX)
+    {
+      LPT_ATTRS (node, LptSoftMaxAttrs)->axis = axis;
+      out->zero[0] = -128;
+      if (trial % 2 == 1)
+        {
+          out->scale[0] = random_scale (-8, -5);
+          out->zero[0] = g_test_rand_int_range (-128, 0);
+        }
+    }
+  else
+    {
+      LPT_ATTRS (node, LptLogSoftmaxAttrs)->axis = axis;
+      out->scale[0] = 1.0 / 16;
+      out->zero[0] = 127;
+    }
+  *n_in = 1;
+
+  return TRUE;
+}
+
+static gboolean
+set_convolution (LptNode *node,
+                 Operand *in,
+                 guint   *n_in,
+                 Operand *out,
+                 guint    trial)
+{
+  const gboolean grouped = node->op == LPT_OP_GROUP_CONVOLUTION, back = node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA;
+  const gint64 g = grouped ? 2 : 1, ci = 3, co = 4, h = 5 + trial % 3, w = 6, k = 1 + trial % 3;
+  const LptShape x = lpt_shape_make (4, (gint64[]) { trial == 1 ? 0 : 2, g * ci, h, w });
+  const LptShape weights = grouped ? lpt_shape_make (5, (gint64[]) { g, co, ci, k, k })
+                           : back ? lpt_shape_make (4, (gint64[]) { ci, co, k, k }) : lpt_shape_make (4, (gint64[]) { co, ci, k, k });
+  const LptShape y = lpt_shape_make (4, (gint64[]) { x.dims[0], g * co, back ? h + k - 1 : h - k + 1, back ? w + k - 1 : w - k + 1 });
+
+  in[0] = random_operand (&x, random_scale (-7, 0), trial);
+  in[1] = (Operand) { .dtype = LPT_DTYPE_I8, .shape = weights, .n = 1, .scale = { random_scale (-9, -3) }, .axis = LPT_QUANT_PER_TENSOR,
+                      .constant = TRUE };
+  if (trial % 2 == 0)
+    {
+      in[1].n = g * co;
+      in[1].axis = back ? 1 : 0;
+      for (guint c = 0; c < in[1].n; c++)
+        in[1].scale[c] = random_scale (-9, -3);
+    }
+  *out = random_operand (&y, in[0].scale[0] * random_scale (-1, 4), trial / 2);
+  if (back)
+    {
+      LptDeconvAttrs *attrs = LPT_ATTRS (node, LptDeconvAttrs);
+
+      lpt_ints_fill (&attrs->strides, 2, 1);
+      lpt_ints_fill (&attrs->dilations, 2, 1);
+      lpt_ints_fill (&attrs->pads_begin, 2, 0);
+      lpt_ints_fill (&attrs->pads_end, 2, 0);
+    }
+  else
+    {
+      LptConvAttrs *attrs = LPT_ATTRS (node, LptConvAttrs);
+
+      lpt_ints_fill (&attrs->strides, 2, 1);
+      lpt_ints_fill (&attrs->dilations, 2, 1);
+      lpt_ints_fill (&attrs->pads_begin, 2, 0);
+      lpt_ints_fill (&attrs->pads_end, 2, 0);
+    }
+  *n_in = 2;
+
+  return TRUE;
+}
+
+static gboolean
+set_matmul (LptNode *node,
+            Operand *in,
+            guint   *n_in,
+            Operand *out,
+            guint    trial)
+{
+  const gint64 m = trial == 1 ? 0 : 3, k = 1 + trial * 3, n = 5;
+  const LptShape a = lpt_shape_make (3, (gint64[]) { 2, m, k }), b = lpt_shape_make (2, (gint64[]) { k, n });
+  const LptShape y = lpt_shape_make (3, (gint64[]) { 2, m, n });
+
+  in[0] = random_operand (&a, random_scale (-7, 0), trial);
+  in[1] = random_operand (&b, random_scale (-7, 0), trial / 4);
+  in[1].constant = trial % 2 == 0;
+  *out = random_operand (&y, in[0].scale[0] * in[1].scale[0] * random_scale (4, 9), trial / 2);
+  *n_in = 2;
+
+  return TRUE;
+}
+
+static gboolean
+set_pool (LptNode *node,
+          Operand *in,
+          guint   *n_in,
+          Operand *out,
+          guint    trial)
+{
+  const LptShape x = lpt_shape_make (4, (gint64[]) { trial == 1 ? 0 : 1, 3, 6, 7 });
+  LptAvgPoolAttrs *attrs = LPT_ATTRS (node, LptAvgPoolAttrs);
+
+  in[0] = random_operand (&x, random_scale (-7, 0), trial);
+  *out = in[0];
+  if (trial % 2 == 1)
+    *out = random_operand (&x, in[0].scale[0] * random_scale (0, 2), trial / 2);
+  lpt_ints_fill (&attrs->kernel, 2, 3);
+  lpt_ints_fill (&attrs->strides, 2, 1);
+  lpt_ints_fill (&attrs->pads_begin, 2, 1);
+  lpt_ints_fill (&attrs->pads_end, 2, 1);
+  attrs->exclude_pad = trial % 3 != 0;
+  *n_in = 1;
+
+  return TRUE;
+}
+
+static LptNode *
+add_ints (LptGraph     *graph,
+          guint         n,
+          const gint64 *values)
+{
+  g_autoptr (LptTensor) tensor = lpt_tensor_vector_i64 (n, values);
+
+  return lpt_graph_add_const (graph, NULL, tensor);
+}
+
+static gboolean
+set_reduce (LptNode *node,
+            Operand *in,
+            guint   *n_in,
+            Operand *out,
+            guint    trial)
+{
+  const LptShape x = random_shape (trial == 1 ? 2 : trial, 4);
+  LptShape y = x;
+
+  y.dims[2] = y.dims[3] = 1;
+  in[0] = random_operand (&x, random_scale (-7, 0), trial);
+  *out = random_operand (&y, in[0].scale[0] * random_scale (node->op == LPT_OP_REDUCE_SUM ? 3 : 0, 5), trial / 2);
+  LPT_ATTRS (node, LptReduceAttrs)->keep_dims = TRUE;
+  lpt_node_set_input (node, 1, lpt_node_out (add_ints (node->graph, 2, (gint64[]) { 2, -1 })));
+  *n_in = 1;
+
+  return TRUE;
+}
+
+static gboolean
+set_l2 (LptNode *node,
+        Operand *in,
+        guint   *n_in,
+        Operand *out,
+        guint    trial)
+{
+  const LptShape x = lpt_shape_make (2, (gint64[]) { trial == 1 ? 0 : 3, 4 + trial });
+
+  in[0] = random_operand (&x, random_scale (-5, 0), trial);
+  *out = random_operand (&x, trial % 2 == 0 ? 1.0 / 128 : random_scale (-7, -4), 3);
+  out->dtype = LPT_DTYPE_I8;
+  out->zero[0] = trial % 2 == 0 ? 0 : g_test_rand_int_range (-50, 50);
+  LPT_ATTRS (node, LptNormalizeL2Attrs)->eps = 1e-9;
+  lpt_node_set_input (node, 1, lpt_node_out (add_ints (node->graph, 1, (gint64[]) { 1 })));
+  *n_in = 1;
+
+  return TRUE;
+}
+
+static gboolean
+set_concat (LptNode *node,
+            Operand *in,
+            guint   *n_in,
+            Operand *out,
+            guint    trial)
+{
+  const LptShape x = lpt_shape_make (2, (gint64[]) { 3, trial == 1 ? 0 : 4 });
+  LptShape y = x;
+
+  y.dims[1] *= 2;
+  in[0] = random_operand (&x, random_scale (-7, 0), trial);
+  *out = random_operand (&y, in[0].scale[0] * random_scale (-1, 2), trial / 2);
+  in[1] = random_operand (&x, out->scale[0], 2);
+  in[1].dtype = out->dtype;
+  in[1].zero[0] = out->zero[0];
+  LPT_ATTRS (node, LptAxisAttrs)->axis = -1;
+  *n_in = 2;
+
+  return TRUE;
+}
+
+static const Case cases[] =
+{
+  { "add", LPT_OP_ADD, 1.01, 12.0, set_binary },
+  { "subtract", LPT_OP_SUBTRACT, 1.01, 12.0, set_binary },
+  { "multiply", LPT_OP_MULTIPLY, 1.01, 3.0, set_binary },
+  { "maximum", LPT_OP_MAXIMUM, 1.01, 3.0, set_binary },
+  { "minimum", LPT_OP_MINIMUM, 1.01, 3.0, set_binary },
+  { "requantize", LPT_OP_REQUANTIZE, 1.01, 3.0, set_same },
+  { "relu", LPT_OP_RELU, 1.01, 3.0, set_same },
+  { "clamp", LPT_OP_CLAMP, 1.01, 3.0, set_same },
+  { "sigmoid", LPT_OP_SIGMOID, 1.01, 1.01, set_same },
+  { "tanh", LPT_OP_TANH, 1.01, 1.01, set_same },
+  { "elu", LPT_OP_ELU, 1.01, 1.01, set_same },
+  { "gelu", LPT_OP_GELU, 1.01, 1.01, set_same },
+  { "softmax", LPT_OP_SOFTMAX, 1.5, 1.01, set_softmax },
+  { "log-softmax", LPT_OP_LOG_SOFTMAX, 1.01, 1.01, set_softmax },
+  { "convolution", LPT_OP_CONVOLUTION, 1.01, 3.5, set_convolution },
+  { "group-convolution", LPT_OP_GROUP_CONVOLUTION, 1.01, 3.5, set_convolution },
+  { "deconvolution", LPT_OP_CONVOLUTION_BACKPROP_DATA, 1.01, 3.5, set_convolution },
+  { "matmul", LPT_OP_MATMUL, 1.01, 3.5, set_matmul },
+  { "avg-pool", LPT_OP_AVG_POOL, 1.01, 3.5, set_pool },
+  { "reduce-mean", LPT_OP_REDUCE_MEAN, 1.01, 3.5, set_reduce },
+  { "reduce-sum", LPT_OP_REDUCE_SUM, 1.01, 3.5, set_reduce },
+  { "reduce-max", LPT_OP_REDUCE_MAX, 1.01, 3.0, set_reduce },
+  { "normalize-l2", LPT_OP_NORMALIZE_L2, 1.5, 1.5, set_l2 },
+  { "concat", LPT_OP_CONCAT, 1.01, 3.0, set_concat },
+};
+
+/* --- building and running ----------------------------------------------------------------- */
+
+static LptQuant *
+quant_of (const Operand *o)
+{
+  return lpt_quant_new (o->n > 1 ? o->axis : LPT_QUANT_PER_TENSOR, o->n, o->scale, o->zero);
+}
+
+static gint64
+count_of (const LptShape *shape)
+{
+  gint64 n = 1;
+
+  for (gint i = 0; i < shape->rank; i++)
+    n *= shape->dims[i];
+
+  return n;
+}
+
+static LptTensor *
+random_codes (const Operand *o)
+{
+  const gint32 lo = (gint32) lpt_dtype_min (o->dtype), hi = (gint32) lpt_dtype_max (o->dtype);
+  const gint64 n = count_of (&o->shape);
+  g_autofree double *codes = g_new (double, n + 1);
+
+  for (gint64 i = 0; i < n; i++)
+    codes[i] = g_test_rand_int_range (0, 8) == 0 ? (g_test_rand_bit () ? lo : hi) : g_test_rand_int_range (lo, hi + 1);
+
+  return lpt_tensor_from_f64 (o->dtype, &o->shape, codes, NULL);
+}
+
+static LptTensor *
+real_values (const Operand *o,
+             LptTensor     *codes)
+{
+  const gint64 n = lpt_tensor_count (codes);
+  g_autofree float *values = g_new (float, n + 1);
+  gint64 inner = 1;
+
+  for (gint a = o->axis + 1; o->n > 1 && a < o->shape.rank; a++)
+    inner *= o->shape.dims[a];
+  if (o->n > 1 && o->shape.dims[o->axis] != o->n)
+    inner /= o->shape.dims[o->axis + 1];
+  for (gint64 i = 0; i < n; i++)
+    {
+      const guint c = o->n == 1 ? 0 : i / inner % o->n;
+
+      values[i] = (float) ((double) (lpt_tensor_get_i64 (codes, i) - o->zero[c]) * o->scale[c]);
+    }
+
+  return lpt_tensor_from_f32 (&o->shape, values, NULL);
+}
+
+static LptGraph *
+build (const Case    *test,
+       guint          trial,
+       guint          seed,
+       LptMode        mode,
+       GPtrArray     *inputs,
+       Operand       *in,
+       guint         *n_in,
+       Operand       *out,
+       GPtrArray     *codes)
+{
+  const gboolean integer = codes == NULL;
+  LptGraph *graph = lpt_graph_new (test->name);
+  LptNode *node = lpt_graph_add (graph, test->op, 0, "op", 0, NULL);
+  LptValue *y = lpt_node_out (node);
+
+  /* Extra inputs (axes) are set first, behind the data. */
+  lpt_node_set_n_in (node, 0);
+  if (integer)
+    {
+      lpt_node_set_n_in (node, MAX_IN);
+      test->setup (node, in, n_in, out, trial);
+    }
+  else
+    {
+      Operand ignored_in[MAX_IN], ignored_out;
+      guint ignored;
+
+      lpt_node_set_n_in (node, MAX_IN);
+      test->setup (node, ignored_in, &ignored, &ignored_out, trial);
+    }
+
+  for (guint i = 0; i < *n_in; i++)
+    {
+      LptTensor *data = integer ? random_codes (&in[i]) : real_values (&in[i], codes->pdata[i]);
+      g_autoptr (LptQuant) quant = integer ? quant_of (&in[i]) : NULL;
+      LptNode *source;
+
+      if (in[i].constant)
+        source = lpt_graph_add_const (graph, NULL, data);
+      else
+        {
+          source = lpt_graph_add (graph, LPT_OP_PARAMETER, 0, NULL, 0, NULL);
+          LPT_ATTRS (source, LptParameterAttrs)->element_type = lpt_tensor_dtype (data);
+          LPT_ATTRS (source, LptParameterAttrs)->shape = in[i].shape;
+          lpt_node_out (source)->dtype = lpt_tensor_dtype (data);
+          lpt_node_out (source)->shape = in[i].shape;
+        }
+      lpt_value_set_quant (lpt_node_out (source), quant);
+      lpt_node_set_input (node, i, lpt_node_out (source));
+      g_ptr_array_add (inputs, data);
+    }
+  while (node->n_in > 0 && node->in[node->n_in - 1].value == NULL)
+    lpt_node_set_n_in (node, node->n_in - 1);
+
+  if (integer)
+    {
+      g_autoptr (LptQuant) quant = quant_of (out);
+
+      y->dtype = out->dtype;
+      node->flags |= LPT_NODE_RELAXED;
+      lpt_value_set_quant (y, quant);
+      graph->requant = g_strdup (lpt_mode_name (mode));
+      graph->lowered = TRUE;
+    }
+  y->shape = out->shape;
+  lpt_graph_add (graph, LPT_OP_RESULT, 0, "y", 1, &y);
+
+  return graph;
+}
+
+static LptTensor *
+run (LptGraph      *graph,
+     const Operand *in,
+     guint          n_in,
+     GPtrArray     *inputs,
+     guint          flags)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, flags, &error);
+  g_autoptr (LptPlanContext) context = NULL;
+  LptTensor *y;
+  guint parameter = 0;
+
+  if (plan == NULL)
+    g_error ("%s", error->message);
+  context = lpt_plan_context_new (plan, 1, &error);
+  for (guint i = 0; i < n_in; i++)
+    if (!in[i].constant)
+      g_assert_true (lpt_plan_context_set_input (context, parameter++, inputs->pdata[i], &error));
+  if (!lpt_plan_run (plan, context, &error))
+    g_error ("%s", error->message);
+  y = lpt_plan_context_output (context, 0, &error);
+  g_assert_no_error (error);
+
+  return y;
+}
+
+static gboolean
+is_tpu (LptMode mode)
+{
+  return mode == LPT_MODE_TPU || mode == LPT_MODE_TPU8 || mode == LPT_MODE_TPU_PER_INPUT;
+}
+
+static void
+check (const Case *test,
+       guint       trial,
+       LptMode     mode)
+{
+  g_autoptr (GPtrArray) codes = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+  g_autoptr (GPtrArray) reals = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+  Operand in[MAX_IN] = { 0 }, out = { 0 };
+  guint n_in = 0;
+  g_autoptr (LptGraph) integer = build (test, trial, 0, mode, codes, in, &n_in, &out, NULL);
+  g_autoptr (LptTensor) fast = run (integer, in, n_in, codes, 0);
+  g_autoptr (LptTensor) q = run (integer, in, n_in, codes, LPT_PLAN_REFERENCE);
+  g_autoptr (LptGraph) real = NULL;
+  g_autoptr (LptTensor) y = NULL;
+  const double bound = is_tpu (mode) ? test->coarse : test->bound;
+
+  g_assert_true (lpt_tensor_equal (fast, q));
+  if (test->op == LPT_OP_REQUANTIZE)
+    y = real_values (&in[0], codes->pdata[0]);
+  else
+    {
+      real = build (test, trial, 0, mode, reals, in, &n_in, &out, codes);
+      y = run (real, in, n_in, reals, LPT_PLAN_REFERENCE);
+    }
+  g_assert_cmpint (lpt_tensor_count (q), ==, lpt_tensor_count (y));
+  for (gint64 i = 0; i < lpt_tensor_count (q); i++)
+    {
+      const double ideal = CLAMP (lpt_tensor_get_f64 (y, i) / out.scale[0] + out.zero[0], lpt_dtype_min (out.dtype), lpt_dtype_max (out.dtype));
+      const double got = lpt_tensor_get_f64 (q, i);
+
+      if (!(fabs (got - ideal) <= bound))
+        g_error ("%s, %s, trial %u, element %d: %g, real arithmetic %g", test->name, lpt_mode_name (mode), trial, (gint) i, got, ideal);
+    }
+}
+
+static void
+test_op (gconstpointer data)
+{
+  for (LptMode mode = 0; mode < LPT_N_MODES; mode++)
+    for (guint trial = 0; trial < TRIALS; trial++)
+      check (data, trial, mode);
+}
+
+/* One multiplier after another from 2^-31 to 2^30 over accumulators at the ends of int32: saturates, never traps. */
+static void
+test_extremes (void)
+{
+  const LptShape shape = lpt_shape_make (1, (gint64[]) { 5 });
+  const double ends[] = { G_MININT32, -1, 0, 1, G_MAXINT32 };
+
+  for (LptMode mode = 0; mode < LPT_N_MODES; mode++)
+    for (gint e = -31; e <= 30; e++)
+      {
+        g_autoptr (LptGraph) graph = lpt_graph_new ("extremes");
+        g_autoptr (LptTensor) codes = lpt_tensor_from_f64 (LPT_DTYPE_I32, &shape, ends, NULL);
+        g_autoptr (LptQuant) from = lpt_quant_new_one (ldexp (0.75, e), 0), to = lpt_quant_new_one (1.0, -128);
+        LptNode *x = lpt_graph_add_const (graph, "x", codes), *node;
+        g_autoptr (GPtrArray) none = g_ptr_array_new ();
+        g_autoptr (LptTensor) y = NULL;
+
+        lpt_value_set_quant (lpt_node_out (x), from);
+        node = lpt_graph_add (graph, LPT_OP_REQUANTIZE, 0, "op", 1, (LptValue *[]) { lpt_node_out (x) });
+        LPT_ATTRS (node, LptQuantizeAttrs)->type = LPT_DTYPE_I8;
+        lpt_node_out (node)->dtype = LPT_DTYPE_I8;
+        lpt_node_out (node)->shape = shape;
+        lpt_value_set_quant (lpt_node_out (node), to);
+        lpt_graph_add (graph, LPT_OP_RESULT, 0, "y", 1, (LptValue *[]) { lpt_node_out (node) });
+        graph->requant = g_strdup (lpt_mode_name (mode));
+        graph->lowered = TRUE;
+        y = run (graph, NULL, 0, none, 0);
+        g_assert_cmpint (lpt_tensor_get_i64 (y, 0), ==, -128);
+        g_assert_cmpint (lpt_tensor_get_i64 (y, 2), ==, -128);
+        if (e >= -22)
+          g_assert_cmpint (lpt_tensor_get_i64 (y, 4), ==, 127);
+      }
+}
+
+/* Which mode a node has: its own, its op's, the graph's. */
+static void
+test_spec (void)
+{
+  g_autoptr (LptGraph) graph = lpt_graph_new ("spec");
+  const LptShape shape = lpt_shape_make (1, (gint64[]) { 2 });
+  g_autoptr (LptTensor) data = lpt_tensor_from_f32 (&shape, (float[]) { 1, 2 }, NULL);
+  LptValue *x = lpt_node_out (lpt_graph_add_const (graph, "x", data));
+  LptNode *add = lpt_graph_add (graph, LPT_OP_ADD, 0, "my:add", 2, (LptValue *[]) { x, x });
+  LptNode *mul = lpt_graph_add (graph, LPT_OP_MULTIPLY, 0, "mul", 2, (LptValue *[]) { x, x });
+  g_autoptr (GError) error = NULL;
+
+  g_assert_cmpint (lpt_requant_node_mode (add), ==, LPT_MODE_SINGLE);
+  g_assert_true (lpt_graph_set_requant (graph, "LiteRT", &error));
+  g_assert_true (lpt_graph_set_requant (graph, "mul:onnx", &error));
+  g_assert_true (lpt_graph_set_requant (graph, "node=my:add:tpu", &error));
+  g_assert_cmpint (lpt_requant_node_mode (add), ==, LPT_MODE_TPU);
+  g_assert_cmpint (lpt_requant_node_mode (mul), ==, LPT_MODE_ONNX);
+  g_assert_true (lpt_graph_set_requant (graph, "Multiply:caffe2", &error));
+  g_assert_cmpint (lpt_requant_node_mode (mul), ==, LPT_MODE_CAFFE2);
+
+  g_assert_false (lpt_graph_set_requant (graph, "roundest", &error));
+  g_assert_nonnull (strstr (error->message, "roundest"));
+  g_clear_error (&error);
+  g_assert_false (lpt_graph_set_requant (graph, "nosuchop:onnx", &error));
+  g_clear_error (&error);
+  g_assert_false (lpt_graph_set_requant (graph, "node=nobody:onnx", &error));
+  g_clear_error (&error);
+  g_assert_false (lpt_graph_set_requant (graph, "mul:", &error));
+}
+
+/* SNPS's table by granularity and kind. */
+static void
+test_snps (void)
+{
+  static const struct { LptRuleGranularity granularity; LptRuleKind kind; LptScaleArith arith; LptRounding rounding; } table[] =
+  {
+    { LPT_GRANULARITY_TENSOR, LPT_KIND_OF_DENSE, LPT_SCALE_F64_OF_F32, LPT_ROUNDING_DOUBLE },
+    { LPT_GRANULARITY_TENSOR, LPT_KIND_OF_DEPTHWISE, LPT_SCALE_F32_PRODUCT, LPT_ROUNDING_DOUBLE },
+    { LPT_GRANULARITY_TENSOR, LPT_KIND_OF_POINTWISE, LPT_SCALE_F32_PRODUCT, LPT_ROUNDING_DOUBLE },
+    { LPT_GRANULARITY_CHANNEL, LPT_KIND_OF_DENSE, LPT_SCALE_F64_OF_F32, LPT_ROUNDING_SINGLE },
+    { LPT_GRANULARITY_CHANNEL, LPT_KIND_OF_DEPTHWISE, LPT_SCALE_F64_OF_F32, LPT_ROUNDING_DOUBLE },
+    { LPT_GRANULARITY_CHANNEL, LPT_KIND_OF_POINTWISE, LPT_SCALE_F64_OF_F32, LPT_ROUNDING_SINGLE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (table); i++)
+    {
+      const LptRequantRule *rule = lpt_requant_rule (LPT_MODE_SNPS, LPT_CLASS_CONV, table[i].granularity, table[i].kind);
+
+      g_assert_cmpint (rule->arith, ==, table[i].arith);
+      g_assert_cmpint (rule->rounding, ==, table[i].rounding);
+    }
+}
+
+int
+main (int   argc,
+      char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+
+  g_test_add_func ("/int-ops/spec", test_spec);
+  g_test_add_func ("/int-ops/snps", test_snps);
+  g_test_add_func ("/int-ops/extremes", test_extremes);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *name = g_strconcat ("/int-ops/", cases[i].name, NULL);
+
+      g_test_add_data_func (name, &cases[i], test_op);
+    }
+
+  return g_test_run ();
+}
