@@ -30,8 +30,10 @@ lpt_infer_fake_quantize (LptNode *node,
 
           return lpt_infer_fail (error, "interval %s (input %u) does not broadcast to %s", b, i, a);
         }
-      /* A dynamic length stays so: the shape is the input's. */
-      for (gint k = 0, at = merged.rank - shape.rank; shape.rank > 0 && k < shape.rank; k++)
+      /* What is not known of the input's shape stays so: the limits say nothing of it. */
+      if (shape.rank == LPT_DYNAMIC || limit.rank == LPT_DYNAMIC)
+        continue;
+      for (gint k = 0, at = merged.rank - shape.rank; k < shape.rank; k++)
         if (shape.dims[k] == LPT_DYNAMIC)
           merged.dims[at + k] = LPT_DYNAMIC;
       shape = merged;

@@ -169,6 +169,7 @@ lpt_infer_squeeze (LptNode *node,
   gboolean axes[LPT_MAX_RANK];
   gboolean known = TRUE;
   gboolean all = lpt_node_in (node, 1) == NULL;
+  gboolean keeps = lpt_op_version (node->info, node->opset) >= 15;
 
   if (!all && !lpt_infer_axes_in (node, 1, in.rank, axes, &known, error))
     return FALSE;
@@ -178,13 +179,14 @@ lpt_infer_squeeze (LptNode *node,
     return lpt_infer_set_rank (node, 0, dtype, LPT_DYNAMIC, error);
   for (gint i = 0; i < in.rank; i++)
     {
-      if (all && in.dims[i] == LPT_DYNAMIC)
+      /* From opset15 on an axis that is not 1 stays, as without a list. */
+      if ((all || (keeps && axes[i])) && in.dims[i] == LPT_DYNAMIC)
         return lpt_infer_set_rank (node, 0, dtype, LPT_DYNAMIC, error);
       if (all ? in.dims[i] == 1 : axes[i])
         {
           if (in.dims[i] == 1 || in.dims[i] == LPT_DYNAMIC)
             continue;
-          if (lpt_op_version (node->info, node->opset) < 15)
+          if (!keeps)
             return lpt_infer_fail (error, "axis %d has length %" G_GINT64_FORMAT ", not 1", i, in.dims[i]);
         }
       out.dims[out.rank++] = in.dims[i];
