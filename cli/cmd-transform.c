@@ -7,6 +7,7 @@
 #include "cli/files.h"
 #include "cli/pipeline-args.h"
 #include "cli/progress.h"
+#include "cli/verify.h"
 
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-text.h>
@@ -96,18 +97,24 @@ print_remarks (const LptReport *report)
     }
 }
 
-/* --- printing on the way --------------------------------------------------- */
+/* --- on the way ------------------------------------------------------------ */
 
-/* --print-after: the graph after each change that the pass made. */
+typedef struct
+{
+  const LptPass *print;      /* --print-after: the graph after each change that this pass made; NULL = none */
+  CmdVerify     *verify;     /* --verify; NULL = no */
+} Watch;
+
 static gboolean
 on_change (const LptPass *pass, LptGraph *graph, LptNode *node, gpointer data, GError **error)
 {
-  if (pass == data)
+  const Watch *watch = data;
+  if (pass == watch->print)
     {
       g_autofree char *text = lpt_graph_to_text (graph, LPT_TEXT_ELIDE);
       printf ("# after %s%s%s\n%s\n", pass->name, node != NULL ? " at " : "", node != NULL ? node->name : "", text);
     }
-  return TRUE;
+  return watch->verify == NULL || cmd_verify_step (watch->verify, pass, graph, node != NULL ? node->name : NULL, error);
 }
 
 /* --- the command ----------------------------------------------------------- */
@@ -137,13 +144,15 @@ int
 cmd_transform (int argc, char **argv)
 {
   g_auto (CmdPipelineArgs) args = { NULL };
-  g_autofree char *out = NULL, *print_after = NULL;
-  gboolean remarks = FALSE, stats = FALSE;
+  g_autofree char *out = NULL, *print_after = NULL, *onnx_form = NULL;
+  gboolean remarks = FALSE, stats = FALSE, verify = FALSE;
   CmdSaveOptions save = { 0 };
   int code;
   const GOptionEntry own[] = {
     { "out", 'o', 0, G_OPTION_ARG_FILENAME, &out, "Where to write; the extension says which form", "OUT" },
     { "embed-weights", 0, 0, G_OPTION_ARG_NONE, &save.embed_weights, "Weights inside a .json", NULL },
+    { "onnx-form", 0, 0, G_OPTION_ARG_STRING, &onnx_form, "Form of an .onnx: qdq (default) or qoperator", "FORM" },
+    { "verify", 0, 0, G_OPTION_ARG_NONE, &verify, "Run the model before and after every change, and stop where a pass changes what it must not", NULL },
     { "print-after", 0, 0, G_OPTION_ARG_STRING, &print_after, "Print the graph after each change of a pass", "PASS" },
     { "remarks", 0, 0, G_OPTION_ARG_NONE, &remarks, "Print why passes left nodes alone", NULL },
     { "stats", 0, 0, G_OPTION_ARG_NONE, &stats, "Print layers by element type, and what each pass did", NULL },
@@ -161,8 +170,12 @@ cmd_transform (int argc, char **argv)
   g_autoptr (LptConfig) config = cmd_pipeline_config (&args, &code);
   if (config == NULL)
     return code;
-  LptObserver observer = { on_change, print_after != NULL ? (gpointer) lpt_pass_find (print_after) : NULL };
-  if (print_after != NULL && observer.data == NULL)
+  save.onnx_form = onnx_form;
+  if (save.onnx_form != NULL && !g_str_equal (save.onnx_form, "qdq") && !g_str_equal (save.onnx_form, "qoperator"))
+    return cmd_usage ("--onnx-form %s: qdq or qoperator", save.onnx_form);
+  Watch watch = { .print = print_after != NULL ? lpt_pass_find (print_after) : NULL };
+  const LptObserver observer = { on_change, &watch };
+  if (print_after != NULL && watch.print == NULL)
     return cmd_usage ("--print-after %s: no such pass (see lptc passes)", print_after);
   progress ("loading", 0, 0);
   g_autoptr (LptGraph) graph = cmd_load (argv[1], &error);
@@ -172,9 +185,19 @@ cmd_transform (int argc, char **argv)
   if (!cmd_prepare_graph (graph, args.shapes, args.outputs, args.requant, &code))
     return code;
 
+  g_autoptr (CmdVerify) checker = NULL;
+  if (verify)
+    {
+      checker = watch.verify = cmd_verify_new (graph, &error);
+      if (checker == NULL)
+        {
+          cmd_name_file (&error, argv[1]);
+          return cmd_fail (error);
+        }
+    }
   progress ("transforming", 0, 0);
   g_autoptr (LptReport) report = lpt_report_new ();
-  gboolean ok = lpt_pipeline_run (graph, config, report, print_after != NULL ? &observer : NULL, &error);
+  gboolean ok = lpt_pipeline_run (graph, config, report, print_after != NULL || verify ? &observer : NULL, &error);
   progress_end ();
   if (ok)
     {
@@ -188,6 +211,8 @@ cmd_transform (int argc, char **argv)
         cmd_name_file (&error, argv[1]);
       return cmd_fail (error);
     }
+  if (verify)
+    cmd_verify_print (checker);
   if (remarks)
     print_remarks (report);
   if (stats)

@@ -7,6 +7,7 @@
  */
 
 #include "cli/npy.h"
+#include "ir/lpt-map-file.h"
 #include "ir/lpt-out-file.h"
 
 #include <string.h>
@@ -189,13 +190,9 @@ npy_parse (GBytes *bytes, const char *source, GError **error)
 LptTensor *
 npy_load (const char *path, GError **error)
 {
-  g_autoptr (GError) cause = NULL;
-  g_autoptr (GMappedFile) map = g_mapped_file_new (path, FALSE, &cause);
+  g_autoptr (GMappedFile) map = lpt_map_file (path, error);
   if (map == NULL)
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", path, cause->message);
-      return NULL;
-    }
+    return NULL;
   g_autoptr (GBytes) bytes = g_mapped_file_get_bytes (map);
   return npy_parse (bytes, path, error);
 }

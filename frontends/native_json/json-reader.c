@@ -7,6 +7,7 @@
  */
 
 #include "frontends/native_json/json-flags.h"
+#include "ir/lpt-map-file.h"
 
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
@@ -767,12 +768,9 @@ LptGraph *
 lpt_json_load (const char *path, GError **error)
 {
   g_autoptr (GError) cause = NULL;
-  g_autoptr (GMappedFile) map = g_mapped_file_new (path, FALSE, &cause), bin = NULL;
+  g_autoptr (GMappedFile) map = lpt_map_file (path, error), bin = NULL;
   if (map == NULL)
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", path, cause->message);
-      return NULL;
-    }
+    return NULL;
   const char *text = g_mapped_file_get_contents (map);
   gsize length = g_mapped_file_get_length (map);
   JsonFile file = { .source = path };
@@ -792,7 +790,7 @@ lpt_json_load (const char *path, GError **error)
           cJSON_Delete (root);
           return NULL;
         }
-      bin = g_mapped_file_new (full, FALSE, &cause);
+      bin = lpt_map_file (full, &cause);
       if (bin != NULL && g_mapped_file_get_length (bin) != (gsize) size)
         {
           g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: has %" G_GSIZE_FORMAT " bytes, %s says %" G_GINT64_FORMAT,

@@ -4,6 +4,7 @@
  */
 
 #include "frontends/openvino_xml/ov-net.h"
+#include "ir/lpt-map-file.h"
 
 #include <lpt/lpt-openvino.h>
 #include <string.h>
@@ -33,14 +34,11 @@ LptGraph *
 lpt_openvino_load (const char *xml_path, const char *bin_path, GError **error)
 {
   g_autoptr (GError) cause = NULL;
-  g_autoptr (GMappedFile) xml = g_mapped_file_new (xml_path, FALSE, &cause);
+  g_autoptr (GMappedFile) xml = lpt_map_file (xml_path, error);
   if (xml == NULL)
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", xml_path, cause->message);
-      return NULL;
-    }
+    return NULL;
   g_autofree char *bin = bin_path != NULL ? g_strdup (bin_path) : lpt_openvino_bin_path (xml_path);
-  g_autoptr (GMappedFile) map = g_mapped_file_new (bin, FALSE, &cause);
+  g_autoptr (GMappedFile) map = lpt_map_file (bin, &cause);
   g_autoptr (GBytes) weights = map != NULL ? g_mapped_file_get_bytes (map) : NULL;
   OvFiles files = { .source = xml_path, .weights = weights, .weights_name = bin, .no_weights = cause != NULL ? cause->message : NULL };
   return ov_read (g_mapped_file_get_contents (xml), g_mapped_file_get_length (xml), &files, error);

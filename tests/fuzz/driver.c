@@ -38,7 +38,10 @@ mutate (const guint8 *data, gsize size, GRand *rand)
           bytes->data[at] = (guint8) g_rand_int_range (rand, 0, 256);
           break;
         case 1:
-          g_byte_array_remove_range (bytes, at, MIN (bytes->len - at, (guint) g_rand_int_range (rand, 1, 17)));
+          {
+            guint n = (guint) g_rand_int_range (rand, 1, 17);
+            g_byte_array_remove_range (bytes, at, MIN (bytes->len - at, n));
+          }
           break;
         case 2:
           {

@@ -1,0 +1,156 @@
+/* test-npy.c - NumPy arrays: every type, scalars, empty ones, archives, broken headers
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "cli/npy.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+static char *scratch;
+
+static void
+test_types (void)
+{
+  static const LptDType types[] = { LPT_DTYPE_F64, LPT_DTYPE_F32, LPT_DTYPE_F16, LPT_DTYPE_I64, LPT_DTYPE_U64, LPT_DTYPE_I32, LPT_DTYPE_U32, LPT_DTYPE_I16,
+                                    LPT_DTYPE_U16, LPT_DTYPE_I8, LPT_DTYPE_U8, LPT_DTYPE_BOOL };
+  const LptShape shapes[] = { LPT_SHAPE_SCALAR, lpt_shape_make (1, (gint64[]) { 1 }), lpt_shape_make (3, (gint64[]) { 2, 3, 1 }), lpt_shape_make (2, (gint64[]) { 0, 5 }) };
+  const double values[6] = { 1, 0, 1, 1, 0, 1 };
+  g_autofree char *path = g_build_filename (scratch, "array.npy", NULL);
+  for (guint t = 0; t < G_N_ELEMENTS (types); t++)
+    for (guint s = 0; s < G_N_ELEMENTS (shapes); s++)
+      {
+        g_autoptr (GError) error = NULL;
+        g_autoptr (LptTensor) tensor = lpt_tensor_from_f64 (types[t], &shapes[s], values, &error);
+        g_assert_no_error (error);
+        npy_save (path, tensor, &error);
+        g_assert_no_error (error);
+        g_autoptr (LptTensor) again = npy_load (path, &error);
+        g_assert_no_error (error);
+        g_assert_true (lpt_tensor_equal (tensor, again));
+      }
+  g_unlink (path);
+}
+
+/* Types that NumPy lacks are widened. */
+static void
+test_widened (void)
+{
+  static const struct { LptDType from, to; } types[] = { { LPT_DTYPE_I4, LPT_DTYPE_I8 }, { LPT_DTYPE_U4, LPT_DTYPE_U8 } };
+  const LptShape shape = lpt_shape_make (1, (gint64[]) { 3 });
+  g_autofree char *path = g_build_filename (scratch, "wide.npy", NULL);
+  for (guint t = 0; t < G_N_ELEMENTS (types); t++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LptTensor) tensor = lpt_tensor_from_f64 (types[t].from, &shape, (double[]) { 3, 0, 7 }, &error);
+      npy_save (path, tensor, &error);
+      g_assert_no_error (error);
+      g_autoptr (LptTensor) again = npy_load (path, &error);
+      g_assert_no_error (error);
+      g_assert_cmpint (lpt_tensor_dtype (again), ==, types[t].to);
+      for (gint64 i = 0; i < 3; i++)
+        g_assert_true (lpt_tensor_get_f64 (again, i) == lpt_tensor_get_f64 (tensor, i));
+    }
+  g_unlink (path);
+}
+
+/* "\x93NUMPY", version 1, a header, 24 bytes 0, 1, 2, ... */
+static GBytes *
+file (const char *header, gsize data)
+{
+  GByteArray *bytes = g_byte_array_new ();
+  gsize n = strlen (header);
+  g_byte_array_append (bytes, (const guint8 *) "\x93NUMPY\x01\x00", 8);
+  g_byte_array_append (bytes, (const guint8[]) { (guint8) n, (guint8) (n >> 8) }, 2);
+  g_byte_array_append (bytes, (const guint8 *) header, (guint) n);
+  for (gsize i = 0; i < data; i++)
+    g_byte_array_append (bytes, (const guint8[]) { (guint8) i }, 1);
+  return g_byte_array_free_to_bytes (bytes);
+}
+
+static void
+test_orders (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GBytes) big = file ("{'descr': '>i2', 'fortran_order': False, 'shape': (2, 3), }\n", 12);
+  g_autoptr (GBytes) fortran = file ("{'descr': '<i2', 'fortran_order': True, 'shape': (2, 3), }\n", 12);
+  g_autoptr (GBytes) quoted = file ("{\"shape\": (2,3),\"fortran_order\": False,\"descr\":\"|u1\"}", 6);
+  g_autoptr (LptTensor) a = npy_parse (big, "big", &error), b = npy_parse (fortran, "fortran", &error), c = npy_parse (quoted, "quoted", &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (lpt_tensor_get_i64 (a, 1), ==, 0x0203);
+  g_assert_cmpint (lpt_tensor_get_i64 (b, 1), ==, 0x0504);      /* [0][1]: third element of the file */
+  g_assert_cmpint (lpt_tensor_get_i64 (b, 3), ==, 0x0302);      /* [1][0]: second */
+  g_assert_cmpint (lpt_tensor_get_i64 (c, 5), ==, 5);
+}
+
+static void
+test_bad (void)
+{
+  static const struct { const char *header; gsize data; const char *message; } bad[] = {
+    { "{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", 8, "unsupported element type '<c8'" },
+    { "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", 8, "unsupported element type" },
+    { "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", 8, "unsupported element type '|O'" },
+    { "{'fortran_order': False, 'shape': (1,), }", 8, "unsupported element type" },
+    { "{'descr': '<f4', 'fortran_order': False, }", 8, "no shape" },
+    { "{'descr': '<f4', 'fortran_order': False, 'shape': (1, -2), }", 8, "broken shape" },
+    { "{'descr': '<f4', 'fortran_order': False, 'shape': (1", 8, "broken shape" },
+    { "{'descr': '<f4', 'fortran_order': False, 'shape': (1 2), }", 8, "broken shape" },
+    { "{'descr': '<f4', 'shape': (1,), }", 8, "no fortran_order" },
+    { "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", 8, "the file ends early" },
+    { "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }", 8, "too many elements" },
+    { "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1), }", 8, "unsupported: more than" },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (GBytes) bytes = file (bad[i].header, bad[i].data);
+      g_autoptr (LptTensor) none = npy_parse (bytes, "bad.npy", &error);
+      g_assert_null (none);
+      if (strstr (error->message, bad[i].message) == NULL)
+        g_error ("\"%s\" does not say \"%s\"", error->message, bad[i].message);
+    }
+}
+
+static void
+test_archive (void)
+{
+#ifdef LPT_HAVE_LIBZIP
+  g_autoptr (GError) error = NULL;
+  g_autofree char *path = g_build_filename (scratch, "arrays.npz", NULL);
+  g_autoptr (LptTensor) a = lpt_tensor_scalar (LPT_DTYPE_F32, 2.5), b = lpt_tensor_vector_i64 (3, (gint64[]) { 1, -2, 3 });
+  const char *const names[] = { "first", "second" };
+  LptTensor *const tensors[] = { a, b };
+  npz_save (path, 2, names, tensors, &error);
+  g_assert_no_error (error);
+  g_autoptr (GHashTable) arrays = npz_load (path, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (g_hash_table_size (arrays), ==, 2);
+  g_assert_true (lpt_tensor_equal (g_hash_table_lookup (arrays, "first"), a));
+  g_assert_true (lpt_tensor_equal (g_hash_table_lookup (arrays, "second"), b));
+  g_unlink (path);
+  g_assert_true (g_file_set_contents (path, "PK no archive", -1, NULL));
+  g_autoptr (GHashTable) none = npz_load (path, &error);
+  g_assert_null (none);
+  g_assert_error (error, LPT_ERROR, LPT_ERROR_IO);
+  g_unlink (path);
+#else
+  g_test_skip ("built without libzip");
+#endif
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  scratch = g_dir_make_tmp ("lpt-npy-XXXXXX", NULL);
+  g_test_add_func ("/npy/types", test_types);
+  g_test_add_func ("/npy/widened", test_widened);
+  g_test_add_func ("/npy/orders", test_orders);
+  g_test_add_func ("/npy/bad", test_bad);
+  g_test_add_func ("/npy/archive", test_archive);
+  int code = g_test_run ();
+  g_rmdir (scratch);
+  g_free (scratch);
+  return code;
+}
