@@ -50,6 +50,28 @@ lpt_onnx_plain (LptOnnxNode *on,
   return value->producer->data != NULL ? constant_with (on, value, NULL) : reinterpret (on, value, unit);
 }
 
+/* Codes that come from outside, through moves perhaps, get their meaning where they enter. What computes its integers
+ * computes plain numbers. */
+static gboolean
+annotate (LptValue *value,
+          LptQuant *quant)
+{
+  LptNode *node = value->producer;
+
+  if (value->quant != NULL)
+    return FALSE;
+  if (node->op != LPT_OP_PARAMETER)
+    {
+      LptValue *source = lpt_node_in (node, 0);
+
+      if (node->n_out != 1 || source == NULL || quant->n > 1 || !lpt_onnx_moves (node) || node->op == LPT_OP_SHAPE_OF
+          || lpt_value_n_uses (source) != 1 || !annotate (source, quant))
+        return FALSE;
+    }
+  lpt_value_set_quant (value, quant);
+  return TRUE;
+}
+
 LptValue *
 lpt_onnx_quantized (LptOnnxNode *on,
                     LptValue    *value,
@@ -60,11 +82,8 @@ lpt_onnx_quantized (LptOnnxNode *on,
     return value;
   if (value->producer->data != NULL)
     return constant_with (on, value, quant);
-  if (value->quant == NULL && lpt_value_n_uses (value) == 0)
-    {
-      lpt_value_set_quant (value, quant);
-      return value;
-    }
+  if (value->quant == NULL && lpt_value_n_uses (value) == 0 && annotate (value, quant))
+    return value;
   if (value->quant == NULL)
     {
       g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
