@@ -187,10 +187,13 @@ computed_codes (LptOnnxWriter            *w,
                 LptDType                  dtype,
                 const char               *output)
 {
-  gint rank = lpt_node_in (node, 0)->shape.rank;
+  LptValue *source = lpt_node_in (node, 0);
+  gint rank = source->shape.rank;
   g_autofree double *high = g_new (double, in->n);
   const char *x = IN (0), *low = NULL;
 
+  if (source->quant == NULL && source->dtype != LPT_DTYPE_F32)
+    x = lpt_onnx_w_cast (w, x, LPT_DTYPE_F32);
   if (in->shifted || (double) d->levels != lpt_dtype_max (dtype) - lpt_dtype_min (dtype) + 1)
     low = per_channel (w, "low", in, rank, in->low);
   if ((double) d->levels != lpt_dtype_max (dtype) - lpt_dtype_min (dtype) + 1)
@@ -205,6 +208,19 @@ computed_codes (LptOnnxWriter            *w,
   return output;
 }
 
+/* Constant data, maybe behind a Convert */
+static LptTensor *
+constant_data (LptNode *node)
+{
+  LptNode *source = lpt_node_src (node, 0);
+
+  if (lpt_node_in (node, 0)->quant != NULL)
+    return NULL;
+  if (source->op == LPT_OP_CONVERT && lpt_dtype_is_real (lpt_node_out (source)->dtype) && lpt_node_in (source, 0)->quant == NULL)
+    return lpt_node_const_in (source, 0);
+  return lpt_node_const_in (node, 0);
+}
+
 void
 lpt_onnx_write_fake_quantize (LptOnnxWriter *w,
                               LptNode       *node,
@@ -214,8 +230,8 @@ lpt_onnx_write_fake_quantize (LptOnnxWriter *w,
   g_auto (Interval) in = { 0 };
   g_auto (Interval) out = { 0 };
   gint rank = lpt_node_in (node, 0)->shape.rank;
-  LptTensor *constant = lpt_node_const_in (node, 0);
-  gboolean to_codes = lpt_dtype_is_integer (node->out[0].dtype);
+  LptTensor *constant = constant_data (node);
+  gboolean to_codes = lpt_dtype_is_integer (node->out[0].dtype), narrow = node->out[0].dtype != LPT_DTYPE_F32;
   LptDType dtype;
   double qmin;
   const char *codes;
@@ -235,7 +251,7 @@ lpt_onnx_write_fake_quantize (LptOnnxWriter *w,
         lpt_onnx_w_fail (w, "integers that are not the codes");
         return;
       }
-  if (constant != NULL && lpt_node_in (node, 0)->quant == NULL)
+  if (constant != NULL)
     codes = constant_codes (w, constant, &d, &in, dtype, qmin);
   else
     codes = computed_codes (w, node, &d, &in, dtype, to_codes ? OUT (0) : lpt_onnx_w_temp (w, "QuantizeLinear"));
@@ -244,15 +260,18 @@ lpt_onnx_write_fake_quantize (LptOnnxWriter *w,
       if (constant != NULL)
         lpt_onnx_w_node (w, "Identity", OUT (0), 1, codes);
     }
-  else if (out.shifted)
+  else
     {
-      const char *real = lpt_onnx_w_temp (w, "DequantizeLinear");
+      const char *real = narrow || out.shifted ? lpt_onnx_w_temp (w, "DequantizeLinear") : OUT (0);
 
       write_linear (w, "DequantizeLinear", real, codes, &out, dtype);
-      lpt_onnx_w_node (w, "Add", OUT (0), 2, real, per_channel (w, "low", &out, rank, out.low));
+      if (out.shifted)
+        real = lpt_onnx_w_step (w, "Add", 2, real, per_channel (w, "low", &out, rank, out.low));
+      if (narrow)
+        lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (0), 1, real), "to", lpt_onnx_type_from_dtype (lpt_node_out (node)->dtype));
+      else if (out.shifted)
+        lpt_onnx_w_node (w, "Identity", OUT (0), 1, real);
     }
-  else
-    write_linear (w, "DequantizeLinear", OUT (0), codes, &out, dtype);
 }
 
 /* --- lowered ops in the QDQ form ------------------------------------------------------------ */
