@@ -16,442 +16,10 @@
 
 #define MAX_DEPTH 16      /* of bodies */
 
-/* --- a statement, before it is a node --- */
-
-typedef struct
-{
-  char *name;
-  char *text;             /* as lpt_attr_parse() reads it */
-  gboolean is_list;
-  guint line, column;
-} AttrText;
-
-typedef struct
-{
-  LptDType   dtype;
-  LptShape   shape;
-  LptQuant  *quant;
-  LptMark    mark;
-  GPtrArray *names;
-} TypeText;
-
-typedef struct
-{
-  char            *name;          /* NULL: none is written */
-  guint            line, column;
-  const LptOpInfo *info;
-  guint            opset;
-  GArray          *inputs;        /* of LptInput */
-  GArray          *attrs;         /* of AttrText */
-  GArray          *types;         /* of TypeText */
-  GPtrArray       *controls;
-  GHashTable      *rt_info;
-  LptMark          mark;
-  guint32          flags;
-  char            *requant;
-  LptTensor       *data;
-} Statement;
-
-static void
-attr_clear (AttrText *attr)
-{
-  g_free (attr->name);
-  g_free (attr->text);
-}
-
-static void
-type_clear (TypeText *type)
-{
-  lpt_quant_unref (type->quant);
-  g_clear_pointer (&type->names, g_ptr_array_unref);
-}
-
-static Statement *
-statement_new (void)
-{
-  Statement *s = g_new0 (Statement, 1);
-
-  s->inputs = g_array_new (FALSE, TRUE, sizeof (LptInput));
-  s->attrs = g_array_new (FALSE, TRUE, sizeof (AttrText));
-  g_array_set_clear_func (s->attrs, (GDestroyNotify) attr_clear);
-  s->types = g_array_new (FALSE, TRUE, sizeof (TypeText));
-  g_array_set_clear_func (s->types, (GDestroyNotify) type_clear);
-
-  return s;
-}
-
-static void
-statement_free (Statement *s)
-{
-  g_free (s->name);
-  g_free (s->requant);
-  g_array_unref (s->inputs);
-  g_array_unref (s->attrs);
-  g_array_unref (s->types);
-  g_clear_pointer (&s->controls, g_ptr_array_unref);
-  g_clear_pointer (&s->rt_info, g_hash_table_unref);
-  g_clear_pointer (&s->data, lpt_tensor_unref);
-  g_free (s);
-}
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (Statement, statement_free)
-
-/* --- its parts --- */
-
-static gboolean
-parse_value (LptParser     *parser,
-             LptParseScope *scope,
-             LptValue     **out)
-{
-  const LptToken *token = &parser->lexer.token;
-  g_autofree char *shown = NULL;
-  LptNode *node;
-  gint64 index = MAX (token->index, 0);
-
-  if (token->kind != LPT_TOKEN_VALUE)
-    return lpt_parse_expected (parser, "a value (%name)");
-  shown = g_utf8_make_valid (token->text->str, (gssize) MIN (token->text->len, 200));
-  node = lpt_graph_find (scope->graph, token->text->str);
-  if (node == NULL)
-    return lpt_parse_fail (parser, "no value is named %%%s above", shown);
-  if (index >= node->n_out)
-    return lpt_parse_fail (parser, "%%%s has %u outputs, not output %" G_GINT64_FORMAT, shown, node->n_out, index);
-  *out = &node->out[index];
-  lpt_lexer_next (&parser->lexer);
-
-  return TRUE;
-}
-
-static gboolean
-parse_dtype (LptParser *parser,
-             LptDType  *dtype)
-{
-  const LptToken *token = &parser->lexer.token;
-
-  *dtype = token->kind == LPT_TOKEN_WORD ? lpt_dtype_from_name (token->text->str) : LPT_DTYPE_UNDEFINED;
-  if (*dtype == LPT_DTYPE_UNDEFINED && !lpt_lexer_is (&parser->lexer, "undefined"))
-    return lpt_parse_expected (parser, "an element type");
-  lpt_lexer_next (&parser->lexer);
-
-  return TRUE;
-}
-
-static gboolean
-parse_inputs (LptParser     *parser,
-              LptParseScope *scope,
-              GArray        *inputs)
-{
-  if (!lpt_parse_expect (parser, "("))
-    return FALSE;
-  while (!lpt_lexer_is (&parser->lexer, ")"))
-    {
-      LptInput input = { NULL };
-
-      if (inputs->len > G_MAXINT16)
-        return lpt_parse_fail (parser, "unsupported: more than %d inputs", G_MAXINT16);
-      if (lpt_lexer_is (&parser->lexer, "_"))
-        lpt_lexer_next (&parser->lexer);
-      else if (!parse_value (parser, scope, &input.value))
-        return FALSE;
-      if (lpt_lexer_is (&parser->lexer, "as"))
-        {
-          lpt_lexer_next (&parser->lexer);
-          if (!parse_dtype (parser, &input.compute))
-            return FALSE;
-        }
-      if (lpt_lexer_is (&parser->lexer, "#{"))
-        {
-          lpt_lexer_next (&parser->lexer);
-          if (!lpt_parse_mark (parser, scope, &input.mark, NULL, NULL))
-            return FALSE;
-        }
-      g_array_append_val (inputs, input);
-      if (!lpt_lexer_is (&parser->lexer, ")") && !lpt_parse_expect (parser, ","))
-        return FALSE;
-    }
-
-  return lpt_parse_expect (parser, ")");
-}
-
-/* "[" is current: the words up to "]", joined by commas. */
-static gboolean
-parse_list_text (LptParser *parser,
-                 char     **out)
-{
-  g_autoptr (GString) text = g_string_new (NULL);
-
-  lpt_lexer_next (&parser->lexer);
-  while (!lpt_lexer_is (&parser->lexer, "]"))
-    {
-      if (parser->lexer.token.kind != LPT_TOKEN_WORD)
-        return lpt_parse_expected (parser, "a number");
-      if (text->len > 0)
-        g_string_append_c (text, ',');
-      g_string_append (text, parser->lexer.token.text->str);
-      lpt_lexer_next (&parser->lexer);
-      if (!lpt_lexer_is (&parser->lexer, "]") && !lpt_parse_expect (parser, ","))
-        return FALSE;
-    }
-  lpt_lexer_next (&parser->lexer);
-  *out = g_strdup (text->str);
-
-  return TRUE;
-}
-
-/* Behind "{": name=value, ... } */
-static gboolean
-parse_attrs (LptParser *parser,
-             GArray    *attrs)
-{
-  while (!lpt_lexer_is (&parser->lexer, "}"))
-    {
-      const LptToken *token = &parser->lexer.token;
-      AttrText attr = { NULL };
-
-      if (token->kind != LPT_TOKEN_WORD)
-        return lpt_parse_expected (parser, "an attribute (name=value)");
-      attr.name = g_strdup (token->text->str);
-      attr.line = token->line;
-      attr.column = token->column;
-      g_array_append_val (attrs, attr);
-      for (guint i = 0; i + 1 < attrs->len; i++)
-        if (strcmp (g_array_index (attrs, AttrText, i).name, attr.name) == 0)
-          return lpt_parse_fail (parser, "attribute '%s' stands twice", attr.name);
-      lpt_lexer_next (&parser->lexer);
-      if (!lpt_parse_expect (parser, "="))
-        return FALSE;
-      if (lpt_lexer_is (&parser->lexer, "["))
-        {
-          attr.is_list = TRUE;
-          if (!parse_list_text (parser, &attr.text))
-            return FALSE;
-        }
-      else if (token->kind == LPT_TOKEN_WORD || token->kind == LPT_TOKEN_STRING)
-        {
-          attr.text = g_strdup (token->text->str);
-          lpt_lexer_next (&parser->lexer);
-        }
-      else
-        return lpt_parse_expected (parser, "the value of the attribute");
-      g_array_index (attrs, AttrText, attrs->len - 1) = attr;
-      if (attrs->len > 64)
-        return lpt_parse_fail (parser, "more than 64 attributes");
-      if (!lpt_lexer_is (&parser->lexer, "}") && !lpt_parse_expect (parser, ","))
-        return FALSE;
-    }
-
-  return lpt_parse_expect (parser, "}");
-}
-
-static gboolean
-parse_shape (LptParser *parser,
-             LptShape  *shape)
-{
-  g_autofree char *text = NULL;
-  g_autoptr (GError) local = NULL;
-
-  if (!lpt_lexer_is (&parser->lexer, "["))
-    return lpt_parse_expect (parser, "[");
-  if (!parse_list_text (parser, &text))
-    return FALSE;
-  if (!lpt_shape_from_string (text, shape, &local))
-    return lpt_parse_fail (parser, "%s", local->message);
-
-  return TRUE;
-}
-
-static gboolean
-parse_type (LptParser     *parser,
-            LptParseScope *scope,
-            TypeText      *type)
-{
-  if (!parse_dtype (parser, &type->dtype) || !parse_shape (parser, &type->shape))
-    return FALSE;
-  if (lpt_parse_accept (parser, "q") && !lpt_parse_quant (parser, &type->quant))
-    return FALSE;
-  if (lpt_parse_accept (parser, "names"))
-    {
-      if (!lpt_parse_expect (parser, "{"))
-        return FALSE;
-      type->names = g_ptr_array_new_with_free_func (g_free);
-      while (!lpt_lexer_is (&parser->lexer, "}"))
-        {
-          char *name;
-
-          if (!lpt_parse_string (parser, &name))
-            return FALSE;
-          g_ptr_array_add (type->names, name);
-          if (!lpt_lexer_is (&parser->lexer, "}") && !lpt_parse_expect (parser, ","))
-            return FALSE;
-        }
-      lpt_lexer_next (&parser->lexer);
-    }
-  if (lpt_parse_accept (parser, "#{") && !lpt_parse_mark (parser, scope, &type->mark, NULL, NULL))
-    return FALSE;
-
-  return TRUE;
-}
-
-static gboolean
-parse_types (LptParser     *parser,
-             LptParseScope *scope,
-             GArray        *types)
-{
-  do
-    {
-      TypeText none = { 0 };
-
-      if (types->len >= G_MAXINT16)
-        return lpt_parse_fail (parser, "unsupported: more than %d outputs", G_MAXINT16);
-      g_array_append_val (types, none);
-      if (!parse_type (parser, scope, &g_array_index (types, TypeText, types->len - 1)))
-        return FALSE;
-    }
-  while (lpt_parse_accept (parser, ","));
-
-  return TRUE;
-}
-
-static gboolean
-parse_controls (LptParser     *parser,
-                LptParseScope *scope,
-                GPtrArray    **controls)
-{
-  *controls = g_ptr_array_new ();
-  if (!lpt_parse_expect (parser, "("))
-    return FALSE;
-  while (!lpt_lexer_is (&parser->lexer, ")"))
-    {
-      LptValue *value;
-
-      if (!parse_value (parser, scope, &value))
-        return FALSE;
-      g_ptr_array_add (*controls, value->producer);
-      if (!lpt_lexer_is (&parser->lexer, ")") && !lpt_parse_expect (parser, ","))
-        return FALSE;
-    }
-
-  return lpt_parse_expect (parser, ")");
-}
-
-/* Name and op, up to the inputs. */
-static gboolean
-parse_head (LptParser *parser,
-            Statement *s)
-{
-  const LptToken *token = &parser->lexer.token;
-  gint64 version;
-
-  s->line = token->line;
-  s->column = token->column;
-  if (token->kind == LPT_TOKEN_VALUE)
-    {
-      if (token->index >= 0)
-        return lpt_parse_fail (parser, "a name that ends with .%" G_GINT64_FORMAT " stands in quotes", token->index);
-      s->name = g_strdup (token->text->str);
-      lpt_lexer_next (&parser->lexer);
-      if (!lpt_parse_expect (parser, "="))
-        return FALSE;
-    }
-  if (token->kind != LPT_TOKEN_WORD)
-    return lpt_parse_expected (parser, "an op");
-  s->info = strcmp (token->text->str, "Opaque") == 0 ? lpt_op_info (LPT_OP_OPAQUE) : lpt_op_find (token->text->str);
-  if (s->info == NULL)
-    return lpt_parse_fail (parser, "unsupported op '%s'", token->text->str);
-  if (s->name == NULL && s->info->op != LPT_OP_RESULT)
-    return lpt_parse_fail (parser, "%s needs a name: %%name = %s(...)", s->info->name, s->info->name);
-  lpt_lexer_next (&parser->lexer);
-  if (lpt_parse_accept (parser, "@"))
-    {
-      if (!lpt_parse_int (parser, &version))
-        return FALSE;
-      if (version < 1 || version > 255 || lpt_op_version (s->info, (guint) version) == 0)
-        return lpt_parse_fail (parser, "%s has no version %" G_GINT64_FORMAT, s->info->name, version);
-      s->opset = (guint) version;
-    }
-
-  return TRUE;
-}
-
-/* "{" of a constant is current: over its elements, which can be read when the type is known. */
-static gboolean
-skip_data (LptParser     *parser,
-           LptLexerPlace *start)
-{
-  lpt_lexer_next (&parser->lexer);
-  *start = lpt_lexer_place (&parser->lexer);
-  while (!lpt_lexer_is (&parser->lexer, "}"))
-    {
-      if (parser->lexer.token.kind == LPT_TOKEN_END || parser->lexer.token.kind == LPT_TOKEN_BAD)
-        return lpt_parse_expect (parser, "}");
-      lpt_lexer_next (&parser->lexer);
-    }
-  lpt_lexer_next (&parser->lexer);
-
-  return TRUE;
-}
-
-static gboolean
-read_data (LptParser     *parser,
-           LptLexerPlace  start,
-           Statement     *s)
-{
-  LptLexerPlace behind = lpt_lexer_place (&parser->lexer);
-  const TypeText *type;
-
-  if (s->types->len != 1)
-    return lpt_parse_fail_at (parser, s->line, s->column, "a constant needs one type: Const {1, 2} : i64[2]");
-  type = &g_array_index (s->types, TypeText, 0);
-  if (lpt_dtype_bits (type->dtype) == 0 || !lpt_shape_is_static (&type->shape))
-    return lpt_parse_fail_at (parser, s->line, s->column, "a constant needs a type that is known");
-  lpt_lexer_go (&parser->lexer, start);
-  if (!lpt_parse_data (parser, type->dtype, &type->shape, &s->data))
-    return FALSE;
-  lpt_lexer_go (&parser->lexer, behind);
-
-  return TRUE;
-}
-
-static gboolean
-parse_statement (LptParser     *parser,
-                 LptParseScope *scope,
-                 Statement     *s)
-{
-  LptLexerPlace data = { NULL };
-
-  if (!parse_head (parser, s))
-    return FALSE;
-  if (lpt_lexer_is (&parser->lexer, "(") && !parser->lexer.token.first && !parse_inputs (parser, scope, s->inputs))
-    return FALSE;
-  if (s->info->op == LPT_OP_CONST)
-    {
-      if (!lpt_lexer_is (&parser->lexer, "{"))
-        return lpt_parse_expect (parser, "{");
-      if (!skip_data (parser, &data))
-        return FALSE;
-    }
-  if (lpt_parse_accept (parser, "{") && !parse_attrs (parser, s->attrs))
-    return FALSE;
-  if (lpt_parse_accept (parser, "#{") && !lpt_parse_mark (parser, scope, &s->mark, &s->flags, &s->requant))
-    return FALSE;
-  if (lpt_parse_accept (parser, "after") && !parse_controls (parser, scope, &s->controls))
-    return FALSE;
-  if (lpt_parse_accept (parser, "rt"))
-    {
-      s->rt_info = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-      if (!lpt_parse_strings (parser, s->rt_info))
-        return FALSE;
-    }
-  if (lpt_parse_accept (parser, ":") && !parse_types (parser, scope, s->types))
-    return FALSE;
-
-  return s->info->op != LPT_OP_CONST || read_data (parser, data, s);
-}
-
 /* --- the node --- */
 
 static guint
-count_outputs (const Statement *s)
+count_outputs (const LptStatement *s)
 {
   if (s->info->n_out >= 0)
     return (guint) s->info->n_out;
@@ -460,7 +28,7 @@ count_outputs (const Statement *s)
   if (s->info->op == LPT_OP_SPLIT)
     for (guint i = 0; i < s->attrs->len; i++)
       {
-        const AttrText *attr = &g_array_index (s->attrs, AttrText, i);
+        const LptAttrText *attr = &g_array_index (s->attrs, LptAttrText, i);
 
         if (strcmp (attr->name, "num_splits") == 0)
           return (guint) CLAMP (g_ascii_strtoll (attr->text, NULL, 10), 1, G_MAXINT16);
@@ -472,7 +40,7 @@ count_outputs (const Statement *s)
 static gboolean
 set_attr (LptParser       *parser,
           LptNode         *node,
-          const AttrText  *attr)
+          const LptAttrText  *attr)
 {
   const LptAttrField *field = lpt_attrs_find (node->info, node->opset, attr->name);
   g_autoptr (GError) local = NULL;
@@ -501,7 +69,7 @@ set_attr (LptParser       *parser,
 /* What the printer leaves out because the type says it. */
 static void
 imply_attrs (LptNode        *node,
-             const TypeText *type)
+             const LptTypeText *type)
 {
   switch (node->op)
     {
@@ -526,7 +94,7 @@ imply_attrs (LptNode        *node,
 static gboolean
 set_types (LptParser *parser,
            LptNode   *node,
-           Statement *s)
+           LptStatement *s)
 {
   if (s->types->len != 0 && s->types->len != node->n_out)
     return lpt_parse_fail_at (parser, s->line, s->column, "%s has %u outputs, not %u", s->info->name, node->n_out, s->types->len);
@@ -534,7 +102,7 @@ set_types (LptParser *parser,
     return lpt_parse_fail_at (parser, s->line, s->column, "%s needs a type", s->info->name);
   for (guint i = 0; i < s->types->len; i++)
     {
-      TypeText *type = &g_array_index (s->types, TypeText, i);
+      LptTypeText *type = &g_array_index (s->types, LptTypeText, i);
 
       node->out[i].dtype = type->dtype;
       node->out[i].shape = type->shape;
@@ -551,7 +119,7 @@ set_types (LptParser *parser,
 static gboolean
 check_types (LptParser *parser,
              LptNode   *node,
-             Statement *s)
+             LptStatement *s)
 {
   GError *local = NULL;
 
@@ -564,7 +132,7 @@ check_types (LptParser *parser,
     }
   for (guint i = 0; i < s->types->len; i++)
     {
-      const TypeText *type = &g_array_index (s->types, TypeText, i);
+      const LptTypeText *type = &g_array_index (s->types, LptTypeText, i);
       LptValue *value = &node->out[i];
       g_autofree char *have = lpt_shape_to_string (&value->shape);
       g_autofree char *written = lpt_shape_to_string (&type->shape);
@@ -585,7 +153,7 @@ static gboolean parse_bodies (LptParser *parser, LptNode *node);
 static gboolean
 make_node (LptParser     *parser,
            LptParseScope *scope,
-           Statement     *s)
+           LptStatement     *s)
 {
   g_autofree LptValue **in = g_new0 (LptValue *, s->inputs->len + 1);
   g_autofree char *fallback = NULL;
@@ -621,9 +189,9 @@ make_node (LptParser     *parser,
   if (!set_types (parser, node, s))
     return FALSE;
   if (s->types->len > 0)
-    imply_attrs (node, &g_array_index (s->types, TypeText, 0));
+    imply_attrs (node, &g_array_index (s->types, LptTypeText, 0));
   for (guint i = 0; i < s->attrs->len; i++)
-    if (!set_attr (parser, node, &g_array_index (s->attrs, AttrText, i)))
+    if (!set_attr (parser, node, &g_array_index (s->attrs, LptAttrText, i)))
       return FALSE;
   if (lpt_parse_accept (parser, "{") && !parse_bodies (parser, node))
     return FALSE;
@@ -742,7 +310,7 @@ parse_bodies (LptParser *parser,
 static gboolean
 set_graph_attr (LptParser      *parser,
                 LptGraph       *graph,
-                const AttrText *attr)
+                const LptAttrText *attr)
 {
   gint64 version;
 
@@ -774,10 +342,10 @@ static gboolean
 parse_graph_head (LptParser *parser,
                   LptGraph  *graph)
 {
-  g_autoptr (GArray) attrs = g_array_new (FALSE, TRUE, sizeof (AttrText));
+  g_autoptr (GArray) attrs = g_array_new (FALSE, TRUE, sizeof (LptAttrText));
   LptLexer *lexer = &parser->lexer;
 
-  g_array_set_clear_func (attrs, (GDestroyNotify) attr_clear);
+  g_array_set_clear_func (attrs, (GDestroyNotify) lpt_attr_text_clear);
   if (lexer->token.kind == LPT_TOKEN_STRING && !lexer->token.first)
     {
       g_free (graph->name);
@@ -795,11 +363,11 @@ parse_graph_head (LptParser *parser,
           lpt_lexer_go (lexer, brace);
           return TRUE;
         }
-      if (!parse_attrs (parser, attrs))
+      if (!lpt_parse_attrs (parser, attrs))
         return FALSE;
     }
   for (guint i = 0; i < attrs->len; i++)
-    if (!set_graph_attr (parser, graph, &g_array_index (attrs, AttrText, i)))
+    if (!set_graph_attr (parser, graph, &g_array_index (attrs, LptAttrText, i)))
       return FALSE;
 
   return !lpt_parse_accept (parser, "rt") || lpt_parse_strings (parser, graph->meta);
@@ -853,7 +421,7 @@ parse_statements (LptParser     *parser,
 
   while (lexer->token.kind != LPT_TOKEN_END && !(map != NULL && lpt_lexer_is (lexer, "}")))
     {
-      g_autoptr (Statement) s = NULL;
+      g_autoptr (LptStatement) s = NULL;
       gboolean ok;
 
       if (!lexer->token.first)
@@ -869,8 +437,8 @@ parse_statements (LptParser     *parser,
             return FALSE;
           continue;
         }
-      s = statement_new ();
-      ok = parse_statement (parser, scope, s);
+      s = lpt_statement_new ();
+      ok = lpt_parse_statement (parser, scope, s);
       if (ok && s->info->op == LPT_OP_RESULT)
         g_ptr_array_add (scope->results, g_steal_pointer (&s));
       else if (ok)
@@ -888,7 +456,7 @@ parse_graph (LptParser  *parser,
              LptBodyMap *map)
 {
   g_autoptr (GHashTable) boxes = g_hash_table_new (NULL, NULL);
-  g_autoptr (GPtrArray) results = g_ptr_array_new_with_free_func ((GDestroyNotify) statement_free);
+  g_autoptr (GPtrArray) results = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_statement_free);
   LptParseScope scope = { graph, boxes, results };
 
   if (!parse_statements (parser, &scope, map))

@@ -52,6 +52,52 @@ gboolean lpt_parse_quant   (LptParser *parser, LptQuant **out);
 /* The part behind "{" of a constant, up to "}". */
 gboolean lpt_parse_data    (LptParser *parser, LptDType dtype, const LptShape *shape, LptTensor **out);
 
+/* --- a statement, before it is a node --- */
+
+typedef struct
+{
+  char *name;
+  char *text;             /* as lpt_attr_parse() reads it */
+  gboolean is_list;
+  guint line, column;
+} LptAttrText;
+
+typedef struct
+{
+  LptDType   dtype;
+  LptShape   shape;
+  LptQuant  *quant;
+  LptMark    mark;
+  GPtrArray *names;
+} LptTypeText;
+
+typedef struct
+{
+  char            *name;          /* NULL: none is written */
+  guint            line, column;
+  const LptOpInfo *info;
+  guint            opset;
+  GArray          *inputs;        /* of LptInput */
+  GArray          *attrs;         /* of LptAttrText */
+  GArray          *types;         /* of LptTypeText */
+  GPtrArray       *controls;
+  GHashTable      *rt_info;
+  LptMark          mark;
+  guint32          flags;
+  char            *requant;
+  LptTensor       *data;
+} LptStatement;
+
+void          lpt_attr_text_clear (LptAttrText *attr);
+LptStatement *lpt_statement_new   (void);
+void          lpt_statement_free  (LptStatement *s);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptStatement, lpt_statement_free)
+
+/* Behind "{": name=value, ... } */
+gboolean lpt_parse_attrs     (LptParser *parser, GArray *attrs);
+/* From its name (or op) up to its types; bodies are the caller's. */
+gboolean lpt_parse_statement (LptParser *parser, LptParseScope *scope, LptStatement *s);
+
 G_END_DECLS
 
 #endif

@@ -14,6 +14,28 @@ G_BEGIN_DECLS
  * are printed, and nothing is assumed of the links between nodes. */
 char *lpt_graph_print (LptGraph *graph, LptTextFlags flags, GHashTable *notes);
 
+/* One graph on its way to text; bodies have their own. */
+typedef struct
+{
+  GString     *out;
+  LptTextFlags flags;
+  guint        indent;
+  LptGraph    *graph;
+  GHashTable  *holders;      /* root of a box -> how many marks hold it */
+  GHashTable  *numbers;      /* root of a shared box -> its number */
+  GHashTable  *notes;
+  GHashTable  *values;       /* with notes: the values that exist */
+} LptPrinter;
+
+void lpt_print_string     (GString *out, const char *text);          /* in quotes */
+void lpt_print_name       (GString *out, const char *name);          /* with %, in quotes where needed */
+void lpt_print_value      (LptPrinter *p, LptValue *value);
+void lpt_print_type       (LptPrinter *p, LptValue *value);
+void lpt_print_data       (LptPrinter *p, LptTensor *tensor);
+void lpt_print_node_mark  (LptPrinter *p, LptNode *node);
+void lpt_print_mark       (LptPrinter *p, const LptMark *mark);
+void lpt_print_count_mark (LptPrinter *p, const LptMark *mark);      /* before printing: who shares what */
+
 /* Names of node flags in their order, NULL-terminated: bit i is name i. */
 extern const char *const lpt_node_flag_names[];
 
