@@ -11,7 +11,7 @@
  *   - scale or zero point varies along another axis than the channel axis;
  *   - it stands on constants: what reads the weights sees through it;
  *   - the target shape is not constant, or its channel axis dynamic, and the constants differ between channels;
- *   - the batch axis changes, or a new channel would hold elements of several old ones.
+ *   - the output has a rank above 5, or the batch axis changes, or a new channel would hold elements of several old ones.
  *
  * Golden tests: tests/golden/reshape/
  *
@@ -71,6 +71,8 @@ channel_problem (LptNode          *node,
   gint first, last = 0, d;
   guint i;
 
+  if (out->rank > 5)
+    return "its output has a rank above 5, where no constant per channel can follow";
   if (out->rank < 2 || out->dims[1] < 0)
     return "the channel axis of its output is missing or dynamic";
   if (in->rank < 2 || in->dims[0] != out->dims[0])
