@@ -178,7 +178,7 @@ check_inputs (Check   *check,
 
       if (value == NULL)
         {
-          if (i < node->info->min_in)
+          if (i < node->info->min_in && (node->flags & LPT_NODE_DEAD) == 0)      /* dead ones are detached */
             complain (check, node, "input %u is missing", i);
           continue;
         }

@@ -221,6 +221,46 @@ compute_type (LptNode *node)
   return LPT_DTYPE_F32;
 }
 
+/* How many of the first inputs are data, which a relaxed operation sees as real; the rest are shapes and axes. */
+static guint
+n_data_inputs (LptNode *node,
+               guint    n_in)
+{
+  switch (node->op)
+    {
+    case LPT_OP_FAKE_QUANTIZE:
+      return MIN (n_in, 5);
+    case LPT_OP_CONVOLUTION:
+    case LPT_OP_GROUP_CONVOLUTION:
+    case LPT_OP_CONVOLUTION_BACKPROP_DATA:
+    case LPT_OP_MATMUL:
+    case LPT_OP_ADD:
+    case LPT_OP_SUBTRACT:
+    case LPT_OP_MULTIPLY:
+    case LPT_OP_PRELU:
+      return MIN (n_in, 2);
+    default:
+      return MIN (n_in, 1);
+    }
+}
+
+static gboolean
+needs_relaxing (LptNode          *node,
+                guint             n_in,
+                LptValue  *const *in,
+                LptDType          dtype)
+{
+  guint i;
+
+  if (dtype == LPT_DTYPE_UNDEFINED || !(node->info->flags & LPT_OP_F_RELAXED || node->op == LPT_OP_MATMUL))
+    return FALSE;
+  for (i = 0; i < n_data_inputs (node, n_in); i++)
+    if (in[i] != NULL && in[i]->dtype != dtype)
+      return TRUE;
+
+  return FALSE;
+}
+
 LptNode *
 lpt_layer_clone (LptRewriter      *rw,
                  LptNode          *node,
@@ -235,14 +275,11 @@ lpt_layer_clone (LptRewriter      *rw,
   fresh->flags &= ~(guint32) LPT_NODE_RELAXED;
   for (i = 0; i < n_in; i++)
     fresh->in[i].compute = LPT_DTYPE_UNDEFINED;
-  if (dtype != LPT_DTYPE_UNDEFINED && (node->info->flags & LPT_OP_F_RELAXED || node->op == LPT_OP_MATMUL) &&
-      (node->op == LPT_OP_MATMUL || n_in > 1 || in[0]->dtype != dtype))
+  if (needs_relaxing (node, n_in, in, dtype))
     {
-      /* Data inputs were real before; those that are not now are seen as real. */
       fresh->flags |= LPT_NODE_RELAXED;
-      for (i = 0; i < n_in; i++)
-        if (in[i] != NULL && in[i]->dtype != compute && i < node->n_in && node->in[i].value != NULL &&
-            (in[i] != node->in[i].value || node->in[i].compute != LPT_DTYPE_UNDEFINED))
+      for (i = 0; i < n_data_inputs (node, n_in); i++)
+        if (in[i] != NULL && in[i]->dtype != compute)
           fresh->in[i].compute = compute;
       fresh->out[0].dtype = dtype;
     }
