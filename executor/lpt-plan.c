@@ -41,6 +41,7 @@ add_slot (LptPlan    *plan,
 {
   LptSlot slot = { .value = value, .kind = kind, .first = step, .last = step };
 
+  slot.root = plan->slots->len;
   slot.array.declared = value->dtype;
   slot.array.dtype = lpt_storage_dtype (value->dtype, value->quant);
   slot.array.shape = value->shape;
@@ -299,6 +300,60 @@ set_lifetimes (LptPlan *plan)
       lpt_plan_slot (plan, i)->last = G_MAXUINT;
 }
 
+/* Output 0 of @step has the bytes of input 0 under another shape. */
+static gboolean
+only_renames (const LptStep *step,
+              const LptSlot *in,
+              const LptSlot *out)
+{
+  return (step->row->flags & LPT_EXEC_ALIAS) != 0 && step->n_out == 1 && in->array.dtype == out->array.dtype &&
+         (step->node->op == LPT_OP_REINTERPRET || lpt_quant_equal (in->array.quant, out->array.quant));
+}
+
+/* Element i of the output depends on element i of input 0, which nobody reads later: the result takes its place. */
+static gboolean
+runs_in_place (const LptPlan *plan,
+               const LptStep *step,
+               guint          index,
+               const LptSlot *in,
+               const LptSlot *out)
+{
+  const LptSlot *root = lpt_plan_slot (plan, in->root);
+
+  return (plan->flags & LPT_PLAN_KEEP_ALL) == 0 && (step->node->info->flags & LPT_OP_F_ELEMENTWISE) != 0 &&
+         step->integer == NULL && step->n_out == 1 && in->array.quant == NULL && out->array.quant == NULL &&
+         in->array.dtype == out->array.dtype && lpt_shape_equal (&in->array.shape, &out->array.shape) &&
+         root->kind == LPT_SLOT_DYNAMIC && root->last == index + 1;
+}
+
+/* Values that share memory with an earlier one. */
+static void
+share_memory (LptPlan *plan)
+{
+  guint i;
+
+  for (i = 0; i < plan->steps->len; i++)
+    {
+      LptStep *step = lpt_plan_step (plan, i);
+      LptSlot *in, *out, *root;
+      gboolean renames;
+
+      if (step->folded || step->n_in == 0 || step->n_out == 0 || step->in[0] == LPT_NO_SLOT)
+        continue;
+      in = lpt_plan_slot (plan, step->in[0]);
+      out = lpt_plan_slot (plan, step->out[0]);
+      root = lpt_plan_slot (plan, in->root);
+      renames = only_renames (step, in, out);
+      if (!lpt_shape_is_static (&in->array.shape) || !lpt_shape_is_static (&out->array.shape) ||
+          (!renames && !runs_in_place (plan, step, i, in, out)))
+        continue;
+      out->kind = LPT_SLOT_ALIAS;
+      out->root = in->root;
+      root->last = MAX (root->last, out->last);
+      step->folded = renames;
+    }
+}
+
 /* Constants that only folded nodes read. `last` of a constant counts steps from 1: 0 = none. */
 static void
 drop_constants (LptPlan *plan)
@@ -370,6 +425,7 @@ lpt_plan_new (LptGraph       *graph,
   if (!add_nodes (&builder, shapes, error))
     return NULL;
   set_lifetimes (plan);
+  share_memory (plan);
   drop_constants (plan);
   if (!place (plan, error))
     return NULL;

@@ -14,6 +14,7 @@ typedef enum
   LPT_SLOT_CONST,     /* memory of the plan */
   LPT_SLOT_ARENA,     /* at an offset of the arena */
   LPT_SLOT_DYNAMIC,   /* its shape depends on data: allocated when it is known */
+  LPT_SLOT_ALIAS,     /* the memory of another slot */
 } LptSlotKind;
 
 #define LPT_NO_SLOT G_MAXUINT
@@ -25,6 +26,7 @@ typedef struct
   LptArray    array;        /* without data unless CONST */
   guint       first, last;  /* steps that write and last read it; last = G_MAXUINT: kept */
   gsize       size, offset; /* ARENA */
+  guint       root;         /* ALIAS: whose memory it is; else the slot itself */
 } LptSlot;
 
 typedef struct
@@ -34,7 +36,7 @@ typedef struct
   struct _LptIntOp *integer;   /* prepared op on codes, or NULL: real arithmetic */
   guint            n_in, n_out;
   guint           *in, *out;   /* slots; LPT_NO_SLOT = absent */
-  gboolean         folded;     /* evaluated when the plan was made; not run */
+  gboolean         folded;     /* evaluated when the plan was made, or gives its input's memory another shape; not run */
 } LptStep;
 
 struct _LptPlan

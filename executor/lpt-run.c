@@ -11,6 +11,9 @@
 #include "executor/lpt-loop.h"
 #include "executor/lpt-plan.h"
 
+/* Plans of bodies that a context keeps: a loop whose values grow needs a new one each time. */
+#define MAX_BODIES 16
+
 /* A body graph planned for the shapes of its inputs. */
 typedef struct
 {
@@ -318,6 +321,8 @@ plan_body (LptPlanContext *context,
       return NULL;
     }
   run->out = g_new0 (const LptArray *, lpt_plan_n_outputs (run->plan) + 1);
+  if (context->bodies->len >= MAX_BODIES)
+    g_ptr_array_remove_index (context->bodies, 0);
   g_ptr_array_add (context->bodies, run);
 
   return run;
@@ -439,6 +444,8 @@ lpt_plan_run (const LptPlan  *plan,
         lpt_array_clear (&context->arrays[i]);
         context->arrays[i].shape = lpt_plan_slot (plan, i)->array.shape;
       }
+    else if (lpt_plan_slot (plan, i)->kind == LPT_SLOT_ALIAS)
+      context->arrays[i].data = context->arrays[lpt_plan_slot (plan, i)->root].data;
 
   for (i = 0; i < plan->steps->len; i++)
     {

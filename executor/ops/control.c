@@ -80,6 +80,7 @@ typedef struct
   LptArray    *in;         /* of the body's parameters; owned */
   const LptArray **out;    /* of the last iteration */
   GPtrArray  **parts;      /* per output port: LptArray *, joined ones only */
+  GPtrArray   *retired;    /* LptArray *: former parameters; results that pass them through still point there */
 } Run;
 
 static void
@@ -87,6 +88,22 @@ free_array (LptArray *array)
 {
   lpt_array_clear (array);
   g_free (array);
+}
+
+/* Takes a parameter's memory away without freeing it before the body has run again. */
+static void
+retire (Run      *run,
+        LptArray *array)
+{
+  LptArray *old;
+
+  if (array->data == NULL)
+    return;
+  old = g_new (LptArray, 1);
+  *old = *array;
+  array->data = NULL;
+  array->owned = FALSE;
+  g_ptr_array_add (run->retired, old);
 }
 
 /* Slices of @port over an axis; FALSE + error. */
@@ -133,7 +150,7 @@ feed (Run     *run,
         {
           LptNode *parameter = g_ptr_array_index (run->body->parameters, port->internal);
 
-          lpt_array_clear (to);
+          retire (run, to);
           to->declared = LPT_ATTRS (parameter, LptParameterAttrs)->element_type;
           to->dtype = LPT_DTYPE_I64;
           to->shape = lpt_shape_is_static (&LPT_ATTRS (parameter, LptParameterAttrs)->shape)
@@ -160,7 +177,7 @@ feed (Run     *run,
           if (!slices (from, port, &axis, &start, &count, error) || i >= count)
             return FALSE;
           at = start + i * port->stride - (port->stride < 0 ? port->part_size - 1 : 0);
-          lpt_array_clear (to);
+          retire (run, to);
           if (at < 0 || at + port->part_size > from->shape.dims[axis])
             {
               g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "slice %" G_GINT64_FORMAT " of input %d is outside", i, port->external);
@@ -174,6 +191,33 @@ feed (Run     *run,
     }
 
   return TRUE;
+}
+
+/* A result may be the memory of a parameter that it passes through: all are copied before any parameter goes. */
+static gboolean
+follow_back_edges (Run     *run,
+                   GError **error)
+{
+  guint n = run->map->back_edges->len, k;
+  g_autofree LptArray *copies = g_new0 (LptArray, n + 1);
+  gboolean ok = TRUE;
+
+  for (k = 0; k < n && ok; k++)
+    ok = copy_array (run->out[g_array_index (run->map->back_edges, LptBackEdge, k).result], &copies[k], error);
+  for (k = 0; k < n; k++)
+    {
+      LptArray *parameter = &run->in[g_array_index (run->map->back_edges, LptBackEdge, k).parameter];
+
+      if (!ok)
+        {
+          lpt_array_clear (&copies[k]);
+          continue;
+        }
+      retire (run, parameter);
+      *parameter = copies[k];
+    }
+
+  return ok;
 }
 
 /* Keeps what the next iteration and the joined outputs need. */
@@ -195,17 +239,7 @@ collect (Run     *run,
       if (!copy_array (run->out[port->internal], part, error))
         return FALSE;
     }
-  /* Two steps: an edge must not see what another one has just replaced. Results are the body's memory, parameters ours. */
-  for (k = 0; k < run->map->back_edges->len; k++)
-    {
-      const LptBackEdge *edge = &g_array_index (run->map->back_edges, LptBackEdge, k);
-
-      lpt_array_clear (&run->in[edge->parameter]);
-      if (!copy_array (run->out[edge->result], &run->in[edge->parameter], error))
-        return FALSE;
-    }
-
-  return TRUE;
+  return follow_back_edges (run, error);
 }
 
 static gboolean
@@ -357,7 +391,10 @@ iterate (Run     *run,
           g_propagate_error (error, local);
           return FALSE;
         }
-      if (!run->call->run_body (run->call, 0, run->in, run->body->parameters->len, run->out, error) || !collect (run, error))
+      if (!run->call->run_body (run->call, 0, run->in, run->body->parameters->len, run->out, error))
+        return FALSE;
+      g_ptr_array_set_size (run->retired, 0);
+      if (!collect (run, error))
         return FALSE;
       if (!condition_holds (run))
         break;
@@ -416,6 +453,7 @@ lpt_run_loop (LptCall *call,
   run.in = g_new0 (LptArray, run.body->parameters->len + 1);
   run.out = g_new0 (const LptArray *, run.body->results->len + 1);
   run.parts = g_new0 (GPtrArray *, run.map->outputs->len + 1);
+  run.retired = g_ptr_array_new_with_free_func ((GDestroyNotify) free_array);
   for (k = 0; k < run.map->outputs->len; k++)
     run.parts[k] = g_ptr_array_new_with_free_func ((GDestroyNotify) free_array);
 
@@ -425,6 +463,7 @@ lpt_run_loop (LptCall *call,
     g_ptr_array_unref (run.parts[k]);
   for (k = 0; k < run.body->parameters->len; k++)
     lpt_array_clear (&run.in[k]);
+  g_ptr_array_unref (run.retired);
   g_free (run.in);
   g_free (run.out);
   g_free (run.parts);

@@ -56,6 +56,13 @@ static const ExecCase cases[] =
     "    %b = Less(%d, %t) : boolean[1]\n    Result(%d)\n    Result(%b)\n  }\n}\n"
     "Result(%l)\nResult(%l.1)\n",
     "16; 2, 4, 8, 16" },
+  { "loop-hands-on-what-it-gets",          /* two states change places three times; one of them passes through */
+    "%m = Const {3} : i64[]\n%c = Const {true} : boolean[]\n%x = Const {1} : f32[1]\n%z = Const {2} : f32[1]\n%w = Const {7} : f32[1]\n"
+    "%l = Loop(%m, %c, %x, %z, %w) : f32[1], f32[1], f32[1] {\n  body {\n    in 2 -> 0\n    in 3 -> 1\n    in 4 -> 2\n"
+    "    out 0 <- 0\n    out 1 <- 1\n    out 2 <- 2\n    back 0 -> 0\n    back 1 -> 1\n    back 2 -> 2\n"
+    "    %a = Parameter : f32[1]\n    %b = Parameter : f32[1]\n    %d = Parameter : f32[1]\n    Result(%b)\n    Result(%a)\n    Result(%d)\n  }\n}\n"
+    "Result(%l)\nResult(%l.1)\nResult(%l.2)\n",
+    "2; 1; 7" },
   { "if",
     "%c = Const {false} : boolean[]\n%x = Const {3} : f32[1]\n"
     "%y = If(%c, %x) : f32[1] {\n  body {\n    in 1 -> 0\n    out 0 <- 0\n    %a = Parameter : f32[1]\n    %b = Negative(%a) : f32[1]\n    Result(%b)\n  }\n"
