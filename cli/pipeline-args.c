@@ -6,7 +6,6 @@
 #include "cli/pipeline-args.h"
 #include "cli/cmd.h"
 
-#include "executor/lpt-requant-modes.h"
 
 #include <string.h>
 
@@ -139,51 +138,6 @@ apply_shape (LptGraph *graph, const char *text, int *code)
   return TRUE;
 }
 
-static gboolean
-apply_requant (LptGraph *graph, const char *text, int *code)
-{
-  const char *colon = strrchr (text, ':'), *name = colon != NULL ? colon + 1 : text;
-  LptMode mode;
-  *code = CMD_USAGE;
-  if (!lpt_mode_from_name (name, &mode))
-    {
-      g_autoptr (GString) known = g_string_new (NULL);
-      for (const LptModeInfo *m = lpt_modes (); m->name != NULL; m++)
-        g_string_append_printf (known, "%s%s", known->len > 0 ? ", " : "", m->name);
-      cmd_usage ("--requant %s: no mode \"%s\"; the modes are %s", text, name, known->str);
-      return FALSE;
-    }
-  if (colon == NULL)
-    {
-      g_free (graph->requant);
-      graph->requant = g_strdup (name);
-      return TRUE;
-    }
-  g_autofree char *whose = g_strndup (text, (gsize) (colon - text));
-  if (g_str_has_prefix (whose, "node="))
-    {
-      LptNode *node = lpt_graph_find (graph, whose + 5);
-      if (node == NULL)
-        {
-          cmd_usage ("--requant %s: no node \"%s\"", text, whose + 5);
-          return FALSE;
-        }
-      g_free (node->requant);
-      node->requant = g_strdup (name);
-      return TRUE;
-    }
-  const LptOpInfo *info = lpt_op_find (whose);
-  if (info == NULL)
-    {
-      cmd_usage ("--requant %s: no op \"%s\"", text, whose);
-      return FALSE;
-    }
-  if (graph->op_requant == NULL)
-    graph->op_requant = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-  g_hash_table_replace (graph->op_requant, g_strdup (info->name), g_strdup (name));
-  return TRUE;
-}
-
 gboolean
 cmd_prepare_graph (LptGraph *graph, char **shapes, char **outputs, char **requant, int *code)
 {
@@ -203,8 +157,12 @@ cmd_prepare_graph (LptGraph *graph, char **shapes, char **outputs, char **requan
       return FALSE;
     }
   for (guint i = 0; requant != NULL && requant[i] != NULL; i++)
-    if (!apply_requant (graph, requant[i], code))
-      return FALSE;
+    if (!lpt_graph_set_requant (graph, requant[i], &error))
+      {
+        g_prefix_error (&error, "--requant %s: ", requant[i]);
+        *code = usage_error (error);
+        return FALSE;
+      }
   return TRUE;
 }
 

@@ -349,7 +349,7 @@ set_mode (char      **slot,
   known = g_string_new (NULL);
   for (const LptModeInfo *info = modes; info->name != NULL; info++)
     g_string_append_printf (known, "%s%s", known->len > 0 ? ", " : "", info->name);
-  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "no requant mode \"%s\" (known: %s)", name, known->str);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "no mode \"%s\"; the modes are %s", name, known->str);
 
   return FALSE;
 }
@@ -374,7 +374,7 @@ lpt_graph_set_requant (LptGraph   *graph,
 
       if (node == NULL)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "requant \"%s\": no node \"%s\"", spec, target + strlen ("node="));
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "no node \"%s\"", target + strlen ("node="));
           return FALSE;
         }
 
@@ -384,7 +384,7 @@ lpt_graph_set_requant (LptGraph   *graph,
   info = find_op (target);
   if (info == NULL)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "requant \"%s\": no op \"%s\"", spec, target);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "no op \"%s\"", target);
       return FALSE;
     }
   if (!set_mode (&mode, colon + 1, error))
