@@ -3,7 +3,7 @@
  *   kernel-bench SHAPES [FILTER] [LEVEL…]
  *
  * SHAPES has lines `conv NAME batch ic ih oc k stride pad groups`, `mm NAME batch m k n`, `bmm NAME batch m k n`. For every
- * level (default: the machine's best) each line is run with per-channel requantization to u8, scheme single, then float,
+ * level (default: the machine's best) each line is run with per-channel requantization to u8, scheme single with rests, then float,
  * then oneDNN (where it was found; it uses float), turn by turn; ratios are oneDNN's time over ours. Time is this thread's
  * CPU time, the median of many runs. GMAC/s, and percent of the peak that the level's own dot product instruction reaches
  * from the first cache. `bmm` packs its second operand in the timed part, oneDNN does not. FILTER selects names; the families without products are `bytes`.
@@ -187,7 +187,7 @@ static void
 set_epilogue (LptEpilogue *e, size_t channels, LptRequantScheme scheme)
 {
   size_t n = channels + LPT_CHANNEL_PAD;
-  int32_t *bias = memory (n * 4), *mult = memory (n * 4), *shift = memory (n * 4);
+  int32_t *bias = memory (n * 4), *mult = memory (n * 4), *shift = memory (n * 4), *rest = memory (n * 4);
   float *scale = memory (n * 4);
 
   for (size_t i = 0; i < n; i++)
@@ -195,10 +195,11 @@ set_epilogue (LptEpilogue *e, size_t channels, LptRequantScheme scheme)
       bias[i] = (int32_t) i;
       mult[i] = (1 << 30) + (int32_t) i * 1000;
       shift[i] = -9;
+      rest[i] = (int32_t) i * 1000003;
       scale[i] = 0.001f;
     }
   *e = (LptEpilogue) { .store = LPT_STORE_Q8, .scheme = scheme, .lo = 0, .hi = 255, .bias = bias, .mult = mult,
-                       .shift = shift, .scale = scale };
+                       .shift = shift, .rest = rest, .scale = scale };
   lpt_epilogue_prepare (e, channels);
 }
 

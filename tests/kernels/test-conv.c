@@ -17,7 +17,7 @@ typedef struct {
   uint8_t       *in, *weights, *residual;
   LptConvWeights w;
   size_t         pixel, row, image, channel, ldo, ldr, pixels, element;
-  int32_t       *bias, *zps, *mult, *shift, *sums;
+  int32_t       *bias, *zps, *mult, *shift, *rest, *sums;
   LptEpilogue    e;
   LptAdd         add;
   uint8_t        pad;
@@ -80,6 +80,7 @@ data_init (Data *d, const Case *c)
   d->zps = (int32_t *) exact_bytes (params * 4);
   d->mult = (int32_t *) exact_bytes (params * 4);
   d->shift = (int32_t *) exact_bytes (params * 4);
+  d->rest = (int32_t *) exact_bytes (params * 4);
   d->sums = (int32_t *) exact_bytes (params * 4);
   for (size_t i = 0; i < params; i++)
     {
@@ -94,6 +95,8 @@ data_init (Data *d, const Case *c)
                          .weight_zp = c->wzp ? d->zps : NULL };
   if (c->residual && c->q8)
     d->e.add = &d->add;
+  if (random_u32 () % 2)
+    d->e.rest = d->rest;
   lpt_epilogue_prepare (&d->e, s->oc);
   d->element = c->q8 ? 1 : 4;
   d->pixels = s->batch * s->oh * s->ow;
@@ -143,6 +146,7 @@ data_clear (Data *d)
   free (d->zps);
   free (d->mult);
   free (d->shift);
+  free (d->rest);
   free (d->sums);
   buffer_free (&d->want);
   buffer_free (&d->got);

@@ -11,7 +11,7 @@
 
 #define CHANNELS 176
 
-static int32_t bias[CHANNELS], wzp[CHANNELS], mult[CHANNELS], shift[CHANNELS];
+static int32_t bias[CHANNELS], wzp[CHANNELS], mult[CHANNELS], shift[CHANNELS], rest[CHANNELS];
 static float scale[CHANNELS], fbias[CHANNELS];
 static uint8_t table[256], table2[256];
 
@@ -37,6 +37,7 @@ fill_parameters (LptRequantScheme scheme, bool wide)
     {
       bias[c] = interesting_i32 ();
       wzp[c] = random_range (-128, 127);
+      rest[c] = interesting_i32 ();
       mult[c] = random_u32 () % 8 == 0 ? 1 << 30 : random_range (1 << 30, INT32_MAX);
       if (random_u32 () % 16 == 0)
         mult[c] = random_u32 () % 2 ? INT32_MAX : -random_range (1 << 30, INT32_MAX);
@@ -142,6 +143,8 @@ test_row (const LptEpilogueKernel *row)
         e.bias = NULL;
       if (random_u32 () % 4 == 0)
         e.weight_zp = wzp;
+      if (random_u32 () % 2 == 0)
+        e.rest = rest;
       if (random_u32 () % 2 == 0)
         e.fbias = fbias;
       if (random_u32 () % 3 == 0)

@@ -9,6 +9,8 @@
 #include "executor/kernels/dwconv/dwconv.h"
 #include "executor/kernels/requant/avx512.h"
 
+#define STAGE_SCHEME(stage) ((stage) == 1 ? REQUANT_SINGLE_HIGH : (stage) == 2 ? LPT_REQUANT_FLOAT : LPT_REQUANT_SINGLE)
+
 /* Sixteen channels of one row of a column; `mask` has the channels that exist. */
 INLINE __m128i
 load_row (const LptDwconvRun *r, const uint8_t *x, size_t c, bool whole, __mmask16 mask)
@@ -60,7 +62,8 @@ typedef struct {
   PackLimits          limits;
 } Block;
 
-/* Sums of `pixels` (1 to 4) pixels from i on. `stage` is 0 where the general output stage runs, 1 for single, 2 for float. */
+/* Sums of `pixels` (1 to 4) pixels from i on. `stage` is 0 where the general output stage runs, 1 for single on
+ * upper words, 2 for float, 3 for single. */
 INLINE void
 finish (const Block *b, int stage, size_t i, size_t pixels, __m512i x0, __m512i x1, __m512i x2, __m512i x3)
 {
@@ -81,7 +84,7 @@ finish (const Block *b, int stage, size_t i, size_t pixels, __m512i x0, __m512i 
       return;
     }
 
-  __m512i bytes = requant_pack4 (stage == 1 ? REQUANT_SINGLE_HIGH : LPT_REQUANT_FLOAT, &b->v, &b->v, &b->v, &b->v,
+  __m512i bytes = requant_pack4 (STAGE_SCHEME (stage), &b->v, &b->v, &b->v, &b->v,
                                  &b->limits, x0, x1, x2, x3);
   char *out = (char *) r->out + i * r->ldo + (b->c - r->c0);
 
@@ -308,7 +311,7 @@ typedef struct {
 INLINE void
 finish_64 (const Wide *w, int stage, bool whole, size_t i, Column x)
 {
-  const int scheme = stage == 1 ? REQUANT_SINGLE_HIGH : LPT_REQUANT_FLOAT;
+  const int scheme = STAGE_SCHEME (stage);
   const LptDwconvRun *r = w->r;
   __m512i bytes = requant_pack4_lanes (scheme, &w->v[0], &w->v[1], &w->v[2], &w->v[3], &w->limits, x.x0, x.x1, x.x2, x.x3);
   char *out = (char *) r->out + i * r->ldo + (w->c - r->c0);
@@ -432,14 +435,31 @@ run_wide (const Wide *w, int stage, bool whole)
     wide_any (w, stage, whole);
 }
 
+/* Which constant fits. */
+static inline int
+stage_of (const LptEpilogue *e)
+{
+  return !e->fusable ? 0 : e->upper ? 1 : e->scheme == LPT_REQUANT_FLOAT ? 2 : 3;
+}
+
+INLINE RequantVec
+channel_vec (int stage, const LptEpilogue *e, __m512i mult, __m512i shift, __m512i rest, __m512i scale)
+{
+  RequantVec v = requant_vec (STAGE_SCHEME (stage), mult, shift, _mm512_castsi512_ps (scale));
+
+  if (stage == 3 && e->rest)
+    add_rests (&v, rest);
+  return v;
+}
+
 /* Channels from c on, as many as exist up to 64. */
-static void
-run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits)
+INLINE void
+run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage)
 {
   const LptEpilogue *e = r->epilogue;
   size_t n = r->c1 - c < 64 ? r->c1 - c : 64;
   Wide w = { .r = r, .c = c, .mask = n < 64 ? ((__mmask64) 1 << n) - 1 : ~(__mmask64) 0, .limits = *limits };
-  __m512i mult[4], shift[4], scale[4];
+  __m512i mult[4], shift[4], scale[4], rest[4];
 
   for (size_t j = 0; j < 4; j++)
     {
@@ -449,27 +469,20 @@ run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits)
       w.bias[j] = real && e->bias ? _mm512_loadu_si512 (e->bias + c + 16 * j) : none;
       mult[j] = real && fixed ? _mm512_loadu_si512 (e->mult + c + 16 * j) : none;
       shift[j] = real && fixed ? _mm512_loadu_si512 (e->shift + c + 16 * j) : none;
+      rest[j] = real && fixed && e->rest ? _mm512_loadu_si512 (e->rest + c + 16 * j) : none;
       scale[j] = real && !fixed ? _mm512_loadu_si512 (e->scale + c + 16 * j) : none;
     }
   quarters (w.bias);
   quarters (mult);
   quarters (shift);
+  quarters (rest);
   quarters (scale);
   for (size_t j = 0; j < 4; j++)
-    w.v[j] = e->scheme == LPT_REQUANT_SINGLE
-             ? requant_vec (REQUANT_SINGLE_HIGH, mult[j], shift[j], _mm512_setzero_ps ())
-             : requant_vec (LPT_REQUANT_FLOAT, mult[j], shift[j], _mm512_castsi512_ps (scale[j]));
-  if (e->scheme == LPT_REQUANT_SINGLE)
-    {
-      if (n == 64)
-        run_wide (&w, 1, true);
-      else
-        run_wide (&w, 1, false);
-    }
-  else if (n == 64)
-    run_wide (&w, 2, true);
+    w.v[j] = channel_vec (stage, e, mult[j], shift[j], rest[j], scale[j]);
+  if (n == 64)
+    run_wide (&w, stage, true);
   else
-    run_wide (&w, 2, false);
+    run_wide (&w, stage, false);
 }
 
 INLINE void
@@ -488,20 +501,20 @@ run_block (const Block *b, int stage)
     block_any (b, stage, false);
 }
 
-void
-lpt_dwconv__avx512vnni (const LptDwconvRun *r)
+/* All blocks of one stage, a constant. */
+INLINE void
+run_stage (const LptDwconvRun *r, int stage)
 {
   const LptEpilogue *e = r->epilogue;
   const __m512i none = _mm512_setzero_si512 ();
-  int stage = !e->fusable ? 0 : e->scheme == LPT_REQUANT_SINGLE ? 1 : 2;
+  bool fixed = e->scheme == LPT_REQUANT_SINGLE;
   Block b = { .r = r, .limits = pack_limits (e) };
-
   size_t wide_end = r->c0;
 
   /* Whole 64s, and a rest that fills most of one. */
   if (stage && r->multiplier == 1 && r->kw * ((r->kh + 3) / 4) <= WIDE_STEPS)
     for (; wide_end < r->c1 && r->c1 - wide_end > 32; wide_end = r->c1 - wide_end < 64 ? r->c1 : wide_end + 64)
-      run_64 (r, wide_end, &b.limits);
+      run_64 (r, wide_end, &b.limits, stage);
 
   for (size_t c = wide_end; c < r->c1; c += 16)
     {
@@ -509,20 +522,27 @@ lpt_dwconv__avx512vnni (const LptDwconvRun *r)
       b.n = r->c1 - c < 16 ? r->c1 - c : 16;
       b.mask = (__mmask16) ((1u << b.n) - 1);
       b.bias = stage && e->bias ? _mm512_loadu_si512 (e->bias + c) : none;
-      if (stage == 1)
-        {
-          b.v = requant_vec (REQUANT_SINGLE_HIGH, _mm512_loadu_si512 (e->mult + c), _mm512_loadu_si512 (e->shift + c),
-                             _mm512_setzero_ps ());
-          run_block (&b, 1);
-        }
-      else if (stage == 2)
-        {
-          b.v = requant_vec (LPT_REQUANT_FLOAT, none, none, _mm512_loadu_ps (e->scale + c));
-          run_block (&b, 2);
-        }
-      else
-        run_block (&b, 0);
+      if (stage)
+        b.v = channel_vec (stage, e, fixed ? _mm512_loadu_si512 (e->mult + c) : none,
+                           fixed ? _mm512_loadu_si512 (e->shift + c) : none,
+                           fixed && e->rest ? _mm512_loadu_si512 (e->rest + c) : none,
+                           fixed ? none : _mm512_loadu_si512 (e->scale + c));
+      run_block (&b, stage);
     }
-  if (stage && (e->table || e->add))
+}
+
+void
+lpt_dwconv__avx512vnni (const LptDwconvRun *r)
+{
+  const LptEpilogue *e = r->epilogue;
+
+  switch (stage_of (e))
+    {
+    case 0:  run_stage (r, 0); break;
+    case 1:  run_stage (r, 1); break;
+    case 2:  run_stage (r, 2); break;
+    default: run_stage (r, 3); break;
+    }
+  if (e->fusable && (e->table || e->add))
     lpt_epilogue_finish (r->epilogue_kernel, e, r->pixels, r->c1 - r->c0, r->out, r->ldo, r->residual, r->ldr);
 }

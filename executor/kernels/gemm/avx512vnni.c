@@ -20,7 +20,8 @@ typedef struct {
 
 _Static_assert (sizeof (Params) <= LPT_GEMM_PARAMS_SIZE, "parameters of a panel");
 
-/* mr, nb and stage are constants: stage 0 writes accumulators, 1 single and 2 float write bytes. */
+/* mr, nb and stage are constants: stage 0 writes accumulators, the others bytes: 1 single on upper words, 2 float,
+ * 3 single. */
 INLINE void
 tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const Params *params, size_t columns,
       uint8_t *out, size_t ldo)
@@ -118,7 +119,7 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
     }
 
   /* A register of bytes holds one row of three or four blocks, two rows of two, or four rows of one. */
-  const int scheme = stage == 1 ? REQUANT_SINGLE_HIGH : LPT_REQUANT_FLOAT;
+  const int scheme = stage == 1 ? REQUANT_SINGLE_HIGH : stage == 2 ? LPT_REQUANT_FLOAT : LPT_REQUANT_SINGLE;
   const RequantVec *v = params->v;
   const PackLimits *l = &params->limits;
 
@@ -191,9 +192,22 @@ lpt_gemm_u8s8s32_6x64c4__avx512vnni (const LptGemmTile *t, int32_t *acc)
 }
 
 static void
-fused_single (const LptGemmTile *t, const Params *params, size_t columns, uint8_t *out, size_t ldo)
+fused_upper (const LptGemmTile *t, const Params *params, size_t columns, uint8_t *out, size_t ldo)
 {
 #define CASE(nb, i) case nb * 16 + i: tile (i, nb, 1, t, NULL, params, columns, out, ldo); break;
+  switch (t->nr + t->mr)
+    {
+    ALL_CASES
+    default:
+      __builtin_unreachable ();
+    }
+#undef CASE
+}
+
+static void
+fused_single (const LptGemmTile *t, const Params *params, size_t columns, uint8_t *out, size_t ldo)
+{
+#define CASE(nb, i) case nb * 16 + i: tile (i, nb, 3, t, NULL, params, columns, out, ldo); break;
   switch (t->nr + t->mr)
     {
     ALL_CASES
@@ -220,7 +234,9 @@ void
 lpt_gemm_fused__avx512vnni (const LptGemmTile *t, const LptEpilogue *e, const void *params, size_t columns, uint8_t *out,
                             size_t ldo)
 {
-  if (e->scheme == LPT_REQUANT_SINGLE)
+  if (e->upper)
+    fused_upper (t, params, columns, out, ldo);
+  else if (e->scheme == LPT_REQUANT_SINGLE)
     fused_single (t, params, columns, out, ldo);
   else
     fused_float (t, params, columns, out, ldo);
@@ -238,9 +254,16 @@ lpt_gemm_params__avx512vnni (const LptEpilogue *e, size_t channel0, size_t colum
       size_t c = channel0 + j;
 
       p->bias[j / 16] = e->bias ? _mm512_loadu_si512 (e->bias + c) : none;
-      if (e->scheme == LPT_REQUANT_SINGLE)
+      if (e->upper)
         p->v[j / 16] = requant_vec (REQUANT_SINGLE_HIGH, _mm512_loadu_si512 (e->mult + c), _mm512_loadu_si512 (e->shift + c),
                                     _mm512_setzero_ps ());
+      else if (e->scheme == LPT_REQUANT_SINGLE)
+        {
+          p->v[j / 16] = requant_vec (LPT_REQUANT_SINGLE, _mm512_loadu_si512 (e->mult + c), _mm512_loadu_si512 (e->shift + c),
+                                      _mm512_setzero_ps ());
+          if (e->rest)
+            add_rests (&p->v[j / 16], _mm512_loadu_si512 (e->rest + c));
+        }
       else
         p->v[j / 16] = requant_vec (LPT_REQUANT_FLOAT, none, none, _mm512_loadu_ps (e->scale + c));
     }

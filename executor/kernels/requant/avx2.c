@@ -61,6 +61,11 @@ store_q8 (const Job *j, LptRequantScheme scheme)
       RequantVec v1 = requant_vec (scheme, fixed ? load_256 (e->mult + at + 8) : none, fixed ? load_256 (e->shift + at + 8) : none,
                                    fixed ? _mm256_setzero_ps () : _mm256_loadu_ps (e->scale + at + 8));
 
+      if (scheme == LPT_REQUANT_SINGLE && e->rest)
+        {
+          add_rests (&v0, load_256 (e->rest + at));
+          add_rests (&v1, load_256 (e->rest + at + 8));
+        }
       for (size_t r = 0; r < j->rows; r++)
         {
           __m256i x0 = requant_lanes (scheme, &v0, sum_at (j, r, c, &c0), flow, fhigh);

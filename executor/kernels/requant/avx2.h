@@ -55,6 +55,16 @@ requant_vec (LptRequantScheme scheme, __m256i mult, __m256i shift, __m256 scale)
   return v;
 }
 
+/* Adds rests to single rounding. */
+INLINE void
+add_rests (RequantVec *v, __m256i rest)
+{
+  __m256i sign = _mm256_srai_epi32 (rest, 31);
+
+  v->a = _mm256_add_epi64 (v->a, _mm256_blend_epi32 (rest, _mm256_slli_epi64 (sign, 32), 0xaa));
+  v->b = _mm256_add_epi64 (v->b, _mm256_blend_epi32 (_mm256_srli_epi64 (rest, 32), sign, 0xaa));
+}
+
 /* Rescaled values, not yet clamped but for the float scheme, whose limits are low and high. */
 INLINE __m256i
 requant_lanes (LptRequantScheme scheme, const RequantVec *v, __m256i x, __m256 low, __m256 high)

@@ -20,7 +20,7 @@
 
 typedef struct {
   __m512i mult, mult_odd;        /* fixed point */
-  __m512i a, b, c, d;            /* single: rounding and shift of even and odd lanes; others: e and mask */
+  __m512i a, b, c;               /* single: rounding of even and odd lanes, shift; others: e and mask */
   __m512  scale;
 } RequantVec;
 
@@ -34,7 +34,7 @@ requant_vec (int scheme, __m512i mult, __m512i shift, __m512 scale)
   v.mult = mult;
   v.mult_odd = _mm512_srli_epi64 (mult, 32);
   v.scale = scale;
-  v.a = v.b = v.c = v.d = one;
+  v.a = v.b = v.c = one;
   if (scheme == LPT_REQUANT_SINGLE)
     {
       __m512i right = _mm512_sub_epi32 (_mm512_set1_epi32 (31), shift);
@@ -43,8 +43,7 @@ requant_vec (int scheme, __m512i mult, __m512i shift, __m512 scale)
 
       v.a = _mm512_sllv_epi64 (one64, _mm512_sub_epi64 (even, one64));
       v.b = _mm512_sllv_epi64 (one64, _mm512_sub_epi64 (odd, one64));
-      v.c = even;
-      v.d = _mm512_sub_epi64 (odd, _mm512_set1_epi64 (32));
+      v.c = _mm512_sub_epi32 (right, _mm512_set1_epi32 (32));
     }
   else if (scheme == REQUANT_SINGLE_HIGH)
     {
@@ -57,6 +56,14 @@ requant_vec (int scheme, __m512i mult, __m512i shift, __m512 scale)
       v.b = _mm512_sub_epi32 (_mm512_sllv_epi32 (one, v.a), one);
     }
   return v;
+}
+
+/* Adds rests to single rounding. */
+INLINE void
+add_rests (RequantVec *v, __m512i rest)
+{
+  v->a = _mm512_add_epi64 (v->a, _mm512_srai_epi64 (_mm512_slli_epi64 (rest, 32), 32));
+  v->b = _mm512_add_epi64 (v->b, _mm512_srai_epi64 (rest, 32));
 }
 
 INLINE __m512i
@@ -85,7 +92,8 @@ requant_lanes (int scheme, const RequantVec *v, __m512i x, __m512 low, __m512 hi
       __m512i even = _mm512_add_epi64 (_mm512_mul_epi32 (x, v->mult), v->a);
       __m512i odd = _mm512_add_epi64 (_mm512_mul_epi32 (_mm512_srli_epi64 (x, 32), v->mult_odd), v->b);
 
-      return _mm512_mask_blend_epi32 (0xaaaa, _mm512_srav_epi64 (even, v->c), _mm512_srav_epi64 (odd, v->d));
+      /* The shift is 32 at least: what the lower words hold does not matter any more. */
+      return _mm512_srav_epi32 (_mm512_mask_shuffle_epi32 (odd, 0x5555, even, _MM_PERM_DDBB), v->c);
     }
 
   if (scheme == REQUANT_SINGLE_HIGH)

@@ -62,6 +62,9 @@ store_q8 (const Job *j, LptRequantScheme scheme, bool residual)
                                   fixed ? _mm512_loadu_si512 (e->shift + ch) : none,
                                   fixed ? _mm512_setzero_ps () : _mm512_loadu_ps (e->scale + ch));
 
+      if (scheme == LPT_REQUANT_SINGLE && e->rest)
+        add_rests (&v, _mm512_loadu_si512 (e->rest + ch));
+
       for (size_t r = 0; r < j->rows; r++)
         {
           __m512i codes = requant_lanes (scheme, &v, sum_at (j, r, c, bias, zps), flow, fhigh);

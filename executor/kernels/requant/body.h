@@ -42,8 +42,18 @@ epilogue_plain (const LptEpilogue *e, size_t rows, size_t channels, size_t chann
           else
             {
               bool fixed = e->scheme != LPT_REQUANT_FLOAT;
-              uint8_t code = (uint8_t) lpt_requant_code (e->scheme, v, fixed ? e->mult[c] : 0, fixed ? e->shift[c] : 0,
-                                                         fixed ? 0.0f : e->scale[c], e->zp, e->lo, e->hi);
+              uint8_t code;
+
+              if (e->scheme == LPT_REQUANT_SINGLE && e->rest)
+                {
+                  int32_t low = e->lo - e->zp, high = e->hi - e->zp;
+
+                  v = lpt_requant_single_rest (v, e->rest[c], e->mult[c], e->shift[c]);
+                  code = (uint8_t) ((v < low ? low : v > high ? high : v) + e->zp);
+                }
+              else
+                code = (uint8_t) lpt_requant_code (e->scheme, v, fixed ? e->mult[c] : 0, fixed ? e->shift[c] : 0,
+                                                   fixed ? 0.0f : e->scale[c], e->zp, e->lo, e->hi);
 
               if (e->table)
                 code = e->table[code];

@@ -46,7 +46,8 @@ lpt_epilogue_prepare (LptEpilogue *e, size_t channels)
       below_quarter = below_quarter && e->shift[c] <= -2;
     }
   e->fusable = e->fast && e->store == LPT_STORE_Q8 && !e->weight_zp
-               && ((e->scheme == LPT_REQUANT_SINGLE && below_quarter) || e->scheme == LPT_REQUANT_FLOAT);
+               && (e->scheme == LPT_REQUANT_SINGLE || e->scheme == LPT_REQUANT_FLOAT);
+  e->upper = below_quarter && e->scheme == LPT_REQUANT_SINGLE && !e->rest;
 }
 
 void

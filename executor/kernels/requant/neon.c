@@ -58,6 +58,13 @@ requant_lanes (LptRequantScheme scheme, const LptEpilogue *e, size_t c, int32x4_
       int32x4_t left = vsubq_s32 (shift, vdupq_n_s32 (31));
       int64x2_t low = vmull_s32 (vget_low_s32 (x), vget_low_s32 (mult)), high = vmull_high_s32 (x, mult);
 
+      if (e->rest)
+        {
+          int32x4_t r = vld1q_s32 (e->rest + c);
+
+          low = vaddw_s32 (low, vget_low_s32 (r));
+          high = vaddw_high_s32 (high, r);
+        }
       low = vrshlq_s64 (low, vmovl_s32 (vget_low_s32 (left)));
       high = vrshlq_s64 (high, vmovl_high_s32 (left));
       return vcombine_s32 (vmovn_s64 (low), vmovn_s64 (high));

@@ -64,19 +64,20 @@ typedef struct {
   const int32_t   *bias;                /* [channels] or NULL */
   const int32_t   *weight_zp;           /* [channels] or NULL: needs row sums of the inputs */
   const int32_t   *mult, *shift;        /* [channels], fixed-point schemes */
+  const int32_t   *rest;                /* [channels] or NULL, single: lpt_requant_single_rest () */
   const float     *scale;               /* [channels], float scheme and F32 */
   const float     *fbias;               /* [channels] or NULL, F32 */
   const uint8_t   *table;               /* 256 codes or NULL */
   const LptAdd    *add;                 /* residual or NULL: a is this stage's code, b the residual's */
   const uint8_t   *add_table;           /* after the residual */
-  bool             fast;                /* both set by lpt_epilogue_prepare () */
-  bool             fusable;
+  bool             fast;                /* these are set by lpt_epilogue_prepare () */
+  bool             fusable, upper;
 } LptEpilogue;
 
 /* Sets `fast`: every product's result fits 32 bits without saturation and the codes are of 8 bits, so vector kernels may
- * skip the general care; and `fusable`: kernels may make the code from their registers
- * (float, or single with every multiplier below a quarter). Without this call
- * both must be false. */
+ * skip the general care; `fusable`: kernels may make the code from their registers (float and single); `upper`: single
+ * without rests and with every multiplier below a quarter, so that rounding touches the upper word of the product only.
+ * Without this call all must be false. */
 void lpt_epilogue_prepare (LptEpilogue *e, size_t channels);
 
 /* rows x channels accumulators (acc[r * acc_stride + j] is channel channel0 + j, readable up to
