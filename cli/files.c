@@ -7,6 +7,7 @@
 
 #include "cli/files.h"
 
+#include "ir/lpt-check.h"
 #include "ir/lpt-out-file.h"
 
 #include <lpt/lpt.h>
@@ -106,6 +107,8 @@ cmd_load (const char *path, GError **error)
         LptGraph *graph = readers[i].load (path, error);
         if (graph == NULL && error != NULL && *error != NULL && strstr ((*error)->message, path) == NULL)
           g_prefix_error (error, "%s: ", path);
+        if (graph != NULL && !lpt_graph_check_scales (graph, error))
+          g_clear_pointer (&graph, lpt_graph_free);
         return graph;
       }
   g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: the file is empty", path);

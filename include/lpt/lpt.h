@@ -19,5 +19,10 @@
 #include <lpt/lpt-openvino.h>
 #include <lpt/lpt-json.h>
 #include <lpt/lpt-onnx.h>
+#include <lpt/lpt-dequant.h>
+#include <lpt/lpt-config.h>
+#include <lpt/lpt-pass.h>
+#include <lpt/lpt-explain.h>
+#include <lpt/lpt-executor.h>
 
 #endif

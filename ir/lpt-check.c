@@ -1,0 +1,83 @@
+/* lpt-check.c - scales and intervals that make no sense
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "ir/lpt-check.h"
+
+#include <lpt/lpt-body.h>
+
+#include <math.h>
+
+static gboolean
+fail (const LptGraph *graph, const LptNode *node, const char *what, double value, GError **error)
+{
+  g_autofree char *line = node->line > 0 ? g_strdup_printf ("%u:", node->line) : g_strdup ("");
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s:%s node \"%s\": %s %g", graph->source != NULL ? graph->source : "model", line, node->name, what, value);
+  return FALSE;
+}
+
+/* Least and greatest element of a constant; one that is not finite is both. */
+static void
+bounds (LptTensor *tensor, double *low, double *high)
+{
+  *low = HUGE_VAL;
+  *high = -HUGE_VAL;
+  for (gint64 i = 0; i < lpt_tensor_count (tensor); i++)
+    {
+      double x = lpt_tensor_get_f64 (tensor, i);
+      if (!isfinite (x))
+        {
+          *low = *high = x;
+          return;
+        }
+      *low = fmin (*low, x);
+      *high = fmax (*high, x);
+    }
+}
+
+static gboolean
+check_intervals (const LptGraph *graph, LptNode *node, GError **error)
+{
+  static const char *const names[] = { "", "input_low is", "input_high is", "output_low is", "output_high is" };
+  double low[5], high[5];
+  for (guint i = 1; i < MIN (node->n_in, 5); i++)
+    {
+      LptTensor *tensor = lpt_node_const_in (node, i);
+      low[i] = high[i] = 0.0;
+      if (tensor == NULL || lpt_tensor_count (tensor) == 0 || !lpt_dtype_is_real (lpt_tensor_dtype (tensor)))
+        continue;
+      bounds (tensor, &low[i], &high[i]);
+      if (!isfinite (low[i]))
+        return fail (graph, node, names[i], low[i], error);
+      if (i % 2 == 0)
+        {
+          double width = fmax (fabs (high[i] - low[i - 1]), fabs (low[i] - high[i - 1]));
+          if (width > lpt_dtype_max (LPT_DTYPE_F32))
+            return fail (graph, node, "the interval is too wide:", width, error);
+        }
+    }
+  return TRUE;
+}
+
+gboolean
+lpt_graph_check_scales (LptGraph *graph, GError **error)
+{
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (graph->nodes, i);
+      for (guint b = 0; b < lpt_node_n_bodies (node); b++)
+        if (!lpt_graph_check_scales (lpt_node_body (node, b), error))
+          return FALSE;
+      if (node->op == LPT_OP_FAKE_QUANTIZE && !check_intervals (graph, node, error))
+        return FALSE;
+      for (guint k = 0; k < node->n_out; k++)
+        {
+          const LptQuant *quant = node->out[k].quant;
+          for (guint c = 0; quant != NULL && c < quant->n; c++)
+            if (!isfinite (quant->scale[c]) || quant->scale[c] < 0.0 || (quant->scale[c] == 0.0 && node->data == NULL))
+              return fail (graph, node, "the scale of its quantization is", quant->scale[c], error);
+        }
+    }
+  return TRUE;
+}
