@@ -321,21 +321,13 @@ check_quant (Check          *check,
            value->shape.dims[quant->axis] != quant->n)
     complain (check, node, "quantization of output %u has %u scales for an axis of length %" G_GINT64_FORMAT, k, quant->n,
               value->shape.dims[quant->axis]);
+  /* Zero points may lie outside of the type: intervals need not contain 0. */
   for (guint i = 0; i < quant->n; i++)
-    {
-      if (!(quant->scale[i] > 0) || !isfinite (quant->scale[i]))
-        {
-          complain (check, node, "quantization of output %u has the scale %g", k, quant->scale[i]);
-          break;
-        }
-      if (lpt_dtype_is_integer (value->dtype) &&
-          (quant->zero_point[i] < lpt_dtype_min (value->dtype) || quant->zero_point[i] > lpt_dtype_max (value->dtype)))
-        {
-          complain (check, node, "quantization of output %u has the zero point %d, outside of %s", k, quant->zero_point[i],
-                    lpt_dtype_name (value->dtype));
-          break;
-        }
-    }
+    if (!(quant->scale[i] > 0) || !isfinite (quant->scale[i]))
+      {
+        complain (check, node, "quantization of output %u has the scale %g", k, quant->scale[i]);
+        break;
+      }
 }
 
 /* --- ops --- */
