@@ -151,6 +151,20 @@ clear_step (LptStep *step)
   lpt_int_op_free (step->integer);
   g_free (step->in);
   g_free (step->out);
+  g_free (step->kernel);
+}
+
+/* What runs, and on which elements: 8-bit codes, other integers, reals. */
+static char *
+kernel_name (LptPlan       *plan,
+             const LptStep *step)
+{
+  const LptArray *array = step->n_in > 0 && step->in[0] != LPT_NO_SLOT ? &lpt_plan_slot (plan, step->in[0])->array
+                          : step->n_out > 0 ? &lpt_plan_slot (plan, step->out[0])->array : NULL;
+  LptDType dtype = array != NULL ? array->dtype : LPT_DTYPE_F32;
+  const char *suffix = dtype == LPT_DTYPE_F32 ? "FP32" : lpt_dtype_bits (dtype) == 8 ? "I8" : lpt_dtype_ir_name (dtype);
+
+  return g_strconcat (step->row->name, "_", suffix, NULL);
 }
 
 static gboolean
@@ -179,6 +193,7 @@ add_step (Builder *builder,
     step.in[i] = slot_of (plan, node->in[i].value);
   for (i = 0; i < step.n_out; i++)
     step.out[i] = add_slot (plan, &node->out[i], LPT_SLOT_DYNAMIC, index);
+  step.kernel = kernel_name (plan, &step);
   g_array_append_val (plan->steps, step);
   plan->max_in = MAX (plan->max_in, step.n_in);
   plan->max_out = MAX (plan->max_out, step.n_out);

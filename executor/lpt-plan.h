@@ -36,6 +36,7 @@ typedef struct
   struct _LptIntOp *integer;   /* prepared op on codes, or NULL: real arithmetic */
   guint            n_in, n_out;
   guint           *in, *out;   /* slots; LPT_NO_SLOT = absent */
+  char            *kernel;     /* for people: "conv_I8" */
   gboolean         folded;     /* evaluated when the plan was made, or gives its input's memory another shape; not run */
 } LptStep;
 

@@ -378,7 +378,7 @@ add_profile (LptPlanContext *context,
 
   row->name = step->node->name;
   row->type = step->node->info->name;
-  row->kernel = step->folded ? "" : step->row->name;
+  row->kernel = step->folded ? "" : step->kernel;
   row->executed = !step->folded;
   row->wall_ns += wall;
   row->cpu_ns += cpu;

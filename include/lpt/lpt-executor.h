@@ -84,13 +84,13 @@ LPT_EXPORT LptTensor  *lpt_plan_context_value  (LptPlanContext *context, guint i
 typedef struct
 {
   const char *name, *type;
-  const char *kernel;       /* "conv_f32", "conv_i8"; "" when not executed */
-  gboolean    executed;     /* FALSE: folded into a constant */
+  const char *kernel;       /* "conv_FP32", "conv_I8"; "" when not executed */
+  gboolean    executed;     /* FALSE: folded into a constant, or only another shape of its input */
   gint64      wall_ns, cpu_ns;
   LptShape    shape;        /* of output 0 */
 } LptProfileRow;
 
-/* Rows of the last run with LPT_PLAN_PROFILE; valid until the next (transfer none). */
+/* With LPT_PLAN_PROFILE: one row per node, times since the context was made; valid while it lives (transfer none). */
 LPT_EXPORT const LptProfileRow *lpt_plan_context_profile (LptPlanContext *context, guint *n);
 
 /* --- whole runs ------------------------------------------------------------ */

@@ -123,6 +123,11 @@ static const ExecCase cases[] =
     "%x = Const {15} : f32[1]\n%l = Const {0} : f32[]\n%h = Const {25.5} : f32[]\n%o = Const {-128} : f32[]\n%p = Const {127} : f32[]\n"
     "%q = FakeQuantize(%x, %l, %h, %o, %p) {levels=255} : f32[1]\n%y = Convert(%q) {destination_type=i8} : i8[1]\nResult(%y)\n",
     "22" },
+  { "fake-convert",                /* e4m3: 3 bits of mantissa, up to 448; e5m2: 2 bits; scaled and shifted before */
+    "%x = Const {1.07, 17, 1000, 0.001} : f32[4]\n%s = Const {1} : f32[]\n%d = Const {2} : f32[]\n%h = Const {1} : f32[]\n"
+    "%a = FakeConvert(%x, %s) {destination_type=f8e4m3} : f32[4]\n%b = FakeConvert(%x, %s) {destination_type=f8e5m2} : f32[4]\n"
+    "%c = FakeConvert(%x, %d, %h) {destination_type=f8e4m3} : f32[4]\nResult(%a)\nResult(%b)\nResult(%c)\n",
+    "1.125, 16, 448, 0.001953125; 1, 16, 1024, 0.0009765625; 1.0625, 16.5, 224.5, 0" },
   { "convert-integers-wrap",
     "%x = Const {300, -1} : i32[2]\n%y = Convert(%x) {destination_type=u8} : u8[2]\nResult(%y)\n",
     "44, 255" },

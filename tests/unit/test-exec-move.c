@@ -74,6 +74,24 @@ static const ExecCase cases[] =
     "%r = Reverse(%x, %a) {mode=index} : f32[2,3]\n%s = ReverseSequence(%x, %l) {batch_axis=0, seq_axis=1} : f32[2,3]\n"
     "%o = Roll(%x, %n, %a) : f32[2,3]\nResult(%r)\nResult(%s)\nResult(%o)\n",
     "3, 2, 1, 6, 5, 4; 2, 1, 3, 6, 5, 4; 2, 3, 1, 5, 6, 4" },
+  { "gather-tree",                 /* beams followed back from step 3 of 4 */
+    "%s = Const {1, 2, 3, 4, 5, 6, 7, 8, 9, -1, -1, -1} : i32[4,1,3]\n%p = Const {0, 0, 0, 0, 1, 1, 2, 1, 2, -1, -1, -1} : i32[4,1,3]\n"
+    "%l = Const {3} : i32[1]\n%e = Const {10} : i32[]\n%y = GatherTree(%s, %p, %l, %e) : i32[4,1,3]\nResult(%y)\n",
+    "2, 2, 2, 6, 5, 6, 7, 8, 9, 10, 10, 10" },
+  { "image-patches",
+    "%x = Const {1, 2, 3, 4, 5, 6, 7, 8, 9} : f32[1,1,3,3]\n"
+    "%y = ExtractImagePatches(%x) {sizes=[2,2], strides=[1,1], rates=[1,1], auto_pad=valid} : f32[1,4,2,2]\nResult(%y)\n",
+    "1, 2, 4, 5, 2, 3, 5, 6, 4, 5, 7, 8, 5, 6, 8, 9" },
+  { "random-numbers-repeat",       /* two nodes with one seed agree; all lie in the interval */
+    "%n = Const {1000} : i64[1]\n%l = Const {-1} : f32[]\n%h = Const {3} : f32[]\n"
+    "%a = RandomUniform(%n, %l, %h) {output_type=f32, global_seed=7, op_seed=1} : f32[1000]\n"
+    "%b = RandomUniform(%n, %l, %h) {output_type=f32, global_seed=7, op_seed=1} : f32[1000]\n"
+    "%c = RandomUniform(%n, %l, %h) {output_type=f32, global_seed=7, op_seed=2} : f32[1000]\n%z = Const {0} : i64[1]\n"
+    "%e = Equal(%a, %b) : boolean[1000]\n%d = NotEqual(%a, %c) : boolean[1000]\n%el = ReduceLogicalAnd(%e, %z) : boolean[]\n"
+    "%dl = ReduceLogicalOr(%d, %z) : boolean[]\n%i = Clamp(%a) {min=-1, max=3} : f32[1000]\n%s = Equal(%i, %a) : boolean[1000]\n"
+    "%sl = ReduceLogicalAnd(%s, %z) : boolean[]\n%m = ReduceMean(%a, %z) : f32[]\n%r = Round(%m) : f32[]\n"
+    "Result(%el)\nResult(%dl)\nResult(%sl)\nResult(%r)\n",
+    "1; 1; 1; 1" },
   { "data-decides-the-shape",      /* NonZero, then ops that learn the length as they run */
     "%x = Const {0, 3, 0, 5} : f32[2,2]\n%z = NonZero(%x) : i64[2,?]\n%t = Const {1, 0} : i64[2]\n%i = Transpose(%z, %t) : i64[?,2]\n"
     "%g = GatherND(%x, %i) : f32[?]\n%s = ShapeOf(%g) : i64[1]\n%o = Const {2} : f32[]\n%m = Multiply(%g, %o) : f32[?]\n"
