@@ -338,10 +338,8 @@ weights_scale (LptNode             *node,
     return as_channels (scale, rank);
   if (lpt_tensor_count (scale) > 1)
     return as_channels (scale, rank);
-  if (node->op == LPT_OP_GROUP_CONVOLUTION)
-    return lpt_fold_scalar_if_possible (scale);
-
-  return lpt_tensor_ref (scale);
+  /* Not more axes than the output has. */
+  return lpt_tensor_shape (scale)->rank > rank ? lpt_fold_scalar_if_possible (scale) : lpt_tensor_ref (scale);
 }
 
 static void

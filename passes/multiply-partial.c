@@ -66,7 +66,7 @@ multiply_constant (LptRewriter *rw,
   fresh = lpt_layer_arithmetic (rw, LPT_OP_MULTIPLY, name, found.x,
                                 lpt_rewriter_const (rw, const_name, g_steal_pointer (&product)),
                                 LPT_DTYPE_F32, multiply->out[0].dtype);
-  fresh->flags |= LPT_NODE_DEQUANTIZATION | LPT_NODE_LPT_MADE;
+  fresh->flags |= found.multiply->flags & (LPT_NODE_DEQUANTIZATION | LPT_NODE_LPT_MADE);
   lpt_node_take_name (fresh, multiply, "/replaced");
   lpt_rewriter_replace (rw, &multiply->out[0], &fresh->out[0], NULL);
 
