@@ -115,10 +115,23 @@ lpt_onnx_w_merged_groups (LptOnnxWriter *w,
   return lpt_onnx_w_tensor (w, "weights", lpt_tensor_reshape (weights->producer->data, &shape, NULL));
 }
 
+static const char *
+folded_weights (LptOnnxWriter     *w,
+                LptNode           *node,
+                const char        *codes,
+                gint               axis,
+                const LptOnnxFold *fold)
+{
+  g_autoptr (LptQuant) quant = lpt_onnx_w_fold_weights (node, axis, fold);
+
+  return lpt_onnx_w_dequantized (w, codes, quant, lpt_node_in (node, 1)->dtype, axis + 1);
+}
+
 /* The same as real numbers: DequantizeLinear stays next to the convolution. */
 static const char *
-merge_groups (LptOnnxWriter *w,
-              LptNode       *node)
+merge_groups (LptOnnxWriter     *w,
+              LptNode           *node,
+              const LptOnnxFold *fold)
 {
   LptValue *weights = lpt_node_in (node, 1);
   const char *scale, *zero, *output;
@@ -131,6 +144,8 @@ merge_groups (LptOnnxWriter *w,
         return "";
       return lpt_onnx_w_step (w, "Reshape", 2, IN (1), lpt_onnx_w_i64s (w, "shape", (guint) shape.rank, shape.dims));
     }
+  if (fold->n > 0)
+    return folded_weights (w, node, lpt_onnx_w_merged_groups (w, node), 0, fold);
   lpt_onnx_w_quant (w, "weights", weights->quant, weights->dtype, &scale, &zero);
   output = lpt_onnx_w_temp (w, "weights/DequantizeLinear");
   dequantize = lpt_onnx_w_node (w, "DequantizeLinear", output, 3, lpt_onnx_w_merged_groups (w, node), scale, zero);
@@ -158,37 +173,92 @@ lpt_onnx_w_conv_attributes (LptOnnxWriter   *w,
   write_window (w, y, NULL, &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end, attrs->auto_pad);
 }
 
-const char *
-lpt_onnx_w_bias (LptOnnxWriter   *w,
-                 LptNode         *node,
-                 guint            i,
-                 const LptFloats *rest)
+/* Only where constant weights can take the factor: else the scales stay per channel. */
+void
+lpt_onnx_w_fold_init (LptOnnxWriter *w,
+                      LptNode       *node,
+                      gint           axis,
+                      LptOnnxFold   *fold)
 {
-  LptValue *bias = lpt_node_in (node, i), *x = lpt_node_in (node, 0), *weights = lpt_node_in (node, 1);
-  const LptQuant *sx = x->quant, *sw = weights->quant;
+  LptValue *out = lpt_node_out (node), *weights = lpt_node_in (node, 1);
+  LptNode *reader = lpt_value_n_uses (out) == 1 ? lpt_value_use (out, 0)->node : NULL;
+  const LptQuant *quant = out->quant, *wish;
+  double scale, zero;
+
+  *fold = (LptOnnxFold) { 0 };
+  if (!lpt_onnx_w_is_quantized (out) || quant->n < 2 || quant->axis != axis || lpt_node_in (node, 0)->quant == NULL
+      || !lpt_onnx_w_is_quantized (weights) || weights->producer->data == NULL || (weights->quant->n > 1 && weights->quant->n != quant->n))
+    return;
+  /* The codes are read as these numbers next, or as those of the first channel. */
+  wish = reader != NULL && reader->op == LPT_OP_REINTERPRET && lpt_node_out (reader)->quant->n == 1 ? lpt_node_out (reader)->quant : quant;
+  scale = wish->scale[0];
+  zero = CLAMP (wish->zero_point[0], lpt_dtype_min (out->dtype), lpt_dtype_max (out->dtype));
+  fold->n = quant->n;
+  fold->ratio = g_new (double, quant->n);
+  fold->shift = g_new (double, quant->n);
+  for (guint c = 0; c < quant->n; c++)
+    {
+      fold->ratio[c] = scale / quant->scale[c];
+      fold->shift[c] = (quant->zero_point[c] - zero) * scale;
+    }
+  g_hash_table_insert (w->quants, out, lpt_quant_new_one (scale, (gint32) zero));
+}
+
+void
+lpt_onnx_w_fold_clear (LptOnnxFold *fold)
+{
+  g_clear_pointer (&fold->ratio, g_free);
+  g_clear_pointer (&fold->shift, g_free);
+}
+
+LptQuant *
+lpt_onnx_w_fold_weights (LptNode           *node,
+                         gint               axis,
+                         const LptOnnxFold *fold)
+{
+  const LptQuant *quant = lpt_node_in (node, 1)->quant;
+  g_autofree double *scale = g_new (double, fold->n);
+  g_autofree gint32 *zero = g_new (gint32, fold->n);
+
+  for (guint c = 0; c < fold->n; c++)
+    {
+      scale[c] = quant->scale[quant->n == 1 ? 0 : c] * fold->ratio[c];
+      zero[c] = quant->zero_point[quant->n == 1 ? 0 : c];
+    }
+  return lpt_quant_new (axis, fold->n, scale, zero);
+}
+
+const char *
+lpt_onnx_w_bias (LptOnnxWriter     *w,
+                 LptNode           *node,
+                 guint              i,
+                 const LptFloats   *rest,
+                 const LptOnnxFold *fold)
+{
+  LptValue *bias = lpt_node_in (node, i);
+  const LptQuant *sx = lpt_node_in (node, 0)->quant, *sw = lpt_node_in (node, 1)->quant;
+  LptTensor *codes = bias != NULL ? bias->producer->data : NULL;
   LptShape shape = { .rank = 1 };
   g_autofree double *values = NULL;
-  guint n = rest->n;
+  guint n = MAX (rest->n, fold->n);
 
-  if (rest->n == 0)
+  if (n == 0)
     return lpt_onnx_w_in (w, node, i);
-  if (sx == NULL || sw == NULL || (bias != NULL && bias->producer->data == NULL))
+  if (sx == NULL || sw == NULL || (bias != NULL && (codes == NULL || bias->quant == NULL)))
     {
-      lpt_onnx_w_fail (w, "a bias_rest without scales");
+      lpt_onnx_w_fail (w, "a bias without scales");
       return "";
     }
-  if (bias != NULL)
-    n = MAX (n, (guint) lpt_tensor_count (bias->producer->data));
-  n = MAX (n, sw->n);
+  n = MAX (MAX (n, sw->n), codes != NULL ? (guint) lpt_tensor_count (codes) : 0);
   values = g_new (double, n);
   for (guint c = 0; c < n; c++)
     {
-      double step = sx->scale[0] * sw->scale[sw->n == 1 ? 0 : c];
-
-      values[c] = rest->v[rest->n == 1 ? 0 : c];
-      if (bias != NULL)
-        values[c] += lpt_tensor_get_f64 (bias->producer->data, lpt_tensor_count (bias->producer->data) == 1 ? 0 : c);
-      values[c] *= step;
+      values[c] = rest->n > 0 ? rest->v[rest->n == 1 ? 0 : c] : 0;
+      if (codes != NULL)
+        values[c] += lpt_tensor_get_f64 (codes, lpt_tensor_count (codes) == 1 ? 0 : c);
+      values[c] *= sx->scale[0] * sw->scale[sw->n == 1 ? 0 : c];
+      if (fold->n > 0)
+        values[c] = values[c] * fold->ratio[c] + fold->shift[c];
     }
   shape.dims[0] = n;
   return lpt_onnx_w_tensor (w, "bias", lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, values, NULL));
@@ -201,10 +271,15 @@ lpt_onnx_write_conv (LptOnnxWriter *w,
 {
   gboolean transposed = strcmp (onnx, "ConvTranspose") == 0;
   gboolean grouped = node->op == LPT_OP_GROUP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
-  const char *weights = grouped ? merge_groups (w, node) : IN (1), *x = IN (0);
-  const char *bias = lpt_onnx_w_bias (w, node, transposed ? 3 : 2, transposed ? &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest
-                                                                               : &LPT_ATTRS (node, LptConvAttrs)->bias_rest);
+  const char *x = IN (0), *weights, *bias;
+  g_auto (LptOnnxFold) fold = { 0 };
   Onnx__NodeProto *y;
+
+  if (!transposed)
+    lpt_onnx_w_fold_init (w, node, 1, &fold);
+  weights = grouped ? merge_groups (w, node, &fold) : fold.n == 0 ? IN (1) : folded_weights (w, node, lpt_onnx_w_codes (w, lpt_node_in (node, 1)), 0, &fold);
+  bias = lpt_onnx_w_bias (w, node, transposed ? 3 : 2, transposed ? &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest
+                                                                  : &LPT_ATTRS (node, LptConvAttrs)->bias_rest, &fold);
 
   if (lpt_node_in (node, 0)->quant == NULL && lpt_dtype_is_integer (lpt_node_in (node, 0)->dtype))
     x = lpt_onnx_w_cast (w, x, LPT_DTYPE_F32);
@@ -255,11 +330,16 @@ lpt_onnx_write_matmul (LptOnnxWriter *w,
 {
   const LptMatMulAttrs *attrs = LPT_ATTRS (node, LptMatMulAttrs);
   gboolean flat = lpt_node_in (node, 0)->shape.rank == 2 && lpt_node_in (node, 1)->shape.rank == 2;
-  const char *bias = lpt_onnx_w_bias (w, node, 2, &attrs->bias_rest);
+  g_auto (LptOnnxFold) fold = { 0 };
+  const char *bias, *right;
 
+  if (flat)
+    lpt_onnx_w_fold_init (w, node, 1, &fold);
+  bias = lpt_onnx_w_bias (w, node, 2, &attrs->bias_rest, &fold);
+  right = fold.n == 0 ? IN (1) : folded_weights (w, node, lpt_onnx_w_codes (w, lpt_node_in (node, 1)), attrs->transpose_b ? 0 : 1, &fold);
   if (flat && (*bias != '\0' || attrs->transpose_a || attrs->transpose_b))
     {
-      Onnx__NodeProto *y = lpt_onnx_w_node (w, "Gemm", OUT (0), 3, IN (0), IN (1), bias);
+      Onnx__NodeProto *y = lpt_onnx_w_node (w, "Gemm", OUT (0), 3, IN (0), right, bias);
 
       lpt_onnx_w_int (w, y, "transA", attrs->transpose_a);
       lpt_onnx_w_int (w, y, "transB", attrs->transpose_b);

@@ -515,6 +515,25 @@ lpt_onnx_w_alias (LptOnnxWriter *w,
   g_hash_table_insert (w->names, value, (gpointer) name);
 }
 
+const char *
+lpt_onnx_w_dequantized (LptOnnxWriter  *w,
+                        const char     *codes,
+                        const LptQuant *quant,
+                        LptDType        dtype,
+                        gint            rank)
+{
+  return dequantize (w, codes, quant, dtype, rank, lpt_onnx_w_temp (w, "DequantizeLinear"));
+}
+
+LptQuant *
+lpt_onnx_w_out_quant (LptOnnxWriter *w,
+                      LptValue      *value)
+{
+  LptQuant *quant = g_hash_table_lookup (w->quants, value);
+
+  return quant != NULL ? quant : value->quant;
+}
+
 /* QuantizeLinear behind the outputs that were written as real numbers but are codes; readers dequantize those again. */
 static void
 quantize_outputs (LptOnnxWriter *w,
@@ -529,14 +548,20 @@ quantize_outputs (LptOnnxWriter *w,
 
       if (real == NULL || !lpt_onnx_w_is_quantized (value))
         continue;
-      offset = outside_offset (w, value->quant, value->dtype, value->shape.rank);
-      quant = offset != NULL ? without_zero_points (value->quant) : lpt_quant_ref (value->quant);
+      quant = lpt_quant_ref (lpt_onnx_w_out_quant (w, value));
+      offset = outside_offset (w, quant, value->dtype, value->shape.rank);
+      if (offset != NULL)
+        {
+          g_autoptr (LptQuant) full = quant;
+
+          quant = without_zero_points (full);
+        }
       if (offset != NULL)
         real = lpt_onnx_w_step (w, "Add", 2, real, offset);
       lpt_onnx_w_quant (w, "quantize", quant, value->dtype, &scale, &zero);
       q = lpt_onnx_w_node (w, "QuantizeLinear", own_name (w, value), 3, real, scale, zero);
-      if (value->quant->n > 1)
-        lpt_onnx_w_int (w, q, "axis", element_axis (value->quant));
+      if (quant->n > 1)
+        lpt_onnx_w_int (w, q, "axis", element_axis (quant));
       g_hash_table_remove (w->reals, value);
     }
 }
@@ -803,6 +828,7 @@ lpt_onnx_serialise (LptGraph         *graph,
   w.taken = g_hash_table_new (g_str_hash, g_str_equal);
   w.names = g_hash_table_new (NULL, NULL);
   w.reals = g_hash_table_new (NULL, NULL);
+  w.quants = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) lpt_quant_unref);
   {
     Onnx__ModelProto *model = write_model (&w);
 
@@ -811,6 +837,7 @@ lpt_onnx_serialise (LptGraph         *graph,
     else
       bytes = serialise (model, (flags & LPT_ONNX_JSON) != 0, error);
   }
+  g_hash_table_unref (w.quants);
   g_hash_table_unref (w.reals);
   g_hash_table_unref (w.names);
   g_hash_table_unref (w.taken);

@@ -31,6 +31,7 @@ typedef struct
   GHashTable *taken;        /* names of tensors */
   GHashTable *names;        /* LptValue * -> name of its codes, or of its numbers when it has no quantization */
   GHashTable *reals;        /* LptValue * with quantization -> name of its numbers */
+  GHashTable *quants;       /* LptValue * -> LptQuant * that QuantizeLinear gets instead of the value's own */
   LptNode    *node;         /* that is being written */
   gboolean    bare;         /* now codes stand for the numbers: moves and integer operators */
   GError     *error;
@@ -97,8 +98,29 @@ const char *lpt_onnx_w_merged_groups (LptOnnxWriter *w, LptNode *node);
 /* group, strides, dilations, pads of a convolution */
 void        lpt_onnx_w_conv_attributes (LptOnnxWriter *w, Onnx__NodeProto *y, LptNode *node);
 
+/**
+ * LptOnnxFold:
+ * Runtimes want one scale for an activation. Where a weighted op writes codes with a scale s[c] and zero point z[c] per
+ * channel, the same codes come from weights and bias that are scaled by t / s[c] and a bias of (z[c] - zero) t:
+ * @ratio, @shift are these, (t, zero) is what QuantizeLinear gets.
+ */
+typedef struct
+{
+  guint   n;         /* 0 = nothing to do */
+  double *ratio, *shift;
+} LptOnnxFold;
+
+void        lpt_onnx_w_fold_init   (LptOnnxWriter *w, LptNode *node, gint axis, LptOnnxFold *fold);
+void        lpt_onnx_w_fold_clear  (LptOnnxFold *fold);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptOnnxFold, lpt_onnx_w_fold_clear)
+/* The quantization of constant weights (input 1) behind the fold, one number per channel along @axis (transfer full). */
+LptQuant   *lpt_onnx_w_fold_weights (LptNode *node, gint axis, const LptOnnxFold *fold);
 /* Bias of a weighted op as real numbers, with what its rounding to int32 left (bias_rest); "" when there is none. */
-const char *lpt_onnx_w_bias        (LptOnnxWriter *w, LptNode *node, guint i, const LptFloats *rest);
+const char *lpt_onnx_w_bias        (LptOnnxWriter *w, LptNode *node, guint i, const LptFloats *rest, const LptOnnxFold *fold);
+/* Q or DQ of constant codes under another quantization */
+const char *lpt_onnx_w_dequantized (LptOnnxWriter *w, const char *codes, const LptQuant *quant, LptDType dtype, gint rank);
+/* What QuantizeLinear gets for @value. */
+LptQuant   *lpt_onnx_w_out_quant   (LptOnnxWriter *w, LptValue *value);
 
 /* QLinear and integer operators: FALSE when @node has none, the QDQ form is written then. */
 gboolean    lpt_onnx_write_qoperator (LptOnnxWriter *w, LptNode *node);
