@@ -208,7 +208,13 @@ keep_aspect_ratio (LptOnnxNode *on,
       scale = smaller ? MIN (scale, (double) t->sizes[i] / length) : MAX (scale, (double) t->sizes[i] / length);
     }
   for (guint i = 0; i < t->n; i++)
-    t->sizes[i] = (gint64) floor (scale * (double) x->shape.dims[t->axes[i]] + 0.5);
+    {
+      double size = floor (scale * (double) x->shape.dims[t->axes[i]] + 0.5);
+
+      if (!(size <= G_MAXINT32))
+        lpt_onnx_fail (on, LPT_ERROR_INVALID, "size %g", size);
+      t->sizes[i] = (gint64) MIN (size, G_MAXINT32);
+    }
 }
 
 /* The same for sizes that are computed: round (scale * length), scale the extreme of size / length */

@@ -264,9 +264,9 @@ pads_of_transposed (LptOnnxNode *on,
 
       if (wanted[i] < 0 && !same)
         continue;
-      if (length == LPT_DYNAMIC)
+      if (length == LPT_DYNAMIC || length > G_MAXINT32)
         {
-          lpt_onnx_unsupported (on, "output_shape or auto_pad with a dynamic input");
+          lpt_onnx_unsupported (on, "output_shape or auto_pad with a dynamic or huge input");
           return;
         }
       if (wanted[i] < 0)
@@ -325,10 +325,10 @@ column_major (LptOnnxNode *on,
               LptValue    *x)
 {
   gint rank = x->shape.rank;
-  gint64 h = x->shape.dims[rank - 2], w = x->shape.dims[rank - 1];
+  gint64 h = rank == 4 ? x->shape.dims[2] : 0, w = rank == 4 ? x->shape.dims[3] : 0;
   LptValue *plane, *inside, *row, *column, *size, *width;
 
-  if (rank != 4 || h <= 0 || w <= 0)
+  if (h <= 0 || w <= 0 || h > G_MAXINT32 || w > G_MAXINT32)
     {
       lpt_onnx_unsupported (on, "storage_order 1 of this shape");
       return index;
