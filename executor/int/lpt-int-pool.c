@@ -18,6 +18,7 @@
 #include <math.h>
 
 #define MAX_SPATIAL (LPT_MAX_RANK - 2)
+#define MAX_WINDOW  (G_MAXINT32 / 256)
 
 typedef struct
 {
@@ -224,6 +225,23 @@ pool_scales (Pool    *pool,
          && lpt_int_scale_of (lpt_node_out (node), "the output", &pool->y, error);
 }
 
+/* Elements of a window, few enough that their sum fits 32 bits. */
+static gboolean
+window_size (Pool    *pool,
+             LptNode *node,
+             GError **error)
+{
+  pool->size = 1;
+  for (guint i = 0; i < MAX_SPATIAL; i++)
+    {
+      if (pool->kernel[i] < 1 || pool->kernel[i] > MAX_WINDOW || pool->size * pool->kernel[i] > MAX_WINDOW)
+        return lpt_int_refuse (error, "unsupported kernel of an integer %s", node->info->name);
+      pool->size *= pool->kernel[i];
+    }
+
+  return TRUE;
+}
+
 LptIntOp *
 lpt_int_avg_pool_new (LptNode              *node,
                       const LptRequantRule *rule,
@@ -247,13 +265,8 @@ lpt_int_avg_pool_new (LptNode              *node,
   if (!pool_scales (pool, node, error))
     return NULL;
 
-  pool->size = 1;
-  for (guint i = 0; i < MAX_SPATIAL; i++)
-    if (pool->kernel[i] < 1 || (pool->size *= pool->kernel[i]) > G_MAXINT32 / 256)
-      {
-        lpt_int_refuse (error, "unsupported kernel of an integer AvgPool");
-        return NULL;
-      }
+  if (!window_size (pool, node, error))
+    return NULL;
 
   pool->multipliers = g_new (LptMultiplier, pool->size);
   for (gint64 n = 1; n <= pool->size; n++)
@@ -289,9 +302,8 @@ lpt_int_max_pool_new (LptNode              *node,
       return NULL;
     }
 
-  pool->size = 1;
-  for (guint i = 0; i < MAX_SPATIAL; i++)
-    pool->size *= MAX (pool->kernel[i], 1);
+  if (!window_size (pool, node, error))
+    return NULL;
   lpt_int_rescale_init (&pool->rescale, rule, &pool->x, &pool->y);
 
   return g_steal_pointer (&op);

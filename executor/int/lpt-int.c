@@ -239,7 +239,7 @@ lpt_int_code (float              value,
   if (value >= hi)
     return to->hi;
 
-  return value <= lo ? to->lo : (gint32) value + to->zero;
+  return value <= lo ? to->lo : lpt_int_clamp ((gint64) value + to->zero, to->lo, to->hi);
 }
 
 gint64
