@@ -44,6 +44,24 @@ lpt_quant_rules_from_name (const char      *name,
   return FALSE;
 }
 
+LptFloats *
+lpt_node_bias_rest (LptNode *node)
+{
+  switch ((guint) node->op)
+    {
+    case LPT_OP_CONVOLUTION:
+    case LPT_OP_GROUP_CONVOLUTION:
+      return &LPT_ATTRS (node, LptConvAttrs)->bias_rest;
+    case LPT_OP_CONVOLUTION_BACKPROP_DATA:
+    case LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA:
+      return &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest;
+    case LPT_OP_MATMUL:
+      return &LPT_ATTRS (node, LptMatMulAttrs)->bias_rest;
+    default:
+      return NULL;
+    }
+}
+
 static const LptOpRestriction *
 find_rows (LptOp           op,
            LptQuantRules target,
@@ -242,6 +260,20 @@ is_activation (LptNode                *node,
   return node->op == LPT_OP_MATMUL && row->port == 1 && lpt_node_const_in (node, 1) == NULL;
 }
 
+/* Real numbers that lowering keeps in an op and no target has. */
+static void
+check_remainders (Check *check)
+{
+  LptNode *node = check->node;
+  const LptFloats *rest = lpt_node_bias_rest (node);
+
+  if (rest != NULL && rest->n > 0)
+    breaks (check, 2, "a real remainder beside the int32 bias");
+  if ((node->op == LPT_OP_ADD || node->op == LPT_OP_SUBTRACT || node->op == LPT_OP_MULTIPLY)
+      && LPT_ATTRS (node, LptBinaryAttrs)->shift.n > 0)
+    breaks (check, LPT_PORT_OUT, "a real constant is added before the rounding");
+}
+
 GPtrArray *
 lpt_graph_check (LptGraph        *graph,
                  LptQuantRules  target)
@@ -257,6 +289,8 @@ lpt_graph_check (LptGraph        *graph,
 
       if ((node->flags & LPT_NODE_DEAD) != 0)
         continue;
+      if (n > 0 && node->n_out > 0 && node->out[0].quant != NULL)
+        check_remainders (&check);
       for (; n > 0; n--, row++)
         {
           if (row->port == LPT_PORT_OUT)

@@ -53,6 +53,9 @@ typedef struct
   char    *what;
 } LptViolation;
 
+/* What lowering keeps of a weighted op's bias beside its int32 codes; NULL for other ops. */
+LPT_EXPORT LptFloats *lpt_node_bias_rest         (LptNode *node);
+
 /* "litert", "tpu"; FALSE when there is no such table. */
 LPT_EXPORT gboolean   lpt_quant_rules_from_name (const char *name, LptQuantRules *target);
 /* The rows of @target for @op, following each other; NULL when it demands nothing. A Table counts as its function. */

@@ -8,7 +8,8 @@
  *     weights with a zero point     =>  q - Z where that fits the range
  *     weights with the code -128    =>  the channel's step grows by 128 / 127 and its codes and bias are rounded anew
  *     one scale for all channels    =>  the largest; codes and bias likewise
- *     int32 accumulators as values, activations with a scale per channel
+ *     remainders of biases          =>  left out: the int32 bias is the nearest one
+ *     int32 accumulators as values, sums with a real constant or an operand of several scales, activations with a scale per channel
  *                                   =>  the op and what reads them compute on real values, with FakeQuantize in place
  *                                       of the codes; but where only the scales of constant weights and of a
  *                                       depthwise product meet in a value, they take over the channels' factors and
@@ -547,6 +548,32 @@ reinterpreted (Unlower        *u,
   return real_binary (u->graph, LPT_OP_ADD, real, channel_constant (u->graph, to, wider->axis, n, offset));
 }
 
+/* (b + rest) * scale: the bias as lowering had it. */
+static LptValue *
+real_bias (Unlower  *u,
+           LptNode  *node,
+           guint     port,
+           LptValue *otherwise)
+{
+  const LptFloats *rest = lpt_node_bias_rest (node);
+  LptTensor *data = lpt_node_const_in (node, port);
+  const LptQuant *quant = data != NULL ? lpt_node_in (node, port)->quant : NULL;
+  g_autoptr (LptTensor) real = NULL;
+  g_autofree double *values = NULL;
+  gint64 n;
+
+  if (quant == NULL || rest == NULL || rest->n == 0)
+    return otherwise;
+  n = lpt_tensor_count (data);
+  values = g_new (double, n + 1);
+  for (gint64 c = 0; c < n; c++)
+    values[c] = ((double) lpt_tensor_get_i64 (data, c) + rest->v[rest->n == 1 ? 0 : MIN (c, rest->n - 1)])
+                * quant->scale[quant->n == 1 ? 0 : MIN (c, quant->n - 1)];
+  real = lpt_tensor_from_f64 (LPT_DTYPE_F32, lpt_tensor_shape (data), values, NULL);
+
+  return lpt_node_out (lpt_graph_add_const (u->graph, NULL, real));
+}
+
 /* The node on real values; 8-bit outputs are quantized as they were. */
 static void
 unlower (Unlower *u,
@@ -557,6 +584,8 @@ unlower (Unlower *u,
 
   for (guint k = 0; k < node->n_in; k++)
     in[k] = real_of (u, lpt_node_in (node, k));
+  for (guint k = 2; k < node->n_in; k++)
+    in[k] = real_bias (u, node, k, in[k]);
 
   if (node->op == LPT_OP_DEQUANTIZE || node->op == LPT_OP_REQUANTIZE)
     {
@@ -592,6 +621,8 @@ unlower (Unlower *u,
     real->in[k].compute = LPT_DTYPE_UNDEFINED;
   if (node->op == LPT_OP_ADD || node->op == LPT_OP_SUBTRACT || node->op == LPT_OP_MULTIPLY)
     lpt_floats_clear (&LPT_ATTRS (real, LptBinaryAttrs)->shift);
+  if (lpt_node_bias_rest (real) != NULL)
+    lpt_floats_clear (lpt_node_bias_rest (real));
 
   for (guint o = 0; o < node->n_out; o++)
     {
@@ -720,6 +751,21 @@ share_scale (LptGraph *graph,
     take_factors (graph, readers->pdata[i], n, factors);
 }
 
+/* Sums and products in the general form that lowering has and no target. */
+static gboolean
+is_general (const LptNode *node)
+{
+  if (node->op != LPT_OP_ADD && node->op != LPT_OP_SUBTRACT && node->op != LPT_OP_MULTIPLY)
+    return FALSE;
+  if (node->out[0].quant == NULL)
+    return FALSE;
+  for (guint k = 0; k < node->n_in; k++)
+    if (node->in[k].value->quant != NULL && node->in[k].value->quant->n > 1)
+      return TRUE;
+
+  return LPT_ATTRS (node, LptBinaryAttrs)->shift.n > 0;
+}
+
 /* In topological order, so that whatever reads an accumulator follows it. */
 static void
 unlower_accumulators (LptGraph  *graph,
@@ -738,7 +784,7 @@ unlower_accumulators (LptGraph  *graph,
   for (guint i = 0; i < order->len; i++)
     {
       LptNode *node = order->pdata[i];
-      gboolean touches = FALSE;
+      gboolean touches = is_general (node);
 
       for (guint k = 0; k < node->n_in; k++)
         touches = touches || is_accumulator (lpt_node_in (node, k));
@@ -763,6 +809,8 @@ fit_node (LptGraph        *graph,
   gboolean same = FALSE;
   gint bias_port = -1;
 
+  if (n > 0 && lpt_node_bias_rest (node) != NULL)
+    lpt_floats_clear (lpt_node_bias_rest (node));
   for (guint i = 0; i < n; i++)
     if (rows[i].rule == LPT_PARAMETERS_BIAS)
       bias_port = rows[i].port;
