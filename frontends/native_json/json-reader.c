@@ -750,8 +750,14 @@ parse_text (const char *text, gsize length, const char *source, GError **error)
 static LptGraph *
 read_root (cJSON *root, JsonFile *file, GError **error)
 {
-  LptGraph *graph = read_graph (file, root, 1, error);
+  GError *local = NULL;
+  LptGraph *graph = read_graph (file, root, 1, &local);
   cJSON_Delete (root);
+  if (local != NULL)
+    {
+      g_strdelimit (local->message, "\r\n", ' ');      /* names may hold line ends, messages may not */
+      g_propagate_error (error, local);
+    }
   return graph;
 }
 

@@ -19,8 +19,15 @@ lpt_openvino_bin_path (const char *xml_path)
 static LptGraph *
 ov_read (const char *xml, gsize length, const OvFiles *files, GError **error)
 {
-  g_autoptr (OvNet) net = ov_net_parse (xml, length, files->source, error);
-  return net != NULL ? ov_net_build (net, files, error) : NULL;
+  GError *local = NULL;
+  g_autoptr (OvNet) net = ov_net_parse (xml, length, files->source, &local);
+  LptGraph *graph = net != NULL ? ov_net_build (net, files, &local) : NULL;
+  if (local != NULL)
+    {
+      g_strdelimit (local->message, "\r\n", ' ');      /* names may hold line ends, messages may not */
+      g_propagate_error (error, local);
+    }
+  return graph;
 }
 
 LptGraph *

@@ -16,6 +16,8 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   g_autoptr (LptGraph) graph = lpt_json_parse ((const char *) data, size, NULL, "fuzz.json", &error);
   g_assert ((graph == NULL) == (error != NULL));
   if (graph == NULL)
+    g_assert (strchr (error->message, '\n') == NULL);
+  if (graph == NULL)
     return 0;
   g_autofree char *text = lpt_json_print (graph, NULL);
   if (text == NULL)
