@@ -321,6 +321,52 @@ lpt_lower_clamp (LptLower *lw,
 
 /* --- one input, any quantization out --- */
 
+/* Does f (x + k) = f (x) + k hold? A mean that counts no padding. */
+static gboolean
+keeps_constants (const LptNode *node)
+{
+  const LptAvgPoolAttrs *attrs = LPT_ATTRS (node, LptAvgPoolAttrs);
+  guint i;
+
+  if (node->op != LPT_OP_AVG_POOL)
+    return node->op == LPT_OP_REDUCE_MEAN;
+  if (attrs->exclude_pad)
+    return TRUE;
+  if (attrs->auto_pad != LPT_AUTO_PAD_EXPLICIT && attrs->auto_pad != LPT_AUTO_PAD_VALID)
+    return FALSE;
+  for (i = 0; i < attrs->pads_begin.n; i++)
+    if (lpt_ints_get (&attrs->pads_begin, i, 0) != 0 || lpt_ints_get (&attrs->pads_end, i, 0) != 0)
+      return FALSE;
+
+  return TRUE;
+}
+
+/* A mean of codes with an offset that is no integer: reading the input's codes from another zero point moves the offset
+ * by whole numbers of input steps. Finds a zero point for which it is an integer. */
+static gboolean
+move_zero_point (const LptForm  *form,
+                 const LptForm  *x,
+                 const LptCodes *codes,
+                 double         *zero,
+                 double         *offset)
+{
+  LptDType dtype = x->q != NULL ? x->q->dtype : LPT_DTYPE_UNDEFINED;
+  double step, old;
+
+  if (x->q == NULL || x->n > 1 || form->n > 1 || codes->n > 1 || !(x->a[0] > 0) || !keeps_constants (form->op->node))
+    return FALSE;
+  step = form->a[0] * x->a[0] / codes->step[0];
+  old = -x->b[0] / x->a[0];
+  for (*zero = lpt_dtype_min (dtype); *zero <= lpt_dtype_max (dtype); *zero += 1)
+    {
+      *offset = codes->offset[0] + (*zero - old) * step;
+      if (fabs (*offset - round (*offset)) < NO_SHIFT * 1000)
+        return TRUE;
+    }
+
+  return FALSE;
+}
+
 /* The op on integers: input 0 with its quantization, the rest as it is. */
 static LptValue *
 emit_single (LptLower       *lw,
@@ -331,28 +377,33 @@ emit_single (LptLower       *lw,
   g_autoptr (LptQuant) quant = lpt_codes_quant (codes);
   g_autoptr (LptQuant) inner = NULL;
   g_autofree LptValue **in = g_new0 (LptValue *, node->n_in);
+  g_autoptr (LptForm) moved = NULL;
   LptForm *x = form->op->in[0];
+  double zero, offset;
+  gint32 written;
   LptNode *copy;
-  guint i, c;
+  guint i;
 
-  for (c = 0; c < codes->n; c++)
-    if (fabs (codes->offset[c] - quant->zero_point[c]) > NO_SHIFT * 1000)
-      return NULL;
   if (codes->n > 1 || form->n > 1 || form->b[0] != 0)
     return NULL;
-  in[0] = lpt_lower_integers (lw, x);
+  written = quant->zero_point[0];
+  if (fabs (codes->offset[0] - quant->zero_point[0]) > NO_SHIFT * 1000)
+    {
+      if (!move_zero_point (form, x, codes, &zero, &offset))
+        return NULL;
+      moved = lpt_form_copy (x);
+      moved->b[0] = -zero * moved->a[0];
+      written = (gint32) CLAMP (round (offset), -1073741824.0, 1073741824.0);
+    }
+  in[0] = lpt_lower_integers (lw, moved != NULL ? moved : x);
   if (in[0] == NULL)
     return NULL;
   for (i = 1; i < node->n_in; i++)
     in[i] = node->in[i].value != NULL ? lpt_lower_real (lw, node->in[i].value) : NULL;
 
   /* a * f (x) is written with a step of 1 / a: exact, and read back by the form of the codes. */
-  if (form->a[0] != 1)
-    {
-      double step = codes->step[0] / form->a[0];
-
-      inner = lpt_quant_new_one (step, quant->zero_point[0]);
-    }
+  if (form->a[0] != 1 || moved != NULL)
+    inner = lpt_quant_new_one (codes->step[0] / form->a[0], written);
   copy = lpt_lower_emit (lw, node, node->n_in, in);
   copy->out[0].dtype = codes->dtype;
   copy->out[0].shape = node->out[0].shape;
