@@ -378,6 +378,7 @@ static void
 name_outputs (LptGraph *graph)
 {
   g_autoptr (GHashTable) taken = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GHashTable) counts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 
   for (guint i = 0; i < graph->results->len; i++)
     {
@@ -392,22 +393,25 @@ name_outputs (LptGraph *graph)
       LptNode *result = g_ptr_array_index (graph->results, i);
       LptResultAttrs *attrs = LPT_ATTRS (result, LptResultAttrs);
       LptValue *value = lpt_node_in (result, 0);
-      g_autofree char *plain = NULL;
-      g_autofree char *name = NULL;
+      char *plain;
+      char *name;
+      guint n;
 
       if (*attrs->output != '\0' || value == NULL)
         continue;
       plain = value->producer->n_out > 1 ? g_strdup_printf ("%s.%u", value->producer->name, value->index)
                                          : g_strdup (value->producer->name);
       name = g_strdup (plain);
-      for (guint n = 2; g_hash_table_contains (taken, name); n++)
+      n = MAX (GPOINTER_TO_UINT (g_hash_table_lookup (counts, plain)), 1);
+      while (g_hash_table_contains (taken, name))
         {
           g_free (name);
-          name = g_strdup_printf ("%s_%u", plain, n);
+          name = g_strdup_printf ("%s_%u", plain, ++n);
         }
+      g_hash_table_replace (counts, plain, GUINT_TO_POINTER (n));
       g_hash_table_add (taken, g_strdup (name));
       g_free (attrs->output);
-      attrs->output = g_steal_pointer (&name);
+      attrs->output = name;
     }
 }
 

@@ -269,6 +269,25 @@ test_boxes (void)
                              "Result(%b)\n");
 }
 
+/* Outputs have names of their own, also many of one value. */
+static void
+test_output_names (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text ("%x = Parameter : f32[1]\n"
+                                                    "Result(%x)\nResult(%x)\nResult(%x) {output=\"x_2\"}\nResult(%x)\n",
+                                                    -1, NULL, &error);
+  static const char *const names[] = { "x", "x_3", "x_2", "x_4" };
+  g_autofree char *text = NULL;
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < 4; i++)
+    g_assert_cmpstr (lpt_result_name (g_ptr_array_index (graph->results, i)), ==, names[i]);
+  text = lpt_graph_to_text (graph, LPT_TEXT_DEFAULT);
+  g_assert_cmpstr (text, ==, "%x = Parameter : f32[1]\n"
+                             "Result(%x)\nResult(%x) {output=\"x_3\"}\nResult(%x) {output=\"x_2\"}\nResult(%x) {output=\"x_4\"}\n");
+}
+
 /* One box per op, constants inside their readers, an edge per other input. */
 static void
 test_dot (void)
@@ -468,6 +487,7 @@ main (int    argc,
   g_test_add_func ("/text/strings", test_strings);
   g_test_add_func ("/text/large-constants", test_large_constants);
   g_test_add_func ("/text/boxes", test_boxes);
+  g_test_add_func ("/text/output-names", test_output_names);
   g_test_add_func ("/text/dot", test_dot);
   g_test_add_func ("/text/errors", test_errors);
   g_test_add_func ("/text/deep-bodies", test_deep_bodies);
