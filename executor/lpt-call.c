@@ -180,7 +180,7 @@ lpt_array_from_tensor (LptArray  *array,
   *array = (LptArray) { .declared = declared, .dtype = lpt_storage_dtype (declared, quant),
                         .shape = *lpt_tensor_shape (tensor), .quant = quant };
 
-  if (dtype == array->dtype && count > 0 && ((guintptr) data & 63) == 0)
+  if (dtype == array->dtype && count > 0 && (guintptr) data % lpt_storage_size (dtype) == 0)
     {
       array->data = (gpointer) data;
       return TRUE;

@@ -22,7 +22,8 @@ typedef struct
   LptDType  declared;   /* element type in the graph; UNDEFINED = optional input that is not given */
   LptDType  dtype;      /* storage */
   LptShape  shape;      /* of outputs: dynamic until known */
-  gpointer  data;       /* packed, row-major, 64-byte aligned; never NULL once the shape is known */
+  gpointer  data;       /* packed, row-major; 64-byte aligned, constants and inputs to their elements (mapped files are
+                         * not copied); never NULL once the shape is known */
   LptQuant *quant;      /* what the integers mean; borrowed */
   gboolean  owned;      /* data came from lpt_aligned_alloc() and is freed by who holds the array */
 } LptArray;

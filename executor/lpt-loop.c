@@ -18,6 +18,29 @@ lpt_broadcast_strides (const LptShape *in,
     strides[i] = i < shift || in->dims[i - shift] == 1 ? 0 : own[i - shift];
 }
 
+gboolean
+lpt_broadcast_check (const LptShape *in,
+                     const LptShape *out,
+                     gint64         *strides,
+                     GError        **error)
+{
+  gint i, shift = out->rank - in->rank;
+  gboolean fits = shift >= 0;
+
+  for (i = 0; i < in->rank && fits; i++)
+    fits = in->dims[i] == 1 || in->dims[i] == out->dims[i + shift];
+  if (!fits)
+    {
+      g_autofree char *a = lpt_shape_to_string (in), *b = lpt_shape_to_string (out);
+
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "[%s] does not broadcast to [%s]", a, b);
+      return FALSE;
+    }
+  lpt_broadcast_strides (in, out, strides);
+
+  return TRUE;
+}
+
 void
 lpt_loop_init (LptLoop        *loop,
                const LptShape *shape,

@@ -33,6 +33,8 @@ void lpt_loop_next (LptLoop *loop);
 
 /* Strides of @in seen under the shape @out: 0 along broadcast axes; ranks align at the right. */
 void lpt_broadcast_strides (const LptShape *in, const LptShape *out, gint64 *strides);
+/* The same where nobody has checked that @in broadcasts to @out; FALSE + error when it does not. */
+gboolean lpt_broadcast_check (const LptShape *in, const LptShape *out, gint64 *strides, GError **error);
 
 /* Next index of an odometer over @rank axes; FALSE past the end. */
 gboolean lpt_index_next (gint rank, const gint64 *dims, gint64 *index);

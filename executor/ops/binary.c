@@ -249,8 +249,8 @@ lpt_run_binary (LptCall *call,
   gpointer z;
   Row row;
 
-  lpt_broadcast_strides (&call->in[0].shape, shape, strides[0]);
-  lpt_broadcast_strides (&b, shape, strides[1]);
+  if (!lpt_broadcast_check (&call->in[0].shape, shape, strides[0], error) || !lpt_broadcast_check (&b, shape, strides[1], error))
+    return FALSE;
   lpt_shape_strides (shape, strides[2]);
 
   x = integer ? (gconstpointer) lpt_call_i64 (call, 0, error) : lpt_call_f32 (call, 0, error);
@@ -299,7 +299,8 @@ lpt_run_select (LptCall *call,
     return FALSE;
 
   for (k = 0; k < 3; k++)
-    lpt_broadcast_strides (&call->in[k].shape, shape, strides[k]);
+    if (!lpt_broadcast_check (&call->in[k].shape, shape, strides[k], error))
+      return FALSE;
   lpt_shape_strides (shape, strides[3]);
   for (lpt_loop_init (&loop, shape, 4, strides); !loop.done; lpt_loop_next (&loop))
     for (i = 0; i < loop.inner; i++)

@@ -184,9 +184,8 @@ lpt_run_fake_quantize (LptCall *call,
   for (k = 0; k < 5; k++)
     {
       in[k] = lpt_call_f32 (call, k, error);
-      if (in[k] == NULL)
+      if (in[k] == NULL || !lpt_broadcast_check (&call->in[k].shape, shape, strides[k], error))
         return FALSE;
-      lpt_broadcast_strides (&call->in[k].shape, shape, strides[k]);
     }
   y = lpt_call_out_f32 (call, 0, error);
   if (y == NULL)
@@ -250,9 +249,8 @@ lpt_run_fake_convert (LptCall *call,
   for (k = 0; k < n; k++)
     {
       in[k] = lpt_call_f32 (call, k, error);
-      if (in[k] == NULL)
+      if (in[k] == NULL || !lpt_broadcast_check (&call->in[k].shape, shape, strides[k], error))
         return FALSE;
-      lpt_broadcast_strides (&call->in[k].shape, shape, strides[k]);
     }
   y = lpt_call_out_f32 (call, 0, error);
   if (y == NULL)
