@@ -35,6 +35,24 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
 #define DECLARE(i) __m512i c##i##_0 = FIRST (0), c##i##_1 = FIRST (1), c##i##_2 = FIRST (2), c##i##_3 = FIRST (3);
   ROWS (DECLARE)
 
+#define ADD_ROW(i)                                                                                           \
+  if (i < mr)                                                                                                \
+    {                                                                                                        \
+      __m512i x = _mm512_set1_epi32 (t->row_add[i]);                                                         \
+                                                                                                             \
+      c##i##_0 = _mm512_add_epi32 (c##i##_0, x);                                                             \
+      if (nb > 1)                                                                                            \
+        c##i##_1 = _mm512_add_epi32 (c##i##_1, x);                                                           \
+      if (nb > 2)                                                                                            \
+        c##i##_2 = _mm512_add_epi32 (c##i##_2, x);                                                           \
+      if (nb > 3)                                                                                            \
+        c##i##_3 = _mm512_add_epi32 (c##i##_3, x);                                                           \
+    }
+  if (stage && t->row_add)
+    {
+      ROWS (ADD_ROW)
+    }
+
 #define STEP(i, BYTES)                                                                                       \
   if (i < mr)                                                                                                \
     {                                                                                                        \

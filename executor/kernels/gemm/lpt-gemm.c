@@ -222,6 +222,7 @@ run_rows (Panel *p, size_t i, size_t rows, const uint8_t *const *ptr)
 
       p->tile.mr = mr;
       p->tile.a = ptr + i;
+      p->tile.row_add = p->fused && b->epilogue->weight_zp ? p->row_sums + i : NULL;
       if (p->fused)
         {
           b->kernel->fused (&p->tile, b->epilogue, p->params, p->columns, (uint8_t *) out, b->ldo);
@@ -252,6 +253,9 @@ lpt_gemm_block (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, s
 
   if (b->epilogue->weight_zp)
     kernel->row_sums (rows, b->taps, b->k, ptr, ptr_stride, row_sums);
+  /* One zero point for all columns: what it takes from a row is one number. */
+  for (size_t i = 0; i < rows && b->epilogue->weight_zp && p.fused; i++)
+    row_sums[i] = (int32_t) (0u - (uint32_t) row_sums[i] * (uint32_t) b->epilogue->weight_zp[0]);
 
   for (size_t j = n0; j < n1; j += width)
     {

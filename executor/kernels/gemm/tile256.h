@@ -61,7 +61,11 @@ tile_256 (size_t mr, const LptGemmTile *t, int32_t *acc)
           TILE_ROWS (STEP_256)
         }
     }
+  /* Cuts the accumulators' lives here, for the same reason. */
+#define BARRIER_256(i) if (i < mr) __asm__ ("" : "+x" (c##i##_0), "+x" (c##i##_1));
+  TILE_ROWS (BARRIER_256)
   TILE_ROWS (STORE_256)
+#undef BARRIER_256
 #undef DECLARE_256
 #undef POINTER_256
 #undef STEP_256

@@ -33,7 +33,7 @@ lpt_epilogue_kernel (LptCpu cpu)
 void
 lpt_epilogue_prepare (LptEpilogue *e, size_t channels)
 {
-  bool below_quarter = true;
+  bool below_quarter = true, one_zp = true;
 
   e->fast = e->zp >= -128 && e->zp <= 255 && e->lo >= -128 && e->hi <= 255 && e->lo <= e->hi && (e->lo >= 0 || e->hi <= 127);
   for (size_t c = 0; c < channels && e->store == LPT_STORE_Q8 && e->scheme != LPT_REQUANT_FLOAT; c++)
@@ -45,7 +45,9 @@ lpt_epilogue_prepare (LptEpilogue *e, size_t channels)
       e->fast = e->fast && ok && e->mult[c] != INT32_MIN;
       below_quarter = below_quarter && e->shift[c] <= -2;
     }
-  e->fusable = e->fast && e->store == LPT_STORE_Q8 && !e->weight_zp
+  for (size_t c = 1; c < channels && e->weight_zp; c++)
+    one_zp = one_zp && e->weight_zp[c] == e->weight_zp[0];
+  e->fusable = e->fast && e->store == LPT_STORE_Q8 && one_zp
                && (e->scheme == LPT_REQUANT_SINGLE || e->scheme == LPT_REQUANT_FLOAT);
   e->upper = below_quarter && e->scheme == LPT_REQUANT_SINGLE && !e->rest;
 }
