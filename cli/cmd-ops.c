@@ -47,6 +47,41 @@ print_attributes (const LptOpInfo *info)
     }
 }
 
+/* What targets demand of the quantization of the op's values. */
+static void
+print_restrictions (const LptOpInfo *info)
+{
+  for (LptQuantRules target = LPT_QUANT_RULES_LITERT; target <= LPT_QUANT_RULES_TPU; target++)
+    {
+      guint n;
+      const LptOpRestriction *rows = lpt_op_restrictions (info->op, target, &n);
+      for (guint i = 0; i < n; i++)
+        {
+          g_autofree char *text = lpt_op_restriction_to_string (&rows[i]);
+          printf ("    %s: %s\n", lpt_quant_rules_name (target), text);
+        }
+    }
+}
+
+static void
+append_restrictions (GString *s, const LptOpInfo *info)
+{
+  gboolean any = FALSE;
+  for (LptQuantRules target = LPT_QUANT_RULES_LITERT; target <= LPT_QUANT_RULES_TPU; target++)
+    {
+      guint n;
+      const LptOpRestriction *rows = lpt_op_restrictions (info->op, target, &n);
+      for (guint i = 0; i < n; i++)
+        {
+          g_autofree char *text = lpt_op_restriction_to_string (&rows[i]);
+          g_string_append_printf (s, "%s{\"target\": \"%s\", \"demands\": ", any ? ", " : "", lpt_quant_rules_name (target));
+          cmd_json_string (s, text);
+          g_string_append_c (s, '}');
+          any = TRUE;
+        }
+    }
+}
+
 static void
 print_json (const LptOpInfo *info, gboolean first)
 {
@@ -98,6 +133,8 @@ print_json (const LptOpInfo *info, gboolean first)
         }
       g_string_append_c (s, '}');
     }
+  g_string_append (s, "], \"quantization\": [");
+  append_restrictions (s, info);
   g_string_append (s, "], \"doc\": ");
   cmd_json_string (s, info->doc);
   g_string_append_c (s, '}');
@@ -111,10 +148,10 @@ cmd_ops (int argc, char **argv)
   int code;
   const GOptionEntry entries[] = {
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "For scripts", NULL },
-    { "attributes", 'a', 0, G_OPTION_ARG_NONE, &attributes, "Show the attributes, too", NULL },
+    { "attributes", 'a', 0, G_OPTION_ARG_NONE, &attributes, "Show attributes and demands of targets, too", NULL },
     { NULL },
   };
-  if (!cmd_parse (&argc, &argv, entries, "[OP]", "OP: one operation with its attributes.", 0, 1, &code))
+  if (!cmd_parse (&argc, &argv, entries, "[OP]", "OP: one operation with its attributes and what targets demand of its quantization.", 0, 1, &code))
     return code;
 
   const LptOpInfo *only = argc > 1 ? lpt_op_find (argv[1]) : NULL;
@@ -135,7 +172,10 @@ cmd_ops (int argc, char **argv)
           g_autofree char *inputs = inputs_text (info);
           printf ("%-28s %-12s %-6s %s\n", info->name, info->versions[0] != '\0' ? info->versions : "-", inputs, info->doc);
           if (attributes || only != NULL)
-            print_attributes (info);
+            {
+              print_attributes (info);
+              print_restrictions (info);
+            }
         }
       first = FALSE;
     }

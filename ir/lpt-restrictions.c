@@ -25,15 +25,25 @@ static const LptOpRestriction rows[] =
 #undef LPT_RESTRICT
 };
 
-gboolean
-lpt_quant_rules_from_name (const char      *name,
-                            LptQuantRules *target)
+static const struct { const char *name; LptQuantRules target; } names[] =
 {
-  static const struct { const char *name; LptQuantRules target; } names[] =
-  {
-    { "litert", LPT_QUANT_RULES_LITERT }, { "tpu", LPT_QUANT_RULES_TPU },
-  };
+  { "litert", LPT_QUANT_RULES_LITERT }, { "tpu", LPT_QUANT_RULES_TPU },
+};
 
+const char *
+lpt_quant_rules_name (LptQuantRules target)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    if (names[i].target == target)
+      return names[i].name;
+
+  return NULL;
+}
+
+gboolean
+lpt_quant_rules_from_name (const char    *name,
+                           LptQuantRules *target)
+{
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     if (g_ascii_strcasecmp (names[i].name, name) == 0)
       {
@@ -62,10 +72,10 @@ lpt_node_bias_rest (LptNode *node)
     }
 }
 
-static const LptOpRestriction *
-find_rows (LptOp           op,
-           LptQuantRules target,
-           guint          *n)
+const LptOpRestriction *
+lpt_op_restrictions (LptOp          op,
+                     LptQuantRules  target,
+                     guint         *n)
 {
   const LptOpRestriction *first = NULL;
 
@@ -93,10 +103,38 @@ lpt_node_restrictions (LptNode         *node,
       const LptOpInfo *info = lpt_op_find (LPT_ATTRS (node, LptTableAttrs)->function);
 
       if (info != NULL)
-        found = find_rows (info->op, target, n);
+        found = lpt_op_restrictions (info->op, target, n);
     }
 
-  return found != NULL ? found : find_rows (node->op, target, n);
+  return found != NULL ? found : lpt_op_restrictions (node->op, target, n);
+}
+
+char *
+lpt_op_restriction_to_string (const LptOpRestriction *row)
+{
+  g_autoptr (GString) s = g_string_new (NULL);
+
+  if (row->port == LPT_PORT_OUT)
+    g_string_append (s, "output: ");
+  else if (row->port == LPT_PORT_DATA)
+    g_string_append (s, "inputs: ");
+  else
+    g_string_append_printf (s, "input %d: ", row->port);
+  g_string_append (s, lpt_dtype_name (row->dtype));
+  if (row->lo != lpt_dtype_min (row->dtype) || row->hi != lpt_dtype_max (row->dtype))
+    g_string_append_printf (s, " in [%d, %d]", row->lo, row->hi);
+  g_string_append (s, row->granularity == LPT_CODES_TENSOR ? ", one scale" : ", one scale or one per output channel");
+
+  switch (row->rule)
+    {
+    case LPT_PARAMETERS_SAME:  g_string_append (s, ", inputs and outputs with equal parameters"); break;
+    case LPT_PARAMETERS_FIXED: g_string_append_printf (s, ", scale %g, zero point %d", row->scale, row->zero); break;
+    case LPT_PARAMETERS_ZERO:  g_string_append (s, ", zero point 0"); break;
+    case LPT_PARAMETERS_BIAS:  g_string_append (s, ", scale of input 0 times input 1, zero point 0"); break;
+    case LPT_PARAMETERS_FREE:  break;
+    }
+
+  return g_string_free (g_steal_pointer (&s), FALSE);
 }
 
 /* --- checking ------------------------------------------------------------------ */

@@ -61,6 +61,13 @@ LPT_EXPORT gboolean   lpt_quant_rules_from_name (const char *name, LptQuantRules
 /* The rows of @target for @op, following each other; NULL when it demands nothing. A Table counts as its function. */
 LPT_EXPORT const LptOpRestriction *lpt_node_restrictions (LptNode *node, LptQuantRules target, guint *n);
 
+/* The rows of @target for @op; NULL when it demands nothing. */
+LPT_EXPORT const LptOpRestriction *lpt_op_restrictions (LptOp op, LptQuantRules target, guint *n);
+/* "input 1: i8 in [-127, 127], one scale or one per output channel, zero point 0" (transfer full). */
+LPT_EXPORT char      *lpt_op_restriction_to_string (const LptOpRestriction *restriction);
+/* "litert", "tpu"; NULL for NONE. */
+LPT_EXPORT const char *lpt_quant_rules_name      (LptQuantRules target);
+
 /**
  * lpt_graph_check:
  * All places of a lowered graph that break @target's restrictions, in the order of the nodes. Nodes on real values are free.
