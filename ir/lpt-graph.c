@@ -87,8 +87,10 @@ link_input (LptNode  *node,
   LptUse use = { node, index };
 
   node->in[index].value = value;
-  if (value != NULL)
-    g_array_append_val (value->uses, use);
+  if (value == NULL)
+    return;
+  node->in[index].use_at = value->uses->len;
+  g_array_append_val (value->uses, use);
 }
 
 static void
@@ -96,17 +98,22 @@ unlink_input (LptNode *node,
               guint    index)
 {
   LptValue *value = node->in[index].value;
-  guint i;
+  guint at = node->in[index].use_at, last;
 
   if (value == NULL)
     return;
-  for (i = value->uses->len; i-- > 0; )
-    if (lpt_value_use (value, i)->node == node && lpt_value_use (value, i)->index == index)
-      {
-        g_array_remove_index (value->uses, i);
-        break;
-      }
   node->in[index].value = NULL;
+  last = value->uses->len - 1;
+  if (value->producer->op == LPT_OP_CONST)
+    {
+      /* A constant may have as many readers as the graph has nodes. */
+      g_array_remove_index_fast (value->uses, at);
+      last = MIN (last, at + 1);
+    }
+  else
+    g_array_remove_index (value->uses, at);
+  for (; at < last; at++)
+    lpt_value_use (value, at)->node->in[lpt_value_use (value, at)->index].use_at = at;
 }
 
 void
@@ -155,7 +162,7 @@ lpt_value_replace (LptValue *old,
       LptUse *use = &g_array_index (uses, LptUse, i);
 
       if (use->node == except)
-        g_array_append_val (old->uses, *use);
+        link_input (use->node, use->index, old);
       else
         link_input (use->node, use->index, value);
     }

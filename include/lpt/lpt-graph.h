@@ -55,7 +55,7 @@ struct _LptValue
   guint     index;
   LptDType  dtype;
   LptShape  shape;
-  GArray   *uses;       /* of LptUse, in the order in which they were made */
+  GArray   *uses;       /* of LptUse, in the order in which they were made (of constants: in any order) */
   LptMark   mark;
   LptQuant *quant;      /* NULL, or what the integers mean (lowered graphs) */
   GPtrArray *names;     /* tensor names (char *), or NULL */
@@ -66,6 +66,7 @@ typedef struct
   LptValue *value;      /* NULL = an optional input that is not given */
   LptMark   mark;
   LptDType  compute;    /* relaxed nodes: the type as which the op sees the input; UNDEFINED = as it is */
+  guint     use_at;     /* where value->uses has this input; the graph keeps it */
 } LptInput;
 
 typedef enum
