@@ -1,0 +1,172 @@
+/* test-exec-onnx-node.c - ONNX's backend node tests through importer and reference executor
+ *
+ * ../shared/corpus/onnx_node: one model of one operator each, with inputs and outputs. Bound: ONNX's own, 1e-3 relative
+ * and 1e-3 absolute where its test data come from another implementation; integers and booleans exact.
+ * Refused models say "unsupported" when they are read; what differs is listed below with its reason.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include <lpt/lpt-attrs.h>
+#include <lpt/lpt-executor.h>
+#include <lpt/lpt-onnx.h>
+
+#include "cli/npy.h"
+
+#define TOLERANCE 1e-3
+#define LEAST     1249   /* that pass */
+
+/* ONNX repeats the border under an antialiasing filter and keeps a fractional length under align_corners; Interpolate
+ * does neither. */
+static const char *const differ[] =
+{
+  "test_resize_downsample_scales_cubic_align_corners", "test_resize_downsample_scales_linear_align_corners",
+  "test_resize_downsample_scales_cubic_antialias", "test_resize_downsample_scales_linear_antialias",
+  "test_resize_downsample_sizes_cubic_antialias", "test_resize_downsample_sizes_linear_antialias",
+  NULL
+};
+
+/* Arrays keep bf16 as its bits. */
+static LptTensor *
+load (const char *folder,
+      const char *name,
+      guint       i,
+      LptDType    dtype)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *file = g_strdup_printf ("%s_%u.npy", name, i), *path = g_build_filename (folder, file, NULL);
+  LptTensor *tensor, *bits;
+
+  if (!g_file_test (path, G_FILE_TEST_EXISTS))
+    return NULL;
+  tensor = npy_load (path, &error);
+  g_assert_no_error (error);
+  if (dtype != LPT_DTYPE_BF16 || lpt_tensor_dtype (tensor) != LPT_DTYPE_U16)
+    return tensor;
+
+  bits = lpt_tensor_new_copy (LPT_DTYPE_BF16, lpt_tensor_shape (tensor), lpt_tensor_data (tensor), NULL);
+  lpt_tensor_unref (tensor);
+
+  return bits;
+}
+
+static gboolean
+same (LptTensor *got,
+      LptTensor *wanted)
+{
+  gint64 i, n = lpt_tensor_count (wanted);
+
+  if (!lpt_shape_equal (lpt_tensor_shape (got), lpt_tensor_shape (wanted)))
+    return FALSE;
+  for (i = 0; i < n; i++)
+    {
+      double a = lpt_tensor_get_f64 (got, i), b = lpt_tensor_get_f64 (wanted, i);
+      double bound = lpt_dtype_is_real (lpt_tensor_dtype (wanted)) ? TOLERANCE * (1 + fabs (b)) : 0;
+
+      if (a != b && !(isnan (a) && isnan (b)) && !(fabs (a - b) <= bound))
+        return FALSE;
+    }
+
+  return TRUE;
+}
+
+/* NULL when everything agrees. */
+static char *
+run (LptGraph   *graph,
+     const char *folder)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+  g_autofree LptShape *shapes = g_new (LptShape, graph->parameters->len + 1);
+  g_autoptr (LptPlan) plan = NULL;
+  g_autoptr (LptPlanContext) context = NULL;
+  guint i;
+
+  for (i = 0; i < graph->parameters->len; i++)
+    {
+      LptTensor *input = load (folder, "input", i, lpt_node_out (g_ptr_array_index (graph->parameters, i))->dtype);
+
+      if (input == NULL)
+        return g_strdup_printf ("input %u is not there", i);
+      g_ptr_array_add (inputs, input);
+      shapes[i] = *lpt_tensor_shape (input);
+    }
+  plan = lpt_plan_new (graph, shapes, LPT_PLAN_REFERENCE, &error);
+  if (plan != NULL)
+    context = lpt_plan_context_new (plan, 1, &error);
+  for (i = 0; i < inputs->len && error == NULL; i++)
+    lpt_plan_context_set_input (context, i, g_ptr_array_index (inputs, i), &error);
+  if (error != NULL || !lpt_plan_run (plan, context, &error))
+    return g_strdup (error->message);
+
+  for (i = 0; i < lpt_plan_n_outputs (plan); i++)
+    {
+      g_autoptr (LptTensor) got = lpt_plan_context_output (context, i, &error);
+      LptDType declared = lpt_node_in (g_ptr_array_index (graph->results, i), 0)->dtype;
+      g_autoptr (LptTensor) wanted = got != NULL ? load (folder, "output", i, declared) : NULL;
+
+      if (got == NULL)
+        return g_strdup (error->message);
+      if (wanted != NULL && !same (got, wanted))
+        return g_strdup_printf ("output %u differs", i);
+    }
+
+  return NULL;
+}
+
+static void
+test_corpus (void)
+{
+  g_autofree char *corpus = g_build_filename (LPT_SHARED_DIR, "corpus", "onnx_node", NULL);
+  g_autoptr (GDir) dir = g_dir_open (corpus, 0, NULL);
+  guint passed = 0, refused = 0, listed = 0;
+  const char *name;
+
+  if (dir == NULL)
+    {
+      g_test_skip ("../shared/corpus/onnx_node is not there");
+      return;
+    }
+  while ((name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *folder = g_build_filename (corpus, name, NULL), *model = g_build_filename (folder, "model.onnx", NULL);
+      g_autofree char *problem = NULL;
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LptGraph) graph = NULL;
+
+      if (!g_file_test (model, G_FILE_TEST_EXISTS))
+        continue;
+      graph = lpt_onnx_load (model, &error);
+      if (graph == NULL && strstr (error->message, "unsupported") != NULL)
+        {
+          refused++;
+          continue;
+        }
+      problem = graph != NULL ? run (graph, folder) : g_strdup (error->message);
+      if (problem == NULL)
+        passed++;
+      else if (g_strv_contains (differ, name))
+        listed++;
+      else
+        {
+          g_test_message ("%s: %s", name, problem);
+          g_test_fail ();
+        }
+    }
+  g_test_message ("%u pass, %u refused, %u listed", passed, refused, listed);
+  g_assert_cmpuint (passed, >=, LEAST);
+  g_assert_cmpuint (listed, ==, G_N_ELEMENTS (differ) - 1);      /* what passes now leaves the list */
+}
+
+int
+main (int    argc,
+      char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/exec/onnx-node", test_corpus);
+
+  return g_test_run ();
+}
