@@ -659,6 +659,7 @@ lower_graph (LptRewriter  *rw,
     {
       LptNode *node = g_ptr_array_index (order, i);
       LptLowerRule rule = lpt_lower_rule (node->op);
+      const LptRestriction *restriction;
 
       for (k = 0; k < lpt_node_n_bodies (node); k++)
         if (!lower_graph (rw, lpt_node_body (node, k), error))
@@ -667,7 +668,13 @@ lower_graph (LptRewriter  *rw,
             g_hash_table_unref (lw.reals);
             return FALSE;
           }
-      if (rule == NULL || !rule (&lw, node))
+      restriction = lpt_config_restriction (lpt_rewriter_config (rw), node);
+      if (restriction != NULL && restriction->never)
+        {
+          lpt_rewriter_decline (rw, node, "the target never runs %s on integers", node->info->name);
+          keep_real (&lw, node);
+        }
+      else if (rule == NULL || !rule (&lw, node))
         keep_real (&lw, node);
       else
         note_form (&lw, node);
