@@ -22,7 +22,12 @@ _Static_assert (sizeof (Params) <= LPT_GEMM_PARAMS_SIZE, "parameters of a panel"
 
 /* mr, nb and stage are constants: stage 0 writes accumulators, the others bytes: 1 single on upper words, 2 float,
  * 3 single. */
+#ifdef __SANITIZE_ADDRESS__
+/* One copy with variables in their place: sanitizers would need minutes for all. */
+static __attribute__ ((noinline)) void
+#else
 INLINE void
+#endif
 tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const Params *params, size_t columns,
       uint8_t *out, size_t ldo)
 {
