@@ -60,12 +60,10 @@ lpt_onnx_find_op (const char  *domain,
 /* --- scopes ------------------------------------------------------------------ */
 
 static LptOnnxScope *
-scope_new (LptOnnxScope *up,
-           LptGraph     *graph)
+scope_new (LptGraph *graph)
 {
   LptOnnxScope *scope = g_new0 (LptOnnxScope, 1);
 
-  scope->up = up;
   scope->graph = graph;
   scope->values = g_hash_table_new (g_str_hash, g_str_equal);
   scope->initializers = g_hash_table_new (g_str_hash, g_str_equal);
@@ -80,7 +78,6 @@ scope_free (LptOnnxScope *scope)
   g_hash_table_unref (scope->initializers);
   g_clear_pointer (&scope->call_attrs, g_hash_table_unref);
   g_clear_pointer (&scope->opsets, g_hash_table_unref);
-  g_clear_pointer (&scope->captured, g_ptr_array_unref);
   g_string_chunk_free (scope->strings);
   g_free (scope);
 }
@@ -124,26 +121,6 @@ look_up (LptOnnxImport  *import,
       value = lpt_node_out (lpt_graph_add_const (scope->graph, name, tensor));
       lpt_value_add_name (value, name);
     }
-  else if (scope->up != NULL)
-    {
-      LptValue *outer = look_up (import, scope->up, name, error);
-      LptNode *parameter;
-
-      if (outer == NULL)
-        return NULL;
-      if (outer->producer->data != NULL)
-        value = lpt_node_out (lpt_graph_add_const (scope->graph, name, outer->producer->data));
-      else
-        {
-          parameter = lpt_graph_add (scope->graph, LPT_OP_PARAMETER, 0, name, 0, NULL);
-          LPT_ATTRS (parameter, LptParameterAttrs)->shape = outer->shape;
-          LPT_ATTRS (parameter, LptParameterAttrs)->element_type = outer->dtype;
-          if (!lpt_node_infer (parameter, error))
-            return NULL;
-          value = lpt_node_out (parameter);
-          g_ptr_array_add (scope->captured, outer);
-        }
-    }
   else
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input \"%s\" is not defined before its use (the nodes are not in order, or in a cycle)", name);
@@ -182,11 +159,8 @@ static gint64
 opset_of (LptOnnxScope *scope,
           const char   *domain)
 {
-  const gint64 *version = NULL;
+  const gint64 *version = g_hash_table_lookup (scope->opsets, domain);
 
-  for (; scope != NULL && version == NULL; scope = scope->up)
-    if (scope->opsets != NULL)
-      version = g_hash_table_lookup (scope->opsets, domain);
   return version != NULL ? *version : 0;
 }
 
@@ -280,7 +254,7 @@ inline_function (LptOnnxNode                *on,
                  const Onnx__FunctionProto  *function,
                  GError                    **error)
 {
-  g_autoptr (LptOnnxScope) scope = scope_new (NULL, on->scope->graph);
+  g_autoptr (LptOnnxScope) scope = scope_new (on->scope->graph);
 
   scope->prefix = on->name;
   scope->call_attrs = g_hash_table_new (g_str_hash, g_str_equal);
@@ -378,7 +352,7 @@ import_nodes (LptOnnxImport    *import,
 
   if (import->depth >= MAX_NESTING)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: functions or bodies nested deeper than %d", MAX_NESTING);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: functions nested deeper than %d", MAX_NESTING);
       return FALSE;
     }
   import->depth++;
@@ -534,7 +508,7 @@ lpt_onnx_import (LptOnnxFile  *file,
       return NULL;
     }
   graph = lpt_graph_new (model->graph->name != NULL && *model->graph->name != '\0' ? model->graph->name : "model");
-  scope = scope_new (NULL, graph);
+  scope = scope_new (graph);
   if (!read_opsets (scope, model->opset_import, model->n_opset_import, error)
       || !import_graph (&import, scope, model->graph, error))
     return NULL;

@@ -62,6 +62,17 @@ quant_in (LptOnnxNode *on,
   return make_quant (on, data, lpt_onnx_const_in (on, scale + 1), axis);
 }
 
+static void
+check_length (LptOnnxNode    *on,
+              LptValue       *x,
+              const LptQuant *quant)
+{
+  gint64 length = quant->axis >= 0 && x->shape.rank >= 0 ? x->shape.dims[quant->axis] : LPT_DYNAMIC;
+
+  if (quant->n > 1 && length != LPT_DYNAMIC && length != quant->n)
+    lpt_onnx_fail (on, LPT_ERROR_INVALID, "%u scales along an axis of length %" G_GINT64_FORMAT, quant->n, length);
+}
+
 static LptDType
 zero_type (LptOnnxNode *on,
            guint        zero)
@@ -143,17 +154,6 @@ quant_axis (LptOnnxNode *on,
   if (lpt_shape_count (&scale->shape, &count) && count == 1)
     return 0;
   return lpt_onnx_axis (on, axis, lpt_onnx_rank (on, x));
-}
-
-static void
-check_length (LptOnnxNode    *on,
-              LptValue       *x,
-              const LptQuant *quant)
-{
-  gint64 length = quant->axis >= 0 && x->shape.rank >= 0 ? x->shape.dims[quant->axis] : LPT_DYNAMIC;
-
-  if (quant->n > 1 && length != LPT_DYNAMIC && length != quant->n)
-    lpt_onnx_fail (on, LPT_ERROR_INVALID, "%u scales along an axis of length %" G_GINT64_FORMAT, quant->n, length);
 }
 
 void
@@ -280,6 +280,7 @@ quantized_in (LptOnnxNode *on,
 {
   g_autoptr (LptQuant) quant = quant_in (on, scale, axis);
 
+  check_length (on, lpt_onnx_in (on, i), quant);
   return lpt_onnx_quantized (on, lpt_onnx_in (on, i), quant);
 }
 
@@ -307,6 +308,7 @@ offset_in (LptOnnxNode *on,
       ones = values != NULL ? lpt_tensor_from_f64 (LPT_DTYPE_F64, &shape, values, NULL) : NULL;
     }
   quant = make_quant (on, ones != NULL ? ones : one, data, axis);
+  check_length (on, lpt_onnx_in (on, i), quant);
   return lpt_onnx_quantized (on, lpt_onnx_in (on, i), quant);
 }
 

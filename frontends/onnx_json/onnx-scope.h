@@ -1,4 +1,4 @@
-/* onnx-scope.h - names of values: of the main graph, a body, or a function being inlined
+/* onnx-scope.h - names of values: of the main graph, or of a function being inlined
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,13 +10,11 @@
 
 struct _LptOnnxScope
 {
-  LptOnnxScope *up;            /* the graph around a body; NULL elsewhere: functions see nothing */
   LptGraph     *graph;         /* where nodes are added */
   GHashTable   *values;        /* name (borrowed from the messages) -> LptValue * */
   GHashTable   *initializers;  /* name -> TensorProto *, made into Consts when first used */
   GHashTable   *call_attrs;    /* functions: attribute name -> AttributeProto * of the call; else NULL */
   GHashTable   *opsets;        /* domain -> version, as gint64 * */
-  GPtrArray    *captured;      /* bodies: LptValue * of the graph around, one per parameter that was added for it */
   GStringChunk *strings;       /* text of attributes */
   const char   *prefix;        /* of node names inside functions; NULL = none */
 };
@@ -24,7 +22,7 @@ struct _LptOnnxScope
 struct _LptOnnxImport
 {
   LptOnnxFile *file;
-  guint        depth;          /* of functions and bodies */
+  guint        depth;          /* of functions in functions */
 };
 
 #endif
