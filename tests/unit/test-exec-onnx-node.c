@@ -146,9 +146,11 @@ test_corpus (void)
           continue;
         }
       problem = graph != NULL ? run (graph, folder) : g_strdup (error->message);
+      if (problem == NULL && g_strv_contains (differ, name))
+        problem = g_strdup ("passes now: take it off the list");
       if (problem == NULL)
         passed++;
-      else if (g_strv_contains (differ, name))
+      else if (g_strv_contains (differ, name) && strstr (problem, "passes now") == NULL)
         listed++;
       else
         {
@@ -158,7 +160,6 @@ test_corpus (void)
     }
   g_test_message ("%u pass, %u refused, %u listed", passed, refused, listed);
   g_assert_cmpuint (passed, >=, LEAST);
-  g_assert_cmpuint (listed, ==, G_N_ELEMENTS (differ) - 1);      /* what passes now leaves the list */
 }
 
 int
