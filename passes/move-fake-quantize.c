@@ -1,0 +1,206 @@
+/* passes/move-fake-quantize.c - quantize the inputs of a Concat instead of its output
+ *
+ *     FakeQuantize ([Relu] (Concat (x1, x2, ...)), ...)
+ *  => Concat (FakeQuantize ([Relu] (x1), ...), FakeQuantize ([Relu] (x2), ...), ...)
+ *
+ * so that each branch can be computed in integers up to its own quantization, which the Concat then joins.
+ * Intervals that vary along the axis are split. A Convert to integers and a dequantization behind the
+ * FakeQuantize move along. Exact: every element meets the same operations.
+ *
+ * Refused when
+ *   - the Concat (or the Relu) has other readers, or a dynamic rank;
+ *   - an interval is not constant, or varies along the axis and an input's length is dynamic;
+ *   - all inputs come from one Split;
+ *   - a Convert follows that is no part of a dequantization with one reader each.
+ *
+ * Golden tests: tests/golden/move-fake-quantize/
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "ir/lpt-fold.h"
+#include "passes/lpt-decompose.h"
+
+/* The part of @tensor for @length elements of the axis from @start on. */
+static LptTensor *
+part_of (LptTensor *tensor,
+         gint       rank,
+         gint       axis,
+         gint64     start,
+         gint64     length)
+{
+  g_autoptr (LptTensor) wide = NULL;
+  g_autofree gint64 *index = NULL;
+  gint64 i;
+
+  if (!lpt_dequant_varies (tensor, rank, axis))
+    return lpt_tensor_ref (tensor);
+  if (length < 0)
+    return NULL;
+  wide = lpt_fold_extend_all (tensor, rank);
+  index = g_new (gint64, (gsize) length + 1);
+  for (i = 0; i < length; i++)
+    index[i] = start + i;
+
+  return lpt_fold_take (wide, axis, index, length);
+}
+
+static gboolean
+come_from_one_split (LptNode *concat)
+{
+  LptNode *first = lpt_node_src (concat, 0);
+  guint i;
+
+  if (first->op != LPT_OP_SPLIT && first->op != LPT_OP_VARIADIC_SPLIT)
+    return FALSE;
+  for (i = 1; i < concat->n_in; i++)
+    if (lpt_node_src (concat, i) != first)
+      return FALSE;
+
+  return TRUE;
+}
+
+/* What stands behind the FakeQuantize and moves along. */
+typedef struct
+{
+  LptNode   *low;       /* Convert to integers, or NULL */
+  LptDequant dq;        /* behind it */
+} Behind;
+
+static gboolean
+find_behind (LptNode *fq,
+             Behind  *behind)
+{
+  LptNode *reader = lpt_value_n_uses (&fq->out[0]) > 0 ? lpt_value_use (&fq->out[0], 0)->node : NULL;
+
+  *behind = (Behind) { NULL };
+  if (reader == NULL || reader->op != LPT_OP_CONVERT)
+    return TRUE;
+  if (lpt_value_n_uses (&fq->out[0]) != 1 || !lpt_dequant_find_below (reader, TRUE, &behind->dq))
+    return FALSE;
+  behind->low = reader;
+
+  return TRUE;
+}
+
+/* Can every constant be cut into the parts of the inputs? */
+static gboolean
+constants_split (LptNode      *fq,
+                 LptNode      *concat,
+                 const Behind *behind,
+                 gint          axis)
+{
+  gint rank = concat->out[0].shape.rank;
+  gboolean varies = FALSE;
+  guint i;
+
+  for (i = 1; i < 5; i++)
+    {
+      g_autoptr (LptTensor) end = lpt_fold_value (lpt_node_in (fq, i));
+
+      varies |= lpt_dequant_varies (end, rank, axis);
+    }
+  if (behind->low != NULL)
+    varies |= lpt_dequant_varies (lpt_dequant_scale (&behind->dq), rank, axis) ||
+              (behind->dq.subtract != NULL && lpt_dequant_varies (lpt_dequant_zp (&behind->dq), rank, axis));
+  for (i = 0; varies && i < concat->n_in; i++)
+    if (lpt_node_in (concat, i)->shape.rank != rank || lpt_node_in (concat, i)->shape.dims[axis] < 0)
+      return FALSE;
+
+  return TRUE;
+}
+
+/* One branch: [Relu], FakeQuantize, and what stands behind it. */
+static LptValue *
+build_branch (LptRewriter  *rw,
+              LptNode      *fq,
+              LptNode      *relu,
+              const Behind *behind,
+              LptValue     *value,
+              gint          rank,
+              gint          axis,
+              gint64        start)
+{
+  g_autofree LptValue **in = lpt_layer_inputs (fq);
+  gint64 length = value->shape.rank == rank ? value->shape.dims[axis] : -1;
+  guint k;
+
+  if (relu != NULL)
+    value = &lpt_layer_clone (rw, relu, 1, &value, LPT_DTYPE_UNDEFINED)->out[0];
+  in[0] = value;
+  for (k = 1; k < 5; k++)
+    {
+      g_autoptr (LptTensor) end = lpt_fold_value (in[k]);
+
+      if (lpt_dequant_varies (end, rank, axis))
+        in[k] = lpt_rewriter_const (rw, in[k]->producer->name, part_of (end, rank, axis, start, length));
+    }
+  value = &lpt_layer_clone (rw, fq, 5, in, fq->out[0].dtype)->out[0];
+  if (behind->low != NULL)
+    {
+      g_autoptr (LptTensor) zp = behind->dq.subtract != NULL
+                                 ? part_of (lpt_dequant_zp (&behind->dq), rank, axis, start, length) : NULL;
+      g_autoptr (LptTensor) scale = part_of (lpt_dequant_scale (&behind->dq), rank, axis, start, length);
+
+      value = &lpt_layer_convert (rw, value, behind->low->out[0].dtype, behind->low->name)->out[0];
+      value = lpt_dequant_append (rw, value, &behind->dq, zp, scale, behind->low->name);
+    }
+
+  return value;
+}
+
+static gboolean
+rewrite (LptRewriter *rw,
+         LptNode     *fq)
+{
+  g_autofree LptValue **in = NULL;
+  LptNode *concat = lpt_node_src (fq, 0), *relu = NULL, *fresh;
+  LptValue *old;
+  Behind behind;
+  gint rank, axis;
+  gint64 start = 0;
+  guint i;
+
+  if (concat->op == LPT_OP_RELU)
+    {
+      relu = concat;
+      concat = lpt_node_src (relu, 0);
+    }
+  if (concat->op != LPT_OP_CONCAT || !lpt_quantize_intervals_are_constant (fq))
+    return FALSE;
+  rank = concat->out[0].shape.rank;
+  if (!lpt_axis_normalize (LPT_ATTRS (concat, LptAxisAttrs)->axis, rank, &axis))
+    return lpt_rewriter_decline (rw, fq, "the Concat in front has a dynamic rank");
+  if (lpt_value_n_uses (&concat->out[0]) != 1 || (relu != NULL && lpt_value_n_uses (&relu->out[0]) != 1))
+    return lpt_rewriter_decline (rw, fq, "the Concat in front has other readers");
+  if (come_from_one_split (concat))
+    return lpt_rewriter_decline (rw, fq, "all inputs of the Concat come from one Split");
+  if (!find_behind (fq, &behind))
+    return lpt_rewriter_decline (rw, fq, "a Convert follows that is no part of a dequantization");
+  if (!constants_split (fq, concat, &behind, axis))
+    return lpt_rewriter_decline (rw, fq, "a constant varies along the axis, and an input's length is dynamic");
+
+  in = lpt_layer_inputs (concat);
+  for (i = 0; i < concat->n_in; i++)
+    {
+      LptValue *value = in[i];
+
+      in[i] = build_branch (rw, fq, relu, &behind, value, rank, axis, start);
+      start += value->shape.rank == rank ? MAX (value->shape.dims[axis], 0) : 0;
+    }
+  old = behind.low != NULL ? lpt_dequant_tail (&behind.dq) : &fq->out[0];
+  fresh = lpt_layer_clone (rw, concat, concat->n_in, in, LPT_DTYPE_UNDEFINED);
+  lpt_node_take_name (fresh, concat, "/replaced");
+  lpt_rewriter_replace (rw, old, &fresh->out[0], NULL);
+
+  return TRUE;
+}
+
+const LptPass lpt_pass_move_fake_quantize = {
+  .name      = "move-fake-quantize",
+  .doc       = "Quantize the inputs of a Concat instead of its output",
+  .stage     = LPT_STAGE_PREPARE,
+  .roots     = LPT_ROOTS (LPT_OP_FAKE_QUANTIZE),
+  .rewrite   = rewrite,
+  .exactness = LPT_EXACT,
+};
