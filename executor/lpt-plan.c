@@ -10,6 +10,7 @@
 #include <lpt/lpt-body.h>
 
 #include "executor/int/lpt-int.h"
+#include "executor/lpt-fast.h"
 #include "executor/lpt-plan.h"
 
 #include <string.h>
@@ -359,7 +360,8 @@ share_memory (LptPlan *plan)
       out = lpt_plan_slot (plan, step->out[0]);
       root = lpt_plan_slot (plan, in->root);
       renames = only_renames (step, in, out);
-      if (!lpt_shape_is_static (&in->array.shape) || !lpt_shape_is_static (&out->array.shape) ||
+      if (root->kind == LPT_SLOT_NONE || out->kind == LPT_SLOT_NONE ||
+          !lpt_shape_is_static (&in->array.shape) || !lpt_shape_is_static (&out->array.shape) ||
           (!renames && !runs_in_place (plan, step, i, in, out)))
         continue;
       out->kind = LPT_SLOT_ALIAS;
@@ -440,6 +442,8 @@ lpt_plan_new (LptGraph       *graph,
   if (!add_nodes (&builder, shapes, error))
     return NULL;
   set_lifetimes (plan);
+  if ((flags & (LPT_PLAN_REFERENCE | LPT_PLAN_KEEP_ALL)) == 0)
+    plan->fast = lpt_fast_new (plan);
   share_memory (plan);
   drop_constants (plan);
   if (!place (plan, error))
@@ -457,6 +461,7 @@ lpt_plan_free (LptPlan *plan)
     return;
   for (i = 0; i < plan->slots->len; i++)
     lpt_array_clear (&lpt_plan_slot (plan, i)->array);
+  lpt_fast_free (plan->fast);
   g_array_unref (plan->slots);
   g_array_unref (plan->steps);
   g_hash_table_unref (plan->slot_of);

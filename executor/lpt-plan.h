@@ -13,6 +13,7 @@ typedef enum
   LPT_SLOT_INPUT,     /* the caller's memory */
   LPT_SLOT_CONST,     /* memory of the plan */
   LPT_SLOT_ARENA,     /* at an offset of the arena */
+  LPT_SLOT_NONE,      /* fast ops alone read and write it: it has their buffers */
   LPT_SLOT_DYNAMIC,   /* its shape depends on data: allocated when it is known */
   LPT_SLOT_ALIAS,     /* the memory of another slot */
 } LptSlotKind;
@@ -40,8 +41,11 @@ typedef struct
   gboolean         folded;     /* evaluated when the plan was made, or gives its input's memory another shape; not run */
 } LptStep;
 
+typedef struct _LptFast LptFast;
+
 struct _LptPlan
 {
+  LptFast    *fast;         /* program of int8 kernels, or NULL: see lpt-fast.h */
   LptGraph   *graph;
   guint       flags;
   GArray     *slots;        /* of LptSlot */

@@ -8,6 +8,7 @@
 
 #include <lpt/lpt-body.h>
 
+#include "executor/lpt-fast.h"
 #include "executor/lpt-loop.h"
 #include "executor/lpt-plan.h"
 
@@ -30,6 +31,8 @@ struct _LptPlanContext
   LptArray      *arrays;      /* one per slot */
   LptTensor    **inputs;      /* what keeps input arrays alive */
   char          *arena;
+  guint8        *fast_arena;  /* buffers of the plan's fast program, then workspace for each thread */
+  guint8        *workspace;
   LptArray      *in, *out;    /* of the running call */
   LptScratch    *scratch;
   LptPool       *pool;
@@ -64,10 +67,27 @@ lpt_plan_context_new_on (const LptPlan *plan,
   context->scratch = lpt_scratch_new ();
   context->bodies = g_ptr_array_new_with_free_func ((GDestroyNotify) body_run_free);
   if (plan->flags & LPT_PLAN_PROFILE)
-    context->profile = g_new0 (LptProfileRow, plan->steps->len + 1);
+    {
+      context->profile = g_new0 (LptProfileRow, plan->steps->len + 1);
+      for (i = 0; i < plan->steps->len; i++)
+        {
+          context->profile[i].name = lpt_plan_step (plan, i)->node->name;
+          context->profile[i].type = lpt_plan_step (plan, i)->node->info->name;
+          context->profile[i].kernel = "";
+        }
+    }
   context->arena = lpt_aligned_alloc (plan->arena_size, error);
   if (context->arena == NULL)
     return NULL;
+  if (plan->fast != NULL)
+    {
+      gsize work = plan->fast->workspace * lpt_pool_n_threads (pool);
+
+      context->fast_arena = lpt_aligned_alloc (plan->fast->arena_size + work, error);
+      if (context->fast_arena == NULL)
+        return NULL;
+      context->workspace = context->fast_arena + plan->fast->arena_size;
+    }
 
   for (i = 0; i < plan->slots->len; i++)
     {
@@ -112,6 +132,7 @@ lpt_plan_context_free (LptPlanContext *context)
   g_ptr_array_unref (context->bodies);
   lpt_scratch_free (context->scratch);
   lpt_aligned_free (context->arena);
+  lpt_aligned_free (context->fast_arena);
   if (context->owns_pool)
     lpt_pool_free (context->pool);
   g_free (context->arrays);
@@ -370,15 +391,14 @@ clock_ns (clockid_t clock)
 static void
 add_profile (LptPlanContext *context,
              guint           index,
+             const char     *kernel,
              gint64          wall,
              gint64          cpu)
 {
   const LptStep *step = lpt_plan_step (context->plan, index);
   LptProfileRow *row = &context->profile[index];
 
-  row->name = step->node->name;
-  row->type = step->node->info->name;
-  row->kernel = step->folded ? "" : step->kernel;
+  row->kernel = step->folded ? "" : kernel != NULL ? kernel : step->kernel;
   row->executed = !step->folded;
   row->wall_ns += wall;
   row->cpu_ns += cpu;
@@ -423,6 +443,59 @@ run_step (LptPlanContext *context,
   return ok;
 }
 
+static guint8 *
+buffer_data (LptPlanContext *context,
+             guint           i)
+{
+  const LptFastBuffer *buffer = &g_array_index (context->plan->fast->buffers, LptFastBuffer, i);
+
+  return buffer->outside ? context->arrays[buffer->slot].data : context->fast_arena + buffer->offset;
+}
+
+static void
+run_fast (LptPlanContext     *context,
+          const LptFastEntry *entry)
+{
+  const guint8 *in[LPT_FAST_MAX_IN];
+  guint k;
+
+  for (k = 0; k < entry->op->n_in; k++)
+    in[k] = buffer_data (context, entry->in[k]);
+  entry->op->run (entry->op, in, buffer_data (context, entry->out), context->pool, context->workspace);
+}
+
+/* The fast program, or the steps one by one. */
+static gboolean
+run_all (const LptPlan  *plan,
+         LptPlanContext *context,
+         GError        **error)
+{
+  guint n = plan->fast != NULL ? plan->fast->entries->len : plan->steps->len;
+  guint i;
+
+  for (i = 0; i < n; i++)
+    {
+      const LptFastEntry *entry = plan->fast != NULL ? &g_array_index (plan->fast->entries, LptFastEntry, i) : NULL;
+      guint step = entry != NULL ? entry->step : i;
+      gint64 wall = 0, cpu = 0;
+
+      if (context->profile != NULL)
+        {
+          wall = clock_ns (CLOCK_MONOTONIC);
+          cpu = clock_ns (CLOCK_PROCESS_CPUTIME_ID);
+        }
+      if (entry != NULL && entry->op != NULL)
+        run_fast (context, entry);
+      else if (!lpt_plan_step (plan, step)->folded && !run_step (context, step, error))
+        return FALSE;
+      if (context->profile != NULL)
+        add_profile (context, step, entry != NULL && entry->op != NULL ? entry->op->kernel : NULL, clock_ns (CLOCK_MONOTONIC) - wall,
+                     clock_ns (CLOCK_PROCESS_CPUTIME_ID) - cpu);
+    }
+
+  return TRUE;
+}
+
 gboolean
 lpt_plan_run (const LptPlan  *plan,
               LptPlanContext *context,
@@ -447,20 +520,5 @@ lpt_plan_run (const LptPlan  *plan,
     else if (lpt_plan_slot (plan, i)->kind == LPT_SLOT_ALIAS)
       context->arrays[i].data = context->arrays[lpt_plan_slot (plan, i)->root].data;
 
-  for (i = 0; i < plan->steps->len; i++)
-    {
-      gint64 wall = 0, cpu = 0;
-
-      if (context->profile != NULL)
-        {
-          wall = clock_ns (CLOCK_MONOTONIC);
-          cpu = clock_ns (CLOCK_PROCESS_CPUTIME_ID);
-        }
-      if (!lpt_plan_step (plan, i)->folded && !run_step (context, i, error))
-        return FALSE;
-      if (context->profile != NULL)
-        add_profile (context, i, clock_ns (CLOCK_MONOTONIC) - wall, clock_ns (CLOCK_PROCESS_CPUTIME_ID) - cpu);
-    }
-
-  return TRUE;
+  return run_all (plan, context, error);
 }

@@ -1,0 +1,478 @@
+/* lpt-fast-conv.c - convolutions, matrix products with constant weights, pools
+ *
+ * Weights are packed when the plan is made. With x in u8 form of zero point Z and stored weights of zero point W
+ * (u8 weights are stored as w - 128):
+ *     bias'[n] = bias[n] - Z * column sum[n] + K * Z * W[n]
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include "executor/lpt-fast.h"
+#include "executor/lpt-window.h"
+
+/* --- parameters --- */
+
+/* Integer i of an int32 bias, in either storage. */
+static gint64
+bias_at (const LptArray *array,
+         gsize           i)
+{
+  return array->dtype == LPT_DTYPE_I64 ? ((const gint64 *) array->data)[i] : ((const gint32 *) array->data)[i];
+}
+
+static gboolean
+is_weights (const LptPlan *plan,
+            guint          slot)
+{
+  const LptSlot *w = slot != LPT_NO_SLOT ? lpt_plan_slot (plan, slot) : NULL;
+
+  return w != NULL && w->kind == LPT_SLOT_CONST && w->array.quant != NULL &&
+         (w->array.dtype == LPT_DTYPE_I8 || w->array.dtype == LPT_DTYPE_U8);
+}
+
+/* Completes bias and weight_zp from the column sums; @zero of the input in u8 form, @k taps in all. */
+static void
+fold_zero_points (LptFastStage   *stage,
+                  const LptArray *w,
+                  const LptArray *bias,
+                  const gint32   *col_sum,
+                  gsize           channels,
+                  gint32          zero,
+                  gsize           k)
+{
+  gint32 stored = w->dtype == LPT_DTYPE_U8 ? 128 : 0;
+  gboolean any = FALSE;
+  gsize n;
+
+  for (n = 0; n < channels; n++)
+    {
+      gint32 zw = w->quant->zero_point[w->quant->n == 1 ? 0 : n] - stored;
+      guint32 b = bias != NULL ? (guint32) bias_at (bias, lpt_array_count (bias) == 1 ? 0 : n) : 0;
+
+      b -= (guint32) zero * (guint32) col_sum[n];
+      b += (guint32) k * (guint32) zero * (guint32) zw;
+      stage->bias[n] = (gint32) b;
+      stage->weight_zp[n] = zw;
+      any |= zw != 0;
+    }
+  if (any)
+    stage->e.weight_zp = stage->weight_zp;
+  lpt_epilogue_prepare (&stage->e, channels);
+}
+
+/* Scales of the weights, one or one per channel; NULL when they vary in another way. */
+static const double *
+weight_scales (const LptArray *w,
+               gint            axis,
+               gsize           channels,
+               guint          *n)
+{
+  *n = w->quant->n;
+  if (*n > 1 && (*n != channels || w->quant->axis != axis))
+    return NULL;
+
+  return w->quant->scale;
+}
+
+static const LptArray *
+bias_array (const LptPlan *plan,
+            const LptStep *step,
+            guint          input,
+            gsize          channels,
+            gboolean      *ok)
+{
+  const LptSlot *slot;
+
+  *ok = TRUE;
+  if (step->n_in <= input || step->in[input] == LPT_NO_SLOT)
+    return NULL;
+  slot = lpt_plan_slot (plan, step->in[input]);
+  *ok = slot->kind == LPT_SLOT_CONST && (slot->array.dtype == LPT_DTYPE_I32 || slot->array.dtype == LPT_DTYPE_I64) &&
+        ((gsize) lpt_array_count (&slot->array) == channels || lpt_array_count (&slot->array) == 1);
+
+  return &slot->array;
+}
+
+/* --- convolution --- */
+
+typedef struct
+{
+  LptFastOp    op;
+  LptFastStage stage;
+  LptConv      conv;
+  LptDwconv    dwconv;
+  gboolean     depthwise;
+  gpointer     packed;
+  gsize        tm, tn, m, n;
+} Conv;
+
+typedef struct
+{
+  const Conv   *conv;
+  LptConv       c;
+  LptDwconv     d;
+  guint8       *workspace;
+} ConvJob;
+
+static void
+conv_task (void    *data,
+           size_t   task,
+           unsigned thread)
+{
+  const ConvJob *job = data;
+  const Conv *v = job->conv;
+  gsize columns = (v->n + v->tn - 1) / v->tn;
+  gsize m0 = task / columns * v->tm, n0 = task % columns * v->tn;
+  guint8 *workspace = job->workspace + thread * v->op.workspace;
+
+  if (v->depthwise)
+    lpt_dwconv_tile (&job->d, m0, MIN (m0 + v->tm, v->m), n0, MIN (n0 + v->tn, v->n), workspace);
+  else
+    lpt_conv_tile (&job->c, m0, MIN (m0 + v->tm, v->m), n0, MIN (n0 + v->tn, v->n), workspace);
+}
+
+static void
+conv_run (const LptFastOp     *op,
+          const guint8 *const *in,
+          guint8              *out,
+          LptPool             *pool,
+          guint8              *workspace)
+{
+  const Conv *v = (const Conv *) op;
+  ConvJob job = { v, v->conv, v->dwconv, workspace };
+
+  job.c.in = job.d.in = in[0];
+  job.c.out = job.d.out = out;
+  job.c.residual = job.d.residual = op->n_in > 1 ? in[1] : NULL;
+  lpt_parallel_for (pool, (v->m + v->tm - 1) / v->tm * ((v->n + v->tn - 1) / v->tn), conv_task, &job);
+}
+
+static void
+conv_clear (gpointer op)
+{
+  Conv *v = op;
+
+  lpt_aligned_free (v->packed);
+  lpt_fast_stage_clear (&v->stage);
+}
+
+/* Geometry of one or two spatial axes; FALSE for others. */
+static gboolean
+conv_shape (const LptPlan *plan,
+            const LptStep *step,
+            LptConvShape  *s)
+{
+  const LptConvAttrs *a = LPT_ATTRS (step->node, LptConvAttrs);
+  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
+  const LptShape *x = &lpt_plan_slot (plan, step->in[0])->array.shape, *w = &lpt_plan_slot (plan, step->in[1])->array.shape;
+  const LptShape *y = &lpt_plan_slot (plan, step->out[0])->array.shape;
+  gint lead = step->node->op == LPT_OP_GROUP_CONVOLUTION ? 3 : 2;
+  LptWindow v;
+  guint k;
+
+  if ((x->rank != 3 && x->rank != 4) || w->rank != x->rank + lead - 2 || y->rank != x->rank)
+    return FALSE;
+  if (!lpt_window_init (&v, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs, NULL))
+    return FALSE;
+  for (k = 1; k < 3; k++)
+    if (v.in[k] < 1 || v.out[k] < 1 || v.kernel[k] < 1 || v.pad[k] < 0)
+      return FALSE;
+  *s = (LptConvShape) { .batch = (gsize) x->dims[0], .ih = (gsize) v.in[1], .iw = (gsize) v.in[2], .ic = (gsize) x->dims[1],
+                        .oh = (gsize) v.out[1], .ow = (gsize) v.out[2], .oc = (gsize) y->dims[1],
+                        .groups = lead == 3 ? (gsize) w->dims[0] : 1, .kh = (gsize) v.kernel[1], .kw = (gsize) v.kernel[2],
+                        .stride_h = (gsize) v.stride[1], .stride_w = (gsize) v.stride[2], .dilation_h = (gsize) v.dilation[1],
+                        .dilation_w = (gsize) v.dilation[2], .pad_top = (gsize) v.pad[1], .pad_left = (gsize) v.pad[2] };
+
+  return s->batch > 0 && s->ic > 0 && s->oc > 0;
+}
+
+LptFastOp *
+lpt_fast_make_conv (LptFastBuilder *b,
+                    guint           i)
+{
+  const LptStep *step = lpt_plan_step (b->plan, i);
+  const LptArray *w, *bias;
+  g_autofree gint32 *col_sum = NULL;
+  LptConvWeights weights;
+  LptConvShape s;
+  const double *scales;
+  gboolean ok;
+  guint n_scales;
+  gsize icg, size, taps, element;
+  gint32 zero;
+  Conv *v;
+
+  if (step->in[0] == LPT_NO_SLOT || !lpt_fast_is_codes (b->plan, step->in[0]) ||
+      lpt_plan_slot (b->plan, step->in[0])->kind == LPT_SLOT_CONST || !is_weights (b->plan, step->in[1]) ||
+      !conv_shape (b->plan, step, &s))
+    return NULL;
+  w = &lpt_plan_slot (b->plan, step->in[1])->array;
+  bias = bias_array (b->plan, step, 2, s.oc, &ok);
+  scales = weight_scales (w, 0, s.oc, &n_scales);
+  if (!ok || scales == NULL)
+    return NULL;
+
+  v = g_new0 (Conv, 1);
+  if (!lpt_fast_stage_init (&v->stage, b, i, 1, s.oc, scales, n_scales,
+                            lpt_plan_slot (b->plan, step->in[0])->array.quant->scale[0],
+                            &LPT_ATTRS (step->node, LptConvAttrs)->bias_rest))
+    {
+      conv_clear (v);
+      g_free (v);
+      return NULL;
+    }
+
+  icg = s.ic / s.groups;
+  taps = s.kh * s.kw;
+  weights = (LptConvWeights) { .data = w->data, .is_unsigned = w->dtype == LPT_DTYPE_U8, .ky_stride = (ptrdiff_t) s.kw, .kx_stride = 1,
+                               .c_stride = (ptrdiff_t) taps, .n_stride = (ptrdiff_t) (icg * taps) };
+  zero = lpt_fast_zero (b->plan, step->in[0]);
+  col_sum = g_new0 (gint32, s.oc + LPT_CHANNEL_PAD);
+  v->depthwise = icg == 1 && s.groups > 1 && w->dtype == LPT_DTYPE_I8;
+  for (guint k = 0; v->depthwise && k < w->quant->n; k++)
+    v->depthwise = w->quant->zero_point[k] == 0;
+  element = v->stage.e.store == LPT_STORE_Q8 ? 1 : 4;
+  if (v->depthwise)
+    {
+      v->packed = lpt_fast_array (lpt_dwconv_packed_size (&s), 1);
+      lpt_dwconv_pack (&s, &weights, v->packed, col_sum);
+    }
+  else
+    {
+      size = lpt_conv_packed_size (b->kernels.gemm, &s);
+      v->packed = lpt_fast_array (size, 1);
+      lpt_conv_pack (b->kernels.gemm, &s, &weights, v->packed, col_sum);
+    }
+  fold_zero_points (&v->stage, w, bias, col_sum, s.oc, zero, icg * taps);
+
+  v->conv = (LptConv) { .kernel = b->kernels.gemm, .epilogue_kernel = b->kernels.epilogue, .epilogue = &v->stage.e, .shape = s,
+                        .pad_value = (guint8) zero, .pixel_stride = s.ic, .row_stride = s.iw * s.ic,
+                        .image_stride = s.ih * s.iw * s.ic, .channel_stride = 1, .packed = v->packed, .ldo = s.oc * element, .ldr = s.oc };
+  v->dwconv = (LptDwconv) { .kernel = b->kernels.dwconv, .epilogue_kernel = b->kernels.epilogue, .epilogue = &v->stage.e, .shape = s,
+                            .pad_value = (guint8) zero, .pixel_stride = s.ic, .row_stride = s.iw * s.ic,
+                            .image_stride = s.ih * s.iw * s.ic, .packed = v->packed, .ldo = s.oc * element, .ldr = s.oc };
+  v->n = s.oc;
+  if (v->depthwise)
+    {
+      v->m = s.batch * s.oh;
+      v->tm = lpt_dwconv_tiling (&s);
+      v->tn = s.oc;
+    }
+  else
+    {
+      v->m = s.batch * s.oh * s.ow;
+      lpt_conv_tiling (b->kernels.gemm, &s, &v->tm, &v->tn);
+    }
+  v->op = (LptFastOp) { .run = conv_run, .clear = conv_clear, .kernel = v->depthwise ? b->kernels.dwconv->name : b->kernels.gemm->name,
+                        .n_in = v->stage.residual != LPT_NO_SLOT ? 2 : 1, .in = { step->in[0], v->stage.residual },
+                        .in_repr = { LPT_REPR_LAST8, LPT_REPR_LAST8 }, .out = v->stage.out,
+                        .out_repr = v->stage.e.store == LPT_STORE_F32 ? LPT_REPR_LASTF : LPT_REPR_LAST8, .last = v->stage.last };
+  v->op.workspace = ((v->depthwise ? lpt_dwconv_workspace (&v->dwconv) : lpt_conv_workspace (&v->conv)) + 63) & ~(gsize) 63;
+
+  return &v->op;
+}
+
+/* --- matrix product --- */
+
+typedef struct
+{
+  LptFastOp    op;
+  LptFastStage stage;
+  LptGemm      gemm;
+  gpointer     packed;
+  gsize        tm, tn;
+} MatMul;
+
+typedef struct
+{
+  const MatMul *m;
+  LptGemm       gemm;
+  guint8       *workspace;
+} MatMulJob;
+
+static void
+matmul_task (void    *data,
+             size_t   task,
+             unsigned thread)
+{
+  const MatMulJob *job = data;
+  const MatMul *m = job->m;
+  gsize columns = (job->gemm.n + m->tn - 1) / m->tn;
+  gsize m0 = task / columns * m->tm, n0 = task % columns * m->tn;
+
+  lpt_gemm_tile (&job->gemm, m0, MIN (m0 + m->tm, job->gemm.m), n0, MIN (n0 + m->tn, job->gemm.n),
+                 job->workspace + thread * m->op.workspace);
+}
+
+static void
+matmul_run (const LptFastOp     *op,
+            const guint8 *const *in,
+            guint8              *out,
+            LptPool             *pool,
+            guint8              *workspace)
+{
+  const MatMul *m = (const MatMul *) op;
+  MatMulJob job = { m, m->gemm, workspace };
+
+  job.gemm.a = in[0];
+  job.gemm.out = out;
+  job.gemm.residual = op->n_in > 1 ? in[1] : NULL;
+  lpt_parallel_for (pool, (m->gemm.m + m->tm - 1) / m->tm * ((m->gemm.n + m->tn - 1) / m->tn), matmul_task, &job);
+}
+
+static void
+matmul_clear (gpointer op)
+{
+  MatMul *m = op;
+
+  lpt_aligned_free (m->packed);
+  lpt_fast_stage_clear (&m->stage);
+}
+
+LptFastOp *
+lpt_fast_make_matmul (LptFastBuilder *b,
+                      guint           i)
+{
+  const LptStep *step = lpt_plan_step (b->plan, i);
+  const LptMatMulAttrs *attrs = LPT_ATTRS (step->node, LptMatMulAttrs);
+  const LptArray *a, *w, *bias;
+  g_autofree gint32 *col_sum = NULL;
+  LptGemmWeights weights = { .taps = 1 };
+  const double *scales;
+  gsize k, n, rows;
+  guint n_scales;
+  gboolean ok;
+  gint32 zero;
+  MatMul *m;
+
+  if (step->in[0] == LPT_NO_SLOT || !lpt_fast_is_codes (b->plan, step->in[0]) ||
+      lpt_plan_slot (b->plan, step->in[0])->kind == LPT_SLOT_CONST || !is_weights (b->plan, step->in[1]) || attrs->transpose_a)
+    return NULL;
+  a = &lpt_plan_slot (b->plan, step->in[0])->array;
+  w = &lpt_plan_slot (b->plan, step->in[1])->array;
+  if (a->shape.rank < 2 || w->shape.rank != 2 || lpt_array_count (a) == 0 || lpt_array_count (w) == 0)
+    return NULL;
+  k = (gsize) a->shape.dims[a->shape.rank - 1];
+  n = (gsize) w->shape.dims[attrs->transpose_b ? 0 : 1];
+  rows = (gsize) lpt_array_count (a) / k;
+  bias = bias_array (b->plan, step, 2, n, &ok);
+  scales = weight_scales (w, attrs->transpose_b ? 0 : 1, n, &n_scales);
+  if (!ok || scales == NULL)
+    return NULL;
+
+  m = g_new0 (MatMul, 1);
+  if (!lpt_fast_stage_init (&m->stage, b, i, lpt_plan_slot (b->plan, step->out[0])->array.shape.rank - 1, n, scales, n_scales,
+                            a->quant->scale[0], &attrs->bias_rest))
+    {
+      matmul_clear (m);
+      g_free (m);
+      return NULL;
+    }
+  weights.data = w->data;
+  weights.is_unsigned = w->dtype == LPT_DTYPE_U8;
+  weights.k = k;
+  weights.n = n;
+  weights.k_stride = attrs->transpose_b ? 1 : (ptrdiff_t) n;
+  weights.n_stride = attrs->transpose_b ? (ptrdiff_t) k : 1;
+  zero = lpt_fast_zero (b->plan, step->in[0]);
+  col_sum = g_new0 (gint32, n + LPT_CHANNEL_PAD);
+  m->packed = lpt_fast_array (lpt_gemm_packed_size (b->kernels.gemm, 1, k, n), 1);
+  lpt_gemm_pack (b->kernels.gemm, &weights, 0, n, m->packed, col_sum);
+  fold_zero_points (&m->stage, w, bias, col_sum, n, zero, k);
+
+  m->gemm = (LptGemm) { .kernel = b->kernels.gemm, .epilogue_kernel = b->kernels.epilogue, .epilogue = &m->stage.e,
+                        .m = rows, .k = k, .n = n, .lda = k, .packed = m->packed,
+                        .ldo = n * (m->stage.e.store == LPT_STORE_Q8 ? 1 : 4), .ldr = n };
+  lpt_gemm_tiling (b->kernels.gemm, rows, k, n, &m->tm, &m->tn);
+  m->op = (LptFastOp) { .run = matmul_run, .clear = matmul_clear, .kernel = b->kernels.gemm->name,
+                        .n_in = m->stage.residual != LPT_NO_SLOT ? 2 : 1, .in = { step->in[0], m->stage.residual },
+                        .in_repr = { LPT_REPR_U8, LPT_REPR_U8 }, .out = m->stage.out,
+                        .out_repr = m->stage.e.store == LPT_STORE_F32 ? LPT_REPR_PLAIN : LPT_REPR_U8, .last = m->stage.last };
+  m->op.workspace = (lpt_gemm_workspace (&m->gemm) + 63) & ~(gsize) 63;
+
+  return &m->op;
+}
+
+/* --- pools --- */
+
+typedef struct
+{
+  LptFastOp op;
+  LptPoolOp pool;
+  gsize     rows, step;
+} Pool;
+
+typedef struct
+{
+  const Pool *p;
+  LptPoolOp   pool;
+  guint8     *workspace;
+} PoolJob;
+
+static void
+pool_task (void    *data,
+           size_t   task,
+           unsigned thread)
+{
+  const PoolJob *job = data;
+  gsize r0 = task * job->p->step;
+
+  lpt_pool_tile (&job->pool, r0, MIN (r0 + job->p->step, job->p->rows), job->workspace + thread * job->p->op.workspace);
+}
+
+static void
+pool_run (const LptFastOp     *op,
+          const guint8 *const *in,
+          guint8              *out,
+          LptPool             *pool,
+          guint8              *workspace)
+{
+  const Pool *p = (const Pool *) op;
+  PoolJob job = { p, p->pool, workspace };
+
+  job.pool.in = in[0];
+  job.pool.out = out;
+  lpt_parallel_for (pool, (p->rows + p->step - 1) / p->step, pool_task, &job);
+}
+
+/* MaxPool between values of one quantization. */
+LptFastOp *
+lpt_fast_make_pool (LptFastBuilder *b,
+                    guint           i)
+{
+  const LptStep *step = lpt_plan_step (b->plan, i);
+  const LptMaxPoolAttrs *a = LPT_ATTRS (step->node, LptMaxPoolAttrs);
+  LptWindowAttrs attrs;
+  const LptArray *x, *y;
+  LptWindow v;
+  LptConvShape s;
+  Pool *p;
+
+  if (step->node->op != LPT_OP_MAX_POOL || step->in[0] == LPT_NO_SLOT || !lpt_fast_is_codes (b->plan, step->in[0]) ||
+      !lpt_fast_is_codes (b->plan, step->out[0]))
+    return NULL;
+  x = &lpt_plan_slot (b->plan, step->in[0])->array;
+  y = &lpt_plan_slot (b->plan, step->out[0])->array;
+  attrs = (LptWindowAttrs) { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
+  if (x->shape.rank != 4 || x->dtype != y->dtype || !lpt_quant_equal (x->quant, y->quant) || a->kernel.n != 2 ||
+      !lpt_window_init (&v, 2, x->shape.dims + 2, y->shape.dims + 2, a->kernel.v, &attrs, NULL) || v.pad[1] < 0 || v.pad[2] < 0 ||
+      lpt_array_count (x) == 0 || lpt_array_count (y) == 0)
+    return NULL;
+  s = (LptConvShape) { .batch = (gsize) x->shape.dims[0], .ih = (gsize) v.in[1], .iw = (gsize) v.in[2], .ic = (gsize) x->shape.dims[1],
+                       .oh = (gsize) v.out[1], .ow = (gsize) v.out[2], .oc = (gsize) x->shape.dims[1], .groups = 1,
+                       .kh = (gsize) v.kernel[1], .kw = (gsize) v.kernel[2], .stride_h = (gsize) v.stride[1],
+                       .stride_w = (gsize) v.stride[2], .dilation_h = (gsize) v.dilation[1], .dilation_w = (gsize) v.dilation[2],
+                       .pad_top = (gsize) v.pad[1], .pad_left = (gsize) v.pad[2] };
+  p = g_new0 (Pool, 1);
+  p->pool = (LptPoolOp) { .kernel = b->kernels.pool, .epilogue_kernel = b->kernels.epilogue, .form = LPT_POOL_MAX, .shape = s,
+                          .pixel_stride = s.ic, .row_stride = s.iw * s.ic, .image_stride = s.ih * s.iw * s.ic, .ldo = s.ic };
+  p->rows = s.batch * s.oh;
+  p->step = lpt_pool_tiling (&s);
+  p->op = (LptFastOp) { .run = pool_run, .kernel = b->kernels.pool->name, .n_in = 1, .in = { step->in[0] },
+                        .in_repr = { LPT_REPR_LAST8 }, .out = step->out[0], .out_repr = LPT_REPR_LAST8, .last = i };
+  p->op.workspace = (lpt_pool_workspace (&p->pool) + 63) & ~(gsize) 63;
+
+  return &p->op;
+}

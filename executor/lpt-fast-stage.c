@@ -1,0 +1,397 @@
+/* lpt-fast-stage.c - what follows a product, done while its sums are stored
+ *
+ *   codes   clamps, functions of one input and requantizations become one 256-entry table, or only its bounds;
+ *           a sum with a second tensor of codes becomes the residual, with a table of its own behind it
+ *   int32   Dequantize, then a constant per channel, then Relu or Clamp: the store of floats
+ *
+ * Tables are filled by the reference ops themselves.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "executor/lpt-fast.h"
+
+/* The step that alone reads @slot, or NULL. */
+static const LptStep *
+only_reader (LptFastBuilder *b,
+             guint           slot,
+             guint          *index)
+{
+  *index = b->reader[slot];
+  if (*index == LPT_NO_SLOT || b->covered[*index] != LPT_NO_SLOT)
+    return NULL;
+
+  return lpt_plan_step (b->plan, *index);
+}
+
+/* The map of u8-form codes of slot @in to those of the output of @step; FALSE: it is no function of one code. */
+static gboolean
+step_table (LptFastBuilder *b,
+            const LptStep  *step,
+            guint           in,
+            guint8         *table)
+{
+  const LptArray *x = &lpt_plan_slot (b->plan, in)->array;
+  const LptArray *y = &lpt_plan_slot (b->plan, step->out[0])->array;
+  const LptIntArray *args[LPT_FAST_MAX_IN] = { NULL };
+  guint8 codes[256], results[256];
+  LptIntArray input = *x, output = *y;
+  guint k;
+
+  if (!lpt_fast_is_codes (b->plan, in) || !lpt_fast_is_codes (b->plan, step->out[0]) ||
+      !lpt_shape_equal (&x->shape, &y->shape) || step->n_in > LPT_FAST_MAX_IN || step->in[0] != in)
+    return FALSE;
+  for (k = 0; k < 256; k++)
+    codes[k] = (guint8) (k ^ (guint) lpt_fast_offset (x->dtype));
+  if (step->node->op == LPT_OP_REINTERPRET)
+    memcpy (results, codes, 256);
+  else
+    {
+      if (step->integer == NULL ||
+          !((step->node->info->flags & LPT_OP_F_UNARY) || step->node->op == LPT_OP_REQUANTIZE || step->node->op == LPT_OP_PRELU))
+        return FALSE;
+      for (k = 1; k < step->n_in; k++)
+        {
+          const LptSlot *slot = step->in[k] != LPT_NO_SLOT ? lpt_plan_slot (b->plan, step->in[k]) : NULL;
+
+          if (slot == NULL)
+            continue;
+          if (slot->kind != LPT_SLOT_CONST || lpt_array_count (&slot->array) != 1)
+            return FALSE;
+          args[k] = &slot->array;
+        }
+      input.shape = output.shape = lpt_shape_make (1, (gint64[]) { 256 });
+      input.data = codes;
+      output.data = results;
+      args[0] = &input;
+      lpt_int_op_run (step->integer, args, step->n_in, &output);
+    }
+  for (k = 0; k < 256; k++)
+    table[k] = (guint8) (results[k] ^ (guint) lpt_fast_offset (y->dtype));
+
+  return TRUE;
+}
+
+/* Steps behind @slot that map codes to codes: composed into @table, which begins as the identity. Returns the last slot. */
+static guint
+follow_tables (LptFastBuilder *b,
+               guint           owner,
+               guint           slot,
+               guint8         *table,
+               guint          *last)
+{
+  const LptStep *step;
+  guint8 next[256];
+  guint index, k;
+
+  for (k = 0; k < 256; k++)
+    table[k] = (guint8) k;
+  while ((step = only_reader (b, slot, &index)) != NULL && step->n_out == 1 && step_table (b, step, slot, next))
+    {
+      for (k = 0; k < 256; k++)
+        table[k] = next[table[k]];
+      b->covered[index] = owner;
+      *last = MAX (*last, index);
+      slot = step->out[0];
+    }
+
+  return slot;
+}
+
+/* Is @table the identity between two bounds? They narrow [lo, hi]. */
+static gboolean
+is_clamp (const guint8 *table,
+          gint32       *lo,
+          gint32       *hi)
+{
+  guint first = table[0], top = table[255], k;
+
+  if (first > top)
+    return FALSE;
+  for (k = 0; k < 256; k++)
+    if (table[k] != CLAMP (k, first, top))
+      return FALSE;
+  *lo = CLAMP (*lo, (gint32) first, (gint32) top);
+  *hi = CLAMP (*hi, (gint32) first, (gint32) top);
+
+  return TRUE;
+}
+
+/* --- a second tensor --- */
+
+/* Mode single's sum of this stage's codes and those of another slot. */
+static gboolean
+residual_sum (LptFastBuilder *b,
+              const LptStep  *step,
+              guint           slot,
+              guint           other,
+              LptAdd         *add)
+{
+  const LptArray *x = &lpt_plan_slot (b->plan, slot)->array, *r = &lpt_plan_slot (b->plan, other)->array;
+  const LptArray *y = &lpt_plan_slot (b->plan, step->out[0])->array;
+
+  return lpt_fast_is_codes (b->plan, slot) && lpt_fast_is_codes (b->plan, other) && lpt_fast_is_codes (b->plan, step->out[0]) &&
+         lpt_shape_equal (&x->shape, &y->shape) && lpt_shape_equal (&r->shape, &y->shape) &&
+         lpt_fast_add (b->plan, step, step->in[0] == slot ? 0 : 1, add);
+}
+
+static guint
+follow_residual (LptFastStage   *stage,
+                 LptFastBuilder *b,
+                 guint           owner,
+                 guint           slot)
+{
+  guint index;
+  const LptStep *step = only_reader (b, slot, &index);
+  guint other;
+
+  if (step == NULL || (step->node->op != LPT_OP_ADD && step->node->op != LPT_OP_SUBTRACT) || step->integer == NULL ||
+      step->in[0] == step->in[1])
+    return slot;
+  other = step->in[0] == slot ? step->in[1] : step->in[0];
+  if (other == LPT_NO_SLOT || lpt_plan_slot (b->plan, other)->kind != LPT_SLOT_DYNAMIC || !residual_sum (b, step, slot, other, &stage->add))
+    return slot;
+
+  b->covered[index] = owner;
+  stage->residual = other;
+  stage->last = MAX (stage->last, index);
+  stage->e.add = &stage->add;
+  slot = follow_tables (b, owner, step->out[0], stage->add_table, &stage->last);
+  if (!is_clamp (stage->add_table, &stage->add.lo, &stage->add.hi))
+    stage->e.add_table = stage->add_table;
+
+  return slot;
+}
+
+/* --- floats --- */
+
+/* A float constant, one for all or one per channel along @axis of the slot's shape. */
+static const float *
+channel_constant (LptFastBuilder *b,
+                  guint           slot,
+                  const LptShape *shape,
+                  gint            axis,
+                  gsize           channels,
+                  gsize          *n)
+{
+  const LptSlot *constant = slot != LPT_NO_SLOT ? lpt_plan_slot (b->plan, slot) : NULL;
+  const LptShape *own;
+  gint i;
+
+  if (constant == NULL || constant->kind != LPT_SLOT_CONST || constant->array.dtype != LPT_DTYPE_F32)
+    return NULL;
+  own = &constant->array.shape;
+  *n = (gsize) lpt_array_count (&constant->array);
+  if (*n == 1 && own->rank <= shape->rank)
+    return constant->array.data;
+  for (i = 0; i < own->rank; i++)
+    if (own->dims[i] != 1 && i + shape->rank - own->rank != axis)
+      return NULL;
+
+  return *n == channels && own->rank <= shape->rank ? constant->array.data : NULL;
+}
+
+static gboolean
+follow_floats (LptFastStage   *stage,
+               LptFastBuilder *b,
+               guint           owner,
+               guint           slot,
+               gint            axis,
+               gsize           channels)
+{
+  guint index;
+  const LptStep *step = only_reader (b, slot, &index);
+  const LptQuant *quant = lpt_plan_slot (b->plan, slot)->array.quant;
+  const LptShape *shape = &lpt_plan_slot (b->plan, slot)->array.shape;
+  gsize c, n;
+
+  if (step == NULL || step->node->op != LPT_OP_DEQUANTIZE || quant == NULL || step->integer == NULL ||
+      (quant->n > 1 && (quant->axis != axis || quant->n != channels)))
+    return FALSE;
+  for (c = 0; c < quant->n; c++)
+    if (quant->zero_point[c] != 0)
+      return FALSE;
+
+  b->covered[index] = owner;
+  stage->last = MAX (stage->last, index);
+  stage->out = step->out[0];
+  stage->e.store = LPT_STORE_F32;
+  for (c = 0; c < channels; c++)
+    stage->scale[c] = (float) quant->scale[quant->n == 1 ? 0 : c];
+
+  step = only_reader (b, stage->out, &index);
+  if (step != NULL && step->node->op == LPT_OP_ADD && step->n_in == 2)
+    {
+      guint other = step->in[0] == stage->out ? step->in[1] : step->in[0];
+      const float *values = channel_constant (b, other, shape, axis, channels, &n);
+
+      if (values != NULL && lpt_shape_equal (&lpt_plan_slot (b->plan, step->out[0])->array.shape, shape))
+        {
+          for (c = 0; c < channels; c++)
+            stage->fbias[c] = values[n == 1 ? 0 : c];
+          stage->e.fbias = stage->fbias;
+          b->covered[index] = owner;
+          stage->last = MAX (stage->last, index);
+          stage->out = step->out[0];
+          step = only_reader (b, stage->out, &index);
+        }
+    }
+  if (step != NULL && step->node->op == LPT_OP_RELU)
+    {
+      stage->e.flo = 0;
+      b->covered[index] = owner;
+      stage->last = MAX (stage->last, index);
+      stage->out = step->out[0];
+    }
+
+  return TRUE;
+}
+
+/* --- the whole --- */
+
+gboolean
+lpt_fast_stage_init (LptFastStage    *stage,
+                     LptFastBuilder  *b,
+                     guint            i,
+                     gint             axis,
+                     gsize            channels,
+                     const double    *weight_scales,
+                     guint            n_scales,
+                     double           input_scale,
+                     const LptFloats *rest)
+{
+  const LptStep *step = lpt_plan_step (b->plan, i);
+  const LptRequantRule *rule = lpt_requant_node_rule (step->node);
+  guint slot = step->out[0];
+  const LptArray *y = &lpt_plan_slot (b->plan, slot)->array;
+  gboolean any_rest = FALSE;
+  gint32 offset = lpt_fast_offset (y->dtype);
+  gsize c;
+
+  if (rule == NULL || rule->algorithm != LPT_ALGO_RESCALE || (rest->n > 1 && rest->n != channels))
+    return FALSE;
+  stage->residual = LPT_NO_SLOT;
+  stage->last = i;
+  stage->bias = lpt_fast_array (channels, sizeof (gint32));
+  stage->weight_zp = lpt_fast_array (channels, sizeof (gint32));
+  stage->mult = lpt_fast_array (channels, sizeof (gint32));
+  stage->shift = lpt_fast_array (channels, sizeof (gint32));
+  stage->rest = lpt_fast_array (channels, sizeof (gint32));
+  stage->scale = lpt_fast_array (channels, sizeof (float));
+  stage->fbias = lpt_fast_array (channels, sizeof (float));
+  stage->e = (LptEpilogue) { .store = LPT_STORE_Q8, .flo = -INFINITY, .fhi = INFINITY, .bias = stage->bias,
+                             .mult = stage->mult, .shift = stage->shift, .scale = stage->scale };
+  if (y->dtype == LPT_DTYPE_I32)
+    return follow_floats (stage, b, i, slot, axis, channels);
+  if (!lpt_fast_is_codes (b->plan, slot))
+    return FALSE;
+
+  /* Both enumerations name the same schemes in the same order. */
+  G_STATIC_ASSERT ((int) LPT_ROUNDING_SINGLE == (int) LPT_REQUANT_SINGLE && (int) LPT_ROUNDING_DOUBLE == (int) LPT_REQUANT_DOUBLE &&
+                   (int) LPT_ROUNDING_TWO_STEP == (int) LPT_REQUANT_TWO_STEP &&
+                   (int) LPT_ROUNDING_QNNPACK == (int) LPT_REQUANT_QNNPACK && (int) LPT_ROUNDING_FLOAT == (int) LPT_REQUANT_FLOAT);
+  stage->e.scheme = (LptRequantScheme) rule->rounding;
+  stage->e.zp = lpt_fast_zero (b->plan, slot);
+  stage->e.lo = (gint32) lpt_dtype_min (y->dtype) + offset;
+  stage->e.hi = (gint32) lpt_dtype_max (y->dtype) + offset;
+  for (c = 0; c < channels; c++)
+    {
+      LptMultiplier m = lpt_requant_rule_multiplier (rule, input_scale, weight_scales[n_scales == 1 ? 0 : c], y->quant->scale[0]);
+      double fraction = rest->n == 0 ? 0 : rest->v[rest->n == 1 ? 0 : c];
+
+      if (m.rounding != rule->rounding)
+        return FALSE;
+      stage->mult[c] = m.m;
+      stage->shift[c] = m.s;
+      stage->scale[c] = m.f;
+      if (m.rounding == LPT_ROUNDING_SINGLE)
+        stage->rest[c] = (gint32) rint (CLAMP (fraction, -0.5, 0.5) * m.m);
+      any_rest |= stage->rest[c] != 0;
+    }
+  if (any_rest)
+    stage->e.rest = stage->rest;
+
+  slot = follow_tables (b, i, slot, stage->table, &stage->last);
+  if (!is_clamp (stage->table, &stage->e.lo, &stage->e.hi))
+    stage->e.table = stage->table;
+  stage->out = follow_residual (stage, b, i, slot);
+
+  return TRUE;
+}
+
+void
+lpt_fast_stage_clear (LptFastStage *stage)
+{
+  lpt_aligned_free (stage->bias);
+  lpt_aligned_free (stage->weight_zp);
+  lpt_aligned_free (stage->mult);
+  lpt_aligned_free (stage->shift);
+  lpt_aligned_free (stage->rest);
+  lpt_aligned_free (stage->scale);
+  lpt_aligned_free (stage->fbias);
+}
+
+/* --- a table by itself --- */
+
+typedef struct
+{
+  LptFastOp op;
+  const LptEltwiseKernel *kernel;
+  gsize  n;
+  guint8 table[256];
+} Table;
+
+#define CHUNK 65536
+
+static void
+table_chunk (void    *data,
+             size_t   task,
+             unsigned thread)
+{
+  gpointer *job = data;
+  const Table *t = job[0];
+  gsize at = task * CHUNK;
+
+  t->kernel->table (t->table, MIN (CHUNK, t->n - at), (const guint8 *) job[1] + at, (guint8 *) job[2] + at);
+}
+
+static void
+table_run (const LptFastOp     *op,
+           const guint8 *const *in,
+           guint8              *out,
+           LptPool             *pool,
+           guint8              *workspace)
+{
+  gpointer job[3] = { (gpointer) op, (gpointer) in[0], out };
+
+  lpt_parallel_for (pool, (((const Table *) op)->n + CHUNK - 1) / CHUNK, table_chunk, job);
+}
+
+LptFastOp *
+lpt_fast_make_table (LptFastBuilder *b,
+                     guint           i)
+{
+  const LptStep *step = lpt_plan_step (b->plan, i);
+  guint8 first[256];
+  guint slot = step->n_in > 0 ? step->in[0] : LPT_NO_SLOT;
+  guint last = i, out, k;
+  Table *t;
+
+  if (slot == LPT_NO_SLOT || step->node->op == LPT_OP_REINTERPRET || lpt_plan_slot (b->plan, slot)->kind == LPT_SLOT_CONST ||
+      !step_table (b, step, slot, first))
+    return NULL;
+  t = g_new0 (Table, 1);
+  out = follow_tables (b, i, step->out[0], t->table, &last);
+  for (k = 0; k < 256; k++)
+    first[k] = t->table[first[k]];
+  memcpy (t->table, first, 256);
+  t->op = (LptFastOp) { .run = table_run, .kernel = "table_u8", .n_in = 1, .in = { slot },
+                        .in_repr = { LPT_REPR_LAST8 }, .out = out, .out_repr = LPT_REPR_LAST8, .last = last };
+  t->kernel = b->kernels.eltwise;
+  t->n = lpt_fast_count (b->plan, out);
+
+  return &t->op;
+}

@@ -1,0 +1,134 @@
+/* lpt-fast.h - a plan's fast program: int8 kernels, fused, on channels-last data
+ *
+ * The program runs beside the plan's steps: an entry is a fast op, which stands for one or several steps, or a step as
+ * it is. Values exist in representations; a conversion stands where an op asks for one that nobody has made:
+ *
+ *   PLAIN   as the steps have them: row-major, in their storage type
+ *   U8      8-bit codes row-major, in u8 form: i8 codes plus 128
+ *   LAST8   codes in u8 form, channels (axis 1) last
+ *   LASTF   f32, channels last
+ *
+ * Where two are the same bytes (u8 codes, one pixel, one channel) they are one (lpt_fast_repr()). Results are those of the
+ * steps, byte for byte.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "executor/int/lpt-int.h"
+#include "executor/kernels/lpt-kernels.h"
+#include "executor/lpt-plan.h"
+
+typedef enum { LPT_REPR_PLAIN, LPT_REPR_U8, LPT_REPR_LAST8, LPT_REPR_LASTF, LPT_N_REPRS } LptRepr;
+
+#define LPT_FAST_MAX_IN 8
+
+typedef struct _LptFastOp LptFastOp;
+
+/* @in, @out: data of the buffers; @workspace: op->workspace bytes for each thread of @pool, one behind the other. */
+typedef void (*LptFastRun) (const LptFastOp *op, const guint8 *const *in, guint8 *out, LptPool *pool, guint8 *workspace);
+
+/* First member of every fast op. */
+struct _LptFastOp
+{
+  LptFastRun     run;
+  GDestroyNotify clear;              /* what the op owns besides itself, or NULL */
+  const char    *kernel;             /* for the profile: "conv_avx512vnni" */
+  guint          n_in;
+  guint          in[LPT_FAST_MAX_IN];      /* slots */
+  LptRepr        in_repr[LPT_FAST_MAX_IN];
+  guint          out;                /* slot */
+  LptRepr        out_repr;
+  gsize          workspace;          /* per thread, multiple of 64 */
+  guint          first, last;        /* first (its own) and last step that it stands for */
+};
+
+/* What makers look at. */
+typedef struct
+{
+  LptPlan   *plan;
+  LptKernels kernels;
+  guint     *producer;     /* slot -> step, or LPT_NO_SLOT */
+  guint     *reader;       /* slot -> its only reader (step), LPT_NO_SLOT = none or several */
+  guint     *covered;      /* step -> step whose fast op stands for it, LPT_NO_SLOT */
+  LptRepr   *wish;         /* slot -> representation that its readers would like */
+} LptFastBuilder;
+
+/* Makes the fast op of step @i, marking what it covers; NULL = none. */
+typedef LptFastOp *(*LptFastMake) (LptFastBuilder *b, guint i);
+
+LptFastOp *lpt_fast_make_conv   (LptFastBuilder *b, guint i);
+LptFastOp *lpt_fast_make_matmul (LptFastBuilder *b, guint i);
+LptFastOp *lpt_fast_make_pool   (LptFastBuilder *b, guint i);
+LptFastOp *lpt_fast_make_sum    (LptFastBuilder *b, guint i);
+LptFastOp *lpt_fast_make_table  (LptFastBuilder *b, guint i);
+LptFastOp *lpt_fast_make_quantize (LptFastBuilder *b, guint i);
+
+/* --- helpers --- */
+
+/* @repr, or the one that has the same bytes for this slot. */
+LptRepr  lpt_fast_repr       (const LptPlan *plan, guint slot, LptRepr repr);
+/* The value of the slot is 8-bit codes with one scale and zero point. */
+gboolean lpt_fast_is_codes   (const LptPlan *plan, guint slot);
+/* Its zero point in u8 form. */
+gint32   lpt_fast_zero       (const LptPlan *plan, guint slot);
+/* Lowest code of its type, and what is added to a code for the u8 form: 0 or 128. */
+static inline gint32 lpt_fast_offset (LptDType dtype) { return dtype == LPT_DTYPE_I8 ? 128 : 0; }
+gsize    lpt_fast_count      (const LptPlan *plan, guint slot);
+/* Zero-filled array of @n elements that vectors may read past the end. */
+gpointer lpt_fast_array      (gsize n, gsize element);
+
+/* Parameters of the sum of @step with operand @first as a: modes whose rule the kernels have; FALSE otherwise. */
+gboolean lpt_fast_add (const LptPlan *plan, const LptStep *step, guint first, LptAdd *add);
+
+/* --- the output stage (lpt-fast-stage.c) --- */
+
+/* Follows the readers of slot @out of step @i as far as one pass over the result does their work. */
+typedef struct
+{
+  LptEpilogue e;
+  LptAdd      add;
+  guint8      table[256], add_table[256];
+  gint32     *bias, *weight_zp, *mult, *shift, *rest;
+  float      *scale, *fbias;
+  guint       out;           /* slot of the result */
+  guint       residual;      /* slot, or LPT_NO_SLOT */
+  guint       last;          /* last step covered */
+} LptFastStage;
+
+/* @axis: of the channels in the output. FALSE: the result cannot be written in one pass. */
+gboolean lpt_fast_stage_init  (LptFastStage *stage, LptFastBuilder *b, guint i, gint axis, gsize channels,
+                               const double *weight_scales, guint n_scales, double input_scale, const LptFloats *rest);
+void     lpt_fast_stage_clear (LptFastStage *stage);
+
+/* --- the program (lpt-fast.c) --- */
+
+typedef struct
+{
+  guint      step;           /* step (its last one), for the profile */
+  LptFastOp *op;             /* NULL: the step itself */
+  guint      in[LPT_FAST_MAX_IN];   /* buffers of op */
+  guint      out;
+} LptFastEntry;
+
+typedef struct
+{
+  guint   slot;
+  LptRepr repr;
+  gboolean outside;          /* input, constant or of unknown shape: the context's array */
+  gsize   size, offset;
+  guint   first, last;       /* entries */
+} LptFastBuffer;
+
+struct _LptFast
+{
+  GArray *entries;           /* LptFastEntry */
+  GArray *buffers;           /* LptFastBuffer */
+  gsize   arena_size;
+  gsize   workspace;         /* per thread */
+};
+
+/* The program of a plan whose steps and lifetimes are known; lengthens the lives of what fast ops read and drops the memory
+ * of values that no step writes any more. NULL: no step has a fast op. */
+LptFast *lpt_fast_new  (LptPlan *plan);
+void     lpt_fast_free (LptFast *fast);
