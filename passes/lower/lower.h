@@ -32,6 +32,8 @@ typedef struct
   double  *step;            /* > 0 */
   double  *offset;          /* fractional */
   gint32   qmin, qmax;
+  double   read;            /* > 0: with several steps, the one with which the codes are read; an op that multiplies per channel anyway
+                               may write codes of that quantization */
 } LptCodes;
 
 /* An op that waits for its consumer to say what it writes. */

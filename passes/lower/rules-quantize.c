@@ -215,6 +215,8 @@ lpt_lower_fake_quantize (LptLower *lw,
       codes.step[c] = (at (&b[1], c) - at (&b[0], c)) / (double) (levels - 1);
       codes.offset[c] = codes.qmin - at (&b[0], c) / codes.step[c];
     }
+  if (codes.n > 1 && n == 1 && at (&b[3], 0) > at (&b[2], 0))
+    codes.read = (at (&b[3], 0) - at (&b[2], 0)) / (double) (levels - 1);
   if (constant != NULL && lpt_dtype_is_real (lpt_tensor_dtype (constant)))
     q = fold_codes (lw, node, constant, b, &codes);
   if (q == NULL)

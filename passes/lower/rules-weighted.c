@@ -400,6 +400,21 @@ emit_weighted (LptLower      *lw,
   return &copy->out[0];
 }
 
+/* One zero point for all channels: what their offsets round to; FALSE when they differ. */
+static gboolean
+common_zero (const LptCodes *codes,
+             gint32         *zero)
+{
+  guint c;
+
+  *zero = (gint32) round (codes->offset[0]);
+  for (c = 1; c < codes->n; c++)
+    if (round (codes->offset[c]) != *zero)
+      return FALSE;
+
+  return TRUE;
+}
+
 static LptValue *
 emit_codes (LptLower       *lw,
             LptForm        *form,
@@ -407,11 +422,13 @@ emit_codes (LptLower       *lw,
 {
   guint n = MAX (form->n, codes->n);
   g_autoptr (LptQuant) quant = lpt_codes_quant (codes);
+  g_autoptr (LptForm) scaled = lpt_form_copy (form);
   g_autofree double *real = g_new (double, n);
   g_autofree double *steps = NULL;
   gint axis;
   gint weights_axis;
   gint64 channels;
+  gint32 zero;
   guint c;
 
   if (!out_channels (form->op->node, &axis, &channels, &weights_axis) ||
@@ -424,9 +441,27 @@ emit_codes (LptLower       *lw,
       /* What rounding the zero point left of the offset moves into the bias. */
       real[c] = lpt_form_b (form, c) + (codes->offset[k] - quant->zero_point[k]) * codes->step[k];
     }
-  /* The factor is per channel only where the form's is: the output's own steps are its quantization. */
-  if (form->n == 1 && codes->n > 1)
+  if (codes->n > 1 && codes->read > 0 && common_zero (codes, &zero))
     {
+      /* The steps of the channels go into the weights: the codes have the one with which they are read. */
+      g_autofree double *factor = g_new (double, codes->n);
+      g_autofree double *none = g_new0 (double, codes->n);
+
+      for (c = 0; c < codes->n; c++)
+        {
+          factor[c] = codes->read / codes->step[c];
+          real[c] *= factor[c];
+        }
+      scaled->lo = -INFINITY;
+      scaled->hi = INFINITY;
+      if (!lpt_form_affine (scaled, codes->axis, codes->n, factor, none))
+        return NULL;
+      lpt_quant_unref (quant);
+      quant = lpt_quant_new_one (codes->read, zero);
+    }
+  else if (form->n == 1 && codes->n > 1)
+    {
+      /* The factor is one for all: the output's own steps are its quantization. */
       for (c = 1; c < n; c++)
         if (real[c] != real[0])
           break;
@@ -434,7 +469,7 @@ emit_codes (LptLower       *lw,
         n = 1;
     }
 
-  return emit_weighted (lw, form, real, n, codes->dtype, quant, &steps);
+  return emit_weighted (lw, scaled, real, n, codes->dtype, quant, &steps);
 }
 
 static gboolean
