@@ -162,6 +162,19 @@ convert_new (LptFastBuilder *b,
   return &c->op;
 }
 
+/* Nobody reads the outputs of @step from @from on. */
+static gboolean
+is_unread (const LptPlan *plan,
+                 const LptStep *step,
+                 guint          from)
+{
+  for (; from < step->n_out; from++)
+    if (lpt_value_n_uses (lpt_plan_slot (plan, step->out[from])->value) > 0)
+      return FALSE;
+
+  return TRUE;
+}
+
 /* --- makers --- */
 
 static const struct
@@ -178,6 +191,7 @@ static const struct
   { LPT_OP_ADD, lpt_fast_make_sum },
   { LPT_OP_SUBTRACT, lpt_fast_make_sum },
   { LPT_OP_QUANTIZE, lpt_fast_make_quantize },
+  { LPT_OP_CONCAT, lpt_fast_make_concat },
 };
 
 static LptFastOp *
@@ -187,7 +201,7 @@ make (LptFastBuilder *b,
   const LptStep *step = lpt_plan_step (b->plan, i);
   guint k;
 
-  if (step->integer == NULL || step->n_out != 1)
+  if (step->integer == NULL || (step->n_out != 1 && (step->node->op != LPT_OP_MAX_POOL || !is_unread (b->plan, step, 1))))
     return NULL;
   for (k = 0; k < G_N_ELEMENTS (makers); k++)
     if (makers[k].op == step->node->op)
