@@ -34,6 +34,7 @@ typedef struct LptScratch LptScratch;
 LptScratch *lpt_scratch_new   (void);
 void        lpt_scratch_free  (LptScratch *scratch);
 void        lpt_scratch_reset (LptScratch *scratch);
+gpointer    lpt_scratch_take  (LptScratch *scratch, gsize size, GError **error);   /* 64-byte aligned, until the reset */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptScratch, lpt_scratch_free)
 
 #define LPT_CALL_MAX_OUT 64
