@@ -168,23 +168,44 @@ is_enabled (const LptConfig *config,
   return !g_hash_table_contains (config->disabled, pass->name);
 }
 
-/* The target's groups of names for prepare and cleanup. */
+/* The user's own passes whose stage is first..last. */
+static void
+add_extra (GPtrArray       *group,
+           const LptConfig *config,
+           LptStage         first,
+           LptStage         last)
+{
+  guint i;
+
+  for (i = 0; i < config->extra->len; i++)
+    {
+      const LptPass *pass = g_ptr_array_index (config->extra, i);
+
+      if (pass->stage >= first && pass->stage <= last && is_enabled (config, pass))
+        g_ptr_array_add (group, (gpointer) pass);
+    }
+}
+
+/* The target's groups of names for prepare and cleanup, then the user's own passes of @stage as one more. */
 static gboolean
 run_groups (LptGraph           *graph,
             const LptConfig    *config,
             GPtrArray          *groups,
+            LptStage            stage,
             LptReport          *report,
             const LptObserver  *observer,
             GError            **error)
 {
   guint i, k;
 
-  for (i = 0; i < groups->len; i++)
+  for (i = 0; i <= groups->len; i++)
     {
-      char **names = g_ptr_array_index (groups, i);
+      char **names = i < groups->len ? g_ptr_array_index (groups, i) : NULL;
       g_autoptr (GPtrArray) group = g_ptr_array_new ();
 
-      for (k = 0; names[k] != NULL; k++)
+      if (names == NULL)
+        add_extra (group, config, stage, stage);
+      for (k = 0; names != NULL && names[k] != NULL; k++)
         {
           const LptPass *pass = lpt_pass_find (names[k]);
 
@@ -219,13 +240,7 @@ run_stages (LptGraph           *graph,
   for (i = 0; passes[i] != NULL; i++)
     if (passes[i]->stage >= first && passes[i]->stage <= last && is_enabled (config, passes[i]))
       g_ptr_array_add (group, (gpointer) passes[i]);
-  for (i = 0; i < config->extra->len; i++)
-    {
-      const LptPass *pass = g_ptr_array_index (config->extra, i);
-
-      if (pass->stage >= first && pass->stage <= last && is_enabled (config, pass))
-        g_ptr_array_add (group, (gpointer) pass);
-    }
+  add_extra (group, config, first, last);
 
   if (together)
     {
@@ -260,7 +275,7 @@ lpt_pipeline_run (LptGraph           *graph,
                    "unsupported: the graph is lowered already and cannot be transformed again");
       return FALSE;
     }
-  if (!run_groups (graph, config, config->prepare, report, observer, error))
+  if (!run_groups (graph, config, config->prepare, LPT_STAGE_PREPARE, report, observer, error))
     return FALSE;
   if (until >= LPT_STAGE_MARKUP &&
       !run_stages (graph, config, LPT_STAGE_MARKUP, LPT_STAGE_MARKUP, FALSE, report, observer, error))
@@ -270,7 +285,7 @@ lpt_pipeline_run (LptGraph           *graph,
                    report, observer, error))
     return FALSE;
   if (until >= LPT_STAGE_CLEANUP &&
-      !run_groups (graph, config, config->cleanup, report, observer, error))
+      !run_groups (graph, config, config->cleanup, LPT_STAGE_CLEANUP, report, observer, error))
     return FALSE;
   lpt_name_outputs (graph);
   if (until >= LPT_STAGE_LOWER)
