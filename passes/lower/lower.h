@@ -96,7 +96,7 @@ gboolean  lpt_constant_along  (LptTensor *tensor, const LptShape *shape, gint *a
 gboolean  lpt_form_per_tensor (const LptForm *form, double *scale, gint32 *zero_point);
 gboolean  lpt_form_is_8bit    (const LptForm *form);
 
-/* --- asking for values (lower.c) --- */
+/* --- asking for values (emit.c, real.c, codes.c) --- */
 
 /* Form of input @i of a source node, or NULL. Borrowed. */
 LptForm  *lpt_lower_form      (LptLower *lw, LptNode *node, guint i);
@@ -123,6 +123,16 @@ LptValue *lpt_lower_convert   (LptLower *lw, LptOp op, LptValue *value, const ch
 LptQuant *lpt_form_quant      (const LptForm *form, LptDType dtype, double *rest);
 /* @value read with @quant: itself, or behind a Reinterpret. */
 LptValue *lpt_lower_with_quant (LptLower *lw, LptValue *value, LptQuant *quant);
+/* A zero point nearer than this to an integer is that integer. */
+#define LPT_SAME_ZERO 1e-3
+
+/* The same scales (but for what float32 rounds), zero points and axis; @a may be NULL. */
+gboolean  lpt_lower_same_quant (const LptQuant *a, const LptQuant *b);
+gboolean  lpt_form_is_positive (const LptForm *form);      /* every scale is */
+/* Nodes behind @value: bounds in real numbers (Relu or Clamp); another real type; + or * a constant along @axis, in f32. */
+LptValue *lpt_lower_emit_clamp (LptLower *lw, LptValue *value, double lo, double hi);
+LptValue *lpt_lower_emit_convert (LptLower *lw, LptValue *value, LptDType dtype);
+LptValue *lpt_lower_emit_arithmetic (LptLower *lw, LptOp op, LptValue *value, gint axis, guint n, const double *constant);
 /* Quantization for @codes: one step for all gives (step, round (offset)); per channel gives LptQuant along the axis. */
 LptQuant *lpt_codes_quant     (const LptCodes *codes);
 

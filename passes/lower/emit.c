@@ -1,0 +1,187 @@
+/* emit.c - new nodes of the lowered graph, and integers read with a quantization
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+
+#include <lpt/lpt-attrs.h>
+
+#include "passes/lower/lower.h"
+
+/* Scales that differ by less are the same number rounded to float32 elsewhere. */
+#define SAME_SCALE 1e-6
+
+LptNode *
+lpt_lower_emit (LptLower         *lw,
+                LptNode          *node,
+                guint             n_in,
+                LptValue  *const *in)
+{
+  LptNode *copy = lpt_node_clone (node, node->name, n_in, in);
+  guint i;
+
+  lpt_node_take_name (copy, node, "/real");
+  copy->flags |= LPT_NODE_RELAXED;
+  for (i = 0; i < n_in; i++)
+    copy->in[i].compute = LPT_DTYPE_UNDEFINED;
+  for (i = 0; i < copy->n_out; i++)
+    lpt_value_set_quant (&copy->out[i], NULL);
+  if (n_in > 0 && in[0] != NULL)
+    lpt_rewriter_fate (lw->rw, copy, in[0]->dtype, "runs on the %s integers of \"%s\"",
+                       lpt_dtype_name (in[0]->dtype), in[0]->producer->name);
+
+  return copy;
+}
+
+LptValue *
+lpt_lower_convert (LptLower   *lw,
+                   LptOp       op,
+                   LptValue   *value,
+                   const char *base,
+                   LptDType    dtype,
+                   LptQuant   *quant)
+{
+  g_autofree char *name = g_strdup_printf ("%s/%s", base, lpt_op_info (op)->name);
+  LptNode *node = lpt_graph_add (lw->graph, op, 0, name, 1, &value);
+
+  LPT_ATTRS (node, LptQuantizeAttrs)->type = dtype;
+  node->out[0].dtype = dtype;
+  node->out[0].shape = value->shape;
+  lpt_value_set_quant (&node->out[0], quant);
+
+  return &node->out[0];
+}
+
+LptQuant *
+lpt_codes_quant (const LptCodes *codes)
+{
+  g_autofree gint32 *zero = g_new (gint32, codes->n);
+  guint c;
+
+  for (c = 0; c < codes->n; c++)
+    zero[c] = (gint32) CLAMP (round (codes->offset[c]), -1073741824.0, 1073741824.0);
+
+  return lpt_quant_new (codes->axis, codes->n, codes->step, zero);
+}
+
+/* --- forms of values --- */
+
+LptForm *
+lpt_lower_form (LptLower *lw,
+                LptNode  *node,
+                guint     i)
+{
+  LptValue *value = lpt_node_in (node, i);
+
+  return value != NULL ? g_hash_table_lookup (lw->forms, value) : NULL;
+}
+
+void
+lpt_lower_set_form (LptLower *lw,
+                    LptValue *value,
+                    LptForm  *form)
+{
+  if (lpt_value_n_uses (value) > 1)
+    form->shared = TRUE;
+  g_hash_table_replace (lw->forms, value, form);
+}
+
+LptQuant *
+lpt_form_quant (const LptForm *form,
+                LptDType       dtype,
+                double        *rest)
+{
+  g_autofree gint32 *zero = g_new (gint32, form->n);
+  guint c;
+
+  for (c = 0; c < form->n; c++)
+    {
+      double z = -form->b[c] / form->a[c];
+
+      if (!(form->a[c] > 0) || !isfinite (form->a[c]) ||
+          !(round (z) >= lpt_dtype_min (dtype) && round (z) <= lpt_dtype_max (dtype)))
+        return NULL;
+      if (rest == NULL && fabs (z - round (z)) > LPT_SAME_ZERO)
+        return NULL;
+      zero[c] = (gint32) round (z);
+      if (rest != NULL)
+        rest[c] = fabs (z - round (z)) > LPT_SAME_ZERO ? form->b[c] + form->a[c] * zero[c] : 0;
+    }
+
+  return lpt_quant_new (form->axis, form->n, form->a, zero);
+}
+
+gboolean
+lpt_lower_same_quant (const LptQuant *a,
+                      const LptQuant *b)
+{
+  guint c;
+
+  if (a == NULL || a->n != b->n || (a->n > 1 && a->axis != b->axis))
+    return FALSE;
+  for (c = 0; c < a->n; c++)
+    if (a->zero_point[c] != b->zero_point[c] || fabs (a->scale[c] / b->scale[c] - 1) > SAME_SCALE)
+      return FALSE;
+
+  return TRUE;
+}
+
+LptValue *
+lpt_lower_with_quant (LptLower *lw,
+                      LptValue *value,
+                      LptQuant *quant)
+{
+  if (lpt_lower_same_quant (value->quant, quant))
+    return value;
+
+  return lpt_lower_convert (lw, LPT_OP_REINTERPRET, value, value->producer->name, value->dtype, quant);
+}
+
+/* The clamp of a form as a node behind @value, whose LptQuant stays. */
+LptValue *
+lpt_lower_emit_clamp (LptLower *lw,
+                      LptValue *value,
+                      double    lo,
+                      double    hi)
+{
+  gboolean relu = lo == 0 && isinf (hi);
+  g_autofree char *name = g_strconcat (value->producer->name, relu ? "/Relu" : "/Clamp", NULL);
+  LptNode *node = lpt_graph_add (lw->graph, relu ? LPT_OP_RELU : LPT_OP_CLAMP, 1, name, 1, &value);
+
+  if (!relu)
+    {
+      LPT_ATTRS (node, LptClampAttrs)->min = lo;
+      LPT_ATTRS (node, LptClampAttrs)->max = hi;
+    }
+  node->flags |= LPT_NODE_RELAXED;
+  node->out[0].dtype = value->dtype;
+  node->out[0].shape = value->shape;
+  lpt_value_set_quant (&node->out[0], value->quant);
+
+  return &node->out[0];
+}
+
+LptValue *
+lpt_lower_integers (LptLower *lw,
+                    LptForm  *form)
+{
+  g_autoptr (LptQuant) quant = NULL;
+  LptValue *value = form->q;
+
+  if (!lpt_form_is_8bit (form))
+    return NULL;
+  quant = lpt_form_quant (form, value->dtype, NULL);
+  if (quant == NULL)
+    return NULL;
+  value = lpt_lower_with_quant (lw, value, quant);
+  if (lpt_form_is_clamped (form))
+    {
+      value = lpt_lower_emit_clamp (lw, value, form->lo, form->hi);
+      form->lo = -INFINITY;
+      form->hi = INFINITY;
+      form->q = value;
+    }
+
+  return value;
+}
