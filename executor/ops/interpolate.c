@@ -6,6 +6,8 @@
  *   linear             triangle over the neighbours inside, normalised; wider by 1 / scale with antialias
  *   linear_onnx        two neighbours, positions clamped to the ends
  *   cubic              four neighbours, indices clamped, coefficient cube_coeff
+ *                      linear_onnx and cubic with antialias: as ONNX's Resize, the filter wider by 1 / scale where that
+ *                      shrinks, indices clamped, normalised
  *   area               mean over the covered elements (opset1)
  *   *_pillow           Pillow's filters, wider when shrinking
  * Coordinates are single precision as in OpenVINO, so positions on a boundary fall on the same side.
@@ -92,17 +94,55 @@ cubic_weights (double  f,
 }
 
 static double
-pillow_filter (double   x,
-               gboolean cubic,
-               double   a)
+cubic_filter (double x,
+              double a)
 {
   x = fabs (x);
-  if (!cubic)
-    return x < 1 ? 1 - x : 0;
   if (x < 1)
     return ((a + 2) * x - (a + 3)) * x * x + 1;
 
   return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
+}
+
+static double
+pillow_filter (double   x,
+               gboolean cubic,
+               double   a)
+{
+  return cubic ? cubic_filter (x, a) : MAX (0, 1 - fabs (x));
+}
+
+/* The filters of ONNX's antialias. */
+static gboolean
+is_wide (const Style *style,
+         float        scale)
+{
+  return style->antialias && scale < 1 && (style->mode == LPT_INTERPOLATE_LINEAR_ONNX || style->mode == LPT_INTERPOLATE_CUBIC);
+}
+
+static void
+set_wide_taps (const Style *style,
+               float        scale,
+               float        x,
+               gint64       in,
+               gint64       n,
+               gint64      *index,
+               double      *w)
+{
+  double sum = 0;
+  gint64 k;
+
+  for (k = 0; k < n; k++)
+    {
+      gint64 at = (gint64) floorf (x) + 1 + k - n / 2;
+      double t = ((double) at - x) * scale;
+
+      index[k] = CLAMP (at, 0, in - 1);
+      w[k] = style->mode == LPT_INTERPOLATE_CUBIC ? cubic_filter (t, style->cube) : MAX (0, 1 - fabs (t));
+      sum += w[k];
+    }
+  for (k = 0; k < n && sum != 0; k++)
+    w[k] /= sum;
 }
 
 static gint64
@@ -113,6 +153,8 @@ count_taps (const Style *style,
 {
   double shrink = out > 0 ? MAX ((double) in / (double) out, 1) : 1;
 
+  if (is_wide (style, scale))
+    return 2 * (gint64) MIN (ceil ((style->mode == LPT_INTERPOLATE_CUBIC ? 2 : 1) / (double) scale), 1 << 20) + 2;
   switch (style->mode)
     {
     case LPT_INTERPOLATE_NEAREST: return 1;
@@ -140,6 +182,11 @@ set_taps (const Style *style,
     {
       index[k] = -1;
       w[k] = 0;
+    }
+  if (is_wide (style, scale))
+    {
+      set_wide_taps (style, scale, x, t->in, t->n, index, w);
+      return;
     }
   switch (style->mode)
     {

@@ -239,6 +239,24 @@ aspect_ratio_sizes (LptOnnxNode *on,
   return lpt_onnx_convert (on, lpt_onnx_emit (on, LPT_OP_FLOOR, 1, lengths), LPT_DTYPE_I64);
 }
 
+/* Are all scaled lengths whole numbers? ONNX's align_corners counts the fraction, Interpolate's does not. */
+static gboolean
+whole_lengths (const LptValue *x,
+               LptTensor      *scales,
+               const Target   *t)
+{
+  if (scales == NULL || lpt_tensor_count (scales) != t->n)
+    return FALSE;
+  for (guint i = 0; i < t->n; i++)
+    {
+      double scale = lpt_tensor_get_f64 (scales, i), length = scale * (double) x->shape.dims[t->axes[i]];
+
+      if (x->shape.dims[t->axes[i]] < 0 ? scale != floor (scale) : fabs (length - round (length)) > 1e-5)
+        return FALSE;
+    }
+  return TRUE;
+}
+
 void
 lpt_onnx_map_resize (LptOnnxNode *on)
 {
@@ -263,6 +281,11 @@ lpt_onnx_map_resize (LptOnnxNode *on)
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "has neither scales nor sizes");
   if (on->error != NULL)
     return;
+  if (coordinate == LPT_COORD_ALIGN_CORNERS && sizes == NULL && !whole_lengths (x, data, &t))
+    {
+      lpt_onnx_unsupported (on, "align_corners with scales that may leave a part of an element");
+      return;
+    }
   if (data == NULL)
     {
       LptValue *target = sizes != NULL ? lpt_onnx_convert (on, sizes, LPT_DTYPE_I64) : scales;
@@ -288,7 +311,7 @@ lpt_onnx_map_resize (LptOnnxNode *on)
       node = interpolate (on, x, &t, sizes != NULL);
     }
   attrs = LPT_ATTRS (node, LptInterpolateAttrs);
-  attrs->mode = antialias && mode == LPT_INTERPOLATE_LINEAR_ONNX ? LPT_INTERPOLATE_LINEAR : mode;
+  attrs->mode = mode;
   attrs->antialias = antialias;
   attrs->coordinate_transformation_mode = coordinate;
   attrs->nearest_mode = rounding;
