@@ -8,25 +8,19 @@
  * integers through Dequantize. New nodes are added beside the old ones, which
  * the sweep removes.
  *
- * Not exact in these places, each bounded by one rounding: a bias becomes the
- * nearest int32 step, a fractional zero point in front of a weighted op the
- * nearest integer, and the sum in an op is rounded once to the output's step
- * where FakeQuantize rounds the float32 sum.
+ * The codes are those of FakeQuantize on the exact real numbers: integer sums have
+ * no rounding, the fraction of a bias is kept beside it, and each op rounds
+ * once, to the step of its output. They differ from a float32 evaluation where its
+ * own rounding decides a tie, and at borders that a padded window shares with a
+ * fractional zero point (rules-weighted.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-
-#include <math.h>
-#include <string.h>
 
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
 
 #include "passes/lower/lower.h"
-
-/* Scales that differ by less are the same number rounded to float32 elsewhere. */
-#define SAME_SCALE 1e-6
-#define LPT_SAME_ZERO  1e-3
 
 /* --- the walk --- */
 
