@@ -98,15 +98,14 @@ lpt_form_quant (const LptForm *form,
   for (c = 0; c < form->n; c++)
     {
       double z = -form->b[c] / form->a[c];
+      double nearest = CLAMP (round (z), lpt_dtype_min (dtype), lpt_dtype_max (dtype));
+      gboolean exact = fabs (z - nearest) <= LPT_SAME_ZERO;
 
-      if (!(form->a[c] > 0) || !isfinite (form->a[c]) ||
-          !(round (z) >= lpt_dtype_min (dtype) && round (z) <= lpt_dtype_max (dtype)))
+      if (!(form->a[c] > 0) || !isfinite (form->a[c]) || !isfinite (z) || (rest == NULL && !exact))
         return NULL;
-      if (rest == NULL && fabs (z - round (z)) > LPT_SAME_ZERO)
-        return NULL;
-      zero[c] = (gint32) round (z);
+      zero[c] = (gint32) nearest;
       if (rest != NULL)
-        rest[c] = fabs (z - round (z)) > LPT_SAME_ZERO ? form->b[c] + form->a[c] * zero[c] : 0;
+        rest[c] = exact ? 0 : form->b[c] + form->a[c] * zero[c];
     }
 
   return lpt_quant_new (form->axis, form->n, form->a, zero);

@@ -118,7 +118,7 @@ LptValue *lpt_lower_quantize  (LptLower *lw, LptValue *value, const LptCodes *co
 LptNode  *lpt_lower_emit      (LptLower *lw, LptNode *node, guint n_in, LptValue *const *in);
 /* New node of a lowered op. */
 LptValue *lpt_lower_convert   (LptLower *lw, LptOp op, LptValue *value, const char *base, LptDType dtype, LptQuant *quant);
-/* a * q + b of a form over @dtype as an LptQuant; the zero points are rounded and what they leave goes to
+/* a * q + b of a form over @dtype as an LptQuant; the zero points are the nearest of the type and what they leave goes to
  * @rest (real, form->n values; NULL = fail when it is not negligible). NULL when scales or zero points do not fit. */
 LptQuant *lpt_form_quant      (const LptForm *form, LptDType dtype, double *rest);
 /* @value read with @quant: itself, or behind a Reinterpret. */
