@@ -192,6 +192,12 @@ static const struct
   { LPT_OP_SUBTRACT, lpt_fast_make_sum },
   { LPT_OP_QUANTIZE, lpt_fast_make_quantize },
   { LPT_OP_CONCAT, lpt_fast_make_concat },
+},
+real_makers[] =
+{
+  { LPT_OP_CONVOLUTION, lpt_fast_make_float_conv },
+  { LPT_OP_GROUP_CONVOLUTION, lpt_fast_make_float_conv },
+  { LPT_OP_MATMUL, lpt_fast_make_float_matmul },
 };
 
 static LptFastOp *
@@ -201,6 +207,9 @@ make (LptFastBuilder *b,
   const LptStep *step = lpt_plan_step (b->plan, i);
   guint k;
 
+  for (k = 0; k < G_N_ELEMENTS (real_makers) && step->integer == NULL; k++)
+    if (real_makers[k].op == step->node->op)
+      return real_makers[k].make (b, i);
   if (step->integer == NULL || (step->n_out != 1 && (step->node->op != LPT_OP_MAX_POOL || !is_unread (b->plan, step, 1))))
     return NULL;
   for (k = 0; k < G_N_ELEMENTS (makers); k++)

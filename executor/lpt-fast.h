@@ -65,6 +65,10 @@ LptFastOp *lpt_fast_make_table  (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_quantize (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_concat (LptFastBuilder *b, guint i);
 
+/* Steps that stay real. */
+LptFastOp *lpt_fast_make_float_conv   (LptFastBuilder *b, guint i);
+LptFastOp *lpt_fast_make_float_matmul (LptFastBuilder *b, guint i);
+
 /* --- helpers --- */
 
 /* @repr, or the one that has the same bytes for this slot. */

@@ -16,5 +16,6 @@ lpt_kernels_for (LptCpu cpu)
     .eltwise = lpt_eltwise_kernel (cpu),
     .transpose = lpt_transpose_kernel (cpu),
     .floats = lpt_float_kernel (cpu),
+    .fgemm = lpt_fgemm_kernel (cpu),
   };
 }

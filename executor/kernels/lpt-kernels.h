@@ -6,6 +6,7 @@
 
 #include "executor/kernels/dwconv/dwconv.h"
 #include "executor/kernels/eltwise/eltwise.h"
+#include "executor/kernels/fgemm/fgemm.h"
 #include "executor/kernels/float/float.h"
 #include "executor/kernels/gemm/gemm.h"
 #include "executor/kernels/igemm/conv.h"
@@ -22,6 +23,7 @@ typedef struct {
   const LptEltwiseKernel   *eltwise;
   const LptTransposeKernel *transpose;
   const LptFloatKernel     *floats;
+  const LptFgemmKernel     *fgemm;       /* float products and convolutions */
 } LptKernels;
 
 LptKernels lpt_kernels_for (LptCpu cpu);
