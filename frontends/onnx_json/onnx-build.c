@@ -213,6 +213,22 @@ lpt_onnx_ints (LptOnnxNode *on,
   return TRUE;
 }
 
+int
+lpt_onnx_choose (LptOnnxNode         *on,
+                 const char          *attribute,
+                 const char          *fallback,
+                 const LptOnnxChoice *choices,
+                 guint                n)
+{
+  const char *name = lpt_onnx_string (on, attribute, fallback);
+
+  for (guint i = 0; i < n; i++)
+    if (strcmp (name, choices[i].name) == 0)
+      return choices[i].value;
+  lpt_onnx_unsupported (on, "%s \"%s\"", attribute, name);
+  return 0;
+}
+
 void
 lpt_onnx_ignore (LptOnnxNode *on,
                  const char  *name)

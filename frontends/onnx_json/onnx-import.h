@@ -53,6 +53,9 @@ typedef struct
   gintptr         argument;
 } LptOnnxOp;
 
+/* What a string attribute may say. */
+typedef struct { const char *name; int value; } LptOnnxChoice;
+
 LptGraph *lpt_onnx_graph    (LptOnnxNode *on);
 void      lpt_onnx_fail     (LptOnnxNode *on, LptError code, const char *format, ...) G_GNUC_PRINTF (3, 4);
 #define   lpt_onnx_unsupported(on, ...) lpt_onnx_fail ((on), LPT_ERROR_UNSUPPORTED, "unsupported " __VA_ARGS__)
@@ -75,6 +78,8 @@ gint64      lpt_onnx_int    (LptOnnxNode *on, const char *name, gint64 fallback)
 double      lpt_onnx_float  (LptOnnxNode *on, const char *name, double fallback);
 /* Borrowed from the node: valid while the model is. */
 const char *lpt_onnx_string (LptOnnxNode *on, const char *name, const char *fallback);
+/* One of the names; 0 and an error (unsupported) for others. */
+int         lpt_onnx_choose (LptOnnxNode *on, const char *name, const char *fallback, const LptOnnxChoice *choices, guint n);
 gboolean    lpt_onnx_ints   (LptOnnxNode *on, const char *name, LptInts *list);       /* FALSE when absent */
 /* An attribute that may be there and changes nothing. */
 void        lpt_onnx_ignore (LptOnnxNode *on, const char *name);

@@ -8,32 +8,14 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct { const char *name; int value; } Choice;
-
-static int
-choose (LptOnnxNode  *on,
-        const char   *attribute,
-        const char   *fallback,
-        const Choice *choices,
-        guint         n)
-{
-  const char *name = lpt_onnx_string (on, attribute, fallback);
-
-  for (guint i = 0; i < n; i++)
-    if (strcmp (name, choices[i].name) == 0)
-      return choices[i].value;
-  lpt_onnx_unsupported (on, "%s \"%s\"", attribute, name);
-  return 0;
-}
-
-static const Choice modes[] = {
+static const LptOnnxChoice modes[] = {
   { "nearest", LPT_INTERPOLATE_NEAREST }, { "linear", LPT_INTERPOLATE_LINEAR_ONNX }, { "cubic", LPT_INTERPOLATE_CUBIC },
 };
-static const Choice coordinates[] = {
+static const LptOnnxChoice coordinates[] = {
   { "half_pixel", LPT_COORD_HALF_PIXEL }, { "pytorch_half_pixel", LPT_COORD_PYTORCH_HALF_PIXEL }, { "asymmetric", LPT_COORD_ASYMMETRIC },
   { "tf_half_pixel_for_nn", LPT_COORD_TF_HALF_PIXEL_FOR_NN }, { "align_corners", LPT_COORD_ALIGN_CORNERS },
 };
-static const Choice nearest[] = {
+static const LptOnnxChoice nearest[] = {
   { "round_prefer_floor", LPT_NEAREST_ROUND_PREFER_FLOOR }, { "round_prefer_ceil", LPT_NEAREST_ROUND_PREFER_CEIL },
   { "floor", LPT_NEAREST_FLOOR }, { "ceil", LPT_NEAREST_CEIL },
 };
@@ -154,7 +136,7 @@ lpt_onnx_map_resize_scales (LptOnnxNode *on)
   Target t = { 0 };
   LptInterpolateAttrs *attrs;
   LptNode *node;
-  int mode = choose (on, "mode", "nearest", modes, G_N_ELEMENTS (modes));
+  int mode = lpt_onnx_choose (on, "mode", "nearest", modes, G_N_ELEMENTS (modes));
 
   lpt_onnx_in (on, 1);
   read_axes (on, x, &t);
@@ -266,9 +248,9 @@ lpt_onnx_map_resize (LptOnnxNode *on)
   LptInterpolateAttrs *attrs;
   Target t = { 0 };
   LptNode *node;
-  int mode = choose (on, "mode", "nearest", modes, G_N_ELEMENTS (modes));
-  int coordinate = choose (on, "coordinate_transformation_mode", "half_pixel", coordinates, G_N_ELEMENTS (coordinates));
-  int rounding = choose (on, "nearest_mode", "round_prefer_floor", nearest, G_N_ELEMENTS (nearest));
+  int mode = lpt_onnx_choose (on, "mode", "nearest", modes, G_N_ELEMENTS (modes));
+  int coordinate = lpt_onnx_choose (on, "coordinate_transformation_mode", "half_pixel", coordinates, G_N_ELEMENTS (coordinates));
+  int rounding = lpt_onnx_choose (on, "nearest_mode", "round_prefer_floor", nearest, G_N_ELEMENTS (nearest));
   gboolean antialias = lpt_onnx_int (on, "antialias", 0) != 0;
   double cube_coeff = lpt_onnx_float (on, "cubic_coeff_a", -0.75);
   const char *policy = lpt_onnx_string (on, "keep_aspect_ratio_policy", "stretch");
