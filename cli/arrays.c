@@ -36,20 +36,26 @@ find_interval (const LptValue *value, double *low, double *high)
     }
 }
 
-LptTensor *
-cmd_arrays_random (LptNode *parameter, GRand *rand, GError **error)
+/* Zeros of the shape of an input, dynamic dimensions being 1. */
+static LptTensor *
+make_zeros (LptNode *parameter, GError **error)
 {
-  const LptValue *value = lpt_node_out (parameter);
-  LptShape shape = value->shape;
-  gint64 count;
+  LptShape shape = lpt_node_out (parameter)->shape;
   if (shape.rank == LPT_DYNAMIC)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "node \"%s\": an input of unknown rank cannot be drawn", parameter->name);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "node \"%s\": an input of unknown rank has to be given", parameter->name);
       return NULL;
     }
   for (gint i = 0; i < shape.rank; i++)
     if (shape.dims[i] == LPT_DYNAMIC)
       shape.dims[i] = 1;
+  return lpt_tensor_new (LPT_DTYPE_F32, &shape, error);
+}
+
+LptTensor *
+cmd_arrays_random (LptNode *parameter, GRand *rand, GError **error)
+{
+  const LptValue *value = lpt_node_out (parameter);
   double low = -1.0, high = 1.0;
   LptDType dtype = value->dtype;
   if (lpt_dtype_is_real (dtype))
@@ -65,10 +71,10 @@ cmd_arrays_random (LptNode *parameter, GRand *rand, GError **error)
       low = 0.0;
       high = 2.0;
     }
-  g_autoptr (LptTensor) real = lpt_tensor_new (LPT_DTYPE_F32, &shape, error);
+  g_autoptr (LptTensor) real = make_zeros (parameter, error);
   if (real == NULL)
     return NULL;
-  lpt_shape_count (&shape, &count);
+  gint64 count = lpt_tensor_count (real);
   float *v = lpt_tensor_writable (real);
   for (gint64 i = 0; i < count; i++)
     {
@@ -174,12 +180,14 @@ cmd_arrays_load (LptGraph *graph, char **specs, gint64 seed, int *code)
       GError *error = NULL;
       if (tensors->pdata[i] != NULL)
         continue;
-      if (seed == CMD_NO_SEED)
+      /* What nothing reads may be left out. */
+      gboolean unread = lpt_node_out (parameter)->uses->len == 0;
+      if (seed == CMD_NO_SEED && !unread)
         {
           *code = cmd_usage ("input \"%s\" is not given: -i %s=FILE.npy, or --random SEED", parameter->name, parameter->name);
           return NULL;
         }
-      tensors->pdata[i] = cmd_arrays_random (parameter, rand, &error);
+      tensors->pdata[i] = unread ? make_zeros (parameter, &error) : cmd_arrays_random (parameter, rand, &error);
       if (tensors->pdata[i] == NULL)
         {
           *code = cmd_fail (error);

@@ -13,7 +13,8 @@
 /**
  * cmd_arrays_load:
  * @specs: NAME=FILE.npy, FILE.npy (for a model with one input) or FILE.npz (its arrays are called as the inputs); may be NULL
- * @seed: of random arrays for inputs that none of them gives; CMD_NO_SEED = that is an error
+ * @seed: of random arrays for inputs that none of them gives; CMD_NO_SEED = that is an error, unless nothing reads
+ *   the input: zeros
  * Returns: (transfer full) (element-type LptTensor): one per graph->parameters; NULL: *code is the exit code, the
  *   message is printed
  */

@@ -87,13 +87,26 @@ slice (LptTensor      *tensor,
   return lpt_tensor_new_copy (lpt_tensor_dtype (tensor), shape, (const char *) lpt_tensor_data (tensor) + (gsize) run * size, error);
 }
 
-/* One tensor from the outputs of all runs. */
+static gboolean
+same_dtype (GPtrArray *parts)
+{
+  guint i;
+
+  for (i = 1; i < parts->len; i++)
+    if (lpt_tensor_dtype (g_ptr_array_index (parts, i)) != lpt_tensor_dtype (g_ptr_array_index (parts, 0)))
+      return FALSE;
+
+  return TRUE;
+}
+
+/* One tensor from the outputs of all runs; f32 when one of them is f32, for integers that do not fit their type. */
 static LptTensor *
 join (GPtrArray *parts,
       GError   **error)
 {
   LptTensor *first = g_ptr_array_index (parts, 0), *joined;
   LptShape shape = *lpt_tensor_shape (first);
+  LptDType dtype;
   char *to;
   guint i;
 
@@ -118,14 +131,20 @@ join (GPtrArray *parts,
       shape.dims[0] += own.dims[0];
     }
 
-  joined = lpt_tensor_new (lpt_tensor_dtype (first), &shape, error);
+  dtype = same_dtype (parts) ? lpt_tensor_dtype (first) : LPT_DTYPE_F32;
+  joined = lpt_tensor_new (dtype, &shape, error);
   if (joined == NULL)
     return NULL;
   to = lpt_tensor_writable (joined);
   for (i = 0; i < parts->len; i++)
     {
-      LptTensor *part = g_ptr_array_index (parts, i);
+      g_autoptr (LptTensor) part = lpt_tensor_convert (g_ptr_array_index (parts, i), dtype, error);
 
+      if (part == NULL)
+        {
+          lpt_tensor_unref (joined);
+          return NULL;
+        }
       memcpy (to, lpt_tensor_data (part), lpt_tensor_size (part));
       to += lpt_tensor_size (part);
     }

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -244,12 +245,29 @@ read_array (const LptArray *array,
   return lpt_array_to_tensor (array, dtype, error);
 }
 
-/* As the graph declares it; the reference run rounds nothing, so its real values are f32. 4-bit types have a byte each. */
+/* Are all elements, held as f32, values of the declared integer type? */
+static gboolean
+holds_integers (const LptArray *array)
+{
+  const float *x = array->data;
+  const float low = (float) lpt_dtype_min (array->declared), high = (float) lpt_dtype_max (array->declared);
+  gint64 i, count = x != NULL ? lpt_array_count (array) : 0;
+
+  for (i = 0; i < count; i++)
+    if (!(x[i] >= low && x[i] <= high && x[i] == nearbyintf (x[i])))
+      return FALSE;
+
+  return TRUE;
+}
+
+/* As the graph declares it; the reference run rounds nothing, so its real values are f32, and so are those that their
+ * small integer type cannot hold (300 as u8). 4-bit types have a byte each. */
 static LptDType
 output_dtype (const LptPlan  *plan,
               const LptArray *array)
 {
-  if (lpt_dtype_is_real (array->declared) && (plan->flags & LPT_PLAN_REFERENCE))
+  if ((plan->flags & LPT_PLAN_REFERENCE) &&
+      (lpt_dtype_is_real (array->declared) || (array->dtype == LPT_DTYPE_F32 && !holds_integers (array))))
     return LPT_DTYPE_F32;
   if (lpt_dtype_bits (array->declared) < 8)
     return lpt_dtype_kind (array->declared) == LPT_KIND_SINT ? LPT_DTYPE_I8 : LPT_DTYPE_U8;
