@@ -33,7 +33,9 @@ put_row (GString *out, const LptProfileRow *row, const char *form, gboolean firs
 {
   g_autofree char *shape = lpt_shape_to_string (&row->shape);
   g_autofree char *wall = g_strdup_printf ("%.6f", (double) row->wall_ns / 1e6), *cpu = g_strdup_printf ("%.6f", (double) row->cpu_ns / 1e6);
-  const char *status = row->executed ? "EXECUTED" : "NOT_RUN", *kernel = row->kernel != NULL && *row->kernel != '\0' ? row->kernel : "undef";
+  g_autofree char *fused = row->fused_into != NULL ? g_strdup_printf ("fused into %s", row->fused_into) : NULL;
+  const char *status = row->executed ? "EXECUTED" : "NOT_RUN";
+  const char *kernel = fused != NULL ? fused : *row->kernel != '\0' ? row->kernel : "undef";
   const struct { const char *name, *text; gboolean number; } fields[] = {
     { "layerName", row->name, FALSE }, { "execStatus", status, FALSE }, { "layerType", row->type, FALSE }, { "execType", kernel, FALSE },
     { "realTime", wall, TRUE }, { "cpuTime", cpu, TRUE }, { "shape", shape, FALSE } };

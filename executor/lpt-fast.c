@@ -481,6 +481,7 @@ lpt_fast_new (LptPlan *plan)
         p.buffer[i] = LPT_NO_SLOT;
       write_program (&p);
       place_buffers (&p);
+      p.fast->covered = g_steal_pointer (&p.b.covered);
     }
   g_free (p.b.producer);
   g_free (p.b.reader);
@@ -510,5 +511,6 @@ lpt_fast_free (LptFast *fast)
     }
   g_array_unref (fast->entries);
   g_array_unref (fast->buffers);
+  g_free (fast->covered);
   g_free (fast);
 }

@@ -131,6 +131,7 @@ struct _LptFast
   GArray *buffers;           /* LptFastBuffer */
   gsize   arena_size;
   gsize   workspace;         /* per thread */
+  guint  *covered;           /* step -> step whose fast op stands for it (or itself), LPT_NO_SLOT */
 };
 
 /* The program of a plan whose steps and lifetimes are known; lengthens the lives of what fast ops read and drops the memory

@@ -75,6 +75,10 @@ lpt_plan_context_new_on (const LptPlan *plan,
           context->profile[i].name = lpt_plan_step (plan, i)->node->name;
           context->profile[i].type = lpt_plan_step (plan, i)->node->info->name;
           context->profile[i].kernel = "";
+          if (plan->fast != NULL && plan->fast->covered[i] != LPT_NO_SLOT && plan->fast->covered[i] != i)
+            context->profile[i].fused_into = lpt_plan_step (plan, plan->fast->covered[i])->node->name;
+          if (lpt_plan_step (plan, i)->n_out > 0)
+            context->profile[i].shape = lpt_plan_slot (plan, lpt_plan_step (plan, i)->out[0])->array.shape;
         }
     }
   context->arena = lpt_aligned_alloc (plan->arena_size, error);
@@ -416,8 +420,10 @@ add_profile (LptPlanContext *context,
   const LptStep *step = lpt_plan_step (context->plan, index);
   LptProfileRow *row = &context->profile[index];
 
-  row->kernel = step->folded ? "" : kernel != NULL ? kernel : step->kernel;
-  row->executed = !step->folded;
+  if (step->folded)
+    return;
+  row->kernel = kernel != NULL ? kernel : step->kernel;
+  row->executed = TRUE;
   row->wall_ns += wall;
   row->cpu_ns += cpu;
   if (step->n_out > 0)

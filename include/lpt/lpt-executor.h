@@ -86,7 +86,8 @@ typedef struct
 {
   const char *name, *type;
   const char *kernel;       /* "conv_FP32", "conv_I8"; "" when not executed */
-  gboolean    executed;     /* FALSE: folded into a constant, or only another shape of its input */
+  gboolean    executed;     /* FALSE: part of another node's kernel, folded into a constant, or only another shape of its input */
+  const char *fused_into;   /* the node whose kernel does its work, or NULL */
   gint64      wall_ns, cpu_ns;
   LptShape    shape;        /* of output 0 */
 } LptProfileRow;
