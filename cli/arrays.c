@@ -190,6 +190,7 @@ cmd_arrays_load (LptGraph *graph, char **specs, gint64 seed, int *code)
       tensors->pdata[i] = unread ? make_zeros (parameter, &error) : cmd_arrays_random (parameter, rand, &error);
       if (tensors->pdata[i] == NULL)
         {
+          g_prefix_error (&error, "%s:%u: node \"%s\": ", graph->source != NULL ? graph->source : graph->name, parameter->line, parameter->name);
           *code = cmd_fail (error);
           return NULL;
         }
