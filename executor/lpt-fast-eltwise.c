@@ -1,4 +1,4 @@
-/* lpt-fast-eltwise.c - sums of codes, floats to codes, codes side by side
+/* lpt-fast-eltwise.c - sums of codes, codes side by side
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -112,69 +112,6 @@ lpt_fast_make_sum (LptFastBuilder *b,
   s->n = lpt_fast_count (b->plan, step->out[0]);
 
   return &s->op;
-}
-
-/* --- Quantize --- */
-
-typedef struct
-{
-  LptFastOp op;
-  const LptEltwiseKernel *kernel;
-  LptQuantize parameters;
-  float  scale;
-  gint32 zero;
-  gsize  n;
-} Quantize;
-
-static void
-quantize_chunk (void    *data,
-                size_t   task,
-                unsigned thread)
-{
-  gpointer *job = data;
-  const Quantize *q = job[0];
-  gsize at = task * CHUNK, n = MIN (CHUNK, q->n - at);
-
-  q->kernel->quantize (&q->parameters, 1, n, (const float *) job[1] + at, n * 4, (guint8 *) job[2] + at, n);
-}
-
-static void
-quantize_run (const LptFastOp     *op,
-              const guint8 *const *in,
-              guint8              *out,
-              LptPool             *pool,
-              guint8              *workspace)
-{
-  gpointer job[3] = { (gpointer) op, (gpointer) in[0], out };
-
-  lpt_parallel_for (pool, (((const Quantize *) op)->n + CHUNK - 1) / CHUNK, quantize_chunk, job);
-}
-
-/* The float rule only: the others round in other ways or send NaN elsewhere. */
-LptFastOp *
-lpt_fast_make_quantize (LptFastBuilder *b,
-                        guint           i)
-{
-  const LptStep *step = lpt_plan_step (b->plan, i);
-  const LptRequantRule *rule = lpt_requant_node_rule (step->node);
-  const LptArray *y = &lpt_plan_slot (b->plan, step->out[0])->array;
-  const gint32 offset = lpt_fast_offset (y->dtype);
-  Quantize *q;
-
-  if (rule == NULL || rule->algorithm != LPT_ALGO_FLOAT || !lpt_fast_is_codes (b->plan, step->out[0]) ||
-      step->in[0] == LPT_NO_SLOT || lpt_plan_slot (b->plan, step->in[0])->array.dtype != LPT_DTYPE_F32)
-    return NULL;
-  q = g_new0 (Quantize, 1);
-  q->op = (LptFastOp) { .run = quantize_run, .kernel = "quantize_f32", .n_in = 1, .in = { step->in[0] },
-                        .in_repr = { LPT_REPR_PLAIN }, .out = step->out[0], .out_repr = LPT_REPR_U8, .last = i };
-  q->kernel = b->kernels.eltwise;
-  q->scale = (float) y->quant->scale[0];
-  q->zero = lpt_fast_zero (b->plan, step->out[0]);
-  q->parameters = (LptQuantize) { .form = LPT_QUANTIZE_DIVIDE, .lo = (gint32) lpt_dtype_min (y->dtype) + offset,
-                                  .hi = (gint32) lpt_dtype_max (y->dtype) + offset, .scale = &q->scale, .zp = &q->zero };
-  q->n = lpt_fast_count (b->plan, step->out[0]);
-
-  return &q->op;
 }
 
 /* --- Concat --- */

@@ -191,6 +191,7 @@ static const struct
   { LPT_OP_ADD, lpt_fast_make_sum },
   { LPT_OP_SUBTRACT, lpt_fast_make_sum },
   { LPT_OP_QUANTIZE, lpt_fast_make_quantize },
+  { LPT_OP_DEQUANTIZE, lpt_fast_make_dequantize },
   { LPT_OP_CONCAT, lpt_fast_make_concat },
 },
 real_makers[] =

@@ -63,6 +63,7 @@ LptFastOp *lpt_fast_make_pool   (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_sum    (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_table  (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_quantize (LptFastBuilder *b, guint i);
+LptFastOp *lpt_fast_make_dequantize (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_concat (LptFastBuilder *b, guint i);
 
 /* Steps that stay real. */

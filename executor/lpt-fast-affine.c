@@ -1,0 +1,190 @@
+/* lpt-fast-affine.c - Quantize and Dequantize, one scale or one per index of an axis
+ *
+ * The values are rows of columns: a row has one scale (before the last axis: a plane of a channel; per tensor: a chunk),
+ * or, where the axis is the last one, one per column.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "executor/lpt-fast.h"
+
+#define CHUNK 65536
+
+typedef struct
+{
+  LptFastOp op;
+  const LptEltwiseKernel *kernel;
+  gsize     count, cols, per_task;     /* elements in all, of a row, rows of a task */
+  gsize     channels;                  /* scales by row, repeated */
+  gboolean  by_column;
+  gint32    lo, hi;
+  float    *scale;
+  gint32   *zero;
+} Affine;
+
+static void
+quantize_row (const Affine *q,
+              gsize         channel,
+              gsize         rows,
+              gsize         n,
+              gconstpointer in,
+              gpointer      out,
+              gsize         at)
+{
+  LptQuantize p = { .form = LPT_QUANTIZE_DIVIDE, .lo = q->lo, .hi = q->hi, .scale = q->scale + channel, .zp = q->zero + channel,
+                    .step = q->by_column };
+
+  q->kernel->quantize (&p, rows, n, (const float *) in + at, n * sizeof (float), (guint8 *) out + at, n);
+}
+
+static void
+dequantize_row (const Affine *q,
+                gsize         channel,
+                gsize         rows,
+                gsize         n,
+                gconstpointer in,
+                gpointer      out,
+                gsize         at)
+{
+  LptDequantize p = { .scale = q->scale + channel, .zp = q->zero + channel, .step = q->by_column };
+
+  q->kernel->dequantize (&p, rows, n, (const guint8 *) in + at, n, (float *) out + at, n * sizeof (float));
+}
+
+typedef struct
+{
+  const Affine *q;
+  void        (*row) (const Affine *q, gsize channel, gsize rows, gsize n, gconstpointer in, gpointer out, gsize at);
+  gconstpointer in;
+  gpointer      out;
+} AffineJob;
+
+static void
+affine_task (void    *data,
+             size_t   task,
+             unsigned thread)
+{
+  const AffineJob *job = data;
+  const Affine *q = job->q;
+  gsize row = task * q->per_task, end = row + q->per_task;
+
+  if (q->by_column)
+    {
+      job->row (q, 0, MIN (end, q->count / q->cols) - row, q->cols, job->in, job->out, row * q->cols);
+      return;
+    }
+  for (; row < end && row * q->cols < q->count; row++)
+    job->row (q, row % q->channels, 1, MIN (q->cols, q->count - row * q->cols), job->in, job->out, row * q->cols);
+}
+
+static void
+run_tasks (AffineJob *job,
+           LptPool   *pool)
+{
+  gsize size = job->q->cols * job->q->per_task;
+
+  lpt_parallel_for (pool, (job->q->count + size - 1) / size, affine_task, job);
+}
+
+static void
+quantize_run (const LptFastOp     *op,
+              const guint8 *const *in,
+              guint8              *out,
+              LptPool             *pool,
+              guint8              *workspace)
+{
+  run_tasks (&(AffineJob) { (const Affine *) op, quantize_row, in[0], out }, pool);
+}
+
+static void
+dequantize_run (const LptFastOp     *op,
+                const guint8 *const *in,
+                guint8              *out,
+                LptPool             *pool,
+                guint8              *workspace)
+{
+  run_tasks (&(AffineJob) { (const Affine *) op, dequantize_row, in[0], out }, pool);
+}
+
+static void
+affine_clear (gpointer op)
+{
+  lpt_aligned_free (((Affine *) op)->scale);
+  lpt_aligned_free (((Affine *) op)->zero);
+}
+
+/* @codes: the slot whose quantization it is; @other: the real one. */
+static Affine *
+affine_new (LptFastBuilder *b,
+            guint           codes,
+            guint           other)
+{
+  const LptArray *array, *real;
+  const LptQuant *quant;
+  gsize inner = 1, c;
+  Affine *q;
+  gint axis = 0, i;
+
+  if (codes == LPT_NO_SLOT || other == LPT_NO_SLOT)
+    return NULL;
+  array = &lpt_plan_slot (b->plan, codes)->array;
+  real = &lpt_plan_slot (b->plan, other)->array;
+  quant = array->quant;
+  if ((array->dtype != LPT_DTYPE_U8 && array->dtype != LPT_DTYPE_I8) || quant == NULL || real->dtype != LPT_DTYPE_F32 ||
+      !lpt_shape_is_static (&array->shape) || !lpt_shape_equal (&array->shape, &real->shape) || lpt_array_count (array) == 0 ||
+      (quant->n > 1 && (!lpt_axis_normalize (quant->axis, array->shape.rank, &axis) || array->shape.dims[axis] != (gint64) quant->n)))
+    return NULL;
+  for (i = axis + 1; i < array->shape.rank; i++)
+    inner *= (gsize) array->shape.dims[i];
+
+  q = g_new0 (Affine, 1);
+  q->kernel = b->kernels.eltwise;
+  q->count = (gsize) lpt_array_count (array);
+  q->by_column = quant->n > 1 && inner == 1;
+  q->channels = quant->n > 1 ? quant->n : 1;
+  q->cols = quant->n == 1 ? MIN (CHUNK, q->count) : q->by_column ? quant->n : inner;
+  q->per_task = MAX (CHUNK / q->cols, 1);
+  q->lo = (gint32) lpt_dtype_min (array->dtype) + lpt_fast_offset (array->dtype);
+  q->hi = (gint32) lpt_dtype_max (array->dtype) + lpt_fast_offset (array->dtype);
+  q->scale = lpt_fast_array (quant->n, sizeof (float));
+  q->zero = lpt_fast_array (quant->n, sizeof (gint32));
+  for (c = 0; c < quant->n; c++)
+    {
+      q->scale[c] = (float) quant->scale[c];
+      q->zero[c] = quant->zero_point[c] + lpt_fast_offset (array->dtype);
+    }
+
+  return q;
+}
+
+/* The float rule only: the others round in other ways or send NaN elsewhere. */
+LptFastOp *
+lpt_fast_make_quantize (LptFastBuilder *b,
+                        guint           i)
+{
+  const LptStep *step = lpt_plan_step (b->plan, i);
+  const LptRequantRule *rule = lpt_requant_node_rule (step->node);
+  Affine *q = rule != NULL && rule->algorithm == LPT_ALGO_FLOAT ? affine_new (b, step->out[0], step->in[0]) : NULL;
+
+  if (q == NULL)
+    return NULL;
+  q->op = (LptFastOp) { .run = quantize_run, .clear = affine_clear, .kernel = "quantize_f32", .n_in = 1, .in = { step->in[0] },
+                        .in_repr = { LPT_REPR_PLAIN }, .out = step->out[0], .out_repr = LPT_REPR_U8, .last = i };
+
+  return &q->op;
+}
+
+LptFastOp *
+lpt_fast_make_dequantize (LptFastBuilder *b,
+                          guint           i)
+{
+  const LptStep *step = lpt_plan_step (b->plan, i);
+  Affine *q = affine_new (b, step->in[0], step->out[0]);
+
+  if (q == NULL)
+    return NULL;
+  q->op = (LptFastOp) { .run = dequantize_run, .clear = affine_clear, .kernel = "dequantize_u8", .n_in = 1, .in = { step->in[0] },
+                        .in_repr = { LPT_REPR_U8 }, .out = step->out[0], .out_repr = LPT_REPR_PLAIN, .last = i };
+
+  return &q->op;
+}
