@@ -33,6 +33,26 @@ is_spatial (LptTensor        *tensor,
   return shape->rank > rank;
 }
 
+/* Behind a MatMul the channels are the last axis: these ops mix or move elements along it. */
+static gboolean
+moves_along_space (LptOp op)
+{
+  switch (op)
+    {
+    case LPT_OP_AVG_POOL:
+    case LPT_OP_BATCH_TO_SPACE:
+    case LPT_OP_BROADCAST:
+    case LPT_OP_DEPTH_TO_SPACE:
+    case LPT_OP_INTERPOLATE:
+    case LPT_OP_MAX_POOL:
+    case LPT_OP_SLICE:
+    case LPT_OP_SPACE_TO_BATCH:
+      return TRUE;
+    default:
+      return FALSE;
+    }
+}
+
 const char *
 lpt_layer_static_problem (LptNode          *node,
                           const LptDequant *dq)
@@ -52,7 +72,8 @@ lpt_layer_static_problem (LptNode          *node,
       if (dq->axis >= 0 && dq->axis < dq->data->shape.rank && dq->data->shape.dims[dq->axis] < 0 &&
           lpt_dequant_varies (constants[i], dq->data->shape.rank, dq->axis))
         return "the dequantization is per channel and the number of channels is dynamic";
-      if (is_spatial (constants[i], dq))
+      if (is_spatial (constants[i], dq) ||
+          (dq->axis > 1 && moves_along_space (node->op) && lpt_dequant_varies (constants[i], dq->data->shape.rank, dq->axis)))
         return "scale or zero point varies along another axis than the channel axis";
     }
 

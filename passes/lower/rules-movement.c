@@ -243,6 +243,10 @@ lpt_lower_pad (LptLower *lw,
                    round (code) > lpt_dtype_max (x->q->dtype)))
     return lpt_rewriter_decline (lw->rw, node, "its padding value %g is none of the integers", real);
 
+  /* The clamp of the form is applied behind the Pad and must leave the padding alone. */
+  if (constant && !(real >= x->lo && real <= x->hi))
+    return lpt_rewriter_decline (lw->rw, node, "its padding value %g is outside the clamp in front of it", real);
+
   in[0] = x->q;
   for (i = 1; i < 3; i++)
     in[i] = node->in[i].value;

@@ -330,7 +330,7 @@ bias_const (LptLower      *lw,
     rounded[c] = (*steps)[n == 1 ? 0 : c];
   name = g_strconcat (node->name, "/bias", NULL);
   *value = lpt_rewriter_const (lw->rw, name, lpt_tensor_from_f64 (LPT_DTYPE_I32, &shape, rounded, NULL));
-  quant = lpt_quant_new (0, n, step, NULL);
+  quant = n == 1 && channels != 1 ? lpt_quant_new_one (step[0], 0) : lpt_quant_new (0, n, step, NULL);
   lpt_value_set_quant (*value, quant);
 
   return TRUE;
