@@ -32,14 +32,16 @@ is_weights (const LptPlan *plan,
          (w->array.dtype == LPT_DTYPE_I8 || w->array.dtype == LPT_DTYPE_U8);
 }
 
-/* Completes bias and weight_zp from the column sums; @zero of the input in u8 form, @k taps in all. */
+/* Completes bias and weight_zp from the column sums; @zeros of the input in u8 form, one for @per output channels each,
+ * @k taps in all. */
 static void
 fold_zero_points (LptFastStage   *stage,
                   const LptArray *w,
                   const LptArray *bias,
                   const gint32   *col_sum,
                   gsize           channels,
-                  gint32          zero,
+                  const gint32   *zeros,
+                  gsize           per,
                   gsize           k)
 {
   gint32 stored = w->dtype == LPT_DTYPE_U8 ? 128 : 0;
@@ -48,7 +50,7 @@ fold_zero_points (LptFastStage   *stage,
 
   for (n = 0; n < channels; n++)
     {
-      gint32 zw = w->quant->zero_point[w->quant->n == 1 ? 0 : n] - stored;
+      gint32 zw = w->quant->zero_point[w->quant->n == 1 ? 0 : n] - stored, zero = zeros[n / per];
       guint32 b = bias != NULL ? (guint32) bias_at (bias, lpt_array_count (bias) == 1 ? 0 : n) : 0;
 
       b -= (guint32) zero * (guint32) col_sum[n];
@@ -105,6 +107,7 @@ typedef struct
   LptDwconv    dwconv;
   gboolean     depthwise;
   gpointer     packed;
+  guint8      *pad_values;           /* depthwise with a zero point for each channel, or NULL */
   gsize        tm, tn, m, n;
 } Conv;
 
@@ -155,6 +158,7 @@ conv_clear (gpointer op)
   Conv *v = op;
 
   lpt_aligned_free (v->packed);
+  lpt_aligned_free (v->pad_values);
   lpt_fast_stage_clear (&v->stage);
 }
 
@@ -188,27 +192,63 @@ conv_shape (const LptPlan *plan,
   return s->batch > 0 && s->ic > 0 && s->oc > 0;
 }
 
+/* One filter for each channel with weights of zero point 0. */
+static gboolean
+is_depthwise (const LptConvShape *s,
+              const LptArray     *w)
+{
+  gboolean all = s->ic == s->groups && s->groups > 1 && w->dtype == LPT_DTYPE_I8;
+  guint k;
+
+  for (k = 0; all && k < w->quant->n; k++)
+    all = w->quant->zero_point[k] == 0;
+
+  return all;
+}
+
+/* 8-bit codes along axis 1 with several zero points, and one scale unless the sums leave as int32. */
+static gboolean
+is_channel_codes (const LptPlan      *plan,
+                  const LptStep      *step,
+                  const LptConvShape *s)
+{
+  const LptArray *x = &lpt_plan_slot (plan, step->in[0])->array, *y = &lpt_plan_slot (plan, step->out[0])->array;
+  const LptQuant *quant = x->quant;
+  gint axis;
+  guint k;
+
+  if ((x->dtype != LPT_DTYPE_U8 && x->dtype != LPT_DTYPE_I8) || quant == NULL || quant->n != s->ic ||
+      !lpt_axis_normalize (quant->axis, x->shape.rank, &axis) || axis != 1)
+    return FALSE;
+  for (k = 1; k < quant->n && y->dtype != LPT_DTYPE_I32; k++)
+    if (quant->scale[k] != quant->scale[0])
+      return FALSE;
+
+  return TRUE;
+}
+
 LptFastOp *
 lpt_fast_make_conv (LptFastBuilder *b,
                     guint           i)
 {
   const LptStep *step = lpt_plan_step (b->plan, i);
   const LptArray *w, *bias;
-  g_autofree gint32 *col_sum = NULL;
+  const LptQuant *quant;
+  g_autofree gint32 *col_sum = NULL, *zeros = NULL;
   LptConvWeights weights;
   LptConvShape s;
   const double *scales;
   gboolean ok;
-  guint n_scales;
+  guint n_scales, n_zeros, k;
   gsize icg, size, taps, element;
-  gint32 zero;
   Conv *v;
 
-  if (step->in[0] == LPT_NO_SLOT || !lpt_fast_is_codes (b->plan, step->in[0]) ||
-      lpt_plan_slot (b->plan, step->in[0])->kind == LPT_SLOT_CONST || !is_weights (b->plan, step->in[1]) ||
-      !conv_shape (b->plan, step, &s))
+  if (step->in[0] == LPT_NO_SLOT || lpt_plan_slot (b->plan, step->in[0])->kind == LPT_SLOT_CONST ||
+      !is_weights (b->plan, step->in[1]) || !conv_shape (b->plan, step, &s))
     return NULL;
   w = &lpt_plan_slot (b->plan, step->in[1])->array;
+  if (!lpt_fast_is_codes (b->plan, step->in[0]) && !(is_depthwise (&s, w) && is_channel_codes (b->plan, step, &s)))
+    return NULL;
   bias = bias_array (b->plan, step, 2, s.oc, &ok);
   scales = weight_scales (w, 0, s.oc, &n_scales);
   if (!ok || scales == NULL)
@@ -228,11 +268,19 @@ lpt_fast_make_conv (LptFastBuilder *b,
   taps = s.kh * s.kw;
   weights = (LptConvWeights) { .data = w->data, .is_unsigned = w->dtype == LPT_DTYPE_U8, .ky_stride = (ptrdiff_t) s.kw, .kx_stride = 1,
                                .c_stride = (ptrdiff_t) taps, .n_stride = (ptrdiff_t) (icg * taps) };
-  zero = lpt_fast_zero (b->plan, step->in[0]);
+  quant = lpt_plan_slot (b->plan, step->in[0])->array.quant;
+  n_zeros = quant->n;
+  zeros = g_new (gint32, n_zeros);
+  for (k = 0; k < n_zeros; k++)
+    zeros[k] = quant->zero_point[k] + lpt_fast_offset (lpt_plan_slot (b->plan, step->in[0])->array.dtype);
   col_sum = g_new0 (gint32, s.oc + LPT_CHANNEL_PAD);
-  v->depthwise = icg == 1 && s.groups > 1 && w->dtype == LPT_DTYPE_I8;
-  for (guint k = 0; v->depthwise && k < w->quant->n; k++)
-    v->depthwise = w->quant->zero_point[k] == 0;
+  v->depthwise = is_depthwise (&s, w);
+  if (n_zeros > 1)
+    {
+      v->pad_values = lpt_fast_array (s.ic, 1);
+      for (k = 0; k < n_zeros; k++)
+        v->pad_values[k] = (guint8) zeros[k];
+    }
   element = v->stage.e.store == LPT_STORE_Q8 ? 1 : 4;
   if (v->depthwise)
     {
@@ -245,14 +293,14 @@ lpt_fast_make_conv (LptFastBuilder *b,
       v->packed = lpt_fast_array (size, 1);
       lpt_conv_pack (b->kernels.gemm, &s, &weights, v->packed, col_sum);
     }
-  fold_zero_points (&v->stage, w, bias, col_sum, s.oc, zero, icg * taps);
+  fold_zero_points (&v->stage, w, bias, col_sum, s.oc, zeros, n_zeros == 1 ? s.oc : s.oc / s.ic, icg * taps);
 
   v->conv = (LptConv) { .kernel = b->kernels.gemm, .epilogue_kernel = b->kernels.epilogue, .epilogue = &v->stage.e, .shape = s,
-                        .pad_value = (guint8) zero, .pixel_stride = s.ic, .row_stride = s.iw * s.ic,
+                        .pad_value = (guint8) zeros[0], .pixel_stride = s.ic, .row_stride = s.iw * s.ic,
                         .image_stride = s.ih * s.iw * s.ic, .channel_stride = 1, .packed = v->packed, .ldo = s.oc * element, .ldr = s.oc };
   v->dwconv = (LptDwconv) { .kernel = b->kernels.dwconv, .epilogue_kernel = b->kernels.epilogue, .epilogue = &v->stage.e, .shape = s,
-                            .pad_value = (guint8) zero, .pixel_stride = s.ic, .row_stride = s.iw * s.ic,
-                            .image_stride = s.ih * s.iw * s.ic, .packed = v->packed, .ldo = s.oc * element, .ldr = s.oc };
+                            .pad_value = (guint8) zeros[0], .pad_values = v->pad_values, .pixel_stride = s.ic,
+                            .row_stride = s.iw * s.ic, .image_stride = s.ih * s.iw * s.ic, .packed = v->packed, .ldo = s.oc * element, .ldr = s.oc };
   v->n = s.oc;
   if (v->depthwise)
     {
@@ -380,7 +428,7 @@ lpt_fast_make_matmul (LptFastBuilder *b,
   col_sum = g_new0 (gint32, n + LPT_CHANNEL_PAD);
   m->packed = lpt_fast_array (lpt_gemm_packed_size (b->kernels.gemm, 1, k, n), 1);
   lpt_gemm_pack (b->kernels.gemm, &weights, 0, n, m->packed, col_sum);
-  fold_zero_points (&m->stage, w, bias, col_sum, n, zero, k);
+  fold_zero_points (&m->stage, w, bias, col_sum, n, &zero, n, k);
 
   m->gemm = (LptGemm) { .kernel = b->kernels.gemm, .epilogue_kernel = b->kernels.epilogue, .epilogue = &m->stage.e,
                         .m = rows, .k = k, .n = n, .lda = k, .packed = m->packed,

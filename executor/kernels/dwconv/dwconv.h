@@ -47,6 +47,7 @@ typedef struct {
   const LptEpilogue       *epilogue;
   LptConvShape             shape;
   uint8_t                  pad_value;
+  const uint8_t           *pad_values;     /* [ic]: one for each channel, or NULL */
   const uint8_t           *in;
   size_t                   pixel_stride, row_stride, image_stride;
   const void              *packed;

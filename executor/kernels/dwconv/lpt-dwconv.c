@@ -96,7 +96,10 @@ lpt_dwconv_tile (const LptDwconv *d, size_t r0, size_t r1, size_t c0, size_t c1,
                        .cols = cols, .epilogue = d->epilogue, .epilogue_kernel = d->epilogue_kernel,
                        .ldo = d->ldo, .ldr = d->ldr };
 
-  memset (pad_row, d->pad_value, s->ic);
+  if (d->pad_values)
+    memcpy (pad_row, d->pad_values, s->ic);
+  else
+    memset (pad_row, d->pad_value, s->ic);
   for (size_t r = r0; r < r1; r++)
     {
       const uint8_t *image = d->in + r / s->oh * d->image_stride;
