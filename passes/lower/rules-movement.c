@@ -219,6 +219,7 @@ lpt_lower_pad (LptLower *lw,
   gboolean constant = LPT_ATTRS (node, LptPadAttrs)->pad_mode == LPT_PAD_CONSTANT;
   double real = pad != NULL ? lpt_tensor_get_f64 (pad, 0) : 0;
   g_autofree char *name = NULL;
+  g_autoptr (LptQuant) quant = NULL;
   LptValue *in[4];
   LptNode *copy;
   LptForm *form;
@@ -252,7 +253,10 @@ lpt_lower_pad (LptLower *lw,
     in[i] = node->in[i].value;
   name = g_strconcat (node->name, "/value", NULL);
   in[3] = lpt_rewriter_const (lw->rw, name, lpt_tensor_scalar (x->q->dtype, constant ? round (code) : 0));
-  lpt_value_set_quant (in[3], x->q->quant);
+  quant = x->q->quant == NULL || x->q->quant->axis == LPT_QUANT_PER_TENSOR
+          ? lpt_quant_ref (x->q->quant)
+          : lpt_quant_new_one (x->q->quant->scale[0], x->q->quant->zero_point[0]);   /* a scalar has no axis */
+  lpt_value_set_quant (in[3], quant);
   copy = lpt_lower_emit (lw, node, constant ? 4 : 3, in);
   copy->out[0].dtype = x->q->dtype;
   copy->out[0].shape = node->out[0].shape;
