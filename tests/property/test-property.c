@@ -19,7 +19,7 @@
  * A second run leaves every op, type, shape and link as it is. An interval that goes through decomposition and is fused
  * back is computed in float32 again: constants may differ by 1e-5 of their greatest number, and inner
  * nodes have other names. Where an Add or a Multiply joins two quantized values the second run may choose the other side
- * for the common scale (lpt_spec 2.5): such graphs are left out of this one check.
+ * for the common scale (lpt_spec 2.7): such graphs are left out of this one check.
  *
  * Every op adds 1e-5 of the greatest number that it sums, for float32. Weights have one code under any rounding.
  *
