@@ -187,7 +187,6 @@ static const struct
   { LPT_OP_GROUP_CONVOLUTION, lpt_fast_make_conv },
   { LPT_OP_MATMUL, lpt_fast_make_matmul },
   { LPT_OP_MAX_POOL, lpt_fast_make_pool },
-  { LPT_OP_AVG_POOL, lpt_fast_make_pool },
   { LPT_OP_ADD, lpt_fast_make_sum },
   { LPT_OP_SUBTRACT, lpt_fast_make_sum },
   { LPT_OP_QUANTIZE, lpt_fast_make_quantize },
@@ -319,7 +318,7 @@ share_buffers (Program       *p,
   gboolean any = FALSE;
   LptRepr repr;
 
-  if ((step->row->flags & LPT_EXEC_ALIAS) == 0 || in == LPT_NO_SLOT || step->n_out != 1 || p->ops == NULL)
+  if ((step->row->flags & LPT_EXEC_ALIAS) == 0 || in == LPT_NO_SLOT || step->n_out != 1)
     return FALSE;
   x = &lpt_plan_slot (p->b.plan, in)->array;
   y = &lpt_plan_slot (p->b.plan, out)->array;
@@ -344,15 +343,9 @@ find_readers (LptFastBuilder *b)
   guint i, k;
 
   for (i = 0; i < plan->slots->len; i++)
-    b->producer[i] = b->reader[i] = LPT_NO_SLOT;
+    b->reader[i] = LPT_NO_SLOT;
   for (i = 0; i < plan->steps->len; i++)
-    {
-      const LptStep *step = lpt_plan_step (plan, i);
-
-      b->covered[i] = LPT_NO_SLOT;
-      for (k = 0; k < step->n_out; k++)
-        b->producer[step->out[k]] = i;
-    }
+    b->covered[i] = LPT_NO_SLOT;
   /* LPT_NO_SLOT - 1 = several; then as none. */
   for (i = 0; i < plan->steps->len; i++)
     {
@@ -453,7 +446,6 @@ lpt_fast_new (LptPlan *plan)
   if (level != NULL)
     lpt_cpu_limit (&cpu, level);
   p.b.kernels = lpt_kernels_for (cpu);
-  p.b.producer = g_new (guint, plan->slots->len + 1);
   p.b.reader = g_new (guint, plan->slots->len + 1);
   p.b.covered = g_new (guint, plan->steps->len + 1);
   p.ops = g_new0 (LptFastOp *, plan->steps->len + 1);
@@ -484,7 +476,6 @@ lpt_fast_new (LptPlan *plan)
       place_buffers (&p);
       p.fast->covered = g_steal_pointer (&p.b.covered);
     }
-  g_free (p.b.producer);
   g_free (p.b.reader);
   g_free (p.b.covered);
   g_free (p.ops);

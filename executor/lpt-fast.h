@@ -48,10 +48,8 @@ typedef struct
 {
   LptPlan   *plan;
   LptKernels kernels;
-  guint     *producer;     /* slot -> step, or LPT_NO_SLOT */
   guint     *reader;       /* slot -> its only reader (step), LPT_NO_SLOT = none or several */
   guint     *covered;      /* step -> step whose fast op stands for it, LPT_NO_SLOT */
-  LptRepr   *wish;         /* slot -> representation that its readers would like */
 } LptFastBuilder;
 
 /* Makes the fast op of step @i, marking what it covers; NULL = none. */

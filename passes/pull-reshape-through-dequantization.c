@@ -15,7 +15,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-layer.h"
+#include "passes/lpt-pull.h"
 
 /* @tensor, broadcast on @from, as it is broadcast on @to, which has as many elements; NULL when it cannot be.
  * Axes of both shapes are grouped by equal products; inside a group it must be constant or complete. */
@@ -67,125 +67,26 @@ is_grouping (LptNode *reshape)
          lpt_value_use (&reshape->out[0], 0)->node->op == LPT_OP_GROUP_CONVOLUTION;
 }
 
-/* The constant behind an input of an elementwise operation, through a Convert. */
-static LptNode *
-constant_of (LptNode *node,
-             guint    index)
+/* Reshape of the weights themselves. */
+static LptTensor *
+move (LptTensor      *tensor,
+      const LptShape *to,
+      gconstpointer   order)
 {
-  LptNode *source = lpt_node_src (node, index);
-
-  if (source->op == LPT_OP_CONVERT)
-    source = lpt_node_src (source, 0);
-
-  return lpt_node_is_const (source) ? source : NULL;
-}
-
-/* Is @node the end of Multiply ([Subtract] (Convert (constant of i8 or u8))) ? */
-static gboolean
-stands_on_weights (LptNode *node)
-{
-  LptNode *source;
-
-  if (node->op != LPT_OP_MULTIPLY || constant_of (node, 1) == NULL)
-    return FALSE;
-  source = lpt_node_src (node, 0);
-  if (source->op == LPT_OP_SUBTRACT && constant_of (source, 1) != NULL)
-    source = lpt_node_src (source, 0);
-  if (source->op != LPT_OP_CONVERT)
-    return FALSE;
-  source = lpt_node_src (source, 0);
-
-  return lpt_node_is_const (source) && (source->out[0].dtype == LPT_DTYPE_I8 || source->out[0].dtype == LPT_DTYPE_U8);
-}
-
-/* The input of the moved operation in front of @above; NULL where a constant cannot follow. */
-static LptValue *
-follow_constant (LptRewriter    *rw,
-                 LptNode        *above,
-                 const LptShape *to,
-                 gconstpointer   order)
-{
-  LptNode *constant = constant_of (above, 1);
-  LptNode *convert = lpt_node_src (above, 1) != constant ? lpt_node_src (above, 1) : NULL;
-  LptTensor *moved = follow (constant->data, &above->out[0].shape, to, order);
-  LptValue *value;
-
-  if (moved == NULL)
-    return NULL;
-  value = lpt_rewriter_const (rw, constant->name, moved);
-  if (convert != NULL)
-    {
-      LptNode *fresh = lpt_layer_convert (rw, value, convert->out[0].dtype, convert->name);
-
-      fresh->flags |= convert->flags & LPT_NODE_KEEP_CONST;
-      value = &fresh->out[0];
-    }
-
-  return value;
+  return lpt_tensor_reshape (tensor, to, NULL);
 }
 
 static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *node)
 {
-  LptShape to = node->out[0].shape;
-  gboolean changed = FALSE;
-  LptInts order = { 0 };
-
-  if (!stands_on_weights (lpt_node_src (node, 0)) || lpt_node_const_in (node, 1) == NULL || !lpt_shape_is_static (&to))
+  if (!lpt_pull_stands_on_weights (lpt_node_src (node, 0)) || lpt_node_const_in (node, 1) == NULL ||
+      !lpt_shape_is_static (&node->out[0].shape))
     return FALSE;
   if (is_grouping (node))
     return lpt_rewriter_decline (rw, node, "a GroupConvolution reads it: it makes the groups");
-  for (;;)
-    {
-      LptNode *above = lpt_node_src (node, 0);
-      LptValue *in[2] = { NULL, lpt_node_in (node, 1) };
-      LptNode *moved, *fresh;
 
-      if (lpt_node_is_const (above))
-        {
-          LptTensor *data = lpt_tensor_reshape (above->data, &to, NULL);
-          LptValue *constant;
-
-          if (data == NULL)
-            break;
-          constant = lpt_rewriter_const (rw, above->name, data);
-          lpt_rewriter_replace (rw, &node->out[0], constant, NULL);
-          changed = TRUE;
-          break;
-        }
-      in[0] = lpt_node_in (above, 0);
-      if (above->op == LPT_OP_MULTIPLY || above->op == LPT_OP_SUBTRACT)
-        {
-          LptValue *constant = follow_constant (rw, above, &to, &order);
-          LptValue *pair[2];
-
-          if (constant == NULL)
-            {
-              lpt_rewriter_decline (rw, node, "the constant of %s \"%s\" cannot follow", above->info->name, above->name);
-              break;
-            }
-          moved = lpt_layer_clone (rw, node, 2, in, LPT_DTYPE_UNDEFINED);
-          pair[0] = &moved->out[0];
-          pair[1] = constant;
-          fresh = lpt_layer_clone (rw, above, 2, pair, LPT_DTYPE_UNDEFINED);
-        }
-      else
-        {
-          LptValue *one[1];
-
-          moved = lpt_layer_clone (rw, node, 2, in, LPT_DTYPE_UNDEFINED);
-          one[0] = &moved->out[0];
-          fresh = lpt_layer_clone (rw, above, 1, one, LPT_DTYPE_UNDEFINED);
-        }
-      lpt_rewriter_replace (rw, &node->out[0], &fresh->out[0], NULL);
-      lpt_rewriter_visit (rw, fresh);
-      node = moved;
-      changed = TRUE;
-    }
-  lpt_ints_clear (&order);
-
-  return changed;
+  return lpt_pull_through_dequantization (rw, node, move, follow, NULL);
 }
 
 const LptPass lpt_pass_pull_reshape_through_dequantization = {
