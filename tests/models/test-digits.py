@@ -9,51 +9,27 @@ SPDX-License-Identifier: Apache-2.0
 """
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy as np
-except ImportError:
-    print("1..0 # SKIP no numpy")
-    sys.exit(77)
-
+sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "models"))
-sys.dont_write_bytecode = True
+from tap import case, execute, finish, lptc, np  # noqa: E402
 import make_digits  # noqa: E402
 
 MODEL = os.path.join(ROOT, "models", "digits")
 label = np.load(MODEL + "-labels.npy")
-done = failed = 0
 
 
-def case(name, good, note):
-    global done, failed
-    done += 1
-    failed += not good
-    print("%s %d /models/digits/%s # %s" % ("ok" if good else "not ok", done, name, note), flush=True)
-
-
-def lptc(*args):
-    run = subprocess.run([sys.argv[1], *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                         stderr=subprocess.STDOUT, text=True)
-    if run.returncode:
-        print("Bail out! lptc %s: exit code %d\n%s" % (" ".join(args), run.returncode, run.stdout))
-        sys.exit(1)
-    return run.stdout
-
-
-def execute(model, out, *args):
-    lptc("exec", model, "-i", "image=%s-images.npy" % MODEL, "-o", out, *args)
-    return np.load(os.path.join(out, "scores.npy")).reshape(len(label), 10)
+def scores(model, out, *options):
+    return execute(model, ["image=%s-images.npy" % MODEL], out, "scores", options=options)[0].reshape(len(label), 10)
 
 
 case("files", make_digits.check(MODEL) == 0, "ports, precisions, accuracy as noted")
 with tempfile.TemporaryDirectory() as tmp:
     expect = make_digits.Reader(MODEL).run(np.load(MODEL + "-images.npy"))
-    ref = execute(MODEL + ".xml", tmp + "/ref", "--reference")
+    ref = scores(MODEL + ".xml", tmp + "/ref", "--reference")
     # A sum that falls on the other side of a rounding tie of a FakeQuantize moves one activation by one of 255 steps;
     # such samples are few and everywhere else only the float summation order differs.
     error = np.abs(ref - expect).max(1)
@@ -64,13 +40,12 @@ with tempfile.TemporaryDirectory() as tmp:
     layers = json.loads(lptc("explain", MODEL + ".xml", "--json"))
     real = [layer["name"] for layer in layers if layer["precision"].startswith("f")]
     case("integers", real == ["scores"] and len(layers) > 8, "real layers: " + ", ".join(real))
-    low = execute(tmp + "/digits.json", tmp + "/int8")
-    exact = execute(tmp + "/digits.json", tmp + "/int8-ref", "--reference")
+    low = scores(tmp + "/digits.json", tmp + "/int8")
+    exact = scores(tmp + "/digits.json", tmp + "/int8-ref", "--reference")
     case("scalar-equals-fast", low.tobytes() == exact.tobytes(), "int8 kernels and the scalar plan")
     accuracy = [make_digits.percent(s, label) for s in (ref, low)]
     # One percent is five samples.
     case("accuracy", min(accuracy) >= 97 and accuracy[1] >= accuracy[0] - 1, "float reference %.1f %%, int8 %.1f %%" % tuple(accuracy))
     same = np.mean(ref.argmax(1) == low.argmax(1))
     case("agreement", same >= 0.99, "the same digit in %.1f %%" % (100 * same))
-print("1..%d" % done)
-sys.exit(failed > 0)
+finish()

@@ -9,40 +9,13 @@ SPDX-License-Identifier: Apache-2.0
 """
 import gzip
 import os
-import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy as np
-except ImportError:
-    print("1..0 # SKIP no numpy")
-    sys.exit(77)
+sys.dont_write_bytecode = True
+from tap import case, execute, finish, lptc, models, np, overlap  # noqa: E402
 
-LPTC, MODELS = sys.argv[1], os.path.join(sys.argv[2], "models")
-if not os.path.isdir(MODELS):
-    print("1..0 # SKIP the shared folder is absent")
-    sys.exit(77)
-done = failed = 0
-
-
-def case(name, good, note):
-    global done, failed
-    done += 1
-    failed += not good
-    print("%s %d /models/onnx/%s # %s" % ("ok" if good else "not ok", done, name, note), flush=True)
-
-
-def lptc(*args):
-    run = subprocess.run([LPTC, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if run.returncode:
-        print("Bail out! lptc %s: exit code %d\n%s" % (" ".join(args), run.returncode, run.stdout))
-        sys.exit(1)
-
-
-def execute(model, feed, out, *names):
-    lptc("exec", model, "-i", feed, "-o", out)
-    return [np.load(os.path.join(out, n + ".npy")) for n in names]
+MODELS = models()
 
 
 # --- digits
@@ -61,7 +34,7 @@ def digits(tmp):
     folder = os.path.join(MODELS, "onnx-qdq-mnist")
     lptc("transform", folder + "/model.onnx", "-o", tmp + "/int8.json")
     for name, model in (("float", folder + "/fp32.onnx"), ("int8", tmp + "/int8.json")):
-        y, = execute(model, feed, tmp + "/" + name, "Plus214_Output_0")
+        y, = execute(model, [feed], tmp + "/" + name, "Plus214_Output_0")
         right[name] = float(np.mean(y.reshape(len(labels), 10).argmax(1) == labels))
     case("mnist", right["int8"] >= right["float"] - 0.003,
          "%d images: float %.2f %%, int8 %.2f %%" % (len(labels), 100 * right["float"], 100 * right["int8"]))
@@ -83,12 +56,6 @@ def decode(deltas):
     return np.hstack([centre - half, centre + half])
 
 
-def overlap(a, b):
-    side = np.minimum(a[2:], b[2:]) - np.maximum(a[:2], b[:2])
-    both = np.prod(np.maximum(side, 0))
-    return both / (np.prod(a[2:] - a[:2]) + np.prod(b[2:] - b[:2]) - both)
-
-
 def faces(scores, deltas):
     scores, boxes, kept = scores.reshape(-1, 2)[:, 1], decode(deltas.reshape(-1, 4)), []
     for i in np.argsort(-scores, kind="stable"):
@@ -101,7 +68,7 @@ def ultraface(name, tmp):
     folder = os.path.join(MODELS, name)
     want = faces(np.load(folder + "/output_0.npy"), np.load(folder + "/output_1.npy"))
     lptc("transform", folder + "/model.onnx", "-o", tmp + "/%s.json" % name)
-    got = faces(*execute(tmp + "/%s.json" % name, "input=%s/input_0.npy" % folder, tmp + "/" + name, "scores", "boxes"))
+    got = faces(*execute(tmp + "/%s.json" % name, ["input=%s/input_0.npy" % folder], tmp + "/" + name, "scores", "boxes"))
     match = [max((overlap(a, b) for b in got), default=0) for a in want]
     case(name, len(got) == len(want) > 0 and min(match) >= 0.9,
          "%d faces, ONNX Runtime %d, least IoU %.3f" % (len(got), len(want), min(match, default=0)))
@@ -111,5 +78,4 @@ with tempfile.TemporaryDirectory() as work:
     digits(work)
     ultraface("onnx-qdq-ultraface-rfb320", work)
     ultraface("onnx-qdq-ultraface-slim320", work)
-print("1..%d" % done)
-sys.exit(1 if failed else 0)
+finish()
