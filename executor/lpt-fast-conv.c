@@ -1,4 +1,4 @@
-/* lpt-fast-conv.c - convolutions, matrix products with constant weights, pools
+/* lpt-fast-conv.c - convolutions, matrix products with constant weights
  *
  * Weights are packed when the plan is made. With x in u8 form of zero point Z and stored weights of zero point W
  * (u8 weights are stored as w - 128):
@@ -441,86 +441,4 @@ lpt_fast_make_matmul (LptFastBuilder *b,
   m->op.workspace = (lpt_gemm_workspace (&m->gemm) + 63) & ~(gsize) 63;
 
   return &m->op;
-}
-
-/* --- pools --- */
-
-typedef struct
-{
-  LptFastOp op;
-  LptPoolOp pool;
-  gsize     rows, step;
-} Pool;
-
-typedef struct
-{
-  const Pool *p;
-  LptPoolOp   pool;
-  guint8     *workspace;
-} PoolJob;
-
-static void
-pool_task (void    *data,
-           size_t   task,
-           unsigned thread)
-{
-  const PoolJob *job = data;
-  gsize r0 = task * job->p->step;
-
-  lpt_pool_tile (&job->pool, r0, MIN (r0 + job->p->step, job->p->rows), job->workspace + thread * job->p->op.workspace);
-}
-
-static void
-pool_run (const LptFastOp     *op,
-          const guint8 *const *in,
-          guint8              *out,
-          LptPool             *pool,
-          guint8              *workspace)
-{
-  const Pool *p = (const Pool *) op;
-  PoolJob job = { p, p->pool, workspace };
-
-  job.pool.in = in[0];
-  job.pool.out = out;
-  lpt_parallel_for (pool, (p->rows + p->step - 1) / p->step, pool_task, &job);
-}
-
-/* MaxPool between values of one quantization. */
-LptFastOp *
-lpt_fast_make_pool (LptFastBuilder *b,
-                    guint           i)
-{
-  const LptStep *step = lpt_plan_step (b->plan, i);
-  const LptMaxPoolAttrs *a = LPT_ATTRS (step->node, LptMaxPoolAttrs);
-  LptWindowAttrs attrs;
-  const LptArray *x, *y;
-  LptWindow v;
-  LptConvShape s;
-  Pool *p;
-
-  if (step->node->op != LPT_OP_MAX_POOL || step->in[0] == LPT_NO_SLOT || !lpt_fast_is_codes (b->plan, step->in[0]) ||
-      !lpt_fast_is_codes (b->plan, step->out[0]))
-    return NULL;
-  x = &lpt_plan_slot (b->plan, step->in[0])->array;
-  y = &lpt_plan_slot (b->plan, step->out[0])->array;
-  attrs = (LptWindowAttrs) { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
-  if (x->shape.rank != 4 || x->dtype != y->dtype || !lpt_quant_equal (x->quant, y->quant) || a->kernel.n != 2 ||
-      !lpt_window_init (&v, 2, x->shape.dims + 2, y->shape.dims + 2, a->kernel.v, &attrs, NULL) || v.pad[1] < 0 || v.pad[2] < 0 ||
-      lpt_array_count (x) == 0 || lpt_array_count (y) == 0)
-    return NULL;
-  s = (LptConvShape) { .batch = (gsize) x->shape.dims[0], .ih = (gsize) v.in[1], .iw = (gsize) v.in[2], .ic = (gsize) x->shape.dims[1],
-                       .oh = (gsize) v.out[1], .ow = (gsize) v.out[2], .oc = (gsize) x->shape.dims[1], .groups = 1,
-                       .kh = (gsize) v.kernel[1], .kw = (gsize) v.kernel[2], .stride_h = (gsize) v.stride[1],
-                       .stride_w = (gsize) v.stride[2], .dilation_h = (gsize) v.dilation[1], .dilation_w = (gsize) v.dilation[2],
-                       .pad_top = (gsize) v.pad[1], .pad_left = (gsize) v.pad[2] };
-  p = g_new0 (Pool, 1);
-  p->pool = (LptPoolOp) { .kernel = b->kernels.pool, .epilogue_kernel = b->kernels.epilogue, .form = LPT_POOL_MAX, .shape = s,
-                          .pixel_stride = s.ic, .row_stride = s.iw * s.ic, .image_stride = s.ih * s.iw * s.ic, .ldo = s.ic };
-  p->rows = s.batch * s.oh;
-  p->step = lpt_pool_tiling (&s);
-  p->op = (LptFastOp) { .run = pool_run, .kernel = b->kernels.pool->name, .n_in = 1, .in = { step->in[0] },
-                        .in_repr = { LPT_REPR_LAST8 }, .out = step->out[0], .out_repr = LPT_REPR_LAST8, .last = i };
-  p->op.workspace = (lpt_pool_workspace (&p->pool) + 63) & ~(gsize) 63;
-
-  return &p->op;
 }

@@ -57,7 +57,9 @@ typedef LptFastOp *(*LptFastMake) (LptFastBuilder *b, guint i);
 
 LptFastOp *lpt_fast_make_conv   (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_matmul (LptFastBuilder *b, guint i);
-LptFastOp *lpt_fast_make_pool   (LptFastBuilder *b, guint i);
+LptFastOp *lpt_fast_make_max_pool (LptFastBuilder *b, guint i);
+LptFastOp *lpt_fast_make_avg_pool (LptFastBuilder *b, guint i);
+LptFastOp *lpt_fast_make_reduce (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_sum    (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_table  (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_quantize (LptFastBuilder *b, guint i);

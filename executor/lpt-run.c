@@ -410,10 +410,11 @@ clock_ns (clockid_t clock)
   return (gint64) t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* @op: or NULL for the step itself. Conversions count for the step that they stand beside, under its kernel's name. */
 static void
 add_profile (LptPlanContext *context,
              guint           index,
-             const char     *kernel,
+             LptFastOp      *op,
              gint64          wall,
              gint64          cpu)
 {
@@ -422,7 +423,8 @@ add_profile (LptPlanContext *context,
 
   if (step->folded)
     return;
-  row->kernel = kernel != NULL ? kernel : step->kernel;
+  if (op == NULL || op->first != LPT_NO_SLOT || *row->kernel == '\0')
+    row->kernel = op != NULL ? op->kernel : step->kernel;
   row->executed = TRUE;
   row->wall_ns += wall;
   row->cpu_ns += cpu;
@@ -513,7 +515,7 @@ run_all (const LptPlan  *plan,
       else if (!lpt_plan_step (plan, step)->folded && !run_step (context, step, error))
         return FALSE;
       if (context->profile != NULL)
-        add_profile (context, step, entry != NULL && entry->op != NULL ? entry->op->kernel : NULL, clock_ns (CLOCK_MONOTONIC) - wall,
+        add_profile (context, step, entry != NULL ? entry->op : NULL, clock_ns (CLOCK_MONOTONIC) - wall,
                      clock_ns (CLOCK_PROCESS_CPUTIME_ID) - cpu);
     }
 

@@ -99,6 +99,57 @@ average (const Pool   *pool,
                         y->lo, y->hi);
 }
 
+/* The result is a rescaling of the sum. */
+static gboolean
+only_rescales (const Pool *pool)
+{
+  switch (pool->algorithm)
+    {
+    case LPT_ALGO_LITERT:
+      return !lpt_int_same (&pool->x, &pool->y);
+    case LPT_ALGO_TPU:
+      return pool->x.zero == 0 && pool->y.zero == 0;
+    default:
+      return TRUE;
+    }
+}
+
+static LptMultiplier
+multiplier_of (const LptIntOp *op,
+               gint64          n)
+{
+  return ((const Pool *) op)->multipliers[n - 1];
+}
+
+static void
+finish_sums (const LptIntOp *op,
+             gint64          valid,
+             gint64          n,
+             gsize           count,
+             const gint32   *sums,
+             gint32          offset_in,
+             gint32          offset_out,
+             guint8         *codes)
+{
+  for (gsize i = 0; i < count; i++)
+    {
+      const Window w = { .sum = sums[i] - valid * offset_in, .valid = valid, .padded = n };
+
+      codes[i] = (guint8) (average ((const Pool *) op, &w) + offset_out);
+    }
+}
+
+gboolean
+lpt_int_avg_pool_sums (const LptIntOp *op,
+                       LptIntSums     *sums)
+{
+  const Pool *pool = (const Pool *) op;
+
+  *sums = (LptIntSums) { op, only_rescales (pool), multiplier_of, finish_sums };
+
+  return pool->algorithm != LPT_ALGO_FLOAT && pool->algorithm != LPT_ALGO_FLOAT_AWAY;
+}
+
 /* Padding of this input: as given, or what SAME needs. */
 static void
 find_padding (const Pool     *pool,

@@ -53,6 +53,19 @@ micro_mean (const LptMultiplier *whole,
   return m;
 }
 
+static gboolean
+in_float (const Reduce *r)
+{
+  return r->rule->algorithm == LPT_ALGO_FLOAT || r->rule->algorithm == LPT_ALGO_FLOAT_AWAY;
+}
+
+/* A mean that is no rescaling of the sum by one multiplier. */
+static gboolean
+divides_last (const Reduce *r)
+{
+  return r->kind == LPT_OP_REDUCE_MEAN && r->rule->algorithm == LPT_ALGO_LITERT && (r->spatial_kept || !lpt_int_same (&r->x, &r->y));
+}
+
 static gint32
 finish (const Reduce        *r,
         gint64               sum,
@@ -63,7 +76,7 @@ finish (const Reduce        *r,
   const gint32 acc = lpt_requant_sat32 (sum - n * x->zero);
   gint64 v;
 
-  if (r->rule->algorithm == LPT_ALGO_FLOAT || r->rule->algorithm == LPT_ALGO_FLOAT_AWAY)
+  if (in_float (r))
     {
       float real = (float) acc * (float) x->scale;
 
@@ -74,7 +87,7 @@ finish (const Reduce        *r,
       return lpt_int_code (real, y, r->rule->algorithm == LPT_ALGO_FLOAT_AWAY);
     }
 
-  if (r->kind == LPT_OP_REDUCE_MEAN && r->rule->algorithm == LPT_ALGO_LITERT && (r->spatial_kept || !lpt_int_same (x, y)))
+  if (divides_last (r))
     {
       const float ratio = (float) x->scale / (float) y->scale;
 
@@ -103,6 +116,45 @@ multiplier_for (const Reduce *r,
     return micro_mean (&r->multiplier, n);
 
   return lpt_requant_rule_multiplier (r->rule, r->x.scale, 1.0, r->y.scale * n);
+}
+
+static LptMultiplier
+multiplier_of (const LptIntOp *op,
+               gint64          n)
+{
+  return multiplier_for ((const Reduce *) op, n);
+}
+
+static void
+finish_sums (const LptIntOp *op,
+             gint64          valid,
+             gint64          n,
+             gsize           count,
+             const gint32   *sums,
+             gint32          offset_in,
+             gint32          offset_out,
+             guint8         *codes)
+{
+  const Reduce *r = (const Reduce *) op;
+  const LptMultiplier mean = multiplier_for (r, n);
+
+  for (gsize i = 0; i < count; i++)
+    codes[i] = (guint8) (finish (r, sums[i] - n * offset_in, n, &mean) + offset_out);
+}
+
+void
+lpt_int_reduce_sums (const LptIntOp *op,
+                     LptIntSums     *sums)
+{
+  const Reduce *r = (const Reduce *) op;
+
+  *sums = (LptIntSums) { op, !in_float (r) && !divides_last (r), multiplier_of, finish_sums };
+}
+
+const gboolean *
+lpt_int_reduce_axes (const LptIntOp *op)
+{
+  return ((const Reduce *) op)->axes;
 }
 
 static void

@@ -81,6 +81,26 @@ LptIntOp *lpt_int_softmax_new     (LptNode *node, const LptRequantRule *rule, GE
 LptIntOp *lpt_int_l2_new          (LptNode *node, const LptRequantRule *rule, GError **error);
 LptIntOp *lpt_int_resize_new      (LptNode *node, const LptRequantRule *rule, GError **error);
 
+/* --- ends of sums, for kernels that add up the codes --- */
+
+/* What AvgPool, ReduceMean and ReduceSum make of the sum of some codes. */
+typedef struct
+{
+  const LptIntOp *op;
+  gboolean        rescales;      /* code = multiplier (n) applied to the sum of q - Zx, plus Zy, saturated */
+  LptMultiplier (*multiplier) (const LptIntOp *op, gint64 n);
+  /* @sums: of @valid codes with @offset_in added to each, from windows of @n elements with padding; @codes: of the
+   * results, with @offset_out added. */
+  void          (*finish)     (const LptIntOp *op, gint64 valid, gint64 n, gsize count, const gint32 *sums, gint32 offset_in,
+                               gint32 offset_out, guint8 *codes);
+} LptIntSums;
+
+/* FALSE: the rule needs the elements one by one. */
+gboolean        lpt_int_avg_pool_sums (const LptIntOp *op, LptIntSums *sums);
+void            lpt_int_reduce_sums   (const LptIntOp *op, LptIntSums *sums);
+/* LPT_MAX_RANK flags: which axes the reduction takes together. */
+const gboolean *lpt_int_reduce_axes   (const LptIntOp *op);
+
 /* --- helpers ----------------------------------------------------------------- */
 
 static inline gint32

@@ -6,11 +6,21 @@
 
 #include "executor/kernels/pool/pool.h"
 
+/* A finish that shows what it was given. */
+static void
+divide (const void *data, size_t taps, size_t divisor, size_t channels, const int32_t *sums, uint8_t *out)
+{
+  const LptConvShape *s = data;
+
+  for (size_t c = 0; c < channels; c++)
+    out[c] = (uint8_t) ((size_t) sums[c] / (divisor ? divisor : 1) + taps + s->kh);
+}
+
 static uint8_t
 reference (const LptPoolOp *p, size_t r, size_t ox, size_t c)
 {
   const LptConvShape *s = &p->shape;
-  int64_t sum = 0, n = 0;
+  int64_t sum = 0, n = 0, padded = 0, taps;
   int32_t best = -1, v;
 
   for (size_t ky = 0; ky < s->kh; ky++)
@@ -20,6 +30,7 @@ reference (const LptPoolOp *p, size_t r, size_t ox, size_t c)
         ptrdiff_t x = (ptrdiff_t) (ox * s->stride_w + kx * s->dilation_w) - (ptrdiff_t) s->pad_left;
         uint8_t q;
 
+        padded += y < (ptrdiff_t) (s->ih + p->pad_bottom) && x < (ptrdiff_t) (s->iw + p->pad_right);
         if (y < 0 || x < 0 || y >= (ptrdiff_t) s->ih || x >= (ptrdiff_t) s->iw)
           continue;
         q = p->in[r / s->oh * p->image_stride + (size_t) y * p->row_stride + (size_t) x * p->pixel_stride + c] ^ p->flip;
@@ -30,13 +41,12 @@ reference (const LptPoolOp *p, size_t r, size_t ox, size_t c)
   if (p->form == LPT_POOL_MAX)
     return (uint8_t) ((best < 0 ? 0 : best) ^ p->flip);
   v = (int32_t) (sum - n * p->zero);
+  taps = n;
   if (p->count_padding)
-    n = (int64_t) (s->kh * s->kw);
+    n = padded;
   if (p->form == LPT_POOL_AVERAGE)
     return (uint8_t) lpt_requant_code (p->scheme, v, p->mult[n], p->shift[n], p->scale[n], p->zp, p->lo, p->hi);
-  n = n ? n : 1;
-  v = (int32_t) ((v > 0 ? (v + n / 2) / n : (v - n / 2) / n) + p->zp);
-  return (uint8_t) (v < p->lo ? p->lo : v > p->hi ? p->hi : v);
+  return (uint8_t) (sum / (n ? n : 1) + taps + (int64_t) s->kh);
 }
 
 static bool
@@ -75,7 +85,8 @@ run_case (const LptPoolKernel *row, bool big)
   size_t pixel = s.ic + (size_t) random_range (0, 3);
   LptPoolOp p = { .kernel = row, .epilogue_kernel = lpt_epilogue_kernel (row->needs),
                   .form = (LptPoolForm) (random_u32 () % 3), .shape = s, .flip = random_u32 () % 2 ? 0x80 : 0,
-                  .count_padding = random_u32 () % 2, .scheme = (LptRequantScheme) (random_u32 () % LPT_REQUANT_N_SCHEMES),
+                  .count_padding = random_u32 () % 2, .pad_bottom = (size_t) random_range (0, 2),
+                  .pad_right = (size_t) random_range (0, 2), .finish = divide, .finish_data = &s, .scheme = (LptRequantScheme) (random_u32 () % LPT_REQUANT_N_SCHEMES),
                   .zero = random_range (0, 255), .zp = random_range (0, 255), .lo = 0, .hi = 255, .mult = mult,
                   .shift = shift, .scale = scale, .pixel_stride = pixel, .row_stride = pixel * s.iw,
                   .image_stride = pixel * s.iw * s.ih, .ldo = s.ic + 3 };

@@ -74,18 +74,23 @@ scale_sums (const Scaling *z, const LptPoolOp *p, const int32_t *sums, uint8_t *
                              out + c, 0, NULL, 0);
 }
 
-static void
-divide_sums (const LptPoolOp *p, size_t taps, size_t divisor, const int32_t *sums, uint8_t *out)
+/* Taps along one axis from padded position @at on that lie before @end. */
+static size_t
+taps_before (size_t at, size_t end, size_t kernel, size_t dilation)
 {
-  int32_t n = divisor ? (int32_t) divisor : 1, offset = (int32_t) taps * p->zero;
+  size_t n = at < end ? (end - at + dilation - 1) / dilation : 0;
 
-  for (size_t c = 0; c < p->shape.ic; c++)
-    {
-      int32_t v = sums[c] - offset;
+  return n < kernel ? n : kernel;
+}
 
-      v = (v > 0 ? (v + n / 2) / n : (v - n / 2) / n) + p->zp;
-      out[c] = (uint8_t) (v < p->lo ? p->lo : v > p->hi ? p->hi : v);
-    }
+/* Taps of one window inside the image and its padding. */
+static size_t
+padded_taps (const LptPoolOp *p, size_t oy, size_t ox)
+{
+  const LptConvShape *s = &p->shape;
+
+  return taps_before (oy * s->stride_h, s->pad_top + s->ih + p->pad_bottom, s->kh, s->dilation_h)
+         * taps_before (ox * s->stride_w, s->pad_left + s->iw + p->pad_right, s->kw, s->dilation_w);
 }
 
 /* Taps of one window that lie inside. */
@@ -141,7 +146,7 @@ lpt_pool_tile (const LptPoolOp *p, size_t r0, size_t r1, void *workspace)
               p->kernel->max (taps, ptr, s->ic, p->flip, out);
               continue;
             }
-          divisor = p->count_padding ? s->kh * s->kw : taps;
+          divisor = p->count_padding ? padded_taps (p, r % s->oh, ox) : taps;
           p->kernel->sum (taps, ptr, s->ic, p->flip, sums);
           if (p->form == LPT_POOL_AVERAGE)
             {
@@ -150,7 +155,7 @@ lpt_pool_tile (const LptPoolOp *p, size_t r0, size_t r1, void *workspace)
               scale_sums (&scaling, p, sums, out);
             }
           else
-            divide_sums (p, taps, divisor, sums, out);
+            p->finish (p->finish_data, taps, divisor, s->ic, sums, out);
         }
     }
 }

@@ -1,8 +1,8 @@
 /* executor/kernels/pool/pool.h - max and average pooling of 8-bit data, channels last
  *
  * Max: the greatest code of the taps inside the image. Average: the exact integer sum of the taps inside, minus
- * `taps inside * zero`, scaled by the multiplier that belongs to the divisor (kh * kw, or the taps inside), or divided
- * rounding half away from zero, then zp added and clamped.
+ * `taps inside * zero`, scaled by the multiplier that belongs to the divisor (the taps inside, or inside the image and
+ * its padding), then zp added and clamped. Finish: the caller's function makes codes of the plain sums.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,7 +32,10 @@ typedef struct {
 const LptPoolKernel *lpt_pool_kernels (size_t *n);
 const LptPoolKernel *lpt_pool_kernel  (LptCpu cpu);
 
-typedef enum { LPT_POOL_MAX, LPT_POOL_AVERAGE, LPT_POOL_AVERAGE_DIVIDE } LptPoolForm;
+typedef enum { LPT_POOL_MAX, LPT_POOL_AVERAGE, LPT_POOL_FINISH } LptPoolForm;
+
+typedef void (*LptPoolFinish) (const void *data, size_t taps, size_t divisor, size_t channels, const int32_t *sums,
+                               uint8_t *out);
 
 typedef struct {
   const LptPoolKernel     *kernel;
@@ -40,11 +43,14 @@ typedef struct {
   LptPoolForm              form;
   LptConvShape             shape;            /* oc = ic; groups unused */
   uint8_t                  flip;             /* xor of the input; max: of the output too */
-  bool                     count_padding;    /* divisor is kh * kw everywhere */
+  bool                     count_padding;    /* the divisor counts taps in the padding */
+  size_t                   pad_bottom, pad_right;   /* count_padding: where the padding ends */
   LptRequantScheme         scheme;           /* average */
   int32_t                  zero, zp, lo, hi;
   const int32_t           *mult, *shift;     /* average: [kh*kw + 1], index = divisor */
   const float             *scale;
+  LptPoolFinish            finish;           /* finish */
+  const void              *finish_data;
   const uint8_t           *in;
   size_t                   pixel_stride, row_stride, image_stride;
   uint8_t                 *out;

@@ -1,0 +1,282 @@
+/* lpt-fast-pool.c - pools, and reductions over spatial axes as pools of one window
+ *
+ * MaxPool and ReduceMax between values of one quantization; ReduceMin is the same on complemented codes. The sums of
+ * AvgPool, ReduceMean and ReduceSum end as a rescaling where their rule is one, else in the op's own function.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "executor/lpt-fast.h"
+#include "executor/lpt-window.h"
+
+/* Channels of a task where there are too few rows for the threads. */
+#define CHANNELS 256
+#define FEW_ROWS 8
+/* Their sum fits 32 bits. */
+#define MAX_ELEMENTS (G_MAXINT32 / 256)
+
+typedef struct
+{
+  LptFastOp  op;
+  LptPoolOp  pool;
+  LptIntSums sums;
+  gint32     offset_in, offset_out;
+  gint32    *mult, *shift;             /* by the number of elements */
+  float     *scale;
+  gsize      rows, per_task, channels; /* of a task */
+} Pool;
+
+typedef struct
+{
+  const Pool *p;
+  LptPoolOp   pool;
+  guint8     *workspace;
+} PoolJob;
+
+static void
+pool_task (void    *data,
+           size_t   task,
+           unsigned thread)
+{
+  const PoolJob *job = data;
+  const Pool *p = job->p;
+  LptPoolOp pool = job->pool;
+  gsize blocks = (pool.shape.ic + p->channels - 1) / p->channels;
+  gsize r0 = task / blocks * p->per_task, c0 = task % blocks * p->channels;
+
+  pool.in += c0;
+  pool.out += c0;
+  pool.shape.ic = MIN (p->channels, pool.shape.ic - c0);
+  lpt_pool_tile (&pool, r0, MIN (r0 + p->per_task, p->rows), job->workspace + thread * p->op.workspace);
+}
+
+static void
+pool_run (const LptFastOp     *op,
+          const guint8 *const *in,
+          guint8              *out,
+          LptPool             *pool,
+          guint8              *workspace)
+{
+  const Pool *p = (const Pool *) op;
+  PoolJob job = { p, p->pool, workspace };
+  gsize blocks = (p->pool.shape.ic + p->channels - 1) / p->channels;
+
+  job.pool.in = in[0];
+  job.pool.out = out;
+  lpt_parallel_for (pool, (p->rows + p->per_task - 1) / p->per_task * blocks, pool_task, &job);
+}
+
+static void
+pool_clear (gpointer op)
+{
+  Pool *p = op;
+
+  lpt_aligned_free (p->mult);
+  lpt_aligned_free (p->shift);
+  lpt_aligned_free (p->scale);
+}
+
+static void
+finish (const void    *data,
+        size_t         taps,
+        size_t         divisor,
+        size_t         channels,
+        const int32_t *sums,
+        uint8_t       *out)
+{
+  const Pool *p = data;
+
+  p->sums.finish (p->sums.op, (gint64) taps, (gint64) divisor, channels, sums, p->offset_in, p->offset_out, out);
+}
+
+/* The end of sums of @from to @n elements. */
+static void
+set_average (Pool          *p,
+             const LptPlan *plan,
+             const LptStep *step,
+             gsize          from,
+             gsize          n)
+{
+  const LptArray *y = &lpt_plan_slot (plan, step->out[0])->array;
+  gint32 offset = lpt_fast_offset (y->dtype);
+  gsize i;
+
+  p->offset_in = lpt_fast_offset (lpt_plan_slot (plan, step->in[0])->array.dtype);
+  p->offset_out = offset;
+  p->pool.form = LPT_POOL_FINISH;
+  p->pool.finish = finish;
+  p->pool.finish_data = p;
+  if (!p->sums.rescales)
+    return;
+
+  p->pool.form = LPT_POOL_AVERAGE;
+  p->pool.zero = lpt_fast_zero (plan, step->in[0]);
+  p->pool.zp = lpt_fast_zero (plan, step->out[0]);
+  p->pool.lo = (gint32) lpt_dtype_min (y->dtype) + offset;
+  p->pool.hi = (gint32) lpt_dtype_max (y->dtype) + offset;
+  p->pool.mult = p->mult = lpt_fast_array (n + 1, sizeof (gint32));
+  p->pool.shift = p->shift = lpt_fast_array (n + 1, sizeof (gint32));
+  p->pool.scale = p->scale = lpt_fast_array (n + 1, sizeof (float));
+  for (i = from; i <= n; i++)
+    {
+      LptMultiplier m = p->sums.multiplier (p->sums.op, (gint64) i);
+
+      p->pool.scheme = (LptRequantScheme) m.rounding;
+      p->mult[i] = m.m;
+      p->shift[i] = m.s;
+      p->scale[i] = m.f;
+    }
+}
+
+static gboolean
+is_pooled (LptFastBuilder *b,
+           const LptStep  *step)
+{
+  guint in = step->n_in > 0 ? step->in[0] : LPT_NO_SLOT;
+
+  return in != LPT_NO_SLOT && lpt_fast_is_codes (b->plan, in) && lpt_fast_is_codes (b->plan, step->out[0]) &&
+         lpt_plan_slot (b->plan, in)->kind != LPT_SLOT_CONST &&
+         lpt_fast_count (b->plan, in) > 0 && lpt_fast_count (b->plan, step->out[0]) > 0;
+}
+
+static gboolean
+has_one_quant (const LptPlan *plan,
+               const LptStep *step)
+{
+  const LptArray *x = &lpt_plan_slot (plan, step->in[0])->array, *y = &lpt_plan_slot (plan, step->out[0])->array;
+
+  return x->dtype == y->dtype && lpt_quant_equal (x->quant, y->quant);
+}
+
+static Pool *
+pool_new (LptFastBuilder     *b,
+          guint               i,
+          LptPoolForm         form,
+          const LptConvShape *s)
+{
+  const LptStep *step = lpt_plan_step (b->plan, i);
+  Pool *p = g_new0 (Pool, 1);
+
+  p->pool = (LptPoolOp) { .kernel = b->kernels.pool, .epilogue_kernel = b->kernels.epilogue, .form = form, .shape = *s,
+                          .pixel_stride = s->ic, .row_stride = s->iw * s->ic, .image_stride = s->ih * s->iw * s->ic, .ldo = s->ic };
+  p->rows = s->batch * s->oh;
+  p->per_task = lpt_pool_tiling (s);
+  p->channels = p->rows < FEW_ROWS && s->ih * s->iw * s->ic > 65536 ? CHANNELS : s->ic;
+  p->op = (LptFastOp) { .run = pool_run, .clear = pool_clear, .kernel = b->kernels.pool->name, .n_in = 1, .in = { step->in[0] },
+                        .in_repr = { LPT_REPR_LAST8 }, .out = step->out[0], .out_repr = LPT_REPR_LAST8, .last = i };
+  p->op.workspace = (lpt_pool_workspace (&p->pool) + 63) & ~(gsize) 63;
+
+  return p;
+}
+
+/* Geometry of one or two spatial axes; FALSE for others. */
+static gboolean
+pool_shape (const LptPlan  *plan,
+            const LptStep  *step,
+            const LptInts  *kernel,
+            LptWindowAttrs  attrs,
+            LptWindow      *v,
+            LptConvShape   *s)
+{
+  const LptShape *x = &lpt_plan_slot (plan, step->in[0])->array.shape, *y = &lpt_plan_slot (plan, step->out[0])->array.shape;
+  guint k;
+
+  if ((x->rank != 3 && x->rank != 4) || y->rank != x->rank || kernel->n != (guint) x->rank - 2 ||
+      !lpt_window_init (v, x->rank - 2, x->dims + 2, y->dims + 2, kernel->v, &attrs, NULL))
+    return FALSE;
+  for (k = 1; k < 3; k++)
+    if (v->pad[k] < 0 || v->pad_end[k] < 0)
+      return FALSE;
+  *s = (LptConvShape) { .batch = (gsize) x->dims[0], .ih = (gsize) v->in[1], .iw = (gsize) v->in[2], .ic = (gsize) x->dims[1],
+                        .oh = (gsize) v->out[1], .ow = (gsize) v->out[2], .oc = (gsize) x->dims[1], .groups = 1,
+                        .kh = (gsize) v->kernel[1], .kw = (gsize) v->kernel[2], .stride_h = (gsize) v->stride[1],
+                        .stride_w = (gsize) v->stride[2], .dilation_h = (gsize) v->dilation[1],
+                        .dilation_w = (gsize) v->dilation[2], .pad_top = (gsize) v->pad[1], .pad_left = (gsize) v->pad[2] };
+
+  return TRUE;
+}
+
+LptFastOp *
+lpt_fast_make_max_pool (LptFastBuilder *b,
+                        guint           i)
+{
+  const LptStep *step = lpt_plan_step (b->plan, i);
+  const LptMaxPoolAttrs *a = LPT_ATTRS (step->node, LptMaxPoolAttrs);
+  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
+  LptWindow v;
+  LptConvShape s;
+
+  if (!is_pooled (b, step) || !has_one_quant (b->plan, step) || !pool_shape (b->plan, step, &a->kernel, attrs, &v, &s))
+    return NULL;
+
+  return &pool_new (b, i, LPT_POOL_MAX, &s)->op;
+}
+
+LptFastOp *
+lpt_fast_make_avg_pool (LptFastBuilder *b,
+                        guint           i)
+{
+  const LptStep *step = lpt_plan_step (b->plan, i);
+  const LptAvgPoolAttrs *a = LPT_ATTRS (step->node, LptAvgPoolAttrs);
+  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
+  LptIntSums sums;
+  LptWindow v;
+  LptConvShape s;
+  Pool *p;
+
+  if (!is_pooled (b, step) || !pool_shape (b->plan, step, &a->kernel, attrs, &v, &s) || !lpt_int_avg_pool_sums (step->integer, &sums))
+    return NULL;
+  p = pool_new (b, i, LPT_POOL_AVERAGE, &s);
+  p->sums = sums;
+  p->pool.count_padding = !a->exclude_pad;
+  p->pool.pad_bottom = (gsize) v.pad_end[1];
+  p->pool.pad_right = (gsize) v.pad_end[2];
+  set_average (p, b->plan, step, 1, s.kh * s.kw);
+
+  return &p->op;
+}
+
+/* ReduceMean, ReduceSum, ReduceMax, ReduceMin over spatial axes that are neighbours. */
+LptFastOp *
+lpt_fast_make_reduce (LptFastBuilder *b,
+                      guint           i)
+{
+  const LptStep *step = lpt_plan_step (b->plan, i);
+  gboolean adds = step->node->op == LPT_OP_REDUCE_MEAN || step->node->op == LPT_OP_REDUCE_SUM;
+  const gboolean *axes = lpt_int_reduce_axes (step->integer);
+  const LptShape *x;
+  gsize size[3] = { 1, 1, 1 };       /* spatial elements before, in and behind the axes */
+  guint part = 0;
+  LptConvShape s;
+  Pool *p;
+  gint axis;
+
+  if (!is_pooled (b, step) || (!adds && !has_one_quant (b->plan, step)))
+    return NULL;
+  x = &lpt_plan_slot (b->plan, step->in[0])->array.shape;
+  if (x->rank < 3 || axes[0] || axes[1])
+    return NULL;
+  for (axis = 2; axis < x->rank; axis++)
+    {
+      if (axes[axis] != (part == 1) && ++part > 2)
+        return NULL;
+      size[part] *= (gsize) x->dims[axis];
+    }
+  if (part == 0 || size[1] > MAX_ELEMENTS)
+    return NULL;
+
+  /* A row for each element before the axes, a column for each behind them. */
+  s = (LptConvShape) { .batch = (gsize) x->dims[0] * size[0], .ih = size[1], .iw = size[2], .ic = (gsize) x->dims[1], .oh = 1,
+                       .ow = size[2], .oc = (gsize) x->dims[1], .groups = 1, .kh = size[1], .kw = 1, .stride_h = 1,
+                       .stride_w = 1, .dilation_h = 1, .dilation_w = 1 };
+  p = pool_new (b, i, adds ? LPT_POOL_AVERAGE : LPT_POOL_MAX, &s);
+  if (step->node->op == LPT_OP_REDUCE_MIN)
+    p->pool.flip = 0xff;
+  if (adds)
+    {
+      lpt_int_reduce_sums (step->integer, &p->sums);
+      set_average (p, b->plan, step, size[1], size[1]);
+    }
+
+  return &p->op;
+}

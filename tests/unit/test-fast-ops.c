@@ -1,0 +1,165 @@
+/* test-fast-ops.c - small graphs of codes: the fast program gives the bytes of the scalar integer ops
+ *
+ * Every graph in every requant mode, at every level of the CPU, with one and with two threads. What is named as a
+ * kernel must have run: a graph that falls back to plain ops proves nothing.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include <lpt/lpt-executor.h>
+#include <lpt/lpt-text.h>
+
+#include "executor/lpt-requant-modes.h"
+
+#define X(c, h, w)  "%x = Parameter : u8[2," #c "," #h "," #w "] q{scale=0.02, zp=128}\n"
+#define SX(c, h, w) "%x = Parameter : i8[2," #c "," #h "," #w "] q{scale=0.04, zp=-3}\n"
+
+typedef struct
+{
+  const char *name;
+  const char *kernel;        /* begins the name of a kernel that runs in mode single; NULL: none does */
+  const char *graph;
+} Case;
+
+static const Case cases[] =
+{
+  /* Sums over spatial axes. */
+  { "mean", "pool", X (67, 7, 9) "%a = Const {2, 3} : i64[2]\n"
+    "%y = ReduceMean(%x, %a) {keep_dims=true} : u8[2,67,1,1] q{scale=0.02, zp=128}\nResult(%y)\n" },
+  { "mean-requantized", "pool", SX (5, 3, 1) "%a = Const {-1, -2} : i64[2]\n"
+    "%y = ReduceMean(%x, %a) {keep_dims=false} : u8[2,5] q{scale=0.013, zp=77}\nResult(%y)\n" },
+  { "mean-rows", "pool", SX (19, 5, 4) "%a = Const {2} : i64[1]\n"
+    "%y = ReduceMean(%x, %a) {keep_dims=true} : i8[2,19,1,4] q{scale=0.05, zp=9}\nResult(%y)\n" },
+  { "mean-columns", "pool", SX (19, 5, 4) "%a = Const {3} : i64[1]\n"
+    "%y = ReduceMean(%x, %a) {keep_dims=false} : i8[2,19,5] q{scale=0.05, zp=9}\nResult(%y)\n" },
+  { "mean-volume", "pool", "%x = Parameter : u8[1,33,3,4,5] q{scale=0.02, zp=10}\n%a = Const {3, 4} : i64[2]\n"
+    "%y = ReduceMean(%x, %a) {keep_dims=true} : u8[1,33,3,1,1] q{scale=0.011, zp=2}\nResult(%y)\n" },
+  { "mean-outer-axes", NULL, "%x = Parameter : u8[1,33,3,4,5] q{scale=0.02, zp=10}\n%a = Const {2, 4} : i64[2]\n"
+    "%y = ReduceMean(%x, %a) {keep_dims=true} : u8[1,33,1,4,1] q{scale=0.011, zp=2}\nResult(%y)\n" },
+  { "mean-channels", NULL, X (5, 3, 3) "%a = Const {1} : i64[1]\n"
+    "%y = ReduceMean(%x, %a) {keep_dims=true} : u8[2,1,3,3] q{scale=0.02, zp=128}\nResult(%y)\n" },
+  { "mean-large", "pool", "%x = Parameter : i8[1,300,23,29] q{scale=0.02, zp=-128}\n%a = Const {2, 3} : i64[2]\n"
+    "%y = ReduceMean(%x, %a) {keep_dims=true} : i8[1,300,1,1] q{scale=0.009, zp=-128}\nResult(%y)\n" },
+  { "sum", "pool", X (67, 7, 9) "%a = Const {2, 3} : i64[2]\n"
+    "%y = ReduceSum(%x, %a) {keep_dims=true} : i8[2,67,1,1] q{scale=1.1, zp=-5}\nResult(%y)\n" },
+  { "maximum", "pool", SX (67, 7, 9) "%a = Const {2, 3} : i64[2]\n"
+    "%y = ReduceMax(%x, %a) {keep_dims=true} : i8[2,67,1,1] q{scale=0.04, zp=-3}\nResult(%y)\n" },
+  { "minimum", "pool", SX (67, 7, 9) "%a = Const {2, 3} : i64[2]\n"
+    "%y = ReduceMin(%x, %a) {keep_dims=true} : i8[2,67,1,1] q{scale=0.04, zp=-3}\nResult(%y)\n" },
+
+  /* Windows. */
+  { "average", "pool", X (35, 8, 7) "%y = AvgPool(%x) {kernel=[3,2], strides=[2,1], pads_begin=[1,0], pads_end=[1,1], exclude-pad=true}"
+    " : u8[2,35,4,7] q{scale=0.02, zp=128}\nResult(%y)\n" },
+  { "average-padding", "pool", SX (35, 8, 7) "%y = AvgPool(%x) {kernel=[3,3], strides=[2,2], pads_begin=[1,1], pads_end=[0,1],"
+    " exclude-pad=false, rounding_type=\"ceil\"} : i8[2,35,4,4] q{scale=0.03, zp=4}\nResult(%y)\n" },
+  { "average-same", "pool", SX (35, 8, 7) "%y = AvgPool(%x) {kernel=[3,3], strides=[1,1], pads_begin=[0,0], pads_end=[0,0], auto_pad=\"same_upper\","
+    " exclude-pad=false} : i8[2,35,8,7] q{scale=0.04, zp=-3}\nResult(%y)\n" },
+  { "average-line", "pool", "%x = Parameter : u8[1,18,11] q{scale=0.02, zp=10}\n%y = AvgPool(%x) {kernel=[4], strides=[3], pads_begin=[2],"
+    " pads_end=[2], exclude-pad=true} : u8[1,18,4] q{scale=0.02, zp=10}\nResult(%y)\n" },
+  { "max-line", "pool", "%x = Parameter : i8[1,18,11] q{scale=0.02, zp=10}\n%y = MaxPool(%x) {kernel=[4], strides=[3], pads_begin=[2],"
+    " pads_end=[2], dilations=[1]} : i8[1,18,4] q{scale=0.02, zp=10}\nResult(%y)\n" },
+};
+
+static LptTensor *
+random_tensor (LptValue *value,
+               GRand    *rand)
+{
+  g_autofree double *values = NULL;
+  gint64 count, i;
+
+  g_assert_true (lpt_shape_count (&value->shape, &count));
+  values = g_new (double, MAX (count, 1));
+  for (i = 0; i < count; i++)
+    values[i] = lpt_dtype_is_real (value->dtype) ? g_rand_double_range (rand, -3, 3)
+                : g_rand_int_range (rand, (gint32) lpt_dtype_min (value->dtype), (gint32) lpt_dtype_max (value->dtype) + 1);
+
+  return lpt_tensor_from_f64 (value->dtype, &value->shape, values, NULL);
+}
+
+/* Outputs of two runs: the second finds the memory of the first. @kernel: whether one whose name begins so ran. */
+static GPtrArray *
+run (LptGraph   *graph,
+     guint       flags,
+     guint       threads,
+     GPtrArray  *inputs,
+     const char *kernel,
+     gboolean   *found)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, flags | (kernel != NULL ? LPT_PLAN_PROFILE : 0), &error);
+  g_autoptr (LptPlanContext) context = NULL;
+  GPtrArray *outputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+  const LptProfileRow *rows;
+  guint i, n, round;
+
+  g_assert_no_error (error);
+  context = lpt_plan_context_new (plan, threads, &error);
+  g_assert_no_error (error);
+  for (i = 0; i < inputs->len; i++)
+    g_assert_true (lpt_plan_context_set_input (context, i, g_ptr_array_index (inputs, i), &error));
+  for (round = 0; round < 2; round++)
+    g_assert_true (lpt_plan_run (plan, context, &error));
+  for (i = 0; i < lpt_plan_n_outputs (plan); i++)
+    g_ptr_array_add (outputs, lpt_plan_context_output (context, i, &error));
+  rows = lpt_plan_context_profile (context, &n);
+  for (i = 0; i < n && kernel != NULL; i++)
+    *found |= rows[i].kernel != NULL && g_str_has_prefix (rows[i].kernel, kernel);
+
+  return outputs;
+}
+
+static void
+test_graph (gconstpointer data)
+{
+  static const char *const levels[] = { "scalar", "avx2", "avxvnni", "avx512vnni", "neon", "neondot" };
+  const Case *c = data;
+  LptMode mode;
+  guint i, k, threads;
+
+  for (mode = 0; mode < LPT_N_MODES; mode++)
+    {
+      g_autofree char *text = g_strconcat ("graph {lowered=true, requant=\"", lpt_mode_name (mode), "\"}\n", c->graph, NULL);
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, c->name, &error);
+      g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+      g_autoptr (GPtrArray) expected = NULL;
+      g_autoptr (GRand) rand = g_rand_new_with_seed (7 + mode);
+
+      g_assert_no_error (error);
+      for (i = 0; i < graph->parameters->len; i++)
+        g_ptr_array_add (inputs, random_tensor (lpt_node_out (g_ptr_array_index (graph->parameters, i)), rand));
+      expected = run (graph, LPT_PLAN_REFERENCE, 1, inputs, NULL, NULL);
+      for (k = 0; k < G_N_ELEMENTS (levels); k++)
+        for (threads = 1; threads <= 2; threads++)
+          {
+            gboolean found = FALSE;
+            g_autoptr (GPtrArray) outputs = NULL;
+
+            g_setenv ("LPT_CPU", levels[k], TRUE);
+            outputs = run (graph, 0, threads, inputs, mode == LPT_MODE_SINGLE ? c->kernel : NULL, &found);
+            g_assert_true (found || mode != LPT_MODE_SINGLE || c->kernel == NULL);
+            for (i = 0; i < outputs->len; i++)
+              if (!lpt_tensor_equal (g_ptr_array_index (outputs, i), g_ptr_array_index (expected, i)))
+                g_error ("output %u differs in mode %s at level %s with %u threads", i, lpt_mode_name (mode), levels[k], threads);
+          }
+    }
+  g_unsetenv ("LPT_CPU");
+}
+
+int
+main (int argc, char **argv)
+{
+  guint i;
+
+  g_test_init (&argc, &argv, NULL);
+  for (i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *name = g_strconcat ("/fast-ops/", cases[i].name, NULL);
+
+      g_test_add_data_func (name, &cases[i], test_graph);
+    }
+
+  return g_test_run ();
+}
