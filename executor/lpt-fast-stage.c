@@ -4,8 +4,6 @@
  *           a sum with a second tensor of codes becomes the residual, with a table of its own behind it
  *   int32   Dequantize, then a constant per channel, then Relu or Clamp: the store of floats
  *
- * Tables are filled by the reference ops themselves.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 
@@ -27,55 +25,7 @@ only_reader (LptFastBuilder *b,
   return lpt_plan_step (b->plan, *index);
 }
 
-/* The map of u8-form codes of slot @in to those of the output of @step; FALSE: it is no function of one code. */
-static gboolean
-step_table (LptFastBuilder *b,
-            const LptStep  *step,
-            guint           in,
-            guint8         *table)
-{
-  const LptArray *x = &lpt_plan_slot (b->plan, in)->array;
-  const LptArray *y = &lpt_plan_slot (b->plan, step->out[0])->array;
-  const LptIntArray *args[LPT_FAST_MAX_IN] = { NULL };
-  guint8 codes[256], results[256];
-  LptIntArray input = *x, output = *y;
-  guint k;
-
-  if (!lpt_fast_is_codes (b->plan, in) || !lpt_fast_is_codes (b->plan, step->out[0]) ||
-      !lpt_shape_equal (&x->shape, &y->shape) || step->n_in > LPT_FAST_MAX_IN || step->in[0] != in)
-    return FALSE;
-  for (k = 0; k < 256; k++)
-    codes[k] = (guint8) (k ^ (guint) lpt_fast_offset (x->dtype));
-  if (step->node->op == LPT_OP_REINTERPRET)
-    memcpy (results, codes, 256);
-  else
-    {
-      if (step->integer == NULL ||
-          !((step->node->info->flags & LPT_OP_F_UNARY) || step->node->op == LPT_OP_REQUANTIZE || step->node->op == LPT_OP_PRELU))
-        return FALSE;
-      for (k = 1; k < step->n_in; k++)
-        {
-          const LptSlot *slot = step->in[k] != LPT_NO_SLOT ? lpt_plan_slot (b->plan, step->in[k]) : NULL;
-
-          if (slot == NULL)
-            continue;
-          if (slot->kind != LPT_SLOT_CONST || lpt_array_count (&slot->array) != 1)
-            return FALSE;
-          args[k] = &slot->array;
-        }
-      input.shape = output.shape = lpt_shape_make (1, (gint64[]) { 256 });
-      input.data = codes;
-      output.data = results;
-      args[0] = &input;
-      lpt_int_op_run (step->integer, args, step->n_in, &output);
-    }
-  for (k = 0; k < 256; k++)
-    table[k] = (guint8) (results[k] ^ (guint) lpt_fast_offset (y->dtype));
-
-  return TRUE;
-}
-
-/* Steps behind @slot that map codes to codes: composed into @table, which begins as the identity. Returns the last slot. */
+/* Regions behind @slot that map codes to codes: composed into @table, which begins as the identity. Returns the last slot. */
 static guint
 follow_tables (LptFastBuilder *b,
                guint           owner,
@@ -83,19 +33,18 @@ follow_tables (LptFastBuilder *b,
                guint8         *table,
                guint          *last)
 {
-  const LptStep *step;
-  guint8 next[256];
-  guint index, k;
+  const LptFastRegion *region;
+  guint k;
 
   for (k = 0; k < 256; k++)
     table[k] = (guint8) k;
-  while ((step = only_reader (b, slot, &index)) != NULL && step->n_out == 1 && step_table (b, step, slot, next))
+  while ((region = lpt_fast_region_behind (b, slot, &slot)) != NULL)
     {
       for (k = 0; k < 256; k++)
-        table[k] = next[table[k]];
-      b->covered[index] = owner;
-      *last = MAX (*last, index);
-      slot = step->out[0];
+        table[k] = region->table[table[k]];
+      for (k = 0; k < region->n_steps; k++)
+        b->covered[region->steps[k]] = owner;
+      *last = MAX (*last, region->steps[region->n_steps - 1]);
     }
 
   return slot;
@@ -375,20 +324,18 @@ lpt_fast_make_table (LptFastBuilder *b,
                      guint           i)
 {
   const LptStep *step = lpt_plan_step (b->plan, i);
-  guint8 first[256];
-  guint slot = step->n_in > 0 ? step->in[0] : LPT_NO_SLOT;
+  const LptFastRegion *region = b->regions->pdata[step->out[0]];
+  guint8 behind[256];
   guint last = i, out, k;
   Table *t;
 
-  if (slot == LPT_NO_SLOT || step->node->op == LPT_OP_REINTERPRET || lpt_plan_slot (b->plan, slot)->kind == LPT_SLOT_CONST ||
-      !step_table (b, step, slot, first))
-    return NULL;
+  if (region->n_steps == 1 && step->node->op == LPT_OP_REINTERPRET)
+    return NULL;      /* no more than another name */
   t = g_new0 (Table, 1);
-  out = follow_tables (b, i, step->out[0], t->table, &last);
+  out = follow_tables (b, i, step->out[0], behind, &last);
   for (k = 0; k < 256; k++)
-    first[k] = t->table[first[k]];
-  memcpy (t->table, first, 256);
-  t->op = (LptFastOp) { .run = table_run, .kernel = "table_u8", .n_in = 1, .in = { slot },
+    t->table[k] = behind[region->table[k]];
+  t->op = (LptFastOp) { .run = table_run, .kernel = "table_u8", .n_in = 1, .in = { region->root },
                         .in_repr = { LPT_REPR_LAST8 }, .out = out, .out_repr = LPT_REPR_LAST8, .last = last };
   t->kernel = b->kernels.eltwise;
   t->n = lpt_fast_count (b->plan, out);

@@ -212,6 +212,8 @@ make (LptFastBuilder *b,
   const LptStep *step = lpt_plan_step (b->plan, i);
   guint k;
 
+  if (step->n_out == 1 && b->regions->pdata[step->out[0]] != NULL)
+    return lpt_fast_make_table (b, i);
   for (k = 0; k < G_N_ELEMENTS (real_makers) && step->integer == NULL; k++)
     if (real_makers[k].op == step->node->op)
       return real_makers[k].make (b, i);
@@ -221,7 +223,7 @@ make (LptFastBuilder *b,
     if (makers[k].op == step->node->op)
       return makers[k].make (b, i);
 
-  return lpt_fast_make_table (b, i);
+  return NULL;
 }
 
 /* --- the program --- */
@@ -358,10 +360,16 @@ find_readers (LptFastBuilder *b)
 
       for (k = 0; k < step->n_in && !step->folded; k++)
         if (step->in[k] != LPT_NO_SLOT)
-          b->reader[step->in[k]] = b->reader[step->in[k]] == LPT_NO_SLOT ? i : LPT_NO_SLOT - 1;
+          {
+            b->reader[step->in[k]] = b->reader[step->in[k]] == LPT_NO_SLOT ? i : LPT_NO_SLOT - 1;
+            b->uses[step->in[k]]++;
+          }
     }
   for (i = 0; i < plan->graph->results->len; i++)
-    b->reader[plan->outputs[i]] = LPT_NO_SLOT;
+    {
+      b->reader[plan->outputs[i]] = LPT_NO_SLOT;
+      b->uses[plan->outputs[i]]++;
+    }
   for (i = 0; i < plan->slots->len; i++)
     if (b->reader[i] == LPT_NO_SLOT - 1)
       b->reader[i] = LPT_NO_SLOT;
@@ -452,9 +460,11 @@ lpt_fast_new (LptPlan *plan)
     lpt_cpu_limit (&cpu, level);
   p.b.kernels = lpt_kernels_for (cpu);
   p.b.reader = g_new (guint, plan->slots->len + 1);
+  p.b.uses = g_new0 (guint, plan->slots->len + 1);
   p.b.covered = g_new (guint, plan->steps->len + 1);
   p.ops = g_new0 (LptFastOp *, plan->steps->len + 1);
   find_readers (&p.b);
+  lpt_fast_regions_init (&p.b);
   for (i = 0; i < plan->steps->len; i++)
     if (!lpt_plan_step (plan, i)->folded && p.b.covered[i] == LPT_NO_SLOT)
       {
@@ -482,7 +492,9 @@ lpt_fast_new (LptPlan *plan)
       p.fast->covered = g_steal_pointer (&p.b.covered);
     }
   g_free (p.b.reader);
+  g_free (p.b.uses);
   g_free (p.b.covered);
+  g_ptr_array_unref (p.b.regions);
   g_free (p.ops);
   g_free (p.buffer);
 

@@ -49,7 +49,9 @@ typedef struct
   LptPlan   *plan;
   LptKernels kernels;
   guint     *reader;       /* slot -> its only reader (step), LPT_NO_SLOT = none or several */
+  guint     *uses;         /* slot -> inputs of steps, and outputs of the model, that it is */
   guint     *covered;      /* step -> step whose fast op stands for it, LPT_NO_SLOT */
+  GPtrArray *regions;      /* slot -> LptFastRegion * that writes it, or NULL */
 } LptFastBuilder;
 
 /* Makes the fast op of step @i, marking what it covers; NULL = none. */
@@ -86,6 +88,21 @@ gpointer lpt_fast_array      (gsize n, gsize element);
 
 /* Parameters of the sum of @step with operand @first as a: modes whose rule the kernels have; FALSE otherwise. */
 gboolean lpt_fast_add (const LptPlan *plan, const LptStep *step, guint first, LptAdd *add);
+
+/* --- regions that are one table (lpt-fast-region.c) --- */
+
+typedef struct
+{
+  guint   root;              /* slot of the codes that it maps */
+  guint   n_steps;
+  guint  *steps;             /* in order, the last one writes the result */
+  guint8  table[256];        /* between u8 forms */
+} LptFastRegion;
+
+/* Finds the regions, and covers the steps that only regions of several steps need. */
+void                 lpt_fast_regions_init  (LptFastBuilder *b);
+/* The nearest region of @slot behind which @slot and all between have no reader left; NULL = none. */
+const LptFastRegion *lpt_fast_region_behind (const LptFastBuilder *b, guint slot, guint *out);
 
 /* --- the output stage (lpt-fast-stage.c) --- */
 

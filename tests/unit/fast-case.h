@@ -1,0 +1,96 @@
+/* fast-case.h - the fused program against the plain ops: the same graph, the same bytes
+ *
+ * At every level of the CPU, with one and with two threads.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <math.h>
+
+#include <lpt/lpt-executor.h>
+
+static inline LptTensor *
+fast_random_tensor (LptDType        dtype,
+                    const LptShape *shape,
+                    double          low,
+                    double          high,
+                    GRand          *rand)
+{
+  g_autofree double *values = NULL;
+  gint64 count, i;
+
+  g_assert_true (lpt_shape_count (shape, &count));
+  values = g_new (double, MAX (count, 1));
+  for (i = 0; i < count; i++)
+    values[i] = g_rand_double_range (rand, low, high);
+
+  return lpt_tensor_from_f64 (dtype, shape, values, NULL);
+}
+
+static inline GPtrArray *
+fast_run (LptGraph  *graph,
+          guint      flags,
+          guint      threads,
+          GPtrArray *inputs)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, flags, &error);
+  g_autoptr (LptPlanContext) context = NULL;
+  GPtrArray *outputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+  guint i, round;
+
+  g_assert_no_error (error);
+  context = lpt_plan_context_new (plan, threads, &error);
+  g_assert_no_error (error);
+  for (i = 0; i < inputs->len; i++)
+    g_assert_true (lpt_plan_context_set_input (context, i, g_ptr_array_index (inputs, i), &error));
+  /* Twice: the second run finds the memory of the first. */
+  for (round = 0; round < 2; round++)
+    g_assert_true (lpt_plan_run (plan, context, &error));
+  for (i = 0; i < lpt_plan_n_outputs (plan); i++)
+    g_ptr_array_add (outputs, lpt_plan_context_output (context, i, &error));
+
+  return outputs;
+}
+
+/* Inputs are random in [@low, @high). */
+static inline void
+fast_case_compare (LptGraph *graph,
+                   double    low,
+                   double    high)
+{
+  static const char *const levels[] = { "scalar", "avx2", "avxvnni", "avx512vnni", "neon", "neondot" };
+  g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+  g_autoptr (GPtrArray) expected = NULL;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+  guint i, k, threads;
+
+  for (i = 0; i < graph->parameters->len; i++)
+    {
+      LptValue *value = lpt_node_out (g_ptr_array_index (graph->parameters, i));
+
+      g_ptr_array_add (inputs, fast_random_tensor (value->dtype, &value->shape, low, high, rand));
+    }
+  expected = fast_run (graph, LPT_PLAN_REFERENCE, 1, inputs);
+
+  for (k = 0; k < G_N_ELEMENTS (levels); k++)
+    for (threads = 1; threads <= 2; threads++)
+      {
+        g_autoptr (GPtrArray) outputs = NULL;
+
+        g_setenv ("LPT_CPU", levels[k], TRUE);
+        outputs = fast_run (graph, 0, threads, inputs);
+        for (i = 0; i < outputs->len; i++)
+          {
+            LptTensor *a = g_ptr_array_index (outputs, i), *b = g_ptr_array_index (expected, i);
+            gint64 at;
+
+            /* The reference writes half floats as f32. */
+            for (at = 0; at < lpt_tensor_count (b); at++)
+              if (!isnan (lpt_tensor_get_f64 (b, at)) || !isnan (lpt_tensor_get_f64 (a, at)))
+                g_assert_cmpfloat (lpt_tensor_get_f64 (a, at), ==, lpt_tensor_get_f64 (b, at));
+          }
+      }
+  g_unsetenv ("LPT_CPU");
+}
