@@ -1,12 +1,12 @@
 /* bench/kernels/kernel-bench.c - times kernels on a list of shapes
  *
- *   kernel-bench SHAPES [FILTER] [LEVEL…]
+ *   kernel-bench SHAPES [FILTER] [LEVEL…]         (bench/kernels/run builds and calls it)
  *
  * SHAPES has lines `conv NAME batch ic ih oc k stride pad groups`, `mm NAME batch m k n`, `bmm NAME batch m k n`. For every
  * level (default: the machine's best) each line is run with per-channel requantization to u8, scheme single with rests, then float,
  * then oneDNN (where it was found; it uses float), turn by turn; ratios are oneDNN's time over ours. Time is this thread's
  * CPU time, the median of many runs. GMAC/s, and percent of the peak that the level's own dot product instruction reaches
- * from the first cache. `bmm` packs its second operand in the timed part, oneDNN does not. FILTER selects names; the families without products are `bytes`.
+ * (lpt-peak.h). `bmm` packs its second operand in the timed part, oneDNN does not. FILTER selects names; the families without products are `bytes`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,6 +17,7 @@
 
 #include "bench/kernels/peer.h"
 #include "executor/kernels/lpt-kernels.h"
+#include "executor/kernels/lpt-peak.h"
 
 static double
 now (void)
@@ -48,51 +49,6 @@ memory (size_t size)
   for (size_t i = 0; i < size; i++)
     p[i] = (uint8_t) (i * 7 % 13);
   return p;
-}
-
-/* --- peak --- */
-
-#if defined (__x86_64__)
-#define REPEAT(X) X (0) X (1) X (2) X (3) X (4) X (5) X (6) X (7) X (8) X (9) X (10) X (11)
-#define LOOP(name, body)                                                                                     \
-  static double name (long n, const int8_t *buffer)                                                          \
-  {                                                                                                          \
-    double t = now ();                                                                                       \
-    __asm__ volatile (".p2align 5\n1:\n" body "dec %0\njnz 1b\nvzeroupper\n" : "+r" (n) : "r" (buffer)       \
-                      : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
-                        "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory");                              \
-    return now () - t;                                                                                       \
-  }
-#define ZMM(i) "vpdpbusd 64*" #i "(%1), %%zmm12, %%zmm" #i "\n"
-#define YMM(i) "%{vex%} vpdpbusd 32*" #i "(%1), %%ymm12, %%ymm" #i "\n"
-#define WIDE(i) "vpmaddwd 32*" #i "(%1), %%ymm12, %%ymm14\nvpaddd %%ymm14, %%ymm" #i ", %%ymm" #i "\n"
-LOOP (loop_avx512vnni, REPEAT (ZMM))
-LOOP (loop_avxvnni, REPEAT (YMM))
-LOOP (loop_avx2, REPEAT (WIDE))
-#endif
-
-/* GMAC/s, 0 where there is nothing to compare with. */
-static double
-measure_peak (LptCpu cpu)
-{
-  double best = 0;
-#if defined (__x86_64__)
-  static int8_t buffer[1024] __attribute__ ((aligned (64)));
-  const long n = 500000;
-  double macs = cpu & LPT_CPU_AVX512VNNI ? 64 : cpu & LPT_CPU_AVXVNNI ? 32 : 16;
-
-  if (!(cpu & LPT_CPU_AVX2))
-    return 0;
-  for (int i = 0; i < 25; i++)
-    {
-      double t = cpu & LPT_CPU_AVX512VNNI ? loop_avx512vnni (n, buffer)
-                 : cpu & LPT_CPU_AVXVNNI  ? loop_avxvnni (n, buffer) : loop_avx2 (n, buffer);
-      double rate = (double) n * 12 * macs / t * 1e-9;
-
-      best = rate > best ? rate : best;
-    }
-#endif
-  return best;
 }
 
 /* --- cases --- */
@@ -409,7 +365,7 @@ main (int argc, char **argv)
           fclose (f);
           continue;
         }
-      peak = measure_peak (cpu);
+      peak = lpt_peak_measure (cpu);
       printf ("# level %s, peak %.1f GMAC/s\n%-22s %9s %7s %5s %9s %7s %5s %9s %6s %6s\n", level, peak, "shape", "single us",
               "GMAC/s", "peak", "float us", "GMAC/s", "peak", "oneDNN us", "ratio", "ratio");
       if (strstr ("bytes", filter))
