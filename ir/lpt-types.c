@@ -260,6 +260,21 @@ lpt_shape_equal (const LptShape *a,
          (a->rank <= 0 || memcmp (a->dims, b->dims, (gsize) a->rank * sizeof a->dims[0]) == 0);
 }
 
+LptShape
+lpt_shape_widen (const LptShape *a,
+                 const LptShape *b)
+{
+  LptShape wide = *a;
+
+  if (a->rank != b->rank || a->rank == LPT_DYNAMIC)
+    return LPT_SHAPE_ANY;
+  for (gint i = 0; i < a->rank; i++)
+    if (a->dims[i] != b->dims[i])
+      wide.dims[i] = LPT_DYNAMIC;
+
+  return wide;
+}
+
 gboolean
 lpt_shape_compatible (const LptShape *a,
                       const LptShape *b)

@@ -4,6 +4,7 @@
  * topological, finds the row of the op table for each and lets it map the node.
  * Initializers become Consts when a node first reads them. Model functions are
  * inlined: a scope of names of their own, attributes taken from the call.
+ * Subgraphs are onnx-map-control.c's.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,24 +16,12 @@
 #include <string.h>
 
 #define MAX_NESTING 32
+#define MAX_NODES (1u << 20)
 
 static const LptOnnxOp ops[] = {
 #define ONNX_OP(domain, name, since, map, argument) { domain, name, since, lpt_onnx_map_##map, argument },
 #include "frontends/onnx_json/onnx-ops.def"
 };
-
-static const char *
-text (const char *string)
-{
-  return string != NULL ? string : "";
-}
-
-/* The two spellings of the default domain are one. */
-static const char *
-domain_of (const char *domain)
-{
-  return domain == NULL || strcmp (domain, "ai.onnx") == 0 ? "" : domain;
-}
 
 const LptOnnxOp *
 lpt_onnx_find_op (const char  *domain,
@@ -57,116 +46,7 @@ lpt_onnx_find_op (const char  *domain,
   return best;
 }
 
-/* --- scopes ------------------------------------------------------------------ */
-
-static LptOnnxScope *
-scope_new (LptGraph *graph)
-{
-  LptOnnxScope *scope = g_new0 (LptOnnxScope, 1);
-
-  scope->graph = graph;
-  scope->values = g_hash_table_new (g_str_hash, g_str_equal);
-  scope->initializers = g_hash_table_new (g_str_hash, g_str_equal);
-  scope->strings = g_string_chunk_new (256);
-  return scope;
-}
-
-static void
-scope_free (LptOnnxScope *scope)
-{
-  g_hash_table_unref (scope->values);
-  g_hash_table_unref (scope->initializers);
-  g_clear_pointer (&scope->call_attrs, g_hash_table_unref);
-  g_clear_pointer (&scope->opsets, g_hash_table_unref);
-  g_string_chunk_free (scope->strings);
-  g_free (scope);
-}
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptOnnxScope, scope_free)
-
-static gboolean
-define (LptOnnxScope  *scope,
-        const char    *name,
-        LptValue      *value,
-        GError       **error)
-{
-  if (g_hash_table_contains (scope->values, name))
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "\"%s\" is defined twice", name);
-      return FALSE;
-    }
-  g_hash_table_insert (scope->values, (gpointer) name, value);
-  return TRUE;
-}
-
-/* The value of a name; NULL + error. */
-static LptValue *
-look_up (LptOnnxImport  *import,
-         LptOnnxScope   *scope,
-         const char     *name,
-         GError        **error)
-{
-  LptValue *value = g_hash_table_lookup (scope->values, name);
-  const Onnx__TensorProto *initializer;
-  g_autoptr (LptTensor) tensor = NULL;
-
-  if (value != NULL)
-    return value;
-  initializer = g_hash_table_lookup (scope->initializers, name);
-  if (initializer != NULL)
-    {
-      tensor = lpt_onnx_file_tensor (import->file, initializer, error);
-      if (tensor == NULL)
-        return NULL;
-      value = lpt_node_out (lpt_graph_add_const (scope->graph, name, tensor));
-      lpt_value_add_name (value, name);
-    }
-  else
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input \"%s\" is not defined before its use (the nodes are not in order, or in a cycle)", name);
-      return NULL;
-    }
-  g_hash_table_insert (scope->values, (gpointer) name, value);
-  return value;
-}
-
-static gboolean
-read_opsets (LptOnnxScope                *scope,
-             Onnx__OperatorSetIdProto   **imports,
-             gsize                        n,
-             GError                     **error)
-{
-  scope->opsets = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free);
-  for (gsize i = 0; i < n; i++)
-    {
-      const char *domain = domain_of (imports[i]->domain);
-      gint64 *version = g_new (gint64, 1);
-
-      *version = imports[i]->version;
-      if (*version < 1 || g_hash_table_contains (scope->opsets, domain))
-        {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "opsetImport[%" G_GSIZE_FORMAT "]: domain \"%s\" has %s",
-                       i, domain, *version < 1 ? "no version" : "two versions");
-          g_free (version);
-          return FALSE;
-        }
-      g_hash_table_insert (scope->opsets, (gpointer) domain, version);
-    }
-  return TRUE;
-}
-
-static gint64
-opset_of (LptOnnxScope *scope,
-          const char   *domain)
-{
-  const gint64 *version = g_hash_table_lookup (scope->opsets, domain);
-
-  return version != NULL ? *version : 0;
-}
-
 /* --- nodes ------------------------------------------------------------------- */
-
-static gboolean import_nodes (LptOnnxImport *import, LptOnnxScope *scope, Onnx__NodeProto **nodes, gsize n, GError **error);
 
 /* Names outputs; the node that computes output 0 gets the name of the ONNX node. */
 static gboolean
@@ -185,11 +65,11 @@ take_outputs (LptOnnxNode  *on,
           g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported output %u (\"%s\")", i, name);
           return FALSE;
         }
-      if (!define (on->scope, name, on->out[i], error))
+      if (!lpt_onnx_scope_define (on->scope, name, on->out[i], error))
         return FALSE;
       if (on->scope->prefix == NULL)
         lpt_value_add_name (on->out[i], name);
-      if (i == 0 && on->out[0]->producer->id >= first_id)
+      if (i == 0 && !on->inlined && on->out[0]->producer->id >= first_id)
         lpt_node_rename (on->out[0]->producer, on->name);
     }
   return TRUE;
@@ -202,7 +82,7 @@ find_unread_attribute (LptOnnxNode  *on,
   for (gsize i = 0; i < MIN (on->proto->n_attribute, 64); i++)
     if ((on->attrs_read & (G_GUINT64_CONSTANT (1) << i)) == 0)
       {
-        g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported attribute \"%s\"", text (on->proto->attribute[i]->name));
+        g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported attribute \"%s\"", lpt_onnx_text (on->proto->attribute[i]->name));
         return TRUE;
       }
   return FALSE;
@@ -216,7 +96,7 @@ map_node (LptOnnxNode  *on,
   guint first_id = on->scope->graph->next_id;
   const LptOnnxOp *op;
 
-  op = lpt_onnx_find_op (domain, text (on->proto->op_type), on->opset, error);
+  op = lpt_onnx_find_op (domain, lpt_onnx_text (on->proto->op_type), on->opset, error);
   if (op == NULL)
     return FALSE;
   on->since = op->since;
@@ -241,8 +121,9 @@ find_function (LptOnnxImport         *import,
     {
       const Onnx__FunctionProto *function = model->functions[i];
 
-      if (strcmp (text (function->name), text (node->op_type)) == 0 && strcmp (domain_of (function->domain), domain) == 0
-          && strcmp (text (function->overload), text (node->overload)) == 0)
+      if (strcmp (lpt_onnx_text (function->name), lpt_onnx_text (node->op_type)) == 0
+          && strcmp (lpt_onnx_domain (function->domain), domain) == 0
+          && strcmp (lpt_onnx_text (function->overload), lpt_onnx_text (node->overload)) == 0)
         return function;
     }
   return NULL;
@@ -254,7 +135,7 @@ inline_function (LptOnnxNode                *on,
                  const Onnx__FunctionProto  *function,
                  GError                    **error)
 {
-  g_autoptr (LptOnnxScope) scope = scope_new (on->scope->graph);
+  g_autoptr (LptOnnxScope) scope = lpt_onnx_scope_new (on->scope->graph);
 
   scope->prefix = on->name;
   scope->call_attrs = g_hash_table_new (g_str_hash, g_str_equal);
@@ -276,7 +157,7 @@ inline_function (LptOnnxNode                *on,
       else if (attr->name != NULL)
         g_hash_table_insert (scope->call_attrs, attr->name, attr);
     }
-  if (!read_opsets (scope, function->opset_import, function->n_opset_import, error))
+  if (!lpt_onnx_scope_opsets (scope, function->opset_import, function->n_opset_import, error))
     return FALSE;
   if (on->n_in > function->n_input || on->n_out > function->n_output)
     {
@@ -284,18 +165,19 @@ inline_function (LptOnnxNode                *on,
       return FALSE;
     }
   for (guint i = 0; i < on->n_in; i++)
-    if (on->in[i] != NULL && !define (scope, function->input[i], on->in[i], error))
+    if (on->in[i] != NULL && !lpt_onnx_scope_define (scope, function->input[i], on->in[i], error))
       return FALSE;
-  if (!import_nodes (on->import, scope, function->node, function->n_node, error))
+  if (!lpt_onnx_import_nodes (on->import, scope, function->node, function->n_node, error))
     return FALSE;
   for (guint i = 0; i < on->n_out; i++)
     if (*on->proto->output[i] != '\0')
       {
-        on->out[i] = look_up (on->import, scope, function->output[i], error);
+        on->out[i] = lpt_onnx_scope_find (on->import, scope, function->output[i], error);
         if (on->out[i] == NULL)
           return FALSE;
       }
-  return take_outputs (on, G_MAXUINT, error);
+  on->inlined = TRUE;
+  return take_outputs (on, 0, error);
 }
 
 static gboolean
@@ -304,11 +186,11 @@ import_node (LptOnnxImport          *import,
              const Onnx__NodeProto  *proto,
              GError                **error)
 {
-  const char *domain = domain_of (proto->domain);
+  const char *domain = lpt_onnx_domain (proto->domain);
   g_autofree LptValue **in = g_new0 (LptValue *, proto->n_input + 1);
   g_autofree LptValue **out = g_new0 (LptValue *, proto->n_output + 1);
   g_autofree char *name = NULL;
-  const char *own = text (proto->name);
+  const char *own = lpt_onnx_text (proto->name);
   const Onnx__FunctionProto *function;
   LptOnnxNode on = { .import = import, .scope = scope, .proto = proto, .in = in, .out = out };
   gboolean ok = TRUE;
@@ -319,12 +201,12 @@ import_node (LptOnnxImport          *import,
   on.name = name;
   on.n_in = (guint) proto->n_input;
   on.n_out = (guint) proto->n_output;
-  on.opset = opset_of (scope, domain);
+  on.opset = lpt_onnx_scope_opset (scope, domain);
 
   for (gsize i = 0; ok && i < proto->n_input; i++)
     if (*proto->input[i] != '\0')
       {
-        in[i] = look_up (import, scope, proto->input[i], error);
+        in[i] = lpt_onnx_scope_find (import, scope, proto->input[i], error);
         ok = in[i] != NULL;
       }
   /* Trailing inputs that are not given are as if they were not there. */
@@ -337,24 +219,31 @@ import_node (LptOnnxImport          *import,
     }
   if (!ok)
     g_prefix_error (error, "node \"%s\" (%s%s%s, opset %" G_GINT64_FORMAT "): ", name, domain, *domain != '\0' ? "." : "",
-                    text (proto->op_type), on.opset);
+                    lpt_onnx_text (proto->op_type), on.opset);
   return ok;
 }
 
-static gboolean
-import_nodes (LptOnnxImport    *import,
-              LptOnnxScope     *scope,
-              Onnx__NodeProto **nodes,
-              gsize             n,
-              GError          **error)
+gboolean
+lpt_onnx_import_nodes (LptOnnxImport    *import,
+                       LptOnnxScope     *scope,
+                       Onnx__NodeProto **nodes,
+                       gsize             n,
+                       GError          **error)
 {
   gboolean ok = TRUE;
 
   if (import->depth >= MAX_NESTING)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: functions nested deeper than %d", MAX_NESTING);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: functions and subgraphs nested deeper than %d", MAX_NESTING);
       return FALSE;
     }
+  /* A chain of functions that call the next one twice each doubles with every link. */
+  if (n > MAX_NODES - import->nodes)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: more than %u nodes", MAX_NODES);
+      return FALSE;
+    }
+  import->nodes += (guint) n;
   import->depth++;
   for (gsize i = 0; ok && i < n; i++)
     ok = import_node (import, scope, nodes[i], error);
@@ -364,11 +253,11 @@ import_nodes (LptOnnxImport    *import,
 
 /* --- graphs ------------------------------------------------------------------ */
 
-static gboolean
-read_type (const Onnx__TypeProto  *type,
-           LptDType               *dtype,
-           LptShape               *shape,
-           GError                **error)
+gboolean
+lpt_onnx_read_type (const Onnx__TypeProto  *type,
+                    LptDType               *dtype,
+                    LptShape               *shape,
+                    GError                **error)
 {
   const Onnx__TensorShapeProto *dims;
 
@@ -425,14 +314,14 @@ add_parameter (LptOnnxScope               *scope,
                const Onnx__ValueInfoProto *info,
                GError                    **error)
 {
-  LptNode *node = lpt_graph_add (scope->graph, LPT_OP_PARAMETER, 0, text (info->name), 0, NULL);
+  LptNode *node = lpt_graph_add (scope->graph, LPT_OP_PARAMETER, 0, lpt_onnx_text (info->name), 0, NULL);
   LptParameterAttrs *attrs = LPT_ATTRS (node, LptParameterAttrs);
 
-  lpt_value_add_name (lpt_node_out (node), text (info->name));
-  if (read_type (info->type, &attrs->element_type, &attrs->shape, error) && lpt_node_infer (node, error)
-      && define (scope, text (info->name), lpt_node_out (node), error))
+  lpt_value_add_name (lpt_node_out (node), lpt_onnx_text (info->name));
+  if (lpt_onnx_read_type (info->type, &attrs->element_type, &attrs->shape, error) && lpt_node_infer (node, error)
+      && lpt_onnx_scope_define (scope, lpt_onnx_text (info->name), lpt_node_out (node), error))
     return TRUE;
-  g_prefix_error (error, "input \"%s\": ", text (info->name));
+  g_prefix_error (error, "input \"%s\": ", lpt_onnx_text (info->name));
   return FALSE;
 }
 
@@ -442,7 +331,7 @@ add_result (LptOnnxImport  *import,
             const char     *name,
             GError        **error)
 {
-  LptValue *value = look_up (import, scope, name, error);
+  LptValue *value = lpt_onnx_scope_find (import, scope, name, error);
   g_autofree char *node_name = g_strconcat (name, "/Result", NULL);
   LptResultAttrs *attrs;
   LptNode *node;
@@ -465,30 +354,16 @@ import_graph (LptOnnxImport           *import,
               const Onnx__GraphProto  *graph,
               GError                 **error)
 {
-  if (graph->n_sparse_initializer > 0)
-    {
-      g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: sparse initializers");
-      return FALSE;
-    }
-  for (gsize i = 0; i < graph->n_initializer; i++)
-    {
-      char *name = graph->initializer[i]->name;
-
-      if (name == NULL || *name == '\0' || !g_hash_table_insert (scope->initializers, name, graph->initializer[i]))
-        {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "initializer %" G_GSIZE_FORMAT " \"%s\": %s", i, text (name),
-                       name == NULL || *name == '\0' ? "has no name" : "is defined twice");
-          return FALSE;
-        }
-    }
+  if (!lpt_onnx_scope_initializers (scope, graph, error))
+    return FALSE;
   for (gsize i = 0; i < graph->n_input; i++)
-    if (!g_hash_table_contains (scope->initializers, text (graph->input[i]->name))
+    if (!g_hash_table_contains (scope->initializers, lpt_onnx_text (graph->input[i]->name))
         && !add_parameter (scope, graph->input[i], error))
       return FALSE;
-  if (!import_nodes (import, scope, graph->node, graph->n_node, error))
+  if (!lpt_onnx_import_nodes (import, scope, graph->node, graph->n_node, error))
     return FALSE;
   for (gsize i = 0; i < graph->n_output; i++)
-    if (!add_result (import, scope, text (graph->output[i]->name), error))
+    if (!add_result (import, scope, lpt_onnx_text (graph->output[i]->name), error))
       return FALSE;
   return TRUE;
 }
@@ -508,8 +383,8 @@ lpt_onnx_import (LptOnnxFile  *file,
       return NULL;
     }
   graph = lpt_graph_new (model->graph->name != NULL && *model->graph->name != '\0' ? model->graph->name : "model");
-  scope = scope_new (graph);
-  if (!read_opsets (scope, model->opset_import, model->n_opset_import, error)
+  scope = lpt_onnx_scope_new (graph);
+  if (!lpt_onnx_scope_opsets (scope, model->opset_import, model->n_opset_import, error)
       || !import_graph (&import, scope, model->graph, error))
     return NULL;
   if (graph->results->len == 0)

@@ -38,6 +38,7 @@ typedef struct
   guint                   n_out;
   LptValue              **out;        /* set by the mapping */
   guint64                 attrs_read; /* bit per attribute of proto */
+  gboolean                inlined;    /* nodes inside keep their names */
   gboolean                quantized;  /* the mapping asked for quantized integers: they reach its nodes as they are */
   GError                 *error;
 } LptOnnxNode;

@@ -103,6 +103,7 @@ typedef struct
 LPT_EXPORT LptShape lpt_shape_make         (gint rank, const gint64 *dims);
 LPT_EXPORT gboolean lpt_shape_is_static    (const LptShape *shape);
 LPT_EXPORT gboolean lpt_shape_equal        (const LptShape *a, const LptShape *b);
+LPT_EXPORT LptShape lpt_shape_widen        (const LptShape *a, const LptShape *b); /* what both can be: dynamic where they differ */
 LPT_EXPORT gboolean lpt_shape_compatible   (const LptShape *a, const LptShape *b); /* equal where both are known */
 /* The number of elements; FALSE when dynamic, or when the product leaves gint64. */
 LPT_EXPORT gboolean lpt_shape_count        (const LptShape *shape, gint64 *count);

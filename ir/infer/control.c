@@ -180,22 +180,6 @@ feed_body (LptNode   *node,
   return TRUE;
 }
 
-/* What both shapes can be. */
-static LptShape
-widen (const LptShape *a,
-       const LptShape *b)
-{
-  LptShape wide = *a;
-
-  if (a->rank != b->rank || a->rank == LPT_DYNAMIC)
-    return LPT_SHAPE_ANY;
-  for (gint i = 0; i < a->rank; i++)
-    if (a->dims[i] != b->dims[i])
-      wide.dims[i] = LPT_DYNAMIC;
-
-  return wide;
-}
-
 static gboolean
 settle_body (LptGraph   *body,
              LptBodyMap *map,
@@ -215,7 +199,7 @@ settle_body (LptGraph   *body,
           LptBackEdge *edge = &g_array_index (map->back_edges, LptBackEdge, i);
           LptNode *parameter = body_parameter (body, edge->parameter);
           LptValue *result = body_result (body, edge->result);
-          LptShape wide = widen (&parameter->out[0].shape, &result->shape);
+          LptShape wide = lpt_shape_widen (&parameter->out[0].shape, &result->shape);
 
           if (lpt_shape_equal (&wide, &parameter->out[0].shape))
             continue;
@@ -373,7 +357,7 @@ lpt_infer_if (LptNode *node,
           out = &node->out[port->external];
           if (seen[port->external])
             {
-              shape = widen (&out->shape, &shape);
+              shape = lpt_shape_widen (&out->shape, &shape);
               if (dtype != out->dtype && dtype != LPT_DTYPE_DYNAMIC && out->dtype != LPT_DTYPE_DYNAMIC &&
                   !lpt_infer_is_relaxed (node))
                 return lpt_infer_fail (error, "output %d has type %s in one body and %s in the other", port->external,
