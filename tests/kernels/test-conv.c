@@ -89,10 +89,22 @@ data_init (Data *d, const Case *c)
       d->mult[i] = random_range (1 << 30, INT32_MAX);
       d->shift[i] = -random_range (random_u32 () % 8 ? 6 : 1, 10);
     }
-  d->add = (LptAdd) { .form = LPT_ADD_SINGLE, .zp = 5, .lo = 0, .hi = 255, .m1 = 700000, .m2 = 900000, .shift = 20 };
-  d->e = (LptEpilogue) { .store = c->q8 ? LPT_STORE_Q8 : LPT_STORE_I32, .scheme = LPT_REQUANT_SINGLE, .zp = 100, .lo = 0,
-                         .hi = 255, .bias = d->bias, .mult = d->mult, .shift = d->shift,
-                         .weight_zp = c->wzp ? d->zps : NULL };
+  /* Codes of u8 or i8, with or without narrower limits; the shift of 14 is one that pairs of 16 bits cannot make. */
+  bool is_signed = random_u32 () % 3 == 0, sum_signed = random_u32 () % 3 == 0;
+  int shift = random_u32 () % 4 ? 20 : 14;
+
+  d->add = (LptAdd) { .form = LPT_ADD_SINGLE, .zp = 5, .lo = sum_signed ? -128 : 0, .hi = sum_signed ? 127 : 255,
+                      .xor_a = is_signed ? 0x80 : 0, .xor_b = random_u32 () % 2 ? 0x80 : 0, .m1 = 700000 >> (20 - shift),
+                      .m2 = 900000 >> (20 - shift), .shift = shift };
+  d->e = (LptEpilogue) { .store = c->q8 ? LPT_STORE_Q8 : LPT_STORE_I32, .scheme = LPT_REQUANT_SINGLE,
+                         .zp = is_signed ? -28 : 100, .lo = is_signed ? -128 : 0, .hi = is_signed ? 127 : 255,
+                         .bias = d->bias, .mult = d->mult, .shift = d->shift, .weight_zp = c->wzp ? d->zps : NULL };
+  if (random_u32 () % 3 == 0)
+    {
+      d->e.lo += random_range (0, 100);
+      d->e.hi -= random_range (0, 100);
+      d->add.hi -= random_range (0, 200);
+    }
   if (c->residual && c->q8)
     d->e.add = &d->add;
   if (random_u32 () % 2)

@@ -9,8 +9,6 @@
 #include "executor/kernels/dwconv/dwconv.h"
 #include "executor/kernels/requant/avx512.h"
 
-#define STAGE_SCHEME(stage) ((stage) == 1 ? REQUANT_SINGLE_HIGH : (stage) == 2 ? LPT_REQUANT_FLOAT : LPT_REQUANT_SINGLE)
-
 /* Sixteen channels of one row of a column; `mask` has the channels that exist. */
 INLINE __m128i
 load_row (const LptDwconvRun *r, const uint8_t *x, size_t c, bool whole, __mmask16 mask)
@@ -84,8 +82,9 @@ finish (const Block *b, int stage, size_t i, size_t pixels, __m512i x0, __m512i 
       return;
     }
 
-  __m512i bytes = requant_pack4 (STAGE_SCHEME (stage), &b->v, &b->v, &b->v, &b->v,
-                                 &b->limits, x0, x1, x2, x3);
+#define CODES(i) stage_lanes (stage, &b->v, &b->limits, x##i)
+  __m512i bytes = in_order (pack_quarters (&b->limits, stage == 2, CODES (0), CODES (1), CODES (2), CODES (3)));
+#undef CODES
   char *out = (char *) r->out + i * r->ldo + (b->c - r->c0);
 
   if (b->n == 16)
@@ -311,9 +310,10 @@ typedef struct {
 INLINE void
 finish_64 (const Wide *w, int stage, bool whole, size_t i, Column x)
 {
-  const int scheme = STAGE_SCHEME (stage);
   const LptDwconvRun *r = w->r;
-  __m512i bytes = requant_pack4_lanes (scheme, &w->v[0], &w->v[1], &w->v[2], &w->v[3], &w->limits, x.x0, x.x1, x.x2, x.x3);
+#define CODES(i) stage_lanes (stage, &w->v[i], &w->limits, x.x##i)
+  __m512i bytes = pack_quarters (&w->limits, stage == 2, CODES (0), CODES (1), CODES (2), CODES (3));
+#undef CODES
   char *out = (char *) r->out + i * r->ldo + (w->c - r->c0);
 
   if (whole)
@@ -435,23 +435,6 @@ run_wide (const Wide *w, int stage, bool whole)
     wide_any (w, stage, whole);
 }
 
-/* Which constant fits. */
-static inline int
-stage_of (const LptEpilogue *e)
-{
-  return !e->fusable ? 0 : e->upper ? 1 : e->scheme == LPT_REQUANT_FLOAT ? 2 : 3;
-}
-
-INLINE RequantVec
-channel_vec (int stage, const LptEpilogue *e, __m512i mult, __m512i shift, __m512i rest, __m512i scale)
-{
-  RequantVec v = requant_vec (STAGE_SCHEME (stage), mult, shift, _mm512_castsi512_ps (scale));
-
-  if (stage == 3 && e->rest)
-    add_rests (&v, rest);
-  return v;
-}
-
 /* Channels from c on, as many as exist up to 64. */
 INLINE void
 run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage)
@@ -478,7 +461,7 @@ run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage)
   quarters (rest);
   quarters (scale);
   for (size_t j = 0; j < 4; j++)
-    w.v[j] = channel_vec (stage, e, mult[j], shift[j], rest[j], scale[j]);
+    w.v[j] = stage_vec (stage, e, mult[j], shift[j], rest[j], _mm512_castsi512_ps (scale[j]));
   if (n == 64)
     run_wide (&w, stage, true);
   else
@@ -508,7 +491,7 @@ run_stage (const LptDwconvRun *r, int stage)
   const LptEpilogue *e = r->epilogue;
   const __m512i none = _mm512_setzero_si512 ();
   bool fixed = e->scheme == LPT_REQUANT_SINGLE;
-  Block b = { .r = r, .limits = pack_limits (e) };
+  Block b = { .r = r, .limits = pack_limits (e->zp, e->lo, e->hi) };
   size_t wide_end = r->c0;
 
   /* Whole 64s, and a rest that fills most of one. */
@@ -523,10 +506,10 @@ run_stage (const LptDwconvRun *r, int stage)
       b.mask = (__mmask16) ((1u << b.n) - 1);
       b.bias = stage && e->bias ? _mm512_loadu_si512 (e->bias + c) : none;
       if (stage)
-        b.v = channel_vec (stage, e, fixed ? _mm512_loadu_si512 (e->mult + c) : none,
+        b.v = stage_vec (stage, e, fixed ? _mm512_loadu_si512 (e->mult + c) : none,
                            fixed ? _mm512_loadu_si512 (e->shift + c) : none,
                            fixed && e->rest ? _mm512_loadu_si512 (e->rest + c) : none,
-                           fixed ? none : _mm512_loadu_si512 (e->scale + c));
+                           fixed ? _mm512_setzero_ps () : _mm512_loadu_ps (e->scale + c));
       run_block (&b, stage);
     }
 }

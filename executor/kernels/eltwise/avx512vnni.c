@@ -1,7 +1,6 @@
 /* executor/kernels/eltwise/avx512vnni.c - body.h for this instruction set, with an own sum and product
  *
- * Bytes of both operands are interleaved to pairs of 16 bits, which add_lanes () takes, or widened apart; packing restores
- * the order.
+ * Bytes of both operands are interleaved (add_bytes ()) or widened apart; packing restores the order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,31 +11,8 @@
 
 #include "executor/kernels/eltwise/body.h"
 
-typedef struct {
-  AddVec  v;
-  __m512i low, high, zp;
-  bool    is_signed;
-} Sum;
-
-INLINE __m512i
-add_bytes (LptAddForm form, LptRequantScheme step, const Sum *s, __m512i a, __m512i b)
-{
-  const __m512i none = _mm512_setzero_si512 ();
-  __m512i low = _mm512_unpacklo_epi8 (a, b), high = _mm512_unpackhi_epi8 (a, b);
-  __m512i x0 = add_lanes (form, step, &s->v, _mm512_unpacklo_epi8 (low, none));
-  __m512i x1 = add_lanes (form, step, &s->v, _mm512_unpackhi_epi8 (low, none));
-  __m512i x2 = add_lanes (form, step, &s->v, _mm512_unpacklo_epi8 (high, none));
-  __m512i x3 = add_lanes (form, step, &s->v, _mm512_unpackhi_epi8 (high, none));
-
-  low = _mm512_packs_epi32 (x0, x1);
-  high = _mm512_packs_epi32 (x2, x3);
-  low = _mm512_add_epi16 (_mm512_min_epi16 (_mm512_max_epi16 (low, s->low), s->high), s->zp);
-  high = _mm512_add_epi16 (_mm512_min_epi16 (_mm512_max_epi16 (high, s->low), s->high), s->zp);
-  return s->is_signed ? _mm512_packs_epi16 (low, high) : _mm512_packus_epi16 (low, high);
-}
-
 INLINE void
-add_all (LptAddForm form, LptRequantScheme step, const Sum *s, size_t rows, size_t cols, const uint8_t *a, size_t lda,
+add_all (LptAddForm form, LptRequantScheme step, const PairSum *s, const AddVec *v, size_t rows, size_t cols, const uint8_t *a, size_t lda,
          size_t a_step, const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo)
 {
   for (size_t i = 0; i < rows; i++, a += lda, b += ldb, out += ldo)
@@ -50,7 +26,7 @@ add_all (LptAddForm form, LptRequantScheme step, const Sum *s, size_t rows, size
             x = _mm512_loadu_si512 (a + j);
           if (b_step)
             y = _mm512_loadu_si512 (b + j);
-          _mm512_storeu_si512 (out + j, add_bytes (form, step, s, x, y));
+          _mm512_storeu_si512 (out + j, add_bytes (form, step, s, v, x, y));
         }
       if (j < cols)
         {
@@ -60,7 +36,7 @@ add_all (LptAddForm form, LptRequantScheme step, const Sum *s, size_t rows, size
             x = _mm512_maskz_loadu_epi8 (mask, a + j);
           if (b_step)
             y = _mm512_maskz_loadu_epi8 (mask, b + j);
-          _mm512_mask_storeu_epi8 (out + j, mask, add_bytes (form, step, s, x, y));
+          _mm512_mask_storeu_epi8 (out + j, mask, add_bytes (form, step, s, v, x, y));
         }
     }
 }
@@ -77,17 +53,17 @@ lpt_eltwise_add__avx512vnni (const LptAdd *p, size_t rows, size_t cols, const ui
       return;
     }
 
-  Sum s = { add_vec (p), _mm512_set1_epi16 ((int16_t) (p->lo - p->zp)), _mm512_set1_epi16 ((int16_t) (p->hi - p->zp)),
-            _mm512_set1_epi16 ((int16_t) p->zp), p->lo < 0 };
+  const PairSum s = pair_sum (p);
+  const AddVec v = add_vec (p);
 
   if (p->form == LPT_ADD_SINGLE)
-    add_all (LPT_ADD_SINGLE, LPT_REQUANT_DOUBLE, &s, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
+    add_all (LPT_ADD_SINGLE, LPT_REQUANT_DOUBLE, &s, &v, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
   else if (p->form == LPT_ADD_FLOAT)
-    add_all (LPT_ADD_FLOAT, LPT_REQUANT_DOUBLE, &s, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
+    add_all (LPT_ADD_FLOAT, LPT_REQUANT_DOUBLE, &s, &v, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
   else if (p->step == LPT_REQUANT_SINGLE)
-    add_all (LPT_ADD_STEPPED, LPT_REQUANT_SINGLE, &s, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
+    add_all (LPT_ADD_STEPPED, LPT_REQUANT_SINGLE, &s, &v, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
   else
-    add_all (LPT_ADD_STEPPED, LPT_REQUANT_DOUBLE, &s, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
+    add_all (LPT_ADD_STEPPED, LPT_REQUANT_DOUBLE, &s, &v, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
 }
 
 typedef struct {
@@ -118,7 +94,7 @@ INLINE __m512i
 mul_bytes (int stage, const Product *p, __m512i a, __m512i b)
 {
   const __m512i none = _mm512_setzero_si512 ();
-  __m512i a_low, a_high, b_low, b_high, low, high;
+  __m512i a_low, a_high, b_low, b_high;
 
   a = _mm512_xor_si512 (a, p->xor_a);
   b = _mm512_xor_si512 (b, p->xor_b);
@@ -127,12 +103,9 @@ mul_bytes (int stage, const Product *p, __m512i a, __m512i b)
   b_low = _mm512_unpacklo_epi8 (b, none);
   b_high = _mm512_unpackhi_epi8 (b, none);
 #define WORDS(half, x, y) mul_words (stage, p, _mm512_unpack##half##_epi16 (x, none), _mm512_unpack##half##_epi16 (y, none))
-  low = _mm512_packs_epi32 (WORDS (lo, a_low, b_low), WORDS (hi, a_low, b_low));
-  high = _mm512_packs_epi32 (WORDS (lo, a_high, b_high), WORDS (hi, a_high, b_high));
+  return pack_quarters (&p->limits, true, WORDS (lo, a_low, b_low), WORDS (hi, a_low, b_low), WORDS (lo, a_high, b_high),
+                        WORDS (hi, a_high, b_high));
 #undef WORDS
-  low = _mm512_add_epi16 (_mm512_min_epi16 (_mm512_max_epi16 (low, p->limits.low), p->limits.high), p->limits.zp);
-  high = _mm512_add_epi16 (_mm512_min_epi16 (_mm512_max_epi16 (high, p->limits.low), p->limits.high), p->limits.zp);
-  return p->limits.is_signed ? _mm512_packs_epi16 (low, high) : _mm512_packus_epi16 (low, high);
 }
 
 INLINE void
@@ -164,7 +137,6 @@ lpt_eltwise_mul__avx512vnni (const LptMul *p, size_t rows, size_t cols, const ui
               && p->za >= 0 && p->za <= 255 && p->zb >= 0 && p->zb <= 255;
   bool high = p->scheme == LPT_REQUANT_SINGLE && p->shift <= -2 && p->shift >= -31;
   int32_t zp = p->scheme == LPT_REQUANT_FLOAT && p->zp_in_float ? 0 : p->zp;
-  LptEpilogue e = { .zp = zp, .lo = p->lo, .hi = p->hi };
   Product q;
 
   if (!byte || !(high || p->scheme == LPT_REQUANT_FLOAT))
@@ -174,7 +146,7 @@ lpt_eltwise_mul__avx512vnni (const LptMul *p, size_t rows, size_t cols, const ui
     }
   q.v = high ? requant_vec (REQUANT_SINGLE_HIGH, _mm512_set1_epi32 (p->mult), _mm512_set1_epi32 (p->shift), _mm512_setzero_ps ())
              : requant_vec (LPT_REQUANT_FLOAT, _mm512_setzero_si512 (), _mm512_setzero_si512 (), _mm512_set1_ps (p->scale));
-  q.limits = pack_limits (&e);
+  q.limits = pack_limits (zp, p->lo, p->hi);
   q.xor_a = _mm512_set1_epi8 ((char) p->xor_a);
   q.xor_b = _mm512_set1_epi8 ((char) p->xor_b);
   q.za = _mm512_set1_epi32 (p->za);

@@ -16,12 +16,12 @@ typedef struct {
   __m512i    bias[4];
   RequantVec v[4];
   PackLimits limits;
+  PairSum    sum;      /* where the residual is fused */
 } Params;
 
 _Static_assert (sizeof (Params) <= LPT_GEMM_PARAMS_SIZE, "parameters of a panel");
 
-/* mr, nb and stage are constants: stage 0 writes accumulators, the others bytes: 1 single on upper words, 2 float,
- * 3 single. */
+/* mr, nb and stage are constants: stage 0 writes accumulators, the others bytes. */
 #ifdef __SANITIZE_ADDRESS__
 /* One copy with variables in their place: sanitizers would need minutes for all. */
 static __attribute__ ((noinline)) void
@@ -29,7 +29,7 @@ static __attribute__ ((noinline)) void
 INLINE void
 #endif
 tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const Params *params, size_t columns,
-      uint8_t *out, size_t ldo)
+      const LptGemmOut *o)
 {
   const __m512i zero = _mm512_setzero_si512 ();
   size_t whole = t->k & ~(size_t) 3, rest = t->k & 3;
@@ -141,38 +141,79 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
       return;
     }
 
-  /* A register of bytes holds one row of three or four blocks, two rows of two, or four rows of one. */
-  const int scheme = stage == 1 ? REQUANT_SINGLE_HIGH : stage == 2 ? LPT_REQUANT_FLOAT : LPT_REQUANT_SINGLE;
-  const RequantVec *v = params->v;
-  const PackLimits *l = &params->limits;
+  /* One column block after the other, so that its parameters are loaded once for all rows. */
+  const PackLimits limits = params->limits;
+  uint8_t *out = o->out;
 
-#define PACK(j0, j1, j2, j3, x0, x1, x2, x3) requant_pack4 (scheme, &v[j0], &v[j1], &v[j2], &v[j3], l, x0, x1, x2, x3)
+#define CODE(i, j) if (i < mr) c##i##_##j = stage_lanes (stage, &v, &limits, c##i##_##j);
+#define CODE_0(i) CODE (i, 0)
+#define CODE_1(i) CODE (i, 1)
+#define CODE_2(i) CODE (i, 2)
+#define CODE_3(i) CODE (i, 3)
+#define CODES(j)                                                                                             \
+  if (nb > j)                                                                                                \
+    {                                                                                                        \
+      RequantVec v = params->v[j];                                                                           \
+                                                                                                             \
+      if (stage == 2)                                                                                        \
+        KEEP (v.scale)                                                                                       \
+      else                                                                                                   \
+        {                                                                                                    \
+          KEEP (v.mult)                                                                                      \
+          KEEP (v.mult_odd)                                                                                  \
+          KEEP (v.a)                                                                                         \
+          KEEP (v.b)                                                                                         \
+          if (stage == 3)                                                                                    \
+            KEEP (v.c)                                                                                       \
+        }                                                                                                    \
+      ROWS (CODE_##j)                                                                                        \
+    }
+  CODES (0)
+  CODES (1)
+  CODES (2)
+  CODES (3)
+
+  /* A register of bytes holds one row of three or four blocks, two rows of two, or four rows of one. */
+#define PACK(x0, x1, x2, x3) in_order (pack_quarters (&limits, stage == 2, x0, x1, x2, x3))
+#define SUM(x, r) add_bytes (LPT_ADD_SINGLE, LPT_REQUANT_SINGLE, &params->sum, NULL, x, r)
 #define BYTES_ROW(i)                                                                                         \
   if (i < mr)                                                                                                \
     {                                                                                                        \
-      __m512i x = nb == 4 ? PACK (0, 1, 2, 3, c##i##_0, c##i##_1, c##i##_2, c##i##_3)                        \
-                          : PACK (0, 1, 2, 2, c##i##_0, c##i##_1, c##i##_2, c##i##_2);                       \
+      __m512i x = nb == 4 ? PACK (c##i##_0, c##i##_1, c##i##_2, c##i##_3)                                    \
+                          : PACK (c##i##_0, c##i##_1, c##i##_2, c##i##_2);                                   \
                                                                                                              \
+      if (o->residual)                                                                                       \
+        x = SUM (x, _mm512_maskz_loadu_epi8 (m64, o->residual + i * o->ldr));                                \
       if (columns == 64)                                                                                     \
-        _mm512_storeu_si512 (out + i * ldo, x);                                                              \
+        _mm512_storeu_si512 (out + i * o->ldo, x);                                                           \
       else                                                                                                   \
-        _mm512_mask_storeu_epi8 (out + i * ldo, ((__mmask64) 1 << columns) - 1, x);                          \
+        _mm512_mask_storeu_epi8 (out + i * o->ldo, m64, x);                                                  \
     }
-#define STORE_32(i, x) if (i < mr) _mm256_mask_storeu_epi8 (out + (i) * ldo, m32, x);
+#define LOAD_32(i) (i < mr ? _mm256_maskz_loadu_epi8 (m32, o->residual + (i) * o->ldr) : _mm256_setzero_si256 ())
+#define STORE_32(i, x) if (i < mr) _mm256_mask_storeu_epi8 (out + (i) * o->ldo, m32, x);
 #define BYTES_TWO(i, k)                                                                                      \
   if (i < mr)                                                                                                \
     {                                                                                                        \
-      __m512i x = PACK (0, 1, 0, 1, c##i##_0, c##i##_1, c##k##_0, c##k##_1);                                 \
+      __m512i x = PACK (c##i##_0, c##i##_1, c##k##_0, c##k##_1);                                             \
                                                                                                              \
+      if (o->residual)                                                                                       \
+        x = SUM (x, _mm512_inserti64x4 (_mm512_castsi256_si512 (LOAD_32 (i)), LOAD_32 (k), 1));              \
       STORE_32 (i, _mm512_castsi512_si256 (x))                                                               \
       STORE_32 (k, _mm512_extracti64x4_epi64 (x, 1))                                                         \
     }
-#define STORE_16(i, x) if (i < mr) _mm_mask_storeu_epi8 (out + (i) * ldo, m16, x);
+#define LOAD_16(i) (i < mr ? _mm_maskz_loadu_epi8 (m16, o->residual + (i) * o->ldr) : _mm_setzero_si128 ())
+#define STORE_16(i, x) if (i < mr) _mm_mask_storeu_epi8 (out + (i) * o->ldo, m16, x);
 #define BYTES_FOUR(i, j, k, m)                                                                               \
   if (i < mr)                                                                                                \
     {                                                                                                        \
-      __m512i x = PACK (0, 0, 0, 0, c##i##_0, c##j##_0, c##k##_0, c##m##_0);                                 \
+      __m512i x = PACK (c##i##_0, c##j##_0, c##k##_0, c##m##_0);                                             \
                                                                                                              \
+      if (o->residual)                                                                                       \
+        {                                                                                                    \
+          __m512i r = _mm512_inserti32x4 (_mm512_castsi128_si512 (LOAD_16 (i)), LOAD_16 (j), 1);             \
+                                                                                                             \
+          x = SUM (x, _mm512_inserti32x4 (_mm512_inserti32x4 (r, LOAD_16 (k), 2), LOAD_16 (m), 3));          \
+        }                                                                                                    \
       STORE_16 (i, _mm512_castsi512_si128 (x))                                                               \
       STORE_16 (j, _mm512_extracti32x4_epi32 (x, 1))                                                         \
       STORE_16 (k, _mm512_extracti32x4_epi32 (x, 2))                                                         \
@@ -180,6 +221,8 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
     }
   if (nb >= 3)
     {
+      const __mmask64 m64 = columns == 64 ? ~(__mmask64) 0 : ((__mmask64) 1 << columns) - 1;
+
       ROWS (BYTES_ROW)
     }
   else if (nb == 2)
@@ -204,7 +247,7 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
 void
 lpt_gemm_u8s8s32_6x64c4__avx512vnni (const LptGemmTile *t, int32_t *acc)
 {
-#define CASE(nb, i) case nb * 16 + i: tile (i, nb, 0, t, acc, NULL, 0, NULL, 0); break;
+#define CASE(nb, i) case nb * 16 + i: tile (i, nb, 0, t, acc, NULL, 0, NULL); break;
   switch (t->nr + t->mr)
     {
     ALL_CASES
@@ -215,9 +258,9 @@ lpt_gemm_u8s8s32_6x64c4__avx512vnni (const LptGemmTile *t, int32_t *acc)
 }
 
 static void
-fused_upper (const LptGemmTile *t, const Params *params, size_t columns, uint8_t *out, size_t ldo)
+fused_upper (const LptGemmTile *t, const Params *params, size_t columns, const LptGemmOut *o)
 {
-#define CASE(nb, i) case nb * 16 + i: tile (i, nb, 1, t, NULL, params, columns, out, ldo); break;
+#define CASE(nb, i) case nb * 16 + i: tile (i, nb, 1, t, NULL, params, columns, o); break;
   switch (t->nr + t->mr)
     {
     ALL_CASES
@@ -228,9 +271,9 @@ fused_upper (const LptGemmTile *t, const Params *params, size_t columns, uint8_t
 }
 
 static void
-fused_single (const LptGemmTile *t, const Params *params, size_t columns, uint8_t *out, size_t ldo)
+fused_single (const LptGemmTile *t, const Params *params, size_t columns, const LptGemmOut *o)
 {
-#define CASE(nb, i) case nb * 16 + i: tile (i, nb, 3, t, NULL, params, columns, out, ldo); break;
+#define CASE(nb, i) case nb * 16 + i: tile (i, nb, 3, t, NULL, params, columns, o); break;
   switch (t->nr + t->mr)
     {
     ALL_CASES
@@ -241,9 +284,9 @@ fused_single (const LptGemmTile *t, const Params *params, size_t columns, uint8_
 }
 
 static void
-fused_float (const LptGemmTile *t, const Params *params, size_t columns, uint8_t *out, size_t ldo)
+fused_float (const LptGemmTile *t, const Params *params, size_t columns, const LptGemmOut *o)
 {
-#define CASE(nb, i) case nb * 16 + i: tile (i, nb, 2, t, NULL, params, columns, out, ldo); break;
+#define CASE(nb, i) case nb * 16 + i: tile (i, nb, 2, t, NULL, params, columns, o); break;
   switch (t->nr + t->mr)
     {
     ALL_CASES
@@ -254,41 +297,42 @@ fused_float (const LptGemmTile *t, const Params *params, size_t columns, uint8_t
 }
 
 void
-lpt_gemm_fused__avx512vnni (const LptGemmTile *t, const LptEpilogue *e, const void *params, size_t columns, uint8_t *out,
-                            size_t ldo)
+lpt_gemm_fused__avx512vnni (const LptGemmTile *t, const LptEpilogue *e, const void *params, size_t columns,
+                            const LptGemmOut *o)
 {
-  if (e->upper)
-    fused_upper (t, params, columns, out, ldo);
-  else if (e->scheme == LPT_REQUANT_SINGLE)
-    fused_single (t, params, columns, out, ldo);
-  else
-    fused_float (t, params, columns, out, ldo);
+  switch (stage_of (e))
+    {
+    case 1:  fused_upper (t, params, columns, o); break;
+    case 2:  fused_float (t, params, columns, o); break;
+    default: fused_single (t, params, columns, o); break;
+    }
 }
 
 void
 lpt_gemm_params__avx512vnni (const LptEpilogue *e, size_t channel0, size_t columns, void *params)
 {
   Params *p = params;
-  const __m512i none = _mm512_setzero_si512 ();
+  int stage = stage_of (e);
 
-  p->limits = pack_limits (e);
+  p->limits = pack_limits (e->zp, e->lo, e->hi);
+  if (e->sum_fusable)
+    p->sum = pair_sum (e->add);
   for (size_t j = 0; j < columns; j += 16)
     {
+      const __m512i none = _mm512_setzero_si512 ();
+      const __m512 no_scale = _mm512_setzero_ps ();
       size_t c = channel0 + j;
 
       p->bias[j / 16] = e->bias ? _mm512_loadu_si512 (e->bias + c) : none;
-      if (e->upper)
-        p->v[j / 16] = requant_vec (REQUANT_SINGLE_HIGH, _mm512_loadu_si512 (e->mult + c), _mm512_loadu_si512 (e->shift + c),
-                                    _mm512_setzero_ps ());
-      else if (e->scheme == LPT_REQUANT_SINGLE)
-        {
-          p->v[j / 16] = requant_vec (LPT_REQUANT_SINGLE, _mm512_loadu_si512 (e->mult + c), _mm512_loadu_si512 (e->shift + c),
-                                      _mm512_setzero_ps ());
-          if (e->rest)
-            add_rests (&p->v[j / 16], _mm512_loadu_si512 (e->rest + c));
-        }
+      if (stage == 2)
+        p->v[j / 16] = stage_vec (2, e, none, none, none, _mm512_loadu_ps (e->scale + c));
       else
-        p->v[j / 16] = requant_vec (LPT_REQUANT_FLOAT, none, none, _mm512_loadu_ps (e->scale + c));
+        {
+          __m512i mult = _mm512_loadu_si512 (e->mult + c), shift = _mm512_loadu_si512 (e->shift + c);
+
+          p->v[j / 16] = stage == 1 ? stage_vec (1, e, mult, shift, none, no_scale)
+                                    : stage_vec (3, e, mult, shift, e->rest ? _mm512_loadu_si512 (e->rest + c) : none, no_scale);
+        }
     }
 }
 

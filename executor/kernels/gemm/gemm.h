@@ -36,12 +36,20 @@ typedef struct {
 /* Accumulators: acc[i * LPT_GEMM_NR_MAX + j]. */
 typedef void (*LptGemmMicro) (const LptGemmTile *t, int32_t *acc);
 
+/* Where the rows' bytes go, and those of a residual that the stage adds, or NULL. */
+typedef struct {
+  uint8_t       *out;
+  size_t         ldo;
+  const uint8_t *residual;
+  size_t         ldr;
+} LptGemmOut;
+
 /* The first stage of a fusable output stage on the registers: `columns` bytes in each row. `params` is what LptGemmParams
  * made of the panel's channels. */
 #define LPT_GEMM_PARAMS_SIZE 4096
 typedef void (*LptGemmParams) (const LptEpilogue *e, size_t channel0, size_t columns, void *params);
 typedef void (*LptGemmFused)  (const LptGemmTile *t, const LptEpilogue *e, const void *params, size_t columns,
-                               uint8_t *out, size_t ldo);
+                               const LptGemmOut *o);
 
 /* Sums of mr rows over all taps, in int32. */
 typedef void (*LptGemmRowSums) (size_t rows, size_t taps, size_t k, const uint8_t *const *a, size_t a_stride,
@@ -103,7 +111,7 @@ typedef struct {
 
 #define LPT_GEMM_FUSED(needs, isa)                                                                           \
   void lpt_gemm_fused__##isa (const LptGemmTile *t, const LptEpilogue *e, const void *params, size_t columns, \
-                              uint8_t *out, size_t ldo);                                                     \
+                              const LptGemmOut *o);                                                          \
   void lpt_gemm_params__##isa (const LptEpilogue *e, size_t channel0, size_t columns, void *params);
 #define LPT_GEMM_KERNEL(needs, isa, fuses, helpers, tile, order, prefix, nr, m1, m2, m3, m4)                                  \
   void lpt_gemm_u8s8s32_##tile##__##isa (const LptGemmTile *t, int32_t *acc);

@@ -225,8 +225,10 @@ run_rows (Panel *p, size_t i, size_t rows, const uint8_t *const *ptr)
       p->tile.row_add = p->fused && b->epilogue->weight_zp ? p->row_sums + i : NULL;
       if (p->fused)
         {
-          b->kernel->fused (&p->tile, b->epilogue, p->params, p->columns, (uint8_t *) out, b->ldo);
-          if (b->epilogue->table || b->epilogue->add)
+          LptGemmOut o = { (uint8_t *) out, b->ldo, b->epilogue->sum_fusable ? residual : NULL, b->ldr };
+
+          b->kernel->fused (&p->tile, b->epilogue, p->params, p->columns, &o);
+          if (b->epilogue->table || (b->epilogue->add && !b->epilogue->sum_fusable))
             lpt_epilogue_finish (b->epilogue_kernel, b->epilogue, mr, p->columns, (uint8_t *) out, b->ldo, residual, b->ldr);
         }
       else

@@ -121,55 +121,94 @@ requant_lanes (int scheme, const RequantVec *v, __m512i x, __m512 low, __m512 hi
 
 /* --- four registers of sums to sixty-four bytes --- */
 
+/* Limits of codes in u8 form: those of a signed type are made 128 higher and turned back at the end, since packing to bytes
+ * then saturates on both sides for nothing. */
 typedef struct {
-  __m512i low, high, zp;   /* 16-bit lanes: lo - zp, hi - zp, zp */
-  __m512  fhigh;
-  bool    is_signed;
+  __m512i zp;                /* 16-bit lanes */
+  __m512i low, high, flip;   /* bytes */
+  __m512  fhigh;             /* hi - zp */
 } PackLimits;
 
+static inline int32_t
+raised (int32_t lo, int32_t code)
+{
+  return lo < 0 ? code + 128 : code;
+}
+
 static inline PackLimits
-pack_limits (const LptEpilogue *e)
+pack_limits (int32_t zp, int32_t lo, int32_t hi)
 {
-  return (PackLimits) { _mm512_set1_epi16 ((int16_t) (e->lo - e->zp)), _mm512_set1_epi16 ((int16_t) (e->hi - e->zp)),
-                        _mm512_set1_epi16 ((int16_t) e->zp), _mm512_set1_ps ((float) (e->hi - e->zp)), e->lo < 0 };
+  return (PackLimits) { _mm512_set1_epi16 ((int16_t) raised (lo, zp)), _mm512_set1_epi8 ((char) raised (lo, lo)),
+                        _mm512_set1_epi8 ((char) raised (lo, hi)), _mm512_set1_epi8 ((char) raised (lo, 0)),
+                        _mm512_set1_ps ((float) (hi - zp)) };
 }
 
-/* Bytes of x0, x1, x2, x3 by quarters: the first four of each, the second four of each, and so on. A float below the
- * integers' range, or a NaN, converts to the lowest integer, which the limits turn into lo; one above must be cut before. */
+/* Bytes of x0, x1, x2, x3 by quarters: the first four of each, the second four of each, and so on. `add_zp`, a constant:
+ * the sums lack the zero point. */
 INLINE __m512i
-requant_pack4_lanes (int scheme, const RequantVec *v0, const RequantVec *v1, const RequantVec *v2,
-                     const RequantVec *v3, const PackLimits *l, __m512i x0, __m512i x1, __m512i x2, __m512i x3)
+pack_quarters (const PackLimits *l, bool add_zp, __m512i x0, __m512i x1, __m512i x2, __m512i x3)
 {
-  __m512i low, high;
+  __m512i low = _mm512_packs_epi32 (x0, x1), high = _mm512_packs_epi32 (x2, x3), x;
 
-  if (scheme == LPT_REQUANT_FLOAT)
+  if (add_zp)
     {
-#define CONVERT(i) x##i = _mm512_cvtps_epi32 (_mm512_min_ps (_mm512_mul_ps (_mm512_cvtepi32_ps (x##i), v##i->scale), l->fhigh));
-      CONVERT (0) CONVERT (1) CONVERT (2) CONVERT (3)
-#undef CONVERT
+      low = _mm512_adds_epi16 (low, l->zp);
+      high = _mm512_adds_epi16 (high, l->zp);
     }
-  else
-    {
-      x0 = requant_lanes (scheme, v0, x0, l->fhigh, l->fhigh);
-      x1 = requant_lanes (scheme, v1, x1, l->fhigh, l->fhigh);
-      x2 = requant_lanes (scheme, v2, x2, l->fhigh, l->fhigh);
-      x3 = requant_lanes (scheme, v3, x3, l->fhigh, l->fhigh);
-    }
-  low = _mm512_packs_epi32 (x0, x1);
-  high = _mm512_packs_epi32 (x2, x3);
-  low = _mm512_add_epi16 (_mm512_min_epi16 (_mm512_max_epi16 (low, l->low), l->high), l->zp);
-  high = _mm512_add_epi16 (_mm512_min_epi16 (_mm512_max_epi16 (high, l->low), l->high), l->zp);
-  return l->is_signed ? _mm512_packs_epi16 (low, high) : _mm512_packus_epi16 (low, high);
+  x = _mm512_packus_epi16 (low, high);
+  return _mm512_xor_si512 (_mm512_min_epu8 (_mm512_max_epu8 (x, l->low), l->high), l->flip);
 }
 
-/* The same bytes one register after the other. */
+/* Bytes by quarters to one register after the other. */
 INLINE __m512i
-requant_pack4 (int scheme, const RequantVec *v0, const RequantVec *v1, const RequantVec *v2,
-               const RequantVec *v3, const PackLimits *l, __m512i x0, __m512i x1, __m512i x2, __m512i x3)
+in_order (__m512i bytes)
 {
   const __m512i order = _mm512_setr_epi32 (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
 
-  return _mm512_permutexvar_epi32 (order, requant_pack4_lanes (scheme, v0, v1, v2, v3, l, x0, x1, x2, x3));
+  return _mm512_permutexvar_epi32 (order, bytes);
+}
+
+/* --- stages that kernels fuse --- */
+
+/* Constants that select one: 0 none, 1 single on upper words, 2 float, 3 single. */
+#define STAGE_SCHEME(stage) ((stage) == 1 ? REQUANT_SINGLE_HIGH : (stage) == 2 ? LPT_REQUANT_FLOAT : LPT_REQUANT_SINGLE)
+
+static inline int
+stage_of (const LptEpilogue *e)
+{
+  return !e->fusable ? 0 : e->upper ? 1 : e->scheme == LPT_REQUANT_FLOAT ? 2 : 3;
+}
+
+/* Parameters of sixteen channels. The single schemes round behind the zero point: it goes into the rounding term. */
+INLINE RequantVec
+stage_vec (int stage, const LptEpilogue *e, __m512i mult, __m512i shift, __m512i rest, __m512 scale)
+{
+  RequantVec v = requant_vec (STAGE_SCHEME (stage), mult, shift, scale);
+  int32_t zp = raised (e->lo, e->zp);
+
+  if (stage == 1)
+    v.a = _mm512_add_epi32 (v.a, _mm512_sllv_epi32 (_mm512_set1_epi32 (zp), v.b));
+  else if (stage == 3)
+    {
+      const __m512i zp64 = _mm512_set1_epi64 (zp), half = _mm512_set1_epi64 (32);
+      __m512i even = _mm512_and_si512 (v.c, _mm512_set1_epi64 (0xffffffff)), odd = _mm512_srli_epi64 (v.c, 32);
+
+      v.a = _mm512_add_epi64 (v.a, _mm512_sllv_epi64 (zp64, _mm512_add_epi64 (even, half)));
+      v.b = _mm512_add_epi64 (v.b, _mm512_sllv_epi64 (zp64, _mm512_add_epi64 (odd, half)));
+      if (e->rest)
+        add_rests (&v, rest);
+    }
+  return v;
+}
+
+/* Codes of a stage, not yet limited; float without the zero point. A float below the integers' range, or a NaN, converts to the
+ * lowest integer, which the limits turn into lo; one above must be cut before. */
+INLINE __m512i
+stage_lanes (int stage, const RequantVec *v, const PackLimits *l, __m512i x)
+{
+  if (stage == 2)
+    return _mm512_cvtps_epi32 (_mm512_min_ps (_mm512_mul_ps (_mm512_cvtepi32_ps (x), v->scale), l->fhigh));
+  return requant_lanes (STAGE_SCHEME (stage), v, x, l->fhigh, l->fhigh);
 }
 
 /* --- sums of two codes --- */
@@ -178,8 +217,14 @@ requant_pack4 (int scheme, const RequantVec *v0, const RequantVec *v1, const Req
  * pairs gives each part and floor (S / 2^shift) = (H + (L >> 16)) >> (shift - 16). */
 typedef struct {
   __m512i    high, low, high_bias, low_bias, shift;
+  __m512i    xor_a, xor_b;
+  PackLimits limits;
+} PairSum;
+
+/* What the other forms need besides. */
+typedef struct {
   RequantVec ra, rb, ro;
-  __m512i    za, zb, left, xors;
+  __m512i    za, zb, left;
   __m512     sa, sb, sc, flow, fhigh;
 } AddVec;
 
@@ -194,34 +239,40 @@ static inline bool
 add_fits (const LptAdd *p)
 {
   if (p->form == LPT_ADD_SINGLE)
-    {
-      int64_t bias = p->bias + ((int64_t) 1 << (p->shift - 1));
-
-      return p->shift >= 16 && p->m1 < INT32_MAX - 40000 && p->m2 < INT32_MAX - 40000
-             && (bias >> 16) < (1 << 30) && (bias >> 16) > -(1 << 30);
-    }
+    return lpt_add_fits_pairs (p);
   if (p->form == LPT_ADD_STEPPED)
     return (p->step == LPT_REQUANT_SINGLE || p->step == LPT_REQUANT_DOUBLE) && p->left <= 20
            && step_fits (p, p->m1, p->s1) && step_fits (p, p->m2, p->s2) && step_fits (p, p->mo, p->so);
   return true;
 }
 
+/* Single: m1 and m2 in their upper and lower halves; the other forms: what is common. */
+INLINE PairSum
+pair_sum (const LptAdd *p)
+{
+  PairSum s;
+  int64_t bias = p->form == LPT_ADD_SINGLE ? p->bias + ((int64_t) 1 << (p->shift - 1)) : 0;
+  int16_t low1 = (int16_t) p->m1, low2 = (int16_t) p->m2;
+  int32_t high1 = (int32_t) (((int64_t) p->m1 - low1) >> 16), high2 = (int32_t) (((int64_t) p->m2 - low2) >> 16);
+
+  s.high = _mm512_set1_epi32 ((int32_t) ((uint32_t) high2 << 16 | (uint16_t) high1));
+  s.low = _mm512_set1_epi32 ((int32_t) ((uint32_t) (uint16_t) low2 << 16 | (uint16_t) low1));
+  s.high_bias = _mm512_set1_epi32 ((int32_t) (bias >> 16));
+  s.low_bias = _mm512_set1_epi32 ((int32_t) (bias & 0xffff));
+  s.shift = _mm512_set1_epi32 (p->shift - 16);
+  s.xor_a = _mm512_set1_epi8 ((char) p->xor_a);
+  s.xor_b = _mm512_set1_epi8 ((char) p->xor_b);
+  s.limits = pack_limits (p->zp, p->lo, p->hi);
+  return s;
+}
+
 static inline AddVec
 add_vec (const LptAdd *p)
 {
   AddVec v;
-  int64_t bias = p->form == LPT_ADD_SINGLE ? p->bias + ((int64_t) 1 << (p->shift - 1)) : 0;
-  int16_t low1 = (int16_t) p->m1, low2 = (int16_t) p->m2;
-  int32_t high1 = (int32_t) (((int64_t) p->m1 - low1) >> 16), high2 = (int32_t) (((int64_t) p->m2 - low2) >> 16);
   LptRequantScheme step = p->form == LPT_ADD_STEPPED ? p->step : LPT_REQUANT_DOUBLE;
   __m512 none = _mm512_setzero_ps ();
 
-  v.high = _mm512_set1_epi32 ((int32_t) ((uint32_t) high2 << 16 | (uint16_t) high1));
-  v.low = _mm512_set1_epi32 ((int32_t) ((uint32_t) (uint16_t) low2 << 16 | (uint16_t) low1));
-  v.high_bias = _mm512_set1_epi32 ((int32_t) (bias >> 16));
-  v.low_bias = _mm512_set1_epi32 ((int32_t) (bias & 0xffff));
-  v.shift = _mm512_set1_epi32 (p->shift - 16);
-  v.xors = _mm512_set1_epi32 ((int32_t) ((uint32_t) p->xor_b << 16 | p->xor_a));
   v.za = _mm512_set1_epi32 (p->za);
   v.zb = _mm512_set1_epi32 (p->zb);
   v.left = _mm512_set1_epi32 (p->left);
@@ -245,18 +296,17 @@ add_vec (const LptAdd *p)
   return v;
 }
 
-/* Sums of sixteen pairs; pairs holds a in the low and b in the high 16 bits of each lane (bytes as stored). Not yet clamped
- * (float: clamped). */
+/* Sums of sixteen pairs; pairs holds a in the low and b in the high 16 bits of each lane. Not yet clamped
+ * (float: clamped). Form and step are constants; v is not read for single sums. */
 INLINE __m512i
-add_lanes (LptAddForm form, LptRequantScheme step, const AddVec *v, __m512i pairs)
+add_lanes (LptAddForm form, LptRequantScheme step, const PairSum *s, const AddVec *v, __m512i pairs)
 {
-  pairs = _mm512_xor_si512 (pairs, v->xors);
   if (form == LPT_ADD_SINGLE)
     {
-      __m512i high = _mm512_dpwssd_epi32 (v->high_bias, pairs, v->high);
-      __m512i low = _mm512_dpwssd_epi32 (v->low_bias, pairs, v->low);
+      __m512i high = _mm512_dpwssd_epi32 (s->high_bias, pairs, s->high);
+      __m512i low = _mm512_dpwssd_epi32 (s->low_bias, pairs, s->low);
 
-      return _mm512_srav_epi32 (_mm512_add_epi32 (high, _mm512_srai_epi32 (low, 16)), v->shift);
+      return _mm512_srav_epi32 (_mm512_add_epi32 (high, _mm512_srai_epi32 (low, 16)), s->shift);
     }
 
   __m512i a = _mm512_sub_epi32 (_mm512_and_si512 (pairs, _mm512_set1_epi32 (0xffff)), v->za);
@@ -278,13 +328,27 @@ add_lanes (LptAddForm form, LptRequantScheme step, const AddVec *v, __m512i pair
 
 /* The form as constants. */
 INLINE __m512i
-add_lanes_any (const LptAdd *p, const AddVec *v, __m512i pairs)
+add_lanes_any (const LptAdd *p, const PairSum *s, const AddVec *v, __m512i pairs)
 {
   if (p->form == LPT_ADD_SINGLE)
-    return add_lanes (LPT_ADD_SINGLE, LPT_REQUANT_DOUBLE, v, pairs);
+    return add_lanes (LPT_ADD_SINGLE, LPT_REQUANT_DOUBLE, s, v, pairs);
   if (p->form == LPT_ADD_FLOAT)
-    return add_lanes (LPT_ADD_FLOAT, LPT_REQUANT_DOUBLE, v, pairs);
+    return add_lanes (LPT_ADD_FLOAT, LPT_REQUANT_DOUBLE, s, v, pairs);
   if (p->step == LPT_REQUANT_SINGLE)
-    return add_lanes (LPT_ADD_STEPPED, LPT_REQUANT_SINGLE, v, pairs);
-  return add_lanes (LPT_ADD_STEPPED, LPT_REQUANT_DOUBLE, v, pairs);
+    return add_lanes (LPT_ADD_STEPPED, LPT_REQUANT_SINGLE, s, v, pairs);
+  return add_lanes (LPT_ADD_STEPPED, LPT_REQUANT_DOUBLE, s, v, pairs);
+}
+
+/* Sums of 64 bytes each: interleaved to pairs of 16 bits; packing restores the order. */
+INLINE __m512i
+add_bytes (LptAddForm form, LptRequantScheme step, const PairSum *s, const AddVec *v, __m512i a, __m512i b)
+{
+  const __m512i none = _mm512_setzero_si512 ();
+  __m512i x = _mm512_xor_si512 (a, s->xor_a), y = _mm512_xor_si512 (b, s->xor_b);
+  __m512i low = _mm512_unpacklo_epi8 (x, y), high = _mm512_unpackhi_epi8 (x, y);
+
+  return pack_quarters (&s->limits, true, add_lanes (form, step, s, v, _mm512_unpacklo_epi8 (low, none)),
+                        add_lanes (form, step, s, v, _mm512_unpackhi_epi8 (low, none)),
+                        add_lanes (form, step, s, v, _mm512_unpacklo_epi8 (high, none)),
+                        add_lanes (form, step, s, v, _mm512_unpackhi_epi8 (high, none)));
 }

@@ -46,6 +46,7 @@ INLINE void
 store_q8 (const Job *j, LptRequantScheme scheme, bool residual)
 {
   const LptEpilogue *e = j->e;
+  const PairSum sum = residual ? pair_sum (e->add) : (PairSum) { 0 };
   const AddVec add = residual ? add_vec (e->add) : (AddVec) { 0 };
   const __m512i zp = _mm512_set1_epi32 (e->zp), none = _mm512_setzero_si512 ();
   const __m512i low = _mm512_set1_epi32 (e->lo - e->zp), high = _mm512_set1_epi32 (e->hi - e->zp);
@@ -78,9 +79,12 @@ store_q8 (const Job *j, LptRequantScheme scheme, bool residual)
           if (residual)
             {
               __m128i other = _mm_maskz_loadu_epi8 (mask, j->residual + r * j->residual_stride + c);
-              __m512i pairs = _mm512_or_si512 (_mm512_cvtepu8_epi32 (bytes), _mm512_slli_epi32 (_mm512_cvtepu8_epi32 (other), 16));
-              __m512i sums = add_lanes_any (e->add, &add, pairs);
+              __m512i pairs, sums;
 
+              bytes = _mm_xor_si128 (bytes, _mm512_castsi512_si128 (sum.xor_a));
+              other = _mm_xor_si128 (other, _mm512_castsi512_si128 (sum.xor_b));
+              pairs = _mm512_or_si512 (_mm512_cvtepu8_epi32 (bytes), _mm512_slli_epi32 (_mm512_cvtepu8_epi32 (other), 16));
+              sums = add_lanes_any (e->add, &sum, &add, pairs);
               sums = _mm512_max_epi32 (sums, _mm512_set1_epi32 (e->add->lo - e->add->zp));
               sums = _mm512_min_epi32 (sums, _mm512_set1_epi32 (e->add->hi - e->add->zp));
               bytes = _mm512_cvtepi32_epi8 (_mm512_add_epi32 (sums, _mm512_set1_epi32 (e->add->zp)));

@@ -30,12 +30,19 @@ lpt_epilogue_kernel (LptCpu cpu)
   return row;
 }
 
+/* Whether a zero point and limits are those of codes of 8 bits. */
+static bool
+is_byte (int32_t zp, int32_t lo, int32_t hi)
+{
+  return zp >= -128 && zp <= 255 && lo >= -128 && hi <= 255 && lo <= hi && (lo >= 0 || hi <= 127);
+}
+
 void
 lpt_epilogue_prepare (LptEpilogue *e, size_t channels)
 {
-  bool below_quarter = true, one_zp = true;
+  bool below_quarter = true, room = true, one_zp = true;
 
-  e->fast = e->zp >= -128 && e->zp <= 255 && e->lo >= -128 && e->hi <= 255 && e->lo <= e->hi && (e->lo >= 0 || e->hi <= 127);
+  e->fast = is_byte (e->zp, e->lo, e->hi);
   for (size_t c = 0; c < channels && e->store == LPT_STORE_Q8 && e->scheme != LPT_REQUANT_FLOAT; c++)
     {
       /* The vector shifts take 32 to 62 (single) and 0 to 31 (others), and -2^31 squared would saturate. */
@@ -44,11 +51,14 @@ lpt_epilogue_prepare (LptEpilogue *e, size_t channels)
 
       e->fast = e->fast && ok && e->mult[c] != INT32_MIN;
       below_quarter = below_quarter && e->shift[c] <= -2;
+      room = room && e->shift[c] >= -20;
     }
   for (size_t c = 1; c < channels && e->weight_zp; c++)
     one_zp = one_zp && e->weight_zp[c] == e->weight_zp[0];
-  e->fusable = e->fast && e->store == LPT_STORE_Q8 && one_zp
+  e->fusable = e->fast && room && e->store == LPT_STORE_Q8 && one_zp
                && (e->scheme == LPT_REQUANT_SINGLE || e->scheme == LPT_REQUANT_FLOAT);
+  e->sum_fusable = e->fusable && e->add && !e->table && !e->add_table && e->add->form == LPT_ADD_SINGLE && is_byte (e->add->zp, e->add->lo, e->add->hi)
+                   && lpt_add_fits_pairs (e->add);
   e->upper = below_quarter && e->scheme == LPT_REQUANT_SINGLE && !e->rest;
 }
 

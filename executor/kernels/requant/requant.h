@@ -45,6 +45,16 @@ typedef struct {
   float            sa, sb, sc;          /* float */
 } LptAdd;
 
+/* Whether a single sum can be made of dot products of 16-bit pairs: upper and lower halves of the multipliers apart. */
+static inline bool
+lpt_add_fits_pairs (const LptAdd *p)
+{
+  int64_t bias = p->bias + ((int64_t) 1 << (p->shift - 1));
+
+  return p->shift >= 16 && p->m1 < INT32_MAX - 40000 && p->m2 < INT32_MAX - 40000
+         && (bias >> 16) < (1 << 30) && (bias >> 16) > -(1 << 30);
+}
+
 /* y = code of (a - za) * (b - zb) * M. */
 typedef struct {
   LptRequantScheme scheme;
@@ -71,12 +81,13 @@ typedef struct {
   const LptAdd    *add;                 /* residual or NULL: a is this stage's code, b the residual's */
   const uint8_t   *add_table;           /* after the residual */
   bool             fast;                /* these are set by lpt_epilogue_prepare () */
-  bool             fusable, upper;
+  bool             fusable, upper, sum_fusable;
 } LptEpilogue;
 
 /* Sets `fast`: every product's result fits 32 bits without saturation and the codes are of 8 bits, so vector kernels may
- * skip the general care; `fusable`: kernels may make the code from their registers (float and single); `upper`: single
- * without rests and with every multiplier below a quarter, so that rounding touches the upper word of the product only.
+ * skip the general care; `fusable`: kernels may make the code from their registers (float and single, where the product
+ * has room for a code above it); `sum_fusable`: those of products add the residual there, too; `upper`: single without rests and
+ * with every multiplier below a quarter, so that rounding touches the upper word of the product only.
  * Without this call all must be false. */
 void lpt_epilogue_prepare (LptEpilogue *e, size_t channels);
 
