@@ -1,4 +1,4 @@
-/* lpt-fast-eltwise.c - sums of codes, codes side by side
+/* lpt-fast-eltwise.c - sums and products of codes, codes side by side
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -56,60 +56,204 @@ lpt_fast_add (const LptPlan *plan,
   return FALSE;
 }
 
+/* --- products --- */
+
+/* Parameters of the product of @step in the form of its rule. */
+static gboolean
+product_of (const LptPlan *plan,
+            const LptStep *step,
+            LptMul        *mul)
+{
+  const LptRequantRule *rule = lpt_requant_node_rule (step->node);
+  const LptArray *a = &lpt_plan_slot (plan, step->in[0])->array, *b = &lpt_plan_slot (plan, step->in[1])->array;
+  const LptArray *y = &lpt_plan_slot (plan, step->out[0])->array;
+  const gboolean zero_in_float = rule != NULL && rule->algorithm == LPT_ALGO_FLOAT_ZERO;
+  /* A float sum with another zero point would round elsewhere: there the codes stay their own. */
+  const gint32 offset = zero_in_float ? 0 : lpt_fast_offset (y->dtype);
+  LptMultiplier m;
+
+  if (rule == NULL || lpt_int_is_affine (step->node))
+    return FALSE;
+  m = lpt_requant_rule_multiplier (rule, a->quant->scale[0], b->quant->scale[0], y->quant->scale[0]);
+  *mul = (LptMul) { .scheme = (LptRequantScheme) m.rounding, .zp_in_float = zero_in_float,
+                    .zp = y->quant->zero_point[0] + offset, .lo = (gint32) lpt_dtype_min (y->dtype) + offset,
+                    .hi = (gint32) lpt_dtype_max (y->dtype) + offset, .za = lpt_fast_zero (plan, step->in[0]),
+                    .zb = lpt_fast_zero (plan, step->in[1]), .mult = m.m, .shift = m.s, .scale = m.f };
+
+  return TRUE;
+}
+
+/* --- both, with operands that repeat --- */
+
+/* A dimension of the result and how far the operands move along it. */
+typedef struct
+{
+  gsize size, a, b;
+} Dim;
+
 typedef struct
 {
   LptFastOp op;
   const LptEltwiseKernel *kernel;
-  LptAdd add;
-  gsize  n;
-} Sum;
+  gboolean product, flip;          /* flip: results are made as i8 */
+  LptAdd   add;
+  LptMul   mul;
+  guint    n;                      /* dimensions, the last one without gaps */
+  Dim      dims[LPT_MAX_RANK];
+  gsize    count, cols;            /* elements; of a row */
+  gsize    rows, per_task;
+} Binary;
+
+typedef struct
+{
+  const Binary *s;
+  const guint8 *a, *b;
+  guint8       *out;
+} BinaryJob;
 
 static void
-sum_chunk (void    *data,
-           size_t   task,
-           unsigned thread)
+binary_task (void    *data,
+             size_t   task,
+             unsigned thread)
 {
-  gpointer *job = data;
-  const Sum *s = job[0];
-  gsize at = task * CHUNK, n = MIN (CHUNK, s->n - at);
+  const BinaryJob *job = data;
+  const Binary *s = job->s;
+  const Dim *last = &s->dims[s->n - 1], *line = s->n > 1 ? last - 1 : NULL;
+  gsize row = task * s->per_task, end = MIN (row + s->per_task, s->rows);
 
-  s->kernel->add (&s->add, 1, n, (const guint8 *) job[1] + at, n, 1, (const guint8 *) job[2] + at, n, 1, (guint8 *) job[3] + at, n);
+  while (row < end)
+    {
+      gsize a = 0, b = 0, rest = row, run = 1, cols = MIN (s->cols, s->count - row * s->cols);
+      guint8 *out = job->out + row * s->cols;
+      guint i;
+
+      if (line == NULL)
+        {
+          a = row * s->cols * last->a;
+          b = row * s->cols * last->b;
+        }
+      else
+        run = MIN (line->size - row % line->size, end - row);
+      for (i = s->n - 1; i-- > 0; )
+        {
+          a += rest % s->dims[i].size * s->dims[i].a;
+          b += rest % s->dims[i].size * s->dims[i].b;
+          rest /= s->dims[i].size;
+        }
+      if (s->product)
+        s->kernel->mul (&s->mul, run, cols, job->a + a, line != NULL ? line->a : 0, last->a, job->b + b, line != NULL ? line->b : 0,
+                        last->b, out, cols);
+      else
+        s->kernel->add (&s->add, run, cols, job->a + a, line != NULL ? line->a : 0, last->a, job->b + b, line != NULL ? line->b : 0,
+                        last->b, out, cols);
+      if (s->flip)
+        lpt_flip_signs (run * cols, out, out);
+      row += run;
+    }
 }
 
 static void
-sum_run (const LptFastOp     *op,
-         const guint8 *const *in,
-         guint8              *out,
-         LptPool             *pool,
-         guint8              *workspace)
+binary_run (const LptFastOp     *op,
+            const guint8 *const *in,
+            guint8              *out,
+            LptPool             *pool,
+            guint8              *workspace)
 {
-  gpointer job[4] = { (gpointer) op, (gpointer) in[0], (gpointer) in[1], out };
+  const Binary *s = (const Binary *) op;
 
-  lpt_parallel_for (pool, (((const Sum *) op)->n + CHUNK - 1) / CHUNK, sum_chunk, job);
+  lpt_parallel_for (pool, (s->rows + s->per_task - 1) / s->per_task, binary_task, &(BinaryJob) { s, in[0], in[1], out });
+}
+
+/* Dimensions of the result in the order of @repr, merged where both operands go on evenly. */
+static void
+set_dims (Binary         *s,
+          const LptShape *out,
+          const LptShape *const *in,
+          LptRepr         repr)
+{
+  gsize step[2] = { 1, 1 };
+  gint i, k;
+
+  s->n = LPT_MAX_RANK;
+  for (i = 0; i < out->rank; i++)
+    {
+      /* From the innermost: with the channels last, axis 1 comes first and then the spatial ones. */
+      gint axis = repr != LPT_REPR_LAST8 || out->rank < 3 ? out->rank - 1 - i : i == 0 ? 1 : i == out->rank - 1 ? 0 : out->rank - i;
+      Dim dim = { (gsize) out->dims[axis], 0, 0 };
+      gsize *stride[2] = { &dim.a, &dim.b };
+
+      for (k = 0; k < 2; k++)
+        {
+          gint own = axis - (out->rank - in[k]->rank);
+
+          if (own >= 0 && in[k]->dims[own] > 1)
+            {
+              *stride[k] = step[k];
+              step[k] *= (gsize) in[k]->dims[own];
+            }
+        }
+      if (dim.size == 1)
+        continue;
+      if (s->n < LPT_MAX_RANK && dim.a == s->dims[s->n].a * s->dims[s->n].size && dim.b == s->dims[s->n].b * s->dims[s->n].size)
+        s->dims[s->n].size *= dim.size;
+      else
+        s->dims[--s->n] = dim;
+    }
+  if (s->n == LPT_MAX_RANK)
+    s->dims[--s->n] = (Dim) { 1, 1, 1 };
+  memmove (s->dims, s->dims + s->n, (LPT_MAX_RANK - s->n) * sizeof (Dim));
+  s->n = LPT_MAX_RANK - s->n;
+}
+
+static gboolean
+is_operand (LptFastBuilder *b,
+            guint           slot)
+{
+  return slot != LPT_NO_SLOT && lpt_fast_is_codes (b->plan, slot) && lpt_fast_count (b->plan, slot) > 0;
 }
 
 LptFastOp *
-lpt_fast_make_sum (LptFastBuilder *b,
-                   guint           i)
+lpt_fast_make_binary (LptFastBuilder *b,
+                      guint           i)
 {
   const LptStep *step = lpt_plan_step (b->plan, i);
-  Sum *s;
-  LptAdd add;
+  gboolean product = step->node->op == LPT_OP_MULTIPLY;
+  const LptShape *out, *in[2];
+  LptRepr repr = LPT_REPR_U8;
+  LptAdd add = { 0 };
+  LptMul mul = { 0 };
+  Binary *s;
   guint k;
 
-  for (k = 0; k < 2; k++)
-    if (step->in[k] == LPT_NO_SLOT || lpt_plan_slot (b->plan, step->in[k])->kind == LPT_SLOT_CONST ||
-        !lpt_fast_is_codes (b->plan, step->in[k]) ||
-        !lpt_shape_equal (&lpt_plan_slot (b->plan, step->in[k])->array.shape, &lpt_plan_slot (b->plan, step->out[0])->array.shape))
-      return NULL;
-  if (!lpt_fast_is_codes (b->plan, step->out[0]) || !lpt_fast_add (b->plan, step, 0, &add))
+  if (!is_operand (b, step->in[0]) || !is_operand (b, step->in[1]) || !lpt_fast_is_codes (b->plan, step->out[0]) ||
+      lpt_fast_count (b->plan, step->out[0]) == 0 ||
+      !(product ? product_of (b->plan, step, &mul) : lpt_fast_add (b->plan, step, 0, &add)))
     return NULL;
-  s = g_new0 (Sum, 1);
-  s->op = (LptFastOp) { .run = sum_run, .kernel = "add_u8", .n_in = 2, .in = { step->in[0], step->in[1] },
-                        .in_repr = { LPT_REPR_LAST8, LPT_REPR_LAST8 }, .out = step->out[0], .out_repr = LPT_REPR_LAST8, .last = i };
+  out = &lpt_plan_slot (b->plan, step->out[0])->array.shape;
+  for (k = 0; k < 2; k++)
+    {
+      in[k] = &lpt_plan_slot (b->plan, step->in[k])->array.shape;
+      if (lpt_shape_equal (in[k], out))
+        repr = MAX (repr, lpt_fast_layout (b, step->in[k]));
+    }
+  /* Fewer axes than the result stand for its last ones: only one element is the same with the channels last. */
+  for (k = 0; k < 2; k++)
+    if (in[k]->rank != out->rank && lpt_fast_count (b->plan, step->in[k]) > 1)
+      repr = LPT_REPR_U8;
+
+  s = g_new0 (Binary, 1);
+  s->op = (LptFastOp) { .run = binary_run, .kernel = product ? "mul_u8" : "add_u8", .n_in = 2, .in = { step->in[0], step->in[1] },
+                        .in_repr = { repr, repr }, .out = step->out[0], .out_repr = repr, .last = i };
   s->kernel = b->kernels.eltwise;
+  s->product = product;
+  s->flip = product && mul.lo < 0;
   s->add = add;
-  s->n = lpt_fast_count (b->plan, step->out[0]);
+  s->mul = mul;
+  set_dims (s, out, in, repr);
+  s->count = lpt_fast_count (b->plan, step->out[0]);
+  s->cols = s->n > 1 ? s->dims[s->n - 1].size : MIN (CHUNK, s->count);
+  s->rows = (s->count + s->cols - 1) / s->cols;
+  s->per_task = MAX (CHUNK / s->cols, 1);
 
   return &s->op;
 }

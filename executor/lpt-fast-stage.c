@@ -325,6 +325,7 @@ lpt_fast_make_table (LptFastBuilder *b,
 {
   const LptStep *step = lpt_plan_step (b->plan, i);
   const LptFastRegion *region = b->regions->pdata[step->out[0]];
+  LptRepr repr = lpt_fast_layout (b, region->root);
   guint8 behind[256];
   guint last = i, out, k;
   Table *t;
@@ -336,7 +337,7 @@ lpt_fast_make_table (LptFastBuilder *b,
   for (k = 0; k < 256; k++)
     t->table[k] = behind[region->table[k]];
   t->op = (LptFastOp) { .run = table_run, .kernel = "table_u8", .n_in = 1, .in = { region->root },
-                        .in_repr = { LPT_REPR_LAST8 }, .out = out, .out_repr = LPT_REPR_LAST8, .last = last };
+                        .in_repr = { repr }, .out = out, .out_repr = repr, .last = last };
   t->kernel = b->kernels.eltwise;
   t->n = lpt_fast_count (b->plan, out);
 

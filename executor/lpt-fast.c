@@ -85,6 +85,13 @@ lpt_fast_repr (const LptPlan *plan,
   return repr;
 }
 
+LptRepr
+lpt_fast_layout (const LptFastBuilder *b,
+                 guint                 slot)
+{
+  return b->written[slot] == LPT_REPR_LAST8 ? LPT_REPR_LAST8 : LPT_REPR_U8;
+}
+
 /* --- conversion --- */
 
 typedef struct
@@ -192,8 +199,9 @@ static const struct
   { LPT_OP_REDUCE_SUM, lpt_fast_make_reduce },
   { LPT_OP_REDUCE_MAX, lpt_fast_make_reduce },
   { LPT_OP_REDUCE_MIN, lpt_fast_make_reduce },
-  { LPT_OP_ADD, lpt_fast_make_sum },
-  { LPT_OP_SUBTRACT, lpt_fast_make_sum },
+  { LPT_OP_ADD, lpt_fast_make_binary },
+  { LPT_OP_SUBTRACT, lpt_fast_make_binary },
+  { LPT_OP_MULTIPLY, lpt_fast_make_binary },
   { LPT_OP_QUANTIZE, lpt_fast_make_quantize },
   { LPT_OP_DEQUANTIZE, lpt_fast_make_dequantize },
   { LPT_OP_CONCAT, lpt_fast_make_concat },
@@ -315,27 +323,38 @@ provide (Program *p,
     add_entry (p, step, convert_new (&p->b, slot, from, repr));
 }
 
-/* Reshapes and other readings of the same bytes take their input's buffers. */
+/* Reshapes and other readings of the same bytes: the output in @repr is the input in @repr. */
+static gboolean
+same_bytes (const LptPlan *plan,
+            const LptStep *step,
+            LptRepr        repr)
+{
+  guint in = step->n_in > 0 ? step->in[0] : LPT_NO_SLOT, out = step->n_out > 0 ? step->out[0] : LPT_NO_SLOT;
+  const LptArray *x, *y;
+
+  if ((step->row->flags & LPT_EXEC_ALIAS) == 0 || in == LPT_NO_SLOT || step->n_out != 1)
+    return FALSE;
+  x = &lpt_plan_slot (plan, in)->array;
+  y = &lpt_plan_slot (plan, out)->array;
+
+  return x->dtype == y->dtype && lpt_shape_is_static (&y->shape) &&
+         (step->node->op == LPT_OP_REINTERPRET || lpt_quant_equal (x->quant, y->quant)) &&
+         lpt_fast_repr (plan, out, repr) == repr && (repr != LPT_REPR_LAST8 || lpt_shape_equal (&x->shape, &y->shape));
+}
+
+/* The output takes the buffers of the input that have its bytes. */
 static gboolean
 share_buffers (Program       *p,
                const LptStep *step)
 {
-  guint in = step->n_in > 0 ? step->in[0] : LPT_NO_SLOT, out = step->n_out > 0 ? step->out[0] : LPT_NO_SLOT;
-  const LptArray *x, *y;
   gboolean any = FALSE;
   LptRepr repr;
 
-  if ((step->row->flags & LPT_EXEC_ALIAS) == 0 || in == LPT_NO_SLOT || step->n_out != 1)
-    return FALSE;
-  x = &lpt_plan_slot (p->b.plan, in)->array;
-  y = &lpt_plan_slot (p->b.plan, out)->array;
-  if (x->dtype != y->dtype || !lpt_shape_is_static (&y->shape) ||
-      (step->node->op != LPT_OP_REINTERPRET && !lpt_quant_equal (x->quant, y->quant)))
-    return FALSE;
   for (repr = LPT_REPR_U8; repr <= LPT_REPR_LAST8; repr++)
-    if (*buffer_of (p, in, repr) != LPT_NO_SLOT && lpt_fast_repr (p->b.plan, out, repr) == repr &&
-        (repr == LPT_REPR_U8 || lpt_shape_equal (&x->shape, &y->shape)))
+    if (same_bytes (p->b.plan, step, repr) && *buffer_of (p, step->in[0], repr) != LPT_NO_SLOT)
       {
+        guint in = step->in[0], out = step->out[0];
+
         *buffer_of (p, out, repr) = *buffer_of (p, in, repr);
         any = TRUE;
       }
@@ -462,16 +481,21 @@ lpt_fast_new (LptPlan *plan)
   p.b.reader = g_new (guint, plan->slots->len + 1);
   p.b.uses = g_new0 (guint, plan->slots->len + 1);
   p.b.covered = g_new (guint, plan->steps->len + 1);
+  p.b.written = g_new0 (LptRepr, plan->slots->len + 1);
   p.ops = g_new0 (LptFastOp *, plan->steps->len + 1);
   find_readers (&p.b);
   lpt_fast_regions_init (&p.b);
   for (i = 0; i < plan->steps->len; i++)
     if (!lpt_plan_step (plan, i)->folded && p.b.covered[i] == LPT_NO_SLOT)
       {
+        const LptStep *step = lpt_plan_step (plan, i);
         LptFastOp *op = make (&p.b, i);
 
+        if (op == NULL && step->n_in > 0 && step->in[0] != LPT_NO_SLOT && same_bytes (plan, step, p.b.written[step->in[0]]))
+          p.b.written[step->out[0]] = p.b.written[step->in[0]];
         if (op != NULL)
           {
+            p.b.written[op->out] = lpt_fast_repr (plan, op->out, op->out_repr);
             p.b.covered[i] = i;
             op->first = i;
             p.ops[op->last] = op;
@@ -495,6 +519,7 @@ lpt_fast_new (LptPlan *plan)
   g_free (p.b.uses);
   g_free (p.b.covered);
   g_ptr_array_unref (p.b.regions);
+  g_free (p.b.written);
   g_free (p.ops);
   g_free (p.buffer);
 

@@ -52,6 +52,7 @@ typedef struct
   guint     *uses;         /* slot -> inputs of steps, and outputs of the model, that it is */
   guint     *covered;      /* step -> step whose fast op stands for it, LPT_NO_SLOT */
   GPtrArray *regions;      /* slot -> LptFastRegion * that writes it, or NULL */
+  LptRepr   *written;      /* slot -> what it is written in, as far as makers have come */
 } LptFastBuilder;
 
 /* Makes the fast op of step @i, marking what it covers; NULL = none. */
@@ -62,7 +63,7 @@ LptFastOp *lpt_fast_make_matmul (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_max_pool (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_avg_pool (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_reduce (LptFastBuilder *b, guint i);
-LptFastOp *lpt_fast_make_sum    (LptFastBuilder *b, guint i);
+LptFastOp *lpt_fast_make_binary (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_table  (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_quantize (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_dequantize (LptFastBuilder *b, guint i);
@@ -76,6 +77,8 @@ LptFastOp *lpt_fast_make_float_matmul (LptFastBuilder *b, guint i);
 
 /* @repr, or the one that has the same bytes for this slot. */
 LptRepr  lpt_fast_repr       (const LptPlan *plan, guint slot, LptRepr repr);
+/* LAST8 or U8: how codes that do not care for the order had better be read. */
+LptRepr  lpt_fast_layout     (const LptFastBuilder *b, guint slot);
 /* The value of the slot is 8-bit codes with one scale and zero point. */
 gboolean lpt_fast_is_codes   (const LptPlan *plan, guint slot);
 /* Its zero point in u8 form. */

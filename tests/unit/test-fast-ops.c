@@ -16,6 +16,10 @@
 #define X(c, h, w)  "%x = Parameter : u8[2," #c "," #h "," #w "] q{scale=0.02, zp=128}\n"
 #define SX(c, h, w) "%x = Parameter : i8[2," #c "," #h "," #w "] q{scale=0.04, zp=-3}\n"
 
+/* %p: %x with the channels last. */
+#define POOL(c, h, w)  "%p = MaxPool(%x) {kernel=[1,1], strides=[1,1], pads_begin=[0,0], pads_end=[0,0]} : u8[2," #c "," #h "," #w "] q{scale=0.02, zp=128}\n"
+#define POOLS(c, h, w) "%p = MaxPool(%x) {kernel=[1,1], strides=[1,1], pads_begin=[0,0], pads_end=[0,0]} : i8[2," #c "," #h "," #w "] q{scale=0.04, zp=-3}\n"
+
 typedef struct
 {
   const char *name;
@@ -60,6 +64,30 @@ static const Case cases[] =
     " pads_end=[2], exclude-pad=true} : u8[1,18,4] q{scale=0.02, zp=10}\nResult(%y)\n" },
   { "max-line", "pool", "%x = Parameter : i8[1,18,11] q{scale=0.02, zp=10}\n%y = MaxPool(%x) {kernel=[4], strides=[3], pads_begin=[2],"
     " pads_end=[2], dilations=[1]} : i8[1,18,4] q{scale=0.02, zp=10}\nResult(%y)\n" },
+
+  /* Sums and products; a pool before them gives its output with the channels last. */
+  { "mul", "mul", X (3, 7, 9) "%z = Parameter : i8[2,3,7,9] q{scale=0.03, zp=-20}\n"
+    "%y = Multiply(%x, %z) : u8[2,3,7,9] q{scale=0.05, zp=101}\nResult(%y)\n" },
+  { "mul-large", "mul", X (33, 29, 41) POOL (33, 29, 41)
+    "%y = Multiply(%p, %x) : u8[2,33,29,41] q{scale=0.05, zp=101}\nResult(%y)\n" },
+  { "mul-excite", "mul", X (70, 9, 5) POOL (70, 9, 5) "%z = Parameter : u8[2,70,1,1] q{scale=0.004, zp=0}\n"
+    "%y = Multiply(%z, %p) : i8[2,70,9,5] q{scale=0.02, zp=-1}\nResult(%y)\n" },
+  { "mul-excite-plain", "mul", X (70, 9, 5) "%z = Parameter : u8[1,70,1,1] q{scale=0.004, zp=0}\n"
+    "%y = Multiply(%z, %x) : i8[2,70,9,5] q{scale=0.02, zp=-1}\nResult(%y)\n" },
+  { "mul-pixels", "mul", X (70, 9, 5) POOL (70, 9, 5) "%z = Parameter : i8[2,1,9,5] q{scale=0.004, zp=3}\n"
+    "%y = Multiply(%p, %z) : i8[2,70,9,5] q{scale=0.02, zp=-1}\nResult(%y)\n" },
+  { "mul-row", "mul", X (70, 9, 5) POOL (70, 9, 5) "%z = Parameter : i8[5] q{scale=0.004, zp=3}\n"
+    "%y = Multiply(%p, %z) : i8[2,70,9,5] q{scale=0.02, zp=-1}\nResult(%y)\n" },
+  { "mul-both", "mul", "%x = Parameter : u8[3,1,7,1] q{scale=0.02, zp=128}\n%z = Parameter : i8[5,1,6] q{scale=0.03, zp=3}\n"
+    "%y = Multiply(%x, %z) : u8[3,5,7,6] q{scale=0.02, zp=9}\nResult(%y)\n" },
+  { "mul-scalar", "mul", SX (70, 9, 5) POOLS (70, 9, 5) "%z = Parameter : u8[] q{scale=0.004, zp=3}\n"
+    "%y = Multiply(%p, %z) : i8[2,70,9,5] q{scale=0.02, zp=-1}\nResult(%y)\n" },
+  { "mul-shift", NULL, X (3, 7, 9) "%y = Multiply(%x, %x) {shift=[0.3]} : u8[2,3,7,9] q{scale=0.05, zp=101}\nResult(%y)\n" },
+  { "add-columns", "add", SX (70, 9, 5) POOLS (70, 9, 5) "%z = Parameter : i8[1,70,1,5] q{scale=0.01, zp=3}\n"
+    "%y = Add(%z, %p) : i8[2,70,9,5] q{scale=0.05, zp=-1}\nResult(%y)\n" },
+  { "subtract", "add", SX (7, 9, 5) "%z = Parameter : u8[7,1,1] q{scale=0.01, zp=3}\n"
+    "%y = Subtract(%z, %x) : i8[2,7,9,5] q{scale=0.05, zp=-1}\nResult(%y)\n" },
+  { "table-plain", "table", SX (7, 9, 5) "%y = Sigmoid(%x) : u8[2,7,9,5] q{scale=0.00390625}\nResult(%y)\n" },
 };
 
 static LptTensor *
