@@ -10,7 +10,7 @@
 #include "cli/profile.h"
 #include "cli/progress.h"
 
-#include "executor/lpt-cpu.h"
+#include "executor/kernels/lpt-peak.h"
 
 #include <lpt/lpt-executor.h>
 #include <lpt/lpt-json.h>
@@ -19,6 +19,36 @@
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* --- timing ---------------------------------------------------------------- */
+
+typedef struct
+{
+  const char *model;
+  gint        threads, iterations;
+  gboolean    profile, json;
+} BenchArgs;
+
+typedef struct
+{
+  double load, lower, pack;            /* ms: what makes a file a model that can run */
+  double min, median, mean, max;       /* ms of a run */
+  guint  n;
+} Times;
+
+static double
+now_ms (void)
+{
+  return (double) g_get_monotonic_time () / 1e3;
+}
+
+static int
+compare_times (const void *a, const void *b)
+{
+  double x = *(const double *) a, y = *(const double *) b;
+  return x < y ? -1 : x > y;
+}
 
 /* --- cache of lowered models ------------------------------------------------ */
 
@@ -44,18 +74,24 @@ cache_path (const char *dir, const char *model)
 
 /* The lowered model: from the cache, or made (and put there). */
 static LptGraph *
-load_lowered (const char *model, const char *cache, GError **error)
+load_lowered (const char *model, const char *cache, Times *times, GError **error)
 {
+  double start = now_ms ();
   g_autofree char *path = cache != NULL ? cache_path (cache, model) : NULL;
   if (path != NULL && g_file_test (path, G_FILE_TEST_EXISTS))
     {
       LptGraph *hit = lpt_json_load (path, NULL);
       if (hit != NULL)
-        return hit;
+        {
+          times->load = now_ms () - start;
+          return hit;
+        }
     }
   g_autoptr (LptGraph) graph = cmd_load (model, error);
+  times->load = now_ms () - start;
   if (graph == NULL || !cmd_lower (graph, error))
     return NULL;
+  times->lower = now_ms () - start - times->load;
   if (path != NULL)
     {
       if (g_mkdir_with_parents (cache, 0777) != 0)
@@ -69,83 +105,128 @@ load_lowered (const char *model, const char *cache, GError **error)
   return g_steal_pointer (&graph);
 }
 
-/* --- timing ---------------------------------------------------------------- */
-
-static int
-compare_times (const void *a, const void *b)
+/* Memory, caches, clocks: two runs, and more until a tenth of a second has passed. */
+static gboolean
+warm_up (const LptPlan *plan, LptPlanContext *context, GError **error)
 {
-  double x = *(const double *) a, y = *(const double *) b;
-  return x < y ? -1 : x > y;
+  double begin = now_ms ();
+  for (guint i = 0; i < 2 || (i < 1000 && now_ms () - begin < 100.0); i++)
+    if (!lpt_plan_run (plan, context, error))
+      return FALSE;
+  lpt_plan_context_profile_clear (context);
+  return TRUE;
 }
-
-typedef struct { double min, median, mean, max; guint n; } Times;
 
 /* Runs until @iterations, or until a second has passed (at least 10). */
 static gboolean
 time_runs (const LptPlan *plan, LptPlanContext *context, guint iterations, Times *times, GError **error)
 {
   g_autoptr (GArray) ms = g_array_new (FALSE, FALSE, sizeof (double));
-  gint64 begin = g_get_monotonic_time ();
-  for (guint i = 0; i < 2; i++)      /* first touch of memory, clocks */
-    if (!lpt_plan_run (plan, context, error))
-      return FALSE;
-  while (iterations > 0 ? ms->len < iterations : ms->len < 10 || (ms->len < 100000 && g_get_monotonic_time () - begin < G_USEC_PER_SEC))
+  double begin = now_ms (), sum = 0.0;
+  while (iterations > 0 ? ms->len < iterations : ms->len < 10 || (ms->len < 100000 && now_ms () - begin < 1000.0))
     {
-      gint64 start = g_get_monotonic_time ();
+      double start = now_ms ();
       if (!lpt_plan_run (plan, context, error))
         return FALSE;
-      double t = (double) (g_get_monotonic_time () - start) / 1e3;
+      double t = now_ms () - start;
       g_array_append_val (ms, t);
+      sum += t;
       if (iterations > 0)
         progress ("running", ms->len, iterations);
     }
-  double sum = 0.0;
   qsort (ms->data, ms->len, sizeof (double), compare_times);
-  for (guint i = 0; i < ms->len; i++)
-    sum += g_array_index (ms, double, i);
-  *times = (Times) { g_array_index (ms, double, 0), g_array_index (ms, double, ms->len / 2), sum / ms->len, g_array_index (ms, double, ms->len - 1), ms->len };
+  times->min = g_array_index (ms, double, 0);
+  times->median = g_array_index (ms, double, ms->len / 2);
+  times->mean = sum / ms->len;
+  times->max = g_array_index (ms, double, ms->len - 1);
+  times->n = ms->len;
   return TRUE;
 }
 
-static gboolean
-bench (LptGraph *graph, GPtrArray *tensors, const char *model, gint threads, gint iterations, gboolean profile, gboolean json, GError **error)
+/* The most memory that the process has had. getrusage() would count what it was before exec(), too. */
+static double
+peak_rss_mb (void)
 {
-  g_autofree LptShape *shapes = g_new0 (LptShape, tensors->len + 1);
-  Times t;
-  for (guint i = 0; i < tensors->len; i++)
-    shapes[i] = *lpt_tensor_shape (tensors->pdata[i]);
-  gint64 start = g_get_monotonic_time ();
-  progress ("planning", 0, 0);
-  g_autoptr (LptPlan) plan = lpt_plan_new (graph, shapes, profile ? LPT_PLAN_PROFILE : 0u, error);
-  g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, (guint) threads, error) : NULL;
-  if (context == NULL)
-    return FALSE;
-  double plan_ms = (double) (g_get_monotonic_time () - start) / 1e3;
-  for (guint i = 0; i < tensors->len; i++)
-    if (!lpt_plan_context_set_input (context, i, tensors->pdata[i], error))
-      return FALSE;
-  if (!time_runs (plan, context, (guint) iterations, &t, error))
-    return FALSE;
-  progress_end ();
+  g_autofree char *text = NULL;
+  if (!g_file_get_contents ("/proc/self/status", &text, NULL, NULL))
+    return 0.0;
+  const char *line = strstr (text, "VmHWM:");
+  return line != NULL ? g_ascii_strtod (line + strlen ("VmHWM:"), NULL) / 1024.0 : 0.0;
+}
 
+/* "AMD EPYC 9B14", or "" where the system does not tell. */
+static char *
+cpu_model (void)
+{
+  g_autofree char *text = NULL;
+  if (!g_file_get_contents ("/proc/cpuinfo", &text, NULL, NULL))
+    return g_strdup ("");
+  const char *line = strstr (text, "model name");
+  const char *colon = line != NULL ? strchr (line, ':') : NULL;
+  return colon != NULL ? g_strstrip (g_strndup (colon + 1, strcspn (colon + 1, "\n"))) : g_strdup ("");
+}
+
+static void
+report (const BenchArgs *args, const LptPlan *plan, LptPlanContext *context, const Times *t)
+{
   LptCpu cpu = lpt_cpu_detect ();
   const char *limit = g_getenv ("LPT_CPU");
   if (limit != NULL)
     lpt_cpu_limit (&cpu, limit);
-  if (json)
+  const char *level = lpt_cpu_level_name (cpu);
+  double rss = peak_rss_mb (), peak = lpt_peak_measure (cpu) * args->threads, ready = t->load + t->lower + t->pack;
+  double macs = (double) lpt_plan_macs (plan), rate = t->median > 0.0 ? macs / t->median / 1e6 : 0.0, share = peak > 0.0 ? 100.0 * rate / peak : 0.0;
+  gsize bound, arena = lpt_plan_arena_size (plan, &bound);
+
+  if (args->json)
     {
       g_autoptr (GString) s = g_string_new ("{\"model\": ");
-      cmd_json_string (s, model);
-      g_string_append_printf (s, ", \"cpu\": \"%s\", \"threads\": %d, \"iterations\": %u, \"min_ms\": %.6f, \"median_ms\": %.6f, \"mean_ms\": %.6f, \"max_ms\": %.6f"
-                              ", \"plan_ms\": %.3f, \"arena_bytes\": %" G_GSIZE_FORMAT "}\n", lpt_cpu_level_name (cpu), threads, t.n, t.min, t.median, t.mean, t.max,
-                              plan_ms, lpt_plan_arena_size (plan, NULL));
+      g_autofree char *name = cpu_model ();
+      cmd_json_string (s, args->model);
+      g_string_append_printf (s, ", \"cpu\": \"%s\", \"cpu_model\": ", level);
+      cmd_json_string (s, name);
+      g_string_append_printf (s, ", \"threads\": %d, \"iterations\": %u, \"min_ms\": %.6f, \"median_ms\": %.6f, \"mean_ms\": %.6f, \"max_ms\": %.6f",
+                              args->threads, t->n, t->min, t->median, t->mean, t->max);
+      g_string_append_printf (s, ", \"plan_ms\": %.3f, \"load_ms\": %.3f, \"lower_ms\": %.3f, \"pack_ms\": %.3f, \"peak_rss_mb\": %.1f", ready, t->load, t->lower,
+                              t->pack, rss);
+      g_string_append_printf (s, ", \"macs\": %.0f, \"gmacs_per_s\": %.3f, \"peak_gmacs_per_s\": %.1f, \"percent_of_peak\": %.2f", macs, rate, peak, share);
+      g_string_append_printf (s, ", \"arena_bytes\": %" G_GSIZE_FORMAT ", \"arena_bound_bytes\": %" G_GSIZE_FORMAT "}\n", arena, bound);
       fputs (s->str, stdout);
+      return;
     }
-  else
-    printf ("%s: min %.3f ms, median %.3f, mean %.3f, max %.3f (%u runs, %d thread%s, %s; planned in %.1f ms, arena %" G_GSIZE_FORMAT " bytes)\n", model, t.min, t.median,
-            t.mean, t.max, t.n, threads, threads == 1 ? "" : "s", lpt_cpu_level_name (cpu), plan_ms, lpt_plan_arena_size (plan, NULL));
-  if (profile)
-    cmd_profile_print (context, NULL);
+  printf ("%s: min %.3f ms, median %.3f, mean %.3f, max %.3f (%u runs, %d thread%s, %s)\n", args->model, t->min, t->median, t->mean, t->max, t->n,
+          args->threads, args->threads == 1 ? "" : "s", level);
+  if (macs > 0.0)
+    printf ("%.1f MMAC, %.1f GMAC/s", macs / 1e6, rate);
+  if (macs > 0.0 && peak > 0.0)
+    printf (", %.1f %% of the measured peak of %.1f", share, peak);
+  printf ("%sready in %.1f ms (load %.1f, lower %.1f, pack %.1f), peak memory %.1f MB\n", macs > 0.0 ? "\n" : "", ready, t->load, t->lower, t->pack, rss);
+  printf ("arena %" G_GSIZE_FORMAT " bytes, at least %" G_GSIZE_FORMAT " are alive at one time\n", arena, bound);
+  if (args->profile)
+    cmd_profile_print (context, NULL, t->n, peak);
+}
+
+static gboolean
+bench (const BenchArgs *args, LptGraph **graph, GPtrArray *tensors, Times *t, GError **error)
+{
+  g_autofree LptShape *shapes = g_new0 (LptShape, tensors->len + 1);
+  for (guint i = 0; i < tensors->len; i++)
+    shapes[i] = *lpt_tensor_shape (tensors->pdata[i]);
+  double start = now_ms ();
+  progress ("planning", 0, 0);
+  g_autoptr (LptPlan) plan = lpt_plan_new (*graph, shapes, args->profile ? LPT_PLAN_PROFILE : 0u, error);
+  g_clear_pointer (graph, lpt_graph_free);
+  g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, (guint) args->threads, error) : NULL;
+  if (context == NULL)
+    return FALSE;
+  t->pack = now_ms () - start;
+  for (guint i = 0; i < tensors->len; i++)
+    if (!lpt_plan_context_set_input (context, i, tensors->pdata[i], error))
+      return FALSE;
+  if (!warm_up (plan, context, error) || !time_runs (plan, context, (guint) args->iterations, t, error))
+    return FALSE;
+  progress_end ();
+  report (args, plan, context, t);
   return TRUE;
 }
 
@@ -154,27 +235,31 @@ cmd_bench (int argc, char **argv)
 {
   g_auto (GStrv) shapes = NULL;
   g_autofree char *cache = NULL;
-  gboolean profile = FALSE, json = FALSE;
-  gint threads = 1, iterations = 0;
+  BenchArgs args = { .threads = 1 };
+  Times times = { 0.0 };
   int code;
   const GOptionEntry entries[] = {
-    { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads; 0 = one per processor (default 1)", "N" },
-    { "iterations", 0, 0, G_OPTION_ARG_INT, &iterations, "Runs (default: one second, at least 10)", "N" },
+    { "threads", 0, 0, G_OPTION_ARG_INT, &args.threads, "Threads; 0 = one per processor (default 1)", "N" },
+    { "iterations", 0, 0, G_OPTION_ARG_INT, &args.iterations, "Runs (default: one second, at least 10)", "N" },
     { "shape", 0, 0, G_OPTION_ARG_STRING_ARRAY, &shapes, "Shape of an input: image=[1,3,224,224]", "NAME=[...]" },
     { "cache", 0, 0, G_OPTION_ARG_FILENAME, &cache, "Keep lowered models here", "DIR" },
-    { "profile", 0, 0, G_OPTION_ARG_NONE, &profile, "Time of every layer in the last run, too", NULL },
-    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "For scripts", NULL },
+    { "profile", 0, 0, G_OPTION_ARG_NONE, &args.profile, "Time and GMAC/s of every layer, too", NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &args.json, "For scripts", NULL },
     { NULL },
   };
-  if (!cmd_parse (&argc, &argv, entries, "MODEL", "Float models are transformed and lowered first. Inputs are drawn.", 1, 1, &code))
+  if (!cmd_parse (&argc, &argv, entries, "MODEL", "Float models are transformed and lowered first. Inputs are drawn; a warm-up is not counted.\n"
+                  "--json: plan_ms is from the file to a model that can run, its parts are load_ms, lower_ms and pack_ms.", 1, 1, &code))
     return code;
-  if (threads < 0 || threads > 1024 || iterations < 0)
+  if (args.threads < 0 || args.threads > 1024 || args.iterations < 0)
     return cmd_usage ("--threads and --iterations are not negative");
-  if (json && profile)
+  if (args.json && args.profile)
     return cmd_usage ("--json and --profile exclude each other");
+  if (args.threads == 0)
+    args.threads = (gint) g_get_num_processors ();
+  args.model = argv[1];
   GError *error = NULL;
   progress ("loading", 0, 0);
-  g_autoptr (LptGraph) graph = load_lowered (argv[1], cache, &error);
+  g_autoptr (LptGraph) graph = load_lowered (argv[1], cache, &times, &error);
   progress_end ();
   if (graph == NULL)
     {
@@ -186,7 +271,7 @@ cmd_bench (int argc, char **argv)
   g_autoptr (GPtrArray) tensors = cmd_arrays_load (graph, NULL, 1, &code);
   if (tensors == NULL)
     return code;
-  gboolean ok = bench (graph, tensors, argv[1], threads, iterations, profile, json, &error);
+  gboolean ok = bench (&args, &graph, tensors, &times, &error);
   progress_end ();
   if (ok)
     return CMD_OK;

@@ -131,7 +131,7 @@ run (const ExecArgs *args, LptGraph *graph, GPtrArray *tensors, GError **error)
   if (!write_outputs (args, plan, outputs, error) || (args->dump != NULL && !dump_values (args->dump, plan, context, error)))
     return FALSE;
   if (args->profiled)
-    cmd_profile_print (context, args->profile);
+    cmd_profile_print (context, args->profile, 0, 0.0);
   return TRUE;
 }
 

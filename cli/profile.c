@@ -28,11 +28,25 @@ put_csv (GString *out, const char *text)
   g_string_append_c (out, '"');
 }
 
+/* " 123.4  52%" of a layer, or as many spaces. */
 static void
-put_row (GString *out, const LptProfileRow *row, const char *form, gboolean first)
+put_rate (GString *out, gint64 macs, double ms, double peak)
 {
+  double rate = ms > 0.0 ? (double) macs / ms / 1e6 : 0.0;
+  if (rate <= 0.0)
+    g_string_append_printf (out, peak > 0.0 ? "%14s" : "%8s", "");
+  else
+    g_string_append_printf (out, " %7.1f", rate);
+  if (rate > 0.0 && peak > 0.0)
+    g_string_append_printf (out, " %4.0f%%", 100.0 * rate / peak);
+}
+
+static void
+put_row (GString *out, const LptProfileRow *row, const char *form, gboolean first, guint n_runs, double peak)
+{
+  double wall_ms = (double) row->wall_ns / 1e6 / MAX (n_runs, 1), cpu_ms = (double) row->cpu_ns / 1e6 / MAX (n_runs, 1);
   g_autofree char *shape = lpt_shape_to_string (&row->shape);
-  g_autofree char *wall = g_strdup_printf ("%.6f", (double) row->wall_ns / 1e6), *cpu = g_strdup_printf ("%.6f", (double) row->cpu_ns / 1e6);
+  g_autofree char *wall = g_strdup_printf ("%.6f", wall_ms), *cpu = g_strdup_printf ("%.6f", cpu_ms);
   g_autofree char *fused = row->fused_into != NULL ? g_strdup_printf ("fused into %s", row->fused_into) : NULL;
   const char *status = row->executed ? "EXECUTED" : "NOT_RUN";
   const char *kernel = fused != NULL ? fused : *row->kernel != '\0' ? row->kernel : "undef";
@@ -42,7 +56,10 @@ put_row (GString *out, const LptProfileRow *row, const char *form, gboolean firs
 
   if (form == NULL)
     {
-      g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s  [%s]\n", row->name, status, row->type, kernel, wall, cpu, shape);
+      g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s", row->name, status, row->type, kernel, wall, cpu);
+      if (n_runs > 0)
+        put_rate (out, row->executed ? row->macs : 0, wall_ms, peak);
+      g_string_append_printf (out, "  [%s]\n", shape);
       return;
     }
   gboolean json = g_str_equal (form, "json");
@@ -67,24 +84,32 @@ put_row (GString *out, const LptProfileRow *row, const char *form, gboolean firs
 }
 
 void
-cmd_profile_print (LptPlanContext *context, const char *form)
+cmd_profile_print (LptPlanContext *context, const char *form, guint n_runs, double peak)
 {
   guint n;
   const LptProfileRow *rows = lpt_plan_context_profile (context, &n);
   g_autoptr (GString) out = g_string_new (NULL);
-  gint64 wall = 0, cpu = 0;
+  gint64 wall = 0, cpu = 0, macs = 0;
   if (form == NULL)
-    g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s  %s\n", "layerName", "execStatus", "layerType", "execType", "realTime", "cpuTime", "shape");
+    g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s%s%s  %s\n", "layerName", "execStatus", "layerType", "execType", "realTime", "cpuTime", n_runs > 0 ? "  GMAC/s" : "",
+                            n_runs > 0 && peak > 0.0 ? "  peak" : "", "shape");
   else
     g_string_append (out, g_str_equal (form, "json") ? "[" : "layerName,execStatus,layerType,execType,realTime,cpuTime,shape\n");
   for (guint i = 0; i < n; i++)
     {
-      put_row (out, &rows[i], form, i == 0);
+      put_row (out, &rows[i], form, i == 0, n_runs, peak);
       wall += rows[i].wall_ns;
       cpu += rows[i].cpu_ns;
+      macs += rows[i].executed ? rows[i].macs : 0;
     }
   if (form == NULL)
-    g_string_append_printf (out, "%-102s %10.6f %10.6f  ms\n", "total", (double) wall / 1e6, (double) cpu / 1e6);
+    {
+      double wall_ms = (double) wall / 1e6 / MAX (n_runs, 1), cpu_ms = (double) cpu / 1e6 / MAX (n_runs, 1);
+      g_string_append_printf (out, "%-102s %10.6f %10.6f", "total", wall_ms, cpu_ms);
+      if (n_runs > 0)
+        put_rate (out, macs, wall_ms, peak);
+      g_string_append (out, "  ms\n");
+    }
   else if (g_str_equal (form, "json"))
     g_string_append (out, "\n]\n");
   fputs (out->str, stdout);

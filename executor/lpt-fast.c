@@ -405,6 +405,7 @@ write_program (Program *p)
       const LptStep *step = lpt_plan_step (plan, i);
       LptFastOp *op = p->ops[i];
 
+      p->fast->entry_of[i] = p->fast->entries->len;
       if (step->folded)
         continue;
       if (op != NULL)
@@ -430,30 +431,16 @@ write_program (Program *p)
   for (i = 0; i < plan->graph->results->len; i++)
     if (lpt_plan_slot (plan, plan->outputs[i])->kind == LPT_SLOT_DYNAMIC)
       provide (p, plan->outputs[i], LPT_REPR_PLAIN, plan->steps->len - 1);
+  p->fast->entry_of[plan->steps->len] = p->fast->entries->len;
 }
 
-/* Memory of the buffers; values without a PLAIN one need none of the plan's. */
+/* Values that no step has as an array need none of the plan's memory. */
 static void
-place_buffers (Program *p)
+drop_slots (Program *p)
 {
   LptPlan *plan = p->b.plan;
-  GArray *buffers = p->fast->buffers;
-  g_autofree LptArenaBlock *blocks = g_new0 (LptArenaBlock, buffers->len + 1);
-  g_autofree guint *at = g_new (guint, buffers->len + 1);
-  guint n = 0, i;
+  guint i;
 
-  for (i = 0; i < buffers->len; i++)
-    {
-      const LptFastBuffer *buffer = &g_array_index (buffers, LptFastBuffer, i);
-
-      if (buffer->outside)
-        continue;
-      blocks[n] = (LptArenaBlock) { MAX (buffer->size, 64), buffer->first, buffer->last, 0 };
-      at[n++] = i;
-    }
-  p->fast->arena_size = lpt_arena_place (blocks, n);
-  for (i = 0; i < n; i++)
-    g_array_index (buffers, LptFastBuffer, at[i]).offset = blocks[i].offset;
   for (i = 0; i < plan->slots->len; i++)
     {
       LptSlot *slot = lpt_plan_slot (plan, i);
@@ -508,11 +495,12 @@ lpt_fast_new (LptPlan *plan)
       p.fast = g_new0 (LptFast, 1);
       p.fast->entries = g_array_new (FALSE, TRUE, sizeof (LptFastEntry));
       p.fast->buffers = g_array_new (FALSE, TRUE, sizeof (LptFastBuffer));
+      p.fast->entry_of = g_new (guint, plan->steps->len + 1);
       p.buffer = g_new (guint, plan->slots->len * LPT_N_REPRS + 1);
       for (i = 0; i < plan->slots->len * LPT_N_REPRS; i++)
         p.buffer[i] = LPT_NO_SLOT;
       write_program (&p);
-      place_buffers (&p);
+      drop_slots (&p);
       p.fast->covered = g_steal_pointer (&p.b.covered);
     }
   g_free (p.b.reader);
@@ -545,6 +533,7 @@ lpt_fast_free (LptFast *fast)
     }
   g_array_unref (fast->entries);
   g_array_unref (fast->buffers);
+  g_free (fast->entry_of);
   g_free (fast->covered);
   g_free (fast);
 }

@@ -142,7 +142,7 @@ typedef struct
   guint   slot;
   LptRepr repr;
   gboolean outside;          /* input, constant or of unknown shape: the context's array */
-  gsize   size, offset;
+  gsize   size, offset;      /* in the plan's arena */
   guint   first, last;       /* entries */
 } LptFastBuffer;
 
@@ -150,7 +150,7 @@ struct _LptFast
 {
   GArray *entries;           /* LptFastEntry */
   GArray *buffers;           /* LptFastBuffer */
-  gsize   arena_size;
+  guint  *entry_of;          /* step -> entries before it; one more at the end */
   gsize   workspace;         /* per thread */
   guint  *covered;           /* step -> step whose fast op stands for it (or itself), LPT_NO_SLOT */
 };

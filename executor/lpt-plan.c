@@ -386,38 +386,77 @@ drop_constants (LptPlan *plan)
     }
 }
 
+/* The time of a step: its place, or that of its first entry in the fast program. */
+static guint
+time_of (const LptPlan *plan,
+         guint          step)
+{
+  return plan->fast != NULL ? plan->fast->entry_of[MIN (step, plan->steps->len)] : step;
+}
+
+static gboolean
+add_block (LptPlan *plan,
+           LptSlot *slot,
+           GArray  *blocks,
+           GError **error)
+{
+  LptArenaBlock block = { .first = time_of (plan, slot->first), .last = G_MAXUINT };
+  gint64 count;
+  gsize size;
+
+  if (!lpt_shape_count (&slot->array.shape, &count) ||
+      !g_size_checked_mul (&size, (gsize) count, lpt_storage_size (slot->array.dtype)) || size > G_MAXSSIZE / 2)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_MEMORY, "node \"%s\": the output is too large for memory",
+                   slot->value->producer->name);
+      return FALSE;
+    }
+  if (slot->last != G_MAXUINT)
+    {
+      guint end = time_of (plan, slot->last);
+
+      block.last = MAX (end, block.first + 1) - 1;
+    }
+  block.size = (MAX (size, 1) + 63) & ~(gsize) 63;
+  slot->kind = LPT_SLOT_ARENA;
+  slot->size = block.size;
+  g_array_append_val (blocks, block);
+
+  return TRUE;
+}
+
+/* One arena for the values of steps and the buffers of the fast program. */
 static gboolean
 place (LptPlan *plan,
        GError **error)
 {
   g_autoptr (GArray) blocks = g_array_new (FALSE, FALSE, sizeof (LptArenaBlock));
-  guint i, k;
+  GArray *buffers = plan->fast != NULL ? plan->fast->buffers : NULL;
+  guint i, k = 0;
 
   for (i = 0; i < plan->slots->len; i++)
     {
       LptSlot *slot = lpt_plan_slot (plan, i);
-      gint64 count;
-      gsize size;
 
-      if (slot->kind != LPT_SLOT_DYNAMIC || !lpt_shape_is_static (&slot->array.shape))
-        continue;
-      if (!lpt_shape_count (&slot->array.shape, &count) ||
-          !g_size_checked_mul (&size, (gsize) count, lpt_storage_size (slot->array.dtype)) || size > G_MAXSSIZE / 2)
-        {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_MEMORY, "node \"%s\": the output is too large for memory",
-                       slot->value->producer->name);
-          return FALSE;
-        }
-      slot->kind = LPT_SLOT_ARENA;
-      slot->size = (MAX (size, 1) + 63) & ~(gsize) 63;
-      g_array_append_val (blocks, ((LptArenaBlock) { slot->size, slot->first, slot->last > slot->first ? slot->last - 1 : slot->last, 0 }));
+      if (slot->kind == LPT_SLOT_DYNAMIC && lpt_shape_is_static (&slot->array.shape) && !add_block (plan, slot, blocks, error))
+        return FALSE;
+    }
+  for (i = 0; buffers != NULL && i < buffers->len; i++)
+    {
+      const LptFastBuffer *buffer = &g_array_index (buffers, LptFastBuffer, i);
+
+      if (!buffer->outside)
+        g_array_append_val (blocks, ((LptArenaBlock) { MAX (buffer->size, 64), buffer->first, buffer->last, 0 }));
     }
 
   plan->arena_size = lpt_arena_place ((LptArenaBlock *) blocks->data, blocks->len);
   plan->arena_bound = lpt_arena_bound ((const LptArenaBlock *) blocks->data, blocks->len);
-  for (i = 0, k = 0; i < plan->slots->len; i++)
+  for (i = 0; i < plan->slots->len; i++)
     if (lpt_plan_slot (plan, i)->kind == LPT_SLOT_ARENA)
       lpt_plan_slot (plan, i)->offset = g_array_index (blocks, LptArenaBlock, k++).offset;
+  for (i = 0; buffers != NULL && i < buffers->len; i++)
+    if (!g_array_index (buffers, LptFastBuffer, i).outside)
+      g_array_index (buffers, LptFastBuffer, i).offset = g_array_index (blocks, LptArenaBlock, k++).offset;
 
   return TRUE;
 }
@@ -469,102 +508,4 @@ lpt_plan_free (LptPlan *plan)
   g_free (plan->outputs);
   lpt_graph_free (plan->graph);
   g_free (plan);
-}
-
-/* --- asking --- */
-
-guint
-lpt_plan_n_inputs (const LptPlan *plan)
-{
-  return plan->graph->parameters->len;
-}
-
-const char *
-lpt_plan_input_name (const LptPlan *plan,
-                     guint          i)
-{
-  return ((LptNode *) g_ptr_array_index (plan->graph->parameters, i))->name;
-}
-
-const LptShape *
-lpt_plan_input_shape (const LptPlan *plan,
-                      guint          i)
-{
-  return &lpt_plan_slot (plan, plan->inputs[i])->array.shape;
-}
-
-LptDType
-lpt_plan_input_dtype (const LptPlan *plan,
-                      guint          i)
-{
-  return lpt_plan_slot (plan, plan->inputs[i])->array.declared;
-}
-
-guint
-lpt_plan_n_outputs (const LptPlan *plan)
-{
-  return plan->graph->results->len;
-}
-
-const char *
-lpt_plan_output_name (const LptPlan *plan,
-                      guint          i)
-{
-  return lpt_result_name (g_ptr_array_index (plan->graph->results, i));
-}
-
-guint
-lpt_plan_n_values (const LptPlan *plan)
-{
-  guint i, n = 0;
-
-  for (i = 0; i < plan->slots->len; i++)
-    n += lpt_plan_slot (plan, i)->value->producer->op != LPT_OP_CONST;
-
-  return n;
-}
-
-/* Slot of the @i-th value that is no Constant of the graph. */
-static guint
-nth_value (const LptPlan *plan,
-           guint          i)
-{
-  guint k;
-
-  for (k = 0; k < plan->slots->len; k++)
-    if (lpt_plan_slot (plan, k)->value->producer->op != LPT_OP_CONST && i-- == 0)
-      return k;
-
-  return LPT_NO_SLOT;
-}
-
-guint
-lpt_plan_value_slot (const LptPlan *plan,
-                     guint          i)
-{
-  return nth_value (plan, i);
-}
-
-char *
-lpt_plan_value_name (const LptPlan *plan,
-                     guint          i)
-{
-  guint k = nth_value (plan, i);
-  const LptValue *value;
-
-  g_return_val_if_fail (k != LPT_NO_SLOT, NULL);
-  value = lpt_plan_slot (plan, k)->value;
-
-  return value->index == 0 ? g_strdup (value->producer->name)
-                           : g_strdup_printf ("%s.%u", value->producer->name, value->index);
-}
-
-gsize
-lpt_plan_arena_size (const LptPlan *plan,
-                     gsize         *bound)
-{
-  if (bound != NULL)
-    *bound = plan->arena_bound;
-
-  return plan->arena_size;
 }

@@ -59,6 +59,8 @@ struct _LptPlan
 #define lpt_plan_slot(plan, i) (&g_array_index ((plan)->slots, LptSlot, (i)))
 #define lpt_plan_step(plan, i) (&g_array_index ((plan)->steps, LptStep, (i)))
 
+/* Multiply-accumulates of a run of @step: convolutions and matrix products; 0 for others. */
+gint64          lpt_plan_step_macs (const LptPlan *plan, const LptStep *step);
 /* Slot of the @i-th value of lpt_plan_n_values(). */
 guint           lpt_plan_value_slot (const LptPlan *plan, guint i);
 /* Input by array instead of tensor (bodies): borrowed until replaced. */

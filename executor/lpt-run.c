@@ -31,8 +31,7 @@ struct _LptPlanContext
   const LptPlan *plan;
   LptArray      *arrays;      /* one per slot */
   LptTensor    **inputs;      /* what keeps input arrays alive */
-  char          *arena;
-  guint8        *fast_arena;  /* buffers of the plan's fast program, then workspace for each thread */
+  guint8        *arena;       /* the plan's, then workspace for each thread */
   guint8        *workspace;
   LptArray      *in, *out;    /* of the running call */
   LptScratch    *scratch;
@@ -57,6 +56,7 @@ lpt_plan_context_new_on (const LptPlan *plan,
                          GError       **error)
 {
   g_autoptr (LptPlanContext) context = g_new0 (LptPlanContext, 1);
+  gsize work = plan->fast != NULL ? plan->fast->workspace * lpt_pool_n_threads (pool) : 0;
   guint i;
 
   context->plan = plan;
@@ -79,20 +79,13 @@ lpt_plan_context_new_on (const LptPlan *plan,
             context->profile[i].fused_into = lpt_plan_step (plan, plan->fast->covered[i])->node->name;
           if (lpt_plan_step (plan, i)->n_out > 0)
             context->profile[i].shape = lpt_plan_slot (plan, lpt_plan_step (plan, i)->out[0])->array.shape;
+          context->profile[i].macs = lpt_plan_step_macs (plan, lpt_plan_step (plan, i));
         }
     }
-  context->arena = lpt_aligned_alloc (plan->arena_size, error);
+  context->arena = lpt_aligned_alloc (plan->arena_size + work, error);
   if (context->arena == NULL)
     return NULL;
-  if (plan->fast != NULL)
-    {
-      gsize work = plan->fast->workspace * lpt_pool_n_threads (pool);
-
-      context->fast_arena = lpt_aligned_alloc (plan->fast->arena_size + work, error);
-      if (context->fast_arena == NULL)
-        return NULL;
-      context->workspace = context->fast_arena + plan->fast->arena_size;
-    }
+  context->workspace = context->arena + plan->arena_size;
 
   for (i = 0; i < plan->slots->len; i++)
     {
@@ -137,7 +130,6 @@ lpt_plan_context_free (LptPlanContext *context)
   g_ptr_array_unref (context->bodies);
   lpt_scratch_free (context->scratch);
   lpt_aligned_free (context->arena);
-  lpt_aligned_free (context->fast_arena);
   if (context->owns_pool)
     lpt_pool_free (context->pool);
   g_free (context->arrays);
@@ -314,6 +306,15 @@ lpt_plan_context_profile (LptPlanContext *context,
   return context->profile;
 }
 
+void
+lpt_plan_context_profile_clear (LptPlanContext *context)
+{
+  guint i;
+
+  for (i = 0; context->profile != NULL && i < context->plan->steps->len; i++)
+    context->profile[i].wall_ns = context->profile[i].cpu_ns = 0;
+}
+
 /* --- bodies --- */
 
 static BodyRun *
@@ -475,7 +476,7 @@ buffer_data (LptPlanContext *context,
 {
   const LptFastBuffer *buffer = &g_array_index (context->plan->fast->buffers, LptFastBuffer, i);
 
-  return buffer->outside ? context->arrays[buffer->slot].data : context->fast_arena + buffer->offset;
+  return buffer->outside ? context->arrays[buffer->slot].data : context->arena + buffer->offset;
 }
 
 static void

@@ -59,6 +59,8 @@ LPT_EXPORT const char *lpt_plan_output_name  (const LptPlan *plan, guint i);
 /* All values of the plan, constants left out, in the order of execution. */
 LPT_EXPORT guint       lpt_plan_n_values     (const LptPlan *plan);
 LPT_EXPORT char       *lpt_plan_value_name   (const LptPlan *plan, guint i);      /* "node" or "node.1" (transfer full) */
+/* Multiply-accumulates of one run, in convolutions and matrix products outside of bodies. */
+LPT_EXPORT gint64      lpt_plan_macs         (const LptPlan *plan);
 /* Bytes of the arena; @bound (nullable): the most that is alive at one time, which no placement can beat. */
 LPT_EXPORT gsize       lpt_plan_arena_size   (const LptPlan *plan, gsize *bound);
 
@@ -90,10 +92,13 @@ typedef struct
   const char *fused_into;   /* the node whose kernel does its work, or NULL */
   gint64      wall_ns, cpu_ns;
   LptShape    shape;        /* of output 0 */
+  gint64      macs;         /* multiply-accumulates of one run */
 } LptProfileRow;
 
-/* With LPT_PLAN_PROFILE: one row per node, times since the context was made; valid while it lives (transfer none). */
+/* With LPT_PLAN_PROFILE: one row per node, times since the context was made or cleared; valid while it lives (transfer none). */
 LPT_EXPORT const LptProfileRow *lpt_plan_context_profile (LptPlanContext *context, guint *n);
+/* Sets the times to zero: runs until here were a warm-up. */
+LPT_EXPORT void        lpt_plan_context_profile_clear (LptPlanContext *context);
 
 /* --- whole runs ------------------------------------------------------------ */
 
