@@ -73,19 +73,37 @@ visit (LptNode    *root,
   return TRUE;
 }
 
-GPtrArray *
-lpt_graph_order (LptGraph  *graph,
-                 GError   **error)
+static GPtrArray *
+order_nodes (LptGraph  *graph,
+             gboolean   results_first,
+             GError   **error)
 {
   g_autofree guint8 *state = g_new0 (guint8, graph->next_id + 1);
   g_autoptr (GPtrArray) order = g_ptr_array_sized_new (graph->nodes->len);
   guint i;
 
+  for (i = 0; i < graph->results->len && results_first; i++)
+    if (!visit (g_ptr_array_index (graph->results, i), state, order, error))
+      return NULL;
   for (i = 0; i < graph->nodes->len; i++)
     if (!visit (g_ptr_array_index (graph->nodes, i), state, order, error))
       return NULL;
 
   return g_steal_pointer (&order);
+}
+
+GPtrArray *
+lpt_graph_order (LptGraph  *graph,
+                 GError   **error)
+{
+  return order_nodes (graph, FALSE, error);
+}
+
+GPtrArray *
+lpt_graph_order_from_results (LptGraph  *graph,
+                              GError   **error)
+{
+  return order_nodes (graph, TRUE, error);
 }
 
 /* --- sweeping --- */

@@ -3,7 +3,8 @@
  * Two branches:
  *     s1 (x1 - z1) + s2 (x2 - z2)  =>  s2 (s1' (x1 - z1') + x2)      s1' = s1 / s2, z1' = z1 + s2 z2 / s1
  * One branch keeps its chain in front of the Add (the full path), the other one feeds raw integers; which one,
- * lpt_spec 2.7.1 says: so that the Add can be computed together with what makes its data.
+ * lpt_spec 2.7.1 says: so that the Add can be computed together with what makes its data. Where a branch feeds raw
+ * integers already (s2 = 1, z2 = 0) the rule would put s1' = s1, z1' = z1 and a factor 1: nothing is left to do.
  *
  * A constant:
  *     x a + b  =>  (x + b / a) a          (x - c) a + b  =>  (x - (c - b / a)) a
@@ -13,6 +14,7 @@
  *
  * Refused when
  *   - neither input is quantized, or scales vary along another axis than the channel axis;
+ *   - an input feeds integers as they are;
  *   - a scale is zero or denormal: it would be divided by;
  *   - a chain starts from a real type (unless updatePrecisions is off);
  *   - a new constant would be infinite.
@@ -170,6 +172,20 @@ add_branches (LptRewriter      *rw,
   return TRUE;
 }
 
+/* One branch feeds integers as they are: s2 = 1 and z2 = 0, so that the rule would write what stands there. */
+static gboolean
+reads_raw_integers (const LptDequant dq[2])
+{
+  guint i;
+
+  for (i = 0; i < 2; i++)
+    if (lpt_dequant_is_empty (&dq[i]) && lpt_dtype_is_low (dq[i].data->dtype) && !lpt_node_is_const (dq[i].data->producer) &&
+        dq[i].convert == NULL)
+      return TRUE;
+
+  return FALSE;
+}
+
 static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *add)
@@ -179,6 +195,8 @@ rewrite (LptRewriter *rw,
 
   if (!lpt_eltwise_match (rw, add, dq))
     return FALSE;
+  if (reads_raw_integers (dq))
+    return lpt_rewriter_decline (rw, add, "it adds to the integers of one input already");
   if (lpt_dequant_has_zero_scale (&dq[0]) || lpt_dequant_has_zero_scale (&dq[1]))
     return lpt_rewriter_decline (rw, add, "a scale is zero or denormal");
   full = lpt_eltwise_full_path (rw, add, dq);

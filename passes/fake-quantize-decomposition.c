@@ -8,7 +8,8 @@
  * there); it is then fixed for all FakeQuantizes that share the list. Where a region needs one scale
  * (a per-tensor consumer behind a Concat) the combined interval of the region is used instead, the
  * output interval becomes a part of min..max and the levels shrink accordingly (lpt_spec 2.5.2).
- * A chain Convert -> Subtract -> Multiply that is there already with another type is taken back first.
+ * A chain Convert -> Subtract -> Multiply that is there already with another type is taken back first; a
+ * FakeQuantize that is integer already and stays so fixes the type as well.
  *
  * Exact in real arithmetic; the aligned form coarsens to the combined interval's step.
  *
@@ -98,6 +99,23 @@ choose (LptRewriter              *rw,
   box->types = one;
 
   return TRUE;
+}
+
+/* It stays integer: its type is that of all FakeQuantizes that share the list, as if it had been chosen now. */
+static gboolean
+keep_type (LptNode  *fq,
+           gboolean  changed)
+{
+  LptBoxValue *box = lpt_box (fq->graph, fq->out[0].mark.precisions);
+  LptTypeList one = { 0 };
+
+  if (lpt_type_list_has (&box->types, fq->out[0].dtype))
+    {
+      lpt_type_list_add (&one, fq->out[0].dtype);
+      box->types = one;
+    }
+
+  return changed;
 }
 
 /* One scale for the region: lpt_spec 2.5.2. */
@@ -196,11 +214,11 @@ rewrite (LptRewriter *rw,
       g_autoptr (LptTensor) high = NULL;
 
       if (!lpt_dequant_find_below (fq, TRUE, &below))
-        return fq != given;
+        return keep_type (fq, fq != given);
       /* The type is chosen by the interval that the chain restores. */
       wanted = lpt_quantize_data_precision (&details, &box->types);
       if (wanted.dtype == LPT_DTYPE_UNDEFINED || wanted.dtype == fq->out[0].dtype)
-        return fq != given;
+        return keep_type (fq, fq != given);
       fresh = lpt_quantize_compose (rw, fq, &below);
       if (fresh == NULL)
         {

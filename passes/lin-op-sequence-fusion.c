@@ -4,7 +4,8 @@
  *     Add (Add (x, a), b)            =>  Add (x, a + b)
  *     Multiply (Multiply (x, a), b)  =>  Multiply (x, a b)
  *
- * when the inner operation has one reader. Exact in real arithmetic.
+ * when the inner operation has one reader. A FakeQuantize that will take the inner operation into its input interval
+ * does not count: it would be gone when a second run looks. Exact in real arithmetic.
  *
  * Refused when
  *   - the inner operation has other readers, or element types differ.
@@ -15,7 +16,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-layer.h"
+#include "passes/lpt-fuse.h"
 
 /* Index of the constant input, or -1; the other one must not be constant. */
 static gint
@@ -28,6 +29,36 @@ constant_side (LptNode *node)
       return i;
 
   return -1;
+}
+
+/* Will the FakeQuantize @reader take @inner, whose constant is input @side, into its interval (passes/fake-quantize.c)? */
+static gboolean
+absorbs (LptNode *reader,
+         LptNode *inner,
+         guint    side)
+{
+  return reader->op == LPT_OP_FAKE_QUANTIZE && lpt_node_src (reader, 0) == inner &&
+         lpt_quantize_intervals_are_constant (reader) && !lpt_node_is_bias_add (inner) &&
+         lpt_fuse_shape_problem (inner, side) == NULL &&
+         (inner->op != LPT_OP_MULTIPLY || lpt_tensor_all_above (lpt_node_const_in (inner, side), 0));
+}
+
+static gboolean
+has_other_readers (LptNode *inner,
+                   guint    side,
+                   LptNode *outer)
+{
+  guint i;
+
+  for (i = 0; i < lpt_value_n_uses (&inner->out[0]); i++)
+    {
+      LptNode *reader = lpt_value_use (&inner->out[0], i)->node;
+
+      if (reader != outer && !absorbs (reader, inner, side))
+        return TRUE;
+    }
+
+  return FALSE;
 }
 
 static LptNode *
@@ -66,7 +97,7 @@ rewrite (LptRewriter *rw,
   x = lpt_node_in (inner, (guint) (1 - inner_side));
   a = lpt_node_const_in (inner, (guint) inner_side);
   b = lpt_node_const_in (outer, (guint) outer_side);
-  if (lpt_value_n_uses (&inner->out[0]) != 1)
+  if (has_other_readers (inner, (guint) inner_side, outer))
     return lpt_rewriter_decline (rw, outer, "the operation in front has other readers");
   if (lpt_tensor_dtype (a) != lpt_tensor_dtype (b) || x->dtype != lpt_tensor_dtype (a) || outer->out[0].dtype != x->dtype)
     return lpt_rewriter_decline (rw, outer, "element types differ");

@@ -14,7 +14,7 @@ each_in (LptRewriter  *rw,
          LptMarkFunc   func,
          GError      **error)
 {
-  g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
+  g_autoptr (GPtrArray) order = lpt_graph_order_from_results (graph, error);
   guint i, k;
 
   if (order == NULL)

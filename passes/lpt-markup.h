@@ -13,7 +13,8 @@ G_BEGIN_DECLS
 /* Which mark of a node spreads. */
 typedef enum { LPT_SPREAD_PRECISIONS, LPT_SPREAD_AVG_POOL, LPT_SPREAD_INTERVAL, LPT_SPREAD_ALIGNMENT } LptSpread;
 
-/* Called for every node in topological order, bodies included. */
+/* Called for every node, bodies included, in the order from the results: what is met first decides the type of a region,
+ * and must not be another one after a rewrite made new nodes. */
 typedef void (*LptMarkFunc) (LptRewriter *rw, LptNode *node);
 gboolean lpt_markup_each (LptRewriter *rw, LptGraph *graph, LptMarkFunc func, GError **error);
 

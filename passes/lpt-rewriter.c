@@ -274,7 +274,7 @@ sweep_graph (LptRewriter  *rw,
              LptGraph     *graph,
              GError      **error)
 {
-  g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
+  g_autoptr (GPtrArray) order = lpt_graph_order_from_results (graph, error);
   g_autoptr (GPtrArray) stack = g_ptr_array_new ();
   LptGraph *outer = rw->graph;
   guint i, k;

@@ -1,7 +1,8 @@
 /* passes/markup-bias.c - mark the Adds of a bias
  *
  * An Add of a constant, scalar or with one dimension above 1, right behind Convolution, GroupConvolution,
- * ConvolutionBackpropData, GroupConvolutionBackpropData or MatMul of static rank (lpt_spec 2.4.9).
+ * ConvolutionBackpropData, GroupConvolutionBackpropData or MatMul of static rank (lpt_spec 2.4.9). In a graph that has
+ * been transformed already a dequantization may stand between them: the data of the operation are integers then.
  * Marks only; no value changes.
  *
  * Golden tests: tests/golden/markup-bias/
@@ -28,6 +29,24 @@ is_weighted (LptNode *node)
     }
 }
 
+/* Is @index of the Add the result of a weighted operation, dequantized when that reads integers? */
+static gboolean
+follows_weighted (LptRewriter *rw,
+                  LptNode     *add,
+                  guint        index)
+{
+  LptDequant dq;
+  LptNode *node;
+
+  if (is_weighted (lpt_node_src (add, index)))
+    return TRUE;
+  if (!lpt_layer_find (rw, add, index, &dq))
+    return FALSE;
+  node = dq.data->producer;
+
+  return is_weighted (node) && lpt_node_in (node, 0) != NULL && lpt_dtype_is_low (lpt_node_in (node, 0)->dtype);
+}
+
 static void
 mark (LptRewriter *rw,
       LptNode     *node)
@@ -40,7 +59,7 @@ mark (LptRewriter *rw,
     {
       LptTensor *bias = lpt_node_const_in (node, i);
 
-      if (bias != NULL && lpt_tensor_n_wide (bias) <= 1 && is_weighted (lpt_node_src (node, 1 - i)))
+      if (bias != NULL && lpt_tensor_n_wide (bias) <= 1 && follows_weighted (rw, node, 1 - i))
         {
           node->flags |= LPT_NODE_BIAS;
           lpt_rewriter_changed (rw, node);

@@ -1,14 +1,17 @@
 /* passes/move-fake-quantize.c - quantize the inputs of a Concat instead of its output
  *
- *     FakeQuantize ([Relu] (Concat (x1, x2, ...)), ...)
- *  => Concat (FakeQuantize ([Relu] (x1), ...), FakeQuantize ([Relu] (x2), ...), ...)
+ *     FakeQuantize (f (Concat (x1, x2, ...)), ...)
+ *  => Concat (FakeQuantize (f (x1), ...), FakeQuantize (f (x2), ...), ...)
  *
  * so that each branch can be computed in integers up to its own quantization, which the Concat then joins.
- * Intervals that vary along the axis are split. A Convert to integers and a dequantization behind the
- * FakeQuantize move along. Exact: every element meets the same operations.
+ * f: any sequence of Relu, real Convert and Add, Subtract, Multiply, Divide by a constant, none of which broadcasts
+ * its data. Later passes would take the arithmetic into the FakeQuantize, which then stood behind the Concat: what is to
+ * move moves at once, or a second run would find it. Constants that vary along the axis are split. A Convert to
+ * integers and a dequantization behind the FakeQuantize move along; a moved FakeQuantize is visited again, for the
+ * Concat in front of it. Exact: every element meets the same operations.
  *
  * Refused when
- *   - the Concat (or the Relu) has other readers, or a dynamic rank;
+ *   - the Concat (or an operation of f) has other readers, or a dynamic rank;
  *   - an interval is not constant, or varies along the axis and an input's length is dynamic;
  *   - all inputs come from one Split;
  *   - a Convert follows that is no part of a dequantization with one reader each.
@@ -60,6 +63,73 @@ come_from_one_split (LptNode *concat)
   return TRUE;
 }
 
+/* The data input of an operation of f, or -1. */
+static gint
+data_side (LptNode *node)
+{
+  gint side;
+
+  switch (node->op)
+    {
+    case LPT_OP_RELU:
+    case LPT_OP_CONVERT:
+      side = 0;
+      break;
+    case LPT_OP_ADD:
+    case LPT_OP_MULTIPLY:
+    case LPT_OP_SUBTRACT:
+    case LPT_OP_DIVIDE:
+      side = lpt_node_const_in (node, 1) == NULL ? 1 : 0;
+      if (lpt_node_const_in (node, (guint) (1 - side)) == NULL)
+        return -1;
+      break;
+    default:
+      return -1;
+    }
+  if ((node->flags & LPT_NODE_RELAXED) || !lpt_dtype_is_real (node->out[0].dtype) ||
+      !lpt_dtype_is_real (lpt_node_in (node, (guint) side)->dtype) ||
+      !lpt_shape_equal (&lpt_node_in (node, (guint) side)->shape, &node->out[0].shape))
+    return -1;
+
+  return side;
+}
+
+/* The Concat in front of @fq and f between them, last operation first; NULL when there is none. */
+static LptNode *
+find_concat (LptNode   *fq,
+             GPtrArray *between)
+{
+  LptNode *node = lpt_node_src (fq, 0);
+
+  while (node->op != LPT_OP_CONCAT)
+    {
+      gint side = data_side (node);
+
+      if (side < 0)
+        return NULL;
+      g_ptr_array_add (between, node);
+      /* With other readers it cannot move: a Concat right in front is worth a remark, to look further is not. */
+      if (lpt_value_n_uses (&node->out[0]) != 1 && lpt_node_src (node, (guint) side)->op != LPT_OP_CONCAT)
+        return NULL;
+      node = lpt_node_src (node, (guint) side);
+    }
+
+  return node;
+}
+
+static gboolean
+has_other_readers (LptNode   *concat,
+                   GPtrArray *between)
+{
+  guint i;
+
+  for (i = 0; i < between->len; i++)
+    if (lpt_value_n_uses (&((LptNode *) g_ptr_array_index (between, i))->out[0]) != 1)
+      return TRUE;
+
+  return lpt_value_n_uses (&concat->out[0]) != 1;
+}
+
 /* What stands behind the FakeQuantize and moves along. */
 typedef struct
 {
@@ -87,13 +157,22 @@ find_behind (LptNode *fq,
 static gboolean
 constants_split (LptNode      *fq,
                  LptNode      *concat,
+                 GPtrArray    *between,
                  const Behind *behind,
                  gint          axis)
 {
   gint rank = concat->out[0].shape.rank;
   gboolean varies = FALSE;
-  guint i;
+  guint i, k;
 
+  for (i = 0; i < between->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (between, i);
+
+      for (k = 0; k < node->n_in; k++)
+        if (lpt_node_const_in (node, k) != NULL)
+          varies |= lpt_dequant_varies (lpt_node_const_in (node, k), rank, axis);
+    }
   for (i = 1; i < 5; i++)
     {
       g_autoptr (LptTensor) end = lpt_fold_value (lpt_node_in (fq, i));
@@ -110,32 +189,57 @@ constants_split (LptNode      *fq,
   return TRUE;
 }
 
-/* One branch: [Relu], FakeQuantize, and what stands behind it. */
+/* @node on @value with the part of its constants that belongs to it. */
+static LptNode *
+clone_on (LptRewriter *rw,
+          LptNode     *node,
+          LptValue    *value,
+          guint        side,
+          LptDType     dtype,
+          gint         rank,
+          gint         axis,
+          gint64       start,
+          gint64       length)
+{
+  g_autofree LptValue **in = lpt_layer_inputs (node);
+  guint k;
+
+  for (k = 0; k < node->n_in; k++)
+    {
+      g_autoptr (LptTensor) constant = k != side ? lpt_fold_value (in[k]) : NULL;
+
+      if (constant != NULL && lpt_dequant_varies (constant, rank, axis))
+        in[k] = lpt_rewriter_const (rw, in[k]->producer->name, part_of (constant, rank, axis, start, length));
+    }
+  in[side] = value;
+
+  return lpt_layer_clone (rw, node, node->n_in, in, dtype);
+}
+
+/* One branch: f, FakeQuantize, and what stands behind it. */
 static LptValue *
 build_branch (LptRewriter  *rw,
               LptNode      *fq,
-              LptNode      *relu,
+              GPtrArray    *between,
               const Behind *behind,
               LptValue     *value,
               gint          rank,
               gint          axis,
               gint64        start)
 {
-  g_autofree LptValue **in = lpt_layer_inputs (fq);
   gint64 length = value->shape.rank == rank ? value->shape.dims[axis] : -1;
-  guint k;
+  LptNode *fresh;
+  guint i;
 
-  if (relu != NULL)
-    value = &lpt_layer_clone (rw, relu, 1, &value, LPT_DTYPE_UNDEFINED)->out[0];
-  in[0] = value;
-  for (k = 1; k < 5; k++)
+  for (i = between->len; i-- > 0; )
     {
-      g_autoptr (LptTensor) end = lpt_fold_value (in[k]);
+      LptNode *node = g_ptr_array_index (between, i);
 
-      if (lpt_dequant_varies (end, rank, axis))
-        in[k] = lpt_rewriter_const (rw, in[k]->producer->name, part_of (end, rank, axis, start, length));
+      value = &clone_on (rw, node, value, (guint) data_side (node), LPT_DTYPE_UNDEFINED, rank, axis, start, length)->out[0];
     }
-  value = &lpt_layer_clone (rw, fq, 5, in, fq->out[0].dtype)->out[0];
+  fresh = clone_on (rw, fq, value, 0, fq->out[0].dtype, rank, axis, start, length);
+  lpt_rewriter_visit (rw, fresh);
+  value = &fresh->out[0];
   if (behind->low != NULL)
     {
       g_autoptr (LptTensor) zp = behind->dq.subtract != NULL
@@ -153,31 +257,30 @@ static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *fq)
 {
+  g_autoptr (GPtrArray) between = g_ptr_array_new ();
   g_autofree LptValue **in = NULL;
-  LptNode *concat = lpt_node_src (fq, 0), *relu = NULL, *fresh;
+  LptNode *concat, *fresh;
   LptValue *old;
   Behind behind;
   gint rank, axis;
   gint64 start = 0;
   guint i;
 
-  if (concat->op == LPT_OP_RELU)
-    {
-      relu = concat;
-      concat = lpt_node_src (relu, 0);
-    }
-  if (concat->op != LPT_OP_CONCAT || !lpt_quantize_intervals_are_constant (fq))
+  if (!lpt_quantize_intervals_are_constant (fq))
+    return FALSE;
+  concat = find_concat (fq, between);
+  if (concat == NULL)
     return FALSE;
   rank = concat->out[0].shape.rank;
   if (!lpt_axis_normalize (LPT_ATTRS (concat, LptAxisAttrs)->axis, rank, &axis))
     return lpt_rewriter_decline (rw, fq, "the Concat in front has a dynamic rank");
-  if (lpt_value_n_uses (&concat->out[0]) != 1 || (relu != NULL && lpt_value_n_uses (&relu->out[0]) != 1))
+  if (has_other_readers (concat, between))
     return lpt_rewriter_decline (rw, fq, "the Concat in front has other readers");
   if (come_from_one_split (concat))
     return lpt_rewriter_decline (rw, fq, "all inputs of the Concat come from one Split");
   if (!find_behind (fq, &behind))
     return lpt_rewriter_decline (rw, fq, "a Convert follows that is no part of a dequantization");
-  if (!constants_split (fq, concat, &behind, axis))
+  if (!constants_split (fq, concat, between, &behind, axis))
     return lpt_rewriter_decline (rw, fq, "a constant varies along the axis, and an input's length is dynamic");
 
   in = lpt_layer_inputs (concat);
@@ -185,7 +288,7 @@ rewrite (LptRewriter *rw,
     {
       LptValue *value = in[i];
 
-      in[i] = build_branch (rw, fq, relu, &behind, value, rank, axis, start);
+      in[i] = build_branch (rw, fq, between, &behind, value, rank, axis, start);
       start += value->shape.rank == rank ? MAX (value->shape.dims[axis], 0) : 0;
     }
   old = behind.low != NULL ? lpt_dequant_tail (&behind.dq) : &fq->out[0];

@@ -6,6 +6,7 @@
  *
  * A constant:
  *     (y c1) c2  =>  y (c1 c2)
+ * whatever axes c1 and c2 vary along: a chain has one Multiply, or a second run would find two to join.
  *
  * Exact in real arithmetic.
  *
@@ -123,6 +124,17 @@ multiply_branches (LptRewriter      *rw,
   return TRUE;
 }
 
+/* Multiply (Multiply (y, constant), constant) */
+static gboolean
+follows_multiply (LptNode *multiply)
+{
+  guint side = lpt_node_const_in (multiply, 1) != NULL ? 1 : 0;
+  LptNode *inner = lpt_node_src (multiply, 1 - side);
+
+  return lpt_node_const_in (multiply, side) != NULL && inner->op == LPT_OP_MULTIPLY &&
+         (lpt_node_const_in (inner, 0) != NULL) != (lpt_node_const_in (inner, 1) != NULL);
+}
+
 static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *multiply)
@@ -147,6 +159,8 @@ rewrite (LptRewriter *rw,
       if (lpt_dequant_is_empty (&dq[1 - side]))
         return FALSE;
     }
+  if (follows_multiply (multiply))
+    return multiply_constant (rw, multiply);
   if (!lpt_eltwise_match (rw, multiply, dq))
     return FALSE;
   folded = fold_operand (rw, multiply, 0);

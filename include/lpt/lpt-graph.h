@@ -187,6 +187,8 @@ LPT_EXPORT const char *lpt_result_name   (LptNode *result);                     
  * Returns: (transfer full) (element-type LptNode): without free function
  */
 LPT_EXPORT GPtrArray *lpt_graph_order    (LptGraph *graph, GError **error);
+/* The same; what stands behind the results decides, not the order in which nodes were made: equal graphs, equal order. */
+LPT_EXPORT GPtrArray *lpt_graph_order_from_results (LptGraph *graph, GError **error);
 
 /* Frees nodes that no sink (Result, Assign) reaches; Parameters stay. Returns how many. */
 LPT_EXPORT guint      lpt_graph_sweep    (LptGraph *graph);

@@ -161,6 +161,21 @@ lpt_lower_emit_clamp (LptLower *lw,
   return &node->out[0];
 }
 
+/* A bound beyond all the integers gives a value that none of them stands for. */
+static gboolean
+clamp_has_codes (const LptForm  *form,
+                 const LptQuant *quant)
+{
+  guint c;
+
+  for (c = 0; c < form->n; c++)
+    if (!(rint (form->lo / quant->scale[c]) + quant->zero_point[c] <= lpt_dtype_max (form->q->dtype) &&
+          rint (form->hi / quant->scale[c]) + quant->zero_point[c] >= lpt_dtype_min (form->q->dtype)))
+      return FALSE;
+
+  return TRUE;
+}
+
 LptValue *
 lpt_lower_integers (LptLower *lw,
                     LptForm  *form)
@@ -171,7 +186,7 @@ lpt_lower_integers (LptLower *lw,
   if (!lpt_form_is_8bit (form))
     return NULL;
   quant = lpt_form_quant (form, value->dtype, NULL);
-  if (quant == NULL)
+  if (quant == NULL || (lpt_form_is_clamped (form) && !clamp_has_codes (form, quant)))
     return NULL;
   value = lpt_lower_with_quant (lw, value, quant);
   if (lpt_form_is_clamped (form))

@@ -107,7 +107,7 @@ LptValue *lpt_lower_real      (LptLower *lw, LptValue *value);
 /* The form over emitted integers: itself, or over its int32 accumulator; NULL when there is neither (transfer full). */
 LptForm  *lpt_lower_raw       (LptLower *lw, LptForm *form);
 /* 8-bit integers of the form with an LptQuant that says exactly a * q + b (a Reinterpret, Relu or Clamp is added
- * where needed); NULL when there is no such 8-bit value. */
+ * where needed); NULL when there is no such 8-bit value, or the clamp's bounds lie beyond all of its integers. */
 LptValue *lpt_lower_integers  (LptLower *lw, LptForm *form);
 /* The codes that @codes asks for, from whatever @form is; NULL when only a real value can give them. */
 LptValue *lpt_lower_codes     (LptLower *lw, LptForm *form, const LptCodes *codes);

@@ -393,6 +393,8 @@ emit_single (LptLower       *lw,
         return NULL;
       moved = lpt_form_copy (x);
       moved->b[0] = -zero * moved->a[0];
+      moved->lo += moved->b[0] - x->b[0];
+      moved->hi += moved->b[0] - x->b[0];
       written = (gint32) CLAMP (round (offset), -1073741824.0, 1073741824.0);
     }
   in[0] = lpt_lower_integers (lw, moved != NULL ? moved : x);
