@@ -14,6 +14,8 @@
  * Quantize rounds x / s to even and adds z, FakeQuantize rounds (x - low) / s, so
  * exact halves may go the other way, by one step.
  *
+ * Bodies of If, Loop and TensorIterator go the same way, each for itself: codes enter and leave them bare.
+ *
  * Refused when
  *   - the integers have more than 16 bits and are not constant: FakeQuantize has no such levels.
  *
@@ -23,7 +25,10 @@
 #include <string.h>
 
 #include <lpt/lpt-attrs.h>
+#include <lpt/lpt-body.h>
 #include <lpt/lpt-pass.h>
+
+#include "passes/lpt-rewriter.h"
 
 typedef struct
 {
@@ -339,9 +344,9 @@ replace_quantize (Normalize *nz,
 }
 
 static gboolean
-run (LptRewriter  *rw,
-     LptGraph     *graph,
-     GError      **error)
+normalize_graph (LptRewriter  *rw,
+                 LptGraph     *graph,
+                 GError      **error)
 {
   static const LptOp kinds[] = { LPT_OP_DEQUANTIZE, LPT_OP_QUANTIZE, LPT_OP_REINTERPRET };
   g_autoptr (GHashTable) fakes = g_hash_table_new (NULL, NULL);
@@ -351,6 +356,23 @@ run (LptRewriter  *rw,
 
   if (order == NULL)
     return FALSE;
+  for (guint i = 0; i < order->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (order, i);
+
+      for (guint b = 0; b < lpt_node_n_bodies (node); b++)
+        {
+          LptGraph *body = lpt_node_body (node, b);
+          gboolean ok;
+
+          rw->graph = body;
+          ok = normalize_graph (rw, body, error);
+          lpt_graph_sweep (body);
+          rw->graph = graph;
+          if (!ok)
+            return FALSE;
+        }
+    }
   for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
     for (guint i = 0; i < order->len; i++)
       {
@@ -388,6 +410,6 @@ const LptPass lpt_pass_normalize_quantize =
   .name      = "normalize-quantize",
   .doc       = "Quantize and Dequantize become FakeQuantize and dequantization",
   .stage     = LPT_STAGE_PREPARE,
-  .run       = run,
+  .run       = normalize_graph,
   .exactness = LPT_ROUNDS,
 };

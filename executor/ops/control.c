@@ -15,18 +15,40 @@
 #include "executor/lpt-loop.h"
 #include "executor/lpt-move.h"
 
+/* Codes of a lowered body are the same integers in another storage where the node has no quantization. */
+static gboolean
+copy_elements (const LptArray *from,
+               LptDType        storage,
+               gpointer        to,
+               GError        **error)
+{
+  gsize size = (gsize) lpt_array_count (from) * lpt_storage_size (storage);
+  g_autoptr (LptTensor) converted = NULL;
+
+  if (from->dtype == storage)
+    {
+      memcpy (to, from->data, size);
+      return TRUE;
+    }
+  converted = lpt_array_to_tensor (from, storage, error);
+  if (converted == NULL)
+    return FALSE;
+  memcpy (to, lpt_tensor_data (converted), size);
+
+  return TRUE;
+}
+
 static gboolean
 copy_array (const LptArray *from,
+            LptDType        storage,
             LptArray       *to,
             GError        **error)
 {
   *to = *from;
+  to->dtype = storage;
   to->owned = FALSE;
-  if (!lpt_array_alloc (to, error))
-    return FALSE;
-  memcpy (to->data, from->data, (gsize) lpt_array_count (from) * lpt_storage_size (from->dtype));
 
-  return TRUE;
+  return lpt_array_alloc (to, error) && copy_elements (from, storage, to->data, error);
 }
 
 static gboolean
@@ -35,17 +57,14 @@ set_output (LptCall        *call,
             const LptArray *from,
             GError        **error)
 {
-  if (from->dtype != call->out[o].dtype)
+  if (from->declared != call->out[o].declared)
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "output %u is %s, its body gives %s", o,
                    lpt_dtype_name (call->out[o].declared), lpt_dtype_name (from->declared));
       return FALSE;
     }
-  if (!lpt_call_set_shape (call, o, &from->shape, error))
-    return FALSE;
-  memcpy (call->out[o].data, from->data, (gsize) lpt_array_count (from) * lpt_storage_size (from->dtype));
 
-  return TRUE;
+  return lpt_call_set_shape (call, o, &from->shape, error) && copy_elements (from, call->out[o].dtype, call->out[o].data, error);
 }
 
 /* Elements [at, at + length) of @axis. */
@@ -186,7 +205,7 @@ feed (Run     *run,
           if (!cut (from, axis, at, port->part_size, to, error))
             return FALSE;
         }
-      else if (i == 0 && !copy_array (from, to, error))
+      else if (i == 0 && !copy_array (from, from->dtype, to, error))
         return FALSE;
     }
 
@@ -203,7 +222,11 @@ follow_back_edges (Run     *run,
   gboolean ok = TRUE;
 
   for (k = 0; k < n && ok; k++)
-    ok = copy_array (run->out[g_array_index (run->map->back_edges, LptBackEdge, k).result], &copies[k], error);
+    {
+      const LptArray *result = run->out[g_array_index (run->map->back_edges, LptBackEdge, k).result];
+
+      ok = copy_array (result, result->dtype, &copies[k], error);
+    }
   for (k = 0; k < n; k++)
     {
       LptArray *parameter = &run->in[g_array_index (run->map->back_edges, LptBackEdge, k).parameter];
@@ -236,7 +259,7 @@ collect (Run     *run,
         continue;
       part = g_new0 (LptArray, 1);
       g_ptr_array_add (run->parts[k], part);
-      if (!copy_array (run->out[port->internal], part, error))
+      if (!copy_array (run->out[port->internal], run->call->out[port->external].dtype, part, error))
         return FALSE;
     }
   return follow_back_edges (run, error);

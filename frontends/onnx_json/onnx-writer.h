@@ -26,8 +26,8 @@ typedef struct
   gboolean    microsoft;    /* an operator of com.microsoft was written */
   GPtrArray  *memory;       /* all that the messages point to */
   GPtrArray  *tensors;      /* LptTensor * whose bytes the messages point to */
-  GPtrArray  *nodes;        /* Onnx__NodeProto * */
-  GPtrArray  *initializers; /* Onnx__TensorProto * */
+  GPtrArray  *nodes;        /* Onnx__NodeProto *, of the graph or body being written */
+  GPtrArray  *initializers; /* Onnx__TensorProto *, of the model: bodies see them */
   GHashTable *taken;        /* names of tensors */
   GHashTable *names;        /* LptValue * -> name of its codes, or of its numbers when it has no quantization */
   GHashTable *reals;        /* LptValue * with quantization -> name of its numbers */
@@ -58,11 +58,16 @@ const char *lpt_onnx_w_in        (LptOnnxWriter *w, LptNode *node, guint i);   /
 const char *lpt_onnx_w_i64       (LptOnnxWriter *w, LptNode *node, guint i);   /* an input as int64 */
 /* The name that output @i must be written to, as real numbers; QuantizeLinear follows where the value is quantized. */
 const char *lpt_onnx_w_out       (LptOnnxWriter *w, LptNode *node, guint i);
-/* A new name. */
+/* The name of a value's own tensor: an output's name where one reads it. */
+const char *lpt_onnx_w_own_name  (LptOnnxWriter *w, LptValue *value);
+/* A new name; @wish, made new with "_1", ... */
 const char *lpt_onnx_w_temp      (LptOnnxWriter *w, const char *what);
+const char *lpt_onnx_w_claim     (LptOnnxWriter *w, const char *wish);
 /* The output of the node being written is this existing tensor. */
 void        lpt_onnx_w_alias     (LptOnnxWriter *w, LptValue *value, const char *name);
 
+/* Under exactly this name; the bytes stay the tensor's. */
+void        lpt_onnx_w_initializer (LptOnnxWriter *w, const char *name, LptTensor *tensor);
 const char *lpt_onnx_w_tensor    (LptOnnxWriter *w, const char *what, LptTensor *tensor);      /* initializer; takes @tensor over */
 const char *lpt_onnx_w_i64s      (LptOnnxWriter *w, const char *what, guint n, const gint64 *values);
 const char *lpt_onnx_w_scalar    (LptOnnxWriter *w, const char *what, LptDType dtype, double value);
@@ -80,9 +85,13 @@ void        lpt_onnx_w_int        (LptOnnxWriter *w, Onnx__NodeProto *node, cons
 void        lpt_onnx_w_float      (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, double value);
 void        lpt_onnx_w_string     (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, const char *value);
 void        lpt_onnx_w_ints       (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, guint n, const gint64 *values);
+void        lpt_onnx_w_graph      (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, Onnx__GraphProto *graph);
 /* Cast to an element type. */
 const char *lpt_onnx_w_cast       (LptOnnxWriter *w, const char *name, LptDType dtype);
 
+Onnx__ValueInfoProto *lpt_onnx_w_value_info (LptOnnxWriter *w, const char *name, LptDType dtype, const LptShape *shape);
+/* The elements of @array as a list of a message. */
+gpointer    lpt_onnx_w_take       (LptOnnxWriter *w, GPtrArray *array, gsize *n);
 gpointer    lpt_onnx_w_alloc      (LptOnnxWriter *w, gsize size);        /* zeroed; lives as long as the writer */
 const char *lpt_onnx_w_strdup     (LptOnnxWriter *w, const char *text);
 
@@ -91,6 +100,10 @@ const char *lpt_onnx_w_strdup     (LptOnnxWriter *w, const char *text);
 #define ONNX_WRITE(OP, writer, onnx) void lpt_onnx_write_##writer (LptOnnxWriter *w, LptNode *node, const char *onnx_op);
 #include "frontends/onnx_json/onnx-writers.def"
 
+/* Writes the nodes of a graph, producers first. */
+void        lpt_onnx_w_nodes       (LptOnnxWriter *w, LptGraph *graph);
+/* QuantizeLinear behind the outputs that were written as real numbers but are codes; readers dequantize those again. */
+void        lpt_onnx_w_quantize_outputs (LptOnnxWriter *w, LptNode *node);
 /* Writes @node by its row; FALSE when it has none. */
 gboolean    lpt_onnx_w_write_row   (LptOnnxWriter *w, LptNode *node);
 /* Codes of the weights of a group convolution as [G * O, C, ...]. */

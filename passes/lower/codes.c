@@ -139,6 +139,8 @@ lpt_lower_quantize (LptLower       *lw,
   if (result != NULL)
     return result;
   result = lpt_lower_real (lw, value);
+  if (!lpt_dtype_is_real (result->dtype))
+    result = lpt_lower_emit_convert (lw, result, LPT_DTYPE_F32);   /* integers that some op left as they are */
   quant = lpt_codes_quant (codes);
   rest = g_new (double, codes->n);
   for (c = 0; c < codes->n; c++)

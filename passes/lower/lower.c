@@ -21,6 +21,7 @@
 #include <lpt/lpt-body.h>
 
 #include "passes/lower/lower.h"
+#include "passes/lpt-rewriter.h"
 
 /* --- the walk --- */
 
@@ -100,7 +101,8 @@ keep_real (LptLower *lw,
       real = lpt_lower_real (lw, value);
       if (real == value)
         continue;
-      if (node->op == LPT_OP_RESULT && real->dtype != value->dtype)
+      /* Bodies are lowered for the types that their parameters have. */
+      if ((node->op == LPT_OP_RESULT || lpt_node_n_bodies (node) > 0) && real->dtype != value->dtype)
         real = result_of_type (lw, value, real);
       lpt_node_set_input (node, i, real);
       node->in[i].compute = LPT_DTYPE_UNDEFINED;
@@ -133,12 +135,19 @@ lower_graph (LptRewriter  *rw,
       const LptRestriction *restriction;
 
       for (k = 0; k < lpt_node_n_bodies (node); k++)
-        if (!lower_graph (rw, lpt_node_body (node, k), error))
-          {
-            g_hash_table_unref (lw.forms);
-            g_hash_table_unref (lw.reals);
-            return FALSE;
-          }
+        {
+          gboolean ok;
+
+          rw->graph = lpt_node_body (node, k);
+          ok = lower_graph (rw, rw->graph, error);
+          rw->graph = graph;
+          if (!ok)
+            {
+              g_hash_table_unref (lw.forms);
+              g_hash_table_unref (lw.reals);
+              return FALSE;
+            }
+        }
       restriction = lpt_config_restriction (lpt_rewriter_config (rw), node);
       if (restriction != NULL && restriction->never)
         {

@@ -8,6 +8,10 @@
 #include "exec-case.h"
 
 #include <lpt/lpt-onnx.h>
+#include <lpt/lpt-openvino.h>
+#include <lpt/lpt-pass.h>
+
+#include <glib/gstdio.h>
 
 #include <string.h>
 
@@ -19,6 +23,7 @@
 #define VALUE(name, elem, dims) "{'name':'" name "','type':{'tensorType':{'elemType':" elem ",'shape':{'dim':[" dims "]}}}}"
 #define NAMED(name)          "{'name':'" name "'}"
 #define NODE(op, in, out, attributes) "{'opType':'" op "','name':'n_" op "','input':[" in "],'output':[" out "],'attribute':[" attributes "]}"
+#define SAME(in, out)        "{'opType':'Identity','input':['" in "'],'output':['" out "']}"
 #define GRAPH(name, content) "{'name':'" name "','type':'GRAPH','g':{'name':'" name "'," content "}}"
 #define INT(name, value)     "{'name':'" name "','type':'INT','i':" value "}"
 #define INTS(name, values)   "{'name':'" name "','type':'INTS','ints':[" values "]}"
@@ -35,6 +40,8 @@
 
 #define X2 VALUE ("x", FLOAT, DIM ("2"))
 #define C  VALUE ("c", BOOL, "")
+/* of the body of a Loop; the length of the state may change */
+#define LOOP_IN VALUE ("i", INT64, "") "," VALUE ("ci", BOOL, "") "," VALUE ("v", FLOAT, "{'dimParam':'l'}")
 
 /* --- what runs --- */
 
@@ -55,13 +62,13 @@ typedef struct
 #define SUM_BODY(extra) \
   GRAPH ("body", IN (VALUE ("i", INT64, "") "," VALUE ("ci", BOOL, "") "," VALUE ("v", FLOAT, DIM ("2"))) \
          OUT (NAMED ("co") "," NAMED ("s") "," NAMED ("j")) \
-         NODES (NODE ("Identity", "'ci'", "'co'", "") "," NODE ("Cast", "'i'", "'f'", INT ("to", "1")) "," \
-                NODE ("Add", "'v','f'", "'s'", "") "," NODE ("Identity", "'s'", "'j'", "") extra))
+         NODES (SAME ("ci", "co") "," NODE ("Cast", "'i'", "'f'", INT ("to", "1")) "," \
+                NODE ("Add", "'v','f'", "'s'", "") "," SAME ("s", "j") extra))
 
 /* v = v + x[i], joined: v */
 #define SCAN_BODY(shape) \
   GRAPH ("body", IN (NAMED ("v") "," NAMED ("xi")) OUT (NAMED ("s") "," NAMED ("j")) \
-         NODES (NODE ("Add", "'v','xi'", "'s'", "") "," NODE ("Identity", "'s'", "'j'", "")))
+         NODES (NODE ("Add", "'v','xi'", "'s'", "") "," SAME ("s", "j")))
 
 static const Case cases[] =
 {
@@ -113,20 +120,20 @@ static const Case cases[] =
   { "loop-grows", /* the state gets longer; its length is read in the body */
     MODEL (IN (X2) OUT (NAMED ("y") "," NAMED ("z")) INIT (COUNT_INIT ("3"))
            NODES (NODE ("Loop", "'m','','x'", "'y','z'",
-                  GRAPH ("body", IN (NAMED ("i") "," NAMED ("ci") "," NAMED ("v")) OUT (NAMED ("ci") "," NAMED ("w") "," NAMED ("l"))
+                  GRAPH ("body", IN (LOOP_IN) OUT (NAMED ("ci") "," NAMED ("w") "," NAMED ("l"))
                          NODES (NODE ("Concat", "'v','x'", "'w'", INT ("axis", "0")) "," NODE ("Shape", "'v'", "'l'", "")))))),
     "1, 2", "1, 2, 1, 2, 1, 2, 1, 2; 2, 4, 6", "Loop" },
   { "loop-swaps", MODEL (IN (X2 "," VALUE ("k", FLOAT, DIM ("2"))) OUT (NAMED ("y") "," NAMED ("z")) INIT (COUNT_INIT ("3"))
            NODES (NODE ("Loop", "'m','','x','k'", "'y','z'",
-                  GRAPH ("body", IN (NAMED ("i") "," NAMED ("ci") "," NAMED ("v") "," NAMED ("w")) OUT (NAMED ("ci") "," NAMED ("w") "," NAMED ("v"))
+                  GRAPH ("body", IN (LOOP_IN "," VALUE ("w", FLOAT, DIM ("2"))) OUT (NAMED ("ci") "," NAMED ("w") "," NAMED ("v"))
                          NODES (""))))), "1, 2; 3, 4", "3, 4; 1, 2", "Loop" },
   { "loop-in-loop", /* the inner one adds the number of the outer iteration twice */
     MODEL (IN (X2) OUT (NAMED ("y")) INIT (COUNT_INIT ("3") ",{'name':'two','dataType':7,'int64Data':[2]}")
            NODES (NODE ("Loop", "'m','','x'", "'y'",
-                  GRAPH ("body", IN (NAMED ("i") "," NAMED ("ci") "," NAMED ("v")) OUT (NAMED ("ci") "," NAMED ("w"))
-                         NODES (NODE ("Cast", "'i'", "'f'", INT ("to", "1")) "," NODE ("Loop", "'two','','v'", "'w'",
-                                GRAPH ("body", IN (NAMED ("i2") "," NAMED ("ci2") "," NAMED ("v2")) OUT (NAMED ("ci2") "," NAMED ("w2"))
-                                       NODES (NODE ("Add", "'v2','f'", "'w2'", ""))))))))),
+                  GRAPH ("body", IN (LOOP_IN) OUT (NAMED ("ci") "," NAMED ("w"))
+                         NODES (NODE ("Cast", "'i'", "'f'", INT ("to", "1")) ",{'opType':'Loop','input':['two','','v'],'output':['w'],'attribute':["
+                                GRAPH ("body", IN (VALUE ("i2", INT64, "") "," VALUE ("ci2", BOOL, "") "," VALUE ("v2", FLOAT, DIM ("2")))
+                                       OUT (NAMED ("ci2") "," NAMED ("w2")) NODES (NODE ("Add", "'v2','f'", "'w2'", ""))) "]}"))))),
     "1, 2", "7, 8", "Loop" },
 
   { "scan-forward", MODEL (IN (X2 "," VALUE ("k", FLOAT, DIM ("3") "," DIM ("2"))) OUT (NAMED ("y") "," NAMED ("z"))
@@ -142,6 +149,34 @@ static const Case cases[] =
            NODES (NODE ("Scan", "'k'", "'z'", INT ("num_scan_inputs", "1") ","
                         GRAPH ("body", IN (NAMED ("xi")) OUT (NAMED ("j")) NODES (NODE ("Mul", "'xi','x'", "'j'", "")))))),
     "10, 20; 1, 2, 3, 4, 5, 6", "10, 40, 30, 80, 50, 120", "TensorIterator" },
+};
+
+#define HALF_INIT FLOAT_INIT ("half", "", "0.5") ",{'name':'zp','dataType':2,'int32Data':[128]}"
+#define Q(name, in, out)  "{'opType':'QuantizeLinear','name':'" name "','input':['" in "','half','zp'],'output':['" out "']}"
+#define DQ(name, in, out) "{'opType':'DequantizeLinear','name':'" name "','input':['" in "','half','zp'],'output':['" out "']}"
+
+static const Case quantized[] =
+{
+  { "codes-from-outside", /* quantized outside, dequantized in one branch, added to codes that are so in both */
+    MODEL (IN (C "," X2) OUT (NAMED ("y")) INIT (HALF_INIT)
+           NODES (Q ("q", "x", "xq") ","
+                  NODE ("If", "'c'", "'y'", BRANCHES (DQ ("d", "xq", "xd") "," NODE ("Add", "'xd','xd'", "'a'", ""), NODE ("Cast", "'xq'", "'b'", INT ("to", "1")))))),
+    "1; 3.3, 4", "7, 8", "If" },
+  { "codes-as-numbers", /* the other branch */
+    MODEL (IN (C "," X2) OUT (NAMED ("y")) INIT (HALF_INIT)
+           NODES (Q ("q", "x", "xq") ","
+                  NODE ("If", "'c'", "'y'", BRANCHES (DQ ("d", "xq", "xd") "," NODE ("Add", "'xd','xd'", "'a'", ""), NODE ("Cast", "'xq'", "'b'", INT ("to", "1")))))),
+    "0; 3.3, 4", "135, 136", "If" },
+  { "codes-as-output",
+    MODEL (IN (C "," X2) OUT (NAMED ("y")) INIT (HALF_INIT)
+           NODES (NODE ("If", "'c'", "'yq'", BRANCHES (Q ("q", "x", "a"), NODE ("Mul", "'x','x'", "'xx'", "") "," Q ("q2", "xx", "b"))) "," DQ ("d", "yq", "y"))),
+    "0; 1.4, 4", "2, 16", "If" },
+  { "codes-as-state", /* each step rounds to halves */
+    MODEL (IN (X2 "," VALUE ("k", FLOAT, DIM ("3") "," DIM ("2"))) OUT (NAMED ("y") "," NAMED ("z")) INIT (HALF_INIT)
+           NODES (Q ("q", "x", "xq") "," NODE ("Scan", "'xq','k'", "'yq','z'", INT ("num_scan_inputs", "1") ","
+                  GRAPH ("body", IN (NAMED ("v") "," NAMED ("xi")) OUT (NAMED ("s") "," NAMED ("t"))
+                         NODES (DQ ("d", "v", "vd") "," NODE ("Add", "'vd','xi'", "'t'", "") "," Q ("q2", "t", "s")))) "," DQ ("d2", "yq", "y"))),
+    "10, 20; 0.375, 2, 0.375, 4, 0.375, 6", "11.5, 32; 10.375, 22, 10.875, 26, 11.375, 32", "TensorIterator" },
 };
 
 static gboolean
@@ -203,6 +238,58 @@ run (const Case *c,
 }
 
 static void
+run_written (const Case       *c,
+             LptGraph         *graph,
+             LptOnnxSaveFlags  flags)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GBytes) bytes = lpt_onnx_serialise (graph, flags, &error);
+  g_autoptr (LptGraph) again = NULL;
+
+  g_assert_no_error (error);
+  again = lpt_onnx_parse (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), NULL, &error);
+  g_assert_no_error (error);
+  run (c, again);
+}
+
+static void
+run_as_ir (const Case *c,
+           LptGraph   *graph)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *folder = g_dir_make_tmp ("lpt-XXXXXX", &error), *xml = g_build_filename (folder, "m.xml", NULL);
+  g_autofree char *bin = lpt_openvino_bin_path (xml);
+  g_autoptr (LptGraph) again = NULL;
+
+  lpt_openvino_save (graph, xml, bin, &error);
+  g_assert_no_error (error);
+  again = lpt_openvino_load (xml, bin, &error);
+  g_assert_no_error (error);
+  run (c, again);
+  g_assert_no_errno (g_unlink (xml));
+  g_assert_no_errno (g_unlink (bin));
+  g_assert_no_errno (g_rmdir (folder));
+}
+
+/* Lowered, and the lowered graph written. */
+static void
+run_lowered (const Case *c,
+             LptGraph   *graph)
+{
+  g_autoptr (LptConfig) config = lpt_config_new ();
+  g_autoptr (LptGraph) copy = lpt_graph_copy (graph);
+  g_autoptr (GError) error = NULL;
+
+  lpt_pipeline_run (copy, config, NULL, NULL, &error);
+  g_assert_no_error (error);
+  lpt_graph_validate (copy, &error);
+  g_assert_no_error (error);
+  run (c, copy);
+  run_written (c, copy, 0);
+  run_written (c, copy, LPT_ONNX_QOPERATOR);
+}
+
+static void
 test_case (gconstpointer data)
 {
   const Case *c = data;
@@ -220,6 +307,50 @@ test_case (gconstpointer data)
   again = lpt_graph_from_text (text, -1, NULL, &error);
   g_assert_no_error (error);
   run (c, again);
+  run_lowered (c, graph);
+  if (strstr (c->name, "codes") == NULL)   /* not before Quantize and Dequantize are OpenVINO's */
+    run_as_ir (c, graph);
+  run_written (c, graph, 0);
+  run_written (c, graph, LPT_ONNX_JSON | LPT_ONNX_QOPERATOR);
+}
+
+/* --- what only graphs of other sources have --- */
+
+/* Constants alone: the text is read, written as ONNX, and both are run. */
+static const ExecCase other_sources[] = {
+  { "parts-of-two", /* from the end, two columns at a time, joined last part first */
+    "%x = Const {1, 2, 3, 4, 5, 6, 7, 8} : f32[2,4]\n"
+    "%t = TensorIterator(%x) : f32[2,4] {\n  body {\n    in 0 -> 0 axis=1 start=-1 end=0 stride=-2 part=2\n"
+    "    out 0 <- 0 axis=1 start=-1 end=0 stride=-2 part=2\n    %a = Parameter : f32[2,2]\n    %b = Multiply(%a, %a) : f32[2,2]\n    Result(%b)\n  }\n}\n"
+    "Result(%t)\n", "1, 4, 9, 16, 25, 36, 49, 64" },
+  { "every-other-row",
+    "%x = Const {1, 2, 3, 4, 5} : f32[5,1]\n%s = Const {10} : f32[1,1]\n"
+    "%t = TensorIterator(%x, %s) : f32[3,1], f32[1,1] {\n  body {\n    in 0 -> 0 axis=0 stride=2\n    in 1 -> 1\n    out 0 <- 0 axis=0\n    out 1 <- 0\n"
+    "    back 0 -> 1\n    %a = Parameter : f32[1,1]\n    %c = Parameter : f32[1,1]\n    %b = Add(%a, %c) : f32[1,1]\n    Result(%b)\n  }\n}\n"
+    "Result(%t)\nResult(%t.1)\n", "11, 14, 19; 19" },
+  { "last-value", /* the second output follows no back edge */
+    "%x = Const {1, 2, 3} : f32[3,1]\n%s = Const {10} : f32[1,1]\n"
+    "%t = TensorIterator(%x, %s) : f32[1,1], f32[1,1] {\n  body {\n    in 0 -> 0 axis=0\n    in 1 -> 1\n    out 0 <- 0\n    out 1 <- 1\n"
+    "    back 0 -> 1\n    %a = Parameter : f32[1,1]\n    %c = Parameter : f32[1,1]\n    %b = Add(%a, %c) : f32[1,1]\n    %n = Negative(%b) : f32[1,1]\n"
+    "    Result(%b)\n    Result(%n)\n  }\n}\nResult(%t)\nResult(%t.1)\n", "16; -16" },
+  { "loop-over-slices", /* more trips than slices; the number of the iteration is a vector of i32 */
+    "%m = Const {9} : i32[]\n%c = Const {true} : boolean[]\n%x = Const {1, 2, 3} : f32[3,1]\n"
+    "%l = Loop(%m, %c, %x) : f32[3,1] {\n  body {\n    in 2 -> 0 axis=0\n    in _ -> 1 iteration\n    out _ <- 0 condition\n    out 0 <- 1 axis=0\n"
+    "    %a = Parameter : f32[1,1]\n    %i = Parameter : i32[1]\n    %f = Convert(%i) {destination_type=f32} : f32[1]\n    %b = Multiply(%a, %f) : f32[1,1]\n"
+    "    %t = Const {true} : boolean[]\n    Result(%t)\n    Result(%b)\n  }\n}\nResult(%l)\n", "0, 2, 6" },
+};
+
+static void
+test_other_source (gconstpointer data)
+{
+  const ExecCase *c = data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (c->graph, -1, NULL, &error);
+  Case as = { .name = c->name, .inputs = "", .expected = c->expected };
+
+  g_assert_no_error (error);
+  run (&as, graph);
+  run_written (&as, graph, 0);
 }
 
 /* --- what is refused --- */
@@ -372,6 +503,18 @@ main (int   argc,
       g_autofree char *name = g_strconcat ("/onnx-control/", cases[i].name, NULL);
 
       g_test_add_data_func (name, &cases[i], test_case);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (quantized); i++)
+    {
+      g_autofree char *name = g_strconcat ("/onnx-control/", quantized[i].name, NULL);
+
+      g_test_add_data_func (name, &quantized[i], test_case);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (other_sources); i++)
+    {
+      g_autofree char *name = g_strconcat ("/onnx-control/", other_sources[i].name, NULL);
+
+      g_test_add_data_func (name, &other_sources[i], test_other_source);
     }
   g_test_add_func ("/onnx-control/refused", test_refused);
   g_test_add_func ("/onnx-control/deep", test_deep);
