@@ -106,3 +106,33 @@ lpt_unary_n_parameters (LptOp op)
     default: return 0;
     }
 }
+
+gboolean
+lpt_unary_map (LptOp         op,
+               const double *p,
+               LptFloatMap  *map)
+{
+  switch ((guint) op)
+    {
+    case LPT_OP_EXP:
+      *map = LPT_MAP_EXP;
+      return TRUE;
+    case LPT_OP_SIGMOID:
+      *map = LPT_MAP_SIGMOID;
+      return TRUE;
+    case LPT_OP_SWISH:
+      *map = LPT_MAP_SILU;
+      return p[0] == 1;
+    case LPT_OP_TANH:
+      *map = LPT_MAP_TANH;
+      return TRUE;
+    case LPT_OP_ERF:
+      *map = LPT_MAP_ERF;
+      return TRUE;
+    case LPT_OP_GELU:
+      *map = (int) p[0] == LPT_GELU_TANH ? LPT_MAP_GELU_TANH : LPT_MAP_GELU;
+      return TRUE;
+    default:
+      return FALSE;
+    }
+}

@@ -1,6 +1,7 @@
 /* lpt-unary.h - the functions of one variable behind the elementwise ops
  *
- * Used for real tensors and for tables over 8-bit codes. Parameters p[] by op:
+ * In f64, for tables over 8-bit codes and for real tensors, rounded once to f32; the common ones have kernels for real
+ * tensors (executor/kernels/float). Parameters p[] by op:
  *   Clamp         minimum, maximum          Elu     alpha
  *   HardSigmoid   alpha, beta               Selu    alpha, lambda
  *   Gelu, Round   mode (as in lpt-attrs.h)  Swish   beta
@@ -12,6 +13,8 @@
 
 #include <lpt/lpt-op.h>
 
+#include "executor/kernels/float/float.h"
+
 #define LPT_UNARY_MAX_PARAMETERS 2
 
 typedef double (*LptUnaryFunc) (double x, const double *p);
@@ -20,3 +23,5 @@ typedef double (*LptUnaryFunc) (double x, const double *p);
 LptUnaryFunc lpt_unary_func (LptOp op);
 /* Length of p[]. */
 guint        lpt_unary_n_parameters (LptOp op);
+/* The function of the kernel family that computes @op on f32; FALSE where lpt_unary_func () does, in f64. */
+gboolean     lpt_unary_map  (LptOp op, const double *p, LptFloatMap *map);

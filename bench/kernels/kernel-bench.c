@@ -262,7 +262,7 @@ static void run_pool (Bytes *x) { lpt_pool_tile (&x->pool, 0, x->pool.shape.oh, 
 static void run_bytes (Bytes *x) { x->k.transpose->bytes (256, 3136, x->a, 3136, x->out, 256); }
 static void run_words (Bytes *x) { x->k.transpose->words (64, 3136, (uint32_t *) x->f, 3136, (uint32_t *) x->g, 64); }
 static void run_softmax (Bytes *x) { x->k.floats->softmax (128, 128, x->f, 128, x->g, 128); }
-static void run_normalize (Bytes *x) { x->k.floats->normalize (128, 768, x->f, 768, x->g, x->g, 1e-5f, false, true, x->g, 768); }
+static void run_normalize (Bytes *x) { x->k.floats->normalize (128, 768, x->f, 768, 1e-5, false, true, x->g, 768); }
 static void run_gelu (Bytes *x) { x->k.floats->map (LPT_MAP_GELU, 128 * 3072, x->f, x->g); }
 
 static void

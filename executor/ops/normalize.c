@@ -1,6 +1,6 @@
 /* normalize.c - BatchNormInference, MVN, NormalizeL2, GroupNormalization, GRN, LRN
  *
- * Sums run in f64. The opset decides on the order of BatchNormInference's inputs and on where MVN has its axes.
+ * Sums run in f64; MVN is the kernel family's scalar row (executor/kernels/float). The opset decides on the order of BatchNormInference's inputs and on where MVN has its axes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "executor/kernels/float/float.h"
 #include "executor/lpt-axes.h"
 #include "executor/lpt-exec-ops.h"
 #include "executor/lpt-loop.h"
@@ -65,6 +66,41 @@ lpt_run_batch_norm (LptCall *call,
   return TRUE;
 }
 
+/* @shape with length 1 where @set is not @keep. */
+static LptShape
+shape_of_set (const LptShape *shape,
+              const gboolean *set,
+              gboolean        keep)
+{
+  LptShape result = *shape;
+  gint axis;
+
+  for (axis = 0; axis < shape->rank; axis++)
+    if (set[axis] != keep)
+      result.dims[axis] = 1;
+
+  return result;
+}
+
+/* Copies between the elements of @x over @shape and a list. */
+static void
+copy_set (const LptShape *shape,
+          gint64        (*strides)[LPT_MAX_RANK],
+          const float    *x,
+          float          *row,
+          float          *y)
+{
+  LptLoop loop;
+  gint64 n = 0, i;
+
+  for (lpt_loop_init (&loop, shape, 1, strides); !loop.done; lpt_loop_next (&loop))
+    for (i = 0; i < loop.inner; i++, n++)
+      if (y == NULL)
+        row[n] = x[loop.offset[0] + i * loop.step[0]];
+      else
+        y[loop.offset[0] + i * loop.step[0]] = row[n];
+}
+
 /* y = (x - mean) / deviation over the axes of @set. */
 static gboolean
 normalize (LptCall        *call,
@@ -74,46 +110,39 @@ normalize (LptCall        *call,
            gboolean        eps_outside,
            GError        **error)
 {
+  const LptFloatKernel *kernel = lpt_float_scalar ();
   const LptShape *shape = &call->in[0].shape;
-  gint64 strides[2][LPT_MAX_RANK], count, each, i;
+  LptShape kept = shape_of_set (shape, set, FALSE), reduced = shape_of_set (shape, set, TRUE);
+  gint64 strides[1][LPT_MAX_RANK], count, each, i;
   const float *x = lpt_call_f32 (call, 0, error);
-  float *y = x != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
-  double *mean, *square;
+  float *y = x != NULL ? lpt_call_out_f32 (call, 0, error) : NULL, *row;
+  gboolean last = TRUE;
   LptLoop loop;
+  gint axis;
 
   if (y == NULL)
     return FALSE;
   count = lpt_reduced_count (shape, set, &each);
-  mean = lpt_call_scratch (call, (gsize) count, sizeof (double), error);
-  square = mean != NULL ? lpt_call_scratch (call, (gsize) count, sizeof (double), error) : NULL;
-  if (square == NULL)
+  for (axis = 1; axis < shape->rank; axis++)
+    last = last && (set[axis] || !set[axis - 1]);
+  if (last || count * each == 0)
+    {
+      kernel->normalize ((gsize) count, (gsize) each, x, (gsize) each, eps, eps_outside, variance, y, (gsize) each);
+      return TRUE;
+    }
+
+  row = lpt_call_scratch (call, (gsize) each, sizeof *row, error);
+  if (row == NULL)
     return FALSE;
-  for (i = 0; i < count; i++)
-    mean[i] = square[i] = 0;
   lpt_shape_strides (shape, strides[0]);
-  lpt_reduced_strides (shape, set, strides[1]);
-
-  for (lpt_loop_init (&loop, shape, 2, strides); !loop.done; lpt_loop_next (&loop))
-    for (i = 0; i < loop.inner; i++)
-      mean[loop.offset[1] + i * loop.step[1]] += x[loop.offset[0] + i * loop.step[0]];
-  for (i = 0; i < count; i++)
-    mean[i] /= (double) each;
-  for (lpt_loop_init (&loop, shape, 2, strides); !loop.done && variance; lpt_loop_next (&loop))
+  for (lpt_loop_init (&loop, &kept, 1, strides); !loop.done; lpt_loop_next (&loop))
     for (i = 0; i < loop.inner; i++)
       {
-        gint64 k = loop.offset[1] + i * loop.step[1];
-        double d = x[loop.offset[0] + i * loop.step[0]] - mean[k];
+        gint64 at = loop.offset[0] + i * loop.step[0];
 
-        square[k] += d * d;
-      }
-  for (i = 0; i < count; i++)
-    square[i] = !variance ? 1 : eps_outside ? sqrt (square[i] / (double) each) + eps : sqrt (square[i] / (double) each + eps);
-  for (lpt_loop_init (&loop, shape, 2, strides); !loop.done; lpt_loop_next (&loop))
-    for (i = 0; i < loop.inner; i++)
-      {
-        gint64 k = loop.offset[1] + i * loop.step[1], at = loop.offset[0] + i * loop.step[0];
-
-        y[at] = (float) ((x[at] - mean[k]) / square[k]);
+        copy_set (&reduced, strides, x + at, row, NULL);
+        kernel->normalize (1, (gsize) each, row, (gsize) each, eps, eps_outside, variance, row, (gsize) each);
+        copy_set (&reduced, strides, NULL, row, y + at);
       }
 
   return TRUE;

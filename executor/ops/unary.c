@@ -1,6 +1,6 @@
 /* unary.c - functions of one input: Relu, Sigmoid, ...; IsFinite, IsInf, IsNaN; LogicalNot, BitwiseNot
  *
- * Real elements are computed in f64 and rounded once to f32. Integers (shape arithmetic) stay integers where
+ * Real elements are computed by the kernel family's scalar row, or in f64 and rounded once to f32. Integers (shape arithmetic) stay integers where
  * the function keeps them: Abs, Negative, Relu, Sign, Clamp, rounding.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -113,6 +113,7 @@ lpt_run_unary (LptCall *call,
   LptUnaryFunc func = lpt_unary_func (op);
   double p[LPT_UNARY_MAX_PARAMETERS];
   gint64 i, count = lpt_array_count (&call->out[0]);
+  LptFloatMap map;
   const float *x;
   float *y;
 
@@ -130,6 +131,8 @@ lpt_run_unary (LptCall *call,
   if (op == LPT_OP_RELU)
     for (i = 0; i < count; i++)
       y[i] = x[i] < 0 ? 0 : x[i];
+  else if (lpt_unary_map (op, p, &map))
+    lpt_float_scalar ()->map (map, (gsize) count, x, y);
   else
     for (i = 0; i < count; i++)
       y[i] = (float) func (x[i], p);

@@ -1,7 +1,7 @@
-/* executor/kernels/float/float.h - floats: softmax, normalisation, smooth functions
+/* executor/kernels/float/float.h - floats: softmax, normalisation, smooth functions, arithmetic
  *
- * Sums run in sixteen lanes, lane l taking the elements l, l + 16, …, and end in a fixed tree; products and sums are
- * rounded separately. So every instruction set and every number of threads gives the same bits.
+ * Sums run in sixteen lanes of doubles, lane l taking the elements l, l + 16, …, and end in a fixed tree; products and sums
+ * are rounded separately. So every instruction set and every number of threads gives the same bits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "executor/lpt-cpu.h"
 
@@ -25,26 +26,49 @@ typedef enum {
   LPT_N_MAPS
 } LptFloatMap;
 
+/* Of two values a and b; the larger and the smaller one are b where a is not larger or smaller, but a NaN stays one. */
+typedef enum {
+  LPT_BINARY_ADD,
+  LPT_BINARY_SUBTRACT,
+  LPT_BINARY_MULTIPLY,
+  LPT_BINARY_DIVIDE,
+  LPT_BINARY_MAXIMUM,
+  LPT_BINARY_MINIMUM,
+  LPT_N_BINARIES
+} LptFloatBinary;
+
 typedef struct {
   const char *name;
   LptCpu      needs;
   /* out = exp (x - max) / sum of exp, per row. */
   void      (*softmax)   (size_t rows, size_t cols, const float *in, size_t ldi, float *out, size_t ldo);
-  /* out = (x - mean) / sqrt (var + eps) * gamma + beta, per row; gamma and beta may be NULL. eps_outside divides by
-   * sqrt (var) + eps; without `variance` only the mean is subtracted. */
-  void      (*normalize) (size_t rows, size_t cols, const float *in, size_t ldi, const float *gamma,
-                          const float *beta, float eps, bool eps_outside, bool variance, float *out, size_t ldo);
+  /* out = (x - mean) / sqrt (var + eps), per row, in double and rounded once. eps_outside divides by sqrt (var) + eps;
+   * without `variance` only the mean is subtracted. */
+  void      (*normalize) (size_t rows, size_t cols, const float *in, size_t ldi, double eps, bool eps_outside, bool variance,
+                          float *out, size_t ldo);
+  /* From here on n elements; out may be an operand. */
   void      (*map)       (LptFloatMap map, size_t n, const float *in, float *out);
+  /* A step is 1, or 0: one element for all. */
+  void      (*binary)    (LptFloatBinary op, size_t n, const float *a, size_t a_step, const float *b, size_t b_step, float *out);
+  /* lo where x < lo, hi where x > hi, else x. */
+  void      (*clamp)     (size_t n, const float *in, float lo, float hi, float *out);
+  /* (float) in * scale. */
+  void      (*words)     (size_t n, const int32_t *in, const float *scale, size_t step, float *out);
 } LptFloatKernel;
 
 #define LPT_FLOAT_KERNEL(needs, isa)                                                                         \
   void lpt_float_softmax__##isa (size_t rows, size_t cols, const float *in, size_t ldi, float *out, size_t ldo); \
-  void lpt_float_normalize__##isa (size_t rows, size_t cols, const float *in, size_t ldi, const float *gamma, \
-                                   const float *beta, float eps, bool eps_outside, bool variance, float *out,\
-                                   size_t ldo);                                                              \
-  void lpt_float_map__##isa (LptFloatMap map, size_t n, const float *in, float *out);
+  void lpt_float_normalize__##isa (size_t rows, size_t cols, const float *in, size_t ldi, double eps, bool eps_outside, \
+                                   bool variance, float *out, size_t ldo);                                   \
+  void lpt_float_map__##isa (LptFloatMap map, size_t n, const float *in, float *out);                        \
+  void lpt_float_binary__##isa (LptFloatBinary op, size_t n, const float *a, size_t a_step, const float *b,  \
+                                size_t b_step, float *out);                                                  \
+  void lpt_float_clamp__##isa (size_t n, const float *in, float lo, float hi, float *out);                   \
+  void lpt_float_words__##isa (size_t n, const int32_t *in, const float *scale, size_t step, float *out);
 #include "executor/kernels/float/float.def"
 #undef LPT_FLOAT_KERNEL
 
 const LptFloatKernel *lpt_float_kernels (size_t *n);
 const LptFloatKernel *lpt_float_kernel  (LptCpu cpu);
+/* The last row: what plain ops call. */
+const LptFloatKernel *lpt_float_scalar  (void);
