@@ -19,20 +19,10 @@
 #define MAX_PANELS 8
 
 static gboolean
-is_real (const LptPlan *plan,
-         guint          slot)
-{
-  const LptArray *array = slot != LPT_NO_SLOT ? &lpt_plan_slot (plan, slot)->array : NULL;
-
-  return array != NULL && array->dtype == LPT_DTYPE_F32 && array->quant == NULL && lpt_dtype_is_real (array->declared) &&
-         lpt_shape_is_static (&array->shape) && lpt_array_count (array) > 0;
-}
-
-static gboolean
 is_real_constant (const LptPlan *plan,
                   guint          slot)
 {
-  return is_real (plan, slot) && lpt_plan_slot (plan, slot)->kind == LPT_SLOT_CONST;
+  return lpt_fast_is_real (plan, slot) && lpt_plan_slot (plan, slot)->kind == LPT_SLOT_CONST;
 }
 
 static gboolean
@@ -188,8 +178,8 @@ lpt_fast_make_float_conv (LptFastBuilder *b,
   LptWindow v;
   Conv *c;
 
-  if (!has_kernel (b) || !is_real (b->plan, step->in[0]) || !is_real_constant (b->plan, step->in[1]) ||
-      !is_real (b->plan, step->out[0]) || (biased && !is_real_constant (b->plan, step->in[2])))
+  if (!has_kernel (b) || !lpt_fast_is_real (b->plan, step->in[0]) || !is_real_constant (b->plan, step->in[1]) ||
+      !lpt_fast_is_real (b->plan, step->out[0]) || (biased && !is_real_constant (b->plan, step->in[2])))
     return NULL;
   x = &lpt_plan_slot (b->plan, step->in[0])->array.shape;
   w = &lpt_plan_slot (b->plan, step->in[1])->array.shape;
@@ -315,7 +305,7 @@ lpt_fast_make_float_matmul (LptFastBuilder *b,
   gsize k, n, at;
   MatMul *p;
 
-  if (!has_kernel (b) || !is_real (b->plan, step->in[0]) || !is_real (b->plan, step->in[1]) || !is_real (b->plan, step->out[0]) ||
+  if (!has_kernel (b) || !lpt_fast_is_real (b->plan, step->in[0]) || !lpt_fast_is_real (b->plan, step->in[1]) || !lpt_fast_is_real (b->plan, step->out[0]) ||
       lpt_plan_slot (b->plan, step->in[0])->kind == LPT_SLOT_CONST || (biased && !is_real_constant (b->plan, step->in[2])))
     return NULL;
   x = &lpt_plan_slot (b->plan, step->in[0])->array.shape;

@@ -31,6 +31,16 @@ lpt_fast_is_codes (const LptPlan *plan,
          lpt_shape_is_static (&array->shape);
 }
 
+gboolean
+lpt_fast_is_real (const LptPlan *plan,
+                  guint          slot)
+{
+  const LptArray *array = slot != LPT_NO_SLOT ? &lpt_plan_slot (plan, slot)->array : NULL;
+
+  return array != NULL && array->dtype == LPT_DTYPE_F32 && array->quant == NULL && lpt_dtype_is_real (array->declared) &&
+         lpt_shape_is_static (&array->shape) && lpt_array_count (array) > 0;
+}
+
 gint32
 lpt_fast_zero (const LptPlan *plan,
                guint          slot)
@@ -213,6 +223,12 @@ real_makers[] =
   { LPT_OP_MATMUL, lpt_fast_make_float_matmul },
 };
 
+static gboolean
+is_product (LptOp op)
+{
+  return op == LPT_OP_CONVOLUTION || op == LPT_OP_GROUP_CONVOLUTION || op == LPT_OP_MATMUL;
+}
+
 static LptFastOp *
 make (LptFastBuilder *b,
       guint           i)
@@ -242,6 +258,7 @@ typedef struct
   LptFast       *fast;
   guint         *buffer;     /* slot * LPT_N_REPRS + repr -> buffer */
   LptFastOp    **ops;        /* step -> fast op that ends there */
+  gboolean       any;
 } Program;
 
 static guint *
@@ -451,13 +468,56 @@ drop_slots (Program *p)
     }
 }
 
+static void
+keep_op (Program   *p,
+         LptFastOp *op)
+{
+  p->b.written[op->out] = lpt_fast_repr (p->b.plan, op->out, op->out_repr);
+  p->ops[op->last] = op;
+  p->any = TRUE;
+}
+
+/* Products take as much as they can of what follows them, then what stays real becomes programs of rows; the rest has makers. */
+static void
+make_ops (Program *p)
+{
+  LptPlan *plan = p->b.plan;
+  guint pass, i;
+
+  for (pass = 0; pass < 2; pass++)
+    {
+      for (i = 0; i < plan->steps->len; i++)
+        {
+          const LptStep *step = lpt_plan_step (plan, i);
+          LptFastOp *op;
+
+          if (step->folded || p->b.covered[i] != LPT_NO_SLOT || (pass == 0 && !is_product (step->node->op)))
+            continue;
+          op = make (&p->b, i);
+          if (op != NULL)
+            {
+              p->b.covered[i] = op->first = i;
+              keep_op (p, op);
+            }
+          else if (step->n_in > 0 && step->in[0] != LPT_NO_SLOT && same_bytes (plan, step, p->b.written[step->in[0]]))
+            p->b.written[step->out[0]] = p->b.written[step->in[0]];
+        }
+      for (i = plan->steps->len; i-- > 0 && pass == 0; )
+        {
+          LptFastOp *op = p->b.covered[i] == LPT_NO_SLOT ? lpt_fast_make_rows (&p->b, i) : NULL;
+
+          if (op != NULL)
+            keep_op (p, op);
+        }
+    }
+}
+
 LptFast *
 lpt_fast_new (LptPlan *plan)
 {
   Program p = { .b = { .plan = plan } };
   LptCpu cpu = lpt_cpu_detect ();
   const char *level = getenv ("LPT_CPU");
-  gboolean any = FALSE;
   guint i;
 
   if (!plan->graph->lowered)
@@ -472,25 +532,9 @@ lpt_fast_new (LptPlan *plan)
   p.ops = g_new0 (LptFastOp *, plan->steps->len + 1);
   find_readers (&p.b);
   lpt_fast_regions_init (&p.b);
-  for (i = 0; i < plan->steps->len; i++)
-    if (!lpt_plan_step (plan, i)->folded && p.b.covered[i] == LPT_NO_SLOT)
-      {
-        const LptStep *step = lpt_plan_step (plan, i);
-        LptFastOp *op = make (&p.b, i);
+  make_ops (&p);
 
-        if (op == NULL && step->n_in > 0 && step->in[0] != LPT_NO_SLOT && same_bytes (plan, step, p.b.written[step->in[0]]))
-          p.b.written[step->out[0]] = p.b.written[step->in[0]];
-        if (op != NULL)
-          {
-            p.b.written[op->out] = lpt_fast_repr (plan, op->out, op->out_repr);
-            p.b.covered[i] = i;
-            op->first = i;
-            p.ops[op->last] = op;
-            any = TRUE;
-          }
-      }
-
-  if (any)
+  if (p.any)
     {
       p.fast = g_new0 (LptFast, 1);
       p.fast->entries = g_array_new (FALSE, TRUE, sizeof (LptFastEntry));

@@ -73,6 +73,10 @@ LptFastOp *lpt_fast_make_concat (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_float_conv   (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_float_matmul (LptFastBuilder *b, guint i);
 
+/* Before the other makers of what is not a product: the program of rows (lpt-fast-rows.c) that ends with step @i, which marks what
+ * it covers itself. */
+LptFastOp *lpt_fast_make_rows (LptFastBuilder *b, guint i);
+
 /* --- helpers --- */
 
 /* @repr, or the one that has the same bytes for this slot. */
@@ -81,6 +85,8 @@ LptRepr  lpt_fast_repr       (const LptPlan *plan, guint slot, LptRepr repr);
 LptRepr  lpt_fast_layout     (const LptFastBuilder *b, guint slot);
 /* The value of the slot is 8-bit codes with one scale and zero point. */
 gboolean lpt_fast_is_codes   (const LptPlan *plan, guint slot);
+/* The value of the slot is f32, at least one element. */
+gboolean lpt_fast_is_real    (const LptPlan *plan, guint slot);
 /* Its zero point in u8 form. */
 gint32   lpt_fast_zero       (const LptPlan *plan, guint slot);
 /* Lowest code of its type, and what is added to a code for the u8 form: 0 or 128. */
