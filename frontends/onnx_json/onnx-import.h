@@ -114,6 +114,8 @@ LptValue *lpt_onnx_slice      (LptOnnxNode *on, LptValue *value, gint64 axis, gi
 LptValue *lpt_onnx_concat     (LptOnnxNode *on, gint64 axis, guint n, LptValue *const *values);
 LptValue *lpt_onnx_unsqueeze  (LptOnnxNode *on, LptValue *value, gint64 axis);
 LptValue *lpt_onnx_squeeze    (LptOnnxNode *on, LptValue *value, gint64 axis);
+/* start, start + step, ... below stop; scalars */
+LptValue *lpt_onnx_range      (LptOnnxNode *on, LptValue *start, LptValue *stop, LptValue *step);
 LptValue *lpt_onnx_broadcast  (LptOnnxNode *on, LptValue *value, LptValue *shape);
 
 /* The rank; an error and 0 when it is not known. */

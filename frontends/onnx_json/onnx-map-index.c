@@ -121,9 +121,9 @@ lpt_onnx_map_space_to_depth (LptOnnxNode *on)
 
 /* --- generated ------------------------------------------------------------------------- */
 
-static LptValue *
-range (LptOnnxNode *on,
-       LptValue    *start,
+LptValue *
+lpt_onnx_range (LptOnnxNode *on,
+                LptValue    *start,
        LptValue    *stop,
        LptValue    *step)
 {
@@ -137,7 +137,7 @@ void
 lpt_onnx_map_range (LptOnnxNode *on)
 {
   lpt_onnx_ignore (on, "stash_type");
-  lpt_onnx_set (on, 0, range (on, scalar_of (on, lpt_onnx_in (on, 0)), scalar_of (on, lpt_onnx_in (on, 1)), scalar_of (on, lpt_onnx_in (on, 2))));
+  lpt_onnx_set (on, 0, lpt_onnx_range (on, scalar_of (on, lpt_onnx_in (on, 0)), scalar_of (on, lpt_onnx_in (on, 1)), scalar_of (on, lpt_onnx_in (on, 2))));
 }
 
 /* Negative indices count from the end; what is out of range is off everywhere. */
@@ -198,8 +198,8 @@ lpt_onnx_map_trilu (LptOnnxNode *on)
       lpt_onnx_fail (on, LPT_ERROR_INVALID, "input of rank %d", x->shape.rank);
       return;
     }
-  rows = range (on, zero, lpt_onnx_squeeze (on, lpt_onnx_dim (on, x, -2), 0), one);
-  columns = range (on, zero, lpt_onnx_squeeze (on, lpt_onnx_dim (on, x, -1), 0), one);
+  rows = lpt_onnx_range (on, zero, lpt_onnx_squeeze (on, lpt_onnx_dim (on, x, -2), 0), one);
+  columns = lpt_onnx_range (on, zero, lpt_onnx_squeeze (on, lpt_onnx_dim (on, x, -1), 0), one);
   keep = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, columns, lpt_onnx_unsqueeze (on, rows, 1));
   keep = lpt_onnx_emit (on, op, 2, keep, k != NULL ? scalar_of (on, k) : zero);
   lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_SELECT, 3, keep, x, lpt_onnx_like (on, x, 0)));

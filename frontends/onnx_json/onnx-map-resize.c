@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "frontends/onnx_json/onnx-import.h"
+#include "frontends/onnx_json/onnx-resample.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,6 +14,7 @@ static const LptOnnxChoice modes[] = {
 static const LptOnnxChoice coordinates[] = {
   { "half_pixel", LPT_COORD_HALF_PIXEL }, { "pytorch_half_pixel", LPT_COORD_PYTORCH_HALF_PIXEL }, { "asymmetric", LPT_COORD_ASYMMETRIC },
   { "tf_half_pixel_for_nn", LPT_COORD_TF_HALF_PIXEL_FOR_NN }, { "align_corners", LPT_COORD_ALIGN_CORNERS },
+  { "half_pixel_symmetric", LPT_ONNX_COORD_SYMMETRIC }, { "tf_crop_and_resize", LPT_ONNX_COORD_CROP },
 };
 static const LptOnnxChoice nearest[] = {
   { "round_prefer_floor", LPT_NEAREST_ROUND_PREFER_FLOOR }, { "round_prefer_ceil", LPT_NEAREST_ROUND_PREFER_CEIL },
@@ -221,6 +222,28 @@ aspect_ratio_sizes (LptOnnxNode *on,
   return lpt_onnx_convert (on, lpt_onnx_emit (on, LPT_OP_FLOOR, 1, lengths), LPT_DTYPE_I64);
 }
 
+static LptValue *
+computed_target (LptOnnxNode *on,
+                 LptValue    *x,
+                 LptValue    *scales,
+                 LptValue    *sizes,
+                 Target      *t,
+                 const char  *policy)
+{
+  LptValue *target = sizes != NULL ? lpt_onnx_convert (on, sizes, LPT_DTYPE_I64) : scales;
+
+  return sizes != NULL && strcmp (policy, "stretch") != 0 ? aspect_ratio_sizes (on, x, target, t, policy) : target;
+}
+
+static void
+check_vector (LptOnnxNode    *on,
+              const LptValue *vector,
+              guint           n)
+{
+  if (vector->shape.rank != LPT_DYNAMIC && (vector->shape.rank != 1 || (vector->shape.dims[0] >= 0 && vector->shape.dims[0] != n)))
+    lpt_onnx_fail (on, LPT_ERROR_INVALID, "scales, sizes or region are not a vector of %u", n);
+}
+
 /* Are all scaled lengths whole numbers? ONNX's align_corners counts the fraction, Interpolate's does not. */
 static gboolean
 whole_lengths (const LptValue *x,
@@ -255,25 +278,35 @@ lpt_onnx_map_resize (LptOnnxNode *on)
   double cube_coeff = lpt_onnx_float (on, "cubic_coeff_a", -0.75);
   const char *policy = lpt_onnx_string (on, "keep_aspect_ratio_policy", "stretch");
 
-  lpt_onnx_ignore (on, "extrapolation_value");   /* belongs to tf_crop_and_resize, which is refused */
-  if (lpt_onnx_int (on, "exclude_outside", 0) != 0)
-    lpt_onnx_unsupported (on, "exclude_outside");
+  gboolean exclude_outside = lpt_onnx_int (on, "exclude_outside", 0) != 0 && mode != LPT_INTERPOLATE_NEAREST;
+  double extrapolation = lpt_onnx_float (on, "extrapolation_value", 0);
+
   read_axes (on, x, &t);
   if (scales == NULL && sizes == NULL)
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "has neither scales nor sizes");
   if (on->error != NULL)
     return;
-  if (coordinate == LPT_COORD_ALIGN_CORNERS && sizes == NULL && !whole_lengths (x, data, &t))
+  if (coordinate >= LPT_ONNX_COORD_SYMMETRIC || exclude_outside
+      || (coordinate == LPT_COORD_ALIGN_CORNERS && sizes == NULL && !whole_lengths (x, data, &t)))
     {
-      lpt_onnx_unsupported (on, "align_corners with scales that may leave a part of an element");
+      LptOnnxResample r = { mode, coordinate, rounding, exclude_outside, cube_coeff, extrapolation, t.n, t.axes };
+
+      if (antialias)
+        lpt_onnx_unsupported (on, "antialias with exclude_outside or this coordinate_transformation_mode");
+      if (exclude_outside && coordinate != LPT_COORD_HALF_PIXEL && coordinate != LPT_COORD_ALIGN_CORNERS && coordinate < LPT_ONNX_COORD_SYMMETRIC)
+        lpt_onnx_unsupported (on, "exclude_outside with this coordinate_transformation_mode");
+      r.target = computed_target (on, x, scales, sizes, &t, policy);
+      r.roi = coordinate == LPT_ONNX_COORD_CROP ? lpt_onnx_in (on, 1) : NULL;
+      check_vector (on, r.target, t.n);
+      if (r.roi != NULL)
+        check_vector (on, r.roi, 2 * t.n);
+      lpt_onnx_set (on, 0, lpt_onnx_resample (on, x, &r));
       return;
     }
   if (data == NULL)
     {
-      LptValue *target = sizes != NULL ? lpt_onnx_convert (on, sizes, LPT_DTYPE_I64) : scales;
+      LptValue *target = computed_target (on, x, scales, sizes, &t, policy);
 
-      if (sizes != NULL && strcmp (policy, "stretch") != 0)
-        target = aspect_ratio_sizes (on, x, target, &t, policy);
       node = interpolate_to (on, x, target, &t, sizes != NULL);
     }
   else

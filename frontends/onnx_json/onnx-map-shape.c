@@ -285,32 +285,26 @@ lpt_onnx_map_slice (LptOnnxNode *on)
 
 /* --- padding ---------------------------------------------------------------------------- */
 
-/* Begin and end behind each other: mode "wrap" as a concatenation of pieces of the input */
+/* Mode "wrap": y[o] = x[(o - begin) mod L] along each axis */
 static LptValue *
-pad_wrapped (LptOnnxNode   *on,
-             LptValue      *x,
-             const LptInts *begin,
-             const LptInts *end)
+pad_wrapped (LptOnnxNode *on,
+             LptValue    *x,
+             LptValue    *begin,
+             LptValue    *end)
 {
-  for (guint axis = 0; axis < begin->n; axis++)
-    {
-      gint64 length = x->shape.dims[axis];
-      LptValue *parts[3];
-      guint n = 0;
+  LptValue *zero = lpt_onnx_i64_scalar (on, 0), *one = lpt_onnx_i64_scalar (on, 1);
 
-      if (begin->v[axis] == 0 && end->v[axis] == 0)
+  for (gint64 axis = 0; axis < lpt_onnx_rank (on, x); axis++)
+    {
+      LptValue *at = lpt_onnx_i64_scalar (on, axis), *length = lpt_onnx_squeeze (on, lpt_onnx_dim (on, x, axis), 0);
+      LptValue *before = lpt_onnx_emit (on, LPT_OP_GATHER, 3, begin, at, zero), *after = lpt_onnx_emit (on, LPT_OP_GATHER, 3, end, at, zero);
+      LptValue *index;
+
+      if (lpt_node_is_const (before->producer) && lpt_node_is_const (after->producer)
+          && lpt_tensor_get_i64 (before->producer->data, 0) == 0 && lpt_tensor_get_i64 (after->producer->data, 0) == 0)
         continue;
-      if (length == LPT_DYNAMIC || begin->v[axis] < 0 || end->v[axis] < 0 || begin->v[axis] > length || end->v[axis] > length)
-        {
-          lpt_onnx_unsupported (on, "padding in mode \"wrap\" of this size");
-          return x;
-        }
-      if (begin->v[axis] > 0)
-        parts[n++] = lpt_onnx_slice (on, x, axis, length - begin->v[axis], length);
-      parts[n++] = x;
-      if (end->v[axis] > 0)
-        parts[n++] = lpt_onnx_slice (on, x, axis, 0, end->v[axis]);
-      x = lpt_onnx_concat (on, axis, n, parts);
+      index = lpt_onnx_range (on, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, zero, before), lpt_onnx_emit (on, LPT_OP_ADD, 2, length, after), one);
+      x = lpt_onnx_emit (on, LPT_OP_GATHER, 3, x, lpt_onnx_emit (on, LPT_OP_FLOOR_MOD, 2, index, length), at);
     }
   return x;
 }
@@ -329,6 +323,8 @@ pad (LptOnnxNode *on,
   const char *mode = lpt_onnx_string (on, "mode", "constant");
   LptNode *node;
 
+  if (strcmp (mode, "wrap") == 0)
+    return pad_wrapped (on, x, begin, end);
   for (guint i = 0; i < G_N_ELEMENTS (modes); i++)
     if (strcmp (mode, modes[i].name) == 0)
       {
@@ -337,7 +333,7 @@ pad (LptOnnxNode *on,
         LPT_ATTRS (node, LptPadAttrs)->pad_mode = modes[i].mode;
         return lpt_onnx_done (on, node);
       }
-  lpt_onnx_unsupported (on, "mode \"%s\" with these pads", mode);
+  lpt_onnx_unsupported (on, "mode \"%s\"", mode);
   return x;
 }
 
@@ -398,9 +394,7 @@ pad_axes (LptOnnxNode   *on,
       begin.v[axis] = pads->v[i];
       end.v[axis] = pads->v[n + i];
     }
-  if (on->error == NULL && strcmp (lpt_onnx_string (on, "mode", "constant"), "wrap") == 0)
-    lpt_onnx_set (on, 0, pad_wrapped (on, lpt_onnx_in (on, 0), &begin, &end));
-  else if (on->error == NULL)
+  if (on->error == NULL)
     lpt_onnx_set (on, 0, pad (on, lpt_onnx_in (on, 0), lpt_onnx_i64_list (on, &begin), lpt_onnx_i64_list (on, &end), value));
   lpt_ints_clear (&begin);
   lpt_ints_clear (&end);

@@ -249,7 +249,7 @@ main (int   argc,
       char *argv[])
 {
   static const Corpus corpora[] = {
-    { "corpus/onnx_node", 1251 }, { "corpus/ort_qops", 253 }, { "corpus/qdq_patterns", 231 }, { "models", 41 },
+    { "corpus/onnx_node", 1264 }, { "corpus/ort_qops", 253 }, { "corpus/qdq_patterns", 231 }, { "models", 41 },
   };
 
   g_test_init (&argc, &argv, NULL);
