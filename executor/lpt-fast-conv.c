@@ -149,6 +149,15 @@ conv_run (const LptFastOp     *op,
   job.c.in = job.d.in = in[0];
   job.c.out = job.d.out = out;
   job.c.residual = job.d.residual = op->n_in > 1 ? in[1] : NULL;
+  if (op->in_repr[0] != LPT_REPR_LAST8)
+    {
+      const LptConvShape *s = &v->conv.shape;
+
+      job.c.pixel_stride = 1;
+      job.c.row_stride = s->iw;
+      job.c.channel_stride = s->ih * s->iw;
+      job.c.image_stride = s->ic * s->ih * s->iw;
+    }
   lpt_parallel_for (pool, (v->m + v->tm - 1) / v->tm * ((v->n + v->tn - 1) / v->tn), conv_task, &job);
 }
 
@@ -316,7 +325,8 @@ lpt_fast_make_conv (LptFastBuilder *b,
   v->op = (LptFastOp) { .run = conv_run, .clear = conv_clear, .kernel = v->depthwise ? b->kernels.dwconv->name : b->kernels.gemm->name,
                         .n_in = v->stage.residual != LPT_NO_SLOT ? 2 : 1, .in = { step->in[0], v->stage.residual },
                         .in_repr = { LPT_REPR_LAST8, LPT_REPR_LAST8 }, .out = v->stage.out,
-                        .out_repr = v->stage.e.store == LPT_STORE_F32 ? LPT_REPR_LASTF : LPT_REPR_LAST8, .last = v->stage.last };
+                        .out_repr = v->stage.e.store == LPT_STORE_F32 ? LPT_REPR_LASTF : LPT_REPR_LAST8, .last = v->stage.last,
+                        .takes_planes = !v->depthwise && lpt_conv_copies_rows (&s) };
   v->op.workspace = ((v->depthwise ? lpt_dwconv_workspace (&v->dwconv) : lpt_conv_workspace (&v->conv)) + 63) & ~(gsize) 63;
 
   return &v->op;

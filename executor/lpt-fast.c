@@ -427,6 +427,8 @@ write_program (Program *p)
         continue;
       if (op != NULL)
         {
+          if (op->takes_planes && *buffer_of (p, op->in[0], LPT_REPR_LAST8) == LPT_NO_SLOT)
+            op->in_repr[0] = LPT_REPR_U8;
           for (k = 0; k < op->n_in; k++)
             {
               op->in_repr[k] = lpt_fast_repr (plan, op->in[k], op->in_repr[k]);

@@ -37,6 +37,7 @@ struct _LptFastOp
   guint          n_in;
   guint          in[LPT_FAST_MAX_IN];      /* slots */
   LptRepr        in_repr[LPT_FAST_MAX_IN];
+  gboolean       takes_planes;       /* the first input may be U8 instead of LAST8: where nobody has made LAST8 it will be */
   guint          out;                /* slot */
   LptRepr        out_repr;
   gsize          workspace;          /* per thread, multiple of 64 */
