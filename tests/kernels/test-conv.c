@@ -75,7 +75,7 @@ data_init (Data *d, const Case *c)
       d->w.c_stride = (ptrdiff_t) taps;
       d->w.n_stride = (ptrdiff_t) (taps * icg);
     }
-  d->pad = (uint8_t) random_u32 ();
+  d->pad = random_u32 () % 2 ? (uint8_t) random_u32 () : 0;
   d->bias = (int32_t *) exact_bytes (params * 4);
   d->zps = (int32_t *) exact_bytes (params * 4);
   d->mult = (int32_t *) exact_bytes (params * 4);

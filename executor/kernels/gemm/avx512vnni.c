@@ -35,6 +35,8 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
   size_t whole = t->k & ~(size_t) 3, rest = t->k & 3;
   const int8_t *b = t->panel;
   const uint8_t *const *a = t->a;
+  /* A convolution's lines end in padding: wide tiles have loops without their first or last row, too. */
+  const bool edges = nb == 4 && mr > 3;
 
 #define FIRST(j) (stage ? params->bias[j] : zero)
 #define DECLARE(i) __m512i c##i##_0 = FIRST (0), c##i##_1 = FIRST (1), c##i##_2 = FIRST (2), c##i##_3 = FIRST (3);
@@ -68,23 +70,31 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
         c##i##_1 = _mm512_dpbusd_epi32 (c##i##_1, x, b1);                                                    \
       if (nb > 2)                                                                                            \
         c##i##_2 = _mm512_dpbusd_epi32 (c##i##_2, x, b2);                                                    \
-      if (nb > 3)                                                                                            \
+      if (nb > 3 && mr < 7)                                                                                  \
         c##i##_3 = _mm512_dpbusd_epi32 (c##i##_3, x, b3);                                                    \
+      else if (nb > 3)                                                                                       \
+        DOT_MEMORY (c##i##_3, x, b + 192)                                                                    \
     }
+/* Twenty-eight accumulators leave no register for the fourth block of weights. */
+#define DOT_MEMORY(c, x, p) __asm__ ("vpdpbusd %2, %1, %0" : "+v" (c) : "v" (x), "m" (*(const __m512i *) (const void *) (p)));
 #define WEIGHTS                                                                                              \
   __m512i b0 = _mm512_loadu_si512 (b), b1 = nb > 1 ? _mm512_loadu_si512 (b + 64) : zero;                     \
-  __m512i b2 = nb > 2 ? _mm512_loadu_si512 (b + 128) : zero, b3 = nb > 3 ? _mm512_loadu_si512 (b + 192) : zero;
+  __m512i b2 = nb > 2 ? _mm512_loadu_si512 (b + 128) : zero;                                                 \
+  __m512i b3 = nb > 3 && mr < 7 ? _mm512_loadu_si512 (b + 192) : zero;
 #define POINTER(i) const uint8_t *a##i = rows[i < mr ? i : 0];
 #define STEP4(i) STEP (i, four_bytes (a##i + p))
+#define STEP4_LATER(i) if (i > 0) STEP4 (i)
+#define STEP4_EARLIER(i) if (i + 1 < mr) STEP4 (i)
 
-  /* A tap is one part, or two where its k leaves a rest. There is one inner loop only, and nothing branches around it:
-   * otherwise compilers copy the accumulators to and fro. */
+  /* A tap is one part, or two where its k leaves a rest. Most tiles have one inner loop, and nothing branches around it:
+   * otherwise compilers copy the accumulators to and fro, which only long loops are worth. */
   for (size_t part = 0, parts = rest ? 2 * t->taps : t->taps; part < parts; part++)
     {
       const uint8_t *const *rows = a;
       const uint8_t *tail_rows[12];
       int32_t tails[12];
       size_t length = whole;
+      bool first = t->zeros && a[0] == t->zeros, last = t->zeros && a[mr - 1] == t->zeros;
 
       if (rest && (part & 1))
         {
@@ -92,7 +102,7 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
           rows = tail_rows;
           length = 4;
         }
-      if (t->zeros && a[0] == t->zeros && is_zero_tap (a, mr, t->zeros))
+      if (first && last && is_zero_tap (a, mr, t->zeros))
         {
           b += length * nb * 16;
           length = 0;
@@ -102,11 +112,24 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
 
       ROWS (POINTER)
 
-      for (size_t p = 0; p < length; p += 4, b += nb * 64)
-        {
-          WEIGHTS
-          ROWS (STEP4)
-        }
+      if (edges && first)
+        for (size_t p = 0; p < length; p += 4, b += nb * 64)
+          {
+            WEIGHTS
+            ROWS (STEP4_LATER)
+          }
+      else if (edges && last)
+        for (size_t p = 0; p < length; p += 4, b += nb * 64)
+          {
+            WEIGHTS
+            ROWS (STEP4_EARLIER)
+          }
+      else
+        for (size_t p = 0; p < length; p += 4, b += nb * 64)
+          {
+            WEIGHTS
+            ROWS (STEP4)
+          }
     }
 
   /* Cuts the accumulators' lives here, for the same reason. */
@@ -242,10 +265,10 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
 #define CASES6(nb) CASE (nb, 1) CASE (nb, 2) CASE (nb, 3) CASE (nb, 4) CASE (nb, 5) CASE (nb, 6)
 #define CASES8(nb) CASES6 (nb) CASE (nb, 7) CASE (nb, 8)
 #define CASES12(nb) CASES8 (nb) CASE (nb, 9) CASE (nb, 10) CASE (nb, 11) CASE (nb, 12)
-#define ALL_CASES CASES12 (1) CASES12 (2) CASES8 (3) CASES6 (4)
+#define ALL_CASES CASES12 (1) CASES12 (2) CASES8 (3) CASES6 (4) CASE (4, 7)
 
 void
-lpt_gemm_u8s8s32_6x64c4__avx512vnni (const LptGemmTile *t, int32_t *acc)
+lpt_gemm_u8s8s32_7x64c4__avx512vnni (const LptGemmTile *t, int32_t *acc)
 {
 #define CASE(nb, i) case nb * 16 + i: tile (i, nb, 0, t, acc, NULL, 0, NULL); break;
   switch (t->nr + t->mr)

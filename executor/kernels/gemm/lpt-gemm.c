@@ -1,8 +1,8 @@
 /* executor/kernels/gemm/lpt-gemm.c - table of micro kernels, packing, and the block loop
  *
  * Block loop: a block of rows (pointers ready) times every panel in turn; the panel stays in the caches
- * while all rows of the block pass. Rows are dealt evenly: 49 rows in tiles of at most 6 are
- * four of 6 and five of 5, not eight of 6 and a single one.
+ * while all rows of the block pass. Rows are dealt evenly: 50 rows in tiles of at most 7 are
+ * two of 7 and six of 6, not seven of 7 and a single one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Pixels of one block: pointers (one per tap) and row sums stay small. */
-#define BLOCK_PIXELS 96
+#define BLOCK_PIXELS 112
 
 #define ALIGN_64(x) (((x) + 63) / 64 * 64)
 
@@ -334,7 +334,22 @@ lpt_conv_tile (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, voi
 void
 lpt_conv_tiling (const LptGemmKernel *kernel, const LptConvShape *s, size_t *tm, size_t *tn)
 {
-  lpt_gemm_tiling (kernel, s->batch * s->oh * s->ow, conv_taps (s) * conv_k (s), s->oc / s->groups, tm, tn);
-  if (s->groups > 1)
-    *tn = s->oc;
+  /* About a quarter million products for each tile, but no more than sixteen tiles. Rows are cut first, into whole
+   * tiles of the kernel, as long as enough of them pass while the weights of a panel are near. */
+  size_t ocg = s->oc / s->groups, panel = lpt_gemm_panel (kernel, ocg), mr = kernel->mr[panel / 16 - 1];
+  size_t m = s->batch * s->oh * s->ow, columns = (ocg + panel - 1) / panel, cuts_m = m / 48, cuts_n;
+  double total = (double) m * (double) (conv_taps (s) * conv_k (s)) * (double) ocg;
+  size_t want = (size_t) (total / 262144.0);
+
+  want = want < 1 ? 1 : want > 16 ? 16 : want;
+  cuts_m = cuts_m < 1 ? 1 : cuts_m > want ? want : cuts_m;
+  cuts_n = (want + cuts_m - 1) / cuts_m;
+  if (cuts_n > columns)
+    cuts_n = columns;
+  /* Few columns and rows: the threads should have something to share all the same. */
+  while (cuts_m * cuts_n < 4 && cuts_m * cuts_n < want && cuts_m < m / mr)
+    cuts_m++;
+  *tm = (m + cuts_m - 1) / cuts_m;
+  *tm = (*tm + mr - 1) / mr * mr;
+  *tn = s->groups > 1 ? s->oc : (columns + cuts_n - 1) / cuts_n * panel;
 }
