@@ -4,6 +4,7 @@
  */
 
 #include "cli/arrays.h"
+#include "cli/cache.h"
 #include "cli/cmd.h"
 #include "cli/files.h"
 #include "cli/pipeline-args.h"
@@ -11,12 +12,10 @@
 #include "cli/progress.h"
 
 #include "executor/kernels/lpt-peak.h"
+#include "executor/lpt-plan.h"
 
 #include <lpt/lpt-executor.h>
-#include <lpt/lpt-json.h>
 
-#include <errno.h>
-#include <glib/gstdio.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +25,8 @@
 typedef struct
 {
   const char *model;
+  char      **shapes;
+  char       *cache;
   gint        threads, iterations;
   gboolean    profile, json;
 } BenchArgs;
@@ -50,60 +51,31 @@ compare_times (const void *a, const void *b)
   return x < y ? -1 : x > y;
 }
 
-/* --- cache of lowered models ------------------------------------------------ */
+/* --- loading --------------------------------------------------------------- */
 
-/* DIR/<checksum of the model, its weights and our version>.json; NULL when the model cannot be read. */
-static char *
-cache_path (const char *dir, const char *model)
-{
-  g_autoptr (GChecksum) sum = g_checksum_new (G_CHECKSUM_SHA256);
-  g_autofree char *weights = cmd_weights_beside (model);
-  const char *files[] = { model, weights };
-  g_checksum_update (sum, (const guchar *) LPT_VERSION, -1);
-  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
-    {
-      g_autoptr (GMappedFile) map = files[i] != NULL ? g_mapped_file_new (files[i], FALSE, NULL) : NULL;
-      if (map == NULL && i == 0)
-        return NULL;
-      if (map != NULL && g_mapped_file_get_length (map) > 0)
-        g_checksum_update (sum, (const guchar *) g_mapped_file_get_contents (map), (gssize) g_mapped_file_get_length (map));
-    }
-  g_autofree char *name = g_strconcat (g_checksum_get_string (sum), ".json", NULL);
-  return g_build_filename (dir, name, NULL);
-}
-
-/* The lowered model: from the cache, or made (and put there). */
+/* The lowered model with its shapes: from the cache, or made. */
 static LptGraph *
-load_lowered (const char *model, const char *cache, Times *times, GError **error)
+load_lowered (const char *model, char **shapes, CmdCache *cache, Times *times, int *code)
 {
+  GError *error = NULL;
   double start = now_ms ();
-  g_autofree char *path = cache != NULL ? cache_path (cache, model) : NULL;
-  if (path != NULL && g_file_test (path, G_FILE_TEST_EXISTS))
+  if (cache->graph != NULL)
+    return g_steal_pointer (&cache->graph);
+  g_autoptr (LptGraph) graph = cmd_load (model, &error);
+  times->load += now_ms () - start;
+  start = now_ms ();
+  if (graph != NULL && cmd_lower (graph, &error))
     {
-      LptGraph *hit = lpt_json_load (path, NULL);
-      if (hit != NULL)
-        {
-          times->load = now_ms () - start;
-          return hit;
-        }
+      times->lower = now_ms () - start;
+      return cmd_prepare_graph (graph, shapes, NULL, NULL, code) ? g_steal_pointer (&graph) : NULL;
     }
-  g_autoptr (LptGraph) graph = cmd_load (model, error);
-  times->load = now_ms () - start;
-  if (graph == NULL || !cmd_lower (graph, error))
-    return NULL;
-  times->lower = now_ms () - start - times->load;
-  if (path != NULL)
-    {
-      if (g_mkdir_with_parents (cache, 0777) != 0)
-        {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: cannot be made: %s", cache, g_strerror (errno));
-          return NULL;
-        }
-      if (!lpt_json_save (graph, path, FALSE, error))
-        return NULL;
-    }
-  return g_steal_pointer (&graph);
+  progress_end ();
+  cmd_name_file (&error, model);
+  *code = cmd_fail (error);
+  return NULL;
 }
+
+/* --- running --------------------------------------------------------------- */
 
 /* Memory, caches, clocks: two runs, and more until a tenth of a second has passed. */
 static gboolean
@@ -207,19 +179,21 @@ report (const BenchArgs *args, const LptPlan *plan, LptPlanContext *context, con
 }
 
 static gboolean
-bench (const BenchArgs *args, LptGraph **graph, GPtrArray *tensors, Times *t, GError **error)
+bench (const BenchArgs *args, LptGraph **graph, GPtrArray *tensors, CmdCache *cache, gboolean hit, Times *t, GError **error)
 {
   g_autofree LptShape *shapes = g_new0 (LptShape, tensors->len + 1);
   for (guint i = 0; i < tensors->len; i++)
     shapes[i] = *lpt_tensor_shape (tensors->pdata[i]);
   double start = now_ms ();
   progress ("planning", 0, 0);
-  g_autoptr (LptPlan) plan = lpt_plan_new (*graph, shapes, args->profile ? LPT_PLAN_PROFILE : 0u, error);
-  g_clear_pointer (graph, lpt_graph_free);
+  g_autoptr (LptPlan) plan = lpt_plan_new_packed (*graph, shapes, args->profile ? LPT_PLAN_PROFILE : 0u, cache->pack, error);
   g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, (guint) args->threads, error) : NULL;
   if (context == NULL)
     return FALSE;
   t->pack = now_ms () - start;
+  if (!cmd_cache_save (cache, *graph, hit, error))
+    return FALSE;
+  g_clear_pointer (graph, lpt_graph_free);
   for (guint i = 0; i < tensors->len; i++)
     if (!lpt_plan_context_set_input (context, i, tensors->pdata[i], error))
       return FALSE;
@@ -230,19 +204,26 @@ bench (const BenchArgs *args, LptGraph **graph, GPtrArray *tensors, Times *t, GE
   return TRUE;
 }
 
+static void
+bench_args_clear (BenchArgs *args)
+{
+  g_strfreev (args->shapes);
+  g_free (args->cache);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (BenchArgs, bench_args_clear)
+
 int
 cmd_bench (int argc, char **argv)
 {
-  g_auto (GStrv) shapes = NULL;
-  g_autofree char *cache = NULL;
-  BenchArgs args = { .threads = 1 };
+  g_auto (BenchArgs) args = { .threads = 1 };
+  g_auto (CmdCache) cache = { NULL };
   Times times = { 0.0 };
   int code;
   const GOptionEntry entries[] = {
     { "threads", 0, 0, G_OPTION_ARG_INT, &args.threads, "Threads; 0 = one per processor (default 1)", "N" },
     { "iterations", 0, 0, G_OPTION_ARG_INT, &args.iterations, "Runs (default: one second, at least 10)", "N" },
-    { "shape", 0, 0, G_OPTION_ARG_STRING_ARRAY, &shapes, "Shape of an input: image=[1,3,224,224]", "NAME=[...]" },
-    { "cache", 0, 0, G_OPTION_ARG_FILENAME, &cache, "Keep lowered models here", "DIR" },
+    { "shape", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.shapes, "Shape of an input: image=[1,3,224,224]", "NAME=[...]" },
+    { "cache", 0, 0, G_OPTION_ARG_FILENAME, &args.cache, "Keep lowered models with packed weights here", "DIR" },
     { "profile", 0, 0, G_OPTION_ARG_NONE, &args.profile, "Time and GMAC/s of every layer, too", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &args.json, "For scripts", NULL },
     { NULL },
@@ -258,20 +239,21 @@ cmd_bench (int argc, char **argv)
     args.threads = (gint) g_get_num_processors ();
   args.model = argv[1];
   GError *error = NULL;
+  double start = now_ms ();
+  g_autofree char *options = args.shapes != NULL ? g_strjoinv ("\n", args.shapes) : g_strdup ("");
   progress ("loading", 0, 0);
-  g_autoptr (LptGraph) graph = load_lowered (argv[1], cache, &times, &error);
+  if (!cmd_cache_open (&cache, args.cache, args.model, options, &error))
+    return cmd_fail (error);
+  times.load = now_ms () - start;
+  gboolean hit = cache.graph != NULL;
+  g_autoptr (LptGraph) graph = load_lowered (args.model, args.shapes, &cache, &times, &code);
   progress_end ();
   if (graph == NULL)
-    {
-      cmd_name_file (&error, argv[1]);
-      return cmd_fail (error);
-    }
-  if (!cmd_prepare_graph (graph, shapes, NULL, NULL, &code))
     return code;
   g_autoptr (GPtrArray) tensors = cmd_arrays_load (graph, NULL, 1, &code);
   if (tensors == NULL)
     return code;
-  gboolean ok = bench (&args, &graph, tensors, &times, &error);
+  gboolean ok = bench (&args, &graph, tensors, &cache, hit, &times, &error);
   progress_end ();
   if (ok)
     return CMD_OK;

@@ -4,13 +4,14 @@
  */
 
 #include "cli/arrays.h"
+#include "cli/cache.h"
 #include "cli/cmd.h"
 #include "cli/files.h"
 #include "cli/pipeline-args.h"
 #include "cli/profile.h"
 #include "cli/progress.h"
 
-#include <lpt/lpt-executor.h>
+#include "executor/lpt-plan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 typedef struct
 {
   char   **inputs, **outputs, **requant;
-  char    *out, *dump, *profile;
+  char    *out, *dump, *profile, *cache;
   gint     threads;
   gint64   seed;
   gboolean transform, reference, profiled, seeded;
@@ -33,6 +34,7 @@ exec_args_clear (ExecArgs *args)
   g_free (args->out);
   g_free (args->dump);
   g_free (args->profile);
+  g_free (args->cache);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (ExecArgs, exec_args_clear)
 
@@ -111,7 +113,7 @@ dump_values (const char *dir, const LptPlan *plan, LptPlanContext *context, GErr
 }
 
 static gboolean
-run (const ExecArgs *args, LptGraph *graph, GPtrArray *tensors, GError **error)
+run (const ExecArgs *args, LptGraph *graph, GPtrArray *tensors, CmdCache *cache, gboolean hit, GError **error)
 {
   g_autofree LptShape *shapes = g_new0 (LptShape, graph->parameters->len + 1);
   guint flags = (args->reference ? LPT_PLAN_REFERENCE : 0u) | (args->dump != NULL ? LPT_PLAN_KEEP_ALL : 0u) | (args->profiled ? LPT_PLAN_PROFILE : 0u);
@@ -119,9 +121,9 @@ run (const ExecArgs *args, LptGraph *graph, GPtrArray *tensors, GError **error)
   if (runs == 0)
     return FALSE;
   progress ("planning", 0, 0);
-  g_autoptr (LptPlan) plan = lpt_plan_new (graph, shapes, flags, error);
+  g_autoptr (LptPlan) plan = lpt_plan_new_packed (graph, shapes, flags, cache->pack, error);
   g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, (guint) args->threads, error) : NULL;
-  if (context == NULL)
+  if (context == NULL || !cmd_cache_save (cache, graph, hit, error))
     return FALSE;
   progress ("running", 0, 0);
   g_autoptr (GPtrArray) outputs = lpt_plan_run_stacked (plan, context, (LptTensor *const *) tensors->pdata, runs, error);
@@ -133,6 +135,35 @@ run (const ExecArgs *args, LptGraph *graph, GPtrArray *tensors, GError **error)
   if (args->profiled)
     cmd_profile_print (context, args->profile, 0, 0.0);
   return TRUE;
+}
+
+/* The graph as it will run: cut, with its modes, lowered where that is asked. Inputs are drawn as the loaded one says. */
+static LptGraph *
+load (const ExecArgs *args, const char *model, CmdCache *cache, GPtrArray **tensors, int *code)
+{
+  GError *error = NULL;
+  gboolean hit = cache->graph != NULL;
+  progress ("loading", 0, 0);
+  g_autoptr (LptGraph) graph = hit ? g_steal_pointer (&cache->graph) : cmd_load (model, &error);
+  progress_end ();
+  if (graph == NULL)
+    {
+      *code = cmd_fail (error);
+      return NULL;
+    }
+  if (!hit && !cmd_prepare_graph (graph, NULL, args->outputs, args->requant, code))
+    return NULL;
+  *tensors = cmd_arrays_load (graph, args->inputs, args->seed, code);
+  if (*tensors == NULL)
+    return NULL;
+  if (!hit && args->transform && !cmd_lower (graph, &error))
+    {
+      progress_end ();
+      cmd_name_file (&error, model);
+      *code = cmd_fail (error);
+      return NULL;
+    }
+  return g_steal_pointer (&graph);
 }
 
 int
@@ -149,6 +180,7 @@ cmd_exec (int argc, char **argv)
     { "requant", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.requant, "Requantization mode: MODE, OP:MODE or node=NAME:MODE", "SPEC" },
     { "reference", 0, 0, G_OPTION_ARG_NONE, &args.reference, "Scalar and unfused", NULL },
     { "dump-all", 0, 0, G_OPTION_ARG_FILENAME, &args.dump, "Write every value as DIR/NAME.npy", "DIR" },
+    { "cache", 0, 0, G_OPTION_ARG_FILENAME, &args.cache, "Keep the model as it runs, with packed weights, here", "DIR" },
     { "random", 0, 0, G_OPTION_ARG_CALLBACK, on_random, "Draw the inputs that are not given", "SEED" },
     { "profile", 0, G_OPTION_FLAG_OPTIONAL_ARG, G_OPTION_ARG_CALLBACK, on_profile, "Time of every layer: a table, csv or json", "csv|json" },
     { NULL },
@@ -160,19 +192,22 @@ cmd_exec (int argc, char **argv)
   if (args.profile != NULL && !g_str_equal (args.profile, "csv") && !g_str_equal (args.profile, "json"))
     return cmd_usage ("--profile=%s: csv or json", args.profile);
 
+  if (args.cache != NULL && args.seed != CMD_NO_SEED)
+    return cmd_usage ("--cache and --random exclude each other");
+
   GError *error = NULL;
-  progress ("loading", 0, 0);
-  g_autoptr (LptGraph) graph = cmd_load (argv[1], &error);
-  progress_end ();
-  if (graph == NULL)
+  g_auto (CmdCache) cache = { NULL };
+  g_autofree char *outputs = args.outputs != NULL ? g_strjoinv ("\n", args.outputs) : g_strdup ("");
+  g_autofree char *requant = args.requant != NULL ? g_strjoinv ("\n", args.requant) : g_strdup ("");
+  g_autofree char *options = g_strdup_printf ("exec %d %s\n\n%s", args.transform, outputs, requant);
+  if (!cmd_cache_open (&cache, args.cache, argv[1], options, &error))
     return cmd_fail (error);
-  if (!cmd_prepare_graph (graph, NULL, args.outputs, args.requant, &code))
+  gboolean hit = cache.graph != NULL;
+  g_autoptr (GPtrArray) tensors = NULL;
+  g_autoptr (LptGraph) graph = load (&args, argv[1], &cache, &tensors, &code);
+  if (graph == NULL)
     return code;
-  g_autoptr (GPtrArray) tensors = cmd_arrays_load (graph, args.inputs, args.seed, &code);
-  if (tensors == NULL)
-    return code;
-  gboolean ok = !args.transform || cmd_lower (graph, &error);
-  ok = ok && run (&args, graph, tensors, &error);
+  gboolean ok = run (&args, graph, tensors, &cache, hit, &error);
   progress_end ();
   if (ok)
     return CMD_OK;

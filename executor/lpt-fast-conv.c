@@ -106,7 +106,6 @@ typedef struct
   LptConv      conv;
   LptDwconv    dwconv;
   gboolean     depthwise;
-  gpointer     packed;
   guint8      *pad_values;           /* depthwise with a zero point for each channel, or NULL */
   gsize        tm, tn, m, n;
 } Conv;
@@ -166,7 +165,6 @@ conv_clear (gpointer op)
 {
   Conv *v = op;
 
-  lpt_aligned_free (v->packed);
   lpt_aligned_free (v->pad_values);
   lpt_fast_stage_clear (&v->stage);
 }
@@ -243,13 +241,14 @@ lpt_fast_make_conv (LptFastBuilder *b,
   const LptStep *step = lpt_plan_step (b->plan, i);
   const LptArray *w, *bias;
   const LptQuant *quant;
-  g_autofree gint32 *col_sum = NULL, *zeros = NULL;
+  g_autofree gint32 *zeros = NULL;
+  LptFastWeights packed;
   LptConvWeights weights;
   LptConvShape s;
   const double *scales;
   gboolean ok;
   guint n_scales, n_zeros, k;
-  gsize icg, size, taps, element;
+  gsize icg, taps, element;
   Conv *v;
 
   if (step->in[0] == LPT_NO_SLOT || lpt_plan_slot (b->plan, step->in[0])->kind == LPT_SLOT_CONST ||
@@ -282,7 +281,6 @@ lpt_fast_make_conv (LptFastBuilder *b,
   zeros = g_new (gint32, n_zeros);
   for (k = 0; k < n_zeros; k++)
     zeros[k] = quant->zero_point[k] + lpt_fast_offset (lpt_plan_slot (b->plan, step->in[0])->array.dtype);
-  col_sum = g_new0 (gint32, s.oc + LPT_CHANNEL_PAD);
   v->depthwise = is_depthwise (&s, w);
   if (n_zeros > 1)
     {
@@ -293,23 +291,24 @@ lpt_fast_make_conv (LptFastBuilder *b,
   element = v->stage.e.store == LPT_STORE_Q8 ? 1 : 4;
   if (v->depthwise)
     {
-      v->packed = lpt_fast_array (lpt_dwconv_packed_size (&s), 1);
-      lpt_dwconv_pack (&s, &weights, v->packed, col_sum);
+      packed = lpt_fast_weights (b, i, b->kernels.dwconv->name, &s, sizeof s, lpt_dwconv_packed_size (&s), s.oc);
+      if (packed.fresh)
+        lpt_dwconv_pack (&s, &weights, packed.data, packed.col_sum);
     }
   else
     {
-      size = lpt_conv_packed_size (b->kernels.gemm, &s);
-      v->packed = lpt_fast_array (size, 1);
-      lpt_conv_pack (b->kernels.gemm, &s, &weights, v->packed, col_sum);
+      packed = lpt_fast_weights (b, i, b->kernels.gemm->name, &s, sizeof s, lpt_conv_packed_size (b->kernels.gemm, &s), s.oc);
+      if (packed.fresh)
+        lpt_conv_pack (b->kernels.gemm, &s, &weights, packed.data, packed.col_sum);
     }
-  fold_zero_points (&v->stage, w, bias, col_sum, s.oc, zeros, n_zeros == 1 ? s.oc : s.oc / s.ic, icg * taps);
+  fold_zero_points (&v->stage, w, bias, packed.col_sum, s.oc, zeros, n_zeros == 1 ? s.oc : s.oc / s.ic, icg * taps);
 
   v->conv = (LptConv) { .kernel = b->kernels.gemm, .epilogue_kernel = b->kernels.epilogue, .epilogue = &v->stage.e, .shape = s,
                         .pad_value = (guint8) zeros[0], .pixel_stride = s.ic, .row_stride = s.iw * s.ic,
-                        .image_stride = s.ih * s.iw * s.ic, .channel_stride = 1, .packed = v->packed, .ldo = s.oc * element, .ldr = s.oc };
+                        .image_stride = s.ih * s.iw * s.ic, .channel_stride = 1, .packed = packed.data, .ldo = s.oc * element, .ldr = s.oc };
   v->dwconv = (LptDwconv) { .kernel = b->kernels.dwconv, .epilogue_kernel = b->kernels.epilogue, .epilogue = &v->stage.e, .shape = s,
                             .pad_value = (guint8) zeros[0], .pad_values = v->pad_values, .pixel_stride = s.ic,
-                            .row_stride = s.iw * s.ic, .image_stride = s.ih * s.iw * s.ic, .packed = v->packed, .ldo = s.oc * element, .ldr = s.oc };
+                            .row_stride = s.iw * s.ic, .image_stride = s.ih * s.iw * s.ic, .packed = packed.data, .ldo = s.oc * element, .ldr = s.oc };
   v->n = s.oc;
   if (v->depthwise)
     {
@@ -339,7 +338,6 @@ typedef struct
   LptFastOp    op;
   LptFastStage stage;
   LptGemm      gemm;
-  gpointer     packed;
   gsize        tm, tn;
 } MatMul;
 
@@ -385,7 +383,6 @@ matmul_clear (gpointer op)
 {
   MatMul *m = op;
 
-  lpt_aligned_free (m->packed);
   lpt_fast_stage_clear (&m->stage);
 }
 
@@ -396,7 +393,7 @@ lpt_fast_make_matmul (LptFastBuilder *b,
   const LptStep *step = lpt_plan_step (b->plan, i);
   const LptMatMulAttrs *attrs = LPT_ATTRS (step->node, LptMatMulAttrs);
   const LptArray *a, *w, *bias;
-  g_autofree gint32 *col_sum = NULL;
+  LptFastWeights packed;
   LptGemmWeights weights = { .taps = 1 };
   const double *scales;
   gsize k, n, rows;
@@ -435,13 +432,13 @@ lpt_fast_make_matmul (LptFastBuilder *b,
   weights.k_stride = attrs->transpose_b ? 1 : (ptrdiff_t) n;
   weights.n_stride = attrs->transpose_b ? (ptrdiff_t) k : 1;
   zero = lpt_fast_zero (b->plan, step->in[0]);
-  col_sum = g_new0 (gint32, n + LPT_CHANNEL_PAD);
-  m->packed = lpt_fast_array (lpt_gemm_packed_size (b->kernels.gemm, 1, k, n), 1);
-  lpt_gemm_pack (b->kernels.gemm, &weights, 0, n, m->packed, col_sum);
-  fold_zero_points (&m->stage, w, bias, col_sum, n, &zero, n, k);
+  packed = lpt_fast_weights (b, i, b->kernels.gemm->name, NULL, 0, lpt_gemm_packed_size (b->kernels.gemm, 1, k, n), n);
+  if (packed.fresh)
+    lpt_gemm_pack (b->kernels.gemm, &weights, 0, n, packed.data, packed.col_sum);
+  fold_zero_points (&m->stage, w, bias, packed.col_sum, n, &zero, n, k);
 
   m->gemm = (LptGemm) { .kernel = b->kernels.gemm, .epilogue_kernel = b->kernels.epilogue, .epilogue = &m->stage.e,
-                        .m = rows, .k = k, .n = n, .lda = k, .packed = m->packed,
+                        .m = rows, .k = k, .n = n, .lda = k, .packed = packed.data,
                         .ldo = n * (m->stage.e.store == LPT_STORE_Q8 ? 1 : 4), .ldr = n };
   lpt_gemm_tiling (b->kernels.gemm, rows, k, n, &m->tm, &m->tn);
   m->op = (LptFastOp) { .run = matmul_run, .clear = matmul_clear, .kernel = b->kernels.gemm->name,

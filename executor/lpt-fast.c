@@ -64,6 +64,29 @@ lpt_fast_array (gsize n,
   return data;
 }
 
+LptFastWeights
+lpt_fast_weights (LptFastBuilder *b,
+                  guint           i,
+                  const char     *kernel,
+                  gconstpointer   key,
+                  gsize           key_size,
+                  gsize           size,
+                  gsize           channels)
+{
+  g_autoptr (GString) name = g_string_new (kernel);
+  gsize sums = ((channels + LPT_CHANNEL_PAD) * sizeof (gint32) + 63) & ~(gsize) 63, k;
+  LptFastWeights w;
+
+  for (k = 0; k < key_size; k++)
+    g_string_append_printf (name, "%s%02x", k == 0 ? " " : "", ((const guint8 *) key)[k]);
+  g_string_append_printf (name, " %s", lpt_plan_step (b->plan, i)->node->name);
+  /* Vectors may read past the end. */
+  w.col_sum = lpt_pack_take (b->plan->pack, name->str, sums + size + LPT_CHANNEL_PAD, &w.fresh);
+  w.data = (guint8 *) w.col_sum + sums;
+
+  return w;
+}
+
 /* Pixels of one image of the slot; 1 below rank 3. */
 static gsize
 pixels (const LptShape *shape)

@@ -96,6 +96,17 @@ gsize    lpt_fast_count      (const LptPlan *plan, guint slot);
 /* Zero-filled array of @n elements that vectors may read past the end. */
 gpointer lpt_fast_array      (gsize n, gsize element);
 
+/* Packed weights of a step, which belong to the plan. With *fresh the caller packs them and fills the column sums. */
+typedef struct
+{
+  gpointer data;
+  gint32  *col_sum;      /* LPT_CHANNEL_PAD more than the channels */
+  gboolean fresh;
+} LptFastWeights;
+
+/* @kernel: in whose layout; @key, @key_size: what else the layout depends on. */
+LptFastWeights lpt_fast_weights (LptFastBuilder *b, guint i, const char *kernel, gconstpointer key, gsize key_size, gsize size, gsize channels);
+
 /* Parameters of the sum of @step with operand @first as a: modes whose rule the kernels have; FALSE otherwise. */
 gboolean lpt_fast_add (const LptPlan *plan, const LptStep *step, guint first, LptAdd *add);
 

@@ -467,12 +467,23 @@ lpt_plan_new (LptGraph       *graph,
               guint           flags,
               GError        **error)
 {
+  return lpt_plan_new_packed (graph, shapes, flags, NULL, error);
+}
+
+LptPlan *
+lpt_plan_new_packed (LptGraph       *graph,
+                     const LptShape *shapes,
+                     guint           flags,
+                     LptPack        *pack,
+                     GError        **error)
+{
   g_autoptr (LptPlan) plan = g_new0 (LptPlan, 1);
   g_autoptr (LptScratch) scratch = lpt_scratch_new ();
   Builder builder = { plan, scratch };
 
   plan->graph = lpt_graph_copy (graph);
   plan->flags = flags;
+  plan->pack = pack != NULL ? lpt_pack_ref (pack) : lpt_pack_new ();
   plan->slots = g_array_new (FALSE, TRUE, sizeof (LptSlot));
   plan->steps = g_array_new (FALSE, TRUE, sizeof (LptStep));
   g_array_set_clear_func (plan->steps, (GDestroyNotify) clear_step);
@@ -501,6 +512,7 @@ lpt_plan_free (LptPlan *plan)
   for (i = 0; i < plan->slots->len; i++)
     lpt_array_clear (&lpt_plan_slot (plan, i)->array);
   lpt_fast_free (plan->fast);
+  lpt_pack_unref (plan->pack);
   g_array_unref (plan->slots);
   g_array_unref (plan->steps);
   g_hash_table_unref (plan->slot_of);

@@ -7,6 +7,7 @@
 #include <lpt/lpt-executor.h>
 
 #include "executor/lpt-call.h"
+#include "executor/lpt-pack.h"
 
 typedef enum
 {
@@ -54,11 +55,15 @@ struct _LptPlan
   guint      *inputs, *outputs;
   guint       max_in, max_out;
   gsize       arena_size, arena_bound;
+  LptPack    *pack;         /* packed weights of the fast program */
 };
 
 #define lpt_plan_slot(plan, i) (&g_array_index ((plan)->slots, LptSlot, (i)))
 #define lpt_plan_step(plan, i) (&g_array_index ((plan)->steps, LptStep, (i)))
 
+/* As lpt_plan_new(); takes packed weights from @pack (NULL = a new one), and puts there what it packs itself. Names of blocks
+ * hold all that the packing depends on except for the weights and the CPU level. */
+LptPlan        *lpt_plan_new_packed (LptGraph *graph, const LptShape *shapes, guint flags, LptPack *pack, GError **error);
 /* Multiply-accumulates of a run of @step: convolutions and matrix products; 0 for others. */
 gint64          lpt_plan_step_macs (const LptPlan *plan, const LptStep *step);
 /* Slot of the @i-th value of lpt_plan_n_values(). */

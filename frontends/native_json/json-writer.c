@@ -605,6 +605,16 @@ lpt_json_print (LptGraph *graph, GError **error)
   return text != NULL ? g_string_free (text, FALSE) : NULL;
 }
 
+char *
+lpt_json_print_apart (LptGraph *graph, gpointer weights, guint64 *size, GError **error)
+{
+  g_auto (LptBlob) blob = { NULL };
+  lpt_blob_init (&blob, weights, 64);
+  GString *text = json_text (graph, &blob, "", error);
+  *size = blob.size;
+  return text != NULL ? g_string_free (text, FALSE) : NULL;
+}
+
 gboolean
 lpt_json_save (LptGraph *graph, const char *path, gboolean embed_weights, GError **error)
 {
