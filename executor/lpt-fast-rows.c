@@ -336,6 +336,9 @@ unary_run (const LptStep *step,
     case LPT_OP_GELU:
       p[0] = LPT_ATTRS (step->node, LptGeluAttrs)->approximation_mode;
       break;
+    case LPT_OP_ELU:
+      p[0] = LPT_ATTRS (step->node, LptEluAttrs)->alpha;
+      break;
     default:
       break;
     }

@@ -112,27 +112,22 @@ lpt_unary_map (LptOp         op,
                const double *p,
                LptFloatMap  *map)
 {
-  switch ((guint) op)
-    {
-    case LPT_OP_EXP:
-      *map = LPT_MAP_EXP;
-      return TRUE;
-    case LPT_OP_SIGMOID:
-      *map = LPT_MAP_SIGMOID;
-      return TRUE;
-    case LPT_OP_SWISH:
-      *map = LPT_MAP_SILU;
-      return p[0] == 1;
-    case LPT_OP_TANH:
-      *map = LPT_MAP_TANH;
-      return TRUE;
-    case LPT_OP_ERF:
-      *map = LPT_MAP_ERF;
-      return TRUE;
-    case LPT_OP_GELU:
-      *map = (int) p[0] == LPT_GELU_TANH ? LPT_MAP_GELU_TANH : LPT_MAP_GELU;
-      return TRUE;
-    default:
-      return FALSE;
-    }
+  static const struct { LptOp op; LptFloatMap map; } rows[] =
+  {
+    { LPT_OP_EXP, LPT_MAP_EXP }, { LPT_OP_SIGMOID, LPT_MAP_SIGMOID }, { LPT_OP_SWISH, LPT_MAP_SILU }, { LPT_OP_TANH, LPT_MAP_TANH },
+    { LPT_OP_ERF, LPT_MAP_ERF }, { LPT_OP_GELU, LPT_MAP_GELU }, { LPT_OP_ELU, LPT_MAP_ELU }, { LPT_OP_HSWISH, LPT_MAP_HSWISH },
+    { LPT_OP_HSIGMOID, LPT_MAP_HSIGMOID }, { LPT_OP_ABS, LPT_MAP_ABS }, { LPT_OP_NEGATIVE, LPT_MAP_NEGATIVE },
+  };
+  guint i;
+
+  if ((op == LPT_OP_SWISH || op == LPT_OP_ELU) && p[0] != 1)
+    return FALSE;
+  for (i = 0; i < G_N_ELEMENTS (rows); i++)
+    if (rows[i].op == op)
+      {
+        *map = op == LPT_OP_GELU && (int) p[0] == LPT_GELU_TANH ? LPT_MAP_GELU_TANH : rows[i].map;
+        return TRUE;
+      }
+
+  return FALSE;
 }

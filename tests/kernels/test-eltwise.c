@@ -398,7 +398,12 @@ exact_map (LptFloatMap map, double x)
     case LPT_MAP_TANH:    return tanh (x);
     case LPT_MAP_ERF:     return erf (x);
     case LPT_MAP_GELU:    return x / 2 * (1 + erf (x / sqrt (2)));
-    default:              return x / 2 * (1 + tanh (sqrt (2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case LPT_MAP_GELU_TANH: return x / 2 * (1 + tanh (sqrt (2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case LPT_MAP_ELU:     return x > 0 ? x : expm1 (x);
+    case LPT_MAP_HSWISH:  return x * fmax (0, fmin (x + 3, 6)) / 6;
+    case LPT_MAP_HSIGMOID: return isnan (x) ? x : fmax (0, fmin (x + 3, 6)) / 6;
+    case LPT_MAP_ABS:     return fabs (x);
+    default:              return -x;
     }
 }
 
@@ -406,7 +411,7 @@ exact_map (LptFloatMap map, double x)
 static bool
 run_maps (const LptFloatKernel *row, const LptFloatKernel *scalar, bool report)
 {
-  static const double relative[LPT_N_MAPS] = { 2, 4, 4, 4, 0, 0, 0 };
+  static const double relative[LPT_N_MAPS] = { 2, 4, 4, 4, 0, 0, 0, 4, 0, 0, 1, 1 };
   enum { N = 4099 };
   static float in[N], want[N], got[N];
   bool ok = true;
@@ -440,7 +445,7 @@ run_maps (const LptFloatKernel *row, const LptFloatKernel *scalar, bool report)
               continue;
             }
           unit = relative[map] > 0 ? relative[map] * ldexp (fmax (fabs (right), ldexp (1, -126)), -23)
-                 : map == LPT_MAP_ERF ? ldexp (1, -22) : ldexp (fmax (1, fabs (x)), -21);
+                 : map == LPT_MAP_ERF || map == LPT_MAP_HSIGMOID ? ldexp (1, -22) : ldexp (fmax (1, fabs (x)), -21);
           /* Results that should be denormal are 0. */
           error = fabs (got[i] - right) / (unit + (fabs (right) < ldexp (4, -126) * fmax (1, fabs (x)) ? ldexp (8, -126) * fmax (1, fabs (x)) : 0));
           if (error > worst)

@@ -48,7 +48,9 @@ static const Case cases[] =
     "%x = Parameter" S "%1 = Exp(%x)" S "%2 = Sigmoid(%x)" S "%3 = Swish(%x)" S "%4 = Tanh(%x)" S "%5 = Erf(%x)" S
     "%6 = Gelu(%x) {approximation_mode=tanh}" S "%7 = Gelu(%x) {approximation_mode=erf}" S "%8 = Relu(%x)" S
     "%9 = Clamp(%x) {min=-0.3, max=0.7}" S "%a = Add(%1, %2)" S "%b = Add(%3, %4)" S "%c = Add(%5, %6)" S "%d = Add(%7, %8)" S
-    "%e = Add(%a, %b)" S "%f = Add(%c, %d)" S "%g = Multiply(%e, %f)" S "%h = Subtract(%g, %9)" S "Result(%h)\n" },
+    "%e = Add(%a, %b)" S "%f = Add(%c, %d)" S "%g = Multiply(%e, %f)" S "%h = Subtract(%g, %9)" S
+    "%i = Elu(%x) {alpha=1}" S "%j = HSwish(%x)" S "%k = HSigmoid(%x)" S "%l = Abs(%k)" S "%m = Negative(%j)" S
+    "%n = Add(%i, %l)" S "%o = Add(%m, %n)" S "%p = Add(%h, %o)" S "Result(%p)\n" },
   /* 0 / 0 and x / 0 */
   { "not-numbers", 1, 0,
     "%x = Parameter" S "%r = Relu(%x)" S "%z = Subtract(%x, %x)" S "%n = Divide(%r, %z)" S "%e = Exp(%n)" S "%t = Tanh(%n)" S

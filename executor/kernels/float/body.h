@@ -331,6 +331,22 @@ erf_lanes (V x)
 }
 
 INLINE V
+elu_lanes (V x)
+{
+  const V zero = { 0 };
+  V below = where_less (zero, x, zero, x), near, far = exp_lanes (below) - 1.0f;
+
+  near = below * POLYNOMIAL (below, 1.0f / 5040, 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f);
+  return where_less (zero, x, x, where_less (splat (-0.35f), below, near, far));
+}
+
+INLINE V
+clamp_lanes (V x, float lo, float hi)
+{
+  return where_less (x, splat (lo), splat (lo), where_less (splat (hi), x, splat (hi), x));
+}
+
+INLINE V
 map_lanes (LptFloatMap map, V x)
 {
   const V most = splat (88.72f);
@@ -349,8 +365,18 @@ map_lanes (LptFloatMap map, V x)
       return erf_lanes (x);
     case LPT_MAP_GELU:
       return x * 0.5f * (1.0f + erf_lanes (x * 0.70710678118654752f));
-    default:
+    case LPT_MAP_GELU_TANH:
       return x * 0.5f * (1.0f + tanh_lanes (0.79788456080286536f * fused (0.044715f * x * x, x, x)));
+    case LPT_MAP_ELU:
+      return elu_lanes (x);
+    case LPT_MAP_HSWISH:
+      return x * (clamp_lanes (x + 3.0f, 0.0f, 6.0f) / 6.0f);
+    case LPT_MAP_HSIGMOID:
+      return clamp_lanes (x + 3.0f, 0.0f, 6.0f) / 6.0f;
+    case LPT_MAP_ABS:
+      return magnitude (x);
+    default:
+      return (V) ((I) x ^ (int32_t) 0x80000000);
     }
 }
 
@@ -377,8 +403,13 @@ LPT_FN (lpt_float_map) (LptFloatMap map, size_t n, const float *in, float *out)
     MAP (LPT_MAP_TANH)
     MAP (LPT_MAP_ERF)
     MAP (LPT_MAP_GELU)
-    default:
     MAP (LPT_MAP_GELU_TANH)
+    MAP (LPT_MAP_ELU)
+    MAP (LPT_MAP_HSWISH)
+    MAP (LPT_MAP_HSIGMOID)
+    MAP (LPT_MAP_ABS)
+    default:
+    MAP (LPT_MAP_NEGATIVE)
 #undef MAP
     }
 }
@@ -448,12 +479,6 @@ LPT_FN (lpt_float_binary) (LptFloatBinary op, size_t n, const float *a, size_t a
     BINARY (LPT_BINARY_MINIMUM)
 #undef BINARY
     }
-}
-
-INLINE V
-clamp_lanes (V x, float lo, float hi)
-{
-  return choose (x < lo, splat (lo), choose (x > hi, splat (hi), x));
 }
 
 void

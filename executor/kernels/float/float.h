@@ -14,7 +14,8 @@
 #include "executor/lpt-cpu.h"
 
 /* Functions of one value. Results below 2^-126 are 0; a NaN stays one. Bounds of the errors, which
- * tests/kernels checks on a grid: exp 2 ulp, sigmoid 4 ulp, tanh 4 ulp; erf 2^-22 and the two GELUs 2^-21 * max (1, |x|) in absolute terms. */
+ * tests/kernels checks on a grid: exp 2 ulp, sigmoid 4 ulp, tanh 4 ulp, ELU 4 ulp; erf 2^-22, the two GELUs and HSwish 2^-21 * max (1, |x|), HSigmoid
+ * 2^-22 in absolute terms. */
 typedef enum {
   LPT_MAP_EXP,
   LPT_MAP_SIGMOID,
@@ -23,6 +24,11 @@ typedef enum {
   LPT_MAP_ERF,
   LPT_MAP_GELU,        /* x/2 * (1 + erf (x / sqrt 2)) */
   LPT_MAP_GELU_TANH,   /* x/2 * (1 + tanh (sqrt (2/pi) * (x + 0.044715 x^3))) */
+  LPT_MAP_ELU,         /* x where x > 0, else e^x - 1 */
+  LPT_MAP_HSWISH,      /* x * (x + 3 within [0, 6]) / 6 */
+  LPT_MAP_HSIGMOID,    /* (x + 3 within [0, 6]) / 6 */
+  LPT_MAP_ABS,
+  LPT_MAP_NEGATIVE,
   LPT_N_MAPS
 } LptFloatMap;
 
