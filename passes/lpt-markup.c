@@ -6,6 +6,7 @@
 #include <lpt/lpt-body.h>
 
 #include "ir/lpt-quantize-details.h"
+#include "passes/lpt-fuse.h"
 #include "passes/lpt-markup.h"
 
 static gboolean
@@ -41,16 +42,39 @@ lpt_markup_each (LptRewriter  *rw,
   return each_in (rw, graph, func, error);
 }
 
+/* The data of an Add of a constant that the dequantization in front will take into its zero point, else @value. */
+static LptValue *
+skip_add (LptValue *value)
+{
+  LptNode *add = value->producer;
+  guint side;
+
+  if (add->op != LPT_OP_ADD || add->n_in != 2 || lpt_node_is_bias_add (add))
+    return value;
+  side = lpt_node_const_in (add, 1) != NULL ? 1 : 0;
+  if (lpt_node_const_in (add, side) == NULL || lpt_node_const_in (add, 1 - side) != NULL ||
+      lpt_fuse_shape_problem (add, side) != NULL)
+    return value;
+
+  return lpt_node_in (add, 1 - side);
+}
+
 LptNode *
 lpt_markup_source (LptRewriter *rw,
                    LptNode     *node,
                    guint        index)
 {
+  LptValue *value = lpt_node_in (node, index);
   LptDequant dq;
   LptNode *source;
 
-  if (lpt_node_in (node, index) == NULL)
+  if (value == NULL)
     return NULL;
+  if (skip_add (value) != value)
+    {
+      lpt_dequant_find (skip_add (value), &lpt_rewriter_config (rw)->default_precisions, &dq);
+      return dq.data->producer;
+    }
   lpt_layer_find (rw, node, index, &dq);
   source = dq.data->producer;
   if (source->op == LPT_OP_CONVERT && lpt_node_src (source, 0)->op == LPT_OP_FAKE_QUANTIZE)

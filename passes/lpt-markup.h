@@ -18,7 +18,8 @@ typedef enum { LPT_SPREAD_PRECISIONS, LPT_SPREAD_AVG_POOL, LPT_SPREAD_INTERVAL, 
 typedef void (*LptMarkFunc) (LptRewriter *rw, LptNode *node);
 gboolean lpt_markup_each (LptRewriter *rw, LptGraph *graph, LptMarkFunc func, GError **error);
 
-/* The node that a mark on input @index comes from: its producer, or the FakeQuantize behind a chain. NULL = absent input. */
+/* The node that a mark on input @index comes from: its producer, or the FakeQuantize behind a chain; an Add of a constant
+ * that becomes part of the chain is looked through. NULL = absent input. */
 LptNode *lpt_markup_source (LptRewriter *rw, LptNode *node, guint index);
 /* Box of @what on @node: on the output of a FakeQuantize for precisions, else on the node. */
 LptBox  *lpt_markup_box    (LptNode *node, LptSpread what);
