@@ -93,7 +93,7 @@ print_remarks (const LptReport *report)
   for (guint i = 0; i < report->remarks->len; i++)
     {
       const LptRemark *r = g_ptr_array_index (report->remarks, i);
-      printf ("node \"%s\" (%s): %s: %s\n", r->node, lpt_op_info (r->op)->name, r->pass->name, r->reason);
+      printf ("node \"%s\" (%s): %s: %s\n", r->source != NULL ? r->source : r->node, lpt_op_info (r->op)->name, r->pass->name, r->reason);
     }
 }
 

@@ -55,6 +55,7 @@ lpt_node_free (LptNode *node)
   g_clear_pointer (&node->rt_info, g_hash_table_unref);
   g_free (node->raw);
   g_free (node->requant);
+  lpt_node_set_origin (node, NULL);
   g_free (node);
 }
 
@@ -232,6 +233,26 @@ lpt_node_take_name (LptNode    *to,
   lpt_node_rename (to, name);
 }
 
+void
+lpt_node_take_over (LptNode    *to,
+                    LptNode    *from,
+                    const char *suffix)
+{
+  lpt_node_take_name (to, from, suffix);
+  lpt_node_set_origin (to, from->origin);
+}
+
+void
+lpt_node_set_origin (LptNode    *node,
+                     const char *origin)
+{
+  char *own = origin != NULL ? g_ref_string_new (origin) : NULL;
+
+  if (node->origin != NULL)
+    g_ref_string_release (node->origin);
+  node->origin = own;
+}
+
 /* --- building --- */
 
 LptNode *
@@ -333,6 +354,7 @@ node_copy (LptGraph         *graph,
   node->line = from->line;
   node->raw = g_strdup (from->raw);
   node->requant = g_strdup (from->requant);
+  node->origin = from->origin != NULL ? g_ref_string_acquire (from->origin) : NULL;
   if (from->data != NULL)
     node->data = lpt_tensor_ref (from->data);
   if (from->rt_info != NULL)

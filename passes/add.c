@@ -113,6 +113,7 @@ add_constant (LptRewriter *rw,
   multiply = lpt_layer_arithmetic (rw, LPT_OP_MULTIPLY, scale_name, &inner->out[0],
                                    &lpt_node_src (found.multiply, lpt_node_const_in (found.multiply, 1) != NULL ? 1 : 0)->out[0],
                                    real, add->out[0].dtype);
+  lpt_node_set_origin (multiply, found.multiply->origin);
   lpt_dequant_rewire (rw, &add->out[0], &inner->out[0], &chain_node (multiply)->out[0]);
 
   return TRUE;

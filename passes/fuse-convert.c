@@ -74,7 +74,7 @@ rewrite (LptRewriter *rw,
   fresh = lpt_layer_arithmetic (rw, node->op, node->name, x, lpt_node_in (node, 1),
                                 convert->out[0].dtype, node->out[0].dtype);
   fresh->flags |= node->flags & (LPT_NODE_DEQUANTIZATION | LPT_NODE_LPT_MADE | LPT_NODE_BIAS);
-  lpt_node_take_name (fresh, node, "/replaced");
+  lpt_node_take_over (fresh, node, "/replaced");
   lpt_rewriter_replace (rw, &node->out[0], &fresh->out[0], NULL);
   lpt_rewriter_visit (rw, fresh);
 

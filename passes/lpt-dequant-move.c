@@ -52,6 +52,17 @@ mark_chain (LptNode *node)
   return node;
 }
 
+/* @node does behind an operation what @old did in front of it. */
+static LptNode *
+moved (LptNode *node,
+       LptNode *old)
+{
+  if (old != NULL)
+    lpt_node_set_origin (node, old->origin);
+
+  return mark_chain (node);
+}
+
 LptValue *
 lpt_layer_chain (LptRewriter *rw,
                  LptValue    *value,
@@ -154,8 +165,8 @@ lpt_dequant_append (LptRewriter      *rw,
       else
         constant = constant_for (rw, zp, lpt_dequant_zp (like),
                                  like->zp_const != NULL ? &like->zp_const->out[0] : NULL, value->dtype, zp_name);
-      value = &mark_chain (lpt_layer_arithmetic (rw, LPT_OP_SUBTRACT, subtract_name, value, constant, real,
-                                                 scale != NULL ? value->dtype : out))->out[0];
+      value = &moved (lpt_layer_arithmetic (rw, LPT_OP_SUBTRACT, subtract_name, value, constant, real,
+                                            scale != NULL ? value->dtype : out), like->subtract)->out[0];
     }
   if (scale != NULL)
     {
@@ -163,7 +174,7 @@ lpt_dequant_append (LptRewriter      *rw,
                                          like->scale_const != NULL ? &like->scale_const->out[0] : NULL,
                                          value->dtype, scale_name);
 
-      value = &mark_chain (lpt_layer_arithmetic (rw, LPT_OP_MULTIPLY, multiply_name, value, constant, real, out))->out[0];
+      value = &moved (lpt_layer_arithmetic (rw, LPT_OP_MULTIPLY, multiply_name, value, constant, real, out), like->multiply)->out[0];
     }
 
   return value;
@@ -199,7 +210,7 @@ lpt_dequant_rewire (LptRewriter *rw,
         lpt_node_set_input (use->node, use->index, fresh);
     }
   if (fresh->index == 0 && fresh->producer != node)
-    lpt_node_take_name (fresh->producer, node, "/replaced");
+    lpt_node_take_over (fresh->producer, node, "/replaced");
   if (result && tail->producer != fresh->producer && node->n_out == 1)
     lpt_node_take_name (tail->producer, fresh->producer, "_original");
   lpt_rewriter_replace (rw, old, tail, NULL);
@@ -258,7 +269,7 @@ lpt_dequant_merge_multiplies (LptRewriter *rw,
   fresh = mark_chain (lpt_layer_arithmetic (rw, LPT_OP_MULTIPLY, next->name, lpt_node_in (multiply, 0),
                                             lpt_rewriter_const (rw, name, lpt_tensor_ref (scalar)),
                                             compute, next->out[0].dtype));
-  lpt_node_take_name (fresh, next, "/merged");
+  lpt_node_take_over (fresh, next, "/merged");
   lpt_rewriter_replace (rw, &next->out[0], &fresh->out[0], NULL);
 
   return fresh;

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#include <lpt/lpt-body.h>
+
 #include "passes/lpt-rewriter.h"
 
 #define LPT_PASS(name) extern const LptPass lpt_pass_##name;
@@ -94,6 +96,7 @@ static void
 remark_free (LptRemark *remark)
 {
   g_free (remark->node);
+  g_free (remark->source);
   g_free (remark->reason);
   g_free (remark);
 }
@@ -102,6 +105,7 @@ static void
 fate_free (LptFate *fate)
 {
   g_free (fate->reason);
+  g_free (fate->source);
   g_free (fate);
 }
 
@@ -259,6 +263,23 @@ run_stages (LptGraph           *graph,
   return TRUE;
 }
 
+/* Every node stands for itself: what rewrites make of it is reported under its name. */
+static void
+mark_origins (LptGraph *graph)
+{
+  guint i, k;
+
+  for (i = 0; i < graph->nodes->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (graph->nodes, i);
+
+      if (!lpt_node_is_const (node))
+        lpt_node_set_origin (node, node->name);
+      for (k = 0; k < lpt_node_n_bodies (node); k++)
+        mark_origins (lpt_node_body (node, k));
+    }
+}
+
 gboolean
 lpt_pipeline_run (LptGraph           *graph,
                   const LptConfig    *config,
@@ -275,6 +296,8 @@ lpt_pipeline_run (LptGraph           *graph,
                    "unsupported: the graph is lowered already and cannot be transformed again");
       return FALSE;
     }
+  if (report != NULL)
+    mark_origins (graph);
   if (!run_groups (graph, config, config->prepare, LPT_STAGE_PREPARE, report, observer, error))
     return FALSE;
   if (until >= LPT_STAGE_MARKUP &&

@@ -49,6 +49,7 @@ lpt_rewriter_decline (LptRewriter *rw,
   remark = g_new0 (LptRemark, 1);
   remark->pass = rw->passes[rw->current];
   remark->node = g_strdup (node->name);
+  remark->source = g_strdup (node->origin);
   remark->op = node->op;
   va_start (args, format);
   remark->reason = g_strdup_vprintf (format, args);
@@ -88,6 +89,7 @@ lpt_rewriter_fate (LptRewriter *rw,
     return;
   fate = g_new0 (LptFate, 1);
   fate->precision = precision;
+  fate->source = g_strdup (node->origin);
   va_start (args, format);
   fate->reason = g_strdup_vprintf (format, args);
   va_end (args);

@@ -293,7 +293,7 @@ rewrite (LptRewriter *rw,
     }
   old = behind.low != NULL ? lpt_dequant_tail (&behind.dq) : &fq->out[0];
   fresh = lpt_layer_clone (rw, concat, concat->n_in, in, LPT_DTYPE_UNDEFINED);
-  lpt_node_take_name (fresh, concat, "/replaced");
+  lpt_node_take_over (fresh, concat, "/replaced");
   lpt_rewriter_replace (rw, old, &fresh->out[0], NULL);
 
   return TRUE;

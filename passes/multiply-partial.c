@@ -68,7 +68,8 @@ multiply_constant (LptRewriter *rw,
                                 lpt_rewriter_const (rw, const_name, g_steal_pointer (&product)),
                                 LPT_DTYPE_F32, multiply->out[0].dtype);
   fresh->flags |= found.multiply->flags & (LPT_NODE_DEQUANTIZATION | LPT_NODE_LPT_MADE);
-  lpt_node_take_name (fresh, multiply, "/replaced");
+  lpt_node_take_over (fresh, multiply, "/replaced");
+  lpt_rewriter_fate (rw, found.multiply, LPT_DTYPE_I32, "joined with \"%s\"", lpt_node_known_as (fresh));
   lpt_rewriter_replace (rw, &multiply->out[0], &fresh->out[0], NULL);
 
   return TRUE;
@@ -117,7 +118,7 @@ multiply_branches (LptRewriter      *rw,
     }
   else
     {
-      lpt_node_take_name (fresh, multiply, "/replaced");
+      lpt_node_take_over (fresh, multiply, "/replaced");
       lpt_rewriter_replace (rw, &multiply->out[0], &fresh->out[0], NULL);
     }
 

@@ -172,7 +172,7 @@ rewrite (LptRewriter *rw,
   add = lpt_rewriter_add (rw, LPT_OP_ADD, add_name, 2, in);
   fresh = lpt_layer_arithmetic (rw, LPT_OP_MULTIPLY, multiply->name, &add->out[0], lpt_node_in (multiply, side),
                                 LPT_DTYPE_F32, multiply->out[0].dtype);
-  lpt_node_take_name (fresh, multiply, "/replaced");
+  lpt_node_take_over (fresh, multiply, "/replaced");
   lpt_rewriter_replace (rw, &multiply->out[0], &fresh->out[0], NULL);
 
   return TRUE;

@@ -53,7 +53,7 @@ rewrite (LptRewriter *rw,
                                  dq.subtract != NULL ? real : multiply->out[0].dtype);
   if (dq.subtract == NULL)
     {
-      lpt_node_take_name (scaled, multiply, "/replaced");
+      lpt_node_take_over (scaled, multiply, "/replaced");
       lpt_rewriter_replace (rw, &multiply->out[0], &scaled->out[0], NULL);
       return TRUE;
     }
@@ -65,7 +65,7 @@ rewrite (LptRewriter *rw,
   shifted = lpt_layer_arithmetic (rw, LPT_OP_ADD, multiply->name, &scaled->out[0],
                                   lpt_rewriter_const (rw, shift_name, lpt_fold_scalar_if_possible (minus)),
                                   real, multiply->out[0].dtype);
-  lpt_node_take_name (shifted, multiply, "/replaced");
+  lpt_node_take_over (shifted, multiply, "/replaced");
   lpt_rewriter_replace (rw, &multiply->out[0], &shifted->out[0], NULL);
 
   return TRUE;

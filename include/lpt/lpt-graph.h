@@ -103,6 +103,7 @@ struct _LptNode
   GHashTable      *rt_info;   /* kept strings of the file (char * -> char *), or NULL */
   char            *raw;       /* LPT_OP_OPAQUE: its XML */
   char            *requant;   /* requant mode of this node, or NULL */
+  char            *origin;    /* name of the node of the source that this one stands for (GRefString); NULL = for none */
   guint            line;      /* line in the source file, 0 = none */
 };
 
@@ -146,7 +147,7 @@ LPT_EXPORT LptNode  *lpt_graph_add_full  (LptGraph *graph, const LptOpInfo *info
                                           guint n_in, LptValue *const *in, guint n_out);
 /* Constant; takes its own reference on @tensor. */
 LPT_EXPORT LptNode  *lpt_graph_add_const (LptGraph *graph, const char *name, LptTensor *tensor);
-/* Same op, attributes, flags, marks, opset and rt_info; inputs, names and uses are the caller's. */
+/* Same op, attributes, flags, marks, opset, rt_info and origin; inputs, names and uses are the caller's. */
 LPT_EXPORT LptNode  *lpt_node_clone      (LptNode *node, const char *name, guint n_in, LptValue *const *in);
 
 LPT_EXPORT void      lpt_node_set_input  (LptNode *node, guint index, LptValue *value);   /* grows n_in when index == n_in */
@@ -154,6 +155,10 @@ LPT_EXPORT void      lpt_node_set_n_in   (LptNode *node, guint n_in);
 LPT_EXPORT void      lpt_node_rename     (LptNode *node, const char *name);               /* made unique */
 /* Gives @to the name of @from; @from becomes <name>@suffix. */
 LPT_EXPORT void      lpt_node_take_name  (LptNode *to, LptNode *from, const char *suffix);
+/* The same, and @to stands for what @from stood for in the source: it is what became of it. */
+LPT_EXPORT void      lpt_node_take_over  (LptNode *to, LptNode *from, const char *suffix);
+/* @to stands for the node of the source named @origin; NULL = for none. */
+LPT_EXPORT void      lpt_node_set_origin (LptNode *node, const char *origin);
 LPT_EXPORT void      lpt_value_set_quant (LptValue *value, LptQuant *quant);              /* takes its own reference; NULL clears */
 LPT_EXPORT void      lpt_value_add_name  (LptValue *value, const char *tensor_name);
 

@@ -54,6 +54,8 @@ LPT_EXPORT gboolean  lpt_rewriter_decline (LptRewriter *rw, LptNode *node, const
 LPT_EXPORT void      lpt_rewriter_visit   (LptRewriter *rw, LptNode *node);
 /* A whole-graph pass says that it changed something. */
 LPT_EXPORT void      lpt_rewriter_changed (LptRewriter *rw, LptNode *node);
+/* The name under which reports speak of @node: that of the node of the source for which it stands, else its own. */
+static inline const char *lpt_node_known_as (const LptNode *node) { return node->origin != NULL ? node->origin : node->name; }
 /* Lowering: what became of @node; the last word counts. */
 LPT_EXPORT void      lpt_rewriter_fate    (LptRewriter *rw, LptNode *node, LptDType precision, const char *format, ...) G_GNUC_PRINTF (4, 5);
 
@@ -81,6 +83,7 @@ typedef struct
 {
   const LptPass *pass;
   char          *node;       /* name */
+  char          *source;     /* name of the node of the source graph that it stands for; NULL = none */
   LptOp          op;
   char          *reason;
 } LptRemark;
@@ -108,6 +111,7 @@ typedef struct
 {
   LptDType precision;        /* of its main input: i8, u8, i32; f32 = it stays real */
   char    *reason;
+  char    *source;           /* name of the node of the source graph that it stands for; NULL = none */
 } LptFate;
 
 typedef struct

@@ -29,7 +29,7 @@ lpt_lower_emit (LptLower         *lw,
     lpt_value_set_quant (&copy->out[i], NULL);
   if (n_in > 0 && in[0] != NULL)
     lpt_rewriter_fate (lw->rw, copy, in[0]->dtype, "runs on the %s integers of \"%s\"",
-                       lpt_dtype_name (in[0]->dtype), in[0]->producer->name);
+                       lpt_dtype_name (in[0]->dtype), lpt_node_known_as (in[0]->producer));
 
   return copy;
 }

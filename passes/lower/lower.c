@@ -61,10 +61,10 @@ note_form (LptLower *lw,
   else if (form->op != NULL)
     {
       g_ptr_array_add (form->op->followers, node);
-      lpt_rewriter_fate (lw->rw, node, LPT_DTYPE_I32, "part of how \"%s\" writes its integers", form->op->node->name);
+      lpt_rewriter_fate (lw->rw, node, LPT_DTYPE_I32, "part of how \"%s\" writes its integers", lpt_node_known_as (form->op->node));
     }
   else if (form->q->producer->op != node->op)
-    lpt_rewriter_fate (lw->rw, node, form->q->dtype, "part of the scale of \"%s\"", form->q->producer->name);
+    lpt_rewriter_fate (lw->rw, node, form->q->dtype, "part of the scale of \"%s\"", lpt_node_known_as (form->q->producer));
 }
 
 /* Outputs of the model keep their element type. */

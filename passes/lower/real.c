@@ -192,7 +192,7 @@ lpt_lower_real (LptLower *lw,
           real = emit_real_op (lw, form->op->node, 0);
           for (i = 0; i < form->op->followers->len; i++)
             lpt_rewriter_fate (lw->rw, g_ptr_array_index (form->op->followers, i), LPT_DTYPE_F32,
-                               "it follows \"%s\", whose result is used as a real number", form->op->node->name);
+                               "it follows \"%s\", whose result is used as a real number", lpt_node_known_as (form->op->node));
         }
       if (form->n > 1 || form->a[0] != 1)
         real = lpt_lower_emit_arithmetic (lw, LPT_OP_MULTIPLY, real, form->axis, form->n, form->a);

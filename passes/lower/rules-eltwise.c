@@ -469,7 +469,7 @@ lpt_lower_average (LptLower *lw,
       LptForm *form;
 
       if (in == NULL)
-        return lpt_rewriter_decline (lw->rw, node, "the scale of its input is not positive or its zero point is fractional");
+        return lpt_rewriter_decline (lw->rw, node, "the scale of its input is not positive, its zero point is fractional, or a clamp leaves its integers");
       copy = lpt_lower_emit (lw, node, 1, &in);
       copy->out[0].dtype = in->dtype;
       copy->out[0].shape = node->out[0].shape;

@@ -189,7 +189,7 @@ lpt_lower_movement (LptLower *lw,
       LptValue *value = lpt_lower_integers (lw, x);
 
       if (value == NULL)
-        return lpt_rewriter_decline (lw->rw, node, "its zero point is fractional");
+        return lpt_rewriter_decline (lw->rw, node, "its zero point is fractional, or a clamp leaves its integers");
       x->q = value;
     }
 

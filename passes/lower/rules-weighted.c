@@ -530,10 +530,10 @@ lpt_lower_weighted (LptLower *lw,
     return lpt_rewriter_decline (lw->rw, node, "no quantization on input 1");
   if (!lpt_form_is_8bit (x))
     return lpt_rewriter_decline (lw->rw, node, "input 0 is the result of %s \"%s\" without quantization behind it",
-                                 x->op->node->info->name, x->op->node->name);
+                                 x->op->node->info->name, lpt_node_known_as (x->op->node));
   if (!lpt_form_is_8bit (w))
     return lpt_rewriter_decline (lw->rw, node, "input 1 is the result of %s \"%s\" without quantization behind it",
-                                 w->op->node->info->name, w->op->node->name);
+                                 w->op->node->info->name, lpt_node_known_as (w->op->node));
   if (lpt_form_is_clamped (w) && lpt_lower_integers (lw, w) == NULL)
     return lpt_rewriter_decline (lw->rw, node, "input 1 is clamped between its integers");
   if (node->op != LPT_OP_MATMUL && w->q->producer->data == NULL)
