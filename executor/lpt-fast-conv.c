@@ -14,14 +14,6 @@
 
 /* --- parameters --- */
 
-/* Integer i of an int32 bias, in either storage. */
-static gint64
-bias_at (const LptArray *array,
-         gsize           i)
-{
-  return array->dtype == LPT_DTYPE_I64 ? ((const gint64 *) array->data)[i] : ((const gint32 *) array->data)[i];
-}
-
 static gboolean
 is_weights (const LptPlan *plan,
             guint          slot)
@@ -51,7 +43,7 @@ fold_zero_points (LptFastStage   *stage,
   for (n = 0; n < channels; n++)
     {
       gint32 zw = w->quant->zero_point[w->quant->n == 1 ? 0 : n] - stored, zero = zeros[n / per];
-      guint32 b = bias != NULL ? (guint32) bias_at (bias, lpt_array_count (bias) == 1 ? 0 : n) : 0;
+      guint32 b = bias != NULL ? (guint32) lpt_fast_bias_at (bias, n) : 0;
 
       b -= (guint32) zero * (guint32) col_sum[n];
       b += (guint32) k * (guint32) zero * (guint32) zw;
@@ -76,25 +68,6 @@ weight_scales (const LptArray *w,
     return NULL;
 
   return w->quant->scale;
-}
-
-static const LptArray *
-bias_array (const LptPlan *plan,
-            const LptStep *step,
-            guint          input,
-            gsize          channels,
-            gboolean      *ok)
-{
-  const LptSlot *slot;
-
-  *ok = TRUE;
-  if (step->n_in <= input || step->in[input] == LPT_NO_SLOT)
-    return NULL;
-  slot = lpt_plan_slot (plan, step->in[input]);
-  *ok = slot->kind == LPT_SLOT_CONST && (slot->array.dtype == LPT_DTYPE_I32 || slot->array.dtype == LPT_DTYPE_I64) &&
-        ((gsize) lpt_array_count (&slot->array) == channels || lpt_array_count (&slot->array) == 1);
-
-  return &slot->array;
 }
 
 /* --- convolution --- */
@@ -257,7 +230,7 @@ lpt_fast_make_conv (LptFastBuilder *b,
   w = &lpt_plan_slot (b->plan, step->in[1])->array;
   if (!lpt_fast_is_codes (b->plan, step->in[0]) && !(is_depthwise (&s, w) && is_channel_codes (b->plan, step, &s)))
     return NULL;
-  bias = bias_array (b->plan, step, 2, s.oc, &ok);
+  bias = lpt_fast_bias (b->plan, step, 2, s.oc, &ok);
   scales = weight_scales (w, 0, s.oc, &n_scales);
   if (!ok || scales == NULL)
     return NULL;
@@ -324,7 +297,7 @@ lpt_fast_make_conv (LptFastBuilder *b,
   v->op = (LptFastOp) { .run = conv_run, .clear = conv_clear, .kernel = v->depthwise ? b->kernels.dwconv->name : b->kernels.gemm->name,
                         .n_in = v->stage.residual != LPT_NO_SLOT ? 2 : 1, .in = { step->in[0], v->stage.residual },
                         .in_repr = { LPT_REPR_LAST8, LPT_REPR_LAST8 }, .out = v->stage.out,
-                        .out_repr = v->stage.e.store == LPT_STORE_F32 ? LPT_REPR_LASTF : LPT_REPR_LAST8, .last = v->stage.last,
+                        .out_repr = v->stage.e.store == LPT_STORE_Q8 ? LPT_REPR_LAST8 : LPT_REPR_LASTF, .last = v->stage.last,
                         .takes_planes = !v->depthwise && lpt_conv_copies_rows (&s) };
   v->op.workspace = ((v->depthwise ? lpt_dwconv_workspace (&v->dwconv) : lpt_conv_workspace (&v->conv)) + 63) & ~(gsize) 63;
 
@@ -412,7 +385,7 @@ lpt_fast_make_matmul (LptFastBuilder *b,
   k = (gsize) a->shape.dims[a->shape.rank - 1];
   n = (gsize) w->shape.dims[attrs->transpose_b ? 0 : 1];
   rows = (gsize) lpt_array_count (a) / k;
-  bias = bias_array (b->plan, step, 2, n, &ok);
+  bias = lpt_fast_bias (b->plan, step, 2, n, &ok);
   scales = weight_scales (w, attrs->transpose_b ? 0 : 1, n, &n_scales);
   if (!ok || scales == NULL)
     return NULL;
@@ -444,7 +417,7 @@ lpt_fast_make_matmul (LptFastBuilder *b,
   m->op = (LptFastOp) { .run = matmul_run, .clear = matmul_clear, .kernel = b->kernels.gemm->name,
                         .n_in = m->stage.residual != LPT_NO_SLOT ? 2 : 1, .in = { step->in[0], m->stage.residual },
                         .in_repr = { LPT_REPR_U8, LPT_REPR_U8 }, .out = m->stage.out,
-                        .out_repr = m->stage.e.store == LPT_STORE_F32 ? LPT_REPR_PLAIN : LPT_REPR_U8, .last = m->stage.last };
+                        .out_repr = m->stage.e.store == LPT_STORE_Q8 ? LPT_REPR_U8 : LPT_REPR_PLAIN, .last = m->stage.last };
   m->op.workspace = (lpt_gemm_workspace (&m->gemm) + 63) & ~(gsize) 63;
 
   return &m->op;

@@ -2,7 +2,8 @@
  *
  *   codes   clamps, functions of one input and requantizations become one 256-entry table, or only its bounds;
  *           a sum with a second tensor of codes becomes the residual, with a table of its own behind it
- *   int32   Dequantize, then a constant per channel, then Relu or Clamp: the store of floats
+ *   int32   Dequantize, then a constant per channel, then Relu: the store of floats; sums with other readers are stored as
+ *           they are, and a Dequantize by itself is the same store
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,6 +12,9 @@
 #include <string.h>
 
 #include "executor/lpt-fast.h"
+
+/* Elements of a task of the ops that stand by themselves. */
+#define CHUNK 65536
 
 /* The step that alone reads @slot, or NULL. */
 static const LptStep *
@@ -143,22 +147,21 @@ channel_constant (LptFastBuilder *b,
   return *n == channels && own->rank <= shape->rank ? constant->array.data : NULL;
 }
 
+/* The Dequantize @index and what follows it: TRUE, covered, or FALSE. */
 static gboolean
 follow_floats (LptFastStage   *stage,
                LptFastBuilder *b,
                guint           owner,
-               guint           slot,
+               guint           index,
                gint            axis,
                gsize           channels)
 {
-  guint index;
-  const LptStep *step = only_reader (b, slot, &index);
-  const LptQuant *quant = lpt_plan_slot (b->plan, slot)->array.quant;
-  const LptShape *shape = &lpt_plan_slot (b->plan, slot)->array.shape;
+  const LptStep *step = lpt_plan_step (b->plan, index);
+  const LptQuant *quant = lpt_plan_slot (b->plan, step->in[0])->array.quant;
+  const LptShape *shape = &lpt_plan_slot (b->plan, step->in[0])->array.shape;
   gsize c, n;
 
-  if (step == NULL || step->node->op != LPT_OP_DEQUANTIZE || quant == NULL || step->integer == NULL ||
-      (quant->n > 1 && (quant->axis != axis || quant->n != channels)))
+  if (quant == NULL || step->integer == NULL || (quant->n > 1 && (quant->axis != axis || quant->n != channels)))
     return FALSE;
   for (c = 0; c < quant->n; c++)
     if (quant->zero_point[c] != 0)
@@ -201,6 +204,24 @@ follow_floats (LptFastStage   *stage,
 
 /* --- the whole --- */
 
+static void
+stage_alloc (LptFastStage *stage,
+             guint         i,
+             gsize         channels)
+{
+  stage->residual = LPT_NO_SLOT;
+  stage->last = i;
+  stage->bias = lpt_fast_array (channels, sizeof (gint32));
+  stage->weight_zp = lpt_fast_array (channels, sizeof (gint32));
+  stage->mult = lpt_fast_array (channels, sizeof (gint32));
+  stage->shift = lpt_fast_array (channels, sizeof (gint32));
+  stage->rest = lpt_fast_array (channels, sizeof (gint32));
+  stage->scale = lpt_fast_array (channels, sizeof (float));
+  stage->fbias = lpt_fast_array (channels, sizeof (float));
+  stage->e = (LptEpilogue) { .store = LPT_STORE_Q8, .flo = -INFINITY, .fhi = INFINITY, .bias = stage->bias,
+                             .mult = stage->mult, .shift = stage->shift, .scale = stage->scale };
+}
+
 gboolean
 lpt_fast_stage_init (LptFastStage    *stage,
                      LptFastBuilder  *b,
@@ -218,23 +239,21 @@ lpt_fast_stage_init (LptFastStage    *stage,
   const LptArray *y = &lpt_plan_slot (b->plan, slot)->array;
   gboolean any_rest = FALSE;
   gint32 offset = lpt_fast_offset (y->dtype);
+  guint index;
   gsize c;
 
   if (rule == NULL || rule->algorithm != LPT_ALGO_RESCALE || (rest->n > 1 && rest->n != channels))
     return FALSE;
-  stage->residual = LPT_NO_SLOT;
-  stage->last = i;
-  stage->bias = lpt_fast_array (channels, sizeof (gint32));
-  stage->weight_zp = lpt_fast_array (channels, sizeof (gint32));
-  stage->mult = lpt_fast_array (channels, sizeof (gint32));
-  stage->shift = lpt_fast_array (channels, sizeof (gint32));
-  stage->rest = lpt_fast_array (channels, sizeof (gint32));
-  stage->scale = lpt_fast_array (channels, sizeof (float));
-  stage->fbias = lpt_fast_array (channels, sizeof (float));
-  stage->e = (LptEpilogue) { .store = LPT_STORE_Q8, .flo = -INFINITY, .fhi = INFINITY, .bias = stage->bias,
-                             .mult = stage->mult, .shift = stage->shift, .scale = stage->scale };
+  stage_alloc (stage, i, channels);
+  stage->out = slot;
   if (y->dtype == LPT_DTYPE_I32)
-    return follow_floats (stage, b, i, slot, axis, channels);
+    {
+      const LptStep *next = only_reader (b, slot, &index);
+
+      if (next == NULL || next->node->op != LPT_OP_DEQUANTIZE || !follow_floats (stage, b, i, index, axis, channels))
+        stage->e.store = LPT_STORE_I32;
+      return TRUE;
+    }
   if (!lpt_fast_is_codes (b->plan, slot))
     return FALSE;
 
@@ -283,6 +302,100 @@ lpt_fast_stage_clear (LptFastStage *stage)
   lpt_aligned_free (stage->fbias);
 }
 
+/* --- a Dequantize of int32 by itself --- */
+
+typedef struct
+{
+  LptFastOp    op;
+  LptFastStage stage;
+  const LptEpilogueKernel *kernel;
+  gsize        rows, channels, per_task;
+} Words;
+
+static void
+words_task (void    *data,
+            size_t   task,
+            unsigned thread)
+{
+  gpointer *job = data;
+  const Words *w = job[0];
+  gsize row = task * w->per_task, n = MIN (w->per_task, w->rows - row), rest = w->channels % LPT_CHANNEL_PAD;
+  gsize whole = w->channels - rest, line = w->channels * sizeof (float);
+  const gint32 *in = (const gint32 *) job[1] + row * w->channels;
+  float *out = (float *) job[2] + row * w->channels;
+  gint32 tail[LPT_CHANNEL_PAD] = { 0 };
+
+  if (rest == 0 || row + n < w->rows)
+    {
+      w->kernel->run (&w->stage.e, n, w->channels, 0, in, w->channels, NULL, out, line, NULL, 0);
+      return;
+    }
+  /* Kernels read whole vectors: the end of the last row is copied. */
+  n--;
+  w->kernel->run (&w->stage.e, n, w->channels, 0, in, w->channels, NULL, out, line, NULL, 0);
+  in += n * w->channels;
+  out += n * w->channels;
+  w->kernel->run (&w->stage.e, 1, whole, 0, in, w->channels, NULL, out, line, NULL, 0);
+  memcpy (tail, in + whole, rest * sizeof *tail);
+  w->kernel->run (&w->stage.e, 1, rest, whole, tail, LPT_CHANNEL_PAD, NULL, out + whole, line, NULL, 0);
+}
+
+static void
+words_run (const LptFastOp     *op,
+           const guint8 *const *in,
+           guint8              *out,
+           LptPool             *pool,
+           guint8              *workspace)
+{
+  const Words *w = (const Words *) op;
+  gpointer job[3] = { (gpointer) op, (gpointer) in[0], out };
+
+  lpt_parallel_for (pool, (w->rows + w->per_task - 1) / w->per_task, words_task, job);
+}
+
+static void
+words_clear (gpointer op)
+{
+  lpt_fast_stage_clear (&((Words *) op)->stage);
+}
+
+/* One scale, or one per index of the last axis or of the channels. */
+LptFastOp *
+lpt_fast_make_dequantize_words (LptFastBuilder *b,
+                                guint           i)
+{
+  const LptStep *step = lpt_plan_step (b->plan, i);
+  const LptArray *x = &lpt_plan_slot (b->plan, step->in[0])->array;
+  gint axis = x->shape.rank - 1;
+  LptRepr repr = LPT_REPR_PLAIN;
+  Words *w;
+
+  if (x->dtype != LPT_DTYPE_I32 || x->quant == NULL || axis < 0 || !lpt_shape_is_static (&x->shape) || lpt_array_count (x) == 0)
+    return NULL;
+  if (x->quant->n > 1 && x->quant->axis == 1 && axis > 1)
+    {
+      axis = 1;
+      repr = LPT_REPR_LASTF;
+    }
+  w = g_new0 (Words, 1);
+  w->kernel = b->kernels.epilogue;
+  w->channels = (gsize) x->shape.dims[axis];
+  w->rows = (gsize) lpt_array_count (x) / w->channels;
+  w->per_task = MAX (CHUNK / w->channels, 1);
+  stage_alloc (&w->stage, i, w->channels);
+  if (!follow_floats (&w->stage, b, i, i, axis, w->channels))
+    {
+      words_clear (w);
+      g_free (w);
+      return NULL;
+    }
+  w->stage.e.bias = NULL;
+  w->op = (LptFastOp) { .run = words_run, .clear = words_clear, .kernel = w->kernel->name, .n_in = 1, .in = { step->in[0] },
+                        .in_repr = { repr }, .out = w->stage.out, .out_repr = repr, .last = w->stage.last };
+
+  return &w->op;
+}
+
 /* --- a table by itself --- */
 
 typedef struct
@@ -292,8 +405,6 @@ typedef struct
   gsize  n;
   guint8 table[256];
 } Table;
-
-#define CHUNK 65536
 
 static void
 table_chunk (void    *data,

@@ -87,6 +87,34 @@ lpt_fast_weights (LptFastBuilder *b,
   return w;
 }
 
+const LptArray *
+lpt_fast_bias (const LptPlan *plan,
+               const LptStep *step,
+               guint          input,
+               gsize          channels,
+               gboolean      *ok)
+{
+  const LptSlot *slot;
+
+  *ok = TRUE;
+  if (step->n_in <= input || step->in[input] == LPT_NO_SLOT)
+    return NULL;
+  slot = lpt_plan_slot (plan, step->in[input]);
+  *ok = slot->kind == LPT_SLOT_CONST && (slot->array.dtype == LPT_DTYPE_I32 || slot->array.dtype == LPT_DTYPE_I64) &&
+        ((gsize) lpt_array_count (&slot->array) == channels || lpt_array_count (&slot->array) == 1);
+
+  return &slot->array;
+}
+
+gint64
+lpt_fast_bias_at (const LptArray *bias,
+                  gsize           c)
+{
+  gsize i = lpt_array_count (bias) == 1 ? 0 : c;
+
+  return bias->dtype == LPT_DTYPE_I64 ? ((const gint64 *) bias->data)[i] : ((const gint32 *) bias->data)[i];
+}
+
 /* Pixels of one image of the slot; 1 below rank 3. */
 static gsize
 pixels (const LptShape *shape)
@@ -186,7 +214,7 @@ convert_new (LptFastBuilder *b,
   c->op = (LptFastOp) { .run = convert_run, .kernel = was_last == is_last ? "flip" : "transpose", .n_in = 1,
                         .in = { slot }, .in_repr = { from }, .out = slot, .out_repr = to, .first = LPT_NO_SLOT };
   c->kernel = b->kernels.transpose;
-  c->element = array->dtype == LPT_DTYPE_F32 ? 4 : 1;
+  c->element = lpt_storage_size (array->dtype);
   c->flip = array->dtype == LPT_DTYPE_I8 && (from == LPT_REPR_PLAIN) != (to == LPT_REPR_PLAIN);
   c->images = 1;
   c->cols = lpt_fast_count (b->plan, slot);
@@ -226,6 +254,7 @@ static const struct
   { LPT_OP_CONVOLUTION, lpt_fast_make_conv },
   { LPT_OP_GROUP_CONVOLUTION, lpt_fast_make_conv },
   { LPT_OP_MATMUL, lpt_fast_make_matmul },
+  { LPT_OP_MATMUL, lpt_fast_make_batch_matmul },
   { LPT_OP_MAX_POOL, lpt_fast_make_max_pool },
   { LPT_OP_AVG_POOL, lpt_fast_make_avg_pool },
   { LPT_OP_REDUCE_MEAN, lpt_fast_make_reduce },
@@ -237,6 +266,7 @@ static const struct
   { LPT_OP_MULTIPLY, lpt_fast_make_binary },
   { LPT_OP_QUANTIZE, lpt_fast_make_quantize },
   { LPT_OP_DEQUANTIZE, lpt_fast_make_dequantize },
+  { LPT_OP_DEQUANTIZE, lpt_fast_make_dequantize_words },
   { LPT_OP_CONCAT, lpt_fast_make_concat },
 },
 real_makers[] =
@@ -268,7 +298,12 @@ make (LptFastBuilder *b,
     return NULL;
   for (k = 0; k < G_N_ELEMENTS (makers); k++)
     if (makers[k].op == step->node->op)
-      return makers[k].make (b, i);
+      {
+        LptFastOp *op = makers[k].make (b, i);
+
+        if (op != NULL)
+          return op;
+      }
 
   return NULL;
 }
@@ -379,7 +414,7 @@ same_bytes (const LptPlan *plan,
 
   return x->dtype == y->dtype && lpt_shape_is_static (&y->shape) &&
          (step->node->op == LPT_OP_REINTERPRET || lpt_quant_equal (x->quant, y->quant)) &&
-         lpt_fast_repr (plan, out, repr) == repr && (repr != LPT_REPR_LAST8 || lpt_shape_equal (&x->shape, &y->shape));
+         lpt_fast_repr (plan, out, repr) == repr && (repr < LPT_REPR_LAST8 || lpt_shape_equal (&x->shape, &y->shape));
 }
 
 /* The output takes the buffers of the input that have its bytes. */
@@ -390,7 +425,7 @@ share_buffers (Program       *p,
   gboolean any = FALSE;
   LptRepr repr;
 
-  for (repr = LPT_REPR_U8; repr <= LPT_REPR_LAST8; repr++)
+  for (repr = LPT_REPR_U8; repr <= LPT_REPR_LASTF; repr++)
     if (same_bytes (p->b.plan, step, repr) && *buffer_of (p, step->in[0], repr) != LPT_NO_SLOT)
       {
         guint in = step->in[0], out = step->out[0];

@@ -6,7 +6,7 @@
  *   PLAIN   as the steps have them: row-major, in their storage type
  *   U8      8-bit codes row-major, in u8 form: i8 codes plus 128
  *   LAST8   codes in u8 form, channels (axis 1) last
- *   LASTF   f32, channels last
+ *   LASTF   f32 or int32, channels last
  *
  * Where two are the same bytes (u8 codes, one pixel, one channel) they are one (lpt_fast_repr()). Results are those of the
  * steps, byte for byte.
@@ -61,6 +61,7 @@ typedef LptFastOp *(*LptFastMake) (LptFastBuilder *b, guint i);
 
 LptFastOp *lpt_fast_make_conv   (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_matmul (LptFastBuilder *b, guint i);
+LptFastOp *lpt_fast_make_batch_matmul (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_max_pool (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_avg_pool (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_reduce (LptFastBuilder *b, guint i);
@@ -68,6 +69,7 @@ LptFastOp *lpt_fast_make_binary (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_table  (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_quantize (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_dequantize (LptFastBuilder *b, guint i);
+LptFastOp *lpt_fast_make_dequantize_words (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_concat (LptFastBuilder *b, guint i);
 
 /* Steps that stay real. */
@@ -106,6 +108,11 @@ typedef struct
 
 /* @kernel: in whose layout; @key, @key_size: what else the layout depends on. */
 LptFastWeights lpt_fast_weights (LptFastBuilder *b, guint i, const char *kernel, gconstpointer key, gsize key_size, gsize size, gsize channels);
+
+/* The bias of @step, one integer or one per channel, or NULL; FALSE in @ok: it is something else. */
+const LptArray *lpt_fast_bias (const LptPlan *plan, const LptStep *step, guint input, gsize channels, gboolean *ok);
+/* Its integer of channel @c. */
+gint64   lpt_fast_bias_at    (const LptArray *bias, gsize c);
 
 /* Parameters of the sum of @step with operand @first as a: modes whose rule the kernels have; FALSE otherwise. */
 gboolean lpt_fast_add (const LptPlan *plan, const LptStep *step, guint first, LptAdd *add);

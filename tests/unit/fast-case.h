@@ -54,25 +54,14 @@ fast_run (LptGraph  *graph,
   return outputs;
 }
 
-/* Inputs are random in [@low, @high). */
+/* Outputs at every level against the plain ops'. */
 static inline void
-fast_case_compare (LptGraph *graph,
-                   double    low,
-                   double    high)
+fast_case_compare_inputs (LptGraph  *graph,
+                          GPtrArray *inputs)
 {
   static const char *const levels[] = { "scalar", "avx2", "avxvnni", "avx512vnni", "neon", "neondot" };
-  g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
-  g_autoptr (GPtrArray) expected = NULL;
-  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+  g_autoptr (GPtrArray) expected = fast_run (graph, LPT_PLAN_REFERENCE, 1, inputs);
   guint i, k, threads;
-
-  for (i = 0; i < graph->parameters->len; i++)
-    {
-      LptValue *value = lpt_node_out (g_ptr_array_index (graph->parameters, i));
-
-      g_ptr_array_add (inputs, fast_random_tensor (value->dtype, &value->shape, low, high, rand));
-    }
-  expected = fast_run (graph, LPT_PLAN_REFERENCE, 1, inputs);
 
   for (k = 0; k < G_N_ELEMENTS (levels); k++)
     for (threads = 1; threads <= 2; threads++)
@@ -93,4 +82,23 @@ fast_case_compare (LptGraph *graph,
           }
       }
   g_unsetenv ("LPT_CPU");
+}
+
+/* Inputs are random in [@low, @high). */
+static inline void
+fast_case_compare (LptGraph *graph,
+                   double    low,
+                   double    high)
+{
+  g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+  guint i;
+
+  for (i = 0; i < graph->parameters->len; i++)
+    {
+      LptValue *value = lpt_node_out (g_ptr_array_index (graph->parameters, i));
+
+      g_ptr_array_add (inputs, fast_random_tensor (value->dtype, &value->shape, low, high, rand));
+    }
+  fast_case_compare_inputs (graph, inputs);
 }

@@ -1,0 +1,461 @@
+/* lpt-fast-batch-matmul.c - matrix products of two activations, batched
+ *
+ * The second operand is packed when it is there: every task packs the columns that it multiplies, into its thread's
+ * workspace. In u8 form both, with zero points Za and Zb, the packer stores b - 128 and W = Zb - 128:
+ *
+ *     sum (a - Za) (b - Zb) = sum a (b - 128) - Za * column sum - W * row sum + K * Za * W
+ *
+ * Operands and result are seen through strides, so that a Transpose that only the product reads, or that alone reads the
+ * product, costs nothing: heads of attention stay where they are. A left side whose rows lie apart is turned in the
+ * workspace, too.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include "executor/lpt-fast.h"
+
+/* Bytes of packed columns of a task: they should stay in the second cache while the rows pass. */
+#define PANEL_BYTES (256 * 1024)
+/* Rows below which packing would cost more than a few percent. */
+#define LEAST_ROWS 96
+/* Tasks for up to eight threads. */
+#define TASKS 16
+
+/* A tensor of codes or results as matrices: strides in elements, of the batch axes (aligned at the right), rows, columns. */
+typedef struct
+{
+  guint  slot;
+  gint   rank;                        /* batch axes */
+  gint64 dims[LPT_MAX_RANK], strides[LPT_MAX_RANK];
+  gint64 rows, columns, row, column;  /* numbers and strides */
+} View;
+
+enum { A, B, Y, N_VIEWS };
+
+typedef struct
+{
+  LptFastOp    op;
+  LptFastStage stage;
+  LptKernels   kernels;
+  gint         rank;                  /* batch axes */
+  gsize        dims[LPT_MAX_RANK], strides[N_VIEWS][LPT_MAX_RANK];
+  gsize        matrices, m, n, k, tm, tn;
+  gsize        a_row, a_column, y_row, element;
+  ptrdiff_t    b_row, b_column;
+  gboolean     b_unsigned;
+  guint32      zero_a, w;
+  gint32      *bias;                  /* of the step, or NULL */
+  gsize        at_sums, at_bias, at_rows, at_gemm;   /* parts of the workspace; the packed columns come first */
+} BatchMatMul;
+
+typedef struct
+{
+  const BatchMatMul *p;
+  const guint8 *a, *b, *residual;
+  guint8       *out, *workspace;
+} Job;
+
+static void
+batch_matmul_task (void    *data,
+                   size_t   task,
+                   unsigned thread)
+{
+  const Job *job = data;
+  const BatchMatMul *p = job->p;
+  gsize row_tasks = (p->m + p->tm - 1) / p->tm, column_tasks = (p->n + p->tn - 1) / p->tn;
+  gsize m0 = task % row_tasks * p->tm, n0 = task / row_tasks % column_tasks * p->tn;
+  gsize matrix = task / row_tasks / column_tasks, rest = matrix;
+  gsize m = MIN (p->tm, p->m - m0), n = MIN (p->tn, p->n - n0), at[N_VIEWS] = { 0 }, c;
+  guint8 *workspace = job->workspace + thread * p->op.workspace;
+  gint32 *sums = (gint32 *) (gpointer) (workspace + p->at_sums), *bias = (gint32 *) (gpointer) (workspace + p->at_bias);
+  LptEpilogue e = p->stage.e;
+  const guint8 *a;
+  gint d, v;
+
+  for (d = p->rank - 1; d >= 0; d--)
+    {
+      gsize index = rest % p->dims[d];
+
+      rest /= p->dims[d];
+      for (v = 0; v < N_VIEWS; v++)
+        at[v] += index * p->strides[v][d];
+    }
+
+  lpt_gemm_pack (p->kernels.gemm,
+                 &(LptGemmWeights) { .data = job->b + at[B] + (gsize) p->b_column * n0, .is_unsigned = p->b_unsigned, .taps = 1,
+                                     .k = p->k, .n = n, .k_stride = p->b_row, .n_stride = p->b_column },
+                 0, n, workspace, sums);
+  for (c = 0; c < n; c++)
+    bias[c] = (gint32) ((p->bias != NULL ? (guint32) p->bias[n0 + c] : 0u) - p->zero_a * (guint32) sums[c] +
+                        (guint32) p->k * p->zero_a * p->w);
+  memset (bias + n, 0, LPT_CHANNEL_PAD * sizeof *bias);
+  e.bias = bias;
+  /* The multipliers are the same for all columns. */
+  e.scale += n0;
+  if (e.fbias != NULL)
+    e.fbias += n0;
+
+  a = job->a + at[A] + m0 * p->a_row;
+  if (p->a_column != 1)
+    {
+      p->kernels.transpose->bytes (p->k, m, a, p->a_column, workspace + p->at_rows, p->k);
+      a = workspace + p->at_rows;
+    }
+  lpt_gemm_tile (&(LptGemm) { .kernel = p->kernels.gemm, .epilogue_kernel = p->kernels.epilogue, .epilogue = &e, .m = m, .k = p->k,
+                              .n = n, .a = a, .lda = p->a_column != 1 ? p->k : p->a_row, .packed = workspace,
+                              .out = job->out + (at[Y] + m0 * p->y_row + n0) * p->element, .ldo = p->y_row * p->element,
+                              .residual = job->residual != NULL ? job->residual + (matrix * p->m + m0) * p->n + n0 : NULL, .ldr = p->n },
+                 0, m, 0, n, workspace + p->at_gemm);
+}
+
+static void
+batch_matmul_run (const LptFastOp     *op,
+                  const guint8 *const *in,
+                  guint8              *out,
+                  LptPool             *pool,
+                  guint8              *workspace)
+{
+  const BatchMatMul *p = (const BatchMatMul *) op;
+  Job job = { p, in[0], in[1], op->n_in > 2 ? in[2] : NULL, out, workspace };
+
+  lpt_parallel_for (pool, p->matrices * ((p->m + p->tm - 1) / p->tm) * ((p->n + p->tn - 1) / p->tn), batch_matmul_task, &job);
+}
+
+static void
+batch_matmul_clear (gpointer op)
+{
+  lpt_fast_stage_clear (&((BatchMatMul *) op)->stage);
+  lpt_aligned_free (((BatchMatMul *) op)->bias);
+}
+
+/* --- views --- */
+
+/* The strides of a dense tensor whose axis i is @order[i] of one that is stored (NULL: itself). */
+static void
+ordered_strides (const LptShape *stored,
+                 const gint64   *order,
+                 gint64         *strides)
+{
+  gint64 own[LPT_MAX_RANK];
+  gint i;
+
+  lpt_shape_strides (stored, own);
+  for (i = 0; i < stored->rank; i++)
+    strides[i] = own[order != NULL ? order[i] : i];
+}
+
+/* The last two of @shape's axes are the matrix; a vector is a row (@left) or a column. */
+static void
+view_init (View           *v,
+           guint           slot,
+           const LptShape *shape,
+           const gint64   *strides,
+           gboolean        left,
+           gboolean        transposed)
+{
+  gint i;
+
+  *v = (View) { .slot = slot, .rows = 1, .columns = 1 };
+  if (shape->rank == 1)
+    {
+      *(left ? &v->columns : &v->rows) = shape->dims[0];
+      *(left ? &v->column : &v->row) = strides[0];
+      return;
+    }
+  v->rank = shape->rank - 2;
+  for (i = 0; i < v->rank; i++)
+    {
+      v->dims[i] = shape->dims[i];
+      v->strides[i] = strides[i];
+    }
+  v->rows = shape->dims[v->rank + transposed];
+  v->row = strides[v->rank + transposed];
+  v->columns = shape->dims[v->rank + !transposed];
+  v->column = strides[v->rank + !transposed];
+}
+
+/* The order of a Transpose that no other op stands for; FALSE: step @index is none, or it is not constant. */
+static gboolean
+transpose_order (LptFastBuilder *b,
+                 guint           index,
+                 gint64         *order)
+{
+  const LptStep *step = lpt_plan_step (b->plan, index);
+  const LptArray *own;
+  gint rank, i, axis;
+  guint seen = 0;
+
+  if (step->node->op != LPT_OP_TRANSPOSE || step->n_in != 2 || step->in[0] == LPT_NO_SLOT || step->in[1] == LPT_NO_SLOT ||
+      b->covered[index] != LPT_NO_SLOT || lpt_plan_slot (b->plan, step->in[1])->kind != LPT_SLOT_CONST)
+    return FALSE;
+  rank = lpt_plan_slot (b->plan, step->in[0])->array.shape.rank;
+  own = &lpt_plan_slot (b->plan, step->in[1])->array;
+  if (own->dtype != LPT_DTYPE_I64 || lpt_array_count (own) != rank)
+    return FALSE;
+  for (i = 0; i < rank; i++)
+    {
+      if (!lpt_axis_normalize ((gint) ((const gint64 *) own->data)[i], rank, &axis))
+        return FALSE;
+      order[i] = axis;
+      seen |= 1u << axis;
+    }
+
+  return seen == (1u << rank) - 1;
+}
+
+/* Kernels can read it: rows of bytes, or for the left side columns. The right side may lie in any way. */
+static gboolean
+is_readable (const View *v,
+             gboolean    left)
+{
+  return !left || v->column == 1 || v->columns == 1 || v->row == 1 || v->rows == 1;
+}
+
+/* Operand @k of step @i, behind a Transpose (and Reinterprets) that only this step reads where that is possible; what the
+ * view stands for goes to the end of @cover. */
+static View
+view_operand (LptFastBuilder *b,
+              guint           i,
+              guint           k,
+              gboolean        transposed,
+              GArray         *cover)
+{
+  guint slot = lpt_plan_step (b->plan, i)->in[k], reader = i, before = cover->len;
+  const LptShape *shape = &lpt_plan_slot (b->plan, slot)->array.shape;
+  gint64 order[LPT_MAX_RANK], strides[LPT_MAX_RANK];
+  View direct, v;
+
+  ordered_strides (shape, NULL, strides);
+  view_init (&direct, slot, shape, strides, k == 0, transposed);
+  while (lpt_plan_slot (b->plan, slot)->kind == LPT_SLOT_DYNAMIC && b->reader[slot] == reader)
+    {
+      const LptArray *y = &lpt_plan_slot (b->plan, slot)->array, *x;
+      const LptStep *step;
+
+      reader = lpt_plan_slot (b->plan, slot)->first;
+      step = lpt_plan_step (b->plan, reader);
+      if (step->folded || step->in[0] == LPT_NO_SLOT || b->covered[reader] != LPT_NO_SLOT)
+        break;
+      slot = step->in[0];
+      x = &lpt_plan_slot (b->plan, slot)->array;
+      if (x->dtype != y->dtype || lpt_plan_slot (b->plan, slot)->kind == LPT_SLOT_CONST)
+        break;
+      g_array_append_val (cover, reader);
+      if (transpose_order (b, reader, order))
+        {
+          ordered_strides (&x->shape, order, strides);
+          view_init (&v, slot, shape, strides, k == 0, transposed);
+          if (!is_readable (&v, k == 0))
+            break;
+          return v;
+        }
+      if (step->node->op != LPT_OP_REINTERPRET)
+        break;
+    }
+  g_array_set_size (cover, before);
+
+  return direct;
+}
+
+/* The result, of @shape with its matrices, behind a Transpose that alone reads it where that keeps rows of columns. */
+static View
+view_result (LptFastBuilder *b,
+             const LptShape *shape,
+             guint           slot,
+             guint           owner,
+             guint          *last)
+{
+  guint reader = b->reader[slot];
+  gint64 order[LPT_MAX_RANK], own[LPT_MAX_RANK], strides[LPT_MAX_RANK];
+  View direct, v;
+  gint i;
+
+  ordered_strides (shape, NULL, strides);
+  view_init (&direct, slot, shape, strides, TRUE, FALSE);
+  if (reader == LPT_NO_SLOT || lpt_plan_slot (b->plan, slot)->array.shape.rank != shape->rank || !transpose_order (b, reader, order))
+    return direct;
+  lpt_shape_strides (&lpt_plan_slot (b->plan, lpt_plan_step (b->plan, reader)->out[0])->array.shape, own);
+  for (i = 0; i < shape->rank; i++)
+    strides[order[i]] = own[i];
+  view_init (&v, lpt_plan_step (b->plan, reader)->out[0], shape, strides, TRUE, FALSE);
+  if (v.column != 1 && v.columns != 1)
+    return direct;
+  b->covered[reader] = owner;
+  *last = MAX (*last, reader);
+
+  return v;
+}
+
+/* --- making --- */
+
+/* The shape of the result with its matrices; FALSE: the operands do not fit. */
+static gboolean
+result_shape (const View *a,
+              const View *b,
+              LptShape   *shape)
+{
+  LptShape left = lpt_shape_make (a->rank, a->dims), right = lpt_shape_make (b->rank, b->dims);
+
+  if (a->columns != b->rows || !lpt_shape_broadcast (&left, &right, shape) || shape->rank + 2 > LPT_MAX_RANK)
+    return FALSE;
+  shape->dims[shape->rank++] = a->rows;
+  shape->dims[shape->rank++] = b->columns;
+
+  return TRUE;
+}
+
+/* Batch axes; where one right side serves all matrices of an axis they become one. */
+static void
+set_batch (BatchMatMul *p,
+           const View  *views)
+{
+  gint rank = views[Y].rank, d, v;
+
+  p->matrices = 1;
+  for (d = 0; d < rank; d++)
+    {
+      if (views[Y].dims[d] == 1)
+        continue;
+      p->dims[p->rank] = (gsize) views[Y].dims[d];
+      p->matrices *= p->dims[p->rank];
+      for (v = 0; v < N_VIEWS; v++)
+        {
+          gint at = d - (rank - views[v].rank);
+
+          p->strides[v][p->rank] = at >= 0 && views[v].dims[at] > 1 ? (gsize) views[v].strides[at] : 0;
+        }
+      p->rank++;
+    }
+  while (p->rank > 0 && p->strides[B][p->rank - 1] == 0 && p->strides[A][p->rank - 1] == p->m * p->a_row &&
+         p->strides[Y][p->rank - 1] == p->m * p->y_row)
+    {
+      p->rank--;
+      p->matrices /= p->dims[p->rank];
+      p->m *= p->dims[p->rank];
+    }
+}
+
+/* Columns are cut first: that repeats no packing. */
+static void
+set_tiles (BatchMatMul *p)
+{
+  const double least = 262144.0;
+  gsize panel = lpt_gemm_panel (p->kernels.gemm, p->n), columns = (p->n + panel - 1) / panel, want = 1, cuts;
+
+  if (p->matrices < TASKS / 2)
+    want = (gsize) CLAMP ((double) p->m * (double) p->k * (double) p->n / least, 1, (double) (TASKS / p->matrices));
+  cuts = MIN (want, columns);
+  p->tn = MIN ((columns + cuts - 1) / cuts, MAX (PANEL_BYTES / p->k / panel, 1)) * panel;
+  cuts = (want + cuts - 1) / cuts;
+  p->tm = (p->m + cuts - 1) / cuts;
+  if (p->a_column != 1)
+    p->tm = MIN (p->tm, PANEL_BYTES / p->k);
+  p->tm = MIN (MAX (p->tm, LEAST_ROWS), p->m);
+}
+
+static gsize
+round_up (gsize n)
+{
+  return (n + 63) & ~(gsize) 63;
+}
+
+static void
+set_workspace (BatchMatMul *p)
+{
+  gsize parameters = round_up ((p->tn + LPT_CHANNEL_PAD) * sizeof (gint32));
+
+  p->at_sums = round_up (lpt_gemm_packed_size (p->kernels.gemm, 1, p->k, p->tn));
+  p->at_bias = p->at_sums + parameters;
+  p->at_rows = p->at_bias + parameters;
+  p->at_gemm = p->at_rows + (p->a_column != 1 ? round_up (p->tm * p->k) : 0);
+  p->op.workspace = p->at_gemm + round_up (lpt_gemm_workspace (&(LptGemm) { .kernel = p->kernels.gemm, .m = p->tm, .k = p->k, .n = p->tn }));
+}
+
+/* Codes with one scale; rank 1 or more, not empty. */
+static gboolean
+is_operand (const LptPlan *plan,
+            guint          slot)
+{
+  const LptArray *array = slot != LPT_NO_SLOT ? &lpt_plan_slot (plan, slot)->array : NULL;
+
+  return array != NULL && lpt_fast_is_codes (plan, slot) && array->shape.rank >= 1 && lpt_array_count (array) > 0;
+}
+
+LptFastOp *
+lpt_fast_make_batch_matmul (LptFastBuilder *b,
+                            guint           i)
+{
+  const LptStep *step = lpt_plan_step (b->plan, i);
+  const LptMatMulAttrs *attrs = LPT_ATTRS (step->node, LptMatMulAttrs);
+  g_autoptr (GArray) cover = g_array_new (FALSE, FALSE, sizeof (guint));
+  const LptArray *left, *right, *bias;
+  gboolean ok, constant;
+  View views[N_VIEWS];
+  BatchMatMul *p;
+  LptShape shape;
+  guint last, k;
+  gsize c;
+
+  if (!is_operand (b->plan, step->in[0]) || !is_operand (b->plan, step->in[1]))
+    return NULL;
+  left = &lpt_plan_slot (b->plan, step->in[0])->array;
+  right = &lpt_plan_slot (b->plan, step->in[1])->array;
+  views[A] = view_operand (b, i, 0, attrs->transpose_a, cover);
+  views[B] = view_operand (b, i, 1, attrs->transpose_b, cover);
+  bias = lpt_fast_bias (b->plan, step, 2, (gsize) views[B].columns, &ok);
+  if (!ok || !result_shape (&views[A], &views[B], &shape))
+    return NULL;
+
+  p = g_new0 (BatchMatMul, 1);
+  p->kernels = b->kernels;
+  p->m = (gsize) views[A].rows;
+  p->k = (gsize) views[A].columns;
+  p->n = (gsize) views[B].columns;
+  if (!lpt_fast_stage_init (&p->stage, b, i, lpt_plan_slot (b->plan, step->out[0])->array.shape.rank - 1, p->n, right->quant->scale, 1,
+                            left->quant->scale[0], &attrs->bias_rest))
+    {
+      batch_matmul_clear (p);
+      g_free (p);
+      return NULL;
+    }
+  for (k = 0; k < cover->len; k++)
+    b->covered[g_array_index (cover, guint, k)] = i;
+  last = p->stage.last;
+  views[Y] = view_result (b, &shape, p->stage.out, i, &last);
+
+  p->a_row = (gsize) views[A].row;
+  p->a_column = p->k == 1 ? 1 : (gsize) views[A].column;
+  p->b_row = (ptrdiff_t) views[B].row;
+  p->b_column = (ptrdiff_t) views[B].column;
+  p->y_row = (gsize) views[Y].row;
+  p->element = p->stage.e.store == LPT_STORE_Q8 ? 1 : 4;
+  set_batch (p, views);
+
+  constant = lpt_plan_slot (b->plan, views[B].slot)->kind == LPT_SLOT_CONST;
+  p->b_unsigned = !constant || right->dtype == LPT_DTYPE_U8;
+  p->zero_a = (guint32) lpt_fast_zero (b->plan, step->in[0]);
+  p->w = (guint32) lpt_fast_zero (b->plan, step->in[1]) - 128u;
+  if (p->w != 0)
+    {
+      for (c = 0; c < p->n; c++)
+        p->stage.weight_zp[c] = (gint32) p->w;
+      p->stage.e.weight_zp = p->stage.weight_zp;
+    }
+  lpt_epilogue_prepare (&p->stage.e, p->n);
+  if (bias != NULL)
+    {
+      p->bias = lpt_fast_array (p->n, sizeof (gint32));
+      for (c = 0; c < p->n; c++)
+        p->bias[c] = (gint32) lpt_fast_bias_at (bias, c);
+    }
+  set_tiles (p);
+  p->op = (LptFastOp) { .run = batch_matmul_run, .clear = batch_matmul_clear, .kernel = p->kernels.gemm->name,
+                        .n_in = p->stage.residual != LPT_NO_SLOT ? 3 : 2, .in = { views[A].slot, views[B].slot, p->stage.residual },
+                        .in_repr = { LPT_REPR_U8, constant ? LPT_REPR_PLAIN : LPT_REPR_U8, LPT_REPR_U8 }, .out = views[Y].slot,
+                        .out_repr = p->stage.e.store == LPT_STORE_Q8 ? LPT_REPR_U8 : LPT_REPR_PLAIN, .last = last };
+  set_workspace (p);
+
+  return &p->op;
+}
