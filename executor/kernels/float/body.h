@@ -5,8 +5,9 @@
  * where the processor has none, C's fmaf () is slow but gives the same bits.
  *
  * exp (x) = 2^n * e^r with n = rint (x / ln 2) and |r| <= ln 2 / 2: Cephes' polynomial, about 1 ulp; 0 below -87.33.
- * tanh and erf near zero are x times a polynomial of x^2; elsewhere 1 - 2 / (e^2x + 1) and 1 - e^-p(x). The coefficients are
- * those of interpolation at Chebyshev's nodes.
+ * tanh, erf and e^x - 1 near zero are polynomials times x; elsewhere tanh is 1 - 2 / (e^2x + 1) and erf 1 - 2^p (x), p a polynomial
+ * of |x| that errs by less where 2^p is small. The coefficients are those of interpolation at Chebyshev's nodes, erf's of
+ * the exchange algorithm.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -43,14 +44,28 @@ typedef int32_t I __attribute__ ((vector_size (WIDTH * 4)));
 typedef float   H __attribute__ ((vector_size (HALF * 4)));
 typedef double  D __attribute__ ((vector_size (HALF * 8)));
 
-/* Elements that part q of the sixteen at j holds, of cols, when a part has `width`. */
+/* Elements of part q of a sixteen that has `left` elements, when a part has `width`. */
 INLINE size_t
-part_size (size_t cols, size_t j, int q, size_t width)
+part_size (size_t left, int q, size_t width)
 {
-  size_t at = j + (size_t) q * width;
+  size_t at = (size_t) q * width;
 
-  return at >= cols ? 0 : cols - at < width ? cols - at : width;
+  return at >= left ? 0 : left - at < width ? left - at : width;
 }
+
+/* `step` for every sixteen of a row at `j`, the last one of `left` < 16 elements. */
+#define EACH_SIXTEEN(cols, step)                                                                             \
+  do                                                                                                         \
+    {                                                                                                        \
+      size_t j = 0, left = 16;                                                                               \
+                                                                                                             \
+      for (; j + 16 <= (cols); j += 16)                                                                      \
+        step;                                                                                                \
+      left = (cols) - j;                                                                                     \
+      if (left > 0)                                                                                          \
+        step;                                                                                                \
+    }                                                                                                        \
+  while (0)
 
 /* n elements, others `fill`. */
 INLINE V
@@ -64,6 +79,9 @@ load (const float *p, size_t n, float fill)
       memcpy (&v, p, sizeof v);
       return v;
     }
+#if defined (__AVX512F__)
+  return (V) _mm512_mask_loadu_ps (_mm512_set1_ps (fill), (__mmask16) ((1u << n) - 1), p);
+#endif
   for (size_t i = 0; i < WIDTH; i++)
     f[i] = i < n ? p[i] : fill;
   memcpy (&v, f, sizeof v);
@@ -76,7 +94,11 @@ store (float *p, V v, size_t n)
   if (n == WIDTH)
     memcpy (p, &v, sizeof v);
   else
+#if defined (__AVX512F__)
+    _mm512_mask_storeu_ps (p, (__mmask16) ((1u << n) - 1), (__m512) v);
+#else
     memcpy (p, &v, n * sizeof *p);
+#endif
 }
 
 /* x in all lanes, the sign of a zero too. */
@@ -126,6 +148,12 @@ fused (V a, V b, V c)
 INLINE D
 load_wide (const float *p, size_t n, double fill)
 {
+#if defined (__AVX512F__)
+  __mmask8 mask = (__mmask8) ((1u << n) - 1);
+
+  return (D) (n == HALF ? _mm512_cvtps_pd (_mm256_loadu_ps (p))
+                        : _mm512_mask_cvtps_pd (_mm512_set1_pd (fill), mask, _mm256_maskz_loadu_ps (mask, p)));
+#else
   double f[HALF];
   D d;
   H h;
@@ -139,12 +167,17 @@ load_wide (const float *p, size_t n, double fill)
     f[i] = i < n ? p[i] : fill;
   memcpy (&d, f, sizeof d);
   return d;
+#endif
 }
 
 INLINE void
 store_narrow (float *p, D d, size_t n)
 {
+#if defined (__AVX512F__)
+  H h = (H) _mm512_cvtpd_ps ((__m512d) d);
+#else
   H h = __builtin_convertvector (d, H);
+#endif
 
   if (n == HALF)
     memcpy (p, &h, sizeof h);
@@ -193,50 +226,137 @@ exp_lanes (V x)
   return where_less (x, least, zero, p);
 }
 
+/* A few columns: every lane has a row. The sums are added in the order of sum_lanes (). */
+#define SHORT_ROW 8
+
+INLINE void
+softmax_short (size_t rows, size_t cols, const float *in, size_t ldi, float *out, size_t ldo)
+{
+  float x[SHORT_ROW][WIDTH] = { { 0 } }, factor[WIDTH];
+  V best = splat (-INFINITY), total;
+
+  for (size_t j = 0; j < cols; j++)
+    {
+      V v;
+
+      for (size_t i = 0; i < rows; i++)
+        x[j][i] = in[i * ldi + j];
+      memcpy (&v, x[j], sizeof v);
+      best = where_less (best, v, v, best);
+    }
+  for (size_t j = 0; j < cols; j++)
+    store (x[j], exp_lanes (load (x[j], WIDTH, 0.0f) - best), WIDTH);
+  for (int q = 0; q < 2; q++)
+    {
+      D sum[2 * SHORT_ROW];
+
+      for (size_t j = 0; j < cols; j++)
+        sum[j] = load_wide (x[j] + q * HALF, HALF, 0.0);
+      for (size_t half = SHORT_ROW; half > 0; half /= 2)
+        for (size_t j = 0; j < half && j + half < cols; j++)
+          sum[j] += sum[j + half];
+      store_narrow (factor + q * HALF, 1.0 / sum[0], HALF);
+    }
+  total = load (factor, WIDTH, 0.0f);
+  for (size_t j = 0; j < cols; j++)
+    {
+      store (x[j], load (x[j], WIDTH, 0.0f) * total, WIDTH);
+      for (size_t i = 0; i < rows; i++)
+        out[i * ldo + j] = x[j][i];
+    }
+}
+
+INLINE void
+max_step (const float *in, size_t left, V best[PARTS])
+{
+  FOR_PARTS (q)
+    {
+      V x = load (in + q * WIDTH, part_size (left, q, WIDTH), -INFINITY);
+
+      best[q] = where_less (best[q], x, x, best[q]);
+    }
+}
+
+INLINE void
+exp_step (const float *in, size_t left, float max, float *out, D sum[2 * PARTS])
+{
+  FOR_PARTS (q)
+    {
+      size_t n = part_size (left, q, WIDTH);
+
+      store (out + q * WIDTH, exp_lanes (load (in + q * WIDTH, n, 0.0f) - max), n);
+    }
+  FOR_HALVES (q)
+    sum[q] += load_wide (out + q * HALF, part_size (left, q, HALF), 0.0);
+}
+
+INLINE void
+scale_step (float *out, size_t left, float factor)
+{
+  FOR_PARTS (q)
+    {
+      size_t n = part_size (left, q, WIDTH);
+
+      store (out + q * WIDTH, load (out + q * WIDTH, n, 0.0f) * factor, n);
+    }
+}
+
 void
 LPT_FN (lpt_float_softmax) (size_t rows, size_t cols, const float *in, size_t ldi, float *out, size_t ldo)
 {
+  if (cols - 1 < SHORT_ROW)
+    {
+      for (size_t i = 0; i < rows; i += WIDTH)
+        softmax_short (rows - i < WIDTH ? rows - i : WIDTH, cols, in + i * ldi, ldi, out + i * ldo, ldo);
+      return;
+    }
   for (size_t i = 0; i < rows; i++, in += ldi, out += ldo)
     {
       V best[PARTS];
       D sum[2 * PARTS];
-      float max, lanes[16], total;
+      float lanes[16], factor;
 
       FOR_PARTS (q)
-        best[q] = (V) { 0 } - INFINITY;
+        best[q] = splat (-INFINITY);
       FOR_HALVES (q)
         sum[q] = (D) { 0 };
-      for (size_t j = 0; j < cols; j += 16)
-        FOR_PARTS (q)
-          {
-            V x = load (in + j + q * WIDTH, part_size (cols, j, q, WIDTH), -INFINITY);
-
-            best[q] = choose (x > best[q], x, best[q]);
-          }
+      EACH_SIXTEEN (cols, max_step (in + j, left, best));
       memcpy (lanes, best, sizeof lanes);
-      max = lanes[0];
-      for (size_t l = 1; l < 16; l++)
-        max = lanes[l] > max ? lanes[l] : max;
+      for (size_t half = 8; half > 0; half /= 2)
+        for (size_t l = 0; l < half; l++)
+          lanes[l] = lanes[l + half] > lanes[l] ? lanes[l + half] : lanes[l];
+      EACH_SIXTEEN (cols, exp_step (in + j, left, lanes[0], out + j, sum));
+      factor = (float) (1.0 / sum_lanes (sum));
+      EACH_SIXTEEN (cols, scale_step (out + j, left, factor));
+    }
+}
 
-      for (size_t j = 0; j < cols; j += 16)
-        {
-          FOR_PARTS (q)
-            {
-              size_t n = part_size (cols, j, q, WIDTH);
+INLINE void
+sum_step (const float *in, size_t left, D sum[2 * PARTS])
+{
+  FOR_HALVES (q)
+    sum[q] += load_wide (in + q * HALF, part_size (left, q, HALF), 0.0);
+}
 
-              store (out + j + q * WIDTH, exp_lanes (load (in + j + q * WIDTH, n, 0.0f) - max), n);
-            }
-          FOR_HALVES (q)
-            sum[q] += load_wide (out + j + q * HALF, part_size (cols, j, q, HALF), 0.0);
-        }
-      total = (float) (1.0 / sum_lanes (sum));
-      for (size_t j = 0; j < cols; j += 16)
-        FOR_PARTS (q)
-          {
-            size_t n = part_size (cols, j, q, WIDTH);
+INLINE void
+square_step (const float *in, size_t left, double mean, D sum[2 * PARTS])
+{
+  FOR_HALVES (q)
+    {
+      D d = load_wide (in + q * HALF, part_size (left, q, HALF), mean) - mean;
 
-            store (out + j + q * WIDTH, load (out + j + q * WIDTH, n, 0.0f) * total, n);
-          }
+      sum[q] += d * d;
+    }
+}
+
+INLINE void
+normal_step (const float *in, size_t left, double mean, double factor, float *out)
+{
+  FOR_HALVES (q)
+    {
+      size_t n = part_size (left, q, HALF);
+
+      store_narrow (out + q * HALF, (load_wide (in + q * HALF, n, 0.0) - mean) * factor, n);
     }
 }
 
@@ -251,31 +371,17 @@ LPT_FN (lpt_float_normalize) (size_t rows, size_t cols, const float *in, size_t 
 
       FOR_HALVES (q)
         sum[q] = squares[q] = (D) { 0 };
-      for (size_t j = 0; j < cols; j += 16)
-        FOR_HALVES (q)
-          sum[q] += load_wide (in + j + q * HALF, part_size (cols, j, q, HALF), 0.0);
+      EACH_SIXTEEN (cols, sum_step (in + j, left, sum));
       mean = sum_lanes (sum) / (double) cols;
       if (variance)
         {
           double var;
 
-          for (size_t j = 0; j < cols; j += 16)
-            FOR_HALVES (q)
-              {
-                D d = load_wide (in + j + q * HALF, part_size (cols, j, q, HALF), mean) - mean;
-
-                squares[q] += d * d;
-              }
+          EACH_SIXTEEN (cols, square_step (in + j, left, mean, squares));
           var = sum_lanes (squares) / (double) cols;
           factor = 1.0 / (eps_outside ? sqrt (var) + eps : sqrt (var + eps));
         }
-      for (size_t j = 0; j < cols; j += 16)
-        FOR_HALVES (q)
-          {
-            size_t n = part_size (cols, j, q, HALF);
-
-            store_narrow (out + j + q * HALF, (load_wide (in + j + q * HALF, n, 0.0) - mean) * factor, n);
-          }
+      EACH_SIXTEEN (cols, normal_step (in + j, left, mean, factor, out + j));
     }
 }
 
@@ -320,14 +426,18 @@ tanh_lanes (V x)
 INLINE V
 erf_lanes (V x)
 {
-  V t = magnitude (x), s = x * x, near, far;
+  const V magic = splat (12582912.0f);
+  V t = magnitude (x), near, far, n, r;
 
-  near = x * POLYNOMIAL (s, 8.52940135e-05f, -0.000817963219f, 0.00520422669f, -0.0268606648f, 0.11283718f, -0.376126352f,
-                         1.12837917f);
+  near = x * POLYNOMIAL (x * x, -0.025619325361f, 0.1127430996f, -0.37612406769f, 1.1283791582f);
   far = at_most (t, 4.0f);
-  far = 1.0f - exp_lanes (-POLYNOMIAL (far, -1.64306366e-06f, 4.61638586e-05f, -0.00059758577f, 0.00476262583f, -0.0264276372f,
-                                       0.110087166f, 0.631823918f, 1.13023106f, -0.000318539662f));
-  return where_less (t, splat (0.9f), near, with_sign_of (far, x));
+  far = POLYNOMIAL (far, 0.00030830654197f, -0.0046565135511f, 0.033148740995f, -0.15216912316f, -0.91679446835f, -1.6282906424f,
+                    3.7097034068e-5f);
+  n = (far + magic) - magic;
+  r = far - n;
+  far = POLYNOMIAL (r, 0.00015594700363f, 0.0013406643631f, 0.0096176929044f, 0.055503105524f, 0.24022652783f, 0.69314721497f, 1.0f);
+  far = 1.0f - (V) ((I) far + (__builtin_convertvector (n, I) << 23));
+  return where_less (t, splat (0.35f), near, with_sign_of (far, x));
 }
 
 INLINE V
