@@ -3,6 +3,8 @@
  *     Multiply (Add (x, a), b)       =>  Add (Multiply (x, b), a b)
  *     Add (Add (x, a), b)            =>  Add (x, a + b)
  *     Multiply (Multiply (x, a), b)  =>  Multiply (x, a b)
+ *     Multiply (Subtract (a, x), b)  =>  Multiply (Subtract (x, a), -b)      the form of a dequantization,
+ *                                                                            where a can be a zero point
  *
  * when the inner operation has one reader. A FakeQuantize that will take the inner operation into its input interval
  * does not count: it would be gone when a second run looks. Exact in real arithmetic.
@@ -74,6 +76,36 @@ build (LptRewriter *rw,
   return lpt_rewriter_add (rw, op, name, 2, in);
 }
 
+/* (a - x) b as (x - a) (-b). */
+static gboolean
+turn_difference (LptRewriter *rw,
+                 LptNode     *outer,
+                 LptTensor   *b)
+{
+  LptNode *inner = lpt_node_src (outer, lpt_node_const_in (outer, 1) != NULL ? 0 : 1);
+  LptDType real = lpt_tensor_dtype (b);
+  LptValue *in[2] = { lpt_node_in (inner, 1), lpt_node_in (inner, 0) };
+  g_autoptr (LptTensor) zero = NULL;
+  g_autoptr (LptTensor) minus = NULL;
+  LptNode *fresh;
+
+  if (lpt_value_n_uses (&inner->out[0]) != 1)
+    return lpt_rewriter_decline (rw, outer, "the operation in front has other readers");
+  if (!lpt_dtype_is_real (real) || in[0]->dtype != real || in[1]->dtype != real || outer->out[0].dtype != real)
+    return lpt_rewriter_decline (rw, outer, "element types differ");
+  zero = lpt_tensor_scalar (real, 0);
+  minus = lpt_fold_binary (LPT_OP_SUBTRACT, zero, b, real);
+  if (minus == NULL)
+    return FALSE;
+  fresh = lpt_rewriter_add (rw, LPT_OP_SUBTRACT, inner->name, 2, in);
+  lpt_node_take_over (fresh, inner, "/replaced");
+  fresh = build (rw, LPT_OP_MULTIPLY, outer->name, &fresh->out[0], minus);
+  lpt_node_take_over (fresh, outer, "/replaced");
+  lpt_rewriter_replace (rw, &outer->out[0], &fresh->out[0], NULL);
+
+  return TRUE;
+}
+
 static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *outer)
@@ -87,6 +119,9 @@ rewrite (LptRewriter *rw,
   if (outer_side < 0)
     return FALSE;
   inner = lpt_node_src (outer, (guint) (1 - outer_side));
+  if (outer->op == LPT_OP_MULTIPLY && inner->op == LPT_OP_SUBTRACT && lpt_node_const_in (inner, 0) != NULL &&
+      lpt_node_const_in (inner, 1) == NULL && lpt_tensor_n_wide (lpt_node_const_in (inner, 0)) <= 1)
+    return turn_difference (rw, outer, lpt_node_const_in (outer, (guint) outer_side));
   if (inner->op != LPT_OP_MULTIPLY && inner->op != LPT_OP_ADD)
     return FALSE;
   if (outer->op == LPT_OP_ADD && inner->op == LPT_OP_MULTIPLY)
