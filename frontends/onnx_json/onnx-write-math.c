@@ -3,30 +3,17 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "frontends/onnx_json/onnx-writer.h"
+#include "frontends/onnx_json/onnx-write-ops.h"
 
 #include <math.h>
 #include <string.h>
-
-#define OUT(i) lpt_onnx_w_out (w, node, (i))
-#define IN(i)  lpt_onnx_w_in (w, node, (i))
-
-/* The type that the real tensor of an input has. */
-static LptDType
-real_type (LptNode *node,
-           guint    i)
-{
-  const LptValue *value = lpt_node_in (node, i);
-
-  return value->quant != NULL ? LPT_DTYPE_F32 : value->dtype;
-}
 
 static const char *
 number (LptOnnxWriter *w,
         LptNode       *node,
         double         value)
 {
-  return lpt_onnx_w_scalar (w, "number", real_type (node, 0), value);
+  return lpt_onnx_w_scalar (w, "number", lpt_onnx_w_real_type (node, 0), value);
 }
 
 /* A constant input of one element */
@@ -210,7 +197,7 @@ lpt_onnx_write_convert (LptOnnxWriter *w,
 {
   LptDType to = node->out[0].dtype;
 
-  if (real_type (node, 0) == to)
+  if (lpt_onnx_w_real_type (node, 0) == to)
     lpt_onnx_w_node (w, "Identity", OUT (0), 1, IN (0));
   else if (lpt_onnx_type_from_dtype (to) == 0)
     lpt_onnx_w_fail (w, "element type %s", lpt_dtype_name (to));
@@ -229,11 +216,11 @@ operand (LptOnnxWriter *w,
   LptDType compute = LPT_DTYPE_UNDEFINED;
 
   for (guint k = 0; k < node->n_in; k++)
-    if (lpt_dtype_is_real (real_type (node, k)))
-      compute = real_type (node, k);
+    if (lpt_dtype_is_real (lpt_onnx_w_real_type (node, k)))
+      compute = lpt_onnx_w_real_type (node, k);
   if (node->in[i].compute != LPT_DTYPE_UNDEFINED)
     compute = node->in[i].compute;
-  if (compute == LPT_DTYPE_UNDEFINED || real_type (node, i) == compute || real_type (node, i) == LPT_DTYPE_BOOL)
+  if (compute == LPT_DTYPE_UNDEFINED || lpt_onnx_w_real_type (node, i) == compute || lpt_onnx_w_real_type (node, i) == LPT_DTYPE_BOOL)
     return IN (i);
   return lpt_onnx_w_cast (w, IN (i), compute);
 }
@@ -245,15 +232,29 @@ has_shift (const LptNode *node)
          && LPT_ATTRS (node, LptBinaryAttrs)->shift.n > 0;
 }
 
+/* ONNX's integers round toward 0: one less where the remainder is not 0 and has another sign than b. */
+static void
+divide_down (LptOnnxWriter *w,
+             LptNode       *node)
+{
+  LptDType dtype = lpt_onnx_w_real_type (node, 0);
+  const char *a = IN (0), *b = IN (1), *zero = number (w, node, 0);
+  const char *quotient = lpt_onnx_w_step (w, "Div", 2, a, b);
+  const char *rest = lpt_onnx_w_step (w, "Sub", 2, a, lpt_onnx_w_step (w, "Mul", 2, quotient, b));
+  const char *other_sign = lpt_onnx_w_step (w, "Xor", 2, lpt_onnx_w_step (w, "Less", 2, rest, zero), lpt_onnx_w_step (w, "Less", 2, b, zero));
+  const char *not_zero = lpt_onnx_w_step (w, "Not", 1, lpt_onnx_w_step (w, "Equal", 2, rest, zero));
+
+  lpt_onnx_w_node (w, "Sub", OUT (0), 2, quotient, lpt_onnx_w_cast (w, lpt_onnx_w_step (w, "And", 2, not_zero, other_sign), dtype));
+}
+
 void
 lpt_onnx_write_binary (LptOnnxWriter *w,
                        LptNode       *node,
                        const char    *onnx)
 {
-  if (node->op == LPT_OP_DIVIDE && lpt_dtype_is_integer (real_type (node, 0)) && LPT_ATTRS (node, LptDivideAttrs)->pythondiv
-      && lpt_dtype_kind (real_type (node, 0)) == LPT_KIND_SINT)
-    lpt_onnx_w_fail (w, "integer division that rounds down");
-  if (has_shift (node))
+  if (node->op == LPT_OP_DIVIDE && LPT_ATTRS (node, LptDivideAttrs)->pythondiv && lpt_dtype_kind (lpt_onnx_w_real_type (node, 0)) == LPT_KIND_SINT)
+    divide_down (w, node);
+  else if (has_shift (node))
     {
       /* Lowered: a real constant in steps of the output */
       const LptFloats *shift = &LPT_ATTRS (node, LptBinaryAttrs)->shift;
@@ -291,7 +292,7 @@ lpt_onnx_write_mod (LptOnnxWriter *w,
                     LptNode       *node,
                     const char    *onnx)
 {
-  gboolean real = lpt_dtype_is_real (real_type (node, 0)), trunc = node->op == LPT_OP_MOD;
+  gboolean real = lpt_dtype_is_real (lpt_onnx_w_real_type (node, 0)), trunc = node->op == LPT_OP_MOD;
   const char *a = operand (w, node, 0), *b = operand (w, node, 1);
 
   if (real && !trunc)
@@ -312,19 +313,66 @@ lpt_onnx_write_select (LptOnnxWriter *w,
   lpt_onnx_w_node (w, "Where", OUT (0), 3, IN (0), IN (1), IN (2));
 }
 
-/* --- reductions ------------------------------------------------------------------------- */
-
-static gboolean
-axes_in (LptOnnxWriter *w,
-         LptNode       *node,
-         guint          i,
-         LptInts       *axes)
+/* Booleans have operators of their own. */
+void
+lpt_onnx_write_bitwise (LptOnnxWriter *w,
+                        LptNode       *node,
+                        const char    *onnx)
 {
-  if (lpt_node_ints_in (node, i, axes))
-    return TRUE;
-  lpt_onnx_w_fail (w, "axes that are not constant");
-  return FALSE;
+  gboolean boolean = node->out[0].dtype == LPT_DTYPE_BOOL;
+  g_autofree char *bits = g_strconcat ("Bitwise", onnx, NULL);
+  const char *op = boolean ? onnx : lpt_onnx_w_strdup (w, bits);
+
+  if (node->n_in == 1)
+    lpt_onnx_w_node (w, op, OUT (0), 1, IN (0));
+  else
+    lpt_onnx_w_node (w, op, OUT (0), 2, operand (w, node, 0), operand (w, node, 1));
 }
+
+void
+lpt_onnx_write_bit_shift (LptOnnxWriter *w,
+                          LptNode       *node,
+                          const char    *onnx)
+{
+  if (lpt_dtype_kind (lpt_onnx_w_real_type (node, 0)) != LPT_KIND_UINT)
+    lpt_onnx_w_fail (w, "shifts of signed integers");
+  lpt_onnx_w_string (w, lpt_onnx_w_node (w, "BitShift", OUT (0), 2, operand (w, node, 0), operand (w, node, 1)), "direction", onnx);
+}
+
+/* Half precision as float32: some operators have no other types. */
+static const char *
+wide_in (LptOnnxWriter *w,
+         LptNode       *node,
+         guint          i)
+{
+  LptDType dtype = lpt_onnx_w_real_type (node, i);
+
+  return dtype == LPT_DTYPE_F16 || dtype == LPT_DTYPE_BF16 ? lpt_onnx_w_cast (w, IN (i), LPT_DTYPE_F32) : IN (i);
+}
+
+void
+lpt_onnx_write_is_inf (LptOnnxWriter *w,
+                       LptNode       *node,
+                       const char    *onnx)
+{
+  const LptIsInfAttrs *attrs = LPT_ATTRS (node, LptIsInfAttrs);
+  Onnx__NodeProto *y = lpt_onnx_w_node (w, "IsInf", OUT (0), 1, wide_in (w, node, 0));
+
+  lpt_onnx_w_int (w, y, "detect_negative", attrs->detect_negative);
+  lpt_onnx_w_int (w, y, "detect_positive", attrs->detect_positive);
+}
+
+void
+lpt_onnx_write_is_finite (LptOnnxWriter *w,
+                          LptNode       *node,
+                          const char    *onnx)
+{
+  const char *x = wide_in (w, node, 0);
+
+  lpt_onnx_w_node (w, "Not", OUT (0), 1, lpt_onnx_w_step (w, "Or", 2, lpt_onnx_w_step (w, "IsInf", 1, x), lpt_onnx_w_step (w, "IsNaN", 1, x)));
+}
+
+/* --- reductions ------------------------------------------------------------------------- */
 
 /* Axes: an input for ReduceSum, and for the others from opset 18 on, else an attribute */
 static void
@@ -347,27 +395,46 @@ write_reduction (LptOnnxWriter *w,
   lpt_onnx_w_int (w, y, "keepdims", keep_dims);
 }
 
+static void
+write_reduce (LptOnnxWriter *w,
+              LptNode       *node,
+              const char    *onnx,
+              const char    *output,
+              const char    *x)
+{
+  gboolean keep_dims = LPT_ATTRS (node, LptReduceAttrs)->keep_dims;
+  LptInts axes = { 0 };
+
+  if (w->opset >= 18 && !lpt_node_is_const (lpt_node_src (node, 1)))
+    lpt_onnx_w_int (w, lpt_onnx_w_node (w, onnx, output, 2, x, lpt_onnx_w_i64 (w, node, 1)), "keepdims", keep_dims);
+  else if (lpt_onnx_w_const_ints (w, node, 1, "axes", &axes))
+    {
+      if (axes.n == 0)
+        lpt_onnx_w_node (w, "Identity", output, 1, x);
+      else
+        write_reduction (w, onnx, output, x, &axes, keep_dims);
+    }
+  lpt_ints_clear (&axes);
+}
+
 void
 lpt_onnx_write_reduce (LptOnnxWriter *w,
                        LptNode       *node,
                        const char    *onnx)
 {
-  LptInts axes = { 0 };
+  write_reduce (w, node, onnx, OUT (0), IN (0));
+}
 
-  if (w->opset >= 18 && !lpt_node_is_const (lpt_node_src (node, 1)))
-    {
-      lpt_onnx_w_int (w, lpt_onnx_w_node (w, onnx, OUT (0), 2, IN (0), lpt_onnx_w_i64 (w, node, 1)), "keepdims",
-                      LPT_ATTRS (node, LptReduceAttrs)->keep_dims);
-      return;
-    }
-  if (axes_in (w, node, 1, &axes))
-    {
-      if (axes.n == 0)
-        lpt_onnx_w_node (w, "Identity", OUT (0), 1, IN (0));
-      else
-        write_reduction (w, onnx, OUT (0), IN (0), &axes, LPT_ATTRS (node, LptReduceAttrs)->keep_dims);
-    }
-  lpt_ints_clear (&axes);
+/* Of booleans: all = the least, any = the greatest, as numbers */
+void
+lpt_onnx_write_reduce_logical (LptOnnxWriter *w,
+                               LptNode       *node,
+                               const char    *onnx)
+{
+  const char *reduced = lpt_onnx_w_temp (w, onnx);
+
+  write_reduce (w, node, onnx, reduced, lpt_onnx_w_cast (w, IN (0), LPT_DTYPE_I32));
+  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (0), 1, reduced), "to", lpt_onnx_type_from_dtype (LPT_DTYPE_BOOL));
 }
 
 void
@@ -453,7 +520,7 @@ mvn_axes (LptOnnxWriter *w,
   gint rank = lpt_node_in (node, 0)->shape.rank;
 
   if (node->n_in > 1)
-    return axes_in (w, node, 1, axes);
+    return lpt_onnx_w_const_ints (w, node, 1, "axes", axes);
   if (attrs->reduction_axes.n > 0)
     lpt_ints_set (axes, attrs->reduction_axes.n, attrs->reduction_axes.v);
   else if (rank < 0)
@@ -509,7 +576,7 @@ lpt_onnx_write_normalize_l2 (LptOnnxWriter *w,
   const char *x = IN (0), *sum = lpt_onnx_w_temp (w, "ReduceSum"), *eps = number (w, node, attrs->eps);
   LptInts axes = { 0 };
 
-  if (axes_in (w, node, 1, &axes))
+  if (lpt_onnx_w_const_ints (w, node, 1, "axes", &axes))
     {
       write_reduction (w, "ReduceSum", sum, lpt_onnx_w_step (w, "Mul", 2, x, x), &axes, TRUE);
       sum = lpt_onnx_w_step (w, attrs->eps_mode == LPT_L2_EPS_ADD ? "Add" : "Max", 2, sum, eps);
@@ -527,7 +594,7 @@ lpt_onnx_write_lrn (LptOnnxWriter *w,
   LptInts axes = { 0 };
   Onnx__NodeProto *y;
 
-  if (axes_in (w, node, 1, &axes) && (axes.n != 1 || axes.v[0] != 1))
+  if (lpt_onnx_w_const_ints (w, node, 1, "axes", &axes) && (axes.n != 1 || axes.v[0] != 1))
     lpt_onnx_w_fail (w, "axes other than the channels");
   lpt_ints_clear (&axes);
   y = lpt_onnx_w_node (w, "LRN", OUT (0), 1, IN (0));
@@ -547,4 +614,53 @@ lpt_onnx_write_batch_norm (LptOnnxWriter *w,
   Onnx__NodeProto *y = lpt_onnx_w_node (w, "BatchNormalization", OUT (0), 5, IN (old ? 2 : 0), IN (old ? 0 : 1), IN (old ? 1 : 2), IN (3), IN (4));
 
   lpt_onnx_w_float (w, y, "epsilon", LPT_ATTRS (node, LptBatchNormAttrs)->epsilon);
+}
+
+/* x / sqrt (sum over channels of x^2 + bias) */
+void
+lpt_onnx_write_grn (LptOnnxWriter *w,
+                    LptNode       *node,
+                    const char    *onnx)
+{
+  gint64 channels = 1;
+  LptInts axes = { 1, &channels };
+  const char *x = IN (0), *sum = lpt_onnx_w_temp (w, "ReduceSum");
+
+  write_reduction (w, "ReduceSum", sum, lpt_onnx_w_step (w, "Mul", 2, x, x), &axes, TRUE);
+  sum = lpt_onnx_w_step (w, "Add", 2, sum, number (w, node, LPT_ATTRS (node, LptGrnAttrs)->bias));
+  lpt_onnx_w_node (w, "Div", OUT (0), 2, x, lpt_onnx_w_step (w, "Sqrt", 1, sum));
+}
+
+/* InstanceNormalization of [N, G, ...], then a factor and a term for each channel */
+void
+lpt_onnx_write_group_normalization (LptOnnxWriter *w,
+                                    LptNode       *node,
+                                    const char    *onnx)
+{
+  const LptGroupNormalizationAttrs *attrs = LPT_ATTRS (node, LptGroupNormalizationAttrs);
+  gint64 split[3] = { 0, attrs->num_groups, -1 }, column[LPT_MAX_RANK] = { -1 };
+  gint rank = lpt_node_in (node, 0)->shape.rank;
+  LptShape groups = { .rank = 1, .dims = { attrs->num_groups } };
+  g_autofree double *numbers = NULL;
+  const char *x = IN (0), *y, *factors[2];
+  Onnx__NodeProto *normalized;
+
+  if (rank < 2 || attrs->num_groups < 1 || attrs->num_groups > G_MAXUINT16)
+    {
+      lpt_onnx_w_fail (w, "an unknown rank");
+      return;
+    }
+  numbers = g_new0 (double, attrs->num_groups);
+  factors[1] = lpt_onnx_w_tensor (w, "zeros", lpt_tensor_from_f64 (lpt_onnx_w_real_type (node, 0), &groups, numbers, NULL));
+  for (gint64 i = 0; i < attrs->num_groups; i++)
+    numbers[i] = 1;
+  factors[0] = lpt_onnx_w_tensor (w, "ones", lpt_tensor_from_f64 (lpt_onnx_w_real_type (node, 0), &groups, numbers, NULL));
+  y = lpt_onnx_w_temp (w, "InstanceNormalization");
+  normalized = lpt_onnx_w_node (w, "InstanceNormalization", y, 3, lpt_onnx_w_reshaped (w, x, 3, split), factors[0], factors[1]);
+  lpt_onnx_w_float (w, normalized, "epsilon", attrs->epsilon);
+  y = lpt_onnx_w_step (w, "Reshape", 2, y, lpt_onnx_w_step (w, "Shape", 1, x));
+  for (gint i = 1; i < rank - 1; i++)
+    column[i] = 1;
+  y = lpt_onnx_w_step (w, "Mul", 2, y, lpt_onnx_w_reshaped (w, IN (1), (guint) rank - 1, column));
+  lpt_onnx_w_node (w, "Add", OUT (0), 2, y, lpt_onnx_w_reshaped (w, IN (2), (guint) rank - 1, column));
 }

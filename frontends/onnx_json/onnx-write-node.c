@@ -222,6 +222,24 @@ lpt_onnx_w_ints (LptOnnxWriter   *w,
 }
 
 void
+lpt_onnx_w_strings (LptOnnxWriter     *w,
+                    Onnx__NodeProto   *node,
+                    const char        *name,
+                    guint              n,
+                    const char *const *values)
+{
+  Onnx__AttributeProto *attr = add_attribute (w, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS);
+
+  attr->n_strings = n;
+  attr->strings = lpt_onnx_w_alloc (w, n * sizeof *attr->strings);
+  for (guint i = 0; i < n; i++)
+    {
+      attr->strings[i].data = (guint8 *) values[i];
+      attr->strings[i].len = strlen (values[i]);
+    }
+}
+
+void
 lpt_onnx_w_graph (LptOnnxWriter    *w,
                   Onnx__NodeProto  *node,
                   const char       *name,

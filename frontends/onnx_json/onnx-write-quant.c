@@ -9,14 +9,12 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "frontends/onnx_json/onnx-writer.h"
+#include "frontends/onnx_json/onnx-write-ops.h"
 #include "ir/lpt-quantize-details.h"
 
 #include <math.h>
 #include <string.h>
 
-#define OUT(i) lpt_onnx_w_out (w, node, (i))
-#define IN(i)  lpt_onnx_w_in (w, node, (i))
 
 /* A zero point that is off by less is that integer: the interval was rounded to f32. */
 #define SAME_ZERO 2e-3

@@ -12,7 +12,8 @@
 #include <string.h>
 
 #define BASE_OPSET 17     /* what every runtime of these years reads */
-#define WIDE_OPSET 21     /* 16 and 4 bits, axes of reductions that are computed, dilated AveragePool */
+#define WIDE_OPSET 21     /* 16 and 4 bits, bitwise operators, extremes of updates, axes of
+                           * reductions that are computed, axes of Resize, dilated AveragePool */
 
 static const LptOnnxWriteRow rows[] = {
 #define ONNX_WRITE(OP, writer, onnx) { LPT_OP_##OP, lpt_onnx_write_##writer, onnx },
@@ -155,12 +156,20 @@ needed_opset (LptGraph *graph)
       for (guint k = 0; node->op == LPT_OP_AVG_POOL && k < LPT_ATTRS (node, LptAvgPoolAttrs)->dilations.n; k++)
         if (LPT_ATTRS (node, LptAvgPoolAttrs)->dilations.v[k] != 1)
           return WIDE_OPSET;
+      if (node->op == LPT_OP_INTERPOLATE && (LPT_ATTRS (node, LptInterpolateAttrs)->antialias || !lpt_shape_is_static (&node->out[0].shape)))
+        return WIDE_OPSET;
       for (guint b = 0; b < lpt_node_n_bodies (node); b++)
         if (needed_opset (lpt_node_body (node, b)) == WIDE_OPSET)
           return WIDE_OPSET;
       for (guint o = 0; o < node->n_out; o++)
         {
           guint bits = lpt_dtype_bits (node->out[o].dtype);
+
+          if (node->op >= LPT_OP_BITWISE_AND && node->op <= LPT_OP_BITWISE_NOT && node->out[o].dtype != LPT_DTYPE_BOOL)
+            return WIDE_OPSET;
+          if ((node->op == LPT_OP_SCATTER_ELEMENTS_UPDATE || node->op == LPT_OP_SCATTER_ND_UPDATE)
+              && LPT_ATTRS (node, LptScatterAttrs)->reduction > LPT_REDUCTION_PROD)
+            return WIDE_OPSET;
 
           if (bits == 4 || (bits == 16 && node->out[o].quant != NULL))
             return WIDE_OPSET;
