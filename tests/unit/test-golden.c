@@ -241,9 +241,33 @@ test_complete (void)
     {
       g_autofree char *folder = g_build_filename (LPT_SOURCE_DIR, "tests", "golden", (*pass)->name, NULL);
 
-      if ((*pass)->stage != LPT_STAGE_LOWER && !g_file_test (folder, G_FILE_TEST_IS_DIR))
+      if (!g_file_test (folder, G_FILE_TEST_IS_DIR))
         {
           g_test_message ("no golden files for pass %s", (*pass)->name);
+          g_test_fail ();
+        }
+    }
+}
+
+/* Every rule of lowering has a case that is named after it, with hyphens. */
+static void
+test_lower_rules (void)
+{
+  static const char *const rules[] =
+  {
+#define LPT_LOWER(OP, rule) #rule,
+#include "passes/lower/lower-rules.def"
+  };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (rules); i++)
+    {
+      g_autofree char *file = g_strdelimit (g_strconcat (rules[i], ".lpt", NULL), "_", '-');
+      g_autofree char *path = g_build_filename (LPT_SOURCE_DIR, "tests", "golden", "lower", file, NULL);
+
+      if (!g_file_test (path, G_FILE_TEST_EXISTS))
+        {
+          g_test_message ("no golden file for the lowering rule %s", rules[i]);
           g_test_fail ();
         }
     }
@@ -296,6 +320,7 @@ main (int    argc,
         }
     }
   g_test_add_func ("/golden/complete", test_complete);
+  g_test_add_func ("/golden/lower-rules", test_lower_rules);
 
   return g_test_run ();
 }
