@@ -125,12 +125,15 @@ lpt_dwconv_tile (const LptDwconv *d, size_t r0, size_t r1, size_t c0, size_t c1,
 size_t
 lpt_dwconv_tiling (const LptConvShape *s)
 {
-  /* About 64k products per task, at most sixteen tasks. */
+  /* About 64k products per task, at most sixteen tasks, an even number of them if there are several. */
   size_t rows = s->batch * s->oh;
   double row = (double) s->ow * (double) s->oc * (double) (s->kh * s->kw);
   size_t want = (size_t) ((double) rows * row / 65536.0);
 
   want = want < 1 ? 1 : want > 16 ? 16 : want;
-  rows = (rows + want - 1) / want;
-  return rows ? rows : 1;
+  size_t each = (rows + want - 1) / want;
+
+  while (each > 1 && each < rows && (rows + each - 1) / each % 2 == 1)
+    each--;
+  return each ? each : 1;
 }

@@ -36,6 +36,12 @@ lpt_gemm_u8s8s32_4x16c2__avx2 (const LptGemmTile *t, int32_t *acc)
 }
 
 void
+lpt_gemm_interleave__avx2 (size_t n, const uint8_t *a, const uint8_t *b, const uint8_t *c, uint8_t *out)
+{
+  interleave_128 (n, a, b, c, out);
+}
+
+void
 lpt_gemm_row_sums__avx2 (size_t rows, size_t taps, size_t k, const uint8_t *const *a, size_t a_stride, int32_t *sums)
 {
   row_sums_256 (rows, taps, k, a, a_stride, sums);

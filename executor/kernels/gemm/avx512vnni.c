@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "executor/kernels/gemm/helpers.h"
 #include "executor/kernels/gemm/tails.h"
 #include "executor/kernels/requant/avx512.h"
 
@@ -367,6 +368,12 @@ void
 lpt_gemm_u8s8s32_6x16c4__avx512vnni (const LptGemmTile *t, int32_t *acc)
 {
   tile_6x16 (t, acc);
+}
+
+void
+lpt_gemm_interleave__avx512vnni (size_t n, const uint8_t *a, const uint8_t *b, const uint8_t *c, uint8_t *out)
+{
+  interleave_128 (n, a, b, c, out);
 }
 
 void

@@ -55,6 +55,9 @@ typedef void (*LptGemmFused)  (const LptGemmTile *t, const LptEpilogue *e, const
 typedef void (*LptGemmRowSums) (size_t rows, size_t taps, size_t k, const uint8_t *const *a, size_t a_stride,
                                 int32_t *sums);
 
+/* n pixels of three planes, side by side. */
+typedef void (*LptGemmInterleave) (size_t n, const uint8_t *a, const uint8_t *b, const uint8_t *c, uint8_t *out);
+
 /* Weights as the packer reads them: element (tap, k, n) at data + tap * tap_stride + k * k_stride + n * n_stride.
  * Where tap_inner (k_inner) is not 0 the index has two digits, outer * inner + rest, with a stride each.
  * Unsigned ones are stored as w - 128, so their zero point is lowered by 128 too. */
@@ -106,6 +109,7 @@ typedef struct {
   LptGemmFused     fused;    /* with params, or both NULL */
   LptGemmParams    params;
   LptGemmRowSums   row_sums;
+  LptGemmInterleave interleave;
   LptGemmPackPanel pack;     /* NULL: the generic one */
 } LptGemmKernel;
 
@@ -118,6 +122,7 @@ typedef struct {
 #define LPT_GEMM_HELPERS(needs, isa)                                                                         \
   void lpt_gemm_row_sums__##isa (size_t rows, size_t taps, size_t k, const uint8_t *const *a, size_t a_stride, \
                                  int32_t *sums);                                                             \
+  void lpt_gemm_interleave__##isa (size_t n, const uint8_t *a, const uint8_t *b, const uint8_t *c, uint8_t *out); \
   void lpt_gemm_pack__##isa (const LptGemmWeights *w, size_t n0, size_t n1, size_t nr, void *panel, int32_t *col_sum);
 #include "executor/kernels/gemm/gemm.def"
 #undef LPT_GEMM_KERNEL

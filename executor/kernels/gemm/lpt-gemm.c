@@ -15,12 +15,13 @@
 #define lpt_gemm_fused__none NULL
 #define lpt_gemm_params__none NULL
 #define lpt_gemm_row_sums__generic lpt_gemm_row_sums__scalar
+#define lpt_gemm_interleave__generic lpt_gemm_interleave__scalar
 #define lpt_gemm_pack__generic NULL
 static const LptGemmKernel kernels[] = {
 #define LPT_GEMM_KERNEL(set, isa, fuses, helpers, tile, pack_order, has_prefix, width, m1, m2, m3, m4)                       \
   { "gemm_u8s8s32_" #tile "__" #isa, LPT_CPU_##set, LPT_PACK_##pack_order, has_prefix, width,                \
     { m1, m2, m3, m4 }, lpt_gemm_u8s8s32_##tile##__##isa, lpt_gemm_fused__##fuses, lpt_gemm_params__##fuses,     \
-    lpt_gemm_row_sums__##helpers, lpt_gemm_pack__##helpers },
+    lpt_gemm_row_sums__##helpers, lpt_gemm_interleave__##helpers, lpt_gemm_pack__##helpers },
 #include "executor/kernels/gemm/gemm.def"
 #undef LPT_GEMM_KERNEL
 };
@@ -29,6 +30,7 @@ static const LptGemmKernel kernels[] = {
 #undef lpt_gemm_fused__none
 #undef lpt_gemm_params__none
 #undef lpt_gemm_row_sums__generic
+#undef lpt_gemm_interleave__generic
 #undef lpt_gemm_pack__generic
 
 /* Most rows of one block: its pointers, accumulators of row sums and output stay small. */

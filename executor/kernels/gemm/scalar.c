@@ -41,6 +41,17 @@ lpt_gemm_row_sums__scalar (size_t rows, size_t taps, size_t k, const uint8_t *co
 }
 
 void
+lpt_gemm_interleave__scalar (size_t n, const uint8_t *a, const uint8_t *b, const uint8_t *c, uint8_t *out)
+{
+  for (size_t x = 0; x < n; x++, out += 3)
+    {
+      out[0] = a[x];
+      out[1] = b[x];
+      out[2] = c[x];
+    }
+}
+
+void
 lpt_gemm_pack__scalar (const LptGemmWeights *w, size_t n0, size_t n1, size_t nr, void *panel, int32_t *col_sum)
 {
   lpt_gemm_pack_panel_k4 (w, n0, n1, nr, panel, col_sum);

@@ -213,17 +213,8 @@ copy_row (const RowRing *ring, ptrdiff_t y)
   to += left * s->ic;
   if (c->channel_stride == 1 && c->pixel_stride == s->ic)
     memcpy (to, from, inside * s->ic);
-  else if (s->ic == 3)
-    {
-      const uint8_t *f1 = from + c->channel_stride, *f2 = f1 + c->channel_stride;
-
-      for (size_t x = 0; x < inside; x++)
-        {
-          to[3 * x] = from[x * c->pixel_stride];
-          to[3 * x + 1] = f1[x * c->pixel_stride];
-          to[3 * x + 2] = f2[x * c->pixel_stride];
-        }
-    }
+  else if (s->ic == 3 && c->pixel_stride == 1)
+    c->kernel->interleave (inside, from, from + c->channel_stride, from + 2 * c->channel_stride, to);
   else
     for (size_t x = 0; x < inside; x++)
       for (size_t ch = 0; ch < s->ic; ch++)
@@ -346,8 +337,8 @@ lpt_conv_tiling (const LptGemmKernel *kernel, const LptConvShape *s, size_t *tm,
   cuts_n = (want + cuts_m - 1) / cuts_m;
   if (cuts_n > columns)
     cuts_n = columns;
-  /* Few columns and rows: the threads should have something to share all the same. */
-  while (cuts_m * cuts_n < 4 && cuts_m * cuts_n < want && cuts_m < m / mr)
+  /* Few tiles, or an odd number of them: threads should have about the same to do. */
+  while ((cuts_m * cuts_n < 4 || (cuts_m * cuts_n < 8 && cuts_m * cuts_n % 2 == 1)) && cuts_m * cuts_n < want && cuts_m < m / mr)
     cuts_m++;
   *tm = (m + cuts_m - 1) / cuts_m;
   *tm = (*tm + mr - 1) / mr * mr;
