@@ -9,6 +9,7 @@
 #include <lpt/lpt-attrs.h>
 
 #include "ir/lpt-fold.h"
+#include "ir/lpt-tensor-pages.h"
 
 LptTensor *
 lpt_fold_value (LptValue *value)
@@ -340,6 +341,16 @@ round_even (float x)
   return (x + 12582912.0f) - 12582912.0f;
 }
 
+static inline float
+clamp (float x,
+       float low,
+       float high)
+{
+  float below = x > high ? high : x;
+
+  return below < low ? low : below;
+}
+
 static void
 quantize_run (const Interval *v,
               const float    *x,
@@ -353,10 +364,12 @@ quantize_run (const Interval *v,
   if (v->steps < 4194304.0f)
     for (i = 0; i < n; i++)
       {
+        /* One choice after the other: compilers make vectors of that. */
         float level = round_even ((x[i] - v->il) / width * v->steps);
         float inside = level / v->steps * gain + v->ol;
+        float above = x[i] > high ? v->oh : inside;
 
-        y[i] = x[i] <= low ? v->ol : x[i] > high ? v->oh : inside;
+        y[i] = x[i] <= low ? v->ol : above;
       }
   else
     for (i = 0; i < n; i++)
@@ -394,11 +407,11 @@ store_run (const float *y,
       break;
     case LPT_DTYPE_I8:
       for (i = 0; i < n; i++)
-        ((gint8 *) out)[at + (gint64) i] = (gint8) (gint32) round_even (CLAMP (y[i], -128.0f, 127.0f));
+        ((gint8 *) out)[at + (gint64) i] = (gint8) (gint32) round_even (clamp (y[i], -128.0f, 127.0f));
       break;
     case LPT_DTYPE_U8:
       for (i = 0; i < n; i++)
-        ((guint8 *) out)[at + (gint64) i] = (guint8) (gint32) round_even (CLAMP (y[i], 0.0f, 255.0f));
+        ((guint8 *) out)[at + (gint64) i] = (guint8) (gint32) round_even (clamp (y[i], 0.0f, 255.0f));
       break;
     default:
       g_assert_not_reached ();
@@ -436,6 +449,7 @@ lpt_fold_fake_quantize_to (LptNode   *fq,
   gint64 strides[4][LPT_MAX_RANK], offset[4] = { 0 }, at[LPT_MAX_RANK] = { 0 };
   gboolean direct = dtype == LPT_DTYPE_F32 || dtype == LPT_DTYPE_I8 || dtype == LPT_DTYPE_U8;
   const LptShape *shape;
+  const float *values;
   LptShape full;
   gint last = -1, d;
   gint64 inner = 1, blocks = 1, block;
@@ -481,6 +495,7 @@ lpt_fold_fake_quantize_to (LptNode   *fq,
   if (!ok || out == NULL)
     return NULL;
 
+  values = converted != NULL ? converted : lpt_tensor_data (data);
   for (d = 0; d <= last; d++)
     blocks *= shape->dims[d];
   for (d = last + 1; d < shape->rank; d++)
@@ -493,13 +508,12 @@ lpt_fold_fake_quantize_to (LptNode   *fq,
       for (done = 0; done < inner; done += RUN)
         {
           gsize n = (gsize) MIN (RUN, inner - done);
-          float x[RUN], y[RUN];
+          const float *x = values + block * inner + done;
+          float copy[RUN], y[RUN];
 
-          /* Mapped data may be unaligned, so it goes through a buffer. */
-          if (converted != NULL)
-            memcpy (x, converted + block * inner + done, n * sizeof (float));
-          else
-            memcpy (x, (const float *) lpt_tensor_data (data) + block * inner + done, n * sizeof (float));
+          /* Mapped data may be unaligned. */
+          if ((guintptr) x % sizeof (float) != 0)
+            x = memcpy (copy, x, n * sizeof (float));
           quantize_run (&v, x, y, n);
           if (round && dtype == LPT_DTYPE_F32)
             round_run (y, n);
@@ -517,6 +531,7 @@ lpt_fold_fake_quantize_to (LptNode   *fq,
         }
     }
 
+  lpt_tensor_drop_pages (data);
   if (direct)
     return g_steal_pointer (&out);
   if (round || lpt_dtype_is_integer (dtype))

@@ -7,7 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <lpt/lpt-tensor.h>
+
+#include "ir/lpt-tensor-pages.h"
 
 #define ALIGNMENT 64
 
@@ -21,6 +26,7 @@ struct _LptTensor
   const guint8 *data;
   guint8    *own;        /* allocated here, aligned; or NULL */
   GBytes    *bytes;      /* or a slice of these */
+  gboolean   mapped;     /* which are a file */
   LptTensor *parent;     /* or of another tensor */
 };
 
@@ -229,8 +235,27 @@ lpt_tensor_reshape (LptTensor       *tensor,
     }
   view->parent = lpt_tensor_ref (tensor);
   view->data = tensor->data;
+  view->mapped = tensor->mapped;
 
   return view;
+}
+
+/* --- pages --- */
+
+void
+lpt_tensor_set_mapped (LptTensor *tensor)
+{
+  tensor->mapped = TRUE;
+}
+
+void
+lpt_tensor_drop_pages (const LptTensor *tensor)
+{
+  guintptr page = (guintptr) sysconf (_SC_PAGESIZE);
+  guintptr from = ((guintptr) tensor->data + page - 1) / page * page, to = ((guintptr) tensor->data + tensor->size) / page * page;
+
+  if (tensor->mapped && from < to)
+    madvise ((void *) from, to - from, MADV_DONTNEED);
 }
 
 /* --- elements --- */
@@ -450,6 +475,12 @@ lpt_tensor_to_f32 (const LptTensor  *tensor,
     return NULL;
   if (tensor->dtype == LPT_DTYPE_F32)
     memcpy (values, tensor->data, tensor->size);
+  else if (tensor->dtype == LPT_DTYPE_I8)
+    for (i = 0; i < tensor->count; i++)
+      values[i] = (gint8) tensor->data[i];
+  else if (tensor->dtype == LPT_DTYPE_U8)
+    for (i = 0; i < tensor->count; i++)
+      values[i] = tensor->data[i];
   else
     for (i = 0; i < tensor->count; i++)
       values[i] = (float) lpt_tensor_get_f64 (tensor, i);

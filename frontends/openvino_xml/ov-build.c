@@ -13,6 +13,8 @@
 #include "frontends/openvino_xml/ov-flags.h"
 #include "frontends/openvino_xml/ov-net.h"
 
+#include "ir/lpt-tensor-pages.h"
+
 #include <lpt/lpt-attrs.h>
 #include <string.h>
 
@@ -311,6 +313,8 @@ ov_constant (const OvBuild *b, const OvLayer *layer, GError **error)
   LptTensor *tensor = lpt_tensor_new_bytes (dtype, &shape, bytes, (gsize) offset, error);
   if (tensor == NULL)
     ov_prefix (error, b, layer);
+  else if (b->files->mapped && bytes == b->files->weights)
+    lpt_tensor_set_mapped (tensor);
   return tensor;
 }
 

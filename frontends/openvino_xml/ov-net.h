@@ -91,6 +91,7 @@ typedef struct
 {
   const char *source;         /* the .xml */
   const char *weights_name;   /* the .bin, or NULL */
+  gboolean    mapped;         /* the weights are a mapped file */
   GBytes     *weights;        /* NULL: there are none, because of @no_weights (which may be NULL) */
   const char *no_weights;
 } OvFiles;

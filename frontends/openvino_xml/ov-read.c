@@ -47,6 +47,6 @@ lpt_openvino_load (const char *xml_path, const char *bin_path, GError **error)
   g_autofree char *bin = bin_path != NULL ? g_strdup (bin_path) : lpt_openvino_bin_path (xml_path);
   g_autoptr (GMappedFile) map = lpt_map_file (bin, &cause);
   g_autoptr (GBytes) weights = map != NULL ? g_mapped_file_get_bytes (map) : NULL;
-  OvFiles files = { .source = xml_path, .weights = weights, .weights_name = bin, .no_weights = cause != NULL ? cause->message : NULL };
+  OvFiles files = { .source = xml_path, .weights = weights, .mapped = TRUE, .weights_name = bin, .no_weights = cause != NULL ? cause->message : NULL };
   return ov_read (g_mapped_file_get_contents (xml), g_mapped_file_get_length (xml), &files, error);
 }

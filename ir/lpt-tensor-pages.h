@@ -1,0 +1,17 @@
+/* lpt-tensor-pages.h - tensors in mapped files: giving back memory that will hardly be read again
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_TENSOR_PAGES_H
+#define LPT_TENSOR_PAGES_H
+
+#include <lpt/lpt-tensor.h>
+
+/* The bytes of @tensor, made by lpt_tensor_new_bytes(), lie in a file that is mapped for reading only. */
+void lpt_tensor_set_mapped (LptTensor *tensor);
+
+/* The whole pages of such a tensor leave the process; they come back from the file when they are read. Nothing for other tensors. */
+void lpt_tensor_drop_pages (const LptTensor *tensor);
+
+#endif
