@@ -395,6 +395,16 @@ convert_run (const LptFastBuilder *b,
     }
 }
 
+/* The end of a region of several steps: its table stands for them, and some may not run at all. */
+static gboolean
+ends_region (const LptFastBuilder *b,
+             const LptStep        *step)
+{
+  const LptFastRegion *region = step->n_out == 1 ? g_ptr_array_index (b->regions, step->out[0]) : NULL;
+
+  return region != NULL && region->n_steps > 1;
+}
+
 /* Fills what @run knows without its operands; FALSE: the step cannot be part of a program. */
 static gboolean
 read_step (const LptFastBuilder *b,
@@ -406,7 +416,7 @@ read_step (const LptFastBuilder *b,
 
   *run = (Run) { .step = index, .n = 1 };
   if (step->folded || shape == NULL || !lpt_shape_is_static (shape) || step->n_in == 0 || step->in[0] == LPT_NO_SLOT ||
-      lpt_array_count (&lpt_plan_slot (b->plan, step->out[0])->array) == 0)
+      lpt_array_count (&lpt_plan_slot (b->plan, step->out[0])->array) == 0 || ends_region (b, step))
     return FALSE;
   if (step->integer != NULL || step->node->op == LPT_OP_REINTERPRET)
     return lpt_plan_slot (b->plan, step->in[0])->kind != LPT_SLOT_CONST && convert_run (b, step, run);

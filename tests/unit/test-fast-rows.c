@@ -62,6 +62,11 @@ static const Case cases[] =
     "%x = Parameter : f32[70001]\n%c = Const {3} : f32[1]\n%a = Multiply(%c, %x) : f32[70001]\n%t = Erf(%a) : f32[70001]\nResult(%t)\n" },
   { "one-number", 1, 0, "%x = Parameter : f32[]\n%t = Erf(%x) : f32[]\n%y = Add(%t, %t) : f32[]\nResult(%y)\n" },
   { "nothing", 0, 1, "%x = Parameter : f32[0,4]\n%t = Erf(%x) : f32[0,4]\nResult(%t)\n" },
+  /* The table ends where the program begins. */
+  { "behind-a-table", 0, 1,
+    "%x = Parameter : u8[2,3,37]\n%q = Reinterpret(%x) : u8[2,3,37] q{scale=1}\n%c = Const {0.15} : f32[]\n"
+    "%d = Dequantize(%q) : f32[2,3,37]\n%a = Add(%d, %c) : f32[2,3,37]\n%k = Quantize(%a) : u8[2,3,37] q{scale=0.72, zp=-98}\n"
+    "%r = Reinterpret(%k) : u8[2,3,37] q{scale=0.01, zp=54}\n%y = Dequantize(%r) : f32[2,3,37]\nResult(%y)\n" },
   /* Plain: the last axis is not the one, or not the only one. */
   { "other-axes", 1, 3,
     "%x = Parameter" S "%i = Const {1} : i64[1]\n%j = Const {1, 2} : i64[2]\n%s = SoftMax(%x) {axis=1}" S
