@@ -1,4 +1,4 @@
-/* lpt-fast-eltwise.c - sums and products of codes, codes side by side
+/* lpt-fast-eltwise.c - sums and products of codes
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -256,69 +256,4 @@ lpt_fast_make_binary (LptFastBuilder *b,
   s->per_task = MAX (CHUNK / s->cols, 1);
 
   return &s->op;
-}
-
-/* --- Concat --- */
-
-typedef struct
-{
-  LptFastOp op;
-  gsize     pixels;
-  gsize     length[LPT_FAST_MAX_IN], total;
-} Concat;
-
-static void
-concat_run (const LptFastOp     *op,
-            const guint8 *const *in,
-            guint8              *out,
-            LptPool             *pool,
-            guint8              *workspace)
-{
-  const Concat *c = (const Concat *) op;
-  gsize at = 0, p;
-  guint k;
-
-  for (k = 0; k < op->n_in; k++)
-    {
-      for (p = 0; p < c->pixels; p++)
-        memcpy (out + p * c->total + at, in[k] + p * c->length[k], c->length[k]);
-      at += c->length[k];
-    }
-}
-
-/* Along the channels, all inputs with the output's quantization. */
-LptFastOp *
-lpt_fast_make_concat (LptFastBuilder *b,
-                      guint           i)
-{
-  const LptStep *step = lpt_plan_step (b->plan, i);
-  const LptArray *y = &lpt_plan_slot (b->plan, step->out[0])->array;
-  Concat *c;
-  gint axis;
-  guint k;
-
-  if (step->n_in == 0 || step->n_in > LPT_FAST_MAX_IN || y->shape.rank < 2 || !lpt_fast_is_codes (b->plan, step->out[0]) ||
-      !lpt_axis_normalize (LPT_ATTRS (step->node, LptAxisAttrs)->axis, y->shape.rank, &axis) || axis != 1)
-    return NULL;
-  for (k = 0; k < step->n_in; k++)
-    {
-      const LptSlot *x = step->in[k] != LPT_NO_SLOT ? lpt_plan_slot (b->plan, step->in[k]) : NULL;
-
-      if (x == NULL || x->kind == LPT_SLOT_CONST || x->array.dtype != y->dtype || !lpt_quant_equal (x->array.quant, y->quant) ||
-          !lpt_fast_is_codes (b->plan, step->in[k]))
-        return NULL;
-    }
-  c = g_new0 (Concat, 1);
-  c->op = (LptFastOp) { .run = concat_run, .kernel = "concat_u8", .n_in = step->n_in, .out = step->out[0],
-                        .out_repr = LPT_REPR_LAST8, .last = i };
-  for (k = 0; k < step->n_in; k++)
-    {
-      c->op.in[k] = step->in[k];
-      c->op.in_repr[k] = LPT_REPR_LAST8;
-      c->length[k] = (gsize) lpt_plan_slot (b->plan, step->in[k])->array.shape.dims[1];
-      c->total += c->length[k];
-    }
-  c->pixels = c->total > 0 ? lpt_fast_count (b->plan, step->out[0]) / c->total : 0;
-
-  return &c->op;
 }

@@ -1,8 +1,7 @@
-/* lpt-fast.c - from steps to a program of fast ops: representations, conversions, lifetimes
+/* lpt-fast.c - from steps to fast ops: representations, makers
  *
  * Steps are taken in order. A maker may put several of them into one op, which then stands where the last of them stood;
- * what the others computed exists nowhere. A value is made in the representation that its maker writes; the first
- * reader of another one has it converted.
+ * what the others computed exists nowhere.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -115,9 +114,8 @@ lpt_fast_bias_at (const LptArray *bias,
   return bias->dtype == LPT_DTYPE_I64 ? ((const gint64 *) bias->data)[i] : ((const gint32 *) bias->data)[i];
 }
 
-/* Pixels of one image of the slot; 1 below rank 3. */
-static gsize
-pixels (const LptShape *shape)
+gsize
+lpt_fast_pixels (const LptShape *shape)
 {
   gsize n = 1;
   gint i;
@@ -134,7 +132,7 @@ lpt_fast_repr (const LptPlan *plan,
                LptRepr        repr)
 {
   const LptArray *array = &lpt_plan_slot (plan, slot)->array;
-  gboolean same_order = array->shape.rank < 3 || pixels (&array->shape) == 1 || array->shape.dims[1] == 1;
+  gboolean same_order = array->shape.rank < 3 || lpt_fast_pixels (&array->shape) == 1 || array->shape.dims[1] == 1;
 
   if (repr == LPT_REPR_LASTF && same_order)
     return LPT_REPR_PLAIN;
@@ -153,81 +151,23 @@ lpt_fast_layout (const LptFastBuilder *b,
   return b->written[slot] == LPT_REPR_LAST8 ? LPT_REPR_LAST8 : LPT_REPR_U8;
 }
 
-/* --- conversion --- */
-
-typedef struct
+/* Reshapes and other readings of the same bytes. */
+gboolean
+lpt_fast_same_bytes (const LptPlan *plan,
+                     const LptStep *step,
+                     LptRepr        repr)
 {
-  LptFastOp op;
-  const LptTransposeKernel *kernel;
-  gsize    images, rows, cols;       /* rows x cols becomes cols x rows; rows = 0: as it is */
-  gsize    element;
-  gboolean flip;
-} Convert;
+  guint in = step->n_in > 0 ? step->in[0] : LPT_NO_SLOT, out = step->n_out > 0 ? step->out[0] : LPT_NO_SLOT;
+  const LptArray *x, *y;
 
-static void
-convert_image (void    *data,
-               size_t   image,
-               unsigned thread)
-{
-  gpointer *job = data;
-  const Convert *c = job[0];
-  gsize size = (c->rows != 0 ? c->rows : 1) * c->cols;
-  const guint8 *in = (const guint8 *) job[1] + image * size * c->element;
-  guint8 *out = (guint8 *) job[2] + image * size * c->element;
+  if ((step->row->flags & LPT_EXEC_ALIAS) == 0 || in == LPT_NO_SLOT || step->n_out != 1)
+    return FALSE;
+  x = &lpt_plan_slot (plan, in)->array;
+  y = &lpt_plan_slot (plan, out)->array;
 
-  if (c->rows == 0)
-    {
-      lpt_flip_signs (size, in, out);
-      return;
-    }
-  if (c->element == 4)
-    c->kernel->words (c->rows, c->cols, (const guint32 *) (gconstpointer) in, c->cols, (guint32 *) (gpointer) out, c->rows);
-  else
-    c->kernel->bytes (c->rows, c->cols, in, c->cols, out, c->rows);
-  if (c->flip)
-    lpt_flip_signs (size, out, out);
-}
-
-static void
-convert_run (const LptFastOp     *op,
-             const guint8 *const *in,
-             guint8              *out,
-             LptPool             *pool,
-             guint8              *workspace)
-{
-  gpointer job[3] = { (gpointer) op, (gpointer) in[0], out };
-
-  lpt_parallel_for (pool, ((const Convert *) op)->images, convert_image, job);
-}
-
-static LptFastOp *
-convert_new (LptFastBuilder *b,
-             guint           slot,
-             LptRepr         from,
-             LptRepr         to)
-{
-  const LptArray *array = &lpt_plan_slot (b->plan, slot)->array;
-  gboolean was_last = from == LPT_REPR_LAST8 || from == LPT_REPR_LASTF;
-  gboolean is_last = to == LPT_REPR_LAST8 || to == LPT_REPR_LASTF;
-  Convert *c = g_new0 (Convert, 1);
-
-  c->op = (LptFastOp) { .run = convert_run, .kernel = was_last == is_last ? "flip" : "transpose", .n_in = 1,
-                        .in = { slot }, .in_repr = { from }, .out = slot, .out_repr = to, .first = LPT_NO_SLOT };
-  c->kernel = b->kernels.transpose;
-  c->element = lpt_storage_size (array->dtype);
-  c->flip = array->dtype == LPT_DTYPE_I8 && (from == LPT_REPR_PLAIN) != (to == LPT_REPR_PLAIN);
-  c->images = 1;
-  c->cols = lpt_fast_count (b->plan, slot);
-  if (was_last != is_last)
-    {
-      gsize channels = (gsize) array->shape.dims[1], n = pixels (&array->shape);
-
-      c->images = (gsize) array->shape.dims[0];
-      c->rows = is_last ? channels : n;
-      c->cols = is_last ? n : channels;
-    }
-
-  return &c->op;
+  return x->dtype == y->dtype && lpt_shape_is_static (&y->shape) &&
+         (step->node->op == LPT_OP_REINTERPRET || lpt_quant_equal (x->quant, y->quant)) &&
+         lpt_fast_repr (plan, out, repr) == repr && (repr < LPT_REPR_LAST8 || lpt_shape_equal (&x->shape, &y->shape));
 }
 
 /* Nobody reads the outputs of @step from @from on. */
@@ -268,6 +208,7 @@ static const struct
   { LPT_OP_DEQUANTIZE, lpt_fast_make_dequantize },
   { LPT_OP_DEQUANTIZE, lpt_fast_make_dequantize_words },
   { LPT_OP_CONCAT, lpt_fast_make_concat },
+  { LPT_OP_INTERPOLATE, lpt_fast_make_resize },
 },
 real_makers[] =
 {
@@ -294,6 +235,8 @@ make (LptFastBuilder *b,
   for (k = 0; k < G_N_ELEMENTS (real_makers) && step->integer == NULL; k++)
     if (real_makers[k].op == step->node->op)
       return real_makers[k].make (b, i);
+  if (step->integer == NULL && (step->row->flags & LPT_EXEC_MOVES) != 0)
+    return lpt_fast_make_move (b, i);
   if (step->integer == NULL || (step->n_out != 1 && (step->node->op != LPT_OP_MAX_POOL || !is_unread (b->plan, step, 1))))
     return NULL;
   for (k = 0; k < G_N_ELEMENTS (makers); k++)
@@ -306,135 +249,6 @@ make (LptFastBuilder *b,
       }
 
   return NULL;
-}
-
-/* --- the program --- */
-
-typedef struct
-{
-  LptFastBuilder b;
-  LptFast       *fast;
-  guint         *buffer;     /* slot * LPT_N_REPRS + repr -> buffer */
-  LptFastOp    **ops;        /* step -> fast op that ends there */
-  gboolean       any;
-} Program;
-
-static guint *
-buffer_of (Program *p,
-           guint    slot,
-           LptRepr  repr)
-{
-  return &p->buffer[slot * LPT_N_REPRS + repr];
-}
-
-static guint
-add_buffer (Program *p,
-            guint    slot,
-            LptRepr  repr)
-{
-  const LptArray *array = &lpt_plan_slot (p->b.plan, slot)->array;
-  LptFastBuffer buffer = { .slot = slot, .repr = repr, .outside = repr == LPT_REPR_PLAIN, .first = p->fast->entries->len };
-
-  buffer.last = buffer.first;
-  if (!buffer.outside)
-    buffer.size = (lpt_fast_count (p->b.plan, slot) * lpt_storage_size (array->dtype) + 63) & ~(gsize) 63;
-  g_array_append_val (p->fast->buffers, buffer);
-
-  return p->fast->buffers->len - 1;
-}
-
-static void
-add_entry (Program   *p,
-           guint      step,
-           LptFastOp *op)
-{
-  LptFastEntry entry = { .step = op != NULL && op->first != LPT_NO_SLOT ? op->first : step, .op = op };
-  guint now = p->fast->entries->len, k;
-
-  for (k = 0; op != NULL && k < op->n_in; k++)
-    {
-      LptFastBuffer *buffer;
-
-      entry.in[k] = *buffer_of (p, op->in[k], op->in_repr[k]);
-      buffer = &g_array_index (p->fast->buffers, LptFastBuffer, entry.in[k]);
-      buffer->last = now;
-      if (buffer->outside)
-        {
-          LptSlot *slot = lpt_plan_slot (p->b.plan, buffer->slot);
-
-          slot->last = MAX (slot->last, step + 1);
-        }
-    }
-  if (op != NULL)
-    {
-      entry.out = add_buffer (p, op->out, op->out_repr);
-      *buffer_of (p, op->out, op->out_repr) = entry.out;
-      p->fast->workspace = MAX (p->fast->workspace, op->workspace);
-    }
-  g_array_append_val (p->fast->entries, entry);
-}
-
-/* Sees to it that @slot exists in @repr before @step reads it. */
-static void
-provide (Program *p,
-         guint    slot,
-         LptRepr  repr,
-         guint    step)
-{
-  LptRepr from;
-
-  if (*buffer_of (p, slot, repr) != LPT_NO_SLOT)
-    return;
-  for (from = LPT_REPR_PLAIN; from < LPT_N_REPRS; from++)
-    if (*buffer_of (p, slot, from) != LPT_NO_SLOT)
-      break;
-  if (from == LPT_N_REPRS)
-    {
-      /* Inputs, constants, and what steps write: the context's array. */
-      *buffer_of (p, slot, LPT_REPR_PLAIN) = add_buffer (p, slot, LPT_REPR_PLAIN);
-      from = LPT_REPR_PLAIN;
-    }
-  if (from != repr)
-    add_entry (p, step, convert_new (&p->b, slot, from, repr));
-}
-
-/* Reshapes and other readings of the same bytes: the output in @repr is the input in @repr. */
-static gboolean
-same_bytes (const LptPlan *plan,
-            const LptStep *step,
-            LptRepr        repr)
-{
-  guint in = step->n_in > 0 ? step->in[0] : LPT_NO_SLOT, out = step->n_out > 0 ? step->out[0] : LPT_NO_SLOT;
-  const LptArray *x, *y;
-
-  if ((step->row->flags & LPT_EXEC_ALIAS) == 0 || in == LPT_NO_SLOT || step->n_out != 1)
-    return FALSE;
-  x = &lpt_plan_slot (plan, in)->array;
-  y = &lpt_plan_slot (plan, out)->array;
-
-  return x->dtype == y->dtype && lpt_shape_is_static (&y->shape) &&
-         (step->node->op == LPT_OP_REINTERPRET || lpt_quant_equal (x->quant, y->quant)) &&
-         lpt_fast_repr (plan, out, repr) == repr && (repr < LPT_REPR_LAST8 || lpt_shape_equal (&x->shape, &y->shape));
-}
-
-/* The output takes the buffers of the input that have its bytes. */
-static gboolean
-share_buffers (Program       *p,
-               const LptStep *step)
-{
-  gboolean any = FALSE;
-  LptRepr repr;
-
-  for (repr = LPT_REPR_U8; repr <= LPT_REPR_LASTF; repr++)
-    if (same_bytes (p->b.plan, step, repr) && *buffer_of (p, step->in[0], repr) != LPT_NO_SLOT)
-      {
-        guint in = step->in[0], out = step->out[0];
-
-        *buffer_of (p, out, repr) = *buffer_of (p, in, repr);
-        any = TRUE;
-      }
-
-  return any;
 }
 
 static void
@@ -469,79 +283,32 @@ find_readers (LptFastBuilder *b)
       b->reader[i] = LPT_NO_SLOT;
 }
 
+/* @ops: step -> fast op that ends there. */
 static void
-write_program (Program *p)
+keep_op (LptFastBuilder *b,
+         LptFastOp     **ops,
+         LptFastOp      *op)
 {
-  LptPlan *plan = p->b.plan;
-  guint i, k;
+  guint k;
 
-  for (i = 0; i < plan->steps->len; i++)
+  ops[op->last] = op;
+  for (; op != NULL; op = op->next)
     {
-      const LptStep *step = lpt_plan_step (plan, i);
-      LptFastOp *op = p->ops[i];
-
-      p->fast->entry_of[i] = p->fast->entries->len;
-      if (step->folded)
-        continue;
-      if (op != NULL)
-        {
-          if (op->takes_planes && *buffer_of (p, op->in[0], LPT_REPR_LAST8) == LPT_NO_SLOT)
-            op->in_repr[0] = LPT_REPR_U8;
-          for (k = 0; k < op->n_in; k++)
-            {
-              op->in_repr[k] = lpt_fast_repr (plan, op->in[k], op->in_repr[k]);
-              provide (p, op->in[k], op->in_repr[k], i);
-            }
-          op->out_repr = lpt_fast_repr (plan, op->out, op->out_repr);
-          add_entry (p, i, op);
-          continue;
-        }
-      if (p->b.covered[i] != LPT_NO_SLOT || share_buffers (p, step))
-        continue;
-      for (k = 0; k < step->n_in; k++)
-        if (step->in[k] != LPT_NO_SLOT && lpt_plan_slot (plan, step->in[k])->kind == LPT_SLOT_DYNAMIC)
-          provide (p, step->in[k], LPT_REPR_PLAIN, i);
-      for (k = 0; k < step->n_out; k++)
-        *buffer_of (p, step->out[k], LPT_REPR_PLAIN) = add_buffer (p, step->out[k], LPT_REPR_PLAIN);
-      add_entry (p, i, NULL);
-    }
-  for (i = 0; i < plan->graph->results->len; i++)
-    if (lpt_plan_slot (plan, plan->outputs[i])->kind == LPT_SLOT_DYNAMIC)
-      provide (p, plan->outputs[i], LPT_REPR_PLAIN, plan->steps->len - 1);
-  p->fast->entry_of[plan->steps->len] = p->fast->entries->len;
-}
-
-/* Values that no step has as an array need none of the plan's memory. */
-static void
-drop_slots (Program *p)
-{
-  LptPlan *plan = p->b.plan;
-  guint i;
-
-  for (i = 0; i < plan->slots->len; i++)
-    {
-      LptSlot *slot = lpt_plan_slot (plan, i);
-
-      if (slot->kind == LPT_SLOT_DYNAMIC && *buffer_of (p, i, LPT_REPR_PLAIN) == LPT_NO_SLOT &&
-          lpt_shape_is_static (&slot->array.shape))
-        slot->kind = LPT_SLOT_NONE;
+      for (k = 0; k < op->n_in; k++)
+        op->in_repr[k] = lpt_fast_repr (b->plan, op->in[k], op->in_repr[k]);
+      op->out_repr = lpt_fast_repr (b->plan, op->out, op->out_repr);
+      b->written[op->out] = op->out_repr;
     }
 }
 
-static void
-keep_op (Program   *p,
-         LptFastOp *op)
+/* Products take as much as they can of what follows them, then what stays real becomes programs of rows; the rest has
+ * makers. FALSE: there are no ops. */
+static gboolean
+make_ops (LptFastBuilder *b,
+          LptFastOp     **ops)
 {
-  p->b.written[op->out] = lpt_fast_repr (p->b.plan, op->out, op->out_repr);
-  p->ops[op->last] = op;
-  p->any = TRUE;
-}
-
-/* Products take as much as they can of what follows them, then what stays real becomes programs of rows; the rest has makers. */
-static void
-make_ops (Program *p)
-{
-  LptPlan *plan = p->b.plan;
+  LptPlan *plan = b->plan;
+  gboolean any = FALSE;
   guint pass, i;
 
   for (pass = 0; pass < 2; pass++)
@@ -549,95 +316,66 @@ make_ops (Program *p)
       for (i = 0; i < plan->steps->len; i++)
         {
           const LptStep *step = lpt_plan_step (plan, i);
-          LptFastOp *op;
+          LptFastOp *op, *each;
 
-          if (step->folded || p->b.covered[i] != LPT_NO_SLOT || (pass == 0 && !is_product (step->node->op)))
+          if (step->folded || b->covered[i] != LPT_NO_SLOT || (pass == 0 && !is_product (step->node->op)))
             continue;
-          op = make (&p->b, i);
+          op = make (b, i);
           if (op != NULL)
             {
-              p->b.covered[i] = op->first = i;
-              keep_op (p, op);
+              b->covered[i] = i;
+              for (each = op; each != NULL; each = each->next)
+                each->first = i;
+              keep_op (b, ops, op);
+              any = TRUE;
             }
-          else if (step->n_in > 0 && step->in[0] != LPT_NO_SLOT && same_bytes (plan, step, p->b.written[step->in[0]]))
-            p->b.written[step->out[0]] = p->b.written[step->in[0]];
+          else if (step->n_in > 0 && step->in[0] != LPT_NO_SLOT && lpt_fast_same_bytes (plan, step, b->written[step->in[0]]))
+            b->written[step->out[0]] = b->written[step->in[0]];
         }
       for (i = plan->steps->len; i-- > 0 && pass == 0; )
         {
-          LptFastOp *op = p->b.covered[i] == LPT_NO_SLOT ? lpt_fast_make_rows (&p->b, i) : NULL;
+          LptFastOp *op = b->covered[i] == LPT_NO_SLOT ? lpt_fast_make_rows (b, i) : NULL;
 
           if (op != NULL)
-            keep_op (p, op);
+            keep_op (b, ops, op);
+          any |= op != NULL;
         }
     }
+
+  return any;
 }
 
 LptFast *
 lpt_fast_new (LptPlan *plan)
 {
-  Program p = { .b = { .plan = plan } };
+  LptFastBuilder b = { .plan = plan };
   LptCpu cpu = lpt_cpu_detect ();
   const char *level = getenv ("LPT_CPU");
-  guint i;
+  g_autofree LptFastOp **ops = NULL;
+  LptFast *fast = NULL;
 
   if (!plan->graph->lowered)
     return NULL;
   if (level != NULL)
     lpt_cpu_limit (&cpu, level);
-  p.b.kernels = lpt_kernels_for (cpu);
-  p.b.reader = g_new (guint, plan->slots->len + 1);
-  p.b.uses = g_new0 (guint, plan->slots->len + 1);
-  p.b.covered = g_new (guint, plan->steps->len + 1);
-  p.b.written = g_new0 (LptRepr, plan->slots->len + 1);
-  p.ops = g_new0 (LptFastOp *, plan->steps->len + 1);
-  find_readers (&p.b);
-  lpt_fast_regions_init (&p.b);
-  make_ops (&p);
-
-  if (p.any)
+  b.kernels = lpt_kernels_for (cpu);
+  b.reader = g_new (guint, plan->slots->len + 1);
+  b.uses = g_new0 (guint, plan->slots->len + 1);
+  b.covered = g_new (guint, plan->steps->len + 1);
+  b.written = g_new0 (LptRepr, plan->slots->len + 1);
+  ops = g_new0 (LptFastOp *, plan->steps->len + 1);
+  find_readers (&b);
+  lpt_fast_regions_init (&b);
+  if (make_ops (&b, ops))
     {
-      p.fast = g_new0 (LptFast, 1);
-      p.fast->entries = g_array_new (FALSE, TRUE, sizeof (LptFastEntry));
-      p.fast->buffers = g_array_new (FALSE, TRUE, sizeof (LptFastBuffer));
-      p.fast->entry_of = g_new (guint, plan->steps->len + 1);
-      p.buffer = g_new (guint, plan->slots->len * LPT_N_REPRS + 1);
-      for (i = 0; i < plan->slots->len * LPT_N_REPRS; i++)
-        p.buffer[i] = LPT_NO_SLOT;
-      write_program (&p);
-      drop_slots (&p);
-      p.fast->covered = g_steal_pointer (&p.b.covered);
+      fast = lpt_fast_program_new (&b, ops);
+      fast->covered = g_steal_pointer (&b.covered);
     }
-  g_free (p.b.reader);
-  g_free (p.b.uses);
-  g_free (p.b.covered);
-  g_ptr_array_unref (p.b.regions);
-  g_free (p.b.written);
-  g_free (p.ops);
-  g_free (p.buffer);
+  g_free (b.reader);
+  g_free (b.uses);
+  g_free (b.covered);
+  g_free (b.written);
+  g_ptr_array_unref (b.regions);
 
-  return p.fast;
-}
-
-void
-lpt_fast_free (LptFast *fast)
-{
-  guint i;
-
-  if (fast == NULL)
-    return;
-  for (i = 0; i < fast->entries->len; i++)
-    {
-      LptFastOp *op = g_array_index (fast->entries, LptFastEntry, i).op;
-
-      if (op == NULL)
-        continue;
-      if (op->clear != NULL)
-        op->clear (op);
-      g_free (op);
-    }
-  g_array_unref (fast->entries);
-  g_array_unref (fast->buffers);
-  g_free (fast->entry_of);
-  g_free (fast->covered);
-  g_free (fast);
+  return fast;
 }

@@ -31,7 +31,8 @@ typedef void (*LptFastRun) (const LptFastOp *op, const guint8 *const *in, guint8
 /* First member of every fast op. */
 struct _LptFastOp
 {
-  LptFastRun     run;
+  LptFastRun     run;                /* NULL: the output is the input from byte `start` on */
+  gsize          start;
   GDestroyNotify clear;              /* what the op owns besides itself, or NULL */
   const char    *kernel;             /* for the profile: "conv_avx512vnni" */
   guint          n_in;
@@ -42,6 +43,7 @@ struct _LptFastOp
   LptRepr        out_repr;
   gsize          workspace;          /* per thread, multiple of 64 */
   guint          first, last;        /* first (its own) and last step that it stands for */
+  LptFastOp     *next;               /* of the same steps, for another output */
 };
 
 /* What makers look at. */
@@ -71,10 +73,19 @@ LptFastOp *lpt_fast_make_quantize (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_dequantize (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_dequantize_words (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_concat (LptFastBuilder *b, guint i);
+LptFastOp *lpt_fast_make_resize (LptFastBuilder *b, guint i);
 
 /* Steps that stay real. */
 LptFastOp *lpt_fast_make_float_conv   (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_float_matmul (LptFastBuilder *b, guint i);
+LptFastOp *lpt_fast_make_move   (LptFastBuilder *b, guint i);
+
+LptFastOp *lpt_fast_convert_new (LptFastBuilder *b, guint slot, LptRepr from, LptRepr to);
+
+/* Input @k of a concatenation is one piece of the output from @at on; FALSE for others and for other ops. */
+gboolean lpt_fast_concat_part (const LptFastOp *op, guint k, gsize *at);
+/* It is there already. */
+void     lpt_fast_concat_drop (LptFastOp *op, guint k);
 
 /* Before the other makers of what is not a product: the program of rows (lpt-fast-rows.c) that ends with step @i, which marks what
  * it covers itself. */
@@ -95,6 +106,10 @@ gint32   lpt_fast_zero       (const LptPlan *plan, guint slot);
 /* Lowest code of its type, and what is added to a code for the u8 form: 0 or 128. */
 static inline gint32 lpt_fast_offset (LptDType dtype) { return dtype == LPT_DTYPE_I8 ? 128 : 0; }
 gsize    lpt_fast_count      (const LptPlan *plan, guint slot);
+/* Pixels of one image; 1 below rank 3. */
+gsize    lpt_fast_pixels     (const LptShape *shape);
+/* The output of @step in @repr is its input in @repr, under another name. */
+gboolean lpt_fast_same_bytes (const LptPlan *plan, const LptStep *step, LptRepr repr);
 /* Zero-filled array of @n elements that vectors may read past the end. */
 gpointer lpt_fast_array      (gsize n, gsize element);
 
@@ -152,7 +167,7 @@ gboolean lpt_fast_stage_init  (LptFastStage *stage, LptFastBuilder *b, guint i, 
                                const double *weight_scales, guint n_scales, double input_scale, const LptFloats *rest);
 void     lpt_fast_stage_clear (LptFastStage *stage);
 
-/* --- the program (lpt-fast.c) --- */
+/* --- the program (lpt-fast-program.c) --- */
 
 typedef struct
 {
@@ -167,6 +182,7 @@ typedef struct
   guint   slot;
   LptRepr repr;
   gboolean outside;          /* input, constant or of unknown shape: the context's array */
+  guint   parent;            /* buffer whose bytes these are from @offset on, or LPT_NO_SLOT: @offset is in the arena */
   gsize   size, offset;      /* in the plan's arena */
   guint   first, last;       /* entries */
 } LptFastBuffer;
@@ -184,3 +200,5 @@ struct _LptFast
  * of values that no step writes any more. NULL: no step has a fast op. */
 LptFast *lpt_fast_new  (LptPlan *plan);
 void     lpt_fast_free (LptFast *fast);
+/* @ops: for each step the fast ops that stand where it does, or NULL. */
+LptFast *lpt_fast_program_new (LptFastBuilder *b, LptFastOp **ops);

@@ -425,6 +425,13 @@ add_block (LptPlan *plan,
   return TRUE;
 }
 
+/* The buffer has memory of its own. */
+static gboolean
+has_block (const LptFastBuffer *buffer)
+{
+  return !buffer->outside && buffer->parent == LPT_NO_SLOT;
+}
+
 /* One arena for the values of steps and the buffers of the fast program. */
 static gboolean
 place (LptPlan *plan,
@@ -445,7 +452,7 @@ place (LptPlan *plan,
     {
       const LptFastBuffer *buffer = &g_array_index (buffers, LptFastBuffer, i);
 
-      if (!buffer->outside)
+      if (has_block (buffer))
         g_array_append_val (blocks, ((LptArenaBlock) { MAX (buffer->size, 64), buffer->first, buffer->last, 0 }));
     }
 
@@ -455,7 +462,7 @@ place (LptPlan *plan,
     if (lpt_plan_slot (plan, i)->kind == LPT_SLOT_ARENA)
       lpt_plan_slot (plan, i)->offset = g_array_index (blocks, LptArenaBlock, k++).offset;
   for (i = 0; buffers != NULL && i < buffers->len; i++)
-    if (!g_array_index (buffers, LptFastBuffer, i).outside)
+    if (has_block (&g_array_index (buffers, LptFastBuffer, i)))
       g_array_index (buffers, LptFastBuffer, i).offset = g_array_index (blocks, LptArenaBlock, k++).offset;
 
   return TRUE;

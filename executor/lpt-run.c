@@ -476,6 +476,9 @@ buffer_data (LptPlanContext *context,
 {
   const LptFastBuffer *buffer = &g_array_index (context->plan->fast->buffers, LptFastBuffer, i);
 
+  if (buffer->parent != LPT_NO_SLOT)
+    return buffer_data (context, buffer->parent) + buffer->offset;
+
   return buffer->outside ? context->arrays[buffer->slot].data : context->arena + buffer->offset;
 }
 
@@ -486,6 +489,8 @@ run_fast (LptPlanContext     *context,
   const guint8 *in[LPT_FAST_MAX_IN];
   guint k;
 
+  if (entry->op->run == NULL)
+    return;
   for (k = 0; k < entry->op->n_in; k++)
     in[k] = buffer_data (context, entry->in[k]);
   entry->op->run (entry->op, in, buffer_data (context, entry->out), context->pool, context->workspace);

@@ -74,6 +74,21 @@ nearest_source (const Resize *r,
   return CLAMP (s, 0, in - 1);
 }
 
+gint64
+lpt_int_resize_source (const LptIntOp *op,
+                       gint64          i,
+                       gint64          in,
+                       gint64          out)
+{
+  return in == out ? i : nearest_source ((const Resize *) op, i, in, out);
+}
+
+gboolean
+lpt_int_resize_is_nearest (const LptIntOp *op)
+{
+  return ((const Resize *) op)->nearest;
+}
+
 static void
 nearest_run (const LptIntOp           *op,
              const LptIntArray *const *in,
@@ -93,7 +108,7 @@ nearest_run (const LptIntOp           *op,
         {
           const gint64 to = out->shape.dims[a], from = x->shape.dims[a], position = rest % to;
 
-          offset += (from == to ? position : nearest_source (r, position, from, to)) * strides[a];
+          offset += lpt_int_resize_source (op, position, from, to) * strides[a];
           rest /= to;
         }
       lpt_int_put (out, i, lpt_int_rescale (&r->rescale, lpt_int_at (x, offset)));

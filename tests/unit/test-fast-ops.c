@@ -16,6 +16,7 @@
 #define X(c, h, w)  "%x = Parameter : u8[2," #c "," #h "," #w "] q{scale=0.02, zp=128}\n"
 #define SX(c, h, w) "%x = Parameter : i8[2," #c "," #h "," #w "] q{scale=0.04, zp=-3}\n"
 
+#define Q " q{scale=0.02, zp=128}\n"
 /* %p: %x with the channels last. */
 #define POOL(c, h, w)  "%p = MaxPool(%x) {kernel=[1,1], strides=[1,1], pads_begin=[0,0], pads_end=[0,0]} : u8[2," #c "," #h "," #w "] q{scale=0.02, zp=128}\n"
 #define POOLS(c, h, w) "%p = MaxPool(%x) {kernel=[1,1], strides=[1,1], pads_begin=[0,0], pads_end=[0,0]} : i8[2," #c "," #h "," #w "] q{scale=0.04, zp=-3}\n"
@@ -88,6 +89,57 @@ static const Case cases[] =
   { "subtract", "add", SX (7, 9, 5) "%z = Parameter : u8[7,1,1] q{scale=0.01, zp=3}\n"
     "%y = Subtract(%z, %x) : i8[2,7,9,5] q{scale=0.05, zp=-1}\nResult(%y)\n" },
   { "table-plain", "table", SX (7, 9, 5) "%y = Sigmoid(%x) : u8[2,7,9,5] q{scale=0.00390625}\nResult(%y)\n" },
+
+  /* Movements, in order and with the channels last. */
+  { "nhwc", "move", X (6, 7, 5) POOL (6, 7, 5) "%o = Const {0, 2, 3, 1} : i64[4]\n%t = Transpose(%p, %o) : u8[2,7,5,6]" Q
+    "%s = Const {2, 210} : i64[2]\n%y = Reshape(%t, %s) {special_zero=false} : u8[2,210]" Q "Result(%y)\nResult(%p)\n" },
+  { "nchw", "move", "%x = Parameter : i8[2,7,5,6]" Q "%o = Const {0, 3, 1, 2} : i64[4]\n%t = Transpose(%x, %o) : i8[2,6,7,5]" Q
+    "%y = MaxPool(%t) {kernel=[2,2], strides=[1,1], pads_begin=[0,0], pads_end=[0,0]} : i8[2,6,6,4]" Q "Result(%y)\n" },
+  { "transpose", "move", X (6, 17, 35) POOL (6, 17, 35) "%o = Const {3, 1, 0, 2} : i64[4]\n%y = Transpose(%p, %o) : u8[35,6,2,17]" Q
+    "Result(%y)\n" },
+  { "transpose-plain", "move", SX (6, 17, 35) "%o = Const {1, 3, 2, 0} : i64[4]\n%y = Transpose(%x, %o) : i8[6,35,17,2] q{scale=0.04, zp=-3}\n"
+    "Result(%y)\n" },
+  { "shuffle", "move", X (12, 7, 5) POOL (12, 7, 5) "%y = ShuffleChannels(%p) {axis=1, group=3} : u8[2,12,7,5]" Q "Result(%y)\n" },
+  { "shuffle-steps", "move", X (12, 7, 5) POOL (12, 7, 5) "%a = Const {2, 3, 4, 7, 5} : i64[5]\n%b = Const {2, 12, 7, 5} : i64[4]\n"
+    "%o = Const {0, 2, 1, 3, 4} : i64[5]\n%r = Reshape(%p, %a) {special_zero=false} : u8[2,3,4,7,5]" Q
+    "%t = Transpose(%r, %o) : u8[2,4,3,7,5]" Q "%u = Reshape(%t, %b) {special_zero=false} : u8[2,12,7,5]" Q
+    "%y = MaxPool(%u) {kernel=[2,2], strides=[1,1], pads_begin=[0,0], pads_end=[0,0]} : u8[2,12,6,4]" Q "Result(%y)\n" },
+  { "depth-to-space", "move", X (12, 7, 5) POOL (12, 7, 5) "%y = DepthToSpace(%p) {block_size=2, mode=depth_first} : u8[2,3,14,10]" Q
+    "Result(%y)\n" },
+  { "depth-to-space-blocks", "move", X (32, 7, 5) POOL (32, 7, 5) "%y = DepthToSpace(%p) {block_size=2, mode=blocks_first} : u8[2,8,14,10]" Q
+    "Result(%y)\n" },
+  { "space-to-depth", "move", X (3, 8, 6) POOL (3, 8, 6) "%y = SpaceToDepth(%p) {block_size=2, mode=blocks_first} : u8[2,12,4,3]" Q
+    "Result(%y)\n" },
+  { "pad", "move", SX (12, 7, 5) POOLS (12, 7, 5) "%b = Const {0, 0, 1, 2} : i64[4]\n%e = Const {0, 0, 3, 0} : i64[4]\n%v = Const {-3} : i8[]"
+    " q{scale=0.04, zp=-3}\n%y = Pad(%p, %b, %e, %v) {pad_mode=constant} : i8[2,12,11,7] q{scale=0.04, zp=-3}\nResult(%y)\n" },
+  { "pad-channels", "move", SX (12, 7, 5) POOLS (12, 7, 5) "%b = Const {0, 3, 0, 0} : i64[4]\n%e = Const {1, 1, 0, 0} : i64[4]\n%v = Const {9} : i8[]"
+    " q{scale=0.04, zp=-3}\n%u = Pad(%p, %b, %e, %v) {pad_mode=constant} : i8[3,16,7,5] q{scale=0.04, zp=-3}\n"
+    "%z = Const {-7} : i8[] q{scale=0.04, zp=-3}\n%y = Pad(%u, %b, %e, %z) {pad_mode=constant} : i8[4,20,7,5] q{scale=0.04, zp=-3}\nResult(%y)\n" },
+  { "pad-reflect", "move", X (12, 7, 5) "%b = Const {0, 0, 1, 2} : i64[4]\n%e = Const {0, 0, 3, 0} : i64[4]\n"
+    "%y = Pad(%x, %b, %e) {pad_mode=reflect} : u8[2,12,11,7]" Q "Result(%y)\n" },
+  { "split", "move", X (12, 7, 5) POOL (12, 7, 5) "%a = Const {1} : i64[]\n%l = Const {5, -1, 3} : i64[3]\n"
+    "%s = VariadicSplit(%p, %a, %l) : u8[2,5,7,5] q{scale=0.02, zp=128}, u8[2,4,7,5] q{scale=0.02, zp=128}, u8[2,3,7,5]" Q
+    "%y = Multiply(%s.0, %s.0) : u8[2,5,7,5] q{scale=0.05, zp=101}\nResult(%s.2)\nResult(%y)\n" },
+  { "split-rows", "move", "%x = Parameter : i8[1,6,8,5]" Q "%a = Const {2} : i64[]\n%s = Split(%x, %a) {num_splits=2}"
+    " : i8[1,6,4,5] q{scale=0.02, zp=128}, i8[1,6,4,5]" Q "%y = Add(%s.1, %s.0) : i8[1,6,4,5] q{scale=0.05, zp=1}\nResult(%y)\nResult(%s.0)\n" },
+  { "slice", "move", X (12, 7, 5) POOL (12, 7, 5) "%b = Const {6, 1} : i64[2]\n%e = Const {0, 11} : i64[2]\n%st = Const {-2, 3} : i64[2]\n%a = Const {2, 1} : i64[2]\n"
+    "%y = Slice(%p, %b, %e, %st, %a) : u8[2,4,3,5]" Q "Result(%y)\n" },
+  { "nearest", "resize", X (12, 7, 5) POOL (12, 7, 5) "%s = Const {14, 10} : i64[2]\n%a = Const {2, 3} : i64[2]\n%y = Interpolate(%p, %s, %a)"
+    " {mode=nearest, shape_calculation_mode=sizes, coordinate_transformation_mode=asymmetric, nearest_mode=floor} : u8[2,12,14,10]" Q "Result(%y)\n" },
+  { "nearest-odd", "resize", "%x = Parameter : i8[1,70,7,5]" Q "%s = Const {17, 3} : i64[2]\n%a = Const {2, 3} : i64[2]\n%y = Interpolate(%x, %s, %a)"
+    " {mode=nearest, shape_calculation_mode=sizes, coordinate_transformation_mode=half_pixel} : i8[1,70,17,3]" Q "Result(%y)\n" },
+  { "concat", "concat", X (5, 7, 9) POOL (5, 7, 9) "%z = Parameter : u8[2,40,7,9]" Q
+    "%y = Concat(%p, %z, %p) {axis=1} : u8[2,50,7,9]" Q "Result(%y)\nResult(%p)\n" },
+  { "concat-rows", "concat", "%x = Parameter : u8[1,5,7,9]" Q "%p = MaxPool(%x) {kernel=[2,1], strides=[1,1], pads_begin=[0,0], pads_end=[0,0]}"
+    " : u8[1,5,6,9]" Q "%q = MaxPool(%x) {kernel=[3,1], strides=[1,1], pads_begin=[0,0], pads_end=[0,0]} : u8[1,5,5,9]" Q
+    "%y = Concat(%q, %p, %q) {axis=2} : u8[1,5,16,9]" Q "%z = Concat(%y, %x) {axis=2} : u8[1,5,23,9]" Q
+    "%d = Dequantize(%q) : f32[1,5,5,9]\nResult(%z)\nResult(%d)\n" },
+  { "concat-heads", "concat", "%x = Parameter : u8[1,6,7,9]" Q "%p = MaxPool(%x) {kernel=[2,1], strides=[2,2], pads_begin=[0,0], pads_end=[0,0]}"
+    " : u8[1,6,3,5]" Q "%q = MaxPool(%x) {kernel=[1,1], strides=[1,1], pads_begin=[0,0], pads_end=[0,0]} : u8[1,6,7,9]" Q
+    "%o = Const {0, 2, 3, 1} : i64[4]\n%s = Const {1, -1, 2} : i64[3]\n%t = Transpose(%p, %o) : u8[1,3,5,6]" Q
+    "%u = Transpose(%q, %o) : u8[1,7,9,6]" Q "%v = Reshape(%t, %s) {special_zero=false} : u8[1,45,2]" Q
+    "%w = Reshape(%u, %s) {special_zero=false} : u8[1,189,2]" Q "%y = Concat(%v, %w) {axis=1} : u8[1,234,2]" Q
+    "%d = Dequantize(%y) : f32[1,234,2]\nResult(%d)\n" },
 };
 
 static LptTensor *

@@ -1,0 +1,271 @@
+/* lpt-fast-copy.c - copies of boxes of codes between layouts
+ *
+ * Axes that go on evenly on both sides, from the innermost, make a run of bytes; the next axis makes segments of runs,
+ * merged where they touch; the rest are rows. Where the innermost axis of the output is not that of the input and both
+ * are even, a row is a plane for the transpose kernel.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include "executor/lpt-fast-copy.h"
+
+/* Axes from the innermost one of the layout. */
+static gint
+axis_at (gint    rank,
+         LptRepr repr,
+         gint    i)
+{
+  if (repr != LPT_REPR_LAST8 || rank < 3)
+    return rank - 1 - i;
+
+  return i == 0 ? 1 : i == rank - 1 ? 0 : rank - i;
+}
+
+void
+lpt_copy_strides (const LptShape *shape,
+                  LptRepr         repr,
+                  gsize          *strides)
+{
+  gsize step = 1;
+  gint i;
+
+  for (i = 0; i < shape->rank; i++)
+    {
+      gint axis = axis_at (shape->rank, repr, i);
+
+      strides[axis] = step;
+      step *= (gsize) shape->dims[axis];
+    }
+}
+
+/* Every entry one step further than the last. */
+static gboolean
+is_even (const gssize *map,
+         gsize         n,
+         gsize         step)
+{
+  gsize i;
+
+  if (map[0] == LPT_COPY_FILL)
+    return FALSE;
+  for (i = 1; i < n; i++)
+    if (map[i] == LPT_COPY_FILL || map[i] != map[0] + (gssize) (i * step))
+      return FALSE;
+
+  return TRUE;
+}
+
+static void
+add_segments (LptCopyBox   *box,
+              const gssize *map,
+              gsize         n,
+              gsize         stride,
+              gsize         run)
+{
+  gsize i;
+
+  box->segments = g_new (LptCopySegment, n);
+  for (i = 0; i < n; i++)
+    {
+      LptCopySegment *last = box->n_segments > 0 ? &box->segments[box->n_segments - 1] : NULL;
+      gboolean filled = map[i] == LPT_COPY_FILL;
+
+      if (last != NULL && last->to + last->n == i * stride &&
+          (filled ? last->from == LPT_COPY_FILL : last->from != LPT_COPY_FILL && last->from + (gssize) last->n == map[i]))
+        last->n += run;
+      else
+        box->segments[box->n_segments++] = (LptCopySegment) { i * stride, run, map[i] };
+    }
+}
+
+static void
+add_outer (LptCopyBox   *box,
+           const gssize *map,
+           gsize         n,
+           gsize         stride)
+{
+  box->size[box->n] = n;
+  box->stride[box->n] = stride;
+  box->from[box->n++] = g_memdup2 (map, n * sizeof *map);
+  box->rows *= n;
+}
+
+void
+lpt_copy_box_init (LptCopyBox     *box,
+                   const LptShape *shape,
+                   gssize *const  *maps,
+                   LptRepr         repr,
+                   const gsize    *strides,
+                   gsize           at)
+{
+  static const gssize nothing = 0;
+  gint axes[LPT_MAX_RANK], n = 0, plane = 0, i;
+  gboolean running = TRUE, filled = FALSE;
+  gsize run = 1;
+
+  *box = (LptCopyBox) { .at = at, .rows = 1 };
+  for (i = 0; i < shape->rank; i++)
+    {
+      gint axis = axis_at (shape->rank, repr, i);
+      gsize size = (gsize) shape->dims[axis];
+
+      if (size == 1)
+        {
+          filled |= maps[axis][0] == LPT_COPY_FILL;
+          box->start += maps[axis][0] != LPT_COPY_FILL ? maps[axis][0] : 0;
+        }
+      else if (running && strides[axis] == run && is_even (maps[axis], size, run))
+        {
+          box->start += maps[axis][0];
+          run *= size;
+        }
+      else
+        {
+          running = FALSE;
+          axes[n++] = axis;
+        }
+    }
+
+  /* What remains: the first axis makes segments, or a plane with another one. */
+  for (i = 1; i < n && run == 1 && !filled && strides[axes[0]] == 1; i++)
+    if (is_even (maps[axes[i]], (gsize) shape->dims[axes[i]], 1) && shape->dims[axes[0]] > 1 &&
+        maps[axes[0]][0] != LPT_COPY_FILL && maps[axes[0]][1] > maps[axes[0]][0] &&
+        is_even (maps[axes[0]], (gsize) shape->dims[axes[0]], (gsize) (maps[axes[0]][1] - maps[axes[0]][0])))
+      plane = i;
+  if (plane > 0)
+    {
+      box->plane_rows = (gsize) shape->dims[axes[0]];
+      box->plane_cols = (gsize) shape->dims[axes[plane]];
+      box->plane_ldi = (gsize) (maps[axes[0]][1] - maps[axes[0]][0]);
+      box->plane_ldo = strides[axes[plane]];
+      box->start += maps[axes[0]][0] + maps[axes[plane]][0];
+      box->row_bytes = box->plane_rows * box->plane_cols;
+    }
+  else if (n > 0 && !filled)
+    {
+      add_segments (box, maps[axes[0]], (gsize) shape->dims[axes[0]], strides[axes[0]], run);
+      box->row_bytes = run * (gsize) shape->dims[axes[0]];
+    }
+  else
+    {
+      add_segments (box, filled ? &(gssize) { LPT_COPY_FILL } : &nothing, 1, run, run);
+      box->row_bytes = run;
+    }
+  for (i = filled ? 0 : 1; i < n; i++)
+    if (i != plane || plane == 0)
+      add_outer (box, maps[axes[i]], (gsize) shape->dims[axes[i]], strides[axes[i]]);
+}
+
+void
+lpt_copy_box_clear (LptCopyBox *box)
+{
+  guint i;
+
+  for (i = 0; i < box->n; i++)
+    g_free (box->from[i]);
+  g_free (box->segments);
+}
+
+gboolean
+lpt_copy_box_is_view (const LptCopyBox *box,
+                      gsize            *start)
+{
+  if (box->n != 0 || box->n_segments != 1 || box->segments[0].from == LPT_COPY_FILL)
+    return FALSE;
+  *start = (gsize) (box->start + box->segments[0].from);
+
+  return TRUE;
+}
+
+gsize
+lpt_copy_box_cost (const LptCopyBox *box)
+{
+  gsize copies = box->plane_rows > 0 ? box->plane_rows * box->plane_cols / 8 : box->n_segments;
+
+  return box->rows * copies;
+}
+
+/* Short pieces by two halves that may overlap: no call. */
+static inline void
+copy_bytes (guint8       *to,
+            const guint8 *from,
+            gsize         n)
+{
+  if (n > 64 || n < 8)
+    memcpy (to, from, n);
+  else if (n > 32)
+    {
+      memcpy (to, from, 32);
+      memcpy (to + n - 32, from + n - 32, 32);
+    }
+  else if (n > 16)
+    {
+      memcpy (to, from, 16);
+      memcpy (to + n - 16, from + n - 16, 16);
+    }
+  else
+    {
+      memcpy (to, from, 8);
+      memcpy (to + n - 8, from + n - 8, 8);
+    }
+}
+
+static void
+copy_segments (const LptCopyBox *box,
+               guint8            fill,
+               const guint8     *in,
+               guint8           *out)
+{
+  guint i;
+
+  for (i = 0; i < box->n_segments; i++)
+    {
+      const LptCopySegment *s = &box->segments[i];
+
+      if (s->from == LPT_COPY_FILL || in == NULL)
+        memset (out + s->to, fill, s->n);
+      else if (s->n == 1)
+        out[s->to] = in[s->from];
+      else
+        copy_bytes (out + s->to, in + s->from, s->n);
+    }
+}
+
+void
+lpt_copy_box_run (const LptCopyBox         *box,
+                  const LptTransposeKernel *kernel,
+                  gsize                     r0,
+                  gsize                     r1,
+                  guint8                    fill,
+                  const guint8             *in,
+                  guint8                   *out)
+{
+  gsize row;
+
+  for (row = r0; row < r1; row++)
+    {
+      gsize rest = row, to = box->at;
+      gssize from = box->start;
+      gboolean filled = FALSE;
+      guint i;
+
+      for (i = 0; i < box->n; i++)
+        {
+          gsize index = rest % box->size[i];
+
+          filled |= box->from[i][index] == LPT_COPY_FILL;
+          from += filled ? 0 : box->from[i][index];
+          to += index * box->stride[i];
+          rest /= box->size[i];
+        }
+      if (box->plane_rows == 0)
+        copy_segments (box, fill, filled ? NULL : in + from, out + to);
+      else if (!filled)
+        kernel->bytes (box->plane_rows, box->plane_cols, in + from, box->plane_ldi, out + to, box->plane_ldo);
+      else
+        for (gsize c = 0; c < box->plane_cols; c++)
+          memset (out + to + c * box->plane_ldo, fill, box->plane_rows);
+    }
+}

@@ -1,0 +1,47 @@
+/* lpt-fast-copy.h - copies of boxes of codes between layouts, as few and long as the layouts allow
+ *
+ * A movement is separable when the place of an output element in the input is a sum of one number for each axis:
+ * from (i, j, ...) = maps[0][i] + maps[1][j] + ... Slices, splits, pads, permutations, repetitions, blocks of space in
+ * channels and nearest neighbours are; where an entry is LPT_COPY_FILL the element is a constant.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "executor/lpt-fast.h"
+
+#define LPT_COPY_FILL G_MINSSIZE
+
+/* Bytes that follow each other on both sides. */
+typedef struct
+{
+  gsize  to, n;
+  gssize from;               /* or LPT_COPY_FILL */
+} LptCopySegment;
+
+/* Rows over the outer axes; each is the same segments, or a plane to transpose. */
+typedef struct
+{
+  guint           n;         /* outer axes */
+  gsize           size[LPT_MAX_RANK], stride[LPT_MAX_RANK];
+  gssize         *from[LPT_MAX_RANK];
+  LptCopySegment *segments;
+  guint           n_segments;
+  gsize           plane_rows, plane_cols, plane_ldi, plane_ldo;
+  gssize          start;     /* in the input */
+  gsize           at;        /* in the output */
+  gsize           rows, row_bytes;
+} LptCopyBox;
+
+/* Elements from one to the next along each axis in @repr. */
+void     lpt_copy_strides  (const LptShape *shape, LptRepr repr, gsize *strides);
+/* @shape: of the box; @maps: by axis, offsets in the input; @strides, @at: where the box lies in the output of @repr. */
+void     lpt_copy_box_init (LptCopyBox *box, const LptShape *shape, gssize *const *maps, LptRepr repr, const gsize *strides, gsize at);
+void     lpt_copy_box_clear (LptCopyBox *box);
+/* Rows [r0, r1). */
+void     lpt_copy_box_run  (const LptCopyBox *box, const LptTransposeKernel *kernel, gsize r0, gsize r1, guint8 fill, const guint8 *in,
+                            guint8 *out);
+/* One piece of the input as it is; @start: where. */
+gboolean lpt_copy_box_is_view (const LptCopyBox *box, gsize *start);
+/* Single copies of the whole. */
+gsize    lpt_copy_box_cost (const LptCopyBox *box);
