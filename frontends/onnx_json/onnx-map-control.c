@@ -23,204 +23,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "frontends/onnx_json/onnx-body.h"
 #include "frontends/onnx_json/onnx-quant.h"
-#include "frontends/onnx_json/onnx-scope.h"
-
-#include <lpt/lpt-body.h>
-
-/* A subgraph while it is built; @inner maps into it. */
-typedef struct
-{
-  LptOnnxNode             inner;
-  const Onnx__GraphProto *proto;
-  LptGraph               *graph;
-  LptOnnxScope           *scope;
-} Body;
-
-static void
-body_clear (Body *body)
-{
-  g_clear_pointer (&body->scope, lpt_onnx_scope_free);
-  g_clear_pointer (&body->graph, lpt_graph_free);
-  g_clear_error (&body->inner.error);
-}
-
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Body, body_clear)
-
-static const Onnx__GraphProto *
-subgraph (LptOnnxNode *on,
-          const char  *name)
-{
-  const Onnx__AttributeProto *attr = lpt_onnx_attr (on, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH);
-
-  if (attr != NULL && attr->g != NULL)
-    return attr->g;
-  lpt_onnx_fail (on, LPT_ERROR_INVALID, "attribute \"%s\" is missing", name);
-  return NULL;
-}
-
-static void
-body_open (Body                   *body,
-           LptOnnxNode            *on,
-           const Onnx__GraphProto *proto)
-{
-  const char *name = lpt_onnx_text (proto->name);
-
-  body->proto = proto;
-  body->graph = lpt_graph_new (*name != '\0' ? name : "body");
-  body->scope = lpt_onnx_scope_inside (on->scope, body->graph);
-  body->inner = (LptOnnxNode) { .import = on->import, .scope = body->scope, .proto = on->proto, .name = on->name, .opset = on->opset };
-  lpt_onnx_scope_initializers (body->scope, proto, &body->inner.error);
-}
-
-/* Input @i of the subgraph. What the file declares must agree, and says what the value itself leaves open. */
-static LptValue *
-body_parameter (Body           *body,
-                guint           i,
-                LptDType        dtype,
-                const LptShape *shape)
-{
-  const Onnx__ValueInfoProto *info = body->proto->input[i];
-  LptNode *node = lpt_graph_add (body->graph, LPT_OP_PARAMETER, 0, lpt_onnx_text (info->name), 0, NULL);
-  LptParameterAttrs *attrs = LPT_ATTRS (node, LptParameterAttrs);
-  LptDType declared = dtype;
-  LptShape known = LPT_SHAPE_ANY;
-
-  if (body->inner.error == NULL && info->type != NULL && lpt_onnx_read_type (info->type, &declared, &known, &body->inner.error)
-      && declared != dtype)
-    lpt_onnx_fail (&body->inner, LPT_ERROR_INVALID, "input \"%s\" is %s, the value is %s", lpt_onnx_text (info->name),
-                   lpt_dtype_name (declared), lpt_dtype_name (dtype));
-  attrs->element_type = dtype;
-  attrs->shape = shape->rank >= 0 ? *shape : known;
-  return lpt_onnx_done (&body->inner, node);
-}
-
-static void
-body_define (Body     *body,
-             guint     i,
-             LptValue *value)
-{
-  if (body->inner.error == NULL)
-    lpt_onnx_scope_define (body->scope, lpt_onnx_text (body->proto->input[i]->name), value, &body->inner.error);
-}
-
-static void
-body_nodes (Body *body)
-{
-  if (body->inner.error == NULL)
-    lpt_onnx_import_nodes (body->inner.import, body->scope, body->proto->node, body->proto->n_node, &body->inner.error);
-}
-
-/* The bare integers or numbers of output @i; NULL when there is an error. */
-static LptValue *
-body_output (Body  *body,
-             guint  i)
-{
-  LptValue *value = NULL;
-
-  if (body->inner.error == NULL)
-    value = lpt_onnx_scope_find (body->inner.import, body->scope, lpt_onnx_text (body->proto->output[i]->name), &body->inner.error);
-  return value != NULL ? lpt_onnx_plain (&body->inner, value) : NULL;
-}
-
-static void
-body_result (Body     *body,
-             LptValue *value)
-{
-  LptNode *node = lpt_graph_add (body->graph, LPT_OP_RESULT, 0, NULL, 1, &value);
-
-  if (body->inner.error == NULL)
-    lpt_node_infer (node, &body->inner.error);
-}
-
-/* Hands the error of the subgraph on to its node. */
-static gboolean
-body_is_right (Body        *body,
-               LptOnnxNode *on,
-               const char  *attribute)
-{
-  if (body->inner.error == NULL)
-    return TRUE;
-  if (on->error == NULL)
-    g_propagate_prefixed_error (&on->error, g_steal_pointer (&body->inner.error), "%s: ", attribute);
-  return FALSE;
-}
-
-static void
-add_port (GArray *ports,
-          gint    external,
-          guint   internal)
-{
-  LptBodyPort port = { .external = external, .internal = internal, .end = -1, .stride = 1, .part_size = 1 };
-
-  g_array_append_val (ports, port);
-}
-
-static LptBodyPort *
-last_port (GArray *ports)
-{
-  return &g_array_index (ports, LptBodyPort, ports->len - 1);
-}
-
-/* The last port is cut or joined along @axis. */
-static void
-slice_port (GArray   *ports,
-            gint64    axis,
-            gboolean  backwards)
-{
-  LptBodyPort *port = last_port (ports);
-
-  port->sliced = TRUE;
-  port->axis = axis;
-  port->start = backwards ? -1 : 0;
-  port->end = backwards ? 0 : -1;
-  port->stride = backwards ? -1 : 1;
-}
-
-/* Connects what the body took from outside; values that are inputs already are not connected twice. */
-static void
-connect_captures (const Body *body,
-                  LptBodyMap *map,
-                  GPtrArray  *inputs,
-                  guint       first)
-{
-  for (guint i = 0; i < body->scope->captures->len; i++)
-    {
-      const LptOnnxCapture *capture = &g_array_index (body->scope->captures, LptOnnxCapture, i);
-      guint at = first, internal;
-
-      while (at < inputs->len && g_ptr_array_index (inputs, at) != capture->outside)
-        at++;
-      if (at == inputs->len)
-        g_ptr_array_add (inputs, capture->outside);
-      g_ptr_array_find (body->graph->parameters, capture->parameter, &internal);
-      add_port (map->inputs, (gint) at, internal);
-    }
-}
-
-/* The node that owns the bodies, whose inputs are complete; takes bodies and maps over. */
-static void
-finish (LptOnnxNode *on,
-        LptOp        op,
-        GPtrArray   *inputs,
-        guint        n,
-        Body *const *bodies,
-        LptBodyMap **maps)
-{
-  LptNode *node;
-
-  if (inputs->len > lpt_op_info (op)->max_in)
-    lpt_onnx_unsupported (on, "number of values from outside: %u", inputs->len);
-  node = lpt_onnx_add_list (on, op, on->n_out, inputs->len, (LptValue *const *) inputs->pdata);
-  for (guint i = 0; i < n; i++)
-    {
-      lpt_graph_sweep (bodies[i]->graph);
-      lpt_node_add_body (node, g_steal_pointer (&bodies[i]->graph), maps[i]);
-    }
-  lpt_onnx_done (on, node);
-  for (guint i = 0; i < on->n_out; i++)
-    lpt_onnx_set (on, i, &node->out[i]);
-}
 
 /* -1 not constant, 0 false, 1 true */
 static int
@@ -260,16 +64,16 @@ lpt_onnx_map_if (LptOnnxNode *on)
   static const char *const names[] = { "then_branch", "else_branch" };
   LptValue *condition = lpt_onnx_in (on, 0);
   const Onnx__GraphProto *protos[2];
-  g_auto (Body) then_body = { 0 };
-  g_auto (Body) else_body = { 0 };
-  Body *bodies[] = { &then_body, &else_body };
+  g_auto (LptOnnxBody) then_body = { 0 };
+  g_auto (LptOnnxBody) else_body = { 0 };
+  LptOnnxBody *bodies[] = { &then_body, &else_body };
   g_autoptr (GPtrArray) inputs = g_ptr_array_new ();
   LptBodyMap *maps[2];
   int taken;
 
   for (guint b = 0; b < 2; b++)
     {
-      protos[b] = subgraph (on, names[b]);
+      protos[b] = lpt_onnx_subgraph (on, names[b]);
       if (protos[b] != NULL && (protos[b]->n_input > 0 || protos[b]->n_output != on->n_out || on->n_out == 0))
         lpt_onnx_fail (on, LPT_ERROR_INVALID, "%s: %" G_GSIZE_FORMAT " inputs and %" G_GSIZE_FORMAT " outputs, not 0 and %u",
                        names[b], protos[b]->n_input, protos[b]->n_output, on->n_out);
@@ -289,27 +93,27 @@ lpt_onnx_map_if (LptOnnxNode *on)
 
   for (guint b = 0; b < 2; b++)
     {
-      body_open (bodies[b], on, protos[b]);
-      body_nodes (bodies[b]);
+      lpt_onnx_body_open (bodies[b], on, protos[b]);
+      lpt_onnx_body_nodes (bodies[b]);
       for (guint i = 0; i < on->n_out && bodies[b]->inner.error == NULL; i++)
         {
-          LptValue *value = body_output (bodies[b], i);
+          LptValue *value = lpt_onnx_body_output (bodies[b], i);
 
           if (value != NULL)
-            body_result (bodies[b], value);
+            lpt_onnx_body_result (bodies[b], value);
         }
-      if (!body_is_right (bodies[b], on, names[b]))
+      if (!lpt_onnx_body_is_right (bodies[b], on, names[b]))
         return;
     }
   g_ptr_array_add (inputs, condition);
   for (guint b = 0; b < 2; b++)
     {
       maps[b] = lpt_body_map_new ();
-      connect_captures (bodies[b], maps[b], inputs, 1);
+      lpt_onnx_body_connect (bodies[b], maps[b], inputs, 1);
       for (guint i = 0; i < on->n_out; i++)
-        add_port (maps[b]->outputs, (gint) i, i);
+        lpt_onnx_add_port (maps[b]->outputs, (gint) i, i);
     }
-  finish (on, LPT_OP_IF, inputs, 2, bodies, maps);
+  lpt_onnx_body_finish (on, LPT_OP_IF, inputs, 2, bodies, maps);
 }
 
 /* --- Loop and Scan ----------------------------------------------------------------- */
@@ -343,25 +147,25 @@ state_start (const Iteration *it,
 }
 
 static void
-add_parameters (const Iteration *it,
-                Body            *body,
-                LptValue       **states)
+add_parameters (const Iteration  *it,
+                LptOnnxBody      *body,
+                LptValue        **states)
 {
   guint at = 0;
 
   if (it->is_loop)
     {
-      LptValue *number = body_parameter (body, 0, LPT_DTYPE_I64, &LPT_SHAPE_ANY);
+      LptValue *number = lpt_onnx_body_parameter (body, 0, LPT_DTYPE_I64, &LPT_SHAPE_ANY);
 
       /* A file may declare a vector of one. */
       if (number->shape.rank != 1 || number->shape.dims[0] != 1)
         LPT_ATTRS (number->producer, LptParameterAttrs)->shape = LPT_SHAPE_SCALAR;
-      body_define (body, at++, lpt_onnx_done (&body->inner, number->producer));
+      lpt_onnx_body_define (body, at++, lpt_onnx_done (&body->inner, number->producer));
     }
   for (guint k = 0; k < it->n_states; k++, at++)
     {
-      states[k] = body_parameter (body, at, state_start (it, k)->dtype, &it->shapes[k]);
-      body_define (body, at, states[k]);
+      states[k] = lpt_onnx_body_parameter (body, at, state_start (it, k)->dtype, &it->shapes[k]);
+      lpt_onnx_body_define (body, at, states[k]);
     }
   for (guint k = 0; k < it->n_slices; k++, at++)
     {
@@ -369,22 +173,22 @@ add_parameters (const Iteration *it,
       LptShape shape = x->shape;
 
       shape.dims[it->sliced[k].axis] = 1;
-      body_define (body, at, lpt_onnx_squeeze (&body->inner, body_parameter (body, at, x->dtype, &shape), it->sliced[k].axis));
+      lpt_onnx_body_define (body, at, lpt_onnx_squeeze (&body->inner, lpt_onnx_body_parameter (body, at, x->dtype, &shape), it->sliced[k].axis));
     }
 }
 
 /* Do the states come back as they went in? Widens the shapes when not. */
 static gboolean
-states_settle (Iteration *it,
-               Body      *body,
-               LptValue **states,
-               guint      attempt)
+states_settle (Iteration    *it,
+               LptOnnxBody  *body,
+               LptValue    **states,
+               guint         attempt)
 {
   gboolean settled = TRUE;
 
   for (guint k = 0; k < it->n_states; k++)
     {
-      LptValue *back = body_output (body, k);
+      LptValue *back = lpt_onnx_body_output (body, k);
       LptShape wide;
 
       if (back == NULL)
@@ -402,15 +206,15 @@ states_settle (Iteration *it,
 }
 
 static void
-add_results (const Iteration *it,
-             Body            *body,
-             LptValue       **states)
+add_results (const Iteration  *it,
+             LptOnnxBody      *body,
+             LptValue        **states)
 {
   guint n = it->n_states + it->n_joined;
 
   for (guint i = 0; i < n && body->inner.error == NULL; i++)
     {
-      LptValue *value = body_output (body, i);
+      LptValue *value = lpt_onnx_body_output (body, i);
 
       if (value == NULL)
         return;
@@ -428,35 +232,35 @@ add_results (const Iteration *it,
           it->joined[i - it->n_states].axis = axis;
           value = lpt_onnx_unsqueeze (&body->inner, value, axis);
         }
-      body_result (body, value);
+      lpt_onnx_body_result (body, value);
     }
 }
 
 /* Maps the body until its shapes hold for every iteration; FALSE + error of the node. */
 static gboolean
-map_body (Iteration *it,
-          Body      *body)
+map_body (Iteration   *it,
+          LptOnnxBody *body)
 {
   g_autofree LptValue **states = g_new0 (LptValue *, it->n_states + 1);
 
   for (guint attempt = 0;; attempt++)
     {
-      body_clear (body);
-      body_open (body, it->on, it->proto);
+      lpt_onnx_body_clear (body);
+      lpt_onnx_body_open (body, it->on, it->proto);
       add_parameters (it, body, states);
-      body_nodes (body);
+      lpt_onnx_body_nodes (body);
       if (states_settle (it, body, states, attempt) || attempt >= LAST_ATTEMPT)
         break;
-      if (!body_is_right (body, it->on, "body"))
+      if (!lpt_onnx_body_is_right (body, it->on, "body"))
         return FALSE;
     }
   add_results (it, body, states);
-  return body_is_right (body, it->on, "body");
+  return lpt_onnx_body_is_right (body, it->on, "body");
 }
 
 static LptBodyMap *
-make_map (const Iteration *it,
-          const Body      *body)
+make_map (const Iteration   *it,
+          const LptOnnxBody *body)
 {
   LptBodyMap *map = lpt_body_map_new ();
   guint lead = it->is_loop ? 1 : 0;
@@ -466,27 +270,27 @@ make_map (const Iteration *it,
     {
       LptBackEdge edge = { .result = k, .parameter = k + lead };
 
-      add_port (map->inputs, (gint) (k + lead), k + lead);
+      lpt_onnx_add_port (map->inputs, (gint) (k + lead), k + lead);
       g_array_append_val (map->back_edges, edge);
     }
   for (guint k = it->n_states; k < it->n_states + it->n_slices; k++)
     {
-      add_port (map->inputs, (gint) k, k);
-      slice_port (map->inputs, it->sliced[k - it->n_states].axis, it->sliced[k - it->n_states].backwards);
+      lpt_onnx_add_port (map->inputs, (gint) k, k);
+      lpt_onnx_slice_port (map->inputs, it->sliced[k - it->n_states].axis, it->sliced[k - it->n_states].backwards);
     }
-  connect_captures (body, map, it->inputs, lead + it->n_states + it->n_slices);
+  lpt_onnx_body_connect (body, map, it->inputs, lead + it->n_states + it->n_slices);
   if (it->is_loop)
     {
-      add_port (map->inputs, -1, 0);
-      last_port (map->inputs)->purpose = LPT_PORT_ITERATION;
-      add_port (map->outputs, -1, 0);
-      last_port (map->outputs)->purpose = LPT_PORT_CONDITION;
+      lpt_onnx_add_port (map->inputs, -1, 0);
+      lpt_onnx_last_port (map->inputs)->purpose = LPT_PORT_ITERATION;
+      lpt_onnx_add_port (map->outputs, -1, 0);
+      lpt_onnx_last_port (map->outputs)->purpose = LPT_PORT_CONDITION;
     }
   for (guint i = lead; i < it->n_states + it->n_joined && i < it->on->n_out + lead; i++)
     {
-      add_port (map->outputs, (gint) (i - lead), i);
+      lpt_onnx_add_port (map->outputs, (gint) (i - lead), i);
       if (i >= it->n_states)
-        slice_port (map->outputs, it->joined[i - it->n_states].axis, it->joined[i - it->n_states].backwards);
+        lpt_onnx_slice_port (map->outputs, it->joined[i - it->n_states].axis, it->joined[i - it->n_states].backwards);
     }
   return map;
 }
@@ -521,8 +325,8 @@ static void
 iterate (Iteration *it,
          LptOp      op)
 {
-  g_auto (Body) body = { 0 };
-  Body *const bodies[] = { &body };
+  g_auto (LptOnnxBody) body = { 0 };
+  LptOnnxBody *const bodies[] = { &body };
   LptBodyMap *map;
 
   it->shapes = g_new (LptShape, it->n_states + 1);
@@ -537,7 +341,7 @@ iterate (Iteration *it,
           && (lpt_tensor_get_i64 (trips, 0) < 0 || lpt_tensor_get_i64 (trips, 0) > G_MAXINT32) && truth (it->on, state_start (it, 0)) != 0)
         lpt_onnx_fail (it->on, LPT_ERROR_INVALID, "the loop has no end");
       map = make_map (it, &body);
-      finish (it->on, op, it->inputs, 1, bodies, &map);
+      lpt_onnx_body_finish (it->on, op, it->inputs, 1, bodies, &map);
     }
   g_free (it->shapes);
 }
@@ -566,7 +370,7 @@ void
 lpt_onnx_map_loop (LptOnnxNode *on)
 {
   g_autoptr (GPtrArray) inputs = g_ptr_array_new ();
-  Iteration it = { .on = on, .proto = subgraph (on, "body"), .is_loop = TRUE, .inputs = inputs };
+  Iteration it = { .on = on, .proto = lpt_onnx_subgraph (on, "body"), .is_loop = TRUE, .inputs = inputs };
   LptValue *condition = lpt_onnx_optional (on, 1);
 
   if (it.proto == NULL)
@@ -624,7 +428,7 @@ void
 lpt_onnx_map_scan (LptOnnxNode *on)
 {
   g_autoptr (GPtrArray) inputs = g_ptr_array_new ();
-  Iteration it = { .on = on, .proto = subgraph (on, "body"), .inputs = inputs };
+  Iteration it = { .on = on, .proto = lpt_onnx_subgraph (on, "body"), .inputs = inputs };
   gint64 n_slices = lpt_onnx_int (on, "num_scan_inputs", 0);
 
   if (n_slices < 1 || n_slices > on->n_in)

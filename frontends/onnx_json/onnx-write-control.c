@@ -14,7 +14,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "frontends/onnx_json/onnx-writer.h"
+#include "frontends/onnx_json/onnx-write-ops.h"
 
 #include <lpt/lpt-body.h>
 
@@ -342,7 +342,7 @@ cut (Write             *t,
     return "";
   count_slices (port, x->shape.dims[axis], &start);
   start -= stride < 0 ? part - 1 : 0;
-  from = lpt_onnx_w_step (w, "Reshape", 2, t->number, lpt_onnx_w_i64s (w, "one", 1, (gint64[]) { 1 }));
+  from = lpt_onnx_w_reshaped (w, t->number, 1, (gint64[]) { 1 });
   from = lpt_onnx_w_step (w, "Mul", 2, from, lpt_onnx_w_i64s (w, "stride", 1, &stride));
   from = lpt_onnx_w_step (w, "Add", 2, from, lpt_onnx_w_i64s (w, "start", 1, &start));
   return lpt_onnx_w_step (w, "Slice", 4, lpt_onnx_w_codes (w, x), from,
@@ -397,7 +397,7 @@ feed_rest (Write *t)
           if (value->dtype != LPT_DTYPE_I64)
             name = lpt_onnx_w_cast (t->w, name, value->dtype);
           if (value->shape.rank != 0)
-            name = lpt_onnx_w_step (t->w, "Reshape", 2, name, lpt_onnx_w_i64s (t->w, "one", 1, (gint64[]) { 1 }));
+            name = lpt_onnx_w_reshaped (t->w, name, 1, (gint64[]) { 1 });
         }
       else if (!port->sliced)
         name = start_of (t, port->external);
@@ -448,27 +448,24 @@ unstack (Write             *t,
   const char *out = lpt_onnx_w_own_name (w, &t->node->out[port->external]);
   LptValue *value = result (t, port->internal);
   gint rank = value->shape.rank, axis;
-  gint64 order[LPT_MAX_RANK + 1] = { 0 }, dims[LPT_MAX_RANK + 1] = { 0 }, last = -1, first = G_MININT64 + 1, n = 0;
-  Onnx__NodeProto *y;
+  gint64 order[LPT_MAX_RANK + 1] = { 0 }, dims[LPT_MAX_RANK + 1] = { 0 };
+  guint n = 0;
 
   if (!port->sliced)
     {
-      y = lpt_onnx_w_node (w, "Gather", out, 2, stacked, i64_scalar (t, "last", -1));
-      lpt_onnx_w_int (w, y, "axis", 0);
+      lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Gather", out, 2, stacked, i64_scalar (t, "last", -1)), "axis", 0);
       return;
     }
   axis = port_axis (t, port, rank);
   if (w->error != NULL)
     return;
   if (port->stride < 0)
-    stacked = lpt_onnx_w_step (w, "Slice", 5, stacked, lpt_onnx_w_i64s (w, "last", 1, &last), lpt_onnx_w_i64s (w, "first", 1, &first),
-                               lpt_onnx_w_i64s (w, "axis", 1, (gint64[]) { 0 }), lpt_onnx_w_i64s (w, "back", 1, &last));
+    stacked = lpt_onnx_w_sliced (w, stacked, 0, -1, G_MININT64 + 1, -1);
   for (gint d = 0; d <= rank; d++)
     order[d] = d < axis ? d + 1 : d == axis ? 0 : d;
   if (value->shape.dims[axis] == 1)
     {
-      y = lpt_onnx_w_node (w, "Transpose", out, 1, stacked);
-      lpt_onnx_w_ints (w, y, "perm", (guint) rank, order);
+      lpt_onnx_w_ints (w, lpt_onnx_w_node (w, "Transpose", out, 1, stacked), "perm", (guint) rank, order);
       return;
     }
   for (gint d = 0; d < rank; d++)
@@ -481,9 +478,7 @@ unstack (Write             *t,
       lpt_onnx_w_fail (w, "parts of unknown shape that are joined");
       return;
     }
-  stacked = lpt_onnx_w_step (w, "Transpose", 1, stacked);
-  lpt_onnx_w_ints (w, g_ptr_array_index (w->nodes, w->nodes->len - 1), "perm", (guint) rank + 1, order);
-  lpt_onnx_w_node (w, "Reshape", out, 2, stacked, lpt_onnx_w_i64s (w, "shape", (guint) rank, dims));
+  lpt_onnx_w_node (w, "Reshape", out, 2, lpt_onnx_w_transposed (w, stacked, (guint) rank + 1, order), lpt_onnx_w_i64s (w, "shape", (guint) rank, dims));
 }
 
 /* Axes and directions of Scan, where they are not 0. */

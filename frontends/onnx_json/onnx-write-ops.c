@@ -61,6 +61,14 @@ lpt_onnx_w_real_type (LptNode *node,
 }
 
 const char *
+lpt_onnx_w_number (LptOnnxWriter *w,
+                   LptNode       *node,
+                   double         value)
+{
+  return lpt_onnx_w_scalar (w, "number", lpt_onnx_w_real_type (node, 0), value);
+}
+
+const char *
 lpt_onnx_w_transposed (LptOnnxWriter *w,
                        const char    *x,
                        guint          n,

@@ -22,6 +22,7 @@ gboolean    lpt_onnx_w_static     (LptOnnxWriter *w, LptNode *node, guint i, Lpt
 LptDType    lpt_onnx_w_real_type  (LptNode *node, guint i);
 
 /* Frequent steps: names of new tensors. */
+const char *lpt_onnx_w_number     (LptOnnxWriter *w, LptNode *node, double value);   /* of the type of input 0 */
 const char *lpt_onnx_w_transposed (LptOnnxWriter *w, const char *x, guint n, const gint64 *order);
 const char *lpt_onnx_w_reshaped   (LptOnnxWriter *w, const char *x, guint n, const gint64 *dims);
 const char *lpt_onnx_w_sliced     (LptOnnxWriter *w, const char *x, gint64 axis, gint64 start, gint64 stop, gint64 step);
