@@ -99,8 +99,10 @@ turn_difference (LptRewriter *rw,
     return FALSE;
   fresh = lpt_rewriter_add (rw, LPT_OP_SUBTRACT, inner->name, 2, in);
   lpt_node_take_over (fresh, inner, "/replaced");
+  lpt_rewriter_visit (rw, fresh);
   fresh = build (rw, LPT_OP_MULTIPLY, outer->name, &fresh->out[0], minus);
   lpt_node_take_over (fresh, outer, "/replaced");
+  lpt_rewriter_visit (rw, fresh);
   lpt_rewriter_replace (rw, &outer->out[0], &fresh->out[0], NULL);
 
   return TRUE;

@@ -185,7 +185,7 @@ binary (Maker *m, LptOp op, LptValue *x)
       gint n = chance (m, 0.5) ? (gint) x->shape.dims[1] : 1;
       g_autofree double *values = g_new (double, n);
       for (gint i = 0; i < n; i++)
-        values[i] = op == LPT_OP_ADD ? g_rand_double_range (m->rand, -1.0, 1.0) : g_rand_double_range (m->rand, 0.1, 2.0) * (chance (m, 0.1) ? -1 : 1);
+        values[i] = op != LPT_OP_MULTIPLY ? g_rand_double_range (m->rand, -1.0, 1.0) : g_rand_double_range (m->rand, 0.1, 2.0) * (chance (m, 0.1) ? -1 : 1);
       other = constant (m, 4, (gint64[]) { 1, n, 1, 1 }, values);
     }
   return done (add (m, op, 1, 2, (LptValue *[]) { x, other }));
@@ -196,16 +196,17 @@ concat (Maker *m, LptValue *x)
 {
   LptValue *in[3] = { x };
   guint n = 1;
+  gint axis = chance (m, 0.8) ? 1 : 2;
   for (guint i = 0; i < m->values->len && n < 3; i++)
     {
       LptValue *v = g_ptr_array_index (m->values, i);
-      if (v != x && v->shape.dims[2] == x->shape.dims[2] && v->shape.dims[3] == x->shape.dims[3] && chance (m, 0.6))
+      if (v != x && v->shape.dims[3 - axis] == x->shape.dims[3 - axis] && v->shape.dims[3] == x->shape.dims[3] && chance (m, 0.6))
         in[n++] = v;
     }
-  if (n == 1 || x->shape.dims[1] > 12)
+  if (n == 1 || x->shape.dims[axis] > 12)
     return NULL;
   LptNode *node = add (m, LPT_OP_CONCAT, 1, n, in);
-  LPT_ATTRS (node, LptAxisAttrs)->axis = 1;
+  LPT_ATTRS (node, LptAxisAttrs)->axis = axis;
   return done (node);
 }
 
@@ -235,12 +236,52 @@ pad (Maker *m, LptValue *x)
   return done (node);
 }
 
+/* Over the image, or its columns. */
+static LptValue *
+reduce (Maker *m, LptValue *x, LptOp op)
+{
+  gint64 axes[2] = { 3, 2 };
+  LptNode *node = add (m, op, 1, 2, (LptValue *[]) { x, indices (m, (guint) any (m, 1, 2), axes) });
+  LPT_ATTRS (node, LptReduceAttrs)->keep_dims = TRUE;
+  return done (node);
+}
+
+/* Without its first or last row; every second column. */
+static LptValue *
+slice (Maker *m, LptValue *x)
+{
+  const gint64 *d = x->shape.dims, first = any (m, 0, 1), begin[2] = { first, 0 }, end[2] = { d[2] - 1 + first, d[3] }, step[2] = { 1, any (m, 1, 2) };
+  const gint64 axes[2] = { 2, 3 };
+  if (d[2] < 2)
+    return NULL;
+  return done (add (m, LPT_OP_SLICE, 8, 5, (LptValue *[]) { x, indices (m, 2, begin), indices (m, 2, end), indices (m, 2, step), indices (m, 2, axes) }));
+}
+
+/* Channels to another place, or into the image. */
+static LptValue *
+move_channels (Maker *m, LptValue *x)
+{
+  LptNode *node;
+  if (x->shape.dims[1] % 4 == 0 && chance (m, 0.5))
+    {
+      node = add (m, LPT_OP_DEPTH_TO_SPACE, 1, 1, &x);
+      LPT_ATTRS (node, LptDepthToSpaceAttrs)->block_size = 2;
+      return done (node);
+    }
+  if (x->shape.dims[1] % 2 != 0)
+    return NULL;
+  node = add (m, LPT_OP_SHUFFLE_CHANNELS, 3, 1, &x);
+  LPT_ATTRS (node, LptShuffleChannelsAttrs)->axis = 1;
+  LPT_ATTRS (node, LptShuffleChannelsAttrs)->group = 2;
+  return done (node);
+}
+
 static LptValue *
 one (Maker *m, LptValue *x)
 {
   const gint64 *d = x->shape.dims;
   LptNode *node;
-  switch (any (m, 0, 15))
+  switch (any (m, 0, 22))
     {
     case 0: case 1: return convolution (m, quantize (m, x), FALSE);
     case 2: return convolution (m, x, TRUE);
@@ -262,6 +303,13 @@ one (Maker *m, LptValue *x)
       LPT_ATTRS (node, LptClampAttrs)->min = chance (m, 0.5) ? 0.0 : -1.0;
       LPT_ATTRS (node, LptClampAttrs)->max = g_rand_double_range (m->rand, 0.5, 6.0);
       return done (node);
+    case 15: return binary (m, LPT_OP_SUBTRACT, x);
+    case 16: return reduce (m, x, LPT_OP_REDUCE_MEAN);
+    case 17: return reduce (m, x, LPT_OP_REDUCE_MAX);
+    case 18: return done (add (m, chance (m, 0.5) ? LPT_OP_SIGMOID : LPT_OP_TANH, 1, 1, &x));
+    case 19: return done (add (m, LPT_OP_PRELU, 1, 2, (LptValue *[]) { x, constant (m, 1, (gint64[]) { 1 }, (double[]) { g_rand_double_range (m->rand, 0.05, 0.9) }) }));
+    case 20: return slice (m, x);
+    case 21: return move_channels (m, x);
     default: return quantize (m, x);
     }
 }

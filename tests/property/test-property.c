@@ -11,9 +11,9 @@
  *       for the coarser grid, and in a lowered graph one step more: an integer zero point moves the grid by half a
  *       step, the requantization to it rounds by half a step
  *     Convolution, MatMul         e = W e(x), W = greatest sum of |weight| of an output channel
- *     Add                         e = e(a) + e(b)
+ *     Add, Subtract               e = e(a) + e(b)
  *     Multiply                    e = m(a) e(b) + m(b) e(a) + e(a) e(b)
- *     AvgPool                     e = e(x), lowered + g(x): the mean is rounded to the grid of its input
+ *     AvgPool, ReduceMean         e = e(x), lowered + g(x): the mean is rounded to the grid of its input
  *     the others                  e = greatest e of the inputs: they select or are Lipschitz with constant 1
  *
  * A second run leaves every op, type, shape and link as it is. An interval that goes through decomposition and is fused
@@ -170,6 +170,7 @@ bound_of (LptNode *node, const Bound *in, double m, double coarse, gboolean lowe
       sums *= in[0].m;
       break;
     case LPT_OP_ADD:
+    case LPT_OP_SUBTRACT:
       b.e = in[0].e + in[1].e;
       sums = in[0].m + in[1].m;
       break;
@@ -178,6 +179,7 @@ bound_of (LptNode *node, const Bound *in, double m, double coarse, gboolean lowe
       sums = in[0].m * in[1].m;
       break;
     case LPT_OP_AVG_POOL:
+    case LPT_OP_REDUCE_MEAN:
       b.e = in[0].e + (lowered ? in[0].g : 0.0);
       b.g = in[0].g;
       break;
