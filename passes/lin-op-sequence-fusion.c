@@ -20,6 +20,8 @@
 #include "ir/lpt-fold.h"
 #include "passes/lpt-fuse.h"
 
+#define MANY_READERS 64      /* more are not looked at: time grows linearly */
+
 /* Index of the constant input, or -1; the other one must not be constant. */
 static gint
 constant_side (LptNode *node)
@@ -52,6 +54,8 @@ has_other_readers (LptNode *inner,
 {
   guint i;
 
+  if (lpt_value_n_uses (&inner->out[0]) > MANY_READERS)
+    return TRUE;
   for (i = 0; i < lpt_value_n_uses (&inner->out[0]); i++)
     {
       LptNode *reader = lpt_value_use (&inner->out[0], i)->node;

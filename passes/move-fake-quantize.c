@@ -8,7 +8,8 @@
  * its data. Later passes would take the arithmetic into the FakeQuantize, which then stood behind the Concat: what is to
  * move moves at once, or a second run would find it. Constants that vary along the axis are split. A Convert to
  * integers and a dequantization behind the FakeQuantize move along; a moved FakeQuantize is visited again, for the
- * Concat in front of it. Exact: every element meets the same operations.
+ * Concat in front of it, and so are the other readers of what it reads, which may be rid of the Concat. Exact: every
+ * element meets the same operations.
  *
  * Refused when
  *   - the Concat (or an operation of f) has other readers, or a dynamic rank;
@@ -23,6 +24,8 @@
 
 #include "ir/lpt-fold.h"
 #include "passes/lpt-decompose.h"
+
+#define MANY_READERS 64      /* more are not visited: time grows linearly */
 
 /* The part of @tensor for @length elements of the axis from @start on. */
 static LptTensor *
@@ -253,12 +256,25 @@ build_branch (LptRewriter  *rw,
   return value;
 }
 
+static void
+visit_readers (LptRewriter *rw,
+               LptValue    *value)
+{
+  guint i;
+
+  if (lpt_value_n_uses (value) > MANY_READERS)
+    return;
+  for (i = 0; i < lpt_value_n_uses (value); i++)
+    lpt_rewriter_visit (rw, lpt_value_use (value, i)->node);
+}
+
 static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *fq)
 {
   g_autoptr (GPtrArray) between = g_ptr_array_new ();
   g_autofree LptValue **in = NULL;
+  g_autofree LptValue **sources = NULL;
   LptNode *concat, *fresh;
   LptValue *old;
   Behind behind;
@@ -284,6 +300,7 @@ rewrite (LptRewriter *rw,
     return lpt_rewriter_decline (rw, fq, "a constant varies along the axis, and an input's length is dynamic");
 
   in = lpt_layer_inputs (concat);
+  sources = lpt_layer_inputs (concat);
   for (i = 0; i < concat->n_in; i++)
     {
       LptValue *value = in[i];
@@ -295,6 +312,8 @@ rewrite (LptRewriter *rw,
   fresh = lpt_layer_clone (rw, concat, concat->n_in, in, LPT_DTYPE_UNDEFINED);
   lpt_node_take_over (fresh, concat, "/replaced");
   lpt_rewriter_replace (rw, old, &fresh->out[0], NULL);
+  for (i = 0; i < fresh->n_in; i++)
+    visit_readers (rw, sources[i]);
 
   return TRUE;
 }
