@@ -19,9 +19,9 @@
 #include "executor/lpt-loop.h"
 #include "executor/lpt-unary.h"
 
-/* Elements of a tile, and of all tiles of a task. */
-#define TILE 4096
-#define TASK (8 * TILE)
+/* Elements of a tile, whose registers fit the first cache, and of all tiles of a task. */
+#define TILE 2048
+#define TASK (16 * TILE)
 /* Rows that must be whole are not longer than this. */
 #define MAX_ROW 65536
 #define MAX_RUNS 32
