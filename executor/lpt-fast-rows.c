@@ -7,7 +7,8 @@
  *     Dequantize -> Add mask -> Softmax -> Quantize        Add -> MVN -> Multiply -> Add -> Quantize        Erf -> ...
  *
  * A program is grown backwards from its last step: a step joins when it has the same shape and only the program reads its
- * result. Operands of other shapes broadcast. Tiles depend on the shape only.
+ * result. Operands of other shapes broadcast. Tiles depend on the shape only. Where the data comes with its channels last, or a
+ * quantization varies along them, rows are pixels.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,6 +26,8 @@
 /* Rows that must be whole are not longer than this. */
 #define MAX_ROW 65536
 #define MAX_RUNS 32
+/* Parameters of rows shorter than this are repeated for a whole tile, which is then one row to the kernels. */
+#define SHORT_ROW 256
 
 typedef enum
 {
@@ -33,12 +36,15 @@ typedef enum
 
 typedef enum { FROM_REGISTER, FROM_INPUT, FROM_CONSTANT } From;
 
+typedef enum { LAYOUT_ANY, LAYOUT_PLAIN, LAYOUT_LAST } Layout;
+
 typedef struct
 {
   From     from;
   guint    index;                    /* register or input */
   float   *constant;                 /* owned */
   gboolean whole;                    /* of the program's shape: tiles lie as in a register */
+  gboolean repeated;                 /* a constant row, as often as a tile has rows */
   gint64   strides[LPT_MAX_RANK];    /* otherwise, in elements, of the program's axes */
   gsize    step;                     /* along a row, 0 or 1 */
 } Operand;
@@ -48,6 +54,7 @@ typedef struct
 typedef struct
 {
   RunKind  kind;
+  Layout   layout;                   /* that it needs */
   guint    step;                     /* of the plan */
   guint    n;
   Operand  in[2];
@@ -58,6 +65,7 @@ typedef struct
   double   eps;
   gboolean eps_outside, variance;
   gboolean by_column;                /* quantization: */
+  gboolean repeated;
   gint32   qmin, qmax;
   float   *scale;
   gint32  *zero;
@@ -67,6 +75,7 @@ typedef struct
 {
   LptFastOp  op;
   LptKernels kernels;
+  Layout     layout;                 /* of all runs */
   guint      n_runs;
   Run        runs[MAX_RUNS];
   guint      n_registers;
@@ -124,8 +133,8 @@ row_at (const Tile    *t,
   gsize rest = row;
   gint d;
 
-  if (o->whole)
-    return (const float *) whole_at (t, o, sizeof (float)) + (row - t->row) * t->cols;
+  if (o->whole || o->repeated)
+    return (o->whole ? (const float *) whole_at (t, o, sizeof (float)) : data) + (row - t->row) * t->cols;
   for (d = p->row_axes - 1; d >= 0; d--)
     {
       data += (gint64) (rest % (gsize) p->dims[d]) * o->strides[d];
@@ -133,6 +142,13 @@ row_at (const Tile    *t,
     }
 
   return data + t->col * o->step;
+}
+
+/* One row follows the other. */
+static gboolean
+goes_through (const Operand *o)
+{
+  return o->whole || o->repeated;
 }
 
 static gboolean
@@ -155,15 +171,11 @@ run_binary (const Tile *t,
 {
   const LptFloatKernel *kernel = t->job->p->kernels.floats;
   const Operand *a = &run->in[0], *b = &run->in[1];
-  gsize row;
+  gboolean one_call = (goes_through (a) || is_scalar (t->job->p, a)) && (goes_through (b) || is_scalar (t->job->p, b));
+  gsize row, n = one_call ? t->rows * t->cols : t->cols;
 
-  if ((a->whole || is_scalar (t->job->p, a)) && (b->whole || is_scalar (t->job->p, b)))
-    {
-      kernel->binary (run->binary, t->rows * t->cols, row_at (t, a, t->row), a->whole, row_at (t, b, t->row), b->whole, out);
-      return;
-    }
-  for (row = t->row; row < t->row + t->rows; row++, out += t->cols)
-    kernel->binary (run->binary, t->cols, row_at (t, a, row), a->whole || a->step, row_at (t, b, row), b->whole || b->step, out);
+  for (row = t->row; row < t->row + (one_call ? 1 : t->rows); row++, out += n)
+    kernel->binary (run->binary, n, row_at (t, a, row), a->whole || a->step, row_at (t, b, row), b->whole || b->step, out);
 }
 
 static void
@@ -182,6 +194,7 @@ run_tile (const Tile *t)
                                            : t->job->out + (t->row * p->cols + t->col) * p->result_size;
       const float *real = run->kind != RUN_BINARY ? whole_at (t, x, sizeof (float)) : NULL;
       gsize column = run->by_column ? t->col : 0;
+      gsize rows = run->by_column && !run->repeated ? t->rows : 1, cols = n / rows;
 
       switch (run->kind)
         {
@@ -204,17 +217,17 @@ run_tile (const Tile *t)
           p->kernels.eltwise->quantize (&(LptQuantize) { .form = LPT_QUANTIZE_DIVIDE, .lo = run->qmin, .hi = run->qmax,
                                                          .scale = run->scale + column, .zp = run->zero + column,
                                                          .step = run->by_column },
-                                        t->rows, t->cols, real, t->cols * sizeof (float), out, t->cols);
+                                        rows, cols, real, cols * sizeof (float), out, cols);
           break;
         case RUN_DEQUANTIZE:
           p->kernels.eltwise->dequantize (&(LptDequantize) { .scale = run->scale + column, .zp = run->zero + column,
                                                              .step = run->by_column },
-                                          t->rows, t->cols, whole_at (t, x, 1), t->cols, out, t->cols * sizeof (float));
+                                          rows, cols, whole_at (t, x, 1), cols, out, cols * sizeof (float));
           break;
         case RUN_WORDS:
-          for (i = 0; i < (run->by_column ? t->rows : 1); i++)
-            floats->words (run->by_column ? t->cols : n, (const gint32 *) (gconstpointer) real + i * t->cols, run->scale + column,
-                           run->by_column, (float *) out + i * t->cols);
+          for (i = 0; i < rows; i++)
+            floats->words (cols, (const gint32 *) (gconstpointer) real + i * cols, run->scale + column, run->by_column,
+                           (float *) out + i * cols);
           break;
         default:
           break;
@@ -347,7 +360,7 @@ unary_run (const LptStep *step,
   return step->n_in == 1 && lpt_unary_map (step->node->op, p, &run->map);
 }
 
-/* The quantization of @codes, one for all or one per column. */
+/* The quantization of @codes, one for all or one per column: of the last axis, or of the channels when they are last. */
 static gboolean
 quant_run (const LptPlan *plan,
            guint          codes,
@@ -355,16 +368,19 @@ quant_run (const LptPlan *plan,
 {
   const LptArray *array = &lpt_plan_slot (plan, codes)->array;
   const LptQuant *quant = array->quant;
-  gint rank = array->shape.rank, axis;
+  gint rank = array->shape.rank, axis = rank - 1;
   guint c;
 
   if (quant == NULL || (array->dtype != LPT_DTYPE_U8 && array->dtype != LPT_DTYPE_I8 && array->dtype != LPT_DTYPE_I32) ||
-      (quant->n > 1 && (!lpt_axis_normalize (quant->axis, rank, &axis) || axis != rank - 1 || array->shape.dims[axis] != (gint64) quant->n)))
+      (quant->n > 1 && (!lpt_axis_normalize (quant->axis, rank, &axis) || (axis != rank - 1 && axis != 1) ||
+                         array->shape.dims[axis] != (gint64) quant->n)))
     return FALSE;
   for (c = 0; c < quant->n && array->dtype == LPT_DTYPE_I32; c++)
     if (quant->zero_point[c] != 0)
       return FALSE;
   run->by_column = quant->n > 1;
+  if (run->by_column)
+    run->layout = axis == rank - 1 ? LAYOUT_PLAIN : LAYOUT_LAST;
   run->qmin = (gint32) lpt_dtype_min (array->dtype) + lpt_fast_offset (array->dtype);
   run->qmax = (gint32) lpt_dtype_max (array->dtype) + lpt_fast_offset (array->dtype);
 
@@ -438,6 +454,7 @@ read_step (const LptFastBuilder *b,
         gint axis;
 
         run->kind = RUN_SOFTMAX;
+        run->layout = LAYOUT_PLAIN;
         return shape->rank > 0 && lpt_axis_normalize (LPT_ATTRS (step->node, LptSoftMaxAttrs)->axis, shape->rank, &axis) &&
                axis == shape->rank - 1 && shape->dims[axis] <= MAX_ROW;
       }
@@ -446,6 +463,7 @@ read_step (const LptFastBuilder *b,
         const LptMvnAttrs *a = LPT_ATTRS (step->node, LptMvnAttrs);
 
         run->kind = RUN_NORMALIZE;
+        run->layout = LAYOUT_PLAIN;
         run->eps = a->eps;
         run->eps_outside = step->n_in > 1 && step->in[1] != LPT_NO_SLOT && a->eps_mode == LPT_EPS_OUTSIDE_SQRT;
         run->variance = a->normalize_variance;
@@ -525,7 +543,7 @@ join (LptFastBuilder *b,
   guint at;
 
   if (s->kind != LPT_SLOT_DYNAMIC || p->n_runs == MAX_RUNS || b->covered[s->first] != LPT_NO_SLOT || !lpt_shape_equal (&s->array.shape, shape) || !only_program_reads (b, p, slot) ||
-      !read_step (b, s->first, &run))
+      !read_step (b, s->first, &run) || (p->layout | run.layout) > MAX (p->layout, run.layout))
     return FALSE;
   for (at = 0; at < p->n_runs && p->runs[at].step < s->first; at++)
     ;
@@ -533,7 +551,10 @@ join (LptFastBuilder *b,
   p->runs[at] = run;
   p->n_runs++;
   if (count_inputs (b, p) <= LPT_FAST_MAX_IN)
-    return TRUE;
+    {
+      p->layout = MAX (p->layout, run.layout);
+      return TRUE;
+    }
   p->n_runs--;
   memmove (&p->runs[at], &p->runs[at + 1], (p->n_runs - at) * sizeof run);
 
@@ -571,6 +592,104 @@ grow (LptFastBuilder *b,
 }
 
 /* --- operands, rows and registers --- */
+
+/* Is the value made with its channels last, as far as one can see before all makers have come? */
+static gboolean
+comes_last (const LptFastBuilder *b,
+            guint                 slot)
+{
+  guint depth;
+
+  for (depth = 0; depth < 64 && slot != LPT_NO_SLOT; depth++)
+    {
+      const LptSlot *s = lpt_plan_slot (b->plan, slot);
+      const LptStep *step;
+
+      if (b->written[slot] == LPT_REPR_LAST8 || b->written[slot] == LPT_REPR_LASTF)
+        return TRUE;
+      if (s->kind != LPT_SLOT_DYNAMIC)
+        return FALSE;
+      step = lpt_plan_step (b->plan, s->first);
+      if (step->n_in == 0 || (step->integer == NULL && (step->node->info->flags & LPT_OP_F_ELEMENTWISE) == 0))
+        return FALSE;
+      slot = step->in[0];
+    }
+
+  return FALSE;
+}
+
+/* The axes with the channels last. */
+static LptShape
+turned (const LptShape *shape)
+{
+  LptShape result = *shape;
+
+  memmove (&result.dims[1], &result.dims[2], (gsize) (shape->rank - 2) * sizeof result.dims[0]);
+  result.dims[shape->rank - 1] = shape->dims[1];
+
+  return result;
+}
+
+/* Operands of other shapes must go by one element along the channels, or stand still. */
+static gboolean
+fits_last (const LptFastBuilder *b,
+           const Rows           *p,
+           const LptShape       *shape)
+{
+  guint k, i;
+
+  for (k = 0; k < p->n_runs && shape->rank > 2; k++)
+    for (i = 0; i < p->runs[k].n; i++)
+      {
+        const LptArray *array = &lpt_plan_slot (b->plan, lpt_plan_step (b->plan, p->runs[k].step)->in[i])->array;
+        gint64 strides[LPT_MAX_RANK];
+
+        lpt_broadcast_strides (&array->shape, shape, strides);
+        if (strides[1] > 1 && (lpt_plan_slot (b->plan, lpt_plan_step (b->plan, p->runs[k].step)->in[i])->kind == LPT_SLOT_CONST ||
+                               !lpt_shape_equal (&array->shape, shape)))
+          return FALSE;
+      }
+
+  return shape->rank > 2;
+}
+
+/* FALSE: there is none that does for all. */
+static gboolean
+choose_layout (const LptFastBuilder *b,
+               Rows                 *p,
+               const LptShape       *shape)
+{
+  gint votes = 0;
+  guint k, i;
+
+  if (p->layout != LAYOUT_ANY)
+    return p->layout == LAYOUT_PLAIN || fits_last (b, p, shape);
+  for (k = 0; k < p->n_runs; k++)
+    for (i = 0; i < p->runs[k].n; i++)
+      {
+        guint slot = lpt_plan_step (b->plan, p->runs[k].step)->in[i];
+        const LptSlot *s = lpt_plan_slot (b->plan, slot);
+
+        if (s->kind != LPT_SLOT_CONST && lpt_shape_equal (&s->array.shape, shape) &&
+            (s->kind != LPT_SLOT_DYNAMIC || find_step (p, s->first) < 0))
+          votes += comes_last (b, slot) ? 1 : -1;
+      }
+  p->layout = votes > 0 && fits_last (b, p, shape) ? LAYOUT_LAST : LAYOUT_PLAIN;
+
+  return TRUE;
+}
+
+static LptRepr
+repr_of (const Rows     *p,
+         const LptArray *array)
+{
+  gboolean codes = array->dtype == LPT_DTYPE_U8 || array->dtype == LPT_DTYPE_I8;
+
+  if (p->layout == LAYOUT_LAST)
+    return codes ? LPT_REPR_LAST8 : LPT_REPR_LASTF;
+
+  return codes ? LPT_REPR_U8 : LPT_REPR_PLAIN;
+}
 
 static guint
 input_of (Rows   *p,
@@ -617,13 +736,20 @@ read_operand (LptFastBuilder *b,
     }
   else
     {
-      o->index = input_of (p, slot, s->array.dtype == LPT_DTYPE_U8 || s->array.dtype == LPT_DTYPE_I8 ? LPT_REPR_U8 : LPT_REPR_PLAIN);
       o->whole = lpt_shape_equal (&s->array.shape, shape);
+      o->index = input_of (p, slot, o->whole ? repr_of (p, &s->array) : LPT_REPR_PLAIN);
     }
   lpt_broadcast_strides (&s->array.shape, shape, o->strides);
   for (d = 0; d < shape->rank; d++)
     if (shape->dims[d] == 1)
       o->strides[d] = 0;
+  if (p->layout == LAYOUT_LAST)
+    {
+      gint64 channel = o->strides[1];
+
+      memmove (&o->strides[1], &o->strides[2], (gsize) (shape->rank - 2) * sizeof o->strides[0]);
+      o->strides[shape->rank - 1] = channel;
+    }
 }
 
 /* Along the axes from @axis - 1 on, does the operand go on as it does from @axis on: by one element, or not at all? */
@@ -683,6 +809,53 @@ lay_out (Rows           *p,
   p->column_tiles = (p->cols + p->tile_cols - 1) / p->tile_cols;
   p->tiles = (p->rows + p->tile_rows - 1) / p->tile_rows * p->column_tiles;
   p->tiles_per_task = MAX (TASK / (p->tile_rows * p->tile_cols), 1);
+}
+
+/* @n elements of 4 bytes, repeated; frees them. */
+static gpointer
+repeat (gpointer row,
+        gsize    n,
+        gsize    times)
+{
+  guint32 *result = lpt_fast_array (n * times, sizeof *result);
+  gsize i;
+
+  for (i = 0; i < times; i++)
+    memcpy (result + i * n, row, n * sizeof *result);
+  lpt_aligned_free (row);
+
+  return result;
+}
+
+static void
+repeat_rows (Rows *p)
+{
+  guint k, i;
+  gint d;
+
+  if (p->cols >= SHORT_ROW || p->tile_rows == 1)
+    return;
+  for (k = 0; k < p->n_runs; k++)
+    {
+      Run *run = &p->runs[k];
+
+      if (run->by_column)
+        {
+          run->scale = repeat (run->scale, p->cols, p->tile_rows);
+          run->zero = repeat (run->zero, p->cols, p->tile_rows);
+          run->repeated = TRUE;
+        }
+      for (i = 0; i < run->n; i++)
+        {
+          Operand *o = &run->in[i];
+
+          o->repeated = o->from == FROM_CONSTANT && o->step == 1;
+          for (d = 0; d < p->row_axes; d++)
+            o->repeated = o->repeated && o->strides[d] == 0;
+          if (o->repeated)
+            o->constant = repeat (o->constant, p->cols, p->tile_rows);
+        }
+    }
 }
 
 /* Does a run behind @after read @slot? */
@@ -783,19 +956,23 @@ lpt_fast_make_rows (LptFastBuilder *b,
   g_autofree Rows *p = g_new0 (Rows, 1);
   const LptStep *step = lpt_plan_step (b->plan, i);
   const LptSlot *result;
+  LptShape shape;
   guint k, n;
 
   if (!read_step (b, i, &p->runs[0]) || p->runs[0].kind == RUN_RENAME)
     return NULL;
   result = lpt_plan_slot (b->plan, step->out[0]);
   p->n_runs = 1;
+  p->layout = p->runs[0].layout;
   grow (b, p, &result->array.shape);
   if (p->n_runs == 1 && (p->runs[0].kind == RUN_QUANTIZE || p->runs[0].kind == RUN_DEQUANTIZE || p->runs[0].kind == RUN_WORDS))
     return NULL;      /* these have ops of their own */
+  if (!choose_layout (b, p, &result->array.shape))
+    return NULL;
 
   p->op = (LptFastOp) { .run = rows_run, .clear = rows_clear, .kernel = b->kernels.floats->name, .out = step->out[0],
-                        .out_repr = result->array.dtype == LPT_DTYPE_F32 ? LPT_REPR_PLAIN : LPT_REPR_U8,
-                        .first = main_step (p), .last = i };
+                        .out_repr = repr_of (p, &result->array), .first = main_step (p), .last = i };
+  shape = p->layout == LAYOUT_LAST ? turned (&result->array.shape) : result->array.shape;
   for (k = 0; k < p->n_runs; k++)
     {
       Run *run = &p->runs[k];
@@ -807,7 +984,8 @@ lpt_fast_make_rows (LptFastBuilder *b,
     }
   p->kernels = b->kernels;
   p->result_size = lpt_storage_size (result->array.dtype);
-  lay_out (p, &result->array.shape);
+  lay_out (p, &shape);
+  repeat_rows (p);
   place_registers (b, p);
   p->op.workspace = (p->n_registers * p->tile_rows * p->tile_cols * sizeof (float) + 63) & ~(gsize) 63;
 

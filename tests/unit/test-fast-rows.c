@@ -18,6 +18,13 @@ typedef struct
 
 #define S " : f32[3,7,37]\n"
 
+#define P " : f32[1,5,9,7]\n"
+#define CONV \
+  "%x = Parameter : f32[1,3,9,7]\n%q = Quantize(%x) : u8[1,3,9,7] q{scale=0.05, zp=120}\n" \
+  "%w = Const {1,-2,3,-4,5,-6,7,-8,9,-10,11,-12,13,-14,15} : i8[5,3,1,1] q{axis=0, scale=[0.1,0.2,0.3,0.4,0.5], zp=[0,0,0,0,0]}\n" \
+  "%i = Convolution(%q, %w) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]} #{relaxed} : " \
+  "i32[1,5,9,7] q{axis=1, scale=[0.005,0.01,0.015,0.02,0.025], zp=[0,0,0,0,0]}\n%d = Dequantize(%i)" P
+
 static const Case cases[] =
 {
   { "attention", 1, 1,
@@ -67,6 +74,18 @@ static const Case cases[] =
     "%x = Parameter : u8[2,3,37]\n%q = Reinterpret(%x) : u8[2,3,37] q{scale=1}\n%c = Const {0.15} : f32[]\n"
     "%d = Dequantize(%q) : f32[2,3,37]\n%a = Add(%d, %c) : f32[2,3,37]\n%k = Quantize(%a) : u8[2,3,37] q{scale=0.72, zp=-98}\n"
     "%r = Reinterpret(%k) : u8[2,3,37] q{scale=0.01, zp=54}\n%y = Dequantize(%r) : f32[2,3,37]\nResult(%y)\n" },
+  /* Channels last, as the convolution writes them: */
+  { "channels-last", 2, 0,
+    CONV "%c = Const {1,-2,3,-4,0.5} : f32[1,5,1,1]\n%a = Elu(%d) {alpha=1}" P "%b = Add(%a, %c)" P
+    "%k = Quantize(%b) : u8[1,5,9,7] q{axis=1, scale=[0.1,0.2,0.3,0.4,0.5], zp=[10,20,30,40,50]}\n%f = Dequantize(%k)" P
+    "%t = Tanh(%f)" P "%y = Multiply(%t, %c)" P "Result(%y)\nResult(%a)\n" },
+  { "channels-last-sum", 1, 0,
+    "%v = Parameter : f32[5,1,1]\n" CONV "%a = Add(%d, %v)" P "%b = Add(%a, %a)" P "%m = Multiply(%b, %v)" P
+    "%y = Quantize(%m) : i8[1,5,9,7] q{scale=0.1, zp=3}\nResult(%y)\n" },
+  /* Rows of pixels against an operand that goes along the pixels too. */
+  { "channels-last-not", 1, 0,
+    CONV "%c = Const {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35} : f32[1,5,1,7]\n"
+    "%a = Add(%d, %c)" P "%t = Erf(%a)" P "Result(%t)\n" },
   /* Plain: the last axis is not the one, or not the only one. */
   { "other-axes", 1, 3,
     "%x = Parameter" S "%i = Const {1} : i64[1]\n%j = Const {1, 2} : i64[2]\n%s = SoftMax(%x) {axis=1}" S
