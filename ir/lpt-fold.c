@@ -418,6 +418,62 @@ store_run (const float *y,
     }
 }
 
+static gint32
+stored (float    y,
+        LptDType dtype)
+{
+  guint8 byte;
+
+  store_run (&y, &byte, dtype, 0, 1);
+
+  return dtype == LPT_DTYPE_I8 ? (gint8) byte : byte;
+}
+
+/* Level k of the interval is stored as k + *base, as it is where the output interval counts the levels. */
+static gboolean
+levels_are_codes (const Interval *v,
+                  LptDType        dtype,
+                  gint32         *base)
+{
+  gint32 k, steps = (gint32) v->steps;
+
+  if ((dtype != LPT_DTYPE_I8 && dtype != LPT_DTYPE_U8) || !(v->steps <= 255))
+    return FALSE;
+  for (k = 0; k <= steps; k++)
+    {
+      gint32 code = stored ((float) k / v->steps * (v->oh - v->ol) + v->ol, dtype);
+
+      if (k == 0)
+        *base = code;
+      else if (code != *base + k)
+        return FALSE;
+    }
+
+  return stored (v->ol, dtype) == *base && stored (v->oh, dtype) == *base + steps;
+}
+
+/* quantize_run() and store_run() in one, for such an interval. */
+static void
+code_run (const Interval *v,
+          const float    *x,
+          guint8         *out,
+          gsize           n,
+          gint32          base)
+{
+  float low = MIN (v->il, v->ih), high = MAX (v->il, v->ih), width = v->ih - v->il;
+  gsize i;
+
+  for (i = 0; i < n; i++)
+    {
+      float level = round_even ((x[i] - v->il) / width * v->steps);
+      float above = x[i] > high ? v->steps : level;
+      float inside = x[i] <= low ? 0 : above;
+      float code = inside + (float) base;
+
+      out[i] = (guint8) (gint32) (x[i] == x[i] ? code : 0);
+    }
+}
+
 #define RUN 1024
 
 LptTensor *
@@ -450,6 +506,9 @@ lpt_fold_fake_quantize_to (LptNode   *fq,
   gboolean direct = dtype == LPT_DTYPE_F32 || dtype == LPT_DTYPE_I8 || dtype == LPT_DTYPE_U8;
   const LptShape *shape;
   const float *values;
+  Interval seen = { 0 };
+  gboolean coded = FALSE;
+  gint32 base = 0;
   LptShape full;
   gint last = -1, d;
   gint64 inner = 1, blocks = 1, block;
@@ -505,6 +564,10 @@ lpt_fold_fake_quantize_to (LptNode   *fq,
       Interval v = { in_low[offset[0]], in_high[offset[1]], out_low[offset[2]], out_high[offset[3]], (float) (levels - 1) };
       gint64 done;
 
+      if (block == 0 || v.ol != seen.ol || v.oh != seen.oh)
+        coded = levels_are_codes (&v, lpt_tensor_dtype (out), &base);
+      seen = v;
+
       for (done = 0; done < inner; done += RUN)
         {
           gsize n = (gsize) MIN (RUN, inner - done);
@@ -514,6 +577,11 @@ lpt_fold_fake_quantize_to (LptNode   *fq,
           /* Mapped data may be unaligned. */
           if ((guintptr) x % sizeof (float) != 0)
             x = memcpy (copy, x, n * sizeof (float));
+          if (coded)
+            {
+              code_run (&v, x, (guint8 *) lpt_tensor_writable (out) + block * inner + done, n, base);
+              continue;
+            }
           quantize_run (&v, x, y, n);
           if (round && dtype == LPT_DTYPE_F32)
             round_run (y, n);
