@@ -58,7 +58,7 @@ put_row (GString *out, const LptProfileRow *row, const char *form, gboolean firs
     {
       g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s", row->name, status, row->type, kernel, wall, cpu);
       if (n_runs > 0)
-        put_rate (out, row->executed ? row->macs : 0, wall_ms, peak);
+        put_rate (out, row->executed ? row->macs : 0, MIN (wall_ms, cpu_ms), peak);
       g_string_append_printf (out, "  [%s]\n", shape);
       return;
     }
@@ -107,7 +107,7 @@ cmd_profile_print (LptPlanContext *context, const char *form, guint n_runs, doub
       double wall_ms = (double) wall / 1e6 / MAX (n_runs, 1), cpu_ms = (double) cpu / 1e6 / MAX (n_runs, 1);
       g_string_append_printf (out, "%-102s %10.6f %10.6f", "total", wall_ms, cpu_ms);
       if (n_runs > 0)
-        put_rate (out, macs, wall_ms, peak);
+        put_rate (out, macs, MIN (wall_ms, cpu_ms), peak);
       g_string_append (out, "  ms\n");
     }
   else if (g_str_equal (form, "json"))

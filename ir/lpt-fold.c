@@ -455,18 +455,19 @@ levels_are_codes (const Interval *v,
 /* quantize_run() and store_run() in one, for such an interval. */
 static void
 code_run (const Interval *v,
-          const float    *x,
-          guint8         *out,
+          const float    *restrict x,
+          guint8         *restrict out,
           gsize           n,
           gint32          base)
 {
-  float low = MIN (v->il, v->ih), high = MAX (v->il, v->ih), width = v->ih - v->il;
+  /* Bytes may alias anything: what does not change is read before. */
+  const float low = MIN (v->il, v->ih), high = MAX (v->il, v->ih), width = v->ih - v->il, first = v->il, steps = v->steps;
   gsize i;
 
   for (i = 0; i < n; i++)
     {
-      float level = round_even ((x[i] - v->il) / width * v->steps);
-      float above = x[i] > high ? v->steps : level;
+      float level = round_even ((x[i] - first) / width * steps);
+      float above = x[i] > high ? steps : level;
       float inside = x[i] <= low ? 0 : above;
       float code = inside + (float) base;
 

@@ -20,6 +20,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <math.h>
+
 #include "ir/lpt-fold.h"
 #include "passes/lpt-weightable.h"
 
@@ -166,6 +168,56 @@ multiply_matrices (LptTensor *a,
   return out;
 }
 
+/* zp * w for one zero point and a matrix of 8-bit codes, [N, K] when @transposed_w, from the sums of its columns. Products and sums
+ * are exact in f64 either way, so this is what multiply_matrices() gives. NULL: it does not apply. */
+static LptTensor *
+zero_point_columns (LptTensor *zp,
+                    LptTensor *w,
+                    gboolean   transposed_w,
+                    gint       rank)
+{
+  const LptShape *sw = lpt_tensor_shape (w);
+  gint64 depth = sw->dims[transposed_w ? 1 : 0], columns = sw->dims[transposed_w ? 0 : 1], k, n;
+  LptShape shape = { .rank = rank };
+  g_autofree gint32 *sums = NULL;
+  gboolean is_signed = lpt_tensor_dtype (w) == LPT_DTYPE_I8;
+  const guint8 *data = lpt_tensor_data (w);
+  double factor = lpt_tensor_get_f64 (zp, 0);
+  LptTensor *out;
+  float *y;
+
+  if (sw->rank != 2 || rank < 2 || lpt_tensor_count (zp) != 1 || !isfinite (factor) || depth > 1 << 20 ||
+      (!is_signed && lpt_tensor_dtype (w) != LPT_DTYPE_U8))
+    return NULL;
+  for (k = 0; k < rank; k++)
+    shape.dims[k] = k == rank - 1 ? columns : 1;
+  sums = g_try_new0 (gint32, (gsize) columns + 1);
+  out = lpt_tensor_new (LPT_DTYPE_F32, &shape, NULL);
+  if (sums == NULL || out == NULL)
+    {
+      lpt_tensor_unref (out);
+      return NULL;
+    }
+  /* Codes as unsigned bytes, i8 ones plus 128. */
+  for (k = 0; k < (transposed_w ? columns : depth); k++)
+    {
+      const guint8 *row = data + k * (transposed_w ? depth : columns);
+      guint8 flip = is_signed ? 128 : 0;
+
+      if (transposed_w)
+        for (n = 0; n < depth; n++)
+          sums[k] += row[n] ^ flip;
+      else
+        for (n = 0; n < columns; n++)
+          sums[n] += row[n] ^ flip;
+    }
+  y = lpt_tensor_writable (out);
+  for (n = 0; n < columns; n++)
+    y[n] = (float) (factor * (double) (sums[n] - (is_signed ? 128 * (gint32) depth : 0)) + 0.0);
+
+  return out;
+}
+
 /* What the zero point of the first operand adds to the product. */
 static LptTensor *
 zero_point_product (LptNode    *matmul,
@@ -177,11 +229,14 @@ zero_point_product (LptNode    *matmul,
   g_autoptr (LptTensor) real = lpt_tensor_convert (zp, LPT_DTYPE_F32, NULL);
   g_autoptr (LptTensor) wide = real != NULL ? lpt_fold_extend_all (real, rank) : NULL;
   g_autoptr (LptTensor) straight = wide != NULL ? transposed (wide, attrs->transpose_a) : NULL;
-  g_autoptr (LptTensor) matrix = transposed (weights, attrs->transpose_b);
+  g_autoptr (LptTensor) matrix = NULL;
   g_autoptr (LptTensor) full = NULL;
-  g_autoptr (LptTensor) product = NULL;
+  g_autoptr (LptTensor) product = real != NULL ? zero_point_columns (real, weights, attrs->transpose_b, rank) : NULL;
   LptShape shape;
 
+  if (product != NULL)
+    return lpt_fold_scalar_if_possible (product);
+  matrix = transposed (weights, attrs->transpose_b);
   if (straight == NULL || matrix == NULL || lpt_tensor_shape (matrix)->rank < 2 || rank < 2)
     return NULL;
   shape = *lpt_tensor_shape (straight);
