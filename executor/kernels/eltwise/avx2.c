@@ -6,6 +6,8 @@
  */
 #define LPT_ISA avx2
 #define LPT_OWN_ADD
+#include <string.h>
+
 #include "executor/kernels/requant/avx2.h"
 
 #include "executor/kernels/eltwise/body.h"
@@ -48,8 +50,7 @@ lpt_eltwise_add__avx2 (const LptAdd *p, size_t rows, size_t cols, const uint8_t 
   size_t whole = cols / 32 * 32;
   Sum s;
 
-  if (!byte || p->form != LPT_ADD_SINGLE || p->shift < 16 || p->m1 >= INT32_MAX - 40000 || p->m2 >= INT32_MAX - 40000
-      || (bias >> 16) >= (1 << 30) || (bias >> 16) <= -(1 << 30))
+  if (!byte || p->form != LPT_ADD_SINGLE || !lpt_add_fits_pairs (p))
     {
       add_plain (p, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
       return;
@@ -76,6 +77,15 @@ lpt_eltwise_add__avx2 (const LptAdd *p, size_t rows, size_t cols, const uint8_t 
           _mm256_storeu_si256 ((__m256i *) (void *) (out + j), add_bytes (&s, x, y));
         }
       if (whole < cols)
-        add_plain (p, 1, cols - whole, a + whole * a_step, 0, a_step, b + whole * b_step, 0, b_step, out + whole, 0);
+        {
+          uint8_t rest[32] = { 0 };
+
+          if (a_step)
+            x = load_256 (memcpy (rest, a + whole, cols - whole));
+          if (b_step)
+            y = load_256 (memcpy (rest, b + whole, cols - whole));
+          _mm256_storeu_si256 ((__m256i *) (void *) rest, add_bytes (&s, x, y));
+          memcpy (out + whole, rest, cols - whole);
+        }
     }
 }

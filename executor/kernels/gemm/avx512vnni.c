@@ -81,7 +81,9 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
 #define WEIGHTS                                                                                              \
   __m512i b0 = _mm512_loadu_si512 (b), b1 = nb > 1 ? _mm512_loadu_si512 (b + 64) : zero;                     \
   __m512i b2 = nb > 2 ? _mm512_loadu_si512 (b + 128) : zero;                                                 \
-  __m512i b3 = nb > 3 && mr < 7 ? _mm512_loadu_si512 (b + 192) : zero;
+  __m512i b3 = nb > 3 && mr < 7 ? _mm512_loadu_si512 (b + 192) : zero;                                       \
+                                                                                                             \
+  _mm_prefetch ((const char *) b + t->ahead, _MM_HINT_T1);
 #define POINTER(i) const uint8_t *a##i = rows[i < mr ? i : 0];
 #define STEP4(i) STEP (i, four_bytes (a##i + p))
 #define STEP4_LATER(i) if (i > 0) STEP4 (i)

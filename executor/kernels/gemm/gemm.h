@@ -30,6 +30,7 @@ typedef struct {
   const uint8_t *const *a;
   const uint8_t        *zeros;
   const void           *panel;
+  size_t                ahead;     /* from a step's weights to bytes that later tiles need: a hint */
   const int32_t        *row_add;   /* fused stage: one number for all accumulators of a row, or NULL */
 } LptGemmTile;
 

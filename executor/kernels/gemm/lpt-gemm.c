@@ -207,6 +207,8 @@ typedef struct {
   bool                fused;
   int32_t            *acc;
   void               *params;
+  const LptEpilogue  *epilogue;      /* what is done with a tile's sums; the rest follows on the panel's bytes */
+  size_t              next, tiles;   /* bytes to the next panel; tiles of this one so far */
 } Panel;
 
 /* Rows [i, i + rows) in tiles of about equal height. */
@@ -224,20 +226,17 @@ run_rows (Panel *p, size_t i, size_t rows, const uint8_t *const *ptr)
 
       p->tile.mr = mr;
       p->tile.a = ptr + i;
-      p->tile.row_add = p->fused && b->epilogue->weight_zp ? p->row_sums + i : NULL;
+      p->tile.row_add = p->fused && p->epilogue->weight_zp ? p->row_sums + i : NULL;
+      /* The next panel comes nearer: in each tile another line of every step. */
+      p->tile.ahead = p->next + 64 * (p->tiles++ % (p->tile.nr / 16));
       if (p->fused)
-        {
-          LptGemmOut o = { (uint8_t *) out, b->ldo, b->epilogue->sum_fusable ? residual : NULL, b->ldr };
-
-          b->kernel->fused (&p->tile, b->epilogue, p->params, p->columns, &o);
-          if (b->epilogue->table || (b->epilogue->add && !b->epilogue->sum_fusable))
-            lpt_epilogue_finish (b->epilogue_kernel, b->epilogue, mr, p->columns, (uint8_t *) out, b->ldo, residual, b->ldr);
-        }
+        b->kernel->fused (&p->tile, p->epilogue, p->params, p->columns,
+                          &(LptGemmOut) { (uint8_t *) out, b->ldo, p->epilogue->sum_fusable ? residual : NULL, b->ldr });
       else
         {
           b->kernel->micro (&p->tile, p->acc);
-          b->epilogue_kernel->run (b->epilogue, mr, p->columns, b->channel0 + p->column, p->acc, LPT_GEMM_NR_MAX,
-                                   p->row_sums + i, out, b->ldo, residual, b->ldr);
+          b->epilogue_kernel->run (p->epilogue, mr, p->columns, b->channel0 + p->column, p->acc, LPT_GEMM_NR_MAX,
+                                   p->row_sums + i, out, b->ldo, NULL, 0);
         }
       i += mr;
       rows -= mr;
@@ -249,12 +248,22 @@ lpt_gemm_block (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, s
                 size_t n1, int32_t *row_sums)
 {
   const LptGemmKernel *kernel = b->kernel;
-  size_t width = lpt_gemm_panel (kernel, b->n);
+  size_t width = lpt_gemm_panel (kernel, b->n), done = n0;
+  LptEpilogue first = *b->epilogue, second = *b->epilogue;
   _Alignas (64) int32_t acc[LPT_GEMM_MR_MAX * LPT_GEMM_NR_MAX];
   _Alignas (64) char params[LPT_GEMM_PARAMS_SIZE];
   Panel p = { .b = b, .tile = { .taps = b->taps, .k = b->k, .a_stride = ptr_stride, .zeros = b->zeros },
-              .row_sums = row_sums, .fused = kernel->fused && b->epilogue->fusable, .acc = acc, .params = params };
+              .row_sums = row_sums, .fused = kernel->fused && b->epilogue->fusable, .acc = acc, .params = params,
+              .epilogue = &first };
 
+  /* What is not fused comes on many bytes at once; tables of plain stages are done with their sums. */
+  if (first.store != LPT_STORE_Q8 || (p.fused && first.sum_fusable))
+    second.add = NULL;
+  if (!p.fused)
+    {
+      first.add = NULL;
+      second.table = NULL;
+    }
   if (b->epilogue->weight_zp)
     kernel->row_sums (rows, b->taps, b->k, ptr, ptr_stride, row_sums);
   /* One zero point for all columns: what it takes from a row is one number. */
@@ -267,6 +276,8 @@ lpt_gemm_block (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, s
       p.tile.nr = panel_width (width, b->n, j);
       p.columns = j + p.tile.nr < b->n ? p.tile.nr : b->n - j;
       p.tile.panel = (const char *) b->packed + panel_bytes (kernel, b->taps, b->k, j);
+      p.next = panel_bytes (kernel, b->taps, b->k, p.tile.nr);
+      p.tiles = 0;
       if (p.fused)
         kernel->params (b->epilogue, b->channel0 + j, p.columns, params);
       if (b->line == 0)
@@ -274,6 +285,14 @@ lpt_gemm_block (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, s
       else
         for (size_t i = 0, line = b->line_first; i < rows; i += line, line = b->line)
           run_rows (&p, i, rows - i < line ? rows - i : line, ptr);
+      if ((second.table || second.add) && (j + width >= n1 || j + width - done >= LPT_GEMM_NR_MAX))
+        {
+          size_t end = j + width < n1 ? j + width : n1;
+
+          lpt_epilogue_finish (b->epilogue_kernel, &second, rows, end - done, (uint8_t *) b->out + done, b->ldo,
+                               b->residual ? b->residual + done : NULL, b->ldr);
+          done = end;
+        }
     }
 }
 
