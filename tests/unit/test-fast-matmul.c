@@ -32,10 +32,11 @@ net_clear (Net *net)
   g_ptr_array_unref (net->inputs);
 }
 
-/* The bytes are right, and a fast op stands for every step of @op. */
+/* The bytes are right, and the fast op of a step of @owner (LPT_OP_OPAQUE: of any) stands for every step of @op. */
 static void
 check (Net  *net,
-       LptOp op)
+       LptOp op,
+       LptOp owner)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (LptPlan) plan = lpt_plan_new (net->graph, NULL, 0, &error);
@@ -44,7 +45,11 @@ check (Net  *net,
   g_assert_no_error (error);
   for (i = 0; i < plan->steps->len; i++)
     if (lpt_plan_step (plan, i)->node->op == op)
-      g_assert_true (plan->fast != NULL && plan->fast->covered[i] != LPT_NO_SLOT);
+      {
+        g_assert_true (plan->fast != NULL && plan->fast->covered[i] != LPT_NO_SLOT);
+        if (owner != LPT_OP_OPAQUE)
+          g_assert_cmpint (lpt_plan_step (plan, plan->fast->covered[i])->node->op, ==, owner);
+      }
   fast_case_compare_inputs (net->graph, net->inputs);
 }
 
@@ -338,7 +343,7 @@ test_products (void)
           lpt_floats_set (&LPT_ATTRS (y->producer, LptMatMulAttrs)->bias_rest, 1, &rest);
         }
       net_readers (&net, y, rand);
-      check (&net, LPT_OP_MATMUL);
+      check (&net, LPT_OP_MATMUL, LPT_OP_MATMUL);
       net_clear (&net);
     }
 }
@@ -379,7 +384,7 @@ test_tiles (gconstpointer data)
       y = net_add (&net, LPT_OP_ADD, y, other, LPT_DTYPE_U8, &shape, sum);
     }
   net_result (&net, y);
-  check (&net, LPT_OP_ADD);
+  check (&net, LPT_OP_ADD, LPT_OP_MATMUL);
   net_clear (&net);
 }
 
@@ -427,7 +432,7 @@ test_shared_sums (gconstpointer data)
   other = net_add (&net, LPT_OP_REINTERPRET, sums, NULL, LPT_DTYPE_I32, &y, quant);
   net_result (&net, net_add (&net, LPT_OP_RELU, net_add (&net, LPT_OP_DEQUANTIZE, sums, NULL, LPT_DTYPE_F32, &y, NULL), NULL, LPT_DTYPE_F32, &y, NULL));
   net_result (&net, net_add (&net, LPT_OP_DEQUANTIZE, other, NULL, LPT_DTYPE_F32, &y, NULL));
-  check (&net, LPT_OP_DEQUANTIZE);
+  check (&net, LPT_OP_DEQUANTIZE, LPT_OP_OPAQUE);
   net_clear (&net);
 }
 
@@ -450,7 +455,7 @@ test_attention (void)
   y = net_add (&net, LPT_OP_MATMUL, q, k, LPT_DTYPE_U8, &scores, quant);
   y = net_add (&net, LPT_OP_MATMUL, y, v, LPT_DTYPE_I8, &context, output);
   net_result (&net, net_transpose (&net, y, swap));
-  check (&net, LPT_OP_TRANSPOSE);
+  check (&net, LPT_OP_TRANSPOSE, LPT_OP_MATMUL);
   net_clear (&net);
 }
 
