@@ -7,40 +7,38 @@
 
 #include "executor/lpt-fast.h"
 
+#define TASK_ELEMENTS 32768
+
 typedef struct
 {
   LptFastOp op;
   const LptTransposeKernel *kernel;
-  gsize    images, rows, cols;       /* rows x cols becomes cols x rows; rows = 0: as it is */
+  gsize    images, rows, cols;       /* rows x cols becomes cols x rows; as it is: one row */
+  gsize    per_task;                 /* columns */
   gsize    element;
   gboolean flip;
 } Convert;
 
 static void
-convert_image (void    *data,
-               size_t   image,
-               unsigned thread)
+convert_task (void    *data,
+              size_t   task,
+              unsigned thread)
 {
   gpointer *job = data;
   const Convert *c = job[0];
-  gsize size = (c->rows != 0 ? c->rows : 1) * c->cols;
-  const guint8 *in = (const guint8 *) job[1] + image * size * c->element;
-  guint8 *out = (guint8 *) job[2] + image * size * c->element;
+  gsize tasks = (c->cols + c->per_task - 1) / c->per_task;
+  gsize image = task / tasks * c->rows * c->cols, first = task % tasks * c->per_task, n = MIN (c->per_task, c->cols - first);
+  const guint8 *in = (const guint8 *) job[1] + (image + first) * c->element;
+  guint8 *out = (guint8 *) job[2] + (image + first * c->rows) * c->element;
 
-  if (c->rows == 0)
-    {
-      if (c->flip)
-        lpt_flip_signs (size, in, out);
-      else
-        memcpy (out, in, size * c->element);
-      return;
-    }
-  if (c->element == 4)
-    c->kernel->words (c->rows, c->cols, (const guint32 *) (gconstpointer) in, c->cols, (guint32 *) (gpointer) out, c->rows);
+  if (c->rows == 1)
+    memcpy (out, in, n * c->element);
+  else if (c->element == 4)
+    c->kernel->words (c->rows, n, (const guint32 *) (gconstpointer) in, c->cols, (guint32 *) (gpointer) out, c->rows);
   else
-    c->kernel->bytes (c->rows, c->cols, in, c->cols, out, c->rows);
+    c->kernel->bytes (c->rows, n, in, c->cols, out, c->rows);
   if (c->flip)
-    lpt_flip_signs (size, out, out);
+    lpt_flip_signs (c->rows * n, out, out);
 }
 
 static void
@@ -50,9 +48,10 @@ convert_run (const LptFastOp     *op,
              LptPool             *pool,
              guint8              *workspace)
 {
+  const Convert *c = (const Convert *) op;
   gpointer job[3] = { (gpointer) op, (gpointer) in[0], out };
 
-  lpt_parallel_for (pool, ((const Convert *) op)->images, convert_image, job);
+  lpt_parallel_for (pool, c->images * ((c->cols + c->per_task - 1) / c->per_task), convert_task, job);
 }
 
 LptFastOp *
@@ -71,7 +70,7 @@ lpt_fast_convert_new (LptFastBuilder *b,
   c->kernel = b->kernels.transpose;
   c->element = lpt_storage_size (array->dtype);
   c->flip = array->dtype == LPT_DTYPE_I8 && (from == LPT_REPR_PLAIN) != (to == LPT_REPR_PLAIN);
-  c->images = 1;
+  c->images = c->rows = 1;
   c->cols = lpt_fast_count (b->plan, slot);
   if (was_last != is_last)
     {
@@ -81,6 +80,9 @@ lpt_fast_convert_new (LptFastBuilder *b,
       c->rows = is_last ? channels : n;
       c->cols = is_last ? n : channels;
     }
+  /* Whole squares of the transpose. */
+  c->per_task = (TASK_ELEMENTS / MAX (c->rows, 1) + 63) & ~(gsize) 63;
+  c->per_task = MAX (c->per_task, 64);
 
   return &c->op;
 }

@@ -1,0 +1,111 @@
+/* executor/kernels/transpose/avx2.c - transposes in blocks of 16 x 16 bytes and 4 x 4 words
+ *
+ * Interleaving register i with register i + 8 rotates the eight bits of an element's place (row, column) by one; four
+ * times exchange rows and columns. Blocks at the edges go through a square of their own.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "executor/kernels/transpose/transpose.h"
+
+#include <immintrin.h>
+#include <string.h>
+
+#define SIDE 16
+/* Below this many rows or columns an edge block is mostly empty. */
+#define FEW 4
+
+static inline void
+interleave (const __m128i *in, __m128i *out)
+{
+  for (int i = 0; i < 8; i++)
+    {
+      out[2 * i] = _mm_unpacklo_epi8 (in[i], in[i + 8]);
+      out[2 * i + 1] = _mm_unpackhi_epi8 (in[i], in[i + 8]);
+    }
+}
+
+static inline void
+transpose_square (const uint8_t *in, size_t ldi, uint8_t *out, size_t ldo)
+{
+  __m128i a[SIDE], b[SIDE];
+
+  for (size_t i = 0; i < SIDE; i++)
+    a[i] = _mm_loadu_si128 ((const __m128i *) (const void *) (in + i * ldi));
+  interleave (a, b);
+  interleave (b, a);
+  interleave (a, b);
+  interleave (b, a);
+  for (size_t i = 0; i < SIDE; i++)
+    _mm_storeu_si128 ((__m128i *) (void *) (out + i * ldo), a[i]);
+}
+
+static void
+transpose_edge (size_t rows, size_t cols, const uint8_t *in, size_t ldi, uint8_t *out, size_t ldo)
+{
+  uint8_t from[SIDE * SIDE] = { 0 }, to[SIDE * SIDE];
+
+  if (rows < FEW || cols < FEW)
+    {
+      for (size_t c = 0; c < cols; c++)
+        for (size_t r = 0; r < rows; r++)
+          out[c * ldo + r] = in[r * ldi + c];
+      return;
+    }
+  for (size_t r = 0; r < rows; r++)
+    memcpy (from + r * SIDE, in + r * ldi, cols);
+  transpose_square (from, SIDE, to, SIDE);
+  for (size_t c = 0; c < cols; c++)
+    memcpy (out + c * ldo, to + c * SIDE, rows);
+}
+
+void
+lpt_transpose_bytes__avx2 (size_t rows, size_t cols, const uint8_t *in, size_t ldi, uint8_t *out, size_t ldo)
+{
+  for (size_t r = 0; r < rows; r += SIDE)
+    for (size_t c = 0; c < cols; c += SIDE)
+      {
+        size_t height = rows - r < SIDE ? rows - r : SIDE, width = cols - c < SIDE ? cols - c : SIDE;
+
+        if (height == SIDE && width == SIDE)
+          transpose_square (in + r * ldi + c, ldi, out + c * ldo + r, ldo);
+        else
+          transpose_edge (height, width, in + r * ldi + c, ldi, out + c * ldo + r, ldo);
+      }
+}
+
+static inline __m128
+load_words (const uint32_t *p)
+{
+  return _mm_loadu_ps ((const float *) (const void *) p);
+}
+
+static inline void
+store_words (uint32_t *p, __m128 x)
+{
+  _mm_storeu_ps ((float *) (void *) p, x);
+}
+
+void
+lpt_transpose_words__avx2 (size_t rows, size_t cols, const uint32_t *in, size_t ldi, uint32_t *out, size_t ldo)
+{
+  size_t whole_rows = rows / 4 * 4, whole_cols = cols / 4 * 4;
+
+  /* Squares of blocks, so that the lines written stay in the first cache. */
+  for (size_t r0 = 0; r0 < whole_rows; r0 += SIDE)
+    for (size_t c = 0; c < whole_cols; c += 4)
+      for (size_t r = r0; r < r0 + SIDE && r < whole_rows; r += 4)
+        {
+          const uint32_t *x = in + r * ldi + c;
+          uint32_t *y = out + c * ldo + r;
+          __m128 a = load_words (x), b = load_words (x + ldi), d = load_words (x + 2 * ldi), e = load_words (x + 3 * ldi);
+
+          _MM_TRANSPOSE4_PS (a, b, d, e);
+          store_words (y, a);
+          store_words (y + ldo, b);
+          store_words (y + 2 * ldo, d);
+          store_words (y + 3 * ldo, e);
+        }
+  for (size_t c = 0; c < cols; c++)
+    for (size_t r = c < whole_cols ? whole_rows : 0; r < rows; r++)
+      out[c * ldo + r] = in[r * ldi + c];
+}
