@@ -1,6 +1,7 @@
 /* lpt-fast-copy.c - copies of boxes of codes between layouts
  *
- * Axes that go on evenly on both sides, from the innermost, make a run of bytes; the next axis makes segments of runs,
+ * An axis whose places repeat a pattern (two axes of the input, flattened) is taken as two. Axes that go on evenly on
+ * both sides, from the innermost, make a run of bytes; the next axis makes segments of runs,
  * merged where they touch; the rest are rows. Where the innermost axis of the output is not that of the input and both
  * are even, a row is a plane for the transpose kernel.
  *
@@ -92,6 +93,75 @@ add_outer (LptCopyBox   *box,
   box->rows *= n;
 }
 
+typedef struct
+{
+  gsize         size, stride;  /* stride in the output */
+  const gssize *map;
+} Axis;
+
+/* Length of the pieces of equal steps that a map of @n falls into; @n: one piece, or none that are equal. */
+static gsize
+pieces_of (const gssize *map,
+           gsize         n)
+{
+  gsize length = 2, i;
+  gssize step;
+
+  if (n < 4 || map[0] == LPT_COPY_FILL || map[1] == LPT_COPY_FILL || map[1] <= map[0])
+    return n;
+  step = map[1] - map[0];
+  while (length < n && map[length] == map[length - 1] + step)
+    length++;
+  if (n % length != 0)
+    return n;
+  for (i = length; i < n; i++)
+    if (map[i] == LPT_COPY_FILL || map[i] != map[i / length * length] + (gssize) (i % length) * step)
+      return n;
+
+  return length;
+}
+
+/* Axes of more than one element, from the innermost one of the layout; @outer: maps to free. The others go into the start. */
+static guint
+find_axes (LptCopyBox     *box,
+           const LptShape *shape,
+           gssize *const  *maps,
+           LptRepr         repr,
+           const gsize    *strides,
+           Axis           *axes,
+           GPtrArray      *outer,
+           gboolean       *filled)
+{
+  guint n = 0;
+  gint i;
+
+  for (i = 0; i < shape->rank; i++)
+    {
+      gint axis = axis_at (shape->rank, repr, i);
+      gsize size = (gsize) shape->dims[axis], length, k;
+
+      if (size == 1)
+        {
+          *filled |= maps[axis][0] == LPT_COPY_FILL;
+          box->start += maps[axis][0] != LPT_COPY_FILL ? maps[axis][0] : 0;
+          continue;
+        }
+      length = pieces_of (maps[axis], size);
+      axes[n++] = (Axis) { length, strides[axis], maps[axis] };
+      if (length < size)
+        {
+          gssize *starts = g_new (gssize, size / length);
+
+          for (k = 0; k < size / length; k++)
+            starts[k] = maps[axis][k * length] - maps[axis][0];
+          g_ptr_array_add (outer, starts);
+          axes[n++] = (Axis) { size / length, strides[axis] * length, starts };
+        }
+    }
+
+  return n;
+}
+
 void
 lpt_copy_box_init (LptCopyBox     *box,
                    const LptShape *shape,
@@ -100,62 +170,48 @@ lpt_copy_box_init (LptCopyBox     *box,
                    const gsize    *strides,
                    gsize           at)
 {
-  static const gssize nothing = 0;
-  gint axes[LPT_MAX_RANK], n = 0, plane = 0, i;
-  gboolean running = TRUE, filled = FALSE;
+  static const gssize nothing = 0, fill = LPT_COPY_FILL;
+  g_autoptr (GPtrArray) outer = g_ptr_array_new_with_free_func (g_free);
+  Axis all[LPT_COPY_MAX_AXES], *axes = all;
+  gboolean filled = FALSE;
+  guint n, plane = 0, i;
   gsize run = 1;
 
   *box = (LptCopyBox) { .at = at, .rows = 1 };
-  for (i = 0; i < shape->rank; i++)
+  n = find_axes (box, shape, maps, repr, strides, all, outer, &filled);
+  for (; n > 0 && axes->stride == run && is_even (axes->map, axes->size, run); axes++, n--)
     {
-      gint axis = axis_at (shape->rank, repr, i);
-      gsize size = (gsize) shape->dims[axis];
-
-      if (size == 1)
-        {
-          filled |= maps[axis][0] == LPT_COPY_FILL;
-          box->start += maps[axis][0] != LPT_COPY_FILL ? maps[axis][0] : 0;
-        }
-      else if (running && strides[axis] == run && is_even (maps[axis], size, run))
-        {
-          box->start += maps[axis][0];
-          run *= size;
-        }
-      else
-        {
-          running = FALSE;
-          axes[n++] = axis;
-        }
+      box->start += axes->map[0];
+      run *= axes->size;
     }
 
   /* What remains: the first axis makes segments, or a plane with another one. */
-  for (i = 1; i < n && run == 1 && !filled && strides[axes[0]] == 1; i++)
-    if (is_even (maps[axes[i]], (gsize) shape->dims[axes[i]], 1) && shape->dims[axes[0]] > 1 &&
-        maps[axes[0]][0] != LPT_COPY_FILL && maps[axes[0]][1] > maps[axes[0]][0] &&
-        is_even (maps[axes[0]], (gsize) shape->dims[axes[0]], (gsize) (maps[axes[0]][1] - maps[axes[0]][0])))
+  for (i = 1; i < n && run == 1 && !filled && axes[0].stride == 1; i++)
+    if (is_even (axes[i].map, axes[i].size, 1) && axes[0].map[0] != LPT_COPY_FILL && axes[0].map[1] > axes[0].map[0] &&
+        is_even (axes[0].map, axes[0].size, (gsize) (axes[0].map[1] - axes[0].map[0])))
       plane = i;
   if (plane > 0)
     {
-      box->plane_rows = (gsize) shape->dims[axes[0]];
-      box->plane_cols = (gsize) shape->dims[axes[plane]];
-      box->plane_ldi = (gsize) (maps[axes[0]][1] - maps[axes[0]][0]);
-      box->plane_ldo = strides[axes[plane]];
-      box->start += maps[axes[0]][0] + maps[axes[plane]][0];
+      box->plane_rows = axes[0].size;
+      box->plane_cols = axes[plane].size;
+      box->plane_ldi = (gsize) (axes[0].map[1] - axes[0].map[0]);
+      box->plane_ldo = axes[plane].stride;
+      box->start += axes[0].map[0] + axes[plane].map[0];
       box->row_bytes = box->plane_rows * box->plane_cols;
     }
   else if (n > 0 && !filled)
     {
-      add_segments (box, maps[axes[0]], (gsize) shape->dims[axes[0]], strides[axes[0]], run);
-      box->row_bytes = run * (gsize) shape->dims[axes[0]];
+      add_segments (box, axes[0].map, axes[0].size, axes[0].stride, run);
+      box->row_bytes = run * axes[0].size;
     }
   else
     {
-      add_segments (box, filled ? &(gssize) { LPT_COPY_FILL } : &nothing, 1, run, run);
+      add_segments (box, filled ? &fill : &nothing, 1, run, run);
       box->row_bytes = run;
     }
   for (i = filled ? 0 : 1; i < n; i++)
     if (i != plane || plane == 0)
-      add_outer (box, maps[axes[i]], (gsize) shape->dims[axes[i]], strides[axes[i]]);
+      add_outer (box, axes[i].map, axes[i].size, axes[i].stride);
 }
 
 void

@@ -11,6 +11,8 @@
 #include "executor/lpt-fast.h"
 
 #define LPT_COPY_FILL G_MINSSIZE
+/* An axis may be two. */
+#define LPT_COPY_MAX_AXES (2 * LPT_MAX_RANK)
 
 /* Bytes that follow each other on both sides. */
 typedef struct
@@ -23,8 +25,8 @@ typedef struct
 typedef struct
 {
   guint           n;         /* outer axes */
-  gsize           size[LPT_MAX_RANK], stride[LPT_MAX_RANK];
-  gssize         *from[LPT_MAX_RANK];
+  gsize           size[LPT_COPY_MAX_AXES], stride[LPT_COPY_MAX_AXES];
+  gssize         *from[LPT_COPY_MAX_AXES];
   LptCopySegment *segments;
   guint           n_segments;
   gsize           plane_rows, plane_cols, plane_ldi, plane_ldo;

@@ -503,6 +503,12 @@ lpt_fast_make_move (LptFastBuilder *b,
       best = m;
     }
   g_free (numbers);
+  /* Names alone: the conversion and the name do as well. */
+  if (best != NULL && !moves && best->op.run != NULL)
+    {
+      move_clear (best);
+      g_clear_pointer (&best, g_free);
+    }
   if (best == NULL)
     return NULL;
   for (k = 0; k < n && steps[k] <= best->op.last; k++)

@@ -97,6 +97,10 @@ static const Case cases[] =
     "%y = MaxPool(%t) {kernel=[2,2], strides=[1,1], pads_begin=[0,0], pads_end=[0,0]} : i8[2,6,6,4]" Q "Result(%y)\n" },
   { "transpose", "move", X (6, 17, 35) POOL (6, 17, 35) "%o = Const {3, 1, 0, 2} : i64[4]\n%y = Transpose(%p, %o) : u8[35,6,2,17]" Q
     "Result(%y)\n" },
+  { "transpose-flat", "move", X (6, 17, 35) "%o = Const {0, 2, 1, 3} : i64[4]\n%s = Const {2, -1} : i64[2]\n"
+    "%t = Transpose(%x, %o) : u8[2,17,6,35]" Q "%y = Reshape(%t, %s) {special_zero=false} : u8[2,3570]" Q "Result(%y)\n" },
+  { "flatten", NULL, X (6, 17, 35) POOL (6, 17, 35) "%s = Const {2, -1} : i64[2]\n%y = Reshape(%p, %s) {special_zero=false} : u8[2,3570]" Q
+    "%z = Sigmoid(%y) : u8[2,3570] q{scale=0.00390625}\nResult(%z)\n" },
   { "transpose-plain", "move", SX (6, 17, 35) "%o = Const {1, 3, 2, 0} : i64[4]\n%y = Transpose(%x, %o) : i8[6,35,17,2] q{scale=0.04, zp=-3}\n"
     "Result(%y)\n" },
   { "shuffle", "move", X (12, 7, 5) POOL (12, 7, 5) "%y = ShuffleChannels(%p) {axis=1, group=3} : u8[2,12,7,5]" Q "Result(%y)\n" },
