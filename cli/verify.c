@@ -94,7 +94,7 @@ cmd_verify_step (CmdVerify *verify, const LptPass *pass, LptGraph *graph, const 
     {
       CmdDistance d;
       const char *name = verify->before.names->pdata[i];
-      double scale = greatest (verify->before.tensors->pdata[i]);
+      double scale = fmax (greatest (verify->before.tensors->pdata[i]), greatest (after.tensors->pdata[i]));
       if (!cmd_distance (verify->before.tensors->pdata[i], after.tensors->pdata[i], &d))
         {
           g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s at \"%s\" changed the shape of output \"%s\"", pass->name, at, name);

@@ -22,8 +22,9 @@
  *
  * Every op adds 1e-5 of the greatest number that it sums, for float32. Weights have one code under any rounding.
  *
- * 500 graphs, LPT_TEST_NIGHTLY=1: 10000. LPT_TEST_GRAPH=N runs graph N alone, FIRST-LAST these. A failing graph is reduced (ops that keep
- * the shape are bypassed, outputs dropped, the graph cut at inner values) as long as it fails, and printed.
+ * 500 graphs, LPT_TEST_NIGHTLY=1: 10000. LPT_TEST_GRAPH=N runs graph N alone, FIRST-LAST these. A failing graph is
+ * reduced (ops that keep the shape are bypassed, outputs dropped, the graph cut at inner values) as long as it fails,
+ * and printed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

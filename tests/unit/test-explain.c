@@ -102,10 +102,10 @@ test_joined (void)
 
 /* --- the list of reasons --- */
 
-/* File name without suffix -> GPtrArray of GRegex that match the documented form of its reasons. */
+/* What one file of passes/ says. */
 typedef struct
 {
-  char      *file;
+  char      *file;        /* without suffix */
   GPtrArray *literals;    /* char *: as in the source, between the outer quotes */
 } Source;
 
