@@ -129,12 +129,15 @@ row_at (const Tile    *t,
         gsize          row)
 {
   const Rows *p = t->job->p;
-  const float *data = o->from == FROM_CONSTANT ? o->constant : (const float *) (gconstpointer) t->job->in[o->index];
+  const float *data;
   gsize rest = row;
   gint d;
 
-  if (o->whole || o->repeated)
-    return (o->whole ? (const float *) whole_at (t, o, sizeof (float)) : data) + (row - t->row) * t->cols;
+  if (o->whole)
+    return (const float *) whole_at (t, o, sizeof (float)) + (row - t->row) * t->cols;
+  data = o->from == FROM_CONSTANT ? o->constant : (const float *) (gconstpointer) t->job->in[o->index];
+  if (o->repeated)
+    return data + (row - t->row) * t->cols;
   for (d = p->row_axes - 1; d >= 0; d--)
     {
       data += (gint64) (rest % (gsize) p->dims[d]) * o->strides[d];
