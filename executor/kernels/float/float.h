@@ -13,9 +13,9 @@
 
 #include "executor/lpt-cpu.h"
 
-/* Functions of one value. Results below 2^-126 are 0; a NaN stays one. Bounds of the errors, which
- * tests/kernels checks on a grid: exp 2 ulp, sigmoid 4 ulp, tanh 4 ulp, ELU 4 ulp; erf 2^-22, the two GELUs and HSwish 2^-21 * max (1, |x|), HSigmoid
- * 2^-22 in absolute terms. */
+/* Functions of one value. Results below 2^-126 are 0; a NaN stays one. Bounds of the errors, which tests/kernels checks on a
+ * grid: exp 2 ulp, sigmoid, tanh and ELU 4 ulp; erf and HSigmoid 2^-22, the two GELUs and HSwish 2^-21 * max (1, |x|) in
+ * absolute terms. */
 typedef enum {
   LPT_MAP_EXP,
   LPT_MAP_SIGMOID,

@@ -1,0 +1,199 @@
+/* lpt-fast-rows-step.c - steps of a plan as runs of a program of rows
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+
+#include "executor/lpt-fast-rows.h"
+#include "executor/lpt-unary.h"
+
+static gboolean
+find_binary (LptOp           op,
+             LptFloatBinary *binary)
+{
+  static const struct { LptOp op; LptFloatBinary binary; } rows[] =
+  {
+    { LPT_OP_ADD, LPT_BINARY_ADD }, { LPT_OP_SUBTRACT, LPT_BINARY_SUBTRACT }, { LPT_OP_MULTIPLY, LPT_BINARY_MULTIPLY },
+    { LPT_OP_DIVIDE, LPT_BINARY_DIVIDE }, { LPT_OP_MAXIMUM, LPT_BINARY_MAXIMUM }, { LPT_OP_MINIMUM, LPT_BINARY_MINIMUM },
+  };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (rows); i++)
+    if (rows[i].op == op)
+      {
+        *binary = rows[i].binary;
+        return TRUE;
+      }
+
+  return FALSE;
+}
+
+/* Its only axis is the last one. */
+static gboolean
+is_last_axis (const LptPlan *plan,
+              const LptStep *step,
+              gint           rank)
+{
+  const LptMvnAttrs *a = LPT_ATTRS (step->node, LptMvnAttrs);
+  const LptSlot *axes;
+  gint64 wish;
+  gint axis;
+
+  if (step->n_in > 1 && step->in[1] != LPT_NO_SLOT)
+    {
+      axes = lpt_plan_slot (plan, step->in[1]);
+      if (axes->kind != LPT_SLOT_CONST || axes->array.dtype != LPT_DTYPE_I64 || lpt_array_count (&axes->array) != 1)
+        return FALSE;
+      wish = *(const gint64 *) axes->array.data;
+    }
+  else if (a->reduction_axes.n == 1)
+    wish = a->reduction_axes.v[0];
+  else
+    return FALSE;
+
+  return lpt_axis_normalize (wish, rank, &axis) && axis == rank - 1;
+}
+
+static gboolean
+unary_run (const LptStep *step,
+           LptRun        *run)
+{
+  double p[LPT_UNARY_MAX_PARAMETERS] = { 1 };      /* Swish's beta */
+
+  run->kind = LPT_RUN_CLAMP;
+  switch ((guint) step->node->op)
+    {
+    case LPT_OP_RELU:
+      run->hi = INFINITY;
+      return TRUE;
+    case LPT_OP_CLAMP:
+      run->lo = (float) LPT_ATTRS (step->node, LptClampAttrs)->min;
+      run->hi = (float) LPT_ATTRS (step->node, LptClampAttrs)->max;
+      return TRUE;
+    case LPT_OP_GELU:
+      p[0] = LPT_ATTRS (step->node, LptGeluAttrs)->approximation_mode;
+      break;
+    case LPT_OP_ELU:
+      p[0] = LPT_ATTRS (step->node, LptEluAttrs)->alpha;
+      break;
+    default:
+      break;
+    }
+  run->kind = LPT_RUN_MAP;
+
+  return step->n_in == 1 && lpt_unary_map (step->node->op, p, &run->map);
+}
+
+/* The quantization of @codes, one for all or one per column: of the last axis, or of the channels when they are last. */
+static gboolean
+quant_run (const LptPlan *plan,
+           guint          codes,
+           LptRun        *run)
+{
+  const LptArray *array = &lpt_plan_slot (plan, codes)->array;
+  const LptQuant *quant = array->quant;
+  gint rank = array->shape.rank, axis = rank - 1;
+  guint c;
+
+  if (quant == NULL || (array->dtype != LPT_DTYPE_U8 && array->dtype != LPT_DTYPE_I8 && array->dtype != LPT_DTYPE_I32) ||
+      (quant->n > 1 && (!lpt_axis_normalize (quant->axis, rank, &axis) || (axis != rank - 1 && axis != 1) ||
+                         array->shape.dims[axis] != (gint64) quant->n)))
+    return FALSE;
+  for (c = 0; c < quant->n && array->dtype == LPT_DTYPE_I32; c++)
+    if (quant->zero_point[c] != 0)
+      return FALSE;
+  run->by_column = quant->n > 1;
+  if (run->by_column)
+    run->layout = axis == rank - 1 ? LPT_ROWS_PLAIN : LPT_ROWS_LAST;
+  run->qmin = (gint32) lpt_dtype_min (array->dtype) + lpt_fast_offset (array->dtype);
+  run->qmax = (gint32) lpt_dtype_max (array->dtype) + lpt_fast_offset (array->dtype);
+
+  return TRUE;
+}
+
+static gboolean
+convert_run (const LptFastBuilder *b,
+             const LptStep        *step,
+             LptRun               *run)
+{
+  const LptRequantRule *rule = lpt_requant_node_rule (step->node);
+
+  switch ((guint) step->node->op)
+    {
+    case LPT_OP_QUANTIZE:
+      run->kind = LPT_RUN_QUANTIZE;
+      return rule != NULL && rule->algorithm == LPT_ALGO_FLOAT && lpt_fast_is_real (b->plan, step->in[0]) &&
+             lpt_plan_slot (b->plan, step->out[0])->array.dtype != LPT_DTYPE_I32 && quant_run (b->plan, step->out[0], run);
+    case LPT_OP_DEQUANTIZE:
+      run->kind = lpt_plan_slot (b->plan, step->in[0])->array.dtype == LPT_DTYPE_I32 ? LPT_RUN_WORDS : LPT_RUN_DEQUANTIZE;
+      return lpt_fast_is_real (b->plan, step->out[0]) && quant_run (b->plan, step->in[0], run);
+    case LPT_OP_REINTERPRET:
+      run->kind = LPT_RUN_RENAME;
+      return lpt_fast_is_codes (b->plan, step->in[0]) && lpt_fast_is_codes (b->plan, step->out[0]);
+    default:
+      return FALSE;
+    }
+}
+
+/* The end of a region of several steps: its table stands for them, and some may not run at all. */
+static gboolean
+ends_region (const LptFastBuilder *b,
+             const LptStep        *step)
+{
+  const LptFastRegion *region = step->n_out == 1 ? g_ptr_array_index (b->regions, step->out[0]) : NULL;
+
+  return region != NULL && region->n_steps > 1;
+}
+
+gboolean
+lpt_fast_rows_read_step (const LptFastBuilder *b,
+                         guint                 index,
+                         LptRun               *run)
+{
+  const LptStep *step = lpt_plan_step (b->plan, index);
+  const LptShape *shape = step->n_out == 1 ? &lpt_plan_slot (b->plan, step->out[0])->array.shape : NULL;
+
+  *run = (LptRun) { .step = index, .n = 1 };
+  if (step->folded || shape == NULL || !lpt_shape_is_static (shape) || step->n_in == 0 || step->in[0] == LPT_NO_SLOT ||
+      lpt_array_count (&lpt_plan_slot (b->plan, step->out[0])->array) == 0 || ends_region (b, step))
+    return FALSE;
+  if (step->integer != NULL || step->node->op == LPT_OP_REINTERPRET)
+    return lpt_plan_slot (b->plan, step->in[0])->kind != LPT_SLOT_CONST && convert_run (b, step, run);
+  if (!lpt_fast_is_real (b->plan, step->out[0]) || !lpt_fast_is_real (b->plan, step->in[0]))
+    return FALSE;
+  if (find_binary (step->node->op, &run->binary))
+    {
+      run->kind = LPT_RUN_BINARY;
+      run->n = 2;
+      return lpt_fast_is_real (b->plan, step->in[1]);
+    }
+  if (!lpt_shape_equal (shape, &lpt_plan_slot (b->plan, step->in[0])->array.shape) ||
+      lpt_plan_slot (b->plan, step->in[0])->kind == LPT_SLOT_CONST)
+    return FALSE;
+  switch ((guint) step->node->op)
+    {
+    case LPT_OP_SOFTMAX:
+      {
+        gint axis;
+
+        run->kind = LPT_RUN_SOFTMAX;
+        run->layout = LPT_ROWS_PLAIN;
+        return shape->rank > 0 && lpt_axis_normalize (LPT_ATTRS (step->node, LptSoftMaxAttrs)->axis, shape->rank, &axis) &&
+               axis == shape->rank - 1 && shape->dims[axis] <= LPT_ROWS_MAX_ROW;
+      }
+    case LPT_OP_MVN:
+      {
+        const LptMvnAttrs *a = LPT_ATTRS (step->node, LptMvnAttrs);
+
+        run->kind = LPT_RUN_NORMALIZE;
+        run->layout = LPT_ROWS_PLAIN;
+        run->eps = a->eps;
+        run->eps_outside = step->n_in > 1 && step->in[1] != LPT_NO_SLOT && a->eps_mode == LPT_EPS_OUTSIDE_SQRT;
+        run->variance = a->normalize_variance;
+        return shape->rank > 0 && shape->dims[shape->rank - 1] <= LPT_ROWS_MAX_ROW && is_last_axis (b->plan, step, shape->rank);
+      }
+    default:
+      return unary_run (step, run);
+    }
+}
