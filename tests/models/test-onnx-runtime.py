@@ -12,7 +12,6 @@ import glob
 import json
 import os
 import re
-import shutil
 import struct
 import subprocess
 import sys
@@ -358,31 +357,56 @@ def rewritten_nodes(tmp):
     case("node-tests", not wrong and counts["right"] >= 1214, ", ".join("%d %s" % (n, what) for what, n in counts.items()))
 
 
-def written(tmp, folder):
-    """An OpenVINO network that lptc writes as ONNX with Q/DQ pairs: ONNX Runtime's answer and lptc's own of the same file."""
-    path, out, name = os.path.join(tmp, "w.onnx"), os.path.join(tmp, "written"), "written-" + os.path.basename(folder)
-    ir = glob.glob(folder + "/FP16-INT8/*.xml")[0]
-    feeds = {os.path.basename(f)[len("seed.in."):-4]: f for f in glob.glob(folder + "/golden/seed.in.*.npy")}
+# --- networks of OpenVINO
+
+# Folder of the IR, values at which it is cut.
+NETS = {
+    "head-pose-estimation-adas-0001": ("FP16-INT8", ()),
+    "gaze-estimation-adas-0002": ("FP16-INT8", ()),
+    "person-reidentification-retail-0031": ("FP16-INT8", ()),
+    "face-detection-retail-0004": ("FP16-INT8", ("fc7_mbox_loc_flat", "mbox_conf_flatten")),
+    "open-closed-eye-0001": ("FP16", ()),
+}
+
+
+def written(tmp, net, precision, cuts):
+    """An OpenVINO network that lptc writes as ONNX, with Q/DQ pairs: ONNX Runtime's answer and lptc's own of the original.
+
+    What counts is the file's meaning: without ONNX Runtime's graph optimisations, which change the answer of the face
+    detector more than that; their number is printed. The input is the photograph where there is one: on noise the embedding
+    of the re-identification network, whose intervals are stored in f16, follows every tie."""
+    path, out, name = os.path.join(tmp, net + ".onnx"), os.path.join(tmp, net), "written-" + net
+    folder = os.path.join(SHARED, "models", "ir-" + net)
+    if not os.path.isdir(folder):
+        return
+    ir = glob.glob(os.path.join(folder, precision, "*.xml"))[0]
+    cut = ["--output=" + c for c in cuts]
+    kind = "real" if glob.glob(folder + "/golden/real.in.*.npy") else "seed"
+    feeds = {os.path.basename(f)[len("real.in."):-4]: f for f in glob.glob(folder + "/golden/%s.in.*.npy" % kind)}
     args = [w for n, f in feeds.items() for w in ("-i", "%s=%s" % (n, f))]
-    said = lptc("transform", "--until=prepare", ir, "-o", path) or lptc("exec", "--reference", path, "-o", out, *args)
+    if cuts:
+        said = lptc("transform", "--until=prepare", ir, "-o", path) or "is written"
+        case(name + "-whole", "unsupported in ONNX" in said and "node " in said and not os.path.exists(path), said.splitlines()[-1])
+    said = lptc("transform", "--until=prepare", ir, "-o", path, *cut) or lptc("exec", "--reference", ir, "-o", out, *args, *cut)
     if said:
         case(name, False, said)
         return
-    want = pyort.Session(path, threads=1).run({n: np.load(f).astype(np.float32) for n, f in feeds.items()})
-    got = [np.load(os.path.join(out, f)) for f in sorted(os.listdir(out))]
-    if len(got) != len(want):
-        case(name, False, "%d outputs, not %d" % (len(got), len(want)))
-        return
-    # Outputs in any order: each finds its like.
-    cosine = min(max(float((g * w).sum() / np.sqrt((g * g).sum() * (w * w).sum())) for g in got if g.shape == w.shape) for w in want)
-    case(name, cosine >= 0.999, "cosine %.6f" % cosine)
+    half = re.findall(r"^%(\S+) = Parameter : f16", subprocess.run([LPTC, "print", ir], stdout=subprocess.PIPE, text=True, check=True).stdout, re.M)
+    arrays = {n: np.load(f).astype(np.float16 if n in half else np.float32) for n, f in feeds.items()}
+    least = {}
+    for level in ("none", "all"):
+        session = pyort.Session(path, threads=1, opt=level)
+        cosines = []
+        for output, w in zip(session.outputs, (y.astype(np.float32) for y in session.run(arrays))):
+            g = np.load(os.path.join(out, re.sub(r"[^A-Za-z0-9_.-]", "_", output) + ".npy"))
+            cosines.append(float((g * w).sum() / np.sqrt((g * g).sum() * (w * w).sum())) if g.shape == w.shape else -1)
+        least[level] = min(cosines)
+    case(name, least["none"] >= 0.999, "least cosine %.6f, optimised %.6f" % (least["none"], least["all"]))
 
 
 with tempfile.TemporaryDirectory() as tmp:
-    for net in ("head-pose-estimation-adas-0001", "gaze-estimation-adas-0002"):
-        if os.path.isdir(os.path.join(SHARED, "models", "ir-" + net)):
-            written(tmp, os.path.join(SHARED, "models", "ir-" + net))
-            shutil.rmtree(os.path.join(tmp, "written"), ignore_errors=True)
+    for net, (precision, cuts) in NETS.items():
+        written(tmp, net, precision, cuts)
     recurrent(tmp, np.random.default_rng(1))
     sampling(tmp, np.random.default_rng(2))
     subgraphs(tmp, np.random.default_rng(3))
