@@ -44,7 +44,6 @@ lpt_config_new_empty (void)
   lpt_type_list_add (&config->default_precisions, LPT_DTYPE_U8);
   lpt_type_list_add (&config->default_precisions, LPT_DTYPE_I8);
   config->integer_zero_points = TRUE;
-  config->multiply_partial = TRUE;
 #ifndef NDEBUG
   config->validate = TRUE;
 #endif

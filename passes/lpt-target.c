@@ -7,7 +7,7 @@
  *   "prepare", "cleanup"   list of groups, each a list of passes that run as one sweep
  *   "callbacks"    { pass: [predicate, ...] }
  *   "update-precisions", "scaling-mode", "reshape-ignores-per-tensor",
- *   "integer-zero-points", "multiply-partial", "made-only"   true or false
+ *   "integer-zero-points", "made-only"   true or false
  *   "deq-precision"          element type
  *   "default-precisions"     "u8|i8"
  *   "quantization"           table of demands on quantization: "litert", "tpu"
@@ -188,8 +188,6 @@ read_item (LptConfig    *config,
     return read_bool (&config->reshape_ignores_per_tensor, item, error);
   if (strcmp (key, "integer-zero-points") == 0)
     return read_bool (&config->integer_zero_points, item, error);
-  if (strcmp (key, "multiply-partial") == 0)
-    return read_bool (&config->multiply_partial, item, error);
   if (strcmp (key, "made-only") == 0)
     return read_bool (&config->made_only, item, error);
   if (strcmp (key, "deq-precision") == 0)

@@ -8,7 +8,7 @@
  *     (y c1) c2  =>  y (c1 c2)
  * whatever axes c1 and c2 vary along: a chain has one Multiply, or a second run would find two to join.
  *
- * Exact in real arithmetic.
+ * Exact in real arithmetic. R21's MultiplyTransformation gives the same on what both take.
  *
  * Refused when
  *   - only one of two inputs that are not constant is quantized, or none;

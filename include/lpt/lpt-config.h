@@ -74,7 +74,6 @@ typedef struct
   LptTypeList default_precisions;
   gboolean    integer_zero_points;  /* FALSE: a fractional zero point in front of a convolution stays what it is (lowering adds
                                        what rounding it would lose to the bias) */
-  gboolean    multiply_partial;     /* FALSE: R21's MultiplyTransformation */
   gboolean    made_only;            /* SubtractMultiplyToMultiplyAdd: only on dequantization that this run made */
   LptQuantRules quant_rules;        /* what lowered graphs must keep (lpt-restrictions.h) */
   char       *requant;              /* requant mode of lowered graphs that name none, or NULL */
