@@ -236,7 +236,7 @@ view_operand (LptFastBuilder *b,
 
       reader = lpt_plan_slot (b->plan, slot)->first;
       step = lpt_plan_step (b->plan, reader);
-      if (step->folded || step->in[0] == LPT_NO_SLOT || b->covered[reader] != LPT_NO_SLOT)
+      if (step->folded || step->n_in == 0 || step->in[0] == LPT_NO_SLOT || b->covered[reader] != LPT_NO_SLOT)
         break;
       slot = step->in[0];
       x = &lpt_plan_slot (b->plan, slot)->array;
