@@ -55,6 +55,8 @@ add_row (double      *to,
       to[i * to_step] = (float) (to[i * to_step] + w * x[i * x_step]);
 }
 
+/* Adds what the kernel makes of plane @x. Transposed (ConvolutionBackpropData) the roles of input and output are swapped:
+ * window->in is the larger plane, the result. */
 static void
 add_plane (const Conv  *c,
            const float *x,
@@ -79,43 +81,13 @@ add_plane (const Conv  *c,
               {
                 gint64 iz = z * v->stride[0] + kz * v->dilation[0] - v->pad[0];
                 gint64 iy = y * v->stride[1] + ky * v->dilation[1] - v->pad[1];
-                const float *row = x + (iz * v->in[1] + iy) * v->in[2] + kx * v->dilation[2] - v->pad[2];
-                double *to = acc + (z * v->out[1] + y) * v->out[2];
+                gint64 large = (iz * v->in[1] + iy) * v->in[2] + kx * v->dilation[2] - v->pad[2];
+                gint64 small = (z * v->out[1] + y) * v->out[2];
 
-                add_row (to, 1, row, v->stride[2], x0, x1, weight, c->exact);
-              }
-        }
-}
-
-/* The same geometry with the roles of input and output swapped: window->in is the larger plane, the result. */
-static void
-scatter_plane (const Conv  *c,
-               const float *x,
-               const float *w,
-               double      *acc)
-{
-  const LptWindow *v = &c->window;
-  gint64 kz, ky, kx, z, y;
-
-  for (kz = 0; kz < v->kernel[0]; kz++)
-    for (ky = 0; ky < v->kernel[1]; ky++)
-      for (kx = 0; kx < v->kernel[2]; kx++)
-        {
-          gint64 z0, z1, y0, y1, x0, x1;
-          double weight = *w++;
-
-          lpt_window_range (v, 0, kz, &z0, &z1);
-          lpt_window_range (v, 1, ky, &y0, &y1);
-          lpt_window_range (v, 2, kx, &x0, &x1);
-          for (z = z0; z < z1; z++)
-            for (y = y0; y < y1; y++)
-              {
-                gint64 oz = z * v->stride[0] + kz * v->dilation[0] - v->pad[0];
-                gint64 oy = y * v->stride[1] + ky * v->dilation[1] - v->pad[1];
-                double *to = acc + (oz * v->in[1] + oy) * v->in[2] + kx * v->dilation[2] - v->pad[2];
-                const float *row = x + (z * v->out[1] + y) * v->out[2];
-
-                add_row (to, v->stride[2], row, 1, x0, x1, weight, c->exact);
+                if (c->transposed)
+                  add_row (acc + large, v->stride[2], x + small, 1, x0, x1, weight, c->exact);
+                else
+                  add_row (acc + small, 1, x + large, v->stride[2], x0, x1, weight, c->exact);
               }
         }
 }
@@ -138,12 +110,9 @@ run_plane (void    *data,
     acc[i] = 0;
   for (k = 0; k < c->in_channels; k++)
     {
-      const float *x = c->x + (ng * c->in_channels + k) * x_plane;
+      gint64 plane = c->transposed ? (g * c->in_channels + k) * c->out_channels + o : (g * c->out_channels + o) * c->in_channels + k;
 
-      if (c->transposed)
-        scatter_plane (c, x, c->w + ((g * c->in_channels + k) * c->out_channels + o) * kernel, acc);
-      else
-        add_plane (c, x, c->w + ((g * c->out_channels + o) * c->in_channels + k) * kernel, acc);
+      add_plane (c, c->x + (ng * c->in_channels + k) * x_plane, c->w + plane * kernel, acc);
     }
   for (i = 0; i < y_plane; i++)
     y[i] = (float) acc[i] + bias;
