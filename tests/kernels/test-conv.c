@@ -20,6 +20,7 @@ typedef struct {
   int32_t       *bias, *zps, *mult, *shift, *rest, *sums;
   LptEpilogue    e;
   LptAdd         add;
+  uint8_t         table[256];
   uint8_t        pad;
   Buffer         want, got;
 } Data;
@@ -105,8 +106,14 @@ data_init (Data *d, const Case *c)
       d->e.hi -= random_range (0, 100);
       d->add.hi -= random_range (0, 200);
     }
+  for (int i = 0; i < 256; i++)
+    d->table[i] = (uint8_t) random_u32 ();
+  if (c->q8 && random_u32 () % 4 == 0)
+    d->e.table = d->table;
   if (c->residual && c->q8)
     d->e.add = &d->add;
+  if (d->e.add && random_u32 () % 4 == 0)
+    d->e.add_table = d->table;
   if (random_u32 () % 2)
     d->e.rest = d->rest;
   lpt_epilogue_prepare (&d->e, s->oc);

@@ -7,7 +7,11 @@
 #include <string.h>
 
 /* Pixels of one block: pointers (one per tap) and row sums stay small. */
-#define BLOCK_PIXELS 112
+static size_t
+block_most (size_t taps)
+{
+  return taps == 1 ? 448 : 112;
+}
 
 #define ALIGN_64(x) (((x) + 63) / 64 * 64)
 
@@ -93,7 +97,7 @@ copied_row_bytes (const LptConvShape *s)
 static size_t
 copied_rows (const LptConvShape *s)
 {
-  size_t out_rows = (BLOCK_PIXELS + s->ow - 2) / s->ow + 1;
+  size_t out_rows = (block_most (conv_taps (s)) + s->ow - 2) / s->ow + 1;
 
   return (out_rows - 1) * s->stride_h + (s->kh - 1) * s->dilation_h + 1;
 }
@@ -102,7 +106,8 @@ size_t
 lpt_conv_workspace (const LptConv *c)
 {
   const LptConvShape *s = &c->shape;
-  size_t pointers = ALIGN_64 (conv_taps (s) * BLOCK_PIXELS * sizeof (void *)) + ALIGN_64 (BLOCK_PIXELS * sizeof (int32_t));
+  size_t most = block_most (conv_taps (s));
+  size_t pointers = ALIGN_64 (conv_taps (s) * most * sizeof (void *)) + ALIGN_64 (most * sizeof (int32_t));
 
   if (lpt_conv_copies_rows (s) && s->ow > 0)
     return pointers + copied_rows (s) * copied_row_bytes (s);
@@ -131,7 +136,7 @@ static void
 fill_pointers (const LptConv *c, size_t m, size_t pixels, size_t channel, const uint8_t *pad_row, const uint8_t **ptr)
 {
   const LptConvShape *s = &c->shape;
-  size_t step = s->stride_w * c->pixel_stride;
+  size_t step = s->stride_w * c->pixel_stride, most = block_most (conv_taps (s));
 
   /* Line by line of output pixels, in each tap by tap: padding, a run inside, padding. */
   for (size_t i = 0; i < pixels; )
@@ -145,7 +150,7 @@ fill_pointers (const LptConv *c, size_t m, size_t pixels, size_t channel, const 
         {
           size_t y = p.y * s->stride_h + ky * s->dilation_h - s->pad_top;
 
-          for (size_t kx = 0; kx < s->kw; kx++, to += BLOCK_PIXELS)
+          for (size_t kx = 0; kx < s->kw; kx++, to += most)
             {
               ptrdiff_t offset = (ptrdiff_t) (kx * s->dilation_w) - (ptrdiff_t) s->pad_left;
               size_t from, end, j = 0;
@@ -227,7 +232,7 @@ static void
 fill_row_pointers (RowRing *ring, size_t m, size_t pixels, const uint8_t **ptr)
 {
   const LptConvShape *s = &ring->conv->shape;
-  size_t step = s->stride_w * s->ic;
+  size_t step = s->stride_w * s->ic, most = block_most (conv_taps (s));
 
   for (size_t i = 0; i < pixels; )
     {
@@ -248,7 +253,7 @@ fill_row_pointers (RowRing *ring, size_t m, size_t pixels, const uint8_t **ptr)
           const uint8_t *x = ring_row (ring, y0 + (ptrdiff_t) (ky * s->dilation_h)) + p.x * step;
 
           for (size_t j = 0; j < n; j++, x += step)
-            ptr[ky * BLOCK_PIXELS + i + j] = x;
+            ptr[ky * most + i + j] = x;
         }
       i += n;
     }
@@ -258,7 +263,7 @@ fill_row_pointers (RowRing *ring, size_t m, size_t pixels, const uint8_t **ptr)
 static size_t
 block_pixels (const LptConvShape *s, size_t m, size_t m1, bool ring)
 {
-  size_t blocks = (m1 - m + BLOCK_PIXELS - 1) / BLOCK_PIXELS;
+  size_t most = block_most (conv_taps (s)), blocks = (m1 - m + most - 1) / most;
   size_t pixels = (m1 - m + blocks - 1) / blocks;
   size_t image_rest = s->oh * s->ow - m % (s->oh * s->ow);
 
@@ -270,12 +275,12 @@ lpt_conv_tile (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, voi
 {
   const LptConvShape *s = &c->shape;
   size_t ocg = s->oc / s->groups, icg = s->ic / s->groups, taps = conv_taps (s), k = conv_k (s);
-  size_t one = ALIGN_64 (lpt_gemm_packed_size (c->kernel, taps, k, ocg));
+  size_t most = block_most (taps), one = ALIGN_64 (lpt_gemm_packed_size (c->kernel, taps, k, ocg));
   size_t element = c->epilogue->store == LPT_STORE_Q8 ? 1 : 4;
   bool few = lpt_conv_copies_rows (s);
   const uint8_t **ptr = workspace;
-  int32_t *row_sums = (int32_t *) ((char *) workspace + ALIGN_64 (taps * BLOCK_PIXELS * sizeof (void *)));
-  uint8_t *rest = (uint8_t *) row_sums + ALIGN_64 (BLOCK_PIXELS * sizeof (int32_t));
+  int32_t *row_sums = (int32_t *) ((char *) workspace + ALIGN_64 (taps * most * sizeof (void *)));
+  uint8_t *rest = (uint8_t *) row_sums + ALIGN_64 (most * sizeof (int32_t));
   RowRing ring = { .conv = c, .rows = rest, .image = SIZE_MAX };
   LptGemmBlock block = { .kernel = c->kernel, .epilogue_kernel = c->epilogue_kernel, .epilogue = c->epilogue,
                          .taps = taps, .k = k, .n = ocg, .ldo = c->ldo, .ldr = c->ldr };
@@ -316,7 +321,7 @@ lpt_conv_tile (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, voi
           block.packed = (const char *) c->packed + group * one;
           block.out = (char *) c->out + m * c->ldo + first * element;
           block.residual = c->residual ? c->residual + m * c->ldr + first : NULL;
-          lpt_gemm_block (&block, pixels, ptr, BLOCK_PIXELS, from, to, row_sums);
+          lpt_gemm_block (&block, pixels, ptr, most, from, to, row_sums);
         }
       m += pixels;
     }
@@ -328,8 +333,9 @@ lpt_conv_tiling (const LptGemmKernel *kernel, const LptConvShape *s, size_t *tm,
   /* About a quarter million products for each tile, but no more than sixteen tiles. Rows are cut first, into whole
    * tiles of the kernel, as long as enough of them pass while the weights of a panel are near. */
   size_t ocg = s->oc / s->groups, panel = lpt_gemm_panel (kernel, ocg), mr = kernel->mr[panel / 16 - 1];
-  size_t m = s->batch * s->oh * s->ow, columns = (ocg + panel - 1) / panel, cuts_m = m / 48, cuts_n;
-  double total = (double) m * (double) (conv_taps (s) * conv_k (s)) * (double) ocg;
+  size_t m = s->batch * s->oh * s->ow, cuts_m = m / 48, cuts_n;
+  size_t columns = s->groups > 1 ? 1 : (ocg + panel - 1) / panel;   /* groups stay together */
+  double total = (double) m * (double) (conv_taps (s) * conv_k (s)) * (double) s->oc;
   size_t want = (size_t) (total / 262144.0);
 
   want = want < 1 ? 1 : want > 16 ? 16 : want;
@@ -340,7 +346,7 @@ lpt_conv_tiling (const LptGemmKernel *kernel, const LptConvShape *s, size_t *tm,
   /* Few tiles, or an odd number of them: threads should have about the same to do. */
   while ((cuts_m * cuts_n < 4 || (cuts_m * cuts_n < 8 && cuts_m * cuts_n % 2 == 1)) && cuts_m * cuts_n < want && cuts_m < m / mr)
     cuts_m++;
-  *tm = (m + cuts_m - 1) / cuts_m;
-  *tm = (*tm + mr - 1) / mr * mr;
+  *tm = ((m + cuts_m - 1) / cuts_m + mr - 1) / mr * mr;
+  *tm = *tm ? *tm : mr;
   *tn = s->groups > 1 ? s->oc : (columns + cuts_n - 1) / cuts_n * panel;
 }
