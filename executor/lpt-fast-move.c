@@ -225,7 +225,7 @@ ask (const LptPlan *plan,
   return lpt_call_run (&call, NULL);
 }
 
-/* The constant that @step fills with, as its output's code. */
+/* The constant that @step fills with, as its output's code; FALSE: there are several. */
 static gboolean
 ask_fill (const LptPlan *plan,
           const LptStep *step,
@@ -237,8 +237,8 @@ ask_fill (const LptPlan *plan,
   LptArray out = lpt_plan_slot (plan, step->out[0])->array;
   LptCall call = { .node = step->node, .in = in, .n_in = step->n_in, .out = &out, .n_out = 1, .scratch = scratch };
   g_autofree guint8 *zeros = g_malloc0 (lpt_fast_count (plan, step->in[0]));
-  g_autofree guint8 *codes = g_malloc0 (lpt_fast_count (plan, step->out[0]));
-  gsize i = 0;
+  gsize n = lpt_fast_count (plan, step->out[0]), i = 0;
+  g_autofree guint8 *codes = g_malloc0 (n);
   guint k;
 
   for (k = 0; k < step->n_in; k++)
@@ -256,6 +256,9 @@ ask_fill (const LptPlan *plan,
   while (numbers[i] >= FIRST)
     i++;
   *fill = codes[i];
+  for (; i < n; i++)
+    if (numbers[i] < FIRST && codes[i] != *fill)
+      return FALSE;
 
   return TRUE;
 }
@@ -272,9 +275,10 @@ has_constants (const gint64 *numbers,
   return i < n;
 }
 
-/* Finds the maps whose sums are @numbers; FALSE: there are none. */
+/* Finds the maps whose sums are @numbers, places among @n_in elements; FALSE: there are none. */
 static gboolean
 find_maps (const LptShape *shape,
+           gint64          n_in,
            const gint64   *numbers,
            gssize        **maps,
            gssize         *start,
@@ -316,7 +320,7 @@ find_maps (const LptShape *shape,
           filled |= step == LPT_COPY_FILL;
           sum += step != LPT_COPY_FILL ? step : 0;
         }
-      if (filled ? numbers[i] >= FIRST : numbers[i] != sum)
+      if (filled ? numbers[i] >= FIRST : numbers[i] != sum || sum >= FIRST + n_in)
         return FALSE;
       *fills |= filled;
       for (axis = shape->rank; axis-- > 0 && ++index[axis] == shape->dims[axis]; )
@@ -370,7 +374,7 @@ move_of (LptFastBuilder *b,
   gboolean fills;
   Move *m = NULL;
 
-  if (find_maps (shape, numbers, maps, &start, &fills) && (!fills || ask_fill (b->plan, step, numbers, &fill)))
+  if (find_maps (shape, (gint64) lpt_fast_count (b->plan, in), numbers, maps, &start, &fills) && (!fills || ask_fill (b->plan, step, numbers, &fill)))
     {
       m = move_new (b, "move_u8", out, in_repr, last);
       m->op.out_repr = choose_box (&m->boxes[0], shape, maps, in_repr);
@@ -385,7 +389,7 @@ move_of (LptFastBuilder *b,
   return m;
 }
 
-/* Elements of input 0 alone, places known when the plan is made. */
+/* Elements of input 0 alone (and one constant), places known when the plan is made. */
 static gboolean
 is_movement (LptFastBuilder *b,
              const LptStep  *step)
@@ -393,7 +397,8 @@ is_movement (LptFastBuilder *b,
   guint k;
 
   if (step->integer != NULL || step->folded || (step->row->flags & LPT_EXEC_MOVES) == 0 || step->n_in == 0 || step->n_out == 0 ||
-      step->node->op == LPT_OP_READ_VALUE || step->node->op == LPT_OP_ASSIGN)
+      step->node->op == LPT_OP_READ_VALUE || step->node->op == LPT_OP_ASSIGN ||
+      step->node->op == LPT_OP_SCATTER_UPDATE)
     return FALSE;
   for (k = 0; k < step->n_out; k++)
     if (!is_same_codes (b->plan, step->in[0], step->out[k]) ||

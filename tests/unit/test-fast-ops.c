@@ -128,6 +128,9 @@ static const Case cases[] =
     " : i8[1,6,4,5] q{scale=0.02, zp=128}, i8[1,6,4,5]" Q "%y = Add(%s.1, %s.0) : i8[1,6,4,5] q{scale=0.05, zp=1}\nResult(%y)\nResult(%s.0)\n" },
   { "slice", "move", X (12, 7, 5) POOL (12, 7, 5) "%b = Const {6, 1} : i64[2]\n%e = Const {0, 11} : i64[2]\n%st = Const {-2, 3} : i64[2]\n%a = Const {2, 1} : i64[2]\n"
     "%y = Slice(%p, %b, %e, %st, %a) : u8[2,4,3,5]" Q "Result(%y)\n" },
+  { "scatter", NULL, X (2, 3, 2) "%i = Const {3} : i64[1]\n%a = Const {0} : i64[]\n%v = Const {1, 2, 3, 4, 5, 6} : u8[1,6]" Q
+    "%s = Const {-1, 6} : i64[2]\n%r = Reshape(%x, %s) {special_zero=false} : u8[4,6]" Q
+    "%y = ScatterUpdate(%r, %i, %v, %a) : u8[4,6]" Q "Result(%y)\n" },
   { "nearest", "resize", X (12, 7, 5) POOL (12, 7, 5) "%s = Const {14, 10} : i64[2]\n%a = Const {2, 3} : i64[2]\n%y = Interpolate(%p, %s, %a)"
     " {mode=nearest, shape_calculation_mode=sizes, coordinate_transformation_mode=asymmetric, nearest_mode=floor} : u8[2,12,14,10]" Q "Result(%y)\n" },
   { "nearest-odd", "resize", "%x = Parameter : i8[1,70,7,5]" Q "%s = Const {17, 3} : i64[2]\n%a = Const {2, 3} : i64[2]\n%y = Interpolate(%x, %s, %a)"
