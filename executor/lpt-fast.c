@@ -354,8 +354,6 @@ lpt_fast_new (LptPlan *plan)
   g_autofree LptFastOp **ops = NULL;
   LptFast *fast = NULL;
 
-  if (!plan->graph->lowered)
-    return NULL;
   if (level != NULL)
     lpt_cpu_limit (&cpu, level);
   b.kernels = lpt_kernels_for (cpu);

@@ -75,7 +75,7 @@ static void
 test_memory_is_reused (void)
 {
   g_autoptr (LptGraph) graph = parse (CHAIN);
-  g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, 0, NULL);
+  g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, LPT_PLAN_REFERENCE, NULL);
   g_autoptr (LptPlan) all = lpt_plan_new (graph, NULL, LPT_PLAN_KEEP_ALL, NULL);
   gsize bound;
 
