@@ -195,16 +195,12 @@ choose_box (LptCopyBox     *box,
 
 /* --- asking the op --- */
 
-/* The outputs of @step for the numbers @in; i64, full (transfer full). FALSE: it does not run on them. */
-static gboolean
-ask (const LptPlan *plan,
-     const LptStep *step,
-     gint64        *numbers,
-     gint64       **results)
+/* The arrays of the inputs; none where an optional one is absent. */
+static LptArray *
+inputs_of (const LptPlan *plan,
+           const LptStep *step)
 {
-  g_autoptr (LptScratch) scratch = lpt_scratch_new ();
-  g_autofree LptArray *in = g_new0 (LptArray, step->n_in + 1), *out = g_new0 (LptArray, step->n_out + 1);
-  LptCall call = { .node = step->node, .in = in, .n_in = step->n_in, .out = out, .n_out = step->n_out, .scratch = scratch };
+  LptArray *in = g_new0 (LptArray, step->n_in + 1);
   guint k;
 
   for (k = 0; k < step->n_in; k++)
@@ -214,6 +210,22 @@ ask (const LptPlan *plan,
         in[k] = lpt_plan_slot (plan, step->in[k])->array;
       in[k].owned = FALSE;
     }
+
+  return in;
+}
+
+/* The outputs of @step for the numbers @in; i64, full (transfer full). FALSE: it does not run on them. */
+static gboolean
+ask (const LptPlan *plan,
+     const LptStep *step,
+     gint64        *numbers,
+     gint64       **results)
+{
+  g_autoptr (LptScratch) scratch = lpt_scratch_new ();
+  g_autofree LptArray *in = inputs_of (plan, step), *out = g_new0 (LptArray, step->n_out + 1);
+  LptCall call = { .node = step->node, .in = in, .n_in = step->n_in, .out = out, .n_out = step->n_out, .scratch = scratch };
+  guint k;
+
   in[0] = (LptArray) { .declared = LPT_DTYPE_I64, .dtype = LPT_DTYPE_I64, .shape = in[0].shape, .data = numbers };
   for (k = 0; k < step->n_out; k++)
     {
@@ -233,21 +245,13 @@ ask_fill (const LptPlan *plan,
           guint8        *fill)
 {
   g_autoptr (LptScratch) scratch = lpt_scratch_new ();
-  g_autofree LptArray *in = g_new0 (LptArray, step->n_in + 1);
+  g_autofree LptArray *in = inputs_of (plan, step);
   LptArray out = lpt_plan_slot (plan, step->out[0])->array;
   LptCall call = { .node = step->node, .in = in, .n_in = step->n_in, .out = &out, .n_out = 1, .scratch = scratch };
   g_autofree guint8 *zeros = g_malloc0 (lpt_fast_count (plan, step->in[0]));
   gsize n = lpt_fast_count (plan, step->out[0]), i = 0;
   g_autofree guint8 *codes = g_malloc0 (n);
-  guint k;
 
-  for (k = 0; k < step->n_in; k++)
-    {
-      in[k] = (LptArray) { .declared = LPT_DTYPE_UNDEFINED };
-      if (step->in[k] != LPT_NO_SLOT)
-        in[k] = lpt_plan_slot (plan, step->in[k])->array;
-      in[k].owned = FALSE;
-    }
   in[0].data = zeros;
   out.data = codes;
   out.owned = FALSE;

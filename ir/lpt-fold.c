@@ -216,6 +216,21 @@ lpt_fold_take (LptTensor    *tensor,
 }
 
 LptTensor *
+lpt_fold_range (LptTensor *tensor,
+                gint       axis,
+                gint64     start,
+                gint64     length)
+{
+  g_autofree gint64 *index = g_new (gint64, (gsize) length + 1);
+  gint64 i;
+
+  for (i = 0; i < length; i++)
+    index[i] = start + i;
+
+  return lpt_fold_take (tensor, axis, index, length);
+}
+
+LptTensor *
 lpt_fold_concat (LptTensor *const *parts,
                  guint             n,
                  gint              axis)

@@ -28,6 +28,8 @@ LPT_EXPORT LptTensor *lpt_fold_extend_all  (LptTensor *tensor, gint rank);
 LPT_EXPORT LptTensor *lpt_fold_transpose   (LptTensor *tensor, const gint64 *order);
 /* Slices index[0], index[1], ... along @axis; index -1 gives zeros, -2 ones. */
 LPT_EXPORT LptTensor *lpt_fold_take        (LptTensor *tensor, gint axis, const gint64 *index, gint64 n);
+/* Elements [start, start + length) of the axis. */
+LPT_EXPORT LptTensor *lpt_fold_range       (LptTensor *tensor, gint axis, gint64 start, gint64 length);
 LPT_EXPORT LptTensor *lpt_fold_concat      (LptTensor *const *parts, guint n, gint axis);
 /* Rank 0 when all elements are equal, else the same. */
 LPT_EXPORT LptTensor *lpt_fold_scalar_if_possible (LptTensor *tensor);

@@ -16,15 +16,10 @@ part_of (LptTensor *tensor,
 {
   g_autoptr (LptTensor) wide = lpt_fold_extend (tensor, rank);
   g_autoptr (LptTensor) taken = NULL;
-  g_autofree gint64 *index = NULL;
-  gint64 i;
 
   if (!lpt_dequant_varies (tensor, rank, axis))
     return lpt_fold_scalar_if_possible (wide);
-  index = g_new (gint64, (gsize) length + 1);
-  for (i = 0; i < length; i++)
-    index[i] = start + i;
-  taken = lpt_fold_take (wide, axis, index, length);
+  taken = lpt_fold_range (wide, axis, start, length);
 
   return taken != NULL ? lpt_fold_scalar_if_possible (taken) : NULL;
 }

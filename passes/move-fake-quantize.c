@@ -36,19 +36,14 @@ part_of (LptTensor *tensor,
          gint64     length)
 {
   g_autoptr (LptTensor) wide = NULL;
-  g_autofree gint64 *index = NULL;
-  gint64 i;
 
   if (!lpt_dequant_varies (tensor, rank, axis))
     return lpt_tensor_ref (tensor);
   if (length < 0)
     return NULL;
   wide = lpt_fold_extend_all (tensor, rank);
-  index = g_new (gint64, (gsize) length + 1);
-  for (i = 0; i < length; i++)
-    index[i] = start + i;
 
-  return lpt_fold_take (wide, axis, index, length);
+  return lpt_fold_range (wide, axis, start, length);
 }
 
 static gboolean

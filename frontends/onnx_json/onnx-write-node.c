@@ -148,6 +148,19 @@ lpt_onnx_w_step (LptOnnxWriter *w,
   return output;
 }
 
+Onnx__NodeProto *
+lpt_onnx_w_all_inputs (LptOnnxWriter *w,
+                       const char    *op,
+                       LptNode       *node)
+{
+  g_autofree const char **in = g_new0 (const char *, node->n_in + 1);
+  const char *out = lpt_onnx_w_out (w, node, 0);
+
+  for (guint i = 0; i < node->n_in; i++)
+    in[i] = lpt_onnx_w_in (w, node, i);
+  return lpt_onnx_w_list (w, op, 1, &out, node->n_in, in);
+}
+
 static Onnx__AttributeProto *
 add_attribute (LptOnnxWriter   *w,
                Onnx__NodeProto *node,

@@ -69,12 +69,7 @@ lpt_onnx_write_concat (LptOnnxWriter *w,
                        LptNode       *node,
                        const char    *onnx)
 {
-  g_autofree const char **in = g_new0 (const char *, node->n_in + 1);
-  const char *out = OUT (0);
-
-  for (guint i = 0; i < node->n_in; i++)
-    in[i] = IN (i);
-  lpt_onnx_w_int (w, lpt_onnx_w_list (w, "Concat", 1, &out, node->n_in, in), "axis", LPT_ATTRS (node, LptAxisAttrs)->axis);
+  lpt_onnx_w_int (w, lpt_onnx_w_all_inputs (w, "Concat", node), "axis", LPT_ATTRS (node, LptAxisAttrs)->axis);
 }
 
 void

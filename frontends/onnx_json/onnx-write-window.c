@@ -320,12 +320,7 @@ lpt_onnx_write_einsum (LptOnnxWriter *w,
                        LptNode       *node,
                        const char    *onnx)
 {
-  g_autofree const char **in = g_new0 (const char *, node->n_in + 1);
-  const char *out = OUT (0);
-
-  for (guint i = 0; i < node->n_in; i++)
-    in[i] = IN (i);
-  lpt_onnx_w_string (w, lpt_onnx_w_list (w, "Einsum", 1, &out, node->n_in, in), "equation", LPT_ATTRS (node, LptEinsumAttrs)->equation);
+  lpt_onnx_w_string (w, lpt_onnx_w_all_inputs (w, "Einsum", node), "equation", LPT_ATTRS (node, LptEinsumAttrs)->equation);
 }
 
 /* The index counts from the start of the tensor. */

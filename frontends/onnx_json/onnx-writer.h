@@ -79,7 +79,9 @@ void        lpt_onnx_w_quant     (LptOnnxWriter *w, const char *what, const LptQ
 /* A node with one output; inputs are names. */
 Onnx__NodeProto *lpt_onnx_w_node  (LptOnnxWriter *w, const char *op, const char *output, guint n_in, ...);
 Onnx__NodeProto *lpt_onnx_w_list  (LptOnnxWriter *w, const char *op, guint n_out, const char *const *outputs, guint n_in, const char *const *inputs);
-/* The same, to a new tensor whose name is returned. */
+/* The first output of @node from all of its inputs. */
+Onnx__NodeProto *lpt_onnx_w_all_inputs (LptOnnxWriter *w, const char *op, LptNode *node);
+/* As lpt_onnx_w_node(), to a new tensor whose name is returned. */
 const char *lpt_onnx_w_step       (LptOnnxWriter *w, const char *op, guint n_in, ...);
 void        lpt_onnx_w_int        (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, gint64 value);
 void        lpt_onnx_w_float      (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, double value);

@@ -42,9 +42,19 @@ def finish():
     sys.exit(1 if failed else 0)
 
 
+def call(*args):
+    return subprocess.run([LPTC, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def attempt(*args):
+    """None where the program succeeds, else what it says."""
+    run = call(*args)
+    return run.stdout.strip() or "exit code %d" % run.returncode if run.returncode else None
+
+
 def lptc(*args):
     """What the program prints; ends the test where it fails."""
-    run = subprocess.run([LPTC, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    run = call(*args)
     if run.returncode:
         print("Bail out! lptc %s: exit code %d\n%s" % (" ".join(args), run.returncode, run.stdout))
         sys.exit(1)

@@ -31,22 +31,10 @@ import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy as np
-except ImportError:
-    print("1..0 # SKIP no numpy")
-    sys.exit(77)
+sys.dont_write_bytecode = True
+from tap import LPTC, attempt, case, finish, models, np  # noqa: E402
 
-LPTC, MODELS = sys.argv[1], os.path.join(sys.argv[2], "models")
-if not os.path.isdir(MODELS):
-    print("1..0 # SKIP the shared folder is absent")
-    sys.exit(77)
-
-
-def lptc(*args):
-    """None where it went well, else what it says."""
-    run = subprocess.run([LPTC, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    return run.stdout.strip() or "exit code %d" % run.returncode if run.returncode else None
+MODELS = models()
 
 
 def arrays(folder):
@@ -126,9 +114,9 @@ def feeds(path):
 def check(path, tmp):
     ir, want, got = tmp + "/net.xml", tmp + "/want", tmp + "/got"
     given, sqnr, dump = feeds(path), least_sqnr(path), tmp + "/dump"
-    said = (lptc("transform", "--until=prepare", path, "-o", ir)
-            or lptc("exec", "--reference", path, "-o", want, *given)
-            or lptc("exec", "--reference", ir, "-o", got, *given, *([] if sqnr is None else ["--dump-all", dump])))
+    said = (attempt("transform", "--until=prepare", path, "-o", ir)
+            or attempt("exec", "--reference", path, "-o", want, *given)
+            or attempt("exec", "--reference", ir, "-o", got, *given, *([] if sqnr is None else ["--dump-all", dump])))
     if said:
         return True, said
     bad, note = differs(arrays(got), arrays(want), sqnr)
@@ -138,12 +126,8 @@ def check(path, tmp):
     return bad or wrong is not None, wrong or note + more
 
 
-paths = sorted(glob.glob(MODELS + "/onnx-light-topologies/*/model.onnx") + glob.glob(MODELS + "/synthetic/*/*.onnx"))
-failed = 0
-for number, path in enumerate(paths, 1):
-    with tempfile.TemporaryDirectory() as tmp:
-        bad, note = check(path, tmp)
-    failed += bad
-    print("%s %d /models/onnx-ir/%s # %s" % ("not ok" if bad else "ok", number, os.path.relpath(path, MODELS)[:-5], note), flush=True)
-print("1..%d" % len(paths))
-sys.exit(1 if failed else 0)
+for path in sorted(glob.glob(MODELS + "/onnx-light-topologies/*/model.onnx") + glob.glob(MODELS + "/synthetic/*/*.onnx")):
+    with tempfile.TemporaryDirectory() as work:
+        bad, note = check(path, work)
+    case(os.path.relpath(path, MODELS)[:-5], not bad, note)
+finish()

@@ -18,35 +18,18 @@ import sys
 import tempfile
 
 
-def skip(why):
-    print("1..0 # SKIP " + why)
-    sys.exit(77)
+sys.dont_write_bytecode = True
+from tap import LPTC, attempt, case, finish, np, skip  # noqa: E402
 
-
-LPTC, SHARED = sys.argv[1], sys.argv[2]
+SHARED = sys.argv[2]
 if not os.environ.get("ORT_LIB") and not os.environ.get("ORT_NODE"):
     skip("neither ORT_LIB nor ORT_NODE is set")
 sys.path.insert(0, os.path.join(SHARED, "tools", "modelgen"))
 try:
-    import numpy as np
     import pyort
 except ImportError as e:
     skip("no " + (e.name or "module"))
 BOUND = 1e-4
-done = failed = 0
-
-
-def case(name, good, note):
-    global done, failed
-    done += 1
-    failed += not good
-    print("%s %d /models/onnx-runtime/%s # %s" % ("ok" if good else "not ok", done, name, note), flush=True)
-
-
-def lptc(*args):
-    """None where it went well, else what it says."""
-    run = subprocess.run([LPTC, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    return run.stdout.strip() if run.returncode else None
 
 
 # --- models of one node, as protobuf
@@ -101,7 +84,7 @@ def check(tmp, name, op, opset, inputs, outputs, **attrs):
     for n, a in feeds.items():
         np.save(os.path.join(tmp, n + ".npy"), a)
         args += ["-i", "%s=%s/%s.npy" % (n, tmp, n)]
-    said = lptc("exec", "--reference", path, "-o", out, *args)
+    said = attempt("exec", "--reference", path, "-o", out, *args)
     if said:
         case(name, False, said)
         return
@@ -204,7 +187,7 @@ def subgraphs(tmp, rng):
         original, out, again = (os.path.join(tmp, f) for f in ("o.onnx", "out", "again.onnx"))
         with open(original, "wb") as f:
             f.write(wire("Model", model))
-        said = lptc("exec", "--reference", path, "-o", out, *args) or lptc("transform", "--until=prepare", path, "-o", again)
+        said = attempt("exec", "--reference", path, "-o", out, *args) or attempt("transform", "--until=prepare", path, "-o", again)
         if said:
             case(name, False, said)
             continue
@@ -303,7 +286,7 @@ def from_text(tmp, rng):
             feeds[tensor] = np.asarray(numbers).astype(kinds[dtype])
             np.save(os.path.join(tmp, tensor + ".npy"), feeds[tensor])
             args += ["-i", "%s=%s/%s.npy" % (tensor, tmp, tensor)]
-        said = lptc("exec", "--reference", path, "-o", out, *args) or lptc("transform", "--until=prepare", path, "-o", written_path)
+        said = attempt("exec", "--reference", path, "-o", out, *args) or attempt("transform", "--until=prepare", path, "-o", written_path)
         if said:
             case(name, False, said)
             continue
@@ -333,7 +316,7 @@ def rewritten_nodes(tmp):
     for folder in sorted(glob.glob(os.path.join(SHARED, "corpus", "onnx_node", "test_*"))):
         with open(os.path.join(folder, "case.json"), encoding="utf-8") as f:
             about = json.load(f)
-        said = lptc("transform", "--until=prepare", os.path.join(folder, "model.onnx"), "-o", path)
+        said = attempt("transform", "--until=prepare", os.path.join(folder, "model.onnx"), "-o", path)
         if about["storage"] or (said and "in ONNX" not in said):
             continue
         if said:
@@ -385,9 +368,9 @@ def written(tmp, net, precision, cuts):
     feeds = {os.path.basename(f)[len("real.in."):-4]: f for f in glob.glob(folder + "/golden/%s.in.*.npy" % kind)}
     args = [w for n, f in feeds.items() for w in ("-i", "%s=%s" % (n, f))]
     if cuts:
-        said = lptc("transform", "--until=prepare", ir, "-o", path) or "is written"
+        said = attempt("transform", "--until=prepare", ir, "-o", path) or "is written"
         case(name + "-whole", "unsupported in ONNX" in said and "node " in said and not os.path.exists(path), said.splitlines()[-1])
-    said = lptc("transform", "--until=prepare", ir, "-o", path, *cut) or lptc("exec", "--reference", ir, "-o", out, *args, *cut)
+    said = attempt("transform", "--until=prepare", ir, "-o", path, *cut) or attempt("exec", "--reference", ir, "-o", out, *args, *cut)
     if said:
         case(name, False, said)
         return
@@ -413,5 +396,4 @@ with tempfile.TemporaryDirectory() as tmp:
     from_text(tmp, np.random.default_rng(4))
     if os.path.isdir(os.path.join(SHARED, "corpus", "onnx_node")):
         rewritten_nodes(tmp)
-print("1..%d" % done)
-sys.exit(1 if failed else 0)
+finish()
