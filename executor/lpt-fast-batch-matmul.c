@@ -92,8 +92,12 @@ batch_matmul_task (void    *data,
                         (guint32) p->k * p->zero_a * p->w);
   memset (bias + n, 0, LPT_CHANNEL_PAD * sizeof *bias);
   e.bias = bias;
-  /* The multipliers are the same for all columns. */
   e.scale += n0;
+  e.mult += n0;
+  e.shift += n0;
+  if (e.rest != NULL)
+    e.rest += n0;
+  e.fma = (LptRequantFma) { e.fma.offset + n0, e.fma.high + n0, e.fma.low + n0, e.fma.half + n0 };
   if (e.fbias != NULL)
     e.fbias += n0;
 
@@ -396,6 +400,7 @@ lpt_fast_make_batch_matmul (LptFastBuilder *b,
   BatchMatMul *p;
   LptShape shape;
   guint last, k;
+  double largest = 0;
   gsize c;
 
   if (!is_operand (b->plan, step->in[0]) || !is_operand (b->plan, step->in[1]))
@@ -443,13 +448,16 @@ lpt_fast_make_batch_matmul (LptFastBuilder *b,
         p->stage.weight_zp[c] = (gint32) p->w;
       p->stage.e.weight_zp = p->stage.weight_zp;
     }
-  lpt_epilogue_prepare (&p->stage.e, p->n);
   if (bias != NULL)
     {
       p->bias = lpt_fast_array (p->n, sizeof (gint32));
       for (c = 0; c < p->n; c++)
-        p->bias[c] = (gint32) lpt_fast_bias_at (bias, c);
+        {
+          p->bias[c] = (gint32) lpt_fast_bias_at (bias, c);
+          largest = MAX (largest, fabs ((double) p->bias[c]));
+        }
     }
+  lpt_epilogue_prepare (&p->stage.e, p->n, lpt_fast_reach (p->k) + largest);
   set_tiles (p);
   p->op = (LptFastOp) { .run = batch_matmul_run, .clear = batch_matmul_clear, .kernel = p->kernels.gemm->name,
                         .n_in = p->stage.residual != LPT_NO_SLOT ? 3 : 2, .in = { views[A].slot, views[B].slot, p->stage.residual },

@@ -38,13 +38,16 @@ fold_zero_points (LptFastStage   *stage,
 {
   gint32 stored = w->dtype == LPT_DTYPE_U8 ? 128 : 0;
   gboolean any = FALSE;
+  double largest = 0;
   gsize n;
 
   for (n = 0; n < channels; n++)
     {
       gint32 zw = w->quant->zero_point[w->quant->n == 1 ? 0 : n] - stored, zero = zeros[n / per];
-      guint32 b = bias != NULL ? (guint32) lpt_fast_bias_at (bias, n) : 0;
+      gint64 own = bias != NULL ? lpt_fast_bias_at (bias, n) : 0;
+      guint32 b = (guint32) own;
 
+      largest = MAX (largest, fabs ((double) own));
       b -= (guint32) zero * (guint32) col_sum[n];
       b += (guint32) k * (guint32) zero * (guint32) zw;
       stage->bias[n] = (gint32) b;
@@ -53,7 +56,7 @@ fold_zero_points (LptFastStage   *stage,
     }
   if (any)
     stage->e.weight_zp = stage->weight_zp;
-  lpt_epilogue_prepare (&stage->e, channels);
+  lpt_epilogue_prepare (&stage->e, channels, lpt_fast_reach (k) + largest);
 }
 
 /* Scales of the weights, one or one per channel; NULL when they vary in another way. */

@@ -218,8 +218,10 @@ stage_alloc (LptFastStage *stage,
   stage->rest = lpt_fast_array (channels, sizeof (gint32));
   stage->scale = lpt_fast_array (channels, sizeof (float));
   stage->fbias = lpt_fast_array (channels, sizeof (float));
+  stage->fma = (LptRequantFma) { lpt_fast_array (channels, sizeof (gint32)), lpt_fast_array (channels, sizeof (float)),
+                                 lpt_fast_array (channels, sizeof (float)), lpt_fast_array (channels, sizeof (float)) };
   stage->e = (LptEpilogue) { .store = LPT_STORE_Q8, .flo = -INFINITY, .fhi = INFINITY, .bias = stage->bias,
-                             .mult = stage->mult, .shift = stage->shift, .scale = stage->scale };
+                             .mult = stage->mult, .shift = stage->shift, .scale = stage->scale, .fma = stage->fma };
 }
 
 gboolean
@@ -300,6 +302,10 @@ lpt_fast_stage_clear (LptFastStage *stage)
   lpt_aligned_free (stage->rest);
   lpt_aligned_free (stage->scale);
   lpt_aligned_free (stage->fbias);
+  lpt_aligned_free (stage->fma.offset);
+  lpt_aligned_free (stage->fma.high);
+  lpt_aligned_free (stage->fma.low);
+  lpt_aligned_free (stage->fma.half);
 }
 
 /* --- a Dequantize of int32 by itself --- */

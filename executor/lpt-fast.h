@@ -129,6 +129,13 @@ const LptArray *lpt_fast_bias (const LptPlan *plan, const LptStep *step, guint i
 /* Its integer of channel @c. */
 gint64   lpt_fast_bias_at    (const LptArray *bias, gsize c);
 
+/* No sum of @k products of 8-bit codes less their zero points is larger in magnitude. */
+static inline double
+lpt_fast_reach (gsize k)
+{
+  return 255.0 * 255.0 * (double) k;
+}
+
 /* Parameters of the sum of @step with operand @first as a: modes whose rule the kernels have; FALSE otherwise. */
 gboolean lpt_fast_add (const LptPlan *plan, const LptStep *step, guint first, LptAdd *add);
 
@@ -157,6 +164,7 @@ typedef struct
   guint8      table[256], add_table[256];
   gint32     *bias, *weight_zp, *mult, *shift, *rest;
   float      *scale, *fbias;
+  LptRequantFma fma;
   guint       out;           /* slot of the result */
   guint       residual;      /* slot, or LPT_NO_SLOT */
   guint       last;          /* last step covered */

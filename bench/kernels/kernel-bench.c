@@ -154,9 +154,11 @@ set_epilogue (LptEpilogue *e, size_t channels, LptRequantScheme scheme)
       rest[i] = (int32_t) i * 1000003;
       scale[i] = 0.001f;
     }
+  LptRequantFma fma = { memory (n * 4), memory (n * 4), memory (n * 4), memory (n * 4) };
+
   *e = (LptEpilogue) { .store = LPT_STORE_Q8, .scheme = scheme, .lo = 0, .hi = 255, .bias = bias, .mult = mult,
-                       .shift = shift, .rest = rest, .scale = scale };
-  lpt_epilogue_prepare (e, channels);
+                       .shift = shift, .rest = rest, .scale = scale, .fma = fma };
+  lpt_epilogue_prepare (e, channels, 1 << 30);
 }
 
 static bool

@@ -18,6 +18,7 @@ typedef struct {
   LptConvWeights w;
   size_t         pixel, row, image, channel, ldo, ldr, pixels, element;
   int32_t       *bias, *zps, *mult, *shift, *rest, *sums;
+  LptRequantFma  fma;
   LptEpilogue    e;
   LptAdd         add;
   uint8_t         table[256];
@@ -116,7 +117,11 @@ data_init (Data *d, const Case *c)
     d->e.add_table = d->table;
   if (random_u32 () % 2)
     d->e.rest = d->rest;
-  lpt_epilogue_prepare (&d->e, s->oc);
+  d->fma = (LptRequantFma) { (int32_t *) exact_bytes (params * 4), (float *) exact_bytes (params * 4),
+                             (float *) exact_bytes (params * 4), (float *) exact_bytes (params * 4) };
+  if (random_u32 () % 4)
+    d->e.fma = d->fma;
+  lpt_epilogue_prepare (&d->e, s->oc, 1 << 30);
   d->element = c->q8 ? 1 : 4;
   d->pixels = s->batch * s->oh * s->ow;
   d->ldo = s->oc * d->element + (c->q8 ? 1 : 4);
@@ -167,6 +172,10 @@ data_clear (Data *d)
   free (d->shift);
   free (d->rest);
   free (d->sums);
+  free (d->fma.offset);
+  free (d->fma.high);
+  free (d->fma.low);
+  free (d->fma.half);
   buffer_free (&d->want);
   buffer_free (&d->got);
 }

@@ -63,7 +63,7 @@ test_shape (const LptGemmKernel *row, const LptEpilogueKernel *stage, size_t m, 
                 .packed = packed, .out = got.data, .ldo = ldo };
   void *workspace = aligned_bytes (lpt_gemm_workspace (&g));
 
-  lpt_epilogue_prepare (&e, n);
+  lpt_epilogue_prepare (&e, n, 0);
   reference (m, k, n, a, lda, &w, acc, lacc);
   for (size_t i = 0; i < m; i++)
     {

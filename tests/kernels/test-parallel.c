@@ -69,7 +69,7 @@ test_product (LptCpu cpu)
   LptPool *pool = lpt_pool_new (3);
   size_t tm, tn, tasks;
 
-  lpt_epilogue_prepare (&e, N);
+  lpt_epilogue_prepare (&e, N, 0);
   lpt_gemm_pack (k.gemm, &w, 0, N, packed, NULL);
   lpt_gemm_tiling (k.gemm, M, K, N, &tm, &tn);
   tasks = ((M + tm - 1) / tm) * ((N + tn - 1) / tn);

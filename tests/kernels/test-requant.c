@@ -9,6 +9,8 @@
 
 #include "executor/kernels/requant/requant.h"
 
+#include <fenv.h>
+
 #define CHANNELS 176
 
 static int32_t bias[CHANNELS], wzp[CHANNELS], mult[CHANNELS], shift[CHANNELS], rest[CHANNELS];
@@ -159,7 +161,7 @@ test_row (const LptEpilogueKernel *row)
             e.add_table = table2;
         }
       if (random_u32 () % 8)
-        lpt_epilogue_prepare (&e, CHANNELS);
+        lpt_epilogue_prepare (&e, CHANNELS, 0);
       for (size_t i = 0; i < sizeof acc / sizeof acc[0]; i++)
         acc[i] = interesting_i32 ();
       for (size_t i = 0; i < MAX_ROWS; i++)
@@ -211,6 +213,109 @@ test_definitions (void)
   test_report (ok, "definitions: ties, limits, saturation");
 }
 
+/* The form of LptRequantFma, as written down there. */
+static int32_t
+fma_code (const LptEpilogue *e, size_t c, int32_t acc)
+{
+  float f = (float) (int32_t) ((uint32_t) acc + (uint32_t) e->fma.offset[c]), inner = fmaf (f, e->fma.low[c], e->fma.half[c]);
+  volatile double product = (double) f * (double) e->fma.high[c], sum;
+  double v;
+
+  /* The product is exact, and rounding down keeps the floor. */
+  fesetround (FE_DOWNWARD);
+  sum = product + (double) inner;
+  fesetround (FE_TONEAREST);
+  v = floor (sum);
+  v = v < e->lo - e->zp ? e->lo - e->zp : v > e->hi - e->zp ? e->hi - e->zp : v;
+  return (int32_t) v + e->zp;
+}
+
+static int32_t
+single_code (const LptEpilogue *e, size_t c, int32_t acc)
+{
+  int32_t v = lpt_requant_single_rest (acc, e->rest ? e->rest[c] : 0, e->mult[c], e->shift[c]);
+
+  v = v < e->lo - e->zp ? e->lo - e->zp : v > e->hi - e->zp ? e->hi - e->zp : v;
+  return v + e->zp;
+}
+
+/* At both sides of every step of both staircases' definition, and at random. */
+static bool
+same_steps (const LptEpilogue *e, size_t c, int32_t reach)
+{
+  for (int32_t code = e->lo + 1; code <= e->hi; code++)
+    {
+      int32_t below = -reach, at = reach;
+
+      while ((int64_t) at - below > 1)
+        {
+          int32_t middle = (int32_t) (((int64_t) below + at) / 2);
+
+          if (single_code (e, c, middle) >= code)
+            at = middle;
+          else
+            below = middle;
+        }
+      if (fma_code (e, c, at) != single_code (e, c, at) || fma_code (e, c, at - 1) != single_code (e, c, at - 1))
+        return false;
+    }
+  for (int i = 0; i < 200; i++)
+    {
+      int32_t acc = (int32_t) ((int64_t) interesting_i32 () * reach >> 31);
+
+      if (fma_code (e, c, acc) != single_code (e, c, acc))
+        return false;
+    }
+  return true;
+}
+
+static void
+test_fma (void)
+{
+  enum { REACH = 1 << 30, ROUNDS = 40 };
+  static int32_t offset[CHANNELS];
+  static float high[CHANNELS], low[CHANNELS], half[CHANNELS];
+  size_t taken = 0, usual = 0, cases = 0;
+  bool ok = true;
+
+  for (int round = 0; round < ROUNDS && ok; round++)
+    {
+      LptEpilogue e = { .store = LPT_STORE_Q8, .scheme = LPT_REQUANT_SINGLE, .zp = random_range (0, 255), .hi = 255,
+                        .rest = random_u32 () % 2 ? rest : NULL, .mult = mult, .shift = shift, .fma = { offset, high, low, half } };
+
+      fill_parameters (LPT_REQUANT_SINGLE, round % 4 == 0);
+      if (random_u32 () % 3 == 0)
+        e.zp -= 128, e.lo -= 128, e.hi -= random_range (128, 200);
+      for (size_t c = 0; c < CHANNELS; c++)
+        {
+          /* Multipliers of networks, and ties: few bits set. */
+          bool ordinary = mult[c] >= 1 << 30 && shift[c] <= -1 && shift[c] >= -14;
+          LptEpilogue one = e;
+
+          if (random_u32 () % 4 == 0)
+            mult[c] &= INT32_MIN >> random_range (4, 24);
+          one.mult += c;
+          one.shift += c;
+          one.rest = e.rest ? rest + c : NULL;
+          one.fma = (LptRequantFma) { offset + c, high + c, low + c, half + c };
+          cases++;
+          usual += ordinary;
+          if (!lpt_requant_fma (&one, 1, REACH))
+            continue;
+          taken += ordinary;
+          if (!same_steps (&e, c, REACH))
+            {
+              printf ("# mult %d shift %d rest %d zp %d lo %d hi %d\n", mult[c], shift[c], e.rest ? rest[c] : 0, e.zp, e.lo, e.hi);
+              ok = false;
+            }
+        }
+      /* Whatever the accumulator may wrap to is not this form's. */
+      ok = ok && !lpt_requant_fma (&e, CHANNELS, 2147483648.0);
+    }
+  test_report (ok, "two multiply-adds give single rounding: %zu channels", cases);
+  test_report (taken * 100 >= usual * 99, "of %zu usual channels %zu have that form", usual, taken);
+}
+
 int
 main (void)
 {
@@ -219,6 +324,7 @@ main (void)
   const LptEpilogueKernel *rows = lpt_epilogue_kernels (&n);
 
   test_definitions ();
+  test_fma ();
   for (size_t i = 0; i < n; i++)
     if (lpt_cpu_has (cpu, rows[i].needs))
       test_row (&rows[i]);

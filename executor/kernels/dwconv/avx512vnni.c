@@ -60,14 +60,13 @@ typedef struct {
   PackLimits          limits;
 } Block;
 
-/* Sums of `pixels` (1 to 4) pixels from i on. `stage` is 0 where the general output stage runs, 1 for single on
- * upper words, 2 for float, 3 for single. */
+/* Sums of `pixels` (1 to 4) pixels from i on; STAGE_NONE: the general output stage runs. */
 INLINE void
 finish (const Block *b, int stage, size_t i, size_t pixels, __m512i x0, __m512i x1, __m512i x2, __m512i x3)
 {
   const LptDwconvRun *r = b->r;
 
-  if (stage == 0)
+  if (stage == STAGE_NONE)
     {
       size_t element = r->epilogue->store == LPT_STORE_Q8 ? 1 : 4;
       _Alignas (64) int32_t acc[64];
@@ -83,7 +82,7 @@ finish (const Block *b, int stage, size_t i, size_t pixels, __m512i x0, __m512i 
     }
 
 #define CODES(i) stage_lanes (stage, &b->v, &b->limits, x##i)
-  __m512i bytes = in_order (pack_quarters (&b->limits, stage == 2, CODES (0), CODES (1), CODES (2), CODES (3)));
+  __m512i bytes = in_order (pack_quarters (&b->limits, STAGE_LACKS_ZP (stage), CODES (0), CODES (1), CODES (2), CODES (3)));
 #undef CODES
   char *out = (char *) r->out + i * r->ldo + (b->c - r->c0);
 
@@ -312,7 +311,7 @@ finish_64 (const Wide *w, int stage, bool whole, size_t i, Column x)
 {
   const LptDwconvRun *r = w->r;
 #define CODES(i) stage_lanes (stage, &w->v[i], &w->limits, x.x##i)
-  __m512i bytes = pack_quarters (&w->limits, stage == 2, CODES (0), CODES (1), CODES (2), CODES (3));
+  __m512i bytes = pack_quarters (&w->limits, STAGE_LACKS_ZP (stage), CODES (0), CODES (1), CODES (2), CODES (3));
 #undef CODES
   char *out = (char *) r->out + i * r->ldo + (w->c - r->c0);
 
@@ -442,26 +441,23 @@ run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage)
   const LptEpilogue *e = r->epilogue;
   size_t n = r->c1 - c < 64 ? r->c1 - c : 64;
   Wide w = { .r = r, .c = c, .mask = n < 64 ? ((__mmask64) 1 << n) - 1 : ~(__mmask64) 0, .limits = *limits };
-  __m512i mult[4], shift[4], scale[4], rest[4];
+  __m512i x[3][4];
 
   for (size_t j = 0; j < 4; j++)
     {
-      bool real = 16 * j < n, fixed = e->scheme == LPT_REQUANT_SINGLE;
-      const __m512i none = _mm512_setzero_si512 ();
+      StageChannels s = { 0 };
 
-      w.bias[j] = real && e->bias ? _mm512_loadu_si512 (e->bias + c + 16 * j) : none;
-      mult[j] = real && fixed ? _mm512_loadu_si512 (e->mult + c + 16 * j) : none;
-      shift[j] = real && fixed ? _mm512_loadu_si512 (e->shift + c + 16 * j) : none;
-      rest[j] = real && fixed && e->rest ? _mm512_loadu_si512 (e->rest + c + 16 * j) : none;
-      scale[j] = real && !fixed ? _mm512_loadu_si512 (e->scale + c + 16 * j) : none;
+      if (16 * j < n)
+        s = stage_load (stage, e, c + 16 * j);
+      w.bias[j] = s.bias;
+      for (int i = 0; i < 3; i++)
+        x[i][j] = s.x[i];
     }
   quarters (w.bias);
-  quarters (mult);
-  quarters (shift);
-  quarters (rest);
-  quarters (scale);
+  for (int i = 0; i < 3; i++)
+    quarters (x[i]);
   for (size_t j = 0; j < 4; j++)
-    w.v[j] = stage_vec (stage, e, mult[j], shift[j], rest[j], _mm512_castsi512_ps (scale[j]));
+    w.v[j] = stage_vec (stage, e, &(StageChannels) { w.bias[j], { x[0][j], x[1][j], x[2][j] } });
   if (n == 64)
     run_wide (&w, stage, true);
   else
@@ -489,8 +485,6 @@ INLINE void
 run_stage (const LptDwconvRun *r, int stage)
 {
   const LptEpilogue *e = r->epilogue;
-  const __m512i none = _mm512_setzero_si512 ();
-  bool fixed = e->scheme == LPT_REQUANT_SINGLE;
   Block b = { .r = r, .limits = pack_limits (e->zp, e->lo, e->hi) };
   size_t wide_end = r->c0;
 
@@ -504,12 +498,14 @@ run_stage (const LptDwconvRun *r, int stage)
       b.c = c;
       b.n = r->c1 - c < 16 ? r->c1 - c : 16;
       b.mask = (__mmask16) ((1u << b.n) - 1);
-      b.bias = stage && e->bias ? _mm512_loadu_si512 (e->bias + c) : none;
-      if (stage)
-        b.v = stage_vec (stage, e, fixed ? _mm512_loadu_si512 (e->mult + c) : none,
-                           fixed ? _mm512_loadu_si512 (e->shift + c) : none,
-                           fixed && e->rest ? _mm512_loadu_si512 (e->rest + c) : none,
-                           fixed ? _mm512_setzero_ps () : _mm512_loadu_ps (e->scale + c));
+      b.bias = _mm512_setzero_si512 ();
+      if (stage != STAGE_NONE)
+        {
+          const StageChannels s = stage_load (stage, e, c);
+
+          b.bias = s.bias;
+          b.v = stage_vec (stage, e, &s);
+        }
       run_block (&b, stage);
     }
 }
@@ -521,10 +517,10 @@ lpt_dwconv__avx512vnni (const LptDwconvRun *r)
 
   switch (stage_of (e))
     {
-    case 0:  run_stage (r, 0); break;
-    case 1:  run_stage (r, 1); break;
-    case 2:  run_stage (r, 2); break;
-    default: run_stage (r, 3); break;
+    case STAGE_NONE:  run_stage (r, STAGE_NONE); break;
+    case STAGE_FMA:   run_stage (r, STAGE_FMA); break;
+    case STAGE_FLOAT: run_stage (r, STAGE_FLOAT); break;
+    default:          run_stage (r, STAGE_SINGLE); break;
     }
   if (e->fusable && (e->table || e->add))
     lpt_epilogue_finish (r->epilogue_kernel, e, r->pixels, r->c1 - r->c0, r->out, r->ldo, r->residual, r->ldr);

@@ -22,7 +22,7 @@ typedef struct {
 
 _Static_assert (sizeof (Params) <= LPT_GEMM_PARAMS_SIZE, "parameters of a panel");
 
-/* mr, nb and stage are constants: stage 0 writes accumulators, the others bytes. */
+/* mr, nb and stage are constants: STAGE_NONE writes accumulators, the others bytes. */
 #ifdef __SANITIZE_ADDRESS__
 /* One copy with variables in their place: sanitizers would need minutes for all. */
 static __attribute__ ((noinline)) void
@@ -181,16 +181,20 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
     {                                                                                                        \
       RequantVec v = params->v[j];                                                                           \
                                                                                                              \
-      if (stage == 2)                                                                                        \
+      if (stage == STAGE_FLOAT || stage == STAGE_FMA)                                                        \
         KEEP (v.scale)                                                                                       \
-      else                                                                                                   \
+      if (stage == STAGE_FMA)                                                                                \
+        {                                                                                                    \
+          KEEP (v.low)                                                                                       \
+          KEEP (v.half)                                                                                      \
+        }                                                                                                    \
+      if (stage == STAGE_SINGLE)                                                                             \
         {                                                                                                    \
           KEEP (v.mult)                                                                                      \
           KEEP (v.mult_odd)                                                                                  \
           KEEP (v.a)                                                                                         \
           KEEP (v.b)                                                                                         \
-          if (stage == 3)                                                                                    \
-            KEEP (v.c)                                                                                       \
+          KEEP (v.c)                                                                                         \
         }                                                                                                    \
       ROWS (CODE_##j)                                                                                        \
     }
@@ -200,7 +204,7 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
   CODES (3)
 
   /* A register of bytes holds one row of three or four blocks, two rows of two, or four rows of one. */
-#define PACK(x0, x1, x2, x3) in_order (pack_quarters (&limits, stage == 2, x0, x1, x2, x3))
+#define PACK(x0, x1, x2, x3) in_order (pack_quarters (&limits, STAGE_LACKS_ZP (stage), x0, x1, x2, x3))
 #define SUM(x, r) add_bytes (LPT_ADD_SINGLE, LPT_REQUANT_SINGLE, &params->sum, NULL, x, r)
 #define BYTES_ROW(i)                                                                                         \
   if (i < mr)                                                                                                \
@@ -273,7 +277,7 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
 void
 lpt_gemm_u8s8s32_7x64c4__avx512vnni (const LptGemmTile *t, int32_t *acc)
 {
-#define CASE(nb, i) case nb * 16 + i: tile (i, nb, 0, t, acc, NULL, 0, NULL); break;
+#define CASE(nb, i) case nb * 16 + i: tile (i, nb, STAGE_NONE, t, acc, NULL, 0, NULL); break;
   switch (t->nr + t->mr)
     {
     ALL_CASES
@@ -284,9 +288,9 @@ lpt_gemm_u8s8s32_7x64c4__avx512vnni (const LptGemmTile *t, int32_t *acc)
 }
 
 static void
-fused_upper (const LptGemmTile *t, const Params *params, size_t columns, const LptGemmOut *o)
+fused_fma (const LptGemmTile *t, const Params *params, size_t columns, const LptGemmOut *o)
 {
-#define CASE(nb, i) case nb * 16 + i: tile (i, nb, 1, t, NULL, params, columns, o); break;
+#define CASE(nb, i) case nb * 16 + i: tile (i, nb, STAGE_FMA, t, NULL, params, columns, o); break;
   switch (t->nr + t->mr)
     {
     ALL_CASES
@@ -299,7 +303,7 @@ fused_upper (const LptGemmTile *t, const Params *params, size_t columns, const L
 static void
 fused_single (const LptGemmTile *t, const Params *params, size_t columns, const LptGemmOut *o)
 {
-#define CASE(nb, i) case nb * 16 + i: tile (i, nb, 3, t, NULL, params, columns, o); break;
+#define CASE(nb, i) case nb * 16 + i: tile (i, nb, STAGE_SINGLE, t, NULL, params, columns, o); break;
   switch (t->nr + t->mr)
     {
     ALL_CASES
@@ -312,7 +316,7 @@ fused_single (const LptGemmTile *t, const Params *params, size_t columns, const 
 static void
 fused_float (const LptGemmTile *t, const Params *params, size_t columns, const LptGemmOut *o)
 {
-#define CASE(nb, i) case nb * 16 + i: tile (i, nb, 2, t, NULL, params, columns, o); break;
+#define CASE(nb, i) case nb * 16 + i: tile (i, nb, STAGE_FLOAT, t, NULL, params, columns, o); break;
   switch (t->nr + t->mr)
     {
     ALL_CASES
@@ -328,10 +332,20 @@ lpt_gemm_fused__avx512vnni (const LptGemmTile *t, const LptEpilogue *e, const vo
 {
   switch (stage_of (e))
     {
-    case 1:  fused_upper (t, params, columns, o); break;
-    case 2:  fused_float (t, params, columns, o); break;
-    default: fused_single (t, params, columns, o); break;
+    case STAGE_FMA:   fused_fma (t, params, columns, o); break;
+    case STAGE_FLOAT: fused_float (t, params, columns, o); break;
+    default:          fused_single (t, params, columns, o); break;
     }
+}
+
+/* Sixteen columns from j on. */
+INLINE void
+set_block (int stage, Params *p, const LptEpilogue *e, size_t channel0, size_t j)
+{
+  const StageChannels s = stage_load (stage, e, channel0 + j);
+
+  p->bias[j / 16] = s.bias;
+  p->v[j / 16] = stage_vec (stage, e, &s);
 }
 
 void
@@ -344,22 +358,12 @@ lpt_gemm_params__avx512vnni (const LptEpilogue *e, size_t channel0, size_t colum
   if (e->sum_fusable)
     p->sum = pair_sum (e->add);
   for (size_t j = 0; j < columns; j += 16)
-    {
-      const __m512i none = _mm512_setzero_si512 ();
-      const __m512 no_scale = _mm512_setzero_ps ();
-      size_t c = channel0 + j;
-
-      p->bias[j / 16] = e->bias ? _mm512_loadu_si512 (e->bias + c) : none;
-      if (stage == 2)
-        p->v[j / 16] = stage_vec (2, e, none, none, none, _mm512_loadu_ps (e->scale + c));
-      else
-        {
-          __m512i mult = _mm512_loadu_si512 (e->mult + c), shift = _mm512_loadu_si512 (e->shift + c);
-
-          p->v[j / 16] = stage == 1 ? stage_vec (1, e, mult, shift, none, no_scale)
-                                    : stage_vec (3, e, mult, shift, e->rest ? _mm512_loadu_si512 (e->rest + c) : none, no_scale);
-        }
-    }
+    switch (stage)
+      {
+      case STAGE_FMA:   set_block (STAGE_FMA, p, e, channel0, j); break;
+      case STAGE_FLOAT: set_block (STAGE_FLOAT, p, e, channel0, j); break;
+      default:          set_block (STAGE_SINGLE, p, e, channel0, j); break;
+      }
 }
 
 /* avxvnni's tile. */

@@ -63,7 +63,7 @@ set_scaling (Scaling *z, const LptPoolOp *p, size_t taps, size_t divisor)
       z->shift[i] = p->shift ? p->shift[divisor] : 0;
       z->scale[i] = p->scale ? p->scale[divisor] : 0.0f;
     }
-  lpt_epilogue_prepare (&z->e, 1);
+  lpt_epilogue_prepare (&z->e, 1, 0);
 }
 
 static void

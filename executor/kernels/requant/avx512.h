@@ -21,7 +21,8 @@
 typedef struct {
   __m512i mult, mult_odd;        /* fixed point */
   __m512i a, b, c;               /* single: rounding of even and odd lanes, shift; others: e and mask */
-  __m512  scale;
+  __m512  scale;                 /* float; of LptRequantFma: high */
+  __m512  low, half;
 } RequantVec;
 
 /* Parameters of sixteen channels. `scheme` is a constant at every call. */
@@ -170,45 +171,91 @@ in_order (__m512i bytes)
 
 /* --- stages that kernels fuse --- */
 
-/* Constants that select one: 0 none, 1 single on upper words, 2 float, 3 single. */
-#define STAGE_SCHEME(stage) ((stage) == 1 ? REQUANT_SINGLE_HIGH : (stage) == 2 ? LPT_REQUANT_FLOAT : LPT_REQUANT_SINGLE)
+/* Constants that select one. */
+enum { STAGE_NONE, STAGE_FMA, STAGE_FLOAT, STAGE_SINGLE };
 
 static inline int
 stage_of (const LptEpilogue *e)
 {
-  return !e->fusable ? 0 : e->upper ? 1 : e->scheme == LPT_REQUANT_FLOAT ? 2 : 3;
+  return !e->fusable ? STAGE_NONE : e->by_fma ? STAGE_FMA : e->scheme == LPT_REQUANT_FLOAT ? STAGE_FLOAT : STAGE_SINGLE;
 }
 
-/* Parameters of sixteen channels. The single schemes round behind the zero point: it goes into the rounding term. */
-INLINE RequantVec
-stage_vec (int stage, const LptEpilogue *e, __m512i mult, __m512i shift, __m512i rest, __m512 scale)
-{
-  RequantVec v = requant_vec (STAGE_SCHEME (stage), mult, shift, scale);
-  int32_t zp = raised (e->lo, e->zp);
+/* Whether the codes of a stage still lack the zero point. */
+#define STAGE_LACKS_ZP(stage) ((stage) != STAGE_SINGLE)
 
-  if (stage == 1)
-    v.a = _mm512_add_epi32 (v.a, _mm512_sllv_epi32 (_mm512_set1_epi32 (zp), v.b));
-  else if (stage == 3)
+/* What a stage reads of sixteen channels: bias and up to three parameters. */
+typedef struct {
+  __m512i bias, x[3];
+} StageChannels;
+
+INLINE StageChannels
+stage_load (int stage, const LptEpilogue *e, size_t c)
+{
+  const __m512i none = _mm512_setzero_si512 ();
+  StageChannels s = { e->bias ? _mm512_loadu_si512 (e->bias + c) : none, { none, none, none } };
+
+  if (stage == STAGE_FMA)
     {
-      const __m512i zp64 = _mm512_set1_epi64 (zp), half = _mm512_set1_epi64 (32);
+      s.bias = _mm512_add_epi32 (s.bias, _mm512_loadu_si512 (e->fma.offset + c));
+      s.x[0] = _mm512_loadu_si512 (e->fma.high + c);
+      s.x[1] = _mm512_loadu_si512 (e->fma.low + c);
+      s.x[2] = _mm512_loadu_si512 (e->fma.half + c);
+    }
+  else if (stage == STAGE_FLOAT)
+    s.x[0] = _mm512_loadu_si512 (e->scale + c);
+  else if (stage == STAGE_SINGLE)
+    {
+      s.x[0] = _mm512_loadu_si512 (e->mult + c);
+      s.x[1] = _mm512_loadu_si512 (e->shift + c);
+      s.x[2] = e->rest ? _mm512_loadu_si512 (e->rest + c) : none;
+    }
+  return s;
+}
+
+INLINE RequantVec
+stage_vec (int stage, const LptEpilogue *e, const StageChannels *s)
+{
+  RequantVec v = { 0 };
+
+  if (stage == STAGE_FMA)
+    {
+      v.scale = _mm512_castsi512_ps (s->x[0]);
+      v.low = _mm512_castsi512_ps (s->x[1]);
+      v.half = _mm512_castsi512_ps (s->x[2]);
+    }
+  else if (stage == STAGE_FLOAT)
+    v.scale = _mm512_castsi512_ps (s->x[0]);
+  else
+    {
+      /* Rounds behind the zero point: it goes into the rounding term. */
+      const __m512i zp = _mm512_set1_epi64 (raised (e->lo, e->zp)), half = _mm512_set1_epi64 (32);
+
+      v = requant_vec (LPT_REQUANT_SINGLE, s->x[0], s->x[1], _mm512_setzero_ps ());
+
       __m512i even = _mm512_and_si512 (v.c, _mm512_set1_epi64 (0xffffffff)), odd = _mm512_srli_epi64 (v.c, 32);
 
-      v.a = _mm512_add_epi64 (v.a, _mm512_sllv_epi64 (zp64, _mm512_add_epi64 (even, half)));
-      v.b = _mm512_add_epi64 (v.b, _mm512_sllv_epi64 (zp64, _mm512_add_epi64 (odd, half)));
-      if (e->rest)
-        add_rests (&v, rest);
+      v.a = _mm512_add_epi64 (v.a, _mm512_sllv_epi64 (zp, _mm512_add_epi64 (even, half)));
+      v.b = _mm512_add_epi64 (v.b, _mm512_sllv_epi64 (zp, _mm512_add_epi64 (odd, half)));
+      add_rests (&v, s->x[2]);
     }
   return v;
 }
 
-/* Codes of a stage, not yet limited; float without the zero point. A float below the integers' range, or a NaN, converts to the
- * lowest integer, which the limits turn into lo; one above must be cut before. */
+/* Codes of a stage, not yet limited. A float below the integers' range, or a NaN, converts to the lowest integer, which the
+ * limits turn into lo; one above must be cut before, where multipliers may be large. */
 INLINE __m512i
 stage_lanes (int stage, const RequantVec *v, const PackLimits *l, __m512i x)
 {
-  if (stage == 2)
+  if (stage == STAGE_FMA)
+    {
+      enum { DOWN = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC };
+      __m512 f = _mm512_cvtepi32_ps (x);
+
+      return _mm512_cvt_roundps_epi32 (_mm512_fmadd_round_ps (f, v->scale, _mm512_fmadd_ps (f, v->low, v->half), DOWN), DOWN);
+    }
+  if (stage == STAGE_FLOAT)
     return _mm512_cvtps_epi32 (_mm512_min_ps (_mm512_mul_ps (_mm512_cvtepi32_ps (x), v->scale), l->fhigh));
-  return requant_lanes (STAGE_SCHEME (stage), v, x, l->fhigh, l->fhigh);
+  return requant_lanes (LPT_REQUANT_SINGLE, v, x, l->fhigh, l->fhigh);
 }
 
 /* --- sums of two codes --- */

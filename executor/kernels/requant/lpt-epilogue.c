@@ -38,9 +38,9 @@ is_byte (int32_t zp, int32_t lo, int32_t hi)
 }
 
 void
-lpt_epilogue_prepare (LptEpilogue *e, size_t channels)
+lpt_epilogue_prepare (LptEpilogue *e, size_t channels, double reach)
 {
-  bool below_quarter = true, room = true, one_zp = true;
+  bool room = true, one_zp = true;
 
   e->fast = is_byte (e->zp, e->lo, e->hi);
   for (size_t c = 0; c < channels && e->store == LPT_STORE_Q8 && e->scheme != LPT_REQUANT_FLOAT; c++)
@@ -50,7 +50,6 @@ lpt_epilogue_prepare (LptEpilogue *e, size_t channels)
                                                 : e->shift[c] <= 0 && e->shift[c] >= -31;
 
       e->fast = e->fast && ok && e->mult[c] != INT32_MIN;
-      below_quarter = below_quarter && e->shift[c] <= -2;
       room = room && e->shift[c] >= -20;
     }
   for (size_t c = 1; c < channels && e->weight_zp; c++)
@@ -59,7 +58,7 @@ lpt_epilogue_prepare (LptEpilogue *e, size_t channels)
                && (e->scheme == LPT_REQUANT_SINGLE || e->scheme == LPT_REQUANT_FLOAT);
   e->sum_fusable = e->fusable && e->add && !e->table && !e->add_table && e->add->form == LPT_ADD_SINGLE && is_byte (e->add->zp, e->add->lo, e->add->hi)
                    && lpt_add_fits_pairs (e->add);
-  e->upper = below_quarter && e->scheme == LPT_REQUANT_SINGLE && !e->rest;
+  e->by_fma = e->fusable && e->scheme == LPT_REQUANT_SINGLE && e->fma.half && lpt_requant_fma (e, channels, reach);
 }
 
 void

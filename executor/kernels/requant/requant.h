@@ -66,6 +66,14 @@ typedef struct {
   float            scale;
 } LptMul;
 
+/* Single rounding as two fused multiply-adds, for kernels that can round down. With f = (float) (acc + offset[c]),
+ *   code = floor (f * high[c] + (f * low[c] + half[c])),    the inner sum to nearest, the outer one down,
+ * is the definition's code for every accumulator: lpt_epilogue_prepare () fills the arrays and proves it (lpt-fma.c). */
+typedef struct {
+  int32_t *offset;
+  float   *high, *low, *half;
+} LptRequantFma;
+
 typedef struct {
   LptStore         store;
   LptRequantScheme scheme;
@@ -80,16 +88,19 @@ typedef struct {
   const uint8_t   *table;               /* 256 codes or NULL */
   const LptAdd    *add;                 /* residual or NULL: a is this stage's code, b the residual's */
   const uint8_t   *add_table;           /* after the residual */
+  LptRequantFma    fma;                 /* [channels] each, or NULL: no room for that form */
   bool             fast;                /* these are set by lpt_epilogue_prepare () */
-  bool             fusable, upper, sum_fusable;
+  bool             fusable, by_fma, sum_fusable;
 } LptEpilogue;
 
 /* Sets `fast`: every product's result fits 32 bits without saturation and the codes are of 8 bits, so vector kernels may
  * skip the general care; `fusable`: kernels may make the code from their registers (float and single, where the product
- * has room for a code above it); `sum_fusable`: those of products add the residual there, too; `upper`: single without rests and
- * with every multiplier below a quarter, so that rounding touches the upper word of the product only.
- * Without this call all must be false. */
-void lpt_epilogue_prepare (LptEpilogue *e, size_t channels);
+ * has room for a code above it); `sum_fusable`: those of products add the residual there, too; `by_fma`: e->fma is filled and right.
+ * Without this call all must be false. `reach`: no accumulator with its bias is larger in magnitude (before it wraps). */
+void lpt_epilogue_prepare (LptEpilogue *e, size_t channels, double reach);
+
+/* Fills e->fma for single rounding, without the zero point; false if one channel's codes would differ somewhere. */
+bool lpt_requant_fma (const LptEpilogue *e, size_t channels, double reach);
 
 /* rows x channels accumulators (acc[r * acc_stride + j] is channel channel0 + j, readable up to
  * LPT_CHANNEL_PAD) to `out`; strides of out and residual in bytes. row_sum is read with weight_zp only. */
