@@ -119,15 +119,19 @@ conv_run (const LptFastOp     *op,
           guint8              *workspace)
 {
   const Conv *v = (const Conv *) op;
+  const LptConvShape *s = &v->conv.shape;
   ConvJob job = { v, v->conv, v->dwconv, workspace };
 
   job.c.in = job.d.in = in[0];
   job.c.out = job.d.out = out;
   job.c.residual = job.d.residual = op->n_in > 1 ? in[1] : NULL;
-  if (op->in_repr[0] != LPT_REPR_LAST8)
+  job.c.ldr = job.d.ldr = op->in_pitch[1];
+  job.c.ldo = job.d.ldo = op->out_pitch * (v->stage.e.store == LPT_STORE_Q8 ? 1 : 4);
+  job.c.pixel_stride = job.d.pixel_stride = op->in_pitch[0];
+  job.c.row_stride = job.d.row_stride = s->iw * op->in_pitch[0];
+  job.c.image_stride = job.d.image_stride = s->ih * s->iw * op->in_pitch[0];
+  if (op->in_repr[0] != LPT_REPR_LAST8 && op->in_repr[0] != LPT_REPR_PART8)
     {
-      const LptConvShape *s = &v->conv.shape;
-
       job.c.pixel_stride = 1;
       job.c.row_stride = s->iw;
       job.c.channel_stride = s->ih * s->iw;
@@ -224,7 +228,7 @@ lpt_fast_make_conv (LptFastBuilder *b,
   const double *scales;
   gboolean ok;
   guint n_scales, n_zeros, k;
-  gsize icg, taps, element;
+  gsize icg, taps;
   Conv *v;
 
   if (step->in[0] == LPT_NO_SLOT || lpt_plan_slot (b->plan, step->in[0])->kind == LPT_SLOT_CONST ||
@@ -264,7 +268,6 @@ lpt_fast_make_conv (LptFastBuilder *b,
       for (k = 0; k < n_zeros; k++)
         v->pad_values[k] = (guint8) zeros[k];
     }
-  element = v->stage.e.store == LPT_STORE_Q8 ? 1 : 4;
   if (v->depthwise)
     {
       packed = lpt_fast_weights (b, i, b->kernels.dwconv->name, &s, sizeof s, lpt_dwconv_packed_size (&s), s.oc);
@@ -280,11 +283,9 @@ lpt_fast_make_conv (LptFastBuilder *b,
   fold_zero_points (&v->stage, w, bias, packed.col_sum, s.oc, zeros, n_zeros == 1 ? s.oc : s.oc / s.ic, icg * taps);
 
   v->conv = (LptConv) { .kernel = b->kernels.gemm, .epilogue_kernel = b->kernels.epilogue, .epilogue = &v->stage.e, .shape = s,
-                        .pad_value = (guint8) zeros[0], .pixel_stride = s.ic, .row_stride = s.iw * s.ic,
-                        .image_stride = s.ih * s.iw * s.ic, .channel_stride = 1, .packed = packed.data, .ldo = s.oc * element, .ldr = s.oc };
+                        .pad_value = (guint8) zeros[0], .channel_stride = 1, .packed = packed.data };
   v->dwconv = (LptDwconv) { .kernel = b->kernels.dwconv, .epilogue_kernel = b->kernels.epilogue, .epilogue = &v->stage.e, .shape = s,
-                            .pad_value = (guint8) zeros[0], .pad_values = v->pad_values, .pixel_stride = s.ic,
-                            .row_stride = s.iw * s.ic, .image_stride = s.ih * s.iw * s.ic, .packed = packed.data, .ldo = s.oc * element, .ldr = s.oc };
+                            .pad_value = (guint8) zeros[0], .pad_values = v->pad_values, .packed = packed.data };
   v->n = s.oc;
   if (v->depthwise)
     {
@@ -301,7 +302,8 @@ lpt_fast_make_conv (LptFastBuilder *b,
                         .n_in = v->stage.residual != LPT_NO_SLOT ? 2 : 1, .in = { step->in[0], v->stage.residual },
                         .in_repr = { LPT_REPR_LAST8, LPT_REPR_LAST8 }, .out = v->stage.out,
                         .out_repr = v->stage.e.store == LPT_STORE_Q8 ? LPT_REPR_LAST8 : LPT_REPR_LASTF, .last = v->stage.last,
-                        .takes_planes = !v->depthwise && lpt_conv_copies_rows (&s) };
+                        .takes_planes = !v->depthwise && lpt_conv_copies_rows (&s),
+                        .takes_part = !v->depthwise && lpt_conv_copies_rows (&s) ? 2 : 3, .makes_part = TRUE };
   v->op.workspace = ((v->depthwise ? lpt_dwconv_workspace (&v->dwconv) : lpt_conv_workspace (&v->conv)) + 63) & ~(gsize) 63;
 
   return &v->op;

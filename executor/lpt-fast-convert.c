@@ -7,38 +7,75 @@
 
 #include "executor/lpt-fast.h"
 
-#define TASK_ELEMENTS 32768
+/* Less is done by one thread: it costs more to fetch from another core's cache what that one has written. */
+#define TASK_BYTES 65536
 
 typedef struct
 {
   LptFastOp op;
   const LptTransposeKernel *kernel;
-  gsize    images, rows, cols;       /* rows x cols becomes cols x rows; as it is: one row */
-  gsize    per_task;                 /* columns */
+  gsize    images, pixels, channels;   /* where the order stays: one channel */
+  gsize    per_task;                   /* pixels */
   gsize    element;
-  gboolean flip;
+  gboolean from_last, to_last, flip;
 } Convert;
+
+typedef struct
+{
+  const Convert *c;
+  const guint8  *in;
+  guint8        *out;
+} ConvertJob;
+
+static void
+transpose (const Convert *c,
+           gsize          rows,
+           gsize          cols,
+           const guint8  *in,
+           gsize          ldi,
+           guint8        *out,
+           gsize          ldo)
+{
+  if (c->element == 4)
+    c->kernel->words (rows, cols, (const guint32 *) (gconstpointer) in, ldi, (guint32 *) (gpointer) out, ldo);
+  else
+    c->kernel->bytes (rows, cols, in, ldi, out, ldo);
+}
 
 static void
 convert_task (void    *data,
               size_t   task,
               unsigned thread)
 {
-  gpointer *job = data;
-  const Convert *c = job[0];
-  gsize tasks = (c->cols + c->per_task - 1) / c->per_task;
-  gsize image = task / tasks * c->rows * c->cols, first = task % tasks * c->per_task, n = MIN (c->per_task, c->cols - first);
-  const guint8 *in = (const guint8 *) job[1] + (image + first) * c->element;
-  guint8 *out = (guint8 *) job[2] + (image + first * c->rows) * c->element;
+  const ConvertJob *job = data;
+  const Convert *c = job->c;
+  gsize tasks = (c->pixels + c->per_task - 1) / c->per_task, image = task / tasks, first = task % tasks * c->per_task;
+  gsize n = MIN (c->per_task, c->pixels - first), pitch = c->from_last ? c->op.in_pitch[0] : c->channels, i;
+  const guint8 *in = job->in + (image * c->pixels * pitch + first * (c->from_last ? pitch : 1)) * c->element;
+  guint8 *out = job->out + (image * c->pixels * c->channels + first * (c->to_last ? c->channels : 1)) * c->element;
 
-  if (c->rows == 1)
-    memcpy (out, in, n * c->element);
-  else if (c->element == 4)
-    c->kernel->words (c->rows, n, (const guint32 *) (gconstpointer) in, c->cols, (guint32 *) (gpointer) out, c->rows);
+  if (!c->from_last && !c->to_last)
+    {
+      if (c->flip)
+        lpt_flip_signs (n, in, out);
+      else
+        memcpy (out, in, n * c->element);
+    }
+  else if (!c->from_last)
+    {
+      transpose (c, c->channels, n, in, c->pixels, out, c->channels);
+      if (c->flip)
+        lpt_flip_signs (n * c->channels, out, out);
+    }
+  else if (!c->to_last)
+    {
+      transpose (c, n, c->channels, in, pitch, out, c->pixels);
+      for (i = 0; i < c->channels && c->flip; i++)
+        lpt_flip_signs (n, out + i * c->pixels, out + i * c->pixels);
+    }
   else
-    c->kernel->bytes (c->rows, n, in, c->cols, out, c->rows);
-  if (c->flip)
-    lpt_flip_signs (c->rows * n, out, out);
+    for (i = 0; i < n; i++)
+      memcpy (out + i * c->channels, in + i * pitch, c->channels);
 }
 
 static void
@@ -49,9 +86,14 @@ convert_run (const LptFastOp     *op,
              guint8              *workspace)
 {
   const Convert *c = (const Convert *) op;
-  gpointer job[3] = { (gpointer) op, (gpointer) in[0], out };
 
-  lpt_parallel_for (pool, c->images * ((c->cols + c->per_task - 1) / c->per_task), convert_task, job);
+  lpt_parallel_for (pool, c->images * ((c->pixels + c->per_task - 1) / c->per_task), convert_task, &(ConvertJob) { c, in[0], out });
+}
+
+static gboolean
+is_last (LptRepr repr)
+{
+  return repr == LPT_REPR_LAST8 || repr == LPT_REPR_PART8 || repr == LPT_REPR_LASTF;
 }
 
 LptFastOp *
@@ -61,28 +103,25 @@ lpt_fast_convert_new (LptFastBuilder *b,
                       LptRepr         to)
 {
   const LptArray *array = &lpt_plan_slot (b->plan, slot)->array;
-  gboolean was_last = from == LPT_REPR_LAST8 || from == LPT_REPR_LASTF;
-  gboolean is_last = to == LPT_REPR_LAST8 || to == LPT_REPR_LASTF;
   Convert *c = g_new0 (Convert, 1);
 
-  c->op = (LptFastOp) { .run = convert_run, .kernel = was_last != is_last ? "transpose" : from == to ? "copy" : "flip", .n_in = 1,
-                        .in = { slot }, .in_repr = { from }, .out = slot, .out_repr = to, .first = LPT_NO_SLOT };
+  c->from_last = is_last (from);
+  c->to_last = is_last (to);
+  c->op = (LptFastOp) { .run = convert_run, .kernel = c->from_last != c->to_last ? "transpose" : from == to || c->to_last ? "copy" : "flip",
+                        .n_in = 1, .in = { slot }, .in_repr = { from }, .out = slot, .out_repr = to, .first = LPT_NO_SLOT };
   c->kernel = b->kernels.transpose;
   c->element = lpt_storage_size (array->dtype);
   c->flip = array->dtype == LPT_DTYPE_I8 && (from == LPT_REPR_PLAIN) != (to == LPT_REPR_PLAIN);
-  c->images = c->rows = 1;
-  c->cols = lpt_fast_count (b->plan, slot);
-  if (was_last != is_last)
+  c->images = c->channels = 1;
+  c->pixels = lpt_fast_count (b->plan, slot);
+  if (c->from_last || c->to_last)
     {
-      gsize channels = (gsize) array->shape.dims[1], n = lpt_fast_pixels (&array->shape);
-
       c->images = (gsize) array->shape.dims[0];
-      c->rows = is_last ? channels : n;
-      c->cols = is_last ? n : channels;
+      c->channels = (gsize) array->shape.dims[1];
+      c->pixels = lpt_fast_pixels (&array->shape);
     }
   /* Whole squares of the transpose. */
-  c->per_task = (TASK_ELEMENTS / MAX (c->rows, 1) + 63) & ~(gsize) 63;
-  c->per_task = MAX (c->per_task, 64);
+  c->per_task = (TASK_BYTES / MAX (c->channels * c->element, 1) + 63) & ~(gsize) 63;
 
   return &c->op;
 }

@@ -47,3 +47,16 @@ void     lpt_copy_box_run  (const LptCopyBox *box, const LptTransposeKernel *ker
 gboolean lpt_copy_box_is_view (const LptCopyBox *box, gsize *start);
 /* Single copies of the whole. */
 gsize    lpt_copy_box_cost (const LptCopyBox *box);
+
+/* --- lpt-fast-ask.c --- */
+
+/* Elements of @slot in row-major order, numbered as they lie in @repr (transfer full). */
+gint64  *lpt_copy_number    (const LptPlan *plan, guint slot, LptRepr repr);
+/* The outputs of @step for the numbers of its first input; @results: one array for each (transfer full). FALSE: it does not run on them. */
+gboolean lpt_copy_ask       (const LptPlan *plan, const LptStep *step, gint64 *numbers, gint64 **results);
+/* Some of @n results are no element but a constant. */
+gboolean lpt_copy_has_fill  (const gint64 *numbers, gsize n);
+/* That constant, as the code of the output of @step; FALSE: there are several. */
+gboolean lpt_copy_ask_fill  (const LptPlan *plan, const LptStep *step, const gint64 *numbers, guint8 *fill);
+/* The maps (transfer full) whose sums, with @start, are @numbers, places among @n_in elements; FALSE: there are none. */
+gboolean lpt_copy_find_maps (const LptShape *shape, gint64 n_in, const gint64 *numbers, gssize **maps, gssize *start, gboolean *fills);

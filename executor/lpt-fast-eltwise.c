@@ -100,7 +100,8 @@ typedef struct
   LptMul   mul;
   guint    n;                      /* dimensions, the last one without gaps */
   Dim      dims[LPT_MAX_RANK];
-  gsize    count, cols;            /* elements; of a row */
+  LptShape out, in[2];
+  gsize    count, cols, ldo;       /* elements; of a row; from row to row of the result */
   gsize    rows, per_task;
 } Binary;
 
@@ -110,6 +111,19 @@ typedef struct
   const guint8 *a, *b;
   guint8       *out;
 } BinaryJob;
+
+static void
+flip_rows (gsize   rows,
+           gsize   cols,
+           guint8 *out,
+           gsize   ldo)
+{
+  if (ldo == cols)
+    lpt_flip_signs (rows * cols, out, out);
+  else
+    for (; rows > 0; rows--, out += ldo)
+      lpt_flip_signs (cols, out, out);
+}
 
 static void
 binary_task (void    *data,
@@ -124,7 +138,7 @@ binary_task (void    *data,
   while (row < end)
     {
       gsize a = 0, b = 0, rest = row, run = 1, cols = MIN (s->cols, s->count - row * s->cols);
-      guint8 *out = job->out + row * s->cols;
+      guint8 *out = job->out + row * s->ldo;
       guint i;
 
       if (line == NULL)
@@ -142,12 +156,12 @@ binary_task (void    *data,
         }
       if (s->product)
         s->kernel->mul (&s->mul, run, cols, job->a + a, line != NULL ? line->a : 0, last->a, job->b + b, line != NULL ? line->b : 0,
-                        last->b, out, cols);
+                        last->b, out, s->ldo);
       else
         s->kernel->add (&s->add, run, cols, job->a + a, line != NULL ? line->a : 0, last->a, job->b + b, line != NULL ? line->b : 0,
-                        last->b, out, cols);
+                        last->b, out, s->ldo);
       if (s->flip)
-        lpt_flip_signs (run * cols, out, out);
+        flip_rows (run, cols, out, s->ldo);
       row += run;
     }
 }
@@ -164,13 +178,13 @@ binary_run (const LptFastOp     *op,
   lpt_parallel_for (pool, (s->rows + s->per_task - 1) / s->per_task, binary_task, &(BinaryJob) { s, in[0], in[1], out });
 }
 
-/* Dimensions of the result in the order of @repr, merged where both operands go on evenly. */
+/* Dimensions of the result in the order that it has, merged where operands and result go on evenly; pitches: of values with the
+ * channels last, known when the program is. */
 static void
-set_dims (Binary         *s,
-          const LptShape *out,
-          const LptShape *const *in,
-          LptRepr         repr)
+set_dims (Binary *s)
 {
+  const LptShape *out = &s->out;
+  gboolean is_last = s->op.out_repr >= LPT_REPR_LAST8 && out->rank > 2;
   gsize step[2] = { 1, 1 };
   gint i, k;
 
@@ -178,23 +192,26 @@ set_dims (Binary         *s,
   for (i = 0; i < out->rank; i++)
     {
       /* From the innermost: with the channels last, axis 1 comes first and then the spatial ones. */
-      gint axis = repr != LPT_REPR_LAST8 || out->rank < 3 ? out->rank - 1 - i : i == 0 ? 1 : i == out->rank - 1 ? 0 : out->rank - i;
+      gint axis = !is_last ? out->rank - 1 - i : i == 0 ? 1 : i == out->rank - 1 ? 0 : out->rank - i;
       Dim dim = { (gsize) out->dims[axis], 0, 0 };
       gsize *stride[2] = { &dim.a, &dim.b };
+      gboolean gap = is_last && s->n == LPT_MAX_RANK - 1 && s->op.out_pitch > (gsize) out->dims[1];
 
       for (k = 0; k < 2; k++)
         {
-          gint own = axis - (out->rank - in[k]->rank);
+          gint own = axis - (out->rank - s->in[k].rank);
 
-          if (own >= 0 && in[k]->dims[own] > 1)
+          if (is_last && i == 1 && s->op.in_repr[k] == LPT_REPR_PART8)
+            step[k] = s->op.in_pitch[k];
+          if (own >= 0 && s->in[k].dims[own] > 1)
             {
               *stride[k] = step[k];
-              step[k] *= (gsize) in[k]->dims[own];
+              step[k] *= (gsize) s->in[k].dims[own];
             }
         }
       if (dim.size == 1)
         continue;
-      if (s->n < LPT_MAX_RANK && dim.a == s->dims[s->n].a * s->dims[s->n].size && dim.b == s->dims[s->n].b * s->dims[s->n].size)
+      if (!gap && s->n < LPT_MAX_RANK && dim.a == s->dims[s->n].a * s->dims[s->n].size && dim.b == s->dims[s->n].b * s->dims[s->n].size)
         s->dims[s->n].size *= dim.size;
       else
         s->dims[--s->n] = dim;
@@ -203,6 +220,18 @@ set_dims (Binary         *s,
     s->dims[--s->n] = (Dim) { 1, 1, 1 };
   memmove (s->dims, s->dims + s->n, (LPT_MAX_RANK - s->n) * sizeof (Dim));
   s->n = LPT_MAX_RANK - s->n;
+}
+
+static void
+binary_fit (LptFastOp *op)
+{
+  Binary *s = (Binary *) op;
+
+  set_dims (s);
+  s->cols = s->n > 1 ? s->dims[s->n - 1].size : MIN (CHUNK, s->count);
+  s->ldo = op->out_repr == LPT_REPR_PART8 ? op->out_pitch : s->cols;
+  s->rows = (s->count + s->cols - 1) / s->cols;
+  s->per_task = MAX (CHUNK / s->cols, 1);
 }
 
 static gboolean
@@ -243,17 +272,17 @@ lpt_fast_make_binary (LptFastBuilder *b,
 
   s = g_new0 (Binary, 1);
   s->op = (LptFastOp) { .run = binary_run, .kernel = product ? "mul_u8" : "add_u8", .n_in = 2, .in = { step->in[0], step->in[1] },
-                        .in_repr = { repr, repr }, .out = step->out[0], .out_repr = repr, .last = i };
+                        .in_repr = { repr, repr }, .out = step->out[0], .out_repr = repr, .last = i, .fit = binary_fit,
+                        .takes_part = 3, .makes_part = TRUE };
   s->kernel = b->kernels.eltwise;
   s->product = product;
   s->flip = product && mul.lo < 0;
   s->add = add;
   s->mul = mul;
-  set_dims (s, out, in, repr);
+  s->out = *out;
+  s->in[0] = *in[0];
+  s->in[1] = *in[1];
   s->count = lpt_fast_count (b->plan, step->out[0]);
-  s->cols = s->n > 1 ? s->dims[s->n - 1].size : MIN (CHUNK, s->count);
-  s->rows = (s->count + s->cols - 1) / s->cols;
-  s->per_task = MAX (CHUNK / s->cols, 1);
 
   return &s->op;
 }

@@ -8,18 +8,29 @@
  */
 
 #include "executor/lpt-fast-copy.h"
-#include "executor/lpt-loop.h"
 
-/* Numbers of elements begin here; constants are codes. */
-#define FIRST (1 << 30)
 #define MAX_ELEMENTS (1 << 22)
-#define TASK_BYTES 32768
+/* Less is done by one thread: it costs more to fetch from another core's cache what that one has written. */
+#define TASK_BYTES 65536
+
+/* What a box is made of: where there is a pitch it is made again. */
+typedef struct
+{
+  LptShape shape;
+  gssize  *maps[LPT_MAX_RANK];         /* offsets in the input */
+  gssize   start;                      /* added to all of them */
+  gsize    at;                         /* in the output */
+  gsize    channels;                   /* of the input */
+} Piece;
 
 typedef struct
 {
   LptFastOp op;
   const LptTransposeKernel *kernel;
   guint8     fill;
+  Piece      pieces[LPT_FAST_MAX_IN];
+  LptShape   shape;                      /* of the output */
+  gboolean   by_channels;                /* a concatenation whose pieces are parts of pixels */
   LptCopyBox boxes[LPT_FAST_MAX_IN];     /* one for each input */
   gsize      tasks[LPT_FAST_MAX_IN + 1]; /* before each of them */
   gsize      per_task[LPT_FAST_MAX_IN];  /* rows */
@@ -61,13 +72,82 @@ move_run (const LptFastOp     *op,
 }
 
 static void
+clear_maps (gssize **maps)
+{
+  guint i;
+
+  for (i = 0; i < LPT_MAX_RANK; i++)
+    g_clear_pointer (&maps[i], g_free);
+}
+
+static void
 move_clear (gpointer op)
 {
   Move *m = op;
   guint k;
 
   for (k = 0; k < m->op.n_in; k++)
-    lpt_copy_box_clear (&m->boxes[k]);
+    {
+      lpt_copy_box_clear (&m->boxes[k]);
+      clear_maps (m->pieces[k].maps);
+    }
+}
+
+static void
+set_tasks (Move *m)
+{
+  guint k;
+
+  for (k = 0; k < m->op.n_in; k++)
+    {
+      const LptCopyBox *box = &m->boxes[k];
+
+      m->per_task[k] = MAX (TASK_BYTES / MAX (box->row_bytes, 1), 1);
+      m->tasks[k + 1] = m->tasks[k] + (box->rows + m->per_task[k] - 1) / m->per_task[k];
+    }
+}
+
+/* An offset among pixels of @channels, among those of @pitch. */
+static gssize
+spread (gssize offset,
+        gsize  channels,
+        gsize  pitch)
+{
+  return offset / (gssize) channels * (gssize) pitch + offset % (gssize) channels;
+}
+
+/* The boxes of parts of pixels. What takes such inputs has offsets that are sums of whole pixels and of channels. */
+static void
+move_fit (LptFastOp *op)
+{
+  Move *m = (Move *) op;
+  gsize strides[LPT_MAX_RANK];
+  gboolean out_part = op->out_repr == LPT_REPR_PART8;
+  gint axis;
+  guint k;
+
+  if (op->run == NULL)
+    return;
+  lpt_copy_strides (&m->shape, out_part ? LPT_REPR_LAST8 : op->out_repr, strides);
+  for (axis = 0; axis < m->shape.rank && out_part; axis++)
+    strides[axis] = (gsize) spread ((gssize) strides[axis], (gsize) m->shape.dims[1], op->out_pitch);
+  for (k = 0; k < op->n_in; k++)
+    {
+      Piece *piece = &m->pieces[k];
+      gboolean in_part = op->in_repr[k] == LPT_REPR_PART8;
+      gsize at = out_part ? (gsize) spread ((gssize) piece->at, (gsize) m->shape.dims[1], op->out_pitch) : piece->at;
+      gint64 i;
+
+      if (!in_part && !out_part)
+        continue;
+      for (axis = 0; axis < piece->shape.rank && in_part; axis++)
+        for (i = 0; i < piece->shape.dims[axis]; i++)
+          piece->maps[axis][i] = spread (piece->maps[axis][i], piece->channels, op->in_pitch[k]);
+      lpt_copy_box_clear (&m->boxes[k]);
+      lpt_copy_box_init (&m->boxes[k], &piece->shape, piece->maps, out_part ? LPT_REPR_LAST8 : op->out_repr, strides, at);
+      m->boxes[k].start += piece->start;
+    }
+  set_tasks (m);
 }
 
 static Move *
@@ -79,40 +159,51 @@ move_new (LptFastBuilder *b,
 {
   Move *m = g_new0 (Move, 1);
 
-  m->op = (LptFastOp) { .run = move_run, .clear = move_clear, .kernel = kernel, .out = out, .out_repr = out_repr, .last = last };
+  m->op = (LptFastOp) { .run = move_run, .clear = move_clear, .kernel = kernel, .out = out, .out_repr = out_repr, .last = last,
+                        .makes_part = TRUE, .fit = move_fit };
   m->kernel = b->kernels.transpose;
+  m->shape = lpt_plan_slot (b->plan, out)->array.shape;
 
   return m;
 }
 
-/* The last box of @m goes from @slot. */
+/* The last box of @m goes from @slot; takes the maps. */
 static void
-add_input (Move   *m,
-           guint   slot,
-           LptRepr repr)
+add_input (Move           *m,
+           const LptPlan  *plan,
+           guint           slot,
+           LptRepr         repr,
+           const LptShape *shape,
+           gssize        **maps,
+           gssize          start)
 {
   guint k = m->op.n_in++;
-  const LptCopyBox *box = &m->boxes[k];
+  const LptShape *own = &lpt_plan_slot (plan, slot)->array.shape;
 
   m->op.in[k] = slot;
   m->op.in_repr[k] = repr;
-  m->per_task[k] = MAX (TASK_BYTES / MAX (box->row_bytes, 1), 1);
-  m->tasks[k + 1] = m->tasks[k] + (box->rows + m->per_task[k] - 1) / m->per_task[k];
+  m->pieces[k] = (Piece) { .shape = *shape, .start = start, .at = m->boxes[k].at, .channels = own->rank > 1 ? (gsize) own->dims[1] : 1 };
+  memcpy (m->pieces[k].maps, maps, sizeof m->pieces[k].maps);
+  memset (maps, 0, sizeof m->pieces[k].maps);
+  m->boxes[k].start += start;
+  set_tasks (m);
 }
 
 gboolean
 lpt_fast_concat_part (const LptFastOp *op,
                       guint            k,
+                      LptRepr         *repr,
                       gsize           *at)
 {
   const Move *m = (const Move *) op;
   gsize start;
 
-  if (op->run != move_run || !lpt_copy_box_is_view (&m->boxes[k], &start) || start != 0)
+  if (op->run != move_run || (op->out_repr == LPT_REPR_PART8 && !m->by_channels))
     return FALSE;
-  *at = m->boxes[k].at;
+  *at = m->pieces[k].at;
+  *repr = m->by_channels && op->in_repr[k] == LPT_REPR_LAST8 ? LPT_REPR_PART8 : op->in_repr[k];
 
-  return TRUE;
+  return *repr == LPT_REPR_PART8 ? m->by_channels : lpt_copy_box_is_view (&m->boxes[k], &start) && start == 0;
 }
 
 void
@@ -143,15 +234,6 @@ is_same_codes (const LptPlan *plan,
 }
 
 /* --- maps --- */
-
-static void
-clear_maps (gssize **maps)
-{
-  guint i;
-
-  for (i = 0; i < LPT_MAX_RANK; i++)
-    g_clear_pointer (&maps[i], g_free);
-}
 
 static void
 even_map (gssize **map,
@@ -193,173 +275,32 @@ choose_box (LptCopyBox     *box,
   return in_repr;
 }
 
-/* --- asking the op --- */
-
-/* The arrays of the inputs; none where an optional one is absent. */
-static LptArray *
-inputs_of (const LptPlan *plan,
-           const LptStep *step)
-{
-  LptArray *in = g_new0 (LptArray, step->n_in + 1);
-  guint k;
-
-  for (k = 0; k < step->n_in; k++)
-    {
-      in[k] = (LptArray) { .declared = LPT_DTYPE_UNDEFINED };
-      if (step->in[k] != LPT_NO_SLOT)
-        in[k] = lpt_plan_slot (plan, step->in[k])->array;
-      in[k].owned = FALSE;
-    }
-
-  return in;
-}
-
-/* The outputs of @step for the numbers @in; i64, full (transfer full). FALSE: it does not run on them. */
+/* Some of the channels of every pixel. */
 static gboolean
-ask (const LptPlan *plan,
-     const LptStep *step,
-     gint64        *numbers,
-     gint64       **results)
+is_part (const LptPlan  *plan,
+         guint           in,
+         LptRepr         repr,
+         const LptShape *shape,
+         gssize *const  *maps)
 {
-  g_autoptr (LptScratch) scratch = lpt_scratch_new ();
-  g_autofree LptArray *in = inputs_of (plan, step), *out = g_new0 (LptArray, step->n_out + 1);
-  LptCall call = { .node = step->node, .in = in, .n_in = step->n_in, .out = out, .n_out = step->n_out, .scratch = scratch };
-  guint k;
-
-  in[0] = (LptArray) { .declared = LPT_DTYPE_I64, .dtype = LPT_DTYPE_I64, .shape = in[0].shape, .data = numbers };
-  for (k = 0; k < step->n_out; k++)
-    {
-      results[k] = g_new0 (gint64, lpt_fast_count (plan, step->out[k]));
-      out[k] = (LptArray) { .declared = LPT_DTYPE_I64, .dtype = LPT_DTYPE_I64, .data = results[k],
-                            .shape = lpt_plan_slot (plan, step->out[k])->array.shape };
-    }
-
-  return lpt_call_run (&call, NULL);
-}
-
-/* The constant that @step fills with, as its output's code; FALSE: there are several. */
-static gboolean
-ask_fill (const LptPlan *plan,
-          const LptStep *step,
-          const gint64  *numbers,
-          guint8        *fill)
-{
-  g_autoptr (LptScratch) scratch = lpt_scratch_new ();
-  g_autofree LptArray *in = inputs_of (plan, step);
-  LptArray out = lpt_plan_slot (plan, step->out[0])->array;
-  LptCall call = { .node = step->node, .in = in, .n_in = step->n_in, .out = &out, .n_out = 1, .scratch = scratch };
-  g_autofree guint8 *zeros = g_malloc0 (lpt_fast_count (plan, step->in[0]));
-  gsize n = lpt_fast_count (plan, step->out[0]), i = 0;
-  g_autofree guint8 *codes = g_malloc0 (n);
-
-  in[0].data = zeros;
-  out.data = codes;
-  out.owned = FALSE;
-  if (!lpt_call_run (&call, NULL))
-    return FALSE;
-  while (numbers[i] >= FIRST)
-    i++;
-  *fill = codes[i];
-  for (; i < n; i++)
-    if (numbers[i] < FIRST && codes[i] != *fill)
-      return FALSE;
-
-  return TRUE;
-}
-
-static gboolean
-has_constants (const gint64 *numbers,
-               gsize         n)
-{
-  gsize i = 0;
-
-  while (i < n && numbers[i] >= FIRST)
-    i++;
-
-  return i < n;
-}
-
-/* Finds the maps whose sums are @numbers, places among @n_in elements; FALSE: there are none. */
-static gboolean
-find_maps (const LptShape *shape,
-           gint64          n_in,
-           const gint64   *numbers,
-           gssize        **maps,
-           gssize         *start,
-           gboolean       *fills)
-{
-  gint64 strides[LPT_MAX_RANK], count = lpt_dims_product (shape, 0, shape->rank), first = 0, i;
-  gint64 index[LPT_MAX_RANK] = { 0 };
+  const LptShape *x = &lpt_plan_slot (plan, in)->array.shape;
+  gsize strides[LPT_MAX_RANK];
+  gint64 i;
   gint axis;
 
-  while (first < count && numbers[first] < FIRST)
-    first++;
-  if (first == count)
+  if (repr != LPT_REPR_LAST8 || x->rank != shape->rank)
     return FALSE;
-  lpt_shape_strides (shape, strides);
-  *start = (gssize) (numbers[first] - FIRST);
-  for (axis = 0; axis < shape->rank; axis++)
+  lpt_copy_strides (x, repr, strides);
+  for (axis = 0; axis < x->rank; axis++)
     {
-      gint64 line = first - first / strides[axis] % shape->dims[axis] * strides[axis];
-
-      maps[axis] = g_new (gssize, shape->dims[axis]);
-      for (i = 0; i < shape->dims[axis]; i++)
-        {
-          gint64 number = numbers[line + i * strides[axis]];
-
-          maps[axis][i] = number < FIRST ? LPT_COPY_FILL : (gssize) (number - numbers[first]);
-        }
-    }
-
-  *fills = FALSE;
-  for (i = 0; i < count; i++)
-    {
-      gint64 sum = numbers[first];
-      gboolean filled = FALSE;
-
-      for (axis = 0; axis < shape->rank; axis++)
-        {
-          gssize step = maps[axis][index[axis]];
-
-          filled |= step == LPT_COPY_FILL;
-          sum += step != LPT_COPY_FILL ? step : 0;
-        }
-      if (filled ? numbers[i] >= FIRST : numbers[i] != sum || sum >= FIRST + n_in)
+      if (axis != 1 && x->dims[axis] != shape->dims[axis])
         return FALSE;
-      *fills |= filled;
-      for (axis = shape->rank; axis-- > 0 && ++index[axis] == shape->dims[axis]; )
-        index[axis] = 0;
+      for (i = 0; i < shape->dims[axis]; i++)
+        if (maps[axis][i] != (gssize) (i * (gint64) strides[axis]))
+          return FALSE;
     }
 
   return TRUE;
-}
-
-/* Elements of @slot in row-major order, numbered as they lie in @repr. */
-static gint64 *
-number_elements (const LptPlan *plan,
-                 guint          slot,
-                 LptRepr        repr)
-{
-  const LptShape *shape = &lpt_plan_slot (plan, slot)->array.shape;
-  gint64 *numbers = g_new (gint64, lpt_fast_count (plan, slot)), index[LPT_MAX_RANK] = { 0 }, i;
-  gsize strides[LPT_MAX_RANK], at = 0;
-  gint axis;
-
-  lpt_copy_strides (shape, repr, strides);
-  for (i = 0; i < (gint64) lpt_fast_count (plan, slot); i++)
-    {
-      numbers[i] = FIRST + (gint64) at;
-      for (axis = shape->rank; axis-- > 0; )
-        {
-          at += strides[axis];
-          if (++index[axis] < shape->dims[axis])
-            break;
-          at -= strides[axis] * (gsize) index[axis];
-          index[axis] = 0;
-        }
-    }
-
-  return numbers;
 }
 
 /* The op of one output from the numbers that it holds; NULL: not separable. */
@@ -375,18 +316,27 @@ move_of (LptFastBuilder *b,
   const LptShape *shape = &lpt_plan_slot (b->plan, out)->array.shape;
   gssize *maps[LPT_MAX_RANK] = { NULL }, start;
   guint8 fill = 0;
-  gboolean fills;
+  gboolean fills, part;
   Move *m = NULL;
 
-  if (find_maps (shape, (gint64) lpt_fast_count (b->plan, in), numbers, maps, &start, &fills) && (!fills || ask_fill (b->plan, step, numbers, &fill)))
+  if (lpt_copy_find_maps (shape, (gint64) lpt_fast_count (b->plan, in), numbers, maps, &start, &fills) && (!fills || lpt_copy_ask_fill (b->plan, step, numbers, &fill)))
     {
       m = move_new (b, "move_u8", out, in_repr, last);
       m->op.out_repr = choose_box (&m->boxes[0], shape, maps, in_repr);
-      m->boxes[0].start += start;
+      part = !lpt_copy_box_is_view (&m->boxes[0], &m->op.start) && is_part (b->plan, in, in_repr, shape, maps);
       m->fill = fill ^ (guint8) lpt_fast_offset (lpt_plan_slot (b->plan, out)->array.dtype);
-      add_input (m, in, in_repr);
-      if (lpt_copy_box_is_view (&m->boxes[0], &m->op.start))
-        m->op.run = NULL;
+      add_input (m, b->plan, in, in_repr, shape, maps, start);
+      if (part || lpt_copy_box_is_view (&m->boxes[0], &m->op.start))
+        {
+          m->op.run = NULL;
+          m->op.makes_part = FALSE;
+        }
+      if (part)
+        {
+          m->op.start = (gsize) start;
+          m->op.out_repr = LPT_REPR_PART8;
+          m->op.takes_part = 1;
+        }
     }
   clear_maps (maps);
 
@@ -421,10 +371,10 @@ make_split (LptFastBuilder *b,
             LptRepr         repr)
 {
   const LptStep *step = lpt_plan_step (b->plan, i);
-  g_autofree gint64 *numbers = number_elements (b->plan, step->in[0], repr);
+  g_autofree gint64 *numbers = lpt_copy_number (b->plan, step->in[0], repr);
   g_autofree gint64 **results = g_new0 (gint64 *, step->n_out);
   LptFastOp *ops = NULL;
-  gboolean ok = ask (b->plan, step, numbers, results);
+  gboolean ok = lpt_copy_ask (b->plan, step, numbers, results);
   guint k;
 
   for (k = 0; k < step->n_out; k++)
@@ -486,7 +436,7 @@ lpt_fast_make_move (LptFastBuilder *b,
   if (!moves && repr != LPT_REPR_LAST8)
     return NULL;
 
-  numbers = number_elements (b->plan, lpt_plan_step (b->plan, i)->in[0], repr);
+  numbers = lpt_copy_number (b->plan, lpt_plan_step (b->plan, i)->in[0], repr);
   for (k = 0; k < n && !filled; k++)
     {
       gint64 *results = NULL;
@@ -494,13 +444,13 @@ lpt_fast_make_move (LptFastBuilder *b,
       Move *m;
 
       step = lpt_plan_step (b->plan, steps[k]);
-      ok = ask (b->plan, step, numbers, &results);
+      ok = lpt_copy_ask (b->plan, step, numbers, &results);
       g_free (numbers);
       numbers = results;
       if (!ok)
         break;
       /* A constant is known by its step: what follows is another movement. */
-      filled = has_constants (numbers, lpt_fast_count (b->plan, step->out[0]));
+      filled = lpt_copy_has_fill (numbers, lpt_fast_count (b->plan, step->out[0]));
       m = move_of (b, step, lpt_plan_step (b->plan, i)->in[0], repr, step->out[0], numbers, steps[k]);
       if (m == NULL)
         continue;
@@ -555,8 +505,8 @@ lpt_fast_make_resize (LptFastBuilder *b,
     }
   m = move_new (b, "resize_u8", step->out[0], repr, i);
   m->op.out_repr = choose_box (&m->boxes[0], y, maps, repr);
-  add_input (m, step->in[0], repr);
-  clear_maps (maps);
+  add_input (m, b->plan, step->in[0], repr, y, maps, 0);
+  m->op.takes_part = 1;
 
   return &m->op;
 }
@@ -589,6 +539,7 @@ lpt_fast_make_concat (LptFastBuilder *b,
   repr = 2 * last8 >= all && y->rank >= 3 ? LPT_REPR_LAST8 : LPT_REPR_U8;
 
   m = move_new (b, "concat_u8", step->out[0], repr, i);
+  m->by_channels = axis == 1 && lpt_fast_repr (b->plan, step->out[0], repr) == LPT_REPR_LAST8;
   lpt_copy_strides (y, repr, strides);
   for (input = 0; input < step->n_in; input++)
     {
@@ -599,9 +550,9 @@ lpt_fast_make_concat (LptFastBuilder *b,
       for (k = 0; k < x->rank; k++)
         even_map (&maps[k], (gsize) x->dims[k], own[k]);
       lpt_copy_box_init (&m->boxes[input], x, maps, repr, strides, at);
-      add_input (m, step->in[input], repr);
+      add_input (m, b->plan, step->in[input], repr, x, maps, 0);
+      m->op.takes_part |= 1u << input;
       at += (gsize) x->dims[axis] * strides[axis];
-      clear_maps (maps);
     }
 
   return &m->op;

@@ -63,6 +63,10 @@ pool_run (const LptFastOp     *op,
 
   job.pool.in = in[0];
   job.pool.out = out;
+  job.pool.pixel_stride = op->in_pitch[0];
+  job.pool.row_stride = p->pool.shape.iw * op->in_pitch[0];
+  job.pool.image_stride = p->pool.shape.ih * job.pool.row_stride;
+  job.pool.ldo = op->out_pitch;
   lpt_parallel_for (pool, (p->rows + p->per_task - 1) / p->per_task * blocks, pool_task, &job);
 }
 
@@ -157,13 +161,12 @@ pool_new (LptFastBuilder     *b,
   const LptStep *step = lpt_plan_step (b->plan, i);
   Pool *p = g_new0 (Pool, 1);
 
-  p->pool = (LptPoolOp) { .kernel = b->kernels.pool, .epilogue_kernel = b->kernels.epilogue, .form = form, .shape = *s,
-                          .pixel_stride = s->ic, .row_stride = s->iw * s->ic, .image_stride = s->ih * s->iw * s->ic, .ldo = s->ic };
+  p->pool = (LptPoolOp) { .kernel = b->kernels.pool, .epilogue_kernel = b->kernels.epilogue, .form = form, .shape = *s };
   p->rows = s->batch * s->oh;
   p->per_task = lpt_pool_tiling (s);
   p->channels = p->rows < FEW_ROWS && s->ih * s->iw * s->ic > 65536 ? CHANNELS : s->ic;
   p->op = (LptFastOp) { .run = pool_run, .clear = pool_clear, .kernel = b->kernels.pool->name, .n_in = 1, .in = { step->in[0] },
-                        .in_repr = { LPT_REPR_LAST8 }, .out = step->out[0], .out_repr = LPT_REPR_LAST8, .last = i };
+                        .in_repr = { LPT_REPR_LAST8 }, .out = step->out[0], .out_repr = LPT_REPR_LAST8, .last = i, .takes_part = 1, .makes_part = TRUE };
   p->op.workspace = (lpt_pool_workspace (&p->pool) + 63) & ~(gsize) 63;
 
   return p;

@@ -1,7 +1,8 @@
 /* lpt-fast-program.c - ops and steps in order, and the buffers that they share
  *
  * A value is made in the representation that its maker writes; the first reader of another one has it converted. A
- * buffer may be a part of another: parts of a concatenation are written in place, pieces of a split read in place.
+ * buffer may be a part of another: parts of a concatenation are written in place, pieces of a split read in place. Along the
+ * channels that is PART8, for ops that can.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,6 +24,7 @@ typedef struct
   guint          *buffer;    /* slot * LPT_N_REPRS + repr -> buffer */
   Place          *places;    /* likewise */
   LptFastOp     **ops;       /* step -> fast op that ends there */
+  gboolean       *parts;     /* slot -> all that write it and read it in LAST8 do as well with PART8 */
 } Program;
 
 static guint *
@@ -93,6 +95,20 @@ add_output (Program *p,
   return add_view (p, slot, repr, parent, place->at);
 }
 
+/* Bytes from pixel to pixel of a buffer with the channels last. */
+static gsize
+pitch_of (const Program *p,
+          guint          i)
+{
+  const LptShape *shape;
+
+  while (buffer_at (p, i)->repr == LPT_REPR_PART8)
+    i = buffer_at (p, i)->parent;
+  shape = &lpt_plan_slot (p->b->plan, buffer_at (p, i)->slot)->array.shape;
+
+  return shape->rank > 1 && lpt_shape_is_static (shape) ? (gsize) shape->dims[1] : 1;
+}
+
 /* The buffer @i is in use at @step. */
 static void
 touch (Program *p,
@@ -138,6 +154,7 @@ add_entry (Program   *p,
            LptFastOp *op)
 {
   LptFastEntry entry = { .step = op != NULL && op->first != LPT_NO_SLOT ? op->first : step, .op = op };
+  LptRepr repr;
   gsize at;
   guint k;
 
@@ -145,14 +162,18 @@ add_entry (Program   *p,
     {
       entry.in[k] = *buffer_of (p, op->in[k], op->in_repr[k]);
       touch (p, entry.in[k], step);
+      op->in_pitch[k] = pitch_of (p, entry.in[k]);
     }
   if (op != NULL)
     {
       entry.out = op->run != NULL ? add_output (p, op->out, op->out_repr)
                                   : add_view (p, op->out, op->out_repr, entry.in[0], op->start);
       touch (p, entry.out, step);
+      op->out_pitch = pitch_of (p, entry.out);
+      if (op->fit != NULL)
+        op->fit (op);
       for (k = 0; k < op->n_in; k++)
-        if (lpt_fast_concat_part (op, k, &at) && lies_in (p, entry.in[k], entry.out, at))
+        if (lpt_fast_concat_part (op, k, &repr, &at) && lies_in (p, entry.in[k], entry.out, at))
           lpt_fast_concat_drop (op, k);
       p->fast->workspace = MAX (p->fast->workspace, op->workspace);
     }
@@ -169,6 +190,7 @@ add_outside (Program *p,
   LptFastEntry entry = { .step = step, .op = lpt_fast_convert_new (p->b, slot, from, LPT_REPR_PLAIN) };
 
   entry.in[0] = *buffer_of (p, slot, from);
+  entry.op->in_pitch[0] = pitch_of (p, entry.in[0]);
   touch (p, entry.in[0], step);
   entry.out = add_buffer (p, slot, LPT_REPR_PLAIN);
   touch (p, entry.out, step);
@@ -227,6 +249,51 @@ share_buffers (Program       *p,
   return any;
 }
 
+/* @step has no op: its output is the input under another name, where the input has @repr. */
+static gboolean
+is_name (const Program *p,
+         guint          i,
+         LptRepr        repr)
+{
+  const LptStep *step = lpt_plan_step (p->b->plan, i);
+
+  return p->ops[i] == NULL && !step->folded && p->b->covered[i] == LPT_NO_SLOT && lpt_fast_same_bytes (p->b->plan, step, repr);
+}
+
+/* Which values had better be parts, if anybody wants them as such. */
+static void
+find_parts (Program *p)
+{
+  const LptPlan *plan = p->b->plan;
+  const LptFastOp *op;
+  guint i, k;
+
+  for (i = 0; i < plan->steps->len; i++)
+    {
+      for (op = p->ops[i]; op != NULL; op = op->next)
+        p->parts[op->out] = op->makes_part && op->out_repr == LPT_REPR_LAST8;
+      if (is_name (p, i, LPT_REPR_PART8))
+        p->parts[lpt_plan_step (plan, i)->out[0]] = p->parts[lpt_plan_step (plan, i)->in[0]];
+    }
+  for (i = plan->steps->len; i-- > 0; )
+    {
+      for (op = p->ops[i]; op != NULL; op = op->next)
+        for (k = 0; k < op->n_in; k++)
+          if (op->in_repr[k] == LPT_REPR_LAST8 && (op->takes_part & 1u << k) == 0)
+            p->parts[op->in[k]] = FALSE;
+      if (is_name (p, i, LPT_REPR_PART8))
+        p->parts[lpt_plan_step (plan, i)->in[0]] &= p->parts[lpt_plan_step (plan, i)->out[0]];
+    }
+}
+
+static Place *
+place_of (Program *p,
+          guint    slot,
+          LptRepr  repr)
+{
+  return &p->places[slot * LPT_N_REPRS + repr];
+}
+
 /* Parts of a concatenation, and what is the same bytes as one of them, are written where they belong. */
 static void
 find_places (Program *p)
@@ -239,27 +306,26 @@ find_places (Program *p)
   for (i = plan->steps->len; i-- > 0; )
     {
       const LptStep *step = lpt_plan_step (plan, i);
-      const LptFastOp *op;
+      LptFastOp *op;
       LptRepr repr;
       gsize at;
 
       for (op = p->ops[i]; op != NULL; op = op->next)
-        for (k = 0; k < op->n_in; k++)
-          {
-            Place *in = &p->places[op->in[k] * LPT_N_REPRS + op->in_repr[k]];
-            const Place *out = &p->places[op->out * LPT_N_REPRS + op->out_repr];
-
-            if (in->slot != LPT_NO_SLOT)
+        {
+          if (op->makes_part && op->out_repr == LPT_REPR_LAST8 && place_of (p, op->out, LPT_REPR_PART8)->slot != LPT_NO_SLOT)
+            op->out_repr = LPT_REPR_PART8;
+          for (k = 0; k < op->n_in; k++)
+            if (place_of (p, op->in[k], op->in_repr[k])->slot != LPT_NO_SLOT)
               continue;
-            if (op->run == NULL && op->start == 0 && lpt_fast_count (plan, op->in[k]) == lpt_fast_count (plan, op->out))
-              *in = *out;
-            else if (op->run != NULL && lpt_fast_concat_part (op, k, &at))
-              *in = (Place) { op->out, op->out_repr, at };
-          }
-      for (repr = LPT_REPR_PLAIN; p->ops[i] == NULL && repr <= LPT_REPR_LAST8; repr++)
-        if (!step->folded && p->b->covered[i] == LPT_NO_SLOT && lpt_fast_same_bytes (plan, step, repr) &&
-            p->places[step->in[0] * LPT_N_REPRS + repr].slot == LPT_NO_SLOT)
-          p->places[step->in[0] * LPT_N_REPRS + repr] = p->places[step->out[0] * LPT_N_REPRS + repr];
+            else if (op->run == NULL && op->start == 0 && lpt_fast_count (plan, op->in[k]) == lpt_fast_count (plan, op->out))
+              *place_of (p, op->in[k], op->in_repr[k]) = *place_of (p, op->out, op->out_repr);
+            else if (op->run != NULL && lpt_fast_concat_part (op, k, &repr, &at) &&
+                     (repr != LPT_REPR_PART8 || (p->parts[op->in[k]] && place_of (p, op->in[k], repr)->slot == LPT_NO_SLOT)))
+              *place_of (p, op->in[k], repr) = (Place) { op->out, op->out_repr, at };
+        }
+      for (repr = LPT_REPR_PLAIN; repr <= LPT_REPR_PART8; repr++)
+        if (is_name (p, i, repr) && place_of (p, step->in[0], repr)->slot == LPT_NO_SLOT)
+          *place_of (p, step->in[0], repr) = *place_of (p, step->out[0], repr);
     }
 }
 
@@ -279,12 +345,19 @@ write_program (Program *p)
         continue;
       if (op != NULL)
         {
-          if (op->takes_planes && *buffer_of (p, op->in[0], LPT_REPR_LAST8) == LPT_NO_SLOT)
+          if (op->takes_planes && *buffer_of (p, op->in[0], LPT_REPR_LAST8) == LPT_NO_SLOT &&
+              *buffer_of (p, op->in[0], LPT_REPR_PART8) == LPT_NO_SLOT)
             op->in_repr[0] = lpt_fast_repr (plan, op->in[0], LPT_REPR_U8);
           for (; op != NULL; op = op->next)
             {
               for (k = 0; k < op->n_in; k++)
-                provide (p, op->in[k], op->in_repr[k], FALSE, i);
+                {
+                  if (op->in_repr[k] == LPT_REPR_LAST8 && (op->takes_part & 1u << k) != 0 &&
+                      *buffer_of (p, op->in[k], LPT_REPR_LAST8) == LPT_NO_SLOT &&
+                      *buffer_of (p, op->in[k], LPT_REPR_PART8) != LPT_NO_SLOT)
+                    op->in_repr[k] = LPT_REPR_PART8;
+                  provide (p, op->in[k], op->in_repr[k], FALSE, i);
+                }
               add_entry (p, i, op);
             }
           continue;
@@ -330,13 +403,15 @@ lpt_fast_program_new (LptFastBuilder  *b,
   guint n = b->plan->slots->len * LPT_N_REPRS, i;
   g_autofree guint *buffer = g_new (guint, n + 1);
   g_autofree Place *places = g_new (Place, n + 1);
-  Program p = { b, g_new0 (LptFast, 1), buffer, places, ops };
+  g_autofree gboolean *parts = g_new0 (gboolean, b->plan->slots->len + 1);
+  Program p = { b, g_new0 (LptFast, 1), buffer, places, ops, parts };
 
   p.fast->entries = g_array_new (FALSE, TRUE, sizeof (LptFastEntry));
   p.fast->buffers = g_array_new (FALSE, TRUE, sizeof (LptFastBuffer));
   p.fast->entry_of = g_new (guint, b->plan->steps->len + 1);
   for (i = 0; i < n; i++)
     buffer[i] = LPT_NO_SLOT;
+  find_parts (&p);
   find_places (&p);
   write_program (&p);
   drop_slots (&p);

@@ -408,7 +408,8 @@ typedef struct
 {
   LptFastOp op;
   const LptEltwiseKernel *kernel;
-  gsize  n;
+  gsize  rows, cols;         /* one row, or pixels where there is a pitch */
+  gsize  channels;
   guint8 table[256];
 } Table;
 
@@ -419,9 +420,13 @@ table_chunk (void    *data,
 {
   gpointer *job = data;
   const Table *t = job[0];
-  gsize at = task * CHUNK;
+  gsize at = task * CHUNK, row, end;
 
-  t->kernel->table (t->table, MIN (CHUNK, t->n - at), (const guint8 *) job[1] + at, (guint8 *) job[2] + at);
+  if (t->rows == 1)
+    t->kernel->table (t->table, MIN (CHUNK, t->cols - at), (const guint8 *) job[1] + at, (guint8 *) job[2] + at);
+  else
+    for (row = at / t->cols, end = MIN ((at + CHUNK) / t->cols, t->rows); row < end; row++)
+      t->kernel->table (t->table, t->cols, (const guint8 *) job[1] + row * t->op.in_pitch[0], (guint8 *) job[2] + row * t->op.out_pitch);
 }
 
 static void
@@ -431,9 +436,21 @@ table_run (const LptFastOp     *op,
            LptPool             *pool,
            guint8              *workspace)
 {
+  const Table *t = (const Table *) op;
   gpointer job[3] = { (gpointer) op, (gpointer) in[0], out };
 
-  lpt_parallel_for (pool, (((const Table *) op)->n + CHUNK - 1) / CHUNK, table_chunk, job);
+  lpt_parallel_for (pool, (t->rows * t->cols + CHUNK - 1) / CHUNK, table_chunk, job);
+}
+
+static void
+table_fit (LptFastOp *op)
+{
+  Table *t = (Table *) op;
+
+  if (op->in_repr[0] != LPT_REPR_PART8 && op->out_repr != LPT_REPR_PART8)
+    return;
+  t->rows = t->cols / t->channels;
+  t->cols = t->channels;
 }
 
 LptFastOp *
@@ -454,9 +471,12 @@ lpt_fast_make_table (LptFastBuilder *b,
   for (k = 0; k < 256; k++)
     t->table[k] = behind[region->table[k]];
   t->op = (LptFastOp) { .run = table_run, .kernel = "table_u8", .n_in = 1, .in = { region->root },
-                        .in_repr = { repr }, .out = out, .out_repr = repr, .last = last };
+                        .in_repr = { repr }, .out = out, .out_repr = repr, .last = last, .takes_part = 1,
+                        .makes_part = repr == LPT_REPR_LAST8, .fit = table_fit };
   t->kernel = b->kernels.eltwise;
-  t->n = lpt_fast_count (b->plan, out);
+  t->rows = 1;
+  t->cols = lpt_fast_count (b->plan, out);
+  t->channels = repr == LPT_REPR_LAST8 ? (gsize) lpt_plan_slot (b->plan, out)->array.shape.dims[1] : 1;
 
   return &t->op;
 }

@@ -297,7 +297,7 @@ keep_op (LptFastBuilder *b,
       for (k = 0; k < op->n_in; k++)
         op->in_repr[k] = lpt_fast_repr (b->plan, op->in[k], op->in_repr[k]);
       op->out_repr = lpt_fast_repr (b->plan, op->out, op->out_repr);
-      b->written[op->out] = op->out_repr;
+      b->written[op->out] = op->out_repr != LPT_REPR_PART8 ? op->out_repr : LPT_REPR_LAST8;
     }
 }
 

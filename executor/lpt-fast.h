@@ -6,6 +6,8 @@
  *   PLAIN   as the steps have them: row-major, in their storage type
  *   U8      8-bit codes row-major, in u8 form: i8 codes plus 128
  *   LAST8   codes in u8 form, channels (axis 1) last
+ *   PART8   the same, but each pixel is a part of a wider one: the pitch, bytes from pixel to pixel, is that of another value.
+ *           Parts of a concatenation and pieces of a split along the channels; ops that know no pitch get a LAST8 copy
  *   LASTF   f32 or int32, channels last
  *
  * Where two are the same bytes (u8 codes, one pixel, one channel) they are one (lpt_fast_repr()). Results are those of the
@@ -19,7 +21,7 @@
 #include "executor/kernels/lpt-kernels.h"
 #include "executor/lpt-plan.h"
 
-typedef enum { LPT_REPR_PLAIN, LPT_REPR_U8, LPT_REPR_LAST8, LPT_REPR_LASTF, LPT_N_REPRS } LptRepr;
+typedef enum { LPT_REPR_PLAIN, LPT_REPR_U8, LPT_REPR_LAST8, LPT_REPR_PART8, LPT_REPR_LASTF, LPT_N_REPRS } LptRepr;
 
 #define LPT_FAST_MAX_IN 8
 
@@ -39,8 +41,12 @@ struct _LptFastOp
   guint          in[LPT_FAST_MAX_IN];      /* slots */
   LptRepr        in_repr[LPT_FAST_MAX_IN];
   gboolean       takes_planes;       /* the first input may be U8 instead of LAST8: where nobody has made LAST8 it will be */
+  guint          takes_part;         /* bits of the inputs that may be PART8 instead of LAST8 */
+  gboolean       makes_part;         /* so may the output */
   guint          out;                /* slot */
   LptRepr        out_repr;
+  gsize          in_pitch[LPT_FAST_MAX_IN], out_pitch;    /* LAST8, PART8: the program sets them; the channels where there are no gaps */
+  void         (*fit) (LptFastOp *op);     /* called when they are known, or NULL */
   gsize          workspace;          /* per thread, multiple of 64 */
   guint          first, last;        /* first (its own) and last step that it stands for */
   LptFastOp     *next;               /* of the same steps, for another output */
@@ -82,8 +88,8 @@ LptFastOp *lpt_fast_make_move   (LptFastBuilder *b, guint i);
 
 LptFastOp *lpt_fast_convert_new (LptFastBuilder *b, guint slot, LptRepr from, LptRepr to);
 
-/* Input @k of a concatenation is one piece of the output from @at on; FALSE for others and for other ops. */
-gboolean lpt_fast_concat_part (const LptFastOp *op, guint k, gsize *at);
+/* Input @k of a concatenation, in @repr, is one piece of the output from @at on; FALSE for others and for other ops. */
+gboolean lpt_fast_concat_part (const LptFastOp *op, guint k, LptRepr *repr, gsize *at);
 /* It is there already. */
 void     lpt_fast_concat_drop (LptFastOp *op, guint k);
 

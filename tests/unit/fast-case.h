@@ -1,6 +1,6 @@
 /* fast-case.h - the fused program against the plain ops: the same graph, the same bytes
  *
- * At every level of the CPU, with one and with two threads.
+ * At every level of the CPU, with one to three threads.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -64,7 +64,7 @@ fast_case_compare_inputs (LptGraph  *graph,
   guint i, k, threads;
 
   for (k = 0; k < G_N_ELEMENTS (levels); k++)
-    for (threads = 1; threads <= 2; threads++)
+    for (threads = 1; threads <= 3; threads++)
       {
         g_autoptr (GPtrArray) outputs = NULL;
 
