@@ -1,214 +1,230 @@
-/* lpt-fast-float.c - convolutions and matrix products that stay real
+/* lpt-fast-float.c - matrix products that stay real, and what follows sums
  *
- * The sums run in the order of the plain ops, each step a fused multiply-add rounded once. The plain ops round each step
- * to f64 and then to f32, which differs from that only where the f64 lies halfway between two f32 (one step in about 2^29).
- * Processors without fused multiply-adds keep the plain ops.
+ * The sums run in the order of the plain ops, each step a fused multiply-add rounded once. Processors without fused
+ * multiply-adds keep the plain ops.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <math.h>
 #include <string.h>
 
-#include "executor/lpt-fast.h"
+#include "executor/lpt-fast-float.h"
 #include "executor/lpt-loop.h"
-#include "executor/lpt-window.h"
 
 #define PANEL LPT_FGEMM_PANEL
-/* Bytes of packed panels that should stay in the cache while all rows pass by. */
+/* Bytes of panels that should stay in the second cache, and of so few that all of them may pass by for a few rows. */
 #define PANEL_BYTES (512 * 1024)
+#define FEW_BYTES   (256 * 1024)
 #define MAX_PANELS 8
+/* Bytes of copied rows, which meet all columns of a task. */
+#define COPY_BYTES (384 * 1024)
+/* Rows of a task, so that what they read stays in the cache while all columns pass by. */
+#define MAX_ROWS (2 * LPT_FGEMM_ROWS)
+/* Columns are split in blocks of this many where there are too few rows for the threads. */
+#define BLOCK (2 * PANEL)
+#define TASK_WORK (1 << 19)
+#define MANY_TASKS 16
 
-static gboolean
-is_real_constant (const LptPlan *plan,
-                  guint          slot)
+gboolean
+lpt_fast_is_real_constant (const LptPlan *plan,
+                           guint          slot)
 {
   return lpt_fast_is_real (plan, slot) && lpt_plan_slot (plan, slot)->kind == LPT_SLOT_CONST;
 }
 
-static gboolean
-has_kernel (const LptFastBuilder *b)
+gboolean
+lpt_fast_is_finite (const LptPlan *plan,
+                    guint          slot)
 {
-  return b->kernels.fgemm->needs != LPT_CPU_SCALAR;
+  const guint32 *bits = lpt_plan_slot (plan, slot)->array.data;
+  gsize n = lpt_fast_count (plan, slot), i;
+  guint32 any = 0;
+
+  for (i = 0; i < n; i++)
+    any |= (bits[i] & 0x7f800000) == 0x7f800000;
+
+  return any == 0;
 }
 
-static gsize
-panels_per_task (gsize k)
+LptFastSplit
+lpt_fast_split (gsize items,
+                gsize m,
+                gsize n,
+                gsize k,
+                gsize max_rows)
 {
-  return CLAMP (PANEL_BYTES / (k * PANEL * sizeof (float)), 1, MAX_PANELS);
+  gsize blocks = (n + BLOCK - 1) / BLOCK, step = LPT_FGEMM_ROWS / 3, want;
+  double work = (double) items * (double) m * (double) n * (double) k / TASK_WORK;
+  LptFastSplit s;
+
+  max_rows = CLAMP (max_rows / step * step, step, MAX_ROWS);
+  s.row_tasks = (m + max_rows - 1) / max_rows;
+  s.rows = ((m + s.row_tasks - 1) / s.row_tasks + step - 1) / step * step;
+  s.row_tasks = (m + s.rows - 1) / s.rows;
+  want = work < 1 ? 1 : work > MANY_TASKS ? MANY_TASKS : (gsize) work;
+  s.col_tasks = CLAMP (want / (items * s.row_tasks), 1, blocks);
+  /* Panels that several rows of tasks meet stay in the second cache. */
+  if (s.row_tasks > 1)
+    s.col_tasks = MAX (s.col_tasks, MIN ((n * k * sizeof (float) + PANEL_BYTES - 1) / PANEL_BYTES, (blocks + 1) / 2));
+  s.cols = (blocks + s.col_tasks - 1) / s.col_tasks * BLOCK;
+  s.col_tasks = (n + s.cols - 1) / s.cols;
+  s.by_rows = MIN (n, s.cols) * k * sizeof (float) <= FEW_BYTES;
+
+  return s;
 }
 
-/* A constant of the plan as the op's own. */
-static float *
-own_copy (const LptPlan *plan,
-          guint          slot)
+/* A line of the cache lies between the end of a copy and the next one. */
+#define GAP 16
+
+gsize
+lpt_fast_copied_rows (gsize k)
 {
-  gsize n = lpt_fast_count (plan, slot);
-  float *copy = lpt_fast_array (n, sizeof *copy);
-
-  memcpy (copy, lpt_plan_slot (plan, slot)->array.data, n * sizeof *copy);
-
-  return copy;
+  return COPY_BYTES / (k * sizeof (float));
 }
 
-/* --- convolution: rows are output channels, columns pixels --- */
-
-typedef struct
+gsize
+lpt_fast_copied_size (gsize n,
+                      gsize k)
 {
-  LptFastOp op;
-  const LptFgemmKernel *kernel;
-  LptWindow window;
-  gsize     images, groups, rows, channels, taps, in_plane, out_plane;   /* rows and channels of one group */
-  gsize     step, tasks;                                                 /* panels of a task, tasks of a group */
-  float    *w, *bias;
-} Conv;
+  return (n * (k + GAP) * sizeof (float) + 63) & ~(gsize) 63;
+}
 
-typedef struct
+void
+lpt_fast_copy_rows (const float **rows,
+                    gsize         n,
+                    gsize         k,
+                    float        *to)
 {
-  const Conv  *c;
-  const float *x;
-  float       *y;
-  guint8      *workspace;
-} ConvJob;
+  gsize r;
 
-/* The inputs of PANEL pixels from @pixel on, [channel][tap][PANEL]; outside of the image zero. */
-static void
-gather_panel (const Conv  *c,
-              const float *x,
-              gsize        pixel,
-              float       *panel)
-{
-  const LptWindow *v = &c->window;
-  gint64 z[PANEL], y[PANEL], col[PANEL];
-  gsize n = MIN (PANEL, c->out_plane - pixel), tap = 0, j, ch;
-  gint64 kz, ky, kx;
-
-  for (j = 0; j < n; j++)
+  for (r = 0; r < n; r++, to += k + GAP)
     {
-      gint64 at = (gint64) (pixel + j);
-
-      col[j] = at % v->out[2] * v->stride[2] - v->pad[2];
-      y[j] = at / v->out[2] % v->out[1] * v->stride[1] - v->pad[1];
-      z[j] = at / v->out[2] / v->out[1] * v->stride[0] - v->pad[0];
+      memcpy (to, rows[r], k * sizeof *to);
+      rows[r] = to;
     }
-  for (kz = 0; kz < v->kernel[0]; kz++)
-    for (ky = 0; ky < v->kernel[1]; ky++)
-      for (kx = 0; kx < v->kernel[2]; kx++, tap++)
+}
+
+/* --- what follows the sums --- */
+
+/* One element for each column, or one for all; NULL: it is something else. */
+static float *
+read_bias (const LptPlan  *plan,
+           guint           slot,
+           const LptShape *shape,
+           gint            axis,
+           gsize           columns)
+{
+  const LptArray *array = &lpt_plan_slot (plan, slot)->array;
+  gsize n = lpt_fast_count (plan, slot), i;
+  gint64 strides[LPT_MAX_RANK];
+  float *bias;
+
+  if ((n != 1 && n != columns) || array->shape.rank > shape->rank)
+    return NULL;
+  lpt_broadcast_strides (&array->shape, shape, strides);
+  if (n > 1 && strides[axis] != 1)
+    return NULL;
+  bias = lpt_fast_array (columns, sizeof *bias);
+  for (i = 0; i < columns; i++)
+    bias[i] = ((const float *) array->data)[n > 1 ? i : 0];
+
+  return bias;
+}
+
+/* Takes the step in; FALSE: it stays outside. */
+static gboolean
+take (LptFastEnd     *e,
+      const LptPlan  *plan,
+      const LptStep  *step,
+      gint            axis,
+      gsize           columns)
+{
+  const LptShape *shape = &lpt_plan_slot (plan, e->out)->array.shape;
+  guint other;
+
+  if (step->n_out != 1 || step->integer != NULL || e->end.clamps || !lpt_fast_is_real (plan, step->out[0]) ||
+      !lpt_shape_equal (&lpt_plan_slot (plan, step->out[0])->array.shape, shape))
+    return FALSE;
+  switch ((guint) step->node->op)
+    {
+    case LPT_OP_ADD:
+      other = step->in[step->in[0] == e->out ? 1 : 0];
+      if (!lpt_fast_is_real (plan, other) || e->residual != LPT_NO_SLOT)
+        return FALSE;
+      if (lpt_plan_slot (plan, other)->kind == LPT_SLOT_CONST)
         {
-          gint64 index[PANEL];
-          gboolean run = n == PANEL;
-
-          for (j = 0; j < PANEL; j++)
-            {
-              gint64 iz = j < n ? z[j] + kz * v->dilation[0] : -1;
-              gint64 iy = j < n ? y[j] + ky * v->dilation[1] : -1;
-              gint64 ix = j < n ? col[j] + kx * v->dilation[2] : -1;
-              gboolean inside = iz >= 0 && iz < v->in[0] && iy >= 0 && iy < v->in[1] && ix >= 0 && ix < v->in[2];
-
-              index[j] = inside ? (iz * v->in[1] + iy) * v->in[2] + ix : -1;
-              run = run && inside && index[j] == index[0] + (gint64) j;
-            }
-          for (ch = 0; ch < c->channels; ch++)
-            {
-              const float *from = x + ch * c->in_plane;
-              float *to = panel + (ch * c->taps + tap) * PANEL;
-
-              if (run)
-                memcpy (to, from + index[0], PANEL * sizeof *to);
-              else
-                for (j = 0; j < PANEL; j++)
-                  to[j] = index[j] >= 0 ? from[index[j]] : 0;
-            }
+          if (e->bias == NULL)
+            e->end.bias = e->bias = read_bias (plan, other, shape, axis, columns);
+          else
+            return FALSE;
+          return e->bias != NULL;
         }
+      if (!lpt_shape_equal (&lpt_plan_slot (plan, other)->array.shape, shape))
+        return FALSE;
+      e->residual = other;
+      return TRUE;
+    case LPT_OP_RELU:
+      e->end.clamps = TRUE;
+      e->end.lo = 0;
+      e->end.hi = INFINITY;
+      return TRUE;
+    case LPT_OP_CLAMP:
+      e->end.clamps = TRUE;
+      e->end.lo = (float) LPT_ATTRS (step->node, LptClampAttrs)->min;
+      e->end.hi = (float) LPT_ATTRS (step->node, LptClampAttrs)->max;
+      return TRUE;
+    default:
+      return FALSE;
+    }
 }
 
-static void
-conv_task (void    *data,
-           size_t   task,
-           unsigned thread)
-{
-  const ConvJob *job = data;
-  const Conv *c = job->c;
-  gsize image_group = task / c->tasks, g = image_group % c->groups, k = c->channels * c->taps;
-  gsize pixel = task % c->tasks * c->step * PANEL, end = MIN (pixel + c->step * PANEL, c->out_plane), at, r;
-  float *panels = (float *) (gpointer) (job->workspace + thread * c->op.workspace);
-  const float *x = job->x + image_group * c->channels * c->in_plane;
-
-  for (at = pixel; at < end; at += PANEL)
-    gather_panel (c, x, at, panels + (at - pixel) * k);
-  /* Few rows at a time meet all panels, so that their weights come from the cache. */
-  for (r = 0; r < c->rows; r += 12)
-    for (at = pixel; at < end; at += PANEL)
-      c->kernel->run (MIN (12, c->rows - r), MIN (PANEL, c->out_plane - at), k, c->w + (g * c->rows + r) * k, k, 1,
-                      panels + (at - pixel) * k, c->bias != NULL ? c->bias + g * c->rows + r : NULL, NULL,
-                      job->y + (image_group * c->rows + r) * c->out_plane + at, c->out_plane);
-}
-
-static void
-conv_run (const LptFastOp     *op,
-          const guint8 *const *in,
-          guint8              *out,
-          LptPool             *pool,
-          guint8              *workspace)
-{
-  const Conv *c = (const Conv *) op;
-  ConvJob job = { c, (const float *) (gconstpointer) in[0], (float *) (gpointer) out, workspace };
-
-  lpt_parallel_for (pool, c->images * c->groups * c->tasks, conv_task, &job);
-}
-
-static void
-conv_clear (gpointer op)
-{
-  Conv *c = op;
-
-  lpt_aligned_free (c->w);
-  lpt_aligned_free (c->bias);
-}
-
-LptFastOp *
-lpt_fast_make_float_conv (LptFastBuilder *b,
-                          guint           i)
+void
+lpt_fast_end_init (LptFastEnd     *e,
+                   LptFastBuilder *b,
+                   guint           i,
+                   gint            axis,
+                   gsize           columns)
 {
   const LptStep *step = lpt_plan_step (b->plan, i);
-  const LptConvAttrs *a = LPT_ATTRS (step->node, LptConvAttrs);
-  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
-  gint lead = step->node->op == LPT_OP_GROUP_CONVOLUTION ? 3 : 2;
-  gboolean biased = step->n_in > 2 && step->in[2] != LPT_NO_SLOT;
-  const LptShape *x, *w, *y;
-  LptWindow v;
-  Conv *c;
 
-  if (!has_kernel (b) || !lpt_fast_is_real (b->plan, step->in[0]) || !is_real_constant (b->plan, step->in[1]) ||
-      !lpt_fast_is_real (b->plan, step->out[0]) || (biased && !is_real_constant (b->plan, step->in[2])))
-    return NULL;
-  x = &lpt_plan_slot (b->plan, step->in[0])->array.shape;
-  w = &lpt_plan_slot (b->plan, step->in[1])->array.shape;
-  y = &lpt_plan_slot (b->plan, step->out[0])->array.shape;
-  if (x->rank < 3 || x->rank > 5 || w->rank != x->rank + lead - 2 || y->rank != x->rank ||
-      !lpt_window_init (&v, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs, NULL) ||
-      (lead == 3 ? w->dims[0] * w->dims[2] : w->dims[1]) != x->dims[1] ||
-      (biased && lpt_fast_count (b->plan, step->in[2]) != (gsize) y->dims[1]))
-    return NULL;
+  *e = (LptFastEnd) { .residual = LPT_NO_SLOT, .out = step->out[0], .last = i };
+  if (step->n_in > 2 && step->in[2] != LPT_NO_SLOT)
+    {
+      e->end.bias = e->bias = lpt_fast_array (columns, sizeof (float));
+      memcpy (e->bias, lpt_plan_slot (b->plan, step->in[2])->array.data, columns * sizeof (float));
+    }
+  for (;;)
+    {
+      guint reader = b->reader[e->out];
 
-  c = g_new0 (Conv, 1);
-  c->kernel = b->kernels.fgemm;
-  c->window = v;
-  c->images = (gsize) x->dims[0];
-  c->groups = lead == 3 ? (gsize) w->dims[0] : 1;
-  c->rows = (gsize) w->dims[lead - 2];
-  c->channels = (gsize) w->dims[lead - 1];
-  c->taps = (gsize) lpt_window_size (v.kernel);
-  c->in_plane = (gsize) lpt_window_size (v.in);
-  c->out_plane = (gsize) lpt_window_size (v.out);
-  c->step = panels_per_task (c->channels * c->taps);
-  c->tasks = (c->out_plane + c->step * PANEL - 1) / (c->step * PANEL);
-  c->w = own_copy (b->plan, step->in[1]);
-  c->bias = biased ? own_copy (b->plan, step->in[2]) : NULL;
-  c->op = (LptFastOp) { .run = conv_run, .clear = conv_clear, .kernel = c->kernel->name, .n_in = 1, .in = { step->in[0] },
-                        .in_repr = { LPT_REPR_PLAIN }, .out = step->out[0], .out_repr = LPT_REPR_PLAIN, .last = i,
-                        .workspace = c->channels * c->taps * c->step * PANEL * sizeof (float) };
+      if (reader == LPT_NO_SLOT || b->covered[reader] != LPT_NO_SLOT || !take (e, b->plan, lpt_plan_step (b->plan, reader), axis, columns))
+        return;
+      b->covered[reader] = i;
+      e->last = reader;
+      e->out = lpt_plan_step (b->plan, reader)->out[0];
+    }
+}
 
-  return &c->op;
+void
+lpt_fast_end_clear (LptFastEnd *e)
+{
+  lpt_aligned_free (e->bias);
+}
+
+void
+lpt_fast_end_apply (const LptFastEnd *e,
+                    LptFastOp        *op,
+                    LptRepr           repr)
+{
+  op->out = e->out;
+  op->out_repr = repr;
+  op->last = e->last;
+  if (e->residual == LPT_NO_SLOT)
+    return;
+  op->in[1] = e->residual;
+  op->in_repr[1] = repr;
+  op->n_in = 2;
 }
 
 /* --- matrix product --- */
@@ -217,20 +233,22 @@ typedef struct
 {
   LptFastOp op;
   const LptFgemmKernel *kernel;
+  LptFastEnd end;
   LptShape  batch;
   gint64    strides[2][LPT_MAX_RANK];
   gsize     matrices, m, n, k, a_row, a_step;
   ptrdiff_t b_k, b_n;
-  gsize     step, tasks;       /* panels of a task, tasks of a matrix */
-  float    *packed, *bias;     /* packed: one constant matrix, or NULL */
+  LptFastSplit split;
+  const float *packed;         /* one constant matrix, or NULL */
+  gsize     table, copies;     /* bytes of pointers and of copied rows in the workspace */
 } MatMul;
 
 typedef struct
 {
-  const MatMul *p;
-  const float  *a, *b;
-  float        *y;
-  guint8       *workspace;
+  const MatMul        *p;
+  const guint8 *const *in;
+  float               *y;
+  guint8              *workspace;
 } MatMulJob;
 
 static void
@@ -240,9 +258,14 @@ matmul_task (void    *data,
 {
   const MatMulJob *job = data;
   const MatMul *p = job->p;
-  gsize matrix = task / p->tasks, column = task % p->tasks * p->step * PANEL;
-  gsize end = MIN (column + p->step * PANEL, p->n), at, rest = matrix, r;
-  const float *a = job->a, *b = job->b, *panels = p->packed + column * p->k;
+  const LptFastSplit *s = &p->split;
+  guint8 *workspace = job->workspace + thread * p->op.workspace;
+  const float **rows = (const float **) (gpointer) workspace, *a = (const float *) (gconstpointer) job->in[0];
+  gsize column = task / s->row_tasks % s->col_tasks * s->cols, row = task % s->row_tasks * s->rows;
+  gsize matrix = task / s->col_tasks / s->row_tasks, rest = matrix, at, r;
+  gsize end = p->packed != NULL ? MIN (row + s->rows, p->m) : p->m;
+  LptFgemmTile t = { .n = MIN (s->cols, p->n - column), .channels = p->k, .taps = 1, .a = rows, .a_rows = s->rows,
+                     .a_step = p->a_step, .b = p->packed + column * p->k, .ldy = p->n, .by_rows = s->by_rows };
   gint64 at_a = 0, at_b = 0;
   gint d;
 
@@ -257,17 +280,24 @@ matmul_task (void    *data,
   a += (gsize) at_a * p->m * p->k;
   if (p->packed == NULL)
     {
-      float *own = (float *) (gpointer) (job->workspace + thread * p->op.workspace);
+      const float *b = (const float *) (gconstpointer) job->in[p->op.n_in - 1] + (gsize) at_b * p->k * p->n;
+      float *own = (float *) (gpointer) (workspace + p->table + p->copies);
 
-      for (at = column; at < end; at += PANEL)
-        lpt_fgemm_pack (p->k, p->n, at, b + (gsize) at_b * p->k * p->n, p->b_k, p->b_n, own + (at - column) * p->k);
-      panels = own;
+      for (at = 0; at < t.n; at += PANEL)
+        lpt_fgemm_pack (p->k, p->n, column + at, b, p->b_k, p->b_n, own + at * p->k);
+      t.b = own;
     }
-  for (r = 0; r < p->m; r += 12)
-    for (at = column; at < end; at += PANEL)
-      p->kernel->run (MIN (12, p->m - r), MIN (PANEL, p->n - at), p->k, a + r * p->a_row, p->a_row, p->a_step,
-                      panels + (at - column) * p->k, NULL, p->bias != NULL ? p->bias + at : NULL,
-                      job->y + (matrix * p->m + r) * p->n + at, p->n);
+  for (; row < end; row += s->rows)
+    {
+      t.m = MIN (s->rows, end - row);
+      for (r = 0; r < t.m; r++)
+        rows[r] = a + (row + r) * p->a_row;
+      if (p->copies > 0)
+        lpt_fast_copy_rows (rows, t.m, p->k, (float *) (gpointer) (workspace + p->table));
+      t.end = lpt_fast_end_at (&p->end, job->in, matrix * p->m + row, p->n, column);
+      t.y = job->y + (matrix * p->m + row) * p->n + column;
+      p->kernel->run (&t);
+    }
 }
 
 static void
@@ -278,19 +308,35 @@ matmul_run (const LptFastOp     *op,
             guint8              *workspace)
 {
   const MatMul *p = (const MatMul *) op;
-  MatMulJob job = { p, (const float *) (gconstpointer) in[0], op->n_in > 1 ? (const float *) (gconstpointer) in[1] : NULL,
-                    (float *) (gpointer) out, workspace };
+  MatMulJob job = { p, in, (float *) (gpointer) out, workspace };
 
-  lpt_parallel_for (pool, p->matrices * p->tasks, matmul_task, &job);
+  lpt_parallel_for (pool, p->matrices * p->split.row_tasks * p->split.col_tasks, matmul_task, &job);
 }
 
 static void
 matmul_clear (gpointer op)
 {
-  MatMul *p = op;
+  lpt_fast_end_clear (&((MatMul *) op)->end);
+}
 
-  lpt_aligned_free (p->packed);
-  lpt_aligned_free (p->bias);
+const float *
+lpt_fast_float_weights (LptFastBuilder *b,
+                        guint           i,
+                        gsize           groups,
+                        gsize           k,
+                        gsize           n,
+                        ptrdiff_t       k_stride,
+                        ptrdiff_t       n_stride)
+{
+  gsize panels = (n + PANEL - 1) / PANEL, g, at;
+  LptFastWeights w = lpt_fast_weights (b, i, "fgemm", NULL, 0, groups * panels * PANEL * k * sizeof (float), 0);
+  const float *from = lpt_plan_slot (b->plan, lpt_plan_step (b->plan, i)->in[1])->array.data;
+
+  for (g = 0; g < groups && w.fresh; g++)
+    for (at = 0; at < panels; at++)
+      lpt_fgemm_pack (k, n, at * PANEL, from + g * k * n, k_stride, n_stride, (float *) w.data + (g * panels + at) * PANEL * k);
+
+  return w.data;
 }
 
 LptFastOp *
@@ -302,11 +348,13 @@ lpt_fast_make_float_matmul (LptFastBuilder *b,
   gboolean biased = step->n_in > 2 && step->in[2] != LPT_NO_SLOT;
   const LptShape *x, *w;
   LptShape batch_a, batch_b, batch;
-  gsize k, n, at;
+  gsize k, n, max_rows;
+  gboolean copies;
   MatMul *p;
 
-  if (!has_kernel (b) || !lpt_fast_is_real (b->plan, step->in[0]) || !lpt_fast_is_real (b->plan, step->in[1]) || !lpt_fast_is_real (b->plan, step->out[0]) ||
-      lpt_plan_slot (b->plan, step->in[0])->kind == LPT_SLOT_CONST || (biased && !is_real_constant (b->plan, step->in[2])))
+  if (b->kernels.fgemm->needs == LPT_CPU_SCALAR || !lpt_fast_is_real (b->plan, step->in[0]) || !lpt_fast_is_real (b->plan, step->in[1]) ||
+      !lpt_fast_is_real (b->plan, step->out[0]) || lpt_plan_slot (b->plan, step->in[0])->kind == LPT_SLOT_CONST ||
+      (biased && !lpt_fast_is_real_constant (b->plan, step->in[2])))
     return NULL;
   x = &lpt_plan_slot (b->plan, step->in[0])->array.shape;
   w = &lpt_plan_slot (b->plan, step->in[1])->array.shape;
@@ -322,7 +370,6 @@ lpt_fast_make_float_matmul (LptFastBuilder *b,
 
   p = g_new0 (MatMul, 1);
   p->kernel = b->kernels.fgemm;
-  p->batch = batch;
   lpt_broadcast_strides (&batch_a, &batch, p->strides[0]);
   lpt_broadcast_strides (&batch_b, &batch, p->strides[1]);
   p->m = (gsize) x->dims[x->rank - (attrs->transpose_a ? 1 : 2)];
@@ -333,21 +380,36 @@ lpt_fast_make_float_matmul (LptFastBuilder *b,
   p->a_step = attrs->transpose_a ? p->m : 1;
   p->b_k = attrs->transpose_b ? 1 : (ptrdiff_t) n;
   p->b_n = attrs->transpose_b ? (ptrdiff_t) k : 1;
-  p->step = panels_per_task (k);
-  p->tasks = (n + p->step * PANEL - 1) / (p->step * PANEL);
-  p->bias = biased ? own_copy (b->plan, step->in[2]) : NULL;
-  p->op = (LptFastOp) { .run = matmul_run, .clear = matmul_clear, .kernel = p->kernel->name, .n_in = 2,
-                        .in = { step->in[0], step->in[1] }, .in_repr = { LPT_REPR_PLAIN, LPT_REPR_PLAIN },
-                        .out = step->out[0], .out_repr = LPT_REPR_PLAIN, .last = i };
-  if (is_real_constant (b->plan, step->in[1]) && lpt_fast_count (b->plan, step->in[1]) == k * n)
+  copies = p->a_step == 1 && lpt_fast_rows_collide (k) && n > BLOCK;
+  max_rows = copies ? lpt_fast_copied_rows (k) : MAX_ROWS;
+  lpt_fast_end_init (&p->end, b, i, lpt_plan_slot (b->plan, step->out[0])->array.shape.rank - 1, n);
+  p->op = (LptFastOp) { .run = matmul_run, .clear = matmul_clear, .kernel = p->kernel->name, .n_in = 1,
+                        .in = { step->in[0] }, .in_repr = { LPT_REPR_PLAIN } };
+  lpt_fast_end_apply (&p->end, &p->op, LPT_REPR_PLAIN);
+  if (lpt_fast_is_real_constant (b->plan, step->in[1]) && lpt_fast_count (b->plan, step->in[1]) == k * n)
     {
-      p->packed = lpt_fast_array ((n + PANEL) * k, sizeof (float));
-      for (at = 0; at < n; at += PANEL)
-        lpt_fgemm_pack (k, n, at, lpt_plan_slot (b->plan, step->in[1])->array.data, p->b_k, p->b_n, p->packed + at * k);
-      p->op.n_in = 1;
+      p->packed = lpt_fast_float_weights (b, i, 1, k, n, p->b_k, p->b_n);
+      if (!attrs->transpose_a)
+        {
+          /* All matrices meet the same one: they are one. */
+          p->m *= p->matrices;
+          p->matrices = 1;
+          batch.rank = 0;
+        }
+      p->split = lpt_fast_split (p->matrices, p->m, n, k, max_rows);
     }
   else
-    p->op.workspace = k * p->step * PANEL * sizeof (float);
+    {
+      gsize panels = CLAMP (PANEL_BYTES / (k * PANEL * sizeof (float)), 1, MAX_PANELS);
+
+      p->op.in[p->op.n_in] = step->in[1];
+      p->op.in_repr[p->op.n_in++] = LPT_REPR_PLAIN;
+      p->split = (LptFastSplit) { CLAMP (max_rows, 1, MAX_ROWS), panels * PANEL, 1, (n + panels * PANEL - 1) / (panels * PANEL) };
+    }
+  p->batch = batch;
+  p->table = (p->split.rows * sizeof (float *) + 63) & ~(gsize) 63;
+  p->copies = copies ? lpt_fast_copied_size (p->split.rows, k) : 0;
+  p->op.workspace = p->table + p->copies + (p->packed == NULL ? p->split.cols * k * sizeof (float) : 0);
 
   return &p->op;
 }

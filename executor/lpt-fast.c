@@ -215,6 +215,9 @@ real_makers[] =
   { LPT_OP_CONVOLUTION, lpt_fast_make_float_conv },
   { LPT_OP_GROUP_CONVOLUTION, lpt_fast_make_float_conv },
   { LPT_OP_MATMUL, lpt_fast_make_float_matmul },
+  { LPT_OP_MAX_POOL, lpt_fast_make_float_max_pool },
+  { LPT_OP_AVG_POOL, lpt_fast_make_float_avg_pool },
+  { LPT_OP_REDUCE_MEAN, lpt_fast_make_float_mean },
 };
 
 static gboolean

@@ -17,5 +17,6 @@ lpt_kernels_for (LptCpu cpu)
     .transpose = lpt_transpose_kernel (cpu),
     .floats = lpt_float_kernel (cpu),
     .fgemm = lpt_fgemm_kernel (cpu),
+    .fwindow = lpt_fwindow_kernel (cpu),
   };
 }

@@ -8,6 +8,7 @@
 #include "executor/kernels/eltwise/eltwise.h"
 #include "executor/kernels/fgemm/fgemm.h"
 #include "executor/kernels/float/float.h"
+#include "executor/kernels/fwindow/fwindow.h"
 #include "executor/kernels/gemm/gemm.h"
 #include "executor/kernels/igemm/conv.h"
 #include "executor/kernels/pool/pool.h"
@@ -24,6 +25,7 @@ typedef struct {
   const LptTransposeKernel *transpose;
   const LptFloatKernel     *floats;
   const LptFgemmKernel     *fgemm;       /* float products and convolutions */
+  const LptFwindowKernel   *fwindow;     /* float depthwise convolutions and pools */
 } LptKernels;
 
 LptKernels lpt_kernels_for (LptCpu cpu);

@@ -8,20 +8,84 @@
 
 #include "executor/kernels/fgemm/fgemm.h"
 
-#define MAX_M 27
-#define MAX_K 70
-
-static void
-fill (float *p, size_t n)
+static float *
+random_floats (size_t n)
 {
+  float *p = (float *) exact_bytes (n * sizeof (float));
+
   for (size_t i = 0; i < n; i++)
     p[i] = (float) random_range (-1000, 1000) / 333.0f;
+  return p;
+}
+
+/* The formula of the header, for one element. */
+static float
+expected (const LptFgemmTile *t, const float *b, size_t ldb, size_t r, size_t c)
+{
+  float sum = 0;
+
+  for (size_t i = 0; i < t->channels; i++)
+    for (size_t tap = 0; tap < t->taps; tap++)
+      sum = fmaf (t->a[tap * t->a_rows + r][i * t->a_step], b[(i * t->taps + tap) * ldb + c], sum);
+  if (t->end.bias)
+    sum += t->end.bias[c];
+  if (t->end.residual)
+    sum += t->end.residual[r * t->end.ldr + c];
+  if (t->end.clamps)
+    sum = sum < t->end.lo ? t->end.lo : t->end.hi < sum ? t->end.hi : sum;
+  return sum;
+}
+
+/* Rows at random places of memory that ends with the last element; the panels begin at column 16 of a wider matrix. */
+static bool
+check (const LptFgemmKernel *kernel, size_t m, size_t n, size_t channels, size_t taps, unsigned forms)
+{
+  size_t k = channels * taps, all = n + LPT_FGEMM_PANEL, panels = (n + LPT_FGEMM_PANEL - 1) / LPT_FGEMM_PANEL, ldy = n + 3;
+  size_t a_step = forms & 8 ? 3 : 1, row = (channels - (channels > 0)) * a_step + 1, size = row + 40;
+  float *a = random_floats (size), *b = random_floats (k * all), *bias = random_floats (n), *residual = random_floats (m * (n + 1));
+  float *turned = random_floats (k * all), *packed = aligned_bytes (panels * k * LPT_FGEMM_PANEL * sizeof (float) + 1);
+  const float **rows = (const float **) malloc (taps * (m + 2) * sizeof *rows + 1);
+  Buffer y = buffer_new (m * ldy * sizeof (float));
+  LptFgemmTile t = { m, n, channels, taps, rows, m + 2, a_step, packed,
+                     { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, n + 1, forms & 4, -0.5f, 3.0f }, (float *) y.data, ldy, forms & 16 };
+  bool ok = true;
+
+  for (size_t i = 0; i < taps * (m + 2); i++)
+    rows[i] = a + random_range (0, (int32_t) (size - row));
+  for (size_t i = 0; i < k; i++)
+    for (size_t c = 0; c < all; c++)
+      turned[c * k + i] = b[i * all + c];
+  for (size_t p = 0; p < panels; p++)
+    lpt_fgemm_pack (k, all, (p + 1) * LPT_FGEMM_PANEL, forms & 1 ? b : turned, forms & 1 ? (ptrdiff_t) all : 1,
+                    forms & 1 ? 1 : (ptrdiff_t) k, packed + p * k * LPT_FGEMM_PANEL);
+  kernel->run (&t);
+  for (size_t r = 0; r < m && ok; r++)
+    for (size_t c = 0; c < ldy && ok; c++)
+      {
+        float want = c < n ? expected (&t, b + LPT_FGEMM_PANEL, all, r, c) : 0;
+        uint8_t *got = y.data + (r * ldy + c) * sizeof want;
+
+        if (c < n)
+          ok = memcmp (got, &want, sizeof want) == 0;
+        else
+          for (size_t i = 0; i < sizeof want; i++)
+            ok = ok && got[i] == 0xA5;
+      }
+  ok = ok && buffer_guards_hold (&y);
+  buffer_free (&y);
+  free (a);
+  free (b);
+  free (bias);
+  free (residual);
+  free (turned);
+  free (packed);
+  free (rows);
+  return ok;
 }
 
 int
 main (void)
 {
-  static float a[MAX_M * MAX_K], b[MAX_K * 40], bias[40], rows[MAX_M], panel[MAX_K * LPT_FGEMM_PANEL], y[MAX_M * 20], want[MAX_M * 20];
   LptCpu cpu = lpt_cpu_detect ();
   size_t n_kernels;
   const LptFgemmKernel *kernels = lpt_fgemm_kernels (&n_kernels);
@@ -29,39 +93,17 @@ main (void)
   for (size_t i = 0; i < n_kernels; i++)
     {
       bool ok = true;
+      unsigned forms = 0;
 
       if (!lpt_cpu_has (cpu, kernels[i].needs))
         {
           test_skip (kernels[i].name);
           continue;
         }
-      for (size_t m = 0; m <= MAX_M && ok; m++)
-        for (size_t n = 1; n <= LPT_FGEMM_PANEL && ok; n += 3)
-          for (size_t k = 0; k <= MAX_K && ok; k += 7)
-            {
-              bool turned = (m + k) % 2;
-
-              fill (a, m * k);
-              fill (b, k * (n + 16));
-              fill (bias, n);
-              fill (rows, m);
-              lpt_fgemm_pack (k, n + 16, 16, b, turned ? 1 : (ptrdiff_t) n + 16, turned ? (ptrdiff_t) k : 1, panel);
-              for (size_t j = 0; j < sizeof y / sizeof *y; j++)
-                y[j] = want[j] = 7.0f;
-              for (size_t r = 0; r < m; r++)
-                for (size_t c = 0; c < n; c++)
-                  {
-                    float sum = 0;
-
-                    for (size_t j = 0; j < k; j++)
-                      sum = fmaf (a[turned ? j * m + r : r * k + j], b[turned ? (c + 16) * k + j : j * (n + 16) + c + 16], sum);
-                    if (turned)
-                      sum += rows[r];
-                    want[r * 20 + c] = turned ? sum : sum + bias[c];
-                  }
-              kernels[i].run (m, n, k, a, turned ? 1 : k, turned ? m : 1, panel, turned ? rows : NULL, turned ? NULL : bias, y, 20);
-              ok = memcmp (y, want, sizeof y) == 0;
-            }
+      for (size_t m = 0; m <= 30 && ok; m++)
+        for (size_t n = 1; n <= 67 && ok; n += n < 34 ? 1 : 11)
+          for (size_t taps = 1; taps <= 9 && ok; taps += 4, forms++)
+            ok = check (&kernels[i], m, n, (m * 7 + n) % 23, taps, forms % 32);
       test_report (ok, "%s", kernels[i].name);
     }
 

@@ -1,99 +1,120 @@
-/* executor/kernels/fgemm/body.h - a block of rows of one panel in registers, compiled per instruction set
+/* executor/kernels/fgemm/body.h - blocks of rows and columns in registers, compiled per instruction set
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <math.h>
-#include <string.h>
+#include "executor/kernels/fgemm/end.h"
 
-#include "executor/kernels/fgemm/fgemm.h"
-#include "executor/kernels/lpt-isa.h"
-
-#define INLINE static inline __attribute__ ((always_inline))
-
+/* ROWS rows of PANELS panels fill the registers. */
 #if defined (__AVX512F__)
-#include <immintrin.h>
-#define WIDTH 16
-#define ROWS  12
-typedef __m512 V;
-#define FMA(a, b, c) _mm512_fmadd_ps (_mm512_set1_ps (a), b, c)
-#elif defined (__AVX2__)
-#include <immintrin.h>
-#define WIDTH 8
-#define ROWS  6
-typedef __m256 V;
-#define FMA(a, b, c) _mm256_fmadd_ps (_mm256_set1_ps (a), b, c)
-#elif defined (__ARM_NEON)
-#include <arm_neon.h>
-#define WIDTH 4
-#define ROWS  6
-typedef float32x4_t V;
-#define FMA(a, b, c) vfmaq_n_f32 (c, b, a)
+#define ROWS   14
+#define PANELS 2
+#elif defined (__AVX2__) || defined (__ARM_NEON)
+#define ROWS   6
+#define PANELS 1
 #else
-#define WIDTH 1
-#define ROWS  1
-typedef float V;
-#define FMA(a, b, c) fmaf (a, b, c)
+#define ROWS   1
+#define PANELS 1
 #endif
 #define PARTS (LPT_FGEMM_PANEL / WIDTH)
 
-/* `rows`, a constant. */
+/* Rows from `row` on and columns from `column` on, `left` of them; `rows` and `panels` are constants. */
 INLINE void
-block (size_t rows, size_t n, size_t k, const float *a, size_t a_row, size_t a_step, const float *panel,
-       const float *row_bias, const float *column_bias, float *y, size_t ldy)
+block (const LptFgemmTile *t, size_t rows, size_t panels, size_t row, size_t column)
 {
-  V acc[ROWS][PARTS];
+  const float *const *a = t->a + row;
+  const float *b = t->b + column * t->channels * t->taps;
+  size_t next = t->channels * t->taps * LPT_FGEMM_PANEL, parts = panels * PARTS, left = t->n - column;
+  V acc[ROWS][PANELS * PARTS];
 
-  memset (acc, 0, sizeof acc);
-  for (size_t i = 0; i < k; i++, panel += LPT_FGEMM_PANEL)
+#pragma GCC unroll 16
+  for (size_t r = 0; r < rows; r++)
+#pragma GCC unroll 16
+    for (size_t q = 0; q < parts; q++)
+      acc[r][q] = splat (0.0f);
+  /* Results and what is added to them arrive while the sums run. */
+#pragma GCC unroll 16
+  for (size_t r = 0; r < rows; r++)
+#pragma GCC unroll 16
+    for (size_t q = 0; q < panels; q++)
+      {
+        __builtin_prefetch (t->y + (row + r) * t->ldy + column + q * LPT_FGEMM_PANEL, 1);
+        if (t->end.residual)
+          __builtin_prefetch (t->end.residual + (row + r) * t->end.ldr + column + q * LPT_FGEMM_PANEL);
+      }
+  for (size_t i = 0, at = 0; i < t->channels; i++, at += t->a_step)
     {
-      V b[PARTS];
+      const float *const *from = a;
 
-      memcpy (b, panel, sizeof b);
-#pragma GCC unroll 16
-      for (size_t r = 0; r < rows; r++)
+      for (size_t tap = 0; tap < t->taps; tap++, from += t->a_rows, b += LPT_FGEMM_PANEL)
         {
-          float x = a[r * a_row + i * a_step];
+          V w[PANELS * PARTS];
 
 #pragma GCC unroll 16
-          for (size_t q = 0; q < PARTS; q++)
-            acc[r][q] = FMA (x, b[q], acc[r][q]);
+          for (size_t q = 0; q < parts; q++)
+            w[q] = load (b + q / PARTS * next + q % PARTS * WIDTH, WIDTH, 0.0f);
+#pragma GCC unroll 16
+          for (size_t r = 0; r < rows; r++)
+            {
+              V x = splat (from[r][at]);
+
+#pragma GCC unroll 16
+              for (size_t q = 0; q < parts; q++)
+                acc[r][q] = fused (x, w[q], acc[r][q]);
+            }
         }
     }
 #pragma GCC unroll 16
   for (size_t r = 0; r < rows; r++)
-    {
-      float sums[LPT_FGEMM_PANEL];
+#pragma GCC unroll 16
+    for (size_t q = 0; q < parts; q++)
+      {
+        size_t at = q * WIDTH, n = left <= at ? 0 : left - at < WIDTH ? left - at : WIDTH;
 
-      memcpy (sums, acc[r], sizeof sums);
-      if (row_bias)
-        for (size_t j = 0; j < LPT_FGEMM_PANEL; j++)
-          sums[j] += row_bias[r];
-      if (column_bias)
-        for (size_t j = 0; j < n; j++)
-          sums[j] += column_bias[j];
-      if (n == LPT_FGEMM_PANEL)
-        memcpy (y + r * ldy, sums, sizeof sums);
-      else
-        memcpy (y + r * ldy, sums, n * sizeof *sums);
-    }
+        if (n > 0)
+          store (t->y + (row + r) * t->ldy + column + at, end_lanes (&t->end, acc[r][q], row + r, column + at, n), n);
+      }
 }
 
-#define BLOCK(rows)                                                                                          \
-  block (rows, n, k, a + i * a_row, a_row, a_step, panel, row_bias ? row_bias + i : NULL, column_bias,       \
-         y + i * ldy, ldy)
+/* As many rows as there are, up to ROWS; returns how many. */
+INLINE size_t
+rows_of (const LptFgemmTile *t, size_t panels, size_t row, size_t column)
+{
+  size_t rows = t->m - row < ROWS ? t->m - row : ROWS;
+
+  switch (rows)
+    {
+#define CASE(rows) case rows: block (t, rows, panels, row, column); break;
+#if ROWS > 6
+    CASE (14) CASE (13) CASE (12) CASE (11) CASE (10) CASE (9) CASE (8) CASE (7)
+#endif
+#if ROWS > 1
+    CASE (6) CASE (5) CASE (4) CASE (3) CASE (2)
+#endif
+    default: block (t, 1, panels, row, column);
+    }
+  return rows;
+}
+
+/* One block; returns its rows. */
+INLINE size_t
+block_at (const LptFgemmTile *t, size_t row, size_t column)
+{
+  if (PANELS == 1 || t->n - column <= LPT_FGEMM_PANEL)
+    return rows_of (t, 1, row, column);
+  return rows_of (t, PANELS, row, column);
+}
 
 void
-LPT_FN (lpt_fgemm) (size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_step, const float *panel,
-                    const float *row_bias, const float *column_bias, float *y, size_t ldy)
+LPT_FN (lpt_fgemm) (const LptFgemmTile *t)
 {
-  size_t i = 0;
+  size_t rows = 0;
 
-  for (; i + ROWS <= m; i += ROWS)
-    BLOCK (ROWS);
-#if ROWS > 4
-  for (; i + 4 <= m; i += 4)
-    BLOCK (4);
-#endif
-  for (; i < m; i++)
-    BLOCK (1);
+  if (t->by_rows)
+    for (size_t row = 0; row < t->m; row += rows)
+      for (size_t column = 0; column < t->n; column += PANELS * LPT_FGEMM_PANEL)
+        rows = block_at (t, row, column);
+  else
+    for (size_t column = 0; column < t->n; column += PANELS * LPT_FGEMM_PANEL)
+      for (size_t row = 0; row < t->m; row += rows)
+        rows = block_at (t, row, column);
 }

@@ -1,24 +1,48 @@
-/* executor/kernels/fgemm/fgemm.h - float32 products
+/* executor/kernels/fgemm/fgemm.h - float32 products and convolutions
  *
- *   y[r][c] = (sum over k of a[r][k] * b[k][c]) + row_bias[r] + column_bias[c]
+ *   y[r][c] = clamp (residual[r][c] + (bias[c] + sum over channels i, taps t of a[t][r][i] * b[i][t][c]))
  *
- * The sum is one chain of fused multiply-adds from +0 in the order of k, whatever the width of the vectors, so every
- * instruction set, tile and number of threads gives the same bits.
+ * The sum is one chain of fused multiply-adds from +0 in the order of the channels, for each of them in the order of the taps,
+ * whatever the width of the vectors, so every instruction set, tile and number of threads gives the same bits. Bias and
+ * residual are added and rounded one after the other. A matrix product has one tap.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "executor/lpt-cpu.h"
 
-/* Columns of a panel: b is packed as [k][LPT_FGEMM_PANEL], columns that do not exist zero. */
+/* Columns of a panel: b is packed as [channel][tap][LPT_FGEMM_PANEL], columns that do not exist zero, panel after panel. */
 #define LPT_FGEMM_PANEL 16
 
-/* One panel, n <= LPT_FGEMM_PANEL columns of it stored; strides of a and y in elements; biases NULL or [m] and [n]. */
-typedef void (*LptFgemmRun) (size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_step, const float *panel,
-                             const float *row_bias, const float *column_bias, float *y, size_t ldy);
+/* Blocks of rows divide this on all x86 levels. */
+#define LPT_FGEMM_ROWS 42
+
+/* What follows the sums. */
+typedef struct {
+  const float *bias;                 /* by column, or NULL */
+  const float *residual;             /* as y, or NULL */
+  size_t       ldr;
+  bool         clamps;               /* lo where x < lo, hi where x > hi, else x */
+  float        lo, hi;
+} LptFgemmEnd;
+
+/* m rows, n columns from the beginning of a panel; strides in elements. */
+typedef struct {
+  size_t              m, n, channels, taps;
+  const float *const *a;             /* [tap][a_rows]: where each row begins */
+  size_t              a_rows, a_step;
+  const float        *b;
+  LptFgemmEnd         end;
+  float              *y;
+  size_t              ldy;
+  bool                by_rows;       /* a few rows meet all columns first, not a few columns all rows */
+} LptFgemmTile;
+
+typedef void (*LptFgemmRun) (const LptFgemmTile *tile);
 
 typedef struct {
   const char *name;
@@ -26,14 +50,12 @@ typedef struct {
   LptFgemmRun run;
 } LptFgemmKernel;
 
-#define LPT_FGEMM_KERNEL(needs, isa)                                                                         \
-  void lpt_fgemm__##isa (size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_step,          \
-                         const float *panel, const float *row_bias, const float *column_bias, float *y, size_t ldy);
+#define LPT_FGEMM_KERNEL(needs, isa) void lpt_fgemm__##isa (const LptFgemmTile *tile);
 #include "executor/kernels/fgemm/fgemm.def"
 #undef LPT_FGEMM_KERNEL
 
 const LptFgemmKernel *lpt_fgemm_kernels (size_t *n);
 const LptFgemmKernel *lpt_fgemm_kernel  (LptCpu cpu);
 
-/* Columns [column, column + LPT_FGEMM_PANEL) of b, element (k, c) at b[k * k_stride + c * n_stride], n in all. */
+/* The panel of columns [column, column + LPT_FGEMM_PANEL) of b, element (k, c) at b[k * k_stride + c * n_stride], n in all. */
 void lpt_fgemm_pack (size_t k, size_t n, size_t column, const float *b, ptrdiff_t k_stride, ptrdiff_t n_stride, float *panel);

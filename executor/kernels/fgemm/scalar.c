@@ -1,4 +1,4 @@
-/* executor/kernels/fgemm/avx2.c - body.h compiled for this instruction set
+/* executor/kernels/fgemm/scalar.c - body.h compiled for this instruction set
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -11,38 +11,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "executor/kernels/lpt-isa.h"
+#include "executor/kernels/lpt-vector.h"
 #include "executor/kernels/float/float.h"
 
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
-
-#define INLINE static inline __attribute__ ((always_inline))
-
-#if defined (__AVX512F__)
-#include <immintrin.h>
-#define WIDTH 16
-#elif defined (__AVX2__)
-#include <immintrin.h>
-#define WIDTH 8
-#else
-#if defined (__ARM_NEON)
-#include <arm_neon.h>
-#endif
-#define WIDTH 4
-#endif
 #define PARTS (16 / WIDTH)
 #define FOR_PARTS(q) _Pragma ("GCC unroll 4") for (int q = 0; q < PARTS; q++)
-
-/* Half a vector of floats, and as many doubles. */
-#define HALF (WIDTH / 2)
 #define FOR_HALVES(q) _Pragma ("GCC unroll 8") for (int q = 0; q < 2 * PARTS; q++)
-
-typedef float   V __attribute__ ((vector_size (WIDTH * 4)));
-typedef int32_t I __attribute__ ((vector_size (WIDTH * 4)));
-typedef float   H __attribute__ ((vector_size (HALF * 4)));
-typedef double  D __attribute__ ((vector_size (HALF * 8)));
 
 /* Elements of part q of a sixteen that has `left` elements, when a part has `width`. */
 INLINE size_t
@@ -66,124 +40,6 @@ part_size (size_t left, int q, size_t width)
         step;                                                                                                \
     }                                                                                                        \
   while (0)
-
-/* n elements, others `fill`. */
-INLINE V
-load (const float *p, size_t n, float fill)
-{
-  float f[WIDTH];
-  V v;
-
-  if (n == WIDTH)
-    {
-      memcpy (&v, p, sizeof v);
-      return v;
-    }
-#if defined (__AVX512F__)
-  return (V) _mm512_mask_loadu_ps (_mm512_set1_ps (fill), (__mmask16) ((1u << n) - 1), p);
-#endif
-  for (size_t i = 0; i < WIDTH; i++)
-    f[i] = i < n ? p[i] : fill;
-  memcpy (&v, f, sizeof v);
-  return v;
-}
-
-INLINE void
-store (float *p, V v, size_t n)
-{
-  if (n == WIDTH)
-    memcpy (p, &v, sizeof v);
-  else
-#if defined (__AVX512F__)
-    _mm512_mask_storeu_ps (p, (__mmask16) ((1u << n) - 1), (__m512) v);
-#else
-    memcpy (p, &v, n * sizeof *p);
-#endif
-}
-
-/* x in all lanes, the sign of a zero too. */
-INLINE V
-splat (float x)
-{
-  return x - (V) { 0 };
-}
-
-INLINE V
-choose (I mask, V a, V b)
-{
-  return (V) (((I) a & mask) | ((I) b & ~mask));
-}
-
-/* x < y ? a : b */
-INLINE V
-where_less (V x, V y, V a, V b)
-{
-#if defined (__AVX512F__)
-  return (V) _mm512_mask_blend_ps (_mm512_cmp_ps_mask ((__m512) x, (__m512) y, _CMP_LT_OQ), (__m512) b, (__m512) a);
-#else
-  return choose (x < y, a, b);
-#endif
-}
-
-/* a * b + c, rounded once */
-INLINE V
-fused (V a, V b, V c)
-{
-#if defined (__AVX512F__)
-  return (V) _mm512_fmadd_ps ((__m512) a, (__m512) b, (__m512) c);
-#elif defined (__AVX2__)
-  return (V) _mm256_fmadd_ps ((__m256) a, (__m256) b, (__m256) c);
-#elif defined (__ARM_NEON)
-  return (V) vfmaq_f32 ((float32x4_t) c, (float32x4_t) a, (float32x4_t) b);
-#else
-  V r;
-
-  for (int i = 0; i < WIDTH; i++)
-    r[i] = fmaf (a[i], b[i], c[i]);
-  return r;
-#endif
-}
-
-/* n elements as doubles, others `fill`. */
-INLINE D
-load_wide (const float *p, size_t n, double fill)
-{
-#if defined (__AVX512F__)
-  __mmask8 mask = (__mmask8) ((1u << n) - 1);
-
-  return (D) (n == HALF ? _mm512_cvtps_pd (_mm256_loadu_ps (p))
-                        : _mm512_mask_cvtps_pd (_mm512_set1_pd (fill), mask, _mm256_maskz_loadu_ps (mask, p)));
-#else
-  double f[HALF];
-  D d;
-  H h;
-
-  if (n == HALF)
-    {
-      memcpy (&h, p, sizeof h);
-      return __builtin_convertvector (h, D);
-    }
-  for (size_t i = 0; i < HALF; i++)
-    f[i] = i < n ? p[i] : fill;
-  memcpy (&d, f, sizeof d);
-  return d;
-#endif
-}
-
-INLINE void
-store_narrow (float *p, D d, size_t n)
-{
-#if defined (__AVX512F__)
-  H h = (H) _mm512_cvtpd_ps ((__m512d) d);
-#else
-  H h = __builtin_convertvector (d, H);
-#endif
-
-  if (n == HALF)
-    memcpy (p, &h, sizeof h);
-  else
-    memcpy (p, &h, n * sizeof *p);
-}
 
 INLINE double
 sum_lanes (const D v[2 * PARTS])
@@ -448,12 +304,6 @@ elu_lanes (V x)
 
   near = below * POLYNOMIAL (below, 1.0f / 5040, 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f);
   return where_less (zero, x, x, where_less (splat (-0.35f), below, near, far));
-}
-
-INLINE V
-clamp_lanes (V x, float lo, float hi)
-{
-  return where_less (x, splat (lo), splat (lo), where_less (splat (hi), x, splat (hi), x));
 }
 
 INLINE V

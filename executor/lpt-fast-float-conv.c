@@ -1,0 +1,201 @@
+/* lpt-fast-float-conv.c - convolutions that stay real
+ *
+ * Channels last: rows of the product are pixels, columns output channels. The inputs of a row are named by a pointer for each
+ * tap, those outside of the image by one to zeros, so nothing is copied. Depthwise convolutions are windows
+ * (lpt-fast-float-window.c).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "executor/lpt-fast-float.h"
+#include "executor/lpt-window.h"
+
+/* Pointers of a task, which share the first cache with what they point to. */
+#define MAX_POINTERS 4096
+
+typedef struct
+{
+  LptFastOp op;
+  const LptFgemmKernel *kernel;
+  LptFastEnd end;
+  LptWindow window;
+  gsize     groups, rows, channels;        /* output and input channels of one group */
+  gsize     taps, in_pixels, out_pixels, images;
+  gint64   *range;                         /* by kx: output columns from, to, whose input lies inside */
+  LptFastSplit split;
+  const float *w;
+  gsize     group_size;                    /* packed weights of a group */
+  gsize     table;                         /* bytes of the pointers in the workspace */
+  gboolean  copies;                        /* rows are copied behind them */
+  float    *zeros;
+} Conv;
+
+typedef struct
+{
+  const Conv          *c;
+  const guint8 *const *in;
+  float               *y;
+  guint8              *workspace;
+} ConvJob;
+
+/* Pointers of @n output pixels of one line from column @x on, for one tap; @line: the line of the input, NULL: outside. */
+static void
+name_line (const Conv   *c,
+           const float  *line,
+           gint64        kx,
+           gint64        x,
+           gint64        n,
+           const float **to)
+{
+  const LptWindow *v = &c->window;
+  gint64 step = v->stride[2] * (gint64) (c->groups * c->channels), j = 0;
+  gint64 from = line != NULL ? CLAMP (c->range[2 * kx] - x, 0, n) : n, end = line != NULL ? CLAMP (c->range[2 * kx + 1] - x, from, n) : n;
+  gint64 first = (x * v->stride[2] + kx * v->dilation[2] - v->pad[2]) * (gint64) (c->groups * c->channels);
+
+  for (; j < from; j++)
+    to[j] = c->zeros;
+  for (; j < end; j++)
+    to[j] = line + (first + j * step);
+  for (; j < n; j++)
+    to[j] = c->zeros;
+}
+
+/* The table of @n output pixels from @pixel on. */
+static void
+name_pixels (const Conv   *c,
+             const float  *x,
+             gsize         pixel,
+             gsize         n,
+             const float **table)
+{
+  const LptWindow *v = &c->window;
+  gint64 line_size = v->in[2] * (gint64) (c->groups * c->channels);
+
+  while (n > 0)
+    {
+      gint64 col = (gint64) pixel % v->out[2], y = (gint64) pixel / v->out[2] % v->out[1], z = (gint64) pixel / v->out[2] / v->out[1];
+      gint64 run = MIN ((gint64) n, v->out[2] - col), kz, ky, kx;
+      const float **to = table;
+
+      for (kz = 0; kz < v->kernel[0]; kz++)
+        for (ky = 0; ky < v->kernel[1]; ky++)
+          {
+            gint64 iz = z * v->stride[0] + kz * v->dilation[0] - v->pad[0], iy = y * v->stride[1] + ky * v->dilation[1] - v->pad[1];
+            gboolean inside = iz >= 0 && iz < v->in[0] && iy >= 0 && iy < v->in[1];
+
+            for (kx = 0; kx < v->kernel[2]; kx++, to += c->split.rows)
+              name_line (c, inside ? x + (iz * v->in[1] + iy) * line_size : NULL, kx, col, run, to);
+          }
+      table += run;
+      pixel += (gsize) run;
+      n -= (gsize) run;
+    }
+}
+
+static void
+conv_task (void    *data,
+           size_t   task,
+           unsigned thread)
+{
+  const ConvJob *job = data;
+  const Conv *c = job->c;
+  const LptFastSplit *s = &c->split;
+  const float **table = (const float **) (gpointer) (job->workspace + thread * c->op.workspace);
+  gsize column = task / s->row_tasks % s->col_tasks * s->cols, row = task % s->row_tasks * s->rows;
+  gsize image_group = task / s->col_tasks / s->row_tasks, image = image_group / c->groups, g = image_group % c->groups;
+  gsize all = c->groups * c->rows, first = image * c->out_pixels + row, channel = g * c->rows + column;
+  LptFgemmTile t = { .m = MIN (s->rows, c->out_pixels - row), .n = MIN (s->cols, c->rows - column), .channels = c->channels,
+                     .taps = c->taps, .a = table, .a_rows = s->rows, .a_step = 1,
+                     .b = c->w + g * c->group_size + column * c->channels * c->taps,
+                     .end = lpt_fast_end_at (&c->end, job->in, first, all, channel),
+                     .y = job->y + first * all + channel, .ldy = all, .by_rows = s->by_rows };
+
+  name_pixels (c, (const float *) (gconstpointer) job->in[0] + (image * c->in_pixels * c->groups + g) * c->channels, row, t.m, table);
+  if (c->copies)
+    lpt_fast_copy_rows (table, t.m, c->channels, (float *) (gpointer) ((guint8 *) table + c->table));
+  c->kernel->run (&t);
+}
+
+static void
+conv_run (const LptFastOp     *op,
+          const guint8 *const *in,
+          guint8              *out,
+          LptPool             *pool,
+          guint8              *workspace)
+{
+  const Conv *c = (const Conv *) op;
+  ConvJob job = { c, in, (float *) (gpointer) out, workspace };
+
+  lpt_parallel_for (pool, c->images * c->groups * c->split.row_tasks * c->split.col_tasks, conv_task, &job);
+}
+
+static void
+conv_clear (gpointer op)
+{
+  Conv *c = op;
+
+  lpt_fast_end_clear (&c->end);
+  lpt_aligned_free (c->zeros);
+  g_free (c->range);
+}
+
+LptFastOp *
+lpt_fast_make_float_conv (LptFastBuilder *b,
+                          guint           i)
+{
+  const LptStep *step = lpt_plan_step (b->plan, i);
+  const LptConvAttrs *a = LPT_ATTRS (step->node, LptConvAttrs);
+  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
+  gint lead = step->node->op == LPT_OP_GROUP_CONVOLUTION ? 3 : 2;
+  gboolean biased = step->n_in > 2 && step->in[2] != LPT_NO_SLOT;
+  const LptShape *x, *w, *y;
+  gsize k;
+  gint64 kx;
+  LptWindow v;
+  Conv *c;
+
+  if (b->kernels.fgemm->needs == LPT_CPU_SCALAR || !lpt_fast_is_real (b->plan, step->in[0]) ||
+      lpt_plan_slot (b->plan, step->in[0])->kind == LPT_SLOT_CONST || !lpt_fast_is_real_constant (b->plan, step->in[1]) ||
+      !lpt_fast_is_real (b->plan, step->out[0]) || (biased && !lpt_fast_is_real_constant (b->plan, step->in[2])) ||
+      !lpt_fast_is_finite (b->plan, step->in[1]))
+    return NULL;
+  x = &lpt_plan_slot (b->plan, step->in[0])->array.shape;
+  w = &lpt_plan_slot (b->plan, step->in[1])->array.shape;
+  y = &lpt_plan_slot (b->plan, step->out[0])->array.shape;
+  if (x->rank < 3 || x->rank > 5 || w->rank != x->rank + lead - 2 || y->rank != x->rank ||
+      !lpt_window_init (&v, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs, NULL) ||
+      (lead == 3 ? w->dims[0] * w->dims[2] : w->dims[1]) != x->dims[1] ||
+      (biased && lpt_fast_count (b->plan, step->in[2]) != (gsize) y->dims[1]))
+    return NULL;
+  if (lead == 3 && w->dims[1] == 1 && w->dims[2] == 1)
+    return lpt_fast_make_float_dwconv (b, i, &v);
+
+  c = g_new0 (Conv, 1);
+  c->kernel = b->kernels.fgemm;
+  c->window = v;
+  c->images = (gsize) x->dims[0];
+  c->groups = lead == 3 ? (gsize) w->dims[0] : 1;
+  c->rows = (gsize) w->dims[lead - 2];
+  c->channels = (gsize) w->dims[lead - 1];
+  c->taps = (gsize) lpt_window_size (v.kernel);
+  c->in_pixels = (gsize) lpt_window_size (v.in);
+  c->out_pixels = (gsize) lpt_window_size (v.out);
+  c->range = g_new (gint64, 2 * v.kernel[2]);
+  for (kx = 0; kx < v.kernel[2]; kx++)
+    lpt_window_range (&v, 2, kx, &c->range[2 * kx], &c->range[2 * kx + 1]);
+  k = c->channels * c->taps;
+  c->copies = c->taps == 1 && lpt_fast_rows_collide (c->groups * c->channels * (gsize) v.stride[2]) && c->rows > 2 * LPT_FGEMM_PANEL;
+  c->split = lpt_fast_split (c->images * c->groups, c->out_pixels, c->rows, k,
+                             c->copies ? lpt_fast_copied_rows (k) : MAX_POINTERS / c->taps);
+  c->w = lpt_fast_float_weights (b, i, c->groups, k, c->rows, 1, (ptrdiff_t) k);
+  c->group_size = (c->rows + LPT_FGEMM_PANEL - 1) / LPT_FGEMM_PANEL * LPT_FGEMM_PANEL * k;
+  c->zeros = lpt_fast_array (c->channels, sizeof (float));
+  lpt_fast_end_init (&c->end, b, i, 1, c->groups * c->rows);
+  c->op = (LptFastOp) { .run = conv_run, .clear = conv_clear, .kernel = c->kernel->name, .n_in = 1, .in = { step->in[0] },
+                        .in_repr = { LPT_REPR_LASTF } };
+  c->table = (c->taps * c->split.rows * sizeof (float *) + 63) & ~(gsize) 63;
+  c->op.workspace = c->table + (c->copies ? lpt_fast_copied_size (c->split.rows, k) : 0);
+  lpt_fast_end_apply (&c->end, &c->op, LPT_REPR_LASTF);
+
+  return &c->op;
+}

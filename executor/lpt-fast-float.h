@@ -1,0 +1,70 @@
+/* lpt-fast-float.h - what the fast ops on real values share: the end of their sums, tasks, packed weights
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "executor/lpt-fast.h"
+#include "executor/lpt-window.h"
+
+gboolean lpt_fast_is_real_constant (const LptPlan *plan, guint slot);
+/* Every element of a real constant is finite: then a product with zero is zero. */
+gboolean lpt_fast_is_finite        (const LptPlan *plan, guint slot);
+
+/* Constant weights of step @i, input 1, in panels: @groups matrices of @k x @n, element (k, n) at k * @k_stride + n * @n_stride. */
+const float *lpt_fast_float_weights (LptFastBuilder *b, guint i, gsize groups, gsize k, gsize n, ptrdiff_t k_stride, ptrdiff_t n_stride);
+
+/* Additions of a constant by column and of a value of the same shape, then ReLU or Clamp: as far as only they read the result. */
+typedef struct
+{
+  LptFgemmEnd end;           /* without the residual's data */
+  float      *bias;
+  guint       residual;      /* slot, or LPT_NO_SLOT */
+  guint       out, last;     /* slot of the result, last step covered */
+} LptFastEnd;
+
+/* @i: whose third input may be a bias; @axis: of the columns in its result. Marks what it covers. */
+void     lpt_fast_end_init  (LptFastEnd *end, LptFastBuilder *b, guint i, gint axis, gsize columns);
+void     lpt_fast_end_clear (LptFastEnd *end);
+
+/* Sets the op's output, and the residual as its second input, all in @repr. */
+void     lpt_fast_end_apply (const LptFastEnd *end, LptFastOp *op, LptRepr repr);
+
+/* The end of a tile whose first row is @row of the result, with rows of @ldr, and whose first column is @column. */
+static inline LptFgemmEnd
+lpt_fast_end_at (const LptFastEnd    *end,
+                 const guint8 *const *in,
+                 gsize                row,
+                 gsize                ldr,
+                 gsize                column)
+{
+  LptFgemmEnd e = end->end;
+
+  e.bias = e.bias != NULL ? e.bias + column : NULL;
+  e.residual = end->residual != LPT_NO_SLOT ? (const float *) (gconstpointer) in[1] + row * ldr + column : NULL;
+  e.ldr = ldr;
+
+  return e;
+}
+
+/* Rows and columns of a task of a product, from its shape only. */
+typedef struct
+{
+  gsize rows, cols;
+  gsize row_tasks, col_tasks;
+  gboolean by_rows;
+} LptFastSplit;
+
+/* @items: products of this shape; at most @max_rows rows. */
+LptFastSplit lpt_fast_split (gsize items, gsize m, gsize n, gsize k, gsize max_rows);
+
+/* Rows this many elements apart would share few sets of the first cache: they had better be copied. */
+static inline gboolean lpt_fast_rows_collide (gsize stride) { return stride % 256 == 0; }
+/* How many rows of @k elements to copy at most, and the room that @n of them take. */
+gsize    lpt_fast_copied_rows (gsize k);
+gsize    lpt_fast_copied_size (gsize n, gsize k);
+/* Copies @n rows of @k elements to @to, and names the copies instead. */
+void     lpt_fast_copy_rows   (const float **rows, gsize n, gsize k, float *to);
+
+/* GroupConvolution with one channel in each group, which lpt_fast_make_float_conv() has looked at. */
+LptFastOp *lpt_fast_make_float_dwconv (LptFastBuilder *b, guint i, const LptWindow *window);
