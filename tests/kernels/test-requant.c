@@ -225,9 +225,8 @@ fma_code (const LptEpilogue *e, size_t c, int32_t acc)
   fesetround (FE_DOWNWARD);
   sum = product + (double) inner;
   fesetround (FE_TONEAREST);
-  v = floor (sum);
-  v = v < e->lo - e->zp ? e->lo - e->zp : v > e->hi - e->zp ? e->hi - e->zp : v;
-  return (int32_t) v + e->zp;
+  v = floor (sum) - lpt_u8_form (e->lo, 0);
+  return v < e->lo ? e->lo : v > e->hi ? e->hi : (int32_t) v;
 }
 
 static int32_t

@@ -440,7 +440,7 @@ run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage)
 {
   const LptEpilogue *e = r->epilogue;
   size_t n = r->c1 - c < 64 ? r->c1 - c : 64;
-  Wide w = { .r = r, .c = c, .mask = n < 64 ? ((__mmask64) 1 << n) - 1 : ~(__mmask64) 0, .limits = *limits };
+  Wide w = { .c = c, .mask = n < 64 ? ((__mmask64) 1 << n) - 1 : ~(__mmask64) 0, .limits = *limits };
   __m512i x[3][4];
 
   for (size_t j = 0; j < 4; j++)
@@ -458,10 +458,16 @@ run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage)
     quarters (x[i]);
   for (size_t j = 0; j < 4; j++)
     w.v[j] = stage_vec (stage, e, &(StageChannels) { w.bias[j], { x[0][j], x[1][j], x[2][j] } });
-  if (n == 64)
-    run_wide (&w, stage, true);
-  else
-    run_wide (&w, stage, false);
+  for (size_t y = 0; y < r->rows; y++)
+    {
+      const LptDwconvRun row = lpt_dwconv_row (r, y);
+
+      w.r = &row;
+      if (n == 64)
+        run_wide (&w, stage, true);
+      else
+        run_wide (&w, stage, false);
+    }
 }
 
 INLINE void
@@ -485,7 +491,7 @@ INLINE void
 run_stage (const LptDwconvRun *r, int stage)
 {
   const LptEpilogue *e = r->epilogue;
-  Block b = { .r = r, .limits = pack_limits (e->zp, e->lo, e->hi) };
+  Block b = { .limits = pack_limits (e->zp, e->lo, e->hi) };
   size_t wide_end = r->c0;
 
   /* Whole 64s, and a rest that fills most of one. */
@@ -506,7 +512,13 @@ run_stage (const LptDwconvRun *r, int stage)
           b.bias = s.bias;
           b.v = stage_vec (stage, e, &s);
         }
-      run_block (&b, stage);
+      for (size_t y = 0; y < r->rows; y++)
+        {
+          const LptDwconvRun row = lpt_dwconv_row (r, y);
+
+          b.r = &row;
+          run_block (&b, stage);
+        }
     }
 }
 
@@ -523,5 +535,5 @@ lpt_dwconv__avx512vnni (const LptDwconvRun *r)
     default:          run_stage (r, STAGE_SINGLE); break;
     }
   if (e->fusable && (e->table || e->add))
-    lpt_epilogue_finish (r->epilogue_kernel, e, r->pixels, r->c1 - r->c0, r->out, r->ldo, r->residual, r->ldr);
+    lpt_epilogue_finish (r->epilogue_kernel, e, r->rows * r->pixels, r->c1 - r->c0, r->out, r->ldo, r->residual, r->ldr);
 }

@@ -75,11 +75,16 @@ block_256 (const LptDwconvRun *r, size_t c, size_t n, size_t kh, bool whole)
 static void
 run_256 (const LptDwconvRun *r)
 {
-  for (size_t c = r->c0; c < r->c1; c += 16)
-    if (r->c1 - c < 16 || r->multiplier != 1)
-      block_256 (r, c, r->c1 - c < 16 ? r->c1 - c : 16, r->kh, false);
-    else if (r->kh == 3)
-      block_256 (r, c, 16, 3, true);
-    else
-      block_256 (r, c, 16, r->kh, true);
+  for (size_t y = 0; y < r->rows; y++)
+    {
+      const LptDwconvRun row = lpt_dwconv_row (r, y);
+
+      for (size_t c = r->c0; c < r->c1; c += 16)
+        if (r->c1 - c < 16 || r->multiplier != 1)
+          block_256 (&row, c, r->c1 - c < 16 ? r->c1 - c : 16, r->kh, false);
+        else if (r->kh == 3)
+          block_256 (&row, c, 16, 3, true);
+        else
+          block_256 (&row, c, 16, r->kh, true);
+    }
 }

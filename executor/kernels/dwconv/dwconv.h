@@ -12,11 +12,12 @@
 
 #include "executor/kernels/igemm/conv.h"
 
-/* One run of pixels of one output row. cols[x * kh + ky] points at channel 0 of a column's row; pixel i, tap (ky, kx)
- * reads column i * stride_w + kx * dilation_w. Reads channels [c0, c1) of the input only. */
+/* Whole output rows, one behind the other. cols[y * cols_step + x * kh + ky] points at channel 0 of a column's row; pixel i
+ * of row y, tap (ky, kx) reads column i * stride_w + kx * dilation_w. Reads channels [c0, c1) of the input only. */
 typedef struct {
   size_t                   kh, kw, stride_w, dilation_w;
-  size_t                   multiplier, c0, c1, pixels;   /* output channels, c0 a multiple of 16 */
+  size_t                   multiplier, c0, c1;           /* output channels, c0 a multiple of 16 */
+  size_t                   rows, pixels, cols_step;      /* pixels of a row */
   const void              *packed;
   const uint8_t *const    *cols;
   const LptEpilogue       *epilogue;
@@ -26,6 +27,20 @@ typedef struct {
   const uint8_t           *residual;
   size_t                   ldr;
 } LptDwconvRun;
+
+/* Row y alone. */
+static inline LptDwconvRun
+lpt_dwconv_row (const LptDwconvRun *r, size_t y)
+{
+  LptDwconvRun row = *r;
+
+  row.rows = 1;
+  row.cols += y * r->cols_step;
+  row.out = (char *) row.out + y * r->pixels * r->ldo;
+  if (row.residual)
+    row.residual += y * r->pixels * r->ldr;
+  return row;
+}
 
 typedef struct {
   const char *name;

@@ -78,44 +78,69 @@ n_columns (const LptConvShape *s)
   return s->ow == 0 ? 0 : (s->ow - 1) * s->stride_w + (s->kw - 1) * s->dilation_w + 1;
 }
 
+/* Output rows of one call: enough pixels that what a block of channels needs is read seldom, but all near at hand. */
+static size_t
+rows_at_once (const LptConvShape *s)
+{
+  enum { COLUMNS = 128 };
+  size_t all = s->batch * s->oh, columns = n_columns (s), rows = columns == 0 || columns > COLUMNS ? 1 : COLUMNS / columns;
+
+  return rows < all ? rows : all;
+}
+
 size_t
 lpt_dwconv_workspace (const LptDwconv *d)
 {
-  return ALIGN_64 (n_columns (&d->shape) * d->shape.kh * sizeof (void *)) + ALIGN_64 (d->shape.ic);
+  const LptConvShape *s = &d->shape;
+
+  return ALIGN_64 (rows_at_once (s) * n_columns (s) * s->kh * sizeof (void *)) + ALIGN_64 (s->ic);
+}
+
+/* Pointers of output row r, kh for each column. */
+static void
+fill_columns (const LptDwconv *d, size_t r, size_t columns, const uint8_t *pad_row, const uint8_t **cols)
+{
+  const LptConvShape *s = &d->shape;
+  size_t left = s->pad_left < columns ? s->pad_left : columns, inside = s->iw < columns - left ? s->iw : columns - left;
+
+  for (size_t ky = 0; ky < s->kh; ky++)
+    {
+      size_t y = r % s->oh * s->stride_h + ky * s->dilation_h - s->pad_top, i = 0;
+      const uint8_t *x = d->in + r / s->oh * d->image_stride + y * d->row_stride, **to = cols + ky;
+
+      if (y < s->ih)
+        {
+          for (; i < left; i++, to += s->kh)
+            *to = pad_row;
+          for (; i < left + inside; i++, to += s->kh, x += d->pixel_stride)
+            *to = x;
+        }
+      for (; i < columns; i++, to += s->kh)
+        *to = pad_row;
+    }
 }
 
 void
 lpt_dwconv_tile (const LptDwconv *d, size_t r0, size_t r1, size_t c0, size_t c1, void *workspace)
 {
   const LptConvShape *s = &d->shape;
-  size_t columns = n_columns (s), element = d->epilogue->store == LPT_STORE_Q8 ? 1 : 4;
+  size_t columns = n_columns (s), element = d->epilogue->store == LPT_STORE_Q8 ? 1 : 4, most = rows_at_once (s);
   const uint8_t **cols = workspace;
-  uint8_t *pad_row = (uint8_t *) workspace + ALIGN_64 (columns * s->kh * sizeof (void *));
+  uint8_t *pad_row = (uint8_t *) workspace + ALIGN_64 (most * columns * s->kh * sizeof (void *));
   LptDwconvRun run = { .kh = s->kh, .kw = s->kw, .stride_w = s->stride_w, .dilation_w = s->dilation_w,
-                       .multiplier = s->oc / s->ic, .c0 = c0, .c1 = c1, .pixels = s->ow, .packed = d->packed,
-                       .cols = cols, .epilogue = d->epilogue, .epilogue_kernel = d->epilogue_kernel,
+                       .multiplier = s->oc / s->ic, .c0 = c0, .c1 = c1, .pixels = s->ow, .cols_step = columns * s->kh,
+                       .packed = d->packed, .cols = cols, .epilogue = d->epilogue, .epilogue_kernel = d->epilogue_kernel,
                        .ldo = d->ldo, .ldr = d->ldr };
 
   if (d->pad_values)
     memcpy (pad_row, d->pad_values, s->ic);
   else
     memset (pad_row, d->pad_value, s->ic);
-  for (size_t r = r0; r < r1; r++)
+  for (size_t r = r0; r < r1; r += run.rows)
     {
-      const uint8_t *image = d->in + r / s->oh * d->image_stride;
-
-      for (size_t ky = 0; ky < s->kh; ky++)
-        {
-          size_t y = r % s->oh * s->stride_h + ky * s->dilation_h - s->pad_top;
-          const uint8_t *row = image + y * d->row_stride;
-
-          for (size_t i = 0; i < columns; i++)
-            {
-              size_t x = i - s->pad_left;
-
-              cols[i * s->kh + ky] = y < s->ih && x < s->iw ? row + x * d->pixel_stride : pad_row;
-            }
-        }
+      run.rows = r1 - r < most ? r1 - r : most;
+      for (size_t y = 0; y < run.rows; y++)
+        fill_columns (d, r + y, columns, pad_row, cols + y * run.cols_step);
       run.out = (char *) d->out + r * s->ow * d->ldo + c0 * element;
       run.residual = d->residual ? d->residual + r * s->ow * d->ldr + c0 : NULL;
       d->kernel->run (&run);

@@ -73,6 +73,11 @@ block (const LptDwconvRun *r, size_t c, size_t n)
 void
 lpt_dwconv__neon (const LptDwconvRun *r)
 {
-  for (size_t c = r->c0; c < r->c1; c += 16)
-    block (r, c, r->c1 - c < 16 ? r->c1 - c : 16);
+  for (size_t y = 0; y < r->rows; y++)
+    {
+      const LptDwconvRun row = lpt_dwconv_row (r, y);
+
+      for (size_t c = r->c0; c < r->c1; c += 16)
+        block (&row, c, r->c1 - c < 16 ? r->c1 - c : 16);
+    }
 }

@@ -10,7 +10,7 @@ lpt_dwconv__scalar (const LptDwconvRun *r)
   size_t groups = (r->kh + 3) / 4, element = r->epilogue->store == LPT_STORE_Q8 ? 1 : 4;
   int32_t acc[16];
 
-  for (size_t i = 0; i < r->pixels; i++)
+  for (size_t i = 0; i < r->rows * r->pixels; i++)
     for (size_t c = r->c0; c < r->c1; c += 16)
       {
         const int8_t *w = (const int8_t *) r->packed + c * r->kw * groups * 4;
@@ -23,7 +23,8 @@ lpt_dwconv__scalar (const LptDwconvRun *r)
             for (size_t kx = 0; kx < r->kw; kx++)
               for (size_t ky = 0; ky < r->kh; ky++)
                 {
-                  const uint8_t *x = r->cols[(i * r->stride_w + kx * r->dilation_w) * r->kh + ky];
+                  size_t column = i % r->pixels * r->stride_w + kx * r->dilation_w;
+                  const uint8_t *x = r->cols[i / r->pixels * r->cols_step + column * r->kh + ky];
 
                   sum += (uint32_t) (x[(c + j) / r->multiplier] * w[((kx * groups + ky / 4) * 16 + j) * 4 + ky % 4]);
                 }

@@ -122,25 +122,18 @@ requant_lanes (int scheme, const RequantVec *v, __m512i x, __m512 low, __m512 hi
 
 /* --- four registers of sums to sixty-four bytes --- */
 
-/* Limits of codes in u8 form: those of a signed type are made 128 higher and turned back at the end, since packing to bytes
- * then saturates on both sides for nothing. */
+/* Limits of codes in u8 form, which are turned back at the end: packing to bytes then saturates on both sides for nothing. */
 typedef struct {
   __m512i zp;                /* 16-bit lanes */
   __m512i low, high, flip;   /* bytes */
   __m512  fhigh;             /* hi - zp */
 } PackLimits;
 
-static inline int32_t
-raised (int32_t lo, int32_t code)
-{
-  return lo < 0 ? code + 128 : code;
-}
-
 static inline PackLimits
 pack_limits (int32_t zp, int32_t lo, int32_t hi)
 {
-  return (PackLimits) { _mm512_set1_epi16 ((int16_t) raised (lo, zp)), _mm512_set1_epi8 ((char) raised (lo, lo)),
-                        _mm512_set1_epi8 ((char) raised (lo, hi)), _mm512_set1_epi8 ((char) raised (lo, 0)),
+  return (PackLimits) { _mm512_set1_epi16 ((int16_t) lpt_u8_form (lo, zp)), _mm512_set1_epi8 ((char) lpt_u8_form (lo, lo)),
+                        _mm512_set1_epi8 ((char) lpt_u8_form (lo, hi)), _mm512_set1_epi8 ((char) lpt_u8_form (lo, 0)),
                         _mm512_set1_ps ((float) (hi - zp)) };
 }
 
@@ -181,7 +174,7 @@ stage_of (const LptEpilogue *e)
 }
 
 /* Whether the codes of a stage still lack the zero point. */
-#define STAGE_LACKS_ZP(stage) ((stage) != STAGE_SINGLE)
+#define STAGE_LACKS_ZP(stage) ((stage) == STAGE_FLOAT)
 
 /* What a stage reads of sixteen channels: bias and up to three parameters. */
 typedef struct {
@@ -228,7 +221,7 @@ stage_vec (int stage, const LptEpilogue *e, const StageChannels *s)
   else
     {
       /* Rounds behind the zero point: it goes into the rounding term. */
-      const __m512i zp = _mm512_set1_epi64 (raised (e->lo, e->zp)), half = _mm512_set1_epi64 (32);
+      const __m512i zp = _mm512_set1_epi64 (lpt_u8_form (e->lo, e->zp)), half = _mm512_set1_epi64 (32);
 
       v = requant_vec (LPT_REQUANT_SINGLE, s->x[0], s->x[1], _mm512_setzero_ps ());
 

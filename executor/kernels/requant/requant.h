@@ -24,6 +24,13 @@
 
 typedef enum { LPT_STORE_Q8, LPT_STORE_I32, LPT_STORE_F32 } LptStore;
 
+/* Codes in u8 form: those of a signed type (lo < 0) are 128 higher. */
+static inline int32_t
+lpt_u8_form (int32_t lo, int32_t code)
+{
+  return lo < 0 ? code + 128 : code;
+}
+
 typedef enum {
   LPT_ADD_SINGLE,  /* sat32 ((m1*a + m2*b + bias + 2^(shift-1)) >> shift) + zp; 1 <= shift <= 62 */
   LPT_ADD_STEPPED, /* rq (rq ((a-za) << left, m1, s1) + rq ((b-zb) << left, m2, s2), mo, so) + zp */
@@ -67,8 +74,8 @@ typedef struct {
 } LptMul;
 
 /* Single rounding as two fused multiply-adds, for kernels that can round down. With f = (float) (acc + offset[c]),
- *   code = floor (f * high[c] + (f * low[c] + half[c])),    the inner sum to nearest, the outer one down,
- * is the definition's code for every accumulator: lpt_epilogue_prepare () fills the arrays and proves it (lpt-fma.c). */
+ *   u8 form of the code = floor (f * high[c] + (f * low[c] + half[c])),    the inner sum to nearest, the outer one down,
+ * is the definition's for every accumulator, limits apart: lpt_epilogue_prepare () fills the arrays and proves it (lpt-fma.c). */
 typedef struct {
   int32_t *offset;
   float   *high, *low, *half;
@@ -99,7 +106,7 @@ typedef struct {
  * Without this call all must be false. `reach`: no accumulator with its bias is larger in magnitude (before it wraps). */
 void lpt_epilogue_prepare (LptEpilogue *e, size_t channels, double reach);
 
-/* Fills e->fma for single rounding, without the zero point; false if one channel's codes would differ somewhere. */
+/* Fills e->fma for single rounding; false if one channel's codes would differ somewhere. */
 bool lpt_requant_fma (const LptEpilogue *e, size_t channels, double reach);
 
 /* rows x channels accumulators (acc[r * acc_stride + j] is channel channel0 + j, readable up to
