@@ -1,7 +1,8 @@
 /* executor/lpt-parallel.c - lpt_parallel_for over pthreadpool, or one thread without it
  *
- * Every thread of the pool gets one item of pthreadpool's loop and takes tasks from a shared counter:
- * that balances uneven tasks and gives each a thread number.
+ * Every thread of the pool gets one item of pthreadpool's loop, which gives it a number. It begins with its own share of
+ * the tasks, in order, and then helps the others with theirs. Loops over the same rows so find them in the cache of
+ * the same core, and uneven tasks are balanced.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,11 +13,19 @@
 #include <pthreadpool.h>
 #include <stdatomic.h>
 
+/* More threads than that share shares. */
+#define MAX_SHARES 64
+
+typedef struct {
+  _Alignas (64) atomic_size_t next;
+  size_t                      end;
+} Share;
+
 typedef struct {
   LptParallelFunc func;
   void           *data;
-  size_t          n_tasks;
-  atomic_size_t   next;
+  size_t          n_shares;
+  Share           shares[MAX_SHARES];
 } Loop;
 
 /* LptPool is pthreadpool's own object under our name. */
@@ -25,10 +34,15 @@ static void
 run_worker (void *context, size_t thread)
 {
   Loop *loop = context;
-  size_t task;
 
-  while ((task = atomic_fetch_add_explicit (&loop->next, 1, memory_order_relaxed)) < loop->n_tasks)
-    loop->func (loop->data, task, (unsigned) thread);
+  for (size_t i = 0; i < loop->n_shares; i++)
+    {
+      Share *share = &loop->shares[(thread + i) % loop->n_shares];
+      size_t task;
+
+      while ((task = atomic_fetch_add_explicit (&share->next, 1, memory_order_relaxed)) < share->end)
+        loop->func (loop->data, task, (unsigned) thread);
+    }
 }
 
 LptPool *
@@ -62,10 +76,18 @@ lpt_parallel_for (LptPool *pool, size_t n_tasks, LptParallelFunc func, void *dat
       return;
     }
 
-  Loop loop = { .func = func, .data = data, .n_tasks = n_tasks };
-  size_t workers = n_tasks < n_threads ? n_tasks : n_threads;
+  size_t workers = n_tasks < n_threads ? n_tasks : n_threads, shares = workers < MAX_SHARES ? workers : MAX_SHARES, task = 0;
+  Loop loop;
 
-  atomic_init (&loop.next, 0);
+  loop.func = func;
+  loop.data = data;
+  loop.n_shares = shares;
+  for (size_t i = 0; i < shares; i++)
+    {
+      atomic_init (&loop.shares[i].next, task);
+      task += (n_tasks - task) / (shares - i);
+      loop.shares[i].end = task;
+    }
   pthreadpool_parallelize_1d ((pthreadpool_t) pool, run_worker, &loop, workers, 0);
 }
 
