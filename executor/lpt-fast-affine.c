@@ -1,7 +1,8 @@
 /* lpt-fast-affine.c - Quantize and Dequantize, one scale or one per index of an axis
  *
- * The values are rows of columns: a row has one scale (before the last axis: a plane of a channel; per tensor: a chunk),
- * or, where the axis is the last one, one per column.
+ * The values are rows of columns: a row has one scale (a plane of a channel; per tensor: a chunk), or, where the axis is the
+ * last one or little is behind it, one per column. Codes with the channels last are dequantized to planes at once: blocks of
+ * pixels are transposed into the workspace.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,13 +10,20 @@
 #include "executor/lpt-fast.h"
 
 #define CHUNK 65536
+/* Elements of a row below which a call costs more than its work. */
+#define SHORT 256
+#define FEW 32
+/* Codes of a block; their floats are four times that. */
+#define BLOCK 16384
 
 typedef struct
 {
   LptFastOp op;
   const LptEltwiseKernel *kernel;
+  const LptTransposeKernel *transpose;
+  gsize     images, pixels, planes, per_block;   /* where channels are last: blocks of per_block pixels */
   gsize     count, cols, per_task;     /* elements in all, of a row, rows of a task */
-  gsize     channels;                  /* scales by row, repeated */
+  gsize     channels, inner;           /* scales, repeated; elements of one of them that follow each other */
   gboolean  by_column;
   gint32    lo, hi;
   float    *scale;
@@ -70,7 +78,12 @@ affine_task (void    *data,
 
   if (q->by_column)
     {
-      job->row (q, 0, MIN (end, q->count / q->cols) - row, q->cols, job->in, job->out, row * q->cols);
+      gsize rows = q->count / q->cols;
+
+      if (row < rows)
+        job->row (q, 0, MIN (end, rows) - row, q->cols, job->in, job->out, row * q->cols);
+      if (end > rows && rows * q->cols < q->count)
+        job->row (q, 0, 1, q->count - rows * q->cols, job->in, job->out, rows * q->cols);
       return;
     }
   for (; row < end && row * q->cols < q->count; row++)
@@ -106,6 +119,43 @@ dequantize_run (const LptFastOp     *op,
   run_tasks (&(AffineJob) { (const Affine *) op, dequantize_row, in[0], out }, pool);
 }
 
+typedef struct
+{
+  const Affine *q;
+  const guint8 *in;
+  float        *out;
+  guint8       *workspace;
+} PlanesJob;
+
+static void
+planes_task (void    *data,
+             size_t   task,
+             unsigned thread)
+{
+  const PlanesJob *job = data;
+  const Affine *q = job->q;
+  LptDequantize p = { .scale = q->scale, .zp = q->zero, .row_step = q->channels == 1 ? 0 : q->by_column ? q->inner : 1 };
+  guint8 *codes = job->workspace + thread * q->op.workspace;
+  gsize blocks = (q->pixels + q->per_block - 1) / q->per_block, image = task / blocks, first = task % blocks * q->per_block;
+  gsize n = MIN (q->per_block, q->pixels - first);
+
+  q->transpose->bytes (n, q->planes, job->in + (image * q->pixels + first) * q->op.in_pitch[0], q->op.in_pitch[0], codes, n);
+  q->kernel->dequantize (&p, q->planes, n, codes, n, job->out + image * q->planes * q->pixels + first, q->pixels * sizeof (float));
+}
+
+static void
+dequantize_planes_run (const LptFastOp     *op,
+                       const guint8 *const *in,
+                       guint8              *out,
+                       LptPool             *pool,
+                       guint8              *workspace)
+{
+  const Affine *q = (const Affine *) op;
+
+  lpt_parallel_for (pool, q->images * ((q->pixels + q->per_block - 1) / q->per_block), planes_task,
+                    &(PlanesJob) { q, in[0], (float *) (gpointer) out, workspace });
+}
+
 static void
 affine_clear (gpointer op)
 {
@@ -121,7 +171,7 @@ affine_new (LptFastBuilder *b,
 {
   const LptArray *array, *real;
   const LptQuant *quant;
-  gsize inner = 1, c;
+  gsize inner = 1, pattern, repeat, n, c;
   Affine *q;
   gint axis = 0, i;
 
@@ -139,19 +189,26 @@ affine_new (LptFastBuilder *b,
 
   q = g_new0 (Affine, 1);
   q->kernel = b->kernels.eltwise;
+  q->inner = inner;
   q->count = (gsize) lpt_array_count (array);
-  q->by_column = quant->n > 1 && inner == 1;
+  /* Short rows with a scale each are columns, too, and several short rows are one. */
+  q->by_column = quant->n > 1 && (inner == 1 || (inner < FEW && quant->n * inner <= CHUNK));
+  pattern = quant->n * (q->by_column ? inner : 1);
+  repeat = q->by_column && pattern < SHORT ? SHORT / pattern : 1;
   q->channels = quant->n > 1 ? quant->n : 1;
-  q->cols = quant->n == 1 ? MIN (CHUNK, q->count) : q->by_column ? quant->n : inner;
+  q->cols = quant->n == 1 ? MIN (CHUNK, q->count) : q->by_column ? pattern * repeat : inner;
   q->per_task = MAX (CHUNK / q->cols, 1);
   q->lo = (gint32) lpt_dtype_min (array->dtype) + lpt_fast_offset (array->dtype);
   q->hi = (gint32) lpt_dtype_max (array->dtype) + lpt_fast_offset (array->dtype);
-  q->scale = lpt_fast_array (quant->n, sizeof (float));
-  q->zero = lpt_fast_array (quant->n, sizeof (gint32));
-  for (c = 0; c < quant->n; c++)
+  n = q->by_column ? q->cols : quant->n;
+  q->scale = lpt_fast_array (n, sizeof (float));
+  q->zero = lpt_fast_array (n, sizeof (gint32));
+  for (c = 0; c < n; c++)
     {
-      q->scale[c] = (float) quant->scale[c];
-      q->zero[c] = quant->zero_point[c] + lpt_fast_offset (array->dtype);
+      gsize k = c / (pattern / quant->n) % quant->n;
+
+      q->scale[c] = (float) quant->scale[k];
+      q->zero[c] = quant->zero_point[k] + lpt_fast_offset (array->dtype);
     }
 
   return q;
@@ -179,12 +236,27 @@ lpt_fast_make_dequantize (LptFastBuilder *b,
                           guint           i)
 {
   const LptStep *step = lpt_plan_step (b->plan, i);
+  const LptShape *shape;
   Affine *q = affine_new (b, step->in[0], step->out[0]);
 
   if (q == NULL)
     return NULL;
   q->op = (LptFastOp) { .run = dequantize_run, .clear = affine_clear, .kernel = "dequantize_u8", .n_in = 1, .in = { step->in[0] },
                         .in_repr = { LPT_REPR_U8 }, .out = step->out[0], .out_repr = LPT_REPR_PLAIN, .last = i };
+  shape = &lpt_plan_slot (b->plan, step->in[0])->array.shape;
+  if (lpt_fast_repr (b->plan, step->in[0], lpt_fast_layout (b, step->in[0])) != LPT_REPR_LAST8 ||
+      (q->channels > 1 && q->inner != lpt_fast_pixels (shape)))
+    return &q->op;
+
+  q->transpose = b->kernels.transpose;
+  q->images = (gsize) shape->dims[0];
+  q->planes = (gsize) shape->dims[1];
+  q->pixels = lpt_fast_pixels (shape);
+  q->per_block = MIN ((MAX (BLOCK / q->planes, 1) + 63) & ~(gsize) 63, q->pixels);
+  q->op.run = dequantize_planes_run;
+  q->op.in_repr[0] = LPT_REPR_LAST8;
+  q->op.takes_part = 1;
+  q->op.workspace = (q->per_block * q->planes + 63) & ~(gsize) 63;
 
   return &q->op;
 }

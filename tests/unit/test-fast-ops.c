@@ -90,6 +90,24 @@ static const Case cases[] =
     "%y = Subtract(%z, %x) : i8[2,7,9,5] q{scale=0.05, zp=-1}\nResult(%y)\n" },
   { "table-plain", "table", SX (7, 9, 5) "%y = Sigmoid(%x) : u8[2,7,9,5] q{scale=0.00390625}\nResult(%y)\n" },
 
+  /* Codes and floats: one scale or several, long rows and short ones, planes from channels that are last. */
+  { "quantize-short", "quantize", "%x = Parameter : f32[50,7,4]\n%y = Quantize(%x) : u8[50,7,4] q{axis=1, scale=[0.01,0.02,0.03,0.04,0.05,0.06,0.07],"
+    " zp=[1,2,30,4,50,6,7]}\nResult(%y)\n" },
+  { "quantize-columns", "quantize", "%x = Parameter : f32[3,3,37,5]\n%y = Quantize(%x) : i8[3,3,37,5] q{axis=3, scale=[0.01,0.02,0.03,0.04,0.05],"
+    " zp=[1,-2,30,4,-50]}\nResult(%y)\n" },
+  { "dequantize-short", "dequantize", "%x = Parameter : i8[3,5,31] q{axis=1, scale=[0.01,0.02,0.03,0.04,0.05], zp=[1,-2,30,4,-50]}\n"
+    "%y = Dequantize(%x) : f32[3,5,31]\nResult(%y)\n" },
+  { "dequantize-rows", "dequantize", "%x = Parameter : i8[3,5,33] q{axis=1, scale=[0.01,0.02,0.03,0.04,0.05], zp=[1,-2,30,4,-50]}\n"
+    "%y = Dequantize(%x) : f32[3,5,33]\nResult(%y)\n" },
+  { "dequantize-planes", "dequantize", X (75, 19, 23) POOL (75, 19, 23) "%y = Dequantize(%p) : f32[2,75,19,23]\nResult(%y)\n" },
+  { "dequantize-planes-signed", "dequantize", SX (5, 2, 3) POOLS (5, 2, 3) "%y = Dequantize(%p) : f32[2,5,2,3]\nResult(%y)\nResult(%p)\n" },
+  { "dequantize-planes-short", "dequantize", SX (5, 2, 3) POOLS (5, 2, 3) "%r = Reinterpret(%p) : i8[2,5,2,3] q{axis=1,"
+    " scale=[0.01,0.02,0.03,0.04,0.05], zp=[1,-2,30,4,-50]}\n%y = Dequantize(%r) : f32[2,5,2,3]\nResult(%y)\n" },
+  { "dequantize-planes-channels", "dequantize", SX (5, 8, 9) POOLS (5, 8, 9) "%r = Reinterpret(%p) : i8[2,5,8,9] q{axis=1,"
+    " scale=[0.01,0.02,0.03,0.04,0.05], zp=[1,-2,30,4,-50]}\n%y = Dequantize(%r) : f32[2,5,8,9]\nResult(%y)\n" },
+  { "dequantize-planes-rows", "dequantize", SX (5, 3, 9) POOLS (5, 3, 9) "%r = Reinterpret(%p) : i8[2,5,3,9] q{axis=2,"
+    " scale=[0.01,0.02,0.03], zp=[1,-2,30]}\n%y = Dequantize(%r) : f32[2,5,3,9]\nResult(%y)\n" },
+
   /* Movements, in order and with the channels last. */
   { "nhwc", "move", X (6, 7, 5) POOL (6, 7, 5) "%o = Const {0, 2, 3, 1} : i64[4]\n%t = Transpose(%p, %o) : u8[2,7,5,6]" Q
     "%s = Const {2, 210} : i64[2]\n%y = Reshape(%t, %s) {special_zero=false} : u8[2,210]" Q "Result(%y)\nResult(%p)\n" },

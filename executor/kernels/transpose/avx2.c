@@ -1,7 +1,8 @@
 /* executor/kernels/transpose/avx2.c - transposes in blocks of 16 x 16 bytes and 4 x 4 words
  *
  * Interleaving register i with register i + 8 rotates the eight bits of an element's place (row, column) by one; four
- * times exchange rows and columns. Blocks at the edges go through a square of their own.
+ * times exchange rows and columns. The last block of a side overlaps the one before it; what is narrower than a block goes
+ * through a square of its own.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -58,18 +59,25 @@ transpose_edge (size_t rows, size_t cols, const uint8_t *in, size_t ldi, uint8_t
     memcpy (out + c * ldo, to + c * SIDE, rows);
 }
 
+/* Where the square at @at begins: the last one covers some of the one before it again, if there is one. */
+static inline size_t
+square_at (size_t at, size_t size)
+{
+  return at + SIDE <= size || size < SIDE ? at : size - SIDE;
+}
+
 void
 lpt_transpose_bytes__avx2 (size_t rows, size_t cols, const uint8_t *in, size_t ldi, uint8_t *out, size_t ldo)
 {
-  for (size_t r = 0; r < rows; r += SIDE)
-    for (size_t c = 0; c < cols; c += SIDE)
+  for (size_t i = 0; i < rows; i += SIDE)
+    for (size_t j = 0; j < cols; j += SIDE)
       {
-        size_t height = rows - r < SIDE ? rows - r : SIDE, width = cols - c < SIDE ? cols - c : SIDE;
+        size_t r = square_at (i, rows), c = square_at (j, cols);
 
-        if (height == SIDE && width == SIDE)
+        if (rows >= SIDE && cols >= SIDE)
           transpose_square (in + r * ldi + c, ldi, out + c * ldo + r, ldo);
         else
-          transpose_edge (height, width, in + r * ldi + c, ldi, out + c * ldo + r, ldo);
+          transpose_edge (rows < SIDE ? rows : SIDE, cols < SIDE ? cols : SIDE, in + r * ldi + c, ldi, out + c * ldo + r, ldo);
       }
 }
 
