@@ -30,11 +30,11 @@ test_shape (const LptGemmKernel *row, const LptEpilogueKernel *stage, size_t m, 
   const LptEpilogueKernel *stages, *scalar;
   size_t n_stages, lacc = (n + 15) / 16 * 16, lda = k + (variant % 3), panel = lpt_gemm_panel (row, n);
   size_t params = (n + 15) / 16 * 16;
-  bool transposed = variant & 1, is_unsigned = variant & 2, extreme = variant & 4, q8 = variant & 8, wzp = variant & 16;
+  bool transposed = variant & 1, is_unsigned = variant & 2, extreme = variant & 4, q8 = variant & 8, wzp = variant & 16, floats = variant & 32;
   uint8_t *a = exact_bytes (lda * (m - 1) + k), *weights = exact_bytes (k * n);
   int32_t *acc = aligned_bytes ((m * lacc + 16) * 4), *sums = aligned_bytes (m * 4), *got_sums = aligned_bytes (n * 4);
   int32_t *bias = (int32_t *) exact_bytes (params * 4), *zps = (int32_t *) exact_bytes (params * 4);
-  float *scale = (float *) exact_bytes (params * 4);
+  float *scale = (float *) exact_bytes (params * 4), *fbias = (float *) exact_bytes (params * 4);
   LptGemmWeights w = { .data = weights, .is_unsigned = is_unsigned, .taps = 1, .k = k, .n = n,
                        .k_stride = transposed ? 1 : (ptrdiff_t) n, .n_stride = transposed ? (ptrdiff_t) k : 1 };
   void *packed = aligned_bytes (lpt_gemm_packed_size (row, 1, k, n));
@@ -54,11 +54,14 @@ test_shape (const LptGemmKernel *row, const LptEpilogueKernel *stage, size_t m, 
     {
       bias[c] = random_range (-100000, 100000);
       zps[c] = c > 0 && variant % 3 ? zps[0] : random_range (-128, 127);
-      scale[c] = ldexpf ((float) random_range (1 << 22, 1 << 24), -24 - 12);
+      scale[c] = ldexpf ((float) random_range (1 << 22, 1 << 24), -24 - 12) * (floats && random_u32 () % 4 == 0 ? -1.0f : 1.0f);
+      fbias[c] = ldexpf ((float) random_range (-(1 << 23), 1 << 23), -20);
     }
 
-  LptEpilogue e = { .store = q8 ? LPT_STORE_Q8 : LPT_STORE_I32, .scheme = LPT_REQUANT_FLOAT, .zp = 3, .lo = 0, .hi = 255,
-                    .bias = bias, .scale = scale, .weight_zp = wzp ? zps : NULL };
+  /* Words are int32 or floats with and without a bias and limits. */
+  LptEpilogue e = { .store = q8 ? LPT_STORE_Q8 : floats ? LPT_STORE_F32 : LPT_STORE_I32, .scheme = LPT_REQUANT_FLOAT, .zp = 3, .lo = 0, .hi = 255,
+                    .bias = bias, .scale = scale, .weight_zp = wzp ? zps : NULL, .flo = m % 2 ? -3.0f : -INFINITY,
+                    .fhi = n % 2 ? 40.0f : INFINITY, .fbias = k % 2 ? fbias : NULL };
   LptGemm g = { .kernel = row, .epilogue_kernel = stage, .epilogue = &e, .m = m, .k = k, .n = n, .a = a, .lda = lda,
                 .packed = packed, .out = got.data, .ldo = ldo };
   void *workspace = aligned_bytes (lpt_gemm_workspace (&g));
@@ -116,6 +119,7 @@ test_shape (const LptGemmKernel *row, const LptEpilogueKernel *stage, size_t m, 
   free (bias);
   free (zps);
   free (scale);
+  free (fbias);
   free (packed);
   free (workspace);
 }
@@ -132,7 +136,7 @@ test_row (const LptGemmKernel *row, const LptEpilogueKernel *stage)
   unsigned cases = 0;
 
   for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
-    for (int variant = 0; variant < 32; variant++, cases++)
+    for (int variant = 0; variant < 64; variant++, cases++)
       test_shape (row, stage, shapes[i][0], shapes[i][1], shapes[i][2], variant, &ok);
   for (int i = 0; i < 150; i++, cases++)
     test_shape (row, stage, (size_t) random_range (1, 40), (size_t) random_range (1, 200), (size_t) random_range (1, 150),

@@ -529,11 +529,12 @@ lpt_dwconv__avx512vnni (const LptDwconvRun *r)
 
   switch (stage_of (e))
     {
-    case STAGE_NONE:  run_stage (r, STAGE_NONE); break;
+    case STAGE_NONE:
+    case STAGE_WORDS: run_stage (r, STAGE_NONE); break;
     case STAGE_FMA:   run_stage (r, STAGE_FMA); break;
     case STAGE_FLOAT: run_stage (r, STAGE_FLOAT); break;
     default:          run_stage (r, STAGE_SINGLE); break;
     }
-  if (e->fusable && (e->table || e->add))
+  if (e->fusable && e->store == LPT_STORE_Q8 && (e->table || e->add))
     lpt_epilogue_finish (r->epilogue_kernel, e, r->rows * r->pixels, r->c1 - r->c0, r->out, r->ldo, r->residual, r->ldr);
 }

@@ -18,11 +18,13 @@ typedef struct {
   RequantVec v[4];
   PackLimits limits;
   PairSum    sum;      /* where the residual is fused */
+  bool       floats, has_fbias;
+  __m512     flo, fhi;
 } Params;
 
 _Static_assert (sizeof (Params) <= LPT_GEMM_PARAMS_SIZE, "parameters of a panel");
 
-/* mr, nb and stage are constants: STAGE_NONE writes accumulators, the others bytes. */
+/* mr, nb and stage are constants: STAGE_NONE writes accumulators, STAGE_WORDS int32 or float, the others bytes. */
 #ifdef __SANITIZE_ADDRESS__
 /* One copy with variables in their place: sanitizers would need minutes for all. */
 static __attribute__ ((noinline)) void
@@ -171,6 +173,57 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
   const PackLimits limits = params->limits;
   uint8_t *out = o->out;
 
+#define STORE_WORDS(i, j, x)                                                                                 \
+  if (i < mr)                                                                                                \
+    _mm512_mask_storeu_epi32 (out + i * o->ldo + j * 64, real, x);
+#define STORE_FLOAT(i, j, plus)                                                                              \
+  if (i < mr)                                                                                                \
+    {                                                                                                        \
+      __m512 f = _mm512_mul_ps (_mm512_cvtepi32_ps (c##i##_##j), scale);                                     \
+                                                                                                             \
+      f = _mm512_min_ps (_mm512_max_ps (plus, params->flo), params->fhi);                                    \
+      STORE_WORDS (i, j, _mm512_castps_si512 (f))                                                            \
+    }
+#define INT_0(i) STORE_WORDS (i, 0, c##i##_0)
+#define INT_1(i) STORE_WORDS (i, 1, c##i##_1)
+#define INT_2(i) STORE_WORDS (i, 2, c##i##_2)
+#define INT_3(i) STORE_WORDS (i, 3, c##i##_3)
+#define FLOAT_0(i) STORE_FLOAT (i, 0, f)
+#define FLOAT_1(i) STORE_FLOAT (i, 1, f)
+#define FLOAT_2(i) STORE_FLOAT (i, 2, f)
+#define FLOAT_3(i) STORE_FLOAT (i, 3, f)
+#define BIASED_0(i) STORE_FLOAT (i, 0, _mm512_add_ps (f, fbias))
+#define BIASED_1(i) STORE_FLOAT (i, 1, _mm512_add_ps (f, fbias))
+#define BIASED_2(i) STORE_FLOAT (i, 2, _mm512_add_ps (f, fbias))
+#define BIASED_3(i) STORE_FLOAT (i, 3, _mm512_add_ps (f, fbias))
+#define WORDS(j)                                                                                             \
+  if (nb > j)                                                                                                \
+    {                                                                                                        \
+      const __mmask16 real = (__mmask16) (columns >= 16 * j + 16 ? 0xffffu : (1u << (columns - 16 * j)) - 1); \
+      const __m512 scale = params->v[j].scale, fbias = params->v[j].low;                                     \
+                                                                                                             \
+      if (!params->floats)                                                                                   \
+        {                                                                                                    \
+          ROWS (INT_##j)                                                                                     \
+        }                                                                                                    \
+      else if (params->has_fbias)                                                                            \
+        {                                                                                                    \
+          ROWS (BIASED_##j)                                                                                  \
+        }                                                                                                    \
+      else                                                                                                   \
+        {                                                                                                    \
+          ROWS (FLOAT_##j)                                                                                   \
+        }                                                                                                    \
+    }
+  if (stage == STAGE_WORDS)
+    {
+      WORDS (0)
+      WORDS (1)
+      WORDS (2)
+      WORDS (3)
+      return;
+    }
+
 #define CODE(i, j) if (i < mr) c##i##_##j = stage_lanes (stage, &v, &limits, c##i##_##j);
 #define CODE_0(i) CODE (i, 0)
 #define CODE_1(i) CODE (i, 1)
@@ -287,44 +340,26 @@ lpt_gemm_u8s8s32_7x64c4__avx512vnni (const LptGemmTile *t, int32_t *acc)
 #undef CASE
 }
 
-static void
-fused_fma (const LptGemmTile *t, const Params *params, size_t columns, const LptGemmOut *o)
-{
-#define CASE(nb, i) case nb * 16 + i: tile (i, nb, STAGE_FMA, t, NULL, params, columns, o); break;
-  switch (t->nr + t->mr)
-    {
-    ALL_CASES
-    default:
-      __builtin_unreachable ();
-    }
+#define CASE(nb, i) case nb * 16 + i: tile (i, nb, STAGE, t, NULL, params, columns, o); break;
+#define FUSED(name, stage)                                                                                   \
+  static void                                                                                                \
+  name (const LptGemmTile *t, const Params *params, size_t columns, const LptGemmOut *o)                     \
+  {                                                                                                          \
+    enum { STAGE = stage };                                                                                  \
+                                                                                                             \
+    switch (t->nr + t->mr)                                                                                   \
+      {                                                                                                      \
+      ALL_CASES                                                                                              \
+      default:                                                                                               \
+        __builtin_unreachable ();                                                                            \
+      }                                                                                                      \
+  }
+FUSED (fused_fma, STAGE_FMA)
+FUSED (fused_float, STAGE_FLOAT)
+FUSED (fused_single, STAGE_SINGLE)
+FUSED (fused_words, STAGE_WORDS)
+#undef FUSED
 #undef CASE
-}
-
-static void
-fused_single (const LptGemmTile *t, const Params *params, size_t columns, const LptGemmOut *o)
-{
-#define CASE(nb, i) case nb * 16 + i: tile (i, nb, STAGE_SINGLE, t, NULL, params, columns, o); break;
-  switch (t->nr + t->mr)
-    {
-    ALL_CASES
-    default:
-      __builtin_unreachable ();
-    }
-#undef CASE
-}
-
-static void
-fused_float (const LptGemmTile *t, const Params *params, size_t columns, const LptGemmOut *o)
-{
-#define CASE(nb, i) case nb * 16 + i: tile (i, nb, STAGE_FLOAT, t, NULL, params, columns, o); break;
-  switch (t->nr + t->mr)
-    {
-    ALL_CASES
-    default:
-      __builtin_unreachable ();
-    }
-#undef CASE
-}
 
 void
 lpt_gemm_fused__avx512vnni (const LptGemmTile *t, const LptEpilogue *e, const void *params, size_t columns,
@@ -334,6 +369,7 @@ lpt_gemm_fused__avx512vnni (const LptGemmTile *t, const LptEpilogue *e, const vo
     {
     case STAGE_FMA:   fused_fma (t, params, columns, o); break;
     case STAGE_FLOAT: fused_float (t, params, columns, o); break;
+    case STAGE_WORDS: fused_words (t, params, columns, o); break;
     default:          fused_single (t, params, columns, o); break;
     }
 }
@@ -355,6 +391,10 @@ lpt_gemm_params__avx512vnni (const LptEpilogue *e, size_t channel0, size_t colum
   int stage = stage_of (e);
 
   p->limits = pack_limits (e->zp, e->lo, e->hi);
+  p->floats = e->store == LPT_STORE_F32;
+  p->has_fbias = e->fbias != NULL;
+  p->flo = _mm512_set1_ps (e->flo);
+  p->fhi = _mm512_set1_ps (e->fhi);
   if (e->sum_fusable)
     p->sum = pair_sum (e->add);
   for (size_t j = 0; j < columns; j += 16)
@@ -362,6 +402,7 @@ lpt_gemm_params__avx512vnni (const LptEpilogue *e, size_t channel0, size_t colum
       {
       case STAGE_FMA:   set_block (STAGE_FMA, p, e, channel0, j); break;
       case STAGE_FLOAT: set_block (STAGE_FLOAT, p, e, channel0, j); break;
+      case STAGE_WORDS: set_block (STAGE_WORDS, p, e, channel0, j); break;
       default:          set_block (STAGE_SINGLE, p, e, channel0, j); break;
       }
 }

@@ -45,7 +45,7 @@ typedef struct {
   size_t         ldr;
 } LptGemmOut;
 
-/* The first stage of a fusable output stage on the registers: `columns` bytes in each row. `params` is what LptGemmParams
+/* The first stage of a fusable output stage on the registers: `columns` results in each row. `params` is what LptGemmParams
  * made of the panel's channels. */
 #define LPT_GEMM_PARAMS_SIZE 4096
 typedef void (*LptGemmParams) (const LptEpilogue *e, size_t channel0, size_t columns, void *params);

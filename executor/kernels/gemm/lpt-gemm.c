@@ -260,10 +260,9 @@ lpt_gemm_block (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, s
   if (first.store != LPT_STORE_Q8 || (p.fused && first.sum_fusable))
     second.add = NULL;
   if (!p.fused)
-    {
-      first.add = NULL;
-      second.table = NULL;
-    }
+    first.add = NULL;
+  if (!p.fused || first.store != LPT_STORE_Q8)
+    second.table = NULL;
   if (b->epilogue->weight_zp)
     kernel->row_sums (rows, b->taps, b->k, ptr, ptr_stride, row_sums);
   /* One zero point for all columns: what it takes from a row is one number. */

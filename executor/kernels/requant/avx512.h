@@ -165,12 +165,16 @@ in_order (__m512i bytes)
 /* --- stages that kernels fuse --- */
 
 /* Constants that select one. */
-enum { STAGE_NONE, STAGE_FMA, STAGE_FLOAT, STAGE_SINGLE };
+enum { STAGE_NONE, STAGE_FMA, STAGE_FLOAT, STAGE_SINGLE, STAGE_WORDS };
 
 static inline int
 stage_of (const LptEpilogue *e)
 {
-  return !e->fusable ? STAGE_NONE : e->by_fma ? STAGE_FMA : e->scheme == LPT_REQUANT_FLOAT ? STAGE_FLOAT : STAGE_SINGLE;
+  if (!e->fusable)
+    return STAGE_NONE;
+  if (e->store != LPT_STORE_Q8)
+    return STAGE_WORDS;
+  return e->by_fma ? STAGE_FMA : e->scheme == LPT_REQUANT_FLOAT ? STAGE_FLOAT : STAGE_SINGLE;
 }
 
 /* Whether the codes of a stage still lack the zero point. */
@@ -202,6 +206,11 @@ stage_load (int stage, const LptEpilogue *e, size_t c)
       s.x[1] = _mm512_loadu_si512 (e->shift + c);
       s.x[2] = e->rest ? _mm512_loadu_si512 (e->rest + c) : none;
     }
+  else if (stage == STAGE_WORDS && e->store == LPT_STORE_F32)
+    {
+      s.x[0] = _mm512_loadu_si512 (e->scale + c);
+      s.x[1] = e->fbias ? _mm512_loadu_si512 (e->fbias + c) : none;
+    }
   return s;
 }
 
@@ -215,6 +224,11 @@ stage_vec (int stage, const LptEpilogue *e, const StageChannels *s)
       v.scale = _mm512_castsi512_ps (s->x[0]);
       v.low = _mm512_castsi512_ps (s->x[1]);
       v.half = _mm512_castsi512_ps (s->x[2]);
+    }
+  else if (stage == STAGE_WORDS)
+    {
+      v.scale = _mm512_castsi512_ps (s->x[0]);
+      v.low = _mm512_castsi512_ps (s->x[1]);
     }
   else if (stage == STAGE_FLOAT)
     v.scale = _mm512_castsi512_ps (s->x[0]);

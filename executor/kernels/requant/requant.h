@@ -101,8 +101,8 @@ typedef struct {
 } LptEpilogue;
 
 /* Sets `fast`: every product's result fits 32 bits without saturation and the codes are of 8 bits, so vector kernels may
- * skip the general care; `fusable`: kernels may make the code from their registers (float and single, where the product
- * has room for a code above it); `sum_fusable`: those of products add the residual there, too; `by_fma`: e->fma is filled and right.
+ * skip the general care; `fusable`: kernels may make the result from their registers (words; codes by float and single, where
+ * the product has room for a code above it); `sum_fusable`: those of products add the residual there, too; `by_fma`: e->fma is filled and right.
  * Without this call all must be false. `reach`: no accumulator with its bias is larger in magnitude (before it wraps). */
 void lpt_epilogue_prepare (LptEpilogue *e, size_t channels, double reach);
 
