@@ -12,10 +12,9 @@
 /* Numbers of elements begin here; constants are codes. */
 #define FIRST (1 << 30)
 
-/* The arrays of the inputs; none where an optional one is absent. */
-static LptArray *
-inputs_of (const LptPlan *plan,
-           const LptStep *step)
+LptArray *
+lpt_copy_inputs (const LptPlan *plan,
+                 const LptStep *step)
 {
   LptArray *in = g_new0 (LptArray, step->n_in + 1);
   guint k;
@@ -39,7 +38,7 @@ lpt_copy_ask (const LptPlan  *plan,
               gint64        **results)
 {
   g_autoptr (LptScratch) scratch = lpt_scratch_new ();
-  g_autofree LptArray *in = inputs_of (plan, step), *out = g_new0 (LptArray, step->n_out + 1);
+  g_autofree LptArray *in = lpt_copy_inputs (plan, step), *out = g_new0 (LptArray, step->n_out + 1);
   LptCall call = { .node = step->node, .in = in, .n_in = step->n_in, .out = out, .n_out = step->n_out, .scratch = scratch };
   guint k;
 
@@ -62,7 +61,7 @@ lpt_copy_ask_fill (const LptPlan *plan,
                    guint8        *fill)
 {
   g_autoptr (LptScratch) scratch = lpt_scratch_new ();
-  g_autofree LptArray *in = inputs_of (plan, step);
+  g_autofree LptArray *in = lpt_copy_inputs (plan, step);
   LptArray out = lpt_plan_slot (plan, step->out[0])->array;
   LptCall call = { .node = step->node, .in = in, .n_in = step->n_in, .out = &out, .n_out = 1, .scratch = scratch };
   g_autofree guint8 *zeros = g_malloc0 (lpt_fast_count (plan, step->in[0]));

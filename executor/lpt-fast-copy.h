@@ -50,6 +50,8 @@ gsize    lpt_copy_box_cost (const LptCopyBox *box);
 
 /* --- lpt-fast-ask.c --- */
 
+/* The arrays of the inputs of @step, which stay the plan's, none where an optional one is absent (transfer container). */
+LptArray *lpt_copy_inputs   (const LptPlan *plan, const LptStep *step);
 /* Elements of @slot in row-major order, numbered as they lie in @repr (transfer full). */
 gint64  *lpt_copy_number    (const LptPlan *plan, guint slot, LptRepr repr);
 /* The outputs of @step for the numbers of its first input; @results: one array for each (transfer full). FALSE: it does not run on them. */

@@ -218,6 +218,8 @@ real_makers[] =
   { LPT_OP_MAX_POOL, lpt_fast_make_float_max_pool },
   { LPT_OP_AVG_POOL, lpt_fast_make_float_avg_pool },
   { LPT_OP_REDUCE_MEAN, lpt_fast_make_float_mean },
+  { LPT_OP_CONCAT, lpt_fast_make_float_concat },
+  { LPT_OP_INTERPOLATE, lpt_fast_make_float_move },
 };
 
 static gboolean
@@ -235,9 +237,13 @@ make (LptFastBuilder *b,
 
   if (step->n_out == 1 && b->regions->pdata[step->out[0]] != NULL)
     return lpt_fast_make_table (b, i);
-  for (k = 0; k < G_N_ELEMENTS (real_makers) && step->integer == NULL; k++)
-    if (real_makers[k].op == step->node->op)
-      return real_makers[k].make (b, i);
+  if (step->integer == NULL && lpt_fast_is_real (b->plan, step->n_in > 0 ? step->in[0] : LPT_NO_SLOT))
+    {
+      for (k = 0; k < G_N_ELEMENTS (real_makers); k++)
+        if (real_makers[k].op == step->node->op)
+          return real_makers[k].make (b, i);
+      return (step->row->flags & LPT_EXEC_MOVES) != 0 ? lpt_fast_make_float_move (b, i) : NULL;
+    }
   if (step->integer == NULL && (step->row->flags & LPT_EXEC_MOVES) != 0)
     return lpt_fast_make_move (b, i);
   if (step->integer == NULL || (step->n_out != 1 && (step->node->op != LPT_OP_MAX_POOL || !is_unread (b->plan, step, 1))))

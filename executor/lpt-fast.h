@@ -87,6 +87,8 @@ LptFastOp *lpt_fast_make_float_matmul (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_float_max_pool (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_float_avg_pool (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_float_mean     (LptFastBuilder *b, guint i);
+LptFastOp *lpt_fast_make_float_concat   (LptFastBuilder *b, guint i);
+LptFastOp *lpt_fast_make_float_move     (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_move   (LptFastBuilder *b, guint i);
 
 LptFastOp *lpt_fast_convert_new (LptFastBuilder *b, guint slot, LptRepr from, LptRepr to);

@@ -307,17 +307,17 @@ resize_axis (const double *x,
   for (o = 0; o < outer; o++)
     for (p = 0; p < t->out; p++, y += inner)
       {
+        /* What is added to this stays as it is, the sign of a zero too. */
         for (i = 0; i < inner; i++)
-          y[i] = 0;
+          y[i] = -0.0;
         for (k = 0; k < t->n; k++)
           {
             gint64 index = t->index[p * t->n + k];
             const double *row = x + (o * length + index) * inner;
             double w = t->weight[p * t->n + k];
 
-            if (index >= 0 && w != 0)
-              for (i = 0; i < inner; i++)
-                y[i] += w * row[i];
+            for (i = 0; i < inner && w != 0; i++)
+              y[i] += index >= 0 ? w * row[i] : 0;
           }
       }
 }

@@ -86,6 +86,23 @@ static const Case cases[] =
     "Result(%m)\nResult(%m.1)\n" },
   { "mean-of-some", 0, 0, 1,
     "%x = Parameter : f32[2,3,4,5]\n%z = Const {3} : i64[1]\n%g = ReduceMean(%x, %z) {keep_dims=true} : f32[2,3,4,1]\nResult(%g)\n" },
+  /* Whole pixels: where they come from is asked of the ops. */
+  { "moves", 2, 0, 9,
+    "%x = Parameter : f32[2,3,5,4]\n%w = Const {#15} : f32[5,3,1,1]\n%v = Const {#21} : f32[7,3,1,1]\n%z = Parameter : f32[2,2,5,4]\n"
+    "%a = Convolution(%x, %w)" POINT " : f32[2,5,5,4]\n%b = Convolution(%x, %v)" POINT " : f32[2,7,5,4]\n"
+    "%c = Concat(%a, %z, %b, %a) {axis=1} : f32[2,19,5,4]\n%s = Const {10,9} : i64[2]\n%f = Const {2,3} : i64[2]\n"
+    "%n = Interpolate(%c, %s, %f) {mode=nearest, shape_calculation_mode=sizes, nearest_mode=floor} : f32[2,19,10,9]\n"
+    "%l = Const {0,0,2,1} : i64[4]\n%u = Const {2,19,10,8} : i64[4]\n%t = Const {1,1,3,2} : i64[4]\n"
+    "%p = StridedSlice(%n, %l, %u, %t) {begin_mask=[0,0,0,0], end_mask=[0,0,0,0]} : f32[2,19,3,4]\n"
+    "%i = Const {0,0,1,2} : i64[4]\n%q = Pad(%p, %i, %i) {pad_mode=reflect} : f32[2,19,5,8]\nResult(%q)\n" },
+  /* Not whole pixels, or not copies of them. */
+  { "moves-not", 1, 0, 9,
+    "%x = Parameter : f32[1,3,4,4]\n%w = Const {#12} : f32[4,3,1,1]\n%a = Convolution(%x, %w)" POINT " : f32[1,4,4,4]\n"
+    "%s = Const {8,8} : i64[2]\n%f = Const {2,3} : i64[2]\n%o = Const {1,0,2,3} : i64[4]\n%e = Const {1,0,0,0} : i64[4]\n"
+    "%k = Const {3} : f32[]\n%g = Const {0,0,1,1} : i64[4]\n"
+    "%n = Interpolate(%a, %s, %f) {mode=linear_onnx, shape_calculation_mode=sizes} : f32[1,4,8,8]\n"
+    "%t = Transpose(%a, %o) : f32[4,1,4,4]\n%p = Pad(%a, %g, %g, %k) {pad_mode=constant} : f32[1,4,6,6]\n"
+    "%c = Concat(%a, %a) {axis=2} : f32[1,4,8,4]\nResult(%n)\nResult(%t)\nResult(%p)\nResult(%c)\n" },
   /* All rows meet one constant; they are copied. */
   { "matmul", 1, 0, 0,
     "%x = Parameter : f32[3,31,256]\n%w = Const {#17920} : f32[256,70]\n%b = Const {#70} : f32[70]\n%z = Parameter : f32[3,31,70]\n"
