@@ -132,50 +132,78 @@ clamp_size (size_t v, size_t low, size_t high)
   return v < low ? low : v > high ? high : v;
 }
 
+/* n pointers, `step` bytes apart. */
+static void
+fill_run (const uint8_t **to, size_t n, const uint8_t *x, size_t step)
+{
+  size_t j = 0;
+
+  for (; j + 4 <= n; j += 4, x += 4 * step)
+    {
+      to[j] = x;
+      to[j + 1] = x + step;
+      to[j + 2] = x + 2 * step;
+      to[j + 3] = x + 3 * step;
+    }
+  for (; j < n; j++, x += step)
+    to[j] = x;
+}
+
+/* One tap of pixels from p on: line by line padding, a run inside, padding. */
+static void
+fill_tap (const LptConv *c, Pixel p, size_t pixels, size_t ky, size_t kx, size_t channel, const uint8_t *pad_row,
+          const uint8_t **to)
+{
+  const LptConvShape *s = &c->shape;
+  ptrdiff_t offset = (ptrdiff_t) (kx * s->dilation_w) - (ptrdiff_t) s->pad_left;
+  size_t inside_from, inside_to, step = s->stride_w * c->pixel_stride;
+
+  valid_columns (offset, s->stride_w, s->iw, &inside_from, &inside_to);
+  for (size_t i = 0, n; i < pixels; i += n, to += n)
+    {
+      size_t y = p.y * s->stride_h + ky * s->dilation_h - s->pad_top, from, end;
+
+      n = s->ow - p.x < pixels - i ? s->ow - p.x : pixels - i;
+      from = clamp_size (inside_from, p.x, p.x + n) - p.x;
+      end = clamp_size (inside_to, p.x + from, p.x + n) - p.x;
+      if (y >= s->ih)
+        from = end = 0;
+      fill_run (to, from, pad_row, 0);
+      if (from < end)
+        fill_run (to + from, end - from,
+                  c->in + p.image * c->image_stride + y * c->row_stride + channel
+                  + (size_t) ((ptrdiff_t) ((p.x + from) * s->stride_w) + offset) * c->pixel_stride, step);
+      fill_run (to + end, n - end, pad_row, 0);
+      p.x = 0;
+      if (++p.y == s->oh)
+        {
+          p.y = 0;
+          p.image++;
+        }
+    }
+}
+
+/* Whether pixel m of the output stands over pixel m of the input, all of them equally far apart. */
+static bool
+is_dense (const LptConv *c)
+{
+  const LptConvShape *s = &c->shape;
+
+  return s->kh * s->kw == 1 && s->stride_h == 1 && s->stride_w == 1 && s->oh == s->ih && s->ow == s->iw && s->pad_top == 0
+         && s->pad_left == 0 && c->row_stride == s->iw * c->pixel_stride && c->image_stride == s->ih * c->row_stride;
+}
+
 static void
 fill_pointers (const LptConv *c, size_t m, size_t pixels, size_t channel, const uint8_t *pad_row, const uint8_t **ptr)
 {
   const LptConvShape *s = &c->shape;
-  size_t step = s->stride_w * c->pixel_stride, most = block_most (conv_taps (s));
+  Pixel first = pixel_of (s, m);
 
-  /* Line by line of output pixels, in each tap by tap: padding, a run inside, padding. */
-  for (size_t i = 0; i < pixels; )
-    {
-      Pixel p = pixel_of (s, m + i);
-      size_t n = s->ow - p.x < pixels - i ? s->ow - p.x : pixels - i;
-      const uint8_t *image = c->in + p.image * c->image_stride + channel;
-      const uint8_t **to = ptr + i;
-
-      for (size_t ky = 0; ky < s->kh; ky++)
-        {
-          size_t y = p.y * s->stride_h + ky * s->dilation_h - s->pad_top;
-
-          for (size_t kx = 0; kx < s->kw; kx++, to += most)
-            {
-              ptrdiff_t offset = (ptrdiff_t) (kx * s->dilation_w) - (ptrdiff_t) s->pad_left;
-              size_t from, end, j = 0;
-
-              valid_columns (offset, s->stride_w, s->iw, &from, &end);
-              if (y >= s->ih)
-                from = end = 0;
-              from = clamp_size (from, p.x, p.x + n) - p.x;
-              end = clamp_size (end, p.x + from, p.x + n) - p.x;
-              while (j < from)
-                to[j++] = pad_row;
-              if (from < end)
-                {
-                  const uint8_t *x = image + y * c->row_stride
-                                     + (size_t) ((ptrdiff_t) ((p.x + from) * s->stride_w) + offset) * c->pixel_stride;
-
-                  for (; j < end; j++, x += step)
-                    to[j] = x;
-                }
-              while (j < n)
-                to[j++] = pad_row;
-            }
-        }
-      i += n;
-    }
+  if (is_dense (c))
+    fill_run (ptr, pixels, c->in + m * c->pixel_stride + channel, c->pixel_stride);
+  else
+    for (size_t tap = 0; tap < s->kh * s->kw; tap++)
+      fill_tap (c, first, pixels, tap / s->kw, tap % s->kw, channel, pad_row, ptr + tap * block_most (s->kh * s->kw));
 }
 
 /* --- few channels: rows copied with their padding --- */
@@ -252,8 +280,7 @@ fill_row_pointers (RowRing *ring, size_t m, size_t pixels, const uint8_t **ptr)
         {
           const uint8_t *x = ring_row (ring, y0 + (ptrdiff_t) (ky * s->dilation_h)) + p.x * step;
 
-          for (size_t j = 0; j < n; j++, x += step)
-            ptr[ky * most + i + j] = x;
+          fill_run (ptr + ky * most + i, n, x, step);
         }
       i += n;
     }
