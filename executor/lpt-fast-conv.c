@@ -303,7 +303,8 @@ lpt_fast_make_conv (LptFastBuilder *b,
                         .in_repr = { LPT_REPR_LAST8, LPT_REPR_LAST8 }, .out = v->stage.out,
                         .out_repr = v->stage.e.store == LPT_STORE_Q8 ? LPT_REPR_LAST8 : LPT_REPR_LASTF, .last = v->stage.last,
                         .takes_planes = !v->depthwise && lpt_conv_copies_rows (&s),
-                        .takes_part = !v->depthwise && lpt_conv_copies_rows (&s) ? 2 : 3, .makes_part = TRUE };
+                        .takes_part = !v->depthwise && lpt_conv_copies_rows (&s) ? 2 : 3, .makes_part = TRUE,
+                        .in_place = !v->depthwise && lpt_gemm_adds_in_place (b->kernels.gemm, &v->stage.e) ? 2 : 0 };
   v->op.workspace = ((v->depthwise ? lpt_dwconv_workspace (&v->dwconv) : lpt_conv_workspace (&v->conv)) + 63) & ~(gsize) 63;
 
   return &v->op;

@@ -273,7 +273,8 @@ lpt_fast_make_binary (LptFastBuilder *b,
   s = g_new0 (Binary, 1);
   s->op = (LptFastOp) { .run = binary_run, .kernel = product ? "mul_u8" : "add_u8", .n_in = 2, .in = { step->in[0], step->in[1] },
                         .in_repr = { repr, repr }, .out = step->out[0], .out_repr = repr, .last = i, .fit = binary_fit,
-                        .takes_part = 3, .makes_part = TRUE };
+                        .takes_part = 3, .makes_part = TRUE,
+                        .in_place = (lpt_shape_equal (in[0], out) ? 1 : 0) | (lpt_shape_equal (in[1], out) ? 2 : 0) };
   s->kernel = b->kernels.eltwise;
   s->product = product;
   s->flip = product && mul.lo < 0;

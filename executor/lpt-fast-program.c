@@ -2,7 +2,7 @@
  *
  * A value is made in the representation that its maker writes; the first reader of another one has it converted. A
  * buffer may be a part of another: parts of a concatenation are written in place, pieces of a split read in place. Along the
- * channels that is PART8, for ops that can.
+ * channels that is PART8, for ops that can. And an op may write over an input that is read for the last time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -377,6 +377,45 @@ write_program (Program *p)
   p->fast->entry_of[plan->steps->len] = p->fast->entries->len;
 }
 
+/* Whose memory a buffer is. */
+static guint
+root_of (const Program *p,
+         guint          i)
+{
+  while (buffer_at (p, i)->parent != LPT_NO_SLOT)
+    i = buffer_at (p, i)->parent;
+
+  return i;
+}
+
+/* What an op makes takes the place of an input that nobody reads later, where the op allows that. */
+static void
+write_in_place (Program *p)
+{
+  guint i, k, n;
+
+  for (i = 0; i < p->fast->entries->len; i++)
+    {
+      const LptFastEntry *entry = &g_array_index (p->fast->entries, LptFastEntry, i);
+      LptFastBuffer *out = entry->op != NULL && entry->op->in_place != 0 ? buffer_at (p, entry->out) : NULL;
+
+      for (k = 0; out != NULL && out->parent == LPT_NO_SLOT && !out->outside && out->first == i && k < entry->op->n_in; k++)
+        {
+          guint root = root_of (p, entry->in[k]);
+          LptFastBuffer *in = buffer_at (p, root);
+          gboolean alone = (entry->op->in_place & 1u << k) != 0 && buffer_at (p, entry->in[k])->repr == out->repr &&
+                           !in->outside && in->last == i && in->size == out->size && lies_in (p, entry->in[k], root, 0);
+
+          for (n = 0; n < entry->op->n_in; n++)
+            alone = alone && (n == k || root_of (p, entry->in[n]) != root);
+          if (!alone)
+            continue;
+          out->parent = root;
+          in->last = MAX (in->last, out->last);
+        }
+    }
+}
+
 /* Values that no step has as an array need none of the plan's memory. */
 static void
 drop_slots (Program *p)
@@ -414,6 +453,7 @@ lpt_fast_program_new (LptFastBuilder  *b,
   find_parts (&p);
   find_places (&p);
   write_program (&p);
+  write_in_place (&p);
   drop_slots (&p);
 
   return p.fast;

@@ -472,7 +472,7 @@ lpt_fast_make_table (LptFastBuilder *b,
     t->table[k] = behind[region->table[k]];
   t->op = (LptFastOp) { .run = table_run, .kernel = "table_u8", .n_in = 1, .in = { region->root },
                         .in_repr = { repr }, .out = out, .out_repr = repr, .last = last, .takes_part = 1,
-                        .makes_part = repr == LPT_REPR_LAST8, .fit = table_fit };
+                        .makes_part = repr == LPT_REPR_LAST8, .in_place = 1, .fit = table_fit };
   t->kernel = b->kernels.eltwise;
   t->rows = 1;
   t->cols = lpt_fast_count (b->plan, out);

@@ -43,6 +43,7 @@ struct _LptFastOp
   gboolean       takes_planes;       /* the first input may be U8 instead of LAST8: where nobody has made LAST8 it will be */
   guint          takes_part;         /* bits of the inputs that may be PART8 instead of LAST8 */
   gboolean       makes_part;         /* so may the output */
+  guint          in_place;           /* bits of the inputs that the output may be written over: read where it is written, just before */
   guint          out;                /* slot */
   LptRepr        out_repr;
   gsize          in_pitch[LPT_FAST_MAX_IN], out_pitch;    /* LAST8, PART8: the program sets them; the channels where there are no gaps */

@@ -167,6 +167,9 @@ typedef struct {
 /* Bytes of workspace (64-byte aligned) that one thread needs for lpt_gemm_tile (). */
 size_t lpt_gemm_workspace (const LptGemm *g);
 
+/* Whether the residual is read where the output is written, and just before: then both may be the same bytes. */
+bool   lpt_gemm_adds_in_place (const LptGemmKernel *kernel, const LptEpilogue *e);
+
 /* Rows [m0, m1), columns [n0, n1), n0 a multiple of the panel width, n1 too or n. */
 void   lpt_gemm_tile      (const LptGemm *g, size_t m0, size_t m1, size_t n0, size_t n1, void *workspace);
 

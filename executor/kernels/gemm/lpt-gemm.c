@@ -295,6 +295,12 @@ lpt_gemm_block (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, s
     }
 }
 
+bool
+lpt_gemm_adds_in_place (const LptGemmKernel *kernel, const LptEpilogue *e)
+{
+  return kernel->fused && e->sum_fusable;
+}
+
 size_t
 lpt_gemm_workspace (const LptGemm *g)
 {
