@@ -11,6 +11,8 @@
 
 #include "executor/lpt-fast.h"
 
+#include "ir/lpt-tensor-pages.h"
+
 /* --- helpers --- */
 
 gsize
@@ -310,6 +312,16 @@ keep_op (LptFastBuilder *b,
     }
 }
 
+/* Weights that lie in a mapped file are hardly read again once they are packed. */
+static void
+drop_weights (LptNode *product)
+{
+  const LptTensor *weights = lpt_node_const_in (product, 1);
+
+  if (weights != NULL)
+    lpt_tensor_drop_pages (weights);
+}
+
 /* Products take as much as they can of what follows them, then what stays real becomes programs of rows; the rest has
  * makers. FALSE: there are no ops. */
 static gboolean
@@ -333,6 +345,8 @@ make_ops (LptFastBuilder *b,
           if (op != NULL)
             {
               b->covered[i] = i;
+              if (is_product (step->node->op))
+                drop_weights (step->node);
               for (each = op; each != NULL; each = each->next)
                 each->first = i;
               keep_op (b, ops, op);

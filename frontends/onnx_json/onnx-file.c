@@ -26,10 +26,28 @@ lpt_onnx_file_unref (LptOnnxFile *file)
 {
   if (!g_atomic_ref_count_dec (&file->refs))
     return;
+  if (file->bytes != NULL)
+    {
+      gsize size;
+      gconstpointer data = g_bytes_get_data (file->bytes, &size);
+
+      lpt_onnx_model_return (file->model, data, size);
+    }
   lpt_onnx_model_free (file->model);
+  g_clear_pointer (&file->bytes, g_bytes_unref);
   g_hash_table_unref (file->externals);
   g_free (file->folder);
   g_free (file);
+}
+
+gboolean
+lpt_onnx_file_lends (const LptOnnxFile *file,
+                     gconstpointer      data)
+{
+  gsize size;
+  gconstpointer from = file->bytes != NULL ? g_bytes_get_data (file->bytes, &size) : NULL;
+
+  return from != NULL && (guintptr) data - (guintptr) from < size;
 }
 
 /* JSON starts with "{", maybe behind a byte order mark or spaces. In protobuf "{" is a group of field 15, which no ONNX file has. */
@@ -44,11 +62,13 @@ json_start (const char *text,
   return i < size && text[i] == '{' ? i : G_MAXSIZE;
 }
 
-LptOnnxFile *
-lpt_onnx_file_from_data (gconstpointer   data,
-                         gsize           size,
-                         const char     *folder,
-                         GError        **error)
+/* @bytes NULL: @data goes when this returns. */
+static LptOnnxFile *
+open_file (gconstpointer   data,
+           gsize           size,
+           GBytes         *bytes,
+           const char     *folder,
+           GError        **error)
 {
   gsize start = json_start (data, size);
   Onnx__ModelProto *model;
@@ -62,7 +82,7 @@ lpt_onnx_file_from_data (gconstpointer   data,
   if (start != G_MAXSIZE)
     model = lpt_onnx_model_from_json ((const char *) data + start, size - start, error);
   else
-    model = lpt_onnx_model_from_wire (data, size, error);
+    model = lpt_onnx_model_from_wire (data, size, bytes != NULL, error);
   if (model == NULL)
     return NULL;
 
@@ -70,8 +90,19 @@ lpt_onnx_file_from_data (gconstpointer   data,
   g_atomic_ref_count_init (&file->refs);
   file->folder = g_strdup (folder);
   file->model = model;
+  if (bytes != NULL && start == G_MAXSIZE)
+    file->bytes = g_bytes_ref (bytes);
   file->externals = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) g_bytes_unref);
   return file;
+}
+
+LptOnnxFile *
+lpt_onnx_file_from_data (gconstpointer   data,
+                         gsize           size,
+                         const char     *folder,
+                         GError        **error)
+{
+  return open_file (data, size, NULL, folder, error);
 }
 
 /* Maps a regular file: a pipe or a device would block or never end. */
@@ -116,7 +147,7 @@ lpt_onnx_file_load (const char  *path,
     return NULL;
   folder = g_path_get_dirname (path);
   data = g_bytes_get_data (bytes, &size);
-  file = lpt_onnx_file_from_data (data, size, folder, error);
+  file = open_file (data, size, bytes, folder, error);
   if (file == NULL)
     g_prefix_error (error, "%s: ", path);
   return file;

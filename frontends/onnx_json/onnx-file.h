@@ -19,6 +19,7 @@ typedef struct
   gatomicrefcount   refs;
   char             *folder;      /* of external data; NULL = there can be none */
   Onnx__ModelProto *model;
+  GBytes           *bytes;       /* the mapped file, which initializers may point into; or NULL */
   GHashTable       *externals;   /* resolved path -> GBytes of the mapped file */
 } LptOnnxFile;
 
@@ -29,6 +30,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptOnnxFile, lpt_onnx_file_unref)
 /* Either serialisation, told by the content (transfer full). */
 LptOnnxFile *lpt_onnx_file_from_data  (gconstpointer data, gsize size, const char *folder, GError **error);
 LptOnnxFile *lpt_onnx_file_load       (const char *path, GError **error);
+
+/* Whether the message has @data from the mapped file. */
+gboolean     lpt_onnx_file_lends      (const LptOnnxFile *file, gconstpointer data);
 
 /* The bytes that the tensor's external_data names (transfer full); they are @size long. */
 GBytes      *lpt_onnx_file_external   (LptOnnxFile *file, const Onnx__TensorProto *tensor, gsize size, GError **error);

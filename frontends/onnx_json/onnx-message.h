@@ -36,7 +36,10 @@ void   lpt_onnx_append_json_name (GString *out, const char *snake);
 /* Bytes of one element of the field in a message struct. */
 gsize  lpt_onnx_element_size   (const ProtobufCFieldDescriptor *field);
 
-Onnx__ModelProto *lpt_onnx_model_from_wire (gconstpointer data, gsize size, GError **error);
+/* With @lend, initializers may point into @data, which then outlives the model; lpt_onnx_model_return() comes before its end. */
+Onnx__ModelProto *lpt_onnx_model_from_wire (gconstpointer data, gsize size, gboolean lend, GError **error);
+/* Gives up what points into @data. */
+void              lpt_onnx_model_return    (Onnx__ModelProto *model, gconstpointer data, gsize size);
 Onnx__ModelProto *lpt_onnx_model_from_json (const char *text, gsize size, GError **error);
 /* (transfer full); NULL + error when a length leaves protobuf's 2 GB. */
 GBytes           *lpt_onnx_model_to_wire   (const Onnx__ModelProto *model, GError **error);

@@ -12,6 +12,8 @@
 
 #include "onnx-file.h"
 
+#include "ir/lpt-tensor-pages.h"
+
 G_STATIC_ASSERT (G_BYTE_ORDER == G_LITTLE_ENDIAN);
 
 typedef enum { IN_NONE, IN_FLOAT, IN_INT32, IN_INT64, IN_DOUBLE, IN_UINT64 } TypedField;
@@ -201,6 +203,7 @@ read_tensor (LptOnnxFile              *file,
 {
   LptDType dtype = lpt_onnx_type_to_dtype (tensor->data_type, error);
   g_autoptr (GBytes) bytes = NULL;
+  LptTensor *result;
   LptShape shape;
   gint64 count;
   gsize size;
@@ -252,7 +255,11 @@ read_tensor (LptOnnxFile              *file,
             return NULL;
           }
     }
-  return lpt_tensor_new_bytes (dtype, &shape, bytes, 0, error);
+  result = lpt_tensor_new_bytes (dtype, &shape, bytes, 0, error);
+  if (result != NULL && (tensor->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL
+                         || lpt_onnx_file_lends (file, lpt_tensor_data (result))))
+    lpt_tensor_set_mapped (result);
+  return result;
 }
 
 LptTensor *

@@ -5,10 +5,13 @@
  * length and string, bounds nesting and the number of objects, and says where
  * a file is wrong. What passes the scan is decoded.
  *
+ * protobuf-c copies each field. Most of a file are elements of initializers; where the caller lends
+ * its memory they are left out of what is decoded, and the message points at them where they are.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "onnx-message.h"
+#include "onnx-file.h"
 
 #define MAX_FIELDS 32
 #define WIRE_START_GROUP 3
@@ -260,14 +263,200 @@ scan_message (Scan                              *scan,
   return TRUE;
 }
 
+/* --- elements that stay where they are -------------------------------------- */
+
+#define MODEL_GRAPH       7
+#define GRAPH_INITIALIZER 5
+#define TENSOR_DATA_TYPE  2
+#define TENSOR_RAW_DATA   9
+
+/* Fewer bytes are copied with the rest. */
+#define MIN_LENT 4096
+
+/* A field that the scan has passed. */
+typedef struct
+{
+  guint         number;
+  guint         wire;
+  guint64       value;    /* of a varint */
+  const guint8 *from;     /* the tag */
+  Cursor        body;     /* of a length-delimited field */
+} Field;
+
+/* What one initializer has lent. */
+typedef struct
+{
+  gsize         initializer;
+  const guint8 *data;
+  gsize         size;
+} Loan;
+
+static gboolean
+next_field (Cursor *cursor,
+            Field  *field)
+{
+  guint64 number = 0;
+  gboolean whole;
+
+  if (cursor->at >= cursor->end)
+    return FALSE;
+  *field = (Field) { .from = cursor->at };
+  whole = read_varint (cursor, SHORT_VARINT, &number);
+  field->number = (guint) (number >> 3);
+  field->wire = number & 7;
+  switch (field->wire)
+    {
+    case PROTOBUF_C_WIRE_TYPE_VARINT:
+      whole = whole && read_varint (cursor, LONG_VARINT, &field->value);
+      break;
+    case PROTOBUF_C_WIRE_TYPE_32BIT:
+      whole = whole && skip (cursor, 4);
+      break;
+    case PROTOBUF_C_WIRE_TYPE_64BIT:
+      whole = whole && skip (cursor, 8);
+      break;
+    default:
+      whole = whole && read_varint (cursor, SHORT_VARINT, &number);
+      field->body.at = cursor->at;
+      whole = whole && skip (cursor, number);
+      field->body.end = cursor->at;
+    }
+  g_assert (whole);
+  return TRUE;
+}
+
+static void
+append_field (GByteArray   *out,
+              const Field  *field,
+              const Cursor *behind)
+{
+  g_byte_array_append (out, field->from, (guint) (behind->at - field->from));
+}
+
+/* A message whose length is not known yet: five bytes are kept free for it. */
+static guint
+begin_message (GByteArray *out,
+               guint       number)
+{
+  const guint8 head[1 + SHORT_VARINT] = { (guint8) (number << 3 | PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) };
+
+  g_byte_array_append (out, head, sizeof head);
+  return out->len;
+}
+
+static void
+end_message (GByteArray *out,
+             guint       begin)
+{
+  guint size = out->len - begin, i;
+
+  for (i = 0; i < SHORT_VARINT; i++)
+    out->data[begin - SHORT_VARINT + i] = (guint8) ((size >> 7 * i & 0x7f) | (i + 1 < SHORT_VARINT ? 0x80 : 0));
+}
+
+/* Elements are lent where they are aligned and stand in one field. */
+static gboolean
+find_loan (Cursor  tensor,
+           Loan   *loan)
+{
+  LptDType dtype = LPT_DTYPE_UNDEFINED;
+  guint n = 0;
+  Field field;
+
+  while (next_field (&tensor, &field))
+    if (field.number == TENSOR_DATA_TYPE)
+      dtype = lpt_onnx_type_to_dtype ((gint32) field.value, NULL);
+    else if (field.number == TENSOR_RAW_DATA)
+      {
+        loan->data = field.body.at;
+        loan->size = field.body.end - field.body.at;
+        n++;
+      }
+  return n == 1 && dtype != LPT_DTYPE_UNDEFINED && loan->size >= MIN_LENT
+         && (guintptr) loan->data % MAX (lpt_dtype_bits (dtype) / 8, 1) == 0;
+}
+
+static void
+cut_graph (GByteArray *out,
+           Cursor      graph,
+           GArray     *loans)
+{
+  Loan loan = { 0 };
+  Field field;
+
+  while (next_field (&graph, &field))
+    {
+      gboolean lends = field.number == GRAPH_INITIALIZER && find_loan (field.body, &loan);
+
+      if (lends)
+        {
+          guint begin = begin_message (out, GRAPH_INITIALIZER);
+          Cursor tensor = field.body;
+          Field part;
+
+          while (next_field (&tensor, &part))
+            if (part.number != TENSOR_RAW_DATA)
+              append_field (out, &part, &tensor);
+          end_message (out, begin);
+          g_array_append_val (loans, loan);
+        }
+      else
+        append_field (out, &field, &graph);
+      loan.initializer += field.number == GRAPH_INITIALIZER;
+    }
+}
+
+/* The model without what its initializers lend (transfer full). */
+static GByteArray *
+cut_model (Cursor  model,
+           GArray *loans)
+{
+  GByteArray *out = g_byte_array_new ();
+  Field field;
+
+  while (next_field (&model, &field))
+    if (field.number == MODEL_GRAPH)
+      {
+        guint begin = begin_message (out, MODEL_GRAPH);
+
+        cut_graph (out, field.body, loans);
+        end_message (out, begin);
+      }
+    else
+      append_field (out, &field, &model);
+  return out;
+}
+
+void
+lpt_onnx_model_return (Onnx__ModelProto *model,
+                       gconstpointer     data,
+                       gsize             size)
+{
+  gsize i;
+
+  for (i = 0; model->graph != NULL && i < model->graph->n_initializer; i++)
+    {
+      ProtobufCBinaryData *raw = &model->graph->initializer[i]->raw_data;
+
+      if ((guintptr) raw->data - (guintptr) data < size)
+        *raw = (ProtobufCBinaryData) { 0, NULL };
+    }
+}
+
+/* --- the whole --------------------------------------------------------------- */
+
 Onnx__ModelProto *
 lpt_onnx_model_from_wire (gconstpointer   data,
                           gsize           size,
+                          gboolean        lend,
                           GError        **error)
 {
   Scan scan = { 0 };
   Cursor cursor = { data, (const guint8 *) data + size };
-  ProtobufCMessage *message;
+  g_autoptr (GArray) loans = g_array_new (FALSE, FALSE, sizeof (Loan));
+  g_autoptr (GByteArray) rest = NULL;
+  Onnx__ModelProto *model;
+  guint i;
 
   if (size > G_MAXINT32)
     {
@@ -276,10 +465,21 @@ lpt_onnx_model_from_wire (gconstpointer   data,
     }
   if (!scan_message (&scan, &onnx__model_proto__descriptor, cursor, NULL, error))
     return NULL;
-  message = protobuf_c_message_unpack (&onnx__model_proto__descriptor, NULL, size, data);
-  if (message == NULL)
+  if (lend)
+    rest = cut_model (cursor, loans);
+  model = (Onnx__ModelProto *) protobuf_c_message_unpack (&onnx__model_proto__descriptor, NULL, rest != NULL ? rest->len : size,
+                                                          rest != NULL ? rest->data : data);
+  if (model == NULL)
     lpt_onnx_path_error (NULL, error, LPT_ERROR_INVALID, "cannot be decoded: malformed, or memory is short");
-  return (Onnx__ModelProto *) message;
+  for (i = 0; model != NULL && i < loans->len; i++)
+    {
+      const Loan *loan = &g_array_index (loans, Loan, i);
+      Onnx__TensorProto *tensor = model->graph->initializer[loan->initializer];
+
+      tensor->has_raw_data = TRUE;
+      tensor->raw_data = (ProtobufCBinaryData) { loan->size, (guint8 *) loan->data };
+    }
+  return model;
 }
 
 GBytes *

@@ -256,6 +256,52 @@ test_wire_truncated (void)
   g_assert_cmpuint (refused, >=, size - 3);   /* the model's own version is a field that stands whole */
 }
 
+/* A file's large initializers are read where they are mapped: the same message, one that owns nothing of it when it goes. */
+static void
+test_wire_lent (void)
+{
+  g_autofree guint8 *bytes = g_malloc (8000);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptTensor) kept = NULL;
+  g_autoptr (GBytes) packed = NULL;
+  g_autofree char *large = NULL, *small = NULL, *path = NULL, *text = NULL, *told = NULL;
+
+  for (guint i = 0; i < 8000; i++)
+    bytes[i] = (guint8) (i * 7 + i / 256);
+  large = g_base64_encode (bytes, 8000);
+  small = g_base64_encode (bytes, 100);
+  text = g_strdup_printf ("{\"irVersion\": 8, \"graph\": {\"name\": \"g\", \"initializer\": ["
+                          "{\"name\": \"a\", \"dims\": [100], \"dataType\": 3, \"rawData\": \"%s\"},"
+                          "{\"name\": \"b\", \"dims\": [80, 100], \"dataType\": 3, \"rawData\": \"%s\"},"
+                          "{\"name\": \"c\", \"dims\": [2], \"dataType\": 1, \"floatData\": [1, 2]},"
+                          "{\"name\": \"d\", \"dims\": [8000], \"dataType\": 2, \"rawData\": \"%s\"}]},"
+                          "\"opsetImport\": [{\"version\": \"13\"}]}", small, large, large);
+  {
+    g_autoptr (LptOnnxFile) file = load_text (text);
+
+    packed = lpt_onnx_model_to_wire (file->model, &error);
+    g_assert_no_error (error);
+    told = to_json (file->model);
+  }
+  path = g_build_filename (g_get_tmp_dir (), "lpt-test-lent-XXXXXX", NULL);
+  close (g_mkstemp (path));
+  g_assert_true (g_file_set_contents (path, g_bytes_get_data (packed, NULL), (gssize) g_bytes_get_size (packed), NULL));
+  {
+    g_autoptr (LptOnnxFile) file = lpt_onnx_file_load (path, &error);
+    g_autofree char *again = NULL;
+
+    g_assert_no_error (error);
+    again = to_json (file->model);
+    g_assert_cmpstr (again, ==, told);
+    for (guint i = 0; i < 4; i++)
+      g_assert_true (lpt_onnx_file_lends (file, file->model->graph->initializer[i]->raw_data.data) == (i % 2 == 1));
+    kept = lpt_onnx_file_tensor (file, file->model->graph->initializer[1], &error);
+    g_assert_no_error (error);
+  }
+  g_remove (path);
+  g_assert_cmpmem (lpt_tensor_data (kept), lpt_tensor_size (kept), bytes, 8000);
+}
+
 static void
 test_wire_depth (void)
 {
@@ -443,6 +489,7 @@ main (int   argc,
   g_test_add_func ("/onnx-proto/json/depth", test_json_depth);
   g_test_add_func ("/onnx-proto/wire/refused", test_wire_refused);
   g_test_add_func ("/onnx-proto/wire/truncated", test_wire_truncated);
+  g_test_add_func ("/onnx-proto/wire/lent", test_wire_lent);
   g_test_add_func ("/onnx-proto/wire/depth", test_wire_depth);
   g_test_add_func ("/onnx-proto/tensor/encodings", test_tensor_encodings);
   g_test_add_func ("/onnx-proto/tensor/refused", test_tensor_refused);
