@@ -83,7 +83,7 @@ typedef struct
   LptDwconv    dwconv;
   gboolean     depthwise;
   guint8      *pad_values;           /* depthwise with a zero point for each channel, or NULL */
-  gsize        tm, tn, m, n;
+  LptCut       rows, channels;       /* pixels, depthwise lines; output channels */
 } Conv;
 
 typedef struct
@@ -101,14 +101,15 @@ conv_task (void    *data,
 {
   const ConvJob *job = data;
   const Conv *v = job->conv;
-  gsize columns = (v->n + v->tn - 1) / v->tn;
-  gsize m0 = task / columns * v->tm, n0 = task % columns * v->tn;
+  gsize i = task / v->channels.cuts, j = task % v->channels.cuts;
+  gsize m0 = lpt_cut_at (&v->rows, i), m1 = lpt_cut_at (&v->rows, i + 1);
+  gsize n0 = lpt_cut_at (&v->channels, j), n1 = lpt_cut_at (&v->channels, j + 1);
   guint8 *workspace = job->workspace + thread * v->op.workspace;
 
   if (v->depthwise)
-    lpt_dwconv_tile (&job->d, m0, MIN (m0 + v->tm, v->m), n0, MIN (n0 + v->tn, v->n), workspace);
+    lpt_dwconv_tile (&job->d, m0, m1, n0, n1, workspace);
   else
-    lpt_conv_tile (&job->c, m0, MIN (m0 + v->tm, v->m), n0, MIN (n0 + v->tn, v->n), workspace);
+    lpt_conv_tile (&job->c, m0, m1, n0, n1, workspace);
 }
 
 static void
@@ -137,7 +138,7 @@ conv_run (const LptFastOp     *op,
       job.c.channel_stride = s->ih * s->iw;
       job.c.image_stride = s->ic * s->ih * s->iw;
     }
-  lpt_parallel_for (pool, (v->m + v->tm - 1) / v->tm * ((v->n + v->tn - 1) / v->tn), conv_task, &job);
+  lpt_parallel_for (pool, v->rows.cuts * v->channels.cuts, conv_task, &job);
 }
 
 static void
@@ -286,18 +287,10 @@ lpt_fast_make_conv (LptFastBuilder *b,
                         .pad_value = (guint8) zeros[0], .channel_stride = 1, .packed = packed.data };
   v->dwconv = (LptDwconv) { .kernel = b->kernels.dwconv, .epilogue_kernel = b->kernels.epilogue, .epilogue = &v->stage.e, .shape = s,
                             .pad_value = (guint8) zeros[0], .pad_values = v->pad_values, .packed = packed.data };
-  v->n = s.oc;
   if (v->depthwise)
-    {
-      v->m = s.batch * s.oh;
-      v->tm = lpt_dwconv_tiling (&s);
-      v->tn = s.oc;
-    }
+    lpt_dwconv_tiling (&s, &v->rows, &v->channels);
   else
-    {
-      v->m = s.batch * s.oh * s.ow;
-      lpt_conv_tiling (b->kernels.gemm, &s, &v->tm, &v->tn);
-    }
+    lpt_conv_tiling (b->kernels.gemm, &s, &v->rows, &v->channels);
   v->op = (LptFastOp) { .run = conv_run, .clear = conv_clear, .kernel = v->depthwise ? b->kernels.dwconv->name : b->kernels.gemm->name,
                         .n_in = v->stage.residual != LPT_NO_SLOT ? 2 : 1, .in = { step->in[0], v->stage.residual },
                         .in_repr = { LPT_REPR_LAST8, LPT_REPR_LAST8 }, .out = v->stage.out,

@@ -202,7 +202,7 @@ run_conv (const LptGemmKernel *row, const Case *c)
   const LptConvShape *s = &c->s;
   Data d;
   bool ok;
-  size_t tm, tn;
+  LptCut pixels, channels;
 
   data_init (&d, c);
 
@@ -214,12 +214,13 @@ run_conv (const LptGemmKernel *row, const Case *c)
 
   lpt_conv_pack (row, s, &d.w, packed, d.sums);
   conv.packed = packed;
-  lpt_conv_tiling (row, s, &tm, &tn);
+  lpt_conv_tiling (row, s, &pixels, &channels);
   if (random_u32 () % 2)
-    tm = (size_t) random_range (1, 30);
-  for (size_t m = 0; m < d.pixels; m += tm)
-    for (size_t n = 0; n < s->oc; n += tn)
-      lpt_conv_tile (&conv, m, m + tm < d.pixels ? m + tm : d.pixels, n, n + tn < s->oc ? n + tn : s->oc, workspace);
+    pixels = lpt_cut_make (d.pixels, (size_t) random_range (1, 30), random_range (1, 16));
+  for (size_t i = 0; i < pixels.cuts; i++)
+    for (size_t j = 0; j < channels.cuts; j++)
+      lpt_conv_tile (&conv, lpt_cut_at (&pixels, i), lpt_cut_at (&pixels, i + 1), lpt_cut_at (&channels, j),
+                     lpt_cut_at (&channels, j + 1), workspace);
   ok = data_check (&d, row->name);
   free (packed);
   free (workspace);

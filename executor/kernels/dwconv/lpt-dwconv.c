@@ -147,18 +147,14 @@ lpt_dwconv_tile (const LptDwconv *d, size_t r0, size_t r1, size_t c0, size_t c1,
     }
 }
 
-size_t
-lpt_dwconv_tiling (const LptConvShape *s)
+void
+lpt_dwconv_tiling (const LptConvShape *s, LptCut *rows, LptCut *channels)
 {
-  /* About 64k products per task, at most sixteen tasks, an even number of them if there are several. */
-  size_t rows = s->batch * s->oh;
-  double row = (double) s->ow * (double) s->oc * (double) (s->kh * s->kw);
-  size_t want = (size_t) ((double) rows * row / 65536.0);
+  /* Parts of a few microseconds, of rows where there are enough. */
+  enum { PRODUCTS = 160 * 1024, FEW_ROWS = 8 };
+  double want = (double) s->batch * (double) (s->oh * s->ow) * (double) s->oc * (double) (s->kh * s->kw) / PRODUCTS;
+  size_t all = s->batch * s->oh;
 
-  want = want < 1 ? 1 : want > 16 ? 16 : want;
-  size_t each = (rows + want - 1) / want;
-
-  while (each > 1 && each < rows && (rows + each - 1) / each % 2 == 1)
-    each--;
-  return each ? each : 1;
+  *rows = lpt_cut_make (all, 1, all < FEW_ROWS ? 1 : want);
+  *channels = lpt_cut_make (s->oc, 64, want / (double) rows->cuts);
 }

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "executor/kernels/gemm/gemm.h"
+#include "executor/kernels/lpt-cut.h"
 
 typedef struct {
   size_t batch, ih, iw, ic;           /* ic, oc: of all groups */
@@ -60,5 +61,5 @@ size_t lpt_conv_workspace   (const LptConv *c);
  * within a group (or of oc / groups), n1 too or the end of a group. */
 void   lpt_conv_tile        (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, void *workspace);
 
-/* A partition for lpt_parallel_for (). */
-void   lpt_conv_tiling      (const LptGemmKernel *kernel, const LptConvShape *s, size_t *tm, size_t *tn);
+/* A partition for lpt_parallel_for (): pixels and channels. */
+void   lpt_conv_tiling      (const LptGemmKernel *kernel, const LptConvShape *s, LptCut *pixels, LptCut *channels);

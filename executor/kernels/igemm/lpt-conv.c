@@ -355,25 +355,17 @@ lpt_conv_tile (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, voi
 }
 
 void
-lpt_conv_tiling (const LptGemmKernel *kernel, const LptConvShape *s, size_t *tm, size_t *tn)
+lpt_conv_tiling (const LptGemmKernel *kernel, const LptConvShape *s, LptCut *pixels, LptCut *channels)
 {
-  /* About a quarter million products for each tile, but no more than sixteen tiles. Rows are cut first, into whole
-   * tiles of the kernel, as long as enough of them pass while the weights of a panel are near. */
+  /* About a quarter million products for each part. Pixels are cut first, as long as enough of them pass while the weights of
+   * a panel are near: at whole lines where tiles end with them anyway, else at tiles of the kernel. */
   size_t ocg = s->oc / s->groups, panel = lpt_gemm_panel (kernel, ocg), mr = kernel->mr[panel / 16 - 1];
-  size_t m = s->batch * s->oh * s->ow, cuts_m = m / 48, cuts_n;
-  size_t columns = s->groups > 1 ? 1 : (ocg + panel - 1) / panel;   /* groups stay together */
-  double total = (double) m * (double) (conv_taps (s) * conv_k (s)) * (double) s->oc;
-  size_t want = (size_t) (total / 262144.0);
+  size_t m = s->batch * s->oh * s->ow, lines = s->batch * s->oh;
+  double want = (double) m * (double) (conv_taps (s) * conv_k (s)) * (double) s->oc / 262144.0, most = (double) (m / 48);
 
-  want = want < 1 ? 1 : want > 16 ? 16 : want;
-  cuts_m = cuts_m < 1 ? 1 : cuts_m > want ? want : cuts_m;
-  cuts_n = (want + cuts_m - 1) / cuts_m;
-  if (cuts_n > columns)
-    cuts_n = columns;
-  /* Few tiles, or an odd number of them: threads should have about the same to do. */
-  while ((cuts_m * cuts_n < 4 || (cuts_m * cuts_n < 8 && cuts_m * cuts_n % 2 == 1)) && cuts_m * cuts_n < want && cuts_m < m / mr)
-    cuts_m++;
-  *tm = ((m + cuts_m - 1) / cuts_m + mr - 1) / mr * mr;
-  *tm = *tm ? *tm : mr;
-  *tn = s->groups > 1 ? s->oc : (columns + cuts_n - 1) / cuts_n * panel;
+  *pixels = lpt_cut_make (m, mr, want < most ? want : most);
+  if (s->ow > 0 && s->ow % mr != 0 && lines >= pixels->cuts)
+    *pixels = lpt_cut_make (m, s->ow, want < most ? want : most);
+  /* Groups stay together. */
+  *channels = lpt_cut_make (s->oc, s->groups > 1 ? s->oc : panel, want / (double) pixels->cuts);
 }
