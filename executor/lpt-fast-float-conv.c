@@ -1,17 +1,21 @@
 /* lpt-fast-float-conv.c - convolutions that stay real
  *
  * Channels last: rows of the product are pixels, columns output channels. The inputs of a row are named by a pointer for each
- * tap, those outside of the image by one to zeros, so nothing is copied. Depthwise convolutions are windows
- * (lpt-fast-float-window.c).
+ * tap, those outside of the image by one to zeros. Where neighbouring pixels would share few sets of the cache what a task
+ * reads is copied. Depthwise convolutions are windows (lpt-fast-float-window.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+
+#include <string.h>
 
 #include "executor/lpt-fast-float.h"
 #include "executor/lpt-window.h"
 
 /* Pointers of a task, which share the first cache with what they point to. */
 #define MAX_POINTERS 4096
+
+typedef enum { COPY_NONE, COPY_ROWS, COPY_LINES } Copy;
 
 typedef struct
 {
@@ -26,7 +30,8 @@ typedef struct
   const float *w;
   gsize     group_size;                    /* packed weights of a group */
   gsize     table;                         /* bytes of the pointers in the workspace */
-  gboolean  copies;                        /* rows are copied behind them */
+  Copy      copy;                          /* what is copied behind them */
+  gint64    pitch;                         /* from pixel to pixel where the pointers go */
   float    *zeros;
 } Conv;
 
@@ -48,9 +53,8 @@ name_line (const Conv   *c,
            const float **to)
 {
   const LptWindow *v = &c->window;
-  gint64 step = v->stride[2] * (gint64) (c->groups * c->channels), j = 0;
   gint64 from = line != NULL ? CLAMP (c->range[2 * kx] - x, 0, n) : n, end = line != NULL ? CLAMP (c->range[2 * kx + 1] - x, from, n) : n;
-  gint64 first = (x * v->stride[2] + kx * v->dilation[2] - v->pad[2]) * (gint64) (c->groups * c->channels);
+  gint64 first = (x * v->stride[2] + kx * v->dilation[2] - v->pad[2]) * c->pitch, step = v->stride[2] * c->pitch, j = 0;
 
   for (; j < from; j++)
     to[j] = c->zeros;
@@ -60,16 +64,16 @@ name_line (const Conv   *c,
     to[j] = c->zeros;
 }
 
-/* The table of @n output pixels from @pixel on. */
+/* The table of @n output pixels from @pixel on; @x: what begins with input line @line. */
 static void
 name_pixels (const Conv   *c,
              const float  *x,
+             gint64        line,
              gsize         pixel,
              gsize         n,
              const float **table)
 {
   const LptWindow *v = &c->window;
-  gint64 line_size = v->in[2] * (gint64) (c->groups * c->channels);
 
   while (n > 0)
     {
@@ -84,12 +88,54 @@ name_pixels (const Conv   *c,
             gboolean inside = iz >= 0 && iz < v->in[0] && iy >= 0 && iy < v->in[1];
 
             for (kx = 0; kx < v->kernel[2]; kx++, to += c->split.rows)
-              name_line (c, inside ? x + (iz * v->in[1] + iy) * line_size : NULL, kx, col, run, to);
+              name_line (c, inside ? x + (iz * v->in[1] + iy - line) * v->in[2] * c->pitch : NULL, kx, col, run, to);
           }
       table += run;
       pixel += (gsize) run;
       n -= (gsize) run;
     }
+}
+
+/* The input lines from *line on that output lines [@y0, @y1] read, in an image of one plane; returns how many. */
+static gint64
+lines_of (const LptWindow *v,
+          gint64           y0,
+          gint64           y1,
+          gint64          *line)
+{
+  gint64 end = CLAMP (y1 * v->stride[1] - v->pad[1] + (v->kernel[1] - 1) * v->dilation[1] + 1, 0, v->in[1]);
+
+  *line = CLAMP (y0 * v->stride[1] - v->pad[1], 0, end);
+
+  return end - *line;
+}
+
+/* At most so many for a task. */
+static gint64
+max_lines (const LptWindow *v,
+           gsize            rows)
+{
+  gint64 lines = ((gint64) rows + v->out[2] - 2) / v->out[2] + 1;
+
+  return MIN ((lines - 1) * v->stride[1] + (v->kernel[1] - 1) * v->dilation[1] + 1, v->in[1]);
+}
+
+/* Copies what @n output pixels from @pixel on read; returns the first line. */
+static gint64
+copy_lines (const Conv  *c,
+            const float *x,
+            gsize        pixel,
+            gsize        n,
+            float       *to)
+{
+  const LptWindow *v = &c->window;
+  gint64 line, pixels = lines_of (v, (gint64) pixel / v->out[2], (gint64) (pixel + n - 1) / v->out[2], &line) * v->in[2];
+  gsize all = c->groups * c->channels;
+
+  for (x += (gsize) (line * v->in[2]) * all; pixels > 0; pixels--, x += all, to += c->pitch)
+    memcpy (to, x, c->channels * sizeof *to);
+
+  return line;
 }
 
 static void
@@ -104,16 +150,26 @@ conv_task (void    *data,
   gsize column = task / s->row_tasks % s->col_tasks * s->cols, row = task % s->row_tasks * s->rows;
   gsize image_group = task / s->col_tasks / s->row_tasks, image = image_group / c->groups, g = image_group % c->groups;
   gsize all = c->groups * c->rows, first = image * c->out_pixels + row, channel = g * c->rows + column;
+  const float *x = (const float *) (gconstpointer) job->in[0] + (image * c->groups * c->in_pixels + g) * c->channels;
+  float *copies = (float *) (gpointer) ((guint8 *) table + c->table);
   LptFgemmTile t = { .m = MIN (s->rows, c->out_pixels - row), .n = MIN (s->cols, c->rows - column), .channels = c->channels,
                      .taps = c->taps, .a = table, .a_rows = s->rows, .a_step = 1,
                      .b = c->w + g * c->group_size + column * c->channels * c->taps,
                      .end = lpt_fast_end_at (&c->end, job->in, first, all, channel),
                      .y = job->y + first * all + channel, .ldy = all, .by_rows = s->by_rows };
 
-  name_pixels (c, (const float *) (gconstpointer) job->in[0] + (image * c->in_pixels * c->groups + g) * c->channels, row, t.m, table);
-  if (c->copies)
-    lpt_fast_copy_rows (table, t.m, c->channels, (float *) (gpointer) ((guint8 *) table + c->table));
+  if (c->copy == COPY_LINES)
+    {
+      gint64 line = copy_lines (c, x, row, t.m, copies);
+
+      name_pixels (c, copies, line, row, t.m, table);
+    }
+  else
+    name_pixels (c, x, 0, row, t.m, table);
+  if (c->copy == COPY_ROWS)
+    lpt_fast_copy_rows (table, t.m, c->channels, copies);
   c->kernel->run (&t);
+  lpt_fast_end_finish (&c->end, job->in, first, all, channel, t.m, t.n, t.y);
 }
 
 static void
@@ -135,7 +191,7 @@ conv_clear (gpointer op)
   Conv *c = op;
 
   lpt_fast_end_clear (&c->end);
-  lpt_aligned_free (c->zeros);
+  g_free (c->zeros);
   g_free (c->range);
 }
 
@@ -184,17 +240,27 @@ lpt_fast_make_float_conv (LptFastBuilder *b,
   for (kx = 0; kx < v.kernel[2]; kx++)
     lpt_window_range (&v, 2, kx, &c->range[2 * kx], &c->range[2 * kx + 1]);
   k = c->channels * c->taps;
-  c->copies = c->taps == 1 && lpt_fast_rows_collide (c->groups * c->channels * (gsize) v.stride[2]) && c->rows > 2 * LPT_FGEMM_PANEL;
+  c->pitch = (gint64) (c->groups * c->channels);
+  if (c->taps == 1 && lpt_fast_rows_collide ((gsize) (c->pitch * v.stride[2])))
+    c->copy = COPY_ROWS;
+  else if (c->taps > 1 && v.in[0] == 1 && lpt_fast_rows_collide (2 * (gsize) (c->pitch * v.stride[2])))
+    {
+      c->copy = COPY_LINES;
+      c->pitch = (gint64) (c->channels + LPT_FAST_GAP);
+    }
   c->split = lpt_fast_split (c->images * c->groups, c->out_pixels, c->rows, k,
-                             c->copies ? lpt_fast_copied_rows (k) : MAX_POINTERS / c->taps);
+                             c->copy == COPY_ROWS ? lpt_fast_copied_rows (k) : MAX_POINTERS / c->taps);
   c->w = lpt_fast_float_weights (b, i, c->groups, k, c->rows, 1, (ptrdiff_t) k);
   c->group_size = (c->rows + LPT_FGEMM_PANEL - 1) / LPT_FGEMM_PANEL * LPT_FGEMM_PANEL * k;
-  c->zeros = lpt_fast_array (c->channels, sizeof (float));
+  c->zeros = g_new0 (float, c->channels);
   lpt_fast_end_init (&c->end, b, i, 1, c->groups * c->rows);
   c->op = (LptFastOp) { .run = conv_run, .clear = conv_clear, .kernel = c->kernel->name, .n_in = 1, .in = { step->in[0] },
                         .in_repr = { LPT_REPR_LASTF } };
   c->table = (c->taps * c->split.rows * sizeof (float *) + 63) & ~(gsize) 63;
-  c->op.workspace = c->table + (c->copies ? lpt_fast_copied_size (c->split.rows, k) : 0);
+  if (c->copy == COPY_ROWS)
+    c->op.workspace = c->table + lpt_fast_copied_size (c->split.rows, k);
+  else
+    c->op.workspace = c->table + (c->copy == COPY_LINES ? lpt_fast_copied_size ((gsize) (max_lines (&v, c->split.rows) * v.in[2]), c->channels) : 0);
   lpt_fast_end_apply (&c->end, &c->op, LPT_REPR_LASTF);
 
   return &c->op;

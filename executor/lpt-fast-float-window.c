@@ -95,6 +95,7 @@ run_pixels (const WindowJob *job,
       LptFgemmEnd end = lpt_fast_end_at (&p->fused, job->in, pixel, p->channels, 0);
 
       p->kernel->dwconv (&t, weights, &end);
+      lpt_fast_end_finish (&p->fused, job->in, pixel, p->channels, 0, (gsize) n, p->channels, t.y);
     }
 }
 

@@ -6,10 +6,10 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include <math.h>
 #include <string.h>
 
 #include "executor/lpt-fast-float.h"
+#include "executor/lpt-fast-rows.h"
 #include "executor/lpt-loop.h"
 
 #define PANEL LPT_FGEMM_PANEL
@@ -74,9 +74,6 @@ lpt_fast_split (gsize items,
   return s;
 }
 
-/* A line of the cache lies between the end of a copy and the next one. */
-#define GAP 16
-
 gsize
 lpt_fast_copied_rows (gsize k)
 {
@@ -87,7 +84,7 @@ gsize
 lpt_fast_copied_size (gsize n,
                       gsize k)
 {
-  return (n * (k + GAP) * sizeof (float) + 63) & ~(gsize) 63;
+  return (n * (k + LPT_FAST_GAP) * sizeof (float) + 63) & ~(gsize) 63;
 }
 
 void
@@ -98,7 +95,7 @@ lpt_fast_copy_rows (const float **rows,
 {
   gsize r;
 
-  for (r = 0; r < n; r++, to += k + GAP)
+  for (r = 0; r < n; r++, to += k + LPT_FAST_GAP)
     {
       memcpy (to, rows[r], k * sizeof *to);
       rows[r] = to;
@@ -134,49 +131,78 @@ read_bias (const LptPlan  *plan,
 
 /* Takes the step in; FALSE: it stays outside. */
 static gboolean
-take (LptFastEnd     *e,
-      const LptPlan  *plan,
-      const LptStep  *step,
-      gint            axis,
-      gsize           columns)
+take (LptFastEnd           *e,
+      const LptFastBuilder *b,
+      guint                 i,
+      gint                  axis,
+      gsize                 columns)
 {
-  const LptShape *shape = &lpt_plan_slot (plan, e->out)->array.shape;
+  const LptStep *step = lpt_plan_step (b->plan, i);
+  const LptShape *shape = &lpt_plan_slot (b->plan, e->out)->array.shape;
+  LptRun run;
   guint other;
 
-  if (step->n_out != 1 || step->integer != NULL || e->end.clamps || !lpt_fast_is_real (plan, step->out[0]) ||
-      !lpt_shape_equal (&lpt_plan_slot (plan, step->out[0])->array.shape, shape))
+  if (!lpt_fast_rows_read_step (b, i, &run) || !lpt_shape_equal (&lpt_plan_slot (b->plan, step->out[0])->array.shape, shape))
     return FALSE;
-  switch ((guint) step->node->op)
+  if (run.kind == LPT_RUN_MAP && e->maps == NULL && !e->after)
     {
-    case LPT_OP_ADD:
-      other = step->in[step->in[0] == e->out ? 1 : 0];
-      if (!lpt_fast_is_real (plan, other) || e->residual != LPT_NO_SLOT)
-        return FALSE;
-      if (lpt_plan_slot (plan, other)->kind == LPT_SLOT_CONST)
-        {
-          if (e->bias == NULL)
-            e->end.bias = e->bias = read_bias (plan, other, shape, axis, columns);
-          else
-            return FALSE;
-          return e->bias != NULL;
-        }
-      if (!lpt_shape_equal (&lpt_plan_slot (plan, other)->array.shape, shape))
-        return FALSE;
-      e->residual = other;
+      e->maps = b->kernels.floats;
+      e->map = run.map;
       return TRUE;
-    case LPT_OP_RELU:
-      e->end.clamps = TRUE;
-      e->end.lo = 0;
-      e->end.hi = INFINITY;
-      return TRUE;
-    case LPT_OP_CLAMP:
-      e->end.clamps = TRUE;
-      e->end.lo = (float) LPT_ATTRS (step->node, LptClampAttrs)->min;
-      e->end.hi = (float) LPT_ATTRS (step->node, LptClampAttrs)->max;
-      return TRUE;
-    default:
-      return FALSE;
     }
+  if (run.kind == LPT_RUN_CLAMP && e->maps == NULL && !e->end.clamps)
+    {
+      e->end.clamps = TRUE;
+      e->end.lo = run.lo;
+      e->end.hi = run.hi;
+      return TRUE;
+    }
+  if (run.kind != LPT_RUN_BINARY || run.binary != LPT_BINARY_ADD || e->residual != LPT_NO_SLOT || (e->end.clamps && e->maps == NULL))
+    return FALSE;
+  other = step->in[step->in[0] == e->out ? 1 : 0];
+  if (lpt_plan_slot (b->plan, other)->kind == LPT_SLOT_CONST)
+    {
+      if (e->bias != NULL || e->maps != NULL)
+        return FALSE;
+      e->end.bias = e->bias = read_bias (b->plan, other, shape, axis, columns);
+      return e->bias != NULL;
+    }
+  if (!lpt_shape_equal (&lpt_plan_slot (b->plan, other)->array.shape, shape))
+    return FALSE;
+  e->residual = other;
+  e->after = e->maps != NULL;
+
+  return TRUE;
+}
+
+/* Takes in a Sigmoid and a Multiply that are the only readers of the result; FALSE: there are none. */
+static gboolean
+take_silu (LptFastEnd     *e,
+           LptFastBuilder *b,
+           guint           i)
+{
+  guint sigmoid, product;
+  LptRun run;
+
+  if (b->uses[e->out] != 2 || e->maps != NULL)
+    return FALSE;
+  for (sigmoid = i + 1; sigmoid < b->plan->steps->len; sigmoid++)
+    if (lpt_plan_step (b->plan, sigmoid)->node->op == LPT_OP_SIGMOID && lpt_plan_step (b->plan, sigmoid)->in[0] == e->out)
+      break;
+  if (sigmoid == b->plan->steps->len || !lpt_fast_rows_read_step (b, sigmoid, &run) || b->covered[sigmoid] != LPT_NO_SLOT)
+    return FALSE;
+  product = b->reader[lpt_plan_step (b->plan, sigmoid)->out[0]];
+  if (product == LPT_NO_SLOT || b->covered[product] != LPT_NO_SLOT || !lpt_fast_rows_read_step (b, product, &run) ||
+      run.kind != LPT_RUN_BINARY || run.binary != LPT_BINARY_MULTIPLY ||
+      (lpt_plan_step (b->plan, product)->in[0] != e->out && lpt_plan_step (b->plan, product)->in[1] != e->out))
+    return FALSE;
+  e->maps = b->kernels.floats;
+  e->map = LPT_MAP_SILU;
+  b->covered[sigmoid] = b->covered[product] = i;
+  e->last = product;
+  e->out = lpt_plan_step (b->plan, product)->out[0];
+
+  return TRUE;
 }
 
 void
@@ -198,7 +224,9 @@ lpt_fast_end_init (LptFastEnd     *e,
     {
       guint reader = b->reader[e->out];
 
-      if (reader == LPT_NO_SLOT || b->covered[reader] != LPT_NO_SLOT || !take (e, b->plan, lpt_plan_step (b->plan, reader), axis, columns))
+      if (take_silu (e, b, i))
+        continue;
+      if (reader == LPT_NO_SLOT || b->covered[reader] != LPT_NO_SLOT || !take (e, b, reader, axis, columns))
         return;
       b->covered[reader] = i;
       e->last = reader;
@@ -225,6 +253,43 @@ lpt_fast_end_apply (const LptFastEnd *e,
   op->in[1] = e->residual;
   op->in_repr[1] = repr;
   op->n_in = 2;
+}
+
+LptFgemmEnd
+lpt_fast_end_at (const LptFastEnd    *end,
+                 const guint8 *const *in,
+                 gsize                row,
+                 gsize                ldr,
+                 gsize                column)
+{
+  LptFgemmEnd e = end->end;
+
+  e.bias = e.bias != NULL ? e.bias + column : NULL;
+  e.residual = end->residual != LPT_NO_SLOT && !end->after ? (const float *) (gconstpointer) in[1] + row * ldr + column : NULL;
+  e.ldr = ldr;
+
+  return e;
+}
+
+void
+lpt_fast_end_finish (const LptFastEnd    *end,
+                     const guint8 *const *in,
+                     gsize                row,
+                     gsize                ldr,
+                     gsize                column,
+                     gsize                m,
+                     gsize                n,
+                     float               *y)
+{
+  gsize count = n == ldr ? m * n : n, r;
+
+  for (r = 0; end->maps != NULL && r < m * n / count; r++)
+    {
+      end->maps->map (end->map, count, y + r * ldr, y + r * ldr);
+      if (end->after)
+        end->maps->binary (LPT_BINARY_ADD, count, y + r * ldr, 1,
+                           (const float *) (gconstpointer) in[1] + (row + r) * ldr + column, 1, y + r * ldr);
+    }
 }
 
 /* --- matrix product --- */
@@ -297,6 +362,7 @@ matmul_task (void    *data,
       t.end = lpt_fast_end_at (&p->end, job->in, matrix * p->m + row, p->n, column);
       t.y = job->y + (matrix * p->m + row) * p->n + column;
       p->kernel->run (&t);
+      lpt_fast_end_finish (&p->end, job->in, matrix * p->m + row, p->n, column, t.m, t.n, t.y);
     }
 }
 

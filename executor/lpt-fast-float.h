@@ -14,11 +14,15 @@ gboolean lpt_fast_is_finite        (const LptPlan *plan, guint slot);
 /* Constant weights of step @i, input 1, in panels: @groups matrices of @k x @n, element (k, n) at k * @k_stride + n * @n_stride. */
 const float *lpt_fast_float_weights (LptFastBuilder *b, guint i, gsize groups, gsize k, gsize n, ptrdiff_t k_stride, ptrdiff_t n_stride);
 
-/* Additions of a constant by column and of a value of the same shape, then ReLU or Clamp: as far as only they read the result. */
+/* Additions of a constant by column and of a value of the same shape, ReLU or Clamp, then a function (x * Sigmoid (x), too)
+ * and, where there was none before, an addition: as far as only they read the result. */
 typedef struct
 {
   LptFgemmEnd end;           /* without the residual's data */
   float      *bias;
+  const LptFloatKernel *maps;        /* or NULL */
+  LptFloatMap map;
+  gboolean    after;         /* the residual is added after the function */
   guint       residual;      /* slot, or LPT_NO_SLOT */
   guint       out, last;     /* slot of the result, last step covered */
 } LptFastEnd;
@@ -31,21 +35,9 @@ void     lpt_fast_end_clear (LptFastEnd *end);
 void     lpt_fast_end_apply (const LptFastEnd *end, LptFastOp *op, LptRepr repr);
 
 /* The end of a tile whose first row is @row of the result, with rows of @ldr, and whose first column is @column. */
-static inline LptFgemmEnd
-lpt_fast_end_at (const LptFastEnd    *end,
-                 const guint8 *const *in,
-                 gsize                row,
-                 gsize                ldr,
-                 gsize                column)
-{
-  LptFgemmEnd e = end->end;
-
-  e.bias = e.bias != NULL ? e.bias + column : NULL;
-  e.residual = end->residual != LPT_NO_SLOT ? (const float *) (gconstpointer) in[1] + row * ldr + column : NULL;
-  e.ldr = ldr;
-
-  return e;
-}
+LptFgemmEnd lpt_fast_end_at (const LptFastEnd *end, const guint8 *const *in, gsize row, gsize ldr, gsize column);
+/* What kernels leave of it, for the @m x @n elements of that tile, which they have written to @y with rows of @ldr. */
+void     lpt_fast_end_finish (const LptFastEnd *end, const guint8 *const *in, gsize row, gsize ldr, gsize column, gsize m, gsize n, float *y);
 
 /* Rows and columns of a task of a product, from its shape only. */
 typedef struct
@@ -59,7 +51,9 @@ typedef struct
 LptFastSplit lpt_fast_split (gsize items, gsize m, gsize n, gsize k, gsize max_rows);
 
 /* Rows this many elements apart would share few sets of the first cache: they had better be copied. */
-static inline gboolean lpt_fast_rows_collide (gsize stride) { return stride % 256 == 0; }
+static inline gboolean lpt_fast_rows_collide (gsize stride) { return stride % 1024 == 0; }
+/* A line of the cache lies between the end of a copy and the next one. */
+#define LPT_FAST_GAP 16
 /* How many rows of @k elements to copy at most, and the room that @n of them take. */
 gsize    lpt_fast_copied_rows (gsize k);
 gsize    lpt_fast_copied_size (gsize n, gsize k);

@@ -43,6 +43,26 @@ static const Case cases[] =
     "%c = Convolution(%x, %w)" POINT " : f32[1,40,5,6]\n%d = Convolution(%x, %v)" POINT " : f32[1,40,5,6]\n"
     "%p = Add(%c, %b) : f32[1,40,5,6]\n%q = Add(%d, %e) : f32[1,40,5,6]\n%s = Add(%p, %q) : f32[1,40,5,6]\n"
     "%y = Relu(%s) : f32[1,40,5,6]\nResult(%y)\n" },
+  /* x * Sigmoid (x), then a sum; other functions in the store. */
+  { "conv-functions", 3, 1, 3,
+    "%x = Parameter : f32[1,6,7,9]\n%w = Const {#240} : f32[40,6,1,1]\n%v = Const {#1600} : f32[40,40,1,1]\n%d = Const {#360} : f32[40,1,1,3,3]\n"
+    "%c = Convolution(%x, %w)" POINT " : f32[1,40,7,9]\n%s = Sigmoid(%c) : f32[1,40,7,9]\n%m = Multiply(%s, %c) : f32[1,40,7,9]\n"
+    "%e = Convolution(%m, %v)" POINT " : f32[1,40,7,9]\n%t = Sigmoid(%e) : f32[1,40,7,9]\n%n = Multiply(%e, %t) : f32[1,40,7,9]\n"
+    "%a = Add(%m, %n) : f32[1,40,7,9]\n%g = GroupConvolution(%a, %d)" SAME " : f32[1,40,7,9]\n%h = HSwish(%g) : f32[1,40,7,9]\n"
+    "%u = Const {#800} : f32[20,40,1,1]\n%f = Convolution(%h, %u)" POINT " : f32[1,20,7,9]\n%k = Clamp(%f) {min=-1, max=2} : f32[1,20,7,9]\n"
+    "%y = Tanh(%k) : f32[1,20,7,9]\nResult(%y)\n" },
+  /* Almost x * Sigmoid (x). */
+  { "conv-functions-not", 1, 0, 4,
+    "%x = Parameter : f32[1,6,7,9]\n%w = Const {#240} : f32[40,6,1,1]\n%z = Parameter : f32[1,40,7,9]\n"
+    "%c = Convolution(%x, %w)" POINT " : f32[1,40,7,9]\n%s = Sigmoid(%c) : f32[1,40,7,9]\n%m = Multiply(%s, %z) : f32[1,40,7,9]\n"
+    "%a = Subtract(%m, %c) : f32[1,40,7,9]\nResult(%a)\n" },
+  /* Pixels that would share sets of the cache: the lines that a task reads are copied. */
+  { "conv-lines", 3, 0, 4,
+    "%x = Parameter : f32[2,512,6,9]\n%w = Const {#92160} : f32[20,512,3,3]\n%v = Const {#73728} : f32[2,16,256,3,3]\n%u = Const {#6144} : f32[3,512,2,2]\n"
+    "%c = Convolution(%x, %w)" SAME " : f32[2,20,6,9]\n"
+    "%d = GroupConvolution(%x, %v) {strides=[2,3], dilations=[2,1], pads_begin=[3,0], pads_end=[0,2]} : f32[2,32,3,3]\n"
+    "%e = Convolution(%x, %u) {strides=[1,1], dilations=[1,1], pads_begin=[5,1], pads_end=[2,0]} : f32[2,3,12,9]\n"
+    "Result(%c)\nResult(%d)\nResult(%e)\n" },
   /* A sum that others read too, and constants that are no bias. */
   { "conv-readers", 1, 0, 6,
     "%x = Parameter : f32[1,4,3,4]\n%w = Const {#16} : f32[4,4,1,1]\n%b = Const {#12} : f32[1,1,3,4]\n%k = Const {0.3} : f32[]\n"
@@ -107,6 +127,10 @@ static const Case cases[] =
   { "matmul", 1, 0, 0,
     "%x = Parameter : f32[3,31,256]\n%w = Const {#17920} : f32[256,70]\n%b = Const {#70} : f32[70]\n%z = Parameter : f32[3,31,70]\n"
     "%m = MatMul(%x, %w) : f32[3,31,70]\n%a = Add(%m, %b) : f32[3,31,70]\n%r = Add(%z, %a) : f32[3,31,70]\n%y = Relu(%r) : f32[3,31,70]\nResult(%y)\n" },
+  { "matmul-functions", 2, 0, 0,
+    "%x = Parameter : f32[37,1024]\n%w = Const {#73728} : f32[1024,72]\n%z = Parameter : f32[37,72]\n%v = Const {#5184} : f32[72,72]\n"
+    "%m = MatMul(%x, %w) : f32[37,72]\n%g = Gelu(%m) {approximation_mode=erf} : f32[37,72]\n%a = Add(%g, %z) : f32[37,72]\n"
+    "%n = MatMul(%a, %v) : f32[37,72]\n%b = Add(%n, %a) : f32[37,72]\n%y = Swish(%b) : f32[37,72]\nResult(%y)\n" },
   { "matmul-turned", 2, 0, 0,
     "%x = Parameter : f32[2,19,23]\n%w = Const {#722} : f32[38,19]\n%v = Const {#418} : f32[2,11,19]\n"
     "%m = MatMul(%x, %w) {transpose_a=true, transpose_b=true} : f32[2,23,38]\n%n = MatMul(%x, %v) {transpose_a=true, transpose_b=true} : f32[2,23,11]\n"

@@ -93,6 +93,25 @@ store_words (uint32_t *p, __m128 x)
   _mm_storeu_ps ((float *) (void *) p, x);
 }
 
+/* Columns of three words; returns how many it has done. A store reaches into the next column, which is written after it. */
+static size_t
+transpose_three (size_t cols, const uint32_t *in, size_t ldi, uint32_t *out)
+{
+  size_t c = 0;
+
+  for (; c + 4 < cols; c += 4, in += 4, out += 12)
+    {
+      __m128 a = load_words (in), b = load_words (in + ldi), d = load_words (in + 2 * ldi), e = _mm_setzero_ps ();
+
+      _MM_TRANSPOSE4_PS (a, b, d, e);
+      store_words (out, a);
+      store_words (out + 3, b);
+      store_words (out + 6, d);
+      store_words (out + 9, e);
+    }
+  return c;
+}
+
 void
 lpt_transpose_words__avx2 (size_t rows, size_t cols, const uint32_t *in, size_t ldi, uint32_t *out, size_t ldo)
 {
@@ -113,7 +132,7 @@ lpt_transpose_words__avx2 (size_t rows, size_t cols, const uint32_t *in, size_t 
           store_words (y + 2 * ldo, d);
           store_words (y + 3 * ldo, e);
         }
-  for (size_t c = 0; c < cols; c++)
+  for (size_t c = rows == 3 && ldo == 3 ? transpose_three (cols, in, ldi, out) : 0; c < cols; c++)
     for (size_t r = c < whole_cols ? whole_rows : 0; r < rows; r++)
       out[c * ldo + r] = in[r * ldi + c];
 }
