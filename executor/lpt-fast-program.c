@@ -25,6 +25,7 @@ typedef struct
   Place          *places;    /* likewise */
   LptFastOp     **ops;       /* step -> fast op that ends there */
   gboolean       *parts;     /* slot -> all that write it and read it in LAST8 do as well with PART8 */
+  LptFastOp     **makers;    /* slot -> op that writes it, under another name too, or NULL */
 } Program;
 
 static guint *
@@ -265,15 +266,23 @@ static void
 find_parts (Program *p)
 {
   const LptPlan *plan = p->b->plan;
-  const LptFastOp *op;
+  LptFastOp *op;
   guint i, k;
 
   for (i = 0; i < plan->steps->len; i++)
     {
       for (op = p->ops[i]; op != NULL; op = op->next)
-        p->parts[op->out] = op->makes_part && op->out_repr == LPT_REPR_LAST8;
+        {
+          p->parts[op->out] = op->makes_part && op->out_repr == LPT_REPR_LAST8;
+          p->makers[op->out] = op;
+        }
       if (is_name (p, i, LPT_REPR_PART8))
-        p->parts[lpt_plan_step (plan, i)->out[0]] = p->parts[lpt_plan_step (plan, i)->in[0]];
+        {
+          const LptStep *step = lpt_plan_step (plan, i);
+
+          p->parts[step->out[0]] = p->parts[step->in[0]];
+          p->makers[step->out[0]] = p->makers[step->in[0]];
+        }
     }
   for (i = plan->steps->len; i-- > 0; )
     {
@@ -292,6 +301,40 @@ place_of (Program *p,
           LptRepr  repr)
 {
   return &p->places[slot * LPT_N_REPRS + repr];
+}
+
+/* The op whose output's channels @slot is a piece of, or NULL. */
+static const LptFastOp *
+piece_of (const Program *p,
+          guint          slot)
+{
+  const LptFastOp *op = p->makers[slot];
+
+  return op != NULL && op->run == NULL && op->out_repr == LPT_REPR_PART8 ? op : NULL;
+}
+
+/* Input @k of the concatenation @op, from @at on, is a piece of a value: with all the others of it, that stand beside it in
+ * their order, the whole is a part. */
+static void
+place_whole (Program         *p,
+             const LptFastOp *op,
+             guint            k,
+             gsize            at)
+{
+  const LptFastOp *piece = piece_of (p, op->in[k]);
+  gsize start = piece->start, channels = 0, own;
+  guint whole = piece->in[0], n;
+  LptRepr repr;
+
+  if (at < start || !p->parts[whole] || place_of (p, whole, LPT_REPR_LAST8)->slot != LPT_NO_SLOT ||
+      place_of (p, whole, LPT_REPR_PART8)->slot != LPT_NO_SLOT)
+    return;
+  for (n = 0; n < op->n_in; n++)
+    if ((piece = piece_of (p, op->in[n])) != NULL && piece->in[0] == whole && lpt_fast_concat_part (op, n, &repr, &own) &&
+        repr == LPT_REPR_PART8 && own + start == at + piece->start)
+      channels += (gsize) lpt_plan_slot (p->b->plan, op->in[n])->array.shape.dims[1];
+  if (channels == (gsize) lpt_plan_slot (p->b->plan, whole)->array.shape.dims[1])
+    *place_of (p, whole, LPT_REPR_PART8) = (Place) { op->out, op->out_repr, at - start };
 }
 
 /* Parts of a concatenation, and what is the same bytes as one of them, are written where they belong. */
@@ -319,8 +362,11 @@ find_places (Program *p)
               continue;
             else if (op->run == NULL && op->start == 0 && lpt_fast_count (plan, op->in[k]) == lpt_fast_count (plan, op->out))
               *place_of (p, op->in[k], op->in_repr[k]) = *place_of (p, op->out, op->out_repr);
-            else if (op->run != NULL && lpt_fast_concat_part (op, k, &repr, &at) &&
-                     (repr != LPT_REPR_PART8 || (p->parts[op->in[k]] && place_of (p, op->in[k], repr)->slot == LPT_NO_SLOT)))
+            else if (op->run == NULL || !lpt_fast_concat_part (op, k, &repr, &at))
+              continue;
+            else if (repr == LPT_REPR_PART8 && piece_of (p, op->in[k]) != NULL)
+              place_whole (p, op, k, at);
+            else if (repr != LPT_REPR_PART8 || (p->parts[op->in[k]] && place_of (p, op->in[k], repr)->slot == LPT_NO_SLOT))
               *place_of (p, op->in[k], repr) = (Place) { op->out, op->out_repr, at };
         }
       for (repr = LPT_REPR_PLAIN; repr <= LPT_REPR_PART8; repr++)
@@ -443,7 +489,8 @@ lpt_fast_program_new (LptFastBuilder  *b,
   g_autofree guint *buffer = g_new (guint, n + 1);
   g_autofree Place *places = g_new (Place, n + 1);
   g_autofree gboolean *parts = g_new0 (gboolean, b->plan->slots->len + 1);
-  Program p = { b, g_new0 (LptFast, 1), buffer, places, ops, parts };
+  g_autofree LptFastOp **makers = g_new0 (LptFastOp *, b->plan->slots->len + 1);
+  Program p = { b, g_new0 (LptFast, 1), buffer, places, ops, parts, makers };
 
   p.fast->entries = g_array_new (FALSE, TRUE, sizeof (LptFastEntry));
   p.fast->buffers = g_array_new (FALSE, TRUE, sizeof (LptFastBuffer));

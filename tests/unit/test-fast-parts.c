@@ -35,6 +35,8 @@ typedef struct
   "%" #y " = GroupConvolution(%" #x ", %w" #y ") {strides=[1,1], pads_begin=[1,1], pads_end=[1,1]" W " : u8[2," #c ",6,7]" Q
 #define POOL(y, x, c) "%" #y " = MaxPool(%" #x ") {kernel=[3,3], strides=[1,1], pads_begin=[1,1], pads_end=[1,1]} : u8[2," #c ",6,7]" Q
 
+#define HALVES(x) "%i = Const {1} : i64[]\n%s = Split(%" #x ", %i) {num_splits=2} : u8[2,8,6,7] q{scale=0.05, zp=120}, u8[2,8,6,7]" Q
+
 static const Case cases[] =
 {
   { "convolutions", 2, 0, 0, 0, X ONE (a, 17) NINE (b, 5) "%y = Concat(%a, %b) {axis=1} : u8[2,22,6,7]" Q OF (z, y, 22) "Result(%z)\n" },
@@ -97,8 +99,15 @@ static const Case cases[] =
   { "split-again", 0, 4, 0, 0, X POOL (p, q, 20) "%i = Const {1} : i64[]\n%s = Split(%p, %i) {num_splits=2} : u8[2,10,6,7] q{scale=0.05, zp=120}, u8[2,10,6,7]" Q
     "%t = Split(%s.1, %i) {num_splits=2} : u8[2,5,6,7] q{scale=0.05, zp=120}, u8[2,5,6,7]" Q
     "%a = Add(%t.0, %t.1) : u8[2,5,6,7]" Q POOL (b, s.0, 10) "%c = Sigmoid(%t.1) : u8[2,5,6,7]" Q "Result(%a)\nResult(%b)\nResult(%c)\n" },
-  { "split-and-concat", 2, 2, 0, 0, X ONE (a, 16) "%i = Const {1} : i64[]\n%s = Split(%a, %i) {num_splits=2} : u8[2,8,6,7] q{scale=0.05, zp=120}, u8[2,8,6,7]" Q
+  { "split-and-concat", 3, 2, 0, 0, X ONE (a, 16) HALVES (a)
     DEPTH (b, s.1, 8) DEPTH (c, b, 8) "%y = Concat(%s.0, %s.1, %b, %c) {axis=1} : u8[2,32,6,7]" Q OF (z, y, 32) "Result(%z)\n" },
+  { "split-and-concat-named", 2, 2, 0, 0, X ONE (a, 16) "%r = Reinterpret(%a) : u8[2,16,6,7]" Q HALVES (r)
+    "%t = Reinterpret(%s.0) : u8[2,8,6,7]" Q DEPTH (b, t, 8) DEPTH (c, r, 16) "%y = Concat(%b, %t, %s.1, %t) {axis=1} : u8[2,32,6,7]" Q
+    OF (z, y, 32) "Result(%z)\nResult(%c)\nResult(%s.1)\n" },
+  { "split-and-concat-swapped", 1, 2, 0, 0, X ONE (a, 16) HALVES (a) DEPTH (b, s.1, 8)
+    "%y = Concat(%s.1, %s.0, %b) {axis=1} : u8[2,24,6,7]" Q OF (z, y, 24) "Result(%z)\n" },
+  { "split-and-concat-half", 1, 2, 0, 0, X ONE (a, 16) HALVES (a) DEPTH (b, s.0, 8) DEPTH (c, s.1, 8)
+    "%y = Concat(%s.0, %b) {axis=1} : u8[2,16,6,7]" Q OF (z, y, 16) "Result(%z)\nResult(%c)\n" },
   { "slice", 2, 1, 0, 0, X POOL (p, q, 20) "%b = Const {3} : i64[1]\n%e = Const {15} : i64[1]\n%st = Const {1} : i64[1]\n%ax = Const {1} : i64[1]\n"
     "%s = Slice(%p, %b, %e, %st, %ax) : u8[2,12,6,7]" Q "%h = Const {12, 14} : i64[2]\n%i = Const {2, 3} : i64[2]\n%u = Interpolate(%s, %h, %i)"
     " {mode=nearest, shape_calculation_mode=sizes, coordinate_transformation_mode=asymmetric, nearest_mode=floor} : u8[2,12,12,14]" Q
