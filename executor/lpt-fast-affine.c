@@ -2,7 +2,7 @@
  *
  * The values are rows of columns: a row has one scale (a plane of a channel; per tensor: a chunk), or, where the axis is the
  * last one or little is behind it, one per column. Codes with the channels last are dequantized to planes at once: blocks of
- * pixels are transposed into the workspace.
+ * pixels are transposed into the workspace. Few planes are quantized side by side.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +21,7 @@ typedef struct
   LptFastOp op;
   const LptEltwiseKernel *kernel;
   const LptTransposeKernel *transpose;
-  gsize     images, pixels, planes, per_block;   /* where channels are last: blocks of per_block pixels */
+  gsize     images, pixels, planes, per_block;   /* tasks of per_block pixels of all planes, or 0 */
   gsize     count, cols, per_task;     /* elements in all, of a row, rows of a task */
   gsize     channels, inner;           /* scales, repeated; elements of one of them that follow each other */
   gboolean  by_column;
@@ -59,6 +59,12 @@ dequantize_row (const Affine *q,
   q->kernel->dequantize (&p, rows, n, (const guint8 *) in + at, n, (float *) out + at, n * sizeof (float));
 }
 
+static gsize
+n_blocks (const Affine *q)
+{
+  return q->images * ((q->pixels + q->per_block - 1) / q->per_block);
+}
+
 typedef struct
 {
   const Affine *q;
@@ -76,6 +82,15 @@ affine_task (void    *data,
   const Affine *q = job->q;
   gsize row = task * q->per_task, end = row + q->per_task;
 
+  if (q->per_block > 0)
+    {
+      gsize blocks = (q->pixels + q->per_block - 1) / q->per_block, first = task % blocks * q->per_block, c;
+
+      for (c = 0; c < q->planes; c++)
+        job->row (q, c % q->channels, 1, MIN (q->per_block, q->pixels - first), job->in, job->out,
+                  (task / blocks * q->planes + c) * q->pixels + first);
+      return;
+    }
   if (q->by_column)
     {
       gsize rows = q->count / q->cols;
@@ -94,9 +109,10 @@ static void
 run_tasks (AffineJob *job,
            LptPool   *pool)
 {
-  gsize size = job->q->cols * job->q->per_task;
+  const Affine *q = job->q;
+  gsize size = q->cols * q->per_task;
 
-  lpt_parallel_for (pool, (job->q->count + size - 1) / size, affine_task, job);
+  lpt_parallel_for (pool, q->per_block > 0 ? n_blocks (q) : (q->count + size - 1) / size, affine_task, job);
 }
 
 static void
@@ -152,8 +168,7 @@ dequantize_planes_run (const LptFastOp     *op,
 {
   const Affine *q = (const Affine *) op;
 
-  lpt_parallel_for (pool, q->images * ((q->pixels + q->per_block - 1) / q->per_block), planes_task,
-                    &(PlanesJob) { q, in[0], (float *) (gpointer) out, workspace });
+  lpt_parallel_for (pool, n_blocks (q), planes_task, &(PlanesJob) { q, in[0], (float *) (gpointer) out, workspace });
 }
 
 static void
@@ -214,6 +229,24 @@ affine_new (LptFastBuilder *b,
   return q;
 }
 
+/* One scale in all, or one for each plane. */
+static gboolean
+has_planes (const Affine   *q,
+            const LptShape *shape)
+{
+  return shape->rank > 2 && (q->channels == 1 || (q->inner == lpt_fast_pixels (shape) && q->channels == (gsize) shape->dims[1]));
+}
+
+static void
+set_blocks (Affine         *q,
+            const LptShape *shape)
+{
+  q->images = (gsize) shape->dims[0];
+  q->planes = (gsize) shape->dims[1];
+  q->pixels = lpt_fast_pixels (shape);
+  q->per_block = MIN ((MAX (BLOCK / q->planes, 1) + 63) & ~(gsize) 63, q->pixels);
+}
+
 /* The float rule only: the others round in other ways or send NaN elsewhere. */
 LptFastOp *
 lpt_fast_make_quantize (LptFastBuilder *b,
@@ -221,12 +254,17 @@ lpt_fast_make_quantize (LptFastBuilder *b,
 {
   const LptStep *step = lpt_plan_step (b->plan, i);
   const LptRequantRule *rule = lpt_requant_node_rule (step->node);
+  const LptShape *shape;
   Affine *q = rule != NULL && rule->algorithm == LPT_ALGO_FLOAT ? affine_new (b, step->out[0], step->in[0]) : NULL;
 
   if (q == NULL)
     return NULL;
   q->op = (LptFastOp) { .run = quantize_run, .clear = affine_clear, .kernel = "quantize_f32", .n_in = 1, .in = { step->in[0] },
                         .in_repr = { LPT_REPR_PLAIN }, .out = step->out[0], .out_repr = LPT_REPR_U8, .last = i };
+  /* Few planes: who quantizes pixels is who reads them. */
+  shape = &lpt_plan_slot (b->plan, step->out[0])->array.shape;
+  if (q->count > BLOCK && shape->dims[1] <= FEW && !q->by_column && has_planes (q, shape))
+    set_blocks (q, shape);
 
   return &q->op;
 }
@@ -244,15 +282,11 @@ lpt_fast_make_dequantize (LptFastBuilder *b,
   q->op = (LptFastOp) { .run = dequantize_run, .clear = affine_clear, .kernel = "dequantize_u8", .n_in = 1, .in = { step->in[0] },
                         .in_repr = { LPT_REPR_U8 }, .out = step->out[0], .out_repr = LPT_REPR_PLAIN, .last = i };
   shape = &lpt_plan_slot (b->plan, step->in[0])->array.shape;
-  if (lpt_fast_repr (b->plan, step->in[0], lpt_fast_layout (b, step->in[0])) != LPT_REPR_LAST8 ||
-      (q->channels > 1 && q->inner != lpt_fast_pixels (shape)))
+  if (lpt_fast_repr (b->plan, step->in[0], lpt_fast_layout (b, step->in[0])) != LPT_REPR_LAST8 || !has_planes (q, shape))
     return &q->op;
 
   q->transpose = b->kernels.transpose;
-  q->images = (gsize) shape->dims[0];
-  q->planes = (gsize) shape->dims[1];
-  q->pixels = lpt_fast_pixels (shape);
-  q->per_block = MIN ((MAX (BLOCK / q->planes, 1) + 63) & ~(gsize) 63, q->pixels);
+  set_blocks (q, shape);
   q->op.run = dequantize_planes_run;
   q->op.in_repr[0] = LPT_REPR_LAST8;
   q->op.takes_part = 1;

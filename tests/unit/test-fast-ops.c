@@ -95,6 +95,13 @@ static const Case cases[] =
     " zp=[1,2,30,4,50,6,7]}\nResult(%y)\n" },
   { "quantize-columns", "quantize", "%x = Parameter : f32[3,3,37,5]\n%y = Quantize(%x) : i8[3,3,37,5] q{axis=3, scale=[0.01,0.02,0.03,0.04,0.05],"
     " zp=[1,-2,30,4,-50]}\nResult(%y)\n" },
+  { "quantize-planes", "quantize", "%x = Parameter : f32[2,3,83,101]\n%y = Quantize(%x) : i8[2,3,83,101] q{scale=0.02, zp=3}\nResult(%y)\n" },
+  { "quantize-planes-channels", "quantize", "%x = Parameter : f32[2,3,83,101]\n%y = Quantize(%x) : u8[2,3,83,101] q{axis=1,"
+    " scale=[0.01,0.02,0.03], zp=[100,20,3]}\nResult(%y)\n" },
+  { "quantize-planes-images", "quantize", "%x = Parameter : f32[3,1,83,101]\n%y = Quantize(%x) : u8[3,1,83,101] q{axis=0,"
+    " scale=[0.01,0.02,0.03], zp=[100,20,3]}\nResult(%y)\n" },
+  { "quantize-planes-rows", "quantize", "%x = Parameter : f32[2,3,3,1300]\n%y = Quantize(%x) : u8[2,3,3,1300] q{axis=2,"
+    " scale=[0.01,0.02,0.03], zp=[100,20,3]}\nResult(%y)\n" },
   { "dequantize-short", "dequantize", "%x = Parameter : i8[3,5,31] q{axis=1, scale=[0.01,0.02,0.03,0.04,0.05], zp=[1,-2,30,4,-50]}\n"
     "%y = Dequantize(%x) : f32[3,5,31]\nResult(%y)\n" },
   { "dequantize-rows", "dequantize", "%x = Parameter : i8[3,5,33] q{axis=1, scale=[0.01,0.02,0.03,0.04,0.05], zp=[1,-2,30,4,-50]}\n"
