@@ -420,13 +420,13 @@ table_chunk (void    *data,
 {
   gpointer *job = data;
   const Table *t = job[0];
-  gsize at = task * CHUNK, row, end;
+  gsize at = task * CHUNK, row = at / t->cols, in_pitch = t->op.in_pitch[0], out_pitch = t->op.out_pitch;
 
   if (t->rows == 1)
-    t->kernel->table (t->table, MIN (CHUNK, t->cols - at), (const guint8 *) job[1] + at, (guint8 *) job[2] + at);
+    t->kernel->table (t->table, 1, MIN (CHUNK, t->cols - at), (const guint8 *) job[1] + at, 0, (guint8 *) job[2] + at, 0);
   else
-    for (row = at / t->cols, end = MIN ((at + CHUNK) / t->cols, t->rows); row < end; row++)
-      t->kernel->table (t->table, t->cols, (const guint8 *) job[1] + row * t->op.in_pitch[0], (guint8 *) job[2] + row * t->op.out_pitch);
+    t->kernel->table (t->table, MIN ((at + CHUNK) / t->cols, t->rows) - row, t->cols, (const guint8 *) job[1] + row * in_pitch, in_pitch,
+                      (guint8 *) job[2] + row * out_pitch, out_pitch);
 }
 
 static void

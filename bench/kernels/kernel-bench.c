@@ -257,7 +257,7 @@ enum { N_BYTES = 802816 };   /* 56 x 56 x 256 */
 
 static void run_add (Bytes *x) { x->k.eltwise->add (&x->add, 1, N_BYTES, x->a, 0, 1, x->b, 0, 1, x->out, 0); }
 static void run_mul (Bytes *x) { x->k.eltwise->mul (&x->mul, 1, N_BYTES, x->a, 0, 1, x->b, 0, 1, x->out, 0); }
-static void run_table (Bytes *x) { x->k.eltwise->table (x->b, N_BYTES, x->a, x->out); }
+static void run_table (Bytes *x) { x->k.eltwise->table (x->b, 1, N_BYTES, x->a, 0, x->out, 0); }
 static void run_quantize (Bytes *x) { x->k.eltwise->quantize (&x->quantize, 1, N_BYTES, x->f, 0, x->out, 0); }
 static void run_dequantize (Bytes *x) { x->k.eltwise->dequantize (&x->dequantize, 1, N_BYTES, x->a, 0, x->f, 0); }
 static void run_pool (Bytes *x) { lpt_pool_tile (&x->pool, 0, x->pool.shape.oh, x->workspace); }

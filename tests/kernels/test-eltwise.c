@@ -176,18 +176,21 @@ run_conversions (const LptEltwiseKernel *row)
 static bool
 run_table (const LptEltwiseKernel *row)
 {
-  size_t n = (size_t) random_range (1, 500);
-  uint8_t *table = exact_bytes (256), *in = exact_bytes (n);
-  Buffer out = buffer_new (n);
-  bool ok = true;
+  size_t rows = (size_t) random_range (1, 5), cols = (size_t) random_range (1, 200);
+  size_t ldi = cols + random_u32 () % 2 * 7, ldo = cols + random_u32 () % 2 * 9;
+  uint8_t *table = exact_bytes (256), *in = exact_bytes (ldi * (rows - 1) + cols);
+  Buffer out = buffer_new (ldo * (rows - 1) + cols), want = buffer_new (ldo * (rows - 1) + cols);
+  bool ok;
 
-  row->table (table, n, in, out.data);
-  for (size_t i = 0; i < n; i++)
-    ok = ok && out.data[i] == table[in[i]];
-  ok = ok && buffer_guards_hold (&out);
+  row->table (table, rows, cols, in, ldi, out.data, ldo);
+  for (size_t r = 0; r < rows; r++)
+    for (size_t i = 0; i < cols; i++)
+      want.data[r * ldo + i] = table[in[r * ldi + i]];
+  ok = memcmp (out.all, want.all, want.size + 2 * GUARD) == 0;
   free (table);
   free (in);
   buffer_free (&out);
+  buffer_free (&want);
   return ok;
 }
 

@@ -129,10 +129,12 @@ LPT_FN (lpt_eltwise_mul) (const LptMul *p, size_t rows, size_t cols, const uint8
 
 #ifndef LPT_OWN_TABLE
 void
-LPT_FN (lpt_eltwise_table) (const uint8_t *table, size_t n, const uint8_t *in, uint8_t *out)
+LPT_FN (lpt_eltwise_table) (const uint8_t *table, size_t rows, size_t cols, const uint8_t *in, size_t ldi, uint8_t *out,
+                            size_t ldo)
 {
-  for (size_t i = 0; i < n; i++)
-    out[i] = table[in[i]];
+  for (size_t r = 0; r < rows; r++, in += ldi, out += ldo)
+    for (size_t i = 0; i < cols; i++)
+      out[i] = table[in[i]];
 }
 #endif
 

@@ -41,7 +41,7 @@ typedef struct {
                            const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo);
   void      (*mul)        (const LptMul *p, size_t rows, size_t cols, const uint8_t *a, size_t lda, size_t a_step,
                            const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo);
-  void      (*table)      (const uint8_t *table, size_t n, const uint8_t *in, uint8_t *out);
+  void      (*table)      (const uint8_t *table, size_t rows, size_t cols, const uint8_t *in, size_t ldi, uint8_t *out, size_t ldo);
   void      (*quantize)   (const LptQuantize *p, size_t rows, size_t cols, const float *in, size_t ldi,
                            uint8_t *out, size_t ldo);
   void      (*dequantize) (const LptDequantize *p, size_t rows, size_t cols, const uint8_t *in, size_t ldi,
@@ -53,7 +53,8 @@ typedef struct {
                                size_t a_step, const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo); \
   void lpt_eltwise_mul__##isa (const LptMul *p, size_t rows, size_t cols, const uint8_t *a, size_t lda,      \
                                size_t a_step, const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo); \
-  void lpt_eltwise_table__##table_isa (const uint8_t *table, size_t n, const uint8_t *in, uint8_t *out);          \
+  void lpt_eltwise_table__##table_isa (const uint8_t *table, size_t rows, size_t cols, const uint8_t *in,     \
+                                       size_t ldi, uint8_t *out, size_t ldo);                               \
   void lpt_eltwise_quantize__##isa (const LptQuantize *p, size_t rows, size_t cols, const float *in, size_t ldi, \
                                     uint8_t *out, size_t ldo);                                               \
   void lpt_eltwise_dequantize__##isa (const LptDequantize *p, size_t rows, size_t cols, const uint8_t *in,   \

@@ -65,10 +65,10 @@ void
 lpt_epilogue_finish (const LptEpilogueKernel *kernel, const LptEpilogue *e, size_t rows, size_t channels, uint8_t *out,
                      size_t out_stride, const uint8_t *residual, size_t residual_stride)
 {
-  for (size_t r = 0; e->table && r < rows; r++)
-    kernel->table (e->table, channels, out + r * out_stride, out + r * out_stride);
+  if (e->table)
+    kernel->table (e->table, rows, channels, out, out_stride, out, out_stride);
   if (e->add)
     kernel->add (e->add, rows, channels, out, out_stride, 1, residual, residual_stride, 1, out, out_stride);
-  for (size_t r = 0; e->add && e->add_table && r < rows; r++)
-    kernel->table (e->add_table, channels, out + r * out_stride, out + r * out_stride);
+  if (e->add && e->add_table)
+    kernel->table (e->add_table, rows, channels, out, out_stride, out, out_stride);
 }

@@ -122,7 +122,7 @@ typedef struct {
   /* The stages on bytes, eltwise.h. */
   void          (*add)   (const LptAdd *p, size_t rows, size_t cols, const uint8_t *a, size_t lda, size_t a_step,
                           const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo);
-  void          (*table) (const uint8_t *table, size_t n, const uint8_t *in, uint8_t *out);
+  void          (*table) (const uint8_t *table, size_t rows, size_t cols, const uint8_t *in, size_t ldi, uint8_t *out, size_t ldo);
 } LptEpilogueKernel;
 
 #define LPT_EPILOGUE_KERNEL(needs, isa, table_isa)                                                                     \
