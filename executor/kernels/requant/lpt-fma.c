@@ -26,67 +26,106 @@
 
 #include <math.h>
 
-/* Smallest and largest remainder over `codes` steps, from r on. */
+/* As many channels as registers hold side by side. */
+enum { LANES = 8 };
+
+typedef struct {
+  int32_t mult[LANES], step[LANES];     /* 2^s mod mult */
+  int32_t r[LANES], least[LANES], most[LANES];
+  int64_t offset[LANES];
+} Lanes;
+
+/* Remainders over `codes` steps, from r on. */
 static void
-remainders (int64_t mult, int64_t step, int64_t r, int codes, int64_t *least, int64_t *most)
+remainders (Lanes *l, int codes)
 {
-  *least = *most = r;
+  for (int j = 0; j < LANES; j++)
+    l->least[j] = l->most[j] = l->r[j];
   for (int i = 1; i < codes; i++)
-    {
-      r -= step;
-      r += r < 0 ? mult : 0;
-      *least = r < *least ? r : *least;
-      *most = r > *most ? r : *most;
-    }
+    for (int j = 0; j < LANES; j++)
+      {
+        int32_t r = l->r[j] - l->step[j];
+
+        r += (r >> 31) & l->mult[j];
+        l->least[j] = r < l->least[j] ? r : l->least[j];
+        l->most[j] = r > l->most[j] ? r : l->most[j];
+        l->r[j] = r;
+      }
 }
 
+/* zp + 1/2 in units of 2^-s. */
+static int64_t
+zero_of (const LptEpilogue *e, int s)
+{
+  int64_t one = (int64_t) 1 << s;
+
+  return one / 2 + lpt_u8_form (e->lo, e->zp) * one;
+}
+
+/* The first remainder; false: out of the form's range. A multiplier of 0 is one lane that always fits. */
 static bool
-fill_channel (const LptEpilogue *e, size_t c, double reach)
+begin (const LptEpilogue *e, size_t c, double reach, Lanes *l, int j)
+{
+  int64_t mult = e->mult[c], rest = e->rest ? e->rest[c] : 0, one, zero, r;
+  int s = 31 - e->shift[c];
+
+  l->mult[j] = 1;
+  l->step[j] = l->r[j] = 0;
+  l->offset[j] = 0;
+  if (mult == 0 && rest == 0)
+    return true;
+  if (mult <= 0 || s < 32 || s > 52 || (lpt_u8_form (e->lo, e->hi) + 1) / ldexp ((double) mult, -s) > (1 << 24) - 4)
+    return false;
+
+  one = (int64_t) 1 << s;
+  zero = zero_of (e, s);
+  l->mult[j] = (int32_t) mult;
+  l->step[j] = (int32_t) (one % mult);
+  r = ((one / 2 + rest) % mult - (e->lo - e->zp + 1) % mult * l->step[j] % mult) % mult;
+  l->r[j] = (int32_t) (r < 0 ? r + mult : r);
+  l->offset[j] = (zero + mult / 2) / mult;
+  return reach + (double) l->offset[j] < 2147483647.0;
+}
+
+/* The parameters; false: too little room for the steps. */
+static bool
+end (const LptEpilogue *e, size_t c, const Lanes *l, int j)
 {
   const LptRequantFma *to = &e->fma;
-  int64_t mult = e->mult[c], rest = e->rest ? e->rest[c] : 0, zp = lpt_u8_form (e->lo, e->zp);
-  int64_t first = e->lo - e->zp + 1, last = e->hi - e->zp;
+  int64_t mult = e->mult[c], room = (int64_t) l->least[j] + mult - l->most[j], half;
   int s = 31 - e->shift[c], drop = 0;
-  int64_t one = (int64_t) 1 << (s < 52 ? s : 52), zero = one / 2 + zp * one, offset, step, r, least, most, half, upper;
-  double m = ldexp ((double) mult, -s), farthest = lpt_u8_form (e->lo, e->hi) + 1;
 
-  to->offset[c] = 0;
-  to->high[c] = to->low[c] = to->half[c] = 0.0f;
-  if (mult == 0 && rest == 0)
-    {
-      to->half[c] = (float) zp + 0.5f;
-      return true;
-    }
-  if (mult <= 0 || s < 32 || s > 52 || farthest / m > (1 << 24) - 4)
-    return false;
+  to->offset[c] = (int32_t) l->offset[j];
+  to->high[c] = to->low[c] = 0.0f;
+  to->half[c] = (float) lpt_u8_form (e->lo, e->zp) + 0.5f;
+  if (mult == 0)
+    return true;
 
-  offset = (zero + mult / 2) / mult;
-  if (reach + (double) offset >= 2147483647.0)
-    return false;
-  step = one % mult;
-  r = ((one / 2 + rest) % mult - first % mult * step % mult) % mult;
-  r += r < 0 ? mult : 0;
-  remainders (mult, step, r, last >= first ? (int) (last - first) + 1 : 1, &least, &most);
-  half = zero - offset * mult + rest + (mult - most - least) / 2;
-  if ((double) (least + mult - most - 1) / 2 <= ldexp (ldexp (1, s - 14) + 2 * fabs ((double) half), -24))
-    return false;
-
+  half = zero_of (e, s) - l->offset[j] * mult + (e->rest ? e->rest[c] : 0) + (mult - l->most[j] - l->least[j]) / 2;
   while (mult >> drop >> 24)
     drop++;
-  upper = mult >> drop << drop;
-  to->offset[c] = (int32_t) offset;
-  to->high[c] = ldexpf ((float) upper, -s);
-  to->low[c] = ldexpf ((float) (mult - upper), -s);
+  to->high[c] = ldexpf ((float) (mult >> drop << drop), -s);
+  to->low[c] = ldexpf ((float) (mult - (mult >> drop << drop)), -s);
   to->half[c] = (float) ldexp ((double) half, -s);
-  return true;
+  return (double) (room - 1) / 2 > ldexp (ldexp (1, s - 14) + 2 * fabs ((double) half), -24);
 }
 
 bool
 lpt_requant_fma (const LptEpilogue *e, size_t channels, double reach)
 {
-  size_t c = 0;
+  int codes = e->hi > e->lo ? e->hi - e->lo : 1;
+  bool fits = true;
 
-  while (c < channels && fill_channel (e, c, reach))
-    c++;
-  return c == channels;
+  for (size_t c = 0; c < channels && fits; c += LANES)
+    {
+      int n = channels - c < LANES ? (int) (channels - c) : LANES;
+      Lanes lanes = { .mult = { 0 } };
+
+      for (int j = 0; j < n && fits; j++)
+        fits = begin (e, c + (size_t) j, reach, &lanes, j);
+      remainders (&lanes, codes);
+      for (int j = 0; j < n && fits; j++)
+        fits = end (e, c + (size_t) j, &lanes, j);
+    }
+  return fits;
 }
