@@ -457,7 +457,7 @@ run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage)
   for (int i = 0; i < 3; i++)
     quarters (x[i]);
   for (size_t j = 0; j < 4; j++)
-    w.v[j] = stage_vec (stage, e, &(StageChannels) { w.bias[j], { x[0][j], x[1][j], x[2][j] } });
+    stage_vec (stage, e, &(StageChannels) { w.bias[j], { x[0][j], x[1][j], x[2][j] } }, &w.v[j]);
   for (size_t y = 0; y < r->rows; y++)
     {
       const LptDwconvRun row = lpt_dwconv_row (r, y);
@@ -510,7 +510,7 @@ run_stage (const LptDwconvRun *r, int stage)
           const StageChannels s = stage_load (stage, e, c);
 
           b.bias = s.bias;
-          b.v = stage_vec (stage, e, &s);
+          stage_vec (stage, e, &s, &b.v);
         }
       for (size_t y = 0; y < r->rows; y++)
         {

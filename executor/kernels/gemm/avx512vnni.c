@@ -381,7 +381,7 @@ set_block (int stage, Params *p, const LptEpilogue *e, size_t channel0, size_t j
   const StageChannels s = stage_load (stage, e, channel0 + j);
 
   p->bias[j / 16] = s.bias;
-  p->v[j / 16] = stage_vec (stage, e, &s);
+  stage_vec (stage, e, &s, &p->v[j / 16]);
 }
 
 void

@@ -214,38 +214,35 @@ stage_load (int stage, const LptEpilogue *e, size_t c)
   return s;
 }
 
-INLINE RequantVec
-stage_vec (int stage, const LptEpilogue *e, const StageChannels *s)
+/* Only what the stage reads. */
+INLINE void
+stage_vec (int stage, const LptEpilogue *e, const StageChannels *s, RequantVec *to)
 {
-  RequantVec v = { 0 };
-
   if (stage == STAGE_FMA)
     {
-      v.scale = _mm512_castsi512_ps (s->x[0]);
-      v.low = _mm512_castsi512_ps (s->x[1]);
-      v.half = _mm512_castsi512_ps (s->x[2]);
+      to->scale = _mm512_castsi512_ps (s->x[0]);
+      to->low = _mm512_castsi512_ps (s->x[1]);
+      to->half = _mm512_castsi512_ps (s->x[2]);
     }
   else if (stage == STAGE_WORDS)
     {
-      v.scale = _mm512_castsi512_ps (s->x[0]);
-      v.low = _mm512_castsi512_ps (s->x[1]);
+      to->scale = _mm512_castsi512_ps (s->x[0]);
+      to->low = _mm512_castsi512_ps (s->x[1]);
     }
   else if (stage == STAGE_FLOAT)
-    v.scale = _mm512_castsi512_ps (s->x[0]);
+    to->scale = _mm512_castsi512_ps (s->x[0]);
   else
     {
       /* Rounds behind the zero point: it goes into the rounding term. */
       const __m512i zp = _mm512_set1_epi64 (lpt_u8_form (e->lo, e->zp)), half = _mm512_set1_epi64 (32);
-
-      v = requant_vec (LPT_REQUANT_SINGLE, s->x[0], s->x[1], _mm512_setzero_ps ());
-
+      RequantVec v = requant_vec (LPT_REQUANT_SINGLE, s->x[0], s->x[1], _mm512_setzero_ps ());
       __m512i even = _mm512_and_si512 (v.c, _mm512_set1_epi64 (0xffffffff)), odd = _mm512_srli_epi64 (v.c, 32);
 
       v.a = _mm512_add_epi64 (v.a, _mm512_sllv_epi64 (zp, _mm512_add_epi64 (even, half)));
       v.b = _mm512_add_epi64 (v.b, _mm512_sllv_epi64 (zp, _mm512_add_epi64 (odd, half)));
       add_rests (&v, s->x[2]);
+      *to = v;
     }
-  return v;
 }
 
 /* Codes of a stage, not yet limited. A float below the integers' range, or a NaN, converts to the lowest integer, which the
