@@ -478,11 +478,29 @@ lpt_fast_make_move (LptFastBuilder *b,
 
 /* --- Interpolate, Concat --- */
 
+static gboolean
+is_resize (const LptPlan *plan,
+           const LptStep *step)
+{
+  return step->integer != NULL && step->node->op == LPT_OP_INTERPOLATE && lpt_int_resize_is_nearest (step->integer) &&
+         is_same_codes (plan, step->in[0], step->out[0]);
+}
+
+guint
+lpt_fast_resize_behind (LptFastBuilder *b,
+                        guint           slot)
+{
+  guint i = b->reader[slot];
+
+  return i != LPT_NO_SLOT && b->covered[i] == LPT_NO_SLOT && is_resize (b->plan, lpt_plan_step (b->plan, i)) ? i : LPT_NO_SLOT;
+}
+
 LptFastOp *
 lpt_fast_make_resize (LptFastBuilder *b,
                       guint           i)
 {
   const LptStep *step = lpt_plan_step (b->plan, i);
+  guint out = b->moved[step->out[0]] != LPT_NO_SLOT ? b->moved[step->out[0]] : step->out[0];
   const LptShape *x, *y;
   gssize *maps[LPT_MAX_RANK] = { NULL };
   gsize strides[LPT_MAX_RANK];
@@ -491,7 +509,7 @@ lpt_fast_make_resize (LptFastBuilder *b,
   gint axis;
   Move *m;
 
-  if (!lpt_int_resize_is_nearest (step->integer) || !is_same_codes (b->plan, step->in[0], step->out[0]))
+  if (!is_resize (b->plan, step))
     return NULL;
   x = &lpt_plan_slot (b->plan, step->in[0])->array.shape;
   y = &lpt_plan_slot (b->plan, step->out[0])->array.shape;
@@ -503,7 +521,7 @@ lpt_fast_make_resize (LptFastBuilder *b,
       for (k = 0; k < y->dims[axis]; k++)
         maps[axis][k] = (gssize) (lpt_int_resize_source (step->integer, k, x->dims[axis], y->dims[axis]) * (gint64) strides[axis]);
     }
-  m = move_new (b, "resize_u8", step->out[0], repr, i);
+  m = move_new (b, "resize_u8", out, repr, i);
   m->op.out_repr = choose_box (&m->boxes[0], y, maps, repr);
   add_input (m, b->plan, step->in[0], repr, y, maps, 0);
   m->op.takes_part = 1;

@@ -29,19 +29,17 @@ only_reader (LptFastBuilder *b,
   return lpt_plan_step (b->plan, *index);
 }
 
-/* Regions behind @slot that map codes to codes: composed into @table, which begins as the identity. Returns the last slot. */
+/* Regions behind @slot that map codes to codes: composed into @table. Returns the last slot. */
 static guint
-follow_tables (LptFastBuilder *b,
-               guint           owner,
-               guint           slot,
-               guint8         *table,
-               guint          *last)
+compose_tables (LptFastBuilder *b,
+                guint           owner,
+                guint           slot,
+                guint8         *table,
+                guint          *last)
 {
   const LptFastRegion *region;
   guint k;
 
-  for (k = 0; k < 256; k++)
-    table[k] = (guint8) k;
   while ((region = lpt_fast_region_behind (b, slot, &slot)) != NULL)
     {
       for (k = 0; k < 256; k++)
@@ -49,6 +47,31 @@ follow_tables (LptFastBuilder *b,
       for (k = 0; k < region->n_steps; k++)
         b->covered[region->steps[k]] = owner;
       *last = MAX (*last, region->steps[region->n_steps - 1]);
+    }
+
+  return slot;
+}
+
+/* The same for a table that begins as the identity. What lies behind a Resize that repeats codes is done before it, on fewer of
+ * them: the slot that is returned then has other codes than its own step would give, and the Resize makes the last slot. */
+static guint
+follow_tables (LptFastBuilder *b,
+               guint           owner,
+               guint           slot,
+               guint8         *table,
+               guint          *last)
+{
+  guint k, resize, behind = 0;
+
+  for (k = 0; k < 256; k++)
+    table[k] = (guint8) k;
+  slot = compose_tables (b, owner, slot, table, last);
+  resize = lpt_fast_resize_behind (b, slot);
+  if (resize != LPT_NO_SLOT)
+    {
+      guint out = lpt_plan_step (b->plan, resize)->out[0];
+
+      b->moved[out] = compose_tables (b, resize, out, table, &behind);
     }
 
   return slot;

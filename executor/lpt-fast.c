@@ -269,7 +269,7 @@ find_readers (LptFastBuilder *b)
   guint i, k;
 
   for (i = 0; i < plan->slots->len; i++)
-    b->reader[i] = LPT_NO_SLOT;
+    b->reader[i] = b->moved[i] = LPT_NO_SLOT;
   for (i = 0; i < plan->steps->len; i++)
     b->covered[i] = LPT_NO_SLOT;
   /* LPT_NO_SLOT - 1 = several; then as none. */
@@ -384,6 +384,7 @@ lpt_fast_new (LptPlan *plan)
   b.uses = g_new0 (guint, plan->slots->len + 1);
   b.covered = g_new (guint, plan->steps->len + 1);
   b.written = g_new0 (LptRepr, plan->slots->len + 1);
+  b.moved = g_new (guint, plan->slots->len + 1);
   ops = g_new0 (LptFastOp *, plan->steps->len + 1);
   find_readers (&b);
   lpt_fast_regions_init (&b);
@@ -396,6 +397,7 @@ lpt_fast_new (LptPlan *plan)
   g_free (b.uses);
   g_free (b.covered);
   g_free (b.written);
+  g_free (b.moved);
   g_ptr_array_unref (b.regions);
 
   return fast;

@@ -63,6 +63,7 @@ typedef struct
   guint     *covered;      /* step -> step whose fast op stands for it, LPT_NO_SLOT */
   GPtrArray *regions;      /* slot -> LptFastRegion * that writes it, or NULL */
   LptRepr   *written;      /* slot -> what it is written in, as far as makers have come */
+  guint     *moved;        /* slot of a Resize -> slot that it makes instead: its input has been through the tables between; LPT_NO_SLOT */
 } LptFastBuilder;
 
 /* Makes the fast op of step @i, marking what it covers; NULL = none. */
@@ -81,6 +82,8 @@ LptFastOp *lpt_fast_make_dequantize (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_dequantize_words (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_concat (LptFastBuilder *b, guint i);
 LptFastOp *lpt_fast_make_resize (LptFastBuilder *b, guint i);
+/* The step that alone reads @slot and only repeats its codes, or LPT_NO_SLOT. */
+guint      lpt_fast_resize_behind (LptFastBuilder *b, guint slot);
 
 /* Steps that stay real. */
 LptFastOp *lpt_fast_make_float_conv   (LptFastBuilder *b, guint i);

@@ -21,6 +21,9 @@ typedef struct
 #define V(type) " : " type "[1,4,16,16]"
 #define F V ("f32") "\n"
 
+#define RESIZE(x, type, quant) "%h = Const {32, 48} : i64[2]\n%i = Const {2, 3} : i64[2]\n%r = Interpolate(%" #x ", %h, %i) {mode=nearest," \
+  " shape_calculation_mode=sizes, coordinate_transformation_mode=asymmetric, nearest_mode=floor} : " type "[1,4,32,48]" quant
+
 static const Case cases[] =
 {
   { "silu", 1, CODES ("u8", "128")
@@ -55,6 +58,16 @@ static const Case cases[] =
     "%f = Dequantize(%k)" F "%h = HSwish(%f)" F "%n = Subtract(%h, %lo)" F
     "%y = Quantize(%n)" V ("u8") " q{scale=0.01}\n"
     "Result(%k)\nResult(%y)\n" },
+  /* Behind a Resize of nearest codes tables are done before it, where nobody else reads what lies between. */
+  { "resized", 1, CODES ("u8", "128") "%s = Sigmoid(%q)" V ("u8") " q{scale=0.00390625}\n" RESIZE (s, "u8", " q{scale=0.00390625}\n")
+    "%d = Dequantize(%r) : f32[1,4,32,48]\n%y = Quantize(%d) : i8[1,4,32,48] q{scale=0.01, zp=-100}\n"
+    "%z = Relu(%y) : i8[1,4,32,48] q{scale=0.01, zp=-100}\nResult(%z)\n" },
+  { "resized-signed", 1, CODES ("i8", "3") "%s = Tanh(%q)" V ("i8") " q{scale=0.01, zp=-5}\n" RESIZE (s, "i8", " q{scale=0.01, zp=-5}\n")
+    "%d = Dequantize(%r) : f32[1,4,32,48]\n%y = Quantize(%d) : u8[1,4,32,48] q{scale=0.02, zp=100}\nResult(%y)\n" },
+  { "resized-and-read", 2, CODES ("u8", "128") "%s = Sigmoid(%q)" V ("u8") " q{scale=0.00390625}\n" RESIZE (s, "u8", " q{scale=0.00390625}\n")
+    "%d = Dequantize(%r) : f32[1,4,32,48]\n%y = Quantize(%d) : i8[1,4,32,48] q{scale=0.01, zp=-100}\nResult(%y)\nResult(%s)\n" },
+  { "resized-for-two", 2, CODES ("u8", "128") "%s = Sigmoid(%q)" V ("u8") " q{scale=0.00390625}\n" RESIZE (s, "u8", " q{scale=0.00390625}\n")
+    "%d = Dequantize(%r) : f32[1,4,32,48]\n%y = Quantize(%d) : i8[1,4,32,48] q{scale=0.01, zp=-100}\nResult(%y)\nResult(%r)\n" },
   { "own-sum", 1, CODES ("u8", "128")
     "%r = Relu(%q)" V ("u8") " q{scale=0.04, zp=128}\n"
     "%y = Add(%q, %r) #{relaxed}" V ("u8") " q{scale=0.05, zp=100}\n"
