@@ -21,6 +21,7 @@
  */
 
 #include <math.h>
+#include <string.h>
 
 #include "ir/lpt-fold.h"
 #include "passes/lpt-weightable.h"
@@ -168,6 +169,60 @@ multiply_matrices (LptTensor *a,
   return out;
 }
 
+/* Sums of bytes ^ @flip, which are codes as unsigned bytes: i8 ones plus 128 where it is 128. */
+static gboolean
+sum_rows (const guint8 *data,
+          gint64        rows,
+          gint64        columns,
+          guint8        flip,
+          gint32       *sums)
+{
+  gint64 k, n;
+
+  for (k = 0; k < rows; k++)
+    {
+      const guint8 *row = data + k * columns;
+      gint32 sum = 0;
+
+      for (n = 0; n < columns; n++)
+        sum += row[n] ^ flip;
+      sums[k] = sum;
+    }
+
+  return TRUE;
+}
+
+/* As many rows as 16 bits hold the sum of, then these: twice as many at a time. */
+static gboolean
+sum_columns (const guint8 *data,
+             gint64        rows,
+             gint64        columns,
+             guint8        flip,
+             gint32       *sums)
+{
+  g_autofree guint16 *part = g_try_new (guint16, (gsize) columns + 1);
+  gint64 k, n, end;
+
+  if (part == NULL)
+    return FALSE;
+  for (k = 0; k < rows; k = end)
+    {
+      end = MIN (rows, k + 65535 / 255);
+      memset (part, 0, (gsize) columns * sizeof *part);
+      for (; k < end; k++)
+        {
+          const guint8 *row = data + k * columns;
+
+          for (n = 0; n < columns; n++)
+            part[n] = (guint16) (part[n] + (row[n] ^ flip));
+        }
+      for (n = 0; n < columns; n++)
+        sums[n] += part[n];
+    }
+
+  return TRUE;
+}
+
 /* zp * w for one zero point and a matrix of 8-bit codes, [N, K] when @transposed_w, from the sums of its columns. Products and sums
  * are exact in f64 either way, so this is what multiply_matrices() gives. NULL: it does not apply. */
 static LptTensor *
@@ -193,23 +248,11 @@ zero_point_columns (LptTensor *zp,
     shape.dims[k] = k == rank - 1 ? columns : 1;
   sums = g_try_new0 (gint32, (gsize) columns + 1);
   out = lpt_tensor_new (LPT_DTYPE_F32, &shape, NULL);
-  if (sums == NULL || out == NULL)
+  if (sums == NULL || out == NULL ||
+      !(transposed_w ? sum_rows (data, columns, depth, is_signed ? 128 : 0, sums) : sum_columns (data, depth, columns, is_signed ? 128 : 0, sums)))
     {
       lpt_tensor_unref (out);
       return NULL;
-    }
-  /* Codes as unsigned bytes, i8 ones plus 128. */
-  for (k = 0; k < (transposed_w ? columns : depth); k++)
-    {
-      const guint8 *row = data + k * (transposed_w ? depth : columns);
-      guint8 flip = is_signed ? 128 : 0;
-
-      if (transposed_w)
-        for (n = 0; n < depth; n++)
-          sums[k] += row[n] ^ flip;
-      else
-        for (n = 0; n < columns; n++)
-          sums[n] += row[n] ^ flip;
     }
   y = lpt_tensor_writable (out);
   for (n = 0; n < columns; n++)
