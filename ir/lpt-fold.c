@@ -490,6 +490,20 @@ code_run (const Interval *v,
     }
 }
 
+/* Weights in 8 bits stay as long as the graph, mostly. */
+static LptTensor *
+new_codes (LptGraph       *graph,
+           LptDType        dtype,
+           const LptShape *shape)
+{
+  if (lpt_dtype_bits (dtype) != 8)
+    return lpt_tensor_new (dtype, shape, NULL);
+  if (graph->codes == NULL)
+    graph->codes = lpt_chunks_new ();
+
+  return lpt_tensor_new_in (graph->codes, dtype, shape, NULL);
+}
+
 #define RUN 1024
 
 LptTensor *
@@ -564,7 +578,7 @@ lpt_fold_fake_quantize_to (LptNode   *fq,
           last = MAX (last, d);
     }
   if (ok)
-    out = lpt_tensor_new (direct ? dtype : LPT_DTYPE_F32, shape, NULL);
+    out = new_codes (fq->graph, direct ? dtype : LPT_DTYPE_F32, shape);
   if (ok && lpt_tensor_dtype (data) != LPT_DTYPE_F32)
     ok = (converted = lpt_tensor_to_f32 (data, NULL)) != NULL;
   if (!ok || out == NULL)

@@ -11,6 +11,7 @@
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
 
+#include "ir/lpt-chunks.h"
 #include "ir/lpt-graph-private.h"
 
 /* --- life of a graph --- */
@@ -72,6 +73,7 @@ lpt_graph_free (LptGraph *graph)
   g_hash_table_unref (graph->names);
   g_hash_table_unref (graph->meta);
   g_clear_pointer (&graph->op_requant, g_hash_table_unref);
+  lpt_chunks_free (graph->codes);
   g_free (graph->requant);
   g_free (graph->source);
   g_free (graph->name);

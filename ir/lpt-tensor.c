@@ -24,9 +24,9 @@ struct _LptTensor
   gint64     count;
   gsize      size;
   const guint8 *data;
-  guint8    *own;        /* allocated here, aligned; or NULL */
-  GBytes    *bytes;      /* or a slice of these */
-  gboolean   mapped;     /* which are a file */
+  guint8    *own;        /* writable and aligned, allocated here or in a chunk; or NULL */
+  GBytes    *bytes;      /* that chunk, or what the tensor is a slice of */
+  gboolean   mapped;     /* which is a file */
   LptTensor *parent;     /* or of another tensor */
 };
 
@@ -81,6 +81,13 @@ tensor_alloc (LptDType         dtype,
   return tensor;
 }
 
+static void
+no_memory (gsize    size,
+           GError **error)
+{
+  g_set_error (error, LPT_ERROR, LPT_ERROR_MEMORY, "no memory for a tensor of %" G_GSIZE_FORMAT " bytes", size);
+}
+
 LptTensor *
 lpt_tensor_new (LptDType         dtype,
                 const LptShape  *shape,
@@ -93,14 +100,34 @@ lpt_tensor_new (LptDType         dtype,
     return NULL;
   if (posix_memalign (&own, ALIGNMENT, MAX (tensor->size, 1)) != 0)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_MEMORY,
-                   "no memory for a tensor of %" G_GSIZE_FORMAT " bytes", tensor->size);
+      no_memory (tensor->size, error);
       g_free (tensor);
       return NULL;
     }
   memset (own, 0, tensor->size);
   tensor->own = own;
   tensor->data = own;
+
+  return tensor;
+}
+
+LptTensor *
+lpt_tensor_new_in (LptChunks       *chunks,
+                   LptDType         dtype,
+                   const LptShape  *shape,
+                   GError         **error)
+{
+  LptTensor *tensor = tensor_alloc (dtype, shape, error);
+
+  if (tensor == NULL)
+    return NULL;
+  tensor->own = lpt_chunks_take (chunks, MAX (tensor->size, 1), &tensor->bytes);
+  tensor->data = tensor->own;
+  if (tensor->own == NULL)
+    {
+      no_memory (tensor->size, error);
+      g_clear_pointer (&tensor, g_free);
+    }
 
   return tensor;
 }
@@ -159,7 +186,8 @@ lpt_tensor_unref (LptTensor *tensor)
 {
   if (tensor == NULL || !g_atomic_ref_count_dec (&tensor->refs))
     return;
-  free (tensor->own);
+  if (tensor->bytes == NULL)
+    free (tensor->own);
   g_clear_pointer (&tensor->bytes, g_bytes_unref);
   if (tensor->parent != NULL)
     lpt_tensor_unref (tensor->parent);

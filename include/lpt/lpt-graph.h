@@ -122,6 +122,7 @@ struct _LptGraph
   guint       next_id;
   gint        ir_version;   /* of the file it came from; 0 = none */
   gboolean    lowered;      /* integer ops: quantization lives on values */
+  gpointer    codes;        /* memory of quantized weights (private) */
 };
 
 /* --- life ------------------------------------------------------------------ */
