@@ -67,6 +67,7 @@ struct _OvNet
 {
   char       *name;
   guint       version;
+  guint       depth;          /* bodies that it is nested in */
   GPtrArray  *layers;         /* OvLayer *, order of the file */
   GArray     *edges;          /* of OvEdge */
   GHashTable *meta;           /* model-level rt_info: path with / -> value; NULL when there is none */

@@ -1,120 +1,29 @@
 /* ov-parse.c - XML of an OpenVINO IR to OvNet
  *
- * A pull parser walks the file once; entities, document types and anything from
- * the network are refused. Elements and attributes that are not known are passed over.
+ * Elements and attributes that are not known are passed over.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "frontends/openvino_xml/ov-net.h"
 
-#include <libxml/xmlreader.h>
+#include "frontends/openvino_xml/ov-xml.h"
+
 #include <string.h>
 
 #define MAX_BODY_DEPTH 16
 
-typedef struct
-{
-  xmlTextReaderPtr reader;
-  const char      *source;
-  GError          *error;       /* the first one */
-  guint            body_depth;
-} OvXml;
-
-/* --- errors ---------------------------------------------------------------- */
-
-static guint
-ov_line (OvXml *x)
-{
-  xmlNodePtr node = xmlTextReaderCurrentNode (x->reader);
-  glong line = node != NULL ? xmlGetLineNo (node) : 0;
-  if (line <= 0 || line >= 65535)         /* libxml2 counts lines of elements in 16 bits */
-    line = xmlTextReaderGetParserLineNumber (x->reader);
-  return line > 0 ? (guint) line : 0;
-}
-
-/* Keeps the first message; the word "unsupported" in it decides its code. */
-static gboolean G_GNUC_PRINTF (3, 4)
-ov_fail (OvXml *x, guint line, const char *format, ...)
-{
-  if (x->error == NULL)
-    {
-      va_list args;
-      va_start (args, format);
-      g_autofree char *message = g_strdup_vprintf (format, args);
-      va_end (args);
-      x->error = g_error_new (LPT_ERROR, strstr (message, "unsupported") != NULL ? LPT_ERROR_UNSUPPORTED : LPT_ERROR_INVALID,
-                              "%s:%u: %s", x->source, line, message);
-    }
-  return FALSE;
-}
-
-static void
-on_xml_error (void *data, xmlErrorPtr e)
-{
-  OvXml *x = data;
-  if (e == NULL || e->level < XML_ERR_ERROR)
-    return;
-  g_autofree char *text = g_strdup (e->message != NULL ? e->message : "malformed");
-  g_strdelimit (text, "\r\n", ' ');
-  ov_fail (x, e->line > 0 ? (guint) e->line : 0, "not well-formed XML: %s", g_strstrip (text));
-}
-
-/* --- walking --------------------------------------------------------------- */
-
-/* Steps to the next child element of the element at @depth; FALSE at its end, or after an error. */
-static gboolean
-ov_next (OvXml *x, int depth)
-{
-  while (x->error == NULL)
-    {
-      int r = xmlTextReaderRead (x->reader);
-      if (r != 1)
-        return ov_fail (x, xmlTextReaderGetParserLineNumber (x->reader), "the file ends too early");
-      int type = xmlTextReaderNodeType (x->reader), d = xmlTextReaderDepth (x->reader);
-      if (type == XML_READER_TYPE_END_ELEMENT && d <= depth)
-        return FALSE;
-      if (type == XML_READER_TYPE_ENTITY_REFERENCE)
-        return ov_fail (x, ov_line (x), "entity references are unsupported");
-      if (type == XML_READER_TYPE_ELEMENT && d == depth + 1)
-        return TRUE;
-    }
-  return FALSE;
-}
-
-/* Enters the current element; FALSE when it has no content. */
-static gboolean
-ov_enter (OvXml *x, int *depth)
-{
-  *depth = xmlTextReaderDepth (x->reader);
-  return x->error == NULL && !xmlTextReaderIsEmptyElement (x->reader);
-}
-
-static gboolean
-ov_is (OvXml *x, const char *name)
-{
-  return g_str_equal ((const char *) xmlTextReaderConstLocalName (x->reader), name);
-}
-
-/* Value of an attribute of the current element (transfer full), or NULL. */
-static char *
-ov_attr (OvXml *x, const char *name)
-{
-  xmlChar *value = xmlTextReaderGetAttribute (x->reader, (const xmlChar *) name);
-  char *copy = g_strdup ((const char *) value);
-  xmlFree (value);
-  return copy;
-}
+/* --- attributes ------------------------------------------------------------ */
 
 /* A required unsigned attribute. */
 static gboolean
 ov_attr_uint (OvXml *x, const char *name, guint64 *out)
 {
-  g_autofree char *text = ov_attr (x, name);
+  char *text = ov_attr (x, name);
   if (text == NULL)
-    return ov_fail (x, ov_line (x), "<%s> lacks the attribute \"%s\"", (const char *) xmlTextReaderConstLocalName (x->reader), name);
+    return ov_fail (x, ov_line (x), "<%s> lacks the attribute \"%s\"", ov_name (x), name);
   if (!g_ascii_string_to_unsigned (g_strstrip (text), 10, 0, G_MAXUINT64, out, NULL))
-    return ov_fail (x, ov_line (x), "<%s>: %s=\"%.40s\" is not a number", (const char *) xmlTextReaderConstLocalName (x->reader), name, text);
+    return ov_fail (x, ov_line (x), "<%s>: %s=\"%.40s\" is not a number", ov_name (x), name, text);
   return TRUE;
 }
 
@@ -122,13 +31,13 @@ ov_attr_uint (OvXml *x, const char *name, guint64 *out)
 static gboolean
 ov_attr_int (OvXml *x, const char *name, gint64 *out, gboolean *found)
 {
-  g_autofree char *text = ov_attr (x, name);
+  char *text = ov_attr (x, name);
   if (found != NULL)
     *found = text != NULL;
   if (text == NULL)
     return TRUE;
   if (!g_ascii_string_to_signed (g_strstrip (text), 10, G_MININT64, G_MAXINT64, out, NULL))
-    return ov_fail (x, ov_line (x), "<%s>: %s=\"%.40s\" is not a number", (const char *) xmlTextReaderConstLocalName (x->reader), name, text);
+    return ov_fail (x, ov_line (x), "<%s>: %s=\"%.40s\" is not a number", ov_name (x), name, text);
   return TRUE;
 }
 
@@ -139,29 +48,27 @@ ov_attr_int (OvXml *x, const char *name, gint64 *out, gboolean *found)
 static void
 ov_rt_info (OvXml *x, OvLayer *layer, const char *prefix)
 {
-  int depth;
-  if (!ov_enter (x, &depth))
+  OvScope scope;
+  if (!ov_enter (x, &scope))
     return;
-  while (ov_next (x, depth))
+  while (ov_next (x, &scope))
     {
       if (!ov_is (x, "attribute"))
         continue;
-      g_autofree char *name = ov_attr (x, "name");
+      const char *name = ov_attr (x, "name"), *k, *v;
       if (name == NULL || g_str_has_prefix (name, "LowPrecision::"))
         continue;
       if (layer->rt_info == NULL)
         layer->rt_info = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
       g_autofree char *key = g_strconcat (prefix, name, NULL);
       g_hash_table_replace (layer->rt_info, g_strdup (key), g_strdup (""));
-      for (int r = xmlTextReaderMoveToFirstAttribute (x->reader); r == 1; r = xmlTextReaderMoveToNextAttribute (x->reader))
+      for (guint i = 0; ov_attr_at (x, i, &k, &v); i++)
         {
-          const char *k = (const char *) xmlTextReaderConstName (x->reader), *v = (const char *) xmlTextReaderConstValue (x->reader);
           if (g_str_equal (k, "value"))
             g_hash_table_replace (layer->rt_info, g_strdup (key), g_strdup (v));
           else if (!g_str_equal (k, "name") && !(g_str_equal (k, "version") && g_str_equal (v, "0")))
             g_hash_table_replace (layer->rt_info, g_strconcat (key, "@", k, NULL), g_strdup (v));
         }
-      xmlTextReaderMoveToElement (x->reader);
     }
 }
 
@@ -169,19 +76,18 @@ ov_rt_info (OvXml *x, OvLayer *layer, const char *prefix)
 static void
 ov_meta (OvXml *x, OvNet *net, const char *path)
 {
-  int depth;
-  if (!ov_enter (x, &depth))
+  OvScope scope;
+  if (!ov_enter (x, &scope))
     return;
-  while (ov_next (x, depth))
+  while (ov_next (x, &scope))
     {
-      const char *name = (const char *) xmlTextReaderConstLocalName (x->reader);
-      g_autofree char *key = path != NULL ? g_strconcat (path, "/", name, NULL) : g_strdup (name);
-      char *value = ov_attr (x, "value");
+      g_autofree char *key = path != NULL ? g_strconcat (path, "/", ov_name (x), NULL) : g_strdup (ov_name (x));
+      const char *value = ov_attr (x, "value");
       if (value != NULL)
         {
           if (net->meta == NULL)
             net->meta = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-          g_hash_table_replace (net->meta, g_strdup (key), value);
+          g_hash_table_replace (net->meta, g_strdup (key), g_strdup (value));
         }
       ov_meta (x, net, key);
     }
@@ -200,10 +106,10 @@ ov_port_clear (gpointer data)
 static void
 ov_ports (OvXml *x, OvLayer *layer, GArray *ports, const char *direction)
 {
-  int depth;
-  if (!ov_enter (x, &depth))
+  OvScope scope;
+  if (!ov_enter (x, &scope))
     return;
-  while (ov_next (x, depth))
+  while (ov_next (x, &scope))
     {
       if (!ov_is (x, "port"))
         continue;
@@ -220,31 +126,32 @@ ov_ports (OvXml *x, OvLayer *layer, GArray *ports, const char *direction)
           }
       if (rank < 0)
         port.shape = LPT_SHAPE_ANY;
-      port.precision = ov_attr (x, "precision");
-      port.names = ov_attr (x, "names");
+      port.precision = g_strdup (ov_attr (x, "precision"));
+      port.names = g_strdup (ov_attr (x, "names"));
       if (port.precision != NULL)
         port.dtype = lpt_dtype_from_name (port.precision);
-      g_autofree char *prefix = g_strdup_printf ("%s%u/", direction, ports->len);
       g_array_append_val (ports, port);
       OvPort *p = &g_array_index (ports, OvPort, ports->len - 1);
 
-      int port_depth;
-      if (!ov_enter (x, &port_depth))
+      OvScope dims;
+      if (!ov_enter (x, &dims))
         continue;
-      while (ov_next (x, port_depth))
+      while (ov_next (x, &dims))
         {
           if (ov_is (x, "rt_info"))
-            ov_rt_info (x, layer, prefix);
+            {
+              g_autofree char *prefix = g_strdup_printf ("%s%u/", direction, ports->len - 1);
+              ov_rt_info (x, layer, prefix);
+            }
           if (!ov_is (x, "dim"))
             continue;
-          xmlChar *text = xmlTextReaderReadString (x->reader);
+          char *text = g_strstrip (ov_text (x));
           gint64 dim;
-          gboolean good = text != NULL && g_ascii_string_to_signed (g_strstrip ((char *) text), 10, -1, G_MAXINT64, &dim, NULL);
+          gboolean good = g_ascii_string_to_signed (text, 10, -1, G_MAXINT64, &dim, NULL);
           if (!good)
-            ov_fail (x, ov_line (x), "node \"%s\": \"%.40s\" is not a dimension", layer->name, text != NULL ? (char *) text : "");
+            ov_fail (x, ov_line (x), "node \"%s\": \"%.40s\" is not a dimension", layer->name, text);
           else if (p->shape.rank >= LPT_MAX_RANK)
             good = ov_fail (x, ov_line (x), "node \"%s\": unsupported: more than %d dimensions", layer->name, LPT_MAX_RANK);
-          xmlFree (text);
           if (!good)
             return;
           if (p->shape.rank != LPT_DYNAMIC)
@@ -286,10 +193,10 @@ ov_body (OvLayer *layer, guint index)
 static void
 ov_port_map (OvXml *x, OvLayer *layer, OvBody *body)
 {
-  int depth;
-  if (!ov_enter (x, &depth))
+  OvScope scope;
+  if (!ov_enter (x, &scope))
     return;
-  while (ov_next (x, depth))
+  while (ov_next (x, &scope))
     {
       gboolean input = ov_is (x, "input");
       if (!input && !ov_is (x, "output"))
@@ -306,7 +213,7 @@ ov_port_map (OvXml *x, OvLayer *layer, OvBody *body)
           ov_fail (x, e.line, "node \"%s\": a port map entry lacks internal_layer_id", layer->name);
           return;
         }
-      g_autofree char *purpose = ov_attr (x, "purpose");
+      const char *purpose = ov_attr (x, "purpose");
       if (g_strcmp0 (purpose, "current_iteration") == 0)
         e.purpose = LPT_PORT_ITERATION;
       else if (g_strcmp0 (purpose, "execution_condition") == 0)
@@ -318,10 +225,10 @@ ov_port_map (OvXml *x, OvLayer *layer, OvBody *body)
 static void
 ov_back_edges (OvXml *x, OvBody *body)
 {
-  int depth;
-  if (!ov_enter (x, &depth))
+  OvScope scope;
+  if (!ov_enter (x, &scope))
     return;
-  while (ov_next (x, depth))
+  while (ov_next (x, &scope))
     if (ov_is (x, "edge"))
       {
         OvBackEdge e = { .line = ov_line (x) };
@@ -385,7 +292,7 @@ ov_layer_data (const OvLayer *layer, const char *name)
 static void
 ov_layer_body (OvXml *x, OvNet *net, OvLayer *layer, guint index)
 {
-  if (x->body_depth >= MAX_BODY_DEPTH)
+  if (net->depth >= MAX_BODY_DEPTH)
     {
       ov_fail (x, ov_line (x), "node \"%s\": unsupported: bodies nested deeper than %d", layer->name, MAX_BODY_DEPTH);
       return;
@@ -397,9 +304,8 @@ ov_layer_body (OvXml *x, OvNet *net, OvLayer *layer, guint index)
       return;
     }
   body->net = ov_net_new (net->version);
-  x->body_depth++;
+  body->net->depth = net->depth + 1;
   ov_net_content (x, body->net);
-  x->body_depth--;
 }
 
 static void
@@ -414,9 +320,9 @@ ov_layer (OvXml *x, OvNet *net)
   g_array_set_clear_func (layer->out, ov_port_clear);
   g_ptr_array_add (net->layers, layer);
 
-  layer->name = ov_attr (x, "name");
-  layer->type = ov_attr (x, "type");
-  layer->version = ov_attr (x, "version");
+  layer->name = g_strdup (ov_attr (x, "name"));
+  layer->type = g_strdup (ov_attr (x, "type"));
+  layer->version = g_strdup (ov_attr (x, "version"));
   if (!ov_attr_uint (x, "id", &layer->id))
     return;
   if (layer->name == NULL || layer->type == NULL)
@@ -428,25 +334,21 @@ ov_layer (OvXml *x, OvNet *net)
   gboolean relaxed;
   g_autoptr (GError) error = NULL;
   if (ov_layer_op (layer->type, layer->version, &opset, &relaxed, &error) == NULL && error == NULL)
-    {
-      xmlChar *raw = xmlTextReaderReadOuterXml (x->reader);
-      layer->raw = g_strdup (raw != NULL ? (const char *) raw : "");
-      xmlFree (raw);
-    }
+    layer->raw = ov_outer_xml (x);
 
-  int depth;
-  if (!ov_enter (x, &depth))
+  OvScope scope;
+  if (!ov_enter (x, &scope))
     return;
-  while (ov_next (x, depth))
+  while (ov_next (x, &scope))
     {
       if (ov_is (x, "data"))
         {
-          for (int r = xmlTextReaderMoveToFirstAttribute (x->reader); r == 1; r = xmlTextReaderMoveToNextAttribute (x->reader))
+          const char *name, *value;
+          for (guint i = 0; ov_attr_at (x, i, &name, &value); i++)
             {
-              g_ptr_array_add (layer->data, g_strdup ((const char *) xmlTextReaderConstName (x->reader)));
-              g_ptr_array_add (layer->data, g_strdup ((const char *) xmlTextReaderConstValue (x->reader)));
+              g_ptr_array_add (layer->data, g_strdup (name));
+              g_ptr_array_add (layer->data, g_strdup (value));
             }
-          xmlTextReaderMoveToElement (x->reader);
         }
       else if (ov_is (x, "input"))
         ov_ports (x, layer, layer->in, "in");
@@ -471,17 +373,17 @@ ov_layer (OvXml *x, OvNet *net)
 static void
 ov_net_content (OvXml *x, OvNet *net)
 {
-  int depth, list_depth;
-  if (!ov_enter (x, &depth))
+  OvScope scope, list;
+  if (!ov_enter (x, &scope))
     return;
-  while (ov_next (x, depth))
+  while (ov_next (x, &scope))
     {
-      if (ov_is (x, "rt_info") && x->body_depth == 0)
+      if (ov_is (x, "rt_info") && net->depth == 0)
         ov_meta (x, net, NULL);
       gboolean layers = ov_is (x, "layers");
-      if ((!layers && !ov_is (x, "edges")) || !ov_enter (x, &list_depth))
+      if ((!layers && !ov_is (x, "edges")) || !ov_enter (x, &list))
         continue;
-      while (ov_next (x, list_depth))
+      while (ov_next (x, &list))
         {
           if (layers && ov_is (x, "layer"))
             ov_layer (x, net);
@@ -499,27 +401,12 @@ ov_net_content (OvXml *x, OvNet *net)
 static OvNet *
 ov_net_root (OvXml *x)
 {
-  for (;;)
-    {
-      int r = xmlTextReaderRead (x->reader);
-      if (r != 1)
-        {
-          ov_fail (x, 1, "not an OpenVINO IR: the file holds no element");
-          return NULL;
-        }
-      int type = xmlTextReaderNodeType (x->reader);
-      if (type == XML_READER_TYPE_DOCUMENT_TYPE)
-        {
-          ov_fail (x, ov_line (x), "unsupported: a document type declaration");
-          return NULL;
-        }
-      if (type == XML_READER_TYPE_ELEMENT)
-        break;
-    }
+  if (!ov_root (x))
+    return NULL;
   guint64 version;
   if (!ov_is (x, "net"))
     {
-      ov_fail (x, ov_line (x), "not an OpenVINO IR: the root element is <%.40s>, not <net>", (const char *) xmlTextReaderConstLocalName (x->reader));
+      ov_fail (x, ov_line (x), "not an OpenVINO IR: the root element is <%.40s>, not <net>", ov_name (x));
       return NULL;
     }
   if (!ov_attr_uint (x, "version", &version))
@@ -532,7 +419,7 @@ ov_net_root (OvXml *x)
       return NULL;
     }
   OvNet *net = ov_net_new ((guint) version);
-  net->name = ov_attr (x, "name");
+  net->name = g_strdup (ov_attr (x, "name"));
   ov_net_content (x, net);
   return net;
 }
@@ -545,23 +432,7 @@ ov_net_parse (const char *xml, gsize length, const char *source, GError **error)
       g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s: unsupported: more than 2 GB of XML", source);
       return NULL;
     }
-  OvXml x = { .source = source };
-  x.reader = xmlReaderForMemory (xml, (int) length, NULL, NULL, XML_PARSE_NONET);
-  if (x.reader == NULL)
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_MEMORY, "%s: out of memory", source);
-      return NULL;
-    }
-  xmlTextReaderSetStructuredErrorHandler (x.reader, on_xml_error, &x);
-  g_autoptr (OvNet) net = ov_net_root (&x);
-  /* What follows the root element must be well formed, too. */
-  while (x.error == NULL && xmlTextReaderRead (x.reader) == 1)
-    ;
-  xmlFreeTextReader (x.reader);
-  if (x.error != NULL)
-    {
-      g_propagate_error (error, x.error);
-      return NULL;
-    }
-  return g_steal_pointer (&net);
+  g_autoptr (OvXml) x = ov_xml_new (xml, length, source, "dim");
+  g_autoptr (OvNet) net = ov_net_root (x);
+  return ov_xml_check (x, error) ? g_steal_pointer (&net) : NULL;
 }
