@@ -74,13 +74,22 @@ lpt_fast_weights (LptFastBuilder *b,
                   gsize           size,
                   gsize           channels)
 {
+  static const char digits[] = "0123456789abcdef";
   g_autoptr (GString) name = g_string_new (kernel);
   gsize sums = ((channels + LPT_CHANNEL_PAD) * sizeof (gint32) + 63) & ~(gsize) 63, k;
   LptFastWeights w;
 
   for (k = 0; k < key_size; k++)
-    g_string_append_printf (name, "%s%02x", k == 0 ? " " : "", ((const guint8 *) key)[k]);
-  g_string_append_printf (name, " %s", lpt_plan_step (b->plan, i)->node->name);
+    {
+      guint8 byte = ((const guint8 *) key)[k];
+
+      if (k == 0)
+        g_string_append_c (name, ' ');
+      g_string_append_c (name, digits[byte >> 4]);
+      g_string_append_c (name, digits[byte & 15]);
+    }
+  g_string_append_c (name, ' ');
+  g_string_append (name, lpt_plan_step (b->plan, i)->node->name);
   /* Vectors may read past the end. */
   w.col_sum = lpt_pack_take (b->plan->pack, name->str, sums + size + LPT_CHANNEL_PAD, &w.fresh);
   w.data = (guint8 *) w.col_sum + sums;
