@@ -487,6 +487,26 @@ transpose_words (__m512i r[16])
     r[i] = t[i];
 }
 
+/* Up to 64 k of n columns, `pitch` bytes apart. */
+INLINE __m512i
+pack_block (const uint8_t *from, ptrdiff_t pitch, size_t n, size_t k, __m512i flip, int8_t *out, size_t step, __m512i sum)
+{
+  __m512i r[16];
+  __mmask64 mask = k < 64 ? ((__mmask64) 1 << k) - 1 : ~(__mmask64) 0;
+
+  for (size_t c = 0; c < 16; c++)
+    r[c] = c < n ? _mm512_maskz_loadu_epi8 (mask, from + (ptrdiff_t) c * pitch) : _mm512_setzero_si512 ();
+  for (size_t c = 0; c < n; c++)
+    r[c] = _mm512_maskz_xor_epi32 (0xffff, r[c], _mm512_maskz_mov_epi8 (mask, flip));
+  transpose_words (r);
+  for (size_t s = 0; s < (k + 3) / 4; s++, out += step)
+    {
+      _mm512_storeu_si512 (out, r[s]);
+      sum = _mm512_dpbusd_epi32 (sum, _mm512_set1_epi8 (1), r[s]);
+    }
+  return sum;
+}
+
 /* Sixteen columns from n0 of one tap; `step` is the distance of steps of four k in the panel. */
 static __m512i
 pack_columns (const LptGemmWeights *w, size_t tap, size_t n0, size_t n, int8_t *out, size_t step, __m512i sum)
@@ -519,30 +539,68 @@ pack_columns (const LptGemmWeights *w, size_t tap, size_t n0, size_t n, int8_t *
   else
     for (size_t p = 0; p < w->k; p += 64)
       {
-        __m512i r[16];
         size_t bytes = w->k - p < 64 ? w->k - p : 64;
-        __mmask64 mask = bytes < 64 ? ((__mmask64) 1 << bytes) - 1 : ~(__mmask64) 0;
 
-        for (size_t c = 0; c < 16; c++)
-          r[c] = c < n ? _mm512_maskz_loadu_epi8 (mask, from + (ptrdiff_t) c * w->n_stride + p) : _mm512_setzero_si512 ();
-        for (size_t c = 0; c < n; c++)
-          r[c] = _mm512_maskz_xor_epi32 (0xffff, r[c], _mm512_maskz_mov_epi8 (mask, flip));
-        transpose_words (r);
-        for (size_t s = 0; s < (bytes + 3) / 4; s++, out += step)
-          {
-            _mm512_storeu_si512 (out, r[s]);
-            sum = _mm512_dpbusd_epi32 (sum, ones, r[s]);
-          }
+        sum = pack_block (from + p, w->n_stride, n, bytes, flip, out, step, sum);
+        out += 16 * step;
       }
   return sum;
+}
+
+/* More taps go the generic way. */
+#define MAX_TAPS 16
+
+INLINE void
+tell_apart (const uint8_t *from, size_t k, size_t taps, size_t column, uint8_t apart[MAX_TAPS][16][64])
+{
+  for (size_t i = 0; i < k; i++, from += taps)
+    for (size_t tap = 0; tap < taps; tap++)
+      apart[tap][column][i] = from[tap];
+}
+
+/* Sixteen columns from n0 of all taps, where taps lie side by side within a k: they are told apart first, 64 k at a time. */
+static __m512i
+pack_taps (const LptGemmWeights *w, size_t n0, size_t n, int8_t *out, size_t step, __m512i sum)
+{
+  const uint8_t *from = (const uint8_t *) w->data + (ptrdiff_t) n0 * w->n_stride;
+  const __m512i flip = _mm512_set1_epi8 (w->is_unsigned ? -128 : 0);
+  size_t k4 = (w->k + 3) / 4;
+  uint8_t apart[MAX_TAPS][16][64];
+
+  for (size_t p = 0; p < w->k; p += 64)
+    {
+      size_t k = w->k - p < 64 ? w->k - p : 64;
+
+      for (size_t c = 0; c < n; c++)
+        {
+          const uint8_t *x = from + (ptrdiff_t) c * w->n_stride + (ptrdiff_t) (p * w->taps);
+
+          if (w->taps == 9)
+            tell_apart (x, k, 9, c, apart);
+          else
+            tell_apart (x, k, w->taps, c, apart);
+        }
+      for (size_t tap = 0; tap < w->taps; tap++)
+        sum = pack_block (apart[tap][0], 64, n, k, flip, out + (tap * k4 + p / 4) * step, step, sum);
+    }
+  return sum;
+}
+
+/* Whether tap t of k is element k * taps + t of its column. */
+static bool
+taps_inside (const LptGemmWeights *w)
+{
+  return w->taps > 1 && w->taps <= MAX_TAPS && w->k_stride == (ptrdiff_t) w->taps && w->tap_stride == 1
+         && (!w->tap_inner || w->tap_outer_stride == (ptrdiff_t) w->tap_inner);
 }
 
 void
 lpt_gemm_pack__avx512vnni (const LptGemmWeights *w, size_t n0, size_t n1, size_t nr, void *panel, int32_t *col_sum)
 {
   size_t k4 = (w->k + 3) / 4;
+  bool inside = taps_inside (w);
 
-  if (w->k_inner || (w->n_stride != 1 && w->k_stride != 1))
+  if (w->k_inner || (w->n_stride != 1 && w->k_stride != 1 && !inside))
     {
       lpt_gemm_pack_panel_k4 (w, n0, n1, nr, panel, col_sum);
       return;
@@ -552,7 +610,9 @@ lpt_gemm_pack__avx512vnni (const LptGemmWeights *w, size_t n0, size_t n1, size_t
       size_t n = n0 + j >= n1 ? 0 : n1 - n0 - j < 16 ? n1 - n0 - j : 16;
       __m512i sum = _mm512_setzero_si512 ();
 
-      for (size_t tap = 0; tap < w->taps; tap++)
+      if (inside)
+        sum = pack_taps (w, n0 + j, n, (int8_t *) panel + j * 4, nr * 4, sum);
+      for (size_t tap = 0; tap < w->taps && !inside; tap++)
         sum = pack_columns (w, tap, n0 + j, n, (int8_t *) panel + (tap * k4 * nr + j) * 4, nr * 4, sum);
       if (col_sum && n)
         _mm512_mask_storeu_epi32 (col_sum + n0 + j, (__mmask16) ((1u << n) - 1), sum);
