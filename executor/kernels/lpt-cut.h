@@ -13,13 +13,13 @@ typedef struct {
   size_t end, unit, units, cuts;
 } LptCut;
 
-/* [0, end) in at least `want` parts, but no more than there are units. */
+/* [0, end) in about `want` parts, but no more than there are units. */
 static inline LptCut
 lpt_cut_make (size_t end, size_t unit, double want)
 {
   LptCut c = { end, unit, (end + unit - 1) / unit, 1 };
 
-  while (c.cuts < 16 && (double) c.cuts < want)
+  while (c.cuts < 16 && (double) c.cuts < 0.75 * want)
     c.cuts += c.cuts < 4 ? c.cuts : 4;
   if (c.cuts > c.units)
     c.cuts = c.units > 0 ? c.units : 1;

@@ -283,7 +283,7 @@ random_case (bool depthwise)
         c.s.kh = c.s.kw = random_u32 () % 2 ? 3 : 1;
       if (depthwise)
         {
-          c.s.ic = (size_t) random_range (1, 100);
+          c.s.ic = random_u32 () % 4 ? (size_t) random_range (1, 100) : 32 * (size_t) random_range (1, 3);
           c.s.groups = c.s.ic;
           c.s.oc = c.s.ic * (random_u32 () % 3 ? 1 : (size_t) random_range (1, 4));
           c.s.stride_w = random_u32 () % 2 ? 1 : c.s.stride_w;

@@ -287,27 +287,52 @@ interleave_64 (__m512i r0, __m512i r1, __m512i r2, __m512i r3)
                     _mm512_unpackhi_epi16 (b, d) };
 }
 
-/* Rows of one column, n <= 4; mask has the channels that exist. */
-INLINE Column
-load_64 (const uint8_t *const *col, size_t n, size_t c, bool whole, __mmask64 mask)
-{
-  const __m512i none = _mm512_setzero_si512 ();
-#define ROW(i) (n <= (i) ? none : whole ? _mm512_loadu_si512 (col[i] + c) : _mm512_maskz_loadu_epi8 (mask, col[i] + c))
-  return interleave_64 (ROW (0), ROW (1), ROW (2), ROW (3));
-#undef ROW
-}
+/* What a register of 64 bytes holds, a constant. */
+typedef enum {
+  SIXTY_FOUR,     /* channels of one output row */
+  MASKED,         /* fewer channels */
+  TWO_ROWS        /* 32 channels of this output row and the next, or of this one twice */
+} Form;
 
 typedef struct {
   const LptDwconvRun *r;
-  size_t              c;
+  size_t              c, next;       /* next: pointers to the other row's columns */
   __mmask64           mask;
   PackLimits          limits;
   __m512i             bias[4];
   RequantVec          v[4];
 } Wide;
 
+INLINE __m512i
+load_bytes (const Wide *w, Form form, const uint8_t *const *at)
+{
+  if (form == SIXTY_FOUR)
+    return _mm512_loadu_si512 (*at + w->c);
+  if (form == MASKED)
+    return _mm512_maskz_loadu_epi8 (w->mask, *at + w->c);
+  return _mm512_inserti64x4 (_mm512_castsi256_si512 (_mm256_loadu_si256 ((const __m256i *) (const void *) (*at + w->c))),
+                             _mm256_loadu_si256 ((const __m256i *) (const void *) (at[w->next] + w->c)), 1);
+}
+
+/* Rows of one column, n <= 4. */
+INLINE Column
+load_64 (const Wide *w, Form form, const uint8_t *const *col, size_t n)
+{
+  const __m512i none = _mm512_setzero_si512 ();
+
+  return interleave_64 (load_bytes (w, form, col), n > 1 ? load_bytes (w, form, col + 1) : none,
+                        n > 2 ? load_bytes (w, form, col + 2) : none, n > 3 ? load_bytes (w, form, col + 3) : none);
+}
+
+/* Sixteen channels that block j of a register begins with. */
+INLINE size_t
+block_channel (const Wide *w, Form form, size_t j)
+{
+  return w->c + 16 * (form == TWO_ROWS ? j % 2 : j);
+}
+
 INLINE void
-finish_64 (const Wide *w, int stage, bool whole, size_t i, Column x)
+finish_64 (const Wide *w, int stage, Form form, size_t i, Column x)
 {
   const LptDwconvRun *r = w->r;
 #define CODES(i) stage_lanes (stage, &w->v[i], &w->limits, x.x##i)
@@ -315,10 +340,18 @@ finish_64 (const Wide *w, int stage, bool whole, size_t i, Column x)
 #undef CODES
   char *out = (char *) r->out + i * r->ldo + (w->c - r->c0);
 
-  if (whole)
+  if (form == SIXTY_FOUR)
     _mm512_storeu_si512 (out, bytes);
-  else
+  else if (form == MASKED)
     _mm512_mask_storeu_epi8 (out, w->mask, bytes);
+  else
+    {
+      /* The second row first: where there is none, it is the first one's own. */
+      char *second = w->next ? out + r->pixels * r->ldo : out;
+
+      _mm256_storeu_si256 ((__m256i *) (void *) second, _mm512_extracti64x4_epi64 (bytes, 1));
+      _mm256_storeu_si256 ((__m256i *) (void *) out, _mm512_castsi512_si256 (bytes));
+    }
 }
 
 INLINE Column
@@ -329,7 +362,7 @@ dot_64 (Column sum, Column x, const __m512i w[4])
 }
 
 INLINE void
-wide_3x3 (const Wide *w, int stage, bool whole, size_t stride)
+wide_3x3 (const Wide *w, int stage, Form form, size_t stride)
 {
   const LptDwconvRun *r = w->r;
   const uint8_t *const *cols = r->cols;
@@ -338,8 +371,8 @@ wide_3x3 (const Wide *w, int stage, bool whole, size_t stride)
 
   for (size_t j = 0; j < 4; j++)
     {
-      const char *from = (const char *) r->packed + (w->c + 16 * j) * 12;
-      bool real = w->c + 16 * j < r->c1;
+      const char *from = (const char *) r->packed + block_channel (w, form, j) * 12;
+      bool real = block_channel (w, form, j) < r->c1;
 
       w0[j] = real ? _mm512_loadu_si512 (from) : _mm512_setzero_si512 ();
       w1[j] = real ? _mm512_loadu_si512 (from + 64) : _mm512_setzero_si512 ();
@@ -352,30 +385,30 @@ wide_3x3 (const Wide *w, int stage, bool whole, size_t stride)
   if (stride == 1)
     {
       /* s1 waits for its last column, s0 for its last two. */
-      Column x = load_64 (cols, 3, w->c, whole, w->mask), s0, s1;
+      Column x = load_64 (w, form, cols, 3), s0, s1;
 
       s1 = dot_64 (bias, x, w0);
-      x = load_64 (cols + 3, 3, w->c, whole, w->mask);
+      x = load_64 (w, form, cols + 3, 3);
       s1 = dot_64 (s1, x, w1);
       s0 = dot_64 (bias, x, w0);
       cols += 6;
       for (size_t i = 0; i < r->pixels; i++, cols += 3)
         {
-          x = load_64 (cols, 3, w->c, whole, w->mask);
-          finish_64 (w, stage, whole, i, dot_64 (s1, x, w2));
+          x = load_64 (w, form, cols, 3);
+          finish_64 (w, stage, form, i, dot_64 (s1, x, w2));
           s1 = dot_64 (s0, x, w1);
           s0 = dot_64 (bias, x, w0);
         }
     }
   else
     {
-      Column x = load_64 (cols, 3, w->c, whole, w->mask), s = dot_64 (bias, x, w0);
+      Column x = load_64 (w, form, cols, 3), s = dot_64 (bias, x, w0);
 
       for (size_t i = 0; i < r->pixels; i++, cols += 6)
         {
-          s = dot_64 (s, load_64 (cols + 3, 3, w->c, whole, w->mask), w1);
-          x = load_64 (cols + 6, 3, w->c, whole, w->mask);
-          finish_64 (w, stage, whole, i, dot_64 (s, x, w2));
+          s = dot_64 (s, load_64 (w, form, cols + 3, 3), w1);
+          x = load_64 (w, form, cols + 6, 3);
+          finish_64 (w, stage, form, i, dot_64 (s, x, w2));
           s = dot_64 (bias, x, w0);
         }
     }
@@ -385,7 +418,7 @@ wide_3x3 (const Wide *w, int stage, bool whole, size_t stride)
 #define WIDE_STEPS 25
 
 INLINE void
-wide_any (const Wide *w, int stage, bool whole)
+wide_any (const Wide *w, int stage, Form form)
 {
   const LptDwconvRun *r = w->r;
   size_t groups = (r->kh + 3) / 4, steps = r->kw * groups;
@@ -394,8 +427,8 @@ wide_any (const Wide *w, int stage, bool whole)
   for (size_t i = 0; i < steps; i++)
     {
       for (size_t j = 0; j < 4; j++)
-        weights[i][j] = w->c + 16 * j < r->c1
-                        ? _mm512_loadu_si512 ((const char *) r->packed + ((w->c / 16 + j) * steps + i) * 64)
+        weights[i][j] = block_channel (w, form, j) < r->c1
+                        ? _mm512_loadu_si512 ((const char *) r->packed + (block_channel (w, form, j) / 16 * steps + i) * 64)
                         : _mm512_setzero_si512 ();
       quarters (weights[i]);
     }
@@ -412,31 +445,31 @@ wide_any (const Wide *w, int stage, bool whole)
               size_t n = r->kh - 4 * g;
 
               if (n >= 4)
-                sum = dot_64 (sum, load_64 (col + 4 * g, 4, w->c, whole, w->mask), weights[kx * groups + g]);
+                sum = dot_64 (sum, load_64 (w, form, col + 4 * g, 4), weights[kx * groups + g]);
               else
-                sum = dot_64 (sum, load_64 (col + 4 * g, n, w->c, whole, w->mask), weights[kx * groups + g]);
+                sum = dot_64 (sum, load_64 (w, form, col + 4 * g, n), weights[kx * groups + g]);
             }
         }
-      finish_64 (w, stage, whole, i, sum);
+      finish_64 (w, stage, form, i, sum);
     }
 }
 
 INLINE void
-run_wide (const Wide *w, int stage, bool whole)
+run_wide (const Wide *w, int stage, Form form)
 {
   const LptDwconvRun *r = w->r;
 
   if (r->dilation_w == 1 && r->kh == 3 && r->kw == 3 && r->stride_w == 1)
-    wide_3x3 (w, stage, whole, 1);
+    wide_3x3 (w, stage, form, 1);
   else if (r->dilation_w == 1 && r->kh == 3 && r->kw == 3 && r->stride_w == 2)
-    wide_3x3 (w, stage, whole, 2);
+    wide_3x3 (w, stage, form, 2);
   else
-    wide_any (w, stage, whole);
+    wide_any (w, stage, form);
 }
 
-/* Channels from c on, as many as exist up to 64. */
+/* Channels from c on, as many as exist up to 64 or, of two rows, 32. */
 INLINE void
-run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage)
+run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage, Form form)
 {
   const LptEpilogue *e = r->epilogue;
   size_t n = r->c1 - c < 64 ? r->c1 - c : 64;
@@ -447,8 +480,8 @@ run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage)
     {
       StageChannels s = { 0 };
 
-      if (16 * j < n)
-        s = stage_load (stage, e, c + 16 * j);
+      if (block_channel (&w, form, j) < r->c1)
+        s = stage_load (stage, e, block_channel (&w, form, j));
       w.bias[j] = s.bias;
       for (int i = 0; i < 3; i++)
         x[i][j] = s.x[i];
@@ -458,15 +491,13 @@ run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage)
     quarters (x[i]);
   for (size_t j = 0; j < 4; j++)
     stage_vec (stage, e, &(StageChannels) { w.bias[j], { x[0][j], x[1][j], x[2][j] } }, &w.v[j]);
-  for (size_t y = 0; y < r->rows; y++)
+  for (size_t y = 0; y < r->rows; y += form == TWO_ROWS ? 2 : 1)
     {
       const LptDwconvRun row = lpt_dwconv_row (r, y);
 
       w.r = &row;
-      if (n == 64)
-        run_wide (&w, stage, true);
-      else
-        run_wide (&w, stage, false);
+      w.next = y + 1 < r->rows ? r->cols_step : 0;
+      run_wide (&w, stage, form);
     }
 }
 
@@ -494,10 +525,20 @@ run_stage (const LptDwconvRun *r, int stage)
   Block b = { .limits = pack_limits (e->zp, e->lo, e->hi) };
   size_t wide_end = r->c0;
 
-  /* Whole 64s, and a rest that fills most of one. */
+  /* Whole 64s, a rest that fills most of one, or 32 of two rows. */
   if (stage && r->multiplier == 1 && r->kw * ((r->kh + 3) / 4) <= WIDE_STEPS)
-    for (; wide_end < r->c1 && r->c1 - wide_end > 32; wide_end = r->c1 - wide_end < 64 ? r->c1 : wide_end + 64)
-      run_64 (r, wide_end, &b.limits, stage);
+    while (wide_end < r->c1 && r->c1 - wide_end >= 32)
+      {
+        size_t left = r->c1 - wide_end;
+
+        if (left >= 64)
+          run_64 (r, wide_end, &b.limits, stage, SIXTY_FOUR);
+        else if (left > 32)
+          run_64 (r, wide_end, &b.limits, stage, MASKED);
+        else
+          run_64 (r, wide_end, &b.limits, stage, TWO_ROWS);
+        wide_end = left < 64 ? r->c1 : wide_end + 64;
+      }
 
   for (size_t c = wide_end; c < r->c1; c += 16)
     {

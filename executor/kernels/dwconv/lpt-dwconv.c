@@ -78,12 +78,13 @@ n_columns (const LptConvShape *s)
   return s->ow == 0 ? 0 : (s->ow - 1) * s->stride_w + (s->kw - 1) * s->dilation_w + 1;
 }
 
-/* Output rows of one call: enough pixels that what a block of channels needs is read seldom, but all near at hand. */
+/* Output rows of one call: enough pixels that what a block of channels needs is read seldom, but all near at hand; two at
+ * least, which kernels may make together. */
 static size_t
 rows_at_once (const LptConvShape *s)
 {
   enum { COLUMNS = 128 };
-  size_t all = s->batch * s->oh, columns = n_columns (s), rows = columns == 0 || columns > COLUMNS ? 1 : COLUMNS / columns;
+  size_t all = s->batch * s->oh, columns = n_columns (s), rows = columns == 0 || columns > COLUMNS / 2 ? 2 : COLUMNS / columns;
 
   return rows < all ? rows : all;
 }
