@@ -13,6 +13,7 @@ static const struct { LptCpu bit; const char *name, *doc; } levels[] = {
   { LPT_CPU_AVXVNNI,    "avxvnni",    "VEX-coded dot products of bytes" },
   { LPT_CPU_AVX512VNNI, "avx512vnni", "AVX-512 F, BW, DQ, VL and VNNI" },
   { LPT_CPU_AVX512VBMI, "avx512vbmi", "permutes of bytes" },
+  { LPT_CPU_AMX,        "amx",        "products of tiles of bytes" },
   { LPT_CPU_NEON,       "neon",       "Advanced SIMD" },
   { LPT_CPU_NEONDOT,    "neondot",    "sdot and udot" },
 };
@@ -26,7 +27,7 @@ cmd_cpu (int argc, char **argv)
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "For scripts", NULL },
     { NULL },
   };
-  if (!cmd_parse (&argc, &argv, entries, "", "The environment variable LPT_CPU (scalar, avx2, avxvnni, avx512vnni, neon, neondot) lowers the level.", 0, 0, &code))
+  if (!cmd_parse (&argc, &argv, entries, "", "The environment variable LPT_CPU (scalar, avx2, avxvnni, avx512vnni, amx, neon, neondot) lowers the level.", 0, 0, &code))
     return code;
 
   LptCpu found = lpt_cpu_detect (), used = found;

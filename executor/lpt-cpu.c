@@ -12,6 +12,10 @@
 
 #if defined (__x86_64__) || defined (__i386__)
 #include <cpuid.h>
+#if defined (__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 #elif defined (__aarch64__) && defined (__linux__)
 #include <sys/auxv.h>
 #endif
@@ -26,11 +30,28 @@ static const struct {
   { "avxvnni",    LPT_CPU_AVX2 | LPT_CPU_AVXVNNI, LPT_CPU_AVXVNNI },
   { "avx512vnni", LPT_CPU_AVX2 | LPT_CPU_AVXVNNI | LPT_CPU_AVX512VNNI | LPT_CPU_AVX512VBMI,
     LPT_CPU_AVX512VNNI },
+  { "amx",        LPT_CPU_AVX2 | LPT_CPU_AVXVNNI | LPT_CPU_AVX512VNNI | LPT_CPU_AVX512VBMI | LPT_CPU_AMX,
+    LPT_CPU_AMX },
   { "neon",       LPT_CPU_NEON, LPT_CPU_NEON },
   { "neondot",    LPT_CPU_NEON | LPT_CPU_NEONDOT, LPT_CPU_NEONDOT },
 };
 
 #define N_LEVELS (sizeof levels / sizeof levels[0])
+
+#if defined (__x86_64__) && defined (__linux__)
+/* The state of the tiles is large, so Linux wants each process to ask for it: ARCH_REQ_XCOMP_PERM of XTILEDATA. */
+static bool
+may_use_tiles (void)
+{
+  return syscall (SYS_arch_prctl, 0x1023, 18) == 0;
+}
+#else
+static bool
+may_use_tiles (void)
+{
+  return false;
+}
+#endif
 
 LptCpu
 lpt_cpu_detect (void)
@@ -38,7 +59,7 @@ lpt_cpu_detect (void)
   LptCpu cpu = 0;
 
 #if defined (__x86_64__) || defined (__i386__)
-  unsigned a, b, c, d, max, c1, b7, c7, a71 = 0;
+  unsigned a, b, c, d, max, c1, b7, c7, d7, a71 = 0;
   unsigned xcr0_low, xcr0_high;
 
   max = __get_cpuid_max (0, NULL);
@@ -51,7 +72,7 @@ lpt_cpu_detect (void)
   if ((xcr0_low & 0x6) != 0x6)                              /* xmm, ymm */
     return 0;
 
-  __cpuid_count (7, 0, a, b7, c7, d);
+  __cpuid_count (7, 0, a, b7, c7, d7);
   if (a >= 1)
     __cpuid_count (7, 1, a71, b, c, d);
 
@@ -66,6 +87,9 @@ lpt_cpu_detect (void)
       if ((b7 & need) == need && (c7 & (1u << 11)))
         cpu |= LPT_CPU_AVX512VNNI | (c7 & (1u << 1) ? LPT_CPU_AVX512VBMI : 0);
     }
+  if ((cpu & LPT_CPU_AVX512VBMI) && (d7 & (1u << 24)) && (d7 & (1u << 25))   /* AMX-TILE, AMX-INT8 */
+      && (xcr0_low & 0x60000) == 0x60000 && may_use_tiles ())
+    cpu |= LPT_CPU_AMX;
 #elif defined (__aarch64__)
   cpu |= LPT_CPU_NEON;
 #if defined (__linux__)

@@ -19,13 +19,14 @@ enum {
   LPT_CPU_AVX512VNNI = 1u << 2, /* AVX512 F, BW, DQ, VL and VNNI */
   LPT_CPU_AVX512VBMI = 1u << 3, /* byte permutes, together with AVX512VNNI */
   LPT_CPU_NEON       = 1u << 4,
-  LPT_CPU_NEONDOT    = 1u << 5  /* sdot and udot */
+  LPT_CPU_NEONDOT    = 1u << 5, /* sdot and udot */
+  LPT_CPU_AMX        = 1u << 6  /* AMX tiles of bytes, together with AVX512VNNI and AVX512VBMI */
 };
 
-/* What this machine can run. */
+/* What this machine can run. On Linux, AMX tiles ask the system for leave to use them, once for the process. */
 LptCpu      lpt_cpu_detect     (void);
 
-/* Lowers *cpu to a level by name (scalar, avx2, avxvnni, avx512vnni, neon, neondot); a level above the
+/* Lowers *cpu to a level by name (scalar, avx2, avxvnni, avx512vnni, amx, neon, neondot); a level above the
  * machine's leaves it unchanged. False for an unknown name. */
 bool        lpt_cpu_limit      (LptCpu *cpu, const char *level);
 

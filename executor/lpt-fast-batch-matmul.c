@@ -39,6 +39,7 @@ typedef struct
   LptFastOp    op;
   LptFastStage stage;
   LptKernels   kernels;
+  const LptGemmKernel *gemm;          /* of the kernels */
   gint         rank;                  /* batch axes */
   gsize        dims[LPT_MAX_RANK], strides[N_VIEWS][LPT_MAX_RANK];
   gsize        matrices, m, n, k, tm, tn;
@@ -83,7 +84,7 @@ batch_matmul_task (void    *data,
         at[v] += index * p->strides[v][d];
     }
 
-  lpt_gemm_pack (p->kernels.gemm,
+  lpt_gemm_pack (p->gemm,
                  &(LptGemmWeights) { .data = job->b + at[B] + (gsize) p->b_column * n0, .is_unsigned = p->b_unsigned, .taps = 1,
                                      .k = p->k, .n = n, .k_stride = p->b_row, .n_stride = p->b_column },
                  0, n, workspace, sums);
@@ -107,7 +108,7 @@ batch_matmul_task (void    *data,
       p->kernels.transpose->bytes (p->k, m, a, p->a_column, workspace + p->at_rows, p->k);
       a = workspace + p->at_rows;
     }
-  lpt_gemm_tile (&(LptGemm) { .kernel = p->kernels.gemm, .epilogue_kernel = p->kernels.epilogue, .epilogue = &e, .m = m, .k = p->k,
+  lpt_gemm_tile (&(LptGemm) { .kernel = p->gemm, .epilogue_kernel = p->kernels.epilogue, .epilogue = &e, .m = m, .k = p->k,
                               .n = n, .a = a, .lda = p->a_column != 1 ? p->k : p->a_row, .packed = workspace,
                               .out = job->out + (at[Y] + m0 * p->y_row + n0) * p->element, .ldo = p->y_row * p->element,
                               .residual = job->residual != NULL ? job->residual + (matrix * p->m + m0) * p->n + n0 : NULL, .ldr = p->n },
@@ -345,8 +346,8 @@ set_batch (BatchMatMul *p,
 static void
 set_tiles (BatchMatMul *p)
 {
-  const double least = 262144.0;
-  gsize panel = lpt_gemm_panel (p->kernels.gemm, p->n), columns = (p->n + panel - 1) / panel, want = 1, cuts;
+  const double least = lpt_gemm_part (p->gemm);
+  gsize panel = lpt_gemm_panel (p->gemm, p->n), columns = (p->n + panel - 1) / panel, want = 1, cuts;
 
   if (p->matrices < TASKS / 2)
     want = (gsize) CLAMP ((double) p->m * (double) p->k * (double) p->n / least, 1, (double) (TASKS / p->matrices));
@@ -370,11 +371,11 @@ set_workspace (BatchMatMul *p)
 {
   gsize parameters = round_up ((p->tn + LPT_CHANNEL_PAD) * sizeof (gint32));
 
-  p->at_sums = round_up (lpt_gemm_packed_size (p->kernels.gemm, 1, p->k, p->tn));
+  p->at_sums = round_up (lpt_gemm_packed_size (p->gemm, 1, p->k, p->tn));
   p->at_bias = p->at_sums + parameters;
   p->at_rows = p->at_bias + parameters;
   p->at_gemm = p->at_rows + (p->a_column != 1 ? round_up (p->tm * p->k) : 0);
-  p->op.workspace = p->at_gemm + round_up (lpt_gemm_workspace (&(LptGemm) { .kernel = p->kernels.gemm, .m = p->tm, .k = p->k, .n = p->tn }));
+  p->op.workspace = p->at_gemm + round_up (lpt_gemm_workspace (&(LptGemm) { .kernel = p->gemm, .m = p->tm, .k = p->k, .n = p->tn }));
 }
 
 /* Codes with one scale; rank 1 or more, not empty. */
@@ -418,6 +419,7 @@ lpt_fast_make_batch_matmul (LptFastBuilder *b,
   p->m = (gsize) views[A].rows;
   p->k = (gsize) views[A].columns;
   p->n = (gsize) views[B].columns;
+  p->gemm = lpt_gemm_kernel_for (b->kernels.gemm, p->k);
   if (!lpt_fast_stage_init (&p->stage, b, i, lpt_plan_slot (b->plan, step->out[0])->array.shape.rank - 1, p->n, right->quant->scale, 1,
                             left->quant->scale[0], &attrs->bias_rest))
     {
@@ -459,7 +461,7 @@ lpt_fast_make_batch_matmul (LptFastBuilder *b,
     }
   lpt_epilogue_prepare (&p->stage.e, p->n, lpt_fast_reach (p->k) + largest);
   set_tiles (p);
-  p->op = (LptFastOp) { .run = batch_matmul_run, .clear = batch_matmul_clear, .kernel = p->kernels.gemm->name,
+  p->op = (LptFastOp) { .run = batch_matmul_run, .clear = batch_matmul_clear, .kernel = p->gemm->name,
                         .n_in = p->stage.residual != LPT_NO_SLOT ? 3 : 2, .in = { views[A].slot, views[B].slot, p->stage.residual },
                         .in_repr = { LPT_REPR_U8, constant ? LPT_REPR_PLAIN : LPT_REPR_U8, LPT_REPR_U8 }, .out = views[Y].slot,
                         .out_repr = p->stage.e.store == LPT_STORE_Q8 ? LPT_REPR_U8 : LPT_REPR_PLAIN, .last = last };

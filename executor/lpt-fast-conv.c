@@ -226,6 +226,7 @@ lpt_fast_make_conv (LptFastBuilder *b,
   LptFastWeights packed;
   LptConvWeights weights;
   LptConvShape s;
+  const LptGemmKernel *gemm;
   const double *scales;
   gboolean ok;
   guint n_scales, n_zeros, k;
@@ -263,6 +264,7 @@ lpt_fast_make_conv (LptFastBuilder *b,
   for (k = 0; k < n_zeros; k++)
     zeros[k] = quant->zero_point[k] + lpt_fast_offset (lpt_plan_slot (b->plan, step->in[0])->array.dtype);
   v->depthwise = is_depthwise (&s, w);
+  gemm = lpt_conv_kernel (b->kernels.gemm, &s);
   if (n_zeros > 1)
     {
       v->pad_values = lpt_fast_array (s.ic, 1);
@@ -277,27 +279,27 @@ lpt_fast_make_conv (LptFastBuilder *b,
     }
   else
     {
-      packed = lpt_fast_weights (b, i, b->kernels.gemm->name, &s, sizeof s, lpt_conv_packed_size (b->kernels.gemm, &s), s.oc);
+      packed = lpt_fast_weights (b, i, gemm->name, &s, sizeof s, lpt_conv_packed_size (gemm, &s), s.oc);
       if (packed.fresh)
-        lpt_conv_pack (b->kernels.gemm, &s, &weights, packed.data, packed.col_sum);
+        lpt_conv_pack (gemm, &s, &weights, packed.data, packed.col_sum);
     }
   fold_zero_points (&v->stage, w, bias, packed.col_sum, s.oc, zeros, n_zeros == 1 ? s.oc : s.oc / s.ic, icg * taps);
 
-  v->conv = (LptConv) { .kernel = b->kernels.gemm, .epilogue_kernel = b->kernels.epilogue, .epilogue = &v->stage.e, .shape = s,
+  v->conv = (LptConv) { .kernel = gemm, .epilogue_kernel = b->kernels.epilogue, .epilogue = &v->stage.e, .shape = s,
                         .pad_value = (guint8) zeros[0], .channel_stride = 1, .packed = packed.data };
   v->dwconv = (LptDwconv) { .kernel = b->kernels.dwconv, .epilogue_kernel = b->kernels.epilogue, .epilogue = &v->stage.e, .shape = s,
                             .pad_value = (guint8) zeros[0], .pad_values = v->pad_values, .packed = packed.data };
   if (v->depthwise)
     lpt_dwconv_tiling (&s, &v->rows, &v->channels);
   else
-    lpt_conv_tiling (b->kernels.gemm, &s, &v->rows, &v->channels);
-  v->op = (LptFastOp) { .run = conv_run, .clear = conv_clear, .kernel = v->depthwise ? b->kernels.dwconv->name : b->kernels.gemm->name,
+    lpt_conv_tiling (gemm, &s, &v->rows, &v->channels);
+  v->op = (LptFastOp) { .run = conv_run, .clear = conv_clear, .kernel = v->depthwise ? b->kernels.dwconv->name : gemm->name,
                         .n_in = v->stage.residual != LPT_NO_SLOT ? 2 : 1, .in = { step->in[0], v->stage.residual },
                         .in_repr = { LPT_REPR_LAST8, LPT_REPR_LAST8 }, .out = v->stage.out,
                         .out_repr = v->stage.e.store == LPT_STORE_Q8 ? LPT_REPR_LAST8 : LPT_REPR_LASTF, .last = v->stage.last,
-                        .takes_planes = !v->depthwise && lpt_conv_copies_rows (&s),
-                        .takes_part = !v->depthwise && lpt_conv_copies_rows (&s) ? 2 : 3, .makes_part = TRUE,
-                        .in_place = !v->depthwise && lpt_gemm_adds_in_place (b->kernels.gemm, &v->stage.e) ? 2 : 0 };
+                        .takes_planes = !v->depthwise && lpt_conv_takes_planes (&s),
+                        .takes_part = 3, .makes_part = TRUE,
+                        .in_place = !v->depthwise && lpt_gemm_adds_in_place (gemm, &v->stage.e) ? 2 : 0 };
   v->op.workspace = ((v->depthwise ? lpt_dwconv_workspace (&v->dwconv) : lpt_conv_workspace (&v->conv)) + 63) & ~(gsize) 63;
 
   return &v->op;
@@ -367,6 +369,7 @@ lpt_fast_make_matmul (LptFastBuilder *b,
   const LptArray *a, *w, *bias;
   LptFastWeights packed;
   LptGemmWeights weights = { .taps = 1 };
+  const LptGemmKernel *gemm;
   const double *scales;
   gsize k, n, rows;
   guint n_scales;
@@ -404,16 +407,17 @@ lpt_fast_make_matmul (LptFastBuilder *b,
   weights.k_stride = attrs->transpose_b ? 1 : (ptrdiff_t) n;
   weights.n_stride = attrs->transpose_b ? (ptrdiff_t) k : 1;
   zero = lpt_fast_zero (b->plan, step->in[0]);
-  packed = lpt_fast_weights (b, i, b->kernels.gemm->name, NULL, 0, lpt_gemm_packed_size (b->kernels.gemm, 1, k, n), n);
+  gemm = lpt_gemm_kernel_for (b->kernels.gemm, k);
+  packed = lpt_fast_weights (b, i, gemm->name, NULL, 0, lpt_gemm_packed_size (gemm, 1, k, n), n);
   if (packed.fresh)
-    lpt_gemm_pack (b->kernels.gemm, &weights, 0, n, packed.data, packed.col_sum);
+    lpt_gemm_pack (gemm, &weights, 0, n, packed.data, packed.col_sum);
   fold_zero_points (&m->stage, w, bias, packed.col_sum, n, &zero, n, k);
 
-  m->gemm = (LptGemm) { .kernel = b->kernels.gemm, .epilogue_kernel = b->kernels.epilogue, .epilogue = &m->stage.e,
+  m->gemm = (LptGemm) { .kernel = gemm, .epilogue_kernel = b->kernels.epilogue, .epilogue = &m->stage.e,
                         .m = rows, .k = k, .n = n, .lda = k, .packed = packed.data,
                         .ldo = n * (m->stage.e.store == LPT_STORE_Q8 ? 1 : 4), .ldr = n };
-  lpt_gemm_tiling (b->kernels.gemm, rows, k, n, &m->tm, &m->tn);
-  m->op = (LptFastOp) { .run = matmul_run, .clear = matmul_clear, .kernel = b->kernels.gemm->name,
+  lpt_gemm_tiling (gemm, rows, k, n, &m->tm, &m->tn);
+  m->op = (LptFastOp) { .run = matmul_run, .clear = matmul_clear, .kernel = gemm->name,
                         .n_in = m->stage.residual != LPT_NO_SLOT ? 2 : 1, .in = { step->in[0], m->stage.residual },
                         .in_repr = { LPT_REPR_U8, LPT_REPR_U8 }, .out = m->stage.out,
                         .out_repr = m->stage.e.store == LPT_STORE_Q8 ? LPT_REPR_U8 : LPT_REPR_PLAIN, .last = m->stage.last };

@@ -207,26 +207,26 @@ set_up (Case *c, LptCpu cpu)
       LptConvWeights w = { .data = memory (s->kh * s->kw * icg * oc), .ky_stride = (ptrdiff_t) s->kw, .kx_stride = 1,
                            .c_stride = (ptrdiff_t) (s->kh * s->kw), .n_stride = (ptrdiff_t) (s->kh * s->kw * icg) };
 
-      c->convolution = (LptConv) { .kernel = c->k.gemm, .epilogue_kernel = c->k.epilogue, .epilogue = &c->e, .shape = *s,
+      c->convolution = (LptConv) { .kernel = lpt_conv_kernel (c->k.gemm, s), .epilogue_kernel = c->k.epilogue, .epilogue = &c->e, .shape = *s,
                                    .in = memory (s->batch * s->ih * s->iw * s->ic), .pixel_stride = s->ic,
                                    .row_stride = s->ic * s->iw, .image_stride = s->ic * s->iw * s->ih, .channel_stride = 1,
                                    .out = memory (s->batch * s->oh * s->ow * oc), .ldo = oc };
       c->dw = (LptDwconv) { .kernel = c->k.dwconv, .epilogue_kernel = c->k.epilogue, .epilogue = &c->e, .shape = *s,
                             .in = c->convolution.in, .pixel_stride = s->ic, .row_stride = s->ic * s->iw,
                             .image_stride = s->ic * s->iw * s->ih, .out = c->convolution.out, .ldo = oc };
-      size = c->depthwise ? lpt_dwconv_packed_size (s) : lpt_conv_packed_size (c->k.gemm, s);
+      size = c->depthwise ? lpt_dwconv_packed_size (s) : lpt_conv_packed_size (c->convolution.kernel, s);
       c->convolution.packed = c->dw.packed = c->packed = memory (size);
       if (c->depthwise)
         lpt_dwconv_pack (s, &w, c->packed, NULL);
       else
-        lpt_conv_pack (c->k.gemm, s, &w, c->packed, NULL);
+        lpt_conv_pack (c->convolution.kernel, s, &w, c->packed, NULL);
       c->workspace = memory (c->depthwise ? lpt_dwconv_workspace (&c->dw) : lpt_conv_workspace (&c->convolution));
     }
   else
     {
       LptGemm *g = &c->gemm;
 
-      g->kernel = c->k.gemm;
+      g->kernel = lpt_gemm_kernel_for (c->k.gemm, g->k);
       g->epilogue_kernel = c->k.epilogue;
       g->epilogue = &c->e;
       g->a = memory (c->batch * g->m * g->k);

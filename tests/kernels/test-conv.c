@@ -294,7 +294,13 @@ random_case (bool depthwise)
           c.s.groups = random_u32 () % 4 ? 1 : (size_t) random_range (1, 4);
           c.s.ic = c.s.groups * (random_u32 () % 2 ? (size_t) random_range (1, 7) : (size_t) random_range (8, 70));
           c.s.oc = c.s.groups * (size_t) random_range (1, 70);
-          c.planar = lpt_conv_copies_rows (&c.s) && random_u32 () % 2;
+          /* Whole steps of 64 along lines of several tiles. */
+          if (random_u32 () % 8 == 0)
+            {
+              c.s.ic = c.s.groups * 64 / (c.s.groups == 1 && c.s.kw == 4 ? 4 : 1);
+              c.s.iw = (size_t) random_range (12, 60);
+            }
+          c.planar = lpt_conv_takes_planes (&c.s) && random_u32 () % 2;
         }
       c.s.oh = out_size (c.s.ih, c.s.kh, c.s.stride_h, c.s.dilation_h, c.s.pad_top);
       c.s.ow = out_size (c.s.iw, c.s.kw, c.s.stride_w, c.s.dilation_w, c.s.pad_left);

@@ -10,7 +10,7 @@
 int
 main (void)
 {
-  static const char *const names[] = { "avx2", "avxvnni", "avx512vnni", "neon", "neondot" };
+  static const char *const names[] = { "avx2", "avxvnni", "avx512vnni", "amx", "neon", "neondot" };
   LptCpu machine = lpt_cpu_detect ();
 
   if (lpt_peak_measure (0) != 0)

@@ -59,7 +59,7 @@ static inline void
 fast_case_compare_inputs (LptGraph  *graph,
                           GPtrArray *inputs)
 {
-  static const char *const levels[] = { "scalar", "avx2", "avxvnni", "avx512vnni", "neon", "neondot" };
+  static const char *const levels[] = { "scalar", "avx2", "avxvnni", "avx512vnni", "amx", "neon", "neondot" };
   g_autoptr (GPtrArray) expected = fast_run (graph, LPT_PLAN_REFERENCE, 1, inputs);
   guint i, k, threads;
 

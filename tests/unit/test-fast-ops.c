@@ -225,7 +225,7 @@ run (LptGraph   *graph,
 static void
 test_graph (gconstpointer data)
 {
-  static const char *const levels[] = { "scalar", "avx2", "avxvnni", "avx512vnni", "neon", "neondot" };
+  static const char *const levels[] = { "scalar", "avx2", "avxvnni", "avx512vnni", "amx", "neon", "neondot" };
   const Case *c = data;
   LptMode mode;
   guint i, k, threads;

@@ -7,22 +7,10 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "executor/kernels/gemm/helpers.h"
+#include "executor/kernels/gemm/params512.h"
 #include "executor/kernels/gemm/tails.h"
-#include "executor/kernels/requant/avx512.h"
 
 #define ROWS(X) X (0) X (1) X (2) X (3) X (4) X (5) X (6) X (7) X (8) X (9) X (10) X (11)
-
-/* What the fused stage reads of one panel. */
-typedef struct {
-  __m512i    bias[4];
-  RequantVec v[4];
-  PackLimits limits;
-  PairSum    sum;      /* where the residual is fused */
-  bool       floats, has_fbias;
-  __m512     flo, fhi;
-} Params;
-
-_Static_assert (sizeof (Params) <= LPT_GEMM_PARAMS_SIZE, "parameters of a panel");
 
 /* mr, nb and stage are constants: STAGE_NONE writes accumulators, STAGE_WORDS int32 or float, the others bytes. */
 #ifdef __SANITIZE_ADDRESS__

@@ -99,6 +99,21 @@ lpt_gemm_weight (const LptGemmWeights *w, size_t tap, size_t k, size_t n)
 typedef void (*LptGemmPackPanel) (const LptGemmWeights *w, size_t n0, size_t n1, size_t nr, void *panel,
                                   int32_t *col_sum);
 
+struct LptGemmBlock;
+
+/* A block loop of its own for rows that are many enough: columns [n0, n1), output stage `e` fused where it is fusable. `scratch`:
+ * bytes (), 64-byte aligned; dense: one tap, rows at a fixed distance. */
+typedef struct {
+  size_t   least;                                                        /* rows */
+  size_t   step;                                                         /* rows that cost the same as one of them */
+  size_t   depth;                                                        /* products of taps * k from which on it is worth it */
+  double   part;                                                         /* products worth a task of their own */
+  size_t   over;                                                         /* bytes that are read behind packed weights */
+  size_t (*bytes) (bool dense, size_t rows, size_t taps, size_t k);
+  void   (*run)   (const struct LptGemmBlock *b, const LptEpilogue *e, size_t rows, const uint8_t *const *ptr, size_t ptr_stride,
+                   size_t n0, size_t n1, const int32_t *row_sums, void *scratch);
+} LptGemmSweep;
+
 typedef struct {
   const char      *name;
   LptCpu           needs;
@@ -112,13 +127,16 @@ typedef struct {
   LptGemmRowSums   row_sums;
   LptGemmInterleave interleave;
   LptGemmPackPanel pack;     /* NULL: the generic one */
+  const LptGemmSweep *sweep; /* or NULL */
 } LptGemmKernel;
+
+#define LPT_GEMM_SWEEP(needs, isa) extern const LptGemmSweep lpt_gemm_sweep__##isa;
 
 #define LPT_GEMM_FUSED(needs, isa)                                                                           \
   void lpt_gemm_fused__##isa (const LptGemmTile *t, const LptEpilogue *e, const void *params, size_t columns, \
                               const LptGemmOut *o);                                                          \
   void lpt_gemm_params__##isa (const LptEpilogue *e, size_t channel0, size_t columns, void *params);
-#define LPT_GEMM_KERNEL(needs, isa, fuses, helpers, tile, order, prefix, nr, m1, m2, m3, m4)                                  \
+#define LPT_GEMM_KERNEL(needs, isa, fuses, helpers, sweeps, tile, order, prefix, nr, m1, m2, m3, m4)                          \
   void lpt_gemm_u8s8s32_##tile##__##isa (const LptGemmTile *t, int32_t *acc);
 #define LPT_GEMM_HELPERS(needs, isa)                                                                         \
   void lpt_gemm_row_sums__##isa (size_t rows, size_t taps, size_t k, const uint8_t *const *a, size_t a_stride, \
@@ -129,9 +147,13 @@ typedef struct {
 #undef LPT_GEMM_KERNEL
 #undef LPT_GEMM_HELPERS
 #undef LPT_GEMM_FUSED
+#undef LPT_GEMM_SWEEP
 
 const LptGemmKernel *lpt_gemm_kernels (size_t *n);
 const LptGemmKernel *lpt_gemm_kernel  (LptCpu cpu);
+
+/* `best`, or the next row where sums of `depth` = taps * k products are too short for it. */
+const LptGemmKernel *lpt_gemm_kernel_for (const LptGemmKernel *best, size_t depth);
 
 /* The generic packer (any order), also the reference of the special ones. */
 void   lpt_gemm_pack_panel  (const LptGemmKernel *kernel, const LptGemmWeights *w, size_t n0, size_t n1, size_t nr,
@@ -173,11 +195,25 @@ bool   lpt_gemm_adds_in_place (const LptGemmKernel *kernel, const LptEpilogue *e
 /* Rows [m0, m1), columns [n0, n1), n0 a multiple of the panel width, n1 too or n. */
 void   lpt_gemm_tile      (const LptGemm *g, size_t m0, size_t m1, size_t n0, size_t n1, void *workspace);
 
+/* Products that are worth a task of their own. */
+static inline double
+lpt_gemm_part (const LptGemmKernel *kernel)
+{
+  return kernel->sweep ? kernel->sweep->part : 262144.0;
+}
+
+/* Rows of a tile over panels of nr columns: where rows are cut. */
+static inline size_t
+lpt_gemm_rows (const LptGemmKernel *kernel, size_t nr)
+{
+  return kernel->sweep ? kernel->sweep->step : kernel->mr[nr / 16 - 1];
+}
+
 /* A partition for lpt_parallel_for (): tiles of tm x tn, from the shape only. */
 void   lpt_gemm_tiling    (const LptGemmKernel *kernel, size_t m, size_t k, size_t n, size_t *tm, size_t *tn);
 
 /* The block loop behind gemm and convolution: rows of pointers ptr[tap * rows_stride + row] are ready. */
-typedef struct {
+typedef struct LptGemmBlock {
   const LptGemmKernel     *kernel;
   const LptEpilogueKernel *epilogue_kernel;
   const LptEpilogue       *epilogue;
@@ -189,7 +225,15 @@ typedef struct {
   size_t                   ldr;
   const uint8_t           *zeros;             /* as in LptGemmTile */
   size_t                   line, line_first;  /* tiles end where a line of this many rows does (0: none); rows of the first */
+  bool                     line_over;         /* rows of a line are equally far apart in each tap, and sixteen can be read from any on */
 } LptGemmBlock;
 
+/* scratch: lpt_gemm_block_scratch () bytes, 64-byte aligned; may be NULL where those are 0. */
 void   lpt_gemm_block     (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, size_t ptr_stride,
-                           size_t n0, size_t n1, int32_t *row_sums);
+                           size_t n0, size_t n1, int32_t *row_sums, void *scratch);
+
+/* Rows of the next block where `rows` remain, at most `most`, a multiple of the kernel's step. */
+size_t lpt_gemm_block_rows (const LptGemmKernel *kernel, size_t rows, size_t most);
+
+/* For blocks of up to `rows`; dense: one tap, rows at a fixed distance. */
+size_t lpt_gemm_block_scratch (const LptGemmKernel *kernel, bool dense, size_t rows, size_t taps, size_t k);

@@ -12,21 +12,27 @@
 
 #define LPT_GEMM_HELPERS(set, isa)
 #define LPT_GEMM_FUSED(set, isa)
+#define LPT_GEMM_SWEEP(set, isa)
+#define SWEEP_none NULL
+#define SWEEP_amx &lpt_gemm_sweep__amx
 #define lpt_gemm_fused__none NULL
 #define lpt_gemm_params__none NULL
 #define lpt_gemm_row_sums__generic lpt_gemm_row_sums__scalar
 #define lpt_gemm_interleave__generic lpt_gemm_interleave__scalar
 #define lpt_gemm_pack__generic NULL
 static const LptGemmKernel kernels[] = {
-#define LPT_GEMM_KERNEL(set, isa, fuses, helpers, tile, pack_order, has_prefix, width, m1, m2, m3, m4)                       \
+#define LPT_GEMM_KERNEL(set, isa, fuses, helpers, sweeps, tile, pack_order, has_prefix, width, m1, m2, m3, m4)                       \
   { "gemm_u8s8s32_" #tile "__" #isa, LPT_CPU_##set, LPT_PACK_##pack_order, has_prefix, width,                \
     { m1, m2, m3, m4 }, lpt_gemm_u8s8s32_##tile##__##isa, lpt_gemm_fused__##fuses, lpt_gemm_params__##fuses,     \
-    lpt_gemm_row_sums__##helpers, lpt_gemm_interleave__##helpers, lpt_gemm_pack__##helpers },
+    lpt_gemm_row_sums__##helpers, lpt_gemm_interleave__##helpers, lpt_gemm_pack__##helpers, SWEEP_##sweeps },
 #include "executor/kernels/gemm/gemm.def"
 #undef LPT_GEMM_KERNEL
 };
 #undef LPT_GEMM_HELPERS
 #undef LPT_GEMM_FUSED
+#undef LPT_GEMM_SWEEP
+#undef SWEEP_none
+#undef SWEEP_amx
 #undef lpt_gemm_fused__none
 #undef lpt_gemm_params__none
 #undef lpt_gemm_row_sums__generic
@@ -52,6 +58,12 @@ lpt_gemm_kernel (LptCpu cpu)
   while (!lpt_cpu_has (cpu, row->needs))
     row++;
   return row;
+}
+
+const LptGemmKernel *
+lpt_gemm_kernel_for (const LptGemmKernel *best, size_t depth)
+{
+  return best->sweep && depth < best->sweep->depth ? best + 1 : best;
 }
 
 /* --- packing --- */
@@ -105,7 +117,8 @@ lpt_gemm_packed_size (const LptGemmKernel *kernel, size_t taps, size_t k, size_t
       || __builtin_add_overflow (per_column, sizeof (int32_t), &per_column)
       || __builtin_mul_overflow (per_column, columns, &size))
     return 0;
-  return panel_bytes (kernel, taps, k, columns);
+  size = panel_bytes (kernel, taps, k, columns);
+  return kernel->sweep && __builtin_add_overflow (size, kernel->sweep->over, &size) ? 0 : size;
 }
 
 /* Where byte q of column j lies in a step of four k. */
@@ -195,6 +208,9 @@ lpt_gemm_pack (const LptGemmKernel *kernel, const LptGemmWeights *w, size_t n0, 
       else
         lpt_gemm_pack_panel (kernel, w, j, end, nr, to, col_sum);
     }
+  /* What is read behind weights adds nothing; it is set all the same, since packed weights may be written to a file. */
+  if (kernel->sweep && n1 == w->n)
+    memset ((char *) packed + panel_bytes (kernel, w->taps, w->k, (w->n + 15) / 16 * 16), 0, kernel->sweep->over);
 }
 
 /* --- the block loop --- */
@@ -243,9 +259,25 @@ run_rows (Panel *p, size_t i, size_t rows, const uint8_t *const *ptr)
     }
 }
 
+size_t
+lpt_gemm_block_rows (const LptGemmKernel *kernel, size_t rows, size_t most)
+{
+  size_t blocks = (rows + most - 1) / most, share = (rows + blocks - 1) / blocks;
+
+  if (kernel->sweep)
+    share = (share + kernel->sweep->step - 1) / kernel->sweep->step * kernel->sweep->step;
+  return share < rows ? share : rows;
+}
+
+size_t
+lpt_gemm_block_scratch (const LptGemmKernel *kernel, bool dense, size_t rows, size_t taps, size_t k)
+{
+  return kernel->sweep ? kernel->sweep->bytes (dense, rows, taps, k) : 0;
+}
+
 void
 lpt_gemm_block (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, size_t ptr_stride, size_t n0,
-                size_t n1, int32_t *row_sums)
+                size_t n1, int32_t *row_sums, void *scratch)
 {
   const LptGemmKernel *kernel = b->kernel;
   size_t width = lpt_gemm_panel (kernel, b->n), done = n0;
@@ -269,6 +301,14 @@ lpt_gemm_block (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, s
   for (size_t i = 0; i < rows && b->epilogue->weight_zp && p.fused; i++)
     row_sums[i] = (int32_t) (0u - (uint32_t) row_sums[i] * (uint32_t) b->epilogue->weight_zp[0]);
 
+  if (kernel->sweep && rows >= kernel->sweep->least && b->k > 0)
+    {
+      kernel->sweep->run (b, &first, rows, ptr, ptr_stride, n0, n1, row_sums, scratch);
+      if (second.table || second.add)
+        lpt_epilogue_finish (b->epilogue_kernel, &second, rows, n1 - n0, (uint8_t *) b->out + n0, b->ldo,
+                             b->residual ? b->residual + n0 : NULL, b->ldr);
+      return;
+    }
   for (size_t j = n0; j < n1; j += width)
     {
       p.column = j;
@@ -304,8 +344,7 @@ lpt_gemm_adds_in_place (const LptGemmKernel *kernel, const LptEpilogue *e)
 size_t
 lpt_gemm_workspace (const LptGemm *g)
 {
-  (void) g;
-  return BLOCK_ROWS * (sizeof (void *) + sizeof (int32_t));
+  return BLOCK_ROWS * (sizeof (void *) + sizeof (int32_t)) + lpt_gemm_block_scratch (g->kernel, true, BLOCK_ROWS, 1, g->k);
 }
 
 void
@@ -318,14 +357,13 @@ lpt_gemm_tile (const LptGemm *g, size_t m0, size_t m1, size_t n0, size_t n1, voi
 
   for (size_t i = m0; i < m1; )
     {
-      size_t blocks = (m1 - i + BLOCK_ROWS - 1) / BLOCK_ROWS;
-      size_t rows = (m1 - i + blocks - 1) / blocks;
+      size_t rows = lpt_gemm_block_rows (g->kernel, m1 - i, BLOCK_ROWS);
 
       for (size_t r = 0; r < rows; r++)
         ptr[r] = g->a + (i + r) * g->lda;
       block.out = (char *) g->out + i * g->ldo;
       block.residual = g->residual ? g->residual + i * g->ldr : NULL;
-      lpt_gemm_block (&block, rows, ptr, BLOCK_ROWS, n0, n1, row_sums);
+      lpt_gemm_block (&block, rows, ptr, BLOCK_ROWS, n0, n1, row_sums, row_sums + BLOCK_ROWS);
       i += rows;
     }
 }
@@ -333,9 +371,9 @@ lpt_gemm_tile (const LptGemm *g, size_t m0, size_t m1, size_t n0, size_t n1, voi
 void
 lpt_gemm_tiling (const LptGemmKernel *kernel, size_t m, size_t k, size_t n, size_t *tm, size_t *tn)
 {
-  /* Tiles of about a quarter million products at least, and several per thread for two to eight threads; columns
-   * are cut first where the weights are larger than the activations. */
-  const double least = 262144.0;
+  /* Tiles are worth a task, with several per thread for two to eight threads; columns are cut first where the weights are
+   * larger than the activations. */
+  const double least = lpt_gemm_part (kernel);
   size_t panel = lpt_gemm_panel (kernel, n);
   double total = (double) m * (double) (k ? k : 1) * (double) n;
   size_t want = (size_t) (total / least), cuts_n, cuts_m, columns = (n + panel - 1) / panel;

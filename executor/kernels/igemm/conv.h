@@ -4,9 +4,9 @@
  *                                                          * w[ky][kx][g][c][n])
  *
  * No im2col copy: each output pixel has a pointer per tap, taps outside the image point at a row of
- * pad_value (the input's zero point). With few input channels the rows that a tile reads are copied with their
- * padding, then a whole row of taps (kw * ic bytes) is contiguous and counts as one tap; such inputs may
- * be planar (channel_stride not 1).
+ * pad_value (the input's zero point). With few input channels, or a kernel that reads rows at fixed distances, the rows
+ * that a tile reads are copied with their padding, then a whole row of taps (kw * ic bytes) is contiguous and counts as one
+ * tap; such inputs may be planar (channel_stride not 1).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +29,7 @@ typedef struct {
   uint8_t                  pad_value;
   const uint8_t           *in;
   size_t                   pixel_stride, row_stride, image_stride;   /* bytes */
-  size_t                   channel_stride;   /* 1; others only where lpt_conv_copies_rows () */
+  size_t                   channel_stride;   /* 1; others only where lpt_conv_takes_planes () */
   const void              *packed;
   void                    *out;
   size_t                   ldo;              /* bytes from pixel to pixel */
@@ -37,8 +37,11 @@ typedef struct {
   size_t                   ldr;
 } LptConv;
 
-/* Whether this shape runs on copied rows (few channels). */
-bool   lpt_conv_copies_rows (const LptConvShape *s);
+/* The row for this shape: `best`, or one below it for short sums. */
+const LptGemmKernel *lpt_conv_kernel (const LptGemmKernel *best, const LptConvShape *s);
+
+/* Whether the channels of the input may lie in planes: few of them, whose rows are copied. */
+bool   lpt_conv_takes_planes (const LptConvShape *s);
 
 /* Packed bytes for all groups, 0 if that overflows. */
 size_t lpt_conv_packed_size (const LptGemmKernel *kernel, const LptConvShape *s);

@@ -6,34 +6,64 @@
 
 #include <string.h>
 
-/* Pixels of one block: pointers (one per tap) and row sums stay small. */
-static size_t
-block_most (size_t taps)
-{
-  return taps == 1 ? 448 : 112;
-}
-
 #define ALIGN_64(x) (((x) + 63) / 64 * 64)
 
 /* Below this many channels a tap of its own wastes products and loop turns. */
 #define FEW_CHANNELS 16
 
+const LptGemmKernel *
+lpt_conv_kernel (const LptGemmKernel *best, const LptConvShape *s)
+{
+  size_t icg = s->ic / s->groups;
+
+  /* Rows of very few channels would be copied in small pieces. */
+  return lpt_gemm_kernel_for (best, s->kh > 1 && s->kw * icg < 32 ? 0 : s->kh * s->kw * icg);
+}
+
+static bool
+has_wide_taps (const LptConvShape *s)
+{
+  return s->groups == 1 && s->kw > 1 && s->dilation_w == 1;
+}
+
 bool
-lpt_conv_copies_rows (const LptConvShape *s)
+lpt_conv_takes_planes (const LptConvShape *s)
 {
-  return s->groups == 1 && s->ic < FEW_CHANNELS && s->kw > 1 && s->dilation_w == 1;
+  return has_wide_taps (s) && s->ic < FEW_CHANNELS;
+}
+
+static bool
+copies_rows (const LptGemmKernel *kernel, const LptConvShape *s)
+{
+  return has_wide_taps (s) && (s->ic < FEW_CHANNELS || (kernel->sweep && s->ic % 4 == 0));
 }
 
 static size_t
-conv_taps (const LptConvShape *s)
+conv_taps (const LptGemmKernel *kernel, const LptConvShape *s)
 {
-  return lpt_conv_copies_rows (s) ? s->kh : s->kh * s->kw;
+  return copies_rows (kernel, s) ? s->kh : s->kh * s->kw;
 }
 
 static size_t
-conv_k (const LptConvShape *s)
+conv_k (const LptGemmKernel *kernel, const LptConvShape *s)
 {
-  return lpt_conv_copies_rows (s) ? s->kw * s->ic : s->ic / s->groups;
+  return copies_rows (kernel, s) ? s->kw * s->ic : s->ic / s->groups;
+}
+
+/* Pixels of one block: pointers (one per tap) and row sums stay small, and rows that the kernel copies in the second cache. */
+static size_t
+block_most (const LptConv *c)
+{
+  const size_t copies = 512 * 1024;
+  size_t taps = conv_taps (c->kernel, &c->shape), k = conv_k (c->kernel, &c->shape), most = taps == 1 ? 448 : 112, step;
+
+  if (!c->kernel->sweep)
+    return most;
+  step = c->kernel->sweep->step;
+  if (taps > 1 && k > 0 && most > copies / taps / k)
+    most = copies / taps / k;
+  most = (most + step - 1) / step * step;
+  return most > step ? most : step;
 }
 
 /* --- packing --- */
@@ -41,7 +71,7 @@ conv_k (const LptConvShape *s)
 size_t
 lpt_conv_packed_size (const LptGemmKernel *kernel, const LptConvShape *s)
 {
-  size_t one = lpt_gemm_packed_size (kernel, conv_taps (s), conv_k (s), s->oc / s->groups), all;
+  size_t one = lpt_gemm_packed_size (kernel, conv_taps (kernel, s), conv_k (kernel, s), s->oc / s->groups), all;
 
   return one && !__builtin_mul_overflow (ALIGN_64 (one), s->groups, &all) ? all : 0;
 }
@@ -51,12 +81,15 @@ lpt_conv_pack (const LptGemmKernel *kernel, const LptConvShape *s, const LptConv
                int32_t *col_sum)
 {
   size_t ocg = s->oc / s->groups;
-  size_t one = ALIGN_64 (lpt_gemm_packed_size (kernel, conv_taps (s), conv_k (s), ocg));
-  LptGemmWeights g = { .is_unsigned = w->is_unsigned, .taps = conv_taps (s), .k = conv_k (s), .n = ocg,
+  size_t one = ALIGN_64 (lpt_gemm_packed_size (kernel, conv_taps (kernel, s), conv_k (kernel, s), ocg));
+  LptGemmWeights g = { .is_unsigned = w->is_unsigned, .taps = s->kh * s->kw, .k = s->ic / s->groups, .n = ocg,
                        .n_stride = w->n_stride, .k_stride = w->c_stride };
 
-  if (lpt_conv_copies_rows (s))
+  /* Whole groups of four channels: the same bytes whether a tap is a pixel or a row of them. */
+  if (copies_rows (kernel, s) && s->ic % 4 != 0)
     {
+      g.taps = conv_taps (kernel, s);
+      g.k = conv_k (kernel, s);
       g.tap_stride = w->ky_stride;
       g.k_inner = s->ic;
       g.k_outer_stride = w->kx_stride;
@@ -95,23 +128,35 @@ copied_row_bytes (const LptConvShape *s)
 
 /* Rows that one block of pixels can touch. */
 static size_t
-copied_rows (const LptConvShape *s)
+copied_rows (const LptConv *c)
 {
-  size_t out_rows = (block_most (conv_taps (s)) + s->ow - 2) / s->ow + 1;
+  const LptConvShape *s = &c->shape;
+  size_t out_rows = (block_most (c) + s->ow - 2) / s->ow + 1;
 
   return (out_rows - 1) * s->stride_h + (s->kh - 1) * s->dilation_h + 1;
+}
+
+/* Copied rows, and what is read behind a line's end. */
+static size_t
+ring_bytes (const LptConv *c)
+{
+  const LptConvShape *s = &c->shape;
+
+  return copied_rows (c) * copied_row_bytes (s) + (c->kernel->sweep ? ALIGN_64 (16 * s->stride_w * s->ic) : 0);
 }
 
 size_t
 lpt_conv_workspace (const LptConv *c)
 {
   const LptConvShape *s = &c->shape;
-  size_t most = block_most (conv_taps (s));
-  size_t pointers = ALIGN_64 (conv_taps (s) * most * sizeof (void *)) + ALIGN_64 (most * sizeof (int32_t));
+  size_t most = block_most (c), taps = conv_taps (c->kernel, s);
+  size_t common = ALIGN_64 (taps * most * sizeof (void *)) + ALIGN_64 (most * sizeof (int32_t));
 
-  if (lpt_conv_copies_rows (s) && s->ow > 0)
-    return pointers + copied_rows (s) * copied_row_bytes (s);
-  return pointers + ALIGN_64 (s->ic / s->groups);
+  /* Rows that the kernel copies come last. */
+  common += lpt_gemm_block_scratch (c->kernel, false, most, taps, conv_k (c->kernel, s));
+  if (copies_rows (c->kernel, s) && s->ow > 0)
+    return common + ring_bytes (c);
+  return common + ALIGN_64 (s->ic / s->groups);
 }
 
 /* --- many channels: one pointer per pixel and tap --- */
@@ -203,7 +248,7 @@ fill_pointers (const LptConv *c, size_t m, size_t pixels, size_t channel, const 
     fill_run (ptr, pixels, c->in + m * c->pixel_stride + channel, c->pixel_stride);
   else
     for (size_t tap = 0; tap < s->kh * s->kw; tap++)
-      fill_tap (c, first, pixels, tap / s->kw, tap % s->kw, channel, pad_row, ptr + tap * block_most (s->kh * s->kw));
+      fill_tap (c, first, pixels, tap / s->kw, tap % s->kw, channel, pad_row, ptr + tap * block_most (c));
 }
 
 /* --- few channels: rows copied with their padding --- */
@@ -248,6 +293,9 @@ copy_row (const RowRing *ring, ptrdiff_t y)
     memcpy (to, from, inside * s->ic);
   else if (s->ic == 3 && c->pixel_stride == 1)
     c->kernel->interleave (inside, from, from + c->channel_stride, from + 2 * c->channel_stride, to);
+  else if (c->channel_stride == 1)
+    for (size_t x = 0; x < inside; x++)
+      memcpy (to + x * s->ic, from + x * c->pixel_stride, s->ic);
   else
     for (size_t x = 0; x < inside; x++)
       for (size_t ch = 0; ch < s->ic; ch++)
@@ -260,7 +308,7 @@ static void
 fill_row_pointers (RowRing *ring, size_t m, size_t pixels, const uint8_t **ptr)
 {
   const LptConvShape *s = &ring->conv->shape;
-  size_t step = s->stride_w * s->ic, most = block_most (conv_taps (s));
+  size_t step = s->stride_w * s->ic, most = block_most (ring->conv);
 
   for (size_t i = 0; i < pixels; )
     {
@@ -288,10 +336,10 @@ fill_row_pointers (RowRing *ring, size_t m, size_t pixels, const uint8_t **ptr)
 
 /* Pixels from m that one ring can serve: a block must not wrap into a new image, whose rows would overwrite. */
 static size_t
-block_pixels (const LptConvShape *s, size_t m, size_t m1, bool ring)
+block_pixels (const LptConv *c, size_t m, size_t m1, bool ring)
 {
-  size_t most = block_most (conv_taps (s)), blocks = (m1 - m + most - 1) / most;
-  size_t pixels = (m1 - m + blocks - 1) / blocks;
+  const LptConvShape *s = &c->shape;
+  size_t pixels = lpt_gemm_block_rows (c->kernel, m1 - m, block_most (c));
   size_t image_rest = s->oh * s->ow - m % (s->oh * s->ow);
 
   return ring && pixels > image_rest ? image_rest : pixels;
@@ -301,13 +349,13 @@ void
 lpt_conv_tile (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, void *workspace)
 {
   const LptConvShape *s = &c->shape;
-  size_t ocg = s->oc / s->groups, icg = s->ic / s->groups, taps = conv_taps (s), k = conv_k (s);
-  size_t most = block_most (taps), one = ALIGN_64 (lpt_gemm_packed_size (c->kernel, taps, k, ocg));
+  size_t ocg = s->oc / s->groups, icg = s->ic / s->groups, taps = conv_taps (c->kernel, s), k = conv_k (c->kernel, s);
+  size_t most = block_most (c), one = ALIGN_64 (lpt_gemm_packed_size (c->kernel, taps, k, ocg));
   size_t element = c->epilogue->store == LPT_STORE_Q8 ? 1 : 4;
-  bool few = lpt_conv_copies_rows (s);
+  bool few = copies_rows (c->kernel, s);
   const uint8_t **ptr = workspace;
   int32_t *row_sums = (int32_t *) ((char *) workspace + ALIGN_64 (taps * most * sizeof (void *)));
-  uint8_t *rest = (uint8_t *) row_sums + ALIGN_64 (most * sizeof (int32_t));
+  uint8_t *rest = (uint8_t *) row_sums + ALIGN_64 (most * sizeof (int32_t)), *scratch = rest + ALIGN_64 (icg);
   RowRing ring = { .conv = c, .rows = rest, .image = SIZE_MAX };
   LptGemmBlock block = { .kernel = c->kernel, .epilogue_kernel = c->epilogue_kernel, .epilogue = c->epilogue,
                          .taps = taps, .k = k, .n = ocg, .ldo = c->ldo, .ldr = c->ldr };
@@ -315,11 +363,17 @@ lpt_conv_tile (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, voi
   if (few)
     {
       ring.row_bytes = copied_row_bytes (s);
-      ring.n_rows = copied_rows (s);
+      ring.n_rows = copied_rows (c);
+      scratch = rest + ring_bytes (c);
       /* The copies end in readable bytes and the packed weights in zeros: no tail for the micro kernel. Row
        * sums, though, must not count them. */
       if (!c->epilogue->weight_zp)
         block.k = (k + 3) / 4 * 4;
+      if (c->kernel->sweep)
+        {
+          block.line = s->ow;
+          block.line_over = true;
+        }
     }
   else
     {
@@ -329,11 +383,13 @@ lpt_conv_tile (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, voi
           block.zeros = rest;
           block.line = s->ow;
         }
+      if (c->kernel->sweep && taps == 1 && !is_dense (c))
+        block.line = s->ow;
     }
 
   for (size_t m = m0; m < m1; )
     {
-      size_t pixels = block_pixels (s, m, m1, few);
+      size_t pixels = block_pixels (c, m, m1, few);
 
       if (few)
         fill_row_pointers (&ring, m, pixels, ptr);
@@ -348,7 +404,7 @@ lpt_conv_tile (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, voi
           block.packed = (const char *) c->packed + group * one;
           block.out = (char *) c->out + m * c->ldo + first * element;
           block.residual = c->residual ? c->residual + m * c->ldr + first : NULL;
-          lpt_gemm_block (&block, pixels, ptr, most, from, to, row_sums);
+          lpt_gemm_block (&block, pixels, ptr, most, from, to, row_sums, scratch);
         }
       m += pixels;
     }
@@ -357,11 +413,11 @@ lpt_conv_tile (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, voi
 void
 lpt_conv_tiling (const LptGemmKernel *kernel, const LptConvShape *s, LptCut *pixels, LptCut *channels)
 {
-  /* About a quarter million products for each part. Pixels are cut first, as long as enough of them pass while the weights of
+  /* Each part is worth a task. Pixels are cut first, as long as enough of them pass while the weights of
    * a panel are near: at whole lines where tiles end with them anyway, else at tiles of the kernel. */
-  size_t ocg = s->oc / s->groups, panel = lpt_gemm_panel (kernel, ocg), mr = kernel->mr[panel / 16 - 1];
+  size_t ocg = s->oc / s->groups, panel = lpt_gemm_panel (kernel, ocg), mr = lpt_gemm_rows (kernel, panel);
   size_t m = s->batch * s->oh * s->ow, lines = s->batch * s->oh;
-  double want = (double) m * (double) (conv_taps (s) * conv_k (s)) * (double) s->oc / 262144.0, most = (double) (m / 48);
+  double want = (double) m * (double) (conv_taps (kernel, s) * conv_k (kernel, s)) * (double) s->oc / lpt_gemm_part (kernel), most = (double) (m / 48);
 
   *pixels = lpt_cut_make (m, mr, want < most ? want : most);
   if (s->ow > 0 && s->ow % mr != 0 && lines >= pixels->cuts)

@@ -1,0 +1,515 @@
+/* executor/kernels/gemm/amx.c - block loop on AMX: tiles of 16 rows x 64 k times 64 k x 16 columns
+ *
+ * Two tiles of rows times two of columns in four tiles of sums: each step of 64 k loads four tiles for four products. The
+ * packed order K4 is the one that the instruction reads, so panels are those of the 512-bit kernels, with nothing between taps.
+ *
+ * A group, the rows of one tile, is read where it is if its rows are at a fixed distance in each tap and taps are whole steps of
+ * 64 k, or there is one tap: what that leaves of a step is copied. Other groups are copied once, tap behind tap, and all
+ * panels read the copies. What a panel's last step reads behind its weights meets zeros.
+ *
+ * Groups end with lines (LptGemmBlock); tiles then have so many rows as make them equal, which saves time in proportion.
+ *
+ * Sums go through memory to the output stage, which runs between the steps of the next tile: the two use different units.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "executor/kernels/gemm/params512.h"
+
+#include <string.h>
+
+/* Lines shorter than SHORT are not told apart. */
+enum { ROWS = 16, STEP = 64, PAIR = 2 * ROWS, WIDE = 32, SHORT = 12 };
+
+/* Rows of one tile: where they begin in each tap, how far apart they are, and the same for their last step. */
+typedef struct {
+  const uint8_t *const *at;       /* every tap_stride of the sweep */
+  const uint8_t        *own;      /* of a group with one tap or copied */
+  const uint8_t        *last;
+  ptrdiff_t             pitch, last_pitch;
+  size_t                rows;
+} Group;
+
+typedef struct Waiting Waiting;
+
+/* The next `rows` of a waiting tile. */
+typedef void (*Store) (Waiting *w, size_t rows);
+
+/* A tile whose sums, bias included, wait for the output stage. */
+struct Waiting {
+  Store          store;     /* NULL: nothing waits */
+  const int32_t *acc;       /* PAIR rows of WIDE sums */
+  const Params  *params;
+  const int32_t *row_add;   /* or NULL */
+  size_t         rows, done, columns;
+  LptGemmOut     out;
+};
+
+typedef struct {
+  const LptGemmBlock *b;
+  const LptEpilogue  *e;
+  const int32_t      *row_sums;
+  const Group        *groups;
+  size_t              n_groups, first;            /* of this pass; its first row */
+  size_t              taps, tap_stride, steps;    /* as groups have them; steps of 64 k in a tap */
+  Waiting             waiting;
+  unsigned            turn, slot;                 /* of acc, of params */
+  _Alignas (64) int32_t acc[2][PAIR * WIDE];
+  _Alignas (64) Params  params[2];
+} Sweep;
+
+#define BARRIER __asm__ volatile ("" : : : "memory")
+
+/* Tiles: 0 to 3 sums, 4 and 5 rows, 6 and 7 columns. */
+static void
+configure (size_t rows)
+{
+  struct
+  {
+    uint8_t  palette, start, reserved[14];
+    uint16_t bytes[16];
+    uint8_t  rows[16];
+  } all = { 1, 0, { 0 }, { 64, 64, 64, 64, 64, 64, 64, 64 }, { 0, 0, 0, 0, 0, 0, 16, 16 } };
+
+  for (int i = 0; i < 6; i++)
+    all.rows[i] = (uint8_t) rows;
+  _tile_loadconfig (&all);
+}
+
+/* --- rows --- */
+
+static size_t
+round_up (size_t n, size_t to)
+{
+  return (n + to - 1) / to * to;
+}
+
+/* Bytes of a row with all its taps, as panels have them. */
+static size_t
+row_bytes (size_t taps, size_t k)
+{
+  return taps * round_up (k, 4);
+}
+
+static size_t
+sweep_bytes (bool dense, size_t rows, size_t taps, size_t k)
+{
+  size_t groups = dense ? (rows + ROWS - 1) / ROWS : rows / (SHORT / 2) + 4, whole = ROWS * round_up (row_bytes (taps, k), STEP);
+
+  /* A dense block copies the last step of each group and the rows of its last one. */
+  return round_up (groups * sizeof (Group), 64) + (dense ? groups * ROWS * STEP + whole : groups * whole) + STEP;
+}
+
+/* Copies rows, tap by tap, with zeros behind them. */
+static void
+copy_rows (size_t rows, size_t taps, size_t k, const uint8_t *const *ptr, size_t ptr_stride, uint8_t *to, size_t pitch)
+{
+  const size_t tap_bytes = round_up (k, 4), whole = k / STEP * STEP;
+  const __mmask64 rest = ((__mmask64) 1 << (k - whole)) - 1;
+
+  /* Short ends are written as half a register, which the next tap writes over; the last one must not reach the next row. */
+  const bool in_halves = k - whole <= STEP / 2 && (taps - 1) * tap_bytes + whole + STEP / 2 <= pitch;
+
+  if (taps * tap_bytes < pitch || tap_bytes > k)
+    for (size_t i = 0; i < rows; i++)
+      _mm512_storeu_si512 (to + i * pitch + pitch - STEP, _mm512_setzero_si512 ());
+  for (size_t tap = 0; tap < taps; tap++, ptr += ptr_stride, to += tap_bytes)
+    {
+      for (size_t p = 0; p < whole; p += STEP)
+        for (size_t i = 0; i < rows; i++)
+          _mm512_storeu_si512 (to + i * pitch + p, _mm512_loadu_si512 (ptr[i] + p));
+      if (in_halves && rest)
+        for (size_t i = 0; i < rows; i++)
+          _mm256_storeu_si256 ((__m256i *) (void *) (to + i * pitch + whole),
+                               _mm512_castsi512_si256 (_mm512_maskz_loadu_epi8 (rest, ptr[i] + whole)));
+      for (size_t i = 0; i < rows && rest && !in_halves; i++)
+        _mm512_mask_storeu_epi8 (to + i * pitch + whole, rest, _mm512_maskz_loadu_epi8 (rest, ptr[i] + whole));
+    }
+}
+
+/* Whether n pointers, readable up to sixteen, are equally far apart. */
+static bool
+is_regular (const uint8_t *const *ptr, size_t n)
+{
+  const __m512i step = _mm512_set1_epi64 (n > 1 ? ptr[1] - ptr[0] : 0), index = _mm512_setr_epi64 (0, 1, 2, 3, 4, 5, 6, 7);
+  const unsigned real = (1u << n) - 1;
+  __m512i at = _mm512_add_epi64 (_mm512_set1_epi64 ((long long) (uintptr_t) ptr[0]), _mm512_mullo_epi64 (step, index));
+  unsigned same = _mm512_mask_cmpeq_epi64_mask ((__mmask8) real, at, _mm512_maskz_loadu_epi64 ((__mmask8) real, ptr));
+
+  at = _mm512_add_epi64 (at, _mm512_slli_epi64 (step, 3));
+  same |= (unsigned) _mm512_mask_cmpeq_epi64_mask ((__mmask8) (real >> 8), at, _mm512_maskz_loadu_epi64 ((__mmask8) (real >> 8), ptr + 8)) << 8;
+  return same == real;
+}
+
+/* Most rows of a group: those of a line are dealt evenly. */
+static size_t
+group_rows (const LptGemmBlock *b)
+{
+  size_t groups = (b->line + ROWS - 1) / ROWS;
+
+  return b->line >= SHORT ? (b->line + groups - 1) / groups : ROWS;
+}
+
+/* Cuts rows [first, end) of the block into groups. */
+static size_t
+cut_groups (const LptGemmBlock *b, size_t first, size_t end, Group *groups)
+{
+  const size_t most = group_rows (b);
+  size_t n = 0;
+
+  while (first < end)
+    {
+      size_t line = b->line < SHORT ? end - first : first < b->line_first ? b->line_first - first : b->line - (first - b->line_first) % b->line;
+      size_t rows = line < most ? line : most;
+
+      rows = rows < end - first ? rows : end - first;
+      groups[n++].rows = rows;
+      first += rows;
+    }
+  return n;
+}
+
+/* Whether all rows can be read in their place, tap by tap. */
+static bool
+is_direct (const LptGemmBlock *b, const Group *groups, size_t n, const uint8_t *const *ptr, size_t ptr_stride)
+{
+  const size_t most = group_rows (b);
+
+  if (b->k % STEP != 0)
+    return false;
+  for (size_t g = 0; g < n; ptr += groups[g++].rows)
+    {
+      if (groups[g].rows < most && !b->line_over)
+        return false;
+      for (size_t tap = 0; tap < b->taps; tap++)
+        if (!is_regular (ptr + tap * ptr_stride, groups[g].rows))
+          return false;
+    }
+  return true;
+}
+
+/* Fills groups and copies what cannot be read in its place. */
+static void
+prepare (Sweep *s, const LptGemmBlock *b, size_t first, size_t end, const uint8_t *const *ptr, size_t ptr_stride, void *scratch)
+{
+  const size_t most = group_rows (b), whole = b->k / STEP * STEP;
+  Group *groups = scratch;
+  size_t n = cut_groups (b, first, end, groups), pitch = round_up (row_bytes (b->taps, b->k), STEP);
+  uint8_t *to = (uint8_t *) scratch + round_up (n * sizeof *groups, 64);
+
+  ptr += first;
+  s->first = first;
+  s->groups = groups;
+  s->n_groups = n;
+  s->taps = 1;
+  s->tap_stride = 0;
+  s->steps = pitch / STEP;
+  if (b->taps > 1 && is_direct (b, groups, n, ptr, ptr_stride))
+    {
+      s->taps = b->taps;
+      s->tap_stride = ptr_stride;
+      s->steps = b->k / STEP;
+    }
+  for (Group *g = groups; g < groups + n; ptr += g++->rows)
+    {
+      const ptrdiff_t step = g->rows > 1 ? ptr[1] - ptr[0] : 0;
+
+      if (s->taps > 1)
+        {
+          *g = (Group) { ptr, NULL, ptr[(b->taps - 1) * ptr_stride] + (s->steps - 1) * STEP, step, step, g->rows };
+          continue;
+        }
+      if (b->taps > 1 || (g->rows < most && !b->line_over) || !is_regular (ptr, g->rows))
+        {
+          copy_rows (g->rows, b->taps, b->k, ptr, ptr_stride, to, pitch);
+          *g = (Group) { &g->own, to, to + (s->steps - 1) * STEP, (ptrdiff_t) pitch, (ptrdiff_t) pitch, g->rows };
+          to += ROWS * pitch;
+          continue;
+        }
+      *g = (Group) { &g->own, ptr[0], ptr[0] + (s->steps - 1) * STEP, step, step, g->rows };
+      if (whole < b->k)
+        {
+          const __mmask64 rest = ((__mmask64) 1 << (b->k - whole)) - 1;
+
+          for (size_t i = 0; i < g->rows; i++)
+            _mm512_store_si512 (to + i * STEP, _mm512_maskz_loadu_epi8 (rest, ptr[i] + whole));
+          g->last = to;
+          g->last_pitch = STEP;
+          to += ROWS * STEP;
+        }
+    }
+  BARRIER;
+}
+
+/* --- output stage --- */
+
+/* Sums of sixteen columns; those of a row that is not there are read, too. */
+INLINE __m512i
+sums (const Waiting *w, size_t row, size_t block)
+{
+  __m512i x = _mm512_load_si512 (w->acc + row * WIDE + block * 16);
+
+  return w->row_add ? _mm512_add_epi32 (x, _mm512_set1_epi32 (w->row_add[row < w->rows ? row : 0])) : x;
+}
+
+INLINE void
+store_words (Waiting *w, size_t nb, size_t rows)
+{
+  const Params *p = w->params;
+
+  for (size_t end = w->done + rows; w->done < end && w->done < w->rows; w->done++)
+    for (size_t j = 0; j < nb; j++)
+      {
+        const __mmask16 real = (__mmask16) (w->columns >= 16 * j + 16 ? 0xffffu : (1u << (w->columns - 16 * j)) - 1);
+        __m512i x = sums (w, w->done, j);
+
+        if (p->floats)
+          {
+            __m512 f = _mm512_mul_ps (_mm512_cvtepi32_ps (x), p->v[j].scale);
+
+            if (p->has_fbias)
+              f = _mm512_add_ps (f, p->v[j].low);
+            x = _mm512_castps_si512 (_mm512_min_ps (_mm512_max_ps (f, p->flo), p->fhi));
+          }
+        _mm512_mask_storeu_epi32 (w->out.out + w->done * w->out.ldo + j * 64, real, x);
+      }
+}
+
+/* A register of bytes holds two rows of 32 columns or four of 16. */
+INLINE void
+store_codes (Waiting *w, int stage, size_t nb, size_t rows)
+{
+  const Params *p = w->params;
+  const PackLimits limits = p->limits;
+  const RequantVec v0 = p->v[0], v1 = p->v[nb - 1];
+  const __mmask32 real = w->columns == 32 ? ~(__mmask32) 0 : ((__mmask32) 1 << w->columns) - 1;
+  const size_t ldo = w->out.ldo, ldr = w->out.ldr, end = w->done + rows < w->rows ? w->done + rows : w->rows;
+
+  for (size_t row = w->done; row < end; row += 4 / nb)
+    {
+      uint8_t *out = w->out.out + row * ldo;
+      const uint8_t *r = w->out.residual ? w->out.residual + row * ldr : NULL;
+      const __mmask32 m1 = row + 1 < end ? real : 0, m2 = row + 2 < end ? real : 0, m3 = row + 3 < end ? real : 0;
+      __m512i x0 = stage_lanes (stage, &v0, &limits, sums (w, row, 0)), x1, x2, x3, x;
+
+      if (nb == 2)
+        {
+          x1 = stage_lanes (stage, &v1, &limits, sums (w, row, 1));
+          x2 = stage_lanes (stage, &v0, &limits, sums (w, row + 1, 0));
+          x3 = stage_lanes (stage, &v1, &limits, sums (w, row + 1, 1));
+        }
+      else
+        {
+          x1 = stage_lanes (stage, &v0, &limits, sums (w, row + 1, 0));
+          x2 = stage_lanes (stage, &v0, &limits, sums (w, row + 2, 0));
+          x3 = stage_lanes (stage, &v0, &limits, sums (w, row + 3, 0));
+        }
+      x = in_order (pack_quarters (&limits, STAGE_LACKS_ZP (stage), x0, x1, x2, x3));
+      if (r)
+        {
+          __m512i y;
+
+          if (nb == 2)
+            y = _mm512_inserti64x4 (_mm512_castsi256_si512 (_mm256_maskz_loadu_epi8 (real, r)), _mm256_maskz_loadu_epi8 (m1, r + ldr), 1);
+          else
+            {
+              y = _mm512_castsi128_si512 (_mm_maskz_loadu_epi8 ((__mmask16) real, r));
+              y = _mm512_inserti32x4 (y, _mm_maskz_loadu_epi8 ((__mmask16) m1, r + ldr), 1);
+              y = _mm512_inserti32x4 (y, _mm_maskz_loadu_epi8 ((__mmask16) m2, r + 2 * ldr), 2);
+              y = _mm512_inserti32x4 (y, _mm_maskz_loadu_epi8 ((__mmask16) m3, r + 3 * ldr), 3);
+            }
+          x = add_bytes (LPT_ADD_SINGLE, LPT_REQUANT_SINGLE, &p->sum, NULL, x, y);
+        }
+      if (nb == 2)
+        {
+          _mm256_mask_storeu_epi8 (out, real, _mm512_castsi512_si256 (x));
+          _mm256_mask_storeu_epi8 (out + ldo, m1, _mm512_extracti64x4_epi64 (x, 1));
+          continue;
+        }
+      _mm_mask_storeu_epi8 (out, (__mmask16) real, _mm512_castsi512_si128 (x));
+      _mm_mask_storeu_epi8 (out + ldo, (__mmask16) m1, _mm512_extracti32x4_epi32 (x, 1));
+      _mm_mask_storeu_epi8 (out + 2 * ldo, (__mmask16) m2, _mm512_extracti32x4_epi32 (x, 2));
+      _mm_mask_storeu_epi8 (out + 3 * ldo, (__mmask16) m3, _mm512_extracti32x4_epi32 (x, 3));
+    }
+  w->done = end;
+}
+
+#define STORE(name, body)                                                                                    \
+  static void                                                                                                \
+  name (Waiting *w, size_t rows)                                                                             \
+  {                                                                                                          \
+    body;                                                                                                    \
+  }
+STORE (fma_16, store_codes (w, STAGE_FMA, 1, rows))
+STORE (fma_32, store_codes (w, STAGE_FMA, 2, rows))
+STORE (float_16, store_codes (w, STAGE_FLOAT, 1, rows))
+STORE (float_32, store_codes (w, STAGE_FLOAT, 2, rows))
+STORE (single_16, store_codes (w, STAGE_SINGLE, 1, rows))
+STORE (single_32, store_codes (w, STAGE_SINGLE, 2, rows))
+STORE (words_16, store_words (w, 1, rows))
+STORE (words_32, store_words (w, 2, rows))
+
+/* By stage and panel width. */
+static const Store stores[][2] = {
+  [STAGE_NONE] = { NULL, NULL }, [STAGE_FMA] = { fma_16, fma_32 }, [STAGE_FLOAT] = { float_16, float_32 },
+  [STAGE_SINGLE] = { single_16, single_32 }, [STAGE_WORDS] = { words_16, words_32 },
+};
+
+/* --- products --- */
+
+/* mt tiles of rows, nb of columns, into acc; in between, the stage of the tile that waits. */
+INLINE void
+products (const Sweep *s, size_t mt, size_t nb, const Group *g, const int8_t *b, const Params *params, Waiting *w, int32_t *acc)
+{
+  const size_t all = s->taps * s->steps, piece = w->store ? ((w->rows + all - 1) / all + 3) / 4 * 4 : 0;
+  const ptrdiff_t columns = (ptrdiff_t) nb * 64;
+  int32_t *second = acc + g[0].rows * WIDE;
+
+  if (params)
+    {
+      /* The same bias in every row. */
+      _tile_loadd (0, &params->bias[0], 0);
+      if (nb > 1)
+        _tile_loadd (1, &params->bias[1], 0);
+      if (mt > 1)
+        _tile_loadd (2, &params->bias[0], 0);
+      if (mt > 1 && nb > 1)
+        _tile_loadd (3, &params->bias[1], 0);
+    }
+  else
+    {
+      _tile_zero (0);
+      _tile_zero (1);
+      _tile_zero (2);
+      _tile_zero (3);
+    }
+  for (size_t tap = 0; tap < s->taps; tap++)
+    {
+      const uint8_t *a0 = g[0].at[tap * s->tap_stride], *a1 = g[mt - 1].at[tap * s->tap_stride];
+      ptrdiff_t pitch0 = g[0].pitch, pitch1 = g[mt - 1].pitch;
+
+      for (size_t k = s->steps; k > 0; k--)
+        {
+          if (k == 1 && tap + 1 == s->taps)
+            {
+              a0 = g[0].last;
+              a1 = g[mt - 1].last;
+              pitch0 = g[0].last_pitch;
+              pitch1 = g[mt - 1].last_pitch;
+            }
+          _tile_loadd (6, b, columns);
+          _tile_loadd (4, a0, pitch0);
+          _tile_dpbusd (0, 4, 6);
+          if (nb > 1)
+            {
+              _tile_loadd (7, b + 64, columns);
+              _tile_dpbusd (1, 4, 7);
+            }
+          if (mt > 1)
+            {
+              _tile_loadd (5, a1, pitch1);
+              _tile_dpbusd (2, 5, 6);
+            }
+          if (mt > 1 && nb > 1)
+            _tile_dpbusd (3, 5, 7);
+          if (w->done < w->rows)
+            w->store (w, piece);
+          a0 += STEP;
+          a1 += STEP;
+          b += 16 * columns;
+        }
+    }
+  /* Rows that the first tile has too many are written over by the second. */
+  _tile_stored (0, acc, WIDE * 4);
+  if (nb > 1)
+    _tile_stored (1, acc + 16, WIDE * 4);
+  BARRIER;
+  if (mt > 1)
+    _tile_stored (2, second, WIDE * 4);
+  if (mt > 1 && nb > 1)
+    _tile_stored (3, second + 16, WIDE * 4);
+  BARRIER;
+}
+
+/* All rows of the pass times the panel of columns from j on. */
+INLINE void
+run_panel (Sweep *s, size_t nb, size_t j, Store store)
+{
+  const LptGemmBlock *b = s->b;
+  const size_t element = s->e->store == LPT_STORE_Q8 ? 1 : 4, columns = b->n - j < 16 * nb ? b->n - j : 16 * nb;
+  const int8_t *panel = (const int8_t *) b->packed + j * row_bytes (b->taps, b->k);
+  Params *params = store ? &s->params[s->slot ^= 1] : NULL;
+  size_t first = s->first;
+
+  if (store)
+    lpt_gemm_params__avx512vnni (s->e, b->channel0 + j, columns, params);
+  BARRIER;
+  for (const Group *g = s->groups, *end = g + s->n_groups; g < end; g += 2)
+    {
+      const size_t rows = g[0].rows + (g + 1 < end ? g[1].rows : 0);
+      int32_t *acc = s->acc[s->turn ^= 1];
+      uint8_t *out = (uint8_t *) b->out + first * b->ldo + j * element;
+
+      if (g + 1 < end)
+        products (s, 2, nb, g, panel, params, &s->waiting, acc);
+      else
+        products (s, 1, nb, g, panel, params, &s->waiting, acc);
+      if (store)
+        s->waiting = (Waiting) { store, acc, params, s->e->weight_zp ? s->row_sums + first : NULL, rows, 0, columns,
+                                 { out, b->ldo, s->e->sum_fusable && b->residual ? b->residual + first * b->ldr + j : NULL, b->ldr } };
+      else
+        b->epilogue_kernel->run (s->e, rows, columns, b->channel0 + j, acc, WIDE, s->row_sums + first, out, b->ldo, NULL, 0);
+      first += rows;
+    }
+}
+
+/* Rows that pass all panels together. Copies should stay in the first cache, unless the weights would come from the third one
+ * for each of them. */
+static size_t
+pass_rows (const LptGemmBlock *b, size_t rows, size_t columns)
+{
+  const size_t first = 24 * 1024, second = 1024 * 1024;
+  size_t bytes = round_up (row_bytes (b->taps, b->k), STEP), most;
+
+  if (b->taps == 1 || (b->line_over && b->k % STEP == 0) || bytes * columns > second)
+    return rows;
+  most = first / bytes / PAIR * PAIR;
+  return most > PAIR ? most : PAIR;
+}
+
+static void
+sweep_run (const LptGemmBlock *b, const LptEpilogue *e, size_t rows, const uint8_t *const *ptr, size_t ptr_stride, size_t n0,
+           size_t n1, const int32_t *row_sums, void *scratch)
+{
+  const Store *store = stores[stage_of (e)];
+  const size_t pass = pass_rows (b, rows, n1 - n0);
+  Sweep s;
+
+  s.b = b;
+  s.e = e;
+  s.row_sums = row_sums;
+  s.waiting = (Waiting) { .store = NULL };
+  s.turn = s.slot = 0;
+  configure (group_rows (b));
+  for (size_t first = 0; first < rows; first += pass)
+    {
+      prepare (&s, b, first, rows - first < pass ? rows : first + pass, ptr, ptr_stride, scratch);
+      for (size_t j = n0; j < n1; j += WIDE)
+        if (b->n - j > 16)
+          run_panel (&s, 2, j, store[1]);
+        else
+          run_panel (&s, 1, j, store[0]);
+    }
+  if (s.waiting.store)
+    s.waiting.store (&s.waiting, PAIR);
+  _tile_release ();
+}
+
+const LptGemmSweep lpt_gemm_sweep__amx = {
+  .least = 5, .step = PAIR, .depth = 64, .part = 1 << 20, .over = ROWS * WIDE * 4, .bytes = sweep_bytes, .run = sweep_run,
+};
+
+void
+lpt_gemm_u8s8s32_32x32c64__amx (const LptGemmTile *t, int32_t *acc)
+{
+  lpt_gemm_u8s8s32_7x64c4__avx512vnni (t, acc);
+}
