@@ -407,7 +407,7 @@ lpt_fast_make_matmul (LptFastBuilder *b,
   weights.k_stride = attrs->transpose_b ? 1 : (ptrdiff_t) n;
   weights.n_stride = attrs->transpose_b ? (ptrdiff_t) k : 1;
   zero = lpt_fast_zero (b->plan, step->in[0]);
-  gemm = lpt_gemm_kernel_for (b->kernels.gemm, k);
+  gemm = lpt_gemm_kernel_for (b->kernels.gemm, rows, k);
   packed = lpt_fast_weights (b, i, gemm->name, NULL, 0, lpt_gemm_packed_size (gemm, 1, k, n), n);
   if (packed.fresh)
     lpt_gemm_pack (gemm, &weights, 0, n, packed.data, packed.col_sum);

@@ -226,7 +226,7 @@ set_up (Case *c, LptCpu cpu)
     {
       LptGemm *g = &c->gemm;
 
-      g->kernel = lpt_gemm_kernel_for (c->k.gemm, g->k);
+      g->kernel = lpt_gemm_kernel_for (c->k.gemm, g->m, g->k);
       g->epilogue_kernel = c->k.epilogue;
       g->epilogue = &c->e;
       g->a = memory (c->batch * g->m * g->k);

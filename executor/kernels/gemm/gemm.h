@@ -152,8 +152,8 @@ typedef struct {
 const LptGemmKernel *lpt_gemm_kernels (size_t *n);
 const LptGemmKernel *lpt_gemm_kernel  (LptCpu cpu);
 
-/* `best`, or the next row where sums of `depth` = taps * k products are too short for it. */
-const LptGemmKernel *lpt_gemm_kernel_for (const LptGemmKernel *best, size_t depth);
+/* `best`, or the next row where `rows` or sums of `depth` = taps * k products are too few for it. */
+const LptGemmKernel *lpt_gemm_kernel_for (const LptGemmKernel *best, size_t rows, size_t depth);
 
 /* The generic packer (any order), also the reference of the special ones. */
 void   lpt_gemm_pack_panel  (const LptGemmKernel *kernel, const LptGemmWeights *w, size_t n0, size_t n1, size_t nr,

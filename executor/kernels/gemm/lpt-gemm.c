@@ -61,9 +61,9 @@ lpt_gemm_kernel (LptCpu cpu)
 }
 
 const LptGemmKernel *
-lpt_gemm_kernel_for (const LptGemmKernel *best, size_t depth)
+lpt_gemm_kernel_for (const LptGemmKernel *best, size_t rows, size_t depth)
 {
-  return best->sweep && depth < best->sweep->depth ? best + 1 : best;
+  return best->sweep && (rows < best->sweep->least || depth < best->sweep->depth) ? best + 1 : best;
 }
 
 /* --- packing --- */
