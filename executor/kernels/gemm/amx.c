@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* Lines shorter than SHORT are not told apart. */
-enum { ROWS = 16, STEP = 64, PAIR = 2 * ROWS, WIDE = 32, SHORT = 12 };
+enum { ROWS = 16, STEP = 64, PAIR = 2 * ROWS, WIDE = 32, SHORT = 12, AHEAD = 16 * 1024 };
 
 /* Rows of one tile: where they begin in each tap, how far apart they are, and the same for their last step. */
 typedef struct {
@@ -242,15 +242,6 @@ prepare (Sweep *s, const LptGemmBlock *b, size_t first, size_t end, const uint8_
 
 /* --- output stage --- */
 
-/* Sums of sixteen columns; those of a row that is not there are read, too. */
-INLINE __m512i
-sums (const Waiting *w, size_t row, size_t block)
-{
-  __m512i x = _mm512_load_si512 (w->acc + row * WIDE + block * 16);
-
-  return w->row_add ? _mm512_add_epi32 (x, _mm512_set1_epi32 (w->row_add[row < w->rows ? row : 0])) : x;
-}
-
 INLINE void
 store_words (Waiting *w, size_t nb, size_t rows)
 {
@@ -260,8 +251,10 @@ store_words (Waiting *w, size_t nb, size_t rows)
     for (size_t j = 0; j < nb; j++)
       {
         const __mmask16 real = (__mmask16) (w->columns >= 16 * j + 16 ? 0xffffu : (1u << (w->columns - 16 * j)) - 1);
-        __m512i x = sums (w, w->done, j);
+        __m512i x = _mm512_load_si512 (w->acc + w->done * WIDE + j * 16);
 
+        if (w->row_add)
+          x = _mm512_add_epi32 (x, _mm512_set1_epi32 (w->row_add[w->done]));
         if (p->floats)
           {
             __m512 f = _mm512_mul_ps (_mm512_cvtepi32_ps (x), p->v[j].scale);
@@ -274,63 +267,109 @@ store_words (Waiting *w, size_t nb, size_t rows)
       }
 }
 
-/* A register of bytes holds two rows of 32 columns or four of 16. */
+/* What a register of bytes, two rows of 32 columns or four of 16, is made of. */
+typedef struct {
+  const int32_t *acc, *row_add;
+  uint8_t       *out;
+  const uint8_t *residual;
+  size_t         ldo, ldr;
+  __mmask32      real;
+} Rows;
+
+INLINE __m512i
+sums (const Rows *r, bool adds_rows, size_t row, size_t column)
+{
+  __m512i x = _mm512_load_si512 (r->acc + row * WIDE + column);
+
+  return adds_rows ? _mm512_add_epi32 (x, _mm512_set1_epi32 (r->row_add[row])) : x;
+}
+
+/* The first `rows` of a register's rows. All but r are constants, or should be. */
+INLINE void
+store_register (const Rows *r, const Params *p, int stage, size_t nb, bool adds_rows, bool adds, size_t rows, const PackLimits *limits,
+                const RequantVec *v0, const RequantVec *v1)
+{
+  const __mmask32 m0 = r->real, m1 = rows > 1 ? m0 : 0, m2 = rows > 2 ? m0 : 0, m3 = rows > 3 ? m0 : 0;
+  const size_t r1 = rows > 1 ? 1 : 0, r2 = rows > 2 ? 2 : 0, r3 = rows > 3 ? 3 : 0;
+  __m512i x0 = stage_lanes (stage, v0, limits, sums (r, adds_rows, 0, 0)), x1, x2, x3, x;
+
+  if (nb == 2)
+    {
+      x1 = stage_lanes (stage, v1, limits, sums (r, adds_rows, 0, 16));
+      x2 = stage_lanes (stage, v0, limits, sums (r, adds_rows, r1, 0));
+      x3 = stage_lanes (stage, v1, limits, sums (r, adds_rows, r1, 16));
+    }
+  else
+    {
+      x1 = stage_lanes (stage, v0, limits, sums (r, adds_rows, r1, 0));
+      x2 = stage_lanes (stage, v0, limits, sums (r, adds_rows, r2, 0));
+      x3 = stage_lanes (stage, v0, limits, sums (r, adds_rows, r3, 0));
+    }
+  x = in_order (pack_quarters (limits, STAGE_LACKS_ZP (stage), x0, x1, x2, x3));
+  if (adds)
+    {
+      const uint8_t *y = r->residual;
+      __m512i z;
+
+      if (nb == 2)
+        z = _mm512_inserti64x4 (_mm512_castsi256_si512 (_mm256_maskz_loadu_epi8 (m0, y)), _mm256_maskz_loadu_epi8 (m1, y + r->ldr), 1);
+      else
+        {
+          z = _mm512_castsi128_si512 (_mm_maskz_loadu_epi8 ((__mmask16) m0, y));
+          z = _mm512_inserti32x4 (z, _mm_maskz_loadu_epi8 ((__mmask16) m1, y + r->ldr), 1);
+          z = _mm512_inserti32x4 (z, _mm_maskz_loadu_epi8 ((__mmask16) m2, y + 2 * r->ldr), 2);
+          z = _mm512_inserti32x4 (z, _mm_maskz_loadu_epi8 ((__mmask16) m3, y + 3 * r->ldr), 3);
+        }
+      x = add_bytes (LPT_ADD_SINGLE, LPT_REQUANT_SINGLE, &p->sum, NULL, x, z);
+    }
+  if (nb == 2)
+    {
+      _mm256_mask_storeu_epi8 (r->out, m0, _mm512_castsi512_si256 (x));
+      _mm256_mask_storeu_epi8 (r->out + r->ldo, m1, _mm512_extracti64x4_epi64 (x, 1));
+      return;
+    }
+  _mm_mask_storeu_epi8 (r->out, (__mmask16) m0, _mm512_castsi512_si128 (x));
+  _mm_mask_storeu_epi8 (r->out + r->ldo, (__mmask16) m1, _mm512_extracti32x4_epi32 (x, 1));
+  _mm_mask_storeu_epi8 (r->out + 2 * r->ldo, (__mmask16) m2, _mm512_extracti32x4_epi32 (x, 2));
+  _mm_mask_storeu_epi8 (r->out + 3 * r->ldo, (__mmask16) m3, _mm512_extracti32x4_epi32 (x, 3));
+}
+
+INLINE void
+store_rows (Rows r, const Params *p, int stage, size_t nb, bool adds_rows, bool adds, size_t rows)
+{
+  const size_t at_once = 4 / nb;
+  const PackLimits limits = p->limits;
+  const RequantVec v0 = p->v[0], v1 = p->v[nb - 1];
+
+  for (; rows >= at_once; rows -= at_once)
+    {
+      store_register (&r, p, stage, nb, adds_rows, adds, at_once, &limits, &v0, &v1);
+      r.acc += at_once * WIDE;
+      r.row_add += adds_rows ? at_once : 0;
+      r.out += at_once * r.ldo;
+      r.residual += adds ? at_once * r.ldr : 0;
+    }
+  if (rows > 0)
+    store_register (&r, p, stage, nb, adds_rows, adds, rows, &limits, &v0, &v1);
+}
+
 INLINE void
 store_codes (Waiting *w, int stage, size_t nb, size_t rows)
 {
-  const Params *p = w->params;
-  const PackLimits limits = p->limits;
-  const RequantVec v0 = p->v[0], v1 = p->v[nb - 1];
-  const __mmask32 real = w->columns == 32 ? ~(__mmask32) 0 : ((__mmask32) 1 << w->columns) - 1;
-  const size_t ldo = w->out.ldo, ldr = w->out.ldr, end = w->done + rows < w->rows ? w->done + rows : w->rows;
+  const size_t done = w->done, n = w->rows - done < rows ? w->rows - done : rows;
+  const Rows r = { w->acc + done * WIDE, w->row_add ? w->row_add + done : NULL, w->out.out + done * w->out.ldo,
+                   w->out.residual ? w->out.residual + done * w->out.ldr : NULL, w->out.ldo, w->out.ldr,
+                   w->columns == 32 ? ~(__mmask32) 0 : ((__mmask32) 1 << w->columns) - 1 };
 
-  for (size_t row = w->done; row < end; row += 4 / nb)
-    {
-      uint8_t *out = w->out.out + row * ldo;
-      const uint8_t *r = w->out.residual ? w->out.residual + row * ldr : NULL;
-      const __mmask32 m1 = row + 1 < end ? real : 0, m2 = row + 2 < end ? real : 0, m3 = row + 3 < end ? real : 0;
-      __m512i x0 = stage_lanes (stage, &v0, &limits, sums (w, row, 0)), x1, x2, x3, x;
-
-      if (nb == 2)
-        {
-          x1 = stage_lanes (stage, &v1, &limits, sums (w, row, 1));
-          x2 = stage_lanes (stage, &v0, &limits, sums (w, row + 1, 0));
-          x3 = stage_lanes (stage, &v1, &limits, sums (w, row + 1, 1));
-        }
-      else
-        {
-          x1 = stage_lanes (stage, &v0, &limits, sums (w, row + 1, 0));
-          x2 = stage_lanes (stage, &v0, &limits, sums (w, row + 2, 0));
-          x3 = stage_lanes (stage, &v0, &limits, sums (w, row + 3, 0));
-        }
-      x = in_order (pack_quarters (&limits, STAGE_LACKS_ZP (stage), x0, x1, x2, x3));
-      if (r)
-        {
-          __m512i y;
-
-          if (nb == 2)
-            y = _mm512_inserti64x4 (_mm512_castsi256_si512 (_mm256_maskz_loadu_epi8 (real, r)), _mm256_maskz_loadu_epi8 (m1, r + ldr), 1);
-          else
-            {
-              y = _mm512_castsi128_si512 (_mm_maskz_loadu_epi8 ((__mmask16) real, r));
-              y = _mm512_inserti32x4 (y, _mm_maskz_loadu_epi8 ((__mmask16) m1, r + ldr), 1);
-              y = _mm512_inserti32x4 (y, _mm_maskz_loadu_epi8 ((__mmask16) m2, r + 2 * ldr), 2);
-              y = _mm512_inserti32x4 (y, _mm_maskz_loadu_epi8 ((__mmask16) m3, r + 3 * ldr), 3);
-            }
-          x = add_bytes (LPT_ADD_SINGLE, LPT_REQUANT_SINGLE, &p->sum, NULL, x, y);
-        }
-      if (nb == 2)
-        {
-          _mm256_mask_storeu_epi8 (out, real, _mm512_castsi512_si256 (x));
-          _mm256_mask_storeu_epi8 (out + ldo, m1, _mm512_extracti64x4_epi64 (x, 1));
-          continue;
-        }
-      _mm_mask_storeu_epi8 (out, (__mmask16) real, _mm512_castsi512_si128 (x));
-      _mm_mask_storeu_epi8 (out + ldo, (__mmask16) m1, _mm512_extracti32x4_epi32 (x, 1));
-      _mm_mask_storeu_epi8 (out + 2 * ldo, (__mmask16) m2, _mm512_extracti32x4_epi32 (x, 2));
-      _mm_mask_storeu_epi8 (out + 3 * ldo, (__mmask16) m3, _mm512_extracti32x4_epi32 (x, 3));
-    }
-  w->done = end;
+  w->done += n;
+  if (w->row_add && w->out.residual)
+    store_rows (r, w->params, stage, nb, true, true, n);
+  else if (w->row_add)
+    store_rows (r, w->params, stage, nb, true, false, n);
+  else if (w->out.residual)
+    store_rows (r, w->params, stage, nb, false, true, n);
+  else
+    store_rows (r, w->params, stage, nb, false, false, n);
 }
 
 #define STORE(name, body)                                                                                    \
@@ -356,9 +395,18 @@ static const Store stores[][2] = {
 
 /* --- products --- */
 
+/* Weights come nearer before the first rows meet them: the panels lie behind each other. */
+INLINE void
+fetch (const int8_t *b, size_t bytes)
+{
+  for (size_t i = 0; i < bytes; i += 64)
+    _mm_prefetch ((const char *) b + AHEAD + i, _MM_HINT_T1);
+}
+
 /* mt tiles of rows, nb of columns, into acc; in between, the stage of the tile that waits. */
 INLINE void
-products (const Sweep *s, size_t mt, size_t nb, const Group *g, const int8_t *b, const Params *params, Waiting *w, int32_t *acc)
+products (const Sweep *s, size_t mt, size_t nb, bool first, const Group *g, const int8_t *b, const Params *params, Waiting *w,
+          int32_t *acc)
 {
   const size_t all = s->taps * s->steps, piece = w->store ? ((w->rows + all - 1) / all + 3) / 4 * 4 : 0;
   const ptrdiff_t columns = (ptrdiff_t) nb * 64;
@@ -411,6 +459,8 @@ products (const Sweep *s, size_t mt, size_t nb, const Group *g, const int8_t *b,
             }
           if (mt > 1 && nb > 1)
             _tile_dpbusd (3, 5, 7);
+          if (first)
+            fetch (b, 16 * (size_t) columns);
           if (w->done < w->rows)
             w->store (w, piece);
           a0 += STEP;
@@ -450,9 +500,9 @@ run_panel (Sweep *s, size_t nb, size_t j, Store store)
       uint8_t *out = (uint8_t *) b->out + first * b->ldo + j * element;
 
       if (g + 1 < end)
-        products (s, 2, nb, g, panel, params, &s->waiting, acc);
+        products (s, 2, nb, g == s->groups, g, panel, params, &s->waiting, acc);
       else
-        products (s, 1, nb, g, panel, params, &s->waiting, acc);
+        products (s, 1, nb, g == s->groups, g, panel, params, &s->waiting, acc);
       if (store)
         s->waiting = (Waiting) { store, acc, params, s->e->weight_zp ? s->row_sums + first : NULL, rows, 0, columns,
                                  { out, b->ldo, s->e->sum_fusable && b->residual ? b->residual + first * b->ldr + j : NULL, b->ldr } };
