@@ -1,8 +1,10 @@
 /* executor/lpt-parallel.c - lpt_parallel_for over pthreadpool, or one thread without it
  *
- * Every thread of the pool gets one item of pthreadpool's loop, which gives it a number. It begins with its own share of
- * the tasks, in order, and then helps the others with theirs. Loops over the same rows so find them in the cache of
- * the same core, and uneven tasks are balanced.
+ * A loop is cut into a share for each thread, which begins with its own, in order, and then helps the others with theirs.
+ * Loops over the same rows so find them in the cache of the same core, and uneven tasks are balanced.
+ *
+ * pthreadpool wakes and numbers the threads. That takes microseconds, as much as a small loop: inside lpt_pool_run () they
+ * stay awake and wait for the loops that the first one opens.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +13,11 @@
 #ifdef LPT_HAVE_PTHREADPOOL
 
 #include <pthreadpool.h>
+#include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
 
 /* More threads than that share shares. */
 #define MAX_SHARES 64
@@ -28,13 +34,22 @@ typedef struct {
   Share           shares[MAX_SHARES];
 } Loop;
 
-/* LptPool is pthreadpool's own object under our name. */
+struct LptPool {
+  pthreadpool_t              threads;
+  bool                       running;   /* inside lpt_pool_run () */
+  LptPoolFunc                func;
+  void                      *data;
+  /* Odd while a loop is open; LAST: no loop will follow. */
+  _Alignas (64) atomic_size_t turn;
+  _Alignas (64) atomic_size_t inside;   /* threads that look at the loop; it changes only while there are none */
+  Loop                       loop;
+};
+
+enum { LAST = 0 };
 
 static void
-run_worker (void *context, size_t thread)
+run_loop (Loop *loop, size_t thread)
 {
-  Loop *loop = context;
-
   for (size_t i = 0; i < loop->n_shares; i++)
     {
       Share *share = &loop->shares[(thread + i) % loop->n_shares];
@@ -45,50 +60,167 @@ run_worker (void *context, size_t thread)
     }
 }
 
+static void
+set_loop (Loop *loop, size_t n_tasks, size_t workers, LptParallelFunc func, void *data)
+{
+  size_t task = 0;
+
+  loop->func = func;
+  loop->data = data;
+  loop->n_shares = workers < MAX_SHARES ? workers : MAX_SHARES;
+  for (size_t i = 0; i < loop->n_shares; i++)
+    {
+      atomic_store_explicit (&loop->shares[i].next, task, memory_order_relaxed);
+      task += (n_tasks - task) / (loop->n_shares - i);
+      loop->shares[i].end = task;
+    }
+}
+
+static void
+relax (void)
+{
+#if defined (__x86_64__) || defined (__i386__)
+  __builtin_ia32_pause ();
+#elif defined (__aarch64__)
+  __asm__ volatile ("yield");
+#endif
+}
+
+/* Waits a while, longer from time to time: others may need the processor, and not every step is a loop. */
+static void
+wait_more (unsigned *waits)
+{
+  enum { SPINS = 4096, YIELDS = 64 };
+
+  if (*waits < SPINS)
+    relax ();
+  else if (*waits < SPINS + YIELDS)
+    sched_yield ();
+  else
+    nanosleep (&(struct timespec) { .tv_nsec = 50000 }, NULL);
+  ++*waits;
+}
+
+/* Takes part in every loop until the last. The order of `inside` and `turn`, here and in lpt_parallel_for (), sees to it that a
+ * loop that is being changed is looked at by nobody. */
+static void
+help (LptPool *pool, size_t thread)
+{
+  size_t done = 0;
+  unsigned waits = 0;
+
+  for (;;)
+    {
+      size_t turn = atomic_load (&pool->turn);
+
+      if (turn == LAST)
+        return;
+      if (turn == done || turn % 2 == 0)
+        {
+          wait_more (&waits);
+          continue;
+        }
+      atomic_fetch_add (&pool->inside, 1);
+      if (atomic_load (&pool->turn) == turn)
+        {
+          run_loop (&pool->loop, thread);
+          done = turn;
+          waits = 0;
+        }
+      atomic_fetch_sub (&pool->inside, 1);
+    }
+}
+
 LptPool *
 lpt_pool_new (unsigned n_threads)
 {
-  return n_threads == 1 ? NULL : (LptPool *) pthreadpool_create (n_threads);
+  LptPool *pool = n_threads == 1 ? NULL : aligned_alloc (64, (sizeof *pool + 63) / 64 * 64);
+
+  if (!pool)
+    return NULL;
+  *pool = (LptPool) { .threads = pthreadpool_create (n_threads) };
+  if (pool->threads && pthreadpool_get_threads_count (pool->threads) > 1)
+    return pool;
+  lpt_pool_free (pool);
+  return NULL;
 }
 
 void
 lpt_pool_free (LptPool *pool)
 {
-  if (pool)
-    pthreadpool_destroy ((pthreadpool_t) pool);
+  if (pool && pool->threads)
+    pthreadpool_destroy (pool->threads);
+  free (pool);
 }
 
 unsigned
 lpt_pool_n_threads (const LptPool *pool)
 {
-  return pool ? (unsigned) pthreadpool_get_threads_count ((pthreadpool_t) pool) : 1;
+  return pool ? (unsigned) pthreadpool_get_threads_count (pool->threads) : 1;
+}
+
+/* Which thread gets number 0 does not matter. */
+static void
+run_or_help (void *context, size_t thread)
+{
+  LptPool *pool = context;
+
+  if (thread > 0)
+    help (pool, thread);
+  else
+    {
+      pool->func (pool->data);
+      atomic_store (&pool->turn, LAST);
+    }
+}
+
+void
+lpt_pool_run (LptPool *pool, LptPoolFunc func, void *data)
+{
+  if (!pool || pool->running)
+    {
+      func (data);
+      return;
+    }
+  pool->running = true;
+  pool->func = func;
+  pool->data = data;
+  atomic_store (&pool->turn, 2);
+  pthreadpool_parallelize_1d (pool->threads, run_or_help, pool, lpt_pool_n_threads (pool), 0);
+  pool->running = false;
+}
+
+static void
+run_share (void *context, size_t thread)
+{
+  LptPool *pool = context;
+
+  run_loop (&pool->loop, thread);
 }
 
 void
 lpt_parallel_for (LptPool *pool, size_t n_tasks, LptParallelFunc func, void *data)
 {
-  unsigned n_threads = lpt_pool_n_threads (pool);
+  size_t n_threads = lpt_pool_n_threads (pool), workers = n_tasks < n_threads ? n_tasks : n_threads;
 
-  if (n_threads == 1 || n_tasks <= 1)
+  if (workers <= 1)
     {
       for (size_t task = 0; task < n_tasks; task++)
         func (data, task, 0);
       return;
     }
-
-  size_t workers = n_tasks < n_threads ? n_tasks : n_threads, shares = workers < MAX_SHARES ? workers : MAX_SHARES, task = 0;
-  Loop loop;
-
-  loop.func = func;
-  loop.data = data;
-  loop.n_shares = shares;
-  for (size_t i = 0; i < shares; i++)
+  set_loop (&pool->loop, n_tasks, workers, func, data);
+  if (!pool->running)
     {
-      atomic_init (&loop.shares[i].next, task);
-      task += (n_tasks - task) / (shares - i);
-      loop.shares[i].end = task;
+      pthreadpool_parallelize_1d (pool->threads, run_share, pool, workers, 0);
+      return;
     }
-  pthreadpool_parallelize_1d ((pthreadpool_t) pool, run_worker, &loop, workers, 0);
+  atomic_fetch_add (&pool->turn, 1);
+  run_loop (&pool->loop, 0);
+  atomic_fetch_add (&pool->turn, 1);
+  /* The others' last tasks. */
+  for (unsigned waits = 0; atomic_load (&pool->inside) > 0; )
+    wait_more (&waits);
 }
 
 #else
@@ -111,6 +243,13 @@ lpt_pool_n_threads (const LptPool *pool)
 {
   (void) pool;
   return 1;
+}
+
+void
+lpt_pool_run (LptPool *pool, LptPoolFunc func, void *data)
+{
+  (void) pool;
+  func (data);
 }
 
 void

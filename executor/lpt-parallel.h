@@ -20,5 +20,9 @@ LptPool  *lpt_pool_new       (unsigned n_threads);
 void      lpt_pool_free      (LptPool *pool);
 unsigned  lpt_pool_n_threads (const LptPool *pool);
 
-/* Runs all tasks and returns when they are done. Allocates nothing. */
+/* Runs all tasks and returns when they are done. Allocates nothing. Not from a task; from one thread at a time. */
 void      lpt_parallel_for   (LptPool *pool, size_t n_tasks, LptParallelFunc func, void *data);
+
+/* Runs func on one thread while the others stand by for its loops, which then begin at once. Inside another such call: just func. */
+typedef void (*LptPoolFunc) (void *data);
+void      lpt_pool_run       (LptPool *pool, LptPoolFunc func, void *data);

@@ -528,11 +528,27 @@ run_all (const LptPlan  *plan,
   return TRUE;
 }
 
+typedef struct
+{
+  LptPlanContext *context;
+  GError        **error;
+  gboolean        ok;
+} Run;
+
+static void
+run_program (void *data)
+{
+  Run *run = data;
+
+  run->ok = run_all (run->context->plan, run->context, run->error);
+}
+
 gboolean
 lpt_plan_run (const LptPlan  *plan,
               LptPlanContext *context,
               GError        **error)
 {
+  Run run = { context, error, FALSE };
   guint i;
 
   g_return_val_if_fail (context->plan == plan, FALSE);
@@ -552,5 +568,11 @@ lpt_plan_run (const LptPlan  *plan,
     else if (lpt_plan_slot (plan, i)->kind == LPT_SLOT_ALIAS)
       context->arrays[i].data = context->arrays[lpt_plan_slot (plan, i)->root].data;
 
-  return run_all (plan, context, error);
+  /* A program is short loops; steps that take long leave the other threads alone. */
+  if (plan->fast != NULL)
+    lpt_pool_run (context->pool, run_program, &run);
+  else
+    run_program (&run);
+
+  return run.ok;
 }

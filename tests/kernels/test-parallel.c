@@ -38,6 +38,36 @@ run_counts (LptPool *pool, size_t n_tasks)
   return ok && !atomic_load (&counts.bad);
 }
 
+/* Loops of one run: many short ones, one behind the other, and a run inside the run. */
+typedef struct {
+  LptPool *pool;
+  size_t   runs;
+  bool     ok;
+} Loops;
+
+static void
+run_loops (void *data)
+{
+  Loops *loops = data;
+
+  loops->runs++;
+  for (size_t n = 0; n < 300; n++)
+    loops->ok = run_counts (loops->pool, n % 17) && loops->ok;
+  if (loops->runs % 2 == 1)
+    lpt_pool_run (loops->pool, run_loops, loops);
+}
+
+static void
+test_runs (LptPool *pool)
+{
+  Loops loops = { pool, 0, true };
+
+  for (int i = 0; i < 20; i++)
+    lpt_pool_run (pool, run_loops, &loops);
+  loops.ok = run_counts (pool, 1000) && loops.ok;
+  test_report (loops.ok && loops.runs == 40, "%u threads stand by for %zu runs of loops, and loops follow", lpt_pool_n_threads (pool), loops.runs);
+}
+
 /* The same bytes from one thread and from several. */
 typedef struct {
   LptGemm g;
@@ -106,6 +136,8 @@ main (void)
   for (size_t n = 0; n <= 1000; n += n < 10 ? 1 : 99)
     ok = run_counts (pool, n) && run_counts (NULL, n) && ok;
   test_report (ok, "every task once, on %u threads and on one", lpt_pool_n_threads (pool));
+  test_runs (pool);
+  test_runs (NULL);
   lpt_pool_free (pool);
   lpt_pool_free (NULL);
   test_report (lpt_pool_new (1) == NULL && lpt_pool_n_threads (NULL) == 1, "one thread needs no pool");
