@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "executor/lpt-cpu.h"
 
@@ -116,6 +118,26 @@ exact_bytes (size_t size)
   for (size_t i = 0; i < size; i++)
     p[i] = (uint8_t) random_u32 ();
   return p;
+}
+
+/* Zeros that end at a page that nobody may touch: for instructions that sanitizers do not see. */
+static inline uint8_t *
+guarded_bytes (size_t size)
+{
+  size_t page = (size_t) sysconf (_SC_PAGESIZE), whole = (size + page - 1) / page * page;
+  uint8_t *p = mmap (NULL, whole + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+  if (p == MAP_FAILED || mprotect (p + whole, page, PROT_NONE) != 0)
+    abort ();
+  return p + whole - size;
+}
+
+static inline void
+guarded_free (uint8_t *p, size_t size)
+{
+  size_t page = (size_t) sysconf (_SC_PAGESIZE), whole = (size + page - 1) / page * page;
+
+  munmap (p + size - whole, whole + page);
 }
 
 static inline void *

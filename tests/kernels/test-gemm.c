@@ -144,6 +144,44 @@ test_row (const LptGemmKernel *row, const LptEpilogueKernel *stage)
   test_report (ok, "%s: %u cases", row->name, cases);
 }
 
+/* Rows of activations that end where memory does. */
+static void
+test_guards (const LptGemmKernel *row)
+{
+  static const size_t ms[] = { 1, 4, 5, 13, 16, 17, 32, 47, 96, 200 }, ks[] = { 1, 3, 4, 31, 60, 63, 64, 65, 127, 128, 200 };
+  enum { N = 40 };
+  LptEpilogue e = { .store = LPT_STORE_I32 };
+  bool ok = true;
+
+  lpt_epilogue_prepare (&e, N, 0);
+  for (size_t i = 0; i < sizeof ms / sizeof ms[0]; i++)
+    for (size_t j = 0; j < sizeof ks / sizeof ks[0]; j++)
+      {
+        size_t m = ms[i], k = ks[j];
+        uint8_t *a = guarded_bytes (m * k), *weights = exact_bytes (k * N);
+        LptGemmWeights w = { .data = weights, .taps = 1, .k = k, .n = N, .k_stride = N, .n_stride = 1 };
+        void *packed = aligned_bytes (lpt_gemm_packed_size (row, 1, k, N));
+        int32_t *got = aligned_bytes (m * N * 4), *want = aligned_bytes (m * N * 4);
+        LptGemm g = { .kernel = row, .epilogue_kernel = lpt_epilogue_kernel (row->needs), .epilogue = &e, .m = m, .k = k, .n = N, .a = a,
+                      .lda = k, .packed = packed, .out = got, .ldo = N * 4 };
+        void *workspace = aligned_bytes (lpt_gemm_workspace (&g));
+
+        for (size_t b = 0; b < m * k; b++)
+          a[b] = (uint8_t) random_u32 ();
+        lpt_gemm_pack (row, &w, 0, N, packed, NULL);
+        lpt_gemm_tile (&g, 0, m, 0, N, workspace);
+        reference (m, k, N, a, k, &w, want, N);
+        ok = memcmp (got, want, m * N * 4) == 0 && ok;
+        guarded_free (a, m * k);
+        free (weights);
+        free (packed);
+        free (got);
+        free (want);
+        free (workspace);
+      }
+  test_report (ok, "%s: inputs at the end of memory", row->name);
+}
+
 int
 main (void)
 {
@@ -153,7 +191,10 @@ main (void)
 
   for (size_t i = 0; i < n; i++)
     if (lpt_cpu_has (cpu, rows[i].needs))
-      test_row (&rows[i], lpt_epilogue_kernel (rows[i].needs));
+      {
+        test_row (&rows[i], lpt_epilogue_kernel (rows[i].needs));
+        test_guards (&rows[i]);
+      }
     else
       test_skip (rows[i].name);
   overflow = lpt_gemm_packed_size (&rows[0], SIZE_MAX / 8, 16, 16);
