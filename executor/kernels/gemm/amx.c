@@ -3,9 +3,9 @@
  * Two tiles of rows times two of columns in four tiles of sums: each step of 64 k loads four tiles for four products. The
  * packed order K4 is the one that the instruction reads, so panels are those of the 512-bit kernels, with nothing between taps.
  *
- * A group, the rows of one tile, is read where it is if its rows are at a fixed distance in each tap and taps are whole steps of
- * 64 k, or there is one tap: what that leaves of a step is copied. Other groups are copied once, tap behind tap, and all
- * panels read the copies. What a panel's last step reads behind its weights meets zeros.
+ * A group, the rows of one tile, is read where it is if its rows are at a fixed distance in each tap and the tap's k are equal
+ * steps of up to 64, or there is one tap: what that leaves of a step is copied. Other groups are copied once, tap behind tap,
+ * and all panels read the copies. What a panel's last step reads behind its weights meets zeros.
  *
  * Groups end with lines (LptGemmBlock); tiles then have so many rows as make them equal, which saves time in proportion.
  *
@@ -50,7 +50,8 @@ typedef struct {
   const int32_t      *row_sums;
   const Group        *groups;
   size_t              n_groups, first;            /* of this pass; its first row */
-  size_t              taps, tap_stride, steps;    /* as groups have them; steps of 64 k in a tap */
+  size_t              taps, tap_stride, steps;    /* as groups have them; steps in a tap */
+  size_t              step, tile_rows, tile_step; /* k of a step; rows and step that tiles have now */
   Waiting             waiting;
   unsigned            turn, slot;                 /* of acc, of params */
   _Alignas (64) int32_t acc[2][PAIR * WIDE];
@@ -59,17 +60,21 @@ typedef struct {
 
 #define BARRIER __asm__ volatile ("" : : : "memory")
 
-/* Tiles: 0 to 3 sums, 4 and 5 rows, 6 and 7 columns. */
+/* Tiles: 0 to 3 sums, 4 and 5 rows, 6 and 7 columns; the latter four of `step` k. */
 static void
-configure (size_t rows)
+configure (Sweep *s, size_t rows, size_t step)
 {
   struct
   {
     uint8_t  palette, start, reserved[14];
     uint16_t bytes[16];
     uint8_t  rows[16];
-  } all = { 1, 0, { 0 }, { 64, 64, 64, 64, 64, 64, 64, 64 }, { 0, 0, 0, 0, 0, 0, 16, 16 } };
+  } all = { 1, 0, { 0 }, { 64, 64, 64, 64, (uint16_t) step, (uint16_t) step, 64, 64 }, { 0, 0, 0, 0, 0, 0, (uint8_t) (step / 4), (uint8_t) (step / 4) } };
 
+  if (rows == s->tile_rows && step == s->tile_step)
+    return;
+  s->tile_rows = rows;
+  s->tile_step = step;
   for (int i = 0; i < 6; i++)
     all.rows[i] = (uint8_t) rows;
   _tile_loadconfig (&all);
@@ -168,13 +173,25 @@ cut_groups (const LptGemmBlock *b, size_t first, size_t end, Group *groups)
   return n;
 }
 
+/* The equal steps that a tap's k can be cut into without many more of them; 0: none. */
+static size_t
+tap_step (size_t k)
+{
+  const size_t least = (k + STEP - 1) / STEP;
+
+  for (size_t n = least; n <= least + least / 8; n++)
+    if (k % (4 * n) == 0)
+      return k / n;
+  return 0;
+}
+
 /* Whether all rows can be read in their place, tap by tap. */
 static bool
 is_direct (const LptGemmBlock *b, const Group *groups, size_t n, const uint8_t *const *ptr, size_t ptr_stride)
 {
   const size_t most = group_rows (b);
 
-  if (b->k % STEP != 0)
+  if (tap_step (b->k) == 0)
     return false;
   for (size_t g = 0; g < n; ptr += groups[g++].rows)
     {
@@ -191,7 +208,7 @@ is_direct (const LptGemmBlock *b, const Group *groups, size_t n, const uint8_t *
 static void
 prepare (Sweep *s, const LptGemmBlock *b, size_t first, size_t end, const uint8_t *const *ptr, size_t ptr_stride, void *scratch)
 {
-  const size_t most = group_rows (b), whole = b->k / STEP * STEP;
+  const size_t most = group_rows (b), step = tap_step (b->k), whole = b->k / STEP * STEP;
   Group *groups = scratch;
   size_t n = cut_groups (b, first, end, groups), pitch = round_up (row_bytes (b->taps, b->k), STEP);
   uint8_t *to = (uint8_t *) scratch + round_up (n * sizeof *groups, 64);
@@ -202,31 +219,34 @@ prepare (Sweep *s, const LptGemmBlock *b, size_t first, size_t end, const uint8_
   s->n_groups = n;
   s->taps = 1;
   s->tap_stride = 0;
-  s->steps = pitch / STEP;
+  s->step = STEP;
+  if (b->taps == 1 && step > 0)
+    s->step = step;
   if (b->taps > 1 && is_direct (b, groups, n, ptr, ptr_stride))
     {
       s->taps = b->taps;
       s->tap_stride = ptr_stride;
-      s->steps = b->k / STEP;
+      s->step = step;
     }
+  s->steps = s->step < STEP ? b->k / s->step : (s->taps > 1 ? b->k : pitch) / STEP;
   for (Group *g = groups; g < groups + n; ptr += g++->rows)
     {
-      const ptrdiff_t step = g->rows > 1 ? ptr[1] - ptr[0] : 0;
+      const ptrdiff_t apart = g->rows > 1 ? ptr[1] - ptr[0] : 0;
 
       if (s->taps > 1)
         {
-          *g = (Group) { ptr, NULL, ptr[(b->taps - 1) * ptr_stride] + (s->steps - 1) * STEP, step, step, g->rows };
+          *g = (Group) { ptr, NULL, ptr[(b->taps - 1) * ptr_stride] + (s->steps - 1) * s->step, apart, apart, g->rows };
           continue;
         }
       if (b->taps > 1 || (g->rows < most && !b->line_over) || !is_regular (ptr, g->rows))
         {
           copy_rows (g->rows, b->taps, b->k, ptr, ptr_stride, to, pitch);
-          *g = (Group) { &g->own, to, to + (s->steps - 1) * STEP, (ptrdiff_t) pitch, (ptrdiff_t) pitch, g->rows };
+          *g = (Group) { &g->own, to, to + (s->steps - 1) * s->step, (ptrdiff_t) pitch, (ptrdiff_t) pitch, g->rows };
           to += ROWS * pitch;
           continue;
         }
-      *g = (Group) { &g->own, ptr[0], ptr[0] + (s->steps - 1) * STEP, step, step, g->rows };
-      if (whole < b->k)
+      *g = (Group) { &g->own, ptr[0], ptr[0] + (s->steps - 1) * s->step, apart, apart, g->rows };
+      if (s->step == STEP && whole < b->k)
         {
           const __mmask64 rest = ((__mmask64) 1 << (b->k - whole)) - 1;
 
@@ -410,6 +430,7 @@ products (const Sweep *s, size_t mt, size_t nb, bool first, const Group *g, cons
 {
   const size_t all = s->taps * s->steps, piece = w->store ? ((w->rows + all - 1) / all + 3) / 4 * 4 : 0;
   const ptrdiff_t columns = (ptrdiff_t) nb * 64;
+  const size_t step = s->step, weights = step / 4 * (size_t) columns;
   int32_t *second = acc + g[0].rows * WIDE;
 
   if (params)
@@ -460,12 +481,12 @@ products (const Sweep *s, size_t mt, size_t nb, bool first, const Group *g, cons
           if (mt > 1 && nb > 1)
             _tile_dpbusd (3, 5, 7);
           if (first)
-            fetch (b, 16 * (size_t) columns);
+            fetch (b, weights);
           if (w->done < w->rows)
             w->store (w, piece);
-          a0 += STEP;
-          a1 += STEP;
-          b += 16 * columns;
+          a0 += step;
+          a1 += step;
+          b += weights;
         }
     }
   /* Rows that the first tile has too many are written over by the second. */
@@ -520,7 +541,7 @@ pass_rows (const LptGemmBlock *b, size_t rows, size_t columns)
   const size_t first = 24 * 1024, second = 1024 * 1024;
   size_t bytes = round_up (row_bytes (b->taps, b->k), STEP), most;
 
-  if (b->taps == 1 || (b->line_over && b->k % STEP == 0) || bytes * columns > second)
+  if (b->taps == 1 || (b->line_over && tap_step (b->k) > 0) || bytes * columns > second)
     return rows;
   most = first / bytes / PAIR * PAIR;
   return most > PAIR ? most : PAIR;
@@ -539,10 +560,11 @@ sweep_run (const LptGemmBlock *b, const LptEpilogue *e, size_t rows, const uint8
   s.row_sums = row_sums;
   s.waiting = (Waiting) { .store = NULL };
   s.turn = s.slot = 0;
-  configure (group_rows (b));
+  s.tile_rows = 0;
   for (size_t first = 0; first < rows; first += pass)
     {
       prepare (&s, b, first, rows - first < pass ? rows : first + pass, ptr, ptr_stride, scratch);
+      configure (&s, group_rows (b), s.step);
       for (size_t j = n0; j < n1; j += WIDE)
         if (b->n - j > 16)
           run_panel (&s, 2, j, store[1]);

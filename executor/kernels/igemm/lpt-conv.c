@@ -17,7 +17,7 @@ lpt_conv_kernel (const LptGemmKernel *best, const LptConvShape *s)
   size_t icg = s->ic / s->groups;
 
   /* Rows of very few channels would be copied in small pieces. */
-  return lpt_gemm_kernel_for (best, s->batch * s->oh * s->ow, s->kh > 1 && s->kw * icg < 32 ? 0 : s->kh * s->kw * icg);
+  return lpt_gemm_kernel_for (best, s->batch * s->oh * s->ow, s->kh > 1 && s->kw * icg < 16 ? 0 : s->kh * s->kw * icg);
 }
 
 static bool
