@@ -8,6 +8,7 @@
 #define LPT_OWN_ADD
 #define LPT_OWN_MUL
 #include "executor/kernels/requant/avx512.h"
+#include "executor/kernels/eltwise/narrow512.h"
 
 #include "executor/kernels/eltwise/body.h"
 
@@ -15,6 +16,12 @@ INLINE void
 add_all (LptAddForm form, LptRequantScheme step, const PairSum *s, const AddVec *v, size_t rows, size_t cols, const uint8_t *a, size_t lda,
          size_t a_step, const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo)
 {
+  const size_t per = a_step && b_step ? narrow_per (cols) : 1;
+
+  for (; per == 4 && rows >= 4; rows -= 4, a += 4 * lda, b += 4 * ldb, out += 4 * ldo)
+    narrow_store (4, cols, out, ldo, add_bytes (form, step, s, v, narrow_load (4, cols, a, lda), narrow_load (4, cols, b, ldb)));
+  for (; per == 2 && rows >= 2; rows -= 2, a += 2 * lda, b += 2 * ldb, out += 2 * ldo)
+    narrow_store (2, cols, out, ldo, add_bytes (form, step, s, v, narrow_load (2, cols, a, lda), narrow_load (2, cols, b, ldb)));
   for (size_t i = 0; i < rows; i++, a += lda, b += ldb, out += ldo)
     {
       __m512i x = _mm512_set1_epi8 ((char) a[0]), y = _mm512_set1_epi8 ((char) b[0]);
@@ -51,6 +58,13 @@ lpt_eltwise_add__avx512vnni (const LptAdd *p, size_t rows, size_t cols, const ui
     {
       add_plain (p, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
       return;
+    }
+
+  /* Rows without gaps are one. */
+  if (a_step && b_step && lda == cols && ldb == cols && ldo == cols)
+    {
+      cols *= rows;
+      rows = 1;
     }
 
   const PairSum s = pair_sum (p);
@@ -112,6 +126,12 @@ INLINE void
 mul_all (int stage, const Product *p, size_t rows, size_t cols, const uint8_t *a, size_t lda, size_t a_step,
          const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo)
 {
+  const size_t per = a_step && b_step ? narrow_per (cols) : 1;
+
+  for (; per == 4 && rows >= 4; rows -= 4, a += 4 * lda, b += 4 * ldb, out += 4 * ldo)
+    narrow_store (4, cols, out, ldo, mul_bytes (stage, p, narrow_load (4, cols, a, lda), narrow_load (4, cols, b, ldb)));
+  for (; per == 2 && rows >= 2; rows -= 2, a += 2 * lda, b += 2 * ldb, out += 2 * ldo)
+    narrow_store (2, cols, out, ldo, mul_bytes (stage, p, narrow_load (2, cols, a, lda), narrow_load (2, cols, b, ldb)));
   for (size_t i = 0; i < rows; i++, a += lda, b += ldb, out += ldo)
     {
       __m512i x = _mm512_set1_epi8 ((char) a[0]), y = _mm512_set1_epi8 ((char) b[0]);
