@@ -7,7 +7,7 @@
  * steps of up to 64, or there is one tap: what that leaves of a step is copied. Other groups are copied once, tap behind tap,
  * and all panels read the copies. What a panel's last step reads behind its weights meets zeros.
  *
- * Groups end with lines (LptGemmBlock); tiles then have so many rows as make them equal, which saves time in proportion.
+ * Groups end with lines (LptGemmBlock), since rows of two lines are not at a fixed distance; those of a line are equal.
  *
  * Sums go through memory to the output stage, which runs between the steps of the next tile: the two use different units.
  *
