@@ -419,7 +419,8 @@ lpt_fast_make_batch_matmul (LptFastBuilder *b,
   p->m = (gsize) views[A].rows;
   p->k = (gsize) views[A].columns;
   p->n = (gsize) views[B].columns;
-  p->gemm = lpt_gemm_kernel_for (b->kernels.gemm, p->m, p->k);
+  /* What is packed at each run pays later than weights do. */
+  p->gemm = lpt_gemm_kernel_for (b->kernels.gemm, p->m, p->k / 2);
   if (!lpt_fast_stage_init (&p->stage, b, i, lpt_plan_slot (b->plan, step->out[0])->array.shape.rank - 1, p->n, right->quant->scale, 1,
                             left->quant->scale[0], &attrs->bias_rest))
     {

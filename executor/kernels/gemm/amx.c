@@ -262,29 +262,56 @@ prepare (Sweep *s, const LptGemmBlock *b, size_t first, size_t end, const uint8_
 
 /* --- output stage --- */
 
+/* Words of the next rows; the flags are constants. */
+INLINE void
+store_kind (Waiting *w, size_t nb, size_t end, bool adds_rows, bool floats, bool biased)
+{
+  const Params *p = w->params;
+  const __mmask16 m0 = w->columns >= 16 ? 0xffff : (__mmask16) ((1u << w->columns) - 1);
+  const __mmask16 m1 = w->columns >= 32 ? 0xffff : w->columns > 16 ? (__mmask16) ((1u << (w->columns - 16)) - 1) : 0;
+  const __m512 scale[2] = { p->v[0].scale, p->v[nb - 1].scale }, fbias[2] = { p->v[0].low, p->v[nb - 1].low };
+  const __m512 low = p->flo, high = p->fhi;
+  const int32_t *acc = w->acc + w->done * WIDE;
+  uint8_t *out = w->out.out + w->done * w->out.ldo;
+
+  for (size_t row = w->done; row < end; row++, acc += WIDE, out += w->out.ldo)
+    for (size_t j = 0; j < nb; j++)
+      {
+        __m512i x = _mm512_load_si512 (acc + 16 * j);
+
+        if (adds_rows)
+          x = _mm512_add_epi32 (x, _mm512_set1_epi32 (w->row_add[row]));
+        if (floats)
+          {
+            __m512 f = _mm512_mul_ps (_mm512_cvtepi32_ps (x), scale[j]);
+
+            if (biased)
+              f = _mm512_add_ps (f, fbias[j]);
+            x = _mm512_castps_si512 (_mm512_min_ps (_mm512_max_ps (f, low), high));
+          }
+        _mm512_mask_storeu_epi32 (out + 64 * j, j == 0 ? m0 : m1, x);
+      }
+}
+
 INLINE void
 store_words (Waiting *w, size_t nb, size_t rows)
 {
   const Params *p = w->params;
+  const size_t end = w->rows - w->done < rows ? w->rows : w->done + rows;
 
-  for (size_t end = w->done + rows; w->done < end && w->done < w->rows; w->done++)
-    for (size_t j = 0; j < nb; j++)
-      {
-        const __mmask16 real = (__mmask16) (w->columns >= 16 * j + 16 ? 0xffffu : (1u << (w->columns - 16 * j)) - 1);
-        __m512i x = _mm512_load_si512 (w->acc + w->done * WIDE + j * 16);
-
-        if (w->row_add)
-          x = _mm512_add_epi32 (x, _mm512_set1_epi32 (w->row_add[w->done]));
-        if (p->floats)
-          {
-            __m512 f = _mm512_mul_ps (_mm512_cvtepi32_ps (x), p->v[j].scale);
-
-            if (p->has_fbias)
-              f = _mm512_add_ps (f, p->v[j].low);
-            x = _mm512_castps_si512 (_mm512_min_ps (_mm512_max_ps (f, p->flo), p->fhi));
-          }
-        _mm512_mask_storeu_epi32 (w->out.out + w->done * w->out.ldo + j * 64, real, x);
-      }
+  if (w->row_add && !p->floats)
+    store_kind (w, nb, end, true, false, false);
+  else if (w->row_add && p->has_fbias)
+    store_kind (w, nb, end, true, true, true);
+  else if (w->row_add)
+    store_kind (w, nb, end, true, true, false);
+  else if (!p->floats)
+    store_kind (w, nb, end, false, false, false);
+  else if (p->has_fbias)
+    store_kind (w, nb, end, false, true, true);
+  else
+    store_kind (w, nb, end, false, true, false);
+  w->done = end;
 }
 
 /* What a register of bytes, two rows of 32 columns or four of 16, is made of. */
