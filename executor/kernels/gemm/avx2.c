@@ -22,6 +22,7 @@
   c1 = _mm256_add_epi32 (c1, _mm256_madd_epi16 (odd, o1));
 #include "executor/kernels/gemm/tile256.h"
 #include "executor/kernels/gemm/helpers.h"
+#include "executor/kernels/gemm/pack256.h"
 
 void
 lpt_gemm_u8s8s32_4x16c2__avx2 (const LptGemmTile *t, int32_t *acc)
@@ -50,5 +51,6 @@ lpt_gemm_row_sums__avx2 (size_t rows, size_t taps, size_t k, const uint8_t *cons
 void
 lpt_gemm_pack__avx2 (const LptGemmWeights *w, size_t n0, size_t n1, size_t nr, void *panel, int32_t *col_sum)
 {
-  lpt_gemm_pack_panel (&(LptGemmKernel) { .order = LPT_PACK_PAIRS }, w, n0, n1, nr, panel, col_sum);
+  if (!pack_256 (true, w, n0, n1, nr, panel, col_sum))
+    lpt_gemm_pack_panel (&(LptGemmKernel) { .order = LPT_PACK_PAIRS }, w, n0, n1, nr, panel, col_sum);
 }
