@@ -45,7 +45,7 @@ may_use_tiles (void)
 {
   return syscall (SYS_arch_prctl, 0x1023, 18) == 0;
 }
-#else
+#elif defined (__x86_64__) || defined (__i386__)
 static bool
 may_use_tiles (void)
 {
