@@ -27,7 +27,11 @@ cmd_cpu (int argc, char **argv)
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "For scripts", NULL },
     { NULL },
   };
-  if (!cmd_parse (&argc, &argv, entries, "", "The environment variable LPT_CPU (scalar, avx2, avxvnni, avx512vnni, amx, neon, neondot) lowers the level.", 0, 0, &code))
+  g_autoptr (GString) help = g_string_new ("The environment variable LPT_CPU (");
+  for (guint i = 0; lpt_cpu_level_at (i) != NULL; i++)
+    g_string_append_printf (help, "%s%s", i > 0 ? ", " : "", lpt_cpu_level_at (i));
+  g_string_append (help, ") lowers the level.");
+  if (!cmd_parse (&argc, &argv, entries, "", help->str, 0, 0, &code))
     return code;
 
   LptCpu found = lpt_cpu_detect (), used = found;

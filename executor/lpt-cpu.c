@@ -113,6 +113,12 @@ lpt_cpu_limit (LptCpu *cpu, const char *level)
 }
 
 const char *
+lpt_cpu_level_at (unsigned i)
+{
+  return i < N_LEVELS ? levels[i].name : NULL;
+}
+
+const char *
 lpt_cpu_level_name (LptCpu cpu)
 {
   const char *name = levels[0].name;

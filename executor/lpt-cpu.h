@@ -26,9 +26,12 @@ enum {
 /* What this machine can run. On Linux, AMX tiles ask the system for leave to use them, once for the process. */
 LptCpu      lpt_cpu_detect     (void);
 
-/* Lowers *cpu to a level by name (scalar, avx2, avxvnni, avx512vnni, amx, neon, neondot); a level above the
+/* Lowers *cpu to a level by name (lpt_cpu_level_at ()); a level above the
  * machine's leaves it unchanged. False for an unknown name. */
 bool        lpt_cpu_limit      (LptCpu *cpu, const char *level);
+
+/* Names of the levels of every architecture, from low to high in each; NULL behind the last. */
+const char *lpt_cpu_level_at   (unsigned i);
 
 /* Name of the highest level in `cpu`. */
 const char *lpt_cpu_level_name (LptCpu cpu);

@@ -10,6 +10,8 @@
 
 #include <lpt/lpt-executor.h>
 
+#include "executor/lpt-cpu.h"
+
 static inline LptTensor *
 fast_random_tensor (LptDType        dtype,
                     const LptShape *shape,
@@ -59,16 +61,15 @@ static inline void
 fast_case_compare_inputs (LptGraph  *graph,
                           GPtrArray *inputs)
 {
-  static const char *const levels[] = { "scalar", "avx2", "avxvnni", "avx512vnni", "amx", "neon", "neondot" };
   g_autoptr (GPtrArray) expected = fast_run (graph, LPT_PLAN_REFERENCE, 1, inputs);
   guint i, k, threads;
 
-  for (k = 0; k < G_N_ELEMENTS (levels); k++)
+  for (k = 0; lpt_cpu_level_at (k) != NULL; k++)
     for (threads = 1; threads <= 3; threads++)
       {
         g_autoptr (GPtrArray) outputs = NULL;
 
-        g_setenv ("LPT_CPU", levels[k], TRUE);
+        g_setenv ("LPT_CPU", lpt_cpu_level_at (k), TRUE);
         outputs = fast_run (graph, 0, threads, inputs);
         for (i = 0; i < outputs->len; i++)
           {

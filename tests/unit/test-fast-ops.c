@@ -11,6 +11,7 @@
 #include <lpt/lpt-executor.h>
 #include <lpt/lpt-text.h>
 
+#include "executor/lpt-cpu.h"
 #include "executor/lpt-requant-modes.h"
 
 #define X(c, h, w)  "%x = Parameter : u8[2," #c "," #h "," #w "] q{scale=0.02, zp=128}\n"
@@ -225,7 +226,6 @@ run (LptGraph   *graph,
 static void
 test_graph (gconstpointer data)
 {
-  static const char *const levels[] = { "scalar", "avx2", "avxvnni", "avx512vnni", "amx", "neon", "neondot" };
   const Case *c = data;
   LptMode mode;
   guint i, k, threads;
@@ -243,18 +243,18 @@ test_graph (gconstpointer data)
       for (i = 0; i < graph->parameters->len; i++)
         g_ptr_array_add (inputs, random_tensor (lpt_node_out (g_ptr_array_index (graph->parameters, i)), rand));
       expected = run (graph, LPT_PLAN_REFERENCE, 1, inputs, NULL, NULL);
-      for (k = 0; k < G_N_ELEMENTS (levels); k++)
+      for (k = 0; lpt_cpu_level_at (k) != NULL; k++)
         for (threads = 1; threads <= (mode == LPT_MODE_SINGLE ? 2 : 1); threads++)
           {
             gboolean found = FALSE;
             g_autoptr (GPtrArray) outputs = NULL;
 
-            g_setenv ("LPT_CPU", levels[k], TRUE);
+            g_setenv ("LPT_CPU", lpt_cpu_level_at (k), TRUE);
             outputs = run (graph, 0, threads, inputs, mode == LPT_MODE_SINGLE ? c->kernel : NULL, &found);
             g_assert_true (found || mode != LPT_MODE_SINGLE || c->kernel == NULL);
             for (i = 0; i < outputs->len; i++)
               if (!lpt_tensor_equal (g_ptr_array_index (outputs, i), g_ptr_array_index (expected, i)))
-                g_error ("output %u differs in mode %s at level %s with %u threads", i, lpt_mode_name (mode), levels[k], threads);
+                g_error ("output %u differs in mode %s at level %s with %u threads", i, lpt_mode_name (mode), lpt_cpu_level_at (k), threads);
           }
     }
   g_unsetenv ("LPT_CPU");

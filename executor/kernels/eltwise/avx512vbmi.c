@@ -31,9 +31,9 @@ lpt_eltwise_table__avx512vbmi (const uint8_t *table, size_t rows, size_t cols, c
     }
   per = narrow_per (cols);
   for (; per == 4 && rows >= 4; rows -= 4, in += 4 * ldi, out += 4 * ldo)
-    narrow_store (4, cols, out, ldo, look_up (t, narrow_load (4, cols, in, ldi)));
+    narrow_store (4, 4, cols, out, ldo, look_up (t, narrow_load (4, 4, cols, in, ldi)));
   for (; per == 2 && rows >= 2; rows -= 2, in += 2 * ldi, out += 2 * ldo)
-    narrow_store (2, cols, out, ldo, look_up (t, narrow_load (2, cols, in, ldi)));
+    narrow_store (2, 2, cols, out, ldo, look_up (t, narrow_load (2, 2, cols, in, ldi)));
   for (size_t r = 0; r < rows; r++, in += ldi, out += ldo)
     for (size_t i = 0; i < cols; i += 64)
       {

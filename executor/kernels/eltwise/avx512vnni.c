@@ -19,9 +19,9 @@ add_all (LptAddForm form, LptRequantScheme step, const PairSum *s, const AddVec 
   const size_t per = a_step && b_step ? narrow_per (cols) : 1;
 
   for (; per == 4 && rows >= 4; rows -= 4, a += 4 * lda, b += 4 * ldb, out += 4 * ldo)
-    narrow_store (4, cols, out, ldo, add_bytes (form, step, s, v, narrow_load (4, cols, a, lda), narrow_load (4, cols, b, ldb)));
+    narrow_store (4, 4, cols, out, ldo, add_bytes (form, step, s, v, narrow_load (4, 4, cols, a, lda), narrow_load (4, 4, cols, b, ldb)));
   for (; per == 2 && rows >= 2; rows -= 2, a += 2 * lda, b += 2 * ldb, out += 2 * ldo)
-    narrow_store (2, cols, out, ldo, add_bytes (form, step, s, v, narrow_load (2, cols, a, lda), narrow_load (2, cols, b, ldb)));
+    narrow_store (2, 2, cols, out, ldo, add_bytes (form, step, s, v, narrow_load (2, 2, cols, a, lda), narrow_load (2, 2, cols, b, ldb)));
   for (size_t i = 0; i < rows; i++, a += lda, b += ldb, out += ldo)
     {
       __m512i x = _mm512_set1_epi8 ((char) a[0]), y = _mm512_set1_epi8 ((char) b[0]);
@@ -129,9 +129,9 @@ mul_all (int stage, const Product *p, size_t rows, size_t cols, const uint8_t *a
   const size_t per = a_step && b_step ? narrow_per (cols) : 1;
 
   for (; per == 4 && rows >= 4; rows -= 4, a += 4 * lda, b += 4 * ldb, out += 4 * ldo)
-    narrow_store (4, cols, out, ldo, mul_bytes (stage, p, narrow_load (4, cols, a, lda), narrow_load (4, cols, b, ldb)));
+    narrow_store (4, 4, cols, out, ldo, mul_bytes (stage, p, narrow_load (4, 4, cols, a, lda), narrow_load (4, 4, cols, b, ldb)));
   for (; per == 2 && rows >= 2; rows -= 2, a += 2 * lda, b += 2 * ldb, out += 2 * ldo)
-    narrow_store (2, cols, out, ldo, mul_bytes (stage, p, narrow_load (2, cols, a, lda), narrow_load (2, cols, b, ldb)));
+    narrow_store (2, 2, cols, out, ldo, mul_bytes (stage, p, narrow_load (2, 2, cols, a, lda), narrow_load (2, 2, cols, b, ldb)));
   for (size_t i = 0; i < rows; i++, a += lda, b += ldb, out += ldo)
     {
       __m512i x = _mm512_set1_epi8 ((char) a[0]), y = _mm512_set1_epi8 ((char) b[0]);

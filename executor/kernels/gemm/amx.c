@@ -13,6 +13,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "executor/kernels/eltwise/narrow512.h"
 #include "executor/kernels/gemm/params512.h"
 
 #include <string.h>
@@ -191,8 +192,6 @@ is_direct (const LptGemmBlock *b, const Group *groups, size_t n, const uint8_t *
 {
   const size_t most = group_rows (b);
 
-  if (tap_step (b->k) == 0)
-    return false;
   for (size_t g = 0; g < n; ptr += groups[g++].rows)
     {
       if (groups[g].rows < most && !b->line_over)
@@ -212,23 +211,17 @@ prepare (Sweep *s, const LptGemmBlock *b, size_t first, size_t end, const uint8_
   Group *groups = scratch;
   size_t n = cut_groups (b, first, end, groups), pitch = round_up (row_bytes (b->taps, b->k), STEP);
   uint8_t *to = (uint8_t *) scratch + round_up (n * sizeof *groups, 64);
+  bool in_steps;
 
   ptr += first;
+  in_steps = step > 0 && (b->taps == 1 || is_direct (b, groups, n, ptr, ptr_stride));
   s->first = first;
   s->groups = groups;
   s->n_groups = n;
-  s->taps = 1;
-  s->tap_stride = 0;
-  s->step = STEP;
-  if (b->taps == 1 && step > 0)
-    s->step = step;
-  if (b->taps > 1 && is_direct (b, groups, n, ptr, ptr_stride))
-    {
-      s->taps = b->taps;
-      s->tap_stride = ptr_stride;
-      s->step = step;
-    }
-  s->steps = s->step < STEP ? b->k / s->step : (s->taps > 1 ? b->k : pitch) / STEP;
+  s->taps = in_steps ? b->taps : 1;
+  s->tap_stride = ptr_stride;
+  s->step = in_steps ? step : STEP;
+  s->steps = in_steps ? b->k / step : pitch / STEP;
   for (Group *g = groups; g < groups + n; ptr += g++->rows)
     {
       const ptrdiff_t apart = g->rows > 1 ? ptr[1] - ptr[0] : 0;
@@ -246,7 +239,7 @@ prepare (Sweep *s, const LptGemmBlock *b, size_t first, size_t end, const uint8_
           continue;
         }
       *g = (Group) { &g->own, ptr[0], ptr[0] + (s->steps - 1) * s->step, apart, apart, g->rows };
-      if (s->step == STEP && whole < b->k)
+      if (!in_steps)
         {
           const __mmask64 rest = ((__mmask64) 1 << (b->k - whole)) - 1;
 
@@ -319,8 +312,7 @@ typedef struct {
   const int32_t *acc, *row_add;
   uint8_t       *out;
   const uint8_t *residual;
-  size_t         ldo, ldr;
-  __mmask32      real;
+  size_t         ldo, ldr, columns;
 } Rows;
 
 INLINE __m512i
@@ -336,7 +328,6 @@ INLINE void
 store_register (const Rows *r, const Params *p, int stage, size_t nb, bool adds_rows, bool adds, size_t rows, const PackLimits *limits,
                 const RequantVec *v0, const RequantVec *v1)
 {
-  const __mmask32 m0 = r->real, m1 = rows > 1 ? m0 : 0, m2 = rows > 2 ? m0 : 0, m3 = rows > 3 ? m0 : 0;
   const size_t r1 = rows > 1 ? 1 : 0, r2 = rows > 2 ? 2 : 0, r3 = rows > 3 ? 3 : 0;
   __m512i x0 = stage_lanes (stage, v0, limits, sums (r, adds_rows, 0, 0)), x1, x2, x3, x;
 
@@ -354,31 +345,8 @@ store_register (const Rows *r, const Params *p, int stage, size_t nb, bool adds_
     }
   x = in_order (pack_quarters (limits, STAGE_LACKS_ZP (stage), x0, x1, x2, x3));
   if (adds)
-    {
-      const uint8_t *y = r->residual;
-      __m512i z;
-
-      if (nb == 2)
-        z = _mm512_inserti64x4 (_mm512_castsi256_si512 (_mm256_maskz_loadu_epi8 (m0, y)), _mm256_maskz_loadu_epi8 (m1, y + r->ldr), 1);
-      else
-        {
-          z = _mm512_castsi128_si512 (_mm_maskz_loadu_epi8 ((__mmask16) m0, y));
-          z = _mm512_inserti32x4 (z, _mm_maskz_loadu_epi8 ((__mmask16) m1, y + r->ldr), 1);
-          z = _mm512_inserti32x4 (z, _mm_maskz_loadu_epi8 ((__mmask16) m2, y + 2 * r->ldr), 2);
-          z = _mm512_inserti32x4 (z, _mm_maskz_loadu_epi8 ((__mmask16) m3, y + 3 * r->ldr), 3);
-        }
-      x = add_bytes (LPT_ADD_SINGLE, LPT_REQUANT_SINGLE, &p->sum, NULL, x, z);
-    }
-  if (nb == 2)
-    {
-      _mm256_mask_storeu_epi8 (r->out, m0, _mm512_castsi512_si256 (x));
-      _mm256_mask_storeu_epi8 (r->out + r->ldo, m1, _mm512_extracti64x4_epi64 (x, 1));
-      return;
-    }
-  _mm_mask_storeu_epi8 (r->out, (__mmask16) m0, _mm512_castsi512_si128 (x));
-  _mm_mask_storeu_epi8 (r->out + r->ldo, (__mmask16) m1, _mm512_extracti32x4_epi32 (x, 1));
-  _mm_mask_storeu_epi8 (r->out + 2 * r->ldo, (__mmask16) m2, _mm512_extracti32x4_epi32 (x, 2));
-  _mm_mask_storeu_epi8 (r->out + 3 * r->ldo, (__mmask16) m3, _mm512_extracti32x4_epi32 (x, 3));
+    x = add_bytes (LPT_ADD_SINGLE, LPT_REQUANT_SINGLE, &p->sum, NULL, x, narrow_load (4 / nb, rows, r->columns, r->residual, r->ldr));
+  narrow_store (4 / nb, rows, r->columns, r->out, r->ldo, x);
 }
 
 INLINE void
@@ -405,8 +373,7 @@ store_codes (Waiting *w, int stage, size_t nb, size_t rows)
 {
   const size_t done = w->done, n = w->rows - done < rows ? w->rows - done : rows;
   const Rows r = { w->acc + done * WIDE, w->row_add ? w->row_add + done : NULL, w->out.out + done * w->out.ldo,
-                   w->out.residual ? w->out.residual + done * w->out.ldr : NULL, w->out.ldo, w->out.ldr,
-                   w->columns == 32 ? ~(__mmask32) 0 : ((__mmask32) 1 << w->columns) - 1 };
+                   w->out.residual ? w->out.residual + done * w->out.ldr : NULL, w->out.ldo, w->out.ldr, w->columns };
 
   w->done += n;
   if (w->row_add && w->out.residual)

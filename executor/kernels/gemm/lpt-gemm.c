@@ -13,8 +13,7 @@
 #define LPT_GEMM_HELPERS(set, isa)
 #define LPT_GEMM_FUSED(set, isa)
 #define LPT_GEMM_SWEEP(set, isa)
-#define SWEEP_none NULL
-#define SWEEP_amx &lpt_gemm_sweep__amx
+#define lpt_gemm_sweep__none (*(const LptGemmSweep *) NULL)
 #define lpt_gemm_fused__none NULL
 #define lpt_gemm_params__none NULL
 #define lpt_gemm_row_sums__generic lpt_gemm_row_sums__scalar
@@ -24,15 +23,14 @@ static const LptGemmKernel kernels[] = {
 #define LPT_GEMM_KERNEL(set, isa, fuses, helpers, sweeps, tile, pack_order, has_prefix, width, m1, m2, m3, m4)                       \
   { "gemm_u8s8s32_" #tile "__" #isa, LPT_CPU_##set, LPT_PACK_##pack_order, has_prefix, width,                \
     { m1, m2, m3, m4 }, lpt_gemm_u8s8s32_##tile##__##isa, lpt_gemm_fused__##fuses, lpt_gemm_params__##fuses,     \
-    lpt_gemm_row_sums__##helpers, lpt_gemm_interleave__##helpers, lpt_gemm_pack__##helpers, SWEEP_##sweeps },
+    lpt_gemm_row_sums__##helpers, lpt_gemm_interleave__##helpers, lpt_gemm_pack__##helpers, &lpt_gemm_sweep__##sweeps },
 #include "executor/kernels/gemm/gemm.def"
 #undef LPT_GEMM_KERNEL
 };
 #undef LPT_GEMM_HELPERS
 #undef LPT_GEMM_FUSED
 #undef LPT_GEMM_SWEEP
-#undef SWEEP_none
-#undef SWEEP_amx
+#undef lpt_gemm_sweep__none
 #undef lpt_gemm_fused__none
 #undef lpt_gemm_params__none
 #undef lpt_gemm_row_sums__generic
