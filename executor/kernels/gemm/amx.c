@@ -5,7 +5,7 @@
  *
  * A group, the rows of one tile, is read where it is if its rows are at a fixed distance in each tap and the tap's k are equal
  * steps of up to 64, or there is one tap: what that leaves of a step is copied. Other groups are copied once, tap behind tap,
- * and all panels read the copies. What a panel's last step reads behind its weights meets zeros.
+ * and all panels read the copies; so are those whose taps are so short that the copies have far fewer steps. What a panel's last step reads behind its weights meets zeros.
  *
  * Groups end with lines (LptGemmBlock), since rows of two lines are not at a fixed distance; those of a line are equal.
  *
@@ -214,7 +214,7 @@ prepare (Sweep *s, const LptGemmBlock *b, size_t first, size_t end, const uint8_
   bool in_steps;
 
   ptr += first;
-  in_steps = step > 0 && (b->taps == 1 || is_direct (b, groups, n, ptr, ptr_stride));
+  in_steps = step > 0 && (b->taps == 1 || (2 * b->taps * b->k / step <= 3 * pitch / STEP && is_direct (b, groups, n, ptr, ptr_stride)));
   s->first = first;
   s->groups = groups;
   s->n_groups = n;
