@@ -96,7 +96,7 @@ name_pixels (const Conv   *c,
     }
 }
 
-/* The input lines from *line on that output lines [@y0, @y1] read, in an image of one plane; returns how many. */
+/* The input lines from *line on that output lines [@y0, @y1] read, both of one plane; returns how many. */
 static gint64
 lines_of (const LptWindow *v,
           gint64           y0,
@@ -243,7 +243,7 @@ lpt_fast_make_float_conv (LptFastBuilder *b,
   c->pitch = (gint64) (c->groups * c->channels);
   if (c->taps == 1 && lpt_fast_rows_collide ((gsize) (c->pitch * v.stride[2])))
     c->copy = COPY_ROWS;
-  else if (c->taps > 1 && v.in[0] == 1 && lpt_fast_rows_collide (2 * (gsize) (c->pitch * v.stride[2])))
+  else if (c->taps > 1 && v.in[0] == 1 && v.out[0] == 1 && lpt_fast_rows_collide (2 * (gsize) (c->pitch * v.stride[2])))
     {
       c->copy = COPY_LINES;
       c->pitch = (gint64) (c->channels + LPT_FAST_GAP);

@@ -63,6 +63,10 @@ static const Case cases[] =
     "%d = GroupConvolution(%x, %v) {strides=[2,3], dilations=[2,1], pads_begin=[3,0], pads_end=[0,2]} : f32[2,32,3,3]\n"
     "%e = Convolution(%x, %u) {strides=[1,1], dilations=[1,1], pads_begin=[5,1], pads_end=[2,0]} : f32[2,3,12,9]\n"
     "Result(%c)\nResult(%d)\nResult(%e)\n" },
+  /* One plane makes several: lines of different planes are not neighbours. */
+  { "conv-planes", 1, 0, 2,
+    "%x = Parameter : f32[1,512,1,6,5]\n%w = Const {#27648} : f32[2,512,3,3,3]\n"
+    "%c = Convolution(%x, %w) {strides=[1,1,1], dilations=[1,1,1], pads_begin=[2,1,1], pads_end=[2,1,1]} : f32[1,2,3,6,5]\nResult(%c)\n" },
   /* A sum that others read too, and constants that are no bias. */
   { "conv-readers", 1, 0, 6,
     "%x = Parameter : f32[1,4,3,4]\n%w = Const {#16} : f32[4,4,1,1]\n%b = Const {#12} : f32[1,1,3,4]\n%k = Const {0.3} : f32[]\n"
