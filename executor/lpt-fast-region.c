@@ -288,6 +288,12 @@ cover_inner (LptFastBuilder      *b,
       if (dropped[i])
         b->covered[region->steps[i]] = owner;
     }
+  /* The table reads the root beside the steps that stay. */
+  if (uses_inside (b, region, dropped, region->root) < uses_inside (b, region, NULL, region->root))
+    {
+      b->uses[region->root]++;
+      b->reader[region->root] = LPT_NO_SLOT;
+    }
 }
 
 /* --- for the makers --- */

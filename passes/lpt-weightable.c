@@ -162,6 +162,21 @@ full_zero_point (LptTensor *zp,
   return lpt_fold_broadcast (wide, &shape);
 }
 
+/* @tensor as [G, O, 1, ...], for the weights [G, O, ...] of a GroupConvolution. */
+static LptTensor *
+one_per_output (LptTensor      *tensor,
+                const LptShape *weights)
+{
+  g_autoptr (LptTensor) wide = lpt_fold_extend (tensor, weights->rank);
+  LptShape full = *weights;
+  gint d;
+
+  for (d = 2; d < full.rank; d++)
+    full.dims[d] = 1;
+
+  return lpt_fold_broadcast (wide, &full);
+}
+
 /* By more than float32 rounds. */
 static gboolean
 is_fractional (LptTensor *zp)
@@ -244,16 +259,7 @@ shifted_weights (LptRewriter         *rw,
   if (weights->zp == NULL)
     return in[0];
   if (node->op == LPT_OP_GROUP_CONVOLUTION && reshape == NULL)
-    {
-      /* [G, O, 1, ...] */
-      g_autoptr (LptTensor) wide = lpt_fold_extend (weights->zp, shape->rank);
-      LptShape full = *shape;
-      gint d;
-
-      for (d = 2; d < full.rank; d++)
-        full.dims[d] = 1;
-      zp = lpt_fold_broadcast (wide, &full);
-    }
+    zp = one_per_output (weights->zp, shape);
   else
     {
       gint axis = node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA ? 1 : 0;
@@ -329,14 +335,20 @@ data_scale (LptNode          *node,
 /* The scale of the weights behind the operation. */
 static LptTensor *
 weights_scale (LptNode             *node,
-               const LptIntWeights *weights)
+               const LptIntWeights *weights,
+               LptNode             *reshape)
 {
   LptTensor *scale = weights->scale;
   gint rank = node->out[0].shape.rank;
 
-  if (node->op == LPT_OP_CONVOLUTION)
-    return as_channels (scale, rank);
-  if (lpt_tensor_count (scale) > 1)
+  if (node->op == LPT_OP_GROUP_CONVOLUTION && reshape == NULL && lpt_tensor_count (scale) > 1)
+    {
+      /* One for a group, or for each of its outputs. */
+      g_autoptr (LptTensor) full = one_per_output (scale, lpt_tensor_shape (weights->q));
+
+      return as_channels (full, rank);
+    }
+  if (node->op == LPT_OP_CONVOLUTION || lpt_tensor_count (scale) > 1)
     return as_channels (scale, rank);
   /* Not more axes than the output has. */
   return lpt_tensor_shape (scale)->rank > rank ? lpt_fold_scalar_if_possible (scale) : lpt_tensor_ref (scale);
@@ -353,7 +365,7 @@ build (LptRewriter         *rw,
   g_autofree LptValue **in = lpt_layer_inputs (node);
   g_autofree char *name = g_strdup (node->name);
   g_autoptr (LptTensor) sx = data_scale (node, dq);
-  g_autoptr (LptTensor) sw = weights_scale (node, weights);
+  g_autoptr (LptTensor) sw = weights_scale (node, weights, reshape);
   g_autoptr (LptTensor) scale = lpt_fold_binary (LPT_OP_MULTIPLY, sx, sw, real);
   LptNode *fresh;
   LptValue *tail;

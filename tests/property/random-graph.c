@@ -1,6 +1,6 @@
 /* random-graph.c - small random graphs: FakeQuantize with intervals of many kinds and the ops that LPT moves through
  *
- * All data is [1,C,H,W]. Every op reads values that are there already, so that fan-out, diamonds and regions of Concat
+ * All data is [N,C,H,W]. Every op reads values that are there already, so that fan-out, diamonds and regions of Concat
  * come by themselves; what nobody reads at the end becomes an output. Weights lie away from the middle between two
  * codes, so that they have one code under any rounding.
  *
@@ -18,7 +18,12 @@ typedef struct
   GRand     *rand;
   LptGraph  *graph;
   GPtrArray *values;     /* LptValue *: activations */
+  const RandomSizes *sizes;
 } Maker;
+
+const RandomSizes RANDOM_SMALL = { 1, 4, 6, 5, 3, FALSE };
+/* Several blocks of rows and columns on every kernel, and their tails. */
+const RandomSizes RANDOM_WIDE = { 3, 70, 17, 70, 5, TRUE };
 
 static gint
 any (Maker *m, gint lo, gint hi)      /* both included */
@@ -123,12 +128,31 @@ weights (Maker *m, gint rank, const gint64 *dims)
   return done (node);
 }
 
+/* One number in four is 0, sums of many stay small. */
+static LptValue *
+real_weights (Maker *m, gint rank, const gint64 *dims)
+{
+  gint64 count = 1;
+  for (gint i = 0; i < rank; i++)
+    count *= dims[i];
+  g_autofree double *values = g_new (double, count);
+  for (gint64 i = 0; i < count; i++)
+    values[i] = chance (m, 0.25) ? 0.0 : g_rand_double_range (m->rand, -0.2, 0.2);
+  return constant (m, rank, dims, values);
+}
+
+static LptValue *
+any_weights (Maker *m, gint rank, const gint64 *dims)
+{
+  return m->sizes->more && chance (m, 0.3) ? real_weights (m, rank, dims) : weights (m, rank, dims);
+}
+
 static LptValue *
 convolution (Maker *m, LptValue *x, gboolean group)
 {
-  const gint64 *d = x->shape.dims, k = any (m, 1, (gint) MIN (3, MIN (d[2], d[3])));
-  LptValue *w = group ? weights (m, 5, (gint64[]) { d[1], 1, 1, k, k })
-                      : weights (m, 4, (gint64[]) { any (m, 1, 4), d[1], k, k });
+  const gint64 *d = x->shape.dims, k = any (m, 1, (gint) MIN (m->sizes->kernel, MIN (d[2], d[3])));
+  LptValue *w = group ? any_weights (m, 5, (gint64[]) { d[1], 1, 1, k, k })
+                      : any_weights (m, 4, (gint64[]) { any (m, 1, m->sizes->channels), d[1], k, k });
   LptNode *node = add (m, group ? LPT_OP_GROUP_CONVOLUTION : LPT_OP_CONVOLUTION, 1, 2, (LptValue *[]) { x, w });
   LptConvAttrs *attrs = LPT_ATTRS (node, LptConvAttrs);
   lpt_ints_fill (&attrs->strides, 2, any (m, 1, 2));
@@ -141,7 +165,7 @@ convolution (Maker *m, LptValue *x, gboolean group)
 static LptValue *
 mat_mul (Maker *m, LptValue *x)
 {
-  LptNode *node = add (m, LPT_OP_MATMUL, 1, 2, (LptValue *[]) { x, weights (m, 2, (gint64[]) { any (m, 1, 5), x->shape.dims[3] }) });
+  LptNode *node = add (m, LPT_OP_MATMUL, 1, 2, (LptValue *[]) { x, any_weights (m, 2, (gint64[]) { any (m, 1, m->sizes->columns), x->shape.dims[3] }) });
   LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = TRUE;
   return done (node);
 }
@@ -203,7 +227,7 @@ concat (Maker *m, LptValue *x)
       if (v != x && v->shape.dims[3 - axis] == x->shape.dims[3 - axis] && v->shape.dims[3] == x->shape.dims[3] && chance (m, 0.6))
         in[n++] = v;
     }
-  if (n == 1 || x->shape.dims[axis] > 12)
+  if (n == 1 || x->shape.dims[axis] > 3 * m->sizes->channels)
     return NULL;
   LptNode *node = add (m, LPT_OP_CONCAT, 1, n, in);
   LPT_ATTRS (node, LptAxisAttrs)->axis = axis;
@@ -227,7 +251,7 @@ split (Maker *m, LptValue *x)
 static LptValue *
 pad (Maker *m, LptValue *x)
 {
-  if (x->shape.dims[2] > 8 || x->shape.dims[3] > 8)
+  if (x->shape.dims[2] > m->sizes->size + 2 || x->shape.dims[3] > m->sizes->size + 2)
     return NULL;
   gint64 begin[4] = { 0, 0, any (m, 0, 1), any (m, 0, 1) }, end[4] = { 0, 0, any (m, 0, 1), any (m, 0, 1) };
   LptValue *in[3] = { x, indices (m, 4, begin), indices (m, 4, end) };
@@ -276,11 +300,89 @@ move_channels (Maker *m, LptValue *x)
   return done (node);
 }
 
+/* Groups, of several channels and several results each; strides, dilations and pads of their own on each axis. */
+static LptValue *
+odd_convolution (Maker *m, LptValue *x)
+{
+  const gint64 *d = x->shape.dims, groups = d[1] % 2 == 0 ? d[1] % 4 == 0 && chance (m, 0.5) ? 4 : 2 : d[1];
+  const gint64 kh = any (m, 1, (gint) MIN (m->sizes->kernel, d[2])), kw = any (m, 1, (gint) MIN (m->sizes->kernel, d[3]));
+  gboolean group = chance (m, 0.6);
+  LptValue *w = group ? any_weights (m, 5, (gint64[]) { groups, any (m, 1, 3), d[1] / groups, kh, kw })
+                      : any_weights (m, 4, (gint64[]) { any (m, 1, m->sizes->channels), d[1], kh, kw });
+  LptNode *node = add (m, group ? LPT_OP_GROUP_CONVOLUTION : LPT_OP_CONVOLUTION, 1, 2, (LptValue *[]) { x, w });
+  LptConvAttrs *attrs = LPT_ATTRS (node, LptConvAttrs);
+  const gint64 size[2] = { d[2], d[3] }, kernel[2] = { kh, kw };
+  lpt_ints_fill (&attrs->strides, 2, 1);
+  lpt_ints_fill (&attrs->pads_begin, 2, 0);
+  lpt_ints_fill (&attrs->pads_end, 2, 0);
+  lpt_ints_fill (&attrs->dilations, 2, 1);
+  for (gint i = 0; i < 2; i++)
+    {
+      attrs->strides.v[i] = any (m, 1, 3);
+      attrs->dilations.v[i] = (kernel[i] - 1) * 2 < size[i] ? any (m, 1, 2) : 1;
+      attrs->pads_begin.v[i] = any (m, 0, (gint) kernel[i]);
+      attrs->pads_end.v[i] = any (m, 0, (gint) kernel[i]);
+    }
+  return done (node);
+}
+
+/* A row of each image times every row of another value. */
+static LptValue *
+product (Maker *m, LptValue *x)
+{
+  LptValue *other = x;
+  for (guint i = 0; i < m->values->len && chance (m, 0.7); i++)
+    {
+      LptValue *v = g_ptr_array_index (m->values, i);
+      if (v->shape.dims[0] == x->shape.dims[0] && v->shape.dims[1] == x->shape.dims[1] && v->shape.dims[3] == x->shape.dims[3])
+        other = v;
+    }
+  LptNode *node = add (m, LPT_OP_MATMUL, 1, 2, (LptValue *[]) { quantize (m, x), chance (m, 0.7) ? quantize (m, other) : other });
+  LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = TRUE;
+  return done (node);
+}
+
+static LptValue *
+resize (Maker *m, LptValue *x)
+{
+  const gint64 *d = x->shape.dims, size[2] = { any (m, 1, (gint) MIN (2 * d[2], m->sizes->size)), any (m, 1, (gint) MIN (2 * d[3], m->sizes->size)) };
+  LptNode *node = add (m, LPT_OP_INTERPOLATE, 4, 4, (LptValue *[]) { x, indices (m, 2, size),
+                       constant (m, 1, (gint64[]) { 2 }, (double[]) { (double) size[0] / (double) d[2], (double) size[1] / (double) d[3] }),
+                       indices (m, 2, (gint64[]) { 2, 3 }) });
+  LPT_ATTRS (node, LptInterpolateAttrs)->mode = chance (m, 0.7) ? LPT_INTERPOLATE_NEAREST : LPT_INTERPOLATE_LINEAR_ONNX;
+  LPT_ATTRS (node, LptInterpolateAttrs)->shape_calculation_mode = LPT_INTERPOLATE_SIZES;
+  return done (node);
+}
+
+/* What is not drawn where sizes->more is not set. */
+static LptValue *
+another (Maker *m, LptValue *x)
+{
+  static const LptOp functions[] = { LPT_OP_HSWISH, LPT_OP_SWISH, LPT_OP_GELU, LPT_OP_ELU, LPT_OP_EXP, LPT_OP_ABS, LPT_OP_SOFT_PLUS };
+  LptNode *node;
+  switch (any (m, 0, 9))
+    {
+    case 0: case 1: return odd_convolution (m, quantize (m, x));
+    case 2: return odd_convolution (m, x);
+    case 3: return product (m, x);
+    case 4: return resize (m, x);
+    case 5:
+      node = add (m, LPT_OP_SOFTMAX, 8, 1, &x);
+      LPT_ATTRS (node, LptSoftMaxAttrs)->axis = any (m, 1, 3);
+      return done (node);
+    case 6: return quantize (m, binary (m, LPT_OP_ADD, quantize (m, x)));
+    case 7: return quantize (m, binary (m, LPT_OP_MULTIPLY, quantize (m, x)));
+    default: return done (add (m, functions[any (m, 0, G_N_ELEMENTS (functions) - 1)], 0, 1, &x));
+    }
+}
+
 static LptValue *
 one (Maker *m, LptValue *x)
 {
   const gint64 *d = x->shape.dims;
   LptNode *node;
+  if (m->sizes->more && chance (m, 0.4))
+    return another (m, x);
   switch (any (m, 0, 22))
     {
     case 0: case 1: return convolution (m, quantize (m, x), FALSE);
@@ -295,7 +397,7 @@ one (Maker *m, LptValue *x)
     case 10: return split (m, x);
     case 11: return pad (m, x);
     case 12:
-      node = add (m, LPT_OP_RESHAPE, 1, 2, (LptValue *[]) { x, indices (m, 4, (gint64[]) { 1, d[1], d[2] * d[3], 1 }) });
+      node = add (m, LPT_OP_RESHAPE, 1, 2, (LptValue *[]) { x, indices (m, 4, (gint64[]) { d[0], d[1], d[2] * d[3], 1 }) });
       return done (node);
     case 13: return done (add (m, LPT_OP_TRANSPOSE, 1, 2, (LptValue *[]) { x, indices (m, 4, (gint64[]) { 0, 1, 3, 2 }) }));
     case 14:
@@ -315,12 +417,14 @@ one (Maker *m, LptValue *x)
 }
 
 LptGraph *
-random_graph_new (GRand *rand)
+random_graph_new (GRand *rand, const RandomSizes *sizes)
 {
   g_autoptr (GPtrArray) values = g_ptr_array_new ();
-  Maker m = { rand, lpt_graph_new ("random"), values };
+  Maker m = { rand, lpt_graph_new ("random"), values, sizes };
   gint n_in = any (&m, 1, 2), n_ops = any (&m, 3, 14);
-  gint64 dims[4] = { 1, any (&m, 1, 4), any (&m, 2, 6), any (&m, 2, 6) };
+  gint64 dims[4] = { 1, any (&m, 1, sizes->channels), any (&m, 2, sizes->size), any (&m, 2, sizes->size) };
+  if (sizes->batch > 1)
+    dims[0] = any (&m, 1, sizes->batch);
   for (gint i = 0; i < n_in; i++)
     {
       LptNode *node = add (&m, LPT_OP_PARAMETER, 0, 0, NULL);

@@ -1,4 +1,4 @@
-/* random-graph.h - small random graphs for the property test
+/* random-graph.h - small random graphs for the property tests
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,5 +6,15 @@
 
 #include <lpt/lpt-graph.h>
 
-/* A graph of a few inputs [1,C,H,W], 3 to 14 ops on them and 1 to 3 outputs (transfer full). */
-LptGraph *random_graph_new (GRand *rand);
+/* How far what is drawn goes. */
+typedef struct
+{
+  gint     batch, channels, size, columns;   /* of images; rows of the weights of a MatMul */
+  gint     kernel;
+  gboolean more;                             /* ops, geometries and real weights that the bounds of test-property.c do not know */
+} RandomSizes;
+
+extern const RandomSizes RANDOM_SMALL, RANDOM_WIDE;
+
+/* A graph of a few inputs [N,C,H,W], 3 to 14 ops on them and 1 to 3 outputs (transfer full). */
+LptGraph *random_graph_new (GRand *rand, const RandomSizes *sizes);

@@ -68,6 +68,11 @@ static const Case cases[] =
     "%d = Dequantize(%r) : f32[1,4,32,48]\n%y = Quantize(%d) : i8[1,4,32,48] q{scale=0.01, zp=-100}\nResult(%y)\nResult(%s)\n" },
   { "resized-for-two", 2, CODES ("u8", "128") "%s = Sigmoid(%q)" V ("u8") " q{scale=0.00390625}\n" RESIZE (s, "u8", " q{scale=0.00390625}\n")
     "%d = Dequantize(%r) : f32[1,4,32,48]\n%y = Quantize(%d) : i8[1,4,32,48] q{scale=0.01, zp=-100}\nResult(%y)\nResult(%r)\n" },
+  /* What lies between is asked for, too: the codes have two readers. */
+  { "inner-read", 1, CODES ("i8", "0")
+    "%d = Dequantize(%q)" F "%e = Elu(%d) {alpha=0}" F "%y = Quantize(%e)" V ("u8") " q{scale=0.02}\n"
+    "%k = Const {3, 2} : i64[2]\n%m = ReduceMean(%e, %k) {keep_dims=true} : f32[1,4,1,1]\n"
+    "Result(%y)\nResult(%m)\n" },
   { "own-sum", 1, CODES ("u8", "128")
     "%r = Relu(%q)" V ("u8") " q{scale=0.04, zp=128}\n"
     "%y = Add(%q, %r) #{relaxed}" V ("u8") " q{scale=0.05, zp=100}\n"
