@@ -75,10 +75,7 @@ quant_steps (const LptArray *array,
   if (quant == NULL || quant->axis < 0 || quant->axis >= array->shape.rank)
     return;
   *n = quant->n;
-  *inner = lpt_dims_product (&array->shape, quant->axis + 1, array->shape.rank);
-  if (array->shape.rank > quant->axis + 1 && array->shape.dims[quant->axis] != *n
-      && array->shape.dims[quant->axis] * array->shape.dims[quant->axis + 1] == *n)
-    *inner = lpt_dims_product (&array->shape, quant->axis + 2, array->shape.rank);
+  *inner = lpt_dims_product (&array->shape, MAX (quant->axis, lpt_quant_last_axis (quant, &array->shape)) + 1, array->shape.rank);
 }
 
 static double

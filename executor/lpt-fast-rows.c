@@ -409,7 +409,22 @@ repeat_rows (LptRows *p)
     }
 }
 
-/* Does a run behind @after read @slot? */
+/* The slot whose codes @slot is another name for, in the program, or itself. */
+static guint
+named (const LptFastBuilder *b,
+       const LptRows        *p,
+       guint                 slot)
+{
+  guint k;
+
+  for (k = p->n_runs; k-- > 0; )
+    if (p->runs[k].kind == LPT_RUN_RENAME && lpt_plan_step (b->plan, p->runs[k].step)->out[0] == slot)
+      slot = lpt_plan_step (b->plan, p->runs[k].step)->in[0];
+
+  return slot;
+}
+
+/* Does a run behind @after read @slot, under any name? */
 static gboolean
 is_read_later (LptFastBuilder *b,
                const LptRows  *p,
@@ -419,8 +434,8 @@ is_read_later (LptFastBuilder *b,
   guint k, i;
 
   for (k = after + 1; k < p->n_runs; k++)
-    for (i = 0; i < p->runs[k].n; i++)
-      if (lpt_plan_step (b->plan, p->runs[k].step)->in[i] == slot)
+    for (i = 0; i < p->runs[k].n && p->runs[k].kind != LPT_RUN_RENAME; i++)
+      if (named (b, p, lpt_plan_step (b->plan, p->runs[k].step)->in[i]) == slot)
         return TRUE;
 
   return FALSE;
@@ -443,8 +458,13 @@ place_registers (LptFastBuilder *b,
 
       for (i = 0; i < run->n; i++)
         for (r = 0; r < p->n_registers && run->in[i].from == LPT_FROM_REGISTER; r++)
-          if (holder[r] == step->in[i])
+          if (holder[r] == named (b, p, step->in[i]))
             run->in[i].index = r;
+      if (run->kind == LPT_RUN_RENAME)
+        {
+          run->out = run->in[0].index;
+          continue;
+        }
       if (k + 1 == p->n_runs)
         {
           run->out = LPT_ROWS_RESULT;
@@ -452,8 +472,6 @@ place_registers (LptFastBuilder *b,
         }
       for (r = 0; holder[r] != LPT_NO_SLOT && (keeps || is_read_later (b, p, holder[r], k)); r++)
         ;
-      if (run->kind == LPT_RUN_RENAME)
-        r = run->in[0].index;
       run->out = r;
       for (i = 0; i < p->n_registers; i++)
         if (holder[i] != LPT_NO_SLOT && !is_read_later (b, p, holder[i], k))

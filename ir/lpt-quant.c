@@ -65,3 +65,21 @@ lpt_quant_equal (const LptQuant *a,
          memcmp (a->scale, b->scale, a->n * sizeof *a->scale) == 0 &&
          memcmp (a->zero_point, b->zero_point, a->n * sizeof *a->zero_point) == 0;
 }
+
+gint
+lpt_quant_last_axis (const LptQuant *quant,
+                     const LptShape *shape)
+{
+  gint axis = quant->axis;
+
+  if (axis == LPT_QUANT_PER_TENSOR)
+    return quant->n == 1 ? axis : -2;
+  if (axis < 0 || (shape->rank >= 0 && axis >= shape->rank))
+    return -2;
+  if (shape->rank < 0 || shape->dims[axis] < 0 || shape->dims[axis] == quant->n)
+    return axis;
+  if (axis + 1 < shape->rank && (shape->dims[axis + 1] < 0 || shape->dims[axis] * shape->dims[axis + 1] == quant->n))
+    return axis + 1;
+
+  return -2;
+}

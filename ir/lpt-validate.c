@@ -317,8 +317,7 @@ check_quant (Check          *check,
     complain (check, node, "quantization of output %u has %u scales", k, quant->n);
   if (quant->axis < LPT_QUANT_PER_TENSOR || (value->shape.rank >= 0 && quant->axis >= value->shape.rank))
     complain (check, node, "quantization of output %u is along axis %d of rank %d", k, quant->axis, value->shape.rank);
-  else if (quant->axis >= 0 && value->shape.rank >= 0 && value->shape.dims[quant->axis] >= 0 &&
-           value->shape.dims[quant->axis] != quant->n)
+  else if (quant->axis >= 0 && lpt_quant_last_axis (quant, &value->shape) < quant->axis)
     complain (check, node, "quantization of output %u has %u scales for an axis of length %" G_GINT64_FORMAT, k, quant->n,
               value->shape.dims[quant->axis]);
   /* Zero points may lie outside of the type: intervals need not contain 0. */

@@ -190,8 +190,8 @@ read_quant (LptJsonReader *r, LptValue *value, const cJSON *item, GError **error
   gint64 a = LPT_QUANT_PER_TENSOR;
   guint n = cJSON_IsArray (scales) ? (guint) cJSON_GetArraySize (scales) : 0;
   if ((axis != NULL && !cJSON_IsNull (axis) && !lpt_json_int (axis, 0, LPT_MAX_RANK - 1, &a)) || n == 0
-      || !cJSON_IsArray (zeros) || (guint) cJSON_GetArraySize (zeros) != n || (a == LPT_QUANT_PER_TENSOR && n != 1)
-      || (a >= 0 && value->shape.rank != LPT_DYNAMIC && (a >= value->shape.rank || (value->shape.dims[a] != LPT_DYNAMIC && value->shape.dims[a] != (gint64) n))))
+      || !cJSON_IsArray (zeros) || (guint) cJSON_GetArraySize (zeros) != n
+      || lpt_quant_last_axis (&(LptQuant) { .axis = (gint) a, .n = n }, &value->shape) < LPT_QUANT_PER_TENSOR)
     return lpt_json_fail (error, r, "\"quantization\" needs an axis (or null) and as many scales as zero points");
   g_autofree double *scale = g_new (double, n);
   g_autofree gint32 *zero = g_new (gint32, n);

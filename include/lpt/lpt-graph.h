@@ -22,7 +22,8 @@ typedef struct _LptValue LptValue;
  * LptQuant:
  * Quantization of an integer value: real = scale * (q - zero_point). Immutable
  * and reference counted. axis = LPT_QUANT_PER_TENSOR or the axis of length n
- * along which scale and zero point vary.
+ * along which scale and zero point vary; in weights [G,O,...] of grouped ops
+ * axis 0 with n = G * O: one for each pair, O faster.
  */
 typedef struct
 {
@@ -40,6 +41,9 @@ LPT_EXPORT LptQuant *lpt_quant_new_one  (double scale, gint32 zero_point);
 LPT_EXPORT LptQuant *lpt_quant_ref      (LptQuant *quant);   /* NULL allowed */
 LPT_EXPORT void      lpt_quant_unref    (LptQuant *quant);   /* NULL allowed */
 LPT_EXPORT gboolean  lpt_quant_equal    (const LptQuant *a, const LptQuant *b); /* NULL allowed */
+/* The last axis along which it varies (axis, or axis + 1 for pairs), LPT_QUANT_PER_TENSOR, or -2: n is none of these lengths. Axes of
+ * unknown length have any. */
+LPT_EXPORT gint      lpt_quant_last_axis (const LptQuant *quant, const LptShape *shape);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptQuant, lpt_quant_unref)
 
 typedef struct

@@ -19,11 +19,8 @@ parameter_of (const LptShape *shape,
 
   if (quant->n == 1)
     return 0;
-  for (gint a = quant->axis + 1; a < shape->rank; a++)
+  for (gint a = lpt_quant_last_axis (quant, shape) + 1; a < shape->rank; a++)
     inner *= shape->dims[a];
-  /* One per group and channel: the two leading axes together. */
-  if (shape->dims[quant->axis] != quant->n)
-    inner /= MAX (shape->dims[quant->axis + 1], 1);
 
   return (guint) (i / inner % quant->n);
 }

@@ -1,4 +1,4 @@
-/* random-graph.c - small random graphs: FakeQuantize with intervals of many kinds and the ops that LPT moves through
+/* random-graph.c - random graphs: FakeQuantize with intervals of many kinds and the ops that LPT moves through
  *
  * All data is [N,C,H,W]. Every op reads values that are there already, so that fan-out, diamonds and regions of Concat
  * come by themselves; what nobody reads at the end becomes an output. Weights lie away from the middle between two
@@ -372,7 +372,11 @@ another (Maker *m, LptValue *x)
       return done (node);
     case 6: return quantize (m, binary (m, LPT_OP_ADD, quantize (m, x)));
     case 7: return quantize (m, binary (m, LPT_OP_MULTIPLY, quantize (m, x)));
-    default: return done (add (m, functions[any (m, 0, G_N_ELEMENTS (functions) - 1)], 0, 1, &x));
+    default:
+      node = add (m, functions[any (m, 0, G_N_ELEMENTS (functions) - 1)], 0, 1, &x);
+      if (node->op == LPT_OP_ELU)
+        LPT_ATTRS (node, LptEluAttrs)->alpha = 1.0;
+      return done (node);
     }
 }
 

@@ -1,4 +1,4 @@
-/* random-graph.h - small random graphs for the property tests
+/* random-graph.h - random graphs for the property tests
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@ typedef struct
 {
   gint     batch, channels, size, columns;   /* of images; rows of the weights of a MatMul */
   gint     kernel;
-  gboolean more;                             /* ops, geometries and real weights that the bounds of test-property.c do not know */
+  gboolean more;                             /* ops, geometries and real weights that lie off the ways of LPT */
 } RandomSizes;
 
 extern const RandomSizes RANDOM_SMALL, RANDOM_WIDE;

@@ -69,6 +69,12 @@ static const Case cases[] =
     "%x = Parameter : f32[70001]\n%c = Const {3} : f32[1]\n%a = Multiply(%c, %x) : f32[70001]\n%t = Erf(%a) : f32[70001]\nResult(%t)\n" },
   { "one-number", 1, 0, "%x = Parameter : f32[]\n%t = Erf(%x) : f32[]\n%y = Add(%t, %t) : f32[]\nResult(%y)\n" },
   { "nothing", 0, 1, "%x = Parameter : f32[0,4]\n%t = Erf(%x) : f32[0,4]\nResult(%t)\n" },
+  /* Codes of the program under three names, one of them a name of another. */
+  { "names", 1, 0,
+    "%x = Parameter" S "%k = Quantize(%x) : u8[3,7,37] q{scale=0.02, zp=137}\n"
+    "%r = Reinterpret(%k) : u8[3,7,37] q{scale=1, zp=255}\n%d = Dequantize(%r)" S "%c = Const {-19.1} : f32[]\n%a = Add(%d, %c)" S
+    "%s = Reinterpret(%k) : u8[3,7,37] q{scale=0.5}\n%e = Dequantize(%s)" S "%b = Multiply(%a, %e)" S
+    "%t = Reinterpret(%s) : u8[3,7,37] q{scale=0.25, zp=3}\n%f = Dequantize(%t)" S "%y = Subtract(%b, %f)" S "Result(%y)\n" },
   /* The table ends where the program begins. */
   { "behind-a-table", 0, 1,
     "%x = Parameter : u8[2,3,37]\n%q = Reinterpret(%x) : u8[2,3,37] q{scale=1}\n%c = Const {0.15} : f32[]\n"
