@@ -57,6 +57,8 @@ lpt_onnx_w_real_type (LptNode *node,
 {
   const LptValue *value = lpt_node_in (node, i);
 
+  if (value->quant == NULL && node->in[i].compute != LPT_DTYPE_UNDEFINED)
+    return node->in[i].compute;
   return value->quant != NULL ? LPT_DTYPE_F32 : value->dtype;
 }
 

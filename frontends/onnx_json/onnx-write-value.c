@@ -150,8 +150,12 @@ lpt_onnx_w_in (LptOnnxWriter *w,
                guint          i)
 {
   LptValue *value = lpt_node_in (node, i);
+  const char *name = value != NULL ? lpt_onnx_w_real (w, value) : "";
 
-  return value != NULL ? lpt_onnx_w_real (w, value) : "";
+  /* Of relaxed nodes, before their integers have a quantization. */
+  if (value != NULL && value->quant == NULL && node->in[i].compute != LPT_DTYPE_UNDEFINED && node->in[i].compute != value->dtype)
+    return lpt_onnx_w_cast (w, name, node->in[i].compute);
+  return name;
 }
 
 const char *

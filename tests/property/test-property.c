@@ -35,6 +35,8 @@
 
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-executor.h>
+#include <lpt/lpt-json.h>
+#include <lpt/lpt-onnx.h>
 #include <lpt/lpt-openvino.h>
 #include <lpt/lpt-pass.h>
 #include <lpt/lpt-text.h>
@@ -351,6 +353,15 @@ text_form (LptGraph *graph, const char *what)
   return again == NULL ? g_strdup_printf ("%s: %s", what, error->message) : text_differs (graph, again, what);
 }
 
+static char *
+json_form (LptGraph *graph, const char *what)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *json = lpt_json_print (graph, &error);
+  g_autoptr (LptGraph) again = json != NULL ? lpt_json_parse (json, strlen (json), NULL, "graph", &error) : NULL;
+  return again == NULL ? g_strdup_printf ("%s: %s", what, error->message) : text_differs (graph, again, what);
+}
+
 /* Written, read, written and read: an IR has no markup, the second reading is held against the first. */
 static char *
 ir_form (LptGraph *graph, const char *what)
@@ -384,6 +395,19 @@ transformed (LptGraph *graph, LptStage until, GError **error)
   return g_steal_pointer (&copy);
 }
 
+/* The file as ONNX has the results of the source, within the bounds; NULL also for what cannot be written. */
+static char *
+onnx_form (LptGraph *graph, guint seed, guint flags, GPtrArray *before, const double *limits)
+{
+  g_autofree char *path = g_build_filename (scratch, "g.onnx", NULL);
+  g_autoptr (GError) error = NULL;
+  if (!lpt_onnx_save (graph, path, flags, &error))
+    return error->code == LPT_ERROR_UNSUPPORTED ? NULL : g_strdup_printf ("written as ONNX: %s", error->message);
+  g_autoptr (LptGraph) again = lpt_onnx_load (path, &error);
+  g_autoptr (GPtrArray) after = again != NULL ? run (again, seed, NULL, &error) : NULL;
+  return after == NULL ? g_strdup_printf ("read as ONNX: %s", error->message) : differs (before, after, limits, "ONNX");
+}
+
 static char *
 examine (LptGraph *graph, guint seed)
 {
@@ -407,6 +431,10 @@ examine (LptGraph *graph, guint seed)
       failure = differs (before, after, limits, stages[i].name);
       if (failure == NULL)
         failure = text_form (result, "text of the result");
+      if (failure == NULL)
+        failure = json_form (result, "JSON of the result");
+      for (guint flags = 0; failure == NULL && flags <= LPT_ONNX_QOPERATOR; flags += LPT_ONNX_QOPERATOR)
+        failure = onnx_form (result, seed, flags, before, limits);
       if (failure == NULL && !lowered)
         {
           failure = ir_form (result, "IR of the result");
@@ -445,8 +473,10 @@ main (int argc, char **argv)
   g_test_add_func ("/property/wide", test_wide);
   int status = g_test_run ();
   g_autofree char *xml = g_build_filename (scratch, "g.xml", NULL), *bin = lpt_openvino_bin_path (xml);
+  g_autofree char *onnx = g_build_filename (scratch, "g.onnx", NULL);
   g_unlink (xml);
   g_unlink (bin);
+  g_unlink (onnx);
   g_rmdir (scratch);
   g_free (scratch);
   return status;
