@@ -50,6 +50,7 @@ lpt_form_new_op (LptPending   *op,
   LptForm *form = form_new (axis, n, a, b);
 
   form->op = op;
+  op->own = form_new (axis, n, a, b);
 
   return form;
 }
@@ -94,6 +95,7 @@ pending_unref (LptPending *op)
     return;
   for (i = 0; i < op->n_in; i++)
     lpt_form_free (op->in[i]);
+  lpt_form_free (op->own);
   g_free (op->in);
   g_free (op->bias);
   g_ptr_array_unref (op->followers);

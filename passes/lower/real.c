@@ -155,6 +155,34 @@ emit_real_op (LptLower *lw,
   return &copy->out[index];
 }
 
+/* What the source op computes: from its accumulators, where these do not hold what the form says beside it, or on real inputs. */
+static LptValue *
+emit_source_op (LptLower   *lw,
+                LptPending *op)
+{
+  g_autoptr (LptForm) own = lpt_form_copy (op->own), raw = NULL;
+  LptValue *real = g_hash_table_lookup (lw->reals, &op->node->out[0]);
+  guint i;
+
+  if (real != NULL)
+    return real;
+  own->op = op;
+  op->refs++;
+  raw = lpt_lower_raw (lw, own);
+  if (raw != NULL)
+    {
+      real = emit_dequantize (lw, raw);
+      g_hash_table_insert (lw->reals, &op->node->out[0], real);
+      return real;
+    }
+  real = emit_real_op (lw, op->node, 0);
+  for (i = 0; i < op->followers->len; i++)
+    lpt_rewriter_fate (lw->rw, g_ptr_array_index (op->followers, i), LPT_DTYPE_F32,
+                       "it follows \"%s\", whose result is used as a real number", lpt_node_known_as (op->node));
+
+  return real;
+}
+
 LptValue *
 lpt_lower_real (LptLower *lw,
                 LptValue *value)
@@ -183,21 +211,24 @@ lpt_lower_real (LptLower *lw,
     }
   else
     {
-      /* The op on real inputs, then what the form says happened behind it. */
-      real = g_hash_table_lookup (lw->reals, &form->op->node->out[0]);
-      if (real == NULL)
-        {
-          guint i;
+      /* What the form says happened behind the op: a u + b is f (own a * u + own b) + (b - f own b), f = a / own a. */
+      const LptForm *own = form->op->own;
+      g_autofree double *factor = g_new (double, form->n), *shift = g_new (double, form->n);
+      gboolean any_factor = FALSE, any_shift = FALSE;
+      guint c;
 
-          real = emit_real_op (lw, form->op->node, 0);
-          for (i = 0; i < form->op->followers->len; i++)
-            lpt_rewriter_fate (lw->rw, g_ptr_array_index (form->op->followers, i), LPT_DTYPE_F32,
-                               "it follows \"%s\", whose result is used as a real number", lpt_node_known_as (form->op->node));
+      for (c = 0; c < form->n; c++)
+        {
+          factor[c] = form->a[c] / lpt_form_a (own, c);
+          shift[c] = form->b[c] - factor[c] * lpt_form_b (own, c);
+          any_factor |= factor[c] != 1;
+          any_shift |= shift[c] != 0;
         }
-      if (form->n > 1 || form->a[0] != 1)
-        real = lpt_lower_emit_arithmetic (lw, LPT_OP_MULTIPLY, real, form->axis, form->n, form->a);
-      if (form->n > 1 || form->b[0] != 0)
-        real = lpt_lower_emit_arithmetic (lw, LPT_OP_ADD, real, form->axis, form->n, form->b);
+      real = emit_source_op (lw, form->op);
+      if (any_factor)
+        real = lpt_lower_emit_arithmetic (lw, LPT_OP_MULTIPLY, real, form->axis, form->n, factor);
+      if (any_shift)
+        real = lpt_lower_emit_arithmetic (lw, LPT_OP_ADD, real, form->axis, form->n, shift);
     }
   if (lpt_form_is_clamped (form))
     real = lpt_lower_emit_clamp (lw, real, form->lo, form->hi);

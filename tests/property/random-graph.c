@@ -98,7 +98,7 @@ quantize (Maker *m, LptValue *x)
       low[i] = kind == 0 ? 0.0 : kind == 1 ? -width * 128 / 127 : -width * g_rand_double_range (m->rand, 0.05, 0.95);
       high[i] = kind == 0 || kind == 1 ? width : width + low[i];
     }
-  return fake_quantize (m, x, n, low, high, 256);
+  return fake_quantize (m, x, n, low, high, m->sizes->more && chance (m, 0.15) ? chance (m, 0.5) ? 255 : 16 : 256);
 }
 
 /* Weights [rows, ...] on 255 or 256 levels, per tensor or per row: FakeQuantize (Const). */
@@ -141,10 +141,38 @@ real_weights (Maker *m, gint rank, const gint64 *dims)
   return constant (m, rank, dims, values);
 }
 
+/* Codes, and what they mean: Multiply (Subtract (Convert (Const), zero point), scale). */
+static LptValue *
+coded_weights (Maker *m, gint rank, const gint64 *dims)
+{
+  LptShape shape = lpt_shape_make (rank, dims);
+  gint64 ones[5] = { 1, 1, 1, 1, 1 }, count, i;
+  g_assert_true (lpt_shape_count (&shape, &count));
+  ones[0] = chance (m, 0.6) ? dims[0] : 1;
+  g_autofree double *values = g_new (double, count), *zero = g_new (double, ones[0]), *scale = g_new (double, ones[0]);
+  for (i = 0; i < count; i++)
+    values[i] = any (m, -127, 127);
+  for (i = 0; i < ones[0]; i++)
+    {
+      zero[i] = any (m, -3, 3);
+      scale[i] = g_rand_double_range (m->rand, 0.0005, 0.01);
+    }
+  g_autoptr (LptTensor) codes = lpt_tensor_from_f64 (LPT_DTYPE_I8, &shape, values, NULL);
+  LptValue *w = done (lpt_graph_add_const (m->graph, NULL, codes));
+  LptNode *node = add (m, LPT_OP_CONVERT, 0, 1, &w);
+  LPT_ATTRS (node, LptConvertAttrs)->destination_type = LPT_DTYPE_F32;
+  w = done (node);
+  if (chance (m, 0.5))
+    w = done (add (m, LPT_OP_SUBTRACT, 1, 2, (LptValue *[]) { w, constant (m, rank, ones, zero) }));
+  return done (add (m, LPT_OP_MULTIPLY, 1, 2, (LptValue *[]) { w, constant (m, rank, ones, scale) }));
+}
+
 static LptValue *
 any_weights (Maker *m, gint rank, const gint64 *dims)
 {
-  return m->sizes->more && chance (m, 0.3) ? real_weights (m, rank, dims) : weights (m, rank, dims);
+  if (m->sizes->more && chance (m, 0.4))
+    return chance (m, 0.5) ? coded_weights (m, rank, dims) : real_weights (m, rank, dims);
+  return weights (m, rank, dims);
 }
 
 static LptValue *
@@ -354,14 +382,95 @@ resize (Maker *m, LptValue *x)
   return done (node);
 }
 
+static LptValue *
+deconvolution (Maker *m, LptValue *x)
+{
+  const gint64 *d = x->shape.dims, kh = any (m, 1, 3), kw = any (m, 1, 3);
+  LptValue *w = any_weights (m, 4, (gint64[]) { d[1], any (m, 1, m->sizes->channels), kh, kw });
+  LptNode *node = add (m, LPT_OP_CONVOLUTION_BACKPROP_DATA, 1, 2, (LptValue *[]) { x, w });
+  LptDeconvAttrs *attrs = LPT_ATTRS (node, LptDeconvAttrs);
+  lpt_ints_fill (&attrs->strides, 2, d[2] * d[3] < 40 ? any (m, 1, 2) : 1);
+  lpt_ints_fill (&attrs->pads_begin, 2, 0);
+  lpt_ints_fill (&attrs->pads_end, 2, 0);
+  lpt_ints_fill (&attrs->dilations, 2, 1);
+  lpt_ints_fill (&attrs->output_padding, 2, 0);
+  return done (node);
+}
+
+/* Rows or channels in another order, some of them twice. */
+static LptValue *
+gather (Maker *m, LptValue *x)
+{
+  gint64 axis = any (m, 1, 2), picked[4];
+  guint n = (guint) any (m, 1, 4);
+  for (guint i = 0; i < n; i++)
+    picked[i] = any (m, 0, (gint) x->shape.dims[axis] - 1);
+  g_autoptr (LptTensor) along = lpt_tensor_scalar (LPT_DTYPE_I64, axis);
+  return done (add (m, LPT_OP_GATHER, 8, 3, (LptValue *[]) { x, indices (m, n, picked), done (lpt_graph_add_const (m->graph, NULL, along)) }));
+}
+
+/* The first part, and a second one for others. */
+static LptValue *
+uneven_split (Maker *m, LptValue *x)
+{
+  gint64 axis = any (m, 1, 2), n = x->shape.dims[axis];
+  if (n < 2)
+    return NULL;
+  gint64 lengths[2] = { any (m, 1, (gint) n - 1), -1 };
+  g_autoptr (LptTensor) along = lpt_tensor_scalar (LPT_DTYPE_I64, axis);
+  LptValue *in[3] = { x, done (lpt_graph_add_const (m->graph, NULL, along)), indices (m, 2, lengths) };
+  LptNode *node = done (lpt_graph_add_full (m->graph, lpt_op_info (LPT_OP_VARIADIC_SPLIT), 1, NULL, 3, in, 2))->producer;
+  g_ptr_array_add (m->values, &node->out[1]);
+  return lpt_node_out (node);
+}
+
+/* An axis put in and taken out again, with something between them. */
+static LptValue *
+squeeze (Maker *m, LptValue *x)
+{
+  LptValue *wide = done (add (m, LPT_OP_UNSQUEEZE, 1, 2, (LptValue *[]) { x, indices (m, 1, (gint64[]) { any (m, 0, 4) }) }));
+  gint64 axis;
+  wide = chance (m, 0.5) ? done (add (m, LPT_OP_RELU, 1, 1, &wide)) : wide;
+  for (axis = 4; wide->shape.dims[axis] != 1; axis--)
+    ;
+  return done (add (m, LPT_OP_SQUEEZE, 1, 2, (LptValue *[]) { wide, indices (m, 1, &axis) }));
+}
+
+static LptValue *
+normalize (Maker *m, LptValue *x)
+{
+  LptValue *in[2] = { x, indices (m, 2, (gint64[]) { 2, 3 }) };
+  LptNode *node = add (m, chance (m, 0.5) ? LPT_OP_MVN : LPT_OP_NORMALIZE_L2, 6, 2, in);
+  if (node->op == LPT_OP_MVN)
+    {
+      LPT_ATTRS (node, LptMvnAttrs)->eps = 1e-4;
+      LPT_ATTRS (node, LptMvnAttrs)->normalize_variance = chance (m, 0.7);
+      LPT_ATTRS (node, LptMvnAttrs)->eps_mode = LPT_EPS_INSIDE_SQRT;
+    }
+  else
+    {
+      LPT_ATTRS (node, LptNormalizeL2Attrs)->eps = 1e-4;
+      LPT_ATTRS (node, LptNormalizeL2Attrs)->eps_mode = 0;
+    }
+  return done (node);
+}
+
 /* What is not drawn where sizes->more is not set. */
 static LptValue *
 another (Maker *m, LptValue *x)
 {
   static const LptOp functions[] = { LPT_OP_HSWISH, LPT_OP_SWISH, LPT_OP_GELU, LPT_OP_ELU, LPT_OP_EXP, LPT_OP_ABS, LPT_OP_SOFT_PLUS };
   LptNode *node;
-  switch (any (m, 0, 9))
+  switch (any (m, 0, 16))
     {
+    case 9: return deconvolution (m, quantize (m, x));
+    case 10: return gather (m, x);
+    case 11: return uneven_split (m, x);
+    case 12: return squeeze (m, x);
+    case 13: return normalize (m, x);
+    case 14: return reduce (m, x, LPT_OP_REDUCE_SUM);
+    case 15: return reduce (m, x, LPT_OP_REDUCE_MIN);
+    case 16: return done (add (m, LPT_OP_TILE, 1, 2, (LptValue *[]) { x, indices (m, 4, (gint64[]) { 1, 1, 1, any (m, 1, 2) }) }));
     case 0: case 1: return odd_convolution (m, quantize (m, x));
     case 2: return odd_convolution (m, x);
     case 3: return product (m, x);

@@ -1,6 +1,6 @@
 /* test-property-fast.c - random graphs: the fused program gives the bytes of the plain ops
  *
- * The source, and what the pipeline makes of it, at every level of the CPU with one to three threads, twice in the same memory.
+ * The source, and what the pipeline makes of it for one target after the other, at every level of the CPU with one to three threads, twice in the same memory.
  *
  * 40 graphs, LPT_TEST_NIGHTLY=1: 5000.
  *
@@ -96,14 +96,17 @@ examine (LptGraph *graph, guint seed)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (LptGraph) lowered = lpt_graph_copy (graph);
-  g_autoptr (LptConfig) config = lpt_config_new ();
+  const char *const *targets = lpt_config_targets ();
+  const char *target = targets[seed % g_strv_length ((char **) targets)];
+  g_autoptr (LptConfig) config = lpt_config_new_target (target, &error);
   char *failure = compare (graph, "source", seed);
   if (failure != NULL)
     return failure;
+  g_assert_no_error (error);
   config->until = LPT_STAGE_LOWER;
-  if (!lpt_pipeline_run (lowered, config, NULL, NULL, &error))
-    return g_strdup_printf ("pipeline: %s", error->message);
-  return compare (lowered, "lowered", seed);
+  if (!lpt_pipeline_run (lowered, config, NULL, NULL, &error) || !lpt_graph_validate (lowered, &error))
+    return g_strdup_printf ("pipeline for %s: %s", target, error->message);
+  return compare (lowered, target, seed);
 }
 
 static void
