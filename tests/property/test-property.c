@@ -457,6 +457,19 @@ onnx_form (LptGraph *graph, guint seed, guint flags, GPtrArray *before, const do
   return after == NULL ? g_strdup_printf ("read as ONNX: %s", error->message) : differs (before, after, limits, "ONNX");
 }
 
+/* The source as ONNX, with its pairs of QuantizeLinear and DequantizeLinear, lowered: within the same bounds. */
+static char *
+onnx_lowered (LptGraph *graph, guint seed, GPtrArray *before, const double *limits)
+{
+  g_autofree char *path = g_build_filename (scratch, "g.onnx", NULL);
+  g_autoptr (GError) error = NULL;
+  if (!lpt_onnx_save (graph, path, 0, &error))
+    return error->code == LPT_ERROR_UNSUPPORTED ? NULL : g_strdup_printf ("source written as ONNX: %s", error->message);
+  g_autoptr (LptGraph) again = lpt_onnx_load (path, &error), result = again != NULL ? transformed (again, LPT_STAGE_LOWER, &error) : NULL;
+  g_autoptr (GPtrArray) after = result != NULL ? run (result, seed, NULL, &error) : NULL;
+  return after == NULL ? g_strdup_printf ("source read as ONNX: %s", error->message) : differs (before, after, limits, "ONNX, lowered");
+}
+
 static char *
 examine_forms (LptGraph *graph, guint seed, gboolean again)
 {
@@ -482,6 +495,8 @@ examine_forms (LptGraph *graph, guint seed, gboolean again)
         failure = text_form (result, "text of the result");
       if (failure == NULL)
         failure = json_form (result, "JSON of the result");
+      if (failure == NULL && lowered)
+        failure = onnx_lowered (graph, seed, before, limits);
       for (guint flags = 0; failure == NULL && flags <= LPT_ONNX_QOPERATOR; flags += LPT_ONNX_QOPERATOR)
         failure = onnx_form (result, seed, flags, before, limits);
       if (failure == NULL && !lowered)
