@@ -80,7 +80,7 @@ fake_quantize (Maker *m, LptValue *x, gint channels, const double *low, const do
 {
   gint64 dims[4] = { 1, 1, 1, 1 };
   dims[1] = channels;
-  LptValue *lo = constant (m, 4, dims, low), *hi = constant (m, 4, dims, high);
+  LptValue *lo = constant (m, x->shape.rank, dims, low), *hi = constant (m, x->shape.rank, dims, high);
   LptNode *node = add (m, LPT_OP_FAKE_QUANTIZE, 0, 5, (LptValue *[]) { x, lo, hi, lo, hi });
   LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels = levels;
   return done (node);
@@ -455,14 +455,94 @@ normalize (Maker *m, LptValue *x)
   return done (node);
 }
 
+static LptValue *
+reshape (Maker *m, LptValue *x, guint rank, const gint64 *dims)
+{
+  return done (add (m, LPT_OP_RESHAPE, 1, 2, (LptValue *[]) { x, indices (m, rank, dims) }));
+}
+
+static LptValue *
+transpose (Maker *m, LptValue *x, const gint64 order[4])
+{
+  return done (add (m, LPT_OP_TRANSPOSE, 1, 2, (LptValue *[]) { x, indices (m, 4, order) }));
+}
+
+static LptValue *
+dense (Maker *m, LptValue *x, gint64 columns)
+{
+  LptValue *w = any_weights (m, 2, (gint64[]) { columns, x->shape.dims[x->shape.rank - 1] });
+  LptNode *node = add (m, LPT_OP_MATMUL, 1, 2, (LptValue *[]) { quantize (m, x), w });
+  LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = TRUE;
+  return done (node);
+}
+
+/* @x [N,T,E] as [N,heads,T,E / heads], or its last two axes the other way round. */
+static LptValue *
+heads_of (Maker *m, LptValue *x, gint64 heads, gboolean turned)
+{
+  const gint64 *d = x->shape.dims;
+  LptValue *parts = reshape (m, x, 4, (gint64[]) { d[0], d[1], heads, d[2] / heads });
+  if (chance (m, 0.7))
+    parts = quantize (m, parts);
+  parts = transpose (m, parts, turned ? (gint64[]) { 0, 2, 3, 1 } : (gint64[]) { 0, 2, 1, 3 });
+  return chance (m, 0.2) ? quantize (m, parts) : parts;
+}
+
+/* Rows of the image as words: projections, heads, SoftMax (Q K') V, a last projection. */
+static LptValue *
+attention (Maker *m, LptValue *x)
+{
+  const gint64 *d = x->shape.dims, n = d[0], t = d[2], heads = any (m, 1, 4), width = heads * any (m, 1, 20);
+  LptValue *words = reshape (m, transpose (m, x, (gint64[]) { 0, 2, 1, 3 }), 3, (gint64[]) { n, t, d[1] * d[3] });
+  gboolean turned = chance (m, 0.5);
+  LptValue *q = heads_of (m, dense (m, words, width), heads, FALSE), *k = heads_of (m, dense (m, words, width), heads, turned);
+  LptValue *v = heads_of (m, dense (m, words, width), heads, FALSE), *y;
+  LptNode *node = add (m, LPT_OP_MATMUL, 1, 2, (LptValue *[]) { q, k });
+  LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = !turned;
+  y = done (node);
+  if (chance (m, 0.7))
+    y = done (add (m, LPT_OP_MULTIPLY, 1, 2, (LptValue *[]) { y, constant (m, 0, NULL, (double[]) { 0.25 }) }));
+  node = add (m, LPT_OP_SOFTMAX, 8, 1, &y);
+  LPT_ATTRS (node, LptSoftMaxAttrs)->axis = chance (m, 0.5) ? 3 : -1;
+  y = done (node);
+  y = chance (m, 0.8) ? quantize (m, y) : y;
+  y = transpose (m, done (add (m, LPT_OP_MATMUL, 1, 2, (LptValue *[]) { y, v })), (gint64[]) { 0, 2, 1, 3 });
+  y = dense (m, reshape (m, y, 3, (gint64[]) { n, t, width }), any (m, 1, 30));
+  return reshape (m, y, 4, (gint64[]) { n, 1, t, y->shape.dims[2] });
+}
+
+/* Along the columns, with a gain and an offset; then GELU in its parts. */
+static LptValue *
+normalized_rows (Maker *m, LptValue *x)
+{
+  gint64 columns = x->shape.dims[3];
+  g_autofree double *gain = g_new (double, columns);
+  LptNode *node = add (m, LPT_OP_MVN, 6, 2, (LptValue *[]) { x, indices (m, 1, (gint64[]) { -1 }) });
+  LptValue *y, *e;
+  LPT_ATTRS (node, LptMvnAttrs)->eps = 1e-5;
+  LPT_ATTRS (node, LptMvnAttrs)->normalize_variance = TRUE;
+  for (gint64 i = 0; i < columns; i++)
+    gain[i] = g_rand_double_range (m->rand, 0.3, 1.5);
+  y = done (add (m, LPT_OP_MULTIPLY, 1, 2, (LptValue *[]) { done (node), constant (m, 1, &columns, gain) }));
+  y = quantize (m, done (add (m, LPT_OP_ADD, 1, 2, (LptValue *[]) { y, constant (m, 1, &columns, gain) })));
+  if (chance (m, 0.5))
+    return y;
+  e = done (add (m, LPT_OP_MULTIPLY, 1, 2, (LptValue *[]) { y, constant (m, 0, NULL, (double[]) { 0.7071067811865475 }) }));
+  e = done (add (m, LPT_OP_ADD, 1, 2, (LptValue *[]) { done (add (m, LPT_OP_ERF, 1, 1, &e)), constant (m, 0, NULL, (double[]) { 1 }) }));
+  y = done (add (m, LPT_OP_MULTIPLY, 1, 2, (LptValue *[]) { y, e }));
+  return done (add (m, LPT_OP_MULTIPLY, 1, 2, (LptValue *[]) { y, constant (m, 0, NULL, (double[]) { 0.5 }) }));
+}
+
 /* What is not drawn where sizes->more is not set. */
 static LptValue *
 another (Maker *m, LptValue *x)
 {
   static const LptOp functions[] = { LPT_OP_HSWISH, LPT_OP_SWISH, LPT_OP_GELU, LPT_OP_ELU, LPT_OP_EXP, LPT_OP_ABS, LPT_OP_SOFT_PLUS };
   LptNode *node;
-  switch (any (m, 0, 16))
+  switch (any (m, 0, 19))
     {
+    case 17: case 18: return attention (m, x);
+    case 19: return normalized_rows (m, x);
     case 9: return deconvolution (m, quantize (m, x));
     case 10: return gather (m, x);
     case 11: return uneven_split (m, x);

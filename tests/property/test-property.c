@@ -17,7 +17,7 @@
  *     AvgPool, ReduceMean,
  *     Interpolate                 e = e(x), lowered + g(x): the mean is rounded to the grid of its input
  *     Exp, SoftMax                e = m (exp (e(x)) - 1), 2 e(x)
- *     HSwish, Swish, Gelu         e = 1.5 e(x)
+ *     Erf, HSwish, Swish, Gelu    e = 1.5 e(x)
  *     the others                  e = greatest e of the inputs: they select or are Lipschitz with constant 1
  *
  * A second run leaves every op, type, shape and link as it is. An interval that goes through decomposition and is fused
@@ -246,6 +246,7 @@ bound_of (LptNode *node, const Bound *in, double m, double coarse, gboolean lowe
     case LPT_OP_SOFTMAX:
       b.e *= 2;
       break;
+    case LPT_OP_ERF:
     case LPT_OP_HSWISH:
     case LPT_OP_SWISH:
     case LPT_OP_GELU:
