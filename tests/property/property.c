@@ -10,6 +10,43 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* --- running --- */
+
+static LptTensor *
+input_tensor (LptNode *parameter, guint seed)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed + g_str_hash (parameter->name));
+  LptTensor *tensor = lpt_tensor_new (LPT_DTYPE_F32, &lpt_node_out (parameter)->shape, NULL);
+  float *data = lpt_tensor_writable (tensor);
+  for (gint64 i = 0; i < lpt_tensor_count (tensor); i++)
+    data[i] = (float) g_rand_double_range (rand, -4.0, 4.0);
+  return tensor;
+}
+
+GPtrArray *
+property_run (const LptPlan *plan, LptPlanContext *context, LptGraph *graph, guint seed, GError **error)
+{
+  g_autoptr (GPtrArray) outputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+  for (guint i = 0; i < graph->parameters->len; i++)
+    {
+      g_autoptr (LptTensor) tensor = input_tensor (g_ptr_array_index (graph->parameters, i), seed);
+      if (!lpt_plan_context_set_input (context, i, tensor, error))
+        return NULL;
+    }
+  if (!lpt_plan_run (plan, context, error))
+    return NULL;
+  for (guint i = 0; i < lpt_plan_n_outputs (plan); i++)
+    {
+      LptTensor *tensor = lpt_plan_context_output (context, i, error);
+      if (tensor == NULL)
+        return NULL;
+      g_ptr_array_add (outputs, tensor);
+    }
+  return g_steal_pointer (&outputs);
+}
+
+/* --- reduction --- */
+
 /* Variant @i of @graph, or NULL when it does not make one: an output dropped, an op bypassed, a cut at an op. */
 static LptGraph *
 variant (LptGraph *graph, guint i, gboolean *more)
@@ -73,6 +110,8 @@ reduced (LptGraph *graph, guint seed, PropertyExamine examine, char **failure)
     }
   return graph;
 }
+
+/* --- all of them --- */
 
 void
 property_check (guint usual, guint nightly, const RandomSizes *sizes, PropertyExamine examine)

@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <lpt/lpt-executor.h>
+
 #include "tests/property/random-graph.h"
 
 /* NULL: the graph is as it should be. What stands before the first colon names the way in which it fails (transfer full). */
@@ -14,3 +16,6 @@ typedef char *(*PropertyExamine) (LptGraph *graph, guint seed);
 
 /* Graphs 0 to @usual, or with LPT_TEST_NIGHTLY=1 to @nightly; at most five failures. */
 void property_check (guint usual, guint nightly, const RandomSizes *sizes, PropertyExamine examine);
+
+/* Outputs (LptTensor *) of a run with the inputs that @seed and their names draw (transfer full). */
+GPtrArray *property_run (const LptPlan *plan, LptPlanContext *context, LptGraph *graph, guint seed, GError **error);

@@ -52,42 +52,14 @@ static char *scratch;
 
 /* --- running --- */
 
-static LptTensor *
-input_tensor (LptNode *parameter, guint seed)
-{
-  g_autoptr (GRand) rand = g_rand_new_with_seed (seed + g_str_hash (parameter->name));
-  LptTensor *tensor = lpt_tensor_new (LPT_DTYPE_F32, &lpt_node_out (parameter)->shape, NULL);
-  float *data = lpt_tensor_writable (tensor);
-  for (gint64 i = 0; i < lpt_tensor_count (tensor); i++)
-    data[i] = (float) g_rand_double_range (rand, -4.0, 4.0);
-  return tensor;
-}
-
 /* Outputs of one run (element-type LptTensor); @magnitudes (nullable): value name -> double *. */
 static GPtrArray *
 run (LptGraph *graph, guint seed, GHashTable *magnitudes, GError **error)
 {
-  g_autoptr (GPtrArray) outputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
   g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, LPT_PLAN_REFERENCE | (magnitudes != NULL ? LPT_PLAN_KEEP_ALL : 0), error);
   g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, 1, error) : NULL;
-  if (context == NULL)
-    return NULL;
-  for (guint i = 0; i < graph->parameters->len; i++)
-    {
-      g_autoptr (LptTensor) tensor = input_tensor (g_ptr_array_index (graph->parameters, i), seed);
-      if (!lpt_plan_context_set_input (context, i, tensor, error))
-        return NULL;
-    }
-  if (!lpt_plan_run (plan, context, error))
-    return NULL;
-  for (guint i = 0; i < lpt_plan_n_outputs (plan); i++)
-    {
-      LptTensor *tensor = lpt_plan_context_output (context, i, error);
-      if (tensor == NULL)
-        return NULL;
-      g_ptr_array_add (outputs, tensor);
-    }
-  for (guint i = 0; magnitudes != NULL && i < lpt_plan_n_values (plan); i++)
+  g_autoptr (GPtrArray) outputs = context != NULL ? property_run (plan, context, graph, seed, error) : NULL;
+  for (guint i = 0; outputs != NULL && magnitudes != NULL && i < lpt_plan_n_values (plan); i++)
     {
       g_autoptr (LptTensor) tensor = lpt_plan_context_value (context, i, error);
       if (tensor == NULL)
