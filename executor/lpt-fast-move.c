@@ -519,7 +519,7 @@ lpt_fast_make_resize (LptFastBuilder *b,
     {
       maps[axis] = g_new (gssize, y->dims[axis]);
       for (k = 0; k < y->dims[axis]; k++)
-        maps[axis][k] = (gssize) (lpt_int_resize_source (step->integer, k, x->dims[axis], y->dims[axis]) * (gint64) strides[axis]);
+        maps[axis][k] = (gssize) (lpt_int_resize_source (step->integer, axis, k, x->dims[axis], y->dims[axis]) * (gint64) strides[axis]);
     }
   m = move_new (b, "resize_u8", out, repr, i);
   m->op.out_repr = choose_box (&m->boxes[0], y, maps, repr);

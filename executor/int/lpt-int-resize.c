@@ -1,6 +1,7 @@
 /* lpt-int-resize.c - Interpolate on integers: nearest, and linear over the last two axes
  *
- * Nearest moves codes; its coordinates are float32, as TensorFlow Lite has them.
+ * Nearest moves codes; its coordinates are float32: those of the op on real values (executor/ops/interpolate.c), which divides by
+ * the scale, so that the same pixel is chosen where two are as near; in TensorFlow Lite's modes multiplied by the ratio of the lengths.
  * Linear, by algorithm of the rule:
  *   RESCALE, MICRO, LITERT   10-bit fixed point (TensorFlow Lite): scale = (1024 in + out / 2) / out, with
  *     aligned corners (1024 (in - 1) + (out - 1) / 2) / (out - 1); position = i scale (half pixels:
@@ -25,6 +26,8 @@ typedef struct
   gboolean                 nearest;
   LptInterpolateCoordinate coordinate;
   LptInterpolateNearest    rounding;
+  gboolean                 multiplies;            /* coordinates as TensorFlow Lite has them */
+  float                    scale[LPT_MAX_RANK];   /* given ones, else 0 */
   const LptRequantRule    *rule;
   LptIntScale              x;
   LptIntRescale            rescale;
@@ -33,20 +36,34 @@ typedef struct
 /* --- nearest ----------------------------------------------------------------------- */
 
 static gint64
-nearest_source (const Resize *r,
-                gint64        i,
-                gint64        in,
-                gint64        out)
+rounded (const Resize *r,
+         float         v,
+         gboolean      shrinks)
+{
+  switch (r->rounding)
+    {
+    case LPT_NEAREST_FLOOR:             return (gint64) floorf (v);
+    case LPT_NEAREST_CEIL:              return (gint64) ceilf (v);
+    case LPT_NEAREST_ROUND_PREFER_CEIL: return (gint64) (v == floorf (v) + 0.5f ? ceilf (v) : roundf (v));
+    case LPT_NEAREST_SIMPLE:            return (gint64) (shrinks ? ceilf (v) : truncf (v));
+    default:                            return (gint64) (v == floorf (v) + 0.5f ? floorf (v) : roundf (v));
+    }
+}
+
+/* TensorFlow Lite: times in / out. */
+static gint64
+multiplied_source (const Resize *r,
+                   gint64        i,
+                   gint64        in,
+                   gint64        out)
 {
   float scale = (float) in / (float) out;
   float v = (float) i;
-  gint64 s;
 
   switch (r->coordinate)
     {
     case LPT_COORD_ALIGN_CORNERS:
-      scale = out > 1 ? (float) (in - 1) / (float) (out - 1) : scale;
-      v *= scale;
+      v *= out > 1 ? (float) (in - 1) / (float) (out - 1) : scale;
       break;
     case LPT_COORD_ASYMMETRIC:
       v *= scale;
@@ -62,31 +79,84 @@ nearest_source (const Resize *r,
       break;
     }
 
-  switch (r->rounding)
+  return rounded (r, v, in > out);
+}
+
+static gint64
+divided_source (const Resize *r,
+                gint64        i,
+                gint64        in,
+                gint64        out,
+                float         scale)
+{
+  float v = (float) i;
+
+  switch (r->coordinate)
     {
-    case LPT_NEAREST_FLOOR:             s = (gint64) floorf (v); break;
-    case LPT_NEAREST_CEIL:              s = (gint64) ceilf (v); break;
-    case LPT_NEAREST_ROUND_PREFER_CEIL: s = (gint64) roundf (v); break;
-    case LPT_NEAREST_SIMPLE:            s = in > out ? (gint64) ceilf (v) : (gint64) v; break;
-    default:                            s = (gint64) ceilf (v - 0.5f); break;
+    case LPT_COORD_ALIGN_CORNERS:
+      v = out == 1 ? 0.0f : v * (float) (in - 1) / (float) (out - 1);
+      break;
+    case LPT_COORD_ASYMMETRIC:
+      v /= scale;
+      break;
+    case LPT_COORD_TF_HALF_PIXEL_FOR_NN:
+      v = (v + 0.5f) / scale;
+      break;
+    case LPT_COORD_PYTORCH_HALF_PIXEL:
+      v = out > 1 ? (v + 0.5f) / scale - 0.5f : 0.0f;
+      break;
+    default:
+      v = (v + 0.5f) / scale - 0.5f;
+      break;
     }
 
-  return CLAMP (s, 0, in - 1);
+  return rounded (r, v, scale < 1.0f);
 }
 
 gint64
 lpt_int_resize_source (const LptIntOp *op,
+                       gint            axis,
                        gint64          i,
                        gint64          in,
                        gint64          out)
 {
-  return in == out ? i : nearest_source ((const Resize *) op, i, in, out);
+  const Resize *r = (const Resize *) op;
+  float scale = r->scale[axis] != 0.0f ? r->scale[axis] : (float) out / (float) in;
+
+  if (in == out)
+    return i;
+
+  return CLAMP (r->multiplies ? multiplied_source (r, i, in, out) : divided_source (r, i, in, out, scale), 0, in - 1);
 }
 
 gboolean
 lpt_int_resize_is_nearest (const LptIntOp *op)
 {
   return ((const Resize *) op)->nearest;
+}
+
+/* The scales that the node names instead of sizes; FALSE: they are computed. */
+static gboolean
+read_scales (LptNode *node,
+             Resize  *r)
+{
+  const LptInterpolateAttrs *attrs = LPT_ATTRS (node, LptInterpolateAttrs);
+  const gboolean late = node->opset == 0 || node->opset >= 11;
+  LptTensor *scales = lpt_node_const_in (node, late ? 1 : 2), *axes = lpt_node_const_in (node, late ? 2 : 3);
+  const gint rank = lpt_node_in (node, 0)->shape.rank;
+  gint64 n;
+  gint axis;
+
+  if ((node->opset >= 1 && node->opset < 4) || attrs->shape_calculation_mode != LPT_INTERPOLATE_SCALES)
+    return TRUE;
+  if (scales == NULL || (axes == NULL && lpt_node_in (node, late ? 2 : 3) != NULL))
+    return FALSE;
+  n = axes != NULL ? lpt_tensor_count (axes) : rank;
+  for (gint64 i = 0; i < n && i < lpt_tensor_count (scales); i++)
+    if (lpt_axis_normalize (axes != NULL ? lpt_tensor_get_i64 (axes, i) : i, rank, &axis))
+      r->scale[axis] = (float) lpt_tensor_get_f64 (scales, i);
+
+  return TRUE;
 }
 
 static void
@@ -108,7 +178,7 @@ nearest_run (const LptIntOp           *op,
         {
           const gint64 to = out->shape.dims[a], from = x->shape.dims[a], position = rest % to;
 
-          offset += lpt_int_resize_source (op, position, from, to) * strides[a];
+          offset += lpt_int_resize_source (op, a, position, from, to) * strides[a];
           rest /= to;
         }
       lpt_int_put (out, i, lpt_int_rescale (&r->rescale, lpt_int_at (x, offset)));
@@ -206,6 +276,12 @@ linear_run (const LptIntOp           *op,
     }
 }
 
+static gboolean
+is_tensorflow_lite (LptMode mode)
+{
+  return mode == LPT_MODE_LITERT || mode == LPT_MODE_LITERT_DOUBLE || mode == LPT_MODE_LITERT_SINGLE || mode == LPT_MODE_XNNPACK;
+}
+
 LptIntOp *
 lpt_int_resize_new (LptNode              *node,
                     const LptRequantRule *rule,
@@ -224,6 +300,7 @@ lpt_int_resize_new (LptNode              *node,
                   : attrs->align_corners ? LPT_COORD_ALIGN_CORNERS : LPT_COORD_ASYMMETRIC;
   r->rounding = old ? LPT_NEAREST_FLOOR : (LptInterpolateNearest) attrs->nearest_mode;
   r->nearest = attrs->mode == LPT_INTERPOLATE_NEAREST;
+  r->multiplies = is_tensorflow_lite (lpt_requant_node_mode (node));
   op->run = r->nearest ? nearest_run : linear_run;
 
   if (!lpt_int_scale_of (lpt_node_in (node, 0), "the input", &r->x, error)
@@ -232,6 +309,11 @@ lpt_int_resize_new (LptNode              *node,
   if (!lpt_shape_is_static (x) || !lpt_shape_is_static (y))
     {
       lpt_int_refuse (error, "unsupported: an integer Interpolate of dynamic shape");
+      return NULL;
+    }
+  if (r->nearest && !read_scales (node, r))
+    {
+      lpt_int_refuse (error, "unsupported: computed scales of an integer Interpolate");
       return NULL;
     }
   for (guint i = 0; i < MAX (attrs->pads_begin.n, attrs->pads_end.n); i++)

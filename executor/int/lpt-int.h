@@ -99,7 +99,7 @@ typedef struct
 gboolean        lpt_int_avg_pool_sums (const LptIntOp *op, LptIntSums *sums);
 void            lpt_int_reduce_sums   (const LptIntOp *op, LptIntSums *sums);
 /* Interpolate nearest: where element @i of @out along an axis comes from among @in. Not for linear ones. */
-gint64          lpt_int_resize_source (const LptIntOp *op, gint64 i, gint64 in, gint64 out);
+gint64          lpt_int_resize_source (const LptIntOp *op, gint axis, gint64 i, gint64 in, gint64 out);
 gboolean        lpt_int_resize_is_nearest (const LptIntOp *op);
 /* LPT_MAX_RANK flags: which axes the reduction takes together. */
 const gboolean *lpt_int_reduce_axes   (const LptIntOp *op);

@@ -134,14 +134,15 @@ fake_quantized (Unlower        *u,
   return lpt_node_out (node);
 }
 
-/* The same codes, other parameters: x sB / sA + sB (zA - zB). */
+/* The same codes, other parameters: x sB / sA + sB (zA - zB). Codes that had none are numbers. */
 static LptValue *
 reinterpreted (Unlower        *u,
                LptValue       *real,
-               const LptValue *from,
+               LptValue       *from,
                const LptValue *to)
 {
-  const LptQuant *a = from->quant, *b = to->quant;
+  g_autoptr (LptQuant) number = lpt_quant_new_one (1, 0);
+  const LptQuant *a = from->quant != NULL ? from->quant : number, *b = to->quant;
   const LptQuant *wider = b->n > 1 ? b : a;
   const guint n = MAX (a->n, b->n);
   g_autofree double *ratio = g_new (double, n), *offset = g_new (double, n);
@@ -153,6 +154,8 @@ reinterpreted (Unlower        *u,
       ratio[c] = b->scale[k] / a->scale[i];
       offset[c] = b->scale[k] * (a->zero_point[i] - b->zero_point[k]);
     }
+  if (from->quant == NULL)
+    real = real_of (u, lpt_fit_convert (u->graph, LPT_OP_REINTERPRET, from, from->dtype, number));
   real = real_binary (u->graph, LPT_OP_MULTIPLY, real, channel_constant (u->graph, to, wider->axis, n, ratio));
 
   return real_binary (u->graph, LPT_OP_ADD, real, channel_constant (u->graph, to, wider->axis, n, offset));

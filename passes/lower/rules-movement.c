@@ -219,7 +219,6 @@ lpt_lower_pad (LptLower *lw,
   gboolean constant = LPT_ATTRS (node, LptPadAttrs)->pad_mode == LPT_PAD_CONSTANT;
   double real = pad != NULL ? lpt_tensor_get_f64 (pad, 0) : 0;
   g_autofree char *name = NULL;
-  g_autoptr (LptQuant) quant = NULL;
   LptValue *in[4];
   LptNode *copy;
   LptForm *form;
@@ -249,18 +248,22 @@ lpt_lower_pad (LptLower *lw,
     return lpt_rewriter_decline (lw->rw, node, "its padding value %g is outside the clamp in front of it", real);
 
   in[0] = x->q;
+  if (x->q->quant != NULL && x->q->quant->axis != LPT_QUANT_PER_TENSOR)
+    {
+      /* One code pads all channels: to them it is the same number only where codes are numbers. */
+      g_autoptr (LptQuant) number = lpt_quant_new_one (1, 0);
+
+      in[0] = lpt_lower_with_quant (lw, x->q, number);
+    }
   for (i = 1; i < 3; i++)
     in[i] = node->in[i].value;
   name = g_strconcat (node->name, "/value", NULL);
   in[3] = lpt_rewriter_const (lw->rw, name, lpt_tensor_scalar (x->q->dtype, constant ? round (code) : 0));
-  quant = x->q->quant == NULL || x->q->quant->axis == LPT_QUANT_PER_TENSOR
-          ? lpt_quant_ref (x->q->quant)
-          : lpt_quant_new_one (x->q->quant->scale[0], x->q->quant->zero_point[0]);   /* a scalar has no axis */
-  lpt_value_set_quant (in[3], quant);
+  lpt_value_set_quant (in[3], in[0]->quant);
   copy = lpt_lower_emit (lw, node, constant ? 4 : 3, in);
   copy->out[0].dtype = x->q->dtype;
   copy->out[0].shape = node->out[0].shape;
-  lpt_value_set_quant (&copy->out[0], x->q->quant);
+  lpt_value_set_quant (&copy->out[0], in[0]->quant);
   form = lpt_form_copy (x);
   form->q = &copy->out[0];
   lpt_lower_set_form (lw, &node->out[0], form);
