@@ -252,7 +252,7 @@ concat (Maker *m, LptValue *x)
   for (guint i = 0; i < m->values->len && n < 3; i++)
     {
       LptValue *v = g_ptr_array_index (m->values, i);
-      if (v != x && v->shape.dims[3 - axis] == x->shape.dims[3 - axis] && v->shape.dims[3] == x->shape.dims[3] && chance (m, 0.6))
+      if (v != x && v->shape.dims[0] == x->shape.dims[0] && v->shape.dims[3 - axis] == x->shape.dims[3 - axis] && v->shape.dims[3] == x->shape.dims[3] && chance (m, 0.6))
         in[n++] = v;
     }
   if (n == 1 || x->shape.dims[axis] > 3 * m->sizes->channels)
