@@ -1,6 +1,6 @@
 /* lpt-int-resize.c - Interpolate on integers: nearest, and linear over the last two axes
  *
- * Nearest moves codes; its coordinates are float32: those of the op on real values (executor/ops/interpolate.c), which divides by
+ * Nearest moves codes; its coordinates are float32: those of the op on real values (lpt-resize.h), which divides by
  * the scale, so that the same pixel is chosen where two are as near; in TensorFlow Lite's modes multiplied by the ratio of the lengths.
  * Linear, by algorithm of the rule:
  *   RESCALE, MICRO, LITERT   10-bit fixed point (TensorFlow Lite): scale = (1024 in + out / 2) / out, with
@@ -19,6 +19,7 @@
 #include <math.h>
 
 #include "executor/kernels/requant/requant-scalar.h"
+#include "executor/lpt-resize.h"
 
 typedef struct
 {
@@ -35,27 +36,12 @@ typedef struct
 
 /* --- nearest ----------------------------------------------------------------------- */
 
-static gint64
-rounded (const Resize *r,
-         float         v,
-         gboolean      shrinks)
-{
-  switch (r->rounding)
-    {
-    case LPT_NEAREST_FLOOR:             return (gint64) floorf (v);
-    case LPT_NEAREST_CEIL:              return (gint64) ceilf (v);
-    case LPT_NEAREST_ROUND_PREFER_CEIL: return (gint64) (v == floorf (v) + 0.5f ? ceilf (v) : roundf (v));
-    case LPT_NEAREST_SIMPLE:            return (gint64) (shrinks ? ceilf (v) : truncf (v));
-    default:                            return (gint64) (v == floorf (v) + 0.5f ? floorf (v) : roundf (v));
-    }
-}
-
 /* TensorFlow Lite: times in / out. */
-static gint64
-multiplied_source (const Resize *r,
-                   gint64        i,
-                   gint64        in,
-                   gint64        out)
+static float
+multiplied (const Resize *r,
+            gint64        i,
+            gint64        in,
+            gint64        out)
 {
   float scale = (float) in / (float) out;
   float v = (float) i;
@@ -79,38 +65,7 @@ multiplied_source (const Resize *r,
       break;
     }
 
-  return rounded (r, v, in > out);
-}
-
-static gint64
-divided_source (const Resize *r,
-                gint64        i,
-                gint64        in,
-                gint64        out,
-                float         scale)
-{
-  float v = (float) i;
-
-  switch (r->coordinate)
-    {
-    case LPT_COORD_ALIGN_CORNERS:
-      v = out == 1 ? 0.0f : v * (float) (in - 1) / (float) (out - 1);
-      break;
-    case LPT_COORD_ASYMMETRIC:
-      v /= scale;
-      break;
-    case LPT_COORD_TF_HALF_PIXEL_FOR_NN:
-      v = (v + 0.5f) / scale;
-      break;
-    case LPT_COORD_PYTORCH_HALF_PIXEL:
-      v = out > 1 ? (v + 0.5f) / scale - 0.5f : 0.0f;
-      break;
-    default:
-      v = (v + 0.5f) / scale - 0.5f;
-      break;
-    }
-
-  return rounded (r, v, scale < 1.0f);
+  return v;
 }
 
 gint64
@@ -122,11 +77,9 @@ lpt_int_resize_source (const LptIntOp *op,
 {
   const Resize *r = (const Resize *) op;
   float scale = r->scale[axis] != 0.0f ? r->scale[axis] : (float) out / (float) in;
+  float v = r->multiplies ? multiplied (r, i, in, out) : lpt_resize_coordinate (r->coordinate, i, scale, in, out);
 
-  if (in == out)
-    return i;
-
-  return CLAMP (r->multiplies ? multiplied_source (r, i, in, out) : divided_source (r, i, in, out, scale), 0, in - 1);
+  return in == out ? i : CLAMP (lpt_resize_nearest (r->rounding, v, scale), 0, in - 1);
 }
 
 gboolean

@@ -10,7 +10,7 @@
  *                      shrinks, indices clamped, normalised
  *   area               mean over the covered elements (opset1)
  *   *_pillow           Pillow's filters, wider when shrinking
- * Coordinates are single precision as in OpenVINO, so positions on a boundary fall on the same side.
+ * Coordinates: lpt-resize.h.
  * opset1 is opset4 with asymmetric (or align_corners) coordinates, nearest_mode floor and linear_onnx for linear.
  * pads enlarge the data by zeros first.
  *
@@ -22,6 +22,7 @@
 
 #include "executor/lpt-exec-ops.h"
 #include "executor/lpt-loop.h"
+#include "executor/lpt-resize.h"
 
 typedef struct
 {
@@ -37,50 +38,6 @@ typedef struct
   gint64 *index;
   double *weight;
 } Taps;
-
-static float
-coordinate (const Style *style,
-            gint64       o,
-            float        scale,
-            gint64       in,
-            gint64       out)
-{
-  if (scale == 1.0f || in == out)
-    return (float) o;
-  switch (style->coordinate)
-    {
-    case LPT_COORD_PYTORCH_HALF_PIXEL:
-      return out > 1 ? ((float) o + 0.5f) / scale - 0.5f : 0;
-    case LPT_COORD_ASYMMETRIC:
-      return (float) o / scale;
-    case LPT_COORD_TF_HALF_PIXEL_FOR_NN:
-      return ((float) o + 0.5f) / scale;
-    case LPT_COORD_ALIGN_CORNERS:
-      return out == 1 ? 0 : (float) o * (float) (in - 1) / (float) (out - 1);
-    default:
-      return ((float) o + 0.5f) / scale - 0.5f;
-    }
-}
-
-static gint64
-nearest_index (const Style *style,
-               float        x,
-               float        scale)
-{
-  switch (style->nearest)
-    {
-    case LPT_NEAREST_ROUND_PREFER_FLOOR:
-      return (gint64) (x == floorf (x) + 0.5f ? floorf (x) : roundf (x));
-    case LPT_NEAREST_ROUND_PREFER_CEIL:
-      return (gint64) (x == floorf (x) + 0.5f ? ceilf (x) : roundf (x));
-    case LPT_NEAREST_FLOOR:
-      return (gint64) floorf (x);
-    case LPT_NEAREST_CEIL:
-      return (gint64) ceilf (x);
-    default:
-      return (gint64) (scale < 1 ? ceilf (x) : truncf (x));
-    }
-}
 
 static void
 cubic_weights (double  f,
@@ -176,7 +133,7 @@ set_taps (const Style *style,
 {
   gint64 *index = t->index + o * t->n, k, low, high;
   double *w = t->weight + o * t->n, sum = 0, center, shrink;
-  float x = coordinate (style, o, scale, t->in, t->out), a;
+  float x = lpt_resize_coordinate (style->coordinate, o, scale, t->in, t->out), a;
 
   for (k = 0; k < t->n; k++)
     {
@@ -191,7 +148,7 @@ set_taps (const Style *style,
   switch (style->mode)
     {
     case LPT_INTERPOLATE_NEAREST:
-      index[0] = CLAMP (nearest_index (style, x, scale), 0, t->in - 1);
+      index[0] = CLAMP (lpt_resize_nearest (style->nearest, x, scale), 0, t->in - 1);
       w[0] = 1;
       break;
 

@@ -134,15 +134,14 @@ fake_quantized (Unlower        *u,
   return lpt_node_out (node);
 }
 
-/* The same codes, other parameters: x sB / sA + sB (zA - zB). Codes that had none are numbers. */
+/* The same codes, other parameters: x sB / sA + sB (zA - zB). */
 static LptValue *
 reinterpreted (Unlower        *u,
                LptValue       *real,
-               LptValue       *from,
+               const LptValue *from,
                const LptValue *to)
 {
-  g_autoptr (LptQuant) number = lpt_quant_new_one (1, 0);
-  const LptQuant *a = from->quant != NULL ? from->quant : number, *b = to->quant;
+  const LptQuant *a = from->quant, *b = to->quant;
   const LptQuant *wider = b->n > 1 ? b : a;
   const guint n = MAX (a->n, b->n);
   g_autofree double *ratio = g_new (double, n), *offset = g_new (double, n);
@@ -154,8 +153,6 @@ reinterpreted (Unlower        *u,
       ratio[c] = b->scale[k] / a->scale[i];
       offset[c] = b->scale[k] * (a->zero_point[i] - b->zero_point[k]);
     }
-  if (from->quant == NULL)
-    real = real_of (u, lpt_fit_convert (u->graph, LPT_OP_REINTERPRET, from, from->dtype, number));
   real = real_binary (u->graph, LPT_OP_MULTIPLY, real, channel_constant (u->graph, to, wider->axis, n, ratio));
 
   return real_binary (u->graph, LPT_OP_ADD, real, channel_constant (u->graph, to, wider->axis, n, offset));
@@ -214,9 +211,16 @@ unlower (Unlower *u,
     }
   if (node->op == LPT_OP_REINTERPRET)
     {
-      LptValue *y = lpt_node_out (node);
-      LptValue *seen = reinterpreted (u, in[0], lpt_node_in (node, 0), y);
+      LptValue *x = lpt_node_in (node, 0), *y = lpt_node_out (node), *seen;
 
+      if (x->quant == NULL)
+        {
+          /* Codes that had no parameters are numbers. */
+          g_autoptr (LptQuant) number = lpt_quant_new_one (1, 0);
+
+          x = lpt_fit_convert (u->graph, LPT_OP_REINTERPRET, x, x->dtype, number);
+        }
+      seen = reinterpreted (u, real_of (u, x), x, y);
       g_hash_table_insert (u->real, y, seen);
       if (!is_accumulator (y))
         lpt_value_replace (y, lpt_fit_convert (u->graph, LPT_OP_QUANTIZE, seen, y->dtype, y->quant), NULL);

@@ -50,7 +50,6 @@ lpt_form_new_op (LptPending   *op,
   LptForm *form = form_new (axis, n, a, b);
 
   form->op = op;
-  op->own = form_new (axis, n, a, b);
 
   return form;
 }
@@ -95,7 +94,6 @@ pending_unref (LptPending *op)
     return;
   for (i = 0; i < op->n_in; i++)
     lpt_form_free (op->in[i]);
-  lpt_form_free (op->own);
   g_free (op->in);
   g_free (op->bias);
   g_ptr_array_unref (op->followers);

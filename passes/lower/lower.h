@@ -43,7 +43,6 @@ struct _LptPending
   LptNode   *node;          /* of the source graph */
   LptForm  **in;            /* forms of its data inputs, owned */
   guint      n_in;
-  LptForm   *own;           /* numbers of the form that it was made with: the source op's result is own a * u + own b */
   GPtrArray *followers;     /* source nodes that only changed the form behind it: they share its fate */
   LptValue  *value;         /* int32 accumulator, once somebody needed it ... */
   double    *bias;          /* ... and what was added to it, in its own steps, one per channel of the form that asked */

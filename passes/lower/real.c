@@ -155,41 +155,14 @@ emit_real_op (LptLower *lw,
   return &copy->out[index];
 }
 
-/* What the source op computes: from its accumulators, where these do not hold what the form says beside it, or on real inputs. */
-static LptValue *
-emit_source_op (LptLower   *lw,
-                LptPending *op)
-{
-  g_autoptr (LptForm) own = lpt_form_copy (op->own), raw = NULL;
-  LptValue *real = g_hash_table_lookup (lw->reals, &op->node->out[0]);
-  guint i;
-
-  if (real != NULL)
-    return real;
-  own->op = op;
-  op->refs++;
-  raw = lpt_lower_raw (lw, own);
-  if (raw != NULL)
-    {
-      real = emit_dequantize (lw, raw);
-      g_hash_table_insert (lw->reals, &op->node->out[0], real);
-      return real;
-    }
-  real = emit_real_op (lw, op->node, 0);
-  for (i = 0; i < op->followers->len; i++)
-    lpt_rewriter_fate (lw->rw, g_ptr_array_index (op->followers, i), LPT_DTYPE_F32,
-                       "it follows \"%s\", whose result is used as a real number", lpt_node_known_as (op->node));
-
-  return real;
-}
-
 LptValue *
 lpt_lower_real (LptLower *lw,
                 LptValue *value)
 {
   LptForm *form = g_hash_table_lookup (lw->forms, value);
-  LptValue *real = g_hash_table_lookup (lw->reals, value);
+  LptValue *real = g_hash_table_lookup (lw->reals, value), *source;
   LptForm *raw;
+  guint c;
 
   if (real != NULL)
     return real;
@@ -203,19 +176,26 @@ lpt_lower_real (LptLower *lw,
       return real;
     }
 
+  source = form->op != NULL ? &form->op->node->out[0] : NULL;
   raw = lpt_lower_raw (lw, form);
   if (raw != NULL)
     {
       real = emit_dequantize (lw, raw);
       lpt_form_free (raw);
     }
+  else if (value == source)
+    {
+      real = emit_real_op (lw, form->op->node, 0);
+      for (c = 0; c < form->op->followers->len; c++)
+        lpt_rewriter_fate (lw->rw, g_ptr_array_index (form->op->followers, c), LPT_DTYPE_F32,
+                           "it follows \"%s\", whose result is used as a real number", lpt_node_known_as (form->op->node));
+    }
   else
     {
-      /* What the form says happened behind the op: a u + b is f (own a * u + own b) + (b - f own b), f = a / own a. */
-      const LptForm *own = form->op->own;
+      /* What the form says happened behind the op, whose own a u + b it is: f (own a u + own b) + (b - f own b), f = a / own a. */
+      const LptForm *own = g_hash_table_lookup (lw->forms, source);
       g_autofree double *factor = g_new (double, form->n), *shift = g_new (double, form->n);
       gboolean any_factor = FALSE, any_shift = FALSE;
-      guint c;
 
       for (c = 0; c < form->n; c++)
         {
@@ -224,7 +204,7 @@ lpt_lower_real (LptLower *lw,
           any_factor |= factor[c] != 1;
           any_shift |= shift[c] != 0;
         }
-      real = emit_source_op (lw, form->op);
+      real = lpt_lower_real (lw, source);
       if (any_factor)
         real = lpt_lower_emit_arithmetic (lw, LPT_OP_MULTIPLY, real, form->axis, form->n, factor);
       if (any_shift)
