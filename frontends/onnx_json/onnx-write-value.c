@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "frontends/onnx_json/onnx-write-ops.h"
 #include "frontends/onnx_json/onnx-writer.h"
 
 const char *
@@ -153,8 +154,8 @@ lpt_onnx_w_in (LptOnnxWriter *w,
   const char *name = value != NULL ? lpt_onnx_w_real (w, value) : "";
 
   /* Of relaxed nodes, before their integers have a quantization. */
-  if (value != NULL && value->quant == NULL && node->in[i].compute != LPT_DTYPE_UNDEFINED && node->in[i].compute != value->dtype)
-    return lpt_onnx_w_cast (w, name, node->in[i].compute);
+  if (value != NULL && value->quant == NULL && lpt_onnx_w_real_type (node, i) != value->dtype)
+    return lpt_onnx_w_cast (w, name, lpt_onnx_w_real_type (node, i));
   return name;
 }
 

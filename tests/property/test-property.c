@@ -417,30 +417,17 @@ transformed (LptGraph *graph, LptStage until, GError **error)
   return g_steal_pointer (&copy);
 }
 
-/* The file as ONNX has the results of the source, within the bounds; NULL also for what cannot be written. */
+/* The file as ONNX, lowered or as it is, has the results of the source, within the bounds; NULL also for what cannot be written. */
 static char *
-onnx_form (LptGraph *graph, guint seed, guint flags, GPtrArray *before, const double *limits)
+onnx_form (LptGraph *graph, const char *what, gboolean lower, guint seed, guint flags, GPtrArray *before, const double *limits)
 {
   g_autofree char *path = g_build_filename (scratch, "g.onnx", NULL);
   g_autoptr (GError) error = NULL;
   if (!lpt_onnx_save (graph, path, flags, &error))
-    return error->code == LPT_ERROR_UNSUPPORTED ? NULL : g_strdup_printf ("written as ONNX: %s", error->message);
-  g_autoptr (LptGraph) again = lpt_onnx_load (path, &error);
-  g_autoptr (GPtrArray) after = again != NULL ? run (again, seed, NULL, &error) : NULL;
-  return after == NULL ? g_strdup_printf ("read as ONNX: %s", error->message) : differs (before, after, limits, "ONNX");
-}
-
-/* The source as ONNX, with its pairs of QuantizeLinear and DequantizeLinear, lowered: within the same bounds. */
-static char *
-onnx_lowered (LptGraph *graph, guint seed, GPtrArray *before, const double *limits)
-{
-  g_autofree char *path = g_build_filename (scratch, "g.onnx", NULL);
-  g_autoptr (GError) error = NULL;
-  if (!lpt_onnx_save (graph, path, 0, &error))
-    return error->code == LPT_ERROR_UNSUPPORTED ? NULL : g_strdup_printf ("source written as ONNX: %s", error->message);
-  g_autoptr (LptGraph) again = lpt_onnx_load (path, &error), result = again != NULL ? transformed (again, LPT_STAGE_LOWER, &error) : NULL;
-  g_autoptr (GPtrArray) after = result != NULL ? run (result, seed, NULL, &error) : NULL;
-  return after == NULL ? g_strdup_printf ("source read as ONNX: %s", error->message) : differs (before, after, limits, "ONNX, lowered");
+    return error->code == LPT_ERROR_UNSUPPORTED ? NULL : g_strdup_printf ("%s, written: %s", what, error->message);
+  g_autoptr (LptGraph) again = lpt_onnx_load (path, &error), result = again != NULL && lower ? transformed (again, LPT_STAGE_LOWER, &error) : NULL;
+  g_autoptr (GPtrArray) after = again != NULL && (result != NULL || !lower) ? run (lower ? result : again, seed, NULL, &error) : NULL;
+  return after == NULL ? g_strdup_printf ("%s, read: %s", what, error->message) : differs (before, after, limits, what);
 }
 
 static char *
@@ -469,9 +456,9 @@ examine_forms (LptGraph *graph, guint seed, gboolean again)
       if (failure == NULL)
         failure = json_form (result, "JSON of the result");
       if (failure == NULL && lowered)
-        failure = onnx_lowered (graph, seed, before, limits);
+        failure = onnx_form (graph, "ONNX of the source, lowered", TRUE, seed, 0, before, limits);
       for (guint flags = 0; failure == NULL && flags <= LPT_ONNX_QOPERATOR; flags += LPT_ONNX_QOPERATOR)
-        failure = onnx_form (result, seed, flags, before, limits);
+        failure = onnx_form (result, "ONNX of the result", FALSE, seed, flags, before, limits);
       if (failure == NULL && !lowered)
         {
           failure = ir_form (result, "IR of the result");
