@@ -19,7 +19,7 @@
 #include <string.h>
 
 /* Lines shorter than SHORT are not told apart. */
-enum { ROWS = 16, STEP = 64, PAIR = 2 * ROWS, WIDE = 32, SHORT = 12, AHEAD = 16 * 1024 };
+enum { ROWS = 16, STEP = 64, PAIR = 2 * ROWS, WIDE = 32, SHORT = 12 };
 
 /* Rows of one tile: where they begin in each tap, how far apart they are, and the same for their last step. */
 typedef struct {
@@ -27,7 +27,7 @@ typedef struct {
   const uint8_t        *own;      /* of a group with one tap or copied */
   const uint8_t        *last;
   ptrdiff_t             pitch, last_pitch;
-  size_t                rows;
+  size_t                rows, first;  /* its first row in the block */
 } Group;
 
 typedef struct Waiting Waiting;
@@ -50,11 +50,14 @@ typedef struct {
   const LptEpilogue  *e;
   const int32_t      *row_sums;
   const Group        *groups;
-  size_t              n_groups, first;            /* of this pass; its first row */
+  size_t              n_groups;
   size_t              taps, tap_stride, steps;    /* as groups have them; steps in a tap */
   size_t              step, tile_rows, tile_step; /* k of a step; rows and step that tiles have now */
   Waiting             waiting;
   unsigned            turn, slot;                 /* of acc, of params */
+  bool                back, upward;               /* the next tile's steps, the next panel's rows begin with the last */
+  const int8_t       *ahead;                      /* weights that will be read */
+  size_t              fetch_step;                 /* bytes of them for a step */
   _Alignas (64) int32_t acc[2][PAIR * WIDE];
   _Alignas (64) Params  params[2];
 } Sweep;
@@ -168,6 +171,7 @@ cut_groups (const LptGemmBlock *b, size_t first, size_t end, Group *groups)
       size_t rows = line < most ? line : most;
 
       rows = rows < end - first ? rows : end - first;
+      groups[n].first = first;
       groups[n++].rows = rows;
       first += rows;
     }
@@ -215,7 +219,6 @@ prepare (Sweep *s, const LptGemmBlock *b, size_t first, size_t end, const uint8_
 
   ptr += first;
   in_steps = step > 0 && (b->taps == 1 || (2 * b->taps * b->k / step <= 3 * pitch / STEP && is_direct (b, groups, n, ptr, ptr_stride)));
-  s->first = first;
   s->groups = groups;
   s->n_groups = n;
   s->taps = in_steps ? b->taps : 1;
@@ -228,17 +231,17 @@ prepare (Sweep *s, const LptGemmBlock *b, size_t first, size_t end, const uint8_
 
       if (s->taps > 1)
         {
-          *g = (Group) { ptr, NULL, ptr[(b->taps - 1) * ptr_stride] + (s->steps - 1) * s->step, apart, apart, g->rows };
+          *g = (Group) { ptr, NULL, ptr[(b->taps - 1) * ptr_stride] + (s->steps - 1) * s->step, apart, apart, g->rows, g->first };
           continue;
         }
       if (b->taps > 1 || (g->rows < most && !b->line_over) || !is_regular (ptr, g->rows))
         {
           copy_rows (g->rows, b->taps, b->k, ptr, ptr_stride, to, pitch);
-          *g = (Group) { &g->own, to, to + (s->steps - 1) * s->step, (ptrdiff_t) pitch, (ptrdiff_t) pitch, g->rows };
+          *g = (Group) { &g->own, to, to + (s->steps - 1) * s->step, (ptrdiff_t) pitch, (ptrdiff_t) pitch, g->rows, g->first };
           to += ROWS * pitch;
           continue;
         }
-      *g = (Group) { &g->own, ptr[0], ptr[0] + (s->steps - 1) * s->step, apart, apart, g->rows };
+      *g = (Group) { &g->own, ptr[0], ptr[0] + (s->steps - 1) * s->step, apart, apart, g->rows, g->first };
       if (!in_steps)
         {
           const __mmask64 rest = ((__mmask64) 1 << (b->k - whole)) - 1;
@@ -409,23 +412,25 @@ static const Store stores[][2] = {
 
 /* --- products --- */
 
-/* Weights come nearer before the first rows meet them: the panels lie behind each other. */
+/* The next weights come nearer, every second line: the other one of a pair follows by itself. */
 INLINE void
-fetch (const int8_t *b, size_t bytes)
+fetch (Sweep *s)
 {
-  for (size_t i = 0; i < bytes; i += 64)
-    _mm_prefetch ((const char *) b + AHEAD + i, _MM_HINT_T1);
+  for (size_t i = 0; i < s->fetch_step; i += 64)
+    _mm_prefetch ((const char *) s->ahead + i, _MM_HINT_T1);
+  s->ahead += s->fetch_step;
 }
 
-/* mt tiles of rows, nb of columns, into acc; in between, the stage of the tile that waits. */
+/* mt tiles of rows, nb of columns, into acc, all steps from the first or from the last on; in between, the stage of the tile
+ * that waits. */
 INLINE void
-products (const Sweep *s, size_t mt, size_t nb, bool first, const Group *g, const int8_t *b, const Params *params, Waiting *w,
-          int32_t *acc)
+products (Sweep *s, size_t mt, size_t nb, const Group *g, const int8_t *b, const Params *params, Waiting *w, int32_t *acc)
 {
   const size_t all = s->taps * s->steps, piece = w->store ? ((w->rows + all - 1) / all + 3) / 4 * 4 : 0;
-  const ptrdiff_t columns = (ptrdiff_t) nb * 64;
-  const size_t step = s->step, weights = step / 4 * (size_t) columns;
+  const ptrdiff_t columns = (ptrdiff_t) nb * 64, step = (ptrdiff_t) s->step, way = s->back ? -1 : 1;
+  const ptrdiff_t weights = step / 4 * columns, first = s->back ? (ptrdiff_t) s->steps - 1 : 0;
   int32_t *second = acc + g[0].rows * WIDE;
+  size_t tap = s->back ? s->taps - 1 : 0;
 
   if (params)
     {
@@ -445,22 +450,21 @@ products (const Sweep *s, size_t mt, size_t nb, bool first, const Group *g, cons
       _tile_zero (2);
       _tile_zero (3);
     }
-  for (size_t tap = 0; tap < s->taps; tap++)
+  if (s->back)
+    b += (ptrdiff_t) (all - 1) * weights;
+  for (size_t taps = s->taps; taps > 0; taps--, tap += (size_t) way)
     {
-      const uint8_t *a0 = g[0].at[tap * s->tap_stride], *a1 = g[mt - 1].at[tap * s->tap_stride];
-      ptrdiff_t pitch0 = g[0].pitch, pitch1 = g[mt - 1].pitch;
+      const uint8_t *a0 = g[0].at[tap * s->tap_stride] + first * step, *a1 = g[mt - 1].at[tap * s->tap_stride] + first * step;
+      const size_t last = tap + 1 < s->taps ? 0 : s->back ? s->steps : 1;
 
       for (size_t k = s->steps; k > 0; k--)
         {
-          if (k == 1 && tap + 1 == s->taps)
-            {
-              a0 = g[0].last;
-              a1 = g[mt - 1].last;
-              pitch0 = g[0].last_pitch;
-              pitch1 = g[mt - 1].last_pitch;
-            }
+          const bool ends = k == last;
+          const uint8_t *r0 = ends ? g[0].last : a0, *r1 = ends ? g[mt - 1].last : a1;
+          const ptrdiff_t pitch0 = ends ? g[0].last_pitch : g[0].pitch, pitch1 = ends ? g[mt - 1].last_pitch : g[mt - 1].pitch;
+
           _tile_loadd (6, b, columns);
-          _tile_loadd (4, a0, pitch0);
+          _tile_loadd (4, r0, pitch0);
           _tile_dpbusd (0, 4, 6);
           if (nb > 1)
             {
@@ -469,18 +473,18 @@ products (const Sweep *s, size_t mt, size_t nb, bool first, const Group *g, cons
             }
           if (mt > 1)
             {
-              _tile_loadd (5, a1, pitch1);
+              _tile_loadd (5, r1, pitch1);
               _tile_dpbusd (2, 5, 6);
             }
           if (mt > 1 && nb > 1)
             _tile_dpbusd (3, 5, 7);
-          if (first)
-            fetch (b, weights);
+          if (s->fetch_step)
+            fetch (s);
           if (w->done < w->rows)
             w->store (w, piece);
-          a0 += step;
-          a1 += step;
-          b += weights;
+          a0 += way * step;
+          a1 += way * step;
+          b += way * weights;
         }
     }
   /* Rows that the first tile has too many are written over by the second. */
@@ -493,6 +497,8 @@ products (const Sweep *s, size_t mt, size_t nb, bool first, const Group *g, cons
   if (mt > 1 && nb > 1)
     _tile_stored (3, second + 16, WIDE * 4);
   BARRIER;
+  /* What was read last is in the first cache: the next tile, which has the same rows or the same columns, begins with it. */
+  s->back = !s->back;
 }
 
 /* All rows of the pass times the panel of columns from j on. */
@@ -501,30 +507,35 @@ run_panel (Sweep *s, size_t nb, size_t j, Store store)
 {
   const LptGemmBlock *b = s->b;
   const size_t element = s->e->store == LPT_STORE_Q8 ? 1 : 4, columns = b->n - j < 16 * nb ? b->n - j : 16 * nb;
-  const int8_t *panel = (const int8_t *) b->packed + j * row_bytes (b->taps, b->k);
+  const size_t bytes = row_bytes (b->taps, b->k), pairs = (s->n_groups + 1) / 2, all = s->taps * s->steps * pairs;
+  const int8_t *panel = (const int8_t *) b->packed + j * bytes;
   Params *params = store ? &s->params[s->slot ^= 1] : NULL;
-  size_t first = s->first;
 
+  s->ahead = panel + 16 * nb * bytes;
+  s->fetch_step = 16 * nb * bytes / all;
   if (store)
     lpt_gemm_params__avx512vnni (s->e, b->channel0 + j, columns, params);
   BARRIER;
-  for (const Group *g = s->groups, *end = g + s->n_groups; g < end; g += 2)
+  for (size_t i = 0; i < pairs; i++)
     {
-      const size_t rows = g[0].rows + (g + 1 < end ? g[1].rows : 0);
+      const size_t at = 2 * (s->upward ? pairs - 1 - i : i);
+      const Group *g = s->groups + at;
+      const bool two = at + 1 < s->n_groups;
+      const size_t rows = g[0].rows + (two ? g[1].rows : 0), first = g->first;
       int32_t *acc = s->acc[s->turn ^= 1];
       uint8_t *out = (uint8_t *) b->out + first * b->ldo + j * element;
 
-      if (g + 1 < end)
-        products (s, 2, nb, g == s->groups, g, panel, params, &s->waiting, acc);
+      if (two)
+        products (s, 2, nb, g, panel, params, &s->waiting, acc);
       else
-        products (s, 1, nb, g == s->groups, g, panel, params, &s->waiting, acc);
+        products (s, 1, nb, g, panel, params, &s->waiting, acc);
       if (store)
         s->waiting = (Waiting) { store, acc, params, s->e->weight_zp ? s->row_sums + first : NULL, rows, 0, columns,
                                  { out, b->ldo, s->e->sum_fusable && b->residual ? b->residual + first * b->ldr + j : NULL, b->ldr } };
       else
         b->epilogue_kernel->run (s->e, rows, columns, b->channel0 + j, acc, WIDE, s->row_sums + first, out, b->ldo, NULL, 0);
-      first += rows;
     }
+  s->upward = !s->upward;
 }
 
 /* Rows that pass all panels together. Copies should stay in the first cache, unless the weights would come from the third one
@@ -554,6 +565,7 @@ sweep_run (const LptGemmBlock *b, const LptEpilogue *e, size_t rows, const uint8
   s.row_sums = row_sums;
   s.waiting = (Waiting) { .store = NULL };
   s.turn = s.slot = 0;
+  s.back = s.upward = false;
   s.tile_rows = 0;
   for (size_t first = 0; first < rows; first += pass)
     {
