@@ -95,21 +95,26 @@ typedef struct
 } ConvJob;
 
 static void
-conv_task (void    *data,
-           size_t   task,
-           unsigned thread)
+conv_tasks (void    *data,
+            size_t   task,
+            size_t   end,
+            unsigned thread)
 {
   const ConvJob *job = data;
   const Conv *v = job->conv;
-  gsize i = task / v->channels.cuts, j = task % v->channels.cuts;
-  gsize m0 = lpt_cut_at (&v->rows, i), m1 = lpt_cut_at (&v->rows, i + 1);
-  gsize n0 = lpt_cut_at (&v->channels, j), n1 = lpt_cut_at (&v->channels, j + 1);
   guint8 *workspace = job->workspace + thread * v->op.workspace;
 
-  if (v->depthwise)
-    lpt_dwconv_tile (&job->d, m0, m1, n0, n1, workspace);
-  else
-    lpt_conv_tile (&job->c, m0, m1, n0, n1, workspace);
+  while (task < end)
+    {
+      LptCutBox box = lpt_cut_box (&task, end, v->channels.cuts);
+      gsize m0 = lpt_cut_at (&v->rows, box.i0), m1 = lpt_cut_at (&v->rows, box.i1);
+      gsize n0 = lpt_cut_at (&v->channels, box.j0), n1 = lpt_cut_at (&v->channels, box.j1);
+
+      if (v->depthwise)
+        lpt_dwconv_tile (&job->d, m0, m1, n0, n1, workspace);
+      else
+        lpt_conv_tile (&job->c, m0, m1, n0, n1, workspace);
+    }
 }
 
 static void
@@ -138,7 +143,7 @@ conv_run (const LptFastOp     *op,
       job.c.channel_stride = s->ih * s->iw;
       job.c.image_stride = s->ic * s->ih * s->iw;
     }
-  lpt_parallel_for (pool, v->rows.cuts * v->channels.cuts, conv_task, &job);
+  lpt_parallel_ranges (pool, v->rows.cuts * v->channels.cuts, conv_tasks, &job);
 }
 
 static void
@@ -323,17 +328,21 @@ typedef struct
 } MatMulJob;
 
 static void
-matmul_task (void    *data,
-             size_t   task,
-             unsigned thread)
+matmul_tasks (void    *data,
+              size_t   task,
+              size_t   end,
+              unsigned thread)
 {
   const MatMulJob *job = data;
   const MatMul *m = job->m;
-  gsize columns = (job->gemm.n + m->tn - 1) / m->tn;
-  gsize m0 = task / columns * m->tm, n0 = task % columns * m->tn;
 
-  lpt_gemm_tile (&job->gemm, m0, MIN (m0 + m->tm, job->gemm.m), n0, MIN (n0 + m->tn, job->gemm.n),
-                 job->workspace + thread * m->op.workspace);
+  while (task < end)
+    {
+      LptCutBox box = lpt_cut_box (&task, end, (job->gemm.n + m->tn - 1) / m->tn);
+
+      lpt_gemm_tile (&job->gemm, box.i0 * m->tm, MIN (box.i1 * m->tm, job->gemm.m), box.j0 * m->tn, MIN (box.j1 * m->tn, job->gemm.n),
+                     job->workspace + thread * m->op.workspace);
+    }
 }
 
 static void
@@ -349,7 +358,7 @@ matmul_run (const LptFastOp     *op,
   job.gemm.a = in[0];
   job.gemm.out = out;
   job.gemm.residual = op->n_in > 1 ? in[1] : NULL;
-  lpt_parallel_for (pool, (m->gemm.m + m->tm - 1) / m->tm * ((m->gemm.n + m->tn - 1) / m->tn), matmul_task, &job);
+  lpt_parallel_ranges (pool, (m->gemm.m + m->tm - 1) / m->tm * ((m->gemm.n + m->tn - 1) / m->tn), matmul_tasks, &job);
 }
 
 static void

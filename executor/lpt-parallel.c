@@ -10,6 +10,21 @@
  */
 #include "executor/lpt-parallel.h"
 
+typedef struct {
+  LptParallelFunc  func;     /* or ranges */
+  LptParallelRange ranges;
+  void            *data;
+} Work;
+
+static void
+run_work (const Work *work, size_t task, size_t end, unsigned thread)
+{
+  if (work->ranges && task < end)
+    work->ranges (work->data, task, end, thread);
+  for (; work->func && task < end; task++)
+    work->func (work->data, task, thread);
+}
+
 #ifdef LPT_HAVE_PTHREADPOOL
 
 #include <pthreadpool.h>
@@ -28,10 +43,9 @@ typedef struct {
 } Share;
 
 typedef struct {
-  LptParallelFunc func;
-  void           *data;
-  size_t          n_shares;
-  Share           shares[MAX_SHARES];
+  Work   work;
+  size_t n_shares;
+  Share  shares[MAX_SHARES];
 } Loop;
 
 struct LptPool {
@@ -47,26 +61,35 @@ struct LptPool {
 
 enum { LAST = 0 };
 
+/* Tasks one by one, ranges of three quarters of what is left: the last ones are short, so that threads end at about the same time. */
 static void
-run_loop (Loop *loop, size_t thread)
+run_share (const Work *work, Share *share, unsigned thread)
 {
-  for (size_t i = 0; i < loop->n_shares; i++)
+  for (;;)
     {
-      Share *share = &loop->shares[(thread + i) % loop->n_shares];
-      size_t task;
+      size_t task = atomic_load_explicit (&share->next, memory_order_relaxed), n;
 
-      while ((task = atomic_fetch_add_explicit (&share->next, 1, memory_order_relaxed)) < share->end)
-        loop->func (loop->data, task, (unsigned) thread);
+      if (task >= share->end)
+        return;
+      n = work->ranges ? (3 * (share->end - task) + 3) / 4 : 1;
+      task = atomic_fetch_add_explicit (&share->next, n, memory_order_relaxed);
+      run_work (work, task, task < share->end && share->end - task > n ? task + n : share->end, thread);
     }
 }
 
 static void
-set_loop (Loop *loop, size_t n_tasks, size_t workers, LptParallelFunc func, void *data)
+run_loop (Loop *loop, size_t thread)
+{
+  for (size_t i = 0; i < loop->n_shares; i++)
+    run_share (&loop->work, &loop->shares[(thread + i) % loop->n_shares], (unsigned) thread);
+}
+
+static void
+set_loop (Loop *loop, Work work, size_t n_tasks, size_t workers)
 {
   size_t task = 0;
 
-  loop->func = func;
-  loop->data = data;
+  loop->work = work;
   loop->n_shares = workers < MAX_SHARES ? workers : MAX_SHARES;
   for (size_t i = 0; i < loop->n_shares; i++)
     {
@@ -191,28 +214,27 @@ lpt_pool_run (LptPool *pool, LptPoolFunc func, void *data)
 }
 
 static void
-run_share (void *context, size_t thread)
+take_part (void *context, size_t thread)
 {
   LptPool *pool = context;
 
   run_loop (&pool->loop, thread);
 }
 
-void
-lpt_parallel_for (LptPool *pool, size_t n_tasks, LptParallelFunc func, void *data)
+static void
+run_all (LptPool *pool, size_t n_tasks, Work work)
 {
   size_t n_threads = lpt_pool_n_threads (pool), workers = n_tasks < n_threads ? n_tasks : n_threads;
 
   if (workers <= 1)
     {
-      for (size_t task = 0; task < n_tasks; task++)
-        func (data, task, 0);
+      run_work (&work, 0, n_tasks, 0);
       return;
     }
-  set_loop (&pool->loop, n_tasks, workers, func, data);
+  set_loop (&pool->loop, work, n_tasks, workers);
   if (!pool->running)
     {
-      pthreadpool_parallelize_1d (pool->threads, run_share, pool, workers, 0);
+      pthreadpool_parallelize_1d (pool->threads, take_part, pool, workers, 0);
       return;
     }
   atomic_fetch_add (&pool->turn, 1);
@@ -252,12 +274,23 @@ lpt_pool_run (LptPool *pool, LptPoolFunc func, void *data)
   func (data);
 }
 
-void
-lpt_parallel_for (LptPool *pool, size_t n_tasks, LptParallelFunc func, void *data)
+static void
+run_all (LptPool *pool, size_t n_tasks, Work work)
 {
   (void) pool;
-  for (size_t task = 0; task < n_tasks; task++)
-    func (data, task, 0);
+  run_work (&work, 0, n_tasks, 0);
 }
 
 #endif
+
+void
+lpt_parallel_for (LptPool *pool, size_t n_tasks, LptParallelFunc func, void *data)
+{
+  run_all (pool, n_tasks, (Work) { .func = func, .data = data });
+}
+
+void
+lpt_parallel_ranges (LptPool *pool, size_t n_tasks, LptParallelRange func, void *data)
+{
+  run_all (pool, n_tasks, (Work) { .ranges = func, .data = data });
+}

@@ -23,6 +23,10 @@ unsigned  lpt_pool_n_threads (const LptPool *pool);
 /* Runs all tasks and returns when they are done. Allocates nothing. Not from a task; from one thread at a time. */
 void      lpt_parallel_for   (LptPool *pool, size_t n_tasks, LptParallelFunc func, void *data);
 
+/* The same for tasks that cost less together: a call has tasks [task, end), the more the more are left. */
+typedef void (*LptParallelRange) (void *data, size_t task, size_t end, unsigned thread);
+void      lpt_parallel_ranges (LptPool *pool, size_t n_tasks, LptParallelRange func, void *data);
+
 /* Runs func on one thread while the others stand by for its loops, which then begin at once. Inside another such call: just func. */
 typedef void (*LptPoolFunc) (void *data);
 void      lpt_pool_run       (LptPool *pool, LptPoolFunc func, void *data);

@@ -34,3 +34,20 @@ lpt_cut_at (const LptCut *c, size_t i)
 
   return at < c->end ? at : c->end;
 }
+
+/* Tasks of a grid, all columns of a row behind each other. */
+typedef struct {
+  size_t i0, i1, j0, j1;   /* rows [i0, i1), columns [j0, j1) */
+} LptCutBox;
+
+/* The next tasks of [*task, end) that are one box: whole rows, or parts of one. */
+static inline LptCutBox
+lpt_cut_box (size_t *task, size_t end, size_t columns)
+{
+  size_t i = *task / columns, j = *task % columns, n = end - *task;
+  LptCutBox box = j == 0 && n >= columns ? (LptCutBox) { i, i + n / columns, 0, columns }
+                                         : (LptCutBox) { i, i + 1, j, n < columns - j ? j + n : columns };
+
+  *task += (box.i1 - box.i0) * (box.j1 - box.j0);
+  return box;
+}

@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 
+#include "executor/kernels/lpt-cut.h"
 #include "executor/kernels/lpt-kernels.h"
 #include "executor/lpt-parallel.h"
 
@@ -24,6 +25,17 @@ count_task (void *data, size_t task, unsigned thread)
     atomic_store (&counts->bad, 1);
 }
 
+static void
+count_range (void *data, size_t task, size_t end, unsigned thread)
+{
+  Counts *counts = data;
+
+  if (task >= end)
+    atomic_store (&counts->bad, 1);
+  for (; task < end; task++)
+    count_task (data, task, thread);
+}
+
 static bool
 run_counts (LptPool *pool, size_t n_tasks)
 {
@@ -33,9 +45,37 @@ run_counts (LptPool *pool, size_t n_tasks)
   memset (&counts, 0, sizeof counts);
   counts.n_threads = lpt_pool_n_threads (pool);
   lpt_parallel_for (pool, n_tasks, count_task, &counts);
+  lpt_parallel_ranges (pool, n_tasks, count_range, &counts);
   for (size_t i = 0; i < 1000; i++)
-    ok = ok && atomic_load (&counts.count[i]) == (i < n_tasks);
+    ok = ok && atomic_load (&counts.count[i]) == (i < n_tasks ? 2 : 0);
   return ok && !atomic_load (&counts.bad);
+}
+
+/* Boxes of any part of a grid: each task is in one, in order. */
+static void
+test_boxes (void)
+{
+  bool ok = true;
+
+  for (size_t columns = 1; columns <= 5; columns++)
+    for (size_t first = 0; first < 12; first++)
+      for (size_t end = first + 1; end <= 25; end++)
+        {
+          size_t task = first, next = first;
+
+          while (task < end)
+            {
+              LptCutBox box = lpt_cut_box (&task, end, columns);
+
+              ok = ok && box.i0 < box.i1 && box.j0 < box.j1 && box.j1 <= columns && (box.i1 == box.i0 + 1 || box.j1 - box.j0 == columns);
+              for (size_t i = box.i0; i < box.i1; i++)
+                for (size_t j = box.j0; j < box.j1; j++)
+                  ok = ok && i * columns + j == next++;
+              ok = ok && next == task;
+            }
+          ok = ok && task == end;
+        }
+  test_report (ok, "boxes of parts of grids");
 }
 
 /* Loops of one run: many short ones, one behind the other, and a run inside the run. */
@@ -136,6 +176,7 @@ main (void)
   for (size_t n = 0; n <= 1000; n += n < 10 ? 1 : 99)
     ok = run_counts (pool, n) && run_counts (NULL, n) && ok;
   test_report (ok, "every task once, on %u threads and on one", lpt_pool_n_threads (pool));
+  test_boxes ();
   test_runs (pool);
   test_runs (NULL);
   lpt_pool_free (pool);

@@ -3,9 +3,13 @@
  * Two tiles of rows times two of columns in four tiles of sums: each step of 64 k loads four tiles for four products. The
  * packed order K4 is the one that the instruction reads, so panels are those of the 512-bit kernels, with nothing between taps.
  *
+ * Tiles follow each other to and fro: every second one begins with its last k, every second panel with its last rows. What
+ * two of them share, rows or columns, is read first where it was read last, and half of it is still in the first cache.
+ *
  * A group, the rows of one tile, is read where it is if its rows are at a fixed distance in each tap and the tap's k are equal
  * steps of up to 64, or there is one tap: what that leaves of a step is copied. Other groups are copied once, tap behind tap,
- * and all panels read the copies; so are those whose taps are so short that the copies have far fewer steps. What a panel's last step reads behind its weights meets zeros.
+ * and all panels read the copies; so are those whose taps are so short that the copies have far fewer steps, and rows across
+ * lines of the cache if there are panels enough. What a panel's last step reads behind its weights meets zeros.
  *
  * Groups end with lines (LptGemmBlock), since rows of two lines are not at a fixed distance; those of a line are equal.
  *
@@ -18,8 +22,8 @@
 
 #include <string.h>
 
-/* Lines shorter than SHORT are not told apart. */
-enum { ROWS = 16, STEP = 64, PAIR = 2 * ROWS, WIDE = 32, SHORT = 12 };
+/* Lines shorter than SHORT are not told apart. PANELS are worth a copy of rows that cross lines of the cache. */
+enum { ROWS = 16, STEP = 64, PAIR = 2 * ROWS, WIDE = 32, SHORT = 12, PANELS = 4 };
 
 /* Rows of one tile: where they begin in each tap, how far apart they are, and the same for their last step. */
 typedef struct {
@@ -99,28 +103,36 @@ row_bytes (size_t taps, size_t k)
   return taps * round_up (k, 4);
 }
 
+/* From row to row of a copy of `bytes`: odd lines, so that the rows of a tile are in different sets of the cache. */
+static size_t
+copy_pitch (size_t bytes)
+{
+  return ((bytes + STEP - 1) / STEP | 1) * STEP;
+}
+
 static size_t
 sweep_bytes (bool dense, size_t rows, size_t taps, size_t k)
 {
-  size_t groups = dense ? (rows + ROWS - 1) / ROWS : rows / (SHORT / 2) + 4, whole = ROWS * round_up (row_bytes (taps, k), STEP);
+  const bool in_place = dense && k % STEP == 0;
+  size_t groups = dense ? (rows + ROWS - 1) / ROWS : rows / (SHORT / 2) + 4, whole = ROWS * copy_pitch (row_bytes (taps, k));
 
-  /* A dense block copies the last step of each group and the rows of its last one. */
-  return round_up (groups * sizeof (Group), 64) + (dense ? groups * ROWS * STEP + whole : groups * whole) + STEP;
+  /* What is in place may still begin within a line: then only its last group is copied. */
+  return round_up (groups * sizeof (Group), 64) + (in_place ? groups * ROWS * STEP + whole : groups * whole) + STEP;
 }
 
-/* Copies rows, tap by tap, with zeros behind them. */
+/* Copies rows, tap by tap, with zeros behind them up to `bytes`, a multiple of STEP. */
 static void
-copy_rows (size_t rows, size_t taps, size_t k, const uint8_t *const *ptr, size_t ptr_stride, uint8_t *to, size_t pitch)
+copy_rows (size_t rows, size_t taps, size_t k, const uint8_t *const *ptr, size_t ptr_stride, uint8_t *to, size_t bytes, size_t pitch)
 {
   const size_t tap_bytes = round_up (k, 4), whole = k / STEP * STEP;
   const __mmask64 rest = ((__mmask64) 1 << (k - whole)) - 1;
 
   /* Short ends are written as half a register, which the next tap writes over; the last one must not reach the next row. */
-  const bool in_halves = k - whole <= STEP / 2 && (taps - 1) * tap_bytes + whole + STEP / 2 <= pitch;
+  const bool in_halves = k - whole <= STEP / 2 && (taps - 1) * tap_bytes + whole + STEP / 2 <= bytes;
 
-  if (taps * tap_bytes < pitch || tap_bytes > k)
+  if (taps * tap_bytes < bytes || tap_bytes > k)
     for (size_t i = 0; i < rows; i++)
-      _mm512_storeu_si512 (to + i * pitch + pitch - STEP, _mm512_setzero_si512 ());
+      _mm512_storeu_si512 (to + i * pitch + bytes - STEP, _mm512_setzero_si512 ());
   for (size_t tap = 0; tap < taps; tap++, ptr += ptr_stride, to += tap_bytes)
     {
       for (size_t p = 0; p < whole; p += STEP)
@@ -207,24 +219,32 @@ is_direct (const LptGemmBlock *b, const Group *groups, size_t n, const uint8_t *
   return true;
 }
 
-/* Fills groups and copies what cannot be read in its place. */
+/* Whether `columns` are worth a copy of rows of one tap, which has whole lines. */
+static bool
+is_worth_lines (const LptGemmBlock *b, const uint8_t *const *ptr, size_t rows, size_t columns)
+{
+  return b->taps == 1 && b->k % STEP != 0 && rows > 1 && columns >= PANELS * WIDE && (ptr[1] - ptr[0]) % STEP != 0;
+}
+
+/* Fills groups and copies what cannot be read in its place, or should not be. */
 static void
-prepare (Sweep *s, const LptGemmBlock *b, size_t first, size_t end, const uint8_t *const *ptr, size_t ptr_stride, void *scratch)
+prepare (Sweep *s, const LptGemmBlock *b, size_t first, size_t end, const uint8_t *const *ptr, size_t ptr_stride, size_t columns, void *scratch)
 {
   const size_t most = group_rows (b), step = tap_step (b->k), whole = b->k / STEP * STEP;
   Group *groups = scratch;
-  size_t n = cut_groups (b, first, end, groups), pitch = round_up (row_bytes (b->taps, b->k), STEP);
+  size_t n = cut_groups (b, first, end, groups), bytes = round_up (row_bytes (b->taps, b->k), STEP), pitch = copy_pitch (bytes);
+  const bool copies = is_worth_lines (b, ptr + first, end - first, columns);
   uint8_t *to = (uint8_t *) scratch + round_up (n * sizeof *groups, 64);
   bool in_steps;
 
   ptr += first;
-  in_steps = step > 0 && (b->taps == 1 || (2 * b->taps * b->k / step <= 3 * pitch / STEP && is_direct (b, groups, n, ptr, ptr_stride)));
+  in_steps = step > 0 && !copies && (b->taps == 1 || (2 * b->taps * b->k / step <= 3 * bytes / STEP && is_direct (b, groups, n, ptr, ptr_stride)));
   s->groups = groups;
   s->n_groups = n;
   s->taps = in_steps ? b->taps : 1;
   s->tap_stride = ptr_stride;
   s->step = in_steps ? step : STEP;
-  s->steps = in_steps ? b->k / step : pitch / STEP;
+  s->steps = in_steps ? b->k / step : bytes / STEP;
   for (Group *g = groups; g < groups + n; ptr += g++->rows)
     {
       const ptrdiff_t apart = g->rows > 1 ? ptr[1] - ptr[0] : 0;
@@ -234,9 +254,9 @@ prepare (Sweep *s, const LptGemmBlock *b, size_t first, size_t end, const uint8_
           *g = (Group) { ptr, NULL, ptr[(b->taps - 1) * ptr_stride] + (s->steps - 1) * s->step, apart, apart, g->rows, g->first };
           continue;
         }
-      if (b->taps > 1 || (g->rows < most && !b->line_over) || !is_regular (ptr, g->rows))
+      if (copies || b->taps > 1 || (g->rows < most && !b->line_over) || !is_regular (ptr, g->rows))
         {
-          copy_rows (g->rows, b->taps, b->k, ptr, ptr_stride, to, pitch);
+          copy_rows (g->rows, b->taps, b->k, ptr, ptr_stride, to, bytes, pitch);
           *g = (Group) { &g->own, to, to + (s->steps - 1) * s->step, (ptrdiff_t) pitch, (ptrdiff_t) pitch, g->rows, g->first };
           to += ROWS * pitch;
           continue;
@@ -412,7 +432,7 @@ static const Store stores[][2] = {
 
 /* --- products --- */
 
-/* The next weights come nearer, every second line: the other one of a pair follows by itself. */
+/* The next panel's weights come nearer, as many in each step. */
 INLINE void
 fetch (Sweep *s)
 {
@@ -569,7 +589,7 @@ sweep_run (const LptGemmBlock *b, const LptEpilogue *e, size_t rows, const uint8
   s.tile_rows = 0;
   for (size_t first = 0; first < rows; first += pass)
     {
-      prepare (&s, b, first, rows - first < pass ? rows : first + pass, ptr, ptr_stride, scratch);
+      prepare (&s, b, first, rows - first < pass ? rows : first + pass, ptr, ptr_stride, n1 - n0, scratch);
       configure (&s, group_rows (b), s.step);
       for (size_t j = n0; j < n1; j += WIDE)
         if (b->n - j > 16)
