@@ -85,6 +85,8 @@ configure (Sweep *s, size_t rows, size_t step)
   s->tile_step = step;
   for (int i = 0; i < 6; i++)
     all.rows[i] = (uint8_t) rows;
+  /* GCC's intrinsic owns to the first bytes only. */
+  __asm__ volatile ("" : : "r" (&all) : "memory");
   _tile_loadconfig (&all);
 }
 

@@ -55,7 +55,7 @@ static size_t
 block_most (const LptConv *c)
 {
   const size_t copies = 512 * 1024;
-  size_t taps = conv_taps (c->kernel, &c->shape), k = conv_k (c->kernel, &c->shape), most = taps == 1 ? 448 : 112, step;
+  size_t taps = conv_taps (c->kernel, &c->shape), k = conv_k (c->kernel, &c->shape), most = taps == 1 || c->kernel->sweep ? 448 : 112, step;
 
   if (!c->kernel->sweep)
     return most;
