@@ -61,21 +61,17 @@ code_set (gpointer data,
     }
 }
 
-/* Which entry of scale[] and zero_point[] element @i has: (i / inner) % n. Weights of groups [G, O, ...] may have
- * G * O entries from axis 0 on: one for each pair. */
+/* Which entry of scale[] and zero_point[] element @i has: i / run % n. */
 static void
 quant_steps (const LptArray *array,
-             gint64         *inner,
+             gint64         *run,
              gint64         *n)
 {
   const LptQuant *quant = array->quant;
+  const gboolean varies = quant != NULL && quant->axis >= 0 && quant->axis < array->shape.rank;
 
-  *inner = 1;
-  *n = 1;
-  if (quant == NULL || quant->axis < 0 || quant->axis >= array->shape.rank)
-    return;
-  *n = quant->n;
-  *inner = lpt_dims_product (&array->shape, MAX (quant->axis, lpt_quant_last_axis (quant, &array->shape)) + 1, array->shape.rank);
+  *n = varies ? quant->n : 1;
+  *run = varies ? lpt_quant_run (quant, &array->shape) : 1;
 }
 
 static double
@@ -120,7 +116,7 @@ lpt_call_f32 (LptCall *call,
               GError **error)
 {
   const LptArray *in = &call->in[i];
-  gint64 k, count, inner, n;
+  gint64 k, count, run, n;
   float *copy;
 
   if (!lpt_call_has (call, i))
@@ -135,9 +131,9 @@ lpt_call_f32 (LptCall *call,
   copy = lpt_call_scratch (call, (gsize) count, sizeof (float), error);
   if (copy == NULL)
     return NULL;
-  quant_steps (in, &inner, &n);
+  quant_steps (in, &run, &n);
   for (k = 0; k < count; k++)
-    copy[k] = (float) code_to_real (in->quant, k / inner % n, code_get (in->data, in->dtype, k));
+    copy[k] = (float) code_to_real (in->quant, k / run % n, code_get (in->data, in->dtype, k));
 
   return copy;
 }
@@ -214,15 +210,15 @@ write_back (LptCall *call)
   for (o = 0; o < call->n_out && o < LPT_CALL_MAX_OUT; o++)
     {
       const LptArray *out = &call->out[o];
-      gint64 k, count, inner, n;
+      gint64 k, count, run, n;
 
       if (call->pending[o] == NULL)
         continue;
       count = lpt_array_count (out);
-      quant_steps (out, &inner, &n);
+      quant_steps (out, &run, &n);
       for (k = 0; k < count; k++)
         {
-          gint64 channel = k / inner % n;
+          gint64 channel = k / run % n;
 
           if (call->pending_dtype[o] == LPT_DTYPE_I64 && out->dtype == LPT_DTYPE_F32)
             ((float *) out->data)[k] = (float) ((gint64 *) call->pending[o])[k];

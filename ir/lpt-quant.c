@@ -83,3 +83,15 @@ lpt_quant_last_axis (const LptQuant *quant,
 
   return -2;
 }
+
+gint64
+lpt_quant_run (const LptQuant *quant,
+               const LptShape *shape)
+{
+  gint64 run = 1;
+
+  for (gint a = MAX (MAX (quant->axis, lpt_quant_last_axis (quant, shape)), 0) + 1; quant->n > 1 && a < shape->rank; a++)
+    run *= shape->dims[a];
+
+  return run;
+}

@@ -218,15 +218,13 @@ dequantize_constant (LptTensor      *tensor,
 {
   const LptShape *shape = lpt_tensor_shape (tensor);
   g_autofree double *values = lpt_tensor_to_f64 (tensor, NULL);
-  gint64 inner = 1;
+  const gint64 run = lpt_quant_run (quant, shape);
 
   if (values == NULL)
     return NULL;
-  for (gint i = quant->axis + 1; quant->n > 1 && i < shape->rank; i++)
-    inner *= shape->dims[i];
   for (gint64 i = 0; i < lpt_tensor_count (tensor); i++)
     {
-      guint c = quant->n == 1 ? 0 : (guint) (i / inner % quant->n);
+      const gint64 c = i / run % quant->n;
 
       values[i] = quant->scale[c] * (values[i] - quant->zero_point[c]);
     }

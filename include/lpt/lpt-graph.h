@@ -44,6 +44,8 @@ LPT_EXPORT gboolean  lpt_quant_equal    (const LptQuant *a, const LptQuant *b); 
 /* The last axis along which it varies (axis, or axis + 1 for pairs), LPT_QUANT_PER_TENSOR, or -2: n is none of these lengths. Axes of
  * unknown length have any. */
 LPT_EXPORT gint      lpt_quant_last_axis (const LptQuant *quant, const LptShape *shape);
+/* How many elements behind each other have the same entry: element i of a tensor of @shape, static, has entry i / run % n. */
+LPT_EXPORT gint64    lpt_quant_run       (const LptQuant *quant, const LptShape *shape);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptQuant, lpt_quant_unref)
 
 typedef struct

@@ -9,22 +9,6 @@
 
 #include "passes/lower/fit.h"
 
-/* The parameter of element i: along the axis, or one per group and channel. */
-static guint
-parameter_of (const LptShape *shape,
-              const LptQuant *quant,
-              gint64          i)
-{
-  gint64 inner = 1;
-
-  if (quant->n == 1)
-    return 0;
-  for (gint a = lpt_quant_last_axis (quant, shape) + 1; a < shape->rank; a++)
-    inner *= shape->dims[a];
-
-  return (guint) (i / inner % quant->n);
-}
-
 typedef struct
 {
   LptNode        *node;
@@ -40,13 +24,14 @@ growth_of (const Weights *w,
            LptTensor     *data,
            double        *growth)
 {
+  const gint64 run = lpt_quant_run (w->quant, &w->shape);
   double largest = 0.0;
 
   for (guint c = 0; c < w->quant->n; c++)
     growth[c] = 1.0;
   for (gint64 i = 0; i < w->n; i++)
     {
-      const guint c = parameter_of (&w->shape, w->quant, i);
+      const gint64 c = i / run % w->quant->n;
       const double q = (double) (lpt_tensor_get_i64 (data, i) - w->quant->zero_point[c]);
       const double limit = q < 0 ? w->row->lo : w->row->hi;
 
@@ -123,6 +108,7 @@ lpt_fit_weights (LptGraph                *graph,
   LptValue *fresh;
   gboolean fits = TRUE;
   gint8 *to;
+  gint64 run;
 
   if (w.quant == NULL || data == NULL || value->dtype != LPT_DTYPE_I8)
     return TRUE;
@@ -140,12 +126,13 @@ lpt_fit_weights (LptGraph                *graph,
   if (codes == NULL)
     return FALSE;
   to = lpt_tensor_writable (codes);
+  run = lpt_quant_run (w.quant, &w.shape);
   scale = g_new (double, w.quant->n);
   for (guint c = 0; c < w.quant->n; c++)
     scale[c] = w.quant->scale[c] * growth[c];
   for (gint64 i = 0; i < w.n; i++)
     {
-      const guint c = parameter_of (&w.shape, w.quant, i);
+      const gint64 c = i / run % w.quant->n;
 
       to[i] = (gint8) round ((double) (lpt_tensor_get_i64 (data, i) - w.quant->zero_point[c]) / growth[c]);
     }

@@ -255,10 +255,37 @@ test_restrictions (void)
   g_assert_false (lpt_config_disable (config, "no-such-pass", &error));
 }
 
+/* Entries along an axis, or for pairs from it on, and one for all. */
+static void
+test_quant_run (void)
+{
+  static const struct { gint axis; guint n; gint rank; gint64 dims[4]; gint64 run; } rows[] = {
+    { LPT_QUANT_PER_TENSOR, 1, 3, { 2, 3, 5 }, 1 },
+    { 0, 2, 3, { 2, 3, 5 }, 15 },
+    { 1, 3, 3, { 2, 3, 5 }, 5 },
+    { 2, 5, 3, { 2, 3, 5 }, 1 },
+    { 0, 6, 4, { 2, 3, 5, 7 }, 35 },
+    { 1, 15, 4, { 2, 3, 5, 7 }, 7 },
+  };
+  double scale[15];
+
+  for (guint i = 0; i < G_N_ELEMENTS (scale); i++)
+    scale[i] = 0.5;
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (LptQuant) quant = lpt_quant_new (rows[i].axis, rows[i].n, scale, NULL);
+      LptShape shape = { .rank = rows[i].rank };
+
+      memcpy (shape.dims, rows[i].dims, sizeof rows[i].dims);
+      g_assert_cmpint (lpt_quant_run (quant, &shape), ==, rows[i].run);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/graph/quant-run", test_quant_run);
   g_test_add_func ("/graph/uses", test_uses);
   g_test_add_func ("/graph/names", test_names);
   g_test_add_func ("/graph/order-and-cycles", test_order_and_cycles);
