@@ -5,6 +5,7 @@
 #include "tests/kernels/kernel-test.h"
 
 #include <stdatomic.h>
+#include <time.h>
 
 #include "executor/kernels/lpt-cut.h"
 #include "executor/kernels/lpt-kernels.h"
@@ -103,7 +104,13 @@ test_runs (LptPool *pool)
   Loops loops = { pool, 0, true };
 
   for (int i = 0; i < 20; i++)
-    lpt_pool_run (pool, run_loops, &loops);
+    {
+      /* Long enough for helpers to fall asleep. */
+      if (i % 5 == 4)
+        nanosleep (&(struct timespec) { .tv_nsec = 20000000 }, NULL);
+      lpt_pool_run (pool, run_loops, &loops);
+    }
+  nanosleep (&(struct timespec) { .tv_nsec = 20000000 }, NULL);
   loops.ok = run_counts (pool, 1000) && loops.ok;
   test_report (loops.ok && loops.runs == 40, "%u threads stand by for %zu runs of loops, and loops follow", lpt_pool_n_threads (pool), loops.runs);
 }
