@@ -77,7 +77,8 @@ configure (Sweep *s, size_t rows, size_t step)
     uint8_t  palette, start, reserved[14];
     uint16_t bytes[16];
     uint8_t  rows[16];
-  } all = { 1, 0, { 0 }, { 64, 64, 64, 64, (uint16_t) step, (uint16_t) step, 64, 64 }, { 0, 0, 0, 0, 0, 0, (uint8_t) (step / 4), (uint8_t) (step / 4) } };
+  } all = { 1, 0, { 0 }, { 64, 64, 64, 64, (uint16_t) step, (uint16_t) step, 64, 64 },
+            { 0, 0, 0, 0, 0, 0, (uint8_t) (step / 4), (uint8_t) (step / 4) } };
 
   if (rows == s->tile_rows && step == s->tile_step)
     return;
