@@ -15,10 +15,10 @@
 static const LptModeInfo modes[] =
 {
   { LPT_MODE_SINGLE, "single", "one 64-bit product, one rounding shift, ties toward +inf" },
-  { LPT_MODE_LITERT, "litert", "TensorFlow Lite 2.9.0, builtin kernels on x86-64" },
-  { LPT_MODE_LITERT_DOUBLE, "litert-double", "tflite-micro's reference kernels, double rounding" },
-  { LPT_MODE_LITERT_SINGLE, "litert-single", "tflite-micro's reference kernels, single rounding" },
-  { LPT_MODE_XNNPACK, "xnnpack", "XNNPACK as the delegate of TensorFlow Lite 2.9.0" },
+  { LPT_MODE_LITERT, "litert", "TensorFlow Lite 2.9.0, builtin kernels on x86-64", TRUE },
+  { LPT_MODE_LITERT_DOUBLE, "litert-double", "tflite-micro's reference kernels, double rounding", TRUE },
+  { LPT_MODE_LITERT_SINGLE, "litert-single", "tflite-micro's reference kernels, single rounding", TRUE },
+  { LPT_MODE_XNNPACK, "xnnpack", "XNNPACK as the delegate of TensorFlow Lite 2.9.0", TRUE },
   { LPT_MODE_ONNX, "onnx", "ONNX Runtime: float32 multipliers, ties to even" },
   { LPT_MODE_CAFFE2, "caffe2", "Caffe2: float32 scales, two roundings" },
   { LPT_MODE_SNPS, "snps", "SNPS-Caffe, its TFLite column: by granularity and kind of convolution" },

@@ -121,6 +121,7 @@ typedef struct
   LptMode     mode;
   const char *name;
   const char *doc;
+  gboolean    multiplies_positions;   /* nearest: times in / out, as TensorFlow Lite; else divided by the scale */
 } LptModeInfo;
 
 /* The modes; ends with name == NULL. */

@@ -9,6 +9,24 @@
 
 #include "executor/lpt-resize.h"
 
+LptResizeStyle
+lpt_resize_style (const LptNode *node)
+{
+  const LptInterpolateAttrs *attrs = LPT_ATTRS (node, LptInterpolateAttrs);
+  LptResizeStyle style = { attrs->mode, attrs->coordinate_transformation_mode, attrs->nearest_mode, attrs->antialias, attrs->cube_coeff };
+
+  if (node->opset != 0 && node->opset < 4)
+    {
+      style.coordinate = attrs->align_corners ? LPT_COORD_ALIGN_CORNERS : LPT_COORD_ASYMMETRIC;
+      style.nearest = LPT_NEAREST_FLOOR;
+      style.cube = -0.75;
+      if (style.mode == LPT_INTERPOLATE_LINEAR && !style.antialias)
+        style.mode = LPT_INTERPOLATE_LINEAR_ONNX;
+    }
+
+  return style;
+}
+
 float
 lpt_resize_coordinate (int    coordinate,
                        gint64 o,

@@ -24,9 +24,7 @@
 typedef struct
 {
   LptIntOp                 op;
-  gboolean                 nearest;
-  LptInterpolateCoordinate coordinate;
-  LptInterpolateNearest    rounding;
+  LptResizeStyle           style;
   gboolean                 multiplies;            /* coordinates as TensorFlow Lite has them */
   float                    scale[LPT_MAX_RANK];   /* given ones, else 0 */
   const LptRequantRule    *rule;
@@ -46,7 +44,7 @@ multiplied (const Resize *r,
   float scale = (float) in / (float) out;
   float v = (float) i;
 
-  switch (r->coordinate)
+  switch (r->style.coordinate)
     {
     case LPT_COORD_ALIGN_CORNERS:
       v *= out > 1 ? (float) (in - 1) / (float) (out - 1) : scale;
@@ -77,15 +75,15 @@ lpt_int_resize_source (const LptIntOp *op,
 {
   const Resize *r = (const Resize *) op;
   float scale = r->scale[axis] != 0.0f ? r->scale[axis] : (float) out / (float) in;
-  float v = r->multiplies ? multiplied (r, i, in, out) : lpt_resize_coordinate (r->coordinate, i, scale, in, out);
+  float v = r->multiplies ? multiplied (r, i, in, out) : lpt_resize_coordinate (r->style.coordinate, i, scale, in, out);
 
-  return in == out ? i : CLAMP (lpt_resize_nearest (r->rounding, v, scale), 0, in - 1);
+  return in == out ? i : CLAMP (lpt_resize_nearest (r->style.nearest, v, scale), 0, in - 1);
 }
 
 gboolean
 lpt_int_resize_is_nearest (const LptIntOp *op)
 {
-  return ((const Resize *) op)->nearest;
+  return ((const Resize *) op)->style.mode == LPT_INTERPOLATE_NEAREST;
 }
 
 /* The scales that the node names instead of sizes; FALSE: they are computed. */
@@ -159,8 +157,8 @@ linear_tap (const Resize *r,
             gint64        in,
             gint64        out)
 {
-  const gboolean corners = r->coordinate == LPT_COORD_ALIGN_CORNERS && out > 1;
-  const gboolean half = r->coordinate == LPT_COORD_HALF_PIXEL || (r->coordinate == LPT_COORD_PYTORCH_HALF_PIXEL && out > 1);
+  const gboolean corners = r->style.coordinate == LPT_COORD_ALIGN_CORNERS && out > 1;
+  const gboolean half = r->style.coordinate == LPT_COORD_HALF_PIXEL || (r->style.coordinate == LPT_COORD_PYTORCH_HALF_PIXEL && out > 1);
   const gint64 scale = corners ? (1024 * (in - 1) + (out - 1) / 2) / (out - 1) : (1024 * in + out / 2) / out;
   const gint64 position = i * scale + (half ? scale / 2 - 512 : 0);
   const float f = corners ? (float) i * ((float) (in - 1) / (float) (out - 1))
@@ -229,12 +227,6 @@ linear_run (const LptIntOp           *op,
     }
 }
 
-static gboolean
-is_tensorflow_lite (LptMode mode)
-{
-  return mode == LPT_MODE_LITERT || mode == LPT_MODE_LITERT_DOUBLE || mode == LPT_MODE_LITERT_SINGLE || mode == LPT_MODE_XNNPACK;
-}
-
 LptIntOp *
 lpt_int_resize_new (LptNode              *node,
                     const LptRequantRule *rule,
@@ -243,18 +235,16 @@ lpt_int_resize_new (LptNode              *node,
   g_autoptr (LptIntOp) op = NULL;
   const LptInterpolateAttrs *attrs = LPT_ATTRS (node, LptInterpolateAttrs);
   const LptShape *x = &lpt_node_in (node, 0)->shape, *y = &lpt_node_out (node)->shape;
-  const gboolean old = node->opset >= 1 && node->opset < 4;
   LptIntScale to;
   Resize *r = g_new0 (Resize, 1);
+  gboolean nearest;
 
   op = &r->op;
   r->rule = rule;
-  r->coordinate = !old ? (LptInterpolateCoordinate) attrs->coordinate_transformation_mode
-                  : attrs->align_corners ? LPT_COORD_ALIGN_CORNERS : LPT_COORD_ASYMMETRIC;
-  r->rounding = old ? LPT_NEAREST_FLOOR : (LptInterpolateNearest) attrs->nearest_mode;
-  r->nearest = attrs->mode == LPT_INTERPOLATE_NEAREST;
-  r->multiplies = is_tensorflow_lite (lpt_requant_node_mode (node));
-  op->run = r->nearest ? nearest_run : linear_run;
+  r->style = lpt_resize_style (node);
+  nearest = r->style.mode == LPT_INTERPOLATE_NEAREST;
+  r->multiplies = lpt_modes ()[lpt_requant_node_mode (node)].multiplies_positions;
+  op->run = nearest ? nearest_run : linear_run;
 
   if (!lpt_int_scale_of (lpt_node_in (node, 0), "the input", &r->x, error)
       || !lpt_int_scale_of (lpt_node_out (node), "the output", &to, error))
@@ -264,7 +254,7 @@ lpt_int_resize_new (LptNode              *node,
       lpt_int_refuse (error, "unsupported: an integer Interpolate of dynamic shape");
       return NULL;
     }
-  if (r->nearest && !read_scales (node, r))
+  if (nearest && !read_scales (node, r))
     {
       lpt_int_refuse (error, "unsupported: computed scales of an integer Interpolate");
       return NULL;
@@ -275,10 +265,10 @@ lpt_int_resize_new (LptNode              *node,
         lpt_int_refuse (error, "unsupported: padding in an integer Interpolate");
         return NULL;
       }
-  if (!r->nearest)
+  if (!nearest)
     {
-      gboolean fits = x->rank >= 2 && !attrs->antialias && r->coordinate != LPT_COORD_TF_HALF_PIXEL_FOR_NN
-                      && (attrs->mode == LPT_INTERPOLATE_LINEAR || attrs->mode == LPT_INTERPOLATE_LINEAR_ONNX);
+      gboolean fits = x->rank >= 2 && !r->style.antialias && r->style.coordinate != LPT_COORD_TF_HALF_PIXEL_FOR_NN
+                      && (r->style.mode == LPT_INTERPOLATE_LINEAR || r->style.mode == LPT_INTERPOLATE_LINEAR_ONNX);
 
       for (gint i = 0; i < x->rank - 2; i++)
         fits = fits && x->dims[i] == y->dims[i];

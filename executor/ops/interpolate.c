@@ -24,13 +24,6 @@
 #include "executor/lpt-loop.h"
 #include "executor/lpt-resize.h"
 
-typedef struct
-{
-  int      mode, coordinate, nearest;
-  gboolean antialias;
-  double   cube;
-} Style;
-
 /* One axis: position o reads index[o * n + k] with weight[o * n + k]; an index < 0 counts as 0. */
 typedef struct
 {
@@ -71,14 +64,14 @@ pillow_filter (double   x,
 
 /* The filters of ONNX's antialias. */
 static gboolean
-is_wide (const Style *style,
+is_wide (const LptResizeStyle *style,
          float        scale)
 {
   return style->antialias && scale < 1 && (style->mode == LPT_INTERPOLATE_LINEAR_ONNX || style->mode == LPT_INTERPOLATE_CUBIC);
 }
 
 static void
-set_wide_taps (const Style *style,
+set_wide_taps (const LptResizeStyle *style,
                float        scale,
                float        x,
                gint64       in,
@@ -103,7 +96,7 @@ set_wide_taps (const Style *style,
 }
 
 static gint64
-count_taps (const Style *style,
+count_taps (const LptResizeStyle *style,
             float        scale,
             gint64       in,
             gint64       out)
@@ -126,7 +119,7 @@ count_taps (const Style *style,
 }
 
 static void
-set_taps (const Style *style,
+set_taps (const LptResizeStyle *style,
           float        scale,
           gint64       o,
           Taps        *t)
@@ -215,7 +208,7 @@ set_taps (const Style *style,
 /* @pad zeros in front of @length elements are part of the axis of t->in elements. */
 static gboolean
 make_taps (LptCall     *call,
-           const Style *style,
+           const LptResizeStyle *style,
            float        scale,
            gint64       pad,
            gint64       length,
@@ -339,31 +332,14 @@ read_axes (LptCall *call,
   return TRUE;
 }
 
-static Style
-read_style (const LptNode *node)
-{
-  const LptInterpolateAttrs *attrs = LPT_ATTRS (node, LptInterpolateAttrs);
-  Style style = { attrs->mode, attrs->coordinate_transformation_mode, attrs->nearest_mode, attrs->antialias, attrs->cube_coeff };
-
-  if (node->opset != 0 && node->opset < 4)
-    {
-      style.coordinate = attrs->align_corners ? LPT_COORD_ALIGN_CORNERS : LPT_COORD_ASYMMETRIC;
-      style.nearest = LPT_NEAREST_FLOOR;
-      style.cube = -0.75;
-      if (style.mode == LPT_INTERPOLATE_LINEAR && !style.antialias)
-        style.mode = LPT_INTERPOLATE_LINEAR_ONNX;
-    }
-
-  return style;
-}
-
 gboolean
 lpt_run_interpolate (LptCall *call,
                      GError **error)
 {
   const LptInterpolateAttrs *attrs = LPT_ATTRS (call->node, LptInterpolateAttrs);
   const LptShape *out = &call->out[0].shape;
-  Style style = read_style (call->node), pad_style = { LPT_INTERPOLATE_NEAREST, LPT_COORD_ASYMMETRIC, LPT_NEAREST_FLOOR, FALSE, 0 };
+  const LptResizeStyle style = lpt_resize_style (call->node);
+  const LptResizeStyle pad_style = { LPT_INTERPOLATE_NEAREST, LPT_COORD_ASYMMETRIC, LPT_NEAREST_FLOOR, FALSE, 0 };
   const float *x = lpt_call_f32 (call, 0, error);
   float *y = x != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
   LptShape shape = call->in[0].shape;
