@@ -140,10 +140,28 @@ choose_type (LptOnnxWriter            *w,
       return FALSE;
     }
   *dtype = d->levels <= 256 ? (is_signed ? LPT_DTYPE_I8 : LPT_DTYPE_U8) : is_signed ? LPT_DTYPE_I16 : LPT_DTYPE_U16;
-  if (lpt_dtype_is_integer (node->out[0].dtype))
-    *dtype = node->out[0].dtype;
-  *qmin = lpt_dtype_kind (*dtype) == LPT_KIND_SINT ? -(double) (d->levels / 2) : 0;
+  *qmin = is_signed ? -(double) (d->levels / 2) : 0;
   return TRUE;
+}
+
+/* The type and the least of the codes that a FakeQuantize makes of real numbers: its output interval counts them. */
+static gboolean
+read_codes (LptOnnxWriter            *w,
+            LptNode                  *node,
+            const LptQuantizeDetails *d,
+            LptDType                 *dtype,
+            double                   *qmin)
+{
+  const double low = d->out_low[0], high = low + (double) (d->levels - 1);
+  gboolean counts = low == round (low);
+
+  *dtype = node->out[0].dtype;
+  *qmin = low;
+  for (guint i = 0; i < d->n_out; i++)
+    counts = counts && d->out_low[i] == low && fabs (d->out_high[i] - high) <= 1e-6 * (high - low);
+  if (!counts || low < lpt_dtype_min (*dtype) || high > lpt_dtype_max (*dtype))
+    lpt_onnx_w_fail (w, "integers that are not the codes");
+  return counts;
 }
 
 /* Codes of constant data, by the formula in float32 */
@@ -239,16 +257,10 @@ lpt_onnx_write_fake_quantize (LptOnnxWriter *w,
       lpt_onnx_w_fail (w, "intervals that are not constant");
       return;
     }
-  if (!choose_type (w, node, &d, &dtype, &qmin)
+  if (!(to_codes ? read_codes : choose_type) (w, node, &d, &dtype, &qmin)
       || !read_interval (w, d.in_low, d.in_high, &d.in_shape, d.n_in, rank, d.levels, qmin, dtype, &in)
-      || !read_interval (w, d.out_low, d.out_high, &d.out_shape, d.n_out, rank, d.levels, qmin, dtype, &out))
+      || (!to_codes && !read_interval (w, d.out_low, d.out_high, &d.out_shape, d.n_out, rank, d.levels, qmin, dtype, &out)))
     return;
-  for (guint i = 0; to_codes && i < out.n; i++)
-    if (out.zero[i] != 0 || fabs (out.scale[i] - 1) > 1e-6)
-      {
-        lpt_onnx_w_fail (w, "integers that are not the codes");
-        return;
-      }
   if (constant != NULL)
     codes = constant_codes (w, constant, &d, &in, dtype, qmin);
   else
