@@ -96,16 +96,17 @@ add_output (Program *p,
   return add_view (p, slot, repr, parent, place->at);
 }
 
-/* Bytes from pixel to pixel of a buffer with the channels last. */
+/* Bytes from pixel to pixel of @slot with the channels last, in the buffer @i, which other values may have under their names. */
 static gsize
 pitch_of (const Program *p,
+          guint          slot,
           guint          i)
 {
   const LptShape *shape;
 
-  while (buffer_at (p, i)->repr == LPT_REPR_PART8)
+  for (; buffer_at (p, i)->repr == LPT_REPR_PART8; slot = buffer_at (p, i)->slot)
     i = buffer_at (p, i)->parent;
-  shape = &lpt_plan_slot (p->b->plan, buffer_at (p, i)->slot)->array.shape;
+  shape = &lpt_plan_slot (p->b->plan, slot)->array.shape;
 
   return shape->rank > 1 && lpt_shape_is_static (shape) ? (gsize) shape->dims[1] : 1;
 }
@@ -163,14 +164,14 @@ add_entry (Program   *p,
     {
       entry.in[k] = *buffer_of (p, op->in[k], op->in_repr[k]);
       touch (p, entry.in[k], step);
-      op->in_pitch[k] = pitch_of (p, entry.in[k]);
+      op->in_pitch[k] = pitch_of (p, op->in[k], entry.in[k]);
     }
   if (op != NULL)
     {
       entry.out = op->run != NULL ? add_output (p, op->out, op->out_repr)
                                   : add_view (p, op->out, op->out_repr, entry.in[0], op->start);
       touch (p, entry.out, step);
-      op->out_pitch = pitch_of (p, entry.out);
+      op->out_pitch = pitch_of (p, op->out, entry.out);
       if (op->fit != NULL)
         op->fit (op);
       for (k = 0; k < op->n_in; k++)
@@ -191,7 +192,7 @@ add_outside (Program *p,
   LptFastEntry entry = { .step = step, .op = lpt_fast_convert_new (p->b, slot, from, LPT_REPR_PLAIN) };
 
   entry.in[0] = *buffer_of (p, slot, from);
-  entry.op->in_pitch[0] = pitch_of (p, entry.in[0]);
+  entry.op->in_pitch[0] = pitch_of (p, slot, entry.in[0]);
   touch (p, entry.in[0], step);
   entry.out = add_buffer (p, slot, LPT_REPR_PLAIN);
   touch (p, entry.out, step);

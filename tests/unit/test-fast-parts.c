@@ -49,6 +49,11 @@ static const Case cases[] =
   { "nested", 6, 0, 0, 0, X ONE (a, 16) ONE (b, 4) "%y = Concat(%a, %b) {axis=1} : u8[2,20,6,7]" Q DEPTH (c, y, 20)
     "%s = Concat(%c, %y) {axis=1} : u8[2,40,6,7]" Q POOL (d, s, 40) "%t = Concat(%s, %d) {axis=1} : u8[2,80,6,7]" Q
     OF (z, t, 80) "Result(%z)\nResult(%y)\n" },
+  /* The same bytes under a shape with other channels. */
+  { "other-channels", 0, 0, 0, 0, "%x = Parameter : f32[2,12,4]\n%q = Quantize(%x) : u8[2,12,4]" Q "%w = Const {$(12)} : i8[3,4] q{scale=0.1}\n"
+    "%m = MatMul(%q, %w) {transpose_b=true} : i8[2,12,3] q{scale=0.05}\n%s = Const {2, 1, 12, 3} : i64[4]\n"
+    "%r = Reshape(%m, %s) : i8[2,1,12,3] q{scale=0.05}\n%a = Const {3} : i64[1]\n"
+    "%y = ReduceMax(%r, %a) {keep_dims=true} : i8[2,1,12,1] q{scale=0.05}\nResult(%y)\n" },
   { "pools", 4, 0, 0, 0, X ONE (a, 8) POOL (b, a, 8) POOL (c, b, 8) "%d = AvgPool(%a) {kernel=[3,3], strides=[1,1], pads_begin=[1,1], pads_end=[1,1],"
     " exclude-pad=true} : u8[2,8,6,7]" Q "%y = Concat(%a, %b, %c, %d) {axis=1} : u8[2,32,6,7]" Q "%r = Const {2, 3} : i64[2]\n"
     "%m = ReduceMean(%c, %r) {keep_dims=true} : u8[2,8,1,1]" Q OF (z, y, 32) "Result(%z)\nResult(%m)\n" },
