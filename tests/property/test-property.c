@@ -502,12 +502,43 @@ test_wide (void)
   property_check (40, 2000, &RANDOM_WIDE, examine_once);
 }
 
+/* What random graphs have found far beyond the usual number. */
+static const char *const known[] = {
+  /* codes that begin above the least one: both branches of a concatenation share an interval */
+  "%x = Parameter : f32[1,1,8,1]\n"
+  "%y = Concat(%x, %x) {axis=1} : f32[1,2,8,1]\n"
+  "%l = Const {-0.6, -1.7} : f32[1,2,1,1]\n"
+  "%h = Const {3.4, 1.6} : f32[1,2,1,1]\n"
+  "%q = FakeQuantize(%y, %l, %h, %l, %h) {levels=256} : f32[1,2,8,1]\n"
+  "%v = Const {0.01, -0.06, -0.1, 0.6, -0.1, 0.3} : f32[3,2,1,1]\n"
+  "%vl = Const {-0.07, -0.7, -0.8} : f32[3,1,1,1]\n"
+  "%vh = Const {0.07, 0.7, 0.8} : f32[3,1,1,1]\n"
+  "%w = FakeQuantize(%v, %vl, %vh, %vl, %vh) {levels=255} : f32[3,2,1,1]\n"
+  "%z = Convolution(%q, %w) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]} : f32[1,3,8,1]\n"
+  "Result(%z)\n",
+};
+
+static void
+test_known (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (known); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autofree char *text = g_strconcat ("graph \"known\"\n", known[i], NULL);
+      g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
+      g_assert_no_error (error);
+      g_autofree char *failure = examine (graph, i);
+      g_assert_cmpstr (failure, ==, NULL);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   scratch = g_dir_make_tmp ("lpt-property-XXXXXX", NULL);
   g_assert_nonnull (scratch);
+  g_test_add_func ("/property/known", test_known);
   g_test_add_func ("/property/small", test_small);
   g_test_add_func ("/property/wide", test_wide);
   int status = g_test_run ();
