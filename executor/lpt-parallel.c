@@ -4,8 +4,8 @@
  * Loops over the same rows so find them in the cache of the same core, and uneven tasks are balanced.
  *
  * The thread that opens a loop waits for those that took tasks of it, never for one that has not come: on a busy machine a
- * thread may get a processor only milliseconds later, and a loop takes microseconds. That is why these are not the threads of a library that
- * gathers all of them behind each loop. Helpers look for loops for a while and then sleep.
+ * thread may get a processor only milliseconds later, and a loop takes microseconds. That is why these are not the threads
+ * of a library that gathers all of them behind each loop. Helpers look for loops for a while and then sleep.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -69,7 +69,8 @@ run_work (const Work *work, size_t task, size_t end, unsigned thread)
     work->func (work->data, task, thread);
 }
 
-/* Tasks one by one, ranges of three quarters of what is left: the last ones are short, so that threads end at about the same time. */
+/* Tasks one by one, ranges of three quarters of what is left: the last ones are short, so that threads end at about the
+ * same time. */
 static void
 run_share (const Work *work, Share *share, unsigned thread)
 {
@@ -130,7 +131,8 @@ wait_more (unsigned *waits)
   return true;
 }
 
-/* Until the turn is another than `turn`. Who changes it looks at `asleep` afterwards, and this looks at it after `asleep`, so one of them sees the other. */
+/* Until the turn is another than `turn`. Who changes it looks at `asleep` afterwards, and this looks at it after `asleep`:
+ * one of them sees the other. */
 static void
 sleep_on (LptPool *pool, size_t turn)
 {

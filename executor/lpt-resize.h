@@ -1,4 +1,6 @@
-/* lpt-resize.h - how and where Interpolate reads, in single precision as OpenVINO has it, so that positions on a boundary fall on the same side
+/* lpt-resize.h - how and where Interpolate reads
+ *
+ * Positions are computed in single precision as OpenVINO has it, so that those on a boundary fall on the same side.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -125,7 +125,8 @@ sweep_bytes (bool dense, size_t rows, size_t taps, size_t k)
 
 /* Copies rows, tap by tap, with zeros behind them up to `bytes`, a multiple of STEP. */
 static void
-copy_rows (size_t rows, size_t taps, size_t k, const uint8_t *const *ptr, size_t ptr_stride, uint8_t *to, size_t bytes, size_t pitch)
+copy_rows (size_t rows, size_t taps, size_t k, const uint8_t *const *ptr, size_t ptr_stride, uint8_t *to, size_t bytes,
+           size_t pitch)
 {
   const size_t tap_bytes = round_up (k, 4), whole = k / STEP * STEP;
   const __mmask64 rest = ((__mmask64) 1 << (k - whole)) - 1;
@@ -231,7 +232,8 @@ is_worth_lines (const LptGemmBlock *b, const uint8_t *const *ptr, size_t rows, s
 
 /* Fills groups and copies what cannot be read in its place, or should not be. */
 static void
-prepare (Sweep *s, const LptGemmBlock *b, size_t first, size_t end, const uint8_t *const *ptr, size_t ptr_stride, size_t columns, void *scratch)
+prepare (Sweep *s, const LptGemmBlock *b, size_t first, size_t end, const uint8_t *const *ptr, size_t ptr_stride,
+         size_t columns, void *scratch)
 {
   const size_t most = group_rows (b), step = tap_step (b->k), whole = b->k / STEP * STEP;
   Group *groups = scratch;
@@ -241,7 +243,8 @@ prepare (Sweep *s, const LptGemmBlock *b, size_t first, size_t end, const uint8_
   bool in_steps;
 
   ptr += first;
-  in_steps = step > 0 && !copies && (b->taps == 1 || (2 * b->taps * b->k / step <= 3 * bytes / STEP && is_direct (b, groups, n, ptr, ptr_stride)));
+  in_steps = step > 0 && !copies
+             && (b->taps == 1 || (2 * b->taps * b->k / step <= 3 * bytes / STEP && is_direct (b, groups, n, ptr, ptr_stride)));
   s->groups = groups;
   s->n_groups = n;
   s->taps = in_steps ? b->taps : 1;
