@@ -263,12 +263,11 @@ lpt_pool_n_threads (const LptPool *pool)
 }
 
 void
-lpt_pool_run (LptPool *pool, LptPoolFunc func, void *data)
+lpt_pool_wake (LptPool *pool)
 {
-  /* A turn without a loop: who sleeps is awake when the first one comes. */
+  /* A turn without a loop. */
   if (pool && atomic_load (&pool->asleep) > 0)
     set_turn (pool, atomic_load (&pool->turn) + 2);
-  func (data);
 }
 
 static void

@@ -528,27 +528,11 @@ run_all (const LptPlan  *plan,
   return TRUE;
 }
 
-typedef struct
-{
-  LptPlanContext *context;
-  GError        **error;
-  gboolean        ok;
-} Run;
-
-static void
-run_program (void *data)
-{
-  Run *run = data;
-
-  run->ok = run_all (run->context->plan, run->context, run->error);
-}
-
 gboolean
 lpt_plan_run (const LptPlan  *plan,
               LptPlanContext *context,
               GError        **error)
 {
-  Run run = { context, error, FALSE };
   guint i;
 
   g_return_val_if_fail (context->plan == plan, FALSE);
@@ -570,9 +554,7 @@ lpt_plan_run (const LptPlan  *plan,
 
   /* A program is short loops; steps that take long leave the other threads alone. */
   if (plan->fast != NULL)
-    lpt_pool_run (context->pool, run_program, &run);
-  else
-    run_program (&run);
+    lpt_pool_wake (context->pool);
 
-  return run.ok;
+  return run_all (plan, context, error);
 }

@@ -90,7 +90,7 @@ lpt_quant_run (const LptQuant *quant,
 {
   gint64 run = 1;
 
-  for (gint a = MAX (MAX (quant->axis, lpt_quant_last_axis (quant, shape)), 0) + 1; quant->n > 1 && a < shape->rank; a++)
+  for (gint a = MAX (quant->axis, lpt_quant_last_axis (quant, shape)) + 1; quant->n > 1 && a < shape->rank; a++)
     run *= shape->dims[a];
 
   return run;

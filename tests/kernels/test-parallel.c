@@ -79,7 +79,7 @@ test_boxes (void)
   test_report (ok, "boxes of parts of grids");
 }
 
-/* Loops of one run: many short ones, one behind the other, and a run inside the run. */
+/* Loops of one run: many short ones, one behind the other, and a run inside the run, each after a call to wake the others. */
 typedef struct {
   LptPool *pool;
   size_t   runs;
@@ -87,15 +87,14 @@ typedef struct {
 } Loops;
 
 static void
-run_loops (void *data)
+run_loops (Loops *loops)
 {
-  Loops *loops = data;
-
+  lpt_pool_wake (loops->pool);
   loops->runs++;
   for (size_t n = 0; n < 300; n++)
     loops->ok = run_counts (loops->pool, n % 17) && loops->ok;
   if (loops->runs % 2 == 1)
-    lpt_pool_run (loops->pool, run_loops, loops);
+    run_loops (loops);
 }
 
 static void
@@ -108,7 +107,7 @@ test_runs (LptPool *pool)
       /* Long enough for helpers to fall asleep. */
       if (i % 5 == 4)
         nanosleep (&(struct timespec) { .tv_nsec = 20000000 }, NULL);
-      lpt_pool_run (pool, run_loops, &loops);
+      run_loops (&loops);
     }
   nanosleep (&(struct timespec) { .tv_nsec = 20000000 }, NULL);
   loops.ok = run_counts (pool, 1000) && loops.ok;
