@@ -86,12 +86,12 @@ typedef struct
   LptCut       rows, channels;       /* pixels, depthwise lines; output channels */
 } Conv;
 
+/* Another core reads it: what all runs have in common is in the op. */
 typedef struct
 {
   const Conv   *conv;
-  LptConv       c;
-  LptDwconv     d;
-  guint8       *workspace;
+  const guint8 *in, *residual;
+  guint8       *out, *workspace;
 } ConvJob;
 
 static void
@@ -103,7 +103,12 @@ conv_tasks (void    *data,
   const ConvJob *job = data;
   const Conv *v = job->conv;
   guint8 *workspace = job->workspace + thread * v->op.workspace;
+  LptConv c = v->conv;
+  LptDwconv d = v->dwconv;
 
+  c.in = d.in = job->in;
+  c.out = d.out = job->out;
+  c.residual = d.residual = job->residual;
   while (task < end)
     {
       LptCutBox box = lpt_cut_box (&task, end, v->channels.cuts);
@@ -111,9 +116,9 @@ conv_tasks (void    *data,
       gsize n0 = lpt_cut_at (&v->channels, box.j0), n1 = lpt_cut_at (&v->channels, box.j1);
 
       if (v->depthwise)
-        lpt_dwconv_tile (&job->d, m0, m1, n0, n1, workspace);
+        lpt_dwconv_tile (&d, m0, m1, n0, n1, workspace);
       else
-        lpt_conv_tile (&job->c, m0, m1, n0, n1, workspace);
+        lpt_conv_tile (&c, m0, m1, n0, n1, workspace);
     }
 }
 
@@ -125,25 +130,30 @@ conv_run (const LptFastOp     *op,
           guint8              *workspace)
 {
   const Conv *v = (const Conv *) op;
-  const LptConvShape *s = &v->conv.shape;
-  ConvJob job = { v, v->conv, v->dwconv, workspace };
+  ConvJob job = { v, in[0], op->n_in > 1 ? in[1] : NULL, out, workspace };
 
-  job.c.in = job.d.in = in[0];
-  job.c.out = job.d.out = out;
-  job.c.residual = job.d.residual = op->n_in > 1 ? in[1] : NULL;
-  job.c.ldr = job.d.ldr = op->in_pitch[1];
-  job.c.ldo = job.d.ldo = op->out_pitch * (v->stage.e.store == LPT_STORE_Q8 ? 1 : 4);
-  job.c.pixel_stride = job.d.pixel_stride = op->in_pitch[0];
-  job.c.row_stride = job.d.row_stride = s->iw * op->in_pitch[0];
-  job.c.image_stride = job.d.image_stride = s->ih * s->iw * op->in_pitch[0];
+  lpt_parallel_ranges (pool, v->rows.cuts * v->channels.cuts, conv_tasks, &job);
+}
+
+static void
+conv_fit (LptFastOp *op)
+{
+  Conv *v = (Conv *) op;
+  LptConv *c = &v->conv;
+  const LptConvShape *s = &c->shape;
+
+  c->ldr = v->dwconv.ldr = op->in_pitch[1];
+  c->ldo = v->dwconv.ldo = op->out_pitch * (v->stage.e.store == LPT_STORE_Q8 ? 1 : 4);
+  c->pixel_stride = v->dwconv.pixel_stride = op->in_pitch[0];
+  c->row_stride = v->dwconv.row_stride = s->iw * op->in_pitch[0];
+  c->image_stride = v->dwconv.image_stride = s->ih * s->iw * op->in_pitch[0];
   if (op->in_repr[0] != LPT_REPR_LAST8 && op->in_repr[0] != LPT_REPR_PART8)
     {
-      job.c.pixel_stride = 1;
-      job.c.row_stride = s->iw;
-      job.c.channel_stride = s->ih * s->iw;
-      job.c.image_stride = s->ic * s->ih * s->iw;
+      c->pixel_stride = 1;
+      c->row_stride = s->iw;
+      c->channel_stride = s->ih * s->iw;
+      c->image_stride = s->ic * s->ih * s->iw;
     }
-  lpt_parallel_ranges (pool, v->rows.cuts * v->channels.cuts, conv_tasks, &job);
 }
 
 static void
@@ -303,7 +313,7 @@ lpt_fast_make_conv (LptFastBuilder *b,
                         .in_repr = { LPT_REPR_LAST8, LPT_REPR_LAST8 }, .out = v->stage.out,
                         .out_repr = v->stage.e.store == LPT_STORE_Q8 ? LPT_REPR_LAST8 : LPT_REPR_LASTF, .last = v->stage.last,
                         .takes_planes = !v->depthwise && lpt_conv_takes_planes (&s),
-                        .takes_part = 3, .makes_part = TRUE,
+                        .takes_part = 3, .makes_part = TRUE, .fit = conv_fit,
                         .in_place = !v->depthwise && lpt_gemm_adds_in_place (gemm, &v->stage.e) ? 2 : 0 };
   v->op.workspace = ((v->depthwise ? lpt_dwconv_workspace (&v->dwconv) : lpt_conv_workspace (&v->conv)) + 63) & ~(gsize) 63;
 
@@ -323,8 +333,8 @@ typedef struct
 typedef struct
 {
   const MatMul *m;
-  LptGemm       gemm;
-  guint8       *workspace;
+  const guint8 *a, *residual;
+  guint8       *out, *workspace;
 } MatMulJob;
 
 static void
@@ -335,12 +345,16 @@ matmul_tasks (void    *data,
 {
   const MatMulJob *job = data;
   const MatMul *m = job->m;
+  LptGemm g = m->gemm;
 
+  g.a = job->a;
+  g.out = job->out;
+  g.residual = job->residual;
   while (task < end)
     {
-      LptCutBox box = lpt_cut_box (&task, end, (job->gemm.n + m->tn - 1) / m->tn);
+      LptCutBox box = lpt_cut_box (&task, end, (g.n + m->tn - 1) / m->tn);
 
-      lpt_gemm_tile (&job->gemm, box.i0 * m->tm, MIN (box.i1 * m->tm, job->gemm.m), box.j0 * m->tn, MIN (box.j1 * m->tn, job->gemm.n),
+      lpt_gemm_tile (&g, box.i0 * m->tm, MIN (box.i1 * m->tm, g.m), box.j0 * m->tn, MIN (box.j1 * m->tn, g.n),
                      job->workspace + thread * m->op.workspace);
     }
 }
@@ -353,11 +367,8 @@ matmul_run (const LptFastOp     *op,
             guint8              *workspace)
 {
   const MatMul *m = (const MatMul *) op;
-  MatMulJob job = { m, m->gemm, workspace };
+  MatMulJob job = { m, in[0], op->n_in > 1 ? in[1] : NULL, out, workspace };
 
-  job.gemm.a = in[0];
-  job.gemm.out = out;
-  job.gemm.residual = op->n_in > 1 ? in[1] : NULL;
   lpt_parallel_ranges (pool, (m->gemm.m + m->tm - 1) / m->tm * ((m->gemm.n + m->tn - 1) / m->tn), matmul_tasks, &job);
 }
 

@@ -3,9 +3,13 @@
  * A loop is cut into a share for each thread, which begins with its own, in order, and then helps the others with theirs.
  * Loops over the same rows so find them in the cache of the same core, and uneven tasks are balanced.
  *
- * The thread that opens a loop waits for those that took tasks of it, never for one that has not come: on a busy machine a
- * thread may get a processor only milliseconds later, and a loop takes microseconds. That is why these are not the threads
+ * The thread that opens a loop waits for the tasks that others took, never for a thread that has not come: on a busy machine one
+ * may get a processor only milliseconds later, and a loop takes microseconds. That is why these are not the threads
  * of a library that gathers all of them behind each loop. Helpers look for loops for a while and then sleep.
+ *
+ * What one core wrote and another reads takes about 100 ns, so a loop is opened by one line of the cache for each helper, its
+ * share, and closed by one, the count of tasks that helpers have done. Who is late cannot take a task of another loop: a share's
+ * word of tasks left carries the loop's number.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,12 +20,16 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-/* More threads than that share shares. */
-enum { MAX_SHARES = 64, MAX_THREADS = 1024 };
+/* More threads than that share shares. A loop's number and tasks left are one word; more tasks are several loops. */
+enum { MAX_SHARES = 64, MAX_THREADS = 1024, TASK_BITS = 24, MAX_TASKS = (1 << TASK_BITS) - 1 };
+
+/* The number that ends helpers. */
+#define QUIT (UINT64_MAX >> TASK_BITS)
 
 typedef struct {
   LptParallelFunc  func;     /* or ranges */
@@ -29,16 +37,12 @@ typedef struct {
   void            *data;
 } Work;
 
+/* All but `left` is written before the loop's number is, and read by who took tasks only. */
 typedef struct {
-  _Alignas (64) atomic_size_t next;
-  size_t                      end;
+  _Alignas (64) _Atomic uint64_t left;
+  size_t                         end;   /* of its tasks, the last of which are left */
+  Work                           work;
 } Share;
-
-typedef struct {
-  Work   work;
-  size_t n_shares;
-  Share  shares[MAX_SHARES];
-} Loop;
 
 typedef struct {
   LptPool  *pool;
@@ -47,18 +51,23 @@ typedef struct {
 } Helper;
 
 struct LptPool {
-  unsigned                    n_threads;
+  unsigned                    n_threads, n_shares;
   Helper                     *helpers;   /* n_threads - 1 */
+  uint64_t                    number;    /* of the last loop */
+  size_t                      before;    /* `done` when it ended */
   pthread_mutex_t             mutex;
   pthread_cond_t              wake;
-  /* Odd while a loop is open; QUIT: no loop will follow. */
-  _Alignas (64) atomic_size_t turn;
+  size_t                      wakes;     /* under the mutex */
   atomic_size_t               asleep;
-  _Alignas (64) atomic_size_t inside;    /* helpers that look at the loop; it changes only while there are none */
-  Loop                        loop;
+  _Alignas (64) atomic_size_t done;      /* tasks, by helpers */
+  Share                       shares[MAX_SHARES];
 };
 
-enum { QUIT = 0, FIRST = 2 };
+static uint64_t
+loop_of (uint64_t left)
+{
+  return left >> TASK_BITS;
+}
 
 static void
 run_work (const Work *work, size_t task, size_t end, unsigned thread)
@@ -69,43 +78,25 @@ run_work (const Work *work, size_t task, size_t end, unsigned thread)
     work->func (work->data, task, thread);
 }
 
-/* Tasks one by one, ranges of three quarters of what is left: the last ones are short, so that threads end at about the
- * same time. */
-static void
-run_share (const Work *work, Share *share, unsigned thread)
+/* The share's tasks in that loop: three quarters of what is left at a time, so that the last are few and threads end at about
+ * the same time. Returns how many they were. */
+static size_t
+run_share (Share *share, uint64_t loop, unsigned thread)
 {
-  for (;;)
+  uint64_t left = atomic_load_explicit (&share->left, memory_order_acquire);
+  size_t done = 0;
+
+  while (loop_of (left) == loop && left & MAX_TASKS)
     {
-      size_t task = atomic_load_explicit (&share->next, memory_order_relaxed), n;
+      size_t rest = left & MAX_TASKS, n = (3 * rest + 3) / 4;
 
-      if (task >= share->end)
-        return;
-      n = work->ranges ? (3 * (share->end - task) + 3) / 4 : 1;
-      task = atomic_fetch_add_explicit (&share->next, n, memory_order_relaxed);
-      run_work (work, task, task < share->end && share->end - task > n ? task + n : share->end, thread);
+      if (!atomic_compare_exchange_weak_explicit (&share->left, &left, left - n, memory_order_acquire, memory_order_acquire))
+        continue;
+      run_work (&share->work, share->end - rest, share->end - rest + n, thread);
+      done += n;
+      left = atomic_load_explicit (&share->left, memory_order_acquire);
     }
-}
-
-static void
-run_loop (Loop *loop, unsigned thread)
-{
-  for (size_t i = 0; i < loop->n_shares; i++)
-    run_share (&loop->work, &loop->shares[(thread + i) % loop->n_shares], thread);
-}
-
-static void
-set_loop (Loop *loop, Work work, size_t n_tasks, size_t workers)
-{
-  size_t task = 0;
-
-  loop->work = work;
-  loop->n_shares = workers < MAX_SHARES ? workers : MAX_SHARES;
-  for (size_t i = 0; i < loop->n_shares; i++)
-    {
-      atomic_store_explicit (&loop->shares[i].next, task, memory_order_relaxed);
-      task += (n_tasks - task) / (loop->n_shares - i);
-      loop->shares[i].end = task;
-    }
+  return done;
 }
 
 /* --- waiting --- */
@@ -131,64 +122,63 @@ wait_more (unsigned *waits)
   return true;
 }
 
-/* Until the turn is another than `turn`. Who changes it looks at `asleep` afterwards, and this looks at it after `asleep`:
- * one of them sees the other. */
+/* Until the share has another loop, or somebody wakes all. */
 static void
-sleep_on (LptPool *pool, size_t turn)
+sleep_on (LptPool *pool, Share *share, uint64_t loop)
 {
   pthread_mutex_lock (&pool->mutex);
   atomic_fetch_add (&pool->asleep, 1);
-  while (atomic_load (&pool->turn) == turn)
+  for (size_t wakes = pool->wakes; pool->wakes == wakes && loop_of (atomic_load (&share->left)) == loop; )
     pthread_cond_wait (&pool->wake, &pool->mutex);
   atomic_fetch_sub (&pool->asleep, 1);
   pthread_mutex_unlock (&pool->mutex);
 }
 
+/* A helper that is falling asleep just now may be missed; the next call wakes it. */
 static void
-set_turn (LptPool *pool, size_t turn)
+wake_all (LptPool *pool)
 {
-  atomic_store (&pool->turn, turn);
-  if (atomic_load (&pool->asleep) > 0)
-    {
-      pthread_mutex_lock (&pool->mutex);
-      pthread_cond_broadcast (&pool->wake);
-      pthread_mutex_unlock (&pool->mutex);
-    }
+  if (atomic_load_explicit (&pool->asleep, memory_order_relaxed) == 0)
+    return;
+  pthread_mutex_lock (&pool->mutex);
+  pool->wakes++;
+  pthread_cond_broadcast (&pool->wake);
+  pthread_mutex_unlock (&pool->mutex);
 }
 
-/* Takes part in every loop that is open when it looks. The order of `inside` and `turn`, here and in run_all (), sees to it that a
- * loop that is being changed is looked at by nobody. */
+/* Takes part in every loop that has a share for it and is open when it looks. */
 static void *
 help (void *data)
 {
   Helper *helper = data;
   LptPool *pool = helper->pool;
-  size_t done = FIRST;
-  unsigned waits = 0;
+  const unsigned own = helper->number % pool->n_shares;
+  uint64_t last = 0;
 
-  for (;;)
+  for (unsigned waits = 0;;)
     {
-      size_t turn = atomic_load (&pool->turn);
+      uint64_t loop = loop_of (atomic_load_explicit (&pool->shares[own].left, memory_order_acquire));
 
-      if (turn == QUIT)
+      if (loop == QUIT)
         return NULL;
-      if (turn == done || turn % 2 == 0)
+      if (loop == last)
         {
           if (!wait_more (&waits))
             {
-              sleep_on (pool, turn);
+              sleep_on (pool, &pool->shares[own], last);
               waits = 0;
             }
           continue;
         }
-      atomic_fetch_add (&pool->inside, 1);
-      if (atomic_load (&pool->turn) == turn)
+      for (unsigned i = 0; i < pool->n_shares; i++)
         {
-          run_loop (&pool->loop, helper->number);
-          done = turn;
-          waits = 0;
+          size_t done = run_share (&pool->shares[(own + i) % pool->n_shares], loop, helper->number);
+
+          if (done > 0)
+            atomic_fetch_add_explicit (&pool->done, done, memory_order_release);
         }
-      atomic_fetch_sub (&pool->inside, 1);
+      last = loop;
+      waits = 0;
     }
 }
 
@@ -219,7 +209,8 @@ lpt_pool_new (unsigned n_threads)
   pool = n_threads == 1 ? NULL : aligned_alloc (64, (sizeof *pool + 63) / 64 * 64);
   if (!pool)
     return NULL;
-  *pool = (LptPool) { .n_threads = 1, .helpers = calloc (n_threads - 1, sizeof (Helper)), .turn = FIRST };
+  *pool = (LptPool) { .n_threads = 1, .n_shares = n_threads < MAX_SHARES ? n_threads : MAX_SHARES,
+                      .helpers = calloc (n_threads - 1, sizeof (Helper)) };
   pthread_mutex_init (&pool->mutex, NULL);
   pthread_cond_init (&pool->wake, NULL);
 
@@ -247,7 +238,11 @@ lpt_pool_free (LptPool *pool)
 {
   if (!pool)
     return;
-  set_turn (pool, QUIT);
+  pthread_mutex_lock (&pool->mutex);
+  for (unsigned i = 0; i < pool->n_shares; i++)
+    atomic_store (&pool->shares[i].left, QUIT << TASK_BITS);
+  pthread_cond_broadcast (&pool->wake);
+  pthread_mutex_unlock (&pool->mutex);
   for (unsigned i = 1; i < pool->n_threads; i++)
     pthread_join (pool->helpers[i - 1].thread, NULL);
   pthread_cond_destroy (&pool->wake);
@@ -265,30 +260,52 @@ lpt_pool_n_threads (const LptPool *pool)
 void
 lpt_pool_wake (LptPool *pool)
 {
-  /* A turn without a loop. */
-  if (pool && atomic_load (&pool->asleep) > 0)
-    set_turn (pool, atomic_load (&pool->turn) + 2);
+  if (pool)
+    wake_all (pool);
+}
+
+/* Tasks [first, first + n) of the work, of which there are MAX_TASKS at most. */
+static void
+run_loop (LptPool *pool, size_t first, size_t n, Work work)
+{
+  const uint64_t loop = ++pool->number;
+  const size_t n_shares = n < pool->n_shares ? n : pool->n_shares;
+  size_t done = 0, end = first + n;
+
+  /* The caller's own share, the first one, comes last: the others are waited for. */
+  for (size_t i = n_shares; i-- > 0; )
+    {
+      Share *share = &pool->shares[i];
+      size_t tasks = (end - first) / (i + 1);
+
+      share->end = end;
+      share->work = work;
+      atomic_store_explicit (&share->left, loop << TASK_BITS | tasks, memory_order_release);
+      end -= tasks;
+    }
+  wake_all (pool);
+  for (size_t i = 0; i < n_shares; i++)
+    done += run_share (&pool->shares[i], loop, 0);
+  /* What others have taken. */
+  for (unsigned waits = 0; atomic_load_explicit (&pool->done, memory_order_acquire) - pool->before != n - done; )
+    if (!wait_more (&waits))
+      nanosleep (&(struct timespec) { .tv_nsec = 50000 }, NULL);
+  pool->before += n - done;
 }
 
 static void
 run_all (LptPool *pool, size_t n_tasks, Work work)
 {
-  size_t n_threads = lpt_pool_n_threads (pool), workers = n_tasks < n_threads ? n_tasks : n_threads, turn;
-
-  if (workers <= 1)
+  if (lpt_pool_n_threads (pool) == 1 || n_tasks <= 1)
     {
       run_work (&work, 0, n_tasks, 0);
       return;
     }
-  set_loop (&pool->loop, work, n_tasks, workers);
-  turn = atomic_load (&pool->turn) + 1;
-  set_turn (pool, turn);
-  run_loop (&pool->loop, 0);
-  atomic_store (&pool->turn, turn + 1);
-  /* The others' last tasks. */
-  for (unsigned waits = 0; atomic_load (&pool->inside) > 0; )
-    if (!wait_more (&waits))
-      nanosleep (&(struct timespec) { .tv_nsec = 50000 }, NULL);
+  for (size_t first = 0, n; first < n_tasks; first += n)
+    {
+      n = n_tasks - first < MAX_TASKS ? n_tasks - first : MAX_TASKS;
+      run_loop (pool, first, n, work);
+    }
 }
 
 void
