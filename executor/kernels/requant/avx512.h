@@ -127,6 +127,7 @@ typedef struct {
   __m512i zp;                /* 16-bit lanes */
   __m512i low, high, flip;   /* bytes */
   __m512  fhigh;             /* hi - zp */
+  bool    cut;               /* to less than all of u8, or of another form */
 } PackLimits;
 
 static inline PackLimits
@@ -134,7 +135,7 @@ pack_limits (int32_t zp, int32_t lo, int32_t hi)
 {
   return (PackLimits) { _mm512_set1_epi16 ((int16_t) lpt_u8_form (lo, zp)), _mm512_set1_epi8 ((char) lpt_u8_form (lo, lo)),
                         _mm512_set1_epi8 ((char) lpt_u8_form (lo, hi)), _mm512_set1_epi8 ((char) lpt_u8_form (lo, 0)),
-                        _mm512_set1_ps ((float) (hi - zp)) };
+                        _mm512_set1_ps ((float) (hi - zp)), lo != 0 || hi != 255 };
 }
 
 /* Bytes of x0, x1, x2, x3 by quarters: the first four of each, the second four of each, and so on. `add_zp`, a constant:
@@ -150,7 +151,10 @@ pack_quarters (const PackLimits *l, bool add_zp, __m512i x0, __m512i x1, __m512i
       high = _mm512_adds_epi16 (high, l->zp);
     }
   x = _mm512_packus_epi16 (low, high);
-  return _mm512_xor_si512 (_mm512_min_epu8 (_mm512_max_epu8 (x, l->low), l->high), l->flip);
+  /* One branch, always the same, instead of three operations on the ports of the products. */
+  if (__builtin_expect (l->cut, 0))
+    x = _mm512_xor_si512 (_mm512_min_epu8 (_mm512_max_epu8 (x, l->low), l->high), l->flip);
+  return x;
 }
 
 /* Bytes by quarters to one register after the other. */
