@@ -7,9 +7,12 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "executor/kernels/lpt-cut.h"
 #include "executor/lpt-fast.h"
 
 #define CHUNK 65536
+/* Elements with one scale that are worth a task. */
+#define PART 16384
 /* Elements of a row below which a call costs more than its work. */
 #define SHORT 256
 #define FEW 32
@@ -178,6 +181,15 @@ affine_clear (gpointer op)
   lpt_aligned_free (((Affine *) op)->zero);
 }
 
+/* Elements of a row where all have one scale. */
+static gsize
+even_part (gsize count)
+{
+  LptCut cut = lpt_cut_make (count, 64, (gdouble) count / PART);
+
+  return MIN (count, (cut.units + cut.cuts - 1) / cut.cuts * cut.unit);
+}
+
 /* @codes: the slot whose quantization it is; @other: the real one. */
 static Affine *
 affine_new (LptFastBuilder *b,
@@ -211,8 +223,8 @@ affine_new (LptFastBuilder *b,
   pattern = quant->n * (q->by_column ? inner : 1);
   repeat = q->by_column && pattern < SHORT ? SHORT / pattern : 1;
   q->channels = quant->n > 1 ? quant->n : 1;
-  q->cols = quant->n == 1 ? MIN (CHUNK, q->count) : q->by_column ? pattern * repeat : inner;
-  q->per_task = MAX (CHUNK / q->cols, 1);
+  q->cols = quant->n == 1 ? even_part (q->count) : q->by_column ? pattern * repeat : inner;
+  q->per_task = quant->n == 1 ? 1 : MAX (CHUNK / q->cols, 1);
   q->lo = (gint32) lpt_dtype_min (array->dtype) + lpt_fast_offset (array->dtype);
   q->hi = (gint32) lpt_dtype_max (array->dtype) + lpt_fast_offset (array->dtype);
   n = q->by_column ? q->cols : quant->n;

@@ -9,9 +9,10 @@
 #include "executor/lpt-fast.h"
 #include "executor/lpt-window.h"
 
-/* Channels of a task where there are too few rows for the threads. */
+/* Channels of a task where there are too few rows for the threads, and bytes that are worth several tasks. */
 #define CHANNELS 256
 #define FEW_ROWS 8
+#define MANY_BYTES 32768
 /* Their sum fits 32 bits. */
 #define MAX_ELEMENTS (G_MAXINT32 / 256)
 
@@ -164,7 +165,7 @@ pool_new (LptFastBuilder     *b,
   p->pool = (LptPoolOp) { .kernel = b->kernels.pool, .epilogue_kernel = b->kernels.epilogue, .form = form, .shape = *s };
   p->rows = s->batch * s->oh;
   p->per_task = lpt_pool_tiling (s);
-  p->channels = p->rows < FEW_ROWS && s->ih * s->iw * s->ic > 65536 ? CHANNELS : s->ic;
+  p->channels = p->rows < FEW_ROWS && s->ih * s->iw * s->ic > MANY_BYTES ? CHANNELS : s->ic;
   p->op = (LptFastOp) { .run = pool_run, .clear = pool_clear, .kernel = b->kernels.pool->name, .n_in = 1, .in = { step->in[0] },
                         .in_repr = { LPT_REPR_LAST8 }, .out = step->out[0], .out_repr = LPT_REPR_LAST8, .last = i, .takes_part = 1, .makes_part = TRUE };
   p->op.workspace = (lpt_pool_workspace (&p->pool) + 63) & ~(gsize) 63;
