@@ -22,8 +22,9 @@
 
 #include <string.h>
 
-/* Lines shorter than SHORT are not told apart. PANELS are worth a copy of rows that cross lines of the cache. */
-enum { ROWS = 16, STEP = 64, PAIR = 2 * ROWS, WIDE = 32, SHORT = 12, PANELS = 4 };
+/* Lines shorter than SHORT are not told apart. PANELS are worth a copy of rows that cross lines of the cache. Up to LATE steps
+ * leave the bias to the stage. */
+enum { ROWS = 16, STEP = 64, PAIR = 2 * ROWS, WIDE = 32, SHORT = 12, PANELS = 4, LATE = 2 };
 
 /* Rows of one tile: where they begin in each tap, how far apart they are, and the same for their last step. */
 typedef struct {
@@ -39,12 +40,13 @@ typedef struct Waiting Waiting;
 /* The next `rows` of a waiting tile. */
 typedef void (*Store) (Waiting *w, size_t rows);
 
-/* A tile whose sums, bias included, wait for the output stage. */
+/* A tile whose sums wait for the output stage. */
 struct Waiting {
   Store          store;     /* NULL: nothing waits */
   const int32_t *acc;       /* PAIR rows of WIDE sums */
   const Params  *params;
   const int32_t *row_add;   /* or NULL */
+  bool           lacks_bias;
   size_t         rows, done, columns;
   LptGemmOut     out;
 };
@@ -344,33 +346,38 @@ typedef struct {
   size_t         ldo, ldr, columns;
 } Rows;
 
+/* What sums lack, a constant: rows' zero points are not with a bias. */
+enum { LACKS_NOTHING, LACKS_BIAS, LACKS_ROWS };
+
 INLINE __m512i
-sums (const Rows *r, bool adds_rows, size_t row, size_t column)
+sums (const Rows *r, const Params *p, int lacks, size_t row, size_t column)
 {
   __m512i x = _mm512_load_si512 (r->acc + row * WIDE + column);
 
-  return adds_rows ? _mm512_add_epi32 (x, _mm512_set1_epi32 (r->row_add[row])) : x;
+  if (lacks == LACKS_ROWS)
+    return _mm512_add_epi32 (x, _mm512_set1_epi32 (r->row_add[row]));
+  return lacks == LACKS_BIAS ? _mm512_add_epi32 (x, p->bias[column / 16]) : x;
 }
 
 /* The first `rows` of a register's rows. All but r are constants, or should be. */
 INLINE void
-store_register (const Rows *r, const Params *p, int stage, size_t nb, bool adds_rows, bool adds, size_t rows, const PackLimits *limits,
+store_register (const Rows *r, const Params *p, int stage, size_t nb, int lacks, bool adds, size_t rows, const PackLimits *limits,
                 const RequantVec *v0, const RequantVec *v1)
 {
   const size_t r1 = rows > 1 ? 1 : 0, r2 = rows > 2 ? 2 : 0, r3 = rows > 3 ? 3 : 0;
-  __m512i x0 = stage_lanes (stage, v0, limits, sums (r, adds_rows, 0, 0)), x1, x2, x3, x;
+  __m512i x0 = stage_lanes (stage, v0, limits, sums (r, p, lacks, 0, 0)), x1, x2, x3, x;
 
   if (nb == 2)
     {
-      x1 = stage_lanes (stage, v1, limits, sums (r, adds_rows, 0, 16));
-      x2 = stage_lanes (stage, v0, limits, sums (r, adds_rows, r1, 0));
-      x3 = stage_lanes (stage, v1, limits, sums (r, adds_rows, r1, 16));
+      x1 = stage_lanes (stage, v1, limits, sums (r, p, lacks, 0, 16));
+      x2 = stage_lanes (stage, v0, limits, sums (r, p, lacks, r1, 0));
+      x3 = stage_lanes (stage, v1, limits, sums (r, p, lacks, r1, 16));
     }
   else
     {
-      x1 = stage_lanes (stage, v0, limits, sums (r, adds_rows, r1, 0));
-      x2 = stage_lanes (stage, v0, limits, sums (r, adds_rows, r2, 0));
-      x3 = stage_lanes (stage, v0, limits, sums (r, adds_rows, r3, 0));
+      x1 = stage_lanes (stage, v0, limits, sums (r, p, lacks, r1, 0));
+      x2 = stage_lanes (stage, v0, limits, sums (r, p, lacks, r2, 0));
+      x3 = stage_lanes (stage, v0, limits, sums (r, p, lacks, r3, 0));
     }
   x = in_order (pack_quarters (limits, STAGE_LACKS_ZP (stage), x0, x1, x2, x3));
   if (adds)
@@ -379,7 +386,7 @@ store_register (const Rows *r, const Params *p, int stage, size_t nb, bool adds_
 }
 
 INLINE void
-store_rows (Rows r, const Params *p, int stage, size_t nb, bool adds_rows, bool adds, size_t rows)
+store_rows (Rows r, const Params *p, int stage, size_t nb, int lacks, bool adds, size_t rows)
 {
   const size_t at_once = 4 / nb;
   const PackLimits limits = p->limits;
@@ -387,14 +394,14 @@ store_rows (Rows r, const Params *p, int stage, size_t nb, bool adds_rows, bool 
 
   for (; rows >= at_once; rows -= at_once)
     {
-      store_register (&r, p, stage, nb, adds_rows, adds, at_once, &limits, &v0, &v1);
+      store_register (&r, p, stage, nb, lacks, adds, at_once, &limits, &v0, &v1);
       r.acc += at_once * WIDE;
-      r.row_add += adds_rows ? at_once : 0;
+      r.row_add += lacks == LACKS_ROWS ? at_once : 0;
       r.out += at_once * r.ldo;
       r.residual += adds ? at_once * r.ldr : 0;
     }
   if (rows > 0)
-    store_register (&r, p, stage, nb, adds_rows, adds, rows, &limits, &v0, &v1);
+    store_register (&r, p, stage, nb, lacks, adds, rows, &limits, &v0, &v1);
 }
 
 INLINE void
@@ -405,14 +412,24 @@ store_codes (Waiting *w, int stage, size_t nb, size_t rows)
                    w->out.residual ? w->out.residual + done * w->out.ldr : NULL, w->out.ldo, w->out.ldr, w->columns };
 
   w->done += n;
-  if (w->row_add && w->out.residual)
-    store_rows (r, w->params, stage, nb, true, true, n);
-  else if (w->row_add)
-    store_rows (r, w->params, stage, nb, true, false, n);
-  else if (w->out.residual)
-    store_rows (r, w->params, stage, nb, false, true, n);
+#define EITHER(lacks)                                                                                        \
+  if (w->out.residual)                                                                                       \
+    store_rows (r, w->params, stage, nb, lacks, true, n);                                                    \
+  else                                                                                                       \
+    store_rows (r, w->params, stage, nb, lacks, false, n);
+  if (w->row_add)
+    {
+      EITHER (LACKS_ROWS)
+    }
+  else if (w->lacks_bias)
+    {
+      EITHER (LACKS_BIAS)
+    }
   else
-    store_rows (r, w->params, stage, nb, false, false, n);
+    {
+      EITHER (LACKS_NOTHING)
+    }
+#undef EITHER
 }
 
 #define STORE(name, body)                                                                                    \
@@ -447,8 +464,8 @@ fetch (Sweep *s)
   s->ahead += s->fetch_step;
 }
 
-/* mt tiles of rows, nb of columns, into acc, all steps from the first or from the last on; in between, the stage of the tile
- * that waits. */
+/* mt tiles of rows, nb of columns, into acc, all steps from the first or from the last on, with the bias of `params` or none;
+ * in between, the stage of the tile that waits. */
 INLINE void
 products (Sweep *s, size_t mt, size_t nb, const Group *g, const int8_t *b, const Params *params, Waiting *w, int32_t *acc)
 {
@@ -527,6 +544,13 @@ products (Sweep *s, size_t mt, size_t nb, const Group *g, const int8_t *b, const
   s->back = !s->back;
 }
 
+/* Whether the stage adds the bias. Loading it into the tiles of sums takes as long as two steps, and few steps hide less of it. */
+static bool
+adds_late (const Sweep *s)
+{
+  return s->taps * s->steps <= LATE && s->e->store == LPT_STORE_Q8 && !s->e->weight_zp;
+}
+
 /* All rows of the pass times the panel of columns from j on. */
 INLINE void
 run_panel (Sweep *s, size_t nb, size_t j, Store store)
@@ -536,6 +560,7 @@ run_panel (Sweep *s, size_t nb, size_t j, Store store)
   const size_t bytes = row_bytes (b->taps, b->k), pairs = (s->n_groups + 1) / 2, all = s->taps * s->steps * pairs;
   const int8_t *panel = (const int8_t *) b->packed + j * bytes;
   Params *params = store ? &s->params[s->slot ^= 1] : NULL;
+  const Params *first = adds_late (s) ? NULL : params;
 
   s->ahead = panel + 16 * nb * bytes;
   s->fetch_step = 16 * nb * bytes / all;
@@ -547,19 +572,19 @@ run_panel (Sweep *s, size_t nb, size_t j, Store store)
       const size_t at = 2 * (s->upward ? pairs - 1 - i : i);
       const Group *g = s->groups + at;
       const bool two = at + 1 < s->n_groups;
-      const size_t rows = g[0].rows + (two ? g[1].rows : 0), first = g->first;
+      const size_t rows = g[0].rows + (two ? g[1].rows : 0), row = g->first;
       int32_t *acc = s->acc[s->turn ^= 1];
-      uint8_t *out = (uint8_t *) b->out + first * b->ldo + j * element;
+      uint8_t *out = (uint8_t *) b->out + row * b->ldo + j * element;
 
       if (two)
-        products (s, 2, nb, g, panel, params, &s->waiting, acc);
+        products (s, 2, nb, g, panel, first, &s->waiting, acc);
       else
-        products (s, 1, nb, g, panel, params, &s->waiting, acc);
+        products (s, 1, nb, g, panel, first, &s->waiting, acc);
       if (store)
-        s->waiting = (Waiting) { store, acc, params, s->e->weight_zp ? s->row_sums + first : NULL, rows, 0, columns,
-                                 { out, b->ldo, s->e->sum_fusable && b->residual ? b->residual + first * b->ldr + j : NULL, b->ldr } };
+        s->waiting = (Waiting) { store, acc, params, s->e->weight_zp ? s->row_sums + row : NULL, !first, rows, 0, columns,
+                                 { out, b->ldo, s->e->sum_fusable && b->residual ? b->residual + row * b->ldr + j : NULL, b->ldr } };
       else
-        b->epilogue_kernel->run (s->e, rows, columns, b->channel0 + j, acc, WIDE, s->row_sums + first, out, b->ldo, NULL, 0);
+        b->epilogue_kernel->run (s->e, rows, columns, b->channel0 + j, acc, WIDE, s->row_sums + row, out, b->ldo, NULL, 0);
     }
   s->upward = !s->upward;
 }
