@@ -274,7 +274,7 @@ test_fma (void)
   enum { REACH = 1 << 30, ROUNDS = 40 };
   static int32_t offset[CHANNELS];
   static float high[CHANNELS], low[CHANNELS], half[CHANNELS];
-  size_t taken = 0, usual = 0, cases = 0;
+  size_t taken = 0, usual = 0, cases = 0, large = 0, ones = 0;
   bool ok = true;
 
   for (int round = 0; round < ROUNDS && ok; round++)
@@ -302,6 +302,8 @@ test_fma (void)
           if (!lpt_requant_fma (&one, 1, REACH))
             continue;
           taken += ordinary;
+          large += ordinary && shift[c] >= -8;
+          ones += ordinary && shift[c] >= -8 && low[c] == 0.0f;
           if (!same_steps (&e, c, REACH))
             {
               printf ("# mult %d shift %d rest %d zp %d lo %d hi %d\n", mult[c], shift[c], e.rest ? rest[c] : 0, e.zp, e.lo, e.hi);
@@ -311,8 +313,9 @@ test_fma (void)
       /* Whatever the accumulator may wrap to is not this form's. */
       ok = ok && !lpt_requant_fma (&e, CHANNELS, 2147483648.0);
     }
-  test_report (ok, "two multiply-adds give single rounding: %zu channels", cases);
+  test_report (ok, "one or two multiply-adds give single rounding: %zu channels", cases);
   test_report (taken * 100 >= usual * 99, "of %zu usual channels %zu have that form", usual, taken);
+  test_report (ones * 100 >= large * 98, "of %zu with a multiplier above 2^-9 %zu need one", large, ones);
 }
 
 int

@@ -517,6 +517,18 @@ run_block (const Block *b, int stage)
     block_any (b, stage, false);
 }
 
+/* The same; one multiply-add where that is enough for all of them. */
+INLINE void
+run_channels (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage, Form form)
+{
+  const size_t n = form == TWO_ROWS ? 32 : r->c1 - c < 64 ? r->c1 - c : 64;
+
+  if (stage == STAGE_FMA && stage_of_channels (r->epilogue, c, n) == STAGE_ONE_FMA)
+    run_64 (r, c, limits, STAGE_ONE_FMA, form);
+  else
+    run_64 (r, c, limits, stage, form);
+}
+
 /* All blocks of one stage, a constant. */
 INLINE void
 run_stage (const LptDwconvRun *r, int stage)
@@ -532,11 +544,11 @@ run_stage (const LptDwconvRun *r, int stage)
         size_t left = r->c1 - wide_end;
 
         if (left >= 64)
-          run_64 (r, wide_end, &b.limits, stage, SIXTY_FOUR);
+          run_channels (r, wide_end, &b.limits, stage, SIXTY_FOUR);
         else if (left > 32)
-          run_64 (r, wide_end, &b.limits, stage, MASKED);
+          run_channels (r, wide_end, &b.limits, stage, MASKED);
         else
-          run_64 (r, wide_end, &b.limits, stage, TWO_ROWS);
+          run_channels (r, wide_end, &b.limits, stage, TWO_ROWS);
         wide_end = left < 64 ? r->c1 : wide_end + 64;
       }
 

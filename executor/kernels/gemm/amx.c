@@ -438,6 +438,8 @@ store_codes (Waiting *w, int stage, size_t nb, size_t rows)
   {                                                                                                          \
     body;                                                                                                    \
   }
+STORE (one_fma_16, store_codes (w, STAGE_ONE_FMA, 1, rows))
+STORE (one_fma_32, store_codes (w, STAGE_ONE_FMA, 2, rows))
 STORE (fma_16, store_codes (w, STAGE_FMA, 1, rows))
 STORE (fma_32, store_codes (w, STAGE_FMA, 2, rows))
 STORE (float_16, store_codes (w, STAGE_FLOAT, 1, rows))
@@ -449,8 +451,8 @@ STORE (words_32, store_words (w, 2, rows))
 
 /* By stage and panel width. */
 static const Store stores[][2] = {
-  [STAGE_NONE] = { NULL, NULL }, [STAGE_FMA] = { fma_16, fma_32 }, [STAGE_FLOAT] = { float_16, float_32 },
-  [STAGE_SINGLE] = { single_16, single_32 }, [STAGE_WORDS] = { words_16, words_32 },
+  [STAGE_NONE] = { NULL, NULL }, [STAGE_ONE_FMA] = { one_fma_16, one_fma_32 }, [STAGE_FMA] = { fma_16, fma_32 },
+  [STAGE_FLOAT] = { float_16, float_32 }, [STAGE_SINGLE] = { single_16, single_32 }, [STAGE_WORDS] = { words_16, words_32 },
 };
 
 /* --- products --- */
@@ -553,19 +555,23 @@ adds_late (const Sweep *s)
 
 /* All rows of the pass times the panel of columns from j on. */
 INLINE void
-run_panel (Sweep *s, size_t nb, size_t j, Store store)
+run_panel (Sweep *s, size_t nb, size_t j)
 {
   const LptGemmBlock *b = s->b;
   const size_t element = s->e->store == LPT_STORE_Q8 ? 1 : 4, columns = b->n - j < 16 * nb ? b->n - j : 16 * nb;
   const size_t bytes = row_bytes (b->taps, b->k), pairs = (s->n_groups + 1) / 2, all = s->taps * s->steps * pairs;
   const int8_t *panel = (const int8_t *) b->packed + j * bytes;
-  Params *params = store ? &s->params[s->slot ^= 1] : NULL;
+  Params *params = stage_of (s->e) != STAGE_NONE ? &s->params[s->slot ^= 1] : NULL;
   const Params *first = adds_late (s) ? NULL : params;
+  Store store = NULL;
 
   s->ahead = panel + 16 * nb * bytes;
   s->fetch_step = 16 * nb * bytes / all;
-  if (store)
-    lpt_gemm_params__avx512vnni (s->e, b->channel0 + j, columns, params);
+  if (params)
+    {
+      lpt_gemm_params__avx512vnni (s->e, b->channel0 + j, columns, params);
+      store = stores[params->stage][nb - 1];
+    }
   BARRIER;
   for (size_t i = 0; i < pairs; i++)
     {
@@ -607,7 +613,6 @@ static void
 sweep_run (const LptGemmBlock *b, const LptEpilogue *e, size_t rows, const uint8_t *const *ptr, size_t ptr_stride, size_t n0,
            size_t n1, const int32_t *row_sums, void *scratch)
 {
-  const Store *store = stores[stage_of (e)];
   const size_t pass = pass_rows (b, rows, n1 - n0);
   Sweep s;
 
@@ -624,9 +629,9 @@ sweep_run (const LptGemmBlock *b, const LptEpilogue *e, size_t rows, const uint8
       configure (&s, group_rows (b), s.step);
       for (size_t j = n0; j < n1; j += WIDE)
         if (b->n - j > 16)
-          run_panel (&s, 2, j, store[1]);
+          run_panel (&s, 2, j);
         else
-          run_panel (&s, 1, j, store[0]);
+          run_panel (&s, 1, j);
     }
   if (s.waiting.store)
     s.waiting.store (&s.waiting, PAIR);

@@ -222,13 +222,12 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
     {                                                                                                        \
       RequantVec v = params->v[j];                                                                           \
                                                                                                              \
-      if (stage == STAGE_FLOAT || stage == STAGE_FMA)                                                        \
+      if (stage == STAGE_FLOAT || stage == STAGE_FMA || stage == STAGE_ONE_FMA)                              \
         KEEP (v.scale)                                                                                       \
       if (stage == STAGE_FMA)                                                                                \
-        {                                                                                                    \
-          KEEP (v.low)                                                                                       \
-          KEEP (v.half)                                                                                      \
-        }                                                                                                    \
+        KEEP (v.low)                                                                                         \
+      if (stage == STAGE_FMA || stage == STAGE_ONE_FMA)                                                      \
+        KEEP (v.half)                                                                                        \
       if (stage == STAGE_SINGLE)                                                                             \
         {                                                                                                    \
           KEEP (v.mult)                                                                                      \
@@ -342,6 +341,7 @@ lpt_gemm_u8s8s32_7x64c4__avx512vnni (const LptGemmTile *t, int32_t *acc)
         __builtin_unreachable ();                                                                            \
       }                                                                                                      \
   }
+FUSED (fused_one_fma, STAGE_ONE_FMA)
 FUSED (fused_fma, STAGE_FMA)
 FUSED (fused_float, STAGE_FLOAT)
 FUSED (fused_single, STAGE_SINGLE)
@@ -353,12 +353,14 @@ void
 lpt_gemm_fused__avx512vnni (const LptGemmTile *t, const LptEpilogue *e, const void *params, size_t columns,
                             const LptGemmOut *o)
 {
-  switch (stage_of (e))
+  (void) e;
+  switch (((const Params *) params)->stage)
     {
-    case STAGE_FMA:   fused_fma (t, params, columns, o); break;
-    case STAGE_FLOAT: fused_float (t, params, columns, o); break;
-    case STAGE_WORDS: fused_words (t, params, columns, o); break;
-    default:          fused_single (t, params, columns, o); break;
+    case STAGE_ONE_FMA: fused_one_fma (t, params, columns, o); break;
+    case STAGE_FMA:     fused_fma (t, params, columns, o); break;
+    case STAGE_FLOAT:   fused_float (t, params, columns, o); break;
+    case STAGE_WORDS:   fused_words (t, params, columns, o); break;
+    default:            fused_single (t, params, columns, o); break;
     }
 }
 
@@ -376,8 +378,8 @@ void
 lpt_gemm_params__avx512vnni (const LptEpilogue *e, size_t channel0, size_t columns, void *params)
 {
   Params *p = params;
-  int stage = stage_of (e);
 
+  p->stage = stage_of_channels (e, channel0, columns);
   p->limits = pack_limits (e->zp, e->lo, e->hi);
   p->floats = e->store == LPT_STORE_F32;
   p->has_fbias = e->fbias != NULL;
@@ -386,8 +388,9 @@ lpt_gemm_params__avx512vnni (const LptEpilogue *e, size_t channel0, size_t colum
   if (e->sum_fusable)
     p->sum = pair_sum (e->add);
   for (size_t j = 0; j < columns; j += 16)
-    switch (stage)
+    switch (p->stage)
       {
+      case STAGE_ONE_FMA:
       case STAGE_FMA:   set_block (STAGE_FMA, p, e, channel0, j); break;
       case STAGE_FLOAT: set_block (STAGE_FLOAT, p, e, channel0, j); break;
       case STAGE_WORDS: set_block (STAGE_WORDS, p, e, channel0, j); break;

@@ -10,6 +10,7 @@
 #include "executor/kernels/requant/avx512.h"
 
 typedef struct {
+  int        stage;
   __m512i    bias[4];
   RequantVec v[4];
   PackLimits limits;

@@ -169,7 +169,7 @@ in_order (__m512i bytes)
 /* --- stages that kernels fuse --- */
 
 /* Constants that select one. */
-enum { STAGE_NONE, STAGE_FMA, STAGE_FLOAT, STAGE_SINGLE, STAGE_WORDS };
+enum { STAGE_NONE, STAGE_ONE_FMA, STAGE_FMA, STAGE_FLOAT, STAGE_SINGLE, STAGE_WORDS };
 
 static inline int
 stage_of (const LptEpilogue *e)
@@ -179,6 +179,19 @@ stage_of (const LptEpilogue *e)
   if (e->store != LPT_STORE_Q8)
     return STAGE_WORDS;
   return e->by_fma ? STAGE_FMA : e->scheme == LPT_REQUANT_FLOAT ? STAGE_FLOAT : STAGE_SINGLE;
+}
+
+/* The same of n channels from c on: STAGE_ONE_FMA where none of them has a lower part. */
+static inline int
+stage_of_channels (const LptEpilogue *e, size_t c, size_t n)
+{
+  int stage = stage_of (e);
+  __mmask16 low = stage != STAGE_FMA;
+
+  for (size_t i = 0; i < n && !low; i += 16)
+    low = _mm512_mask_cmp_ps_mask (n - i < 16 ? (__mmask16) ((1u << (n - i)) - 1) : 0xffff, _mm512_loadu_ps (e->fma.low + c + i),
+                                   _mm512_setzero_ps (), _CMP_NEQ_UQ);
+  return low ? stage : STAGE_ONE_FMA;
 }
 
 /* Whether the codes of a stage still lack the zero point. */
@@ -195,7 +208,7 @@ stage_load (int stage, const LptEpilogue *e, size_t c)
   const __m512i none = _mm512_setzero_si512 ();
   StageChannels s = { e->bias ? _mm512_loadu_si512 (e->bias + c) : none, { none, none, none } };
 
-  if (stage == STAGE_FMA)
+  if (stage == STAGE_FMA || stage == STAGE_ONE_FMA)
     {
       s.bias = _mm512_add_epi32 (s.bias, _mm512_loadu_si512 (e->fma.offset + c));
       s.x[0] = _mm512_loadu_si512 (e->fma.high + c);
@@ -222,7 +235,7 @@ stage_load (int stage, const LptEpilogue *e, size_t c)
 INLINE void
 stage_vec (int stage, const LptEpilogue *e, const StageChannels *s, RequantVec *to)
 {
-  if (stage == STAGE_FMA)
+  if (stage == STAGE_FMA || stage == STAGE_ONE_FMA)
     {
       to->scale = _mm512_castsi512_ps (s->x[0]);
       to->low = _mm512_castsi512_ps (s->x[1]);
@@ -254,12 +267,12 @@ stage_vec (int stage, const LptEpilogue *e, const StageChannels *s, RequantVec *
 INLINE __m512i
 stage_lanes (int stage, const RequantVec *v, const PackLimits *l, __m512i x)
 {
-  if (stage == STAGE_FMA)
+  if (stage == STAGE_FMA || stage == STAGE_ONE_FMA)
     {
       enum { DOWN = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC };
-      __m512 f = _mm512_cvtepi32_ps (x);
+      __m512 f = _mm512_cvtepi32_ps (x), inner = stage == STAGE_FMA ? _mm512_fmadd_ps (f, v->low, v->half) : v->half;
 
-      return _mm512_cvt_roundps_epi32 (_mm512_fmadd_round_ps (f, v->scale, _mm512_fmadd_ps (f, v->low, v->half), DOWN), DOWN);
+      return _mm512_cvt_roundps_epi32 (_mm512_fmadd_round_ps (f, v->scale, inner, DOWN), DOWN);
     }
   if (stage == STAGE_FLOAT)
     return _mm512_cvtps_epi32 (_mm512_min_ps (_mm512_mul_ps (_mm512_cvtepi32_ps (x), v->scale), l->fhigh));

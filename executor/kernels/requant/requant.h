@@ -75,7 +75,8 @@ typedef struct {
 
 /* Single rounding as two fused multiply-adds, for kernels that can round down. With f = (float) (acc + offset[c]),
  *   u8 form of the code = floor (f * high[c] + (f * low[c] + half[c])),    the inner sum to nearest, the outer one down,
- * is the definition's for every accumulator, limits apart: lpt_epilogue_prepare () fills the arrays and proves it (lpt-fma.c). */
+ * is the definition's for every accumulator, limits apart: lpt_epilogue_prepare () fills the arrays and proves it (lpt-fma.c).
+ * Most channels have low[c] = 0, where the inner sum is half[c]. */
 typedef struct {
   int32_t *offset;
   float   *high, *low, *half;
