@@ -23,8 +23,8 @@
 #include <string.h>
 
 /* Lines shorter than SHORT are not told apart. PANELS are worth a copy of rows that cross lines of the cache. Up to LATE steps
- * leave the bias to the stage. */
-enum { ROWS = 16, STEP = 64, PAIR = 2 * ROWS, WIDE = 32, SHORT = 12, PANELS = 4, LATE = 2 };
+ * leave the bias to the stage. PIECES: taps that a line of a copy has at most. */
+enum { ROWS = 16, STEP = 64, PAIR = 2 * ROWS, WIDE = 32, SHORT = 12, PANELS = 4, LATE = 2, PIECES = 5 };
 
 /* Rows of one tile: where they begin in each tap, how far apart they are, and the same for their last step. */
 typedef struct {
@@ -153,6 +153,65 @@ copy_rows (size_t rows, size_t taps, size_t k, const uint8_t *const *ptr, size_t
     }
 }
 
+/* One line of each row's copy, from n taps, a constant. */
+INLINE void
+compose_line (size_t rows, size_t n, const uint8_t *const *const *from, const __m512i *index, const __mmask64 *mask, uint8_t *to, size_t pitch)
+{
+  for (size_t i = 0; i < rows; i++, to += pitch)
+    {
+      __m512i x = _mm512_setzero_si512 ();
+
+      for (size_t j = 0; j < n; j++)
+        x = _mm512_mask_permutexvar_epi8 (x, mask[j], index[j], _mm512_loadu_si512 (from[j][i]));
+      _mm512_store_si512 (to, x);
+    }
+}
+
+/* Whether copies can be composed: taps are short, but no more than PIECES of them in a line, and a whole line can be read where one begins. */
+static bool
+composes (const LptGemmBlock *b)
+{
+  return b->line_over && b->k <= STEP && round_up (b->k, 4) * (PIECES - 1) >= STEP - 1;
+}
+
+/* copy_rows () line by line, each made in a register and written once. */
+static void
+compose_rows (size_t rows, size_t taps, size_t k, const uint8_t *const *ptr, size_t ptr_stride, uint8_t *to, size_t bytes, size_t pitch)
+{
+  static const uint8_t count[STEP] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+                                       22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
+                                       44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63 };
+  const size_t tap_bytes = round_up (k, 4);
+
+  for (size_t line = 0; line < bytes; line += STEP, to += STEP)
+    {
+      const uint8_t *const *from[PIECES];
+      __m512i index[PIECES];
+      __mmask64 mask[PIECES];
+      size_t n = 0;
+
+      for (size_t tap = line / tap_bytes; tap < taps && tap * tap_bytes < line + STEP; tap++)
+        {
+          const size_t at = tap * tap_bytes, begin = at > line ? at - line : 0, end = at + k < line + STEP ? at + k - line : STEP;
+
+          /* The line may begin in what rounds the tap up. */
+          if (at + k <= line)
+            continue;
+          from[n] = ptr + tap * ptr_stride;
+          index[n] = _mm512_sub_epi8 (_mm512_loadu_si512 (count), _mm512_set1_epi8 ((char) (at - line)));
+          mask[n++] = (~(__mmask64) 0 >> (STEP - (end - begin))) << begin;
+        }
+      switch (n)
+        {
+        case 1:  compose_line (rows, 1, from, index, mask, to, pitch); break;
+        case 2:  compose_line (rows, 2, from, index, mask, to, pitch); break;
+        case 3:  compose_line (rows, 3, from, index, mask, to, pitch); break;
+        case 4:  compose_line (rows, 4, from, index, mask, to, pitch); break;
+        default: compose_line (rows, n, from, index, mask, to, pitch); break;
+        }
+    }
+}
+
 /* Whether n pointers, readable up to sixteen, are equally far apart. */
 static bool
 is_regular (const uint8_t *const *ptr, size_t n)
@@ -264,7 +323,7 @@ prepare (Sweep *s, const LptGemmBlock *b, size_t first, size_t end, const uint8_
         }
       if (copies || b->taps > 1 || (g->rows < most && !b->line_over) || !is_regular (ptr, g->rows))
         {
-          copy_rows (g->rows, b->taps, b->k, ptr, ptr_stride, to, bytes, pitch);
+          (composes (b) ? compose_rows : copy_rows) (g->rows, b->taps, b->k, ptr, ptr_stride, to, bytes, pitch);
           *g = (Group) { &g->own, to, to + (s->steps - 1) * s->step, (ptrdiff_t) pitch, (ptrdiff_t) pitch, g->rows, g->first };
           to += ROWS * pitch;
           continue;
