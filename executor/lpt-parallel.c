@@ -7,7 +7,7 @@
  * may get a processor only milliseconds later, and a loop takes microseconds. That is why these are not the threads
  * of a library that gathers all of them behind each loop. Helpers look for loops for a while and then sleep.
  *
- * What one core wrote and another reads takes about 100 ns, so a loop is opened by one line of the cache for each helper, its
+ * What one core wrote and another reads takes 0.1 to 0.3 us, so a loop is opened by one line of the cache for each helper, its
  * share, and closed by one, the count of tasks that helpers have done. Who is late cannot take a task of another loop: a share's
  * word of tasks left carries the loop's number.
  *
