@@ -135,10 +135,10 @@ sleep_on (LptPool *pool, Share *share, uint64_t loop)
 }
 
 /* A helper that is falling asleep just now may be missed; the next call wakes it. */
-static void
-wake_all (LptPool *pool)
+void
+lpt_pool_wake (LptPool *pool)
 {
-  if (atomic_load_explicit (&pool->asleep, memory_order_relaxed) == 0)
+  if (!pool || atomic_load_explicit (&pool->asleep, memory_order_relaxed) == 0)
     return;
   pthread_mutex_lock (&pool->mutex);
   pool->wakes++;
@@ -257,13 +257,6 @@ lpt_pool_n_threads (const LptPool *pool)
   return pool ? pool->n_threads : 1;
 }
 
-void
-lpt_pool_wake (LptPool *pool)
-{
-  if (pool)
-    wake_all (pool);
-}
-
 /* Tasks [first, first + n) of the work, of which there are MAX_TASKS at most. */
 static void
 run_loop (LptPool *pool, size_t first, size_t n, Work work)
@@ -283,7 +276,7 @@ run_loop (LptPool *pool, size_t first, size_t n, Work work)
       atomic_store_explicit (&share->left, loop << TASK_BITS | tasks, memory_order_release);
       end -= tasks;
     }
-  wake_all (pool);
+  lpt_pool_wake (pool);
   for (size_t i = 0; i < n_shares; i++)
     done += run_share (&pool->shares[i], loop, 0);
   /* What others have taken. */

@@ -517,11 +517,11 @@ run_block (const Block *b, int stage)
     block_any (b, stage, false);
 }
 
-/* The same; one multiply-add where that is enough for all of them. */
+/* run_64 () with one multiply-add where that is enough for all its channels. */
 INLINE void
 run_channels (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage, Form form)
 {
-  const size_t n = form == TWO_ROWS ? 32 : r->c1 - c < 64 ? r->c1 - c : 64;
+  const size_t n = r->c1 - c < 64 ? r->c1 - c : 64;
 
   if (stage == STAGE_FMA && stage_of_channels (r->epilogue, c, n) == STAGE_ONE_FMA)
     run_64 (r, c, limits, STAGE_ONE_FMA, form);

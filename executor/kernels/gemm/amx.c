@@ -155,7 +155,8 @@ copy_rows (size_t rows, size_t taps, size_t k, const uint8_t *const *ptr, size_t
 
 /* One line of each row's copy, from n taps, a constant. */
 INLINE void
-compose_line (size_t rows, size_t n, const uint8_t *const *const *from, const __m512i *index, const __mmask64 *mask, uint8_t *to, size_t pitch)
+compose_line (size_t rows, size_t n, const uint8_t *const *const *from, const __m512i *index, const __mmask64 *mask,
+              uint8_t *to, size_t pitch)
 {
   for (size_t i = 0; i < rows; i++, to += pitch)
     {
@@ -167,7 +168,8 @@ compose_line (size_t rows, size_t n, const uint8_t *const *const *from, const __
     }
 }
 
-/* Whether copies can be composed: taps are short, but no more than PIECES of them in a line, and a whole line can be read where one begins. */
+/* Whether copies can be composed: taps are short, but no more than PIECES of them in a line, and a whole line can be read where
+ * one begins. */
 static bool
 composes (const LptGemmBlock *b)
 {
@@ -176,7 +178,8 @@ composes (const LptGemmBlock *b)
 
 /* copy_rows () line by line, each made in a register and written once. */
 static void
-compose_rows (size_t rows, size_t taps, size_t k, const uint8_t *const *ptr, size_t ptr_stride, uint8_t *to, size_t bytes, size_t pitch)
+compose_rows (size_t rows, size_t taps, size_t k, const uint8_t *const *ptr, size_t ptr_stride, uint8_t *to, size_t bytes,
+              size_t pitch)
 {
   static const uint8_t count[STEP] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
                                        22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
@@ -621,7 +624,7 @@ run_panel (Sweep *s, size_t nb, size_t j)
   const size_t bytes = row_bytes (b->taps, b->k), pairs = (s->n_groups + 1) / 2, all = s->taps * s->steps * pairs;
   const int8_t *panel = (const int8_t *) b->packed + j * bytes;
   Params *params = stage_of (s->e) != STAGE_NONE ? &s->params[s->slot ^= 1] : NULL;
-  const Params *first = adds_late (s) ? NULL : params;
+  const Params *loaded = adds_late (s) ? NULL : params;   /* whose bias the tiles of sums begin with */
   Store store = NULL;
 
   s->ahead = panel + 16 * nb * bytes;
@@ -642,11 +645,11 @@ run_panel (Sweep *s, size_t nb, size_t j)
       uint8_t *out = (uint8_t *) b->out + row * b->ldo + j * element;
 
       if (two)
-        products (s, 2, nb, g, panel, first, &s->waiting, acc);
+        products (s, 2, nb, g, panel, loaded, &s->waiting, acc);
       else
-        products (s, 1, nb, g, panel, first, &s->waiting, acc);
+        products (s, 1, nb, g, panel, loaded, &s->waiting, acc);
       if (store)
-        s->waiting = (Waiting) { store, acc, params, s->e->weight_zp ? s->row_sums + row : NULL, !first, rows, 0, columns,
+        s->waiting = (Waiting) { store, acc, params, s->e->weight_zp ? s->row_sums + row : NULL, !loaded, rows, 0, columns,
                                  { out, b->ldo, s->e->sum_fusable && b->residual ? b->residual + row * b->ldr + j : NULL, b->ldr } };
       else
         b->epilogue_kernel->run (s->e, rows, columns, b->channel0 + j, acc, WIDE, s->row_sums + row, out, b->ldo, NULL, 0);

@@ -222,11 +222,11 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
     {                                                                                                        \
       RequantVec v = params->v[j];                                                                           \
                                                                                                              \
-      if (stage == STAGE_FLOAT || stage == STAGE_FMA || stage == STAGE_ONE_FMA)                              \
+      if (stage == STAGE_FLOAT || STAGE_IS_FMA (stage))                                                      \
         KEEP (v.scale)                                                                                       \
       if (stage == STAGE_FMA)                                                                                \
         KEEP (v.low)                                                                                         \
-      if (stage == STAGE_FMA || stage == STAGE_ONE_FMA)                                                      \
+      if (STAGE_IS_FMA (stage))                                                                              \
         KEEP (v.half)                                                                                        \
       if (stage == STAGE_SINGLE)                                                                             \
         {                                                                                                    \
@@ -350,10 +350,8 @@ FUSED (fused_words, STAGE_WORDS)
 #undef CASE
 
 void
-lpt_gemm_fused__avx512vnni (const LptGemmTile *t, const LptEpilogue *e, const void *params, size_t columns,
-                            const LptGemmOut *o)
+lpt_gemm_fused__avx512vnni (const LptGemmTile *t, const void *params, size_t columns, const LptGemmOut *o)
 {
-  (void) e;
   switch (((const Params *) params)->stage)
     {
     case STAGE_ONE_FMA: fused_one_fma (t, params, columns, o); break;

@@ -49,7 +49,7 @@ typedef struct {
  * made of the panel's channels. */
 #define LPT_GEMM_PARAMS_SIZE 4096
 typedef void (*LptGemmParams) (const LptEpilogue *e, size_t channel0, size_t columns, void *params);
-typedef void (*LptGemmFused)  (const LptGemmTile *t, const LptEpilogue *e, const void *params, size_t columns,
+typedef void (*LptGemmFused)  (const LptGemmTile *t, const void *params, size_t columns,
                                const LptGemmOut *o);
 
 /* Sums of mr rows over all taps, in int32. */
@@ -133,8 +133,7 @@ typedef struct {
 #define LPT_GEMM_SWEEP(needs, isa) extern const LptGemmSweep lpt_gemm_sweep__##isa;
 
 #define LPT_GEMM_FUSED(needs, isa)                                                                           \
-  void lpt_gemm_fused__##isa (const LptGemmTile *t, const LptEpilogue *e, const void *params, size_t columns, \
-                              const LptGemmOut *o);                                                          \
+  void lpt_gemm_fused__##isa (const LptGemmTile *t, const void *params, size_t columns, const LptGemmOut *o); \
   void lpt_gemm_params__##isa (const LptEpilogue *e, size_t channel0, size_t columns, void *params);
 #define LPT_GEMM_KERNEL(needs, isa, fuses, helpers, sweeps, tile, order, prefix, nr, m1, m2, m3, m4)                          \
   void lpt_gemm_u8s8s32_##tile##__##isa (const LptGemmTile *t, int32_t *acc);

@@ -244,7 +244,7 @@ run_rows (Panel *p, size_t i, size_t rows, const uint8_t *const *ptr)
       /* The next panel comes nearer: in each tile another line of every step. */
       p->tile.ahead = p->next + 64 * (p->tiles++ % (p->tile.nr / 16));
       if (p->fused)
-        b->kernel->fused (&p->tile, p->epilogue, p->params, p->columns,
+        b->kernel->fused (&p->tile, p->params, p->columns,
                           &(LptGemmOut) { (uint8_t *) out, b->ldo, p->epilogue->sum_fusable ? residual : NULL, b->ldr });
       else
         {

@@ -171,6 +171,8 @@ in_order (__m512i bytes)
 /* Constants that select one. */
 enum { STAGE_NONE, STAGE_ONE_FMA, STAGE_FMA, STAGE_FLOAT, STAGE_SINGLE, STAGE_WORDS };
 
+#define STAGE_IS_FMA(stage) ((stage) == STAGE_ONE_FMA || (stage) == STAGE_FMA)
+
 static inline int
 stage_of (const LptEpilogue *e)
 {
@@ -208,7 +210,7 @@ stage_load (int stage, const LptEpilogue *e, size_t c)
   const __m512i none = _mm512_setzero_si512 ();
   StageChannels s = { e->bias ? _mm512_loadu_si512 (e->bias + c) : none, { none, none, none } };
 
-  if (stage == STAGE_FMA || stage == STAGE_ONE_FMA)
+  if (STAGE_IS_FMA (stage))
     {
       s.bias = _mm512_add_epi32 (s.bias, _mm512_loadu_si512 (e->fma.offset + c));
       s.x[0] = _mm512_loadu_si512 (e->fma.high + c);
@@ -235,7 +237,7 @@ stage_load (int stage, const LptEpilogue *e, size_t c)
 INLINE void
 stage_vec (int stage, const LptEpilogue *e, const StageChannels *s, RequantVec *to)
 {
-  if (stage == STAGE_FMA || stage == STAGE_ONE_FMA)
+  if (STAGE_IS_FMA (stage))
     {
       to->scale = _mm512_castsi512_ps (s->x[0]);
       to->low = _mm512_castsi512_ps (s->x[1]);
@@ -267,7 +269,7 @@ stage_vec (int stage, const LptEpilogue *e, const StageChannels *s, RequantVec *
 INLINE __m512i
 stage_lanes (int stage, const RequantVec *v, const PackLimits *l, __m512i x)
 {
-  if (stage == STAGE_FMA || stage == STAGE_ONE_FMA)
+  if (STAGE_IS_FMA (stage))
     {
       enum { DOWN = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC };
       __m512 f = _mm512_cvtepi32_ps (x), inner = stage == STAGE_FMA ? _mm512_fmadd_ps (f, v->low, v->half) : v->half;
