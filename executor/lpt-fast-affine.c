@@ -62,27 +62,14 @@ dequantize_row (const Affine *q,
   q->kernel->dequantize (&p, rows, n, (const guint8 *) in + at, n, (float *) out + at, n * sizeof (float));
 }
 
-static gsize
-n_blocks (const Affine *q)
-{
-  return q->images * ((q->pixels + q->per_block - 1) / q->per_block);
-}
-
-typedef struct
-{
-  const Affine *q;
-  void        (*row) (const Affine *q, gsize channel, gsize rows, gsize n, gconstpointer in, gpointer out, gsize at);
-  gconstpointer in;
-  gpointer      out;
-} AffineJob;
+typedef void (*RowFunc) (const Affine *q, gsize channel, gsize rows, gsize n, gconstpointer in, gpointer out, gsize at);
 
 static void
-affine_task (void    *data,
-             size_t   task,
-             unsigned thread)
+affine_task (const Affine      *q,
+             const LptFastData *data,
+             gsize              task,
+             RowFunc            run_row)
 {
-  const AffineJob *job = data;
-  const Affine *q = job->q;
   gsize row = task * q->per_task, end = row + q->per_task;
 
   if (q->per_block > 0)
@@ -90,8 +77,8 @@ affine_task (void    *data,
       gsize blocks = (q->pixels + q->per_block - 1) / q->per_block, first = task % blocks * q->per_block, c;
 
       for (c = 0; c < q->planes; c++)
-        job->row (q, c % q->channels, 1, MIN (q->per_block, q->pixels - first), job->in, job->out,
-                  (task / blocks * q->planes + c) * q->pixels + first);
+        run_row (q, c % q->channels, 1, MIN (q->per_block, q->pixels - first), data->in[0], data->out,
+                 (task / blocks * q->planes + c) * q->pixels + first);
       return;
     }
   if (q->by_column)
@@ -99,79 +86,57 @@ affine_task (void    *data,
       gsize rows = q->count / q->cols;
 
       if (row < rows)
-        job->row (q, 0, MIN (end, rows) - row, q->cols, job->in, job->out, row * q->cols);
+        run_row (q, 0, MIN (end, rows) - row, q->cols, data->in[0], data->out, row * q->cols);
       if (end > rows && rows * q->cols < q->count)
-        job->row (q, 0, 1, q->count - rows * q->cols, job->in, job->out, rows * q->cols);
+        run_row (q, 0, 1, q->count - rows * q->cols, data->in[0], data->out, rows * q->cols);
       return;
     }
   for (; row < end && row * q->cols < q->count; row++)
-    job->row (q, row % q->channels, 1, MIN (q->cols, q->count - row * q->cols), job->in, job->out, row * q->cols);
+    run_row (q, row % q->channels, 1, MIN (q->cols, q->count - row * q->cols), data->in[0], data->out, row * q->cols);
 }
 
 static void
-run_tasks (AffineJob *job,
-           LptPool   *pool)
+quantize_run (const LptFastOp   *op,
+              const LptFastData *data,
+              gsize              task,
+              gsize              end)
 {
-  const Affine *q = job->q;
-  gsize size = q->cols * q->per_task;
-
-  lpt_parallel_for (pool, q->per_block > 0 ? n_blocks (q) : (q->count + size - 1) / size, affine_task, job);
+  for (; task < end; task++)
+    affine_task ((const Affine *) op, data, task, quantize_row);
 }
 
 static void
-quantize_run (const LptFastOp     *op,
-              const guint8 *const *in,
-              guint8              *out,
-              LptPool             *pool,
-              guint8              *workspace)
+dequantize_run (const LptFastOp   *op,
+                const LptFastData *data,
+                gsize              task,
+                gsize              end)
 {
-  run_tasks (&(AffineJob) { (const Affine *) op, quantize_row, in[0], out }, pool);
+  for (; task < end; task++)
+    affine_task ((const Affine *) op, data, task, dequantize_row);
 }
 
 static void
-dequantize_run (const LptFastOp     *op,
-                const guint8 *const *in,
-                guint8              *out,
-                LptPool             *pool,
-                guint8              *workspace)
+planes_task (const Affine      *q,
+             const LptFastData *data,
+             gsize              task)
 {
-  run_tasks (&(AffineJob) { (const Affine *) op, dequantize_row, in[0], out }, pool);
-}
-
-typedef struct
-{
-  const Affine *q;
-  const guint8 *in;
-  float        *out;
-  guint8       *workspace;
-} PlanesJob;
-
-static void
-planes_task (void    *data,
-             size_t   task,
-             unsigned thread)
-{
-  const PlanesJob *job = data;
-  const Affine *q = job->q;
   LptDequantize p = { .scale = q->scale, .zp = q->zero, .row_step = q->channels == 1 ? 0 : q->by_column ? q->inner : 1 };
-  guint8 *codes = job->workspace + thread * q->op.workspace;
+  float *out = (float *) (gpointer) data->out;
   gsize blocks = (q->pixels + q->per_block - 1) / q->per_block, image = task / blocks, first = task % blocks * q->per_block;
   gsize n = MIN (q->per_block, q->pixels - first);
 
-  q->transpose->bytes (n, q->planes, job->in + (image * q->pixels + first) * q->op.in_pitch[0], q->op.in_pitch[0], codes, n);
-  q->kernel->dequantize (&p, q->planes, n, codes, n, job->out + image * q->planes * q->pixels + first, q->pixels * sizeof (float));
+  q->transpose->bytes (n, q->planes, data->in[0] + (image * q->pixels + first) * q->op.in_pitch[0], q->op.in_pitch[0], data->workspace, n);
+  q->kernel->dequantize (&p, q->planes, n, data->workspace, n, out + image * q->planes * q->pixels + first, q->pixels * sizeof (float));
 }
 
 static void
-dequantize_planes_run (const LptFastOp     *op,
-                       const guint8 *const *in,
-                       guint8              *out,
-                       LptPool             *pool,
-                       guint8              *workspace)
+dequantize_planes_run (const LptFastOp   *op,
+                       const LptFastData *data,
+                       gsize              task,
+                       gsize              end)
 {
-  const Affine *q = (const Affine *) op;
-
-  lpt_parallel_for (pool, n_blocks (q), planes_task, &(PlanesJob) { q, in[0], (float *) (gpointer) out, workspace });
+  for (; task < end; task++)
+    planes_task ((const Affine *) op, data, task);
 }
 
 static void
@@ -241,6 +206,15 @@ affine_new (LptFastBuilder *b,
   return q;
 }
 
+/* Tasks where they are not blocks. */
+static gsize
+n_parts (const Affine *q)
+{
+  gsize size = q->cols * q->per_task;
+
+  return (q->count + size - 1) / size;
+}
+
 /* One scale in all, or one for each plane. */
 static gboolean
 has_planes (const Affine   *q,
@@ -257,6 +231,7 @@ set_blocks (Affine         *q,
   q->planes = (gsize) shape->dims[1];
   q->pixels = lpt_fast_pixels (shape);
   q->per_block = MIN ((MAX (BLOCK / q->planes, 1) + 63) & ~(gsize) 63, q->pixels);
+  q->op.tasks = q->images * ((q->pixels + q->per_block - 1) / q->per_block);
 }
 
 /* The float rule only: the others round in other ways or send NaN elsewhere. */
@@ -271,7 +246,8 @@ lpt_fast_make_quantize (LptFastBuilder *b,
 
   if (q == NULL)
     return NULL;
-  q->op = (LptFastOp) { .run = quantize_run, .clear = affine_clear, .kernel = "quantize_f32", .n_in = 1, .in = { step->in[0] },
+  q->op = (LptFastOp) { .run = quantize_run, .clear = affine_clear, .kernel = "quantize_f32", .tasks = n_parts (q),
+                        .n_in = 1, .in = { step->in[0] },
                         .in_repr = { LPT_REPR_PLAIN }, .out = step->out[0], .out_repr = LPT_REPR_U8, .last = i };
   /* Few planes: who quantizes pixels is who reads them. */
   shape = &lpt_plan_slot (b->plan, step->out[0])->array.shape;
@@ -291,7 +267,8 @@ lpt_fast_make_dequantize (LptFastBuilder *b,
 
   if (q == NULL)
     return NULL;
-  q->op = (LptFastOp) { .run = dequantize_run, .clear = affine_clear, .kernel = "dequantize_u8", .n_in = 1, .in = { step->in[0] },
+  q->op = (LptFastOp) { .run = dequantize_run, .clear = affine_clear, .kernel = "dequantize_u8", .tasks = n_parts (q),
+                        .n_in = 1, .in = { step->in[0] },
                         .in_repr = { LPT_REPR_U8 }, .out = step->out[0], .out_repr = LPT_REPR_PLAIN, .last = i };
   shape = &lpt_plan_slot (b->plan, step->in[0])->array.shape;
   if (lpt_fast_repr (b->plan, step->in[0], lpt_fast_layout (b, step->in[0])) != LPT_REPR_LAST8 || !has_planes (q, shape))

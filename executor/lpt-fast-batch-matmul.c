@@ -51,25 +51,16 @@ typedef struct
   gsize        at_sums, at_bias, at_rows, at_gemm;   /* parts of the workspace; the packed columns come first */
 } BatchMatMul;
 
-typedef struct
-{
-  const BatchMatMul *p;
-  const guint8 *a, *b, *residual;
-  guint8       *out, *workspace;
-} Job;
-
 static void
-batch_matmul_task (void    *data,
-                   size_t   task,
-                   unsigned thread)
+batch_matmul_task (const BatchMatMul *p,
+                   const LptFastData *data,
+                   gsize              task)
 {
-  const Job *job = data;
-  const BatchMatMul *p = job->p;
   gsize row_tasks = (p->m + p->tm - 1) / p->tm, column_tasks = (p->n + p->tn - 1) / p->tn;
   gsize m0 = task % row_tasks * p->tm, n0 = task / row_tasks % column_tasks * p->tn;
   gsize matrix = task / row_tasks / column_tasks, rest = matrix;
   gsize m = MIN (p->tm, p->m - m0), n = MIN (p->tn, p->n - n0), at[N_VIEWS] = { 0 }, c;
-  guint8 *workspace = job->workspace + thread * p->op.workspace;
+  guint8 *workspace = data->workspace;
   gint32 *sums = (gint32 *) (gpointer) (workspace + p->at_sums), *bias = (gint32 *) (gpointer) (workspace + p->at_bias);
   LptEpilogue e = p->stage.e;
   const guint8 *a;
@@ -85,7 +76,7 @@ batch_matmul_task (void    *data,
     }
 
   lpt_gemm_pack (p->gemm,
-                 &(LptGemmWeights) { .data = job->b + at[B] + (gsize) p->b_column * n0, .is_unsigned = p->b_unsigned, .taps = 1,
+                 &(LptGemmWeights) { .data = data->in[1] + at[B] + (gsize) p->b_column * n0, .is_unsigned = p->b_unsigned, .taps = 1,
                                      .k = p->k, .n = n, .k_stride = p->b_row, .n_stride = p->b_column },
                  0, n, workspace, sums);
   for (c = 0; c < n; c++)
@@ -102,7 +93,7 @@ batch_matmul_task (void    *data,
   if (e.fbias != NULL)
     e.fbias += n0;
 
-  a = job->a + at[A] + m0 * p->a_row;
+  a = data->in[0] + at[A] + m0 * p->a_row;
   if (p->a_column != 1)
     {
       p->kernels.transpose->bytes (p->k, m, a, p->a_column, workspace + p->at_rows, p->k);
@@ -110,22 +101,19 @@ batch_matmul_task (void    *data,
     }
   lpt_gemm_tile (&(LptGemm) { .kernel = p->gemm, .epilogue_kernel = p->kernels.epilogue, .epilogue = &e, .m = m, .k = p->k,
                               .n = n, .a = a, .lda = p->a_column != 1 ? p->k : p->a_row, .packed = workspace,
-                              .out = job->out + (at[Y] + m0 * p->y_row + n0) * p->element, .ldo = p->y_row * p->element,
-                              .residual = job->residual != NULL ? job->residual + (matrix * p->m + m0) * p->n + n0 : NULL, .ldr = p->n },
+                              .out = data->out + (at[Y] + m0 * p->y_row + n0) * p->element, .ldo = p->y_row * p->element,
+                              .residual = p->op.n_in > 2 ? data->in[2] + (matrix * p->m + m0) * p->n + n0 : NULL, .ldr = p->n },
                  0, m, 0, n, workspace + p->at_gemm);
 }
 
 static void
-batch_matmul_run (const LptFastOp     *op,
-                  const guint8 *const *in,
-                  guint8              *out,
-                  LptPool             *pool,
-                  guint8              *workspace)
+batch_matmul_run (const LptFastOp   *op,
+                  const LptFastData *data,
+                  gsize              task,
+                  gsize              end)
 {
-  const BatchMatMul *p = (const BatchMatMul *) op;
-  Job job = { p, in[0], in[1], op->n_in > 2 ? in[2] : NULL, out, workspace };
-
-  lpt_parallel_for (pool, p->matrices * ((p->m + p->tm - 1) / p->tm) * ((p->n + p->tn - 1) / p->tn), batch_matmul_task, &job);
+  for (; task < end; task++)
+    batch_matmul_task ((const BatchMatMul *) op, data, task);
 }
 
 static void
@@ -463,6 +451,7 @@ lpt_fast_make_batch_matmul (LptFastBuilder *b,
   lpt_epilogue_prepare (&p->stage.e, p->n, lpt_fast_reach (p->k) + largest);
   set_tiles (p);
   p->op = (LptFastOp) { .run = batch_matmul_run, .clear = batch_matmul_clear, .kernel = p->gemm->name,
+                        .tasks = p->matrices * ((p->m + p->tm - 1) / p->tm) * ((p->n + p->tn - 1) / p->tn),
                         .n_in = p->stage.residual != LPT_NO_SLOT ? 3 : 2, .in = { views[A].slot, views[B].slot, p->stage.residual },
                         .in_repr = { LPT_REPR_U8, constant ? LPT_REPR_PLAIN : LPT_REPR_U8, LPT_REPR_U8 }, .out = views[Y].slot,
                         .out_repr = p->stage.e.store == LPT_STORE_Q8 ? LPT_REPR_U8 : LPT_REPR_PLAIN, .last = last };

@@ -86,53 +86,56 @@ typedef struct
   LptCut       rows, channels;       /* pixels, depthwise lines; output channels */
 } Conv;
 
-/* Another core reads it: what all runs have in common is in the op. */
-typedef struct
+/* Rows and columns of some of the next tasks. */
+static LptCutBox
+next_box (const Conv *v,
+          gsize      *task,
+          gsize       end)
 {
-  const Conv   *conv;
-  const guint8 *in, *residual;
-  guint8       *out, *workspace;
-} ConvJob;
+  LptCutBox box = lpt_cut_box (task, end, v->channels.cuts);
+
+  return (LptCutBox) { lpt_cut_at (&v->rows, box.i0), lpt_cut_at (&v->rows, box.i1),
+                       lpt_cut_at (&v->channels, box.j0), lpt_cut_at (&v->channels, box.j1) };
+}
 
 static void
-conv_tasks (void    *data,
-            size_t   task,
-            size_t   end,
-            unsigned thread)
+conv_run (const LptFastOp   *op,
+          const LptFastData *data,
+          gsize              task,
+          gsize              end)
 {
-  const ConvJob *job = data;
-  const Conv *v = job->conv;
-  guint8 *workspace = job->workspace + thread * v->op.workspace;
+  const Conv *v = (const Conv *) op;
   LptConv c = v->conv;
-  LptDwconv d = v->dwconv;
 
-  c.in = d.in = job->in;
-  c.out = d.out = job->out;
-  c.residual = d.residual = job->residual;
+  c.in = data->in[0];
+  c.out = data->out;
+  c.residual = op->n_in > 1 ? data->in[1] : NULL;
   while (task < end)
     {
-      LptCutBox box = lpt_cut_box (&task, end, v->channels.cuts);
-      gsize m0 = lpt_cut_at (&v->rows, box.i0), m1 = lpt_cut_at (&v->rows, box.i1);
-      gsize n0 = lpt_cut_at (&v->channels, box.j0), n1 = lpt_cut_at (&v->channels, box.j1);
+      LptCutBox box = next_box (v, &task, end);
 
-      if (v->depthwise)
-        lpt_dwconv_tile (&d, m0, m1, n0, n1, workspace);
-      else
-        lpt_conv_tile (&c, m0, m1, n0, n1, workspace);
+      lpt_conv_tile (&c, box.i0, box.i1, box.j0, box.j1, data->workspace);
     }
 }
 
 static void
-conv_run (const LptFastOp     *op,
-          const guint8 *const *in,
-          guint8              *out,
-          LptPool             *pool,
-          guint8              *workspace)
+dwconv_run (const LptFastOp   *op,
+            const LptFastData *data,
+            gsize              task,
+            gsize              end)
 {
   const Conv *v = (const Conv *) op;
-  ConvJob job = { v, in[0], op->n_in > 1 ? in[1] : NULL, out, workspace };
+  LptDwconv d = v->dwconv;
 
-  lpt_parallel_ranges (pool, v->rows.cuts * v->channels.cuts, conv_tasks, &job);
+  d.in = data->in[0];
+  d.out = data->out;
+  d.residual = op->n_in > 1 ? data->in[1] : NULL;
+  while (task < end)
+    {
+      LptCutBox box = next_box (v, &task, end);
+
+      lpt_dwconv_tile (&d, box.i0, box.i1, box.j0, box.j1, data->workspace);
+    }
 }
 
 static void
@@ -308,7 +311,8 @@ lpt_fast_make_conv (LptFastBuilder *b,
     lpt_dwconv_tiling (&s, &v->rows, &v->channels);
   else
     lpt_conv_tiling (gemm, &s, &v->rows, &v->channels);
-  v->op = (LptFastOp) { .run = conv_run, .clear = conv_clear, .kernel = v->depthwise ? b->kernels.dwconv->name : gemm->name,
+  v->op = (LptFastOp) { .run = v->depthwise ? dwconv_run : conv_run, .clear = conv_clear,
+                        .kernel = v->depthwise ? b->kernels.dwconv->name : gemm->name, .tasks = v->rows.cuts * v->channels.cuts,
                         .n_in = v->stage.residual != LPT_NO_SLOT ? 2 : 1, .in = { step->in[0], v->stage.residual },
                         .in_repr = { LPT_REPR_LAST8, LPT_REPR_LAST8 }, .out = v->stage.out,
                         .out_repr = v->stage.e.store == LPT_STORE_Q8 ? LPT_REPR_LAST8 : LPT_REPR_LASTF, .last = v->stage.last,
@@ -330,46 +334,25 @@ typedef struct
   gsize        tm, tn;
 } MatMul;
 
-typedef struct
-{
-  const MatMul *m;
-  const guint8 *a, *residual;
-  guint8       *out, *workspace;
-} MatMulJob;
-
 static void
-matmul_tasks (void    *data,
-              size_t   task,
-              size_t   end,
-              unsigned thread)
+matmul_run (const LptFastOp   *op,
+            const LptFastData *data,
+            gsize              task,
+            gsize              end)
 {
-  const MatMulJob *job = data;
-  const MatMul *m = job->m;
+  const MatMul *m = (const MatMul *) op;
   LptGemm g = m->gemm;
 
-  g.a = job->a;
-  g.out = job->out;
-  g.residual = job->residual;
+  g.a = data->in[0];
+  g.out = data->out;
+  g.residual = op->n_in > 1 ? data->in[1] : NULL;
   while (task < end)
     {
       LptCutBox box = lpt_cut_box (&task, end, (g.n + m->tn - 1) / m->tn);
 
       lpt_gemm_tile (&g, box.i0 * m->tm, MIN (box.i1 * m->tm, g.m), box.j0 * m->tn, MIN (box.j1 * m->tn, g.n),
-                     job->workspace + thread * m->op.workspace);
+                     data->workspace);
     }
-}
-
-static void
-matmul_run (const LptFastOp     *op,
-            const guint8 *const *in,
-            guint8              *out,
-            LptPool             *pool,
-            guint8              *workspace)
-{
-  const MatMul *m = (const MatMul *) op;
-  MatMulJob job = { m, in[0], op->n_in > 1 ? in[1] : NULL, out, workspace };
-
-  lpt_parallel_ranges (pool, (m->gemm.m + m->tm - 1) / m->tm * ((m->gemm.n + m->tn - 1) / m->tn), matmul_tasks, &job);
 }
 
 static void
@@ -438,6 +421,7 @@ lpt_fast_make_matmul (LptFastBuilder *b,
                         .ldo = n * (m->stage.e.store == LPT_STORE_Q8 ? 1 : 4), .ldr = n };
   lpt_gemm_tiling (gemm, rows, k, n, &m->tm, &m->tn);
   m->op = (LptFastOp) { .run = matmul_run, .clear = matmul_clear, .kernel = gemm->name,
+                        .tasks = (rows + m->tm - 1) / m->tm * ((n + m->tn - 1) / m->tn),
                         .n_in = m->stage.residual != LPT_NO_SLOT ? 2 : 1, .in = { step->in[0], m->stage.residual },
                         .in_repr = { LPT_REPR_U8, LPT_REPR_U8 }, .out = m->stage.out,
                         .out_repr = m->stage.e.store == LPT_STORE_Q8 ? LPT_REPR_U8 : LPT_REPR_PLAIN, .last = m->stage.last };

@@ -20,13 +20,6 @@ typedef struct
   gboolean from_last, to_last, flip;
 } Convert;
 
-typedef struct
-{
-  const Convert *c;
-  const guint8  *in;
-  guint8        *out;
-} ConvertJob;
-
 static void
 transpose (const Convert *c,
            gsize          rows,
@@ -43,16 +36,14 @@ transpose (const Convert *c,
 }
 
 static void
-convert_task (void    *data,
-              size_t   task,
-              unsigned thread)
+convert_task (const Convert     *c,
+              const LptFastData *data,
+              gsize              task)
 {
-  const ConvertJob *job = data;
-  const Convert *c = job->c;
   gsize tasks = (c->pixels + c->per_task - 1) / c->per_task, image = task / tasks, first = task % tasks * c->per_task;
   gsize n = MIN (c->per_task, c->pixels - first), pitch = c->from_last ? c->op.in_pitch[0] : c->channels, i;
-  const guint8 *in = job->in + (image * c->pixels * pitch + first * (c->from_last ? pitch : 1)) * c->element;
-  guint8 *out = job->out + (image * c->pixels * c->channels + first * (c->to_last ? c->channels : 1)) * c->element;
+  const guint8 *in = data->in[0] + (image * c->pixels * pitch + first * (c->from_last ? pitch : 1)) * c->element;
+  guint8 *out = data->out + (image * c->pixels * c->channels + first * (c->to_last ? c->channels : 1)) * c->element;
 
   if (!c->from_last && !c->to_last)
     {
@@ -79,15 +70,13 @@ convert_task (void    *data,
 }
 
 static void
-convert_run (const LptFastOp     *op,
-             const guint8 *const *in,
-             guint8              *out,
-             LptPool             *pool,
-             guint8              *workspace)
+convert_run (const LptFastOp   *op,
+             const LptFastData *data,
+             gsize              task,
+             gsize              end)
 {
-  const Convert *c = (const Convert *) op;
-
-  lpt_parallel_for (pool, c->images * ((c->pixels + c->per_task - 1) / c->per_task), convert_task, &(ConvertJob) { c, in[0], out });
+  for (; task < end; task++)
+    convert_task ((const Convert *) op, data, task);
 }
 
 static gboolean
@@ -122,6 +111,7 @@ lpt_fast_convert_new (LptFastBuilder *b,
     }
   /* Whole squares of the transpose. */
   c->per_task = (TASK_BYTES / MAX (c->channels * c->element, 1) + 63) & ~(gsize) 63;
+  c->op.tasks = c->images * ((c->pixels + c->per_task - 1) / c->per_task);
 
   return &c->op;
 }

@@ -105,13 +105,6 @@ typedef struct
   gsize    rows, per_task;
 } Binary;
 
-typedef struct
-{
-  const Binary *s;
-  const guint8 *a, *b;
-  guint8       *out;
-} BinaryJob;
-
 static void
 flip_rows (gsize   rows,
            gsize   cols,
@@ -126,19 +119,19 @@ flip_rows (gsize   rows,
 }
 
 static void
-binary_task (void    *data,
-             size_t   task,
-             unsigned thread)
+binary_run (const LptFastOp   *op,
+            const LptFastData *data,
+            gsize              task,
+            gsize              end)
 {
-  const BinaryJob *job = data;
-  const Binary *s = job->s;
+  const Binary *s = (const Binary *) op;
   const Dim *last = &s->dims[s->n - 1], *line = s->n > 1 ? last - 1 : NULL;
-  gsize row = task * s->per_task, end = MIN (row + s->per_task, s->rows);
+  gsize row = task * s->per_task, last_row = MIN (end * s->per_task, s->rows);
 
-  while (row < end)
+  while (row < last_row)
     {
       gsize a = 0, b = 0, rest = row, run = 1, cols = MIN (s->cols, s->count - row * s->cols);
-      guint8 *out = job->out + row * s->ldo;
+      guint8 *out = data->out + row * s->ldo;
       guint i;
 
       if (line == NULL)
@@ -147,7 +140,7 @@ binary_task (void    *data,
           b = row * s->cols * last->b;
         }
       else
-        run = MIN (line->size - row % line->size, end - row);
+        run = MIN (line->size - row % line->size, last_row - row);
       for (i = s->n - 1; i-- > 0; )
         {
           a += rest % s->dims[i].size * s->dims[i].a;
@@ -155,27 +148,15 @@ binary_task (void    *data,
           rest /= s->dims[i].size;
         }
       if (s->product)
-        s->kernel->mul (&s->mul, run, cols, job->a + a, line != NULL ? line->a : 0, last->a, job->b + b, line != NULL ? line->b : 0,
+        s->kernel->mul (&s->mul, run, cols, data->in[0] + a, line != NULL ? line->a : 0, last->a, data->in[1] + b, line != NULL ? line->b : 0,
                         last->b, out, s->ldo);
       else
-        s->kernel->add (&s->add, run, cols, job->a + a, line != NULL ? line->a : 0, last->a, job->b + b, line != NULL ? line->b : 0,
+        s->kernel->add (&s->add, run, cols, data->in[0] + a, line != NULL ? line->a : 0, last->a, data->in[1] + b, line != NULL ? line->b : 0,
                         last->b, out, s->ldo);
       if (s->flip)
         flip_rows (run, cols, out, s->ldo);
       row += run;
     }
-}
-
-static void
-binary_run (const LptFastOp     *op,
-            const guint8 *const *in,
-            guint8              *out,
-            LptPool             *pool,
-            guint8              *workspace)
-{
-  const Binary *s = (const Binary *) op;
-
-  lpt_parallel_for (pool, (s->rows + s->per_task - 1) / s->per_task, binary_task, &(BinaryJob) { s, in[0], in[1], out });
 }
 
 /* Dimensions of the result in the order that it has, merged where operands and result go on evenly; pitches: of values with the
@@ -232,6 +213,7 @@ binary_fit (LptFastOp *op)
   s->ldo = op->out_repr == LPT_REPR_PART8 ? op->out_pitch : s->cols;
   s->rows = (s->count + s->cols - 1) / s->cols;
   s->per_task = MAX (CHUNK / s->cols, 1);
+  op->tasks = (s->rows + s->per_task - 1) / s->per_task;
 }
 
 static gboolean

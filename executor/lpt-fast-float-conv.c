@@ -35,14 +35,6 @@ typedef struct
   float    *zeros;
 } Conv;
 
-typedef struct
-{
-  const Conv          *c;
-  const guint8 *const *in;
-  float               *y;
-  guint8              *workspace;
-} ConvJob;
-
 /* Pointers of @n output pixels of one line from column @x on, for one tap; @line: the line of the input, NULL: outside. */
 static void
 name_line (const Conv   *c,
@@ -139,24 +131,22 @@ copy_lines (const Conv  *c,
 }
 
 static void
-conv_task (void    *data,
-           size_t   task,
-           unsigned thread)
+conv_task (const Conv        *c,
+           const LptFastData *data,
+           gsize              task)
 {
-  const ConvJob *job = data;
-  const Conv *c = job->c;
   const LptFastSplit *s = &c->split;
-  const float **table = (const float **) (gpointer) (job->workspace + thread * c->op.workspace);
+  const float **table = (const float **) (gpointer) data->workspace;
   gsize column = task / s->row_tasks % s->col_tasks * s->cols, row = task % s->row_tasks * s->rows;
   gsize image_group = task / s->col_tasks / s->row_tasks, image = image_group / c->groups, g = image_group % c->groups;
   gsize all = c->groups * c->rows, first = image * c->out_pixels + row, channel = g * c->rows + column;
-  const float *x = (const float *) (gconstpointer) job->in[0] + (image * c->groups * c->in_pixels + g) * c->channels;
+  const float *x = (const float *) (gconstpointer) data->in[0] + (image * c->groups * c->in_pixels + g) * c->channels;
   float *copies = (float *) (gpointer) ((guint8 *) table + c->table);
   LptFgemmTile t = { .m = MIN (s->rows, c->out_pixels - row), .n = MIN (s->cols, c->rows - column), .channels = c->channels,
                      .taps = c->taps, .a = table, .a_rows = s->rows, .a_step = 1,
                      .b = c->w + g * c->group_size + column * c->channels * c->taps,
-                     .end = lpt_fast_end_at (&c->end, job->in, first, all, channel),
-                     .y = job->y + first * all + channel, .ldy = all, .by_rows = s->by_rows };
+                     .end = lpt_fast_end_at (&c->end, data->in, first, all, channel),
+                     .y = (float *) (gpointer) data->out + first * all + channel, .ldy = all, .by_rows = s->by_rows };
 
   if (c->copy == COPY_LINES)
     {
@@ -169,20 +159,17 @@ conv_task (void    *data,
   if (c->copy == COPY_ROWS)
     lpt_fast_copy_rows (table, t.m, c->channels, copies);
   c->kernel->run (&t);
-  lpt_fast_end_finish (&c->end, job->in, first, all, channel, t.m, t.n, t.y);
+  lpt_fast_end_finish (&c->end, data->in, first, all, channel, t.m, t.n, t.y);
 }
 
 static void
-conv_run (const LptFastOp     *op,
-          const guint8 *const *in,
-          guint8              *out,
-          LptPool             *pool,
-          guint8              *workspace)
+conv_run (const LptFastOp   *op,
+          const LptFastData *data,
+          gsize              task,
+          gsize              end)
 {
-  const Conv *c = (const Conv *) op;
-  ConvJob job = { c, in, (float *) (gpointer) out, workspace };
-
-  lpt_parallel_for (pool, c->images * c->groups * c->split.row_tasks * c->split.col_tasks, conv_task, &job);
+  for (; task < end; task++)
+    conv_task ((const Conv *) op, data, task);
 }
 
 static void
@@ -254,7 +241,8 @@ lpt_fast_make_float_conv (LptFastBuilder *b,
   c->group_size = (c->rows + LPT_FGEMM_PANEL - 1) / LPT_FGEMM_PANEL * LPT_FGEMM_PANEL * k;
   c->zeros = g_new0 (float, c->channels);
   lpt_fast_end_init (&c->end, b, i, 1, c->groups * c->rows);
-  c->op = (LptFastOp) { .run = conv_run, .clear = conv_clear, .kernel = c->kernel->name, .n_in = 1, .in = { step->in[0] },
+  c->op = (LptFastOp) { .run = conv_run, .clear = conv_clear, .kernel = c->kernel->name,
+                        .tasks = c->images * c->groups * c->split.row_tasks * c->split.col_tasks, .n_in = 1, .in = { step->in[0] },
                         .in_repr = { LPT_REPR_LASTF } };
   c->table = (c->taps * c->split.rows * sizeof (float *) + 63) & ~(gsize) 63;
   if (c->copy == COPY_ROWS)

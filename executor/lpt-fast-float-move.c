@@ -23,38 +23,19 @@ typedef struct
   gsize     per_task;
 } Move;
 
-typedef struct
-{
-  const Move          *m;
-  const guint8 *const *in;
-  guint8              *out;
-} MoveJob;
-
 static void
-move_task (void    *data,
-           size_t   task,
-           unsigned thread)
+move_run (const LptFastOp   *op,
+          const LptFastData *data,
+          gsize              task,
+          gsize              end)
 {
-  const MoveJob *job = data;
-  const Move *m = job->m;
-  gsize size = m->channels * sizeof (float), first = task * m->per_task, end = MIN (first + m->per_task, m->pixels), at = 0, pixel;
+  const Move *m = (const Move *) op;
+  gsize size = m->channels * sizeof (float), last = MIN (end * m->per_task, m->pixels), at = 0, pixel;
   guint k;
 
   for (k = 0; k < m->op.n_in; at += m->n[k++])
-    for (pixel = first; pixel < end; pixel++)
-      memcpy (job->out + pixel * size + at, job->in[k] + (m->from != NULL ? m->from[pixel] : pixel * m->n[k]), m->n[k]);
-}
-
-static void
-move_run (const LptFastOp     *op,
-          const guint8 *const *in,
-          guint8              *out,
-          LptPool             *pool,
-          guint8              *workspace)
-{
-  const Move *m = (const Move *) op;
-
-  lpt_parallel_for (pool, (m->pixels + m->per_task - 1) / m->per_task, move_task, &(MoveJob) { m, in, out });
+    for (pixel = task * m->per_task; pixel < last; pixel++)
+      memcpy (data->out + pixel * size + at, data->in[k] + (m->from != NULL ? m->from[pixel] : pixel * m->n[k]), m->n[k]);
 }
 
 static void
@@ -75,7 +56,8 @@ move_new (LptFastBuilder *b,
   m->pixels = (gsize) y->dims[0] * lpt_fast_pixels (y);
   m->channels = (gsize) y->dims[1];
   m->per_task = MAX (TASK_BYTES / (m->channels * sizeof (float)), 1);
-  m->op = (LptFastOp) { .run = move_run, .clear = move_clear, .kernel = kernel, .out = out, .out_repr = LPT_REPR_LASTF, .last = i };
+  m->op = (LptFastOp) { .run = move_run, .clear = move_clear, .kernel = kernel, .tasks = (m->pixels + m->per_task - 1) / m->per_task,
+                        .out = out, .out_repr = LPT_REPR_LASTF, .last = i };
 
   return m;
 }

@@ -29,14 +29,6 @@ typedef struct
   LptFastEnd fused;
 } Window;
 
-typedef struct
-{
-  const Window        *p;
-  const guint8 *const *in;
-  float               *y;
-  guint8              *workspace;
-} WindowJob;
-
 /* Taps along @axis from padded position @start on inside of image and padding. */
 static gint64
 with_padding (const LptWindow *v,
@@ -50,23 +42,22 @@ with_padding (const LptWindow *v,
 
 /* @n pixels of a line from (@z, @y, @x) of the output on, which have the same taps. */
 static void
-run_pixels (const WindowJob *job,
-            const float    **taps,
-            gsize            image,
-            gint64           z,
-            gint64           y,
-            gint64           x,
-            gint64           n)
+run_pixels (const Window      *p,
+            const LptFastData *data,
+            gsize              image,
+            gint64             z,
+            gint64             y,
+            gint64             x,
+            gint64             n)
 {
-  const Window *p = job->p;
   const LptWindow *v = &p->window;
-  const float **weights = taps + p->taps, *from;
+  const float **taps = (const float **) (gpointer) data->workspace, **weights = taps + p->taps, *from;
   gsize pixel = ((image * (gsize) v->out[0] + (gsize) z) * (gsize) v->out[1] + (gsize) y) * (gsize) v->out[2] + (gsize) x, count = 0;
   gint64 z0 = z * v->stride[0] - v->pad[0], y0 = y * v->stride[1] - v->pad[1], x0 = x * v->stride[2] - v->pad[2];
   gint64 c = (gint64) p->channels, kz, ky, kx;
   LptFwindowTile t;
 
-  from = (const float *) (gconstpointer) job->in[0] + image * (gsize) lpt_window_size (v->in) * p->channels;
+  from = (const float *) (gconstpointer) data->in[0] + image * (gsize) lpt_window_size (v->in) * p->channels;
   for (kz = 0; kz < v->kernel[0]; kz++)
     for (ky = 0; ky < v->kernel[1]; ky++)
       {
@@ -84,7 +75,8 @@ run_pixels (const WindowJob *job,
             taps[count++] = from + ((iz * v->in[1] + iy) * v->in[2] + ix) * c;
           }
       }
-  t = (LptFwindowTile) { (gsize) n, (gsize) (v->stride[2] * c), count, p->channels, taps, job->y + pixel * p->channels, p->channels };
+  t = (LptFwindowTile) { (gsize) n, (gsize) (v->stride[2] * c), count, p->channels, taps,
+                          (float *) (gpointer) data->out + pixel * p->channels, p->channels };
   if (p->form == WINDOW_MAX)
     p->kernel->max (&t);
   else if (p->form == WINDOW_MEAN)
@@ -92,23 +84,22 @@ run_pixels (const WindowJob *job,
                      : (double) (with_padding (v, 0, z0) * with_padding (v, 1, y0) * with_padding (v, 2, x0)));
   else
     {
-      LptFgemmEnd end = lpt_fast_end_at (&p->fused, job->in, pixel, p->channels, 0);
+      LptFgemmEnd end = lpt_fast_end_at (&p->fused, data->in, pixel, p->channels, 0);
 
       p->kernel->dwconv (&t, weights, &end);
-      lpt_fast_end_finish (&p->fused, job->in, pixel, p->channels, 0, (gsize) n, p->channels, t.y);
+      lpt_fast_end_finish (&p->fused, data->in, pixel, p->channels, 0, (gsize) n, p->channels, t.y);
     }
 }
 
 static void
-window_task (void    *data,
-             size_t   task,
-             unsigned thread)
+window_run (const LptFastOp   *op,
+            const LptFastData *data,
+            gsize              task,
+            gsize              end)
 {
-  const WindowJob *job = data;
-  const Window *p = job->p;
+  const Window *p = (const Window *) op;
   const LptWindow *v = &p->window;
-  const float **taps = (const float **) (gpointer) (job->workspace + thread * p->op.workspace);
-  gsize line, last = MIN ((task + 1) * p->per_task, p->lines);
+  gsize line, last = MIN (end * p->per_task, p->lines);
 
   for (line = task * p->per_task; line < last; line++)
     {
@@ -116,25 +107,12 @@ window_task (void    *data,
       gsize image = line / (gsize) v->out[1] / (gsize) v->out[0];
 
       for (x = 0; x < p->from; x++)
-        run_pixels (job, taps, image, z, y, x, 1);
+        run_pixels (p, data, image, z, y, x, 1);
       if (p->from < p->end)
-        run_pixels (job, taps, image, z, y, p->from, p->end - p->from);
+        run_pixels (p, data, image, z, y, p->from, p->end - p->from);
       for (x = p->end; x < v->out[2]; x++)
-        run_pixels (job, taps, image, z, y, x, 1);
+        run_pixels (p, data, image, z, y, x, 1);
     }
-}
-
-static void
-window_run (const LptFastOp     *op,
-            const guint8 *const *in,
-            guint8              *out,
-            LptPool             *pool,
-            guint8              *workspace)
-{
-  const Window *p = (const Window *) op;
-  WindowJob job = { p, in, (float *) (gpointer) out, workspace };
-
-  lpt_parallel_for (pool, (p->lines + p->per_task - 1) / p->per_task, window_task, &job);
 }
 
 static void
@@ -175,7 +153,8 @@ window_new (LptFastBuilder  *b,
   want = work < 1 ? 1 : work > MANY_TASKS ? MANY_TASKS : (gsize) work;
   p->per_task = (p->lines + want - 1) / want;
   p->fused = (LptFastEnd) { .residual = LPT_NO_SLOT, .out = step->out[0], .last = i };
-  p->op = (LptFastOp) { .run = window_run, .clear = window_clear, .kernel = p->kernel->name, .n_in = 1, .in = { step->in[0] },
+  p->op = (LptFastOp) { .run = window_run, .clear = window_clear, .kernel = p->kernel->name,
+                        .tasks = (p->lines + p->per_task - 1) / p->per_task, .n_in = 1, .in = { step->in[0] },
                         .in_repr = { LPT_REPR_LASTF }, .out = step->out[0], .out_repr = LPT_REPR_LASTF, .last = i };
   p->op.workspace = (2 * p->taps * sizeof (float *) + 63) & ~(gsize) 63;
 

@@ -308,24 +308,14 @@ typedef struct
   gsize     table, copies;     /* bytes of pointers and of copied rows in the workspace */
 } MatMul;
 
-typedef struct
-{
-  const MatMul        *p;
-  const guint8 *const *in;
-  float               *y;
-  guint8              *workspace;
-} MatMulJob;
-
 static void
-matmul_task (void    *data,
-             size_t   task,
-             unsigned thread)
+matmul_task (const MatMul      *p,
+             const LptFastData *data,
+             gsize              task)
 {
-  const MatMulJob *job = data;
-  const MatMul *p = job->p;
   const LptFastSplit *s = &p->split;
-  guint8 *workspace = job->workspace + thread * p->op.workspace;
-  const float **rows = (const float **) (gpointer) workspace, *a = (const float *) (gconstpointer) job->in[0];
+  guint8 *workspace = data->workspace;
+  const float **rows = (const float **) (gpointer) workspace, *a = (const float *) (gconstpointer) data->in[0];
   gsize column = task / s->row_tasks % s->col_tasks * s->cols, row = task % s->row_tasks * s->rows;
   gsize matrix = task / s->col_tasks / s->row_tasks, rest = matrix, at, r;
   gsize end = p->packed != NULL ? MIN (row + s->rows, p->m) : p->m;
@@ -345,7 +335,7 @@ matmul_task (void    *data,
   a += (gsize) at_a * p->m * p->k;
   if (p->packed == NULL)
     {
-      const float *b = (const float *) (gconstpointer) job->in[p->op.n_in - 1] + (gsize) at_b * p->k * p->n;
+      const float *b = (const float *) (gconstpointer) data->in[p->op.n_in - 1] + (gsize) at_b * p->k * p->n;
       float *own = (float *) (gpointer) (workspace + p->table + p->copies);
 
       for (at = 0; at < t.n; at += PANEL)
@@ -359,24 +349,21 @@ matmul_task (void    *data,
         rows[r] = a + (row + r) * p->a_row;
       if (p->copies > 0)
         lpt_fast_copy_rows (rows, t.m, p->k, (float *) (gpointer) (workspace + p->table));
-      t.end = lpt_fast_end_at (&p->end, job->in, matrix * p->m + row, p->n, column);
-      t.y = job->y + (matrix * p->m + row) * p->n + column;
+      t.end = lpt_fast_end_at (&p->end, data->in, matrix * p->m + row, p->n, column);
+      t.y = (float *) (gpointer) data->out + (matrix * p->m + row) * p->n + column;
       p->kernel->run (&t);
-      lpt_fast_end_finish (&p->end, job->in, matrix * p->m + row, p->n, column, t.m, t.n, t.y);
+      lpt_fast_end_finish (&p->end, data->in, matrix * p->m + row, p->n, column, t.m, t.n, t.y);
     }
 }
 
 static void
-matmul_run (const LptFastOp     *op,
-            const guint8 *const *in,
-            guint8              *out,
-            LptPool             *pool,
-            guint8              *workspace)
+matmul_run (const LptFastOp   *op,
+            const LptFastData *data,
+            gsize              task,
+            gsize              end)
 {
-  const MatMul *p = (const MatMul *) op;
-  MatMulJob job = { p, in, (float *) (gpointer) out, workspace };
-
-  lpt_parallel_for (pool, p->matrices * p->split.row_tasks * p->split.col_tasks, matmul_task, &job);
+  for (; task < end; task++)
+    matmul_task ((const MatMul *) op, data, task);
 }
 
 static void
@@ -472,6 +459,7 @@ lpt_fast_make_float_matmul (LptFastBuilder *b,
       p->op.in_repr[p->op.n_in++] = LPT_REPR_PLAIN;
       p->split = (LptFastSplit) { CLAMP (max_rows, 1, MAX_ROWS), panels * PANEL, 1, (n + panels * PANEL - 1) / (panels * PANEL) };
     }
+  p->op.tasks = p->matrices * p->split.row_tasks * p->split.col_tasks;
   p->batch = batch;
   p->table = (p->split.rows * sizeof (float *) + 63) & ~(gsize) 63;
   p->copies = copies ? lpt_fast_copied_size (p->split.rows, k) : 0;

@@ -36,39 +36,24 @@ typedef struct
   gsize      per_task[LPT_FAST_MAX_IN];  /* rows */
 } Move;
 
-typedef struct
-{
-  const Move          *m;
-  const guint8 *const *in;
-  guint8              *out;
-} MoveJob;
-
 static void
-move_task (void    *data,
-           size_t   task,
-           unsigned thread)
-{
-  const MoveJob *job = data;
-  const Move *m = job->m;
-  gsize row;
-  guint k = 0;
-
-  while (task >= m->tasks[k + 1])
-    k++;
-  row = (task - m->tasks[k]) * m->per_task[k];
-  lpt_copy_box_run (&m->boxes[k], m->kernel, row, MIN (row + m->per_task[k], m->boxes[k].rows), m->fill, job->in[k], job->out);
-}
-
-static void
-move_run (const LptFastOp     *op,
-          const guint8 *const *in,
-          guint8              *out,
-          LptPool             *pool,
-          guint8              *workspace)
+move_run (const LptFastOp   *op,
+          const LptFastData *data,
+          gsize              task,
+          gsize              end)
 {
   const Move *m = (const Move *) op;
+  guint k = 0;
 
-  lpt_parallel_for (pool, m->tasks[op->n_in], move_task, &(MoveJob) { m, in, out });
+  for (; task < end; task++)
+    {
+      gsize row;
+
+      while (task >= m->tasks[k + 1])
+        k++;
+      row = (task - m->tasks[k]) * m->per_task[k];
+      lpt_copy_box_run (&m->boxes[k], m->kernel, row, MIN (row + m->per_task[k], m->boxes[k].rows), m->fill, data->in[k], data->out);
+    }
 }
 
 static void
@@ -105,6 +90,7 @@ set_tasks (Move *m)
       m->per_task[k] = MAX (TASK_BYTES / MAX (box->row_bytes, 1), 1);
       m->tasks[k + 1] = m->tasks[k] + (box->rows + m->per_task[k] - 1) / m->per_task[k];
     }
+  m->op.tasks = m->tasks[m->op.n_in];
 }
 
 /* An offset among pixels of @channels, among those of @pitch. */
@@ -215,6 +201,7 @@ lpt_fast_concat_drop (LptFastOp *op,
 
   for (k++; k <= op->n_in; k++)
     m->tasks[k] -= tasks;
+  op->tasks -= tasks;
 }
 
 static gboolean

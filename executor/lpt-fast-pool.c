@@ -27,48 +27,41 @@ typedef struct
   gsize      rows, per_task, channels; /* of a task */
 } Pool;
 
-typedef struct
+static gsize
+n_blocks (const Pool *p)
 {
-  const Pool *p;
-  LptPoolOp   pool;
-  guint8     *workspace;
-} PoolJob;
-
-static void
-pool_task (void    *data,
-           size_t   task,
-           unsigned thread)
-{
-  const PoolJob *job = data;
-  const Pool *p = job->p;
-  LptPoolOp pool = job->pool;
-  gsize blocks = (pool.shape.ic + p->channels - 1) / p->channels;
-  gsize r0 = task / blocks * p->per_task, c0 = task % blocks * p->channels;
-
-  pool.in += c0;
-  pool.out += c0;
-  pool.shape.ic = MIN (p->channels, pool.shape.ic - c0);
-  lpt_pool_tile (&pool, r0, MIN (r0 + p->per_task, p->rows), job->workspace + thread * p->op.workspace);
+  return (p->pool.shape.ic + p->channels - 1) / p->channels;
 }
 
 static void
-pool_run (const LptFastOp     *op,
-          const guint8 *const *in,
-          guint8              *out,
-          LptPool             *pool,
-          guint8              *workspace)
+pool_run (const LptFastOp   *op,
+          const LptFastData *data,
+          gsize              task,
+          gsize              end)
 {
   const Pool *p = (const Pool *) op;
-  PoolJob job = { p, p->pool, workspace };
-  gsize blocks = (p->pool.shape.ic + p->channels - 1) / p->channels;
 
-  job.pool.in = in[0];
-  job.pool.out = out;
-  job.pool.pixel_stride = op->in_pitch[0];
-  job.pool.row_stride = p->pool.shape.iw * op->in_pitch[0];
-  job.pool.image_stride = p->pool.shape.ih * job.pool.row_stride;
-  job.pool.ldo = op->out_pitch;
-  lpt_parallel_for (pool, (p->rows + p->per_task - 1) / p->per_task * blocks, pool_task, &job);
+  for (; task < end; task++)
+    {
+      LptPoolOp pool = p->pool;
+      gsize r0 = task / n_blocks (p) * p->per_task, c0 = task % n_blocks (p) * p->channels;
+
+      pool.in = data->in[0] + c0;
+      pool.out = data->out + c0;
+      pool.shape.ic = MIN (p->channels, pool.shape.ic - c0);
+      lpt_pool_tile (&pool, r0, MIN (r0 + p->per_task, p->rows), data->workspace);
+    }
+}
+
+static void
+pool_fit (LptFastOp *op)
+{
+  LptPoolOp *pool = &((Pool *) op)->pool;
+
+  pool->pixel_stride = op->in_pitch[0];
+  pool->row_stride = pool->shape.iw * op->in_pitch[0];
+  pool->image_stride = pool->shape.ih * pool->row_stride;
+  pool->ldo = op->out_pitch;
 }
 
 static void
@@ -166,8 +159,10 @@ pool_new (LptFastBuilder     *b,
   p->rows = s->batch * s->oh;
   p->per_task = lpt_pool_tiling (s);
   p->channels = p->rows < FEW_ROWS && s->ih * s->iw * s->ic > MANY_BYTES ? CHANNELS : s->ic;
-  p->op = (LptFastOp) { .run = pool_run, .clear = pool_clear, .kernel = b->kernels.pool->name, .n_in = 1, .in = { step->in[0] },
-                        .in_repr = { LPT_REPR_LAST8 }, .out = step->out[0], .out_repr = LPT_REPR_LAST8, .last = i, .takes_part = 1, .makes_part = TRUE };
+  p->op = (LptFastOp) { .run = pool_run, .clear = pool_clear, .kernel = b->kernels.pool->name,
+                        .tasks = (p->rows + p->per_task - 1) / p->per_task * n_blocks (p), .n_in = 1, .in = { step->in[0] },
+                        .in_repr = { LPT_REPR_LAST8 }, .out = step->out[0], .out_repr = LPT_REPR_LAST8, .last = i, .takes_part = 1,
+                        .makes_part = TRUE, .fit = pool_fit };
   p->op.workspace = (lpt_pool_workspace (&p->pool) + 63) & ~(gsize) 63;
 
   return p;

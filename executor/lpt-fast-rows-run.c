@@ -7,23 +7,16 @@
 
 typedef struct
 {
-  const LptRows          *p;
-  const guint8 *const *in;
-  guint8              *out, *workspace;
-} Job;
-
-typedef struct
-{
-  const Job *job;
-  guint8    *registers;
-  gsize      row, rows, col, cols;
+  const LptRows     *p;
+  const LptFastData *data;
+  gsize              row, rows, col, cols;
 } Tile;
 
 static guint8 *
 register_at (const Tile *t,
              guint       index)
 {
-  return t->registers + index * t->job->p->tile_rows * t->job->p->tile_cols * sizeof (float);
+  return t->data->workspace + index * t->p->tile_rows * t->p->tile_cols * sizeof (float);
 }
 
 /* Where the tile's elements of a whole operand begin. */
@@ -35,7 +28,7 @@ whole_at (const Tile          *t,
   if (o->from == LPT_FROM_REGISTER)
     return register_at (t, o->index);
 
-  return t->job->in[o->index] + (t->row * t->job->p->cols + t->col) * size;
+  return t->data->in[o->index] + (t->row * t->p->cols + t->col) * size;
 }
 
 /* One row of an operand. */
@@ -44,14 +37,14 @@ row_at (const Tile          *t,
         const LptRunOperand *o,
         gsize                row)
 {
-  const LptRows *p = t->job->p;
+  const LptRows *p = t->p;
   const float *data;
   gsize rest = row;
   gint d;
 
   if (o->whole)
     return (const float *) whole_at (t, o, sizeof (float)) + (row - t->row) * t->cols;
-  data = o->from == LPT_FROM_CONSTANT ? o->constant : (const float *) (gconstpointer) t->job->in[o->index];
+  data = o->from == LPT_FROM_CONSTANT ? o->constant : (const float *) (gconstpointer) t->data->in[o->index];
   if (o->repeated)
     return data + (row - t->row) * t->cols;
   for (d = p->row_axes - 1; d >= 0; d--)
@@ -88,9 +81,9 @@ run_binary (const Tile   *t,
             const LptRun *run,
             float        *out)
 {
-  const LptFloatKernel *kernel = t->job->p->kernels.floats;
+  const LptFloatKernel *kernel = t->p->kernels.floats;
   const LptRunOperand *a = &run->in[0], *b = &run->in[1];
-  gboolean one_call = (goes_through (a) || is_scalar (t->job->p, a)) && (goes_through (b) || is_scalar (t->job->p, b));
+  gboolean one_call = (goes_through (a) || is_scalar (t->p, a)) && (goes_through (b) || is_scalar (t->p, b));
   gsize row, n = one_call ? t->rows * t->cols : t->cols;
 
   for (row = t->row; row < t->row + (one_call ? 1 : t->rows); row++, out += n)
@@ -100,7 +93,7 @@ run_binary (const Tile   *t,
 static void
 run_tile (const Tile *t)
 {
-  const LptRows *p = t->job->p;
+  const LptRows *p = t->p;
   const LptFloatKernel *floats = p->kernels.floats;
   gsize n = t->rows * t->cols, i;
   guint k;
@@ -110,7 +103,7 @@ run_tile (const Tile *t)
       const LptRun *run = &p->runs[k];
       const LptRunOperand *x = &run->in[0];
       gpointer out = run->out != LPT_ROWS_RESULT ? register_at (t, run->out)
-                                           : t->job->out + (t->row * p->cols + t->col) * p->result_size;
+                                           : t->data->out + (t->row * p->cols + t->col) * p->result_size;
       const float *real = run->kind != LPT_RUN_BINARY ? whole_at (t, x, sizeof (float)) : NULL;
       gsize column = run->by_column ? t->col : 0;
       gsize rows = run->by_column && !run->repeated ? t->rows : 1, cols = n / rows;
@@ -154,33 +147,21 @@ run_tile (const Tile *t)
     }
 }
 
-static void
-rows_task (void     *data,
-           size_t    task,
-           unsigned  thread)
+void
+lpt_fast_rows_run (const LptFastOp   *op,
+                   const LptFastData *data,
+                   gsize              task,
+                   gsize              end)
 {
-  const Job *job = data;
-  const LptRows *p = job->p;
-  gsize tile, end = MIN ((task + 1) * p->tiles_per_task, p->tiles);
+  const LptRows *p = (const LptRows *) op;
+  gsize tile, last = MIN (end * p->tiles_per_task, p->tiles);
 
-  for (tile = task * p->tiles_per_task; tile < end; tile++)
+  for (tile = task * p->tiles_per_task; tile < last; tile++)
     {
       gsize row = tile / p->column_tiles * p->tile_rows, col = tile % p->column_tiles * p->tile_cols;
-      Tile t = { job, job->workspace + thread * p->op.workspace, row, MIN (p->tile_rows, p->rows - row), col,
+      Tile t = { p, data, row, MIN (p->tile_rows, p->rows - row), col,
                  MIN (p->tile_cols, p->cols - col) };
 
       run_tile (&t);
     }
-}
-
-void
-lpt_fast_rows_run (const LptFastOp        *op,
-                   const guint8    *const *in,
-                   guint8                 *out,
-                   LptPool                *pool,
-                   guint8                 *workspace)
-{
-  const LptRows *p = (const LptRows *) op;
-
-  lpt_parallel_for (pool, (p->tiles + p->tiles_per_task - 1) / p->tiles_per_task, rows_task, &(Job) { p, in, out, workspace });
 }

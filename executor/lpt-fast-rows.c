@@ -360,6 +360,7 @@ lay_out (LptRows        *p,
   p->column_tiles = (p->cols + p->tile_cols - 1) / p->tile_cols;
   p->tiles = (p->rows + p->tile_rows - 1) / p->tile_rows * p->column_tiles;
   p->tiles_per_task = MAX (TASK / (p->tile_rows * p->tile_cols), 1);
+  p->op.tasks = (p->tiles + p->tiles_per_task - 1) / p->tiles_per_task;
 }
 
 /* @n elements of 4 bytes, repeated; frees them. */

@@ -72,4 +72,4 @@ typedef struct
 /* Fills what @run knows without its operands; FALSE: the step cannot be part of a program. */
 gboolean lpt_fast_rows_read_step (const LptFastBuilder *b, guint index, LptRun *run);
 /* LptFastRun of a program. */
-void     lpt_fast_rows_run       (const LptFastOp *op, const guint8 *const *in, guint8 *out, LptPool *pool, guint8 *workspace);
+void     lpt_fast_rows_run       (const LptFastOp *op, const LptFastData *data, gsize task, gsize end);

@@ -342,16 +342,16 @@ typedef struct
 } Words;
 
 static void
-words_task (void    *data,
-            size_t   task,
-            unsigned thread)
+words_run (const LptFastOp   *op,
+           const LptFastData *data,
+           gsize              task,
+           gsize              end)
 {
-  gpointer *job = data;
-  const Words *w = job[0];
-  gsize row = task * w->per_task, n = MIN (w->per_task, w->rows - row), rest = w->channels % LPT_CHANNEL_PAD;
+  const Words *w = (const Words *) op;
+  gsize row = task * w->per_task, n = MIN (end * w->per_task, w->rows) - row, rest = w->channels % LPT_CHANNEL_PAD;
   gsize whole = w->channels - rest, line = w->channels * sizeof (float);
-  const gint32 *in = (const gint32 *) job[1] + row * w->channels;
-  float *out = (float *) job[2] + row * w->channels;
+  const gint32 *in = (const gint32 *) (gconstpointer) data->in[0] + row * w->channels;
+  float *out = (float *) (gpointer) data->out + row * w->channels;
   gint32 tail[LPT_CHANNEL_PAD] = { 0 };
 
   if (rest == 0 || row + n < w->rows)
@@ -367,19 +367,6 @@ words_task (void    *data,
   w->kernel->run (&w->stage.e, 1, whole, 0, in, w->channels, NULL, out, line, NULL, 0);
   memcpy (tail, in + whole, rest * sizeof *tail);
   w->kernel->run (&w->stage.e, 1, rest, whole, tail, LPT_CHANNEL_PAD, NULL, out + whole, line, NULL, 0);
-}
-
-static void
-words_run (const LptFastOp     *op,
-           const guint8 *const *in,
-           guint8              *out,
-           LptPool             *pool,
-           guint8              *workspace)
-{
-  const Words *w = (const Words *) op;
-  gpointer job[3] = { (gpointer) op, (gpointer) in[0], out };
-
-  lpt_parallel_for (pool, (w->rows + w->per_task - 1) / w->per_task, words_task, job);
 }
 
 static void
@@ -419,7 +406,8 @@ lpt_fast_make_dequantize_words (LptFastBuilder *b,
       return NULL;
     }
   w->stage.e.bias = NULL;
-  w->op = (LptFastOp) { .run = words_run, .clear = words_clear, .kernel = w->kernel->name, .n_in = 1, .in = { step->in[0] },
+  w->op = (LptFastOp) { .run = words_run, .clear = words_clear, .kernel = w->kernel->name,
+                        .tasks = (w->rows + w->per_task - 1) / w->per_task, .n_in = 1, .in = { step->in[0] },
                         .in_repr = { repr }, .out = w->stage.out, .out_repr = repr, .last = w->stage.last };
 
   return &w->op;
@@ -437,32 +425,19 @@ typedef struct
 } Table;
 
 static void
-table_chunk (void    *data,
-             size_t   task,
-             unsigned thread)
-{
-  gpointer *job = data;
-  const Table *t = job[0];
-  gsize at = task * CHUNK, row = at / t->cols, in_pitch = t->op.in_pitch[0], out_pitch = t->op.out_pitch;
-
-  if (t->rows == 1)
-    t->kernel->table (t->table, 1, MIN (CHUNK, t->cols - at), (const guint8 *) job[1] + at, 0, (guint8 *) job[2] + at, 0);
-  else
-    t->kernel->table (t->table, MIN ((at + CHUNK) / t->cols, t->rows) - row, t->cols, (const guint8 *) job[1] + row * in_pitch, in_pitch,
-                      (guint8 *) job[2] + row * out_pitch, out_pitch);
-}
-
-static void
-table_run (const LptFastOp     *op,
-           const guint8 *const *in,
-           guint8              *out,
-           LptPool             *pool,
-           guint8              *workspace)
+table_run (const LptFastOp   *op,
+           const LptFastData *data,
+           gsize              task,
+           gsize              end)
 {
   const Table *t = (const Table *) op;
-  gpointer job[3] = { (gpointer) op, (gpointer) in[0], out };
+  gsize at = task * CHUNK, row = at / t->cols;
 
-  lpt_parallel_for (pool, (t->rows * t->cols + CHUNK - 1) / CHUNK, table_chunk, job);
+  if (t->rows == 1)
+    t->kernel->table (t->table, 1, MIN (end * CHUNK, t->cols) - at, data->in[0] + at, 0, data->out + at, 0);
+  else
+    t->kernel->table (t->table, MIN (end * CHUNK / t->cols, t->rows) - row, t->cols, data->in[0] + row * op->in_pitch[0],
+                      op->in_pitch[0], data->out + row * op->out_pitch, op->out_pitch);
 }
 
 static void
@@ -493,7 +468,8 @@ lpt_fast_make_table (LptFastBuilder *b,
   out = follow_tables (b, i, step->out[0], behind, &last);
   for (k = 0; k < 256; k++)
     t->table[k] = behind[region->table[k]];
-  t->op = (LptFastOp) { .run = table_run, .kernel = "table_u8", .n_in = 1, .in = { region->root },
+  t->op = (LptFastOp) { .run = table_run, .kernel = "table_u8", .tasks = (lpt_fast_count (b->plan, out) + CHUNK - 1) / CHUNK,
+                        .n_in = 1, .in = { region->root },
                         .in_repr = { repr }, .out = out, .out_repr = repr, .last = last, .takes_part = 1,
                         .makes_part = repr == LPT_REPR_LAST8, .in_place = 1, .fit = table_fit };
   t->kernel = b->kernels.eltwise;

@@ -27,13 +27,21 @@ typedef enum { LPT_REPR_PLAIN, LPT_REPR_U8, LPT_REPR_LAST8, LPT_REPR_PART8, LPT_
 
 typedef struct _LptFastOp LptFastOp;
 
-/* @in, @out: data of the buffers; @workspace: op->workspace bytes for each thread of @pool, one behind the other. */
-typedef void (*LptFastRun) (const LptFastOp *op, const guint8 *const *in, guint8 *out, LptPool *pool, guint8 *workspace);
+/* What a run of an op has: data of its buffers, and op->workspace bytes of the running thread's own. */
+typedef struct
+{
+  const guint8 *in[LPT_FAST_MAX_IN];
+  guint8       *out, *workspace;
+} LptFastData;
+
+/* Tasks [@task, @end) of op->tasks, which any thread may run in any order. */
+typedef void (*LptFastRun) (const LptFastOp *op, const LptFastData *data, gsize task, gsize end);
 
 /* First member of every fast op. */
 struct _LptFastOp
 {
   LptFastRun     run;                /* NULL: the output is the input from byte `start` on */
+  gsize          tasks;              /* from the shapes, never from the number of threads */
   gsize          start;
   GDestroyNotify clear;              /* what the op owns besides itself, or NULL */
   const char    *kernel;             /* for the profile: "conv_avx512vnni" */

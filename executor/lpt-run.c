@@ -482,18 +482,36 @@ buffer_data (LptPlanContext *context,
   return buffer->outside ? context->arrays[buffer->slot].data : context->arena + buffer->offset;
 }
 
+/* Tasks of an entry that has an op. */
+typedef struct
+{
+  LptPlanContext     *context;
+  const LptFastEntry *entry;
+} EntryRun;
+
+static void
+run_tasks (void    *data,
+           size_t   task,
+           size_t   end,
+           unsigned thread)
+{
+  const EntryRun *run = data;
+  const LptFastOp *op = run->entry->op;
+  LptFastData d = { .out = buffer_data (run->context, run->entry->out),
+                    .workspace = run->context->workspace + thread * run->context->plan->fast->workspace };
+  guint k;
+
+  for (k = 0; k < op->n_in; k++)
+    d.in[k] = buffer_data (run->context, run->entry->in[k]);
+  op->run (op, &d, task, end);
+}
+
 static void
 run_fast (LptPlanContext     *context,
           const LptFastEntry *entry)
 {
-  const guint8 *in[LPT_FAST_MAX_IN];
-  guint k;
-
-  if (entry->op->run == NULL)
-    return;
-  for (k = 0; k < entry->op->n_in; k++)
-    in[k] = buffer_data (context, entry->in[k]);
-  entry->op->run (entry->op, in, buffer_data (context, entry->out), context->pool, context->workspace);
+  if (entry->op->run != NULL)
+    lpt_parallel_ranges (context->pool, entry->op->tasks, run_tasks, &(EntryRun) { context, entry });
 }
 
 /* The fast program, or the steps one by one. */
