@@ -139,6 +139,26 @@ dequantize_planes_run (const LptFastOp   *op,
     planes_task ((const Affine *) op, data, task);
 }
 
+static LptFastSpan
+affine_span (const LptFastOp *op,
+             gsize            task,
+             guint            k)
+{
+  const Affine *q = (const Affine *) op;
+  gsize element = (k == op->n_in) == (op->run == quantize_run) ? 1 : sizeof (float);
+  gsize size = q->cols * q->per_task, blocks, from, to;
+
+  if (q->per_block == 0)
+    return lpt_fast_span (task * size, MIN ((task + 1) * size, q->count), element);
+  blocks = (q->pixels + q->per_block - 1) / q->per_block;
+  from = task / blocks * q->pixels + task % blocks * q->per_block;
+  to = MIN (from + q->per_block, (task / blocks + 1) * q->pixels);
+  if (op->run == dequantize_planes_run && k == 0)
+    return lpt_fast_span_columns (from, to, 0, q->planes, op->in_pitch[0]);
+
+  return lpt_fast_span_planes (q->pixels, q->planes, from, to, element);
+}
+
 static void
 affine_clear (gpointer op)
 {
@@ -246,7 +266,7 @@ lpt_fast_make_quantize (LptFastBuilder *b,
 
   if (q == NULL)
     return NULL;
-  q->op = (LptFastOp) { .run = quantize_run, .clear = affine_clear, .kernel = "quantize_f32", .tasks = n_parts (q),
+  q->op = (LptFastOp) { .run = quantize_run, .clear = affine_clear, .kernel = "quantize_f32", .tasks = n_parts (q), .span = affine_span,
                         .n_in = 1, .in = { step->in[0] },
                         .in_repr = { LPT_REPR_PLAIN }, .out = step->out[0], .out_repr = LPT_REPR_U8, .last = i };
   /* Few planes: who quantizes pixels is who reads them. */
@@ -267,7 +287,7 @@ lpt_fast_make_dequantize (LptFastBuilder *b,
 
   if (q == NULL)
     return NULL;
-  q->op = (LptFastOp) { .run = dequantize_run, .clear = affine_clear, .kernel = "dequantize_u8", .tasks = n_parts (q),
+  q->op = (LptFastOp) { .run = dequantize_run, .clear = affine_clear, .kernel = "dequantize_u8", .tasks = n_parts (q), .span = affine_span,
                         .n_in = 1, .in = { step->in[0] },
                         .in_repr = { LPT_REPR_U8 }, .out = step->out[0], .out_repr = LPT_REPR_PLAIN, .last = i };
   shape = &lpt_plan_slot (b->plan, step->in[0])->array.shape;

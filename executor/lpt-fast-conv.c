@@ -138,6 +138,38 @@ dwconv_run (const LptFastOp   *op,
     }
 }
 
+static LptFastSpan
+conv_span (const LptFastOp *op,
+           gsize            task,
+           guint            k)
+{
+  const Conv *v = (const Conv *) op;
+  const LptConvShape *s = &v->conv.shape;
+  LptCutBox box = next_box (v, &task, task + 1);
+  gsize line = v->depthwise ? s->ow : 1, m0 = box.i0 * line, m1 = box.i1 * line, n0 = box.j0, n1 = box.j1;
+  gsize element = v->stage.e.store == LPT_STORE_Q8 ? 1 : 4, c0 = 0, c1 = s->ic;
+
+  if (k == op->n_in)
+    return lpt_fast_span_columns (m0, m1, n0 * element, n1 * element, v->conv.ldo);
+  if (k == 1)
+    return lpt_fast_span_columns (m0, m1, n0, n1, v->conv.ldr);
+  if (s->groups > 1)
+    {
+      c0 = n0 / (s->oc / s->groups) * (s->ic / s->groups);
+      c1 = (n1 - 1) / (s->oc / s->groups) * (s->ic / s->groups) + s->ic / s->groups;
+    }
+  if (s->kh * s->kw * s->stride_h * s->stride_w > 1 || s->ih != s->oh || s->iw != s->ow)
+    {
+      lpt_fast_lines (s, m0 / s->ow, (m1 - 1) / s->ow, &m0, &m1);
+      m0 *= s->iw;
+      m1 *= s->iw;
+    }
+  if (v->conv.channel_stride != 1)
+    return lpt_fast_span_planes (s->ih * s->iw, s->ic, m0, m1, 1);
+
+  return lpt_fast_span_columns (m0, m1, c0, c1, v->conv.pixel_stride);
+}
+
 static void
 conv_fit (LptFastOp *op)
 {
@@ -312,7 +344,7 @@ lpt_fast_make_conv (LptFastBuilder *b,
   else
     lpt_conv_tiling (gemm, &s, &v->rows, &v->channels);
   v->op = (LptFastOp) { .run = v->depthwise ? dwconv_run : conv_run, .clear = conv_clear,
-                        .kernel = v->depthwise ? b->kernels.dwconv->name : gemm->name, .tasks = v->rows.cuts * v->channels.cuts,
+                        .kernel = v->depthwise ? b->kernels.dwconv->name : gemm->name, .tasks = v->rows.cuts * v->channels.cuts, .span = conv_span,
                         .n_in = v->stage.residual != LPT_NO_SLOT ? 2 : 1, .in = { step->in[0], v->stage.residual },
                         .in_repr = { LPT_REPR_LAST8, LPT_REPR_LAST8 }, .out = v->stage.out,
                         .out_repr = v->stage.e.store == LPT_STORE_Q8 ? LPT_REPR_LAST8 : LPT_REPR_LASTF, .last = v->stage.last,
@@ -334,6 +366,16 @@ typedef struct
   gsize        tm, tn;
 } MatMul;
 
+static LptCutBox
+next_tiles (const MatMul *m,
+            gsize        *task,
+            gsize         end)
+{
+  LptCutBox box = lpt_cut_box (task, end, (m->gemm.n + m->tn - 1) / m->tn);
+
+  return (LptCutBox) { box.i0 * m->tm, MIN (box.i1 * m->tm, m->gemm.m), box.j0 * m->tn, MIN (box.j1 * m->tn, m->gemm.n) };
+}
+
 static void
 matmul_run (const LptFastOp   *op,
             const LptFastData *data,
@@ -348,11 +390,27 @@ matmul_run (const LptFastOp   *op,
   g.residual = op->n_in > 1 ? data->in[1] : NULL;
   while (task < end)
     {
-      LptCutBox box = lpt_cut_box (&task, end, (g.n + m->tn - 1) / m->tn);
+      LptCutBox box = next_tiles (m, &task, end);
 
-      lpt_gemm_tile (&g, box.i0 * m->tm, MIN (box.i1 * m->tm, g.m), box.j0 * m->tn, MIN (box.j1 * m->tn, g.n),
-                     data->workspace);
+      lpt_gemm_tile (&g, box.i0, box.i1, box.j0, box.j1, data->workspace);
     }
+}
+
+static LptFastSpan
+matmul_span (const LptFastOp *op,
+             gsize            task,
+             guint            k)
+{
+  const MatMul *m = (const MatMul *) op;
+  LptCutBox box = next_tiles (m, &task, task + 1);
+  gsize element = m->stage.e.store == LPT_STORE_Q8 ? 1 : 4;
+
+  if (k == op->n_in)
+    return lpt_fast_span_columns (box.i0, box.i1, box.j0 * element, box.j1 * element, m->gemm.ldo);
+  if (k == 1)
+    return lpt_fast_span_columns (box.i0, box.i1, box.j0, box.j1, m->gemm.ldr);
+
+  return lpt_fast_span_columns (box.i0, box.i1, 0, m->gemm.k, m->gemm.lda);
 }
 
 static void
@@ -421,7 +479,7 @@ lpt_fast_make_matmul (LptFastBuilder *b,
                         .ldo = n * (m->stage.e.store == LPT_STORE_Q8 ? 1 : 4), .ldr = n };
   lpt_gemm_tiling (gemm, rows, k, n, &m->tm, &m->tn);
   m->op = (LptFastOp) { .run = matmul_run, .clear = matmul_clear, .kernel = gemm->name,
-                        .tasks = (rows + m->tm - 1) / m->tm * ((n + m->tn - 1) / m->tn),
+                        .tasks = (rows + m->tm - 1) / m->tm * ((n + m->tn - 1) / m->tn), .span = matmul_span,
                         .n_in = m->stage.residual != LPT_NO_SLOT ? 2 : 1, .in = { step->in[0], m->stage.residual },
                         .in_repr = { LPT_REPR_U8, LPT_REPR_U8 }, .out = m->stage.out,
                         .out_repr = m->stage.e.store == LPT_STORE_Q8 ? LPT_REPR_U8 : LPT_REPR_PLAIN, .last = m->stage.last };

@@ -216,6 +216,28 @@ binary_fit (LptFastOp *op)
   op->tasks = (s->rows + s->per_task - 1) / s->per_task;
 }
 
+/* Of operands with more than two dimensions, repeated in some of them, all. */
+static LptFastSpan
+binary_span (const LptFastOp *op,
+             gsize            task,
+             guint            k)
+{
+  const Binary *s = (const Binary *) op;
+  const Dim *last = &s->dims[s->n - 1];
+  gsize row = task * s->per_task, end = MIN (row + s->per_task, s->rows), step;
+
+  if (s->n == 1)
+    return k == op->n_in || (k == 0 ? last->a : last->b) != 0 ? lpt_fast_span (row * s->cols, MIN (end * s->cols, s->count), 1)
+                                                              : lpt_fast_span (0, 1, 1);
+  if (k == op->n_in)
+    return lpt_fast_span_columns (row, end, 0, s->cols, s->ldo);
+  step = k == 0 ? last[-1].a : last[-1].b;
+  if (s->n > 2 || step < s->cols)
+    return lpt_fast_span (0, G_MAXSIZE, 1);
+
+  return lpt_fast_span_columns (row, end, 0, s->cols, step);
+}
+
 static gboolean
 is_operand (LptFastBuilder *b,
             guint           slot)
@@ -254,7 +276,7 @@ lpt_fast_make_binary (LptFastBuilder *b,
 
   s = g_new0 (Binary, 1);
   s->op = (LptFastOp) { .run = binary_run, .kernel = product ? "mul_u8" : "add_u8", .n_in = 2, .in = { step->in[0], step->in[1] },
-                        .in_repr = { repr, repr }, .out = step->out[0], .out_repr = repr, .last = i, .fit = binary_fit,
+                        .in_repr = { repr, repr }, .out = step->out[0], .out_repr = repr, .last = i, .fit = binary_fit, .span = binary_span,
                         .takes_part = 3, .makes_part = TRUE,
                         .in_place = (lpt_shape_equal (in[0], out) ? 1 : 0) | (lpt_shape_equal (in[1], out) ? 2 : 0) };
   s->kernel = b->kernels.eltwise;

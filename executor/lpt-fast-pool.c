@@ -53,6 +53,23 @@ pool_run (const LptFastOp   *op,
     }
 }
 
+static LptFastSpan
+pool_span (const LptFastOp *op,
+           gsize            task,
+           guint            k)
+{
+  const Pool *p = (const Pool *) op;
+  const LptConvShape *s = &p->pool.shape;
+  gsize r0 = task / n_blocks (p) * p->per_task, r1 = MIN (r0 + p->per_task, p->rows);
+  gsize c0 = task % n_blocks (p) * p->channels, c1 = MIN (c0 + p->channels, s->ic);
+
+  if (k == op->n_in)
+    return lpt_fast_span_columns (r0 * s->ow, r1 * s->ow, c0, c1, op->out_pitch);
+  lpt_fast_lines (s, r0, r1 - 1, &r0, &r1);
+
+  return lpt_fast_span_columns (r0 * s->iw, r1 * s->iw, c0, c1, op->in_pitch[0]);
+}
+
 static void
 pool_fit (LptFastOp *op)
 {
@@ -160,7 +177,7 @@ pool_new (LptFastBuilder     *b,
   p->per_task = lpt_pool_tiling (s);
   p->channels = p->rows < FEW_ROWS && s->ih * s->iw * s->ic > MANY_BYTES ? CHANNELS : s->ic;
   p->op = (LptFastOp) { .run = pool_run, .clear = pool_clear, .kernel = b->kernels.pool->name,
-                        .tasks = (p->rows + p->per_task - 1) / p->per_task * n_blocks (p), .n_in = 1, .in = { step->in[0] },
+                        .tasks = (p->rows + p->per_task - 1) / p->per_task * n_blocks (p), .span = pool_span, .n_in = 1, .in = { step->in[0] },
                         .in_repr = { LPT_REPR_LAST8 }, .out = step->out[0], .out_repr = LPT_REPR_LAST8, .last = i, .takes_part = 1,
                         .makes_part = TRUE, .fit = pool_fit };
   p->op.workspace = (lpt_pool_workspace (&p->pool) + 63) & ~(gsize) 63;

@@ -526,6 +526,8 @@ lpt_fast_free (LptFast *fast)
     }
   g_array_unref (fast->entries);
   g_array_unref (fast->buffers);
+  if (fast->chains != NULL)
+    g_array_unref (fast->chains);
   g_free (fast->entry_of);
   g_free (fast->covered);
   g_free (fast);

@@ -440,6 +440,20 @@ table_run (const LptFastOp   *op,
                       op->in_pitch[0], data->out + row * op->out_pitch, op->out_pitch);
 }
 
+static LptFastSpan
+table_span (const LptFastOp *op,
+            gsize            task,
+            guint            k)
+{
+  const Table *t = (const Table *) op;
+  gsize at = task * CHUNK, row = at / t->cols;
+
+  if (t->rows == 1)
+    return lpt_fast_span (at, MIN (at + CHUNK, t->cols), 1);
+
+  return lpt_fast_span_columns (row, MIN ((at + CHUNK) / t->cols, t->rows), 0, t->cols, k == 0 ? op->in_pitch[0] : op->out_pitch);
+}
+
 static void
 table_fit (LptFastOp *op)
 {
@@ -471,7 +485,8 @@ lpt_fast_make_table (LptFastBuilder *b,
   t->op = (LptFastOp) { .run = table_run, .kernel = "table_u8", .tasks = (lpt_fast_count (b->plan, out) + CHUNK - 1) / CHUNK,
                         .n_in = 1, .in = { region->root },
                         .in_repr = { repr }, .out = out, .out_repr = repr, .last = last, .takes_part = 1,
-                        .makes_part = repr == LPT_REPR_LAST8, .in_place = 1, .fit = table_fit };
+                        .makes_part = repr == LPT_REPR_LAST8, .in_place = 1, .fit = table_fit,
+                        .span = table_span };
   t->kernel = b->kernels.eltwise;
   t->rows = 1;
   t->cols = lpt_fast_count (b->plan, out);

@@ -37,11 +37,22 @@ typedef struct
 /* Tasks [@task, @end) of op->tasks, which any thread may run in any order. */
 typedef void (*LptFastRun) (const LptFastOp *op, const LptFastData *data, gsize task, gsize end);
 
+/* Bytes [from, to) of an operand; with a pitch only `width` of each so many, from `first` on. */
+typedef struct
+{
+  gsize from, to, pitch, first, width;
+} LptFastSpan;
+
+/* What @task reads of input @k, or, k = op->n_in, writes; called when pitches are known. What vectors read past that is of no
+ * matter, as nothing depends on it. */
+typedef LptFastSpan (*LptFastSpanFunc) (const LptFastOp *op, gsize task, guint k);
+
 /* First member of every fast op. */
 struct _LptFastOp
 {
   LptFastRun     run;                /* NULL: the output is the input from byte `start` on */
   gsize          tasks;              /* from the shapes, never from the number of threads */
+  LptFastSpanFunc span;              /* NULL: each task may touch all */
   gsize          start;
   GDestroyNotify clear;              /* what the op owns besides itself, or NULL */
   const char    *kernel;             /* for the profile: "conv_avx512vnni" */
@@ -162,6 +173,17 @@ lpt_fast_reach (gsize k)
 /* Parameters of the sum of @step with operand @first as a: modes whose rule the kernels have; FALSE otherwise. */
 gboolean lpt_fast_add (const LptPlan *plan, const LptStep *step, guint first, LptAdd *add);
 
+/* --- bytes that tasks touch (lpt-fast-span.c) --- */
+
+/* Elements [@from, @to). */
+LptFastSpan lpt_fast_span         (gsize from, gsize to, gsize element);
+/* Bytes [@n0, @n1) of each of the rows [@m0, @m1), which lie @pitch bytes from each other. */
+LptFastSpan lpt_fast_span_columns (gsize m0, gsize m1, gsize n0, gsize n1, gsize pitch);
+/* Pixels [@from, @to) of all planes of an image, those of all images behind each other. */
+LptFastSpan lpt_fast_span_planes  (gsize pixels, gsize planes, gsize from, gsize to, gsize element);
+/* Lines [@from, @to) of the input that the output's lines @first to @last read; lines of all images behind each other. */
+void        lpt_fast_lines        (const LptConvShape *s, gsize first, gsize last, gsize *from, gsize *to);
+
 /* --- regions that are one table (lpt-fast-region.c) --- */
 
 typedef struct
@@ -218,10 +240,20 @@ typedef struct
   guint   first, last;       /* entries */
 } LptFastBuffer;
 
+/* Entries [first, end), of which those with ops that do something are the loops. */
+typedef struct
+{
+  guint         first, end, n;
+  guint        *entries;     /* loop -> entry */
+  LptChainLoop *loops;
+  guint64      *needs;
+} LptFastChain;
+
 struct _LptFast
 {
   GArray *entries;           /* LptFastEntry */
   GArray *buffers;           /* LptFastBuffer */
+  GArray *chains;            /* LptFastChain, in order */
   guint  *entry_of;          /* step -> entries before it; one more at the end */
   gsize   workspace;         /* per thread */
   guint  *covered;           /* step -> step whose fast op stands for it (or itself), LPT_NO_SLOT */
@@ -233,3 +265,15 @@ LptFast *lpt_fast_new  (LptPlan *plan);
 void     lpt_fast_free (LptFast *fast);
 /* @ops: for each step the fast ops that stand where it does, or NULL. */
 LptFast *lpt_fast_program_new (LptFastBuilder *b, LptFastOp **ops);
+/* Fills `chains`, when buffers have their places. */
+void     lpt_fast_find_chains (LptPlan *plan);
+/* Units of a chain: neighbouring tasks. */
+static inline guint lpt_fast_n_units (const LptFastOp *op) { return (guint) MIN (op->tasks, LPT_CHAIN_UNITS); }
+/* The first task of unit @u; at the end: their number. */
+static inline gsize
+lpt_fast_unit_task (const LptFastOp *op, guint u)
+{
+  guint n = lpt_fast_n_units (op);
+
+  return op->tasks / n * u + op->tasks % n * u / n;
+}

@@ -14,9 +14,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "executor/lpt-parallel.h"
+#include "executor/lpt-wait.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -101,27 +101,6 @@ run_share (Share *share, uint64_t loop, unsigned thread)
 
 /* --- waiting --- */
 
-/* Whether it is worth to wait on without sleep. Others soon get the processor: the thread that is waited for may need this one. */
-static bool
-wait_more (unsigned *waits)
-{
-  enum { SPINS = 512, YIELDS = 2048 };
-
-  if (*waits >= SPINS + YIELDS)
-    return false;
-  if (++*waits > SPINS)
-    sched_yield ();
-  else
-    {
-#if defined (__x86_64__) || defined (__i386__)
-      __builtin_ia32_pause ();
-#elif defined (__aarch64__)
-      __asm__ volatile ("yield");
-#endif
-    }
-  return true;
-}
-
 /* Until the share has another loop, or somebody wakes all. */
 static void
 sleep_on (LptPool *pool, Share *share, uint64_t loop)
@@ -163,7 +142,7 @@ help (void *data)
         return NULL;
       if (loop == last)
         {
-          if (!wait_more (&waits))
+          if (!lpt_wait_more (&waits))
             {
               sleep_on (pool, &pool->shares[own], last);
               waits = 0;
@@ -281,7 +260,7 @@ run_loop (LptPool *pool, size_t first, size_t n, Work work)
     done += run_share (&pool->shares[i], loop, 0);
   /* What others have taken. */
   for (unsigned waits = 0; atomic_load_explicit (&pool->done, memory_order_acquire) - pool->before != n - done; )
-    if (!wait_more (&waits))
+    if (!lpt_wait_more (&waits))
       nanosleep (&(struct timespec) { .tv_nsec = 50000 }, NULL);
   pool->before += n - done;
 }

@@ -505,6 +505,8 @@ lpt_plan_new_packed (LptGraph       *graph,
   drop_constants (plan);
   if (!place (plan, error))
     return NULL;
+  if (plan->fast != NULL)
+    lpt_fast_find_chains (plan);
 
   return g_steal_pointer (&plan);
 }

@@ -7,6 +7,7 @@
 #include <lpt/lpt-executor.h>
 
 #include "executor/lpt-call.h"
+#include "executor/lpt-chain.h"
 #include "executor/lpt-pack.h"
 
 typedef enum
@@ -71,6 +72,9 @@ guint           lpt_plan_value_slot (const LptPlan *plan, guint i);
 /* Input by array instead of tensor (bodies): borrowed until replaced. */
 gboolean        lpt_plan_context_set_array (LptPlanContext *context, guint i, const LptArray *array, GError **error);
 const LptArray *lpt_plan_context_output_array (LptPlanContext *context, guint i);
+/* Chains of fast ops are run by @run instead of lpt_chain_run(), @chain being NULL: for tests, in any order that chains allow. */
+typedef void (*LptChainRun) (LptChain *chain, const LptChainLoop *loops, size_t n_loops, LptChainFunc func, void *data);
+void            lpt_plan_context_set_chain_run (LptPlanContext *context, LptChainRun run);
 /* As lpt_plan_context_new() on somebody else's threads. */
 LptPlanContext *lpt_plan_context_new_on    (const LptPlan *plan, LptPool *pool, GError **error);
 

@@ -37,6 +37,8 @@ struct _LptPlanContext
   LptScratch    *scratch;
   LptPool       *pool;
   gboolean       owns_pool;
+  LptChain      *chain;       /* NULL: one thread, or no fast program */
+  LptChainRun    run_chain;   /* NULL: entries run one by one */
   GPtrArray     *bodies;      /* BodyRun */
   LptProfileRow *profile;     /* one per step, or NULL */
 };
@@ -61,6 +63,8 @@ lpt_plan_context_new_on (const LptPlan *plan,
 
   context->plan = plan;
   context->pool = pool;
+  context->chain = plan->fast != NULL ? lpt_chain_new (pool) : NULL;
+  context->run_chain = context->chain != NULL ? lpt_chain_run : NULL;
   context->arrays = g_new0 (LptArray, plan->slots->len + 1);
   context->inputs = g_new0 (LptTensor *, lpt_plan_n_inputs (plan) + 1);
   context->in = g_new0 (LptArray, plan->max_in + 1);
@@ -130,6 +134,7 @@ lpt_plan_context_free (LptPlanContext *context)
   g_ptr_array_unref (context->bodies);
   lpt_scratch_free (context->scratch);
   lpt_aligned_free (context->arena);
+  lpt_chain_free (context->chain);
   if (context->owns_pool)
     lpt_pool_free (context->pool);
   g_free (context->arrays);
@@ -483,6 +488,22 @@ buffer_data (LptPlanContext *context,
 }
 
 /* Tasks of an entry that has an op. */
+static void
+run_entry (LptPlanContext     *context,
+           const LptFastEntry *entry,
+           gsize               task,
+           gsize               end,
+           unsigned            thread)
+{
+  const LptFastOp *op = entry->op;
+  LptFastData data = { .out = buffer_data (context, entry->out), .workspace = context->workspace + thread * context->plan->fast->workspace };
+  guint k;
+
+  for (k = 0; k < op->n_in; k++)
+    data.in[k] = buffer_data (context, entry->in[k]);
+  op->run (op, &data, task, end);
+}
+
 typedef struct
 {
   LptPlanContext     *context;
@@ -496,14 +517,8 @@ run_tasks (void    *data,
            unsigned thread)
 {
   const EntryRun *run = data;
-  const LptFastOp *op = run->entry->op;
-  LptFastData d = { .out = buffer_data (run->context, run->entry->out),
-                    .workspace = run->context->workspace + thread * run->context->plan->fast->workspace };
-  guint k;
 
-  for (k = 0; k < op->n_in; k++)
-    d.in[k] = buffer_data (run->context, run->entry->in[k]);
-  op->run (op, &d, task, end);
+  run_entry (run->context, run->entry, task, end, thread);
 }
 
 static void
@@ -514,6 +529,49 @@ run_fast (LptPlanContext     *context,
     lpt_parallel_ranges (context->pool, entry->op->tasks, run_tasks, &(EntryRun) { context, entry });
 }
 
+typedef struct
+{
+  LptPlanContext     *context;
+  const LptFastChain *chain;
+} ChainRun;
+
+static void
+run_units (void    *data,
+           size_t   loop,
+           unsigned unit,
+           unsigned end,
+           unsigned thread)
+{
+  const ChainRun *run = data;
+  const LptFastEntry *entry = &g_array_index (run->context->plan->fast->entries, LptFastEntry, run->chain->entries[loop]);
+
+  run_entry (run->context, entry, lpt_fast_unit_task (entry->op, unit), lpt_fast_unit_task (entry->op, end), thread);
+}
+
+void
+lpt_plan_context_set_chain_run (LptPlanContext *context,
+                                LptChainRun     run)
+{
+  context->run_chain = run;
+}
+
+/* The chain that begins with entry @i, if the context runs chains. */
+static const LptFastChain *
+chain_at (const LptPlanContext *context,
+          guint                 i,
+          guint                *next)
+{
+  const GArray *chains = context->run_chain != NULL && context->profile == NULL && context->plan->fast != NULL
+                         ? context->plan->fast->chains : NULL;
+  const LptFastChain *chain = chains != NULL && *next < chains->len ? &g_array_index (chains, LptFastChain, *next) : NULL;
+
+  if (chain == NULL || chain->first != i)
+    return NULL;
+  (*next)++;
+
+  return chain;
+}
+
 /* The fast program, or the steps one by one. */
 static gboolean
 run_all (const LptPlan  *plan,
@@ -521,14 +579,21 @@ run_all (const LptPlan  *plan,
          GError        **error)
 {
   guint n = plan->fast != NULL ? plan->fast->entries->len : plan->steps->len;
-  guint i;
+  guint i, next = 0;
 
   for (i = 0; i < n; i++)
     {
+      const LptFastChain *chain = chain_at (context, i, &next);
       const LptFastEntry *entry = plan->fast != NULL ? &g_array_index (plan->fast->entries, LptFastEntry, i) : NULL;
       guint step = entry != NULL ? entry->step : i;
       gint64 wall = 0, cpu = 0;
 
+      if (chain != NULL)
+        {
+          context->run_chain (context->chain, chain->loops, chain->n, run_units, &(ChainRun) { context, chain });
+          i = chain->end - 1;
+          continue;
+        }
       if (context->profile != NULL)
         {
           wall = clock_ns (CLOCK_MONOTONIC);

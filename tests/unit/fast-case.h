@@ -1,6 +1,6 @@
 /* fast-case.h - the fused program against the plain ops: the same graph, the same bytes
  *
- * At every level of the CPU, with one to three threads.
+ * At every level of the CPU, with one to three threads, and with the units of chains in an order drawn.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,6 +11,7 @@
 #include <lpt/lpt-executor.h>
 
 #include "executor/lpt-cpu.h"
+#include "chain-drawn.h"
 
 static inline LptTensor *
 fast_random_tensor (LptDType        dtype,
@@ -43,8 +44,10 @@ fast_run (LptGraph  *graph,
   guint i, round;
 
   g_assert_no_error (error);
-  context = lpt_plan_context_new (plan, threads, &error);
+  context = lpt_plan_context_new (plan, threads < CHAIN_DRAWN ? threads : 1, &error);
   g_assert_no_error (error);
+  if (threads == CHAIN_DRAWN)
+    lpt_plan_context_set_chain_run (context, chain_run_drawn);
   for (i = 0; i < inputs->len; i++)
     g_assert_true (lpt_plan_context_set_input (context, i, g_ptr_array_index (inputs, i), &error));
   /* Twice: the second run finds the memory of the first. */
@@ -65,7 +68,7 @@ fast_case_compare_inputs (LptGraph  *graph,
   guint i, k, threads;
 
   for (k = 0; lpt_cpu_level_at (k) != NULL; k++)
-    for (threads = 1; threads <= 3; threads++)
+    for (threads = 1; threads <= CHAIN_DRAWN; threads++)
       {
         g_autoptr (GPtrArray) outputs = NULL;
 
@@ -102,4 +105,30 @@ fast_case_compare (LptGraph *graph,
       g_ptr_array_add (inputs, fast_random_tensor (value->dtype, &value->shape, low, high, rand));
     }
   fast_case_compare_inputs (graph, inputs);
+}
+
+/* The text of a lowered graph with numbers for every $(a*b*...). */
+static inline char *
+fast_case_expand (const char *text)
+{
+  GString *out = g_string_new ("graph {lowered=true}\n");
+  GRand *rand = g_rand_new_with_seed (3);
+
+  for (; *text != '\0'; text++)
+    {
+      gint64 n = 1;
+
+      if (*text != '$')
+        {
+          g_string_append_c (out, *text);
+          continue;
+        }
+      for (text++; *text != ')'; )
+        n *= g_ascii_strtoll (text + 1, (char **) &text, 10);
+      for (; n > 0; n--)
+        g_string_append_printf (out, "%d%s", g_rand_int_range (rand, -100, 101), n > 1 ? "," : "");
+    }
+  g_rand_free (rand);
+
+  return g_string_free (out, FALSE);
 }

@@ -134,37 +134,11 @@ static const Case cases[] =
     "%t = Sigmoid(%s.0) : u8[2,10,6,7]" Q "%u = Add(%t, %s.1) : u8[2,10,6,7]" Q "Result(%u)\n" },
 };
 
-/* The text with numbers for every $(a*b*...). */
-static char *
-expand (const char *text)
-{
-  GString *out = g_string_new ("graph {lowered=true}\n");
-  GRand *rand = g_rand_new_with_seed (3);
-
-  for (; *text != '\0'; text++)
-    {
-      gint64 n = 1;
-
-      if (*text != '$')
-        {
-          g_string_append_c (out, *text);
-          continue;
-        }
-      for (text++; *text != ')'; )
-        n *= g_ascii_strtoll (text + 1, (char **) &text, 10);
-      for (; n > 0; n--)
-        g_string_append_printf (out, "%d%s", g_rand_int_range (rand, -100, 101), n > 1 ? "," : "");
-    }
-  g_rand_free (rand);
-
-  return g_string_free (out, FALSE);
-}
-
 static void
 test_case (gconstpointer data)
 {
   const Case *c = data;
-  g_autofree char *text = expand (c->graph);
+  g_autofree char *text = fast_case_expand (c->graph);
   g_autoptr (GError) error = NULL;
   g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, c->name, &error);
   g_autoptr (LptPlan) plan = graph != NULL ? lpt_plan_new (graph, NULL, 0, &error) : NULL;
