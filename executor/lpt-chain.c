@@ -22,8 +22,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Moments until a helper leaves: about 0.1 ms. */
-enum { PATIENCE = 2048 };
+/* Moments until a helper leaves: about 0.1 ms. Loops that are run before helpers that have left or are late are called again. */
+enum { PATIENCE = 2048, PART = 16 };
 
 /* Units that nobody has taken: number << 16 | first << 8 | end, by parity of the number. */
 typedef struct {
@@ -42,8 +42,8 @@ struct LptChain {
   Share              *shares;    /* one for each thread, as of `done` */
   Done               *done;
   uint64_t            number;    /* of the first loop of this run */
-  const LptChainLoop *loops;
-  size_t              n_loops;
+  const LptChainLoop *loops;     /* of this part */
+  size_t              n_loops, first;
   LptChainFunc        func;
   void               *data;
   bool                finished;  /* of the caller's thread alone */
@@ -156,7 +156,7 @@ run_some (Walk *w, size_t loop, unsigned share)
       if (atomic_compare_exchange_weak_explicit (left, &old, number << 16 | (back ? first : first + n) << 8 | (back ? from : end),
                                                  memory_order_acq_rel, memory_order_acquire))
         {
-          chain->func (chain->data, loop, from, from + n, w->thread);
+          chain->func (chain->data, chain->first + loop, from, from + n, w->thread);
           set_done (w, loop, (UINT64_MAX >> (LPT_CHAIN_UNITS - n)) << from);
           w->waits = 0;
           return RAN;
@@ -221,18 +221,27 @@ walk_task (void *data, size_t task, unsigned thread)
     walk (chain, thread);
 }
 
-void
-lpt_chain_run (LptChain *chain, const LptChainLoop *loops, size_t n_loops, LptChainFunc func, void *data)
+/* The func's number of the first loop is `first`. */
+static void
+run_part (LptChain *chain, const LptChainLoop *loops, size_t n_loops, size_t first)
 {
   chain->loops = loops;
   chain->n_loops = n_loops;
-  chain->func = func;
-  chain->data = data;
+  chain->first = first;
   chain->finished = false;
   lpt_parallel_for (chain->pool, chain->n_threads, walk_task, chain);
   /* Helpers may have taken all the tasks, and have left. */
   walk_task (chain, 0, 0);
   chain->number += n_loops;
+}
+
+void
+lpt_chain_run (LptChain *chain, const LptChainLoop *loops, size_t n_loops, LptChainFunc func, void *data)
+{
+  chain->func = func;
+  chain->data = data;
+  for (size_t first = 0; first < n_loops; first += PART)
+    run_part (chain, loops + first, n_loops - first < PART ? n_loops - first : PART, first);
 }
 
 LptChain *
