@@ -22,8 +22,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Moments until a helper leaves: about 0.1 ms. Loops that are run before helpers that have left or are late are called again. */
-enum { PATIENCE = 2048, PART = 16 };
+/* Moments until a thread looks for work of others, and until a helper leaves: about 0.5 and 100 microseconds. Loops that are run
+ * before helpers that have left, or were late, are called again. */
+enum { EARLY = 8, PATIENCE = 2048, PART = 16 };
 
 /* Units that nobody has taken: number << 16 | first << 8 | end, by parity of the number. */
 typedef struct {
@@ -164,10 +165,12 @@ run_some (Walk *w, size_t loop, unsigned share)
     }
 }
 
-/* Something of another thread's share. */
+/* Something of another thread's share; not at once, because to look for it costs that thread the line of the cache. */
 static bool
 help (Walk *w, size_t loop)
 {
+  if (w->waits < EARLY)
+    return false;
   for (unsigned i = 1; loop < w->chain->n_loops && i < w->chain->n_threads; i++)
     if (run_some (w, loop, (w->thread + i) % w->chain->n_threads) == RAN)
       return true;
