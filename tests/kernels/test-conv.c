@@ -287,6 +287,12 @@ random_case (bool depthwise)
           c.s.groups = c.s.ic;
           c.s.oc = c.s.ic * (random_u32 () % 3 ? 1 : (size_t) random_range (1, 4));
           c.s.stride_w = random_u32 () % 2 ? 1 : c.s.stride_w;
+          /* Two rows of 32 channels together. */
+          if (c.s.ic % 32 == 0 && random_u32 () % 2)
+            {
+              c.s.kh = c.s.kw = 3;
+              c.s.stride_w = c.s.dilation_w = 1;
+            }
         }
       else
         {

@@ -414,6 +414,81 @@ wide_3x3 (const Wide *w, int stage, Form form, size_t stride)
     }
 }
 
+/* --- 3x3 of stride 1, 32 channels of two pixels in two rows --- */
+
+/* Columns col and the next one: the four rows that both output rows read, 32 channels of each. */
+INLINE Column
+load_pair (const Wide *w, const uint8_t *const *col)
+{
+  const uint8_t *const *below = col + w->next;
+#define PAIR(a, b) \
+  _mm512_inserti64x4 (_mm512_castsi256_si512 (_mm256_loadu_si256 ((const __m256i *) (const void *) ((a) + w->c))), \
+                      _mm256_loadu_si256 ((const __m256i *) (const void *) ((b) + w->c)), 1)
+
+  return interleave_64 (PAIR (col[0], col[3]), PAIR (col[1], col[4]), PAIR (col[2], col[5]), PAIR (below[2], below[5]));
+#undef PAIR
+}
+
+/* The second column of one pair and the first of the next one. */
+INLINE Column
+between (Column a, Column b)
+{
+  return (Column) { _mm512_shuffle_i64x2 (a.x0, b.x0, 0x4e), _mm512_shuffle_i64x2 (a.x1, b.x1, 0x4e),
+                    _mm512_shuffle_i64x2 (a.x2, b.x2, 0x4e), _mm512_shuffle_i64x2 (a.x3, b.x3, 0x4e) };
+}
+
+INLINE void
+finish_pair (const Wide *w, int stage, char *out, Column x)
+{
+#define CODES(i) stage_lanes (stage, &w->v[i], &w->limits, x.x##i)
+  __m512i bytes = pack_quarters (&w->limits, STAGE_LACKS_ZP (stage), CODES (0), CODES (1), CODES (2), CODES (3));
+#undef CODES
+
+  if (w->r->ldo == 32)
+    {
+      _mm512_storeu_si512 (out, bytes);
+      return;
+    }
+  _mm256_storeu_si256 ((__m256i *) (void *) out, _mm512_castsi512_si256 (bytes));
+  _mm256_storeu_si256 ((__m256i *) (void *) (out + w->r->ldo), _mm512_extracti64x4_epi64 (bytes, 1));
+}
+
+/* Four rows of a column are interleaved once: the upper output row meets the first three with its weights, the lower one the
+ * last three. Of an odd number of pixels the last but one is made twice. */
+INLINE void
+squares_3x3 (const Wide *w, int stage)
+{
+  const LptDwconvRun *r = w->r;
+  const Column bias = { w->bias[0], w->bias[1], w->bias[2], w->bias[3] };
+  __m512i upper[3][4], lower[3][4];
+  Column left;
+
+  for (size_t k = 0; k < 3; k++)
+    {
+      for (size_t j = 0; j < 4; j++)
+        upper[k][j] = _mm512_loadu_si512 ((const char *) r->packed + block_channel (w, TWO_ROWS, j) * 12 + 64 * k);
+      quarters (upper[k]);
+      for (size_t j = 0; j < 4; j++)
+        lower[k][j] = _mm512_slli_epi32 (upper[k][j], 8);
+    }
+  for (size_t i = 0; i < r->pixels; i += 2)
+    {
+      bool last = i + 1 == r->pixels;
+      const uint8_t *const *col = r->cols + (i - last) * 3;
+      char *out = (char *) r->out + (i - last) * r->ldo + (w->c - r->c0);
+
+      if (i == 0 || last)
+        left = load_pair (w, col);
+
+      Column right = load_pair (w, col + 6), middle = between (left, right);
+
+      finish_pair (w, stage, out, dot_64 (dot_64 (dot_64 (bias, left, upper[0]), middle, upper[1]), right, upper[2]));
+      finish_pair (w, stage, out + r->pixels * r->ldo,
+                   dot_64 (dot_64 (dot_64 (bias, left, lower[0]), middle, lower[1]), right, lower[2]));
+      left = right;
+    }
+}
+
 /* Any kernel of at most WIDE_STEPS columns times groups of rows. */
 #define WIDE_STEPS 25
 
@@ -497,7 +572,10 @@ run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage, Fo
 
       w.r = &row;
       w.next = y + 1 < r->rows ? r->cols_step : 0;
-      run_wide (&w, stage, form);
+      if (form == TWO_ROWS && w.next && r->follow && r->kh == 3 && r->kw == 3 && r->stride_w == 1 && r->dilation_w == 1 && r->pixels > 1)
+        squares_3x3 (&w, stage);
+      else
+        run_wide (&w, stage, form);
     }
 }
 

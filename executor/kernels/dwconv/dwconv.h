@@ -18,6 +18,7 @@ typedef struct {
   size_t                   kh, kw, stride_w, dilation_w;
   size_t                   multiplier, c0, c1;           /* output channels, c0 a multiple of 16 */
   size_t                   rows, pixels, cols_step;      /* pixels of a row */
+  bool                     follow;                       /* tap ky of a row is tap ky + 1 of the row above it */
   const void              *packed;
   const uint8_t *const    *cols;
   const LptEpilogue       *epilogue;

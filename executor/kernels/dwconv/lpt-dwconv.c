@@ -140,6 +140,7 @@ lpt_dwconv_tile (const LptDwconv *d, size_t r0, size_t r1, size_t c0, size_t c1,
   for (size_t r = r0; r < r1; r += run.rows)
     {
       run.rows = r1 - r < most ? r1 - r : most;
+      run.follow = s->stride_h == s->dilation_h && r % s->oh + run.rows <= s->oh;
       for (size_t y = 0; y < run.rows; y++)
         fill_columns (d, r + y, columns, pad_row, cols + y * run.cols_step);
       run.out = (char *) d->out + r * s->ow * d->ldo + c0 * element;
