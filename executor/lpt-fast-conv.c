@@ -344,7 +344,8 @@ lpt_fast_make_conv (LptFastBuilder *b,
   else
     lpt_conv_tiling (gemm, &s, &v->rows, &v->channels);
   v->op = (LptFastOp) { .run = v->depthwise ? dwconv_run : conv_run, .clear = conv_clear,
-                        .kernel = v->depthwise ? b->kernels.dwconv->name : gemm->name, .tasks = v->rows.cuts * v->channels.cuts, .span = conv_span,
+                        .kernel = v->depthwise ? b->kernels.dwconv->name : gemm->name,
+                        .tasks = v->rows.cuts * v->channels.cuts, .span = conv_span,
                         .n_in = v->stage.residual != LPT_NO_SLOT ? 2 : 1, .in = { step->in[0], v->stage.residual },
                         .in_repr = { LPT_REPR_LAST8, LPT_REPR_LAST8 }, .out = v->stage.out,
                         .out_repr = v->stage.e.store == LPT_STORE_Q8 ? LPT_REPR_LAST8 : LPT_REPR_LASTF, .last = v->stage.last,

@@ -148,11 +148,11 @@ binary_run (const LptFastOp   *op,
           rest /= s->dims[i].size;
         }
       if (s->product)
-        s->kernel->mul (&s->mul, run, cols, data->in[0] + a, line != NULL ? line->a : 0, last->a, data->in[1] + b, line != NULL ? line->b : 0,
-                        last->b, out, s->ldo);
+        s->kernel->mul (&s->mul, run, cols, data->in[0] + a, line != NULL ? line->a : 0, last->a,
+                        data->in[1] + b, line != NULL ? line->b : 0, last->b, out, s->ldo);
       else
-        s->kernel->add (&s->add, run, cols, data->in[0] + a, line != NULL ? line->a : 0, last->a, data->in[1] + b, line != NULL ? line->b : 0,
-                        last->b, out, s->ldo);
+        s->kernel->add (&s->add, run, cols, data->in[0] + a, line != NULL ? line->a : 0, last->a,
+                        data->in[1] + b, line != NULL ? line->b : 0, last->b, out, s->ldo);
       if (s->flip)
         flip_rows (run, cols, out, s->ldo);
       row += run;

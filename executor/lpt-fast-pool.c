@@ -177,7 +177,8 @@ pool_new (LptFastBuilder     *b,
   p->per_task = lpt_pool_tiling (s);
   p->channels = p->rows < FEW_ROWS && s->ih * s->iw * s->ic > MANY_BYTES ? CHANNELS : s->ic;
   p->op = (LptFastOp) { .run = pool_run, .clear = pool_clear, .kernel = b->kernels.pool->name,
-                        .tasks = (p->rows + p->per_task - 1) / p->per_task * n_blocks (p), .span = pool_span, .n_in = 1, .in = { step->in[0] },
+                        .tasks = (p->rows + p->per_task - 1) / p->per_task * n_blocks (p), .span = pool_span,
+                        .n_in = 1, .in = { step->in[0] },
                         .in_repr = { LPT_REPR_LAST8 }, .out = step->out[0], .out_repr = LPT_REPR_LAST8, .last = i, .takes_part = 1,
                         .makes_part = TRUE, .fit = pool_fit };
   p->op.workspace = (lpt_pool_workspace (&p->pool) + 63) & ~(gsize) 63;

@@ -496,7 +496,8 @@ run_entry (LptPlanContext     *context,
            unsigned            thread)
 {
   const LptFastOp *op = entry->op;
-  LptFastData data = { .out = buffer_data (context, entry->out), .workspace = context->workspace + thread * context->plan->fast->workspace };
+  LptFastData data = { .out = buffer_data (context, entry->out),
+                       .workspace = context->workspace + thread * context->plan->fast->workspace };
   guint k;
 
   for (k = 0; k < op->n_in; k++)

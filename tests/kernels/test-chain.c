@@ -62,9 +62,9 @@ draw_loops (Loops *l)
       for (unsigned u = 0; i > 0 && u < n; u++)
         {
           unsigned before = l->loops[i - 1].n_units, same = u * before / n;
-          uint64_t one = UINT64_C (1) << same;
+          uint64_t one = UINT64_C (1) << same, all = all_units (l, i - 1);
 
-          l->needs[i][u] = form == 0 ? 0 : form == 1 ? one : form == 2 ? (one | one << 1 | one >> 1) & all_units (l, i - 1) : all_units (l, i - 1);
+          l->needs[i][u] = form == 0 ? 0 : form == 1 ? one : form == 2 ? (one | one << 1 | one >> 1) & all : all;
         }
       l->loops[i] = (LptChainLoop) { n, l->needs[i] };
     }
