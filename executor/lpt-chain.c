@@ -20,7 +20,6 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* Moments until a thread looks for work of others, and until a helper leaves: about 0.5 and 100 microseconds. Loops that are run
  * before helpers that have left, or were late, are called again. */
@@ -186,8 +185,7 @@ wait_for_others (Walk *w, size_t loop)
       lpt_wait_moment ();
       return loop < w->chain->n_loops && ++w->waits < PATIENCE;
     }
-  if (!lpt_wait_more (&w->waits))
-    nanosleep (&(struct timespec) { .tv_nsec = 50000 }, NULL);
+  lpt_wait_on (&w->waits);
   return true;
 }
 
@@ -250,7 +248,7 @@ lpt_chain_run (LptChain *chain, const LptChainLoop *loops, size_t n_loops, LptCh
 LptChain *
 lpt_chain_new (LptPool *pool)
 {
-  LptChain *chain = pool ? calloc (1, sizeof *chain) : NULL;
+  LptChain *chain = pool ? malloc (sizeof *chain) : NULL;
 
   if (!chain)
     return NULL;

@@ -22,7 +22,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 /* More threads than that share shares. A loop's number and tasks left are one word; more tasks are several loops. */
@@ -260,8 +259,7 @@ run_loop (LptPool *pool, size_t first, size_t n, Work work)
     done += run_share (&pool->shares[i], loop, 0);
   /* What others have taken. */
   for (unsigned waits = 0; atomic_load_explicit (&pool->done, memory_order_acquire) - pool->before != n - done; )
-    if (!lpt_wait_more (&waits))
-      nanosleep (&(struct timespec) { .tv_nsec = 50000 }, NULL);
+    lpt_wait_on (&waits);
   pool->before += n - done;
 }
 

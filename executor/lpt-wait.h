@@ -6,6 +6,7 @@
 
 #include <sched.h>
 #include <stdbool.h>
+#include <time.h>
 
 /* A moment of this processor's own, which uses little of it. */
 static inline void
@@ -32,4 +33,12 @@ lpt_wait_more (unsigned *waits)
   else
     lpt_wait_moment ();
   return true;
+}
+
+/* The same for who has nothing else to do, who then sleeps for short times. */
+static inline void
+lpt_wait_on (unsigned *waits)
+{
+  if (!lpt_wait_more (waits))
+    nanosleep (&(struct timespec) { .tv_nsec = 50000 }, NULL);
 }

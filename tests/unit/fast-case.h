@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include <lpt/lpt-executor.h>
+#include <lpt/lpt-text.h>
 
 #include "executor/lpt-cpu.h"
 #include "chain-drawn.h"
@@ -107,10 +108,13 @@ fast_case_compare (LptGraph *graph,
   fast_case_compare_inputs (graph, inputs);
 }
 
-/* The text of a lowered graph with numbers for every $(a*b*...). */
-static inline char *
-fast_case_expand (const char *text)
+/* The lowered graph of a text with numbers for every $(a*b*...). */
+static inline LptGraph *
+fast_case_graph (const char *text,
+                 const char *name)
 {
+  g_autoptr (GError) error = NULL;
+  LptGraph *graph;
   GString *out = g_string_new ("graph {lowered=true}\n");
   GRand *rand = g_rand_new_with_seed (3);
 
@@ -130,5 +134,9 @@ fast_case_expand (const char *text)
     }
   g_rand_free (rand);
 
-  return g_string_free (out, FALSE);
+  graph = lpt_graph_from_text (out->str, -1, name, &error);
+  g_assert_no_error (error);
+  g_string_free (out, TRUE);
+
+  return graph;
 }

@@ -303,6 +303,14 @@ typedef struct {
   RequantVec          v[4];
 } Wide;
 
+/* 32 channels from each of two places. */
+INLINE __m512i
+load_two (const Wide *w, const uint8_t *a, const uint8_t *b)
+{
+  return _mm512_inserti64x4 (_mm512_castsi256_si512 (_mm256_loadu_si256 ((const __m256i *) (const void *) (a + w->c))),
+                             _mm256_loadu_si256 ((const __m256i *) (const void *) (b + w->c)), 1);
+}
+
 INLINE __m512i
 load_bytes (const Wide *w, Form form, const uint8_t *const *at)
 {
@@ -310,8 +318,7 @@ load_bytes (const Wide *w, Form form, const uint8_t *const *at)
     return _mm512_loadu_si512 (*at + w->c);
   if (form == MASKED)
     return _mm512_maskz_loadu_epi8 (w->mask, *at + w->c);
-  return _mm512_inserti64x4 (_mm512_castsi256_si512 (_mm256_loadu_si256 ((const __m256i *) (const void *) (*at + w->c))),
-                             _mm256_loadu_si256 ((const __m256i *) (const void *) (at[w->next] + w->c)), 1);
+  return load_two (w, *at, at[w->next]);
 }
 
 /* Rows of one column, n <= 4. */
@@ -331,13 +338,19 @@ block_channel (const Wide *w, Form form, size_t j)
   return w->c + 16 * (form == TWO_ROWS ? j % 2 : j);
 }
 
+INLINE __m512i
+codes_64 (const Wide *w, int stage, Column x)
+{
+#define CODES(i) stage_lanes (stage, &w->v[i], &w->limits, x.x##i)
+  return pack_quarters (&w->limits, STAGE_LACKS_ZP (stage), CODES (0), CODES (1), CODES (2), CODES (3));
+#undef CODES
+}
+
 INLINE void
 finish_64 (const Wide *w, int stage, Form form, size_t i, Column x)
 {
   const LptDwconvRun *r = w->r;
-#define CODES(i) stage_lanes (stage, &w->v[i], &w->limits, x.x##i)
-  __m512i bytes = pack_quarters (&w->limits, STAGE_LACKS_ZP (stage), CODES (0), CODES (1), CODES (2), CODES (3));
-#undef CODES
+  __m512i bytes = codes_64 (w, stage, x);
   char *out = (char *) r->out + i * r->ldo + (w->c - r->c0);
 
   if (form == SIXTY_FOUR)
@@ -421,12 +434,9 @@ INLINE Column
 load_pair (const Wide *w, const uint8_t *const *col)
 {
   const uint8_t *const *below = col + w->next;
-#define PAIR(a, b) \
-  _mm512_inserti64x4 (_mm512_castsi256_si512 (_mm256_loadu_si256 ((const __m256i *) (const void *) ((a) + w->c))), \
-                      _mm256_loadu_si256 ((const __m256i *) (const void *) ((b) + w->c)), 1)
 
-  return interleave_64 (PAIR (col[0], col[3]), PAIR (col[1], col[4]), PAIR (col[2], col[5]), PAIR (below[2], below[5]));
-#undef PAIR
+  return interleave_64 (load_two (w, col[0], col[3]), load_two (w, col[1], col[4]), load_two (w, col[2], col[5]),
+                        load_two (w, below[2], below[5]));
 }
 
 /* The second column of one pair and the first of the next one. */
@@ -440,9 +450,7 @@ between (Column a, Column b)
 INLINE void
 finish_pair (const Wide *w, int stage, char *out, Column x)
 {
-#define CODES(i) stage_lanes (stage, &w->v[i], &w->limits, x.x##i)
-  __m512i bytes = pack_quarters (&w->limits, STAGE_LACKS_ZP (stage), CODES (0), CODES (1), CODES (2), CODES (3));
-#undef CODES
+  __m512i bytes = codes_64 (w, stage, x);
 
   if (w->r->ldo == 32)
     {
@@ -535,7 +543,12 @@ run_wide (const Wide *w, int stage, Form form)
   const LptDwconvRun *r = w->r;
 
   if (r->dilation_w == 1 && r->kh == 3 && r->kw == 3 && r->stride_w == 1)
-    wide_3x3 (w, stage, form, 1);
+    {
+      if (form == TWO_ROWS && w->next && r->follow && r->pixels > 1)
+        squares_3x3 (w, stage);
+      else
+        wide_3x3 (w, stage, form, 1);
+    }
   else if (r->dilation_w == 1 && r->kh == 3 && r->kw == 3 && r->stride_w == 2)
     wide_3x3 (w, stage, form, 2);
   else
@@ -572,10 +585,7 @@ run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage, Fo
 
       w.r = &row;
       w.next = y + 1 < r->rows ? r->cols_step : 0;
-      if (form == TWO_ROWS && w.next && r->follow && r->kh == 3 && r->kw == 3 && r->stride_w == 1 && r->dilation_w == 1 && r->pixels > 1)
-        squares_3x3 (&w, stage);
-      else
-        run_wide (&w, stage, form);
+      run_wide (&w, stage, form);
     }
 }
 
