@@ -231,8 +231,10 @@ cmd_bench (int argc, char **argv)
   if (!cmd_parse (&argc, &argv, entries, "MODEL", "Float models are transformed and lowered first. Inputs are drawn; a warm-up is not counted.\n"
                   "--json: plan_ms is from the file to a model that can run, its parts are load_ms, lower_ms and pack_ms.", 1, 1, &code))
     return code;
-  if (args.threads < 0 || args.threads > 1024 || args.iterations < 0)
-    return cmd_usage ("--threads and --iterations are not negative");
+  if (!cmd_threads_ok (args.threads, &code))
+    return code;
+  if (args.iterations < 0)
+    return cmd_usage ("--iterations %d: 0 (a second's worth) or more", args.iterations);
   if (args.json && args.profile)
     return cmd_usage ("--json and --profile exclude each other");
   if (args.threads == 0)

@@ -259,8 +259,10 @@ cmd_compare (int argc, char **argv)
       if (end == tolerance || *end != '\0' || !(judge.tolerance >= 0.0))
         return cmd_usage ("--tolerance %s: not a number >= 0", tolerance);
     }
-  if (threads < 0 || threads > 1024 || seed < 0)
-    return cmd_usage ("--threads and --random are not negative");
+  if (!cmd_threads_ok (threads, &code))
+    return code;
+  if (seed < 0)
+    return cmd_usage ("--random %d: 0 to %d", seed, G_MAXINT);
   if ((argc == 2) != (requant != NULL))
     return cmd_usage (requant != NULL ? "compare: --requant takes one model" : "compare: a second file is missing (or --requant M,M...)");
 

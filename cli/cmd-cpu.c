@@ -18,6 +18,17 @@ static const struct { LptCpu bit; const char *name, *doc; } levels[] = {
   { LPT_CPU_NEONDOT,    "neondot",    "sdot and udot" },
 };
 
+gboolean
+cmd_cpu_ok (int *code)
+{
+  const char *limit = g_getenv ("LPT_CPU");
+  LptCpu cpu = 0;
+  if (limit == NULL || lpt_cpu_limit (&cpu, limit))
+    return TRUE;
+  *code = cmd_usage ("LPT_CPU=%s is no level (see lptc cpu --help)", limit);
+  return FALSE;
+}
+
 int
 cmd_cpu (int argc, char **argv)
 {
@@ -36,8 +47,8 @@ cmd_cpu (int argc, char **argv)
 
   LptCpu found = lpt_cpu_detect (), used = found;
   const char *limit = g_getenv ("LPT_CPU");
-  if (limit != NULL && !lpt_cpu_limit (&used, limit))
-    return cmd_usage ("LPT_CPU=%s is no level (see lptc cpu --help)", limit);
+  if (limit != NULL)
+    lpt_cpu_limit (&used, limit);
   if (json)
     printf ("{\"level\": \"%s\", \"detected\": \"%s\", \"features\": {", lpt_cpu_level_name (used), lpt_cpu_level_name (found));
   else

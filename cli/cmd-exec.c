@@ -59,6 +59,16 @@ on_random (const char *option, const char *value, gpointer data, GError **error)
   return FALSE;
 }
 
+/* Outputs are arrays in a folder: "-o out.json" was meant for another command. */
+static gboolean
+is_folder_name (const char *option, const char *name, int *code)
+{
+  if (name == NULL || !(cmd_can_save (name) || g_str_has_suffix (name, ".npy")))
+    return TRUE;
+  *code = cmd_usage ("exec %s %s: outputs are arrays; a folder or FILE.npz is wanted", option, name);
+  return FALSE;
+}
+
 /* Without -o: one line about each output. */
 static void
 print_output (const char *name, LptTensor *tensor)
@@ -175,7 +185,8 @@ cmd_exec (int argc, char **argv)
     { "input", 'i', 0, G_OPTION_ARG_FILENAME_ARRAY, &args.inputs, "Array of an input; FILE.npz for all", "NAME=FILE.npy" },
     { "out", 'o', 0, G_OPTION_ARG_FILENAME, &args.out, "Write the outputs as DIR/NAME.npy (or into one FILE.npz)", "DIR" },
     { "transform", 0, 0, G_OPTION_ARG_NONE, &args.transform, "Transform and lower first, for the default target", NULL },
-    { "output", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.outputs, "Cut the graph at this value", "NAME" },
+    { "cut", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.outputs, "Cut the graph at this value", "NAME" },
+    { "output", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING_ARRAY, &args.outputs, "The same as --cut", "NAME" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &args.threads, "Threads; 0 = one per processor (default 1)", "N" },
     { "requant", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.requant, "Requantization mode: MODE, OP:MODE or node=NAME:MODE", "SPEC" },
     { "reference", 0, 0, G_OPTION_ARG_NONE, &args.reference, "Scalar and unfused", NULL },
@@ -187,8 +198,8 @@ cmd_exec (int argc, char **argv)
   };
   if (!cmd_parse_data (&argc, &argv, entries, "MODEL", "Outputs that -o does not write are printed in short.", 1, 1, &args, &code))
     return code;
-  if (args.threads < 0 || args.threads > 1024)
-    return cmd_usage ("--threads %d: 0 to 1024", args.threads);
+  if (!cmd_threads_ok (args.threads, &code) || !is_folder_name ("-o", args.out, &code) || !is_folder_name ("--dump-all", args.dump, &code))
+    return code;
   if (args.profile != NULL && !g_str_equal (args.profile, "csv") && !g_str_equal (args.profile, "json"))
     return cmd_usage ("--profile=%s: csv or json", args.profile);
 

@@ -59,7 +59,16 @@ cmd_parse_data (int *argc, char ***argv, const GOptionEntry *entries, const char
     *code = cmd_usage ("%s: %s is missing (lptc %s %s)", (*argv)[0], n == 0 ? "a file" : "a second file", (*argv)[0], usage);
   else if (n > max)
     *code = cmd_usage ("%s: \"%s\" is too much (lptc %s %s)", (*argv)[0], (*argv)[max + 1], (*argv)[0], usage);
-  return n >= min && n <= max;
+  return n >= min && n <= max && cmd_cpu_ok (code);
+}
+
+gboolean
+cmd_threads_ok (int threads, int *code)
+{
+  if (threads >= 0 && threads <= 1024)
+    return TRUE;
+  *code = cmd_usage ("--threads %d: 0 to 1024", threads);
+  return FALSE;
 }
 
 static void

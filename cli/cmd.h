@@ -45,6 +45,11 @@ gboolean cmd_parse (int *argc, char ***argv, const GOptionEntry *entries, const 
 gboolean cmd_parse_data (int *argc, char ***argv, const GOptionEntry *entries, const char *usage, const char *description,
                          int min, int max, gpointer data, int *code);
 
+/* Threads that an option may ask for; FALSE: *code is the exit code, the message is printed. */
+gboolean cmd_threads_ok (int threads, int *code);
+/* Is LPT_CPU a level, where it is set? FALSE: as above. */
+gboolean cmd_cpu_ok (int *code);
+
 /* "lptc: MESSAGE" on standard error. */
 int      cmd_fail  (GError *error);                                       /* frees @error; CMD_FAILED */
 int      cmd_usage (const char *format, ...) G_GNUC_PRINTF (1, 2);        /* CMD_USAGE */

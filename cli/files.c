@@ -7,6 +7,8 @@
 
 #include "cli/files.h"
 
+#include "cli/signatures.h"
+
 #include "ir/lpt-check.h"
 #include "ir/lpt-out-file.h"
 
@@ -81,10 +83,21 @@ static const struct
   { is_other, lpt_onnx_load },       /* either serialisation */
 };
 
+/* "PATH: unsupported: this is ..." in place of what a reader said; does nothing for NULL. */
+static gboolean
+name_foreign (const char *path, const char *what, GError **error)
+{
+  if (what == NULL)
+    return FALSE;
+  g_clear_error (error);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s: unsupported: %s", path, what);
+  return TRUE;
+}
+
 LptGraph *
 cmd_load (const char *path, GError **error)
 {
-  char buffer[4096];
+  char buffer[CMD_HEAD_SIZE];
   FILE *file = g_fopen (path, "rb");
   gsize n = file != NULL ? fread (buffer, 1, sizeof buffer, file) : 0;
   gboolean bad = file == NULL || ferror (file);
@@ -93,9 +106,13 @@ cmd_load (const char *path, GError **error)
     fclose (file);
   if (bad)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", path, g_strerror (code));
+      g_autofree char *folder = cmd_foreign_folder (path);
+      if (!name_foreign (path, folder, error))
+        g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", path, g_strerror (code));
       return NULL;
     }
+  if (name_foreign (path, cmd_foreign_kind ((const guint8 *) buffer, n), error))
+    return NULL;
   Head head = { buffer, n };
   if (head.size >= 3 && memcmp (head.text, "\xef\xbb\xbf", 3) == 0)
     head = (Head) { head.text + 3, head.size - 3 };
@@ -105,6 +122,9 @@ cmd_load (const char *path, GError **error)
     if (readers[i].is (&head))
       {
         LptGraph *graph = readers[i].load (path, error);
+        g_autofree char *guess = graph == NULL && readers[i].is == is_other ? cmd_foreign_guess (path, (const guint8 *) buffer, n) : NULL;
+        if (name_foreign (path, guess, error))
+          return NULL;
         if (graph == NULL && error != NULL && *error != NULL && strstr ((*error)->message, path) == NULL)
           g_prefix_error (error, "%s: ", path);
         if (graph != NULL && !lpt_graph_check_scales (graph, error))

@@ -21,7 +21,8 @@ cmd_pipeline_entries (CmdPipelineArgs *args, const GOptionEntry *more)
     { "until", 0, 0, G_OPTION_ARG_STRING, &args->until, "Last stage: prepare, markup, decompose, propagate, cleanup, lower", "STAGE" },
     { "no-update-precisions", 0, 0, G_OPTION_ARG_NONE, &args->no_update_precisions, "Keep element types real", NULL },
     { "deq-precision", 0, 0, G_OPTION_ARG_STRING, &args->deq_precision, "Type of dequantization: f32 or f16", "TYPE" },
-    { "output", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->outputs, "Cut the graph at this value", "NAME" },
+    { "cut", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->outputs, "Cut the graph at this value", "NAME" },
+    { "output", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING_ARRAY, &args->outputs, "The same as --cut", "NAME" },
     { "shape", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->shapes, "Shape of an input: image=[1,3,224,224]", "NAME=[...]" },
     { "requant", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->requant, "Requantization mode: MODE, OP:MODE or node=NAME:MODE", "SPEC" },
   };
@@ -152,7 +153,7 @@ cmd_prepare_graph (LptGraph *graph, char **shapes, char **outputs, char **requan
     }
   if (outputs != NULL && outputs[0] != NULL && !lpt_graph_cut (graph, (const char *const *) outputs, &error))
     {
-      g_prefix_error (&error, "--output: ");
+      g_prefix_error (&error, "--cut: ");
       *code = usage_error (error);
       return FALSE;
     }

@@ -22,7 +22,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CmdPipelineArgs, cmd_pipeline_args_clear)
 
 /* What the options ask for (transfer full); NULL: *code is the exit code, the message is printed. */
 LptConfig    *cmd_pipeline_config (const CmdPipelineArgs *args, int *code);
-/* --shape, --output and --requant on a loaded graph. FALSE: *code is the exit code, the message is printed. */
+/* --shape, --cut and --requant on a loaded graph. FALSE: *code is the exit code, the message is printed. */
 gboolean      cmd_prepare_graph   (LptGraph *graph, char **shapes, char **outputs, char **requant, int *code);
 
 /* Transforms and lowers @graph for the default target; a lowered one stays as it is. */

@@ -9,6 +9,9 @@
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#define MAX_LINKS 40   /* as Linux */
 
 static gboolean
 fail (const LptOutFile *file, int code, GError **error)
@@ -17,14 +20,36 @@ fail (const LptOutFile *file, int code, GError **error)
   return FALSE;
 }
 
+/* The name behind symbolic links, whether a file has it or not (transfer full); NULL: a circle, errno says so. */
+static char *
+follow_links (const char *path)
+{
+  g_autofree char *name = g_strdup (path);
+  for (guint i = 0; i < MAX_LINKS; i++)
+    {
+      g_autofree char *target = g_file_read_link (name, NULL), *folder = NULL;
+      if (target == NULL)
+        return g_steal_pointer (&name);
+      folder = g_path_get_dirname (name);
+      g_free (name);
+      name = g_path_is_absolute (target) ? g_steal_pointer (&target) : g_build_filename (folder, target, NULL);
+    }
+  errno = ELOOP;
+  return NULL;
+}
+
 gboolean
 lpt_out_file_open (LptOutFile *file, const char *path, GError **error)
 {
   GStatBuf info;
+  gboolean exists;
   int fd = -1;
 
-  *file = (LptOutFile) { .path = g_strdup (path) };
-  if (g_stat (path, &info) == 0 && !S_ISREG (info.st_mode))
+  *file = (LptOutFile) { .path = g_strdup (path), .real = follow_links (path) };
+  if (file->real == NULL)
+    return fail (file, errno, error);
+  exists = g_stat (path, &info) == 0;
+  if (exists && !S_ISREG (info.st_mode))
     {
       if (S_ISDIR (info.st_mode))
         return fail (file, EISDIR, error);
@@ -34,7 +59,7 @@ lpt_out_file_open (LptOutFile *file, const char *path, GError **error)
   for (guint i = 0; i < 100 && fd < 0; i++)
     {
       g_free (file->temp);
-      file->temp = g_strdup_printf ("%s.%08x.tmp", path, g_random_int ());
+      file->temp = g_strdup_printf ("%s.%08x.tmp", file->real, g_random_int ());
       fd = g_open (file->temp, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
       if (fd < 0 && errno != EEXIST)
         break;
@@ -47,6 +72,9 @@ lpt_out_file_open (LptOutFile *file, const char *path, GError **error)
     }
   file->stream = fdopen (fd, "wb");
   g_assert (file->stream != NULL);
+  /* Before there is anything to read in it. File systems without modes refuse, and have nothing to keep. */
+  if (exists)
+    (void) fchmod (fd, info.st_mode & 0777);
   return TRUE;
 }
 
@@ -67,7 +95,7 @@ lpt_out_file_finish (LptOutFile *file, GError **error)
 gboolean
 lpt_out_file_commit (LptOutFile *file, GError **error)
 {
-  if (file->temp != NULL && g_rename (file->temp, file->path) != 0)
+  if (file->temp != NULL && g_rename (file->temp, file->real) != 0)
     return fail (file, errno, error);
   g_clear_pointer (&file->temp, g_free);
   return TRUE;
@@ -81,6 +109,7 @@ lpt_out_file_clear (LptOutFile *file)
   if (file->temp != NULL)
     g_unlink (file->temp);
   g_free (file->temp);
+  g_free (file->real);
   g_free (file->path);
   *file = (LptOutFile) { NULL };
 }

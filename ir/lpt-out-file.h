@@ -9,11 +9,13 @@
 #include <lpt/lpt-types.h>
 #include <stdio.h>
 
-/* Zero-initialised = none. A path that is no regular file (a pipe, a device) is written in place. */
+/* Zero-initialised = none. A path that is no regular file (a pipe, a device) is written in place; of a link the file that it
+ * leads to is replaced. What replaces a file has its mode bits. */
 typedef struct
 {
-  char *path;
-  char *temp;      /* beside @path; NULL when written in place or done */
+  char *path;      /* as it was given */
+  char *real;      /* behind links; what gets replaced */
+  char *temp;      /* beside @real; NULL when written in place or done */
   FILE *stream;    /* write here; errors show up in lpt_out_file_finish() */
 } LptOutFile;
 
