@@ -419,7 +419,7 @@ def measure_ranges(net, folder, lptc):
     x = net.rng.standard_normal(net.input.shape).astype(np.float32)
     np.save(os.path.join(folder, "input_0.npy"), x)
     with tempfile.TemporaryDirectory() as dump:
-        subprocess.run([lptc, "exec", os.path.join(folder, "ir_fp32.xml"), "-i", "%s=%s" % (net.input.name, os.path.join(folder, "input_0.npy")),
+        subprocess.run([lptc, "exec", "--float", os.path.join(folder, "ir_fp32.xml"), "-i", "%s=%s" % (net.input.name, os.path.join(folder, "input_0.npy")),
                         "--dump-all", dump, "-o", dump], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
         ranges = {}
         for node in net.nodes:

@@ -168,6 +168,13 @@ unref_tensor (gpointer tensor)
 GPtrArray *
 cmd_arrays_load (LptGraph *graph, char **specs, gint64 seed, int *code)
 {
+  return cmd_arrays_load_drawn (graph, specs, seed, NULL, code);
+}
+
+GPtrArray *
+cmd_arrays_load_drawn (LptGraph *graph, char **specs, gint64 seed, guint *drawn, int *code)
+{
+  guint n_drawn = 0;
   g_autoptr (GPtrArray) tensors = g_ptr_array_new_with_free_func (unref_tensor);
   g_autoptr (GRand) rand = g_rand_new_with_seed ((guint32) seed);
   g_ptr_array_set_size (tensors, (gint) graph->parameters->len);
@@ -187,6 +194,7 @@ cmd_arrays_load (LptGraph *graph, char **specs, gint64 seed, int *code)
           *code = cmd_usage ("input \"%s\" is not given: -i %s=FILE.npy, or --random SEED", parameter->name, parameter->name);
           return NULL;
         }
+      n_drawn += !unread;
       tensors->pdata[i] = unread ? make_zeros (parameter, &error) : cmd_arrays_random (parameter, rand, &error);
       if (tensors->pdata[i] == NULL)
         {
@@ -195,6 +203,8 @@ cmd_arrays_load (LptGraph *graph, char **specs, gint64 seed, int *code)
           return NULL;
         }
     }
+  if (drawn != NULL)
+    *drawn = n_drawn;
   return g_steal_pointer (&tensors);
 }
 

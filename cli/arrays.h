@@ -15,9 +15,11 @@
  * @specs: NAME=FILE.npy, FILE.npy (for a model with one input) or FILE.npz (its arrays are called as the inputs); may be NULL
  * @seed: of random arrays for inputs that none of them gives; CMD_NO_SEED = that is an error, unless nothing reads
  *   the input: zeros
+ * @drawn: (out) (optional): how many inputs were drawn
  * Returns: (transfer full) (element-type LptTensor): one per graph->parameters; NULL: *code is the exit code, the
  *   message is printed
  */
+GPtrArray *cmd_arrays_load_drawn (LptGraph *graph, char **specs, gint64 seed, guint *drawn, int *code);
 GPtrArray *cmd_arrays_load (LptGraph *graph, char **specs, gint64 seed, int *code);
 
 /* Writes @n arrays as @dir/NAME.npy (made when it is absent), or into one archive when @dir ends with .npz.

@@ -7,9 +7,9 @@
 #include "cli/cache.h"
 #include "cli/cmd.h"
 #include "cli/files.h"
-#include "cli/pipeline-args.h"
 #include "cli/profile.h"
 #include "cli/progress.h"
+#include "cli/runnable.h"
 
 #include "executor/kernels/lpt-peak.h"
 #include "executor/lpt-plan.h"
@@ -25,7 +25,7 @@
 typedef struct
 {
   const char *model;
-  char      **shapes;
+  CmdRunArgs  form;
   char       *cache;
   gint        threads, iterations;
   gboolean    profile, json;
@@ -35,7 +35,7 @@ typedef struct
 {
   double load, lower, pack;            /* ms: what makes a file a model that can run */
   double min, median, mean, max;       /* ms of a run */
-  guint  n;
+  guint  n, n_warm_up;
 } Times;
 
 static double
@@ -53,9 +53,9 @@ compare_times (const void *a, const void *b)
 
 /* --- loading --------------------------------------------------------------- */
 
-/* The lowered model with its shapes: from the cache, or made. */
+/* The model as it runs: from the cache, or made. */
 static LptGraph *
-load_lowered (const char *model, char **shapes, CmdCache *cache, Times *times, int *code)
+load_runnable (const char *model, const CmdRunArgs *form, CmdCache *cache, Times *times, int *code)
 {
   GError *error = NULL;
   double start = now_ms ();
@@ -63,26 +63,27 @@ load_lowered (const char *model, char **shapes, CmdCache *cache, Times *times, i
     return g_steal_pointer (&cache->graph);
   g_autoptr (LptGraph) graph = cmd_load (model, &error);
   times->load += now_ms () - start;
-  start = now_ms ();
-  if (graph != NULL && cmd_lower (graph, &error))
-    {
-      times->lower = now_ms () - start;
-      return cmd_prepare_graph (graph, shapes, NULL, NULL, code) ? g_steal_pointer (&graph) : NULL;
-    }
   progress_end ();
-  cmd_name_file (&error, model);
-  *code = cmd_fail (error);
-  return NULL;
+  if (graph == NULL)
+    {
+      *code = cmd_fail (error);
+      return NULL;
+    }
+  start = now_ms ();
+  gboolean ok = cmd_prepare_graph (graph, form->pipeline.shapes, form->pipeline.outputs, form->pipeline.requant, code)
+                && cmd_make_runnable (graph, model, form, FALSE, code);
+  times->lower = now_ms () - start;
+  return ok ? g_steal_pointer (&graph) : NULL;
 }
 
 /* --- running --------------------------------------------------------------- */
 
 /* Memory, caches, clocks: two runs, and more until a tenth of a second has passed. */
 static gboolean
-warm_up (const LptPlan *plan, LptPlanContext *context, GError **error)
+warm_up (const LptPlan *plan, LptPlanContext *context, Times *times, GError **error)
 {
   double begin = now_ms ();
-  for (guint i = 0; i < 2 || (i < 1000 && now_ms () - begin < 100.0); i++)
+  for (times->n_warm_up = 0; times->n_warm_up < 2 || (times->n_warm_up < 1000 && now_ms () - begin < 100.0); times->n_warm_up++)
     if (!lpt_plan_run (plan, context, error))
       return FALSE;
   lpt_plan_context_profile_clear (context);
@@ -175,7 +176,7 @@ report (const BenchArgs *args, const LptPlan *plan, LptPlanContext *context, con
   printf ("%sready in %.1f ms (load %.1f, lower %.1f, pack %.1f), peak memory %.1f MB\n", macs > 0.0 ? "\n" : "", ready, t->load, t->lower, t->pack, rss);
   printf ("arena %" G_GSIZE_FORMAT " bytes, at least %" G_GSIZE_FORMAT " are alive at one time\n", arena, bound);
   if (args->profile)
-    cmd_profile_print (context, NULL, t->n, peak);
+    cmd_profile_print (context, NULL, t->n, t->n_warm_up, peak);
 }
 
 static gboolean
@@ -197,7 +198,7 @@ bench (const BenchArgs *args, LptGraph **graph, GPtrArray *tensors, CmdCache *ca
   for (guint i = 0; i < tensors->len; i++)
     if (!lpt_plan_context_set_input (context, i, tensors->pdata[i], error))
       return FALSE;
-  if (!warm_up (plan, context, error) || !time_runs (plan, context, (guint) args->iterations, t, error))
+  if (!warm_up (plan, context, t, error) || !time_runs (plan, context, (guint) args->iterations, t, error))
     return FALSE;
   progress_end ();
   report (args, plan, context, t);
@@ -207,7 +208,7 @@ bench (const BenchArgs *args, LptGraph **graph, GPtrArray *tensors, CmdCache *ca
 static void
 bench_args_clear (BenchArgs *args)
 {
-  g_strfreev (args->shapes);
+  cmd_run_args_clear (&args->form);
   g_free (args->cache);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (BenchArgs, bench_args_clear)
@@ -219,17 +220,19 @@ cmd_bench (int argc, char **argv)
   g_auto (CmdCache) cache = { NULL };
   Times times = { 0.0 };
   int code;
-  const GOptionEntry entries[] = {
+  const GOptionEntry own[] = {
     { "threads", 0, 0, G_OPTION_ARG_INT, &args.threads, "Threads; 0 = one per processor (default 1)", "N" },
     { "iterations", 0, 0, G_OPTION_ARG_INT, &args.iterations, "Runs (default: one second, at least 10)", "N" },
-    { "shape", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.shapes, "Shape of an input: image=[1,3,224,224]", "NAME=[...]" },
     { "cache", 0, 0, G_OPTION_ARG_FILENAME, &args.cache, "Keep lowered models with packed weights here", "DIR" },
     { "profile", 0, 0, G_OPTION_ARG_NONE, &args.profile, "Time and GMAC/s of every layer, too", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &args.json, "For scripts", NULL },
     { NULL },
   };
-  if (!cmd_parse (&argc, &argv, entries, "MODEL", "Float models are transformed and lowered first. Inputs are drawn; a warm-up is not counted.\n"
-                  "--json: plan_ms is from the file to a model that can run, its parts are load_ms, lower_ms and pack_ms.", 1, 1, &code))
+  g_autofree GOptionEntry *entries = cmd_run_entries (&args.form, own);
+  if (!cmd_parse (&argc, &argv, entries, "MODEL", "A model that carries quantization is transformed and lowered first, unless it is already. "
+                  "Inputs are drawn; a warm-up is not counted.\n"
+                  "--json: plan_ms is from the file to a model that can run, its parts are load_ms, lower_ms and pack_ms.", 1, 1, &code)
+      || !cmd_run_check (&args.form, &code))
     return code;
   if (!cmd_threads_ok (args.threads, &code))
     return code;
@@ -242,13 +245,15 @@ cmd_bench (int argc, char **argv)
   args.model = argv[1];
   GError *error = NULL;
   double start = now_ms ();
-  g_autofree char *options = args.shapes != NULL ? g_strjoinv ("\n", args.shapes) : g_strdup ("");
+  g_autofree char *options = cmd_run_key (&args.form, FALSE, &code);
+  if (options == NULL)
+    return code;
   progress ("loading", 0, 0);
   if (!cmd_cache_open (&cache, args.cache, args.model, options, &error))
     return cmd_fail (error);
   times.load = now_ms () - start;
   gboolean hit = cache.graph != NULL;
-  g_autoptr (LptGraph) graph = load_lowered (args.model, args.shapes, &cache, &times, &code);
+  g_autoptr (LptGraph) graph = load_runnable (args.model, &args.form, &cache, &times, &code);
   progress_end ();
   if (graph == NULL)
     return code;

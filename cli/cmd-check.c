@@ -9,7 +9,7 @@
 
 #include "cli/cmd.h"
 #include "cli/files.h"
-#include "cli/pipeline-args.h"
+#include "cli/runnable.h"
 
 #include <lpt/lpt-body.h>
 
@@ -124,9 +124,13 @@ cmd_check (int argc, char **argv)
   if (graph == NULL)
     return cmd_fail (error);
   guint n = check_graph (graph, config) + check_quantization (graph, config->quant_rules);
-  if (n == 0)
-    puts ("no violations");
-  else
+  if (n > 0)
     cmd_note ("%s: %u violation%s", argv[1], n, n == 1 ? "" : "s");
+  if (!graph->lowered && !lpt_graph_is_quantized (graph))
+    cmd_note_float (argv[1], "nothing to do");
+  else if (!graph->lowered)
+    printf ("the graph is not lowered, lptc transform does that: %s\n", n == 0 ? "no violations in what it says so far" : "these are of what it says so far");
+  else if (n == 0)
+    puts ("no violations");
   return n == 0 ? CMD_OK : CMD_FAILED;
 }

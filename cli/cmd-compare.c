@@ -8,8 +8,8 @@
 #include "cli/files.h"
 #include "cli/layers.h"
 #include "cli/npy.h"
-#include "cli/pipeline-args.h"
 #include "cli/progress.h"
+#include "cli/runnable.h"
 #include "cli/run.h"
 
 #include <math.h>
@@ -18,16 +18,38 @@
 typedef struct
 {
   double   tolerance;      /* NaN: none */
+  gint64   seed;           /* of inputs that were drawn; CMD_NO_SEED: none was */
   gboolean json, failed, any;
 } Judge;
+
+/* What is compared, and how it runs. */
+typedef struct
+{
+  CmdRunArgs form;
+  char     **inputs;
+  gint       threads, seed;
+  gboolean   reference;
+} CompareArgs;
+
+static void
+compare_args_clear (CompareArgs *args)
+{
+  cmd_run_args_clear (&args->form);
+  g_strfreev (args->inputs);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CompareArgs, compare_args_clear)
 
 static void
 begin (const Judge *judge)
 {
   if (judge->json)
-    puts ("[");
-  else
-    printf ("%-32s %13s %13s %10s %12s\n", "output", "max |diff|", "mean |diff|", "SQNR dB", "cosine");
+    {
+      puts ("[");
+      return;
+    }
+  if (judge->seed != CMD_NO_SEED && !judge->any)
+    printf ("inputs that are not given were drawn, seed %" G_GINT64_FORMAT "\n", judge->seed);
+  printf ("%-32s %13s %13s %10s %12s\n", "output", "max |diff|", "mean |diff|", "SQNR dB", "cosine");
 }
 
 /* A number that JSON has, or null. */
@@ -55,12 +77,22 @@ judge_pair (Judge *judge, const char *name, LptTensor *a, LptTensor *b)
       char max[G_ASCII_DTOSTR_BUF_SIZE], mean[G_ASCII_DTOSTR_BUF_SIZE], sqnr[G_ASCII_DTOSTR_BUF_SIZE], cosine[G_ASCII_DTOSTR_BUF_SIZE];
       g_autoptr (GString) s = g_string_new (judge->any ? ",\n {\"output\": " : " {\"output\": ");
       cmd_json_string (s, name);
-      g_string_append_printf (s, ", \"max\": %s, \"mean\": %s, \"sqnr\": %s, \"cosine\": %s}", json_number (d.max, max), json_number (d.mean, mean),
+      g_string_append_printf (s, ", \"max\": %s, \"mean\": %s, \"sqnr\": %s, \"cosine\": %s", json_number (d.max, max), json_number (d.mean, mean),
                               json_number (d.sqnr, sqnr), json_number (d.cosine, cosine));
+      g_string_append_printf (s, ", \"nan_a\": %" G_GINT64_FORMAT ", \"nan_b\": %" G_GINT64_FORMAT ", \"seed\": ", d.nan_a, d.nan_b);
+      if (judge->seed != CMD_NO_SEED)
+        g_string_append_printf (s, "%" G_GINT64_FORMAT "}", judge->seed);
+      else
+        g_string_append (s, "null}");
       fputs (s->str, stdout);
     }
   else
-    printf ("%-32s %13.6g %13.6g %10.2f %12.9f%s\n", name, d.max, d.mean, d.sqnr, d.cosine, past ? "  past the tolerance" : "");
+    {
+      printf ("%-32s %13.6g %13.6g %10.2f %12.9f%s", name, d.max, d.mean, d.sqnr, d.cosine, past ? "  past the tolerance" : "");
+      if (d.nan_a + d.nan_b > 0)
+        printf ("  NaN: %" G_GINT64_FORMAT " in A, %" G_GINT64_FORMAT " in B", d.nan_a, d.nan_b);
+      putchar ('\n');
+    }
   judge->any = TRUE;
 }
 
@@ -121,37 +153,91 @@ inputs_for (LptGraph *a, GPtrArray *tensors, LptGraph *b)
   return g_steal_pointer (&list);
 }
 
-static int
-compare_models (Judge *judge, char **paths, guint flags, guint threads, char **inputs, gint64 seed)
+/* Inputs for @graph; what is drawn is said. */
+static GPtrArray *
+load_inputs (Judge *judge, LptGraph *graph, const CompareArgs *args, int *code)
+{
+  guint drawn = 0;
+  GPtrArray *tensors = cmd_arrays_load_drawn (graph, args->inputs, args->seed, &drawn, code);
+  judge->seed = drawn > 0 ? args->seed : CMD_NO_SEED;
+  return tensors;
+}
+
+static LptGraph *
+load (const char *path, const CompareArgs *args, int *code)
 {
   GError *error = NULL;
+  g_autoptr (LptGraph) graph = cmd_load (path, &error);
+  if (graph == NULL)
+    {
+      *code = cmd_fail (error);
+      return NULL;
+    }
+  const CmdPipelineArgs *p = &args->form.pipeline;
+  return cmd_prepare_graph (graph, p->shapes, p->outputs, NULL, code) ? g_steal_pointer (&graph) : NULL;
+}
+
+/* One side in the form in which it runs. */
+static int
+run_side (LptGraph *graph, const char *path, const CompareArgs *args, GPtrArray *tensors, CmdOutputs *outputs)
+{
+  GError *error = NULL;
+  progress (path, 0, 0);
+  gboolean ok = cmd_run (graph, tensors, args->reference ? LPT_PLAN_REFERENCE : 0u, (guint) args->threads, outputs, &error);
+  progress_end ();
+  if (ok)
+    return CMD_OK;
+  cmd_name_file (&error, path);
+  return cmd_fail (error);
+}
+
+/* The same form for both, unless one of them is lowered: then the other runs as it is, or as the options say. */
+static int
+compare_models (Judge *judge, char **paths, const CompareArgs *args)
+{
   int code;
   g_auto (CmdOutputs) first = { NULL }, second = { NULL };
-  g_autoptr (LptGraph) a = cmd_load (paths[0], &error);
-  g_autoptr (LptGraph) b = a != NULL ? cmd_load (paths[1], &error) : NULL;
+  g_autoptr (LptGraph) a = load (paths[0], args, &code);
+  g_autoptr (LptGraph) b = a != NULL ? load (paths[1], args, &code) : NULL;
   if (b == NULL)
-    return cmd_fail (error);
-  g_autoptr (GPtrArray) tensors = cmd_arrays_load (a, inputs, seed, &code);
+    return code;
+  g_autoptr (GPtrArray) tensors = load_inputs (judge, a, args, &code);
   if (tensors == NULL)
     return code;
   g_autoptr (GPtrArray) others = inputs_for (a, tensors, b);
   if (others == NULL)
     return cmd_usage ("compare: the models have different inputs");
-  progress ("running the first", 0, 0);
-  if (!cmd_run (a, tensors, flags, threads, &first, &error))
+  gboolean given = cmd_pipeline_is_given (&args->form.pipeline), alike = a->lowered == b->lowered;
+  if (((alike || (given && !a->lowered)) && !cmd_make_runnable (a, paths[0], &args->form, args->reference, &code))
+      || ((alike || (given && !b->lowered)) && !cmd_make_runnable (b, paths[1], &args->form, args->reference, &code)))
+    return code;
+  if ((code = run_side (a, paths[0], args, tensors, &first)) != CMD_OK || (code = run_side (b, paths[1], args, others, &second)) != CMD_OK)
+    return code;
+  begin (judge);
+  judge_outputs (judge, NULL, &first, &second);
+  return CMD_OK;
+}
+
+/* The graph as it is, and what transform makes of it. */
+static int
+compare_lowered (Judge *judge, const char *path, const CompareArgs *args)
+{
+  int code;
+  g_auto (CmdOutputs) first = { NULL }, second = { NULL };
+  g_autoptr (LptGraph) graph = load (path, args, &code);
+  if (graph == NULL)
+    return code;
+  if (graph->lowered || !lpt_graph_is_quantized (graph))
     {
-      progress_end ();
-      cmd_name_file (&error, paths[0]);
-      return cmd_fail (error);
+      cmd_note ("%s: %s: a second model is missing (or --requant M,M...)", path, graph->lowered ? "is lowered already" : "no FakeQuantize or Q/DQ");
+      return CMD_FAILED;
     }
-  progress ("running the second", 0, 0);
-  if (!cmd_run (b, others, flags, threads, &second, &error))
-    {
-      progress_end ();
-      cmd_name_file (&error, paths[1]);
-      return cmd_fail (error);
-    }
-  progress_end ();
+  g_autoptr (GPtrArray) tensors = load_inputs (judge, graph, args, &code);
+  g_autoptr (LptGraph) lowered = tensors != NULL ? lpt_graph_copy (graph) : NULL;
+  if (lowered == NULL || !cmd_make_runnable (lowered, path, &args->form, FALSE, &code))
+    return code;
+  if ((code = run_side (graph, path, args, tensors, &first)) != CMD_OK || (code = run_side (lowered, path, args, tensors, &second)) != CMD_OK)
+    return code;
   begin (judge);
   judge_outputs (judge, NULL, &first, &second);
   return CMD_OK;
@@ -180,22 +266,15 @@ judge_arg_max (Judge *judge, const char *label, const CmdOutputs *a, const CmdOu
 
 /* The first mode is what the others are held against: per layer, then the outputs. */
 static int
-compare_modes (Judge *judge, const char *path, char **modes, guint flags, guint threads, char **inputs, gint64 seed)
+compare_modes (Judge *judge, const char *path, char **modes, const CompareArgs *args)
 {
   GError *error = NULL;
   int code = CMD_OK;
   g_auto (CmdOutputs) first = { NULL }, first_codes = { NULL };
-  g_autoptr (LptGraph) graph = cmd_load (path, &error);
-  if (graph == NULL)
-    return cmd_fail (error);
-  g_autoptr (GPtrArray) tensors = cmd_arrays_load (graph, inputs, seed, &code);
-  if (tensors == NULL)
+  g_autoptr (LptGraph) graph = load (path, args, &code);
+  g_autoptr (GPtrArray) tensors = graph != NULL ? load_inputs (judge, graph, args, &code) : NULL;
+  if (tensors == NULL || !cmd_make_runnable (graph, path, &args->form, FALSE, &code))
     return code;
-  if (!cmd_lower (graph, &error))
-    {
-      cmd_name_file (&error, path);
-      return cmd_fail (error);
-    }
   for (guint i = 0; modes[i] != NULL; i++)
     {
       g_auto (CmdOutputs) outputs = { NULL }, codes = { NULL };
@@ -205,7 +284,7 @@ compare_modes (Judge *judge, const char *path, char **modes, guint flags, guint 
       if (!cmd_prepare_graph (graph, NULL, NULL, one, &code))
         return code;
       progress (modes[i], 0, 0);
-      gboolean ok = layers_run (graph, tensors, flags, threads, i == 0 ? &first : &outputs, i == 0 ? &first_codes : &codes, &error);
+      gboolean ok = layers_run (graph, tensors, args->reference ? LPT_PLAN_REFERENCE : 0u, (guint) args->threads, i == 0 ? &first : &outputs, i == 0 ? &first_codes : &codes, &error);
       progress_end ();
       if (!ok)
         {
@@ -234,23 +313,25 @@ compare_modes (Judge *judge, const char *path, char **modes, guint flags, guint 
 int
 cmd_compare (int argc, char **argv)
 {
-  g_auto (GStrv) inputs = NULL, modes = NULL;
+  g_auto (CompareArgs) args = { .threads = 1, .seed = 1 };
+  g_auto (GStrv) modes = NULL;
   g_autofree char *requant = NULL, *tolerance = NULL;
-  gboolean reference = FALSE;
-  gint threads = 1, seed = 1;
-  Judge judge = { .tolerance = NAN };
+  Judge judge = { .tolerance = NAN, .seed = CMD_NO_SEED };
   int code;
-  const GOptionEntry entries[] = {
-    { "input", 'i', 0, G_OPTION_ARG_FILENAME_ARRAY, &inputs, "Array of an input; FILE.npz for all", "NAME=FILE.npy" },
+  const GOptionEntry own[] = {
+    { "input", 'i', 0, G_OPTION_ARG_FILENAME_ARRAY, &args.inputs, "Array of an input; FILE.npz for all", "NAME=FILE.npy" },
     { "tolerance", 0, 0, G_OPTION_ARG_STRING, &tolerance, "Exit with 1 where a difference is greater", "T" },
     { "requant", 0, 0, G_OPTION_ARG_STRING, &requant, "Compare one model under these modes; the first counts as right", "M,M..." },
-    { "random", 0, 0, G_OPTION_ARG_INT, &seed, "Seed of inputs that are not given (default 1)", "SEED" },
-    { "reference", 0, 0, G_OPTION_ARG_NONE, &reference, "Scalar and unfused", NULL },
-    { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads; 0 = one per processor (default 1)", "N" },
+    { "random", 0, 0, G_OPTION_ARG_INT, &args.seed, "Seed of inputs that are not given (default 1)", "SEED" },
+    { "reference", 0, 0, G_OPTION_ARG_NONE, &args.reference, "Graphs as they are, scalar and unfused", NULL },
+    { "threads", 0, 0, G_OPTION_ARG_INT, &args.threads, "Threads; 0 = one per processor (default 1)", "N" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &judge.json, "For scripts", NULL },
     { NULL },
   };
-  if (!cmd_parse (&argc, &argv, entries, "A [B]", "A and B: two models, or two .npy files. With --requant only A.", 1, 2, &code))
+  g_autofree GOptionEntry *entries = cmd_run_entries (&args.form, own);
+  if (!cmd_parse (&argc, &argv, entries, "A [B]", "A and B: two models, or two .npy files. Models that carry quantization are transformed and lowered first; where one of\n"
+                  "them is lowered already the other runs as it is. A alone is set against what transform makes of it.", 1, 2, &code)
+      || !cmd_run_check (&args.form, &code))
     return code;
   if (tolerance != NULL)
     {
@@ -259,25 +340,28 @@ cmd_compare (int argc, char **argv)
       if (end == tolerance || *end != '\0' || !(judge.tolerance >= 0.0))
         return cmd_usage ("--tolerance %s: not a number >= 0", tolerance);
     }
-  if (!cmd_threads_ok (threads, &code))
+  if (!cmd_threads_ok (args.threads, &code))
     return code;
-  if (seed < 0)
-    return cmd_usage ("--random %d: 0 to %d", seed, G_MAXINT);
-  if ((argc == 2) != (requant != NULL))
-    return cmd_usage (requant != NULL ? "compare: --requant takes one model" : "compare: a second file is missing (or --requant M,M...)");
+  if (args.seed < 0)
+    return cmd_usage ("--random %d: 0 to %d", args.seed, G_MAXINT);
+  if (argc == 3 && requant != NULL)
+    return cmd_usage ("compare: --requant takes one model");
+  if (argc == 2 && requant == NULL && args.form.real)
+    return cmd_usage ("compare: with --float a second file is missing (or --requant M,M...)");
 
-  guint flags = reference ? LPT_PLAN_REFERENCE : 0u;
   if (requant != NULL)
     {
       modes = g_strsplit (requant, ",", -1);
       if (g_strv_length (modes) < 2)
         return cmd_usage ("--requant %s: at least two modes, separated by commas", requant);
-      code = compare_modes (&judge, argv[1], modes, flags, (guint) threads, inputs, seed);
+      code = compare_modes (&judge, argv[1], modes, &args);
     }
+  else if (argc == 2)
+    code = compare_lowered (&judge, argv[1], &args);
   else if (g_str_has_suffix (argv[1], ".npy") && g_str_has_suffix (argv[2], ".npy"))
     code = compare_arrays (&judge, argv[1], argv[2]);
   else
-    code = compare_models (&judge, argv + 1, flags, (guint) threads, inputs, seed);
+    code = compare_models (&judge, argv + 1, &args);
   if (code == CMD_OK && judge.json)
     puts ("\n]");
   return code != CMD_OK ? code : judge.failed ? CMD_FAILED : CMD_OK;

@@ -7,9 +7,9 @@
 #include "cli/cache.h"
 #include "cli/cmd.h"
 #include "cli/files.h"
-#include "cli/pipeline-args.h"
 #include "cli/profile.h"
 #include "cli/progress.h"
+#include "cli/runnable.h"
 
 #include "executor/lpt-plan.h"
 
@@ -18,19 +18,19 @@
 
 typedef struct
 {
-  char   **inputs, **outputs, **requant;
-  char    *out, *dump, *profile, *cache;
-  gint     threads;
-  gint64   seed;
-  gboolean transform, reference, profiled, seeded;
+  CmdRunArgs form;
+  char     **inputs;
+  char      *out, *dump, *profile, *cache;
+  gint       threads;
+  gint64     seed;
+  gboolean   reference, profiled;
 } ExecArgs;
 
 static void
 exec_args_clear (ExecArgs *args)
 {
+  cmd_run_args_clear (&args->form);
   g_strfreev (args->inputs);
-  g_strfreev (args->outputs);
-  g_strfreev (args->requant);
   g_free (args->out);
   g_free (args->dump);
   g_free (args->profile);
@@ -122,6 +122,25 @@ dump_values (const char *dir, const LptPlan *plan, LptPlanContext *context, GErr
   return cmd_arrays_save (dir, n, (const char *const *) names, (LptTensor *const *) tensors->pdata, error);
 }
 
+/* The run that made the outputs was the warm-up: runs until there are ten or a second has passed. */
+static gboolean
+print_profile (const ExecArgs *args, const LptPlan *plan, LptPlanContext *context, GPtrArray *tensors, gint64 runs, GError **error)
+{
+  gint64 begin = g_get_monotonic_time ();
+  guint n = 0;
+  lpt_plan_context_profile_clear (context);
+  while (n == 0 || (n < 10 && g_get_monotonic_time () - begin < G_USEC_PER_SEC))
+    {
+      g_autoptr (GPtrArray) outputs = lpt_plan_run_stacked (plan, context, (LptTensor *const *) tensors->pdata, runs, error);
+      if (outputs == NULL)
+        return FALSE;
+      progress ("running", ++n, 10);
+    }
+  progress_end ();
+  cmd_profile_print (context, args->profile, n * (guint) runs, (guint) runs, 0.0);
+  return TRUE;
+}
+
 static gboolean
 run (const ExecArgs *args, LptGraph *graph, GPtrArray *tensors, CmdCache *cache, gboolean hit, GError **error)
 {
@@ -142,12 +161,10 @@ run (const ExecArgs *args, LptGraph *graph, GPtrArray *tensors, CmdCache *cache,
   progress_end ();
   if (!write_outputs (args, plan, outputs, error) || (args->dump != NULL && !dump_values (args->dump, plan, context, error)))
     return FALSE;
-  if (args->profiled)
-    cmd_profile_print (context, args->profile, 0, 0.0);
-  return TRUE;
+  return !args->profiled || print_profile (args, plan, context, tensors, runs, error);
 }
 
-/* The graph as it will run: cut, with its modes, lowered where that is asked. Inputs are drawn as the loaded one says. */
+/* The graph as it will run: with its shapes, cut, with its modes, lowered. Inputs are drawn as the loaded one says. */
 static LptGraph *
 load (const ExecArgs *args, const char *model, CmdCache *cache, GPtrArray **tensors, int *code)
 {
@@ -161,19 +178,12 @@ load (const ExecArgs *args, const char *model, CmdCache *cache, GPtrArray **tens
       *code = cmd_fail (error);
       return NULL;
     }
-  if (!hit && !cmd_prepare_graph (graph, NULL, args->outputs, args->requant, code))
+  if (!hit && !cmd_prepare_graph (graph, args->form.pipeline.shapes, args->form.pipeline.outputs, args->form.pipeline.requant, code))
     return NULL;
   *tensors = cmd_arrays_load (graph, args->inputs, args->seed, code);
   if (*tensors == NULL)
     return NULL;
-  if (!hit && args->transform && !cmd_lower (graph, &error))
-    {
-      progress_end ();
-      cmd_name_file (&error, model);
-      *code = cmd_fail (error);
-      return NULL;
-    }
-  return g_steal_pointer (&graph);
+  return hit || cmd_make_runnable (graph, model, &args->form, args->reference, code) ? g_steal_pointer (&graph) : NULL;
 }
 
 int
@@ -181,22 +191,21 @@ cmd_exec (int argc, char **argv)
 {
   g_auto (ExecArgs) args = { .seed = CMD_NO_SEED, .threads = 1 };
   int code;
-  const GOptionEntry entries[] = {
+  const GOptionEntry own[] = {
     { "input", 'i', 0, G_OPTION_ARG_FILENAME_ARRAY, &args.inputs, "Array of an input; FILE.npz for all", "NAME=FILE.npy" },
     { "out", 'o', 0, G_OPTION_ARG_FILENAME, &args.out, "Write the outputs as DIR/NAME.npy (or into one FILE.npz)", "DIR" },
-    { "transform", 0, 0, G_OPTION_ARG_NONE, &args.transform, "Transform and lower first, for the default target", NULL },
-    { "cut", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.outputs, "Cut the graph at this value", "NAME" },
-    { "output", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING_ARRAY, &args.outputs, "The same as --cut", "NAME" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &args.threads, "Threads; 0 = one per processor (default 1)", "N" },
-    { "requant", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.requant, "Requantization mode: MODE, OP:MODE or node=NAME:MODE", "SPEC" },
-    { "reference", 0, 0, G_OPTION_ARG_NONE, &args.reference, "Scalar and unfused", NULL },
+    { "reference", 0, 0, G_OPTION_ARG_NONE, &args.reference, "The graph as it is, scalar and unfused", NULL },
     { "dump-all", 0, 0, G_OPTION_ARG_FILENAME, &args.dump, "Write every value as DIR/NAME.npy", "DIR" },
     { "cache", 0, 0, G_OPTION_ARG_FILENAME, &args.cache, "Keep the model as it runs, with packed weights, here", "DIR" },
     { "random", 0, 0, G_OPTION_ARG_CALLBACK, on_random, "Draw the inputs that are not given", "SEED" },
     { "profile", 0, G_OPTION_FLAG_OPTIONAL_ARG, G_OPTION_ARG_CALLBACK, on_profile, "Time of every layer: a table, csv or json", "csv|json" },
     { NULL },
   };
-  if (!cmd_parse_data (&argc, &argv, entries, "MODEL", "Outputs that -o does not write are printed in short.", 1, 1, &args, &code))
+  g_autofree GOptionEntry *entries = cmd_run_entries (&args.form, own);
+  if (!cmd_parse_data (&argc, &argv, entries, "MODEL", "A model that carries quantization is transformed and lowered first, unless it is already. "
+                       "Outputs that -o does not\nwrite are printed in short.", 1, 1, &args, &code)
+      || !cmd_run_check (&args.form, &code))
     return code;
   if (!cmd_threads_ok (args.threads, &code) || !is_folder_name ("-o", args.out, &code) || !is_folder_name ("--dump-all", args.dump, &code))
     return code;
@@ -208,9 +217,9 @@ cmd_exec (int argc, char **argv)
 
   GError *error = NULL;
   g_auto (CmdCache) cache = { NULL };
-  g_autofree char *outputs = args.outputs != NULL ? g_strjoinv ("\n", args.outputs) : g_strdup ("");
-  g_autofree char *requant = args.requant != NULL ? g_strjoinv ("\n", args.requant) : g_strdup ("");
-  g_autofree char *options = g_strdup_printf ("exec %d %s\n\n%s", args.transform, outputs, requant);
+  g_autofree char *options = cmd_run_key (&args.form, args.reference, &code);
+  if (options == NULL)
+    return code;
   if (!cmd_cache_open (&cache, args.cache, argv[1], options, &error))
     return cmd_fail (error);
   gboolean hit = cache.graph != NULL;

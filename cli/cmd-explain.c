@@ -7,6 +7,7 @@
 #include "cli/files.h"
 #include "cli/pipeline-args.h"
 #include "cli/progress.h"
+#include "cli/runnable.h"
 
 #include <lpt/lpt-explain.h>
 
@@ -61,6 +62,8 @@ cmd_explain (int argc, char **argv)
     return cmd_fail (error);
   if (!cmd_prepare_graph (graph, args.shapes, args.outputs, args.requant, &code))
     return code;
+  if (!lpt_graph_is_quantized (graph))
+    cmd_note_float (argv[1], "nothing to do");
   progress ("transforming", 0, 0);
   g_autoptr (GPtrArray) list = lpt_explain (graph, config, &error);
   progress_end ();

@@ -7,6 +7,7 @@
 #include "cli/files.h"
 #include "cli/pipeline-args.h"
 #include "cli/progress.h"
+#include "cli/runnable.h"
 #include "cli/verify.h"
 
 #include <lpt/lpt-body.h>
@@ -184,6 +185,9 @@ cmd_transform (int argc, char **argv)
     return cmd_fail (error);
   if (!cmd_prepare_graph (graph, args.shapes, args.outputs, args.requant, &code))
     return code;
+
+  if (config->until > LPT_STAGE_PREPARE && !lpt_graph_is_quantized (graph))
+    cmd_note_float (argv[1], "nothing to do");
 
   g_autoptr (CmdVerify) checker = NULL;
   if (verify)

@@ -9,6 +9,15 @@
 
 #include <string.h>
 
+static gboolean
+has_entry (const GOptionEntry *entries, const char *name)
+{
+  for (; entries->long_name != NULL; entries++)
+    if (g_str_equal (entries->long_name, name))
+      return TRUE;
+  return FALSE;
+}
+
 GOptionEntry *
 cmd_pipeline_entries (CmdPipelineArgs *args, const GOptionEntry *more)
 {
@@ -26,12 +35,16 @@ cmd_pipeline_entries (CmdPipelineArgs *args, const GOptionEntry *more)
     { "shape", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->shapes, "Shape of an input: image=[1,3,224,224]", "NAME=[...]" },
     { "requant", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->requant, "Requantization mode: MODE, OP:MODE or node=NAME:MODE", "SPEC" },
   };
-  guint n = 0;
-  while (more != NULL && more[n].long_name != NULL)
-    n++;
-  GOptionEntry *all = g_new0 (GOptionEntry, G_N_ELEMENTS (own) + n + 1);
-  memcpy (all, more, n * sizeof *all);
-  memcpy (all + n, own, sizeof own);
+  GOptionEntry *all;
+  guint n = 0, n_more = 0;
+  while (more != NULL && more[n_more].long_name != NULL)
+    n_more++;
+  all = g_new0 (GOptionEntry, G_N_ELEMENTS (own) + n_more + 1);
+  for (; n < n_more; n++)
+    all[n] = more[n];
+  for (guint i = 0; i < G_N_ELEMENTS (own); i++)
+    if (!has_entry (all, own[i].long_name))
+      all[n++] = own[i];
   return all;
 }
 
@@ -48,6 +61,13 @@ cmd_pipeline_args_clear (CmdPipelineArgs *args)
   g_free (args->config);
   g_free (args->until);
   g_free (args->deq_precision);
+}
+
+gboolean
+cmd_pipeline_is_given (const CmdPipelineArgs *args)
+{
+  return args->target != NULL || args->config != NULL || args->restrict_ != NULL || args->per_tensor != NULL || args->disable != NULL
+         || args->until != NULL || args->no_update_precisions || args->deq_precision != NULL;
 }
 
 /* Prints @error as a fault of the command line. */
@@ -116,6 +136,34 @@ cmd_pipeline_config (const CmdPipelineArgs *args, int *code)
   return g_steal_pointer (&config);
 }
 
+static void
+add_list (GString *key, char **texts)
+{
+  g_autofree char *all = texts != NULL ? g_strjoinv ("\n", texts) : NULL;
+  g_string_append_printf (key, "%s\n\n", all != NULL ? all : "");
+}
+
+char *
+cmd_pipeline_key (const CmdPipelineArgs *args, int *code)
+{
+  GError *error = NULL;
+  g_autofree char *config = NULL;
+  if (args->config != NULL && !g_file_get_contents (args->config, &config, NULL, &error))
+    {
+      *code = usage_error (error);
+      return NULL;
+    }
+  g_autoptr (GString) key = g_string_new (NULL);
+  char **const lists[] = { args->restrict_, args->per_tensor, args->disable, args->outputs, args->requant, args->shapes };
+  const char *const texts[] = { args->target, config, args->until, args->deq_precision };
+  for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
+    add_list (key, lists[i]);
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
+    g_string_append_printf (key, "%s\n", texts[i] != NULL ? texts[i] : "");
+  g_string_append_printf (key, "%d", args->no_update_precisions);
+  return g_string_free (g_steal_pointer (&key), FALSE);
+}
+
 /* --- the graph ------------------------------------------------------------- */
 
 static gboolean
@@ -171,7 +219,7 @@ gboolean
 cmd_lower (LptGraph *graph, GError **error)
 {
   g_autoptr (LptConfig) config = lpt_config_new ();
-  return graph->lowered || lpt_pipeline_run (graph, config, NULL, NULL, error);
+  return graph->lowered || !lpt_graph_is_quantized (graph) || lpt_pipeline_run (graph, config, NULL, NULL, error);
 }
 
 LptDType

@@ -15,17 +15,23 @@ typedef struct
   gboolean no_update_precisions;
 } CmdPipelineArgs;
 
-/* The options as rows (transfer full, g_free): of @args, followed by @more (ends with a NULL row, may be NULL). */
+/* The options as rows (transfer full, g_free): of @args, behind @more (ends with a NULL row, may be NULL), whose rows stand for
+ * those of the same name. */
 GOptionEntry *cmd_pipeline_entries (CmdPipelineArgs *args, const GOptionEntry *more);
 void          cmd_pipeline_args_clear (CmdPipelineArgs *args);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CmdPipelineArgs, cmd_pipeline_args_clear)
+
+/* Does any option say how to transform? */
+gboolean      cmd_pipeline_is_given (const CmdPipelineArgs *args);
+/* All that the options ask for, as text (transfer full); NULL: *code is the exit code, the message is printed. */
+char         *cmd_pipeline_key    (const CmdPipelineArgs *args, int *code);
 
 /* What the options ask for (transfer full); NULL: *code is the exit code, the message is printed. */
 LptConfig    *cmd_pipeline_config (const CmdPipelineArgs *args, int *code);
 /* --shape, --cut and --requant on a loaded graph. FALSE: *code is the exit code, the message is printed. */
 gboolean      cmd_prepare_graph   (LptGraph *graph, char **shapes, char **outputs, char **requant, int *code);
 
-/* Transforms and lowers @graph for the default target; a lowered one stays as it is. */
+/* Transforms and lowers @graph for the default target; a lowered one stays as it is, and one without quantization. */
 gboolean      cmd_lower           (LptGraph *graph, GError **error);
 
 /* Element type in which a node computes: that of its data inputs when they are integers of at most 8 bits, i32 for

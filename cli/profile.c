@@ -1,4 +1,4 @@
-/* profile.c - layerName, execStatus, layerType, execType, realTime, cpuTime, shape
+/* profile.c - layerName, execStatus, layerType, execType, realTime, cpuTime, shape; csv and JSON say unit and runs in each row
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -42,23 +42,24 @@ put_rate (GString *out, gint64 macs, double ms, double peak)
 }
 
 static void
-put_row (GString *out, const LptProfileRow *row, const char *form, gboolean first, guint n_runs, double peak)
+put_row (GString *out, const LptProfileRow *row, const char *form, gboolean first, guint n_runs, guint n_warm_up, double peak)
 {
-  double wall_ms = (double) row->wall_ns / 1e6 / MAX (n_runs, 1), cpu_ms = (double) row->cpu_ns / 1e6 / MAX (n_runs, 1);
+  double wall_ms = (double) row->wall_ns / 1e6 / n_runs, cpu_ms = (double) row->cpu_ns / 1e6 / n_runs;
   g_autofree char *shape = lpt_shape_to_string (&row->shape);
   g_autofree char *wall = g_strdup_printf ("%.6f", wall_ms), *cpu = g_strdup_printf ("%.6f", cpu_ms);
+  g_autofree char *runs = g_strdup_printf ("%u", n_runs), *warm_up = g_strdup_printf ("%u", n_warm_up);
   g_autofree char *fused = row->fused_into != NULL ? g_strdup_printf ("fused into %s", row->fused_into) : NULL;
   const char *status = row->executed ? "EXECUTED" : "NOT_RUN";
   const char *kernel = fused != NULL ? fused : *row->kernel != '\0' ? row->kernel : "undef";
   const struct { const char *name, *text; gboolean number; } fields[] = {
     { "layerName", row->name, FALSE }, { "execStatus", status, FALSE }, { "layerType", row->type, FALSE }, { "execType", kernel, FALSE },
-    { "realTime", wall, TRUE }, { "cpuTime", cpu, TRUE }, { "shape", shape, FALSE } };
+    { "realTime", wall, TRUE }, { "cpuTime", cpu, TRUE }, { "shape", shape, FALSE },
+    { "unit", "ms", FALSE }, { "runs", runs, TRUE }, { "warmUp", warm_up, TRUE } };
 
   if (form == NULL)
     {
       g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s", row->name, status, row->type, kernel, wall, cpu);
-      if (n_runs > 0)
-        put_rate (out, row->executed ? row->macs : 0, MIN (wall_ms, cpu_ms), peak);
+      put_rate (out, row->executed ? row->macs : 0, MIN (wall_ms, cpu_ms), peak);
       g_string_append_printf (out, "  [%s]\n", shape);
       return;
     }
@@ -84,30 +85,32 @@ put_row (GString *out, const LptProfileRow *row, const char *form, gboolean firs
 }
 
 void
-cmd_profile_print (LptPlanContext *context, const char *form, guint n_runs, double peak)
+cmd_profile_print (LptPlanContext *context, const char *form, guint n_runs, guint n_warm_up, double peak)
 {
   guint n;
   const LptProfileRow *rows = lpt_plan_context_profile (context, &n);
   g_autoptr (GString) out = g_string_new (NULL);
   gint64 wall = 0, cpu = 0, macs = 0;
   if (form == NULL)
-    g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s%s%s  %s\n", "layerName", "execStatus", "layerType", "execType", "realTime", "cpuTime", n_runs > 0 ? "  GMAC/s" : "",
-                            n_runs > 0 && peak > 0.0 ? "  peak" : "", "shape");
+    {
+      g_string_append_printf (out, "times in ms of one run: the mean of %u run%s, %u before to warm up\n", n_runs, n_runs == 1 ? "" : "s", n_warm_up);
+      g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s  GMAC/s%s  %s\n", "layerName", "execStatus", "layerType", "execType", "realTime", "cpuTime",
+                              peak > 0.0 ? "  peak" : "", "shape");
+    }
   else
-    g_string_append (out, g_str_equal (form, "json") ? "[" : "layerName,execStatus,layerType,execType,realTime,cpuTime,shape\n");
+    g_string_append (out, g_str_equal (form, "json") ? "[" : "layerName,execStatus,layerType,execType,realTime,cpuTime,shape,unit,runs,warmUp\n");
   for (guint i = 0; i < n; i++)
     {
-      put_row (out, &rows[i], form, i == 0, n_runs, peak);
+      put_row (out, &rows[i], form, i == 0, n_runs, n_warm_up, peak);
       wall += rows[i].wall_ns;
       cpu += rows[i].cpu_ns;
       macs += rows[i].executed ? rows[i].macs : 0;
     }
   if (form == NULL)
     {
-      double wall_ms = (double) wall / 1e6 / MAX (n_runs, 1), cpu_ms = (double) cpu / 1e6 / MAX (n_runs, 1);
+      double wall_ms = (double) wall / 1e6 / n_runs, cpu_ms = (double) cpu / 1e6 / n_runs;
       g_string_append_printf (out, "%-102s %10.6f %10.6f", "total", wall_ms, cpu_ms);
-      if (n_runs > 0)
-        put_rate (out, macs, MIN (wall_ms, cpu_ms), peak);
+      put_rate (out, macs, MIN (wall_ms, cpu_ms), peak);
       g_string_append (out, "  ms\n");
     }
   else if (g_str_equal (form, "json"))

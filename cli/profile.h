@@ -8,9 +8,9 @@
 
 #include <lpt/lpt-executor.h>
 
-/* @form: NULL = a table for people, "csv", "json". Times in milliseconds: the sums of all runs, or with @n_runs > 0 those of one
- * of so many. Then the table has GMAC/s, too, and where @peak (GMAC/s) is not 0 percent of it; by the shorter of both times, so that
- * with one thread other programs do not count. */
-void cmd_profile_print (LptPlanContext *context, const char *form, guint n_runs, double peak);
+/* @form: NULL = a table for people, "csv", "json". Times in milliseconds are those of one of @n_runs > 0 runs behind @n_warm_up that
+ * do not count. GMAC/s, and where @peak (GMAC/s) is not 0 percent of it, by the shorter of both times, so that with one thread
+ * other programs do not count. */
+void cmd_profile_print (LptPlanContext *context, const char *form, guint n_runs, guint n_warm_up, double peak);
 
 #endif

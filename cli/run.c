@@ -37,11 +37,14 @@ cmd_distance (LptTensor *a, LptTensor *b, CmdDistance *distance)
 {
   gint64 n = lpt_tensor_count (a);
   double max = 0.0, sum = 0.0, aa = 0.0, bb = 0.0, ab = 0.0, dd = 0.0;
+  gint64 nan_a = 0, nan_b = 0;
   if (n != lpt_tensor_count (b))
     return FALSE;
   for (gint64 i = 0; i < n; i++)
     {
       double x = lpt_tensor_get_f64 (a, i), y = lpt_tensor_get_f64 (b, i), d = fabs (x - y);
+      nan_a += isnan (x);
+      nan_b += isnan (y);
       if ((isnan (x) && isnan (y)) || x == y)
         d = 0.0;
       if (isnan (d) || d > max)
@@ -56,6 +59,7 @@ cmd_distance (LptTensor *a, LptTensor *b, CmdDistance *distance)
     }
   *distance = (CmdDistance) { .max = max, .mean = n > 0 ? sum / (double) n : 0.0,
                               .sqnr = dd > 0.0 ? 10.0 * log10 (aa / dd) : HUGE_VAL,
-                              .cosine = aa > 0.0 && bb > 0.0 ? ab / (sqrt (aa) * sqrt (bb)) : aa == bb ? 1.0 : 0.0 };
+                              .cosine = aa > 0.0 && bb > 0.0 ? ab / (sqrt (aa) * sqrt (bb)) : aa == bb ? 1.0 : 0.0,
+                              .nan_a = nan_a, .nan_b = nan_b };
   return TRUE;
 }

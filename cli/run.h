@@ -23,11 +23,12 @@ gboolean cmd_run (LptGraph *graph, GPtrArray *tensors, guint flags, guint thread
 /**
  * CmdDistance:
  * Of b from a. Elements that are NaN or the same infinity in both do not differ.
+ * @nan_a, @nan_b: elements that are NaN
  * @max: greatest |a - b|; NaN where only one of them is NaN
  * @sqnr: 10 log10 (sum a^2 / sum (a - b)^2) dB; infinite where they are equal
  * @cosine: of the angle between a and b; 1 where both are 0
  */
-typedef struct { double max, mean, sqnr, cosine; } CmdDistance;
+typedef struct { double max, mean, sqnr, cosine; gint64 nan_a, nan_b; } CmdDistance;
 
 /* FALSE when the shapes have different numbers of elements. */
 gboolean cmd_distance (LptTensor *a, LptTensor *b, CmdDistance *distance);

@@ -263,6 +263,32 @@ run_stages (LptGraph           *graph,
   return TRUE;
 }
 
+gboolean
+lpt_graph_is_quantized (LptGraph *graph)
+{
+  guint i, k;
+
+  for (i = 0; i < graph->nodes->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (graph->nodes, i);
+      LptTensor *constant = node->op == LPT_OP_CONVERT ? lpt_node_const_in (node, 0) : NULL;
+
+      if (node->op == LPT_OP_FAKE_QUANTIZE || node->op == LPT_OP_QUANTIZE || node->op == LPT_OP_DEQUANTIZE)
+        return TRUE;
+      if (constant != NULL && lpt_dtype_is_real (node->out[0].dtype) && lpt_dtype_is_integer (lpt_tensor_dtype (constant)) &&
+          lpt_dtype_bits (lpt_tensor_dtype (constant)) <= 8)
+        return TRUE;
+      for (k = 0; k < node->n_out; k++)
+        if (node->out[k].quant != NULL)
+          return TRUE;
+      for (k = 0; k < lpt_node_n_bodies (node); k++)
+        if (lpt_graph_is_quantized (lpt_node_body (node, k)))
+          return TRUE;
+    }
+
+  return FALSE;
+}
+
 /* Every node stands for itself: what rewrites make of it is reported under its name. */
 static void
 mark_origins (LptGraph *graph)

@@ -136,7 +136,8 @@ LPT_EXPORT gboolean lpt_pipeline_run (LptGraph *graph, const LptConfig *config, 
 /* One group of passes as one sweep (tests, and compilers that order passes themselves). */
 LPT_EXPORT gboolean lpt_pipeline_run_passes (LptGraph *graph, const LptConfig *config, const LptPass *const *passes,
                                              LptReport *report, const LptObserver *observer, GError **error);
-/* Is there a FakeQuantize with constant intervals and supported levels (lpt_spec 2.1.1)? */
+/* Is there anything that says what integers stand for: FakeQuantize, Quantize or Dequantize, integers with quantization, 8-bit
+ * constants that are read as real numbers? In bodies, too. */
 LPT_EXPORT gboolean lpt_graph_is_quantized (LptGraph *graph);
 
 G_END_DECLS

@@ -1,0 +1,84 @@
+/* runnable.c - lowered or as it is
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "cli/runnable.h"
+#include "cli/cmd.h"
+#include "cli/progress.h"
+
+void
+cmd_run_args_clear (CmdRunArgs *args)
+{
+  cmd_pipeline_args_clear (&args->pipeline);
+}
+
+GOptionEntry *
+cmd_run_entries (CmdRunArgs *args, const GOptionEntry *more)
+{
+  const GOptionEntry own[] = {
+    { "float", 0, 0, G_OPTION_ARG_NONE, &args->real, "Run the graph as it is, FakeQuantize in f32", NULL },
+    { "transform", 0, 0, G_OPTION_ARG_NONE, &args->transform, "Transform and lower first: what is done anyway", NULL },
+    { NULL },
+  };
+  g_autoptr (GArray) rows = g_array_new (TRUE, TRUE, sizeof (GOptionEntry));
+  for (const GOptionEntry *e = more; e->long_name != NULL; e++)
+    g_array_append_vals (rows, e, 1);
+  g_array_append_vals (rows, own, G_N_ELEMENTS (own) - 1);
+  return cmd_pipeline_entries (&args->pipeline, (const GOptionEntry *) (gpointer) rows->data);
+}
+
+gboolean
+cmd_run_check (const CmdRunArgs *args, int *code)
+{
+  if (!args->real || (!args->transform && !cmd_pipeline_is_given (&args->pipeline)))
+    return TRUE;
+  *code = cmd_usage ("--float runs the graph as it is: it excludes --transform and the options of the pipeline");
+  return FALSE;
+}
+
+gboolean
+cmd_runs_as_is (const CmdRunArgs *args, gboolean reference)
+{
+  return args->real || (reference && !args->transform && !cmd_pipeline_is_given (&args->pipeline));
+}
+
+void
+cmd_note_float (const char *path, const char *what)
+{
+  cmd_note ("%s: no FakeQuantize or Q/DQ: %s", path, what);
+}
+
+gboolean
+cmd_make_runnable (LptGraph *graph, const char *path, const CmdRunArgs *args, gboolean reference, int *code)
+{
+  gboolean given = cmd_pipeline_is_given (&args->pipeline), quantized = lpt_graph_is_quantized (graph);
+  if (cmd_runs_as_is (args, reference) || (graph->lowered && !given))
+    return TRUE;
+  if (!quantized)
+    {
+      progress_end ();
+      cmd_note_float (path, "it runs in float");
+    }
+  if (!quantized && !given)
+    return TRUE;
+  g_autoptr (LptConfig) config = cmd_pipeline_config (&args->pipeline, code);
+  if (config == NULL)
+    return FALSE;
+  GError *error = NULL;
+  progress ("transforming", 0, 0);
+  gboolean ok = lpt_pipeline_run (graph, config, NULL, NULL, &error);
+  progress_end ();
+  if (ok)
+    return TRUE;
+  cmd_name_file (&error, path);
+  *code = cmd_fail (error);
+  return FALSE;
+}
+
+char *
+cmd_run_key (const CmdRunArgs *args, gboolean reference, int *code)
+{
+  g_autofree char *pipeline = cmd_pipeline_key (&args->pipeline, code);
+  return pipeline != NULL ? g_strdup_printf ("%s\n%s", cmd_runs_as_is (args, reference) ? "as it is" : "lowered", pipeline) : NULL;
+}
