@@ -207,7 +207,8 @@ cmd_exec (int argc, char **argv)
                        "Outputs that -o does not\nwrite are printed in short.", 1, 1, &args, &code)
       || !cmd_run_check (&args.form, &code))
     return code;
-  if (!cmd_threads_ok (args.threads, &code) || !is_folder_name ("-o", args.out, &code) || !is_folder_name ("--dump-all", args.dump, &code))
+  if (!cmd_threads_ok (args.threads, &code) || !is_folder_name ("-o", args.out, &code)
+      || !is_folder_name ("--dump-all", args.dump, &code))
     return code;
   if (args.profile != NULL && !g_str_equal (args.profile, "csv") && !g_str_equal (args.profile, "json"))
     return cmd_usage ("--profile=%s: csv or json", args.profile);

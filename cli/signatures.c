@@ -22,7 +22,8 @@ holds (const guint8 *head, gsize size, const char *word)
 static gboolean
 is_torch_zip (const guint8 *head, gsize size)
 {
-  return holds (head, size, "/data.pkl") || holds (head, size, "/constants.pkl") || holds (head, size, "/.data/serialization_id");
+  return holds (head, size, "/data.pkl") || holds (head, size, "/constants.pkl")
+         || holds (head, size, "/.data/serialization_id");
 }
 
 static gboolean
@@ -42,7 +43,7 @@ is_npz (const guint8 *head, gsize size)
 static gboolean
 is_safetensors (const guint8 *head, gsize size)
 {
-  return size > 10 && memcmp (head + 5, "\0\0\0{", 4) == 0 && (head[9] == '"' || head[9] == ' ' || head[9] == '\n' || head[9] == '}');
+  return size > 10 && memcmp (head + 5, "\0\0\0{", 4) == 0 && memchr ("\" \n}", head[9], 4) != NULL;
 }
 
 /* Skips a varint of protobuf; 0 = there is none. */
@@ -55,7 +56,8 @@ skip_varint (const guint8 *head, gsize size, gsize at)
   return 0;
 }
 
-/* SavedModel: field 1 is the version 1, field 2 a message whose first field is a message; in ONNX it would be a name that begins with a line feed. */
+/* SavedModel: field 1 is the version 1, field 2 a message whose first field is a message; in ONNX it would be a name
+ * that begins with a line feed. */
 static gboolean
 is_saved_model (const guint8 *head, gsize size)
 {
@@ -82,8 +84,11 @@ is_html (const guint8 *head, gsize size)
   while (at < size && g_ascii_isspace (head[at]))
     at++;
   for (guint i = 0; i < G_N_ELEMENTS (starts); i++)
-    if (size - at >= strlen (starts[i]) && g_ascii_strncasecmp ((const char *) head + at, starts[i], strlen (starts[i])) == 0)
-      return TRUE;
+    {
+      gsize n = strlen (starts[i]);
+      if (size - at >= n && g_ascii_strncasecmp ((const char *) head + at, starts[i], n) == 0)
+        return TRUE;
+    }
   return FALSE;
 }
 
@@ -100,7 +105,7 @@ static const struct
   const char *text;
 } signatures[] = {
   { 4,   4, "TFL3",                 NULL,           "this is a TensorFlow Lite model" CONVERT },
-  { 4,   4, "ORTM",                 NULL,           "this is a model in ONNX Runtime's own format (.ort); give the .onnx" },
+  { 4,   4, "ORTM",                 NULL,           "this is ONNX Runtime's own format (.ort); give the .onnx" },
   { 0,   4, "PK\3\4",               is_torch_zip,   "this is a PyTorch zip archive" CONVERT },
   { 0,   4, "PK\3\4",               is_keras_zip,   "this is a Keras model (.keras)" CONVERT },
   { 0,   4, "PK\3\4",               is_npz,         "these are arrays (.npz), not a model" },
@@ -122,7 +127,8 @@ static const struct
   { 0,   3, "BZh",                  NULL,           "this is compressed (bzip2)" UNPACK },
   { 0,   6, "7z\xbc\xaf\x27\x1c",   NULL,           "this is a 7z archive" UNPACK },
   { 257, 5, "ustar",                NULL,           "this is a tar archive" UNPACK },
-  { 0,  40, "version https://git-lfs.github.com/spec/", NULL, "this is a Git LFS pointer, not the file itself; git lfs pull fetches it" },
+  { 0,  40, "version https://git-lfs.github.com/spec/", NULL,
+    "this is a Git LFS pointer, not the file itself; git lfs pull fetches it" },
   { 0,   0, "",                     is_html,        "this is a web page (HTML)" },
   { 0,   8, "\x89PNG\r\n\x1a\n",    NULL,           "this is a PNG image, not a model" },
   { 0,   3, "\xff\xd8\xff",         NULL,           "this is a JPEG image, not a model" },
@@ -134,7 +140,8 @@ const char *
 cmd_foreign_kind (const guint8 *head, gsize size)
 {
   for (guint i = 0; i < G_N_ELEMENTS (signatures); i++)
-    if (size >= signatures[i].at + signatures[i].n && memcmp (head + signatures[i].at, signatures[i].bytes, signatures[i].n) == 0
+    if (size >= signatures[i].at + signatures[i].n
+        && memcmp (head + signatures[i].at, signatures[i].bytes, signatures[i].n) == 0
         && (signatures[i].also == NULL || signatures[i].also (head, size)))
       return signatures[i].text;
   return NULL;
@@ -171,7 +178,8 @@ cmd_foreign_guess (const char *path, const guint8 *head, gsize size)
     {
       /* m.bin belongs to m.xml, m.json.bin to m.json. */
       g_autofree char *stem = g_strndup (path, strlen (path) - 4), *xml = g_strconcat (stem, ".xml", NULL);
-      const char *model = g_file_test (xml, G_FILE_TEST_EXISTS) ? xml : g_file_test (stem, G_FILE_TEST_IS_REGULAR) ? stem : "the .xml";
+      const char *model = g_file_test (xml, G_FILE_TEST_EXISTS) ? xml
+                          : g_file_test (stem, G_FILE_TEST_IS_REGULAR) ? stem : "the .xml";
       return g_strdup_printf ("these are the weights of an IR (.bin); give %s", model);
     }
   if (size > 0 && !begins_onnx (head[0]) && head[0] != '{')

@@ -15,7 +15,8 @@
 const char *cmd_foreign_kind   (const guint8 *head, gsize size);
 /* The same for a folder that was given as a model (transfer full); NULL when it is none. */
 char       *cmd_foreign_folder (const char *path);
-/* For a file that no reader understood: by its name or by its first byte it is none of ours (transfer full); NULL = it may be a damaged one. */
+/* For a file that no reader understood: by its name or by its first byte it is none of ours (transfer full); NULL = it
+ * may be a damaged one. */
 char       *cmd_foreign_guess  (const char *path, const guint8 *head, gsize size);
 
 #endif

@@ -9,8 +9,8 @@
 #include <lpt/lpt-types.h>
 #include <stdio.h>
 
-/* Zero-initialised = none. A path that is no regular file (a pipe, a device) is written in place; of a link the file that it
- * leads to is replaced. What replaces a file has its mode bits. */
+/* Zero-initialised = none. A path that is no regular file (a pipe, a device) is written in place; of a link the file
+ * that it leads to is replaced. What replaces a file has its mode bits. */
 typedef struct
 {
   char *path;      /* as it was given */

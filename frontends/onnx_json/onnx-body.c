@@ -37,7 +37,7 @@ lpt_onnx_body_open (LptOnnxBody            *body,
   body->graph = lpt_graph_new (*name != '\0' ? name : "body");
   body->scope = lpt_onnx_scope_inside (on->scope, body->graph);
   body->inner = (LptOnnxNode) { .import = on->import, .scope = body->scope, .proto = on->proto, .name = on->name, .opset = on->opset };
-  lpt_onnx_scope_initializers (body->scope, proto, &body->inner.error);
+  lpt_onnx_scope_initializers (body->inner.import, body->scope, proto, &body->inner.error);
 }
 
 LptValue *

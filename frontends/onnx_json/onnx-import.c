@@ -1,7 +1,7 @@
 /* onnx-import.c - from ONNX messages to a graph
  *
- * Walks the nodes in the order of the file, which ONNX requires to be
- * topological, finds the row of the op table for each and lets it map the node.
+ * Walks the nodes in an order in which each stands behind those that it reads,
+ * finds the row of the op table for each and lets it map the node.
  * Initializers become Consts when a node first reads them. Model functions are
  * inlined: a scope of names of their own, attributes taken from the call.
  * Subgraphs are onnx-map-control.c's.
@@ -230,7 +230,8 @@ lpt_onnx_import_nodes (LptOnnxImport    *import,
                        gsize             n,
                        GError          **error)
 {
-  gboolean ok = TRUE;
+  g_autofree guint *order = NULL;
+  gboolean ok;
 
   if (import->depth >= MAX_NESTING)
     {
@@ -245,8 +246,9 @@ lpt_onnx_import_nodes (LptOnnxImport    *import,
     }
   import->nodes += (guint) n;
   import->depth++;
+  ok = lpt_onnx_order (scope, nodes, (guint) n, &order, error);
   for (gsize i = 0; ok && i < n; i++)
-    ok = import_node (import, scope, nodes[i], error);
+    ok = import_node (import, scope, nodes[order != NULL ? order[i] : i], error);
   import->depth--;
   return ok;
 }
@@ -354,7 +356,7 @@ import_graph (LptOnnxImport           *import,
               const Onnx__GraphProto  *graph,
               GError                 **error)
 {
-  if (!lpt_onnx_scope_initializers (scope, graph, error))
+  if (!lpt_onnx_scope_initializers (import, scope, graph, error))
     return FALSE;
   for (gsize i = 0; i < graph->n_input; i++)
     if (!g_hash_table_contains (scope->initializers, lpt_onnx_text (graph->input[i]->name))

@@ -50,7 +50,7 @@ inline_branch (LptOnnxNode            *on,
 {
   g_autoptr (LptOnnxScope) scope = lpt_onnx_scope_inside (on->scope, NULL);
 
-  if (!lpt_onnx_scope_initializers (scope, proto, &on->error)
+  if (!lpt_onnx_scope_initializers (on->import, scope, proto, &on->error)
       || !lpt_onnx_import_nodes (on->import, scope, proto->node, proto->n_node, &on->error))
     return;
   for (guint i = 0; i < on->n_out && on->error == NULL; i++)

@@ -184,7 +184,7 @@ lpt_onnx_map_quantize_linear (LptOnnxNode *on)
       return;
     }
   scale = spread (on, x, scale, axis, block);
-  zero = zero != NULL ? spread (on, x, zero, axis, block) : NULL;
+  zero = zero != NULL ? spread (on, x, lpt_onnx_convert (on, zero, LPT_DTYPE_F32), axis, block) : NULL;
   lpt_onnx_set (on, 0, quantize_by_steps (on, x, scale, zero, dtype));
 }
 
@@ -223,7 +223,10 @@ lpt_onnx_map_dequantize_linear (LptOnnxNode *on)
     }
   x = lpt_onnx_convert (on, lpt_onnx_plain (on, x), LPT_DTYPE_F32);
   if (zero != NULL)
-    x = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, x, lpt_onnx_convert (on, spread (on, x, zero, axis, block), LPT_DTYPE_F32));
+    {
+      zero = spread (on, x, lpt_onnx_convert (on, zero, LPT_DTYPE_F32), axis, block);
+      x = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, x, zero);
+    }
   scale = lpt_onnx_convert (on, spread (on, x, scale, axis, block), LPT_DTYPE_F32);
   lpt_onnx_set (on, 0, lpt_onnx_convert (on, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, x, scale), dtype));
 }

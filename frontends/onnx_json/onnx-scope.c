@@ -101,8 +101,29 @@ lpt_onnx_scope_define (LptOnnxScope  *scope,
   return TRUE;
 }
 
+/* Exporters and graph tools write a tensor that two nodes read twice; runtimes take either. */
+static gboolean
+check_twice (LptOnnxImport            *import,
+             gsize                     i,
+             const Onnx__TensorProto  *first,
+             const Onnx__TensorProto  *second,
+             GError                  **error)
+{
+  g_autoptr (LptTensor) a = lpt_onnx_file_tensor (import->file, first, NULL);
+  g_autoptr (LptTensor) b = a != NULL ? lpt_onnx_file_tensor (import->file, second, NULL) : NULL;
+
+  if (b != NULL && lpt_tensor_dtype (a) == lpt_tensor_dtype (b)
+      && lpt_shape_equal (lpt_tensor_shape (a), lpt_tensor_shape (b))
+      && memcmp (lpt_tensor_data (a), lpt_tensor_data (b), lpt_tensor_size (a)) == 0)
+    return TRUE;
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "initializer %" G_GSIZE_FORMAT " \"%s\": is defined twice%s",
+               i, second->name, b != NULL ? ", with different content" : "");
+  return FALSE;
+}
+
 gboolean
-lpt_onnx_scope_initializers (LptOnnxScope            *scope,
+lpt_onnx_scope_initializers (LptOnnxImport           *import,
+                             LptOnnxScope            *scope,
                              const Onnx__GraphProto  *graph,
                              GError                 **error)
 {
@@ -113,14 +134,18 @@ lpt_onnx_scope_initializers (LptOnnxScope            *scope,
     }
   for (gsize i = 0; i < graph->n_initializer; i++)
     {
-      char *name = graph->initializer[i]->name;
+      Onnx__TensorProto *tensor = graph->initializer[i], *first;
 
-      if (name == NULL || *name == '\0' || !g_hash_table_insert (scope->initializers, name, graph->initializer[i]))
+      if (tensor->name == NULL || *tensor->name == '\0')
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "initializer %" G_GSIZE_FORMAT " \"%s\": %s", i, lpt_onnx_text (name),
-                       name == NULL || *name == '\0' ? "has no name" : "is defined twice");
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "initializer %" G_GSIZE_FORMAT " \"\": has no name", i);
           return FALSE;
         }
+      first = g_hash_table_lookup (scope->initializers, tensor->name);
+      if (first == NULL)
+        g_hash_table_insert (scope->initializers, tensor->name, tensor);
+      else if (!check_twice (import, i, first, tensor, error))
+        return FALSE;
     }
   return TRUE;
 }
@@ -194,7 +219,7 @@ lpt_onnx_scope_find (LptOnnxImport  *import,
         value = capture (scope, name, value, error);
     }
   else
-    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input \"%s\" is not defined before its use (the nodes are not in order, or in a cycle)", name);
+    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input \"%s\" is not defined", name);
   if (value != NULL)
     g_hash_table_insert (scope->values, (gpointer) name, value);
   return value;

@@ -57,11 +57,17 @@ gboolean      lpt_onnx_scope_opsets (LptOnnxScope *scope, Onnx__OperatorSetIdPro
 gint64        lpt_onnx_scope_opset  (const LptOnnxScope *scope, const char *domain);
 /* An error when the scope itself has the name already; a subgraph may hide a name of the scope around it. */
 gboolean      lpt_onnx_scope_define (LptOnnxScope *scope, const char *name, LptValue *value, GError **error);
-gboolean      lpt_onnx_scope_initializers (LptOnnxScope *scope, const Onnx__GraphProto *graph, GError **error);
+/* A name may be given twice with equal content. */
+gboolean      lpt_onnx_scope_initializers (LptOnnxImport *import, LptOnnxScope *scope, const Onnx__GraphProto *graph,
+                                           GError **error);
 /* The value of a name; NULL + error. */
 LptValue     *lpt_onnx_scope_find   (LptOnnxImport *import, LptOnnxScope *scope, const char *name, GError **error);
 
-/* Maps the nodes of a graph or of a function in their order. */
+/* The order in which the nodes can be mapped: *order NULL = as they are (transfer full, g_free); FALSE + error that
+ * names a cycle. */
+gboolean      lpt_onnx_order        (const LptOnnxScope *scope, Onnx__NodeProto **nodes, guint n, guint **order,
+                                     GError **error);
+/* Maps the nodes of a graph or of a function, each behind those that it reads. */
 gboolean      lpt_onnx_import_nodes (LptOnnxImport *import, LptOnnxScope *scope, Onnx__NodeProto **nodes, gsize n, GError **error);
 /* Element type and shape that a file declares; UNDEFINED and any shape where it says nothing. */
 gboolean      lpt_onnx_read_type    (const Onnx__TypeProto *type, LptDType *dtype, LptShape *shape, GError **error);

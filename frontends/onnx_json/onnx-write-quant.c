@@ -502,7 +502,7 @@ moves_codes (const LptNode *node)
   for (guint i = 0; i < node->n_out; i++)
     if (!lpt_onnx_w_is_quantized (&node->out[i]) || !lpt_quant_equal (node->out[i].quant, node->in[0].value->quant))
       return FALSE;
-  return lpt_onnx_w_is_quantized (node->in[0].value);
+  return lpt_onnx_w_is_quantized (node->in[0].value) && lpt_onnx_w_takes (node, node->in[0].value->dtype);
 }
 
 gboolean

@@ -27,6 +27,19 @@ lpt_onnx_w_is_quantized (const LptValue *value)
   return value->quant != NULL && lpt_dtype_is_integer (value->dtype) && lpt_dtype_bits (value->dtype) <= 16;
 }
 
+gboolean
+lpt_onnx_w_takes (const LptNode *node,
+                  LptDType       dtype)
+{
+  const LptOnnxWriteRow *row;
+
+  if (!lpt_dtype_is_integer (dtype) || lpt_dtype_bits (dtype) >= 8)
+    return TRUE;
+  row = lpt_onnx_w_row (node->op);
+
+  return row == NULL || row->all;
+}
+
 /* An initializer for a constant, once. */
 static const char *
 constant_name (LptOnnxWriter *w,
@@ -153,7 +166,7 @@ lpt_onnx_w_in (LptOnnxWriter *w,
   LptValue *value = lpt_node_in (node, i);
   const char *name = value != NULL ? lpt_onnx_w_real (w, value) : "";
 
-  /* Of relaxed nodes, before their integers have a quantization. */
+  /* Of relaxed nodes, before their integers have a quantization; and of types that the operator does not take. */
   if (value != NULL && value->quant == NULL && lpt_onnx_w_real_type (node, i) != value->dtype)
     return lpt_onnx_w_cast (w, name, lpt_onnx_w_real_type (node, i));
   return name;
@@ -183,12 +196,13 @@ lpt_onnx_w_out (LptOnnxWriter *w,
   LptValue *value = &node->out[i];
   const char *name;
 
-  if (value->quant == NULL || w->bare)
+  if ((value->quant == NULL && lpt_onnx_w_takes (node, value->dtype)) || w->bare)
     return lpt_onnx_w_own_name (w, value);
   name = g_hash_table_lookup (w->reals, value);
   if (name == NULL)
     {
-      name = lpt_onnx_w_temp (w, lpt_onnx_w_is_quantized (value) ? "unquantized" : "real");
+      name = lpt_onnx_w_temp (w, value->quant == NULL ? "wide"
+                                 : lpt_onnx_w_is_quantized (value) ? "unquantized" : "real");
       g_hash_table_insert (w->reals, value, (gpointer) name);
     }
   return name;
@@ -221,33 +235,45 @@ lpt_onnx_w_out_quant (LptOnnxWriter *w,
   return quant != NULL ? quant : value->quant;
 }
 
+/* QuantizeLinear of @real */
+static void
+quantize_output (LptOnnxWriter *w,
+                 LptValue      *value,
+                 const char    *real)
+{
+  g_autoptr (LptQuant) quant = lpt_quant_ref (lpt_onnx_w_out_quant (w, value));
+  const char *scale, *zero, *offset = outside_offset (w, quant, value->dtype, value->shape.rank);
+  Onnx__NodeProto *q;
+
+  if (offset != NULL)
+    {
+      g_autoptr (LptQuant) full = quant;
+
+      quant = without_zero_points (full);
+      real = lpt_onnx_w_step (w, "Add", 2, real, offset);
+    }
+  lpt_onnx_w_quant (w, "quantize", quant, value->dtype, &scale, &zero);
+  q = lpt_onnx_w_node (w, "QuantizeLinear", lpt_onnx_w_own_name (w, value), 3, real, scale, zero);
+  if (quant->n > 1)
+    lpt_onnx_w_int (w, q, "axis", element_axis (quant));
+}
+
 void
-lpt_onnx_w_quantize_outputs (LptOnnxWriter *w,
-                             LptNode       *node)
+lpt_onnx_w_finish_outputs (LptOnnxWriter *w,
+                           LptNode       *node)
 {
   for (guint i = 0; i < node->n_out; i++)
     {
       LptValue *value = &node->out[i];
-      const char *real = g_hash_table_lookup (w->reals, value), *scale, *zero, *offset;
-      g_autoptr (LptQuant) quant = NULL;
-      Onnx__NodeProto *q;
+      const char *real = g_hash_table_lookup (w->reals, value);
 
-      if (real == NULL || !lpt_onnx_w_is_quantized (value))
+      if (real == NULL || (value->quant != NULL && !lpt_onnx_w_is_quantized (value)))
         continue;
-      quant = lpt_quant_ref (lpt_onnx_w_out_quant (w, value));
-      offset = outside_offset (w, quant, value->dtype, value->shape.rank);
-      if (offset != NULL)
-        {
-          g_autoptr (LptQuant) full = quant;
-
-          quant = without_zero_points (full);
-        }
-      if (offset != NULL)
-        real = lpt_onnx_w_step (w, "Add", 2, real, offset);
-      lpt_onnx_w_quant (w, "quantize", quant, value->dtype, &scale, &zero);
-      q = lpt_onnx_w_node (w, "QuantizeLinear", lpt_onnx_w_own_name (w, value), 3, real, scale, zero);
-      if (quant->n > 1)
-        lpt_onnx_w_int (w, q, "axis", element_axis (quant));
+      if (value->quant != NULL)
+        quantize_output (w, value, real);
+      else
+        lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", lpt_onnx_w_own_name (w, value), 1, real), "to",
+                        lpt_onnx_type_from_dtype (value->dtype));
       g_hash_table_remove (w->reals, value);
     }
 }

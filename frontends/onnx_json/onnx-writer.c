@@ -16,7 +16,8 @@
                            * reductions that are computed, axes of Resize, dilated AveragePool */
 
 static const LptOnnxWriteRow rows[] = {
-#define ONNX_WRITE(OP, writer, onnx) { LPT_OP_##OP, lpt_onnx_write_##writer, onnx },
+#define ONNX_WRITE(OP, writer, onnx)     { LPT_OP_##OP, lpt_onnx_write_##writer, onnx, FALSE },
+#define ONNX_WRITE_ALL(OP, writer, onnx) { LPT_OP_##OP, lpt_onnx_write_##writer, onnx, TRUE },
 #include "frontends/onnx_json/onnx-writers.def"
 };
 
@@ -47,17 +48,24 @@ name_outputs (LptOnnxWriter *w)
     }
 }
 
+const LptOnnxWriteRow *
+lpt_onnx_w_row (LptOp op)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    if (rows[i].op == op)
+      return &rows[i];
+  return NULL;
+}
+
 gboolean
 lpt_onnx_w_write_row (LptOnnxWriter *w,
                       LptNode       *node)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
-    if (rows[i].op == node->op)
-      {
-        rows[i].write (w, node, rows[i].onnx);
-        return TRUE;
-      }
-  return FALSE;
+  const LptOnnxWriteRow *row = lpt_onnx_w_row (node->op);
+
+  if (row != NULL)
+    row->write (w, node, row->onnx);
+  return row != NULL;
 }
 
 static void
@@ -70,7 +78,7 @@ write_node (LptOnnxWriter *w,
   if (!w->qoperator || !lpt_onnx_write_qoperator (w, node))
     {
       if (lpt_onnx_w_write_row (w, node))
-        lpt_onnx_w_quantize_outputs (w, node);
+        lpt_onnx_w_finish_outputs (w, node);
       else
         lpt_onnx_w_fail (w, "no operator does this");
     }

@@ -44,6 +44,7 @@ typedef struct
   LptOp             op;
   LptOnnxWriteFunc  write;
   const char       *onnx;    /* for writers of several ops: the ONNX operator */
+  gboolean          all;     /* takes elements of less than 8 bits */
 } LptOnnxWriteRow;
 
 void        lpt_onnx_w_fail      (LptOnnxWriter *w, const char *format, ...) G_GNUC_PRINTF (2, 3);   /* "unsupported ..." */
@@ -51,6 +52,8 @@ void        lpt_onnx_w_fail      (LptOnnxWriter *w, const char *format, ...) G_G
 /* --- tensors ------------------------------------------------------------------ */
 
 gboolean    lpt_onnx_w_is_quantized (const LptValue *value);             /* 8- or 16-bit codes with LptQuant */
+/* Whether the operator of @node takes elements of @dtype; where not, a Cast comes in front and behind. */
+gboolean    lpt_onnx_w_takes     (const LptNode *node, LptDType dtype);
 /* Names of tensors that exist: */
 const char *lpt_onnx_w_codes     (LptOnnxWriter *w, LptValue *value);    /* the integers */
 const char *lpt_onnx_w_real      (LptOnnxWriter *w, LptValue *value);    /* the numbers; plain integers are numbers */
@@ -106,8 +109,11 @@ const char *lpt_onnx_w_strdup     (LptOnnxWriter *w, const char *text);
 
 /* Writes the nodes of a graph, producers first. */
 void        lpt_onnx_w_nodes       (LptOnnxWriter *w, LptGraph *graph);
-/* QuantizeLinear behind the outputs that were written as real numbers but are codes; readers dequantize those again. */
-void        lpt_onnx_w_quantize_outputs (LptOnnxWriter *w, LptNode *node);
+/* QuantizeLinear behind the outputs that were written as real numbers but are codes (readers dequantize those again),
+ * Cast behind those of a type that the operator cannot write. */
+void        lpt_onnx_w_finish_outputs (LptOnnxWriter *w, LptNode *node);
+/* The row of an op, or NULL. */
+const LptOnnxWriteRow *lpt_onnx_w_row (LptOp op);
 /* Writes @node by its row; FALSE when it has none. */
 gboolean    lpt_onnx_w_write_row   (LptOnnxWriter *w, LptNode *node);
 /* Codes of the weights of a group convolution as [G * O, C, ...]. */

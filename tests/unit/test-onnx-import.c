@@ -187,6 +187,7 @@ test_rewrite (gconstpointer data)
 #define X_IN  "\"input\": [{\"name\": \"x\", \"type\": {\"tensorType\": {\"elemType\": 1, \"shape\": {\"dim\": [{\"dimValue\": 4}]}}}}]"
 #define Y_OUT "\"output\": [{\"name\": \"y\"}]"
 #define MODEL(nodes) "{\"opsetImport\": [{\"version\": 17}], \"graph\": {" X_IN ", " Y_OUT ", \"node\": [" nodes "]}}"
+#define WEIGHT(values) "{\"name\": \"w\", \"dataType\": 1, \"dims\": [2], \"floatData\": " values "}"
 #define NODE(op, in, out) "{\"opType\": \"" op "\", \"input\": [" in "], \"output\": [" out "]}"
 
 static void
@@ -196,7 +197,8 @@ test_refused (void)
     { "{}", "not an ONNX model: it has no graph" },
     { "{\"graph\": {}}", "the model has no outputs" },
     { MODEL (NODE ("Relu", "\"t\"", "\"y\"") "," NODE ("Relu", "\"y\"", "\"t\"")),
-      "node \"y\" (Relu, opset 17): input \"t\" is not defined before its use (the nodes are not in order, or in a cycle)" },
+      "the nodes \"t\", \"y\" are a cycle" },
+    { MODEL (NODE ("Add", "\"y\", \"x\"", "\"y\"")), "node \"y\" reads its own output" },
     { MODEL (NODE ("Relu", "\"x\"", "\"x\"")), "node \"x\" (Relu, opset 17): \"x\" is defined twice" },
     { MODEL (NODE ("Relu", "", "\"y\"")), "node \"y\" (Relu, opset 17): input 0 is missing" },
     { MODEL (NODE ("Frobnicate", "\"x\"", "\"y\"")), "node \"y\" (Frobnicate, opset 17): unsupported operator" },
@@ -208,10 +210,12 @@ test_refused (void)
       "node \"y\" (Relu, opset 17): unsupported attribute \"slope\"" },
     { MODEL ("{\"opType\": \"Elu\", \"input\": [\"x\"], \"output\": [\"y\"], \"attribute\": [{\"name\": \"alpha\", \"type\": 2, \"i\": 1}]}"),
       "node \"y\" (Elu, opset 17): attribute \"alpha\" has the wrong type" },
-    { MODEL (NODE ("Relu", "\"x\"", "\"z\"")), "output \"y\": input \"y\" is not defined before its use (the nodes are not in order, or in a cycle)" },
+    { MODEL (NODE ("Relu", "\"x\"", "\"z\"")), "output \"y\": input \"y\" is not defined" },
     { "{\"graph\": {\"input\": [{\"name\": \"x\", \"type\": {\"sequenceType\": {}}}]}}", "input \"x\": unsupported type: sequence" },
     { "{\"graph\": {\"input\": [{\"name\": \"x\"}]}}", "input \"x\": has no type" },
     { "{\"graph\": {\"initializer\": [{\"name\": \"a\"}, {\"name\": \"a\"}]}}", "initializer 1 \"a\": is defined twice" },
+    { "{\"graph\": {\"initializer\": [" WEIGHT ("[1, 2]") ", " WEIGHT ("[1, 3]") "]}}",
+      "initializer 1 \"w\": is defined twice, with different content" },
     { "{\"graph\": {\"sparseInitializer\": [{}]}}", "unsupported: sparse initializers" },
     { "{\"opsetImport\": [{\"version\": 17}, {\"domain\": \"ai.onnx\", \"version\": 13}], \"graph\": {}}", "opsetImport[1]: domain \"\" has two versions" },
   };
