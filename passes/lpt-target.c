@@ -7,7 +7,7 @@
  *   "prepare", "cleanup"   list of groups, each a list of passes that run as one sweep
  *   "callbacks"    { pass: [predicate, ...] }
  *   "update-precisions", "scaling-mode", "reshape-ignores-per-tensor",
- *   "integer-zero-points", "made-only"   true or false
+ *   "integer-zero-points", "made-only", "normalization-keeps-eps"   true or false
  *   "deq-precision"          element type
  *   "default-precisions"     "u8|i8"
  *   "quantization"           table of demands on quantization: "litert", "tpu"
@@ -190,6 +190,8 @@ read_item (LptConfig    *config,
     return read_bool (&config->integer_zero_points, item, error);
   if (strcmp (key, "made-only") == 0)
     return read_bool (&config->made_only, item, error);
+  if (strcmp (key, "normalization-keeps-eps") == 0)
+    return read_bool (&config->normalization_keeps_eps, item, error);
   if (strcmp (key, "deq-precision") == 0)
     {
       config->deq_precision = cJSON_IsString (item) ? lpt_dtype_from_name (item->valuestring) : LPT_DTYPE_UNDEFINED;

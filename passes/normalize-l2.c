@@ -2,15 +2,17 @@
  *
  *     NormalizeL2 (x s)  =>  NormalizeL2 (x) sign (s)
  *
- * The norm grows with |s|, and the quotient does not. eps is not scaled along: the result differs where the norm of
- * the real data is as small as eps. The output is real.
+ * The norm grows with |s|, and the quotient does not. eps, which is held against the squares, becomes eps / s^2; targets
+ * with normalization-keeps-eps leave it, and the result differs where the norm of the real data is as small as eps. The
+ * output is real.
  *
  * Refused when
  *   - there is no quantization on input 0, or the output has a dynamic rank;
  *   - scale or zero point varies along another axis than the channel axis;
  *   - there is a zero point;
  *   - the axes are not constant, or others than {1} or {1, 2, 3};
- *   - the scale differs between channels, or the number of channels is dynamic.
+ *   - the scale differs between channels, or the number of channels is dynamic;
+ *   - eps is not kept, and the scale is zero or denormal or the new eps no normal number of float32.
  *
  * Golden tests: tests/golden/normalize-l2/
  *
@@ -18,19 +20,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-layer.h"
-
-static LptTensor *
-signs (LptTensor *scale)
-{
-  g_autofree double *v = lpt_tensor_to_f64 (scale, NULL);
-  gint64 i;
-
-  for (i = 0; v != NULL && i < lpt_tensor_count (scale); i++)
-    v[i] = v[i] < 0 ? -1 : v[i] > 0 ? 1 : 0;
-
-  return v != NULL ? lpt_tensor_from_f64 (lpt_tensor_dtype (scale), lpt_tensor_shape (scale), v, NULL) : NULL;
-}
+#include "passes/lpt-normalization.h"
 
 static gboolean
 axes_fit (LptNode *node)
@@ -52,8 +42,11 @@ rewrite (LptRewriter *rw,
          LptNode     *node)
 {
   g_autoptr (LptTensor) sign = NULL;
+  double eps = LPT_ATTRS (node, LptNormalizeL2Attrs)->eps;
+  const char *problem;
   LptTensor *scale;
   LptDequant dq;
+  LptNode *fresh;
 
   if (!lpt_layer_match (rw, node, &dq))
     return FALSE;
@@ -66,8 +59,12 @@ rewrite (LptRewriter *rw,
     return lpt_rewriter_decline (rw, node, "the scale differs between channels");
   if (lpt_tensor_count (scale) > 1 && (dq.data->shape.rank < 2 || dq.data->shape.dims[1] != lpt_tensor_count (scale)))
     return lpt_rewriter_decline (rw, node, "the number of channels is dynamic");
-  sign = signs (scale);
-  lpt_dequant_move_after (rw, node, 0, &dq, FALSE, NULL, sign);
+  problem = lpt_normalization_eps (rw, &dq, TRUE, 0, &eps);
+  if (problem != NULL)
+    return lpt_rewriter_decline (rw, node, "%s", problem);
+  sign = lpt_normalization_signs (scale);
+  fresh = lpt_dequant_move_after (rw, node, 0, &dq, FALSE, NULL, sign);
+  LPT_ATTRS (fresh, LptNormalizeL2Attrs)->eps = eps;
 
   return TRUE;
 }

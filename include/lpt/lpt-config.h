@@ -75,6 +75,7 @@ typedef struct
   gboolean    integer_zero_points;  /* FALSE: a fractional zero point in front of a convolution stays what it is (lowering adds
                                        what rounding it would lose to the bias) */
   gboolean    made_only;            /* SubtractMultiplyToMultiplyAdd: only on dequantization that this run made */
+  gboolean    normalization_keeps_eps;  /* a scale leaves MVN and NormalizeL2 without changing eps, as in OpenVINO */
   LptQuantRules quant_rules;        /* what lowered graphs must keep (lpt-restrictions.h) */
   char       *requant;              /* requant mode of lowered graphs that name none, or NULL */
   gboolean    validate;             /* after every pass that changed something */

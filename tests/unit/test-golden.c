@@ -53,6 +53,8 @@ set_option (LptConfig  *config,
     config->scaling_mode = TRUE;
   else if (strcmp (option, "reshape-ignores-per-tensor") == 0)
     config->reshape_ignores_per_tensor = TRUE;
+  else if (strcmp (option, "normalization-keeps-eps") == 0)
+    config->normalization_keeps_eps = TRUE;
   else if (strcmp (option, "made-only") == 0)
     config->made_only = TRUE;
   else if (g_str_has_prefix (option, "restrict "))
@@ -78,6 +80,7 @@ make_config (const char *text)
     {
       g_hash_table_remove_all (config->disabled);
       config->made_only = FALSE;
+      config->normalization_keeps_eps = FALSE;
     }
   config->validate = TRUE;
   if (options != NULL)
