@@ -19,6 +19,7 @@
 
 #include "ir/lpt-fold.h"
 #include "passes/lpt-layer.h"
+#include "passes/lpt-rewriter.h"
 
 /* The ReadValue that the Assign waits for. */
 static LptNode *
@@ -83,17 +84,17 @@ rewrite (LptRewriter *rw,
   value = lpt_rewriter_const (rw, lpt_node_src (read, 0)->name, typed);
   fresh = lpt_node_clone (read, name, 1, &value);
   set_type (fresh, dq.data->dtype);
-  lpt_layer_infer (fresh);
+  lpt_rewriter_infer (rw, fresh);
   tail = lpt_dequant_append (rw, &fresh->out[0], &dq, NULL, lpt_dequant_scale (&dq), name);
-  lpt_dequant_rewire (rw, &read->out[0], &fresh->out[0], tail);
   for (i = 0; i < assign->controls->len; i++)
     if (g_ptr_array_index (assign->controls, i) == read)
       assign->controls->pdata[i] = fresh;
+  lpt_dequant_rewire (rw, &read->out[0], &fresh->out[0], tail);
 
   old = lpt_node_src (assign, 0);
   lpt_node_set_input (assign, 0, dq.data);
   set_type (assign, dq.data->dtype);
-  lpt_layer_infer (assign);
+  lpt_rewriter_infer (rw, assign);
   lpt_rewriter_drop_unused (rw, old);
 
   return TRUE;

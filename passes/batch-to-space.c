@@ -2,7 +2,7 @@
  *
  *     BatchToSpace ((x - z) s)  =>  (BatchToSpace (x) - z) s
  *
- * Elements only move, and all have the same scale and zero point. Exact.
+ * Elements only move, and all have the same scale and zero point, which become one number. Exact.
  *
  * Refused when
  *   - there is no quantization on input 0, or the output has a dynamic rank;
@@ -21,13 +21,15 @@ static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *node)
 {
+  g_auto (LptChainConstants) constants = { NULL };
   LptDequant dq;
 
   if (!lpt_layer_match (rw, node, &dq))
     return FALSE;
-  if (!lpt_dequant_is_per_tensor (&dq))
+  if (!lpt_dequant_is_scalar_like (&dq))
     return lpt_rewriter_decline (rw, node, "scale or zero point differs between channels");
-  lpt_dequant_move_after (rw, node, 0, &dq, TRUE, lpt_dequant_zp (&dq), lpt_dequant_scale (&dq));
+  lpt_chain_constants_single (&dq, &constants);
+  lpt_dequant_move_after (rw, node, 0, &dq, TRUE, constants.zp, constants.scale);
 
   return TRUE;
 }

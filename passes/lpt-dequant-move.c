@@ -9,6 +9,7 @@
 
 #include "ir/lpt-fold.h"
 #include "passes/lpt-layer.h"
+#include "passes/lpt-rewriter.h"
 
 /* @tensor as a constant input; @own is the value that holds @like's tensor already, with a Convert perhaps. */
 static LptValue *
@@ -114,7 +115,7 @@ lpt_layer_convert (LptRewriter *rw,
 
   LPT_ATTRS (convert, LptConvertAttrs)->destination_type = dtype;
 
-  return lpt_layer_infer (convert);
+  return lpt_rewriter_infer (rw, convert);
 }
 
 /* The low-precision zero point of @like behind its Convert, with other values. */

@@ -5,6 +5,7 @@
 
 #include "ir/lpt-fold.h"
 #include "passes/lpt-layer.h"
+#include "passes/lpt-rewriter.h"
 
 /* --- checks --- */
 
@@ -201,17 +202,6 @@ lpt_node_is_preserved (LptNode *node)
 
 /* --- building --- */
 
-LptNode *
-lpt_layer_infer (LptNode *node)
-{
-  GError *error = NULL;
-
-  if (!lpt_node_infer (node, &error))
-    g_error ("a rewrite made a node that does not fit: %s", error->message);
-
-  return node;
-}
-
 LptValue **
 lpt_layer_inputs (LptNode *node)
 {
@@ -305,7 +295,7 @@ lpt_layer_clone (LptRewriter      *rw,
       fresh->out[0].dtype = dtype;
     }
 
-  return lpt_layer_infer (fresh);
+  return lpt_rewriter_infer (rw, fresh);
 }
 
 gboolean
@@ -325,6 +315,23 @@ lpt_layer_chain_type (const LptDequant *dq)
     return dq->zp_convert != NULL ? dq->zp_convert->out[0].dtype : dq->zp_const->out[0].dtype;
 
   return dq->convert != NULL ? dq->convert->out[0].dtype : dq->data->dtype;
+}
+
+gboolean
+lpt_layer_holds (LptTensor *tensor,
+                 LptDType   dtype)
+{
+  g_autoptr (LptTensor) held = NULL;
+  gint64 i;
+
+  if (dtype == lpt_tensor_dtype (tensor) || dtype == LPT_DTYPE_F32 || dtype == LPT_DTYPE_F64)
+    return TRUE;
+  held = lpt_tensor_convert (tensor, dtype, NULL);
+  for (i = 0; held != NULL && i < lpt_tensor_count (tensor); i++)
+    if (lpt_tensor_get_f64 (held, i) != lpt_tensor_get_f64 (tensor, i))
+      return FALSE;
+
+  return held != NULL;
 }
 
 LptTensor *
@@ -379,4 +386,18 @@ lpt_chain_constants_map (const LptDequant  *dq,
     out->scale = map (lpt_dequant_scale (dq), data);
 
   return (dq->subtract == NULL || out->zp != NULL) && (dq->multiply == NULL || out->scale != NULL);
+}
+
+static LptTensor *
+single (LptTensor *tensor,
+        gpointer   data)
+{
+  return lpt_tensor_count (tensor) == 1 ? lpt_tensor_ref (tensor) : lpt_fold_scalar_if_possible (tensor);
+}
+
+void
+lpt_chain_constants_single (const LptDequant  *dq,
+                            LptChainConstants *out)
+{
+  lpt_chain_constants_map (dq, single, NULL, out);
 }

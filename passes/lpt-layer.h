@@ -34,8 +34,6 @@ gboolean lpt_node_is_preserved   (LptNode *node);          /* the PrecisionPrese
 
 /* --- building ---------------------------------------------------------------- */
 
-/* Infers a node that a pass made; that it cannot fail is the pass's duty. */
-LptNode  *lpt_layer_infer      (LptNode *node);
 /* The inputs of @node as an array (g_free). */
 LptValue **lpt_layer_inputs    (LptNode *node);
 /* @node with other inputs; output 0 gets @dtype, relaxed where that is not what inference gives. UNDEFINED = inferred. */
@@ -51,6 +49,8 @@ LptValue *lpt_layer_chain      (LptRewriter *rw, LptValue *value, LptDType real,
 LptDType  lpt_layer_chain_type (const LptDequant *dq);
 /* Is @node marked to survive constant folding? Targets that ignore the marks of files (made-only) look at ours alone. */
 gboolean  lpt_layer_is_kept    (LptRewriter *rw, LptNode *node);
+/* Does @dtype hold every number of @tensor? f32 holds all that lpt_fold_binary() computes. */
+gboolean  lpt_layer_holds      (LptTensor *tensor, LptDType dtype);
 /* The chain over constant data as a tensor; NULL when the data is not constant (transfer full). */
 LptTensor *lpt_layer_fold_chain (const LptDequant *dq);
 /* Chain with constants that follow a movement of the data; NULL members when there is no such constant. */
@@ -60,6 +60,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptChainConstants, lpt_chain_constants_clear)
 /* Applies @map to every constant of the chain. FALSE when @map returned NULL. */
 typedef LptTensor *(*LptConstantMap) (LptTensor *tensor, gpointer data);
 gboolean  lpt_chain_constants_map (const LptDequant *dq, LptConstantMap map, gpointer data, LptChainConstants *out);
+
+/* For data whose elements go anywhere: constants of equal elements as one number, others as they are. */
+void      lpt_chain_constants_single (const LptDequant *dq, LptChainConstants *out);
 
 G_END_DECLS
 

@@ -98,13 +98,34 @@ lpt_rewriter_fate (LptRewriter *rw,
 
 /* --- building --- */
 
-static LptNode *
-infer_new (LptNode *node)
+void
+lpt_rewriter_fail (LptRewriter *rw,
+                   GError      *error)
+{
+  if (rw->error == NULL)
+    rw->error = error;
+  else
+    g_error_free (error);
+}
+
+LptNode *
+lpt_rewriter_infer (LptRewriter *rw,
+                    LptNode     *node)
 {
   GError *error = NULL;
+  guint i;
 
-  if (!lpt_node_infer (node, &error))
-    g_error ("a rewrite made a node that does not fit: %s", error->message);
+  if (lpt_node_infer (node, &error))
+    return node;
+  g_prefix_error (&error, "the rewrite does not fit: ");
+  lpt_rewriter_fail (rw, error);
+  /* The callback goes on to its end, with a node of which nothing is known. */
+  for (i = 0; i < node->n_out; i++)
+    {
+      if (node->out[i].dtype == LPT_DTYPE_UNDEFINED)
+        node->out[i].dtype = LPT_DTYPE_F32;
+      node->out[i].shape = lpt_shape_make (-1, NULL);
+    }
 
   return node;
 }
@@ -116,7 +137,7 @@ lpt_rewriter_add (LptRewriter      *rw,
                   guint             n_in,
                   LptValue  *const *in)
 {
-  return infer_new (lpt_graph_add (rw->graph, op, 1, name, n_in, in));
+  return lpt_rewriter_infer (rw, lpt_graph_add (rw->graph, op, 1, name, n_in, in));
 }
 
 LptNode *
@@ -136,7 +157,7 @@ lpt_rewriter_add_relaxed (LptRewriter      *rw,
   for (i = 0; i < n_in; i++)
     node->in[i].compute = compute;
 
-  return infer_new (node);
+  return lpt_rewriter_infer (rw, node);
 }
 
 LptValue *
@@ -144,8 +165,14 @@ lpt_rewriter_const (LptRewriter *rw,
                     const char  *name,
                     LptTensor   *tensor)
 {
-  LptNode *node = lpt_graph_add_const (rw->graph, name, tensor);
+  LptNode *node;
 
+  if (tensor == NULL)
+    {
+      lpt_rewriter_fail (rw, g_error_new (LPT_ERROR, LPT_ERROR_MEMORY, "no memory for the constant \"%s\"", name));
+      tensor = lpt_tensor_scalar (LPT_DTYPE_F32, 0);
+    }
+  node = lpt_graph_add_const (rw->graph, name, tensor);
   lpt_tensor_unref (tensor);
 
   return &node->out[0];
@@ -167,6 +194,40 @@ is_unused (LptNode *node)
   return TRUE;
 }
 
+/* Is there a node that waits for another one? */
+static gboolean
+has_controls (LptGraph *graph)
+{
+  guint i;
+
+  for (i = 0; i < graph->nodes->len; i++)
+    if (((LptNode *) g_ptr_array_index (graph->nodes, i))->controls != NULL)
+      return TRUE;
+
+  return FALSE;
+}
+
+/* What waited for @old waits for @fresh: NULL, or a constant, for nothing. */
+static void
+move_controls (LptRewriter *rw,
+               LptNode     *old,
+               LptNode     *fresh)
+{
+  guint i;
+
+  for (i = 0; rw->waits && i < old->graph->nodes->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (old->graph->nodes, i);
+
+      if (node->controls == NULL || !g_ptr_array_remove (node->controls, old))
+        continue;
+      if (fresh != NULL && !lpt_node_is_const (fresh) && fresh != node && !g_ptr_array_find (node->controls, fresh, NULL))
+        g_ptr_array_add (node->controls, fresh);
+      if (node->controls->len == 0)
+        g_clear_pointer (&node->controls, g_ptr_array_unref);
+    }
+}
+
 void
 lpt_rewriter_drop_unused (LptRewriter *rw,
                           LptNode     *node)
@@ -182,6 +243,7 @@ lpt_rewriter_drop_unused (LptRewriter *rw,
       if ((top->flags & LPT_NODE_DEAD) || !is_unused (top))
         continue;
       top->flags |= LPT_NODE_DEAD;
+      move_controls (rw, top, NULL);
       for (i = 0; i < top->n_in; i++)
         {
           LptNode *source = lpt_node_src (top, i);
@@ -206,6 +268,8 @@ lpt_rewriter_replace (LptRewriter *rw,
   for (i = 0; old->names != NULL && i < old->names->len; i++)
     lpt_value_add_name (value, g_ptr_array_index (old->names, i));
   g_clear_pointer (&old->names, g_ptr_array_unref);
+  if (is_unused (old->producer))
+    move_controls (rw, old->producer, value->producer);
   lpt_rewriter_drop_unused (rw, old->producer);
 }
 
@@ -226,7 +290,24 @@ pass_fits (const LptPass *pass,
   return FALSE;
 }
 
-/* Offers @node to the passes; FALSE + error when the observer stops. */
+/* The error that a rewrite left behind, if any, said of the pass and of what it was offered. */
+static gboolean
+is_fine (LptRewriter  *rw,
+         const char   *node,
+         GError      **error)
+{
+  if (rw->error == NULL)
+    return TRUE;
+  if (node != NULL)
+    g_prefix_error (&rw->error, "pass %s: node \"%s\": ", rw->passes[rw->current]->name, node);
+  else
+    g_prefix_error (&rw->error, "pass %s: ", rw->passes[rw->current]->name);
+  g_propagate_error (error, g_steal_pointer (&rw->error));
+
+  return FALSE;
+}
+
+/* Offers @node to the passes; FALSE + error when a rewrite does not fit or the observer stops. */
 static gboolean
 offer (LptRewriter  *rw,
        LptNode      *node,
@@ -236,6 +317,7 @@ offer (LptRewriter  *rw,
     {
       const LptPass *pass = rw->passes[rw->current];
       LptPassStats *stats = stats_of (rw);
+      g_autofree char *name = NULL;
       gint64 start;
       gboolean changed;
 
@@ -247,7 +329,10 @@ offer (LptRewriter  *rw,
           continue;
         }
       start = g_get_monotonic_time ();
+      name = g_strdup (node->name);
       changed = pass->rewrite (rw, node);
+      if (!is_fine (rw, name, error))
+        return FALSE;
       if (stats != NULL)
         {
           stats->tried++;
@@ -279,10 +364,12 @@ sweep_graph (LptRewriter  *rw,
   g_autoptr (GPtrArray) order = lpt_graph_order_from_results (graph, error);
   g_autoptr (GPtrArray) stack = g_ptr_array_new ();
   LptGraph *outer = rw->graph;
+  gboolean outer_waits = rw->waits;
   guint i, k;
 
   if (order == NULL)
     return FALSE;
+  rw->waits = has_controls (graph);
   for (i = order->len; i-- > 0; )
     g_ptr_array_add (stack, g_ptr_array_index (order, i));
 
@@ -304,6 +391,7 @@ sweep_graph (LptRewriter  *rw,
     }
   lpt_graph_sweep (graph);
   rw->graph = outer;
+  rw->waits = outer_waits;
 
   return TRUE;
 }
@@ -318,12 +406,16 @@ run_whole (LptRewriter  *rw,
   gint64 start = g_get_monotonic_time ();
 
   rw->graph = graph;
+  rw->waits = has_controls (graph);
   rw->changed = FALSE;
   if (!pass->run (rw, graph, error))
     {
+      g_clear_error (&rw->error);
       g_prefix_error (error, "pass %s: ", pass->name);
       return FALSE;
     }
+  if (!is_fine (rw, NULL, error))
+    return FALSE;
   if (stats != NULL)
     {
       stats->tried++;

@@ -19,10 +19,17 @@ struct _LptRewriter
   const LptObserver    *observer;    /* or NULL */
   GPtrArray            *fresh;       /* nodes to visit next */
   gboolean              changed;
+  gboolean              waits;       /* some node of the graph has control dependencies */
+  GError               *error;       /* the first rewrite that did not fit; ends the sweep */
 };
 
 /* Whole-graph passes of the group one after another, then one sweep with its rewrites. */
 gboolean lpt_rewriter_run (LptRewriter *rw, LptGraph *graph, GError **error);
+
+/* Infers a node that a pass made. What does not fit ends the sweep with an error that names pass and node. */
+LptNode *lpt_rewriter_infer (LptRewriter *rw, LptNode *node);
+/* A callback cannot fail: its first error is kept until it returns (transfer full). */
+void     lpt_rewriter_fail (LptRewriter *rw, GError *error);
 
 /* The node behind every model output takes the output's name (lpt-output-names.c). */
 void     lpt_name_outputs (LptGraph *graph);

@@ -18,6 +18,7 @@
 
 #include "ir/lpt-fold.h"
 #include "passes/lpt-layer.h"
+#include "passes/lpt-rewriter.h"
 
 /* Types that the target allows on @port of GroupConvolution; FALSE when it says nothing. */
 static gboolean
@@ -120,7 +121,7 @@ depthwise (LptRewriter *rw,
       conv->out[0].dtype = real;
     }
 
-  return lpt_layer_infer (conv);
+  return lpt_rewriter_infer (rw, conv);
 }
 
 static gboolean

@@ -2,7 +2,7 @@
  *
  *     SpaceToBatch ((x - z) s)  =>  (SpaceToBatch (x) - z) s
  *
- * Elements only move, and all have the same scale and zero point. Exact.
+ * Elements only move, and all have the same scale and zero point, which become one number. Exact.
  *
  * Refused when
  *   - there is no quantization on input 0, or the output has a dynamic rank;
@@ -38,15 +38,17 @@ static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *node)
 {
+  g_auto (LptChainConstants) constants = { NULL };
   LptDequant dq;
 
   if (!lpt_layer_match (rw, node, &dq))
     return FALSE;
-  if (!lpt_dequant_is_per_tensor (&dq))
+  if (!lpt_dequant_is_scalar_like (&dq))
     return lpt_rewriter_decline (rw, node, "scale or zero point differs between channels");
   if (dq.subtract != NULL && pads (node))
     return lpt_rewriter_decline (rw, node, "elements are padded with zeros, and there is a zero point");
-  lpt_dequant_move_after (rw, node, 0, &dq, TRUE, lpt_dequant_zp (&dq), lpt_dequant_scale (&dq));
+  lpt_chain_constants_single (&dq, &constants);
+  lpt_dequant_move_after (rw, node, 0, &dq, TRUE, constants.zp, constants.scale);
 
   return TRUE;
 }

@@ -59,7 +59,7 @@ static inline const char *lpt_node_known_as (const LptNode *node) { return node-
 /* Lowering: what became of @node; the last word counts. */
 LPT_EXPORT void      lpt_rewriter_fate    (LptRewriter *rw, LptNode *node, LptDType precision, const char *format, ...) G_GNUC_PRINTF (4, 5);
 
-/* A new node with inferred outputs; inference of a new node must succeed (a bug otherwise). */
+/* A new node with inferred outputs. One that does not fit ends the pipeline with an error that names pass and node. */
 LPT_EXPORT LptNode  *lpt_rewriter_add       (LptRewriter *rw, LptOp op, const char *name, guint n_in, LptValue *const *in);
 /* The same, relaxed: output 0 has @dtype and inputs compute as @compute (UNDEFINED = as they are). */
 LPT_EXPORT LptNode  *lpt_rewriter_add_relaxed (LptRewriter *rw, LptOp op, const char *name, guint n_in, LptValue *const *in,

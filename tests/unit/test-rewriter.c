@@ -1,0 +1,111 @@
+/* test-rewriter.c - what comes of rewrites that do not fit
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <lpt/lpt-pass.h>
+#include <lpt/lpt-text.h>
+
+#include "passes/lpt-rewriter.h"
+
+static const char source[] =
+  "%x = Parameter : f32[1,3,4]\n"
+  "%r = Relu(%x)\n"
+  "%t = Tanh(%r)\n"
+  "Result(%t)\n";
+
+static LptGraph *
+parse (void)
+{
+  g_autoptr (GError) error = NULL;
+  LptGraph *graph = lpt_graph_from_text (source, -1, NULL, &error);
+
+  g_assert_no_error (error);
+
+  return graph;
+}
+
+/* [1,3,4] - [5,1]: does not broadcast. The callback goes on, and builds upon it. */
+static gboolean
+subtract (LptRewriter *rw,
+          LptNode     *node)
+{
+  LptShape shape = lpt_shape_make (3, (const gint64[]) { 1, 5, 1 });
+  LptValue *in[2] = { lpt_node_in (node, 0), lpt_rewriter_const (rw, "c", lpt_tensor_new (LPT_DTYPE_F32, &shape, NULL)) };
+  LptNode *fresh = lpt_rewriter_add (rw, LPT_OP_SUBTRACT, "misfit", 2, in);
+  LptValue *value = lpt_node_out (fresh);
+
+  fresh = lpt_rewriter_add (rw, LPT_OP_RELU, "behind", 1, &value);
+  lpt_rewriter_replace (rw, lpt_node_out (node), lpt_node_out (fresh), NULL);
+  lpt_rewriter_visit (rw, fresh);
+
+  return TRUE;
+}
+
+static gboolean
+no_memory (LptRewriter *rw,
+           LptNode     *node)
+{
+  LptValue *in[2] = { lpt_node_in (node, 0), lpt_rewriter_const (rw, "c", NULL) };
+
+  lpt_rewriter_replace (rw, lpt_node_out (node), lpt_node_out (lpt_rewriter_add (rw, LPT_OP_ADD, "sum", 2, in)), NULL);
+
+  return TRUE;
+}
+
+static gboolean
+whole (LptRewriter *rw,
+       LptGraph    *graph,
+       GError     **error)
+{
+  subtract (rw, lpt_graph_find (graph, "r"));
+
+  return TRUE;
+}
+
+static const LptPass misfit = { .name = "misfit", .doc = "", .stage = LPT_STAGE_PROPAGATE, .roots = LPT_ROOTS (LPT_OP_RELU),
+                                .rewrite = subtract };
+static const LptPass misfit_whole = { .name = "misfit-whole", .doc = "", .stage = LPT_STAGE_MARKUP, .run = whole };
+static const LptPass starved = { .name = "starved", .doc = "", .stage = LPT_STAGE_CLEANUP, .roots = LPT_ROOTS (LPT_OP_TANH),
+                                 .rewrite = no_memory };
+
+static void
+check_error (const LptPass *pass,
+             LptError       code,
+             const char    *message)
+{
+  g_autoptr (LptGraph) graph = parse ();
+  g_autoptr (LptConfig) config = lpt_config_new ();
+  g_autoptr (GError) error = NULL;
+
+  g_ptr_array_add (config->extra, (gpointer) pass);
+  g_assert_false (lpt_pipeline_run (graph, config, NULL, NULL, &error));
+  g_assert_error (error, LPT_ERROR, code);
+  g_assert_cmpstr (error->message, ==, message);
+}
+
+static void
+test_misfit (void)
+{
+  check_error (&misfit, LPT_ERROR_INVALID,
+               "pass misfit: node \"r\": the rewrite does not fit: node \"misfit\": Subtract: inputs [1,3,4] and [1,5,1] do not broadcast");
+  check_error (&misfit_whole, LPT_ERROR_INVALID,
+               "pass misfit-whole: the rewrite does not fit: node \"misfit\": Subtract: inputs [1,3,4] and [1,5,1] do not broadcast");
+}
+
+static void
+test_no_memory (void)
+{
+  check_error (&starved, LPT_ERROR_MEMORY, "pass starved: node \"t\": no memory for the constant \"c\"");
+}
+
+int
+main (int    argc,
+      char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/rewriter/misfit", test_misfit);
+  g_test_add_func ("/rewriter/no-memory", test_no_memory);
+
+  return g_test_run ();
+}
