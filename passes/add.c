@@ -9,12 +9,14 @@
  * A constant:
  *     x a + b  =>  (x + b / a) a          (x - c) a + b  =>  (x - (c - b / a)) a
  * x + b / a is written as x - (-b / a), the form of a dequantization, unless it is a bias behind a weighted operation.
+ * Its constant is f32 where the type of a, a narrower one, does not hold it.
  *
  * Exact in real arithmetic.
  *
  * Refused when
  *   - neither input is quantized, or scales vary along another axis than the channel axis;
  *   - an input feeds integers as they are;
+ *   - a constant is added to x a in a type narrower than f32, and x a is no dequantization;
  *   - a scale is zero or denormal: it would be divided by;
  *   - a chain starts from a real type (unless updatePrecisions is off);
  *   - a new constant would be infinite.
@@ -50,6 +52,20 @@ chain_node (LptNode *node)
   return node;
 }
 
+/* Do its numbers come from integers? A scale of a network in f16 that nobody quantized is none that anything waits for. */
+static gboolean
+is_dequantization (LptRewriter          *rw,
+                   LptNode              *add,
+                   const LptConstBranch *found)
+{
+  LptDequant dq;
+
+  if (found->multiply->flags & (LPT_NODE_DEQUANTIZATION | LPT_NODE_LPT_MADE))
+    return TRUE;
+
+  return lpt_layer_find (rw, add, found->branch, &dq) && lpt_dequant_is_low (&dq);
+}
+
 static gboolean
 add_constant (LptRewriter *rw,
               LptNode     *add)
@@ -64,7 +80,7 @@ add_constant (LptRewriter *rw,
   g_autoptr (LptTensor) zero = NULL;
   LptConstBranch found;
   LptNode *inner, *multiply, *subtract;
-  LptDType real;
+  LptDType real, wide, compute;
   LptOp op = LPT_OP_SUBTRACT;
   LptValue *x;
 
@@ -76,7 +92,10 @@ add_constant (LptRewriter *rw,
     }
   b = found.b;
   real = lpt_tensor_dtype (found.a);
-  divided = lpt_fold_binary (LPT_OP_DIVIDE, b, found.a, real);
+  wide = real == LPT_DTYPE_F64 ? LPT_DTYPE_F64 : LPT_DTYPE_F32;
+  if (wide != real && !is_dequantization (rw, add, &found))
+    return lpt_rewriter_decline (rw, add, "its data is not quantized, and a constant in %s would be rounded", lpt_dtype_name (real));
+  divided = lpt_fold_binary (LPT_OP_DIVIDE, b, found.a, wide);
   if (divided == NULL || !lpt_tensor_is_finite (divided))
     return lpt_rewriter_decline (rw, add, "a constant would become infinite");
   /* A constant that widens the data keeps its shape. */
@@ -91,7 +110,7 @@ add_constant (LptRewriter *rw,
 
       if (c != NULL && !lpt_node_is_const (lpt_node_src (subtract, 0)))
         {
-          constant = lpt_fold_binary (LPT_OP_SUBTRACT, c, ratio, real);
+          constant = lpt_fold_binary (LPT_OP_SUBTRACT, c, ratio, wide);
           x = lpt_node_in (subtract, 0);
         }
     }
@@ -102,17 +121,25 @@ add_constant (LptRewriter *rw,
     }
   if (constant == NULL)
     {
-      zero = lpt_tensor_scalar (real, 0);
-      constant = lpt_fold_binary (LPT_OP_SUBTRACT, zero, ratio, real);
+      zero = lpt_tensor_scalar (wide, 0);
+      constant = lpt_fold_binary (LPT_OP_SUBTRACT, zero, ratio, wide);
     }
+  if (wide != real && lpt_layer_holds (constant, real))
+    {
+      LptTensor *narrow = lpt_tensor_convert (constant, real, NULL);
+
+      lpt_tensor_unref (constant);
+      constant = narrow;
+    }
+  compute = constant != NULL ? lpt_tensor_dtype (constant) : real;
   inner = lpt_layer_arithmetic (rw, op, name, x, lpt_rewriter_const (rw, const_name, g_steal_pointer (&constant)),
-                                real, real);
+                                compute, compute);
   if (op == LPT_OP_SUBTRACT)
     chain_node (inner);
   inner->flags |= add->flags & LPT_NODE_BIAS;
   multiply = lpt_layer_arithmetic (rw, LPT_OP_MULTIPLY, scale_name, &inner->out[0],
                                    &lpt_node_src (found.multiply, lpt_node_const_in (found.multiply, 1) != NULL ? 1 : 0)->out[0],
-                                   real, add->out[0].dtype);
+                                   compute, add->out[0].dtype);
   lpt_node_set_origin (multiply, found.multiply->origin);
   lpt_dequant_rewire (rw, &add->out[0], &inner->out[0], &chain_node (multiply)->out[0]);
 
