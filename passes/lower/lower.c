@@ -67,19 +67,44 @@ note_form (LptLower *lw,
     lpt_rewriter_fate (lw->rw, node, form->q->dtype, "part of the scale of \"%s\"", lpt_node_known_as (form->q->producer));
 }
 
-/* Outputs of the model keep their element type. */
+/* Does its input keep the type that it has in the source? Outputs of the model do; bodies are lowered for the types that
+ * their parameters have. */
+static gboolean
+keeps_types (LptNode *node)
+{
+  return node->op == LPT_OP_RESULT || lpt_node_n_bodies (node) > 0;
+}
+
+/* Element types of the source: what stays real changes its own from f16 to f32 on the way. */
+static void
+note_types (LptLower  *lw,
+            GPtrArray *order)
+{
+  guint i, k;
+
+  for (i = 0; i < order->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (order, i);
+
+      for (k = 0; k < node->n_in && keeps_types (node); k++)
+        if (node->in[k].value != NULL)
+          g_hash_table_insert (lw->types, &node->in[k], GINT_TO_POINTER (node->in[k].value->dtype));
+    }
+}
+
 static LptValue *
 result_of_type (LptLower *lw,
                 LptValue *value,
-                LptValue *real)
+                LptValue *real,
+                LptDType  dtype)
 {
   LptForm *form = g_hash_table_lookup (lw->forms, value);
 
-  if (form != NULL && form->q != NULL && form->q->dtype == value->dtype && form->n == 1 && form->a[0] == 1 &&
+  if (form != NULL && form->q != NULL && form->q->dtype == dtype && form->n == 1 && form->a[0] == 1 &&
       form->b[0] == 0 && !lpt_form_is_clamped (form))
     return form->q;
 
-  return lpt_lower_emit_convert (lw, real, value->dtype);
+  return lpt_lower_emit_convert (lw, real, dtype);
 }
 
 /* An op that stays real reads real values. */
@@ -94,24 +119,26 @@ keep_real (LptLower *lw,
   for (i = 0; i < node->n_in; i++)
     {
       LptValue *value = node->in[i].value;
+      LptDType dtype = (LptDType) GPOINTER_TO_INT (g_hash_table_lookup (lw->types, &node->in[i]));
       LptValue *real;
 
       if (value == NULL || (node->op == LPT_OP_CONVERT && g_hash_table_lookup (lw->forms, value) == NULL))
         continue;
       real = lpt_lower_real (lw, value);
+      if (keeps_types (node) && real->dtype != dtype)
+        real = value->dtype == dtype && g_hash_table_lookup (lw->forms, value) == NULL ? value : result_of_type (lw, value, real, dtype);
       if (real == value)
         continue;
-      /* Bodies are lowered for the types that their parameters have. */
-      if ((node->op == LPT_OP_RESULT || lpt_node_n_bodies (node) > 0) && real->dtype != value->dtype)
-        real = result_of_type (lw, value, real);
       lpt_node_set_input (node, i, real);
       node->in[i].compute = LPT_DTYPE_UNDEFINED;
       changed = TRUE;
     }
-  if (!changed || node->op == LPT_OP_OPAQUE || node->op == LPT_OP_CUSTOM)
+  if (node->op == LPT_OP_OPAQUE || node->op == LPT_OP_CUSTOM)
     return;
   /* What LPT typed low for its own integer arithmetic is real again. */
-  node->flags &= ~(guint32) LPT_NODE_RELAXED;
+  if (changed)
+    node->flags &= ~(guint32) LPT_NODE_RELAXED;
+  /* What it reads may be f32 now, and was f16. */
   lpt_node_infer (node, NULL);
 }
 
@@ -121,13 +148,15 @@ lower_graph (LptRewriter  *rw,
              GError      **error)
 {
   g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
-  LptLower lw = { rw, graph, NULL, NULL };
+  LptLower lw = { .rw = rw, .graph = graph };
   guint i, k;
 
   if (order == NULL)
     return FALSE;
   lw.forms = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) lpt_form_free);
   lw.reals = g_hash_table_new (NULL, NULL);
+  lw.types = g_hash_table_new (NULL, NULL);
+  note_types (&lw, order);
   for (i = 0; i < order->len; i++)
     {
       LptNode *node = g_ptr_array_index (order, i);
@@ -145,6 +174,7 @@ lower_graph (LptRewriter  *rw,
             {
               g_hash_table_unref (lw.forms);
               g_hash_table_unref (lw.reals);
+              g_hash_table_unref (lw.types);
               return FALSE;
             }
         }
@@ -161,6 +191,7 @@ lower_graph (LptRewriter  *rw,
     }
   g_hash_table_unref (lw.forms);
   g_hash_table_unref (lw.reals);
+  g_hash_table_unref (lw.types);
   graph->lowered = TRUE;
   lpt_graph_sweep (graph);
 

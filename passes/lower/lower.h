@@ -70,6 +70,7 @@ struct _LptLower
   LptGraph    *graph;
   GHashTable  *forms;       /* LptValue * of the source -> LptForm * */
   GHashTable  *reals;       /* LptValue * of the source -> LptValue * that has it as a real value */
+  GHashTable *types;      /* LptInput * of outputs and of ops with bodies -> LptDType in the source */
 };
 
 /* --- forms (forms.c) --- */
