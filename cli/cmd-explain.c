@@ -60,6 +60,8 @@ cmd_explain (int argc, char **argv)
   progress_end ();
   if (graph == NULL)
     return cmd_fail (error);
+  if (!cmd_check_names (config, graph, FALSE, &code))
+    return code;
   if (!cmd_prepare_graph (graph, args.shapes, args.outputs, args.requant, &code))
     return code;
   if (!lpt_graph_is_quantized (graph))

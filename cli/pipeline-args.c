@@ -24,8 +24,7 @@ cmd_pipeline_entries (CmdPipelineArgs *args, const GOptionEntry *more)
   const GOptionEntry own[] = {
     { "target", 0, 0, G_OPTION_ARG_STRING, &args->target, "Built-in target (default: native)", "NAME" },
     { "config", 0, 0, G_OPTION_ARG_FILENAME, &args->config, "Target from a file", "FILE" },
-    { "restrict", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->restrict_, "Element types of an op's inputs: conv:u8,i8", "OP[:P0[,P1...]]" },
-    { "per-tensor", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->per_tensor, "Inputs that need one scale: conv:0", "OP[:PORT...]" },
+    CMD_RESTRICTION_ENTRIES (args),
     { "disable", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->disable, "Leave a pass out", "PASS" },
     { "until", 0, 0, G_OPTION_ARG_STRING, &args->until, "Last stage: prepare, markup, decompose, propagate, cleanup, lower", "STAGE" },
     { "no-update-precisions", 0, 0, G_OPTION_ARG_NONE, &args->no_update_precisions, "Keep element types real", NULL },
@@ -53,6 +52,7 @@ cmd_pipeline_args_clear (CmdPipelineArgs *args)
 {
   g_strfreev (args->restrict_);
   g_strfreev (args->per_tensor);
+  g_strfreev (args->keep);
   g_strfreev (args->disable);
   g_strfreev (args->outputs);
   g_strfreev (args->requant);
@@ -66,7 +66,7 @@ cmd_pipeline_args_clear (CmdPipelineArgs *args)
 gboolean
 cmd_pipeline_is_given (const CmdPipelineArgs *args)
 {
-  return args->target != NULL || args->config != NULL || args->restrict_ != NULL || args->per_tensor != NULL || args->disable != NULL
+  return args->target != NULL || args->config != NULL || args->restrict_ != NULL || args->per_tensor != NULL || args->keep != NULL || args->disable != NULL
          || args->until != NULL || args->no_update_precisions || args->deq_precision != NULL;
 }
 
@@ -115,6 +115,7 @@ cmd_pipeline_config (const CmdPipelineArgs *args, int *code)
     }
   if (!apply_all (config, args->restrict_, "restrict", lpt_config_restrict, code)
       || !apply_all (config, args->per_tensor, "per-tensor", lpt_config_per_tensor, code)
+      || !apply_all (config, args->keep, "keep", lpt_config_keep, code)
       || !apply_all (config, args->disable, "disable", lpt_config_disable, code))
     return NULL;
   if (args->until != NULL && !lpt_stage_from_name (args->until, &config->until))
@@ -154,7 +155,7 @@ cmd_pipeline_key (const CmdPipelineArgs *args, int *code)
       return NULL;
     }
   g_autoptr (GString) key = g_string_new (NULL);
-  char **const lists[] = { args->restrict_, args->per_tensor, args->disable, args->outputs, args->requant, args->shapes };
+  char **const lists[] = { args->restrict_, args->per_tensor, args->keep, args->disable, args->outputs, args->requant, args->shapes };
   const char *const texts[] = { args->target, config, args->until, args->deq_precision };
   for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
     add_list (key, lists[i]);
@@ -162,6 +163,27 @@ cmd_pipeline_key (const CmdPipelineArgs *args, int *code)
     g_string_append_printf (key, "%s\n", texts[i] != NULL ? texts[i] : "");
   g_string_append_printf (key, "%d", args->no_update_precisions);
   return g_string_free (g_steal_pointer (&key), FALSE);
+}
+
+gboolean
+cmd_check_names (const LptConfig *config, LptGraph *graph, gboolean lowered, int *code)
+{
+  g_autoptr (GPtrArray) unused = lpt_config_unused_names (config, graph);
+  for (guint i = 0; i < unused->len; i++)
+    {
+      const char *name = unused->pdata[i];
+      gboolean glob = strpbrk (name, "*?") != NULL;
+      if (!glob && !lowered)
+        {
+          *code = cmd_usage ("node=%s: no node has this name (lptc print shows them)", name);
+          return FALSE;
+        }
+      if (glob)
+        cmd_note ("node=%s fits no node", name);
+      else
+        cmd_note ("node=%s: no node has this name: folded into its neighbours, or a mistake", name);
+    }
+  return TRUE;
 }
 
 /* --- the graph ------------------------------------------------------------- */

@@ -65,6 +65,8 @@ cmd_make_runnable (LptGraph *graph, const char *path, const CmdRunArgs *args, gb
   g_autoptr (LptConfig) config = cmd_pipeline_config (&args->pipeline, code);
   if (config == NULL)
     return FALSE;
+  if (!cmd_check_names (config, graph, FALSE, code))
+    return FALSE;
   GError *error = NULL;
   progress ("transforming", 0, 0);
   gboolean ok = lpt_pipeline_run (graph, config, NULL, NULL, &error);

@@ -22,6 +22,16 @@ static void
 restriction_free (LptRestriction *restriction)
 {
   g_array_unref (restriction->ports);
+  g_free (restriction->text);
+  g_free (restriction->node);
+  g_free (restriction);
+}
+
+static void
+granularity_free (LptGranularityRestriction *restriction)
+{
+  g_free (restriction->text);
+  g_free (restriction->node);
   g_free (restriction);
 }
 
@@ -31,7 +41,7 @@ lpt_config_new_empty (void)
   LptConfig *config = g_new0 (LptConfig, 1);
 
   config->restrictions = g_ptr_array_new_with_free_func ((GDestroyNotify) restriction_free);
-  config->granularity = g_ptr_array_new_with_free_func (g_free);
+  config->granularity = g_ptr_array_new_with_free_func ((GDestroyNotify) granularity_free);
   config->prepare = g_ptr_array_new_with_free_func ((GDestroyNotify) g_strfreev);
   config->cleanup = g_ptr_array_new_with_free_func ((GDestroyNotify) g_strfreev);
   config->disabled = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
@@ -44,6 +54,7 @@ lpt_config_new_empty (void)
   lpt_type_list_add (&config->default_precisions, LPT_DTYPE_U8);
   lpt_type_list_add (&config->default_precisions, LPT_DTYPE_I8);
   config->integer_zero_points = TRUE;
+  config->strict = TRUE;
 #ifndef NDEBUG
   config->validate = TRUE;
 #endif
@@ -150,6 +161,14 @@ parse_op (const char  *text,
       }
   info = lpt_op_find (name);
   if (info == NULL)
+    {
+      /* reduce_mean */
+      g_auto (GStrv) words = g_strsplit (name, "_", 0);
+      g_autofree char *joined = g_strjoinv ("", words);
+
+      info = lpt_op_find (joined);
+    }
+  if (info == NULL)
     return invalid (error, whole, "no such op (lptc ops lists them)");
   *op = info->op;
 
@@ -188,55 +207,125 @@ parse_port (const char    *text,
   return lpt_type_list_from_string (text, &port->types);
 }
 
-gboolean
-lpt_config_restrict (LptConfig   *config,
-                     const char  *text,
-                     GError     **error)
+/* "u8|i8,i8", "0+1=u8"; FALSE: something else. */
+static gboolean
+parse_ports (const char *text,
+             GArray     *ports)
 {
-  g_auto (GStrv) halves = g_strsplit (text, ":", 2);
-  LptRestriction key = { 0 };
-  LptRestriction *restriction;
-  GArray *ports;
+  g_auto (GStrv) parts = g_strsplit (text, ",", 0);
   guint i;
 
-  if (halves[0] == NULL)
-    return invalid (error, text, "an op is missing");
-  if (!parse_op (halves[0], text, &key.op, &key.since, &key.until, &key.rank, error))
-    return FALSE;
-
-  ports = g_array_new (FALSE, TRUE, sizeof (LptPortTypes));
-  if (halves[1] != NULL)
+  for (i = 0; parts[i] != NULL; i++)
     {
-      g_auto (GStrv) parts = g_strsplit (halves[1], ",", 0);
+      LptPortTypes port;
 
-      for (i = 0; parts[i] != NULL; i++)
-        {
-          LptPortTypes port;
-
-          if (!parse_port (parts[i], i, &port))
-            {
-              g_array_unref (ports);
-              return invalid (error, text, "not a list of ports and types such as u8|i8,i8 or 0+1=u8");
-            }
-          if (port.types.n > 0)
-            g_array_append_val (ports, port);
-        }
+      if (!parse_port (parts[i], i, &port))
+        return FALSE;
+      if (port.types.n > 0)
+        g_array_append_val (ports, port);
     }
+
+  return TRUE;
+}
+
+/* "0,1" */
+static gboolean
+parse_numbers (const char *text,
+               guint      *ports)
+{
+  g_auto (GStrv) parts = g_strsplit (text, ",", 0);
+  guint i;
+
+  for (i = 0; parts[i] != NULL; i++)
+    {
+      guint64 port;
+
+      if (!g_ascii_string_to_unsigned (g_strstrip (parts[i]), 10, 0, 31, &port, NULL))
+        return FALSE;
+      *ports |= 1u << port;
+    }
+
+  return TRUE;
+}
+
+/* What follows "node=", or NULL. */
+static const char *
+node_part (const char *text)
+{
+  return g_str_has_prefix (text, "node=") ? text + strlen ("node=") : NULL;
+}
+
+static void
+add_restriction (LptConfig            *config,
+                 const LptRestriction *key)
+{
+  guint i;
 
   for (i = 0; i < config->restrictions->len; i++)
     {
-      restriction = g_ptr_array_index (config->restrictions, i);
-      if (restriction->op == key.op && restriction->since == key.since &&
-          restriction->until == key.until && restriction->rank == key.rank)
+      const LptRestriction *old = g_ptr_array_index (config->restrictions, i);
+
+      if (g_strcmp0 (old->node, key->node) == 0 && old->op == key->op && old->since == key->since &&
+          old->until == key->until && old->rank == key->rank)
         {
           g_ptr_array_remove_index (config->restrictions, i);
           break;
         }
     }
-  restriction = g_memdup2 (&key, sizeof key);
-  restriction->never = halves[1] == NULL;
-  restriction->ports = ports;
-  g_ptr_array_add (config->restrictions, restriction);
+  g_ptr_array_add (config->restrictions, g_memdup2 (key, sizeof *key));
+}
+
+gboolean
+lpt_config_keep (LptConfig   *config,
+                 const char  *name,
+                 GError     **error)
+{
+  LptRestriction key = { .rank = -1, .never = TRUE };
+
+  if (*name == '\0')
+    return invalid (error, name, "a name is missing");
+  key.text = g_strconcat ("node=", name, NULL);
+  key.node = g_strdup (name);
+  key.ports = g_array_new (FALSE, TRUE, sizeof (LptPortTypes));
+  add_restriction (config, &key);
+
+  return TRUE;
+}
+
+gboolean
+lpt_config_restrict (LptConfig   *config,
+                     const char  *text,
+                     GError     **error)
+{
+  const char *name = node_part (text);
+  const char *colon = name != NULL ? strrchr (name, ':') : strchr (text, ':');
+  g_autoptr (GArray) ports = g_array_new (FALSE, TRUE, sizeof (LptPortTypes));
+  g_autofree char *op = NULL;
+  LptRestriction key = { .rank = -1 };
+
+  if (name != NULL)
+    {
+      /* A name may hold colons: what does not read as types belongs to it. */
+      if (colon == NULL || !parse_ports (colon + 1, ports))
+        return lpt_config_keep (config, name, error);
+      if (colon == name)
+        return invalid (error, text, "a name is missing");
+      key.node = g_strndup (name, (gsize) (colon - name));
+    }
+  else
+    {
+      op = colon != NULL ? g_strndup (text, (gsize) (colon - text)) : g_strdup (text);
+      if (*op == '\0')
+        return invalid (error, text, "an op is missing");
+      if (!parse_op (op, text, &key.op, &key.since, &key.until, &key.rank, error))
+        return FALSE;
+      if (colon != NULL && !parse_ports (colon + 1, ports))
+        return invalid (error, text, "not a list of ports and types such as u8|i8,i8 or 0+1=u8");
+    }
+  key.text = g_strdup (text);
+  key.never = colon == NULL;
+  key.ports = g_steal_pointer (&ports);
+  add_restriction (config, &key);
 
   return TRUE;
 }
@@ -246,36 +335,40 @@ lpt_config_per_tensor (LptConfig   *config,
                        const char  *text,
                        GError     **error)
 {
-  g_auto (GStrv) halves = g_strsplit (text, ":", 2);
+  const char *name = node_part (text);
+  const char *colon = name != NULL ? strrchr (name, ':') : strchr (text, ':');
+  g_autofree char *op = NULL;
   LptGranularityRestriction key = { .granularity = LPT_GRANULARITY_PER_TENSOR };
+  gboolean numbers = colon != NULL && parse_numbers (colon + 1, &key.ports);
   gint rank;
   guint i;
 
-  if (halves[0] == NULL)
-    return invalid (error, text, "an op is missing");
-  if (!parse_op (halves[0], text, &key.op, &key.since, &key.until, &rank, error))
-    return FALSE;
-  if (halves[1] != NULL)
+  if (name != NULL)
     {
-      g_auto (GStrv) parts = g_strsplit (halves[1], ",", 0);
-
-      for (i = 0; parts[i] != NULL; i++)
-        {
-          guint64 port;
-
-          if (!g_ascii_string_to_unsigned (g_strstrip (parts[i]), 10, 0, 31, &port, NULL))
-            return invalid (error, text, "not a list of port numbers");
-          key.ports |= 1u << port;
-        }
+      if (*name == '\0')
+        return invalid (error, text, "a name is missing");
+      key.ports = numbers ? key.ports : 0;
+      key.node = numbers ? g_strndup (name, (gsize) (colon - name)) : g_strdup (name);
     }
+  else
+    {
+      op = colon != NULL ? g_strndup (text, (gsize) (colon - text)) : g_strdup (text);
+      if (*op == '\0')
+        return invalid (error, text, "an op is missing");
+      if (!parse_op (op, text, &key.op, &key.since, &key.until, &rank, error))
+        return FALSE;
+      if (colon != NULL && !numbers)
+        return invalid (error, text, "not a list of port numbers");
+    }
+  key.text = g_strdup (text);
   for (i = 0; i < config->granularity->len; i++)
     {
-      LptGranularityRestriction *old = g_ptr_array_index (config->granularity, i);
+      const LptGranularityRestriction *old = g_ptr_array_index (config->granularity, i);
 
-      if (old->op == key.op && old->since == key.since)
+      if (g_strcmp0 (old->node, key.node) == 0 && old->op == key.op && old->since == key.since)
         {
-          *old = key;
-          return TRUE;
+          g_ptr_array_remove_index (config->granularity, i);
+          break;
         }
     }
   g_ptr_array_add (config->granularity, g_memdup2 (&key, sizeof key));
@@ -388,56 +481,4 @@ lpt_config_vetoes (const LptConfig *config,
     }
 
   return FALSE;
-}
-
-/* --- asking --- */
-
-static gboolean
-version_fits (guint    since,
-              guint    until,
-              LptNode *node)
-{
-  guint version = lpt_op_version (node->info, node->opset);
-
-  return version >= since && (until == 0 || version <= until);
-}
-
-const LptRestriction *
-lpt_config_restriction (const LptConfig *config,
-                        LptNode         *node)
-{
-  const LptRestriction *best = NULL;
-  guint i;
-
-  for (i = 0; i < config->restrictions->len; i++)
-    {
-      const LptRestriction *r = g_ptr_array_index (config->restrictions, i);
-      LptValue *data = lpt_node_in (node, 0);
-
-      if (r->op != node->op || !version_fits (r->since, r->until, node))
-        continue;
-      if (r->rank >= 0 && (data == NULL || data->shape.rank != r->rank))
-        continue;
-      if (best == NULL || r->rank >= 0 || (r->since > 0 && best->rank < 0))
-        best = r;
-    }
-
-  return best;
-}
-
-const LptGranularityRestriction *
-lpt_config_granularity (const LptConfig *config,
-                        LptNode         *node)
-{
-  guint i;
-
-  for (i = 0; i < config->granularity->len; i++)
-    {
-      const LptGranularityRestriction *g = g_ptr_array_index (config->granularity, i);
-
-      if (g->op == node->op && version_fits (g->since, g->until, node))
-        return g;
-    }
-
-  return NULL;
 }

@@ -3,11 +3,12 @@
  *   "doc"          text
  *   "restrict"     list of lpt_config_restrict() texts
  *   "per-tensor"   list of lpt_config_per_tensor() texts
+ *   "keep"         list of names and globs for lpt_config_keep()
  *   "disable"      list of passes
  *   "prepare", "cleanup"   list of groups, each a list of passes that run as one sweep
  *   "callbacks"    { pass: [predicate, ...] }
  *   "update-precisions", "scaling-mode", "reshape-ignores-per-tensor",
- *   "integer-zero-points", "made-only", "normalization-keeps-eps"   true or false
+ *   "integer-zero-points", "made-only", "normalization-keeps-eps", "strict"   true or false
  *   "deq-precision"          element type
  *   "default-precisions"     "u8|i8"
  *   "quantization"           table of demands on quantization: "litert", "tpu"
@@ -172,6 +173,8 @@ read_item (LptConfig    *config,
     return each_string (config, item, lpt_config_restrict, error);
   if (strcmp (key, "per-tensor") == 0)
     return each_string (config, item, lpt_config_per_tensor, error);
+  if (strcmp (key, "keep") == 0)
+    return each_string (config, item, lpt_config_keep, error);
   if (strcmp (key, "disable") == 0)
     return each_string (config, item, disable, error);
   if (strcmp (key, "prepare") == 0)
@@ -192,6 +195,8 @@ read_item (LptConfig    *config,
     return read_bool (&config->made_only, item, error);
   if (strcmp (key, "normalization-keeps-eps") == 0)
     return read_bool (&config->normalization_keeps_eps, item, error);
+  if (strcmp (key, "strict") == 0)
+    return read_bool (&config->strict, item, error);
   if (strcmp (key, "deq-precision") == 0)
     {
       config->deq_precision = cJSON_IsString (item) ? lpt_dtype_from_name (item->valuestring) : LPT_DTYPE_UNDEFINED;

@@ -36,8 +36,11 @@ typedef struct
   LptTypeList types;
 } LptPortTypes;
 
+/* Of one op, or of the nodes that a name or glob says; node > op, an exact name > a glob, later > earlier. */
 typedef struct
 {
+  char    *text;              /* as it was given, for messages */
+  char    *node;              /* name or glob with * and ?; NULL = of @op */
   LptOp    op;
   guint    since, until;      /* versions of the op (lpt_op_version); 0 = no limit */
   gint     rank;              /* only for data of this rank; -1 = any */
@@ -47,6 +50,7 @@ typedef struct
 
 typedef struct
 {
+  char    *text, *node;
   LptOp    op;
   guint    since, until;
   LptGranularity granularity;
@@ -59,7 +63,7 @@ typedef gboolean (*LptPassCallback) (LptNode *node, gpointer data);
 typedef struct
 {
   char       *name;                 /* of the target, or NULL */
-  GPtrArray  *restrictions;         /* LptRestriction *, one per (op, version, rank), in the order given */
+  GPtrArray  *restrictions;         /* LptRestriction *, one per (op, version, rank) or node, in the order given */
   GPtrArray  *granularity;          /* LptGranularityRestriction * */
   GPtrArray  *prepare;              /* groups of pass names (GStrv): each group is one sweep */
   GPtrArray  *cleanup;
@@ -74,6 +78,9 @@ typedef struct
   LptTypeList default_precisions;
   gboolean    integer_zero_points;  /* FALSE: a fractional zero point in front of a convolution stays what it is (lowering adds
                                        what rounding it would lose to the bias) */
+  gboolean    strict;               /* restrictions hold before lowering, too (lowering always keeps them); FALSE: as in OpenVINO, where weights that
+                                       come as integers and ops that preserve precision are not asked, and a FakeQuantize whose readers want
+                                       different types stays real for all of them */
   gboolean    made_only;            /* SubtractMultiplyToMultiplyAdd: only on dequantization that this run made */
   gboolean    normalization_keeps_eps;  /* a scale leaves MVN and NormalizeL2 without changing eps, as in OpenVINO */
   LptQuantRules quant_rules;        /* what lowered graphs must keep (lpt-restrictions.h) */
@@ -96,11 +103,15 @@ LPT_EXPORT const char *const *lpt_config_targets (void);      /* names of the bu
  * @text: "conv:u8,i8" port 0 u8, port 1 i8; "conv:u8|i8,i8" alternatives in order; "conv:,i8" port 0 free;
  *   "conv" alone = never low; "lstm_sequence:0+1=u8" ports that share one choice; "group_conv[rank=5]:u8|i8,i8";
  *   "interpolate@4:u8" one version. Op: name of the op table or short name, any case.
- * Replaces what the configuration said of that op (version, rank).
+ *   "node=stage4/conv:u8,i8", "node=head_?:i8": the node of that name, or nodes that fit that glob, in place of an op.
+ * Replaces what the configuration said of that op (version, rank) or name. It is a promise about the lowered graph: no op has
+ * an input of an integer type that its restriction does not allow; what cannot be met stays real (lpt_config_check() says whether).
  */
 LPT_EXPORT gboolean lpt_config_restrict    (LptConfig *config, const char *text, GError **error);
-/* "conv:0", "deconv", "conv:0,1". */
+/* "conv:0", "deconv", "conv:0,1", "node=head/conv:0". */
 LPT_EXPORT gboolean lpt_config_per_tensor  (LptConfig *config, const char *text, GError **error);
+/* The node of this name, or nodes that fit this glob, never run on integers: "node=NAME" of lpt_config_restrict(). */
+LPT_EXPORT gboolean lpt_config_keep        (LptConfig *config, const char *name, GError **error);
 /* Names are matched without case and punctuation; error when no pass has it. */
 LPT_EXPORT gboolean lpt_config_disable     (LptConfig *config, const char *pass, GError **error);
 /* A callback for one pass; several are tried in turn, TRUE of any skips the node. */
@@ -114,6 +125,11 @@ LPT_EXPORT void     lpt_config_add_pass    (LptConfig *config, const LptPass *pa
 /* The restriction for @node (most specific first), or NULL. */
 LPT_EXPORT const LptRestriction *lpt_config_restriction (const LptConfig *config, LptNode *node);
 LPT_EXPORT const LptGranularityRestriction *lpt_config_granularity (const LptConfig *config, LptNode *node);
+/* Names and globs of the configuration that no node of @graph and its bodies has (transfer full) (element-type utf8). */
+LPT_EXPORT GPtrArray *lpt_config_unused_names (const LptConfig *config, LptGraph *graph);
+/* All places of @graph and its bodies where an integer of at most 16 bits breaks a restriction (transfer full)
+ * (element-type LptViolation): empty when there are none. Targets with demands on quantization: lpt_graph_check(), too. */
+LPT_EXPORT GPtrArray *lpt_config_check     (const LptConfig *config, LptGraph *graph);
 /* Does any callback veto @pass on @node? */
 LPT_EXPORT gboolean lpt_config_vetoes      (const LptConfig *config, const char *pass, LptNode *node);
 
