@@ -141,6 +141,36 @@ check_output (const char *in, const char *out)
   return FALSE;
 }
 
+/* Does @graph have an integer op of this kind? */
+static gboolean
+runs_low (LptGraph *graph, LptOp op)
+{
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (graph->nodes, i);
+      LptDType precision = node->op == op ? cmd_node_precision (node) : LPT_DTYPE_UNDEFINED;
+      if (precision != LPT_DTYPE_UNDEFINED && precision != LPT_DTYPE_F32)
+        return TRUE;
+      for (guint b = 0; b < lpt_node_n_bodies (node); b++)
+        if (runs_low (lpt_node_body (node, b), op))
+          return TRUE;
+    }
+  return FALSE;
+}
+
+/* Leaving out the pass of an op is not what keeps the op real. */
+static void
+note_disabled (LptGraph *graph, char **disabled)
+{
+  for (guint i = 0; graph->lowered && disabled != NULL && disabled[i] != NULL; i++)
+    {
+      const LptPass *pass = lpt_pass_find (disabled[i]);
+      if (pass != NULL && pass->stage == LPT_STAGE_PROPAGATE && pass->roots != NULL && pass->roots[1] == LPT_OP_NONE && runs_low (graph, pass->roots[0]))
+        cmd_note ("--disable %s leaves out the pass; lowering runs %s on integers all the same: --restrict %s keeps it real",
+                  disabled[i], lpt_op_info (pass->roots[0])->name, lpt_op_info (pass->roots[0])->name);
+    }
+}
+
 int
 cmd_transform (int argc, char **argv)
 {
@@ -183,6 +213,8 @@ cmd_transform (int argc, char **argv)
   progress_end ();
   if (graph == NULL)
     return cmd_fail (error);
+  if (!cmd_check_names (config, graph, FALSE, &code))
+    return code;
   if (!cmd_prepare_graph (graph, args.shapes, args.outputs, args.requant, &code))
     return code;
 
@@ -215,6 +247,8 @@ cmd_transform (int argc, char **argv)
         cmd_name_file (&error, argv[1]);
       return cmd_fail (error);
     }
+  if (!remarks)
+    note_disabled (graph, args.disable);
   if (verify)
     cmd_verify_print (checker);
   if (remarks)

@@ -5,6 +5,7 @@
 
 #include "ir/lpt-fold.h"
 #include "passes/lpt-layer.h"
+#include "passes/lpt-restricted.h"
 #include "passes/lpt-rewriter.h"
 
 /* --- checks --- */
@@ -16,6 +17,83 @@ lpt_layer_find (LptRewriter *rw,
                 LptDequant  *dq)
 {
   return lpt_dequant_find_input (node, index, &lpt_rewriter_config (rw)->default_precisions, dq);
+}
+
+/* The type with which input @index comes as codes, or will; FALSE: as real numbers. What a FakeQuantize will write is not
+ * known: it is one of those that its reader takes, if there is one. */
+static gboolean
+low_type (LptRewriter *rw,
+          LptNode     *node,
+          guint        index,
+          LptDType    *dtype)
+{
+  const LptConfig *config = lpt_rewriter_config (rw);
+  LptTypeList types = { 0 };
+  LptDequant dq;
+
+  if (lpt_node_in (node, index) == NULL)
+    return FALSE;
+  /* Weights of groups, which a Reshape cuts. */
+  if (node->op == LPT_OP_GROUP_CONVOLUTION && index == 1 && lpt_node_src (node, 1)->op == LPT_OP_RESHAPE)
+    lpt_layer_find (rw, lpt_node_src (node, 1), 0, &dq);
+  else
+    lpt_layer_find (rw, node, index, &dq);
+  if (!lpt_dequant_is_empty (&dq) && lpt_dequant_is_low (&dq))
+    {
+      *dtype = lpt_config_final_type (config, dq.data->dtype);
+      return TRUE;
+    }
+  if (dq.data == NULL || dq.data->producer->op != LPT_OP_FAKE_QUANTIZE || lpt_dtype_is_low (dq.data->dtype) ||
+      !lpt_config_port_types (config, node, index, &types))
+    return FALSE;
+  types = lpt_type_list_intersect (&types, &config->default_precisions);
+  *dtype = (LptDType) (types.n > 0 ? types.v[0] : config->default_precisions.v[0]);
+
+  return TRUE;
+}
+
+gboolean
+lpt_layer_is_restricted (LptRewriter *rw,
+                         LptNode     *node)
+{
+  const LptConfig *config = lpt_rewriter_config (rw);
+  const LptRestriction *restriction;
+  g_autofree LptCode *codes = NULL;
+  g_autofree char *breach = NULL;
+  guint i;
+
+  if (!lpt_config_is_strict (config) || !config->update_precisions || lpt_node_is_dequantization (node))
+    return FALSE;
+  restriction = lpt_config_restriction (config, node);
+  if (restriction == NULL)
+    return FALSE;
+  codes = g_new0 (LptCode, node->n_in + 1);
+  for (i = 0; i < node->n_in; i++)
+    low_type (rw, node, i, &codes[i].dtype);
+  /* What makes codes is on integers when it makes them. */
+  if (node->op == LPT_OP_FAKE_QUANTIZE && lpt_restriction_is_never (restriction))
+    codes[0].dtype = config->default_precisions.v[0];
+  breach = lpt_config_breach (config, node, codes, node->n_in);
+  if (breach == NULL)
+    return FALSE;
+  if (lpt_restriction_is_never (restriction))
+    {
+      g_free (breach);
+      breach = lpt_restriction_never_reason (restriction, node);
+    }
+  lpt_rewriter_decline (rw, node, "%s", breach);
+
+  return TRUE;
+}
+
+void
+lpt_layer_remark_types (LptRewriter *rw,
+                        LptNode     *node)
+{
+  const LptRestriction *restriction = lpt_config_restriction (lpt_rewriter_config (rw), node);
+
+  if (restriction != NULL && restriction->ports->len > 0)
+    lpt_rewriter_decline (rw, node, "its types are those of restriction \"%s\"", restriction->text);
 }
 
 /* Does the constant vary along other axes than the channel axis? */

@@ -15,6 +15,10 @@ G_BEGIN_DECLS
 
 /* The chain on input @index with the configuration's accepted types; FALSE when empty. */
 gboolean lpt_layer_find      (LptRewriter *rw, LptNode *node, guint index, LptDequant *dq);
+/* Would integers on its inputs break the restriction of @node? Then it stays as it is, and is told so. */
+gboolean lpt_layer_is_restricted (LptRewriter *rw, LptNode *node);
+/* Said where types were too few, before the reason: which restriction left these. */
+void     lpt_layer_remark_types (LptRewriter *rw, LptNode *node);
 /* Output ranks static; the chain varies along the channel axis only. NULL, or why not. */
 const char *lpt_layer_static_problem (LptNode *node, const LptDequant *dq);
 /**

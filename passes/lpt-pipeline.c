@@ -289,7 +289,7 @@ lpt_graph_is_quantized (LptGraph *graph)
   return FALSE;
 }
 
-/* Every node stands for itself: what rewrites make of it is reported under its name. */
+/* Every node stands for itself: what rewrites make of it is reported and restricted under its name. */
 static void
 mark_origins (LptGraph *graph)
 {
@@ -322,8 +322,7 @@ lpt_pipeline_run (LptGraph           *graph,
                    "unsupported: the graph is lowered already and cannot be transformed again");
       return FALSE;
     }
-  if (report != NULL)
-    mark_origins (graph);
+  mark_origins (graph);
   if (!run_groups (graph, config, config->prepare, LPT_STAGE_PREPARE, report, observer, error))
     return FALSE;
   if (until >= LPT_STAGE_MARKUP &&

@@ -14,6 +14,7 @@
 #include <lpt/lpt-body.h>
 
 #include "passes/lpt-rewriter.h"
+#include "passes/lpt-layer.h"
 
 LptGraph *
 lpt_rewriter_graph (LptRewriter *rw)
@@ -325,9 +326,12 @@ offer (LptRewriter  *rw,
         continue;
       if (lpt_config_vetoes (rw->config, pass->name, node))
         {
+          lpt_layer_remark_types (rw, node);
           lpt_rewriter_decline (rw, node, "left alone by a callback of the target");
           continue;
         }
+      if ((pass->stage == LPT_STAGE_PROPAGATE || pass->stage == LPT_STAGE_DECOMPOSE) && lpt_layer_is_restricted (rw, node))
+        continue;
       start = g_get_monotonic_time ();
       name = g_strdup (node->name);
       changed = pass->rewrite (rw, node);

@@ -110,6 +110,8 @@ weights_problem (LptRewriter      *rw,
       if (!lpt_quantize_details_read (weights->fq, &details))
         return "the intervals of the FakeQuantize on its weights do not fit together";
       if (!lpt_weights_precision (rw, weights->fq, &details, &precision))
+        lpt_layer_remark_types (rw, node);
+      if (precision.dtype == LPT_DTYPE_UNDEFINED)
         return "no integer type fits the FakeQuantize on its weights and the restrictions";
       if (!lpt_quantize_zero_point_fits (&details, &precision))
         return "the zero point of its weights is out of the range of the type";

@@ -149,6 +149,14 @@ lpt_weights_precision (LptRewriter              *rw,
 {
   LptBoxValue *box = lpt_box (fq->graph, fq->out[0].mark.precisions);
   const LptTypeList *types = box != NULL ? &box->types : &lpt_rewriter_config (rw)->default_precisions;
+  LptTypeList first = { 0 };
+
+  /* Where i8 is preferred to u8 the interval has no say: codes of weights are ours to choose. */
+  if (types->n > 1 && types->v[0] == LPT_DTYPE_I8)
+    {
+      lpt_type_list_add (&first, LPT_DTYPE_I8);
+      types = &first;
+    }
 
   *precision = (LptDataPrecision) { LPT_DTYPE_UNDEFINED };
   if (types->n == 0)

@@ -13,17 +13,21 @@
  */
 
 #include "passes/lpt-markup.h"
+#include "passes/lpt-restricted.h"
 
 static void
-restrict_ports (LptNode              *node,
+restrict_ports (const LptConfig      *config,
+                LptNode              *node,
                 const LptRestriction *restriction)
 {
   guint i, k;
 
-  if (restriction->never)
+  if (restriction->never || (lpt_config_is_strict (config) && lpt_restriction_is_never (restriction)))
     {
       for (i = 0; i < node->n_in; i++)
         lpt_markup_disable_input (node, i);
+      if (lpt_config_is_strict (config))
+        node->mark.preserved = 0;
       return;
     }
   for (i = 0; i < restriction->ports->len; i++)
@@ -65,6 +69,9 @@ mark (LptRewriter *rw,
     }
   if (node->n_in == 0 || node->in[0].value == NULL)
     return;
+  restriction = lpt_config_restriction (config, node);
+  if (restriction != NULL && lpt_node_is_dequantization (node) && lpt_config_is_strict (config))
+    restriction = NULL;
   lpt_layer_find (rw, node, 0, &dq);
   if (!lpt_markup_supports (node) || lpt_layer_static_problem (node, &dq) != NULL)
     {
@@ -78,10 +85,9 @@ mark (LptRewriter *rw,
       lpt_box (node->graph, box)->flag = TRUE;
       node->mark.preserved = box;
     }
-  restriction = lpt_config_restriction (config, node);
   if (restriction != NULL)
     {
-      restrict_ports (node, restriction);
+      restrict_ports (config, node, restriction);
       lpt_rewriter_changed (rw, node);
     }
 }

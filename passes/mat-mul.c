@@ -58,7 +58,9 @@ fq_operand (LptRewriter *rw,
     return lpt_rewriter_decline (rw, matmul, "the FakeQuantize on input 1 has intervals that are not constant, or an unsupported number of levels");
   if (!lpt_value_is_constant_path (lpt_node_in (fq, 0)))
     return lpt_rewriter_decline (rw, matmul, "the FakeQuantize on input 1 was not decomposed");
-  if (!lpt_weights_precision (rw, fq, &details, &precision))
+  if (!lpt_weights_precision (rw, fq, &details, &precision) || precision.has_zp)
+    lpt_layer_remark_types (rw, matmul);
+  if (precision.dtype == LPT_DTYPE_UNDEFINED)
     return lpt_rewriter_decline (rw, matmul, "no integer type fits the FakeQuantize on input 1 and the restrictions");
   if (precision.has_zp)
     return lpt_rewriter_decline (rw, matmul, "input 1 would have a zero point");

@@ -4,7 +4,8 @@
  * their sources. An input with a list intersects it with its source's, in the order of the input's list;
  * an input without one receives its source's. An empty list on an input means that this operation is out:
  * it is not merged. An empty intersection means that a FakeQuantize cannot serve all its consumers, and
- * stays real (lpt_spec 2.4.5). Marks only; no value changes.
+ * stays real (lpt_spec 2.4.5). Where restrictions are strict (LptConfig) the consumer alone is out whose list has none of
+ * the types that are left, and an operation that preserves precision brings its own list as well. Marks only; no value changes.
  *
  * Golden tests: tests/golden/propagate-precisions/
  *
@@ -12,6 +13,45 @@
  */
 
 #include "passes/lpt-markup.h"
+#include "passes/lpt-restricted.h"
+
+/* Input @i and what is above it have no type in common. */
+static gboolean
+finds_no_type (LptRewriter *rw,
+               LptNode     *node,
+               guint        i)
+{
+  LptNode *source = lpt_markup_source (rw, node, i);
+  LptBoxValue *above = source != NULL ? lpt_box (node->graph, *lpt_markup_box (source, LPT_SPREAD_PRECISIONS)) : NULL;
+  LptBoxValue *own = lpt_box (node->graph, node->in[i].mark.precisions);
+
+  return above != NULL && own != NULL && above->types.n > 0 && own->types.n > 0 &&
+         lpt_type_list_intersect (&own->types, &above->types).n == 0;
+}
+
+/* The restriction of @node cannot be met: it is out, and FakeQuantizes above serve the others. */
+static gboolean
+is_out (LptRewriter *rw,
+        LptNode     *node)
+{
+  const LptConfig *config = lpt_rewriter_config (rw);
+  const LptRestriction *restriction = lpt_config_restriction (config, node);
+  guint i, k;
+
+  if (!lpt_config_is_strict (config) || restriction == NULL)
+    return FALSE;
+  for (i = 0; i < node->n_in; i++)
+    if (finds_no_type (rw, node, i))
+      {
+        lpt_rewriter_decline (rw, node, "the other readers of input %u take none of its types (restriction \"%s\")", i, restriction->text);
+        node->mark.preserved = 0;
+        for (k = 0; k < node->n_in; k++)
+          lpt_markup_disable_input (node, k);
+        return TRUE;
+      }
+
+  return FALSE;
+}
 
 static void
 propagate_to_inputs (LptRewriter *rw,
@@ -19,7 +59,7 @@ propagate_to_inputs (LptRewriter *rw,
 {
   guint i;
 
-  if (lpt_node_has_disabled_input (node))
+  if (lpt_node_has_disabled_input (node) || is_out (rw, node))
     return;
   for (i = 0; i < node->n_in; i++)
     {
@@ -58,6 +98,8 @@ mark (LptRewriter *rw,
       lpt_rewriter_changed (rw, node);
       return;
     }
+  if (lpt_node_is_preserved (node) && lpt_config_is_strict (config) && lpt_config_restriction (config, node) != NULL)
+    propagate_to_inputs (rw, node);
   if (!lpt_markup_spread (rw, node, LPT_SPREAD_PRECISIONS))
     propagate_to_inputs (rw, node);
 }

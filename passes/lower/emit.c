@@ -8,15 +8,117 @@
 #include <lpt/lpt-attrs.h>
 
 #include "passes/lower/lower.h"
+#include "passes/lpt-restricted.h"
 
 /* Scales that differ by less are the same number rounded to float32 elsewhere. */
 #define SAME_SCALE 1e-6
+
+static gboolean
+is_restricted (LptLower *lw,
+               LptNode  *node)
+{
+  const LptConfig *config = lpt_rewriter_config (lw->rw);
+
+  return lpt_config_restriction (config, node) != NULL || lpt_config_granularity (config, node) != NULL;
+}
+
+/* Takes @codes over. */
+static gboolean
+may_read (LptLower *lw,
+          LptNode  *node,
+          LptCode  *codes,
+          guint     n)
+{
+  const LptConfig *config = lpt_rewriter_config (lw->rw);
+  g_autofree LptCode *own = codes;
+  g_autofree char *breach = NULL;
+  guint i;
+
+  for (i = 0; i < n; i++)
+    codes[i].dtype = lpt_config_final_type (config, codes[i].dtype);
+  breach = lpt_config_breach (config, node, codes, n);
+
+  return breach == NULL || lpt_rewriter_decline (lw->rw, node, "%s", breach);
+}
+
+gboolean
+lpt_lower_may (LptLower *lw,
+               LptNode  *node,
+               guint     n_data)
+{
+  LptCode *codes;
+  guint i;
+
+  if (!is_restricted (lw, node))
+    return TRUE;
+  codes = g_new0 (LptCode, n_data);
+  for (i = 0; i < n_data; i++)
+    {
+      const LptForm *form = lpt_lower_form (lw, node, i);
+
+      if (form != NULL && lpt_form_is_8bit (form))
+        codes[i] = (LptCode) { form->q->dtype, form->n > 1 };
+    }
+
+  return may_read (lw, node, codes, n_data);
+}
+
+gboolean
+lpt_lower_may_codes (LptLower *lw,
+                     LptNode  *node,
+                     guint     n_data,
+                     LptDType  dtype)
+{
+  LptCode *codes;
+  guint i;
+
+  if (!is_restricted (lw, node))
+    return TRUE;
+  codes = g_new0 (LptCode, n_data);
+  for (i = 0; i < n_data; i++)
+    codes[i].dtype = dtype;
+
+  return may_read (lw, node, codes, n_data);
+}
+
+/* The pass that moves dequantization through @node is left out: lowering does not need it. */
+static void
+remark_disabled (LptLower *lw,
+                 LptNode  *node)
+{
+  const LptConfig *config = lpt_rewriter_config (lw->rw);
+  const char *pass = g_hash_table_size (config->disabled) > 0 ? lpt_config_disabled_pass (config, node->op) : NULL;
+
+  if (pass != NULL)
+    lpt_rewriter_decline (lw->rw, node, "its pass %s is off, the op is not: --restrict %s keeps it real", pass, node->info->name);
+}
 
 LptNode *
 lpt_lower_emit (LptLower         *lw,
                 LptNode          *node,
                 guint             n_in,
                 LptValue  *const *in)
+{
+  if (is_restricted (lw, node))
+    {
+      LptCode *codes = g_new0 (LptCode, n_in);
+      guint i;
+
+      for (i = 0; i < n_in; i++)
+        codes[i] = lpt_code_of (in[i]);
+      if (!may_read (lw, node, codes, n_in))
+        return NULL;
+    }
+  remark_disabled (lw, node);
+
+  return lpt_lower_emit_real (lw, node, n_in, in);
+}
+
+LptNode *
+lpt_lower_emit_real (LptLower         *lw,
+                     LptNode          *node,
+                     guint             n_in,
+                     LptValue  *const *in)
 {
   LptNode *copy = lpt_node_clone (node, node->name, n_in, in);
   guint i;

@@ -21,6 +21,7 @@
 #include <lpt/lpt-body.h>
 
 #include "passes/lower/lower.h"
+#include "passes/lpt-restricted.h"
 #include "passes/lpt-rewriter.h"
 
 /* --- the walk --- */
@@ -142,6 +143,22 @@ keep_real (LptLower *lw,
   lpt_node_infer (node, NULL);
 }
 
+/* The restriction of @node leaves no integer op. */
+static gboolean
+is_kept_real (LptRewriter *rw,
+              LptNode     *node)
+{
+  const LptRestriction *restriction = lpt_config_restriction (lpt_rewriter_config (rw), node);
+  g_autofree char *reason = NULL;
+
+  if (restriction == NULL || !lpt_restriction_is_never (restriction) || node->n_in == 0 || lpt_node_is_dequantization (node))
+    return FALSE;
+  reason = lpt_restriction_never_reason (restriction, node);
+  lpt_rewriter_decline (rw, node, "%s", reason);
+
+  return TRUE;
+}
+
 static gboolean
 lower_graph (LptRewriter  *rw,
              LptGraph     *graph,
@@ -161,7 +178,6 @@ lower_graph (LptRewriter  *rw,
     {
       LptNode *node = g_ptr_array_index (order, i);
       LptLowerRule rule = lpt_lower_rule (node->op);
-      const LptRestriction *restriction;
 
       for (k = 0; k < lpt_node_n_bodies (node); k++)
         {
@@ -178,13 +194,7 @@ lower_graph (LptRewriter  *rw,
               return FALSE;
             }
         }
-      restriction = lpt_config_restriction (lpt_rewriter_config (rw), node);
-      if (restriction != NULL && restriction->never)
-        {
-          lpt_rewriter_decline (rw, node, "the target never runs %s on integers", node->info->name);
-          keep_real (&lw, node);
-        }
-      else if (rule == NULL || !rule (&lw, node))
+      if (is_kept_real (rw, node) || rule == NULL || !rule (&lw, node))
         keep_real (&lw, node);
       else
         note_form (&lw, node);

@@ -115,8 +115,16 @@ LptValue *lpt_lower_codes     (LptLower *lw, LptForm *form, const LptCodes *code
 /* The same from any source value: by its form, else by Quantize. Never NULL. */
 LptValue *lpt_lower_quantize  (LptLower *lw, LptValue *value, const LptCodes *codes);
 
-/* A copy of source node @node that reads @in; takes its name. Output types are the caller's. */
+/* May @node run on the integers that the forms of its first @n_data inputs are? FALSE: its restriction does not allow them, and it
+ * is told so. Inputs without integers yet are judged when the op is emitted. */
+gboolean  lpt_lower_may       (LptLower *lw, LptNode *node, guint n_data);
+/* The same of codes of @dtype that are yet to be made, of one scale. */
+gboolean  lpt_lower_may_codes (LptLower *lw, LptNode *node, guint n_data, LptDType dtype);
+/* A copy of source node @node that reads @in; takes its name. Output types are the caller's. NULL: its restriction does not
+ * allow these integers. */
 LptNode  *lpt_lower_emit      (LptLower *lw, LptNode *node, guint n_in, LptValue *const *in);
+/* The same on real values. */
+LptNode  *lpt_lower_emit_real (LptLower *lw, LptNode *node, guint n_in, LptValue *const *in);
 /* New node of a lowered op. */
 LptValue *lpt_lower_convert   (LptLower *lw, LptOp op, LptValue *value, const char *base, LptDType dtype, LptQuant *quant);
 /* a * q + b of a form over @dtype as an LptQuant; the zero points are the nearest of the type and what they leave goes to

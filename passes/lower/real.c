@@ -145,7 +145,7 @@ emit_real_op (LptLower *lw,
 
   for (i = 0; i < node->n_in; i++)
     in[i] = node->in[i].value != NULL ? lpt_lower_real (lw, node->in[i].value) : NULL;
-  copy = lpt_lower_emit (lw, node, node->n_in, in);
+  copy = lpt_lower_emit_real (lw, node, node->n_in, in);
   copy->flags &= ~(guint32) LPT_NODE_RELAXED;
   lpt_rewriter_fate (lw->rw, copy, LPT_DTYPE_F32, "its result is used as a real number: no FakeQuantize behind it says what integers to write");
   lpt_node_infer (copy, NULL);      /* what does not fit is found when the whole graph is inferred */

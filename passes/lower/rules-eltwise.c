@@ -168,6 +168,8 @@ emit_sum (LptLower       *lw,
     }
 
   copy = lpt_lower_emit (lw, node, 2, in);
+  if (copy == NULL)
+    return NULL;
   if (any)
     lpt_floats_set (&LPT_ATTRS (copy, LptBinaryAttrs)->shift, n, shift);
   copy->out[0].dtype = codes->dtype;
@@ -190,6 +192,8 @@ pending_pair (LptLower *lw,
 
   if (x == NULL || y == NULL)
     return lpt_rewriter_decline (lw->rw, node, "no quantization on input %d", x == NULL ? 0 : 1);
+  if (!lpt_lower_may (lw, node, 2))
+    return FALSE;
   for (i = 0; i < 2; i++)
     if ((i == 0 ? x : y)->n > 1 && node->in[i].value->shape.rank != node->out[0].shape.rank)
       return lpt_rewriter_decline (lw->rw, node, "the scale of input %u varies along an axis that is broadcast", i);
@@ -293,7 +297,7 @@ bound (LptLower *lw,
   LptForm *source = lpt_lower_form (lw, node, 0);
   LptForm *form;
 
-  if (source == NULL)
+  if (source == NULL || !lpt_lower_may (lw, node, 1))
     return FALSE;
   form = lpt_form_copy (source);
   form->lo = CLAMP (form->lo, lo, hi);
@@ -407,6 +411,8 @@ emit_single (LptLower       *lw,
   if (form->a[0] != 1 || moved != NULL)
     inner = lpt_quant_new_one (codes->step[0] / form->a[0], written);
   copy = lpt_lower_emit (lw, node, node->n_in, in);
+  if (copy == NULL)
+    return NULL;
   copy->out[0].dtype = codes->dtype;
   copy->out[0].shape = node->out[0].shape;
   lpt_value_set_quant (&copy->out[0], inner != NULL ? inner : quant);
@@ -427,6 +433,8 @@ pending_single (LptLower *lw,
     return lpt_rewriter_decline (lw->rw, node, "no quantization on input 0");
   if (!lpt_form_is_8bit (x))
     return lpt_rewriter_decline (lw->rw, node, "input 0 is not rounded to 8 bits before it");
+  if (!lpt_lower_may (lw, node, 1))
+    return FALSE;
   op = lpt_pending_new (node, 1);
   op->in[0] = lpt_form_copy (x);
   op->emit = emit_single;
@@ -471,6 +479,8 @@ lpt_lower_average (LptLower *lw,
       if (in == NULL)
         return lpt_rewriter_decline (lw->rw, node, "the scale of its input is not positive, its zero point is fractional, or a clamp leaves its integers");
       copy = lpt_lower_emit (lw, node, 1, &in);
+      if (copy == NULL)
+        return FALSE;
       copy->out[0].dtype = in->dtype;
       copy->out[0].shape = node->out[0].shape;
       lpt_value_set_quant (&copy->out[0], in->quant);

@@ -83,7 +83,7 @@ has_positive_scales (const LptForm *form)
   return TRUE;
 }
 
-/* A copy of the node on integers @in, every output with quantization along @axis of the output. */
+/* A copy of the node on integers @in, every output with quantization along @axis of the output; NULL: it may not read them. */
 static LptNode *
 emit_moved (LptLower *lw,
             LptNode  *node,
@@ -101,7 +101,7 @@ emit_moved (LptLower *lw,
   for (i = 0; i < node->n_in; i++)
     in[i] = i < n_data ? data[i] : node->in[i].value != NULL ? lpt_lower_real (lw, node->in[i].value) : NULL;
   copy = lpt_lower_emit (lw, node, node->n_in, in);
-  for (i = 0; i < copy->n_out; i++)
+  for (i = 0; copy != NULL && i < copy->n_out; i++)
     {
       copy->out[i].shape = node->out[i].shape;
       if (node->op == LPT_OP_MAX_POOL && i == 1)
@@ -126,9 +126,10 @@ emit_pending_move (LptLower       *lw,
   LptNode *node = op->node;
   g_autofree LptValue **data = g_new0 (LptValue *, op->n_in);
   LptCodes inner = *codes;
+  LptNode *moved;
   guint i;
 
-  if (codes->n > 1 || form->n > 1)
+  if (codes->n > 1 || form->n > 1 || !lpt_lower_may_codes (lw, node, op->n_in, codes->dtype))
     return NULL;
   /* code (a * x + b) = round (x / (step / a) + (offset + b / step)) */
   {
@@ -141,7 +142,9 @@ emit_pending_move (LptLower       *lw,
     for (i = 0; i < op->n_in; i++)
       data[i] = lpt_lower_quantize (lw, node->in[i].value, &inner);
 
-    return lpt_lower_with_quant (lw, &emit_moved (lw, node, op->n_in, data, LPT_QUANT_PER_TENSOR)->out[0], quant);
+    moved = emit_moved (lw, node, op->n_in, data, LPT_QUANT_PER_TENSOR);
+
+    return moved != NULL ? lpt_lower_with_quant (lw, &moved->out[0], quant) : NULL;
   }
 }
 
@@ -169,7 +172,7 @@ lpt_lower_movement (LptLower *lw,
   LptNode *copy;
   guint i;
 
-  if (x == NULL)
+  if (x == NULL || !lpt_lower_may (lw, node, 1))
     return FALSE;
   if ((node->info->flags & LPT_OP_F_MONOTONE) && !has_positive_scales (x))
     return lpt_rewriter_decline (lw->rw, node, "a scale is not positive: the order of the integers is not that of the values");
@@ -194,6 +197,8 @@ lpt_lower_movement (LptLower *lw,
     }
 
   copy = emit_moved (lw, node, 1, &x->q, axis);
+  if (copy == NULL)
+    return FALSE;
   for (i = 0; i < copy->n_out; i++)
     {
       LptForm *form;
@@ -225,7 +230,7 @@ lpt_lower_pad (LptLower *lw,
   double code;
   guint i;
 
-  if (x == NULL)
+  if (x == NULL || !lpt_lower_may (lw, node, 1))
     return FALSE;
   if (!lpt_form_is_8bit (x) || x->n > 1 || !(x->a[0] > 0))
     return lpt_rewriter_decline (lw->rw, node, "input 0 is not 8-bit with one positive scale");
@@ -261,6 +266,8 @@ lpt_lower_pad (LptLower *lw,
   in[3] = lpt_rewriter_const (lw->rw, name, lpt_tensor_scalar (x->q->dtype, constant ? round (code) : 0));
   lpt_value_set_quant (in[3], in[0]->quant);
   copy = lpt_lower_emit (lw, node, constant ? 4 : 3, in);
+  if (copy == NULL)
+    return FALSE;
   copy->out[0].dtype = x->q->dtype;
   copy->out[0].shape = node->out[0].shape;
   lpt_value_set_quant (&copy->out[0], in[0]->quant);
@@ -306,7 +313,7 @@ lpt_lower_concat (LptLower *lw,
       any |= x != NULL;
       all &= x != NULL && lpt_form_is_8bit (x);
     }
-  if (!any)
+  if (!any || !lpt_lower_may (lw, node, node->n_in))
     return FALSE;
   if (!all || !lpt_axis_normalize (LPT_ATTRS (node, LptAxisAttrs)->axis, node->out[0].shape.rank, &axis))
     return pending_move (lw, node, node->n_in);
@@ -340,6 +347,8 @@ lpt_lower_concat (LptLower *lw,
         if (data[i] == NULL)
           return pending_move (lw, node, node->n_in);
       copy = emit_moved (lw, node, node->n_in, data, axis);
+      if (copy == NULL)
+        return FALSE;
       form = lpt_form_copy (first);
       form->q = &copy->out[0];
     }
@@ -351,6 +360,8 @@ lpt_lower_concat (LptLower *lw,
       for (i = 0; i < node->n_in; i++)
         data[i] = lpt_lower_with_quant (lw, data[i], plain);
       copy = emit_moved (lw, node, node->n_in, data, axis);
+      if (copy == NULL)
+        return FALSE;
       form = lpt_form_new_value (&copy->out[0], axis, a->len, (double *) (gpointer) a->data, (double *) (gpointer) b->data);
     }
   lpt_lower_set_form (lw, &node->out[0], form);

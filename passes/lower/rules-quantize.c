@@ -15,6 +15,7 @@
 #include <lpt/lpt-attrs.h>
 
 #include "passes/lower/lower.h"
+#include "passes/lpt-restricted.h"
 
 static const double one = 1;
 static const double zero = 0;
@@ -111,9 +112,32 @@ join (const Bound *a,
   return TRUE;
 }
 
-/* Type and first code. LPT's choice when it made one, else i8 for what is symmetric around 0, else u8. */
+/* Do the readers of @value take codes of @dtype? */
+static gboolean
+is_taken (const LptConfig *config,
+          LptValue        *value,
+          LptDType         dtype)
+{
+  LptTypeList types;
+  guint i;
+
+  for (i = 0; i < lpt_value_n_uses (value); i++)
+    {
+      LptUse *use = lpt_value_use (value, i);
+
+      if (lpt_config_port_types (config, use->node, use->index, &types) &&
+          !lpt_type_list_has (&types, lpt_config_final_type (config, dtype)))
+        return FALSE;
+    }
+
+  return TRUE;
+}
+
+/* Type and first code. LPT's choice when it made one, else i8 for what is symmetric around 0, else u8; the other one where the
+ * restrictions of all readers take that and not this. */
 static void
-choose_type (LptNode     *node,
+choose_type (LptLower    *lw,
+             LptNode     *node,
              gint64       levels,
              const Bound  b[4],
              LptCodes    *codes)
@@ -123,7 +147,15 @@ choose_type (LptNode     *node,
 
   codes->dtype = node->out[0].dtype;
   if (!is_8bit (codes->dtype))
-    codes->dtype = at (&b[0], 0) < 0 && fabs (middle - (double) levels / 2) <= 1 ? LPT_DTYPE_I8 : LPT_DTYPE_U8;
+    {
+      const LptConfig *config = lpt_rewriter_config (lw->rw);
+      LptDType other;
+
+      codes->dtype = at (&b[0], 0) < 0 && fabs (middle - (double) levels / 2) <= 1 ? LPT_DTYPE_I8 : LPT_DTYPE_U8;
+      other = codes->dtype == LPT_DTYPE_I8 ? LPT_DTYPE_U8 : LPT_DTYPE_I8;
+      if (!is_taken (config, &node->out[0], codes->dtype) && is_taken (config, &node->out[0], other))
+        codes->dtype = other;
+    }
   codes->qmin = codes->dtype == LPT_DTYPE_U8 ? 0 : -(gint32) (levels / 2);
   if (is_8bit (node->out[0].dtype) && fabs (step - 1) < 1e-6 &&
       round (at (&b[2], 0)) >= lpt_dtype_min (codes->dtype) &&
@@ -207,7 +239,7 @@ lpt_lower_fake_quantize (LptLower *lw,
         goto out;
       }
 
-  choose_type (node, levels, b, &codes);
+  choose_type (lw, node, levels, b, &codes);
   codes.step = g_new (double, codes.n);
   codes.offset = g_new (double, codes.n);
   for (c = 0; c < codes.n; c++)
@@ -251,7 +283,7 @@ lpt_lower_shape_of (LptLower *lw,
 {
   LptForm *form = lpt_lower_form (lw, node, 0);
 
-  if (form == NULL || form->q == NULL)
+  if (form == NULL || form->q == NULL || !lpt_lower_may (lw, node, 1))
     return FALSE;
   lpt_node_set_input (node, 0, form->q);
 

@@ -389,6 +389,8 @@ emit_weighted (LptLower      *lw,
     n_in = bias_input (node) + 1;
 
   copy = lpt_lower_emit (lw, node, n_in, in);
+  if (copy == NULL)
+    return NULL;
   for (c = 0; c < n; c++)
     exact &= fabs (rest[c]) < NO_REST;
   if (!exact)
@@ -528,6 +530,8 @@ lpt_lower_weighted (LptLower *lw,
     return lpt_rewriter_decline (lw->rw, node, "no quantization on input 0");
   if (w == NULL)
     return lpt_rewriter_decline (lw->rw, node, "no quantization on input 1");
+  if (!lpt_lower_may (lw, node, 2))
+    return FALSE;
   if (!lpt_form_is_8bit (x))
     return lpt_rewriter_decline (lw->rw, node, "input 0 is the result of %s \"%s\" without quantization behind it",
                                  x->op->node->info->name, lpt_node_known_as (x->op->node));

@@ -1,0 +1,311 @@
+/* unlower.c - the way back of single nodes of a lowered graph: dequantized inputs, real op, codes behind it
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <lpt/lpt-attrs.h>
+
+#include "passes/lower/fit.h"
+#include "passes/lower/unlower.h"
+#include "passes/lpt-restricted.h"
+
+static LptValue *
+real_binary (LptGraph *graph,
+             LptOp     op,
+             LptValue *a,
+             LptValue *b)
+{
+  LptNode *node = lpt_graph_add (graph, op, 0, NULL, 2, (LptValue *[]) { a, b });
+
+  lpt_node_out (node)->dtype = LPT_DTYPE_F32;
+  lpt_node_out (node)->shape = a->shape;
+
+  return lpt_node_out (node);
+}
+
+static LptValue *
+converted (LptGraph *graph,
+           LptValue *value,
+           LptDType  dtype)
+{
+  LptNode *node = lpt_graph_add (graph, LPT_OP_CONVERT, 1, NULL, 1, &value);
+
+  LPT_ATTRS (node, LptConvertAttrs)->destination_type = dtype;
+  lpt_node_out (node)->dtype = dtype;
+  lpt_node_out (node)->shape = value->shape;
+
+  return lpt_node_out (node);
+}
+
+/* What sums and products add in steps of their output, as a real constant. */
+static LptValue *
+add_shift (LptUnlower      *u,
+           LptValue        *real,
+           const LptValue  *y,
+           const LptFloats *shift)
+{
+  LptShape shape = LPT_SHAPE_SCALAR;
+  g_autofree double *values = NULL;
+  g_autoptr (LptTensor) tensor = NULL;
+
+  if (shift->n == 0)
+    return real;
+  values = g_new (double, shift->n);
+  for (guint c = 0; c < shift->n; c++)
+    values[c] = shift->v[c] * y->quant->scale[y->quant->n == 1 ? 0 : c];
+  if (shift->n > 1)
+    {
+      shape = y->shape;
+      for (gint a = 0; a < shape.rank; a++)
+        shape.dims[a] = a == y->quant->axis ? shift->n : 1;
+    }
+  tensor = lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, values, NULL);
+
+  return real_binary (u->graph, LPT_OP_ADD, real, lpt_node_out (lpt_graph_add_const (u->graph, NULL, tensor)));
+}
+
+/* A constant with one value per channel of @like. */
+static LptValue *
+channel_constant (LptGraph       *graph,
+                  const LptValue *like,
+                  gint            axis,
+                  guint           n,
+                  const double   *values)
+{
+  LptShape shape = like->shape;
+  g_autoptr (LptTensor) tensor = NULL;
+
+  for (gint a = 0; a < shape.rank; a++)
+    shape.dims[a] = a == axis ? n : 1;
+  tensor = lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, values, NULL);
+
+  return lpt_node_out (lpt_graph_add_const (graph, NULL, tensor));
+}
+
+/* The real values that the codes of @codes can have. */
+static LptValue *
+fake_quantized (LptUnlower     *u,
+                LptValue       *real,
+                const LptValue *codes)
+{
+  const LptQuant *q = codes->quant;
+  const double lo = lpt_dtype_min (codes->dtype), hi = lpt_dtype_max (codes->dtype);
+  g_autofree double *low = g_new (double, q->n), *high = g_new (double, q->n);
+  LptValue *l, *h;
+  LptNode *node;
+
+  for (guint c = 0; c < q->n; c++)
+    {
+      low[c] = q->scale[c] * (lo - q->zero_point[c]);
+      high[c] = q->scale[c] * (hi - q->zero_point[c]);
+    }
+  l = channel_constant (u->graph, codes, q->axis, q->n, low);
+  h = channel_constant (u->graph, codes, q->axis, q->n, high);
+  node = lpt_graph_add (u->graph, LPT_OP_FAKE_QUANTIZE, 0, NULL, 5, (LptValue *[]) { real, l, h, l, h });
+  LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels = (gint64) (hi - lo) + 1;
+  lpt_node_out (node)->dtype = LPT_DTYPE_F32;
+  lpt_node_out (node)->shape = codes->shape;
+
+  return lpt_node_out (node);
+}
+
+/* The same codes, other parameters: x sB / sA + sB (zA - zB). */
+static LptValue *
+reinterpreted (LptUnlower     *u,
+               LptValue       *real,
+               const LptQuant *a,
+               const LptValue *to)
+{
+  const LptQuant *b = to->quant;
+  const LptQuant *wider = b->n > 1 ? b : a;
+  const guint n = MAX (a->n, b->n);
+  g_autofree double *ratio = g_new (double, n), *offset = g_new (double, n);
+
+  for (guint c = 0; c < n; c++)
+    {
+      const guint i = a->n == 1 ? 0 : c, k = b->n == 1 ? 0 : c;
+
+      ratio[c] = b->scale[k] / a->scale[i];
+      offset[c] = b->scale[k] * (a->zero_point[i] - b->zero_point[k]);
+    }
+  real = real_binary (u->graph, LPT_OP_MULTIPLY, real, channel_constant (u->graph, to, wider->axis, n, ratio));
+
+  return real_binary (u->graph, LPT_OP_ADD, real, channel_constant (u->graph, to, wider->axis, n, offset));
+}
+
+/* Codes as numbers, then as what they stand for: a Dequantize where none is allowed. */
+static LptValue *
+from_numbers (LptUnlower     *u,
+              LptValue       *codes,
+              const LptValue *as)
+{
+  g_autoptr (LptQuant) number = lpt_quant_new_one (1, 0);
+
+  return reinterpreted (u, converted (u->graph, codes, LPT_DTYPE_F32), number, as);
+}
+
+static gboolean
+is_breach (LptUnlower *u,
+           LptNode    *node)
+{
+  g_autofree char *breach = u->restricted ? lpt_config_node_breach (lpt_rewriter_config (u->rw), node) : NULL;
+
+  return breach != NULL;
+}
+
+static LptValue *
+real_of (LptUnlower *u,
+         LptValue   *value)
+{
+  LptValue *real;
+
+  if (value == NULL || value->quant == NULL)
+    return value;
+  real = g_hash_table_lookup (u->real, value);
+  if (real == NULL)
+    {
+      real = lpt_fit_convert (u->graph, LPT_OP_DEQUANTIZE, value, LPT_DTYPE_F32, NULL);
+      if (is_breach (u, real->producer))
+        real = from_numbers (u, value, value);
+      g_hash_table_insert (u->real, value, real);
+    }
+
+  return real;
+}
+
+/* Codes without parameters are numbers to what only moves them. */
+static gboolean
+moves_numbers (LptUnlower     *u,
+               const LptNode  *node,
+               const LptValue *value)
+{
+  return u->restricted && (node->info->flags & LPT_OP_F_PRESERVES) && value != NULL && value->quant == NULL &&
+         lpt_code_of (value).dtype != LPT_DTYPE_UNDEFINED;
+}
+
+/* (b + rest) * scale: the bias as lowering had it. */
+static LptValue *
+real_bias (LptUnlower *u,
+           LptNode  *node,
+           guint     port,
+           LptValue *otherwise)
+{
+  const LptFloats *rest = lpt_node_bias_rest (node);
+  LptTensor *data = lpt_node_const_in (node, port);
+  const LptQuant *quant = data != NULL ? lpt_node_in (node, port)->quant : NULL;
+  g_autoptr (LptTensor) real = NULL;
+  g_autofree double *values = NULL;
+  gint64 n;
+
+  if (quant == NULL || rest == NULL || rest->n == 0)
+    return otherwise;
+  n = lpt_tensor_count (data);
+  values = g_new (double, n + 1);
+  for (gint64 c = 0; c < n; c++)
+    values[c] = ((double) lpt_tensor_get_i64 (data, c) + rest->v[rest->n == 1 ? 0 : MIN (c, rest->n - 1)])
+                * quant->scale[quant->n == 1 ? 0 : MIN (c, quant->n - 1)];
+  real = lpt_tensor_from_f64 (LPT_DTYPE_F32, lpt_tensor_shape (data), values, NULL);
+
+  return lpt_node_out (lpt_graph_add_const (u->graph, NULL, real));
+}
+
+/* Codes of @y for @real, which stands in its place from now on. */
+static void
+write_codes (LptUnlower *u,
+             LptValue   *y,
+             LptValue   *real)
+{
+  g_hash_table_insert (u->real, y, real);
+  if (!u->goes (y))
+    lpt_value_replace (y, lpt_fit_convert (u->graph, LPT_OP_QUANTIZE, real, y->dtype, y->quant), NULL);
+}
+
+void
+lpt_unlower (LptUnlower *u,
+             LptNode    *node)
+{
+  g_autofree LptValue **in = g_new (LptValue *, MAX (node->n_in, 1));
+  LptNode *real;
+
+  for (guint k = 0; k < node->n_in; k++)
+    in[k] = moves_numbers (u, node, lpt_node_in (node, k)) ? converted (u->graph, lpt_node_in (node, k), LPT_DTYPE_F32)
+                                                           : real_of (u, lpt_node_in (node, k));
+  for (guint k = 2; k < node->n_in; k++)
+    in[k] = real_bias (u, node, k, in[k]);
+
+  if (node->op == LPT_OP_DEQUANTIZE || node->op == LPT_OP_REQUANTIZE)
+    {
+      LptValue *y = lpt_node_out (node);
+
+      if (node->op == LPT_OP_DEQUANTIZE)
+        lpt_value_replace (y, in[0], NULL);
+      else if (u->goes (y) && y->quant->n > 1)
+        g_hash_table_insert (u->real, y, fake_quantized (u, in[0], y));
+      else
+        lpt_value_replace (y, lpt_fit_convert (u->graph, LPT_OP_QUANTIZE, in[0], y->dtype, y->quant), NULL);
+      return;
+    }
+  if (node->op == LPT_OP_REINTERPRET)
+    {
+      LptValue *x = lpt_node_in (node, 0), *y = lpt_node_out (node), *seen;
+
+      if (x->quant == NULL && u->restricted)
+        seen = from_numbers (u, x, y);
+      else
+        {
+          if (x->quant == NULL)
+            {
+              /* Codes that had no parameters are numbers. */
+              g_autoptr (LptQuant) number = lpt_quant_new_one (1, 0);
+
+              x = lpt_fit_convert (u->graph, LPT_OP_REINTERPRET, x, x->dtype, number);
+            }
+          seen = reinterpreted (u, real_of (u, x), x->quant, y);
+        }
+      write_codes (u, y, seen);
+      return;
+    }
+  if (node->op == LPT_OP_QUANTIZE)
+    {
+      g_hash_table_insert (u->real, lpt_node_out (node), fake_quantized (u, in[0], lpt_node_out (node)));
+      return;
+    }
+
+  real = lpt_node_clone (node, node->name, node->n_in, in);
+  if (u->restricted)
+    lpt_node_take_over (real, node, "/codes");
+  if (u->why != NULL)
+    lpt_rewriter_fate (u->rw, real, LPT_DTYPE_F32, "%s", u->why);
+  else
+    lpt_rewriter_fate (u->rw, real, LPT_DTYPE_F32, "the target has no integers for what it reads or writes");
+  real->flags &= ~(guint32) LPT_NODE_RELAXED;
+  for (guint k = 0; k < real->n_in; k++)
+    real->in[k].compute = LPT_DTYPE_UNDEFINED;
+  if (node->op == LPT_OP_ADD || node->op == LPT_OP_SUBTRACT || node->op == LPT_OP_MULTIPLY)
+    lpt_floats_clear (&LPT_ATTRS (real, LptBinaryAttrs)->shift);
+  if (lpt_node_bias_rest (real) != NULL)
+    lpt_floats_clear (lpt_node_bias_rest (real));
+
+  for (guint o = 0; o < node->n_out; o++)
+    {
+      LptValue *from = &node->out[o], *to = &real->out[o];
+
+      to->dtype = LPT_DTYPE_F32;
+      to->shape = from->shape;
+      lpt_value_set_quant (to, NULL);
+      if (from->quant == NULL)
+        {
+          if (o == 0 && moves_numbers (u, node, from))
+            to = converted (u->graph, to, from->dtype);
+          else
+            to->dtype = from->dtype;
+          lpt_value_replace (from, to, NULL);
+          continue;
+        }
+      if (node->op == LPT_OP_ADD || node->op == LPT_OP_SUBTRACT || node->op == LPT_OP_MULTIPLY)
+        to = add_shift (u, to, from, &LPT_ATTRS (node, LptBinaryAttrs)->shift);
+      if (u->goes (from) && from->dtype != LPT_DTYPE_I32)
+        to = fake_quantized (u, to, from);
+      write_codes (u, from, to);
+    }
+}
