@@ -38,13 +38,6 @@ test_skip (const char *name)
   printf ("ok %u - %s # SKIP not on this processor\n", ++tests_run, name);
 }
 
-static inline int
-test_end (void)
-{
-  printf ("1..%u\n", tests_run);
-  return tests_failed ? 1 : 0;
-}
-
 /* xorshift: the same data on every machine. */
 static uint64_t random_state = 88172645463325252ull;
 
@@ -63,8 +56,90 @@ random_range (int32_t low, int32_t high)
   return low + (int32_t) (random_u32 () % ((uint32_t) (high - low) + 1u));
 }
 
-/* Memory that ends exactly at the end of its allocation, so that a sanitizer or valgrind sees a read behind it, with GUARD
- * poisoned bytes on both sides inside for writes. */
+/* --- memory of operands ---------------------------------------------------
+ *
+ * Everything that a kernel gets lies between two pages that nobody may touch, now right in front of the one behind it,
+ * now right behind the one in front of it: whatever reads or writes outside, in instructions that sanitizers do not see
+ * as well, is a fault. What is left of the pages is poisoned, and looked at when the memory is given back. */
+
+#define POISON 0xA5
+
+typedef struct {
+  uint8_t *base, *data;    /* base: the first page that may be touched */
+  size_t   room, size;     /* bytes of these pages, of them in use */
+  bool     live;
+} Region;
+
+static Region   regions[256];
+static uint32_t regions_side = 1;
+static bool     regions_spoiled;
+
+static inline Region *
+region_take (size_t size)
+{
+  size_t page = (size_t) sysconf (_SC_PAGESIZE), room = (size + page - 1) / page * page;
+  Region *r = NULL;
+
+  for (size_t i = 0; i < sizeof regions / sizeof regions[0]; i++)
+    if (!regions[i].live && (!r || regions[i].room == room))
+      {
+        r = &regions[i];
+        if (r->room == room)
+          break;
+      }
+  if (!r)
+    abort ();
+  if (!r->base || r->room != room)
+    {
+      if (r->base)
+        munmap (r->base - page, r->room + 2 * page);
+      r->base = mmap (NULL, room + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (r->base == MAP_FAILED)
+        abort ();
+      r->base += page;
+      if (room > 0 && mprotect (r->base, room, PROT_READ | PROT_WRITE) != 0)
+        abort ();
+      r->room = room;
+    }
+  memset (r->base, POISON, room);
+  r->size = size;
+  r->live = true;
+  return r;
+}
+
+/* @align: a power of two; the end is at the page only as far as it allows that. */
+static inline uint8_t *
+region_place (size_t size, size_t align)
+{
+  Region *r = region_take ((size + align - 1) / align * align);
+
+  regions_side = regions_side * 1664525u + 1013904223u;
+  r->size = size;
+  r->data = r->base + (regions_side >> 31 || align > 4 ? (r->room - size) / align * align : 0);
+  return r->data;
+}
+
+/* Of any of the functions below, or of malloc(). */
+static inline void
+bytes_free (const void *p)
+{
+  for (size_t i = 0; i < sizeof regions / sizeof regions[0] && p; i++)
+    if (regions[i].live && regions[i].data == p)
+      {
+        Region *r = &regions[i];
+
+        for (uint8_t *at = r->base; at < r->base + r->room; at++)
+          if (at == r->data && r->size > 0)
+            at += r->size - 1;
+          else
+            regions_spoiled = regions_spoiled || *at != POISON;
+        r->live = false;
+        return;
+      }
+  free ((void *) (uintptr_t) p);
+}
+
+/* An output: GUARD poisoned bytes on both sides, between the pages. */
 #define GUARD 64
 
 typedef struct {
@@ -77,10 +152,7 @@ buffer_new (size_t size)
 {
   Buffer b = { .size = size };
 
-  b.all = aligned_alloc (64, (size + 2 * GUARD + 63) / 64 * 64);
-  if (!b.all)
-    abort ();
-  memset (b.all, 0xA5, (size + 2 * GUARD + 63) / 64 * 64);
+  b.all = region_place (size + 2 * GUARD, 64);
   b.data = b.all + GUARD;
   return b;
 }
@@ -88,14 +160,14 @@ buffer_new (size_t size)
 static inline void
 buffer_poison (Buffer *b)
 {
-  memset (b->all, 0xA5, b->size + 2 * GUARD);
+  memset (b->all, POISON, b->size + 2 * GUARD);
 }
 
 static inline bool
 buffer_guards_hold (const Buffer *b)
 {
   for (size_t i = 0; i < GUARD; i++)
-    if (b->all[i] != 0xA5 || b->data[b->size + i] != 0xA5)
+    if (b->all[i] != POISON || b->data[b->size + i] != POISON)
       return false;
   return true;
 }
@@ -103,52 +175,38 @@ buffer_guards_hold (const Buffer *b)
 static inline void
 buffer_free (Buffer *b)
 {
-  free (b->all);
+  bytes_free (b->all);
   b->all = NULL;
 }
 
-/* Bytes that must not be read past: an own allocation of exactly this size. */
+/* An input of exactly this size, at random. */
 static inline uint8_t *
 exact_bytes (size_t size)
 {
-  uint8_t *p = malloc (size ? size : 1);
+  uint8_t *p = region_place (size, size % 4 == 0 ? 4 : 1);
 
-  if (!p)
-    abort ();
   for (size_t i = 0; i < size; i++)
     p[i] = (uint8_t) random_u32 ();
   return p;
 }
 
-/* Zeros that end at a page that nobody may touch: for instructions that sanitizers do not see. */
-static inline uint8_t *
-guarded_bytes (size_t size)
-{
-  size_t page = (size_t) sysconf (_SC_PAGESIZE), whole = (size + page - 1) / page * page;
-  uint8_t *p = mmap (NULL, whole + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-  if (p == MAP_FAILED || mprotect (p + whole, page, PROT_NONE) != 0)
-    abort ();
-  return p + whole - size;
-}
-
-static inline void
-guarded_free (uint8_t *p, size_t size)
-{
-  size_t page = (size_t) sysconf (_SC_PAGESIZE), whole = (size + page - 1) / page * page;
-
-  munmap (p + size - whole, whole + page);
-}
-
+/* Packed weights, workspaces: they begin at a line and end at most a line before the page. */
 static inline void *
 aligned_bytes (size_t size)
 {
-  void *p = aligned_alloc (64, (size + 64) / 64 * 64);
+  void *p = region_place (size, 64);
 
-  if (!p)
-    abort ();
-  memset (p, 0x5A, (size + 64) / 64 * 64);
+  memset (p, 0x5A, size);
   return p;
+}
+
+static inline int
+test_end (void)
+{
+  if (regions_spoiled)
+    test_report (false, "bytes around the operands are untouched");
+  printf ("1..%u\n", tests_run);
+  return tests_failed ? 1 : 0;
 }
 
 static inline LptCpu

@@ -163,19 +163,19 @@ data_init (Data *d, const Case *c)
 static void
 data_clear (Data *d)
 {
-  free (d->in);
-  free (d->weights);
-  free (d->residual);
-  free (d->bias);
-  free (d->zps);
-  free (d->mult);
-  free (d->shift);
-  free (d->rest);
-  free (d->sums);
-  free (d->fma.offset);
-  free (d->fma.high);
-  free (d->fma.low);
-  free (d->fma.half);
+  bytes_free (d->in);
+  bytes_free (d->weights);
+  bytes_free (d->residual);
+  bytes_free (d->bias);
+  bytes_free (d->zps);
+  bytes_free (d->mult);
+  bytes_free (d->shift);
+  bytes_free (d->rest);
+  bytes_free (d->sums);
+  bytes_free (d->fma.offset);
+  bytes_free (d->fma.high);
+  bytes_free (d->fma.low);
+  bytes_free (d->fma.half);
   buffer_free (&d->want);
   buffer_free (&d->got);
 }
@@ -222,8 +222,8 @@ run_conv (const LptGemmKernel *row, const Case *c)
       lpt_conv_tile (&conv, lpt_cut_at (&pixels, i), lpt_cut_at (&pixels, i + 1), lpt_cut_at (&channels, j),
                      lpt_cut_at (&channels, j + 1), workspace);
   ok = data_check (&d, row->name);
-  free (packed);
-  free (workspace);
+  bytes_free (packed);
+  bytes_free (workspace);
   data_clear (&d);
   return ok;
 }
@@ -255,8 +255,8 @@ run_dwconv (const LptDwconvKernel *row, const Case *c)
         lpt_dwconv_tile (&conv, r, end, cut, s->oc, workspace);
     }
   ok = data_check (&d, row->name);
-  free (packed);
-  free (workspace);
+  bytes_free (packed);
+  bytes_free (workspace);
   data_clear (&d);
   return ok;
 }

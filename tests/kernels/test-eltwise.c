@@ -90,8 +90,8 @@ run_binary (const LptEltwiseKernel *row, bool multiply)
           }
       }
   ok = ok && buffer_guards_hold (&out);
-  free (a);
-  free (b);
+  bytes_free (a);
+  bytes_free (b);
   buffer_free (&out);
   return ok;
 }
@@ -165,9 +165,9 @@ run_conversions (const LptEltwiseKernel *row)
       ok = want == got;
     }
   ok = ok && buffer_guards_hold (&out) && buffer_guards_hold (&back);
-  free (in);
-  free (scale);
-  free (zp);
+  bytes_free (in);
+  bytes_free (scale);
+  bytes_free (zp);
   buffer_free (&out);
   buffer_free (&back);
   return ok;
@@ -187,8 +187,8 @@ run_table (const LptEltwiseKernel *row)
     for (size_t i = 0; i < cols; i++)
       want.data[r * ldo + i] = table[in[r * ldi + i]];
   ok = memcmp (out.all, want.all, want.size + 2 * GUARD) == 0;
-  free (table);
-  free (in);
+  bytes_free (table);
+  bytes_free (in);
   buffer_free (&out);
   buffer_free (&want);
   return ok;
@@ -211,7 +211,7 @@ run_transpose (const LptTransposeKernel *row, size_t size)
       for (size_t b = 0; b < size; b++)
         ok = ok && out.data[(c * ldo + r) * size + b] == (r < rows ? in[(r * ldi + c) * size + b] : 0xA5);
   ok = ok && buffer_guards_hold (&out);
-  free (in);
+  bytes_free (in);
   buffer_free (&out);
   return ok;
 }
@@ -260,7 +260,7 @@ run_permute (const LptTransposeKernel *row)
         }
     }
   ok = ok && buffer_guards_hold (&out);
-  free (in);
+  bytes_free (in);
   buffer_free (&out);
   return ok;
 }
@@ -325,7 +325,7 @@ run_float (const LptFloatKernel *row, const LptFloatKernel *scalar)
             printf ("# normalization of %zu: %.9g, not %.9g\n", cols, have, right);
         }
     }
-  free (in);
+  bytes_free (in);
   buffer_free (&want);
   buffer_free (&got);
   return ok;
@@ -383,9 +383,9 @@ run_arithmetic (const LptFloatKernel *row)
   for (size_t i = 0; i < n; i++)
     ok = ok && same_bits (got[i], (float) words[i] * b[i * (steps & 1)]);
   ok = ok && buffer_guards_hold (&out);
-  free (a);
-  free (b);
-  free (words);
+  bytes_free (a);
+  bytes_free (b);
+  bytes_free (words);
   buffer_free (&out);
   return ok;
 }

@@ -43,8 +43,8 @@ check (const LptFgemmKernel *kernel, size_t m, size_t n, size_t channels, size_t
   size_t k = channels * taps, all = n + LPT_FGEMM_PANEL, panels = (n + LPT_FGEMM_PANEL - 1) / LPT_FGEMM_PANEL, ldy = n + 3;
   size_t a_step = forms & 8 ? 3 : 1, row = (channels - (channels > 0)) * a_step + 1, size = row + 40;
   float *a = random_floats (size), *b = random_floats (k * all), *bias = random_floats (n), *residual = random_floats (m * (n + 1));
-  float *turned = random_floats (k * all), *packed = aligned_bytes (panels * k * LPT_FGEMM_PANEL * sizeof (float) + 1);
-  const float **rows = (const float **) malloc (taps * (m + 2) * sizeof *rows + 1);
+  float *turned = random_floats (k * all), *packed = aligned_bytes (panels * k * LPT_FGEMM_PANEL * sizeof (float));
+  const float **rows = (const float **) (void *) region_place (taps * (m + 2) * sizeof *rows, sizeof *rows);
   Buffer y = buffer_new (m * ldy * sizeof (float));
   LptFgemmTile t = { m, n, channels, taps, rows, m + 2, a_step, packed,
                      { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, n + 1, forms & 4, -0.5f, 3.0f }, (float *) y.data, ldy, forms & 16 };
@@ -73,13 +73,13 @@ check (const LptFgemmKernel *kernel, size_t m, size_t n, size_t channels, size_t
       }
   ok = ok && buffer_guards_hold (&y);
   buffer_free (&y);
-  free (a);
-  free (b);
-  free (bias);
-  free (residual);
-  free (turned);
-  free (packed);
-  free (rows);
+  bytes_free (a);
+  bytes_free (b);
+  bytes_free (bias);
+  bytes_free (residual);
+  bytes_free (turned);
+  bytes_free (packed);
+  bytes_free (rows);
   return ok;
 }
 

@@ -92,11 +92,11 @@ check (const LptFwindowKernel *kernel, Form form, size_t n, size_t channels, siz
   ok = ok && buffer_guards_hold (&y);
   for (size_t tap = 0; tap < MAX_TAPS; tap++)
     {
-      free (x[tap]);
-      free (w[tap]);
+      bytes_free (x[tap]);
+      bytes_free (w[tap]);
     }
-  free (bias);
-  free (residual);
+  bytes_free (bias);
+  bytes_free (residual);
   buffer_free (&y);
   return ok;
 }

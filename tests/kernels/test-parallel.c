@@ -164,12 +164,12 @@ test_product (LptCpu cpu)
   test_report (memcmp (out[0], out[1], M * N * 4) == 0,
                "one thread and %u: the same bytes from %zu tiles", lpt_pool_n_threads (pool), tasks);
   lpt_pool_free (pool);
-  free (a);
-  free (b);
-  free (out[0]);
-  free (out[1]);
-  free (packed);
-  free (p.workspace);
+  bytes_free (a);
+  bytes_free (b);
+  bytes_free (out[0]);
+  bytes_free (out[1]);
+  bytes_free (packed);
+  bytes_free (p.workspace);
 }
 
 int

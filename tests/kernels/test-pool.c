@@ -122,8 +122,8 @@ run_case (const LptPoolKernel *row, bool big)
     for (size_t c = s.ic; c < p.ldo; c++)
       ok = ok && got.data[i * p.ldo + c] == 0xA5;
   ok = ok && buffer_guards_hold (&got);
-  free ((void *) p.in);
-  free (workspace);
+  bytes_free (p.in);
+  bytes_free (workspace);
   buffer_free (&got);
   return ok;
 }

@@ -13,9 +13,23 @@
 
 #define CHANNELS 176
 
-static int32_t bias[CHANNELS], wzp[CHANNELS], mult[CHANNELS], shift[CHANNELS], rest[CHANNELS];
-static float scale[CHANNELS], fbias[CHANNELS];
-static uint8_t table[256], table2[256];
+static int32_t *bias, *wzp, *mult, *shift, *rest;
+static float *scale, *fbias;
+static uint8_t *table, *table2;
+
+/* As kernels get them: exactly as long as they have to be. */
+static void
+make_parameters (void)
+{
+  int32_t **words[] = { &bias, &wzp, &mult, &shift, &rest };
+
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    *words[i] = (int32_t *) (void *) exact_bytes (CHANNELS * 4);
+  scale = (float *) (void *) exact_bytes (CHANNELS * 4);
+  fbias = (float *) (void *) exact_bytes (CHANNELS * 4);
+  table = exact_bytes (256);
+  table2 = exact_bytes (256);
+}
 
 static int32_t
 interesting_i32 (void)
@@ -111,7 +125,6 @@ static void
 test_row (const LptEpilogueKernel *row)
 {
   enum { MAX_ROWS = 14, STRIDE = 64 };
-  static int32_t acc[MAX_ROWS * STRIDE + 16];
   const LptEpilogueKernel *scalar;
   size_t n_rows, cases = 0;
   bool ok = true;
@@ -127,7 +140,8 @@ test_row (const LptEpilogueKernel *row)
                         .flo = -INFINITY, .fhi = INFINITY, .bias = bias, .mult = mult, .shift = shift, .scale = scale };
       size_t rows = (size_t) random_range (1, MAX_ROWS), channels = (size_t) random_range (1, 64);
       size_t channel0 = (size_t) random_range (0, 6) * 16, width;
-      int32_t row_sum[MAX_ROWS];
+      int32_t *acc = (int32_t *) (void *) exact_bytes ((rows * STRIDE + 16) * 4);
+      int32_t *row_sum = (int32_t *) (void *) exact_bytes (rows * 4);
       LptAdd add;
 
       fill_parameters (scheme, wide);
@@ -162,9 +176,9 @@ test_row (const LptEpilogueKernel *row)
         }
       if (random_u32 () % 8)
         lpt_epilogue_prepare (&e, CHANNELS, 0);
-      for (size_t i = 0; i < sizeof acc / sizeof acc[0]; i++)
+      for (size_t i = 0; i < rows * STRIDE + 16; i++)
         acc[i] = interesting_i32 ();
-      for (size_t i = 0; i < MAX_ROWS; i++)
+      for (size_t i = 0; i < rows; i++)
         row_sum[i] = random_range (0, 1 << 20);
 
       width = channels * (e.store == LPT_STORE_Q8 ? 1 : 4);
@@ -189,7 +203,9 @@ test_row (const LptEpilogueKernel *row)
       cases++;
       buffer_free (&want);
       buffer_free (&got);
-      free (residual);
+      bytes_free (residual);
+      bytes_free (acc);
+      bytes_free (row_sum);
     }
   test_report (ok, "%s: %zu cases equal scalar", row->name, cases);
 }
@@ -325,6 +341,7 @@ main (void)
   size_t n;
   const LptEpilogueKernel *rows = lpt_epilogue_kernels (&n);
 
+  make_parameters ();
   test_definitions ();
   test_fma ();
   for (size_t i = 0; i < n; i++)
