@@ -209,9 +209,6 @@ rewrite (LptRewriter *rw,
     {
       LptDequant below;
       LptDataPrecision wanted;
-      g_auto (LptQuantizeDetails) composed = { 0 };
-      g_autoptr (LptTensor) low = NULL;
-      g_autoptr (LptTensor) high = NULL;
 
       if (!lpt_dequant_find_below (fq, TRUE, &below))
         return keep_type (fq, fq != given);

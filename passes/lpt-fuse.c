@@ -62,7 +62,6 @@ replace_input (LptRewriter *rw,
                LptTensor   *high)
 {
   g_autofree LptValue **in = lpt_layer_inputs (fq);
-  g_autofree char *names[4] = { NULL };
   LptTensor *tensors[4] = { low, high, NULL, NULL };
   LptDType out = fq->out[0].dtype;
   LptNode *fresh;

@@ -221,7 +221,6 @@ quantize_fq (LptRewriter      *rw,
 {
   g_auto (LptQuantizeDetails) details = { 0 };
   g_auto (LptDecomposition) parts = { NULL };
-  g_autoptr (LptTensor) shifted = NULL;
   gboolean update = lpt_rewriter_config (rw)->update_precisions;
   LptDataPrecision precision;
 

@@ -460,6 +460,7 @@ lpt_json_load (const char *path, GError **error)
       file.weights = bytes = bin != NULL ? g_mapped_file_get_bytes (bin) : NULL;
       file.no_weights = cause != NULL ? cause->message : NULL;
     }
-  g_autoptr (GArray) lines = file.lines = node_lines (text, length);
+  g_autoptr (GArray) lines = node_lines (text, length);
+  file.lines = lines;
   return read_root (root, &file, error);
 }

@@ -532,8 +532,10 @@ put_graph_members (JsonWriter *w, LptGraph *graph, GError **error)
   g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
   if (order == NULL)
     return FALSE;
-  g_autoptr (GHashTable) boxes = inner.boxes = g_hash_table_new (NULL, NULL);
-  g_autoptr (GPtrArray) roots = inner.box_roots = g_ptr_array_new ();
+  g_autoptr (GHashTable) boxes = g_hash_table_new (NULL, NULL);
+  g_autoptr (GPtrArray) roots = g_ptr_array_new ();
+  inner.boxes = boxes;
+  inner.box_roots = roots;
   g_string_append (w->out, "\"name\": ");
   put_string (w->out, graph->name != NULL ? graph->name : "");
   if (graph->ir_version > 0)

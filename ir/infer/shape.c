@@ -202,7 +202,6 @@ lpt_infer_unsqueeze (LptNode *node,
   LptShape in = lpt_infer_shape_in (node, 0);
   LptDType dtype = lpt_infer_dtype_in (node, 0);
   gint64 n = lpt_infer_length_in (node, 1);
-  g_auto (LptInts) list = { 0 };
   gboolean axes[LPT_MAX_RANK];
   gboolean known;
   LptShape out;

@@ -265,14 +265,6 @@ quarters (__m512i v[4])
   v[3] = _mm512_shuffle_i32x4 (b, d, 0xdd);
 }
 
-INLINE void
-load_quarters (const void *p, __m512i v[4])
-{
-  for (int i = 0; i < 4; i++)
-    v[i] = _mm512_loadu_si512 ((const char *) p + 64 * i);
-  quarters (v);
-}
-
 typedef struct {
   __m512i x0, x1, x2, x3;
 } Column;
