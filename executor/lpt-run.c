@@ -41,6 +41,7 @@ struct _LptPlanContext
   LptChainRun    run_chain;   /* NULL: entries run one by one */
   GPtrArray     *bodies;      /* BodyRun */
   LptProfileRow *profile;     /* one per step, or NULL */
+  gboolean       ran;         /* the last run went well: outputs can be read */
 };
 
 static void
@@ -233,11 +234,12 @@ lpt_plan_context_output_array (LptPlanContext *context,
 }
 
 static LptTensor *
-read_array (const LptArray *array,
-            LptDType        dtype,
-            GError        **error)
+read_array (const LptPlanContext *context,
+            const LptArray       *array,
+            LptDType              dtype,
+            GError              **error)
 {
-  if (array->data == NULL)
+  if (!context->ran || array->data == NULL)
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the value has not been computed");
       return NULL;
@@ -285,7 +287,7 @@ lpt_plan_context_output (LptPlanContext *context,
   g_return_val_if_fail (i < lpt_plan_n_outputs (context->plan), NULL);
   array = lpt_plan_context_output_array (context, i);
 
-  return read_array (array, output_dtype (context->plan, array), error);
+  return read_array (context, array, output_dtype (context->plan, array), error);
 }
 
 LptTensor *
@@ -299,7 +301,7 @@ lpt_plan_context_value (LptPlanContext *context,
   g_return_val_if_fail (slot != LPT_NO_SLOT, NULL);
   array = &context->arrays[slot];
 
-  return read_array (array, array->dtype == LPT_DTYPE_I64 ? array->declared : array->dtype, error);
+  return read_array (context, array, array->dtype == LPT_DTYPE_I64 ? array->declared : array->dtype, error);
 }
 
 const LptProfileRow *
@@ -621,6 +623,7 @@ lpt_plan_run (const LptPlan  *plan,
 
   g_return_val_if_fail (context->plan == plan, FALSE);
 
+  context->ran = FALSE;
   for (i = 0; i < lpt_plan_n_inputs (plan); i++)
     if (context->arrays[plan->inputs[i]].data == NULL)
       {
@@ -639,6 +642,7 @@ lpt_plan_run (const LptPlan  *plan,
   /* A program is short loops; steps that take long leave the other threads alone. */
   if (plan->fast != NULL)
     lpt_pool_wake (context->pool);
+  context->ran = run_all (plan, context, error);
 
-  return run_all (plan, context, error);
+  return context->ran;
 }

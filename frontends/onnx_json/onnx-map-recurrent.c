@@ -92,14 +92,15 @@ read_activations (LptOnnxNode *on)
   const Onnx__AttributeProto *attr = lpt_onnx_attr (on, "activations", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS);
   GString *names;
 
-  if (attr == NULL || attr->n_strings == 0)
-    return NULL;
   names = g_string_new (NULL);
+  if (attr == NULL)
+    return g_string_free (names, FALSE);
   for (size_t i = 0; i < attr->n_strings; i++)
     {
       if (i > 0)
         g_string_append_c (names, ',');
-      g_string_append_len (names, (const char *) attr->strings[i].data, (gssize) attr->strings[i].len);
+      if (attr->strings[i].len > 0)
+        g_string_append_len (names, (const char *) attr->strings[i].data, (gssize) attr->strings[i].len);
     }
   return g_string_free (g_string_ascii_down (names), FALSE);
 }
@@ -176,6 +177,7 @@ lpt_onnx_map_recurrent (LptOnnxNode *on)
   attrs->direction = direction;
   attrs->clip = lpt_onnx_float (on, "clip", 0);
   attrs->linear_before_reset = linear;
+  g_free (attrs->activations);
   attrs->activations = g_steal_pointer (&activations);
   lpt_onnx_done (on, node);
   if (on->error != NULL)

@@ -74,7 +74,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptPlanContext, lpt_plan_context_free)
 /* @tensor: shape of the plan's input; any element type that converts, u16 for a bf16 input being its bits. Stays set until replaced. */
 LPT_EXPORT gboolean    lpt_plan_context_set_input (LptPlanContext *context, guint i, LptTensor *tensor, GError **error);
 LPT_EXPORT gboolean    lpt_plan_run          (const LptPlan *plan, LptPlanContext *context, GError **error);
-/* After a run (transfer full). Outputs have their own type; 4-bit ones a byte each. Those of a reference run are f32 where
+/* After a run that went well, an error otherwise (transfer full). Outputs have their own type; 4-bit ones a byte each. Those of a reference run are f32 where
  * they are real, or hold something that their integer type cannot. */
 LPT_EXPORT LptTensor  *lpt_plan_context_output (LptPlanContext *context, guint i, GError **error);
 /* After a run with LPT_PLAN_KEEP_ALL, as the value is held (transfer full). */

@@ -287,6 +287,35 @@ test_wrong_inputs (void)
   g_assert_nonnull (strstr (error->message, "[2,2], needs [1,4]"));
 }
 
+/* What no run has computed is not there: neither before the first one, nor behind one that failed. */
+static void
+test_before_a_run (void)
+{
+  const float values[] = { 1, -2, 3, -4 };
+  g_autoptr (LptGraph) graph = parse (CHAIN);
+  g_autoptr (LptTensor) input = floats (1, 4, values);
+  g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, LPT_PLAN_KEEP_ALL, NULL);
+  g_autoptr (LptPlanContext) context = lpt_plan_context_new (plan, 1, NULL);
+  g_autoptr (LptTensor) output = NULL;
+  guint i;
+
+  for (i = 0; i < 2; i++)
+    {
+      g_autoptr (GError) none = NULL;
+      g_autoptr (GError) neither = NULL;
+
+      g_assert_null (lpt_plan_context_output (context, 0, &none));
+      g_assert_error (none, LPT_ERROR, LPT_ERROR_INVALID);
+      g_assert_null (lpt_plan_context_value (context, 1, &neither));
+      g_assert_error (neither, LPT_ERROR, LPT_ERROR_INVALID);
+      g_assert_true (i == 1 || !lpt_plan_run (plan, context, NULL));
+    }
+  g_assert_true (lpt_plan_context_set_input (context, 0, input, NULL));
+  g_assert_true (lpt_plan_run (plan, context, NULL));
+  output = lpt_plan_context_output (context, 0, NULL);
+  g_assert_nonnull (output);
+}
+
 int
 main (int    argc,
       char **argv)
@@ -302,6 +331,7 @@ main (int    argc,
   g_test_add_func ("/exec/plan/quantised-moves", test_quantised_moves);
   g_test_add_func ("/exec/plan/evaluate-const", test_evaluate_const);
   g_test_add_func ("/exec/plan/wrong-inputs", test_wrong_inputs);
+  g_test_add_func ("/exec/plan/before-a-run", test_before_a_run);
   for (i = 0; i < G_N_ELEMENTS (refusals); i++)
     {
       g_autofree char *path = g_strconcat ("/exec/refusals/", refusals[i].name, NULL);
