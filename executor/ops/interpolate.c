@@ -11,7 +11,7 @@
  *   area               mean over the covered elements (opset1)
  *   *_pillow           Pillow's filters, wider when shrinking
  * Coordinates: lpt-resize.h.
- * opset1 is opset4 with asymmetric (or align_corners) coordinates, nearest_mode floor and linear_onnx for linear.
+ * opset1 is opset4 with other coordinates, nearest_mode simple and linear_onnx for linear: lpt-resize.c.
  * pads enlarge the data by zeros first.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -80,6 +80,33 @@ write_resize (LptOnnxWriter *w,
   return y;
 }
 
+/* nearest_mode simple is floor where an axis grows and ceil where it shrinks; ONNX has one for all axes. */
+static LptInterpolateNearest
+simple_rounding (LptOnnxWriter *w,
+                 LptNode       *node,
+                 const LptInts *axes)
+{
+  const LptShape *in = &lpt_node_in (node, 0)->shape, *out = &node->out[0].shape;
+  gboolean grows = FALSE, shrinks = FALSE;
+
+  for (guint i = 0; i < axes->n; i++)
+    {
+      gint64 from, to;
+      gint axis;
+
+      if (!lpt_axis_normalize (axes->v[i], in->rank, &axis))
+        continue;
+      from = in->dims[axis];
+      to = out->rank == in->rank ? out->dims[axis] : -1;
+      grows = grows || from < 0 || to < 0 || to > from;
+      shrinks = shrinks || from < 0 || to < 0 || to < from;
+    }
+  if (grows && shrinks)
+    lpt_onnx_w_fail (w, "nearest_mode simple of axes that grow and axes that shrink");
+
+  return shrinks ? LPT_NEAREST_CEIL : LPT_NEAREST_FLOOR;
+}
+
 void
 lpt_onnx_write_interpolate (LptOnnxWriter *w,
                             LptNode       *node,
@@ -104,18 +131,22 @@ lpt_onnx_write_interpolate (LptOnnxWriter *w,
     lpt_onnx_w_fail (w, "an unknown rank");
   if (old)
     {
-      coordinate = attrs->align_corners ? LPT_COORD_ALIGN_CORNERS : LPT_COORD_ASYMMETRIC;
-      rounding = LPT_NEAREST_FLOOR;
+      const gboolean image = rank == 4 && attrs->axes.n == 2 && attrs->axes.v[0] + attrs->axes.v[1] == 5;
+
+      coordinate = attrs->align_corners ? LPT_COORD_ALIGN_CORNERS
+                   : image || attrs->mode == LPT_INTERPOLATE_NEAREST || attrs->mode == LPT_INTERPOLATE_CUBIC ? LPT_COORD_ASYMMETRIC
+                   : LPT_COORD_HALF_PIXEL;
+      rounding = LPT_NEAREST_SIMPLE;
     }
-  if (rounding == LPT_NEAREST_SIMPLE)
-    rounding = LPT_NEAREST_FLOOR;
   if (w->error == NULL && interpolated_axes (w, node, rank, &axes))
     {
+      if (rounding == LPT_NEAREST_SIMPLE && attrs->mode == LPT_INTERPOLATE_NEAREST)
+        rounding = (int) simple_rounding (w, node, &axes);
       y = write_resize (w, node, rank, &axes);
       lpt_onnx_w_string (w, y, "mode", mode);
       lpt_onnx_w_string (w, y, "coordinate_transformation_mode", coordinates[coordinate]);
       if (attrs->mode == LPT_INTERPOLATE_NEAREST)
-        lpt_onnx_w_string (w, y, "nearest_mode", nearest[rounding]);
+        lpt_onnx_w_string (w, y, "nearest_mode", nearest[MIN (rounding, LPT_NEAREST_CEIL)]);
       if (attrs->mode == LPT_INTERPOLATE_CUBIC)
         lpt_onnx_w_float (w, y, "cubic_coeff_a", attrs->cube_coeff);
       if (attrs->antialias)

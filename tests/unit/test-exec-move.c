@@ -134,7 +134,7 @@ static const ExecCase cases[] =
     "%f = Const {1} : f32[1]\n%a = Const {2} : i64[1]\n%z = Const {4} : i64[1]\n"
     "%p = Interpolate@4(%x, %z, %f, %a) {mode=nearest, shape_calculation_mode=sizes, pads_begin=[0,0,1], pads_end=[0,0,1]} : f32[1,1,4]\n"
     "Result(%y)\nResult(%n)\nResult(%p)\n",
-    "1, 2, 3, 3; 1, 1, 3, 3; 0, 1, 3, 0" },
+    "1, 1.5, 2.5, 3; 1, 1, 3, 3; 0, 1, 3, 0" },
   { "grid-sample",
     "%x = Const {1, 2, 3, 4} : f32[1,1,2,2]\n%g = Const {0, 0, -1, -1, 2, 0} : f32[1,1,3,2]\n"
     "%z = GridSample(%x, %g) {align_corners=true} : f32[1,1,1,3]\n%b = GridSample(%x, %g) {align_corners=true, padding_mode=border} : f32[1,1,1,3]\n"
