@@ -25,5 +25,6 @@ void
 lpt_candidates_sort (LptCandidate *candidates,
                      gsize         n)
 {
-  qsort (candidates, n, sizeof *candidates, by_score);
+  if (n > 1)
+    qsort (candidates, n, sizeof *candidates, by_score);
 }

@@ -71,7 +71,8 @@ run_pixels (const Window      *p,
 
             if (ix < 0 || ix >= v->in[2])
               continue;
-            weights[count] = p->w + ((kz * v->kernel[1] + ky) * v->kernel[2] + kx) * c;
+            if (p->w != NULL)
+              weights[count] = p->w + ((kz * v->kernel[1] + ky) * v->kernel[2] + kx) * c;
             taps[count++] = from + ((iz * v->in[1] + iy) * v->in[2] + ix) * c;
           }
       }

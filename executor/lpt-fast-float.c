@@ -320,7 +320,7 @@ matmul_task (const MatMul      *p,
   gsize matrix = task / s->col_tasks / s->row_tasks, rest = matrix, at, r;
   gsize end = p->packed != NULL ? MIN (row + s->rows, p->m) : p->m;
   LptFgemmTile t = { .n = MIN (s->cols, p->n - column), .channels = p->k, .taps = 1, .a = rows, .a_rows = s->rows,
-                     .a_step = p->a_step, .b = p->packed + column * p->k, .ldy = p->n, .by_rows = s->by_rows };
+                     .a_step = p->a_step, .b = p->packed != NULL ? p->packed + column * p->k : NULL, .ldy = p->n, .by_rows = s->by_rows };
   gint64 at_a = 0, at_b = 0;
   gint d;
 

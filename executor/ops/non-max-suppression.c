@@ -214,7 +214,7 @@ lpt_run_non_max_suppression (LptCall *call,
     for (c = 0; c < ss->dims[1]; c++)
       run_class (boxes + b * bs->dims[1] * 4, scores + (b * ss->dims[1] + c) * ss->dims[2], ss->dims[2], &limits,
                  (gint) b, (gint) c, rows);
-  if (LPT_ATTRS (call->node, LptNonMaxSuppressionAttrs)->sort_result_descending && rows->len > 0)
+  if (LPT_ATTRS (call->node, LptNonMaxSuppressionAttrs)->sort_result_descending && rows->len > 1)
     qsort (rows->data, rows->len, sizeof (Row), by_score);
 
   return write_rows (call, rows, error);

@@ -54,11 +54,6 @@ get_parameters (LptCall *call,
     case LPT_OP_CLAMP:
       p[0] = LPT_ATTRS (node, LptClampAttrs)->min;
       p[1] = LPT_ATTRS (node, LptClampAttrs)->max;
-      if (lpt_call_is_integer (call))
-        {
-          p[0] = ceil (p[0]);
-          p[1] = floor (p[1]);
-        }
       return TRUE;
     case LPT_OP_ELU:
       p[0] = LPT_ATTRS (node, LptEluAttrs)->alpha;
@@ -74,11 +69,15 @@ get_parameters (LptCall *call,
     }
 }
 
+/* A bound of integers, rounded by the caller; what is beyond them is the last one, NaN bounds nothing. */
 static gint64
-clamp_i64 (gint64        x,
-           const double *p)
+bound_i64 (double bound,
+           gint64 none)
 {
-  return (double) x < p[0] ? (gint64) p[0] : (double) x > p[1] ? (gint64) p[1] : x;
+  if (isnan (bound))
+    return none;
+
+  return bound >= 0x1p63 ? G_MAXINT64 : bound < -0x1p63 ? G_MININT64 : (gint64) bound;
 }
 
 /* FALSE where the function leaves the integers. */
@@ -89,7 +88,13 @@ run_i64 (LptOp         op,
          gint64        count,
          const double *p)
 {
-  gint64 i;
+  gint64 i, low = G_MININT64, high = G_MAXINT64;
+
+  if (op == LPT_OP_CLAMP)
+    {
+      low = bound_i64 (ceil (p[0]), G_MININT64);
+      high = bound_i64 (floor (p[1]), G_MAXINT64);
+    }
 
 #define EACH(expression) for (i = 0; i < count; i++) y[i] = (expression); return TRUE
   switch ((guint) op)
@@ -98,7 +103,7 @@ run_i64 (LptOp         op,
     case LPT_OP_NEGATIVE: EACH ((gint64) (0 - (guint64) x[i]));
     case LPT_OP_RELU: EACH (MAX (x[i], 0));
     case LPT_OP_SIGN: EACH ((x[i] > 0) - (x[i] < 0));
-    case LPT_OP_CLAMP: EACH (clamp_i64 (x[i], p));
+    case LPT_OP_CLAMP: EACH (MIN (MAX (x[i], low), high));
     case LPT_OP_FLOOR: case LPT_OP_CEILING: case LPT_OP_ROUND: EACH (x[i]);
     default: return FALSE;
     }

@@ -625,7 +625,10 @@ ov_node (OvBuild *b, OvLayer *layer, GError **error)
       for (guint i = 0; i < layer->in->len; i++)
         {
           const OvPort *port = &g_array_index (layer->in, OvPort, i);
-          g_assert (port->from->node != NULL && port->from_index < port->from->node->n_out);
+          /* Results are made behind everything else: whatever a file says, nothing reads them. */
+          if (port->from->node == NULL || port->from_index >= port->from->node->n_out)
+            return ov_error (error, b, port->from, LPT_ERROR_INVALID, "%s has no output port %" G_GUINT64_FORMAT, port->from->type,
+                             g_array_index (port->from->out, OvPort, port->from_index).id);
           in[i] = &port->from->node->out[port->from_index];
         }
       guint n_out = info->op == LPT_OP_OPAQUE ? layer->out->len : info->n_out < 0 ? MAX (layer->out->len, 1) : (guint) info->n_out;

@@ -107,10 +107,12 @@ fill_columns (const LptDwconv *d, size_t r, size_t columns, const uint8_t *pad_r
   for (size_t ky = 0; ky < s->kh; ky++)
     {
       size_t y = r % s->oh * s->stride_h + ky * s->dilation_h - s->pad_top, i = 0;
-      const uint8_t *x = d->in + r / s->oh * d->image_stride + y * d->row_stride, **to = cols + ky;
+      const uint8_t **to = cols + ky;
 
-      if (y < s->ih)
+      if (y < s->ih)      /* above the image it is beyond its height, too */
         {
+          const uint8_t *x = d->in + r / s->oh * d->image_stride + y * d->row_stride;
+
           for (; i < left; i++, to += s->kh)
             *to = pad_row;
           for (; i < left + inside; i++, to += s->kh, x += d->pixel_stride)
