@@ -47,6 +47,8 @@ NAMES (fake_convert, "f8e4m3", "f8e5m2")
 
 #define R LPT_ATTR_F_REQUIRED
 #define I LPT_ATTR_F_INTERNAL
+#define N LPT_ATTR_F_NOT_LESS
+#define P LPT_ATTR_F_POSITIVE
 #define LPT_ATTRS_BEGIN(Name) const LptAttrField lpt_attrs_##Name[] = {
 #define LPT_FIELD(Name, KIND, c_name, name, since, until, flags, fallback) \
   { name, LPT_ATTR_##KIND, G_STRUCT_OFFSET (Lpt##Name##Attrs, c_name), since, until, flags, fallback, NULL },
@@ -56,6 +58,8 @@ NAMES (fake_convert, "f8e4m3", "f8e5m2")
 #include <lpt/lpt-attrs.def>
 #undef R
 #undef I
+#undef N
+#undef P
 
 /* --- text --- */
 
@@ -373,9 +377,7 @@ lpt_attrs_new (const LptOpInfo *info,
     return NULL;
   attrs = g_malloc0 (info->attrs_size);
   for (field = info->attrs; field->name != NULL; field++)
-    if (field->kind == LPT_ATTR_STRING || lpt_attr_field_applies (field, opset) ||
-        field->kind == LPT_ATTR_SHAPE)
-      field_reset (field, attrs);
+    field_reset (field, attrs);
 
   return attrs;
 }

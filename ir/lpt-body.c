@@ -5,6 +5,8 @@
 
 #include <lpt/lpt-body.h>
 
+#include "ir/infer/lpt-infer-util.h"
+
 LptBodyMap *
 lpt_body_map_new (void)
 {
@@ -50,6 +52,36 @@ lpt_node_add_body (LptNode    *node,
     }
   g_ptr_array_add (node->bodies, body);
   g_ptr_array_add (node->body_maps, map);
+}
+
+gboolean
+lpt_node_declare_output (LptNode        *node,
+                         guint           o,
+                         const LptShape *shape,
+                         GError        **error)
+{
+  LptValue *value = &node->out[o];
+  LptShape merged;
+  guint b, i;
+
+  if (lpt_shape_merge (&value->shape, shape, &merged) && lpt_shape_equal (&merged, &value->shape))
+    return TRUE;
+  for (b = 0; b < lpt_node_n_bodies (node); b++)
+    {
+      GArray *ports = lpt_node_body_map (node, b)->outputs;
+
+      for (i = 0; i < ports->len; i++)
+        {
+          LptBodyPort *port = &g_array_index (ports, LptBodyPort, i);
+
+          if (port->external != (gint) o)
+            continue;
+          port->declared = TRUE;
+          port->shape = *shape;
+        }
+    }
+
+  return lpt_node_infer (node, error);
 }
 
 LptBodyMap *

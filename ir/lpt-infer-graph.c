@@ -21,6 +21,31 @@ prefix_node (GError  **error,
     g_prefix_error (error, "%s:%u: ", node->graph->source, node->line);
 }
 
+/* What the table says about the numbers: an epsilon that is negative gives NaN without a word. */
+static gboolean
+check_attrs (const LptNode *node,
+             GError       **error)
+{
+  const LptAttrField *field;
+
+  for (field = node->info->attrs; node->attrs != NULL && field->name != NULL; field++)
+    {
+      const gboolean positive = (field->flags & LPT_ATTR_F_POSITIVE) != 0;
+      double value;
+
+      if (field->kind != LPT_ATTR_FLOAT || (!positive && (field->flags & LPT_ATTR_F_NOT_LESS) == 0))
+        continue;
+      value = *(const double *) LPT_ATTR_PTR (node->attrs, field);
+      if (positive ? value > 0 : value >= 0)
+        continue;
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s is %g, must be %s 0", field->name, value,
+                   positive ? "greater than" : "at least");
+      return FALSE;
+    }
+
+  return TRUE;
+}
+
 gboolean
 lpt_node_infer (LptNode  *node,
                 GError  **error)
@@ -53,7 +78,7 @@ lpt_node_infer (LptNode  *node,
       for (i = 0; i < node->n_out; i++)
         types[i] = node->out[i].dtype;
     }
-  if (node->info->infer != NULL && !node->info->infer (node, &local))
+  if (!check_attrs (node, &local) || (node->info->infer != NULL && !node->info->infer (node, &local)))
     {
       prefix_node (&local, node);
       g_propagate_error (error, local);

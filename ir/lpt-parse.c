@@ -143,6 +143,8 @@ check_types (LptParser *parser,
           !lpt_shape_compatible (&value->shape, &type->shape))
         return lpt_parse_fail_at (parser, s->line, s->column, "node \"%s\": output %u is %s[%s], but %s[%s] is written",
                                   node->name, i, lpt_dtype_name (value->dtype), have, lpt_dtype_name (type->dtype), written);
+      if (lpt_node_n_bodies (node) > 0 && !lpt_node_declare_output (node, i, &type->shape, parser->error))
+        return FALSE;
     }
 
   return TRUE;

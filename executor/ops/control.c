@@ -51,6 +51,25 @@ copy_array (const LptArray *from,
   return lpt_array_alloc (to, error) && copy_elements (from, storage, to->data, error);
 }
 
+/* A body may give another shape than the node's output is declared to have. */
+static gboolean
+set_shape (LptCall        *call,
+           guint           o,
+           const LptShape *shape,
+           GError        **error)
+{
+  const LptShape *declared = &call->node->out[o].shape;
+  g_autofree char *is = NULL, *was = NULL;
+
+  if (lpt_shape_compatible (shape, declared))
+    return lpt_call_set_shape (call, o, shape, error);
+  is = lpt_shape_to_string (shape);
+  was = lpt_shape_to_string (declared);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "output %u is declared as [%s], its body gives [%s]", o, was, is);
+
+  return FALSE;
+}
+
 static gboolean
 set_output (LptCall        *call,
             guint           o,
@@ -64,7 +83,7 @@ set_output (LptCall        *call,
       return FALSE;
     }
 
-  return lpt_call_set_shape (call, o, &from->shape, error) && copy_elements (from, call->out[o].dtype, call->out[o].data, error);
+  return set_shape (call, o, &from->shape, error) && copy_elements (from, call->out[o].dtype, call->out[o].data, error);
 }
 
 /* Elements [at, at + length) of @axis. */
@@ -310,7 +329,7 @@ join (Run     *run,
             }
         }
     }
-  if (!lpt_call_set_shape (run->call, (guint) port->external, &shape, error))
+  if (!set_shape (run->call, (guint) port->external, &shape, error))
     return FALSE;
 
   outer = lpt_dims_product (&shape, 0, axis);

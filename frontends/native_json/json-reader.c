@@ -310,6 +310,9 @@ check_types (LptJsonReader *r, GError **error)
           LptValue *value = &node->out[k];
           if (value->dtype == LPT_DTYPE_UNDEFINED || value->dtype == LPT_DTYPE_DYNAMIC)
             value->dtype = types[k];
+          if (lpt_node_n_bodies (node) > 0 && lpt_shape_compatible (&shapes[k], &value->shape) &&
+              !lpt_node_declare_output (node, k, &shapes[k], error))
+            return FALSE;
           if (types[k] == value->dtype && lpt_shape_compatible (&shapes[k], &value->shape))
             continue;
           g_autofree char *says = lpt_shape_to_string (&shapes[k]), *is = lpt_shape_to_string (&value->shape);

@@ -23,6 +23,8 @@ typedef struct
   gboolean sliced;       /* cut / joined along @axis */
   gint64   axis, start, end, stride, part_size;
   LptPortPurpose purpose;
+  gboolean declared;     /* outputs: the file says more about the shape than inference can; what runs is held to it */
+  LptShape shape;        /* of the node's output, where declared */
 } LptBodyPort;
 
 typedef struct { guint result, parameter; } LptBackEdge;
@@ -36,6 +38,8 @@ typedef struct
 
 /* Gives @node its next body; takes @body and @map over. */
 LPT_EXPORT void        lpt_node_add_body (LptNode *node, LptGraph *body, LptBodyMap *map);
+/* Holds output @o of @node, which is inferred, to @shape, and sets it. FALSE + error: it cannot have that shape. */
+LPT_EXPORT gboolean    lpt_node_declare_output (LptNode *node, guint o, const LptShape *shape, GError **error);
 LPT_EXPORT LptBodyMap *lpt_body_map_new  (void);
 LPT_EXPORT LptBodyMap *lpt_body_map_copy (const LptBodyMap *map);
 LPT_EXPORT void        lpt_body_map_free (LptBodyMap *map);

@@ -63,12 +63,13 @@ typedef enum
 {
   LPT_ATTR_F_REQUIRED = 1 << 0,   /* an OpenVINO file must have it */
   LPT_ATTR_F_INTERNAL = 1 << 1,   /* not an OpenVINO attribute: text and JSON only */
+  LPT_ATTR_F_NOT_LESS = 1 << 2,   /* a FLOAT: not less than 0 and not NaN */
+  LPT_ATTR_F_POSITIVE = 1 << 3,   /* a FLOAT: greater than 0 */
 } LptAttrFlags;
 
 /**
  * LptAttrField:
- * One attribute. The table of an op ends with name == NULL. A name may stand in
- * several rows with disjoint version ranges (other defaults).
+ * One attribute. The table of an op ends with name == NULL.
  */
 typedef struct
 {
@@ -78,7 +79,7 @@ typedef struct
   guint8              since;       /* first opset that has it, 0 = always */
   guint8              until;       /* last opset that has it, 0 = still */
   guint8              flags;       /* LptAttrFlags */
-  const char         *fallback;    /* default as IR text; NULL = 0, empty, first name */
+  const char         *fallback;    /* default as IR text; NULL = 0, empty, first name; what opsets without it mean, too */
   const char *const  *names;       /* LPT_ATTR_ENUM: NULL-terminated */
 } LptAttrField;
 

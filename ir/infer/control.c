@@ -213,6 +213,23 @@ settle_body (LptGraph   *body,
     }
 }
 
+/* What the file declares: merged with what is inferred, which may know less. */
+static gboolean
+hold (const LptBodyPort *port,
+      const char        *who,
+      LptShape          *shape,
+      GError           **error)
+{
+  g_autofree char *have = NULL, *want = NULL;
+
+  if (!port->declared || lpt_shape_merge (shape, &port->shape, shape))
+    return TRUE;
+  have = lpt_infer_text (shape);
+  want = lpt_infer_text (&port->shape);
+
+  return lpt_infer_fail (error, "output %d is declared as %s, but %s gives %s", port->external, want, who, have);
+}
+
 static gboolean
 collect_outputs (LptNode    *node,
                  LptGraph   *body,
@@ -238,7 +255,8 @@ collect_outputs (LptNode    *node,
           if (!lpt_dim_mul (shape.dims[axis], iterations, &shape.dims[axis]))
             return lpt_infer_fail (error, "length of output %d overflows", port->external);
         }
-      if (!lpt_infer_set (node, (guint) port->external, result->dtype, &shape, error))
+      if (!hold (port, "the body", &shape, error) ||
+          !lpt_infer_set (node, (guint) port->external, result->dtype, &shape, error))
         return FALSE;
     }
 
@@ -355,6 +373,8 @@ lpt_infer_if (LptNode *node,
           if (port->external < 0)
             continue;
           out = &node->out[port->external];
+          if (!hold (port, b == 0 ? "the then body" : "the else body", &shape, error))
+            return FALSE;
           if (seen[port->external])
             {
               shape = lpt_shape_widen (&out->shape, &shape);
