@@ -7,6 +7,7 @@
 
 #include "executor/lpt-fast-rows.h"
 #include "executor/lpt-unary.h"
+#include "ir/lpt-clamp.h"
 
 static gboolean
 find_binary (LptOp           op,
@@ -68,8 +69,9 @@ unary_run (const LptStep *step,
       run->hi = INFINITY;
       return TRUE;
     case LPT_OP_CLAMP:
-      run->lo = (float) LPT_ATTRS (step->node, LptClampAttrs)->min;
-      run->hi = (float) LPT_ATTRS (step->node, LptClampAttrs)->max;
+      lpt_clamp_bounds (step->node, &p[0], &p[1]);
+      run->lo = (float) p[0];
+      run->hi = (float) p[1];
       return TRUE;
     case LPT_OP_GELU:
       p[0] = LPT_ATTRS (step->node, LptGeluAttrs)->approximation_mode;

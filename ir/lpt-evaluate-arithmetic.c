@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "ir/lpt-clamp.h"
 #include "ir/lpt-evaluate-private.h"
 
 /* Index of the element of @in that broadcasting puts at element @i of @out. */
@@ -209,6 +210,8 @@ static double
 unary_real (LptNode *node,
             double   x)
 {
+  double low, high;
+
   switch (node->op)
     {
     case LPT_OP_ABS:
@@ -228,7 +231,8 @@ unary_real (LptNode *node,
     case LPT_OP_SIGN:
       return (x > 0) - (x < 0);
     case LPT_OP_CLAMP:
-      return CLAMP (x, LPT_ATTRS (node, LptClampAttrs)->min, LPT_ATTRS (node, LptClampAttrs)->max);
+      lpt_clamp_bounds (node, &low, &high);
+      return CLAMP (x, low, high);
     default:
       return NAN;
     }

@@ -15,6 +15,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "ir/lpt-clamp.h"
 #include "ir/lpt-fold.h"
 #include "passes/lpt-layer.h"
 
@@ -22,7 +23,6 @@ static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *clamp)
 {
-  LptClampAttrs *attrs = clamp->attrs;
   LptClampAttrs *fresh;
   double zp = 0, scale, low, high;
   LptDequant dq;
@@ -36,8 +36,9 @@ rewrite (LptRewriter *rw,
     return lpt_rewriter_decline (rw, clamp, "the scale is zero");
   if (dq.subtract != NULL)
     zp = lpt_tensor_get_f64 (lpt_dequant_zp (&dq), 0);
-  low = attrs->min / scale + zp;
-  high = attrs->max / scale + zp;
+  lpt_clamp_bounds (clamp, &low, &high);
+  low = low / scale + zp;
+  high = high / scale + zp;
   fresh = lpt_dequant_move_after (rw, clamp, 0, &dq, FALSE, lpt_dequant_zp (&dq), lpt_dequant_scale (&dq))->attrs;
   fresh->min = scale < 0 ? high : low;
   fresh->max = scale < 0 ? low : high;

@@ -4,6 +4,7 @@
  */
 
 #include "executor/int/lpt-int-function.h"
+#include "ir/lpt-clamp.h"
 
 #include <lpt/lpt-attrs.h>
 
@@ -53,8 +54,7 @@ lpt_int_function_of (LptNode        *node,
       ok = table_parameters (node, f);
       break;
     case LPT_OP_CLAMP:
-      p[0] = LPT_ATTRS (node, LptClampAttrs)->min;
-      p[1] = LPT_ATTRS (node, LptClampAttrs)->max;
+      lpt_clamp_bounds (node, &p[0], &p[1]);
       break;
     case LPT_OP_ELU:
       p[0] = LPT_ATTRS (node, LptEluAttrs)->alpha;

@@ -23,6 +23,7 @@
 
 #include "executor/int/lpt-int-fixed.h"
 #include "executor/int/lpt-int-function.h"
+#include "ir/lpt-clamp.h"
 
 /* --- tables ------------------------------------------------------------------------- */
 
@@ -219,8 +220,7 @@ lpt_int_clamp_new (LptNode              *node,
 {
   g_autoptr (LptIntOp) op = NULL;
   const gboolean relu = node->op == LPT_OP_RELU;
-  const double low = relu ? 0.0 : LPT_ATTRS (node, LptClampAttrs)->min;
-  const double high = relu ? INFINITY : LPT_ATTRS (node, LptClampAttrs)->max;
+  double low = 0.0, high = INFINITY;
   LptIntScale x, y;
   LptIntRescale rescale;
   Table *t = g_new0 (Table, 1);
@@ -230,6 +230,8 @@ lpt_int_clamp_new (LptNode              *node,
   op->run = table_run;
   op->clear = table_clear;
 
+  if (!relu)
+    lpt_clamp_bounds (node, &low, &high);
   if (!lpt_int_scale_of (lpt_node_in (node, 0), "the input", &x, error)
       || !lpt_int_scale_of (lpt_node_out (node), "the output", &y, error))
     return NULL;

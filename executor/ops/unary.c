@@ -10,6 +10,7 @@
 
 #include "executor/lpt-exec-ops.h"
 #include "executor/lpt-unary.h"
+#include "ir/lpt-clamp.h"
 
 static gboolean
 input_parameters (LptCall *call,
@@ -48,12 +49,18 @@ get_parameters (LptCall *call,
                 GError **error)
 {
   LptNode *node = call->node;
+  gint64 low, high;
 
   switch ((guint) node->op)
     {
     case LPT_OP_CLAMP:
-      p[0] = LPT_ATTRS (node, LptClampAttrs)->min;
-      p[1] = LPT_ATTRS (node, LptClampAttrs)->max;
+      lpt_clamp_bounds (node, &p[0], &p[1]);
+      if (lpt_call_is_integer (call))
+        {
+          lpt_clamp_bounds_i64 (node, call->out[0].declared, &low, &high);
+          p[0] = (double) low;
+          p[1] = (double) high;
+        }
       return TRUE;
     case LPT_OP_ELU:
       p[0] = LPT_ATTRS (node, LptEluAttrs)->alpha;
@@ -69,35 +76,21 @@ get_parameters (LptCall *call,
     }
 }
 
-/* A bound of integers, rounded by the caller; what is beyond them is the last one, NaN bounds nothing. */
-static gint64
-bound_i64 (double bound,
-           gint64 none)
-{
-  if (isnan (bound))
-    return none;
-
-  return bound >= 0x1p63 ? G_MAXINT64 : bound < -0x1p63 ? G_MININT64 : (gint64) bound;
-}
-
 /* FALSE where the function leaves the integers. */
 static gboolean
-run_i64 (LptOp         op,
+run_i64 (LptCall      *call,
          const gint64 *x,
          gint64       *y,
-         gint64        count,
-         const double *p)
+         gint64        count)
 {
-  gint64 i, low = G_MININT64, high = G_MAXINT64;
+  const LptNode *node = call->node;
+  gint64 i, low = 0, high = 0;
 
-  if (op == LPT_OP_CLAMP)
-    {
-      low = bound_i64 (ceil (p[0]), G_MININT64);
-      high = bound_i64 (floor (p[1]), G_MAXINT64);
-    }
+  if (node->op == LPT_OP_CLAMP)
+    lpt_clamp_bounds_i64 (node, call->out[0].declared, &low, &high);
 
 #define EACH(expression) for (i = 0; i < count; i++) y[i] = (expression); return TRUE
-  switch ((guint) op)
+  switch ((guint) node->op)
     {
     case LPT_OP_ABS: EACH (x[i] < 0 ? (gint64) (0 - (guint64) x[i]) : x[i]);
     case LPT_OP_NEGATIVE: EACH ((gint64) (0 - (guint64) x[i]));
@@ -126,7 +119,7 @@ lpt_run_unary (LptCall *call,
     return FALSE;
 
   if (lpt_call_is_i64 (call, 0) && call->out[0].dtype == LPT_DTYPE_I64 &&
-      run_i64 (op, call->in[0].data, call->out[0].data, count, p))
+      run_i64 (call, call->in[0].data, call->out[0].data, count))
     return TRUE;
 
   x = lpt_call_f32 (call, 0, error);
