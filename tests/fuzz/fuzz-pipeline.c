@@ -29,5 +29,6 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   g_assert_no_error (error);
   g_autoptr (LptGraph) again = lpt_json_parse (text, strlen (text), NULL, "again.json", &error);
   g_assert_no_error (error);
+  g_assert_cmpuint (again->results->len, ==, graph->results->len);
   return 0;
 }

@@ -80,7 +80,7 @@ check_error (const LptPass *pass,
 
   g_ptr_array_add (config->extra, (gpointer) pass);
   g_assert_false (lpt_pipeline_run (graph, config, NULL, NULL, &error));
-  g_assert_error (error, LPT_ERROR, code);
+  g_assert_error (error, LPT_ERROR, (gint) code);
   g_assert_cmpstr (error->message, ==, message);
 }
 

@@ -408,6 +408,7 @@ test_damaged (void)
 
           copy[i] = bytes[g_test_rand_int_range (0, sizeof bytes - 1)];
           changed = lpt_graph_from_text (copy, -1, NULL, NULL);
+          g_clear_pointer (&prefix, lpt_graph_free);
           if (changed != NULL)
             {
               g_autofree char *text = lpt_graph_to_text (changed, LPT_TEXT_RT_INFO);
