@@ -209,13 +209,13 @@ numpy_tensor (LptTensor *tensor, const char **descr, GError **error)
 #include <lpt/lpt-dtypes.def>
   };
   LptDType dtype = lpt_tensor_dtype (tensor);
-  if (dtype == LPT_DTYPE_BF16)
+  if (dtype == LPT_DTYPE_BF16 || lpt_dtype_is_small_float (dtype))
     {
-      *descr = codes[LPT_DTYPE_U16];
-      return lpt_tensor_new_copy (LPT_DTYPE_U16, lpt_tensor_shape (tensor), lpt_tensor_data (tensor), error);
+      *descr = codes[dtype == LPT_DTYPE_BF16 ? LPT_DTYPE_U16 : LPT_DTYPE_U8];
+      return lpt_tensor_to_bits (tensor, error);
     }
   if (codes[dtype] == NULL)
-    dtype = dtype == LPT_DTYPE_I4 ? LPT_DTYPE_I8 : LPT_DTYPE_U8;
+    dtype = lpt_dtype_kind (dtype) == LPT_KIND_SINT ? LPT_DTYPE_I8 : LPT_DTYPE_U8;
   *descr = codes[dtype];
   return dtype == lpt_tensor_dtype (tensor) ? lpt_tensor_ref (tensor) : lpt_tensor_convert (tensor, dtype, error);
 }

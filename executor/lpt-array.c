@@ -112,7 +112,7 @@ lpt_storage_dtype (LptDType        declared,
                    const LptQuant *quant)
 {
   if (quant != NULL)
-    return declared == LPT_DTYPE_I4 ? LPT_DTYPE_I8 : declared == LPT_DTYPE_U4 ? LPT_DTYPE_U8 : declared;
+    return lpt_dtype_bits (declared) >= 8 ? declared : lpt_dtype_kind (declared) == LPT_KIND_SINT ? LPT_DTYPE_I8 : LPT_DTYPE_U8;
   if (declared == LPT_DTYPE_BOOL || (lpt_dtype_is_integer (declared) && lpt_dtype_bits (declared) >= 32))
     return LPT_DTYPE_I64;
 

@@ -163,7 +163,8 @@ kernel_name (LptPlan       *plan,
   const LptArray *array = step->n_in > 0 && step->in[0] != LPT_NO_SLOT ? &lpt_plan_slot (plan, step->in[0])->array
                           : step->n_out > 0 ? &lpt_plan_slot (plan, step->out[0])->array : NULL;
   LptDType dtype = array != NULL ? array->dtype : LPT_DTYPE_F32;
-  const char *suffix = dtype == LPT_DTYPE_F32 ? "FP32" : lpt_dtype_bits (dtype) == 8 ? "I8" : lpt_dtype_ir_name (dtype);
+  const char *suffix = dtype == LPT_DTYPE_F32 ? "FP32" : lpt_dtype_bits (dtype) == 8 && !lpt_dtype_is_real (dtype) ? "I8"
+                       : lpt_dtype_ir_name (dtype) != NULL ? lpt_dtype_ir_name (dtype) : lpt_dtype_name (dtype);
 
   return g_strconcat (step->row->name, "_", suffix, NULL);
 }
@@ -179,6 +180,12 @@ add_step (Builder *builder,
 
   if (!lpt_node_infer (node, error))
     return FALSE;
+  for (i = 0; i < node->n_out; i++)
+    if (node->out[i].dtype == LPT_DTYPE_STRING)
+      {
+        g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\": unsupported: strings are kept, not computed", node->name);
+        return FALSE;
+      }
   if (lpt_int_wants (node))
     step.integer = lpt_int_op_new (node, NULL);
   if ((step.row->flags & LPT_EXEC_NONE) != 0 && step.integer == NULL)

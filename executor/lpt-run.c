@@ -182,9 +182,9 @@ lpt_plan_context_set_input (LptPlanContext *context,
   if (!check_input (plan, i, lpt_tensor_shape (tensor), error))
     return FALSE;
   slot = &lpt_plan_slot (plan, plan->inputs[i])->array;
-  /* NumPy has no bf16: u16 is its bits. */
-  if (slot->declared == LPT_DTYPE_BF16 && lpt_tensor_dtype (tensor) == LPT_DTYPE_U16)
-    tensor = bits = lpt_tensor_new_copy (LPT_DTYPE_BF16, lpt_tensor_shape (tensor), lpt_tensor_data (tensor), error);
+  /* NumPy has neither bf16 nor smaller floats: u16 and u8 are their bits. */
+  if (lpt_dtype_is_bits (slot->declared, lpt_tensor_dtype (tensor)))
+    tensor = bits = lpt_tensor_from_bits (tensor, slot->declared, error);
   if (tensor == NULL)
     return FALSE;
   /* Codes from a real array round; everything else converts element by element. */
@@ -272,7 +272,7 @@ output_dtype (const LptPlan  *plan,
   if ((plan->flags & LPT_PLAN_REFERENCE) && !plan->graph->lowered &&
       (lpt_dtype_is_real (array->declared) || (array->dtype == LPT_DTYPE_F32 && !holds_integers (array))))
     return LPT_DTYPE_F32;
-  if (lpt_dtype_bits (array->declared) < 8)
+  if (lpt_dtype_is_integer (array->declared) && lpt_dtype_bits (array->declared) < 8)
     return lpt_dtype_kind (array->declared) == LPT_KIND_SINT ? LPT_DTYPE_I8 : LPT_DTYPE_U8;
   return array->declared;
 }

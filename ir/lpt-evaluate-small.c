@@ -48,23 +48,6 @@ wrap (LptDType dtype,
   return value;
 }
 
-static double
-round_real (LptDType dtype,
-            double   value)
-{
-  switch (dtype)
-    {
-    case LPT_DTYPE_F32:
-      return (float) value;
-    case LPT_DTYPE_F16:
-      return lpt_f16_to_f32 (lpt_f32_to_f16 ((float) value));
-    case LPT_DTYPE_BF16:
-      return lpt_bf16_to_f32 (lpt_f32_to_bf16 ((float) value));
-    default:
-      return value;
-    }
-}
-
 LptItem
 lpt_item_int (LptDType dtype,
               gint64   value)
@@ -76,7 +59,7 @@ LptItem
 lpt_item_real (LptDType dtype,
                double   value)
 {
-  return (LptItem) { .r = round_real (dtype, value) };
+  return (LptItem) { .r = lpt_dtype_round (dtype, value) };
 }
 
 /* Element of any kind as another type: the Convert operation, where it is defined. */

@@ -20,7 +20,7 @@ lpt_fold_value (LptValue *value)
     return NULL;
   if (node->data != NULL)
     return lpt_tensor_ref (node->data);
-  if (node->op == LPT_OP_CONVERT)
+  if (node->op == LPT_OP_CONVERT && LPT_ATTRS (node, LptConvertAttrs)->power_round == LPT_POWER_ROUND_EVEN)
     {
       g_autoptr (LptTensor) source = lpt_fold_value (lpt_node_in (node, 0));
 

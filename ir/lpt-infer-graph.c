@@ -72,6 +72,14 @@ lpt_node_infer (LptNode  *node,
         return FALSE;
       }
 
+  for (i = 0; i < node->n_in && (node->info->flags & LPT_OP_F_ELEMENTWISE) != 0; i++)
+    if (node->in[i].value != NULL && node->in[i].value->dtype == LPT_DTYPE_STRING)
+      {
+        g_set_error (&local, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: input %u is strings, which are kept and not computed", i);
+        prefix_node (&local, node);
+        g_propagate_error (error, local);
+        return FALSE;
+      }
   if (node->flags & LPT_NODE_RELAXED)
     {
       types = g_new (LptDType, node->n_out + 1);

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <math.h>
 #include <string.h>
 
 #include "ir/lpt-attrs-private.h"
@@ -287,7 +288,7 @@ reads_as (LptDType dtype,
     case LPT_DTYPE_F32:
       return (float) back == (float) value;
     default:
-      return back == value;
+      return lpt_dtype_is_small_float (dtype) ? lpt_dtype_round (dtype, back) == value : back == value;
     }
 }
 
@@ -316,6 +317,29 @@ append_real (GString *out,
   g_string_append (out, *best != '\0' && strchr (buffer, 'e') != NULL ? best : buffer);
 }
 
+/* Is every NaN the one that its text is read as? */
+static gboolean
+nan_is_plain (LptTensor *tensor)
+{
+  LptDType dtype = lpt_tensor_dtype (tensor);
+  g_autofree double *values = NULL;
+  g_autoptr (LptTensor) read = NULL;
+  gboolean any = FALSE;
+  gint64 i, n = lpt_tensor_count (tensor);
+
+  for (i = 0; lpt_dtype_is_real (dtype) && i < n && !any; i++)
+    any = isnan (lpt_tensor_get_f64 (tensor, i));
+  if (!any)
+    return TRUE;
+  values = lpt_tensor_to_f64 (tensor, NULL);
+  for (i = 0; values != NULL && i < n; i++)
+    if (isnan (values[i]))
+      values[i] = copysign (NAN, values[i]);
+  read = values != NULL ? lpt_tensor_from_f64 (dtype, lpt_tensor_shape (tensor), values, NULL) : NULL;
+
+  return read == NULL || lpt_tensor_equal (read, tensor);
+}
+
 void
 lpt_print_data (LptPrinter *p,
                 LptTensor  *tensor)
@@ -326,7 +350,7 @@ lpt_print_data (LptPrinter *p,
   g_string_append (p->out, " {");
   if (count > LPT_TEXT_MAX_ELEMENTS && (p->flags & LPT_TEXT_ELIDE) != 0)
     g_string_append_printf (p->out, "... %" G_GINT64_FORMAT " values", count);
-  else if (count > LPT_TEXT_MAX_ELEMENTS)
+  else if (count > LPT_TEXT_MAX_ELEMENTS || !nan_is_plain (tensor))
     {
       g_autofree char *text = g_base64_encode (lpt_tensor_data (tensor), lpt_tensor_size (tensor));
 

@@ -291,6 +291,29 @@ lpt_tensor_drop_pages (const LptTensor *tensor)
 #define LOAD(T, data, i) ({ T v_; memcpy (&v_, (data) + (gsize) (i) * sizeof v_, sizeof v_); v_; })
 #define STORE(T, data, i, x) ({ T v_ = (T) (x); memcpy ((data) + (gsize) (i) * sizeof v_, &v_, sizeof v_); })
 
+/* The code of an element of at most 8 bits. */
+static guint
+get_bits (const LptTensor *tensor,
+          gint64           i)
+{
+  guint bits = lpt_dtype_bits (tensor->dtype);
+  gint64 per = 8 / bits;
+
+  return tensor->data[i / per] >> ((guint) (i % per) * bits) & ((1u << bits) - 1);
+}
+
+static void
+set_bits (guint8 *data,
+          guint   bits,
+          gint64  i,
+          guint   code)
+{
+  gint64 per = 8 / bits;
+  guint shift = (guint) (i % per) * bits, mask = ((1u << bits) - 1) << shift;
+
+  data[i / per] = (guint8) ((data[i / per] & ~mask) | (code << shift & mask));
+}
+
 double
 lpt_tensor_get_f64 (const LptTensor *tensor,
                     gint64           i)
@@ -310,7 +333,8 @@ lpt_tensor_get_f64 (const LptTensor *tensor,
     case LPT_DTYPE_U64:
       return (double) LOAD (guint64, data, i);
     default:
-      return (double) lpt_tensor_get_i64 (tensor, i);
+      return lpt_dtype_is_small_float (tensor->dtype) ? lpt_float_decode (tensor->dtype, get_bits (tensor, i))
+                                                      : (double) lpt_tensor_get_i64 (tensor, i);
     }
 }
 
@@ -355,9 +379,12 @@ lpt_tensor_get_i64 (const LptTensor *tensor,
     case LPT_DTYPE_BOOL:
       return data[i] != 0;
     case LPT_DTYPE_U4:
-      return (data[i / 2] >> (i % 2 * 4)) & 15;
+    case LPT_DTYPE_U2:
+      return get_bits (tensor, i);
     case LPT_DTYPE_I4:
-      return (((data[i / 2] >> (i % 2 * 4)) & 15) ^ 8) - 8;
+      return (gint64) (get_bits (tensor, i) ^ 8) - 8;
+    case LPT_DTYPE_I2:
+      return (gint64) (get_bits (tensor, i) ^ 2) - 2;
     default:
       return real_to_i64 (lpt_tensor_get_f64 (tensor, i));
     }
@@ -388,7 +415,9 @@ store_i64 (LptDType  dtype,
       break;
     case LPT_DTYPE_I4:
     case LPT_DTYPE_U4:
-      data[i / 2] = (guint8) ((data[i / 2] & (0xf0 >> (i % 2 * 4))) | ((value & 15) << (i % 2 * 4)));
+    case LPT_DTYPE_I2:
+    case LPT_DTYPE_U2:
+      set_bits (data, lpt_dtype_bits (dtype), i, (guint) (value & 15));
       break;
     default:
       data[i] = (guint8) value;
@@ -424,7 +453,10 @@ store_f64 (LptDType  dtype,
                                  ? (guint64) value : (guint64) real_to_i64 (value));
       break;
     default:
-      store_i64 (dtype, data, i, real_to_i64 (value));
+      if (lpt_dtype_is_small_float (dtype))
+        set_bits (data, lpt_dtype_bits (dtype), i, lpt_float_encode (dtype, value, LPT_POWER_ROUND_EVEN));
+      else
+        store_i64 (dtype, data, i, real_to_i64 (value));
       break;
     }
 }
@@ -595,6 +627,52 @@ lpt_tensor_convert_round (LptTensor  *tensor,
     }
 
   return result;
+}
+
+/* --- bits --- */
+
+gboolean
+lpt_dtype_is_bits (LptDType dtype,
+                   LptDType bits)
+{
+  return dtype == LPT_DTYPE_BF16 ? bits == LPT_DTYPE_U16 : lpt_dtype_is_small_float (dtype) && bits == LPT_DTYPE_U8;
+}
+
+LptTensor *
+lpt_tensor_to_bits (LptTensor  *tensor,
+                    GError    **error)
+{
+  LptTensor *bits;
+  gint64 i;
+
+  g_return_val_if_fail (tensor->dtype == LPT_DTYPE_BF16 || lpt_dtype_is_small_float (tensor->dtype), NULL);
+
+  if (tensor->dtype == LPT_DTYPE_BF16)
+    return lpt_tensor_new_copy (LPT_DTYPE_U16, &tensor->shape, tensor->data, error);
+  bits = lpt_tensor_new (LPT_DTYPE_U8, &tensor->shape, error);
+  for (i = 0; bits != NULL && i < tensor->count; i++)
+    bits->own[i] = (guint8) get_bits (tensor, i);
+
+  return bits;
+}
+
+LptTensor *
+lpt_tensor_from_bits (LptTensor  *bits,
+                      LptDType    dtype,
+                      GError    **error)
+{
+  LptTensor *tensor;
+  gint64 i;
+
+  g_return_val_if_fail (lpt_dtype_is_bits (dtype, bits->dtype), NULL);
+
+  if (dtype == LPT_DTYPE_BF16)
+    return lpt_tensor_new_copy (dtype, &bits->shape, bits->data, error);
+  tensor = lpt_tensor_new (dtype, &bits->shape, error);
+  for (i = 0; tensor != NULL && i < tensor->count; i++)
+    set_bits (tensor->own, lpt_dtype_bits (dtype), i, bits->data[i]);
+
+  return tensor;
 }
 
 /* --- questions --- */

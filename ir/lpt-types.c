@@ -53,7 +53,7 @@ lpt_dtype_from_name (const char *name)
 
   for (i = 0; i < LPT_N_DTYPES; i++)
     if (g_ascii_strcasecmp (name, dtypes[i].name) == 0 ||
-        g_ascii_strcasecmp (name, dtypes[i].ir_name) == 0)
+        (dtypes[i].ir_name != NULL && g_ascii_strcasecmp (name, dtypes[i].ir_name) == 0))
       return (LptDType) i;
   if (g_ascii_strcasecmp (name, "bool") == 0)
     return LPT_DTYPE_BOOL;
@@ -91,9 +91,17 @@ lpt_dtype_is_low (LptDType dtype)
   return lpt_dtype_is_integer (dtype) && dtypes[dtype].bits >= 8 && dtypes[dtype].bits <= 32;
 }
 
+gboolean
+lpt_dtype_is_small_float (LptDType dtype)
+{
+  return dtypes[dtype].kind == LPT_KIND_FLOAT && dtypes[dtype].bits <= 8;
+}
+
 double
 lpt_dtype_min (LptDType dtype)
 {
+  if (dtype == LPT_DTYPE_F8E8M0)      /* has no sign */
+    return 0x1p-127;
   switch (dtypes[dtype].kind)
     {
     case LPT_KIND_SINT:
@@ -123,6 +131,8 @@ lpt_dtype_max (LptDType dtype)
     }
   switch (dtypes[dtype].kind)
     {
+    case LPT_KIND_FLOAT:
+      return lpt_float_max (dtype);
     case LPT_KIND_SINT:
       return ldexp (1, (int) dtypes[dtype].bits - 1) - 1;
     case LPT_KIND_UINT:
@@ -221,6 +231,23 @@ lpt_f32_to_bf16 (float value)
     return (guint16) ((bits >> 16) | 0x40);
 
   return (guint16) ((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+double
+lpt_dtype_round (LptDType dtype,
+                 double   value)
+{
+  switch (dtype)
+    {
+    case LPT_DTYPE_F32:
+      return (float) value;
+    case LPT_DTYPE_F16:
+      return lpt_f16_to_f32 (lpt_f32_to_f16 ((float) value));
+    case LPT_DTYPE_BF16:
+      return lpt_bf16_to_f32 (lpt_f32_to_bf16 ((float) value));
+    default:
+      return lpt_dtype_is_small_float (dtype) ? lpt_float_decode (dtype, lpt_float_encode (dtype, value, LPT_POWER_ROUND_EVEN)) : value;
+    }
 }
 
 /* --- shapes --- */

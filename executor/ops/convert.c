@@ -2,7 +2,7 @@
  *
  * These are the ops that round in reference arithmetic:
  *   Convert       real to integer truncates, then saturates (4-bit types wrap); integer to narrower integer is
- *                 modulo; to f16 and bf16 nearest even. To 8 or 16 bits behind a FakeQuantize it rounds half to even, as the
+ *                 modulo; to f16, bf16 and the smaller floats nearest even. To 8 or 16 bits behind a FakeQuantize it rounds half to even, as the
  *                 FakeQuantize with that output type does (LPT merges the two); elsewhere what is an integer up to
  *                 the error of f32 arithmetic (q / 255 * 255) counts as the integer.
  *   FakeQuantize  lpt_spec 6.1 in f32 and in its order of evaluation, half to even; rounds to an integer and
@@ -19,18 +19,6 @@
 #include "executor/lpt-loop.h"
 
 /* --- Convert --- */
-
-static inline float
-round_real (float    x,
-            LptDType dtype)
-{
-  if (dtype == LPT_DTYPE_F16)
-    return lpt_f16_to_f32 (lpt_f32_to_f16 (x));
-  if (dtype == LPT_DTYPE_BF16)
-    return lpt_bf16_to_f32 (lpt_f32_to_bf16 (x));
-
-  return x;
-}
 
 static inline double
 to_whole (double   x,
@@ -134,8 +122,12 @@ lpt_run_convert (LptCall *call,
     const float *x = lpt_call_f32 (call, 0, error);
     float *y = x != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
 
-    for (i = 0; y != NULL && i < count; i++)
-      y[i] = round_real (x[i], dtype);
+    if (dtype == LPT_DTYPE_F8E8M0 && call->node->op == LPT_OP_CONVERT)
+      for (i = 0; y != NULL && i < count; i++)
+        y[i] = (float) lpt_float_decode (dtype, lpt_float_encode (dtype, x[i], (LptPowerRound) LPT_ATTRS (call->node, LptConvertAttrs)->power_round));
+    else
+      for (i = 0; y != NULL && i < count; i++)
+        y[i] = dtype == LPT_DTYPE_F32 || dtype == LPT_DTYPE_F64 ? x[i] : (float) lpt_dtype_round (dtype, x[i]);
 
     return y != NULL;
   }

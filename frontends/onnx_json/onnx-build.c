@@ -437,6 +437,30 @@ lpt_onnx_convert (LptOnnxNode *on,
 }
 
 LptValue *
+lpt_onnx_to_small_float (LptOnnxNode  *on,
+                         LptValue     *value,
+                         LptDType      dtype,
+                         gboolean      saturate,
+                         LptPowerRound round)
+{
+  LptNode *node;
+
+  value = lpt_onnx_convert (on, value, LPT_DTYPE_F32);
+  if (saturate)
+    {
+      node = lpt_onnx_add (on, LPT_OP_CLAMP, 1, value);
+      LPT_ATTRS (node, LptClampAttrs)->min = lpt_dtype_min (dtype);
+      LPT_ATTRS (node, LptClampAttrs)->max = lpt_dtype_max (dtype);
+      value = lpt_onnx_done (on, node);
+    }
+  node = lpt_onnx_add (on, LPT_OP_CONVERT, 1, value);
+  LPT_ATTRS (node, LptConvertAttrs)->destination_type = dtype;
+  if (dtype == LPT_DTYPE_F8E8M0)
+    LPT_ATTRS (node, LptConvertAttrs)->power_round = (int) round;
+  return lpt_onnx_done (on, node);
+}
+
+LptValue *
 lpt_onnx_reshape_to (LptOnnxNode *on,
                      LptValue    *value,
                      LptValue    *shape)

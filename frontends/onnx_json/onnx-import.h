@@ -104,6 +104,8 @@ LptValue *lpt_onnx_i64_scalar (LptOnnxNode *on, gint64 value);
 
 /* Frequent single steps. */
 LptValue *lpt_onnx_convert    (LptOnnxNode *on, LptValue *value, LptDType dtype);   /* nothing when it has the type */
+/* To a float of 8 or 4 bits; what is too large becomes the largest number with @saturate, else as in Convert. */
+LptValue *lpt_onnx_to_small_float (LptOnnxNode *on, LptValue *value, LptDType dtype, gboolean saturate, LptPowerRound round);
 LptValue *lpt_onnx_reshape    (LptOnnxNode *on, LptValue *value, guint n, const gint64 *dims);  /* -1 allowed, 0 is 0 */
 LptValue *lpt_onnx_reshape_to (LptOnnxNode *on, LptValue *value, LptValue *shape);
 LptValue *lpt_onnx_shape_of   (LptOnnxNode *on, LptValue *value);                   /* i64 vector */

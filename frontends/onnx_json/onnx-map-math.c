@@ -224,19 +224,40 @@ lpt_onnx_map_shrink (LptOnnxNode *on)
   lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_SELECT, 3, below, lpt_onnx_emit (on, LPT_OP_ADD, 2, x, bias), high));
 }
 
-/* Four bits keep the low bits of the integer part; elsewhere what leaves the type is undefined in ONNX. */
+/* To f8e8m0 rounds as "round_mode" says. */
+static LptValue *
+cast_to_float (LptOnnxNode *on,
+               LptValue    *x,
+               LptDType     dtype)
+{
+  static const char *const modes[] = { "even", "up", "down", "nearest" };      /* LptPowerRound */
+  const char *mode = lpt_onnx_string (on, "round_mode", "up");
+  gboolean saturate = lpt_onnx_int (on, "saturate", 1) != 0;
+
+  for (guint i = 1; i < G_N_ELEMENTS (modes); i++)
+    if (strcmp (mode, modes[i]) == 0)
+      return lpt_onnx_to_small_float (on, x, dtype, saturate, (LptPowerRound) i);
+  lpt_onnx_unsupported (on, "round_mode %s", mode);
+  return x;
+}
+
+/* Four and two bits keep the low bits of the integer part; elsewhere what leaves an integer type is undefined in ONNX. */
 static LptValue *
 cast (LptOnnxNode *on,
       LptValue    *x,
       LptDType     dtype)
 {
-  double low = dtype == LPT_DTYPE_I4 ? -8 : 0;
+  double low = lpt_dtype_min (dtype);
 
-  if (dtype != x->dtype && (dtype == LPT_DTYPE_I4 || dtype == LPT_DTYPE_U4))
+  lpt_onnx_ignore (on, "saturate");
+  lpt_onnx_ignore (on, "round_mode");
+  if (dtype != x->dtype && lpt_dtype_is_small_float (dtype))
+    return cast_to_float (on, x, dtype);
+  if (dtype != x->dtype && lpt_dtype_is_integer (dtype) && lpt_dtype_bits (dtype) < 8)
     {
       x = lpt_onnx_convert (on, x, LPT_DTYPE_I64);
       x = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, x, lpt_onnx_like (on, x, low));
-      x = lpt_onnx_emit (on, LPT_OP_FLOOR_MOD, 2, x, lpt_onnx_like (on, x, 16));
+      x = lpt_onnx_emit (on, LPT_OP_FLOOR_MOD, 2, x, lpt_onnx_like (on, x, lpt_dtype_max (dtype) - low + 1));
       x = lpt_onnx_emit (on, LPT_OP_ADD, 2, x, lpt_onnx_like (on, x, low));
     }
   return lpt_onnx_convert (on, x, dtype);
@@ -247,9 +268,6 @@ lpt_onnx_map_cast (LptOnnxNode *on)
 {
   LptDType to = lpt_onnx_dtype (on, "to");
 
-  /* These are about 8-bit floats, which are refused as types. */
-  lpt_onnx_ignore (on, "saturate");
-  lpt_onnx_ignore (on, "round_mode");
   if (to == LPT_DTYPE_UNDEFINED)
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "has no attribute \"to\"");
   lpt_onnx_set (on, 0, to != LPT_DTYPE_UNDEFINED ? cast (on, lpt_onnx_in (on, 0), to) : NULL);
@@ -258,11 +276,7 @@ lpt_onnx_map_cast (LptOnnxNode *on)
 void
 lpt_onnx_map_cast_like (LptOnnxNode *on)
 {
-  LptValue *like = lpt_onnx_in (on, 1);
-
-  lpt_onnx_ignore (on, "saturate");
-  lpt_onnx_ignore (on, "round_mode");
-  lpt_onnx_set (on, 0, cast (on, lpt_onnx_in (on, 0), like->dtype));
+  lpt_onnx_set (on, 0, cast (on, lpt_onnx_in (on, 0), lpt_onnx_in (on, 1)->dtype));
 }
 
 /* Inference: the input, and a mask of ones. */

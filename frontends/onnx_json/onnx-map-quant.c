@@ -120,7 +120,7 @@ spread (LptOnnxNode *on,
   return numbers;
 }
 
-/* saturate (round (x / scale) + zero), computed in f32 */
+/* saturate (round (x / scale) + zero), computed in f32; small floats round by themselves and have no zero point. */
 static LptValue *
 quantize_by_steps (LptOnnxNode *on,
                    LptValue    *x,
@@ -131,6 +131,8 @@ quantize_by_steps (LptOnnxNode *on,
   LptValue *y = lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, lpt_onnx_convert (on, x, LPT_DTYPE_F32), lpt_onnx_convert (on, scale, LPT_DTYPE_F32));
   LptNode *clamp;
 
+  if (lpt_dtype_is_small_float (dtype))
+    return lpt_onnx_to_small_float (on, y, dtype, lpt_onnx_int (on, "saturate", 1) != 0, LPT_POWER_ROUND_EVEN);
   y = lpt_onnx_emit (on, LPT_OP_ROUND, 1, y);
   if (zero != NULL)
     y = lpt_onnx_emit (on, LPT_OP_ADD, 2, y, lpt_onnx_convert (on, zero, LPT_DTYPE_F32));
@@ -168,11 +170,11 @@ lpt_onnx_map_quantize_linear (LptOnnxNode *on)
   lpt_onnx_ignore (on, "precision");
   if (dtype == LPT_DTYPE_UNDEFINED)
     dtype = zero_type (on, 2);
-  if (!lpt_dtype_is_integer (dtype) || lpt_dtype_bits (dtype) > 32)
+  if (!lpt_dtype_is_small_float (dtype) && (!lpt_dtype_is_integer (dtype) || lpt_dtype_bits (dtype) > 32))
     lpt_onnx_unsupported (on, "output type %s", lpt_dtype_name (dtype));
   if (on->error != NULL)
     return;
-  if (block == 0 && lpt_onnx_const_in (on, 1) != NULL && (zero == NULL || lpt_onnx_const_in (on, 2) != NULL))
+  if (lpt_dtype_is_integer (dtype) && block == 0 && lpt_onnx_const_in (on, 1) != NULL && (zero == NULL || lpt_onnx_const_in (on, 2) != NULL))
     {
       g_autoptr (LptQuant) quant = quant_in (on, 1, axis);
       LptNode *node = lpt_onnx_add (on, LPT_OP_QUANTIZE, 1, lpt_dtype_is_real (x->dtype) ? x : lpt_onnx_convert (on, x, LPT_DTYPE_F32));
@@ -209,11 +211,13 @@ lpt_onnx_map_dequantize_linear (LptOnnxNode *on)
 
   if (dtype == LPT_DTYPE_UNDEFINED)
     dtype = scale->dtype;
-  if (!lpt_dtype_is_integer (x->dtype) || lpt_dtype_bits (x->dtype) > 32)
+  if (!lpt_dtype_is_small_float (x->dtype) && (!lpt_dtype_is_integer (x->dtype) || lpt_dtype_bits (x->dtype) > 32))
     lpt_onnx_unsupported (on, "input type %s", lpt_dtype_name (x->dtype));
   if (on->error != NULL)
     return;
-  if (block == 0 && lpt_onnx_const_in (on, 1) != NULL && (zero == NULL || lpt_onnx_const_in (on, 2) != NULL))
+  if (lpt_dtype_is_small_float (x->dtype))
+    zero = NULL;      /* must be 0 */
+  else if (block == 0 && lpt_onnx_const_in (on, 1) != NULL && (zero == NULL || lpt_onnx_const_in (on, 2) != NULL))
     {
       g_autoptr (LptQuant) quant = quant_in (on, 1, axis);
 

@@ -1,9 +1,9 @@
 /* onnx-tensor.c - TensorProto into tensors
  *
- * Where the elements are: raw_data (little-endian, 4-bit types two a byte, low
- * half first), external data in the same form, or one of the typed fields:
- * int32_data holds i8 u8 i16 u16 i32 and boolean as numbers, f16 and bf16 as bits, and a byte
- * of two elements for the 4-bit types; uint64_data holds u32 too. The number of
+ * Where the elements are: raw_data (little-endian, 4-bit types two a byte, 2-bit types four, low
+ * bits first), external data in the same form, or one of the typed fields:
+ * int32_data holds i8 u8 i16 u16 i32 and boolean as numbers, floats of 8 and 16 bits as bits, and a byte
+ * of several elements for the types of 4 and 2 bits; uint64_data holds u32 too. The number of
  * elements found must be the one that the shape asks for, which also bounds
  * what a file can make us allocate.
  *
@@ -33,7 +33,7 @@ static const struct
   { "INT16",          LPT_DTYPE_I16,  IN_INT32 },
   { "INT32",          LPT_DTYPE_I32,  IN_INT32 },
   { "INT64",          LPT_DTYPE_I64,  IN_INT64 },
-  { "STRING" },
+  { "STRING",         LPT_DTYPE_STRING },
   { "BOOL",           LPT_DTYPE_BOOL, IN_INT32 },
   { "FLOAT16",        LPT_DTYPE_F16,  IN_INT32 },
   { "DOUBLE",         LPT_DTYPE_F64,  IN_DOUBLE },
@@ -42,16 +42,16 @@ static const struct
   { "COMPLEX64" },
   { "COMPLEX128" },
   { "BFLOAT16",       LPT_DTYPE_BF16, IN_INT32 },
-  { "FLOAT8E4M3FN" },
-  { "FLOAT8E4M3FNUZ" },
-  { "FLOAT8E5M2" },
-  { "FLOAT8E5M2FNUZ" },
+  { "FLOAT8E4M3FN",   LPT_DTYPE_F8E4M3,     IN_INT32 },
+  { "FLOAT8E4M3FNUZ", LPT_DTYPE_F8E4M3FNUZ, IN_INT32 },
+  { "FLOAT8E5M2",     LPT_DTYPE_F8E5M2,     IN_INT32 },
+  { "FLOAT8E5M2FNUZ", LPT_DTYPE_F8E5M2FNUZ, IN_INT32 },
   { "UINT4",          LPT_DTYPE_U4,   IN_INT32 },
   { "INT4",           LPT_DTYPE_I4,   IN_INT32 },
-  { "FLOAT4E2M1" },
-  { "FLOAT8E8M0" },
-  { "UINT2" },
-  { "INT2" },
+  { "FLOAT4E2M1",     LPT_DTYPE_F4E2M1,     IN_INT32 },
+  { "FLOAT8E8M0",     LPT_DTYPE_F8E8M0,     IN_INT32 },
+  { "UINT2",          LPT_DTYPE_U2,   IN_INT32 },
+  { "INT2",           LPT_DTYPE_I2,   IN_INT32 },
 };
 
 const char *

@@ -187,14 +187,26 @@ lpt_onnx_write_convert (LptOnnxWriter *w,
                         LptNode       *node,
                         const char    *onnx)
 {
+  static const char *const modes[] = { NULL, "up", "down", "nearest" };      /* LptPowerRound */
   LptDType to = node->out[0].dtype;
+  guint power_round = node->op == LPT_OP_CONVERT ? (guint) LPT_ATTRS (node, LptConvertAttrs)->power_round : LPT_POWER_ROUND_EVEN;
 
   if (lpt_onnx_w_real_type (node, 0) == to)
     lpt_onnx_w_node (w, "Identity", OUT (0), 1, IN (0));
   else if (lpt_onnx_type_from_dtype (to) == 0)
     lpt_onnx_w_fail (w, "element type %s", lpt_dtype_name (to));
   else
-    lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (0), 1, IN (0)), "to", lpt_onnx_type_from_dtype (to));
+    {
+      Onnx__NodeProto *cast = lpt_onnx_w_node (w, "Cast", OUT (0), 1, IN (0));
+
+      lpt_onnx_w_int (w, cast, "to", lpt_onnx_type_from_dtype (to));
+      if (lpt_dtype_is_small_float (to))
+        lpt_onnx_w_int (w, cast, "saturate", 0);
+      if (to == LPT_DTYPE_F8E8M0 && modes[power_round] == NULL)
+        lpt_onnx_w_fail (w, "rounding half to even in f8e8m0");
+      else if (to == LPT_DTYPE_F8E8M0)
+        lpt_onnx_w_string (w, cast, "round_mode", modes[power_round]);
+    }
 }
 
 /* --- several inputs ------------------------------------------------------------------ */

@@ -148,42 +148,69 @@ lpt_onnx_w_take (LptOnnxWriter *w,
   return list;
 }
 
+/* From which opset on ONNX has an element type. */
+static gint64
+type_opset (LptDType dtype)
+{
+  switch (dtype)
+    {
+    case LPT_DTYPE_F8E4M3: case LPT_DTYPE_F8E4M3FNUZ: case LPT_DTYPE_F8E5M2: case LPT_DTYPE_F8E5M2FNUZ:
+    case LPT_DTYPE_I4: case LPT_DTYPE_U4:
+      return WIDE_OPSET;
+    case LPT_DTYPE_F4E2M1:
+      return 23;
+    case LPT_DTYPE_F8E8M0:
+      return 24;
+    case LPT_DTYPE_I2: case LPT_DTYPE_U2:
+      return 25;
+    default:
+      return BASE_OPSET;
+    }
+}
+
+static gint64 needed_opset (LptGraph *graph);
+
+static gint64
+node_opset (LptNode *node)
+{
+  gint64 opset = BASE_OPSET;
+
+  if (node->op == LPT_OP_FAKE_QUANTIZE && LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels > 256)
+    opset = WIDE_OPSET;
+  if (node->op >= LPT_OP_REDUCE_MAX && node->op <= LPT_OP_REDUCE_LOGICAL_OR && !lpt_node_is_const (lpt_node_src (node, 1)))
+    opset = WIDE_OPSET;
+  for (guint k = 0; node->op == LPT_OP_AVG_POOL && k < LPT_ATTRS (node, LptAvgPoolAttrs)->dilations.n; k++)
+    if (LPT_ATTRS (node, LptAvgPoolAttrs)->dilations.v[k] != 1)
+      opset = WIDE_OPSET;
+  if (node->op == LPT_OP_INTERPOLATE && (LPT_ATTRS (node, LptInterpolateAttrs)->antialias || !lpt_shape_is_static (&node->out[0].shape)))
+    opset = WIDE_OPSET;
+  for (guint b = 0; b < lpt_node_n_bodies (node); b++)
+    opset = MAX (opset, needed_opset (lpt_node_body (node, b)));
+  for (guint o = 0; o < node->n_out; o++)
+    {
+      LptDType dtype = node->out[o].dtype;
+
+      if (node->op >= LPT_OP_BITWISE_AND && node->op <= LPT_OP_BITWISE_NOT && dtype != LPT_DTYPE_BOOL)
+        opset = MAX (opset, WIDE_OPSET);
+      if ((node->op == LPT_OP_SCATTER_ELEMENTS_UPDATE || node->op == LPT_OP_SCATTER_ND_UPDATE)
+          && LPT_ATTRS (node, LptScatterAttrs)->reduction > LPT_REDUCTION_PROD)
+        opset = MAX (opset, WIDE_OPSET);
+      if (lpt_dtype_bits (dtype) == 16 && node->out[o].quant != NULL)
+        opset = MAX (opset, WIDE_OPSET);
+      opset = MAX (opset, type_opset (dtype));
+    }
+  return opset;
+}
+
 /* The opset is settled before anything is written: some ops differ. */
 static gint64
 needed_opset (LptGraph *graph)
 {
+  gint64 opset = BASE_OPSET;
+
   for (guint i = 0; i < graph->nodes->len; i++)
-    {
-      const LptNode *node = g_ptr_array_index (graph->nodes, i);
-
-      if (node->op == LPT_OP_FAKE_QUANTIZE && LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels > 256)
-        return WIDE_OPSET;
-      if (node->op >= LPT_OP_REDUCE_MAX && node->op <= LPT_OP_REDUCE_LOGICAL_OR
-          && !lpt_node_is_const (lpt_node_src ((LptNode *) node, 1)))
-        return WIDE_OPSET;
-      for (guint k = 0; node->op == LPT_OP_AVG_POOL && k < LPT_ATTRS (node, LptAvgPoolAttrs)->dilations.n; k++)
-        if (LPT_ATTRS (node, LptAvgPoolAttrs)->dilations.v[k] != 1)
-          return WIDE_OPSET;
-      if (node->op == LPT_OP_INTERPOLATE && (LPT_ATTRS (node, LptInterpolateAttrs)->antialias || !lpt_shape_is_static (&node->out[0].shape)))
-        return WIDE_OPSET;
-      for (guint b = 0; b < lpt_node_n_bodies (node); b++)
-        if (needed_opset (lpt_node_body (node, b)) == WIDE_OPSET)
-          return WIDE_OPSET;
-      for (guint o = 0; o < node->n_out; o++)
-        {
-          guint bits = lpt_dtype_bits (node->out[o].dtype);
-
-          if (node->op >= LPT_OP_BITWISE_AND && node->op <= LPT_OP_BITWISE_NOT && node->out[o].dtype != LPT_DTYPE_BOOL)
-            return WIDE_OPSET;
-          if ((node->op == LPT_OP_SCATTER_ELEMENTS_UPDATE || node->op == LPT_OP_SCATTER_ND_UPDATE)
-              && LPT_ATTRS (node, LptScatterAttrs)->reduction > LPT_REDUCTION_PROD)
-            return WIDE_OPSET;
-
-          if (bits == 4 || (bits == 16 && node->out[o].quant != NULL))
-            return WIDE_OPSET;
-        }
-    }
-  return BASE_OPSET;
+    opset = MAX (opset, node_opset (g_ptr_array_index (graph->nodes, i)));
+  return opset;
 }
 
 static Onnx__ModelProto *
@@ -211,7 +238,7 @@ write_model (LptOnnxWriter *w)
   graph->node = lpt_onnx_w_take (w, w->nodes, &graph->n_node);
   graph->initializer = lpt_onnx_w_take (w, w->initializers, &graph->n_initializer);
   model->has_ir_version = TRUE;
-  model->ir_version = w->opset == WIDE_OPSET ? 10 : 8;
+  model->ir_version = w->opset > WIDE_OPSET ? w->opset - 12 : w->opset == WIDE_OPSET ? 10 : 8;
   model->producer_name = (char *) "lptc";
   model->producer_version = (char *) LPT_VERSION;
   model->graph = graph;

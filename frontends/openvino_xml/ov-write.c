@@ -185,6 +185,8 @@ put_port (OvWriter *w, LptNode *node, const LptValue *value, guint id, gboolean 
   g_autofree char *prefix = g_strdup_printf ("%s%u/", output ? "out" : "in", index);
   if (value->dtype == LPT_DTYPE_UNDEFINED)
     return fail (error, node, "%s %u has no element type", output ? "output" : "input", index);
+  if (lpt_dtype_ir_name (value->dtype) == NULL)
+    return fail (error, node, "element type %s", lpt_dtype_name (value->dtype));
   g_string_append_printf (w->out, "<port id=\"%u\" precision=\"%s\"", id,
                           value->dtype == LPT_DTYPE_DYNAMIC ? "dynamic" : lpt_dtype_ir_name (value->dtype));
   if (output)

@@ -72,6 +72,11 @@ LPT_EXPORT LptTensor *lpt_tensor_convert     (LptTensor *tensor, LptDType dtype,
 typedef enum { LPT_ROUND_HALF_EVEN, LPT_ROUND_HALF_AWAY } LptRound;
 LPT_EXPORT LptTensor *lpt_tensor_convert_round (LptTensor *tensor, LptDType dtype, LptRound mode, GError **error);
 
+/* Floats that NumPy lacks as their bits, and back: u16 for bf16, u8 (one element a byte) for those of 8 and 4 bits. */
+LPT_EXPORT gboolean   lpt_dtype_is_bits         (LptDType dtype, LptDType bits);    /* is @bits that type for @dtype? */
+LPT_EXPORT LptTensor *lpt_tensor_to_bits        (LptTensor *tensor, GError **error);
+LPT_EXPORT LptTensor *lpt_tensor_from_bits      (LptTensor *bits, LptDType dtype, GError **error);
+
 LPT_EXPORT gboolean   lpt_tensor_is_scalar_like (const LptTensor *tensor);  /* one element, or all elements equal (0 elements: FALSE) */
 LPT_EXPORT gboolean   lpt_tensor_equal          (const LptTensor *a, const LptTensor *b); /* type, shape and bytes */
 

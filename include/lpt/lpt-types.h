@@ -64,15 +64,33 @@ typedef enum
 } LptDTypeKind;
 
 LPT_EXPORT const char  *lpt_dtype_name        (LptDType dtype);   /* "f32" */
-LPT_EXPORT const char  *lpt_dtype_ir_name     (LptDType dtype);   /* "FP32" */
+LPT_EXPORT const char  *lpt_dtype_ir_name     (LptDType dtype);   /* "FP32"; NULL where OpenVINO has no such type */
 LPT_EXPORT LptDType     lpt_dtype_from_name   (const char *name); /* either spelling, any case; UNDEFINED if unknown */
 LPT_EXPORT guint        lpt_dtype_bits        (LptDType dtype);
 LPT_EXPORT LptDTypeKind lpt_dtype_kind        (LptDType dtype);
-LPT_EXPORT gboolean     lpt_dtype_is_real     (LptDType dtype);   /* f64 f32 f16 bf16 */
+LPT_EXPORT gboolean     lpt_dtype_is_real     (LptDType dtype);   /* f64 f32 f16 bf16 and the floats of 8 and 4 bits */
 LPT_EXPORT gboolean     lpt_dtype_is_integer  (LptDType dtype);   /* signed or unsigned, not boolean */
 LPT_EXPORT gboolean     lpt_dtype_is_low      (LptDType dtype);   /* u8 i8 u16 i16 u32 i32: what LPT takes as quantized data */
 LPT_EXPORT double       lpt_dtype_min         (LptDType dtype);   /* smallest finite value */
 LPT_EXPORT double       lpt_dtype_max         (LptDType dtype);   /* largest finite value */
+
+/* --- floats of 8 and 4 bits ----------------------------------------------- */
+
+/* How f8e8m0, which holds nothing but powers of two, takes other numbers. */
+typedef enum
+{
+  LPT_POWER_ROUND_EVEN,           /* the nearest; of two as far away, the one with an even code */
+  LPT_POWER_ROUND_UP,
+  LPT_POWER_ROUND_DOWN,
+  LPT_POWER_ROUND_NEAREST_UP,     /* the nearest; of two as far away, the larger */
+} LptPowerRound;
+
+LPT_EXPORT gboolean lpt_dtype_is_small_float (LptDType dtype);    /* a float of 8 or 4 bits */
+LPT_EXPORT double   lpt_float_decode (LptDType dtype, guint code);
+LPT_EXPORT guint    lpt_float_encode (LptDType dtype, double value, LptPowerRound round); /* half to even; overflow gives infinity, else NaN, else the largest */
+LPT_EXPORT double   lpt_float_max    (LptDType dtype);
+/* @value as the real type @dtype holds it. */
+LPT_EXPORT double   lpt_dtype_round  (LptDType dtype, double value);
 
 /* --- half floats ---------------------------------------------------------- */
 
