@@ -210,6 +210,11 @@ read_tensor (LptOnnxFile              *file,
 
   if (dtype == LPT_DTYPE_UNDEFINED || !read_shape (tensor, &shape, error))
     return NULL;
+  if (dtype == LPT_DTYPE_STRING)      /* values may be strings, but nothing holds their characters */
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported element type %s", lpt_onnx_type_name (tensor->data_type));
+      return NULL;
+    }
   if (tensor->segment != NULL)
     {
       g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: a tensor in segments");

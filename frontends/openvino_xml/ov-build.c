@@ -256,7 +256,7 @@ ov_constant (const OvBuild *b, const OvLayer *layer, GError **error)
   guint64 offset, size;
   gint64 count;
   gsize need;
-  if (dtype == LPT_DTYPE_UNDEFINED || dtype == LPT_DTYPE_DYNAMIC)
+  if (lpt_dtype_bits (dtype) == 0)
     {
       ov_error (error, b, layer, LPT_ERROR_UNSUPPORTED, "unsupported element type \"%.40s\"", type);
       return NULL;

@@ -347,7 +347,7 @@ read_initializer (const char  *fields,
 static void
 test_tensor_encodings (void)
 {
-  static const struct { const char *fields; LptDType dtype; guint n; double values[4]; } cases[] = {
+  static const struct { const char *fields; LptDType dtype; guint n; double values[5]; } cases[] = {
     { "\"dims\": [2], \"dataType\": 1, \"floatData\": [1.5, \"-Infinity\"]", LPT_DTYPE_F32, 2, { 1.5, -INFINITY } },
     { "\"dims\": [2], \"dataType\": 1, \"rawData\": \"AACAPwAAAEA=\"", LPT_DTYPE_F32, 2, { 1, 2 } },
     { "\"dims\": [], \"dataType\": 7, \"int64Data\": [\"-9000000000\"]", LPT_DTYPE_I64, 1, { -9e9 } },
@@ -362,6 +362,14 @@ test_tensor_encodings (void)
     { "\"dims\": [2], \"dataType\": 16, \"int32Data\": [16256, 49152]", LPT_DTYPE_BF16, 2, { 1, -2 } },
     { "\"dims\": [1], \"dataType\": 12, \"uint64Data\": [\"4294967295\"]", LPT_DTYPE_U32, 1, { 4294967295.0 } },
     { "\"dims\": [1], \"dataType\": 13, \"uint64Data\": [\"4294967296\"]", LPT_DTYPE_U64, 1, { 4294967296.0 } },
+    { "\"dims\": [3], \"dataType\": 17, \"int32Data\": [56, 126, 254]", LPT_DTYPE_F8E4M3, 3, { 1, 448, -448 } },
+    { "\"dims\": [2], \"dataType\": 18, \"int32Data\": [64, 255]", LPT_DTYPE_F8E4M3FNUZ, 2, { 1, -240 } },
+    { "\"dims\": [2], \"dataType\": 19, \"int32Data\": [60, 251]", LPT_DTYPE_F8E5M2, 2, { 1, -57344 } },
+    { "\"dims\": [2], \"dataType\": 20, \"rawData\": \"QP8=\"", LPT_DTYPE_F8E5M2FNUZ, 2, { 1, -57344 } },
+    { "\"dims\": [2], \"dataType\": 24, \"int32Data\": [127, 130]", LPT_DTYPE_F8E8M0, 2, { 1, 8 } },
+    { "\"dims\": [3], \"dataType\": 23, \"int32Data\": [114, 14]", LPT_DTYPE_F4E2M1, 3, { 1, 6, -4 } },
+    { "\"dims\": [5], \"dataType\": 26, \"int32Data\": [228, 2]", LPT_DTYPE_I2, 5, { 0, 1, -2, -1, -2 } },
+    { "\"dims\": [4], \"dataType\": 25, \"int32Data\": [228]", LPT_DTYPE_U2, 4, { 0, 1, 2, 3 } },
     { "\"dims\": [3], \"dataType\": 22, \"int32Data\": [122, 8]", LPT_DTYPE_I4, 3, { -6, 7, -8 } },
     { "\"dims\": [3], \"dataType\": 21, \"rawData\": \"egg=\"", LPT_DTYPE_U4, 3, { 10, 7, 8 } },
     { "\"dims\": [0, 5], \"dataType\": 1", LPT_DTYPE_F32, 0, { 0 } },
@@ -392,7 +400,7 @@ test_tensor_refused (void)
     { "\"dims\": [-1], \"dataType\": 1", "dimension 0 is -1" },
     { "\"dims\": [1,1,1,1,1,1,1,1,1,1,1], \"dataType\": 1, \"floatData\": [1]", "unsupported rank 11" },
     { "\"dims\": [1], \"dataType\": 8, \"stringData\": [\"YQ==\"]", "unsupported element type STRING" },
-    { "\"dims\": [1], \"dataType\": 17, \"int32Data\": [1]", "unsupported element type FLOAT8E4M3FN" },
+    { "\"dims\": [1], \"dataType\": 14, \"floatData\": [1, 1]", "unsupported element type COMPLEX64" },
     { "\"dims\": [1], \"dataType\": 99", "element type 99 does not exist" },
     { "\"dims\": [1]", "element type 0 does not exist" },
     { "\"dims\": [1], \"dataType\": 9, \"int32Data\": [2]", "element 0 is 2, not a boolean" },
