@@ -176,7 +176,7 @@ report (const BenchArgs *args, const LptPlan *plan, LptPlanContext *context, con
   printf ("%sready in %.1f ms (load %.1f, lower %.1f, pack %.1f), peak memory %.1f MB\n", macs > 0.0 ? "\n" : "", ready, t->load, t->lower, t->pack, rss);
   printf ("arena %" G_GSIZE_FORMAT " bytes, at least %" G_GSIZE_FORMAT " are alive at one time\n", arena, bound);
   if (args->profile)
-    cmd_profile_print (context, NULL, t->n, t->n_warm_up, peak);
+    cmd_profile_print (plan, context, NULL, t->n, t->n_warm_up, peak);
 }
 
 static gboolean

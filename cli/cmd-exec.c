@@ -137,7 +137,7 @@ print_profile (const ExecArgs *args, const LptPlan *plan, LptPlanContext *contex
       progress ("running", ++n, 10);
     }
   progress_end ();
-  cmd_profile_print (context, args->profile, n * (guint) runs, (guint) runs, 0.0);
+  cmd_profile_print (plan, context, args->profile, n * (guint) runs, (guint) runs, 0.0);
   return TRUE;
 }
 

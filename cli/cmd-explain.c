@@ -13,6 +13,12 @@
 
 #include <stdio.h>
 
+static const char *
+precision_name (const LptExplanation *e)
+{
+  return e->precision == LPT_DTYPE_UNDEFINED ? "none" : lpt_dtype_name (e->precision);
+}
+
 static void
 print_json (GPtrArray *list)
 {
@@ -21,7 +27,7 @@ print_json (GPtrArray *list)
     {
       const LptExplanation *e = g_ptr_array_index (list, i);
       const struct { const char *key, *value; } members[] = {
-        { "name", e->name }, { "op", lpt_op_info (e->op)->name }, { "precision", lpt_dtype_name (e->precision) },
+        { "name", e->name }, { "op", lpt_op_info (e->op)->name }, { "precision", precision_name (e) },
         { "inputs", e->inputs }, { "decided_by", e->decided_by }, { "reason", e->reason } };
       g_string_append (s, i > 0 ? ",\n {" : "\n {");
       for (guint k = 0; k < G_N_ELEMENTS (members); k++)
@@ -67,7 +73,8 @@ cmd_explain (int argc, char **argv)
   if (!lpt_graph_is_quantized (graph))
     cmd_note_float (argv[1], "nothing to do");
   progress ("transforming", 0, 0);
-  g_autoptr (GPtrArray) list = lpt_explain (graph, config, &error);
+  g_autofree char *macs = NULL;
+  g_autoptr (GPtrArray) list = lpt_explain_full (graph, config, &macs, &error);
   progress_end ();
   if (list == NULL)
     return cmd_fail (error);
@@ -79,10 +86,11 @@ cmd_explain (int argc, char **argv)
   for (guint i = 0; i < list->len; i++)
     {
       const LptExplanation *e = g_ptr_array_index (list, i);
-      printf ("%-4s %-24s %s  (%s)", lpt_dtype_name (e->precision), lpt_op_info (e->op)->name, e->name, e->inputs != NULL ? e->inputs : "");
+      printf ("%-4s %-24s %s  (%s)", precision_name (e), lpt_op_info (e->op)->name, e->name, e->inputs != NULL ? e->inputs : "");
       if (e->decided_by != NULL)
         printf ("  by %s", e->decided_by);
       printf ("%s%s\n", e->reason != NULL && *e->reason != '\0' ? ": " : "", e->reason != NULL ? e->reason : "");
     }
+  puts (macs);
   return CMD_OK;
 }

@@ -12,6 +12,7 @@
 
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-text.h>
+#include <lpt/lpt-work.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -26,10 +27,9 @@ count_graph (LptGraph *graph, GArray *counts)
   for (guint i = 0; i < graph->nodes->len; i++)
     {
       LptNode *node = g_ptr_array_index (graph->nodes, i);
-      LptDType precision = cmd_node_precision (node);
       for (guint b = 0; b < lpt_node_n_bodies (node); b++)
         count_graph (lpt_node_body (node, b), counts);
-      if (precision == LPT_DTYPE_UNDEFINED)
+      if (!lpt_node_is_layer (node))
         continue;
       guint k;
       for (k = 0; k < counts->len; k++)
@@ -40,7 +40,7 @@ count_graph (LptGraph *graph, GArray *counts)
           Counts fresh = { .op = node->info->name };
           g_array_append_val (counts, fresh);
         }
-      g_array_index (counts, Counts, k).n[precision]++;
+      g_array_index (counts, Counts, k).n[lpt_node_runs_in (node)]++;
     }
 }
 
@@ -54,7 +54,8 @@ compare_counts (gconstpointer a, gconstpointer b)
 static void
 print_stats (LptGraph *graph, const LptReport *report)
 {
-  static const LptDType columns[] = { LPT_DTYPE_U8, LPT_DTYPE_I8, LPT_DTYPE_U4, LPT_DTYPE_I4, LPT_DTYPE_I32, LPT_DTYPE_F32 };
+  static const LptDType columns[] = { LPT_DTYPE_U8, LPT_DTYPE_I8, LPT_DTYPE_U4, LPT_DTYPE_I4, LPT_DTYPE_U16, LPT_DTYPE_I16, LPT_DTYPE_U32, LPT_DTYPE_I32,
+                                      LPT_DTYPE_U64, LPT_DTYPE_I64, LPT_DTYPE_BOOL, LPT_DTYPE_F32, LPT_DTYPE_UNDEFINED };
   g_autoptr (GArray) counts = g_array_new (FALSE, TRUE, sizeof (Counts));
   guint total[LPT_N_DTYPES] = { 0 };
   count_graph (graph, counts);
@@ -66,7 +67,7 @@ print_stats (LptGraph *graph, const LptReport *report)
   printf ("%-32s", "layers");
   for (guint c = 0; c < G_N_ELEMENTS (columns); c++)
     if (total[columns[c]] > 0)
-      printf (" %6s", lpt_dtype_name (columns[c]));
+      printf (" %6s", columns[c] == LPT_DTYPE_UNDEFINED ? "none" : lpt_dtype_name (columns[c]));
   puts ("");
   for (guint i = 0; i <= counts->len; i++)
     {
@@ -78,6 +79,8 @@ print_stats (LptGraph *graph, const LptReport *report)
       puts ("");
     }
 
+  g_autofree char *macs = lpt_graph_macs_line (graph);
+  puts (macs);
   printf ("\n%-46s %8s %8s %8s %9s\n", "pass", "tried", "changed", "declined", "ms");
   for (guint i = 0; i < report->stats->len; i++)
     {

@@ -243,23 +243,3 @@ cmd_lower (LptGraph *graph, GError **error)
   g_autoptr (LptConfig) config = lpt_config_new ();
   return graph->lowered || !lpt_graph_is_quantized (graph) || lpt_pipeline_run (graph, config, NULL, NULL, error);
 }
-
-LptDType
-cmd_node_precision (LptNode *node)
-{
-  if (!(node->info->flags & LPT_OP_F_COMPUTE) || node->n_in == 0)
-    return LPT_DTYPE_UNDEFINED;
-  LptDType result = LPT_DTYPE_UNDEFINED;
-  for (guint i = 0; i < node->n_in; i++)
-    {
-      const LptValue *value = node->in[i].value;
-      if (value == NULL)
-        continue;
-      if (lpt_dtype_is_real (value->dtype))
-        return LPT_DTYPE_F32;
-      gboolean low = lpt_dtype_is_integer (value->dtype) && (lpt_dtype_bits (value->dtype) <= 8 || value->quant != NULL);
-      if (low && result == LPT_DTYPE_UNDEFINED)
-        result = lpt_dtype_bits (value->dtype) <= 8 ? value->dtype : LPT_DTYPE_I32;
-    }
-  return result;
-}

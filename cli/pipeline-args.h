@@ -44,8 +44,4 @@ gboolean      cmd_prepare_graph   (LptGraph *graph, char **shapes, char **output
 /* Transforms and lowers @graph for the default target; a lowered one stays as it is, and one without quantization. */
 gboolean      cmd_lower           (LptGraph *graph, GError **error);
 
-/* Element type in which a node computes: that of its data inputs when they are integers of at most 8 bits, i32 for
- * wider quantized ones, else f32; UNDEFINED for a node that does no arithmetic. */
-LptDType      cmd_node_precision  (LptNode *node);
-
 #endif

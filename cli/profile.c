@@ -1,4 +1,4 @@
-/* profile.c - layerName, execStatus, layerType, execType, realTime, cpuTime, shape; csv and JSON say unit and runs in each row
+/* profile.c - layerName, execStatus, layerType, execType, realTime, cpuTime, shape, runsIn; csv and JSON say unit and runs in each row
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -47,6 +47,7 @@ put_row (GString *out, const LptProfileRow *row, const char *form, gboolean firs
   double wall_ms = (double) row->wall_ns / 1e6 / n_runs, cpu_ms = (double) row->cpu_ns / 1e6 / n_runs;
   g_autofree char *shape = lpt_shape_to_string (&row->shape);
   g_autofree char *wall = g_strdup_printf ("%.6f", wall_ms), *cpu = g_strdup_printf ("%.6f", cpu_ms);
+  const char *runs_in = row->runs_in == LPT_DTYPE_UNDEFINED ? "none" : lpt_dtype_name (row->runs_in);
   g_autofree char *runs = g_strdup_printf ("%u", n_runs), *warm_up = g_strdup_printf ("%u", n_warm_up);
   g_autofree char *fused = row->fused_into != NULL ? g_strdup_printf ("fused into %s", row->fused_into) : NULL;
   const char *status = row->executed ? "EXECUTED" : "NOT_RUN";
@@ -54,13 +55,13 @@ put_row (GString *out, const LptProfileRow *row, const char *form, gboolean firs
   const struct { const char *name, *text; gboolean number; } fields[] = {
     { "layerName", row->name, FALSE }, { "execStatus", status, FALSE }, { "layerType", row->type, FALSE }, { "execType", kernel, FALSE },
     { "realTime", wall, TRUE }, { "cpuTime", cpu, TRUE }, { "shape", shape, FALSE },
-    { "unit", "ms", FALSE }, { "runs", runs, TRUE }, { "warmUp", warm_up, TRUE } };
+    { "runsIn", runs_in, FALSE }, { "unit", "ms", FALSE }, { "runs", runs, TRUE }, { "warmUp", warm_up, TRUE } };
 
   if (form == NULL)
     {
       g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s", row->name, status, row->type, kernel, wall, cpu);
       put_rate (out, row->executed ? row->macs : 0, MIN (wall_ms, cpu_ms), peak);
-      g_string_append_printf (out, "  [%s]\n", shape);
+      g_string_append_printf (out, "  [%s]  %s\n", shape, runs_in);
       return;
     }
   gboolean json = g_str_equal (form, "json");
@@ -85,7 +86,7 @@ put_row (GString *out, const LptProfileRow *row, const char *form, gboolean firs
 }
 
 void
-cmd_profile_print (LptPlanContext *context, const char *form, guint n_runs, guint n_warm_up, double peak)
+cmd_profile_print (const LptPlan *plan, LptPlanContext *context, const char *form, guint n_runs, guint n_warm_up, double peak)
 {
   guint n;
   const LptProfileRow *rows = lpt_plan_context_profile (context, &n);
@@ -94,11 +95,11 @@ cmd_profile_print (LptPlanContext *context, const char *form, guint n_runs, guin
   if (form == NULL)
     {
       g_string_append_printf (out, "times in ms of one run: the mean of %u run%s, %u before to warm up\n", n_runs, n_runs == 1 ? "" : "s", n_warm_up);
-      g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s  GMAC/s%s  %s\n", "layerName", "execStatus", "layerType", "execType", "realTime", "cpuTime",
-                              peak > 0.0 ? "  peak" : "", "shape");
+      g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s  GMAC/s%s  %s  %s\n", "layerName", "execStatus", "layerType", "execType", "realTime", "cpuTime",
+                              peak > 0.0 ? "  peak" : "", "shape", "runsIn");
     }
   else
-    g_string_append (out, g_str_equal (form, "json") ? "[" : "layerName,execStatus,layerType,execType,realTime,cpuTime,shape,unit,runs,warmUp\n");
+    g_string_append (out, g_str_equal (form, "json") ? "[" : "layerName,execStatus,layerType,execType,realTime,cpuTime,shape,runsIn,unit,runs,warmUp\n");
   for (guint i = 0; i < n; i++)
     {
       put_row (out, &rows[i], form, i == 0, n_runs, n_warm_up, peak);
@@ -111,7 +112,8 @@ cmd_profile_print (LptPlanContext *context, const char *form, guint n_runs, guin
       double wall_ms = (double) wall / 1e6 / n_runs, cpu_ms = (double) cpu / 1e6 / n_runs;
       g_string_append_printf (out, "%-102s %10.6f %10.6f", "total", wall_ms, cpu_ms);
       put_rate (out, macs, MIN (wall_ms, cpu_ms), peak);
-      g_string_append (out, "  ms\n");
+      g_autofree char *line = lpt_plan_macs_line (plan);
+      g_string_append_printf (out, "  ms\n%s\n", line);
     }
   else if (g_str_equal (form, "json"))
     g_string_append (out, "\n]\n");

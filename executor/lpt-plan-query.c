@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include <lpt/lpt-attrs.h>
+#include <lpt/lpt-work.h>
 
 #include "executor/lpt-loop.h"
 #include "executor/lpt-plan.h"
@@ -98,28 +98,39 @@ gint64
 lpt_plan_step_macs (const LptPlan *plan,
                     const LptStep *step)
 {
-  const LptShape *x, *w, *y;
-  gboolean back = step->node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA || step->node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
-  gboolean grouped = step->node->op == LPT_OP_GROUP_CONVOLUTION || step->node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
-
   if (step->folded || step->n_in < 2 || step->n_out < 1 || step->in[0] == LPT_NO_SLOT || step->in[1] == LPT_NO_SLOT)
     return 0;
-  x = &lpt_plan_slot (plan, step->in[0])->array.shape;
-  w = &lpt_plan_slot (plan, step->in[1])->array.shape;
-  y = &lpt_plan_slot (plan, step->out[0])->array.shape;
-  if (!lpt_shape_is_static (x) || !lpt_shape_is_static (w) || !lpt_shape_is_static (y))
-    return 0;
-  if (step->node->op == LPT_OP_MATMUL)
-    {
-      gboolean transposed = LPT_ATTRS (step->node, LptMatMulAttrs)->transpose_a && x->rank > 1;
 
-      return x->rank < 1 ? 0 : lpt_dims_product (y, 0, y->rank) * x->dims[x->rank - (transposed ? 2 : 1)];
-    }
-  /* Each output (transposed: each input) meets the weights of its channel. */
-  if (step->node->op == LPT_OP_CONVOLUTION || back || grouped)
-    return lpt_dims_product (back ? x : y, 0, (back ? x : y)->rank) * lpt_dims_product (w, grouped ? 2 : 1, w->rank);
+  return MAX (0, lpt_node_macs_for (step->node, &lpt_plan_slot (plan, step->in[0])->array.shape,
+                                    &lpt_plan_slot (plan, step->in[1])->array.shape, &lpt_plan_slot (plan, step->out[0])->array.shape));
+}
 
-  return 0;
+/* From what the function of the step is called with: a prepared op on codes, or arrays in the storage of lpt-call.h. */
+LptDType
+lpt_plan_step_ran_in (const LptPlan  *plan,
+                      const LptStep  *step,
+                      const LptArray *arrays)
+{
+  LptDType result = LPT_DTYPE_UNDEFINED;
+  guint first = lpt_node_first_operand (step->node), i;
+
+  if (step->row->flags & LPT_EXEC_NONE && step->integer == NULL)
+    return LPT_DTYPE_UNDEFINED;
+  if ((step->node->info->flags & LPT_OP_F_SHAPE) != 0 && step->n_out > 0)
+    return arrays[step->out[0]].declared;
+  for (i = first; i < (step->integer != NULL ? first + 1 : lpt_node_n_operands (step->node)); i++)
+    if (step->in[i] != LPT_NO_SLOT)
+      {
+        const LptArray *array = &arrays[step->in[i]];
+        LptDType dtype = array->dtype == LPT_DTYPE_I64 ? array->declared : array->dtype;
+
+        if (i > first && arrays[step->in[first]].quant != NULL)
+          continue;
+        if (result == LPT_DTYPE_UNDEFINED || dtype == LPT_DTYPE_F32)
+          result = dtype;
+      }
+
+  return result;
 }
 
 gint64
@@ -132,6 +143,12 @@ lpt_plan_macs (const LptPlan *plan)
     sum += lpt_plan_step_macs (plan, lpt_plan_step (plan, i));
 
   return sum;
+}
+
+char *
+lpt_plan_macs_line (const LptPlan *plan)
+{
+  return lpt_graph_macs_line (plan->graph);
 }
 
 gsize

@@ -67,6 +67,8 @@ struct _LptPlan
 LptPlan        *lpt_plan_new_packed (LptGraph *graph, const LptShape *shapes, guint flags, LptPack *pack, GError **error);
 /* Multiply-accumulates of a run of @step: convolutions and matrix products; 0 for others. */
 gint64          lpt_plan_step_macs (const LptPlan *plan, const LptStep *step);
+/* The element type in which @step ran on @arrays, one for each slot (lpt-work.h). */
+LptDType        lpt_plan_step_ran_in (const LptPlan *plan, const LptStep *step, const LptArray *arrays);
 /* Slot of the @i-th value of lpt_plan_n_values(). */
 guint           lpt_plan_value_slot (const LptPlan *plan, guint i);
 /* Input by array instead of tensor (bodies): borrowed until replaced. */

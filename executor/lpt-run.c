@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include <lpt/lpt-body.h>
+#include <lpt/lpt-work.h>
 
 #include "executor/lpt-fast.h"
 #include "executor/lpt-loop.h"
@@ -85,6 +86,7 @@ lpt_plan_context_new_on (const LptPlan *plan,
           if (lpt_plan_step (plan, i)->n_out > 0)
             context->profile[i].shape = lpt_plan_slot (plan, lpt_plan_step (plan, i)->out[0])->array.shape;
           context->profile[i].macs = lpt_plan_step_macs (plan, lpt_plan_step (plan, i));
+          context->profile[i].runs_in = lpt_node_runs_in (lpt_plan_step (plan, i)->node);
         }
     }
   context->arena = lpt_aligned_alloc (plan->arena_size + work, error);
@@ -434,6 +436,7 @@ add_profile (LptPlanContext *context,
   if (op == NULL || op->first != LPT_NO_SLOT || *row->kernel == '\0')
     row->kernel = op != NULL ? op->kernel : step->kernel;
   row->executed = TRUE;
+  row->runs_in = lpt_plan_step_ran_in (context->plan, step, context->arrays);
   row->wall_ns += wall;
   row->cpu_ns += cpu;
   if (step->n_out > 0)

@@ -153,7 +153,7 @@ rewrite (LptRewriter *rw,
   else
     fresh = build (rw, outer->op, outer->name, x, joined);
   lpt_node_take_over (fresh, outer, "/replaced");
-  lpt_rewriter_fate (rw, inner, LPT_DTYPE_I32, "joined with \"%s\"", lpt_node_known_as (fresh));
+  lpt_rewriter_absorbed (rw, inner, lpt_node_known_as (fresh), "joined with \"%s\"", lpt_node_known_as (fresh));
   lpt_rewriter_replace (rw, &outer->out[0], &fresh->out[0], NULL);
   lpt_rewriter_visit (rw, fresh);
 

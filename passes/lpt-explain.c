@@ -1,14 +1,22 @@
 /* lpt-explain.c - what became of each op, and why
  *
- * The fates that lowering reported, joined with the source graph by the name of the op that each node stands for
- * (passes rename what they rewrite), and the remarks of the passes that left the op alone.
+ * Each op of the source is joined with the nodes of the result that stand for it (passes rename what they rewrite, and
+ * say what becomes of what); its element type is theirs, read from the finished graph as --stats does. An op that nothing
+ * stands for is part of another one, or gone. Reasons are those of lowering and of the passes that left the op alone; an op on
+ * real data names the first op in front that made them real.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include <string.h>
 
+#include <lpt/lpt-body.h>
 #include <lpt/lpt-explain.h>
+#include <lpt/lpt-work.h>
+
+#include "passes/lpt-rewriter.h"
+
+#define LPT_BETWEEN_REASONS "; "
 
 static void
 explanation_free (LptExplanation *e)
@@ -45,7 +53,7 @@ quantizer (LptValue *value)
 
 /* Element types that the inputs have after lowering, or in the source when the op is gone. */
 static char *
-input_types (LptNode *node)
+input_types (const LptNode *node)
 {
   GString *text = g_string_new (NULL);
   guint i;
@@ -70,7 +78,7 @@ join_remarks (GPtrArray  *remarks,
       const char *reason = ((LptRemark *) g_ptr_array_index (remarks, i))->reason;
 
       if (strstr (text->str, reason) == NULL)
-        g_string_append_printf (text, "%s%s", text->len > 0 ? "; " : "", reason);
+        g_string_append_printf (text, "%s%s", text->len > 0 ? LPT_BETWEEN_REASONS : "", reason);
     }
   if (text->len == 0 && last != NULL)
     g_string_append (text, last);
@@ -78,103 +86,421 @@ join_remarks (GPtrArray  *remarks,
   return g_string_free (text, FALSE);
 }
 
-/* What happened to the nodes that stand for one op of the source: keys are names of the source. */
+/* --- what stands for what --- */
+
+/* A node of the result. */
+typedef struct
+{
+  const LptNode *node;
+  const char    *reason;
+} Live;
+
+/* The first op on the way of real data, and why it is real. */
+typedef struct
+{
+  const LptNode *node;
+  const char    *name;
+  const char    *reason;
+} Root;
+
+/* Keys are names of the source, those of nodes of bodies behind the name of the node. */
 typedef struct
 {
   GHashTable *remarks;    /* -> GPtrArray of LptRemark * */
-  GHashTable *fates;      /* -> LptFate * */
-  GHashTable *nodes;      /* -> LptNode * of the lowered graph, of the same op */
+  GHashTable *live;       /* -> GArray of Live */
+  GHashTable *absorbed;   /* -> const LptFate * */
+  GHashTable *entries;    /* -> LptExplanation *, as far as they are made */
+  GHashTable *roots;      /* LptExplanation * -> Root * */
+  GPtrArray  *list;
 } Account;
 
-static GHashTable *
-index_remarks (const LptReport *report)
+static void
+add_live (Account       *account,
+          const char    *source,
+          const LptNode *node,
+          const char    *reason)
 {
-  GHashTable *index = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, (GDestroyNotify) g_ptr_array_unref);
+  GArray *list = g_hash_table_lookup (account->live, source);
+  const Live live = { node, reason };
+
+  if (list == NULL)
+    {
+      list = g_array_new (FALSE, FALSE, sizeof (Live));
+      g_hash_table_insert (account->live, g_strdup (source), list);
+    }
+  g_array_append_val (list, live);
+}
+
+static void
+index_remarks (Account         *account,
+               const LptReport *report)
+{
   guint i;
 
   for (i = 0; i < report->remarks->len; i++)
     {
       LptRemark *remark = g_ptr_array_index (report->remarks, i);
       char *name = remark->source != NULL ? remark->source : remark->node;
-      GPtrArray *list = g_hash_table_lookup (index, name);
+      GPtrArray *list = g_hash_table_lookup (account->remarks, name);
 
       if (list == NULL)
         {
           list = g_ptr_array_new ();
-          g_hash_table_insert (index, name, list);
+          g_hash_table_insert (account->remarks, name, list);
         }
       g_ptr_array_add (list, remark);
     }
-
-  return index;
 }
 
-/* An op that became several is real when one of them is. What passes added stands for nothing. */
-static GHashTable *
-index_fates (const LptReport *report)
+static void
+collect_nodes (LptGraph   *graph,
+               GHashTable *nodes)
 {
-  GHashTable *index = g_hash_table_new (g_str_hash, g_str_equal);
-  g_autoptr (GList) names = g_list_sort (g_hash_table_get_keys (report->fates), (GCompareFunc) strcmp);
-  GList *l;
+  guint i, k;
 
-  for (l = names; l != NULL; l = l->next)
+  for (i = 0; i < graph->nodes->len; i++)
     {
-      LptFate *fate = g_hash_table_lookup (report->fates, l->data);
-      LptFate *other = fate->source != NULL ? g_hash_table_lookup (index, fate->source) : NULL;
+      LptNode *node = g_ptr_array_index (graph->nodes, i);
 
-      if (fate->source != NULL &&
-          (other == NULL || (other->precision != LPT_DTYPE_F32 && fate->precision == LPT_DTYPE_F32)))
-        g_hash_table_insert (index, fate->source, fate);
+      g_hash_table_add (nodes, node);
+      for (k = 0; k < lpt_node_n_bodies (node); k++)
+        collect_nodes (lpt_node_body (node, k), nodes);
     }
-
-  return index;
 }
 
-static GHashTable *
-index_nodes (LptGraph *source,
-             LptGraph *lowered)
+/* What was said of a node counts while the node is in the result: the last word about it. */
+static void
+index_fates (Account         *account,
+             const LptReport *report,
+             GHashTable      *nodes)
 {
-  GHashTable *index = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
   guint i;
 
-  for (i = 0; i < lowered->nodes->len; i++)
+  for (i = report->fates->len; i-- > 0; )
     {
-      LptNode *node = g_ptr_array_index (lowered->nodes, i);
-      LptNode *was = node->origin != NULL ? lpt_graph_find (source, node->origin) : NULL;
+      const LptFate *fate = g_ptr_array_index (report->fates, i);
 
-      if (was != NULL && was->op == node->op && !g_hash_table_contains (index, was->name))
-        g_hash_table_insert (index, (gpointer) was->name, node);
+      if (fate->into != NULL)
+        {
+          if (!g_hash_table_contains (account->absorbed, fate->source))
+            g_hash_table_insert (account->absorbed, fate->source, (gpointer) fate);
+        }
+      else if (g_hash_table_contains (nodes, fate->node) && fate->node->id == fate->id && g_hash_table_add (seen, fate->node))
+        add_live (account, fate->source, fate->node, fate->reason);
     }
-
-  return index;
 }
 
-static LptExplanation *
-explain_node (LptNode       *node,
-              const Account *account)
+/* Nodes that no pass had a word about are what they were. */
+static void
+index_untouched (Account    *account,
+                 LptGraph   *source,
+                 const char *prefix,
+                 GHashTable *by_origin)
+{
+  guint i, k;
+
+  for (i = 0; i < source->nodes->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (source->nodes, i);
+      g_autofree char *name = g_strconcat (prefix, node->name, NULL);
+      const LptNode *now = g_hash_table_lookup (by_origin, name);
+
+      if (now != NULL && now->op == node->op && !g_hash_table_contains (account->live, name) &&
+          !g_hash_table_contains (account->absorbed, name))
+        add_live (account, name, now, NULL);
+      for (k = 0; k < lpt_node_n_bodies (node); k++)
+        {
+          g_autofree char *inner = lpt_body_prefix (node, k, name);
+
+          index_untouched (account, lpt_node_body (node, k), inner, by_origin);
+        }
+    }
+}
+
+static void
+index_result (Account         *account,
+              LptGraph        *source,
+              LptGraph        *result,
+              const LptReport *report)
+{
+  g_autoptr (GHashTable) nodes = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) by_origin = g_hash_table_new (g_str_hash, g_str_equal);
+  GHashTableIter iter;
+  gpointer key;
+
+  collect_nodes (result, nodes);
+  index_fates (account, report, nodes);
+  g_hash_table_iter_init (&iter, nodes);
+  while (g_hash_table_iter_next (&iter, &key, NULL))
+    if (((LptNode *) key)->origin != NULL)
+      g_hash_table_insert (by_origin, ((LptNode *) key)->origin, key);
+  index_untouched (account, source, "", by_origin);
+}
+
+/* --- where real data come from --- */
+
+/* The type of what stands for @name: real when one of several nodes is. UNDEFINED when nothing does. */
+static LptDType
+type_of (const Account *account,
+         const char    *name)
+{
+  const GArray *list = g_hash_table_lookup (account->live, name);
+  LptDType result = LPT_DTYPE_UNDEFINED;
+  guint i;
+
+  for (i = 0; list != NULL && i < list->len; i++)
+    {
+      LptDType dtype = lpt_node_runs_in (g_array_index (list, Live, i).node);
+
+      if (result == LPT_DTYPE_UNDEFINED || dtype == LPT_DTYPE_F32)
+        result = dtype;
+    }
+
+  return result;
+}
+
+/* The real data of @value come from ...; NULL: they are integers here. */
+static const Root *
+root_of_value (Account        *account,
+               const LptValue *value,
+               const char     *prefix,
+               Root           *found)
+{
+  guint steps;
+
+  for (steps = 0; value != NULL && steps < 1000; steps++)
+    {
+      const LptNode *node = value->producer;
+      g_autofree char *name = g_strconcat (prefix, node->name, NULL);
+      LptExplanation *e = g_hash_table_lookup (account->entries, name);
+      GPtrArray *remarks = g_hash_table_lookup (account->remarks, name);
+      guint first = lpt_node_first_operand (node);
+
+      if (e != NULL)
+        {
+          const Root *further = g_hash_table_lookup (account->roots, e);
+
+          if (e->precision != LPT_DTYPE_F32)
+            return NULL;
+          *found = (Root) { node, e->name, e->reason };
+          return further != NULL ? further : found;
+        }
+      if (node->op == LPT_OP_PARAMETER)
+        {
+          *found = (Root) { node, node->name, NULL };
+          return lpt_dtype_is_real (node->out[0].dtype) && *prefix == '\0' ? found : NULL;
+        }
+      if (node->op == LPT_OP_FAKE_QUANTIZE || node->op == LPT_OP_QUANTIZE)
+        {
+          *found = (Root) { node, node->name, remarks != NULL ? ((LptRemark *) g_ptr_array_index (remarks, 0))->reason : "it stays real" };
+          return node->op == LPT_OP_FAKE_QUANTIZE && type_of (account, name) == LPT_DTYPE_F32 ? found : NULL;
+        }
+      if (first >= node->n_in || node->data != NULL)
+        return NULL;
+      value = node->in[first].value;
+    }
+
+  return NULL;
+}
+
+static const Root *
+root_of (Account       *account,
+         const LptNode *node,
+         const char    *prefix,
+         Root          *found)
+{
+  const Root *root = NULL;
+  guint i;
+
+  for (i = lpt_node_first_operand (node); i < lpt_node_n_operands (node) && root == NULL; i++)
+    root = root_of_value (account, node->in[i].value, prefix, found);
+
+  return root;
+}
+
+/* Behind the op's own reason. */
+static char *
+say_root (const Root *root)
+{
+  if (root->node->op == LPT_OP_PARAMETER)
+    return g_strdup_printf ("its data is real from the input \"%s\" on, behind which no FakeQuantize stands", root->name);
+
+  return g_strdup_printf ("its data is real from %s \"%s\" on: %s", root->node->info->name, root->name, root->reason);
+}
+
+/* --- one op --- */
+
+/* What stands for the op computes in @dtype. */
+static char *
+say_live (const LptNode *node,
+          LptDType       dtype)
+{
+  const LptValue *data = lpt_node_in ((LptNode *) node, lpt_node_first_operand (node));
+
+  if (lpt_node_runs_on_codes (node))
+    return g_strdup_printf ("runs on the %s integers of \"%s\"", lpt_dtype_name (dtype), lpt_node_known_as (data->producer));
+
+  return g_strdup_printf ("computes on %s numbers that stand for themselves", lpt_dtype_name (dtype));
+}
+
+static char *
+say_real (Account       *account,
+          const LptNode *node,
+          const char    *prefix,
+          const char    *own,
+          Root          *kept)
+{
+  const Root *root = root_of (account, node, prefix, kept);
+  g_autofree char *further = NULL;
+  g_autofree const char **parts = g_new0 (const char *, 3);
+
+  if (root == NULL)
+    return g_strdup (own);
+  *kept = *root;
+  parts[0] = own;
+  parts[1] = further = say_root (root);
+
+  return g_strjoinv (LPT_BETWEEN_REASONS, (char **) parts);
+}
+
+static const char *
+unknown_reason (const LptNode *node,
+                const char    *reason)
+{
+  if (node->op == LPT_OP_OPAQUE)
+    return "an op that is not known here: it is kept as it was read";
+  if (node->op == LPT_OP_CUSTOM)
+    return "an op of somebody else's: no rule is known for it";
+
+  return reason != NULL ? reason : "it is left as it was";
+}
+
+static void
+explain_absorbed (const Account  *account,
+                  const LptFate  *fate,
+                  LptExplanation *e)
+{
+  LptDType dtype = type_of (account, fate->into);
+  const LptFate *next = fate;
+  guint steps;
+
+  /* Part of a part of an op. */
+  for (steps = 0; dtype == LPT_DTYPE_UNDEFINED && next != NULL && steps < 100; steps++)
+    {
+      next = g_hash_table_lookup (account->absorbed, next->into);
+      if (next != NULL)
+        dtype = type_of (account, next->into);
+    }
+  e->precision = dtype == LPT_DTYPE_F32 ? LPT_DTYPE_F32 : LPT_DTYPE_I32;
+  e->reason = g_strdup (fate->reason);
+}
+
+static void
+explain_node (Account       *account,
+              const LptNode *node,
+              const char    *prefix)
 {
   LptExplanation *e = g_new0 (LptExplanation, 1);
-  const LptFate *fate = g_hash_table_lookup (account->fates, node->name);
-  GPtrArray *remarks = g_hash_table_lookup (account->remarks, node->name);
-  LptNode *now = g_hash_table_lookup (account->nodes, node->name);
-  LptNode *by = quantizer (lpt_node_in (node, 0));
+  const GArray *live;
+  const Live *one = NULL;
+  const LptFate *fate;
+  LptNode *by = quantizer (lpt_node_in ((LptNode *) node, 0));
+  guint i;
 
-  e->name = g_strdup (node->name);
+  e->name = g_strconcat (prefix, node->name, NULL);
   e->op = node->op;
-  e->inputs = input_types (now != NULL ? now : node);
-  e->decided_by = by != NULL ? g_strdup (by->name) : NULL;
-  if (fate == NULL)
+  e->decided_by = by != NULL ? g_strconcat (prefix, by->name, NULL) : NULL;
+  e->precision = type_of (account, e->name);
+  live = g_hash_table_lookup (account->live, e->name);
+  fate = g_hash_table_lookup (account->absorbed, e->name);
+  for (i = 0; live != NULL && i < live->len; i++)
+    if (one == NULL || (lpt_node_runs_in (one->node) != e->precision && lpt_node_runs_in (g_array_index (live, Live, i).node) == e->precision))
+      one = &g_array_index (live, Live, i);
+  e->inputs = input_types (one != NULL ? one->node : node);
+
+  if (one != NULL && e->precision == LPT_DTYPE_F32)
     {
-      e->precision = LPT_DTYPE_I32;
-      e->reason = g_strdup ("folded into its neighbours before lowering");
+      g_autofree char *own = join_remarks (g_hash_table_lookup (account->remarks, e->name), unknown_reason (one->node, one->reason));
+      Root kept = { NULL, NULL, NULL };
+
+      e->reason = say_real (account, node, prefix, own, &kept);
+      if (kept.node != NULL)
+        g_hash_table_insert (account->roots, e, g_memdup2 (&kept, sizeof kept));
     }
+  else if (one != NULL && e->precision != LPT_DTYPE_UNDEFINED)
+    e->reason = say_live (one->node, e->precision);
+  else if (one != NULL)
+    e->reason = g_strdup (unknown_reason (one->node, one->reason));
+  else if (fate != NULL)
+    explain_absorbed (account, fate, e);
   else
+    e->reason = g_strdup ("gone: it was folded into its neighbours or into a constant, or nothing reads its result");
+
+  g_hash_table_insert (account->entries, e->name, e);
+  g_ptr_array_add (account->list, e);
+}
+
+static gboolean
+explain_graph (Account     *account,
+               LptGraph    *graph,
+               const char  *prefix,
+               GError     **error)
+{
+  g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
+  guint i, k;
+
+  for (i = 0; order != NULL && i < order->len; i++)
     {
-      e->precision = fate->precision;
-      e->reason = e->precision == LPT_DTYPE_F32 ? join_remarks (remarks, fate->reason) : g_strdup (fate->reason);
+      const LptNode *node = g_ptr_array_index (order, i);
+      g_autofree char *name = g_strconcat (prefix, node->name, NULL);
+
+      if (lpt_node_is_layer (node))
+        explain_node (account, node, prefix);
+      for (k = 0; k < lpt_node_n_bodies (node); k++)
+        {
+          g_autofree char *inner = lpt_body_prefix (node, k, name);
+
+          if (!explain_graph (account, lpt_node_body (node, k), inner, error))
+            return FALSE;
+        }
     }
 
-  return e;
+  return order != NULL;
+}
+
+GPtrArray *
+lpt_explain_full (LptGraph         *graph,
+                  const LptConfig  *config,
+                  char            **macs,
+                  GError          **error)
+{
+  g_autoptr (LptGraph) copy = lpt_graph_copy (graph);
+  g_autoptr (LptReport) report = lpt_report_new ();
+  g_autoptr (GPtrArray) list = g_ptr_array_new_with_free_func ((GDestroyNotify) explanation_free);
+  Account account;
+  gboolean ok;
+
+  if (graph->lowered)
+    lpt_graph_mark_origins (copy);
+  else if (!lpt_pipeline_run (copy, config, report, NULL, error))
+    return NULL;
+  account = (Account) { g_hash_table_new_full (g_str_hash, g_str_equal, NULL, (GDestroyNotify) g_ptr_array_unref),
+                        g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) g_array_unref),
+                        g_hash_table_new (g_str_hash, g_str_equal), g_hash_table_new (g_str_hash, g_str_equal),
+                        g_hash_table_new_full (NULL, NULL, NULL, g_free), list };
+  index_remarks (&account, report);
+  index_result (&account, graph, copy, report);
+  ok = explain_graph (&account, graph, "", error);
+  g_hash_table_unref (account.remarks);
+  g_hash_table_unref (account.live);
+  g_hash_table_unref (account.absorbed);
+  g_hash_table_unref (account.entries);
+  g_hash_table_unref (account.roots);
+  if (ok && macs != NULL)
+    *macs = lpt_graph_macs_line (copy);
+
+  return ok ? g_steal_pointer (&list) : NULL;
 }
 
 GPtrArray *
@@ -182,30 +508,5 @@ lpt_explain (LptGraph         *graph,
              const LptConfig  *config,
              GError          **error)
 {
-  g_autoptr (LptGraph) copy = lpt_graph_copy (graph);
-  g_autoptr (LptReport) report = lpt_report_new ();
-  g_autoptr (GPtrArray) order = NULL;
-  g_autoptr (GPtrArray) list = g_ptr_array_new_with_free_func ((GDestroyNotify) explanation_free);
-  Account account;
-  guint i;
-
-  if (!lpt_pipeline_run (copy, config, report, NULL, error))
-    return NULL;
-  order = lpt_graph_order (graph, error);
-  if (order == NULL)
-    return NULL;
-
-  account = (Account) { index_remarks (report), index_fates (report), index_nodes (graph, copy) };
-  for (i = 0; i < order->len; i++)
-    {
-      LptNode *node = g_ptr_array_index (order, i);
-
-      if (node->info->flags & LPT_OP_F_COMPUTE)
-        g_ptr_array_add (list, explain_node (node, &account));
-    }
-  g_hash_table_unref (account.remarks);
-  g_hash_table_unref (account.fates);
-  g_hash_table_unref (account.nodes);
-
-  return g_steal_pointer (&list);
+  return lpt_explain_full (graph, config, NULL, error);
 }

@@ -167,7 +167,7 @@ lpt_fuse_above (LptRewriter *rw,
       high = wide;
     }
 
-  lpt_rewriter_fate (rw, op, LPT_DTYPE_I32, "part of the interval of \"%s\"", lpt_node_known_as (fq));
+  lpt_rewriter_absorbed (rw, op, lpt_node_known_as (fq), "part of the interval of \"%s\"", lpt_node_known_as (fq));
 
   return replace_input (rw, fq, data, low, high);
 }
@@ -226,7 +226,7 @@ lpt_fuse_below (LptRewriter *rw,
   if (op->op == LPT_OP_MULTIPLY && interval != NULL && interval->interval.levels != 0)
     LPT_ATTRS (fresh, LptFakeQuantizeAttrs)->levels = (gint64) interval->interval.levels;
   lpt_node_take_name (fresh, fq, "/replaced");
-  lpt_rewriter_fate (rw, op, LPT_DTYPE_I32, "part of the interval of \"%s\"", lpt_node_known_as (fresh));
+  lpt_rewriter_absorbed (rw, op, lpt_node_known_as (fresh), "part of the interval of \"%s\"", lpt_node_known_as (fresh));
   lpt_rewriter_replace (rw, &op->out[0], &fresh->out[0], NULL);
   lpt_rewriter_visit (rw, fresh);
 

@@ -106,6 +106,7 @@ fate_free (LptFate *fate)
 {
   g_free (fate->reason);
   g_free (fate->source);
+  g_free (fate->into);
   g_free (fate);
 }
 
@@ -115,7 +116,7 @@ lpt_report_new (void)
   LptReport *report = g_new0 (LptReport, 1);
 
   report->remarks = g_ptr_array_new_with_free_func ((GDestroyNotify) remark_free);
-  report->fates = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) fate_free);
+  report->fates = g_ptr_array_new_with_free_func ((GDestroyNotify) fate_free);
   report->stats = g_array_new (FALSE, TRUE, sizeof (LptPassStats));
 
   return report;
@@ -127,7 +128,7 @@ lpt_report_free (LptReport *report)
   if (report == NULL)
     return;
   g_ptr_array_unref (report->remarks);
-  g_hash_table_unref (report->fates);
+  g_ptr_array_unref (report->fates);
   g_array_unref (report->stats);
   g_free (report);
 }
@@ -289,9 +290,18 @@ lpt_graph_is_quantized (LptGraph *graph)
   return FALSE;
 }
 
-/* Every node stands for itself: what rewrites make of it is reported and restricted under its name. */
+char *
+lpt_body_prefix (const LptNode *node,
+                 guint          body,
+                 const char    *name)
+{
+  return lpt_node_n_bodies (node) > 1 ? g_strdup_printf ("%s/%u/", name, body) : g_strconcat (name, "/", NULL);
+}
+
+/* Every node stands for itself: what rewrites make of it is reported and restricted under its name, in bodies behind that of the node. */
 static void
-mark_origins (LptGraph *graph)
+mark_origins (LptGraph   *graph,
+              const char *prefix)
 {
   guint i, k;
 
@@ -299,11 +309,23 @@ mark_origins (LptGraph *graph)
     {
       LptNode *node = g_ptr_array_index (graph->nodes, i);
 
+      g_autofree char *name = g_strconcat (prefix, node->name, NULL);
+
       if (!lpt_node_is_const (node))
-        lpt_node_set_origin (node, node->name);
+        lpt_node_set_origin (node, name);
       for (k = 0; k < lpt_node_n_bodies (node); k++)
-        mark_origins (lpt_node_body (node, k));
+        {
+          g_autofree char *inner = lpt_body_prefix (node, k, name);
+
+          mark_origins (lpt_node_body (node, k), inner);
+        }
     }
+}
+
+void
+lpt_graph_mark_origins (LptGraph *graph)
+{
+  mark_origins (graph, "");
 }
 
 gboolean
@@ -322,7 +344,7 @@ lpt_pipeline_run (LptGraph           *graph,
                    "unsupported: the graph is lowered already and cannot be transformed again");
       return FALSE;
     }
-  mark_origins (graph);
+  mark_origins (graph, "");
   if (!run_groups (graph, config, config->prepare, LPT_STAGE_PREPARE, report, observer, error))
     return FALSE;
   if (until >= LPT_STAGE_MARKUP &&

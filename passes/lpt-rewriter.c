@@ -79,22 +79,43 @@ lpt_rewriter_changed (LptRewriter *rw,
 void
 lpt_rewriter_fate (LptRewriter *rw,
                    LptNode     *node,
-                   LptDType     precision,
                    const char  *format,
                    ...)
 {
   LptFate *fate;
   va_list args;
 
-  if (rw->report == NULL || !(node->info->flags & LPT_OP_F_COMPUTE))
+  if (rw->report == NULL || node->origin == NULL)
     return;
   fate = g_new0 (LptFate, 1);
-  fate->precision = precision;
   fate->source = g_strdup (node->origin);
+  fate->node = node;
+  fate->id = node->id;
   va_start (args, format);
   fate->reason = g_strdup_vprintf (format, args);
   va_end (args);
-  g_hash_table_replace (rw->report->fates, g_strdup (node->name), fate);
+  g_ptr_array_add (rw->report->fates, fate);
+}
+
+void
+lpt_rewriter_absorbed (LptRewriter *rw,
+                       LptNode     *node,
+                       const char  *into,
+                       const char  *format,
+                       ...)
+{
+  LptFate *fate;
+  va_list args;
+
+  if (rw->report == NULL || node->origin == NULL)
+    return;
+  fate = g_new0 (LptFate, 1);
+  fate->source = g_strdup (node->origin);
+  fate->into = g_strdup (into);
+  va_start (args, format);
+  fate->reason = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_ptr_array_add (rw->report->fates, fate);
 }
 
 /* --- building --- */

@@ -34,4 +34,9 @@ void     lpt_rewriter_fail (LptRewriter *rw, GError *error);
 /* The node behind every model output takes the output's name (lpt-output-names.c). */
 void     lpt_name_outputs (LptGraph *graph);
 
+/* What stands before the names of nodes of body @body of @node, known as @name, where reports speak of them (transfer full). */
+char *lpt_body_prefix (const LptNode *node, guint body, const char *name);
+/* Every node of @graph stands for itself. */
+void  lpt_graph_mark_origins (LptGraph *graph);
+
 #endif

@@ -69,7 +69,7 @@ multiply_constant (LptRewriter *rw,
                                 LPT_DTYPE_F32, multiply->out[0].dtype);
   fresh->flags |= found.multiply->flags & (LPT_NODE_DEQUANTIZATION | LPT_NODE_LPT_MADE);
   lpt_node_take_over (fresh, multiply, "/replaced");
-  lpt_rewriter_fate (rw, found.multiply, LPT_DTYPE_I32, "joined with \"%s\"", lpt_node_known_as (fresh));
+  lpt_rewriter_absorbed (rw, found.multiply, lpt_node_known_as (fresh), "joined with \"%s\"", lpt_node_known_as (fresh));
   lpt_rewriter_replace (rw, &multiply->out[0], &fresh->out[0], NULL);
 
   return TRUE;

@@ -93,7 +93,11 @@ typedef struct
   gint64      wall_ns, cpu_ns;
   LptShape    shape;        /* of output 0 */
   gint64      macs;         /* multiply-accumulates of one run */
+  LptDType    runs_in;      /* element type of the data that its function was called with; of what was not run that of its data */
 } LptProfileRow;
+
+/* What lpt_graph_macs_line() says of the graph as it is planned, its shapes known (transfer full). */
+LPT_EXPORT char       *lpt_plan_macs_line       (const LptPlan *plan);
 
 /* With LPT_PLAN_PROFILE: one row per node, times since the context was made or cleared; valid while it lives (transfer none). */
 LPT_EXPORT const LptProfileRow *lpt_plan_context_profile (LptPlanContext *context, guint *n);

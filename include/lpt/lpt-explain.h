@@ -10,12 +10,13 @@
 
 G_BEGIN_DECLS
 
-/* One op of the source model that computes. */
+/* One op of the source model that computes, or that nobody knows here. */
 typedef struct
 {
-  char     *name;
+  char     *name;            /* in a body: behind the name of the node that has it, NODE/NAME, with several bodies NODE/K/NAME */
   LptOp     op;
-  LptDType  precision;       /* i8, u8, i32 or f32 */
+  LptDType  precision;       /* in which what became of it runs (lpt_node_runs_in()); of a part of another op i32, or f32 where that one
+                              * is real; UNDEFINED = gone */
   char     *inputs;          /* element types of its inputs, "u8, i8" */
   char     *decided_by;      /* name of the FakeQuantize in front of input 0, or the restriction; NULL = none */
   char     *reason;          /* one line; for what stays float the chain of reasons, "; " between them */
@@ -28,6 +29,10 @@ typedef struct
  * Returns: (transfer full) (element-type LptExplanation): frees its elements; NULL + error
  */
 LPT_EXPORT GPtrArray *lpt_explain (LptGraph *graph, const LptConfig *config, GError **error);
+
+/* The same; @macs: (out) (optional) (transfer full): what lpt_graph_macs_line() says of the result. A lowered graph is explained as
+ * it is. */
+LPT_EXPORT GPtrArray *lpt_explain_full (LptGraph *graph, const LptConfig *config, char **macs, GError **error);
 
 G_END_DECLS
 

@@ -56,8 +56,11 @@ LPT_EXPORT void      lpt_rewriter_visit   (LptRewriter *rw, LptNode *node);
 LPT_EXPORT void      lpt_rewriter_changed (LptRewriter *rw, LptNode *node);
 /* The name under which reports speak of @node: that of the node of the source for which it stands, else its own. */
 static inline const char *lpt_node_known_as (const LptNode *node) { return node->origin != NULL ? node->origin : node->name; }
-/* Lowering: what became of @node; the last word counts. */
-LPT_EXPORT void      lpt_rewriter_fate    (LptRewriter *rw, LptNode *node, LptDType precision, const char *format, ...) G_GNUC_PRINTF (4, 5);
+/* @node, which was just made final, is what became of the node that it stands for; why it is not on integers, if it is not. Its
+ * element type is read from the finished graph. */
+LPT_EXPORT void      lpt_rewriter_fate    (LptRewriter *rw, LptNode *node, const char *format, ...) G_GNUC_PRINTF (3, 4);
+/* @node is no more: its work is done by what became of the node of the source that is known as @into; how. */
+LPT_EXPORT void      lpt_rewriter_absorbed (LptRewriter *rw, LptNode *node, const char *into, const char *format, ...) G_GNUC_PRINTF (4, 5);
 
 /* A new node with inferred outputs. One that does not fit ends the pipeline with an error that names pass and node. */
 LPT_EXPORT LptNode  *lpt_rewriter_add       (LptRewriter *rw, LptOp op, const char *name, guint n_in, LptValue *const *in);
@@ -106,18 +109,20 @@ typedef struct
   gpointer data;
 } LptObserver;
 
-/* What lowering made of a node of the graph that it was given. */
+/* What became of a node of the source graph: a node of the result, or a part of what became of another one. */
 typedef struct
 {
-  LptDType precision;        /* of its main input: i8, u8, i32; f32 = it stays real */
-  char    *reason;
-  char    *source;           /* name of the node of the source graph that it stands for; NULL = none */
+  char       *source;        /* as which the node is known */
+  LptNode    *node;          /* valid while it is in the result; NULL = it is part of @into */
+  guint       id;            /* of @node */
+  char       *into;
+  char       *reason;
 } LptFate;
 
 typedef struct
 {
   GPtrArray *remarks;        /* LptRemark *, in order */
-  GHashTable *fates;         /* node name -> LptFate *, ops that compute */
+  GPtrArray *fates;          /* LptFate *, in order; what was said of nodes that are gone again does not count */
   GArray    *stats;          /* of LptPassStats, passes that ran, in order */
   gint64     usec;
 } LptReport;

@@ -14,6 +14,7 @@
 #include <lpt/lpt-graph.h>
 #include <lpt/lpt-text.h>
 #include <lpt/lpt-body.h>
+#include <lpt/lpt-work.h>
 #include <lpt/lpt-requant.h>
 #include <lpt/lpt-restrictions.h>
 #include <lpt/lpt-openvino.h>

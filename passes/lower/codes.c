@@ -62,7 +62,8 @@ clamp_codes (LptLower       *lw,
     {
       double zero = round (codes->offset[0]);
 
-      return lpt_lower_emit_clamp (lw, value, (lo - zero) * codes->step[0], (hi - zero) * codes->step[0]);
+      return lpt_lower_emit_clamp (lw, value, (lo - zero) * codes->step[0], (hi - zero) * codes->step[0],
+                                   form != NULL ? form->bounded : NULL);
     }
   else
     {
@@ -70,7 +71,7 @@ clamp_codes (LptLower       *lw,
       g_autoptr (LptQuant) plain = lpt_quant_new_one (1, 0);
       g_autoptr (LptQuant) quant = lpt_quant_ref (value->quant);
 
-      value = lpt_lower_emit_clamp (lw, lpt_lower_with_quant (lw, value, plain), lo, hi);
+      value = lpt_lower_emit_clamp (lw, lpt_lower_with_quant (lw, value, plain), lo, hi, form != NULL ? form->bounded : NULL);
       return lpt_lower_with_quant (lw, value, quant);
     }
 }
@@ -151,7 +152,7 @@ lpt_lower_quantize (LptLower       *lw,
       any |= rest[c] != 0;
     }
   if (any)
-    result = lpt_lower_emit_arithmetic (lw, LPT_OP_ADD, result, codes->axis, codes->n, rest);
+    result = lpt_lower_emit_arithmetic (lw, LPT_OP_ADD, result, codes->axis, codes->n, rest, NULL);
   result = lpt_lower_convert (lw, LPT_OP_QUANTIZE, result, value->producer->name, codes->dtype, quant);
 
   return clamp_codes (lw, result, NULL, codes);

@@ -129,11 +129,20 @@ lpt_lower_emit_real (LptLower         *lw,
     copy->in[i].compute = LPT_DTYPE_UNDEFINED;
   for (i = 0; i < copy->n_out; i++)
     lpt_value_set_quant (&copy->out[i], NULL);
-  if (n_in > 0 && in[0] != NULL)
-    lpt_rewriter_fate (lw->rw, copy, in[0]->dtype, "runs on the %s integers of \"%s\"",
-                       lpt_dtype_name (in[0]->dtype), lpt_node_known_as (in[0]->producer));
+  lpt_rewriter_fate (lw->rw, copy, "runs on integers");
 
   return copy;
+}
+
+void
+lpt_lower_stands_for (LptLower *lw,
+                      LptNode  *node,
+                      LptNode  *source)
+{
+  if (source == NULL)
+    return;
+  lpt_node_set_origin (node, source->origin);
+  lpt_rewriter_fate (lw->rw, node, "its result is used as a real number: no FakeQuantize behind it says what integers to write");
 }
 
 LptValue *
@@ -244,7 +253,8 @@ LptValue *
 lpt_lower_emit_clamp (LptLower *lw,
                       LptValue *value,
                       double    lo,
-                      double    hi)
+                      double    hi,
+                      LptNode  *source)
 {
   gboolean relu = lo == 0 && isinf (hi);
   g_autofree char *name = g_strconcat (value->producer->name, relu ? "/Relu" : "/Clamp", NULL);
@@ -259,6 +269,7 @@ lpt_lower_emit_clamp (LptLower *lw,
   node->out[0].dtype = value->dtype;
   node->out[0].shape = value->shape;
   lpt_value_set_quant (&node->out[0], value->quant);
+  lpt_lower_stands_for (lw, node, source);
 
   return &node->out[0];
 }
@@ -293,7 +304,7 @@ lpt_lower_integers (LptLower *lw,
   value = lpt_lower_with_quant (lw, value, quant);
   if (lpt_form_is_clamped (form))
     {
-      value = lpt_lower_emit_clamp (lw, value, form->lo, form->hi);
+      value = lpt_lower_emit_clamp (lw, value, form->lo, form->hi, form->bounded);
       form->lo = -INFINITY;
       form->hi = INFINITY;
       form->q = value;

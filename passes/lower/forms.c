@@ -66,6 +66,9 @@ lpt_form_copy (const LptForm *form)
   copy->lo = form->lo;
   copy->hi = form->hi;
   copy->shared = form->shared;
+  copy->added = form->added;
+  copy->scaled = form->scaled;
+  copy->bounded = form->bounded;
 
   return copy;
 }
@@ -80,7 +83,6 @@ lpt_pending_new (LptNode *node,
   op->node = node;
   op->n_in = n_in;
   op->in = g_new0 (LptForm *, n_in);
-  op->followers = g_ptr_array_new ();
 
   return op;
 }
@@ -96,7 +98,6 @@ pending_unref (LptPending *op)
     lpt_form_free (op->in[i]);
   g_free (op->in);
   g_free (op->bias);
-  g_ptr_array_unref (op->followers);
   g_free (op);
 }
 

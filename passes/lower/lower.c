@@ -48,24 +48,26 @@ lpt_lower_rule (LptOp op)
   return NULL;
 }
 
-/* What explain says of a node whose values have forms. */
+/* What explain says of a node whose values have forms, where nothing stands for it when all is emitted: its arithmetic is in the
+ * quantization, the bias or the bounds of others. */
 static void
-note_form (LptLower *lw,
-           LptNode  *node)
+note_absorbed (LptLower *lw,
+               LptNode  *node)
 {
   LptForm *form = g_hash_table_lookup (lw->forms, &node->out[0]);
+  LptNode *into;
 
   if (form == NULL)
     return;
-  if (form->op != NULL && form->op->node == node)
-    lpt_rewriter_fate (lw->rw, node, LPT_DTYPE_F32, "nothing reads its result");
+  into = form->op != NULL ? form->op->node : form->q->producer;
+  if (into == node || g_strcmp0 (into->origin, node->origin) == 0)
+    return;
+  if (form->op != NULL && form->op->value == NULL && g_hash_table_contains (lw->reals, &into->out[0]))
+    lpt_rewriter_absorbed (lw->rw, node, lpt_node_known_as (into), "part of the real arithmetic behind \"%s\"", lpt_node_known_as (into));
   else if (form->op != NULL)
-    {
-      g_ptr_array_add (form->op->followers, node);
-      lpt_rewriter_fate (lw->rw, node, LPT_DTYPE_I32, "part of how \"%s\" writes its integers", lpt_node_known_as (form->op->node));
-    }
-  else if (form->q->producer->op != node->op)
-    lpt_rewriter_fate (lw->rw, node, form->q->dtype, "part of the scale of \"%s\"", lpt_node_known_as (form->q->producer));
+    lpt_rewriter_absorbed (lw->rw, node, lpt_node_known_as (into), "part of how \"%s\" writes its integers", lpt_node_known_as (into));
+  else
+    lpt_rewriter_absorbed (lw->rw, node, lpt_node_known_as (into), "part of the scale of \"%s\"", lpt_node_known_as (into));
 }
 
 /* Does its input keep the type that it has in the source? Outputs of the model do; bodies are lowered for the types that
@@ -116,7 +118,7 @@ keep_real (LptLower *lw,
   gboolean changed = FALSE;
   guint i;
 
-  lpt_rewriter_fate (lw->rw, node, LPT_DTYPE_F32, "stays real: there is no integer rule for %s here", node->info->name);
+  lpt_rewriter_fate (lw->rw, node, "stays real: there is no integer rule for %s here", node->info->name);
   for (i = 0; i < node->n_in; i++)
     {
       LptValue *value = node->in[i].value;
@@ -166,6 +168,7 @@ lower_graph (LptRewriter  *rw,
 {
   g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
   LptLower lw = { .rw = rw, .graph = graph };
+  g_autoptr (GPtrArray) formed = g_ptr_array_new ();
   guint i, k;
 
   if (order == NULL)
@@ -197,8 +200,10 @@ lower_graph (LptRewriter  *rw,
       if (is_kept_real (rw, node) || rule == NULL || !rule (&lw, node))
         keep_real (&lw, node);
       else
-        note_form (&lw, node);
+        g_ptr_array_add (formed, node);
     }
+  for (i = 0; i < formed->len; i++)
+    note_absorbed (&lw, g_ptr_array_index (formed, i));
   g_hash_table_unref (lw.forms);
   g_hash_table_unref (lw.reals);
   g_hash_table_unref (lw.types);

@@ -43,7 +43,6 @@ struct _LptPending
   LptNode   *node;          /* of the source graph */
   LptForm  **in;            /* forms of its data inputs, owned */
   guint      n_in;
-  GPtrArray *followers;     /* source nodes that only changed the form behind it: they share its fate */
   LptValue  *value;         /* int32 accumulator, once somebody needed it ... */
   double    *bias;          /* ... and what was added to it, in its own steps, one per channel of the form that asked */
   guint      n_bias;
@@ -62,6 +61,7 @@ struct _LptForm
   double     *a, *b;        /* n values each */
   double      lo, hi;
   gboolean    shared;       /* more than one reader on the way: an op must not be emitted for one alone */
+  LptNode    *added, *scaled, *bounded;   /* the last source nodes that changed b, a, and lo and hi; NULL = none */
 };
 
 struct _LptLower
@@ -138,10 +138,14 @@ LptValue *lpt_lower_with_quant (LptLower *lw, LptValue *value, LptQuant *quant);
 /* The same scales (but for what float32 rounds), zero points and axis; @a may be NULL. */
 gboolean  lpt_lower_same_quant (const LptQuant *a, const LptQuant *b);
 gboolean  lpt_form_is_positive (const LptForm *form);      /* every scale is */
-/* Nodes behind @value: bounds in real numbers (Relu or Clamp); another real type; + or * a constant along @axis, in f32. */
-LptValue *lpt_lower_emit_clamp (LptLower *lw, LptValue *value, double lo, double hi);
+/* Nodes behind @value: bounds in real numbers (Relu or Clamp); another real type; + or * a constant along @axis, in f32.
+ * @source: what they are made of, or NULL. */
+LptValue *lpt_lower_emit_clamp (LptLower *lw, LptValue *value, double lo, double hi, LptNode *source);
 LptValue *lpt_lower_emit_convert (LptLower *lw, LptValue *value, LptDType dtype);
-LptValue *lpt_lower_emit_arithmetic (LptLower *lw, LptOp op, LptValue *value, gint axis, guint n, const double *constant);
+LptValue *lpt_lower_emit_arithmetic (LptLower *lw, LptOp op, LptValue *value, gint axis, guint n, const double *constant,
+                                     LptNode *source);
+/* @node is what became of @source (NULL = of nothing). */
+void      lpt_lower_stands_for (LptLower *lw, LptNode *node, LptNode *source);
 /* Quantization for @codes: one step for all gives (step, round (offset)); per channel gives LptQuant along the axis. */
 LptQuant *lpt_codes_quant     (const LptCodes *codes);
 

@@ -31,13 +31,15 @@ lpt_lower_emit_arithmetic (LptLower     *lw,
                            LptValue     *value,
                            gint          axis,
                            guint         n,
-                           const double *constant)
+                           const double *constant,
+                           LptNode      *source)
 {
   LptShape shape = { .rank = n == 1 ? 0 : value->shape.rank };
   LptValue *in[2] = { value, NULL };
   g_autofree char *name = g_strdup_printf ("%s/%s", value->producer->name, lpt_op_info (op)->name);
   g_autofree char *constant_name = g_strconcat (name, "/constant", NULL);
   LptTensor *tensor;
+  LptNode *node;
   gint i;
 
   if (value->dtype != LPT_DTYPE_F32)
@@ -48,7 +50,10 @@ lpt_lower_emit_arithmetic (LptLower     *lw,
   g_assert (tensor != NULL);
   in[1] = lpt_rewriter_const (lw->rw, constant_name, tensor);
 
-  return &lpt_rewriter_add (lw->rw, op, name, 2, in)->out[0];
+  node = lpt_rewriter_add (lw->rw, op, name, 2, in);
+  lpt_lower_stands_for (lw, node, source);
+
+  return &node->out[0];
 }
 
 gboolean
@@ -93,11 +98,13 @@ emit_dequantize (LptLower *lw,
       quant = lpt_quant_new_one (1, 0);
       value = lpt_lower_with_quant (lw, value, quant);
       value = lpt_lower_convert (lw, LPT_OP_DEQUANTIZE, value, value->producer->name, LPT_DTYPE_F32, NULL);
-      value = lpt_lower_emit_arithmetic (lw, LPT_OP_MULTIPLY, value, form->axis, form->n, form->a);
+      value = lpt_lower_emit_arithmetic (lw, LPT_OP_MULTIPLY, value, form->axis, form->n, form->a,
+                                         form->scaled != NULL ? form->scaled : form->added);
     }
   for (c = 0; c < form->n; c++)
     if (add[c] != 0)
-      return lpt_lower_emit_arithmetic (lw, LPT_OP_ADD, value, form->axis, form->n, add);
+      return lpt_lower_emit_arithmetic (lw, LPT_OP_ADD, value, form->axis, form->n, add,
+                                        form->added != NULL ? form->added : form->scaled);
 
   return value;
 }
@@ -116,6 +123,9 @@ lpt_lower_raw (LptLower *lw,
     return NULL;
 
   raw = lpt_form_new_value (op->value, form->axis, form->n, form->a, form->b);
+  raw->added = form->added;
+  raw->scaled = form->scaled;
+  raw->bounded = form->bounded;
   raw->lo = form->lo;
   raw->hi = form->hi;
   if (op->n_bias > 1 && form->n == 1)
@@ -147,7 +157,7 @@ emit_real_op (LptLower *lw,
     in[i] = node->in[i].value != NULL ? lpt_lower_real (lw, node->in[i].value) : NULL;
   copy = lpt_lower_emit_real (lw, node, node->n_in, in);
   copy->flags &= ~(guint32) LPT_NODE_RELAXED;
-  lpt_rewriter_fate (lw->rw, copy, LPT_DTYPE_F32, "its result is used as a real number: no FakeQuantize behind it says what integers to write");
+  lpt_rewriter_fate (lw->rw, copy, "its result is used as a real number: no FakeQuantize behind it says what integers to write");
   lpt_node_infer (copy, NULL);      /* what does not fit is found when the whole graph is inferred */
   for (i = 0; i < copy->n_out; i++)
     g_hash_table_insert (lw->reals, &node->out[i], &copy->out[i]);
@@ -184,12 +194,7 @@ lpt_lower_real (LptLower *lw,
       lpt_form_free (raw);
     }
   else if (value == source)
-    {
-      real = emit_real_op (lw, form->op->node, 0);
-      for (c = 0; c < form->op->followers->len; c++)
-        lpt_rewriter_fate (lw->rw, g_ptr_array_index (form->op->followers, c), LPT_DTYPE_F32,
-                           "it follows \"%s\", whose result is used as a real number", lpt_node_known_as (form->op->node));
-    }
+    real = emit_real_op (lw, form->op->node, 0);
   else
     {
       /* What the form says happened behind the op, whose own a u + b it is: f (own a u + own b) + (b - f own b), f = a / own a. */
@@ -206,12 +211,12 @@ lpt_lower_real (LptLower *lw,
         }
       real = lpt_lower_real (lw, source);
       if (any_factor)
-        real = lpt_lower_emit_arithmetic (lw, LPT_OP_MULTIPLY, real, form->axis, form->n, factor);
+        real = lpt_lower_emit_arithmetic (lw, LPT_OP_MULTIPLY, real, form->axis, form->n, factor, form->scaled);
       if (any_shift)
-        real = lpt_lower_emit_arithmetic (lw, LPT_OP_ADD, real, form->axis, form->n, shift);
+        real = lpt_lower_emit_arithmetic (lw, LPT_OP_ADD, real, form->axis, form->n, shift, form->added);
     }
   if (lpt_form_is_clamped (form))
-    real = lpt_lower_emit_clamp (lw, real, form->lo, form->hi);
+    real = lpt_lower_emit_clamp (lw, real, form->lo, form->hi, form->bounded);
   g_hash_table_insert (lw->reals, value, real);
 
   return real;

@@ -72,6 +72,10 @@ affine (LptLower     *lw,
       lpt_form_free (form);
       return FALSE;
     }
+  if (node->op == LPT_OP_ADD || node->op == LPT_OP_SUBTRACT)
+    form->added = node;
+  else
+    form->scaled = node;
   lpt_lower_set_form (lw, &node->out[0], form);
 
   return TRUE;
@@ -302,6 +306,7 @@ bound (LptLower *lw,
   form = lpt_form_copy (source);
   form->lo = CLAMP (form->lo, lo, hi);
   form->hi = CLAMP (form->hi, lo, hi);
+  form->bounded = node;
   lpt_lower_set_form (lw, &node->out[0], form);
 
   return TRUE;

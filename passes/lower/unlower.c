@@ -275,9 +275,9 @@ lpt_unlower (LptUnlower *u,
   if (u->restricted)
     lpt_node_take_over (real, node, "/codes");
   if (u->why != NULL)
-    lpt_rewriter_fate (u->rw, real, LPT_DTYPE_F32, "%s", u->why);
+    lpt_rewriter_fate (u->rw, real, "%s", u->why);
   else
-    lpt_rewriter_fate (u->rw, real, LPT_DTYPE_F32, "the target has no integers for what it reads or writes");
+    lpt_rewriter_fate (u->rw, real, "the target has no integers for what it reads or writes");
   real->flags &= ~(guint32) LPT_NODE_RELAXED;
   for (guint k = 0; k < real->n_in; k++)
     real->in[k].compute = LPT_DTYPE_UNDEFINED;

@@ -1,6 +1,6 @@
 /* test-explain.c - every op of the source is accounted for, every reason is documented
  *
- * Reasons are the string literals of lpt_rewriter_decline() and lpt_rewriter_fate(), and those that functions of
+ * Reasons are the string literals of lpt_rewriter_decline(), lpt_rewriter_fate() and lpt_rewriter_absorbed(), and those that functions of
  * passes/ return or store as a problem. Each must be a line of docs/explain.md ("- REASON — `file`, `file`", with N,
  * NAME, ... for what is filled in), and each line must name the files that give it.
  *
@@ -98,6 +98,61 @@ test_joined (void)
 
   g_assert_cmpstr (find (list, "m")->reason, ==, "joined with \"n\"");
   g_assert_cmpstr (find (list, "n")->reason, ==, "part of the interval of \"q\"");
+}
+
+#define WEIGHTS "%w.q = Const {1, 2, 3, 4} : i8[2,2,1,1]\n" \
+                "%w.f = Convert(%w.q) {destination_type=f32}\n" \
+                "%w.s = Const {0.5} : f32[]\n" \
+                "%w = Multiply(%w.f, %w.s)\n"
+#define CONV(y, x) "%" y " = Convolution(%" x ", %w) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]}\n"
+
+/* What follows the accumulators as real numbers is real, and so is what follows that. */
+static void
+test_real_end (void)
+{
+  g_autoptr (GPtrArray) list = explain ("%x = Parameter : f32[1,2,4,4]\n"
+                                        QUANTIZED ("q", "x") WEIGHTS CONV ("y", "q")
+                                        "%b = Const {0.3012, 0.4013} : f32[1,2,1,1]\n"
+                                        "%a = Add(%y, %b)\n"
+                                        "%r = Relu(%a)\n"
+                                        "%s = Softmax(%r) {axis=1}\n"
+                                        "Result(%s)\n");
+
+  g_assert_cmpint (find (list, "y")->precision, ==, LPT_DTYPE_I8);
+  g_assert_cmpint (find (list, "a")->precision, ==, LPT_DTYPE_F32);
+  g_assert_cmpint (find (list, "r")->precision, ==, LPT_DTYPE_F32);
+  g_assert_cmpint (find (list, "s")->precision, ==, LPT_DTYPE_F32);
+  g_assert_nonnull (strstr (find (list, "s")->reason, "its data is real from Add \"a\" on: its result is used as a real number"));
+}
+
+/* The first op that is real names why; those behind it name that op. */
+static void
+test_upstream (void)
+{
+  g_autoptr (GPtrArray) list = explain ("%x = Parameter : f32[1,2,4,4]\n"
+                                        QUANTIZED ("q", "x")
+                                        "%s = Softmax(%q) {axis=1}\n"
+                                        "%order = Const {0, 1, 3, 2} : i64[4]\n"
+                                        "%t = Transpose(%s, %order)\n" WEIGHTS CONV ("y", "t")
+                                        "Result(%y)\n");
+
+  g_assert_nonnull (strstr (find (list, "y")->reason, "on: stays real: there is no integer rule for Softmax here"));
+}
+
+/* Numbers of the model itself are no real ones; what is real from the start says from which input. */
+static void
+test_numbers (void)
+{
+  g_autoptr (GPtrArray) list = explain ("%x = Parameter : f32[1,2,4,4]\n"
+                                        "%n = Parameter : i64[4]\n"
+                                        "%two = Const {2} : i64[]\n"
+                                        "%m = Multiply(%n, %two)\n"
+                                        "Result(%m)\n"
+                                        "%e = Exp(%x)\n"
+                                        "Result(%e)\n");
+
+  g_assert_cmpint (find (list, "m")->precision, ==, LPT_DTYPE_I64);
+  g_assert_nonnull (strstr (find (list, "e")->reason, "its data is real from the input \"x\" on, behind which no FakeQuantize stands"));
 }
 
 /* --- the list of reasons --- */
@@ -212,6 +267,7 @@ read_sources (const char *folder,
       source->literals = g_ptr_array_new_with_free_func (g_free);
       collect_behind (text, "lpt_rewriter_decline (", ')', source->literals);
       collect_behind (text, "lpt_rewriter_fate (", ')', source->literals);
+      collect_behind (text, "lpt_rewriter_absorbed (", ')', source->literals);
       collect_behind (text, "return ", ';', source->literals);
       collect_behind (text, "problem = ", ';', source->literals);
       g_ptr_array_add (sources, source);
@@ -327,6 +383,9 @@ main (int    argc,
   g_test_add_func ("/explain/output", test_output);
   g_test_add_func ("/explain/moved", test_moved);
   g_test_add_func ("/explain/joined", test_joined);
+  g_test_add_func ("/explain/real-end", test_real_end);
+  g_test_add_func ("/explain/upstream", test_upstream);
+  g_test_add_func ("/explain/numbers", test_numbers);
   g_test_add_func ("/explain/reasons", test_reasons);
 
   return g_test_run ();

@@ -1,0 +1,45 @@
+/* lpt-work.h - in which element types a graph computes, and how much
+ *
+ * One answer for --stats, explain, profiles and whoever asks: it is read from the types of values, nowhere else.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_WORK_H
+#define LPT_WORK_H
+
+#include <lpt/lpt-graph.h>
+
+G_BEGIN_DECLS
+
+/* Is the node a layer: does it compute on data (or may it, where nobody knows what it does)? */
+LPT_EXPORT gboolean lpt_node_is_layer (const LptNode *node);
+
+/**
+ * lpt_node_runs_in:
+ * The element type in which @node computes: the integers of its data where they are codes; f32 where a data input is
+ * real or an 8- or 16-bit number without quantization, which is held as f32; else the type of its numbers (i64, i32,
+ * boolean). UNDEFINED without inputs.
+ */
+LPT_EXPORT LptDType lpt_node_runs_in (const LptNode *node);
+/* Is it a type of codes there: of a first data input that carries quantization? */
+LPT_EXPORT gboolean lpt_node_runs_on_codes (const LptNode *node);
+
+/* The inputs that decide in which type a node computes are those below this number. */
+LPT_EXPORT guint    lpt_node_n_operands (const LptNode *node);
+/* The first of them. */
+LPT_EXPORT guint    lpt_node_first_operand (const LptNode *node);
+
+/* Multiply-accumulates of @op on inputs of shape @x and @w that gives @y: convolutions and matrix products; 0 for others, -1 where
+ * a length is not known. */
+LPT_EXPORT gint64   lpt_node_macs_for (const LptNode *node, const LptShape *x, const LptShape *w, const LptShape *y);
+
+/* Multiply-accumulates of one run by element type into @macs[LPT_N_DTYPES], what is computed from constants alone left out; bodies
+ * count once. Returns the number of products of unknown size. */
+LPT_EXPORT guint    lpt_graph_macs    (LptGraph *graph, gint64 *macs);
+/* The same as a line: "12.345 MMAC: 95.3 % u8, 4.7 % f32" (transfer full). */
+LPT_EXPORT char    *lpt_graph_macs_line (LptGraph *graph);
+
+G_END_DECLS
+
+#endif

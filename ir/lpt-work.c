@@ -1,0 +1,200 @@
+/* lpt-work.c - in which element types a graph computes, and how much
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <lpt/lpt-attrs.h>
+#include <lpt/lpt-body.h>
+#include <lpt/lpt-work.h>
+
+gboolean
+lpt_node_is_layer (const LptNode *node)
+{
+  return (node->info->flags & LPT_OP_F_COMPUTE) != 0 || node->op == LPT_OP_OPAQUE || node->op == LPT_OP_CUSTOM;
+}
+
+/* --- element types --- */
+
+static gboolean
+is_weighted (const LptNode *node)
+{
+  switch (node->op)
+    {
+    case LPT_OP_CONVOLUTION:
+    case LPT_OP_GROUP_CONVOLUTION:
+    case LPT_OP_CONVOLUTION_BACKPROP_DATA:
+    case LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA:
+    case LPT_OP_DEFORMABLE_CONVOLUTION:
+    case LPT_OP_MATMUL:
+      return TRUE;
+    default:
+      return FALSE;
+    }
+}
+
+guint
+lpt_node_first_operand (const LptNode *node)
+{
+  return node->op == LPT_OP_SELECT ? 1 : 0;
+}
+
+guint
+lpt_node_n_operands (const LptNode *node)
+{
+  if (is_weighted (node))
+    return MIN (node->n_in, 2);
+  if (node->op == LPT_OP_CONCAT || node->op == LPT_OP_EINSUM || ((node->info->flags & LPT_OP_F_ELEMENTWISE) && !(node->info->flags & LPT_OP_F_UNARY)))
+    return node->n_in;
+
+  return MIN (node->n_in, 1);
+}
+
+static LptDType
+held_as (const LptValue *value)
+{
+  if (value->quant != NULL || value->dtype == LPT_DTYPE_BOOL || (lpt_dtype_is_integer (value->dtype) && lpt_dtype_bits (value->dtype) >= 32))
+    return value->dtype;
+
+  return LPT_DTYPE_F32;
+}
+
+gboolean
+lpt_node_runs_on_codes (const LptNode *node)
+{
+  guint first = lpt_node_first_operand (node);
+  const LptValue *value = first < node->n_in ? node->in[first].value : NULL;
+
+  return value != NULL && value->quant != NULL;
+}
+
+LptDType
+lpt_node_runs_in (const LptNode *node)
+{
+  LptDType result = LPT_DTYPE_UNDEFINED;
+  guint i;
+
+  if ((node->info->flags & LPT_OP_F_SHAPE) && node->n_out > 0)
+    return node->out[0].dtype;
+  if (lpt_node_runs_on_codes (node))
+    return node->in[lpt_node_first_operand (node)].value->dtype;
+  for (i = lpt_node_first_operand (node); i < lpt_node_n_operands (node); i++)
+    {
+      LptDType dtype = node->in[i].value != NULL ? held_as (node->in[i].value) : LPT_DTYPE_UNDEFINED;
+
+      if (result == LPT_DTYPE_UNDEFINED || dtype == LPT_DTYPE_F32)
+        result = dtype;
+    }
+
+  return result;
+}
+
+/* --- multiply-accumulates --- */
+
+static gint64
+product (const LptShape *shape,
+         gint            from)
+{
+  gint64 n = 1;
+  gint i;
+
+  for (i = from; i < shape->rank; i++)
+    n *= shape->dims[i];
+
+  return n;
+}
+
+gint64
+lpt_node_macs_for (const LptNode  *node,
+                   const LptShape *x,
+                   const LptShape *w,
+                   const LptShape *y)
+{
+  gboolean back = node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
+  gboolean grouped = node->op == LPT_OP_GROUP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
+
+  if (!back && !grouped && node->op != LPT_OP_CONVOLUTION && node->op != LPT_OP_MATMUL)
+    return 0;
+  if (!lpt_shape_is_static (x) || !lpt_shape_is_static (w) || !lpt_shape_is_static (y))
+    return -1;
+  if (node->op == LPT_OP_MATMUL)
+    {
+      gboolean transposed = LPT_ATTRS (node, LptMatMulAttrs)->transpose_a && x->rank > 1;
+
+      return x->rank < 1 ? 0 : product (y, 0) * x->dims[x->rank - (transposed ? 2 : 1)];
+    }
+
+  /* Each output (transposed: each input) meets the weights of its channel. */
+  return product (back ? x : y, 0) * product (w, grouped ? 2 : 1);
+}
+
+/* Does the node give another result with other inputs of the model? */
+static gboolean
+varies (const LptNode *node,
+        GHashTable    *varying)
+{
+  guint i;
+
+  if (node->op == LPT_OP_PARAMETER || node->op == LPT_OP_READ_VALUE || (node->info->flags & LPT_OP_F_RANDOM) || node->bodies != NULL)
+    return TRUE;
+  for (i = 0; i < node->n_in; i++)
+    if (node->in[i].value != NULL && g_hash_table_contains (varying, node->in[i].value->producer))
+      return TRUE;
+
+  return FALSE;
+}
+
+guint
+lpt_graph_macs (LptGraph *graph,
+                gint64   *macs)
+{
+  g_autoptr (GPtrArray) order = lpt_graph_order (graph, NULL);
+  g_autoptr (GHashTable) varying = g_hash_table_new (NULL, NULL);
+  guint unknown = 0;
+  guint i, k;
+
+  for (i = 0; order != NULL && i < order->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (order, i);
+      gint64 n;
+
+      if (!varies (node, varying))
+        continue;
+      g_hash_table_add (varying, node);
+      for (k = 0; k < lpt_node_n_bodies (node); k++)
+        unknown += lpt_graph_macs (lpt_node_body (node, k), macs);
+      if (node->n_in < 2 || node->in[0].value == NULL || node->in[1].value == NULL || node->n_out < 1)
+        continue;
+      n = lpt_node_macs_for (node, &node->in[0].value->shape, &node->in[1].value->shape, &node->out[0].shape);
+      if (n < 0)
+        unknown++;
+      else
+        macs[lpt_node_runs_in (node)] += n;
+    }
+
+  return unknown;
+}
+
+char *
+lpt_graph_macs_line (LptGraph *graph)
+{
+  gint64 macs[LPT_N_DTYPES] = { 0 };
+  guint unknown = lpt_graph_macs (graph, macs);
+  GString *line = g_string_new (NULL);
+  double sum = 0;
+  gboolean first = TRUE;
+  guint i;
+
+  for (i = 0; i < LPT_N_DTYPES; i++)
+    sum += (double) macs[i];
+  g_string_append_printf (line, "%.3f MMAC", sum / 1e6);
+  for (i = 0; i < LPT_N_DTYPES; i++)
+    if (macs[i] > 0)
+      {
+        g_string_append_printf (line, "%s %.1f %% %s", first ? ":" : ",", 100 * (double) macs[i] / sum, lpt_dtype_name ((LptDType) i));
+        first = FALSE;
+      }
+  if (unknown > 0)
+    g_string_append_printf (line, "; %u products of unknown size", unknown);
+
+  return g_string_free (line, FALSE);
+}
