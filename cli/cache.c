@@ -13,6 +13,7 @@
 
 #include "cli/cache.h"
 #include "cli/files.h"
+#include "cli/limits.h"
 
 #include "executor/lpt-cpu.h"
 #include "ir/lpt-map-file.h"
@@ -161,6 +162,7 @@ static gboolean
 find_key (CmdCache *cache, const char *level, const char *model, const char *options)
 {
   g_autofree char *weights = cmd_weights_beside (model);
+  char **given = cmd_limits_weights ();
   Digest d;
   digest_init (&d);
   digest_add (&d, level, strlen (level));
@@ -169,6 +171,9 @@ find_key (CmdCache *cache, const char *level, const char *model, const char *opt
     return FALSE;
   if (weights != NULL && g_file_test (weights, G_FILE_TEST_EXISTS) && !digest_file (&d, weights))
     return FALSE;
+  for (guint i = 0; given != NULL && given[i] != NULL; i++)
+    if (!digest_file (&d, given[i]))
+      return FALSE;
   digest_end (&d, cache->key);
   return TRUE;
 }

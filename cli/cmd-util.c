@@ -4,6 +4,7 @@
  */
 
 #include "cli/cmd.h"
+#include "cli/limits.h"
 
 #include <stdio.h>
 
@@ -30,6 +31,9 @@ cmd_parse_data (int *argc, char ***argv, const GOptionEntry *entries, const char
   g_option_context_set_help_enabled (context, FALSE);
   GOptionGroup *group = g_option_group_new ("lptc", "", "", data, NULL);
   g_option_group_add_entries (group, entries);
+  /* Who needs a file reads models. */
+  if (min > 0)
+    g_option_group_add_entries (group, cmd_limits_entries ());
   g_option_group_add_entries (group, extra);
   g_option_context_set_main_group (context, group);
   g_option_context_set_description (context, description);
@@ -40,6 +44,7 @@ cmd_parse_data (int *argc, char ***argv, const GOptionEntry *entries, const char
       *code = cmd_usage ("%s (see lptc %s --help)", error->message, (*argv)[0]);
       return FALSE;
     }
+  cmd_limits_apply ();
   if (help)
     {
       g_autofree char *text = g_option_context_get_help (context, TRUE, NULL);

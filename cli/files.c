@@ -7,6 +7,7 @@
 
 #include "cli/files.h"
 
+#include "cli/limits.h"
 #include "cli/signatures.h"
 
 #include "ir/lpt-check.h"
@@ -54,10 +55,21 @@ is_other (const Head *head)
   return head->size > 0;
 }
 
+static guint n_weights;     /* files of --weights that models have taken */
+
+static const char *
+next_weights (void)
+{
+  char **weights = cmd_limits_weights ();
+  return weights != NULL && n_weights < g_strv_length (weights) ? weights[n_weights] : NULL;
+}
+
 static LptGraph *
 load_xml (const char *path, GError **error)
 {
-  return lpt_openvino_load (path, NULL, error);
+  const char *weights = next_weights ();
+  n_weights += weights != NULL;
+  return lpt_openvino_load (path, weights, error);
 }
 
 static LptGraph *
@@ -121,6 +133,11 @@ cmd_load (const char *path, GError **error)
   for (guint i = 0; i < G_N_ELEMENTS (readers); i++)
     if (readers[i].is (&head))
       {
+        if (readers[i].load != load_xml && next_weights () != NULL)
+          {
+            g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: is no OpenVINO IR, for which --weights is", path);
+            return NULL;
+          }
         LptGraph *graph = readers[i].load (path, error);
         g_autofree char *guess = graph == NULL && readers[i].is == is_other ? cmd_foreign_guess (path, (const guint8 *) buffer, n) : NULL;
         if (name_foreign (path, guess, error))
@@ -279,10 +296,15 @@ char *
 cmd_overwrites (const char *in, const char *out)
 {
   g_autofree char *in_weights = cmd_weights_beside (in), *out_weights = cmd_weights_beside (out);
+  char **given = cmd_limits_weights ();
   const char *ins[] = { in, in_weights }, *outs[] = { out, out_weights };
   for (guint i = 0; i < G_N_ELEMENTS (ins); i++)
     for (guint o = 0; o < G_N_ELEMENTS (outs); o++)
       if (ins[i] != NULL && outs[o] != NULL && same_file (ins[i], outs[o]))
+        return g_strdup (outs[o]);
+  for (guint i = 0; given != NULL && given[i] != NULL; i++)
+    for (guint o = 0; o < G_N_ELEMENTS (outs); o++)
+      if (outs[o] != NULL && same_file (given[i], outs[o]))
         return g_strdup (outs[o]);
   return NULL;
 }

@@ -4,6 +4,7 @@
  */
 
 #include "cli/cmd.h"
+#include "cli/limits.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -38,6 +39,7 @@ int
 main (int argc, char **argv)
 {
   setlocale (LC_ALL, "");
+  cmd_limits_catch_bus_error ();
   if (argc < 2)
     {
       print_help (stderr);

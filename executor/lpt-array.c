@@ -8,6 +8,7 @@
 
 #include "executor/lpt-call.h"
 #include "executor/lpt-loop.h"
+#include "ir/lpt-memory.h"
 
 #define SCRATCH_BLOCK (256 * 1024)
 
@@ -17,21 +18,13 @@ gpointer
 lpt_aligned_alloc (gsize    size,
                    GError **error)
 {
-  gpointer data = NULL;
-
-  if (size > G_MAXSSIZE - 64 || posix_memalign (&data, 64, (MAX (size, 1) + 63) & ~(gsize) 63) != 0)
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_MEMORY, "no memory for %" G_GSIZE_FORMAT " bytes", size);
-      return NULL;
-    }
-
-  return data;
+  return lpt_memory_alloc (size <= G_MAXSSIZE ? (MAX (size, 1) + 63) & ~(gsize) 63 : size, "an array", error);
 }
 
 void
 lpt_aligned_free (gpointer data)
 {
-  free (data);
+  lpt_memory_free (data);
 }
 
 typedef struct

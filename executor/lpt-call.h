@@ -57,6 +57,7 @@ struct _LptCall
   const struct _LptIntOp *integer;   /* prepared op on codes (executor/int/), or NULL */
   LptBodyFunc run_body;    /* NULL where bodies cannot run */
   gpointer    body_data;
+  gint64     *trips;       /* of loops, that are left to the run; NULL where bodies cannot run */
   gpointer    pending[LPT_CALL_MAX_OUT];   /* results in another form than the storage */
   LptDType    pending_dtype[LPT_CALL_MAX_OUT];
 };

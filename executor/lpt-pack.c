@@ -106,11 +106,9 @@ lpt_pack_take (LptPack    *pack,
   *fresh = block == NULL || block->size != size;
   if (!*fresh)
     return block->data;
-  data = lpt_chunks_take (pack->chunks, size, NULL);
-  if (data == NULL)
-    g_error ("no memory for %" G_GSIZE_FORMAT " bytes of packed weights", size);
+  data = lpt_chunks_take (pack->chunks, size, NULL, NULL);
 
-  return add_block (pack, name, data, size)->data;
+  return data != NULL ? add_block (pack, name, data, size)->data : NULL;
 }
 
 guint

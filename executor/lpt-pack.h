@@ -17,7 +17,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptPack, lpt_pack_unref)
 void          lpt_pack_lend (LptPack *pack, const char *name, GBytes *owner, gsize offset, gsize size);
 
 /* Block @name, if it is there in this size; else a new one, zero-filled and 64-byte aligned, which the caller fills, with
- * *fresh = TRUE. Ends the process where memory ends, as GLib does. Valid as long as the pack. */
+ * *fresh = TRUE; NULL: no memory, which lpt_memory_check() says. Valid as long as the pack. */
 gpointer      lpt_pack_take (LptPack *pack, const char *name, gsize size, gboolean *fresh);
 
 /* Blocks in the order in which they came; @n_fresh (nullable): how many of them take() made. */

@@ -11,6 +11,7 @@
 
 #include "executor/int/lpt-int.h"
 #include "executor/lpt-fast.h"
+#include "ir/lpt-memory.h"
 #include "executor/lpt-plan.h"
 
 #include <string.h>
@@ -447,6 +448,7 @@ place (LptPlan *plan,
   g_autoptr (GArray) blocks = g_array_new (FALSE, FALSE, sizeof (LptArenaBlock));
   GArray *buffers = plan->fast != NULL ? plan->fast->buffers : NULL;
   guint i, k = 0;
+  gsize sum = 0;
 
   for (i = 0; i < plan->slots->len; i++)
     {
@@ -463,6 +465,12 @@ place (LptPlan *plan,
         g_array_append_val (blocks, ((LptArenaBlock) { MAX (buffer->size, 64), buffer->first, buffer->last, 0 }));
     }
 
+  for (i = 0; i < blocks->len; i++)
+    if (!g_size_checked_add (&sum, sum, g_array_index (blocks, LptArenaBlock, i).size) || sum > G_MAXSSIZE)
+      {
+        lpt_memory_fail (G_MAXSSIZE, "an arena", error);
+        return FALSE;
+      }
   plan->arena_size = lpt_arena_place ((LptArenaBlock *) blocks->data, blocks->len);
   plan->arena_bound = lpt_arena_bound ((const LptArenaBlock *) blocks->data, blocks->len);
   for (i = 0; i < plan->slots->len; i++)
@@ -494,6 +502,7 @@ lpt_plan_new_packed (LptGraph       *graph,
   g_autoptr (LptPlan) plan = g_new0 (LptPlan, 1);
   g_autoptr (LptScratch) scratch = lpt_scratch_new ();
   Builder builder = { plan, scratch };
+  guint mark = lpt_memory_mark ();
 
   plan->graph = lpt_graph_copy (graph);
   plan->flags = flags;
@@ -514,6 +523,8 @@ lpt_plan_new_packed (LptGraph       *graph,
     return NULL;
   if (plan->fast != NULL)
     lpt_fast_find_chains (plan);
+  if (!lpt_memory_check (mark, error))
+    return NULL;
 
   return g_steal_pointer (&plan);
 }

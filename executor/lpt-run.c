@@ -13,6 +13,7 @@
 #include "executor/lpt-fast.h"
 #include "executor/lpt-loop.h"
 #include "executor/lpt-plan.h"
+#include "ir/lpt-memory.h"
 
 /* Plans of bodies that a context keeps: a loop whose values grow needs a new one each time. */
 #define MAX_BODIES 16
@@ -41,6 +42,8 @@ struct _LptPlanContext
   LptChain      *chain;       /* NULL: one thread, or no fast program */
   LptChainRun    run_chain;   /* NULL: entries run one by one */
   GPtrArray     *bodies;      /* BodyRun */
+  gint64         own_trips;   /* of loops, that are left to the run that goes on */
+  gint64        *trips;       /* that one, or of the context whose body this runs */
   LptProfileRow *profile;     /* one per step, or NULL */
   gboolean       ran;         /* the last run went well: outputs can be read */
 };
@@ -64,6 +67,7 @@ lpt_plan_context_new_on (const LptPlan *plan,
   guint i;
 
   context->plan = plan;
+  context->trips = &context->own_trips;
   context->pool = pool;
   context->chain = plan->fast != NULL ? lpt_chain_new (pool) : NULL;
   context->run_chain = context->chain != NULL ? lpt_chain_run : NULL;
@@ -373,6 +377,7 @@ plan_body (LptPlanContext *context,
       body_run_free (run);
       return NULL;
     }
+  run->context->trips = context->trips;
   run->out = g_new0 (const LptArray *, lpt_plan_n_outputs (run->plan) + 1);
   if (context->bodies->len >= MAX_BODIES)
     g_ptr_array_remove_index (context->bodies, 0);
@@ -451,7 +456,7 @@ run_step (LptPlanContext *context,
   const LptStep *step = lpt_plan_step (context->plan, index);
   LptCall call = { .node = step->node, .in = context->in, .n_in = step->n_in, .out = context->out, .n_out = step->n_out,
                    .scratch = context->scratch, .pool = context->pool, .integer = step->integer,
-                   .run_body = run_body, .body_data = context };
+                   .run_body = run_body, .body_data = context, .trips = context->trips };
   gboolean ok;
   guint k;
 
@@ -594,6 +599,8 @@ run_all (const LptPlan  *plan,
       guint step = entry != NULL ? entry->step : i;
       gint64 wall = 0, cpu = 0;
 
+      if (!lpt_limits_go_on (error))
+        return FALSE;
       if (chain != NULL)
         {
           context->run_chain (context->chain, chain->loops, chain->n, run_units, &(ChainRun) { context, chain });
@@ -622,7 +629,7 @@ lpt_plan_run (const LptPlan  *plan,
               LptPlanContext *context,
               GError        **error)
 {
-  guint i;
+  guint i, mark;
 
   g_return_val_if_fail (context->plan == plan, FALSE);
 
@@ -645,7 +652,10 @@ lpt_plan_run (const LptPlan  *plan,
   /* A program is short loops; steps that take long leave the other threads alone. */
   if (plan->fast != NULL)
     lpt_pool_wake (context->pool);
-  context->ran = run_all (plan, context, error);
+  if (context->trips == &context->own_trips)
+    context->own_trips = lpt_limits_trips ();
+  mark = lpt_memory_mark ();
+  context->ran = run_all (plan, context, error) && lpt_memory_check (mark, error);
 
   return context->ran;
 }

@@ -4,6 +4,8 @@
  */
 
 #include "ir/lpt-chunks.h"
+#include "ir/lpt-memory.h"
+#include "ir/lpt-memory.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -16,8 +18,15 @@ static const gsize chunk_sizes[] = { (gsize) 64 << 10, (gsize) 1 << 20, (gsize) 
 
 typedef struct
 {
+  LptLimits *owner;
+  gsize      size;
+} Share;
+
+typedef struct
+{
   gpointer data;        /* zero-filled by the system */
   gsize    size;
+  GArray  *shares;      /* of Share: whose limits count what is taken of it */
 } Mapping;
 
 struct _LptChunks
@@ -25,11 +34,15 @@ struct _LptChunks
   GPtrArray *all;       /* of GBytes * */
   guint8    *last;      /* the newest one */
   gsize      size, used;
+  GArray    *shares;    /* of that one */
 };
 
 static void
 mapping_free (Mapping *mapping)
 {
+  for (guint i = 0; i < mapping->shares->len; i++)
+    lpt_memory_give (g_array_index (mapping->shares, Share, i).owner, g_array_index (mapping->shares, Share, i).size);
+  g_array_unref (mapping->shares);
   munmap (mapping->data, mapping->size);
   g_free (mapping);
 }
@@ -67,7 +80,7 @@ add_chunk (LptChunks *chunks,
            gsize      size)
 {
   gsize page = (gsize) sysconf (_SC_PAGESIZE);
-  Mapping mapping = { NULL, MAX (chunk_sizes[MIN (chunks->all->len, G_N_ELEMENTS (chunk_sizes) - 1)], size) };
+  Mapping mapping = { NULL, MAX (chunk_sizes[MIN (chunks->all->len, G_N_ELEMENTS (chunk_sizes) - 1)], size), NULL };
 
   mapping.data = map (mapping.size);
   if (mapping.data == NULL)
@@ -81,6 +94,7 @@ add_chunk (LptChunks *chunks,
   if (mapping.size >= MIN_HUGE)
     madvise (mapping.data, mapping.size, MADV_HUGEPAGE);
 #endif
+  chunks->shares = mapping.shares = g_array_new (FALSE, FALSE, sizeof (Share));
   g_ptr_array_add (chunks->all, g_bytes_new_with_free_func (mapping.data, mapping.size, (GDestroyNotify) mapping_free,
                                                             g_memdup2 (&mapping, sizeof mapping)));
   chunks->last = mapping.data;
@@ -93,14 +107,28 @@ add_chunk (LptChunks *chunks,
 gpointer
 lpt_chunks_take (LptChunks  *chunks,
                  gsize       size,
-                 GBytes    **chunk)
+                 GBytes    **chunk,
+                 GError    **error)
 {
+  Share share = { NULL, (size + 63) & ~(gsize) 63 };
+
   if (size > G_MAXSSIZE / 2)
+    {
+      lpt_memory_fail (size, "weights", error);
+      return NULL;
+    }
+  if (!lpt_memory_take (size, "weights", &share.owner, error))
     return NULL;
-  size = (size + 63) & ~(gsize) 63;
-  if ((chunks->last == NULL || size > chunks->size - chunks->used) && !add_chunk (chunks, size))
-    return NULL;
-  chunks->used += size;
+  if ((chunks->last == NULL || share.size > chunks->size - chunks->used) && !add_chunk (chunks, share.size))
+    {
+      lpt_memory_give (share.owner, size);
+      lpt_memory_fail (size, "weights", error);
+      return NULL;
+    }
+  chunks->used += share.size;
+  if (share.owner != NULL)
+    g_array_append_vals (chunks->shares, &(Share) { share.owner, size }, 1);
+  size = share.size;
   if (chunk != NULL)
     *chunk = g_bytes_ref (g_ptr_array_index (chunks->all, chunks->all->len - 1));
 

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include <lpt/lpt-types.h>
 
 typedef struct _LptChunks LptChunks;
 
@@ -15,5 +15,5 @@ LptChunks *lpt_chunks_new  (void);
 void       lpt_chunks_free (LptChunks *chunks);
 
 /* @size bytes at a multiple of 64, zero-filled. @chunk (nullable): a reference on what holds them (transfer full);
- * they stay as long as that or @chunks. NULL: no memory. */
-gpointer   lpt_chunks_take (LptChunks *chunks, gsize size, GBytes **chunk);
+ * they stay as long as that or @chunks. NULL + LPT_ERROR_MEMORY. */
+gpointer   lpt_chunks_take (LptChunks *chunks, gsize size, GBytes **chunk, GError **error);

@@ -1,13 +1,16 @@
-/* lpt-map-file.c - files as memory
+/* lpt-map-file.c - files as memory, and the files that a model names
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "ir/lpt-map-file.h"
+#include "ir/lpt-memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 GMappedFile *
 lpt_map_file (const char *path, GError **error)
@@ -31,4 +34,38 @@ lpt_map_file (const char *path, GError **error)
   if (map == NULL)
     g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: cannot be mapped: %s", path, cause->message);
   return map;
+}
+
+/* Does @name, taken word by word, climb above where it starts? */
+static gboolean
+climbs (const char *name)
+{
+  g_auto (GStrv) parts = g_strsplit (name, "/", -1);
+  gint depth = 0;
+  for (char **part = parts; *part != NULL && depth >= 0; part++)
+    depth += g_str_equal (*part, "..") ? -1 : !g_str_equal (*part, ".") && **part != '\0';
+  return *name == '\0' || g_path_is_absolute (name) || depth < 0;
+}
+
+char *
+lpt_path_beside (const char *folder, const char *name, const char *what, GError **error)
+{
+  g_autofree char *joined = g_path_is_absolute (name) ? g_strdup (name) : g_build_filename (folder, name, NULL);
+  if (lpt_limits_allow_paths ())
+    return g_steal_pointer (&joined);
+  char *real_folder = realpath (folder, NULL), *real_file = NULL;
+  gboolean inside = !climbs (name);
+  if (inside && (real_folder == NULL || (real_file = realpath (joined, NULL)) == NULL))
+    g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s \"%s\": %s", what, name, g_strerror (errno));
+  else if (inside)
+    {
+      gsize n = strlen (real_folder);
+      inside = strncmp (real_file, real_folder, n) == 0 && (real_folder[n - 1] == '/' || real_file[n] == '/');
+    }
+  if (!inside)
+    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s \"%s\" leads out of the model's folder", what, name);
+  gboolean ok = inside && real_file != NULL;
+  free (real_folder);
+  free (real_file);
+  return ok ? g_steal_pointer (&joined) : NULL;
 }

@@ -12,9 +12,10 @@
 
 #include <lpt/lpt-tensor.h>
 
+#include "ir/lpt-memory.h"
 #include "ir/lpt-tensor-pages.h"
 
-#define ALIGNMENT 64
+#define ALIGNMENT 64       /* of lpt_memory_alloc() */
 
 struct _LptTensor
 {
@@ -81,32 +82,23 @@ tensor_alloc (LptDType         dtype,
   return tensor;
 }
 
-static void
-no_memory (gsize    size,
-           GError **error)
-{
-  g_set_error (error, LPT_ERROR, LPT_ERROR_MEMORY, "no memory for a tensor of %" G_GSIZE_FORMAT " bytes", size);
-}
-
 LptTensor *
 lpt_tensor_new (LptDType         dtype,
                 const LptShape  *shape,
                 GError         **error)
 {
   LptTensor *tensor = tensor_alloc (dtype, shape, error);
-  void *own = NULL;
 
   if (tensor == NULL)
     return NULL;
-  if (posix_memalign (&own, ALIGNMENT, MAX (tensor->size, 1)) != 0)
+  tensor->own = lpt_memory_alloc (tensor->size, "a tensor", error);
+  if (tensor->own == NULL)
     {
-      no_memory (tensor->size, error);
       g_free (tensor);
       return NULL;
     }
-  memset (own, 0, tensor->size);
-  tensor->own = own;
-  tensor->data = own;
+  memset (tensor->own, 0, tensor->size);
+  tensor->data = tensor->own;
 
   return tensor;
 }
@@ -121,13 +113,10 @@ lpt_tensor_new_in (LptChunks       *chunks,
 
   if (tensor == NULL)
     return NULL;
-  tensor->own = lpt_chunks_take (chunks, MAX (tensor->size, 1), &tensor->bytes);
+  tensor->own = lpt_chunks_take (chunks, MAX (tensor->size, 1), &tensor->bytes, error);
   tensor->data = tensor->own;
   if (tensor->own == NULL)
-    {
-      no_memory (tensor->size, error);
-      g_clear_pointer (&tensor, g_free);
-    }
+    g_clear_pointer (&tensor, g_free);
 
   return tensor;
 }
@@ -187,7 +176,7 @@ lpt_tensor_unref (LptTensor *tensor)
   if (tensor == NULL || !g_atomic_ref_count_dec (&tensor->refs))
     return;
   if (tensor->bytes == NULL)
-    free (tensor->own);
+    lpt_memory_free (tensor->own);
   g_clear_pointer (&tensor->bytes, g_bytes_unref);
   if (tensor->parent != NULL)
     lpt_tensor_unref (tensor->parent);
@@ -515,11 +504,19 @@ alloc_elements (const LptTensor  *tensor,
                 gsize             width,
                 GError          **error)
 {
-  gpointer values = g_try_malloc_n (MAX ((gsize) tensor->count, 1), width);
+  LptLimits *owner;
+  gsize size = MAX ((gsize) tensor->count, 1);
+  gpointer values = NULL;
 
+  /* The caller frees it with g_free(): it is held against the limits only while it is made. */
+  if (!g_size_checked_mul (&size, size, width))
+    size = G_MAXSIZE;
+  if (!lpt_memory_take (size, "elements", &owner, error))
+    return NULL;
+  values = g_try_malloc (size);
+  lpt_memory_give (owner, size);
   if (values == NULL)
-    g_set_error (error, LPT_ERROR, LPT_ERROR_MEMORY,
-                 "no memory for %" G_GINT64_FORMAT " elements", tensor->count);
+    lpt_memory_fail (size, "elements", error);
 
   return values;
 }

@@ -13,6 +13,7 @@
 
 #include <lpt/lpt-body.h>
 
+#include "ir/lpt-memory.h"
 #include "passes/lpt-rewriter.h"
 #include "passes/lpt-layer.h"
 
@@ -312,12 +313,21 @@ pass_fits (const LptPass *pass,
   return FALSE;
 }
 
-/* The error that a rewrite left behind, if any, said of the pass and of what it was offered. */
+/* The error that a rewrite left behind, if any, said of the pass and of what it was offered. @mark: lpt_memory_mark() before. */
 static gboolean
 is_fine (LptRewriter  *rw,
+         guint         mark,
          const char   *node,
          GError      **error)
 {
+  GError *limit = NULL;
+
+  /* What lacked memory may have been taken for what cannot be folded, and then not have fitted. */
+  if (!lpt_memory_check (mark, &limit) || (rw->error == NULL && !lpt_limits_go_on (&limit)))
+    {
+      g_clear_error (&rw->error);
+      lpt_rewriter_fail (rw, limit);
+    }
   if (rw->error == NULL)
     return TRUE;
   if (node != NULL)
@@ -340,6 +350,7 @@ offer (LptRewriter  *rw,
       const LptPass *pass = rw->passes[rw->current];
       LptPassStats *stats = stats_of (rw);
       g_autofree char *name = NULL;
+      guint mark = lpt_memory_mark ();
       gint64 start;
       gboolean changed;
 
@@ -356,7 +367,7 @@ offer (LptRewriter  *rw,
       start = g_get_monotonic_time ();
       name = g_strdup (node->name);
       changed = pass->rewrite (rw, node);
-      if (!is_fine (rw, name, error))
+      if (!is_fine (rw, mark, name, error))
         return FALSE;
       if (stats != NULL)
         {
@@ -429,6 +440,7 @@ run_whole (LptRewriter  *rw,
   const LptPass *pass = rw->passes[rw->current];
   LptPassStats *stats = stats_of (rw);
   gint64 start = g_get_monotonic_time ();
+  guint mark = lpt_memory_mark ();
 
   rw->graph = graph;
   rw->waits = has_controls (graph);
@@ -439,7 +451,7 @@ run_whole (LptRewriter  *rw,
       g_prefix_error (error, "pass %s: ", pass->name);
       return FALSE;
     }
-  if (!is_fine (rw, NULL, error))
+  if (!is_fine (rw, mark, NULL, error))
     return FALSE;
   if (stats != NULL)
     {

@@ -14,6 +14,7 @@
 #include "executor/lpt-exec-ops.h"
 #include "executor/lpt-loop.h"
 #include "executor/lpt-move.h"
+#include "ir/lpt-memory.h"
 
 /* Codes of a lowered body are the same integers in another storage where the node has no quantization. */
 static gboolean
@@ -118,14 +119,14 @@ typedef struct
   LptArray    *in;         /* of the body's parameters; owned */
   const LptArray **out;    /* of the last iteration */
   GPtrArray  **parts;      /* per output port: LptArray *, joined ones only */
-  GPtrArray   *retired;    /* LptArray *: former parameters; results that pass them through still point there */
+  GArray      *retired;    /* LptArray: former parameters; results that pass them through still point there */
 } Run;
 
 static void
 free_array (LptArray *array)
 {
   lpt_array_clear (array);
-  g_free (array);
+  lpt_aligned_free (array);
 }
 
 /* Takes a parameter's memory away without freeing it before the body has run again. */
@@ -133,15 +134,11 @@ static void
 retire (Run      *run,
         LptArray *array)
 {
-  LptArray *old;
-
   if (array->data == NULL)
     return;
-  old = g_new (LptArray, 1);
-  *old = *array;
+  g_array_append_val (run->retired, *array);
   array->data = NULL;
   array->owned = FALSE;
-  g_ptr_array_add (run->retired, old);
 }
 
 /* Slices of @port over an axis; FALSE + error. */
@@ -276,7 +273,11 @@ collect (Run     *run,
 
       if (!port->sliced || port->external < 0)
         continue;
-      part = g_new0 (LptArray, 1);
+      /* There may be as many as the model says: they count as memory. */
+      part = lpt_aligned_alloc (sizeof *part, error);
+      if (part == NULL)
+        return FALSE;
+      *part = (LptArray) { .declared = LPT_DTYPE_UNDEFINED };
       g_ptr_array_add (run->parts[k], part);
       if (!copy_array (run->out[port->internal], run->call->out[port->external].dtype, part, error))
         return FALSE;
@@ -433,9 +434,15 @@ iterate (Run     *run,
           g_propagate_error (error, local);
           return FALSE;
         }
+      if (--*run->call->trips < 0)
+        {
+          g_set_error (error, LPT_ERROR, LPT_ERROR_LIMIT, "the loops of this run take more than %" G_GINT64_FORMAT " trips together",
+                       lpt_limits_trips ());
+          return FALSE;
+        }
       if (!run->call->run_body (run->call, 0, run->in, run->body->parameters->len, run->out, error))
         return FALSE;
-      g_ptr_array_set_size (run->retired, 0);
+      g_array_set_size (run->retired, 0);
       if (!collect (run, error))
         return FALSE;
       if (!condition_holds (run))
@@ -495,7 +502,8 @@ lpt_run_loop (LptCall *call,
   run.in = g_new0 (LptArray, run.body->parameters->len + 1);
   run.out = g_new0 (const LptArray *, run.body->results->len + 1);
   run.parts = g_new0 (GPtrArray *, run.map->outputs->len + 1);
-  run.retired = g_ptr_array_new_with_free_func ((GDestroyNotify) free_array);
+  run.retired = g_array_new (FALSE, FALSE, sizeof (LptArray));
+  g_array_set_clear_func (run.retired, (GDestroyNotify) lpt_array_clear);
   for (k = 0; k < run.map->outputs->len; k++)
     run.parts[k] = g_ptr_array_new_with_free_func ((GDestroyNotify) free_array);
 
@@ -505,7 +513,7 @@ lpt_run_loop (LptCall *call,
     g_ptr_array_unref (run.parts[k]);
   for (k = 0; k < run.body->parameters->len; k++)
     lpt_array_clear (&run.in[k]);
-  g_ptr_array_unref (run.retired);
+  g_array_unref (run.retired);
   g_free (run.in);
   g_free (run.out);
   g_free (run.parts);

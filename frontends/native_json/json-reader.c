@@ -445,14 +445,21 @@ lpt_json_load (const char *path, GError **error)
   if (name != NULL)
     {
       gint64 size;
-      g_autofree char *folder = g_path_get_dirname (path), *full = g_build_filename (folder, name, NULL);
-      if (g_path_is_absolute (name) || !lpt_json_int (lpt_json_member (weights, "size"), 0, G_MAXINT64, &size))
+      g_autofree char *folder = g_path_get_dirname (path), *full = NULL;
+      if (!lpt_json_int (lpt_json_member (weights, "size"), 0, G_MAXINT64, &size))
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s:1: \"weights\" needs a relative file name and a size", path);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s:1: \"weights\" needs a file name and a size", path);
           cJSON_Delete (root);
           return NULL;
         }
-      bin = lpt_map_file (full, &cause);
+      full = lpt_path_beside (folder, name, "the file of weights", &cause);
+      if (g_error_matches (cause, LPT_ERROR, LPT_ERROR_INVALID))
+        {
+          g_propagate_prefixed_error (error, g_steal_pointer (&cause), "%s:1: ", path);
+          cJSON_Delete (root);
+          return NULL;
+        }
+      bin = full != NULL ? lpt_map_file (full, &cause) : NULL;
       if (bin != NULL && g_mapped_file_get_length (bin) != (gsize) size)
         {
           g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: has %" G_GSIZE_FORMAT " bytes, %s says %" G_GINT64_FORMAT,

@@ -1,16 +1,16 @@
 /* onnx-file.c - opens ONNX files and the external data beside them
  *
- * External data stays inside the model's folder: absolute paths, ".." and
- * links that lead out are refused. Each data file is mapped once.
+ * External data stays inside the model's folder (lpt_path_beside()). Each data file is mapped once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "onnx-file.h"
 
+#include "ir/lpt-map-file.h"
+
 #include <errno.h>
 #include <glib/gstdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -155,46 +155,6 @@ lpt_onnx_file_load (const char  *path,
 
 /* --- external data ---------------------------------------------------------- */
 
-static gboolean
-path_stays_inside (const char *location)
-{
-  g_auto (GStrv) parts = g_strsplit (location, "/", -1);
-
-  if (*location == '\0' || g_path_is_absolute (location))
-    return FALSE;
-  for (char **part = parts; *part != NULL; part++)
-    if (strcmp (*part, "..") == 0)
-      return FALSE;
-  return TRUE;
-}
-
-/* The real path of a file below @folder; NULL + error (transfer full, g_free). */
-static char *
-resolve (const char  *folder,
-         const char  *location,
-         GError     **error)
-{
-  g_autofree char *joined = g_build_filename (folder, location, NULL);
-  char *real_folder = realpath (folder, NULL);
-  char *real_file = realpath (joined, NULL);
-  char *result = NULL;
-
-  if (real_folder == NULL || real_file == NULL)
-    g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "external data \"%s\": %s", location, g_strerror (errno));
-  else
-    {
-      gsize n = strlen (real_folder);
-
-      if (strncmp (real_file, real_folder, n) == 0 && (real_folder[n - 1] == '/' || real_file[n] == '/'))
-        result = g_strdup (real_file);
-      else
-        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "external data \"%s\" leads out of the model's folder", location);
-    }
-  free (real_folder);
-  free (real_file);
-  return result;
-}
-
 static GBytes *
 map_external (LptOnnxFile  *file,
               const char   *location,
@@ -208,12 +168,7 @@ map_external (LptOnnxFile  *file,
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "external data \"%s\" of a model that has no folder", location);
       return NULL;
     }
-  if (!path_stays_inside (location))
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "external data \"%s\" leads out of the model's folder", location);
-      return NULL;
-    }
-  path = resolve (file->folder, location, error);
+  path = lpt_path_beside (file->folder, location, "external data", error);
   if (path == NULL)
     return NULL;
   bytes = g_hash_table_lookup (file->externals, path);

@@ -44,7 +44,19 @@ lpt_openvino_load (const char *xml_path, const char *bin_path, GError **error)
   g_autoptr (GMappedFile) xml = lpt_map_file (xml_path, error);
   if (xml == NULL)
     return NULL;
-  g_autofree char *bin = bin_path != NULL ? g_strdup (bin_path) : lpt_openvino_bin_path (xml_path);
+  g_autofree char *bin = g_strdup (bin_path);
+  if (bin == NULL)
+    {
+      bin = lpt_openvino_bin_path (xml_path);
+      g_autofree char *folder = g_path_get_dirname (xml_path), *name = g_path_get_basename (bin);
+      g_autofree char *beside = lpt_path_beside (folder, name, "the file of weights", &cause);
+      if (g_error_matches (cause, LPT_ERROR, LPT_ERROR_INVALID))
+        {
+          g_propagate_prefixed_error (error, g_steal_pointer (&cause), "%s: ", xml_path);
+          return NULL;
+        }
+      g_clear_error (&cause);
+    }
   g_autoptr (GMappedFile) map = lpt_map_file (bin, &cause);
   g_autoptr (GBytes) weights = map != NULL ? g_mapped_file_get_bytes (map) : NULL;
   OvFiles files = { .source = xml_path, .weights = weights, .mapped = TRUE, .weights_name = bin, .no_weights = cause != NULL ? cause->message : NULL };

@@ -1,7 +1,7 @@
 /* lpt-executor.h - running graphs
  *
  * A plan is made once for a graph and fixed input shapes; contexts run it. A plan is immutable: two threads may
- * run two contexts of one plan.
+ * run two contexts of one plan. What a run may cost (memory, trips of loops) and how to stop one: lpt-limits.h.
  *
  *   plan = lpt_plan_new (graph, NULL, 0, &error);
  *   context = lpt_plan_context_new (plan, 1, &error);

@@ -26,7 +26,8 @@ G_BEGIN_DECLS
  * @LPT_ERROR_UNSUPPORTED: the input is right, but lpt does not do this; the
  *   message contains the word "unsupported"
  * @LPT_ERROR_IO: a file cannot be read or written
- * @LPT_ERROR_MEMORY: a tensor does not fit in memory
+ * @LPT_ERROR_MEMORY: a tensor does not fit in memory, or in what LptLimits allow
+ * @LPT_ERROR_LIMIT: another of LptLimits is reached, or their interrupt asked to stop
  */
 typedef enum
 {
@@ -34,6 +35,7 @@ typedef enum
   LPT_ERROR_UNSUPPORTED,
   LPT_ERROR_IO,
   LPT_ERROR_MEMORY,
+  LPT_ERROR_LIMIT,
 } LptError;
 
 LPT_EXPORT GQuark lpt_error_quark (void);

@@ -7,6 +7,7 @@
 #define LPT_H
 
 #include <lpt/lpt-types.h>
+#include <lpt/lpt-limits.h>
 #include <lpt/lpt-tensor.h>
 #include <lpt/lpt-mark.h>
 #include <lpt/lpt-attrs.h>

@@ -18,7 +18,7 @@ test_blocks (void)
 
   for (i = 0; i < G_N_ELEMENTS (sizes); i++)
     {
-      blocks[i] = lpt_chunks_take (chunks, sizes[i], NULL);
+      blocks[i] = lpt_chunks_take (chunks, sizes[i], NULL, NULL);
       g_assert_nonnull (blocks[i]);
       g_assert_cmpuint ((guintptr) blocks[i] % 64, ==, 0);
       for (k = 0; k < sizes[i]; k++)
@@ -27,7 +27,7 @@ test_blocks (void)
     }
   for (i = 0; i < G_N_ELEMENTS (sizes); i++)
     g_assert_true (blocks[i][0] == i + 1 && blocks[i][sizes[i] - 1] == i + 1);
-  g_assert_null (lpt_chunks_take (chunks, G_MAXSIZE, NULL));
+  g_assert_null (lpt_chunks_take (chunks, G_MAXSIZE, NULL, NULL));
   lpt_chunks_free (chunks);
 }
 
