@@ -12,6 +12,7 @@
 
 #include <lpt/lpt-attrs.h>
 
+#include "ir/lpt-fold.h"
 #include "passes/lower/lower.h"
 
 /* Where axis @axis of the input is in the output; -1 = the op moves values along it. */
@@ -163,6 +164,46 @@ pending_move (LptLower *lw,
   return TRUE;
 }
 
+/* Does it put zeros beside its data? */
+static gboolean
+adds_zeros (LptNode *node)
+{
+  const LptInterpolateAttrs *attrs = node->attrs;
+  guint i;
+
+  if (node->op == LPT_OP_INTERPOLATE)
+    {
+      for (i = 0; i < attrs->pads_begin.n; i++)
+        if (attrs->pads_begin.v[i] != 0)
+          return TRUE;
+      for (i = 0; i < attrs->pads_end.n; i++)
+        if (attrs->pads_end.v[i] != 0)
+          return TRUE;
+    }
+  for (i = 2; node->op == LPT_OP_SPACE_TO_BATCH && i < 4; i++)
+    if (lpt_node_const_in (node, i) == NULL || !lpt_tensor_is_zero (lpt_node_const_in (node, i)))
+      return TRUE;
+
+  return FALSE;
+}
+
+/* Is the integer 0 the number 0, however it is read? */
+static gboolean
+zero_is_zero (const LptForm *form)
+{
+  const LptQuant *quant = form->q != NULL ? form->q->quant : NULL;
+  guint c;
+
+  for (c = 0; c < form->n; c++)
+    if (form->b[c] != 0)
+      return FALSE;
+  for (c = 0; quant != NULL && c < quant->n; c++)
+    if (quant->zero_point[c] != 0)
+      return FALSE;
+
+  return lpt_form_is_8bit (form) && form->lo <= 0 && form->hi >= 0;
+}
+
 gboolean
 lpt_lower_movement (LptLower *lw,
                     LptNode  *node)
@@ -176,6 +217,8 @@ lpt_lower_movement (LptLower *lw,
     return FALSE;
   if ((node->info->flags & LPT_OP_F_MONOTONE) && !has_positive_scales (x))
     return lpt_rewriter_decline (lw->rw, node, "a scale is not positive: the order of the integers is not that of the values");
+  if (adds_zeros (node) && !zero_is_zero (x))
+    return lpt_rewriter_decline (lw->rw, node, "elements are padded with zeros, and there is a zero point");
   if (!lpt_form_is_8bit (x))
     return node->n_out == 1 || node->op == LPT_OP_MAX_POOL
              ? pending_move (lw, node, 1)
