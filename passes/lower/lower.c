@@ -133,14 +133,17 @@ keep_real (LptLower *lw,
       if (real == value)
         continue;
       lpt_node_set_input (node, i, real);
-      node->in[i].compute = LPT_DTYPE_UNDEFINED;
       changed = TRUE;
     }
   if (node->op == LPT_OP_OPAQUE || node->op == LPT_OP_CUSTOM)
     return;
   /* What LPT typed low for its own integer arithmetic is real again. */
   if (changed)
-    node->flags &= ~(guint32) LPT_NODE_RELAXED;
+    {
+      node->flags &= ~(guint32) LPT_NODE_RELAXED;
+      for (i = 0; i < node->n_in; i++)
+        node->in[i].compute = LPT_DTYPE_UNDEFINED;
+    }
   /* What it reads may be f32 now, and was f16. */
   lpt_node_infer (node, NULL);
 }
