@@ -110,26 +110,19 @@ add_constant (LptRewriter *rw,
 
       if (c != NULL && !lpt_node_is_const (lpt_node_src (subtract, 0)))
         {
-          constant = lpt_fold_binary (LPT_OP_SUBTRACT, c, ratio, wide);
+          constant = lpt_layer_binary (LPT_OP_SUBTRACT, c, ratio, real);
           x = lpt_node_in (subtract, 0);
         }
     }
   if (constant == NULL && is_bias_of (add, x))
     {
       op = LPT_OP_ADD;
-      constant = lpt_tensor_ref (ratio);
+      constant = wide != real && lpt_layer_holds (ratio, real) ? lpt_tensor_convert (ratio, real, NULL) : lpt_tensor_ref (ratio);
     }
   if (constant == NULL)
     {
       zero = lpt_tensor_scalar (wide, 0);
-      constant = lpt_fold_binary (LPT_OP_SUBTRACT, zero, ratio, wide);
-    }
-  if (wide != real && lpt_layer_holds (constant, real))
-    {
-      LptTensor *narrow = lpt_tensor_convert (constant, real, NULL);
-
-      lpt_tensor_unref (constant);
-      constant = narrow;
+      constant = lpt_layer_binary (LPT_OP_SUBTRACT, zero, ratio, real);
     }
   compute = constant != NULL ? lpt_tensor_dtype (constant) : real;
   inner = lpt_layer_arithmetic (rw, op, name, x, lpt_rewriter_const (rw, const_name, g_steal_pointer (&constant)),

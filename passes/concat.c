@@ -53,6 +53,22 @@ collect (LptRewriter *rw,
   return NULL;
 }
 
+/* In which the chain behind is computed: the type of those in front, or f32 where that, f16, does not hold a constant. */
+static LptDType
+chain_type (LptNode          *node,
+            const LptDequant *dq)
+{
+  LptDType real = lpt_layer_chain_type (&dq[0]);
+  guint i;
+
+  for (i = 0; i < node->n_in; i++)
+    if ((dq[i].subtract != NULL && !lpt_layer_holds (lpt_dequant_zp (&dq[i]), real)) ||
+        (dq[i].multiply != NULL && !lpt_layer_holds (lpt_dequant_scale (&dq[i]), real)))
+      return LPT_DTYPE_F32;
+
+  return real;
+}
+
 /* The constants of all inputs as one; NULL when they are not the same and the axis is dynamic. */
 static LptTensor *
 join (LptNode          *node,
@@ -62,7 +78,7 @@ join (LptNode          *node,
 {
   g_autoptr (GPtrArray) parts = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
   g_autoptr (LptTensor) joined = NULL;
-  LptDType real = lpt_layer_chain_type (&dq[0]);
+  LptDType real = chain_type (node, dq);
   gint rank = node->out[0].shape.rank, d;
   gboolean same = TRUE;
   guint i;
@@ -139,7 +155,7 @@ rewrite (LptRewriter *rw,
     g_clear_pointer (&zp, lpt_tensor_unref);
 
   fresh = lpt_layer_clone (rw, node, node->n_in, in, LPT_DTYPE_UNDEFINED);
-  tail = lpt_layer_chain (rw, &fresh->out[0], lpt_layer_chain_type (&dq[0]), zp, scale,
+  tail = lpt_layer_chain (rw, &fresh->out[0], chain_type (node, dq), zp, scale,
                           lpt_dequant_tail (&dq[0])->dtype, node->name);
   lpt_dequant_rewire (rw, &node->out[0], &fresh->out[0], tail);
 

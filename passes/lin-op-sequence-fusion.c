@@ -10,7 +10,8 @@
  * does not count: it would be gone when a second run looks. Exact in real arithmetic.
  *
  * Refused when
- *   - the inner operation has other readers, or element types differ.
+ *   - the inner operation has other readers, or element types differ;
+ *   - a type narrower than f32 does not hold the joined constant.
  *
  * Golden tests: tests/golden/lin-op-sequence-fusion/
  *
@@ -119,6 +120,7 @@ rewrite (LptRewriter *rw,
   g_autoptr (LptTensor) joined = NULL;
   LptNode *inner, *fresh;
   LptTensor *a, *b;
+  LptDType real;
   LptValue *x;
   gint outer_side = constant_side (outer), inner_side;
 
@@ -142,9 +144,12 @@ rewrite (LptRewriter *rw,
     return lpt_rewriter_decline (rw, outer, "the operation in front has other readers");
   if (lpt_tensor_dtype (a) != lpt_tensor_dtype (b) || x->dtype != lpt_tensor_dtype (a) || outer->out[0].dtype != x->dtype)
     return lpt_rewriter_decline (rw, outer, "element types differ");
-  joined = lpt_fold_binary (outer->op, a, b, lpt_tensor_dtype (a));
+  real = lpt_tensor_dtype (a);
+  joined = lpt_layer_binary (outer->op, a, b, real);
   if (joined == NULL)
     return FALSE;
+  if (lpt_tensor_dtype (joined) != real)
+    return lpt_rewriter_decline (rw, outer, "the constants joined would be rounded to %s", lpt_dtype_name (real));
   if (outer->op == LPT_OP_MULTIPLY && inner->op == LPT_OP_ADD)
     {
       fresh = build (rw, LPT_OP_MULTIPLY, inner->name, x, b);

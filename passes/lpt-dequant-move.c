@@ -159,22 +159,26 @@ lpt_dequant_append (LptRewriter      *rw,
     }
   if (zp != NULL)
     {
+      /* A constant in f32 in a chain in f16 is one that f16 does not hold. */
+      LptDType wide = lpt_layer_holds (zp, value->dtype) ? value->dtype : LPT_DTYPE_F32;
       LptValue *constant;
 
       if (like->zp_convert != NULL && lpt_tensor_dtype (zp) == like->zp_const->out[0].dtype)
         constant = converted_zp (rw, like, zp, value->dtype, zp_name);
       else
         constant = constant_for (rw, zp, lpt_dequant_zp (like),
-                                 like->zp_const != NULL ? &like->zp_const->out[0] : NULL, value->dtype, zp_name);
+                                 like->zp_const != NULL ? &like->zp_const->out[0] : NULL, wide, zp_name);
+      real = wide == value->dtype ? real : wide;
       value = &moved (lpt_layer_arithmetic (rw, LPT_OP_SUBTRACT, subtract_name, value, constant, real,
-                                            scale != NULL ? value->dtype : out), like->subtract)->out[0];
+                                            scale != NULL ? wide : out), like->subtract)->out[0];
     }
   if (scale != NULL)
     {
+      LptDType wide = lpt_layer_holds (scale, value->dtype) ? value->dtype : LPT_DTYPE_F32;
       LptValue *constant = constant_for (rw, scale, lpt_dequant_scale (like),
-                                         like->scale_const != NULL ? &like->scale_const->out[0] : NULL,
-                                         value->dtype, scale_name);
+                                         like->scale_const != NULL ? &like->scale_const->out[0] : NULL, wide, scale_name);
 
+      real = wide == value->dtype ? real : wide;
       value = &moved (lpt_layer_arithmetic (rw, LPT_OP_MULTIPLY, multiply_name, value, constant, real, out), like->multiply)->out[0];
     }
 
@@ -261,7 +265,7 @@ lpt_dequant_merge_multiplies (LptRewriter *rw,
   b = next->op == LPT_OP_MULTIPLY ? lpt_node_const_in (next, 1) : NULL;
   if (a == NULL || b == NULL || lpt_node_in (next, 0) != &multiply->out[0])
     return multiply;
-  product = lpt_fold_binary (LPT_OP_MULTIPLY, a, b, lpt_tensor_dtype (a));
+  product = lpt_layer_binary (LPT_OP_MULTIPLY, a, b, lpt_tensor_dtype (a));
   if (product == NULL)
     return multiply;
   scalar = lpt_tensor_count (product) == 1 ? lpt_tensor_ref (product) : lpt_fold_scalar_if_possible (product);

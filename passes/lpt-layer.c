@@ -413,6 +413,20 @@ lpt_layer_holds (LptTensor *tensor,
 }
 
 LptTensor *
+lpt_layer_binary (LptOp      op,
+                  LptTensor *a,
+                  LptTensor *b,
+                  LptDType   real)
+{
+  g_autoptr (LptTensor) wide = lpt_fold_binary (op, a, b, real == LPT_DTYPE_F64 ? LPT_DTYPE_F64 : LPT_DTYPE_F32);
+
+  if (wide == NULL || lpt_tensor_dtype (wide) == real || !lpt_layer_holds (wide, real))
+    return g_steal_pointer (&wide);
+
+  return lpt_tensor_convert (wide, real, NULL);
+}
+
+LptTensor *
 lpt_layer_fold_chain (const LptDequant *dq)
 {
   LptDType real = lpt_layer_chain_type (dq);

@@ -40,7 +40,7 @@ rewrite (LptRewriter *rw,
               return lpt_rewriter_decline (rw, node, "there is a zero point and a reduced axis is dynamic");
         }
       count = lpt_tensor_scalar (LPT_DTYPE_F32, (double) size);
-      zp = lpt_fold_binary (LPT_OP_MULTIPLY, constants.zp, count, lpt_layer_chain_type (&dq));
+      zp = lpt_layer_binary (LPT_OP_MULTIPLY, constants.zp, count, lpt_layer_chain_type (&dq));
       lpt_tensor_unref (constants.zp);
       constants.zp = zp;
     }
