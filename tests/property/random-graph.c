@@ -21,9 +21,10 @@ typedef struct
   const RandomSizes *sizes;
 } Maker;
 
-const RandomSizes RANDOM_SMALL = { 1, 4, 6, 5, 3, FALSE };
+const RandomSizes RANDOM_SMALL = { 1, 4, 6, 5, 3, FALSE, FALSE };
 /* Several blocks of rows and columns on every kernel, and their tails. */
-const RandomSizes RANDOM_WIDE = { 3, 70, 17, 70, 5, TRUE };
+const RandomSizes RANDOM_WIDE = { 3, 70, 17, 70, 5, TRUE, FALSE };
+const RandomSizes RANDOM_SCALES = { .scales = TRUE };
 
 static gint
 any (Maker *m, gint lo, gint hi)      /* both included */
@@ -612,6 +613,8 @@ one (Maker *m, LptValue *x)
 LptGraph *
 random_graph_new (GRand *rand, const RandomSizes *sizes)
 {
+  if (sizes->scales)
+    return random_scales_new (rand);
   g_autoptr (GPtrArray) values = g_ptr_array_new ();
   Maker m = { rand, lpt_graph_new ("random"), values, sizes };
   gint n_in = any (&m, 1, 2), n_ops = any (&m, 3, 14);

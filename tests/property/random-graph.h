@@ -12,9 +12,13 @@ typedef struct
   gint     batch, channels, size, columns;   /* of images; rows of the weights of a MatMul */
   gint     kernel;
   gboolean more;                             /* ops, geometries and real weights that lie off the ways of LPT */
+  gboolean scales;                           /* random_scales_new() instead */
 } RandomSizes;
 
-extern const RandomSizes RANDOM_SMALL, RANDOM_WIDE;
+extern const RandomSizes RANDOM_SMALL, RANDOM_WIDE, RANDOM_SCALES;
 
 /* A graph of a few inputs [N,C,H,W], 3 to 14 ops on them and 1 to 3 outputs (transfer full). */
 LptGraph *random_graph_new (GRand *rand, const RandomSizes *sizes);
+
+/* A graph of one to three ops behind scales along any axis, rank 1 to 5, f32 or f16, at times in a body (transfer full). */
+LptGraph *random_scales_new (GRand *rand);

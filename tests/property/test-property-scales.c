@@ -1,0 +1,335 @@
+/* test-property-scales.c - small random graphs for several targets: same results, shapes, types, and files that read back
+ *
+ * Each graph is transformed to the end of clean-up and lowered, for the target native and two of the others, and held
+ * against the source on the reference executor. With M the greatest number behind the first scale, an element may move by
+ *
+ *     after clean-up                  3e-5 M for float32; 3e-4 behind a normalization, which divides by what is small
+ *     with arithmetic of f16 constants 1e-3 M: folded, they are rounded to f16
+ *     where codes are rounded again   0.05 M and two steps of the grid: lowered averages, sums, clamps and functions, a
+ *                                     zero point that is fractional or what is added in front of a product
+ *     as an f16 output, lowered       5e-4 M more
+ *
+ * Of graphs whose codes are rounded again behind or before a normalization, and of targets that keep eps as OpenVINO does,
+ * a normalization's results are not compared: what it divides by may be as small as that.
+ *
+ * 500 graphs, LPT_TEST_NIGHTLY=1: 10000.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "tests/property/property.h"
+
+#include <lpt/lpt-attrs.h>
+#include <lpt/lpt-body.h>
+#include <lpt/lpt-executor.h>
+#include <lpt/lpt-json.h>
+#include <lpt/lpt-openvino.h>
+#include <lpt/lpt-pass.h>
+#include <lpt/lpt-text.h>
+
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+static char *scratch;
+
+/* --- running --- */
+
+/* Codes of the whole type or of few, and real numbers that no FakeQuantize of random-scales.c rounds two ways. */
+static LptTensor *
+input_tensor (LptNode *parameter, guint seed)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed + g_str_hash (parameter->name));
+  const LptValue *value = lpt_node_out (parameter);
+  gint few = g_rand_double (rand) < 0.4 ? 3 : 128;
+  gint64 count;
+  g_assert_true (lpt_shape_count (&value->shape, &count));
+  g_autofree double *v = g_new (double, count);
+  for (gint64 i = 0; i < count; i++)
+    {
+      gint code = g_rand_int_range (rand, -few, few);
+      v[i] = value->dtype == LPT_DTYPE_BOOL ? code & 1
+             : value->dtype == LPT_DTYPE_I8 ? code
+             : value->dtype == LPT_DTYPE_U8 ? code + 128 : 0.01 * code + g_rand_double_range (rand, -0.002, 0.002);
+    }
+  return lpt_tensor_from_f64 (value->dtype, &value->shape, v, NULL);
+}
+
+/* Is it behind the first scale of the graph, in real numbers? */
+static gboolean
+counts (LptGraph *graph, const char *name)
+{
+  LptNode *node = lpt_graph_find (graph, name);
+  return node == NULL || (node->op != LPT_OP_PARAMETER && node->op != LPT_OP_CONVERT &&
+                          !(node->op == LPT_OP_SUBTRACT && lpt_node_src (node, 0)->op == LPT_OP_CONVERT));
+}
+
+/* Outputs of one run; @greatest (nullable): M. */
+static GPtrArray *
+run (LptGraph *graph, guint seed, double *greatest, GError **error)
+{
+  g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, LPT_PLAN_REFERENCE | (greatest != NULL ? LPT_PLAN_KEEP_ALL : 0), error);
+  g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, 1, error) : NULL;
+  g_autoptr (GPtrArray) outputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+  if (context == NULL)
+    return NULL;
+  for (guint i = 0; i < graph->parameters->len; i++)
+    {
+      g_autoptr (LptTensor) tensor = input_tensor (g_ptr_array_index (graph->parameters, i), seed);
+      if (!lpt_plan_context_set_input (context, i, tensor, error))
+        return NULL;
+    }
+  if (!lpt_plan_run (plan, context, error))
+    return NULL;
+  for (guint i = 0; i < lpt_plan_n_outputs (plan); i++)
+    {
+      LptTensor *tensor = lpt_plan_context_output (context, i, error);
+      if (tensor == NULL)
+        return NULL;
+      g_ptr_array_add (outputs, tensor);
+    }
+  for (guint i = 0; greatest != NULL && i < lpt_plan_n_values (plan); i++)
+    {
+      g_autofree char *name = lpt_plan_value_name (plan, i);
+      g_autoptr (LptTensor) tensor = counts (graph, name) ? lpt_plan_context_value (context, i, error) : NULL;
+      for (gint64 k = 0; tensor != NULL && k < lpt_tensor_count (tensor); k++)
+        *greatest = fmax (*greatest, fabs (lpt_tensor_get_f64 (tensor, k)));
+    }
+  return g_steal_pointer (&outputs);
+}
+
+/* --- what is in a graph --- */
+
+typedef struct { gboolean normalizes, divides, averages, rounds, folds, sums, adds, bodies; double step; } Content;
+
+/* Made of constants. */
+static gboolean
+is_fixed (LptNode *node)
+{
+  return node->op == LPT_OP_CONST || (node->n_in > 0 && is_fixed (lpt_node_src (node, 0)));
+}
+
+/* Between two codes of a FakeQuantize, or behind a scale. */
+static double
+step_of (LptNode *node)
+{
+  LptTensor *low = node->op == LPT_OP_FAKE_QUANTIZE ? lpt_node_const_in (node, 3) : NULL;
+  LptTensor *high = low != NULL ? lpt_node_const_in (node, 4) : node->op == LPT_OP_MULTIPLY ? lpt_node_const_in (node, 1) : NULL;
+  double step = 0.0;
+  for (gint64 i = 0; high != NULL && i < lpt_tensor_count (high); i++)
+    step = fmax (step, low != NULL ? (lpt_tensor_get_f64 (high, i) - lpt_tensor_get_f64 (low, i)) / 255 : fabs (lpt_tensor_get_f64 (high, i)));
+  return step;
+}
+
+static void
+look (LptGraph *graph, Content *content)
+{
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (graph->nodes, i);
+      for (guint k = 0; k < lpt_node_n_bodies (node); k++)
+        {
+          content->bodies = TRUE;
+          look (lpt_node_body (node, k), content);
+        }
+      switch (node->op)
+        {
+        case LPT_OP_MVN:
+          content->normalizes = TRUE;
+          content->divides |= LPT_ATTRS (node, LptMvnAttrs)->normalize_variance;
+          break;
+        case LPT_OP_NORMALIZE_L2:
+          content->normalizes = content->divides = TRUE;
+          break;
+        case LPT_OP_AVG_POOL: case LPT_OP_REDUCE_MEAN: case LPT_OP_REDUCE_SUM: case LPT_OP_SIGMOID: case LPT_OP_TANH: case LPT_OP_SOFTMAX:
+        case LPT_OP_PRELU: case LPT_OP_CLAMP: case LPT_OP_PAD: case LPT_OP_ADD: case LPT_OP_MULTIPLY:
+          content->averages = TRUE;
+          break;
+        case LPT_OP_CONVOLUTION: case LPT_OP_MATMUL:
+          content->sums = TRUE;
+          break;
+        default:
+          break;
+        }
+      content->adds |= node->op == LPT_OP_ADD || (node->op == LPT_OP_SUBTRACT && lpt_node_src (node, 0)->op != LPT_OP_CONVERT);
+      content->step = fmax (content->step, step_of (node));
+      if (node->n_in == 2 && node->n_out > 0 && lpt_node_out (node)->dtype == LPT_DTYPE_F16 && lpt_node_const_in (node, 1) != NULL &&
+          is_fixed (lpt_node_src (node, 0)))
+        content->folds = TRUE;
+      if (node->op == LPT_OP_SUBTRACT && lpt_node_const_in (node, 1) != NULL && lpt_node_src (node, 0)->op == LPT_OP_CONVERT)
+        {
+          double zero = lpt_tensor_get_f64 (lpt_node_const_in (node, 1), 0);
+          content->rounds |= zero != floor (zero);
+        }
+    }
+}
+
+/* --- properties: NULL when they hold, else what does not (transfer full) --- */
+
+static char *
+differs (GPtrArray *before, GPtrArray *after, double limit, double half, const char *what)
+{
+  for (guint i = 0; i < before->len; i++)
+    {
+      LptTensor *a = g_ptr_array_index (before, i), *b = g_ptr_array_index (after, i);
+      if (!lpt_shape_equal (lpt_tensor_shape (a), lpt_tensor_shape (b)))
+        return g_strdup_printf ("%s: output %u has another shape", what, i);
+      for (gint64 k = 0; k < lpt_tensor_count (a); k++)
+        {
+          double x = lpt_tensor_get_f64 (a, k), y = lpt_tensor_get_f64 (b, k), allowed = limit;
+          if (lpt_tensor_dtype (b) == LPT_DTYPE_F16)
+            allowed += half;
+          if (x != y && !(fabs (x - y) <= allowed))
+            return g_strdup_printf ("%s: element %d of output %u is %.9g, was %.9g, allowed %.3g", what, (int) k, i, y, x, allowed);
+        }
+    }
+  return NULL;
+}
+
+static char *
+interface_differs (LptGraph *before, LptGraph *after, const char *what)
+{
+  if (before->results->len != after->results->len || before->parameters->len != after->parameters->len)
+    return g_strdup_printf ("%s: another number of inputs or outputs", what);
+  for (guint i = 0; i < before->results->len; i++)
+    {
+      LptNode *r = g_ptr_array_index (before->results, i), *s = g_ptr_array_index (after->results, i);
+      const LptValue *a = lpt_node_in (r, 0), *b = lpt_node_in (s, 0);
+      if (a->dtype != b->dtype || !lpt_shape_equal (&a->shape, &b->shape) || !g_str_equal (lpt_result_name (r), lpt_result_name (s)))
+        return g_strdup_printf ("%s: output %u is another type or shape, or has another name", what, i);
+    }
+  for (guint i = 0; i < before->parameters->len; i++)
+    {
+      const LptValue *a = lpt_node_out (g_ptr_array_index (before->parameters, i)), *b = lpt_node_out (g_ptr_array_index (after->parameters, i));
+      if (a->dtype != b->dtype || !lpt_shape_equal (&a->shape, &b->shape))
+        return g_strdup_printf ("%s: input %u is another type or shape", what, i);
+    }
+  return NULL;
+}
+
+static char *
+text_differs (LptGraph *graph, LptGraph *again, const GError *error, const char *what, const char *form)
+{
+  if (again == NULL)
+    return g_strdup_printf ("%s, %s: %s", what, form, error->message);
+  g_autofree char *a = lpt_graph_to_text (graph, LPT_TEXT_RT_INFO), *b = lpt_graph_to_text (again, LPT_TEXT_RT_INFO);
+  return g_str_equal (a, b) ? NULL : g_strdup_printf ("%s, %s reads back as:\n%s---", what, form, b);
+}
+
+/* What is written reads back: the text always, JSON and IR of some. */
+static char *
+forms_differ (LptGraph *graph, guint seed, gboolean lowered, const char *what)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = lpt_graph_to_text (graph, LPT_TEXT_RT_INFO);
+  g_autoptr (LptGraph) read = lpt_graph_from_text (text, -1, NULL, &error);
+  char *failure = text_differs (graph, read, error, what, "text");
+  if (failure != NULL || seed % 16 != 0)
+    return failure;
+  g_autofree char *json = lpt_json_print (graph, &error);
+  g_autoptr (LptGraph) parsed = json != NULL ? lpt_json_parse (json, strlen (json), NULL, "graph", &error) : NULL;
+  failure = text_differs (graph, parsed, error, what, "JSON");
+  if (failure != NULL || lowered)
+    return failure;
+  g_autofree char *xml = g_build_filename (scratch, "g.xml", NULL);
+  g_autoptr (LptGraph) loaded = lpt_openvino_save (graph, xml, NULL, &error) ? lpt_openvino_load (xml, NULL, &error) : NULL;
+  return loaded == NULL ? g_strdup_printf ("%s, IR: %s", what, error->message) : interface_differs (graph, loaded, what);
+}
+
+static const LptConfig *
+config_of (const char *target, LptStage until)
+{
+  static GHashTable *made;
+  g_autofree char *key = g_strdup_printf ("%s %s", target, lpt_stage_name (until));
+  LptConfig *config;
+  if (made == NULL)
+    made = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) lpt_config_free);
+  config = g_hash_table_lookup (made, key);
+  if (config == NULL)
+    {
+      config = lpt_config_new_target (target, NULL);
+      g_assert_nonnull (config);
+      config->until = until;
+      g_hash_table_insert (made, g_steal_pointer (&key), config);
+    }
+  return config;
+}
+
+static char *
+examine_for (LptGraph *graph, guint seed, const char *target, LptStage until, GPtrArray *before, double greatest, const Content *content)
+{
+  g_autofree char *what = g_strdup_printf ("%s, %s", target, lpt_stage_name (until));
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) copy = lpt_graph_copy (graph);
+  const LptConfig *config = config_of (target, until);
+  gboolean lowered = until == LPT_STAGE_LOWER, coarse = content->rounds || (content->sums && content->adds) || (lowered && content->averages);
+  double limit = coarse ? 0.05 : content->folds ? 1e-3 : content->normalizes ? 3e-4 : 3e-5;
+  /* Targets refuse some graphs by name. */
+  if (!lpt_pipeline_run (copy, config, NULL, NULL, &error))
+    return error->code == LPT_ERROR_UNSUPPORTED ? NULL : g_strdup_printf ("%s: %s", what, error->message);
+  if (!lpt_graph_validate (copy, &error))
+    return g_strdup_printf ("%s, result: %s", what, error->message);
+  char *failure = interface_differs (graph, copy, what);
+  if (failure == NULL)
+    failure = forms_differ (copy, seed, lowered, what);
+  if (failure != NULL)
+    return failure;
+  g_autoptr (GPtrArray) after = run (copy, seed, NULL, &error);
+  if (after == NULL)
+    return g_strdup_printf ("%s, run: %s", what, error->message);
+  if (content->divides && (coarse || config->normalization_keeps_eps))
+    limit = INFINITY;
+  return differs (before, after, limit * greatest + (coarse ? 2 * content->step : 0), 5e-4 * greatest, what);
+}
+
+static char *
+examine (LptGraph *graph, guint seed)
+{
+  const char *const *targets = lpt_config_targets ();
+  guint n = g_strv_length ((char **) targets);
+  const char *some[3] = { "native", targets[seed % n], targets[(seed / n + seed % n + 1) % n] };
+  g_autoptr (GError) error = NULL;
+  double greatest = 0.0;
+  g_autoptr (GPtrArray) before = run (graph, seed, &greatest, &error);
+  Content content = { FALSE };
+  char *failure = NULL;
+  if (before == NULL)
+    return g_strdup_printf ("source: %s", error->message);
+  look (graph, &content);
+  /* f16 would be infinite. */
+  if (!isfinite (greatest) || greatest > 60000)
+    return NULL;
+  if (content.bodies)
+    greatest = fmax (greatest, 1.0);      /* what is inside is not seen */
+  for (guint i = 0; i < G_N_ELEMENTS (some) && failure == NULL; i++)
+    {
+      if (i > 0 && g_str_equal (some[i], some[0]))
+        continue;
+      failure = examine_for (graph, seed, some[i], LPT_STAGE_CLEANUP, before, greatest, &content);
+      if (failure == NULL)
+        failure = examine_for (graph, seed, some[i], LPT_STAGE_LOWER, before, greatest, &content);
+    }
+  return failure;
+}
+
+static void
+test_scales (void)
+{
+  property_check (500, 10000, &RANDOM_SCALES, examine);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  scratch = g_dir_make_tmp ("lpt-scales-XXXXXX", NULL);
+  g_assert_nonnull (scratch);
+  g_test_add_func ("/property/scales", test_scales);
+  int status = g_test_run ();
+  g_autofree char *xml = g_build_filename (scratch, "g.xml", NULL), *bin = lpt_openvino_bin_path (xml);
+  g_unlink (xml);
+  g_unlink (bin);
+  g_rmdir (scratch);
+  g_free (scratch);
+  return status;
+}
