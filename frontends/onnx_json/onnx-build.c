@@ -317,7 +317,7 @@ fold (LptNode *node)
 {
   gboolean real = lpt_dtype_is_real (lpt_node_out (node)->dtype);
 
-  if (node->n_out != 1 || node->n_in == 0 || lpt_node_out (node)->quant != NULL)
+  if (node->n_out != 1 || node->n_in == 0 || lpt_node_out (node)->quant != NULL || (node->flags & LPT_NODE_KEEP_CONST))
     return NULL;
   for (guint i = 0; i < node->n_in; i++)
     {

@@ -125,6 +125,9 @@ gint      lpt_onnx_rank       (LptOnnxNode *on, LptValue *value);
 /* @axis counted from the front; an error and 0 when it is out of range. */
 gint      lpt_onnx_axis       (LptOnnxNode *on, gint64 axis, gint rank);
 
+/* [N, spatial, C] -> [N, C, spatial] or back; quantization is kept. */
+LptValue *lpt_onnx_move_channels (LptOnnxNode *on, LptValue *x, gboolean to_front);
+
 /* The node of Conv (attributes read from @on), not inferred yet; @bias NULL or int32. */
 LptNode  *lpt_onnx_conv_node         (LptOnnxNode *on, LptValue *x, LptValue *weights, LptValue *bias);
 /* The node of AveragePool, not inferred yet. */

@@ -9,6 +9,7 @@
  */
 
 #include "frontends/onnx_json/onnx-quant.h"
+#include "frontends/onnx_json/onnx-scope.h"
 
 #include <math.h>
 #include <string.h>
@@ -150,11 +151,17 @@ quant_axis (LptOnnxNode *on,
             LptValue    *x,
             LptValue    *scale)
 {
-  gint64 axis = lpt_onnx_int (on, "axis", 1);
+  gboolean contrib = strcmp (lpt_onnx_domain (on->proto->domain), "com.microsoft") == 0;
+  gint64 axis = lpt_onnx_int (on, "axis", contrib ? G_MININT64 : 1);
   gint64 count;
 
   if (lpt_shape_count (&scale->shape, &count) && count == 1)
     return 0;
+  if (axis == G_MININT64)
+    {
+      lpt_onnx_unsupported (on, "scale of several numbers without an axis");
+      return 0;
+    }
   return lpt_onnx_axis (on, axis, lpt_onnx_rank (on, x));
 }
 
@@ -236,10 +243,11 @@ lpt_onnx_map_dequantize_linear (LptOnnxNode *on)
 }
 
 /* scale = (max (x, 0) - min (x, 0)) / 255, zero point = saturate (round (0 - min / scale)) */
-void
-lpt_onnx_map_dynamic_quantize_linear (LptOnnxNode *on)
+LptOnnxDynamic
+lpt_onnx_quantize_dynamic (LptOnnxNode *on,
+                           LptValue    *x)
 {
-  LptValue *x = lpt_onnx_in (on, 0), *zero = lpt_onnx_like (on, x, 0), *axes, *high, *low, *scale, *empty, *start, *point;
+  LptValue *zero = lpt_onnx_like (on, x, 0), *axes, *high, *low, *scale, *empty, *start, *point;
   gint rank = lpt_onnx_rank (on, x);
   gint64 all[LPT_MAX_RANK];
 
@@ -254,9 +262,17 @@ lpt_onnx_map_dynamic_quantize_linear (LptOnnxNode *on)
   start = lpt_onnx_emit (on, LPT_OP_SELECT, 3, empty, lpt_onnx_like (on, x, 1), scale);
   start = lpt_onnx_emit (on, LPT_OP_SELECT, 3, empty, lpt_onnx_like (on, x, 1), start);
   point = quantize_by_steps (on, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, zero, low), start, NULL, LPT_DTYPE_U8);
-  lpt_onnx_set (on, 0, quantize_by_steps (on, x, start, point, LPT_DTYPE_U8));
-  lpt_onnx_set (on, 1, start);
-  lpt_onnx_set (on, 2, point);
+  return (LptOnnxDynamic) { quantize_by_steps (on, x, start, point, LPT_DTYPE_U8), start, point };
+}
+
+void
+lpt_onnx_map_dynamic_quantize_linear (LptOnnxNode *on)
+{
+  LptOnnxDynamic dynamic = lpt_onnx_quantize_dynamic (on, lpt_onnx_in (on, 0));
+
+  lpt_onnx_set (on, 0, dynamic.codes);
+  lpt_onnx_set (on, 1, dynamic.scale);
+  lpt_onnx_set (on, 2, dynamic.zero_point);
 }
 
 /* --- integer operators ------------------------------------------------------------------------ */
@@ -319,13 +335,6 @@ offset_in (LptOnnxNode *on,
   return lpt_onnx_quantized (on, lpt_onnx_in (on, i), quant);
 }
 
-static LptValue *
-unary_qlinear (LptOnnxNode *on,
-               LptOp        op)
-{
-  return integer_done (on, lpt_onnx_add (on, op, 1, quantized_in (on, 0, 1, 0)), zero_type (on, 4), quant_in (on, 3, 0));
-}
-
 static gboolean
 all_constant (LptOnnxNode *on,
               guint        first,
@@ -354,6 +363,27 @@ real_in (LptOnnxNode *on,
   return x;
 }
 
+/* Input @i with scale and zero point behind it: codes where all of these are @known, else real numbers. */
+static LptValue *
+codes_or_real (LptOnnxNode *on,
+               guint        i,
+               gboolean     known)
+{
+  return known ? quantized_in (on, i, i + 1, 0) : real_in (on, i, i + 1, i + 2, 0);
+}
+
+/* What @node computes, as codes of the scale input @scale and the zero point behind it */
+static LptValue *
+codes_of (LptOnnxNode *on,
+          LptNode     *node,
+          guint        scale,
+          gboolean     known)
+{
+  if (known)
+    return integer_done (on, node, zero_type (on, scale + 1), quant_in (on, scale, 0));
+  return quantize_by_steps (on, lpt_onnx_done (on, node), lpt_onnx_in (on, scale), lpt_onnx_optional (on, scale + 1), zero_type (on, scale + 1));
+}
+
 static void
 qlinear_conv_by_steps (LptOnnxNode *on)
 {
@@ -374,8 +404,8 @@ qlinear_conv_by_steps (LptOnnxNode *on)
   lpt_onnx_set (on, 0, quantize_by_steps (on, y, lpt_onnx_in (on, 6), lpt_onnx_optional (on, 7), zero_type (on, 7)));
 }
 
-void
-lpt_onnx_map_qlinear_conv (LptOnnxNode *on)
+static void
+qlinear_conv (LptOnnxNode *on)
 {
   LptValue *x, *weights, *bias = lpt_onnx_optional (on, 8);
   LptNode *node;
@@ -401,6 +431,20 @@ lpt_onnx_map_qlinear_conv (LptOnnxNode *on)
     }
   node = lpt_onnx_conv_node (on, x, weights, bias);
   lpt_onnx_set (on, 0, integer_done (on, node, zero_type (on, 7), quant_in (on, 6, 0)));
+}
+
+/* com.microsoft's may have the channels last. */
+void
+lpt_onnx_map_qlinear_conv (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0);
+  gboolean last = lpt_onnx_int (on, "channels_last", 0) != 0;
+
+  if (last)
+    on->in[0] = lpt_onnx_move_channels (on, x, TRUE);
+  qlinear_conv (on);
+  if (last && on->out[0] != NULL)
+    lpt_onnx_set (on, 0, lpt_onnx_move_channels (on, on->out[0], FALSE));
 }
 
 void
@@ -443,12 +487,12 @@ lpt_onnx_map_qlinear_matmul (LptOnnxNode *on)
 }
 
 /* (a - zero of a) times (b - zero of b) as int32; zero points that are computed are subtracted as real numbers. */
-static LptValue *
-matmul_integer (LptOnnxNode *on,
-                guint        a,
-                guint        b,
-                guint        zero_a,
-                guint        zero_b)
+LptValue *
+lpt_onnx_matmul_integer (LptOnnxNode *on,
+                         guint        a,
+                         guint        b,
+                         guint        zero_a,
+                         guint        zero_b)
 {
   LptValue *left, *right;
 
@@ -464,14 +508,14 @@ matmul_integer (LptOnnxNode *on,
 void
 lpt_onnx_map_matmul_integer (LptOnnxNode *on)
 {
-  lpt_onnx_set (on, 0, matmul_integer (on, 0, 1, 2, 3));
+  lpt_onnx_set (on, 0, lpt_onnx_matmul_integer (on, 0, 1, 2, 3));
 }
 
 /* float32 (accumulator) * (scale a * scale b), + bias */
 void
 lpt_onnx_map_matmul_integer_to_float (LptOnnxNode *on)
 {
-  LptValue *y = matmul_integer (on, 0, 1, 4, 5), *bias = lpt_onnx_optional (on, 6);
+  LptValue *y = lpt_onnx_matmul_integer (on, 0, 1, 4, 5), *bias = lpt_onnx_optional (on, 6);
   LptValue *scale = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, lpt_onnx_in (on, 2), lpt_onnx_in (on, 3));
 
   y = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, lpt_onnx_convert (on, y, LPT_DTYPE_F32), scale);
@@ -486,6 +530,7 @@ lpt_onnx_map_qgemm (LptOnnxNode *on)
 {
   gboolean transpose_a = lpt_onnx_int (on, "transA", 0) != 0, transpose_b = lpt_onnx_int (on, "transB", 0) != 0;
   gboolean real = lpt_onnx_optional (on, 7) == NULL;
+  double alpha = lpt_onnx_float (on, "alpha", 1);
   LptValue *a = real ? offset_in (on, 0, 2, 0) : quantized_in (on, 0, 1, 0);
   gint columns = transpose_b ? 0 : 1;
   LptValue *b = real ? offset_in (on, 3, 5, columns) : quantized_in (on, 3, 4, columns);
@@ -493,8 +538,15 @@ lpt_onnx_map_qgemm (LptOnnxNode *on)
   gint64 flat = -1;
   LptNode *node;
 
-  if (lpt_onnx_float (on, "alpha", 1) != 1)
-    lpt_onnx_unsupported (on, "alpha");
+  if (!real && alpha != 1)
+    {
+      /* The bias counts in steps of the product, alpha among them. */
+      g_autoptr (LptQuant) quant = lpt_quant_new_one ((float) (alpha * a->quant->scale[0]), a->quant->zero_point[0]);
+
+      if (!(alpha > 0))
+        lpt_onnx_unsupported (on, "alpha %g", alpha);
+      a = lpt_onnx_quantized (on, a, quant);
+    }
   if (bias != NULL)
     {
       g_autofree double *steps = g_new (double, b->quant->n);
@@ -517,6 +569,8 @@ lpt_onnx_map_qgemm (LptOnnxNode *on)
     }
   y = lpt_onnx_convert (on, integer_done (on, node, LPT_DTYPE_I32, lpt_quant_new_one (1, 0)), LPT_DTYPE_F32);
   scale = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, lpt_onnx_in (on, 1), lpt_onnx_in (on, 4));
+  if (alpha != 1)
+    scale = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, lpt_onnx_like (on, scale, alpha), scale);
   lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, y, scale));
 }
 
@@ -524,40 +578,56 @@ lpt_onnx_map_qgemm (LptOnnxNode *on)
 void
 lpt_onnx_map_qlinear_binary (LptOnnxNode *on)
 {
-  LptNode *node = lpt_onnx_add (on, (LptOp) on->argument, 2, quantized_in (on, 0, 1, 0), quantized_in (on, 3, 4, 0));
+  gboolean known = all_constant (on, 1, 2) && all_constant (on, 4, 4);
+  LptNode *node = lpt_onnx_add (on, (LptOp) on->argument, 2, codes_or_real (on, 0, known), codes_or_real (on, 3, known));
 
-  lpt_onnx_set (on, 0, integer_done (on, node, zero_type (on, 7), quant_in (on, 6, 0)));
+  lpt_onnx_set (on, 0, codes_of (on, node, 6, known));
 }
 
 /* QLinearSigmoid and the like: argument = the op */
 void
 lpt_onnx_map_qlinear_unary (LptOnnxNode *on)
 {
-  lpt_onnx_set (on, 0, unary_qlinear (on, (LptOp) on->argument));
+  gboolean known = all_constant (on, 1, 4);
+
+  lpt_onnx_set (on, 0, codes_of (on, lpt_onnx_add (on, (LptOp) on->argument, 1, codes_or_real (on, 0, known)), 3, known));
 }
 
 void
 lpt_onnx_map_qlinear_leaky_relu (LptOnnxNode *on)
 {
-  LptValue *x = quantized_in (on, 0, 1, 0);
+  gboolean known = all_constant (on, 1, 4);
+  LptValue *x = codes_or_real (on, 0, known);
   LptNode *node = lpt_onnx_add (on, LPT_OP_PRELU, 2, x, lpt_onnx_scalar (on, LPT_DTYPE_F32, (float) lpt_onnx_float (on, "alpha", 0.01f)));
 
-  lpt_onnx_set (on, 0, integer_done (on, node, zero_type (on, 4), quant_in (on, 3, 0)));
+  lpt_onnx_set (on, 0, codes_of (on, node, 3, known));
 }
 
 void
 lpt_onnx_map_qlinear_softmax (LptOnnxNode *on)
 {
-  LptValue *x = quantized_in (on, 0, 1, 0);
+  gboolean known = all_constant (on, 1, 4);
+  LptValue *x = codes_or_real (on, 0, known);
   gint rank = lpt_onnx_rank (on, x);
   gint axis = lpt_onnx_axis (on, lpt_onnx_int (on, "axis", -1), rank);
+  LptValue *shape = NULL, *y;
   LptNode *node;
 
+  /* Before opset 13 over all axes from this one on */
   if (lpt_onnx_int (on, "opset", 13) < 13 && axis != rank - 1)
-    lpt_onnx_unsupported (on, "softmax over several axes");
+    {
+      gint64 flat[LPT_MAX_RANK] = { 0 };
+
+      flat[axis] = -1;
+      shape = lpt_onnx_shape_of (on, x);
+      node = lpt_onnx_add (on, LPT_OP_RESHAPE, 2, x, lpt_onnx_i64 (on, (guint) axis + 1, flat));
+      LPT_ATTRS (node, LptReshapeAttrs)->special_zero = TRUE;
+      x = lpt_onnx_done (on, node);
+    }
   node = lpt_onnx_add (on, LPT_OP_SOFTMAX, 1, x);
   LPT_ATTRS (node, LptSoftMaxAttrs)->axis = axis;
-  lpt_onnx_set (on, 0, integer_done (on, node, zero_type (on, 4), quant_in (on, 3, 0)));
+  y = codes_of (on, node, 3, known);
+  lpt_onnx_set (on, 0, shape != NULL ? lpt_onnx_reshape_to (on, y, shape) : y);
 }
 
 void
@@ -565,53 +635,42 @@ lpt_onnx_map_qlinear_concat (LptOnnxNode *on)
 {
   guint n = on->n_in > 2 ? (on->n_in - 2 + 2) / 3 : 0;
   g_autofree LptValue **in = g_new0 (LptValue *, n + 1);
+  gboolean known = all_constant (on, 0, 2);
   LptNode *node;
 
+  for (guint i = 0; i < n; i++)
+    known = known && all_constant (on, 3 + 3 * i, 2);
   if (n == 0)
     {
       lpt_onnx_fail (on, LPT_ERROR_INVALID, "nothing to join");
       return;
     }
   for (guint i = 0; i < n; i++)
-    in[i] = quantized_in (on, 2 + 3 * i, 3 + 3 * i, 0);
+    in[i] = codes_or_real (on, 2 + 3 * i, known);
   node = lpt_onnx_add_list (on, LPT_OP_CONCAT, 1, n, in);
   LPT_ATTRS (node, LptAxisAttrs)->axis = lpt_onnx_axis (on, lpt_onnx_int (on, "axis", 0), lpt_onnx_rank (on, in[0]));
-  lpt_onnx_set (on, 0, integer_done (on, node, zero_type (on, 1), quant_in (on, 0, 0)));
+  lpt_onnx_set (on, 0, codes_of (on, node, 0, known));
 }
 
 /* --- pooling, maybe with the channels last ---------------------------------------------------------- */
 
-/* [N, spatial, C] <-> [N, C, spatial], quantization kept */
-static LptValue *
-move_channels (LptOnnxNode *on,
-               LptValue    *x,
-               gboolean     to_front)
-{
-  gint rank = lpt_onnx_rank (on, x);
-  gint64 order[LPT_MAX_RANK] = { 0 };
-
-  for (gint i = 1; i < rank; i++)
-    order[i] = to_front ? (i == 1 ? rank - 1 : i - 1) : (i == rank - 1 ? 1 : i + 1);
-  return lpt_onnx_transpose (on, x, (guint) rank, order);
-}
-
 void
 lpt_onnx_map_qlinear_average_pool (LptOnnxNode *on)
 {
-  gboolean last = lpt_onnx_int (on, "channels_last", 0) != 0;
-  LptValue *x = quantized_in (on, 0, 1, 0), *y;
+  gboolean last = lpt_onnx_int (on, "channels_last", 0) != 0, known = all_constant (on, 1, 4);
+  LptValue *x = codes_or_real (on, 0, known), *y;
 
   if (last)
-    x = move_channels (on, x, TRUE);
-  y = integer_done (on, lpt_onnx_average_pool_node (on, x), zero_type (on, 4), quant_in (on, 3, 0));
-  lpt_onnx_set (on, 0, last ? move_channels (on, y, FALSE) : y);
+    x = lpt_onnx_move_channels (on, x, TRUE);
+  y = codes_of (on, lpt_onnx_average_pool_node (on, x), 3, known);
+  lpt_onnx_set (on, 0, last ? lpt_onnx_move_channels (on, y, FALSE) : y);
 }
 
 void
 lpt_onnx_map_qlinear_global_average_pool (LptOnnxNode *on)
 {
-  gboolean last = lpt_onnx_int (on, "channels_last", 0) != 0;
-  LptValue *x = quantized_in (on, 0, 1, 0);
+  gboolean last = lpt_onnx_int (on, "channels_last", 0) != 0, known = all_constant (on, 1, 4);
+  LptValue *x = codes_or_real (on, 0, known);
   gint rank = lpt_onnx_rank (on, x);
   gint64 axes[LPT_MAX_RANK] = { 0 };
   LptNode *node;
@@ -620,22 +679,110 @@ lpt_onnx_map_qlinear_global_average_pool (LptOnnxNode *on)
     axes[i - 2] = last ? i - 1 : i;
   node = lpt_onnx_add (on, LPT_OP_REDUCE_MEAN, 2, x, lpt_onnx_i64 (on, (guint) MAX (rank - 2, 0), axes));
   LPT_ATTRS (node, LptReduceAttrs)->keep_dims = TRUE;
-  lpt_onnx_set (on, 0, integer_done (on, node, zero_type (on, 4), quant_in (on, 3, 0)));
+  lpt_onnx_set (on, 0, codes_of (on, node, 3, known));
 }
 
 /* Both sides requantized to the output, then chosen. */
 void
 lpt_onnx_map_qlinear_where (LptOnnxNode *on)
 {
-  LptValue *sides[2];
+  gboolean known = all_constant (on, 2, 2) && all_constant (on, 5, 4);
   LptDType dtype = zero_type (on, 8);
+  LptValue *sides[2];
 
   for (guint i = 0; i < 2; i++)
     {
-      LptNode *node = lpt_onnx_add (on, LPT_OP_REQUANTIZE, 1, quantized_in (on, 1 + 3 * i, 2 + 3 * i, 0));
+      LptNode *node;
 
+      sides[i] = codes_or_real (on, 1 + 3 * i, known);
+      if (!known)
+        continue;
+      node = lpt_onnx_add (on, LPT_OP_REQUANTIZE, 1, sides[i]);
       LPT_ATTRS (node, LptQuantizeAttrs)->type = dtype;
       sides[i] = integer_done (on, node, dtype, quant_in (on, 7, 0));
     }
-  lpt_onnx_set (on, 0, integer_done (on, lpt_onnx_add (on, LPT_OP_SELECT, 3, lpt_onnx_in (on, 0), sides[0], sides[1]), dtype, quant_in (on, 7, 0)));
+  lpt_onnx_set (on, 0, codes_of (on, lpt_onnx_add (on, LPT_OP_SELECT, 3, lpt_onnx_in (on, 0), sides[0], sides[1]), 7, known));
+}
+
+/* --- integers without a scale, and reals beside them -------------------------------------------------- */
+
+/* (a - zero point of a) * (b - zero point of b) as int32 */
+void
+lpt_onnx_map_mul_integer (LptOnnxNode *on)
+{
+  LptValue *a = lpt_onnx_convert (on, lpt_onnx_in (on, 0), LPT_DTYPE_I32), *b = lpt_onnx_convert (on, lpt_onnx_in (on, 2), LPT_DTYPE_I32);
+
+  if (lpt_onnx_optional (on, 1) != NULL)
+    a = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, a, lpt_onnx_convert (on, lpt_onnx_in (on, 1), LPT_DTYPE_I32));
+  if (lpt_onnx_optional (on, 3) != NULL)
+    b = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, b, lpt_onnx_convert (on, lpt_onnx_in (on, 3), LPT_DTYPE_I32));
+  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, a, b));
+}
+
+/* The axes of the attribute, or all of them */
+static LptValue *
+axes_attribute (LptOnnxNode *on,
+                LptValue    *x)
+{
+  gint rank = lpt_onnx_rank (on, x);
+  gint64 all[LPT_MAX_RANK] = { 0 };
+  LptInts axes = { 0 };
+  LptValue *value;
+
+  for (gint i = 0; i < rank; i++)
+    all[i] = i;
+  if (!lpt_onnx_ints (on, "axes", &axes) || axes.n == 0)
+    lpt_ints_set (&axes, (guint) rank, all);
+  value = lpt_onnx_i64_list (on, &axes);
+  lpt_ints_clear (&axes);
+  return value;
+}
+
+void
+lpt_onnx_map_reduce_sum_integer (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0);
+  LptDType dtype = lpt_dtype_min (x->dtype) < 0 ? LPT_DTYPE_I32 : LPT_DTYPE_U32;
+
+  lpt_onnx_set (on, 0, lpt_onnx_reduce (on, LPT_OP_REDUCE_SUM, lpt_onnx_convert (on, x, dtype), axes_attribute (on, x),
+                                        lpt_onnx_int (on, "keepdims", 1) != 0));
+}
+
+void
+lpt_onnx_map_qlinear_reduce_mean (LptOnnxNode *on)
+{
+  LptValue *x = real_in (on, 0, 1, 2, 0);
+
+  x = lpt_onnx_reduce (on, LPT_OP_REDUCE_MEAN, x, axes_attribute (on, x), lpt_onnx_int (on, "keepdims", 1) != 0);
+  lpt_onnx_set (on, 0, quantize_by_steps (on, x, lpt_onnx_in (on, 3), lpt_onnx_optional (on, 4), zero_type (on, 4)));
+}
+
+/* Sums of products of 16 bits, modulo 2^32 */
+void
+lpt_onnx_map_matmul_integer16 (LptOnnxNode *on)
+{
+  LptValue *y = lpt_onnx_emit (on, LPT_OP_MATMUL, 2, lpt_onnx_convert (on, lpt_onnx_in (on, 0), LPT_DTYPE_F64),
+                               lpt_onnx_convert (on, lpt_onnx_in (on, 1), LPT_DTYPE_F64));
+  LptValue *half = lpt_onnx_i64_scalar (on, G_GINT64_CONSTANT (1) << 31);
+
+  /* Below 2^53 real sums are exact; what leaves 32 bits wraps. */
+  y = lpt_onnx_emit (on, LPT_OP_ADD, 2, lpt_onnx_convert (on, y, LPT_DTYPE_I64), half);
+  y = lpt_onnx_emit (on, LPT_OP_FLOOR_MOD, 2, y, lpt_onnx_i64_scalar (on, G_GINT64_CONSTANT (1) << 32));
+  lpt_onnx_set (on, 0, lpt_onnx_convert (on, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, y, half), LPT_DTYPE_I32));
+}
+
+/* Inputs: A, codes of B, their scale, their zero point, bias. A is quantized as DynamicQuantizeLinear does. */
+void
+lpt_onnx_map_dynamic_quantize_matmul (LptOnnxNode *on)
+{
+  LptValue *a = lpt_onnx_in (on, 0), *scale = lpt_onnx_in (on, 2), *bias = lpt_onnx_optional (on, 4), *left, *right, *y;
+  LptOnnxDynamic d = lpt_onnx_quantize_dynamic (on, a);
+
+  left = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, lpt_onnx_convert (on, d.codes, LPT_DTYPE_F32), lpt_onnx_convert (on, d.zero_point, LPT_DTYPE_F32));
+  right = real_in (on, 1, 0, 3, last_axis (on, 1));
+  y = lpt_onnx_emit (on, LPT_OP_MATMUL, 2, left, right);
+  y = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, y, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, d.scale, scale));
+  if (bias != NULL)
+    y = lpt_onnx_emit (on, LPT_OP_ADD, 2, y, bias);
+  lpt_onnx_set (on, 0, y);
 }

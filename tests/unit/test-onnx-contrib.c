@@ -1,0 +1,223 @@
+/* test-onnx-contrib.c - com.microsoft's operators: read, run, written and read again
+ *
+ * tests/onnx/contrib: models of one operator in ONNX's JSON form, with inputs and outputs. What computed the outputs,
+ * ONNX Runtime or the operator's definition, and how far others may be, stands beside them. Each model runs as it is
+ * read, in the reference and in the plan, and as it is read back from every form that the program writes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include <lpt/lpt-executor.h>
+#include <lpt/lpt-explain.h>
+#include <lpt/lpt-json.h>
+#include <lpt/lpt-onnx.h>
+#include <lpt/lpt-pass.h>
+#include <lpt/lpt-text.h>
+
+/* Numbers; what JSON has no number for is text. */
+static LptTensor *
+read_tensor (const cJSON    *data,
+             LptDType        dtype,
+             const LptShape *shape)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree double *values = g_new0 (double, cJSON_GetArraySize (data) + 1);
+  LptTensor *tensor;
+  const cJSON *item;
+  guint n = 0;
+
+  cJSON_ArrayForEach (item, data)
+    values[n++] = cJSON_IsString (item) ? g_ascii_strtod (item->valuestring, NULL) : item->valuedouble;
+  tensor = lpt_tensor_from_f64 (dtype, shape, values, &error);
+  g_assert_no_error (error);
+  return tensor;
+}
+
+/* The largest difference, relative above 1. */
+static double
+distance (LptTensor   *got,
+          const cJSON *output)
+{
+  const cJSON *dims = cJSON_GetObjectItem (output, "dims"), *data = cJSON_GetObjectItem (output, "data"), *item;
+  const LptShape *shape = lpt_tensor_shape (got);
+  double worst = 0;
+  gint64 i = 0;
+
+  if (shape->rank != cJSON_GetArraySize (dims))
+    return INFINITY;
+  cJSON_ArrayForEach (item, dims)
+    if (shape->dims[i++] != (gint64) item->valuedouble)
+      return INFINITY;
+  i = 0;
+  cJSON_ArrayForEach (item, data)
+    {
+      double wanted = cJSON_IsString (item) ? g_ascii_strtod (item->valuestring, NULL) : item->valuedouble;
+      double d = fabs (lpt_tensor_get_f64 (got, i++) - wanted) / MAX (1, fabs (wanted));
+
+      worst = d <= worst ? worst : isnan (d) ? INFINITY : d;
+    }
+  return worst;
+}
+
+static void
+run (LptGraph    *graph,
+     const cJSON *test,
+     const char  *form,
+     guint        flags)
+{
+  const char *name = cJSON_GetObjectItem (test, "name")->valuestring;
+  const cJSON *inputs = cJSON_GetObjectItem (test, "inputs"), *output;
+  double bound = cJSON_GetObjectItem (test, "bound")->valuedouble;
+  g_autoptr (GError) error = NULL;
+  g_autofree LptShape *shapes = g_new (LptShape, graph->parameters->len + 1);
+  g_autoptr (LptPlan) plan = NULL;
+  g_autoptr (LptPlanContext) context = NULL;
+  guint i = 0;
+
+  g_assert_cmpuint (graph->parameters->len, ==, cJSON_GetArraySize (inputs));
+  for (i = 0; i < graph->parameters->len; i++)
+    shapes[i] = lpt_node_out (g_ptr_array_index (graph->parameters, i))->shape;
+  plan = lpt_plan_new (graph, shapes, flags, &error);
+  if (plan != NULL)
+    context = lpt_plan_context_new (plan, 1, &error);
+  for (i = 0; i < graph->parameters->len && error == NULL; i++)
+    {
+      const LptValue *value = lpt_node_out (g_ptr_array_index (graph->parameters, i));
+      g_autoptr (LptTensor) tensor = read_tensor (cJSON_GetObjectItem (cJSON_GetArrayItem (inputs, (int) i), "data"),
+                                                  value->dtype, &value->shape);
+
+      lpt_plan_context_set_input (context, i, tensor, &error);
+    }
+  if (error != NULL || !lpt_plan_run (plan, context, &error))
+    {
+      g_test_fail_printf ("%s, %s: %s", name, form, error->message);
+      return;
+    }
+  i = 0;
+  cJSON_ArrayForEach (output, cJSON_GetObjectItem (test, "outputs"))
+    {
+      g_autoptr (LptTensor) got = lpt_plan_context_output (context, i, &error);
+      double d;
+
+      g_assert_no_error (error);
+      d = distance (got, output);
+      if (!(d <= bound))
+        g_test_fail_printf ("%s, %s: output %u is %g off", name, form, i, d);
+      i++;
+    }
+}
+
+/* What was written, read again; takes @again and @error over. */
+static void
+run_again (LptGraph    *again,
+           GError      *error,
+           const cJSON *test,
+           const char  *form)
+{
+  if (again != NULL)
+    run (again, test, form, LPT_PLAN_REFERENCE);
+  else
+    g_test_fail_printf ("%s, %s: %s", cJSON_GetObjectItem (test, "name")->valuestring, form, error->message);
+  g_clear_pointer (&again, lpt_graph_free);
+  g_clear_error (&error);
+}
+
+static void
+write_forms (LptGraph    *graph,
+             const cJSON *test,
+             const char  *stage)
+{
+  GError *error = NULL;
+  g_autofree char *text = lpt_graph_to_text (graph, 0), *form = g_strconcat (stage, " as text", NULL);
+  g_autofree char *json_form = g_strconcat (stage, " as JSON", NULL),
+                               *onnx_form = g_strconcat (stage, " as ONNX", NULL);
+  g_autofree char *json = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+  LptGraph *again;
+
+  again = lpt_graph_from_text (text, -1, "text", &error);
+  run_again (again, error, test, form);
+  error = NULL;
+  json = lpt_json_print (graph, &error);
+  again = json != NULL ? lpt_json_parse (json, strlen (json), NULL, "JSON", &error) : NULL;
+  run_again (again, error, test, json_form);
+  error = NULL;
+  /* Between pairs real numbers may round to the code beside. */
+  bytes = lpt_onnx_serialise (graph, graph->lowered ? LPT_ONNX_QOPERATOR : 0, &error);
+  again = bytes != NULL ? lpt_onnx_parse (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), NULL, &error)
+          : NULL;
+  run_again (again, error, test, onnx_form);
+}
+
+static void
+run_case (const cJSON *test)
+{
+  g_autofree char *model = cJSON_PrintUnformatted (cJSON_GetObjectItem (test, "model"));
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_onnx_parse (model, strlen (model), NULL, &error);
+  g_autoptr (LptConfig) config = lpt_config_new ();
+  g_autoptr (GPtrArray) rows = NULL;
+
+  if (graph == NULL)
+    {
+      g_test_fail_printf ("%s: %s", cJSON_GetObjectItem (test, "name")->valuestring, error->message);
+      return;
+    }
+  run (graph, test, "reference", LPT_PLAN_REFERENCE);
+  run (graph, test, "plan", 0);
+  write_forms (graph, test, "read");
+  if (graph->lowered)
+    return;
+  rows = lpt_explain (graph, config, &error);
+  g_assert_no_error (error);
+  if (!lpt_pipeline_run (graph, config, NULL, NULL, &error))
+    {
+      g_test_fail_printf ("%s: %s", cJSON_GetObjectItem (test, "name")->valuestring, error->message);
+      return;
+    }
+  run (graph, test, "transformed", 0);
+  write_forms (graph, test, "transformed");
+}
+
+static void
+test_file (gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = NULL;
+  cJSON *tests, *test;
+  guint n = 0;
+
+  g_assert_true (g_file_get_contents (data, &text, NULL, &error));
+  tests = cJSON_Parse (text);
+  g_assert_nonnull (tests);
+  cJSON_ArrayForEach (test, tests)
+    {
+      run_case (test);
+      n++;
+    }
+  g_test_message ("%u models", n);
+  g_assert_cmpuint (n, >, 0);
+  cJSON_Delete (tests);
+}
+
+int
+main (int    argc,
+      char **argv)
+{
+  static const char *const files[] = { "activation-norm-product", "attention", "cache", "quantized" };
+
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    {
+      g_autofree char *name = g_strconcat ("/onnx-contrib/", files[i], NULL);
+      char *path = g_strdup_printf ("%s/tests/onnx/contrib/%s.json", LPT_SOURCE_DIR, files[i]);
+
+      g_test_add_data_func_full (name, path, test_file, g_free);
+    }
+  return g_test_run ();
+}
