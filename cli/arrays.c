@@ -9,6 +9,8 @@
 #include "cli/files.h"
 #include "cli/npy.h"
 
+#include "executor/lpt-plan.h"
+
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <string.h>
@@ -98,21 +100,46 @@ set_input (LptGraph *graph, GPtrArray *tensors, const char *spec, LptNode *param
   return CMD_OK;
 }
 
+typedef struct { LptGraph *graph; char *unknown; } Wanted;
+
+/* An array of an archive, by its header: one that does not fit is not unpacked. */
+static gboolean
+wants (const char *name, const LptShape *shape, gpointer data, GError **error)
+{
+  Wanted *wanted = data;
+  LptNode *parameter = lpt_graph_find_parameter (wanted->graph, name);
+  LptShape once;
+  if (parameter == NULL)
+    {
+      if (wanted->unknown == NULL)
+        wanted->unknown = g_strdup (name);
+      return FALSE;
+    }
+  if (lpt_input_times (&lpt_node_out (parameter)->shape, shape, &once) > 0)
+    return TRUE;
+  g_autofree char *is = lpt_shape_to_string (shape), *takes = lpt_shape_to_string (&lpt_node_out (parameter)->shape);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input \"%s\" has shape [%s], the model takes [%s]", name, is, takes);
+  return FALSE;
+}
+
 static int
 load_archive (LptGraph *graph, GPtrArray *tensors, const char *spec)
 {
   GError *error = NULL;
-  g_autoptr (GHashTable) arrays = npz_load (spec, &error);
+  Wanted wanted = { graph, NULL };
+  g_autoptr (GHashTable) arrays = npz_load (spec, wants, &wanted, &error);
+  g_autofree char *unknown = wanted.unknown;
   if (arrays == NULL)
     return cmd_fail (error);
+  if (unknown != NULL)
+    return cmd_usage ("-i %s: no input is named \"%s\"", spec, unknown);
   GHashTableIter iter;
   gpointer name, tensor;
   g_hash_table_iter_init (&iter, arrays);
   while (g_hash_table_iter_next (&iter, &name, &tensor))
     {
       LptNode *parameter = lpt_graph_find_parameter (graph, name);
-      int code = parameter != NULL ? set_input (graph, tensors, spec, parameter, tensor)
-                                   : cmd_usage ("-i %s: no input is named \"%s\"", spec, (char *) name);
+      int code = set_input (graph, tensors, spec, parameter, tensor);
       if (code != CMD_OK)
         return code;
     }

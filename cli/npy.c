@@ -7,9 +7,10 @@
  */
 
 #include "cli/npy.h"
-#include "ir/lpt-map-file.h"
 #include "ir/lpt-out-file.h"
 
+#include <errno.h>
+#include <glib/gstdio.h>
 #include <string.h>
 
 static gboolean G_GNUC_PRINTF (3, 4)
@@ -24,6 +25,8 @@ fail (GError **error, const char *source, const char *format, ...)
 }
 
 /* --- the header ------------------------------------------------------------ */
+
+#define MAX_HEADER ((gsize) 1 << 20)
 
 typedef struct
 {
@@ -187,14 +190,118 @@ npy_parse (GBytes *bytes, const char *source, GError **error)
   return tensor;
 }
 
+/* --- streams ---------------------------------------------------------------- */
+
+/* Files are read, not mapped: one that becomes shorter meanwhile is an error like others. */
+typedef struct
+{
+  gssize    (*read) (gpointer from, gpointer to, gsize size);   /* up to @size bytes; < 0: an error */
+  gpointer    from;
+  const char *name;
+} Stream;
+
+static gssize
+read_file (gpointer from, gpointer to, gsize size)
+{
+  gsize n = fread (to, 1, size, from);
+  return n == 0 && ferror ((FILE *) from) ? -1 : (gssize) n;
+}
+
+/* What there is of @size bytes; G_MAXSIZE: an error. */
+static gsize
+fill (const Stream *stream, guint8 *to, gsize size)
+{
+  gsize n = 0;
+  while (n < size)
+    {
+      gssize more = stream->read (stream->from, to + n, MIN (size - n, (gsize) 1 << 24));
+      if (more < 0)
+        return G_MAXSIZE;
+      if (more == 0)
+        break;
+      n += (gsize) more;
+    }
+  return n;
+}
+
+/* "\x93NUMPY" to the end of the dictionary. NULL + error. */
+static GBytes *
+load_header (const Stream *stream, GError **error)
+{
+  guint8 start[12];
+  gsize n = fill (stream, start, 10), length;
+  if (n == 10 && start[6] != 1)
+    n += fill (stream, start + 10, 2);
+  if (n < 10 || n > sizeof start)
+    {
+      fail (error, stream->name, n > sizeof start ? "cannot be read" : "not a .npy file");
+      return NULL;
+    }
+  length = start[8] | (gsize) start[9] << 8;
+  if (n == 12)
+    length |= (gsize) start[10] << 16 | (gsize) start[11] << 24;
+  if (length > MAX_HEADER)
+    {
+      fail (error, stream->name, memcmp (start, "\x93NUMPY", 6) != 0 ? "not a .npy file" : "the header has %" G_GSIZE_FORMAT " bytes", length);
+      return NULL;
+    }
+  g_autofree guint8 *data = g_malloc (n + length);
+  memcpy (data, start, n);
+  gsize more = fill (stream, data + n, length);
+  return g_bytes_new (data, n + (more <= length ? more : 0));
+}
+
+/* The array that begins where @stream stands, if @want (nullable) wants it; NULL + error, without one: it is not wanted. */
+static LptTensor *
+load_array (const Stream *stream, const char *name, NpyWant want, gpointer data, GError **error)
+{
+  NpyHeader h;
+  gint64 count;
+  gsize need;
+  g_autoptr (GBytes) header = load_header (stream, error);
+  if (header == NULL || read_header (header, &h, stream->name, error) == 0)
+    return NULL;
+  if (!lpt_shape_count (&h.shape, &count) || !lpt_tensor_byte_size (h.dtype, count, &need))
+    {
+      fail (error, stream->name, "the shape has too many elements");
+      return NULL;
+    }
+  if (want != NULL && !want (name, &h.shape, data, error))
+    return NULL;
+  g_autoptr (LptTensor) tensor = lpt_tensor_new (h.dtype, &h.shape, error);
+  gsize n = tensor != NULL ? fill (stream, lpt_tensor_writable (tensor), need) : 0;
+  if (tensor == NULL)
+    g_prefix_error (error, "%s: ", stream->name);
+  else if (n > need)
+    fail (error, stream->name, "cannot be read");
+  else if (n < need)
+    fail (error, stream->name, "the file ends early: %" G_GSIZE_FORMAT " bytes of elements, %" G_GSIZE_FORMAT " are needed", n, need);
+  else if (!h.fortran && (!h.swap || lpt_dtype_bits (h.dtype) <= 8))
+    return g_steal_pointer (&tensor);
+  else
+    {
+      LptTensor *ordered = rearrange (&h, lpt_tensor_data (tensor), count, error);
+      if (ordered == NULL)
+        g_prefix_error (error, "%s: ", stream->name);
+      return ordered;
+    }
+  return NULL;
+}
+
 LptTensor *
 npy_load (const char *path, GError **error)
 {
-  g_autoptr (GMappedFile) map = lpt_map_file (path, error);
-  if (map == NULL)
-    return NULL;
-  g_autoptr (GBytes) bytes = g_mapped_file_get_bytes (map);
-  return npy_parse (bytes, path, error);
+  GStatBuf info;
+  gboolean folder = g_stat (path, &info) == 0 && S_ISDIR (info.st_mode);
+  FILE *file = !folder ? g_fopen (path, "rb") : NULL;
+  if (file == NULL)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", path, g_strerror (folder ? EISDIR : errno));
+      return NULL;
+    }
+  LptTensor *tensor = load_array (&(Stream) { read_file, file, path }, NULL, NULL, NULL, error);
+  fclose (file);
+  return tensor;
 }
 
 /* --- writing --------------------------------------------------------------- */
@@ -257,31 +364,44 @@ npy_save (const char *path, LptTensor *tensor, GError **error)
 
 #include <zip.h>
 
-static GBytes *
-read_entry (zip_t *zip, zip_uint64_t i, const zip_stat_t *stat, const char *path, GError **error)
+/* Arrays of numbers do not compress like this; what does is made to. */
+#define MAX_EXPANSION 256
+#define ALWAYS_UNPACKED ((zip_uint64_t) 64 << 20)
+
+static gssize
+read_zip (gpointer from, gpointer to, gsize size)
 {
-  g_autofree char *source = g_strdup_printf ("%s: %s", path, stat->name);
-  guint8 *data = stat->size < G_MAXSSIZE ? g_try_malloc (MAX (stat->size, 1)) : NULL;
-  if (data == NULL)
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_MEMORY, "%s: no memory for %" G_GUINT64_FORMAT " bytes", source, (guint64) stat->size);
-      return NULL;
-    }
+  return (gssize) zip_fread (from, to, size);
+}
+
+/* Entry @i into @arrays, if it is wanted. */
+static gboolean
+load_entry (zip_t *zip, zip_uint64_t i, const char *path, NpyWant want, gpointer data, GHashTable *arrays, GError **error)
+{
+  zip_stat_t stat;
+  if (zip_stat_index (zip, i, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_NAME) || !(stat.valid & ZIP_STAT_SIZE) || !(stat.valid & ZIP_STAT_COMP_SIZE))
+    return fail (error, path, "entry %" G_GUINT64_FORMAT " is broken", (guint64) i);
+  g_autofree char *source = g_strdup_printf ("%s: %s", path, stat.name);
+  g_autofree char *name = g_strndup (stat.name, strlen (stat.name) - (g_str_has_suffix (stat.name, ".npy") ? 4 : 0));
+  if (stat.size > ALWAYS_UNPACKED && stat.size / MAX_EXPANSION > stat.comp_size)
+    return fail (error, source, "%" G_GUINT64_FORMAT " bytes would become %" G_GUINT64_FORMAT ", more than %d times as many", (guint64) stat.comp_size,
+                 (guint64) stat.size, MAX_EXPANSION);
   zip_file_t *file = zip_fopen_index (zip, i, 0);
-  zip_int64_t n = file != NULL ? zip_fread (file, data, stat->size) : -1;
-  if (file != NULL)
-    zip_fclose (file);
-  if (n < 0 || (zip_uint64_t) n != stat->size)
-    {
-      g_free (data);
-      fail (error, source, "cannot be unpacked");
-      return NULL;
-    }
-  return g_bytes_new_take (data, stat->size);
+  if (file == NULL)
+    return fail (error, source, "cannot be unpacked");
+  GError *local = NULL;
+  LptTensor *tensor = load_array (&(Stream) { read_zip, file, source }, name, want, data, &local);
+  zip_fclose (file);
+  if (tensor != NULL)
+    g_hash_table_replace (arrays, g_steal_pointer (&name), tensor);
+  if (local == NULL)
+    return TRUE;
+  g_propagate_error (error, local);
+  return FALSE;
 }
 
 GHashTable *
-npz_load (const char *path, GError **error)
+npz_load (const char *path, NpyWant want, gpointer data, GError **error)
 {
   int code = 0;
   zip_t *zip = zip_open (path, ZIP_RDONLY, &code);
@@ -296,21 +416,7 @@ npz_load (const char *path, GError **error)
   g_autoptr (GHashTable) arrays = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) lpt_tensor_unref);
   gboolean ok = TRUE;
   for (zip_int64_t i = 0, n = zip_get_num_entries (zip, 0); ok && i < n; i++)
-    {
-      zip_stat_t stat;
-      ok = zip_stat_index (zip, (zip_uint64_t) i, 0, &stat) == 0 && (stat.valid & ZIP_STAT_NAME) && (stat.valid & ZIP_STAT_SIZE);
-      if (!ok)
-        {
-          fail (error, path, "entry %" G_GINT64_FORMAT " is broken", (gint64) i);
-          break;
-        }
-      g_autoptr (GBytes) bytes = read_entry (zip, (zip_uint64_t) i, &stat, path, error);
-      g_autofree char *source = g_strdup_printf ("%s: %s", path, stat.name);
-      LptTensor *tensor = bytes != NULL ? npy_parse (bytes, source, error) : NULL;
-      ok = tensor != NULL;
-      if (ok)
-        g_hash_table_replace (arrays, g_strndup (stat.name, strlen (stat.name) - (g_str_has_suffix (stat.name, ".npy") ? 4 : 0)), tensor);
-    }
+    ok = load_entry (zip, (zip_uint64_t) i, path, want, data, arrays, error);
   zip_discard (zip);
   return ok ? g_steal_pointer (&arrays) : NULL;
 }
@@ -357,7 +463,7 @@ npz_save (const char *path, guint n, const char *const *names, LptTensor *const 
 #else
 
 GHashTable *
-npz_load (const char *path, GError **error)
+npz_load (const char *path, NpyWant want, gpointer data, GError **error)
 {
   fail (error, path, "unsupported: built without libzip; use .npy files");
   return NULL;

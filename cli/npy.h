@@ -16,8 +16,11 @@ LptTensor *npy_parse (GBytes *bytes, const char *source, GError **error);
 LptTensor *npy_load  (const char *path, GError **error);
 gboolean   npy_save  (const char *path, LptTensor *tensor, GError **error);
 
-/* Arrays of an archive by name without ".npy": char * -> LptTensor * (transfer full); NULL + error. */
-GHashTable *npz_load (const char *path, GError **error);
+/* Asked with the header of an array, before its elements are read: FALSE = leave it out, or + error. */
+typedef gboolean (*NpyWant) (const char *name, const LptShape *shape, gpointer data, GError **error);
+
+/* Arrays of an archive, those that @want (nullable) wants, by name without ".npy": char * -> LptTensor * (transfer full); NULL + error. */
+GHashTable *npz_load (const char *path, NpyWant want, gpointer data, GError **error);
 gboolean    npz_save (const char *path, guint n, const char *const *names, LptTensor *const *tensors, GError **error);
 
 #endif

@@ -8,11 +8,13 @@
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-executor.h>
 
+#include "executor/lpt-plan.h"
+
 /* How many times the model's first axis @tensor has; 1 also where it has to be the model's shape itself; 0 = no fit. */
-static gint64
-times (const LptShape *model,
-       const LptShape *has,
-       LptShape       *shape)
+gint64
+lpt_input_times (const LptShape *model,
+                 const LptShape *has,
+                 LptShape       *shape)
 {
   LptShape rest_model, rest_has;
 
@@ -43,7 +45,7 @@ lpt_plan_stack (LptGraph         *graph,
     {
       LptNode *node = g_ptr_array_index (graph->parameters, i);
       const LptShape *model = &LPT_ATTRS (node, LptParameterAttrs)->shape, *has = lpt_tensor_shape (tensors[i]);
-      gint64 n = times (model, has, &shapes[i]);
+      gint64 n = lpt_input_times (model, has, &shapes[i]);
 
       if (n == 0)
         {

@@ -93,3 +93,6 @@ typedef struct
 gsize lpt_arena_place (LptArenaBlock *blocks, guint n);
 /* The most bytes alive at one time. */
 gsize lpt_arena_bound (const LptArenaBlock *blocks, guint n);
+
+/* How often @model runs on an array of shape @has, 0: it does not fit; the shape of one run in @shape. */
+gint64 lpt_input_times (const LptShape *model, const LptShape *has, LptShape *shape);

@@ -123,14 +123,14 @@ test_archive (void)
   LptTensor *const tensors[] = { a, b };
   npz_save (path, 2, names, tensors, &error);
   g_assert_no_error (error);
-  g_autoptr (GHashTable) arrays = npz_load (path, &error);
+  g_autoptr (GHashTable) arrays = npz_load (path, NULL, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (g_hash_table_size (arrays), ==, 2);
   g_assert_true (lpt_tensor_equal (g_hash_table_lookup (arrays, "first"), a));
   g_assert_true (lpt_tensor_equal (g_hash_table_lookup (arrays, "second"), b));
   g_unlink (path);
   g_assert_true (g_file_set_contents (path, "PK no archive", -1, NULL));
-  g_autoptr (GHashTable) none = npz_load (path, &error);
+  g_autoptr (GHashTable) none = npz_load (path, NULL, NULL, &error);
   g_assert_null (none);
   g_assert_error (error, LPT_ERROR, LPT_ERROR_IO);
   g_unlink (path);
