@@ -118,7 +118,7 @@ on_change (const LptPass *pass, LptGraph *graph, LptNode *node, gpointer data, G
       g_autofree char *text = lpt_graph_to_text (graph, LPT_TEXT_ELIDE);
       printf ("# after %s%s%s\n%s\n", pass->name, node != NULL ? " at " : "", node != NULL ? node->name : "", text);
     }
-  return watch->verify == NULL || cmd_verify_step (watch->verify, pass, graph, node != NULL ? node->name : NULL, error);
+  return watch->verify == NULL || cmd_verify_step (watch->verify, pass, node != NULL ? node->name : NULL, error);
 }
 
 /* --- the command ----------------------------------------------------------- */

@@ -16,6 +16,7 @@ typedef struct { const LptPass *pass; guint steps; double max, mean; } Moved;
 
 struct _CmdVerify
 {
+  LptGraph  *graph;
   GPtrArray *tensors;
   CmdOutputs before;
   GArray    *moved;      /* of Moved, in order of appearance */
@@ -27,6 +28,7 @@ cmd_verify_new (LptGraph *graph, GError **error)
 {
   g_autoptr (CmdVerify) verify = g_new0 (CmdVerify, 1);
   g_autoptr (GRand) rand = g_rand_new_with_seed (1);
+  verify->graph = graph;
   verify->moved = g_array_new (FALSE, FALSE, sizeof (Moved));
   verify->tensors = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
   for (guint i = 0; i < graph->parameters->len; i++)
@@ -37,7 +39,7 @@ cmd_verify_new (LptGraph *graph, GError **error)
       g_ptr_array_add (verify->tensors, tensor);
     }
   progress ("running the source", 0, 0);
-  gboolean ok = cmd_run (graph, verify->tensors, LPT_PLAN_REFERENCE, 1, &verify->before, error);
+  gboolean ok = cmd_run (verify->graph, verify->tensors, LPT_PLAN_REFERENCE, 1, &verify->before, error);
   progress_end ();
   return ok ? g_steal_pointer (&verify) : NULL;
 }
@@ -78,12 +80,12 @@ greatest (LptTensor *tensor)
 }
 
 gboolean
-cmd_verify_step (CmdVerify *verify, const LptPass *pass, LptGraph *graph, const char *node, GError **error)
+cmd_verify_step (CmdVerify *verify, const LptPass *pass, const char *node, GError **error)
 {
   g_auto (CmdOutputs) after = { NULL };
-  const char *at = node != NULL ? node : graph->name;
+  const char *at = node != NULL ? node : verify->graph->name;
   progress (pass->name, verify->steps++, 0);
-  if (!cmd_run (graph, verify->tensors, LPT_PLAN_REFERENCE, 1, &after, error))
+  if (!cmd_run (verify->graph, verify->tensors, LPT_PLAN_REFERENCE, 1, &after, error))
     {
       g_prefix_error (error, "after %s at \"%s\": ", pass->name, at);
       return FALSE;

@@ -320,9 +320,10 @@ lpt_graph_add_const (LptGraph   *graph,
 {
   LptNode *node = lpt_graph_add (graph, LPT_OP_CONST, 1, name, 0, NULL);
 
-  node->data = lpt_tensor_ref (tensor);
-  node->out[0].dtype = lpt_tensor_dtype (tensor);
-  node->out[0].shape = *lpt_tensor_shape (tensor);
+  /* Where memory lacked (lpt_memory_check() says so, and the graph is given up) 0 stands in. */
+  node->data = tensor != NULL ? lpt_tensor_ref (tensor) : lpt_tensor_scalar (LPT_DTYPE_F32, 0);
+  node->out[0].dtype = lpt_tensor_dtype (node->data);
+  node->out[0].shape = *lpt_tensor_shape (node->data);
 
   return node;
 }
@@ -455,6 +456,8 @@ lpt_graph_copy (LptGraph *graph)
       LptNode *node = g_ptr_array_index (graph->nodes, i);
       LptNode *twin = node_copy (copy, node, node->name, node->n_in, NULL);
 
+      /* In the midst of a sweep some wait to be freed, without inputs. */
+      twin->flags = node->flags;
       g_hash_table_insert (map, node, twin);
     }
   for (i = 0; i < graph->nodes->len; i++)
