@@ -11,6 +11,7 @@
 
 #include "executor/int/lpt-int.h"
 #include "executor/lpt-fast.h"
+#include "ir/lpt-check.h"
 #include "ir/lpt-memory.h"
 #include "executor/lpt-plan.h"
 
@@ -512,7 +513,8 @@ lpt_plan_new_packed (LptGraph       *graph,
   g_array_set_clear_func (plan->steps, (GDestroyNotify) clear_step);
   plan->slot_of = g_hash_table_new (NULL, NULL);
 
-  if (!add_nodes (&builder, shapes, error))
+  /* Readers have asked; graphs are built by programs, too. */
+  if (!lpt_graph_check_codes (plan->graph, error) || !add_nodes (&builder, shapes, error))
     return NULL;
   set_lifetimes (plan);
   if ((flags & (LPT_PLAN_REFERENCE | LPT_PLAN_KEEP_ALL)) == 0)

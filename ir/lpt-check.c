@@ -1,9 +1,10 @@
-/* lpt-check.c - scales and intervals that make no sense
+/* lpt-check.c - scales and intervals that make no sense, quantization of what is no codes
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "ir/lpt-check.h"
+#include "ir/lpt-memory.h"
 
 #include <lpt/lpt-body.h>
 
@@ -80,4 +81,56 @@ lpt_graph_check_scales (LptGraph *graph, GError **error)
         }
     }
   return TRUE;
+}
+
+gboolean
+lpt_value_check_codes (const LptValue *value, GError **error)
+{
+  const LptQuant *quant = value->quant;
+  const LptOpInfo *info = value->producer->info;
+  gint64 length = quant != NULL && quant->axis >= 0 && quant->axis < value->shape.rank ? value->shape.dims[quant->axis] : LPT_DYNAMIC;
+  if (quant == NULL)
+    return TRUE;
+  if (!lpt_dtype_is_integer (value->dtype) || value->dtype == LPT_DTYPE_U64)
+    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s cannot be quantized", lpt_dtype_name (value->dtype));
+  else if (info->flags & LPT_OP_F_COUNTS)
+    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "what %s makes cannot be quantized", info->name);
+  else if (quant->n == 0 || (quant->axis == LPT_QUANT_PER_TENSOR && quant->n != 1))
+    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "its quantization has %u scales", quant->n);
+  else if (quant->axis < LPT_QUANT_PER_TENSOR || (value->shape.rank >= 0 && quant->axis >= value->shape.rank))
+    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "its quantization is along axis %d of rank %d", quant->axis, value->shape.rank);
+  else if (length >= 0 && lpt_quant_last_axis (quant, &value->shape) < quant->axis)
+    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "its quantization has %u scales for an axis of length %" G_GINT64_FORMAT, quant->n, length);
+  else
+    return TRUE;
+  return FALSE;
+}
+
+gboolean
+lpt_graph_check_codes (LptGraph *graph, GError **error)
+{
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (graph->nodes, i);
+      for (guint b = 0; b < lpt_node_n_bodies (node); b++)
+        if (!lpt_graph_check_codes (lpt_node_body (node, b), error))
+          return FALSE;
+      for (guint k = 0; k < node->n_out; k++)
+        if (!lpt_value_check_codes (&node->out[k], error))
+          {
+            g_autofree char *line = node->line > 0 ? g_strdup_printf ("%u:", node->line) : g_strdup ("");
+            g_prefix_error (error, "%s:%s node \"%s\": ", graph->source != NULL ? graph->source : "model", line, node->name);
+            return FALSE;
+          }
+    }
+  return TRUE;
+}
+
+LptGraph *
+lpt_graph_check_read (LptGraph *graph, guint mark, GError **error)
+{
+  if (graph == NULL || (lpt_memory_check (mark, error) && lpt_graph_check_codes (graph, error)))
+    return graph;
+  lpt_graph_free (graph);
+  return NULL;
 }

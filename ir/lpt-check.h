@@ -1,4 +1,4 @@
-/* lpt-check.h - numbers of a model that make no sense
+/* lpt-check.h - what every reader asks of a graph before it gives it away
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,5 +16,24 @@
  * Returns: FALSE + `FILE:LINE: node "NAME": what`
  */
 gboolean lpt_graph_check_scales (LptGraph *graph, GError **error);
+
+/**
+ * lpt_value_check_codes:
+ * Can @value be codes, as its quantization says? Its type must be integers that are kept as such, and its op one that computes
+ * or moves quantities. Plans trust that this holds.
+ * Returns: FALSE + what is wrong, without the node
+ */
+gboolean lpt_value_check_codes  (const LptValue *value, GError **error);
+/* The same for all values, bodies included: FALSE + `FILE:LINE: node "NAME": what`. */
+gboolean lpt_graph_check_codes  (LptGraph *graph, GError **error);
+
+/**
+ * lpt_graph_check_read:
+ * @graph: (transfer full) (nullable): what a reader made; NULL is handed on
+ * @mark: lpt_memory_mark() from before it began
+ * The end of every reader: memory did not lack on the way, quantization is where codes are.
+ * Returns: (transfer full): @graph, or NULL + error
+ */
+LptGraph *lpt_graph_check_read  (LptGraph *graph, guint mark, GError **error);
 
 #endif

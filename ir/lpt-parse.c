@@ -12,6 +12,8 @@
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
 
+#include "ir/lpt-check.h"
+#include "ir/lpt-memory.h"
 #include "ir/lpt-parse.h"
 
 #define MAX_DEPTH 16      /* of bodies */
@@ -484,6 +486,7 @@ lpt_graph_from_text (const char  *text,
   g_autoptr (LptGraph) graph = lpt_graph_new (NULL);
   g_autoptr (GError) local = NULL;
   LptParser parser = { .filename = filename, .error = &local };
+  guint mark = lpt_memory_mark ();
   gboolean ok;
 
   g_return_val_if_fail (text != NULL, NULL);
@@ -504,5 +507,5 @@ lpt_graph_from_text (const char  *text,
       return NULL;
     }
 
-  return g_steal_pointer (&graph);
+  return lpt_graph_check_read (g_steal_pointer (&graph), mark, error);
 }

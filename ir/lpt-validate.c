@@ -21,6 +21,7 @@
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
 
+#include "ir/lpt-check.h"
 #include "ir/lpt-print.h"
 
 #define MAX_NESTING 64
@@ -311,15 +312,10 @@ check_quant (Check          *check,
   const LptValue *value = &node->out[k];
   const LptQuant *quant = value->quant;
 
-  if (!lpt_dtype_is_integer (value->dtype))
-    complain (check, node, "output %u of type %s has a quantization", k, lpt_dtype_name (value->dtype));
-  if (quant->n == 0 || (quant->axis == LPT_QUANT_PER_TENSOR && quant->n != 1))
-    complain (check, node, "quantization of output %u has %u scales", k, quant->n);
-  if (quant->axis < LPT_QUANT_PER_TENSOR || (value->shape.rank >= 0 && quant->axis >= value->shape.rank))
-    complain (check, node, "quantization of output %u is along axis %d of rank %d", k, quant->axis, value->shape.rank);
-  else if (quant->axis >= 0 && lpt_quant_last_axis (quant, &value->shape) < quant->axis)
-    complain (check, node, "quantization of output %u has %u scales for an axis of length %" G_GINT64_FORMAT, k, quant->n,
-              value->shape.dims[quant->axis]);
+  g_autoptr (GError) error = NULL;
+
+  if (!lpt_value_check_codes (value, &error))
+    complain (check, node, "output %u: %s", k, error->message);
   /* Zero points may lie outside of the type: intervals need not contain 0. */
   for (guint i = 0; i < quant->n; i++)
     if (!(quant->scale[i] > 0) || !isfinite (quant->scale[i]))

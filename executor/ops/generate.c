@@ -71,9 +71,9 @@ lpt_run_range (LptCall *call,
 
   if (call->out[0].dtype == LPT_DTYPE_I64 && lpt_call_is_i64 (call, 0) && lpt_call_is_i64 (call, 2))
     {
-      gint64 start, step, *y = call->out[0].data;
+      gint64 start, step, *y = lpt_call_out_i64 (call, 0, error);
 
-      if (!lpt_call_int (call, 0, 0, &start, error) || !lpt_call_int (call, 2, 1, &step, error))
+      if (y == NULL || !lpt_call_int (call, 0, 0, &start, error) || !lpt_call_int (call, 2, 1, &step, error))
         return FALSE;
       for (i = 0; i < count; i++)
         y[i] = (gint64) ((guint64) start + (guint64) i * (guint64) step);
@@ -128,9 +128,10 @@ lpt_run_eye (LptCall *call,
 {
   const LptShape *out = &call->out[0].shape;
   gint64 shift, batch, rows, columns, b, r, c, k = 0;
-  gboolean integer = call->out[0].dtype == LPT_DTYPE_I64;
+  gint64 *integers = call->out[0].dtype == LPT_DTYPE_I64 ? lpt_call_out_i64 (call, 0, error) : NULL;
+  float *reals = integers == NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
 
-  if (!lpt_call_int (call, 2, 0, &shift, error))
+  if ((integers == NULL && reals == NULL) || !lpt_call_int (call, 2, 0, &shift, error))
     return FALSE;
   rows = out->dims[out->rank - 2];
   columns = out->dims[out->rank - 1];
@@ -138,10 +139,10 @@ lpt_run_eye (LptCall *call,
   for (b = 0; b < batch; b++)
     for (r = 0; r < rows; r++)
       for (c = 0; c < columns; c++, k++)
-        if (integer)
-          ((gint64 *) call->out[0].data)[k] = c - r == shift;
+        if (integers != NULL)
+          integers[k] = c - r == shift;
         else
-          ((float *) call->out[0].data)[k] = c - r == shift;
+          reals[k] = c - r == shift;
 
   return TRUE;
 }
@@ -214,9 +215,9 @@ lpt_run_random_uniform (LptCall *call,
 
   if (call->out[0].dtype == LPT_DTYPE_I64)
     {
-      gint64 low, high, *y = call->out[0].data;
+      gint64 low, high, *y = lpt_call_out_i64 (call, 0, error);
 
-      if (!lpt_call_int (call, 1, 0, &low, error) || !lpt_call_int (call, 2, 0, &high, error))
+      if (y == NULL || !lpt_call_int (call, 1, 0, &low, error) || !lpt_call_int (call, 2, 0, &high, error))
         return FALSE;
       if (low >= high)
         {

@@ -8,7 +8,9 @@
 
 #include "frontends/native_json/json-flags.h"
 #include "frontends/native_json/json-reader.h"
+#include "ir/lpt-check.h"
 #include "ir/lpt-map-file.h"
+#include "ir/lpt-memory.h"
 
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-json.h>
@@ -378,10 +380,37 @@ read_graph (LptJsonFile *file, cJSON *object, guint line, GError **error)
 
 /* --- files ----------------------------------------------------------------- */
 
+/* The line where objects and lists are nested deeper than cJSON follows, or 0. */
+static guint
+too_deep (const char *text, gsize length)
+{
+  guint line = 1, depth = 0;
+  gboolean quoted = FALSE;
+  for (gsize i = 0; i < length; i++)
+    {
+      line += text[i] == '\n';
+      if (quoted && text[i] == '\\')
+        i++;
+      else if (text[i] == '"')
+        quoted = !quoted;
+      else if (!quoted && (text[i] == '{' || text[i] == '[') && ++depth > CJSON_NESTING_LIMIT)
+        return line;
+      else if (!quoted && (text[i] == '}' || text[i] == ']') && depth > 0)
+        depth--;
+    }
+  return 0;
+}
+
 static cJSON *
 parse_text (const char *text, gsize length, const char *source, GError **error)
 {
   const char *end = NULL;
+  guint deep = too_deep (text, length);
+  if (deep > 0)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s:%u: unsupported: nested deeper than %d", source, deep, CJSON_NESTING_LIMIT);
+      return NULL;
+    }
   cJSON *root = cJSON_ParseWithLengthOpts (text, length, &end, FALSE);
   if (root == NULL)
     {
@@ -407,7 +436,8 @@ static LptGraph *
 read_root (cJSON *root, LptJsonFile *file, GError **error)
 {
   GError *local = NULL;
-  LptGraph *graph = read_graph (file, root, 1, &local);
+  guint mark = lpt_memory_mark ();
+  LptGraph *graph = lpt_graph_check_read (read_graph (file, root, 1, &local), mark, &local);
   cJSON_Delete (root);
   if (local != NULL)
     {

@@ -10,6 +10,8 @@
  */
 
 #include "frontends/onnx_json/onnx-scope.h"
+#include "ir/lpt-check.h"
+#include "ir/lpt-memory.h"
 
 #include <lpt/lpt-onnx.h>
 
@@ -370,9 +372,9 @@ import_graph (LptOnnxImport           *import,
   return TRUE;
 }
 
-LptGraph *
-lpt_onnx_import (LptOnnxFile  *file,
-                 GError      **error)
+static LptGraph *
+import_file (LptOnnxFile  *file,
+             GError      **error)
 {
   const Onnx__ModelProto *model = file->model;
   LptOnnxImport import = { .file = file };
@@ -396,6 +398,15 @@ lpt_onnx_import (LptOnnxFile  *file,
     }
   lpt_graph_sweep (graph);
   return g_steal_pointer (&graph);
+}
+
+LptGraph *
+lpt_onnx_import (LptOnnxFile  *file,
+                 GError      **error)
+{
+  guint mark = lpt_memory_mark ();
+
+  return lpt_graph_check_read (import_file (file, error), mark, error);
 }
 
 LptGraph *

@@ -4,7 +4,9 @@
  */
 
 #include "frontends/openvino_xml/ov-net.h"
+#include "ir/lpt-check.h"
 #include "ir/lpt-map-file.h"
+#include "ir/lpt-memory.h"
 
 #include <lpt/lpt-openvino.h>
 #include <string.h>
@@ -20,8 +22,9 @@ static LptGraph *
 ov_read (const char *xml, gsize length, const OvFiles *files, GError **error)
 {
   GError *local = NULL;
+  guint mark = lpt_memory_mark ();
   g_autoptr (OvNet) net = ov_net_parse (xml, length, files->source, &local);
-  LptGraph *graph = net != NULL ? ov_net_build (net, files, &local) : NULL;
+  LptGraph *graph = lpt_graph_check_read (net != NULL ? ov_net_build (net, files, &local) : NULL, mark, &local);
   if (local != NULL)
     {
       g_strdelimit (local->message, "\r\n", ' ');      /* names may hold line ends, messages may not */

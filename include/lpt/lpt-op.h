@@ -42,6 +42,7 @@ typedef enum
   LPT_OP_F_LOWERED     = 1 << 9,   /* exists in lowered graphs only (Quantize, Table, ...) */
   LPT_OP_F_SHAPE       = 1 << 10,  /* reads the shape of its input only (ShapeOf) */
   LPT_OP_F_RANDOM      = 1 << 11,  /* result is not a function of the inputs alone */
+  LPT_OP_F_COUNTS      = 1 << 12,  /* makes numbers of its own, places or lengths: no quantization can be theirs */
 } LptOpFlags;
 
 /* --- attributes ------------------------------------------------------------ */

@@ -6,6 +6,7 @@
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-json.h>
 #include <lpt/lpt-openvino.h>
+#include <lpt/lpt-text.h>
 
 #include <glib/gstdio.h>
 #include <math.h>
@@ -98,8 +99,9 @@ test_sample (void)
   g_autoptr (LptGraph) graph = sample ();
   g_autoptr (LptQuant) quant = lpt_quant_new (1, 4, (double[]) { 0.1, 0.2, 1.0 / 3.0, 1e-9 }, (gint32[]) { 0, 128, -3, 255 });
   round_trip (graph);
-  lpt_value_set_quant (&lpt_graph_find (graph, "clamp")->out[0], quant);
-  round_trip (graph);
+  g_autoptr (LptGraph) codes = lpt_graph_from_text ("%x = Parameter : u8[2,4]\n%t = Relu(%x)\nResult(%t)\n", -1, "codes.lpt", NULL);
+  lpt_value_set_quant (&lpt_graph_find (codes, "x")->out[0], quant);
+  round_trip (codes);
 }
 
 /* What was kept must be kept under its own meaning, too. */

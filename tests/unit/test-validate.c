@@ -161,7 +161,7 @@ static const struct { const char *name; void (*harm) (LptGraph *g); const char *
   { "no-box", no_box, "precisions: box 99 does not exist" },
   { "wrong-box", wrong_box, "interval: box 1 is of another kind" },
   { "box-ring", box_ring, "precisions: box 1 does not exist" },
-  { "quant-on-real", quant_on_real, "output 0 of type f32 has a quantization" },
+  { "quant-on-real", quant_on_real, "output 0: f32 cannot be quantized" },
   { "quant-length", quant_length, "has 3 scales for an axis of length 4" },
   { "quant-axis", quant_axis, "is along axis 4 of rank 2" },
   { "quant-scale", quant_scale, "has the scale -1" },
