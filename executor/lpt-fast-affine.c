@@ -215,7 +215,7 @@ affine_new (LptFastBuilder *b,
   n = q->by_column ? q->cols : quant->n;
   q->scale = lpt_fast_array (n, sizeof (float));
   q->zero = lpt_fast_array (n, sizeof (gint32));
-  for (c = 0; c < n; c++)
+  for (c = 0; c < n && q->scale != NULL && q->zero != NULL; c++)
     {
       gsize k = c / (pattern / quant->n) % quant->n;
 

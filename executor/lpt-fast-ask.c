@@ -6,8 +6,11 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <string.h>
+
 #include "executor/lpt-fast-copy.h"
 #include "executor/lpt-loop.h"
+#include "ir/lpt-memory.h"
 
 /* Numbers of elements begin here; constants are codes. */
 #define FIRST (1 << 30)
@@ -42,10 +45,17 @@ lpt_copy_ask (const LptPlan  *plan,
   LptCall call = { .node = step->node, .in = in, .n_in = step->n_in, .out = out, .n_out = step->n_out, .scratch = scratch };
   guint k;
 
+  if (numbers == NULL)
+    return FALSE;
   in[0] = (LptArray) { .declared = LPT_DTYPE_I64, .dtype = LPT_DTYPE_I64, .shape = in[0].shape, .data = numbers };
   for (k = 0; k < step->n_out; k++)
     {
-      results[k] = g_new0 (gint64, lpt_fast_count (plan, step->out[k]));
+      gsize n = lpt_fast_count (plan, step->out[k]);
+
+      results[k] = lpt_memory_try (n, sizeof *results[k], NULL);
+      if (results[k] == NULL)
+        return FALSE;
+      memset (results[k], 0, n * sizeof *results[k]);
       out[k] = (LptArray) { .declared = LPT_DTYPE_I64, .dtype = LPT_DTYPE_I64, .data = results[k],
                             .shape = lpt_plan_slot (plan, step->out[k])->array.shape };
     }
@@ -64,10 +74,13 @@ lpt_copy_ask_fill (const LptPlan *plan,
   g_autofree LptArray *in = lpt_copy_inputs (plan, step);
   LptArray out = lpt_plan_slot (plan, step->out[0])->array;
   LptCall call = { .node = step->node, .in = in, .n_in = step->n_in, .out = &out, .n_out = 1, .scratch = scratch };
-  g_autofree guint8 *zeros = g_malloc0 (lpt_fast_count (plan, step->in[0]));
-  gsize n = lpt_fast_count (plan, step->out[0]), i = 0;
-  g_autofree guint8 *codes = g_malloc0 (n);
+  gsize n_in = lpt_fast_count (plan, step->in[0]), n = lpt_fast_count (plan, step->out[0]), i = 0;
+  g_autofree guint8 *zeros = lpt_memory_try (n_in, 1, NULL), *codes = lpt_memory_try (n, 1, NULL);
 
+  if (zeros == NULL || codes == NULL)
+    return FALSE;
+  memset (zeros, 0, n_in);
+  memset (codes, 0, n);
   in[0].data = zeros;
   out.data = codes;
   out.owned = FALSE;
@@ -157,12 +170,12 @@ lpt_copy_number (const LptPlan *plan,
                  LptRepr        repr)
 {
   const LptShape *shape = &lpt_plan_slot (plan, slot)->array.shape;
-  gint64 *numbers = g_new (gint64, lpt_fast_count (plan, slot)), index[LPT_MAX_RANK] = { 0 }, i;
+  gint64 *numbers = lpt_memory_try (lpt_fast_count (plan, slot), sizeof *numbers, NULL), index[LPT_MAX_RANK] = { 0 }, i;
   gsize strides[LPT_MAX_RANK], at = 0;
   gint axis;
 
   lpt_copy_strides (shape, repr, strides);
-  for (i = 0; i < (gint64) lpt_fast_count (plan, slot); i++)
+  for (i = 0; numbers != NULL && i < (gint64) lpt_fast_count (plan, slot); i++)
     {
       numbers[i] = FIRST + (gint64) at;
       for (axis = shape->rank; axis-- > 0; )

@@ -442,7 +442,7 @@ lpt_fast_make_batch_matmul (LptFastBuilder *b,
   if (bias != NULL)
     {
       p->bias = lpt_fast_array (p->n, sizeof (gint32));
-      for (c = 0; c < p->n; c++)
+      for (c = 0; c < p->n && p->bias != NULL; c++)
         {
           p->bias[c] = (gint32) lpt_fast_bias_at (bias, c);
           largest = MAX (largest, fabs ((double) p->bias[c]));

@@ -318,7 +318,7 @@ lpt_fast_make_conv (LptFastBuilder *b,
   if (n_zeros > 1)
     {
       v->pad_values = lpt_fast_array (s.ic, 1);
-      for (k = 0; k < n_zeros; k++)
+      for (k = 0; k < n_zeros && v->pad_values != NULL; k++)
         v->pad_values[k] = (guint8) zeros[k];
     }
   if (v->depthwise)
@@ -333,7 +333,8 @@ lpt_fast_make_conv (LptFastBuilder *b,
       if (packed.fresh)
         lpt_conv_pack (gemm, &s, &weights, packed.data, packed.col_sum);
     }
-  fold_zero_points (&v->stage, w, bias, packed.col_sum, s.oc, zeros, n_zeros == 1 ? s.oc : s.oc / s.ic, icg * taps);
+  if (packed.data != NULL)
+    fold_zero_points (&v->stage, w, bias, packed.col_sum, s.oc, zeros, n_zeros == 1 ? s.oc : s.oc / s.ic, icg * taps);
 
   v->conv = (LptConv) { .kernel = gemm, .epilogue_kernel = b->kernels.epilogue, .epilogue = &v->stage.e, .shape = s,
                         .pad_value = (guint8) zeros[0], .channel_stride = 1, .packed = packed.data };
@@ -473,7 +474,8 @@ lpt_fast_make_matmul (LptFastBuilder *b,
   packed = lpt_fast_weights (b, i, gemm->name, NULL, 0, lpt_gemm_packed_size (gemm, 1, k, n), n);
   if (packed.fresh)
     lpt_gemm_pack (gemm, &weights, 0, n, packed.data, packed.col_sum);
-  fold_zero_points (&m->stage, w, bias, packed.col_sum, n, &zero, n, k);
+  if (packed.data != NULL)
+    fold_zero_points (&m->stage, w, bias, packed.col_sum, n, &zero, n, k);
 
   m->gemm = (LptGemm) { .kernel = gemm, .epilogue_kernel = b->kernels.epilogue, .epilogue = &m->stage.e,
                         .m = rows, .k = k, .n = n, .lda = k, .packed = packed.data,

@@ -10,6 +10,7 @@
 
 #include "executor/lpt-fast-copy.h"
 #include "executor/lpt-fast-float.h"
+#include "ir/lpt-memory.h"
 
 #define MAX_ELEMENTS (1 << 22)
 #define TASK_BYTES 65536
@@ -118,13 +119,16 @@ ask (const LptPlan *plan,
 {
   g_autoptr (LptScratch) scratch = lpt_scratch_new ();
   g_autofree LptArray *in = lpt_copy_inputs (plan, step);
-  g_autofree float *numbers = g_new (float, lpt_fast_count (plan, step->in[0]));
-  g_autofree float *results = g_new0 (float, lpt_fast_count (plan, step->out[0]));
+  gsize n_in = lpt_fast_count (plan, step->in[0]), n_out = lpt_fast_count (plan, step->out[0]);
+  g_autofree float *numbers = lpt_memory_try (n_in, sizeof *numbers, NULL), *results = lpt_memory_try (n_out, sizeof *results, NULL);
   LptArray out = lpt_plan_slot (plan, step->out[0])->array;
   LptCall call = { .node = step->node, .in = in, .n_in = step->n_in, .out = &out, .n_out = 1, .scratch = scratch };
   gsize i;
 
-  for (i = 0; i < lpt_fast_count (plan, step->in[0]); i++)
+  if (numbers == NULL || results == NULL)
+    return NULL;
+  memset (results, 0, n_out * sizeof *results);
+  for (i = 0; i < n_in; i++)
     numbers[i] = (float) (i + 1);
   in[0].data = numbers;
   out.data = results;
@@ -144,7 +148,9 @@ find_pixels (Move           *m,
 
   if ((gsize) x->dims[1] != m->channels)
     return FALSE;
-  m->from = g_new (gsize, m->pixels);
+  m->from = lpt_memory_try (m->pixels, sizeof *m->from, NULL);
+  if (m->from == NULL)
+    return FALSE;
   for (pixel = 0; pixel < m->pixels; pixel++)
     {
       const float *first = numbers + pixel / out_plane * m->channels * out_plane + pixel % out_plane;

@@ -173,7 +173,7 @@ lpt_fast_make_float_dwconv (LptFastBuilder  *b,
   gsize c, tap;
 
   p->w = lpt_fast_array (p->taps * p->channels, sizeof (float));
-  for (c = 0; c < p->channels; c++)
+  for (c = 0; c < p->channels && p->w != NULL; c++)
     for (tap = 0; tap < p->taps; tap++)
       p->w[tap * p->channels + c] = w[c * p->taps + tap];
   lpt_fast_end_init (&p->fused, b, i, 1, p->channels);

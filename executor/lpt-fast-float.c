@@ -123,7 +123,7 @@ read_bias (const LptPlan  *plan,
   if (n > 1 && strides[axis] != 1)
     return NULL;
   bias = lpt_fast_array (columns, sizeof *bias);
-  for (i = 0; i < columns; i++)
+  for (i = 0; i < columns && bias != NULL; i++)
     bias[i] = ((const float *) array->data)[n > 1 ? i : 0];
 
   return bias;
@@ -218,7 +218,8 @@ lpt_fast_end_init (LptFastEnd     *e,
   if (step->n_in > 2 && step->in[2] != LPT_NO_SLOT)
     {
       e->end.bias = e->bias = lpt_fast_array (columns, sizeof (float));
-      memcpy (e->bias, lpt_plan_slot (b->plan, step->in[2])->array.data, columns * sizeof (float));
+      if (e->bias != NULL)
+        memcpy (e->bias, lpt_plan_slot (b->plan, step->in[2])->array.data, columns * sizeof (float));
     }
   for (;;)
     {

@@ -132,7 +132,7 @@ set_average (Pool          *p,
   p->pool.mult = p->mult = lpt_fast_array (n + 1, sizeof (gint32));
   p->pool.shift = p->shift = lpt_fast_array (n + 1, sizeof (gint32));
   p->pool.scale = p->scale = lpt_fast_array (n + 1, sizeof (float));
-  for (i = from; i <= n; i++)
+  for (i = from; i <= n && p->mult != NULL && p->shift != NULL && p->scale != NULL; i++)
     {
       LptMultiplier m = p->sums.multiplier (p->sums.op, (gint64) i);
 

@@ -283,7 +283,8 @@ read_operand (LptFastBuilder *b,
 
       o->from = LPT_FROM_CONSTANT;
       o->constant = lpt_fast_array (n, sizeof (float));
-      memcpy (o->constant, s->array.data, n * sizeof (float));
+      if (o->constant != NULL)
+        memcpy (o->constant, s->array.data, n * sizeof (float));
     }
   else
     {
@@ -372,7 +373,7 @@ repeat (gpointer row,
   guint32 *result = lpt_fast_array (n * times, sizeof *result);
   gsize i;
 
-  for (i = 0; i < times; i++)
+  for (i = 0; i < times && result != NULL && row != NULL; i++)
     memcpy (result + i * n, row, n * sizeof *result);
   lpt_aligned_free (row);
 
@@ -512,7 +513,7 @@ copy_quant (LptFastBuilder *b,
   array = &lpt_plan_slot (b->plan, run->kind == LPT_RUN_QUANTIZE ? step->out[0] : step->in[0])->array;
   run->scale = lpt_fast_array (array->quant->n, sizeof (float));
   run->zero = lpt_fast_array (array->quant->n, sizeof (gint32));
-  for (c = 0; c < array->quant->n; c++)
+  for (c = 0; c < array->quant->n && run->scale != NULL && run->zero != NULL; c++)
     {
       run->scale[c] = (float) array->quant->scale[c];
       run->zero[c] = array->quant->zero_point[c] + lpt_fast_offset (array->dtype);

@@ -227,7 +227,8 @@ follow_floats (LptFastStage   *stage,
 
 /* --- the whole --- */
 
-static void
+/* FALSE: no memory. */
+static gboolean
 stage_alloc (LptFastStage *stage,
              guint         i,
              gsize         channels)
@@ -245,6 +246,10 @@ stage_alloc (LptFastStage *stage,
                                  lpt_fast_array (channels, sizeof (float)), lpt_fast_array (channels, sizeof (float)) };
   stage->e = (LptEpilogue) { .store = LPT_STORE_Q8, .flo = -INFINITY, .fhi = INFINITY, .bias = stage->bias,
                              .mult = stage->mult, .shift = stage->shift, .scale = stage->scale, .fma = stage->fma };
+
+  return stage->bias != NULL && stage->weight_zp != NULL && stage->mult != NULL && stage->shift != NULL && stage->rest != NULL &&
+         stage->scale != NULL && stage->fbias != NULL && stage->fma.offset != NULL && stage->fma.high != NULL &&
+         stage->fma.low != NULL && stage->fma.half != NULL;
 }
 
 gboolean
@@ -269,7 +274,8 @@ lpt_fast_stage_init (LptFastStage    *stage,
 
   if (rule == NULL || rule->algorithm != LPT_ALGO_RESCALE || (rest->n > 1 && rest->n != channels))
     return FALSE;
-  stage_alloc (stage, i, channels);
+  if (!stage_alloc (stage, i, channels))
+    return FALSE;
   stage->out = slot;
   if (y->dtype == LPT_DTYPE_I32)
     {
@@ -398,8 +404,7 @@ lpt_fast_make_dequantize_words (LptFastBuilder *b,
   w->channels = (gsize) x->shape.dims[axis];
   w->rows = (gsize) lpt_array_count (x) / w->channels;
   w->per_task = MAX (CHUNK / w->channels, 1);
-  stage_alloc (&w->stage, i, w->channels);
-  if (!follow_floats (&w->stage, b, i, i, axis, w->channels))
+  if (!stage_alloc (&w->stage, i, w->channels) || !follow_floats (&w->stage, b, i, i, axis, w->channels))
     {
       words_clear (w);
       g_free (w);

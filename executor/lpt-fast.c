@@ -12,6 +12,7 @@
 #include "executor/lpt-fast.h"
 
 #include "ir/lpt-tensor-pages.h"
+#include "ir/lpt-memory.h"
 
 /* --- helpers --- */
 
@@ -58,9 +59,8 @@ lpt_fast_array (gsize n,
   gsize size = (n + LPT_CHANNEL_PAD) * element;
   gpointer data = lpt_aligned_alloc (size, NULL);
 
-  if (data == NULL)
-    g_error ("no memory for %" G_GSIZE_FORMAT " parameters", n);
-  memset (data, 0, size);
+  if (data != NULL)
+    memset (data, 0, size);
 
   return data;
 }
@@ -92,7 +92,8 @@ lpt_fast_weights (LptFastBuilder *b,
   g_string_append (name, lpt_plan_step (b->plan, i)->node->name);
   /* Vectors may read past the end. */
   w.col_sum = lpt_pack_take (b->plan->pack, name->str, sums + size + LPT_CHANNEL_PAD, &w.fresh);
-  w.data = (guint8 *) w.col_sum + sums;
+  w.data = w.col_sum != NULL ? (guint8 *) w.col_sum + sums : NULL;
+  w.fresh = w.fresh && w.data != NULL;
 
   return w;
 }
@@ -331,6 +332,20 @@ drop_weights (LptNode *product)
     lpt_tensor_drop_pages (weights);
 }
 
+static void
+free_op (LptFastOp *op)
+{
+  while (op != NULL)
+    {
+      LptFastOp *next = op->next;
+
+      if (op->clear != NULL)
+        op->clear (op);
+      g_free (op);
+      op = next;
+    }
+}
+
 /* Products take as much as they can of what follows them, then what stays real becomes programs of rows; the rest has
  * makers. FALSE: there are no ops. */
 static gboolean
@@ -381,6 +396,8 @@ LptFast *
 lpt_fast_new (LptPlan *plan)
 {
   LptFastBuilder b = { .plan = plan };
+  guint mark = lpt_memory_mark (), i;
+  gboolean any;
   LptCpu cpu = lpt_cpu_detect ();
   const char *level = getenv ("LPT_CPU");
   g_autofree LptFastOp **ops = NULL;
@@ -397,7 +414,14 @@ lpt_fast_new (LptPlan *plan)
   ops = g_new0 (LptFastOp *, plan->steps->len + 1);
   find_readers (&b);
   lpt_fast_regions_init (&b);
-  if (make_ops (&b, ops))
+  any = make_ops (&b, ops);
+  if (!lpt_memory_check (mark, NULL))
+    {
+      /* What lacks its arrays does not run: the plan says so. */
+      for (i = 0; i < plan->steps->len; i++)
+        free_op (ops[i]);
+    }
+  else if (any)
     {
       fast = lpt_fast_program_new (&b, ops);
       fast->covered = g_steal_pointer (&b.covered);

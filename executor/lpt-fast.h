@@ -144,7 +144,8 @@ gsize    lpt_fast_count      (const LptPlan *plan, guint slot);
 gsize    lpt_fast_pixels     (const LptShape *shape);
 /* The output of @step in @repr is its input in @repr, under another name. */
 gboolean lpt_fast_same_bytes (const LptPlan *plan, const LptStep *step, LptRepr repr);
-/* Zero-filled array of @n elements that vectors may read past the end. */
+/* Zero-filled array of @n elements that vectors may read past the end. NULL: no memory. A maker need not end then, only not
+ * write there: its op is freed, and the plan is none. The same with weights. */
 gpointer lpt_fast_array      (gsize n, gsize element);
 
 /* Packed weights of a step, which belong to the plan. With *fresh the caller packs them and fills the column sums. */

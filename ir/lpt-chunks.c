@@ -5,7 +5,6 @@
 
 #include "ir/lpt-chunks.h"
 #include "ir/lpt-memory.h"
-#include "ir/lpt-memory.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

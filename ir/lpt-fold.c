@@ -9,6 +9,7 @@
 #include <lpt/lpt-attrs.h>
 
 #include "ir/lpt-fold.h"
+#include "ir/lpt-memory.h"
 #include "ir/lpt-tensor-pages.h"
 
 LptTensor *
@@ -103,6 +104,8 @@ lpt_fold_broadcast (LptTensor      *tensor,
 {
   gint64 strides[LPT_MAX_RANK];
 
+  if (tensor == NULL)
+    return NULL;
   if (lpt_shape_equal (lpt_tensor_shape (tensor), shape))
     return lpt_tensor_ref (tensor);
   if (!lpt_shape_is_static (shape) ||
@@ -119,17 +122,19 @@ lpt_fold_reshape (LptTensor    *tensor,
 {
   LptShape shape = lpt_shape_make (rank, dims);
 
-  return lpt_tensor_reshape (tensor, &shape, NULL);
+  return tensor != NULL ? lpt_tensor_reshape (tensor, &shape, NULL) : NULL;
 }
 
 LptTensor *
 lpt_fold_extend_all (LptTensor *tensor,
                      gint       rank)
 {
-  const LptShape *shape = lpt_tensor_shape (tensor);
+  const LptShape *shape = tensor != NULL ? lpt_tensor_shape (tensor) : NULL;
   gint64 dims[LPT_MAX_RANK];
   gint d;
 
+  if (tensor == NULL)
+    return NULL;
   if (shape->rank >= rank || rank > LPT_MAX_RANK)
     return lpt_tensor_ref (tensor);
   for (d = 0; d < rank; d++)
@@ -142,7 +147,7 @@ LptTensor *
 lpt_fold_extend (LptTensor *tensor,
                  gint       rank)
 {
-  if (lpt_tensor_count (tensor) == 1)
+  if (tensor != NULL && lpt_tensor_count (tensor) == 1)
     return lpt_tensor_ref (tensor);
 
   return lpt_fold_extend_all (tensor, rank);
@@ -152,11 +157,13 @@ LptTensor *
 lpt_fold_transpose (LptTensor    *tensor,
                     const gint64 *order)
 {
-  const LptShape *shape = lpt_tensor_shape (tensor);
+  const LptShape *shape = tensor != NULL ? lpt_tensor_shape (tensor) : &LPT_SHAPE_SCALAR;
   LptShape to = *shape;
   gint64 own[LPT_MAX_RANK], strides[LPT_MAX_RANK];
   gint d;
 
+  if (tensor == NULL)
+    return NULL;
   lpt_shape_strides (shape, own);
   for (d = 0; d < shape->rank; d++)
     {
@@ -175,10 +182,11 @@ lpt_fold_take (LptTensor    *tensor,
                const gint64 *index,
                gint64        n)
 {
-  const LptShape *shape = lpt_tensor_shape (tensor);
-  gsize size = lpt_dtype_bits (lpt_tensor_dtype (tensor)) / 8;
+  const LptShape *shape = tensor != NULL ? lpt_tensor_shape (tensor) : &LPT_SHAPE_SCALAR;
+  LptDType dtype = tensor != NULL ? lpt_tensor_dtype (tensor) : LPT_DTYPE_F32;
+  gsize size = lpt_dtype_bits (dtype) / 8;
   LptShape to = *shape;
-  g_autoptr (LptTensor) one = lpt_tensor_scalar (lpt_tensor_dtype (tensor), 1);
+  g_autoptr (LptTensor) one = lpt_tensor_scalar (dtype, 1);
   LptTensor *out;
   gint64 outer = 1, inner = 1, o, k, e;
   gint d;
@@ -186,7 +194,7 @@ lpt_fold_take (LptTensor    *tensor,
   if (axis < 0 || axis >= shape->rank || size == 0)
     return NULL;
   to.dims[axis] = n;
-  out = lpt_tensor_new (lpt_tensor_dtype (tensor), &to, NULL);
+  out = lpt_tensor_new (dtype, &to, NULL);
   if (out == NULL)
     return NULL;
   for (d = 0; d < axis; d++)
@@ -221,9 +229,11 @@ lpt_fold_range (LptTensor *tensor,
                 gint64     start,
                 gint64     length)
 {
-  g_autofree gint64 *index = g_new (gint64, (gsize) length + 1);
+  g_autofree gint64 *index = length >= 0 ? lpt_memory_try ((gsize) length, sizeof *index, NULL) : NULL;
   gint64 i;
 
+  if (index == NULL)
+    return NULL;
   for (i = 0; i < length; i++)
     index[i] = start + i;
 
@@ -235,15 +245,21 @@ lpt_fold_concat (LptTensor *const *parts,
                  guint             n,
                  gint              axis)
 {
-  LptDType dtype = lpt_tensor_dtype (parts[0]);
-  LptShape to = *lpt_tensor_shape (parts[0]);
-  gsize size = lpt_dtype_bits (dtype) / 8;
+  LptDType dtype;
+  LptShape to;
+  gsize size;
   LptTensor *out;
   gint64 outer = 1, o;
   guint8 *at;
   guint i;
   gint d;
 
+  for (i = 0; i < n; i++)
+    if (parts[i] == NULL)
+      return NULL;
+  dtype = lpt_tensor_dtype (parts[0]);
+  to = *lpt_tensor_shape (parts[0]);
+  size = lpt_dtype_bits (dtype) / 8;
   if (axis < 0 || axis >= to.rank || size == 0)
     return NULL;
   for (i = 1; i < n; i++)
@@ -301,19 +317,19 @@ lpt_fold_binary (LptOp      op,
                  LptTensor *b,
                  LptDType   dtype)
 {
-  gboolean wide = lpt_tensor_dtype (a) == LPT_DTYPE_F64 || lpt_tensor_dtype (b) == LPT_DTYPE_F64;
+  gboolean wide = a != NULL && b != NULL && (lpt_tensor_dtype (a) == LPT_DTYPE_F64 || lpt_tensor_dtype (b) == LPT_DTYPE_F64);
   g_autoptr (LptTensor) x = NULL;
   g_autoptr (LptTensor) y = NULL;
   g_autofree double *values = NULL;
   LptShape shape;
   gint64 count, i;
 
-  if (!lpt_shape_broadcast (lpt_tensor_shape (a), lpt_tensor_shape (b), &shape) ||
+  if (a == NULL || b == NULL || !lpt_shape_broadcast (lpt_tensor_shape (a), lpt_tensor_shape (b), &shape) ||
       !lpt_shape_count (&shape, &count))
     return NULL;
   x = lpt_fold_broadcast (a, &shape);
   y = lpt_fold_broadcast (b, &shape);
-  values = g_try_new (double, (gsize) count + 1);
+  values = lpt_memory_try ((gsize) count, sizeof *values, NULL);
   if (x == NULL || y == NULL || values == NULL)
     return NULL;
   for (i = 0; i < count; i++)
@@ -330,6 +346,8 @@ lpt_fold_binary (LptOp      op,
 LptTensor *
 lpt_fold_scalar_if_possible (LptTensor *tensor)
 {
+  if (tensor == NULL)
+    return NULL;
   if (lpt_tensor_is_scalar_like (tensor) && lpt_tensor_shape (tensor)->rank != 0)
     return lpt_tensor_new_copy (lpt_tensor_dtype (tensor), &LPT_SHAPE_SCALAR, lpt_tensor_data (tensor), NULL);
 
@@ -340,7 +358,7 @@ LptTensor *
 lpt_fold_round (LptTensor *tensor,
                 LptDType   dtype)
 {
-  g_autoptr (LptTensor) rounded = lpt_tensor_convert_round (tensor, dtype, LPT_ROUND_HALF_AWAY, NULL);
+  g_autoptr (LptTensor) rounded = tensor != NULL ? lpt_tensor_convert_round (tensor, dtype, LPT_ROUND_HALF_AWAY, NULL) : NULL;
 
   return rounded != NULL ? lpt_fold_scalar_if_possible (rounded) : NULL;
 }

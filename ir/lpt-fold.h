@@ -2,7 +2,8 @@
  *
  * What the rules need to rewrite the constants of dequantization: elementwise
  * arithmetic in float32, movement of elements, and FakeQuantize over weights.
- * All results are (transfer full); NULL when shapes do not fit or memory runs out.
+ * All results are (transfer full); NULL when shapes do not fit, or when memory runs out: lpt_memory_check() tells which, and
+ * the rewriter ends with that. NULL in gives NULL out.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -199,24 +199,24 @@ lpt_memory_check (guint    mark,
 
 /* --- blocks --- */
 
-/* @size: that counts; @asked: that was asked for. */
+/* @size: that counts; @asked: that was asked for; @must: it is not refused. */
 static gboolean
 take (gsize       size,
       gsize       asked,
+      gboolean    must,
       const char *what,
       LptLimits **owner,
       GError    **error)
 {
-  gboolean small = size <= LPT_MEMORY_SMALL, fits;
   gsize before;
+  gboolean fits;
 
   *owner = NULL;
   if (current == NULL)
     return TRUE;
   before = __atomic_fetch_add (&current->memory, size, __ATOMIC_RELAXED);
-  fits = current->max_memory == 0 || (before <= current->max_memory && size <= current->max_memory - before) ||
-         (small && error == NULL);
-  if (!fits || (!small && current->grant != NULL && !current->grant (size, current->grant_data)))
+  fits = current->max_memory == 0 || (before <= current->max_memory && size <= current->max_memory - before);
+  if (!must && (!fits || (current->grant != NULL && !current->grant (asked, current->grant_data))))
     {
       __atomic_fetch_sub (&current->memory, size, __ATOMIC_RELAXED);
       lpt_memory_fail (asked, what, error);
@@ -233,7 +233,7 @@ lpt_memory_take (gsize       size,
                  LptLimits **owner,
                  GError    **error)
 {
-  return take (size, size, what, owner, error);
+  return take (size, size, FALSE, what, owner, error);
 }
 
 void
@@ -246,6 +246,27 @@ lpt_memory_give (LptLimits *owner,
   lpt_limits_unref (owner);
 }
 
+gpointer
+lpt_memory_try (gsize    n,
+                gsize    size,
+                GError **error)
+{
+  LptLimits *owner;
+  gpointer data;
+  gsize bytes;
+
+  if (!g_size_checked_mul (&bytes, MAX (n, 1), size))
+    bytes = G_MAXSIZE;
+  if (!lpt_memory_take (bytes, "elements", &owner, error))
+    return NULL;
+  data = g_try_malloc (bytes);
+  lpt_memory_give (owner, bytes);
+  if (data == NULL)
+    lpt_memory_fail (bytes, "elements", error);
+
+  return data;
+}
+
 typedef struct
 {
   gpointer   base;        /* what free() takes */
@@ -256,10 +277,11 @@ typedef struct
 
 G_STATIC_ASSERT (sizeof (Header) <= ALIGNMENT);
 
-gpointer
-lpt_memory_alloc (gsize       size,
-                  const char *what,
-                  GError    **error)
+static gpointer
+alloc (gsize       size,
+       gboolean    must,
+       const char *what,
+       GError    **error)
 {
   Header header = { .size = MAX (size, 1) + 2 * ALIGNMENT };
   guint8 *data;
@@ -270,7 +292,7 @@ lpt_memory_alloc (gsize       size,
       return NULL;
     }
   header.small = header.size <= LPT_MEMORY_SMALL;
-  if (!take (header.size, size, what, &header.owner, error))
+  if (!take (header.size, size, must, what, &header.owner, error))
     return NULL;
   if (header.small)
     {
@@ -292,6 +314,22 @@ lpt_memory_alloc (gsize       size,
   ASAN_POISON_MEMORY_REGION (data - (ALIGNMENT - sizeof header), ALIGNMENT - sizeof header);
 
   return data;
+}
+
+gpointer
+lpt_memory_alloc (gsize       size,
+                  const char *what,
+                  GError    **error)
+{
+  return alloc (size, FALSE, what, error);
+}
+
+gpointer
+lpt_memory_small (gsize size)
+{
+  g_assert (size + 2 * ALIGNMENT <= LPT_MEMORY_SMALL);
+
+  return alloc (size, TRUE, "an element", NULL);
 }
 
 void

@@ -21,15 +21,18 @@
 
 G_BEGIN_DECLS
 
-/* Blocks up to this size are GLib's: they count, but do not fail for want of memory. */
+/* Blocks up to this size are GLib's: they count, but memory does not lack for them. */
 #define LPT_MEMORY_SMALL 384
 
-/* 64-byte aligned, at least one byte, uninitialised; NULL + LPT_ERROR_MEMORY. @what: "a tensor".
- * Small blocks do not fail where @error is NULL. */
+/* 64-byte aligned, at least one byte, uninitialised; NULL + LPT_ERROR_MEMORY. @what: "a tensor". */
 gpointer  lpt_memory_alloc (gsize size, const char *what, GError **error);
+/* The same for a few elements, never refused. */
+gpointer  lpt_memory_small (gsize size);
 void      lpt_memory_free  (gpointer data);
+/* @n elements of @size bytes for g_free(), which count only while they are made; NULL + LPT_ERROR_MEMORY. */
+gpointer  lpt_memory_try   (gsize n, gsize size, GError **error);
 
-/* Counts memory that comes from elsewhere; what is small fails only with an @error. *owner (transfer full, nullable): where to give it back. */
+/* Counts memory that comes from elsewhere. *owner (transfer full, nullable): where to give it back. */
 gboolean  lpt_memory_take  (gsize size, const char *what, LptLimits **owner, GError **error);
 void      lpt_memory_give  (LptLimits *owner, gsize size);
 
@@ -44,7 +47,7 @@ gboolean  lpt_limits_allow_paths (void);
 /* FALSE + error when the interrupt says so. */
 gboolean  lpt_limits_go_on (GError **error);
 
-/* For tests: asked for each block that is not small; FALSE = there is none. */
+/* For tests: asked for each block; FALSE = there is none. */
 typedef gboolean (*LptGrantFunc) (gsize size, gpointer data);
 void      lpt_limits_set_grant (LptLimits *limits, LptGrantFunc func, gpointer data);
 

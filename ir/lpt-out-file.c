@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "ir/lpt-memory.h"
 #include "ir/lpt-out-file.h"
 
 #include <errno.h>
@@ -45,7 +46,7 @@ lpt_out_file_open (LptOutFile *file, const char *path, GError **error)
   gboolean exists;
   int fd = -1;
 
-  *file = (LptOutFile) { .path = g_strdup (path), .real = follow_links (path) };
+  *file = (LptOutFile) { .path = g_strdup (path), .real = follow_links (path), .mark = lpt_memory_mark () };
   if (file->real == NULL)
     return fail (file, errno, error);
   exists = g_stat (path, &info) == 0;
@@ -89,7 +90,12 @@ lpt_out_file_finish (LptOutFile *file, GError **error)
       bad = TRUE;
       code = errno;
     }
-  return !bad || fail (file, code != 0 ? code : EIO, error);
+  if (bad)
+    return fail (file, code != 0 ? code : EIO, error);
+  if (lpt_memory_check (file->mark, error))
+    return TRUE;
+  g_prefix_error (error, "%s: ", file->path);
+  return FALSE;
 }
 
 gboolean

@@ -17,6 +17,7 @@ typedef struct
   char *real;      /* behind links; what gets replaced */
   char *temp;      /* beside @real; NULL when written in place or done */
   FILE *stream;    /* write here; errors show up in lpt_out_file_finish() */
+  guint mark;      /* what is written is not whole where memory lacked since */
 } LptOutFile;
 
 gboolean lpt_out_file_open   (LptOutFile *file, const char *path, GError **error);

@@ -454,9 +454,12 @@ LptTensor *
 lpt_tensor_scalar (LptDType dtype,
                    double   value)
 {
-  LptTensor *tensor = lpt_tensor_new (dtype, &LPT_SHAPE_SCALAR, NULL);
+  LptTensor *tensor = tensor_alloc (dtype, &LPT_SHAPE_SCALAR, NULL);
 
   g_assert (tensor != NULL);
+  tensor->own = lpt_memory_small (tensor->size);
+  tensor->data = tensor->own;
+  memset (tensor->own, 0, tensor->size);
   store_f64 (dtype, tensor->own, 0, value);
 
   return tensor;
@@ -467,11 +470,8 @@ lpt_tensor_vector_i64 (guint         n,
                        const gint64 *values)
 {
   LptShape shape = { .rank = 1, .dims = { n } };
-  LptTensor *tensor = lpt_tensor_new_copy (LPT_DTYPE_I64, &shape, values, NULL);
 
-  g_assert (tensor != NULL);
-
-  return tensor;
+  return lpt_tensor_new_copy (LPT_DTYPE_I64, &shape, values, NULL);
 }
 
 LptTensor *
@@ -504,21 +504,7 @@ alloc_elements (const LptTensor  *tensor,
                 gsize             width,
                 GError          **error)
 {
-  LptLimits *owner;
-  gsize size = MAX ((gsize) tensor->count, 1);
-  gpointer values = NULL;
-
-  /* The caller frees it with g_free(): it is held against the limits only while it is made. */
-  if (!g_size_checked_mul (&size, size, width))
-    size = G_MAXSIZE;
-  if (!lpt_memory_take (size, "elements", &owner, error))
-    return NULL;
-  values = g_try_malloc (size);
-  lpt_memory_give (owner, size);
-  if (values == NULL)
-    lpt_memory_fail (size, "elements", error);
-
-  return values;
+  return lpt_memory_try ((gsize) tensor->count, width, error);
 }
 
 float *

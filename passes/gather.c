@@ -54,6 +54,8 @@ gather (LptTensor *tensor,
   if (lpt_tensor_is_scalar_like (tensor))
     return lpt_fold_scalar_if_possible (tensor);
   wide = lpt_fold_extend_all (tensor, where->rank);
+  if (wide == NULL)
+    return NULL;
   n = lpt_tensor_shape (wide)->dims[where->axis];
   if (n == 1)
     return adapt_rank (wide, where);

@@ -441,15 +441,17 @@ run_whole (LptRewriter  *rw,
   LptPassStats *stats = stats_of (rw);
   gint64 start = g_get_monotonic_time ();
   guint mark = lpt_memory_mark ();
+  GError *local = NULL;
 
   rw->graph = graph;
   rw->waits = has_controls (graph);
   rw->changed = FALSE;
-  if (!pass->run (rw, graph, error))
+  if (!pass->run (rw, graph, &local))
     {
       g_clear_error (&rw->error);
-      g_prefix_error (error, "pass %s: ", pass->name);
-      return FALSE;
+      if (local == NULL)
+        return FALSE;
+      lpt_rewriter_fail (rw, local);
     }
   if (!is_fine (rw, mark, NULL, error))
     return FALSE;

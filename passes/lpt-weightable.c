@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "ir/lpt-fold.h"
+#include "ir/lpt-memory.h"
 #include "passes/lpt-weightable.h"
 
 gint64
@@ -325,7 +326,9 @@ data_scale (LptNode          *node,
   outputs = node->out[0].shape.dims[1];
   in_group = lpt_tensor_count (scale) / groups;
   out_group = outputs / groups;
-  values = g_new (double, (gsize) outputs);
+  values = lpt_memory_try ((gsize) outputs, sizeof *values, NULL);
+  if (values == NULL)
+    return NULL;
   for (i = 0; i < outputs; i++)
     values[i] = lpt_tensor_get_f64 (scale, i / out_group * in_group);
   for (d = 0; d < shape.rank; d++)

@@ -66,7 +66,6 @@ along (Normalize      *nz,
         }
     }
   tensor = lpt_tensor_from_f64 (dtype, &dims, values, NULL);
-  g_assert (tensor != NULL);
   return lpt_rewriter_const (nz->rw, name, tensor);
 }
 

@@ -20,6 +20,7 @@
  */
 
 #include "ir/lpt-fold.h"
+#include "ir/lpt-memory.h"
 #include "passes/lpt-layer.h"
 
 typedef struct
@@ -59,7 +60,7 @@ pad_constant (LptTensor     *tensor,
   g_autofree gint64 *index = NULL;
   gint64 n = padding->length + padding->begin + padding->end, i;
 
-  if (lpt_tensor_shape (wide)->dims[padding->axis] == 1)
+  if (wide != NULL && lpt_tensor_shape (wide)->dims[padding->axis] == 1)
     {
       LptShape shape = *lpt_tensor_shape (wide);
       LptTensor *repeated;
@@ -71,7 +72,9 @@ pad_constant (LptTensor     *tensor,
     }
   if (wide == NULL || n < 0)
     return NULL;
-  index = g_new (gint64, (gsize) n + 1);
+  index = lpt_memory_try ((gsize) n, sizeof *index, NULL);
+  if (index == NULL)
+    return NULL;
   for (i = 0; i < n; i++)
     index[i] = source_index (padding, i - padding->begin, padding->length);
 

@@ -19,6 +19,7 @@
  */
 
 #include "ir/lpt-fold.h"
+#include "ir/lpt-memory.h"
 #include "passes/lpt-layer.h"
 
 typedef struct { gint in_rank, out_rank; gint64 channels; } Change;
@@ -48,10 +49,14 @@ repeat_channels (LptTensor *tensor,
   if (lpt_tensor_is_scalar_like (tensor))
     return lpt_fold_scalar_if_possible (tensor);
   wide = lpt_fold_extend_all (tensor, change->in_rank);
+  if (wide == NULL)
+    return NULL;
   old = lpt_tensor_shape (wide)->dims[1];
   if (change->channels % old != 0)
     return NULL;
-  index = g_new (gint64, (gsize) change->channels);
+  index = lpt_memory_try ((gsize) change->channels, sizeof *index, NULL);
+  if (index == NULL)
+    return NULL;
   for (i = 0; i < change->channels; i++)
     index[i] = i / (change->channels / old);
   repeated = lpt_fold_take (wide, 1, index, change->channels);

@@ -15,6 +15,7 @@
  */
 
 #include "ir/lpt-fold.h"
+#include "ir/lpt-memory.h"
 #include "passes/lpt-layer.h"
 
 typedef struct
@@ -101,7 +102,9 @@ slice_constant (LptTensor *tensor,
           gint64 start, step, n, j;
 
           take_entry (slice, i, lpt_tensor_shape (value)->dims[axis], &start, &step, &n);
-          index = g_new (gint64, (gsize) n + 1);
+          index = lpt_memory_try ((gsize) n, sizeof *index, NULL);
+          if (index == NULL)
+            return NULL;
           for (j = 0; j < n; j++)
             index[j] = start + j * step;
           taken = lpt_fold_take (value, axis, index, n);

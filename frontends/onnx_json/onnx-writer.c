@@ -4,6 +4,7 @@
  */
 
 #include "frontends/onnx_json/onnx-writer.h"
+#include "ir/lpt-memory.h"
 #include "ir/lpt-out-file.h"
 
 #include <lpt/lpt-body.h>
@@ -276,6 +277,7 @@ lpt_onnx_serialise (LptGraph         *graph,
                     GError          **error)
 {
   LptOnnxWriter w = { .graph = graph, .qoperator = (flags & LPT_ONNX_QOPERATOR) != 0, .opset = needed_opset (graph) };
+  guint mark = lpt_memory_mark ();
   GBytes *bytes = NULL;
 
   w.memory = g_ptr_array_new_with_free_func (g_free);
@@ -289,7 +291,9 @@ lpt_onnx_serialise (LptGraph         *graph,
   {
     Onnx__ModelProto *model = write_model (&w);
 
-    if (w.error != NULL)
+    if (!lpt_memory_check (mark, error))
+      g_clear_error (&w.error);
+    else if (w.error != NULL)
       g_propagate_error (error, g_steal_pointer (&w.error));
     else
       bytes = serialise (model, (flags & LPT_ONNX_JSON) != 0, error);

@@ -35,8 +35,9 @@ LPT_EXPORT LptTensor *lpt_tensor_new         (LptDType dtype, const LptShape *sh
 LPT_EXPORT LptTensor *lpt_tensor_new_copy    (LptDType dtype, const LptShape *shape, gconstpointer data, GError **error);
 /* A view of @bytes (a reference is taken) from @offset on; checks that they suffice. */
 LPT_EXPORT LptTensor *lpt_tensor_new_bytes   (LptDType dtype, const LptShape *shape, GBytes *bytes, gsize offset, GError **error);
-/* One-element and small tensors, which cannot fail. Scalars have rank 0. */
+/* One element, which cannot fail; rank 0. */
 LPT_EXPORT LptTensor *lpt_tensor_scalar      (LptDType dtype, double value);
+/* NULL when memory runs out. */
 LPT_EXPORT LptTensor *lpt_tensor_vector_i64  (guint n, const gint64 *values);
 /* @values converted to @dtype (nearest even for half floats, lpt_tensor_convert()'s rule for integers). */
 LPT_EXPORT LptTensor *lpt_tensor_from_f64    (LptDType dtype, const LptShape *shape, const double *values, GError **error);

@@ -1,0 +1,365 @@
+/* test-memory.c - every allocation whose size comes from a file fails once, and all from there on
+ *
+ * What is asked for is counted in a first run, whose result is kept. Then each run lacks one of the blocks, or all from one
+ * on: it has to end in LPT_ERROR_MEMORY or in the same bytes. Sanitizers see the rest.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include <glib/gstdio.h>
+#include <lpt/lpt.h>
+
+#include "ir/lpt-memory.h"
+
+#define SEPARATOR "\n---\n"
+
+/* Runs of one case; LPT_TEST_NIGHTLY=1: as many as there are blocks. */
+#define FEW 24
+
+typedef struct { guint n, from, to; } Grant;
+
+static gboolean
+grant (gsize    size,
+       gpointer data)
+{
+  Grant *g = data;
+
+  return g->n++ < g->from || g->n > g->to;
+}
+
+/* What is to be the same (transfer full), or NULL + error. */
+typedef GBytes *(*Work) (gconstpointer data, GError **error);
+
+static GBytes *
+attempt (Work          work,
+         gconstpointer data,
+         guint         from,
+         guint         to,
+         guint        *n,
+         GError      **error)
+{
+  g_autoptr (LptLimits) limits = lpt_limits_new ();
+  Grant g = { 0, from, to };
+  LptLimits *before;
+  GBytes *bytes;
+
+  lpt_limits_set_grant (limits, grant, &g);
+  before = lpt_limits_set_thread (limits);
+  bytes = work (data, error);
+  lpt_limits_set_thread (before);
+  *n = g.n;
+  g_assert_cmpuint (lpt_limits_memory (limits), ==, 0);
+
+  return bytes;
+}
+
+static void
+sweep (Work          work,
+       gconstpointer data,
+       const char   *what,
+       gboolean      all)
+{
+  g_autoptr (GError) error = NULL;
+  guint n, used, k, step;
+  g_autoptr (GBytes) wanted = attempt (work, data, G_MAXUINT, G_MAXUINT, &n, &error);
+  gboolean nightly = g_getenv ("LPT_TEST_NIGHTLY") != NULL;
+
+  if (wanted == NULL)
+    return;       /* said elsewhere */
+  step = all || nightly || n <= FEW ? 1 : (n + FEW - 1) / FEW;
+  for (k = 0; k < 2 * n; k += step)
+    {
+      guint at = k / 2;
+      g_autoptr (GError) local = NULL;
+      g_autoptr (GBytes) bytes = attempt (work, data, at, k % 2 == 0 ? at + 1 : G_MAXUINT, &used, &local);
+
+      if (bytes == NULL ? g_error_matches (local, LPT_ERROR, LPT_ERROR_MEMORY) : g_bytes_equal (bytes, wanted))
+        continue;
+      g_test_message ("%s: without block %u of %u%s: %s", what, at, n, k % 2 == 0 ? "" : " and all after it",
+                      bytes != NULL ? "another result" : local != NULL ? local->message : "no error");
+      g_test_fail ();
+      return;
+    }
+}
+
+/* --- what runs -------------------------------------------------------------- */
+
+/* Outputs of @graph on zeros, after the text. */
+static gboolean
+run (LptGraph   *graph,
+     GByteArray *out,
+     GError    **error)
+{
+  g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, 0, error);
+  g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, 1, error) : NULL;
+  guint i;
+
+  if (context == NULL)
+    return FALSE;
+  for (i = 0; i < lpt_plan_n_inputs (plan); i++)
+    {
+      g_autoptr (LptTensor) zeros = lpt_tensor_new (lpt_plan_input_dtype (plan, i), lpt_plan_input_shape (plan, i), error);
+
+      if (zeros == NULL || !lpt_plan_context_set_input (context, i, zeros, error))
+        return FALSE;
+    }
+  if (!lpt_plan_run (plan, context, error))
+    return FALSE;
+  for (i = 0; i < lpt_plan_n_outputs (plan); i++)
+    {
+      g_autoptr (LptTensor) result = lpt_plan_context_output (context, i, error);
+
+      if (result == NULL)
+        return FALSE;
+      g_byte_array_append (out, lpt_tensor_data (result), (guint) lpt_tensor_size (result));
+    }
+
+  return TRUE;
+}
+
+/* Transformed and lowered, as text, then run where its shapes are known. */
+static GBytes *
+transform_and_run (LptGraph *graph,
+                   GError  **error)
+{
+  g_autoptr (LptConfig) config = lpt_config_new ();
+  g_autoptr (GByteArray) out = g_byte_array_new ();
+  g_autofree char *text = NULL;
+  gboolean known = TRUE;
+  guint i;
+
+  if (!graph->lowered && !lpt_pipeline_run (graph, config, NULL, NULL, error))
+    return NULL;
+  text = lpt_graph_to_text (graph, LPT_TEXT_DEFAULT);
+  g_byte_array_append (out, (const guint8 *) text, (guint) strlen (text));
+  for (i = 0; i < graph->parameters->len; i++)
+    known = known && lpt_shape_is_static (&lpt_node_out (g_ptr_array_index (graph->parameters, i))->shape);
+  if (known && graph->results->len > 0 && !run (graph, out, error))
+    return NULL;
+
+  return g_byte_array_free_to_bytes (g_steal_pointer (&out));
+}
+
+static GBytes *
+work_text (gconstpointer data,
+           GError      **error)
+{
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (data, -1, "golden.lpt", error);
+
+  return graph != NULL ? transform_and_run (graph, error) : NULL;
+}
+
+/* The graphs of all golden files: what passes do with constants. */
+static void
+test_golden (void)
+{
+  g_autofree char *root = g_build_filename (LPT_SOURCE_DIR, "tests", "golden", NULL);
+  g_autoptr (GDir) folders = g_dir_open (root, 0, NULL);
+  const char *folder, *file;
+
+  while ((folder = g_dir_read_name (folders)) != NULL)
+    {
+      g_autofree char *path = g_build_filename (root, folder, NULL);
+      g_autoptr (GDir) files = g_dir_open (path, 0, NULL);
+
+      while (files != NULL && (file = g_dir_read_name (files)) != NULL)
+        {
+          g_autofree char *full = g_build_filename (path, file, NULL), *text = NULL;
+          char *split;
+
+          if (!g_str_has_suffix (file, ".lpt") || !g_file_get_contents (full, &text, NULL, NULL))
+            continue;
+          split = strstr (text, SEPARATOR);
+          if (split != NULL)
+            *split = '\0';
+          sweep (work_text, text, full, FALSE);
+        }
+    }
+}
+
+static GBytes *
+work_digits (gconstpointer data,
+             GError      **error)
+{
+  g_autoptr (LptGraph) graph = lpt_openvino_load (LPT_SOURCE_DIR "/models/digits.xml", NULL, error);
+
+  return graph != NULL ? transform_and_run (graph, error) : NULL;
+}
+
+static void
+test_digits (void)
+{
+  sweep (work_digits, NULL, "digits.xml", TRUE);
+}
+
+/* A loop over a product with weights, quantized: as ONNX. */
+static const char loop_text[] =
+  "%%n = Const {3} : i64[]\n%%go = Const {true} : boolean[]\n%%x = Parameter : f32[4,32]\n"
+  "%%l = Loop(%%n, %%go, %%x) : f32[4,32], f32[?,32] {\n  body {\n    in 2 -> 0\n    out _ <- 0 condition\n    out 0 <- 1\n    out 1 <- 1 axis=0\n"
+  "    back 1 -> 0\n    %%y = Parameter : f32[4,32]\n    %%t = Const {true} : boolean[]\n"
+  "    %%l0 = Const {0} : f32[]\n    %%h0 = Const {2.55} : f32[]\n    %%q = FakeQuantize(%%y, %%l0, %%h0, %%l0, %%h0) {levels=256}\n"
+  "    %%w = Const {%s} : f32[32,32]\n    %%l1 = Const {-1.27} : f32[]\n    %%h1 = Const {1.27} : f32[]\n"
+  "    %%wq = FakeQuantize(%%w, %%l1, %%h1, %%l1, %%h1) {levels=255}\n    %%m = MatMul(%%q, %%wq)\n"
+  "    Result(%%t)\n    Result(%%m)\n  }\n}\nResult(%%l)\nResult(%%l.1)\n";
+
+static GBytes *
+work_onnx (gconstpointer data,
+           GError      **error)
+{
+  const GBytes *const *bytes = data;
+  gsize size;
+  gconstpointer content = g_bytes_get_data ((GBytes *) *bytes, &size);
+  g_autoptr (LptGraph) graph = lpt_onnx_parse (content, size, NULL, error);
+
+  return graph != NULL ? transform_and_run (graph, error) : NULL;
+}
+
+static void
+test_loop (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GString) numbers = g_string_new (NULL);
+  g_autofree char *text = NULL;
+  g_autoptr (LptGraph) graph = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+  guint i;
+
+  for (i = 0; i < 1024; i++)
+    g_string_append_printf (numbers, "%s%d.%02d", i > 0 ? "," : "", 0, (i * 37) % 100);
+  text = g_strdup_printf (loop_text, numbers->str);
+  graph = lpt_graph_from_text (text, -1, "loop.lpt", &error);
+  g_assert_no_error (error);
+  bytes = lpt_onnx_serialise (graph, 0, &error);
+  g_assert_no_error (error);
+  sweep (work_onnx, &bytes, "loop.onnx", TRUE);
+}
+
+/* --- writers ---------------------------------------------------------------- */
+
+static char *scratch;
+
+/* The files of each form, one after the other; nothing is left of one that is not whole. */
+static GBytes *
+work_write (gconstpointer data,
+            GError      **error)
+{
+  static const char *const names[] = { "o.xml", "o.json", "o.onnx" };
+  g_autoptr (GByteArray) out = g_byte_array_new ();
+  g_autoptr (LptGraph) graph = lpt_openvino_load (LPT_SOURCE_DIR "/models/digits.xml", NULL, error);
+  g_autoptr (LptConfig) config = lpt_config_new ();
+  gboolean ok;
+  guint i;
+
+  config->until = LPT_STAGE_CLEANUP;
+  ok = graph != NULL && lpt_pipeline_run (graph, config, NULL, NULL, error);
+  for (i = 0; i < G_N_ELEMENTS (names) && ok; i++)
+    {
+      g_autofree char *path = g_build_filename (scratch, names[i], NULL), *text = NULL;
+      gsize length;
+
+      ok = i == 0 ? lpt_openvino_save (graph, path, NULL, error) : i == 1 ? lpt_json_save (graph, path, FALSE, error)
+                                                                           : lpt_onnx_save (graph, path, 0, error);
+      if (!ok)
+        g_assert_false (g_file_test (path, G_FILE_TEST_EXISTS));
+      else if (g_file_get_contents (path, &text, &length, error))
+        g_byte_array_append (out, (const guint8 *) text, (guint) length);
+    }
+  {
+    g_autoptr (GDir) dir = g_dir_open (scratch, 0, NULL);
+    const char *name;
+
+    while ((name = g_dir_read_name (dir)) != NULL)
+      {
+        g_autofree char *path = g_build_filename (scratch, name, NULL);
+
+        g_assert_false (g_str_has_suffix (name, ".tmp"));
+        g_unlink (path);
+      }
+  }
+
+  return ok ? g_byte_array_free_to_bytes (g_steal_pointer (&out)) : NULL;
+}
+
+static void
+test_write (void)
+{
+  sweep (work_write, NULL, "writing digits.xml", FALSE);
+}
+
+/* --- limits ----------------------------------------------------------------- */
+
+static gboolean
+stop (gpointer data)
+{
+  guint *left = data;
+
+  return (*left)-- == 0;
+}
+
+/* The interrupt ends a loop, a transformation and a run. */
+static void
+test_interrupt (void)
+{
+  guint n;
+
+  for (n = 0; n < 8; n++)
+    {
+      g_autoptr (LptLimits) limits = lpt_limits_new ();
+      g_autoptr (GError) error = NULL;
+      guint left = n;
+      g_autoptr (GBytes) bytes = NULL;
+
+      lpt_limits_set_interrupt (limits, stop, &left);
+      lpt_limits_set_thread (limits);
+      bytes = work_digits (NULL, &error);
+      lpt_limits_set_thread (NULL);
+      g_assert_null (bytes);
+      g_assert_error (error, LPT_ERROR, LPT_ERROR_LIMIT);
+    }
+}
+
+/* Memory that is in use counts, and comes back. */
+static void
+test_count (void)
+{
+  g_autoptr (LptLimits) limits = lpt_limits_new ();
+  g_autoptr (GError) error = NULL;
+  LptShape shape = lpt_shape_make (1, (gint64[]) { 1000 });
+  LptTensor *one, *two;
+
+  g_assert_cmpuint (lpt_limits_max_memory (limits), >, 0);
+  lpt_limits_set_max_memory (limits, 10000);
+  lpt_limits_set_thread (limits);
+  one = lpt_tensor_new (LPT_DTYPE_F32, &shape, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (lpt_limits_memory (limits), >=, 4000);
+  two = lpt_tensor_new (LPT_DTYPE_F64, &shape, &error);
+  g_assert_null (two);
+  g_assert_error (error, LPT_ERROR, LPT_ERROR_MEMORY);
+  lpt_tensor_unref (one);
+  g_assert_cmpuint (lpt_limits_memory (limits), ==, 0);
+  lpt_limits_set_thread (NULL);
+}
+
+int
+main (int    argc,
+      char **argv)
+{
+  int code;
+
+  g_test_init (&argc, &argv, NULL);
+  scratch = g_dir_make_tmp ("lpt-memory-XXXXXX", NULL);
+  g_test_add_func ("/memory/count", test_count);
+  g_test_add_func ("/memory/interrupt", test_interrupt);
+  g_test_add_func ("/memory/digits", test_digits);
+  g_test_add_func ("/memory/loop", test_loop);
+  g_test_add_func ("/memory/write", test_write);
+  g_test_add_func ("/memory/golden", test_golden);
+  code = g_test_run ();
+  g_rmdir (scratch);
+  g_free (scratch);
+
+  return code;
+}
