@@ -124,8 +124,6 @@ lpt_plan_step_ran_in (const LptPlan  *plan,
         const LptArray *array = &arrays[step->in[i]];
         LptDType dtype = array->dtype == LPT_DTYPE_I64 ? array->declared : array->dtype;
 
-        if (i > first && arrays[step->in[first]].quant != NULL)
-          continue;
         if (result == LPT_DTYPE_UNDEFINED || dtype == LPT_DTYPE_F32)
           result = dtype;
       }

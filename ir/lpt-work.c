@@ -8,6 +8,30 @@
 #include <lpt/lpt-work.h>
 
 gboolean
+lpt_node_keeps_codes (const LptNode *node)
+{
+  return node->n_in > 0 && node->in[0].value != NULL && node->in[0].value->quant != NULL && node->n_out > 0 && node->out[0].quant != NULL;
+}
+
+gboolean
+lpt_node_is_integer_op (const LptNode *node)
+{
+  return (node->flags & LPT_NODE_RELAXED) && lpt_node_keeps_codes (node);
+}
+
+gboolean
+lpt_graph_has_integer_ops (LptGraph *graph)
+{
+  guint i;
+
+  for (i = 0; i < graph->nodes->len; i++)
+    if (lpt_node_is_integer_op (g_ptr_array_index (graph->nodes, i)))
+      return TRUE;
+
+  return FALSE;
+}
+
+gboolean
 lpt_node_is_layer (const LptNode *node)
 {
   return (node->info->flags & LPT_OP_F_COMPUTE) != 0 || node->op == LPT_OP_OPAQUE || node->op == LPT_OP_CUSTOM;
@@ -63,8 +87,16 @@ lpt_node_runs_on_codes (const LptNode *node)
 {
   guint first = lpt_node_first_operand (node);
   const LptValue *value = first < node->n_in ? node->in[first].value : NULL;
+  guint i;
 
-  return value != NULL && value->quant != NULL;
+  if (value == NULL || value->quant == NULL)
+    return FALSE;
+  /* A slope is real beside codes; other operands are codes, too. */
+  for (i = first + 1; i < lpt_node_n_operands (node) && node->op != LPT_OP_PRELU; i++)
+    if (node->in[i].value != NULL && lpt_dtype_is_real (node->in[i].value->dtype))
+      return FALSE;
+
+  return TRUE;
 }
 
 LptDType

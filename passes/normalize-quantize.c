@@ -14,6 +14,7 @@
  * Quantize rounds x / s to even and adds z, FakeQuantize rounds (x - low) / s, so
  * exact halves may go the other way, by one step.
  *
+ * Integer ops of the file (QLinearConv, MatMulInteger, ...) stay as they are, with the Quantize and Reinterpret that they read.
  * Bodies of If, Loop and TensorIterator go the same way, each for itself: codes enter and leave them bare.
  *
  * Refused when
@@ -27,6 +28,7 @@
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-pass.h>
+#include <lpt/lpt-work.h>
 
 #include "passes/lpt-rewriter.h"
 
@@ -34,7 +36,23 @@ typedef struct
 {
   LptRewriter *rw;
   GHashTable  *fakes;     /* Quantize node -> its FakeQuantize with equal intervals */
+  gboolean     integers;  /* the graph has integer ops: values keep their quantization */
 } Normalize;
+
+/* Does an integer op of the file read the codes of @value, maybe behind what hands them on? */
+static gboolean
+feeds_integers (const LptValue *value,
+                guint           depth)
+{
+  for (guint i = 0; i < value->uses->len && depth > 0; i++)
+    {
+      const LptNode *user = lpt_value_use (value, i)->node;
+
+      if (lpt_node_is_integer_op (user) || (lpt_node_keeps_codes (user) && feeds_integers (&user->out[0], depth - 1)))
+        return TRUE;
+    }
+  return FALSE;
+}
 
 /* --- numbers ------------------------------------------------------------------- */
 
@@ -158,6 +176,29 @@ convert (Normalize  *nz,
   return lpt_node_out (node);
 }
 
+/* The integers of @value as numbers: where values keep their quantization, those of another constant or behind a Reinterpret. */
+static LptValue *
+bare (Normalize  *nz,
+      LptValue   *value,
+      const char *name)
+{
+  g_autofree char *own = g_strconcat (name, "/integers", NULL);
+  g_autoptr (LptQuant) number = lpt_quant_new_one (1, 0);
+  LptNode *node;
+
+  if (value->quant == NULL || !nz->integers)
+    return value;
+  if (value->producer->data != NULL)
+    return lpt_rewriter_const (nz->rw, own, lpt_tensor_ref (value->producer->data));
+  node = lpt_graph_add (value->producer->graph, LPT_OP_REINTERPRET, 0, own, 1, &value);
+  LPT_ATTRS (node, LptQuantizeAttrs)->type = value->dtype;
+  lpt_node_out (node)->dtype = value->dtype;
+  lpt_node_out (node)->shape = value->shape;
+  lpt_value_set_quant (lpt_node_out (node), number);
+
+  return lpt_node_out (node);
+}
+
 /* Convert, Subtract, Multiply behind @q. */
 static LptValue *
 chain (Normalize      *nz,
@@ -168,7 +209,7 @@ chain (Normalize      *nz,
 {
   g_autofree double *zeros = g_new (double, quant->n);
   g_autofree char *convert_name = g_strconcat (name, "/Convert", NULL);
-  LptValue *in[2] = { convert (nz, q, dtype, convert_name), NULL };
+  LptValue *in[2] = { convert (nz, bare (nz, q, name), dtype, convert_name), NULL };
   LptNode *node;
 
   if (has_zero_points (quant))
@@ -326,7 +367,7 @@ replace_quantize (Normalize *nz,
   g_autofree char *name = NULL;
   LptValue *fake;
 
-  if (lpt_value_n_uses (lpt_node_out (node)) == 0 || lpt_node_out (node)->quant == NULL)
+  if (lpt_value_n_uses (lpt_node_out (node)) == 0 || lpt_node_out (node)->quant == NULL || feeds_integers (lpt_node_out (node), 64))
     return;
   if (!has_levels (dtype))
     {
@@ -348,8 +389,8 @@ normalize_graph (LptRewriter  *rw,
   static const LptOp kinds[] = { LPT_OP_DEQUANTIZE, LPT_OP_QUANTIZE, LPT_OP_REINTERPRET };
   g_autoptr (GHashTable) fakes = g_hash_table_new (NULL, NULL);
   g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
-  Normalize nz = { rw, fakes };
-  gboolean left = FALSE;
+  Normalize nz = { rw, fakes, lpt_graph_has_integer_ops (graph) };
+  gboolean left = nz.integers;
 
   if (order == NULL)
     return FALSE;
@@ -381,7 +422,7 @@ normalize_graph (LptRewriter  *rw,
           replace_dequantize (&nz, node);
         else if (node->op == LPT_OP_QUANTIZE)
           replace_quantize (&nz, node);
-        else
+        else if (!nz.integers)
           lpt_rewriter_replace (rw, lpt_node_out (node), lpt_node_in (node, 0), NULL);
       }
 

@@ -3,7 +3,7 @@
  * QuantizeLinear is Quantize, DequantizeLinear is Dequantize; blocked or computed
  * scales are spelled out in real arithmetic. An integer operator is the op of
  * its name on values that carry their scales (design: quantization lives on
- * values), so such a graph is a lowered one.
+ * values): a node of the lowered kind, which passes leave as it is.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -286,7 +286,6 @@ integer_done (LptOnnxNode *on,
 {
   LptValue *out = lpt_node_out (node);
 
-  lpt_onnx_graph (on)->lowered = TRUE;
   node->flags |= LPT_NODE_RELAXED;
   out->dtype = dtype;
   lpt_value_set_quant (out, quant);

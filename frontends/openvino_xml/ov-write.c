@@ -13,6 +13,7 @@
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-openvino.h>
+#include <lpt/lpt-work.h>
 
 #include <libxml/parser.h>
 #include <libxml/tree.h>
@@ -586,10 +587,11 @@ lpt_openvino_save (LptGraph *graph, const char *xml_path, const char *bin_path, 
   g_auto (LptBlob) blob = { NULL };
   g_autofree char *bin_name = bin_path != NULL ? g_strdup (bin_path) : lpt_openvino_bin_path (xml_path);
 
-  if (graph->lowered || graph->requant != NULL || graph->op_requant != NULL)
+  if (graph->lowered || lpt_graph_has_integer_ops (graph) || graph->requant != NULL || graph->op_requant != NULL)
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s: unsupported in an OpenVINO IR: %s; write .json, or stop before with --until cleanup", xml_path,
-                   graph->lowered ? "a lowered graph, whose values carry quantization" : "requantization modes");
+                   graph->lowered ? "a lowered graph, whose values carry quantization"
+                   : lpt_graph_has_integer_ops (graph) ? "integer ops, whose values carry quantization" : "requantization modes");
       return FALSE;
     }
   if (!lpt_out_file_open (&xml, xml_path, error) || !lpt_out_file_open (&bin, bin_name, error))

@@ -127,7 +127,7 @@ struct _LptGraph
   GHashTable *op_requant;   /* op name -> mode, or NULL */
   guint       next_id;
   gint        ir_version;   /* of the file it came from; 0 = none */
-  gboolean    lowered;      /* integer ops: quantization lives on values */
+  gboolean    lowered;      /* by our passes, or so in a file of ours; files of others may bring single integer ops (lpt_graph_has_integer_ops()) */
   gpointer    codes;        /* memory of quantized weights (private) */
 };
 

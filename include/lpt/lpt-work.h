@@ -15,6 +15,13 @@ G_BEGIN_DECLS
 /* Is the node a layer: does it compute on data (or may it, where nobody knows what it does)? */
 LPT_EXPORT gboolean lpt_node_is_layer (const LptNode *node);
 
+/* Is it an op of the lowered kind, which takes codes with quantization and makes such; is there one? Files of others bring single
+ * ones (QLinearConv, MatMulInteger, ...), which stay as they are. */
+LPT_EXPORT gboolean lpt_node_is_integer_op (const LptNode *node);
+LPT_EXPORT gboolean lpt_graph_has_integer_ops (LptGraph *graph);
+/* Does it take and make codes with quantization, if only to move them? */
+LPT_EXPORT gboolean lpt_node_keeps_codes (const LptNode *node);
+
 /**
  * lpt_node_runs_in:
  * The element type in which @node computes: the integers of its data where they are codes; f32 where a data input is

@@ -19,6 +19,7 @@
 
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
+#include <lpt/lpt-work.h>
 
 #include "passes/lower/lower.h"
 #include "passes/lpt-restricted.h"
@@ -164,6 +165,50 @@ is_kept_real (LptRewriter *rw,
   return TRUE;
 }
 
+/* Accumulators that are read as real numbers only. */
+static gboolean
+is_converted (const LptValue *value)
+{
+  guint i;
+
+  for (i = 0; i < lpt_value_n_uses (value); i++)
+    {
+      const LptNode *user = lpt_value_use (value, i)->node;
+
+      if (user->op != LPT_OP_CONVERT || !lpt_dtype_is_real (user->out[0].dtype))
+        return FALSE;
+    }
+
+  return TRUE;
+}
+
+/* An op that the file has on integers, or what hands their codes on, stays as it is. What reads the codes reads the bare integers:
+ * their scale stands in the graph behind them. */
+static gboolean
+keep_integers (LptLower *lw,
+               LptNode  *node)
+{
+  const double one = 1;
+  const double zero = 0;
+  guint i;
+
+  if (node->op == LPT_OP_QUANTIZE && node->out[0].quant != NULL)
+    lpt_node_set_input (node, 0, lpt_lower_real (lw, node->in[0].value));
+  else if (!lpt_node_keeps_codes (node))
+    return FALSE;
+  for (i = 0; i < node->n_out; i++)
+    {
+      LptValue *value = &node->out[i];
+
+      if (value->quant != NULL && (value->dtype == LPT_DTYPE_U8 || value->dtype == LPT_DTYPE_I8 ||
+                                   (value->dtype == LPT_DTYPE_I32 && is_converted (value))))
+        lpt_lower_set_form (lw, value, lpt_form_new_value (value, LPT_QUANT_PER_TENSOR, 1, &one, &zero));
+    }
+  lpt_rewriter_fate (lw->rw, node, "runs on integers");
+
+  return TRUE;
+}
+
 static gboolean
 lower_graph (LptRewriter  *rw,
              LptGraph     *graph,
@@ -172,6 +217,7 @@ lower_graph (LptRewriter  *rw,
   g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
   LptLower lw = { .rw = rw, .graph = graph };
   g_autoptr (GPtrArray) formed = g_ptr_array_new ();
+  gboolean integers = lpt_graph_has_integer_ops (graph);
   guint i, k;
 
   if (order == NULL)
@@ -200,6 +246,8 @@ lower_graph (LptRewriter  *rw,
               return FALSE;
             }
         }
+      if (integers && keep_integers (&lw, node))
+        continue;
       if (is_kept_real (rw, node) || rule == NULL || !rule (&lw, node))
         keep_real (&lw, node);
       else
