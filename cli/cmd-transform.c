@@ -151,7 +151,7 @@ runs_low (LptGraph *graph, LptOp op)
   for (guint i = 0; i < graph->nodes->len; i++)
     {
       LptNode *node = g_ptr_array_index (graph->nodes, i);
-      LptDType precision = node->op == op ? cmd_node_precision (node) : LPT_DTYPE_UNDEFINED;
+      LptDType precision = node->op == op ? lpt_node_runs_in (node) : LPT_DTYPE_UNDEFINED;
       if (precision != LPT_DTYPE_UNDEFINED && precision != LPT_DTYPE_F32)
         return TRUE;
       for (guint b = 0; b < lpt_node_n_bodies (node); b++)
