@@ -351,7 +351,8 @@ say_real (Account       *account,
           const char    *own,
           Root          *kept)
 {
-  const Root *root = root_of (account, node, prefix, kept);
+  Root found = { NULL, NULL, NULL };
+  const Root *root = root_of (account, node, prefix, &found);
   g_autofree char *further = NULL;
   g_autofree const char **parts = g_new0 (const char *, 3);
 
