@@ -318,7 +318,7 @@ parse_head (LptParser *parser,
     {
       if (!lpt_parse_int (parser, &version))
         return FALSE;
-      if (version < 1 || version > 255 || lpt_op_version (s->info, (guint) version) == 0)
+      if (version < 1 || version > LPT_NEWEST_OPSET || lpt_op_version (s->info, (guint) version) == 0)
         return lpt_parse_fail (parser, "%s has no version %" G_GINT64_FORMAT, s->info->name, version);
       s->opset = (guint) version;
     }

@@ -183,7 +183,8 @@ lpt_quantize_details_read (LptNode            *fq,
                            LptQuantizeDetails *details)
 {
   *details = (LptQuantizeDetails) { .levels = (guint64) LPT_ATTRS (fq, LptFakeQuantizeAttrs)->levels };
-  if (fq->n_in == 5 &&
+  /* Intervals that make the data larger are no quantization of it. */
+  if (fq->n_in == 5 && lpt_shape_compatible (&lpt_node_in (fq, 0)->shape, &fq->out[0].shape) &&
       read_side (fq, 1, &details->in_shape, &details->n_in, &details->in_low, &details->in_high) &&
       read_side (fq, 3, &details->out_shape, &details->n_out, &details->out_low, &details->out_high))
     return TRUE;

@@ -49,7 +49,7 @@ double   lpt_levels_max           (LptDType dtype, guint64 levels);
 gboolean lpt_quantize_intervals_are_constant (LptNode *fq);
 /* The same, and levels supported. */
 gboolean lpt_quantize_is_supported (LptNode *fq);
-/* FALSE when the intervals are not constant or do not fit together. */
+/* FALSE when the intervals are not constant, do not fit together, or make the data larger. */
 gboolean lpt_quantize_details_read  (LptNode *fq, LptQuantizeDetails *details);
 void     lpt_quantize_details_clear (LptQuantizeDetails *details);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptQuantizeDetails, lpt_quantize_details_clear)

@@ -169,7 +169,7 @@ read_node (LptJsonReader *r, const cJSON *item, GError **error)
   const LptOpInfo *info = op == NULL ? NULL : g_str_equal (op, "Opaque") ? lpt_op_info (LPT_OP_OPAQUE) : lpt_op_find (op);
   if (info == NULL)
     return lpt_json_fail (error, r, "unsupported op \"%.40s\"", op != NULL ? op : "");
-  if (lpt_json_member (item, "opset") != NULL && !lpt_json_int (lpt_json_member (item, "opset"), 0, 255, &opset))
+  if (lpt_json_member (item, "opset") != NULL && !lpt_json_int (lpt_json_member (item, "opset"), 0, LPT_NEWEST_OPSET, &opset))
     return lpt_json_fail (error, r, "\"opset\" is out of range");
   if ((outputs != NULL && !cJSON_IsArray (outputs)) || (inputs != NULL && !cJSON_IsArray (inputs)))
     return lpt_json_fail (error, r, "\"inputs\" and \"outputs\" are lists");

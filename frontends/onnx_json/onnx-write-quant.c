@@ -252,6 +252,11 @@ lpt_onnx_write_fake_quantize (LptOnnxWriter *w,
   double qmin;
   const char *codes;
 
+  if (!lpt_shape_compatible (&lpt_node_in (node, 0)->shape, &node->out[0].shape))
+    {
+      lpt_onnx_w_fail (w, "intervals that make the data larger");
+      return;
+    }
   if (rank < 0 || !lpt_quantize_details_read (node, &d))
     {
       lpt_onnx_w_fail (w, "intervals that are not constant");

@@ -11,7 +11,6 @@
 
 #include <string.h>
 
-#define NEWEST_OPSET 16
 
 /* Types that files say to be in an older set than they are. */
 static const struct { const char *type; guint opset; } moved[] = {
@@ -36,9 +35,9 @@ ov_layer_op (const char *type, const char *version, guint *opset, gboolean *rela
   if (g_ascii_strncasecmp (version, "opset", 5) == 0)
     {
       guint64 n;
-      if (!g_ascii_string_to_unsigned (version + 5, 10, 1, NEWEST_OPSET, &n, NULL))
+      if (!g_ascii_string_to_unsigned (version + 5, 10, 1, LPT_NEWEST_OPSET, &n, NULL))
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported operation set \"%.40s\": opset1 to opset%d are known", version, NEWEST_OPSET);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported operation set \"%.40s\": opset1 to opset%d are known", version, LPT_NEWEST_OPSET);
           return NULL;
         }
       *opset = (guint) n;
@@ -72,7 +71,7 @@ guint
 ov_relaxed_opset (const LptOpInfo *info, const OvLayer *layer)
 {
   guint oldest = 1;
-  for (guint v = NEWEST_OPSET; v > 0; v--)
+  for (guint v = LPT_NEWEST_OPSET; v > 0; v--)
     {
       gboolean fits = lpt_op_version (info, v) == v;
       for (const LptAttrField *f = info->attrs; fits && f->name != NULL; f++)

@@ -129,6 +129,9 @@ struct _LptOpInfo
 
 #define LPT_ANY_INPUTS 255
 
+/* Of OpenVINO; LptNode.opset is not above. */
+#define LPT_NEWEST_OPSET 16
+
 LPT_EXPORT const LptOpInfo *lpt_op_info       (LptOp op);           /* static data */
 LPT_EXPORT const LptOpInfo *lpt_op_find       (const char *name);   /* any case, IR aliases (Const, ReLU, ...); NULL if unknown */
 /* Greatest of info->versions not above @opset (0 when there is none). */

@@ -292,6 +292,16 @@ truth (LptValue *value)
   return list.v[0] != 0;
 }
 
+static gboolean
+want_condition (LptDType dtype,
+                GError **error)
+{
+  if (dtype == LPT_DTYPE_BOOL || dtype == LPT_DTYPE_UNDEFINED || dtype == LPT_DTYPE_DYNAMIC)
+    return TRUE;
+
+  return lpt_infer_fail (error, "the condition has type %s, not boolean", lpt_dtype_name (dtype));
+}
+
 gboolean
 lpt_infer_loop (LptNode *node,
                 GError **error)
@@ -304,7 +314,8 @@ lpt_infer_loop (LptNode *node,
   LptBodyMap *map;
   int start;
 
-  if (!check_maps (node, 1, error) || !lpt_infer_want_integer (node, 0, "trip count", error))
+  if (!check_maps (node, 1, error) || !lpt_infer_want_integer (node, 0, "trip count", error)
+      || !want_condition (lpt_infer_dtype_in (node, 1), error))
     return FALSE;
   body = lpt_node_body (node, 0);
   map = lpt_node_body_map (node, 0);
@@ -315,8 +326,11 @@ lpt_infer_loop (LptNode *node,
     {
       LptBodyPort *port = &g_array_index (map->outputs, LptBodyPort, i);
 
-      if (port->purpose == LPT_PORT_CONDITION)
-        go_on = truth (body_result (body, port->internal));
+      if (port->purpose != LPT_PORT_CONDITION)
+        continue;
+      if (!want_condition (body_result (body, port->internal)->dtype, error))
+        return FALSE;
+      go_on = truth (body_result (body, port->internal));
     }
   start = truth (lpt_node_in (node, 1));
   if (start == 0)
@@ -338,13 +352,10 @@ gboolean
 lpt_infer_if (LptNode *node,
               GError **error)
 {
-  LptDType condition = lpt_infer_dtype_in (node, 0);
   g_autofree gboolean *seen = g_new0 (gboolean, node->n_out + 1);
   int taken = truth (lpt_node_in (node, 0));
 
-  if (condition != LPT_DTYPE_BOOL && condition != LPT_DTYPE_UNDEFINED && condition != LPT_DTYPE_DYNAMIC)
-    return lpt_infer_fail (error, "the condition has type %s, not boolean", lpt_dtype_name (condition));
-  if (!check_maps (node, 2, error))
+  if (!want_condition (lpt_infer_dtype_in (node, 0), error) || !check_maps (node, 2, error))
     return FALSE;
   for (guint b = 0; b < 2; b++)
     {

@@ -81,15 +81,38 @@ lpt_infer_same (LptNode *node,
   return lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &shape, error);
 }
 
+/* One slope, one for each channel (axis 1), or a shape that broadcasts to that of the data. */
+static gboolean
+check_slope (const LptShape *data,
+             const LptShape *slope,
+             GError        **error)
+{
+  g_autofree char *a = NULL, *b = NULL;
+  LptShape both;
+
+  if (data->rank == LPT_DYNAMIC || slope->rank == LPT_DYNAMIC)
+    return TRUE;
+  if (slope->rank == 1 && data->rank >= 2 &&
+      (slope->dims[0] == LPT_DYNAMIC || data->dims[1] == LPT_DYNAMIC || slope->dims[0] == data->dims[1]))
+    return TRUE;
+  if (lpt_shape_broadcast (data, slope, &both) && lpt_shape_compatible (&both, data))
+    return TRUE;
+  a = lpt_shape_to_string (slope);
+  b = lpt_shape_to_string (data);
+
+  return lpt_infer_fail (error, "the slope [%s] does not broadcast to [%s]", a, b);
+}
+
 gboolean
 lpt_infer_prelu (LptNode *node,
                  GError **error)
 {
-  LptShape shape = lpt_infer_shape_in (node, 0);
+  LptShape shape = lpt_infer_shape_in (node, 0), slope = lpt_infer_shape_in (node, 1);
   LptDType dtype;
 
   return lpt_infer_want_number (node, 0, error) &&
          lpt_infer_same_types (node, 0, 1, &dtype, error) &&
+         check_slope (&shape, &slope, error) &&
          lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &shape, error);
 }
 

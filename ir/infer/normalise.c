@@ -1,4 +1,4 @@
-/* normalise.c - inference of Softmax, BatchNormInference, GroupNormalization
+/* normalise.c - inference of Softmax, GRN, BatchNormInference, GroupNormalization
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,6 +19,17 @@ lpt_infer_softmax (LptNode *node,
     return FALSE;
 
   return lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &shape, error);
+}
+
+/* Channels are axis 1. */
+gboolean
+lpt_infer_grn (LptNode *node,
+               GError **error)
+{
+  LptShape shape = lpt_infer_shape_in (node, 0);
+
+  return lpt_infer_want_real (node, 0, error) && lpt_infer_want_rank (node, 0, 2, LPT_MAX_RANK, error) &&
+         lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &shape, error);
 }
 
 /* One value per channel in inputs @first to @last. */

@@ -221,6 +221,8 @@ lpt_lower_fake_quantize (LptLower *lw,
 
   if (levels > 256 || levels < 2)
     return lpt_rewriter_decline (lw->rw, node, "FakeQuantize has %" G_GINT64_FORMAT " levels; 8 bits hold 256", levels);
+  if (!lpt_shape_compatible (&lpt_node_in (node, 0)->shape, &lpt_node_out (node)->shape))
+    return lpt_rewriter_decline (lw->rw, node, "its intervals make the data larger");
   for (i = 0; i < 4; i++)
     if (!read_bound (node, i + 1, &b[i]))
       {

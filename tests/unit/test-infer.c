@@ -48,6 +48,13 @@ static const Row rows[] =
   { X ("f16[2,?]") "%o = Sigmoid(%x)", "f16[2,?]" },
   { X ("f32[2]") "%o = IsNaN(%x)", "boolean[2]" },
   { X ("f32[1,3,4,4]") Y ("f32[3]") "%o = PRelu(%x, %y)", "f32[1,3,4,4]" },
+  { X ("f32[1,3,4,4]") Y ("f32[1,3,1,4]") "%o = PRelu(%x, %y)", "f32[1,3,4,4]" },
+  { X ("f32[1,3,4,4]") Y ("f32[2]") "%o = PRelu(%x, %y)", "!the slope [2] does not broadcast to [1,3,4,4]" },
+  { X ("f32[1,2,4,4]") Y ("f32[1,6,4,4]") "%o = PRelu(%x, %y)", "!does not broadcast" },
+  { X ("f32[1,1,4,4]") Y ("f32[1,6,1,1]") "%o = PRelu(%x, %y)", "!does not broadcast" },
+  { X ("f32[2]") "%o = GRN(%x) {bias=1}", "!rank" },
+  { X ("f32[2,3]") "%o = GRN(%x) {bias=1}", "f32[2,3]" },
+  { X ("f32[2,3]") "%o = Relu@17(%x)", "!has no version 17" },
   { X ("f32[2,3]") Y ("i8[1]") "%o = ConvertLike(%x, %y)", "i8[2,3]" },
 
   { X ("boolean[2,3]") "%o = LogicalNot(%x)", "boolean[2,3]" },
