@@ -1,5 +1,6 @@
 /* driver.c - runs a fuzz target without libFuzzer: every file of the given folders as it is, then cut off and with bytes
- * changed (LPT_FUZZ_MUTATIONS times each, 100 by default; seeded by the file's content)
+ * changed (LPT_FUZZ_MUTATIONS times each, 100 by default), or as the target's own mutator changes it (3 times, 60 with
+ * LPT_TEST_NIGHTLY=1); seeded by the file's content
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,9 +25,26 @@ run (const guint8 *data, gsize size)
   free (block);
 }
 
+/* Each change starts from the one before, so that some go far. */
+static void
+mutate_by_target (const guint8 *data, gsize size, GRand *rand)
+{
+  gsize max = size + 4096;
+  g_autofree guint8 *text = g_malloc (max);
+  memcpy (text, data, size);
+  for (int k = g_rand_int_range (rand, 1, 4); k > 0; k--)
+    size = LLVMFuzzerCustomMutator (text, size, max, g_rand_int (rand));
+  run (text, size);
+}
+
 static void
 mutate (const guint8 *data, gsize size, GRand *rand)
 {
+  if (LLVMFuzzerCustomMutator != NULL)
+    {
+      mutate_by_target (data, size, rand);
+      return;
+    }
   g_autoptr (GByteArray) bytes = g_byte_array_sized_new ((guint) size + 64);
   g_byte_array_append (bytes, data, (guint) size);
   for (int k = g_rand_int_range (rand, 1, 5); k > 0 && bytes->len > 0; k--)
@@ -64,7 +82,8 @@ int
 main (int argc, char **argv)
 {
   const char *text = g_getenv ("LPT_FUZZ_MUTATIONS");
-  guint64 mutations = text != NULL ? g_ascii_strtoull (text, NULL, 10) : 100;
+  guint64 usual = LLVMFuzzerCustomMutator == NULL ? 100 : g_getenv ("LPT_TEST_NIGHTLY") != NULL ? 60 : 3;
+  guint64 mutations = text != NULL ? g_ascii_strtoull (text, NULL, 10) : usual;
   guint n = 0;
   puts ("TAP version 13");
   for (int i = 1; i < argc; i++)

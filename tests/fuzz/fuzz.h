@@ -9,6 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size);
+int    LLVMFuzzerTestOneInput     (const uint8_t *data, size_t size);
+/* Of targets that change their inputs by themselves: in place, at most @max bytes; the new size. */
+size_t LLVMFuzzerCustomMutator    (uint8_t *data, size_t size, size_t max, unsigned seed) __attribute__ ((weak));
+size_t LLVMFuzzerCustomCrossOver  (const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size, uint8_t *out,
+                                   size_t max, unsigned seed);
 
 #endif
