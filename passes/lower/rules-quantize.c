@@ -221,8 +221,6 @@ lpt_lower_fake_quantize (LptLower *lw,
 
   if (levels > 256 || levels < 2)
     return lpt_rewriter_decline (lw->rw, node, "FakeQuantize has %" G_GINT64_FORMAT " levels; 8 bits hold 256", levels);
-  if (!lpt_shape_compatible (&lpt_node_in (node, 0)->shape, &lpt_node_out (node)->shape))
-    return lpt_rewriter_decline (lw->rw, node, "its intervals make the data larger");
   for (i = 0; i < 4; i++)
     if (!read_bound (node, i + 1, &b[i]))
       {
@@ -232,6 +230,11 @@ lpt_lower_fake_quantize (LptLower *lw,
   if (!join (&b[0], &b[1], &codes.axis, &codes.n) || !join (&b[2], &b[3], &axis, &n))
     {
       lpt_rewriter_decline (lw->rw, node, "the ends of its intervals vary along different axes");
+      goto out;
+    }
+  if (!lpt_shape_compatible (&lpt_node_in (node, 0)->shape, &lpt_node_out (node)->shape))
+    {
+      lpt_rewriter_decline (lw->rw, node, "its intervals make the data larger");
       goto out;
     }
   for (c = 0; c < codes.n; c++)
