@@ -194,6 +194,8 @@ make_node (LptParser     *parser,
     return FALSE;
   if (s->types->len > 0)
     imply_attrs (node, &g_array_index (s->types, LptTypeText, 0));
+  if (node->op == LPT_OP_OPAQUE)
+    node->raw = g_strdup ("");      /* without xml="..." there is none */
   for (guint i = 0; i < s->attrs->len; i++)
     if (!set_attr (parser, node, &g_array_index (s->attrs, LptAttrText, i)))
       return FALSE;

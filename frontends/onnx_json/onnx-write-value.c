@@ -33,7 +33,7 @@ lpt_onnx_w_takes (const LptNode *node,
 {
   const LptOnnxWriteRow *row;
 
-  if (!lpt_dtype_is_integer (dtype) || lpt_dtype_bits (dtype) >= 8)
+  if (!lpt_dtype_is_small_float (dtype) && !(lpt_dtype_is_integer (dtype) && lpt_dtype_bits (dtype) < 8))
     return TRUE;
   row = lpt_onnx_w_row (node->op);
 

@@ -226,7 +226,7 @@ test_corpus (gconstpointer shuffled)
       if (!g_file_test (model, G_FILE_TEST_EXISTS))
         continue;
       graph = shuffled != NULL ? load_shuffled (model, folder, &error) : lpt_onnx_load (model, &error);
-      if (graph == NULL && strstr (error->message, why != NULL ? why : "unsupported element type") != NULL)
+      if (graph == NULL && why != NULL && strstr (error->message, why) != NULL)
         {
           refused++;
           continue;
