@@ -155,7 +155,7 @@ through_json (LptGraph *graph)
     fail (graph, "the JSON form is read back as another graph", after);
 }
 
-/* The ONNX reader wants to know ranks. */
+/* The ONNX reader wants to know ranks. Lowered graphs take types in text that ONNX does not have there. */
 static gboolean
 has_unknown_rank (LptGraph *graph)
 {
@@ -196,7 +196,7 @@ through_onnx (LptGraph *graph, LptOnnxSaveFlags flags)
   if (bytes == NULL)
     return;
   g_autoptr (LptGraph) again = lpt_onnx_parse (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), NULL, &error);
-  if (again == NULL && !is_limit (error) && !has_unknown_rank (graph))
+  if (again == NULL && !is_limit (error) && !has_unknown_rank (graph) && !graph->lowered)
     fail (graph, "ONNX is not read back", error->message);
   if (again != NULL)
     compare_outputs (graph, again, "ONNX is read back with");
