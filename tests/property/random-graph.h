@@ -20,5 +20,8 @@ extern const RandomSizes RANDOM_SMALL, RANDOM_WIDE, RANDOM_SCALES;
 /* A graph of a few inputs [N,C,H,W], 3 to 14 ops on them and 1 to 3 outputs (transfer full). */
 LptGraph *random_graph_new (GRand *rand, const RandomSizes *sizes);
 
-/* A graph of one to three ops behind scales along any axis, rank 1 to 5, f32 or f16, at times in a body (transfer full). */
+/* One to three ops behind scales along any axis, rank 1 to 5, f32 or f16, at times in a body (transfer full). */
 LptGraph *random_scales_new (GRand *rand);
+
+/* @body, which is taken over, as both branches of an If or in a Loop of two trips; NULL when that is not a graph. */
+LptGraph *random_body_new (GRand *rand, LptGraph *body);

@@ -1,7 +1,8 @@
 /* random-scales.c - small random graphs: one to three ops of any kind, rank and axes behind scales along any axis
  *
- * What the rules of single passes rest on, and random-graph.c never draws: constants that are equal and yet have a shape,
- * axes that are not the channels, f16, eps that shows, ops in bodies. Values lie away from the middle between two codes.
+ * What the rules of single passes rest on, and random-graph.c never draws: constants that are equal and yet have a
+ * shape, axes that are not the channels, f16, eps that shows, ops in bodies. Values lie away from the middle between
+ * two codes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,12 +10,10 @@
 #include "tests/property/random-graph.h"
 
 #include <lpt/lpt-attrs.h>
-#include <lpt/lpt-body.h>
 
 #include <math.h>
 
 #define MOST 600     /* elements of a value */
-
 typedef struct
 {
   GRand    *rand;
@@ -58,6 +57,18 @@ set (LptNode *node, const char *name, const char *format, ...)
   g_assert_true (ok);
 }
 
+static void
+fill (LptNode *node, const char *name, guint n, gint64 value)
+{
+  lpt_ints_fill (LPT_ATTR_PTR (node->attrs, lpt_attrs_find (node->info, node->opset, name)), n, value);
+}
+
+static LptValue *
+binary (Maker *m, LptOp op, LptValue *a, LptValue *b)
+{
+  return done (add (m, op, 1, 2, (LptValue *[]) { a, b }));
+}
+
 static LptValue *
 constant (Maker *m, LptDType dtype, gint rank, const gint64 *dims, const double *values)
 {
@@ -93,18 +104,18 @@ static LptShape
 shape_beside (Maker *m, LptValue *x)
 {
   LptShape shape = { .rank = x->shape.rank };
-  gint rank = x->shape.rank, kind = any (m, 0, 9), axis = any (m, 0, MAX (rank - 1, 0));
+  gint rank = x->shape.rank, kind = any (m, 0, 10), axis = any (m, 0, MAX (rank - 1, 0));
   for (gint d = 0; d < rank; d++)
     shape.dims[d] = 1;
-  if (kind < 2 || rank == 0)
+  if (kind < 3 || rank == 0)
     {
       shape.rank = kind == 0 ? 0 : any (m, 0, rank);
       return shape;
     }
-  if (kind < 6 && rank > 1)
+  if (kind < 7 && rank > 1)
     axis = 1;
   shape.dims[axis] = x->shape.dims[axis];
-  if (kind == 9)
+  if (kind == 10)
     {
       axis = MIN (axis, any (m, 0, rank - 1));
       shape.dims[axis] = x->shape.dims[axis];
@@ -125,12 +136,11 @@ enum { SCALES, ZEROS, OFFSETS };
 static double *
 numbers (Maker *m, const LptShape *shape, gint kind, gboolean is_signed)
 {
-  gint64 count = 1;
+  gint64 count;
   gboolean same = chance (m, 0.4), below = chance (m, 0.1), fraction = chance (m, 0.05);
-  for (gint d = 0; d < shape->rank; d++)
-    count *= shape->dims[d];
-  double *v = g_new (double, MAX (count, 1)), size = exp (g_rand_double_range (m->rand, -6.0, 0.7));
-  for (gint64 i = 0; i < MAX (count, 1); i++)
+  lpt_shape_count (shape, &count);
+  double *v = g_new (double, count), size = exp (g_rand_double_range (m->rand, -6.0, 0.7));
+  for (gint64 i = 0; i < count; i++)
     if (i > 0 && same)
       v[i] = v[0];
     else if (kind == SCALES)
@@ -168,10 +178,9 @@ fake_quantize (Maker *m, LptValue *x)
   LptShape shape = shape_beside (m, x);
   g_autofree double *scale = numbers (m, &shape, SCALES, FALSE), *zero = numbers (m, &shape, ZEROS, FALSE);
   gboolean centred = chance (m, 0.5), unsigned_codes = chance (m, 0.4);
-  gint64 count = 1;
+  gint64 count;
   int exponent;
-  for (gint d = 0; d < shape.rank; d++)
-    count *= shape.dims[d];
+  lpt_shape_count (&shape, &count);
   g_autofree double *low = g_new (double, count), *high = g_new (double, count);
   for (gint64 i = 0; i < count; i++)
     {
@@ -186,7 +195,8 @@ fake_quantize (Maker *m, LptValue *x)
       high[i] = (255 - z) * s;
     }
   LptValue *in[5] = { x, number (m, m->real, centred ? -1.28 : 0.0), number (m, m->real, centred ? 1.27 : 2.55),
-                      constant (m, m->real, shape.rank, shape.dims, low), constant (m, m->real, shape.rank, shape.dims, high) };
+                      constant (m, m->real, shape.rank, shape.dims, low),
+                      constant (m, m->real, shape.rank, shape.dims, high) };
   LptNode *node = add (m, LPT_OP_FAKE_QUANTIZE, 0, 5, in);
   LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels = 256;
   return done (node);
@@ -214,9 +224,9 @@ source (Maker *m)
     }
   LptDType low = chance (m, 0.6) ? LPT_DTYPE_U8 : LPT_DTYPE_I8;
   LptValue *x = convert (m, parameter (m, low, rank, dims), m->real);
-  if (chance (m, 0.5))
-    x = done (add (m, LPT_OP_SUBTRACT, 1, 2, (LptValue *[]) { x, beside (m, x, ZEROS, m->real, low == LPT_DTYPE_I8) }));
-  return x == NULL ? NULL : done (add (m, LPT_OP_MULTIPLY, 1, 2, (LptValue *[]) { x, beside (m, x, SCALES, m->real, FALSE) }));
+  if (chance (m, 0.4))
+    x = binary (m, LPT_OP_SUBTRACT, x, beside (m, x, ZEROS, m->real, low == LPT_DTYPE_I8));
+  return x == NULL ? NULL : binary (m, LPT_OP_MULTIPLY, x, beside (m, x, SCALES, m->real, FALSE));
 }
 
 /* --- ops --- */
@@ -240,8 +250,9 @@ some_axes (Maker *m, gint rank)
 static LptValue *
 normalize (Maker *m, LptValue *x)
 {
-  LptValue *in[2] = { x, some_axes (m, x->shape.rank) };
-  LptNode *node = add (m, chance (m, 0.7) ? LPT_OP_MVN : LPT_OP_NORMALIZE_L2, 6, 2, in);
+  gboolean last = x->producer->op == LPT_OP_MATMUL && chance (m, 0.6);      /* channels, there */
+  LptValue *in[2] = { x, last ? indices (m, 1, (gint64[]) { -1 }) : some_axes (m, x->shape.rank) };
+  LptNode *node = add (m, last || chance (m, 0.7) ? LPT_OP_MVN : LPT_OP_NORMALIZE_L2, 6, 2, in);
   set (node, "eps", "%.6g", exp (g_rand_double_range (m->rand, -28.0, -4.0)));
   if (node->op == LPT_OP_MVN)
     {
@@ -271,15 +282,18 @@ move_blocks (Maker *m, LptValue *x)
       block[d] = any (m, 1, 2);
       more[d] = chance (m, 0.2);
     }
-  LptValue *in[4] = { x, indices (m, (guint) rank, block), indices (m, (guint) rank, zero), indices (m, (guint) rank, more) };
+  LptValue *in[4] = { x, indices (m, (guint) rank, block), indices (m, (guint) rank, zero),
+                      indices (m, (guint) rank, more) };
   return done (add (m, chance (m, 0.5) ? LPT_OP_SPACE_TO_BATCH : LPT_OP_BATCH_TO_SPACE, 2, 4, in));
 }
 
 static LptValue *
 reduce (Maker *m, LptValue *x)
 {
-  static const LptOp ops[] = { LPT_OP_REDUCE_MEAN, LPT_OP_REDUCE_MEAN, LPT_OP_REDUCE_SUM, LPT_OP_REDUCE_MAX, LPT_OP_REDUCE_MIN };
-  LptNode *node = add (m, ops[any (m, 0, G_N_ELEMENTS (ops) - 1)], 1, 2, (LptValue *[]) { x, some_axes (m, x->shape.rank) });
+  static const LptOp ops[] = { LPT_OP_REDUCE_MEAN, LPT_OP_REDUCE_MEAN, LPT_OP_REDUCE_SUM, LPT_OP_REDUCE_MAX,
+                               LPT_OP_REDUCE_MIN };
+  LptNode *node = add (m, ops[any (m, 0, G_N_ELEMENTS (ops) - 1)], 1, 2,
+                       (LptValue *[]) { x, some_axes (m, x->shape.rank) });
   LPT_ATTRS (node, LptReduceAttrs)->keep_dims = chance (m, 0.6);
   return done (node);
 }
@@ -301,7 +315,7 @@ reshape (Maker *m, LptValue *x)
       dims[n++] = shape->dims[d];
     else
       dims[n - 1] *= shape->dims[d];
-  return done (add (m, LPT_OP_RESHAPE, 1, 2, (LptValue *[]) { x, indices (m, (guint) n, dims) }));
+  return binary (m, LPT_OP_RESHAPE, x, indices (m, (guint) n, dims));
 }
 
 static LptValue *
@@ -318,7 +332,7 @@ transpose (Maker *m, LptValue *x)
       order[i] = order[k];
       order[k] = t;
     }
-  return done (add (m, LPT_OP_TRANSPOSE, 1, 2, (LptValue *[]) { x, indices (m, (guint) rank, order) }));
+  return binary (m, LPT_OP_TRANSPOSE, x, indices (m, (guint) rank, order));
 }
 
 static LptValue *
@@ -326,10 +340,10 @@ squeeze (Maker *m, LptValue *x)
 {
   gint64 axis = any (m, 0, x->shape.rank);
   if (chance (m, 0.5) && x->shape.rank < 5)
-    return done (add (m, LPT_OP_UNSQUEEZE, 1, 2, (LptValue *[]) { x, indices (m, 1, &axis) }));
+    return binary (m, LPT_OP_UNSQUEEZE, x, indices (m, 1, &axis));
   for (axis = 0; axis < x->shape.rank && (x->shape.dims[axis] != 1 || chance (m, 0.3)); axis++)
     ;
-  return axis == x->shape.rank ? NULL : done (add (m, LPT_OP_SQUEEZE, 1, 2, (LptValue *[]) { x, indices (m, 1, &axis) }));
+  return axis == x->shape.rank ? NULL : binary (m, LPT_OP_SQUEEZE, x, indices (m, 1, &axis));
 }
 
 static LptValue *
@@ -337,6 +351,7 @@ cut (Maker *m, LptValue *x)
 {
   gint rank = x->shape.rank;
   gint64 axis = any (m, 0, rank - 1), n = x->shape.dims[axis], begin[5] = { 0 }, end[5], step[5], picked[3];
+  LptValue *list;
   LptNode *node;
   for (gint d = 0; d < rank; d++)
     {
@@ -349,36 +364,41 @@ cut (Maker *m, LptValue *x)
   switch (any (m, 0, 4))
     {
     case 0:
-      return done (add (m, LPT_OP_SLICE, 8, 5, (LptValue *[]) { x, indices (m, 1, &begin[axis]), indices (m, 1, &end[axis]),
-                                                                 indices (m, 1, &step[axis]), indices (m, 1, &axis) }));
+      return done (add (m, LPT_OP_SLICE, 8, 5,
+                        (LptValue *[]) { x, indices (m, 1, &begin[axis]), indices (m, 1, &end[axis]),
+                                         indices (m, 1, &step[axis]), indices (m, 1, &axis) }));
     case 1:
-      node = add (m, LPT_OP_STRIDED_SLICE, 1, 4, (LptValue *[]) { x, indices (m, (guint) rank, begin), indices (m, (guint) rank, end),
-                                                                  indices (m, (guint) rank, step) });
-      lpt_ints_fill (&LPT_ATTRS (node, LptStridedSliceAttrs)->begin_mask, (guint) rank, 0);
-      lpt_ints_fill (&LPT_ATTRS (node, LptStridedSliceAttrs)->end_mask, (guint) rank, 0);
+      node = add (m, LPT_OP_STRIDED_SLICE, 1, 4,
+                  (LptValue *[]) { x, indices (m, (guint) rank, begin), indices (m, (guint) rank, end),
+                                   indices (m, (guint) rank, step) });
+      fill (node, "begin_mask", (guint) rank, 0);
+      fill (node, "end_mask", (guint) rank, 0);
       if (chance (m, 0.3))
         {
-          lpt_ints_fill (&LPT_ATTRS (node, LptStridedSliceAttrs)->shrink_axis_mask, (guint) rank, 0);
+          fill (node, "shrink_axis_mask", (guint) rank, 0);
           LPT_ATTRS (node, LptStridedSliceAttrs)->shrink_axis_mask.v[axis] = 1;
         }
       return done (node);
     case 2:
       for (gint i = 0; i < 3; i++)
         picked[i] = any (m, 0, (gint) n - 1);
-      return done (add (m, LPT_OP_GATHER, 8, 3, (LptValue *[]) { x, chance (m, 0.3) ? number (m, LPT_DTYPE_I64, (double) picked[0]) : indices (m, (guint) any (m, 1, 3), picked),
-                                                                 number (m, LPT_DTYPE_I64, (double) axis) }));
+      list = chance (m, 0.3) ? number (m, LPT_DTYPE_I64, (double) picked[0])
+                             : indices (m, (guint) any (m, 1, 3), picked);
+      return done (add (m, LPT_OP_GATHER, 8, 3, (LptValue *[]) { x, list, number (m, LPT_DTYPE_I64, (double) axis) }));
     case 3:
       if (n < 2)
         return NULL;
       step[0] = any (m, 1, (gint) n - 1);
       step[1] = -1;
       node = lpt_graph_add_full (m->graph, lpt_op_info (LPT_OP_VARIADIC_SPLIT), 1, NULL, 3,
-                                 (LptValue *[]) { x, number (m, LPT_DTYPE_I64, (double) axis), indices (m, 2, step) }, 2);
+                                 (LptValue *[]) { x, number (m, LPT_DTYPE_I64, (double) axis), indices (m, 2, step) },
+                                 2);
       return done (node) == NULL ? NULL : &node->out[any (m, 0, 1)];
     default:
       if (n % 2 != 0)
         return NULL;
-      node = lpt_graph_add_full (m->graph, lpt_op_info (LPT_OP_SPLIT), 1, NULL, 2, (LptValue *[]) { x, number (m, LPT_DTYPE_I64, (double) axis) }, 2);
+      node = lpt_graph_add_full (m->graph, lpt_op_info (LPT_OP_SPLIT), 1, NULL, 2,
+                                 (LptValue *[]) { x, number (m, LPT_DTYPE_I64, (double) axis) }, 2);
       LPT_ATTRS (node, LptSplitAttrs)->num_splits = 2;
       return done (node) == NULL ? NULL : &node->out[any (m, 0, 1)];
     }
@@ -388,17 +408,19 @@ static LptValue *
 widen (Maker *m, LptValue *x, LptValue *first)
 {
   gint rank = x->shape.rank;
+  static const char *const modes[] = { "constant", "constant", "edge", "reflect", "symmetric" };
   gint64 axis = any (m, 0, rank - 1), ones[5] = { 1, 1, 1, 1, 1 }, begin[5] = { 0 }, end[5] = { 0 }, to[5];
   LptNode *node;
   switch (any (m, 0, 3))
     {
     case 0:
-      node = add (m, LPT_OP_CONCAT, 1, 2, (LptValue *[]) { x, first->shape.rank == rank && chance (m, 0.5) ? first : x });
+      node = add (m, LPT_OP_CONCAT, 1, 2,
+                  (LptValue *[]) { x, first->shape.rank == rank && chance (m, 0.5) ? first : x });
       LPT_ATTRS (node, LptAxisAttrs)->axis = axis;
       return done (node);
     case 1:
       ones[axis] = 2;
-      return done (add (m, LPT_OP_TILE, 1, 2, (LptValue *[]) { x, indices (m, (guint) rank, ones) }));
+      return binary (m, LPT_OP_TILE, x, indices (m, (guint) rank, ones));
     case 2:
       for (gint d = 0; d < rank; d++)
         to[d] = x->shape.dims[d] == 1 ? any (m, 1, 3) : x->shape.dims[d];
@@ -407,9 +429,10 @@ widen (Maker *m, LptValue *x, LptValue *first)
     default:
       begin[axis] = any (m, 0, 2);
       end[axis] = any (m, -1, 1);
-      node = add (m, LPT_OP_PAD, 1, 4, (LptValue *[]) { x, indices (m, (guint) rank, begin), indices (m, (guint) rank, end),
-                                                        number (m, m->real, chance (m, 0.7) ? 0.0 : 0.5) });
-      set (node, "pad_mode", (const char *[]) { "constant", "constant", "edge", "reflect", "symmetric" }[any (m, 0, 4)]);
+      node = add (m, LPT_OP_PAD, 1, 4,
+                  (LptValue *[]) { x, indices (m, (guint) rank, begin), indices (m, (guint) rank, end),
+                                   number (m, m->real, chance (m, 0.7) ? 0.0 : 0.5) });
+      set (node, "pad_mode", "%s", modes[any (m, 0, G_N_ELEMENTS (modes) - 1)]);
       return done (node);
     }
 }
@@ -422,21 +445,12 @@ window (Maker *m, LptValue *x)
   LptNode *node = add (m, chance (m, 0.5) ? LPT_OP_MAX_POOL : LPT_OP_AVG_POOL, 1, 1, &x);
   if (n == 0)
     return NULL;
-#define SET_WINDOW(attrs) \
-  lpt_ints_fill (&(attrs)->kernel, n, k); lpt_ints_fill (&(attrs)->strides, n, s); \
-  lpt_ints_fill (&(attrs)->pads_begin, n, p); lpt_ints_fill (&(attrs)->pads_end, n, p)
-  if (node->op == LPT_OP_MAX_POOL)
-    {
-      LptMaxPoolAttrs *attrs = LPT_ATTRS (node, LptMaxPoolAttrs);
-      SET_WINDOW (attrs);
-    }
-  else
-    {
-      LptAvgPoolAttrs *attrs = LPT_ATTRS (node, LptAvgPoolAttrs);
-      SET_WINDOW (attrs);
-      attrs->exclude_pad = chance (m, 0.5);
-    }
-#undef SET_WINDOW
+  fill (node, "kernel", n, k);
+  fill (node, "strides", n, s);
+  fill (node, "pads_begin", n, p);
+  fill (node, "pads_end", n, p);
+  if (node->op == LPT_OP_AVG_POOL)
+    LPT_ATTRS (node, LptAvgPoolAttrs)->exclude_pad = chance (m, 0.5);
   return done (node);
 }
 
@@ -454,7 +468,7 @@ weights (Maker *m, gint rank, const gint64 *dims)
   for (gint64 i = 0; i < ones[0]; i++)
     scale[i] = i > 0 && chance (m, 0.3) ? scale[0] : g_rand_double_range (m->rand, 0.002, 0.02);
   LptValue *w = convert (m, constant (m, LPT_DTYPE_I8, rank, dims, values), m->real);
-  return done (add (m, LPT_OP_MULTIPLY, 1, 2, (LptValue *[]) { w, constant (m, m->real, rank, ones, scale) }));
+  return binary (m, LPT_OP_MULTIPLY, w, constant (m, m->real, rank, ones, scale));
 }
 
 static LptValue *
@@ -462,23 +476,23 @@ product (Maker *m, LptValue *x)
 {
   gint rank = x->shape.rank;
   LptNode *node;
-  if (rank == 4 && chance (m, 0.5))
+  if (rank == 4 && chance (m, 0.4))
     {
       LptValue *w = weights (m, 4, (gint64[]) { any (m, 1, 4), x->shape.dims[1], 1, 1 });
-      LptConvAttrs *attrs;
       node = add (m, LPT_OP_CONVOLUTION, 1, 2, (LptValue *[]) { x, w });
-      attrs = LPT_ATTRS (node, LptConvAttrs);
-      lpt_ints_fill (&attrs->strides, 2, 1);
-      lpt_ints_fill (&attrs->pads_begin, 2, 0);
-      lpt_ints_fill (&attrs->pads_end, 2, 0);
-      lpt_ints_fill (&attrs->dilations, 2, 1);
+      fill (node, "strides", 2, 1);
+      fill (node, "pads_begin", 2, 0);
+      fill (node, "pads_end", 2, 0);
+      fill (node, "dilations", 2, 1);
       return done (node);
     }
   if (rank < 2)
     return NULL;
-  node = add (m, LPT_OP_MATMUL, 1, 2, (LptValue *[]) { x, weights (m, 2, (gint64[]) { any (m, 1, 6), x->shape.dims[rank - 1] }) });
+  node = add (m, LPT_OP_MATMUL, 1, 2,
+              (LptValue *[]) { x, weights (m, 2, (gint64[]) { any (m, 1, 6), x->shape.dims[rank - 1] }) });
   LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = TRUE;
-  return done (node);
+  x = done (node);
+  return x != NULL && chance (m, 0.5) ? normalize (m, x) : x;
 }
 
 static LptValue *
@@ -493,11 +507,11 @@ each (Maker *m, LptValue *x, LptValue *first)
       set (node, "min", "%.4g", g_rand_double_range (m->rand, -2.0, 0.0));
       set (node, "max", "%.4g", g_rand_double_range (m->rand, 0.1, 4.0));
       return done (node);
-    case 1: return done (add (m, LPT_OP_PRELU, 1, 2, (LptValue *[]) { x, number (m, m->real, g_rand_double_range (m->rand, 0.05, 0.9)) }));
-    case 2: case 3: return done (add (m, LPT_OP_ADD, 1, 2, (LptValue *[]) { x, beside (m, x, OFFSETS, m->real, FALSE) }));
-    case 4: return done (add (m, LPT_OP_SUBTRACT, 1, 2, (LptValue *[]) { x, beside (m, x, OFFSETS, m->real, FALSE) }));
-    case 5: case 6: return done (add (m, LPT_OP_MULTIPLY, 1, 2, (LptValue *[]) { x, beside (m, x, SCALES, m->real, FALSE) }));
-    case 7: return done (add (m, chance (m, 0.6) ? LPT_OP_ADD : LPT_OP_MULTIPLY, 1, 2, (LptValue *[]) { x, first }));
+    case 1: return binary (m, LPT_OP_PRELU, x, number (m, m->real, g_rand_double_range (m->rand, 0.05, 0.9)));
+    case 2: case 3: return binary (m, LPT_OP_ADD, x, beside (m, x, OFFSETS, m->real, FALSE));
+    case 4: return binary (m, LPT_OP_SUBTRACT, x, beside (m, x, OFFSETS, m->real, FALSE));
+    case 5: case 6: return binary (m, LPT_OP_MULTIPLY, x, beside (m, x, SCALES, m->real, FALSE));
+    case 7: return binary (m, chance (m, 0.6) ? LPT_OP_ADD : LPT_OP_MULTIPLY, x, first);
     default: return done (add (m, unary[any (m, 0, G_N_ELEMENTS (unary) - 1)], 1, 1, &x));
     }
 }
@@ -508,7 +522,7 @@ one (Maker *m, LptValue *x, LptValue *first)
   LptNode *node;
   if (x->shape.rank == 0)
     return each (m, x, first);
-  switch (any (m, 0, 21))
+  switch (any (m, 0, 23))
     {
     case 0: case 1: case 2: return normalize (m, x);
     case 3: case 4: return move_blocks (m, x);
@@ -519,7 +533,7 @@ one (Maker *m, LptValue *x, LptValue *first)
     case 10: case 11: return cut (m, x);
     case 12: case 13: return widen (m, x, first);
     case 14: return window (m, x);
-    case 15: case 16: return product (m, x);
+    case 15: case 16: case 19: case 20: return product (m, x);
     case 17:
       node = add (m, LPT_OP_SOFTMAX, 8, 1, &x);
       LPT_ATTRS (node, LptSoftMaxAttrs)->axis = any (m, 0, x->shape.rank - 1);
@@ -538,12 +552,6 @@ fits (const LptValue *value)
 {
   gint64 count;
   return value->shape.rank <= 5 && lpt_shape_count (&value->shape, &count) && count > 0 && count <= 4 * MOST;
-}
-
-static void
-result (Maker *m, LptValue *value, const char *name)
-{
-  set (add (m, LPT_OP_RESULT, 0, 1, &value), "output", "%s", name);
 }
 
 /* The ops, from inputs to results. */
@@ -566,64 +574,14 @@ plain (GRand *rand, LptDType real)
         }
       if (x != NULL && x != first)
         {
-          result (&m, x, "y");
+          set (add (&m, LPT_OP_RESULT, 0, 1, &x), "output", "y");
           if (inner != NULL)
-            result (&m, inner, "inner");
+            set (add (&m, LPT_OP_RESULT, 0, 1, &inner), "output", "inner");
           lpt_graph_sweep (m.graph);
           return m.graph;
         }
       lpt_graph_free (m.graph);
     }
-}
-
-/* If, both of whose branches are @body; or a Loop of two trips over it, which joins what the trips make. */
-static LptGraph *
-wrapped (GRand *rand, LptGraph *body, LptDType real)
-{
-  Maker m = { rand, lpt_graph_new ("random"), real };
-  gboolean loop = chance (&m, 0.5);
-  guint n_in = body->parameters->len, n_out = body->results->len, k;
-  g_autofree LptValue **in = g_new0 (LptValue *, n_in + 2);
-  LptBodyMap *map = lpt_body_map_new ();
-  LptNode *node;
-  guint at = 0;
-  if (loop)
-    in[at++] = number (&m, LPT_DTYPE_I64, 2);
-  in[at++] = loop ? number (&m, LPT_DTYPE_BOOL, 1) : parameter (&m, LPT_DTYPE_BOOL, 0, NULL);
-  for (k = 0; k < n_in; k++)
-    {
-      LptValue *inside = lpt_node_out (g_ptr_array_index (body->parameters, k));
-      LptBodyPort port = { .external = (gint) at, .internal = k };
-      in[at++] = parameter (&m, inside->dtype, inside->shape.rank, inside->shape.dims);
-      g_array_append_val (map->inputs, port);
-    }
-  for (k = 0; k < n_out; k++)
-    {
-      LptBodyPort port = { .external = (gint) k, .internal = k, .sliced = loop && lpt_node_in (g_ptr_array_index (body->results, k), 0)->shape.rank > 0,
-                           .axis = 0, .start = 0, .end = -1, .stride = 1, .part_size = 1 };
-      if (port.sliced)
-        port.part_size = lpt_node_in (g_ptr_array_index (body->results, k), 0)->shape.dims[0];
-      g_array_append_val (map->outputs, port);
-    }
-  if (loop)
-    {
-      LptBodyPort condition = { .external = -1, .internal = n_out, .purpose = LPT_PORT_CONDITION };
-      Maker inside = { rand, body, real };
-      result (&inside, number (&inside, LPT_DTYPE_BOOL, 1), "more");
-      g_array_append_val (map->outputs, condition);
-    }
-  node = lpt_graph_add_full (m.graph, lpt_op_info (loop ? LPT_OP_LOOP : LPT_OP_IF), 0, NULL, at, in, n_out);
-  if (!loop)
-    lpt_node_add_body (node, lpt_graph_copy (body), lpt_body_map_copy (map));
-  lpt_node_add_body (node, body, map);
-  if (done (node) == NULL)
-    {
-      lpt_graph_free (m.graph);
-      return NULL;
-    }
-  for (k = 0; k < n_out; k++)
-    result (&m, &node->out[k], k == 0 ? "y" : "inner");
-  return m.graph;
 }
 
 LptGraph *
@@ -634,7 +592,7 @@ random_scales_new (GRand *rand)
       LptDType real = g_rand_double (rand) < 0.25 ? LPT_DTYPE_F16 : LPT_DTYPE_F32;
       LptGraph *graph = plain (rand, real);
       if (g_rand_double (rand) < 0.06)
-        graph = wrapped (rand, graph, real);
+        graph = random_body_new (rand, graph);
       if (graph != NULL)
         return graph;
     }
