@@ -44,6 +44,8 @@ NAMES (roi_method, "max", "bilinear")
 NAMES (roi_align_mode, "avg", "max")
 NAMES (roi_aligned, "asymmetric", "half_pixel_for_nn", "half_pixel")
 NAMES (psroi_mode, "average", "bilinear")
+NAMES (segment_fill, "ZERO", "LOWEST")
+NAMES (bag, "sum", "mean")
 NAMES (fake_convert, "f8e4m3", "f8e5m2")
 
 #define R LPT_ATTR_F_REQUIRED

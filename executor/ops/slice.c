@@ -1,7 +1,9 @@
-/* slice.c - StridedSlice, Slice, Pad
+/* slice.c - StridedSlice, Slice, SliceScatter, Pad
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+
+#include <string.h>
 
 #include "executor/lpt-exec-ops.h"
 #include "executor/lpt-loop.h"
@@ -178,6 +180,76 @@ lpt_run_slice (LptCall *call,
     }
 
   return run_cuts (call, cuts, error);
+}
+
+/* A copy of the data, the slice replaced by the updates. */
+gboolean
+lpt_run_slice_scatter (LptCall *call,
+                       GError **error)
+{
+  const LptShape *data = &call->in[0].shape, *updates = &call->in[1].shape;
+  const gint64 *v[6] = { NULL };
+  Cut cuts[LPT_MAX_RANK];
+  gint64 n = lpt_array_count (&call->in[2]), strides[LPT_MAX_RANK], index[LPT_MAX_RANK] = { 0 }, at = 0;
+  LptMoveForm form;
+  gconstpointer from, fill;
+  gpointer to;
+  gint axis;
+
+  for (guint k = 2; k < 6; k++)
+    if (k < 5 || lpt_call_has (call, k))
+      {
+        v[k] = lpt_call_i64 (call, k, error);
+        if (v[k] == NULL)
+          return FALSE;
+        if (lpt_array_count (&call->in[k]) != n)
+          {
+            g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "start, stop, step and axes differ in length");
+            return FALSE;
+          }
+      }
+  for (axis = 0; axis < data->rank; axis++)
+    cuts[axis] = (Cut) { 0, 1, data->dims[axis] };
+  for (gint64 i = 0; i < n; i++)
+    {
+      if (!lpt_call_axis (call, v[5] != NULL ? v[5][i] : i, data->rank, &axis, error))
+        return FALSE;
+      if (v[4][i] == 0)
+        return zero_step (error);
+      resolve_cut (data->dims[axis], v[2][i], v[3][i], v[4][i], &cuts[axis]);
+    }
+  for (axis = 0; axis < data->rank; axis++)
+    if (updates->rank != data->rank || updates->dims[axis] != cuts[axis].count)
+      {
+        g_autofree char *has = lpt_shape_to_string (updates);
+
+        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the updates have shape [%s], the slice is %" G_GINT64_FORMAT " long along axis %d",
+                     has, cuts[axis].count, axis);
+        return FALSE;
+      }
+
+  form = lpt_move_form (call, 0, 2);
+  from = lpt_move_in (call, &form, 0, error);
+  fill = from != NULL ? lpt_move_in (call, &form, 1, error) : NULL;
+  to = fill != NULL ? lpt_move_out (call, &form, 0, error) : NULL;
+  if (to == NULL)
+    return FALSE;
+  memcpy (to, from, (gsize) lpt_array_count (&call->in[0]) * form.size);
+  if (lpt_array_count (&call->in[1]) == 0)
+    return TRUE;
+  lpt_shape_strides (data, strides);
+  do
+    {
+      gint64 offset = 0;
+
+      for (axis = 0; axis < data->rank; axis++)
+        offset += (cuts[axis].start + index[axis] * cuts[axis].step) * strides[axis];
+      lpt_copy_one ((char *) to + offset * (gint64) form.size, (const char *) fill + at * (gint64) form.size, form.size);
+      at++;
+    }
+  while (lpt_index_next (updates->rank, updates->dims, index));
+
+  return TRUE;
 }
 
 /* Index on an axis of @length that position @at stands for; -1 = the pad value. */

@@ -370,3 +370,59 @@ lpt_run_reorg_yolo (LptCall *call,
 
   return TRUE;
 }
+
+/* --- Col2Im --- */
+
+/* Windows of an image added up: what ExtractImagePatches takes apart, with its own order of channels. */
+gboolean
+lpt_run_col2im (LptCall *call,
+                GError **error)
+{
+  const LptCol2ImAttrs *attrs = LPT_ATTRS (call->node, LptCol2ImAttrs);
+  const LptShape *in = &call->in[0].shape, *out = &call->out[0].shape;
+  gboolean integer = lpt_call_is_i64 (call, 0);
+  gconstpointer x = integer ? (gconstpointer) lpt_call_i64 (call, 0, error) : lpt_call_f32 (call, 0, error);
+  const gint64 *kernel = x != NULL ? lpt_call_i64 (call, 2, error) : NULL;
+  gpointer y = kernel == NULL ? NULL : integer ? (gpointer) lpt_call_out_i64 (call, 0, error) : lpt_call_out_f32 (call, 0, error);
+  gint64 stride[2], dilation[2], pad[2], windows[2], size[2], blocks = in->dims[in->rank - 1], taps, planes;
+
+  if (y == NULL)
+    return FALSE;
+  for (guint i = 0; i < 2; i++)
+    {
+      gint64 room;
+
+      size[i] = out->dims[out->rank - 2 + (gint) i];
+      stride[i] = lpt_ints_get (&attrs->strides, i, 1);
+      dilation[i] = lpt_ints_get (&attrs->dilations, i, 1);
+      pad[i] = lpt_ints_get (&attrs->pads_begin, i, 0);
+      room = size[i] + pad[i] + lpt_ints_get (&attrs->pads_end, i, 0) - dilation[i] * (kernel[i] - 1) - 1;
+      windows[i] = room < 0 ? 0 : room / stride[i] + 1;
+    }
+  taps = kernel[0] * kernel[1];
+  planes = lpt_dims_product (out, 0, out->rank - 2);
+  if (windows[0] * windows[1] != blocks || planes * taps * blocks != lpt_array_count (&call->in[0]))
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%" G_GINT64_FORMAT " blocks where the image has %" G_GINT64_FORMAT " windows",
+                   blocks, windows[0] * windows[1]);
+      return FALSE;
+    }
+  memset (y, 0, (gsize) lpt_array_count (&call->out[0]) * (integer ? sizeof (gint64) : sizeof (float)));
+  for (gint64 p = 0; p < planes; p++)
+    for (gint64 t = 0; t < taps; t++)
+      for (gint64 b = 0; b < blocks; b++)
+        {
+          gint64 row = b / windows[1] * stride[0] - pad[0] + t / kernel[1] * dilation[0];
+          gint64 column = b % windows[1] * stride[1] - pad[1] + t % kernel[1] * dilation[1];
+          gint64 from = (p * taps + t) * blocks + b, to = (p * size[0] + row) * size[1] + column;
+
+          if (row < 0 || row >= size[0] || column < 0 || column >= size[1])
+            continue;
+          if (integer)
+            ((gint64 *) y)[to] = (gint64) ((guint64) ((gint64 *) y)[to] + (guint64) ((const gint64 *) x)[from]);
+          else
+            ((float *) y)[to] += ((const float *) x)[from];
+        }
+
+  return TRUE;
+}

@@ -436,6 +436,20 @@ ov_relax (const OvLayer *layer, LptNode *node, const LptDType *declared)
     node->out[i].dtype = declared[i] != LPT_DTYPE_UNDEFINED ? declared[i] : ov_listed_type (outputs, i);
 }
 
+/* IR v10 of f16 networks has f32 on the ports of boxes and scores (DetectionOutput, Proposal, ...), which are f16 by the op's
+ * own rule; OpenVINO reads such files. The declared type holds: boxes in pixels need it. Later versions say what is so. */
+static gboolean
+ov_declares_boxes (const OvBuild *b, const LptNode *node, const LptDType *declared)
+{
+  if (b->net->version != 10 || node->op < LPT_OP_PRIOR_BOX || node->op > LPT_OP_CTC_GREEDY_DECODER_SEQ_LEN)
+    return FALSE;
+  for (guint i = 0; i < node->n_out; i++)
+    if (declared[i] != LPT_DTYPE_UNDEFINED && declared[i] != node->out[i].dtype &&
+        !(lpt_dtype_is_real (declared[i]) && lpt_dtype_is_real (node->out[i].dtype)))
+      return FALSE;
+  return TRUE;
+}
+
 static gboolean
 ov_infer (const OvBuild *b, const OvLayer *layer, LptNode *node, gboolean relaxed_opset, GError **error)
 {
@@ -473,6 +487,14 @@ ov_infer (const OvBuild *b, const OvLayer *layer, LptNode *node, gboolean relaxe
   if (may_relax && node->n_in > 0 && node->n_out > 0)
     {
       ov_relax (layer, node, declared);
+      return lpt_node_infer (node, error);
+    }
+  if (inferred && ov_declares_boxes (b, node, declared))
+    {
+      node->flags |= LPT_NODE_RELAXED;
+      for (guint i = 0; i < node->n_out; i++)
+        if (declared[i] != LPT_DTYPE_UNDEFINED)
+          node->out[i].dtype = declared[i];
       return lpt_node_infer (node, error);
     }
   if (inferred)

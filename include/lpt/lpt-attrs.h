@@ -41,6 +41,8 @@ typedef enum { LPT_ROI_MAX, LPT_ROI_BILINEAR } LptRoiMethod;
 typedef enum { LPT_ROI_ALIGN_AVG, LPT_ROI_ALIGN_MAX } LptRoiAlignMode;
 typedef enum { LPT_ROI_ASYMMETRIC, LPT_ROI_HALF_PIXEL_FOR_NN, LPT_ROI_HALF_PIXEL } LptRoiAligned;
 typedef enum { LPT_PSROI_AVERAGE, LPT_PSROI_BILINEAR } LptPsRoiMode;
+typedef enum { LPT_SEGMENT_FILL_ZERO, LPT_SEGMENT_FILL_LOWEST } LptSegmentFill;
+typedef enum { LPT_BAG_SUM, LPT_BAG_MEAN } LptBagReduction;
 typedef enum { LPT_FAKE_CONVERT_E4M3, LPT_FAKE_CONVERT_E5M2 } LptFakeConvertType;
 
 #define LPT_C_BOOL   gboolean

@@ -384,6 +384,43 @@ test_output_names (void)
   g_unlink (bin);
 }
 
+/* IR v10 of f16 networks says f32 on the port of the boxes; later versions may not. */
+static void
+test_boxes (void)
+{
+  for (guint version = 10; version < 12; version++)
+    {
+      g_autofree char *xml = g_strdup_printf (
+        "<net name=\"boxes\" version=\"%u\"><layers>"
+        "<layer id=\"0\" name=\"deltas\" type=\"Parameter\" version=\"opset1\"><data shape=\"1,8\" element_type=\"f16\"/>"
+        "<output><port id=\"0\" precision=\"FP16\"><dim>1</dim><dim>8</dim></port></output></layer>"
+        "<layer id=\"1\" name=\"scores\" type=\"Parameter\" version=\"opset1\"><data shape=\"1,4\" element_type=\"f16\"/>"
+        "<output><port id=\"0\" precision=\"FP16\"><dim>1</dim><dim>4</dim></port></output></layer>"
+        "<layer id=\"2\" name=\"anchors\" type=\"Parameter\" version=\"opset1\"><data shape=\"1,2,8\" element_type=\"f32\"/>"
+        "<output><port id=\"0\" precision=\"FP32\"><dim>1</dim><dim>2</dim><dim>8</dim></port></output></layer>"
+        "<layer id=\"3\" name=\"boxes\" type=\"DetectionOutput\" version=\"opset1\">"
+        "<data background_label_id=\"0\" keep_top_k=\"2\" nms_threshold=\"0.45\" normalized=\"1\" num_classes=\"2\" top_k=\"2\"/>"
+        "<input><port id=\"0\"><dim>1</dim><dim>8</dim></port><port id=\"1\"><dim>1</dim><dim>4</dim></port>"
+        "<port id=\"2\"><dim>1</dim><dim>2</dim><dim>8</dim></port></input>"
+        "<output><port id=\"3\" precision=\"FP32\"><dim>1</dim><dim>1</dim><dim>2</dim><dim>7</dim></port></output></layer>"
+        "<layer id=\"4\" name=\"out\" type=\"Result\" version=\"opset1\"><input><port id=\"0\"><dim>1</dim><dim>1</dim><dim>2</dim><dim>7</dim>"
+        "</port></input></layer></layers><edges><edge from-layer=\"0\" from-port=\"0\" to-layer=\"3\" to-port=\"0\"/>"
+        "<edge from-layer=\"1\" from-port=\"0\" to-layer=\"3\" to-port=\"1\"/>"
+        "<edge from-layer=\"2\" from-port=\"0\" to-layer=\"3\" to-port=\"2\"/>"
+        "<edge from-layer=\"3\" from-port=\"3\" to-layer=\"4\" to-port=\"0\"/></edges></net>", version);
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LptGraph) graph = parse (xml, &error);
+
+      if (version == 10)
+        {
+          g_assert_no_error (error);
+          g_assert_cmpint (lpt_node_out (lpt_graph_find (graph, "boxes"))->dtype, ==, LPT_DTYPE_F32);
+        }
+      else
+        g_assert_true (graph == NULL && strstr (error->message, "is declared as f32, but DetectionOutput makes f16") != NULL);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -397,6 +434,7 @@ main (int argc, char **argv)
   g_test_add_func ("/openvino/files", test_files);
   g_test_add_func ("/openvino/unwritable", test_unwritable);
   g_test_add_func ("/openvino/output-names", test_output_names);
+  g_test_add_func ("/openvino/boxes", test_boxes);
   for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
     {
       g_autofree char *path = g_strdup_printf ("/openvino/bad/%s", bad[i].name);
