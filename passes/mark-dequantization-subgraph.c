@@ -1,8 +1,8 @@
-/* passes/mark-dequantization-subgraph.c - protect dequantization of integer constants and data
+/* passes/mark-dequantization-subgraph.c - protect dequantization of narrow constants and data
  *
- *     Multiply ([Subtract] (Convert (x), z | Convert (z)), s | Convert (s))      x of type i8, u8, i4 or u4
+ *     Multiply ([Subtract] (Convert (x), z | Convert (z)), s | Convert (s))      x an integer or a float of 8 bits or less
  *
- * The Convert is marked to be kept (constant folding would turn integer weights into real ones), Subtract and Multiply
+ * The Convert is marked to be kept (constant folding would turn weights into wider real ones), Subtract and Multiply
  * as dequantization, the Convert of an integer zero point to be kept; a Convert of the scale is folded. No value changes.
  *
  * Golden tests: tests/golden/mark-dequantization-subgraph/
@@ -16,7 +16,7 @@
 static gboolean
 is_quantized_type (LptDType dtype)
 {
-  return dtype == LPT_DTYPE_I8 || dtype == LPT_DTYPE_U8 || dtype == LPT_DTYPE_I4 || dtype == LPT_DTYPE_U4;
+  return (lpt_dtype_is_integer (dtype) || lpt_dtype_is_small_float (dtype)) && lpt_dtype_bits (dtype) <= 8;
 }
 
 static LptNode *
