@@ -205,11 +205,40 @@ test_file (gconstpointer data)
   cJSON_Delete (tests);
 }
 
+/* What has no row is refused with its name and domain. */
+static void
+test_refused (void)
+{
+  static const char *const names[] = {
+    "PackedAttention", "PackedMultiHeadAttention", "DecoderMaskedMultiHeadAttention", "PagedAttention",
+    "SparseAttention", "LongformerAttention", "MoE", "QMoE", "QOrderedMatMul", "QuantizeBFP", "GemmFloat8",
+    "EPContext", "BeamSearch",
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autofree char *model = g_strdup_printf (
+        "{\"opsetImport\": [{\"version\": 17}, {\"domain\": \"com.microsoft\", \"version\": 1}], \"graph\": {"
+        "\"input\": [{\"name\": \"x\", \"type\": {\"tensorType\": {\"elemType\": 1, "
+        "\"shape\": {\"dim\": [{\"dimValue\": 4}]}}}}], \"output\": [{\"name\": \"y\"}], "
+        "\"node\": [{\"name\": \"n\", \"domain\": \"com.microsoft\", \"opType\": \"%s\", "
+        "\"input\": [\"x\"], \"output\": [\"y\"]}]}}", names[i]);
+      g_autofree char *named = g_strconcat ("com.microsoft.", names[i], NULL);
+      LptGraph *graph = lpt_onnx_parse (model, strlen (model), NULL, &error);
+
+      g_assert_null (graph);
+      g_assert_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED);
+      g_assert_nonnull (strstr (error->message, named));
+      g_assert_nonnull (strstr (error->message, "unsupported operator"));
+    }
+}
+
 int
 main (int    argc,
       char **argv)
 {
-  static const char *const files[] = { "activation-norm-product", "attention", "cache", "quantized" };
+  static const char *const files[] = { "activation-norm-product", "attention", "cache", "quantized", "recurrent" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)
@@ -219,5 +248,6 @@ main (int    argc,
 
       g_test_add_data_func_full (name, path, test_file, g_free);
     }
+  g_test_add_func ("/onnx-contrib/refused", test_refused);
   return g_test_run ();
 }
