@@ -164,6 +164,14 @@ is_explained (const Account *a, const LptNode *node)
   return g_hash_table_contains (a->after, node->name);
 }
 
+/* Real where it stands, by an option: without it, it could be real behind integers that pass it. */
+static gboolean
+is_kept_real (const Account *a, LptNode *node)
+{
+  const LptExplanation *after = g_hash_table_lookup (a->after, node->name);
+  return is_restricted (a, node) && after != NULL && after->precision == LPT_DTYPE_F32;
+}
+
 static gboolean value_changed (const Account *a, LptValue *value, const LptNode *except, guint depth);
 
 /* A reader, seen through what is no op of its own, changed. */
@@ -195,7 +203,7 @@ value_changed (const Account *a, LptValue *value, const LptNode *except, guint d
   if (!is_explained (a, node) && is_restricted (a, node))
     return TRUE;
   if (is_explained (a, node))
-    return differs (a, node) || reader_changed (a, value, except, depth + 1);
+    return differs (a, node) || is_kept_real (a, node) || reader_changed (a, value, except, depth + 1);
   for (guint i = 0; i < node->n_in; i++)
     if (lpt_node_in (node, i) != NULL && value_changed (a, lpt_node_in (node, i), except, depth + 1))
       return TRUE;
