@@ -147,8 +147,8 @@ write_forms (LptGraph    *graph,
   again = json != NULL ? lpt_json_parse (json, strlen (json), NULL, "JSON", &error) : NULL;
   run_again (again, error, test, json_form);
   error = NULL;
-  /* Between pairs real numbers may round to the code beside. */
-  bytes = lpt_onnx_serialise (graph, graph->lowered ? LPT_ONNX_QOPERATOR : 0, &error);
+  /* Integer operators where there are any: between pairs real numbers may round to the code beside. */
+  bytes = lpt_onnx_serialise (graph, LPT_ONNX_QOPERATOR, &error);
   again = bytes != NULL ? lpt_onnx_parse (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), NULL, &error)
           : NULL;
   run_again (again, error, test, onnx_form);
