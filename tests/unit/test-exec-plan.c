@@ -251,7 +251,6 @@ static const Refusal refusals[] =
     "%y = Gather(%x, %i, %a) : f32[1]\nResult(%y)\n", "outside length 2" },
   { "scatter-outside", "%x = Const {1, 2} : f32[2]\n%i = Const {-3} : i64[1,1]\n%u = Const {1} : f32[1]\n"
     "%y = ScatterNDUpdate(%x, %i, %u) : f32[2]\nResult(%y)\n", "outside length 2" },
-  { "slope", "%x = Const {1, 2, 3, 4} : f32[1,1,4]\n%s = Const {1, 2} : f32[2]\n%y = PRelu(%x, %s) : f32[1,1,4]\nResult(%y)\n", "broadcast" },
   { "activation", "%x = Const {1} : f32[1,1]\n%w = Const {1} : f32[1,1]\n%b = Const {1} : f32[1]\n"
     "%y = RNNCell(%x, %x, %w, %w, %b) {hidden_size=1, activations=\"cosine\"} : f32[1,1]\nResult(%y)\n", "unsupported: activation" },
 };
