@@ -17,6 +17,7 @@
  *   - neither input is quantized, or scales vary along another axis than the channel axis;
  *   - an input feeds integers as they are;
  *   - a constant is added to x a in a type narrower than f32, and x a is no dequantization;
+ *   - x are the accumulators of an integer operation that the file has: its own order of roundings stays;
  *   - a scale is zero or denormal: it would be divided by;
  *   - a chain starts from a real type (unless updatePrecisions is off);
  *   - a new constant would be infinite.
@@ -66,6 +67,16 @@ is_dequantization (LptRewriter          *rw,
   return lpt_layer_find (rw, add, found->branch, &dq) && lpt_dequant_is_low (&dq);
 }
 
+/* Of an operation that is integer in the file: @x, or what it was converted from. */
+static gboolean
+is_integer_result (const LptValue *x)
+{
+  while (x->quant == NULL && x->producer->op == LPT_OP_CONVERT)
+    x = lpt_node_in (x->producer, 0);
+
+  return x->quant != NULL;
+}
+
 static gboolean
 add_constant (LptRewriter *rw,
               LptNode     *add)
@@ -95,6 +106,8 @@ add_constant (LptRewriter *rw,
   wide = real == LPT_DTYPE_F64 ? LPT_DTYPE_F64 : LPT_DTYPE_F32;
   if (wide != real && !is_dequantization (rw, add, &found))
     return lpt_rewriter_decline (rw, add, "its data is not quantized, and a constant in %s would be rounded", lpt_dtype_name (real));
+  if (is_integer_result (found.x))
+    return lpt_rewriter_decline (rw, add, "it adds to what an integer operation of the file gives");
   divided = lpt_fold_binary (LPT_OP_DIVIDE, b, found.a, wide);
   if (divided == NULL || !lpt_tensor_is_finite (divided))
     return lpt_rewriter_decline (rw, add, "a constant would become infinite");

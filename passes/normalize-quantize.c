@@ -18,7 +18,8 @@
  * Bodies of If, Loop and TensorIterator go the same way, each for itself: codes enter and leave them bare.
  *
  * Refused when
- *   - the integers have more than 16 bits and are not constant: FakeQuantize has no such levels.
+ *   - the integers have more than 16 bits and are not constant: FakeQuantize has no such levels;
+ *   - codes of more than 8 bits are read by something else than Dequantize: nothing would be won for the turned halves.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -372,6 +373,11 @@ replace_quantize (Normalize *nz,
   if (!has_levels (dtype))
     {
       lpt_rewriter_decline (nz->rw, node, "%s has more levels than FakeQuantize", lpt_dtype_name (dtype));
+      return;
+    }
+  if (lpt_dtype_bits (dtype) > 8)
+    {
+      lpt_rewriter_decline (nz->rw, node, "its %s codes are read as they are, and no operation runs on them", lpt_dtype_name (dtype));
       return;
     }
   name = g_strconcat (node->name, "/Convert", NULL);

@@ -121,7 +121,8 @@ spread (LptOnnxNode *on,
   return numbers;
 }
 
-/* saturate (round (x / scale) + zero), computed in f32; small floats round by themselves and have no zero point. */
+/* saturate (round (x / scale) + zero), computed in f32; small floats round by themselves, and their zero point, always 0, takes
+ * the sign of -0 away. */
 static LptValue *
 quantize_by_steps (LptOnnxNode *on,
                    LptValue    *x,
@@ -132,6 +133,8 @@ quantize_by_steps (LptOnnxNode *on,
   LptValue *y = lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, lpt_onnx_convert (on, x, LPT_DTYPE_F32), lpt_onnx_convert (on, scale, LPT_DTYPE_F32));
   LptNode *clamp;
 
+  if (lpt_dtype_is_small_float (dtype) && zero != NULL)
+    y = lpt_onnx_emit (on, LPT_OP_ADD, 2, y, lpt_onnx_like (on, y, 0));
   if (lpt_dtype_is_small_float (dtype))
     return lpt_onnx_to_small_float (on, y, dtype, lpt_onnx_int (on, "saturate", 1) != 0, LPT_POWER_ROUND_EVEN);
   y = lpt_onnx_emit (on, LPT_OP_ROUND, 1, y);

@@ -136,7 +136,8 @@ keep_real (LptLower *lw,
       lpt_node_set_input (node, i, real);
       changed = TRUE;
     }
-  if (node->op == LPT_OP_OPAQUE || node->op == LPT_OP_CUSTOM)
+  /* A source without inputs, a ReadValue, has its type from the file alone. */
+  if (node->op == LPT_OP_OPAQUE || node->op == LPT_OP_CUSTOM || node->n_in == 0)
     return;
   /* What LPT typed low for its own integer arithmetic is real again. */
   if (changed)
