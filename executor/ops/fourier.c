@@ -15,6 +15,11 @@
 #include "executor/lpt-exec-ops.h"
 #include "executor/lpt-loop.h"
 
+/* The C library has it for gcc alone. */
+#ifndef CMPLX
+#define CMPLX(re, im) ((double complex) { (re), (im) })
+#endif
+
 typedef double complex Number;
 
 /* Roots of unity for lines of @n: exp (sign 2 pi i k / n). */
