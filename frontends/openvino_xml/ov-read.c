@@ -53,7 +53,7 @@ lpt_openvino_load (const char *xml_path, const char *bin_path, GError **error)
       bin = lpt_openvino_bin_path (xml_path);
       g_autofree char *folder = g_path_get_dirname (xml_path), *name = g_path_get_basename (bin);
       g_autofree char *beside = lpt_path_beside (folder, name, "the file of weights", &cause);
-      if (g_error_matches (cause, LPT_ERROR, LPT_ERROR_INVALID))
+      if (beside == NULL && g_error_matches (cause, LPT_ERROR, LPT_ERROR_INVALID))
         {
           g_propagate_prefixed_error (error, g_steal_pointer (&cause), "%s: ", xml_path);
           return NULL;
