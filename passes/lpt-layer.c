@@ -90,9 +90,15 @@ void
 lpt_layer_remark_types (LptRewriter *rw,
                         LptNode     *node)
 {
-  const LptRestriction *restriction = lpt_config_restriction (lpt_rewriter_config (rw), node);
+  const LptConfig *config = lpt_rewriter_config (rw);
+  const LptRestriction *restriction = lpt_config_restriction (config, node);
+  gboolean any = FALSE;
+  guint i, k;
 
-  if (restriction != NULL && restriction->ports->len > 0)
+  for (i = 0; restriction != NULL && i < restriction->ports->len; i++)
+    for (k = 0; k < config->default_precisions.n; k++)
+      any |= !lpt_type_list_has (&g_array_index (restriction->ports, LptPortTypes, i).types, (LptDType) config->default_precisions.v[k]);
+  if (any)
     lpt_rewriter_decline (rw, node, "its types are those of restriction \"%s\"", restriction->text);
 }
 

@@ -91,6 +91,8 @@ chain_operand (LptRewriter      *rw,
       g_autoptr (LptTensor) rounded = lpt_tensor_convert_round (lpt_dequant_zp (dq), LPT_DTYPE_I32, LPT_ROUND_HALF_AWAY, NULL);
 
       if (rounded == NULL || !lpt_tensor_is_zero (rounded))
+        lpt_layer_remark_types (rw, matmul);
+      if (rounded == NULL || !lpt_tensor_is_zero (rounded))
         return lpt_rewriter_decline (rw, matmul, "input 1 has a zero point");
     }
   if (dq->multiply != NULL && lpt_dequant_varies (lpt_dequant_scale (dq), dq->data->shape.rank, summed))

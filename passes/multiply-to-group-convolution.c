@@ -9,7 +9,8 @@
  *   - the output has another rank than 4 or 5, or a dynamic channel axis;
  *   - there is no zero point, or it stands on constants;
  *   - a constant varies along a spatial axis;
- *   - the restriction on GroupConvolution does not allow the type of the data.
+ *   - the restriction on GroupConvolution does not allow the type of the data, or takes weights of a type that is no default one;
+ *   - GroupConvolution or Add never run on integers.
  *
  * Golden tests: tests/golden/multiply-to-group-convolution/
  *
@@ -18,6 +19,7 @@
 
 #include "ir/lpt-fold.h"
 #include "passes/lpt-layer.h"
+#include "passes/lpt-restricted.h"
 #include "passes/lpt-rewriter.h"
 
 /* Types that the target allows on @port of GroupConvolution; FALSE when it says nothing. */
@@ -46,6 +48,25 @@ restricted_types (LptRewriter *rw,
                 return TRUE;
               }
         }
+    }
+
+  return FALSE;
+}
+
+/* May the pass make ops of kind @op? */
+static gboolean
+is_never (LptRewriter *rw,
+          LptOp        op)
+{
+  const LptConfig *config = lpt_rewriter_config (rw);
+  guint i;
+
+  for (i = 0; i < config->restrictions->len && lpt_config_is_strict (config); i++)
+    {
+      const LptRestriction *restriction = g_ptr_array_index (config->restrictions, i);
+
+      if (restriction->node == NULL && restriction->op == op && lpt_restriction_is_never (restriction))
+        return TRUE;
     }
 
   return FALSE;
@@ -138,6 +159,7 @@ rewrite (LptRewriter *rw,
   g_autofree char *const_name = NULL;
   LptTypeList types = { 0 };
   LptDequant dq;
+  LptDType weights;
   LptNode *conv, *add, *fresh;
   LptValue *in[2];
 
@@ -161,8 +183,13 @@ rewrite (LptRewriter *rw,
       !lpt_type_list_has (&types, dq.data->dtype))
     return lpt_rewriter_decline (rw, multiply, "the target does not allow %s data for GroupConvolution",
                                  lpt_dtype_name (dq.data->dtype));
+  if (is_never (rw, LPT_OP_GROUP_CONVOLUTION) || is_never (rw, LPT_OP_ADD))
+    return lpt_rewriter_decline (rw, multiply, "the target runs no GroupConvolution, or no Add, on integers");
+  weights = weights_type (rw, multiply, side, dq.data->dtype);
+  if (lpt_rewriter_config (rw)->update_precisions && !lpt_type_list_has (&lpt_rewriter_config (rw)->default_precisions, weights))
+    return lpt_rewriter_decline (rw, multiply, "the target takes %s as weights of GroupConvolution", lpt_dtype_name (weights));
 
-  conv = depthwise (rw, multiply, dq.data, out->dims[1], weights_type (rw, multiply, side, dq.data->dtype), LPT_DTYPE_F32);
+  conv = depthwise (rw, multiply, dq.data, out->dims[1], weights, LPT_DTYPE_F32);
   real_zp = lpt_tensor_convert (lpt_dequant_zp (&dq), LPT_DTYPE_F32, NULL);
   zero = lpt_tensor_scalar (LPT_DTYPE_F32, 0);
   minus = lpt_fold_binary (LPT_OP_SUBTRACT, zero, real_zp, LPT_DTYPE_F32);

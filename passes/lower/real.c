@@ -127,14 +127,17 @@ lpt_lower_raw (LptLower *lw,
   raw->bounded = form->bounded;
   raw->lo = form->lo;
   raw->hi = form->hi;
-  if (op->n_bias > 1 && form->n == 1)
+  /* A bias per channel and one number for all: the accumulators do not serve this form. */
+  for (c = 1; c < op->n_bias && op->bias[c] == op->bias[0]; c++)
+    ;
+  if (c < op->n_bias && form->n == 1)
     {
       lpt_form_free (raw);
       return NULL;
     }
   for (c = 0; c < raw->n; c++)
     {
-      raw->b[c] -= raw->a[c] * op->bias[op->n_bias == 1 ? 0 : c];
+      raw->b[c] -= raw->a[c] * op->bias[op->n_bias == 1 || form->n == 1 ? 0 : c];
       if (fabs (raw->b[c]) <= fabs (raw->a[c]) * LPT_SAME_ZERO)
         raw->b[c] = 0;      /* float32 noise of a bias of whole steps */
     }

@@ -64,7 +64,7 @@ add_shift (LptUnlower      *u,
   return real_binary (u->graph, LPT_OP_ADD, real, lpt_node_out (lpt_graph_add_const (u->graph, NULL, tensor)));
 }
 
-/* A constant with one value per channel of @like. */
+/* A constant with one value per channel of @like; weights of groups [G, O, ...] have them along both axes. */
 static LptValue *
 channel_constant (LptGraph       *graph,
                   const LptValue *like,
@@ -77,6 +77,11 @@ channel_constant (LptGraph       *graph,
 
   for (gint a = 0; a < shape.rank; a++)
     shape.dims[a] = a == axis ? n : 1;
+  if (n > 1 && axis == 0 && shape.rank > 1 && like->shape.dims[0] != n && like->shape.dims[0] * like->shape.dims[1] == n)
+    {
+      shape.dims[0] = like->shape.dims[0];
+      shape.dims[1] = like->shape.dims[1];
+    }
   tensor = lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, values, NULL);
 
   return lpt_node_out (lpt_graph_add_const (graph, NULL, tensor));

@@ -7,7 +7,7 @@
  *     of its own (a sum, a mean, a move: codes are what its readers ask for; on targets without accumulators all) and a
  *     reader has changed.
  *
- * 500 graphs, LPT_TEST_NIGHTLY=1: 10000. LPT_TEST_GRAPH as in property.h.
+ * Under target none a first restriction switches markup on, so that only the promise is held there. 500 graphs, LPT_TEST_NIGHTLY=1: 10000. LPT_TEST_GRAPH as in property.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,6 +40,7 @@ any (GRand *rand, guint n)
 
 /* --- drawing --- */
 
+/* Under none the first restriction switches the markup of types on: another pipeline, which no comparison holds. */
 static const char *const targets[] = { "native", "native", "native", "native", "none", "openvino-cpu", "openvino-cpu-new", "openvino-gpu", "arm", "litert", "tpu" };
 static const char *const ops[] = { "conv", "group_conv", "deconv", "matmul", "add", "mul", "sub", "avg_pool", "max_pool", "concat", "relu",
                                    "clamp", "Requantize", "Reinterpret", "Dequantize", "FakeQuantize" };
@@ -172,6 +173,14 @@ is_kept_real (const Account *a, LptNode *node)
   return is_restricted (a, node) && after != NULL && after->precision == LPT_DTYPE_F32;
 }
 
+/* It runs on integers by itself: what is above it shows in them. */
+static gboolean
+runs_low (const Account *a, const LptNode *node)
+{
+  const LptExplanation *after = g_hash_table_lookup (a->after, node->name);
+  return after->precision == LPT_DTYPE_U8 || after->precision == LPT_DTYPE_I8;
+}
+
 static gboolean value_changed (const Account *a, LptValue *value, const LptNode *except, guint depth);
 
 /* A reader, seen through what is no op of its own, changed. */
@@ -193,6 +202,21 @@ reader_changed (const Account *a, LptValue *value, const LptNode *except, guint 
   return FALSE;
 }
 
+/* The same of what reads @value behind an op: one that is restricted asks for other codes, or none. */
+static gboolean
+restricted_reader (const Account *a, LptValue *value, guint depth)
+{
+  for (guint i = 0; i < lpt_value_n_uses (value) && depth < 64; i++)
+    {
+      LptNode *reader = lpt_value_use (value, i)->node;
+      if (is_restricted (a, reader))
+        return TRUE;
+      if (!is_explained (a, reader) && reader->n_out > 0 && restricted_reader (a, lpt_node_out (reader), depth + 1))
+        return TRUE;
+    }
+  return FALSE;
+}
+
 /* What makes it did, or its codes have another type: then another reader says so. */
 static gboolean
 value_changed (const Account *a, LptValue *value, const LptNode *except, guint depth)
@@ -202,8 +226,10 @@ value_changed (const Account *a, LptValue *value, const LptNode *except, guint d
     return FALSE;
   if (!is_explained (a, node) && is_restricted (a, node))
     return TRUE;
-  if (is_explained (a, node))
-    return differs (a, node) || is_kept_real (a, node) || reader_changed (a, value, except, depth + 1);
+  if (is_explained (a, node) && (differs (a, node) || is_kept_real (a, node) || reader_changed (a, value, except, depth + 1)))
+    return TRUE;
+  if (is_explained (a, node) && runs_low (a, node))
+    return FALSE;
   for (guint i = 0; i < node->n_in; i++)
     if (lpt_node_in (node, i) != NULL && value_changed (a, lpt_node_in (node, i), except, depth + 1))
       return TRUE;
@@ -254,6 +280,40 @@ is_named (const LptExplanation *e, const LptConfig *config, LptNode *node, GPtrA
 
 /* --- the property --- */
 
+/* Types that the FakeQuantizes of @graph write before lowering: name -> LptDType. */
+static GHashTable *
+code_types (LptGraph *graph, LptConfig *config)
+{
+  g_autoptr (LptGraph) copy = lpt_graph_copy (graph);
+  GHashTable *written = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  config->until = LPT_STAGE_CLEANUP;
+  config->strict = TRUE;
+  if (lpt_pipeline_run (copy, config, NULL, NULL, NULL))
+    for (guint i = 0; i < copy->nodes->len; i++)
+      {
+        LptNode *node = g_ptr_array_index (copy->nodes, i);
+        if (node->op == LPT_OP_FAKE_QUANTIZE && lpt_dtype_is_low (node->out[0].dtype))
+          g_hash_table_insert (written, g_strdup (node->origin != NULL ? node->origin : node->name), GUINT_TO_POINTER (node->out[0].dtype));
+      }
+  config->until = LPT_STAGE_LOWER;
+  return written;
+}
+
+/* A FakeQuantize above, seen through any op, writes another integer type: the restrictions of other readers reach it. */
+static gboolean
+type_changed (LptNode *node, GHashTable *before, GHashTable *after, guint depth)
+{
+  if (node->op == LPT_OP_FAKE_QUANTIZE)
+    {
+      gpointer was = g_hash_table_lookup (before, node->name), is = g_hash_table_lookup (after, node->name);
+      return was != NULL && is != NULL && was != is;
+    }
+  for (guint i = 0; i < node->n_in && depth < 8; i++)
+    if (lpt_node_src (node, i) != NULL && type_changed (lpt_node_src (node, i), before, after, depth + 1))
+      return TRUE;
+  return FALSE;
+}
+
 static char *
 examine_with (LptGraph *graph, const char *target, GPtrArray *options)
 {
@@ -274,6 +334,8 @@ examine_with (LptGraph *graph, const char *target, GPtrArray *options)
       return g_strdup_printf ("not kept: %s: %s \"%s\": %s", text, v->node->info->name, v->node->name, v->what);
     }
 
+  if (g_str_equal (target, "none"))
+    return NULL;
   g_autoptr (GPtrArray) after = lpt_explain (graph, config, &error);
   if (after == NULL)
     return g_strdup_printf ("explain failed: %s: %s", text, error->message);
@@ -285,13 +347,19 @@ examine_with (LptGraph *graph, const char *target, GPtrArray *options)
       LptNode *node = lpt_graph_find (graph, e->name);
       gboolean said, allowed = FALSE;
       /* What is a part of another op has no type of its own. */
-      if (was == NULL || was->precision == LPT_DTYPE_F32 || was->precision == LPT_DTYPE_I32 || e->precision != LPT_DTYPE_F32)
+      if (was == NULL || was->precision == LPT_DTYPE_F32 || was->precision == LPT_DTYPE_I32 || e->precision != LPT_DTYPE_F32 ||
+          g_str_has_prefix (was->reason, "part of "))
         continue;
       gboolean named = is_named (e, config, node, options, &said);
       for (guint k = 0; k < node->n_in; k++)
         allowed |= lpt_node_in (node, k) != NULL && value_changed (&account, lpt_node_in (node, k), node, 0);
       if (!has_own_integers (node) || config->quant_rules != LPT_QUANT_RULES_NONE)
-        allowed |= reader_changed (&account, lpt_node_out (node), node, 0);
+        allowed |= reader_changed (&account, lpt_node_out (node), node, 0) || restricted_reader (&account, lpt_node_out (node), 0);
+      if (!said && !allowed)
+        {
+          g_autoptr (GHashTable) types_before = code_types (graph, plain), types_after = code_types (graph, config);
+          allowed = type_changed (node, types_before, types_after, 0);
+        }
       if (!named && !allowed)
         return g_strdup_printf ("without need: %s: %s \"%s\" is real: %s (was %s: %s)", text, node->info->name, e->name, e->reason,
                                 lpt_dtype_name (was->precision), was->reason);
