@@ -43,9 +43,8 @@ lpt_infer_read_value (LptNode *node,
   LptShape shape = lpt_infer_shape_in (node, 0);
   LptDType dtype = lpt_infer_dtype_in (node, 0);
 
-  /* Only the file says what it is. */
   if (attrs->variable_type == LPT_DTYPE_UNDEFINED && lpt_node_in (node, 0) == NULL)
-    return TRUE;
+    return lpt_infer_fail (error, "without an initial value the variable needs a variable_type");
   if (attrs->variable_type != LPT_DTYPE_UNDEFINED)
     {
       if (dtype != LPT_DTYPE_UNDEFINED && dtype != LPT_DTYPE_DYNAMIC && attrs->variable_type != LPT_DTYPE_DYNAMIC &&
