@@ -2,10 +2,10 @@
  *
  * One to three restrictions (op, name or glob; types of ports; never; one scale) on top of a random target. Then
  *   - the pipeline runs, and lpt_config_check() and lpt_graph_check() find nothing in the result;
- *   - an op that is integer without the restrictions and real with them (no mere part of another one) is one of which a restriction speaks, and its reason
- *     names that restriction; or a value that it reads has changed (its type, or integer to real); or it has no integers
- *     of its own (a sum, a mean, a move: codes are what its readers ask for; on targets without accumulators all) and a
- *     reader has changed.
+ *   - an op that is integer without the restrictions and real with them (no mere part of another one) is one of
+ *     which a restriction speaks, and its reason names that restriction; or a value that it reads has changed (its
+ *     type, or integer to real); or it has no integers of its own (a sum, a mean, a move: codes are what its
+ *     readers ask for; on targets without accumulators all) and a reader has changed.
  *
  * Under target none a first restriction switches markup on, so that only the promise is held there. 500 graphs, LPT_TEST_NIGHTLY=1: 10000. LPT_TEST_GRAPH as in property.h.
  *
