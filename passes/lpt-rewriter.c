@@ -77,6 +77,25 @@ lpt_rewriter_changed (LptRewriter *rw,
     stats_of (rw)->changed++;
 }
 
+/* What became of @node; NULL: nobody asks, or it stands for no node of the source. */
+static LptFate *
+add_fate (LptRewriter *rw,
+          LptNode     *node,
+          const char  *format,
+          va_list      args)
+{
+  LptFate *fate;
+
+  if (rw->report == NULL || node->origin == NULL)
+    return NULL;
+  fate = g_new0 (LptFate, 1);
+  fate->source = g_strdup (node->origin);
+  fate->reason = g_strdup_vprintf (format, args);
+  g_ptr_array_add (rw->report->fates, fate);
+
+  return fate;
+}
+
 void
 lpt_rewriter_fate (LptRewriter *rw,
                    LptNode     *node,
@@ -86,16 +105,13 @@ lpt_rewriter_fate (LptRewriter *rw,
   LptFate *fate;
   va_list args;
 
-  if (rw->report == NULL || node->origin == NULL)
+  va_start (args, format);
+  fate = add_fate (rw, node, format, args);
+  va_end (args);
+  if (fate == NULL)
     return;
-  fate = g_new0 (LptFate, 1);
-  fate->source = g_strdup (node->origin);
   fate->node = node;
   fate->id = node->id;
-  va_start (args, format);
-  fate->reason = g_strdup_vprintf (format, args);
-  va_end (args);
-  g_ptr_array_add (rw->report->fates, fate);
 }
 
 void
@@ -108,15 +124,11 @@ lpt_rewriter_absorbed (LptRewriter *rw,
   LptFate *fate;
   va_list args;
 
-  if (rw->report == NULL || node->origin == NULL)
-    return;
-  fate = g_new0 (LptFate, 1);
-  fate->source = g_strdup (node->origin);
-  fate->into = g_strdup (into);
   va_start (args, format);
-  fate->reason = g_strdup_vprintf (format, args);
+  fate = add_fate (rw, node, format, args);
   va_end (args);
-  g_ptr_array_add (rw->report->fates, fate);
+  if (fate != NULL)
+    fate->into = g_strdup (into);
 }
 
 /* --- building --- */
