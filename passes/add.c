@@ -130,7 +130,7 @@ add_constant (LptRewriter *rw,
   if (constant == NULL && is_bias_of (add, x))
     {
       op = LPT_OP_ADD;
-      constant = wide != real && lpt_layer_holds (ratio, real) ? lpt_tensor_convert (ratio, real, NULL) : lpt_tensor_ref (ratio);
+      constant = lpt_layer_narrow (ratio, real);
     }
   if (constant == NULL)
     {

@@ -419,6 +419,13 @@ lpt_layer_holds (LptTensor *tensor,
 }
 
 LptTensor *
+lpt_layer_narrow (LptTensor *tensor,
+                  LptDType   dtype)
+{
+  return lpt_layer_holds (tensor, dtype) && lpt_tensor_dtype (tensor) != dtype ? lpt_tensor_convert (tensor, dtype, NULL) : lpt_tensor_ref (tensor);
+}
+
+LptTensor *
 lpt_layer_binary (LptOp      op,
                   LptTensor *a,
                   LptTensor *b,
@@ -426,10 +433,7 @@ lpt_layer_binary (LptOp      op,
 {
   g_autoptr (LptTensor) wide = lpt_fold_binary (op, a, b, real == LPT_DTYPE_F64 ? LPT_DTYPE_F64 : LPT_DTYPE_F32);
 
-  if (wide == NULL || lpt_tensor_dtype (wide) == real || !lpt_layer_holds (wide, real))
-    return g_steal_pointer (&wide);
-
-  return lpt_tensor_convert (wide, real, NULL);
+  return wide != NULL ? lpt_layer_narrow (wide, real) : NULL;
 }
 
 LptTensor *

@@ -55,6 +55,8 @@ LptDType  lpt_layer_chain_type (const LptDequant *dq);
 gboolean  lpt_layer_is_kept    (LptRewriter *rw, LptNode *node);
 /* Does @dtype hold every number of @tensor? f32 holds all that lpt_fold_binary() computes. */
 gboolean  lpt_layer_holds      (LptTensor *tensor, LptDType dtype);
+/* Transfer full: @tensor as @dtype where that holds every number of it, else @tensor itself. */
+LptTensor *lpt_layer_narrow    (LptTensor *tensor, LptDType dtype);
 /* lpt_fold_binary() as @real where that holds the result, else as f32: nothing is rounded to f16. */
 LptTensor *lpt_layer_binary    (LptOp op, LptTensor *a, LptTensor *b, LptDType real);
 /* The chain over constant data as a tensor; NULL when the data is not constant (transfer full). */
