@@ -37,33 +37,6 @@ converted (LptGraph *graph,
   return lpt_node_out (node);
 }
 
-/* What sums and products add in steps of their output, as a real constant. */
-static LptValue *
-add_shift (LptUnlower      *u,
-           LptValue        *real,
-           const LptValue  *y,
-           const LptFloats *shift)
-{
-  LptShape shape = LPT_SHAPE_SCALAR;
-  g_autofree double *values = NULL;
-  g_autoptr (LptTensor) tensor = NULL;
-
-  if (shift->n == 0)
-    return real;
-  values = g_new (double, shift->n);
-  for (guint c = 0; c < shift->n; c++)
-    values[c] = shift->v[c] * y->quant->scale[y->quant->n == 1 ? 0 : c];
-  if (shift->n > 1)
-    {
-      shape = y->shape;
-      for (gint a = 0; a < shape.rank; a++)
-        shape.dims[a] = a == y->quant->axis ? shift->n : 1;
-    }
-  tensor = lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, values, NULL);
-
-  return real_binary (u->graph, LPT_OP_ADD, real, lpt_node_out (lpt_graph_add_const (u->graph, NULL, tensor)));
-}
-
 /* A constant with one value per channel of @like; weights of groups [G, O, ...] have them along both axes. */
 static LptValue *
 channel_constant (LptGraph       *graph,
@@ -85,6 +58,33 @@ channel_constant (LptGraph       *graph,
   tensor = lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, values, NULL);
 
   return lpt_node_out (lpt_graph_add_const (graph, NULL, tensor));
+}
+
+/* What sums and products add in steps of their output, as a real constant. */
+static LptValue *
+add_shift (LptUnlower      *u,
+           LptValue        *real,
+           const LptValue  *y,
+           const LptFloats *shift)
+{
+  g_autofree double *values = NULL;
+  LptValue *constant;
+
+  if (shift->n == 0)
+    return real;
+  values = g_new (double, shift->n);
+  for (guint c = 0; c < shift->n; c++)
+    values[c] = shift->v[c] * y->quant->scale[y->quant->n == 1 ? 0 : c];
+  if (shift->n > 1)
+    constant = channel_constant (u->graph, y, y->quant->axis, shift->n, values);
+  else
+    {
+      g_autoptr (LptTensor) tensor = lpt_tensor_scalar (LPT_DTYPE_F32, values[0]);
+
+      constant = lpt_node_out (lpt_graph_add_const (u->graph, NULL, tensor));
+    }
+
+  return real_binary (u->graph, LPT_OP_ADD, real, constant);
 }
 
 /* The real values that the codes of @codes can have. */
