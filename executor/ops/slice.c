@@ -144,42 +144,53 @@ lpt_run_strided_slice (LptCall *call,
   return run_cuts (call, cuts, error);
 }
 
-gboolean
-lpt_run_slice (LptCall *call,
-               GError **error)
+/* Of @shape, by the inputs from @first on: start, stop, step and, if there, axes. */
+static gboolean
+read_cuts (LptCall        *call,
+           guint           first,
+           const LptShape *shape,
+           Cut            *cuts,
+           GError        **error)
 {
-  const LptShape *in = &call->in[0].shape;
-  const gint64 *v[5] = { NULL };
-  Cut cuts[LPT_MAX_RANK];
-  gint64 n = lpt_array_count (&call->in[1]), i;
+  const gint64 *v[4] = { NULL };
+  gint64 n = lpt_array_count (&call->in[first]), i;
   gint axis;
   guint k;
 
-  for (k = 1; k < 5; k++)
-    if (k < 4 || lpt_call_has (call, k))
+  for (k = 0; k < 4; k++)
+    if (k < 3 || lpt_call_has (call, first + k))
       {
-        v[k] = lpt_call_i64 (call, k, error);
+        v[k] = lpt_call_i64 (call, first + k, error);
         if (v[k] == NULL)
           return FALSE;
-        if (lpt_array_count (&call->in[k]) != n)
+        if (lpt_array_count (&call->in[first + k]) != n)
           {
             g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "start, stop, step and axes differ in length");
             return FALSE;
           }
       }
 
-  for (axis = 0; axis < in->rank; axis++)
-    cuts[axis] = (Cut) { 0, 1, in->dims[axis] };
+  for (axis = 0; axis < shape->rank; axis++)
+    cuts[axis] = (Cut) { 0, 1, shape->dims[axis] };
   for (i = 0; i < n; i++)
     {
-      if (!lpt_call_axis (call, v[4] != NULL ? v[4][i] : i, in->rank, &axis, error))
+      if (!lpt_call_axis (call, v[3] != NULL ? v[3][i] : i, shape->rank, &axis, error))
         return FALSE;
-      if (v[3][i] == 0)
+      if (v[2][i] == 0)
         return zero_step (error);
-      resolve_cut (in->dims[axis], v[1][i], v[2][i], v[3][i], &cuts[axis]);
+      resolve_cut (shape->dims[axis], v[0][i], v[1][i], v[2][i], &cuts[axis]);
     }
 
-  return run_cuts (call, cuts, error);
+  return TRUE;
+}
+
+gboolean
+lpt_run_slice (LptCall *call,
+               GError **error)
+{
+  Cut cuts[LPT_MAX_RANK];
+
+  return read_cuts (call, 1, &call->in[0].shape, cuts, error) && run_cuts (call, cuts, error);
 }
 
 /* A copy of the data, the slice replaced by the updates. */
@@ -188,36 +199,15 @@ lpt_run_slice_scatter (LptCall *call,
                        GError **error)
 {
   const LptShape *data = &call->in[0].shape, *updates = &call->in[1].shape;
-  const gint64 *v[6] = { NULL };
   Cut cuts[LPT_MAX_RANK];
-  gint64 n = lpt_array_count (&call->in[2]), strides[LPT_MAX_RANK], index[LPT_MAX_RANK] = { 0 }, at = 0;
+  gint64 strides[LPT_MAX_RANK], index[LPT_MAX_RANK] = { 0 }, at = 0;
   LptMoveForm form;
   gconstpointer from, fill;
   gpointer to;
   gint axis;
 
-  for (guint k = 2; k < 6; k++)
-    if (k < 5 || lpt_call_has (call, k))
-      {
-        v[k] = lpt_call_i64 (call, k, error);
-        if (v[k] == NULL)
-          return FALSE;
-        if (lpt_array_count (&call->in[k]) != n)
-          {
-            g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "start, stop, step and axes differ in length");
-            return FALSE;
-          }
-      }
-  for (axis = 0; axis < data->rank; axis++)
-    cuts[axis] = (Cut) { 0, 1, data->dims[axis] };
-  for (gint64 i = 0; i < n; i++)
-    {
-      if (!lpt_call_axis (call, v[5] != NULL ? v[5][i] : i, data->rank, &axis, error))
-        return FALSE;
-      if (v[4][i] == 0)
-        return zero_step (error);
-      resolve_cut (data->dims[axis], v[2][i], v[3][i], v[4][i], &cuts[axis]);
-    }
+  if (!read_cuts (call, 2, data, cuts, error))
+    return FALSE;
   for (axis = 0; axis < data->rank; axis++)
     if (updates->rank != data->rank || updates->dims[axis] != cuts[axis].count)
       {
