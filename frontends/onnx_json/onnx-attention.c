@@ -91,6 +91,16 @@ lpt_onnx_count_to (LptOnnxNode *on,
 }
 
 LptValue *
+lpt_onnx_behind_past (LptOnnxNode *on,
+                      LptValue    *past,
+                      LptValue    *x)
+{
+  LptValue *both[2] = { past, x };
+
+  return past != NULL ? lpt_onnx_concat (on, 2, 2, both) : x;
+}
+
+LptValue *
 lpt_onnx_product (LptOnnxNode *on,
                   LptValue    *a,
                   LptValue    *b,

@@ -113,6 +113,8 @@ LptValue *lpt_onnx_dim        (LptOnnxNode *on, LptValue *value, gint64 axis);  
 LptValue *lpt_onnx_transpose  (LptOnnxNode *on, LptValue *value, guint n, const gint64 *order);
 LptValue *lpt_onnx_reduce     (LptOnnxNode *on, LptOp op, LptValue *value, LptValue *axes, gboolean keep_dims);
 LptValue *lpt_onnx_slice      (LptOnnxNode *on, LptValue *value, gint64 axis, gint64 start, gint64 stop);
+/* 1 / sqrt (value + epsilon) */
+LptValue *lpt_onnx_inverse_root (LptOnnxNode *on, LptValue *value, double epsilon);
 LptValue *lpt_onnx_concat     (LptOnnxNode *on, gint64 axis, guint n, LptValue *const *values);
 LptValue *lpt_onnx_unsqueeze  (LptOnnxNode *on, LptValue *value, gint64 axis);
 LptValue *lpt_onnx_squeeze    (LptOnnxNode *on, LptValue *value, gint64 axis);

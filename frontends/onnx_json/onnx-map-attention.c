@@ -89,16 +89,6 @@ softmax (LptOnnxNode *on,
                         lpt_onnx_like (on, y, 0), y);
 }
 
-static LptValue *
-behind (LptOnnxNode *on,
-        LptValue    *past,
-        LptValue    *x)
-{
-  LptValue *both[2] = { past, x };
-
-  return past != NULL ? lpt_onnx_concat (on, 2, 2, both) : x;
-}
-
 void
 lpt_onnx_map_attention (LptOnnxNode *on)
 {
@@ -112,8 +102,8 @@ lpt_onnx_map_attention (LptOnnxNode *on)
   LptDType precision = lpt_onnx_dtype (on, "softmax_precision");
   gint64 times;
 
-  k = behind (on, past, lpt_onnx_split_heads (on, lpt_onnx_in (on, 1), kv_heads));
-  v = behind (on, lpt_onnx_optional (on, 5), lpt_onnx_split_heads (on, lpt_onnx_in (on, 2), kv_heads));
+  k = lpt_onnx_behind_past (on, past, lpt_onnx_split_heads (on, lpt_onnx_in (on, 1), kv_heads));
+  v = lpt_onnx_behind_past (on, lpt_onnx_optional (on, 5), lpt_onnx_split_heads (on, lpt_onnx_in (on, 2), kv_heads));
   lpt_onnx_set (on, 1, k);
   lpt_onnx_set (on, 2, v);
   if (on->error != NULL)

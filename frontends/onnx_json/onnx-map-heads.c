@@ -53,16 +53,6 @@ softmax (LptOnnxNode *on,
   return lpt_onnx_done (on, node);
 }
 
-static LptValue *
-behind (LptOnnxNode *on,
-        LptValue    *past,
-        LptValue    *x)
-{
-  LptValue *both[2] = { past, x };
-
-  return past != NULL ? lpt_onnx_concat (on, 2, 2, both) : x;
-}
-
 /* --- masks ------------------------------------------------------------------------------ */
 
 /* [n] -> [n, 1, 1, 1] */
@@ -192,8 +182,8 @@ attend_to_itself (LptOnnxNode *on,
     return;
   for (guint i = 0; i < 3; i++)
     parts[i] = lpt_onnx_split_heads (on, lpt_onnx_slice (on, projected, 2, ends[i], ends[i + 1]), heads);
-  k = behind (on, past_half (on, past, 0), parts[1]);
-  v = behind (on, past_half (on, past, 1), parts[2]);
+  k = lpt_onnx_behind_past (on, past_half (on, past, 0), parts[1]);
+  v = lpt_onnx_behind_past (on, past_half (on, past, 1), parts[2]);
   mask = unidirectional (on, mask_in (on, mask_at, parts[0], k), parts[0], k);
   y = lpt_onnx_add_bias (on, scores (on, parts[0], k), lpt_onnx_add_bias (on, mask, bias));
   lpt_onnx_set (on, 0, lpt_onnx_join_heads (on, lpt_onnx_product (on, softmax (on, y), v, FALSE)));
@@ -297,8 +287,8 @@ lpt_onnx_map_multi_head_attention (LptOnnxNode *on)
       k = biased (on, k, bias, &from);
       v = biased (on, v, bias, &from);
     }
-  k = behind (on, lpt_onnx_optional (on, 6), k);
-  v = behind (on, lpt_onnx_optional (on, 7), v);
+  k = lpt_onnx_behind_past (on, lpt_onnx_optional (on, 6), k);
+  v = lpt_onnx_behind_past (on, lpt_onnx_optional (on, 7), v);
   lpt_onnx_set (on, 1, k);
   lpt_onnx_set (on, 2, v);
   mask = unidirectional (on, mask_in (on, 4, q, k), q, k);

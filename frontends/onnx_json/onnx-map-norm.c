@@ -181,11 +181,10 @@ to_stash_type (LptOnnxNode *on,
   return lpt_onnx_convert (on, x, lpt_onnx_dtype (on, "stash_type"));
 }
 
-/* 1 / sqrt (x + epsilon) */
-static LptValue *
-inverse_root (LptOnnxNode *on,
-              LptValue    *x,
-              double       epsilon)
+LptValue *
+lpt_onnx_inverse_root (LptOnnxNode *on,
+                       LptValue    *x,
+                       double       epsilon)
 {
   x = lpt_onnx_emit (on, LPT_OP_SQRT, 1, lpt_onnx_emit (on, LPT_OP_ADD, 2, x, lpt_onnx_like (on, x, epsilon)));
   return lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, lpt_onnx_like (on, x, 1), x);
@@ -210,7 +209,7 @@ lpt_onnx_map_layer_norm (LptOnnxNode *on)
       LptValue *variance = lpt_onnx_reduce (on, LPT_OP_REDUCE_MEAN, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, distance, distance), axes, TRUE);
 
       lpt_onnx_set (on, 1, mean);
-      lpt_onnx_set (on, 2, inverse_root (on, variance, epsilon));
+      lpt_onnx_set (on, 2, lpt_onnx_inverse_root (on, variance, epsilon));
     }
 }
 
@@ -223,7 +222,7 @@ lpt_onnx_map_rms_norm (LptOnnxNode *on)
   LptValue *axes = axes_from (on, lpt_onnx_axis (on, lpt_onnx_int (on, "axis", -1), rank), rank);
   LptValue *wide = to_stash_type (on, x);
   LptValue *square = lpt_onnx_reduce (on, LPT_OP_REDUCE_MEAN, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, wide, wide), axes, TRUE);
-  LptValue *y = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, wide, inverse_root (on, square, lpt_onnx_float (on, "epsilon", 1e-5f)));
+  LptValue *y = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, wide, lpt_onnx_inverse_root (on, square, lpt_onnx_float (on, "epsilon", 1e-5f)));
 
   lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, lpt_onnx_convert (on, y, dtype), lpt_onnx_convert (on, scale, dtype)));
 }

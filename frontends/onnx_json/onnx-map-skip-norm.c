@@ -45,16 +45,6 @@ mean_of_squares (LptOnnxNode *on,
                           lpt_onnx_i64 (on, 1, &last), TRUE);
 }
 
-/* 1 / sqrt (x + eps) */
-static LptValue *
-inverse_root (LptOnnxNode *on,
-              LptValue    *x,
-              double       epsilon)
-{
-  x = lpt_onnx_emit (on, LPT_OP_SQRT, 1, lpt_onnx_emit (on, LPT_OP_ADD, 2, x, lpt_onnx_like (on, x, epsilon)));
-  return lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, lpt_onnx_like (on, x, 1), x);
-}
-
 /* Inputs: x, skip, gamma, beta, bias; argument 1 (no mean is taken): x, skip, gamma, bias. Output 3 is the sum. */
 void
 lpt_onnx_map_skip_layer_norm (LptOnnxNode *on)
@@ -72,7 +62,7 @@ lpt_onnx_map_skip_layer_norm (LptOnnxNode *on)
     sum = lpt_onnx_emit (on, LPT_OP_ADD, 2, sum, widened (on, bias));
   if (simplified)
     {
-      root = inverse_root (on, mean_of_squares (on, sum), epsilon);
+      root = lpt_onnx_inverse_root (on, mean_of_squares (on, sum), epsilon);
       y = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, sum, root);
       y = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, y, lpt_onnx_convert (on, gamma, sum->dtype));
     }
@@ -87,13 +77,25 @@ lpt_onnx_map_skip_layer_norm (LptOnnxNode *on)
     {
       LptValue *mean = lpt_onnx_reduce (on, LPT_OP_REDUCE_MEAN, sum, lpt_onnx_i64 (on, 1, &last), TRUE);
 
-      root = inverse_root (on, mean_of_squares (on, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, sum, mean)), epsilon);
+      root = lpt_onnx_inverse_root (on, mean_of_squares (on, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, sum, mean)), epsilon);
       lpt_onnx_set (on, 1, mean);
     }
   lpt_onnx_set (on, 2, root);
 }
 
 /* --- embeddings ------------------------------------------------------------------------------ */
+
+static LptValue *
+dequantized (LptOnnxNode *on,
+             LptValue    *x,
+             LptValue    *scale,
+             LptValue    *zero)
+{
+  x = lpt_onnx_convert (on, x, LPT_DTYPE_F32);
+  if (zero != NULL)
+    x = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, x, lpt_onnx_convert (on, zero, LPT_DTYPE_F32));
+  return lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, x, scale);
+}
 
 /* Row @ids of a table; with @scale, (codes - zero point) * scale of its rows */
 static LptValue *
@@ -105,12 +107,7 @@ rows (LptOnnxNode *on,
 {
   LptValue *x = lpt_onnx_emit (on, LPT_OP_GATHER, 3, table, ids, lpt_onnx_i64_scalar (on, 0));
 
-  if (scale == NULL)
-    return widened (on, x);
-  x = lpt_onnx_convert (on, x, LPT_DTYPE_F32);
-  if (zero != NULL)
-    x = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, x, lpt_onnx_convert (on, zero, LPT_DTYPE_F32));
-  return lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, x, scale);
+  return scale != NULL ? dequantized (on, x, scale, zero) : widened (on, x);
 }
 
 /* A vector of 8-bit codes, or the numbers themselves */
@@ -120,12 +117,7 @@ vector (LptOnnxNode *on,
         LptValue    *scale,
         LptValue    *zero)
 {
-  if (scale == NULL)
-    return x;
-  x = lpt_onnx_convert (on, x, LPT_DTYPE_F32);
-  if (zero != NULL)
-    x = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, x, lpt_onnx_convert (on, zero, LPT_DTYPE_F32));
-  return lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, x, scale);
+  return scale != NULL ? dequantized (on, x, scale, zero) : x;
 }
 
 /* How many ones each row of the mask has; zeros without a mask */
