@@ -289,7 +289,7 @@ draw_input (const LptPlan *plan, guint i, GError **error)
   for (gint64 k = 0; k < count; k++)
     values[k] = dtype == LPT_DTYPE_BOOL ? g_rand_boolean (rand)
                 : lpt_dtype_is_real (dtype) ? g_rand_int_range (rand, -512, 512) / 128.0
-                : g_rand_int_range (rand, MAX ((gint32) lpt_dtype_min (dtype), -100), 8);
+                : g_rand_int_range (rand, (gint32) MAX (lpt_dtype_min (dtype), -100), 8);
   return lpt_tensor_from_f64 (dtype, shape, values, error);
 }
 
