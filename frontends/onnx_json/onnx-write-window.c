@@ -35,6 +35,8 @@ write_window (LptOnnxWriter   *w,
         {
           pads[i] = lpt_ints_get (begin, i, 0);
           pads[n + i] = lpt_ints_get (end, i, 0);
+          if (pads[i] < 0 || pads[n + i] < 0)
+            lpt_onnx_w_fail (w, "padding below 0, which cuts the data");
         }
       lpt_onnx_w_ints (w, y, "pads", 2 * n, pads);
     }
