@@ -18,6 +18,7 @@ static const LptCommand commands[] = {
   { "explain",   cmd_explain,   "Say what becomes of each op, and why" },
   { "bench",     cmd_bench,     "Time a model" },
   { "print",     cmd_print,     "Show a model as text" },
+  { "plan",      cmd_plan,      "Show what a run goes through" },
   { "ops",       cmd_ops,       "List the operations" },
   { "passes",    cmd_passes,    "List the passes and targets" },
   { "cpu",       cmd_cpu,       "Show what the processor offers" },

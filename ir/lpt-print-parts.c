@@ -375,9 +375,9 @@ lpt_print_data (LptPrinter *p,
 
 /* --- types --- */
 
-static void
-append_quant (GString        *out,
-              const LptQuant *quant)
+void
+lpt_print_quant (GString        *out,
+                 const LptQuant *quant)
 {
   gboolean list = quant->axis != LPT_QUANT_PER_TENSOR || quant->n != 1;
   gboolean zero = TRUE;
@@ -416,7 +416,7 @@ lpt_print_type (LptPrinter *p,
 
   g_string_append_printf (p->out, "%s[%s]", known ? lpt_dtype_name (value->dtype) : "undefined", known ? shape : "<no shape>");
   if (value->quant != NULL)
-    append_quant (p->out, value->quant);
+    lpt_print_quant (p->out, value->quant);
   for (guint i = 0; value->names != NULL && i < value->names->len; i++)
     {
       const char *name = g_ptr_array_index (value->names, i);

@@ -31,6 +31,7 @@ void lpt_print_string     (GString *out, const char *text);          /* in quote
 void lpt_print_name       (GString *out, const char *name);          /* with %, in quotes where needed */
 void lpt_print_value      (LptPrinter *p, LptValue *value);
 void lpt_print_type       (LptPrinter *p, LptValue *value);
+void lpt_print_quant      (GString *out, const LptQuant *quant);     /* " q{...}" */
 void lpt_print_data       (LptPrinter *p, LptTensor *tensor);
 void lpt_print_node_mark  (LptPrinter *p, LptNode *node);
 void lpt_print_mark       (LptPrinter *p, const LptMark *mark);

@@ -64,6 +64,20 @@ LPT_EXPORT gint64      lpt_plan_macs         (const LptPlan *plan);
 /* Bytes of the arena; @bound (nullable): the most that is alive at one time, which no placement can beat. */
 LPT_EXPORT gsize       lpt_plan_arena_size   (const LptPlan *plan, gsize *bound);
 
+/**
+ * LptPlanTextFlags:
+ * @LPT_PLAN_TEXT_OVERLAP: with what each unit of an op waits for where it overlaps with the op before it
+ */
+typedef enum
+{
+  LPT_PLAN_TEXT_DEFAULT = 0,
+  LPT_PLAN_TEXT_OVERLAP = 1 << 0,
+} LptPlanTextFlags;
+
+/* The ops that a run goes through, one a line, with the places of their values, kernels and nodes (transfer full). For people, and to
+ * compare plans; it does not read back. */
+LPT_EXPORT char       *lpt_plan_to_text      (const LptPlan *plan, LptPlanTextFlags flags);
+
 /* --- contexts -------------------------------------------------------------- */
 
 /* @n_threads: 0 = one per processor. The plan must outlive the context. */

@@ -1,0 +1,80 @@
+/* cmd-plan.c - lptc plan: what a run of a model goes through, op by op
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "cli/cmd.h"
+#include "cli/files.h"
+#include "cli/progress.h"
+#include "cli/runnable.h"
+
+#include <lpt/lpt-executor.h>
+
+#include <stdio.h>
+
+typedef struct
+{
+  CmdRunArgs form;
+  gboolean   reference, overlap;
+} PlanArgs;
+
+static void
+plan_args_clear (PlanArgs *args)
+{
+  cmd_run_args_clear (&args->form);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (PlanArgs, plan_args_clear)
+
+/* Those of the graph, dynamic dimensions being 1, as inputs are drawn; an input of any rank has its own. */
+static LptShape *
+input_shapes (LptGraph *graph)
+{
+  LptShape *shapes = g_new0 (LptShape, graph->parameters->len + 1);
+  for (guint i = 0; i < graph->parameters->len; i++)
+    {
+      shapes[i] = lpt_node_out (g_ptr_array_index (graph->parameters, i))->shape;
+      for (gint k = 0; k < shapes[i].rank; k++)
+        if (shapes[i].dims[k] == LPT_DYNAMIC)
+          shapes[i].dims[k] = 1;
+    }
+  return shapes;
+}
+
+int
+cmd_plan (int argc, char **argv)
+{
+  g_auto (PlanArgs) args = { .reference = FALSE };
+  int code;
+  const GOptionEntry own[] = {
+    { "reference", 0, 0, G_OPTION_ARG_NONE, &args.reference, "The graph as it is, scalar and unfused", NULL },
+    { "overlap", 0, 0, G_OPTION_ARG_NONE, &args.overlap, "With what units of overlapped ops wait for", NULL },
+    { NULL },
+  };
+  g_autofree GOptionEntry *entries = cmd_run_entries (&args.form, own);
+  if (!cmd_parse_data (&argc, &argv, entries, "MODEL",
+                       "One line for each op, in the order of a run: its value, type, place in memory, kernel and the nodes that it\n"
+                       "stands for. Dynamic dimensions of inputs are 1, unless --shape gives them. LPT_CPU=LEVEL shows the plan for\n"
+                       "another level of the processor.", 1, 1, &args, &code)
+      || !cmd_run_check (&args.form, &code) || !cmd_cpu_ok (&code))
+    return code;
+  GError *error = NULL;
+  progress ("loading", 0, 0);
+  g_autoptr (LptGraph) graph = cmd_load (argv[1], &error);
+  progress_end ();
+  if (graph == NULL)
+    return cmd_fail (error);
+  if (!cmd_prepare_graph (graph, args.form.pipeline.shapes, args.form.pipeline.outputs, args.form.pipeline.requant, &code))
+    return code;
+  g_autofree LptShape *shapes = input_shapes (graph);
+  if (!cmd_make_runnable (graph, argv[1], &args.form, args.reference, &code))
+    return code;
+  g_autoptr (LptPlan) plan = lpt_plan_new (graph, shapes, args.reference ? LPT_PLAN_REFERENCE : 0u, &error);
+  if (plan == NULL)
+    {
+      cmd_name_file (&error, argv[1]);
+      return cmd_fail (error);
+    }
+  g_autofree char *text = lpt_plan_to_text (plan, args.overlap ? LPT_PLAN_TEXT_OVERLAP : LPT_PLAN_TEXT_DEFAULT);
+  fputs (text, stdout);
+  return CMD_OK;
+}
