@@ -32,6 +32,7 @@
 #define MAX_MEMORY   (64 << 20)
 #define MAX_TRIPS    256
 #define MAX_VALUE    1e6           /* beyond, differences of large numbers are what is compared */
+#define MIN_VALUE    1e-5          /* below, what rounding leaves of a zero */
 #define MAX_ASKED    200000        /* rewrites, ops and trips of one input together */
 
 static struct { guint64 inputs, graphs, ran, transformed; } counts;
@@ -425,7 +426,7 @@ compare_step (Verify *verify, const LptPass *pass, GPtrArray *after)
           sum += fabs (x - y);
           n++;
         }
-      if (verify->plain && pass->exactness <= LPT_EXACT_REAL && n > 4 && sum > 0.2 * scale * (double) n)
+      if (verify->plain && pass->exactness <= LPT_EXACT_REAL && n > 4 && sum > 0.2 * fmax (scale, MIN_VALUE) * (double) n)
         fail (verify->source, pass->name, "changed the values of an output");
     }
 }
