@@ -7,6 +7,7 @@
 
 #include "ir/lpt-clamp.h"
 #include "ir/lpt-evaluate-private.h"
+#include "ir/lpt-evaluate.h"
 
 /* Index of the element of @in that broadcasting puts at element @i of @out. */
 static gint64

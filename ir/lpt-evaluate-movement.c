@@ -4,6 +4,7 @@
  */
 
 #include "ir/lpt-evaluate-private.h"
+#include "ir/lpt-evaluate.h"
 #include "ir/lpt-slice.h"
 
 LptSmall *

@@ -7,8 +7,7 @@
 #define LPT_EVALUATE_PRIVATE_H
 
 #include <lpt/lpt-attrs.h>
-
-#include "ir/lpt-evaluate.h"
+#include <lpt/lpt-graph.h>
 
 G_BEGIN_DECLS
 

@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "ir/lpt-evaluate-private.h"
+#include "ir/lpt-evaluate.h"
 
 #define MAX_NODES 1000
 #define MAX_DEPTH 200

@@ -23,7 +23,7 @@ struct _LptRewriter
   GError               *error;       /* the first rewrite that did not fit; ends the sweep */
 };
 
-/* Whole-graph passes of the group one after another, then one sweep with its rewrites. */
+/* Whole-graph passes of the group one after another, then one sweep with its rewrites (lpt-manager.c). */
 gboolean lpt_rewriter_run (LptRewriter *rw, LptGraph *graph, GError **error);
 
 /* Infers a node that a pass made. What does not fit ends the sweep with an error that names pass and node. */

@@ -1,4 +1,4 @@
-/* onnx-import.c - from ONNX messages to a graph
+/* onnx-graph.c - from ONNX messages to a graph
  *
  * Walks the nodes in an order in which each stands behind those that it reads,
  * finds the row of the op table for each and lets it map the node.

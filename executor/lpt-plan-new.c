@@ -1,4 +1,4 @@
-/* lpt-plan.c - from a graph to steps over slots
+/* lpt-plan-new.c - from a graph to steps over slots
  *
  * One sweep in topological order: infer the node's shapes, and where all its inputs are constants evaluate it at
  * once. Small integer results become Constants of the plan's graph, so that inference sees the shapes that they
