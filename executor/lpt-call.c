@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "executor/int/lpt-int.h"
 #include "executor/lpt-call.h"
 #include "executor/lpt-loop.h"
 
@@ -421,7 +420,7 @@ run_row (LptCall         *call,
   gboolean ok;
 
   if (call->integer != NULL)
-    return lpt_int_call (call->integer, call, error);
+    return call->integer->call (call->integer, call, error);
   if (row->flags & LPT_EXEC_NONE)
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: %s cannot be executed", call->node->info->name);

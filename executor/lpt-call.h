@@ -40,6 +40,18 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptScratch, lpt_scratch_free)
 #define LPT_CALL_MAX_OUT 64
 
 typedef struct _LptCall LptCall;
+typedef struct _LptIntOp LptIntOp;
+
+typedef void (*LptIntRun) (const LptIntOp *op, const LptArray *const *in, guint n_in, const LptArray *out);
+
+/* First member of every op on codes that was prepared for a node (executor/int/lpt-int.h): what a call runs in place of the
+ * row of its op. A run reads shapes from its arrays and does not fail; absent optional inputs are NULL. */
+struct _LptIntOp
+{
+  LptIntRun      run;
+  gboolean     (*call)  (const LptIntOp *op, LptCall *call, GError **error);   /* run() on the arrays of a call */
+  GDestroyNotify clear;   /* frees what the op owns besides itself, or NULL */
+};
 
 /* Runs body @body of the call's node on the arrays of its parameters; the arrays of its results are valid until
  * the body runs again. */
@@ -54,7 +66,7 @@ struct _LptCall
   guint       n_out;
   LptScratch *scratch;
   LptPool    *pool;        /* NULL = one thread */
-  const struct _LptIntOp *integer;   /* prepared op on codes (executor/int/), or NULL */
+  const LptIntOp *integer; /* prepared op on codes, or NULL */
   LptBodyFunc run_body;    /* NULL where bodies cannot run */
   gpointer    body_data;
   gint64     *trips;       /* of loops, that are left to the run; NULL where bodies cannot run */

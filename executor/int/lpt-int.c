@@ -69,17 +69,39 @@ lpt_int_wants (LptNode *node)
   return first->quant != NULL && (lpt_int_is_code (first->dtype) || first->dtype == LPT_DTYPE_I32);
 }
 
+static gboolean
+run_call (const LptIntOp *op,
+          LptCall        *call,
+          GError        **error)
+{
+  const LptIntArray **in = lpt_call_scratch (call, call->n_in + 1, sizeof *in, error);
+
+  if (in == NULL)
+    return FALSE;
+  for (guint i = 0; i < call->n_in; i++)
+    in[i] = lpt_call_has (call, i) ? &call->in[i] : NULL;
+  lpt_int_op_run (op, in, call->n_in, &call->out[0]);
+
+  return TRUE;
+}
+
 LptIntOp *
 lpt_int_op_new (LptNode *node,
                 GError **error)
 {
+  LptIntOp *op;
+
   if (!lpt_int_wants (node))
     {
       lpt_int_refuse (error, "unsupported integer op %s", node->info->name);
       return NULL;
     }
 
-  return maker_of (node) (node, lpt_requant_node_rule (node), error);
+  op = maker_of (node) (node, lpt_requant_node_rule (node), error);
+  if (op != NULL)
+    op->call = run_call;
+
+  return op;
 }
 
 void
@@ -91,22 +113,6 @@ lpt_int_op_free (LptIntOp *op)
   if (op->clear != NULL)
     op->clear (op);
   g_free (op);
-}
-
-gboolean
-lpt_int_call (const LptIntOp *op,
-              LptCall        *call,
-              GError        **error)
-{
-  const LptIntArray **in = lpt_call_scratch (call, call->n_in + 1, sizeof *in, error);
-
-  if (in == NULL)
-    return FALSE;
-  for (guint i = 0; i < call->n_in; i++)
-    in[i] = lpt_call_has (call, i) ? &call->in[i] : NULL;
-  lpt_int_op_run (op, in, call->n_in, &call->out[0]);
-
-  return TRUE;
 }
 
 /* --- helpers ----------------------------------------------------------------- */

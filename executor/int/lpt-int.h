@@ -19,17 +19,6 @@
 /* Codes in their own type, real numbers in f32, indices and masks in i64: see lpt-call.h. */
 typedef LptArray LptIntArray;
 
-typedef struct _LptIntOp LptIntOp;
-
-typedef void (*LptIntRun) (const LptIntOp *op, const LptIntArray *const *in, guint n_in, const LptIntArray *out);
-
-/* First member of every prepared op. Absent optional inputs are NULL. */
-struct _LptIntOp
-{
-  LptIntRun      run;
-  GDestroyNotify clear;   /* frees what the op owns besides itself, or NULL */
-};
-
 void lpt_int_op_free (LptIntOp *op);   /* NULL allowed */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptIntOp, lpt_int_op_free)
 
@@ -51,8 +40,6 @@ lpt_int_op_run (const LptIntOp           *op,
 LptIntOp *lpt_int_op_new (LptNode *node, GError **error);
 /* Does the node compute on quantized integers, so that lpt_int_op_new() is what runs it? */
 gboolean  lpt_int_wants  (LptNode *node);
-/* Runs a prepared op on the arrays of a call. */
-gboolean  lpt_int_call   (const LptIntOp *op, LptCall *call, GError **error);
 
 /* --- one function per family; they take the node for its attributes and parameters --- */
 
