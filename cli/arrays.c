@@ -9,7 +9,7 @@
 #include "cli/files.h"
 #include "cli/npy.h"
 
-#include "executor/lpt-plan.h"
+#include <lpt/lpt-executor.h>
 
 #include <errno.h>
 #include <glib/gstdio.h>

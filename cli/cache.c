@@ -15,9 +15,8 @@
 #include "cli/files.h"
 #include "cli/limits.h"
 
-#include "executor/lpt-cpu.h"
-#include "ir/lpt-map-file.h"
-#include "ir/lpt-out-file.h"
+#include <lpt/lpt-cpu.h>
+#include <lpt/lpt-out-file.h>
 
 #include <lpt/lpt-json.h>
 
@@ -138,7 +137,7 @@ digest_file (Digest *d, const char *path)
 static gboolean
 contains (const char *path, const char *text)
 {
-  g_autoptr (GMappedFile) map = lpt_map_file (path, NULL);
+  g_autoptr (GMappedFile) map = g_mapped_file_new (path, FALSE, NULL);
   return map != NULL && g_mapped_file_get_length (map) > 0 &&
          memmem (g_mapped_file_get_contents (map), g_mapped_file_get_length (map), text, strlen (text)) != NULL;
 }

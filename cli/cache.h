@@ -8,7 +8,7 @@
 
 #include <lpt/lpt-graph.h>
 
-#include "executor/lpt-pack.h"
+#include <lpt/lpt-pack.h>
 
 /* Zero-initialised = no cache. */
 typedef struct

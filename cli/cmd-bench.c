@@ -11,8 +11,7 @@
 #include "cli/progress.h"
 #include "cli/runnable.h"
 
-#include "executor/kernels/lpt-peak.h"
-#include "executor/lpt-plan.h"
+#include <lpt/lpt-cpu.h>
 
 #include <lpt/lpt-executor.h>
 
@@ -147,7 +146,7 @@ report (const BenchArgs *args, const LptPlan *plan, LptPlanContext *context, con
   if (limit != NULL)
     lpt_cpu_limit (&cpu, limit);
   const char *level = lpt_cpu_level_name (cpu);
-  double rss = peak_rss_mb (), peak = lpt_peak_measure (cpu) * args->threads, ready = t->load + t->lower + t->pack;
+  double rss = peak_rss_mb (), peak = lpt_cpu_peak (cpu) * args->threads, ready = t->load + t->lower + t->pack;
   double macs = (double) lpt_plan_macs (plan), rate = t->median > 0.0 ? macs / t->median / 1e6 : 0.0, share = peak > 0.0 ? 100.0 * rate / peak : 0.0;
   gsize bound, arena = lpt_plan_arena_size (plan, &bound);
 

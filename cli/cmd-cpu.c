@@ -4,7 +4,7 @@
  */
 
 #include "cli/cmd.h"
-#include "executor/lpt-cpu.h"
+#include <lpt/lpt-cpu.h>
 
 #include <stdio.h>
 

@@ -11,7 +11,7 @@
 #include "cli/progress.h"
 #include "cli/runnable.h"
 
-#include "executor/lpt-plan.h"
+#include <lpt/lpt-executor.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -10,8 +10,7 @@
 #include "cli/limits.h"
 #include "cli/signatures.h"
 
-#include "ir/lpt-check.h"
-#include "ir/lpt-out-file.h"
+#include <lpt/lpt-out-file.h>
 
 #include <lpt/lpt.h>
 #include <lpt/lpt-onnx.h>
@@ -144,8 +143,6 @@ cmd_load (const char *path, GError **error)
           return NULL;
         if (graph == NULL && error != NULL && *error != NULL && strstr ((*error)->message, path) == NULL)
           g_prefix_error (error, "%s: ", path);
-        if (graph != NULL && !lpt_graph_check_scales (graph, error))
-          g_clear_pointer (&graph, lpt_graph_free);
         return graph;
       }
   g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: the file is empty", path);

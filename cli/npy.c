@@ -7,7 +7,7 @@
  */
 
 #include "cli/npy.h"
-#include "ir/lpt-out-file.h"
+#include <lpt/lpt-out-file.h>
 
 #include <errno.h>
 #include <glib/gstdio.h>

@@ -5,7 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "executor/lpt-cpu.h"
+#include <lpt/lpt-cpu.h>
 
 #include <stddef.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "executor/lpt-pack.h"
+#include <lpt/lpt-pack.h>
 
 #include "ir/lpt-chunks.h"
 

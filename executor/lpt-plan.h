@@ -8,7 +8,7 @@
 
 #include "executor/lpt-call.h"
 #include "executor/lpt-chain.h"
-#include "executor/lpt-pack.h"
+#include <lpt/lpt-pack.h>
 
 typedef enum
 {
@@ -62,9 +62,6 @@ struct _LptPlan
 #define lpt_plan_slot(plan, i) (&g_array_index ((plan)->slots, LptSlot, (i)))
 #define lpt_plan_step(plan, i) (&g_array_index ((plan)->steps, LptStep, (i)))
 
-/* As lpt_plan_new(); takes packed weights from @pack (NULL = a new one), and puts there what it packs itself. Names of blocks
- * hold all that the packing depends on except for the weights and the CPU level. */
-LptPlan        *lpt_plan_new_packed (LptGraph *graph, const LptShape *shapes, guint flags, LptPack *pack, GError **error);
 /* Multiply-accumulates of a run of @step: convolutions and matrix products; 0 for others. */
 gint64          lpt_plan_step_macs (const LptPlan *plan, const LptStep *step);
 /* The element type in which @step ran on @arrays, one for each slot (lpt-work.h). */
@@ -93,6 +90,3 @@ typedef struct
 gsize lpt_arena_place (LptArenaBlock *blocks, guint n);
 /* The most bytes alive at one time. */
 gsize lpt_arena_bound (const LptArenaBlock *blocks, guint n);
-
-/* How often @model runs on an array of shape @has, 0: it does not fit; the shape of one run in @shape. */
-gint64 lpt_input_times (const LptShape *model, const LptShape *has, LptShape *shape);

@@ -129,7 +129,7 @@ lpt_graph_check_codes (LptGraph *graph, GError **error)
 LptGraph *
 lpt_graph_check_read (LptGraph *graph, guint mark, GError **error)
 {
-  if (graph == NULL || (lpt_memory_check (mark, error) && lpt_graph_check_codes (graph, error)))
+  if (graph == NULL || (lpt_memory_check (mark, error) && lpt_graph_check_codes (graph, error) && lpt_graph_check_scales (graph, error)))
     return graph;
   lpt_graph_free (graph);
   return NULL;

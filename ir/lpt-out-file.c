@@ -4,7 +4,7 @@
  */
 
 #include "ir/lpt-memory.h"
-#include "ir/lpt-out-file.h"
+#include <lpt/lpt-out-file.h>
 
 #include <errno.h>
 #include <fcntl.h>

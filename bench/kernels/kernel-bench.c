@@ -6,7 +6,7 @@
  * level (default: the machine's best) each line is run with per-channel requantization to u8, scheme single with rests, then float,
  * then oneDNN (where it was found; it uses float), turn by turn; ratios are oneDNN's time over ours. Time is this thread's
  * CPU time, the median of many runs. GMAC/s, and percent of the peak that the level's own dot product instruction reaches
- * (lpt-peak.h). `bmm` packs its second operand in the timed part, oneDNN does not. FILTER selects names; the families without products are `bytes`.
+ * (lpt_cpu_peak()). `bmm` packs its second operand in the timed part, oneDNN does not. FILTER selects names; the families without products are `bytes`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@
 
 #include "bench/kernels/peer.h"
 #include "executor/kernels/lpt-kernels.h"
-#include "executor/kernels/lpt-peak.h"
+#include <lpt/lpt-cpu.h>
 
 static double
 now (void)
@@ -367,7 +367,7 @@ main (int argc, char **argv)
           fclose (f);
           continue;
         }
-      peak = lpt_peak_measure (cpu);
+      peak = lpt_cpu_peak (cpu);
       printf ("# level %s, peak %.1f GMAC/s\n%-22s %9s %7s %5s %9s %7s %5s %9s %6s %6s\n", level, peak, "shape", "single us",
               "GMAC/s", "peak", "float us", "GMAC/s", "peak", "oneDNN us", "ratio", "ratio");
       if (strstr ("bytes", filter))

@@ -1,4 +1,4 @@
-/* executor/kernels/lpt-peak.c - see lpt-peak.h
+/* lpt-peak.c - what the processor's own dot product instruction reaches
  *
  * Twelve independent sums, enough to hide the latency of the instruction. Assembler, so that the file needs no flags of
  * an instruction set; a loop runs only where the processor has it.
@@ -9,7 +9,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "executor/kernels/lpt-peak.h"
+#include <lpt/lpt-cpu.h>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -99,7 +99,7 @@ now (void)
 }
 
 double
-lpt_peak_measure (LptCpu cpu)
+lpt_cpu_peak (LptCpu cpu)
 {
   static const int8_t buffer[64 * SUMS] __attribute__ ((aligned (64))) = { 0 };
   double best = 0;

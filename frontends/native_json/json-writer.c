@@ -9,7 +9,7 @@
 #include "frontends/native_json/json-flags.h"
 #include "ir/lpt-attrs-private.h"
 #include "ir/lpt-blob.h"
-#include "ir/lpt-out-file.h"
+#include <lpt/lpt-out-file.h>
 
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-json.h>

@@ -5,7 +5,7 @@
 
 #include "frontends/onnx_json/onnx-writer.h"
 #include "ir/lpt-memory.h"
-#include "ir/lpt-out-file.h"
+#include <lpt/lpt-out-file.h>
 
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-onnx.h>

@@ -8,7 +8,7 @@
 
 #include "frontends/openvino_xml/ov-flags.h"
 #include "ir/lpt-blob.h"
-#include "ir/lpt-out-file.h"
+#include <lpt/lpt-out-file.h>
 
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>

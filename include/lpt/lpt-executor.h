@@ -120,6 +120,9 @@ LPT_EXPORT void        lpt_plan_context_profile_clear (LptPlanContext *context);
 
 /* --- whole runs ------------------------------------------------------------ */
 
+/* How often @model runs on an array of shape @has, 0: it does not fit; the shape of one run in @shape. */
+LPT_EXPORT gint64      lpt_input_times       (const LptShape *model, const LptShape *has, LptShape *shape);
+
 /**
  * lpt_plan_stack:
  * @tensors: one per graph parameter

@@ -8,13 +8,9 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
+#include <lpt/lpt-export.h>
 
-#if defined (_WIN32)
-# define LPT_EXPORT __declspec (dllexport)
-#else
-# define LPT_EXPORT __attribute__ ((visibility ("default")))
-#endif
+G_BEGIN_DECLS
 
 /* --- errors --------------------------------------------------------------- */
 

@@ -26,5 +26,8 @@
 #include <lpt/lpt-pass.h>
 #include <lpt/lpt-explain.h>
 #include <lpt/lpt-executor.h>
+#include <lpt/lpt-cpu.h>
+#include <lpt/lpt-pack.h>
+#include <lpt/lpt-out-file.h>
 
 #endif

@@ -13,7 +13,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/mutate.h"
 
-#include "executor/lpt-cpu.h"
+#include <lpt/lpt-cpu.h>
 #include "ir/lpt-check.h"
 
 #include <lpt/lpt.h>

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "executor/lpt-cpu.h"
+#include <lpt/lpt-cpu.h>
 
 static unsigned tests_run, tests_failed;
 

@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "executor/kernels/lpt-peak.h"
+#include <lpt/lpt-cpu.h>
 
 int
 main (void)
 {
   LptCpu machine = lpt_cpu_detect ();
 
-  if (lpt_peak_measure (0) != 0)
+  if (lpt_cpu_peak (0) != 0)
     {
       printf ("not ok: the scalar level has a peak\n");
       return 1;
@@ -27,7 +27,7 @@ main (void)
       lpt_cpu_limit (&cpu, name);
       if (strcmp (lpt_cpu_level_name (cpu), name) != 0)
         continue;
-      peak = lpt_peak_measure (cpu);
+      peak = lpt_cpu_peak (cpu);
       if (!(peak > 0))
         {
           printf ("not ok: %s has no peak\n", name);

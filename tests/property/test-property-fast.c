@@ -15,7 +15,7 @@
 
 #include <math.h>
 
-#include "executor/lpt-cpu.h"
+#include <lpt/lpt-cpu.h>
 #include "executor/lpt-plan.h"
 #include "tests/unit/chain-drawn.h"
 

@@ -11,7 +11,7 @@
 #include <lpt/lpt-executor.h>
 #include <lpt/lpt-text.h>
 
-#include "executor/lpt-cpu.h"
+#include <lpt/lpt-cpu.h>
 #include "chain-drawn.h"
 
 static inline LptTensor *

@@ -11,7 +11,7 @@
 #include <lpt/lpt-executor.h>
 #include <lpt/lpt-text.h>
 
-#include "executor/lpt-cpu.h"
+#include <lpt/lpt-cpu.h>
 #include "executor/lpt-requant-modes.h"
 
 #define X(c, h, w)  "%x = Parameter : u8[2," #c "," #h "," #w "] q{scale=0.02, zp=128}\n"

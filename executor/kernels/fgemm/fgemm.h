@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "executor/lpt-cpu.h"
+#include <lpt/lpt-cpu.h>
 
 /* Columns of a panel: b is packed as [channel][tap][LPT_FGEMM_PANEL], columns that do not exist zero, panel after panel. */
 #define LPT_FGEMM_PANEL 16

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "executor/lpt-cpu.h"
+#include <lpt/lpt-cpu.h>
 
 /* Functions of one value. Results below 2^-126 are 0; a NaN stays one. Bounds of the errors, which tests/kernels checks on a
  * grid: exp 2 ulp, sigmoid, tanh and ELU 4 ulp; erf and HSigmoid 2^-22, the two GELUs and HSwish 2^-21 * max (1, |x|) in

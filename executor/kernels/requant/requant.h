@@ -17,7 +17,7 @@
 #include <stddef.h>
 
 #include "executor/kernels/requant/requant-scalar.h"
-#include "executor/lpt-cpu.h"
+#include <lpt/lpt-cpu.h>
 
 /* Per-channel arrays must be readable for this many entries from any channel on (groups begin at any). */
 #define LPT_CHANNEL_PAD 16

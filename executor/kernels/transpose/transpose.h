@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "executor/lpt-cpu.h"
+#include <lpt/lpt-cpu.h>
 
 typedef struct {
   const char *name;
