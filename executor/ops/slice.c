@@ -118,7 +118,7 @@ lpt_run_strided_slice (LptCall *call,
       length = in->dims[axis];
       if (lpt_ints_get (&a->shrink_axis_mask, (guint) i, 0))
         {
-          gint64 at = lpt_ints_get (&a->begin_mask, (guint) i, 0) ? 0 : begin[i] < 0 ? begin[i] + length : begin[i];
+          gint64 at = begin[i] < 0 ? begin[i] + length : begin[i];     /* whatever begin_mask says */
 
           if (at < 0 || at >= length)
             {

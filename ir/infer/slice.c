@@ -181,7 +181,7 @@ plan_strided (LptNode        *node,
         out.dims[out.rank++] = 1;
       else if (bit (&attrs->shrink_axis_mask, i))
         {
-          if (!shrink_axis (slice, axis, x.dims[axis], bit (&attrs->begin_mask, i) ? 0 : bounds.begin, error))
+          if (!shrink_axis (slice, axis, x.dims[axis], bounds.begin, error))
             return FALSE;
           axis++;
         }
