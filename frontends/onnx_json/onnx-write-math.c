@@ -211,7 +211,7 @@ lpt_onnx_write_convert (LptOnnxWriter *w,
 
 /* --- several inputs ------------------------------------------------------------------ */
 
-/* An input in the type in which the op computes: relaxed ops mix integers and real numbers. */
+/* An input in the type in which the op computes: relaxed ops mix integers and real numbers of all widths. */
 static const char *
 operand (LptOnnxWriter *w,
          LptNode       *node,
@@ -220,7 +220,8 @@ operand (LptOnnxWriter *w,
   LptDType compute = LPT_DTYPE_UNDEFINED;
 
   for (guint k = 0; k < node->n_in; k++)
-    if (lpt_dtype_is_real (lpt_onnx_w_real_type (node, k)))
+    if (lpt_dtype_is_real (lpt_onnx_w_real_type (node, k))
+        && (compute == LPT_DTYPE_UNDEFINED || lpt_dtype_bits (lpt_onnx_w_real_type (node, k)) > lpt_dtype_bits (compute)))
       compute = lpt_onnx_w_real_type (node, k);
   if (node->in[i].compute != LPT_DTYPE_UNDEFINED)
     compute = node->in[i].compute;
