@@ -15,7 +15,7 @@
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-graph.h>
 
-#include "executor/lpt-parallel.h"
+#include "executor/runtime/lpt-parallel.h"
 
 typedef struct
 {

@@ -7,7 +7,7 @@
 #include <lpt/lpt-executor.h>
 
 #include "executor/lpt-call.h"
-#include "executor/lpt-chain.h"
+#include "executor/runtime/lpt-chain.h"
 #include <lpt/lpt-pack.h>
 
 typedef enum

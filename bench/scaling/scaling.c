@@ -20,7 +20,7 @@
 #include "cli/arrays.h"
 #include "cli/files.h"
 #include "cli/pipeline-args.h"
-#include "executor/lpt-parallel.h"
+#include "executor/runtime/lpt-parallel.h"
 #include "executor/lpt-plan.h"
 
 #define ALLOWED 1.15

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "executor/lpt-chain.h"
+#include "executor/runtime/lpt-chain.h"
 
 enum { MAX_LOOPS = 40 };
 

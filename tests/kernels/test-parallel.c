@@ -9,7 +9,7 @@
 
 #include "executor/kernels/lpt-cut.h"
 #include "executor/kernels/lpt-kernels.h"
-#include "executor/lpt-parallel.h"
+#include "executor/runtime/lpt-parallel.h"
 
 typedef struct {
   atomic_int count[1000], bad;

@@ -1,4 +1,4 @@
-/* executor/lpt-wait.h - waiting for what another thread does in microseconds
+/* executor/runtime/lpt-wait.h - waiting for what another thread does in microseconds
  *
  * SPDX-License-Identifier: Apache-2.0
  */

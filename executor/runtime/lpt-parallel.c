@@ -1,4 +1,4 @@
-/* executor/lpt-parallel.c - lpt_parallel_for over threads that stand by
+/* executor/runtime/lpt-parallel.c - lpt_parallel_for over threads that stand by
  *
  * A loop is cut into a share for each thread, which begins with its own, in order, and then helps the others with theirs.
  * Loops over the same rows so find them in the cache of the same core, and uneven tasks are balanced.
@@ -13,8 +13,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "executor/lpt-parallel.h"
-#include "executor/lpt-wait.h"
+#include "executor/runtime/lpt-parallel.h"
+#include "executor/runtime/lpt-wait.h"
 
 #include <pthread.h>
 #include <signal.h>

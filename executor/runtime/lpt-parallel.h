@@ -1,4 +1,4 @@
-/* executor/lpt-parallel.h - loops over tasks on a pool of threads
+/* executor/runtime/lpt-parallel.h - loops over tasks on a pool of threads
  *
  * The caller cuts its work into tasks without looking at the number of threads; each task is run
  * once by one thread, in any order. So results cannot depend on the pool.

@@ -1,4 +1,4 @@
-/* executor/lpt-cpu.c - detection of instruction sets
+/* executor/runtime/lpt-cpu.c - detection of instruction sets
  *
  * x86: cpuid leaves 1 and 7 (sub-leaves 0 and 1), and XGETBV, since a register file that the
  * operating system does not save must not be used. Compiled without any SIMD flag.

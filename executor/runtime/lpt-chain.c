@@ -1,4 +1,4 @@
-/* executor/lpt-chain.c - loops that follow each other without a meeting between them
+/* executor/runtime/lpt-chain.c - loops that follow each other without a meeting between them
  *
  * Every thread goes through all loops. Of each it does its own share, about three quarters of what is left at a time, as far as
  * what that needs is done, and goes on to the next loop without looking what the others have left. Who cannot go on takes units
@@ -15,8 +15,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "executor/lpt-chain.h"
-#include "executor/lpt-wait.h"
+#include "executor/runtime/lpt-chain.h"
+#include "executor/runtime/lpt-wait.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* executor/lpt-chain.h - loops that follow each other on a pool of threads, without a meeting between them
+/* executor/runtime/lpt-chain.h - loops that follow each other on a pool of threads, without a meeting between them
  *
  * Each unit of a loop says which units of the loop before it needs; a thread that has done its part of a loop goes on with the
  * next one as soon as those are done. What a unit needs of all earlier loops is done anyway: no more than two neighbouring
@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "executor/lpt-parallel.h"
+#include "executor/runtime/lpt-parallel.h"
 
 /* Units of a loop: bits of a word. */
 enum { LPT_CHAIN_UNITS = 64 };
