@@ -14,7 +14,7 @@
  */
 
 #include "executor/lpt-fast.h"
-#include "ir/lpt-print.h"
+#include "ir/text/lpt-print.h"
 
 /* More numbers of a quantization are not printed one by one. */
 #define MAX_NUMBERS 4

@@ -22,7 +22,7 @@
 #include <lpt/lpt-body.h>
 
 #include "ir/lpt-check.h"
-#include "ir/lpt-print.h"
+#include "ir/text/lpt-print.h"
 
 #define MAX_NESTING 64
 

@@ -14,7 +14,7 @@
 
 #include "ir/lpt-check.h"
 #include "ir/lpt-memory.h"
-#include "ir/lpt-parse.h"
+#include "ir/text/lpt-parse.h"
 
 #define MAX_DEPTH 16      /* of bodies */
 

@@ -14,7 +14,7 @@
 #include <lpt/lpt-body.h>
 
 #include "ir/lpt-attrs-private.h"
-#include "ir/lpt-print.h"
+#include "ir/text/lpt-print.h"
 
 /* --- attributes --- */
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "ir/lpt-lexer.h"
+#include "ir/text/lpt-lexer.h"
 
 void
 lpt_lexer_init (LptLexer   *lexer,

@@ -11,7 +11,7 @@
 
 #include <lpt/lpt-text.h>
 
-#include "ir/lpt-lexer.h"
+#include "ir/text/lpt-lexer.h"
 
 G_BEGIN_DECLS
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ir/lpt-attrs-private.h"
-#include "ir/lpt-print.h"
+#include "ir/text/lpt-print.h"
 
 const char *const lpt_node_flag_names[] =
 {

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "ir/lpt-parse.h"
-#include "ir/lpt-print.h"
+#include "ir/text/lpt-parse.h"
+#include "ir/text/lpt-print.h"
 
 /* --- small things --- */
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "ir/lpt-parse.h"
+#include "ir/text/lpt-parse.h"
 
 void
 lpt_attr_text_clear (LptAttrText *attr)
