@@ -11,7 +11,7 @@
 
 #include "executor/lpt-fast.h"
 
-#include "ir/lpt-tensor-pages.h"
+#include "ir/storage/lpt-tensor-pages.h"
 #include "ir/lpt-memory.h"
 
 /* --- helpers --- */

@@ -5,7 +5,7 @@
 
 #include <lpt/lpt-pack.h>
 
-#include "ir/lpt-chunks.h"
+#include "ir/storage/lpt-chunks.h"
 
 typedef struct
 {

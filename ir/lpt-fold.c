@@ -10,7 +10,7 @@
 
 #include "ir/lpt-fold.h"
 #include "ir/lpt-memory.h"
-#include "ir/lpt-tensor-pages.h"
+#include "ir/storage/lpt-tensor-pages.h"
 
 LptTensor *
 lpt_fold_value (LptValue *value)

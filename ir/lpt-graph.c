@@ -11,7 +11,7 @@
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
 
-#include "ir/lpt-chunks.h"
+#include "ir/storage/lpt-chunks.h"
 #include "ir/lpt-graph-private.h"
 
 /* --- life of a graph --- */

@@ -13,7 +13,7 @@
 #include <lpt/lpt-tensor.h>
 
 #include "ir/lpt-memory.h"
-#include "ir/lpt-tensor-pages.h"
+#include "ir/storage/lpt-tensor-pages.h"
 
 #define ALIGNMENT 64       /* of lpt_memory_alloc() */
 

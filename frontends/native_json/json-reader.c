@@ -9,7 +9,7 @@
 #include "frontends/native_json/json-flags.h"
 #include "frontends/native_json/json-reader.h"
 #include "ir/lpt-check.h"
-#include "ir/lpt-map-file.h"
+#include "ir/storage/lpt-map-file.h"
 #include "ir/lpt-memory.h"
 
 #include <lpt/lpt-body.h>

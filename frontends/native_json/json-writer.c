@@ -8,7 +8,7 @@
 
 #include "frontends/native_json/json-flags.h"
 #include "ir/lpt-attrs-private.h"
-#include "ir/lpt-blob.h"
+#include "ir/storage/lpt-blob.h"
 #include <lpt/lpt-out-file.h>
 
 #include <lpt/lpt-body.h>

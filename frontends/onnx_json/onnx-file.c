@@ -7,7 +7,7 @@
 
 #include "onnx-file.h"
 
-#include "ir/lpt-map-file.h"
+#include "ir/storage/lpt-map-file.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>

@@ -12,7 +12,7 @@
 
 #include "onnx-file.h"
 
-#include "ir/lpt-tensor-pages.h"
+#include "ir/storage/lpt-tensor-pages.h"
 
 G_STATIC_ASSERT (G_BYTE_ORDER == G_LITTLE_ENDIAN);
 

@@ -13,7 +13,7 @@
 #include "frontends/openvino_xml/ov-flags.h"
 #include "frontends/openvino_xml/ov-net.h"
 
-#include "ir/lpt-tensor-pages.h"
+#include "ir/storage/lpt-tensor-pages.h"
 
 #include <lpt/lpt-attrs.h>
 #include <string.h>

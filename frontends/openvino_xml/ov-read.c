@@ -5,7 +5,7 @@
 
 #include "frontends/openvino_xml/ov-net.h"
 #include "ir/lpt-check.h"
-#include "ir/lpt-map-file.h"
+#include "ir/storage/lpt-map-file.h"
 #include "ir/lpt-memory.h"
 
 #include <lpt/lpt-openvino.h>

@@ -7,7 +7,7 @@
  */
 
 #include "frontends/openvino_xml/ov-flags.h"
-#include "ir/lpt-blob.h"
+#include "ir/storage/lpt-blob.h"
 #include <lpt/lpt-out-file.h>
 
 #include <lpt/lpt-attrs.h>

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "ir/lpt-tensor-pages.h"
+#include "ir/storage/lpt-tensor-pages.h"
 
 #include <string.h>
 

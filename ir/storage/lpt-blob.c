@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "ir/lpt-blob.h"
+#include "ir/storage/lpt-blob.h"
 
 void
 lpt_blob_init (LptBlob *blob, FILE *stream, gsize align)

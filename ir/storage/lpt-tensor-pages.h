@@ -8,7 +8,7 @@
 
 #include <lpt/lpt-tensor.h>
 
-#include "ir/lpt-chunks.h"
+#include "ir/storage/lpt-chunks.h"
 
 /* Like lpt_tensor_new(), for one of many that stay as long as their graph. */
 LptTensor *lpt_tensor_new_in (LptChunks *chunks, LptDType dtype, const LptShape *shape, GError **error);

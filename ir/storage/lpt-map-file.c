@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "ir/lpt-map-file.h"
+#include "ir/storage/lpt-map-file.h"
 #include "ir/lpt-memory.h"
 
 #include <errno.h>

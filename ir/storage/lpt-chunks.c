@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "ir/lpt-chunks.h"
+#include "ir/storage/lpt-chunks.h"
 #include "ir/lpt-memory.h"
 
 #include <sys/mman.h>
