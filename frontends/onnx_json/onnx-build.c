@@ -6,7 +6,7 @@
 #include "frontends/onnx_json/onnx-quant.h"
 #include "frontends/onnx_json/onnx-scope.h"
 
-#include "ir/lpt-evaluate.h"
+#include "ir/infer/lpt-evaluate.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -14,7 +14,7 @@
 #include <lpt/lpt-graph.h>
 
 #include "ir/infer/lpt-infer.h"
-#include "ir/lpt-evaluate.h"
+#include "ir/infer/lpt-evaluate.h"
 
 G_BEGIN_DECLS
 

@@ -8,7 +8,7 @@
  */
 
 #include "ir/infer/lpt-infer-util.h"
-#include "ir/lpt-slice.h"
+#include "ir/infer/lpt-slice.h"
 
 typedef struct { gint64 begin, end, step; gboolean from_start, to_end; } Bounds;
 

@@ -16,7 +16,7 @@
 #include <lpt/lpt-openvino.h>
 #include <lpt/lpt-text.h>
 
-#include "ir/lpt-evaluate.h"
+#include "ir/infer/lpt-evaluate.h"
 
 #define X(type) "%x = Parameter : " type "\n"
 #define Y(type) "%y = Parameter : " type "\n"

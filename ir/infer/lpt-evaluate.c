@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-#include "ir/lpt-evaluate-private.h"
-#include "ir/lpt-evaluate.h"
+#include "ir/infer/lpt-evaluate-private.h"
+#include "ir/infer/lpt-evaluate.h"
 
 #define MAX_NODES 1000
 #define MAX_DEPTH 200

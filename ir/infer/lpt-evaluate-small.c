@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-#include "ir/lpt-evaluate-private.h"
-#include "ir/lpt-evaluate.h"
+#include "ir/infer/lpt-evaluate-private.h"
+#include "ir/infer/lpt-evaluate.h"
 
 #define MAX_COMPUTED 1024      /* elements of one computed value */
 #define MAX_WORK     65536     /* elements of all values of one call */

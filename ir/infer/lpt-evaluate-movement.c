@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "ir/lpt-evaluate-private.h"
-#include "ir/lpt-evaluate.h"
-#include "ir/lpt-slice.h"
+#include "ir/infer/lpt-evaluate-private.h"
+#include "ir/infer/lpt-evaluate.h"
+#include "ir/infer/lpt-slice.h"
 
 LptSmall *
 lpt_evaluate_shape_of (LptEvaluation *ctx,

@@ -6,8 +6,8 @@
 #include <math.h>
 
 #include "ir/lpt-clamp.h"
-#include "ir/lpt-evaluate-private.h"
-#include "ir/lpt-evaluate.h"
+#include "ir/infer/lpt-evaluate-private.h"
+#include "ir/infer/lpt-evaluate.h"
 
 /* Index of the element of @in that broadcasting puts at element @i of @out. */
 static gint64
