@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "executor/lpt-call.h"
-#include "executor/lpt-loop.h"
+#include "ir/scalar/lpt-loop.h"
 
 /* --- conversions --- */
 

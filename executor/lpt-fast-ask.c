@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "executor/lpt-fast-copy.h"
-#include "executor/lpt-loop.h"
+#include "ir/scalar/lpt-loop.h"
 #include "ir/lpt-memory.h"
 
 /* Numbers of elements begin here; constants are codes. */

@@ -10,7 +10,7 @@
 
 #include "executor/lpt-fast-float.h"
 #include "executor/lpt-fast-rows.h"
-#include "executor/lpt-loop.h"
+#include "ir/scalar/lpt-loop.h"
 
 #define PANEL LPT_FGEMM_PANEL
 /* Bytes of panels that should stay in the second cache, and of so few that all of them may pass by for a few rows. */

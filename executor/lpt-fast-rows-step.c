@@ -6,8 +6,8 @@
 #include <math.h>
 
 #include "executor/lpt-fast-rows.h"
-#include "executor/lpt-unary.h"
-#include "ir/lpt-clamp.h"
+#include "ir/scalar/lpt-unary.h"
+#include "ir/scalar/lpt-clamp.h"
 
 static gboolean
 find_binary (LptOp           op,

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "executor/lpt-fast-rows.h"
-#include "executor/lpt-loop.h"
+#include "ir/scalar/lpt-loop.h"
 
 /* Elements of a tile, whose registers fit the first cache, and of all tiles of a task. */
 #define TILE 2048

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "executor/lpt-loop.h"
+#include "ir/scalar/lpt-loop.h"
 #include "executor/lpt-move.h"
 
 /* The same codes mean the same numbers; the axis may have moved. */

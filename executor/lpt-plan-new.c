@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-#include "executor/lpt-loop.h"
+#include "ir/scalar/lpt-loop.h"
 
 #define MAX_SHAPE_VALUES 4096
 

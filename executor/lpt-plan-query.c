@@ -5,7 +5,7 @@
 
 #include <lpt/lpt-work.h>
 
-#include "executor/lpt-loop.h"
+#include "ir/scalar/lpt-loop.h"
 #include "executor/lpt-plan.h"
 
 guint

@@ -11,7 +11,7 @@
 #include <lpt/lpt-work.h>
 
 #include "executor/lpt-fast.h"
-#include "executor/lpt-loop.h"
+#include "ir/scalar/lpt-loop.h"
 #include "executor/lpt-plan.h"
 #include "ir/lpt-memory.h"
 

@@ -15,7 +15,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "ir/lpt-clamp.h"
+#include "ir/scalar/lpt-clamp.h"
 #include "ir/lpt-fold.h"
 #include "passes/lpt-layer.h"
 

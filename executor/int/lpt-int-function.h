@@ -8,7 +8,7 @@
 
 #include <lpt/lpt-graph.h>
 
-#include "executor/lpt-unary.h"
+#include "ir/scalar/lpt-unary.h"
 
 typedef struct
 {

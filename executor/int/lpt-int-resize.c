@@ -19,7 +19,7 @@
 #include <math.h>
 
 #include "executor/kernels/requant/requant-scalar.h"
-#include "executor/lpt-resize.h"
+#include "ir/scalar/lpt-resize.h"
 
 typedef struct
 {

@@ -23,7 +23,7 @@
 
 #include "executor/int/lpt-int-fixed.h"
 #include "executor/int/lpt-int-function.h"
-#include "ir/lpt-clamp.h"
+#include "ir/scalar/lpt-clamp.h"
 
 /* --- tables ------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "executor/lpt-loop.h"
+#include "ir/scalar/lpt-loop.h"
 #include "executor/lpt-exec-ops.h"
 
 /* --- integer helpers: no undefined behaviour on overflow --- */

@@ -12,7 +12,7 @@
 #include <lpt/lpt-body.h>
 
 #include "executor/lpt-exec-ops.h"
-#include "executor/lpt-loop.h"
+#include "ir/scalar/lpt-loop.h"
 #include "executor/lpt-move.h"
 #include "ir/lpt-memory.h"
 

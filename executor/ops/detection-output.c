@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "executor/lpt-box.h"
+#include "ir/scalar/lpt-box.h"
 #include "executor/lpt-exec-ops.h"
 
 typedef struct

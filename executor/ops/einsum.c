@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "executor/lpt-exec-ops.h"
-#include "executor/lpt-loop.h"
+#include "ir/scalar/lpt-loop.h"
 
 #define N_LETTERS 128
 #define N_LABELS  (N_LETTERS + LPT_MAX_RANK)

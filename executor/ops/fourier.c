@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "executor/lpt-exec-ops.h"
-#include "executor/lpt-loop.h"
+#include "ir/scalar/lpt-loop.h"
 
 /* The C library has it for gcc alone. */
 #ifndef CMPLX

@@ -21,8 +21,8 @@
 #include <string.h>
 
 #include "executor/lpt-exec-ops.h"
-#include "executor/lpt-loop.h"
-#include "executor/lpt-resize.h"
+#include "ir/scalar/lpt-loop.h"
+#include "ir/scalar/lpt-resize.h"
 
 /* One axis: position o reads index[o * n + k] with weight[o * n + k]; an index < 0 counts as 0. */
 typedef struct

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "executor/lpt-exec-ops.h"
-#include "executor/lpt-loop.h"
+#include "ir/scalar/lpt-loop.h"
 
 typedef struct
 {

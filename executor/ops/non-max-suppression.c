@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "executor/lpt-box.h"
+#include "ir/scalar/lpt-box.h"
 #include "executor/lpt-exec-ops.h"
 
 typedef struct

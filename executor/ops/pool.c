@@ -10,7 +10,7 @@
 #include <float.h>
 
 #include "executor/lpt-exec-ops.h"
-#include "executor/lpt-loop.h"
+#include "ir/scalar/lpt-loop.h"
 #include "executor/lpt-window.h"
 
 /* Kernel offsets [from, to) along @axis that hit the input at output position @o; returns the position of offset 0. */

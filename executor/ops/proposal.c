@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "executor/lpt-box.h"
+#include "ir/scalar/lpt-box.h"
 #include "executor/lpt-exec-ops.h"
 
 typedef struct

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "executor/lpt-exec-ops.h"
-#include "executor/lpt-unary.h"
+#include "ir/scalar/lpt-unary.h"
 
 gboolean
 lpt_run_quantize (LptCall *call,

@@ -10,7 +10,7 @@
 
 #include "executor/lpt-axes.h"
 #include "executor/lpt-exec-ops.h"
-#include "executor/lpt-loop.h"
+#include "ir/scalar/lpt-loop.h"
 
 static double
 first_real (LptOp op)

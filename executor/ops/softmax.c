@@ -11,7 +11,7 @@
 
 #include "executor/kernels/float/float.h"
 #include "executor/lpt-exec-ops.h"
-#include "executor/lpt-loop.h"
+#include "ir/scalar/lpt-loop.h"
 
 static void
 log_softmax (gint64       length,

@@ -9,8 +9,8 @@
 #include <math.h>
 
 #include "executor/lpt-exec-ops.h"
-#include "executor/lpt-unary.h"
-#include "ir/lpt-clamp.h"
+#include "ir/scalar/lpt-unary.h"
+#include "ir/scalar/lpt-clamp.h"
 
 static gboolean
 input_parameters (LptCall *call,

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "ir/lpt-clamp.h"
+#include "ir/scalar/lpt-clamp.h"
 #include "ir/infer/lpt-evaluate-private.h"
 #include "ir/infer/lpt-evaluate.h"
 

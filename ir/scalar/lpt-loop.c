@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "executor/lpt-loop.h"
+#include "ir/scalar/lpt-loop.h"
 
 void
 lpt_broadcast_strides (const LptShape *in,

@@ -7,7 +7,7 @@
 
 #include <lpt/lpt-attrs.h>
 
-#include "executor/lpt-resize.h"
+#include "ir/scalar/lpt-resize.h"
 
 /* opset1 is what OpenVINO converts it to: nearest_mode simple; asymmetric coordinates, those of the middle for linear
  * modes without padding that do not resize just the two axes of an image; linear up to four axes as linear_onnx. */

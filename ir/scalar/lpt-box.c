@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "executor/lpt-box.h"
+#include "ir/scalar/lpt-box.h"
 
 static int
 by_score (const void *pa,

@@ -7,7 +7,7 @@
 
 #include <lpt/lpt-attrs.h>
 
-#include "executor/lpt-unary.h"
+#include "ir/scalar/lpt-unary.h"
 
 static inline double
 sigmoid (double x)
