@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "executor/lpt-fast.h"
-#include "executor/lpt-window.h"
+#include "eval/lpt-window.h"
 
 /* --- parameters --- */
 

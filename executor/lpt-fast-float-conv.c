@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "executor/lpt-fast-float.h"
-#include "executor/lpt-window.h"
+#include "eval/lpt-window.h"
 
 /* Pointers of a task, which share the first cache with what they point to. */
 #define MAX_POINTERS 4096

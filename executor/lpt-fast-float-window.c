@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "executor/lpt-fast-float.h"
-#include "executor/lpt-window.h"
+#include "eval/lpt-window.h"
 
 #define TASK_WORK (1 << 17)
 #define MANY_TASKS 16

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "executor/lpt-fast.h"
-#include "executor/lpt-window.h"
+#include "eval/lpt-window.h"
 
 gboolean lpt_fast_is_real_constant (const LptPlan *plan, guint slot);
 /* Every element of a real constant is finite: then a product with zero is zero. */

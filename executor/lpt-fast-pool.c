@@ -7,7 +7,7 @@
  */
 
 #include "executor/lpt-fast.h"
-#include "executor/lpt-window.h"
+#include "eval/lpt-window.h"
 
 /* Channels of a task where there are too few rows for the threads, and bytes that are worth several tasks. */
 #define CHANNELS 256

@@ -17,7 +17,7 @@
  */
 #pragma once
 
-#include "executor/int/lpt-int.h"
+#include "eval/integer/lpt-int.h"
 #include "executor/kernels/lpt-kernels.h"
 #include "executor/lpt-plan.h"
 

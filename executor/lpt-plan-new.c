@@ -9,7 +9,7 @@
 
 #include <lpt/lpt-body.h>
 
-#include "executor/int/lpt-int.h"
+#include "eval/integer/lpt-int.h"
 #include "executor/lpt-fast.h"
 #include "ir/lpt-check.h"
 #include "ir/lpt-memory.h"

@@ -6,7 +6,7 @@
 
 #include <lpt/lpt-executor.h>
 
-#include "executor/lpt-call.h"
+#include "eval/lpt-call.h"
 #include "executor/runtime/lpt-chain.h"
 #include <lpt/lpt-pack.h>
 

@@ -15,7 +15,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "executor/lpt-evaluate-node.h"
+#include "eval/lpt-evaluate-node.h"
 #include "passes/lpt-layer.h"
 
 static gboolean

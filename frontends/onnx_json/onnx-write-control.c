@@ -237,7 +237,7 @@ port_axis (Write             *t,
   return axis;
 }
 
-/* Bounds of the slices of an axis with @length elements, and how many there are; see executor/ops/control.c. */
+/* Bounds of the slices of an axis with @length elements, and how many there are; see eval/real/control.c. */
 static gint64
 count_slices (const LptBodyPort *port,
               gint64             length,

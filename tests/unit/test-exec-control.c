@@ -1,6 +1,6 @@
 /* test-exec-control.c - recurrent ops, bodies, states in the reference executor
  *
- * Expected numbers of cells: the formulas in executor/ops/rnn.c with one input and one hidden unit, computed apart.
+ * Expected numbers of cells: the formulas in eval/real/rnn.c with one input and one hidden unit, computed apart.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

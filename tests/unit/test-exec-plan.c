@@ -9,7 +9,7 @@
 #include <lpt/lpt-executor.h>
 #include <lpt/lpt-text.h>
 
-#include "executor/lpt-evaluate-node.h"
+#include "eval/lpt-evaluate-node.h"
 #include "executor/lpt-plan.h"
 
 #define CHAIN \

@@ -5,7 +5,7 @@
 
 #include <lpt/lpt-op.h>
 
-#include "executor/lpt-call.h"
+#include "eval/lpt-call.h"
 
 static void
 test_complete (void)
@@ -15,7 +15,7 @@ test_complete (void)
   for (op = LPT_OP_NONE + 1; op < LPT_OP_OPAQUE; op++)
     if (lpt_exec_op (op)->op != (LptOp) op)
       {
-        g_test_message ("executor/lpt-exec-ops.def lacks %s", lpt_op_info (op)->name);
+        g_test_message ("eval/lpt-exec-ops.def lacks %s", lpt_op_info (op)->name);
         g_test_fail ();
       }
 }

@@ -12,7 +12,7 @@
 #include <lpt/lpt-text.h>
 
 #include <lpt/lpt-cpu.h>
-#include "executor/lpt-requant-modes.h"
+#include "eval/requant/lpt-requant-modes.h"
 
 #define X(c, h, w)  "%x = Parameter : u8[2," #c "," #h "," #w "] q{scale=0.02, zp=128}\n"
 #define SX(c, h, w) "%x = Parameter : i8[2," #c "," #h "," #w "] q{scale=0.04, zp=-3}\n"

@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "executor/lpt-requant-modes.h"
+#include "eval/requant/lpt-requant-modes.h"
 
 #define TRIALS 12
 #define MAX_IN 3

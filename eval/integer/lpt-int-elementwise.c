@@ -1,0 +1,430 @@
+/* lpt-int-elementwise.c - Add, Subtract, Multiply, comparisons, Maximum, Minimum on integers
+ *
+ * Sums, by algorithm of the rule (x = q - Z; r = S / Sy):
+ *   SUM64     (m1 q1 + m2 q2 + B + half) >> shift, everything folded into B
+ *   LITERT    T = 2 max (S1, S2); a = rescale (x1 << 20, S1 / T), b likewise;
+ *             rescale (a + b, T / (2^20 Sy)) + Zy
+ *   XNNPACK   shift = 20 - floor (log2 (max r)); m = rint (r 2^shift);
+ *             ((m1 x1 + m2 x2 + half) >> shift) + Zy
+ *   FLOAT     (x1 S1 + x2 S2) / Sy in float32, half to even (or away), + Zy
+ *   TPU       parameters without zero points: (m1 q1 + m2 q2) in 16 bits >> shift with 8-bit
+ *             multipliers of a common shift; with zero points: dequantize, add, x (1 / Sy) + Zy, half away
+ *   TPU_PER_INPUT  each input has its own multiplier and rounds on its own
+ *
+ * Products: rescale (x1 x2, S1 S2 / Sy) + Zy; FLOAT_ZERO adds Zy before the rounding.
+ *
+ * Comparisons: rescale (x << 8, S) on both sides, then compare (TensorFlow Lite); in
+ * the float modes dequantized values are compared, in mode single exact products m x of
+ * a common shift.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "eval/integer/lpt-int.h"
+
+#include <math.h>
+
+#include "executor/kernels/requant/requant-scalar.h"
+
+#define ADD_LEFT_SHIFT     20
+#define COMPARE_LEFT_SHIFT 8
+
+/* --- sums ------------------------------------------------------------------- */
+
+typedef struct
+{
+  LptIntOp      op;
+  LptAlgorithm  algorithm;
+  LptIntScale   a, b, y;
+  gint          sign;             /* -1: a - b */
+  LptSum64      sum;              /* SUM64, XNNPACK (its shift may be any), TPU with one shift */
+  LptMultiplier m1, m2, my;       /* LITERT, TPU_PER_INPUT */
+  float         s1, s2, sy;       /* FLOAT, TPU with zero points; sy is 1 / Sy there */
+} Sum;
+
+static gint32
+sum_one (const Sum *sum,
+         gint32     qa,
+         gint32     qb)
+{
+  const LptIntScale *y = &sum->y;
+  const gint64 xa = (gint64) qa - sum->a.zero, xb = (gint64) qb - sum->b.zero;
+  gint64 v;
+
+  switch (sum->algorithm)
+    {
+    case LPT_ALGO_SUM64:
+      v = lpt_requant_sat32 (lpt_requant_round_shift ((gint64) sum->sum.m[0] * qa + (gint64) sum->sum.m[1] * qb + sum->sum.bias,
+                                                      sum->sum.shift));
+      break;
+
+    case LPT_ALGO_LITERT:
+      {
+        const gint32 a = lpt_multiplier_apply (&sum->m1, lpt_requant_sat32 (xa * (1 << ADD_LEFT_SHIFT)));
+        const gint32 b = lpt_multiplier_apply (&sum->m2, lpt_requant_sat32 (xb * (1 << ADD_LEFT_SHIFT)));
+
+        v = lpt_multiplier_apply (&sum->my, lpt_requant_sat32 ((gint64) a + sum->sign * (gint64) b));
+        break;
+      }
+
+    case LPT_ALGO_XNNPACK:
+      v = lpt_requant_sat32 (lpt_requant_round_shift (xa * sum->sum.m[0] + xb * sum->sum.m[1], sum->sum.shift));
+      break;
+
+    case LPT_ALGO_TPU:
+      if (sum->a.zero == 0 && sum->b.zero == 0 && y->zero == 0)
+        {
+          const gint64 acc = lpt_int_clamp (xa * sum->sum.m[0] + xb * sum->sum.m[1], G_MININT16, G_MAXINT16);
+
+          v = lpt_requant_sat32 (lpt_requant_round_shift (acc, sum->sum.shift));
+          break;
+        }
+      v = lpt_int_clamp (roundf (CLAMP (((float) xa * sum->s1 + (float) xb * sum->s2) * sum->sy + (float) y->zero, -1e9f, 1e9f)),
+                         y->lo, y->hi);
+      return (gint32) v;
+
+    case LPT_ALGO_TPU_PER_INPUT:
+      v = (gint64) lpt_multiplier_apply (&sum->m1, lpt_requant_sat32 (xa)) + lpt_multiplier_apply (&sum->m2, lpt_requant_sat32 (xb));
+      break;
+
+    default:
+      return lpt_int_code (((float) xa * sum->s1 + (float) xb * sum->s2) / sum->sy, y, sum->algorithm == LPT_ALGO_FLOAT_AWAY);
+    }
+
+  return lpt_int_clamp (v + y->zero, y->lo, y->hi);
+}
+
+static void
+sum_run (const LptIntOp           *op,
+         const LptIntArray *const *in,
+         guint                     n_in,
+         const LptIntArray        *out)
+{
+  LptIntWalk walk;
+
+  lpt_int_walk_init (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
+  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_int_walk_next (&walk))
+    lpt_int_put (out, i, sum_one ((const Sum *) op, lpt_int_at (in[0], walk.at[0]), lpt_int_at (in[1], walk.at[1])));
+}
+
+static void
+prepare_litert (Sum                  *sum,
+                const LptRequantRule *rule)
+{
+  const float f1 = (float) sum->a.scale, f2 = (float) sum->b.scale, fy = (float) sum->y.scale;
+  double r1, r2, ry;
+
+  if (rule->arith == LPT_SCALE_F32)
+    {
+      const float twice = 2.0f * MAX (f1, f2);
+
+      r1 = f1 / twice;
+      r2 = f2 / twice;
+      ry = twice / ((float) (1 << ADD_LEFT_SHIFT) * fy);
+    }
+  else
+    {
+      const double twice = 2.0 * MAX ((double) f1, (double) f2);
+
+      r1 = f1 / twice;
+      r2 = f2 / twice;
+      ry = twice / ((double) (1 << ADD_LEFT_SHIFT) * fy);
+    }
+
+  lpt_multiplier_make (rule->form, rule->rounding, r1, &sum->m1);
+  lpt_multiplier_make (rule->form, rule->rounding, r2, &sum->m2);
+  lpt_multiplier_make (rule->form, rule->rounding, ry, &sum->my);
+}
+
+static void
+prepare_xnnpack (Sum *sum)
+{
+  const float r1 = (float) sum->a.scale / (float) sum->y.scale, r2 = (float) sum->b.scale / (float) sum->y.scale;
+  const float largest = MAX (r1, r2);
+  gint e;
+
+  frexpf (largest, &e);
+  sum->sum.shift = CLAMP (ADD_LEFT_SHIFT - (e - 1), 1, 62);
+  sum->sum.m[0] = (gint32) rint (CLAMP (ldexp (r1, sum->sum.shift), -1e9, 1e9));
+  sum->sum.m[1] = sum->sign * (gint32) rint (CLAMP (ldexp (r2, sum->sum.shift), -1e9, 1e9));
+}
+
+/* The shift of the larger ratio's truncated 8-bit multiplier serves both. */
+static void
+prepare_tpu (Sum                  *sum,
+             const LptRequantRule *rule)
+{
+  const double r1 = sum->a.scale / sum->y.scale, r2 = sum->b.scale / sum->y.scale;
+  LptMultiplier largest;
+  gint right;
+
+  lpt_multiplier_make (rule->form, rule->rounding, MAX (r1, r2), &largest);
+  right = 31 - largest.s;
+  sum->sum.shift = right;
+  sum->sum.m[0] = (gint32) CLAMP (ldexp ((float) r1, right), -1e9, 1e9);
+  sum->sum.m[1] = sum->sign * (gint32) CLAMP (ldexp ((float) r2, right), -1e9, 1e9);
+  sum->s1 = (float) sum->a.scale;
+  sum->s2 = sum->sign * (float) sum->b.scale;
+  sum->sy = (float) (1.0 / sum->y.scale);
+}
+
+LptIntOp *
+lpt_int_add_new (LptNode              *node,
+                 const LptRequantRule *rule,
+                 GError              **error)
+{
+  g_autoptr (LptIntOp) op = NULL;
+  Sum *sum;
+
+  if (lpt_int_is_affine (node))
+    return lpt_int_affine_new (node, rule, error);
+  sum = g_new0 (Sum, 1);
+
+  op = &sum->op;
+  op->run = sum_run;
+  sum->algorithm = rule->algorithm;
+  sum->sign = node->op == LPT_OP_SUBTRACT ? -1 : 1;
+
+  if (!lpt_int_scale_of (lpt_node_in (node, 0), "the first input", &sum->a, error)
+      || !lpt_int_scale_of (lpt_node_in (node, 1), "the second input", &sum->b, error)
+      || !lpt_int_scale_of (lpt_node_out (node), "the output", &sum->y, error))
+    return NULL;
+
+  switch (sum->algorithm)
+    {
+    case LPT_ALGO_SUM64:
+      lpt_sum64_make (&sum->sum, 2, (double[]) { sum->a.scale / sum->y.scale, sum->sign * (sum->b.scale / sum->y.scale) },
+                      (gint32[]) { sum->a.zero, sum->b.zero }, 0.0);
+      break;
+    case LPT_ALGO_LITERT:
+      prepare_litert (sum, rule);
+      break;
+    case LPT_ALGO_XNNPACK:
+      prepare_xnnpack (sum);
+      break;
+    case LPT_ALGO_TPU:
+      prepare_tpu (sum, rule);
+      break;
+    case LPT_ALGO_TPU_PER_INPUT:
+      sum->m1 = lpt_requant_rule_multiplier (rule, sum->a.scale, 1.0, sum->y.scale);
+      sum->m2 = lpt_requant_rule_multiplier (rule, sum->b.scale, sum->sign, sum->y.scale);
+      break;
+    default:
+      sum->s1 = (float) sum->a.scale;
+      sum->s2 = sum->sign * (float) sum->b.scale;
+      sum->sy = (float) sum->y.scale;
+      break;
+    }
+
+  return g_steal_pointer (&op);
+}
+
+/* --- products ---------------------------------------------------------------- */
+
+typedef struct
+{
+  LptIntOp      op;
+  gboolean      zero_in_float;
+  LptIntScale   a, b, y;
+  LptMultiplier m;
+} Product;
+
+static void
+product_run (const LptIntOp           *op,
+             const LptIntArray *const *in,
+             guint                     n_in,
+             const LptIntArray        *out)
+{
+  const Product *p = (const Product *) op;
+  LptIntWalk walk;
+
+  lpt_int_walk_init (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
+  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_int_walk_next (&walk))
+    {
+      const gint64 a = (gint64) lpt_int_at (in[0], walk.at[0]) - p->a.zero, b = (gint64) lpt_int_at (in[1], walk.at[1]) - p->b.zero;
+      const gint32 acc = lpt_requant_sat32 (a * b);
+      gint32 q;
+
+      if (p->zero_in_float)
+        {
+          const float v = (float) acc * p->m.f + (float) p->y.zero;
+
+          q = (gint32) rintf (CLAMP (v, (float) p->y.lo, (float) p->y.hi));
+        }
+      else
+        q = lpt_int_clamp ((gint64) lpt_multiplier_apply (&p->m, acc) + p->y.zero, p->y.lo, p->y.hi);
+
+      lpt_int_put (out, i, q);
+    }
+}
+
+LptIntOp *
+lpt_int_mul_new (LptNode              *node,
+                 const LptRequantRule *rule,
+                 GError              **error)
+{
+  g_autoptr (LptIntOp) op = NULL;
+  Product *p;
+
+  if (lpt_int_is_affine (node))
+    return lpt_int_affine_new (node, rule, error);
+  p = g_new0 (Product, 1);
+
+  op = &p->op;
+  op->run = product_run;
+  p->zero_in_float = rule->algorithm == LPT_ALGO_FLOAT_ZERO;
+
+  if (!lpt_int_scale_of (lpt_node_in (node, 0), "the first input", &p->a, error)
+      || !lpt_int_scale_of (lpt_node_in (node, 1), "the second input", &p->b, error)
+      || !lpt_int_scale_of (lpt_node_out (node), "the output", &p->y, error))
+    return NULL;
+  p->m = lpt_requant_rule_multiplier (rule, p->a.scale, p->b.scale, p->y.scale);
+
+  return g_steal_pointer (&op);
+}
+
+/* --- comparisons -------------------------------------------------------------- */
+
+typedef struct
+{
+  LptIntOp      op;
+  LptOp         relation;
+  LptAlgorithm  algorithm;
+  LptIntScale   a, b;
+  LptMultiplier m1, m2;
+  LptSum64      sum;          /* RESCALE: m1 x1 - m2 x2 compared with 0 */
+} Compare;
+
+static gint
+compare_one (const Compare *c,
+             gint32         qa,
+             gint32         qb)
+{
+  const gint64 xa = (gint64) qa - c->a.zero, xb = (gint64) qb - c->b.zero;
+
+  if (c->algorithm == LPT_ALGO_MICRO)
+    {
+      const gint32 a = lpt_multiplier_apply (&c->m1, lpt_requant_sat32 (xa * (1 << COMPARE_LEFT_SHIFT)));
+      const gint32 b = lpt_multiplier_apply (&c->m2, lpt_requant_sat32 (xb * (1 << COMPARE_LEFT_SHIFT)));
+
+      return (a > b) - (a < b);
+    }
+  if (c->algorithm == LPT_ALGO_RESCALE)
+    {
+      const gint64 a = xa * c->sum.m[0], b = xb * c->sum.m[1];
+
+      return (a > b) - (a < b);
+    }
+
+  const float a = (float) xa * (float) c->a.scale, b = (float) xb * (float) c->b.scale;
+
+  return (a > b) - (a < b);
+}
+
+static void
+compare_run (const LptIntOp           *op,
+             const LptIntArray *const *in,
+             guint                     n_in,
+             const LptIntArray        *out)
+{
+  const Compare *c = (const Compare *) op;
+  LptIntWalk walk;
+
+  lpt_int_walk_init (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
+  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_int_walk_next (&walk))
+    {
+      const gint order = compare_one (c, lpt_int_at (in[0], walk.at[0]), lpt_int_at (in[1], walk.at[1]));
+      gboolean y;
+
+      switch (c->relation)
+        {
+        case LPT_OP_EQUAL:      y = order == 0; break;
+        case LPT_OP_NOT_EQUAL:  y = order != 0; break;
+        case LPT_OP_LESS:       y = order < 0; break;
+        case LPT_OP_LESS_EQUAL: y = order <= 0; break;
+        case LPT_OP_GREATER:    y = order > 0; break;
+        default:                y = order >= 0; break;
+        }
+      lpt_int_put (out, i, y);
+    }
+}
+
+LptIntOp *
+lpt_int_compare_new (LptNode              *node,
+                     const LptRequantRule *rule,
+                     GError              **error)
+{
+  g_autoptr (LptIntOp) op = NULL;
+  Compare *c = g_new0 (Compare, 1);
+
+  op = &c->op;
+  op->run = compare_run;
+  c->relation = node->op;
+  c->algorithm = rule->algorithm;
+
+  if (!lpt_int_scale_of (lpt_node_in (node, 0), "the first input", &c->a, error)
+      || !lpt_int_scale_of (lpt_node_in (node, 1), "the second input", &c->b, error))
+    return NULL;
+  if (c->algorithm == LPT_ALGO_MICRO && (c->a.scale >= 1.0 || c->b.scale >= 1.0))
+    {
+      lpt_int_refuse (error, "unsupported: a comparison in this requant mode needs scales below 1");
+      return NULL;
+    }
+
+  c->m1 = lpt_requant_rule_multiplier (rule, c->a.scale, 1.0, 1.0);
+  c->m2 = lpt_requant_rule_multiplier (rule, c->b.scale, 1.0, 1.0);
+  lpt_sum64_make (&c->sum, 2, (double[]) { c->a.scale, c->b.scale }, (gint32[]) { 0, 0 }, 0.0);
+
+  return g_steal_pointer (&op);
+}
+
+/* --- Maximum, Minimum ---------------------------------------------------------- */
+
+typedef struct
+{
+  LptIntOp      op;
+  gboolean      minimum;
+  LptIntRescale a, b;
+} Extreme;
+
+static void
+extreme_run (const LptIntOp           *op,
+             const LptIntArray *const *in,
+             guint                     n_in,
+             const LptIntArray        *out)
+{
+  const Extreme *e = (const Extreme *) op;
+  LptIntWalk walk;
+
+  lpt_int_walk_init (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
+  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_int_walk_next (&walk))
+    {
+      const gint32 a = lpt_int_rescale (&e->a, lpt_int_at (in[0], walk.at[0]));
+      const gint32 b = lpt_int_rescale (&e->b, lpt_int_at (in[1], walk.at[1]));
+
+      lpt_int_put (out, i, e->minimum ? MIN (a, b) : MAX (a, b));
+    }
+}
+
+LptIntOp *
+lpt_int_extreme_new (LptNode              *node,
+                     const LptRequantRule *rule,
+                     GError              **error)
+{
+  g_autoptr (LptIntOp) op = NULL;
+  LptIntScale a, b, y;
+  Extreme *e = g_new0 (Extreme, 1);
+
+  op = &e->op;
+  op->run = extreme_run;
+  e->minimum = node->op == LPT_OP_MINIMUM;
+
+  if (!lpt_int_scale_of (lpt_node_in (node, 0), "the first input", &a, error)
+      || !lpt_int_scale_of (lpt_node_in (node, 1), "the second input", &b, error)
+      || !lpt_int_scale_of (lpt_node_out (node), "the output", &y, error))
+    return NULL;
+  lpt_int_rescale_init (&e->a, rule, &a, &y);
+  lpt_int_rescale_init (&e->b, rule, &b, &y);
+
+  return g_steal_pointer (&op);
+}

@@ -1,0 +1,291 @@
+/* lpt-int-quantize.c - Quantize, Dequantize, Requantize, Concat
+ *
+ * Quantize, by algorithm of the rule:
+ *   LITERT      round-away ((double) x / (double) S) + Z     (TensorFlow Lite 2.9)
+ *   MICRO       round-away (x / S) + Z in float32            (tflite-micro, SNPS-Caffe)
+ *   XNNPACK     rint (x * (1 / S)) + Z in float32
+ *   FLOAT       rint (x / S) + Z in float32                  (ONNX Runtime, Caffe2)
+ *   FLOAT_AWAY  round-away (x * (1 / S) + Z) in float32      (TPU-MLIR)
+ * All saturate; NaN gives the zero point. Dequantize: (q - Z) * S in float32.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "eval/integer/lpt-int.h"
+
+#include <math.h>
+
+/* Parameters along an axis; per tensor there is one set. */
+typedef struct
+{
+  LptIntOp     op;
+  LptAlgorithm algorithm;
+  gint         axis;      /* LPT_QUANT_PER_TENSOR or an axis */
+  LptIntScale *scales;
+} Affine;
+
+static void
+affine_clear (gpointer data)
+{
+  g_free (((Affine *) data)->scales);
+}
+
+static gint32
+quantize_one (const Affine      *q,
+              const LptIntScale *to,
+              float              x)
+{
+  const float scale = (float) to->scale;
+
+  switch (q->algorithm)
+    {
+    case LPT_ALGO_LITERT:
+      {
+        const double v = round ((double) x / (double) scale);
+
+        if (isnan (v))
+          return lpt_int_clamp (to->zero, to->lo, to->hi);
+        return lpt_int_clamp ((gint64) CLAMP (v, -1e12, 1e12) + to->zero, to->lo, to->hi);
+      }
+    case LPT_ALGO_MICRO:
+      return lpt_int_code (x / scale, to, TRUE);
+    case LPT_ALGO_XNNPACK:
+      return lpt_int_code (x * (1.0f / scale), to, FALSE);
+    case LPT_ALGO_FLOAT_AWAY:
+      {
+        const float v = x * (float) (1.0 / to->scale) + (float) to->zero;
+
+        return isnan (v) ? to->zero : (gint32) roundf (CLAMP (v, (float) to->lo, (float) to->hi));
+      }
+    case LPT_ALGO_FLOAT:      /* NaN: the lowest code, as ONNX Runtime has it */
+      return isnan (x) ? to->lo : lpt_int_code (x / scale, to, FALSE);
+    default:
+      return lpt_int_code (x / scale, to, FALSE);
+    }
+}
+
+static void
+axis_steps (const Affine   *affine,
+            const LptShape *shape,
+            gint64         *n,
+            gint64         *inner)
+{
+  gint64 outer;
+
+  *n = *inner = 1;
+  if (affine->axis != LPT_QUANT_PER_TENSOR)
+    lpt_int_split_axis (shape, affine->axis, &outer, n, inner);
+}
+
+static void
+quantize_run (const LptIntOp           *op,
+              const LptIntArray *const *in,
+              guint                     n_in,
+              const LptIntArray        *out)
+{
+  const Affine *q = (const Affine *) op;
+  const float *x = in[0]->data;
+  gint64 n, inner;
+
+  axis_steps (q, &out->shape, &n, &inner);
+  for (gint64 i = 0, count = lpt_int_count (&out->shape); i < count; i++)
+    lpt_int_put (out, i, quantize_one (q, &q->scales[i / inner % n], x[i]));
+}
+
+static void
+dequantize_run (const LptIntOp           *op,
+                const LptIntArray *const *in,
+                guint                     n_in,
+                const LptIntArray        *out)
+{
+  const Affine *q = (const Affine *) op;
+  float *y = out->data;
+  gint64 n, inner;
+
+  axis_steps (q, &in[0]->shape, &n, &inner);
+  for (gint64 i = 0, count = lpt_int_count (&in[0]->shape); i < count; i++)
+    {
+      const LptIntScale *from = &q->scales[i / inner % n];
+
+      y[i] = (float) ((gint64) lpt_int_at (in[0], i) - from->zero) * (float) from->scale;
+    }
+}
+
+static LptIntOp *
+affine_new (LptValue    *integers,
+            const char  *what,
+            LptIntRun    run,
+            LptAlgorithm algorithm,
+            GError     **error)
+{
+  g_autoptr (LptIntOp) op = NULL;
+  const LptQuant *quant = integers->quant;
+  Affine *affine = g_new0 (Affine, 1);
+  gint axis = LPT_QUANT_PER_TENSOR;
+
+  op = &affine->op;
+  op->run = run;
+  op->clear = affine_clear;
+  affine->algorithm = algorithm;
+
+  if (quant == NULL || (!lpt_int_is_code (integers->dtype) && integers->dtype != LPT_DTYPE_I32))
+    {
+      lpt_int_refuse (error, "unsupported: %s has no integer quantization", what);
+      return NULL;
+    }
+  if (quant->n > 1 && !lpt_axis_normalize (quant->axis, integers->shape.rank, &axis))
+    {
+      lpt_int_refuse (error, "unsupported axis %d of the quantization of %s", quant->axis, what);
+      return NULL;
+    }
+
+  affine->axis = axis;
+  affine->scales = g_new (LptIntScale, quant->n);
+  for (guint i = 0; i < quant->n; i++)
+    {
+      if (!(quant->scale[i] > 0.0) || isinf (quant->scale[i]))
+        {
+          lpt_int_refuse (error, "unsupported: a scale of %s is %g", what, quant->scale[i]);
+          return NULL;
+        }
+      affine->scales[i] = (LptIntScale) { quant->scale[i], quant->zero_point[i],
+                                          integers->dtype == LPT_DTYPE_I32 ? G_MININT32 : (gint32) lpt_dtype_min (integers->dtype),
+                                          integers->dtype == LPT_DTYPE_I32 ? G_MAXINT32 : (gint32) lpt_dtype_max (integers->dtype) };
+    }
+
+  return g_steal_pointer (&op);
+}
+
+LptIntOp *
+lpt_int_quantize_new (LptNode              *node,
+                      const LptRequantRule *rule,
+                      GError              **error)
+{
+  if (!lpt_dtype_is_real (lpt_node_in (node, 0)->dtype))
+    {
+      lpt_int_refuse (error, "unsupported type %s of the input of Quantize", lpt_dtype_name (lpt_node_in (node, 0)->dtype));
+      return NULL;
+    }
+
+  return affine_new (lpt_node_out (node), "the output", quantize_run, rule->algorithm, error);
+}
+
+LptIntOp *
+lpt_int_dequantize_new (LptNode              *node,
+                        const LptRequantRule *rule,
+                        GError              **error)
+{
+  if (!lpt_dtype_is_real (lpt_node_out (node)->dtype))
+    {
+      lpt_int_refuse (error, "unsupported type %s of the output of Dequantize", lpt_dtype_name (lpt_node_out (node)->dtype));
+      return NULL;
+    }
+
+  return affine_new (lpt_node_in (node, 0), "the input", dequantize_run, LPT_ALGO_FLOAT, error);
+}
+
+/* --- Requantize ----------------------------------------------------------------- */
+
+typedef struct
+{
+  LptIntOp      op;
+  LptIntRescale rescale;
+} Requantize;
+
+static void
+requantize_run (const LptIntOp           *op,
+                const LptIntArray *const *in,
+                guint                     n_in,
+                const LptIntArray        *out)
+{
+  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++)
+    lpt_int_put (out, i, lpt_int_rescale (&((const Requantize *) op)->rescale, lpt_int_at (in[0], i)));
+}
+
+LptIntOp *
+lpt_int_requantize_new (LptNode              *node,
+                        const LptRequantRule *rule,
+                        GError              **error)
+{
+  g_autoptr (LptIntOp) op = NULL;
+  Requantize *r = g_new0 (Requantize, 1);
+  LptIntScale x, y;
+
+  op = &r->op;
+  op->run = requantize_run;
+  if (!lpt_int_scale_of (lpt_node_in (node, 0), "the input", &x, error)
+      || !lpt_int_scale_of (lpt_node_out (node), "the output", &y, error))
+    return NULL;
+  lpt_int_rescale_init (&r->rescale, rule, &x, &y);
+
+  return g_steal_pointer (&op);
+}
+
+/* --- Concat ----------------------------------------------------------------------- */
+
+typedef struct
+{
+  LptIntOp       op;
+  gint64         axis;
+  LptIntRescale *rescales;   /* one per input */
+} Concat;
+
+static void
+concat_clear (gpointer data)
+{
+  g_free (((Concat *) data)->rescales);
+}
+
+static void
+concat_run (const LptIntOp           *op,
+            const LptIntArray *const *in,
+            guint                     n_in,
+            const LptIntArray        *out)
+{
+  const Concat *c = (const Concat *) op;
+  gint64 outer, n, inner, from = 0;
+  gint axis;
+
+  if (!lpt_axis_normalize (c->axis, out->shape.rank, &axis))
+    g_return_if_reached ();
+  lpt_int_split_axis (&out->shape, axis, &outer, &n, &inner);
+
+  for (guint k = 0; k < n_in; k++)
+    {
+      const gint64 part = in[k]->shape.dims[axis] * inner;
+
+      for (gint64 o = 0; o < outer; o++)
+        for (gint64 i = 0; i < part; i++)
+          lpt_int_put (out, o * n * inner + from + i, lpt_int_rescale (&c->rescales[k], lpt_int_at (in[k], o * part + i)));
+      from += part;
+    }
+}
+
+LptIntOp *
+lpt_int_concat_new (LptNode              *node,
+                    const LptRequantRule *rule,
+                    GError              **error)
+{
+  g_autoptr (LptIntOp) op = NULL;
+  Concat *c = g_new0 (Concat, 1);
+  LptIntScale y;
+
+  op = &c->op;
+  op->run = concat_run;
+  op->clear = concat_clear;
+  c->axis = LPT_ATTRS (node, LptAxisAttrs)->axis;
+  c->rescales = g_new (LptIntRescale, node->n_in);
+
+  if (!lpt_int_scale_of (lpt_node_out (node), "the output", &y, error))
+    return NULL;
+  for (guint k = 0; k < node->n_in; k++)
+    {
+      LptIntScale x;
+
+      if (!lpt_int_scale_of (lpt_node_in (node, k), "an input", &x, error))
+        return NULL;
+      lpt_int_rescale_init (&c->rescales[k], rule, &x, &y);
+    }
+
+  return g_steal_pointer (&op);
+}

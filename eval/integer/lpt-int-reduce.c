@@ -1,0 +1,266 @@
+/* lpt-int-reduce.c - ReduceMean, ReduceSum, ReduceMax, ReduceMin on integers
+ *
+ * acc = sum (q - Zx) over n elements; k = min (floor (log2 n), 32, 31 + s).
+ *   ReduceMean
+ *     RESCALE  rescale (acc, Sx / (Sy n)) + Zy
+ *     MICRO    (m, s) = Q31 of Sx / Sy; rescale (acc, ((m << k) / n, s - k)) + Zy
+ *     LITERT   spatial axes of 4-D data, kept: rescale (acc, Sx / Sy), then / n with ties
+ *              away from zero, + Zy; else with equal parameters: MICRO; otherwise in float32:
+ *              round-away (mean Sx / Sy - Zx Sx / Sy) + Zy
+ *     FLOAT    float32 mean of dequantized values, quantized
+ *   ReduceSum
+ *     RESCALE, MICRO, LITERT   rescale (acc, Sx / Sy) + Zy
+ *     FLOAT    as the mean
+ * ReduceMax and ReduceMin compare codes, then rescale when the parameters differ.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "eval/integer/lpt-int.h"
+
+#include <math.h>
+
+#include "executor/kernels/requant/requant-scalar.h"
+
+typedef struct
+{
+  LptIntOp              op;
+  LptOp                 kind;
+  const LptRequantRule *rule;
+  gboolean              axes[LPT_MAX_RANK];
+  gboolean              spatial_kept;     /* 4-D, axes {2, 3}, keep_dims */
+  LptIntScale           x, y;
+  LptIntRescale         rescale;
+  LptMultiplier         multiplier;       /* Sx / Sy */
+} Reduce;
+
+/* The multiplier of a mean of n elements, as tflite-micro derives it. */
+static LptMultiplier
+micro_mean (const LptMultiplier *whole,
+            gint64               n)
+{
+  LptMultiplier m = *whole;
+  gint k = 0;
+
+  while (k < 32 && n >> (k + 1) != 0)
+    k++;
+  k = MIN (k, 31 + m.s);
+  if (k < 0)
+    k = 0;
+  m.m = (gint32) (((gint64) m.m << k) / n);
+  m.s -= k;
+
+  return m;
+}
+
+static gboolean
+in_float (const Reduce *r)
+{
+  return r->rule->algorithm == LPT_ALGO_FLOAT || r->rule->algorithm == LPT_ALGO_FLOAT_AWAY;
+}
+
+/* A mean that is no rescaling of the sum by one multiplier. */
+static gboolean
+divides_last (const Reduce *r)
+{
+  return r->kind == LPT_OP_REDUCE_MEAN && r->rule->algorithm == LPT_ALGO_LITERT && (r->spatial_kept || !lpt_int_same (&r->x, &r->y));
+}
+
+static gint32
+finish (const Reduce        *r,
+        gint64               sum,
+        gint64               n,
+        const LptMultiplier *mean)
+{
+  const LptIntScale *x = &r->x, *y = &r->y;
+  const gint32 acc = lpt_requant_sat32 (sum - n * x->zero);
+  gint64 v;
+
+  if (in_float (r))
+    {
+      float real = (float) acc * (float) x->scale;
+
+      if (r->kind == LPT_OP_REDUCE_MEAN)
+        real /= (float) n;
+      real /= (float) y->scale;
+
+      return lpt_int_code (real, y, r->rule->algorithm == LPT_ALGO_FLOAT_AWAY);
+    }
+
+  if (divides_last (r))
+    {
+      const float ratio = (float) x->scale / (float) y->scale;
+
+      if (!r->spatial_kept)
+        v = (gint64) roundf (CLAMP ((float) sum / (float) n * ratio + -(float) x->zero * ratio, -1e9f, 1e9f));
+      else
+        {
+          const gint64 scaled = lpt_multiplier_apply (&r->multiplier, acc);
+
+          v = (scaled > 0 ? scaled + n / 2 : scaled - n / 2) / n;
+        }
+    }
+  else
+    v = lpt_multiplier_apply (mean, acc);
+
+  return lpt_int_clamp (v + y->zero, y->lo, y->hi);
+}
+
+static LptMultiplier
+multiplier_for (const Reduce *r,
+                gint64        n)
+{
+  if (r->kind != LPT_OP_REDUCE_MEAN)
+    return r->multiplier;
+  if (r->rule->algorithm == LPT_ALGO_MICRO || r->rule->algorithm == LPT_ALGO_LITERT)
+    return micro_mean (&r->multiplier, n);
+
+  return lpt_requant_rule_multiplier (r->rule, r->x.scale, 1.0, r->y.scale * n);
+}
+
+static LptMultiplier
+multiplier_of (const LptIntOp *op,
+               gint64          n)
+{
+  return multiplier_for ((const Reduce *) op, n);
+}
+
+static void
+finish_sums (const LptIntOp *op,
+             gint64          valid,
+             gint64          n,
+             gsize           count,
+             const gint32   *sums,
+             gint32          offset_in,
+             gint32          offset_out,
+             guint8         *codes)
+{
+  const Reduce *r = (const Reduce *) op;
+  const LptMultiplier mean = multiplier_for (r, n);
+
+  for (gsize i = 0; i < count; i++)
+    codes[i] = (guint8) (finish (r, sums[i] - n * offset_in, n, &mean) + offset_out);
+}
+
+void
+lpt_int_reduce_sums (const LptIntOp *op,
+                     LptIntSums     *sums)
+{
+  const Reduce *r = (const Reduce *) op;
+
+  *sums = (LptIntSums) { op, !in_float (r) && !divides_last (r), multiplier_of, finish_sums };
+}
+
+const gboolean *
+lpt_int_reduce_axes (const LptIntOp *op)
+{
+  return ((const Reduce *) op)->axes;
+}
+
+static void
+reduce_run (const LptIntOp           *op,
+            const LptIntArray *const *in,
+            guint                     n_in,
+            const LptIntArray        *out)
+{
+  const Reduce *r = (const Reduce *) op;
+  const LptIntArray *x = in[0];
+  const gint rank = x->shape.rank;
+  gint64 strides[LPT_MAX_RANK], outer[LPT_MAX_RANK];
+  gint64 n = 1, n_out = 1;
+  LptMultiplier mean;
+
+  lpt_shape_strides (&x->shape, strides);
+  for (gint i = 0; i < rank; i++)
+    {
+      n *= r->axes[i] ? x->shape.dims[i] : 1;
+      outer[i] = r->axes[i] ? 1 : x->shape.dims[i];
+      n_out *= outer[i];
+    }
+  if (n == 0)
+    {
+      /* The mean and the sum of nothing are taken as 0, extremes as the type's ends. */
+      const gint32 empty = r->kind == LPT_OP_REDUCE_MAX ? r->y.lo : r->kind == LPT_OP_REDUCE_MIN ? r->y.hi
+                           : lpt_int_clamp (r->y.zero, r->y.lo, r->y.hi);
+
+      for (gint64 o = 0; o < n_out; o++)
+        lpt_int_put (out, o, empty);
+      return;
+    }
+
+  mean = multiplier_for (r, n);
+  for (gint64 o = 0; o < n_out; o++)
+    {
+      gint64 base = 0, rest = o, sum = 0;
+      gint32 greatest = G_MININT32, smallest = G_MAXINT32;
+
+      for (gint i = rank; i-- > 0; )
+        {
+          base += rest % outer[i] * strides[i];
+          rest /= outer[i];
+        }
+      for (gint64 k = 0; k < n; k++)
+        {
+          gint64 offset = base;
+          gint32 q;
+
+          rest = k;
+          for (gint i = rank; i-- > 0; )
+            if (r->axes[i])
+              {
+                offset += rest % x->shape.dims[i] * strides[i];
+                rest /= x->shape.dims[i];
+              }
+          q = lpt_int_at (x, offset);
+          sum += q;
+          greatest = MAX (greatest, q);
+          smallest = MIN (smallest, q);
+        }
+
+      lpt_int_put (out, o, r->kind == LPT_OP_REDUCE_MAX ? lpt_int_rescale (&r->rescale, greatest)
+                           : r->kind == LPT_OP_REDUCE_MIN ? lpt_int_rescale (&r->rescale, smallest)
+                           : finish (r, sum, n, &mean));
+    }
+}
+
+LptIntOp *
+lpt_int_reduce_new (LptNode              *node,
+                    const LptRequantRule *rule,
+                    GError              **error)
+{
+  g_autoptr (LptIntOp) op = NULL;
+  LptValue *x = lpt_node_in (node, 0);
+  LptInts axes = { 0 };
+  guint n_axes = 0;
+  Reduce *r = g_new0 (Reduce, 1);
+
+  op = &r->op;
+  op->run = reduce_run;
+  r->kind = node->op;
+  r->rule = rule;
+
+  if (!lpt_int_scale_of (x, "the input", &r->x, error) || !lpt_int_scale_of (lpt_node_out (node), "the output", &r->y, error))
+    return NULL;
+  if (x->shape.rank < 0 || !lpt_node_ints_in (node, 1, &axes))
+    {
+      lpt_int_refuse (error, "unsupported: axes of an integer reduction that are not constant");
+      return NULL;
+    }
+  for (guint i = 0; i < axes.n; i++)
+    {
+      gint axis;
+
+      if (lpt_axis_normalize (axes.v[i], x->shape.rank, &axis) && !r->axes[axis])
+        {
+          r->axes[axis] = TRUE;
+          n_axes++;
+        }
+    }
+  lpt_ints_clear (&axes);
+
+  r->spatial_kept = x->shape.rank == 4 && n_axes == 2 && r->axes[2] && r->axes[3] && LPT_ATTRS (node, LptReduceAttrs)->keep_dims;
+  r->multiplier = lpt_requant_rule_multiplier (rule, r->x.scale, 1.0, r->y.scale);
+  lpt_int_rescale_init (&r->rescale, rule, &r->x, &r->y);
+
+  return g_steal_pointer (&op);
+}

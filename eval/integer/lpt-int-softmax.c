@@ -1,0 +1,294 @@
+/* lpt-int-softmax.c - Softmax and LogSoftmax on integers, along one axis
+ *
+ * Softmax
+ *   MICRO  (m, s) = Q31 of min (Sx 2^26, 2^31 - 1); d = q - max; below -floor (31 * 2^26 / 2^s) it
+ *          counts as nothing; e = exp of the Q5 number srdhm (d << s, m); sum of e >> 12 (rounded);
+ *          e times the reciprocal of the sum. With the output 1/256, -128 the result is shifted to
+ *          8 bits at once; another output rescales the Q0 probability.
+ *   FLOAT  float32: exp (Sx d) / sum / Sy, half to even (or away)
+ * LogSoftmax
+ *   MICRO  a table of exp (Sx d) in 2^-40, their 64-bit sum, its logarithm bit by bit:
+ *          y = Zy - (Sx (max - q) + ln sum) / Sy, rounded once
+ *   FLOAT  the same in float32
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "eval/integer/lpt-int.h"
+
+#include <math.h>
+
+#include "eval/integer/lpt-int-fixed.h"
+
+#define EXP_BITS 40      /* of LogSoftmax's table: 2^23 elements do not overflow the sum */
+#define LOG_BITS 24      /* fraction of logarithms, in units of the output */
+
+typedef struct
+{
+  LptIntOp      op;
+  gint64        axis;
+  LptAlgorithm  algorithm;
+  LptIntScale   x, y;
+  gint32        m;               /* Softmax MICRO: Q31, left shift s */
+  gint          s;
+  gint32        least;           /* difference below which exp counts as 0 */
+  LptMultiplier from_q0;         /* probability in Q0 to the output */
+  gint64       *exps;            /* LogSoftmax MICRO: by max - q */
+  gint64       *steps;           /* Sx (max - q) / Sy in 2^-LOG_BITS */
+  gint64        log2_step;       /* ln (2) / Sy in 2^-LOG_BITS */
+} Softmax;
+
+static void
+softmax_clear (gpointer data)
+{
+  Softmax *sm = data;
+
+  g_free (sm->exps);
+  g_free (sm->steps);
+}
+
+/* A row of the axis inside an array. */
+typedef struct
+{
+  const LptIntArray *x, *y;
+  gint64             base, step, n;
+  gint32             greatest;
+} Row;
+
+static gint32
+row_at (const Row *row,
+        gint64     i)
+{
+  return lpt_int_at (row->x, row->base + i * row->step);
+}
+
+static void
+row_put (const Row *row,
+         gint64     i,
+         gint32     q)
+{
+  lpt_int_put (row->y, row->base + i * row->step, q);
+}
+
+static gint32
+exp_of (const Softmax *sm,
+        gint32         difference)
+{
+  return lpt_fixed_exp (lpt_requant_single (difference, sm->m, sm->s), 5);
+}
+
+static void
+softmax_micro (const Softmax *sm,
+               const Row     *row)
+{
+  const gboolean to_8_bits = sm->y.scale == 1.0 / 256 && sm->y.zero == sm->y.lo && sm->y.hi - sm->y.lo == 255;
+  gint64 sum = 0;
+  gint headroom = 0, over;
+  gint32 scale;
+
+  for (gint64 i = 0; i < row->n; i++)
+    {
+      const gint32 d = row_at (row, i) - row->greatest;
+
+      if (d >= sm->least)
+        sum += lpt_requant_rdbpot (exp_of (sm, d), 12);
+    }
+  sum = MIN (sum, G_MAXINT32);
+
+  while (headroom < 31 && ((guint32) sum << headroom & 0x80000000u) == 0)
+    headroom++;
+  over = 12 - headroom;
+  scale = lpt_fixed_reciprocal ((gint32) (((guint32) sum << headroom) - 0x80000000u));
+
+  for (gint64 i = 0; i < row->n; i++)
+    {
+      const gint32 d = row_at (row, i) - row->greatest;
+      gint64 q = 0;
+
+      if (d >= sm->least)
+        {
+          const gint32 p = lpt_requant_srdhm (scale, exp_of (sm, d));
+
+          q = to_8_bits ? lpt_requant_rdbpot (p, over + 31 - 8)
+              : lpt_multiplier_apply (&sm->from_q0, over >= 0 ? lpt_requant_rdbpot (p, over) : lpt_fixed_shl (p, -over));
+        }
+      row_put (row, i, lpt_int_clamp (q + sm->y.zero, sm->y.lo, sm->y.hi));
+    }
+}
+
+static void
+softmax_float (const Softmax *sm,
+               const Row     *row)
+{
+  const float scale = (float) sm->x.scale;
+  float sum = 0.0f;
+
+  for (gint64 i = 0; i < row->n; i++)
+    sum += expf ((float) (row_at (row, i) - row->greatest) * scale);
+  for (gint64 i = 0; i < row->n; i++)
+    row_put (row, i, lpt_int_code (expf ((float) (row_at (row, i) - row->greatest) * scale) / sum / (float) sm->y.scale,
+                                   &sm->y, sm->algorithm == LPT_ALGO_FLOAT_AWAY));
+}
+
+/* log2 (sum / 2^EXP_BITS) in 2^-30: the integer part, then one bit per squaring. */
+static gint64
+log2_of (gint64 sum)
+{
+  gint64 result;
+  guint64 x;
+  gint e = 0;
+
+  while (sum >> (e + 1) != 0)
+    e++;
+  result = (gint64) (e - EXP_BITS) << 30;
+  x = e > 31 ? (guint64) sum >> (e - 31) : (guint64) sum << (31 - e);   /* in [2^31, 2^32) */
+
+  for (gint bit = 29; bit >= 0; bit--)
+    {
+      x = (x * x) >> 31;
+      if (x >= (guint64) 1 << 32)
+        {
+          x >>= 1;
+          result += (gint64) 1 << bit;
+        }
+    }
+
+  return result;
+}
+
+static void
+log_softmax_fixed (const Softmax *sm,
+                   const Row     *row)
+{
+  gint64 sum = 0, log_step;
+
+  for (gint64 i = 0; i < row->n; i++)
+    sum += sm->exps[row->greatest - row_at (row, i)];
+  /* ln (sum) / Sy: a 30-bit fraction times one of LOG_BITS, the integer parts being small. */
+  log_step = (log2_of (sum) >> 6) * (sm->log2_step >> 4) >> (LOG_BITS - 4);
+
+  for (gint64 i = 0; i < row->n; i++)
+    {
+      const gint64 v = -(sm->steps[row->greatest - row_at (row, i)] + log_step);
+
+      row_put (row, i, lpt_int_clamp (lpt_requant_round_shift (v, LOG_BITS) + sm->y.zero, sm->y.lo, sm->y.hi));
+    }
+}
+
+static void
+log_softmax_float (const Softmax *sm,
+                   const Row     *row)
+{
+  const float scale = (float) sm->x.scale;
+  float sum = 0.0f, total;
+
+  for (gint64 i = 0; i < row->n; i++)
+    sum += expf ((float) (row_at (row, i) - row->greatest) * scale);
+  total = scale * (float) row->greatest + logf (sum);
+  for (gint64 i = 0; i < row->n; i++)
+    row_put (row, i, lpt_int_code ((scale * (float) row_at (row, i) - total) / (float) sm->y.scale, &sm->y,
+                                   sm->algorithm == LPT_ALGO_FLOAT_AWAY));
+}
+
+static void
+run_rows (const LptIntOp           *op,
+          const LptIntArray *const *in,
+          const LptIntArray        *out,
+          void                    (*run) (const Softmax *sm, const Row *row))
+{
+  const Softmax *sm = (const Softmax *) op;
+  gint64 outer, n, inner;
+  gint axis;
+
+  if (!lpt_axis_normalize (sm->axis, in[0]->shape.rank, &axis))
+    g_return_if_reached ();
+  lpt_int_split_axis (&in[0]->shape, axis, &outer, &n, &inner);
+
+  for (gint64 o = 0; n > 0 && o < outer * inner; o++)
+    {
+      Row row = { in[0], out, o / inner * n * inner + o % inner, inner, n, G_MININT32 };
+
+      for (gint64 i = 0; i < n; i++)
+        row.greatest = MAX (row.greatest, row_at (&row, i));
+      run (sm, &row);
+    }
+}
+
+static void
+softmax_run (const LptIntOp           *op,
+             const LptIntArray *const *in,
+             guint                     n_in,
+             const LptIntArray        *out)
+{
+  run_rows (op, in, out, ((const Softmax *) op)->algorithm == LPT_ALGO_MICRO ? softmax_micro : softmax_float);
+}
+
+static void
+log_softmax_run (const LptIntOp           *op,
+                 const LptIntArray *const *in,
+                 guint                     n_in,
+                 const LptIntArray        *out)
+{
+  run_rows (op, in, out, ((const Softmax *) op)->algorithm == LPT_ALGO_MICRO ? log_softmax_fixed : log_softmax_float);
+}
+
+static void
+prepare_softmax (Softmax              *sm,
+                 const LptRequantRule *rule)
+{
+  LptMultiplier input;
+
+  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE, MIN ((float) sm->x.scale * 0x1p26, 2147483647.0), &input);
+  sm->m = input.m;
+  sm->s = input.s;
+  sm->least = -(gint32) MIN (floor (31.0 * ldexp (1.0, 26 - sm->s)), 1e9);
+  sm->from_q0 = lpt_requant_rule_multiplier (rule, 0x1p-31, 1.0, sm->y.scale);
+}
+
+static void
+prepare_log_softmax (Softmax *sm)
+{
+  const gint64 n = (gint64) sm->x.hi - sm->x.lo + 1;
+  const double limit = 0x1p55;
+
+  sm->exps = g_new (gint64, n);
+  sm->steps = g_new (gint64, n);
+  for (gint64 d = 0; d < n; d++)
+    {
+      sm->exps[d] = (gint64) round (exp (-sm->x.scale * d) * ldexp (1.0, EXP_BITS));
+      sm->steps[d] = (gint64) round (MIN (sm->x.scale * d / sm->y.scale * ldexp (1.0, LOG_BITS), limit));
+    }
+  sm->log2_step = (gint64) round (MIN (G_LN2 / sm->y.scale * ldexp (1.0, LOG_BITS), 0x1p34));
+}
+
+LptIntOp *
+lpt_int_softmax_new (LptNode              *node,
+                     const LptRequantRule *rule,
+                     GError              **error)
+{
+  g_autoptr (LptIntOp) op = NULL;
+  const gboolean logarithm = node->op == LPT_OP_LOG_SOFTMAX;
+  Softmax *sm = g_new0 (Softmax, 1);
+
+  op = &sm->op;
+  op->run = logarithm ? log_softmax_run : softmax_run;
+  op->clear = softmax_clear;
+  sm->algorithm = rule->algorithm;
+  sm->axis = logarithm ? LPT_ATTRS (node, LptLogSoftmaxAttrs)->axis : LPT_ATTRS (node, LptSoftMaxAttrs)->axis;
+
+  if (!lpt_int_scale_of (lpt_node_in (node, 0), "the input", &sm->x, error)
+      || !lpt_int_scale_of (lpt_node_out (node), "the output", &sm->y, error))
+    return NULL;
+  if ((gint64) sm->x.hi - sm->x.lo > G_MAXUINT16)
+    {
+      lpt_int_refuse (error, "unsupported: a 32-bit input of an integer %s", node->info->name);
+      return NULL;
+    }
+
+  if (logarithm)
+    prepare_log_softmax (sm);
+  else
+    prepare_softmax (sm, rule);
+
+  return g_steal_pointer (&op);
+}

@@ -1,0 +1,316 @@
+/* lpt-int.c - reference integer ops: dispatch and what they share
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "eval/integer/lpt-int.h"
+
+#include <math.h>
+#include <stdarg.h>
+
+static const struct { LptOp op; LptIntNew make; } makers[] =
+{
+  { LPT_OP_CONVOLUTION, lpt_int_conv_new },
+  { LPT_OP_GROUP_CONVOLUTION, lpt_int_conv_new },
+  { LPT_OP_CONVOLUTION_BACKPROP_DATA, lpt_int_deconv_new },
+  { LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA, lpt_int_deconv_new },
+  { LPT_OP_MATMUL, lpt_int_matmul_new },
+  { LPT_OP_ADD, lpt_int_add_new },
+  { LPT_OP_SUBTRACT, lpt_int_add_new },
+  { LPT_OP_MULTIPLY, lpt_int_mul_new },
+  { LPT_OP_MAXIMUM, lpt_int_extreme_new },
+  { LPT_OP_MINIMUM, lpt_int_extreme_new },
+  { LPT_OP_EQUAL, lpt_int_compare_new },
+  { LPT_OP_NOT_EQUAL, lpt_int_compare_new },
+  { LPT_OP_LESS, lpt_int_compare_new },
+  { LPT_OP_LESS_EQUAL, lpt_int_compare_new },
+  { LPT_OP_GREATER, lpt_int_compare_new },
+  { LPT_OP_GREATER_EQUAL, lpt_int_compare_new },
+  { LPT_OP_PRELU, lpt_int_prelu_new },
+  { LPT_OP_RELU, lpt_int_clamp_new },
+  { LPT_OP_CLAMP, lpt_int_clamp_new },
+  { LPT_OP_TABLE, lpt_int_unary_new },
+  { LPT_OP_QUANTIZE, lpt_int_quantize_new },
+  { LPT_OP_DEQUANTIZE, lpt_int_dequantize_new },
+  { LPT_OP_REQUANTIZE, lpt_int_requantize_new },
+  { LPT_OP_CONCAT, lpt_int_concat_new },
+  { LPT_OP_AVG_POOL, lpt_int_avg_pool_new },
+  { LPT_OP_MAX_POOL, lpt_int_max_pool_new },
+  { LPT_OP_REDUCE_MEAN, lpt_int_reduce_new },
+  { LPT_OP_REDUCE_SUM, lpt_int_reduce_new },
+  { LPT_OP_REDUCE_MAX, lpt_int_reduce_new },
+  { LPT_OP_REDUCE_MIN, lpt_int_reduce_new },
+  { LPT_OP_SOFTMAX, lpt_int_softmax_new },
+  { LPT_OP_LOG_SOFTMAX, lpt_int_softmax_new },
+  { LPT_OP_NORMALIZE_L2, lpt_int_l2_new },
+  { LPT_OP_INTERPOLATE, lpt_int_resize_new },
+};
+
+static LptIntNew
+maker_of (LptNode *node)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (makers); i++)
+    if (makers[i].op == node->op)
+      return makers[i].make;
+
+  return (node->info->flags & LPT_OP_F_UNARY) != 0 ? lpt_int_unary_new : NULL;
+}
+
+gboolean
+lpt_int_wants (LptNode *node)
+{
+  LptValue *first = lpt_node_in (node, 0);
+
+  if (maker_of (node) == NULL || first == NULL || node->n_out == 0)
+    return FALSE;
+  if (node->op == LPT_OP_QUANTIZE)
+    return lpt_node_out (node)->quant != NULL;
+
+  return first->quant != NULL && (lpt_int_is_code (first->dtype) || first->dtype == LPT_DTYPE_I32);
+}
+
+static gboolean
+run_call (const LptIntOp *op,
+          LptCall        *call,
+          GError        **error)
+{
+  const LptIntArray **in = lpt_call_scratch (call, call->n_in + 1, sizeof *in, error);
+
+  if (in == NULL)
+    return FALSE;
+  for (guint i = 0; i < call->n_in; i++)
+    in[i] = lpt_call_has (call, i) ? &call->in[i] : NULL;
+  lpt_int_op_run (op, in, call->n_in, &call->out[0]);
+
+  return TRUE;
+}
+
+LptIntOp *
+lpt_int_op_new (LptNode *node,
+                GError **error)
+{
+  LptIntOp *op;
+
+  if (!lpt_int_wants (node))
+    {
+      lpt_int_refuse (error, "unsupported integer op %s", node->info->name);
+      return NULL;
+    }
+
+  op = maker_of (node) (node, lpt_requant_node_rule (node), error);
+  if (op != NULL)
+    op->call = run_call;
+
+  return op;
+}
+
+void
+lpt_int_op_free (LptIntOp *op)
+{
+  if (op == NULL)
+    return;
+
+  if (op->clear != NULL)
+    op->clear (op);
+  g_free (op);
+}
+
+/* --- helpers ----------------------------------------------------------------- */
+
+gboolean
+lpt_int_refuse (GError    **error,
+                const char *format,
+                ...)
+{
+  g_autofree char *message = NULL;
+  va_list args;
+
+  va_start (args, format);
+  message = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, message);
+
+  return FALSE;
+}
+
+gboolean
+lpt_int_is_code (LptDType dtype)
+{
+  return dtype == LPT_DTYPE_I8 || dtype == LPT_DTYPE_U8 || dtype == LPT_DTYPE_I16 || dtype == LPT_DTYPE_U16;
+}
+
+gboolean
+lpt_int_scales_along (LptValue    *value,
+                      const char  *what,
+                      gint         axis,
+                      gint64       n,
+                      double     **scale,
+                      gint32     **zero,
+                      GError     **error)
+{
+  const LptQuant *quant = value != NULL ? value->quant : NULL;
+
+  if (quant == NULL)
+    return lpt_int_refuse (error, "unsupported: %s has no quantization", what);
+  if (!lpt_int_is_code (value->dtype) && value->dtype != LPT_DTYPE_I32)
+    return lpt_int_refuse (error, "unsupported type %s of %s", lpt_dtype_name (value->dtype), what);
+  if (quant->n > 1 && (quant->axis != axis || (gint64) quant->n != n))
+    return lpt_int_refuse (error, "unsupported: %s is quantized along axis %d", what, quant->axis);
+  for (guint i = 0; i < quant->n; i++)
+    if (!(quant->scale[i] > 0.0) || isinf (quant->scale[i]))
+      return lpt_int_refuse (error, "unsupported: a scale of %s is %g", what, quant->scale[i]);
+
+  *scale = g_new (double, MAX (n, 1));
+  *zero = g_new (gint32, MAX (n, 1));
+  for (gint64 i = 0; i < n; i++)
+    {
+      (*scale)[i] = quant->scale[quant->n == 1 ? 0 : i];
+      (*zero)[i] = quant->zero_point[quant->n == 1 ? 0 : i];
+    }
+
+  return TRUE;
+}
+
+gboolean
+lpt_int_scale_of (LptValue    *value,
+                  const char  *what,
+                  LptIntScale *out,
+                  GError     **error)
+{
+  if (value == NULL || value->quant == NULL)
+    return lpt_int_refuse (error, "unsupported: %s has no quantization", what);
+  if (!lpt_int_is_code (value->dtype) && value->dtype != LPT_DTYPE_I32)
+    return lpt_int_refuse (error, "unsupported type %s of %s", lpt_dtype_name (value->dtype), what);
+  for (guint i = 1; i < value->quant->n; i++)
+    if (value->quant->scale[i] != value->quant->scale[0] || value->quant->zero_point[i] != value->quant->zero_point[0])
+      return lpt_int_refuse (error, "unsupported: %s is quantized per channel", what);
+
+  if (!(value->quant->scale[0] > 0.0) || isinf (value->quant->scale[0]))
+    return lpt_int_refuse (error, "unsupported: the scale of %s is %g", what, value->quant->scale[0]);
+
+  out->scale = value->quant->scale[0];
+  out->zero = value->quant->zero_point[0];
+  out->lo = value->dtype == LPT_DTYPE_I32 ? G_MININT32 : (gint32) lpt_dtype_min (value->dtype);
+  out->hi = value->dtype == LPT_DTYPE_I32 ? G_MAXINT32 : (gint32) lpt_dtype_max (value->dtype);
+
+  return TRUE;
+}
+
+gboolean
+lpt_int_same (const LptIntScale *a,
+              const LptIntScale *b)
+{
+  return a->scale == b->scale && a->zero == b->zero;
+}
+
+void
+lpt_int_rescale_init (LptIntRescale        *rescale,
+                      const LptRequantRule *rule,
+                      const LptIntScale    *from,
+                      const LptIntScale    *to)
+{
+  rescale->from = *from;
+  rescale->to = *to;
+  rescale->same = lpt_int_same (from, to);
+  rescale->algorithm = rule->algorithm;
+  rescale->multiplier = lpt_requant_rule_multiplier (rule, from->scale, 1.0, to->scale);
+}
+
+gint32
+lpt_int_rescale (const LptIntRescale *rescale,
+                 gint32               q)
+{
+  const gboolean away = rescale->algorithm == LPT_ALGO_FLOAT_AWAY;
+  gint64 v = q;
+
+  if (!rescale->same && (away || rescale->algorithm == LPT_ALGO_FLOAT))
+    return lpt_int_code ((float) (v - rescale->from.zero) * (float) rescale->from.scale / (float) rescale->to.scale, &rescale->to, away);
+  if (!rescale->same)
+    v = (gint64) lpt_multiplier_apply (&rescale->multiplier, lpt_int_clamp (v - rescale->from.zero, G_MININT32, G_MAXINT32))
+        + rescale->to.zero;
+
+  return lpt_int_clamp (v, rescale->to.lo, rescale->to.hi);
+}
+
+gint32
+lpt_int_code (float              value,
+              const LptIntScale *to,
+              gboolean           away)
+{
+  const float lo = (float) to->lo - (float) to->zero, hi = (float) to->hi - (float) to->zero;
+
+  if (isnan (value))
+    value = 0.0f;
+  value = away ? roundf (value) : rintf (value);
+  if (value >= hi)
+    return to->hi;
+
+  return value <= lo ? to->lo : lpt_int_clamp ((gint64) value + to->zero, to->lo, to->hi);
+}
+
+gint64
+lpt_int_count (const LptShape *shape)
+{
+  gint64 n = 1;
+
+  for (gint i = 0; i < shape->rank; i++)
+    n *= shape->dims[i];
+
+  return n;
+}
+
+void
+lpt_int_walk_init (LptIntWalk            *walk,
+                   const LptShape        *out,
+                   guint                  n,
+                   const LptShape *const *in)
+{
+  *walk = (LptIntWalk) { .rank = out->rank, .n = n };
+  for (gint i = 0; i < out->rank; i++)
+    walk->dims[i] = out->dims[i];
+
+  for (guint k = 0; k < n; k++)
+    {
+      const gint shift = out->rank - in[k]->rank;
+      gint64 stride = 1;
+
+      for (gint i = in[k]->rank - 1; i >= 0; i--)
+        {
+          /* A leading axis beyond the output's rank has length 1. */
+          if (i + shift >= 0)
+            walk->strides[k][i + shift] = in[k]->dims[i] == 1 ? 0 : stride;
+          stride *= in[k]->dims[i];
+        }
+    }
+}
+
+void
+lpt_int_walk_next (LptIntWalk *walk)
+{
+  for (gint i = walk->rank - 1; i >= 0; i--)
+    {
+      for (guint k = 0; k < walk->n; k++)
+        walk->at[k] += walk->strides[k][i];
+      if (++walk->index[i] < walk->dims[i])
+        return;
+
+      for (guint k = 0; k < walk->n; k++)
+        walk->at[k] -= walk->strides[k][i] * walk->dims[i];
+      walk->index[i] = 0;
+    }
+}
+
+void
+lpt_int_split_axis (const LptShape *shape,
+                    gint            axis,
+                    gint64         *outer,
+                    gint64         *n,
+                    gint64         *inner)
+{
+  *outer = *inner = 1;
+  for (gint i = 0; i < axis; i++)
+    *outer *= shape->dims[i];
+  for (gint i = axis + 1; i < shape->rank; i++)
+    *inner *= shape->dims[i];
+  *n = shape->dims[axis];
+}

@@ -1,0 +1,200 @@
+/* lpt-int.h - reference integer ops: exact, scalar, one output element at a time
+ *
+ * An op is prepared once (multipliers, tables) and run many times; a run reads
+ * shapes from its arrays and does not fail. Shapes are in the order of the IR:
+ * N, C, spatial. All of them saturate to the output's integer type.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_INT_H
+#define LPT_INT_H
+
+#include <lpt/lpt-attrs.h>
+
+#include "eval/lpt-call.h"
+#include "executor/kernels/requant/requant-scalar.h"
+#include "eval/requant/lpt-requant-modes.h"
+
+/* Codes in their own type, real numbers in f32, indices and masks in i64: see lpt-call.h. */
+typedef LptArray LptIntArray;
+
+void lpt_int_op_free (LptIntOp *op);   /* NULL allowed */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptIntOp, lpt_int_op_free)
+
+static inline void
+lpt_int_op_run (const LptIntOp           *op,
+                const LptIntArray *const *in,
+                guint                     n_in,
+                const LptIntArray        *out)
+{
+  op->run (op, in, n_in, out);
+}
+
+/**
+ * lpt_int_op_new:
+ * The op of a node whose values are integers with quantization.
+ * Returns: (transfer full): NULL + LPT_ERROR_UNSUPPORTED when no integer rule exists for the node's types,
+ *   parameters or attributes. Moves (Reshape, Transpose, ...) are not integer ops: they have no rule.
+ */
+LptIntOp *lpt_int_op_new (LptNode *node, GError **error);
+/* Does the node compute on quantized integers, so that lpt_int_op_new() is what runs it? */
+gboolean  lpt_int_wants  (LptNode *node);
+
+/* --- one function per family; they take the node for its attributes and parameters --- */
+
+typedef LptIntOp *(*LptIntNew) (LptNode *node, const LptRequantRule *rule, GError **error);
+
+LptIntOp *lpt_int_conv_new        (LptNode *node, const LptRequantRule *rule, GError **error);
+LptIntOp *lpt_int_deconv_new      (LptNode *node, const LptRequantRule *rule, GError **error);
+LptIntOp *lpt_int_matmul_new      (LptNode *node, const LptRequantRule *rule, GError **error);
+LptIntOp *lpt_int_add_new         (LptNode *node, const LptRequantRule *rule, GError **error);   /* Add, Subtract */
+LptIntOp *lpt_int_mul_new         (LptNode *node, const LptRequantRule *rule, GError **error);
+LptIntOp *lpt_int_affine_new      (LptNode *node, const LptRequantRule *rule, GError **error);   /* the general form of the two */
+gboolean  lpt_int_is_affine       (LptNode *node);   /* needs the general form */
+LptIntOp *lpt_int_compare_new     (LptNode *node, const LptRequantRule *rule, GError **error);
+LptIntOp *lpt_int_extreme_new     (LptNode *node, const LptRequantRule *rule, GError **error);   /* Maximum, Minimum */
+LptIntOp *lpt_int_prelu_new       (LptNode *node, const LptRequantRule *rule, GError **error);
+LptIntOp *lpt_int_clamp_new       (LptNode *node, const LptRequantRule *rule, GError **error);   /* Relu, Clamp */
+LptIntOp *lpt_int_unary_new       (LptNode *node, const LptRequantRule *rule, GError **error);   /* functions as tables */
+LptIntOp *lpt_int_quantize_new    (LptNode *node, const LptRequantRule *rule, GError **error);
+LptIntOp *lpt_int_dequantize_new  (LptNode *node, const LptRequantRule *rule, GError **error);   /* rule may be NULL */
+LptIntOp *lpt_int_requantize_new  (LptNode *node, const LptRequantRule *rule, GError **error);
+LptIntOp *lpt_int_concat_new      (LptNode *node, const LptRequantRule *rule, GError **error);
+LptIntOp *lpt_int_avg_pool_new    (LptNode *node, const LptRequantRule *rule, GError **error);
+LptIntOp *lpt_int_max_pool_new    (LptNode *node, const LptRequantRule *rule, GError **error);
+LptIntOp *lpt_int_reduce_new      (LptNode *node, const LptRequantRule *rule, GError **error);   /* mean, sum, max, min */
+LptIntOp *lpt_int_softmax_new     (LptNode *node, const LptRequantRule *rule, GError **error);   /* and LogSoftmax */
+LptIntOp *lpt_int_l2_new          (LptNode *node, const LptRequantRule *rule, GError **error);
+LptIntOp *lpt_int_resize_new      (LptNode *node, const LptRequantRule *rule, GError **error);
+
+/* --- ends of sums, for kernels that add up the codes --- */
+
+/* What AvgPool, ReduceMean and ReduceSum make of the sum of some codes. */
+typedef struct
+{
+  const LptIntOp *op;
+  gboolean        rescales;      /* code = multiplier (n) applied to the sum of q - Zx, plus Zy, saturated */
+  LptMultiplier (*multiplier) (const LptIntOp *op, gint64 n);
+  /* @sums: of @valid codes with @offset_in added to each, from windows of @n elements with padding; @codes: of the
+   * results, with @offset_out added. */
+  void          (*finish)     (const LptIntOp *op, gint64 valid, gint64 n, gsize count, const gint32 *sums, gint32 offset_in,
+                               gint32 offset_out, guint8 *codes);
+} LptIntSums;
+
+/* FALSE: the rule needs the elements one by one. */
+gboolean        lpt_int_avg_pool_sums (const LptIntOp *op, LptIntSums *sums);
+void            lpt_int_reduce_sums   (const LptIntOp *op, LptIntSums *sums);
+/* Interpolate nearest: where element @i of @out along an axis comes from among @in. Not for linear ones. */
+gint64          lpt_int_resize_source (const LptIntOp *op, gint axis, gint64 i, gint64 in, gint64 out);
+gboolean        lpt_int_resize_is_nearest (const LptIntOp *op);
+/* LPT_MAX_RANK flags: which axes the reduction takes together. */
+const gboolean *lpt_int_reduce_axes   (const LptIntOp *op);
+
+/* --- helpers ----------------------------------------------------------------- */
+
+static inline gint32
+lpt_int_at (const LptIntArray *array,
+            gint64             i)
+{
+  switch (array->dtype)
+    {
+    case LPT_DTYPE_I8:  return ((const gint8 *) array->data)[i];
+    case LPT_DTYPE_U8:  return ((const guint8 *) array->data)[i];
+    case LPT_DTYPE_I16: return ((const gint16 *) array->data)[i];
+    case LPT_DTYPE_U16: return ((const guint16 *) array->data)[i];
+    case LPT_DTYPE_I64: return (gint32) ((const gint64 *) array->data)[i];
+    default:            return ((const gint32 *) array->data)[i];
+    }
+}
+
+/* Stores without saturation: @q is in range. */
+static inline void
+lpt_int_put (const LptIntArray *array,
+             gint64             i,
+             gint32             q)
+{
+  switch (array->dtype)
+    {
+    case LPT_DTYPE_I8:
+    case LPT_DTYPE_U8:  ((guint8 *) array->data)[i] = (guint8) q; break;
+    case LPT_DTYPE_I16:
+    case LPT_DTYPE_U16: ((guint16 *) array->data)[i] = (guint16) q; break;
+    case LPT_DTYPE_I64: ((gint64 *) array->data)[i] = q; break;
+    default:            ((gint32 *) array->data)[i] = q; break;
+    }
+}
+
+static inline gint32
+lpt_int_clamp (gint64 q,
+               gint32 lo,
+               gint32 hi)
+{
+  return q < lo ? lo : q > hi ? hi : (gint32) q;
+}
+
+/* What a prepared op keeps of an integer value with one scale. */
+typedef struct
+{
+  double scale;
+  gint32 zero;
+  gint32 lo, hi;     /* codes of the type */
+} LptIntScale;
+
+/* FALSE + error unless the value is i8, u8, i16, u16 or i32 with one scale and zero point; @what names it. */
+gboolean lpt_int_scale_of  (LptValue *value, const char *what, LptIntScale *out, GError **error);
+/* Scales and zero points along @axis of length @n, spread where the value has one of each (both transfer full);
+ * FALSE + error when they vary along another axis. */
+gboolean lpt_int_scales_along (LptValue *value, const char *what, gint axis, gint64 n, double **scale, gint32 **zero,
+                               GError **error);
+gboolean lpt_int_same      (const LptIntScale *a, const LptIntScale *b);   /* scale and zero point */
+gboolean lpt_int_is_code   (LptDType dtype);                               /* i8 u8 i16 u16 */
+gint64   lpt_int_count     (const LptShape *shape);                        /* of a static shape */
+/* Sets LPT_ERROR_UNSUPPORTED; returns FALSE. */
+gboolean lpt_int_refuse    (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+/* Rescales (q - zero of the input) to the output and saturates; with the same parameters q stays q. */
+typedef struct
+{
+  gboolean      same;
+  LptAlgorithm  algorithm;    /* FLOAT, FLOAT_AWAY: dequantize and quantize in float32; else the multiplier */
+  LptMultiplier multiplier;
+  LptIntScale   from, to;
+} LptIntRescale;
+
+void   lpt_int_rescale_init (LptIntRescale *rescale, const LptRequantRule *rule, const LptIntScale *from, const LptIntScale *to);
+gint32 lpt_int_rescale      (const LptIntRescale *rescale, gint32 q);
+
+/* A rescaled accumulator; @rest is what rounding the bias left of it, which only single rounding can add. */
+static inline gint32
+lpt_int_rescale_acc (const LptMultiplier *m,
+                     gint32               acc,
+                     double               rest)
+{
+  if (rest == 0 || m->rounding != LPT_ROUNDING_SINGLE)
+    return lpt_multiplier_apply (m, acc);
+
+  return lpt_requant_single_rest (acc, (gint32) rint (CLAMP (rest, -0.5, 0.5) * m->m), m->m, m->s);
+}
+
+/* A real number in units of the scale to a code: half to even or away, zero point added, saturated. NaN gives the zero point. */
+gint32 lpt_int_code        (float value, const LptIntScale *to, gboolean away);
+
+/* Walks the output of a broadcast: offsets of up to three inputs for each output element in row-major order. */
+typedef struct
+{
+  gint   rank;
+  guint  n;
+  gint64 dims[LPT_MAX_RANK];
+  gint64 strides[3][LPT_MAX_RANK];
+  gint64 index[LPT_MAX_RANK];
+  gint64 at[3];
+} LptIntWalk;
+
+void lpt_int_walk_init (LptIntWalk *walk, const LptShape *out, guint n, const LptShape *const *in);
+void lpt_int_walk_next (LptIntWalk *walk);
+
+/* Product of dims before, at and after an axis. */
+void lpt_int_split_axis (const LptShape *shape, gint axis, gint64 *outer, gint64 *n, gint64 *inner);
+
+#endif

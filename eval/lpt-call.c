@@ -1,0 +1,479 @@
+/* lpt-call.c - one call of an op: conversions to and from what it computes in, running it
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "eval/lpt-call.h"
+#include "ir/scalar/lpt-loop.h"
+
+/* --- conversions --- */
+
+/* Truncated, saturated to i64; NaN gives 0. */
+static gint64
+real_to_i64 (double x)
+{
+  if (isnan (x))
+    return 0;
+
+  return x >= 9223372036854775807.0 ? G_MAXINT64 : x <= -9223372036854775808.0 ? G_MININT64 : (gint64) x;
+}
+
+static gint64
+code_get (gconstpointer data,
+          LptDType      dtype,
+          gint64        i)
+{
+  switch ((guint) dtype)
+    {
+    case LPT_DTYPE_U8:  return ((const guint8 *) data)[i];
+    case LPT_DTYPE_I8:  return ((const gint8 *) data)[i];
+    case LPT_DTYPE_U16: return ((const guint16 *) data)[i];
+    case LPT_DTYPE_I16: return ((const gint16 *) data)[i];
+    case LPT_DTYPE_U32: return ((const guint32 *) data)[i];
+    case LPT_DTYPE_I32: return ((const gint32 *) data)[i];
+    case LPT_DTYPE_I64: return ((const gint64 *) data)[i];
+    case LPT_DTYPE_BOOL: return ((const guint8 *) data)[i];
+    default: g_assert_not_reached ();
+    }
+}
+
+static void
+code_set (gpointer data,
+          LptDType dtype,
+          gint64   i,
+          gint64   code)
+{
+  switch ((guint) dtype)
+    {
+    case LPT_DTYPE_U8:  ((guint8 *) data)[i] = (guint8) code; break;
+    case LPT_DTYPE_I8:  ((gint8 *) data)[i] = (gint8) code; break;
+    case LPT_DTYPE_U16: ((guint16 *) data)[i] = (guint16) code; break;
+    case LPT_DTYPE_I16: ((gint16 *) data)[i] = (gint16) code; break;
+    case LPT_DTYPE_U32: ((guint32 *) data)[i] = (guint32) code; break;
+    case LPT_DTYPE_I32: ((gint32 *) data)[i] = (gint32) code; break;
+    case LPT_DTYPE_I64: ((gint64 *) data)[i] = code; break;
+    case LPT_DTYPE_BOOL: ((guint8 *) data)[i] = code != 0; break;
+    default: g_assert_not_reached ();
+    }
+}
+
+/* Which entry of scale[] and zero_point[] element @i has: i / run % n. */
+static void
+quant_steps (const LptArray *array,
+             gint64         *run,
+             gint64         *n)
+{
+  const LptQuant *quant = array->quant;
+  const gboolean varies = quant != NULL && quant->axis >= 0 && quant->axis < array->shape.rank;
+
+  *n = varies ? quant->n : 1;
+  *run = varies ? lpt_quant_run (quant, &array->shape) : 1;
+}
+
+static double
+code_to_real (const LptQuant *quant,
+              gint64          channel,
+              gint64          code)
+{
+  return quant == NULL ? (double) code : quant->scale[channel] * (double) (code - quant->zero_point[channel]);
+}
+
+static gint64
+real_to_code (const LptQuant *quant,
+              LptDType        dtype,
+              gint64          channel,
+              double          x)
+{
+  double zero = quant != NULL ? quant->zero_point[channel] : 0;
+
+  if (isnan (x))
+    return (gint64) zero;
+  x = nearbyint (quant != NULL ? x / quant->scale[channel] : x) + zero;
+  if (x < lpt_dtype_min (dtype))
+    x = lpt_dtype_min (dtype);
+  if (x > lpt_dtype_max (dtype))
+    x = lpt_dtype_max (dtype);
+
+  return real_to_i64 (x);
+}
+
+static gboolean
+absent (guint    i,
+        GError **error)
+{
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input %u is missing", i);
+
+  return FALSE;
+}
+
+const float *
+lpt_call_f32 (LptCall *call,
+              guint    i,
+              GError **error)
+{
+  const LptArray *in = &call->in[i];
+  gint64 k, count, run, n;
+  float *copy;
+
+  if (!lpt_call_has (call, i))
+    {
+      absent (i, error);
+      return NULL;
+    }
+  if (in->dtype == LPT_DTYPE_F32)
+    return in->data;
+
+  count = lpt_array_count (in);
+  copy = lpt_call_scratch (call, (gsize) count, sizeof (float), error);
+  if (copy == NULL)
+    return NULL;
+  quant_steps (in, &run, &n);
+  for (k = 0; k < count; k++)
+    copy[k] = (float) code_to_real (in->quant, k / run % n, code_get (in->data, in->dtype, k));
+
+  return copy;
+}
+
+const gint64 *
+lpt_call_i64 (LptCall *call,
+              guint    i,
+              GError **error)
+{
+  const LptArray *in = &call->in[i];
+  gint64 k, count;
+  gint64 *copy;
+
+  if (!lpt_call_has (call, i))
+    {
+      absent (i, error);
+      return NULL;
+    }
+  if (in->dtype == LPT_DTYPE_I64)
+    return in->data;
+
+  count = lpt_array_count (in);
+  copy = lpt_call_scratch (call, (gsize) count, sizeof (gint64), error);
+  if (copy == NULL)
+    return NULL;
+  for (k = 0; k < count; k++)
+    copy[k] = in->dtype == LPT_DTYPE_F32 ? real_to_i64 (((const float *) in->data)[k])
+                                         : code_get (in->data, in->dtype, k);
+
+  return copy;
+}
+
+static gpointer
+out_as (LptCall *call,
+        guint    o,
+        LptDType dtype,
+        GError **error)
+{
+  LptArray *out = &call->out[o];
+
+  if (out->dtype == dtype && out->quant == NULL)
+    return out->data;
+  if (call->pending[o] == NULL)
+    {
+      call->pending[o] = lpt_call_scratch (call, (gsize) lpt_array_count (out), lpt_storage_size (dtype), error);
+      call->pending_dtype[o] = dtype;
+    }
+
+  return call->pending[o];
+}
+
+float *
+lpt_call_out_f32 (LptCall *call,
+                  guint    o,
+                  GError **error)
+{
+  return out_as (call, o, LPT_DTYPE_F32, error);
+}
+
+gint64 *
+lpt_call_out_i64 (LptCall *call,
+                  guint    o,
+                  GError **error)
+{
+  return out_as (call, o, LPT_DTYPE_I64, error);
+}
+
+/* Results in another form than the storage of their output. */
+static void
+write_back (LptCall *call)
+{
+  guint o;
+
+  for (o = 0; o < call->n_out && o < LPT_CALL_MAX_OUT; o++)
+    {
+      const LptArray *out = &call->out[o];
+      gint64 k, count, run, n;
+
+      if (call->pending[o] == NULL)
+        continue;
+      count = lpt_array_count (out);
+      quant_steps (out, &run, &n);
+      for (k = 0; k < count; k++)
+        {
+          gint64 channel = k / run % n;
+
+          if (call->pending_dtype[o] == LPT_DTYPE_I64 && out->dtype == LPT_DTYPE_F32)
+            ((float *) out->data)[k] = (float) ((gint64 *) call->pending[o])[k];
+          else if (call->pending_dtype[o] == LPT_DTYPE_I64)
+            code_set (out->data, out->dtype, k, ((gint64 *) call->pending[o])[k]);
+          else
+            code_set (out->data, out->dtype, k,
+                      real_to_code (out->quant, out->dtype, channel, ((float *) call->pending[o])[k]));
+        }
+    }
+}
+
+gpointer
+lpt_call_scratch (LptCall *call,
+                  gsize    count,
+                  gsize    size,
+                  GError **error)
+{
+  gsize bytes;
+
+  if (!g_size_checked_mul (&bytes, count, size))
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_MEMORY, "no memory for %" G_GSIZE_FORMAT " elements", count);
+      return NULL;
+    }
+
+  return lpt_scratch_take (call->scratch, bytes, error);
+}
+
+gboolean
+lpt_call_set_shape (LptCall        *call,
+                    guint           o,
+                    const LptShape *shape,
+                    GError        **error)
+{
+  LptArray *out = &call->out[o];
+
+  if (out->data != NULL)
+    {
+      g_autofree char *is = NULL, *was = NULL;
+
+      if (lpt_shape_equal (&out->shape, shape))
+        return TRUE;
+      is = lpt_shape_to_string (shape);
+      was = lpt_shape_to_string (&out->shape);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "output %u has shape [%s], not [%s] as inferred", o, is, was);
+      return FALSE;
+    }
+
+  out->shape = *shape;
+
+  return lpt_array_alloc (out, error);
+}
+
+gboolean
+lpt_call_int (LptCall *call,
+              guint    i,
+              gint64   fallback,
+              gint64  *value,
+              GError **error)
+{
+  const gint64 *v;
+
+  *value = fallback;
+  if (!lpt_call_has (call, i))
+    return TRUE;
+  if (lpt_array_count (&call->in[i]) < 1)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input %u is empty", i);
+      return FALSE;
+    }
+  v = lpt_call_i64 (call, i, error);
+  if (v == NULL)
+    return FALSE;
+  *value = v[0];
+
+  return TRUE;
+}
+
+gboolean
+lpt_call_axis (LptCall *call,
+               gint64   axis,
+               gint     rank,
+               gint    *out,
+               GError **error)
+{
+  if (lpt_axis_normalize (axis, rank, out))
+    return TRUE;
+
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "axis %" G_GINT64_FORMAT " is outside rank %d", axis, rank);
+
+  return FALSE;
+}
+
+gboolean
+lpt_call_is_integer (const LptCall *call)
+{
+  guint i;
+
+  if (call->node->flags & LPT_NODE_RELAXED)
+    return FALSE;
+  for (i = 0; i < call->n_in; i++)
+    if (lpt_call_has (call, i) && (!lpt_dtype_is_integer (call->in[i].declared) || call->in[i].quant != NULL))
+      return FALSE;
+
+  return call->n_in > 0;
+}
+
+gboolean
+lpt_call_element (LptCall *call,
+                  guint    i,
+                  guint    o,
+                  gpointer to,
+                  GError **error)
+{
+  const LptArray *in = &call->in[i], *out = &call->out[o];
+  double x;
+
+  if (lpt_array_count (in) < 1)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input %u is empty", i);
+      return FALSE;
+    }
+  if (in->dtype == out->dtype && lpt_quant_equal (in->quant, out->quant))
+    {
+      memcpy (to, in->data, lpt_storage_size (out->dtype));
+      return TRUE;
+    }
+
+  x = in->dtype == LPT_DTYPE_F32 ? ((const float *) in->data)[0]
+                                 : code_to_real (in->quant, 0, code_get (in->data, in->dtype, 0));
+  if (out->dtype == LPT_DTYPE_F32)
+    *(float *) to = (float) x;
+  else
+    code_set (to, out->dtype, 0, real_to_code (out->quant, out->dtype, 0, x));
+
+  return TRUE;
+}
+
+void
+lpt_call_zero (LptCall *call,
+               guint    o,
+               gpointer to)
+{
+  const LptArray *out = &call->out[o];
+
+  if (out->dtype == LPT_DTYPE_F32)
+    *(float *) to = 0;
+  else
+    code_set (to, out->dtype, 0, out->quant != NULL ? out->quant->zero_point[0] : 0);
+}
+
+/* --- running --- */
+
+static gboolean
+has_quant (const LptArray *arrays,
+           guint           n)
+{
+  guint i;
+
+  for (i = 0; i < n; i++)
+    if (arrays[i].quant != NULL)
+      return TRUE;
+
+  return FALSE;
+}
+
+/* Takes quantization off the arrays for the time of the call: the op sees codes as numbers. */
+static gboolean
+run_on_codes (LptCall         *call,
+              const LptExecOp *row,
+              GError         **error)
+{
+  LptArray *arrays[2] = { call->in, call->out };
+  guint n[2] = { call->n_in, call->n_out }, i, k;
+  LptQuant *kept[2][LPT_CALL_MAX_OUT] = { { NULL } };
+  gboolean ok;
+
+  for (k = 0; k < 2; k++)
+    for (i = 0; i < MIN (n[k], LPT_CALL_MAX_OUT); i++)
+      kept[k][i] = g_steal_pointer (&arrays[k][i].quant);
+
+  ok = row->run (call, error);
+  if (ok)
+    write_back (call);
+
+  for (k = 0; k < 2; k++)
+    for (i = 0; i < MIN (n[k], LPT_CALL_MAX_OUT); i++)
+      arrays[k][i].quant = kept[k][i];
+
+  return ok;
+}
+
+static gboolean
+run_row (LptCall         *call,
+         const LptExecOp *row,
+         GError         **error)
+{
+  gboolean quantised = has_quant (call->in, call->n_in) || has_quant (call->out, call->n_out);
+  gboolean ok;
+
+  if (call->integer != NULL)
+    return call->integer->call (call->integer, call, error);
+  if (row->flags & LPT_EXEC_NONE)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: %s cannot be executed", call->node->info->name);
+      return FALSE;
+    }
+  if (quantised && (row->flags & LPT_EXEC_CODES) && call->n_in > 0 && lpt_quant_equal (call->in[0].quant, call->out[0].quant))
+    return run_on_codes (call, row, error);
+
+  ok = row->run (call, error);
+  if (ok)
+    write_back (call);
+
+  return ok;
+}
+
+gboolean
+lpt_call_run (LptCall *call,
+              GError **error)
+{
+  const LptExecOp *row = lpt_exec_op (call->node->op);
+  gboolean ok = TRUE;
+  guint o;
+
+  memset (call->pending, 0, sizeof call->pending);
+  if (call->n_out > LPT_CALL_MAX_OUT && !(row->flags & LPT_EXEC_MOVES))
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\": unsupported: more than %d outputs",
+                   call->node->name, LPT_CALL_MAX_OUT);
+      return FALSE;
+    }
+
+  if (!(row->flags & LPT_EXEC_SHAPE))
+    {
+      gboolean known = TRUE;
+
+      for (o = 0; o < call->n_out; o++)
+        known = known && lpt_shape_is_static (&call->out[o].shape);
+      if (!known && !lpt_call_infer (call, error))
+        return FALSE;     /* names the node itself */
+      for (o = 0; o < call->n_out && ok; o++)
+        if (!lpt_shape_is_static (&call->out[o].shape))
+          {
+            g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: the shape of output %u is not known", o);
+            ok = FALSE;
+          }
+        else if (call->out[o].data == NULL)
+          ok = lpt_array_alloc (&call->out[o], error);
+    }
+
+  ok = ok && run_row (call, row, error);
+  if (!ok)
+    g_prefix_error (error, "node \"%s\": ", call->node->name);
+  lpt_scratch_reset (call->scratch);
+
+  return ok;
+}

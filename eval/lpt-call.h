@@ -1,0 +1,155 @@
+/* lpt-call.h - one call of an op: arrays in, arrays out
+ *
+ * How elements are stored (lpt_storage_dtype()):
+ *   value with LptQuant     its own integer type (4-bit types unpacked to 8 bit)
+ *   real, or 8 and 16 bit   f32, whatever the declared type: nothing rounds on the way
+ *   32 and 64 bit, boolean  i64: shape arithmetic, indices, masks
+ * An op asks for the form that it computes in (lpt_call_f32(), lpt_call_i64()); the call converts where the
+ * storage differs, dequantizing codes by their LptQuant, and converts the result back when the op returns.
+ * So one function serves the reference executor, constant folding, and plans that keep floats beside integer ops.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <lpt/lpt-attrs.h>
+#include <lpt/lpt-graph.h>
+
+#include "executor/runtime/lpt-parallel.h"
+
+typedef struct
+{
+  LptDType  declared;   /* element type in the graph; UNDEFINED = optional input that is not given */
+  LptDType  dtype;      /* storage */
+  LptShape  shape;      /* of outputs: dynamic until known */
+  gpointer  data;       /* packed, row-major; 64-byte aligned, constants and inputs to their elements (mapped files are
+                         * not copied); never NULL once the shape is known */
+  LptQuant *quant;      /* what the integers mean; borrowed */
+  gboolean  owned;      /* data came from lpt_aligned_alloc() and is freed by who holds the array */
+} LptArray;
+
+/* Memory that a call borrows; kept from call to call, so that repeated runs do not allocate. */
+typedef struct LptScratch LptScratch;
+
+LptScratch *lpt_scratch_new   (void);
+void        lpt_scratch_free  (LptScratch *scratch);
+void        lpt_scratch_reset (LptScratch *scratch);
+gpointer    lpt_scratch_take  (LptScratch *scratch, gsize size, GError **error);   /* 64-byte aligned, until the reset */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptScratch, lpt_scratch_free)
+
+#define LPT_CALL_MAX_OUT 64
+
+typedef struct _LptCall LptCall;
+typedef struct _LptIntOp LptIntOp;
+
+typedef void (*LptIntRun) (const LptIntOp *op, const LptArray *const *in, guint n_in, const LptArray *out);
+
+/* First member of every op on codes that was prepared for a node (eval/integer/lpt-int.h): what a call runs in place of the
+ * row of its op. A run reads shapes from its arrays and does not fail; absent optional inputs are NULL. */
+struct _LptIntOp
+{
+  LptIntRun      run;
+  gboolean     (*call)  (const LptIntOp *op, LptCall *call, GError **error);   /* run() on the arrays of a call */
+  GDestroyNotify clear;   /* frees what the op owns besides itself, or NULL */
+};
+
+/* Runs body @body of the call's node on the arrays of its parameters; the arrays of its results are valid until
+ * the body runs again. */
+typedef gboolean (*LptBodyFunc) (LptCall *call, guint body, const LptArray *in, guint n_in, const LptArray **out, GError **error);
+
+struct _LptCall
+{
+  LptNode    *node;
+  LptArray   *in;
+  guint       n_in;
+  LptArray   *out;
+  guint       n_out;
+  LptScratch *scratch;
+  LptPool    *pool;        /* NULL = one thread */
+  const LptIntOp *integer; /* prepared op on codes, or NULL */
+  LptBodyFunc run_body;    /* NULL where bodies cannot run */
+  gpointer    body_data;
+  gint64     *trips;       /* of loops, that are left to the run; NULL where bodies cannot run */
+  gpointer    pending[LPT_CALL_MAX_OUT];   /* results in another form than the storage */
+  LptDType    pending_dtype[LPT_CALL_MAX_OUT];
+};
+
+typedef gboolean (*LptOpRun) (LptCall *call, GError **error);
+
+typedef enum
+{
+  LPT_EXEC_MOVES = 1 << 0,   /* copies elements of input 0 whatever their storage */
+  LPT_EXEC_CODES = 1 << 1,   /* selects among elements: on quantised values runs on the codes themselves */
+  LPT_EXEC_SHAPE = 1 << 2,   /* tells the shapes of its outputs itself */
+  LPT_EXEC_ALIAS = 1 << 3,   /* output 0 has the bytes of input 0 */
+  LPT_EXEC_NONE  = 1 << 4,   /* not executable */
+} LptExecFlags;
+
+typedef struct
+{
+  LptOp       op;
+  LptOpRun    run;           /* real arithmetic */
+  guint       flags;         /* LptExecFlags */
+  const char *name;          /* of the real kernel: "conv" */
+} LptExecOp;
+
+/* Row of eval/lpt-exec-ops.def. */
+const LptExecOp *lpt_exec_op (LptOp op);
+
+/* --- storage --- */
+
+LptDType lpt_storage_dtype (LptDType declared, const LptQuant *quant);
+gsize    lpt_storage_size  (LptDType storage);                   /* bytes of an element */
+/* At least one byte, 64-byte aligned; NULL + LPT_ERROR_MEMORY. */
+gpointer lpt_aligned_alloc (gsize size, GError **error);
+void     lpt_aligned_free  (gpointer data);
+gint64   lpt_array_count   (const LptArray *array);              /* of a static shape */
+/* Allocates data for array->shape, which must be static. */
+gboolean lpt_array_alloc   (LptArray *array, GError **error);
+void     lpt_array_clear   (LptArray *array);                    /* frees data when owned */
+
+/* An array that holds @tensor in the storage of @declared and @quant; borrows the tensor's bytes where they fit. */
+gboolean lpt_array_from_tensor (LptArray *array, LptTensor *tensor, LptDType declared, LptQuant *quant, GError **error);
+/* A tensor of @dtype: real to integer rounds half to even and saturates, integers wrap. */
+LptTensor *lpt_array_to_tensor (const LptArray *array, LptDType dtype, GError **error);
+
+/* --- inside an op --- */
+
+static inline gboolean
+lpt_call_has (const LptCall *call, guint i)
+{
+  return i < call->n_in && call->in[i].declared != LPT_DTYPE_UNDEFINED;
+}
+
+/* Elements of input @i; NULL + error when memory runs out or the input is absent. */
+const float  *lpt_call_f32     (LptCall *call, guint i, GError **error);
+const gint64 *lpt_call_i64     (LptCall *call, guint i, GError **error);
+/* Where to write output @o. */
+float        *lpt_call_out_f32 (LptCall *call, guint o, GError **error);
+gint64       *lpt_call_out_i64 (LptCall *call, guint o, GError **error);
+/* @count * @size bytes, uninitialised, until the op returns; NULL + error. */
+gpointer      lpt_call_scratch (LptCall *call, gsize count, gsize size, GError **error);
+/* Ops with LPT_EXEC_SHAPE: the shape of output @o; allocates it. */
+gboolean      lpt_call_set_shape (LptCall *call, guint o, const LptShape *shape, GError **error);
+/* First element of integer input @i, or @fallback where it is absent; FALSE + error. */
+gboolean      lpt_call_int     (LptCall *call, guint i, gint64 fallback, gint64 *value, GError **error);
+/* Axis in input @i or attribute, normalized against @rank. */
+gboolean      lpt_call_axis    (LptCall *call, gint64 axis, gint rank, gint *out, GError **error);
+/* Input @i holds integers that compute as integers (storage i64). */
+static inline gboolean
+lpt_call_is_i64 (const LptCall *call, guint i)
+{
+  return lpt_call_has (call, i) && call->in[i].dtype == LPT_DTYPE_I64;
+}
+/* The op computes on integers by its declared type (integer division ...), although they may be stored as f32. */
+gboolean      lpt_call_is_integer (const LptCall *call);
+/* One element of input @i written at @to in the storage of output @o (pad values). */
+gboolean      lpt_call_element (LptCall *call, guint i, guint o, gpointer to, GError **error);
+/* Real 0 in the storage of output @o. */
+void          lpt_call_zero    (LptCall *call, guint o, gpointer to);
+
+/* Runs a call: infers shapes that are not known, allocates such outputs, chooses the real or the integer variant.
+ * The error names the node. */
+gboolean      lpt_call_run     (LptCall *call, GError **error);
+/* Shapes of the outputs from the shapes of the inputs and the values of small ones. */
+gboolean      lpt_call_infer   (LptCall *call, GError **error);

@@ -1,0 +1,87 @@
+/* lpt-window.c - geometry of convolutions and pools
+ *
+ * same_upper and same_lower put the odd element of padding at the end and at the beginning.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "eval/lpt-window.h"
+
+gboolean
+lpt_window_init (LptWindow            *window,
+                 gint                  n,
+                 const gint64         *in,
+                 const gint64         *out,
+                 const gint64         *kernel,
+                 const LptWindowAttrs *attrs,
+                 GError              **error)
+{
+  gint i, axis;
+
+  if (n < 1 || n > 3)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: %d spatial axes", n);
+      return FALSE;
+    }
+
+  for (axis = 0; axis < 3; axis++)
+    {
+      gint64 total;
+
+      i = axis - (3 - n);
+      if (i < 0)
+        {
+          window->in[axis] = window->out[axis] = window->kernel[axis] = 1;
+          window->stride[axis] = window->dilation[axis] = 1;
+          window->pad[axis] = window->pad_end[axis] = 0;
+          continue;
+        }
+      window->in[axis] = in[i];
+      window->out[axis] = out[i];
+      window->kernel[axis] = kernel[i];
+      window->stride[axis] = lpt_ints_get (attrs->strides, i, 1);
+      window->dilation[axis] = attrs->dilations != NULL ? lpt_ints_get (attrs->dilations, i, 1) : 1;
+      if (window->stride[axis] < 1 || window->dilation[axis] < 1)
+        {
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "strides and dilations must be positive");
+          return FALSE;
+        }
+
+      total = MAX ((out[i] - 1) * window->stride[axis] + (kernel[i] - 1) * window->dilation[axis] + 1 - in[i], 0);
+      switch (attrs->auto_pad)
+        {
+        case LPT_AUTO_PAD_SAME_UPPER:
+          window->pad[axis] = total / 2;
+          window->pad_end[axis] = total - total / 2;
+          break;
+        case LPT_AUTO_PAD_SAME_LOWER:
+          window->pad[axis] = total - total / 2;
+          window->pad_end[axis] = total / 2;
+          break;
+        case LPT_AUTO_PAD_VALID:
+          window->pad[axis] = window->pad_end[axis] = 0;
+          break;
+        default:
+          window->pad[axis] = lpt_ints_get (attrs->pads_begin, i, 0);
+          window->pad_end[axis] = lpt_ints_get (attrs->pads_end, i, 0);
+        }
+    }
+
+  return TRUE;
+}
+
+void
+lpt_window_range (const LptWindow *window,
+                  guint            axis,
+                  gint64           k,
+                  gint64          *from,
+                  gint64          *to)
+{
+  gint64 s = window->stride[axis], shift = k * window->dilation[axis] - window->pad[axis];
+  gint64 last = window->in[axis] - 1 - shift;   /* largest o * s that stays inside */
+
+  *from = shift >= 0 ? 0 : (-shift + s - 1) / s;
+  *to = last < 0 ? 0 : MIN (window->out[axis], last / s + 1);
+  if (*from > *to)
+    *from = *to;
+}

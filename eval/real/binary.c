@@ -1,0 +1,318 @@
+/* binary.c - elementwise ops of two inputs with broadcasting, PRelu and Select
+ *
+ * f32 operands compute in f32 (powers and remainders in f64, rounded once); integer operands (shape arithmetic)
+ * compute in i64 and wrap. Integers of 8 and 16 bit, which are held as f32, divide as integers unless the node is
+ * relaxed.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "ir/scalar/lpt-loop.h"
+#include "eval/lpt-exec-ops.h"
+
+/* --- integer helpers: no undefined behaviour on overflow --- */
+
+#define WRAP(op) ((gint64) ((guint64) a op (guint64) b))
+
+static inline gint64
+div_trunc (gint64 a,
+           gint64 b)
+{
+  return b == -1 ? (gint64) (0 - (guint64) a) : a / b;
+}
+
+static inline gint64
+div_floor (gint64 a,
+           gint64 b)
+{
+  gint64 q = div_trunc (a, b);
+
+  return b != -1 && a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
+static inline gint64
+mod_trunc (gint64 a,
+           gint64 b)
+{
+  return b == -1 ? 0 : a % b;
+}
+
+static inline gint64
+mod_floor (gint64 a,
+           gint64 b)
+{
+  gint64 r = mod_trunc (a, b);
+
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+static inline gint64
+power_i64 (gint64 a,
+           gint64 b)
+{
+  guint64 result = 1, base = (guint64) a;
+
+  if (b < 0)
+    return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;
+  for (; b > 0; b >>= 1, base *= base)
+    if (b & 1)
+      result *= base;
+
+  return (gint64) result;
+}
+
+static inline double
+mod_floor_real (double a,
+                double b)
+{
+  double r = fmod (a, b);
+
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+static inline gint64
+shift (gint64 a,
+       gint64 b,
+       gboolean left)
+{
+  if (b < 0 || b > 63)
+    return !left && a < 0 ? -1 : 0;
+
+  return left ? (gint64) ((guint64) a << b) : a >> b;
+}
+
+static inline gint64
+squared (gint64 a,
+         gint64 b)
+{
+  guint64 d = (guint64) a - (guint64) b;
+
+  return (gint64) (d * d);
+}
+
+/* --- the ops: ENUM, of f32 a and b, of i64 a and b --- */
+
+#define ARITHMETIC(X) \
+  X (ADD, a + b, WRAP (+)) \
+  X (SUBTRACT, a - b, WRAP (-)) \
+  X (MULTIPLY, a * b, WRAP (*)) \
+  X (DIVIDE, a / b, div_floor (a, b)) \
+  X (POWER, (float) pow (a, b), power_i64 (a, b)) \
+  X (MAXIMUM, a > b || isnan (a) ? a : b, MAX (a, b)) \
+  X (MINIMUM, a < b || isnan (a) ? a : b, MIN (a, b)) \
+  X (MOD, (float) fmod (a, b), mod_trunc (a, b)) \
+  X (FLOOR_MOD, (float) mod_floor_real (a, b), mod_floor (a, b)) \
+  X (SQUARED_DIFFERENCE, (a - b) * (a - b), squared (a, b)) \
+  X (PRELU, a < 0 ? a * b : a, a < 0 ? WRAP (*) : a)
+
+#define COMPARISONS(X) \
+  X (EQUAL, a == b) \
+  X (NOT_EQUAL, a != b) \
+  X (LESS, a < b) \
+  X (LESS_EQUAL, a <= b) \
+  X (GREATER, a > b) \
+  X (GREATER_EQUAL, a >= b)
+
+#define INTEGER(X) \
+  X (LOGICAL_AND, a && b) \
+  X (LOGICAL_OR, a || b) \
+  X (LOGICAL_XOR, !a != !b) \
+  X (BITWISE_AND, a & b) \
+  X (BITWISE_OR, a | b) \
+  X (BITWISE_XOR, a ^ b) \
+  X (BITWISE_LEFT_SHIFT, shift (a, b, TRUE)) \
+  X (BITWISE_RIGHT_SHIFT, shift (a, b, FALSE))
+
+typedef void (*Row) (gconstpointer x, gint64 sx, gconstpointer y, gint64 sy, gpointer z, gint64 n);
+
+/* The usual steps get loops of their own, which the compiler vectorises. */
+#define ROW(name, IN, OUT, expression) \
+static void \
+name (gconstpointer px, gint64 sx, gconstpointer py, gint64 sy, gpointer pz, gint64 n) \
+{ \
+  const IN *x = px, *y = py; \
+  OUT *z = pz; \
+  gint64 i; \
+\
+  if (sx == 1 && sy == 1) \
+    for (i = 0; i < n; i++) { IN a = x[i], b = y[i]; z[i] = expression; } \
+  else if (sx == 1 && sy == 0) \
+    for (i = 0; i < n; i++) { IN a = x[i], b = y[0]; z[i] = expression; } \
+  else \
+    for (i = 0; i < n; i++) { IN a = x[i * sx], b = y[i * sy]; z[i] = expression; } \
+}
+
+#define DEFINE(ENUM, real, integer) \
+  ROW (real_##ENUM, float, float, real) \
+  ROW (int_##ENUM, gint64, gint64, integer)
+ARITHMETIC (DEFINE)
+#undef DEFINE
+#define DEFINE(ENUM, expression) \
+  ROW (real_##ENUM, float, gint64, expression) \
+  ROW (int_##ENUM, gint64, gint64, expression)
+COMPARISONS (DEFINE)
+#undef DEFINE
+#define DEFINE(ENUM, expression) ROW (int_##ENUM, gint64, gint64, expression)
+INTEGER (DEFINE)
+#undef DEFINE
+ROW (int_divide_trunc, gint64, gint64, div_trunc (a, b))
+ROW (real_divide_floor, float, float, floorf (a / b))
+ROW (real_divide_trunc, float, float, truncf (a / b))
+
+static Row
+find_row (LptOp    op,
+          gboolean integer)
+{
+  switch ((guint) op)
+    {
+#define CASE(ENUM, ...) case LPT_OP_##ENUM: return integer ? int_##ENUM : real_##ENUM;
+    ARITHMETIC (CASE)
+    COMPARISONS (CASE)
+#undef CASE
+#define CASE(ENUM, ...) case LPT_OP_##ENUM: return int_##ENUM;
+    INTEGER (CASE)
+#undef CASE
+    default: g_assert_not_reached ();
+    }
+}
+
+static void
+run_loop (Row            row,
+          const LptShape *shape,
+          gint64        (*strides)[LPT_MAX_RANK],
+          const char     *x,
+          const char     *y,
+          gsize           in_size,
+          char           *z,
+          gsize           out_size)
+{
+  LptLoop loop;
+
+  for (lpt_loop_init (&loop, shape, 3, strides); !loop.done; lpt_loop_next (&loop))
+    row (x + loop.offset[0] * (gint64) in_size, loop.step[0], y + loop.offset[1] * (gint64) in_size, loop.step[1],
+         z + loop.offset[2] * (gint64) out_size, loop.inner);
+}
+
+/* The slope of PRelu: [C] lies along axis 1, other shapes broadcast. */
+static LptShape
+slope_shape (const LptShape *x,
+             const LptShape *slope)
+{
+  LptShape shape = *slope;
+  gint i;
+
+  if (slope->rank != 1 || x->rank < 2 || slope->dims[0] != x->dims[1])
+    return shape;
+  shape.rank = x->rank;
+  for (i = 0; i < x->rank; i++)
+    shape.dims[i] = i == 1 ? slope->dims[0] : 1;
+
+  return shape;
+}
+
+static gboolean
+check_divisors (LptOp         op,
+                const gint64 *b,
+                gint64        count,
+                GError      **error)
+{
+  gint64 i;
+
+  if (op != LPT_OP_DIVIDE && op != LPT_OP_MOD && op != LPT_OP_FLOOR_MOD)
+    return TRUE;
+  for (i = 0; i < count; i++)
+    if (b[i] == 0)
+      {
+        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "integer division by zero");
+        return FALSE;
+      }
+
+  return TRUE;
+}
+
+gboolean
+lpt_run_binary (LptCall *call,
+                GError **error)
+{
+  LptOp op = call->node->op;
+  const LptShape *shape = &call->out[0].shape;
+  LptShape b = op == LPT_OP_PRELU ? slope_shape (shape, &call->in[1].shape) : call->in[1].shape;
+  gboolean compares = (call->node->info->flags & LPT_OP_F_COMPUTE) == 0;
+  gboolean logical = op >= LPT_OP_LOGICAL_AND && op <= LPT_OP_BITWISE_RIGHT_SHIFT;
+  gboolean integer = logical || (lpt_call_is_i64 (call, 0) && lpt_call_is_i64 (call, 1) &&
+                                 (compares || call->out[0].dtype == LPT_DTYPE_I64));
+  gint64 strides[3][LPT_MAX_RANK];
+  gconstpointer x, y;
+  gpointer z;
+  Row row;
+
+  if (!lpt_broadcast_check (&call->in[0].shape, shape, strides[0], error) || !lpt_broadcast_check (&b, shape, strides[1], error))
+    return FALSE;
+  lpt_shape_strides (shape, strides[2]);
+
+  x = integer ? (gconstpointer) lpt_call_i64 (call, 0, error) : lpt_call_f32 (call, 0, error);
+  y = x == NULL ? NULL : integer ? (gconstpointer) lpt_call_i64 (call, 1, error) : lpt_call_f32 (call, 1, error);
+  z = y == NULL ? NULL : integer || compares ? (gpointer) lpt_call_out_i64 (call, 0, error)
+                                             : (gpointer) lpt_call_out_f32 (call, 0, error);
+  if (z == NULL || (integer && !check_divisors (op, y, lpt_array_count (&call->in[1]), error)))
+    return FALSE;
+
+  row = find_row (op, integer);
+  if (op == LPT_OP_DIVIDE && lpt_call_is_integer (call))
+    {
+      gboolean python = LPT_ATTRS (call->node, LptDivideAttrs)->pythondiv;
+
+      row = integer ? (python ? row : int_divide_trunc) : python ? real_divide_floor : real_divide_trunc;
+    }
+  run_loop (row, shape, strides, x, y, integer ? sizeof (gint64) : sizeof (float),
+            z, integer || compares ? sizeof (gint64) : sizeof (float));
+
+  return TRUE;
+}
+
+gboolean
+lpt_run_select (LptCall *call,
+                GError **error)
+{
+  const LptShape *shape = &call->out[0].shape;
+  gboolean integer = call->out[0].dtype == LPT_DTYPE_I64;
+  const gint64 *c = lpt_call_i64 (call, 0, error);
+  gint64 strides[4][LPT_MAX_RANK], i;
+  gconstpointer v[2];
+  gpointer z;
+  LptLoop loop;
+  guint k;
+
+  if (c == NULL)
+    return FALSE;
+  for (k = 0; k < 2; k++)
+    {
+      v[k] = integer ? (gconstpointer) lpt_call_i64 (call, k + 1, error) : lpt_call_f32 (call, k + 1, error);
+      if (v[k] == NULL)
+        return FALSE;
+    }
+  z = integer ? (gpointer) lpt_call_out_i64 (call, 0, error) : lpt_call_out_f32 (call, 0, error);
+  if (z == NULL)
+    return FALSE;
+
+  for (k = 0; k < 3; k++)
+    if (!lpt_broadcast_check (&call->in[k].shape, shape, strides[k], error))
+      return FALSE;
+  lpt_shape_strides (shape, strides[3]);
+  for (lpt_loop_init (&loop, shape, 4, strides); !loop.done; lpt_loop_next (&loop))
+    for (i = 0; i < loop.inner; i++)
+      {
+        guint which = c[loop.offset[0] + i * loop.step[0]] ? 0 : 1;
+        gint64 from = loop.offset[1 + which] + i * loop.step[1 + which], to = loop.offset[3] + i * loop.step[3];
+
+        if (integer)
+          ((gint64 *) z)[to] = ((const gint64 *) v[which])[from];
+        else
+          ((float *) z)[to] = ((const float *) v[which])[from];
+      }
+
+  return TRUE;
+}

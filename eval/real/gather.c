@@ -1,0 +1,200 @@
+/* gather.c - Gather, GatherElements, GatherND, GatherTree
+ *
+ * Negative indices count from the end; an index outside is an error.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include "eval/lpt-exec-ops.h"
+#include "ir/scalar/lpt-loop.h"
+#include "eval/lpt-move.h"
+
+gboolean
+lpt_run_gather (LptCall *call,
+                GError **error)
+{
+  const LptShape *data = &call->in[0].shape, *index = &call->in[1].shape;
+  gint64 batch_dims = LPT_ATTRS (call->node, LptGatherAttrs)->batch_dims;
+  const gint64 *indices = lpt_call_i64 (call, 1, error);
+  gint64 value, batch, outer, n, inner, b, o, i, at;
+  LptMoveForm form;
+  gconstpointer from;
+  gpointer out;
+  char *to;
+  gint axis;
+
+  if (indices == NULL || !lpt_call_int (call, 2, 0, &value, error) ||
+      !lpt_call_axis (call, value, data->rank, &axis, error) || !lpt_move_one (call, &form, &from, &out, error))
+    return FALSE;
+  if (batch_dims < 0)
+    batch_dims += index->rank;
+  if (batch_dims < 0 || batch_dims > axis || batch_dims > index->rank)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "batch_dims %" G_GINT64_FORMAT " does not fit axis %d", batch_dims, axis);
+      return FALSE;
+    }
+
+  batch = lpt_dims_product (data, 0, (gint) batch_dims);
+  outer = lpt_dims_product (data, (gint) batch_dims, axis);
+  inner = lpt_dims_product (data, axis + 1, data->rank);
+  n = lpt_dims_product (index, (gint) batch_dims, index->rank);
+  if (batch != lpt_dims_product (index, 0, (gint) batch_dims) || batch * outer * n * inner != lpt_array_count (&call->out[0]))
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "data and indices do not fit the output");
+      return FALSE;
+    }
+
+  to = out;
+  for (b = 0; b < batch; b++)
+    for (o = 0; o < outer; o++)
+      for (i = 0; i < n; i++)
+        {
+          if (!lpt_index_wrap (indices[b * n + i], data->dims[axis], &at, error))
+            return FALSE;
+          at = ((b * outer + o) * data->dims[axis] + at) * inner;
+          memcpy (to, (const char *) from + at * (gint64) form.size, (gsize) inner * form.size);
+          to += (gsize) inner * form.size;
+        }
+
+  return TRUE;
+}
+
+gboolean
+lpt_run_gather_elements (LptCall *call,
+                         GError **error)
+{
+  const LptShape *data = &call->in[0].shape, *shape = &call->in[1].shape;
+  const gint64 *indices = lpt_call_i64 (call, 1, error);
+  gint64 index[LPT_MAX_RANK] = { 0 }, strides[LPT_MAX_RANK], at, k;
+  LptMoveForm form;
+  gconstpointer from;
+  gpointer out;
+  char *to;
+  gint axis, i;
+
+  if (indices == NULL || !lpt_call_axis (call, LPT_ATTRS (call->node, LptAxisAttrs)->axis, data->rank, &axis, error) ||
+      !lpt_move_one (call, &form, &from, &out, error))
+    return FALSE;
+  for (i = 0; i < data->rank; i++)
+    if (shape->rank != data->rank || (i != axis && shape->dims[i] > data->dims[i]))
+      {
+        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "indices do not fit the data");
+        return FALSE;
+      }
+  if (lpt_array_count (&call->in[1]) == 0)
+    return TRUE;
+
+  to = out;
+  lpt_shape_strides (data, strides);
+  do
+    {
+      if (!lpt_index_wrap (*indices++, data->dims[axis], &at, error))
+        return FALSE;
+      for (i = 0, k = at * strides[axis]; i < data->rank; i++)
+        k += i == axis ? 0 : index[i] * strides[i];
+      lpt_copy_one (to, (const char *) from + k * (gint64) form.size, form.size);
+      to += form.size;
+    }
+  while (lpt_index_next (shape->rank, shape->dims, index));
+
+  return TRUE;
+}
+
+gboolean
+lpt_run_gather_nd (LptCall *call,
+                   GError **error)
+{
+  const LptShape *data = &call->in[0].shape, *shape = &call->in[1].shape;
+  gint batch_dims = (gint) LPT_ATTRS (call->node, LptGatherNDAttrs)->batch_dims;
+  const gint64 *indices = lpt_call_i64 (call, 1, error);
+  gint64 tuple, batch, n, inner, b, i, k, at, one, whole;
+  LptMoveForm form;
+  gconstpointer from;
+  gpointer out;
+  char *to;
+
+  if (indices == NULL || !lpt_move_one (call, &form, &from, &out, error))
+    return FALSE;
+  tuple = shape->rank > 0 ? shape->dims[shape->rank - 1] : -1;
+  if (batch_dims < 0 || batch_dims >= shape->rank || tuple < 1 || batch_dims + tuple > data->rank)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "tuples of %" G_GINT64_FORMAT " do not fit rank %d", tuple, data->rank);
+      return FALSE;
+    }
+  batch = lpt_dims_product (data, 0, batch_dims);
+  whole = lpt_dims_product (data, batch_dims, data->rank);
+  inner = lpt_dims_product (data, batch_dims + (gint) tuple, data->rank);
+  n = lpt_dims_product (shape, batch_dims, shape->rank - 1);
+  if (batch != lpt_dims_product (shape, 0, batch_dims) || batch * n * inner != lpt_array_count (&call->out[0]))
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "data and indices do not fit the output");
+      return FALSE;
+    }
+
+  to = out;
+  for (b = 0; b < batch; b++)
+    for (i = 0; i < n; i++)
+      {
+        for (k = 0, at = 0; k < tuple; k++)
+          {
+            gint64 length = data->dims[batch_dims + k];
+
+            if (!lpt_index_wrap (*indices++, length, &one, error))
+              return FALSE;
+            at = at * length + one;
+          }
+        memcpy (to, (const char *) from + (b * whole + at * inner) * (gint64) form.size, (gsize) inner * form.size);
+        to += (gsize) inner * form.size;
+      }
+
+  return TRUE;
+}
+
+/* Inputs step_ids, parent_ids [T, batch, beam], max_seq_len [batch], end_token. Follows the parents back from the
+ * last step; what comes after the first end token is the end token. */
+gboolean
+lpt_run_gather_tree (LptCall *call,
+                     GError **error)
+{
+  const LptShape *shape = &call->in[0].shape;
+  const gint64 *ids = lpt_call_i64 (call, 0, error), *parents = ids != NULL ? lpt_call_i64 (call, 1, error) : NULL;
+  const gint64 *lengths = parents != NULL ? lpt_call_i64 (call, 2, error) : NULL;
+  gint64 *y = lengths != NULL ? lpt_call_out_i64 (call, 0, error) : NULL;
+  gint64 end, t, b, k, steps, batch, beams, beam, step;
+
+  if (y == NULL || !lpt_call_int (call, 3, 0, &end, error))
+    return FALSE;
+  if (shape->rank != 3 || !lpt_shape_equal (shape, &call->in[1].shape) || lpt_array_count (&call->in[2]) != shape->dims[1])
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "ids and parents must have shape [steps, batch, beams]");
+      return FALSE;
+    }
+  steps = shape->dims[0], batch = shape->dims[1], beams = shape->dims[2];
+  step = batch * beams;
+
+  for (k = 0; k < steps * step; k++)
+    y[k] = end;
+  for (b = 0; b < batch; b++)
+    for (k = 0; k < beams; k++)
+      {
+        gint64 last = MIN (steps, lengths[b]);
+        gboolean ended = FALSE;
+
+        for (t = last - 1, beam = k; t >= 0; t--)
+          {
+            y[t * step + b * beams + k] = ids[t * step + b * beams + beam];
+            if (t > 0 && !lpt_index_wrap (parents[t * step + b * beams + beam], beams, &beam, error))
+              return FALSE;
+          }
+        for (t = 0; t < last; t++)
+          {
+            if (ended)
+              y[t * step + b * beams + k] = end;
+            ended = ended || y[t * step + b * beams + k] == end;
+          }
+      }
+
+  return TRUE;
+}

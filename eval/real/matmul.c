@@ -1,0 +1,174 @@
+/* matmul.c - MatMul: the last two axes are matrices, the others broadcast
+ *
+ * A vector counts as one row (first operand) or one column (second); that axis is missing in the result.
+ * Sums are float32 chains of fused multiply-adds along k, exact for integers, as in conv.c. An optional third input is a bias along the last axis.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include "eval/lpt-exec-ops.h"
+#include "ir/scalar/lpt-loop.h"
+
+typedef struct
+{
+  const float *a, *b, *bias;
+  float       *y;
+  gint64       m, n, k;
+  gint64       a_row, a_step;        /* strides of A in rows and along k */
+  gboolean     b_transposed;         /* B is [n,k] */
+  gboolean     exact;                /* sums stay f64: integers */
+  double      *rows;                 /* one row of sums per thread */
+} MatMul;
+
+static inline double
+step (double   sum,
+      double   product,
+      gboolean exact)
+{
+  return exact ? sum + product : (float) (sum + product);
+}
+
+/* @n <= 4 columns of a transposed B at a time, so that their chains overlap. */
+static void
+dots (const float *a,
+      gint64       a_step,
+      const float *b,
+      gint64       k,
+      gint64       n,
+      double      *sum,
+      gboolean     exact)
+{
+  gint64 i, j;
+
+  for (j = 0; j < n; j++)
+    sum[j] = 0;
+  for (i = 0; i < k; i++)
+    for (j = 0; j < n; j++)
+      sum[j] = step (sum[j], (double) a[i * a_step] * b[j * k + i], exact);
+}
+
+static void
+run_row (void    *data,
+         size_t   task,
+         unsigned thread)
+{
+  const MatMul *p = data;
+  const float *a = p->a + (gint64) task * p->a_row;
+  float *y = p->y + (gint64) task * p->n;
+  double *sum = p->rows + thread * p->n;
+  gint64 i, j;
+
+  for (j = 0; j < p->n; j++)
+    sum[j] = 0;
+  if (p->b_transposed)
+    for (j = 0; j < p->n; j += 4)
+      dots (a, p->a_step, p->b + j * p->k, p->k, MIN (4, p->n - j), sum + j, p->exact);
+  else
+    for (i = 0; i < p->k; i++)
+      {
+        double x = a[i * p->a_step];
+        const float *b = p->b + i * p->n;
+
+        for (j = 0; j < p->n; j++)
+          sum[j] = step (sum[j], x * b[j], p->exact);
+      }
+  for (j = 0; j < p->n; j++)
+    y[j] = (float) sum[j] + (p->bias != NULL ? p->bias[j] : 0);
+}
+
+/* Rank at least 2 and which of the last axes are rows and columns. */
+static void
+as_matrix (LptShape *shape,
+           gboolean *transpose,
+           gboolean  column)
+{
+  if (shape->rank >= 2)
+    return;
+  *transpose = FALSE;
+  shape->dims[column ? 1 : 0] = 1;
+  shape->dims[column ? 0 : 1] = shape->rank == 1 ? (column ? shape->dims[0] : shape->dims[1]) : 1;
+  shape->rank = 2;
+}
+
+gboolean
+lpt_run_matmul (LptCall *call,
+                GError **error)
+{
+  const LptMatMulAttrs *attrs = LPT_ATTRS (call->node, LptMatMulAttrs);
+  gboolean ta = attrs->transpose_a, tb = attrs->transpose_b;
+  LptShape a = call->in[0].shape, b = call->in[1].shape, batch, batch_a, batch_b;
+  gint64 strides[2][LPT_MAX_RANK], index[LPT_MAX_RANK] = { 0 };
+  const float *base_a, *base_b;
+  gint i;
+  MatMul p = { 0 };
+
+  if (a.rank == 1)
+    {
+      a.dims[1] = a.dims[0];
+      a.dims[0] = 1;
+      a.rank = 2;
+      ta = FALSE;
+    }
+  as_matrix (&b, &tb, TRUE);
+  if (a.rank < 2)
+    as_matrix (&a, &ta, FALSE);
+
+  p.m = a.dims[a.rank - (ta ? 1 : 2)];
+  p.k = a.dims[a.rank - (ta ? 2 : 1)];
+  p.n = b.dims[b.rank - (tb ? 2 : 1)];
+  p.a_row = ta ? 1 : p.k;
+  p.a_step = ta ? p.m : 1;
+  p.b_transposed = tb;
+  batch_a = lpt_shape_make (a.rank - 2, a.dims);
+  batch_b = lpt_shape_make (b.rank - 2, b.dims);
+  if (p.k != b.dims[b.rank - (tb ? 1 : 2)] || !lpt_shape_broadcast (&batch_a, &batch_b, &batch))
+    {
+      g_autofree char *sa = lpt_shape_to_string (&call->in[0].shape), *sb = lpt_shape_to_string (&call->in[1].shape);
+
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "[%s] and [%s] cannot be multiplied", sa, sb);
+      return FALSE;
+    }
+
+  p.exact = lpt_dtype_is_integer (call->in[0].declared);
+  base_a = lpt_call_f32 (call, 0, error);
+  base_b = base_a != NULL ? lpt_call_f32 (call, 1, error) : NULL;
+  p.y = base_b != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
+  p.rows = p.y != NULL ? lpt_call_scratch (call, (gsize) p.n * lpt_pool_n_threads (call->pool), sizeof (double), error) : NULL;
+  if (p.rows == NULL)
+    return FALSE;
+  if (lpt_call_has (call, 2))
+    {
+      p.bias = lpt_call_f32 (call, 2, error);
+      if (p.bias == NULL)
+        return FALSE;
+      if (lpt_array_count (&call->in[2]) != p.n)
+        {
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the bias does not have %" G_GINT64_FORMAT " elements", p.n);
+          return FALSE;
+        }
+    }
+  if (lpt_dims_product (&batch, 0, batch.rank) == 0)
+    return TRUE;
+
+  lpt_broadcast_strides (&batch_a, &batch, strides[0]);
+  lpt_broadcast_strides (&batch_b, &batch, strides[1]);
+  do
+    {
+      gint64 at = 0, bt = 0;
+
+      for (i = 0; i < batch.rank; i++)
+        {
+          at += index[i] * strides[0][i];
+          bt += index[i] * strides[1][i];
+        }
+      p.a = base_a + at * p.m * p.k;
+      p.b = base_b + bt * p.k * p.n;
+      lpt_parallel_for (call->pool, (gsize) p.m, run_row, &p);
+      p.y += p.m * p.n;
+    }
+  while (lpt_index_next (batch.rank, batch.dims, index));
+
+  return TRUE;
+}

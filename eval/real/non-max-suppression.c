@@ -1,0 +1,221 @@
+/* non-max-suppression.c - NonMaxSuppression, all opsets
+ *
+ * boxes [B,N,4], scores [B,C,N]; per image and class boxes are taken by falling score. One that overlaps a taken box
+ * by more than the threshold goes; with soft_nms_sigma > 0 the others' scores shrink by e^(-overlap^2 / 2 sigma) and
+ * they wait for their new place. Boxes are two opposite corners (y, x, y, x) in any order, or centre and size
+ * (x, y, w, h). Rows: image, class, box. Where the shape of the output is fixed (opset1 to 4), unused rows are -1.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "ir/scalar/lpt-box.h"
+#include "eval/lpt-exec-ops.h"
+
+typedef struct
+{
+  float score;
+  gint  image, label, index;
+} Row;
+
+typedef struct
+{
+  gint64   most;
+  float    overlap, score, sigma;
+  gboolean center;
+} Limits;
+
+static int
+by_score (const void *pa,
+          const void *pb)
+{
+  const Row *a = pa, *b = pb;
+
+  if (a->score != b->score)
+    return a->score > b->score ? -1 : 1;
+  if (a->image != b->image)
+    return a->image < b->image ? -1 : 1;
+  if (a->label != b->label)
+    return a->label < b->label ? -1 : 1;
+
+  return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static LptBoxRect
+read_box (const float *v,
+          gboolean     center)
+{
+  if (center)
+    return (LptBoxRect) { v[0] - v[2] / 2, v[1] - v[3] / 2, v[0] + v[2] / 2, v[1] + v[3] / 2 };
+
+  return (LptBoxRect) { MIN (v[1], v[3]), MIN (v[0], v[2]), MAX (v[1], v[3]), MAX (v[0], v[2]) };
+}
+
+/* A waiting box; those below @seen of the taken ones have been applied to its score. */
+typedef struct
+{
+  LptCandidate who;
+  guint        seen;
+} Waiting;
+
+/* Moves the changed front element to its place by score. */
+static void
+reinsert (Waiting *queue,
+          guint    from,
+          guint    n)
+{
+  Waiting moved = queue[from];
+
+  for (; from + 1 < n && (queue[from + 1].who.score > moved.who.score ||
+                          (queue[from + 1].who.score == moved.who.score && queue[from + 1].who.index < moved.who.index)); from++)
+    queue[from] = queue[from + 1];
+  queue[from] = moved;
+}
+
+static void
+run_class (const float  *boxes,
+           const float  *scores,
+           gint64        n,
+           const Limits *limits,
+           gint          image,
+           gint          label,
+           GArray       *rows)
+{
+  g_autoptr (GArray) candidates = g_array_new (FALSE, FALSE, sizeof (LptCandidate));
+  g_autoptr (GArray) taken = g_array_new (FALSE, FALSE, sizeof (LptBoxRect));
+  g_autofree Waiting *queue = NULL;
+  guint i, front = 0, count;
+  gint64 p;
+
+  for (p = 0; p < n; p++)
+    if (scores[p] > limits->score)
+      g_array_append_val (candidates, ((LptCandidate) { scores[p], 0, (gint) p }));
+  lpt_candidates_sort ((LptCandidate *) candidates->data, candidates->len);
+  count = candidates->len;
+  queue = g_new (Waiting, count + 1);
+  for (i = 0; i < count; i++)
+    queue[i] = (Waiting) { g_array_index (candidates, LptCandidate, i), 0 };
+
+  while (front < count && (gint64) taken->len < limits->most)
+    {
+      Waiting *next = &queue[front];
+      LptBoxRect box = read_box (boxes + 4 * (gint64) next->who.index, limits->center);
+      float before = next->who.score;
+      gboolean drop = FALSE;
+
+      for (i = taken->len; i > next->seen && !drop; i--)
+        {
+          float overlap = lpt_box_overlap (&box, &g_array_index (taken, LptBoxRect, i - 1), 0);
+
+          if (limits->sigma > 0)
+            next->who.score *= expf (-0.5f / limits->sigma * overlap * overlap);
+          drop = overlap > limits->overlap || next->who.score <= limits->score;
+        }
+      next->seen = taken->len;
+      if (drop)
+        front++;
+      else if (next->who.score == before)
+        {
+          Row row = { before, image, label, next->who.index };
+
+          g_array_append_val (rows, row);
+          g_array_append_val (taken, box);
+          front++;
+        }
+      else
+        reinsert (queue, front, count);
+    }
+}
+
+static gboolean
+read_limits (LptCall *call,
+             Limits  *limits,
+             GError **error)
+{
+  float *to[3] = { &limits->overlap, &limits->score, &limits->sigma };
+  guint k;
+
+  *limits = (Limits) { .center = LPT_ATTRS (call->node, LptNonMaxSuppressionAttrs)->box_encoding == LPT_BOX_CENTER };
+  if (!lpt_call_int (call, 2, 0, &limits->most, error))
+    return FALSE;
+  for (k = 0; k < 3; k++)
+    if (lpt_call_has (call, 3 + k) && lpt_array_count (&call->in[3 + k]) > 0)
+      {
+        const float *v = lpt_call_f32 (call, 3 + k, error);
+
+        if (v == NULL)
+          return FALSE;
+        *to[k] = v[0];
+      }
+
+  return TRUE;
+}
+
+static gboolean
+write_rows (LptCall      *call,
+            const GArray *rows,
+            GError      **error)
+{
+  LptShape shape = { .rank = 2, .dims = { rows->len, 3 } }, one = { .rank = 1, .dims = { 1 } };
+  gint64 *indices, *valid, i;
+  float *scores = NULL;
+
+  if (lpt_shape_is_static (&call->out[0].shape))
+    shape = call->out[0].shape;
+  if (!lpt_call_set_shape (call, 0, &shape, error) || (indices = lpt_call_out_i64 (call, 0, error)) == NULL)
+    return FALSE;
+  if (call->n_out > 1 && (!lpt_call_set_shape (call, 1, &shape, error) || (scores = lpt_call_out_f32 (call, 1, error)) == NULL))
+    return FALSE;
+  for (i = 0; i < shape.dims[0]; i++)
+    {
+      const Row *row = i < (gint64) rows->len ? &g_array_index (rows, Row, i) : NULL;
+
+      indices[3 * i] = row != NULL ? row->image : -1;
+      indices[3 * i + 1] = row != NULL ? row->label : -1;
+      indices[3 * i + 2] = row != NULL ? row->index : -1;
+      if (scores != NULL)
+        {
+          scores[3 * i] = row != NULL ? (float) row->image : -1;
+          scores[3 * i + 1] = row != NULL ? (float) row->label : -1;
+          scores[3 * i + 2] = row != NULL ? row->score : -1;
+        }
+    }
+  if (call->n_out > 2)
+    {
+      if (!lpt_call_set_shape (call, 2, &one, error) || (valid = lpt_call_out_i64 (call, 2, error)) == NULL)
+        return FALSE;
+      valid[0] = MIN ((gint64) rows->len, shape.dims[0]);
+    }
+
+  return TRUE;
+}
+
+gboolean
+lpt_run_non_max_suppression (LptCall *call,
+                             GError **error)
+{
+  const LptShape *bs = &call->in[0].shape, *ss = &call->in[1].shape;
+  const float *boxes = lpt_call_f32 (call, 0, error), *scores = boxes != NULL ? lpt_call_f32 (call, 1, error) : NULL;
+  g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (Row));
+  gint64 b, c;
+  Limits limits;
+
+  if (scores == NULL || !read_limits (call, &limits, error))
+    return FALSE;
+  if (bs->rank != 3 || ss->rank != 3 || bs->dims[0] != ss->dims[0] || bs->dims[1] != ss->dims[2] || bs->dims[2] != 4 ||
+      bs->dims[1] > G_MAXINT32)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "boxes and scores are not [B,N,4] and [B,C,N]");
+      return FALSE;
+    }
+  for (b = 0; b < ss->dims[0]; b++)
+    for (c = 0; c < ss->dims[1]; c++)
+      run_class (boxes + b * bs->dims[1] * 4, scores + (b * ss->dims[1] + c) * ss->dims[2], ss->dims[2], &limits,
+                 (gint) b, (gint) c, rows);
+  if (LPT_ATTRS (call->node, LptNonMaxSuppressionAttrs)->sort_result_descending && rows->len > 1)
+    qsort (rows->data, rows->len, sizeof (Row), by_score);
+
+  return write_rows (call, rows, error);
+}

@@ -1,0 +1,245 @@
+/* scatter.c - ScatterUpdate, ScatterElementsUpdate, ScatterNDUpdate
+ *
+ * The output starts as a copy of the data. Repeated indices: later updates win, or combine by the reduction.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include "eval/lpt-exec-ops.h"
+#include "ir/scalar/lpt-loop.h"
+#include "eval/lpt-move.h"
+
+gboolean
+lpt_run_scatter_update (LptCall *call,
+                        GError **error)
+{
+  const LptShape *data = &call->in[0].shape;
+  const gint64 *indices = lpt_call_i64 (call, 1, error);
+  gint64 value, outer, inner, n, o, i, at;
+  gconstpointer from, updates;
+  LptMoveForm form;
+  gpointer to;
+  gint axis;
+
+  if (indices == NULL || !lpt_call_int (call, 3, 0, &value, error) ||
+      !lpt_call_axis (call, value, data->rank, &axis, error))
+    return FALSE;
+  form = lpt_move_form (call, 0, 1);
+  if (call->in[2].dtype != call->in[0].dtype || !lpt_quant_equal (call->in[0].quant, call->in[2].quant))
+    form = (LptMoveForm) { LPT_DTYPE_F32, sizeof (float) };
+  from = lpt_move_in (call, &form, 0, error);
+  updates = from != NULL ? lpt_move_in (call, &form, 2, error) : NULL;
+  to = updates != NULL ? lpt_move_out (call, &form, 0, error) : NULL;
+  if (to == NULL)
+    return FALSE;
+
+  n = lpt_array_count (&call->in[1]);
+  outer = lpt_dims_product (data, 0, axis);
+  inner = lpt_dims_product (data, axis + 1, data->rank);
+  if (lpt_array_count (&call->in[2]) != outer * n * inner)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the updates do not fit data and indices");
+      return FALSE;
+    }
+  memcpy (to, from, (gsize) lpt_array_count (&call->in[0]) * form.size);
+  for (i = 0; i < n; i++)
+    {
+      if (!lpt_index_wrap (indices[i], data->dims[axis], &at, error))
+        return FALSE;
+      for (o = 0; o < outer; o++)
+        memcpy ((char *) to + (o * data->dims[axis] + at) * inner * (gint64) form.size,
+                (const char *) updates + (o * n + i) * inner * (gint64) form.size, (gsize) inner * form.size);
+    }
+
+  return TRUE;
+}
+
+/* y = y op x in f64; integers of shape arithmetic stay exact below 2^53. */
+static double
+reduce (int    reduction,
+        double y,
+        double x)
+{
+  switch (reduction)
+    {
+    case LPT_REDUCTION_SUM: case LPT_REDUCTION_MEAN: return y + x;
+    case LPT_REDUCTION_SUB: return y - x;
+    case LPT_REDUCTION_PROD: return y * x;
+    case LPT_REDUCTION_MIN: return MIN (y, x);
+    case LPT_REDUCTION_MAX: return MAX (y, x);
+    default: return x;
+    }
+}
+
+/* Data, updates and result as f32, or as i64 where all are integers. */
+typedef struct
+{
+  gboolean      integer;
+  gconstpointer data, updates;
+  gpointer      y;
+  const gint64 *indices;
+} Scatter;
+
+static inline double
+get (const Scatter *s,
+     gconstpointer  p,
+     gint64         i)
+{
+  return s->integer ? (double) ((const gint64 *) p)[i] : ((const float *) p)[i];
+}
+
+static inline void
+put (const Scatter *s,
+     gint64         i,
+     double         x)
+{
+  if (s->integer)
+    ((gint64 *) s->y)[i] = (gint64) x;
+  else
+    ((float *) s->y)[i] = (float) x;
+}
+
+static inline void
+copy (const Scatter *s,
+      gint64         to,
+      gint64         from)
+{
+  if (s->integer)
+    ((gint64 *) s->y)[to] = ((const gint64 *) s->updates)[from];
+  else
+    ((float *) s->y)[to] = ((const float *) s->updates)[from];
+}
+
+static gboolean
+open_scatter (LptCall *call,
+              Scatter *s,
+              GError **error)
+{
+  s->integer = lpt_call_is_i64 (call, 0) && lpt_call_is_i64 (call, 2);
+  s->indices = lpt_call_i64 (call, 1, error);
+  if (s->indices == NULL)
+    return FALSE;
+  s->data = s->integer ? (gconstpointer) lpt_call_i64 (call, 0, error) : lpt_call_f32 (call, 0, error);
+  if (s->data == NULL)
+    return FALSE;
+  s->updates = s->integer ? (gconstpointer) lpt_call_i64 (call, 2, error) : lpt_call_f32 (call, 2, error);
+  if (s->updates == NULL)
+    return FALSE;
+  s->y = s->integer ? (gpointer) lpt_call_out_i64 (call, 0, error) : lpt_call_out_f32 (call, 0, error);
+  if (s->y == NULL)
+    return FALSE;
+  memcpy (s->y, s->data, (gsize) lpt_array_count (&call->in[0]) * (s->integer ? sizeof (gint64) : sizeof (float)));
+
+  return TRUE;
+}
+
+gboolean
+lpt_run_scatter_elements (LptCall *call,
+                          GError **error)
+{
+  const LptScatterAttrs *attrs = LPT_ATTRS (call->node, LptScatterAttrs);
+  const LptShape *data = &call->in[0].shape, *shape = &call->in[1].shape;
+  gint64 index[LPT_MAX_RANK] = { 0 }, strides[LPT_MAX_RANK], value, at, i, k, count = lpt_array_count (&call->in[0]);
+  gint64 *hits;
+  double *sums;
+  Scatter s;
+  gint axis, d;
+
+  if (!open_scatter (call, &s, error) || !lpt_call_int (call, 3, 0, &value, error) ||
+      !lpt_call_axis (call, value, data->rank, &axis, error))
+    return FALSE;
+  if (shape->rank != data->rank || !lpt_shape_equal (shape, &call->in[2].shape))
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "indices and updates do not fit the data");
+      return FALSE;
+    }
+  for (d = 0; d < data->rank; d++)
+    if (d != axis && shape->dims[d] > data->dims[d])
+      {
+        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "indices and updates do not fit the data");
+        return FALSE;
+      }
+  if (lpt_array_count (&call->in[1]) == 0)
+    return TRUE;
+
+  hits = lpt_call_scratch (call, (gsize) count, sizeof (gint64), error);
+  sums = hits != NULL ? lpt_call_scratch (call, (gsize) count, sizeof (double), error) : NULL;
+  if (sums == NULL)
+    return FALSE;
+  for (k = 0; k < count; k++)
+    {
+      hits[k] = attrs->use_init_val;
+      sums[k] = get (&s, s.data, k);
+    }
+
+  lpt_shape_strides (data, strides);
+  i = 0;
+  do
+    {
+      if (!lpt_index_wrap (s.indices[i], data->dims[axis], &at, error))
+        return FALSE;
+      for (d = 0, k = at * strides[axis]; d < data->rank; d++)
+        k += d == axis ? 0 : index[d] * strides[d];
+      if (attrs->reduction == LPT_REDUCTION_NONE)
+        copy (&s, k, i);
+      else
+        sums[k] = hits[k]++ == 0 ? get (&s, s.updates, i) : reduce (attrs->reduction, sums[k], get (&s, s.updates, i));
+      i++;
+    }
+  while (lpt_index_next (shape->rank, shape->dims, index));
+
+  for (k = 0; k < count && attrs->reduction != LPT_REDUCTION_NONE; k++)
+    if (hits[k] > (attrs->use_init_val ? 1 : 0))
+      {
+        double x = attrs->reduction == LPT_REDUCTION_MEAN ? sums[k] / (double) hits[k] : sums[k];
+
+        put (&s, k, x);
+      }
+
+  return TRUE;
+}
+
+gboolean
+lpt_run_scatter_nd (LptCall *call,
+                    GError **error)
+{
+  int reduction = LPT_ATTRS (call->node, LptScatterAttrs)->reduction;
+  const LptShape *data = &call->in[0].shape, *shape = &call->in[1].shape;
+  gint64 tuple, inner, n, i, k, at, one;
+  Scatter s;
+
+  if (!open_scatter (call, &s, error))
+    return FALSE;
+  tuple = shape->rank > 0 ? shape->dims[shape->rank - 1] : -1;
+  if (tuple < 0 || tuple > data->rank)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "tuples of %" G_GINT64_FORMAT " do not fit rank %d", tuple, data->rank);
+      return FALSE;
+    }
+  inner = lpt_dims_product (data, (gint) tuple, data->rank);
+  n = lpt_dims_product (shape, 0, shape->rank - 1);
+  if (lpt_array_count (&call->in[2]) != n * inner)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the updates do not fit data and indices");
+      return FALSE;
+    }
+
+  for (i = 0; i < n; i++)
+    {
+      for (k = 0, at = 0; k < tuple; k++)
+        {
+          if (!lpt_index_wrap (s.indices[i * tuple + k], data->dims[k], &one, error))
+            return FALSE;
+          at = at * data->dims[k] + one;
+        }
+      for (k = 0; k < inner; k++)
+        if (reduction == LPT_REDUCTION_NONE)
+          copy (&s, at * inner + k, i * inner + k);
+        else
+          put (&s, at * inner + k, reduce (reduction, get (&s, s.y, at * inner + k), get (&s, s.updates, i * inner + k)));
+    }
+
+  return TRUE;
+}

@@ -1,0 +1,204 @@
+/* unary.c - functions of one input: Relu, Sigmoid, ...; IsFinite, IsInf, IsNaN; LogicalNot, BitwiseNot
+ *
+ * Real elements are computed by the kernel family's scalar row, or in f64 and rounded once to f32. Integers (shape arithmetic) stay integers where
+ * the function keeps them: Abs, Negative, Relu, Sign, Clamp, rounding.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+
+#include "eval/lpt-exec-ops.h"
+#include "ir/scalar/lpt-unary.h"
+#include "ir/scalar/lpt-clamp.h"
+
+static gboolean
+input_parameters (LptCall *call,
+                  guint    n,
+                  double  *p,
+                  GError **error)
+{
+  guint i;
+
+  for (i = 0; i < n; i++)
+    {
+      const float *v;
+
+      if (call->node->op == LPT_OP_SWISH && !lpt_call_has (call, 1))
+        {
+          p[0] = 1;
+          return TRUE;
+        }
+      v = lpt_call_f32 (call, i + 1, error);
+      if (v == NULL)
+        return FALSE;
+      if (lpt_array_count (&call->in[i + 1]) < 1)
+        {
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input %u is empty", i + 1);
+          return FALSE;
+        }
+      p[i] = v[0];
+    }
+
+  return TRUE;
+}
+
+static gboolean
+get_parameters (LptCall *call,
+                double  *p,
+                GError **error)
+{
+  LptNode *node = call->node;
+  gint64 low, high;
+
+  switch ((guint) node->op)
+    {
+    case LPT_OP_CLAMP:
+      lpt_clamp_bounds (node, &p[0], &p[1]);
+      if (lpt_call_is_integer (call))
+        {
+          lpt_clamp_bounds_i64 (node, call->out[0].declared, &low, &high);
+          p[0] = (double) low;
+          p[1] = (double) high;
+        }
+      return TRUE;
+    case LPT_OP_ELU:
+      p[0] = LPT_ATTRS (node, LptEluAttrs)->alpha;
+      return TRUE;
+    case LPT_OP_GELU:
+      p[0] = LPT_ATTRS (node, LptGeluAttrs)->approximation_mode;
+      return TRUE;
+    case LPT_OP_ROUND:
+      p[0] = LPT_ATTRS (node, LptRoundAttrs)->mode;
+      return TRUE;
+    default:
+      return input_parameters (call, lpt_unary_n_parameters (node->op), p, error);
+    }
+}
+
+/* FALSE where the function leaves the integers. */
+static gboolean
+run_i64 (LptCall      *call,
+         const gint64 *x,
+         gint64       *y,
+         gint64        count)
+{
+  const LptNode *node = call->node;
+  gint64 i, low = 0, high = 0;
+
+  if (node->op == LPT_OP_CLAMP)
+    lpt_clamp_bounds_i64 (node, call->out[0].declared, &low, &high);
+
+#define EACH(expression) for (i = 0; i < count; i++) y[i] = (expression); return TRUE
+  switch ((guint) node->op)
+    {
+    case LPT_OP_ABS: EACH (x[i] < 0 ? (gint64) (0 - (guint64) x[i]) : x[i]);
+    case LPT_OP_NEGATIVE: EACH ((gint64) (0 - (guint64) x[i]));
+    case LPT_OP_RELU: EACH (MAX (x[i], 0));
+    case LPT_OP_SIGN: EACH ((x[i] > 0) - (x[i] < 0));
+    case LPT_OP_CLAMP: EACH (MIN (MAX (x[i], low), high));
+    case LPT_OP_FLOOR: case LPT_OP_CEILING: case LPT_OP_ROUND: EACH (x[i]);
+    default: return FALSE;
+    }
+#undef EACH
+}
+
+gboolean
+lpt_run_unary (LptCall *call,
+               GError **error)
+{
+  LptOp op = call->node->op;
+  LptUnaryFunc func = lpt_unary_func (op);
+  double p[LPT_UNARY_MAX_PARAMETERS];
+  gint64 i, count = lpt_array_count (&call->out[0]);
+  LptFloatMap map;
+  const float *x;
+  float *y;
+
+  if (!get_parameters (call, p, error))
+    return FALSE;
+
+  if (lpt_call_is_i64 (call, 0) && call->out[0].dtype == LPT_DTYPE_I64 &&
+      run_i64 (call, call->in[0].data, call->out[0].data, count))
+    return TRUE;
+
+  x = lpt_call_f32 (call, 0, error);
+  y = x != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
+  if (y == NULL)
+    return FALSE;
+  if (op == LPT_OP_RELU)
+    for (i = 0; i < count; i++)
+      y[i] = x[i] < 0 ? 0 : x[i];
+  else if (lpt_unary_map (op, p, &map))
+    lpt_float_scalar ()->map (map, (gsize) count, x, y);
+  else
+    for (i = 0; i < count; i++)
+      y[i] = (float) func (x[i], p);
+
+  return TRUE;
+}
+
+gboolean
+lpt_run_classify (LptCall *call,
+                  GError **error)
+{
+  LptNode *node = call->node;
+  const float *x = lpt_call_f32 (call, 0, error);
+  gint64 *y = x != NULL ? lpt_call_out_i64 (call, 0, error) : NULL;
+  gint64 i, count = lpt_array_count (&call->out[0]);
+
+  if (y == NULL)
+    return FALSE;
+  if (node->op == LPT_OP_IS_INF)
+    {
+      const LptIsInfAttrs *attrs = LPT_ATTRS (node, LptIsInfAttrs);
+
+      for (i = 0; i < count; i++)
+        y[i] = isinf (x[i]) && (x[i] < 0 ? attrs->detect_negative : attrs->detect_positive);
+    }
+  else if (node->op == LPT_OP_IS_NAN)
+    for (i = 0; i < count; i++)
+      y[i] = isnan (x[i]) != 0;
+  else
+    for (i = 0; i < count; i++)
+      y[i] = isfinite (x[i]) != 0;
+
+  return TRUE;
+}
+
+gboolean
+lpt_run_logical_not (LptCall *call,
+                     GError **error)
+{
+  const gint64 *x = lpt_call_i64 (call, 0, error);
+  gint64 *y = x != NULL ? lpt_call_out_i64 (call, 0, error) : NULL;
+  gint64 i, count = lpt_array_count (&call->out[0]);
+
+  if (y == NULL)
+    return FALSE;
+  for (i = 0; i < count; i++)
+    y[i] = !x[i];
+
+  return TRUE;
+}
+
+gboolean
+lpt_run_bitwise_not (LptCall *call,
+                     GError **error)
+{
+  LptDType declared = call->in[0].declared;
+  const gint64 *x = lpt_call_i64 (call, 0, error);
+  gint64 *y = x != NULL ? lpt_call_out_i64 (call, 0, error) : NULL;
+  gint64 i, count = lpt_array_count (&call->out[0]);
+  guint bits = lpt_dtype_bits (declared);
+  /* Unsigned types keep the bits of their width; a boolean is inverted as one. */
+  gint64 mask = declared == LPT_DTYPE_BOOL ? 1
+                : lpt_dtype_kind (declared) == LPT_KIND_UINT && bits < 64 ? ((gint64) 1 << bits) - 1 : -1;
+
+  if (y == NULL)
+    return FALSE;
+  for (i = 0; i < count; i++)
+    y[i] = ~x[i] & mask;
+
+  return TRUE;
+}

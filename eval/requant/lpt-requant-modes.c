@@ -1,0 +1,398 @@
+/* lpt-requant-modes.c - requant modes: the table, and who asks it what
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "eval/requant/lpt-requant-modes.h"
+
+#include <lpt/lpt-attrs.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "executor/kernels/requant/requant-scalar.h"
+
+static const LptModeInfo modes[] =
+{
+  { LPT_MODE_SINGLE, "single", "one 64-bit product, one rounding shift, ties toward +inf" },
+  { LPT_MODE_LITERT, "litert", "TensorFlow Lite 2.9.0, builtin kernels on x86-64", TRUE },
+  { LPT_MODE_LITERT_DOUBLE, "litert-double", "tflite-micro's reference kernels, double rounding", TRUE },
+  { LPT_MODE_LITERT_SINGLE, "litert-single", "tflite-micro's reference kernels, single rounding", TRUE },
+  { LPT_MODE_XNNPACK, "xnnpack", "XNNPACK as the delegate of TensorFlow Lite 2.9.0", TRUE },
+  { LPT_MODE_ONNX, "onnx", "ONNX Runtime: float32 multipliers, ties to even" },
+  { LPT_MODE_CAFFE2, "caffe2", "Caffe2: float32 scales, two roundings" },
+  { LPT_MODE_SNPS, "snps", "SNPS-Caffe, its TFLite column: by granularity and kind of convolution" },
+  { LPT_MODE_SNPS_ONNX, "snps-onnx", "SNPS-Caffe, its ONNX column" },
+  { LPT_MODE_SNPS_CAFFE2, "snps-caffe2", "SNPS-Caffe, its Caffe2 column" },
+  { LPT_MODE_TPU, "tpu", "TPU-MLIR: searched multiplier and right shift" },
+  { LPT_MODE_TPU8, "tpu8", "TPU-MLIR with 8-bit multipliers" },
+  { LPT_MODE_TPU_PER_INPUT, "tpu-per-input", "TPU-MLIR, each input of a sum with its own shift" },
+  { LPT_N_MODES, NULL, NULL }
+};
+
+static const LptRequantRule rules[] =
+{
+#define LPT_RULE(mode, class, granularity, kind, arith, form, rounding, algorithm) \
+  { LPT_MODE_##mode, LPT_CLASS_##class, LPT_GRANULARITY_##granularity, LPT_KIND_OF_##kind, LPT_SCALE_##arith, \
+    LPT_MULTIPLIER_##form, LPT_ROUNDING_##rounding, LPT_ALGO_##algorithm },
+#include "eval/requant/lpt-requant-modes.def"
+#undef LPT_RULE
+};
+
+const LptModeInfo *
+lpt_modes (void)
+{
+  return modes;
+}
+
+const char *
+lpt_mode_name (LptMode mode)
+{
+  return mode < LPT_N_MODES ? modes[mode].name : NULL;
+}
+
+gboolean
+lpt_mode_from_name (const char *name,
+                    LptMode    *mode)
+{
+  for (const LptModeInfo *info = modes; info->name != NULL; info++)
+    if (g_ascii_strcasecmp (info->name, name) == 0)
+      {
+        *mode = info->mode;
+        return TRUE;
+      }
+
+  return FALSE;
+}
+
+const LptRequantRule *
+lpt_requant_rule (LptMode            mode,
+                  LptClass           class,
+                  LptRuleGranularity granularity,
+                  guint              kinds)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (rules); i++)
+    {
+      const LptRequantRule *rule = &rules[i];
+
+      if (rule->mode == mode
+          && (rule->class == LPT_CLASS_ANY || rule->class == class || (rule->class == LPT_CLASS_UNARY && class == LPT_CLASS_ELU))
+          && (rule->granularity == LPT_GRANULARITY_ANY || rule->granularity == granularity)
+          && (rule->kind == LPT_KIND_OF_ANY || (kinds & rule->kind) != 0))
+        return rule;
+    }
+
+  g_assert_not_reached ();   /* every mode ends with a row for ANY */
+}
+
+LptMultiplier
+lpt_requant_rule_multiplier (const LptRequantRule *rule,
+                             double                input,
+                             double                weight,
+                             double                output)
+{
+  const double real = lpt_requant_scale (rule->arith, input, weight, output);
+  LptMultiplier multiplier;
+
+  lpt_multiplier_make (rule->form, rule->rounding, real, &multiplier);
+
+  return multiplier;
+}
+
+LptMultiplier *
+lpt_requant_rule_multipliers (const LptRequantRule *rule,
+                              double                input,
+                              guint                 n,
+                              const double         *weight,
+                              double                output)
+{
+  LptMultiplier *multipliers = g_new (LptMultiplier, n);
+
+  for (guint i = 0; i < n; i++)
+    multipliers[i] = lpt_requant_rule_multiplier (rule, input, weight[i], output);
+
+  return multipliers;
+}
+
+void
+lpt_sum64_make (LptSum64     *sum,
+                guint         n,
+                const double *real,
+                const gint32 *zero,
+                double        constant)
+{
+  const double bias_limit = 0x1p60;
+  double largest = 0.0;
+  gint e;
+
+  *sum = (LptSum64) { .shift = 1 };
+  for (guint i = 0; i < n; i++)
+    largest = MAX (largest, fabs (real[i]));
+
+  /* The larger multiplier fills 31 bits, unless the shift ends. */
+  frexp (largest, &e);
+  sum->shift = CLAMP (31 - e, 1, 62);
+  if (round (ldexp (largest, sum->shift)) >= 0x1p31 && sum->shift > 1)
+    sum->shift--;
+
+  for (guint i = 0; i < n; i++)
+    {
+      const double m = round (ldexp (real[i], sum->shift));
+
+      sum->m[i] = (gint32) CLAMP (m, -(double) G_MAXINT32, (double) G_MAXINT32);
+      sum->bias -= (gint64) sum->m[i] * zero[i];
+    }
+
+  sum->bias += (gint64) CLAMP (round (ldexp (constant, sum->shift)), -bias_limit, bias_limit);
+}
+
+/* --- nodes ------------------------------------------------------------------ */
+
+static gboolean
+per_channel (LptValue *value)
+{
+  return value != NULL && value->quant != NULL && value->quant->axis != LPT_QUANT_PER_TENSOR;
+}
+
+static guint
+convolution_kinds (LptNode *node)
+{
+  const LptShape *w = &lpt_node_in (node, 1)->shape;
+  const gboolean grouped = node->op == LPT_OP_GROUP_CONVOLUTION;
+  const gint spatial = grouped ? 3 : 2;
+  guint kinds = lpt_node_in (node, 2) == NULL ? LPT_KIND_OF_NO_BIAS : 0;
+
+  if (w->rank <= spatial)
+    return kinds | LPT_KIND_OF_DENSE;
+  if (grouped)
+    return kinds | (w->dims[2] == 1 ? LPT_KIND_OF_DEPTHWISE : LPT_KIND_OF_DENSE);
+
+  for (gint i = spatial; i < w->rank; i++)
+    if (w->dims[i] != 1)
+      return kinds | LPT_KIND_OF_DENSE;
+
+  return kinds | LPT_KIND_OF_POINTWISE;
+}
+
+static LptClass
+unary_class (const char *name)
+{
+  if (g_ascii_strcasecmp (name, "Sigmoid") == 0)
+    return LPT_CLASS_SIGMOID;
+  if (g_ascii_strcasecmp (name, "Tanh") == 0)
+    return LPT_CLASS_TANH;
+  if (g_ascii_strcasecmp (name, "HSwish") == 0)
+    return LPT_CLASS_HSWISH;
+  if (g_ascii_strcasecmp (name, "Elu") == 0)
+    return LPT_CLASS_ELU;
+
+  return LPT_CLASS_UNARY;
+}
+
+gboolean
+lpt_requant_classify (LptNode            *node,
+                      LptClass           *class,
+                      LptRuleGranularity *granularity,
+                      guint              *kinds)
+{
+  *granularity = LPT_GRANULARITY_TENSOR;
+  *kinds = 0;
+
+  switch (node->op)
+    {
+    case LPT_OP_CONVOLUTION:
+    case LPT_OP_GROUP_CONVOLUTION:
+      *class = LPT_CLASS_CONV;
+      *kinds = convolution_kinds (node);
+      break;
+
+    case LPT_OP_CONVOLUTION_BACKPROP_DATA:
+    case LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA:
+      *class = LPT_CLASS_DECONV;
+      break;
+
+    case LPT_OP_MATMUL:
+      *class = LPT_CLASS_MATMUL;
+      *kinds = lpt_node_const_in (node, 1) != NULL ? LPT_KIND_OF_WEIGHTS : LPT_KIND_OF_ACTIVATIONS;
+      break;
+
+    case LPT_OP_PRELU:
+      *class = lpt_node_in (node, 1)->quant != NULL ? LPT_CLASS_PRELU : LPT_CLASS_LEAKY;
+      break;
+
+    case LPT_OP_ADD:          *class = LPT_CLASS_ADD; break;
+    case LPT_OP_SUBTRACT:     *class = LPT_CLASS_SUB; break;
+    case LPT_OP_MULTIPLY:     *class = LPT_CLASS_MUL; break;
+    case LPT_OP_RELU:
+    case LPT_OP_CLAMP:        *class = LPT_CLASS_CLAMP; break;
+    case LPT_OP_QUANTIZE:     *class = LPT_CLASS_QUANTIZE; break;
+    case LPT_OP_AVG_POOL:     *class = LPT_CLASS_AVG_POOL; break;
+    case LPT_OP_REDUCE_MEAN:  *class = LPT_CLASS_MEAN; break;
+    case LPT_OP_REDUCE_SUM:   *class = LPT_CLASS_SUM; break;
+    case LPT_OP_SOFTMAX:      *class = LPT_CLASS_SOFTMAX; break;
+    case LPT_OP_LOG_SOFTMAX:  *class = LPT_CLASS_LOG_SOFTMAX; break;
+    case LPT_OP_NORMALIZE_L2: *class = LPT_CLASS_L2; break;
+    case LPT_OP_INTERPOLATE:  *class = LPT_CLASS_RESIZE; break;
+
+    case LPT_OP_REQUANTIZE:
+    case LPT_OP_CONCAT:
+    case LPT_OP_MAXIMUM:
+    case LPT_OP_MINIMUM:
+    case LPT_OP_MAX_POOL:
+    case LPT_OP_REDUCE_MAX:
+    case LPT_OP_REDUCE_MIN:
+      *class = LPT_CLASS_REQUANTIZE;
+      break;
+
+    case LPT_OP_EQUAL:
+    case LPT_OP_NOT_EQUAL:
+    case LPT_OP_LESS:
+    case LPT_OP_LESS_EQUAL:
+    case LPT_OP_GREATER:
+    case LPT_OP_GREATER_EQUAL:
+      *class = LPT_CLASS_COMPARE;
+      break;
+
+    case LPT_OP_TABLE:
+      *class = unary_class (LPT_ATTRS (node, LptTableAttrs)->function);
+      break;
+
+    default:
+      if ((node->info->flags & LPT_OP_F_UNARY) == 0)
+        return FALSE;
+      *class = unary_class (node->info->name);
+      break;
+    }
+
+  if (per_channel (lpt_node_in (node, 1)) || per_channel (lpt_node_in (node, 0)))
+    *granularity = LPT_GRANULARITY_CHANNEL;
+
+  return TRUE;
+}
+
+LptMode
+lpt_requant_node_mode (LptNode *node)
+{
+  const char *name = node->requant;
+  LptMode mode;
+
+  if (name == NULL && node->graph->op_requant != NULL)
+    name = g_hash_table_lookup (node->graph->op_requant, node->info->name);
+  if (name == NULL)
+    name = node->graph->requant;
+
+  return name != NULL && lpt_mode_from_name (name, &mode) ? mode : LPT_MODE_SINGLE;
+}
+
+const LptRequantRule *
+lpt_requant_node_rule (LptNode *node)
+{
+  LptRuleGranularity granularity;
+  LptClass class;
+  guint kinds;
+
+  if (!lpt_requant_classify (node, &class, &granularity, &kinds))
+    return NULL;
+
+  return lpt_requant_rule (lpt_requant_node_mode (node), class, granularity, kinds);
+}
+
+/* --- --requant SPEC --------------------------------------------------------- */
+
+/* Names on the command line beside those of the op table; underscores do not count. */
+static const struct { const char *alias; LptOp op; } aliases[] =
+{
+  { "conv", LPT_OP_CONVOLUTION },
+  { "groupconv", LPT_OP_GROUP_CONVOLUTION },
+  { "deconv", LPT_OP_CONVOLUTION_BACKPROP_DATA },
+  { "groupdeconv", LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA },
+  { "mul", LPT_OP_MULTIPLY },
+  { "sub", LPT_OP_SUBTRACT },
+  { "div", LPT_OP_DIVIDE },
+  { "mean", LPT_OP_REDUCE_MEAN },
+  { "sum", LPT_OP_REDUCE_SUM },
+};
+
+static const LptOpInfo *
+find_op (const char *name)
+{
+  g_autofree char *bare = g_strdup (name);
+  char *to = bare;
+
+  for (const char *from = name; *from != '\0'; from++)
+    if (*from != '_' && *from != '-')
+      *to++ = *from;
+  *to = '\0';
+
+  for (guint i = 0; i < G_N_ELEMENTS (aliases); i++)
+    if (g_ascii_strcasecmp (aliases[i].alias, bare) == 0)
+      return lpt_op_info (aliases[i].op);
+
+  return lpt_op_find (bare);
+}
+
+static gboolean
+set_mode (char      **slot,
+          const char *name,
+          GError    **error)
+{
+  g_autoptr (GString) known = NULL;
+  LptMode mode;
+
+  if (lpt_mode_from_name (name, &mode))
+    {
+      g_free (*slot);
+      *slot = g_strdup (lpt_mode_name (mode));
+      return TRUE;
+    }
+
+  known = g_string_new (NULL);
+  for (const LptModeInfo *info = modes; info->name != NULL; info++)
+    g_string_append_printf (known, "%s%s", known->len > 0 ? ", " : "", info->name);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "no mode \"%s\"; the modes are %s", name, known->str);
+
+  return FALSE;
+}
+
+gboolean
+lpt_graph_set_requant (LptGraph   *graph,
+                       const char *spec,
+                       GError    **error)
+{
+  const char *colon = strrchr (spec, ':');
+  g_autofree char *target = NULL;
+  g_autofree char *mode = NULL;
+  const LptOpInfo *info;
+
+  if (colon == NULL)
+    return set_mode (&graph->requant, spec, error);
+
+  target = g_strndup (spec, colon - spec);
+  if (g_str_has_prefix (target, "node="))
+    {
+      LptNode *node = lpt_graph_find (graph, target + strlen ("node="));
+
+      if (node == NULL)
+        {
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "no node \"%s\"", target + strlen ("node="));
+          return FALSE;
+        }
+
+      return set_mode (&node->requant, colon + 1, error);
+    }
+
+  info = find_op (target);
+  if (info == NULL)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "no op \"%s\"", target);
+      return FALSE;
+    }
+  if (!set_mode (&mode, colon + 1, error))
+    return FALSE;
+
+  if (graph->op_requant == NULL)
+    graph->op_requant = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  g_hash_table_replace (graph->op_requant, g_strdup (info->name), g_steal_pointer (&mode));
+
+  return TRUE;
+}
