@@ -28,7 +28,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-eltwise.h"
+#include "passes/support/lpt-eltwise.h"
 
 /* Behind a weighted operation an added constant is a bias, which runtimes want to see as such. */
 static gboolean

@@ -14,7 +14,7 @@
 #include <math.h>
 
 #include "ir/lpt-quantize-details.h"
-#include "passes/lpt-markup.h"
+#include "passes/core/lpt-markup.h"
 
 static gboolean
 all_equal (const float *v,

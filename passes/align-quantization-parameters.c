@@ -10,7 +10,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "passes/lpt-markup.h"
+#include "passes/core/lpt-markup.h"
 
 static gboolean
 comes_from_fake_quantizes (LptRewriter *rw,

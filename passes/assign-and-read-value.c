@@ -18,8 +18,8 @@
 #include <string.h>
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-layer.h"
-#include "passes/lpt-rewriter.h"
+#include "passes/support/lpt-layer.h"
+#include "passes/core/lpt-rewriter.h"
 
 /* The ReadValue that the Assign waits for. */
 static LptNode *

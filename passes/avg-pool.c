@@ -16,7 +16,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-layer.h"
+#include "passes/support/lpt-layer.h"
 
 static gboolean
 pads_with_zeros (LptNode *pool)

@@ -17,7 +17,7 @@
 
 #include "ir/scalar/lpt-clamp.h"
 #include "ir/lpt-fold.h"
-#include "passes/lpt-layer.h"
+#include "passes/support/lpt-layer.h"
 
 static gboolean
 rewrite (LptRewriter *rw,

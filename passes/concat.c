@@ -18,7 +18,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-layer.h"
+#include "passes/support/lpt-layer.h"
 
 /* All chains, or why they do not fit. */
 static const char *

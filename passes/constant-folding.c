@@ -16,7 +16,7 @@
  */
 
 #include "eval/lpt-evaluate-node.h"
-#include "passes/lpt-layer.h"
+#include "passes/support/lpt-layer.h"
 
 static gboolean
 is_foldable (LptRewriter *rw,

@@ -15,7 +15,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "passes/lpt-decompose.h"
+#include "passes/support/lpt-decompose.h"
 
 static gboolean
 covers_type (LptNode  *fq,

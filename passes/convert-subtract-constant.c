@@ -19,7 +19,7 @@
 #include <math.h>
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-layer.h"
+#include "passes/support/lpt-layer.h"
 
 static gboolean
 has_one_reader (LptNode *node)

@@ -21,7 +21,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "passes/lpt-weightable.h"
+#include "passes/support/lpt-weightable.h"
 
 const LptPass lpt_pass_convolution_backprop_data = {
   .name      = "convolution-backprop-data",

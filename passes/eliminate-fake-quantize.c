@@ -18,7 +18,7 @@
 
 #include <math.h>
 
-#include "passes/lpt-decompose.h"
+#include "passes/support/lpt-decompose.h"
 
 static gboolean
 is_identity_on_integers (LptNode                  *fq,

@@ -29,7 +29,7 @@
 #include <math.h>
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-decompose.h"
+#include "passes/support/lpt-decompose.h"
 
 /* A Convert to u8 or i8 that is the only reader becomes the output type. */
 static LptNode *

@@ -20,7 +20,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "passes/lpt-fuse.h"
+#include "passes/support/lpt-fuse.h"
 
 static gboolean
 rewrite (LptRewriter *rw,

@@ -16,7 +16,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-decompose.h"
+#include "passes/support/lpt-decompose.h"
 
 static gboolean
 is_point (const LptQuantizeDetails *details)

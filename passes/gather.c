@@ -15,7 +15,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-layer.h"
+#include "passes/support/lpt-layer.h"
 
 typedef struct { gint rank, axis, index_rank; gint64 batch_dims; LptInts indices; gboolean have_indices; } Where;
 

@@ -22,7 +22,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "passes/lpt-weightable.h"
+#include "passes/support/lpt-weightable.h"
 
 const LptPass lpt_pass_group_convolution = {
   .name      = "group-convolution",

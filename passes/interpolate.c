@@ -16,7 +16,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "passes/lpt-layer.h"
+#include "passes/support/lpt-layer.h"
 
 static gboolean
 all_zero (const LptInts *list)

@@ -19,7 +19,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-fuse.h"
+#include "passes/support/lpt-fuse.h"
 
 #define MANY_READERS 64      /* more are not looked at: time grows linearly */
 

@@ -11,7 +11,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-layer.h"
+#include "passes/support/lpt-layer.h"
 
 static gboolean
 is_quantized_type (LptDType dtype)

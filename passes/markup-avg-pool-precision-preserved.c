@@ -12,7 +12,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "passes/lpt-markup.h"
+#include "passes/core/lpt-markup.h"
 
 static void
 mark (LptRewriter *rw,

@@ -11,7 +11,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-markup.h"
+#include "passes/core/lpt-markup.h"
 
 static gboolean
 is_weighted (LptNode *node)

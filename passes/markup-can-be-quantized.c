@@ -10,8 +10,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "passes/lpt-markup.h"
-#include "passes/lpt-weightable.h"
+#include "passes/core/lpt-markup.h"
+#include "passes/support/lpt-weightable.h"
 
 static void
 mark (LptRewriter *rw,

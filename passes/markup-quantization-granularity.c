@@ -8,7 +8,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "passes/lpt-markup.h"
+#include "passes/core/lpt-markup.h"
 
 static void
 mark (LptRewriter *rw,

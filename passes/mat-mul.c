@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-weightable.h"
+#include "passes/support/lpt-weightable.h"
 
 /* The second operand: integers and their scale. */
 typedef struct

@@ -23,7 +23,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-decompose.h"
+#include "passes/support/lpt-decompose.h"
 
 #define MANY_READERS 64      /* more are not visited: time grows linearly */
 

@@ -21,7 +21,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-eltwise.h"
+#include "passes/support/lpt-eltwise.h"
 
 /* A FakeQuantize over a constant operand becomes a constant. */
 static gboolean

@@ -22,7 +22,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-normalization.h"
+#include "passes/support/lpt-normalization.h"
 
 /* The axes that are reduced. FALSE when they are not known. */
 static gboolean

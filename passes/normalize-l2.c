@@ -20,7 +20,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-normalization.h"
+#include "passes/support/lpt-normalization.h"
 
 static gboolean
 axes_fit (LptNode *node)

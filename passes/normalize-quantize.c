@@ -31,7 +31,7 @@
 #include <lpt/lpt-pass.h>
 #include <lpt/lpt-work.h>
 
-#include "passes/lpt-rewriter.h"
+#include "passes/core/lpt-rewriter.h"
 
 typedef struct
 {

@@ -12,8 +12,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "passes/lpt-markup.h"
-#include "passes/lpt-restricted.h"
+#include "passes/core/lpt-markup.h"
+#include "passes/support/lpt-restricted.h"
 
 /* Input @i and what is above it have no type in common. */
 static gboolean

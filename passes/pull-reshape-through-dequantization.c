@@ -15,7 +15,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-pull.h"
+#include "passes/support/lpt-pull.h"
 
 /* @tensor, broadcast on @from, as it is broadcast on @to, which has as many elements; NULL when it cannot be.
  * Axes of both shapes are grouped by equal products; inside a group it must be constant or complete. */

@@ -14,7 +14,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-pull.h"
+#include "passes/support/lpt-pull.h"
 
 static LptTensor *
 follow (LptTensor      *tensor,

@@ -19,7 +19,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-weightable.h"
+#include "passes/support/lpt-weightable.h"
 
 /* The chain behind @value stays as it is. */
 static gboolean

@@ -18,7 +18,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-reduce.h"
+#include "passes/support/lpt-reduce.h"
 
 static gboolean
 rewrite (LptRewriter *rw,

@@ -20,7 +20,7 @@
 
 #include "ir/lpt-fold.h"
 #include "ir/lpt-memory.h"
-#include "passes/lpt-layer.h"
+#include "passes/support/lpt-layer.h"
 
 typedef struct { gint in_rank, out_rank; gint64 channels; } Change;
 

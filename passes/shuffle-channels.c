@@ -14,7 +14,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-layer.h"
+#include "passes/support/lpt-layer.h"
 
 typedef struct { gint rank, axis; gint64 group; } Shuffle;
 

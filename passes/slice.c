@@ -15,7 +15,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-layer.h"
+#include "passes/support/lpt-layer.h"
 
 static gboolean
 rewrite (LptRewriter *rw,

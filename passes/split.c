@@ -14,7 +14,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "passes/lpt-split.h"
+#include "passes/support/lpt-split.h"
 
 static gboolean
 rewrite (LptRewriter *rw,

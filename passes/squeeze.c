@@ -15,7 +15,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-layer.h"
+#include "passes/support/lpt-layer.h"
 
 typedef struct { gint rank; gboolean removed[LPT_MAX_RANK]; } Axes;
 

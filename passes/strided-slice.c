@@ -16,7 +16,7 @@
 
 #include "ir/lpt-fold.h"
 #include "ir/lpt-memory.h"
-#include "passes/lpt-layer.h"
+#include "passes/support/lpt-layer.h"
 
 typedef struct
 {

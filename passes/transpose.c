@@ -17,7 +17,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-layer.h"
+#include "passes/support/lpt-layer.h"
 
 typedef struct { gint rank; gint64 order[LPT_MAX_RANK]; } Order;
 

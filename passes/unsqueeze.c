@@ -15,7 +15,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-layer.h"
+#include "passes/support/lpt-layer.h"
 
 typedef struct { gint rank, out_rank; gboolean inserted[LPT_MAX_RANK]; } Axes;
 

@@ -39,7 +39,7 @@ struct _LptPass
 
 #define LPT_ROOTS(...) ((const LptOp[]) { __VA_ARGS__, LPT_OP_NONE })
 
-/* The table (passes/lpt-passes.def), ends with NULL; order = order of trying. */
+/* The table (passes/core/lpt-passes.def), ends with NULL; order = order of trying. */
 LPT_EXPORT const LptPass *const *lpt_passes (void);
 LPT_EXPORT const LptPass        *lpt_pass_find (const char *name);   /* without case and punctuation */
 

@@ -8,7 +8,7 @@
 #include <lpt/lpt-attrs.h>
 
 #include "passes/lower/lower.h"
-#include "passes/lpt-restricted.h"
+#include "passes/support/lpt-restricted.h"
 
 /* Scales that differ by less are the same number rounded to float32 elsewhere. */
 #define SAME_SCALE 1e-6

@@ -15,7 +15,7 @@
 #include <lpt/lpt-body.h>
 
 #include "passes/lower/unlower.h"
-#include "passes/lpt-restricted.h"
+#include "passes/support/lpt-restricted.h"
 
 /* Codes are made again, accumulators are not. */
 static gboolean

@@ -22,8 +22,8 @@
 #include <lpt/lpt-work.h>
 
 #include "passes/lower/lower.h"
-#include "passes/lpt-restricted.h"
-#include "passes/lpt-rewriter.h"
+#include "passes/support/lpt-restricted.h"
+#include "passes/core/lpt-rewriter.h"
 
 /* --- the walk --- */
 

@@ -15,7 +15,7 @@
 #include <lpt/lpt-attrs.h>
 
 #include "passes/lower/lower.h"
-#include "passes/lpt-restricted.h"
+#include "passes/support/lpt-restricted.h"
 
 static const double one = 1;
 static const double zero = 0;

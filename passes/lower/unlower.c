@@ -7,7 +7,7 @@
 
 #include "passes/lower/fit.h"
 #include "passes/lower/unlower.h"
-#include "passes/lpt-restricted.h"
+#include "passes/support/lpt-restricted.h"
 
 static LptValue *
 real_binary (LptGraph *graph,

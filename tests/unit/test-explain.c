@@ -362,6 +362,8 @@ test_reasons (void)
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
   lines = g_strsplit (text, "\n", 0);
   read_sources ("passes", sources);
+  read_sources ("passes/core", sources);
+  read_sources ("passes/support", sources);
   read_sources ("passes/lower", sources);
   for (guint i = 0; i < sources->len; i++)
     {

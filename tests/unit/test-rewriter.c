@@ -6,7 +6,7 @@
 #include <lpt/lpt-pass.h>
 #include <lpt/lpt-text.h>
 
-#include "passes/lpt-rewriter.h"
+#include "passes/core/lpt-rewriter.h"
 
 static const char source[] =
   "%x = Parameter : f32[1,3,4]\n"

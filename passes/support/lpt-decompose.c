@@ -11,7 +11,7 @@
 #include <math.h>
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-decompose.h"
+#include "passes/support/lpt-decompose.h"
 
 #define SCALE_MIN 1e-32f
 #define SCALE_MAX 1e32f

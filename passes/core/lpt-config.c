@@ -9,8 +9,8 @@
 
 #include <lpt/lpt-pass.h>
 
-#include "passes/lpt-predicates.h"
-#include "passes/lpt-target.h"
+#include "passes/support/lpt-predicates.h"
+#include "passes/core/lpt-target.h"
 
 typedef struct
 {

@@ -10,7 +10,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "passes/lpt-normalization.h"
+#include "passes/support/lpt-normalization.h"
 
 LptTensor *
 lpt_normalization_signs (LptTensor *scale)

@@ -4,9 +4,9 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-layer.h"
-#include "passes/lpt-restricted.h"
-#include "passes/lpt-rewriter.h"
+#include "passes/support/lpt-layer.h"
+#include "passes/support/lpt-restricted.h"
+#include "passes/core/lpt-rewriter.h"
 
 /* --- checks --- */
 

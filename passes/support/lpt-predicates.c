@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#include "passes/lpt-predicates.h"
-#include "passes/lpt-weightable.h"
+#include "passes/support/lpt-predicates.h"
+#include "passes/support/lpt-weightable.h"
 
 /* An Add of a bias behind a weighted op (MarkupBias). */
 static gboolean

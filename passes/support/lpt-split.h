@@ -6,7 +6,7 @@
 #ifndef LPT_SPLIT_H
 #define LPT_SPLIT_H
 
-#include "passes/lpt-layer.h"
+#include "passes/support/lpt-layer.h"
 
 G_BEGIN_DECLS
 

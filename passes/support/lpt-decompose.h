@@ -7,7 +7,7 @@
 #define LPT_DECOMPOSE_H
 
 #include "ir/lpt-quantize-details.h"
-#include "passes/lpt-layer.h"
+#include "passes/support/lpt-layer.h"
 
 G_BEGIN_DECLS
 

@@ -8,8 +8,8 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-layer.h"
-#include "passes/lpt-rewriter.h"
+#include "passes/support/lpt-layer.h"
+#include "passes/core/lpt-rewriter.h"
 
 /* @tensor as a constant input; @own is the value that holds @like's tensor already, with a Convert perhaps. */
 static LptValue *

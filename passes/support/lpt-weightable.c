@@ -13,7 +13,7 @@
 
 #include "ir/lpt-fold.h"
 #include "ir/lpt-memory.h"
-#include "passes/lpt-weightable.h"
+#include "passes/support/lpt-weightable.h"
 
 gint64
 lpt_weightable_groups (LptNode *node)

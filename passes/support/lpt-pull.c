@@ -1,11 +1,11 @@
-/* passes/lpt-pull.c - bring a data movement in front of the dequantization of weights
+/* passes/support/lpt-pull.c - bring a data movement in front of the dequantization of weights
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "passes/lpt-pull.h"
+#include "passes/support/lpt-pull.h"
 
-#include "passes/lpt-layer.h"
+#include "passes/support/lpt-layer.h"
 
 /* The constant behind an input of an elementwise operation, through a Convert. */
 static LptNode *

@@ -6,8 +6,8 @@
 #include <lpt/lpt-body.h>
 
 #include "ir/lpt-quantize-details.h"
-#include "passes/lpt-fuse.h"
-#include "passes/lpt-markup.h"
+#include "passes/support/lpt-fuse.h"
+#include "passes/core/lpt-markup.h"
 
 static gboolean
 each_in (LptRewriter  *rw,

@@ -6,7 +6,7 @@
 #ifndef LPT_FUSE_H
 #define LPT_FUSE_H
 
-#include "passes/lpt-decompose.h"
+#include "passes/support/lpt-decompose.h"
 
 G_BEGIN_DECLS
 

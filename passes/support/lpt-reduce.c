@@ -4,7 +4,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-reduce.h"
+#include "passes/support/lpt-reduce.h"
 
 typedef struct { gint rank; gboolean reduced[LPT_MAX_RANK]; gboolean keep_dims; } Reduction;
 

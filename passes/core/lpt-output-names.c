@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "passes/lpt-rewriter.h"
+#include "passes/core/lpt-rewriter.h"
 
 void
 lpt_name_outputs (LptGraph *graph)

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-fuse.h"
+#include "passes/support/lpt-fuse.h"
 
 const char *
 lpt_fuse_shape_problem (LptNode *op,

@@ -11,8 +11,8 @@
 #include <lpt/lpt-body.h>
 
 #include "ir/lpt-memory.h"
-#include "passes/lpt-layer.h"
-#include "passes/lpt-rewriter.h"
+#include "passes/support/lpt-layer.h"
+#include "passes/core/lpt-rewriter.h"
 
 static LptPassStats *
 stats_of (LptRewriter *rw)

@@ -4,7 +4,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-split.h"
+#include "passes/support/lpt-split.h"
 
 /* The part of @tensor that goes with elements @start.. of the axis. */
 static LptTensor *

@@ -13,15 +13,15 @@
 
 #include <lpt/lpt-body.h>
 
-#include "passes/lpt-rewriter.h"
+#include "passes/core/lpt-rewriter.h"
 
 #define LPT_PASS(name) extern const LptPass lpt_pass_##name;
-#include "passes/lpt-passes.def"
+#include "passes/core/lpt-passes.def"
 
 static const LptPass *const passes[] =
 {
 #define LPT_PASS(name) &lpt_pass_##name,
-#include "passes/lpt-passes.def"
+#include "passes/core/lpt-passes.def"
   NULL
 };
 

@@ -7,7 +7,7 @@
 
 #include <stdarg.h>
 
-#include "passes/lpt-rewriter.h"
+#include "passes/core/lpt-rewriter.h"
 
 LptGraph *
 lpt_rewriter_graph (LptRewriter *rw)

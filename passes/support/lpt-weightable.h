@@ -6,7 +6,7 @@
 #ifndef LPT_WEIGHTABLE_H
 #define LPT_WEIGHTABLE_H
 
-#include "passes/lpt-decompose.h"
+#include "passes/support/lpt-decompose.h"
 
 G_BEGIN_DECLS
 

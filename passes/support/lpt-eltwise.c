@@ -4,7 +4,7 @@
  */
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-eltwise.h"
+#include "passes/support/lpt-eltwise.h"
 
 gboolean
 lpt_eltwise_match (LptRewriter *rw,

@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "ir/lpt-fold.h"
-#include "passes/lpt-weightable.h"
+#include "passes/support/lpt-weightable.h"
 
 void
 lpt_int_weights_clear (LptIntWeights *weights)

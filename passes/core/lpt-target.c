@@ -24,7 +24,7 @@
 
 #include <lpt/lpt-pass.h>
 
-#include "passes/lpt-target.h"
+#include "passes/core/lpt-target.h"
 
 static const struct
 {

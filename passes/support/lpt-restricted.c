@@ -10,7 +10,7 @@
 
 #include <lpt/lpt-body.h>
 
-#include "passes/lpt-restricted.h"
+#include "passes/support/lpt-restricted.h"
 
 /* --- which one --- */
 

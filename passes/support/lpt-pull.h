@@ -1,4 +1,4 @@
-/* passes/lpt-pull.h - bring a data movement (Reshape, Transpose) in front of the dequantization of weights
+/* passes/support/lpt-pull.h - bring a data movement (Reshape, Transpose) in front of the dequantization of weights
  *
  *     Move (Multiply (Subtract (Convert (w), z), s))  =>  Multiply (Subtract (Convert (Move (w)), z'), s')
  *
@@ -7,7 +7,7 @@
 
 #pragma once
 
-#include "passes/lpt-rewriter.h"
+#include "passes/core/lpt-rewriter.h"
 
 /* The weights @tensor after the movement, of shape @to; a new reference, NULL where it cannot be made. */
 typedef LptTensor *(*LptPullWeights) (LptTensor *tensor, const LptShape *to, gconstpointer order);

@@ -14,7 +14,7 @@
 #include <lpt/lpt-explain.h>
 #include <lpt/lpt-work.h>
 
-#include "passes/lpt-rewriter.h"
+#include "passes/core/lpt-rewriter.h"
 
 #define LPT_BETWEEN_REASONS "; "
 
