@@ -16,7 +16,7 @@
 #include <lpt/lpt-onnx.h>
 
 #include "cli/npy.h"
-#include "frontends/onnx_json/onnx-message.h"
+#include "frontends/onnx_json/proto/onnx-message.h"
 
 #define TOLERANCE 1e-3
 #define LEAST     1394   /* that pass */

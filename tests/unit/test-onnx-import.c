@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "frontends/onnx_json/onnx-import.h"
+#include "frontends/onnx_json/read/onnx-import.h"
 
 #include <lpt/lpt-onnx.h>
 #include <lpt/lpt-pass.h>

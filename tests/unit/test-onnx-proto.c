@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "frontends/onnx_json/onnx-file.h"
+#include "frontends/onnx_json/proto/onnx-file.h"
 
 #include <glib/gstdio.h>
 #include <math.h>

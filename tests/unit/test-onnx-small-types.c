@@ -12,7 +12,7 @@
 #include <lpt/lpt-onnx.h>
 #include <lpt/lpt-text.h>
 
-#include "frontends/onnx_json/onnx-message.h"
+#include "frontends/onnx_json/proto/onnx-message.h"
 
 #define UINT4 21
 #define INT4  22

@@ -1,0 +1,383 @@
+/* onnx-map-math.c - elementwise ONNX operators
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/onnx_json/read/onnx-import.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- one input --------------------------------------------------------------- */
+
+void
+lpt_onnx_map_unary (LptOnnxNode *on)
+{
+  lpt_onnx_set (on, 0, lpt_onnx_emit (on, (LptOp) on->argument, 1, lpt_onnx_in (on, 0)));
+}
+
+void
+lpt_onnx_map_identity (LptOnnxNode *on)
+{
+  lpt_onnx_set (on, 0, lpt_onnx_in (on, 0));
+}
+
+void
+lpt_onnx_map_reciprocal (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0);
+
+  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, lpt_onnx_like (on, x, 1), x));
+}
+
+void
+lpt_onnx_map_is_inf (LptOnnxNode *on)
+{
+  LptNode *node = lpt_onnx_add (on, LPT_OP_IS_INF, 1, lpt_onnx_in (on, 0));
+
+  LPT_ATTRS (node, LptIsInfAttrs)->detect_negative = lpt_onnx_int (on, "detect_negative", 1) != 0;
+  LPT_ATTRS (node, LptIsInfAttrs)->detect_positive = lpt_onnx_int (on, "detect_positive", 1) != 0;
+  lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
+}
+
+static LptValue *
+clamp (LptOnnxNode *on,
+       LptValue    *x,
+       double       low,
+       double       high)
+{
+  LptNode *node = lpt_onnx_add (on, LPT_OP_CLAMP, 1, x);
+
+  LPT_ATTRS (node, LptClampAttrs)->min = low;
+  LPT_ATTRS (node, LptClampAttrs)->max = high;
+  return lpt_onnx_done (on, node);
+}
+
+void
+lpt_onnx_map_clip_attributes (LptOnnxNode *on)
+{
+  double low = lpt_onnx_float (on, "min", -3.4028234663852886e38);
+  double high = lpt_onnx_float (on, "max", 3.4028234663852886e38);
+
+  lpt_onnx_set (on, 0, clamp (on, lpt_onnx_in (on, 0), low, high));
+}
+
+/* min (max (x, low), high): high wins where the bounds cross. */
+void
+lpt_onnx_map_clip (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0), *low = lpt_onnx_optional (on, 1), *high = lpt_onnx_optional (on, 2);
+  LptTensor *low_data = lpt_onnx_const_in (on, 1), *high_data = lpt_onnx_const_in (on, 2);
+  gboolean constant = (low == NULL || low_data != NULL) && (high == NULL || high_data != NULL) && lpt_dtype_is_real (x->dtype);
+
+  if (constant && (low != NULL || high != NULL))
+    {
+      double a = low_data != NULL && lpt_tensor_count (low_data) == 1 ? lpt_tensor_get_f64 (low_data, 0) : lpt_dtype_min (x->dtype);
+      double b = high_data != NULL && lpt_tensor_count (high_data) == 1 ? lpt_tensor_get_f64 (high_data, 0) : lpt_dtype_max (x->dtype);
+
+      if (a <= b)
+        {
+          lpt_onnx_set (on, 0, clamp (on, x, low != NULL ? a : -INFINITY, high != NULL ? b : INFINITY));
+          return;
+        }
+    }
+  if (low != NULL)
+    x = lpt_onnx_emit (on, LPT_OP_MAXIMUM, 2, x, low);
+  if (high != NULL)
+    x = lpt_onnx_emit (on, LPT_OP_MINIMUM, 2, x, high);
+  lpt_onnx_set (on, 0, x);
+}
+
+static LptValue *
+elu (LptOnnxNode *on,
+     LptValue    *x,
+     double       alpha)
+{
+  LptNode *node = lpt_onnx_add (on, LPT_OP_ELU, 1, x);
+
+  LPT_ATTRS (node, LptEluAttrs)->alpha = alpha;
+  return lpt_onnx_done (on, node);
+}
+
+void
+lpt_onnx_map_elu (LptOnnxNode *on)
+{
+  lpt_onnx_set (on, 0, elu (on, lpt_onnx_in (on, 0), lpt_onnx_float (on, "alpha", 1)));
+}
+
+/* alpha elu (x / alpha) */
+void
+lpt_onnx_map_celu (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0);
+  LptValue *alpha = lpt_onnx_like (on, x, lpt_onnx_float (on, "alpha", 1));
+  LptValue *positive = lpt_onnx_emit (on, LPT_OP_RELU, 1, x);
+  LptValue *negative = lpt_onnx_emit (on, LPT_OP_MINIMUM, 2, x, lpt_onnx_like (on, x, 0));
+
+  /* Positive values stay as they are: x / alpha * alpha would round twice. */
+  negative = elu (on, lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, negative, alpha), 1);
+  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_ADD, 2, positive, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, negative, alpha)));
+}
+
+void
+lpt_onnx_map_selu (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0);
+  double alpha = lpt_onnx_float (on, "alpha", 1.67326319217681884765625);
+  double gamma = lpt_onnx_float (on, "gamma", 1.05070102214813232421875);
+
+  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_SELU, 3, x, lpt_onnx_like (on, x, alpha), lpt_onnx_like (on, x, gamma)));
+}
+
+void
+lpt_onnx_map_leaky_relu (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0);
+
+  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_PRELU, 2, x, lpt_onnx_like (on, x, (float) lpt_onnx_float (on, "alpha", 0.01f))));
+}
+
+void
+lpt_onnx_map_thresholded_relu (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0);
+  LptValue *above = lpt_onnx_emit (on, LPT_OP_GREATER, 2, x, lpt_onnx_like (on, x, lpt_onnx_float (on, "alpha", 1)));
+
+  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_SELECT, 3, above, x, lpt_onnx_like (on, x, 0)));
+}
+
+/* ONNX broadcasts the slope from the right; the op has one per channel (axis 1) or one for all. */
+void
+lpt_onnx_map_prelu (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0), *slope = lpt_onnx_in (on, 1);
+  const LptShape *s = &slope->shape;
+  gint rank = lpt_onnx_rank (on, x);
+  gboolean per_channel = lpt_shape_is_static (s) && s->rank <= rank;
+  gint64 channels = 1, count = 1;
+
+  for (gint i = 0; per_channel && i < s->rank; i++)
+    {
+      if (i + rank - s->rank == 1)
+        channels = s->dims[i];
+      count *= s->dims[i];
+      per_channel = s->dims[i] == 1 || i + rank - s->rank == 1;
+    }
+  if (per_channel && count == channels)
+    {
+      slope = lpt_onnx_reshape (on, slope, 1, &channels);
+      lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_PRELU, 2, x, slope));
+    }
+  else
+    {
+      LptValue *positive = lpt_onnx_emit (on, LPT_OP_GREATER, 2, x, lpt_onnx_like (on, x, 0));
+
+      lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_SELECT, 3, positive, x, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, x, slope)));
+    }
+}
+
+void
+lpt_onnx_map_hard_sigmoid (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0);
+  LptValue *alpha = lpt_onnx_like (on, x, lpt_onnx_float (on, "alpha", 0.2f));
+  LptValue *beta = lpt_onnx_like (on, x, lpt_onnx_float (on, "beta", 0.5));
+
+  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_HARD_SIGMOID, 3, x, alpha, beta));
+}
+
+void
+lpt_onnx_map_gelu (LptOnnxNode *on)
+{
+  const char *mode = lpt_onnx_string (on, "approximate", "none");
+  LptNode *node = lpt_onnx_add (on, LPT_OP_GELU, 1, lpt_onnx_in (on, 0));
+
+  if (strcmp (mode, "none") != 0 && strcmp (mode, "tanh") != 0)
+    lpt_onnx_unsupported (on, "approximate=\"%s\"", mode);
+  LPT_ATTRS (node, LptGeluAttrs)->approximation_mode = strcmp (mode, "tanh") == 0 ? LPT_GELU_TANH : LPT_GELU_ERF;
+  lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
+}
+
+void
+lpt_onnx_map_swish (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0);
+  double alpha = lpt_onnx_float (on, "alpha", 1);
+
+  if (alpha == 1)
+    lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_SWISH, 1, x));
+  else
+    lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_SWISH, 2, x, lpt_onnx_like (on, x, alpha)));
+}
+
+/* x + bias below -lambd, x - bias above lambd, 0 between */
+void
+lpt_onnx_map_shrink (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0);
+  double lambd = lpt_onnx_float (on, "lambd", 0.5), shift = lpt_onnx_float (on, "bias", 0);
+  LptValue *bias = lpt_onnx_like (on, x, shift);
+  LptValue *below = lpt_onnx_emit (on, LPT_OP_LESS, 2, x, lpt_onnx_like (on, x, -lambd));
+  LptValue *above = lpt_onnx_emit (on, LPT_OP_GREATER, 2, x, lpt_onnx_like (on, x, lambd));
+  LptValue *high = lpt_onnx_emit (on, LPT_OP_SELECT, 3, above, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, x, bias), lpt_onnx_like (on, x, 0));
+
+  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_SELECT, 3, below, lpt_onnx_emit (on, LPT_OP_ADD, 2, x, bias), high));
+}
+
+/* To f8e8m0 rounds as "round_mode" says. */
+static LptValue *
+cast_to_float (LptOnnxNode *on,
+               LptValue    *x,
+               LptDType     dtype)
+{
+  static const char *const modes[] = { "even", "up", "down", "nearest" };      /* LptPowerRound */
+  const char *mode = lpt_onnx_string (on, "round_mode", "up");
+  gboolean saturate = lpt_onnx_int (on, "saturate", 1) != 0;
+
+  for (guint i = 1; i < G_N_ELEMENTS (modes); i++)
+    if (strcmp (mode, modes[i]) == 0)
+      return lpt_onnx_to_small_float (on, x, dtype, saturate, (LptPowerRound) i);
+  lpt_onnx_unsupported (on, "round_mode %s", mode);
+  return x;
+}
+
+/* Four and two bits keep the low bits of the integer part; elsewhere what leaves an integer type is undefined in ONNX. */
+static LptValue *
+cast (LptOnnxNode *on,
+      LptValue    *x,
+      LptDType     dtype)
+{
+  double low = lpt_dtype_min (dtype);
+
+  lpt_onnx_ignore (on, "saturate");
+  lpt_onnx_ignore (on, "round_mode");
+  if (dtype != x->dtype && lpt_dtype_is_small_float (dtype))
+    return cast_to_float (on, x, dtype);
+  if (dtype != x->dtype && lpt_dtype_is_integer (dtype) && lpt_dtype_bits (dtype) < 8)
+    {
+      x = lpt_onnx_convert (on, x, LPT_DTYPE_I64);
+      x = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, x, lpt_onnx_like (on, x, low));
+      x = lpt_onnx_emit (on, LPT_OP_FLOOR_MOD, 2, x, lpt_onnx_like (on, x, lpt_dtype_max (dtype) - low + 1));
+      x = lpt_onnx_emit (on, LPT_OP_ADD, 2, x, lpt_onnx_like (on, x, low));
+    }
+  return lpt_onnx_convert (on, x, dtype);
+}
+
+void
+lpt_onnx_map_cast (LptOnnxNode *on)
+{
+  LptDType to = lpt_onnx_dtype (on, "to");
+
+  if (to == LPT_DTYPE_UNDEFINED)
+    lpt_onnx_fail (on, LPT_ERROR_INVALID, "has no attribute \"to\"");
+  lpt_onnx_set (on, 0, to != LPT_DTYPE_UNDEFINED ? cast (on, lpt_onnx_in (on, 0), to) : NULL);
+}
+
+void
+lpt_onnx_map_cast_like (LptOnnxNode *on)
+{
+  lpt_onnx_set (on, 0, cast (on, lpt_onnx_in (on, 0), lpt_onnx_in (on, 1)->dtype));
+}
+
+/* Inference: the input, and a mask of ones. */
+void
+lpt_onnx_map_dropout (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0);
+  LptTensor *ratio = lpt_onnx_const_in (on, 1), *training = lpt_onnx_const_in (on, 2);
+  gboolean drops_nothing = ratio != NULL && lpt_tensor_count (ratio) == 1 && lpt_tensor_get_f64 (ratio, 0) == 0;
+
+  lpt_onnx_ignore (on, "ratio");
+  lpt_onnx_ignore (on, "seed");
+  if (lpt_onnx_optional (on, 2) != NULL && !drops_nothing
+      && (training == NULL || lpt_tensor_count (training) != 1 || lpt_tensor_get_f64 (training, 0) != 0))
+    lpt_onnx_unsupported (on, "training_mode");
+  lpt_onnx_set (on, 0, x);
+  if (lpt_onnx_wants (on, 1))
+    {
+      LptDType dtype = on->opset < 10 ? x->dtype : LPT_DTYPE_BOOL;
+
+      lpt_onnx_set (on, 1, lpt_onnx_broadcast (on, lpt_onnx_scalar (on, dtype, 1), lpt_onnx_shape_of (on, x)));
+    }
+}
+
+/* --- several inputs ----------------------------------------------------------- */
+
+void
+lpt_onnx_map_binary (LptOnnxNode *on)
+{
+  lpt_onnx_set (on, 0, lpt_onnx_emit (on, (LptOp) on->argument, 2, lpt_onnx_in (on, 0), lpt_onnx_in (on, 1)));
+}
+
+/* Integers: ONNX cuts towards zero. */
+void
+lpt_onnx_map_divide (LptOnnxNode *on)
+{
+  LptNode *node = lpt_onnx_add (on, LPT_OP_DIVIDE, 2, lpt_onnx_in (on, 0), lpt_onnx_in (on, 1));
+
+  LPT_ATTRS (node, LptDivideAttrs)->pythondiv = FALSE;
+  lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
+}
+
+/* The result has the base's type; an exponent of another type is converted to a type that holds both. */
+void
+lpt_onnx_map_power (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0), *y = lpt_onnx_in (on, 1);
+  LptDType dtype = x->dtype, common = dtype;
+
+  if (lpt_dtype_is_real (y->dtype) && !lpt_dtype_is_real (dtype))
+    common = lpt_dtype_bits (dtype) > 16 ? LPT_DTYPE_F64 : y->dtype;
+  x = lpt_onnx_emit (on, LPT_OP_POWER, 2, lpt_onnx_convert (on, x, common), lpt_onnx_convert (on, y, common));
+  lpt_onnx_set (on, 0, lpt_onnx_convert (on, x, dtype));
+}
+
+void
+lpt_onnx_map_mod (LptOnnxNode *on)
+{
+  LptOp op = lpt_onnx_int (on, "fmod", 0) != 0 ? LPT_OP_MOD : LPT_OP_FLOOR_MOD;
+
+  lpt_onnx_set (on, 0, lpt_onnx_emit (on, op, 2, lpt_onnx_in (on, 0), lpt_onnx_in (on, 1)));
+}
+
+void
+lpt_onnx_map_bit_shift (LptOnnxNode *on)
+{
+  const char *direction = lpt_onnx_string (on, "direction", "");
+  LptOp op = strcmp (direction, "LEFT") == 0 ? LPT_OP_BITWISE_LEFT_SHIFT : LPT_OP_BITWISE_RIGHT_SHIFT;
+
+  if (strcmp (direction, "LEFT") != 0 && strcmp (direction, "RIGHT") != 0)
+    lpt_onnx_fail (on, LPT_ERROR_INVALID, "direction is \"%s\"", direction);
+  lpt_onnx_set (on, 0, lpt_onnx_emit (on, op, 2, lpt_onnx_in (on, 0), lpt_onnx_in (on, 1)));
+}
+
+static LptValue *
+combine_inputs (LptOnnxNode *on,
+                LptOp        op)
+{
+  LptValue *result = lpt_onnx_in (on, 0);
+
+  for (guint i = 1; i < on->n_in; i++)
+    result = lpt_onnx_emit (on, op, 2, result, lpt_onnx_in (on, i));
+  return result;
+}
+
+void
+lpt_onnx_map_variadic (LptOnnxNode *on)
+{
+  lpt_onnx_set (on, 0, combine_inputs (on, (LptOp) on->argument));
+}
+
+void
+lpt_onnx_map_mean (LptOnnxNode *on)
+{
+  LptValue *sum = combine_inputs (on, LPT_OP_ADD);
+
+  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, sum, lpt_onnx_like (on, sum, on->n_in)));
+}
+
+void
+lpt_onnx_map_where (LptOnnxNode *on)
+{
+  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_SELECT, 3, lpt_onnx_in (on, 0), lpt_onnx_in (on, 1), lpt_onnx_in (on, 2)));
+}

@@ -1,0 +1,195 @@
+/* onnx-map-recurrent.c - ONNX LSTM, GRU and RNN as sequences of the IR
+ *
+ *            ONNX                          IR
+ *   X        [T, B, I] (layout 1: [B, T, I])   [B, T, I]
+ *   states   [D, B, S] (layout 1: [B, D, S])   [B, D, S]
+ *   Y        [T, D, B, S] (layout 1: [B, T, D, S])   [B, D, T, S]
+ *   gates    LSTM i o f c, GRU z r h       LSTM f i c o, GRU z r h
+ *   bias     [D, 2 g S], W's and R's       [D, g S], their sum; GRU with linear_before_reset: z r h of W's, h of R's
+ *
+ * Lengths that are not given are T.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/onnx_json/read/onnx-import.h"
+
+#include <string.h>
+
+static const gint64 swap_axes[] = { 1, 0, 2 };   /* [T, B, I] <-> [B, T, I] */
+
+/* Gates in the IR's order: @value has g * S rows along axis 1. */
+static LptValue *
+order_gates (LptOnnxNode *on,
+             LptValue    *value,
+             gint64       hidden)
+{
+  static const gint64 from[] = { 2, 0, 3, 1 };   /* i o f c -> f i c o */
+  LptValue *parts[4];
+
+  if (on->argument != LPT_OP_LSTM_SEQUENCE)
+    return value;
+  for (guint i = 0; i < 4; i++)
+    parts[i] = lpt_onnx_slice (on, value, 1, from[i] * hidden, (from[i] + 1) * hidden);
+  return lpt_onnx_concat (on, 1, 4, parts);
+}
+
+static LptValue *
+read_bias (LptOnnxNode *on,
+           LptValue    *bias,
+           gint64       gates,
+           gint64       hidden,
+           gboolean     linear)
+{
+  gint64 rows = gates * hidden;
+  LptValue *w, *r, *parts[3];
+
+  w = lpt_onnx_slice (on, bias, 1, 0, rows);
+  r = lpt_onnx_slice (on, bias, 1, rows, 2 * rows);
+  if (!linear)
+    return order_gates (on, lpt_onnx_emit (on, LPT_OP_ADD, 2, w, r), hidden);
+  parts[0] = lpt_onnx_emit (on, LPT_OP_ADD, 2, lpt_onnx_slice (on, w, 1, 0, 2 * hidden), lpt_onnx_slice (on, r, 1, 0, 2 * hidden));
+  parts[1] = lpt_onnx_slice (on, w, 1, 2 * hidden, rows);
+  parts[2] = lpt_onnx_slice (on, r, 1, 2 * hidden, rows);
+  return lpt_onnx_concat (on, 1, 3, parts);
+}
+
+/* Zeros of [D, g S]: no bias. */
+static LptValue *
+no_bias (LptOnnxNode *on,
+         LptValue    *like,
+         gint64       directions,
+         gint64       rows)
+{
+  gint64 dims[2] = { directions, rows };
+
+  return lpt_onnx_broadcast (on, lpt_onnx_like (on, like, 0), lpt_onnx_i64 (on, 2, dims));
+}
+
+/* The state [B, D, S]; @value NULL = zeros. */
+static LptValue *
+read_state (LptOnnxNode *on,
+            LptValue    *value,
+            LptValue    *x,
+            gint64       directions,
+            gint64       hidden,
+            gboolean     batch_first)
+{
+  gint64 dims[2] = { directions, hidden };
+  LptValue *shape[2];
+
+  if (value != NULL)
+    return batch_first ? value : lpt_onnx_transpose (on, value, 3, swap_axes);
+  shape[0] = lpt_onnx_dim (on, x, 0);
+  shape[1] = lpt_onnx_i64 (on, 2, dims);
+  return lpt_onnx_broadcast (on, lpt_onnx_like (on, x, 0), lpt_onnx_concat (on, 0, 2, shape));
+}
+
+/* "Tanh", "Sigmoid" ... as "tanh,sigmoid". */
+static char *
+read_activations (LptOnnxNode *on)
+{
+  const Onnx__AttributeProto *attr = lpt_onnx_attr (on, "activations", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS);
+  GString *names;
+
+  names = g_string_new (NULL);
+  if (attr == NULL)
+    return g_string_free (names, FALSE);
+  for (size_t i = 0; i < attr->n_strings; i++)
+    {
+      if (i > 0)
+        g_string_append_c (names, ',');
+      if (attr->strings[i].len > 0)
+        g_string_append_len (names, (const char *) attr->strings[i].data, (gssize) attr->strings[i].len);
+    }
+  return g_string_free (g_string_ascii_down (names), FALSE);
+}
+
+/* Numbers of activations count only the functions that have any; the IR counts all. Few models have them. */
+static void
+refuse_numbers (LptOnnxNode *on,
+                const char  *name)
+{
+  const Onnx__AttributeProto *attr = lpt_onnx_attr (on, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS);
+
+  if (attr != NULL && attr->n_floats > 0)
+    lpt_onnx_unsupported (on, "%s", name);
+}
+
+static LptDirection
+read_direction (LptOnnxNode *on)
+{
+  const char *name = lpt_onnx_string (on, "direction", "forward");
+
+  if (strcmp (name, "forward") == 0)
+    return LPT_DIRECTION_FORWARD;
+  if (strcmp (name, "reverse") == 0)
+    return LPT_DIRECTION_REVERSE;
+  if (strcmp (name, "bidirectional") != 0)
+    lpt_onnx_fail (on, LPT_ERROR_INVALID, "direction \"%s\"", name);
+  return LPT_DIRECTION_BIDIRECTIONAL;
+}
+
+/* Argument: the op. */
+void
+lpt_onnx_map_recurrent (LptOnnxNode *on)
+{
+  LptOp op = (LptOp) on->argument;
+  gint64 gates = op == LPT_OP_LSTM_SEQUENCE ? 4 : op == LPT_OP_GRU_SEQUENCE ? 3 : 1;
+  guint states = gates == 4 ? 2 : 1, n = 0;
+  gboolean batch_first = lpt_onnx_int (on, "layout", 0) != 0;
+  gboolean linear = op == LPT_OP_GRU_SEQUENCE && lpt_onnx_int (on, "linear_before_reset", 0) != 0;
+  LptDirection direction = read_direction (on);
+  gint64 directions = direction == LPT_DIRECTION_BIDIRECTIONAL ? 2 : 1, hidden;
+  LptValue *x = lpt_onnx_in (on, 0), *w = lpt_onnx_in (on, 1), *r = lpt_onnx_in (on, 2);
+  LptValue *bias = lpt_onnx_optional (on, 3), *lengths = lpt_onnx_optional (on, 4), *in[7];
+  g_autofree char *activations = read_activations (on);
+  LptRnnSequenceAttrs *attrs;
+  LptNode *node;
+
+  if (lpt_onnx_rank (on, r) != 3 || lpt_onnx_rank (on, x) != 3 || lpt_onnx_rank (on, w) != 3)
+    lpt_onnx_fail (on, LPT_ERROR_INVALID, "X, W and R need three axes");
+  hidden = lpt_onnx_int (on, "hidden_size", on->error == NULL ? r->shape.dims[2] : 0);
+  if (on->error == NULL && (hidden < 1 || hidden > G_MAXINT32 / 8))
+    lpt_onnx_fail (on, LPT_ERROR_INVALID, "hidden_size is %" G_GINT64_FORMAT, hidden);
+  if (states > 1 && lpt_onnx_optional (on, 7) != NULL)
+    lpt_onnx_unsupported (on, "peepholes");
+  if (states > 1 && lpt_onnx_int (on, "input_forget", 0) != 0)
+    lpt_onnx_unsupported (on, "input_forget");
+  refuse_numbers (on, "activation_alpha");
+  refuse_numbers (on, "activation_beta");
+  if (on->error != NULL)
+    return;
+
+  x = batch_first ? x : lpt_onnx_transpose (on, x, 3, swap_axes);
+  in[n++] = x;
+  for (guint i = 0; i < states; i++)
+    in[n++] = read_state (on, lpt_onnx_optional (on, 5 + i), x, directions, hidden, batch_first);
+  in[n++] = lengths != NULL ? lpt_onnx_convert (on, lengths, LPT_DTYPE_I64)
+                            : lpt_onnx_broadcast (on, lpt_onnx_dim (on, x, 1), lpt_onnx_dim (on, x, 0));
+  in[n++] = order_gates (on, w, hidden);
+  in[n++] = order_gates (on, r, hidden);
+  in[n++] = bias != NULL ? read_bias (on, bias, gates, hidden, linear)
+                         : no_bias (on, x, directions, (gates + (linear ? 1 : 0)) * hidden);
+  node = lpt_onnx_add_list (on, op, states + 1, n, in);
+  attrs = LPT_ATTRS (node, LptRnnSequenceAttrs);
+  attrs->hidden_size = hidden;
+  attrs->direction = direction;
+  attrs->clip = lpt_onnx_float (on, "clip", 0);
+  attrs->linear_before_reset = linear;
+  g_free (attrs->activations);
+  attrs->activations = g_steal_pointer (&activations);
+  lpt_onnx_done (on, node);
+  if (on->error != NULL)
+    return;
+
+  if (lpt_onnx_wants (on, 0))
+    {
+      const gint64 time_first[] = { 2, 1, 0, 3 }, after_batch[] = { 0, 2, 1, 3 };
+
+      lpt_onnx_set (on, 0, lpt_onnx_transpose (on, &node->out[0], 4, batch_first ? after_batch : time_first));
+    }
+  for (guint i = 1; i <= states; i++)
+    if (lpt_onnx_wants (on, i))
+      lpt_onnx_set (on, i, batch_first ? &node->out[i] : lpt_onnx_transpose (on, &node->out[i], 3, swap_axes));
+}

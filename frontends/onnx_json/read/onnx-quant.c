@@ -1,0 +1,160 @@
+/* onnx-quant.c - quantization of values while a model is read
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/onnx_json/read/onnx-quant.h"
+
+gboolean
+lpt_onnx_is_plain (const LptValue *value)
+{
+  const LptQuant *quant = value->quant;
+
+  return quant == NULL || (quant->n == 1 && quant->scale[0] == 1 && quant->zero_point[0] == 0);
+}
+
+static LptValue *
+reinterpret (LptOnnxNode *on,
+             LptValue    *value,
+             LptQuant    *quant)
+{
+  LptNode *node = lpt_graph_add (lpt_onnx_graph (on), LPT_OP_REINTERPRET, 0, on->name, 1, &value);
+
+  LPT_ATTRS (node, LptQuantizeAttrs)->type = value->dtype;
+  lpt_value_set_quant (lpt_node_out (node), quant);
+  return lpt_onnx_done (on, node);
+}
+
+/* A Const of its own with this quantization (NULL = none); constants share their data. */
+static LptValue *
+constant_with (LptOnnxNode *on,
+               LptValue    *value,
+               LptQuant    *quant)
+{
+  LptNode *node = value->producer;
+
+  if (lpt_value_n_uses (value) > 0)
+    node = lpt_graph_add_const (lpt_onnx_graph (on), node->name, node->data);
+  lpt_value_set_quant (lpt_node_out (node), quant);
+  return lpt_node_out (node);
+}
+
+LptValue *
+lpt_onnx_plain (LptOnnxNode *on,
+                LptValue    *value)
+{
+  g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
+
+  if (lpt_onnx_is_plain (value))
+    return value;
+  return value->producer->data != NULL ? constant_with (on, value, NULL) : reinterpret (on, value, unit);
+}
+
+/* Codes that come from outside, through moves perhaps, get their meaning where they enter. What computes its integers
+ * computes plain numbers. */
+static gboolean
+annotate (LptValue *value,
+          LptQuant *quant)
+{
+  LptNode *node = value->producer;
+
+  if (value->quant != NULL)
+    return FALSE;
+  if (node->op != LPT_OP_PARAMETER)
+    {
+      LptValue *source = lpt_node_in (node, 0);
+
+      if (node->n_out != 1 || source == NULL || quant->n > 1 || !lpt_onnx_moves (node) || node->op == LPT_OP_SHAPE_OF
+          || lpt_value_n_uses (source) != 1 || !annotate (source, quant))
+        return FALSE;
+    }
+  lpt_value_set_quant (value, quant);
+  return TRUE;
+}
+
+LptValue *
+lpt_onnx_quantized (LptOnnxNode *on,
+                    LptValue    *value,
+                    LptQuant    *quant)
+{
+  on->quantized = TRUE;
+  if (value->quant != NULL && lpt_quant_equal (value->quant, quant))
+    return value;
+  if (value->producer->data != NULL)
+    return constant_with (on, value, quant);
+  if (value->quant == NULL && lpt_value_n_uses (value) == 0 && annotate (value, quant))
+    return value;
+  if (value->quant == NULL)
+    {
+      g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
+      LptNode *node;
+
+      /* Somebody reads these as plain numbers already: quantize them with step 1, which changes nothing. */
+      value = lpt_onnx_convert (on, value, LPT_DTYPE_F32);
+      node = lpt_onnx_add (on, LPT_OP_QUANTIZE, 1, value);
+      LPT_ATTRS (node, LptQuantizeAttrs)->type = lpt_node_src (value->producer, 0)->out[0].dtype;
+      lpt_value_set_quant (lpt_node_out (node), unit);
+      value = lpt_onnx_done (on, node);
+    }
+  return reinterpret (on, value, quant);
+}
+
+/* The axis of per-axis quantization behind a move; negative where it does not stay along one axis. Weights of groups
+ * [G * O, ...] -> [G, O, ...] keep axis 0, with a number for each pair of group and channel. */
+static gint
+moved_axis (const LptNode  *node,
+            const LptQuant *quant)
+{
+  LptTensor *order = node->op == LPT_OP_TRANSPOSE ? lpt_node_in ((LptNode *) node, 1)->producer->data : NULL;
+
+  if (order != NULL)
+    for (gint64 i = 0; i < lpt_tensor_count (order); i++)
+      if (lpt_tensor_get_i64 (order, i) == quant->axis)
+        return (gint) i;
+  return node->op == LPT_OP_RESHAPE && quant->axis == 0 ? 0 : -1;
+}
+
+gboolean
+lpt_onnx_moves (const LptNode *node)
+{
+  const LptQuant *quant = lpt_node_in ((LptNode *) node, 0)->quant;
+
+  if (quant != NULL && quant->n > 1 && moved_axis (node, quant) < 0)
+    return FALSE;
+  switch (node->op)
+    {
+    case LPT_OP_RESHAPE:
+    case LPT_OP_SQUEEZE:
+    case LPT_OP_UNSQUEEZE:
+    case LPT_OP_TRANSPOSE:
+    case LPT_OP_SPLIT:
+    case LPT_OP_VARIADIC_SPLIT:
+    case LPT_OP_SLICE:
+    case LPT_OP_GATHER:
+    case LPT_OP_BROADCAST:
+    case LPT_OP_TILE:
+    case LPT_OP_DEPTH_TO_SPACE:
+    case LPT_OP_SPACE_TO_DEPTH:
+    case LPT_OP_MAX_POOL:
+    case LPT_OP_SHAPE_OF:
+      return TRUE;
+    default:
+      return FALSE;
+    }
+}
+
+void
+lpt_onnx_hand_on (LptOnnxNode *on,
+                  LptNode     *node)
+{
+  LptValue *x = lpt_node_in (node, 0);
+  LptQuant *quant = x != NULL ? x->quant : NULL;
+  g_autoptr (LptQuant) moved = NULL;
+
+  if (quant == NULL || !lpt_onnx_moves (node))
+    return;
+  moved = quant->n > 1 ? lpt_quant_new (moved_axis (node, quant), quant->n, quant->scale, quant->zero_point) : lpt_quant_ref (quant);
+  for (guint i = 0; i < node->n_out; i++)
+    if (node->out[i].dtype == x->dtype && node->out[i].quant == NULL)
+      lpt_value_set_quant (&node->out[i], moved);
+}

@@ -1,0 +1,226 @@
+/* onnx-scope.c - names of values while a model is read
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/onnx_json/read/onnx-scope.h"
+
+#include <string.h>
+
+const char *
+lpt_onnx_domain (const char *domain)
+{
+  return domain == NULL || strcmp (domain, "ai.onnx") == 0 ? "" : domain;
+}
+
+LptOnnxScope *
+lpt_onnx_scope_new (LptGraph *graph)
+{
+  LptOnnxScope *scope = g_new0 (LptOnnxScope, 1);
+
+  scope->graph = graph;
+  scope->values = g_hash_table_new (g_str_hash, g_str_equal);
+  scope->initializers = g_hash_table_new (g_str_hash, g_str_equal);
+  scope->strings = g_string_chunk_new (256);
+  return scope;
+}
+
+LptOnnxScope *
+lpt_onnx_scope_inside (LptOnnxScope *outer,
+                       LptGraph     *graph)
+{
+  LptOnnxScope *scope = lpt_onnx_scope_new (graph != NULL ? graph : outer->graph);
+
+  scope->outer = outer;
+  if (graph != NULL)
+    scope->captures = g_array_new (FALSE, FALSE, sizeof (LptOnnxCapture));
+  scope->call_attrs = outer->call_attrs != NULL ? g_hash_table_ref (outer->call_attrs) : NULL;
+  scope->opsets = g_hash_table_ref (outer->opsets);
+  scope->prefix = outer->prefix;
+  return scope;
+}
+
+void
+lpt_onnx_scope_free (LptOnnxScope *scope)
+{
+  g_hash_table_unref (scope->values);
+  g_hash_table_unref (scope->initializers);
+  g_clear_pointer (&scope->captures, g_array_unref);
+  g_clear_pointer (&scope->call_attrs, g_hash_table_unref);
+  g_clear_pointer (&scope->opsets, g_hash_table_unref);
+  g_string_chunk_free (scope->strings);
+  g_free (scope);
+}
+
+gboolean
+lpt_onnx_scope_opsets (LptOnnxScope              *scope,
+                       Onnx__OperatorSetIdProto **imports,
+                       gsize                      n,
+                       GError                   **error)
+{
+  scope->opsets = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free);
+  for (gsize i = 0; i < n; i++)
+    {
+      const char *domain = lpt_onnx_domain (imports[i]->domain);
+      gint64 *version = g_new (gint64, 1);
+
+      *version = imports[i]->version;
+      if (*version < 1 || g_hash_table_contains (scope->opsets, domain))
+        {
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "opsetImport[%" G_GSIZE_FORMAT "]: domain \"%s\" has %s",
+                       i, domain, *version < 1 ? "no version" : "two versions");
+          g_free (version);
+          return FALSE;
+        }
+      g_hash_table_insert (scope->opsets, (gpointer) domain, version);
+    }
+  return TRUE;
+}
+
+gint64
+lpt_onnx_scope_opset (const LptOnnxScope *scope,
+                      const char         *domain)
+{
+  const gint64 *version = g_hash_table_lookup (scope->opsets, domain);
+
+  return version != NULL ? *version : 0;
+}
+
+gboolean
+lpt_onnx_scope_define (LptOnnxScope  *scope,
+                       const char    *name,
+                       LptValue      *value,
+                       GError       **error)
+{
+  if (g_hash_table_contains (scope->values, name))
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "\"%s\" is defined twice", name);
+      return FALSE;
+    }
+  g_hash_table_insert (scope->values, (gpointer) name, value);
+  return TRUE;
+}
+
+/* Exporters and graph tools write a tensor that two nodes read twice; runtimes take either. */
+static gboolean
+check_twice (LptOnnxImport            *import,
+             gsize                     i,
+             const Onnx__TensorProto  *first,
+             const Onnx__TensorProto  *second,
+             GError                  **error)
+{
+  g_autoptr (LptTensor) a = lpt_onnx_file_tensor (import->file, first, NULL);
+  g_autoptr (LptTensor) b = a != NULL ? lpt_onnx_file_tensor (import->file, second, NULL) : NULL;
+
+  if (b != NULL && lpt_tensor_dtype (a) == lpt_tensor_dtype (b)
+      && lpt_shape_equal (lpt_tensor_shape (a), lpt_tensor_shape (b))
+      && memcmp (lpt_tensor_data (a), lpt_tensor_data (b), lpt_tensor_size (a)) == 0)
+    return TRUE;
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "initializer %" G_GSIZE_FORMAT " \"%s\": is defined twice%s",
+               i, second->name, b != NULL ? ", with different content" : "");
+  return FALSE;
+}
+
+gboolean
+lpt_onnx_scope_initializers (LptOnnxImport           *import,
+                             LptOnnxScope            *scope,
+                             const Onnx__GraphProto  *graph,
+                             GError                 **error)
+{
+  if (graph->n_sparse_initializer > 0)
+    {
+      g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: sparse initializers");
+      return FALSE;
+    }
+  for (gsize i = 0; i < graph->n_initializer; i++)
+    {
+      Onnx__TensorProto *tensor = graph->initializer[i], *first;
+
+      if (tensor->name == NULL || *tensor->name == '\0')
+        {
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "initializer %" G_GSIZE_FORMAT " \"\": has no name", i);
+          return FALSE;
+        }
+      first = g_hash_table_lookup (scope->initializers, tensor->name);
+      if (first == NULL)
+        g_hash_table_insert (scope->initializers, tensor->name, tensor);
+      else if (!check_twice (import, i, first, tensor, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static LptValue *
+take_initializer (LptOnnxImport            *import,
+                  LptOnnxScope             *scope,
+                  const char               *name,
+                  const Onnx__TensorProto  *initializer,
+                  GError                  **error)
+{
+  g_autoptr (LptTensor) tensor = lpt_onnx_file_tensor (import->file, initializer, error);
+  LptValue *value;
+
+  if (tensor == NULL)
+    return NULL;
+  value = lpt_node_out (lpt_graph_add_const (scope->graph, name, tensor));
+  lpt_value_add_name (value, name);
+  return value;
+}
+
+/* What stands for @outside in the body. */
+static LptValue *
+capture (LptOnnxScope  *scope,
+         const char    *name,
+         LptValue      *outside,
+         GError       **error)
+{
+  LptOnnxCapture taken = { .outside = outside };
+  LptParameterAttrs *attrs;
+
+  if (outside->producer->data != NULL)
+    {
+      LptNode *node = lpt_graph_add_const (scope->graph, name, outside->producer->data);
+
+      lpt_value_set_quant (lpt_node_out (node), outside->quant);
+      return lpt_node_out (node);
+    }
+  /* Two names of one value are one capture. */
+  for (guint i = 0; i < scope->captures->len; i++)
+    if (g_array_index (scope->captures, LptOnnxCapture, i).outside == outside)
+      return lpt_node_out (g_array_index (scope->captures, LptOnnxCapture, i).parameter);
+  taken.parameter = lpt_graph_add (scope->graph, LPT_OP_PARAMETER, 0, name, 0, NULL);
+  attrs = LPT_ATTRS (taken.parameter, LptParameterAttrs);
+  attrs->element_type = outside->dtype;
+  attrs->shape = outside->shape;
+  if (!lpt_node_infer (taken.parameter, error))
+    return NULL;
+  g_array_append_val (scope->captures, taken);
+  return lpt_node_out (taken.parameter);
+}
+
+LptValue *
+lpt_onnx_scope_find (LptOnnxImport  *import,
+                     LptOnnxScope   *scope,
+                     const char     *name,
+                     GError        **error)
+{
+  LptValue *value = g_hash_table_lookup (scope->values, name);
+  const Onnx__TensorProto *initializer;
+
+  if (value != NULL)
+    return value;
+  initializer = g_hash_table_lookup (scope->initializers, name);
+  if (initializer != NULL)
+    value = take_initializer (import, scope, name, initializer, error);
+  else if (scope->outer != NULL)
+    {
+      value = lpt_onnx_scope_find (import, scope->outer, name, error);
+      if (value != NULL && scope->captures != NULL)
+        value = capture (scope, name, value, error);
+    }
+  else
+    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input \"%s\" is not defined", name);
+  if (value != NULL)
+    g_hash_table_insert (scope->values, (gpointer) name, value);
+  return value;
+}

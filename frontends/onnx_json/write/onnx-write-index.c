@@ -1,0 +1,206 @@
+/* onnx-write-index.c - gathering, scattering and generated numbers in ONNX
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/onnx_json/write/onnx-write-ops.h"
+
+void
+lpt_onnx_write_gather (LptOnnxWriter *w,
+                       LptNode       *node,
+                       const char    *onnx)
+{
+  gint64 axis = lpt_onnx_w_const_int (w, node, 2, "an axis");
+
+  if (LPT_ATTRS (node, LptGatherAttrs)->batch_dims != 0)
+    lpt_onnx_w_fail (w, "batch dimensions of Gather");
+  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Gather", OUT (0), 2, IN (0), IN (1)), "axis", axis);
+}
+
+void
+lpt_onnx_write_gather_elements (LptOnnxWriter *w,
+                                LptNode       *node,
+                                const char    *onnx)
+{
+  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "GatherElements", OUT (0), 2, IN (0), IN (1)), "axis", LPT_ATTRS (node, LptAxisAttrs)->axis);
+}
+
+void
+lpt_onnx_write_gather_nd (LptOnnxWriter *w,
+                          LptNode       *node,
+                          const char    *onnx)
+{
+  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "GatherND", OUT (0), 2, IN (0), I64 (1)), "batch_dims", LPT_ATTRS (node, LptGatherNDAttrs)->batch_dims);
+}
+
+/* Real numbers have at least 32 bits in ONNX's Range. */
+void
+lpt_onnx_write_range (LptOnnxWriter *w,
+                      LptNode       *node,
+                      const char    *onnx)
+{
+  LptDType dtype = node->out[0].dtype;
+  gboolean half = dtype == LPT_DTYPE_F16 || dtype == LPT_DTYPE_BF16;
+  const char *in[3];
+
+  for (guint i = 0; i < 3; i++)
+    {
+      LptDType wanted = half ? LPT_DTYPE_F32 : dtype;
+
+      in[i] = lpt_onnx_w_real_type (node, i) == wanted ? IN (i) : lpt_onnx_w_cast (w, IN (i), wanted);
+    }
+  lpt_onnx_w_cast_out (w, node, lpt_onnx_w_step (w, "Range", 3, in[0], in[1], in[2]), half ? LPT_DTYPE_F32 : dtype);
+}
+
+void
+lpt_onnx_write_non_zero (LptOnnxWriter *w,
+                         LptNode       *node,
+                         const char    *onnx)
+{
+  if (node->out[0].dtype == LPT_DTYPE_I64)
+    lpt_onnx_w_node (w, "NonZero", OUT (0), 1, IN (0));
+  else
+    lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (0), 1, lpt_onnx_w_step (w, "NonZero", 1, IN (0))), "to",
+                    lpt_onnx_type_from_dtype (node->out[0].dtype));
+}
+
+void
+lpt_onnx_write_one_hot (LptOnnxWriter *w,
+                        LptNode       *node,
+                        const char    *onnx)
+{
+  gint64 one = 1;
+  const char *shape = lpt_onnx_w_i64s (w, "shape", 1, &one), *values = lpt_onnx_w_temp (w, "values");
+  const char *parts[2] = { lpt_onnx_w_step (w, "Reshape", 2, IN (3), shape), lpt_onnx_w_step (w, "Reshape", 2, IN (2), shape) };
+
+  const char *depth = IN (1);
+
+  /* ONNX Runtime's kernels with int32 values want a real depth. */
+  if (node->out[0].dtype == LPT_DTYPE_I32)
+    depth = lpt_onnx_w_cast (w, depth, LPT_DTYPE_F32);
+  lpt_onnx_w_int (w, lpt_onnx_w_list (w, "Concat", 1, &values, 2, parts), "axis", 0);
+  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "OneHot", OUT (0), 3, IN (0), depth, values), "axis", LPT_ATTRS (node, LptOneHotAttrs)->axis);
+}
+
+/* --- scattering --------------------------------------------------------------------------- */
+
+static void
+write_reduction (LptOnnxWriter   *w,
+                 LptNode         *node,
+                 Onnx__NodeProto *y)
+{
+  const LptScatterAttrs *attrs = LPT_ATTRS (node, LptScatterAttrs);
+  const char *name = NULL;
+
+  switch (attrs->reduction)
+    {
+    case LPT_REDUCTION_NONE: return;
+    case LPT_REDUCTION_SUM: name = "add"; break;
+    case LPT_REDUCTION_PROD: name = "mul"; break;
+    case LPT_REDUCTION_MIN: name = "min"; break;
+    case LPT_REDUCTION_MAX: name = "max"; break;
+    default: break;
+    }
+  if (name == NULL || !attrs->use_init_val)
+    lpt_onnx_w_fail (w, "this reduction of updates");
+  else
+    lpt_onnx_w_string (w, y, "reduction", name);
+}
+
+void
+lpt_onnx_write_scatter_elements (LptOnnxWriter *w,
+                                 LptNode       *node,
+                                 const char    *onnx)
+{
+  gint64 axis = lpt_onnx_w_const_int (w, node, 3, "an axis");
+  Onnx__NodeProto *y = lpt_onnx_w_node (w, "ScatterElements", OUT (0), 3, IN (0), I64 (1), IN (2));
+
+  lpt_onnx_w_int (w, y, "axis", axis);
+  write_reduction (w, node, y);
+}
+
+void
+lpt_onnx_write_scatter_nd (LptOnnxWriter *w,
+                           LptNode       *node,
+                           const char    *onnx)
+{
+  write_reduction (w, node, lpt_onnx_w_node (w, "ScatterND", OUT (0), 3, IN (0), I64 (1), IN (2)));
+}
+
+/* data[..., i, ...] = updates[..., k..., ...] for i = indices[k...]: the axis of the data and those of the indices go to
+ * the front, where ScatterND wants them, and the result back. */
+void
+lpt_onnx_write_scatter_update (LptOnnxWriter *w,
+                               LptNode       *node,
+                               const char    *onnx)
+{
+  gint rank = lpt_node_in (node, 0)->shape.rank, k = lpt_node_in (node, 1)->shape.rank, axis = 0;
+  gint64 order[2 * LPT_MAX_RANK], back[LPT_MAX_RANK], last = -1;
+  const char *data = IN (0), *updates = IN (2), *indices, *y;
+
+  if (rank < 1 || k < 0 || rank - 1 + k > LPT_MAX_RANK)
+    {
+      lpt_onnx_w_fail (w, "an unknown rank");
+      return;
+    }
+  if (!lpt_axis_normalize (lpt_onnx_w_const_int (w, node, 3, "an axis"), rank, &axis))
+    lpt_onnx_w_fail (w, "this axis");
+  indices = lpt_onnx_w_step (w, "Unsqueeze", 2, I64 (1), lpt_onnx_w_i64s (w, "axis", 1, &last));
+  for (gint i = 0; i < rank; i++)
+    {
+      order[i] = i == 0 ? axis : i <= axis ? i - 1 : i;
+      back[order[i]] = i;
+    }
+  if (axis > 0)
+    data = lpt_onnx_w_transposed (w, data, (guint) rank, order);
+  for (gint i = 0; i < rank - 1 + k; i++)
+    order[i] = i < k ? axis + i : i - k < axis ? i - k : i;
+  if (axis > 0)
+    updates = lpt_onnx_w_transposed (w, updates, (guint) (rank - 1 + k), order);
+  y = lpt_onnx_w_step (w, "ScatterND", 3, data, indices, updates);
+  if (axis > 0)
+    y = lpt_onnx_w_transposed (w, y, (guint) rank, back);
+  lpt_onnx_w_node (w, "Identity", OUT (0), 1, y);
+}
+
+/* --- comparing ------------------------------------------------------------------------------ */
+
+/* How many bounds are below x; with_right_bound false: or equal */
+void
+lpt_onnx_write_bucketize (LptOnnxWriter *w,
+                          LptNode       *node,
+                          const char    *onnx)
+{
+  const LptBucketizeAttrs *attrs = LPT_ATTRS (node, LptBucketizeAttrs);
+  gint64 last = -1;
+  const char *x = lpt_onnx_w_step (w, "Unsqueeze", 2, IN (0), lpt_onnx_w_i64s (w, "axis", 1, &last)), *bounds = IN (1), *sum;
+  LptDType x_type = lpt_onnx_w_real_type (node, 0), b_type = lpt_onnx_w_real_type (node, 1);
+
+  if (b_type != x_type && lpt_dtype_is_real (x_type))
+    bounds = lpt_onnx_w_cast (w, bounds, x_type);
+  else if (b_type != x_type)
+    x = lpt_onnx_w_cast (w, x, b_type);
+  x = lpt_onnx_w_step (w, attrs->with_right_bound ? "Less" : "LessOrEqual", 2, bounds, x);
+  sum = lpt_onnx_w_temp (w, "ReduceSum");
+  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "ReduceSum", sum, 2, lpt_onnx_w_cast (w, x, LPT_DTYPE_I64), lpt_onnx_w_i64s (w, "axis", 1, &last)),
+                  "keepdims", 0);
+  lpt_onnx_w_cast_out (w, node, sum, LPT_DTYPE_I64);
+}
+
+/* EyeLike a tensor of that shape */
+void
+lpt_onnx_write_eye (LptOnnxWriter *w,
+                    LptNode       *node,
+                    const char    *onnx)
+{
+  gint64 one = 1;
+  gint64 diagonal = lpt_onnx_w_const_int (w, node, 2, "a diagonal");
+  const char *parts[2] = { lpt_onnx_w_reshaped (w, I64 (0), 1, &one), lpt_onnx_w_reshaped (w, I64 (1), 1, &one) };
+  Onnx__NodeProto *y;
+
+  if (node->n_in > 3)
+    lpt_onnx_w_fail (w, "a batch of matrices");
+  y = lpt_onnx_w_node (w, "EyeLike", OUT (0), 1, lpt_onnx_w_step (w, "ConstantOfShape", 1, lpt_onnx_w_joined (w, 0, 2, parts)));
+  lpt_onnx_w_int (w, y, "k", diagonal);
+  lpt_onnx_w_int (w, y, "dtype", lpt_onnx_type_from_dtype (node->out[0].dtype));
+}

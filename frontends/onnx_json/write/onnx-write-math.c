@@ -1,0 +1,378 @@
+/* onnx-write-math.c - elementwise ops in ONNX
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/onnx_json/write/onnx-write-ops.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A constant input of one element */
+static gboolean
+scalar_in (LptOnnxWriter *w,
+           LptNode       *node,
+           guint          i,
+           double        *value)
+{
+  LptTensor *tensor = lpt_node_const_in (node, i);
+
+  if (tensor == NULL || lpt_tensor_count (tensor) != 1)
+    {
+      lpt_onnx_w_fail (w, "input %u is not a constant number", i);
+      return FALSE;
+    }
+  *value = lpt_tensor_get_f64 (tensor, 0);
+  return TRUE;
+}
+
+void
+lpt_onnx_write_unary (LptOnnxWriter *w,
+                      LptNode       *node,
+                      const char    *onnx)
+{
+  lpt_onnx_w_node (w, onnx, OUT (0), 1, IN (0));
+}
+
+/* Half away from zero: sign (x) floor (|x| + 1/2) */
+void
+lpt_onnx_write_round (LptOnnxWriter *w,
+                      LptNode       *node,
+                      const char    *onnx)
+{
+  const char *x = IN (0), *y;
+
+  if (LPT_ATTRS (node, LptRoundAttrs)->mode == LPT_ROUND_MODE_HALF_TO_EVEN)
+    {
+      lpt_onnx_w_node (w, "Round", OUT (0), 1, x);
+      return;
+    }
+  y = lpt_onnx_w_step (w, "Floor", 1, lpt_onnx_w_step (w, "Add", 2, lpt_onnx_w_step (w, "Abs", 1, x), lpt_onnx_w_number (w, node, 0.5)));
+  lpt_onnx_w_node (w, "Mul", OUT (0), 2, lpt_onnx_w_step (w, "Sign", 1, x), y);
+}
+
+void
+lpt_onnx_write_clamp (LptOnnxWriter *w,
+                      LptNode       *node,
+                      const char    *onnx)
+{
+  const LptClampAttrs *attrs = LPT_ATTRS (node, LptClampAttrs);
+  const char *low = isinf (attrs->min) ? "" : lpt_onnx_w_number (w, node, attrs->min);
+
+  lpt_onnx_w_node (w, "Clip", OUT (0), 3, IN (0), low, isinf (attrs->max) ? "" : lpt_onnx_w_number (w, node, attrs->max));
+}
+
+void
+lpt_onnx_write_elu (LptOnnxWriter *w,
+                    LptNode       *node,
+                    const char    *onnx)
+{
+  lpt_onnx_w_float (w, lpt_onnx_w_node (w, "Elu", OUT (0), 1, IN (0)), "alpha", LPT_ATTRS (node, LptEluAttrs)->alpha);
+}
+
+static void
+write_with_parameters (LptOnnxWriter *w,
+                       LptNode       *node,
+                       const char    *onnx,
+                       const char    *first,
+                       const char    *second)
+{
+  double a, b;
+  Onnx__NodeProto *y;
+
+  if (!scalar_in (w, node, 1, &a) || !scalar_in (w, node, 2, &b))
+    return;
+  y = lpt_onnx_w_node (w, onnx, OUT (0), 1, IN (0));
+  lpt_onnx_w_float (w, y, first, a);
+  lpt_onnx_w_float (w, y, second, b);
+}
+
+void
+lpt_onnx_write_selu (LptOnnxWriter *w,
+                     LptNode       *node,
+                     const char    *onnx)
+{
+  write_with_parameters (w, node, "Selu", "alpha", "gamma");
+}
+
+void
+lpt_onnx_write_hard_sigmoid (LptOnnxWriter *w,
+                             LptNode       *node,
+                             const char    *onnx)
+{
+  write_with_parameters (w, node, "HardSigmoid", "alpha", "beta");
+}
+
+void
+lpt_onnx_write_hsigmoid (LptOnnxWriter *w,
+                         LptNode       *node,
+                         const char    *onnx)
+{
+  Onnx__NodeProto *y = lpt_onnx_w_node (w, "HardSigmoid", OUT (0), 1, IN (0));
+
+  lpt_onnx_w_float (w, y, "alpha", 1.0 / 6);
+  lpt_onnx_w_float (w, y, "beta", 0.5);
+}
+
+/* erf: x/2 (1 + erf (x / sqrt 2)); tanh: x/2 (1 + tanh (sqrt (2/pi) (x + 0.044715 x^3))) */
+void
+lpt_onnx_write_gelu (LptOnnxWriter *w,
+                     LptNode       *node,
+                     const char    *onnx)
+{
+  const char *x = IN (0), *y;
+
+  if (LPT_ATTRS (node, LptGeluAttrs)->approximation_mode == LPT_GELU_ERF)
+    y = lpt_onnx_w_step (w, "Erf", 1, lpt_onnx_w_step (w, "Div", 2, x, lpt_onnx_w_number (w, node, sqrt (2))));
+  else
+    {
+      y = lpt_onnx_w_step (w, "Mul", 2, lpt_onnx_w_step (w, "Mul", 2, lpt_onnx_w_step (w, "Mul", 2, x, x), x), lpt_onnx_w_number (w, node, 0.044715));
+      y = lpt_onnx_w_step (w, "Mul", 2, lpt_onnx_w_step (w, "Add", 2, x, y), lpt_onnx_w_number (w, node, sqrt (2 / G_PI)));
+      y = lpt_onnx_w_step (w, "Tanh", 1, y);
+    }
+  y = lpt_onnx_w_step (w, "Add", 2, y, lpt_onnx_w_number (w, node, 1));
+  lpt_onnx_w_node (w, "Mul", OUT (0), 2, lpt_onnx_w_step (w, "Mul", 2, x, y), lpt_onnx_w_number (w, node, 0.5));
+}
+
+void
+lpt_onnx_write_mish (LptOnnxWriter *w,
+                     LptNode       *node,
+                     const char    *onnx)
+{
+  const char *x = IN (0);
+
+  lpt_onnx_w_node (w, "Mul", OUT (0), 2, x, lpt_onnx_w_step (w, "Tanh", 1, lpt_onnx_w_step (w, "Softplus", 1, x)));
+}
+
+void
+lpt_onnx_write_swish (LptOnnxWriter *w,
+                      LptNode       *node,
+                      const char    *onnx)
+{
+  const char *x = IN (0);
+  const char *inner = node->n_in > 1 ? lpt_onnx_w_step (w, "Mul", 2, x, IN (1)) : x;
+
+  lpt_onnx_w_node (w, "Mul", OUT (0), 2, x, lpt_onnx_w_step (w, "Sigmoid", 1, inner));
+}
+
+/* One slope: LeakyRelu. A slope per channel is [C] here, [C, 1, ...] there. */
+void
+lpt_onnx_write_prelu (LptOnnxWriter *w,
+                      LptNode       *node,
+                      const char    *onnx)
+{
+  const LptValue *x = lpt_node_in (node, 0), *slope = lpt_node_in (node, 1);
+  LptTensor *tensor = lpt_node_const_in (node, 1);
+  gint64 dims[LPT_MAX_RANK] = { -1 };
+
+  if (tensor != NULL && lpt_tensor_count (tensor) == 1 && slope->quant == NULL)
+    {
+      lpt_onnx_w_float (w, lpt_onnx_w_node (w, "LeakyRelu", OUT (0), 1, IN (0)), "alpha", lpt_tensor_get_f64 (tensor, 0));
+      return;
+    }
+  if (slope->shape.rank == 1 && x->shape.rank > 2)
+    {
+      for (gint i = 1; i < x->shape.rank - 1; i++)
+        dims[i] = 1;
+      lpt_onnx_w_node (w, "PRelu", OUT (0), 2, IN (0),
+                       lpt_onnx_w_step (w, "Reshape", 2, IN (1), lpt_onnx_w_i64s (w, "shape", (guint) x->shape.rank - 1, dims)));
+    }
+  else
+    lpt_onnx_w_node (w, "PRelu", OUT (0), 2, IN (0), IN (1));
+}
+
+/* Quantized input: its numbers are real already. */
+void
+lpt_onnx_write_convert (LptOnnxWriter *w,
+                        LptNode       *node,
+                        const char    *onnx)
+{
+  static const char *const modes[] = { NULL, "up", "down", "nearest" };      /* LptPowerRound */
+  LptDType to = node->out[0].dtype;
+  guint power_round = node->op == LPT_OP_CONVERT ? (guint) LPT_ATTRS (node, LptConvertAttrs)->power_round : LPT_POWER_ROUND_EVEN;
+
+  if (lpt_onnx_w_real_type (node, 0) == to)
+    lpt_onnx_w_node (w, "Identity", OUT (0), 1, IN (0));
+  else if (lpt_onnx_type_from_dtype (to) == 0)
+    lpt_onnx_w_fail (w, "element type %s", lpt_dtype_name (to));
+  else
+    {
+      Onnx__NodeProto *cast = lpt_onnx_w_node (w, "Cast", OUT (0), 1, IN (0));
+
+      lpt_onnx_w_int (w, cast, "to", lpt_onnx_type_from_dtype (to));
+      if (lpt_dtype_is_small_float (to))
+        lpt_onnx_w_int (w, cast, "saturate", 0);
+      if (to == LPT_DTYPE_F8E8M0 && modes[power_round] == NULL)
+        lpt_onnx_w_fail (w, "rounding half to even in f8e8m0");
+      else if (to == LPT_DTYPE_F8E8M0)
+        lpt_onnx_w_string (w, cast, "round_mode", modes[power_round]);
+    }
+}
+
+/* --- several inputs ------------------------------------------------------------------ */
+
+/* An input in the type in which the op computes: relaxed ops mix integers and real numbers of all widths. */
+static const char *
+operand (LptOnnxWriter *w,
+         LptNode       *node,
+         guint          i)
+{
+  LptDType compute = LPT_DTYPE_UNDEFINED;
+
+  for (guint k = 0; k < node->n_in; k++)
+    if (lpt_dtype_is_real (lpt_onnx_w_real_type (node, k))
+        && (compute == LPT_DTYPE_UNDEFINED || lpt_dtype_bits (lpt_onnx_w_real_type (node, k)) > lpt_dtype_bits (compute)))
+      compute = lpt_onnx_w_real_type (node, k);
+  if (node->in[i].compute != LPT_DTYPE_UNDEFINED)
+    compute = node->in[i].compute;
+  if (compute == LPT_DTYPE_UNDEFINED || lpt_onnx_w_real_type (node, i) == compute || lpt_onnx_w_real_type (node, i) == LPT_DTYPE_BOOL)
+    return IN (i);
+  return lpt_onnx_w_cast (w, IN (i), compute);
+}
+
+static gboolean
+has_shift (const LptNode *node)
+{
+  return (node->op == LPT_OP_ADD || node->op == LPT_OP_SUBTRACT || node->op == LPT_OP_MULTIPLY)
+         && LPT_ATTRS (node, LptBinaryAttrs)->shift.n > 0;
+}
+
+/* ONNX's integers round toward 0: one less where the remainder is not 0 and has another sign than b. */
+static void
+divide_down (LptOnnxWriter *w,
+             LptNode       *node)
+{
+  LptDType dtype = lpt_onnx_w_real_type (node, 0);
+  const char *a = IN (0), *b = IN (1), *zero = lpt_onnx_w_number (w, node, 0);
+  const char *quotient = lpt_onnx_w_step (w, "Div", 2, a, b);
+  const char *rest = lpt_onnx_w_step (w, "Sub", 2, a, lpt_onnx_w_step (w, "Mul", 2, quotient, b));
+  const char *other_sign = lpt_onnx_w_step (w, "Xor", 2, lpt_onnx_w_step (w, "Less", 2, rest, zero), lpt_onnx_w_step (w, "Less", 2, b, zero));
+  const char *not_zero = lpt_onnx_w_step (w, "Not", 1, lpt_onnx_w_step (w, "Equal", 2, rest, zero));
+
+  lpt_onnx_w_node (w, "Sub", OUT (0), 2, quotient, lpt_onnx_w_cast (w, lpt_onnx_w_step (w, "And", 2, not_zero, other_sign), dtype));
+}
+
+void
+lpt_onnx_write_binary (LptOnnxWriter *w,
+                       LptNode       *node,
+                       const char    *onnx)
+{
+  if (node->op == LPT_OP_DIVIDE && LPT_ATTRS (node, LptDivideAttrs)->pythondiv && lpt_dtype_kind (lpt_onnx_w_real_type (node, 0)) == LPT_KIND_SINT)
+    divide_down (w, node);
+  else if (has_shift (node))
+    {
+      /* Lowered: a real constant in steps of the output */
+      const LptFloats *shift = &LPT_ATTRS (node, LptBinaryAttrs)->shift;
+
+      if (shift->n != 1 || node->out[0].quant == NULL || node->out[0].quant->n != 1)
+        lpt_onnx_w_fail (w, "a constant per channel between the steps of its output");
+      else
+        lpt_onnx_w_node (w, "Add", OUT (0), 2, lpt_onnx_w_step (w, onnx, 2, operand (w, node, 0), operand (w, node, 1)),
+                         lpt_onnx_w_scalar (w, "shift", LPT_DTYPE_F32, shift->v[0] * node->out[0].quant->scale[0]));
+    }
+  else
+    lpt_onnx_w_node (w, onnx, OUT (0), 2, operand (w, node, 0), operand (w, node, 1));
+}
+
+void
+lpt_onnx_write_not_equal (LptOnnxWriter *w,
+                          LptNode       *node,
+                          const char    *onnx)
+{
+  lpt_onnx_w_node (w, "Not", OUT (0), 1, lpt_onnx_w_step (w, "Equal", 2, operand (w, node, 0), operand (w, node, 1)));
+}
+
+void
+lpt_onnx_write_squared_difference (LptOnnxWriter *w,
+                                   LptNode       *node,
+                                   const char    *onnx)
+{
+  const char *difference = lpt_onnx_w_step (w, "Sub", 2, operand (w, node, 0), operand (w, node, 1));
+
+  lpt_onnx_w_node (w, "Mul", OUT (0), 2, difference, difference);
+}
+
+void
+lpt_onnx_write_mod (LptOnnxWriter *w,
+                    LptNode       *node,
+                    const char    *onnx)
+{
+  gboolean real = lpt_dtype_is_real (lpt_onnx_w_real_type (node, 0)), trunc = node->op == LPT_OP_MOD;
+  const char *a = operand (w, node, 0), *b = operand (w, node, 1);
+
+  if (real && !trunc)
+    {
+      const char *whole = lpt_onnx_w_step (w, "Floor", 1, lpt_onnx_w_step (w, "Div", 2, a, b));
+
+      lpt_onnx_w_node (w, "Sub", OUT (0), 2, a, lpt_onnx_w_step (w, "Mul", 2, whole, b));
+    }
+  else
+    lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Mod", OUT (0), 2, a, b), "fmod", trunc);
+}
+
+void
+lpt_onnx_write_select (LptOnnxWriter *w,
+                       LptNode       *node,
+                       const char    *onnx)
+{
+  lpt_onnx_w_node (w, "Where", OUT (0), 3, IN (0), IN (1), IN (2));
+}
+
+/* Booleans have operators of their own. */
+void
+lpt_onnx_write_bitwise (LptOnnxWriter *w,
+                        LptNode       *node,
+                        const char    *onnx)
+{
+  gboolean boolean = node->out[0].dtype == LPT_DTYPE_BOOL;
+  g_autofree char *bits = g_strconcat ("Bitwise", onnx, NULL);
+  const char *op = boolean ? onnx : lpt_onnx_w_strdup (w, bits);
+
+  if (node->n_in == 1)
+    lpt_onnx_w_node (w, op, OUT (0), 1, IN (0));
+  else
+    lpt_onnx_w_node (w, op, OUT (0), 2, operand (w, node, 0), operand (w, node, 1));
+}
+
+void
+lpt_onnx_write_bit_shift (LptOnnxWriter *w,
+                          LptNode       *node,
+                          const char    *onnx)
+{
+  if (lpt_dtype_kind (lpt_onnx_w_real_type (node, 0)) != LPT_KIND_UINT)
+    lpt_onnx_w_fail (w, "shifts of signed integers");
+  lpt_onnx_w_string (w, lpt_onnx_w_node (w, "BitShift", OUT (0), 2, operand (w, node, 0), operand (w, node, 1)), "direction", onnx);
+}
+
+/* Half precision as float32: some operators have no other types. */
+static const char *
+wide_in (LptOnnxWriter *w,
+         LptNode       *node,
+         guint          i)
+{
+  LptDType dtype = lpt_onnx_w_real_type (node, i);
+
+  return dtype == LPT_DTYPE_F16 || dtype == LPT_DTYPE_BF16 ? lpt_onnx_w_cast (w, IN (i), LPT_DTYPE_F32) : IN (i);
+}
+
+void
+lpt_onnx_write_is_inf (LptOnnxWriter *w,
+                       LptNode       *node,
+                       const char    *onnx)
+{
+  const LptIsInfAttrs *attrs = LPT_ATTRS (node, LptIsInfAttrs);
+  Onnx__NodeProto *y = lpt_onnx_w_node (w, "IsInf", OUT (0), 1, wide_in (w, node, 0));
+
+  lpt_onnx_w_int (w, y, "detect_negative", attrs->detect_negative);
+  lpt_onnx_w_int (w, y, "detect_positive", attrs->detect_positive);
+}
+
+void
+lpt_onnx_write_is_finite (LptOnnxWriter *w,
+                          LptNode       *node,
+                          const char    *onnx)
+{
+  const char *x = wide_in (w, node, 0);
+
+  lpt_onnx_w_node (w, "Not", OUT (0), 1, lpt_onnx_w_step (w, "Or", 2, lpt_onnx_w_step (w, "IsInf", 1, x), lpt_onnx_w_step (w, "IsNaN", 1, x)));
+}

@@ -1,0 +1,552 @@
+/* onnx-write-quant.c - FakeQuantize and the ops of lowered graphs in ONNX
+ *
+ * FakeQuantize with L levels is QuantizeLinear, with Clip in front where the type
+ * has more codes than L, and DequantizeLinear of the output interval:
+ *     scale = (high - low) / (L - 1), zero point = qmin - low / scale
+ * Where low is not a multiple of the scale, the zero point would not be an
+ * integer: then low is subtracted in front, or added behind, and the codes start at 0.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/onnx_json/write/onnx-write-ops.h"
+#include "ir/lpt-quantize-details.h"
+
+#include <math.h>
+#include <string.h>
+
+
+/* A zero point that is off by less is that integer: the interval was rounded to f32. */
+#define SAME_ZERO 2e-3
+
+/* --- intervals ------------------------------------------------------------------- */
+
+typedef struct
+{
+  gint      axis;      /* of the data; -1 = one interval */
+  guint     n;
+  double   *low, *scale;
+  double   *zero;      /* integers */
+  gboolean  shifted;   /* low is no multiple of scale: codes count from low */
+} Interval;
+
+static void
+interval_clear (Interval *interval)
+{
+  g_free (interval->low);
+  g_free (interval->scale);
+  g_free (interval->zero);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Interval, interval_clear)
+
+static gboolean
+read_interval (LptOnnxWriter  *w,
+               const float    *low,
+               const float    *high,
+               const LptShape *shape,
+               guint           n,
+               gint            rank,
+               guint64         levels,
+               double          qmin,
+               LptDType        dtype,
+               Interval       *out)
+{
+  *out = (Interval) { .axis = -1, .n = n };
+  out->low = g_new (double, n);
+  out->scale = g_new (double, n);
+  out->zero = g_new (double, n);
+  for (gint i = 0; n > 1 && i < shape->rank; i++)
+    if (shape->dims[i] > 1)
+      {
+        if (out->axis >= 0)
+          {
+            lpt_onnx_w_fail (w, "intervals along several axes");
+            return FALSE;
+          }
+        out->axis = i + rank - shape->rank;
+      }
+  for (guint i = 0; i < n; i++)
+    {
+      out->low[i] = low[i];
+      out->scale[i] = ((double) high[i] - low[i]) / (double) (levels - 1);
+      if (!(out->scale[i] > 0) || isinf (out->scale[i]))
+        {
+          lpt_onnx_w_fail (w, "an interval from %g to %g", (double) low[i], (double) high[i]);
+          return FALSE;
+        }
+      out->zero[i] = qmin - out->low[i] / out->scale[i];
+      if (fabs (out->zero[i] - round (out->zero[i])) > SAME_ZERO || round (out->zero[i]) < lpt_dtype_min (dtype) || round (out->zero[i]) > lpt_dtype_max (dtype))
+        out->shifted = TRUE;
+    }
+  for (guint i = 0; i < n; i++)
+    out->zero[i] = out->shifted ? qmin : round (out->zero[i]);
+  return TRUE;
+}
+
+/* A number per channel so that it broadcasts to data of @rank */
+static const char *
+per_channel (LptOnnxWriter  *w,
+             const char     *what,
+             const Interval *interval,
+             gint            rank,
+             const double   *values)
+{
+  LptShape shape = LPT_SHAPE_SCALAR;
+
+  if (interval->n > 1)
+    {
+      shape.rank = rank - interval->axis;
+      for (gint i = 0; i < shape.rank; i++)
+        shape.dims[i] = i == 0 ? interval->n : 1;
+    }
+  return lpt_onnx_w_tensor (w, what, lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, values, NULL));
+}
+
+/* Q or DQ with an interval's numbers */
+static void
+write_linear (LptOnnxWriter  *w,
+              const char     *onnx,
+              const char     *output,
+              const char     *input,
+              const Interval *interval,
+              LptDType        dtype)
+{
+  LptShape shape = { .rank = interval->n > 1 ? 1 : 0, .dims = { interval->n } };
+  const char *scale = lpt_onnx_w_tensor (w, "scale", lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, interval->scale, NULL));
+  const char *zero = lpt_onnx_w_tensor (w, "zero_point", lpt_tensor_from_f64 (dtype, &shape, interval->zero, NULL));
+  Onnx__NodeProto *y = lpt_onnx_w_node (w, onnx, output, 3, input, scale, zero);
+
+  if (interval->n > 1)
+    lpt_onnx_w_int (w, y, "axis", interval->axis);
+}
+
+/* --- FakeQuantize --------------------------------------------------------------------- */
+
+/* Signed codes where the interval lies around 0, else unsigned ones. */
+static gboolean
+choose_type (LptOnnxWriter            *w,
+             LptNode                  *node,
+             const LptQuantizeDetails *d,
+             LptDType                 *dtype,
+             double                   *qmin)
+{
+  double middle = -d->in_low[0] / (((double) d->in_high[0] - d->in_low[0]) / (double) (d->levels - 1));
+  gboolean is_signed = fabs (middle - (double) d->levels / 2) <= 1;
+
+  if (d->levels < 2 || d->levels > 65536)
+    {
+      lpt_onnx_w_fail (w, "%" G_GUINT64_FORMAT " levels", d->levels);
+      return FALSE;
+    }
+  *dtype = d->levels <= 256 ? (is_signed ? LPT_DTYPE_I8 : LPT_DTYPE_U8) : is_signed ? LPT_DTYPE_I16 : LPT_DTYPE_U16;
+  *qmin = is_signed ? -(double) (d->levels / 2) : 0;
+  return TRUE;
+}
+
+/* The type and the least of the codes that a FakeQuantize makes of real numbers: its output interval counts them. */
+static gboolean
+read_codes (LptOnnxWriter            *w,
+            LptNode                  *node,
+            const LptQuantizeDetails *d,
+            LptDType                 *dtype,
+            double                   *qmin)
+{
+  const double low = d->out_low[0], high = low + (double) (d->levels - 1);
+  gboolean counts = low == round (low);
+
+  *dtype = node->out[0].dtype;
+  *qmin = low;
+  for (guint i = 0; i < d->n_out; i++)
+    counts = counts && d->out_low[i] == low && fabs (d->out_high[i] - high) <= 1e-6 * (high - low);
+  if (!counts || low < lpt_dtype_min (*dtype) || high > lpt_dtype_max (*dtype))
+    lpt_onnx_w_fail (w, "integers that are not the codes");
+  return counts;
+}
+
+/* Codes of constant data, by the formula in float32 */
+static const char *
+constant_codes (LptOnnxWriter            *w,
+                LptTensor                *tensor,
+                const LptQuantizeDetails *d,
+                const Interval           *in,
+                LptDType                  dtype,
+                double                    qmin)
+{
+  const LptShape *shape = lpt_tensor_shape (tensor);
+  g_autofree double *x = lpt_tensor_to_f64 (tensor, NULL);
+  float steps = (float) (d->levels - 1);
+  gint64 inner = 1;
+
+  if (x == NULL)
+    {
+      lpt_onnx_w_fail (w, "a constant that does not fit in memory");
+      return "";
+    }
+  for (gint i = in->axis + 1; in->n > 1 && i < shape->rank; i++)
+    inner *= shape->dims[i];
+  for (gint64 i = 0; i < lpt_tensor_count (tensor); i++)
+    {
+      guint c = in->n == 1 ? 0 : (guint) (i / inner % in->n);
+      float low = d->in_low[c], high = d->in_high[c], v = (float) x[i];
+
+      x[i] = qmin + (double) (v <= low ? 0 : v > high ? steps : rintf ((v - low) / (high - low) * steps));
+    }
+  return lpt_onnx_w_tensor (w, "codes", lpt_tensor_from_f64 (dtype, shape, x, NULL));
+}
+
+static const char *
+computed_codes (LptOnnxWriter            *w,
+                LptNode                  *node,
+                const LptQuantizeDetails *d,
+                const Interval           *in,
+                LptDType                  dtype,
+                const char               *output)
+{
+  LptValue *source = lpt_node_in (node, 0);
+  gint rank = source->shape.rank;
+  g_autofree double *high = g_new (double, in->n);
+  const char *x = IN (0), *low = NULL;
+
+  if (source->quant == NULL && source->dtype != LPT_DTYPE_F32)
+    x = lpt_onnx_w_cast (w, x, LPT_DTYPE_F32);
+  if (in->shifted || (double) d->levels != lpt_dtype_max (dtype) - lpt_dtype_min (dtype) + 1)
+    low = per_channel (w, "low", in, rank, in->low);
+  if ((double) d->levels != lpt_dtype_max (dtype) - lpt_dtype_min (dtype) + 1)
+    {
+      for (guint i = 0; i < in->n; i++)
+        high[i] = d->in_high[i];
+      x = lpt_onnx_w_step (w, "Min", 2, lpt_onnx_w_step (w, "Max", 2, x, low), per_channel (w, "high", in, rank, high));
+    }
+  if (in->shifted)
+    x = lpt_onnx_w_step (w, "Sub", 2, x, low);
+  write_linear (w, "QuantizeLinear", output, x, in, dtype);
+  return output;
+}
+
+/* Constant data, maybe behind a Convert */
+static LptTensor *
+constant_data (LptNode *node)
+{
+  LptNode *source = lpt_node_src (node, 0);
+
+  if (lpt_node_in (node, 0)->quant != NULL)
+    return NULL;
+  if (source->op == LPT_OP_CONVERT && lpt_dtype_is_real (lpt_node_out (source)->dtype) && lpt_node_in (source, 0)->quant == NULL)
+    return lpt_node_const_in (source, 0);
+  return lpt_node_const_in (node, 0);
+}
+
+void
+lpt_onnx_write_fake_quantize (LptOnnxWriter *w,
+                              LptNode       *node,
+                              const char    *onnx)
+{
+  g_auto (LptQuantizeDetails) d = { 0 };
+  g_auto (Interval) in = { 0 };
+  g_auto (Interval) out = { 0 };
+  gint rank = lpt_node_in (node, 0)->shape.rank;
+  LptTensor *constant = constant_data (node);
+  gboolean to_codes = lpt_dtype_is_integer (node->out[0].dtype), narrow = node->out[0].dtype != LPT_DTYPE_F32;
+  LptDType dtype;
+  double qmin;
+  const char *codes;
+
+  if (!lpt_shape_compatible (&lpt_node_in (node, 0)->shape, &node->out[0].shape))
+    {
+      lpt_onnx_w_fail (w, "intervals that make the data larger");
+      return;
+    }
+  if (rank < 0 || !lpt_quantize_details_read (node, &d))
+    {
+      lpt_onnx_w_fail (w, "intervals that are not constant");
+      return;
+    }
+  if (!(to_codes ? read_codes : choose_type) (w, node, &d, &dtype, &qmin)
+      || !read_interval (w, d.in_low, d.in_high, &d.in_shape, d.n_in, rank, d.levels, qmin, dtype, &in)
+      || (!to_codes && !read_interval (w, d.out_low, d.out_high, &d.out_shape, d.n_out, rank, d.levels, qmin, dtype, &out)))
+    return;
+  if (constant != NULL)
+    codes = constant_codes (w, constant, &d, &in, dtype, qmin);
+  else
+    codes = computed_codes (w, node, &d, &in, dtype, to_codes ? OUT (0) : lpt_onnx_w_temp (w, "QuantizeLinear"));
+  if (to_codes)
+    {
+      if (constant != NULL)
+        lpt_onnx_w_node (w, "Identity", OUT (0), 1, codes);
+    }
+  else
+    {
+      const char *real = narrow || out.shifted ? lpt_onnx_w_temp (w, "DequantizeLinear") : OUT (0);
+
+      write_linear (w, "DequantizeLinear", real, codes, &out, dtype);
+      if (out.shifted)
+        real = lpt_onnx_w_step (w, "Add", 2, real, per_channel (w, "low", &out, rank, out.low));
+      if (narrow)
+        lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (0), 1, real), "to", lpt_onnx_type_from_dtype (lpt_node_out (node)->dtype));
+      else if (out.shifted)
+        lpt_onnx_w_node (w, "Identity", OUT (0), 1, real);
+    }
+}
+
+/* --- lowered ops in the QDQ form ------------------------------------------------------------ */
+
+/* Quantize, Requantize: QuantizeLinear of the numbers follows by itself. */
+void
+lpt_onnx_write_requantize (LptOnnxWriter *w,
+                           LptNode       *node,
+                           const char    *onnx)
+{
+  if (lpt_node_out (node)->quant == NULL)
+    lpt_onnx_w_fail (w, "no scale");
+  else
+    g_hash_table_insert (w->reals, lpt_node_out (node), (gpointer) IN (0));
+}
+
+void
+lpt_onnx_write_dequantize (LptOnnxWriter *w,
+                           LptNode       *node,
+                           const char    *onnx)
+{
+  if (lpt_node_out (node)->dtype == LPT_DTYPE_F32)
+    lpt_onnx_w_alias (w, lpt_node_out (node), IN (0));
+  else
+    lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (0), 1, IN (0)), "to", lpt_onnx_type_from_dtype (lpt_node_out (node)->dtype));
+}
+
+void
+lpt_onnx_write_reinterpret (LptOnnxWriter *w,
+                            LptNode       *node,
+                            const char    *onnx)
+{
+  lpt_onnx_w_alias (w, lpt_node_out (node), lpt_onnx_w_codes (w, lpt_node_in (node, 0)));
+}
+
+/* --- integer operators ------------------------------------------------------------------------- */
+
+typedef struct { const char *codes, *scale, *zero; } Codes;
+
+static Codes
+codes_of (LptOnnxWriter *w,
+          LptValue      *value,
+          const char    *what)
+{
+  Codes c = { lpt_onnx_w_codes (w, value), "", "" };
+
+  lpt_onnx_w_quant (w, what, value->quant, value->dtype, &c.scale, &c.zero);
+  return c;
+}
+
+static gboolean
+is_8bit (const LptValue *value)
+{
+  return value != NULL && lpt_onnx_w_is_quantized (value) && lpt_dtype_bits (value->dtype) == 8;
+}
+
+/* Are the zero points codes themselves? */
+static gboolean
+zero_fits (const LptValue *value)
+{
+  for (guint i = 0; i < value->quant->n; i++)
+    if (value->quant->zero_point[i] < lpt_dtype_min (value->dtype) || value->quant->zero_point[i] > lpt_dtype_max (value->dtype))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+one_scale (const LptValue *value)
+{
+  return is_8bit (value) && value->quant->n == 1 && zero_fits (value);
+}
+
+/* Name of an output's codes, which an integer operator writes. */
+static const char *
+codes_out (LptOnnxWriter *w,
+           LptNode       *node)
+{
+  w->bare = TRUE;
+  {
+    const char *name = lpt_onnx_w_out (w, node, 0);
+
+    w->bare = FALSE;
+    return name;
+  }
+}
+
+static gboolean
+qlinear_conv (LptOnnxWriter *w,
+              LptNode       *node)
+{
+  LptValue *x = lpt_node_in (node, 0), *weights = lpt_node_in (node, 1), *bias = lpt_node_in (node, 2);
+
+  if (!one_scale (x) || !is_8bit (weights) || !one_scale (lpt_node_out (node)) || weights->producer->data == NULL
+      || (bias != NULL && bias->dtype != LPT_DTYPE_I32) || LPT_ATTRS (node, LptConvAttrs)->bias_rest.n > 0
+      || !zero_fits (weights))
+    return FALSE;
+  {
+    Codes a = codes_of (w, x, "x"), b = codes_of (w, weights, "w"), y = { 0 };
+    Onnx__NodeProto *conv;
+
+    lpt_onnx_w_quant (w, "y", lpt_node_out (node)->quant, lpt_node_out (node)->dtype, &y.scale, &y.zero);
+    if (node->op == LPT_OP_GROUP_CONVOLUTION)
+      b.codes = lpt_onnx_w_merged_groups (w, node);
+    conv = lpt_onnx_w_node (w, "QLinearConv", codes_out (w, node), 9, a.codes, a.scale, a.zero, b.codes, b.scale, b.zero, y.scale, y.zero,
+                            bias != NULL ? lpt_onnx_w_codes (w, bias) : "");
+    lpt_onnx_w_conv_attributes (w, conv, node);
+  }
+  return TRUE;
+}
+
+static gboolean
+qlinear_matmul (LptOnnxWriter *w,
+                LptNode       *node)
+{
+  const LptMatMulAttrs *attrs = LPT_ATTRS (node, LptMatMulAttrs);
+  LptValue *a = lpt_node_in (node, 0), *b = lpt_node_in (node, 1), *bias = lpt_node_in (node, 2);
+  gboolean flat = a->shape.rank == 2 && b->shape.rank == 2;
+  Codes x, y, out = { 0 };
+
+  if (!one_scale (a) || !is_8bit (b) || !zero_fits (b) || attrs->bias_rest.n > 0 || !one_scale (lpt_node_out (node)) || (bias != NULL && (!flat || bias->dtype != LPT_DTYPE_I32))
+      || (!flat && (attrs->transpose_a || attrs->transpose_b)))
+    return FALSE;
+  x = codes_of (w, a, "a");
+  y = codes_of (w, b, "b");
+  lpt_onnx_w_quant (w, "y", lpt_node_out (node)->quant, lpt_node_out (node)->dtype, &out.scale, &out.zero);
+  if (bias == NULL && !attrs->transpose_a && !attrs->transpose_b)
+    lpt_onnx_w_node (w, "QLinearMatMul", codes_out (w, node), 8, x.codes, x.scale, x.zero, y.codes, y.scale, y.zero, out.scale, out.zero);
+  else
+    {
+      Onnx__NodeProto *gemm = lpt_onnx_w_node (w, "com.microsoft.QGemm", codes_out (w, node), 9, x.codes, x.scale, x.zero, y.codes, y.scale, y.zero,
+                                               bias != NULL ? lpt_onnx_w_codes (w, bias) : "", out.scale, out.zero);
+
+      lpt_onnx_w_int (w, gemm, "transA", attrs->transpose_a);
+      lpt_onnx_w_int (w, gemm, "transB", attrs->transpose_b);
+    }
+  return TRUE;
+}
+
+static gboolean
+qlinear_binary (LptOnnxWriter *w,
+                LptNode       *node,
+                const char    *onnx)
+{
+  Codes a, b, y = { 0 };
+
+  if (!one_scale (lpt_node_in (node, 0)) || !one_scale (lpt_node_in (node, 1)) || !one_scale (lpt_node_out (node))
+      || LPT_ATTRS (node, LptBinaryAttrs)->shift.n > 0)
+    return FALSE;
+  a = codes_of (w, lpt_node_in (node, 0), "a");
+  b = codes_of (w, lpt_node_in (node, 1), "b");
+  lpt_onnx_w_quant (w, "y", lpt_node_out (node)->quant, lpt_node_out (node)->dtype, &y.scale, &y.zero);
+  lpt_onnx_w_node (w, onnx, codes_out (w, node), 8, a.codes, a.scale, a.zero, b.codes, b.scale, b.zero, y.scale, y.zero);
+  return TRUE;
+}
+
+static Onnx__NodeProto *
+qlinear_unary (LptOnnxWriter *w,
+               LptNode       *node,
+               const char    *onnx)
+{
+  Codes x, y = { 0 };
+
+  if (!one_scale (lpt_node_in (node, 0)) || !one_scale (lpt_node_out (node)))
+    return NULL;
+  x = codes_of (w, lpt_node_in (node, 0), "x");
+  lpt_onnx_w_quant (w, "y", lpt_node_out (node)->quant, lpt_node_out (node)->dtype, &y.scale, &y.zero);
+  return lpt_onnx_w_node (w, onnx, codes_out (w, node), 5, x.codes, x.scale, x.zero, y.scale, y.zero);
+}
+
+static gboolean
+qlinear_concat (LptOnnxWriter *w,
+                LptNode       *node)
+{
+  g_autofree const char **in = g_new0 (const char *, 2 + 3 * node->n_in);
+  const char *out;
+
+  for (guint i = 0; i < node->n_in; i++)
+    if (!one_scale (lpt_node_in (node, i)))
+      return FALSE;
+  if (!one_scale (lpt_node_out (node)))
+    return FALSE;
+  lpt_onnx_w_quant (w, "y", lpt_node_out (node)->quant, lpt_node_out (node)->dtype, &in[0], &in[1]);
+  for (guint i = 0; i < node->n_in; i++)
+    {
+      Codes x = codes_of (w, lpt_node_in (node, i), "x");
+
+      in[2 + 3 * i] = x.codes;
+      in[3 + 3 * i] = x.scale;
+      in[4 + 3 * i] = x.zero;
+    }
+  out = codes_out (w, node);
+  lpt_onnx_w_int (w, lpt_onnx_w_list (w, "com.microsoft.QLinearConcat", 1, &out, 2 + 3 * node->n_in, in), "axis", LPT_ATTRS (node, LptAxisAttrs)->axis);
+  return TRUE;
+}
+
+/* Moves work on the codes as they are. */
+static gboolean
+moves_codes (const LptNode *node)
+{
+  switch (node->op)
+    {
+    case LPT_OP_RESHAPE:
+    case LPT_OP_SQUEEZE:
+    case LPT_OP_UNSQUEEZE:
+    case LPT_OP_TRANSPOSE:
+    case LPT_OP_SPLIT:
+    case LPT_OP_VARIADIC_SPLIT:
+    case LPT_OP_SLICE:
+    case LPT_OP_STRIDED_SLICE:
+    case LPT_OP_GATHER:
+    case LPT_OP_MAX_POOL:
+    case LPT_OP_BROADCAST:
+    case LPT_OP_TILE:
+      break;
+    default:
+      return FALSE;
+    }
+  for (guint i = 0; i < node->n_out; i++)
+    if (!lpt_onnx_w_is_quantized (&node->out[i]) || !lpt_quant_equal (node->out[i].quant, node->in[0].value->quant))
+      return FALSE;
+  return lpt_onnx_w_is_quantized (node->in[0].value) && lpt_onnx_w_takes (node, node->in[0].value->dtype);
+}
+
+gboolean
+lpt_onnx_write_qoperator (LptOnnxWriter *w,
+                          LptNode       *node)
+{
+  Onnx__NodeProto *y;
+
+  if (moves_codes (node))
+    {
+      w->bare = TRUE;
+      lpt_onnx_w_write_row (w, node);
+      w->bare = FALSE;
+      return TRUE;
+    }
+  switch (node->op)
+    {
+    case LPT_OP_CONVOLUTION:
+    case LPT_OP_GROUP_CONVOLUTION:
+      return qlinear_conv (w, node);
+    case LPT_OP_MATMUL:
+      return qlinear_matmul (w, node);
+    case LPT_OP_ADD:
+      return qlinear_binary (w, node, "com.microsoft.QLinearAdd");
+    case LPT_OP_MULTIPLY:
+      return qlinear_binary (w, node, "com.microsoft.QLinearMul");
+    case LPT_OP_CONCAT:
+      return qlinear_concat (w, node);
+    case LPT_OP_SIGMOID:
+      return qlinear_unary (w, node, "com.microsoft.QLinearSigmoid") != NULL;
+    case LPT_OP_SOFTMAX:
+      y = qlinear_unary (w, node, "com.microsoft.QLinearSoftmax");
+      if (y != NULL)
+        {
+          lpt_onnx_w_int (w, y, "axis", LPT_ATTRS (node, LptSoftMaxAttrs)->axis);
+          lpt_onnx_w_int (w, y, "opset", 13);
+        }
+      return y != NULL;
+    default:
+      return FALSE;
+    }
+}

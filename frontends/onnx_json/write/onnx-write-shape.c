@@ -1,0 +1,276 @@
+/* onnx-write-shape.c - shapes and movement in ONNX
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/onnx_json/write/onnx-write-ops.h"
+
+void
+lpt_onnx_write_reshape (LptOnnxWriter *w,
+                        LptNode       *node,
+                        const char    *onnx)
+{
+  Onnx__NodeProto *y = lpt_onnx_w_node (w, "Reshape", OUT (0), 2, IN (0), I64 (1));
+
+  if (!LPT_ATTRS (node, LptReshapeAttrs)->special_zero)
+    {
+      LptInts shape = { 0 };
+      gboolean known = lpt_node_ints_in (node, 1, &shape), zero = !known;
+
+      /* allowzero forbids 0 together with -1: only where a 0 may be there. */
+      for (guint i = 0; known && i < shape.n; i++)
+        zero = zero || shape.v[i] == 0;
+      if (zero)
+        lpt_onnx_w_int (w, y, "allowzero", 1);
+      lpt_ints_clear (&shape);
+    }
+}
+
+void
+lpt_onnx_write_squeeze (LptOnnxWriter *w,
+                        LptNode       *node,
+                        const char    *onnx)
+{
+  if (node->n_in < 2)
+    {
+      lpt_onnx_w_node (w, onnx, OUT (0), 1, IN (0));
+      return;
+    }
+  if (lpt_node_in (node, 1)->shape.rank == 0)
+    {
+      gint64 axis = lpt_onnx_w_const_int (w, node, 1, "an axis");
+
+      lpt_onnx_w_node (w, onnx, OUT (0), 2, IN (0), lpt_onnx_w_i64s (w, "axes", 1, &axis));
+    }
+  else
+    lpt_onnx_w_node (w, onnx, OUT (0), 2, IN (0), I64 (1));
+}
+
+/* No order: reversed. */
+void
+lpt_onnx_write_transpose (LptOnnxWriter *w,
+                          LptNode       *node,
+                          const char    *onnx)
+{
+  LptInts order = { 0 };
+
+  if (lpt_onnx_w_const_ints (w, node, 1, "an order", &order))
+    {
+      Onnx__NodeProto *y = lpt_onnx_w_node (w, "Transpose", OUT (0), 1, IN (0));
+
+      if (order.n > 0)
+        lpt_onnx_w_ints (w, y, "perm", order.n, order.v);
+    }
+  lpt_ints_clear (&order);
+}
+
+void
+lpt_onnx_write_concat (LptOnnxWriter *w,
+                       LptNode       *node,
+                       const char    *onnx)
+{
+  lpt_onnx_w_int (w, lpt_onnx_w_all_inputs (w, "Concat", node), "axis", LPT_ATTRS (node, LptAxisAttrs)->axis);
+}
+
+void
+lpt_onnx_write_split (LptOnnxWriter *w,
+                      LptNode       *node,
+                      const char    *onnx)
+{
+  g_autofree const char **out = g_new0 (const char *, node->n_out + 1);
+  const char *in[2] = { IN (0), "" };
+  gint64 axis = lpt_onnx_w_const_int (w, node, 1, "an axis");
+  Onnx__NodeProto *y;
+
+  for (guint i = 0; i < node->n_out; i++)
+    out[i] = OUT (i);
+  if (node->op == LPT_OP_VARIADIC_SPLIT)
+    {
+      gint rank = lpt_node_in (node, 0)->shape.rank, at;
+      LptInts lengths = { 0 };
+
+      /* -1 stands for the rest here, and is not known there. */
+      if (!lpt_node_ints_in (node, 2, &lengths))
+        in[1] = I64 (2);
+      else if (lpt_axis_normalize (axis, rank, &at))
+        for (guint i = 0; i < lengths.n && i < node->n_out; i++)
+          {
+            if (node->out[i].shape.rank < 0 || node->out[i].shape.dims[at] < 0)
+              lpt_onnx_w_fail (w, "lengths that are not known");
+            lengths.v[i] = node->out[i].shape.rank < 0 ? 0 : node->out[i].shape.dims[at];
+          }
+      if (lengths.n > 0)
+        in[1] = lpt_onnx_w_i64s (w, "split", lengths.n, lengths.v);
+      lpt_ints_clear (&lengths);
+    }
+  y = lpt_onnx_w_list (w, "Split", node->n_out, out, 2, in);
+  lpt_onnx_w_int (w, y, "axis", axis);
+  if (node->op == LPT_OP_SPLIT && w->opset >= 18)
+    lpt_onnx_w_int (w, y, "num_outputs", node->n_out);
+}
+
+void
+lpt_onnx_write_slice (LptOnnxWriter *w,
+                      LptNode       *node,
+                      const char    *onnx)
+{
+  lpt_onnx_w_node (w, "Slice", OUT (0), 5, IN (0), I64 (1), I64 (2), I64 (4), I64 (3));
+}
+
+/* Masks say what begin and end do not count, and which axes appear or vanish. */
+void
+lpt_onnx_write_strided_slice (LptOnnxWriter *w,
+                              LptNode       *node,
+                              const char    *onnx)
+{
+  const LptStridedSliceAttrs *a = LPT_ATTRS (node, LptStridedSliceAttrs);
+  LptInts begin = { 0 }, end = { 0 }, stride = { 0 };
+  gint64 starts[LPT_MAX_RANK], stops[LPT_MAX_RANK], steps[LPT_MAX_RANK], axes[LPT_MAX_RANK], squeeze[LPT_MAX_RANK], inserted[LPT_MAX_RANK];
+  guint n = 0, n_squeeze = 0, n_inserted = 0;
+  const char *x = IN (0);
+  gint axis = 0, place = 0;
+
+  if (lpt_onnx_w_const_ints (w, node, 1, "a begin", &begin) && lpt_onnx_w_const_ints (w, node, 2, "an end", &end))
+    {
+      if (node->n_in > 3)
+        lpt_onnx_w_const_ints (w, node, 3, "a stride", &stride);
+      for (guint i = 0; w->error == NULL && i < begin.n; i++)
+        {
+          if (lpt_ints_get (&a->ellipsis_mask, i, 0) != 0 || i >= LPT_MAX_RANK)
+            lpt_onnx_w_fail (w, "an ellipsis");
+          else if (lpt_ints_get (&a->new_axis_mask, i, 0) != 0)
+            inserted[n_inserted++] = place++;
+          else
+            {
+              gboolean shrink = lpt_ints_get (&a->shrink_axis_mask, i, 0) != 0;
+
+              steps[n] = lpt_ints_get (&stride, i, 1);
+              starts[n] = lpt_ints_get (&a->begin_mask, i, 0) != 0 && !shrink ? (steps[n] > 0 ? 0 : G_MAXINT64) : begin.v[i];
+              stops[n] = lpt_ints_get (&a->end_mask, i, 0) != 0 ? (steps[n] > 0 ? G_MAXINT64 : G_MININT64) : lpt_ints_get (&end, i, 0);
+              if (shrink)
+                {
+                  steps[n] = 1;
+                  stops[n] = starts[n] == -1 ? G_MAXINT64 : starts[n] + 1;
+                  squeeze[n_squeeze++] = axis;
+                }
+              else
+                place++;
+              axes[n++] = axis++;
+            }
+        }
+      if (w->error == NULL && n > 0)
+        x = lpt_onnx_w_step (w, "Slice", 5, x, lpt_onnx_w_i64s (w, "starts", n, starts), lpt_onnx_w_i64s (w, "ends", n, stops),
+                             lpt_onnx_w_i64s (w, "axes", n, axes), lpt_onnx_w_i64s (w, "steps", n, steps));
+      if (w->error == NULL && n_squeeze > 0)
+        x = lpt_onnx_w_step (w, "Squeeze", 2, x, lpt_onnx_w_i64s (w, "axes", n_squeeze, squeeze));
+      if (w->error == NULL && n_inserted > 0)
+        x = lpt_onnx_w_step (w, "Unsqueeze", 2, x, lpt_onnx_w_i64s (w, "axes", n_inserted, inserted));
+      lpt_onnx_w_node (w, "Identity", OUT (0), 1, x);
+    }
+  lpt_ints_clear (&begin);
+  lpt_ints_clear (&end);
+  lpt_ints_clear (&stride);
+}
+
+void
+lpt_onnx_write_broadcast (LptOnnxWriter *w,
+                          LptNode       *node,
+                          const char    *onnx)
+{
+  int mode = LPT_ATTRS (node, LptBroadcastAttrs)->mode;
+
+  if (mode != LPT_BROADCAST_MODE_NUMPY && mode != LPT_BROADCAST_MODE_BIDIRECTIONAL)
+    lpt_onnx_w_fail (w, "this mode of Broadcast");
+  lpt_onnx_w_node (w, "Expand", OUT (0), 2, IN (0), I64 (1));
+}
+
+void
+lpt_onnx_write_tile (LptOnnxWriter *w,
+                     LptNode       *node,
+                     const char    *onnx)
+{
+  lpt_onnx_w_node (w, "Tile", OUT (0), 2, IN (0), I64 (1));
+}
+
+void
+lpt_onnx_write_pad (LptOnnxWriter *w,
+                    LptNode       *node,
+                    const char    *onnx)
+{
+  static const char *const modes[] = { "constant", "edge", "reflect", NULL };
+  int mode = LPT_ATTRS (node, LptPadAttrs)->pad_mode;
+  const char *parts[2] = { I64 (1), I64 (2) }, *pads = lpt_onnx_w_temp (w, "pads");
+  Onnx__NodeProto *y;
+
+  if (mode == LPT_PAD_SYMMETRIC)
+    {
+      lpt_onnx_w_fail (w, "symmetric padding");
+      return;
+    }
+  lpt_onnx_w_int (w, lpt_onnx_w_list (w, "Concat", 1, &pads, 2, parts), "axis", 0);
+  y = lpt_onnx_w_node (w, "Pad", OUT (0), 3, IN (0), pads, mode == LPT_PAD_CONSTANT ? IN (3) : "");
+  lpt_onnx_w_string (w, y, "mode", modes[mode]);
+}
+
+void
+lpt_onnx_write_shape_of (LptOnnxWriter *w,
+                         LptNode       *node,
+                         const char    *onnx)
+{
+  if (node->out[0].dtype == LPT_DTYPE_I64)
+    lpt_onnx_w_node (w, "Shape", OUT (0), 1, IN (0));
+  else
+    lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (0), 1, lpt_onnx_w_step (w, "Shape", 1, IN (0))), "to",
+                    lpt_onnx_type_from_dtype (node->out[0].dtype));
+}
+
+void
+lpt_onnx_write_depth_to_space (LptOnnxWriter *w,
+                               LptNode       *node,
+                               const char    *onnx)
+{
+  const LptDepthToSpaceAttrs *attrs = LPT_ATTRS (node, LptDepthToSpaceAttrs);
+  Onnx__NodeProto *y = lpt_onnx_w_node (w, "DepthToSpace", OUT (0), 1, IN (0));
+
+  lpt_onnx_w_int (w, y, "blocksize", attrs->block_size);
+  lpt_onnx_w_string (w, y, "mode", attrs->mode == LPT_DEPTH_DEPTH_FIRST ? "CRD" : "DCR");
+}
+
+void
+lpt_onnx_write_space_to_depth (LptOnnxWriter *w,
+                               LptNode       *node,
+                               const char    *onnx)
+{
+  const LptDepthToSpaceAttrs *attrs = LPT_ATTRS (node, LptDepthToSpaceAttrs);
+
+  if (attrs->mode == LPT_DEPTH_DEPTH_FIRST)
+    lpt_onnx_w_fail (w, "mode depth_first");
+  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "SpaceToDepth", OUT (0), 1, IN (0)), "blocksize", attrs->block_size);
+}
+
+/* [.., C, ..] -> [.., g, C / g, ..] -> swapped -> [.., C, ..] */
+void
+lpt_onnx_write_shuffle_channels (LptOnnxWriter *w,
+                                 LptNode       *node,
+                                 const char    *onnx)
+{
+  const LptShuffleChannelsAttrs *attrs = LPT_ATTRS (node, LptShuffleChannelsAttrs);
+  const LptShape *shape = &lpt_node_in (node, 0)->shape;
+  gint64 split[LPT_MAX_RANK + 1], order[LPT_MAX_RANK + 1];
+  const char *x, *moved = lpt_onnx_w_temp (w, "Transpose");
+  gint axis;
+
+  if (!lpt_shape_is_static (shape) || shape->rank >= LPT_MAX_RANK || !lpt_axis_normalize (attrs->axis, shape->rank, &axis))
+    {
+      lpt_onnx_w_fail (w, "a dynamic shape");
+      return;
+    }
+  for (gint i = 0; i <= shape->rank; i++)
+    {
+      split[i] = i < axis ? shape->dims[i] : i == axis ? attrs->group : i == axis + 1 ? shape->dims[axis] / attrs->group : shape->dims[i - 1];
+      order[i] = i == axis ? axis + 1 : i == axis + 1 ? axis : i;
+    }
+  x = lpt_onnx_w_step (w, "Reshape", 2, IN (0), lpt_onnx_w_i64s (w, "shape", (guint) shape->rank + 1, split));
+  lpt_onnx_w_ints (w, lpt_onnx_w_node (w, "Transpose", moved, 1, x), "perm", (guint) shape->rank + 1, order);
+  lpt_onnx_w_node (w, "Reshape", OUT (0), 2, moved, lpt_onnx_w_i64s (w, "shape", (guint) shape->rank, shape->dims));
+}

@@ -1,0 +1,290 @@
+/* onnx-write-value.c - the tensors of a value in an ONNX file: its codes, and the numbers that they stand for
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/onnx_json/write/onnx-write-ops.h"
+#include "frontends/onnx_json/write/onnx-writer.h"
+
+const char *
+lpt_onnx_w_own_name (LptOnnxWriter *w,
+                     LptValue      *value)
+{
+  const char *name = g_hash_table_lookup (w->names, value);
+  g_autofree char *wish = NULL;
+
+  if (name != NULL)
+    return name;
+  wish = value->index == 0 ? g_strdup (value->producer->name) : g_strdup_printf ("%s.%u", value->producer->name, value->index);
+  name = lpt_onnx_w_claim (w, wish);
+  g_hash_table_insert (w->names, value, (gpointer) name);
+  return name;
+}
+
+gboolean
+lpt_onnx_w_is_quantized (const LptValue *value)
+{
+  return value->quant != NULL && lpt_dtype_is_integer (value->dtype) && lpt_dtype_bits (value->dtype) <= 16;
+}
+
+gboolean
+lpt_onnx_w_takes (const LptNode *node,
+                  LptDType       dtype)
+{
+  const LptOnnxWriteRow *row;
+
+  if (!lpt_dtype_is_small_float (dtype) && !(lpt_dtype_is_integer (dtype) && lpt_dtype_bits (dtype) < 8))
+    return TRUE;
+  row = lpt_onnx_w_row (node->op);
+
+  return row == NULL || row->all;
+}
+
+/* An initializer for a constant, once. */
+static const char *
+constant_name (LptOnnxWriter *w,
+               LptValue      *value)
+{
+  const char *name = g_hash_table_lookup (w->names, value);
+
+  if (name != NULL)
+    return name;
+  name = lpt_onnx_w_own_name (w, value);
+  if (lpt_onnx_type_from_dtype (value->dtype) == 0)
+    lpt_onnx_w_fail (w, "element type %s", lpt_dtype_name (value->dtype));
+  else
+    lpt_onnx_w_initializer (w, name, value->producer->data);
+  return name;
+}
+
+static gint
+element_axis (const LptQuant *quant)
+{
+  return quant->n == 1 ? 0 : quant->axis;
+}
+
+/* ONNX's zero points are of the codes' type. Ours may lie outside of it: then zero * scale is added to the numbers, and
+ * the zero point is 0. The name of that constant, or NULL when the zero points fit. */
+static const char *
+outside_offset (LptOnnxWriter  *w,
+                const LptQuant *quant,
+                LptDType        dtype,
+                gint            rank)
+{
+  LptShape shape = LPT_SHAPE_SCALAR;
+  g_autofree double *offsets = g_new (double, quant->n);
+  gboolean fits = TRUE;
+
+  for (guint i = 0; i < quant->n; i++)
+    {
+      fits = fits && quant->zero_point[i] >= lpt_dtype_min (dtype) && quant->zero_point[i] <= lpt_dtype_max (dtype);
+      offsets[i] = quant->zero_point[i] * quant->scale[i];
+    }
+  if (fits)
+    return NULL;
+  if (quant->n > 1 && rank > quant->axis)
+    {
+      shape.rank = rank - quant->axis;
+      for (gint i = 0; i < shape.rank; i++)
+        shape.dims[i] = i == 0 ? quant->n : 1;
+    }
+  return lpt_onnx_w_tensor (w, "offset", lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, offsets, NULL));
+}
+
+static LptQuant *
+without_zero_points (const LptQuant *quant)
+{
+  return lpt_quant_new (quant->axis, quant->n, quant->scale, NULL);
+}
+
+/* DequantizeLinear of codes */
+static const char *
+dequantize (LptOnnxWriter  *w,
+            const char     *codes,
+            const LptQuant *quant,
+            LptDType        dtype,
+            gint            rank,
+            const char     *output)
+{
+  const char *scale, *zero, *offset = outside_offset (w, quant, dtype, rank);
+  Onnx__NodeProto *node;
+
+  if (offset != NULL)
+    {
+      g_autoptr (LptQuant) bare = without_zero_points (quant);
+      const char *shifted = dequantize (w, codes, bare, dtype, rank, lpt_onnx_w_temp (w, "shifted"));
+
+      lpt_onnx_w_node (w, "Sub", output, 2, shifted, offset);
+      return output;
+    }
+  lpt_onnx_w_quant (w, "dequantize", quant, dtype, &scale, &zero);
+  node = lpt_dtype_bits (dtype) == 32 ? lpt_onnx_w_node (w, "DequantizeLinear", output, 2, codes, scale)
+                                      : lpt_onnx_w_node (w, "DequantizeLinear", output, 3, codes, scale, zero);
+  if (quant->n > 1)
+    lpt_onnx_w_int (w, node, "axis", element_axis (quant));
+  return output;
+}
+
+const char *
+lpt_onnx_w_codes (LptOnnxWriter *w,
+                  LptValue      *value)
+{
+  const char *name;
+
+  if (value->producer->data != NULL)
+    return constant_name (w, value);
+  name = g_hash_table_lookup (w->names, value);
+  if (name != NULL)
+    return name;
+  lpt_onnx_w_fail (w, "the codes of \"%s\"", value->producer->name);
+  return "";
+}
+
+const char *
+lpt_onnx_w_real (LptOnnxWriter *w,
+                 LptValue      *value)
+{
+  const char *name;
+
+  if (value->quant == NULL || (w->bare && lpt_onnx_w_is_quantized (value)))
+    return lpt_onnx_w_codes (w, value);
+  name = g_hash_table_lookup (w->reals, value);
+  if (name == NULL)
+    {
+      name = dequantize (w, lpt_onnx_w_codes (w, value), value->quant, value->dtype, value->shape.rank,
+                         lpt_onnx_w_temp (w, "DequantizeLinear"));
+      g_hash_table_insert (w->reals, value, (gpointer) name);
+    }
+  return name;
+}
+
+const char *
+lpt_onnx_w_in (LptOnnxWriter *w,
+               LptNode       *node,
+               guint          i)
+{
+  LptValue *value = lpt_node_in (node, i);
+  const char *name = value != NULL ? lpt_onnx_w_real (w, value) : "";
+
+  /* Of relaxed nodes, before their integers have a quantization; and of types that the operator does not take. */
+  if (value != NULL && value->quant == NULL && lpt_onnx_w_real_type (node, i) != value->dtype)
+    return lpt_onnx_w_cast (w, name, lpt_onnx_w_real_type (node, i));
+  return name;
+}
+
+const char *
+lpt_onnx_w_i64 (LptOnnxWriter *w,
+                LptNode       *node,
+                guint          i)
+{
+  LptValue *value = lpt_node_in (node, i);
+
+  if (value == NULL)
+    return "";
+  if (value->dtype == LPT_DTYPE_I64)
+    return lpt_onnx_w_real (w, value);
+  if (value->producer->data != NULL)
+    return lpt_onnx_w_tensor (w, "int64", lpt_tensor_convert (value->producer->data, LPT_DTYPE_I64, NULL));
+  return lpt_onnx_w_cast (w, lpt_onnx_w_real (w, value), LPT_DTYPE_I64);
+}
+
+/* A relaxed node that computes in another real type than it writes. */
+static gboolean
+computes_otherwise (const LptNode  *node,
+                    const LptValue *value)
+{
+  LptDType compute = node->n_in > 0 ? node->in[0].compute : LPT_DTYPE_UNDEFINED;
+
+  return lpt_dtype_is_real (compute) && lpt_dtype_is_real (value->dtype) && compute != value->dtype
+         && node->op != LPT_OP_CONVERT;
+}
+
+const char *
+lpt_onnx_w_out (LptOnnxWriter *w,
+                LptNode       *node,
+                guint          i)
+{
+  LptValue *value = &node->out[i];
+  const char *name;
+
+  if ((value->quant == NULL && lpt_onnx_w_takes (node, value->dtype) && !computes_otherwise (node, value)) || w->bare)
+    return lpt_onnx_w_own_name (w, value);
+  name = g_hash_table_lookup (w->reals, value);
+  if (name == NULL)
+    {
+      name = lpt_onnx_w_temp (w, value->quant == NULL ? "wide"
+                                 : lpt_onnx_w_is_quantized (value) ? "unquantized" : "real");
+      g_hash_table_insert (w->reals, value, (gpointer) name);
+    }
+  return name;
+}
+
+void
+lpt_onnx_w_alias (LptOnnxWriter *w,
+                  LptValue      *value,
+                  const char    *name)
+{
+  g_hash_table_insert (w->names, value, (gpointer) name);
+}
+
+const char *
+lpt_onnx_w_dequantized (LptOnnxWriter  *w,
+                        const char     *codes,
+                        const LptQuant *quant,
+                        LptDType        dtype,
+                        gint            rank)
+{
+  return dequantize (w, codes, quant, dtype, rank, lpt_onnx_w_temp (w, "DequantizeLinear"));
+}
+
+LptQuant *
+lpt_onnx_w_out_quant (LptOnnxWriter *w,
+                      LptValue      *value)
+{
+  LptQuant *quant = g_hash_table_lookup (w->quants, value);
+
+  return quant != NULL ? quant : value->quant;
+}
+
+/* QuantizeLinear of @real */
+static void
+quantize_output (LptOnnxWriter *w,
+                 LptValue      *value,
+                 const char    *real)
+{
+  g_autoptr (LptQuant) quant = lpt_quant_ref (lpt_onnx_w_out_quant (w, value));
+  const char *scale, *zero, *offset = outside_offset (w, quant, value->dtype, value->shape.rank);
+  Onnx__NodeProto *q;
+
+  if (offset != NULL)
+    {
+      g_autoptr (LptQuant) full = quant;
+
+      quant = without_zero_points (full);
+      real = lpt_onnx_w_step (w, "Add", 2, real, offset);
+    }
+  lpt_onnx_w_quant (w, "quantize", quant, value->dtype, &scale, &zero);
+  q = lpt_onnx_w_node (w, "QuantizeLinear", lpt_onnx_w_own_name (w, value), 3, real, scale, zero);
+  if (quant->n > 1)
+    lpt_onnx_w_int (w, q, "axis", element_axis (quant));
+}
+
+void
+lpt_onnx_w_finish_outputs (LptOnnxWriter *w,
+                           LptNode       *node)
+{
+  for (guint i = 0; i < node->n_out; i++)
+    {
+      LptValue *value = &node->out[i];
+      const char *real = g_hash_table_lookup (w->reals, value);
+
+      if (real == NULL || (value->quant != NULL && !lpt_onnx_w_is_quantized (value)))
+        continue;
+      if (value->quant != NULL)
+        quantize_output (w, value, real);
+      else
+        lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", lpt_onnx_w_own_name (w, value), 1, real), "to",
+                        lpt_onnx_type_from_dtype (value->dtype));
+      g_hash_table_remove (w->reals, value);
+    }
+}

@@ -1,0 +1,392 @@
+/* onnx-write-window.c - convolutions, matrix products and pools in ONNX
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/onnx_json/write/onnx-write-ops.h"
+
+#include <string.h>
+
+static void
+write_window (LptOnnxWriter   *w,
+              Onnx__NodeProto *y,
+              const LptInts   *kernel,
+              const LptInts   *strides,
+              const LptInts   *dilations,
+              const LptInts   *begin,
+              const LptInts   *end,
+              int              auto_pad)
+{
+  gint64 pads[2 * LPT_MAX_RANK] = { 0 };
+  guint n = strides->n;
+
+  if (kernel != NULL)
+    lpt_onnx_w_ints (w, y, "kernel_shape", kernel->n, kernel->v);
+  lpt_onnx_w_ints (w, y, "strides", n, strides->v);
+  if (dilations != NULL && dilations->n > 0)
+    lpt_onnx_w_ints (w, y, "dilations", dilations->n, dilations->v);
+  switch (auto_pad)
+    {
+    case LPT_AUTO_PAD_SAME_UPPER: lpt_onnx_w_string (w, y, "auto_pad", "SAME_UPPER"); break;
+    case LPT_AUTO_PAD_SAME_LOWER: lpt_onnx_w_string (w, y, "auto_pad", "SAME_LOWER"); break;
+    case LPT_AUTO_PAD_VALID: lpt_onnx_w_string (w, y, "auto_pad", "VALID"); break;
+    default:
+      for (guint i = 0; i < n && i < LPT_MAX_RANK; i++)
+        {
+          pads[i] = lpt_ints_get (begin, i, 0);
+          pads[n + i] = lpt_ints_get (end, i, 0);
+          if (pads[i] < 0 || pads[n + i] < 0)
+            lpt_onnx_w_fail (w, "padding below 0, which cuts the data");
+        }
+      lpt_onnx_w_ints (w, y, "pads", 2 * n, pads);
+    }
+}
+
+/* Shape of weights [G, O, C, ...] as [G * O, C, ...] (transposed: [G, C, O, ...] as [G * C, O, ...]) */
+static gboolean
+merged_shape (LptOnnxWriter *w,
+              LptValue      *weights,
+              LptShape      *shape)
+{
+  *shape = weights->shape;
+  if (shape->rank < 3 || shape->dims[0] < 0 || shape->dims[1] < 0)
+    {
+      lpt_onnx_w_fail (w, "grouped weights of dynamic shape");
+      return FALSE;
+    }
+  shape->dims[0] *= shape->dims[1];
+  shape->rank--;
+  memmove (shape->dims + 1, shape->dims + 2, (gsize) (shape->rank - 1) * sizeof *shape->dims);
+  return TRUE;
+}
+
+const char *
+lpt_onnx_w_merged_groups (LptOnnxWriter *w,
+                          LptNode       *node)
+{
+  LptValue *weights = lpt_node_in (node, 1);
+  LptShape shape;
+
+  if (!merged_shape (w, weights, &shape))
+    return "";
+  if (weights->quant->n > 1 && (weights->quant->axis != 0 || weights->quant->n != (guint) shape.dims[0]))
+    {
+      lpt_onnx_w_fail (w, "scales of grouped weights along axis %d", weights->quant->axis);
+      return "";
+    }
+  return lpt_onnx_w_tensor (w, "weights", lpt_tensor_reshape (weights->producer->data, &shape, NULL));
+}
+
+static const char *
+folded_weights (LptOnnxWriter     *w,
+                LptNode           *node,
+                const char        *codes,
+                gint               axis,
+                const LptOnnxFold *fold)
+{
+  g_autoptr (LptQuant) quant = lpt_onnx_w_fold_weights (node, axis, fold);
+
+  return lpt_onnx_w_dequantized (w, codes, quant, lpt_node_in (node, 1)->dtype, axis + 1);
+}
+
+/* The same as real numbers: DequantizeLinear stays next to the convolution. */
+static const char *
+merge_groups (LptOnnxWriter     *w,
+              LptNode           *node,
+              const LptOnnxFold *fold)
+{
+  LptValue *weights = lpt_node_in (node, 1);
+  const char *scale, *zero, *output;
+  Onnx__NodeProto *dequantize;
+  LptShape shape;
+
+  if (weights->producer->data == NULL || !lpt_onnx_w_is_quantized (weights))
+    {
+      if (!merged_shape (w, weights, &shape))
+        return "";
+      return lpt_onnx_w_step (w, "Reshape", 2, IN (1), lpt_onnx_w_i64s (w, "shape", (guint) shape.rank, shape.dims));
+    }
+  if (fold->n > 0)
+    return folded_weights (w, node, lpt_onnx_w_merged_groups (w, node), 0, fold);
+  lpt_onnx_w_quant (w, "weights", weights->quant, weights->dtype, &scale, &zero);
+  output = lpt_onnx_w_temp (w, "weights/DequantizeLinear");
+  dequantize = lpt_onnx_w_node (w, "DequantizeLinear", output, 3, lpt_onnx_w_merged_groups (w, node), scale, zero);
+  if (weights->quant->n > 1)
+    lpt_onnx_w_int (w, dequantize, "axis", 0);
+  return output;
+}
+
+static gint64
+groups_of (LptNode *node)
+{
+  gboolean grouped = node->op == LPT_OP_GROUP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
+
+  return grouped ? lpt_node_in (node, 1)->shape.dims[0] : 1;
+}
+
+void
+lpt_onnx_w_conv_attributes (LptOnnxWriter   *w,
+                            Onnx__NodeProto *y,
+                            LptNode         *node)
+{
+  const LptConvAttrs *attrs = LPT_ATTRS (node, LptConvAttrs);
+
+  lpt_onnx_w_int (w, y, "group", groups_of (node));
+  write_window (w, y, NULL, &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end, attrs->auto_pad);
+}
+
+/* Only where constant weights can take the factor: else the scales stay per channel. */
+void
+lpt_onnx_w_fold_init (LptOnnxWriter *w,
+                      LptNode       *node,
+                      gint           axis,
+                      LptOnnxFold   *fold)
+{
+  LptValue *out = lpt_node_out (node), *weights = lpt_node_in (node, 1);
+  LptNode *reader = lpt_value_n_uses (out) == 1 ? lpt_value_use (out, 0)->node : NULL;
+  const LptQuant *quant = out->quant, *wish;
+  double scale, zero;
+
+  *fold = (LptOnnxFold) { 0 };
+  if (!lpt_onnx_w_is_quantized (out) || quant->n < 2 || quant->axis != axis || lpt_node_in (node, 0)->quant == NULL
+      || !lpt_onnx_w_is_quantized (weights) || weights->producer->data == NULL || (weights->quant->n > 1 && weights->quant->n != quant->n))
+    return;
+  /* The codes are read as these numbers next, or as those of the first channel. */
+  wish = reader != NULL && reader->op == LPT_OP_REINTERPRET && lpt_node_out (reader)->quant->n == 1 ? lpt_node_out (reader)->quant : quant;
+  scale = wish->scale[0];
+  zero = CLAMP (wish->zero_point[0], lpt_dtype_min (out->dtype), lpt_dtype_max (out->dtype));
+  fold->n = quant->n;
+  fold->ratio = g_new (double, quant->n);
+  fold->shift = g_new (double, quant->n);
+  for (guint c = 0; c < quant->n; c++)
+    {
+      fold->ratio[c] = scale / quant->scale[c];
+      fold->shift[c] = (quant->zero_point[c] - zero) * scale;
+    }
+  g_hash_table_insert (w->quants, out, lpt_quant_new_one (scale, (gint32) zero));
+}
+
+void
+lpt_onnx_w_fold_clear (LptOnnxFold *fold)
+{
+  g_clear_pointer (&fold->ratio, g_free);
+  g_clear_pointer (&fold->shift, g_free);
+}
+
+LptQuant *
+lpt_onnx_w_fold_weights (LptNode           *node,
+                         gint               axis,
+                         const LptOnnxFold *fold)
+{
+  const LptQuant *quant = lpt_node_in (node, 1)->quant;
+  g_autofree double *scale = g_new (double, fold->n);
+  g_autofree gint32 *zero = g_new (gint32, fold->n);
+
+  for (guint c = 0; c < fold->n; c++)
+    {
+      scale[c] = quant->scale[quant->n == 1 ? 0 : c] * fold->ratio[c];
+      zero[c] = quant->zero_point[quant->n == 1 ? 0 : c];
+    }
+  return lpt_quant_new (axis, fold->n, scale, zero);
+}
+
+const char *
+lpt_onnx_w_bias (LptOnnxWriter     *w,
+                 LptNode           *node,
+                 guint              i,
+                 const LptFloats   *rest,
+                 const LptOnnxFold *fold)
+{
+  LptValue *bias = lpt_node_in (node, i);
+  const LptQuant *sx = lpt_node_in (node, 0)->quant, *sw = lpt_node_in (node, 1)->quant;
+  LptTensor *codes = bias != NULL ? bias->producer->data : NULL;
+  LptShape shape = { .rank = 1 };
+  g_autofree double *values = NULL;
+  guint n = MAX (rest->n, fold->n);
+
+  if (n == 0)
+    return lpt_onnx_w_in (w, node, i);
+  if (sx == NULL || sw == NULL || (bias != NULL && (codes == NULL || bias->quant == NULL)))
+    {
+      lpt_onnx_w_fail (w, "a bias without scales");
+      return "";
+    }
+  n = MAX (MAX (n, sw->n), codes != NULL ? (guint) lpt_tensor_count (codes) : 0);
+  values = g_new (double, n);
+  for (guint c = 0; c < n; c++)
+    {
+      values[c] = rest->n > 0 ? rest->v[rest->n == 1 ? 0 : c] : 0;
+      if (codes != NULL)
+        values[c] += lpt_tensor_get_f64 (codes, lpt_tensor_count (codes) == 1 ? 0 : c);
+      values[c] *= sx->scale[0] * sw->scale[sw->n == 1 ? 0 : c];
+      if (fold->n > 0)
+        values[c] = values[c] * fold->ratio[c] + fold->shift[c];
+    }
+  shape.dims[0] = n;
+  return lpt_onnx_w_tensor (w, "bias", lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, values, NULL));
+}
+
+void
+lpt_onnx_write_conv (LptOnnxWriter *w,
+                     LptNode       *node,
+                     const char    *onnx)
+{
+  gboolean transposed = strcmp (onnx, "ConvTranspose") == 0;
+  gboolean grouped = node->op == LPT_OP_GROUP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
+  const char *x = IN (0), *weights, *bias;
+  g_auto (LptOnnxFold) fold = { 0 };
+  Onnx__NodeProto *y;
+
+  if (!transposed)
+    lpt_onnx_w_fold_init (w, node, 1, &fold);
+  weights = grouped ? merge_groups (w, node, &fold) : fold.n == 0 ? IN (1) : folded_weights (w, node, lpt_onnx_w_codes (w, lpt_node_in (node, 1)), 0, &fold);
+  bias = lpt_onnx_w_bias (w, node, transposed ? 3 : 2, transposed ? &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest
+                                                                  : &LPT_ATTRS (node, LptConvAttrs)->bias_rest, &fold);
+
+  if (lpt_node_in (node, 0)->quant == NULL && lpt_dtype_is_integer (lpt_node_in (node, 0)->dtype))
+    x = lpt_onnx_w_cast (w, x, LPT_DTYPE_F32);
+  if (lpt_node_in (node, 1)->quant == NULL && lpt_dtype_is_integer (lpt_node_in (node, 1)->dtype))
+    weights = lpt_onnx_w_cast (w, weights, LPT_DTYPE_F32);
+  y = lpt_onnx_w_node (w, onnx, OUT (0), 3, x, weights, bias);
+  if (!transposed)
+    lpt_onnx_w_conv_attributes (w, y, node);
+  else
+    {
+      const LptDeconvAttrs *attrs = LPT_ATTRS (node, LptDeconvAttrs);
+      LptInts spatial = { 0 };
+
+      lpt_onnx_w_int (w, y, "group", groups_of (node));
+      write_window (w, y, NULL, &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end, attrs->auto_pad);
+      if (attrs->output_padding.n > 0)
+        lpt_onnx_w_ints (w, y, "output_padding", attrs->output_padding.n, attrs->output_padding.v);
+      if (lpt_node_in (node, 2) != NULL && lpt_onnx_w_const_ints (w, node, 2, "an output shape", &spatial))
+        lpt_onnx_w_ints (w, y, "output_shape", spatial.n, spatial.v);
+      lpt_ints_clear (&spatial);
+    }
+}
+
+/* The last two axes of an operand swapped */
+static const char *
+swapped (LptOnnxWriter *w,
+         LptNode       *node,
+         guint          i)
+{
+  gint rank = lpt_node_in (node, i)->shape.rank;
+  gint64 order[LPT_MAX_RANK];
+  const char *output;
+
+  if (rank < 2)
+    return IN (i);
+  for (gint k = 0; k < rank; k++)
+    order[k] = k < rank - 2 ? k : 2 * rank - 3 - k;
+  output = lpt_onnx_w_temp (w, "Transpose");
+  lpt_onnx_w_ints (w, lpt_onnx_w_node (w, "Transpose", output, 1, IN (i)), "perm", (guint) rank, order);
+  return output;
+}
+
+/* Matrices with a bias, or that are read transposed: Gemm. */
+void
+lpt_onnx_write_matmul (LptOnnxWriter *w,
+                       LptNode       *node,
+                       const char    *onnx)
+{
+  const LptMatMulAttrs *attrs = LPT_ATTRS (node, LptMatMulAttrs);
+  gboolean flat = lpt_node_in (node, 0)->shape.rank == 2 && lpt_node_in (node, 1)->shape.rank == 2;
+  g_auto (LptOnnxFold) fold = { 0 };
+  const char *bias, *right;
+
+  if (flat)
+    lpt_onnx_w_fold_init (w, node, 1, &fold);
+  bias = lpt_onnx_w_bias (w, node, 2, &attrs->bias_rest, &fold);
+  right = fold.n == 0 ? IN (1) : folded_weights (w, node, lpt_onnx_w_codes (w, lpt_node_in (node, 1)), attrs->transpose_b ? 0 : 1, &fold);
+  if (flat && (*bias != '\0' || attrs->transpose_a || attrs->transpose_b))
+    {
+      Onnx__NodeProto *y = lpt_onnx_w_node (w, "Gemm", OUT (0), 3, IN (0), right, bias);
+
+      lpt_onnx_w_int (w, y, "transA", attrs->transpose_a);
+      lpt_onnx_w_int (w, y, "transB", attrs->transpose_b);
+    }
+  else
+    {
+      const char *a = attrs->transpose_a ? swapped (w, node, 0) : IN (0), *b = attrs->transpose_b ? swapped (w, node, 1) : IN (1);
+
+      if (*bias != '\0')
+        lpt_onnx_w_node (w, "Add", OUT (0), 2, lpt_onnx_w_step (w, "MatMul", 2, a, b), bias);
+      else
+        lpt_onnx_w_node (w, "MatMul", OUT (0), 2, a, b);
+    }
+}
+
+void
+lpt_onnx_write_einsum (LptOnnxWriter *w,
+                       LptNode       *node,
+                       const char    *onnx)
+{
+  lpt_onnx_w_string (w, lpt_onnx_w_all_inputs (w, "Einsum", node), "equation", LPT_ATTRS (node, LptEinsumAttrs)->equation);
+}
+
+/* The index counts from the start of the tensor. */
+void
+lpt_onnx_write_max_pool (LptOnnxWriter *w,
+                         LptNode       *node,
+                         const char    *onnx)
+{
+  const LptMaxPoolAttrs *attrs = LPT_ATTRS (node, LptMaxPoolAttrs);
+  gboolean indexed = node->n_out > 1 && lpt_value_n_uses (&node->out[1]) > 0, wide = indexed && node->out[1].dtype == LPT_DTYPE_I64;
+  const char *x = IN (0), *out[2] = { OUT (0), "" };
+  gint axis = 0;
+  Onnx__NodeProto *y;
+
+  if (indexed && (!lpt_axis_normalize (attrs->axis, lpt_node_in (node, 0)->shape.rank, &axis) || axis != 0))
+    lpt_onnx_w_fail (w, "an index that counts from axis %" G_GINT64_FORMAT, attrs->axis);
+  if (indexed)
+    out[1] = wide ? OUT (1) : lpt_onnx_w_temp (w, "index");
+  y = lpt_onnx_w_list (w, "MaxPool", indexed ? 2 : 1, out, 1, &x);
+  write_window (w, y, &attrs->kernel, &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end, attrs->auto_pad);
+  lpt_onnx_w_int (w, y, "ceil_mode", attrs->rounding_type != LPT_ROUNDING_FLOOR);
+  if (indexed && !wide)
+    lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (1), 1, out[1]), "to", lpt_onnx_type_from_dtype (node->out[1].dtype));
+}
+
+void
+lpt_onnx_write_avg_pool (LptOnnxWriter *w,
+                         LptNode       *node,
+                         const char    *onnx)
+{
+  const LptAvgPoolAttrs *attrs = LPT_ATTRS (node, LptAvgPoolAttrs);
+  Onnx__NodeProto *y = lpt_onnx_w_node (w, "AveragePool", OUT (0), 1, IN (0));
+
+  write_window (w, y, &attrs->kernel, &attrs->strides, w->opset >= 19 ? &attrs->dilations : NULL, &attrs->pads_begin, &attrs->pads_end, attrs->auto_pad);
+  lpt_onnx_w_int (w, y, "ceil_mode", attrs->rounding_type != LPT_ROUNDING_FLOOR);
+  lpt_onnx_w_int (w, y, "count_include_pad", !attrs->exclude_pad);
+}
+
+/* Output i of o covers [floor (i n / o), ceil ((i + 1) n / o)): equal windows where o divides n. */
+void
+lpt_onnx_write_adaptive_pool (LptOnnxWriter *w,
+                              LptNode       *node,
+                              const char    *onnx)
+{
+  LptInts sizes = { 0 };
+  gint64 kernel[LPT_MAX_RANK];
+  LptShape shape;
+  Onnx__NodeProto *y;
+
+  if (lpt_onnx_w_static (w, node, 0, &shape) && lpt_onnx_w_const_ints (w, node, 1, "sizes", &sizes))
+    {
+      for (guint i = 0; i < sizes.n && i + 2 < (guint) shape.rank; i++)
+        {
+          gint64 length = shape.dims[i + 2];
+
+          if (sizes.v[i] < 1 || length % sizes.v[i] != 0)
+            lpt_onnx_w_fail (w, "parts of different length");
+          kernel[i] = sizes.v[i] > 0 ? length / sizes.v[i] : 1;
+        }
+      if (node->n_out > 1 && lpt_value_n_uses (&node->out[1]) > 0)
+        lpt_onnx_w_fail (w, "the index output");
+      y = lpt_onnx_w_node (w, onnx, OUT (0), 1, IN (0));
+      lpt_onnx_w_ints (w, y, "kernel_shape", sizes.n, kernel);
+      lpt_onnx_w_ints (w, y, "strides", sizes.n, kernel);
+    }
+  lpt_ints_clear (&sizes);
+}
