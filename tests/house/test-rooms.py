@@ -79,24 +79,24 @@ def circles(arrows):
 
 def read_symbols(build):
     """{object's source: (defined, undefined)} of all objects of the library and the program."""
-    objects = {}
+    sources = {}
     for folder, _, names in os.walk(build):
         # CMakeFiles/lpt_objects.dir/ir/lpt-op.c.o; executor/kernels/CMakeFiles/lpt_kernels_avx2.dir/gemm/avx2.c.o
         m = re.match(r"(.*?)/?CMakeFiles/(lpt_objects|lptc_objects|lptc|lpt_kernels\w*)\.dir/?(.*)", os.path.relpath(folder, build))
-        if m is None:
-            continue
-        for name in names:
-            if name.endswith(".o"):
-                source = os.path.normpath(os.path.join(m.group(1) if m.group(1) != "." else "", m.group(3), name[:-2]))
-                defined, undefined = set(), set()
-                text = subprocess.run(["nm", os.path.join(folder, name)], stdout=subprocess.PIPE, check=True, text=True).stdout
-                for line in text.splitlines():
-                    kind, symbol = line[17:].split(" ", 1) if len(line) > 17 else ("", "")
-                    if kind in ("U", "w"):
-                        undefined.add(symbol)
-                    elif kind.isupper() or kind in ("V", "W"):
-                        defined.add(symbol)
-                objects[source] = (defined, undefined)
+        if m is not None:
+            for name in names:
+                if name.endswith(".o"):
+                    sources[os.path.join(folder, name)] = os.path.normpath(os.path.join(m.group(1), m.group(3), name[:-2]))
+    objects = {source: (set(), set()) for source in sources.values()}
+    if sources:
+        text = subprocess.run(["nm", "-A", *sources], stdout=subprocess.PIPE, check=True, text=True).stdout
+        for line in text.splitlines():
+            # FILE:[address] K symbol
+            m = re.match(r"(.*?):[0-9a-f ]* ([A-Za-z]) (\S+)", line)
+            if m and m.group(2) in "Uw":
+                objects[sources[m.group(1)]][1].add(m.group(3))
+            elif m and (m.group(2).isupper() or m.group(2) == "u"):
+                objects[sources[m.group(1)]][0].add(m.group(3))
     return objects
 
 
