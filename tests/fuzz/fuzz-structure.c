@@ -416,7 +416,12 @@ compare_step (Verify *verify, const LptPass *pass, GPtrArray *after)
       double scale = 0, sum = 0;
       gint64 n = 0;
       if (!lpt_shape_equal (lpt_tensor_shape (a), lpt_tensor_shape (b)))
-        fail (verify->source, pass->name, "changed the shape of an output");
+        {
+          /* How many elements are not 0, say, is a question of the last bit. */
+          if (!lpt_shape_is_static (&lpt_node_in (g_ptr_array_index (verify->source->results, i), 0)->shape))
+            continue;
+          fail (verify->source, pass->name, "changed the shape of an output");
+        }
       for (gint64 k = 0; k < lpt_tensor_count (a); k++)
         {
           double x = lpt_tensor_get_f64 (a, k), y = lpt_tensor_get_f64 (b, k);
