@@ -7,7 +7,7 @@
 
 #include "executor/lpt-fast-rows.h"
 #include "ir/scalar/lpt-unary.h"
-#include "ir/scalar/lpt-clamp.h"
+#include "ir/lpt-clamp.h"
 
 static gboolean
 find_binary (LptOp           op,

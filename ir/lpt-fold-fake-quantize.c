@@ -198,7 +198,9 @@ lpt_fold_fake_quantize_to (LptNode   *fq,
   g_autofree float *out_low = NULL;
   g_autofree float *out_high = NULL;
   float **ends[4] = { &in_low, &in_high, &out_low, &out_high };
-  gint64 strides[4][LPT_MAX_RANK], offset[4] = { 0 }, at[LPT_MAX_RANK] = { 0 };
+  gint64 strides[4][LPT_MAX_RANK];
+  LptShape outer;       /* the axes up to the last one along which an end varies */
+  LptWalk walk;
   gboolean direct = dtype == LPT_DTYPE_F32 || dtype == LPT_DTYPE_I8 || dtype == LPT_DTYPE_U8;
   const LptShape *shape;
   const float *values;
@@ -255,9 +257,11 @@ lpt_fold_fake_quantize_to (LptNode   *fq,
     blocks *= shape->dims[d];
   for (d = last + 1; d < shape->rank; d++)
     inner *= shape->dims[d];
+  outer = lpt_shape_make (last + 1, shape->dims);
+  lpt_walk_init (&walk, &outer, 4, strides);
   for (block = 0; block < blocks; block++)
     {
-      Interval v = { in_low[offset[0]], in_high[offset[1]], out_low[offset[2]], out_high[offset[3]], (float) (levels - 1) };
+      Interval v = { in_low[walk.at[0]], in_high[walk.at[1]], out_low[walk.at[2]], out_high[walk.at[3]], (float) (levels - 1) };
       gint64 done;
 
       if (block == 0 || v.ol != seen.ol || v.oh != seen.oh)
@@ -283,16 +287,7 @@ lpt_fold_fake_quantize_to (LptNode   *fq,
             round_run (y, n);
           store_run (y, lpt_tensor_writable (out), lpt_tensor_dtype (out), block * inner + done, n);
         }
-      for (d = last; d >= 0; d--)
-        {
-          for (k = 0; k < 4; k++)
-            offset[k] += strides[k][d];
-          if (++at[d] < shape->dims[d])
-            break;
-          for (k = 0; k < 4; k++)
-            offset[k] -= strides[k][d] * shape->dims[d];
-          at[d] = 0;
-        }
+      lpt_walk_next (&walk);
     }
 
   lpt_tensor_drop_pages (data);

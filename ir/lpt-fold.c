@@ -10,6 +10,8 @@
 
 #include "ir/lpt-fold.h"
 #include "ir/lpt-memory.h"
+#include "ir/scalar/lpt-binary.h"
+#include "ir/scalar/lpt-loop.h"
 #include "ir/storage/lpt-tensor-pages.h"
 
 LptTensor *
@@ -37,14 +39,14 @@ lpt_fold_value (LptValue *value)
 static LptTensor *
 gather_strided (LptTensor       *tensor,
                 const LptShape  *shape,
-                const gint64    *strides)
+                gint64         (*strides)[LPT_MAX_RANK])
 {
   LptTensor *out = lpt_tensor_new (lpt_tensor_dtype (tensor), shape, NULL);
   gsize size = lpt_dtype_bits (lpt_tensor_dtype (tensor)) / 8;
-  gint64 at[LPT_MAX_RANK] = { 0 };
   const guint8 *from = lpt_tensor_data (tensor);
   guint8 *to;
-  gint64 count, i, offset = 0;
+  gint64 count, i;
+  LptWalk walk;
 
   if (out == NULL || size == 0)
     {
@@ -54,48 +56,11 @@ gather_strided (LptTensor       *tensor,
     }
   to = lpt_tensor_writable (out);
   count = lpt_tensor_count (out);
-  for (i = 0; i < count; i++, to += size)
-    {
-      gint d;
-
-      memcpy (to, from + (gsize) offset * size, size);
-      for (d = shape->rank - 1; d >= 0; d--)
-        {
-          offset += strides[d];
-          if (++at[d] < shape->dims[d])
-            break;
-          offset -= strides[d] * shape->dims[d];
-          at[d] = 0;
-        }
-    }
+  lpt_walk_init (&walk, shape, 1, strides);
+  for (i = 0; i < count; i++, to += size, lpt_walk_next (&walk))
+    memcpy (to, from + (gsize) walk.at[0] * size, size);
 
   return out;
-}
-
-/* Strides of @shape as seen by a broadcast to @to; FALSE when it does not fit. */
-static gboolean
-broadcast_strides (const LptShape *shape,
-                   const LptShape *to,
-                   gint64         *strides)
-{
-  gint64 own[LPT_MAX_RANK];
-  gint shift = to->rank - shape->rank;
-  gint d;
-
-  if (shift < 0)
-    return FALSE;
-  lpt_shape_strides (shape, own);
-  for (d = 0; d < to->rank; d++)
-    {
-      if (d < shift || shape->dims[d - shift] == 1)
-        strides[d] = 0;
-      else if (shape->dims[d - shift] == to->dims[d])
-        strides[d] = own[d - shift];
-      else
-        return FALSE;
-    }
-
-  return TRUE;
 }
 
 LptTensor *
@@ -109,10 +74,10 @@ lpt_fold_broadcast (LptTensor      *tensor,
   if (lpt_shape_equal (lpt_tensor_shape (tensor), shape))
     return lpt_tensor_ref (tensor);
   if (!lpt_shape_is_static (shape) ||
-      !broadcast_strides (lpt_tensor_shape (tensor), shape, strides))
+      !lpt_broadcast_check (lpt_tensor_shape (tensor), shape, strides, NULL))
     return NULL;
 
-  return gather_strided (tensor, shape, strides);
+  return gather_strided (tensor, shape, &strides);
 }
 
 LptTensor *
@@ -173,7 +138,7 @@ lpt_fold_transpose (LptTensor    *tensor,
       strides[d] = own[order[d]];
     }
 
-  return gather_strided (tensor, &to, strides);
+  return gather_strided (tensor, &to, &strides);
 }
 
 LptTensor *
@@ -293,24 +258,6 @@ lpt_fold_concat (LptTensor *const *parts,
 
 /* --- arithmetic --- */
 
-static double
-apply (LptOp  op,
-       double a,
-       double b)
-{
-  switch (op)
-    {
-    case LPT_OP_ADD:
-      return a + b;
-    case LPT_OP_SUBTRACT:
-      return a - b;
-    case LPT_OP_MULTIPLY:
-      return a * b;
-    default:
-      return a == 0 && b == 0 ? 0 : a / b;
-    }
-}
-
 LptTensor *
 lpt_fold_binary (LptOp      op,
                  LptTensor *a,
@@ -334,7 +281,8 @@ lpt_fold_binary (LptOp      op,
     return NULL;
   for (i = 0; i < count; i++)
     {
-      double result = apply (op, lpt_tensor_get_f64 (x, i), lpt_tensor_get_f64 (y, i));
+      double u = lpt_tensor_get_f64 (x, i), v = lpt_tensor_get_f64 (y, i);
+      double result = op == LPT_OP_DIVIDE && u == 0 && v == 0 ? 0 : lpt_binary_f64 (op, u, v);
 
       /* One double operation on two floats, rounded to float, is the float operation. */
       values[i] = wide ? result : (double) (float) result;

@@ -15,7 +15,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "ir/scalar/lpt-clamp.h"
+#include "ir/lpt-clamp.h"
 #include "ir/lpt-fold.h"
 #include "passes/support/lpt-layer.h"
 

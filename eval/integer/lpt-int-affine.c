@@ -14,6 +14,7 @@
  */
 
 #include "eval/integer/lpt-int.h"
+#include "ir/scalar/lpt-loop.h"
 
 #include <math.h>
 
@@ -75,10 +76,10 @@ affine_run (const LptIntOp           *op,
             const LptIntArray        *out)
 {
   const Affine *affine = (const Affine *) op;
-  LptIntWalk walk;
+  LptWalk walk;
 
-  lpt_int_walk_init (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
-  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_int_walk_next (&walk))
+  lpt_walk_broadcast (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
+  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_walk_next (&walk))
     lpt_int_put (out, i, affine_one (affine, &affine->channels[affine->n == 1 ? 0 : i / affine->inner % affine->n],
                                      lpt_int_at (in[0], walk.at[0]), lpt_int_at (in[1], walk.at[1])));
 }

@@ -21,6 +21,7 @@
  */
 
 #include "eval/integer/lpt-int.h"
+#include "ir/scalar/lpt-loop.h"
 
 #include <math.h>
 
@@ -100,10 +101,10 @@ sum_run (const LptIntOp           *op,
          guint                     n_in,
          const LptIntArray        *out)
 {
-  LptIntWalk walk;
+  LptWalk walk;
 
-  lpt_int_walk_init (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
-  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_int_walk_next (&walk))
+  lpt_walk_broadcast (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
+  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_walk_next (&walk))
     lpt_int_put (out, i, sum_one ((const Sum *) op, lpt_int_at (in[0], walk.at[0]), lpt_int_at (in[1], walk.at[1])));
 }
 
@@ -236,10 +237,10 @@ product_run (const LptIntOp           *op,
              const LptIntArray        *out)
 {
   const Product *p = (const Product *) op;
-  LptIntWalk walk;
+  LptWalk walk;
 
-  lpt_int_walk_init (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
-  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_int_walk_next (&walk))
+  lpt_walk_broadcast (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
+  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_walk_next (&walk))
     {
       const gint64 a = (gint64) lpt_int_at (in[0], walk.at[0]) - p->a.zero, b = (gint64) lpt_int_at (in[1], walk.at[1]) - p->b.zero;
       const gint32 acc = lpt_requant_sat32 (a * b);
@@ -328,10 +329,10 @@ compare_run (const LptIntOp           *op,
              const LptIntArray        *out)
 {
   const Compare *c = (const Compare *) op;
-  LptIntWalk walk;
+  LptWalk walk;
 
-  lpt_int_walk_init (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
-  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_int_walk_next (&walk))
+  lpt_walk_broadcast (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
+  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_walk_next (&walk))
     {
       const gint order = compare_one (c, lpt_int_at (in[0], walk.at[0]), lpt_int_at (in[1], walk.at[1]));
       gboolean y;
@@ -394,10 +395,10 @@ extreme_run (const LptIntOp           *op,
              const LptIntArray        *out)
 {
   const Extreme *e = (const Extreme *) op;
-  LptIntWalk walk;
+  LptWalk walk;
 
-  lpt_int_walk_init (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
-  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_int_walk_next (&walk))
+  lpt_walk_broadcast (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
+  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_walk_next (&walk))
     {
       const gint32 a = lpt_int_rescale (&e->a, lpt_int_at (in[0], walk.at[0]));
       const gint32 b = lpt_int_rescale (&e->b, lpt_int_at (in[1], walk.at[1]));

@@ -4,7 +4,7 @@
  */
 
 #include "eval/integer/lpt-int-function.h"
-#include "ir/scalar/lpt-clamp.h"
+#include "ir/lpt-clamp.h"
 
 #include <lpt/lpt-attrs.h>
 

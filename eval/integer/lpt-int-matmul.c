@@ -10,6 +10,7 @@
  */
 
 #include "eval/integer/lpt-int.h"
+#include "ir/scalar/lpt-loop.h"
 
 typedef struct
 {
@@ -75,13 +76,13 @@ matmul_run (const LptIntOp           *op,
   const gboolean ta = mm->transpose_a && a->shape.rank > 1, tb = mm->transpose_b && b->shape.rank > 1;
   const gint64 m = ta ? a_columns : a_rows, k = ta ? a_rows : a_columns, n = tb ? b_rows : b_columns;
   LptShape batch;
-  LptIntWalk walk;
+  LptWalk walk;
   gint64 y = 0;
 
   g_return_if_fail (lpt_shape_broadcast (&a_batch, &b_batch, &batch));
-  lpt_int_walk_init (&walk, &batch, 2, (const LptShape *const[]) { &a_batch, &b_batch });
+  lpt_walk_broadcast (&walk, &batch, 2, (const LptShape *const[]) { &a_batch, &b_batch });
 
-  for (gint64 i = 0, batches = lpt_int_count (&batch); i < batches; i++, lpt_int_walk_next (&walk))
+  for (gint64 i = 0, batches = lpt_int_count (&batch); i < batches; i++, lpt_walk_next (&walk))
     for (gint64 row = 0; row < m; row++)
       for (gint64 column = 0; column < n; column++)
         {

@@ -18,12 +18,13 @@
  */
 
 #include "eval/integer/lpt-int.h"
+#include "ir/scalar/lpt-loop.h"
 
 #include <math.h>
 
 #include "eval/integer/lpt-int-fixed.h"
 #include "eval/integer/lpt-int-function.h"
-#include "ir/scalar/lpt-clamp.h"
+#include "ir/lpt-clamp.h"
 
 /* --- tables ------------------------------------------------------------------------- */
 
@@ -319,7 +320,7 @@ prelu_run (const LptIntOp           *op,
 {
   const LptIntArray *x = in[0], *slope = in[1];
   LptShape shape = slope->shape;
-  LptIntWalk walk;
+  LptWalk walk;
 
   /* A list of slopes runs along the channels. */
   if (shape.rank == 1 && shape.dims[0] > 1 && x->shape.rank > 1 && x->shape.dims[1] == shape.dims[0])
@@ -329,8 +330,8 @@ prelu_run (const LptIntOp           *op,
         shape.dims[i] = 1;
     }
 
-  lpt_int_walk_init (&walk, &out->shape, 1, (const LptShape *const[]) { &shape });
-  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_int_walk_next (&walk))
+  lpt_walk_broadcast (&walk, &out->shape, 1, (const LptShape *const[]) { &shape });
+  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_walk_next (&walk))
     lpt_int_put (out, i, prelu_one ((const PRelu *) op, slope, walk.at[0], lpt_int_at (x, i)));
 }
 

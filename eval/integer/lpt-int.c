@@ -260,47 +260,6 @@ lpt_int_count (const LptShape *shape)
 }
 
 void
-lpt_int_walk_init (LptIntWalk            *walk,
-                   const LptShape        *out,
-                   guint                  n,
-                   const LptShape *const *in)
-{
-  *walk = (LptIntWalk) { .rank = out->rank, .n = n };
-  for (gint i = 0; i < out->rank; i++)
-    walk->dims[i] = out->dims[i];
-
-  for (guint k = 0; k < n; k++)
-    {
-      const gint shift = out->rank - in[k]->rank;
-      gint64 stride = 1;
-
-      for (gint i = in[k]->rank - 1; i >= 0; i--)
-        {
-          /* A leading axis beyond the output's rank has length 1. */
-          if (i + shift >= 0)
-            walk->strides[k][i + shift] = in[k]->dims[i] == 1 ? 0 : stride;
-          stride *= in[k]->dims[i];
-        }
-    }
-}
-
-void
-lpt_int_walk_next (LptIntWalk *walk)
-{
-  for (gint i = walk->rank - 1; i >= 0; i--)
-    {
-      for (guint k = 0; k < walk->n; k++)
-        walk->at[k] += walk->strides[k][i];
-      if (++walk->index[i] < walk->dims[i])
-        return;
-
-      for (guint k = 0; k < walk->n; k++)
-        walk->at[k] -= walk->strides[k][i] * walk->dims[i];
-      walk->index[i] = 0;
-    }
-}
-
-void
 lpt_int_split_axis (const LptShape *shape,
                     gint            axis,
                     gint64         *outer,

@@ -180,20 +180,6 @@ lpt_int_rescale_acc (const LptMultiplier *m,
 /* A real number in units of the scale to a code: half to even or away, zero point added, saturated. NaN gives the zero point. */
 gint32 lpt_int_code        (float value, const LptIntScale *to, gboolean away);
 
-/* Walks the output of a broadcast: offsets of up to three inputs for each output element in row-major order. */
-typedef struct
-{
-  gint   rank;
-  guint  n;
-  gint64 dims[LPT_MAX_RANK];
-  gint64 strides[3][LPT_MAX_RANK];
-  gint64 index[LPT_MAX_RANK];
-  gint64 at[3];
-} LptIntWalk;
-
-void lpt_int_walk_init (LptIntWalk *walk, const LptShape *out, guint n, const LptShape *const *in);
-void lpt_int_walk_next (LptIntWalk *walk);
-
 /* Product of dims before, at and after an axis. */
 void lpt_int_split_axis (const LptShape *shape, gint axis, gint64 *outer, gint64 *n, gint64 *inner);
 

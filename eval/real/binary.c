@@ -10,121 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "ir/scalar/lpt-loop.h"
 #include "eval/lpt-exec-ops.h"
-
-/* --- integer helpers: no undefined behaviour on overflow --- */
-
-#define WRAP(op) ((gint64) ((guint64) a op (guint64) b))
-
-static inline gint64
-div_trunc (gint64 a,
-           gint64 b)
-{
-  return b == -1 ? (gint64) (0 - (guint64) a) : a / b;
-}
-
-static inline gint64
-div_floor (gint64 a,
-           gint64 b)
-{
-  gint64 q = div_trunc (a, b);
-
-  return b != -1 && a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
-}
-
-static inline gint64
-mod_trunc (gint64 a,
-           gint64 b)
-{
-  return b == -1 ? 0 : a % b;
-}
-
-static inline gint64
-mod_floor (gint64 a,
-           gint64 b)
-{
-  gint64 r = mod_trunc (a, b);
-
-  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
-}
-
-static inline gint64
-power_i64 (gint64 a,
-           gint64 b)
-{
-  guint64 result = 1, base = (guint64) a;
-
-  if (b < 0)
-    return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;
-  for (; b > 0; b >>= 1, base *= base)
-    if (b & 1)
-      result *= base;
-
-  return (gint64) result;
-}
-
-static inline double
-mod_floor_real (double a,
-                double b)
-{
-  double r = fmod (a, b);
-
-  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
-}
-
-static inline gint64
-shift (gint64 a,
-       gint64 b,
-       gboolean left)
-{
-  if (b < 0 || b > 63)
-    return !left && a < 0 ? -1 : 0;
-
-  return left ? (gint64) ((guint64) a << b) : a >> b;
-}
-
-static inline gint64
-squared (gint64 a,
-         gint64 b)
-{
-  guint64 d = (guint64) a - (guint64) b;
-
-  return (gint64) (d * d);
-}
-
-/* --- the ops: ENUM, of f32 a and b, of i64 a and b --- */
-
-#define ARITHMETIC(X) \
-  X (ADD, a + b, WRAP (+)) \
-  X (SUBTRACT, a - b, WRAP (-)) \
-  X (MULTIPLY, a * b, WRAP (*)) \
-  X (DIVIDE, a / b, div_floor (a, b)) \
-  X (POWER, (float) pow (a, b), power_i64 (a, b)) \
-  X (MAXIMUM, a > b || isnan (a) ? a : b, MAX (a, b)) \
-  X (MINIMUM, a < b || isnan (a) ? a : b, MIN (a, b)) \
-  X (MOD, (float) fmod (a, b), mod_trunc (a, b)) \
-  X (FLOOR_MOD, (float) mod_floor_real (a, b), mod_floor (a, b)) \
-  X (SQUARED_DIFFERENCE, (a - b) * (a - b), squared (a, b)) \
-  X (PRELU, a < 0 ? a * b : a, a < 0 ? WRAP (*) : a)
-
-#define COMPARISONS(X) \
-  X (EQUAL, a == b) \
-  X (NOT_EQUAL, a != b) \
-  X (LESS, a < b) \
-  X (LESS_EQUAL, a <= b) \
-  X (GREATER, a > b) \
-  X (GREATER_EQUAL, a >= b)
-
-#define INTEGER(X) \
-  X (LOGICAL_AND, a && b) \
-  X (LOGICAL_OR, a || b) \
-  X (LOGICAL_XOR, !a != !b) \
-  X (BITWISE_AND, a & b) \
-  X (BITWISE_OR, a | b) \
-  X (BITWISE_XOR, a ^ b) \
-  X (BITWISE_LEFT_SHIFT, shift (a, b, TRUE)) \
-  X (BITWISE_RIGHT_SHIFT, shift (a, b, FALSE))
+#include "ir/scalar/lpt-binary-funcs.h"
+#include "ir/scalar/lpt-loop.h"
 
 typedef void (*Row) (gconstpointer x, gint64 sx, gconstpointer y, gint64 sy, gpointer z, gint64 n);
 
@@ -148,17 +36,17 @@ name (gconstpointer px, gint64 sx, gconstpointer py, gint64 sy, gpointer pz, gin
 #define DEFINE(ENUM, real, integer) \
   ROW (real_##ENUM, float, float, real) \
   ROW (int_##ENUM, gint64, gint64, integer)
-ARITHMETIC (DEFINE)
+LPT_BINARY_ARITHMETIC (DEFINE)
 #undef DEFINE
 #define DEFINE(ENUM, expression) \
   ROW (real_##ENUM, float, gint64, expression) \
   ROW (int_##ENUM, gint64, gint64, expression)
-COMPARISONS (DEFINE)
+LPT_BINARY_COMPARISONS (DEFINE)
 #undef DEFINE
 #define DEFINE(ENUM, expression) ROW (int_##ENUM, gint64, gint64, expression)
-INTEGER (DEFINE)
+LPT_BINARY_INTEGERS (DEFINE)
 #undef DEFINE
-ROW (int_divide_trunc, gint64, gint64, div_trunc (a, b))
+ROW (int_divide_trunc, gint64, gint64, lpt_div_trunc (a, b))
 ROW (real_divide_floor, float, float, floorf (a / b))
 ROW (real_divide_trunc, float, float, truncf (a / b))
 
@@ -169,11 +57,11 @@ find_row (LptOp    op,
   switch ((guint) op)
     {
 #define CASE(ENUM, ...) case LPT_OP_##ENUM: return integer ? int_##ENUM : real_##ENUM;
-    ARITHMETIC (CASE)
-    COMPARISONS (CASE)
+    LPT_BINARY_ARITHMETIC (CASE)
+    LPT_BINARY_COMPARISONS (CASE)
 #undef CASE
 #define CASE(ENUM, ...) case LPT_OP_##ENUM: return int_##ENUM;
-    INTEGER (CASE)
+    LPT_BINARY_INTEGERS (CASE)
 #undef CASE
     default: g_assert_not_reached ();
     }

@@ -10,7 +10,7 @@
 
 #include "eval/lpt-exec-ops.h"
 #include "ir/scalar/lpt-unary.h"
-#include "ir/scalar/lpt-clamp.h"
+#include "ir/lpt-clamp.h"
 
 static gboolean
 input_parameters (LptCall *call,
@@ -83,24 +83,20 @@ run_i64 (LptCall      *call,
          gint64       *y,
          gint64        count)
 {
-  const LptNode *node = call->node;
-  gint64 i, low = 0, high = 0;
+  gint64 i, low, high;
 
-  if (node->op == LPT_OP_CLAMP)
-    lpt_clamp_bounds_i64 (node, call->out[0].declared, &low, &high);
-
-#define EACH(expression) for (i = 0; i < count; i++) y[i] = (expression); return TRUE
-  switch ((guint) node->op)
+  if (call->node->op == LPT_OP_CLAMP)
     {
-    case LPT_OP_ABS: EACH (x[i] < 0 ? (gint64) (0 - (guint64) x[i]) : x[i]);
-    case LPT_OP_NEGATIVE: EACH ((gint64) (0 - (guint64) x[i]));
-    case LPT_OP_RELU: EACH (MAX (x[i], 0));
-    case LPT_OP_SIGN: EACH ((x[i] > 0) - (x[i] < 0));
-    case LPT_OP_CLAMP: EACH (MIN (MAX (x[i], low), high));
-    case LPT_OP_FLOOR: case LPT_OP_CEILING: case LPT_OP_ROUND: EACH (x[i]);
-    default: return FALSE;
+      lpt_clamp_bounds_i64 (call->node, call->out[0].declared, &low, &high);
+      for (i = 0; i < count; i++)
+        y[i] = MIN (MAX (x[i], low), high);
+      return TRUE;
     }
-#undef EACH
+  for (i = 0; i < count; i++)
+    if (!lpt_unary_i64 (call->node->op, x[i], &y[i]))
+      return FALSE;
+
+  return count > 0;
 }
 
 gboolean

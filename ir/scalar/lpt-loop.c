@@ -110,6 +110,31 @@ lpt_loop_next (LptLoop *loop)
   loop->done = TRUE;
 }
 
+void
+lpt_walk_init (LptWalk        *walk,
+               const LptShape *shape,
+               guint           n,
+               gint64        (*strides)[LPT_MAX_RANK])
+{
+  *walk = (LptWalk) { .i = 0 };
+  lpt_loop_init (&walk->loop, shape, n, strides);
+}
+
+void
+lpt_walk_broadcast (LptWalk               *walk,
+                    const LptShape        *out,
+                    guint                  n,
+                    const LptShape *const *in)
+{
+  gint64 strides[LPT_LOOP_MAX][LPT_MAX_RANK];
+  guint k;
+
+  g_assert (n <= LPT_LOOP_MAX);
+  for (k = 0; k < n; k++)
+    lpt_broadcast_strides (in[k], out, strides[k]);
+  lpt_walk_init (walk, out, n, strides);
+}
+
 gboolean
 lpt_index_next (gint          rank,
                 const gint64 *dims,

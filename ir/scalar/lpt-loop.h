@@ -31,6 +31,35 @@ typedef struct
 void lpt_loop_init (LptLoop *loop, const LptShape *shape, guint n, gint64 (*strides)[LPT_MAX_RANK]);
 void lpt_loop_next (LptLoop *loop);
 
+/* The same loop, one element after another: at[k] is the offset of operand k. */
+typedef struct
+{
+  LptLoop loop;
+  gint64  i;
+  gint64  at[LPT_LOOP_MAX];
+} LptWalk;
+
+void lpt_walk_init      (LptWalk *walk, const LptShape *shape, guint n, gint64 (*strides)[LPT_MAX_RANK]);
+/* Of @n arrays whose shapes broadcast to @out. */
+void lpt_walk_broadcast (LptWalk *walk, const LptShape *out, guint n, const LptShape *const *in);
+
+static inline void
+lpt_walk_next (LptWalk *walk)
+{
+  guint k;
+
+  if (++walk->i < walk->loop.inner)
+    {
+      for (k = 0; k < walk->loop.n; k++)
+        walk->at[k] += walk->loop.step[k];
+      return;
+    }
+  lpt_loop_next (&walk->loop);
+  walk->i = 0;
+  for (k = 0; k < walk->loop.n; k++)
+    walk->at[k] = walk->loop.offset[k];
+}
+
 /* Strides of @in seen under the shape @out: 0 along broadcast axes; ranks align at the right. */
 void lpt_broadcast_strides (const LptShape *in, const LptShape *out, gint64 *strides);
 /* The same where nobody has checked that @in broadcasts to @out; FALSE + error when it does not. */

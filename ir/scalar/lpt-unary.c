@@ -95,6 +95,38 @@ lpt_unary_func (LptOp op)
     }
 }
 
+gboolean
+lpt_unary_i64 (LptOp   op,
+               gint64  x,
+               gint64 *y)
+{
+  switch ((guint) op)
+    {
+    case LPT_OP_ABS:
+      *y = x < 0 ? (gint64) (0 - (guint64) x) : x;
+      return TRUE;
+    case LPT_OP_NEGATIVE:
+      *y = (gint64) (0 - (guint64) x);
+      return TRUE;
+    case LPT_OP_RELU:
+      *y = MAX (x, 0);
+      return TRUE;
+    case LPT_OP_SIGN:
+      *y = (x > 0) - (x < 0);
+      return TRUE;
+    case LPT_OP_LOGICAL_NOT:
+      *y = x == 0;
+      return TRUE;
+    case LPT_OP_FLOOR:
+    case LPT_OP_CEILING:
+    case LPT_OP_ROUND:
+      *y = x;
+      return TRUE;
+    default:
+      return FALSE;
+    }
+}
+
 guint
 lpt_unary_n_parameters (LptOp op)
 {

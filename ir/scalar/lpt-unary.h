@@ -21,6 +21,8 @@ typedef double (*LptUnaryFunc) (double x, const double *p);
 
 /* NULL where @op is not a function of one variable. */
 LptUnaryFunc lpt_unary_func (LptOp op);
+/* The function of an integer, where it is one; FALSE else, and for Clamp, whose bounds depend on the type. */
+gboolean     lpt_unary_i64  (LptOp op, gint64 x, gint64 *y);
 /* Length of p[]. */
 guint        lpt_unary_n_parameters (LptOp op);
 /* The function of the kernel family that computes @op on f32; FALSE where lpt_unary_func () does, in f64. */
