@@ -3,7 +3,7 @@
  *     op (constant, ...)  =>  constant'
  *
  * By the reference executor. What is marked to be kept (integer weights and their zero point) stays, and with it
- * everything behind. Exact.
+ * everything behind. Codes keep what they mean. Exact.
  *
  * Refused when
  *   - an input is not constant, the operation is marked to be kept, or has several outputs;
@@ -71,6 +71,7 @@ rewrite (LptRewriter *rw,
   if (folded == NULL)
     return lpt_rewriter_decline (rw, node, "%s", error != NULL ? error->message : "cannot be evaluated");
   constant = lpt_rewriter_const (rw, node->name, folded);
+  lpt_value_set_quant (constant, node->out[0].quant);
   lpt_node_take_name (constant->producer, node, "/replaced");
   lpt_rewriter_replace (rw, &node->out[0], constant, NULL);
 

@@ -6,6 +6,7 @@
  *
  * Refused when
  *   - the FakeQuantize has other readers, or an interval that is not constant;
+ *   - the FakeQuantize has an integer type and rounds to it: its codes are not whole numbers of that type;
  *   - the operation broadcasts its data, or its constant varies spatially or along a dynamic channel axis;
  *   - it is kept from clean-up.
  *

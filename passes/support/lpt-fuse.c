@@ -89,6 +89,32 @@ replace_input (LptRewriter *rw,
   return fresh;
 }
 
+/* Does @fq, whose type is an integer, round its results to that type? @low, @high: its output interval. */
+static gboolean
+rounds_results (LptNode   *fq,
+                LptTensor *low,
+                LptTensor *high)
+{
+  LptDType dtype = fq->out[0].dtype;
+  gint64 steps = LPT_ATTRS (fq, LptFakeQuantizeAttrs)->levels - 1;
+  g_autoptr (LptTensor) span = lpt_dtype_is_integer (dtype) ? lpt_fold_binary (LPT_OP_SUBTRACT, high, low, LPT_DTYPE_F32) : NULL;
+  gint64 i;
+
+  if (!lpt_dtype_is_integer (dtype))
+    return FALSE;
+  for (i = 0; span != NULL && i < lpt_tensor_count (span); i++)
+    if (fmod (lpt_tensor_get_f64 (span, i), (double) steps) != 0)
+      return TRUE;
+  for (i = 0; i < lpt_tensor_count (low); i++)
+    if (lpt_tensor_get_f64 (low, i) != lpt_tensor_get_i64 (low, i) || lpt_tensor_get_f64 (low, i) < lpt_dtype_min (dtype))
+      return TRUE;
+  for (i = 0; i < lpt_tensor_count (high); i++)
+    if (lpt_tensor_get_f64 (high, i) > lpt_dtype_max (dtype))
+      return TRUE;
+
+  return span == NULL;
+}
+
 LptNode *
 lpt_fuse_above (LptRewriter *rw,
                 LptNode     *fq)
@@ -205,6 +231,8 @@ lpt_fuse_below (LptRewriter *rw,
   old_high = lpt_fold_value (lpt_node_in (fq, 4));
   if (old_low == NULL || old_high == NULL)
     return lpt_rewriter_decline (rw, op, "an interval of the FakeQuantize in front is not constant");
+  if (rounds_results (fq, old_low, old_high))
+    return lpt_rewriter_decline (rw, op, "the FakeQuantize in front rounds to %s", lpt_dtype_name (fq->out[0].dtype));
   low = lpt_fold_binary (op->op, old_low, constant, LPT_DTYPE_F32);
   high = lpt_fold_binary (op->op, old_high, constant, LPT_DTYPE_F32);
   if (low == NULL || high == NULL)
