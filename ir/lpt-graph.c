@@ -408,6 +408,16 @@ lpt_node_clone (LptNode          *node,
   return copy;
 }
 
+LptNode *
+lpt_node_clone_into (LptGraph         *graph,
+                     LptNode          *node,
+                     const char       *name,
+                     guint             n_in,
+                     LptValue  *const *in)
+{
+  return node_copy (graph, node, name, n_in, in);
+}
+
 void
 lpt_value_set_quant (LptValue *value,
                      LptQuant *quant)

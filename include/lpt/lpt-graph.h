@@ -156,6 +156,8 @@ LPT_EXPORT LptNode  *lpt_graph_add_full  (LptGraph *graph, const LptOpInfo *info
 LPT_EXPORT LptNode  *lpt_graph_add_const (LptGraph *graph, const char *name, LptTensor *tensor);
 /* Same op, attributes, flags, marks, opset, rt_info and origin; inputs, names and uses are the caller's. */
 LPT_EXPORT LptNode  *lpt_node_clone      (LptNode *node, const char *name, guint n_in, LptValue *const *in);
+/* The same in another graph; marks, which belong to their graph, stay behind. */
+LPT_EXPORT LptNode  *lpt_node_clone_into (LptGraph *graph, LptNode *node, const char *name, guint n_in, LptValue *const *in);
 
 LPT_EXPORT void      lpt_node_set_input  (LptNode *node, guint index, LptValue *value);   /* grows n_in when index == n_in */
 LPT_EXPORT void      lpt_node_set_n_in   (LptNode *node, guint n_in);
