@@ -3,13 +3,13 @@
  *     ConvolutionBackpropData ((x - zx) sx, (w - zw) sw [, shape])
  *  => Multiply (ConvolutionBackpropData (Subtract (x, zx), Subtract (w, zw) [, shape]), sx sw)
  *
- * Output channels are axis 1 of the weights.
+ * Output channels are axis 1 of the weights. A zero point that is one number stays one.
  * Rounds: a fractional zero point of the data, and weights that are not on the lattice
  * of their FakeQuantize, are rounded to integers; everything else is exact in real arithmetic.
  *
  * Refused when (the weights are then folded to a real constant)
  *   - there is no quantization on the data, or on the weights;
- *   - ranks are dynamic, or the data has a zero point and a dynamic number of channels;
+ *   - ranks are dynamic, or the data has a zero point per channel and a dynamic number of channels;
  *   - the scale of the data differs between channels;
  *   - the data is dequantized from a real type (unless updatePrecisions is off);
  *   - a zero point is out of the range of the data's type, or of another type than it;

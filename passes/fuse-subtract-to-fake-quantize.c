@@ -6,7 +6,8 @@
  *
  * Refused when
  *   - the FakeQuantize has other readers, or an interval that is not constant;
- *   - the FakeQuantize has an integer type and rounds to it: its codes are not whole numbers of that type;
+ *   - the FakeQuantize has an integer type and rounds to it: its codes are not whole numbers of that type
+ *     (not under targets that follow OpenVINO, which does not ask);
  *   - the operation broadcasts its data, or its constant varies spatially or along a dynamic channel axis;
  *   - it is kept from clean-up, or a convolution reads it: the zero point of integer data.
  *

@@ -231,7 +231,8 @@ lpt_fuse_below (LptRewriter *rw,
   old_high = lpt_fold_value (lpt_node_in (fq, 4));
   if (old_low == NULL || old_high == NULL)
     return lpt_rewriter_decline (rw, op, "an interval of the FakeQuantize in front is not constant");
-  if (rounds_results (fq, old_low, old_high))
+  /* Targets that are to give the graphs of OpenVINO give these, too. */
+  if (lpt_rewriter_config (rw)->strict && rounds_results (fq, old_low, old_high))
     return lpt_rewriter_decline (rw, op, "the FakeQuantize in front rounds to %s", lpt_dtype_name (fq->out[0].dtype));
   low = lpt_fold_binary (op->op, old_low, constant, LPT_DTYPE_F32);
   high = lpt_fold_binary (op->op, old_high, constant, LPT_DTYPE_F32);

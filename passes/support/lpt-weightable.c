@@ -72,8 +72,17 @@ data_scale_problem (LptNode          *node,
   return NULL;
 }
 
+/* One zero point for all of the data stays one number in front of a ConvolutionBackpropData (R21; newer OpenVINO repeats it). */
+static gboolean
+keeps_one_zero_point (LptNode   *node,
+                      LptTensor *zp)
+{
+  return node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA && lpt_tensor_count (zp) == 1;
+}
+
 static const char *
 data_zero_point_problem (LptRewriter      *rw,
+                         LptNode          *node,
                          const LptDequant *dq)
 {
   if (dq->subtract == NULL)
@@ -87,7 +96,7 @@ data_zero_point_problem (LptRewriter      *rw,
     }
   if (!lpt_dequant_zero_point_fits (dq))
     return "the zero point of its data is out of the range of the type";
-  if (dq->data->shape.rank < 2 || dq->data->shape.dims[1] < 0)
+  if (!keeps_one_zero_point (node, lpt_dequant_zp (dq)) && (dq->data->shape.rank < 2 || dq->data->shape.dims[1] < 0))
     return "its data has a zero point and a dynamic number of channels";
 
   return NULL;
@@ -138,7 +147,7 @@ find_problem (LptRewriter      *rw,
   if (problem == NULL)
     problem = data_scale_problem (node, dq);
   if (problem == NULL)
-    problem = data_zero_point_problem (rw, dq);
+    problem = data_zero_point_problem (rw, node, dq);
   if (problem == NULL)
     problem = weights_problem (rw, node, weights);
 
@@ -219,7 +228,7 @@ shifted_data (LptRewriter      *rw,
     zp = lpt_tensor_convert (lpt_dequant_zp (dq), dq->data->dtype, NULL);
   if (zp == NULL)
     return dq->data;
-  full = full_zero_point (zp, shape->rank, 1, shape->dims[1]);
+  full = keeps_one_zero_point (node, zp) ? lpt_tensor_ref (zp) : full_zero_point (zp, shape->rank, 1, shape->dims[1]);
   in[1] = lpt_rewriter_const (rw, zp_name, g_steal_pointer (&full));
   subtract = in[0]->dtype == real ? lpt_rewriter_add (rw, LPT_OP_SUBTRACT, name, 2, in)
                                   : lpt_rewriter_add_relaxed (rw, LPT_OP_SUBTRACT, name, 2, in, real, real);
