@@ -7,6 +7,8 @@
 
 #include "cli/cmd.h"
 
+#include <lpt/lpt-out-file.h>
+
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -95,6 +97,7 @@ on_bus_error (int number)
     {
       /* Nobody is there to be told. */
     }
+  lpt_out_file_unlink_all ();
   _exit (CMD_FAILED);
 }
 

@@ -21,6 +21,7 @@ typedef struct
   char *temp;      /* beside @real; NULL when written in place or done */
   FILE *stream;    /* write here; errors show up in lpt_out_file_finish() */
   guint mark;      /* what is written is not whole where memory lacked since */
+  guint slot;      /* where lpt_out_file_unlink_all() finds @temp; 0 = nowhere */
 } LptOutFile;
 
 LPT_EXPORT gboolean lpt_out_file_open   (LptOutFile *file, const char *path, GError **error);
@@ -31,6 +32,8 @@ LPT_EXPORT gboolean lpt_out_file_commit (LptOutFile *file, GError **error);
 /* Frees; removes what was not committed. */
 LPT_EXPORT void     lpt_out_file_clear  (LptOutFile *file);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptOutFile, lpt_out_file_clear)
+/* Removes the temporary files of this process that are being written. For signal handlers that end it: nothing but unlink() is called. */
+LPT_EXPORT void     lpt_out_file_unlink_all (void);
 
 /* @text as the whole content of @path, by rename. */
 LPT_EXPORT gboolean lpt_out_file_text   (const char *path, const char *text, gsize length, GError **error);

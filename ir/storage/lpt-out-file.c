@@ -9,10 +9,58 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define MAX_LINKS 40   /* as Linux */
+
+/* --- what a signal handler may look at -------------------------------------- */
+
+#define MAX_OPEN 16    /* a model and its sidecars; of more at one time the rest stays behind */
+
+typedef enum { SLOT_FREE, SLOT_TAKEN, SLOT_NAMED } SlotState;
+
+static struct
+{
+  gint state;          /* SlotState, atomic; the path holds while it is SLOT_NAMED */
+  char path[PATH_MAX];
+} slots[MAX_OPEN];
+
+/* The number of the slot that keeps @path, 0 where none does. */
+static guint
+keep_path (const char *path)
+{
+  if (strlen (path) >= PATH_MAX)
+    return 0;
+  for (guint i = 0; i < MAX_OPEN; i++)
+    if (g_atomic_int_compare_and_exchange (&slots[i].state, SLOT_FREE, SLOT_TAKEN))
+      {
+        strcpy (slots[i].path, path);
+        g_atomic_int_set (&slots[i].state, SLOT_NAMED);
+        return i + 1;
+      }
+  return 0;
+}
+
+static void
+forget_path (LptOutFile *file)
+{
+  if (file->slot > 0)
+    g_atomic_int_set (&slots[file->slot - 1].state, SLOT_FREE);
+  file->slot = 0;
+}
+
+void
+lpt_out_file_unlink_all (void)
+{
+  for (guint i = 0; i < MAX_OPEN; i++)
+    if (g_atomic_int_get (&slots[i].state) == SLOT_NAMED)
+      (void) unlink (slots[i].path);
+}
+
+/* --- files ------------------------------------------------------------------ */
 
 static gboolean
 fail (const LptOutFile *file, int code, GError **error)
@@ -71,6 +119,7 @@ lpt_out_file_open (LptOutFile *file, const char *path, GError **error)
       g_clear_pointer (&file->temp, g_free);
       return fail (file, code, error);
     }
+  file->slot = keep_path (file->temp);
   file->stream = fdopen (fd, "wb");
   g_assert (file->stream != NULL);
   /* Before there is anything to read in it. File systems without modes refuse, and have nothing to keep. */
@@ -103,6 +152,7 @@ lpt_out_file_commit (LptOutFile *file, GError **error)
 {
   if (file->temp != NULL && g_rename (file->temp, file->real) != 0)
     return fail (file, errno, error);
+  forget_path (file);
   g_clear_pointer (&file->temp, g_free);
   return TRUE;
 }
@@ -114,6 +164,7 @@ lpt_out_file_clear (LptOutFile *file)
     fclose (file->stream);
   if (file->temp != NULL)
     g_unlink (file->temp);
+  forget_path (file);
   g_free (file->temp);
   g_free (file->real);
   g_free (file->path);
