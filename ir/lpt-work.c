@@ -122,43 +122,6 @@ lpt_node_runs_in (const LptNode *node)
 
 /* --- multiply-accumulates --- */
 
-static gint64
-product (const LptShape *shape,
-         gint            from)
-{
-  gint64 n = 1;
-  gint i;
-
-  for (i = from; i < shape->rank; i++)
-    n *= shape->dims[i];
-
-  return n;
-}
-
-gint64
-lpt_node_macs_for (const LptNode  *node,
-                   const LptShape *x,
-                   const LptShape *w,
-                   const LptShape *y)
-{
-  gboolean back = node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
-  gboolean grouped = node->op == LPT_OP_GROUP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
-
-  if (!back && !grouped && node->op != LPT_OP_CONVOLUTION && node->op != LPT_OP_MATMUL)
-    return 0;
-  if (!lpt_shape_is_static (x) || !lpt_shape_is_static (w) || !lpt_shape_is_static (y))
-    return -1;
-  if (node->op == LPT_OP_MATMUL)
-    {
-      gboolean transposed = LPT_ATTRS (node, LptMatMulAttrs)->transpose_a && x->rank > 1;
-
-      return x->rank < 1 ? 0 : product (y, 0) * x->dims[x->rank - (transposed ? 2 : 1)];
-    }
-
-  /* Each output (transposed: each input) meets the weights of its channel. */
-  return product (back ? x : y, 0) * product (w, grouped ? 2 : 1);
-}
-
 /* Does the node give another result with other inputs of the model? */
 static gboolean
 varies (const LptNode *node,

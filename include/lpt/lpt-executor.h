@@ -59,7 +59,7 @@ LPT_EXPORT const char *lpt_plan_output_name  (const LptPlan *plan, guint i);
 /* All values of the plan, constants left out, in the order of execution. */
 LPT_EXPORT guint       lpt_plan_n_values     (const LptPlan *plan);
 LPT_EXPORT char       *lpt_plan_value_name   (const LptPlan *plan, guint i);      /* "node" or "node.1" (transfer full) */
-/* Multiply-accumulates of one run, in convolutions and matrix products outside of bodies. */
+/* Multiply-accumulates of one run outside of bodies (lpt_node_macs_for()). */
 LPT_EXPORT gint64      lpt_plan_macs         (const LptPlan *plan);
 /* Bytes of the arena; @bound (nullable): the most that is alive at one time, which no placement can beat. */
 LPT_EXPORT gsize       lpt_plan_arena_size   (const LptPlan *plan, gsize *bound);

@@ -37,7 +37,7 @@ LPT_EXPORT guint    lpt_node_n_operands (const LptNode *node);
 /* The first of them. */
 LPT_EXPORT guint    lpt_node_first_operand (const LptNode *node);
 
-/* Multiply-accumulates of @op on inputs of shape @x and @w that gives @y: convolutions and matrix products; 0 for others, -1 where
+/* Multiply-accumulates of @op on inputs of shape @x and @w that gives @y: convolutions, matrix products, attention, recurrent cells; 0 for others, -1 where
  * a length is not known. */
 LPT_EXPORT gint64   lpt_node_macs_for (const LptNode *node, const LptShape *x, const LptShape *w, const LptShape *y);
 
