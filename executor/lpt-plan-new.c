@@ -182,8 +182,9 @@ add_step (Builder *builder,
 
   if (!lpt_node_infer (node, error))
     return FALSE;
-  for (i = 0; i < node->n_out; i++)
-    if (node->out[i].dtype == LPT_DTYPE_STRING)
+  for (i = 0; i < node->n_out + node->n_in; i++)
+    if ((i < node->n_out ? &node->out[i] : lpt_node_in (node, i - node->n_out)) != NULL &&
+        (i < node->n_out ? node->out[i].dtype : lpt_node_in (node, i - node->n_out)->dtype) == LPT_DTYPE_STRING)
       {
         g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\": unsupported: strings are kept, not computed", node->name);
         return FALSE;

@@ -53,6 +53,8 @@ lpt_tensor_get_f64 (const LptTensor *tensor,
       return lpt_bf16_to_f32 (LOAD (guint16, data, i));
     case LPT_DTYPE_U64:
       return (double) LOAD (guint64, data, i);
+    case LPT_DTYPE_STRING:
+      return 0;
     default:
       return lpt_dtype_is_small_float (tensor->dtype) ? lpt_float_decode (tensor->dtype, get_bits (tensor, i))
                                                       : (double) lpt_tensor_get_i64 (tensor, i);
@@ -286,6 +288,17 @@ lpt_tensor_to_i64 (const LptTensor  *tensor,
 
 /* --- conversion --- */
 
+static gboolean
+is_number (const LptTensor  *tensor,
+           GError          **error)
+{
+  if (tensor->dtype != LPT_DTYPE_STRING)
+    return TRUE;
+  g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: strings are kept, not computed");
+
+  return FALSE;
+}
+
 LptTensor *
 lpt_tensor_convert (LptTensor  *tensor,
                     LptDType    dtype,
@@ -297,6 +310,8 @@ lpt_tensor_convert (LptTensor  *tensor,
 
   if (tensor->dtype == dtype)
     return lpt_tensor_ref (tensor);
+  if (!is_number (tensor, error))
+    return NULL;
   result = lpt_tensor_new (dtype, &tensor->shape, error);
   if (result == NULL)
     return NULL;
@@ -322,6 +337,8 @@ lpt_tensor_convert_round (LptTensor  *tensor,
     return lpt_tensor_ref (tensor);
   if (!lpt_dtype_is_integer (dtype))
     return lpt_tensor_convert (tensor, dtype, error);
+  if (!is_number (tensor, error))
+    return NULL;
   result = lpt_tensor_new (dtype, &tensor->shape, error);
   if (result == NULL)
     return NULL;

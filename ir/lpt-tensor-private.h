@@ -22,6 +22,8 @@ struct _LptTensor
   LptTensor *parent;     /* or of another tensor */
 };
 
+/* Do @count packed strings begin at @data, and in how many bytes? */
+gboolean lpt_tensor_check_strings (const guint8 *data, gsize length, gint64 count, gsize *size, GError **error);
 /* Element @i of a tensor that is being made. */
 void lpt_tensor_store_f64 (LptTensor *tensor, gint64 i, double value);
 

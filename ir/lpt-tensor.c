@@ -33,22 +33,39 @@ lpt_tensor_byte_size (LptDType  dtype,
   return TRUE;
 }
 
+gboolean
+lpt_tensor_stated_size (LptDType  dtype,
+                        gint64    count,
+                        guint64   stated,
+                        gsize    *size)
+{
+  if (dtype != LPT_DTYPE_STRING)
+    return lpt_tensor_byte_size (dtype, count, size);
+  *size = (gsize) stated;
+
+  return stated <= G_MAXSSIZE;
+}
+
+/* @packed: bytes of strings; no other type needs to be told. */
 static LptTensor *
 tensor_alloc (LptDType         dtype,
               const LptShape  *shape,
+              gsize            packed,
               GError         **error)
 {
   LptTensor *tensor;
   gint64 count;
   gsize size;
 
-  if (lpt_dtype_bits (dtype) == 0)
+  if (lpt_dtype_bits (dtype) == 0 && (dtype != LPT_DTYPE_STRING || packed == 0))
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
-                   "a tensor cannot have element type %s", lpt_dtype_name (dtype));
+      if (dtype == LPT_DTYPE_STRING)
+        g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: strings are kept, not computed");
+      else
+        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "a tensor cannot have element type %s", lpt_dtype_name (dtype));
       return NULL;
     }
-  if (!lpt_shape_count (shape, &count) || !lpt_tensor_byte_size (dtype, count, &size))
+  if (!lpt_shape_count (shape, &count) || !lpt_tensor_stated_size (dtype, count, packed, &size))
     {
       g_autofree char *text = lpt_shape_to_string (shape);
 
@@ -72,7 +89,7 @@ lpt_tensor_new (LptDType         dtype,
                 const LptShape  *shape,
                 GError         **error)
 {
-  LptTensor *tensor = tensor_alloc (dtype, shape, error);
+  LptTensor *tensor = tensor_alloc (dtype, shape, 0, error);
 
   if (tensor == NULL)
     return NULL;
@@ -94,7 +111,7 @@ lpt_tensor_new_in (LptChunks       *chunks,
                    const LptShape  *shape,
                    GError         **error)
 {
-  LptTensor *tensor = tensor_alloc (dtype, shape, error);
+  LptTensor *tensor = tensor_alloc (dtype, shape, 0, error);
 
   if (tensor == NULL)
     return NULL;
@@ -127,10 +144,15 @@ lpt_tensor_new_bytes (LptDType         dtype,
                       gsize            offset,
                       GError         **error)
 {
-  LptTensor *tensor = tensor_alloc (dtype, shape, error);
-  gsize length;
+  gsize length, packed = 0;
   const guint8 *data = g_bytes_get_data (bytes, &length);
+  LptTensor *tensor;
+  gint64 count;
 
+  if (dtype == LPT_DTYPE_STRING && lpt_shape_count (shape, &count) &&
+      !lpt_tensor_check_strings (data != NULL ? data + MIN (offset, length) : NULL, length - MIN (offset, length), count, &packed, error))
+    return NULL;
+  tensor = tensor_alloc (dtype, shape, packed, error);
   if (tensor == NULL)
     return NULL;
   if (offset > length || tensor->size > length - offset)
@@ -221,7 +243,7 @@ lpt_tensor_reshape (LptTensor       *tensor,
                     const LptShape  *shape,
                     GError         **error)
 {
-  LptTensor *view = tensor_alloc (tensor->dtype, shape, error);
+  LptTensor *view = tensor_alloc (tensor->dtype, shape, tensor->size, error);
 
   if (view == NULL)
     return NULL;
@@ -264,7 +286,7 @@ LptTensor *
 lpt_tensor_scalar (LptDType dtype,
                    double   value)
 {
-  LptTensor *tensor = tensor_alloc (dtype, &LPT_SHAPE_SCALAR, NULL);
+  LptTensor *tensor = tensor_alloc (dtype, &LPT_SHAPE_SCALAR, 0, NULL);
 
   g_assert (tensor != NULL);
   tensor->own = lpt_memory_small (tensor->size);
@@ -282,7 +304,7 @@ lpt_tensor_is_scalar_like (const LptTensor *tensor)
 {
   gint64 i;
 
-  if (tensor->count == 0)
+  if (tensor->count == 0 || tensor->dtype == LPT_DTYPE_STRING)
     return FALSE;
   if (lpt_dtype_bits (tensor->dtype) >= 8 && !lpt_dtype_is_real (tensor->dtype))
     {
@@ -305,6 +327,6 @@ lpt_tensor_equal (const LptTensor *a,
                   const LptTensor *b)
 {
   return a == b ||
-         (a->dtype == b->dtype && lpt_shape_equal (&a->shape, &b->shape) &&
+         (a->dtype == b->dtype && lpt_shape_equal (&a->shape, &b->shape) && a->size == b->size &&
           memcmp (a->data, b->data, a->size) == 0);
 }

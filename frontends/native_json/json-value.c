@@ -79,14 +79,29 @@ lpt_json_read_mark (LptJsonReader *r, const cJSON *item, LptMark *mark, GError *
 
 /* --- constants ------------------------------------------------------------- */
 
+/* Strings say themselves how many bytes they are: those that the file states. */
+static LptTensor *
+checked (LptJsonReader *r, LptTensor *tensor, gsize need, GError **error)
+{
+  if (tensor == NULL)
+    lpt_json_prefix (error, r);
+  if (tensor == NULL || lpt_tensor_size (tensor) == need)
+    return tensor;
+  lpt_json_fail (error, r, "size %" G_GSIZE_FORMAT ", but its strings take %" G_GSIZE_FORMAT " bytes", need, lpt_tensor_size (tensor));
+  lpt_tensor_unref (tensor);
+  return NULL;
+}
+
 LptTensor *
 lpt_json_read_data (LptJsonReader *r, const cJSON *item, LptDType dtype, const LptShape *shape, GError **error)
 {
   const cJSON *data = lpt_json_member (item, "data");
   const char *base64 = lpt_json_text (data, "base64");
   gint64 offset, size, count;
-  gsize need;
-  if (dtype == LPT_DTYPE_UNDEFINED || dtype == LPT_DTYPE_DYNAMIC || !lpt_shape_count (shape, &count) || !lpt_tensor_byte_size (dtype, count, &need))
+  gsize need, length = 0;
+  g_autofree guchar *decoded = base64 != NULL ? g_base64_decode (base64, &length) : NULL;
+  guint64 stated = base64 != NULL ? length : lpt_json_int (lpt_json_member (data, "size"), 0, G_MAXINT64, &size) ? (guint64) size : 0;
+  if (dtype == LPT_DTYPE_UNDEFINED || dtype == LPT_DTYPE_DYNAMIC || !lpt_shape_count (shape, &count) || !lpt_tensor_stated_size (dtype, count, stated, &need))
     {
       lpt_json_fail (error, r, "a constant needs a type and a static shape of sensible size");
       return NULL;
@@ -94,13 +109,19 @@ lpt_json_read_data (LptJsonReader *r, const cJSON *item, LptDType dtype, const L
   LptTensor *tensor = NULL;
   if (base64 != NULL)
     {
-      gsize length;
-      g_autofree guchar *bytes = g_base64_decode (base64, &length);
       if (length != need)
-        lpt_json_fail (error, r, "base64 holds %" G_GSIZE_FORMAT " bytes, %s of this shape takes %" G_GSIZE_FORMAT, length, lpt_dtype_name (dtype), need);
-      else if ((tensor = lpt_tensor_new_copy (dtype, shape, bytes, error)) == NULL)
-        lpt_json_prefix (error, r);
-      return tensor;
+        {
+          lpt_json_fail (error, r, "base64 holds %" G_GSIZE_FORMAT " bytes, %s of this shape takes %" G_GSIZE_FORMAT, length, lpt_dtype_name (dtype), need);
+          return NULL;
+        }
+      if (dtype == LPT_DTYPE_STRING)
+        {
+          g_autoptr (GBytes) own = g_bytes_new_take (g_steal_pointer (&decoded), length);
+          tensor = lpt_tensor_new_bytes (dtype, shape, own, 0, error);
+        }
+      else
+        tensor = lpt_tensor_new_copy (dtype, shape, decoded, error);
+      return checked (r, tensor, need, error);
     }
   if (!lpt_json_int (lpt_json_member (data, "offset"), 0, G_MAXINT64, &offset) || !lpt_json_int (lpt_json_member (data, "size"), 0, G_MAXINT64, &size))
     lpt_json_fail (error, r, "a constant needs \"data\" with offset and size, or base64");
@@ -115,8 +136,7 @@ lpt_json_read_data (LptJsonReader *r, const cJSON *item, LptDType dtype, const L
     {
       g_autoptr (GBytes) none = g_bytes_new (NULL, 0);
       tensor = lpt_tensor_new_bytes (dtype, shape, need > 0 ? r->file->weights : none, need > 0 ? (gsize) offset : 0, error);
-      if (tensor == NULL)
-        lpt_json_prefix (error, r);
+      return checked (r, tensor, need, error);
     }
   return tensor;
 }

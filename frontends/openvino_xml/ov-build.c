@@ -256,7 +256,7 @@ ov_constant (const OvBuild *b, const OvLayer *layer, GError **error)
   guint64 offset, size;
   gint64 count;
   gsize need;
-  if (lpt_dtype_bits (dtype) == 0)
+  if (lpt_dtype_bits (dtype) == 0 && dtype != LPT_DTYPE_STRING)
     {
       ov_error (error, b, layer, LPT_ERROR_UNSUPPORTED, "unsupported element type \"%.40s\"", type);
       return NULL;
@@ -268,7 +268,7 @@ ov_constant (const OvBuild *b, const OvLayer *layer, GError **error)
     }
   if (!ov_uint (b, layer, "offset", &offset, error) || !ov_uint (b, layer, "size", &size, error))
     return NULL;
-  if (!lpt_shape_count (&shape, &count) || !lpt_tensor_byte_size (dtype, count, &need))
+  if (!lpt_shape_count (&shape, &count) || !lpt_tensor_stated_size (dtype, count, size, &need))
     {
       ov_error (error, b, layer, LPT_ERROR_INVALID, "shape \"%.80s\" of a constant is %s", dims,
                 lpt_shape_is_static (&shape) ? "too large" : "not static");
@@ -313,6 +313,11 @@ ov_constant (const OvBuild *b, const OvLayer *layer, GError **error)
   LptTensor *tensor = lpt_tensor_new_bytes (dtype, &shape, bytes, (gsize) offset, error);
   if (tensor == NULL)
     ov_prefix (error, b, layer);
+  else if (lpt_tensor_size (tensor) > size)
+    {
+      ov_error (error, b, layer, LPT_ERROR_INVALID, "size %" G_GUINT64_FORMAT " is too small: its strings take %" G_GSIZE_FORMAT " bytes", size, lpt_tensor_size (tensor));
+      g_clear_pointer (&tensor, lpt_tensor_unref);
+    }
   else if (b->files->mapped && bytes == b->files->weights)
     lpt_tensor_set_mapped (tensor);
   return tensor;

@@ -22,8 +22,10 @@ LPT_EXPORT LptTensor *lpt_tensor_ref   (LptTensor *tensor);
 LPT_EXPORT void       lpt_tensor_unref (LptTensor *tensor);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptTensor, lpt_tensor_unref)
 
-/* Bytes of @count elements; FALSE on overflow. */
+/* Bytes of @count elements; FALSE on overflow, and of strings, which have no size of their own. */
 LPT_EXPORT gboolean   lpt_tensor_byte_size   (LptDType dtype, gint64 count, gsize *size);
+/* The same; of strings the size that a file states. */
+LPT_EXPORT gboolean   lpt_tensor_stated_size (LptDType dtype, gint64 count, guint64 stated, gsize *size);
 
 /**
  * lpt_tensor_new:
@@ -33,8 +35,13 @@ LPT_EXPORT gboolean   lpt_tensor_byte_size   (LptDType dtype, gint64 count, gsiz
 LPT_EXPORT LptTensor *lpt_tensor_new         (LptDType dtype, const LptShape *shape, GError **error);
 /* A copy of @data, which holds the packed elements. */
 LPT_EXPORT LptTensor *lpt_tensor_new_copy    (LptDType dtype, const LptShape *shape, gconstpointer data, GError **error);
-/* A view of @bytes (a reference is taken) from @offset on; checks that they suffice. */
+/* A view of @bytes (a reference is taken) from @offset on; checks that they suffice. Strings are packed (lpt_tensor_new_strings()), and say
+ * themselves how long they are. */
 LPT_EXPORT LptTensor *lpt_tensor_new_bytes   (LptDType dtype, const LptShape *shape, GBytes *bytes, gsize offset, GError **error);
+/* As many strings as @shape has elements, of any bytes: kept in constants, not computed. They are packed as in an OpenVINO IR. */
+LPT_EXPORT LptTensor *lpt_tensor_new_strings (const LptShape *shape, const char *const *strings, const gsize *lengths, GError **error);
+/* One of them, without a zero byte behind it (transfer none). */
+LPT_EXPORT const char *lpt_tensor_string     (const LptTensor *tensor, gint64 i, gsize *length);
 /* One element, which cannot fail; rank 0. */
 LPT_EXPORT LptTensor *lpt_tensor_scalar      (LptDType dtype, double value);
 /* NULL when memory runs out. */
@@ -54,7 +61,7 @@ LPT_EXPORT LptTensor      *lpt_tensor_aligned  (LptTensor *tensor, GError **erro
 /* The same bytes under another shape of as many elements. */
 LPT_EXPORT LptTensor      *lpt_tensor_reshape  (LptTensor *tensor, const LptShape *shape, GError **error);
 
-/* One element, any type. Integers beyond 2^53 lose bits in get_f64. */
+/* One element, any type; of strings 0. Integers beyond 2^53 lose bits in get_f64. */
 LPT_EXPORT double     lpt_tensor_get_f64     (const LptTensor *tensor, gint64 i);
 LPT_EXPORT gint64     lpt_tensor_get_i64     (const LptTensor *tensor, gint64 i);
 /* All elements as f32 or f64 or i64 (transfer full, g_free); NULL + error when memory runs out. */

@@ -526,18 +526,54 @@ parse_base64 (LptParser       *parser,
   g_autofree char *text = NULL;
   g_autofree guchar *data = NULL;
   g_autoptr (GBytes) bytes = NULL;
+  g_autoptr (GError) local = NULL;
   gint64 count;
   gsize size, needed;
 
   if (!lpt_parse_string (parser, &text))
     return FALSE;
   data = g_base64_decode (text, &size);
-  if (!lpt_shape_count (shape, &count) || !lpt_tensor_byte_size (dtype, count, &needed) || size != needed)
+  if (!lpt_shape_count (shape, &count) || !lpt_tensor_stated_size (dtype, count, size, &needed) || size != needed)
     return lpt_parse_fail (parser, "base64 of %" G_GSIZE_FORMAT " bytes does not fit the type", size);
   bytes = g_bytes_new_take (g_steal_pointer (&data), size);
-  *out = lpt_tensor_new_bytes (dtype, shape, bytes, 0, parser->error);
+  *out = lpt_tensor_new_bytes (dtype, shape, bytes, 0, &local);
 
-  return *out != NULL;
+  return *out != NULL || lpt_parse_fail (parser, "%s", local->message);
+}
+
+/* "one", "two" up to the brace. */
+static gboolean
+parse_string_data (LptParser       *parser,
+                   const LptShape  *shape,
+                   LptTensor      **out)
+{
+  g_autoptr (GPtrArray) strings = g_ptr_array_new_with_free_func (g_free);
+  g_autofree gsize *lengths = NULL;
+  gint64 count;
+  guint i;
+
+  while (!lpt_lexer_is (&parser->lexer, "}"))
+    {
+      char *text;
+
+      if (!lpt_parse_string (parser, &text))
+        return FALSE;
+      g_ptr_array_add (strings, text);
+      if (!lpt_lexer_is (&parser->lexer, "}") && !lpt_parse_expect (parser, ","))
+        return FALSE;
+    }
+  if (!lpt_shape_count (shape, &count) || count != strings->len)
+    {
+      g_autofree char *text = lpt_shape_to_string (shape);
+
+      return lpt_parse_fail (parser, "%u strings for the shape [%s]", strings->len, text);
+    }
+  lengths = g_new (gsize, strings->len + 1);
+  for (i = 0; i < strings->len; i++)
+    lengths[i] = strlen (g_ptr_array_index (strings, i));
+  *out = lpt_tensor_new_strings (shape, (const char *const *) strings->pdata, lengths, parser->error);
+
+  return *out != NULL && lpt_parse_expect (parser, "}");
 }
 
 gboolean
@@ -556,6 +592,8 @@ lpt_parse_data (LptParser       *parser,
     return lpt_parse_fail (parser, "this constant was left out when it was printed");
   if (lpt_parse_accept (parser, "base64"))
     return parse_base64 (parser, dtype, shape, out) && lpt_parse_expect (parser, "}");
+  if (dtype == LPT_DTYPE_STRING)
+    return parse_string_data (parser, shape, out);
 
   while (!lpt_lexer_is (&parser->lexer, "}"))
     {

@@ -355,7 +355,7 @@ read_data (LptParser     *parser,
   if (s->types->len != 1)
     return lpt_parse_fail_at (parser, s->line, s->column, "a constant needs one type: Const {1, 2} : i64[2]");
   type = &g_array_index (s->types, LptTypeText, 0);
-  if (lpt_dtype_bits (type->dtype) == 0 || !lpt_shape_is_static (&type->shape))
+  if ((lpt_dtype_bits (type->dtype) == 0 && type->dtype != LPT_DTYPE_STRING) || !lpt_shape_is_static (&type->shape))
     return lpt_parse_fail_at (parser, s->line, s->column, "a constant needs a type that is known");
   lpt_lexer_go (&parser->lexer, start);
   if (!lpt_parse_data (parser, type->dtype, &type->shape, &s->data))

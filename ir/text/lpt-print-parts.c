@@ -340,6 +340,33 @@ nan_is_plain (LptTensor *tensor)
   return read == NULL || lpt_tensor_equal (read, tensor);
 }
 
+/* Strings that a line can hold: text without zero bytes. */
+static gboolean
+strings_are_plain (LptTensor *tensor)
+{
+  for (gint64 i = 0; lpt_tensor_dtype (tensor) == LPT_DTYPE_STRING && i < lpt_tensor_count (tensor); i++)
+    {
+      gsize length;
+      const char *text = lpt_tensor_string (tensor, i, &length);
+
+      if (!g_utf8_validate_len (text, length, NULL))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static void
+print_string_at (GString   *out,
+                 LptTensor *tensor,
+                 gint64     i)
+{
+  gsize length;
+  const char *text = lpt_tensor_string (tensor, i, &length);
+  g_autofree char *copy = g_strndup (text, length);
+
+  lpt_print_string (out, copy);
+}
+
 void
 lpt_print_data (LptPrinter *p,
                 LptTensor  *tensor)
@@ -350,7 +377,7 @@ lpt_print_data (LptPrinter *p,
   g_string_append (p->out, " {");
   if (count > LPT_TEXT_MAX_ELEMENTS && (p->flags & LPT_TEXT_ELIDE) != 0)
     g_string_append_printf (p->out, "... %" G_GINT64_FORMAT " values", count);
-  else if (count > LPT_TEXT_MAX_ELEMENTS || !nan_is_plain (tensor))
+  else if (count > LPT_TEXT_MAX_ELEMENTS || !nan_is_plain (tensor) || !strings_are_plain (tensor))
     {
       g_autofree char *text = g_base64_encode (lpt_tensor_data (tensor), lpt_tensor_size (tensor));
 
@@ -361,7 +388,9 @@ lpt_print_data (LptPrinter *p,
       {
         if (i > 0)
           g_string_append (p->out, ", ");
-        if (lpt_dtype_is_real (dtype))
+        if (dtype == LPT_DTYPE_STRING)
+          print_string_at (p->out, tensor, i);
+        else if (lpt_dtype_is_real (dtype))
           append_real (p->out, dtype, lpt_tensor_get_f64 (tensor, i));
         else if (dtype == LPT_DTYPE_BOOL)
           g_string_append (p->out, lpt_tensor_get_i64 (tensor, i) != 0 ? "true" : "false");

@@ -168,6 +168,59 @@ test_tensor_reshape_shares (void)
   g_assert_true (lpt_tensor_is_scalar_like (tensor));
 }
 
+/* As OpenVINO packs them: number, n + 1 places, characters. */
+static void
+test_tensor_strings (void)
+{
+  static const guint8 packed[] = { 3, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 'a', 'b', 'c', 0, 0xff };
+  const char *const strings[] = { "ab", "", "c\0\xff" };
+  const gsize lengths[] = { 2, 0, 3 };
+  LptShape shape = lpt_shape_make (2, (gint64[]) { 3, 1 }), flat = lpt_shape_make (1, (gint64[]) { 3 }), none = lpt_shape_make (1, (gint64[]) { 0 });
+  g_autoptr (GBytes) bytes = g_bytes_new_static (packed, sizeof packed);
+  g_autoptr (LptTensor) made = lpt_tensor_new_strings (&shape, strings, lengths, NULL);
+  g_autoptr (LptTensor) read = lpt_tensor_new_bytes (LPT_DTYPE_STRING, &shape, bytes, 0, NULL);
+  g_autoptr (LptTensor) view = lpt_tensor_reshape (made, &flat, NULL);
+  g_autoptr (LptTensor) empty = lpt_tensor_new_strings (&none, NULL, NULL, NULL);
+  gsize length;
+  gint64 i;
+
+  g_assert_cmpmem (lpt_tensor_data (made), lpt_tensor_size (made), packed, sizeof packed);
+  g_assert_true (lpt_tensor_equal (made, read) && !lpt_tensor_equal (made, view));
+  for (i = 0; i < 3; i++)
+    {
+      const char *text = lpt_tensor_string (view, i, &length);
+
+      g_assert_cmpmem (text, length, strings[i], lengths[i]);
+    }
+  g_assert_cmpint (lpt_tensor_size (empty), ==, 8);
+  g_assert_false (lpt_tensor_is_scalar_like (made));
+  g_assert_null (lpt_tensor_new (LPT_DTYPE_STRING, &flat, NULL));
+  g_assert_null (lpt_tensor_convert (made, LPT_DTYPE_F32, NULL));
+  g_assert_cmpfloat (lpt_tensor_get_f64 (made, 0), ==, 0);
+  /* Every byte of the header with another value, and every length that cuts it, is refused or stays within the bytes. */
+  for (i = 0; i <= (gint64) sizeof packed; i++)
+    {
+      g_autofree guint8 *copy = g_memdup2 (packed, sizeof packed);
+      gint value;
+
+      for (value = 0; value < 256 && i < 20; value++)
+        {
+          copy[i] = (guint8) value;
+          g_autoptr (GBytes) changed = g_bytes_new (copy, sizeof packed);
+          g_autoptr (LptTensor) tensor = lpt_tensor_new_bytes (LPT_DTYPE_STRING, &flat, changed, 0, NULL);
+
+          g_assert_true (tensor == NULL || lpt_tensor_size (tensor) <= sizeof packed);
+          if (tensor != NULL)
+            g_assert_true (lpt_tensor_string (tensor, 2, &length) + length <= (const char *) lpt_tensor_data (tensor) + lpt_tensor_size (tensor));
+        }
+      g_autoptr (GBytes) cut = g_bytes_new (packed, (gsize) i);
+      g_autoptr (LptTensor) tensor = lpt_tensor_new_bytes (LPT_DTYPE_STRING, &flat, cut, 0, NULL);
+
+      g_assert_true ((tensor != NULL) == (i == (gint64) sizeof packed));
+      g_assert_null (lpt_tensor_new_bytes (LPT_DTYPE_STRING, &flat, bytes, (gsize) i + 1, NULL));
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -180,6 +233,7 @@ main (int argc, char **argv)
   g_test_add_func ("/tensor/4-bit", test_tensor_4bit);
   g_test_add_func ("/tensor/convert", test_tensor_convert);
   g_test_add_func ("/tensor/reshape-shares", test_tensor_reshape_shares);
+  g_test_add_func ("/tensor/strings", test_tensor_strings);
 
   return g_test_run ();
 }

@@ -12,6 +12,7 @@
 
 #include "onnx-file.h"
 
+#include "ir/lpt-memory.h"
 #include "ir/storage/lpt-tensor-pages.h"
 
 G_STATIC_ASSERT (G_BYTE_ORDER == G_LITTLE_ENDIAN);
@@ -197,6 +198,38 @@ read_shape (const Onnx__TensorProto  *tensor,
 }
 
 static LptTensor *
+read_strings (const Onnx__TensorProto  *tensor,
+              const LptShape           *shape,
+              GError                  **error)
+{
+  g_autofree const char **strings = NULL;
+  g_autofree gsize *lengths = NULL;
+  gint64 count;
+
+  if (has_several (tensor) || tensor->n_float_data + tensor->n_int32_data + tensor->n_int64_data + tensor->n_double_data + tensor->n_uint64_data > 0 ||
+      tensor->has_raw_data || tensor->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
+    {
+      g_set_error_literal (error, LPT_ERROR, LPT_ERROR_INVALID, "its strings do not stand in string_data");
+      return NULL;
+    }
+  if (!lpt_shape_count (shape, &count) || (guint64) count != tensor->n_string_data)
+    {
+      wrong_count (tensor->n_string_data, count >= 0 ? (gsize) count : 0, "strings", error);
+      return NULL;
+    }
+  strings = lpt_memory_try (tensor->n_string_data + 1, sizeof *strings, error);
+  lengths = strings != NULL ? lpt_memory_try (tensor->n_string_data + 1, sizeof *lengths, error) : NULL;
+  if (lengths == NULL)
+    return NULL;
+  for (gsize i = 0; i < tensor->n_string_data; i++)
+    {
+      strings[i] = (const char *) tensor->string_data[i].data;
+      lengths[i] = tensor->string_data[i].len;
+    }
+  return lpt_tensor_new_strings (shape, strings, lengths, error);
+}
+
+static LptTensor *
 read_tensor (LptOnnxFile              *file,
              const Onnx__TensorProto  *tensor,
              GError                  **error)
@@ -210,11 +243,8 @@ read_tensor (LptOnnxFile              *file,
 
   if (dtype == LPT_DTYPE_UNDEFINED || !read_shape (tensor, &shape, error))
     return NULL;
-  if (dtype == LPT_DTYPE_STRING)      /* values may be strings, but nothing holds their characters */
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported element type %s", lpt_onnx_type_name (tensor->data_type));
-      return NULL;
-    }
+  if (dtype == LPT_DTYPE_STRING)
+    return read_strings (tensor, &shape, error);
   if (tensor->segment != NULL)
     {
       g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: a tensor in segments");

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "ir/lpt-memory.h"
 #include "frontends/onnx_json/read/onnx-scope.h"
 
 #include <string.h>
@@ -39,6 +40,30 @@ floats_attribute (LptOnnxNode *on,
   return lpt_tensor_from_f32 (&shape, attr->floats, &on->error);
 }
 
+/* One string or several: kept, as strings are. */
+static LptTensor *
+strings_attribute (LptOnnxNode *on)
+{
+  const Onnx__AttributeProto *one = lpt_onnx_attr (on, "value_string", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);
+  const Onnx__AttributeProto *list = one == NULL ? lpt_onnx_attr (on, "value_strings", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS) : NULL;
+  const ProtobufCBinaryData *data = one != NULL ? &one->s : list != NULL ? list->strings : NULL;
+  size_t n = one != NULL ? 1 : list != NULL ? list->n_strings : 0;
+  LptShape shape = { .rank = one != NULL ? 0 : 1, .dims = { (gint64) n } };
+  g_autofree const char **strings = NULL;
+  g_autofree gsize *lengths = NULL;
+
+  if ((one == NULL && list == NULL) || on->error != NULL)
+    return NULL;
+  strings = lpt_memory_try (n + 1, sizeof *strings, &on->error);
+  lengths = strings != NULL ? lpt_memory_try (n + 1, sizeof *lengths, &on->error) : NULL;
+  for (size_t i = 0; lengths != NULL && i < n; i++)
+    {
+      strings[i] = (const char *) data[i].data;
+      lengths[i] = data[i].len;
+    }
+  return lengths != NULL ? lpt_tensor_new_strings (&shape, strings, lengths, &on->error) : NULL;
+}
+
 void
 lpt_onnx_map_constant (LptOnnxNode *on)
 {
@@ -54,9 +79,11 @@ lpt_onnx_map_constant (LptOnnxNode *on)
     tensor = lpt_tensor_vector_i64 (ints.n, ints.v);
   if (tensor == NULL)
     tensor = floats_attribute (on, "value_floats");
+  if (tensor == NULL)
+    tensor = strings_attribute (on);
   lpt_ints_clear (&ints);
   if (tensor == NULL)
-    lpt_onnx_unsupported (on, "kind of constant (text or sparse)");
+    lpt_onnx_unsupported (on, "kind of constant (sparse)");
   else
     lpt_onnx_set (on, 0, lpt_onnx_tensor_value (on, tensor));
 }

@@ -289,6 +289,15 @@ lpt_onnx_w_initializer (LptOnnxWriter *w,
   message->n_dims = (gsize) shape->rank;
   message->dims = lpt_onnx_w_alloc (w, (gsize) shape->rank * sizeof (gint64));
   memcpy (message->dims, shape->dims, (gsize) shape->rank * sizeof (gint64));
+  if (lpt_tensor_dtype (tensor) == LPT_DTYPE_STRING)
+    {
+      message->n_string_data = (gsize) lpt_tensor_count (tensor);
+      message->string_data = lpt_onnx_w_alloc (w, message->n_string_data * sizeof *message->string_data);
+      for (gsize i = 0; i < message->n_string_data; i++)
+        message->string_data[i].data = (guint8 *) lpt_tensor_string (tensor, (gint64) i, &message->string_data[i].len);
+      g_ptr_array_add (w->initializers, message);
+      return;
+    }
   message->has_raw_data = TRUE;
   message->raw_data.len = lpt_tensor_size (tensor);
   message->raw_data.data = (guint8 *) lpt_tensor_data (tensor);
