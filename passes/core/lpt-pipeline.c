@@ -13,6 +13,7 @@
 
 #include <lpt/lpt-body.h>
 
+#include "ir/lpt-check.h"
 #include "passes/core/lpt-rewriter.h"
 
 #define LPT_PASS(name) extern const LptPass lpt_pass_##name;
@@ -345,7 +346,8 @@ lpt_pipeline_run (LptGraph           *graph,
       return FALSE;
     }
   mark_origins (graph, "");
-  if (!run_groups (graph, config, config->prepare, LPT_STAGE_PREPARE, report, observer, error))
+  /* What folding found to be an interval may make no sense: the same error as of a file that says so. */
+  if (!run_groups (graph, config, config->prepare, LPT_STAGE_PREPARE, report, observer, error) || !lpt_graph_check_scales (graph, error))
     return FALSE;
   if (until >= LPT_STAGE_MARKUP &&
       !run_stages (graph, config, LPT_STAGE_MARKUP, LPT_STAGE_MARKUP, FALSE, report, observer, error))
@@ -367,5 +369,5 @@ lpt_pipeline_run (LptGraph           *graph,
   if (report != NULL)
     report->usec += g_get_monotonic_time () - start;
 
-  return TRUE;
+  return lpt_graph_check_scales (graph, error);
 }

@@ -53,6 +53,22 @@ apply (LptNode   *op,
     }
 }
 
+/* Readers refuse intervals that are not finite, or wider than any number. */
+static gboolean
+is_interval (LptTensor *low,
+             LptTensor *high)
+{
+  double most = 0;
+  gint64 i;
+
+  for (i = 0; i < lpt_tensor_count (low); i++)
+    most = MAX (most, fabs (lpt_tensor_get_f64 (low, i)));
+  for (i = 0; i < lpt_tensor_count (high); i++)
+    most = MAX (most, fabs (lpt_tensor_get_f64 (high, i)));
+
+  return lpt_tensor_is_finite (low) && lpt_tensor_is_finite (high) && most <= lpt_dtype_max (LPT_DTYPE_F32) / 2;
+}
+
 /* In place of @fq: @data on input 0, the given tensors as input interval (NULL = as it is), output interval in f32. */
 static LptNode *
 replace_input (LptRewriter *rw,
@@ -173,7 +189,7 @@ lpt_fuse_above (LptRewriter *rw,
     return NULL;
   low = apply (op, old_low, constant);
   high = apply (op, old_high, constant);
-  if (low == NULL || high == NULL || !lpt_tensor_is_finite (low) || !lpt_tensor_is_finite (high))
+  if (low == NULL || high == NULL || !is_interval (low, high))
     {
       lpt_rewriter_decline (rw, fq, "%s \"%s\" stays in front: the interval would become infinite", op->info->name, op->name);
       return NULL;
@@ -238,6 +254,8 @@ lpt_fuse_below (LptRewriter *rw,
   high = lpt_fold_binary (op->op, old_high, constant, LPT_DTYPE_F32);
   if (low == NULL || high == NULL)
     return lpt_rewriter_decline (rw, op, "its constant does not fit the interval of the FakeQuantize in front");
+  if (!is_interval (low, high))
+    return lpt_rewriter_decline (rw, op, "the interval of the FakeQuantize in front would become infinite");
 
   in = lpt_layer_inputs (fq);
   for (k = 1; k < 5; k++)
