@@ -47,6 +47,54 @@ body_result (LptGraph *body,
   return lpt_node_in (g_ptr_array_index (body->results, i), 0);
 }
 
+/* What feeds a parameter, or an output, is one thing; so is what comes back to a parameter. */
+static gboolean
+check_once (const GArray *ports,
+            guint         n_internal,
+            guint         n_external,
+            gboolean      inputs,
+            GError      **error)
+{
+  g_autofree gboolean *fed = g_new0 (gboolean, (inputs ? n_internal : n_external) + 1);
+
+  for (guint i = 0; i < ports->len; i++)
+    {
+      const LptBodyPort *port = &g_array_index (ports, LptBodyPort, i);
+      guint at = inputs ? port->internal : (guint) port->external;
+
+      if (!inputs && port->external < 0)
+        continue;
+      if (fed[at])
+        return inputs ? lpt_infer_fail (error, "parameter %u of the body is mapped twice", at)
+                      : lpt_infer_fail (error, "output %u is mapped twice", at);
+      fed[at] = TRUE;
+    }
+  for (guint o = 0; !inputs && o < n_external; o++)
+    if (!fed[o])
+      return lpt_infer_fail (error, "output %u is mapped to no result of the body", o);
+
+  return TRUE;
+}
+
+static gboolean
+check_returns (const GArray *edges,
+               guint         n_parameters,
+               GError      **error)
+{
+  g_autofree gboolean *fed = g_new0 (gboolean, n_parameters + 1);
+
+  for (guint i = 0; i < edges->len; i++)
+    {
+      guint at = g_array_index (edges, LptBackEdge, i).parameter;
+
+      if (fed[at])
+        return lpt_infer_fail (error, "two results come back to parameter %u of the body", at);
+      fed[at] = TRUE;
+    }
+
+  return TRUE;
+}
+
 static gboolean
 check_maps (LptNode *node,
             guint    n,
@@ -88,6 +136,11 @@ check_maps (LptNode *node,
             return lpt_infer_fail (error, "back edge from result %u to parameter %u: there are none", edge->result,
                                    edge->parameter);
         }
+      if (!check_returns (map->back_edges, body->parameters->len, error))
+        return FALSE;
+      if (!check_once (map->inputs, body->parameters->len, node->n_in, TRUE, error)
+          || !check_once (map->outputs, body->results->len, node->n_out, FALSE, error))
+        return FALSE;
     }
 
   return TRUE;
