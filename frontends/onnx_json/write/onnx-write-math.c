@@ -211,7 +211,7 @@ lpt_onnx_write_convert (LptOnnxWriter *w,
 
 /* --- several inputs ------------------------------------------------------------------ */
 
-/* An input in the type in which the op computes: relaxed ops mix integers and real numbers of all widths. */
+/* An input in the type in which the op computes, the widest real one: numbers of codes are float32 beside any other. */
 static const char *
 operand (LptOnnxWriter *w,
          LptNode       *node,
@@ -223,8 +223,6 @@ operand (LptOnnxWriter *w,
     if (lpt_dtype_is_real (lpt_onnx_w_real_type (node, k))
         && (compute == LPT_DTYPE_UNDEFINED || lpt_dtype_bits (lpt_onnx_w_real_type (node, k)) > lpt_dtype_bits (compute)))
       compute = lpt_onnx_w_real_type (node, k);
-  if (node->in[i].compute != LPT_DTYPE_UNDEFINED)
-    compute = node->in[i].compute;
   if (compute == LPT_DTYPE_UNDEFINED || lpt_onnx_w_real_type (node, i) == compute || lpt_onnx_w_real_type (node, i) == LPT_DTYPE_BOOL)
     return IN (i);
   return lpt_onnx_w_cast (w, IN (i), compute);

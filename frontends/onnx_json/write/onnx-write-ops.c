@@ -57,11 +57,13 @@ lpt_onnx_w_real_type (LptNode *node,
 {
   const LptValue *value = lpt_node_in (node, i);
 
-  if (value->quant == NULL && node->in[i].compute != LPT_DTYPE_UNDEFINED)
-    return node->in[i].compute;
-  if (value->quant == NULL && !lpt_onnx_w_takes (node, value->dtype))
-    return lpt_dtype_is_real (value->dtype) ? LPT_DTYPE_F32 : lpt_dtype_min (value->dtype) < 0 ? LPT_DTYPE_I8 : LPT_DTYPE_U8;
-  return value->quant != NULL ? LPT_DTYPE_F32 : value->dtype;
+  LptDType dtype = node->in[i].compute != LPT_DTYPE_UNDEFINED ? node->in[i].compute : value->dtype;
+
+  if (value->quant != NULL)
+    return LPT_DTYPE_F32;
+  if (lpt_onnx_w_takes (node, dtype))
+    return dtype;
+  return lpt_dtype_is_real (dtype) ? LPT_DTYPE_F32 : lpt_dtype_min (dtype) < 0 ? LPT_DTYPE_I8 : LPT_DTYPE_U8;
 }
 
 const char *

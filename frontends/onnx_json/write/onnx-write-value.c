@@ -188,15 +188,14 @@ lpt_onnx_w_i64 (LptOnnxWriter *w,
   return lpt_onnx_w_cast (w, lpt_onnx_w_real (w, value), LPT_DTYPE_I64);
 }
 
-/* A relaxed node that computes in another real type than it writes. */
+/* A relaxed node whose operator makes another type than the node; those that are told a type make it. */
 static gboolean
-computes_otherwise (const LptNode  *node,
-                    const LptValue *value)
+computes_otherwise (const LptOnnxWriter *w,
+                    const LptNode       *node,
+                    const LptValue      *value)
 {
-  LptDType compute = node->n_in > 0 ? node->in[0].compute : LPT_DTYPE_UNDEFINED;
-
-  return lpt_dtype_is_real (compute) && lpt_dtype_is_real (value->dtype) && compute != value->dtype
-         && node->op != LPT_OP_CONVERT;
+  return node == w->node && w->relaxed.made != NULL && w->relaxed.made[value->index] != value->dtype
+         && node->op != LPT_OP_CONVERT && node->op != LPT_OP_CONVERT_LIKE && node->op != LPT_OP_FAKE_QUANTIZE;
 }
 
 const char *
@@ -207,7 +206,7 @@ lpt_onnx_w_out (LptOnnxWriter *w,
   LptValue *value = &node->out[i];
   const char *name;
 
-  if ((value->quant == NULL && lpt_onnx_w_takes (node, value->dtype) && !computes_otherwise (node, value)) || w->bare)
+  if ((value->quant == NULL && lpt_onnx_w_takes (node, value->dtype) && !computes_otherwise (w, node, value)) || w->bare)
     return lpt_onnx_w_own_name (w, value);
   name = g_hash_table_lookup (w->reals, value);
   if (name == NULL)

@@ -74,8 +74,10 @@ write_node (LptOnnxWriter *w,
             LptNode       *node)
 {
   LptNode *around = w->node;
+  LptOnnxRelaxed relaxed = w->relaxed;
 
   w->node = node;
+  lpt_onnx_w_relax (node, &w->relaxed);
   if (!w->qoperator || !lpt_onnx_write_qoperator (w, node))
     {
       if (lpt_onnx_w_write_row (w, node))
@@ -83,6 +85,8 @@ write_node (LptOnnxWriter *w,
       else
         lpt_onnx_w_fail (w, "no operator does this");
     }
+  lpt_onnx_w_unrelax (node, &w->relaxed);
+  w->relaxed = relaxed;
   w->node = around;
 }
 

@@ -18,6 +18,13 @@
 
 #include "frontends/onnx_json/proto/onnx-file.h"
 
+/* Of a relaxed node while it is written; of others NULL. */
+typedef struct
+{
+  LptDType *counted;        /* what its inputs count as in the graph */
+  LptDType *made;           /* what the operator makes of its inputs as they are written */
+} LptOnnxRelaxed;
+
 typedef struct
 {
   LptGraph   *graph;
@@ -33,6 +40,7 @@ typedef struct
   GHashTable *reals;        /* LptValue * with quantization -> name of its numbers */
   GHashTable *quants;       /* LptValue * -> LptQuant * that QuantizeLinear gets instead of the value's own */
   LptNode    *node;         /* that is being written */
+  LptOnnxRelaxed relaxed;   /* its types */
   gboolean    bare;         /* now codes stand for the numbers: moves and integer operators */
   GError     *error;
 } LptOnnxWriter;
@@ -112,6 +120,9 @@ void        lpt_onnx_w_nodes       (LptOnnxWriter *w, LptGraph *graph);
 /* QuantizeLinear behind the outputs that were written as real numbers but are codes (readers dequantize those again),
  * Cast behind those of a type that the operator cannot write. */
 void        lpt_onnx_w_finish_outputs (LptOnnxWriter *w, LptNode *node);
+/* Until lpt_onnx_w_unrelax() the inputs of a relaxed node count as what they are in ONNX. */
+void        lpt_onnx_w_relax       (LptNode *node, LptOnnxRelaxed *relaxed);
+void        lpt_onnx_w_unrelax     (LptNode *node, LptOnnxRelaxed *relaxed);
 /* The row of an op, or NULL. */
 const LptOnnxWriteRow *lpt_onnx_w_row (LptOp op);
 /* Writes @node by its row; FALSE when it has none. */

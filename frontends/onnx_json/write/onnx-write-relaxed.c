@@ -1,0 +1,118 @@
+/* onnx-write-relaxed.c - the types in which ONNX computes a relaxed node
+ *
+ * A relaxed node mixes element types, says what its inputs count as, and keeps the types of its outputs whatever it reads.
+ * In ONNX inputs have the type that the operator wants, and outputs what follows from it. Numbers do not change when their
+ * type is wider, so
+ *
+ *   - an input is of the type that it counts as, where that holds all of its own numbers;
+ *   - integers that are computed with are float32, as relaxed arithmetic is of real numbers;
+ *   - where types do not go together, all of them but booleans are the widest real one.
+ *
+ * What follows from these is asked of inference; where an output is of another type, a Cast comes behind.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/onnx_json/write/onnx-write-ops.h"
+
+#include <lpt/lpt-body.h>
+
+static gboolean
+holds (LptDType wide,
+       LptDType narrow)
+{
+  if (lpt_dtype_is_real (wide))
+    return TRUE;
+  return lpt_dtype_is_integer (wide) && lpt_dtype_is_integer (narrow) && lpt_dtype_min (wide) <= lpt_dtype_min (narrow)
+         && lpt_dtype_max (wide) >= lpt_dtype_max (narrow);
+}
+
+/* The widest real type among what is read; float32 where there is none. */
+static LptDType
+widest (LptNode *node)
+{
+  LptDType wide = LPT_DTYPE_UNDEFINED;
+
+  for (guint i = 0; i < node->n_in; i++)
+    {
+      LptDType dtype = lpt_node_in (node, i) != NULL ? lpt_onnx_w_real_type (node, i) : LPT_DTYPE_UNDEFINED;
+
+      if (lpt_dtype_is_real (dtype) && (wide == LPT_DTYPE_UNDEFINED || lpt_dtype_bits (dtype) > lpt_dtype_bits (wide)))
+        wide = dtype;
+    }
+  return wide != LPT_DTYPE_UNDEFINED ? wide : LPT_DTYPE_F32;
+}
+
+/* Types of the outputs as they follow from the inputs: FALSE when they do not go together. */
+static gboolean
+infer (LptNode        *node,
+       LptOnnxRelaxed *relaxed)
+{
+  g_autofree LptValue *have = g_memdup2 (node->out, node->n_out * sizeof *node->out);
+  guint32 flags = node->flags;
+  gboolean ok;
+
+  node->flags &= ~(guint32) LPT_NODE_RELAXED;
+  for (guint o = 0; o < node->n_out; o++)
+    node->out[o].quant = NULL;
+  ok = lpt_node_infer (node, NULL);
+  for (guint o = 0; o < node->n_out; o++)
+    {
+      relaxed->made[o] = ok ? node->out[o].dtype : have[o].dtype;
+      node->out[o] = have[o];
+    }
+  node->flags = flags;
+  return ok;
+}
+
+static void
+unify (LptNode  *node,
+       LptDType  wide)
+{
+  for (guint i = 0; i < node->n_in; i++)
+    if (lpt_node_in (node, i) != NULL && lpt_onnx_w_real_type (node, i) != LPT_DTYPE_BOOL)
+      node->in[i].compute = wide;
+}
+
+void
+lpt_onnx_w_relax (LptNode        *node,
+                  LptOnnxRelaxed *relaxed)
+{
+  const LptOpFlags arithmetic = LPT_OP_F_ELEMENTWISE | LPT_OP_F_COMPUTE;
+  gboolean integers = FALSE;
+
+  *relaxed = (LptOnnxRelaxed) { 0 };
+  if ((node->flags & LPT_NODE_RELAXED) == 0 || lpt_node_n_bodies (node) > 0)
+    return;
+  relaxed->counted = g_new (LptDType, node->n_in + 1);
+  relaxed->made = g_new (LptDType, node->n_out + 1);
+  for (guint i = 0; i < node->n_in; i++)
+    {
+      const LptValue *value = lpt_node_in (node, i);
+      LptDType *compute = &node->in[i].compute;
+
+      relaxed->counted[i] = *compute;
+      if (value == NULL)
+        continue;
+      if (*compute != LPT_DTYPE_UNDEFINED && !holds (*compute, value->dtype))
+        *compute = LPT_DTYPE_UNDEFINED;
+      *compute = lpt_onnx_w_real_type (node, i);
+      integers = integers || lpt_dtype_is_integer (*compute);
+    }
+  if (integers && (node->info->flags & arithmetic) == arithmetic)
+    unify (node, widest (node));
+  if (infer (node, relaxed))
+    return;
+  unify (node, widest (node));
+  infer (node, relaxed);
+}
+
+void
+lpt_onnx_w_unrelax (LptNode        *node,
+                    LptOnnxRelaxed *relaxed)
+{
+  for (guint i = 0; relaxed->counted != NULL && i < node->n_in; i++)
+    node->in[i].compute = relaxed->counted[i];
+  g_free (relaxed->counted);
+  g_free (relaxed->made);
+}
