@@ -1,0 +1,47 @@
+/* jitter.c - a graph whose numbers are off by some last bits
+ *
+ * A number that lies where a function jumps (half of a step of a FakeQuantize, 0 of Sign, equal ones of Less) may come out on
+ * either side behind a pass that is exact on real numbers. What such a graph gives when all of its numbers move a little
+ * says whether a difference means anything.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "tests/fuzz/jitter.h"
+
+#define RELATIVE 4e-6
+#define ABSOLUTE 1e-6
+
+static LptValue *
+moved (LptGraph *graph, LptOp op, LptValue *value, double by)
+{
+  g_autoptr (LptTensor) tensor = lpt_tensor_scalar (LPT_DTYPE_F32, by);
+  LptNode *constant = tensor != NULL ? lpt_graph_add_const (graph, "jitter", tensor) : NULL;
+  LptValue *in[] = { value, constant != NULL ? lpt_node_out (constant) : NULL };
+  LptNode *node = constant != NULL ? lpt_graph_add (graph, op, 0, "moved", 2, in) : NULL;
+  return node != NULL && lpt_node_infer (node, NULL) ? lpt_node_out (node) : NULL;
+}
+
+LptGraph *
+jitter_graph (LptGraph *graph, guint draw)
+{
+  g_autoptr (LptGraph) copy = lpt_graph_copy (graph);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (draw);
+  guint n = copy->nodes->len;
+  for (guint i = 0; i < n; i++)
+    {
+      LptNode *node = g_ptr_array_index (copy->nodes, i);
+      for (guint o = 0; node->data == NULL && (node->flags & LPT_NODE_DEAD) == 0 && o < node->n_out; o++)
+        {
+          double sign = draw < 2 ? 1 - 2.0 * draw : 1 - 2.0 * g_rand_int_range (rand, 0, 2);
+          if (node->out[o].dtype != LPT_DTYPE_F32 || lpt_value_n_uses (&node->out[o]) == 0)
+            continue;
+          LptValue *times = moved (copy, LPT_OP_MULTIPLY, &node->out[o], 1 + sign * RELATIVE);
+          LptValue *plus = times != NULL ? moved (copy, LPT_OP_ADD, times, sign * ABSOLUTE) : NULL;
+          if (plus == NULL)
+            return NULL;
+          lpt_value_replace (&node->out[o], plus, times->producer);
+        }
+    }
+  return g_steal_pointer (&copy);
+}
