@@ -14,6 +14,10 @@
  * Quantize rounds x / s to even and adds z, FakeQuantize rounds (x - low) / s, so
  * exact halves may go the other way, by one step.
  *
+ * What else reads codes, in files of ours, reads the numbers that they stand for:
+ *
+ *     op (q)                      =>  op (Multiply (Subtract (Convert (q), zero point), scale)), and Convert behind an integer output
+ *
  * Integer ops of the file (QLinearConv, MatMulInteger, ...) stay as they are, with the Quantize and Reinterpret that they read.
  * Bodies of If, Loop and TensorIterator go the same way, each for itself: codes enter and leave them bare.
  *
@@ -37,7 +41,7 @@ typedef struct
 {
   LptRewriter *rw;
   GHashTable  *fakes;     /* Quantize node -> its FakeQuantize with equal intervals */
-  gboolean     integers;  /* the graph has integer ops: values keep their quantization */
+  GHashTable  *bare;      /* LptValue * of a constant with quantization -> LptValue * of its integers as numbers */
 } Normalize;
 
 /* Does an integer op of the file read the codes of @value, maybe behind what hands them on? */
@@ -177,7 +181,14 @@ convert (Normalize  *nz,
   return lpt_node_out (node);
 }
 
-/* The integers of @value as numbers: where values keep their quantization, those of another constant or behind a Reinterpret. */
+/* Codes that are the numbers themselves. */
+static gboolean
+is_plain (const LptQuant *quant)
+{
+  return quant == NULL || (quant->n == 1 && quant->scale[0] == 1 && quant->zero_point[0] == 0);
+}
+
+/* The integers of @value as numbers: those of another constant or behind a Reinterpret, until values lose their quantization. */
 static LptValue *
 bare (Normalize  *nz,
       LptValue   *value,
@@ -187,10 +198,19 @@ bare (Normalize  *nz,
   g_autoptr (LptQuant) number = lpt_quant_new_one (1, 0);
   LptNode *node;
 
-  if (value->quant == NULL || !nz->integers)
+  if (is_plain (value->quant))
     return value;
   if (value->producer->data != NULL)
-    return lpt_rewriter_const (nz->rw, own, lpt_tensor_ref (value->producer->data));
+    {
+      LptValue *constant = g_hash_table_lookup (nz->bare, value);
+
+      if (constant == NULL)
+        {
+          constant = lpt_rewriter_const (nz->rw, own, lpt_tensor_ref (value->producer->data));
+          g_hash_table_insert (nz->bare, value, constant);
+        }
+      return constant;
+    }
   node = lpt_graph_add (value->producer->graph, LPT_OP_REINTERPRET, 0, own, 1, &value);
   LPT_ATTRS (node, LptQuantizeAttrs)->type = value->dtype;
   lpt_node_out (node)->dtype = value->dtype;
@@ -387,19 +407,99 @@ replace_quantize (Normalize *nz,
   lpt_rewriter_replace (nz->rw, lpt_node_out (node), convert (nz, fake, dtype, name), NULL);
 }
 
-static gboolean
-normalize_graph (LptRewriter  *rw,
-                 LptGraph     *graph,
-                 GError      **error)
-{
-  static const LptOp kinds[] = { LPT_OP_DEQUANTIZE, LPT_OP_QUANTIZE, LPT_OP_REINTERPRET };
-  g_autoptr (GHashTable) fakes = g_hash_table_new (NULL, NULL);
-  g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
-  Normalize nz = { rw, fakes, lpt_graph_has_integer_ops (graph) };
-  gboolean left = nz.integers;
+static gboolean normalize_graph (LptRewriter *rw, LptGraph *graph, GError **error);
 
-  if (order == NULL)
+/* Does @node take the numbers behind codes? */
+static gboolean
+reads_numbers (const LptNode *node)
+{
+  if (node->op == LPT_OP_RESULT || node->op == LPT_OP_DEQUANTIZE || node->op == LPT_OP_REINTERPRET || node->bodies != NULL
+      || (node->info->flags & (LPT_OP_F_SINK | LPT_OP_F_COUNTS)) || (node->flags & LPT_NODE_DEAD))
     return FALSE;
+  return node->op == LPT_OP_QUANTIZE || !lpt_node_keeps_codes (node);
+}
+
+/* @node reads @real in place of codes; integers that it makes of the numbers are still integers. */
+static void
+feed_numbers (Normalize *nz,
+              LptNode   *node,
+              guint      index,
+              LptValue  *real)
+{
+  g_autofree LptDType *types = g_new (LptDType, node->n_out + 1);
+
+  for (guint o = 0; o < node->n_out; o++)
+    types[o] = node->out[o].dtype;
+  lpt_node_set_input (node, index, real);
+  if (!lpt_node_infer (node, NULL))
+    return;
+  for (guint o = 0; o < node->n_out; o++)
+    if (node->out[o].quant == NULL && node->out[o].dtype != types[o])
+      {
+        LptNode *back = lpt_graph_add (node->graph, LPT_OP_CONVERT, 1, node->name, 1, (LptValue *[]) { &node->out[o] });
+
+        LPT_ATTRS (back, LptConvertAttrs)->destination_type = types[o];
+        lpt_node_infer (back, NULL);
+        lpt_value_replace (&node->out[o], lpt_node_out (back), back);
+        lpt_node_take_name (back, node, "/numbers");
+      }
+}
+
+/* Dequantizes @value for what reads its numbers without a Dequantize. */
+static void
+dequantize_readers (Normalize *nz,
+                    LptValue  *value)
+{
+  g_autoptr (GArray) uses = g_array_copy (value->uses);
+  LptValue *real = NULL;
+
+  for (guint i = 0; i < uses->len; i++)
+    {
+      const LptUse use = g_array_index (uses, LptUse, i);
+      g_autofree char *name = g_strconcat (value->producer->name, "/numbers", NULL);
+
+      if (!reads_numbers (use.node))
+        continue;
+      if (use.node->op == LPT_OP_CONVERT && lpt_dtype_is_real (lpt_node_out (use.node)->dtype))
+        {
+          replace (nz, lpt_node_out (use.node), chain (nz, value, value->quant, lpt_node_out (use.node)->dtype, use.node->name));
+          continue;
+        }
+      if (real == NULL)
+        real = chain (nz, value, value->quant, LPT_DTYPE_F32, name);
+      feed_numbers (nz, use.node, use.index, real);
+      lpt_rewriter_changed (nz->rw, use.node);
+    }
+}
+
+/* Values lose their quantization, and what gave them another one goes. */
+static void
+strip (Normalize *nz,
+       LptGraph  *graph)
+{
+  GHashTableIter iter;
+  gpointer with, without;
+
+  g_hash_table_iter_init (&iter, nz->bare);
+  while (g_hash_table_iter_next (&iter, &with, &without))
+    replace (nz, with, without);
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (graph->nodes, i);
+
+      if (node->op == LPT_OP_REINTERPRET && (node->flags & LPT_NODE_DEAD) == 0 && lpt_node_in (node, 0) != NULL)
+        lpt_rewriter_replace (nz->rw, lpt_node_out (node), lpt_node_in (node, 0), NULL);
+      for (guint o = 0; o < node->n_out; o++)
+        lpt_value_set_quant (&node->out[o], NULL);
+    }
+}
+
+static gboolean
+normalize_bodies (LptRewriter  *rw,
+                  LptGraph     *graph,
+                  GPtrArray    *order,
+                  GError      **error)
+{
   for (guint i = 0; i < order->len; i++)
     {
       LptNode *node = g_ptr_array_index (order, i);
@@ -417,6 +517,23 @@ normalize_graph (LptRewriter  *rw,
             return FALSE;
         }
     }
+  return TRUE;
+}
+
+static gboolean
+normalize_graph (LptRewriter  *rw,
+                 LptGraph     *graph,
+                 GError      **error)
+{
+  static const LptOp kinds[] = { LPT_OP_DEQUANTIZE, LPT_OP_QUANTIZE };
+  g_autoptr (GHashTable) fakes = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) bares = g_hash_table_new (NULL, NULL);
+  g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
+  Normalize nz = { rw, fakes, bares };
+  gboolean left = lpt_graph_has_integer_ops (graph);
+
+  if (order == NULL || !normalize_bodies (rw, graph, order, error))
+    return FALSE;
   for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
     for (guint i = 0; i < order->len; i++)
       {
@@ -426,11 +543,17 @@ normalize_graph (LptRewriter  *rw,
           continue;
         if (node->op == LPT_OP_DEQUANTIZE)
           replace_dequantize (&nz, node);
-        else if (node->op == LPT_OP_QUANTIZE)
+        else
           replace_quantize (&nz, node);
-        else if (!nz.integers)
-          lpt_rewriter_replace (rw, lpt_node_out (node), lpt_node_in (node, 0), NULL);
       }
+  for (guint i = 0; i < order->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (order, i);
+
+      for (guint o = 0; o < node->n_out && (node->flags & LPT_NODE_DEAD) == 0; o++)
+        if (!is_plain (node->out[o].quant))
+          dequantize_readers (&nz, &node->out[o]);
+    }
 
   /* Integers are bare now, unless one of those that stay reads them. */
   for (guint i = 0; i < graph->nodes->len; i++)
@@ -439,13 +562,8 @@ normalize_graph (LptRewriter  *rw,
 
       left = left || ((node->op == LPT_OP_QUANTIZE || node->op == LPT_OP_DEQUANTIZE) && lpt_value_n_uses (lpt_node_out (node)) > 0);
     }
-  for (guint i = 0; !left && i < graph->nodes->len; i++)
-    {
-      LptNode *node = g_ptr_array_index (graph->nodes, i);
-
-      for (guint o = 0; o < node->n_out; o++)
-        lpt_value_set_quant (&node->out[o], NULL);
-    }
+  if (!left)
+    strip (&nz, graph);
   return TRUE;
 }
 

@@ -515,7 +515,7 @@ typedef void (*Change) (GPtrArray *lines, GRand *rand);
 
 /* By how often each is drawn. */
 static const struct { Change change; guint weight; } changes[] = {
-  { graft, 30 }, { change_number, 25 }, { change_operand, 12 }, { change_type, 8 }, { change_op, 8 }, { change_quantization, 0 },
+  { graft, 30 }, { change_number, 25 }, { change_operand, 12 }, { change_type, 8 }, { change_op, 8 }, { change_quantization, 4 },
   { take_out, 5 }, { write_again, 4 }, { change_opset, 3 }, { add_result, 3 }, { swap_lines, 1 },
 };
 
