@@ -116,6 +116,23 @@ lpt_infer_prelu (LptNode *node,
          lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &shape, error);
 }
 
+/* Inputs behind the first are one number each. */
+gboolean
+lpt_infer_with_numbers (LptNode *node,
+                        GError **error)
+{
+  for (guint i = 1; i < node->n_in; i++)
+    {
+      LptShape shape = lpt_infer_shape_in (node, i);
+      gint64 count;
+
+      if (lpt_node_in (node, i) != NULL && lpt_shape_is_static (&shape) && lpt_shape_count (&shape, &count) && count != 1)
+        return lpt_infer_fail (error, "input %u has %" G_GINT64_FORMAT " elements, not one", i, count);
+    }
+
+  return lpt_infer_same (node, error);
+}
+
 static gboolean
 is_bitwise (LptOp op)
 {

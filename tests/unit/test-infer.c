@@ -54,6 +54,9 @@ static const Row rows[] =
   { X ("f32[1,1,4,4]") Y ("f32[1,6,1,1]") "%o = PRelu(%x, %y)", "!does not broadcast" },
   { X ("f32[2]") "%o = GRN(%x) {bias=1}", "!rank" },
   { X ("f32[2,3]") "%o = GRN(%x) {bias=1}", "f32[2,3]" },
+  { X ("f32[2,3]") Y ("f32[1,1]") "%o = Swish(%x, %y)", "f32[2,3]" },
+  { X ("f32[2,3]") Y ("f32[3]") "%o = Swish(%x, %y)", "!input 1 has 3 elements, not one" },
+  { X ("f32[2,3]") Y ("f32[]") Z ("f32[2]") "%o = Selu(%x, %y, %z)", "!input 2 has 2 elements, not one" },
   { X ("f32[2,3]") Y ("i8[1]") "%o = ConvertLike(%x, %y)", "i8[2,3]" },
 
   { X ("boolean[2,3]") "%o = LogicalNot(%x)", "boolean[2,3]" },

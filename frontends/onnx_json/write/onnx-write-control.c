@@ -478,7 +478,7 @@ unstack (Write             *t,
       lpt_onnx_w_fail (w, "parts of unknown shape that are joined");
       return;
     }
-  lpt_onnx_w_node (w, "Reshape", out, 2, lpt_onnx_w_transposed (w, stacked, (guint) rank + 1, order), lpt_onnx_w_i64s (w, "shape", (guint) rank, dims));
+  lpt_onnx_w_reshape (w, out, lpt_onnx_w_transposed (w, stacked, (guint) rank + 1, order), (guint) rank, dims);
 }
 
 /* Axes and directions of Scan, where they are not 0. */

@@ -149,9 +149,15 @@ lpt_onnx_write_swish (LptOnnxWriter *w,
                       LptNode       *node,
                       const char    *onnx)
 {
-  const char *x = IN (0);
-  const char *inner = node->n_in > 1 ? lpt_onnx_w_step (w, "Mul", 2, x, IN (1)) : x;
+  const char *x = IN (0), *inner = x;
 
+  if (node->n_in > 1)
+    {
+      LptDType dtype = lpt_onnx_w_real_type (node, 0);
+
+      /* The factor may be of any type. */
+      inner = lpt_onnx_w_step (w, "Mul", 2, x, lpt_onnx_w_real_type (node, 1) == dtype ? IN (1) : lpt_onnx_w_cast (w, IN (1), dtype));
+    }
   lpt_onnx_w_node (w, "Mul", OUT (0), 2, x, lpt_onnx_w_step (w, "Sigmoid", 1, inner));
 }
 
@@ -175,7 +181,7 @@ lpt_onnx_write_prelu (LptOnnxWriter *w,
       for (gint i = 1; i < x->shape.rank - 1; i++)
         dims[i] = 1;
       lpt_onnx_w_node (w, "PRelu", OUT (0), 2, IN (0),
-                       lpt_onnx_w_step (w, "Reshape", 2, IN (1), lpt_onnx_w_i64s (w, "shape", (guint) x->shape.rank - 1, dims)));
+                       lpt_onnx_w_reshaped (w, IN (1), (guint) x->shape.rank - 1, dims));
     }
   else
     lpt_onnx_w_node (w, "PRelu", OUT (0), 2, IN (0), IN (1));

@@ -87,12 +87,32 @@ lpt_onnx_w_transposed (LptOnnxWriter *w,
 }
 
 const char *
+lpt_onnx_w_reshape (LptOnnxWriter *w,
+                    const char    *output,
+                    const char    *x,
+                    guint          n,
+                    const gint64  *dims)
+{
+  Onnx__NodeProto *y = lpt_onnx_w_node (w, "Reshape", output, 2, x, lpt_onnx_w_i64s (w, "shape", n, dims));
+  gboolean zero = FALSE, rest = FALSE;
+
+  for (guint i = 0; i < n; i++)
+    {
+      zero = zero || dims[i] == 0;
+      rest = rest || dims[i] < 0;
+    }
+  if (zero && !rest)
+    lpt_onnx_w_int (w, y, "allowzero", 1);
+  return output;
+}
+
+const char *
 lpt_onnx_w_reshaped (LptOnnxWriter *w,
                      const char    *x,
                      guint          n,
                      const gint64  *dims)
 {
-  return lpt_onnx_w_step (w, "Reshape", 2, x, lpt_onnx_w_i64s (w, "shape", n, dims));
+  return lpt_onnx_w_reshape (w, lpt_onnx_w_temp (w, "Reshape"), x, n, dims);
 }
 
 const char *

@@ -25,6 +25,8 @@ LptDType    lpt_onnx_w_real_type  (LptNode *node, guint i);
 const char *lpt_onnx_w_number     (LptOnnxWriter *w, LptNode *node, double value);   /* of the type of input 0 */
 const char *lpt_onnx_w_transposed (LptOnnxWriter *w, const char *x, guint n, const gint64 *order);
 const char *lpt_onnx_w_reshaped   (LptOnnxWriter *w, const char *x, guint n, const gint64 *dims);
+/* As @output. An axis of length 0 is one, and beside -1 as long as the one of @x. */
+const char *lpt_onnx_w_reshape    (LptOnnxWriter *w, const char *output, const char *x, guint n, const gint64 *dims);
 const char *lpt_onnx_w_sliced     (LptOnnxWriter *w, const char *x, gint64 axis, gint64 start, gint64 stop, gint64 step);
 const char *lpt_onnx_w_joined     (LptOnnxWriter *w, gint64 axis, guint n, const char *const *parts);
 /* @x, as type @from, is output 0 of @node, which has another type perhaps. */

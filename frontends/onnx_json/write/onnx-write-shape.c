@@ -270,7 +270,7 @@ lpt_onnx_write_shuffle_channels (LptOnnxWriter *w,
       split[i] = i < axis ? shape->dims[i] : i == axis ? attrs->group : i == axis + 1 ? shape->dims[axis] / attrs->group : shape->dims[i - 1];
       order[i] = i == axis ? axis + 1 : i == axis + 1 ? axis : i;
     }
-  x = lpt_onnx_w_step (w, "Reshape", 2, IN (0), lpt_onnx_w_i64s (w, "shape", (guint) shape->rank + 1, split));
+  x = lpt_onnx_w_reshaped (w, IN (0), (guint) shape->rank + 1, split);
   lpt_onnx_w_ints (w, lpt_onnx_w_node (w, "Transpose", moved, 1, x), "perm", (guint) shape->rank + 1, order);
-  lpt_onnx_w_node (w, "Reshape", OUT (0), 2, moved, lpt_onnx_w_i64s (w, "shape", (guint) shape->rank, shape->dims));
+  lpt_onnx_w_reshape (w, OUT (0), moved, (guint) shape->rank, shape->dims);
 }

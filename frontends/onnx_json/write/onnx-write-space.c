@@ -67,7 +67,7 @@ lpt_onnx_write_space_to_batch (LptOnnxWriter *w,
       for (guint i = 0; i < n; i++)
         order[m++] = i == 0 ? 0 : 2 * i - 1;
       x = lpt_onnx_w_transposed (w, lpt_onnx_w_reshaped (w, x, k, view), k, order);
-      lpt_onnx_w_node (w, "Reshape", OUT (0), 2, x, lpt_onnx_w_i64s (w, "shape", n, node->out[0].shape.dims));
+      lpt_onnx_w_reshape (w, OUT (0), x, n, node->out[0].shape.dims);
     }
   clear_blocks (&b);
 }

@@ -48,8 +48,12 @@ merged_shape (LptOnnxWriter *w,
               LptValue      *weights,
               LptShape      *shape)
 {
+  guint unknown = 0;
+
   *shape = weights->shape;
-  if (shape->rank < 3 || shape->dims[0] < 0 || shape->dims[1] < 0)
+  for (gint i = 2; i < shape->rank; i++)
+    unknown += shape->dims[i] < 0;
+  if (shape->rank < 3 || shape->dims[0] < 0 || shape->dims[1] < 0 || unknown > 1)
     {
       lpt_onnx_w_fail (w, "grouped weights of dynamic shape");
       return FALSE;
@@ -104,7 +108,7 @@ merge_groups (LptOnnxWriter     *w,
     {
       if (!merged_shape (w, weights, &shape))
         return "";
-      return lpt_onnx_w_step (w, "Reshape", 2, IN (1), lpt_onnx_w_i64s (w, "shape", (guint) shape.rank, shape.dims));
+      return lpt_onnx_w_reshaped (w, IN (1), (guint) shape.rank, shape.dims);
     }
   if (fold->n > 0)
     return folded_weights (w, node, lpt_onnx_w_merged_groups (w, node), 0, fold);
