@@ -35,14 +35,7 @@
 #include <lpt/lpt-pass.h>
 #include <lpt/lpt-work.h>
 
-#include "passes/core/lpt-rewriter.h"
-
-typedef struct
-{
-  LptRewriter *rw;
-  GHashTable  *fakes;     /* Quantize node -> its FakeQuantize with equal intervals */
-  GHashTable  *bare;      /* LptValue * of a constant with quantization -> LptValue * of its integers as numbers */
-} Normalize;
+#include "passes/support/lpt-codes.h"
 
 /* Does an integer op of the file read the codes of @value, maybe behind what hands them on? */
 static gboolean
@@ -59,197 +52,6 @@ feeds_integers (const LptValue *value,
   return FALSE;
 }
 
-/* --- numbers ------------------------------------------------------------------- */
-
-/* One number per entry of @quant, shaped so that it broadcasts to @shape. Weights of groups [G, O, ...] with a number
- * for each pair are quantized along axis 0 with n = G * O. */
-static LptValue *
-along (Normalize      *nz,
-       const char     *base,
-       const char     *what,
-       const LptQuant *quant,
-       const LptShape *shape,
-       LptDType        dtype,
-       const double   *values)
-{
-  g_autofree char *name = g_strdup_printf ("%s/%s", base, what);
-  LptShape dims = LPT_SHAPE_SCALAR;
-  LptTensor *tensor;
-
-  if (quant->n > 1)
-    {
-      dims.rank = MAX (shape->rank, 0);
-      for (gint i = 0; i < dims.rank; i++)
-        dims.dims[i] = 1;
-      dims.dims[quant->axis] = quant->n;
-      if (quant->axis == 0 && shape->rank > 1 && shape->dims[0] > 0 && shape->dims[0] != quant->n)
-        {
-          dims.dims[0] = shape->dims[0];
-          dims.dims[1] = quant->n / shape->dims[0];
-        }
-    }
-  tensor = lpt_tensor_from_f64 (dtype, &dims, values, NULL);
-  return lpt_rewriter_const (nz->rw, name, tensor);
-}
-
-static gboolean
-has_zero_points (const LptQuant *quant)
-{
-  for (guint i = 0; i < quant->n; i++)
-    if (quant->zero_point[i] != 0)
-      return TRUE;
-  return FALSE;
-}
-
-/* (limit - zero point) * scale, an end of the interval */
-static LptValue *
-end_of (Normalize      *nz,
-        const char     *base,
-        const char     *what,
-        const LptQuant *quant,
-        const LptShape *shape,
-        double          limit)
-{
-  g_autofree double *values = g_new (double, quant->n);
-
-  for (guint i = 0; i < quant->n; i++)
-    values[i] = (limit - quant->zero_point[i]) * quant->scale[i];
-  return along (nz, base, what, quant, shape, LPT_DTYPE_F32, values);
-}
-
-static gboolean
-has_levels (LptDType dtype)
-{
-  return lpt_dtype_is_integer (dtype) && lpt_dtype_bits (dtype) <= 16;
-}
-
-/* --- pieces -------------------------------------------------------------------- */
-
-/* FakeQuantize of what @quantize reads; @out NULL = its codes. */
-static LptValue *
-fake_quantize (Normalize      *nz,
-               LptNode        *quantize,
-               const LptQuant *out,
-               const char     *name)
-{
-  const LptValue *q = lpt_node_out (quantize);
-  double low = lpt_dtype_min (q->dtype), high = lpt_dtype_max (q->dtype);
-  LptValue *x = lpt_node_in (quantize, 0);
-  g_autoptr (LptQuant) codes = lpt_quant_new_one (1, 0);
-  LptValue *in[5] = { x };
-  LptNode *node;
-
-  in[1] = end_of (nz, name, "input_low", q->quant, &x->shape, low);
-  in[2] = end_of (nz, name, "input_high", q->quant, &x->shape, high);
-  if (out != NULL && lpt_quant_equal (out, q->quant))
-    {
-      in[3] = in[1];
-      in[4] = in[2];
-    }
-  else
-    {
-      in[3] = end_of (nz, name, "output_low", out != NULL ? out : codes, &x->shape, low);
-      in[4] = end_of (nz, name, "output_high", out != NULL ? out : codes, &x->shape, high);
-    }
-  if (x->dtype != LPT_DTYPE_F32)
-    for (guint i = 1; i < 5; i++)
-      {
-        node = lpt_graph_add (lpt_rewriter_graph (nz->rw), LPT_OP_CONVERT, 1, in[i]->producer->name, 1, &in[i]);
-        LPT_ATTRS (node, LptConvertAttrs)->destination_type = x->dtype;
-        lpt_node_infer (node, NULL);
-        in[i] = lpt_node_out (node);
-      }
-  node = lpt_graph_add (lpt_rewriter_graph (nz->rw), LPT_OP_FAKE_QUANTIZE, 1, name, 5, in);
-  LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels = (gint64) (high - low) + 1;
-  lpt_node_infer (node, NULL);
-  return lpt_node_out (node);
-}
-
-static LptValue *
-convert (Normalize  *nz,
-         LptValue   *value,
-         LptDType    dtype,
-         const char *name)
-{
-  LptNode *node;
-
-  if (value->dtype == dtype)
-    return value;
-  node = lpt_graph_add (lpt_rewriter_graph (nz->rw), LPT_OP_CONVERT, 1, name, 1, &value);
-  LPT_ATTRS (node, LptConvertAttrs)->destination_type = dtype;
-  lpt_node_infer (node, NULL);
-  return lpt_node_out (node);
-}
-
-/* Codes that are the numbers themselves. */
-static gboolean
-is_plain (const LptQuant *quant)
-{
-  return quant == NULL || (quant->n == 1 && quant->scale[0] == 1 && quant->zero_point[0] == 0);
-}
-
-/* The integers of @value as numbers: those of another constant or behind a Reinterpret, until values lose their quantization. */
-static LptValue *
-bare (Normalize  *nz,
-      LptValue   *value,
-      const char *name)
-{
-  g_autofree char *own = g_strconcat (name, "/integers", NULL);
-  g_autoptr (LptQuant) number = lpt_quant_new_one (1, 0);
-  LptNode *node;
-
-  if (is_plain (value->quant))
-    return value;
-  if (value->producer->data != NULL)
-    {
-      LptValue *constant = g_hash_table_lookup (nz->bare, value);
-
-      if (constant == NULL)
-        {
-          constant = lpt_rewriter_const (nz->rw, own, lpt_tensor_ref (value->producer->data));
-          g_hash_table_insert (nz->bare, value, constant);
-        }
-      return constant;
-    }
-  node = lpt_graph_add (value->producer->graph, LPT_OP_REINTERPRET, 0, own, 1, &value);
-  LPT_ATTRS (node, LptQuantizeAttrs)->type = value->dtype;
-  lpt_node_out (node)->dtype = value->dtype;
-  lpt_node_out (node)->shape = value->shape;
-  lpt_value_set_quant (lpt_node_out (node), number);
-
-  return lpt_node_out (node);
-}
-
-/* Convert, Subtract, Multiply behind @q. */
-static LptValue *
-chain (Normalize      *nz,
-       LptValue       *q,
-       const LptQuant *quant,
-       LptDType        dtype,
-       const char     *name)
-{
-  g_autofree double *zeros = g_new (double, quant->n);
-  g_autofree char *convert_name = g_strconcat (name, "/Convert", NULL);
-  LptValue *in[2] = { convert (nz, bare (nz, q, name), dtype, convert_name), NULL };
-  LptNode *node;
-
-  if (has_zero_points (quant))
-    {
-      g_autofree char *subtract_name = g_strconcat (name, "/Subtract", NULL);
-
-      for (guint i = 0; i < quant->n; i++)
-        zeros[i] = quant->zero_point[i];
-      in[1] = along (nz, name, "zero_point", quant, &q->shape, dtype, zeros);
-      node = lpt_rewriter_add (nz->rw, LPT_OP_SUBTRACT, subtract_name, 2, in);
-      node->flags |= LPT_NODE_DEQUANTIZATION;
-      in[0] = lpt_node_out (node);
-    }
-  in[1] = along (nz, name, "scale", quant, &q->shape, dtype, quant->scale);
-  node = lpt_rewriter_add (nz->rw, LPT_OP_MULTIPLY, name, 2, in);
-  node->flags |= LPT_NODE_DEQUANTIZATION;
-  return lpt_node_out (node);
-}
-
 /* Where the integers come from: through Reinterprets. */
 static LptValue *
 origin (LptValue *q)
@@ -261,9 +63,9 @@ origin (LptValue *q)
 
 /* Readers of @old read @value, which takes its name. */
 static void
-replace (Normalize *nz,
-         LptValue  *old,
-         LptValue  *value)
+replace (LptCodes *nz,
+         LptValue *old,
+         LptValue *value)
 {
   lpt_node_take_name (value->producer, old->producer, "/integers");
   lpt_rewriter_replace (nz->rw, old, value, NULL);
@@ -310,7 +112,7 @@ grouping_reshape (LptValue *value)
 }
 
 static gboolean
-replace_constant (Normalize *nz,
+replace_constant (LptCodes *nz,
                   LptNode   *node,
                   LptValue  *q)
 {
@@ -333,17 +135,17 @@ replace_constant (Normalize *nz,
       if (tensor == NULL)
         return FALSE;
       q = lpt_rewriter_const (nz->rw, q->producer->name, tensor);
-      replace (nz, lpt_node_out (reshape), chain (nz, q, quant, dtype, node->name));
+      replace (nz, lpt_node_out (reshape), lpt_codes_chain (nz, q, quant, dtype, node->name));
       return TRUE;
     }
-  replace (nz, lpt_node_out (node), chain (nz, q, quant, dtype, node->name));
+  replace (nz, lpt_node_out (node), lpt_codes_chain (nz, q, quant, dtype, node->name));
   return TRUE;
 }
 
 /* --- the pass ---------------------------------------------------------------------- */
 
 static void
-replace_dequantize (Normalize *nz,
+replace_dequantize (LptCodes *nz,
                     LptNode   *node)
 {
   LptValue *q = origin (lpt_node_in (node, 0)), *value;
@@ -361,27 +163,27 @@ replace_dequantize (Normalize *nz,
       return;
     }
   lpt_rewriter_changed (nz->rw, node);
-  if (source->op != LPT_OP_QUANTIZE || !has_levels (q->dtype))
+  if (source->op != LPT_OP_QUANTIZE || !lpt_codes_have_levels (q->dtype))
     {
-      replace (nz, lpt_node_out (node), chain (nz, q, quant, lpt_node_out (node)->dtype, node->name));
+      replace (nz, lpt_node_out (node), lpt_codes_chain (nz, q, quant, lpt_node_out (node)->dtype, node->name));
       return;
     }
   same = lpt_quant_equal (quant, q->quant);
   value = same ? g_hash_table_lookup (nz->fakes, source) : NULL;
   if (value == NULL)
     {
-      value = fake_quantize (nz, source, quant, source->name);
+      value = lpt_codes_fake_quantize (nz, source, quant, source->name);
       lpt_node_take_name (value->producer, source, "/integers");
     }
   if (same)
     g_hash_table_insert (nz->fakes, source, value);
   convert_name = g_strconcat (node->name, "/Convert", NULL);
-  value = convert (nz, value, lpt_node_out (node)->dtype, convert_name);
+  value = lpt_codes_convert (nz, value, lpt_node_out (node)->dtype, convert_name);
   lpt_rewriter_replace (nz->rw, lpt_node_out (node), value, NULL);
 }
 
 static void
-replace_quantize (Normalize *nz,
+replace_quantize (LptCodes *nz,
                   LptNode   *node)
 {
   LptDType dtype = lpt_node_out (node)->dtype;
@@ -390,7 +192,7 @@ replace_quantize (Normalize *nz,
 
   if (lpt_value_n_uses (lpt_node_out (node)) == 0 || lpt_node_out (node)->quant == NULL || feeds_integers (lpt_node_out (node), 64))
     return;
-  if (!has_levels (dtype))
+  if (!lpt_codes_have_levels (dtype))
     {
       lpt_rewriter_decline (nz->rw, node, "%s has more levels than FakeQuantize", lpt_dtype_name (dtype));
       return;
@@ -402,9 +204,9 @@ replace_quantize (Normalize *nz,
     }
   name = g_strconcat (node->name, "/Convert", NULL);
   lpt_rewriter_changed (nz->rw, node);
-  fake = fake_quantize (nz, node, NULL, node->name);
+  fake = lpt_codes_fake_quantize (nz, node, NULL, node->name);
   lpt_node_take_name (fake->producer, node, "/integers");
-  lpt_rewriter_replace (nz->rw, lpt_node_out (node), convert (nz, fake, dtype, name), NULL);
+  lpt_rewriter_replace (nz->rw, lpt_node_out (node), lpt_codes_convert (nz, fake, dtype, name), NULL);
 }
 
 static gboolean normalize_graph (LptRewriter *rw, LptGraph *graph, GError **error);
@@ -419,26 +221,53 @@ reads_numbers (const LptNode *node)
   return node->op == LPT_OP_QUANTIZE || !lpt_node_keeps_codes (node);
 }
 
-/* @node reads @real in place of codes; integers that it makes of the numbers are still integers. */
+/* @node reads @real in place of codes, and real numbers beside it. FALSE when it wants integers, the codes then. */
+static gboolean
+takes_real (LptCodes *nz,
+            LptNode   *node,
+            guint      index,
+            LptValue  *real)
+{
+  g_autofree LptValue **in = g_new (LptValue *, node->n_in);
+
+  for (guint i = 0; i < node->n_in; i++)
+    in[i] = lpt_node_in (node, i);
+  lpt_node_set_input (node, index, real);
+  if (lpt_node_infer (node, NULL))
+    return TRUE;
+  for (guint i = 0; i < node->n_in; i++)
+    if (i != index && in[i] != NULL && in[i]->quant == NULL && lpt_dtype_is_integer (in[i]->dtype))
+      lpt_node_set_input (node, i, lpt_codes_convert (nz, in[i], real->dtype, in[i]->producer->name));
+  if (lpt_node_infer (node, NULL))
+    return TRUE;
+  for (guint i = 0; i < node->n_in; i++)
+    if (lpt_node_in (node, i) != in[i])
+      lpt_node_set_input (node, i, in[i]);
+
+  return FALSE;
+}
+
+/* Integers that @node makes of the numbers are still integers. */
 static void
-feed_numbers (Normalize *nz,
+feed_numbers (LptCodes *nz,
               LptNode   *node,
               guint      index,
               LptValue  *real)
 {
-  g_autofree LptDType *types = g_new (LptDType, node->n_out + 1);
+  g_autofree LptValue *have = g_memdup2 (node->out, node->n_out * sizeof *node->out);
 
+  if (!takes_real (nz, node, index, real))
+    for (guint o = 0; o < node->n_out; o++)
+      {
+        node->out[o].dtype = have[o].dtype;
+        node->out[o].shape = have[o].shape;
+      }
   for (guint o = 0; o < node->n_out; o++)
-    types[o] = node->out[o].dtype;
-  lpt_node_set_input (node, index, real);
-  if (!lpt_node_infer (node, NULL))
-    return;
-  for (guint o = 0; o < node->n_out; o++)
-    if (node->out[o].quant == NULL && node->out[o].dtype != types[o])
+    if (node->out[o].quant == NULL && node->out[o].dtype != have[o].dtype)
       {
         LptNode *back = lpt_graph_add (node->graph, LPT_OP_CONVERT, 1, node->name, 1, (LptValue *[]) { &node->out[o] });
 
-        LPT_ATTRS (back, LptConvertAttrs)->destination_type = types[o];
+        LPT_ATTRS (back, LptConvertAttrs)->destination_type = have[o].dtype;
         lpt_node_infer (back, NULL);
         lpt_value_replace (&node->out[o], lpt_node_out (back), back);
         lpt_node_take_name (back, node, "/numbers");
@@ -447,7 +276,7 @@ feed_numbers (Normalize *nz,
 
 /* Dequantizes @value for what reads its numbers without a Dequantize. */
 static void
-dequantize_readers (Normalize *nz,
+dequantize_readers (LptCodes *nz,
                     LptValue  *value)
 {
   g_autoptr (GArray) uses = g_array_copy (value->uses);
@@ -462,19 +291,20 @@ dequantize_readers (Normalize *nz,
         continue;
       if (use.node->op == LPT_OP_CONVERT && lpt_dtype_is_real (lpt_node_out (use.node)->dtype))
         {
-          replace (nz, lpt_node_out (use.node), chain (nz, value, value->quant, lpt_node_out (use.node)->dtype, use.node->name));
+          replace (nz, lpt_node_out (use.node), lpt_codes_chain (nz, value, value->quant, lpt_node_out (use.node)->dtype, use.node->name));
           continue;
         }
       if (real == NULL)
-        real = chain (nz, value, value->quant, LPT_DTYPE_F32, name);
+        real = lpt_codes_chain (nz, value, value->quant, LPT_DTYPE_F32, name);
       feed_numbers (nz, use.node, use.index, real);
-      lpt_rewriter_changed (nz->rw, use.node);
+      if (lpt_node_in (use.node, use.index) == real)
+        lpt_rewriter_changed (nz->rw, use.node);
     }
 }
 
 /* Values lose their quantization, and what gave them another one goes. */
 static void
-strip (Normalize *nz,
+strip (LptCodes *nz,
        LptGraph  *graph)
 {
   GHashTableIter iter;
@@ -529,7 +359,7 @@ normalize_graph (LptRewriter  *rw,
   g_autoptr (GHashTable) fakes = g_hash_table_new (NULL, NULL);
   g_autoptr (GHashTable) bares = g_hash_table_new (NULL, NULL);
   g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
-  Normalize nz = { rw, fakes, bares };
+  LptCodes nz = { rw, fakes, bares };
   gboolean left = lpt_graph_has_integer_ops (graph);
 
   if (order == NULL || !normalize_bodies (rw, graph, order, error))
@@ -551,7 +381,7 @@ normalize_graph (LptRewriter  *rw,
       LptNode *node = g_ptr_array_index (order, i);
 
       for (guint o = 0; o < node->n_out && (node->flags & LPT_NODE_DEAD) == 0; o++)
-        if (!is_plain (node->out[o].quant))
+        if (!lpt_codes_are_numbers (node->out[o].quant))
           dequantize_readers (&nz, &node->out[o]);
     }
 

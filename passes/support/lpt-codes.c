@@ -1,0 +1,199 @@
+/* lpt-codes.c - codes as numbers: FakeQuantize and chains of Convert, Subtract, Multiply
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <lpt/lpt-attrs.h>
+
+#include "passes/support/lpt-codes.h"
+
+/* --- numbers ------------------------------------------------------------------- */
+
+/* One number per entry of @quant, shaped so that it broadcasts to @shape. Weights of groups [G, O, ...] with a number
+ * for each pair are quantized along axis 0 with n = G * O. */
+static LptValue *
+along (LptCodes       *nz,
+       const char     *base,
+       const char     *what,
+       const LptQuant *quant,
+       const LptShape *shape,
+       LptDType        dtype,
+       const double   *values)
+{
+  g_autofree char *name = g_strdup_printf ("%s/%s", base, what);
+  LptShape dims = LPT_SHAPE_SCALAR;
+  LptTensor *tensor;
+
+  if (quant->n > 1)
+    {
+      dims.rank = MAX (shape->rank, 0);
+      for (gint i = 0; i < dims.rank; i++)
+        dims.dims[i] = 1;
+      dims.dims[quant->axis] = quant->n;
+      if (quant->axis == 0 && shape->rank > 1 && shape->dims[0] > 0 && shape->dims[0] != quant->n)
+        {
+          dims.dims[0] = shape->dims[0];
+          dims.dims[1] = quant->n / shape->dims[0];
+        }
+    }
+  tensor = lpt_tensor_from_f64 (dtype, &dims, values, NULL);
+  return lpt_rewriter_const (nz->rw, name, tensor);
+}
+
+static gboolean
+has_zero_points (const LptQuant *quant)
+{
+  for (guint i = 0; i < quant->n; i++)
+    if (quant->zero_point[i] != 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* (limit - zero point) * scale, an end of the interval */
+static LptValue *
+end_of (LptCodes       *nz,
+        const char     *base,
+        const char     *what,
+        const LptQuant *quant,
+        const LptShape *shape,
+        double          limit)
+{
+  g_autofree double *values = g_new (double, quant->n);
+
+  for (guint i = 0; i < quant->n; i++)
+    values[i] = (limit - quant->zero_point[i]) * quant->scale[i];
+  return along (nz, base, what, quant, shape, LPT_DTYPE_F32, values);
+}
+
+gboolean
+lpt_codes_have_levels (LptDType dtype)
+{
+  return lpt_dtype_is_integer (dtype) && lpt_dtype_bits (dtype) <= 16;
+}
+
+/* --- pieces -------------------------------------------------------------------- */
+
+/* FakeQuantize of what @quantize reads; @out NULL = its codes. */
+LptValue *
+lpt_codes_fake_quantize (LptCodes       *nz,
+                         LptNode        *quantize,
+                         const LptQuant *out,
+                         const char     *name)
+{
+  const LptValue *q = lpt_node_out (quantize);
+  double low = lpt_dtype_min (q->dtype), high = lpt_dtype_max (q->dtype);
+  LptValue *x = lpt_node_in (quantize, 0);
+  g_autoptr (LptQuant) codes = lpt_quant_new_one (1, 0);
+  LptValue *in[5] = { x };
+  LptNode *node;
+
+  in[1] = end_of (nz, name, "input_low", q->quant, &x->shape, low);
+  in[2] = end_of (nz, name, "input_high", q->quant, &x->shape, high);
+  if (out != NULL && lpt_quant_equal (out, q->quant))
+    {
+      in[3] = in[1];
+      in[4] = in[2];
+    }
+  else
+    {
+      in[3] = end_of (nz, name, "output_low", out != NULL ? out : codes, &x->shape, low);
+      in[4] = end_of (nz, name, "output_high", out != NULL ? out : codes, &x->shape, high);
+    }
+  if (x->dtype != LPT_DTYPE_F32)
+    for (guint i = 1; i < 5; i++)
+      {
+        node = lpt_graph_add (lpt_rewriter_graph (nz->rw), LPT_OP_CONVERT, 1, in[i]->producer->name, 1, &in[i]);
+        LPT_ATTRS (node, LptConvertAttrs)->destination_type = x->dtype;
+        lpt_node_infer (node, NULL);
+        in[i] = lpt_node_out (node);
+      }
+  node = lpt_graph_add (lpt_rewriter_graph (nz->rw), LPT_OP_FAKE_QUANTIZE, 1, name, 5, in);
+  LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels = (gint64) (high - low) + 1;
+  lpt_node_infer (node, NULL);
+  return lpt_node_out (node);
+}
+
+LptValue *
+lpt_codes_convert (LptCodes   *nz,
+                   LptValue   *value,
+                   LptDType    dtype,
+                   const char *name)
+{
+  LptNode *node;
+
+  if (value->dtype == dtype)
+    return value;
+  node = lpt_graph_add (lpt_rewriter_graph (nz->rw), LPT_OP_CONVERT, 1, name, 1, &value);
+  LPT_ATTRS (node, LptConvertAttrs)->destination_type = dtype;
+  lpt_node_infer (node, NULL);
+  return lpt_node_out (node);
+}
+
+/* Codes that are the numbers themselves. */
+gboolean
+lpt_codes_are_numbers (const LptQuant *quant)
+{
+  return quant == NULL || (quant->n == 1 && quant->scale[0] == 1 && quant->zero_point[0] == 0);
+}
+
+/* The integers of @value as numbers: those of another constant or behind a Reinterpret, until values lose their quantization. */
+static LptValue *
+bare (LptCodes   *nz,
+      LptValue   *value,
+      const char *name)
+{
+  g_autofree char *own = g_strconcat (name, "/integers", NULL);
+  g_autoptr (LptQuant) number = lpt_quant_new_one (1, 0);
+  LptNode *node;
+
+  if (lpt_codes_are_numbers (value->quant))
+    return value;
+  if (value->producer->data != NULL)
+    {
+      LptValue *constant = g_hash_table_lookup (nz->bare, value);
+
+      if (constant == NULL)
+        {
+          constant = lpt_rewriter_const (nz->rw, own, lpt_tensor_ref (value->producer->data));
+          g_hash_table_insert (nz->bare, value, constant);
+        }
+      return constant;
+    }
+  node = lpt_graph_add (value->producer->graph, LPT_OP_REINTERPRET, 0, own, 1, &value);
+  LPT_ATTRS (node, LptQuantizeAttrs)->type = value->dtype;
+  lpt_node_out (node)->dtype = value->dtype;
+  lpt_node_out (node)->shape = value->shape;
+  lpt_value_set_quant (lpt_node_out (node), number);
+
+  return lpt_node_out (node);
+}
+
+/* Convert, Subtract, Multiply behind @q. */
+LptValue *
+lpt_codes_chain (LptCodes       *nz,
+                 LptValue       *q,
+                 const LptQuant *quant,
+                 LptDType        dtype,
+                 const char     *name)
+{
+  g_autofree double *zeros = g_new (double, quant->n);
+  g_autofree char *convert_name = g_strconcat (name, "/Convert", NULL);
+  LptValue *in[2] = { lpt_codes_convert (nz, bare (nz, q, name), dtype, convert_name), NULL };
+  LptNode *node;
+
+  if (has_zero_points (quant))
+    {
+      g_autofree char *subtract_name = g_strconcat (name, "/Subtract", NULL);
+
+      for (guint i = 0; i < quant->n; i++)
+        zeros[i] = quant->zero_point[i];
+      in[1] = along (nz, name, "zero_point", quant, &q->shape, dtype, zeros);
+      node = lpt_rewriter_add (nz->rw, LPT_OP_SUBTRACT, subtract_name, 2, in);
+      node->flags |= LPT_NODE_DEQUANTIZATION;
+      in[0] = lpt_node_out (node);
+    }
+  in[1] = along (nz, name, "scale", quant, &q->shape, dtype, quant->scale);
+  node = lpt_rewriter_add (nz->rw, LPT_OP_MULTIPLY, name, 2, in);
+  node->flags |= LPT_NODE_DEQUANTIZATION;
+  return lpt_node_out (node);
+}
