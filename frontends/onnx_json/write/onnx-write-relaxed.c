@@ -5,8 +5,8 @@
  * type is wider, so
  *
  *   - an input is of the type that it counts as, where that holds all of its own numbers;
- *   - integers that are computed with are float32, as relaxed arithmetic is of real numbers;
- *   - where types do not go together, all of them but booleans are the widest real one.
+ *   - integers and booleans that are computed with are float32, as relaxed arithmetic is of real numbers;
+ *   - where types do not go together, all of them are the widest real one; booleans only if that is not enough.
  *
  * What follows from these is asked of inference; where an output is of another type, a Cast comes behind.
  *
@@ -67,10 +67,11 @@ infer (LptNode        *node,
 
 static void
 unify (LptNode  *node,
-       LptDType  wide)
+       LptDType  wide,
+       gboolean  booleans)
 {
   for (guint i = 0; i < node->n_in; i++)
-    if (lpt_node_in (node, i) != NULL && lpt_onnx_w_real_type (node, i) != LPT_DTYPE_BOOL)
+    if (lpt_node_in (node, i) != NULL && (booleans || lpt_onnx_w_real_type (node, i) != LPT_DTYPE_BOOL))
       node->in[i].compute = wide;
 }
 
@@ -97,13 +98,16 @@ lpt_onnx_w_relax (LptNode        *node,
       if (*compute != LPT_DTYPE_UNDEFINED && !holds (*compute, value->dtype))
         *compute = LPT_DTYPE_UNDEFINED;
       *compute = lpt_onnx_w_real_type (node, i);
-      integers = integers || lpt_dtype_is_integer (*compute);
+      integers = integers || !lpt_dtype_is_real (*compute);
     }
   if (integers && (node->info->flags & arithmetic) == arithmetic)
-    unify (node, widest (node));
+    unify (node, widest (node), TRUE);
   if (infer (node, relaxed))
     return;
-  unify (node, widest (node));
+  unify (node, widest (node), FALSE);
+  if (infer (node, relaxed))
+    return;
+  unify (node, widest (node), TRUE);
   infer (node, relaxed);
 }
 
