@@ -116,10 +116,11 @@ levels_are_codes (const Interval *v,
                   LptDType        dtype,
                   gint32         *base)
 {
-  gint32 k, steps = (gint32) v->steps;
+  gint32 k, steps;
 
   if ((dtype != LPT_DTYPE_I8 && dtype != LPT_DTYPE_U8) || !(v->steps <= 255))
     return FALSE;
+  steps = (gint32) v->steps;
   for (k = 0; k <= steps; k++)
     {
       gint32 code = stored ((float) k / v->steps * (v->oh - v->ol) + v->ol, dtype);

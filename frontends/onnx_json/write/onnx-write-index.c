@@ -30,7 +30,22 @@ lpt_onnx_write_gather_nd (LptOnnxWriter *w,
                           LptNode       *node,
                           const char    *onnx)
 {
-  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "GatherND", OUT (0), 2, IN (0), I64 (1)), "batch_dims", LPT_ATTRS (node, LptGatherNDAttrs)->batch_dims);
+  gint64 batch = LPT_ATTRS (node, LptGatherNDAttrs)->batch_dims;
+  gboolean joined = batch > 1 && lpt_op_version (node->info, node->opset) < 8;
+  const LptShape *shape = &node->out[0].shape;
+  const char *y = joined ? lpt_onnx_w_temp (w, "GatherND") : OUT (0);
+  gint unknown = 0;
+
+  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "GatherND", y, 2, IN (0), I64 (1)), "batch_dims", batch);
+  if (!joined)
+    return;
+  /* The first meaning makes one axis of the batch. */
+  for (gint i = 0; i < shape->rank; i++)
+    unknown += shape->dims[i] < 0;
+  if (shape->rank < 0 || unknown > 1)
+    lpt_onnx_w_fail (w, "a joined batch of unknown shape");
+  else
+    lpt_onnx_w_reshape (w, OUT (0), y, (guint) shape->rank, shape->dims);
 }
 
 /* Real numbers have at least 32 bits in ONNX's Range. */

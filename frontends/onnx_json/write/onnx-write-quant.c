@@ -308,7 +308,7 @@ lpt_onnx_write_dequantize (LptOnnxWriter *w,
                            LptNode       *node,
                            const char    *onnx)
 {
-  if (lpt_node_out (node)->dtype == LPT_DTYPE_F32)
+  if (lpt_node_out (node)->dtype == lpt_onnx_w_real_type (node, 0))
     lpt_onnx_w_alias (w, lpt_node_out (node), IN (0));
   else
     lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (0), 1, IN (0)), "to", lpt_onnx_type_from_dtype (lpt_node_out (node)->dtype));

@@ -4,6 +4,7 @@
  */
 
 #include "frontends/onnx_json/write/onnx-write-ops.h"
+#include "ir/infer/lpt-infer-util.h"
 
 #include <string.h>
 
@@ -329,6 +330,32 @@ lpt_onnx_write_einsum (LptOnnxWriter *w,
   lpt_onnx_w_string (w, lpt_onnx_w_all_inputs (w, "Einsum", node), "equation", LPT_ATTRS (node, LptEinsumAttrs)->equation);
 }
 
+/* ONNX's ceil_mode drops a last window that starts behind the input. */
+static void
+write_rounding (LptOnnxWriter   *w,
+                Onnx__NodeProto *y,
+                const LptShape  *x,
+                const LptInts   *kernel,
+                LptWindow        window)
+{
+  lpt_onnx_w_int (w, y, "ceil_mode", window.rounding != LPT_ROUNDING_FLOOR);
+  for (gint i = 0; window.rounding == LPT_ROUNDING_CEIL && window.auto_pad == LPT_AUTO_PAD_EXPLICIT && i < (gint) kernel->n; i++)
+    {
+      gint64 in = x->rank == (gint) kernel->n + 2 ? x->dims[i + 2] : LPT_DYNAMIC, out = 0, torch = 0;
+      LptWindow other = window;
+
+      other.rounding = LPT_ROUNDING_CEIL_TORCH;
+      if (in == LPT_DYNAMIC && lpt_ints_get (window.pads_end, (guint) i, 0) + lpt_ints_get (window.strides, (guint) i, 1) <= kernel->v[i])
+        continue;
+      if (in == LPT_DYNAMIC || !lpt_window_out (&window, i, in, kernel->v[i], &out, NULL)
+          || !lpt_window_out (&other, i, in, kernel->v[i], &torch, NULL) || out != torch)
+        {
+          lpt_onnx_w_fail (w, "a window that starts behind the input");
+          return;
+        }
+    }
+}
+
 /* The index counts from the start of the tensor. */
 void
 lpt_onnx_write_max_pool (LptOnnxWriter *w,
@@ -347,7 +374,9 @@ lpt_onnx_write_max_pool (LptOnnxWriter *w,
     out[1] = wide ? OUT (1) : lpt_onnx_w_temp (w, "index");
   y = lpt_onnx_w_list (w, "MaxPool", indexed ? 2 : 1, out, 1, &x);
   write_window (w, y, &attrs->kernel, &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end, attrs->auto_pad);
-  lpt_onnx_w_int (w, y, "ceil_mode", attrs->rounding_type != LPT_ROUNDING_FLOOR);
+  write_rounding (w, y, &lpt_node_in (node, 0)->shape, &attrs->kernel,
+                  (LptWindow) { &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end, (LptAutoPad) attrs->auto_pad,
+                                (LptRoundingType) attrs->rounding_type });
   if (indexed && !wide)
     lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (1), 1, out[1]), "to", lpt_onnx_type_from_dtype (node->out[1].dtype));
 }
@@ -361,7 +390,9 @@ lpt_onnx_write_avg_pool (LptOnnxWriter *w,
   Onnx__NodeProto *y = lpt_onnx_w_node (w, "AveragePool", OUT (0), 1, IN (0));
 
   write_window (w, y, &attrs->kernel, &attrs->strides, w->opset >= 19 ? &attrs->dilations : NULL, &attrs->pads_begin, &attrs->pads_end, attrs->auto_pad);
-  lpt_onnx_w_int (w, y, "ceil_mode", attrs->rounding_type != LPT_ROUNDING_FLOOR);
+  write_rounding (w, y, &lpt_node_in (node, 0)->shape, &attrs->kernel,
+                  (LptWindow) { &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end, (LptAutoPad) attrs->auto_pad,
+                                (LptRoundingType) attrs->rounding_type });
   lpt_onnx_w_int (w, y, "count_include_pad", !attrs->exclude_pad);
 }
 
