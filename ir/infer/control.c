@@ -27,7 +27,11 @@ nesting (LptGraph *graph,
       LptNode *node = g_ptr_array_index (graph->nodes, i);
 
       for (guint k = 0; k < lpt_node_n_bodies (node) && deepest < limit; k++)
-        deepest = MAX (deepest, nesting (lpt_node_body (node, k), limit - 1));
+        {
+          guint deep = nesting (lpt_node_body (node, k), limit - 1);      /* once: MAX() would ask twice, at every level */
+
+          deepest = MAX (deepest, deep);
+        }
     }
 
   return deepest + 1;

@@ -42,6 +42,12 @@ lpt_infer_fake_quantize (LptNode *node,
   return lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &shape, error);
 }
 
+static gboolean
+is_known (LptDType dtype)
+{
+  return dtype != LPT_DTYPE_UNDEFINED && dtype != LPT_DTYPE_DYNAMIC;
+}
+
 /* Quantize, Dequantize, Requantize, Reinterpret: the type is the attribute, else what the output has, else real for
  * Dequantize and the input's for the others. */
 gboolean
@@ -52,17 +58,17 @@ lpt_infer_quantize (LptNode *node,
   LptDType in = lpt_infer_dtype_in (node, 0);
   LptDType dtype = LPT_ATTRS (node, LptQuantizeAttrs)->type;
 
-  if (node->op == LPT_OP_QUANTIZE && lpt_dtype_is_integer (in))
+  if (node->op == LPT_OP_QUANTIZE && is_known (in) && !lpt_dtype_is_real (in))
     return lpt_infer_fail (error, "the input has type %s, not a real type", lpt_dtype_name (in));
-  if (node->op != LPT_OP_QUANTIZE && lpt_dtype_is_real (in))
+  if (node->op != LPT_OP_QUANTIZE && is_known (in) && !lpt_dtype_is_integer (in))
     return lpt_infer_fail (error, "the input has type %s, not an integer type", lpt_dtype_name (in));
   if (dtype == LPT_DTYPE_UNDEFINED)
     dtype = node->out[0].dtype;
   if (dtype == LPT_DTYPE_UNDEFINED)
     dtype = node->op == LPT_OP_DEQUANTIZE ? LPT_DTYPE_F32 : in;
-  if (node->op == LPT_OP_DEQUANTIZE && lpt_dtype_is_integer (dtype))
+  if (node->op == LPT_OP_DEQUANTIZE && is_known (dtype) && !lpt_dtype_is_real (dtype))
     return lpt_infer_fail (error, "the output has type %s, not a real type", lpt_dtype_name (dtype));
-  if (node->op != LPT_OP_DEQUANTIZE && lpt_dtype_is_real (dtype))
+  if (node->op != LPT_OP_DEQUANTIZE && is_known (dtype) && !lpt_dtype_is_integer (dtype))
     return lpt_infer_fail (error, "the output has type %s, not an integer type", lpt_dtype_name (dtype));
   if (node->op == LPT_OP_REINTERPRET && in != LPT_DTYPE_UNDEFINED && dtype != in)
     return lpt_infer_fail (error, "the same bytes cannot be %s and %s", lpt_dtype_name (in), lpt_dtype_name (dtype));
@@ -78,7 +84,7 @@ lpt_infer_table (LptNode *node,
   LptDType in = lpt_infer_dtype_in (node, 0);
   LptDType dtype = node->out[0].dtype;
 
-  if (lpt_dtype_is_real (in) || (lpt_dtype_is_integer (in) && lpt_dtype_bits (in) != 8))
+  if (is_known (in) && (!lpt_dtype_is_integer (in) || lpt_dtype_bits (in) != 8))
     return lpt_infer_fail (error, "the input has type %s, not an 8-bit type", lpt_dtype_name (in));
 
   return lpt_infer_set (node, 0, dtype != LPT_DTYPE_UNDEFINED ? dtype : in, &shape, error);

@@ -54,6 +54,8 @@ static const Row rows[] =
   { X ("f32[1,1,4,4]") Y ("f32[1,6,1,1]") "%o = PRelu(%x, %y)", "!does not broadcast" },
   { X ("f32[2]") "%o = GRN(%x) {bias=1}", "!rank" },
   { X ("f32[2,3]") "%o = GRN(%x) {bias=1}", "f32[2,3]" },
+  { X ("boolean[2]") "%o = Quantize(%x) : u8[2] q{scale=1}", "!the input has type boolean, not a real type" },
+  { X ("boolean[2]") "%o = Dequantize(%x) : f32[2]", "!the input has type boolean, not an integer type" },
   { X ("f32[2,3]") Y ("f32[1,1]") "%o = Swish(%x, %y)", "f32[2,3]" },
   { X ("f32[2,3]") Y ("f32[3]") "%o = Swish(%x, %y)", "!input 1 has 3 elements, not one" },
   { X ("f32[2,3]") Y ("f32[]") Z ("f32[2]") "%o = Selu(%x, %y, %z)", "!input 2 has 2 elements, not one" },

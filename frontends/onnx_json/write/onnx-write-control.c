@@ -516,6 +516,23 @@ condition_port (const Write *t)
   return NULL;
 }
 
+/* Nothing ends it but a limit of the run, and readers of ONNX refuse it. */
+static gboolean
+is_endless (Write             *t,
+            const LptBodyPort *go_on)
+{
+  LptTensor *trips = lpt_node_const_in (t->node, 0), *start = lpt_node_const_in (t->node, 1);
+  LptNode *condition = go_on != NULL ? result (t, go_on->internal)->producer : NULL;
+
+  if (t->node->op != LPT_OP_LOOP || trips == NULL || (start != NULL && lpt_tensor_get_i64 (start, 0) == 0)
+      || (condition != NULL && (!lpt_node_is_const (condition) || lpt_tensor_get_i64 (condition->data, 0) == 0)))
+    return FALSE;
+  for (guint k = 0; k < t->map->inputs->len; k++)
+    if (g_array_index (t->map->inputs, LptBodyPort, k).sliced)
+      return FALSE;
+  return lpt_tensor_get_i64 (trips, 0) < 0 || lpt_tensor_get_i64 (trips, 0) > G_MAXINT32;
+}
+
 void
 lpt_onnx_write_loop (LptOnnxWriter *w,
                      LptNode       *node,
@@ -538,6 +555,8 @@ lpt_onnx_write_loop (LptOnnxWriter *w,
       t.number = add_input (&t, "iteration", LPT_DTYPE_I64, &LPT_SHAPE_SCALAR);
       t.condition = add_input (&t, "condition", LPT_DTYPE_BOOL, &LPT_SHAPE_SCALAR);
     }
+  if (is_endless (&t, go_on))
+    lpt_onnx_w_fail (w, "a loop that has no end");
   feed_states (&t, go_on != NULL ? (gint) go_on->internal : -1);
   n_states = t.starts->len;
   feed_rest (&t);

@@ -54,6 +54,11 @@ merged_shape (LptOnnxWriter *w,
   *shape = weights->shape;
   for (gint i = 2; i < shape->rank; i++)
     unknown += shape->dims[i] < 0;
+  if (shape->rank > 0 && shape->dims[0] == 0)
+    {
+      lpt_onnx_w_fail (w, "no groups");
+      return FALSE;
+    }
   if (shape->rank < 3 || shape->dims[0] < 0 || shape->dims[1] < 0 || unknown > 1)
     {
       lpt_onnx_w_fail (w, "grouped weights of dynamic shape");

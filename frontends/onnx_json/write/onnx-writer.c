@@ -190,7 +190,11 @@ node_opset (LptNode *node)
   if (node->op == LPT_OP_INTERPOLATE && (LPT_ATTRS (node, LptInterpolateAttrs)->antialias || !lpt_shape_is_static (&node->out[0].shape)))
     opset = WIDE_OPSET;
   for (guint b = 0; b < lpt_node_n_bodies (node); b++)
-    opset = MAX (opset, needed_opset (lpt_node_body (node, b)));
+    {
+      gint64 inner = needed_opset (lpt_node_body (node, b));      /* once: MAX() would ask twice, at every level */
+
+      opset = MAX (opset, inner);
+    }
   for (guint o = 0; o < node->n_out; o++)
     {
       LptDType dtype = node->out[o].dtype;
@@ -214,7 +218,11 @@ needed_opset (LptGraph *graph)
   gint64 opset = BASE_OPSET;
 
   for (guint i = 0; i < graph->nodes->len; i++)
-    opset = MAX (opset, node_opset (g_ptr_array_index (graph->nodes, i)));
+    {
+      gint64 needed = node_opset (g_ptr_array_index (graph->nodes, i));
+
+      opset = MAX (opset, needed);
+    }
   return opset;
 }
 
