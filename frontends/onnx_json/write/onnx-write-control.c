@@ -14,151 +14,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "frontends/onnx_json/write/onnx-write-ops.h"
-
-#include <lpt/lpt-body.h>
-
-typedef struct
-{
-  LptOnnxWriter *w;
-  LptNode       *node;
-  LptGraph      *body;
-  LptBodyMap    *map;
-  gboolean       scan;
-  GPtrArray     *outer;      /* nodes of the graph around */
-  GPtrArray     *in, *out;   /* Onnx__ValueInfoProto * of the subgraph */
-  GPtrArray     *starts;     /* names of what goes into the node */
-  GPtrArray     *ends;       /* names of what comes out */
-  GPtrArray     *inputs_axes, *outputs_axes;   /* Scan: LptBodyPort * of slices and of joined values */
-  const char    *number;     /* Loop: of the iteration */
-  const char    *condition;  /* Loop: as the body gets it */
-} Write;
-
-static LptNode *
-parameter (const Write *t,
-           guint        i)
-{
-  return g_ptr_array_index (t->body->parameters, i);
-}
-
-static LptValue *
-result (const Write *t,
-        guint        i)
-{
-  return lpt_node_in (g_ptr_array_index (t->body->results, i), 0);
-}
-
-static void
-open_body (Write         *t,
-           LptOnnxWriter *w,
-           LptNode       *node,
-           guint          b)
-{
-  t->w = w;
-  t->node = node;
-  t->body = lpt_node_body (node, b);
-  t->map = lpt_node_body_map (node, b);
-  t->in = g_ptr_array_new ();
-  t->out = g_ptr_array_new ();
-  t->starts = g_ptr_array_new ();
-  t->ends = g_ptr_array_new ();
-  t->inputs_axes = g_ptr_array_new ();
-  t->outputs_axes = g_ptr_array_new ();
-  t->outer = w->nodes;
-  w->nodes = g_ptr_array_new ();
-}
-
-/* The subgraph with all that was written since open_body(). */
-static Onnx__GraphProto *
-close_body (Write *t)
-{
-  Onnx__GraphProto *graph = lpt_onnx_w_alloc (t->w, sizeof *graph);
-
-  onnx__graph_proto__init (graph);
-  graph->name = (char *) lpt_onnx_w_strdup (t->w, t->body->name);
-  graph->node = lpt_onnx_w_take (t->w, t->w->nodes, &graph->n_node);
-  graph->input = lpt_onnx_w_take (t->w, t->in, &graph->n_input);
-  graph->output = lpt_onnx_w_take (t->w, t->out, &graph->n_output);
-  g_ptr_array_unref (t->w->nodes);
-  t->w->nodes = t->outer;
-  return graph;
-}
-
-static void
-write_clear (Write *t)
-{
-  g_ptr_array_unref (t->in);
-  g_ptr_array_unref (t->out);
-  g_ptr_array_unref (t->starts);
-  g_ptr_array_unref (t->ends);
-  g_ptr_array_unref (t->inputs_axes);
-  g_ptr_array_unref (t->outputs_axes);
-}
-
-/* A new input of the subgraph. */
-static const char *
-add_input (Write          *t,
-           const char     *wish,
-           LptDType        dtype,
-           const LptShape *shape)
-{
-  const char *name = lpt_onnx_w_claim (t->w, wish);
-
-  g_ptr_array_add (t->in, lpt_onnx_w_value_info (t->w, name, dtype, shape));
-  return name;
-}
-
-/* A new output of the subgraph. It gets a name of its own: a subgraph may not return what is outside, or one value twice. */
-static void
-add_output (Write      *t,
-            const char *name,
-            LptDType    dtype)
-{
-  g_ptr_array_add (t->out, lpt_onnx_w_value_info (t->w, lpt_onnx_w_step (t->w, "Identity", 1, name), dtype, &LPT_SHAPE_ANY));
-}
-
-/* What the node reads on input @i. */
-static const char *
-start_of (Write *t,
-          gint   i)
-{
-  LptValue *value = lpt_node_in (t->node, (guint) i);
-
-  if (value != NULL)
-    return lpt_onnx_w_codes (t->w, value);
-  lpt_onnx_w_fail (t->w, "input %d, which is missing", i);
-  return "";
-}
-
-static const LptBodyPort *
-port_of_parameter (const Write *t,
-                   guint        i)
-{
-  for (guint k = 0; k < t->map->inputs->len; k++)
-    if (g_array_index (t->map->inputs, LptBodyPort, k).internal == i)
-      return &g_array_index (t->map->inputs, LptBodyPort, k);
-  return NULL;
-}
-
-static gint
-state_of_result (const Write *t,
-                 guint        r)
-{
-  for (guint k = 0; k < t->map->back_edges->len; k++)
-    if (g_array_index (t->map->back_edges, LptBackEdge, k).result == r)
-      return (gint) k;
-  return -1;
-}
-
-static gboolean
-is_state (const Write *t,
-          guint        i)
-{
-  for (guint k = 0; k < t->map->back_edges->len; k++)
-    if (g_array_index (t->map->back_edges, LptBackEdge, k).parameter == i)
-      return TRUE;
-  return FALSE;
-}
+#include "frontends/onnx_json/write/onnx-write-body.h"
 
 /* --- If ---------------------------------------------------------------------- */
 
@@ -167,16 +23,16 @@ write_branch (LptOnnxWriter *w,
               LptNode       *node,
               guint          b)
 {
-  Write t = { 0 };
+  LptOnnxBodyWriter t = { 0 };
   Onnx__GraphProto *graph;
 
-  open_body (&t, w, node, b);
+  lpt_onnx_wb_open (&t, w, node, b);
   for (guint i = 0; i < t.body->parameters->len; i++)
     {
-      const LptBodyPort *port = port_of_parameter (&t, i);
+      const LptBodyPort *port = lpt_onnx_wb_port (&t, i);
 
       if (port != NULL && port->external >= 0)
-        lpt_onnx_w_alias (w, lpt_node_out (parameter (&t, i)), start_of (&t, port->external));
+        lpt_onnx_w_alias (w, lpt_node_out (lpt_onnx_wb_parameter (&t, i)), lpt_onnx_wb_start (&t, port->external));
       else
         lpt_onnx_w_fail (w, "parameter %u of a branch, which nothing feeds", i);
     }
@@ -189,12 +45,12 @@ write_branch (LptOnnxWriter *w,
         if (g_array_index (t.map->outputs, LptBodyPort, k).external == (gint) o)
           port = &g_array_index (t.map->outputs, LptBodyPort, k);
       if (port != NULL)
-        add_output (&t, lpt_onnx_w_codes (w, result (&t, port->internal)), result (&t, port->internal)->dtype);
+        lpt_onnx_wb_add_output (&t, lpt_onnx_w_codes (w, lpt_onnx_wb_result (&t, port->internal)), lpt_onnx_wb_result (&t, port->internal)->dtype);
       else
         lpt_onnx_w_fail (w, "output %u, which a branch does not give", o);
     }
-  graph = close_body (&t);
-  write_clear (&t);
+  graph = lpt_onnx_wb_close (&t);
+  lpt_onnx_wb_clear (&t);
   return graph;
 }
 
@@ -218,7 +74,7 @@ lpt_onnx_write_if (LptOnnxWriter *w,
 /* --- Loop and Scan ------------------------------------------------------------- */
 
 static const char *
-i64_scalar (Write      *t,
+i64_scalar (LptOnnxBodyWriter *t,
             const char *what,
             gint64      value)
 {
@@ -226,7 +82,7 @@ i64_scalar (Write      *t,
 }
 
 static gint
-port_axis (Write             *t,
+port_axis (LptOnnxBodyWriter *t,
            const LptBodyPort *port,
            gint               rank)
 {
@@ -259,7 +115,7 @@ scans (const LptBodyPort *port)
 }
 
 static gboolean
-is_scan (const Write *t)
+is_scan (const LptOnnxBodyWriter *t)
 {
   gboolean sliced = FALSE;
 
@@ -275,12 +131,12 @@ is_scan (const Write *t)
   for (guint k = 0; k < t->map->outputs->len; k++)
     {
       const LptBodyPort *port = &g_array_index (t->map->outputs, LptBodyPort, k);
-      const LptShape *shape = &result (t, port->internal)->shape;
+      const LptShape *shape = &lpt_onnx_wb_result (t, port->internal)->shape;
       gint axis;
 
       if (port->external >= 0 && port->sliced && (!lpt_axis_normalize (port->axis, shape->rank, &axis) || shape->dims[axis] != 1))
         return FALSE;
-      if (port->external >= 0 && !port->sliced && state_of_result (t, port->internal) < 0)
+      if (port->external >= 0 && !port->sliced && lpt_onnx_wb_state (t, port->internal) < 0)
         return FALSE;
     }
   return sliced && t->node->op == LPT_OP_TENSOR_ITERATOR;
@@ -288,7 +144,7 @@ is_scan (const Write *t)
 
 /* How often a Loop runs at most: "" = no limit. */
 static const char *
-trip_count (Write *t)
+trip_count (LptOnnxBodyWriter *t)
 {
   LptTensor *given = t->node->op == LPT_OP_LOOP ? lpt_node_const_in (t->node, 0) : NULL;
   gint64 limit = -1;
@@ -329,7 +185,7 @@ trip_count (Write *t)
 
 /* x[start + i stride ... + part) in the body of a Loop */
 static const char *
-cut (Write             *t,
+cut (LptOnnxBodyWriter *t,
      const LptBodyPort *port,
      LptValue          *x)
 {
@@ -351,14 +207,14 @@ cut (Write             *t,
 
 /* Inputs of the subgraph, and what they start from. The condition of a Loop may be a parameter, too. */
 static void
-feed_states (Write *t,
+feed_states (LptOnnxBodyWriter *t,
              gint   condition_result)
 {
   for (guint k = 0; k < t->map->back_edges->len && t->w->error == NULL; k++)
     {
       const LptBackEdge *edge = &g_array_index (t->map->back_edges, LptBackEdge, k);
-      LptValue *value = lpt_node_out (parameter (t, edge->parameter));
-      const LptBodyPort *port = port_of_parameter (t, edge->parameter);
+      LptValue *value = lpt_node_out (lpt_onnx_wb_parameter (t, edge->parameter));
+      const LptBodyPort *port = lpt_onnx_wb_port (t, edge->parameter);
 
       if (port == NULL || port->external < 0 || port->sliced)
         {
@@ -370,21 +226,21 @@ feed_states (Write *t,
           lpt_onnx_w_alias (t->w, value, t->condition);
           continue;
         }
-      g_ptr_array_add (t->starts, (gpointer) start_of (t, port->external));
-      lpt_onnx_w_alias (t->w, value, add_input (t, value->producer->name, value->dtype, &value->shape));
+      g_ptr_array_add (t->starts, (gpointer) lpt_onnx_wb_start (t, port->external));
+      lpt_onnx_w_alias (t->w, value, lpt_onnx_wb_add_input (t, value->producer->name, value->dtype, &value->shape));
     }
 }
 
 static void
-feed_rest (Write *t)
+feed_rest (LptOnnxBodyWriter *t)
 {
   for (guint i = 0; i < t->body->parameters->len && t->w->error == NULL; i++)
     {
-      LptValue *value = lpt_node_out (parameter (t, i)), *x;
-      const LptBodyPort *port = port_of_parameter (t, i);
+      LptValue *value = lpt_node_out (lpt_onnx_wb_parameter (t, i)), *x;
+      const LptBodyPort *port = lpt_onnx_wb_port (t, i);
       const char *name;
 
-      if (is_state (t, i))
+      if (lpt_onnx_wb_is_state (t, i))
         continue;
       if (port == NULL || (port->external < 0 && port->purpose != LPT_PORT_ITERATION))
         {
@@ -400,7 +256,7 @@ feed_rest (Write *t)
             name = lpt_onnx_w_reshaped (t->w, name, 1, (gint64[]) { 1 });
         }
       else if (!port->sliced)
-        name = start_of (t, port->external);
+        name = lpt_onnx_wb_start (t, port->external);
       else if (!t->scan)
         name = cut (t, port, lpt_node_in (t->node, (guint) port->external));
       else
@@ -414,9 +270,9 @@ feed_rest (Write *t)
           shape.rank--;
           for (gint d = (gint) axis; d < shape.rank; d++)
             shape.dims[d] = x->shape.dims[d + 1];
-          g_ptr_array_add (t->starts, (gpointer) start_of (t, port->external));
+          g_ptr_array_add (t->starts, (gpointer) lpt_onnx_wb_start (t, port->external));
           g_ptr_array_add (t->inputs_axes, (gpointer) port);
-          name = lpt_onnx_w_step (t->w, "Unsqueeze", 2, add_input (t, value->producer->name, value->dtype, &shape),
+          name = lpt_onnx_w_step (t->w, "Unsqueeze", 2, lpt_onnx_wb_add_input (t, value->producer->name, value->dtype, &shape),
                                   lpt_onnx_w_i64s (t->w, "axis", 1, &axis));
         }
       lpt_onnx_w_alias (t->w, value, name);
@@ -425,28 +281,28 @@ feed_rest (Write *t)
 
 /* A scan output for @port; behind the node it becomes what ours is. */
 static void
-join (Write             *t,
+join (LptOnnxBodyWriter *t,
       const LptBodyPort *port)
 {
   LptOnnxWriter *w = t->w;
-  LptValue *value = result (t, port->internal);
+  LptValue *value = lpt_onnx_wb_result (t, port->internal);
   const char *name = lpt_onnx_w_codes (w, value);
   gint64 axis = port->sliced ? port_axis (t, port, value->shape.rank) : 0;
 
   if (port->sliced && w->error == NULL && value->shape.dims[axis] == 1)
     name = lpt_onnx_w_step (w, "Squeeze", 2, name, lpt_onnx_w_i64s (w, "axis", 1, &axis));
-  add_output (t, name, value->dtype);
+  lpt_onnx_wb_add_output (t, name, value->dtype);
 }
 
 /* The output of the node from the scan output @stacked of a Loop. */
 static void
-unstack (Write             *t,
+unstack (LptOnnxBodyWriter *t,
          const LptBodyPort *port,
          const char        *stacked)
 {
   LptOnnxWriter *w = t->w;
   const char *out = lpt_onnx_w_own_name (w, &t->node->out[port->external]);
-  LptValue *value = result (t, port->internal);
+  LptValue *value = lpt_onnx_wb_result (t, port->internal);
   gint rank = value->shape.rank, axis;
   gint64 order[LPT_MAX_RANK + 1] = { 0 }, dims[LPT_MAX_RANK + 1] = { 0 };
   guint n = 0;
@@ -483,7 +339,7 @@ unstack (Write             *t,
 
 /* Axes and directions of Scan, where they are not 0. */
 static void
-put_along (Write           *t,
+put_along (LptOnnxBodyWriter *t,
            Onnx__NodeProto *y,
            GPtrArray       *ports,
            const char      *axes_name,
@@ -497,7 +353,7 @@ put_along (Write           *t,
     {
       const LptBodyPort *port = g_ptr_array_index (ports, i);
 
-      axes[i] = port_axis (t, port, of_inputs ? lpt_node_in (t->node, (guint) port->external)->shape.rank : result (t, port->internal)->shape.rank);
+      axes[i] = port_axis (t, port, of_inputs ? lpt_node_in (t->node, (guint) port->external)->shape.rank : lpt_onnx_wb_result (t, port->internal)->shape.rank);
       directions[i] = port->stride < 0;
       any = any || axes[i] != 0 || directions[i] != 0;
     }
@@ -508,7 +364,7 @@ put_along (Write           *t,
 }
 
 static const LptBodyPort *
-condition_port (const Write *t)
+condition_port (const LptOnnxBodyWriter *t)
 {
   for (guint k = 0; k < t->map->outputs->len; k++)
     if (g_array_index (t->map->outputs, LptBodyPort, k).purpose == LPT_PORT_CONDITION)
@@ -516,13 +372,40 @@ condition_port (const Write *t)
   return NULL;
 }
 
+/* What comes back of the states, and the outputs of the node that are the last of them. */
+static void
+return_states (LptOnnxBodyWriter *t)
+{
+  for (guint k = 0; k < t->map->back_edges->len && t->w->error == NULL; k++)
+    {
+      const LptBackEdge *edge = &g_array_index (t->map->back_edges, LptBackEdge, k);
+      const char *end = NULL;
+
+      if (g_hash_table_lookup (t->w->names, lpt_node_out (lpt_onnx_wb_parameter (t, edge->parameter))) == t->condition)
+        continue;
+      lpt_onnx_wb_add_output (t, lpt_onnx_w_codes (t->w, lpt_onnx_wb_result (t, edge->result)), lpt_onnx_wb_result (t, edge->result)->dtype);
+      for (guint o = 0; o < t->map->outputs->len; o++)
+        {
+          const LptBodyPort *port = &g_array_index (t->map->outputs, LptBodyPort, o);
+
+          if (port->external < 0 || port->sliced || lpt_onnx_wb_state (t, port->internal) != (gint) k)
+            continue;
+          if (end == NULL)
+            end = lpt_onnx_w_own_name (t->w, &t->node->out[port->external]);
+          else
+            lpt_onnx_w_alias (t->w, &t->node->out[port->external], end);
+        }
+      g_ptr_array_add (t->ends, (gpointer) (end != NULL ? end : lpt_onnx_w_temp (t->w, "state")));
+    }
+}
+
 /* Nothing ends it but a limit of the run, and readers of ONNX refuse it. */
 static gboolean
-is_endless (Write             *t,
+is_endless (LptOnnxBodyWriter *t,
             const LptBodyPort *go_on)
 {
   LptTensor *trips = lpt_node_const_in (t->node, 0), *start = lpt_node_const_in (t->node, 1);
-  LptNode *condition = go_on != NULL ? result (t, go_on->internal)->producer : NULL;
+  LptNode *condition = go_on != NULL ? lpt_onnx_wb_result (t, go_on->internal)->producer : NULL;
 
   if (t->node->op != LPT_OP_LOOP || trips == NULL || (start != NULL && lpt_tensor_get_i64 (start, 0) == 0)
       || (condition != NULL && (!lpt_node_is_const (condition) || lpt_tensor_get_i64 (condition->data, 0) == 0)))
@@ -538,7 +421,7 @@ lpt_onnx_write_loop (LptOnnxWriter *w,
                      LptNode       *node,
                      const char    *onnx)
 {
-  Write t = { 0 };
+  LptOnnxBodyWriter t = { 0 };
   const LptBodyPort *go_on;
   Onnx__GraphProto *graph;
   Onnx__NodeProto *y;
@@ -549,11 +432,11 @@ lpt_onnx_write_loop (LptOnnxWriter *w,
   t.node = node;
   t.scan = is_scan (&t);
   go_on = node->op == LPT_OP_LOOP ? condition_port (&t) : NULL;
-  open_body (&t, w, node, 0);
+  lpt_onnx_wb_open (&t, w, node, 0);
   if (!t.scan)
     {
-      t.number = add_input (&t, "iteration", LPT_DTYPE_I64, &LPT_SHAPE_SCALAR);
-      t.condition = add_input (&t, "condition", LPT_DTYPE_BOOL, &LPT_SHAPE_SCALAR);
+      t.number = lpt_onnx_wb_add_input (&t, "iteration", LPT_DTYPE_I64, &LPT_SHAPE_SCALAR);
+      t.condition = lpt_onnx_wb_add_input (&t, "condition", LPT_DTYPE_BOOL, &LPT_SHAPE_SCALAR);
     }
   if (is_endless (&t, go_on))
     lpt_onnx_w_fail (w, "a loop that has no end");
@@ -564,39 +447,19 @@ lpt_onnx_write_loop (LptOnnxWriter *w,
 
   /* What comes out: the condition, the states, what is joined. */
   if (!t.scan && w->error == NULL)
-    add_output (&t, go_on != NULL ? lpt_onnx_w_codes (w, result (&t, go_on->internal)) : lpt_onnx_w_scalar (w, "true", LPT_DTYPE_BOOL, 1), LPT_DTYPE_BOOL);
-  for (guint k = 0; k < t.map->back_edges->len && w->error == NULL; k++)
-    {
-      const LptBackEdge *edge = &g_array_index (t.map->back_edges, LptBackEdge, k);
-      const char *end = NULL;
-
-      if (g_hash_table_lookup (w->names, lpt_node_out (parameter (&t, edge->parameter))) == t.condition)
-        continue;
-      add_output (&t, lpt_onnx_w_codes (w, result (&t, edge->result)), result (&t, edge->result)->dtype);
-      for (guint o = 0; o < t.map->outputs->len; o++)
-        {
-          const LptBodyPort *port = &g_array_index (t.map->outputs, LptBodyPort, o);
-
-          if (port->external < 0 || port->sliced || state_of_result (&t, port->internal) != (gint) k)
-            continue;
-          if (end == NULL)
-            end = lpt_onnx_w_own_name (w, &node->out[port->external]);
-          else
-            lpt_onnx_w_alias (w, &node->out[port->external], end);
-        }
-      g_ptr_array_add (t.ends, (gpointer) (end != NULL ? end : lpt_onnx_w_temp (w, "state")));
-    }
+    lpt_onnx_wb_add_output (&t, go_on != NULL ? lpt_onnx_w_codes (w, lpt_onnx_wb_result (&t, go_on->internal)) : lpt_onnx_w_scalar (w, "true", LPT_DTYPE_BOOL, 1), LPT_DTYPE_BOOL);
+  return_states (&t);
   for (guint o = 0; o < t.map->outputs->len && w->error == NULL; o++)
     {
       const LptBodyPort *port = &g_array_index (t.map->outputs, LptBodyPort, o);
 
-      if (port->external < 0 || (!port->sliced && state_of_result (&t, port->internal) >= 0))
+      if (port->external < 0 || (!port->sliced && lpt_onnx_wb_state (&t, port->internal) >= 0))
         continue;
       join (&t, port);
       g_ptr_array_add (t.outputs_axes, (gpointer) port);
       g_ptr_array_add (t.ends, (gpointer) (t.scan ? lpt_onnx_w_own_name (w, &node->out[port->external]) : lpt_onnx_w_temp (w, "stacked")));
     }
-  graph = close_body (&t);
+  graph = lpt_onnx_wb_close (&t);
 
   if (w->error == NULL && !t.scan)
     {
@@ -622,5 +485,5 @@ lpt_onnx_write_loop (LptOnnxWriter *w,
         for (guint i = 0; i < t.outputs_axes->len && w->error == NULL; i++)
           unstack (&t, g_ptr_array_index (t.outputs_axes, i), g_ptr_array_index (t.ends, n + i));
     }
-  write_clear (&t);
+  lpt_onnx_wb_clear (&t);
 }
