@@ -162,6 +162,9 @@ write_rows (LptCall      *call,
   gint64 *indices, *valid, i;
   float *scores = NULL;
 
+  /* Fixed by the lengths of the inputs, which the plan may not have known. */
+  if (!lpt_shape_is_static (&call->out[0].shape) && lpt_op_version (call->node->info, call->node->opset) < 5 && !lpt_call_infer (call, error))
+    return FALSE;
   if (lpt_shape_is_static (&call->out[0].shape))
     shape = call->out[0].shape;
   if (!lpt_call_set_shape (call, 0, &shape, error) || (indices = lpt_call_out_i64 (call, 0, error)) == NULL)
