@@ -286,6 +286,11 @@ lpt_onnx_write_group_normalization (LptOnnxWriter *w,
       lpt_onnx_w_fail (w, "an unknown rank");
       return;
     }
+  if (attrs->epsilon <= 0)
+    {
+      lpt_onnx_w_fail (w, "an epsilon of 0");
+      return;
+    }
   numbers = g_new0 (double, attrs->num_groups);
   factors[1] = lpt_onnx_w_tensor (w, "zeros", lpt_tensor_from_f64 (lpt_onnx_w_real_type (node, 0), &groups, numbers, NULL));
   for (gint64 i = 0; i < attrs->num_groups; i++)
