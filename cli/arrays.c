@@ -7,7 +7,7 @@
 
 #include "cli/cmd.h"
 #include "cli/files.h"
-#include "cli/npy.h"
+#include <lpt/lpt-npy.h>
 
 #include <lpt/lpt-executor.h>
 
@@ -127,7 +127,7 @@ load_archive (LptGraph *graph, GPtrArray *tensors, const char *spec)
 {
   GError *error = NULL;
   Wanted wanted = { graph, NULL };
-  g_autoptr (GHashTable) arrays = npz_load (spec, wants, &wanted, &error);
+  g_autoptr (GHashTable) arrays = lpt_npz_load (spec, wants, &wanted, &error);
   g_autofree char *unknown = wanted.unknown;
   if (arrays == NULL)
     return cmd_fail (error);
@@ -156,7 +156,7 @@ known_inputs (LptGraph *graph)
 }
 
 static int
-load_one (LptGraph *graph, GPtrArray *tensors, const char *spec)
+load_one (LptGraph *graph, GPtrArray *tensors, const char *spec, const LptDataOptions *options)
 {
   LptNode *parameter = NULL;
   const char *path = spec;
@@ -181,7 +181,7 @@ load_one (LptGraph *graph, GPtrArray *tensors, const char *spec)
   if (parameter == NULL)
     parameter = g_ptr_array_index (graph->parameters, 0);
   GError *error = NULL;
-  g_autoptr (LptTensor) tensor = npy_load (path, &error);
+  g_autoptr (LptTensor) tensor = lpt_data_load_input (parameter, path, options, &error);
   return tensor != NULL ? set_input (graph, tensors, spec, parameter, tensor) : cmd_fail (error);
 }
 
@@ -193,20 +193,20 @@ unref_tensor (gpointer tensor)
 }
 
 GPtrArray *
-cmd_arrays_load (LptGraph *graph, char **specs, gint64 seed, int *code)
+cmd_arrays_load (LptGraph *graph, char **specs, const LptDataOptions *options, gint64 seed, int *code)
 {
-  return cmd_arrays_load_drawn (graph, specs, seed, NULL, code);
+  return cmd_arrays_load_drawn (graph, specs, options, seed, NULL, code);
 }
 
 GPtrArray *
-cmd_arrays_load_drawn (LptGraph *graph, char **specs, gint64 seed, guint *drawn, int *code)
+cmd_arrays_load_drawn (LptGraph *graph, char **specs, const LptDataOptions *options, gint64 seed, guint *drawn, int *code)
 {
   guint n_drawn = 0;
   g_autoptr (GPtrArray) tensors = g_ptr_array_new_with_free_func (unref_tensor);
   g_autoptr (GRand) rand = g_rand_new_with_seed ((guint32) seed);
   g_ptr_array_set_size (tensors, (gint) graph->parameters->len);
   for (guint i = 0; specs != NULL && specs[i] != NULL; i++)
-    if ((*code = load_one (graph, tensors, specs[i])) != CMD_OK)
+    if ((*code = load_one (graph, tensors, specs[i], options)) != CMD_OK)
       return NULL;
   for (guint i = 0; i < tensors->len; i++)
     {
@@ -253,7 +253,7 @@ cmd_arrays_save (const char *dir, guint n, const char *const *names, LptTensor *
       g_ptr_array_add (files, name);
     }
   if (g_str_has_suffix (dir, ".npz"))
-    return npz_save (dir, n, (const char *const *) files->pdata, tensors, error);
+    return lpt_npz_save (dir, n, (const char *const *) files->pdata, tensors, error);
   if (g_mkdir_with_parents (dir, 0777) != 0)
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: cannot be made: %s", dir, g_strerror (errno));
@@ -262,7 +262,7 @@ cmd_arrays_save (const char *dir, guint n, const char *const *names, LptTensor *
   for (guint i = 0; i < n; i++)
     {
       g_autofree char *file = g_strconcat (g_ptr_array_index (files, i), ".npy", NULL), *path = g_build_filename (dir, file, NULL);
-      if (!npy_save (path, tensors[i], error))
+      if (!lpt_npy_save (path, tensors[i], error))
         return FALSE;
     }
   return TRUE;

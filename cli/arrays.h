@@ -6,21 +6,23 @@
 #ifndef LPTC_ARRAYS_H
 #define LPTC_ARRAYS_H
 
-#include <lpt/lpt-graph.h>
+#include <lpt/lpt-data.h>
 
 #define CMD_NO_SEED (-1)
 
 /**
  * cmd_arrays_load:
- * @specs: NAME=FILE.npy, FILE.npy (for a model with one input) or FILE.npz (its arrays are called as the inputs); may be NULL
+ * @specs: NAME=FILE, FILE (for a model with one input) or FILE.npz (its arrays are called as the inputs); may be NULL. FILE is
+ *   what lpt_data_load_input() reads
+ * @options: (nullable): how images and arrays become inputs
  * @seed: of random arrays for inputs that none of them gives; CMD_NO_SEED = that is an error, unless nothing reads
  *   the input: zeros
  * @drawn: (out) (optional): how many inputs were drawn
  * Returns: (transfer full) (element-type LptTensor): one per graph->parameters; NULL: *code is the exit code, the
  *   message is printed
  */
-GPtrArray *cmd_arrays_load_drawn (LptGraph *graph, char **specs, gint64 seed, guint *drawn, int *code);
-GPtrArray *cmd_arrays_load (LptGraph *graph, char **specs, gint64 seed, int *code);
+GPtrArray *cmd_arrays_load_drawn (LptGraph *graph, char **specs, const LptDataOptions *options, gint64 seed, guint *drawn, int *code);
+GPtrArray *cmd_arrays_load (LptGraph *graph, char **specs, const LptDataOptions *options, gint64 seed, int *code);
 
 /* Writes @n arrays as @dir/NAME.npy (made when it is absent), or into one archive when @dir ends with .npz.
  * Names become file names; equal ones get "_2", ... */

@@ -6,6 +6,7 @@
 #include "cli/arrays.h"
 #include "cli/cache.h"
 #include "cli/cmd.h"
+#include "cli/data-args.h"
 #include "cli/files.h"
 #include "cli/profile.h"
 #include "cli/progress.h"
@@ -25,6 +26,8 @@ typedef struct
 {
   const char *model;
   CmdRunArgs  form;
+  CmdDataArgs images;
+  char      **inputs;
   char       *cache;
   gint        threads, iterations;
   gboolean    profile, json;
@@ -208,6 +211,8 @@ static void
 bench_args_clear (BenchArgs *args)
 {
   cmd_run_args_clear (&args->form);
+  cmd_data_args_clear (&args->images);
+  g_strfreev (args->inputs);
   g_free (args->cache);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (BenchArgs, bench_args_clear)
@@ -220,6 +225,8 @@ cmd_bench (int argc, char **argv)
   Times times = { 0.0 };
   int code;
   const GOptionEntry own[] = {
+    { "input", 'i', 0, G_OPTION_ARG_FILENAME_ARRAY, &args.inputs, "Array or image of an input; FILE.npz for all", "NAME=FILE" },
+    CMD_IMAGE_ENTRIES (&args.images),
     { "threads", 0, 0, G_OPTION_ARG_INT, &args.threads, "Threads; 0 = one per processor (default 1)", "N" },
     { "iterations", 0, 0, G_OPTION_ARG_INT, &args.iterations, "Runs (default: one second, at least 10)", "N" },
     { "cache", 0, 0, G_OPTION_ARG_FILENAME, &args.cache, "Keep lowered models with packed weights here", "DIR" },
@@ -229,7 +236,7 @@ cmd_bench (int argc, char **argv)
   };
   g_autofree GOptionEntry *entries = cmd_run_entries (&args.form, own);
   if (!cmd_parse (&argc, &argv, entries, "MODEL", "A model that carries quantization is transformed and lowered first, unless it is already. "
-                  "Inputs are drawn; a warm-up is not counted.\n"
+                  "Inputs that are not given are drawn; a warm-up is not counted.\n"
                   "--json: plan_ms is from the file to a model that can run, its parts are load_ms, lower_ms and pack_ms.", 1, 1, &code)
       || !cmd_run_check (&args.form, &code))
     return code;
@@ -256,7 +263,8 @@ cmd_bench (int argc, char **argv)
   progress_end ();
   if (graph == NULL)
     return code;
-  g_autoptr (GPtrArray) tensors = cmd_arrays_load (graph, NULL, 1, &code);
+  LptDataOptions images;
+  g_autoptr (GPtrArray) tensors = cmd_data_options (&args.images, &images, &code) ? cmd_arrays_load (graph, args.inputs, &images, 1, &code) : NULL;
   if (tensors == NULL)
     return code;
   gboolean ok = bench (&args, &graph, tensors, &cache, hit, &times, &error);

@@ -5,9 +5,10 @@
 
 #include "cli/arrays.h"
 #include "cli/cmd.h"
+#include "cli/data-args.h"
 #include "cli/files.h"
 #include "cli/layers.h"
-#include "cli/npy.h"
+#include <lpt/lpt-npy.h>
 #include "cli/progress.h"
 #include "cli/runnable.h"
 #include "cli/run.h"
@@ -26,6 +27,7 @@ typedef struct
 typedef struct
 {
   CmdRunArgs form;
+  CmdDataArgs images;
   char     **inputs;
   gint       threads, seed;
   gboolean   reference;
@@ -35,6 +37,7 @@ static void
 compare_args_clear (CompareArgs *args)
 {
   cmd_run_args_clear (&args->form);
+  cmd_data_args_clear (&args->images);
   g_strfreev (args->inputs);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CompareArgs, compare_args_clear)
@@ -126,8 +129,8 @@ static int
 compare_arrays (Judge *judge, const char *a, const char *b)
 {
   GError *error = NULL;
-  g_autoptr (LptTensor) x = npy_load (a, &error);
-  g_autoptr (LptTensor) y = x != NULL ? npy_load (b, &error) : NULL;
+  g_autoptr (LptTensor) x = lpt_npy_load (a, &error);
+  g_autoptr (LptTensor) y = x != NULL ? lpt_npy_load (b, &error) : NULL;
   if (y == NULL)
     return cmd_fail (error);
   begin (judge);
@@ -158,7 +161,10 @@ static GPtrArray *
 load_inputs (Judge *judge, LptGraph *graph, const CompareArgs *args, int *code)
 {
   guint drawn = 0;
-  GPtrArray *tensors = cmd_arrays_load_drawn (graph, args->inputs, args->seed, &drawn, code);
+  LptDataOptions options;
+  if (!cmd_data_options (&args->images, &options, code))
+    return NULL;
+  GPtrArray *tensors = cmd_arrays_load_drawn (graph, args->inputs, &options, args->seed, &drawn, code);
   judge->seed = drawn > 0 ? args->seed : CMD_NO_SEED;
   return tensors;
 }
@@ -319,7 +325,8 @@ cmd_compare (int argc, char **argv)
   Judge judge = { .tolerance = NAN, .seed = CMD_NO_SEED };
   int code;
   const GOptionEntry own[] = {
-    { "input", 'i', 0, G_OPTION_ARG_FILENAME_ARRAY, &args.inputs, "Array of an input; FILE.npz for all", "NAME=FILE.npy" },
+    { "input", 'i', 0, G_OPTION_ARG_FILENAME_ARRAY, &args.inputs, "Array or image of an input; FILE.npz for all", "NAME=FILE" },
+    CMD_IMAGE_ENTRIES (&args.images),
     { "tolerance", 0, 0, G_OPTION_ARG_STRING, &tolerance, "Exit with 1 where a difference is greater", "T" },
     { "requant", 0, 0, G_OPTION_ARG_STRING, &requant, "Compare one model under these modes; the first counts as right", "M,M..." },
     { "random", 0, 0, G_OPTION_ARG_INT, &args.seed, "Seed of inputs that are not given (default 1)", "SEED" },

@@ -6,6 +6,7 @@
 #include "cli/arrays.h"
 #include "cli/cache.h"
 #include "cli/cmd.h"
+#include "cli/data-args.h"
 #include "cli/files.h"
 #include "cli/profile.h"
 #include "cli/progress.h"
@@ -19,6 +20,7 @@
 typedef struct
 {
   CmdRunArgs form;
+  CmdDataArgs images;
   char     **inputs;
   char      *out, *dump, *profile, *cache;
   gint       threads;
@@ -30,6 +32,7 @@ static void
 exec_args_clear (ExecArgs *args)
 {
   cmd_run_args_clear (&args->form);
+  cmd_data_args_clear (&args->images);
   g_strfreev (args->inputs);
   g_free (args->out);
   g_free (args->dump);
@@ -180,7 +183,8 @@ load (const ExecArgs *args, const char *model, CmdCache *cache, GPtrArray **tens
     }
   if (!hit && !cmd_prepare_graph (graph, args->form.pipeline.shapes, args->form.pipeline.outputs, args->form.pipeline.requant, code))
     return NULL;
-  *tensors = cmd_arrays_load (graph, args->inputs, args->seed, code);
+  LptDataOptions options;
+  *tensors = cmd_data_options (&args->images, &options, code) ? cmd_arrays_load (graph, args->inputs, &options, args->seed, code) : NULL;
   if (*tensors == NULL)
     return NULL;
   return hit || cmd_make_runnable (graph, model, &args->form, args->reference, code) ? g_steal_pointer (&graph) : NULL;
@@ -192,7 +196,8 @@ cmd_exec (int argc, char **argv)
   g_auto (ExecArgs) args = { .seed = CMD_NO_SEED, .threads = 1 };
   int code;
   const GOptionEntry own[] = {
-    { "input", 'i', 0, G_OPTION_ARG_FILENAME_ARRAY, &args.inputs, "Array of an input; FILE.npz for all", "NAME=FILE.npy" },
+    { "input", 'i', 0, G_OPTION_ARG_FILENAME_ARRAY, &args.inputs, "Array or image of an input; FILE.npz for all", "NAME=FILE" },
+    CMD_IMAGE_ENTRIES (&args.images),
     { "out", 'o', 0, G_OPTION_ARG_FILENAME, &args.out, "Write the outputs as DIR/NAME.npy (or into one FILE.npz)", "DIR" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &args.threads, "Threads; 0 = one per processor (default 1)", "N" },
     { "reference", 0, 0, G_OPTION_ARG_NONE, &args.reference, "The graph as it is, scalar and unfused", NULL },

@@ -13,7 +13,7 @@
 #include <lpt/lpt-executor.h>
 #include <lpt/lpt-openvino.h>
 
-#include "cli/npy.h"
+#include <lpt/lpt-npy.h>
 
 typedef struct
 {
@@ -47,7 +47,7 @@ load (const char *folder,
   name = g_strdup_vprintf (format, args);
   va_end (args);
   path = g_build_filename (folder, "golden", name, NULL);
-  tensor = npy_load (path, &error);
+  tensor = lpt_npy_load (path, &error);
   g_assert_no_error (error);
 
   return tensor;

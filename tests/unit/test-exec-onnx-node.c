@@ -15,7 +15,7 @@
 #include <lpt/lpt-executor.h>
 #include <lpt/lpt-onnx.h>
 
-#include "cli/npy.h"
+#include <lpt/lpt-npy.h>
 #include "frontends/onnx_json/proto/onnx-message.h"
 
 #define TOLERANCE 1e-3
@@ -34,7 +34,7 @@ load (const char *folder,
 
   if (!g_file_test (path, G_FILE_TEST_EXISTS))
     return NULL;
-  tensor = npy_load (path, &error);
+  tensor = lpt_npy_load (path, &error);
   g_assert_no_error (error);
   if (!lpt_dtype_is_bits (dtype, lpt_tensor_dtype (tensor)))
     return tensor;

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "cli/npy.h"
+#include <lpt/lpt-npy.h>
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -24,9 +24,9 @@ test_types (void)
         g_autoptr (GError) error = NULL;
         g_autoptr (LptTensor) tensor = lpt_tensor_from_f64 (types[t], &shapes[s], values, &error);
         g_assert_no_error (error);
-        npy_save (path, tensor, &error);
+        lpt_npy_save (path, tensor, &error);
         g_assert_no_error (error);
-        g_autoptr (LptTensor) again = npy_load (path, &error);
+        g_autoptr (LptTensor) again = lpt_npy_load (path, &error);
         g_assert_no_error (error);
         g_assert_true (lpt_tensor_equal (tensor, again));
       }
@@ -44,9 +44,9 @@ test_widened (void)
     {
       g_autoptr (GError) error = NULL;
       g_autoptr (LptTensor) tensor = lpt_tensor_from_f64 (types[t].from, &shape, (double[]) { 3, 0, 7 }, &error);
-      npy_save (path, tensor, &error);
+      lpt_npy_save (path, tensor, &error);
       g_assert_no_error (error);
-      g_autoptr (LptTensor) again = npy_load (path, &error);
+      g_autoptr (LptTensor) again = lpt_npy_load (path, &error);
       g_assert_no_error (error);
       g_assert_cmpint (lpt_tensor_dtype (again), ==, types[t].to);
       for (gint64 i = 0; i < 3; i++)
@@ -76,7 +76,7 @@ test_orders (void)
   g_autoptr (GBytes) big = file ("{'descr': '>i2', 'fortran_order': False, 'shape': (2, 3), }\n", 12);
   g_autoptr (GBytes) fortran = file ("{'descr': '<i2', 'fortran_order': True, 'shape': (2, 3), }\n", 12);
   g_autoptr (GBytes) quoted = file ("{\"shape\": (2,3),\"fortran_order\": False,\"descr\":\"|u1\"}", 6);
-  g_autoptr (LptTensor) a = npy_parse (big, "big", &error), b = npy_parse (fortran, "fortran", &error), c = npy_parse (quoted, "quoted", &error);
+  g_autoptr (LptTensor) a = lpt_npy_parse (big, "big", &error), b = lpt_npy_parse (fortran, "fortran", &error), c = lpt_npy_parse (quoted, "quoted", &error);
   g_assert_no_error (error);
   g_assert_cmpint (lpt_tensor_get_i64 (a, 1), ==, 0x0203);
   g_assert_cmpint (lpt_tensor_get_i64 (b, 1), ==, 0x0504);      /* [0][1]: third element of the file */
@@ -105,7 +105,7 @@ test_bad (void)
     {
       g_autoptr (GError) error = NULL;
       g_autoptr (GBytes) bytes = file (bad[i].header, bad[i].data);
-      g_autoptr (LptTensor) none = npy_parse (bytes, "bad.npy", &error);
+      g_autoptr (LptTensor) none = lpt_npy_parse (bytes, "bad.npy", &error);
       g_assert_null (none);
       if (strstr (error->message, bad[i].message) == NULL)
         g_error ("\"%s\" does not say \"%s\"", error->message, bad[i].message);
@@ -121,16 +121,16 @@ test_archive (void)
   g_autoptr (LptTensor) a = lpt_tensor_scalar (LPT_DTYPE_F32, 2.5), b = lpt_tensor_vector_i64 (3, (gint64[]) { 1, -2, 3 });
   const char *const names[] = { "first", "second" };
   LptTensor *const tensors[] = { a, b };
-  npz_save (path, 2, names, tensors, &error);
+  lpt_npz_save (path, 2, names, tensors, &error);
   g_assert_no_error (error);
-  g_autoptr (GHashTable) arrays = npz_load (path, NULL, NULL, &error);
+  g_autoptr (GHashTable) arrays = lpt_npz_load (path, NULL, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (g_hash_table_size (arrays), ==, 2);
   g_assert_true (lpt_tensor_equal (g_hash_table_lookup (arrays, "first"), a));
   g_assert_true (lpt_tensor_equal (g_hash_table_lookup (arrays, "second"), b));
   g_unlink (path);
   g_assert_true (g_file_set_contents (path, "PK no archive", -1, NULL));
-  g_autoptr (GHashTable) none = npz_load (path, NULL, NULL, &error);
+  g_autoptr (GHashTable) none = lpt_npz_load (path, NULL, NULL, &error);
   g_assert_null (none);
   g_assert_error (error, LPT_ERROR, LPT_ERROR_IO);
   g_unlink (path);

@@ -6,15 +6,16 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "cli/npy.h"
+#include "frontends/data/npy-private.h"
+
 #include <lpt/lpt-out-file.h>
 
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <string.h>
 
-static gboolean G_GNUC_PRINTF (3, 4)
-fail (GError **error, const char *source, const char *format, ...)
+gboolean
+npy_fail (GError **error, const char *source, const char *format, ...)
 {
   va_list args;
   va_start (args, format);
@@ -27,13 +28,6 @@ fail (GError **error, const char *source, const char *format, ...)
 /* --- the header ------------------------------------------------------------ */
 
 #define MAX_HEADER ((gsize) 1 << 20)
-
-typedef struct
-{
-  LptDType dtype;
-  gboolean swap, fortran;
-  LptShape shape;
-} NpyHeader;
 
 /* Points behind 'key': of the dictionary, or NULL. */
 static const char *
@@ -65,7 +59,7 @@ read_descr (const char *p, NpyHeader *h, const char *source, GError **error)
   };
   const char quote = p != NULL ? *p : '\0', *end = quote == '\'' || quote == '"' ? strchr (p + 1, quote) : NULL;
   if (end == NULL)
-    return fail (error, source, "unsupported element type (a plain number is needed)");
+    return npy_fail (error, source, "unsupported element type (a plain number is needed)");
   g_autofree char *text = g_strndup (p + 1, (gsize) (end - p - 1));
   h->swap = text[0] == '>';
   const char *code = strchr ("<>|=", text[0]) != NULL && text[0] != '\0' ? text + 1 : text;
@@ -75,7 +69,7 @@ read_descr (const char *p, NpyHeader *h, const char *source, GError **error)
         h->dtype = types[i].dtype;
         return TRUE;
       }
-  return fail (error, source, "unsupported element type '%.20s'", text);
+  return npy_fail (error, source, "unsupported element type '%.20s'", text);
 }
 
 static gboolean
@@ -83,7 +77,7 @@ read_shape (const char *p, NpyHeader *h, const char *source, GError **error)
 {
   h->shape = LPT_SHAPE_SCALAR;
   if (p == NULL || *p != '(')
-    return fail (error, source, "the header has no shape");
+    return npy_fail (error, source, "the header has no shape");
   for (p++; *p != ')';)
     {
       char *end;
@@ -93,16 +87,16 @@ read_shape (const char *p, NpyHeader *h, const char *source, GError **error)
         break;
       guint64 dim = g_ascii_isdigit (*p) ? g_ascii_strtoull (p, &end, 10) : G_MAXUINT64;
       if (dim > G_MAXINT64)
-        return fail (error, source, "the header has a broken shape");
+        return npy_fail (error, source, "the header has a broken shape");
       if (h->shape.rank == LPT_MAX_RANK)
-        return fail (error, source, "unsupported: more than %d dimensions", LPT_MAX_RANK);
+        return npy_fail (error, source, "unsupported: more than %d dimensions", LPT_MAX_RANK);
       h->shape.dims[h->shape.rank++] = (gint64) dim;
       for (p = end; *p == ' ' || *p == 'L'; p++)
         ;
       if (*p == ',')
         p++;
       else if (*p != ')')
-        return fail (error, source, "the header has a broken shape");
+        return npy_fail (error, source, "the header has a broken shape");
     }
   return TRUE;
 }
@@ -114,23 +108,23 @@ read_header (GBytes *bytes, NpyHeader *h, const char *source, GError **error)
   gsize size;
   const guint8 *data = g_bytes_get_data (bytes, &size);
   if (size < 10 || memcmp (data, "\x93NUMPY", 6) != 0)
-    return fail (error, source, "not a .npy file");
+    return npy_fail (error, source, "not a .npy file");
   gsize start = data[6] == 1 ? 10 : 12;
   if (data[6] < 1 || data[6] > 3)
-    return fail (error, source, "unsupported version %u of the .npy format", data[6]);
+    return npy_fail (error, source, "unsupported version %u of the .npy format", data[6]);
   if (size < start)
-    return fail (error, source, "the file ends in its header");
+    return npy_fail (error, source, "the file ends in its header");
   gsize length = data[8] | (gsize) data[9] << 8;
   if (start == 12)
     length |= (gsize) data[10] << 16 | (gsize) data[11] << 24;
   if (length > size - start)
-    return fail (error, source, "the file ends in its header");
+    return npy_fail (error, source, "the file ends in its header");
   g_autofree char *header = g_strndup ((const char *) data + start, length);
   const char *order = find_key (header, "fortran_order");
   if (!read_descr (find_key (header, "descr"), h, source, error) || !read_shape (find_key (header, "shape"), h, source, error))
     return 0;
   if (order == NULL || (!g_str_has_prefix (order, "True") && !g_str_has_prefix (order, "False")))
-    return fail (error, source, "the header has no fortran_order");
+    return npy_fail (error, source, "the header has no fortran_order");
   h->fortran = order[0] == 'T' && h->shape.rank > 1;
   return start + length;
 }
@@ -138,8 +132,8 @@ read_header (GBytes *bytes, NpyHeader *h, const char *source, GError **error)
 /* --- elements -------------------------------------------------------------- */
 
 /* Elements in C order and our byte order. */
-static LptTensor *
-rearrange (const NpyHeader *h, const guint8 *data, gint64 count, GError **error)
+LptTensor *
+npy_rearrange (const NpyHeader *h, const guint8 *data, gint64 count, GError **error)
 {
   g_autoptr (LptTensor) tensor = lpt_tensor_new (h->dtype, &h->shape, error);
   if (tensor == NULL)
@@ -165,7 +159,7 @@ rearrange (const NpyHeader *h, const guint8 *data, gint64 count, GError **error)
 }
 
 LptTensor *
-npy_parse (GBytes *bytes, const char *source, GError **error)
+lpt_npy_parse (GBytes *bytes, const char *source, GError **error)
 {
   NpyHeader h;
   gint64 count;
@@ -174,16 +168,16 @@ npy_parse (GBytes *bytes, const char *source, GError **error)
     return NULL;
   if (!lpt_shape_count (&h.shape, &count) || !lpt_tensor_byte_size (h.dtype, count, &need))
     {
-      fail (error, source, "the shape has too many elements");
+      npy_fail (error, source, "the shape has too many elements");
       return NULL;
     }
   if (need > size - start)
     {
-      fail (error, source, "the file ends early: %" G_GSIZE_FORMAT " bytes of elements, %" G_GSIZE_FORMAT " are needed", size - start, need);
+      npy_fail (error, source, "the file ends early: %" G_GSIZE_FORMAT " bytes of elements, %" G_GSIZE_FORMAT " are needed", size - start, need);
       return NULL;
     }
   LptTensor *tensor = h.fortran || (h.swap && lpt_dtype_bits (h.dtype) > 8)
-                      ? rearrange (&h, (const guint8 *) g_bytes_get_data (bytes, NULL) + start, count, error)
+                      ? npy_rearrange (&h, (const guint8 *) g_bytes_get_data (bytes, NULL) + start, count, error)
                       : lpt_tensor_new_bytes (h.dtype, &h.shape, bytes, start, error);
   if (tensor == NULL)
     g_prefix_error (error, "%s: ", source);
@@ -193,23 +187,16 @@ npy_parse (GBytes *bytes, const char *source, GError **error)
 /* --- streams ---------------------------------------------------------------- */
 
 /* Files are read, not mapped: one that becomes shorter meanwhile is an error like others. */
-typedef struct
-{
-  gssize    (*read) (gpointer from, gpointer to, gsize size);   /* up to @size bytes; < 0: an error */
-  gpointer    from;
-  const char *name;
-} Stream;
-
-static gssize
-read_file (gpointer from, gpointer to, gsize size)
+gssize
+npy_read_file (gpointer from, gpointer to, gsize size)
 {
   gsize n = fread (to, 1, size, from);
   return n == 0 && ferror ((FILE *) from) ? -1 : (gssize) n;
 }
 
 /* What there is of @size bytes; G_MAXSIZE: an error. */
-static gsize
-fill (const Stream *stream, guint8 *to, gsize size)
+gsize
+npy_fill (const NpyStream *stream, guint8 *to, gsize size)
 {
   gsize n = 0;
   while (n < size)
@@ -226,15 +213,15 @@ fill (const Stream *stream, guint8 *to, gsize size)
 
 /* "\x93NUMPY" to the end of the dictionary. NULL + error. */
 static GBytes *
-load_header (const Stream *stream, GError **error)
+load_header (const NpyStream *stream, GError **error)
 {
   guint8 start[12];
-  gsize n = fill (stream, start, 10), length;
+  gsize n = npy_fill (stream, start, 10), length;
   if (n == 10 && start[6] != 1)
-    n += fill (stream, start + 10, 2);
+    n += npy_fill (stream, start + 10, 2);
   if (n < 10 || n > sizeof start)
     {
-      fail (error, stream->name, n > sizeof start ? "cannot be read" : "not a .npy file");
+      npy_fail (error, stream->name, n > sizeof start ? "cannot be read" : "not a .npy file");
       return NULL;
     }
   length = start[8] | (gsize) start[9] << 8;
@@ -242,45 +229,49 @@ load_header (const Stream *stream, GError **error)
     length |= (gsize) start[10] << 16 | (gsize) start[11] << 24;
   if (length > MAX_HEADER)
     {
-      fail (error, stream->name, memcmp (start, "\x93NUMPY", 6) != 0 ? "not a .npy file" : "the header has %" G_GSIZE_FORMAT " bytes", length);
+      npy_fail (error, stream->name, memcmp (start, "\x93NUMPY", 6) != 0 ? "not a .npy file" : "the header has %" G_GSIZE_FORMAT " bytes", length);
       return NULL;
     }
   g_autofree guint8 *data = g_malloc (n + length);
   memcpy (data, start, n);
-  gsize more = fill (stream, data + n, length);
+  gsize more = npy_fill (stream, data + n, length);
   return g_bytes_new (data, n + (more <= length ? more : 0));
 }
 
+gboolean
+npy_load_header (const NpyStream *stream, NpyHeader *h, gsize *need, GError **error)
+{
+  gint64 count;
+  g_autoptr (GBytes) header = load_header (stream, error);
+  if (header == NULL || read_header (header, h, stream->name, error) == 0)
+    return FALSE;
+  return (lpt_shape_count (&h->shape, &count) && lpt_tensor_byte_size (h->dtype, count, need))
+         || npy_fail (error, stream->name, "the shape has too many elements");
+}
+
 /* The array that begins where @stream stands, if @want (nullable) wants it; NULL + error, without one: it is not wanted. */
-static LptTensor *
-load_array (const Stream *stream, const char *name, NpyWant want, gpointer data, GError **error)
+LptTensor *
+npy_load_array (const NpyStream *stream, const char *name, LptNpyWant want, gpointer data, GError **error)
 {
   NpyHeader h;
-  gint64 count;
   gsize need;
-  g_autoptr (GBytes) header = load_header (stream, error);
-  if (header == NULL || read_header (header, &h, stream->name, error) == 0)
+  if (!npy_load_header (stream, &h, &need, error))
     return NULL;
-  if (!lpt_shape_count (&h.shape, &count) || !lpt_tensor_byte_size (h.dtype, count, &need))
-    {
-      fail (error, stream->name, "the shape has too many elements");
-      return NULL;
-    }
   if (want != NULL && !want (name, &h.shape, data, error))
     return NULL;
   g_autoptr (LptTensor) tensor = lpt_tensor_new (h.dtype, &h.shape, error);
-  gsize n = tensor != NULL ? fill (stream, lpt_tensor_writable (tensor), need) : 0;
+  gsize n = tensor != NULL ? npy_fill (stream, lpt_tensor_writable (tensor), need) : 0;
   if (tensor == NULL)
     g_prefix_error (error, "%s: ", stream->name);
   else if (n > need)
-    fail (error, stream->name, "cannot be read");
+    npy_fail (error, stream->name, "cannot be read");
   else if (n < need)
-    fail (error, stream->name, "the file ends early: %" G_GSIZE_FORMAT " bytes of elements, %" G_GSIZE_FORMAT " are needed", n, need);
+    npy_fail (error, stream->name, "the file ends early: %" G_GSIZE_FORMAT " bytes of elements, %" G_GSIZE_FORMAT " are needed", n, need);
   else if (!h.fortran && (!h.swap || lpt_dtype_bits (h.dtype) <= 8))
     return g_steal_pointer (&tensor);
   else
     {
-      LptTensor *ordered = rearrange (&h, lpt_tensor_data (tensor), count, error);
+      LptTensor *ordered = npy_rearrange (&h, lpt_tensor_data (tensor), lpt_tensor_count (tensor), error);
       if (ordered == NULL)
         g_prefix_error (error, "%s: ", stream->name);
       return ordered;
@@ -289,7 +280,7 @@ load_array (const Stream *stream, const char *name, NpyWant want, gpointer data,
 }
 
 LptTensor *
-npy_load (const char *path, GError **error)
+lpt_npy_load (const char *path, GError **error)
 {
   GStatBuf info;
   gboolean folder = g_stat (path, &info) == 0 && S_ISDIR (info.st_mode);
@@ -299,7 +290,7 @@ npy_load (const char *path, GError **error)
       g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", path, g_strerror (folder ? EISDIR : errno));
       return NULL;
     }
-  LptTensor *tensor = load_array (&(Stream) { read_file, file, path }, NULL, NULL, NULL, error);
+  LptTensor *tensor = npy_load_array (&(NpyStream) { npy_read_file, file, path }, NULL, NULL, NULL, error);
   fclose (file);
   return tensor;
 }
@@ -307,8 +298,8 @@ npy_load (const char *path, GError **error)
 /* --- writing --------------------------------------------------------------- */
 
 /* @tensor in a type that NumPy has (transfer full). */
-static LptTensor *
-numpy_tensor (LptTensor *tensor, const char **descr, GError **error)
+LptTensor *
+npy_plain_tensor (LptTensor *tensor, const char **descr, GError **error)
 {
   static const char *const codes[] = {
     [LPT_DTYPE_UNDEFINED] = NULL, [LPT_DTYPE_DYNAMIC] = NULL,
@@ -327,8 +318,8 @@ numpy_tensor (LptTensor *tensor, const char **descr, GError **error)
   return dtype == lpt_tensor_dtype (tensor) ? lpt_tensor_ref (tensor) : lpt_tensor_convert (tensor, dtype, error);
 }
 
-static GString *
-header_text (const LptTensor *tensor, const char *descr)
+GString *
+npy_header_text (const LptTensor *tensor, const char *descr)
 {
   const LptShape *shape = lpt_tensor_shape (tensor);
   GString *text = g_string_new (NULL);
@@ -345,134 +336,15 @@ header_text (const LptTensor *tensor, const char *descr)
 }
 
 gboolean
-npy_save (const char *path, LptTensor *tensor, GError **error)
+lpt_npy_save (const char *path, LptTensor *tensor, GError **error)
 {
   const char *descr;
   g_auto (LptOutFile) file = { NULL };
-  g_autoptr (LptTensor) plain = numpy_tensor (tensor, &descr, error);
+  g_autoptr (LptTensor) plain = npy_plain_tensor (tensor, &descr, error);
   if (plain == NULL || !lpt_out_file_open (&file, path, error))
     return FALSE;
-  g_autoptr (GString) header = header_text (plain, descr);
+  g_autoptr (GString) header = npy_header_text (plain, descr);
   fwrite (header->str, 1, header->len, file.stream);
   fwrite (lpt_tensor_data (plain), 1, lpt_tensor_size (plain), file.stream);
   return lpt_out_file_finish (&file, error) && lpt_out_file_commit (&file, error);
 }
-
-/* --- archives -------------------------------------------------------------- */
-
-#ifdef LPT_HAVE_LIBZIP
-
-#include <zip.h>
-
-/* Arrays of numbers do not compress like this; what does is made to. */
-#define MAX_EXPANSION 256
-#define ALWAYS_UNPACKED ((zip_uint64_t) 64 << 20)
-
-static gssize
-read_zip (gpointer from, gpointer to, gsize size)
-{
-  return (gssize) zip_fread (from, to, size);
-}
-
-/* Entry @i into @arrays, if it is wanted. */
-static gboolean
-load_entry (zip_t *zip, zip_uint64_t i, const char *path, NpyWant want, gpointer data, GHashTable *arrays, GError **error)
-{
-  zip_stat_t stat;
-  if (zip_stat_index (zip, i, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_NAME) || !(stat.valid & ZIP_STAT_SIZE) || !(stat.valid & ZIP_STAT_COMP_SIZE))
-    return fail (error, path, "entry %" G_GUINT64_FORMAT " is broken", (guint64) i);
-  g_autofree char *source = g_strdup_printf ("%s: %s", path, stat.name);
-  g_autofree char *name = g_strndup (stat.name, strlen (stat.name) - (g_str_has_suffix (stat.name, ".npy") ? 4 : 0));
-  if (stat.size > ALWAYS_UNPACKED && stat.size / MAX_EXPANSION > stat.comp_size)
-    return fail (error, source, "%" G_GUINT64_FORMAT " bytes would become %" G_GUINT64_FORMAT ", more than %d times as many", (guint64) stat.comp_size,
-                 (guint64) stat.size, MAX_EXPANSION);
-  zip_file_t *file = zip_fopen_index (zip, i, 0);
-  if (file == NULL)
-    return fail (error, source, "cannot be unpacked");
-  GError *local = NULL;
-  LptTensor *tensor = load_array (&(Stream) { read_zip, file, source }, name, want, data, &local);
-  zip_fclose (file);
-  if (tensor != NULL)
-    g_hash_table_replace (arrays, g_steal_pointer (&name), tensor);
-  if (local == NULL)
-    return TRUE;
-  g_propagate_error (error, local);
-  return FALSE;
-}
-
-GHashTable *
-npz_load (const char *path, NpyWant want, gpointer data, GError **error)
-{
-  int code = 0;
-  zip_t *zip = zip_open (path, ZIP_RDONLY, &code);
-  if (zip == NULL)
-    {
-      zip_error_t e;
-      zip_error_init_with_code (&e, code);
-      g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", path, zip_error_strerror (&e));
-      zip_error_fini (&e);
-      return NULL;
-    }
-  g_autoptr (GHashTable) arrays = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) lpt_tensor_unref);
-  gboolean ok = TRUE;
-  for (zip_int64_t i = 0, n = zip_get_num_entries (zip, 0); ok && i < n; i++)
-    ok = load_entry (zip, (zip_uint64_t) i, path, want, data, arrays, error);
-  zip_discard (zip);
-  return ok ? g_steal_pointer (&arrays) : NULL;
-}
-
-gboolean
-npz_save (const char *path, guint n, const char *const *names, LptTensor *const *tensors, GError **error)
-{
-  int code = 0;
-  g_auto (LptOutFile) probe = { NULL };     /* says what is wrong with the place; libzip renames by itself */
-  if (!lpt_out_file_open (&probe, path, error))
-    return FALSE;
-  zip_t *zip = zip_open (path, ZIP_CREATE | ZIP_TRUNCATE, &code);
-  g_autoptr (GPtrArray) buffers = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
-  gboolean ok = zip != NULL;
-  for (guint i = 0; ok && i < n; i++)
-    {
-      const char *descr;
-      g_autofree char *name = g_strconcat (names[i], ".npy", NULL);
-      g_autoptr (LptTensor) plain = numpy_tensor (tensors[i], &descr, error);
-      if (plain == NULL)
-        {
-          zip_discard (zip);
-          return FALSE;
-        }
-      GString *text = header_text (plain, descr);
-      g_string_append_len (text, lpt_tensor_data (plain), (gssize) lpt_tensor_size (plain));
-      GBytes *bytes = g_string_free_to_bytes (text);
-      g_ptr_array_add (buffers, bytes);
-      zip_source_t *source = zip_source_buffer (zip, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), 0);
-      zip_int64_t at = source != NULL ? zip_file_add (zip, name, source, ZIP_FL_ENC_UTF_8 | ZIP_FL_OVERWRITE) : -1;
-      ok = at >= 0 && zip_set_file_compression (zip, (zip_uint64_t) at, ZIP_CM_STORE, 0) == 0;
-      if (at < 0 && source != NULL)
-        zip_source_free (source);
-    }
-  ok = ok && zip_close (zip) == 0;
-  if (ok)
-    return TRUE;
-  g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: cannot be written: %s", path, zip != NULL ? zip_strerror (zip) : "no archive");
-  if (zip != NULL)
-    zip_discard (zip);
-  return FALSE;
-}
-
-#else
-
-GHashTable *
-npz_load (const char *path, NpyWant want, gpointer data, GError **error)
-{
-  fail (error, path, "unsupported: built without libzip; use .npy files");
-  return NULL;
-}
-
-gboolean
-npz_save (const char *path, guint n, const char *const *names, LptTensor *const *tensors, GError **error)
-{
-  return fail (error, path, "unsupported: built without libzip; use .npy files");
-}
-
-#endif

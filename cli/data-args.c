@@ -1,0 +1,83 @@
+/* data-args.c - from options to samples
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "cli/data-args.h"
+#include "cli/cmd.h"
+#include "cli/progress.h"
+
+void
+cmd_data_args_clear (CmdDataArgs *args)
+{
+  g_strfreev (args->data);
+  g_free (args->layout);
+  g_free (args->mean);
+  g_free (args->scale);
+  g_free (args->resize);
+  g_free (args->channels);
+  g_free (args->pad);
+}
+
+static void
+on_remark (const char *text, gpointer data)
+{
+  progress_end ();
+  cmd_note ("%s", text);
+}
+
+gboolean
+cmd_data_options (const CmdDataArgs *args, LptDataOptions *options, int *code)
+{
+  const struct
+  {
+    const char *name, *text;
+    gboolean  (*apply) (LptDataOptions *options, const char *text, GError **error);
+  } rows[] = {
+    { "layout", args->layout, lpt_data_options_layout },
+    { "channels", args->channels, lpt_data_options_channels },
+    { "resize", args->resize, lpt_data_options_resize },
+    { "mean", args->mean, lpt_data_options_mean },
+    { "scale", args->scale, lpt_data_options_scale },
+  };
+  *options = (LptDataOptions) { .remark = on_remark, .limit = args->samples };
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      if (rows[i].text == NULL || rows[i].apply (options, rows[i].text, &error))
+        continue;
+      *code = cmd_usage ("--%s %s", rows[i].name, error->message);
+      return FALSE;
+    }
+  gint64 level = 0;
+  if (args->pad != NULL && (args->resize != NULL || !g_ascii_string_to_signed (args->pad, 10, 0, 255, &level, NULL)))
+    {
+      *code = cmd_usage (args->resize != NULL ? "--pad %s: excludes --resize" : "--pad %s: a level of 0 to 255 is wanted", args->pad);
+      return FALSE;
+    }
+  if (args->pad != NULL)
+    options->fit = LPT_FIT_PAD;
+  options->pad = (double) level;
+  if (args->samples >= 0)
+    return TRUE;
+  *code = cmd_usage ("--samples %d: a number above 0 is wanted", args->samples);
+  return FALSE;
+}
+
+LptData *
+cmd_data_open (const CmdDataArgs *args, LptGraph *graph, int *code)
+{
+  LptDataOptions options;
+  GError *error = NULL;
+  if (args->data == NULL)
+    {
+      *code = cmd_usage ("--data is missing: samples for the model's inputs");
+      return NULL;
+    }
+  if (!cmd_data_options (args, &options, code))
+    return NULL;
+  LptData *data = lpt_data_open (graph, (const char *const *) args->data, &options, &error);
+  if (data == NULL)
+    *code = cmd_fail (error);
+  return data;
+}

@@ -1,0 +1,228 @@
+/* test-data.c - samples: what fits an input, rows of arrays and archives, folders, normalization, images, bytes, sound
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <lpt/lpt-data.h>
+#include <lpt/lpt-npy.h>
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+static char *scratch;
+
+static char *
+path_of (const char *name)
+{
+  return g_build_filename (scratch, name, NULL);
+}
+
+/* A model with the input "x". */
+static LptGraph *
+model (LptDType dtype, gint rank, const gint64 *dims)
+{
+  LptGraph *graph = lpt_graph_new ("g");
+  LptNode *x = lpt_graph_add (graph, LPT_OP_PARAMETER, 0, "x", 0, NULL);
+  x->out[0].dtype = dtype;
+  x->out[0].shape = lpt_shape_make (rank, dims);
+  return graph;
+}
+
+/* u8 0, 1, 2, ... in @path. */
+static void
+save_range (const char *path, gint rank, const gint64 *dims)
+{
+  LptShape shape = lpt_shape_make (rank, dims);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptTensor) tensor = lpt_tensor_new (LPT_DTYPE_U8, &shape, &error);
+  guint8 *v = lpt_tensor_writable (tensor);
+  for (gint64 i = 0; i < lpt_tensor_count (tensor); i++)
+    v[i] = (guint8) i;
+  lpt_npy_save (path, tensor, &error);
+  g_assert_no_error (error);
+}
+
+static LptData *
+open_data (LptGraph *graph, const char *spec, const LptDataOptions *options)
+{
+  g_autoptr (GError) error = NULL;
+  LptData *data = lpt_data_open (graph, (const char *const[]) { spec, NULL }, options, &error);
+  g_assert_no_error (error);
+  return data;
+}
+
+static LptTensor *
+get (LptData *data, guint i)
+{
+  g_autoptr (GError) error = NULL;
+  LptTensor *tensor = NULL;
+  lpt_data_get (data, i, &tensor, &error);
+  g_assert_no_error (error);
+  return tensor;
+}
+
+static void
+test_fit (void)
+{
+  static const struct { gint model_rank; gint64 model[4]; gint rank; gint64 dims[4]; guint n; double at[3]; } rows[] = {
+    { 4, { 1, 1, 2, 3 }, 4, { 5, 1, 2, 3 }, 5, { 24, 25, 26 } },                /* stacked */
+    { 4, { 1, 1, 2, 3 }, 3, { 5, 2, 3 }, 5, { 24, 25, 26 } },                   /* without the axis of length 1 */
+    { 4, { LPT_DYNAMIC, 3, 2, 2 }, 4, { 4, 2, 2, 3 }, 4, { 36, 39, 42 } },      /* channels last become first */
+    { 4, { 1, 2, 2, 3 }, 4, { 4, 3, 2, 2 }, 4, { 36, 40, 44 } },                /* and the other way */
+    { 3, { 2, 2, 3 }, 3, { 8, 2, 3 }, 4, { 36, 37, 38 } },                      /* batches of two */
+    { 2, { 1, 3 }, 1, { 3 }, 1, { 0, 1, 2 } },                                  /* one sample */
+  };
+  g_autofree char *path = path_of ("fit.npy");
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (LptGraph) graph = model (LPT_DTYPE_U8, rows[i].model_rank, rows[i].model);
+      save_range (path, rows[i].rank, rows[i].dims);
+      g_autoptr (LptData) data = open_data (graph, path, NULL);
+      g_assert_cmpuint (data->n, ==, rows[i].n);
+      g_autoptr (LptTensor) last = get (data, data->n - 1);
+      g_assert_cmpint (lpt_tensor_shape (last)->rank, ==, rows[i].model_rank);
+      for (gint k = 0; k < 3; k++)
+        g_assert_cmpfloat (lpt_tensor_get_f64 (last, k), ==, rows[i].at[k]);
+      g_autoptr (LptTensor) first = get (data, 0);
+      g_assert_cmpfloat (lpt_tensor_get_f64 (first, 0), ==, 0.0);
+    }
+  g_unlink (path);
+}
+
+static void
+test_misfit (void)
+{
+  g_autofree char *path = path_of ("misfit.npy");
+  g_autoptr (LptGraph) graph = model (LPT_DTYPE_F32, 4, (gint64[]) { 1, 3, 8, 8 });
+  g_autoptr (GError) error = NULL;
+  save_range (path, 2, (gint64[]) { 4, 5 });
+  g_assert_null (lpt_data_open (graph, (const char *const[]) { path, NULL }, NULL, &error));
+  g_assert_error (error, LPT_ERROR, LPT_ERROR_INVALID);
+  g_assert_nonnull (strstr (error->message, "misfit.npy"));
+  g_clear_error (&error);
+  g_assert_null (lpt_data_open (graph, (const char *const[]) { scratch, NULL }, NULL, &error));
+  g_assert_nonnull (error);
+  g_unlink (path);
+}
+
+static void
+test_normalize (void)
+{
+  g_autofree char *path = path_of ("normal.npy");
+  g_autoptr (LptGraph) graph = model (LPT_DTYPE_F32, 4, (gint64[]) { 1, 3, 1, 2 });
+  g_autoptr (GError) error = NULL;
+  LptDataOptions options = { 0 };
+  g_assert_true (lpt_data_options_mean (&options, "1,2,3", &error) && lpt_data_options_scale (&options, "2", &error));
+  save_range (path, 4, (gint64[]) { 2, 3, 1, 2 });
+  g_autoptr (LptData) data = open_data (graph, path, &options);
+  g_autoptr (LptTensor) second = get (data, 1);
+  g_assert_cmpfloat (lpt_tensor_get_f64 (second, 0), ==, 2.5);
+  g_assert_cmpfloat (lpt_tensor_get_f64 (second, 5), ==, 4.0);
+  g_assert_false (lpt_data_options_scale (&options, "0", &error));
+  g_assert_error (error, LPT_ERROR, LPT_ERROR_INVALID);
+  g_clear_error (&error);
+  g_assert_false (lpt_data_options_mean (&options, "1,2,3,4,5", &error));
+  g_clear_error (&error);
+  g_assert_false (lpt_data_options_channels (&options, "rbg", &error));
+  g_unlink (path);
+}
+
+/* Backwards through an archive, and through a folder in the order of names. */
+static void
+test_archive_and_folder (void)
+{
+#ifdef LPT_HAVE_LIBZIP
+  g_autoptr (GError) error = NULL;
+  g_autofree char *folder = path_of ("folder"), *a = g_build_filename (folder, "a.npz", NULL), *b = g_build_filename (folder, "b.npy", NULL);
+  g_autoptr (LptGraph) graph = model (LPT_DTYPE_I32, 2, (gint64[]) { 1, 2 });
+  LptShape shape = lpt_shape_make (2, (gint64[]) { 3, 2 });
+  g_autoptr (LptTensor) x = lpt_tensor_from_f64 (LPT_DTYPE_I32, &shape, (double[]) { 0, 1, 2, 3, 4, 5 }, &error);
+  g_mkdir (folder, 0777);
+  g_assert_true (lpt_npz_save (a, 2, (const char *const[]) { "other", "x" }, (LptTensor *const[]) { x, x }, &error));
+  save_range (b, 2, (gint64[]) { 2, 2 });
+  g_autoptr (LptData) data = open_data (graph, folder, NULL);
+  g_assert_cmpuint (data->n, ==, 5);
+  for (guint i = 5; i-- > 0;)
+    {
+      g_autoptr (LptTensor) row = get (data, i);
+      g_assert_cmpfloat (lpt_tensor_get_f64 (row, 1), ==, i < 3 ? 2.0 * i + 1.0 : 2.0 * (i - 3) + 1.0);
+      g_assert_cmpstr (lpt_data_name (data, i), ==, i < 3 ? "a.npz" : "b.npy");
+    }
+  g_unlink (a);
+  g_unlink (b);
+  g_rmdir (folder);
+#else
+  g_test_skip ("built without libzip");
+#endif
+}
+
+/* What Pillow 9.4 makes of the same image. */
+static void
+test_resize (void)
+{
+  static const guint8 small[] = { 67, 108, 156, 162, 101, 98, 115, 104, 144, 140, 124, 130 };
+  static const guint8 large[] = { 34, 157, 94, 193, 146, 48, 129, 104, 187, 154, 70, 81, 120, 176, 168, 88, 80, 97, 135, 139, 105, 90, 64, 87, 100, 116,
+                                  125, 136, 79, 101, 125, 156, 181, 80, 111, 129, 168, 114, 114, 153, 131, 176, 74, 134, 179 };
+  guint8 image[5][7];
+  for (guint y = 0; y < 5; y++)
+    for (guint x = 0; x < 7; x++)
+      image[y][x] = (guint8) (37 * y * y + 101 * x + 13 * x * y);
+  LptShape shape = lpt_shape_make (3, (gint64[]) { 5, 7, 1 });
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptTensor) tensor = lpt_tensor_new_copy (LPT_DTYPE_U8, &shape, image, &error);
+  g_autoptr (LptTensor) a = lpt_image_resize (tensor, 3, 4, &error), b = lpt_image_resize (tensor, 9, 5, &error), c = lpt_image_resize (tensor, 5, 7, &error);
+  g_assert_no_error (error);
+  g_assert_cmpmem (lpt_tensor_data (a), lpt_tensor_size (a), small, sizeof small);
+  g_assert_cmpmem (lpt_tensor_data (b), lpt_tensor_size (b), large, sizeof large);
+  g_assert_cmpmem (lpt_tensor_data (c), lpt_tensor_size (c), image, sizeof image);
+  g_assert_null (lpt_image_resize (tensor, 1 << 20, 3, &error));
+  g_assert_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED);
+}
+
+/* FILE:TYPE[SHAPE], and a sound of three samples. */
+static void
+test_bytes (void)
+{
+  static const char wav[] = "RIFF\x2a\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x80\x3e\0\0\0\x7d\0\0\2\0\x10\0data\6\0\0\0\0\0\0\x40\0\x80";
+  g_autoptr (GError) error = NULL;
+  g_autofree char *path = path_of ("x.bin"), *good = g_strconcat (path, ":u8[1,2,3]", NULL), *bad = g_strconcat (path, ":f32[2]", NULL), *sound = path_of ("x.wav");
+  g_file_set_contents (path, "\1\2\3\4\5\6", 6, &error);
+  g_file_set_contents (sound, wav, sizeof wav - 1, &error);
+  g_assert_no_error (error);
+  g_assert_true (lpt_array_is_media (good) && lpt_array_is_media (sound) && !lpt_array_is_media (path));
+  g_autoptr (LptTensor) bytes = lpt_array_load (good, &error), samples = lpt_array_load (sound, &error);
+  g_assert_no_error (error);
+  g_assert_cmpfloat (lpt_tensor_get_f64 (bytes, 5), ==, 6.0);
+  g_assert_cmpint (lpt_tensor_count (samples), ==, 3);
+  g_assert_cmpfloat (lpt_tensor_get_f64 (samples, 1), ==, 0.5);
+  g_assert_cmpfloat (lpt_tensor_get_f64 (samples, 2), ==, -1.0);
+  g_assert_null (lpt_array_load (bad, &error));
+  g_assert_error (error, LPT_ERROR, LPT_ERROR_INVALID);
+  g_clear_error (&error);
+  for (gsize n = 0; n < sizeof wav - 7; n++)
+    {
+      g_file_set_contents (sound, wav, (gssize) n, NULL);
+      g_autoptr (LptTensor) none = lpt_array_load (sound, &error);
+      g_assert_true ((none == NULL) == (error != NULL));
+      g_clear_error (&error);
+    }
+  g_unlink (path);
+  g_unlink (sound);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  scratch = g_dir_make_tmp ("lpt-data-XXXXXX", NULL);
+  g_test_add_func ("/data/fit", test_fit);
+  g_test_add_func ("/data/misfit", test_misfit);
+  g_test_add_func ("/data/normalize", test_normalize);
+  g_test_add_func ("/data/archive-and-folder", test_archive_and_folder);
+  g_test_add_func ("/data/resize", test_resize);
+  g_test_add_func ("/data/bytes", test_bytes);
+  int code = g_test_run ();
+  g_rmdir (scratch);
+  g_free (scratch);
+  return code;
+}
