@@ -1,0 +1,328 @@
+/* evaluate.c - runs one or two models over samples and keeps the score
+ *
+ * Samples go one after another through both models; a plan is made for each shape of inputs that comes. A model whose input is
+ * of codes with quantization gets real samples quantized. SQNR = 10 log10 (sum a^2 / sum (a - b)^2) over the first outputs.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "quantize/evaluate.h"
+#include "quantize/metric.h"
+
+#include <lpt/lpt-executor.h>
+
+#include <math.h>
+
+/* --- one model ------------------------------------------------------------------- */
+
+void
+lpt_runner_clear (LptRunner *runner)
+{
+  g_clear_pointer (&runner->context, lpt_plan_context_free);
+  g_clear_pointer (&runner->plan, lpt_plan_free);
+  g_clear_pointer (&runner->shapes, g_free);
+}
+
+/* @tensor as the input @parameter takes it. */
+static LptTensor *
+quantize_input (LptTensor *tensor, LptNode *parameter, GError **error)
+{
+  const LptValue *value = lpt_node_out (parameter);
+  const LptQuant *quant = value->quant;
+  if (quant == NULL || quant->n != 1 || !lpt_dtype_is_real (lpt_tensor_dtype (tensor)))
+    return lpt_tensor_ref (tensor);
+  g_autofree float *v = lpt_tensor_to_f32 (tensor, error);
+  for (gint64 i = 0, n = lpt_tensor_count (tensor); v != NULL && i < n; i++)
+    v[i] = (float) (v[i] / quant->scale[0] + quant->zero_point[0]);
+  g_autoptr (LptTensor) real = v != NULL ? lpt_tensor_from_f32 (lpt_tensor_shape (tensor), v, error) : NULL;
+  return real != NULL ? lpt_tensor_convert_round (real, value->dtype, LPT_ROUND_HALF_EVEN, error) : NULL;
+}
+
+static gboolean
+make_plan (LptRunner *runner, LptTensor *const *tensors, GError **error)
+{
+  guint n = runner->graph->parameters->len;
+  gboolean same = runner->plan != NULL;
+  for (guint i = 0; same && i < n; i++)
+    same = lpt_shape_equal (&runner->shapes[i], lpt_tensor_shape (tensors[i]));
+  if (same)
+    return TRUE;
+  lpt_runner_clear (runner);
+  runner->shapes = g_new0 (LptShape, n + 1);
+  for (guint i = 0; i < n; i++)
+    runner->shapes[i] = *lpt_tensor_shape (tensors[i]);
+  runner->plan = lpt_plan_new (runner->graph, runner->shapes, 0, error);
+  runner->context = runner->plan != NULL ? lpt_plan_context_new (runner->plan, runner->threads, error) : NULL;
+  return runner->context != NULL;
+}
+
+GPtrArray *
+lpt_runner_run (LptRunner *runner, LptTensor *const *tensors, GError **error)
+{
+  if (!make_plan (runner, tensors, error))
+    return NULL;
+  for (guint i = 0; i < runner->graph->parameters->len; i++)
+    {
+      g_autoptr (LptTensor) input = quantize_input (tensors[i], g_ptr_array_index (runner->graph->parameters, i), error);
+      if (input == NULL || !lpt_plan_context_set_input (runner->context, i, input, error))
+        return NULL;
+    }
+  if (!lpt_plan_run (runner->plan, runner->context, error))
+    return NULL;
+  g_autoptr (GPtrArray) outputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+  for (guint i = 0; i < lpt_plan_n_outputs (runner->plan); i++)
+    {
+      LptTensor *output = lpt_plan_context_output (runner->context, i, error);
+      if (output == NULL)
+        return NULL;
+      g_ptr_array_add (outputs, output);
+    }
+  return g_steal_pointer (&outputs);
+}
+
+/* --- both ------------------------------------------------------------------------- */
+
+typedef struct
+{
+  const LptEvalOptions *options;
+  LptEvaluation *result;
+  guint          n_models, n_metrics;
+  LptRunner      runners[2];
+  GPtrArray     *metrics[2];        /* of LptMetric */
+  GHashTable    *answers[2];        /* class -> how often it was answered */
+  gint64         n_answers, agreeing;
+  double         signal, noise;
+} Evaluator;
+
+static void
+evaluator_clear (Evaluator *e)
+{
+  for (guint i = 0; i < 2; i++)
+    {
+      lpt_runner_clear (&e->runners[i]);
+      g_clear_pointer (&e->metrics[i], g_ptr_array_unref);
+      g_clear_pointer (&e->answers[i], g_hash_table_unref);
+    }
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Evaluator, evaluator_clear)
+
+void
+lpt_evaluation_free (LptEvaluation *evaluation)
+{
+  if (evaluation == NULL)
+    return;
+  for (guint i = 0; i < 2; i++)
+    g_clear_pointer (&evaluation->scores[i], g_array_unref);
+  g_free (evaluation);
+}
+
+static gboolean
+choose_metrics (Evaluator *e, GError **error)
+{
+  static const char *const by_default[] = { "top1", NULL };
+  const char *const *names = e->options->metrics != NULL ? e->options->metrics : e->options->labels != NULL ? by_default : NULL;
+  for (guint m = 0; m < e->n_models; m++)
+    {
+      e->metrics[m] = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_metric_free);
+      e->answers[m] = g_hash_table_new (NULL, NULL);
+    }
+  for (e->n_metrics = 0; names != NULL && names[e->n_metrics] != NULL; e->n_metrics++)
+    {
+      const char *name = names[e->n_metrics];
+      const LptMetricKind *kind = lpt_metric_find (name);
+      g_autofree char *known = g_strjoinv (", ", (char **) lpt_metric_names ());
+      if (kind == NULL)
+        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "no metric is called \"%s\": %s", name, known);
+      else if (kind->needs_labels && e->options->labels == NULL)
+        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s needs labels", name);
+      else
+        {
+          for (guint m = 0; m < e->n_models; m++)
+            g_ptr_array_add (e->metrics[m], lpt_metric_new (kind));
+          continue;
+        }
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* Which classes a model answers: the first output's places. */
+static gint64 *
+find_tops (LptTensor *output, gint64 *n, GError **error)
+{
+  LptClasses classes;
+  *n = 0;
+  if (!lpt_classes_find (lpt_tensor_shape (output), 0, &classes) || classes.classes < 2)
+    return g_new0 (gint64, 1);
+  g_autofree float *values = lpt_tensor_to_f32 (output, error);
+  if (values == NULL)
+    return NULL;
+  gint64 *tops = g_new (gint64, classes.places);
+  for (gint64 i = 0; i < classes.places; i++)
+    tops[i] = lpt_classes_top (&classes, values, i);
+  *n = classes.places;
+  return tops;
+}
+
+/* Counts what model @m answers: its @n classes (transfer full); NULL + error. */
+static gint64 *
+count_answers (Evaluator *e, guint m, LptTensor *output, gint64 *n, GError **error)
+{
+  gint64 *tops = find_tops (output, n, error);
+  for (gint64 i = 0; tops != NULL && i < *n; i++)
+    {
+      gpointer key = GINT_TO_POINTER ((gint) tops[i]);
+      g_hash_table_insert (e->answers[m], key, GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (e->answers[m], key)) + 1));
+    }
+  return tops;
+}
+
+static gboolean
+compare_outputs (Evaluator *e, GPtrArray *const *outputs, GError **error)
+{
+  gint64 n = 0, n_second = 0;
+  g_autofree gint64 *first = count_answers (e, 0, g_ptr_array_index (outputs[0], 0), &n, error);
+  if (first == NULL)
+    return FALSE;
+  e->n_answers += n;
+  if (e->n_models < 2)
+    return TRUE;
+  g_autofree gint64 *second = count_answers (e, 1, g_ptr_array_index (outputs[1], 0), &n_second, error);
+  if (second == NULL)
+    return FALSE;
+  for (gint64 i = 0; i < MIN (n, n_second); i++)
+    e->agreeing += first[i] == second[i];
+  LptTensor *a = g_ptr_array_index (outputs[0], 0), *b = g_ptr_array_index (outputs[1], 0);
+  gint64 count = lpt_tensor_count (a);
+  for (gint64 i = 0; count == lpt_tensor_count (b) && i < count; i++)
+    {
+      double x = lpt_tensor_get_f64 (a, i), d = x - lpt_tensor_get_f64 (b, i);
+      e->signal += x * x;
+      e->noise += d * d;
+    }
+  return TRUE;
+}
+
+static gboolean
+add_sample (Evaluator *e, guint i, LptTensor *const *tensors, LptTensor *label, GError **error)
+{
+  g_autoptr (GPtrArray) first = NULL, second = NULL;
+  GPtrArray **outputs[2] = { &first, &second };
+  for (guint m = 0; m < e->n_models; m++)
+    {
+      gint64 start = g_get_monotonic_time ();
+      if ((*outputs[m] = lpt_runner_run (&e->runners[m], tensors, error)) == NULL)
+        return FALSE;
+      e->result->run_seconds[m] += (double) (g_get_monotonic_time () - start) / G_USEC_PER_SEC;
+      if ((*outputs[m])->len == 0)
+        {
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the model has no outputs");
+          return FALSE;
+        }
+      LptAnswer answer = { (LptTensor *const *) (*outputs[m])->pdata, (*outputs[m])->len, label, e->options->offset };
+      for (guint k = 0; k < e->n_metrics; k++)
+        {
+          LptMetric *metric = g_ptr_array_index (e->metrics[m], k);
+          if (!metric->kind->add (metric, &answer, error))
+            {
+              g_prefix_error (error, "sample %u: ", i);
+              return FALSE;
+            }
+        }
+    }
+  return compare_outputs (e, (GPtrArray *const[]) { first, second }, error);
+}
+
+static void
+finish (Evaluator *e)
+{
+  LptEvaluation *r = e->result;
+  for (guint m = 0; m < e->n_models; m++)
+    {
+      GHashTableIter iter;
+      gpointer class, count;
+      gint64 most = 0;
+      r->scores[m] = g_array_new (FALSE, FALSE, sizeof (LptScore));
+      for (guint k = 0; k < e->n_metrics; k++)
+        {
+          LptScore score = lpt_metric_score (g_ptr_array_index (e->metrics[m], k));
+          g_array_append_val (r->scores[m], score);
+        }
+      g_hash_table_iter_init (&iter, e->answers[m]);
+      while (g_hash_table_iter_next (&iter, &class, &count))
+        if ((gint64) GPOINTER_TO_UINT (count) > most || ((gint64) GPOINTER_TO_UINT (count) == most && GPOINTER_TO_INT (class) < r->top_class[m]))
+          {
+            most = GPOINTER_TO_UINT (count);
+            r->top_class[m] = GPOINTER_TO_INT (class);
+          }
+      r->top_share[m] = e->n_answers > 0 ? (double) most / (double) e->n_answers : 0.0;
+    }
+  r->p = -1.0;
+  for (guint k = 0; e->n_models == 2 && k < e->n_metrics; k++)
+    {
+      const LptMetric *a = g_ptr_array_index (e->metrics[0], k), *b = g_ptr_array_index (e->metrics[1], k);
+      if (!g_str_equal (a->kind->name, "top1"))
+        continue;
+      for (guint i = 0; i < MIN (a->hits->len, b->hits->len); i++)
+        {
+          r->lost += a->hits->data[i] && !b->hits->data[i];
+          r->won += !a->hits->data[i] && b->hits->data[i];
+        }
+      r->p = lpt_stat_mcnemar (r->lost, r->won);
+    }
+  r->n_agree = e->n_answers;
+  r->agree = e->n_answers > 0 ? (double) e->agreeing / (double) e->n_answers : 1.0;
+  lpt_stat_wilson (e->agreeing, e->n_answers, &r->agree_low, &r->agree_high);
+  r->sqnr = e->noise > 0.0 ? 10.0 * log10 (e->signal / e->noise) : HUGE_VAL;
+}
+
+static void
+clear_tensors (LptTensor **tensors, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    g_clear_pointer (&tensors[i], lpt_tensor_unref);
+}
+
+/* Can the inputs of the first model be those of the second? */
+static gboolean
+check_inputs (LptGraph *const *graphs, guint n, GError **error)
+{
+  if (n < 2 || graphs[0]->parameters->len == graphs[1]->parameters->len)
+    return TRUE;
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the models have %u and %u inputs", graphs[0]->parameters->len, graphs[1]->parameters->len);
+  return FALSE;
+}
+
+LptEvaluation *
+lpt_evaluate (LptGraph *const *graphs, guint n_graphs, LptData *data, const LptEvalOptions *options, GError **error)
+{
+  g_return_val_if_fail (n_graphs == 1 || n_graphs == 2, NULL);
+  g_autoptr (LptEvaluation) result = g_new0 (LptEvaluation, 1);
+  g_auto (Evaluator) e = { .options = options, .result = result, .n_models = n_graphs };
+  guint n_inputs = graphs[0]->parameters->len;
+  g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_inputs + 1);
+  if (!check_inputs (graphs, n_graphs, error) || !choose_metrics (&e, error))
+    return NULL;
+  for (guint m = 0; m < n_graphs; m++)
+    e.runners[m] = (LptRunner) { .graph = graphs[m], .threads = options->threads };
+  result->n_models = n_graphs;
+  result->n_samples = data->n;
+  for (guint i = 0; i < data->n; i++)
+    {
+      g_autoptr (LptTensor) label = NULL;
+      gint64 start = g_get_monotonic_time ();
+      if (options->progress != NULL)
+        options->progress ("evaluating", i, data->n, options->progress_data);
+      if (options->labels != NULL && !lpt_data_get (options->labels, i, &label, error))
+        return NULL;
+      if (!lpt_data_get (data, i, tensors, error))
+        return NULL;
+      result->data_seconds += (double) (g_get_monotonic_time () - start) / G_USEC_PER_SEC;
+      gboolean ok = add_sample (&e, i, tensors, label, error);
+      clear_tensors (tensors, n_inputs);
+      if (!ok)
+        return NULL;
+    }
+  finish (&e);
+  return g_steal_pointer (&result);
+}

@@ -1,0 +1,25 @@
+/* evaluate.h - running a graph on one sample after another
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_EVALUATE_RUN_H
+#define LPT_EVALUATE_RUN_H
+
+#include <lpt/lpt-executor.h>
+
+typedef struct
+{
+  LptGraph       *graph;
+  guint           threads;
+  LptPlan        *plan;
+  LptPlanContext *context;
+  LptShape       *shapes;       /* of the plan's inputs */
+} LptRunner;
+
+/* The outputs (transfer full) (element-type LptTensor); NULL + error. A plan is made when the shapes change. */
+GPtrArray *lpt_runner_run   (LptRunner *runner, LptTensor *const *tensors, GError **error);
+void       lpt_runner_clear (LptRunner *runner);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptRunner, lpt_runner_clear)
+
+#endif
