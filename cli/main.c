@@ -17,6 +17,7 @@ static const LptCommand commands[] = {
   { "check",     cmd_check,     "Hold a model against a target's restrictions" },
   { "explain",   cmd_explain,   "Say what becomes of each op, and why" },
   { "bench",     cmd_bench,     "Time a model" },
+  { "quantize",  cmd_quantize,  "Make an int8 model of a float one and samples" },
   { "eval",      cmd_eval,      "Measure a model on labelled samples" },
   { "print",     cmd_print,     "Show a model as text" },
   { "plan",      cmd_plan,      "Show what a run goes through" },

@@ -29,6 +29,7 @@
 #include <lpt/lpt-cpu.h>
 #include <lpt/lpt-data.h>
 #include <lpt/lpt-eval.h>
+#include <lpt/lpt-quantize.h>
 #include <lpt/lpt-pack.h>
 #include <lpt/lpt-out-file.h>
 

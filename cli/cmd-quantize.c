@@ -1,0 +1,279 @@
+/* cmd-quantize.c - lptc quantize: from a float model and samples to one that runs on integers
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "cli/cmd.h"
+#include "cli/data-args.h"
+#include "cli/files.h"
+#include "cli/pipeline-args.h"
+#include "cli/progress.h"
+
+#include <lpt/lpt-explain.h>
+#include <lpt/lpt-quantize.h>
+#include <lpt/lpt-work.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct
+{
+  CmdPipelineArgs pipeline;
+  CmdDataArgs     data;
+  char           *out, *ranges, *weights, *preset, *percentile, *io_type, *elementwise, *onnx_form;
+  char          **enable, **disable;
+  gint            threads;
+  gboolean        strict, quiet;
+} QuantizeArgs;
+
+static void
+quantize_args_clear (QuantizeArgs *args)
+{
+  cmd_pipeline_args_clear (&args->pipeline);
+  cmd_data_args_clear (&args->data);
+  g_free (args->out);
+  g_free (args->ranges);
+  g_free (args->weights);
+  g_free (args->preset);
+  g_free (args->percentile);
+  g_free (args->io_type);
+  g_free (args->elementwise);
+  g_free (args->onnx_form);
+  g_strfreev (args->enable);
+  g_strfreev (args->disable);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (QuantizeArgs, quantize_args_clear)
+
+static void
+on_progress (const char *what, guint64 done, guint64 total, gpointer data)
+{
+  progress (what, done, total);
+}
+
+/* --- options ----------------------------------------------------------------------------- */
+
+/* --enable and --disable: repairs. */
+static gboolean
+choose_repairs (LptQuantizeOptions *options, char **names, gboolean on, int *code)
+{
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    {
+      gint repair = lpt_repair_find (names[i]);
+      if (repair < 0)
+        {
+          g_autoptr (GString) known = g_string_new (NULL);
+          for (guint k = 0; k < lpt_repair_count (); k++)
+            g_string_append_printf (known, "%s%s", k > 0 ? ", " : "", lpt_repair_name (k));
+          *code = cmd_usage ("--%s %s: the repairs are %s", on ? "enable" : "disable", names[i], known->str);
+          return FALSE;
+        }
+      options->repairs = on ? options->repairs | 1u << repair : options->repairs & ~(1u << repair);
+    }
+  return TRUE;
+}
+
+static gboolean
+bad_option (GError *error, const char *option, int *code)
+{
+  *code = cmd_usage ("--%s %s", option, error->message);
+  g_error_free (error);
+  return FALSE;
+}
+
+static gboolean
+read_options (const QuantizeArgs *args, LptQuantizeOptions *options, int *code)
+{
+  GError *error = NULL;
+  if (!lpt_quantize_options_init (options, args->preset, &error))
+    return bad_option (error, "preset", code);
+  if (args->ranges != NULL && !lpt_range_method_from_name (args->ranges, &options->ranges, &error))
+    return bad_option (error, "ranges", code);
+  LptRangeMethod weights;
+  if (args->weights != NULL && (!lpt_range_method_from_name (args->weights, &weights, &error) || (weights != LPT_RANGES_MSE && weights != LPT_RANGES_MIN_MAX)))
+    {
+      g_clear_error (&error);
+      *code = cmd_usage ("--weight-ranges %s: min-max or mse", args->weights);
+      return FALSE;
+    }
+  if (args->weights != NULL)
+    options->weights_mse = weights == LPT_RANGES_MSE;
+  char *end = NULL;
+  if (args->percentile != NULL)
+    options->percentile = g_ascii_strtod (args->percentile, &end);
+  if (args->percentile != NULL && (*end != '\0' || !(options->percentile > 50.0) || options->percentile > 100.0))
+    {
+      *code = cmd_usage ("--percentile %s: above 50, at most 100", args->percentile);
+      return FALSE;
+    }
+  static const char *const words[] = { "never", "auto", "always" };
+  for (gint i = 0; args->elementwise != NULL && i <= (gint) G_N_ELEMENTS (words); i++)
+    {
+      if (i == (gint) G_N_ELEMENTS (words))
+        {
+          *code = cmd_usage ("--elementwise %s: never, auto or always", args->elementwise);
+          return FALSE;
+        }
+      options->elementwise = i - 1;
+      if (g_str_equal (args->elementwise, words[i]))
+        break;
+    }
+  if (args->io_type != NULL && !g_str_equal (args->io_type, "f32"))
+    {
+      *code = cmd_usage ("--io-type %s: unsupported, inputs and outputs stay f32", args->io_type);
+      return FALSE;
+    }
+  options->threads = (guint) args->threads;
+  options->progress = on_progress;
+  return choose_repairs (options, args->enable, TRUE, code) && choose_repairs (options, args->disable, FALSE, code);
+}
+
+static gboolean
+check_output (const QuantizeArgs *args, const char *in, int *code)
+{
+  g_autofree char *forms = cmd_save_forms ();
+  *code = CMD_USAGE;
+  if (args->out == NULL || !cmd_can_save (args->out))
+    {
+      if (args->out == NULL)
+        cmd_usage ("-o OUT is missing: %s", forms);
+      else
+        cmd_usage ("-o %s: the extension is none of %s", args->out, forms);
+      return FALSE;
+    }
+  g_autofree char *victim = cmd_overwrites (in, args->out);
+  if (victim == NULL)
+    return TRUE;
+  cmd_usage ("%s: is an input, and would be overwritten", victim);
+  return FALSE;
+}
+
+/* --- what became of it --------------------------------------------------------------------- */
+
+static const LptExplanation *
+find_row (GPtrArray *rows, const char *name)
+{
+  for (guint i = 0; i < rows->len; i++)
+    if (g_str_equal (((LptExplanation *) rows->pdata[i])->name, name))
+      return rows->pdata[i];
+  return NULL;
+}
+
+/* Each product with the type in which it will run. FALSE: some stay real without being told to. */
+static gboolean
+print_report (LptGraph *graph, const LptConfig *config, const LptQuantizeReport *report, gboolean quiet, GError **error)
+{
+  g_autofree char *macs = NULL;
+  g_autoptr (GPtrArray) rows = lpt_explain_full (graph, config, &macs, error);
+  guint low = 0, unwanted = 0;
+  if (rows == NULL)
+    return FALSE;
+  for (guint i = 0; i < report->layers->len; i++)
+    {
+      const LptQuantizedLayer *layer = report->layers->pdata[i];
+      const LptExplanation *row = find_row (rows, layer->name);
+      gboolean integer = row != NULL && row->precision != LPT_DTYPE_F32 && row->precision != LPT_DTYPE_UNDEFINED;
+      low += integer;
+      unwanted += layer->quantized && !integer;
+      if (quiet && (integer || !layer->quantized))
+        continue;
+      printf ("%-40s %-4s", layer->name, row != NULL && row->precision != LPT_DTYPE_UNDEFINED ? lpt_dtype_name (row->precision) : "gone");
+      if (layer->quantized && isfinite (layer->sqnr) && layer->sqnr != 0.0)
+        printf ("  weights %.1f dB", layer->sqnr);
+      if (!integer)
+        printf ("  %s", layer->reason != NULL ? layer->reason : row != NULL && row->reason != NULL ? row->reason : "");
+      putchar ('\n');
+    }
+  for (guint i = 0; i < report->remarks->len; i++)
+    puts (report->remarks->pdata[i]);
+  printf ("%u of %u products on integers, %u activations quantized by %u samples\n%s\n", low, report->layers->len, report->n_values, report->n_samples, macs);
+  if (unwanted > 0)
+    g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: %u products that were to be quantized stay real", unwanted);
+  return unwanted == 0;
+}
+
+static int
+quantize (const QuantizeArgs *args, const char *in)
+{
+  int code = CMD_OK;
+  GError *error = NULL;
+  LptQuantizeOptions options;
+  CmdSaveOptions save = { .onnx_form = args->onnx_form };
+  if (!check_output (args, in, &code) || !read_options (args, &options, &code))
+    return code;
+  g_autoptr (LptConfig) config = cmd_pipeline_config (&args->pipeline, &code);
+  progress ("loading", 0, 0);
+  g_autoptr (LptGraph) graph = config != NULL ? cmd_load (in, &error) : NULL;
+  progress_end ();
+  if (graph == NULL)
+    return config != NULL ? cmd_fail (error) : code;
+  const CmdPipelineArgs *p = &args->pipeline;
+  if (!cmd_check_names (config, graph, FALSE, &code) || !cmd_prepare_graph (graph, p->shapes, p->outputs, p->requant, &code))
+    return code;
+  g_autoptr (LptData) data = cmd_data_open (&args->data, graph, &code);
+  if (data == NULL)
+    return code;
+  g_autoptr (LptQuantizeReport) report = lpt_quantize_report_new ();
+  options.config = config;
+  gboolean ok = lpt_quantize (graph, data, &options, report, &error);
+  progress_end ();
+  if (!ok)
+    {
+      if (strstr (error->message, in) == NULL && args->data.data != NULL && strstr (error->message, args->data.data[0]) == NULL)
+        cmd_name_file (&error, in);
+      return cmd_fail (error);
+    }
+  if (!cmd_save (graph, args->out, &save, &error))
+    return cmd_fail (error);
+  if (print_report (graph, config, report, args->quiet, &error))
+    return CMD_OK;
+  if (args->strict)
+    return cmd_fail (error);
+  cmd_note ("%s", error->message);
+  g_error_free (error);
+  return CMD_OK;
+}
+
+static char *
+describe (void)
+{
+  g_autofree char *forms = cmd_save_forms ();
+  g_autoptr (GString) s = g_string_new (NULL);
+  LptQuantizeOptions fast, accurate;
+  lpt_quantize_options_init (&fast, "fast", NULL);
+  lpt_quantize_options_init (&accurate, "accurate", NULL);
+  g_string_append_printf (s, "OUT is written as %s: FakeQuantize, in ONNX Q/DQ pairs. Inputs and outputs stay real.\n\n"
+                          "Repairs (--enable, --disable; f = in --preset fast, the default, a = in accurate):\n", forms);
+  for (guint i = 0; i < lpt_repair_count (); i++)
+    g_string_append_printf (s, "  %s%s %-16s %s\n", fast.repairs >> i & 1 ? "f" : " ", accurate.repairs >> i & 1 ? "a" : " ", lpt_repair_name (i), lpt_repair_doc (i));
+  return g_string_free (g_steal_pointer (&s), FALSE);
+}
+
+int
+cmd_quantize (int argc, char **argv)
+{
+  g_auto (QuantizeArgs) args = { .threads = 1 };
+  int code;
+  const GOptionEntry own[] = {
+    { "out", 'o', 0, G_OPTION_ARG_FILENAME, &args.out, "Where to write; the extension says which form", "OUT" },
+    CMD_DATA_ENTRIES (&args.data),
+    { "ranges", 0, 0, G_OPTION_ARG_STRING, &args.ranges, "Of activations: min-max, average, percentile, mse (default), kl", "METHOD" },
+    { "percentile", 0, 0, G_OPTION_ARG_STRING, &args.percentile, "Of values that --ranges percentile keeps (default 99.99)", "P" },
+    { "weight-ranges", 0, 0, G_OPTION_ARG_STRING, &args.weights, "Of weights: min-max, mse (default)", "METHOD" },
+    { "preset", 0, 0, G_OPTION_ARG_STRING, &args.preset, "Repairs: fast (default) or accurate", "NAME" },
+    { "enable", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.enable, "Run a repair", "REPAIR" },
+    { "disable", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.disable, "Leave a repair out", "REPAIR" },
+    { "elementwise", 0, 0, G_OPTION_ARG_STRING, &args.elementwise, "Sums, products, means on integers: auto (default) = in networks without attention and norms", "never|auto|always" },
+    { "io-type", 0, 0, G_OPTION_ARG_STRING, &args.io_type, "Type of inputs and outputs (f32)", "TYPE" },
+    { "onnx-form", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &args.onnx_form, "", "FORM" },
+    { "threads", 0, 0, G_OPTION_ARG_INT, &args.threads, "Threads; 0 = one per processor (default 1)", "N" },
+    { "strict", 0, 0, G_OPTION_ARG_NONE, &args.strict, "Fail when a product that was to be quantized stays real", NULL },
+    { "quiet", 0, 0, G_OPTION_ARG_NONE, &args.quiet, "List only products that stay real against the wish", NULL },
+    { NULL },
+  };
+  g_autofree GOptionEntry *entries = cmd_pipeline_entries (&args.pipeline, own);
+  g_autofree char *text = describe ();
+  if (!cmd_parse (&argc, &argv, entries, "IN --data DATA -o OUT", text, 1, 1, &code) || !cmd_threads_ok (args.threads, &code))
+    return code;
+  return quantize (&args, argv[1]);
+}

@@ -1,0 +1,192 @@
+/* observe.c - what values are, over all samples
+ *
+ * The values are read as further results of the float graph, so many in one run that they take a few megabytes; more runs over
+ * the samples see the others. Of each a histogram and, per channel, mean and greatest magnitude are kept: sums are in f64 over
+ * the elements of a sample in their order, then over samples in theirs.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "quantize/quantize.h"
+
+#include <lpt/lpt-attrs.h>
+
+#include <math.h>
+
+#define BYTES_AT_ONCE ((gsize) 24 << 20)
+
+/* --- runs ------------------------------------------------------------------------------- */
+
+/* A copy of the graph whose results are values [from, to) of @names. NULL + error. */
+static LptGraph *
+cut_out (LptQuantizer *q, GPtrArray *values, guint from, guint to, GError **error)
+{
+  g_autoptr (LptGraph) copy = lpt_graph_copy (q->graph);
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  for (guint i = from; i < to; i++)
+    {
+      const LptValue *value = g_ptr_array_index (values, i);
+      LptNode *node = lpt_graph_find (copy, value->producer->name);
+      g_ptr_array_add (names, value->index > 0 ? g_strdup_printf ("%s.%u", node->name, value->index) : g_strdup (node->name));
+    }
+  g_ptr_array_add (names, NULL);
+  if (!lpt_graph_cut (copy, (const char *const *) names->pdata, error))
+    return NULL;
+  return g_steal_pointer (&copy);
+}
+
+/* Values from @from on that are read together. */
+static guint
+take (GPtrArray *values, guint from)
+{
+  gsize bytes = 0;
+  guint to = from;
+  while (to < values->len && (to == from || bytes < BYTES_AT_ONCE))
+    {
+      const LptValue *value = g_ptr_array_index (values, to++);
+      gint64 count = 1;
+      for (gint i = 0; i < value->shape.rank; i++)
+        count *= MAX (1, value->shape.dims[i]);
+      bytes += (gsize) count * sizeof (float);
+    }
+  return to;
+}
+
+gboolean
+lpt_quantize_watch (LptQuantizer *q, GPtrArray *values, guint samples, LptWatchFunc func, gpointer data, GError **error)
+{
+  guint n_inputs = q->graph->parameters->len;
+  g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_inputs + 1);
+  for (guint from = 0, to; from < values->len; from = to)
+    {
+      to = take (values, from);
+      g_autoptr (LptGraph) part = cut_out (q, values, from, to, error);
+      g_auto (LptRunner) runner = { .graph = part, .threads = q->options->threads };
+      gboolean ok = part != NULL;
+      for (guint i = 0; ok && i < samples; i++)
+        {
+          lpt_quantizer_step (q, "running", i + samples * from / values->len, samples);
+          ok = lpt_data_get (q->data, i, tensors, error);
+          if (!ok)
+            break;
+          g_autoptr (GPtrArray) outputs = lpt_runner_run (&runner, tensors, error);
+          for (guint k = 0; k < n_inputs; k++)
+            g_clear_pointer (&tensors[k], lpt_tensor_unref);
+          ok = outputs != NULL;
+          for (guint k = 0; ok && k < outputs->len; k++)
+            ok = func (q, from + k, g_ptr_array_index (outputs, k), i, data, error);
+        }
+      if (!ok)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* --- what is kept ------------------------------------------------------------------------ */
+
+static void
+free_seen (gpointer data)
+{
+  LptSeen *seen = data;
+  lpt_histogram_free (seen->histogram);
+  g_free (seen->mean);
+  g_free (seen->largest);
+  g_free (seen);
+}
+
+LptSeen *
+lpt_quantizer_seen (LptQuantizer *q, LptValue *value)
+{
+  return g_hash_table_lookup (q->seen, value);
+}
+
+static void
+add_channels (LptSeen *seen, const LptShape *shape, const float *v, gint64 count)
+{
+  gint64 n = shape->dims[seen->axis], inner = 1;
+  for (gint i = seen->axis + 1; i < shape->rank; i++)
+    inner *= shape->dims[i];
+  if (seen->mean == NULL)
+    {
+      seen->n = n;
+      seen->mean = g_new0 (double, n);
+      seen->largest = g_new0 (double, n);
+    }
+  if (n != seen->n || n == 0 || inner == 0)
+    return;
+  gint64 outer = count / (n * inner);
+  for (gint64 c = 0; c < n; c++)
+    {
+      double sum = 0.0;
+      float largest = 0.0f;
+      for (gint64 o = 0; o < outer; o++)
+        for (gint64 i = 0; i < inner; i++)
+          {
+            float x = v[(o * n + c) * inner + i];
+            sum += x;
+            largest = fabsf (x) > largest ? fabsf (x) : largest;
+          }
+      /* A sample counts once, however large it is. */
+      seen->mean[c] += (sum / (double) (outer * inner) - seen->mean[c]) / (double) (seen->samples + 1);
+      seen->largest[c] = MAX (seen->largest[c], largest);
+    }
+}
+
+static gboolean
+look (LptQuantizer *q, guint i, LptTensor *tensor, guint sample, gpointer data, GError **error)
+{
+  GPtrArray *values = data;
+  LptValue *value = g_ptr_array_index (values, i);
+  LptSeen *seen = lpt_quantizer_seen (q, value);
+  gint64 count = lpt_tensor_count (tensor);
+  g_autofree float *own = lpt_tensor_dtype (tensor) != LPT_DTYPE_F32 ? lpt_tensor_to_f32 (tensor, error) : NULL;
+  const float *v = own != NULL ? own : lpt_tensor_data (tensor);
+  if (lpt_tensor_dtype (tensor) != LPT_DTYPE_F32 && own == NULL)
+    return FALSE;
+  lpt_histogram_add (seen->histogram, v, count);
+  if (seen->histogram->broken > 0)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "sample %u: node \"%s\" gives NaN or infinity", sample, value->producer->name);
+      return FALSE;
+    }
+  if (seen->axis >= 0 && count > 0)
+    add_channels (seen, lpt_tensor_shape (tensor), v, count);
+  seen->samples++;
+  return TRUE;
+}
+
+/* @value is looked at; @axis of channels, -1 = none. */
+static void
+want (LptQuantizer *q, GPtrArray *values, LptValue *value, gint axis)
+{
+  LptSeen *seen = lpt_quantizer_seen (q, value);
+  if (seen == NULL)
+    {
+      seen = g_new0 (LptSeen, 1);
+      seen->histogram = lpt_histogram_new ();
+      seen->axis = axis;
+      g_hash_table_insert (q->seen, value, seen);
+      g_ptr_array_add (values, value);
+    }
+  if (axis >= 0 && axis < value->shape.rank)
+    seen->axis = axis;
+}
+
+gboolean
+lpt_quantize_observe (LptQuantizer *q, GError **error)
+{
+  g_autoptr (GPtrArray) values = g_ptr_array_new ();
+  g_clear_pointer (&q->seen, g_hash_table_unref);
+  q->seen = g_hash_table_new_full (NULL, NULL, NULL, free_seen);
+  for (guint i = 0; i < q->points->len; i++)
+    {
+      const LptPoint *point = g_ptr_array_index (q->points, i);
+      want (q, values, point->value, -1);
+    }
+  for (guint i = 0; i < q->layers->len; i++)
+    {
+      const LptLayer *layer = g_ptr_array_index (q->layers, i);
+      want (q, values, lpt_node_in (layer->node, layer->data_port), layer->in_axis);
+    }
+  return lpt_quantize_watch (q, values, q->data->n, look, values, error);
+}

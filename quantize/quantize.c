@@ -1,0 +1,273 @@
+/* quantize.c - the steps from a float graph to one with FakeQuantize
+ *
+ *   prepare    half floats to f32, constants and batch normalization folded
+ *   place      which values and weights
+ *   FLOAT repairs
+ *   observe    the samples through the float graph
+ *   ranges, scales
+ *   ROUNDING repairs, BIAS repairs
+ *   insert
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "quantize/quantize.h"
+
+#include <lpt/lpt-pass.h>
+
+#include <math.h>
+#include <string.h>
+
+static const LptRepair repairs[] = {
+#define LPT_REPAIR(name, stage, run, doc) { name, doc, LPT_REPAIR_##stage, run },
+#include "quantize/repairs.def"
+#undef LPT_REPAIR
+};
+
+const LptRepair *
+lpt_repair_row (guint i)
+{
+  return &repairs[i];
+}
+
+guint
+lpt_repair_count (void)
+{
+  return G_N_ELEMENTS (repairs);
+}
+
+const char *
+lpt_repair_name (guint i)
+{
+  return i < G_N_ELEMENTS (repairs) ? repairs[i].name : NULL;
+}
+
+const char *
+lpt_repair_doc (guint i)
+{
+  return i < G_N_ELEMENTS (repairs) ? repairs[i].doc : NULL;
+}
+
+gint
+lpt_repair_find (const char *name)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (repairs); i++)
+    if (g_str_equal (repairs[i].name, name))
+      return (gint) i;
+  return -1;
+}
+
+static guint
+repair_bit (const char *name)
+{
+  gint i = lpt_repair_find (name);
+  return i >= 0 ? 1u << i : 0;
+}
+
+gboolean
+lpt_quantize_options_init (LptQuantizeOptions *options, const char *preset, GError **error)
+{
+  gboolean accurate = preset != NULL && g_str_equal (preset, "accurate");
+  *options = (LptQuantizeOptions) { .ranges = LPT_RANGES_MSE, .percentile = 99.99, .weights_mse = TRUE, .threads = 1 };
+  options->repairs = repair_bit ("bias-correction");
+  if (preset == NULL || g_str_equal (preset, "fast"))
+    return TRUE;
+  if (!accurate)
+    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: the presets are fast and accurate", preset);
+  return accurate;
+}
+
+/* --- reports ----------------------------------------------------------------------------- */
+
+static void
+free_row (gpointer data)
+{
+  LptQuantizedLayer *row = data;
+  g_free (row->name);
+  g_free (row->reason);
+  g_free (row);
+}
+
+LptQuantizeReport *
+lpt_quantize_report_new (void)
+{
+  LptQuantizeReport *report = g_new0 (LptQuantizeReport, 1);
+  report->layers = g_ptr_array_new_with_free_func (free_row);
+  report->remarks = g_ptr_array_new_with_free_func (g_free);
+  return report;
+}
+
+void
+lpt_quantize_report_free (LptQuantizeReport *report)
+{
+  if (report == NULL)
+    return;
+  g_ptr_array_unref (report->layers);
+  g_ptr_array_unref (report->remarks);
+  g_free (report->digest);
+  g_free (report);
+}
+
+void
+lpt_quantizer_remark (LptQuantizer *q, const char *format, ...)
+{
+  va_list args;
+  va_start (args, format);
+  g_ptr_array_add (q->report->remarks, g_strdup_vprintf (format, args));
+  va_end (args);
+}
+
+void
+lpt_quantizer_step (LptQuantizer *q, const char *what, guint done, guint total)
+{
+  if (q->options->progress != NULL)
+    q->options->progress (what, done, total, q->options->progress_data);
+}
+
+void
+lpt_quantizer_clear (LptQuantizer *q)
+{
+  g_clear_pointer (&q->layers, g_ptr_array_unref);
+  g_clear_pointer (&q->points, g_ptr_array_unref);
+  g_clear_pointer (&q->seen, g_hash_table_unref);
+  g_clear_pointer (&q->kept, g_hash_table_unref);
+}
+
+/* --- steps --------------------------------------------------------------------------------- */
+
+/* What the samples are, so that a result says what it came from. */
+static char *
+digest_data (LptQuantizer *q, GError **error)
+{
+  g_autoptr (GChecksum) sum = g_checksum_new (G_CHECKSUM_SHA256);
+  guint n = q->graph->parameters->len;
+  g_autofree LptTensor **tensors = g_new0 (LptTensor *, n + 1);
+  for (guint i = 0; i < q->data->n; i++)
+    {
+      if (!lpt_data_get (q->data, i, tensors, error))
+        return NULL;
+      for (guint k = 0; k < n; k++)
+        {
+          g_autofree char *shape = lpt_shape_to_string (lpt_tensor_shape (tensors[k]));
+          g_autofree char *head = g_strdup_printf ("%s[%s]", lpt_dtype_name (lpt_tensor_dtype (tensors[k])), shape);
+          g_checksum_update (sum, (const guchar *) head, -1);
+          g_checksum_update (sum, lpt_tensor_data (tensors[k]), (gssize) lpt_tensor_size (tensors[k]));
+          g_clear_pointer (&tensors[k], lpt_tensor_unref);
+        }
+    }
+  return g_strdup (g_checksum_get_string (sum));
+}
+
+static gboolean
+run_repairs (LptQuantizer *q, LptRepairStage stage, GError **error)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (repairs); i++)
+    if (repairs[i].stage == stage && (q->options->repairs >> i & 1) != 0 && !repairs[i].run (q, error))
+      {
+        g_prefix_error (error, "%s: ", repairs[i].name);
+        return FALSE;
+      }
+  return TRUE;
+}
+
+/* SQNR of each layer's weights, for people. */
+static gboolean
+measure_weights (LptQuantizer *q, GPtrArray *before, GError **error)
+{
+  for (guint i = 0; i < q->layers->len; i++)
+    {
+      const LptLayer *layer = g_ptr_array_index (q->layers, i);
+      const float *was = g_ptr_array_index (before, i);
+      g_autofree float *w = lpt_layer_weights (layer, error);
+      double signal = 0.0, noise = 0.0;
+      if (w == NULL)
+        return FALSE;
+      for (gint64 c = 0; c < lpt_layer_channels (layer); c++)
+        for (gint64 k = 0; k < layer->inputs * layer->places; k++)
+          {
+            gint64 at = lpt_layer_at (layer, c, k / layer->places, k % layer->places);
+            double d = was[at] - lpt_layer_round (layer, c, w[at]);
+            signal += (double) was[at] * was[at];
+            noise += d * d;
+          }
+      for (guint k = 0; k < q->report->layers->len; k++)
+        {
+          LptQuantizedLayer *row = g_ptr_array_index (q->report->layers, k);
+          if (g_str_equal (row->name, layer->node->name))
+            row->sqnr = noise > 0.0 ? 10.0 * log10 (signal / noise) : HUGE_VAL;
+        }
+    }
+  return TRUE;
+}
+
+static gboolean
+check_graph (LptGraph *graph, LptData *data, GError **error)
+{
+  if (graph->lowered || lpt_graph_is_quantized (graph))
+    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the model is quantized already");
+  else if (data->n == 0)
+    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "there are no samples");
+  else
+    return TRUE;
+  return FALSE;
+}
+
+static void
+add_meta (LptQuantizer *q)
+{
+  const LptQuantizeOptions *o = q->options;
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_string_append_printf (text, "lptc %s; ranges %s; weights %s; repairs", LPT_VERSION, lpt_range_method_name (o->ranges), o->weights_mse ? "mse" : "min-max");
+  for (guint i = 0; i < G_N_ELEMENTS (repairs); i++)
+    if (o->repairs >> i & 1)
+      g_string_append_printf (text, " %s", repairs[i].name);
+  g_string_append_printf (text, "; %u samples sha256 %s", q->data->n, q->report->digest);
+  if (q->graph->meta != NULL)
+    g_hash_table_replace (q->graph->meta, g_strdup ("quantized_by"), g_string_free (g_steal_pointer (&text), FALSE));
+}
+
+static gboolean
+run_steps (LptQuantizer *q, GError **error)
+{
+  if (!lpt_quantize_prepare (q->graph, error) || !lpt_quantize_place (q, error))
+    return FALSE;
+  if (q->points->len == 0)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the target leaves nothing to quantize");
+      return FALSE;
+    }
+  if (!run_repairs (q, LPT_REPAIR_FLOAT, error) || !lpt_quantize_observe (q, error))
+    return FALSE;
+  lpt_quantizer_step (q, "choosing intervals", 0, 0);
+  lpt_quantize_ranges (q);
+  if (!lpt_quantize_scales (q, error))
+    return FALSE;
+  g_autoptr (GPtrArray) before = g_ptr_array_new_with_free_func (g_free);
+  for (guint i = 0; i < q->layers->len; i++)
+    {
+      float *w = lpt_layer_weights (g_ptr_array_index (q->layers, i), error);
+      if (w == NULL)
+        return FALSE;
+      g_ptr_array_add (before, w);
+    }
+  return run_repairs (q, LPT_REPAIR_ROUNDING, error) && run_repairs (q, LPT_REPAIR_BIAS, error) && measure_weights (q, before, error)
+         && lpt_quantize_insert (q, error);
+}
+
+gboolean
+lpt_quantize (LptGraph *graph, LptData *data, const LptQuantizeOptions *options, LptQuantizeReport *report, GError **error)
+{
+  g_autoptr (LptQuantizeReport) own = report == NULL ? lpt_quantize_report_new () : NULL;
+  g_auto (LptQuantizer) q = { .graph = graph, .data = data, .options = options, .report = report != NULL ? report : own };
+  q.kept = g_hash_table_new (NULL, NULL);
+  if (!check_graph (graph, data, error))
+    return FALSE;
+  g_free (q.report->digest);
+  q.report->digest = digest_data (&q, error);
+  if (q.report->digest == NULL || !run_steps (&q, error))
+    return FALSE;
+  q.report->n_values = q.points->len;
+  q.report->n_samples = data->n;
+  add_meta (&q);
+  return TRUE;
+}

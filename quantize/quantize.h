@@ -1,0 +1,93 @@
+/* quantize.h - what the parts of lpt_quantize() share
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_QUANTIZE_PRIVATE_H
+#define LPT_QUANTIZE_PRIVATE_H
+
+#include <lpt/lpt-quantize.h>
+
+#include "quantize/evaluate.h"
+#include "quantize/layer.h"
+#include "quantize/range.h"
+
+G_BEGIN_DECLS
+
+/* A value that gets a FakeQuantize, for some of its readers. */
+typedef struct
+{
+  LptValue  *value;
+  GArray    *uses;           /* of LptUse: those that read what is quantized */
+  guint      group;          /* values of one group have one lattice */
+  guint      levels;
+  gboolean   symmetric, fixed;   /* fixed: the lattice is known beforehand */
+  LptLattice lattice;
+} LptPoint;
+
+/* What was seen of a value. */
+typedef struct
+{
+  LptHistogram *histogram;
+  gint          axis;         /* of @mean */
+  gint64        n;            /* its length */
+  double       *mean;         /* per channel */
+  double       *largest;      /* greatest magnitude per channel */
+  guint64       samples;
+} LptSeen;
+
+typedef struct
+{
+  LptGraph                 *graph;
+  LptData                  *data;
+  const LptQuantizeOptions *options;
+  LptQuantizeReport        *report;
+  GPtrArray                *layers;    /* LptLayer *: with constant weights, in topological order */
+  GPtrArray                *points;    /* LptPoint * */
+  GHashTable               *seen;      /* LptValue * -> LptSeen * */
+  GHashTable               *kept;      /* set of LptNode *: stay float */
+} LptQuantizer;
+
+void     lpt_quantizer_clear  (LptQuantizer *q);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptQuantizer, lpt_quantizer_clear)
+void     lpt_quantizer_remark (LptQuantizer *q, const char *format, ...) G_GNUC_PRINTF (2, 3);
+void     lpt_quantizer_step   (LptQuantizer *q, const char *what, guint done, guint total);
+
+/* prepare.c */
+gboolean lpt_quantize_prepare (LptGraph *graph, GError **error);
+/* place.c: fills layers and points. */
+gboolean lpt_quantize_place   (LptQuantizer *q, GError **error);
+/* observe.c: fills seen for all points and for what layers read. */
+gboolean lpt_quantize_observe (LptQuantizer *q, GError **error);
+LptSeen *lpt_quantizer_seen   (LptQuantizer *q, LptValue *value);
+/* Calls @func with the f32 elements of each of @values, sample by sample, in runs that keep few of them at a time. */
+typedef gboolean (*LptWatchFunc) (LptQuantizer *q, guint value, LptTensor *tensor, guint sample, gpointer data, GError **error);
+gboolean lpt_quantize_watch   (LptQuantizer *q, GPtrArray *values, guint samples, LptWatchFunc func, gpointer data, GError **error);
+/* lattices.c: intervals of points, scales of weights. */
+void     lpt_quantize_ranges  (LptQuantizer *q);
+gboolean lpt_quantize_scales  (LptQuantizer *q, GError **error);
+/* insert.c */
+gboolean lpt_quantize_insert  (LptQuantizer *q, GError **error);
+/* The point whose FakeQuantize input @port of @node reads, or NULL. */
+LptPoint *lpt_quantizer_point (LptQuantizer *q, LptNode *node, guint port);
+
+/* Repairs: in front of the observation of ranges, behind it, or behind rounding. */
+typedef enum { LPT_REPAIR_FLOAT, LPT_REPAIR_ROUNDING, LPT_REPAIR_BIAS } LptRepairStage;
+typedef struct
+{
+  const char    *name, *doc;
+  LptRepairStage stage;
+  gboolean     (*run) (LptQuantizer *q, GError **error);
+} LptRepair;
+const LptRepair *lpt_repair_row (guint i);
+
+gboolean lpt_repair_equalize    (LptQuantizer *q, GError **error);
+gboolean lpt_repair_smooth      (LptQuantizer *q, GError **error);
+gboolean lpt_repair_gptq        (LptQuantizer *q, GError **error);
+gboolean lpt_repair_round       (LptQuantizer *q, GError **error);
+gboolean lpt_repair_bias        (LptQuantizer *q, GError **error);
+gboolean lpt_repair_bias_in_turn (LptQuantizer *q, GError **error);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,44 @@
+/* repair-bias.c - the mean error of rounded weights taken out of the bias
+ *
+ *     E[y_q - y] = sum over i, k of (Q(w) - w)[o, i, k] E[x_i]        b[o] <- b[o] - E[y_q - y]
+ *
+ * E[x_i] is the mean of input channel i over places and samples of the float run: one value per channel, the borders of padding
+ * being ignored. Exact in the mean where there are none; rounds to f32.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "quantize/quantize.h"
+
+static gboolean
+correct (LptQuantizer *q, LptLayer *layer, GError **error)
+{
+  const LptSeen *seen = lpt_quantizer_seen (q, lpt_node_in (layer->node, layer->data_port));
+  if (seen == NULL || seen->mean == NULL || seen->n != layer->groups * layer->inputs || seen->axis != layer->in_axis)
+    return TRUE;
+  g_autofree float *w = lpt_layer_weights (layer, error);
+  g_autofree double *bias = w != NULL ? lpt_layer_bias (layer, error) : NULL;
+  if (bias == NULL)
+    return FALSE;
+  for (gint64 c = 0; c < lpt_layer_channels (layer); c++)
+    {
+      double shift = 0.0;
+      for (gint64 i = 0; i < layer->inputs; i++)
+        for (gint64 k = 0; k < layer->places; k++)
+          {
+            double x = w[lpt_layer_at (layer, c, i, k)];
+            shift += (lpt_layer_round (layer, c, x) - x) * seen->mean[c / layer->outputs * layer->inputs + i];
+          }
+      bias[c] -= shift;
+    }
+  return lpt_layer_set_bias (layer, bias, error);
+}
+
+gboolean
+lpt_repair_bias (LptQuantizer *q, GError **error)
+{
+  for (guint i = 0; i < q->layers->len; i++)
+    if (!correct (q, g_ptr_array_index (q->layers, i), error))
+      return FALSE;
+  return TRUE;
+}
