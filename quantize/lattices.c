@@ -147,6 +147,7 @@ lpt_quantize_scales (LptQuantizer *q, GError **error)
       find_scales (layer, w, q->options->weights_mse);
       if (!fit_bias (q, layer, error))
         return FALSE;
+      layer->original = g_steal_pointer (&w);
     }
   return TRUE;
 }

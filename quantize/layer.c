@@ -123,6 +123,7 @@ lpt_layer_clear (LptLayer *layer)
 {
   g_clear_pointer (&layer->scale, g_free);
   g_clear_pointer (&layer->zero, g_free);
+  g_clear_pointer (&layer->original, g_free);
 }
 
 LptValue *

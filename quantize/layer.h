@@ -28,6 +28,7 @@ typedef struct
   guint    n_scale;                                /* 1, or groups * outputs */
   double  *scale;                                  /* n_scale; NULL = not quantized */
   gint32  *zero;                                   /* n_scale, or NULL = 0 */
+  float   *original;                               /* weights before rounding, with the scales */
 } LptLayer;
 
 /* Is @node one, and which? FALSE: it is not, or its weights do not allow this view. */

@@ -172,12 +172,12 @@ run_repairs (LptQuantizer *q, LptRepairStage stage, GError **error)
 
 /* SQNR of each layer's weights, for people. */
 static gboolean
-measure_weights (LptQuantizer *q, GPtrArray *before, GError **error)
+measure_weights (LptQuantizer *q, GError **error)
 {
   for (guint i = 0; i < q->layers->len; i++)
     {
       const LptLayer *layer = g_ptr_array_index (q->layers, i);
-      const float *was = g_ptr_array_index (before, i);
+      const float *was = layer->original;
       g_autofree float *w = lpt_layer_weights (layer, error);
       double signal = 0.0, noise = 0.0;
       if (w == NULL)
@@ -242,15 +242,7 @@ run_steps (LptQuantizer *q, GError **error)
   lpt_quantize_ranges (q);
   if (!lpt_quantize_scales (q, error))
     return FALSE;
-  g_autoptr (GPtrArray) before = g_ptr_array_new_with_free_func (g_free);
-  for (guint i = 0; i < q->layers->len; i++)
-    {
-      float *w = lpt_layer_weights (g_ptr_array_index (q->layers, i), error);
-      if (w == NULL)
-        return FALSE;
-      g_ptr_array_add (before, w);
-    }
-  return run_repairs (q, LPT_REPAIR_ROUNDING, error) && run_repairs (q, LPT_REPAIR_BIAS, error) && measure_weights (q, before, error)
+  return run_repairs (q, LPT_REPAIR_ROUNDING, error) && run_repairs (q, LPT_REPAIR_BIAS, error) && measure_weights (q, error)
          && lpt_quantize_insert (q, error);
 }
 

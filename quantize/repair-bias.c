@@ -26,8 +26,8 @@ correct (LptQuantizer *q, LptLayer *layer, GError **error)
       for (gint64 i = 0; i < layer->inputs; i++)
         for (gint64 k = 0; k < layer->places; k++)
           {
-            double x = w[lpt_layer_at (layer, c, i, k)];
-            shift += (lpt_layer_round (layer, c, x) - x) * seen->mean[c / layer->outputs * layer->inputs + i];
+            gint64 at = lpt_layer_at (layer, c, i, k);
+            shift += (lpt_layer_round (layer, c, w[at]) - layer->original[at]) * seen->mean[c / layer->outputs * layer->inputs + i];
           }
       bias[c] -= shift;
     }
