@@ -66,7 +66,7 @@ read_window (const LptLayer *layer, const LptShape *data, Window *w)
       w->kernel[i] = weights->dims[weights->rank - w->n + i];
       w->stride[i] = lpt_ints_get (&a->strides, (guint) i, 1);
       w->dilation[i] = lpt_ints_get (&a->dilations, (guint) i, 1);
-      w->pad[i] = a->auto_pad == LPT_AUTO_PAD_EXPLICIT ? lpt_ints_get (&a->pads_begin, (guint) i, 0) : 0;
+      w->pad[i] = a->auto_pad == LPT_AUTO_PAD_EXPLICIT || a->auto_pad == LPT_AUTO_PAD_NOTSET ? lpt_ints_get (&a->pads_begin, (guint) i, 0) : 0;
       w->out[i] = result->dims[i + 2];
       if (w->out[i] <= 0)
         return FALSE;

@@ -12,6 +12,13 @@
 
 #include <lpt/lpt-attrs.h>
 
+/* @node, or the node of a copy that is called like it. */
+static LptNode *
+find_in (LptGraph *graph, LptNode *node)
+{
+  return node->graph == graph ? node : lpt_graph_find (graph, node->name);
+}
+
 /* FakeQuantize over @value; the intervals have @shape. */
 static LptNode *
 add_fake_quantize (LptValue *value, const char *name, guint levels, const LptShape *shape, const float *low, const float *high, GError **error)
@@ -29,29 +36,30 @@ add_fake_quantize (LptValue *value, const char *name, guint levels, const LptSha
 }
 
 static gboolean
-insert_point (LptPoint *point, GError **error)
+insert_point (LptGraph *graph, LptPoint *point, GError **error)
 {
   const LptShape scalar = LPT_SHAPE_SCALAR;
   float low = (float) point->lattice.low, high = (float) point->lattice.high;
   /* A bias may have come between. */
   const LptUse *first = &g_array_index (point->uses, LptUse, 0);
-  LptValue *value = lpt_node_in (first->node, first->index);
+  LptValue *value = lpt_node_in (find_in (graph, first->node), first->index);
   g_autofree char *name = value->index > 0 ? g_strdup_printf ("%s.%u/fq", value->producer->name, value->index)
                                            : g_strconcat (value->producer->name, "/fq", NULL);
   LptNode *fq = add_fake_quantize (value, name, point->lattice.levels, &scalar, &low, &high, error);
   for (guint i = 0; fq != NULL && i < point->uses->len; i++)
     {
       LptUse use = g_array_index (point->uses, LptUse, i);
-      lpt_node_set_input (use.node, use.index, lpt_node_out (fq));
+      lpt_node_set_input (find_in (graph, use.node), use.index, lpt_node_out (fq));
     }
   return fq != NULL;
 }
 
 static gboolean
-insert_weights (LptLayer *layer, GError **error)
+insert_weights (LptGraph *graph, LptLayer *layer, GError **error)
 {
   const LptShape scalar = LPT_SHAPE_SCALAR;
-  LptValue *weights = lpt_node_in (layer->node, layer->weights_port);
+  LptNode *node = find_in (graph, layer->node);
+  LptValue *weights = lpt_node_in (node, layer->weights_port);
   g_autofree float *low = g_new (float, layer->n_scale), *high = g_new (float, layer->n_scale);
   g_autofree char *name = g_strconcat (weights->producer->name, "/fq", NULL);
   for (guint i = 0; i < layer->n_scale; i++)
@@ -62,22 +70,22 @@ insert_weights (LptLayer *layer, GError **error)
     }
   LptNode *fq = add_fake_quantize (weights, name, (guint) (layer->high - layer->low) + 1, layer->n_scale == 1 ? &scalar : &layer->scale_shape, low, high, error);
   if (fq != NULL)
-    lpt_node_set_input (layer->node, layer->weights_port, lpt_node_out (fq));
+    lpt_node_set_input (node, layer->weights_port, lpt_node_out (fq));
   return fq != NULL;
 }
 
 gboolean
-lpt_quantize_insert (LptQuantizer *q, GError **error)
+lpt_quantize_insert (LptQuantizer *q, LptGraph *graph, GError **error)
 {
   for (guint i = 0; i < q->points->len; i++)
     {
       LptPoint *point = g_ptr_array_index (q->points, i);
-      if (point->lattice.levels > 0 && !insert_point (point, error))
+      if (point->lattice.levels > 0 && !insert_point (graph, point, error))
         return FALSE;
     }
   for (guint i = 0; i < q->layers->len; i++)
-    if (!insert_weights (g_ptr_array_index (q->layers, i), error))
+    if (!insert_weights (graph, g_ptr_array_index (q->layers, i), error))
       return FALSE;
-  lpt_graph_sweep (q->graph);
-  return lpt_graph_infer (q->graph, error);
+  lpt_graph_sweep (graph);
+  return lpt_graph_infer (graph, error);
 }

@@ -100,7 +100,7 @@ static const char *
 keeps_real (LptQuantizer *q, LptNode *node)
 {
   const LptRestriction *restriction = lpt_config_restriction (q->options->config, node);
-  if (g_hash_table_contains (q->kept, node))
+  if (g_hash_table_contains (q->kept, node->name))
     return "kept";
   if (restriction != NULL && lpt_restriction_is_never (restriction))
     return "the target keeps it real";

@@ -11,7 +11,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "quantize/quantize.h"
+#include "quantize/search.h"
 
 #include <lpt/lpt-pass.h>
 
@@ -68,8 +68,10 @@ gboolean
 lpt_quantize_options_init (LptQuantizeOptions *options, const char *preset, GError **error)
 {
   gboolean accurate = preset != NULL && g_str_equal (preset, "accurate");
-  *options = (LptQuantizeOptions) { .ranges = LPT_RANGES_MSE, .percentile = 99.99, .weights_mse = TRUE, .threads = 1 };
+  *options = (LptQuantizeOptions) { .ranges = LPT_RANGES_MSE, .percentile = 99.99, .weights_mse = TRUE, .max_drop = -1.0, .threads = 1, .eval = { .threads = 1 } };
   options->repairs = repair_bit ("bias-correction");
+  if (accurate)
+    options->repairs |= repair_bit ("equalization") | repair_bit ("gptq") | repair_bit ("rounding");
   if (preset == NULL || g_str_equal (preset, "fast"))
     return TRUE;
   if (!accurate)
@@ -94,6 +96,7 @@ lpt_quantize_report_new (void)
   LptQuantizeReport *report = g_new0 (LptQuantizeReport, 1);
   report->layers = g_ptr_array_new_with_free_func (free_row);
   report->remarks = g_ptr_array_new_with_free_func (g_free);
+  report->kept = g_ptr_array_new_with_free_func (g_free);
   return report;
 }
 
@@ -104,6 +107,7 @@ lpt_quantize_report_free (LptQuantizeReport *report)
     return;
   g_ptr_array_unref (report->layers);
   g_ptr_array_unref (report->remarks);
+  g_ptr_array_unref (report->kept);
   g_free (report->digest);
   g_free (report);
 }
@@ -229,7 +233,7 @@ add_meta (LptQuantizer *q)
 static gboolean
 run_steps (LptQuantizer *q, GError **error)
 {
-  if (!lpt_quantize_prepare (q->graph, error) || !lpt_quantize_place (q, error))
+  if (!lpt_quantize_place (q, error))
     return FALSE;
   if (q->points->len == 0)
     {
@@ -243,23 +247,65 @@ run_steps (LptQuantizer *q, GError **error)
   if (!lpt_quantize_scales (q, error))
     return FALSE;
   return run_repairs (q, LPT_REPAIR_ROUNDING, error) && run_repairs (q, LPT_REPAIR_BIAS, error) && measure_weights (q, error)
-         && lpt_quantize_insert (q, error);
+         && lpt_quantize_insert (q, q->graph, error);
+}
+
+gboolean
+lpt_quantize_run (LptGraph *graph, LptData *data, const LptQuantizeOptions *options, GPtrArray *kept, double bound, LptQuantizeReport *report,
+                  GError **error)
+{
+  g_auto (LptQuantizer) q = { .graph = graph, .data = data, .options = options, .report = report, .bound = bound };
+  q.kept = g_hash_table_new (g_str_hash, g_str_equal);
+  for (guint i = 0; kept != NULL && i < kept->len; i++)
+    g_hash_table_add (q.kept, g_ptr_array_index (kept, i));
+  if (!run_steps (&q, error))
+    return FALSE;
+  report->n_values = q.points->len;
+  report->n_samples = data->n;
+  return TRUE;
+}
+
+/* Are there weights with one scale, for which alone equalization is? */
+static gboolean
+wants_equalization (LptGraph *graph, LptData *data, const LptQuantizeOptions *options, GError **error)
+{
+  g_autoptr (LptQuantizeReport) report = lpt_quantize_report_new ();
+  g_auto (LptQuantizer) q = { .graph = graph, .data = data, .options = options, .report = report };
+  gboolean any = FALSE;
+  q.kept = g_hash_table_new (g_str_hash, g_str_equal);
+  if ((options->repairs & repair_bit ("equalization")) == 0 || !lpt_quantize_place (&q, error))
+    return FALSE;
+  for (guint i = 0; i < q.layers->len; i++)
+    any = any || (((LptLayer *) g_ptr_array_index (q.layers, i))->n_scale == 1 && lpt_layer_channels (g_ptr_array_index (q.layers, i)) > 1);
+  return any;
 }
 
 gboolean
 lpt_quantize (LptGraph *graph, LptData *data, const LptQuantizeOptions *options, LptQuantizeReport *report, GError **error)
 {
   g_autoptr (LptQuantizeReport) own = report == NULL ? lpt_quantize_report_new () : NULL;
-  g_auto (LptQuantizer) q = { .graph = graph, .data = data, .options = options, .report = report != NULL ? report : own };
-  q.kept = g_hash_table_new (NULL, NULL);
+  g_autoptr (GPtrArray) kept = NULL;
+  LptQuantizer q = { .graph = graph, .data = data, .options = options, .report = report != NULL ? report : own, .bound = 1.0 };
   if (!check_graph (graph, data, error))
     return FALSE;
   g_free (q.report->digest);
   q.report->digest = digest_data (&q, error);
-  if (q.report->digest == NULL || !run_steps (&q, error))
+  if (q.report->digest == NULL || !lpt_quantize_prepare (graph, error))
     return FALSE;
-  q.report->n_values = q.points->len;
-  q.report->n_samples = data->n;
+  if (wants_equalization (graph, data, options, error))
+    q.bound = lpt_quantize_find_bound (graph, data, options, q.report, error);
+  if (q.bound < 0.0)
+    return FALSE;
+  if (options->max_drop >= 0.0)
+    {
+      kept = lpt_quantize_find_kept (graph, data, options, q.bound, q.report, error);
+      if (kept == NULL)
+        return FALSE;
+      for (guint i = 0; i < kept->len; i++)
+        g_ptr_array_add (q.report->kept, g_strdup (g_ptr_array_index (kept, i)));
+    }
+  if (!lpt_quantize_run (graph, data, options, kept, q.bound, q.report, error))
+    return FALSE;
   add_meta (&q);
   return TRUE;
 }

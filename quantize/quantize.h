@@ -45,7 +45,8 @@ typedef struct
   GPtrArray                *layers;    /* LptLayer *: with constant weights, in topological order */
   GPtrArray                *points;    /* LptPoint * */
   GHashTable               *seen;      /* LptValue * -> LptSeen * */
-  GHashTable               *kept;      /* set of LptNode *: stay float */
+  GHashTable               *kept;      /* set of names of nodes that stay float */
+  double                    bound;     /* of equalization's factors; 1 = none */
 } LptQuantizer;
 
 void     lpt_quantizer_clear  (LptQuantizer *q);
@@ -67,7 +68,7 @@ gboolean lpt_quantize_watch   (LptQuantizer *q, GPtrArray *values, guint samples
 void     lpt_quantize_ranges  (LptQuantizer *q);
 gboolean lpt_quantize_scales  (LptQuantizer *q, GError **error);
 /* insert.c */
-gboolean lpt_quantize_insert  (LptQuantizer *q, GError **error);
+gboolean lpt_quantize_insert  (LptQuantizer *q, LptGraph *graph, GError **error);      /* into @graph: the quantizer's, or a copy */
 /* The point whose FakeQuantize input @port of @node reads, or NULL. */
 LptPoint *lpt_quantizer_point (LptQuantizer *q, LptNode *node, guint port);
 

@@ -45,6 +45,9 @@ LPT_EXPORT gint               lpt_repair_find  (const char *name);
  * @weights_mse: weights get the scale of the least mean square error among shrunken ones, else that of their maximum
  * @repairs: bit i = repair i runs
  * @elementwise: 0 = residual sums, pools and such are quantized in networks without attention and norms; 1 = always, -1 = never
+ * @max_drop: points that may be lost, by keeping layers real; < 0 = whatever it costs
+ * @eval, @eval_data: with max_drop: how the loss is measured (without labels: share of answers that differ) and on which samples (nullable:
+ *   those of calibration)
  * @threads: 0 = one per processor
  */
 typedef struct
@@ -55,6 +58,9 @@ typedef struct
   gboolean         weights_mse;
   guint            repairs;
   gint             elementwise;
+  double           max_drop;
+  LptEvalOptions   eval;
+  LptData         *eval_data;
   guint            threads;
   LptProgressFunc  progress;       /* nullable */
   gpointer         progress_data;
@@ -76,6 +82,7 @@ typedef struct
 typedef struct
 {
   GPtrArray *layers;     /* LptQuantizedLayer * */
+  GPtrArray *kept;       /* char *: layers that max_drop keeps real; --keep of each gives the same model */
   GPtrArray *remarks;    /* char *: what repairs did, what was left alone and why */
   guint      n_values;   /* activations with a FakeQuantize */
   guint      n_samples;

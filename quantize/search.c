@@ -1,0 +1,225 @@
+/* search.c - which bound of equalization, which layers stay real
+ *
+ * Bound: the whole quantization is tried with 1, 2, 4, 8 and 16; the one with the best SQNR of the first result over up to 32
+ * samples stays, the smaller of equal ones.
+ *
+ * Layers that stay real: with labels the drop is the metric of the float model less that of the quantized one, without it is the
+ * share of answers that differ, in points. Where it is too large, every layer is left real by itself in the quantized graph (its
+ * weights as they were, nothing else changed) and the SQNR of up to 32 samples taken; layers are sorted by what they bring per
+ * share of the MACs, the earlier of equal ones first. Then the least number of them that holds the limit is looked for by
+ * bisection, each try being a whole quantization with these kept.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "quantize/search.h"
+
+#include <lpt/lpt-attrs.h>
+#include <lpt/lpt-pass.h>
+
+#include <math.h>
+
+#define SAMPLES 32
+
+/* --- samples -------------------------------------------------------------------------------- */
+
+typedef struct { LptData data; LptData *of; } Head;
+
+static gboolean
+head_get (LptData *data, guint i, LptTensor **tensors, GError **error)
+{
+  return lpt_data_get (((Head *) data)->of, i, tensors, error);
+}
+
+static const char *
+head_name (LptData *data, guint i)
+{
+  return lpt_data_name (((Head *) data)->of, i);
+}
+
+static void
+head_free (LptData *data)
+{
+  g_free (data);
+}
+
+LptData *
+lpt_data_head (LptData *data, guint n)
+{
+  Head *head = g_new0 (Head, 1);
+  *head = (Head) { { MIN (n, data->n), head_get, head_name, head_free }, data };
+  return &head->data;
+}
+
+LptEvaluation *
+lpt_quantize_measure (LptGraph *real, LptGraph *quantized, LptData *data, const LptConfig *config, const LptEvalOptions *options, GError **error)
+{
+  g_autoptr (LptGraph) lowered = lpt_graph_copy (quantized);
+  if (!lpt_pipeline_run (lowered, config, NULL, NULL, error))
+    return NULL;
+  return lpt_evaluate ((LptGraph *const[]) { real, lowered }, 2, data, options, error);
+}
+
+/* --- the bound of equalization ---------------------------------------------------------------- */
+
+double
+lpt_quantize_find_bound (LptGraph *real, LptData *data, const LptQuantizeOptions *options, LptQuantizeReport *report, GError **error)
+{
+  static const double bounds[] = { 1, 2, 4, 8, 16 };
+  g_autoptr (LptData) head = lpt_data_head (data, SAMPLES);
+  const LptEvalOptions eval = { .threads = options->threads };
+  double best = 1.0, best_sqnr = -HUGE_VAL;
+  for (guint i = 0; i < G_N_ELEMENTS (bounds); i++)
+    {
+      g_autoptr (LptGraph) graph = lpt_graph_copy (real);
+      g_autoptr (LptQuantizeReport) own = lpt_quantize_report_new ();
+      if (!lpt_quantize_run (graph, data, options, NULL, bounds[i], own, error))
+        return -1.0;
+      g_autoptr (LptEvaluation) e = lpt_quantize_measure (real, graph, head, options->config, &eval, error);
+      if (e == NULL)
+        return -1.0;
+      g_ptr_array_add (report->remarks, g_strdup_printf ("equalization with factors up to %g: SQNR %.2f dB", bounds[i], e->sqnr));
+      if (e->sqnr > best_sqnr)
+        {
+          best = bounds[i];
+          best_sqnr = e->sqnr;
+        }
+    }
+  return best;
+}
+
+/* --- layers that stay real ---------------------------------------------------------------------- */
+
+/* Its weights without FakeQuantize, as they were; its data real where nobody else reads the FakeQuantize. */
+static gboolean
+leave_real (LptGraph *graph, LptGraph *real, const char *name, GError **error)
+{
+  LptNode *node = lpt_graph_find (graph, name), *was = lpt_graph_find (real, name);
+  for (guint port = 0; node != NULL && was != NULL && port < 2; port++)
+    {
+      LptNode *fq = lpt_node_src (node, port);
+      LptTensor *constant = lpt_node_const_in (was, port);
+      if (fq == NULL || fq->op != LPT_OP_FAKE_QUANTIZE)
+        continue;
+      if (constant != NULL)
+        {
+          LptNode *copy = lpt_graph_add_const (graph, NULL, constant);
+          lpt_node_set_input (node, port, lpt_node_out (copy));
+        }
+      else if (fq->out[0].uses->len == 1)
+        lpt_node_set_input (node, port, lpt_node_in (fq, 0));
+    }
+  lpt_graph_sweep (graph);
+  return lpt_graph_infer (graph, error);
+}
+
+typedef struct { const char *name; double gain; guint index; } Candidate;
+
+static gint
+compare (gconstpointer a, gconstpointer b)
+{
+  const Candidate *x = a, *y = b;
+  return x->gain != y->gain ? (x->gain < y->gain) - (x->gain > y->gain) : (x->index > y->index) - (x->index < y->index);
+}
+
+/* The layers, the one that brings most first. */
+static GArray *
+rank_layers (LptGraph *real, LptGraph *quantized, LptData *data, const LptQuantizeOptions *options, const LptQuantizeReport *report, GError **error)
+{
+  g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (Candidate));
+  g_autoptr (LptData) head = lpt_data_head (data, SAMPLES);
+  const LptEvalOptions eval = { .threads = options->threads };
+  g_autoptr (LptEvaluation) base = lpt_quantize_measure (real, quantized, head, options->config, &eval, error);
+  double macs = 1.0;
+  if (base == NULL)
+    return NULL;
+  for (guint i = 0; i < report->layers->len; i++)
+    macs += (double) ((LptQuantizedLayer *) g_ptr_array_index (report->layers, i))->macs;
+  for (guint i = 0; i < report->layers->len; i++)
+    {
+      const LptQuantizedLayer *layer = g_ptr_array_index (report->layers, i);
+      g_autoptr (LptGraph) copy = lpt_graph_copy (quantized);
+      if (options->progress != NULL)
+        options->progress ("ranking layers", i, report->layers->len, options->progress_data);
+      if (!layer->quantized)
+        continue;
+      if (!leave_real (copy, real, layer->name, error))
+        return NULL;
+      g_autoptr (LptEvaluation) e = lpt_quantize_measure (real, copy, head, options->config, &eval, error);
+      if (e == NULL)
+        return NULL;
+      Candidate candidate = { layer->name, (e->sqnr - base->sqnr) / (0.02 + (double) layer->macs / macs), i };
+      g_array_append_val (list, candidate);
+    }
+  g_array_sort (list, compare);
+  return g_steal_pointer (&list);
+}
+
+/* Points lost by a quantization that keeps the first @n of @list; < -1000 + error. */
+static double
+try_kept (LptGraph *real, LptData *data, const LptQuantizeOptions *options, double bound, GArray *list, guint n, GError **error)
+{
+  g_autoptr (LptGraph) graph = lpt_graph_copy (real);
+  g_autoptr (LptQuantizeReport) own = lpt_quantize_report_new ();
+  g_autoptr (GPtrArray) kept = g_ptr_array_new ();
+  for (guint i = 0; i < n; i++)
+    g_ptr_array_add (kept, (gpointer) g_array_index (list, Candidate, i).name);
+  if (!lpt_quantize_run (graph, data, options, kept, bound, own, error))
+    return -2000.0;
+  LptData *judged = options->eval_data != NULL ? options->eval_data : data;
+  g_autoptr (LptEvaluation) e = lpt_quantize_measure (real, graph, judged, options->config, &options->eval, error);
+  if (e == NULL)
+    return -2000.0;
+  if (options->eval.labels == NULL)
+    return 100.0 * (1.0 - e->agree);
+  const LptScore *a = &g_array_index (e->scores[0], LptScore, 0), *b = &g_array_index (e->scores[1], LptScore, 0);
+  return 100.0 * (a->value - b->value);
+}
+
+static GPtrArray *
+take (GArray *list, guint n)
+{
+  GPtrArray *kept = g_ptr_array_new_with_free_func (g_free);
+  for (guint i = 0; i < n; i++)
+    g_ptr_array_add (kept, g_strdup (g_array_index (list, Candidate, i).name));
+  return kept;
+}
+
+GPtrArray *
+lpt_quantize_find_kept (LptGraph *real, LptData *data, const LptQuantizeOptions *options, double bound, LptQuantizeReport *report, GError **error)
+{
+  g_autoptr (GArray) none = g_array_new (FALSE, FALSE, sizeof (Candidate));
+  double drop = try_kept (real, data, options, bound, none, 0, error);
+  if (drop < -1000.0)
+    return NULL;
+  g_ptr_array_add (report->remarks, g_strdup_printf ("all quantized: %.2f points lost", drop));
+  if (drop <= options->max_drop)
+    return take (none, 0);
+  g_autoptr (LptGraph) quantized = lpt_graph_copy (real);
+  g_autoptr (LptQuantizeReport) own = lpt_quantize_report_new ();
+  if (!lpt_quantize_run (quantized, data, options, NULL, bound, own, error))
+    return NULL;
+  g_autoptr (GArray) list = rank_layers (real, quantized, data, options, own, error);
+  if (list == NULL)
+    return NULL;
+  /* The first @high always holds the limit, or nothing does. */
+  guint low = 0, high = list->len;
+  while (high - low > 1)
+    {
+      guint middle = (low + high) / 2;
+      drop = middle < list->len ? try_kept (real, data, options, bound, list, middle, error) : 0.0;
+      if (drop < -1000.0)
+        return NULL;
+      g_ptr_array_add (report->remarks, g_strdup_printf ("%u layers kept real: %.2f points lost", middle, drop));
+      if (drop <= options->max_drop)
+        high = middle;
+      else
+        low = middle;
+    }
+  if (high == list->len)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "no choice of layers that stay real keeps within %.2f points", options->max_drop);
+      return NULL;
+    }
+  return take (list, high);
+}
