@@ -22,8 +22,9 @@ typedef struct
   CmdPipelineArgs pipeline;
   CmdDataArgs     data;
   char           *out, *ranges, *weights, *preset, *percentile, *io_type, *elementwise, *onnx_form;
-  char          **enable, **disable;
-  gint            threads;
+  char           *max_drop, *labels, *metric;
+  char          **enable, **disable, **eval_data;
+  gint            threads, offset;
   gboolean        strict, quiet;
 } QuantizeArgs;
 
@@ -40,6 +41,10 @@ quantize_args_clear (QuantizeArgs *args)
   g_free (args->io_type);
   g_free (args->elementwise);
   g_free (args->onnx_form);
+  g_free (args->max_drop);
+  g_free (args->labels);
+  g_free (args->metric);
+  g_strfreev (args->eval_data);
   g_strfreev (args->enable);
   g_strfreev (args->disable);
 }
@@ -123,6 +128,18 @@ read_options (const QuantizeArgs *args, LptQuantizeOptions *options, int *code)
       *code = cmd_usage ("--io-type %s: unsupported, inputs and outputs stay f32", args->io_type);
       return FALSE;
     }
+  if (args->max_drop != NULL)
+    options->max_drop = g_ascii_strtod (args->max_drop, &end);
+  if (args->max_drop != NULL && (*end != '\0' || !(options->max_drop >= 0.0)))
+    {
+      *code = cmd_usage ("--max-drop %s: points, 0 or more", args->max_drop);
+      return FALSE;
+    }
+  if (args->max_drop == NULL && (args->labels != NULL || args->metric != NULL || args->eval_data != NULL))
+    {
+      *code = cmd_usage ("--labels, --metric and --eval-data say how --max-drop is measured, which is missing");
+      return FALSE;
+    }
   options->threads = (guint) args->threads;
   options->progress = on_progress;
   return choose_repairs (options, args->enable, TRUE, code) && choose_repairs (options, args->disable, FALSE, code);
@@ -159,6 +176,21 @@ find_row (GPtrArray *rows, const char *name)
   return NULL;
 }
 
+/* Shapes of the first sample where the model leaves them open, so that work can be counted. */
+static gboolean
+fix_shapes (LptGraph *graph, LptData *data, GError **error)
+{
+  guint n = graph->parameters->len;
+  g_autofree LptTensor **tensors = g_new0 (LptTensor *, n + 1);
+  gboolean ok = lpt_data_get (data, 0, tensors, error);
+  for (guint i = 0; i < n && ok; i++)
+    {
+      ok = lpt_graph_set_input_shape (graph, ((LptNode *) graph->parameters->pdata[i])->name, lpt_tensor_shape (tensors[i]), error);
+      lpt_tensor_unref (tensors[i]);
+    }
+  return ok && lpt_graph_infer (graph, error);
+}
+
 /* Each product with the type in which it will run. FALSE: some stay real without being told to. */
 static gboolean
 print_report (LptGraph *graph, const LptConfig *config, const LptQuantizeReport *report, gboolean quiet, GError **error)
@@ -186,10 +218,51 @@ print_report (LptGraph *graph, const LptConfig *config, const LptQuantizeReport 
     }
   for (guint i = 0; i < report->remarks->len; i++)
     puts (report->remarks->pdata[i]);
+  for (guint i = 0; i < report->kept->len; i++)
+    printf ("--keep %s\n", (char *) report->kept->pdata[i]);
   printf ("%u of %u products on integers, %u activations quantized by %u samples\n%s\n", low, report->layers->len, report->n_values, report->n_samples, macs);
   if (unwanted > 0)
     g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: %u products that were to be quantized stay real", unwanted);
   return unwanted == 0;
+}
+
+/* What --max-drop is measured with. */
+typedef struct { LptData *data, *labels; const char *metric[2]; } Judge;
+
+static void
+judge_clear (Judge *judge)
+{
+  lpt_data_free (judge->data);
+  lpt_data_free (judge->labels);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Judge, judge_clear)
+
+static gboolean
+open_judge (const QuantizeArgs *args, LptGraph *graph, LptData *data, LptQuantizeOptions *options, Judge *judge, int *code)
+{
+  GError *error = NULL;
+  CmdDataArgs samples = args->data;
+  samples.data = args->eval_data;
+  samples.samples = 0;
+  if (args->eval_data != NULL && (judge->data = cmd_data_open (&samples, graph, code)) == NULL)
+    return FALSE;
+  if (args->labels != NULL && (judge->labels = lpt_labels_open (args->labels, judge->data != NULL ? judge->data : data, &error)) == NULL)
+    {
+      *code = cmd_fail (error);
+      return FALSE;
+    }
+  judge->metric[0] = args->metric != NULL ? args->metric : "top1";
+  if (lpt_metric_doc (judge->metric[0]) == NULL)
+    {
+      *code = cmd_usage ("--metric %s: see lptc eval --help", args->metric);
+      return FALSE;
+    }
+  options->eval_data = judge->data;
+  options->eval.labels = judge->labels;
+  options->eval.offset = args->offset;
+  options->eval.metrics = judge->labels != NULL ? judge->metric : NULL;
+  options->eval.threads = (guint) args->threads;
+  return TRUE;
 }
 
 static int
@@ -214,7 +287,10 @@ quantize (const QuantizeArgs *args, const char *in)
   if (data == NULL)
     return code;
   g_autoptr (LptQuantizeReport) report = lpt_quantize_report_new ();
+  g_auto (Judge) judge = { NULL };
   options.config = config;
+  if (!open_judge (args, graph, data, &options, &judge, &code))
+    return code;
   gboolean ok = lpt_quantize (graph, data, &options, report, &error);
   progress_end ();
   if (!ok)
@@ -224,6 +300,8 @@ quantize (const QuantizeArgs *args, const char *in)
       return cmd_fail (error);
     }
   if (!cmd_save (graph, args->out, &save, &error))
+    return cmd_fail (error);
+  if (!fix_shapes (graph, data, &error))
     return cmd_fail (error);
   if (print_report (graph, config, report, args->quiet, &error))
     return CMD_OK;
@@ -264,6 +342,11 @@ cmd_quantize (int argc, char **argv)
     { "enable", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.enable, "Run a repair", "REPAIR" },
     { "disable", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.disable, "Leave a repair out", "REPAIR" },
     { "elementwise", 0, 0, G_OPTION_ARG_STRING, &args.elementwise, "Sums, products, means on integers: auto (default) = in networks without attention and norms", "never|auto|always" },
+    { "max-drop", 0, 0, G_OPTION_ARG_STRING, &args.max_drop, "Keep layers real until no more than this is lost", "POINTS" },
+    { "labels", 0, 0, G_OPTION_ARG_FILENAME, &args.labels, "For --max-drop: what is right (else: answers that differ from the float model's)", "FILE" },
+    { "label-offset", 0, 0, G_OPTION_ARG_INT, &args.offset, "Added to labels", "K" },
+    { "metric", 0, 0, G_OPTION_ARG_STRING, &args.metric, "For --max-drop: top1 (default) or another of lptc eval", "M" },
+    { "eval-data", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &args.eval_data, "For --max-drop: samples (default: --data)", "[NAME=]PATH" },
     { "io-type", 0, 0, G_OPTION_ARG_STRING, &args.io_type, "Type of inputs and outputs (f32)", "TYPE" },
     { "onnx-form", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &args.onnx_form, "", "FORM" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &args.threads, "Threads; 0 = one per processor (default 1)", "N" },
