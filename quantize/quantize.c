@@ -71,7 +71,7 @@ lpt_quantize_options_init (LptQuantizeOptions *options, const char *preset, GErr
   *options = (LptQuantizeOptions) { .ranges = LPT_RANGES_MSE, .percentile = 99.99, .weights_mse = TRUE, .max_drop = -1.0, .threads = 1, .eval = { .threads = 1 } };
   options->repairs = repair_bit ("bias-correction");
   if (accurate)
-    options->repairs |= repair_bit ("equalization") | repair_bit ("gptq") | repair_bit ("rounding");
+    options->repairs |= repair_bit ("equalization") | repair_bit ("smoothing") | repair_bit ("gptq") | repair_bit ("rounding");
   if (preset == NULL || g_str_equal (preset, "fast"))
     return TRUE;
   if (!accurate)
