@@ -222,7 +222,7 @@ cmd_transform (int argc, char **argv)
     return code;
 
   if (config->until > LPT_STAGE_PREPARE && !lpt_graph_is_quantized (graph))
-    cmd_note_float (argv[1], "nothing to do");
+    cmd_note_float (argv[1], CMD_NOTHING_TO_DO);
 
   g_autoptr (CmdVerify) checker = NULL;
   if (verify)

@@ -36,6 +36,7 @@ gboolean      cmd_make_runnable  (LptGraph *graph, const char *path, const CmdRu
 /* All that the form depends on, as text (transfer full); NULL: *code is the exit code, the message is printed. */
 char         *cmd_run_key        (const CmdRunArgs *args, gboolean reference, int *code);
 
+#define CMD_NOTHING_TO_DO "nothing to do; lptc quantize makes an int8 model"
 /* A line about a model that carries no quantization: @what becomes of it. */
 void          cmd_note_float     (const char *path, const char *what);
 

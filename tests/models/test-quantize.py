@@ -1,0 +1,79 @@
+#!/usr/bin/python3
+"""lptc quantize and eval on a trained network: test-quantize.py LPTC SHARED
+
+MNIST: 200 samples make an int8 model whose accuracy on the other 9800 is that of the float one within 0.05 points; every product
+runs on integers; the bytes do not depend on threads or the processor; memory does not grow with the number of samples; images as
+files give what arrays give. Prints TAP; exit code 77 where numpy or the material is missing.
+SPDX-License-Identifier: Apache-2.0
+"""
+import gzip, json, os, subprocess, sys, tempfile
+
+try:
+    import numpy as np
+except ImportError:
+    print('# no numpy')
+    sys.exit(77)
+
+lptc, shared = (os.path.abspath (p) for p in sys.argv[1:3])
+model, data = (os.path.join(shared, 'models', p) for p in ('onnx-fp32-mnist-cntk/mnist.onnx', 'data-mnist-t10k'))
+if not os.path.exists(model) or not os.path.isdir(data):
+    print('# no %s' % model)
+    sys.exit(77)
+number = failed = 0
+
+
+def check(ok, what):
+    global number, failed
+    number += 1
+    failed += not ok
+    print('%sok %d - %s' % ('' if ok else 'not ', number, what))
+
+
+def run(*args, **env):
+    done = subprocess.run([lptc, *args], capture_output=True, text=True, env={**os.environ, **env})
+    if done.returncode != 0:
+        print('# %s: %s' % (' '.join(args), done.stderr))
+    return done
+
+
+def read(name):
+    with open(name, 'rb') as f:
+        return f.read()
+
+
+def peak(*args):
+    """Kilobytes."""
+    code = 'import resource, subprocess, sys; subprocess.run (sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL); ' \
+           'print (resource.getrusage (resource.RUSAGE_CHILDREN).ru_maxrss)'
+    return int(subprocess.run([sys.executable, '-c', code, lptc, *args], capture_output=True, text=True, check=True).stdout)
+
+
+x = np.frombuffer(gzip.open(os.path.join(data, 't10k-images-idx3-ubyte.gz')).read(), np.uint8, offset=16).reshape(-1, 28, 28)
+y = np.frombuffer(gzip.open(os.path.join(data, 't10k-labels-idx1-ubyte.gz')).read(), np.uint8, offset=8).astype(np.int64)
+with tempfile.TemporaryDirectory(prefix='lptc-') as folder:
+    os.chdir(folder)
+    np.save('cal.npy', x[:200])
+    np.save('x.npy', x[200:])
+    np.save('y.npy', y[200:])
+    done = run('quantize', model, '--data', 'cal.npy', '-o', 'q.json')
+    check(done.returncode == 0 and '3 of 3 products on integers' in done.stdout and '100.0 % u8' in done.stdout, 'all products on integers')
+    for form in ('q.onnx', 'q.xml'):
+        run('quantize', model, '--data', 'cal.npy', '-o', form)
+        e = run('eval', model, form, '--data', 'x.npy', '--labels', 'y.npy', '--json')
+        result = json.loads(e.stdout) if e.returncode == 0 else None
+        a, b = ([m['scores'][0]['value'] for m in result['models']] if result else (1.0, 0.0))
+        check(a > 0.985 and b >= a - 0.0005 and result['sqnr_db'] > 35, '%s: %.4f against %.4f, %.1f dB' % (form, b, a, result['sqnr_db'] if result else 0))
+    for level in ('scalar', 'avx2'):
+        done = run('quantize', model, '--data', 'cal.npy', '--threads', '2', '-o', 'r.json', LPT_CPU=level)
+        check(done.returncode == 0 and read('r.json.bin') == read('q.json.bin'), 'the same bytes with LPT_CPU=%s and two threads' % level)
+    np.save('many.npy', x[:4000])
+    few, many = peak('quantize', model, '--data', 'cal.npy', '-o', 'm.json'), peak('quantize', model, '--data', 'many.npy', '-o', 'm.json')
+    check(many < few + 4096, 'memory: %d KB with 200 samples, %d KB with 4000' % (few, many))
+    done = run('quantize', model, '--data', 'cal.npy', '--ranges', 'kl', '--weight-ranges', 'min-max', '--disable', 'bias-correction', '--max-drop', '0.01', '--labels', 'y.npy',
+               '--eval-data', 'x.npy', '-o', 'k.xml')
+    kept = [line.split()[1] for line in done.stdout.splitlines() if line.startswith('--keep ')]
+    again = run('quantize', model, '--data', 'cal.npy', '--ranges', 'kl', '--weight-ranges', 'min-max', '--disable', 'bias-correction',
+                *[a for name in kept for a in ('--keep', name)], '-o', 'l.xml')
+    check(done.returncode == 0 and again.returncode == 0 and read('k.bin') == read('l.bin'), 'the printed --keep %s give the same model' % kept)
+print('1..%d' % number)
+sys.exit(failed != 0)
