@@ -1,6 +1,6 @@
 /* lattices.c - intervals of activations, scales of weights
  *
- * A point's lattice comes from what all values of its group saw. A signed weight's scale is max |w| / 127 of its output channel
+ * A point's lattice comes from what all values of its group saw; what leaves the model is never clipped. A signed weight's scale is max |w| / 127 of its output channel
  * (or of all), or, by least squares, of the factors 1.00, 0.99, ..., 0.60 of it the one of the least sum (w - Q(w))^2, the first of
  * equal ones; a channel of zeros, or one a thousand times smaller than the largest, has the scale that a thousandth of the largest
  * asks for. The scale grows until the bias is below 2^30 of its steps, which are scale of the data times scale of the weights.
@@ -33,7 +33,7 @@ lpt_quantize_ranges (LptQuantizer *q)
           members++;
         }
       if (!fixed && members > 0)
-        point->lattice = lpt_range_find (all, o->ranges, o->percentile, point->levels, point->symmetric);
+        point->lattice = lpt_range_find (all, point->ends ? LPT_RANGES_MIN_MAX : o->ranges, o->percentile, point->levels, point->symmetric);
     }
 }
 
@@ -135,7 +135,7 @@ fit_bias (LptQuantizer *q, LptLayer *layer, GError **error)
 }
 
 gboolean
-lpt_quantize_scales (LptQuantizer *q, GError **error)
+lpt_quantize_scales (LptQuantizer *q, gboolean mse, GError **error)
 {
   for (guint i = 0; i < q->layers->len; i++)
     {
@@ -144,7 +144,7 @@ lpt_quantize_scales (LptQuantizer *q, GError **error)
       if (w == NULL)
         return FALSE;
       lpt_layer_clear (layer);
-      find_scales (layer, w, q->options->weights_mse);
+      find_scales (layer, w, mse);
       if (!fit_bias (q, layer, error))
         return FALSE;
       layer->original = g_steal_pointer (&w);

@@ -11,8 +11,9 @@
  * (a product of two activations, a Softmax in front of one, MVN, Sqrt of a mean) these stay real: 8 bits cost more there than
  * all methods of ranges differ by.
  *
- * Results of the model are never wished for, so that class scores are not clipped; nor are integers, shapes and indices, which
- * are not real.
+ * Results of the model are not wished for, so that class scores are not clipped, but by targets with rules for codes, which want
+ * those of everything that a product writes; their ends are then all that was seen. Never wished for are integers, shapes and
+ * indices, which are not real.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -100,8 +101,11 @@ static const char *
 keeps_real (LptQuantizer *q, LptNode *node)
 {
   const LptRestriction *restriction = lpt_config_restriction (q->options->config, node);
-  if (g_hash_table_contains (q->kept, node->name))
-    return "kept";
+  const char *why = g_hash_table_lookup (q->kept, node->name);
+  if (why != NULL)
+    return *why != '\0' ? why : "kept for the sake of accuracy";
+  if (lpt_config_disabled_pass (q->options->config, node->op) != NULL)
+    return "the target leaves out the pass for it";
   if (restriction != NULL && lpt_restriction_is_never (restriction))
     return "the target keeps it real";
   if (code_type (q, node, 0) == LPT_DTYPE_UNDEFINED || code_type (q, node, 1) == LPT_DTYPE_UNDEFINED)
@@ -171,9 +175,11 @@ find_product (Placer *p, LptNode *node)
 /* --- wishes --------------------------------------------------------------------------- */
 
 /* Ops that move or select elements; activations and resizes that mix are none. */
-static gboolean
-moves_data (LptNode *node)
+gboolean
+lpt_quantize_moves_data (LptQuantizer *q, LptNode *node)
 {
+  if (g_hash_table_contains (q->blocked, node->name))
+    return FALSE;
   if (!(node->info->flags & LPT_OP_F_PRESERVES) || (node->info->flags & LPT_OP_F_UNARY))
     return FALSE;
   if (node->op == LPT_OP_INTERPOLATE && LPT_ATTRS (node, LptInterpolateAttrs)->mode != LPT_INTERPOLATE_NEAREST)
@@ -258,7 +264,7 @@ visit (Placer *p, LptNode *node)
       all = all && (every || value->uses->len == 0);
     }
   if (g_hash_table_contains (p->products, node)
-      || (any && all && moves_data (node))
+      || (any && all && lpt_quantize_moves_data (p->q, node))
       || (p->elementwise && is_elementwise (node) && reaches (p, &node->out[0]) && keeps_real (p->q, node) == NULL))
     g_hash_table_add (p->wishing, node);
 }
@@ -302,7 +308,7 @@ join (Placer *p, LptValue *a, LptValue *b)
 static gboolean
 comes_quantized (Placer *p, LptValue *value)
 {
-  return g_hash_table_contains (p->wishing, value->producer) && moves_data (value->producer);
+  return g_hash_table_contains (p->wishing, value->producer) && lpt_quantize_moves_data (p->q, value->producer);
 }
 
 /* Ends that are known without looking. */
@@ -314,6 +320,34 @@ fixed_range (LptNode *node, double *low, double *high)
   return node->op == LPT_OP_TANH || node->op == LPT_OP_SIGMOID || node->op == LPT_OP_SOFTMAX || node->op == LPT_OP_HSIGMOID;
 }
 
+/* The one reader of @value that adds a constant to it, or caps it; NULL: something else reads it. */
+static LptNode *
+epilogue (LptValue *value)
+{
+  LptNode *user = value->uses->len == 1 ? lpt_value_use (value, 0)->node : NULL;
+  if (user == NULL || user->n_out != 1 || !lpt_shape_equal (&user->out[0].shape, &value->shape))
+    return NULL;
+  gboolean bias = user->op == LPT_OP_ADD && (lpt_node_const_in (user, 0) != NULL || lpt_node_const_in (user, 1) != NULL);
+  return bias || user->op == LPT_OP_RELU || user->op == LPT_OP_CLAMP ? user : NULL;
+}
+
+/* Targets with rules for codes want them of what a product writes, too: is @value what it writes, with its bias and activation? */
+static gboolean
+ends_product (Placer *p, LptValue *value)
+{
+  LptNode *node = value->producer;
+  if (p->q->options->config->quant_rules == LPT_QUANT_RULES_NONE || epilogue (value) != NULL)
+    return FALSE;
+  while (node->n_in > 0 && !g_hash_table_contains (p->products, node))
+    {
+      LptNode *source = lpt_node_src (node, lpt_node_const_in (node, 0) != NULL ? 1 : 0);
+      if (source == NULL || source->n_out != 1 || epilogue (&source->out[0]) != node)
+        return FALSE;
+      node = source;
+    }
+  return node->n_in > 0;
+}
+
 static void
 add_point (Placer *p, LptValue *value)
 {
@@ -323,10 +357,14 @@ add_point (Placer *p, LptValue *value)
   LptPoint *point = g_new0 (LptPoint, 1);
   point->value = value;
   point->uses = g_array_new (FALSE, FALSE, sizeof (LptUse));
+  gboolean ends = ends_product (p, value);
+  point->ends = ends;
   for (guint i = 0; i < value->uses->len; i++)
     {
       LptUse use = *lpt_value_use (value, i);
-      if (!wishes (p, &use))
+      gboolean wish = wishes (p, &use);
+      point->ends = point->ends && !wish;
+      if (!wish && !ends)
         continue;
       g_array_append_val (point->uses, use);
       if (g_hash_table_contains (p->products, use.node))
@@ -386,7 +424,7 @@ lpt_quantizer_point (LptQuantizer *q, LptNode *node, guint port)
             if (g_array_index (point->uses, LptUse, k).node == use.node && g_array_index (point->uses, LptUse, k).index == use.index)
               return point;
         }
-      if (value == NULL || value->producer->n_in == 0 || !moves_data (value->producer))
+      if (value == NULL || value->producer->n_in == 0 || !lpt_quantize_moves_data (q, value->producer))
         return NULL;
       use = (LptUse) { value->producer, 0 };
       value = lpt_node_in (value->producer, 0);
@@ -413,7 +451,7 @@ lpt_quantize_place (LptQuantizer *q, GError **error)
   for (guint i = 0; i < order->len; i++)
     {
       LptNode *node = g_ptr_array_index (order, i);
-      gboolean moved = g_hash_table_contains (p.wishing, node) && moves_data (node);
+      gboolean moved = g_hash_table_contains (p.wishing, node) && lpt_quantize_moves_data (q, node);
       for (guint k = 0; moved && k < (node->op == LPT_OP_CONCAT ? node->n_in : 1); k++)
         for (guint j = 0; j < node->n_out; j++)
           join (&p, lpt_node_in (node, k), &node->out[j]);

@@ -129,12 +129,20 @@ lpt_quantizer_step (LptQuantizer *q, const char *what, guint done, guint total)
 }
 
 void
+lpt_quantizer_init (LptQuantizer *q)
+{
+  q->kept = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  q->blocked = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+}
+
+void
 lpt_quantizer_clear (LptQuantizer *q)
 {
   g_clear_pointer (&q->layers, g_ptr_array_unref);
   g_clear_pointer (&q->points, g_ptr_array_unref);
   g_clear_pointer (&q->seen, g_hash_table_unref);
   g_clear_pointer (&q->kept, g_hash_table_unref);
+  g_clear_pointer (&q->blocked, g_hash_table_unref);
 }
 
 /* --- steps --------------------------------------------------------------------------------- */
@@ -233,7 +241,7 @@ add_meta (LptQuantizer *q)
 static gboolean
 run_steps (LptQuantizer *q, GError **error)
 {
-  if (!lpt_quantize_place (q, error))
+  if (!lpt_quantize_probe (q, error))
     return FALSE;
   if (q->points->len == 0)
     {
@@ -244,7 +252,7 @@ run_steps (LptQuantizer *q, GError **error)
     return FALSE;
   lpt_quantizer_step (q, "choosing intervals", 0, 0);
   lpt_quantize_ranges (q);
-  if (!lpt_quantize_scales (q, error))
+  if (!lpt_quantize_scales (q, q->options->weights_mse, error))
     return FALSE;
   return run_repairs (q, LPT_REPAIR_ROUNDING, error) && run_repairs (q, LPT_REPAIR_BIAS, error) && measure_weights (q, error)
          && lpt_quantize_insert (q, q->graph, error);
@@ -255,9 +263,9 @@ lpt_quantize_run (LptGraph *graph, LptData *data, const LptQuantizeOptions *opti
                   GError **error)
 {
   g_auto (LptQuantizer) q = { .graph = graph, .data = data, .options = options, .report = report, .bound = bound };
-  q.kept = g_hash_table_new (g_str_hash, g_str_equal);
+  lpt_quantizer_init (&q);
   for (guint i = 0; kept != NULL && i < kept->len; i++)
-    g_hash_table_add (q.kept, g_ptr_array_index (kept, i));
+    g_hash_table_replace (q.kept, g_strdup (g_ptr_array_index (kept, i)), g_strdup (""));
   if (!run_steps (&q, error))
     return FALSE;
   report->n_values = q.points->len;
@@ -272,7 +280,7 @@ wants_equalization (LptGraph *graph, LptData *data, const LptQuantizeOptions *op
   g_autoptr (LptQuantizeReport) report = lpt_quantize_report_new ();
   g_auto (LptQuantizer) q = { .graph = graph, .data = data, .options = options, .report = report };
   gboolean any = FALSE;
-  q.kept = g_hash_table_new (g_str_hash, g_str_equal);
+  lpt_quantizer_init (&q);
   if ((options->repairs & repair_bit ("equalization")) == 0 || !lpt_quantize_place (&q, error))
     return FALSE;
   for (guint i = 0; i < q.layers->len; i++)

@@ -22,6 +22,7 @@ typedef struct
   guint      group;          /* values of one group have one lattice */
   guint      levels;
   gboolean   symmetric, fixed;   /* fixed: the lattice is known beforehand */
+  gboolean   ends;           /* class scores: only a result follows */
   LptLattice lattice;
 } LptPoint;
 
@@ -45,7 +46,8 @@ typedef struct
   GPtrArray                *layers;    /* LptLayer *: with constant weights, in topological order */
   GPtrArray                *points;    /* LptPoint * */
   GHashTable               *seen;      /* LptValue * -> LptSeen * */
-  GHashTable               *kept;      /* set of names of nodes that stay float */
+  GHashTable               *kept;      /* names of nodes that stay float -> why, or "" */
+  GHashTable               *blocked;   /* set of names of nodes that move data, but not for this target */
   double                    bound;     /* of equalization's factors; 1 = none */
 } LptQuantizer;
 
@@ -58,6 +60,10 @@ void     lpt_quantizer_step   (LptQuantizer *q, const char *what, guint done, gu
 gboolean lpt_quantize_prepare (LptGraph *graph, GError **error);
 /* place.c: fills layers and points. */
 gboolean lpt_quantize_place   (LptQuantizer *q, GError **error);
+/* Does a wish for integers climb through @node? */
+gboolean lpt_quantize_moves_data (LptQuantizer *q, LptNode *node);
+/* probe.c: the same, in agreement with the target. */
+gboolean lpt_quantize_probe   (LptQuantizer *q, GError **error);
 /* observe.c: fills seen for all points and for what layers read. */
 gboolean lpt_quantize_observe (LptQuantizer *q, GError **error);
 LptSeen *lpt_quantizer_seen   (LptQuantizer *q, LptValue *value);
@@ -66,11 +72,14 @@ typedef gboolean (*LptWatchFunc) (LptQuantizer *q, guint value, LptTensor *tenso
 gboolean lpt_quantize_watch   (LptQuantizer *q, GPtrArray *values, guint samples, LptWatchFunc func, gpointer data, GError **error);
 /* lattices.c: intervals of points, scales of weights. */
 void     lpt_quantize_ranges  (LptQuantizer *q);
-gboolean lpt_quantize_scales  (LptQuantizer *q, GError **error);
+gboolean lpt_quantize_scales  (LptQuantizer *q, gboolean mse, GError **error);
 /* insert.c */
 gboolean lpt_quantize_insert  (LptQuantizer *q, LptGraph *graph, GError **error);      /* into @graph: the quantizer's, or a copy */
 /* The point whose FakeQuantize input @port of @node reads, or NULL. */
 LptPoint *lpt_quantizer_point (LptQuantizer *q, LptNode *node, guint port);
+
+/* Empty sets. */
+void     lpt_quantizer_init   (LptQuantizer *q);
 
 /* Repairs: in front of the observation of ranges, behind it, or behind rounding. */
 typedef enum { LPT_REPAIR_FLOAT, LPT_REPAIR_ROUNDING, LPT_REPAIR_BIAS } LptRepairStage;

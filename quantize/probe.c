@@ -1,0 +1,94 @@
+/* probe.c - asks the target whether the chosen places make integers
+ *
+ * FakeQuantize with stand-in intervals is put on a copy of the graph, which is transformed and lowered. Where a product stays real,
+ * the op that moves its data nearest to it is taken as one that this target quantizes behind, and places are chosen again; what
+ * still stays real when there is nothing to move is left without FakeQuantize, with the reason that the pipeline gives.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "quantize/quantize.h"
+
+#include <lpt/lpt-explain.h>
+
+#define ROUNDS 64
+
+/* [0, 1] behind what gives nothing below 0, else [-1, 1]. */
+static void
+stand_in (LptQuantizer *q)
+{
+  for (guint i = 0; i < q->points->len; i++)
+    {
+      LptPoint *point = g_ptr_array_index (q->points, i);
+      LptOp op = point->value->producer->op;
+      gboolean one_sided = op == LPT_OP_RELU || op == LPT_OP_CLAMP || op == LPT_OP_SIGMOID || op == LPT_OP_SOFTMAX;
+      if (!point->fixed)
+        point->lattice = lpt_lattice_make (one_sided ? 0.0 : -1.0, 1.0, point->levels, point->symmetric);
+    }
+}
+
+/* What becomes of each op of the graph as it is placed now. */
+static GPtrArray *
+ask (LptQuantizer *q, GError **error)
+{
+  g_autoptr (LptGraph) copy = lpt_graph_copy (q->graph);
+  stand_in (q);
+  if (!lpt_quantize_scales (q, FALSE, error) || !lpt_quantize_insert (q, copy, error))
+    return NULL;
+  return lpt_explain (copy, q->options->config, error);
+}
+
+static const LptExplanation *
+find_row (GPtrArray *rows, const char *name)
+{
+  for (guint i = 0; i < rows->len; i++)
+    if (g_str_equal (((LptExplanation *) rows->pdata[i])->name, name))
+      return rows->pdata[i];
+  return NULL;
+}
+
+/* Takes the op that moves the data of @node nearest to it out of those that a wish climbs through. */
+static gboolean
+block (LptQuantizer *q, LptNode *node)
+{
+  for (guint port = 0; port < 2; port++)
+    {
+      LptNode *source = lpt_node_src (node, port);
+      if (source == NULL || !lpt_quantize_moves_data (q, source))
+        continue;
+      g_hash_table_add (q->blocked, g_strdup (source->name));
+      return TRUE;
+    }
+  return FALSE;
+}
+
+gboolean
+lpt_quantize_probe (LptQuantizer *q, GError **error)
+{
+  g_autoptr (GPtrArray) rows = NULL;
+  for (guint round = 0, changed = 1; changed > 0 && round < ROUNDS; round++)
+    {
+      changed = 0;
+      if (!lpt_quantize_place (q, error))
+        return FALSE;
+      g_clear_pointer (&rows, g_ptr_array_unref);
+      rows = ask (q, error);
+      if (rows == NULL)
+        return FALSE;
+      for (guint i = 0; i < q->report->layers->len; i++)
+        {
+          const LptQuantizedLayer *layer = g_ptr_array_index (q->report->layers, i);
+          const LptExplanation *row = layer->quantized ? find_row (rows, layer->name) : NULL;
+          if (row == NULL || row->precision != LPT_DTYPE_F32)
+            continue;
+          if (block (q, lpt_graph_find (q->graph, layer->name)))
+            changed++;
+          else
+            {
+              g_hash_table_replace (q->kept, g_strdup (layer->name), g_strdup (row->reason != NULL ? row->reason : "the pipeline leaves it real"));
+              changed++;
+            }
+        }
+    }
+  return TRUE;
+}
