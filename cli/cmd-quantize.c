@@ -218,9 +218,15 @@ print_report (LptGraph *graph, const LptConfig *config, const LptQuantizeReport 
     }
   for (guint i = 0; i < report->remarks->len; i++)
     puts (report->remarks->pdata[i]);
+  for (guint i = 0; i < report->inputs->len; i++)
+    puts (report->inputs->pdata[i]);
+  printf ("float against int8 on %u of these samples: same answer %.4f, SQNR %.1f dB\n", report->n_judged, report->agree, report->sqnr);
   for (guint i = 0; i < report->kept->len; i++)
     printf ("--keep %s\n", (char *) report->kept->pdata[i]);
   printf ("%u of %u products on integers, %u activations quantized by %u samples\n%s\n", low, report->layers->len, report->n_values, report->n_samples, macs);
+  if (report->n_judged >= 10 && report->top_share > 0.5)
+    cmd_note ("the float model answers %.0f %% of the samples with class %" G_GINT64_FORMAT ": are --mean, --scale, --channels and --layout what it was trained with?",
+              100.0 * report->top_share, report->top_class);
   if (unwanted > 0)
     g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: %u products that were to be quantized stay real", unwanted);
   return unwanted == 0;

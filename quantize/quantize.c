@@ -96,6 +96,7 @@ lpt_quantize_report_new (void)
   LptQuantizeReport *report = g_new0 (LptQuantizeReport, 1);
   report->layers = g_ptr_array_new_with_free_func (free_row);
   report->remarks = g_ptr_array_new_with_free_func (g_free);
+  report->inputs = g_ptr_array_new_with_free_func (g_free);
   report->kept = g_ptr_array_new_with_free_func (g_free);
   return report;
 }
@@ -108,6 +109,7 @@ lpt_quantize_report_free (LptQuantizeReport *report)
   g_ptr_array_unref (report->layers);
   g_ptr_array_unref (report->remarks);
   g_ptr_array_unref (report->kept);
+  g_ptr_array_unref (report->inputs);
   g_free (report->digest);
   g_free (report);
 }
@@ -147,27 +149,78 @@ lpt_quantizer_clear (LptQuantizer *q)
 
 /* --- steps --------------------------------------------------------------------------------- */
 
-/* What the samples are, so that a result says what it came from. */
-static char *
-digest_data (LptQuantizer *q, GError **error)
+typedef struct { double low, high; LptDType dtype; } Ends;
+
+static void
+widen_ends (Ends *ends, LptTensor *tensor)
+{
+  gint64 n = lpt_tensor_count (tensor);
+  ends->dtype = lpt_tensor_dtype (tensor);
+  for (gint64 i = 0; i < n; i++)
+    {
+      double x = lpt_tensor_get_f64 (tensor, i);
+      ends->low = MIN (ends->low, x);
+      ends->high = MAX (ends->high, x);
+    }
+}
+
+static void
+hash_tensor (GChecksum *sum, LptTensor *tensor)
+{
+  g_autofree char *shape = lpt_shape_to_string (lpt_tensor_shape (tensor));
+  g_autofree char *head = g_strdup_printf ("%s[%s]", lpt_dtype_name (lpt_tensor_dtype (tensor)), shape);
+  g_checksum_update (sum, (const guchar *) head, -1);
+  g_checksum_update (sum, lpt_tensor_data (tensor), (gssize) lpt_tensor_size (tensor));
+}
+
+/* What the samples are, so that a result says what it came from: their digest and ends. */
+static gboolean
+look_at_data (LptQuantizer *q, GError **error)
 {
   g_autoptr (GChecksum) sum = g_checksum_new (G_CHECKSUM_SHA256);
   guint n = q->graph->parameters->len;
   g_autofree LptTensor **tensors = g_new0 (LptTensor *, n + 1);
+  g_autofree Ends *ends = g_new0 (Ends, n + 1);
+  for (guint k = 0; k < n; k++)
+    ends[k] = (Ends) { HUGE_VAL, -HUGE_VAL, LPT_DTYPE_UNDEFINED };
   for (guint i = 0; i < q->data->n; i++)
     {
+      lpt_quantizer_step (q, "reading samples", i, q->data->n);
       if (!lpt_data_get (q->data, i, tensors, error))
-        return NULL;
+        return FALSE;
       for (guint k = 0; k < n; k++)
         {
-          g_autofree char *shape = lpt_shape_to_string (lpt_tensor_shape (tensors[k]));
-          g_autofree char *head = g_strdup_printf ("%s[%s]", lpt_dtype_name (lpt_tensor_dtype (tensors[k])), shape);
-          g_checksum_update (sum, (const guchar *) head, -1);
-          g_checksum_update (sum, lpt_tensor_data (tensors[k]), (gssize) lpt_tensor_size (tensors[k]));
+          hash_tensor (sum, tensors[k]);
+          widen_ends (&ends[k], tensors[k]);
           g_clear_pointer (&tensors[k], lpt_tensor_unref);
         }
     }
-  return g_strdup (g_checksum_get_string (sum));
+  for (guint k = 0; k < n; k++)
+    g_ptr_array_add (q->report->inputs, g_strdup_printf ("input \"%s\": %s %g .. %g", ((LptNode *) g_ptr_array_index (q->graph->parameters, k))->name,
+                                                         lpt_dtype_name (ends[k].dtype), ends[k].low, ends[k].high));
+  g_free (q->report->digest);
+  q->report->digest = g_strdup (g_checksum_get_string (sum));
+  return TRUE;
+}
+
+#define JUDGED 64
+
+/* The result beside the float graph, on samples of calibration. */
+static gboolean
+judge (LptQuantizer *q, LptGraph *real, GError **error)
+{
+  g_autoptr (LptData) head = lpt_data_head (q->data, JUDGED);
+  const LptEvalOptions eval = { .threads = q->options->threads };
+  lpt_quantizer_step (q, "comparing", 0, 0);
+  g_autoptr (LptEvaluation) e = lpt_quantize_measure (real, q->graph, head, q->options->config, &eval, error);
+  if (e == NULL)
+    return FALSE;
+  q->report->sqnr = e->sqnr;
+  q->report->agree = e->agree;
+  q->report->n_judged = e->n_samples;
+  q->report->top_share = e->n_agree == (gint64) e->n_samples ? e->top_share[0] : 0.0;
+  q->report->top_class = e->top_class[0];
+  return TRUE;
 }
 
 static gboolean
@@ -296,10 +349,9 @@ lpt_quantize (LptGraph *graph, LptData *data, const LptQuantizeOptions *options,
   LptQuantizer q = { .graph = graph, .data = data, .options = options, .report = report != NULL ? report : own, .bound = 1.0 };
   if (!check_graph (graph, data, error))
     return FALSE;
-  g_free (q.report->digest);
-  q.report->digest = digest_data (&q, error);
-  if (q.report->digest == NULL || !lpt_quantize_prepare (graph, error))
+  if (!look_at_data (&q, error) || !lpt_quantize_prepare (graph, error))
     return FALSE;
+  g_autoptr (LptGraph) real = lpt_graph_copy (graph);
   if (wants_equalization (graph, data, options, error))
     q.bound = lpt_quantize_find_bound (graph, data, options, q.report, error);
   if (q.bound < 0.0)
@@ -315,5 +367,5 @@ lpt_quantize (LptGraph *graph, LptData *data, const LptQuantizeOptions *options,
   if (!lpt_quantize_run (graph, data, options, kept, q.bound, q.report, error))
     return FALSE;
   add_meta (&q);
-  return TRUE;
+  return judge (&q, real, error);
 }

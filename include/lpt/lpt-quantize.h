@@ -84,6 +84,11 @@ typedef struct
   GPtrArray *layers;     /* LptQuantizedLayer * */
   GPtrArray *kept;       /* char *: layers that max_drop keeps real; --keep of each gives the same model */
   GPtrArray *remarks;    /* char *: what repairs did, what was left alone and why */
+  GPtrArray *inputs;     /* char *: "input "x": f32 -1 .. 1", what the samples are */
+  double     sqnr, agree; /* of the first result on n_judged samples of calibration: against the float graph, dB; share of places with the same answer */
+  double     top_share;  /* the largest share of answers of the float graph that are one class, top_class */
+  gint64     top_class;
+  guint      n_judged;
   guint      n_values;   /* activations with a FakeQuantize */
   guint      n_samples;
   char      *digest;     /* SHA-256 of the samples' types, shapes and bytes */
