@@ -278,6 +278,9 @@ quantize (const QuantizeArgs *args, const char *in)
   GError *error = NULL;
   LptQuantizeOptions options;
   CmdSaveOptions save = { .onnx_form = args->onnx_form };
+  const CmdPipelineArgs *p = &args->pipeline;
+  if (p->until != NULL || p->no_update_precisions || p->deq_precision != NULL)
+    return cmd_usage ("quantize: --until, --no-update-precisions and --deq-precision are for lptc transform");
   if (!check_output (args, in, &code) || !read_options (args, &options, &code))
     return code;
   g_autoptr (LptConfig) config = cmd_pipeline_config (&args->pipeline, &code);
@@ -286,7 +289,6 @@ quantize (const QuantizeArgs *args, const char *in)
   progress_end ();
   if (graph == NULL)
     return config != NULL ? cmd_fail (error) : code;
-  const CmdPipelineArgs *p = &args->pipeline;
   if (!cmd_check_names (config, graph, FALSE, &code) || !cmd_prepare_graph (graph, p->shapes, p->outputs, p->requant, &code))
     return code;
   g_autoptr (LptData) data = cmd_data_open (&args->data, graph, &code);
