@@ -6,7 +6,7 @@
 #ifndef LPT_HESSIAN_H
 #define LPT_HESSIAN_H
 
-#include "quantize/quantize.h"
+#include "quantize/quantizer.h"
 
 /* Of one group: d = inputs * places columns, sums of q_a q_b over places of the result; q without zero point. */
 typedef struct

@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "quantize/quantize.h"
+#include "quantize/quantizer.h"
 
 #include <lpt/lpt-explain.h>
 

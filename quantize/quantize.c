@@ -1,61 +1,15 @@
-/* quantize.c - the steps from a float graph to one with FakeQuantize
- *
- *   prepare    half floats to f32, constants and batch normalization folded
- *   place      which values and weights
- *   FLOAT repairs
- *   observe    the samples through the float graph
- *   ranges, scales
- *   ROUNDING repairs, BIAS repairs
- *   insert
+/* quantize.c - lpt_quantize(): what the samples are, the graph prepared, what has to be searched for, the steps, the verdict
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "quantize/search.h"
+#include "quantize/steps.h"
 
 #include <lpt/lpt-pass.h>
 
 #include <math.h>
 #include <string.h>
-
-static const LptRepair repairs[] = {
-#define LPT_REPAIR(name, stage, run, doc) { name, doc, LPT_REPAIR_##stage, run },
-#include "quantize/repairs.def"
-#undef LPT_REPAIR
-};
-
-const LptRepair *
-lpt_repair_row (guint i)
-{
-  return &repairs[i];
-}
-
-guint
-lpt_repair_count (void)
-{
-  return G_N_ELEMENTS (repairs);
-}
-
-const char *
-lpt_repair_name (guint i)
-{
-  return i < G_N_ELEMENTS (repairs) ? repairs[i].name : NULL;
-}
-
-const char *
-lpt_repair_doc (guint i)
-{
-  return i < G_N_ELEMENTS (repairs) ? repairs[i].doc : NULL;
-}
-
-gint
-lpt_repair_find (const char *name)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (repairs); i++)
-    if (g_str_equal (repairs[i].name, name))
-      return (gint) i;
-  return -1;
-}
 
 static guint
 repair_bit (const char *name)
@@ -112,39 +66,6 @@ lpt_quantize_report_free (LptQuantizeReport *report)
   g_ptr_array_unref (report->inputs);
   g_free (report->digest);
   g_free (report);
-}
-
-void
-lpt_quantizer_remark (LptQuantizer *q, const char *format, ...)
-{
-  va_list args;
-  va_start (args, format);
-  g_ptr_array_add (q->report->remarks, g_strdup_vprintf (format, args));
-  va_end (args);
-}
-
-void
-lpt_quantizer_step (LptQuantizer *q, const char *what, guint done, guint total)
-{
-  if (q->options->progress != NULL)
-    q->options->progress (what, done, total, q->options->progress_data);
-}
-
-void
-lpt_quantizer_init (LptQuantizer *q)
-{
-  q->kept = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-  q->blocked = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-}
-
-void
-lpt_quantizer_clear (LptQuantizer *q)
-{
-  g_clear_pointer (&q->layers, g_ptr_array_unref);
-  g_clear_pointer (&q->points, g_ptr_array_unref);
-  g_clear_pointer (&q->seen, g_hash_table_unref);
-  g_clear_pointer (&q->kept, g_hash_table_unref);
-  g_clear_pointer (&q->blocked, g_hash_table_unref);
 }
 
 /* --- steps --------------------------------------------------------------------------------- */
@@ -223,52 +144,30 @@ judge (LptQuantizer *q, LptGraph *real, GError **error)
   return TRUE;
 }
 
+/* Is anything but constants quantized? Weights alone count as real: they are folded. */
 static gboolean
-run_repairs (LptQuantizer *q, LptRepairStage stage, GError **error)
+has_codes (LptGraph *graph)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (repairs); i++)
-    if (repairs[i].stage == stage && (q->options->repairs >> i & 1) != 0 && !repairs[i].run (q, error))
-      {
-        g_prefix_error (error, "%s: ", repairs[i].name);
-        return FALSE;
-      }
-  return TRUE;
-}
-
-/* SQNR of each layer's weights, for people. */
-static gboolean
-measure_weights (LptQuantizer *q, GError **error)
-{
-  for (guint i = 0; i < q->layers->len; i++)
+  for (guint i = 0; i < graph->nodes->len; i++)
     {
-      const LptLayer *layer = g_ptr_array_index (q->layers, i);
-      const float *was = layer->original;
-      g_autofree float *w = lpt_layer_weights (layer, error);
-      double signal = 0.0, noise = 0.0;
-      if (w == NULL)
-        return FALSE;
-      for (gint64 c = 0; c < lpt_layer_channels (layer); c++)
-        for (gint64 k = 0; k < layer->inputs * layer->places; k++)
-          {
-            gint64 at = lpt_layer_at (layer, c, k / layer->places, k % layer->places);
-            double d = was[at] - lpt_layer_round (layer, c, w[at]);
-            signal += (double) was[at] * was[at];
-            noise += d * d;
-          }
-      for (guint k = 0; k < q->report->layers->len; k++)
-        {
-          LptQuantizedLayer *row = g_ptr_array_index (q->report->layers, k);
-          if (g_str_equal (row->name, layer->node->name))
-            row->sqnr = noise > 0.0 ? 10.0 * log10 (signal / noise) : HUGE_VAL;
-        }
+      LptNode *node = g_ptr_array_index (graph->nodes, i);
+      gboolean quantizes = node->op == LPT_OP_FAKE_QUANTIZE || node->op == LPT_OP_QUANTIZE || node->op == LPT_OP_DEQUANTIZE;
+      LptNode *source = node->n_in > 0 ? lpt_node_src (node, 0) : NULL;
+      while (source != NULL && !lpt_node_is_const (source) && source->n_in > 0 && (source->op == LPT_OP_CONVERT || source->op == LPT_OP_RESHAPE))
+        source = lpt_node_src (source, 0);
+      if (quantizes && !(node->flags & LPT_NODE_DEAD) && !lpt_node_is_const (source))
+        return TRUE;
+      for (guint k = 0; k < node->n_out; k++)
+        if (node->out[k].quant != NULL && !lpt_node_is_const (node) && !lpt_node_is_const (source))
+          return TRUE;
     }
-  return TRUE;
+  return FALSE;
 }
 
 static gboolean
 check_graph (LptGraph *graph, LptData *data, GError **error)
 {
-  if (graph->lowered || lpt_graph_is_quantized (graph))
+  if (graph->lowered || has_codes (graph))
     g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the model is quantized already");
   else if (data->n == 0)
     g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "there are no samples");
@@ -283,47 +182,12 @@ add_meta (LptQuantizer *q)
   const LptQuantizeOptions *o = q->options;
   g_autoptr (GString) text = g_string_new (NULL);
   g_string_append_printf (text, "lptc %s; ranges %s; weights %s; repairs", LPT_VERSION, lpt_range_method_name (o->ranges), o->weights_mse ? "mse" : "min-max");
-  for (guint i = 0; i < G_N_ELEMENTS (repairs); i++)
+  for (guint i = 0; i < lpt_repair_count (); i++)
     if (o->repairs >> i & 1)
-      g_string_append_printf (text, " %s", repairs[i].name);
+      g_string_append_printf (text, " %s", lpt_repair_name (i));
   g_string_append_printf (text, "; %u samples sha256 %s", q->data->n, q->report->digest);
   if (q->graph->meta != NULL)
     g_hash_table_replace (q->graph->meta, g_strdup ("quantized_by"), g_string_free (g_steal_pointer (&text), FALSE));
-}
-
-static gboolean
-run_steps (LptQuantizer *q, GError **error)
-{
-  if (!lpt_quantize_probe (q, error))
-    return FALSE;
-  if (q->points->len == 0)
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the target leaves nothing to quantize");
-      return FALSE;
-    }
-  if (!run_repairs (q, LPT_REPAIR_FLOAT, error) || !lpt_quantize_observe (q, error))
-    return FALSE;
-  lpt_quantizer_step (q, "choosing intervals", 0, 0);
-  lpt_quantize_ranges (q);
-  if (!lpt_quantize_scales (q, q->options->weights_mse, error))
-    return FALSE;
-  return run_repairs (q, LPT_REPAIR_ROUNDING, error) && run_repairs (q, LPT_REPAIR_BIAS, error) && measure_weights (q, error)
-         && lpt_quantize_insert (q, q->graph, error);
-}
-
-gboolean
-lpt_quantize_run (LptGraph *graph, LptData *data, const LptQuantizeOptions *options, GPtrArray *kept, double bound, LptQuantizeReport *report,
-                  GError **error)
-{
-  g_auto (LptQuantizer) q = { .graph = graph, .data = data, .options = options, .report = report, .bound = bound };
-  lpt_quantizer_init (&q);
-  for (guint i = 0; kept != NULL && i < kept->len; i++)
-    g_hash_table_replace (q.kept, g_strdup (g_ptr_array_index (kept, i)), g_strdup (""));
-  if (!run_steps (&q, error))
-    return FALSE;
-  report->n_values = q.points->len;
-  report->n_samples = data->n;
-  return TRUE;
 }
 
 /* Are there weights with one scale, for which alone equalization is? */

@@ -9,7 +9,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "quantize/quantize.h"
+#include "quantize/quantizer.h"
 
 #define SAMPLES 64
 

@@ -8,7 +8,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "quantize/quantize.h"
+#include "quantize/quantizer.h"
 
 static gboolean
 correct (LptQuantizer *q, LptLayer *layer, GError **error)

@@ -17,7 +17,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "quantize/quantize.h"
+#include "quantize/quantizer.h"
 
 #include <lpt/lpt-attrs.h>
 

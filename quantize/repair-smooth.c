@@ -12,7 +12,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "quantize/quantize.h"
+#include "quantize/quantizer.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -13,6 +13,7 @@
  */
 
 #include "quantize/search.h"
+#include "quantize/steps.h"
 
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-pass.h>

@@ -6,7 +6,7 @@
 #ifndef LPT_SEARCH_H
 #define LPT_SEARCH_H
 
-#include "quantize/quantize.h"
+#include "quantize/quantizer.h"
 
 /* The first @n samples of @data, which must outlive it (transfer full). */
 LptData  *lpt_data_head        (LptData *data, guint n);
@@ -17,8 +17,4 @@ LptEvaluation *lpt_quantize_measure (LptGraph *real, LptGraph *quantized, LptDat
 double    lpt_quantize_find_bound (LptGraph *real, LptData *data, const LptQuantizeOptions *options, LptQuantizeReport *report, GError **error);
 /* Names of layers that have to stay real for options->max_drop to hold (transfer full) (element-type utf8); NULL + error. */
 GPtrArray *lpt_quantize_find_kept (LptGraph *real, LptData *data, const LptQuantizeOptions *options, double bound, LptQuantizeReport *report, GError **error);
-/* All steps behind preparation, on @graph. @kept: names, nullable. */
-gboolean  lpt_quantize_run        (LptGraph *graph, LptData *data, const LptQuantizeOptions *options, GPtrArray *kept, double bound,
-                                   LptQuantizeReport *report, GError **error);
-
 #endif

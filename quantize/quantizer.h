@@ -1,10 +1,10 @@
-/* quantize.h - what the parts of lpt_quantize() share
+/* quantizer.h - what the parts of lpt_quantize() share
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#ifndef LPT_QUANTIZE_PRIVATE_H
-#define LPT_QUANTIZE_PRIVATE_H
+#ifndef LPT_QUANTIZER_H
+#define LPT_QUANTIZER_H
 
 #include <lpt/lpt-quantize.h>
 
