@@ -210,6 +210,38 @@ test_bytes (void)
   g_unlink (sound);
 }
 
+/* Two pixels, red and (10, 20, 30), as BGR in channels first, less 10, halved. */
+static void
+test_image (void)
+{
+#ifdef LPT_HAVE_PIXBUF
+  static const char bmp[] = "BM\x3e\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\2\0\0\0\1\0\0\0\1\0\x18\0\0\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+                            "\0\0\xff\x1e\x14\x0a\0\0";
+  static const double want[6] = { -5, 10, -5, 5, 122.5, 0 };
+  g_autofree char *path = path_of ("x.bmp");
+  g_autoptr (LptGraph) graph = model (LPT_DTYPE_F32, 4, (gint64[]) { 1, 3, 1, 2 });
+  g_autoptr (GError) error = NULL;
+  LptDataOptions options = { .n_mean = 1, .n_scale = 1, .mean = { 10 }, .scale = { 2 } };
+  g_assert_true (lpt_data_options_channels (&options, "bgr", &error));
+  g_file_set_contents (path, bmp, sizeof bmp - 1, NULL);
+  g_autoptr (LptData) data = open_data (graph, path, &options);
+  g_autoptr (LptTensor) image = get (data, 0);
+  for (gint i = 0; i < 6; i++)
+    g_assert_cmpfloat (lpt_tensor_get_f64 (image, i), ==, want[i]);
+  /* Broken ones are errors. */
+  for (gsize n = 0; n < 54; n += 9)
+    {
+      g_file_set_contents (path, bmp, (gssize) n, NULL);
+      g_autoptr (LptTensor) none = lpt_array_load (path, &error);
+      g_assert_true (none == NULL && error != NULL);
+      g_clear_error (&error);
+    }
+  g_unlink (path);
+#else
+  g_test_skip ("built without gdk-pixbuf");
+#endif
+}
+
 int
 main (int argc, char **argv)
 {
@@ -221,6 +253,7 @@ main (int argc, char **argv)
   g_test_add_func ("/data/archive-and-folder", test_archive_and_folder);
   g_test_add_func ("/data/resize", test_resize);
   g_test_add_func ("/data/bytes", test_bytes);
+  g_test_add_func ("/data/image", test_image);
   int code = g_test_run ();
   g_rmdir (scratch);
   g_free (scratch);
