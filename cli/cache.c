@@ -146,6 +146,9 @@ contains (const char *path, const char *text)
 static gboolean
 is_complete (const char *model, const char *weights)
 {
+  /* A file of external buffers is named anywhere: such a model is not kept. */
+  if (g_str_has_suffix (model, ".tflite"))
+    return FALSE;
   if (g_str_has_suffix (model, ".xml") || g_str_has_suffix (model, ".lpt"))
     return TRUE;
   if (contains (model, "\"" LPT_JSON_FORMAT "\""))
@@ -166,6 +169,8 @@ find_key (CmdCache *cache, const char *level, const char *model, const char *opt
   digest_init (&d);
   digest_add (&d, level, strlen (level));
   digest_add (&d, options, strlen (options));
+  const char *signature = cmd_limits_signature ();
+  digest_add (&d, signature != NULL ? signature : "", signature != NULL ? strlen (signature) + 1 : 0);
   if (!is_complete (model, weights) || !digest_file (&d, "/proc/self/exe") || !digest_file (&d, model))
     return FALSE;
   if (weights != NULL && g_file_test (weights, G_FILE_TEST_EXISTS) && !digest_file (&d, weights))

@@ -14,6 +14,7 @@
 
 #include <lpt/lpt.h>
 #include <lpt/lpt-onnx.h>
+#include <lpt/lpt-tflite.h>
 #include <lpt/lpt-text.h>
 
 #include <errno.h>
@@ -22,7 +23,14 @@
 
 /* --- reading --------------------------------------------------------------- */
 
-typedef struct { const char *text; gsize size; } Head;   /* the beginning of a file, white space skipped */
+/* The beginning of a file, as it is, and with white space skipped. */
+typedef struct { const char *all; gsize all_size; const char *text; gsize size; } Head;
+
+static gboolean
+is_tflite (const Head *head)
+{
+  return head->all_size >= 8 && memcmp (head->all + 4, "TFL3", 4) == 0;
+}
 
 static gboolean
 is_xml (const Head *head)
@@ -72,6 +80,12 @@ load_xml (const char *path, GError **error)
 }
 
 static LptGraph *
+load_tflite (const char *path, GError **error)
+{
+  return lpt_tflite_load (path, cmd_limits_signature (), 0, error);
+}
+
+static LptGraph *
 load_text (const char *path, GError **error)
 {
   g_autoptr (GError) cause = NULL;
@@ -88,6 +102,7 @@ static const struct
   gboolean  (*is)   (const Head *head);
   LptGraph *(*load) (const char *path, GError **error);
 } readers[] = {
+  { is_tflite, load_tflite },        /* before those that skip white space: its first bytes are a number */
   { is_xml, load_xml },
   { is_native_json, lpt_json_load },
   { is_text, load_text },
@@ -124,17 +139,23 @@ cmd_load (const char *path, GError **error)
     }
   if (name_foreign (path, cmd_foreign_kind ((const guint8 *) buffer, n), error))
     return NULL;
-  Head head = { buffer, n };
-  if (head.size >= 3 && memcmp (head.text, "\xef\xbb\xbf", 3) == 0)
-    head = (Head) { head.text + 3, head.size - 3 };
-  while (head.size > 0 && g_ascii_isspace (*head.text))
-    head = (Head) { head.text + 1, head.size - 1 };
+  Head head = { buffer, n, buffer, n };
+  gsize skip = n >= 3 && memcmp (buffer, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+  while (skip < n && g_ascii_isspace (buffer[skip]))
+    skip++;
+  head.text += skip;
+  head.size -= skip;
   for (guint i = 0; i < G_N_ELEMENTS (readers); i++)
     if (readers[i].is (&head))
       {
         if (readers[i].load != load_xml && next_weights () != NULL)
           {
             g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: is no OpenVINO IR, for which --weights is", path);
+            return NULL;
+          }
+        if (readers[i].load != load_tflite && cmd_limits_signature () != NULL)
+          {
+            g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: is no TensorFlow Lite model, for which --signature is", path);
             return NULL;
           }
         LptGraph *graph = readers[i].load (path, error);

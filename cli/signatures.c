@@ -77,6 +77,12 @@ is_graph_def (const guint8 *head, gsize size)
 }
 
 static gboolean
+is_old_tflite (const guint8 *head, gsize size)
+{
+  return size > 7 && g_ascii_isdigit (head[7]) && head[7] != '3';
+}
+
+static gboolean
 is_html (const guint8 *head, gsize size)
 {
   static const char *const starts[] = { "<!doctype html", "<html" };
@@ -104,7 +110,7 @@ static const struct
   gboolean  (*also) (const guint8 *head, gsize size);
   const char *text;
 } signatures[] = {
-  { 4,   4, "TFL3",                 NULL,           "this is a TensorFlow Lite model" CONVERT },
+  { 4,   3, "TFL",                  is_old_tflite,  "this is a TensorFlow Lite model of another schema than 3" },
   { 4,   4, "ORTM",                 NULL,           "this is ONNX Runtime's own format (.ort); give the .onnx" },
   { 0,   4, "PK\3\4",               is_torch_zip,   "this is a PyTorch zip archive" CONVERT },
   { 0,   4, "PK\3\4",               is_keras_zip,   "this is a Keras model (.keras)" CONVERT },

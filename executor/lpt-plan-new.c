@@ -171,6 +171,16 @@ kernel_name (LptPlan       *plan,
   return g_strconcat (step->row->name, "_", suffix, NULL);
 }
 
+/* Of an Opaque node what its file calls it (transfer full). */
+static char *
+op_name (const LptNode *node)
+{
+  const char *begin = node->op == LPT_OP_OPAQUE && node->raw != NULL ? strstr (node->raw, " type=\"") : NULL;
+  const char *end = begin != NULL ? strchr (begin + 7, '"') : NULL;
+
+  return end != NULL ? g_strndup (begin + 7, (gsize) (end - begin) - 7) : g_strdup (node->info->name);
+}
+
 static gboolean
 add_step (Builder *builder,
           LptNode *node,
@@ -193,8 +203,9 @@ add_step (Builder *builder,
     step.integer = lpt_int_op_new (node, NULL);
   if ((step.row->flags & LPT_EXEC_NONE) != 0 && step.integer == NULL)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\": unsupported: %s cannot be executed",
-                   node->name, node->info->name);
+      g_autofree char *type = op_name (node);
+
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\": unsupported: %s cannot be executed", node->name, type);
       return FALSE;
     }
 

@@ -21,6 +21,7 @@
 #include <lpt/lpt-openvino.h>
 #include <lpt/lpt-json.h>
 #include <lpt/lpt-onnx.h>
+#include <lpt/lpt-tflite.h>
 #include <lpt/lpt-dequant.h>
 #include <lpt/lpt-config.h>
 #include <lpt/lpt-pass.h>

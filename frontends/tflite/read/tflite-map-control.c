@@ -1,0 +1,319 @@
+/* tflite-map-control.c - state, calls, IF and WHILE
+ *
+ *   CALL, STABLEHLO_COMPOSITE    the subgraph's operators stand where the call stood
+ *   CALL_ONCE                    its assignments are the first values of variables
+ *   IF                           If with both subgraphs as bodies; a constant condition leaves its branch
+ *   WHILE                        Loop: c = cond (v); while c: v = body (v), c = cond (v)
+ *
+ * Loop variables whose shapes change from one iteration to the next become dynamic, as in the ONNX importer.
+ *
+ * Refused: state inside of bodies, subgraphs with other numbers of inputs and outputs than the operator.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/tflite/read/tflite-import.h"
+
+#include <lpt/lpt-body.h>
+
+/* --- state ------------------------------------------------------------------------- */
+
+void
+lpt_tfl_map_var_handle (LptTflOp *op)
+{
+  LptTflTable options = op->options_id == TFLT_VarHandleOptions ? op->options : 0;
+  const char *container = lpt_tfl_string (op->flat, options, TFL_VarHandleOptions_container);
+  const char *name = lpt_tfl_string (op->flat, options, TFL_VarHandleOptions_shared_name);
+  g_autofree char *both = container != NULL && *container != '\0' ? g_strdup_printf ("%s/%s", container, name != NULL ? name : "") : g_strdup (name != NULL ? name : "");
+  g_autofree char *valid = g_utf8_make_valid (both, -1);
+  LptTflTensor *out = lpt_tfl_out_tensor (op, 0);
+  if (out != NULL)
+    out->resource = g_string_chunk_insert (op->scope->import->strings, valid);
+}
+
+static const char *
+resource_in (LptTflOp *op, guint i)
+{
+  LptTflTensor *t = lpt_tfl_in_tensor (op, i);
+  if (t == NULL || t->resource == NULL)
+    lpt_tfl_unsupported (op, "resource that no VAR_HANDLE makes");
+  return t != NULL && t->resource != NULL ? t->resource : "";
+}
+
+void
+lpt_tfl_map_read_variable (LptTflOp *op)
+{
+  const char *name = resource_in (op, 0);
+  if (op->error == NULL && op->n_out > 0)
+    lpt_tfl_set (op, 0, lpt_tfl_variable_read (op, name, lpt_tfl_out_tensor (op, 0)));
+}
+
+void
+lpt_tfl_map_assign_variable (LptTflOp *op)
+{
+  const char *name = resource_in (op, 0);
+  LptValue *value = lpt_tfl_in (op, 1);
+  if (op->error == NULL)
+    lpt_tfl_variable_write (op, name, value);
+}
+
+/* --- calls --------------------------------------------------------------------------- */
+
+/* Input or output tensor @k of a subgraph; NULL + error. */
+static LptTflTensor *
+port (LptTflOp *op, LptTflScope *scope, LptTflField field, guint k)
+{
+  LptTflVector list = lpt_tfl_scope_list (scope, field);
+  gint64 index = lpt_tfl_item_int (&list, k);
+  if (k < list.n && index >= 0 && index < scope->n_tensors)
+    return &scope->tensors[index];
+  lpt_tfl_invalid (op, "subgraph %u has no %s %u", scope->index, field == TFL_SubGraph_inputs ? "input" : "output", k);
+  return NULL;
+}
+
+static LptValue *
+scope_output (LptTflOp *op, LptTflScope *scope, guint k)
+{
+  LptTflVector list = lpt_tfl_scope_list (scope, TFL_SubGraph_outputs);
+  LptValue *value = port (op, scope, TFL_SubGraph_outputs, k) != NULL ? lpt_tfl_scope_value (scope, lpt_tfl_item_int (&list, k), &op->error) : NULL;
+  return value != NULL ? value : lpt_tfl_scalar (op, LPT_DTYPE_F32, 0);
+}
+
+static LptTflScope *
+open_scope (LptTflOp *op, LptGraph *graph, gint64 index, const char *prefix, guint n_in, guint n_out)
+{
+  LptTflScope *scope = index >= 0 && index <= G_MAXINT32 ? lpt_tfl_scope_new (op->scope->import, graph, (guint) index, prefix, op->error == NULL ? &op->error : NULL) : NULL;
+  if (scope == NULL)
+    {
+      lpt_tfl_invalid (op, "there is no subgraph %" G_GINT64_FORMAT, index);
+      return NULL;
+    }
+  LptTflVector ins = lpt_tfl_scope_list (scope, TFL_SubGraph_inputs), outs = lpt_tfl_scope_list (scope, TFL_SubGraph_outputs);
+  scope->is_body = op->scope->is_body;
+  if (ins.n != n_in || outs.n != n_out)
+    lpt_tfl_invalid (op, "subgraph %" G_GINT64_FORMAT " has %u inputs and %u outputs, not %u and %u", index, ins.n, outs.n, n_in, n_out);
+  return scope;
+}
+
+/* The operators of subgraph @index on @in, here. */
+static void
+inline_graph (LptTflOp *op, gint64 index, guint n_in, LptValue *const *in, guint n_out, LptValue **out)
+{
+  g_autoptr (LptTflScope) scope = open_scope (op, op->scope->graph, index, op->name, n_in, n_out);
+  for (guint k = 0; k < n_in && op->error == NULL; k++)
+    {
+      LptTflTensor *t = port (op, scope, TFL_SubGraph_inputs, k);
+      if (t != NULL)
+        t->value = in[k];
+    }
+  if (op->error == NULL)
+    lpt_tfl_scope_run (scope, &op->error);
+  for (guint k = 0; k < n_out; k++)
+    out[k] = op->error == NULL ? scope_output (op, scope, k) : NULL;
+}
+
+void
+lpt_tfl_map_call (LptTflOp *op)
+{
+  gint64 index = lpt_tfl_opt_int (op, op->argument != 0 ? TFL_StableHLOCompositeOptions_decomposition_subgraph_index : TFL_CallOptions_subgraph);
+  g_autofree LptValue **in = g_new0 (LptValue *, op->n_in + 1);
+  g_autofree LptValue **out = g_new0 (LptValue *, op->n_out + 1);
+  for (guint i = 0; i < op->n_in; i++)
+    in[i] = lpt_tfl_in (op, i);
+  inline_graph (op, index, op->n_in, in, op->n_out, out);
+  for (guint o = 0; o < op->n_out && op->error == NULL; o++)
+    lpt_tfl_set (op, o, out[o]);
+}
+
+void
+lpt_tfl_map_call_once (LptTflOp *op)
+{
+  g_autoptr (LptTflScope) scope = open_scope (op, op->scope->graph, lpt_tfl_opt_int (op, TFL_CallOnceOptions_init_subgraph_index), op->name, 0, 0);
+  if (op->error != NULL)
+    return;
+  scope->is_init = TRUE;
+  lpt_tfl_scope_run (scope, &op->error);
+}
+
+/* --- bodies ---------------------------------------------------------------------------- */
+
+/* A subgraph as a graph of its own; @shapes of its inputs (NULL: those of @in). NULL + error. */
+static LptGraph *
+make_body (LptTflOp *op, gint64 index, guint n_in, LptValue *const *in, const LptShape *shapes, guint n_out, LptTflScope **scope_out)
+{
+  g_autoptr (LptGraph) body = lpt_graph_new ("body");
+  g_autoptr (LptTflScope) scope = open_scope (op, body, index, NULL, n_in, n_out);
+  if (op->error != NULL)
+    return NULL;
+  scope->is_body = TRUE;
+  for (guint k = 0; k < n_in && op->error == NULL; k++)
+    {
+      LptTflTensor *t = port (op, scope, TFL_SubGraph_inputs, k);
+      LptNode *node = lpt_graph_add (body, LPT_OP_PARAMETER, 0, t != NULL && *t->name != '\0' ? t->name : "input", 0, NULL);
+      LPT_ATTRS (node, LptParameterAttrs)->element_type = in[k]->dtype;
+      LPT_ATTRS (node, LptParameterAttrs)->shape = shapes != NULL ? shapes[k] : in[k]->shape;
+      lpt_value_set_quant (lpt_node_out (node), in[k]->quant);
+      if (t == NULL || !lpt_node_infer (node, &op->error))
+        return NULL;
+      /* A tensor that stands for two inputs, or an input that the subgraph does not know: the first one wins. */
+      t->value = lpt_node_out (node);
+    }
+  if (!lpt_tfl_scope_run (scope, &op->error))
+    return NULL;
+  *scope_out = g_steal_pointer (&scope);
+  return g_steal_pointer (&body);
+}
+
+static gboolean
+add_body_result (LptTflOp *op, LptGraph *body, LptValue *value)
+{
+  LptNode *node = lpt_graph_add (body, LPT_OP_RESULT, 0, NULL, 1, &value);
+  return op->error == NULL && lpt_node_infer (node, &op->error);
+}
+
+static void
+add_port (GArray *ports, gint external, guint internal, LptPortPurpose purpose)
+{
+  LptBodyPort port = { .external = external, .internal = internal, .purpose = purpose };
+  g_array_append_val (ports, port);
+}
+
+/* Outputs have the types of the results; If and Loop infer the rest. */
+static void
+finish_bodies (LptTflOp *op, LptNode *node, LptGraph *body, guint lead)
+{
+  if (op->error != NULL || !lpt_node_infer (node, &op->error))
+    return;
+  for (guint o = 0; o < op->n_out; o++)
+    {
+      LptValue *inner = lpt_node_in (g_ptr_array_index (body->results, o + lead), 0);
+      if (inner->dtype == node->out[o].dtype)
+        lpt_value_set_quant (&node->out[o], inner->quant);
+      lpt_tfl_set (op, o, &node->out[o]);
+    }
+}
+
+void
+lpt_tfl_map_if (LptTflOp *op)
+{
+  static const LptTflField fields[] = { TFL_IfOptions_then_subgraph_index, TFL_IfOptions_else_subgraph_index };
+  LptTensor *known = lpt_tfl_const_in (op, 0);
+  g_autofree LptValue **in = g_new0 (LptValue *, op->n_in + 1);
+  g_autofree LptValue **out = g_new0 (LptValue *, op->n_out + 1);
+  for (guint i = 0; i < op->n_in; i++)
+    in[i] = lpt_tfl_in (op, i);
+  if (op->n_in == 0 || in[0]->dtype != LPT_DTYPE_BOOL)
+    lpt_tfl_invalid (op, "the condition is not one boolean");
+  if (op->error != NULL)
+    return;
+  if (known != NULL)
+    {
+      inline_graph (op, lpt_tfl_opt_int (op, fields[lpt_tensor_count (known) == 1 && lpt_tensor_get_i64 (known, 0) != 0 ? 0 : 1]), op->n_in - 1, in + 1, op->n_out, out);
+      for (guint o = 0; o < op->n_out && op->error == NULL; o++)
+        lpt_tfl_set (op, o, out[o]);
+      return;
+    }
+  if (in[0]->shape.rank > 0)
+    in[0] = lpt_tfl_reshape (op, in[0], 0, NULL);
+  LptNode *node = lpt_tfl_add_list (op, LPT_OP_IF, op->n_out, op->n_in, in);
+  LptGraph *body = NULL;
+  for (guint b = 0; b < 2 && op->error == NULL; b++)
+    {
+      g_autoptr (LptTflScope) scope = NULL;
+      body = make_body (op, lpt_tfl_opt_int (op, fields[b]), op->n_in - 1, in + 1, NULL, op->n_out, &scope);
+      if (body == NULL)
+        return;
+      LptBodyMap *map = lpt_body_map_new ();
+      for (guint o = 0; o < op->n_out; o++)
+        {
+          add_body_result (op, body, scope_output (op, scope, o));
+          add_port (map->outputs, (gint) o, o, LPT_PORT_PLAIN);
+        }
+      for (guint i = 1; i < op->n_in; i++)
+        add_port (map->inputs, (gint) i, i - 1, LPT_PORT_PLAIN);
+      lpt_node_add_body (node, body, map);
+    }
+  finish_bodies (op, node, body, 0);
+}
+
+/* --- WHILE ------------------------------------------------------------------------------- */
+
+/* The body with the condition behind it as result 0. Shapes that do not come back as they went in widen; then NULL without error. */
+static LptGraph *
+while_body (LptTflOp *op, LptValue *const *in, LptShape *shapes, gboolean *settled)
+{
+  g_autoptr (LptTflScope) scope = NULL;
+  g_autoptr (LptGraph) body = make_body (op, lpt_tfl_opt_int (op, TFL_WhileOptions_body_subgraph_index), op->n_in, in, shapes, op->n_in, &scope);
+  if (body == NULL)
+    return NULL;
+  g_autofree LptValue **next = g_new0 (LptValue *, op->n_in + 1);
+  LptTflOp inner = *op;
+  LptValue *condition;
+  *settled = TRUE;
+  for (guint k = 0; k < op->n_in && op->error == NULL; k++)
+    {
+      next[k] = scope_output (op, scope, k);
+      LptShape wide = lpt_shape_widen (&shapes[k], &next[k]->shape);
+      if (next[k]->dtype != in[k]->dtype)
+        lpt_tfl_invalid (op, "variable %u is %s, and comes back as %s", k, lpt_dtype_name (in[k]->dtype), lpt_dtype_name (next[k]->dtype));
+      *settled = *settled && lpt_shape_equal (&wide, &shapes[k]);
+      shapes[k] = wide;
+    }
+  if (op->error != NULL || !*settled)
+    return NULL;
+  inner.scope = scope;
+  inner.name = "condition";
+  inline_graph (&inner, lpt_tfl_opt_int (op, TFL_WhileOptions_cond_subgraph_index), op->n_in, next, 1, &condition);
+  if (inner.error == NULL && condition->shape.rank != 0)
+    condition = lpt_tfl_reshape (&inner, condition, 0, NULL);
+  op->error = inner.error;
+  if (op->error == NULL)
+    add_body_result (op, body, condition);
+  for (guint k = 0; k < op->n_in && op->error == NULL; k++)
+    add_body_result (op, body, next[k]);
+  return op->error == NULL ? g_steal_pointer (&body) : NULL;
+}
+
+void
+lpt_tfl_map_while (LptTflOp *op)
+{
+  g_autofree LptValue **in = g_new0 (LptValue *, op->n_in + 3);
+  g_autofree LptShape *shapes = g_new0 (LptShape, op->n_in + 1);
+  gboolean settled = FALSE;
+  LptGraph *body = NULL;
+  LptValue *start = NULL;
+  for (guint i = 0; i < op->n_in; i++)
+    {
+      in[i + 2] = lpt_tfl_in (op, i);
+      shapes[i] = in[i + 2]->shape;
+    }
+  if (op->n_out != op->n_in)
+    lpt_tfl_invalid (op, "%u inputs and %u outputs", op->n_in, op->n_out);
+  if (op->error != NULL)
+    return;
+  /* Each attempt makes a dimension dynamic, or the last. */
+  for (guint attempt = 0; !settled && op->error == NULL && attempt < 3 + LPT_MAX_RANK; attempt++)
+    body = while_body (op, in + 2, shapes, &settled);
+  if (body == NULL)
+    {
+      lpt_tfl_unsupported (op, "loop whose shapes do not settle");
+      return;
+    }
+  inline_graph (op, lpt_tfl_opt_int (op, TFL_WhileOptions_cond_subgraph_index), op->n_in, in + 2, 1, &start);
+  if (op->error == NULL && start->shape.rank != 0)
+    start = lpt_tfl_reshape (op, start, 0, NULL);
+  in[0] = lpt_tfl_i64_scalar (op, -1);
+  in[1] = start != NULL ? start : lpt_tfl_scalar (op, LPT_DTYPE_BOOL, 0);
+  LptNode *node = lpt_tfl_add_list (op, LPT_OP_LOOP, op->n_out, op->n_in + 2, in);
+  LptBodyMap *map = lpt_body_map_new ();
+  add_port (map->outputs, -1, 0, LPT_PORT_CONDITION);
+  for (guint k = 0; k < op->n_in; k++)
+    {
+      LptBackEdge edge = { .result = k + 1, .parameter = k };
+      add_port (map->inputs, (gint) k + 2, k, LPT_PORT_PLAIN);
+      add_port (map->outputs, (gint) k, k + 1, LPT_PORT_PLAIN);
+      g_array_append_val (map->back_edges, edge);
+    }
+  lpt_node_add_body (node, body, map);
+  finish_bodies (op, node, body, 1);
+}

@@ -1,0 +1,127 @@
+/* tflite-map-product.c - FULLY_CONNECTED, BATCH_MATMUL, EMBEDDING_LOOKUP
+ *
+ *     FULLY_CONNECTED    x as rows of the weights' length, MatMul (x, w, transpose_b) + bias, shaped back
+ *
+ * Refused: weights in shuffled blocks.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/tflite/read/tflite-import.h"
+
+LptValue *
+lpt_tfl_bias (LptTflOp *op, LptValue *bias, const LptValue *x, const LptValue *w)
+{
+  guint n = w->quant->n;
+  g_autofree double *scale = g_new (double, n);
+  for (guint i = 0; i < n; i++)
+    scale[i] = x->quant->scale[0] * w->quant->scale[i];
+  if (bias->shape.rank != 1 || (n > 1 && bias->shape.dims[0] != n))
+    lpt_tfl_invalid (op, "the bias does not fit %u channels", n);
+  if (bias->producer->data == NULL || (bias->dtype != LPT_DTYPE_I32 && bias->dtype != LPT_DTYPE_I64))
+    {
+      lpt_tfl_unsupported (op, "bias of type %s that is %sconstant", lpt_dtype_name (bias->dtype), bias->producer->data == NULL ? "not " : "");
+      return bias;
+    }
+  g_autoptr (LptQuant) quant = lpt_quant_new (n > 1 ? 0 : LPT_QUANT_PER_TENSOR, n, scale, NULL);
+  return lpt_tfl_constant_like (op, bias, lpt_tensor_ref (bias->producer->data), quant);
+}
+
+/* [..., k] as rows of @k elements. */
+static LptValue *
+as_rows (LptTflOp *op, LptValue *x, gint64 k)
+{
+  if (x->shape.rank == 2 && x->shape.dims[1] == k)
+    return x;
+  return lpt_tfl_reshape (op, x, 2, (gint64[]) { -1, k });
+}
+
+static LptValue *
+product (LptTflOp *op, LptValue *x, LptValue *w, LptValue *bias)
+{
+  LptTflTensor *out = lpt_tfl_out_tensor (op, 0);
+  if (x->quant != NULL && w->quant != NULL && out->quant != NULL)
+    {
+      LptValue *in[] = { x, w, bias != NULL ? lpt_tfl_bias (op, bias, x, w) : NULL };
+      LptNode *node = lpt_tfl_add_list (op, LPT_OP_MATMUL, 1, bias != NULL ? 3 : 2, in);
+      LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = TRUE;
+      return lpt_tfl_done_as (op, node, 0);
+    }
+  if (lpt_tfl_is_hybrid (x, w))
+    {
+      x = lpt_tfl_round_dynamic (op, x, lpt_tfl_opt_int (op, TFL_FullyConnectedOptions_asymmetric_quantize_inputs) != 0, -1);
+      w = lpt_tfl_hybrid_weights (op, w);
+    }
+  LptNode *node = lpt_tfl_add (op, LPT_OP_MATMUL, 2, lpt_tfl_real_of (op, x), lpt_tfl_real_of (op, w));
+  LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = TRUE;
+  LptValue *y = lpt_tfl_done (op, node);
+  return bias != NULL ? lpt_tfl_emit (op, LPT_OP_ADD, 2, y, lpt_tfl_real_of (op, bias)) : y;
+}
+
+/* The dimensions of x but the last one, then n. */
+static LptValue *
+shape_back (LptTflOp *op, LptValue *y, LptValue *x, gint64 n)
+{
+  gint rank = lpt_tfl_rank (op, x);
+  gint64 dims[LPT_MAX_RANK], unknown = 0;
+  for (gint i = 0; i + 1 < rank; i++)
+    {
+      dims[i] = x->shape.dims[i] == LPT_DYNAMIC ? -1 : x->shape.dims[i];
+      unknown += dims[i] < 0;
+    }
+  if (rank < 1)
+    return y;
+  dims[rank - 1] = n;
+  if (unknown <= 1)
+    return lpt_tfl_reshape (op, y, (guint) rank, dims);
+  LptValue *parts[] = { lpt_tfl_slice (op, lpt_tfl_shape_of (op, x), 0, 0, rank - 1), lpt_tfl_i64_one (op, n) };
+  return lpt_tfl_reshape_to (op, y, lpt_tfl_concat (op, 0, 2, parts));
+}
+
+void
+lpt_tfl_map_fully_connected (LptTflOp *op)
+{
+  LptValue *x = lpt_tfl_in (op, 0), *w = lpt_tfl_in (op, 1), *bias = lpt_tfl_optional (op, 2);
+  if (lpt_tfl_opt_int (op, TFL_FullyConnectedOptions_weights_format) != 0)
+    lpt_tfl_unsupported (op, "weights in shuffled blocks");
+  if (w->shape.rank != 2 || w->shape.dims[1] < 1)
+    lpt_tfl_invalid (op, "weights of rank %d", w->shape.rank);
+  if (op->error != NULL || lpt_tfl_out_tensor (op, 0) == NULL)
+    return;
+  gboolean keep = lpt_tfl_opt_int (op, TFL_FullyConnectedOptions_keep_num_dims) != 0 && x->shape.rank > 2;
+  LptValue *y = product (op, as_rows (op, x, w->shape.dims[1]), w, bias);
+  y = lpt_tfl_activate (op, y, lpt_tfl_opt_int (op, TFL_FullyConnectedOptions_fused_activation_function));
+  lpt_tfl_set (op, 0, keep ? shape_back (op, y, x, w->shape.dims[0]) : y);
+}
+
+void
+lpt_tfl_map_batch_matmul (LptTflOp *op)
+{
+  LptValue *x = lpt_tfl_in (op, 0), *y = lpt_tfl_in (op, 1);
+  LptTflTensor *out = lpt_tfl_out_tensor (op, 0);
+  gboolean integer = x->quant != NULL && y->quant != NULL && out != NULL && out->quant != NULL;
+  if (lpt_tfl_is_hybrid (x, y))
+    {
+      x = lpt_tfl_round_dynamic (op, x, lpt_tfl_opt_int (op, TFL_BatchMatMulOptions_asymmetric_quantize_inputs) != 0, -1);
+      y = lpt_tfl_hybrid_weights (op, y);
+    }
+  if (!integer && (x->quant != NULL || y->quant != NULL))
+    {
+      x = lpt_tfl_real_of (op, x);
+      y = lpt_tfl_real_of (op, y);
+    }
+  LptNode *node = lpt_tfl_add (op, LPT_OP_MATMUL, 2, x, y);
+  LPT_ATTRS (node, LptMatMulAttrs)->transpose_a = lpt_tfl_opt_int (op, TFL_BatchMatMulOptions_adj_x) != 0;
+  LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = lpt_tfl_opt_int (op, TFL_BatchMatMulOptions_adj_y) != 0;
+  lpt_tfl_set (op, 0, lpt_tfl_done_as (op, node, 0));
+}
+
+/* Rows of a table by number; codes of a table become real numbers without their zero point. */
+void
+lpt_tfl_map_embedding_lookup (LptTflOp *op)
+{
+  LptValue *ids = lpt_tfl_in (op, 0), *table = lpt_tfl_in (op, 1);
+  if (table->quant != NULL && lpt_dtype_is_real (lpt_tfl_out_dtype (op, 0)))
+    table = lpt_tfl_hybrid_weights (op, table);
+  lpt_tfl_set (op, 0, lpt_tfl_emit (op, LPT_OP_GATHER, 3, table, ids, lpt_tfl_i64_scalar (op, 0)));
+}

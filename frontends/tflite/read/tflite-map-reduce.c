@@ -1,0 +1,77 @@
+/* tflite-map-reduce.c - reductions, ARG_MAX, CUMSUM
+ *
+ * Data that has its channels first already, and means over the spatial axes of images, are reduced there.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/tflite/read/tflite-import.h"
+
+/* The axes of input 1, from the front, each once. */
+static guint
+read_axes (LptTflOp *op, gint rank, gboolean *axes)
+{
+  LptInts list = { 0 };
+  guint n = 0;
+  lpt_tfl_ints_in (op, 1, &list);
+  for (guint i = 0; i < list.n; i++)
+    {
+      gint axis = lpt_tfl_axis (op, list.v[i], rank);
+      n += !axes[axis];
+      axes[axis] = TRUE;
+    }
+  lpt_ints_clear (&list);
+  return n;
+}
+
+void
+lpt_tfl_map_reduce (LptTflOp *op)
+{
+  LptValue *x = lpt_tfl_in (op, 0), *source = lpt_tfl_is_back (x);
+  gint rank = lpt_tfl_rank (op, x);
+  gboolean keep = lpt_tfl_opt_int (op, TFL_ReducerOptions_keep_dims) != 0, axes[LPT_MAX_RANK] = { FALSE };
+  guint n = read_axes (op, rank, axes), k = 0;
+  gint64 list[LPT_MAX_RANK];
+  if (n == 0)
+    {
+      lpt_tfl_set (op, 0, lpt_tfl_emit (op, LPT_OP_IDENTITY, 1, x));
+      return;
+    }
+  gboolean spatial = rank == 4 && keep && x->quant != NULL && axes[1] && axes[2] && n == 2;
+  /* Without the kept axes what is left must have the file's order. */
+  gboolean front = spatial || (source != NULL && (keep || axes[rank - 1] || n == (guint) rank - 2));
+  if (front)
+    x = lpt_tfl_front (op, x);
+  for (gint i = 0; i < rank; i++)
+    if (axes[i])
+      list[k++] = front ? lpt_tfl_front_axis (i, rank) : i;
+  LptNode *node = lpt_tfl_add (op, (LptOp) op->argument, 2, x, lpt_tfl_i64 (op, n, list));
+  LPT_ATTRS (node, LptReduceAttrs)->keep_dims = keep;
+  LptValue *y = lpt_tfl_done_as (op, node, 0);
+  lpt_tfl_set (op, 0, front && keep ? lpt_tfl_back (op, y) : y);
+}
+
+void
+lpt_tfl_map_arg (LptTflOp *op)
+{
+  LptValue *x = lpt_tfl_in (op, 0);
+  LptInts axis = { 0 };
+  if (!lpt_tfl_ints_in (op, 1, &axis) || axis.n != 1)
+    lpt_tfl_invalid (op, "input 1 is not one axis");
+  LptNode *node = lpt_tfl_add (op, (LptOp) op->argument, 1, x);
+  LptArgReduceAttrs *attrs = LPT_ATTRS (node, LptArgReduceAttrs);
+  attrs->axis = lpt_ints_get (&axis, 0, 0);
+  attrs->keep_dims = FALSE;
+  attrs->output_type = lpt_tfl_out_dtype (op, 0);
+  lpt_ints_clear (&axis);
+  lpt_tfl_set (op, 0, lpt_tfl_done (op, node));
+}
+
+void
+lpt_tfl_map_cumsum (LptTflOp *op)
+{
+  LptNode *node = lpt_tfl_add (op, LPT_OP_CUM_SUM, 2, lpt_tfl_in (op, 0), lpt_tfl_in (op, 1));
+  LPT_ATTRS (node, LptCumSumAttrs)->exclusive = lpt_tfl_opt_int (op, TFL_CumsumOptions_exclusive) != 0;
+  LPT_ATTRS (node, LptCumSumAttrs)->reverse = lpt_tfl_opt_int (op, TFL_CumsumOptions_reverse) != 0;
+  lpt_tfl_set (op, 0, lpt_tfl_done (op, node));
+}

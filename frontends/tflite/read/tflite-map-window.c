@@ -1,0 +1,343 @@
+/* tflite-map-window.c - convolutions, pools, resizing, blocks
+ *
+ * Windows of the IR have the channels first (tflite-layout.c). Weights are turned while reading:
+ *
+ *     CONV_2D            O,H,W,I        -> O,I,H,W;  I less than the channels: groups, -> G,O/G,I,H,W
+ *     DEPTHWISE_CONV_2D  1,H,W,C*m      -> C,m,1,H,W
+ *     TRANSPOSE_CONV     O,H,W,I        -> I,O,H,W
+ *     CONV_3D            D,H,W,I,O      -> O,I,D,H,W;  CONV_3D_TRANSPOSE  D,H,W,O,I -> I,O,D,H,W
+ *
+ * A bias is input 2 (3 of transposed ones) of an operator on integers, in steps of the product of both scales, whatever scale
+ * the file gives it; of a real one it is added. Padding SAME stays that (it depends on the shape).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/tflite/read/tflite-import.h"
+
+#define MAX_SPATIAL 3
+
+/* Strides, dilations and padding of an operator, spatial axes in the IR's order. */
+typedef struct
+{
+  guint    n;
+  gint64   strides[MAX_SPATIAL], dilations[MAX_SPATIAL], kernel[MAX_SPATIAL];
+  gboolean same;
+  gint64   activation;
+} Window;
+
+static void
+check_window (LptTflOp *op, const Window *w)
+{
+  for (guint i = 0; i < w->n; i++)
+    if (w->strides[i] < 1 || w->dilations[i] < 1 || w->kernel[i] < 1)
+      lpt_tfl_invalid (op, "a stride, dilation or window is less than 1");
+}
+
+static void
+set_conv (LptNode *node, const Window *w)
+{
+  LptConvAttrs *attrs = LPT_ATTRS (node, LptConvAttrs);
+  lpt_ints_set (&attrs->strides, w->n, w->strides);
+  lpt_ints_set (&attrs->dilations, w->n, w->dilations);
+  lpt_ints_fill (&attrs->pads_begin, w->n, 0);
+  lpt_ints_fill (&attrs->pads_end, w->n, 0);
+  attrs->auto_pad = w->same ? LPT_AUTO_PAD_SAME_UPPER : LPT_AUTO_PAD_VALID;
+}
+
+/* A constant in another shape; its quantization along axis 0 stays there. */
+static LptValue *
+reshaped (LptTflOp *op, LptValue *value, guint n, const gint64 *dims)
+{
+  LptShape shape = lpt_shape_make ((gint) n, dims);
+  if (value->producer->data == NULL)
+    return lpt_tfl_reshape (op, value, n, dims);
+  LptTensor *tensor = lpt_tensor_reshape (value->producer->data, &shape, op->error == NULL ? &op->error : NULL);
+  return lpt_tfl_constant_like (op, value, tensor, value->quant);
+}
+
+/* A real bias, along axis 1. */
+static LptValue *
+add_bias (LptTflOp *op, LptValue *y, LptValue *bias)
+{
+  gint64 dims[LPT_MAX_RANK], count;
+  if (bias == NULL || op->error != NULL)
+    return y;
+  if (!lpt_shape_count (&bias->shape, &count))
+    {
+      lpt_tfl_unsupported (op, "bias whose length is not known");
+      return y;
+    }
+  for (gint i = 0; i < y->shape.rank; i++)
+    dims[i] = i == 1 ? count : 1;
+  return lpt_tfl_emit (op, LPT_OP_ADD, 2, y, reshaped (op, bias, (guint) y->shape.rank, dims));
+}
+
+/* Convolution or GroupConvolution of channels first, weights in the IR's order. */
+static void
+convolve (LptTflOp *op, LptOp kind, LptValue *x, LptValue *w, LptValue *bias, const Window *window)
+{
+  LptTflTensor *out = lpt_tfl_out_tensor (op, 0);
+  LptValue *y;
+  check_window (op, window);
+  if (op->error != NULL)
+    return;
+  if (x->quant != NULL && out != NULL && out->quant != NULL)
+    {
+      if (w->quant == NULL)
+        {
+          lpt_tfl_unsupported (op, "weights without quantization");
+          return;
+        }
+      LptValue *in[] = { x, w, bias != NULL ? lpt_tfl_bias (op, bias, x, w) : NULL };
+      LptNode *node = lpt_tfl_add_list (op, kind, 1, bias != NULL ? 3 : 2, in);
+      set_conv (node, window);
+      y = lpt_tfl_done_as (op, node, 0);
+    }
+  else
+    {
+      LptNode *node = lpt_tfl_add (op, kind, 2, lpt_tfl_real_of (op, x), lpt_tfl_real_of (op, w));
+      set_conv (node, window);
+      y = add_bias (op, lpt_tfl_done (op, node), bias != NULL ? lpt_tfl_real_of (op, bias) : NULL);
+    }
+  lpt_tfl_set (op, 0, lpt_tfl_back (op, lpt_tfl_activate (op, y, window->activation)));
+}
+
+/* The length of axis @axis; an error and 1 when it is not known. */
+static gint64
+known_dim (LptTflOp *op, const LptValue *value, gint axis)
+{
+  if (axis < value->shape.rank && value->shape.dims[axis] > 0)
+    return value->shape.dims[axis];
+  lpt_tfl_unsupported (op, "number of channels that is not known");
+  return 1;
+}
+
+void
+lpt_tfl_map_conv (LptTflOp *op)
+{
+  LptValue *x = lpt_tfl_front (op, lpt_tfl_in (op, 0)), *w = lpt_tfl_in (op, 1), *bias = lpt_tfl_optional (op, 2);
+  Window window = { 2, { lpt_tfl_opt_int (op, TFL_Conv2DOptions_stride_h), lpt_tfl_opt_int (op, TFL_Conv2DOptions_stride_w) },
+                    { lpt_tfl_opt_int (op, TFL_Conv2DOptions_dilation_h_factor), lpt_tfl_opt_int (op, TFL_Conv2DOptions_dilation_w_factor) },
+                    { 1, 1 }, lpt_tfl_opt_int (op, TFL_Conv2DOptions_padding) == TFL_SAME, lpt_tfl_opt_int (op, TFL_Conv2DOptions_fused_activation_function) };
+  if (x->shape.rank != 4 || w->shape.rank != 4)
+    lpt_tfl_invalid (op, "data of rank %d and weights of rank %d", x->shape.rank, w->shape.rank);
+  if (op->error != NULL)
+    return;
+  gint64 channels = known_dim (op, x, 1), inputs = known_dim (op, w, 3), outputs = known_dim (op, w, 0), groups = channels / inputs;
+  LptValue *turned = lpt_tfl_permute (op, w, 4, (gint64[]) { 0, 3, 1, 2 });
+  if (groups * inputs != channels || outputs % groups != 0)
+    lpt_tfl_invalid (op, "%" G_GINT64_FORMAT " channels for weights of %" G_GINT64_FORMAT, channels, inputs);
+  if (op->error != NULL)
+    return;
+  if (groups > 1)
+    turned = reshaped (op, turned, 5, (gint64[]) { groups, outputs / groups, inputs, w->shape.dims[1], w->shape.dims[2] });
+  if (lpt_tfl_is_hybrid (x, w))
+    {
+      x = lpt_tfl_round_dynamic (op, x, w->quant->n > 1, 1);
+      turned = lpt_tfl_hybrid_weights (op, turned);
+    }
+  convolve (op, groups > 1 ? LPT_OP_GROUP_CONVOLUTION : LPT_OP_CONVOLUTION, x, turned, bias, &window);
+}
+
+void
+lpt_tfl_map_depthwise_conv (LptTflOp *op)
+{
+  LptValue *x = lpt_tfl_front (op, lpt_tfl_in (op, 0)), *w = lpt_tfl_in (op, 1), *bias = lpt_tfl_optional (op, 2);
+  Window window = { 2, { lpt_tfl_opt_int (op, TFL_DepthwiseConv2DOptions_stride_h), lpt_tfl_opt_int (op, TFL_DepthwiseConv2DOptions_stride_w) },
+                    { lpt_tfl_opt_int (op, TFL_DepthwiseConv2DOptions_dilation_h_factor), lpt_tfl_opt_int (op, TFL_DepthwiseConv2DOptions_dilation_w_factor) },
+                    { 1, 1 }, lpt_tfl_opt_int (op, TFL_DepthwiseConv2DOptions_padding) == TFL_SAME,
+                    lpt_tfl_opt_int (op, TFL_DepthwiseConv2DOptions_fused_activation_function) };
+  if (x->shape.rank != 4 || w->shape.rank != 4 || w->shape.dims[0] != 1)
+    lpt_tfl_invalid (op, "data of rank %d and weights of rank %d", x->shape.rank, w->shape.rank);
+  if (op->error != NULL)
+    return;
+  gint64 channels = known_dim (op, x, 1), outputs = known_dim (op, w, 3);
+  LptValue *turned = lpt_tfl_permute (op, w, 4, (gint64[]) { 3, 0, 1, 2 });
+  if (outputs % channels != 0)
+    lpt_tfl_invalid (op, "%" G_GINT64_FORMAT " channels for weights of %" G_GINT64_FORMAT, channels, outputs);
+  if (op->error != NULL)
+    return;
+  turned = reshaped (op, turned, 5, (gint64[]) { channels, outputs / channels, 1, w->shape.dims[1], w->shape.dims[2] });
+  if (lpt_tfl_is_hybrid (x, w))
+    {
+      x = lpt_tfl_round_dynamic (op, x, TRUE, 1);
+      turned = lpt_tfl_hybrid_weights (op, turned);
+    }
+  convolve (op, LPT_OP_GROUP_CONVOLUTION, x, turned, bias, &window);
+}
+
+void
+lpt_tfl_map_conv_3d (LptTflOp *op)
+{
+  LptValue *x = lpt_tfl_front (op, lpt_tfl_in (op, 0)), *w = lpt_tfl_in (op, 1);
+  Window window = { 3, { lpt_tfl_opt_int (op, TFL_Conv3DOptions_stride_d), lpt_tfl_opt_int (op, TFL_Conv3DOptions_stride_h), lpt_tfl_opt_int (op, TFL_Conv3DOptions_stride_w) },
+                    { lpt_tfl_opt_int (op, TFL_Conv3DOptions_dilation_d_factor), lpt_tfl_opt_int (op, TFL_Conv3DOptions_dilation_h_factor),
+                      lpt_tfl_opt_int (op, TFL_Conv3DOptions_dilation_w_factor) },
+                    { 1, 1, 1 }, lpt_tfl_opt_int (op, TFL_Conv3DOptions_padding) == TFL_SAME, lpt_tfl_opt_int (op, TFL_Conv3DOptions_fused_activation_function) };
+  convolve (op, LPT_OP_CONVOLUTION, x, lpt_tfl_permute (op, w, 5, (gint64[]) { 4, 3, 0, 1, 2 }), lpt_tfl_optional (op, 2), &window);
+}
+
+/* --- transposed convolutions --------------------------------------------------- */
+
+/* Padding is what the output's length (input 0) leaves: (in - 1) stride + kernel - out, half of it, rounded down, before. A length
+ * that is longer than that has a tail of zeros. */
+static void
+set_deconv (LptTflOp *op, LptNode *node, const LptValue *x, const LptValue *w, const LptInts *size, const Window *window)
+{
+  LptDeconvAttrs *attrs = LPT_ATTRS (node, LptDeconvAttrs);
+  gint64 begin[MAX_SPATIAL], end[MAX_SPATIAL], extra[MAX_SPATIAL];
+  lpt_ints_set (&attrs->strides, window->n, window->strides);
+  lpt_ints_set (&attrs->dilations, window->n, window->dilations);
+  for (guint a = 0; a < window->n; a++)
+    {
+      if (x->shape.dims[2 + a] == LPT_DYNAMIC)
+        lpt_tfl_unsupported (op, "length %u of the data that is not known", a);
+      gint64 span = (w->shape.dims[2 + a] - 1) * window->dilations[a] + 1;
+      gint64 total = (x->shape.dims[2 + a] - 1) * window->strides[a] + span - size->v[a + 1];
+      begin[a] = window->same ? MAX (total, 0) / 2 : 0;
+      end[a] = MAX (total - begin[a], 0);
+      extra[a] = MAX (begin[a] - total, 0);
+      if (size->v[a + 1] < 1 || size->v[a + 1] > G_MAXINT32)
+        lpt_tfl_invalid (op, "an output of length %" G_GINT64_FORMAT, size->v[a + 1]);
+    }
+  lpt_ints_set (&attrs->pads_begin, window->n, begin);
+  lpt_ints_set (&attrs->pads_end, window->n, end);
+  lpt_ints_set (&attrs->output_padding, window->n, extra);
+}
+
+static void
+deconvolve (LptTflOp *op, const gint64 *order, const Window *window)
+{
+  LptValue *x = lpt_tfl_front (op, lpt_tfl_in (op, 2)), *weights = lpt_tfl_in (op, 1), *bias = lpt_tfl_optional (op, 3), *y;
+  LptTflTensor *out = lpt_tfl_out_tensor (op, 0);
+  LptInts size = { 0 };
+  check_window (op, window);
+  LptValue *w = lpt_tfl_permute (op, weights, window->n + 2, order);
+  if (!lpt_tfl_ints_in (op, 0, &size) || size.n != window->n + 2 || x->shape.rank != (gint) window->n + 2)
+    lpt_tfl_invalid (op, "an output shape of %u lengths", size.n);
+  gboolean integer = x->quant != NULL && w->quant != NULL && out != NULL && out->quant != NULL;
+  if (op->error == NULL && integer)
+    {
+      LptValue *in[] = { x, w, NULL, bias != NULL ? lpt_tfl_bias (op, bias, x, w) : NULL };
+      LptNode *node = lpt_tfl_add_list (op, LPT_OP_CONVOLUTION_BACKPROP_DATA, 1, bias != NULL ? 4 : 2, in);
+      set_deconv (op, node, x, w, &size, window);
+      y = lpt_tfl_done_as (op, node, 0);
+      lpt_tfl_set (op, 0, lpt_tfl_back (op, lpt_tfl_activate (op, y, window->activation)));
+    }
+  else if (op->error == NULL)
+    {
+      LptNode *node = lpt_tfl_add (op, LPT_OP_CONVOLUTION_BACKPROP_DATA, 2, lpt_tfl_real_of (op, x), lpt_tfl_real_of (op, w));
+      set_deconv (op, node, x, w, &size, window);
+      y = add_bias (op, lpt_tfl_done (op, node), bias != NULL ? lpt_tfl_real_of (op, bias) : NULL);
+      lpt_tfl_set (op, 0, lpt_tfl_back (op, lpt_tfl_activate (op, y, window->activation)));
+    }
+  lpt_ints_clear (&size);
+}
+
+void
+lpt_tfl_map_transpose_conv (LptTflOp *op)
+{
+  Window window = { 2, { lpt_tfl_opt_int (op, TFL_TransposeConvOptions_stride_h), lpt_tfl_opt_int (op, TFL_TransposeConvOptions_stride_w) }, { 1, 1 }, { 1, 1 },
+                    lpt_tfl_opt_int (op, TFL_TransposeConvOptions_padding) == TFL_SAME, lpt_tfl_opt_int (op, TFL_TransposeConvOptions_fused_activation_function) };
+  deconvolve (op, (gint64[]) { 3, 0, 1, 2 }, &window);
+}
+
+void
+lpt_tfl_map_conv_3d_transpose (LptTflOp *op)
+{
+  Window window = { 3, { lpt_tfl_opt_int (op, TFL_Conv3DOptions_stride_d), lpt_tfl_opt_int (op, TFL_Conv3DOptions_stride_h), lpt_tfl_opt_int (op, TFL_Conv3DOptions_stride_w) },
+                    { lpt_tfl_opt_int (op, TFL_Conv3DOptions_dilation_d_factor), lpt_tfl_opt_int (op, TFL_Conv3DOptions_dilation_h_factor),
+                      lpt_tfl_opt_int (op, TFL_Conv3DOptions_dilation_w_factor) },
+                    { 1, 1, 1 }, lpt_tfl_opt_int (op, TFL_Conv3DOptions_padding) == TFL_SAME, lpt_tfl_opt_int (op, TFL_Conv3DOptions_fused_activation_function) };
+  deconvolve (op, (gint64[]) { 4, 3, 0, 1, 2 }, &window);
+}
+
+/* --- pools --------------------------------------------------------------------- */
+
+static Window
+pool_window (LptTflOp *op)
+{
+  Window window = { 2, { lpt_tfl_opt_int (op, TFL_Pool2DOptions_stride_h), lpt_tfl_opt_int (op, TFL_Pool2DOptions_stride_w) }, { 1, 1 },
+                    { lpt_tfl_opt_int (op, TFL_Pool2DOptions_filter_height), lpt_tfl_opt_int (op, TFL_Pool2DOptions_filter_width) },
+                    lpt_tfl_opt_int (op, TFL_Pool2DOptions_padding) == TFL_SAME, lpt_tfl_opt_int (op, TFL_Pool2DOptions_fused_activation_function) };
+  check_window (op, &window);
+  return window;
+}
+
+static LptNode *
+pool_node (LptTflOp *op, LptOp kind, LptValue *x, const Window *w)
+{
+  LptNode *node = lpt_tfl_add (op, kind, 1, x);
+  gint auto_pad = w->same ? LPT_AUTO_PAD_SAME_UPPER : LPT_AUTO_PAD_VALID;
+  if (kind == LPT_OP_AVG_POOL)
+    {
+      LptAvgPoolAttrs *attrs = LPT_ATTRS (node, LptAvgPoolAttrs);
+      lpt_ints_set (&attrs->kernel, 2, w->kernel);
+      lpt_ints_set (&attrs->strides, 2, w->strides);
+      lpt_ints_fill (&attrs->pads_begin, 2, 0);
+      lpt_ints_fill (&attrs->pads_end, 2, 0);
+      attrs->exclude_pad = TRUE;
+      attrs->auto_pad = auto_pad;
+    }
+  else
+    {
+      LptMaxPoolAttrs *attrs = LPT_ATTRS (node, LptMaxPoolAttrs);
+      lpt_ints_set (&attrs->kernel, 2, w->kernel);
+      lpt_ints_set (&attrs->strides, 2, w->strides);
+      lpt_ints_fill (&attrs->pads_begin, 2, 0);
+      lpt_ints_fill (&attrs->pads_end, 2, 0);
+      attrs->auto_pad = auto_pad;
+    }
+  return node;
+}
+
+void
+lpt_tfl_map_pool (LptTflOp *op)
+{
+  Window window = pool_window (op);
+  LptValue *y = lpt_tfl_done_as (op, pool_node (op, (LptOp) op->argument, lpt_tfl_front (op, lpt_tfl_in (op, 0)), &window), 0);
+  lpt_tfl_set (op, 0, lpt_tfl_back (op, lpt_tfl_activate (op, y, window.activation)));
+}
+
+/* sqrt (mean (x^2)) */
+void
+lpt_tfl_map_l2_pool (LptTflOp *op)
+{
+  Window window = pool_window (op);
+  LptValue *x = lpt_tfl_front (op, lpt_tfl_in (op, 0));
+  LptValue *y = lpt_tfl_done (op, pool_node (op, LPT_OP_AVG_POOL, lpt_tfl_emit (op, LPT_OP_MULTIPLY, 2, x, x), &window));
+  lpt_tfl_set (op, 0, lpt_tfl_back (op, lpt_tfl_activate (op, lpt_tfl_emit (op, LPT_OP_SQRT, 1, y), window.activation)));
+}
+
+/* --- resizing, blocks ------------------------------------------------------------ */
+
+void
+lpt_tfl_map_resize (LptTflOp *op)
+{
+  gboolean nearest = op->argument == LPT_INTERPOLATE_NEAREST;
+  gboolean corners = lpt_tfl_opt_int (op, nearest ? TFL_ResizeNearestNeighborOptions_align_corners : TFL_ResizeBilinearOptions_align_corners) != 0;
+  gboolean half = lpt_tfl_opt_int (op, nearest ? TFL_ResizeNearestNeighborOptions_half_pixel_centers : TFL_ResizeBilinearOptions_half_pixel_centers) != 0;
+  LptValue *x = lpt_tfl_front (op, lpt_tfl_in (op, 0)), *size = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64);
+  if (corners && half)
+    lpt_tfl_unsupported (op, "align_corners together with half_pixel_centers");
+  LptNode *node = lpt_tfl_add (op, LPT_OP_INTERPOLATE, 3, x, size, lpt_tfl_i64 (op, 2, (gint64[]) { 2, 3 }));
+  LptInterpolateAttrs *attrs = LPT_ATTRS (node, LptInterpolateAttrs);
+  node->opset = 11;
+  attrs->mode = (int) op->argument;
+  attrs->shape_calculation_mode = LPT_INTERPOLATE_SIZES;
+  attrs->coordinate_transformation_mode = corners ? LPT_COORD_ALIGN_CORNERS : !half ? LPT_COORD_ASYMMETRIC
+                                          : nearest ? LPT_COORD_TF_HALF_PIXEL_FOR_NN : LPT_COORD_HALF_PIXEL;
+  attrs->nearest_mode = corners ? LPT_NEAREST_ROUND_PREFER_CEIL : LPT_NEAREST_FLOOR;
+  lpt_tfl_set (op, 0, lpt_tfl_back (op, lpt_tfl_done_as (op, node, 0)));
+}
+
+void
+lpt_tfl_map_blocks (LptTflOp *op)
+{
+  LptNode *node = lpt_tfl_add (op, (LptOp) op->argument, 1, lpt_tfl_front (op, lpt_tfl_in (op, 0)));
+  LPT_ATTRS (node, LptDepthToSpaceAttrs)->block_size = lpt_tfl_opt_int (op, op->argument == LPT_OP_DEPTH_TO_SPACE ? TFL_DepthToSpaceOptions_block_size
+                                                                        : TFL_SpaceToDepthOptions_block_size);
+  LPT_ATTRS (node, LptDepthToSpaceAttrs)->mode = LPT_DEPTH_BLOCKS_FIRST;
+  lpt_tfl_set (op, 0, lpt_tfl_back (op, lpt_tfl_done (op, node)));
+}
