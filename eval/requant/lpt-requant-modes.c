@@ -155,6 +155,16 @@ per_channel (LptValue *value)
 }
 
 static guint
+unsigned_kind (LptNode *node,
+               guint    kinds)
+{
+  if (lpt_node_in (node, 0)->dtype != LPT_DTYPE_U8 || lpt_node_in (node, 1)->dtype != LPT_DTYPE_U8)
+    return kinds;
+
+  return kinds | ((kinds & LPT_KIND_OF_DEPTHWISE) != 0 ? LPT_KIND_OF_UNSIGNED_DEPTHWISE : LPT_KIND_OF_UNSIGNED);
+}
+
+static guint
 convolution_kinds (LptNode *node)
 {
   const LptShape *w = &lpt_node_in (node, 1)->shape;
@@ -203,12 +213,13 @@ lpt_requant_classify (LptNode            *node,
     case LPT_OP_CONVOLUTION:
     case LPT_OP_GROUP_CONVOLUTION:
       *class = LPT_CLASS_CONV;
-      *kinds = convolution_kinds (node);
+      *kinds = unsigned_kind (node, convolution_kinds (node));
       break;
 
     case LPT_OP_CONVOLUTION_BACKPROP_DATA:
     case LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA:
       *class = LPT_CLASS_DECONV;
+      *kinds = unsigned_kind (node, 0);
       break;
 
     case LPT_OP_MATMUL:

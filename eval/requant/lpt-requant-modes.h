@@ -64,7 +64,8 @@ typedef enum
 typedef enum { LPT_GRANULARITY_ANY, LPT_GRANULARITY_TENSOR, LPT_GRANULARITY_CHANNEL } LptRuleGranularity;
 
 /* What a node is (several bits), and what a row asks for (one bit, or ANY). Depthwise: one channel
- * per group. Pointwise: one group, every kernel dimension 1. Weights: MatMul with a constant right side. */
+ * per group. Pointwise: one group, every kernel dimension 1. Weights: MatMul with a constant right side. Unsigned: a convolution
+ * of u8 data by u8 weights. */
 typedef enum
 {
   LPT_KIND_OF_ANY         = 0,
@@ -74,6 +75,8 @@ typedef enum
   LPT_KIND_OF_NO_BIAS     = 1 << 3,   /* a convolution without bias */
   LPT_KIND_OF_WEIGHTS     = 1 << 4,
   LPT_KIND_OF_ACTIVATIONS = 1 << 5,
+  LPT_KIND_OF_UNSIGNED    = 1 << 6,           /* and not depthwise */
+  LPT_KIND_OF_UNSIGNED_DEPTHWISE = 1 << 7,
 } LptRuleKind;
 
 /**
