@@ -5,7 +5,7 @@
  *
  * The scale of the input is one for each group.
  * Padding contributes 0, that is: it holds Zx. Accumulators are 32-bit and wrap,
- * as those of every kernel. An i32 output is the accumulator itself. Depthwise
+ * as those of every kernel; of 16-bit data 64-bit ones in the modes of TensorFlow Lite. An i32 output is the accumulator itself. Depthwise
  * is a group convolution with one channel per group; the transposed forms
  * gather instead of scattering, which adds the same terms.
  *
@@ -31,6 +31,7 @@ typedef struct
   gint32        *zero_y;           /* per output channel */
   double        *rest;             /* per output channel, in steps of the accumulator */
   gint32         lo, hi;
+  gboolean       wide;             /* accumulators of 64 bits */
 } Conv;
 
 static void
@@ -124,7 +125,7 @@ conv_position (const Conv        *conv,
   for (gint64 channel = 0; channel < channels; channel++)
     {
       const gint64 group = channel / g->w_out, o = channel % g->w_out;
-      guint32 acc = g->bias != NULL ? (guint32) lpt_int_at (g->bias, channel) : 0;
+      guint64 acc = g->bias != NULL ? (guint64) lpt_int_at64 (g->bias, channel) : 0;
       gint64 tap[MAX_SPATIAL] = { 0 };
 
       for (gint64 k = 0; k < g->k_size; k++)
@@ -146,8 +147,8 @@ conv_position (const Conv        *conv,
               const gint64 weight = conv->transposed ? ((group * g->w_in + c) * g->w_out + o) * g->k_size + k
                                                      : (channel * g->w_in + c) * g->k_size + k;
 
-              acc += (guint32) (lpt_int_at (g->x, from) - conv->zero_x[group * g->w_in + c])
-                     * (guint32) (lpt_int_at (g->w, weight) - conv->zero_w[channel]);
+              acc += (guint64) ((gint64) (lpt_int_at (g->x, from) - conv->zero_x[group * g->w_in + c])
+                                * (lpt_int_at (g->w, weight) - conv->zero_w[channel]));
             }
 
           for (guint a = g->spatial; a-- > 0; )
@@ -158,10 +159,10 @@ conv_position (const Conv        *conv,
             }
         }
 
-      gint64 q = (gint32) acc;
+      gint64 q = (gint32) (guint32) acc;
 
       if (conv->multipliers != NULL)
-        q = (gint64) lpt_int_rescale_acc (&conv->multipliers[channel], (gint32) acc, conv->rest[channel]) + conv->zero_y[channel];
+        q = (gint64) lpt_int_rescale_sum (&conv->multipliers[channel], acc, conv->rest[channel], conv->wide) + conv->zero_y[channel];
       lpt_int_put (out, (n * channels + channel) * g->y_size + p, lpt_int_clamp (q, conv->lo, conv->hi));
     }
 }
@@ -308,6 +309,7 @@ conv_make (LptNode              *node,
       take (conv->pads, &attrs->pads_begin, 0);
     }
 
+  conv->wide = lpt_int_is_wide (rule, lpt_node_in (node, 0));
   if (!take_parameters (conv, w, rule, lpt_node_in (node, 0), lpt_node_out (node),
                         transposed ? &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest : &LPT_ATTRS (node, LptConvAttrs)->bias_rest, error))
     return NULL;

@@ -3,7 +3,7 @@
  * Sums, by algorithm of the rule (x = q - Z; r = S / Sy):
  *   SUM64     (m1 q1 + m2 q2 + B + half) >> shift, everything folded into B
  *   LITERT    T = 2 max (S1, S2); a = rescale (x1 << 20, S1 / T), b likewise;
- *             rescale (a + b, T / (2^20 Sy)) + Zy
+ *             rescale (a + b, T / (2^20 Sy)) + Zy; 16-bit codes are shifted by 15
  *   XNNPACK   shift = 20 - floor (log2 (max r)); m = rint (r 2^shift);
  *             ((m1 x1 + m2 x2 + half) >> shift) + Zy
  *   FLOAT     (x1 S1 + x2 S2) / Sy in float32, half to even (or away), + Zy
@@ -28,6 +28,7 @@
 #include "executor/kernels/requant/requant-scalar.h"
 
 #define ADD_LEFT_SHIFT     20
+#define ADD_LEFT_SHIFT_16  15
 #define COMPARE_LEFT_SHIFT 8
 
 /* --- sums ------------------------------------------------------------------- */
@@ -38,6 +39,7 @@ typedef struct
   LptAlgorithm  algorithm;
   LptIntScale   a, b, y;
   gint          sign;             /* -1: a - b */
+  gint          left_shift;       /* LITERT */
   LptSum64      sum;              /* SUM64, XNNPACK (its shift may be any), TPU with one shift */
   LptMultiplier m1, m2, my;       /* LITERT, TPU_PER_INPUT */
   float         s1, s2, sy;       /* FLOAT, TPU with zero points; sy is 1 / Sy there */
@@ -61,8 +63,8 @@ sum_one (const Sum *sum,
 
     case LPT_ALGO_LITERT:
       {
-        const gint32 a = lpt_multiplier_apply (&sum->m1, lpt_requant_sat32 (xa * (1 << ADD_LEFT_SHIFT)));
-        const gint32 b = lpt_multiplier_apply (&sum->m2, lpt_requant_sat32 (xb * (1 << ADD_LEFT_SHIFT)));
+        const gint32 a = lpt_multiplier_apply (&sum->m1, lpt_requant_sat32 (xa * (1 << sum->left_shift)));
+        const gint32 b = lpt_multiplier_apply (&sum->m2, lpt_requant_sat32 (xb * (1 << sum->left_shift)));
 
         v = lpt_multiplier_apply (&sum->my, lpt_requant_sat32 ((gint64) a + sum->sign * (gint64) b));
         break;
@@ -121,7 +123,7 @@ prepare_litert (Sum                  *sum,
 
       r1 = f1 / twice;
       r2 = f2 / twice;
-      ry = twice / ((float) (1 << ADD_LEFT_SHIFT) * fy);
+      ry = twice / ((float) (1 << sum->left_shift) * fy);
     }
   else
     {
@@ -129,7 +131,7 @@ prepare_litert (Sum                  *sum,
 
       r1 = f1 / twice;
       r2 = f2 / twice;
-      ry = twice / ((double) (1 << ADD_LEFT_SHIFT) * fy);
+      ry = twice / ((double) (1 << sum->left_shift) * fy);
     }
 
   lpt_multiplier_make (rule->form, rule->rounding, r1, &sum->m1);
@@ -185,6 +187,7 @@ lpt_int_add_new (LptNode              *node,
   op->run = sum_run;
   sum->algorithm = rule->algorithm;
   sum->sign = node->op == LPT_OP_SUBTRACT ? -1 : 1;
+  sum->left_shift = lpt_dtype_bits (lpt_node_in (node, 0)->dtype) == 16 ? ADD_LEFT_SHIFT_16 : ADD_LEFT_SHIFT;
 
   if (!lpt_int_scale_of (lpt_node_in (node, 0), "the first input", &sum->a, error)
       || !lpt_int_scale_of (lpt_node_in (node, 1), "the second input", &sum->b, error)

@@ -4,7 +4,8 @@
  *     y   = clamp (rescale (acc, M[n]) + Zy)
  *
  * Operands of rank 1 are a row (left) and a column (right), and the batch axes
- * broadcast. Accumulators are 32-bit and wrap; an i32 output is the accumulator.
+ * broadcast. Accumulators are 32-bit and wrap (of 16-bit data 64-bit ones in the modes of TensorFlow Lite); an i32 output is
+ * the accumulator.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,6 +25,7 @@ typedef struct
   gint32         zero_a;
   gint32         lo, hi;
   LptFloats      rest;             /* of the bias, per column */
+  gboolean       wide;             /* accumulators of 64 bits */
 } MatMul;
 
 static void
@@ -87,7 +89,7 @@ matmul_run (const LptIntOp           *op,
       for (gint64 column = 0; column < n; column++)
         {
           const guint c = mm->n == 1 ? 0 : column;
-          guint32 acc = bias != NULL ? (guint32) lpt_int_at (bias, column * bias_step) : 0;
+          guint64 acc = bias != NULL ? (guint64) lpt_int_at64 (bias, column * bias_step) : 0;
           gint64 q;
 
           for (gint64 t = 0; t < k; t++)
@@ -95,12 +97,13 @@ matmul_run (const LptIntOp           *op,
               const gint64 ia = walk.at[0] * m * k + (ta ? t * m + row : row * k + t);
               const gint64 ib = walk.at[1] * k * n + (tb ? column * k + t : t * n + column);
 
-              acc += (guint32) (lpt_int_at (a, ia) - mm->zero_a) * (guint32) (lpt_int_at (b, ib) - mm->zero_b[c]);
+              acc += (guint64) ((gint64) (lpt_int_at (a, ia) - mm->zero_a) * (lpt_int_at (b, ib) - mm->zero_b[c]));
             }
 
-          q = (gint32) acc;
+          q = (gint32) (guint32) acc;
           if (mm->multipliers != NULL)
-            q = (gint64) lpt_int_rescale_acc (&mm->multipliers[c], (gint32) acc, mm->rest.n == 0 ? 0 : mm->rest.v[mm->rest.n == 1 ? 0 : column]) + mm->zero_y[mm->n_y == 1 ? 0 : column];
+            q = (gint64) lpt_int_rescale_sum (&mm->multipliers[c], acc, mm->rest.n == 0 ? 0 : mm->rest.v[mm->rest.n == 1 ? 0 : column], mm->wide)
+                + mm->zero_y[mm->n_y == 1 ? 0 : column];
           lpt_int_put (out, y++, lpt_int_clamp (q, mm->lo, mm->hi));
         }
 }
@@ -154,6 +157,7 @@ lpt_int_matmul_new (LptNode              *node,
     }
   lpt_floats_set (&mm->rest, attrs->bias_rest.n, attrs->bias_rest.v);
   mm->zero_a = a.zero;
+  mm->wide = lpt_int_is_wide (rule, lpt_node_in (node, 0));
   mm->n = MAX (b->quant->n, y->quant->n);
   mm->n_y = y->quant->n;
   if (b->quant->n > 1 && y->quant->n > 1 && b->quant->n != y->quant->n)

@@ -5,11 +5,13 @@
  *     RESCALE  rescale (acc, Sx / (Sy n)) + Zy
  *     MICRO    (m, s) = Q31 of Sx / Sy; rescale (acc, ((m << k) / n, s - k)) + Zy
  *     LITERT   spatial axes of 4-D data, kept: rescale (acc, Sx / Sy), then / n with ties
- *              away from zero, + Zy; else with equal parameters: MICRO; otherwise in float32:
- *              round-away (mean Sx / Sy - Zx Sx / Sy) + Zy
+ *              away from zero, + Zy; else with equal parameters: sum q / n, truncated; otherwise
+ *              in float32: round-away (mean Sx / Sy - Zx Sx / Sy) + Zy
  *     FLOAT    float32 mean of dequantized values, quantized
  *   ReduceSum
- *     RESCALE, MICRO, LITERT   rescale (acc, Sx / Sy) + Zy
+ *     RESCALE, MICRO   rescale (acc, Sx / Sy) + Zy
+ *     LITERT   with equal parameters sum q; otherwise in float32: round-away (sum q Sx / Sy -
+ *              Zx Sx / Sy n) + Zy; what the type cannot hold wraps
  *     FLOAT    as the mean
  * ReduceMax and ReduceMin compare codes, then rescale when the parameters differ.
  *
@@ -29,6 +31,7 @@ typedef struct
   const LptRequantRule *rule;
   gboolean              axes[LPT_MAX_RANK];
   gboolean              spatial_kept;     /* 4-D, axes {2, 3}, keep_dims */
+  gboolean              rescales_images;  /* XNNPACK takes means of two of four axes */
   LptIntScale           x, y;
   LptIntRescale         rescale;
   LptMultiplier         multiplier;       /* Sx / Sy */
@@ -63,7 +66,22 @@ in_float (const Reduce *r)
 static gboolean
 divides_last (const Reduce *r)
 {
-  return r->kind == LPT_OP_REDUCE_MEAN && r->rule->algorithm == LPT_ALGO_LITERT && (r->spatial_kept || !lpt_int_same (&r->x, &r->y));
+  return r->kind == LPT_OP_REDUCE_MEAN && r->rule->algorithm == LPT_ALGO_LITERT;
+}
+
+/* A sum as TensorFlow Lite has it, which wraps. */
+static gint32
+wrapping_sum (const Reduce *r,
+              gint64        sum,
+              gint64        n)
+{
+  const float ratio = (float) r->x.scale / (float) r->y.scale;
+  gint64 v = sum;
+
+  if (!lpt_int_same (&r->x, &r->y))
+    v = (gint64) roundf (CLAMP ((float) sum * ratio + -(float) r->x.zero * ratio * (float) n, -1e9f, 1e9f)) + r->y.zero;
+
+  return (gint32) (r->y.lo + (gint64) ((guint64) (v - r->y.lo) & (guint64) ((gint64) r->y.hi - r->y.lo)));
 }
 
 static gint32
@@ -87,10 +105,15 @@ finish (const Reduce        *r,
       return lpt_int_code (real, y, r->rule->algorithm == LPT_ALGO_FLOAT_AWAY);
     }
 
+  if (r->kind == LPT_OP_REDUCE_SUM && r->rule->algorithm == LPT_ALGO_LITERT)
+    return wrapping_sum (r, sum, n);
   if (divides_last (r))
     {
       const float ratio = (float) x->scale / (float) y->scale;
 
+      if (!r->spatial_kept && lpt_int_same (x, y))
+        return r->rescales_images ? lpt_int_clamp ((gint64) lpt_multiplier_apply (mean, acc) + y->zero, y->lo, y->hi)
+               : lpt_int_clamp (sum / n, y->lo, y->hi);
       if (!r->spatial_kept)
         v = (gint64) roundf (CLAMP ((float) sum / (float) n * ratio + -(float) x->zero * ratio, -1e9f, 1e9f));
       else
@@ -148,7 +171,7 @@ lpt_int_reduce_sums (const LptIntOp *op,
 {
   const Reduce *r = (const Reduce *) op;
 
-  *sums = (LptIntSums) { op, !in_float (r) && !divides_last (r), multiplier_of, finish_sums };
+  *sums = (LptIntSums) { op, !in_float (r) && r->rule->algorithm != LPT_ALGO_LITERT, multiplier_of, finish_sums };
 }
 
 const gboolean *
@@ -259,6 +282,7 @@ lpt_int_reduce_new (LptNode              *node,
   lpt_ints_clear (&axes);
 
   r->spatial_kept = x->shape.rank == 4 && n_axes == 2 && r->axes[2] && r->axes[3] && LPT_ATTRS (node, LptReduceAttrs)->keep_dims;
+  r->rescales_images = rule->mode == LPT_MODE_XNNPACK && x->shape.rank == 4 && n_axes == 2;
   r->multiplier = lpt_requant_rule_multiplier (rule, r->x.scale, 1.0, r->y.scale);
   lpt_int_rescale_init (&r->rescale, rule, &r->x, &r->y);
 

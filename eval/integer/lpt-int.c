@@ -140,6 +140,13 @@ lpt_int_is_code (LptDType dtype)
 }
 
 gboolean
+lpt_int_is_wide (const LptRequantRule *rule,
+                 const LptValue       *x)
+{
+  return lpt_dtype_bits (x->dtype) == 16 && (rule->mode == LPT_MODE_LITERT || rule->mode == LPT_MODE_LITERT_DOUBLE || rule->mode == LPT_MODE_XNNPACK);
+}
+
+gboolean
 lpt_int_scales_along (LptValue    *value,
                       const char  *what,
                       gint         axis,

@@ -108,6 +108,17 @@ lpt_int_at (const LptIntArray *array,
     }
 }
 
+/* Bias of accumulators of 64 bits. */
+static inline gint64
+lpt_int_at64 (const LptIntArray *array,
+              gint64             i)
+{
+  return array->dtype == LPT_DTYPE_I64 ? ((const gint64 *) array->data)[i] : lpt_int_at (array, i);
+}
+
+/* Do products of @x add up in 64 bits? Those of 16-bit codes do where TensorFlow Lite is followed. */
+gboolean lpt_int_is_wide (const LptRequantRule *rule, const LptValue *x);
+
 /* Stores without saturation: @q is in range. */
 static inline void
 lpt_int_put (const LptIntArray *array,
@@ -175,6 +186,16 @@ lpt_int_rescale_acc (const LptMultiplier *m,
     return lpt_multiplier_apply (m, acc);
 
   return lpt_requant_single_rest (acc, (gint32) rint (CLAMP (rest, -0.5, 0.5) * m->m), m->m, m->s);
+}
+
+/* The same of a sum of 64 bits if @wide, else of what 32 bits hold of it. */
+static inline gint32
+lpt_int_rescale_sum (const LptMultiplier *m,
+                     guint64              sum,
+                     double               rest,
+                     gboolean             wide)
+{
+  return wide ? lpt_multiplier_apply_acc64 (m, (gint64) sum) : lpt_int_rescale_acc (m, (gint32) (guint32) sum, rest);
 }
 
 /* A real number in units of the scale to a code: half to even or away, zero point added, saturated. NaN gives the zero point. */
