@@ -285,6 +285,10 @@ add_nodes (Builder        *builder,
     return FALSE;
   for (i = 0; i < graph->results->len; i++)
     mark_needed (g_ptr_array_index (graph->results, i), needed);
+  /* What is assigned, the next run reads. */
+  for (i = 0; i < order->len; i++)
+    if (((LptNode *) g_ptr_array_index (order, i))->op == LPT_OP_ASSIGN)
+      mark_needed (g_ptr_array_index (order, i), needed);
 
   plan->inputs = g_new0 (guint, graph->parameters->len + 1);
   plan->outputs = g_new0 (guint, graph->results->len + 1);

@@ -7,12 +7,14 @@
 #include <string.h>
 #include <time.h>
 
+#include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-work.h>
 
 #include "executor/lpt-fast.h"
 #include "ir/scalar/lpt-loop.h"
 #include "executor/lpt-plan.h"
+#include "executor/lpt-state.h"
 #include "ir/lpt-memory.h"
 
 /* Plans of bodies that a context keeps: a loop whose values grow needs a new one each time. */
@@ -42,6 +44,7 @@ struct _LptPlanContext
   LptChain      *chain;       /* NULL: one thread, or no fast program */
   LptChainRun    run_chain;   /* NULL: entries run one by one */
   GPtrArray     *bodies;      /* BodyRun */
+  LptStates     *states;
   gint64         own_trips;   /* of loops, that are left to the run that goes on */
   gint64        *trips;       /* that one, or of the context whose body this runs */
   LptProfileRow *profile;     /* one per step, or NULL */
@@ -77,6 +80,7 @@ lpt_plan_context_new_on (const LptPlan *plan,
   context->out = g_new0 (LptArray, plan->max_out + 1);
   context->scratch = lpt_scratch_new ();
   context->bodies = g_ptr_array_new_with_free_func ((GDestroyNotify) body_run_free);
+  context->states = lpt_states_new ();
   if (plan->flags & LPT_PLAN_PROFILE)
     {
       context->profile = g_new0 (LptProfileRow, plan->steps->len + 1);
@@ -139,6 +143,7 @@ lpt_plan_context_free (LptPlanContext *context)
   for (i = 0; i < lpt_plan_n_inputs (context->plan); i++)
     g_clear_pointer (&context->inputs[i], lpt_tensor_unref);
   g_ptr_array_unref (context->bodies);
+  lpt_states_free (context->states);
   lpt_scratch_free (context->scratch);
   lpt_aligned_free (context->arena);
   lpt_chain_free (context->chain);
@@ -448,6 +453,24 @@ add_profile (LptPlanContext *context,
     row->shape = context->arrays[step->out[0]].shape;
 }
 
+/* An op, or a variable that holds something. */
+static gboolean
+run_call (LptPlanContext *context,
+          LptCall        *call,
+          GError        **error)
+{
+  gboolean found;
+
+  if (call->node->op != LPT_OP_READ_VALUE && call->node->op != LPT_OP_ASSIGN)
+    return lpt_call_run (call, error);
+  if (call->node->op == LPT_OP_ASSIGN)
+    return lpt_states_write (context->states, LPT_ATTRS (call->node, LptVariableAttrs)->variable_id, &call->in[0], error) &&
+           lpt_call_run (call, error);
+
+  return lpt_states_read (context->states, LPT_ATTRS (call->node, LptVariableAttrs)->variable_id, &call->out[0], &found, error) &&
+         (found || lpt_call_run (call, error));
+}
+
 static gboolean
 run_step (LptPlanContext *context,
           guint           index,
@@ -468,7 +491,7 @@ run_step (LptPlanContext *context,
   for (k = 0; k < step->n_out; k++)
     context->out[k] = context->arrays[step->out[k]];
 
-  ok = lpt_call_run (&call, error);
+  ok = run_call (context, &call, error);
   for (k = 0; k < step->n_out; k++)
     context->arrays[step->out[k]] = context->out[k];
 
@@ -656,6 +679,13 @@ lpt_plan_run (const LptPlan  *plan,
     context->own_trips = lpt_limits_trips ();
   mark = lpt_memory_mark ();
   context->ran = run_all (plan, context, error) && lpt_memory_check (mark, error);
+  lpt_states_commit (context->states, context->ran);
 
   return context->ran;
+}
+
+void
+lpt_plan_context_reset (LptPlanContext *context)
+{
+  lpt_states_reset (context->states);
 }

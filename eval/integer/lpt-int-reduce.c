@@ -7,6 +7,7 @@
  *     LITERT   spatial axes of 4-D data, kept: rescale (acc, Sx / Sy), then / n with ties
  *              away from zero, + Zy; else with equal parameters: sum q / n, truncated; otherwise
  *              in float32: round-away (mean Sx / Sy - Zx Sx / Sy) + Zy
+ *              XNNPACK takes two of four axes itself: acc times float32 Sx / (Sy n), ties to even, + Zy
  *     FLOAT    float32 mean of dequantized values, quantized
  *   ReduceSum
  *     RESCALE, MICRO   rescale (acc, Sx / Sy) + Zy
@@ -107,13 +108,14 @@ finish (const Reduce        *r,
 
   if (r->kind == LPT_OP_REDUCE_SUM && r->rule->algorithm == LPT_ALGO_LITERT)
     return wrapping_sum (r, sum, n);
+  if (r->kind == LPT_OP_REDUCE_MEAN && r->rescales_images)
+    return lpt_int_code ((float) acc * ((float) x->scale / ((float) y->scale * (float) n)), y, FALSE);
   if (divides_last (r))
     {
       const float ratio = (float) x->scale / (float) y->scale;
 
       if (!r->spatial_kept && lpt_int_same (x, y))
-        return r->rescales_images ? lpt_int_clamp ((gint64) lpt_multiplier_apply (mean, acc) + y->zero, y->lo, y->hi)
-               : lpt_int_clamp (sum / n, y->lo, y->hi);
+        return lpt_int_clamp (sum / n, y->lo, y->hi);
       if (!r->spatial_kept)
         v = (gint64) roundf (CLAMP ((float) sum / (float) n * ratio + -(float) x->zero * ratio, -1e9f, 1e9f));
       else

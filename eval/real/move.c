@@ -33,7 +33,7 @@ lpt_run_copy (LptCall *call,
   return TRUE;
 }
 
-/* Every run starts from the initial value, or zeros. */
+/* What a variable holds before anything is assigned: the initial value, or zeros. Contexts know the rest. */
 gboolean
 lpt_run_read_value (LptCall *call,
                     GError **error)

@@ -87,7 +87,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptPlanContext, lpt_plan_context_free)
 
 /* @tensor: shape of the plan's input; any element type that converts, u16 for a bf16 input being its bits. Stays set until replaced. */
 LPT_EXPORT gboolean    lpt_plan_context_set_input (LptPlanContext *context, guint i, LptTensor *tensor, GError **error);
+/* What an Assign stores, the ReadValue of its variable reads in the next run. */
 LPT_EXPORT gboolean    lpt_plan_run          (const LptPlan *plan, LptPlanContext *context, GError **error);
+/* All variables start anew. */
+LPT_EXPORT void        lpt_plan_context_reset (LptPlanContext *context);
 /* After a run that went well, an error otherwise (transfer full). Outputs have their own type; 4-bit ones a byte each. Those of a reference run are f32 where
  * they are real, or hold something that their integer type cannot. */
 LPT_EXPORT LptTensor  *lpt_plan_context_output (LptPlanContext *context, guint i, GError **error);

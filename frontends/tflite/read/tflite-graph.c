@@ -152,9 +152,19 @@ map_opaque (LptTflOp *op)
     }
 }
 
+/* Complex numbers have an axis of two behind the others, which few operators know of. */
+static gboolean
+takes_complex (const LptTflRow *row)
+{
+  return row == NULL || row->map == NULL || row->map == lpt_tfl_map_reshape || row->map == lpt_tfl_map_complex_part || row->map == lpt_tfl_map_complex_abs;
+}
+
 static void
 map_op (LptTflOp *op, const LptTflRow *row)
 {
+  for (guint i = 0; i < op->n_in && !takes_complex (row); i++)
+    if (lpt_tfl_in_tensor (op, i) != NULL && lpt_tfl_in_tensor (op, i)->type == TFL_TYPE_COMPLEX64)
+      row = NULL;
   for (guint o = 0; o < op->n_out; o++)
     if (lpt_tfl_out_tensor (op, o)->value != NULL)
       lpt_tfl_invalid (op, "tensor %d is written a second time", op->out[o]);

@@ -118,7 +118,10 @@ lpt_tfl_map_reshape (LptTflOp *op)
   else if (shape->producer->data != NULL && lpt_tensor_count (shape->producer->data) == 1 && lpt_tensor_get_i64 (shape->producer->data, 0) == 0
            && lpt_shape_count (&x->shape, &count) && count == 1)
     shape = lpt_tfl_i64 (op, 0, NULL);
-  lpt_tfl_set (op, 0, lpt_tfl_reshape_to (op, x, lpt_tfl_convert (op, shape, LPT_DTYPE_I64)));
+  shape = lpt_tfl_convert (op, shape, LPT_DTYPE_I64);
+  if (lpt_tfl_in_tensor (op, 0)->type == TFL_TYPE_COMPLEX64)
+    shape = lpt_tfl_concat (op, 0, 2, (LptValue *[]) { shape, lpt_tfl_i64_one (op, 2) });
+  lpt_tfl_set (op, 0, lpt_tfl_reshape_to (op, x, shape));
 }
 
 void

@@ -222,6 +222,11 @@ add_results (LptTflScope *scope, GError **error)
     {
       gint64 index = lpt_tfl_item_int (&list, k);
       LptValue *value = lpt_tfl_scope_value (scope, index, error);
+      if (value != NULL && scope->tensors[index].dtype == LPT_DTYPE_UNDEFINED && value->producer->op != LPT_OP_OPAQUE)
+        {
+          g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported type %s", lpt_tfl_type_name (scope->tensors[index].type));
+          value = NULL;
+        }
       if (value == NULL)
         {
           g_prefix_error (error, "subgraph %u: output %u: ", scope->index, k);
@@ -242,7 +247,7 @@ add_all_results (LptTflScope *scope, GError **error)
     {
       LptValue *value = scope->tensors[i].value;
       g_autofree char *name = g_strdup_printf ("t%03u", i);
-      if (value != NULL && value->producer->data == NULL && value->producer->op != LPT_OP_PARAMETER
+      if (value != NULL && value->producer->data == NULL && value->producer->op != LPT_OP_PARAMETER && scope->tensors[i].dtype != LPT_DTYPE_UNDEFINED
           && !add_result (scope->graph, value, name, error))
         return FALSE;
     }
