@@ -31,10 +31,10 @@ typedef struct
 } L2;
 
 /* 1 / sqrt (acc) = m * 2^(s - 31), s <= 0 unless the shift is small. */
-static void
-inverse_root (gint64  acc,
-              gint32 *m,
-              gint   *s)
+void
+lpt_int_inverse_root (gint64  acc,
+                      gint32 *m,
+                      gint   *s)
 {
   gint shift = 11, pairs = 0;
   gint32 input, half, x = 1 << 28;
@@ -80,6 +80,7 @@ normalize (const L2 *l2,
   const LptIntScale *y = &l2->y;
   const gint32 x = q - l2->x.zero;
   LptMultiplier inverse = { .rounding = l2->rule->rounding, .m = m };
+  const gboolean shifted = l2->x.lo == 0 && l2->y.lo == 0 && l2->y.scale == 1.0 / 128 && l2->y.zero == 128 && lpt_int_is_litert (l2->rule);
   float norm;
 
   if (l2->rule->algorithm == LPT_ALGO_FLOAT || l2->rule->algorithm == LPT_ALGO_FLOAT_AWAY)
@@ -91,6 +92,12 @@ normalize (const L2 *l2,
                            l2->rule->algorithm == LPT_ALGO_FLOAT_AWAY);
     }
 
+  /* Unsigned codes are multiplied by 128 before, not after. */
+  if (shifted)
+    {
+      inverse.s = s;
+      return lpt_int_clamp ((gint64) lpt_multiplier_apply (&inverse, 128 * x) + 128, 0, 255);
+    }
   inverse.s = s + 7 + (l2->plain ? 0 : EXTRA_BITS);
 
   gint64 v = lpt_multiplier_apply (&inverse, x);
@@ -136,7 +143,7 @@ l2_run (const LptIntOp           *op,
       for (gint pass = 0; pass < 2; pass++)
         {
           if (pass == 1)
-            inverse_root (acc, &m, &s);
+            lpt_int_inverse_root (acc, &m, &s);
           for (gint64 k = 0; k < n; k++)
             {
               gint64 offset = base;

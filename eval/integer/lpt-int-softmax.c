@@ -6,6 +6,7 @@
  *          e times the reciprocal of the sum. With the output 1/256, -128 the result is shifted to
  *          8 bits at once; another output rescales the Q0 probability.
  *   FLOAT  float32: exp (Sx d) / sum / Sy, half to even (or away)
+ *   16-bit codes in the modes of TensorFlow Lite: lpt-int-litert.c
  * LogSoftmax
  *   MICRO  a table of exp (Sx d) in 2^-40, their 64-bit sum, its logarithm bit by bit:
  *          y = Zy - (Sx (max - q) + ln sum) / Sy, rounded once
@@ -19,6 +20,7 @@
 #include <math.h>
 
 #include "eval/integer/lpt-int-fixed.h"
+#include "eval/integer/lpt-int-litert.h"
 
 #define EXP_BITS 40      /* of LogSoftmax's table: 2^23 elements do not overflow the sum */
 #define LOG_BITS 24      /* fraction of logarithms, in units of the output */
@@ -36,6 +38,7 @@ typedef struct
   gint64       *exps;            /* LogSoftmax MICRO: by max - q */
   gint64       *steps;           /* Sx (max - q) / Sy in 2^-LOG_BITS */
   gint64        log2_step;       /* ln (2) / Sy in 2^-LOG_BITS */
+  LptIntSoftmax16 *wide;         /* Softmax of 16-bit codes in the modes of TensorFlow Lite */
 } Softmax;
 
 static void
@@ -45,6 +48,7 @@ softmax_clear (gpointer data)
 
   g_free (sm->exps);
   g_free (sm->steps);
+  g_free (sm->wide);
 }
 
 /* A row of the axis inside an array. */
@@ -215,12 +219,21 @@ run_rows (const LptIntOp           *op,
 }
 
 static void
+softmax_wide (const Softmax *sm,
+              const Row     *row)
+{
+  lpt_int_softmax16_row (sm->wide, (const gint16 *) row->x->data + row->base, (gint16 *) row->y->data + row->base, row->n, row->step);
+}
+
+static void
 softmax_run (const LptIntOp           *op,
              const LptIntArray *const *in,
              guint                     n_in,
              const LptIntArray        *out)
 {
-  run_rows (op, in, out, ((const Softmax *) op)->algorithm == LPT_ALGO_MICRO ? softmax_micro : softmax_float);
+  const Softmax *sm = (const Softmax *) op;
+
+  run_rows (op, in, out, sm->wide != NULL ? softmax_wide : sm->algorithm == LPT_ALGO_MICRO ? softmax_micro : softmax_float);
 }
 
 static void
@@ -289,6 +302,11 @@ lpt_int_softmax_new (LptNode              *node,
     prepare_log_softmax (sm);
   else
     prepare_softmax (sm, rule);
+  if (!logarithm && lpt_int_is_litert (rule) && lpt_node_in (node, 0)->dtype == LPT_DTYPE_I16 && lpt_node_out (node)->dtype == LPT_DTYPE_I16)
+    {
+      sm->wide = g_new (LptIntSoftmax16, 1);
+      lpt_int_softmax16_init (sm->wide, sm->x.scale);
+    }
 
   return g_steal_pointer (&op);
 }

@@ -5,7 +5,7 @@
  *   FLOAT_AWAY   round-away (f (S (q - Z)) * (1 / Sy)) in float32
  *   XNNPACK      the same, ties to even
  *   MICRO        Sigmoid and Tanh in fixed point: a = rescale (q - Z, S 2^27) in Q4; beyond 15 they saturate
- *   LITERT       HSwish in 16 bits (below)
+ *   LITERT       HSwish in 16 bits (below); in the modes of TensorFlow Lite what lpt-int-litert.c has
  *
  * Relu and Clamp: rescale (q - Z, Sx / Sy) + Zy, then between the codes of the bounds,
  * Zy + round-away (bound / Sy) in float32.
@@ -24,6 +24,7 @@
 
 #include "eval/integer/lpt-int-fixed.h"
 #include "eval/integer/lpt-int-function.h"
+#include "eval/integer/lpt-int-litert.h"
 #include "ir/lpt-clamp.h"
 
 /* --- tables ------------------------------------------------------------------------- */
@@ -205,7 +206,8 @@ lpt_int_unary_new (LptNode              *node,
   t->lo = f.x.lo;
   t->table = g_new (gint32, f.x.hi - f.x.lo + 1);
   for (gint32 q = f.x.lo; q <= f.x.hi; q++)
-    t->table[q - f.x.lo] = f.f.op == LPT_OP_HSWISH && rule->algorithm == LPT_ALGO_LITERT && f.x.hi - f.x.lo == 255 ? entry_hswish (&f, q)
+    t->table[q - f.x.lo] = lpt_int_is_litert (rule) && lpt_int_litert_has (f.f.op, &f.x, &f.y) ? lpt_int_litert_entry (f.f.op, &f.x, &f.y, q)
+                           : f.f.op == LPT_OP_HSWISH && rule->algorithm == LPT_ALGO_LITERT && f.x.hi - f.x.lo == 255 ? entry_hswish (&f, q)
                            : rule->algorithm == LPT_ALGO_MICRO && (f.f.op == LPT_OP_SIGMOID || f.f.op == LPT_OP_TANH) ? entry_micro (&f, q)
                            : entry_float (&f, q);
 

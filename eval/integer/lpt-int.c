@@ -20,6 +20,7 @@ static const struct { LptOp op; LptIntNew make; } makers[] =
   { LPT_OP_MULTIPLY, lpt_int_mul_new },
   { LPT_OP_MAXIMUM, lpt_int_extreme_new },
   { LPT_OP_MINIMUM, lpt_int_extreme_new },
+  { LPT_OP_SQUARED_DIFFERENCE, lpt_int_squared_difference_new },
   { LPT_OP_EQUAL, lpt_int_compare_new },
   { LPT_OP_NOT_EQUAL, lpt_int_compare_new },
   { LPT_OP_LESS, lpt_int_compare_new },
@@ -140,10 +141,16 @@ lpt_int_is_code (LptDType dtype)
 }
 
 gboolean
+lpt_int_is_litert (const LptRequantRule *rule)
+{
+  return rule->mode == LPT_MODE_LITERT || rule->mode == LPT_MODE_LITERT_DOUBLE || rule->mode == LPT_MODE_XNNPACK;
+}
+
+gboolean
 lpt_int_is_wide (const LptRequantRule *rule,
                  const LptValue       *x)
 {
-  return lpt_dtype_bits (x->dtype) == 16 && (rule->mode == LPT_MODE_LITERT || rule->mode == LPT_MODE_LITERT_DOUBLE || rule->mode == LPT_MODE_XNNPACK);
+  return lpt_dtype_bits (x->dtype) == 16 && lpt_int_is_litert (rule);
 }
 
 gboolean

@@ -52,6 +52,7 @@ LptIntOp *lpt_int_add_new         (LptNode *node, const LptRequantRule *rule, GE
 LptIntOp *lpt_int_mul_new         (LptNode *node, const LptRequantRule *rule, GError **error);
 LptIntOp *lpt_int_affine_new      (LptNode *node, const LptRequantRule *rule, GError **error);   /* the general form of the two */
 gboolean  lpt_int_is_affine       (LptNode *node);   /* needs the general form */
+LptIntOp *lpt_int_squared_difference_new (LptNode *node, const LptRequantRule *rule, GError **error);
 LptIntOp *lpt_int_compare_new     (LptNode *node, const LptRequantRule *rule, GError **error);
 LptIntOp *lpt_int_extreme_new     (LptNode *node, const LptRequantRule *rule, GError **error);   /* Maximum, Minimum */
 LptIntOp *lpt_int_prelu_new       (LptNode *node, const LptRequantRule *rule, GError **error);
@@ -67,6 +68,9 @@ LptIntOp *lpt_int_reduce_new      (LptNode *node, const LptRequantRule *rule, GE
 LptIntOp *lpt_int_softmax_new     (LptNode *node, const LptRequantRule *rule, GError **error);   /* and LogSoftmax */
 LptIntOp *lpt_int_l2_new          (LptNode *node, const LptRequantRule *rule, GError **error);
 LptIntOp *lpt_int_resize_new      (LptNode *node, const LptRequantRule *rule, GError **error);
+
+/* 1 / sqrt (acc) = m 2^(s - 31). */
+void      lpt_int_inverse_root    (gint64 acc, gint32 *m, gint *s);
 
 /* --- ends of sums, for kernels that add up the codes --- */
 
@@ -116,6 +120,8 @@ lpt_int_at64 (const LptIntArray *array,
   return array->dtype == LPT_DTYPE_I64 ? ((const gint64 *) array->data)[i] : lpt_int_at (array, i);
 }
 
+/* Is it a mode of TensorFlow Lite's kernels? */
+gboolean lpt_int_is_litert (const LptRequantRule *rule);
 /* Do products of @x add up in 64 bits? Those of 16-bit codes do where TensorFlow Lite is followed. */
 gboolean lpt_int_is_wide (const LptRequantRule *rule, const LptValue *x);
 

@@ -232,6 +232,7 @@ lpt_requant_classify (LptNode            *node,
       break;
 
     case LPT_OP_ADD:          *class = LPT_CLASS_ADD; break;
+    case LPT_OP_SQUARED_DIFFERENCE:
     case LPT_OP_SUBTRACT:     *class = LPT_CLASS_SUB; break;
     case LPT_OP_MULTIPLY:     *class = LPT_CLASS_MUL; break;
     case LPT_OP_RELU:

@@ -66,6 +66,7 @@ gelu (double x,
   X (NEGATIVE, 0, -x) \
   X (RELU, 0, x < 0 ? 0 : x) \
   X (ROUND, 1, (int) p[0] == LPT_ROUND_MODE_HALF_TO_EVEN ? nearbyint (x) : round (x)) \
+  X (RSQRT, 0, 1 / sqrt (x)) \
   X (SELU, 2, p[1] * (x > 0 ? x : p[0] * expm1 (x))) \
   X (SIGMOID, 0, sigmoid (x)) \
   X (SIGN, 0, isnan (x) ? x : (x > 0) - (x < 0)) \

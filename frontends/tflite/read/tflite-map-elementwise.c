@@ -162,6 +162,12 @@ lpt_tfl_map_gelu (LptTflOp *op)
 void
 lpt_tfl_map_rsqrt (LptTflOp *op)
 {
+  if (lpt_tfl_in (op, 0)->quant != NULL)
+    {
+      op->argument = LPT_OP_RSQRT;
+      lpt_tfl_map_unary (op);
+      return;
+    }
   LptValue *root = lpt_tfl_emit (op, LPT_OP_SQRT, 1, lpt_tfl_real_of (op, lpt_tfl_in (op, 0)));
   lpt_tfl_set (op, 0, lpt_tfl_emit (op, LPT_OP_DIVIDE, 2, lpt_tfl_scalar (op, LPT_DTYPE_F32, 1), root));
 }

@@ -170,7 +170,7 @@ lpt_tfl_map_one_hot (LptTflOp *op)
 {
   LptNode *node = lpt_tfl_add (op, LPT_OP_ONE_HOT, 4, lpt_tfl_in (op, 0), lpt_tfl_in (op, 1), lpt_tfl_in (op, 2), lpt_tfl_in (op, 3));
   LPT_ATTRS (node, LptOneHotAttrs)->axis = lpt_tfl_opt_int (op, TFL_OneHotOptions_axis);
-  lpt_tfl_set (op, 0, lpt_tfl_done_as (op, node, 0));
+  lpt_tfl_set (op, 0, lpt_tfl_done (op, node));
 }
 
 /* Places of what is not 0, a row each. */

@@ -23,7 +23,9 @@ void
 lpt_tfl_map_quantize (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0);
-  g_autoptr (LptQuant) quant = wide_quant (op, lpt_tfl_out_tensor (op, 0));
+  g_autoptr (LptQuant) quant = wide_quant (op, lpt_tfl_out_tensor (op, 0)), from = wide_quant (op, lpt_tfl_in_tensor (op, 0));
+  if (x->quant == NULL && from != NULL && x->dtype == LPT_DTYPE_I32 && lpt_value_n_uses (x) == 0)
+    lpt_value_set_quant (x, from);
   gboolean front = lpt_tfl_align (op, 1, &x);
   if (quant == NULL)
     {

@@ -381,6 +381,20 @@ import_entry (LptTflImport *import, LptGraph *graph, guint index, LptTflTable si
   return TRUE;
 }
 
+/* Are there quantized integers? */
+static gboolean
+has_codes (LptGraph *graph)
+{
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (graph->nodes, i);
+      for (guint o = 0; o < node->n_out; o++)
+        if (node->out[o].quant != NULL)
+          return TRUE;
+    }
+  return FALSE;
+}
+
 static LptGraph *
 import_file (LptTflFile *file, const char *key, guint flags, GError **error)
 {
@@ -405,12 +419,12 @@ import_file (LptTflFile *file, const char *key, guint flags, GError **error)
     return NULL;
   keep_metadata (file, graph);
   keep_signatures (file, graph);
-  if (import.quantized)
+  lpt_graph_sweep (graph);
+  if (import.quantized || has_codes (graph))
     {
       graph->lowered = TRUE;
       graph->requant = g_strdup ("litert");
     }
-  lpt_graph_sweep (graph);
   return g_steal_pointer (&graph);
 }
 

@@ -148,6 +148,16 @@ fit (LptTflOp *op, LptValue *value, const LptTflTensor *t)
       LPT_ATTRS (node, LptQuantizeAttrs)->type = t->dtype;
       return lpt_tfl_done_with (op, node, t->dtype, t->quant);
     }
+  /* Plain integers get the meaning of the tensor: codes of step 1 first. */
+  if (t->quant != NULL && value->quant == NULL && value->dtype == t->dtype && value->producer->data == NULL)
+    {
+      g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
+      LptNode *node = lpt_tfl_add (op, LPT_OP_QUANTIZE, 1, lpt_tfl_convert (op, value, LPT_DTYPE_F32));
+      LPT_ATTRS (node, LptQuantizeAttrs)->type = t->dtype;
+      value = lpt_tfl_done_with (op, node, t->dtype, unit);
+    }
+  if (t->quant != NULL && value->quant == NULL && value->dtype == t->dtype)
+    return lpt_tfl_tensor_value (op, lpt_tensor_ref (value->producer->data), t->quant);
   if (t->quant == NULL || value->quant == NULL || value->dtype != t->dtype || lpt_quant_equal (t->quant, value->quant))
     return value;
   if (value->producer->data != NULL)

@@ -1,0 +1,227 @@
+/* lpt-int-litert.c - TensorFlow Lite's own integer functions: Sigmoid, Tanh, Softmax of 16 bits, Abs, Rsqrt, SquaredDifference
+ *
+ *   Sigmoid, Tanh   a table of the sigmoid in 24ths from 0 to 10.6 in 2^-16, interpolated
+ *   Softmax         tables of e^x and 1 / (1 + x) of 513 numbers in 2^-15, interpolated
+ *   Abs             rescale (|q - Z|, Sx / Sy) + Zy; with equal scales |q - Z| + Zy
+ *   SquaredDifference   T = 2 max (S1, S2); a = rescale (x1 << 7, S1 / T), b likewise; rescale ((a - b)^2, T^2 / (2^14 Sy)) + Zy
+ *   Rsqrt           1 / sqrt (q - Z) as a multiplier, in 2^-20, times 1 / (sqrt (Sx) Sy); 0 gives the greatest code
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "eval/integer/lpt-int-litert.h"
+
+#include "ir/scalar/lpt-loop.h"
+
+#include <math.h>
+
+#define SIGMOID_STEPS 256
+#define LUT_STEPS     513
+
+/* --- sigmoid in 16 bits -------------------------------------------------------- */
+
+static gint32
+sigmoid_step (guint i)
+{
+  return (gint32) MIN (floor (65536.0 / (1.0 + exp (-(double) i / 24.0)) + 0.5), 65535.0);
+}
+
+/* @q in steps of 1 / (3 * 4096). */
+static gint32
+third_steps (const LptIntScale *x, gint32 q)
+{
+  int exponent;
+  gint shift = 0;
+  double multiplier = (double) (float) x->scale * 4096.0 * 3.0;
+  if (frexp ((float) x->scale, &exponent) == 0.5 && exponent == -11)
+    return 3 * q;
+  while (multiplier <= 32767.0 / 2.0 && shift <= 30)
+    {
+      shift++;
+      multiplier *= 2.0;
+    }
+  gint64 round = shift > 0 ? (gint64) 1 << (shift - 1) : 0;
+  return (gint32) (((gint64) q * (gint32) multiplier + round) >> shift);
+}
+
+static gint32
+sigmoid16 (gint32 v)
+{
+  gint64 a = v < 0 ? -(gint64) v : v, high = a >> 9, result;
+  if (high >= SIGMOID_STEPS - 1)
+    result = (gint64) 0x7fff << 10;
+  else
+    {
+      gint64 ua = sigmoid_step ((guint) high), ub = sigmoid_step ((guint) high + 1);
+      result = (ua << 9) + (a & 0x1ff) * (ub - ua);
+    }
+  result = v >= 0 ? result + (1 << 9) : (1 << 25) - result + (1 << 9) - 1;
+  return (gint32) (result >> 10);
+}
+
+static gint32
+tanh16 (gint32 v)
+{
+  gint64 a = v < 0 ? -(gint64) v : v, high = a >> 8, result;
+  if (high >= SIGMOID_STEPS - 1)
+    result = (gint64) 0xffff << 8;
+  else
+    {
+      gint64 ua = sigmoid_step ((guint) high), ub = sigmoid_step ((guint) high + 1);
+      result = (ua << 8) + (a & 0xff) * (ub - ua);
+    }
+  result = v >= 0 ? result - (1 << 23) + (1 << 7) : -result + (1 << 23) + (1 << 7) - 1;
+  return (gint32) (result >> 8);
+}
+
+/* --- Abs, Rsqrt ------------------------------------------------------------------ */
+
+static gint32
+absolute (const LptIntScale *x, const LptIntScale *y, gint32 q)
+{
+  gint32 v = ABS (q - x->zero);
+  LptMultiplier m;
+  if ((float) x->scale != (float) y->scale)
+    {
+      lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE, (double) ((float) x->scale / (float) y->scale), &m);
+      v = lpt_multiplier_apply (&m, v);
+    }
+  return lpt_int_clamp ((gint64) v + y->zero, y->lo, y->hi);
+}
+
+static gint32
+inverse_root (const LptIntScale *x, const LptIntScale *y, gint32 q)
+{
+  LptMultiplier inverse = { .rounding = LPT_ROUNDING_DOUBLE }, scale;
+  gint32 v = q - x->zero;
+  gint shift;
+  if (v <= 0)
+    return y->hi;
+  lpt_int_inverse_root (v, &inverse.m, &shift);
+  inverse.s = shift + 20;
+  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE, 1.0 / (double) (sqrtf ((float) x->scale) * (float) y->scale), &scale);
+  scale.s -= 20;
+  return lpt_int_clamp ((gint64) lpt_multiplier_apply (&scale, lpt_multiplier_apply (&inverse, 1)) + y->zero, y->lo, y->hi);
+}
+
+gboolean
+lpt_int_litert_has (LptOp kind, const LptIntScale *x, const LptIntScale *y)
+{
+  gboolean wide = x->hi - x->lo > 255 && y->hi - y->lo > 255;
+  return kind == LPT_OP_ABS || kind == LPT_OP_RSQRT || (wide && (kind == LPT_OP_SIGMOID || kind == LPT_OP_TANH));
+}
+
+gint32
+lpt_int_litert_entry (LptOp kind, const LptIntScale *x, const LptIntScale *y, gint32 q)
+{
+  switch ((guint) kind)
+    {
+    case LPT_OP_ABS:     return absolute (x, y, q);
+    case LPT_OP_RSQRT:   return inverse_root (x, y, q);
+    case LPT_OP_SIGMOID: return lpt_int_clamp (sigmoid16 (third_steps (x, q)), y->lo, y->hi);
+    default:             return lpt_int_clamp (tanh16 (third_steps (x, q)), y->lo, y->hi);
+    }
+}
+
+/* --- Softmax ----------------------------------------------------------------------- */
+
+static double exp_of (double x) { return exp (x); }
+static double inverse_of (double x) { return 1.0 / (1.0 + x); }
+
+/* Numbers that a line between two of them errs least from. */
+static void
+make_lut (double (*f) (double), double min, double max, gint16 *table)
+{
+  double step = (max - min) / (LUT_STEPS - 1);
+  for (gint i = 0; i < LUT_STEPS - 1; i++)
+    {
+      double sample = round (f (min + i * step) * 32768.0);
+      double line = round ((f (min + (i + 1) * step) * 32768.0 + sample) / 2.0);
+      double middle = round (f (min + i * step + step / 2.0) * 32768.0);
+      table[i] = (gint16) CLAMP (sample - round ((line - middle) / 2.0), -32768.0, 32767.0);
+    }
+  table[LUT_STEPS - 1] = (gint16) CLAMP (round (f (max) * 32768.0), -32768.0, 32767.0);
+}
+
+static gint16
+look_up (const gint16 *table, gint32 value)
+{
+  gint32 v = CLAMP (value, -32768, 32767), i = 256 + (v >> 7);
+  return (gint16) (table[i] + (((table[i + 1] - table[i]) * (v & 0x7f) + 64) >> 7));
+}
+
+void
+lpt_int_softmax16_init (LptIntSoftmax16 *sm, double scale)
+{
+  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE, (double) (float) scale / (10.0 / 65535.0), &sm->scale);
+  make_lut (exp_of, -10.0, 0.0, sm->exps);
+  make_lut (inverse_of, 0.0, 1.0, sm->inverses);
+}
+
+void
+lpt_int_softmax16_row (const LptIntSoftmax16 *sm, const gint16 *x, gint16 *y, gint64 n, gint64 step)
+{
+  gint32 max = G_MININT16;
+  gint64 sum = 0;
+  for (gint64 i = 0; i < n; i++)
+    max = MAX (max, x[i * step]);
+  for (gint64 i = 0; i < n; i++)
+    {
+      gint64 scaled = (gint64) lpt_multiplier_apply (&sm->scale, x[i * step] - max) + 32767;
+      y[i * step] = look_up (sm->exps, (gint32) CLAMP (scaled, -32768, 32767));
+      sum += y[i * step];
+    }
+  sum = CLAMP (sum, 1, G_MAXINT32);
+  gint headroom = __builtin_clz ((guint32) sum), right = 31 - headroom;
+  gint32 shifted = (gint32) (((sum << (headroom > 0 ? headroom - 1 : 0)) + (1 << 13)) >> 14);
+  gint64 inverse = look_up (sm->inverses, shifted - ((1 << 15) + (1 << 16))), round = right > 0 ? (gint64) 1 << (right - 1) : 0;
+  for (gint64 i = 0; i < n; i++)
+    y[i * step] = (gint16) CLAMP ((y[i * step] * inverse + round) >> right, 0, 32767);
+}
+
+/* --- SquaredDifference --------------------------------------------------------------- */
+
+#define DIFFERENCE_SHIFT 7
+
+typedef struct
+{
+  LptIntOp      op;
+  LptIntScale   a, b, y;
+  LptMultiplier m1, m2, my;
+} Squares;
+
+static void
+squares_run (const LptIntOp *op, const LptIntArray *const *in, guint n_in, const LptIntArray *out)
+{
+  const Squares *s = (const Squares *) op;
+  LptWalk walk;
+  lpt_walk_broadcast (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
+  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_walk_next (&walk))
+    {
+      gint64 a = lpt_multiplier_apply (&s->m1, (lpt_int_at (in[0], walk.at[0]) - s->a.zero) * (1 << DIFFERENCE_SHIFT));
+      gint64 b = lpt_multiplier_apply (&s->m2, (lpt_int_at (in[1], walk.at[1]) - s->b.zero) * (1 << DIFFERENCE_SHIFT));
+      gint32 square = lpt_requant_sat32 ((a - b) * (a - b));
+      lpt_int_put (out, i, lpt_int_clamp ((gint64) lpt_multiplier_apply (&s->my, square) + s->y.zero, s->y.lo, s->y.hi));
+    }
+}
+
+LptIntOp *
+lpt_int_squared_difference_new (LptNode *node, const LptRequantRule *rule, GError **error)
+{
+  Squares *s = g_new0 (Squares, 1);
+  g_autoptr (LptIntOp) op = &s->op;
+  op->run = squares_run;
+  if (!lpt_int_scale_of (lpt_node_in (node, 0), "the first input", &s->a, error) || !lpt_int_scale_of (lpt_node_in (node, 1), "the second input", &s->b, error)
+      || !lpt_int_scale_of (lpt_node_out (node), "the output", &s->y, error))
+    return NULL;
+  if (!lpt_int_is_litert (rule) || s->a.hi - s->a.lo != 255 || s->b.hi - s->b.lo != 255)
+    {
+      lpt_int_refuse (error, "unsupported: SquaredDifference of these codes in this mode");
+      return NULL;
+    }
+  double twice = 2.0 * MAX ((float) s->a.scale, (float) s->b.scale);
+  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE, (float) s->a.scale / twice, &s->m1);
+  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE, (float) s->b.scale / twice, &s->m2);
+  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE, twice * twice / ((double) (1 << (2 * DIFFERENCE_SHIFT)) * (float) s->y.scale), &s->my);
+  return g_steal_pointer (&op);
+}
