@@ -438,3 +438,35 @@ lpt_infer_ctc_greedy_decoder_seq_len (LptNode *node,
   return lpt_infer_set (node, 0, attrs->classes_index_type, &classes, error) &&
          lpt_infer_set (node, 1, attrs->sequence_length_type, &lengths, error);
 }
+
+/* Boxes [1,N,4..], scores [1,N,classes..], anchors [N,4]. */
+gboolean
+lpt_infer_detection_post_process (LptNode *node,
+                                  GError **error)
+{
+  const LptDetectionPostProcessAttrs *attrs = LPT_ATTRS (node, LptDetectionPostProcessAttrs);
+  LptShape boxes = lpt_infer_shape_in (node, 0), scores = lpt_infer_shape_in (node, 1), anchors = lpt_infer_shape_in (node, 2);
+  gint64 n = lpt_shape_dim (&boxes, 1), classes = MIN (attrs->max_classes_per_detection, attrs->num_classes), places;
+  LptShape out;
+
+  if (!lpt_infer_want_rank (node, 0, 3, 3, error) || !lpt_infer_want_rank (node, 1, 3, 3, error) || !lpt_infer_want_rank (node, 2, 2, 2, error))
+    return FALSE;
+  if (attrs->max_detections < 1 || attrs->max_detections > G_MAXINT16 || attrs->max_classes_per_detection < 1 || attrs->max_classes_per_detection > 64 ||
+      attrs->num_classes < 1 || attrs->detections_per_class < 1)
+    return lpt_infer_fail (error, "%" G_GINT64_FORMAT " detections of %" G_GINT64_FORMAT " classes", attrs->max_detections, attrs->num_classes);
+  if (!lpt_dim_merge (n, lpt_shape_dim (&scores, 1), &n) || !lpt_dim_merge (n, lpt_shape_dim (&anchors, 0), &n) ||
+      (lpt_shape_dim (&boxes, 2) != LPT_DYNAMIC && lpt_shape_dim (&boxes, 2) < 4) || (lpt_shape_dim (&anchors, 1) != LPT_DYNAMIC && lpt_shape_dim (&anchors, 1) != 4) ||
+      (lpt_shape_dim (&scores, 2) != LPT_DYNAMIC && lpt_shape_dim (&scores, 2) < attrs->num_classes))
+    return lpt_infer_fail (error, "boxes, scores and anchors do not fit each other");
+
+  places = attrs->max_detections * MAX (classes, 1);
+  out = lpt_shape_make (3, (gint64[]) { 1, places, 4 });
+  if (!lpt_infer_set (node, 0, LPT_DTYPE_F32, &out, error))
+    return FALSE;
+  out.rank = 2;
+  if (!lpt_infer_set (node, 1, LPT_DTYPE_F32, &out, error) || !lpt_infer_set (node, 2, LPT_DTYPE_F32, &out, error))
+    return FALSE;
+  out.rank = 1;
+
+  return lpt_infer_set (node, 3, LPT_DTYPE_F32, &out, error);
+}

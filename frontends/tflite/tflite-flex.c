@@ -1,0 +1,105 @@
+/* tflite-flex.c - options of custom operators: FlexBuffers
+ *
+ * The last byte is the width of the root, the one before it its type, the root stands before them. Offsets point backwards. A map
+ * is a vector of values with the keys' vector and its width in front and a type for each value behind. Every read is checked
+ * against the ends: what lies outside reads as nothing.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/tflite/tflite-flex.h"
+
+#include "frontends/tflite/tflite-flat.h"
+
+#include <string.h>
+
+enum { FLEX_INT = 1, FLEX_UINT, FLEX_FLOAT, FLEX_INDIRECT_INT = 6, FLEX_INDIRECT_UINT, FLEX_INDIRECT_FLOAT, FLEX_MAP, FLEX_BOOL = 26 };
+
+typedef struct { const guint8 *data; gsize size; } Flex;
+
+static guint64
+read_uint (const Flex *f, gsize at, guint width)
+{
+  guint64 value = 0;
+  if (at > f->size || f->size - at < width || width > 8)
+    return 0;
+  for (guint i = 0; i < width; i++)
+    value |= (guint64) f->data[at + i] << (8 * i);
+  return value;
+}
+
+/* Where the offset at @at points to; @f->size: nowhere. */
+static gsize
+back (const Flex *f, gsize at, guint width)
+{
+  guint64 offset = read_uint (f, at, width);
+  return offset == 0 || offset > at ? f->size : at - (gsize) offset;
+}
+
+static double
+read_number (const Flex *f, gsize at, guint width, guint type, double fallback)
+{
+  guint64 bits = read_uint (f, at, width);
+  float single;
+  double real;
+  switch (type)
+    {
+    case FLEX_INT:
+      return width == 8 ? (double) (gint64) bits : (double) ((gint64) (bits << (64 - 8 * width)) >> (64 - 8 * width));
+    case FLEX_UINT:
+    case FLEX_BOOL:
+      return (double) bits;
+    case FLEX_FLOAT:
+      if (width == 8)
+        {
+          memcpy (&real, &bits, sizeof real);
+          return real;
+        }
+      memcpy (&single, &(guint32) { (guint32) bits }, sizeof single);
+      return width == 4 ? (double) single : width == 2 ? (double) lpt_f16_to_f32 ((guint16) bits) : fallback;
+    default:
+      return fallback;
+    }
+}
+
+/* The value @i of the map at @map. */
+static double
+map_number (const Flex *f, gsize map, guint width, guint64 n, guint64 i, double fallback)
+{
+  gsize at = map + (gsize) i * width, types = map + (gsize) n * width;
+  guint64 packed = read_uint (f, types + (gsize) i, 1);
+  guint type = (guint) packed >> 2, inner = 1u << (packed & 3);
+  if (type >= FLEX_INDIRECT_INT && type <= FLEX_INDIRECT_FLOAT)
+    return read_number (f, back (f, at, width), inner, type - FLEX_INDIRECT_INT + FLEX_INT, fallback);
+  return read_number (f, at, width, type, fallback);
+}
+
+static gboolean
+is_key (const Flex *f, gsize at, const char *key)
+{
+  gsize n = strlen (key) + 1;
+  return at <= f->size && f->size - at >= n && memcmp (f->data + at, key, n) == 0;
+}
+
+double
+lpt_tfl_flex_number (const guint8 *data, gsize size, const char *key, double fallback)
+{
+  Flex f = { data, size };
+  if (size < 3)
+    return fallback;
+  guint root_width = data[size - 1], type = data[size - 2] >> 2, width = 1u << (data[size - 2] & 3);
+  if (type != FLEX_MAP || root_width > 8 || size < 2 + root_width)
+    return fallback;
+  gsize map = back (&f, size - 2 - root_width, root_width);
+  if (map >= size || map < 3 * width)
+    return fallback;
+  guint64 n = read_uint (&f, map - width, width);
+  gsize keys = back (&f, map - 3 * width, width);
+  guint key_width = (guint) read_uint (&f, map - 2 * width, width);
+  if (n > size || keys >= size || key_width == 0 || key_width > 8)
+    return fallback;
+  for (guint64 i = 0; i < n; i++)
+    if (is_key (&f, back (&f, keys + (gsize) i * key_width, key_width), key))
+      return map_number (&f, map, width, n, i, fallback);
+  return fallback;
+}

@@ -1,0 +1,14 @@
+/* tflite-flex.h - options of custom operators: FlexBuffers
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_TFLITE_FLEX_H
+#define LPT_TFLITE_FLEX_H
+
+#include <glib.h>
+
+/* The number or boolean @key of a map; @fallback where it is not there, no number, or the buffer is broken. */
+double lpt_tfl_flex_number (const guint8 *data, gsize size, const char *key, double fallback);
+
+#endif
