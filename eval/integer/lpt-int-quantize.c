@@ -285,6 +285,8 @@ lpt_int_concat_new (LptNode              *node,
       if (!lpt_int_scale_of (lpt_node_in (node, k), "an input", &x, error))
         return NULL;
       lpt_int_rescale_init (&c->rescales[k], rule, &x, &y);
+      /* TensorFlow Lite joins unsigned codes of different scales in float32; signed ones it refuses. */
+      c->rescales[k].by_line = lpt_int_is_litert (rule) && x.lo == 0 && y.lo == 0;
     }
 
   return g_steal_pointer (&op);

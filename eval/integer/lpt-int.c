@@ -228,6 +228,9 @@ lpt_int_rescale_init (LptIntRescale        *rescale,
   rescale->same = lpt_int_same (from, to);
   rescale->algorithm = rule->algorithm;
   rescale->multiplier = lpt_requant_rule_multiplier (rule, from->scale, 1.0, to->scale);
+  rescale->slope = (float) from->scale * (1.0f / (float) to->scale);
+  rescale->offset = -(float) from->zero * rescale->slope;
+  rescale->by_line = FALSE;
 }
 
 gint32
@@ -237,6 +240,8 @@ lpt_int_rescale (const LptIntRescale *rescale,
   const gboolean away = rescale->algorithm == LPT_ALGO_FLOAT_AWAY;
   gint64 v = q;
 
+  if (!rescale->same && rescale->by_line)
+    return lpt_int_clamp ((gint64) roundf (CLAMP ((float) q * rescale->slope + rescale->offset, -1e9f, 1e9f)) + rescale->to.zero, rescale->to.lo, rescale->to.hi);
   if (!rescale->same && (away || rescale->algorithm == LPT_ALGO_FLOAT))
     return lpt_int_code ((float) (v - rescale->from.zero) * (float) rescale->from.scale / (float) rescale->to.scale, &rescale->to, away);
   if (!rescale->same)

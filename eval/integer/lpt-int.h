@@ -177,6 +177,8 @@ typedef struct
   LptAlgorithm  algorithm;    /* FLOAT, FLOAT_AWAY: dequantize and quantize in float32; else the multiplier */
   LptMultiplier multiplier;
   LptIntScale   from, to;
+  gboolean      by_line;      /* round-away (q slope + offset) + zero point, in float32 */
+  float         slope, offset;
 } LptIntRescale;
 
 void   lpt_int_rescale_init (LptIntRescale *rescale, const LptRequantRule *rule, const LptIntScale *from, const LptIntScale *to);
