@@ -38,11 +38,11 @@ lpt_fixed16_shl (int16_t x, int e)
   return lpt_fixed16_sat ((int32_t) x * (1 << e));
 }
 
-/* e^a in Q0 for a <= 0 in Q(bits), bits <= 4. */
+/* e^a in Q0 for a <= 0 in Q(bits), bits <= 7. */
 static inline int16_t
 lpt_fixed16_exp (int16_t a, int bits)
 {
-  static const int16_t factors[] = { 25520, 19875, 12055, 4435, 600, 11 };      /* e^-(2^k), k = -2.. */
+  static const int16_t factors[] = { 25520, 19875, 12055, 4435, 600, 11, 0, 0, 0 };      /* e^-(2^k), k = -2.. */
   const int quarter = 1 << (15 - bits - 2);
   const int rest = (a & (quarter - 1)) - quarter, whole = rest - a;
   const int16_t x = lpt_fixed16_sat (rest * (1 << bits) + (1 << 12)), x2 = lpt_fixed16_mul (x, x), x3 = lpt_fixed16_mul (x2, x), x4 = lpt_fixed16_mul (x2, x2);
@@ -77,7 +77,7 @@ lpt_fixed16_logistic (int16_t a, int bits)
   return a == 0 ? 1 << 14 : a > 0 ? positive : (int16_t) (INT16_MAX - positive);
 }
 
-/* Hyperbolic tangent of a Q(bits) number, in Q0; bits <= 3. */
+/* Hyperbolic tangent of a Q(bits) number, in Q0; bits <= 6. */
 static inline int16_t
 lpt_fixed16_tanh (int16_t a, int bits)
 {

@@ -142,3 +142,69 @@ lpt_infer_rnn_sequence (LptNode *node,
 
   return TRUE;
 }
+
+/* x [B,n], ..., h 18 [B,outputs], c 19 [B,cells]; weights [cells,n], [cells,outputs], [outputs,cells]. */
+gboolean
+lpt_infer_lite_lstm_cell (LptNode *node,
+                          GError **error)
+{
+  LptShape x = lpt_infer_shape_in (node, 0), h = lpt_infer_shape_in (node, 18), c = lpt_infer_shape_in (node, 19);
+  gint64 inputs = lpt_shape_dim (&x, 1), outputs = lpt_shape_dim (&h, 1), cells = lpt_shape_dim (&c, 1), batch = lpt_shape_dim (&x, 0);
+
+  if (node->n_in < 20 || lpt_node_in (node, 18) == NULL || lpt_node_in (node, 19) == NULL)
+    return lpt_infer_fail (error, "the state is missing");
+  if (!lpt_infer_want_rank (node, 0, 2, 2, error) || !lpt_infer_want_rank (node, 18, 2, 2, error) || !lpt_infer_want_rank (node, 19, 2, 2, error) ||
+      !merge_dim (node, 18, 0, "the batch", &batch, error) || !merge_dim (node, 19, 0, "the batch", &batch, error))
+    return FALSE;
+  for (guint g = 0; g < 4; g++)
+    {
+      if ((lpt_node_in (node, 1 + g) == NULL || lpt_node_in (node, 5 + g) == NULL) && g > 0)
+        return lpt_infer_fail (error, "weights of gate %u are missing", g);
+      if (lpt_node_in (node, 1 + g) != NULL &&
+          (!lpt_infer_want_rank (node, 1 + g, 2, 2, error) || !merge_dim (node, 1 + g, 0, "the number of cells", &cells, error) ||
+           !merge_dim (node, 1 + g, 1, "the input size", &inputs, error) || !lpt_infer_want_rank (node, 5 + g, 2, 2, error) ||
+           !merge_dim (node, 5 + g, 0, "the number of cells", &cells, error) || !merge_dim (node, 5 + g, 1, "the output size", &outputs, error)))
+        return FALSE;
+    }
+  for (guint i = 9; i < node->n_in; i++)
+    if (lpt_node_in (node, i) != NULL && (i < 16 || i >= 20) &&
+        (!lpt_infer_want_rank (node, i, 1, 1, error) || !merge_dim (node, i, 0, "the number of cells", &cells, error)))
+      return FALSE;
+  if (lpt_node_in (node, 16) != NULL ? !lpt_infer_want_rank (node, 16, 2, 2, error) || !merge_dim (node, 16, 0, "the output size", &outputs, error) ||
+      !merge_dim (node, 16, 1, "the number of cells", &cells, error) : !merge_dim (node, 18, 1, "the number of cells", &cells, error))
+    return FALSE;
+  if (lpt_node_in (node, 17) != NULL && (!lpt_infer_want_rank (node, 17, 1, 1, error) || !merge_dim (node, 17, 0, "the output size", &outputs, error)))
+    return FALSE;
+  if (cells == LPT_DYNAMIC || outputs == LPT_DYNAMIC || inputs == LPT_DYNAMIC)
+    return lpt_infer_fail (error, "sizes that are not known");
+  h = lpt_shape_make (2, (gint64[]) { batch, outputs });
+  c = lpt_shape_make (2, (gint64[]) { batch, cells });
+
+  return lpt_infer_set (node, 0, LPT_DTYPE_I8, &h, error) && lpt_infer_set (node, 1, LPT_DTYPE_I16, &c, error);
+}
+
+/* x [B,n], features [F,n], time [F,memory], bias [F/rank], state [B,F memory]. */
+gboolean
+lpt_infer_lite_svdf (LptNode *node,
+                     GError **error)
+{
+  LptShape x = lpt_infer_shape_in (node, 0), wf = lpt_infer_shape_in (node, 1), wt = lpt_infer_shape_in (node, 2), y;
+  gint64 rank = LPT_ATTRS (node, LptLiteSvdfAttrs)->rank, batch = lpt_shape_dim (&x, 0), filters = lpt_shape_dim (&wf, 0), memory = lpt_shape_dim (&wt, 1);
+  gint64 inputs = lpt_shape_dim (&wf, 1), length = 0, units;
+
+  for (guint i = 0; i < 5; i++)
+    if (i != 3 && !lpt_infer_want_rank (node, i, 2, 2, error))
+      return FALSE;
+  if (rank < 1 || filters < 1 || filters % rank != 0 || memory < 1 || !lpt_dim_mul (filters, memory, &length))
+    return lpt_infer_fail (error, "rank %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " filters", rank, filters);
+  units = filters / rank;
+  if (!merge_dim (node, 0, 1, "the input size", &inputs, error) || !merge_dim (node, 2, 0, "the number of filters", &filters, error) ||
+      !merge_dim (node, 4, 1, "the length of the state", &length, error) || !merge_dim (node, 4, 0, "the batch", &batch, error))
+    return FALSE;
+  if (lpt_node_in (node, 3) != NULL && (!lpt_infer_want_rank (node, 3, 1, 1, error) || !merge_dim (node, 3, 0, "the number of units", &units, error)))
+    return FALSE;
+  y = lpt_shape_make (2, (gint64[]) { batch, units });
+  x = lpt_shape_make (2, (gint64[]) { batch, length });
+
+  return lpt_infer_set (node, 0, LPT_DTYPE_I8, &y, error) && lpt_infer_set (node, 1, LPT_DTYPE_I16, &x, error);
+}

@@ -138,21 +138,21 @@ lpt_tfl_map_lstm (LptTflOp *op)
 {
   gboolean sequence = op->argument != 0;
   gboolean time_major = lpt_tfl_opt_int (op, TFL_UnidirectionalSequenceLSTMOptions_time_major) != 0;
-  if (is_integer (op))
-    return;
+  gboolean integer = lpt_tfl_in (op, 0)->quant != NULL;
+  LptValue *inputs[24];
   if (!sequence && lpt_tfl_opt_int (op, TFL_LSTMOptions_kernel_type) == 1)
     {
       map_basic_lstm (op);
       return;
     }
-  LptTflCell cell = read_lstm (op, 1);
+  LptTflCell cell = integer ? lpt_tfl_integer_cell (op, inputs) : read_lstm (op, 1);
   cell.activation = lpt_tfl_opt_int (op, sequence ? TFL_UnidirectionalSequenceLSTMOptions_fused_activation_function : TFL_LSTMOptions_fused_activation_function);
   cell.cell_clip = lpt_tfl_opt_real (op, sequence ? TFL_UnidirectionalSequenceLSTMOptions_cell_clip : TFL_LSTMOptions_cell_clip);
   cell.projection_clip = lpt_tfl_opt_real (op, sequence ? TFL_UnidirectionalSequenceLSTMOptions_proj_clip : TFL_LSTMOptions_proj_clip);
   cell.asymmetric = lpt_tfl_opt_int (op, sequence ? TFL_UnidirectionalSequenceLSTMOptions_asymmetric_quantize_inputs : TFL_LSTMOptions_asymmetric_quantize_inputs) != 0;
   if (lpt_tfl_opt_int (op, TFL_UnidirectionalSequenceLSTMOptions_diagonal_recurrent_tensors) != 0)
     lpt_tfl_unsupported (op, "diagonal recurrent weights");
-  for (guint g = 0; g < 4; g++)
+  for (guint g = 0; g < 4 && !integer; g++)
     cell.norm[g] = lpt_tfl_optional (op, 20 + g);
   LptValue *x = lpt_tfl_in (op, 0), *states[] = { lpt_tfl_state_in (op, 18), lpt_tfl_state_in (op, 19) };
   if (op->error != NULL)
@@ -267,8 +267,11 @@ lpt_tfl_map_svdf (LptTflOp *op)
   LptTflCell cell = { .asymmetric = lpt_tfl_opt_int (op, TFL_SVDFOptions_asymmetric_quantize_inputs) != 0 };
   gint64 rank = lpt_tfl_opt_int (op, TFL_SVDFOptions_rank);
   LptValue *x = lpt_tfl_in (op, 0), *feature = lpt_tfl_in (op, 1), *time = lpt_tfl_in (op, 2), *bias = lpt_tfl_optional (op, 3);
-  if (is_integer (op))
-    return;
+  if (x->quant != NULL)
+    {
+      lpt_tfl_integer_svdf (op);
+      return;
+    }
   if (time->shape.rank != 2 || feature->shape.rank != 2 || rank < 1 || feature->shape.dims[0] % rank != 0 || time->shape.dims[1] < 1)
     lpt_tfl_invalid (op, "rank %" G_GINT64_FORMAT " of these weights", rank);
   if (op->error != NULL)

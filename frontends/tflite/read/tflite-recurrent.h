@@ -23,6 +23,10 @@ struct _LptTflCell
   gboolean   asymmetric;       /* hybrid: how data is rounded */
   gint64     activation;
   double     cell_clip, projection_clip;
+  LptValue **inputs;            /* of a step on integers: 24, as they are; NULL */
+  LptQuant  *out_quant, *state_quant[LPT_TFL_MAX_STATES];
+  double     hidden_scale, gate_scales[4];
+  gint64     hidden_zero;
   LptValue  *w[4], *r[4], *aux[4], *peephole[3], *bias[4], *norm[4], *projection, *projection_bias;
 };
 
@@ -32,6 +36,10 @@ LptValue *lpt_tfl_cell_const    (LptTflOp *op, LptValue *outer);
 LptValue *lpt_tfl_cell_product  (LptTflOp *op, const LptTflCell *cell, LptValue *x, LptValue *w);
 /* All steps along @axis of @x (and @aux, or NULL); @states are replaced by the last ones. [B, T, n] or [T, B, n], as @x. */
 LptValue *lpt_tfl_cell_sequence (LptTflOp *op, const LptTflCell *cell, LptValue *x, LptValue *aux, gint axis, gboolean backwards, LptValue **states);
+
+/* A step on integers; @inputs is room for 24. */
+LptTflCell lpt_tfl_integer_cell (LptTflOp *op, LptValue **inputs);
+void       lpt_tfl_integer_svdf (LptTflOp *op);
 
 /* The state in input @i, as it stands; and what it becomes. */
 LptValue *lpt_tfl_state_in      (LptTflOp *op, guint i);

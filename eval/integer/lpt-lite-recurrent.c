@@ -1,0 +1,231 @@
+/* lpt-lite-recurrent.c - LiteLSTMCell and LiteSVDF: TensorFlow Lite's recurrent steps on integers
+ *
+ * LiteLSTMCell: x, h int8, c int16 of a scale 2^n, weights int8, biases int32; gates in the order i, f, c, o
+ *   g = sat16 (sat16 (D (W (x - Zx) + b, Sx Sw / Sg)) + D (R (h - Zh), Sh Sr / Sg)), Sg = 2^-12, or the gate's own with a layer norm;
+ *   a peephole adds D (P c, Sc Sp / Sg); the norm: mean = 1024 sum / n, v (g) / deviation, times N, plus b
+ *   i, f, o = logistic (g), g' = tanh (g) in 16-bit fixed point; without weights of i: i = 32767 - f
+ *   c = sat16 (f c / 2^15 + i g' 2^-(30 + n)), clipped;  m = D (o tanh (c), 2^-30 / Sm) - Zm
+ *   no projection: h = m;  else h = D (Wp (m + Zm) + bp, Sp Sm / Sy) + Zy
+ * LiteSVDF: a memory of int16 along time, its newest sat16 (D (Wf (x - Zx), Sx Swf / Sstate))
+ *   y = D (sum over rank and time of state Wt + b, Sstate Swt / Sy) + Zy
+ *
+ * D is the double rounding of mode litert; products of scales are float32.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "eval/integer/lpt-int-fixed16.h"
+#include "eval/integer/lpt-int.h"
+#include "eval/lpt-exec-ops.h"
+
+enum { I, F, C, O };
+
+static gint32
+rescale (double real, gint64 acc)
+{
+  LptMultiplier m;
+  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE, real, &m);
+  return lpt_multiplier_apply (&m, lpt_requant_sat32 (acc));
+}
+
+static gint16
+sat16 (gint64 v)
+{
+  return (gint16) CLAMP (v, G_MININT16, G_MAXINT16);
+}
+
+static float
+scale_of (const LptArray *a)
+{
+  return a->quant != NULL ? (float) a->quant->scale[0] : 1.0f;
+}
+
+static gint32
+zero_of (const LptArray *a)
+{
+  return a->quant != NULL ? a->quant->zero_point[0] : 0;
+}
+
+/* Row @row of @w times the @n codes at @x less their zero point. */
+static gint64
+dot (const LptArray *w, gint64 row, const LptArray *x, gint64 at, gint64 n)
+{
+  gint64 sum = 0;
+  for (gint64 k = 0; k < n; k++)
+    sum += (gint64) lpt_int_at (w, row * n + k) * (lpt_int_at (x, at + k) - zero_of (x));
+  return sum;
+}
+
+typedef struct
+{
+  LptCall                    *call;
+  const LptLiteLstmCellAttrs *attrs;
+  gint64                      inputs, cells, outputs;
+} Lstm;
+
+static const LptArray *
+input (const Lstm *l, guint i)
+{
+  return lpt_call_has (l->call, i) ? &l->call->in[i] : NULL;
+}
+
+/* The layer norm over the gate's numbers. */
+static void
+normalize (const Lstm *l, guint g, gint16 *v)
+{
+  const LptArray *coefficient = input (l, 20 + g), *bias = input (l, 12 + g);
+  gint64 sum = 0, squares = 0, n = l->cells;
+  gint32 m;
+  gint s;
+  for (gint64 k = 0; k < n; k++)
+    {
+      sum += v[k];
+      squares += (gint64) v[k] * v[k];
+    }
+  gint32 mean = (gint32) (sum * 1024 / n);
+  gint64 temp = (1 << 20) / n, variance2 = squares * temp - (gint64) mean * mean;
+  gint32 variance = (gint32) (variance2 / (1 << 20));
+  if (variance < 1)
+    variance = MAX (1, (gint32) (10000 * scale_of (coefficient)));
+  lpt_int_inverse_root (variance, &m, &s);
+  for (gint64 k = 0; k < n; k++)
+    {
+      LptMultiplier inverse = { .rounding = LPT_ROUNDING_DOUBLE, .m = m, .s = s };
+      gint64 shifted = 1024 * (gint64) v[k] - mean, rescaled = lpt_multiplier_apply (&inverse, lpt_requant_sat32 (shifted));
+      gint64 t = rescaled * lpt_int_at (coefficient, k) + lpt_int_at (bias, k);
+      gint64 half = (t > 0 ? t + 512 : t - 512) / 1024;
+      v[k] = sat16 (rescale ((double) scale_of (coefficient) * 4096.0, half));
+    }
+}
+
+/* The pre-activations of a gate for item @b. */
+static void
+gate (const Lstm *l, guint g, gint64 b, const gint16 *cell, gint16 *v)
+{
+  static const gint peepholes[] = { 9, 10, -1, 11 };
+  const LptArray *x = input (l, 0), *h = input (l, 18), *w = input (l, 1 + g), *r = input (l, 5 + g), *bias = input (l, 12 + g);
+  const LptArray *p = peepholes[g] >= 0 ? input (l, (guint) peepholes[g]) : NULL, *norm = input (l, 20 + g);
+  float step = norm != NULL ? (float) (g < l->attrs->gate_scales.n ? l->attrs->gate_scales.v[g] : 0x1p-12) : 0x1p-12f;
+  double sx = (double) (scale_of (w) * scale_of (x) / step), sh = (double) (scale_of (r) * scale_of (h) / step);
+  for (gint64 k = 0; k < l->cells; k++)
+    {
+      gint64 acc = dot (w, k, x, b * l->inputs, l->inputs) + (norm == NULL && bias != NULL ? lpt_int_at (bias, k) : 0);
+      v[k] = sat16 (rescale (sx, acc));
+      v[k] = sat16 ((gint64) v[k] + rescale (sh, dot (r, k, h, b * l->outputs, l->outputs)));
+      if (p != NULL)
+        v[k] = sat16 ((gint64) v[k] + rescale ((double) (scale_of (input (l, 19)) * scale_of (p) / step), (gint64) lpt_int_at (p, k) * cell[k]));
+    }
+  if (norm != NULL)
+    normalize (l, g, v);
+}
+
+/* What goes out for item @b: the hidden values, projected where there is a projection. */
+static void
+put_hidden (const Lstm *l, gint64 b, const gint8 *hidden)
+{
+  const LptArray *p = input (l, 16), *bias = input (l, 17), *y = &l->call->out[0];
+  gint32 zm = (gint32) l->attrs->hidden_zero;
+  for (gint64 k = 0; k < l->outputs; k++)
+    {
+      gint64 acc = 0, q = hidden[k];
+      if (p != NULL)
+        {
+          for (gint64 i = 0; i < l->cells; i++)
+            acc += (gint64) lpt_int_at (p, k * l->cells + i) * (hidden[i] + zm);
+          acc += bias != NULL ? lpt_int_at (bias, k) : 0;
+          q = rescale ((double) (scale_of (p) * (float) l->attrs->hidden_scale / scale_of (y)), acc) + zero_of (y);
+          if (l->attrs->projection_clip > 0)
+            {
+              double clip = MIN (l->attrs->projection_clip / scale_of (y), 127.0);
+              q = CLAMP (q, (gint64) -clip, (gint64) clip);
+            }
+        }
+      ((gint8 *) y->data)[b * l->outputs + k] = (gint8) CLAMP (q, -128, 127);
+    }
+}
+
+static void
+step (const Lstm *l, gint64 b, gint16 *gates, gint8 *hidden)
+{
+  gint16 *g[4] = { gates, gates + l->cells, gates + 2 * l->cells, gates + 3 * l->cells };
+  const gint16 *before = (const gint16 *) input (l, 19)->data + b * l->cells;
+  gint16 *cell = (gint16 *) l->call->out[1].data + b * l->cells;
+  int power;
+  frexp (scale_of (input (l, 19)), &power);
+  gint n = power - 1, bits = 15 + n;
+  gboolean coupled = input (l, 1) == NULL;
+  gint32 clip = l->attrs->cell_clip > 0 ? (gint32) MIN (l->attrs->cell_clip / scale_of (input (l, 19)), 32767.0) : 0;
+  for (guint k = coupled ? F : I; k <= C; k++)
+    gate (l, k, b, before, g[k]);
+  for (gint64 k = 0; k < l->cells; k++)
+    {
+      gint16 f = lpt_fixed16_logistic (g[F][k], 3), i = coupled ? (gint16) (32767 - f) : lpt_fixed16_logistic (g[I][k], 3), c = lpt_fixed16_tanh (g[C][k], 3);
+      gint32 kept = lpt_requant_rdbpot ((gint32) f * before[k], 15), fresh = lpt_requant_rdbpot ((gint32) i * c, 30 + n);
+      cell[k] = sat16 ((gint64) sat16 (kept) + sat16 (fresh));
+      if (clip > 0)
+        cell[k] = (gint16) CLAMP (cell[k], -clip, clip);
+    }
+  gate (l, O, b, cell, g[O]);
+  for (gint64 k = 0; k < l->cells; k++)
+    {
+      gint32 product = (gint32) lpt_fixed16_logistic (g[O][k], 3) * lpt_fixed16_tanh (cell[k], bits);
+      gint64 m = (gint64) rescale (0x1p-30 / (double) (float) l->attrs->hidden_scale, product) - l->attrs->hidden_zero;
+      hidden[k] = (gint8) CLAMP (m, -128, 127);
+    }
+  put_hidden (l, b, hidden);
+}
+
+gboolean
+lpt_run_lite_lstm_cell (LptCall *call, GError **error)
+{
+  Lstm l = { call, LPT_ATTRS (call->node, LptLiteLstmCellAttrs), call->in[0].shape.dims[1], call->in[19].shape.dims[1], call->in[18].shape.dims[1] };
+  gint16 *gates = lpt_call_scratch (call, 4 * (gsize) l.cells, sizeof (gint16), error);
+  gint8 *hidden = gates != NULL ? lpt_call_scratch (call, (gsize) l.cells, 1, error) : NULL;
+  if (hidden == NULL)
+    return FALSE;
+  if (call->in[0].dtype != LPT_DTYPE_I8 || call->in[19].dtype != LPT_DTYPE_I16 || call->out[0].dtype != LPT_DTYPE_I8 || call->out[1].dtype != LPT_DTYPE_I16)
+    {
+      g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: data or state that are not int8 and int16 codes");
+      return FALSE;
+    }
+  for (gint64 b = 0; b < call->in[0].shape.dims[0]; b++)
+    step (&l, b, gates, hidden);
+  return TRUE;
+}
+
+/* --- SVDF ---------------------------------------------------------------------- */
+
+gboolean
+lpt_run_lite_svdf (LptCall *call, GError **error)
+{
+  const LptArray *x = &call->in[0], *wf = &call->in[1], *wt = &call->in[2], *bias = lpt_call_has (call, 3) ? &call->in[3] : NULL, *state = &call->in[4];
+  const LptArray *y = &call->out[0], *next = &call->out[1];
+  gint64 rank = LPT_ATTRS (call->node, LptLiteSvdfAttrs)->rank, filters = wf->shape.dims[0], inputs = wf->shape.dims[1], memory = wt->shape.dims[1];
+  double newest = (double) (scale_of (x) * scale_of (wf) / scale_of (state)), result = (double) (scale_of (state) * scale_of (wt) / scale_of (y));
+  if (x->dtype != LPT_DTYPE_I8 || state->dtype != LPT_DTYPE_I16 || y->dtype != LPT_DTYPE_I8 || next->dtype != LPT_DTYPE_I16)
+    {
+      g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: data or state that are not int8 and int16 codes");
+      return FALSE;
+    }
+  for (gint64 b = 0; b < x->shape.dims[0]; b++)
+    {
+      gint16 *to = (gint16 *) next->data + b * filters * memory;
+      const gint16 *from = (const gint16 *) state->data + b * filters * memory;
+      for (gint64 f = 0; f < filters; f++)
+        {
+          memmove (to + f * memory, from + f * memory + 1, (gsize) (memory - 1) * sizeof *to);
+          to[f * memory + memory - 1] = sat16 (rescale (newest, dot (wf, f, x, b * inputs, inputs)));
+        }
+      for (gint64 u = 0; u < filters / rank; u++)
+        {
+          gint64 acc = bias != NULL ? lpt_int_at (bias, u) : 0;
+          for (gint64 k = 0; k < rank * memory; k++)
+            acc += (gint64) to[u * rank * memory + k] * lpt_int_at (wt, u * rank * memory + k);
+          ((gint8 *) y->data)[b * (filters / rank) + u] = (gint8) CLAMP ((gint64) rescale (result, acc) + zero_of (y), -128, 127);
+        }
+    }
+  return TRUE;
+}
