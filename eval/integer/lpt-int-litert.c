@@ -59,8 +59,8 @@ third_steps (const LptIntScale *x, gint32 q)
   return (gint32) (((gint64) q * (gint32) multiplier + round) >> shift);
 }
 
-static gint32
-sigmoid16 (gint32 v)
+gint32
+lpt_int_litert_sigmoid16 (gint32 v)
 {
   gint64 a = v < 0 ? -(gint64) v : v, high = a >> 9, result;
   if (high >= SIGMOID_STEPS - 1)
@@ -74,8 +74,8 @@ sigmoid16 (gint32 v)
   return (gint32) (result >> 10);
 }
 
-static gint32
-tanh16 (gint32 v)
+gint32
+lpt_int_litert_tanh16 (gint32 v)
 {
   gint64 a = v < 0 ? -(gint64) v : v, high = a >> 8, result;
   if (high >= SIGMOID_STEPS - 1)
@@ -133,8 +133,8 @@ lpt_int_litert_entry (LptOp kind, const LptIntScale *x, const LptIntScale *y, gi
     {
     case LPT_OP_ABS:     return absolute (x, y, q);
     case LPT_OP_RSQRT:   return inverse_root (x, y, q);
-    case LPT_OP_SIGMOID: return lpt_int_clamp (x->scale == 0x1p-12 ? lpt_fixed16_logistic ((gint16) q, 3) : sigmoid16 (third_steps (x, q)), y->lo, y->hi);
-    default:             return lpt_int_clamp (x->scale == 0x1p-12 ? lpt_fixed16_tanh ((gint16) q, 3) : tanh16 (third_steps (x, q)), y->lo, y->hi);
+    case LPT_OP_SIGMOID: return lpt_int_clamp (x->scale == 0x1p-12 ? lpt_fixed16_logistic ((gint16) q, 3) : lpt_int_litert_sigmoid16 (third_steps (x, q)), y->lo, y->hi);
+    default:             return lpt_int_clamp (x->scale == 0x1p-12 ? lpt_fixed16_tanh ((gint16) q, 3) : lpt_int_litert_tanh16 (third_steps (x, q)), y->lo, y->hi);
     }
 }
 

@@ -11,6 +11,10 @@ gboolean lpt_int_litert_has   (LptOp kind, const LptIntScale *x, const LptIntSca
 /* The code of output for @q. */
 gint32   lpt_int_litert_entry (LptOp kind, const LptIntScale *x, const LptIntScale *y, gint32 q);
 
+/* By the table, in 2^-15: @v in steps of 1 / (3 * 4096). */
+gint32   lpt_int_litert_sigmoid16 (gint32 v);
+gint32   lpt_int_litert_tanh16    (gint32 v);
+
 /* Softmax of 16-bit codes. */
 typedef struct
 {

@@ -4,9 +4,10 @@
  *   g = sat16 (sat16 (D (W (x - Zx) + b, Sx Sw / Sg)) + D (R (h - Zh), Sh Sr / Sg)), Sg = 2^-12, or the gate's own with a layer norm;
  *   a peephole adds D (P c, Sc Sp / Sg); the norm: mean = 1024 sum / n, v (g) / deviation, times N, plus b
  *   i, f, o = logistic (g), g' = tanh (g) in 16-bit fixed point; without weights of i: i = 32767 - f
+ *   (tflite-micro, which is right, adds Zm and takes it away)
  *   c = sat16 (f c / 2^15 + i g' 2^-(30 + n)), clipped;  m = D (o tanh (c), 2^-30 / Sm) - Zm
  *   no projection: h = m;  else h = D (Wp (m + Zm) + bp, Sp Sm / Sy) + Zy
- * LiteSVDF: a memory of int16 along time, its newest sat16 (D (Wf (x - Zx), Sx Swf / Sstate))
+ * LiteSVDF: a memory of int16 along time, its newest sat16 (D (Wf (x - Zx), Sx Swf / Sstate)); one of int8 has a zero point, added last
  *   y = D (sum over rank and time of state Wt + b, Sstate Swt / Sy) + Zy
  *
  * D is the double rounding of mode litert; products of scales are float32.
@@ -18,16 +19,18 @@
 #include <string.h>
 
 #include "eval/integer/lpt-int-fixed16.h"
+#include "eval/integer/lpt-int-litert.h"
 #include "eval/integer/lpt-int.h"
 #include "eval/lpt-exec-ops.h"
 
 enum { I, F, C, O };
 
 static gint32
-rescale (double real, gint64 acc)
+rescale (LptMode mode, double real, gint64 acc)
 {
+  gboolean once = mode == LPT_MODE_LITERT_SINGLE;
   LptMultiplier m;
-  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE, real, &m);
+  lpt_multiplier_make (once ? LPT_MULTIPLIER_Q31_BOUNDED : LPT_MULTIPLIER_Q31, once ? LPT_ROUNDING_SINGLE : LPT_ROUNDING_DOUBLE, real, &m);
   return lpt_multiplier_apply (&m, lpt_requant_sat32 (acc));
 }
 
@@ -59,11 +62,33 @@ dot (const LptArray *w, gint64 row, const LptArray *x, gint64 at, gint64 n)
   return sum;
 }
 
+static gboolean
+is_micro (LptMode mode)
+{
+  return mode == LPT_MODE_LITERT_DOUBLE || mode == LPT_MODE_LITERT_SINGLE;
+}
+
+/* Logistic function and tanh of a Q(@bits) number: tflite-micro takes them from its table. */
+static gint16
+logistic (LptMode mode, gint16 v)
+{
+  return is_micro (mode) ? sat16 (lpt_int_litert_sigmoid16 (3 * v)) : lpt_fixed16_logistic (v, 3);
+}
+
+static gint16
+tangent (LptMode mode, gint16 v, gint bits)
+{
+  if (!is_micro (mode))
+    return lpt_fixed16_tanh (v, bits);
+  return sat16 (lpt_int_litert_tanh16 (bits >= 3 ? v * (3 << (bits - 3)) : (3 * v) >> (3 - bits)));
+}
+
 typedef struct
 {
   LptCall                    *call;
   const LptLiteLstmCellAttrs *attrs;
   gint64                      inputs, cells, outputs;
+  LptMode                     mode;
 } Lstm;
 
 static const LptArray *
@@ -97,7 +122,7 @@ normalize (const Lstm *l, guint g, gint16 *v)
       gint64 shifted = 1024 * (gint64) v[k] - mean, rescaled = lpt_multiplier_apply (&inverse, lpt_requant_sat32 (shifted));
       gint64 t = rescaled * lpt_int_at (coefficient, k) + lpt_int_at (bias, k);
       gint64 half = (t > 0 ? t + 512 : t - 512) / 1024;
-      v[k] = sat16 (rescale ((double) scale_of (coefficient) * 4096.0, half));
+      v[k] = sat16 (rescale (l->mode, (double) scale_of (coefficient) * 4096.0, half));
     }
 }
 
@@ -113,10 +138,10 @@ gate (const Lstm *l, guint g, gint64 b, const gint16 *cell, gint16 *v)
   for (gint64 k = 0; k < l->cells; k++)
     {
       gint64 acc = dot (w, k, x, b * l->inputs, l->inputs) + (norm == NULL && bias != NULL ? lpt_int_at (bias, k) : 0);
-      v[k] = sat16 (rescale (sx, acc));
-      v[k] = sat16 ((gint64) v[k] + rescale (sh, dot (r, k, h, b * l->outputs, l->outputs)));
+      v[k] = sat16 (rescale (l->mode, sx, acc));
+      v[k] = sat16 ((gint64) v[k] + rescale (l->mode, sh, dot (r, k, h, b * l->outputs, l->outputs)));
       if (p != NULL)
-        v[k] = sat16 ((gint64) v[k] + rescale ((double) (scale_of (input (l, 19)) * scale_of (p) / step), (gint64) lpt_int_at (p, k) * cell[k]));
+        v[k] = sat16 ((gint64) v[k] + rescale (l->mode, (double) (scale_of (input (l, 19)) * scale_of (p) / step), (gint64) lpt_int_at (p, k) * cell[k]));
     }
   if (norm != NULL)
     normalize (l, g, v);
@@ -128,15 +153,16 @@ put_hidden (const Lstm *l, gint64 b, const gint8 *hidden)
 {
   const LptArray *p = input (l, 16), *bias = input (l, 17), *y = &l->call->out[0];
   gint32 zm = (gint32) l->attrs->hidden_zero;
+  gboolean micro = is_micro (l->mode);
   for (gint64 k = 0; k < l->outputs; k++)
     {
       gint64 acc = 0, q = hidden[k];
       if (p != NULL)
         {
           for (gint64 i = 0; i < l->cells; i++)
-            acc += (gint64) lpt_int_at (p, k * l->cells + i) * (hidden[i] + zm);
+            acc += (gint64) lpt_int_at (p, k * l->cells + i) * (micro ? hidden[i] - zm : hidden[i] + zm);
           acc += bias != NULL ? lpt_int_at (bias, k) : 0;
-          q = rescale ((double) (scale_of (p) * (float) l->attrs->hidden_scale / scale_of (y)), acc) + zero_of (y);
+          q = rescale (l->mode, (double) (scale_of (p) * (float) l->attrs->hidden_scale / scale_of (y)), acc) + zero_of (y);
           if (l->attrs->projection_clip > 0)
             {
               double clip = MIN (l->attrs->projection_clip / scale_of (y), 127.0);
@@ -156,13 +182,13 @@ step (const Lstm *l, gint64 b, gint16 *gates, gint8 *hidden)
   int power;
   frexp (scale_of (input (l, 19)), &power);
   gint n = power - 1, bits = 15 + n;
-  gboolean coupled = input (l, 1) == NULL;
+  gboolean coupled = input (l, 1) == NULL, micro = is_micro (l->mode);
   gint32 clip = l->attrs->cell_clip > 0 ? (gint32) MIN (l->attrs->cell_clip / scale_of (input (l, 19)), 32767.0) : 0;
   for (guint k = coupled ? F : I; k <= C; k++)
     gate (l, k, b, before, g[k]);
   for (gint64 k = 0; k < l->cells; k++)
     {
-      gint16 f = lpt_fixed16_logistic (g[F][k], 3), i = coupled ? (gint16) (32767 - f) : lpt_fixed16_logistic (g[I][k], 3), c = lpt_fixed16_tanh (g[C][k], 3);
+      gint16 f = logistic (l->mode, g[F][k]), i = coupled ? (gint16) (32767 - f) : logistic (l->mode, g[I][k]), c = tangent (l->mode, g[C][k], 3);
       gint32 kept = lpt_requant_rdbpot ((gint32) f * before[k], 15), fresh = lpt_requant_rdbpot ((gint32) i * c, 30 + n);
       cell[k] = sat16 ((gint64) sat16 (kept) + sat16 (fresh));
       if (clip > 0)
@@ -171,8 +197,8 @@ step (const Lstm *l, gint64 b, gint16 *gates, gint8 *hidden)
   gate (l, O, b, cell, g[O]);
   for (gint64 k = 0; k < l->cells; k++)
     {
-      gint32 product = (gint32) lpt_fixed16_logistic (g[O][k], 3) * lpt_fixed16_tanh (cell[k], bits);
-      gint64 m = (gint64) rescale (0x1p-30 / (double) (float) l->attrs->hidden_scale, product) - l->attrs->hidden_zero;
+      gint32 product = (gint32) logistic (l->mode, g[O][k]) * tangent (l->mode, cell[k], bits);
+      gint64 m = (gint64) rescale (l->mode, 0x1p-30 / (double) (float) l->attrs->hidden_scale, product) + (micro ? l->attrs->hidden_zero : -l->attrs->hidden_zero);
       hidden[k] = (gint8) CLAMP (m, -128, 127);
     }
   put_hidden (l, b, hidden);
@@ -181,7 +207,7 @@ step (const Lstm *l, gint64 b, gint16 *gates, gint8 *hidden)
 gboolean
 lpt_run_lite_lstm_cell (LptCall *call, GError **error)
 {
-  Lstm l = { call, LPT_ATTRS (call->node, LptLiteLstmCellAttrs), call->in[0].shape.dims[1], call->in[19].shape.dims[1], call->in[18].shape.dims[1] };
+  Lstm l = { call, LPT_ATTRS (call->node, LptLiteLstmCellAttrs), call->in[0].shape.dims[1], call->in[19].shape.dims[1], call->in[18].shape.dims[1], lpt_requant_node_mode (call->node) };
   gint16 *gates = lpt_call_scratch (call, 4 * (gsize) l.cells, sizeof (gint16), error);
   gint8 *hidden = gates != NULL ? lpt_call_scratch (call, (gsize) l.cells, 1, error) : NULL;
   if (hidden == NULL)
@@ -205,26 +231,29 @@ lpt_run_lite_svdf (LptCall *call, GError **error)
   const LptArray *y = &call->out[0], *next = &call->out[1];
   gint64 rank = LPT_ATTRS (call->node, LptLiteSvdfAttrs)->rank, filters = wf->shape.dims[0], inputs = wf->shape.dims[1], memory = wt->shape.dims[1];
   double newest = (double) (scale_of (x) * scale_of (wf) / scale_of (state)), result = (double) (scale_of (state) * scale_of (wt) / scale_of (y));
-  if (x->dtype != LPT_DTYPE_I8 || state->dtype != LPT_DTYPE_I16 || y->dtype != LPT_DTYPE_I8 || next->dtype != LPT_DTYPE_I16)
+  LptMode mode = lpt_requant_node_mode (call->node);
+  gint32 zero = zero_of (state), low = state->dtype == LPT_DTYPE_I8 ? -128 : G_MININT16, high = state->dtype == LPT_DTYPE_I8 ? 127 : G_MAXINT16;
+  gsize item = lpt_storage_size (state->dtype);
+  if (x->dtype != LPT_DTYPE_I8 || (state->dtype != LPT_DTYPE_I16 && state->dtype != LPT_DTYPE_I8) || y->dtype != LPT_DTYPE_I8 || next->dtype != state->dtype)
     {
       g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: data or state that are not int8 and int16 codes");
       return FALSE;
     }
   for (gint64 b = 0; b < x->shape.dims[0]; b++)
     {
-      gint16 *to = (gint16 *) next->data + b * filters * memory;
-      const gint16 *from = (const gint16 *) state->data + b * filters * memory;
+      gint64 base = b * filters * memory;
       for (gint64 f = 0; f < filters; f++)
         {
-          memmove (to + f * memory, from + f * memory + 1, (gsize) (memory - 1) * sizeof *to);
-          to[f * memory + memory - 1] = sat16 (rescale (newest, dot (wf, f, x, b * inputs, inputs)));
+          gint64 at = base + f * memory, v = rescale (mode, newest, dot (wf, f, x, b * inputs, inputs));
+          memmove ((char *) next->data + (gsize) at * item, (const char *) state->data + (gsize) (at + 1) * item, (gsize) (memory - 1) * item);
+          lpt_int_put (next, at + memory - 1, lpt_int_clamp (v, low, high) + zero);
         }
       for (gint64 u = 0; u < filters / rank; u++)
         {
           gint64 acc = bias != NULL ? lpt_int_at (bias, u) : 0;
           for (gint64 k = 0; k < rank * memory; k++)
-            acc += (gint64) to[u * rank * memory + k] * lpt_int_at (wt, u * rank * memory + k);
-          ((gint8 *) y->data)[b * (filters / rank) + u] = (gint8) CLAMP ((gint64) rescale (result, acc) + zero_of (y), -128, 127);
+            acc += (gint64) (lpt_int_at (next, base + u * rank * memory + k) - zero) * lpt_int_at (wt, u * rank * memory + k);
+          ((gint8 *) y->data)[b * (filters / rank) + u] = (gint8) CLAMP ((gint64) rescale (mode, result, acc) + zero_of (y), -128, 127);
         }
     }
   return TRUE;

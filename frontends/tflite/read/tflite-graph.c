@@ -144,7 +144,8 @@ map_opaque (LptTflOp *op)
     {
       LptTflTensor *t = lpt_tfl_out_tensor (op, o);
       node->out[o].dtype = t->dtype != LPT_DTYPE_UNDEFINED ? t->dtype : LPT_DTYPE_STRING;
-      node->out[o].shape = t->shape;
+      /* What nobody computed may have any shape where the file gives none. */
+      node->out[o].shape = t->shape.rank == 0 && lpt_tfl_int (op->flat, t->table, TFL_Tensor_has_rank) == 0 ? LPT_SHAPE_ANY : t->shape;
       lpt_value_set_quant (&node->out[o], t->quant);
       if (*t->name != '\0')
         lpt_value_add_name (&node->out[o], t->name);

@@ -17,11 +17,11 @@ copied (LptTflOp *op, LptValue *outer)
 }
 
 static void
-set_outputs (LptTflOp *op, LptNode *node, LptQuant *quant, LptQuant *state)
+set_outputs (LptTflOp *op, LptNode *node, LptQuant *quant, LptQuant *state, LptDType state_dtype)
 {
   node->flags |= LPT_NODE_RELAXED;
   node->out[0].dtype = LPT_DTYPE_I8;
-  node->out[1].dtype = LPT_DTYPE_I16;
+  node->out[1].dtype = state_dtype;
   lpt_value_set_quant (&node->out[0], quant);
   lpt_value_set_quant (&node->out[1], state);
   op->scope->import->quantized = TRUE;
@@ -42,7 +42,7 @@ integer_step (LptTflOp *op, const LptTflCell *cell, LptValue *x, LptValue *aux, 
   attrs->hidden_scale = cell->hidden_scale;
   attrs->hidden_zero = cell->hidden_zero;
   lpt_floats_set (&attrs->gate_scales, 4, cell->gate_scales);
-  set_outputs (op, node, cell->out_quant, cell->state_quant[1]);
+  set_outputs (op, node, cell->out_quant, cell->state_quant[1], LPT_DTYPE_I16);
   states[0] = &node->out[0];
   states[1] = &node->out[1];
   return states[0];
@@ -108,7 +108,7 @@ lpt_tfl_integer_svdf (LptTflOp *op)
     return;
   LptNode *node = lpt_tfl_add_list (op, LPT_OP_LITE_SVDF, 2, 5, in);
   LPT_ATTRS (node, LptLiteSvdfAttrs)->rank = lpt_tfl_opt_int (op, TFL_SVDFOptions_rank);
-  set_outputs (op, node, out->quant, state->quant);
+  set_outputs (op, node, out->quant, state->quant, state->dtype);
   lpt_tfl_state_out (op, 4, &node->out[1]);
   lpt_tfl_set (op, 0, &node->out[0]);
 }
