@@ -8,6 +8,7 @@
  *     + scale / 2 - 512); lower = max (position / 1024, 0), upper = min ((position + 1023) / 1024, in - 1);
  *     weights may be negative at the border; four products in 20 bits, then a division with ties
  *     away from zero (rounding SINGLE: a shift with ties toward +inf)
+ *   unsigned codes in mode litert: float32 positions and weights, the sum rounded half up
  *   XNNPACK  float32 positions within the image, weights rounded to 11 bits, products in 22 bits, ties toward +inf
  *   FLOAT   float32
  *
@@ -30,6 +31,7 @@ typedef struct
   const LptRequantRule    *rule;
   LptIntScale              x;
   LptIntRescale            rescale;
+  gboolean                 unsigned_litert;
 } Resize;
 
 /* --- nearest ----------------------------------------------------------------------- */
@@ -165,6 +167,14 @@ linear_tap (const Resize *r,
                   : half ? ((float) i + 0.5f) * ((float) in / (float) out) - 0.5f : (float) i * ((float) in / (float) out);
   Tap tap;
 
+  if (r->unsigned_litert)
+    {
+      tap.lower = (gint64) MAX (floorf (f), 0.0f);
+      tap.upper = MIN ((gint64) floorf (f) + 1, in - 1);
+      tap.real = f - (float) tap.lower;
+      tap.weight = 0;
+      return tap;
+    }
   if (is_real (r) || r->rule->algorithm == LPT_ALGO_XNNPACK)
     {
       const float g = CLAMP (f, 0.0f, (float) (in - 1));
@@ -207,6 +217,14 @@ linear_run (const LptIntOp           *op,
       const gint32 q10 = lpt_int_at (x, plane + ty.upper * w + tx.lower), q11 = lpt_int_at (x, plane + ty.upper * w + tx.upper);
       gint64 v;
 
+      if (r->unsigned_litert)
+        {
+          const float a = 1.0f - ty.real, b = 1.0f - tx.real;
+          const float sum = (float) q00 * (a * b) + (float) q01 * (a * tx.real) + (float) q10 * (ty.real * b) + (float) q11 * (ty.real * tx.real);
+
+          lpt_int_put (out, i, lpt_int_rescale (&r->rescale, lpt_int_clamp ((gint64) (sum + 0.5f), r->x.lo, r->x.hi)));
+          continue;
+        }
       if (is_real (r))
         {
           const float scale = (float) r->x.scale;
@@ -244,6 +262,7 @@ lpt_int_resize_new (LptNode              *node,
   r->style = lpt_resize_style (node);
   nearest = r->style.mode == LPT_INTERPOLATE_NEAREST;
   r->multiplies = lpt_modes ()[lpt_requant_node_mode (node)].multiplies_positions;
+  r->unsigned_litert = rule->mode == LPT_MODE_LITERT && lpt_node_in (node, 0)->dtype == LPT_DTYPE_U8;
   op->run = nearest ? nearest_run : linear_run;
 
   if (!lpt_int_scale_of (lpt_node_in (node, 0), "the input", &r->x, error)

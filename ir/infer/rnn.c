@@ -175,8 +175,6 @@ lpt_infer_lite_lstm_cell (LptNode *node,
     return FALSE;
   if (lpt_node_in (node, 17) != NULL && (!lpt_infer_want_rank (node, 17, 1, 1, error) || !merge_dim (node, 17, 0, "the output size", &outputs, error)))
     return FALSE;
-  if (cells == LPT_DYNAMIC || outputs == LPT_DYNAMIC || inputs == LPT_DYNAMIC)
-    return lpt_infer_fail (error, "sizes that are not known");
   h = lpt_shape_make (2, (gint64[]) { batch, outputs });
   c = lpt_shape_make (2, (gint64[]) { batch, cells });
 
@@ -192,13 +190,21 @@ lpt_infer_lite_svdf (LptNode *node,
   gint64 rank = LPT_ATTRS (node, LptLiteSvdfAttrs)->rank, batch = lpt_shape_dim (&x, 0), filters = lpt_shape_dim (&wf, 0), memory = lpt_shape_dim (&wt, 1);
   gint64 inputs = lpt_shape_dim (&wf, 1), length = 0, units;
 
+  if (node->n_in < 5 || lpt_node_in (node, 4) == NULL)
+    return lpt_infer_fail (error, "the state is missing");
   for (guint i = 0; i < 5; i++)
     if (i != 3 && !lpt_infer_want_rank (node, i, 2, 2, error))
       return FALSE;
-  if (rank < 1 || filters < 1 || filters % rank != 0 || memory < 1 || !lpt_dim_mul (filters, memory, &length))
+  if (!merge_dim (node, 2, 0, "the number of filters", &filters, error))
+    return FALSE;
+  if (rank < 1 || filters == 0 || (filters > 0 && filters % rank != 0) || memory == 0)
     return lpt_infer_fail (error, "rank %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " filters", rank, filters);
-  units = filters / rank;
-  if (!merge_dim (node, 0, 1, "the input size", &inputs, error) || !merge_dim (node, 2, 0, "the number of filters", &filters, error) ||
+  if (filters < 0 || memory < 0)
+    length = LPT_DYNAMIC;
+  else if (!lpt_dim_mul (filters, memory, &length))
+    return lpt_infer_fail (error, "a memory of %" G_GINT64_FORMAT " steps overflows", memory);
+  units = filters < 0 ? LPT_DYNAMIC : filters / rank;
+  if (!merge_dim (node, 0, 1, "the input size", &inputs, error) ||
       !merge_dim (node, 4, 1, "the length of the state", &length, error) || !merge_dim (node, 4, 0, "the batch", &batch, error))
     return FALSE;
   if (lpt_node_in (node, 3) != NULL && (!lpt_infer_want_rank (node, 3, 1, 1, error) || !merge_dim (node, 3, 0, "the number of units", &units, error)))

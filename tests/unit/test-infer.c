@@ -354,6 +354,16 @@ static const Row rows[] =
   { X ("f32[1,24,4,4]") Y ("f32[1,48,4,4]") Z ("f32[3]") "%o = Proposal(%x, %y, %z) {base_size=16, pre_nms_topn=10, post_nms_topn=5, nms_thresh=0.7, feat_stride=16, min_size=16, ratio=[1], scale=[1]} : f32[?,5], f32[?]", "f32[5,5], f32[5]" },
   { X ("f32[1,8,14,14]") Y ("f32[20,5]") "%o = ROIPooling(%x, %y) {pooled_h=6, pooled_w=7, spatial_scale=1}", "f32[20,8,6,7]" },
   { X ("f32[1,8,14,14]") Y ("f32[20,4]") Z ("i64[20]") "%o = ROIAlign(%x, %y, %z) {pooled_h=6, pooled_w=7, sampling_ratio=2, spatial_scale=1, mode=avg}", "f32[20,8,6,7]" },
+  { X ("f32[1,50,4]") Y ("f32[1,50,7]") "%z = Parameter : f32[50,4]\n"
+    "%o = DetectionPostProcess(%x, %y, %z) {max_detections=10, max_classes_per_detection=2, num_classes=6}", "f32[1,20,4], f32[1,20], f32[1,20], f32[1]" },
+  { X ("i8[1,50,4]") Y ("f32[1,40,7]") "%z = Parameter : f32[50,4]\n"
+    "%o = DetectionPostProcess(%x, %y, %z) {max_detections=10, num_classes=6}", "!boxes, scores and anchors do not fit each other" },
+  { X ("i8[2,5]") Y ("i8[12,5]") "%t = Parameter : i8[12,3]\n%s = Parameter : i16[2,36]\n%o = LiteSVDF(%x, %y, %t, _, %s) {rank=2}", "i8[2,6], i16[2,36]" },
+  { X ("i8[2,5]") Y ("i8[12,5]") "%t = Parameter : i8[12,3]\n%s = Parameter : i16[2,35]\n%o = LiteSVDF(%x, %y, %t, _, %s) {rank=2}", "!the length of the state is 35 by input 4, but 36" },
+  { X ("i8[2,5]") Y ("i8[7,5]") "%r = Parameter : i8[7,3]\n%p = Parameter : i8[3,7]\n%h = Parameter : i8[2,3]\n%c = Parameter : i16[2,7]\n"
+    "%o = LiteLSTMCell(%x, _, %y, %y, %y, _, %r, %r, %r, _, _, _, _, _, _, _, %p, _, %h, %c)", "i8[2,3], i16[2,7]" },
+  { X ("i8[2,5]") Y ("i8[7,5]") "%r = Parameter : i8[7,3]\n%h = Parameter : i8[2,3]\n%c = Parameter : i16[2,7]\n"
+    "%o = LiteLSTMCell(%x, _, %y, %y, %y, _, %r, %r, %r, _, _, _, _, _, _, _, _, _, %h, %c)", "!the number of cells is 3 by input 18, but 7" },
   { X ("f32[1,18,14,14]") Y ("f32[20,5]") "%o = PSROIPooling(%x, %y) {output_dim=2, group_size=3, spatial_scale=1}", "f32[20,2,3,3]" },
   { X ("f32[1,125,13,13]") "%o = RegionYolo(%x) {axis=1, end_axis=3, coords=4, classes=20, num=5, do_softmax=true}", "f32[1,21125]" },
   { X ("f32[1,255,13,13]") "%o = RegionYolo(%x) {axis=1, end_axis=3, coords=4, classes=80, num=9, do_softmax=false, mask=[0,1,2]}", "f32[1,255,13,13]" },
