@@ -243,7 +243,8 @@ lpt_onnx_write_conv (LptOnnxWriter *w,
 {
   gboolean transposed = strcmp (onnx, "ConvTranspose") == 0;
   gboolean grouped = node->op == LPT_OP_GROUP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
-  const char *x = IN (0), *weights, *bias;
+  gboolean integers = lpt_node_out (node)->quant == NULL && lpt_dtype_is_integer (lpt_node_out (node)->dtype);
+  const char *x = IN (0), *weights, *bias, *out = integers ? lpt_onnx_w_temp (w, "real") : OUT (0);
   g_auto (LptOnnxFold) fold = { 0 };
   Onnx__NodeProto *y;
 
@@ -257,7 +258,9 @@ lpt_onnx_write_conv (LptOnnxWriter *w,
     x = lpt_onnx_w_cast (w, x, LPT_DTYPE_F32);
   if (lpt_node_in (node, 1)->quant == NULL && lpt_dtype_is_integer (lpt_node_in (node, 1)->dtype))
     weights = lpt_onnx_w_cast (w, weights, LPT_DTYPE_F32);
-  y = lpt_onnx_w_node (w, onnx, OUT (0), 3, x, weights, bias);
+  y = lpt_onnx_w_node (w, onnx, out, 3, x, weights, bias);
+  if (integers)
+    lpt_onnx_w_cast_out (w, node, out, LPT_DTYPE_F32);
   if (!transposed)
     lpt_onnx_w_conv_attributes (w, y, node);
   else
