@@ -76,6 +76,19 @@ lpt_infer_batch_norm (LptNode *node,
 }
 
 gboolean
+lpt_infer_lrn (LptNode *node,
+               GError **error)
+{
+  const gint64 size = LPT_ATTRS (node, LptLrnAttrs)->size;
+  LptShape x = lpt_infer_shape_in (node, 0);
+
+  if (size < 1)
+    return lpt_infer_fail (error, "size is %" G_GINT64_FORMAT ", must be at least 1", size);
+
+  return lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &x, error);
+}
+
+gboolean
 lpt_infer_group_normalization (LptNode *node,
                                GError **error)
 {

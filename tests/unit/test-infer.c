@@ -54,6 +54,8 @@ static const Row rows[] =
   { X ("f32[1,1,4,4]") Y ("f32[1,6,1,1]") "%o = PRelu(%x, %y)", "!does not broadcast" },
   { X ("f32[2]") "%o = GRN(%x) {bias=1}", "!rank" },
   { X ("f32[2,3]") "%o = GRN(%x) {bias=1}", "f32[2,3]" },
+  { X ("f32[1,3,4]") S ("a", "1") "%o = LRN(%x, %a) {alpha=1, beta=1, bias=1, size=3}", "f32[1,3,4]" },
+  { X ("f32[1,3,4]") S ("a", "1") "%o = LRN(%x, %a) {alpha=1, beta=1, bias=1, size=0}", "!size is 0, must be at least 1" },
   { X ("boolean[2]") "%o = Quantize(%x) : u8[2] q{scale=1}", "!the input has type boolean, not a real type" },
   { X ("boolean[2]") "%o = Dequantize(%x) : f32[2]", "!the input has type boolean, not an integer type" },
   { X ("f32[2,3]") Y ("f32[1,1]") "%o = Swish(%x, %y)", "f32[2,3]" },
