@@ -205,6 +205,26 @@ compare_outputs (LptGraph *graph, LptGraph *again, const char *form)
     }
 }
 
+static GPtrArray *run (LptGraph *graph, guint flags, guint threads, GError **error);
+
+/* The ONNX reader folds while it reads, and finds then what a run fails with: an axis that is computed and out of range.
+ * It reads all nodes, and so all are run. */
+static gboolean
+fails_anyway (LptGraph *source)
+{
+  g_autoptr (LptGraph) graph = lpt_graph_copy (source);
+  g_autoptr (GError) error = NULL;
+  for (guint i = 0, n = graph->nodes->len; i < n; i++)
+    {
+      LptNode *node = graph->nodes->pdata[i];
+      for (guint o = 0; node->data == NULL && o < node->n_out; o++)
+        if (lpt_value_n_uses (&node->out[o]) == 0)
+          lpt_node_infer (lpt_graph_add (graph, LPT_OP_RESULT, 0, NULL, 1, (LptValue *[]) { &node->out[o] }), NULL);
+    }
+  g_autoptr (GPtrArray) outputs = run (graph, LPT_PLAN_REFERENCE, 1, &error);
+  return outputs == NULL && !is_limit (error);
+}
+
 static void
 through_onnx (LptGraph *graph, LptOnnxSaveFlags flags)
 {
@@ -215,7 +235,7 @@ through_onnx (LptGraph *graph, LptOnnxSaveFlags flags)
   if (bytes == NULL)
     return;
   g_autoptr (LptGraph) again = lpt_onnx_parse (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), NULL, &error);
-  if (again == NULL && !is_limit (error) && !has_unknown_rank (graph) && !has_integers (graph))
+  if (again == NULL && !is_limit (error) && !has_unknown_rank (graph) && !has_integers (graph) && !fails_anyway (graph))
     fail (graph, "ONNX is not read back", error->message);
   if (again != NULL)
     compare_outputs (graph, again, "ONNX is read back with");
