@@ -283,7 +283,9 @@ lpt_tfl_scope_value (LptTflScope *scope, gint64 index, GError **error)
     t->value = constant (scope, t, &cause);
   else if (cause == NULL)
     g_set_error (&cause, LPT_ERROR, LPT_ERROR_INVALID, "it is read, but nothing writes it");
-  if (t->value == NULL)
-    g_propagate_prefixed_error (error, cause, strstr (cause->message, "tensor ") == cause->message ? "" : "tensor %" G_GINT64_FORMAT " (\"%s\"): ", index, t->name);
+  if (t->value == NULL && g_str_has_prefix (cause->message, "tensor "))
+    g_propagate_error (error, cause);
+  else if (t->value == NULL)
+    g_propagate_prefixed_error (error, cause, "tensor %" G_GINT64_FORMAT " (\"%s\"): ", index, t->name);
   return t->value;
 }
