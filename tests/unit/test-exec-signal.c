@@ -59,7 +59,7 @@ static LptTensor *
 draw (const char *dims)
 {
   LptShape shape;
-  gint64 n;
+  gint64 n = 0;
   g_autofree double *values = NULL;
   LptTensor *tensor;
 
@@ -248,7 +248,7 @@ test_dft (void)
                 {
                   gint64 from = 2 * ((b * old[1] + j) * old[2] + i);
 
-                  x[j * size[2] + i] = j < old[1] && i < old[2] ? CMPLX (at (c.in[0], from), at (c.in[0], from + 1)) : 0;
+                  x[j * size[2] + i] = j < old[1] && i < old[2] ? at (c.in[0], from) + at (c.in[0], from + 1) * I : 0;
                 }
             for (gint64 j = 0; j < size[1]; j++)
               for (gint64 i = 0; i < size[2]; i++)
