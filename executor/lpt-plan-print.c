@@ -13,7 +13,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "executor/lpt-fast.h"
+#include "executor/lpt-plan.h"
 #include "ir/text/lpt-print.h"
 
 /* More numbers of a quantization are not printed one by one. */
@@ -30,36 +30,30 @@ typedef struct
 /* --- values --- */
 
 static void
-append_name (Text *t,
-             guint slot)
+append_name (Text                  *t,
+             const LptProgramValue *value)
 {
-  LptValue *value = lpt_plan_slot (t->plan, slot)->value;
+  gsize at = t->out->len;
 
-  if (value->producer->op == LPT_OP_CONST)
-    {
-      gsize at = t->out->len;
-
-      lpt_print_value (&t->printer, value);
-      t->out->str[at] = '$';
-      return;
-    }
-  lpt_print_value (&t->printer, value);
+  lpt_print_value (&t->printer, value->origin);
+  if (value->origin->producer->op == LPT_OP_CONST)
+    t->out->str[at] = '$';
 }
 
 static void
-append_repr (Text   *t,
-             LptRepr repr)
+append_layout (Text          *t,
+               LptValueLayout layout)
 {
-  static const char *const suffixes[LPT_N_REPRS] = { "", ".u8", ".last", ".part", ".lastf" };
+  static const char *const suffixes[LPT_N_LAYOUTS] = { "", ".u8", ".last", ".part", ".lastf" };
 
-  g_string_append (t->out, suffixes[repr]);
+  g_string_append (t->out, suffixes[layout]);
 }
 
 static void
-append_type (Text *t,
-             guint slot)
+append_type (Text                  *t,
+             const LptProgramValue *value)
 {
-  const LptArray *array = &lpt_plan_slot (t->plan, slot)->array;
+  const LptArray *array = &value->array;
   const LptQuant *quant = array->quant;
   g_autofree char *shape = lpt_shape_to_string (&array->shape);
 
@@ -72,85 +66,62 @@ append_type (Text *t,
     g_string_append_printf (t->out, " q{axis=%d, ... %u scales}", quant->axis, quant->n);
 }
 
-/* --- places --- */
-
 static void
-append_slot_place (Text *t,
-                   guint slot,
-                   gsize at)
+append_place (Text                  *t,
+              const LptProgramValue *value)
 {
-  const LptSlot *s = lpt_plan_slot (t->plan, lpt_plan_slot (t->plan, slot)->root);
+  const LptProgramValue *storage = value->kind == LPT_STORAGE_VIEW ? value->in : value;
+  gsize at = value->kind == LPT_STORAGE_VIEW ? value->offset : 0;
+  static const char *const names[] =
+  {
+    [LPT_STORAGE_INPUT] = "input", [LPT_STORAGE_CONST] = "const", [LPT_STORAGE_ARENA] = "arena", [LPT_STORAGE_DYNAMIC] = "dynamic",
+    [LPT_STORAGE_VIEW] = "view", [LPT_STORAGE_NONE] = "nowhere",
+  };
 
-  switch (s->kind)
-    {
-    case LPT_SLOT_INPUT:
-      g_string_append (t->out, " @input");
-      break;
-    case LPT_SLOT_CONST:
-      g_string_append (t->out, " @const");
-      break;
-    case LPT_SLOT_ARENA:
-      g_string_append_printf (t->out, " @arena+%" G_GSIZE_FORMAT, s->offset + at);
-      return;
-    case LPT_SLOT_NONE:
-    case LPT_SLOT_DYNAMIC:
-    case LPT_SLOT_ALIAS:
-      g_string_append (t->out, " @dynamic");
-      break;
-    }
-  if (at > 0)
+  if (storage->kind == LPT_STORAGE_ARENA)
+    at += storage->offset;
+  g_string_append_printf (t->out, " @%s", names[storage->kind]);
+  if (at > 0 || storage->kind == LPT_STORAGE_ARENA)
     g_string_append_printf (t->out, "+%" G_GSIZE_FORMAT, at);
-}
-
-static const LptFastBuffer *
-buffer_at (const Text *t,
-           guint       i)
-{
-  return &g_array_index (t->plan->fast->buffers, LptFastBuffer, i);
+  if (value->layout == LPT_LAYOUT_CODES_PITCHED)
+    g_string_append_printf (t->out, "/%" G_GSIZE_FORMAT, value->pitch);
 }
 
 static void
-append_buffer_place (Text *t,
-                     guint i,
-                     gsize pitch)
+append_value (Text                  *t,
+              const LptProgramValue *value)
 {
-  gboolean part = buffer_at (t, i)->repr == LPT_REPR_PART8;
-  gsize at = 0;
-
-  for (; buffer_at (t, i)->parent != LPT_NO_SLOT; i = buffer_at (t, i)->parent)
-    at += buffer_at (t, i)->offset;
-  if (buffer_at (t, i)->outside)
-    append_slot_place (t, buffer_at (t, i)->slot, at);
-  else
-    g_string_append_printf (t->out, " @arena+%" G_GSIZE_FORMAT, buffer_at (t, i)->offset + at);
-  if (part)
-    g_string_append_printf (t->out, "/%" G_GSIZE_FORMAT, pitch);
+  append_name (t, value);
+  append_layout (t, value->layout);
+  append_type (t, value);
+  append_place (t, value);
 }
 
 /* --- ops --- */
 
 static void
-append_nodes (Text *t,
-              guint step)
+append_nodes (Text               *t,
+              const LptProgramOp *op)
 {
-  const guint *covered = t->plan->fast != NULL ? t->plan->fast->covered : NULL;
+  const GPtrArray *nodes = t->plan->program->nodes;
+  const LptProgramOp *main = nodes->pdata[op->index];
   guint i;
 
   g_string_append (t->out, "nodes ");
-  lpt_print_name (t->out, lpt_plan_step (t->plan, step)->node->name);
-  for (i = 0; i < t->plan->steps->len; i++)
-    if (covered != NULL && i != step && covered[i] == step)
+  lpt_print_name (t->out, op->node->name);
+  for (i = 0; i < t->plan->program->n_nodes; i++)
+    if (lpt_program_owner (nodes->pdata[i]) == main && i != op->index)
       {
         g_string_append_c (t->out, ' ');
-        lpt_print_name (t->out, lpt_plan_step (t->plan, i)->node->name);
+        lpt_print_name (t->out, ((LptProgramOp *) nodes->pdata[i])->node->name);
       }
 }
 
 static void
-append_macs (Text *t,
-             guint step)
+append_macs (Text               *t,
+             const LptProgramOp *op)
 {
-  gint64 macs = lpt_plan_step_macs (t->plan, lpt_plan_step (t->plan, step));
+  gint64 macs = lpt_plan_op_macs (op);
 
   if (macs > 0)
     g_string_append_printf (t->out, "%" G_GINT64_FORMAT " MAC, ", macs);
@@ -158,34 +129,35 @@ append_macs (Text *t,
 
 /* Constants that the function of the main node reads packed or as parameters. */
 static void
-append_constants (Text          *t,
-                  const LptStep *step)
+append_constants (Text               *t,
+                  const LptProgramOp *op)
 {
   guint k;
 
-  for (k = 0; k < step->n_in; k++)
-    if (step->in[k] != LPT_NO_SLOT && lpt_plan_slot (t->plan, step->in[k])->kind == LPT_SLOT_CONST)
+  op = t->plan->program->nodes->pdata[op->index];
+  for (k = 0; k < op->n_in; k++)
+    if (op->in[k] != NULL && op->in[k]->kind == LPT_STORAGE_CONST)
       {
         g_string_append (t->out, ", ");
-        append_name (t, step->in[k]);
+        append_name (t, op->in[k]);
       }
 }
 
-/* What each unit of the op at entry @i waits for, where it runs overlapped with the one before: WORD*UNITS, bit u of the word being its unit u. */
+/* What the units of the op at @i wait for: runs of equal needs, hexadecimal. */
 static void
 append_needs (Text *t,
               guint i)
 {
   guint c, n, u, from;
 
-  for (c = 0; c < t->plan->fast->chains->len; c++)
+  for (c = 0; c < t->plan->overlaps->len; c++)
     {
-      const LptFastChain *chain = &g_array_index (t->plan->fast->chains, LptFastChain, c);
+      const LptOverlap *overlap = &g_array_index (t->plan->overlaps, LptOverlap, c);
 
-      for (n = 0; n < chain->n; n++)
-        if (chain->entries[n] == i)
+      for (n = 0; n < overlap->n; n++)
+        if (overlap->at[n] == i)
           {
-            const LptChainLoop *loop = &chain->loops[n];
+            const LptChainLoop *loop = &overlap->loops[n];
 
             g_string_append_printf (t->out, ", %u units", loop->n_units);
             for (u = 0; u < loop->n_units && n > 0; u = from)
@@ -199,104 +171,88 @@ append_needs (Text *t,
 }
 
 static void
-append_op (Text               *t,
-           guint               i,
-           const LptFastEntry *entry)
+append_form (Text               *t,
+             guint               i,
+             const LptProgramOp *op)
 {
-  const LptFastOp *op = entry->op;
-  const LptStep *step = lpt_plan_step (t->plan, entry->step);
-  gboolean converts = op->first == LPT_NO_SLOT;
+  const LptOpForm *form = &op->form;
   guint k;
 
-  append_name (t, op->out);
-  append_repr (t, op->out_repr);
-  append_type (t, op->out);
-  append_buffer_place (t, entry->out, op->out_pitch);
-  g_string_append_printf (t->out, " = %s(", converts ? "convert" : step->row->name);
-  for (k = 0; k < op->n_in; k++)
+  append_value (t, form->out);
+  g_string_append_printf (t->out, " = %s(", op->converts ? "convert" : op->row->name);
+  for (k = 0; k < form->n_in; k++)
     {
       g_string_append (t->out, k > 0 ? ", " : "");
-      append_name (t, op->in[k]);
-      append_repr (t, buffer_at (t, entry->in[k])->repr);
+      append_name (t, form->in[k].value);
+      append_layout (t, form->in[k].value->layout);
     }
-  if (!converts && op->run != NULL)
-    append_constants (t, step);
+  if (!op->converts && form->run != NULL)
+    append_constants (t, op);
   g_string_append (t->out, ")  ; ");
-  if (op->run == NULL)
+  if (form->run == NULL)
     g_string_append (t->out, "view, ");
   else
-    g_string_append_printf (t->out, "%s, %" G_GSIZE_FORMAT " task%s, ", op->kernel, op->tasks, op->tasks == 1 ? "" : "s");
-  if (!converts)
+    g_string_append_printf (t->out, "%s, %" G_GSIZE_FORMAT " task%s, ", form->kernel, form->tasks, form->tasks == 1 ? "" : "s");
+  if (!op->converts)
     {
-      append_macs (t, entry->step);
-      append_nodes (t, entry->step);
+      append_macs (t, op);
+      append_nodes (t, op);
     }
   else
     g_string_truncate (t->out, t->out->len - 2);
-  if (op->workspace > 0)
-    g_string_append_printf (t->out, ", workspace %" G_GSIZE_FORMAT, op->workspace);
+  if (form->workspace > 0)
+    g_string_append_printf (t->out, ", workspace %" G_GSIZE_FORMAT, form->workspace);
   if ((t->flags & LPT_PLAN_TEXT_OVERLAP) != 0)
     append_needs (t, i);
   g_string_append_c (t->out, '\n');
 }
 
 static void
-append_step (Text *t,
-             guint i)
+append_reference (Text               *t,
+                  const LptProgramOp *op)
 {
-  const LptStep *step = lpt_plan_step (t->plan, i);
   guint k;
 
-  for (k = 0; k < step->n_out; k++)
+  for (k = 0; k < op->n_out; k++)
     {
       g_string_append (t->out, k > 0 ? ", " : "");
-      append_name (t, step->out[k]);
-      append_type (t, step->out[k]);
-      append_slot_place (t, step->out[k], 0);
+      append_value (t, op->out[k]);
     }
-  g_string_append_printf (t->out, "%s%s(", step->n_out > 0 ? " = " : "", step->row->name);
-  for (k = 0; k < step->n_in; k++)
+  g_string_append_printf (t->out, "%s%s(", op->n_out > 0 ? " = " : "", op->row->name);
+  for (k = 0; k < op->n_in; k++)
     {
       g_string_append (t->out, k > 0 ? ", " : "");
-      if (step->in[k] != LPT_NO_SLOT)
-        append_name (t, step->in[k]);
+      if (op->in[k] != NULL)
+        append_name (t, op->in[k]);
       else
         g_string_append_c (t->out, '_');
     }
   g_string_append (t->out, ")  ; ");
-  if (step->folded)
+  if (op->folded)
     g_string_append (t->out, "view, ");
   else
-    g_string_append_printf (t->out, "%s, reference, ", step->kernel);
-  append_macs (t, i);
-  append_nodes (t, i);
+    g_string_append_printf (t->out, "%s, reference, ", op->kernel);
+  append_macs (t, op);
+  append_nodes (t, op);
   g_string_append_c (t->out, '\n');
-}
-
-/* Of what was folded into a constant nothing is left; what only has another shape is a view. */
-static gboolean
-is_constant (const Text    *t,
-             const LptStep *step)
-{
-  return step->folded && (step->n_out == 0 || lpt_plan_slot (t->plan, step->out[0])->kind == LPT_SLOT_CONST);
 }
 
 static void
 append_memory (Text *t)
 {
-  const LptPlan *plan = t->plan;
+  const LptProgram *program = t->plan->program;
   gsize packed = 0, size;
   const char *name;
   guint i;
 
-  for (i = 0; i < lpt_pack_n_blocks (plan->pack, NULL); i++)
+  for (i = 0; i < lpt_pack_n_blocks (program->pack, NULL); i++)
     {
-      lpt_pack_block (plan->pack, i, &name, &size);
+      lpt_pack_block (program->pack, i, &name, &size);
       packed += size;
     }
   g_string_append_printf (t->out, "# arena %" G_GSIZE_FORMAT " bytes, at least %" G_GSIZE_FORMAT " are alive at one time; workspace %" G_GSIZE_FORMAT
-                          " a thread; %u blocks of packed weights, %" G_GSIZE_FORMAT " bytes\n", plan->arena_size, plan->arena_bound,
-                          plan->fast != NULL ? plan->fast->workspace : 0, lpt_pack_n_blocks (plan->pack, NULL), packed);
+                          " a thread; %u blocks of packed weights, %" G_GSIZE_FORMAT " bytes\n", program->arena_size, program->arena_bound,
+                          program->workspace, lpt_pack_n_blocks (program->pack, NULL), packed);
 }
 
 char *
@@ -307,30 +263,29 @@ lpt_plan_to_text (const LptPlan   *plan,
   guint i;
 
   g_return_val_if_fail (plan != NULL, NULL);
-  t.printer = (LptPrinter) { .out = t.out, .graph = plan->graph };
+  t.printer = (LptPrinter) { .out = t.out, .graph = plan->program->graph };
   append_memory (&t);
-  for (i = 0; i < lpt_plan_n_inputs (plan); i++)
+  for (i = 0; i < plan->program->n_inputs; i++)
     {
-      append_name (&t, plan->inputs[i]);
-      append_type (&t, plan->inputs[i]);
-      g_string_append (t.out, " @input\n");
+      append_value (&t, plan->program->inputs[i]);
+      g_string_append_c (t.out, '\n');
     }
-  for (i = 0; i < (plan->fast != NULL ? plan->fast->entries->len : plan->steps->len); i++)
+  for (i = 0; i < plan->program->ops->len; i++)
     {
-      const LptFastEntry *entry = plan->fast != NULL ? &g_array_index (plan->fast->entries, LptFastEntry, i) : NULL;
+      const LptProgramOp *op = plan->program->ops->pdata[i];
 
-      if (entry != NULL && entry->op != NULL)
-        append_op (&t, i, entry);
-      else if (!is_constant (&t, lpt_plan_step (plan, entry != NULL ? entry->step : i)))
-        append_step (&t, entry != NULL ? entry->step : i);
+      if (op->has_form)
+        append_form (&t, i, op);
+      else
+        append_reference (&t, op);
     }
-  for (i = 0; i < lpt_plan_n_outputs (plan); i++)
+  for (i = 0; i < plan->program->n_outputs; i++)
     {
       g_string_append (t.out, "output ");
       lpt_print_name (t.out, lpt_plan_output_name (plan, i));
       g_string_append (t.out, " = ");
-      append_name (&t, plan->outputs[i]);
-      append_slot_place (&t, plan->outputs[i], 0);
+      append_name (&t, plan->program->outputs[i]);
+      append_place (&t, plan->program->outputs[i]);
       g_string_append_c (t.out, '\n');
     }
 

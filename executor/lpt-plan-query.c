@@ -11,41 +11,47 @@
 guint
 lpt_plan_n_inputs (const LptPlan *plan)
 {
-  return plan->graph->parameters->len;
+  return plan->program->graph->parameters->len;
 }
 
 const char *
 lpt_plan_input_name (const LptPlan *plan,
                      guint          i)
 {
-  return ((LptNode *) g_ptr_array_index (plan->graph->parameters, i))->name;
+  return ((LptNode *) g_ptr_array_index (plan->program->graph->parameters, i))->name;
 }
 
 const LptShape *
 lpt_plan_input_shape (const LptPlan *plan,
                       guint          i)
 {
-  return &lpt_plan_slot (plan, plan->inputs[i])->array.shape;
+  return &plan->program->inputs[i]->array.shape;
 }
 
 LptDType
 lpt_plan_input_dtype (const LptPlan *plan,
                       guint          i)
 {
-  return lpt_plan_slot (plan, plan->inputs[i])->array.declared;
+  return plan->program->inputs[i]->array.declared;
 }
 
 guint
 lpt_plan_n_outputs (const LptPlan *plan)
 {
-  return plan->graph->results->len;
+  return plan->program->graph->results->len;
 }
 
 const char *
 lpt_plan_output_name (const LptPlan *plan,
                       guint          i)
 {
-  return lpt_result_name (g_ptr_array_index (plan->graph->results, i));
+  return lpt_result_name (g_ptr_array_index (plan->program->graph->results, i));
+}
+
+static gboolean
+is_constant (const LptProgramValue *value)
+{
+  return value->origin->producer->op == LPT_OP_CONST;
 }
 
 guint
@@ -53,75 +59,62 @@ lpt_plan_n_values (const LptPlan *plan)
 {
   guint i, n = 0;
 
-  for (i = 0; i < plan->slots->len; i++)
-    n += lpt_plan_slot (plan, i)->value->producer->op != LPT_OP_CONST;
+  for (i = 0; i < plan->program->n_values; i++)
+    n += !is_constant (plan->program->values->pdata[i]);
 
   return n;
 }
 
-/* Slot of the @i-th value that is no Constant of the graph. */
-static guint
-nth_value (const LptPlan *plan,
-           guint          i)
+LptProgramValue *
+lpt_plan_value (const LptPlan *plan,
+                guint          i)
 {
   guint k;
 
-  for (k = 0; k < plan->slots->len; k++)
-    if (lpt_plan_slot (plan, k)->value->producer->op != LPT_OP_CONST && i-- == 0)
-      return k;
+  for (k = 0; k < plan->program->n_values; k++)
+    if (!is_constant (plan->program->values->pdata[k]) && i-- == 0)
+      return plan->program->values->pdata[k];
 
-  return LPT_NO_SLOT;
-}
-
-guint
-lpt_plan_value_slot (const LptPlan *plan,
-                     guint          i)
-{
-  return nth_value (plan, i);
+  return NULL;
 }
 
 char *
 lpt_plan_value_name (const LptPlan *plan,
                      guint          i)
 {
-  guint k = nth_value (plan, i);
-  const LptValue *value;
+  const LptProgramValue *value = lpt_plan_value (plan, i);
 
-  g_return_val_if_fail (k != LPT_NO_SLOT, NULL);
-  value = lpt_plan_slot (plan, k)->value;
+  g_return_val_if_fail (value != NULL, NULL);
 
-  return value->index == 0 ? g_strdup (value->producer->name)
-                           : g_strdup_printf ("%s.%u", value->producer->name, value->index);
+  return value->origin->index == 0 ? g_strdup (value->origin->producer->name)
+                                   : g_strdup_printf ("%s.%u", value->origin->producer->name, value->origin->index);
 }
 
 gint64
-lpt_plan_step_macs (const LptPlan *plan,
-                    const LptStep *step)
+lpt_plan_op_macs (const LptProgramOp *op)
 {
-  if (step->folded || step->n_in < 2 || step->n_out < 1 || step->in[0] == LPT_NO_SLOT || step->in[1] == LPT_NO_SLOT)
+  if (op->folded || op->n_in < 2 || op->n_out < 1 || op->in[0] == NULL || op->in[1] == NULL)
     return 0;
 
-  return MAX (0, lpt_node_macs_for (step->node, &lpt_plan_slot (plan, step->in[0])->array.shape,
-                                    &lpt_plan_slot (plan, step->in[1])->array.shape, &lpt_plan_slot (plan, step->out[0])->array.shape));
+  return MAX (0, lpt_node_macs_for (op->node, &op->in[0]->array.shape, &op->in[1]->array.shape, &op->out[0]->array.shape));
 }
 
-/* From what the function of the step is called with: a prepared op on codes, or arrays in the storage of lpt-call.h. */
+/* From what the function of the node is called with: a prepared op on codes, or arrays in the storage of lpt-call.h. */
 LptDType
-lpt_plan_step_ran_in (const LptPlan  *plan,
-                      const LptStep  *step,
-                      const LptArray *arrays)
+lpt_plan_op_ran_in (const LptProgramOp *op,
+                    const LptArray     *arrays)
 {
   LptDType result = LPT_DTYPE_UNDEFINED;
-  guint first = lpt_node_first_operand (step->node), i;
+  guint first = lpt_node_first_operand (op->node), i;
 
-  if (step->row->flags & LPT_EXEC_NONE && step->integer == NULL)
+  if (op->row->flags & LPT_EXEC_NONE && op->integer == NULL)
     return LPT_DTYPE_UNDEFINED;
-  if ((step->node->info->flags & LPT_OP_F_SHAPE) != 0 && step->n_out > 0)
-    return arrays[step->out[0]].declared;
-  for (i = first; i < (step->integer != NULL ? first + 1 : lpt_node_n_operands (step->node)); i++)
-    if (step->in[i] != LPT_NO_SLOT)
+  if ((op->node->info->flags & LPT_OP_F_SHAPE) != 0 && op->n_out > 0)
+    return arrays[op->out[0]->index].declared;
+  for (i = first; i < (op->integer != NULL ? first + 1 : lpt_node_n_operands (op->node)); i++)
+    if (op->in[i] != NULL)
       {
-        const LptArray *array = &arrays[step->in[i]];
+        const LptArray *array = &arrays[op->in[i]->index];
         LptDType dtype = array->dtype == LPT_DTYPE_I64 ? array->declared : array->dtype;
 
         if (result == LPT_DTYPE_UNDEFINED || dtype == LPT_DTYPE_F32)
@@ -137,8 +130,8 @@ lpt_plan_macs (const LptPlan *plan)
   gint64 sum = 0;
   guint i;
 
-  for (i = 0; i < plan->steps->len; i++)
-    sum += lpt_plan_step_macs (plan, lpt_plan_step (plan, i));
+  for (i = 0; i < plan->program->n_nodes; i++)
+    sum += lpt_plan_op_macs (plan->program->nodes->pdata[i]);
 
   return sum;
 }
@@ -146,7 +139,7 @@ lpt_plan_macs (const LptPlan *plan)
 char *
 lpt_plan_macs_line (const LptPlan *plan)
 {
-  return lpt_graph_macs_line (plan->graph);
+  return lpt_graph_macs_line (plan->program->graph);
 }
 
 gsize
@@ -154,7 +147,7 @@ lpt_plan_arena_size (const LptPlan *plan,
                      gsize         *bound)
 {
   if (bound != NULL)
-    *bound = plan->arena_bound;
+    *bound = plan->program->arena_bound;
 
-  return plan->arena_size;
+  return plan->program->arena_size;
 }

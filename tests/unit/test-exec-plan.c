@@ -11,6 +11,7 @@
 
 #include "eval/lpt-evaluate-node.h"
 #include "executor/lpt-plan.h"
+#include "executor/program/lpt-arena.h"
 
 #define CHAIN \
   "%x = Parameter : f32[1,4]\n%a = Relu(%x) : f32[1,4]\n%b = Negative(%a) : f32[1,4]\n%c = Add(%b, %a) : f32[1,4]\n" \

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "executor/lpt-fast.h"
+#include "executor/lpt-plan.h"
 #include "fast-case.h"
 
 typedef struct
@@ -54,9 +54,9 @@ count_partial (const LptPlan *plan)
 {
   guint i, k, u, n = 0;
 
-  for (i = 0; i < plan->fast->chains->len; i++)
+  for (i = 0; i < plan->overlaps->len; i++)
     {
-      const LptFastChain *chain = &g_array_index (plan->fast->chains, LptFastChain, i);
+      const LptOverlap *chain = &g_array_index (plan->overlaps, LptOverlap, i);
 
       for (k = 1; k < chain->n; k++)
         {

@@ -7,7 +7,7 @@
 
 #include <lpt/lpt-text.h>
 
-#include "executor/lpt-fast.h"
+#include "executor/lpt-plan.h"
 #include "fast-case.h"
 
 typedef struct
@@ -184,15 +184,15 @@ test_case (gconstpointer data)
   g_assert_no_error (error);
   plan = lpt_plan_new (graph, NULL, 0, &error);
   g_assert_no_error (error);
-  for (i = 0; plan->fast != NULL && i < plan->fast->entries->len; i++)
+  for (i = 0; i < plan->program->ops->len; i++)
     {
-      const LptFastEntry *entry = &g_array_index (plan->fast->entries, LptFastEntry, i);
-      gboolean product = entry->op != NULL && g_str_has_prefix (entry->op->kernel, "fgemm__");
-      gboolean window = entry->op != NULL && g_str_has_prefix (entry->op->kernel, "fwindow__");
+      const LptProgramOp *op = plan->program->ops->pdata[i];
+      gboolean product = op->has_form && g_str_has_prefix (op->form.kernel, "fgemm__");
+      gboolean window = op->has_form && g_str_has_prefix (op->form.kernel, "fwindow__");
 
       products += product;
       windows += window;
-      others += !product && !window && !(entry->op == NULL && lpt_plan_step (plan, entry->step)->folded);
+      others += !product && !window && !op->folded;
     }
   if (lpt_kernels_for (lpt_cpu_detect ()).fgemm->needs != LPT_CPU_SCALAR)
     {

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "executor/lpt-fast.h"
+#include "executor/lpt-plan.h"
 #include "fast-case.h"
 
 typedef struct
@@ -43,12 +43,14 @@ check (Net  *net,
   guint i;
 
   g_assert_no_error (error);
-  for (i = 0; i < plan->steps->len; i++)
-    if (lpt_plan_step (plan, i)->node->op == op)
+  for (i = 0; i < plan->program->n_nodes; i++)
+    if (((LptProgramOp *) plan->program->nodes->pdata[i])->node->op == op)
       {
-        g_assert_true (plan->fast != NULL && plan->fast->covered[i] != LPT_NO_SLOT);
+        const LptProgramOp *by = lpt_program_owner (plan->program->nodes->pdata[i]);
+
+        g_assert_true (by->has_form);
         if (owner != LPT_OP_OPAQUE)
-          g_assert_cmpint (lpt_plan_step (plan, plan->fast->covered[i])->node->op, ==, owner);
+          g_assert_cmpint (by->node->op, ==, owner);
       }
   fast_case_compare_inputs (net->graph, net->inputs);
 }

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "executor/lpt-fast.h"
+#include "executor/lpt-plan.h"
 #include "fast-case.h"
 
 typedef struct
@@ -142,18 +142,22 @@ test_case (gconstpointer data)
   guint parts = 0, views = 0, copies = 0, over = 0, i;
 
   g_assert_no_error (error);
-  for (i = 0; i < plan->fast->entries->len; i++)
+  for (i = 0; i < plan->program->ops->len; i++)
     {
-      const LptFastEntry *entry = &g_array_index (plan->fast->entries, LptFastEntry, i);
-      const LptFastOp *op = entry->op;
+      const LptProgramOp *op = plan->program->ops->pdata[i];
+      const LptOpForm *form = &op->form;
+      gboolean overwrites = FALSE;
+      guint k;
 
-      if (op == NULL)
+      if (!op->has_form)
         continue;
-      over += op->in_place != 0 && op->out_repr != LPT_REPR_PART8 && !g_str_has_prefix (op->kernel, "gemm") &&
-              g_array_index (plan->fast->buffers, LptFastBuffer, entry->out).parent != LPT_NO_SLOT;
-      parts += op->run != NULL && op->out_repr == LPT_REPR_PART8;
-      views += op->run == NULL && op->out_repr == LPT_REPR_PART8;
-      copies += strcmp (op->kernel, "copy") == 0;
+      for (k = 0; k < form->n_in; k++)
+        overwrites |= form->in[k].overwritten;
+      over += overwrites && form->out_layout != LPT_LAYOUT_CODES_PITCHED && !g_str_has_prefix (form->kernel, "gemm") &&
+              form->out->kind == LPT_STORAGE_VIEW;
+      parts += form->run != NULL && form->out_layout == LPT_LAYOUT_CODES_PITCHED;
+      views += form->run == NULL && form->out_layout == LPT_LAYOUT_CODES_PITCHED;
+      copies += strcmp (form->kernel, "copy") == 0;
     }
   g_test_message ("%s: %u parts, %u views, %u copies, %u over", c->name, parts, views, copies, over);
   g_assert_cmpuint (parts, ==, c->parts);

@@ -7,7 +7,7 @@
 
 #include <lpt/lpt-text.h>
 
-#include "executor/lpt-fast.h"
+#include "executor/lpt-plan.h"
 #include "fast-case.h"
 
 typedef struct
@@ -133,11 +133,11 @@ test_case (gconstpointer data)
       guint tables = 0;
 
       g_assert_no_error (error);
-      for (i = 0; plan->fast != NULL && i < plan->fast->entries->len; i++)
+      for (i = 0; i < plan->program->ops->len; i++)
         {
-          const LptFastOp *op = g_array_index (plan->fast->entries, LptFastEntry, i).op;
+          const LptProgramOp *op = plan->program->ops->pdata[i];
 
-          tables += op != NULL && strcmp (op->kernel, "table_u8") == 0;
+          tables += op->has_form && strcmp (op->form.kernel, "table_u8") == 0;
         }
       g_assert_cmpuint (tables, ==, c->tables);
       fast_case_compare (graph, -6, 6);

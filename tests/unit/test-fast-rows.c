@@ -5,7 +5,7 @@
 
 #include <lpt/lpt-text.h>
 
-#include "executor/lpt-fast.h"
+#include "executor/lpt-plan.h"
 #include "fast-case.h"
 
 typedef struct
@@ -112,12 +112,12 @@ test_case (gconstpointer data)
   g_assert_no_error (error);
   plan = lpt_plan_new (graph, NULL, 0, &error);
   g_assert_no_error (error);
-  for (i = 0; plan->fast != NULL && i < plan->fast->entries->len; i++)
+  for (i = 0; i < plan->program->ops->len; i++)
     {
-      const LptFastEntry *entry = &g_array_index (plan->fast->entries, LptFastEntry, i);
+      const LptProgramOp *op = plan->program->ops->pdata[i];
 
-      programs += entry->op != NULL && g_str_has_prefix (entry->op->kernel, "float__");
-      steps += entry->op == NULL && !lpt_plan_step (plan, entry->step)->folded;
+      programs += op->has_form && g_str_has_prefix (op->form.kernel, "float__");
+      steps += !op->has_form && !op->folded;
     }
   g_assert_cmpuint (programs, ==, c->programs);
   g_assert_cmpuint (steps, <=, c->steps);

@@ -1,0 +1,119 @@
+/* lpt-run-body.c - bodies of ops, planned when the shapes of their inputs are known
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <lpt/lpt-body.h>
+
+#include "executor/lpt-context.h"
+
+/* Plans of bodies that a context keeps: a loop whose values grow needs a new one each time. */
+#define MAX_BODIES 16
+
+/* A body graph planned for the shapes of its inputs. */
+typedef struct
+{
+  LptPlan        *plan;
+  LptPlanContext *context;
+  const LptNode  *node;
+  guint           body;
+  const LptArray **out;
+} BodyRun;
+
+static void
+body_run_free (BodyRun *run)
+{
+  lpt_plan_context_free (run->context);
+  lpt_plan_free (run->plan);
+  g_free (run->out);
+  g_free (run);
+}
+
+GPtrArray *
+lpt_run_bodies_new (void)
+{
+  return g_ptr_array_new_with_free_func ((GDestroyNotify) body_run_free);
+}
+
+static BodyRun *
+find_body (LptPlanContext *context,
+           const LptNode  *node,
+           guint           body,
+           const LptArray *in,
+           guint           n_in)
+{
+  guint i, k;
+
+  for (i = 0; i < context->bodies->len; i++)
+    {
+      BodyRun *run = g_ptr_array_index (context->bodies, i);
+      gboolean fits = run->node == node && run->body == body;
+
+      for (k = 0; k < n_in && fits; k++)
+        fits = lpt_shape_equal (&in[k].shape, lpt_plan_input_shape (run->plan, k));
+      if (fits)
+        return run;
+    }
+
+  return NULL;
+}
+
+static BodyRun *
+plan_body (LptPlanContext *context,
+           LptNode        *node,
+           guint           body,
+           const LptArray *in,
+           guint           n_in,
+           GError        **error)
+{
+  g_autofree LptShape *shapes = g_new (LptShape, n_in + 1);
+  BodyRun *run = g_new0 (BodyRun, 1);
+  guint k;
+
+  for (k = 0; k < n_in; k++)
+    shapes[k] = in[k].shape;
+  run->node = node;
+  run->body = body;
+  run->plan = lpt_plan_new (lpt_node_body (node, body), shapes, context->plan->program->flags & LPT_PLAN_REFERENCE, error);
+  if (run->plan != NULL)
+    run->context = lpt_plan_context_new_on (run->plan, context->pool, error);
+  if (run->context == NULL)
+    {
+      body_run_free (run);
+      return NULL;
+    }
+  run->context->trips = context->trips;
+  run->out = g_new0 (const LptArray *, lpt_plan_n_outputs (run->plan) + 1);
+  if (context->bodies->len >= MAX_BODIES)
+    g_ptr_array_remove_index (context->bodies, 0);
+  g_ptr_array_add (context->bodies, run);
+
+  return run;
+}
+
+gboolean
+lpt_run_body (LptCall         *call,
+              guint            body,
+              const LptArray  *in,
+              guint            n_in,
+              const LptArray **out,
+              GError         **error)
+{
+  LptPlanContext *context = call->body_data;
+  BodyRun *run = find_body (context, call->node, body, in, n_in);
+  guint i;
+
+  if (run == NULL)
+    run = plan_body (context, call->node, body, in, n_in, error);
+  if (run == NULL)
+    return FALSE;
+  for (i = 0; i < n_in; i++)
+    if (!lpt_plan_context_set_array (run->context, i, &in[i], error))
+      return FALSE;
+  if (!lpt_plan_run (run->plan, run->context, error))
+    return FALSE;
+  for (i = 0; i < lpt_plan_n_outputs (run->plan); i++)
+    out[i] = lpt_plan_context_output_array (run->context, i);
+
+  return TRUE;
+}

@@ -1,0 +1,188 @@
+/* ask-move.c - what a movement does, asked of the op itself
+ *
+ * It runs once on numbered elements when the plan is made; where its results are, every output element came from. No
+ * movement is described twice.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include "executor/operators/copy-box.h"
+#include "ir/scalar/lpt-loop.h"
+#include "ir/lpt-memory.h"
+
+/* Numbers of elements begin here; constants are codes. */
+#define FIRST (1 << 30)
+
+LptArray *
+lpt_copy_inputs (const LptProgramOp *step)
+{
+  LptArray *in = g_new0 (LptArray, step->n_in + 1);
+  guint k;
+
+  for (k = 0; k < step->n_in; k++)
+    {
+      in[k] = (LptArray) { .declared = LPT_DTYPE_UNDEFINED };
+      if (step->in[k] != NULL)
+        in[k] = step->in[k]->array;
+      in[k].owned = FALSE;
+    }
+
+  return in;
+}
+
+/* The outputs of @step for the numbers @in; i64, full (transfer full). FALSE: it does not run on them. */
+gboolean
+lpt_copy_ask (const LptProgramOp *step,
+              gint64             *numbers,
+              gint64            **results)
+{
+  g_autoptr (LptScratch) scratch = lpt_scratch_new ();
+  g_autofree LptArray *in = lpt_copy_inputs (step), *out = g_new0 (LptArray, step->n_out + 1);
+  LptCall call = { .node = step->node, .in = in, .n_in = step->n_in, .out = out, .n_out = step->n_out, .scratch = scratch };
+  guint k;
+
+  if (numbers == NULL)
+    return FALSE;
+  in[0] = (LptArray) { .declared = LPT_DTYPE_I64, .dtype = LPT_DTYPE_I64, .shape = in[0].shape, .data = numbers };
+  for (k = 0; k < step->n_out; k++)
+    {
+      gsize n = lpt_program_count (step->out[k]);
+
+      results[k] = lpt_memory_try (n, sizeof *results[k], NULL);
+      if (results[k] == NULL)
+        return FALSE;
+      memset (results[k], 0, n * sizeof *results[k]);
+      out[k] = (LptArray) { .declared = LPT_DTYPE_I64, .dtype = LPT_DTYPE_I64, .data = results[k],
+                            .shape = step->out[k]->array.shape };
+    }
+
+  return lpt_call_run (&call, NULL);
+}
+
+/* The constant that @step fills with, as its output's code; FALSE: there are several. */
+gboolean
+lpt_copy_ask_fill (const LptProgramOp *step,
+                   const gint64       *numbers,
+                   guint8             *fill)
+{
+  g_autoptr (LptScratch) scratch = lpt_scratch_new ();
+  g_autofree LptArray *in = lpt_copy_inputs (step);
+  LptArray out = step->out[0]->array;
+  LptCall call = { .node = step->node, .in = in, .n_in = step->n_in, .out = &out, .n_out = 1, .scratch = scratch };
+  gsize n_in = lpt_program_count (step->in[0]), n = lpt_program_count (step->out[0]), i = 0;
+  g_autofree guint8 *zeros = lpt_memory_try (n_in, 1, NULL), *codes = lpt_memory_try (n, 1, NULL);
+
+  if (zeros == NULL || codes == NULL)
+    return FALSE;
+  memset (zeros, 0, n_in);
+  memset (codes, 0, n);
+  in[0].data = zeros;
+  out.data = codes;
+  out.owned = FALSE;
+  if (!lpt_call_run (&call, NULL))
+    return FALSE;
+  while (numbers[i] >= FIRST)
+    i++;
+  *fill = codes[i];
+  for (; i < n; i++)
+    if (numbers[i] < FIRST && codes[i] != *fill)
+      return FALSE;
+
+  return TRUE;
+}
+
+gboolean
+lpt_copy_has_fill (const gint64 *numbers,
+                   gsize         n)
+{
+  gsize i = 0;
+
+  while (i < n && numbers[i] >= FIRST)
+    i++;
+
+  return i < n;
+}
+
+/* Finds the maps whose sums are @numbers, places among @n_in elements; FALSE: there are none. */
+gboolean
+lpt_copy_find_maps (const LptShape *shape,
+                    gint64          n_in,
+                    const gint64   *numbers,
+                    gssize        **maps,
+                    gssize         *start,
+                    gboolean       *fills)
+{
+  gint64 strides[LPT_MAX_RANK], count = lpt_dims_product (shape, 0, shape->rank), first = 0, i;
+  gint64 index[LPT_MAX_RANK] = { 0 };
+  gint axis;
+
+  while (first < count && numbers[first] < FIRST)
+    first++;
+  if (first == count)
+    return FALSE;
+  lpt_shape_strides (shape, strides);
+  *start = (gssize) (numbers[first] - FIRST);
+  for (axis = 0; axis < shape->rank; axis++)
+    {
+      gint64 line = first - first / strides[axis] % shape->dims[axis] * strides[axis];
+
+      maps[axis] = g_new (gssize, shape->dims[axis]);
+      for (i = 0; i < shape->dims[axis]; i++)
+        {
+          gint64 number = numbers[line + i * strides[axis]];
+
+          maps[axis][i] = number < FIRST ? LPT_COPY_FILL : (gssize) (number - numbers[first]);
+        }
+    }
+
+  *fills = FALSE;
+  for (i = 0; i < count; i++)
+    {
+      gint64 sum = numbers[first];
+      gboolean filled = FALSE;
+
+      for (axis = 0; axis < shape->rank; axis++)
+        {
+          gssize step = maps[axis][index[axis]];
+
+          filled |= step == LPT_COPY_FILL;
+          sum += step != LPT_COPY_FILL ? step : 0;
+        }
+      if (filled ? numbers[i] >= FIRST : numbers[i] != sum || sum >= FIRST + n_in)
+        return FALSE;
+      *fills |= filled;
+      for (axis = shape->rank; axis-- > 0 && ++index[axis] == shape->dims[axis]; )
+        index[axis] = 0;
+    }
+
+  return TRUE;
+}
+
+/* Elements of @value in row-major order, numbered as they lie in @layout. */
+gint64 *
+lpt_copy_number (const LptProgramValue *value,
+                 LptValueLayout         layout)
+{
+  const LptShape *shape = &value->array.shape;
+  gint64 *numbers = lpt_memory_try (lpt_program_count (value), sizeof *numbers, NULL), index[LPT_MAX_RANK] = { 0 }, i;
+  gsize strides[LPT_MAX_RANK], at = 0;
+  gint axis;
+
+  lpt_copy_strides (shape, layout, strides);
+  for (i = 0; numbers != NULL && i < (gint64) lpt_program_count (value); i++)
+    {
+      numbers[i] = FIRST + (gint64) at;
+      for (axis = shape->rank; axis-- > 0; )
+        {
+          at += strides[axis];
+          if (++index[axis] < shape->dims[axis])
+            break;
+          at -= strides[axis] * (gsize) index[axis];
+          index[axis] = 0;
+        }
+    }
+
+  return numbers;
+}

@@ -1,0 +1,457 @@
+/* batch-matmul.c - matrix products of two activations, batched
+ *
+ * The second operand is packed when it is there: every task packs the columns that it multiplies, into its thread's
+ * workspace. In u8 form both, with zero points Za and Zb, the packer stores b - 128 and W = Zb - 128:
+ *
+ *     sum (a - Za) (b - Zb) = sum a (b - 128) - Za * column sum - W * row sum + K * Za * W
+ *
+ * Operands and result are seen through strides, so that a Transpose that only the product reads, or that alone reads the
+ * product, costs nothing: heads of attention stay where they are. A left side whose rows lie apart is turned in the
+ * workspace, too.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include "executor/operators/lpt-operators.h"
+
+/* Bytes of packed columns of a task: they should stay in the second cache while the rows pass. */
+#define PANEL_BYTES (256 * 1024)
+/* Rows below which packing would cost more than a few percent. */
+#define LEAST_ROWS 96
+/* Tasks for up to eight threads. */
+#define TASKS 16
+
+/* A tensor of codes or results as matrices: strides in elements, of the batch axes (aligned at the right), rows, columns. */
+typedef struct
+{
+  LptProgramValue  *value;
+  gint   rank;                        /* batch axes */
+  gint64 dims[LPT_MAX_RANK], strides[LPT_MAX_RANK];
+  gint64 rows, columns, row, column;  /* numbers and strides */
+} View;
+
+enum { A, B, Y, N_VIEWS };
+
+typedef struct
+{
+  LptFusedEpilogue epilogue;
+  LptKernels   kernels;
+  const LptGemmKernel *gemm;          /* of the kernels */
+  gint         rank;                  /* batch axes */
+  gsize        dims[LPT_MAX_RANK], strides[N_VIEWS][LPT_MAX_RANK];
+  gsize        matrices, m, n, k, tm, tn;
+  gsize        a_row, a_column, y_row, element;
+  ptrdiff_t    b_row, b_column;
+  gboolean     b_unsigned;
+  guint32      zero_a, w;
+  gint32      *bias;                  /* of the step, or NULL */
+  gsize        workspace, at_sums, at_bias, at_rows, at_gemm;   /* parts of it; the packed columns come first */
+  gboolean     adds;                  /* has a residual */
+} BatchMatMul;
+
+static void
+batch_matmul_task (const BatchMatMul *p,
+                   const LptOpData   *data,
+                   gsize              task)
+{
+  gsize row_tasks = (p->m + p->tm - 1) / p->tm, column_tasks = (p->n + p->tn - 1) / p->tn;
+  gsize m0 = task % row_tasks * p->tm, n0 = task / row_tasks % column_tasks * p->tn;
+  gsize matrix = task / row_tasks / column_tasks, rest = matrix;
+  gsize m = MIN (p->tm, p->m - m0), n = MIN (p->tn, p->n - n0), at[N_VIEWS] = { 0 }, c;
+  guint8 *workspace = data->workspace;
+  gint32 *sums = (gint32 *) (gpointer) (workspace + p->at_sums), *bias = (gint32 *) (gpointer) (workspace + p->at_bias);
+  LptEpilogue e = p->epilogue.e;
+  const guint8 *a;
+  gint d, v;
+
+  for (d = p->rank - 1; d >= 0; d--)
+    {
+      gsize index = rest % p->dims[d];
+
+      rest /= p->dims[d];
+      for (v = 0; v < N_VIEWS; v++)
+        at[v] += index * p->strides[v][d];
+    }
+
+  lpt_gemm_pack (p->gemm,
+                 &(LptGemmWeights) { .data = data->in[1] + at[B] + (gsize) p->b_column * n0, .is_unsigned = p->b_unsigned, .taps = 1,
+                                     .k = p->k, .n = n, .k_stride = p->b_row, .n_stride = p->b_column },
+                 0, n, workspace, sums);
+  for (c = 0; c < n; c++)
+    bias[c] = (gint32) ((p->bias != NULL ? (guint32) p->bias[n0 + c] : 0u) - p->zero_a * (guint32) sums[c] +
+                        (guint32) p->k * p->zero_a * p->w);
+  memset (bias + n, 0, LPT_CHANNEL_PAD * sizeof *bias);
+  e.bias = bias;
+  e.scale += n0;
+  e.mult += n0;
+  e.shift += n0;
+  if (e.rest != NULL)
+    e.rest += n0;
+  e.fma = (LptRequantFma) { e.fma.offset + n0, e.fma.high + n0, e.fma.low + n0, e.fma.half + n0 };
+  if (e.fbias != NULL)
+    e.fbias += n0;
+
+  a = data->in[0] + at[A] + m0 * p->a_row;
+  if (p->a_column != 1)
+    {
+      p->kernels.transpose->bytes (p->k, m, a, p->a_column, workspace + p->at_rows, p->k);
+      a = workspace + p->at_rows;
+    }
+  lpt_gemm_tile (&(LptGemm) { .kernel = p->gemm, .epilogue_kernel = p->kernels.epilogue, .epilogue = &e, .m = m, .k = p->k,
+                              .n = n, .a = a, .lda = p->a_column != 1 ? p->k : p->a_row, .packed = workspace,
+                              .out = data->out + (at[Y] + m0 * p->y_row + n0) * p->element, .ldo = p->y_row * p->element,
+                              .residual = p->adds ? data->in[2] + (matrix * p->m + m0) * p->n + n0 : NULL, .ldr = p->n },
+                 0, m, 0, n, workspace + p->at_gemm);
+}
+
+static void
+batch_matmul_run (const LptProgramOp *op,
+                  const LptOpData    *data,
+                  gsize               task,
+                  gsize               end)
+{
+  for (; task < end; task++)
+    batch_matmul_task (op->form.params, data, task);
+}
+
+static void
+batch_matmul_clear (gpointer params)
+{
+  lpt_fused_epilogue_clear (&((BatchMatMul *) params)->epilogue);
+  lpt_aligned_free (((BatchMatMul *) params)->bias);
+}
+
+/* --- views --- */
+
+/* The strides of a dense tensor whose axis i is @order[i] of one that is stored (NULL: itself). */
+static void
+ordered_strides (const LptShape *stored,
+                 const gint64   *order,
+                 gint64         *strides)
+{
+  gint64 own[LPT_MAX_RANK];
+  gint i;
+
+  lpt_shape_strides (stored, own);
+  for (i = 0; i < stored->rank; i++)
+    strides[i] = own[order != NULL ? order[i] : i];
+}
+
+/* The last two of @shape's axes are the matrix; a vector is a row (@left) or a column. */
+static void
+view_init (View            *v,
+           LptProgramValue *value,
+           const LptShape  *shape,
+           const gint64    *strides,
+           gboolean         left,
+           gboolean         transposed)
+{
+  gint i;
+
+  *v = (View) { .value = value, .rows = 1, .columns = 1 };
+  if (shape->rank == 1)
+    {
+      *(left ? &v->columns : &v->rows) = shape->dims[0];
+      *(left ? &v->column : &v->row) = strides[0];
+      return;
+    }
+  v->rank = shape->rank - 2;
+  for (i = 0; i < v->rank; i++)
+    {
+      v->dims[i] = shape->dims[i];
+      v->strides[i] = strides[i];
+    }
+  v->rows = shape->dims[v->rank + transposed];
+  v->row = strides[v->rank + transposed];
+  v->columns = shape->dims[v->rank + !transposed];
+  v->column = strides[v->rank + !transposed];
+}
+
+/* The order of a Transpose that no other op stands for; FALSE: @step is none, or it is not constant. */
+static gboolean
+transpose_order (const LptProgramOp *step,
+                 gint64             *order)
+{
+  const LptArray *own;
+  gint rank, i, axis;
+  guint seen = 0;
+
+  if (step->node->op != LPT_OP_TRANSPOSE || step->n_in != 2 || step->in[0] == NULL || step->in[1] == NULL ||
+      step->fused_into != NULL || step->in[1]->kind != LPT_STORAGE_CONST)
+    return FALSE;
+  rank = step->in[0]->array.shape.rank;
+  own = &step->in[1]->array;
+  if (own->dtype != LPT_DTYPE_I64 || lpt_array_count (own) != rank)
+    return FALSE;
+  for (i = 0; i < rank; i++)
+    {
+      if (!lpt_axis_normalize ((gint) ((const gint64 *) own->data)[i], rank, &axis))
+        return FALSE;
+      order[i] = axis;
+      seen |= 1u << axis;
+    }
+
+  return seen == (1u << rank) - 1;
+}
+
+/* Kernels can read it: rows of bytes, or for the left side columns. The right side may lie in any way. */
+static gboolean
+is_readable (const View *v,
+             gboolean    left)
+{
+  return !left || v->column == 1 || v->columns == 1 || v->row == 1 || v->rows == 1;
+}
+
+/* Operand @k of @op, behind a Transpose (and Reinterprets) that only @op reads where that is possible; what the
+ * view stands for goes to the end of @cover. */
+static View
+view_operand (LptProgramOp *op,
+              guint         k,
+              gboolean      transposed,
+              GPtrArray    *cover)
+{
+  LptProgramValue *value = op->in[k];
+  LptProgramOp *reader = op;
+  guint before = cover->len;
+  const LptShape *shape = &value->array.shape;
+  gint64 order[LPT_MAX_RANK], strides[LPT_MAX_RANK];
+  View direct, v;
+
+  ordered_strides (shape, NULL, strides);
+  view_init (&direct, value, shape, strides, k == 0, transposed);
+  while (value->kind == LPT_STORAGE_DYNAMIC && lpt_program_reader (value) == reader)
+    {
+      const LptArray *y = &value->array, *x;
+
+      reader = value->def;
+      if (reader->folded || reader->n_in == 0 || reader->in[0] == NULL || reader->fused_into != NULL)
+        break;
+      value = reader->in[0];
+      x = &value->array;
+      if (x->dtype != y->dtype || value->kind == LPT_STORAGE_CONST)
+        break;
+      g_ptr_array_add (cover, reader);
+      if (transpose_order (reader, order))
+        {
+          ordered_strides (&x->shape, order, strides);
+          view_init (&v, value, shape, strides, k == 0, transposed);
+          if (!is_readable (&v, k == 0))
+            break;
+          return v;
+        }
+      if (reader->node->op != LPT_OP_REINTERPRET)
+        break;
+    }
+  g_ptr_array_set_size (cover, (gint) before);
+
+  return direct;
+}
+
+/* The result, of @shape with its matrices, behind a Transpose that alone reads it where that keeps rows of columns. */
+static View
+view_result (const LptShape  *shape,
+             LptProgramValue *value,
+             LptProgramOp    *owner,
+             LptProgramOp   **last)
+{
+  LptProgramOp *reader = lpt_program_reader (value);
+  gint64 order[LPT_MAX_RANK], own[LPT_MAX_RANK], strides[LPT_MAX_RANK];
+  View direct, v;
+  gint i;
+
+  ordered_strides (shape, NULL, strides);
+  view_init (&direct, value, shape, strides, TRUE, FALSE);
+  if (reader == NULL || value->array.shape.rank != shape->rank || !transpose_order (reader, order))
+    return direct;
+  lpt_shape_strides (&reader->out[0]->array.shape, own);
+  for (i = 0; i < shape->rank; i++)
+    strides[order[i]] = own[i];
+  view_init (&v, reader->out[0], shape, strides, TRUE, FALSE);
+  if (v.column != 1 && v.columns != 1)
+    return direct;
+  lpt_program_fuse (reader, owner, last);
+
+  return v;
+}
+
+/* --- making --- */
+
+/* The shape of the result with its matrices; FALSE: the operands do not fit. */
+static gboolean
+result_shape (const View *a,
+              const View *b,
+              LptShape   *shape)
+{
+  LptShape left = lpt_shape_make (a->rank, a->dims), right = lpt_shape_make (b->rank, b->dims);
+
+  if (a->columns != b->rows || !lpt_shape_broadcast (&left, &right, shape) || shape->rank + 2 > LPT_MAX_RANK)
+    return FALSE;
+  shape->dims[shape->rank++] = a->rows;
+  shape->dims[shape->rank++] = b->columns;
+
+  return TRUE;
+}
+
+/* Batch axes; where one right side serves all matrices of an axis they become one. */
+static void
+set_batch (BatchMatMul *p,
+           const View  *views)
+{
+  gint rank = views[Y].rank, d, v;
+
+  p->matrices = 1;
+  for (d = 0; d < rank; d++)
+    {
+      if (views[Y].dims[d] == 1)
+        continue;
+      p->dims[p->rank] = (gsize) views[Y].dims[d];
+      p->matrices *= p->dims[p->rank];
+      for (v = 0; v < N_VIEWS; v++)
+        {
+          gint at = d - (rank - views[v].rank);
+
+          p->strides[v][p->rank] = at >= 0 && views[v].dims[at] > 1 ? (gsize) views[v].strides[at] : 0;
+        }
+      p->rank++;
+    }
+  while (p->rank > 0 && p->strides[B][p->rank - 1] == 0 && p->strides[A][p->rank - 1] == p->m * p->a_row &&
+         p->strides[Y][p->rank - 1] == p->m * p->y_row)
+    {
+      p->rank--;
+      p->matrices /= p->dims[p->rank];
+      p->m *= p->dims[p->rank];
+    }
+}
+
+/* Columns are cut first: that repeats no packing. */
+static void
+set_tiles (BatchMatMul *p)
+{
+  const double least = lpt_gemm_part (p->gemm);
+  gsize panel = lpt_gemm_panel (p->gemm, p->n), columns = (p->n + panel - 1) / panel, want = 1, cuts;
+
+  if (p->matrices < TASKS / 2)
+    want = (gsize) CLAMP ((double) p->m * (double) p->k * (double) p->n / least, 1, (double) (TASKS / p->matrices));
+  cuts = MIN (want, columns);
+  p->tn = MIN ((columns + cuts - 1) / cuts, MAX (PANEL_BYTES / p->k / panel, 1)) * panel;
+  cuts = (want + cuts - 1) / cuts;
+  p->tm = (p->m + cuts - 1) / cuts;
+  if (p->a_column != 1)
+    p->tm = MIN (p->tm, PANEL_BYTES / p->k);
+  p->tm = MIN (MAX (p->tm, LEAST_ROWS), p->m);
+}
+
+static gsize
+round_up (gsize n)
+{
+  return (n + 63) & ~(gsize) 63;
+}
+
+static void
+set_workspace (BatchMatMul *p)
+{
+  gsize parameters = round_up ((p->tn + LPT_CHANNEL_PAD) * sizeof (gint32));
+
+  p->at_sums = round_up (lpt_gemm_packed_size (p->gemm, 1, p->k, p->tn));
+  p->at_bias = p->at_sums + parameters;
+  p->at_rows = p->at_bias + parameters;
+  p->at_gemm = p->at_rows + (p->a_column != 1 ? round_up (p->tm * p->k) : 0);
+  p->workspace = p->at_gemm + round_up (lpt_gemm_workspace (&(LptGemm) { .kernel = p->gemm, .m = p->tm, .k = p->k, .n = p->tn }));
+}
+
+/* Codes with one scale; rank 1 or more, not empty. */
+static gboolean
+is_operand (const LptProgramValue *value)
+{
+  const LptArray *array = value != NULL ? &value->array : NULL;
+
+  return array != NULL && lpt_program_is_codes (value) && array->shape.rank >= 1 && lpt_array_count (array) > 0;
+}
+
+gboolean
+lpt_prepare_batch_matmul (LptProgram   *program,
+                          LptProgramOp *step)
+{
+  const LptMatMulAttrs *attrs = LPT_ATTRS (step->node, LptMatMulAttrs);
+  g_autoptr (GPtrArray) cover = g_ptr_array_new ();
+  const LptArray *left, *right, *bias;
+  gboolean ok, constant;
+  View views[N_VIEWS];
+  BatchMatMul *p;
+  LptShape shape;
+  LptProgramOp *last;
+  guint k;
+  double largest = 0;
+  gsize c;
+
+  if (!is_operand (step->in[0]) || !is_operand (step->in[1]))
+    return FALSE;
+  left = &step->in[0]->array;
+  right = &step->in[1]->array;
+  views[A] = view_operand (step, 0, attrs->transpose_a, cover);
+  views[B] = view_operand (step, 1, attrs->transpose_b, cover);
+  bias = lpt_bias_of (step, 2, (gsize) views[B].columns, &ok);
+  if (!ok || !result_shape (&views[A], &views[B], &shape))
+    return FALSE;
+
+  p = g_new0 (BatchMatMul, 1);
+  p->kernels = program->kernels;
+  p->m = (gsize) views[A].rows;
+  p->k = (gsize) views[A].columns;
+  p->n = (gsize) views[B].columns;
+  /* What is packed at each run pays later than weights do. */
+  p->gemm = lpt_gemm_kernel_for (program->kernels.gemm, p->m, p->k / 2);
+  if (!lpt_fused_epilogue_init (&p->epilogue, program, step, step->out[0]->array.shape.rank - 1, p->n, right->quant->scale, 1,
+                            left->quant->scale[0], &attrs->bias_rest))
+    {
+      batch_matmul_clear (p);
+      g_free (p);
+      return FALSE;
+    }
+  for (k = 0; k < cover->len; k++)
+    lpt_program_fuse (cover->pdata[k], step, NULL);
+  last = p->epilogue.last;
+  views[Y] = view_result (&shape, p->epilogue.out, step, &last);
+
+  p->a_row = (gsize) views[A].row;
+  p->a_column = p->k == 1 ? 1 : (gsize) views[A].column;
+  p->b_row = (ptrdiff_t) views[B].row;
+  p->b_column = (ptrdiff_t) views[B].column;
+  p->y_row = (gsize) views[Y].row;
+  p->element = p->epilogue.e.store == LPT_STORE_Q8 ? 1 : 4;
+  set_batch (p, views);
+
+  constant = views[B].value->kind == LPT_STORAGE_CONST;
+  p->b_unsigned = !constant || right->dtype == LPT_DTYPE_U8;
+  p->zero_a = (guint32) lpt_program_zero (step->in[0]);
+  p->w = (guint32) lpt_program_zero (step->in[1]) - 128u;
+  if (p->w != 0)
+    {
+      for (c = 0; c < p->n; c++)
+        p->epilogue.weight_zp[c] = (gint32) p->w;
+      p->epilogue.e.weight_zp = p->epilogue.weight_zp;
+    }
+  if (bias != NULL)
+    {
+      p->bias = lpt_program_array (p->n, sizeof (gint32));
+      for (c = 0; c < p->n && p->bias != NULL; c++)
+        {
+          p->bias[c] = (gint32) lpt_bias_at (bias, c);
+          largest = MAX (largest, fabs ((double) p->bias[c]));
+        }
+    }
+  lpt_epilogue_prepare (&p->epilogue.e, p->n, lpt_accumulator_bound (p->k) + largest);
+  set_tiles (p);
+  p->adds = p->epilogue.residual != NULL;
+  set_workspace (p);
+  lpt_program_set_form (step, &(LptOpForm) {
+    .run = batch_matmul_run, .clear = batch_matmul_clear, .params = p, .kernel = p->gemm->name, .workspace = p->workspace,
+    .tasks = p->matrices * ((p->m + p->tm - 1) / p->tm) * ((p->n + p->tn - 1) / p->tn), .n_in = p->epilogue.residual != NULL ? 3 : 2,
+    .in = { { views[A].value, LPT_LAYOUT_CODES }, { views[B].value, constant ? LPT_LAYOUT_TYPED : LPT_LAYOUT_CODES },
+            { p->epilogue.residual, LPT_LAYOUT_CODES } },
+    .out = views[Y].value, .out_layout = p->epilogue.e.store == LPT_STORE_Q8 ? LPT_LAYOUT_CODES : LPT_LAYOUT_TYPED, .last = last });
+
+  return TRUE;
+}

@@ -1,0 +1,290 @@
+/* binary.c - sums and products of codes
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include "executor/operators/lpt-operators.h"
+
+#define CHUNK 32768
+
+/* --- sums --- */
+
+gboolean
+lpt_sum_of (const LptProgramOp *step,
+            guint               first,
+            LptAdd             *add)
+{
+  const LptRequantRule *rule = lpt_requant_node_rule (step->node);
+  const LptFloats *shift = &LPT_ATTRS (step->node, LptBinaryAttrs)->shift;
+  const LptProgramValue *a = step->in[first], *b = step->in[1 - first];
+  const LptArray *y = &step->out[0]->array;
+  const double sign = step->node->op == LPT_OP_SUBTRACT ? -1 : 1;
+  const double sa = a->array.quant->scale[0] * (first == 1 ? sign : 1);
+  const double sb = b->array.quant->scale[0] * (first == 0 ? sign : 1);
+  const double sy = y->quant->scale[0];
+  const gint32 zeros[2] = { lpt_program_zero (a), lpt_program_zero (b) };
+  const gint32 offset = lpt_program_offset (y->dtype);
+
+  if (rule == NULL || shift->n > 1)
+    return FALSE;
+  *add = (LptAdd) { .zp = lpt_program_zero (step->out[0]), .lo = (gint32) lpt_dtype_min (y->dtype) + offset,
+                    .hi = (gint32) lpt_dtype_max (y->dtype) + offset, .za = zeros[0], .zb = zeros[1] };
+  if (rule->algorithm == LPT_ALGO_SUM64)
+    {
+      LptSum64 sum;
+
+      lpt_sum64_make (&sum, 2, (double[]) { sa / sy, sb / sy }, zeros, shift->n == 1 ? shift->v[0] : 0.0);
+      add->form = LPT_ADD_SINGLE;
+      add->m1 = sum.m[0];
+      add->m2 = sum.m[1];
+      add->bias = sum.bias;
+      add->shift = sum.shift;
+      return TRUE;
+    }
+  if (rule->algorithm == LPT_ALGO_FLOAT && shift->n == 0)
+    {
+      add->form = LPT_ADD_FLOAT;
+      add->sa = (float) sa;
+      add->sb = (float) sb;
+      add->sc = (float) sy;
+      return TRUE;
+    }
+
+  return FALSE;
+}
+
+/* --- products --- */
+
+/* Parameters of the product of @step in the form of its rule. */
+static gboolean
+product_of (const LptProgramOp *step,
+            LptMul             *mul)
+{
+  const LptRequantRule *rule = lpt_requant_node_rule (step->node);
+  const LptArray *a = &step->in[0]->array, *b = &step->in[1]->array;
+  const LptArray *y = &step->out[0]->array;
+  const gboolean zero_in_float = rule != NULL && rule->algorithm == LPT_ALGO_FLOAT_ZERO;
+  /* A float sum with another zero point would round elsewhere: there the codes stay their own. */
+  const gint32 offset = zero_in_float ? 0 : lpt_program_offset (y->dtype);
+  LptMultiplier m;
+
+  if (rule == NULL || lpt_int_is_affine (step->node))
+    return FALSE;
+  m = lpt_requant_rule_multiplier (rule, a->quant->scale[0], b->quant->scale[0], y->quant->scale[0]);
+  *mul = (LptMul) { .scheme = (LptRequantScheme) m.rounding, .zp_in_float = zero_in_float,
+                    .zp = y->quant->zero_point[0] + offset, .lo = (gint32) lpt_dtype_min (y->dtype) + offset,
+                    .hi = (gint32) lpt_dtype_max (y->dtype) + offset, .za = lpt_program_zero (step->in[0]),
+                    .zb = lpt_program_zero (step->in[1]), .mult = m.m, .shift = m.s, .scale = m.f };
+
+  return TRUE;
+}
+
+/* --- both, with operands that repeat --- */
+
+/* A dimension of the result and how far the operands move along it. */
+typedef struct
+{
+  gsize size, a, b;
+} Dim;
+
+typedef struct
+{
+  const LptEltwiseKernel *kernel;
+  gboolean product, flip;          /* flip: results are made as i8 */
+  LptAdd   add;
+  LptMul   mul;
+  guint    n;                      /* dimensions, the last one without gaps */
+  Dim      dims[LPT_MAX_RANK];
+  LptShape out, in[2];
+  gsize    count, cols, ldo;       /* elements; of a row; from row to row of the result */
+  gsize    rows, per_task;
+} Binary;
+
+static void
+flip_rows (gsize   rows,
+           gsize   cols,
+           guint8 *out,
+           gsize   ldo)
+{
+  if (ldo == cols)
+    lpt_flip_signs (rows * cols, out, out);
+  else
+    for (; rows > 0; rows--, out += ldo)
+      lpt_flip_signs (cols, out, out);
+}
+
+static void
+binary_run (const LptProgramOp *op,
+            const LptOpData    *data,
+            gsize               task,
+            gsize               end)
+{
+  const Binary *s = op->form.params;
+  const Dim *last = &s->dims[s->n - 1], *line = s->n > 1 ? last - 1 : NULL;
+  gsize row = task * s->per_task, last_row = MIN (end * s->per_task, s->rows);
+
+  while (row < last_row)
+    {
+      gsize a = 0, b = 0, rest = row, run = 1, cols = MIN (s->cols, s->count - row * s->cols);
+      guint8 *out = data->out + row * s->ldo;
+      guint i;
+
+      if (line == NULL)
+        {
+          a = row * s->cols * last->a;
+          b = row * s->cols * last->b;
+        }
+      else
+        run = MIN (line->size - row % line->size, last_row - row);
+      for (i = s->n - 1; i-- > 0; )
+        {
+          a += rest % s->dims[i].size * s->dims[i].a;
+          b += rest % s->dims[i].size * s->dims[i].b;
+          rest /= s->dims[i].size;
+        }
+      if (s->product)
+        s->kernel->mul (&s->mul, run, cols, data->in[0] + a, line != NULL ? line->a : 0, last->a,
+                        data->in[1] + b, line != NULL ? line->b : 0, last->b, out, s->ldo);
+      else
+        s->kernel->add (&s->add, run, cols, data->in[0] + a, line != NULL ? line->a : 0, last->a,
+                        data->in[1] + b, line != NULL ? line->b : 0, last->b, out, s->ldo);
+      if (s->flip)
+        flip_rows (run, cols, out, s->ldo);
+      row += run;
+    }
+}
+
+/* Dimensions of the result in the order that it has, merged where operands and result go on evenly; pitches: of values with the
+ * channels last, known when the program is. */
+static void
+set_dims (const LptProgramOp *op)
+{
+  Binary *s = op->form.params;
+  const LptShape *out = &s->out;
+  gboolean is_last = op->form.out_layout >= LPT_LAYOUT_CODES_LAST && out->rank > 2;
+  gsize step[2] = { 1, 1 };
+  gint i, k;
+
+  s->n = LPT_MAX_RANK;
+  for (i = 0; i < out->rank; i++)
+    {
+      /* From the innermost: with the channels last, axis 1 comes first and then the spatial ones. */
+      gint axis = !is_last ? out->rank - 1 - i : i == 0 ? 1 : i == out->rank - 1 ? 0 : out->rank - i;
+      Dim dim = { (gsize) out->dims[axis], 0, 0 };
+      gsize *stride[2] = { &dim.a, &dim.b };
+      gboolean gap = is_last && s->n == LPT_MAX_RANK - 1 && op->form.out->pitch > (gsize) out->dims[1];
+
+      for (k = 0; k < 2; k++)
+        {
+          gint own = axis - (out->rank - s->in[k].rank);
+
+          if (is_last && i == 1 && op->form.in[k].layout == LPT_LAYOUT_CODES_PITCHED)
+            step[k] = op->form.in[k].value->pitch;
+          if (own >= 0 && s->in[k].dims[own] > 1)
+            {
+              *stride[k] = step[k];
+              step[k] *= (gsize) s->in[k].dims[own];
+            }
+        }
+      if (dim.size == 1)
+        continue;
+      if (!gap && s->n < LPT_MAX_RANK && dim.a == s->dims[s->n].a * s->dims[s->n].size && dim.b == s->dims[s->n].b * s->dims[s->n].size)
+        s->dims[s->n].size *= dim.size;
+      else
+        s->dims[--s->n] = dim;
+    }
+  if (s->n == LPT_MAX_RANK)
+    s->dims[--s->n] = (Dim) { 1, 1, 1 };
+  memmove (s->dims, s->dims + s->n, (LPT_MAX_RANK - s->n) * sizeof (Dim));
+  s->n = LPT_MAX_RANK - s->n;
+}
+
+static void
+binary_bind (LptProgramOp *op)
+{
+  Binary *s = op->form.params;
+
+  set_dims (op);
+  s->cols = s->n > 1 ? s->dims[s->n - 1].size : MIN (CHUNK, s->count);
+  s->ldo = op->form.out_layout == LPT_LAYOUT_CODES_PITCHED ? op->form.out->pitch : s->cols;
+  s->rows = (s->count + s->cols - 1) / s->cols;
+  s->per_task = MAX (CHUNK / s->cols, 1);
+  op->form.tasks = (s->rows + s->per_task - 1) / s->per_task;
+}
+
+/* Of operands with more than two dimensions, repeated in some of them, all. */
+static LptOpSpan
+binary_access (const LptProgramOp *op,
+               gsize               task,
+               guint               k)
+{
+  const Binary *s = op->form.params;
+  const Dim *last = &s->dims[s->n - 1];
+  gsize row = task * s->per_task, end = MIN (row + s->per_task, s->rows), step;
+
+  if (s->n == 1)
+    return k == op->form.n_in || (k == 0 ? last->a : last->b) != 0 ? lpt_span (row * s->cols, MIN (end * s->cols, s->count), 1)
+                                                              : lpt_span (0, 1, 1);
+  if (k == op->form.n_in)
+    return lpt_span_columns (row, end, 0, s->cols, s->ldo);
+  step = k == 0 ? last[-1].a : last[-1].b;
+  if (s->n > 2 || step < s->cols)
+    return lpt_span (0, G_MAXSIZE, 1);
+
+  return lpt_span_columns (row, end, 0, s->cols, step);
+}
+
+static gboolean
+is_operand (const LptProgramValue *value)
+{
+  return value != NULL && lpt_program_is_codes (value) && lpt_program_count (value) > 0;
+}
+
+gboolean
+lpt_prepare_binary (LptProgram   *program,
+                    LptProgramOp *step)
+{
+  gboolean product = step->node->op == LPT_OP_MULTIPLY;
+  const LptShape *out, *in[2];
+  LptValueLayout layout = LPT_LAYOUT_CODES;
+  LptAdd add = { 0 };
+  LptMul mul = { 0 };
+  Binary *s;
+  guint k;
+
+  if (!is_operand (step->in[0]) || !is_operand (step->in[1]) || !lpt_program_is_codes (step->out[0]) ||
+      lpt_program_count (step->out[0]) == 0 ||
+      !(product ? product_of (step, &mul) : lpt_sum_of (step, 0, &add)))
+    return FALSE;
+  out = &step->out[0]->array.shape;
+  for (k = 0; k < 2; k++)
+    {
+      in[k] = &step->in[k]->array.shape;
+      if (lpt_shape_equal (in[k], out))
+        layout = MAX (layout, lpt_codes_layout (step->in[k]));
+    }
+  /* Fewer axes than the result stand for its last ones: only one element is the same with the channels last. */
+  for (k = 0; k < 2; k++)
+    if (in[k]->rank != out->rank && lpt_program_count (step->in[k]) > 1)
+      layout = LPT_LAYOUT_CODES;
+
+  s = g_new0 (Binary, 1);
+  s->kernel = program->kernels.eltwise;
+  s->product = product;
+  s->flip = product && mul.lo < 0;
+  s->add = add;
+  s->mul = mul;
+  s->out = *out;
+  s->in[0] = *in[0];
+  s->in[1] = *in[1];
+  s->count = lpt_program_count (step->out[0]);
+  lpt_program_set_form (step, &(LptOpForm) {
+    .run = binary_run, .access = binary_access, .bind = binary_bind, .params = s, .kernel = product ? "mul_u8" : "add_u8", .n_in = 2,
+    .in = { { step->in[0], layout, .pitched = TRUE, .overwritten = lpt_shape_equal (in[0], out) },
+            { step->in[1], layout, .pitched = TRUE, .overwritten = lpt_shape_equal (in[1], out) } },
+    .out = step->out[0], .out_layout = layout, .out_pitched = TRUE });
+
+  return TRUE;
+}

@@ -1,0 +1,327 @@
+/* copy-box.c - copies of boxes of codes between layouts
+ *
+ * An axis whose places repeat a pattern (two axes of the input, flattened) is taken as two. Axes that go on evenly on
+ * both sides, from the innermost, make a run of bytes; the next axis makes segments of runs,
+ * merged where they touch; the rest are rows. Where the innermost axis of the output is not that of the input and both
+ * are even, a row is a plane for the transpose kernel.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include "executor/operators/copy-box.h"
+
+/* Axes from the innermost one of the layout. */
+static gint
+axis_at (gint           rank,
+         LptValueLayout layout,
+         gint           i)
+{
+  if (layout != LPT_LAYOUT_CODES_LAST || rank < 3)
+    return rank - 1 - i;
+
+  return i == 0 ? 1 : i == rank - 1 ? 0 : rank - i;
+}
+
+void
+lpt_copy_strides (const LptShape *shape,
+                  LptValueLayout  layout,
+                  gsize          *strides)
+{
+  gsize step = 1;
+  gint i;
+
+  for (i = 0; i < shape->rank; i++)
+    {
+      gint axis = axis_at (shape->rank, layout, i);
+
+      strides[axis] = step;
+      step *= (gsize) shape->dims[axis];
+    }
+}
+
+/* Every entry one step further than the last. */
+static gboolean
+is_even (const gssize *map,
+         gsize         n,
+         gsize         step)
+{
+  gsize i;
+
+  if (map[0] == LPT_COPY_FILL)
+    return FALSE;
+  for (i = 1; i < n; i++)
+    if (map[i] == LPT_COPY_FILL || map[i] != map[0] + (gssize) (i * step))
+      return FALSE;
+
+  return TRUE;
+}
+
+static void
+add_segments (LptCopyBox   *box,
+              const gssize *map,
+              gsize         n,
+              gsize         stride,
+              gsize         run)
+{
+  gsize i;
+
+  box->segments = g_new (LptCopySegment, n);
+  for (i = 0; i < n; i++)
+    {
+      LptCopySegment *last = box->n_segments > 0 ? &box->segments[box->n_segments - 1] : NULL;
+      gboolean filled = map[i] == LPT_COPY_FILL;
+
+      if (last != NULL && last->to + last->n == i * stride &&
+          (filled ? last->from == LPT_COPY_FILL : last->from != LPT_COPY_FILL && last->from + (gssize) last->n == map[i]))
+        last->n += run;
+      else
+        box->segments[box->n_segments++] = (LptCopySegment) { i * stride, run, map[i] };
+    }
+}
+
+static void
+add_outer (LptCopyBox   *box,
+           const gssize *map,
+           gsize         n,
+           gsize         stride)
+{
+  box->size[box->n] = n;
+  box->stride[box->n] = stride;
+  box->from[box->n++] = g_memdup2 (map, n * sizeof *map);
+  box->rows *= n;
+}
+
+typedef struct
+{
+  gsize         size, stride;  /* stride in the output */
+  const gssize *map;
+} Axis;
+
+/* Length of the pieces of equal steps that a map of @n falls into; @n: one piece, or none that are equal. */
+static gsize
+pieces_of (const gssize *map,
+           gsize         n)
+{
+  gsize length = 2, i;
+  gssize step;
+
+  if (n < 4 || map[0] == LPT_COPY_FILL || map[1] == LPT_COPY_FILL || map[1] <= map[0])
+    return n;
+  step = map[1] - map[0];
+  while (length < n && map[length] == map[length - 1] + step)
+    length++;
+  if (n % length != 0)
+    return n;
+  for (i = length; i < n; i++)
+    if (map[i] == LPT_COPY_FILL || map[i] != map[i / length * length] + (gssize) (i % length) * step)
+      return n;
+
+  return length;
+}
+
+/* Axes of more than one element, from the innermost one of the layout; @outer: maps to free. The others go into the start. */
+static guint
+find_axes (LptCopyBox     *box,
+           const LptShape *shape,
+           gssize *const  *maps,
+           LptValueLayout  layout,
+           const gsize    *strides,
+           Axis           *axes,
+           GPtrArray      *outer,
+           gboolean       *filled)
+{
+  guint n = 0;
+  gint i;
+
+  for (i = 0; i < shape->rank; i++)
+    {
+      gint axis = axis_at (shape->rank, layout, i);
+      gsize size = (gsize) shape->dims[axis], length, k;
+
+      if (size == 1)
+        {
+          *filled |= maps[axis][0] == LPT_COPY_FILL;
+          box->start += maps[axis][0] != LPT_COPY_FILL ? maps[axis][0] : 0;
+          continue;
+        }
+      length = pieces_of (maps[axis], size);
+      axes[n++] = (Axis) { length, strides[axis], maps[axis] };
+      if (length < size)
+        {
+          gssize *starts = g_new (gssize, size / length);
+
+          for (k = 0; k < size / length; k++)
+            starts[k] = maps[axis][k * length] - maps[axis][0];
+          g_ptr_array_add (outer, starts);
+          axes[n++] = (Axis) { size / length, strides[axis] * length, starts };
+        }
+    }
+
+  return n;
+}
+
+void
+lpt_copy_box_init (LptCopyBox     *box,
+                   const LptShape *shape,
+                   gssize *const  *maps,
+                   LptValueLayout  layout,
+                   const gsize    *strides,
+                   gsize           at)
+{
+  static const gssize nothing = 0, fill = LPT_COPY_FILL;
+  g_autoptr (GPtrArray) outer = g_ptr_array_new_with_free_func (g_free);
+  Axis all[LPT_COPY_MAX_AXES], *axes = all;
+  gboolean filled = FALSE;
+  guint n, plane = 0, i;
+  gsize run = 1;
+
+  *box = (LptCopyBox) { .at = at, .rows = 1 };
+  n = find_axes (box, shape, maps, layout, strides, all, outer, &filled);
+  for (; n > 0 && axes->stride == run && is_even (axes->map, axes->size, run); axes++, n--)
+    {
+      box->start += axes->map[0];
+      run *= axes->size;
+    }
+
+  /* What remains: the first axis makes segments, or a plane with another one. */
+  for (i = 1; i < n && run == 1 && !filled && axes[0].stride == 1; i++)
+    if (is_even (axes[i].map, axes[i].size, 1) && axes[0].map[0] != LPT_COPY_FILL && axes[0].map[1] > axes[0].map[0] &&
+        is_even (axes[0].map, axes[0].size, (gsize) (axes[0].map[1] - axes[0].map[0])))
+      plane = i;
+  if (plane > 0)
+    {
+      box->plane_rows = axes[0].size;
+      box->plane_cols = axes[plane].size;
+      box->plane_ldi = (gsize) (axes[0].map[1] - axes[0].map[0]);
+      box->plane_ldo = axes[plane].stride;
+      box->start += axes[0].map[0] + axes[plane].map[0];
+      box->row_bytes = box->plane_rows * box->plane_cols;
+    }
+  else if (n > 0 && !filled)
+    {
+      add_segments (box, axes[0].map, axes[0].size, axes[0].stride, run);
+      box->row_bytes = run * axes[0].size;
+    }
+  else
+    {
+      add_segments (box, filled ? &fill : &nothing, 1, run, run);
+      box->row_bytes = run;
+    }
+  for (i = filled ? 0 : 1; i < n; i++)
+    if (i != plane || plane == 0)
+      add_outer (box, axes[i].map, axes[i].size, axes[i].stride);
+}
+
+void
+lpt_copy_box_clear (LptCopyBox *box)
+{
+  guint i;
+
+  for (i = 0; i < box->n; i++)
+    g_free (box->from[i]);
+  g_free (box->segments);
+}
+
+gboolean
+lpt_copy_box_is_view (const LptCopyBox *box,
+                      gsize            *start)
+{
+  if (box->n != 0 || box->n_segments != 1 || box->segments[0].from == LPT_COPY_FILL)
+    return FALSE;
+  *start = (gsize) (box->start + box->segments[0].from);
+
+  return TRUE;
+}
+
+gsize
+lpt_copy_box_cost (const LptCopyBox *box)
+{
+  gsize copies = box->plane_rows > 0 ? box->plane_rows * box->plane_cols / 8 : box->n_segments;
+
+  return box->rows * copies;
+}
+
+/* Short pieces by two halves that may overlap: no call. */
+static inline void
+copy_bytes (guint8       *to,
+            const guint8 *from,
+            gsize         n)
+{
+  if (n > 64 || n < 8)
+    memcpy (to, from, n);
+  else if (n > 32)
+    {
+      memcpy (to, from, 32);
+      memcpy (to + n - 32, from + n - 32, 32);
+    }
+  else if (n > 16)
+    {
+      memcpy (to, from, 16);
+      memcpy (to + n - 16, from + n - 16, 16);
+    }
+  else
+    {
+      memcpy (to, from, 8);
+      memcpy (to + n - 8, from + n - 8, 8);
+    }
+}
+
+static void
+copy_segments (const LptCopyBox *box,
+               guint8            fill,
+               const guint8     *in,
+               guint8           *out)
+{
+  guint i;
+
+  for (i = 0; i < box->n_segments; i++)
+    {
+      const LptCopySegment *s = &box->segments[i];
+
+      if (s->from == LPT_COPY_FILL || in == NULL)
+        memset (out + s->to, fill, s->n);
+      else if (s->n == 1)
+        out[s->to] = in[s->from];
+      else
+        copy_bytes (out + s->to, in + s->from, s->n);
+    }
+}
+
+void
+lpt_copy_box_run (const LptCopyBox         *box,
+                  const LptTransposeKernel *kernel,
+                  gsize                     r0,
+                  gsize                     r1,
+                  guint8                    fill,
+                  const guint8             *in,
+                  guint8                   *out)
+{
+  gsize row;
+
+  for (row = r0; row < r1; row++)
+    {
+      gsize rest = row, to = box->at;
+      gssize from = box->start;
+      gboolean filled = FALSE;
+      guint i;
+
+      for (i = 0; i < box->n; i++)
+        {
+          gsize index = rest % box->size[i];
+
+          filled |= box->from[i][index] == LPT_COPY_FILL;
+          from += filled ? 0 : box->from[i][index];
+          to += index * box->stride[i];
+          rest /= box->size[i];
+        }
+      if (box->plane_rows == 0)
+        copy_segments (box, fill, filled ? NULL : in + from, out + to);
+      else if (!filled)
+        kernel->bytes (box->plane_rows, box->plane_cols, in + from, box->plane_ldi, out + to, box->plane_ldo);
+      else
+        for (gsize c = 0; c < box->plane_cols; c++)
+          memset (out + to + c * box->plane_ldo, fill, box->plane_rows);
+    }
+}

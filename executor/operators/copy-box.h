@@ -1,0 +1,64 @@
+/* copy-box.h - copies of boxes of codes between layouts, as few and long as the layouts allow
+ *
+ * A movement is separable when the place of an output element in the input is a sum of one number for each axis:
+ * from (i, j, ...) = maps[0][i] + maps[1][j] + ... Slices, splits, pads, permutations, repetitions, blocks of space in
+ * channels and nearest neighbours are; where an entry is LPT_COPY_FILL the element is a constant.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "executor/operators/lpt-operators.h"
+
+#define LPT_COPY_FILL G_MINSSIZE
+/* An axis may be two. */
+#define LPT_COPY_MAX_AXES (2 * LPT_MAX_RANK)
+
+/* Bytes that follow each other on both sides. */
+typedef struct
+{
+  gsize  to, n;
+  gssize from;               /* or LPT_COPY_FILL */
+} LptCopySegment;
+
+/* Rows over the outer axes; each is the same segments, or a plane to transpose. */
+typedef struct
+{
+  guint           n;         /* outer axes */
+  gsize           size[LPT_COPY_MAX_AXES], stride[LPT_COPY_MAX_AXES];
+  gssize         *from[LPT_COPY_MAX_AXES];
+  LptCopySegment *segments;
+  guint           n_segments;
+  gsize           plane_rows, plane_cols, plane_ldi, plane_ldo;
+  gssize          start;     /* in the input */
+  gsize           at;        /* in the output */
+  gsize           rows, row_bytes;
+} LptCopyBox;
+
+/* Elements from one to the next along each axis in @layout. */
+void     lpt_copy_strides  (const LptShape *shape, LptValueLayout layout, gsize *strides);
+/* @shape: of the box; @maps: by axis, offsets in the input; @strides, @at: where the box lies in the output of @layout. */
+void     lpt_copy_box_init (LptCopyBox *box, const LptShape *shape, gssize *const *maps, LptValueLayout layout, const gsize *strides, gsize at);
+void     lpt_copy_box_clear (LptCopyBox *box);
+/* Rows [r0, r1). */
+void     lpt_copy_box_run  (const LptCopyBox *box, const LptTransposeKernel *kernel, gsize r0, gsize r1, guint8 fill, const guint8 *in,
+                            guint8 *out);
+/* One piece of the input as it is; @start: where. */
+gboolean lpt_copy_box_is_view (const LptCopyBox *box, gsize *start);
+/* Single copies of the whole. */
+gsize    lpt_copy_box_cost (const LptCopyBox *box);
+
+/* --- ask-move.c --- */
+
+/* The arrays of the inputs of @step, which stay the plan's, none where an optional one is absent (transfer container). */
+LptArray *lpt_copy_inputs   (const LptProgramOp *step);
+/* Elements of @value in row-major order, numbered as they lie in @layout (transfer full). */
+gint64  *lpt_copy_number    (const LptProgramValue *value, LptValueLayout layout);
+/* The outputs of @step for the numbers of its first input; @results: one array for each (transfer full). FALSE: it does not run on them. */
+gboolean lpt_copy_ask       (const LptProgramOp *step, gint64 *numbers, gint64 **results);
+/* Some of @n results are no element but a constant. */
+gboolean lpt_copy_has_fill  (const gint64 *numbers, gsize n);
+/* That constant, as the code of the output of @step; FALSE: there are several. */
+gboolean lpt_copy_ask_fill  (const LptProgramOp *step, const gint64 *numbers, guint8 *fill);
+/* The maps (transfer full) whose sums, with @start, are @numbers, places among @n_in elements; FALSE: there are none. */
+gboolean lpt_copy_find_maps (const LptShape *shape, gint64 n_in, const gint64 *numbers, gssize **maps, gssize *start, gboolean *fills);

@@ -1,0 +1,356 @@
+/* epilogue.c - what follows a product, done while its sums are stored
+ *
+ *   codes   clamps, functions of one input and requantizations become one 256-entry table, or only its bounds;
+ *           a sum with a second tensor of codes becomes the residual, with a table of its own behind it
+ *   int32   Dequantize, then a constant per channel, then Relu: the store of floats; sums with other readers are stored as
+ *           they are, and a Dequantize by itself is the same store
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "executor/operators/lpt-operators.h"
+
+/* The op that alone reads @value and that no other stands for yet, or NULL. */
+static LptProgramOp *
+only_reader (const LptProgramValue *value)
+{
+  LptProgramOp *reader = lpt_program_reader (value);
+
+  return reader != NULL && reader->fused_into == NULL ? reader : NULL;
+}
+
+/* --- tables --- */
+
+/* Tables behind @value that alone read it are composed into @table. Returns the value behind them. */
+static LptProgramValue *
+compose_tables (LptProgramOp    *owner,
+                LptProgramValue *value,
+                guint8          *table,
+                LptProgramOp   **last)
+{
+  LptProgramOp *reader;
+  guint k;
+
+  while ((reader = only_reader (value)) != NULL && reader->table != NULL)
+    {
+      for (k = 0; k < 256; k++)
+        table[k] = reader->table->codes[table[k]];
+      lpt_program_fuse (reader, owner, last);
+      value = reader->out[0];
+    }
+
+  return value;
+}
+
+/* @resize repeats codes: what tables behind it do is done before it, on fewer of them. Its input is then another value, with the
+ * codes of its output. */
+static LptProgramValue *
+move_tables (LptProgram      *program,
+             LptProgramOp    *resize,
+             LptProgramValue *value,
+             guint8          *table)
+{
+  LptProgramOp *last = resize;
+  LptProgramValue *out = compose_tables (resize, resize->out[0], table, &last), *before;
+
+  if (out == resize->out[0])
+    return value;
+  before = lpt_program_copy_value (program, value, value->layout);
+  before->array.declared = out->array.declared;
+  before->array.dtype = out->array.dtype;
+  before->array.quant = out->array.quant;
+  before->def = value->def;
+  g_ptr_array_add (before->uses, resize);
+  resize->in[0] = before;
+  resize->out[0] = out;
+
+  return before;
+}
+
+LptProgramValue *
+lpt_fused_tables (LptProgram      *program,
+                  LptProgramOp    *owner,
+                  LptProgramValue *value,
+                  guint8          *table,
+                  LptProgramOp   **last)
+{
+  LptProgramOp *reader;
+  guint k;
+
+  for (k = 0; k < 256; k++)
+    table[k] = (guint8) k;
+  value = compose_tables (owner, value, table, last);
+  reader = only_reader (value);
+
+  return reader != NULL && lpt_is_repeating (reader) ? move_tables (program, reader, value, table) : value;
+}
+
+/* Is @table the identity between two bounds? They narrow [lo, hi]. */
+static gboolean
+is_clamp (const guint8 *table,
+          gint32       *lo,
+          gint32       *hi)
+{
+  guint first = table[0], top = table[255], k;
+
+  if (first > top)
+    return FALSE;
+  for (k = 0; k < 256; k++)
+    if (table[k] != CLAMP (k, first, top))
+      return FALSE;
+  *lo = CLAMP (*lo, (gint32) first, (gint32) top);
+  *hi = CLAMP (*hi, (gint32) first, (gint32) top);
+
+  return TRUE;
+}
+
+/* --- a second tensor --- */
+
+/* The sum of the epilogue's codes and those of another value, of a rule that kernels have. */
+static gboolean
+residual_sum (const LptProgramOp    *op,
+              const LptProgramValue *value,
+              const LptProgramValue *other,
+              LptAdd                *add)
+{
+  const LptArray *x = &value->array, *r = &other->array, *y = &op->out[0]->array;
+
+  return lpt_program_is_codes (value) && lpt_program_is_codes (other) && lpt_program_is_codes (op->out[0]) &&
+         lpt_shape_equal (&x->shape, &y->shape) && lpt_shape_equal (&r->shape, &y->shape) &&
+         lpt_sum_of (op, op->in[0] == value ? 0 : 1, add);
+}
+
+static LptProgramValue *
+follow_residual (LptFusedEpilogue *epilogue,
+                 LptProgram       *program,
+                 LptProgramOp     *owner,
+                 LptProgramValue  *value)
+{
+  LptProgramOp *op = only_reader (value);
+  LptProgramValue *other;
+
+  if (op == NULL || (op->node->op != LPT_OP_ADD && op->node->op != LPT_OP_SUBTRACT) || op->integer == NULL || op->table != NULL ||
+      op->in[0] == op->in[1])
+    return value;
+  other = op->in[0] == value ? op->in[1] : op->in[0];
+  if (other == NULL || other->kind != LPT_STORAGE_DYNAMIC || !residual_sum (op, value, other, &epilogue->add))
+    return value;
+
+  lpt_program_fuse (op, owner, &epilogue->last);
+  epilogue->residual = other;
+  epilogue->e.add = &epilogue->add;
+  value = lpt_fused_tables (program, owner, op->out[0], epilogue->add_table, &epilogue->last);
+  if (!is_clamp (epilogue->add_table, &epilogue->add.lo, &epilogue->add.hi))
+    epilogue->e.add_table = epilogue->add_table;
+
+  return value;
+}
+
+/* --- floats --- */
+
+/* A float constant, one for all or one per channel along @axis of the value's shape. */
+static const float *
+channel_constant (const LptProgramValue *constant,
+                  const LptShape        *shape,
+                  gint                   axis,
+                  gsize                  channels,
+                  gsize                 *n)
+{
+  const LptShape *own;
+  gint i;
+
+  if (constant == NULL || constant->kind != LPT_STORAGE_CONST || constant->array.dtype != LPT_DTYPE_F32)
+    return NULL;
+  own = &constant->array.shape;
+  *n = (gsize) lpt_array_count (&constant->array);
+  if (*n == 1 && own->rank <= shape->rank)
+    return constant->array.data;
+  for (i = 0; i < own->rank; i++)
+    if (own->dims[i] != 1 && i + shape->rank - own->rank != axis)
+      return NULL;
+
+  return *n == channels && own->rank <= shape->rank ? constant->array.data : NULL;
+}
+
+/* Into the epilogue of @owner, whose result is then that of @op. */
+static void
+take (LptFusedEpilogue *epilogue,
+      LptProgramOp     *owner,
+      LptProgramOp     *op)
+{
+  if (op != owner)
+    lpt_program_fuse (op, owner, &epilogue->last);
+  epilogue->out = op->out[0];
+}
+
+/* The Dequantize @op and what follows it; FALSE: it has another form. */
+static gboolean
+follow_floats (LptFusedEpilogue *epilogue,
+               LptProgramOp     *owner,
+               LptProgramOp     *op,
+               gint              axis,
+               gsize             channels)
+{
+  const LptQuant *quant = op->in[0]->array.quant;
+  const LptShape *shape = &op->in[0]->array.shape;
+  gsize c, n;
+
+  if (quant == NULL || op->integer == NULL || (quant->n > 1 && (quant->axis != axis || quant->n != channels)))
+    return FALSE;
+  for (c = 0; c < quant->n; c++)
+    if (quant->zero_point[c] != 0)
+      return FALSE;
+
+  take (epilogue, owner, op);
+  epilogue->e.store = LPT_STORE_F32;
+  for (c = 0; c < channels; c++)
+    epilogue->scale[c] = (float) quant->scale[quant->n == 1 ? 0 : c];
+
+  op = only_reader (epilogue->out);
+  if (op != NULL && op->node->op == LPT_OP_ADD && op->n_in == 2)
+    {
+      const float *values = channel_constant (op->in[op->in[0] == epilogue->out ? 1 : 0], shape, axis, channels, &n);
+
+      if (values != NULL && lpt_shape_equal (&op->out[0]->array.shape, shape))
+        {
+          for (c = 0; c < channels; c++)
+            epilogue->fbias[c] = values[n == 1 ? 0 : c];
+          epilogue->e.fbias = epilogue->fbias;
+          take (epilogue, owner, op);
+          op = only_reader (epilogue->out);
+        }
+    }
+  if (op != NULL && op->node->op == LPT_OP_RELU)
+    {
+      epilogue->e.flo = 0;
+      take (epilogue, owner, op);
+    }
+
+  return TRUE;
+}
+
+/* --- the whole --- */
+
+/* FALSE: no memory. */
+static gboolean
+alloc_parameters (LptFusedEpilogue *epilogue,
+                  LptProgramOp     *op,
+                  gsize             channels)
+{
+  epilogue->residual = NULL;
+  epilogue->last = op;
+  epilogue->bias = lpt_program_array (channels, sizeof (gint32));
+  epilogue->weight_zp = lpt_program_array (channels, sizeof (gint32));
+  epilogue->mult = lpt_program_array (channels, sizeof (gint32));
+  epilogue->shift = lpt_program_array (channels, sizeof (gint32));
+  epilogue->rest = lpt_program_array (channels, sizeof (gint32));
+  epilogue->scale = lpt_program_array (channels, sizeof (float));
+  epilogue->fbias = lpt_program_array (channels, sizeof (float));
+  epilogue->fma = (LptRequantFma) { lpt_program_array (channels, sizeof (gint32)), lpt_program_array (channels, sizeof (float)),
+                                 lpt_program_array (channels, sizeof (float)), lpt_program_array (channels, sizeof (float)) };
+  epilogue->e = (LptEpilogue) { .store = LPT_STORE_Q8, .flo = -INFINITY, .fhi = INFINITY, .bias = epilogue->bias,
+                             .mult = epilogue->mult, .shift = epilogue->shift, .scale = epilogue->scale, .fma = epilogue->fma };
+
+  return epilogue->bias != NULL && epilogue->weight_zp != NULL && epilogue->mult != NULL && epilogue->shift != NULL && epilogue->rest != NULL &&
+         epilogue->scale != NULL && epilogue->fbias != NULL && epilogue->fma.offset != NULL && epilogue->fma.high != NULL &&
+         epilogue->fma.low != NULL && epilogue->fma.half != NULL;
+}
+
+gboolean
+lpt_fused_epilogue_words (LptFusedEpilogue *epilogue,
+                          LptProgramOp     *op,
+                          gint              axis,
+                          gsize             channels)
+{
+  if (!alloc_parameters (epilogue, op, channels) || !follow_floats (epilogue, op, op, axis, channels))
+    return FALSE;
+  epilogue->e.bias = NULL;
+
+  return TRUE;
+}
+
+gboolean
+lpt_fused_epilogue_init (LptFusedEpilogue *epilogue,
+                         LptProgram       *program,
+                         LptProgramOp     *op,
+                         gint              axis,
+                         gsize             channels,
+                         const double     *weight_scales,
+                         guint             n_scales,
+                         double            input_scale,
+                         const LptFloats  *rest)
+{
+  const LptRequantRule *rule = lpt_requant_node_rule (op->node);
+  LptProgramValue *value = op->out[0];
+  const LptArray *y = &value->array;
+  gboolean any_rest = FALSE;
+  gint32 offset = lpt_program_offset (y->dtype);
+  gsize c;
+
+  if (rule == NULL || rule->algorithm != LPT_ALGO_RESCALE || (rest->n > 1 && rest->n != channels))
+    return FALSE;
+  if (!alloc_parameters (epilogue, op, channels))
+    return FALSE;
+  epilogue->out = value;
+  if (y->dtype == LPT_DTYPE_I32)
+    {
+      LptProgramOp *next = only_reader (value);
+
+      if (next == NULL || next->node->op != LPT_OP_DEQUANTIZE || !follow_floats (epilogue, op, next, axis, channels))
+        epilogue->e.store = LPT_STORE_I32;
+      return TRUE;
+    }
+  if (!lpt_program_is_codes (value))
+    return FALSE;
+
+  /* Both enumerations name the same schemes in the same order. */
+  G_STATIC_ASSERT ((int) LPT_ROUNDING_SINGLE == (int) LPT_REQUANT_SINGLE && (int) LPT_ROUNDING_DOUBLE == (int) LPT_REQUANT_DOUBLE &&
+                   (int) LPT_ROUNDING_TWO_STEP == (int) LPT_REQUANT_TWO_STEP &&
+                   (int) LPT_ROUNDING_QNNPACK == (int) LPT_REQUANT_QNNPACK && (int) LPT_ROUNDING_FLOAT == (int) LPT_REQUANT_FLOAT);
+  epilogue->e.scheme = (LptRequantScheme) rule->rounding;
+  epilogue->e.zp = lpt_program_zero (value);
+  epilogue->e.lo = (gint32) lpt_dtype_min (y->dtype) + offset;
+  epilogue->e.hi = (gint32) lpt_dtype_max (y->dtype) + offset;
+  for (c = 0; c < channels; c++)
+    {
+      LptMultiplier m = lpt_requant_rule_multiplier (rule, input_scale, weight_scales[n_scales == 1 ? 0 : c], y->quant->scale[0]);
+      double fraction = rest->n == 0 ? 0 : rest->v[rest->n == 1 ? 0 : c];
+
+      if (m.rounding != rule->rounding)
+        return FALSE;
+      epilogue->mult[c] = m.m;
+      epilogue->shift[c] = m.s;
+      epilogue->scale[c] = m.f;
+      if (m.rounding == LPT_ROUNDING_SINGLE)
+        epilogue->rest[c] = (gint32) rint (CLAMP (fraction, -0.5, 0.5) * m.m);
+      any_rest |= epilogue->rest[c] != 0;
+    }
+  if (any_rest)
+    epilogue->e.rest = epilogue->rest;
+
+  value = lpt_fused_tables (program, op, value, epilogue->table, &epilogue->last);
+  if (!is_clamp (epilogue->table, &epilogue->e.lo, &epilogue->e.hi))
+    epilogue->e.table = epilogue->table;
+  epilogue->out = follow_residual (epilogue, program, op, value);
+
+  return TRUE;
+}
+
+void
+lpt_fused_epilogue_clear (LptFusedEpilogue *epilogue)
+{
+  lpt_aligned_free (epilogue->bias);
+  lpt_aligned_free (epilogue->weight_zp);
+  lpt_aligned_free (epilogue->mult);
+  lpt_aligned_free (epilogue->shift);
+  lpt_aligned_free (epilogue->rest);
+  lpt_aligned_free (epilogue->scale);
+  lpt_aligned_free (epilogue->fbias);
+  lpt_aligned_free (epilogue->fma.offset);
+  lpt_aligned_free (epilogue->fma.high);
+  lpt_aligned_free (epilogue->fma.low);
+  lpt_aligned_free (epilogue->fma.half);
+}

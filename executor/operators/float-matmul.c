@@ -1,0 +1,468 @@
+/* float-matmul.c - matrix products that stay real, and what follows sums
+ *
+ * The sums run in the order of the plain ops, each step a fused multiply-add rounded once. Processors without fused
+ * multiply-adds keep the plain ops.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include "executor/operators/float.h"
+#include "executor/operators/rows.h"
+#include "ir/scalar/lpt-loop.h"
+
+#define PANEL LPT_FGEMM_PANEL
+/* Bytes of panels that should stay in the second cache, and of so few that all of them may pass by for a few rows. */
+#define PANEL_BYTES (512 * 1024)
+#define FEW_BYTES   (256 * 1024)
+#define MAX_PANELS 8
+/* Bytes of copied rows, which meet all columns of a task. */
+#define COPY_BYTES (384 * 1024)
+/* Rows of a task, so that what they read stays in the cache while all columns pass by. */
+#define MAX_ROWS (2 * LPT_FGEMM_ROWS)
+/* Columns are split in blocks of this many where there are too few rows for the threads. */
+#define BLOCK (2 * PANEL)
+#define TASK_WORK (1 << 19)
+#define MANY_TASKS 16
+
+gboolean
+lpt_is_real_constant (const LptProgramValue *value)
+{
+  return lpt_program_is_real (value) && value->kind == LPT_STORAGE_CONST;
+}
+
+gboolean
+lpt_is_finite (const LptProgramValue *value)
+{
+  const guint32 *bits = value->array.data;
+  gsize n = lpt_program_count (value), i;
+  guint32 any = 0;
+
+  for (i = 0; i < n; i++)
+    any |= (bits[i] & 0x7f800000) == 0x7f800000;
+
+  return any == 0;
+}
+
+LptFloatSplit
+lpt_float_split (gsize items,
+                 gsize m,
+                 gsize n,
+                 gsize k,
+                 gsize max_rows)
+{
+  gsize blocks = (n + BLOCK - 1) / BLOCK, step = LPT_FGEMM_ROWS / 3, want;
+  double work = (double) items * (double) m * (double) n * (double) k / TASK_WORK;
+  LptFloatSplit s;
+
+  max_rows = CLAMP (max_rows / step * step, step, MAX_ROWS);
+  s.row_tasks = (m + max_rows - 1) / max_rows;
+  s.rows = ((m + s.row_tasks - 1) / s.row_tasks + step - 1) / step * step;
+  s.row_tasks = (m + s.rows - 1) / s.rows;
+  want = work < 1 ? 1 : work > MANY_TASKS ? MANY_TASKS : (gsize) work;
+  s.col_tasks = CLAMP (want / (items * s.row_tasks), 1, blocks);
+  /* Panels that several rows of tasks meet stay in the second cache. */
+  if (s.row_tasks > 1)
+    s.col_tasks = MAX (s.col_tasks, MIN ((n * k * sizeof (float) + PANEL_BYTES - 1) / PANEL_BYTES, (blocks + 1) / 2));
+  s.cols = (blocks + s.col_tasks - 1) / s.col_tasks * BLOCK;
+  s.col_tasks = (n + s.cols - 1) / s.cols;
+  s.by_rows = MIN (n, s.cols) * k * sizeof (float) <= FEW_BYTES;
+
+  return s;
+}
+
+gsize
+lpt_float_copied_rows (gsize k)
+{
+  return COPY_BYTES / (k * sizeof (float));
+}
+
+gsize
+lpt_float_copied_size (gsize n,
+                       gsize k)
+{
+  return (n * (k + LPT_FLOAT_GAP) * sizeof (float) + 63) & ~(gsize) 63;
+}
+
+void
+lpt_float_copy_rows (const float **rows,
+                     gsize         n,
+                     gsize         k,
+                     float        *to)
+{
+  gsize r;
+
+  for (r = 0; r < n; r++, to += k + LPT_FLOAT_GAP)
+    {
+      memcpy (to, rows[r], k * sizeof *to);
+      rows[r] = to;
+    }
+}
+
+/* --- what follows the sums --- */
+
+/* One element for each column, or one for all; NULL: it is something else. */
+static float *
+read_bias (const LptProgramValue *value,
+           const LptShape        *shape,
+           gint                   axis,
+           gsize                  columns)
+{
+  const LptArray *array = &value->array;
+  gsize n = lpt_program_count (value), i;
+  gint64 strides[LPT_MAX_RANK];
+  float *bias;
+
+  if ((n != 1 && n != columns) || array->shape.rank > shape->rank)
+    return NULL;
+  lpt_broadcast_strides (&array->shape, shape, strides);
+  if (n > 1 && strides[axis] != 1)
+    return NULL;
+  bias = lpt_program_array (columns, sizeof *bias);
+  for (i = 0; i < columns && bias != NULL; i++)
+    bias[i] = ((const float *) array->data)[n > 1 ? i : 0];
+
+  return bias;
+}
+
+/* Takes the op in; FALSE: it stays outside. */
+static gboolean
+take (LptFloatEpilogue *e,
+      const LptProgram *program,
+      LptProgramOp     *op,
+      gint              axis,
+      gsize             columns)
+{
+  const LptShape *shape = &e->out->array.shape;
+  LptProgramValue *other;
+  LptRun run;
+
+  if (!lpt_rows_read_op (op, &run) || !lpt_shape_equal (&op->out[0]->array.shape, shape))
+    return FALSE;
+  if (run.kind == LPT_RUN_MAP && e->maps == NULL && !e->after)
+    {
+      e->maps = program->kernels.floats;
+      e->map = run.map;
+      return TRUE;
+    }
+  if (run.kind == LPT_RUN_CLAMP && e->maps == NULL && !e->end.clamps)
+    {
+      e->end.clamps = TRUE;
+      e->end.lo = run.lo;
+      e->end.hi = run.hi;
+      return TRUE;
+    }
+  if (run.kind != LPT_RUN_BINARY || run.binary != LPT_BINARY_ADD || e->residual != NULL || (e->end.clamps && e->maps == NULL))
+    return FALSE;
+  other = op->in[op->in[0] == e->out ? 1 : 0];
+  if (other->kind == LPT_STORAGE_CONST)
+    {
+      if (e->bias != NULL || e->maps != NULL)
+        return FALSE;
+      e->end.bias = e->bias = read_bias (other, shape, axis, columns);
+      return e->bias != NULL;
+    }
+  if (!lpt_shape_equal (&other->array.shape, shape))
+    return FALSE;
+  e->residual = other;
+  e->after = e->maps != NULL;
+
+  return TRUE;
+}
+
+/* Takes in a Sigmoid and a Multiply that are the only readers of the result; FALSE: there are none. */
+static gboolean
+take_silu (LptFloatEpilogue *e,
+           const LptProgram *program,
+           LptProgramOp     *owner)
+{
+  LptProgramOp *sigmoid = NULL, *product;
+  LptRun run;
+  guint i;
+
+  if (lpt_program_n_uses (e->out) != 2 || e->maps != NULL)
+    return FALSE;
+  for (i = 0; i < e->out->uses->len && sigmoid == NULL; i++)
+    {
+      LptProgramOp *reader = e->out->uses->pdata[i];
+
+      if (reader->node->op == LPT_OP_SIGMOID && reader->in[0] == e->out)
+        sigmoid = reader;
+    }
+  if (sigmoid == NULL || !lpt_rows_read_op (sigmoid, &run) || sigmoid->fused_into != NULL)
+    return FALSE;
+  product = lpt_program_reader (sigmoid->out[0]);
+  if (product == NULL || product->fused_into != NULL || !lpt_rows_read_op (product, &run) ||
+      run.kind != LPT_RUN_BINARY || run.binary != LPT_BINARY_MULTIPLY || (product->in[0] != e->out && product->in[1] != e->out))
+    return FALSE;
+  e->maps = program->kernels.floats;
+  e->map = LPT_MAP_SILU;
+  lpt_program_fuse (sigmoid, owner, &e->last);
+  lpt_program_fuse (product, owner, &e->last);
+  e->out = product->out[0];
+
+  return TRUE;
+}
+
+void
+lpt_float_epilogue_init (LptFloatEpilogue *e,
+                         LptProgram       *program,
+                         LptProgramOp     *op,
+                         gint              axis,
+                         gsize             columns)
+{
+  *e = (LptFloatEpilogue) { .residual = NULL, .out = op->out[0], .last = op };
+  if (op->n_in > 2 && op->in[2] != NULL)
+    {
+      e->end.bias = e->bias = lpt_program_array (columns, sizeof (float));
+      if (e->bias != NULL)
+        memcpy (e->bias, op->in[2]->array.data, columns * sizeof (float));
+    }
+  for (;;)
+    {
+      LptProgramOp *reader = lpt_program_reader (e->out);
+
+      if (take_silu (e, program, op))
+        continue;
+      if (reader == NULL || reader->fused_into != NULL || !take (e, program, reader, axis, columns))
+        return;
+      lpt_program_fuse (reader, op, &e->last);
+      e->out = reader->out[0];
+    }
+}
+
+void
+lpt_float_epilogue_clear (LptFloatEpilogue *e)
+{
+  lpt_aligned_free (e->bias);
+}
+
+void
+lpt_float_epilogue_apply (const LptFloatEpilogue *e,
+                          LptOpForm              *form,
+                          LptValueLayout          layout)
+{
+  form->out = e->out;
+  form->out_layout = layout;
+  form->last = e->last;
+  if (e->residual == NULL)
+    return;
+  form->in[1] = (LptOperand) { e->residual, layout };
+  form->n_in = 2;
+}
+
+LptFgemmEnd
+lpt_float_epilogue_at (const LptFloatEpilogue *end,
+                       guint8 *const          *in,
+                       gsize                   row,
+                       gsize                   ldr,
+                       gsize                   column)
+{
+  LptFgemmEnd e = end->end;
+
+  e.bias = e.bias != NULL ? e.bias + column : NULL;
+  e.residual = end->residual != NULL && !end->after ? (const float *) (gconstpointer) in[1] + row * ldr + column : NULL;
+  e.ldr = ldr;
+
+  return e;
+}
+
+void
+lpt_float_epilogue_finish (const LptFloatEpilogue *end,
+                           guint8 *const          *in,
+                           gsize                   row,
+                           gsize                   ldr,
+                           gsize                   column,
+                           gsize                   m,
+                           gsize                   n,
+                           float                  *y)
+{
+  gsize count = n == ldr ? m * n : n, r;
+
+  for (r = 0; end->maps != NULL && r < m * n / count; r++)
+    {
+      end->maps->map (end->map, count, y + r * ldr, y + r * ldr);
+      if (end->after)
+        end->maps->binary (LPT_BINARY_ADD, count, y + r * ldr, 1,
+                           (const float *) (gconstpointer) in[1] + (row + r) * ldr + column, 1, y + r * ldr);
+    }
+}
+
+/* --- matrix product --- */
+
+typedef struct
+{
+  const LptFgemmKernel *kernel;
+  LptFloatEpilogue end;
+  LptShape  batch;
+  gint64    strides[2][LPT_MAX_RANK];
+  gsize     matrices, m, n, k, a_row, a_step;
+  ptrdiff_t b_k, b_n;
+  LptFloatSplit split;
+  const float *packed;         /* one constant matrix, or NULL */
+  guint     second;            /* operand, where it is not packed */
+  gsize     table, copies;     /* bytes of pointers and of copied rows in the workspace */
+} MatMul;
+
+static void
+matmul_task (const MatMul    *p,
+             const LptOpData *data,
+             gsize            task)
+{
+  const LptFloatSplit *s = &p->split;
+  guint8 *workspace = data->workspace;
+  const float **rows = (const float **) (gpointer) workspace, *a = (const float *) (gconstpointer) data->in[0];
+  gsize column = task / s->row_tasks % s->col_tasks * s->cols, row = task % s->row_tasks * s->rows;
+  gsize matrix = task / s->col_tasks / s->row_tasks, rest = matrix, at, r;
+  gsize end = p->packed != NULL ? MIN (row + s->rows, p->m) : p->m;
+  LptFgemmTile t = { .n = MIN (s->cols, p->n - column), .channels = p->k, .taps = 1, .a = rows, .a_rows = s->rows,
+                     .a_step = p->a_step, .b = p->packed != NULL ? p->packed + column * p->k : NULL, .ldy = p->n, .by_rows = s->by_rows };
+  gint64 at_a = 0, at_b = 0;
+  gint d;
+
+  for (d = p->batch.rank - 1; d >= 0; d--)
+    {
+      gint64 index = (gint64) (rest % (gsize) p->batch.dims[d]);
+
+      rest /= (gsize) p->batch.dims[d];
+      at_a += index * p->strides[0][d];
+      at_b += index * p->strides[1][d];
+    }
+  a += (gsize) at_a * p->m * p->k;
+  if (p->packed == NULL)
+    {
+      const float *b = (const float *) (gconstpointer) data->in[p->second] + (gsize) at_b * p->k * p->n;
+      float *own = (float *) (gpointer) (workspace + p->table + p->copies);
+
+      for (at = 0; at < t.n; at += PANEL)
+        lpt_fgemm_pack (p->k, p->n, column + at, b, p->b_k, p->b_n, own + at * p->k);
+      t.b = own;
+    }
+  for (; row < end; row += s->rows)
+    {
+      t.m = MIN (s->rows, end - row);
+      for (r = 0; r < t.m; r++)
+        rows[r] = a + (row + r) * p->a_row;
+      if (p->copies > 0)
+        lpt_float_copy_rows (rows, t.m, p->k, (float *) (gpointer) (workspace + p->table));
+      t.end = lpt_float_epilogue_at (&p->end, data->in, matrix * p->m + row, p->n, column);
+      t.y = (float *) (gpointer) data->out + (matrix * p->m + row) * p->n + column;
+      p->kernel->run (&t);
+      lpt_float_epilogue_finish (&p->end, data->in, matrix * p->m + row, p->n, column, t.m, t.n, t.y);
+    }
+}
+
+static void
+matmul_run (const LptProgramOp *op,
+            const LptOpData    *data,
+            gsize               task,
+            gsize               end)
+{
+  for (; task < end; task++)
+    matmul_task (op->form.params, data, task);
+}
+
+static void
+matmul_clear (gpointer params)
+{
+  lpt_float_epilogue_clear (&((MatMul *) params)->end);
+}
+
+const float *
+lpt_float_pack (LptProgram         *program,
+                const LptProgramOp *op,
+                gsize               groups,
+                gsize               k,
+                gsize               n,
+                ptrdiff_t           k_stride,
+                ptrdiff_t           n_stride)
+{
+  gsize panels = (n + PANEL - 1) / PANEL, g, at;
+  LptPackedWeights w = lpt_program_pack (program, op, "fgemm", NULL, 0, groups * panels * PANEL * k * sizeof (float), 0);
+  const float *from = op->in[1]->array.data;
+
+  for (g = 0; g < groups && w.fresh; g++)
+    for (at = 0; at < panels; at++)
+      lpt_fgemm_pack (k, n, at * PANEL, from + g * k * n, k_stride, n_stride, (float *) w.data + (g * panels + at) * PANEL * k);
+
+  return w.data;
+}
+
+gboolean
+lpt_prepare_float_matmul (LptProgram   *program,
+                          LptProgramOp *step)
+{
+  const LptMatMulAttrs *attrs = LPT_ATTRS (step->node, LptMatMulAttrs);
+  gboolean biased = step->n_in > 2 && step->in[2] != NULL;
+  const LptShape *x, *w;
+  LptShape batch_a, batch_b, batch;
+  gsize k, n, max_rows;
+  gboolean copies;
+  LptOpForm form;
+  MatMul *p;
+
+  if (program->kernels.fgemm->needs == LPT_CPU_SCALAR || !lpt_program_is_real (step->in[0]) || !lpt_program_is_real (step->in[1]) ||
+      !lpt_program_is_real (step->out[0]) || step->in[0]->kind == LPT_STORAGE_CONST ||
+      (biased && !lpt_is_real_constant (step->in[2])))
+    return FALSE;
+  x = &step->in[0]->array.shape;
+  w = &step->in[1]->array.shape;
+  if (x->rank < 2 || w->rank < 2)
+    return FALSE;
+  k = (gsize) x->dims[x->rank - (attrs->transpose_a ? 2 : 1)];
+  n = (gsize) w->dims[w->rank - (attrs->transpose_b ? 2 : 1)];
+  batch_a = lpt_shape_make (x->rank - 2, x->dims);
+  batch_b = lpt_shape_make (w->rank - 2, w->dims);
+  if (k != (gsize) w->dims[w->rank - (attrs->transpose_b ? 1 : 2)] || !lpt_shape_broadcast (&batch_a, &batch_b, &batch) ||
+      (biased && lpt_program_count (step->in[2]) != n))
+    return FALSE;
+
+  p = g_new0 (MatMul, 1);
+  p->kernel = program->kernels.fgemm;
+  lpt_broadcast_strides (&batch_a, &batch, p->strides[0]);
+  lpt_broadcast_strides (&batch_b, &batch, p->strides[1]);
+  p->m = (gsize) x->dims[x->rank - (attrs->transpose_a ? 1 : 2)];
+  p->n = n;
+  p->k = k;
+  p->matrices = (gsize) lpt_dims_product (&batch, 0, batch.rank);
+  p->a_row = attrs->transpose_a ? 1 : k;
+  p->a_step = attrs->transpose_a ? p->m : 1;
+  p->b_k = attrs->transpose_b ? 1 : (ptrdiff_t) n;
+  p->b_n = attrs->transpose_b ? (ptrdiff_t) k : 1;
+  copies = p->a_step == 1 && lpt_float_rows_collide (k) && n > BLOCK;
+  max_rows = copies ? lpt_float_copied_rows (k) : MAX_ROWS;
+  lpt_float_epilogue_init (&p->end, program, step, step->out[0]->array.shape.rank - 1, n);
+  form = (LptOpForm) { .run = matmul_run, .clear = matmul_clear, .params = p, .kernel = p->kernel->name, .n_in = 1,
+                       .in = { { step->in[0], LPT_LAYOUT_TYPED } } };
+  lpt_float_epilogue_apply (&p->end, &form, LPT_LAYOUT_TYPED);
+  if (lpt_is_real_constant (step->in[1]) && lpt_program_count (step->in[1]) == k * n)
+    {
+      p->packed = lpt_float_pack (program, step, 1, k, n, p->b_k, p->b_n);
+      if (!attrs->transpose_a)
+        {
+          /* All matrices meet the same one: they are one. */
+          p->m *= p->matrices;
+          p->matrices = 1;
+          batch.rank = 0;
+        }
+      p->split = lpt_float_split (p->matrices, p->m, n, k, max_rows);
+    }
+  else
+    {
+      gsize panels = CLAMP (PANEL_BYTES / (k * PANEL * sizeof (float)), 1, MAX_PANELS);
+
+      p->second = form.n_in++;
+      form.in[p->second] = (LptOperand) { step->in[1], LPT_LAYOUT_TYPED };
+      p->split = (LptFloatSplit) { CLAMP (max_rows, 1, MAX_ROWS), panels * PANEL, 1, (n + panels * PANEL - 1) / (panels * PANEL) };
+    }
+  form.tasks = p->matrices * p->split.row_tasks * p->split.col_tasks;
+  p->batch = batch;
+  p->table = (p->split.rows * sizeof (float *) + 63) & ~(gsize) 63;
+  p->copies = copies ? lpt_float_copied_size (p->split.rows, k) : 0;
+  form.workspace = p->table + p->copies + (p->packed == NULL ? p->split.cols * k * sizeof (float) : 0);
+
+  lpt_program_set_form (step, &form);
+
+  return TRUE;
+}

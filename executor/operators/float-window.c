@@ -1,0 +1,297 @@
+/* float-window.c - depthwise convolutions, pools and spatial means that stay real
+ *
+ * Channels last. Only taps inside of the image are named; between the borders pixels of a line have the same ones.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include "executor/operators/float.h"
+#include "eval/lpt-window.h"
+
+#define TASK_WORK (1 << 17)
+#define MANY_TASKS 16
+
+typedef enum { WINDOW_DWCONV, WINDOW_MAX, WINDOW_MEAN } Form;
+
+typedef struct
+{
+  const LptFwindowKernel *kernel;
+  Form      form;
+  LptWindow window;
+  gsize     images, channels, taps, lines;   /* lines: of the output, in all */
+  gsize     per_task;
+  gint64    from, end;                       /* output columns whose taps along the line all lie inside */
+  gboolean  exclude_pad;
+  float    *w;                               /* [tap][channels] */
+  LptFloatEpilogue fused;
+} Window;
+
+/* Taps along @axis from padded position @start on inside of image and padding. */
+static gint64
+with_padding (const LptWindow *v,
+              guint            axis,
+              gint64           start)
+{
+  gint64 room = v->in[axis] + v->pad_end[axis] - start;
+
+  return room <= 0 ? 0 : MIN (v->kernel[axis], (room - 1) / v->dilation[axis] + 1);
+}
+
+/* @n pixels of a line from (@z, @y, @x) of the output on, which have the same taps. */
+static void
+run_pixels (const Window    *p,
+            const LptOpData *data,
+            gsize            image,
+            gint64           z,
+            gint64           y,
+            gint64           x,
+            gint64           n)
+{
+  const LptWindow *v = &p->window;
+  const float **taps = (const float **) (gpointer) data->workspace, **weights = taps + p->taps, *from;
+  gsize pixel = ((image * (gsize) v->out[0] + (gsize) z) * (gsize) v->out[1] + (gsize) y) * (gsize) v->out[2] + (gsize) x, count = 0;
+  gint64 z0 = z * v->stride[0] - v->pad[0], y0 = y * v->stride[1] - v->pad[1], x0 = x * v->stride[2] - v->pad[2];
+  gint64 c = (gint64) p->channels, kz, ky, kx;
+  LptFwindowTile t;
+
+  from = (const float *) (gconstpointer) data->in[0] + image * (gsize) lpt_window_size (v->in) * p->channels;
+  for (kz = 0; kz < v->kernel[0]; kz++)
+    for (ky = 0; ky < v->kernel[1]; ky++)
+      {
+        gint64 iz = z0 + kz * v->dilation[0], iy = y0 + ky * v->dilation[1];
+
+        if (iz < 0 || iz >= v->in[0] || iy < 0 || iy >= v->in[1])
+          continue;
+        for (kx = 0; kx < v->kernel[2]; kx++)
+          {
+            gint64 ix = x0 + kx * v->dilation[2];
+
+            if (ix < 0 || ix >= v->in[2])
+              continue;
+            if (p->w != NULL)
+              weights[count] = p->w + ((kz * v->kernel[1] + ky) * v->kernel[2] + kx) * c;
+            taps[count++] = from + ((iz * v->in[1] + iy) * v->in[2] + ix) * c;
+          }
+      }
+  t = (LptFwindowTile) { (gsize) n, (gsize) (v->stride[2] * c), count, p->channels, taps,
+                          (float *) (gpointer) data->out + pixel * p->channels, p->channels };
+  if (p->form == WINDOW_MAX)
+    p->kernel->max (&t);
+  else if (p->form == WINDOW_MEAN)
+    p->kernel->mean (&t, p->exclude_pad ? (double) count
+                     : (double) (with_padding (v, 0, z0) * with_padding (v, 1, y0) * with_padding (v, 2, x0)));
+  else
+    {
+      LptFgemmEnd end = lpt_float_epilogue_at (&p->fused, data->in, pixel, p->channels, 0);
+
+      p->kernel->dwconv (&t, weights, &end);
+      lpt_float_epilogue_finish (&p->fused, data->in, pixel, p->channels, 0, (gsize) n, p->channels, t.y);
+    }
+}
+
+static void
+window_run (const LptProgramOp *op,
+            const LptOpData    *data,
+            gsize               task,
+            gsize               end)
+{
+  const Window *p = op->form.params;
+  const LptWindow *v = &p->window;
+  gsize line, last = MIN (end * p->per_task, p->lines);
+
+  for (line = task * p->per_task; line < last; line++)
+    {
+      gint64 y = (gint64) line % v->out[1], z = (gint64) line / v->out[1] % v->out[0], x;
+      gsize image = line / (gsize) v->out[1] / (gsize) v->out[0];
+
+      for (x = 0; x < p->from; x++)
+        run_pixels (p, data, image, z, y, x, 1);
+      if (p->from < p->end)
+        run_pixels (p, data, image, z, y, p->from, p->end - p->from);
+      for (x = p->end; x < v->out[2]; x++)
+        run_pixels (p, data, image, z, y, x, 1);
+    }
+}
+
+static void
+window_clear (gpointer params)
+{
+  Window *p = params;
+
+  lpt_aligned_free (p->w);
+  lpt_float_epilogue_clear (&p->fused);
+}
+
+static Window *
+window_new (LptProgram      *program,
+            LptProgramOp    *step,
+            Form             form,
+            const LptWindow *v)
+{
+  const LptShape *x = &step->in[0]->array.shape;
+  Window *p = g_new0 (Window, 1);
+  gint64 first_end, last_from;
+  gsize want;
+  double work;
+
+  p->kernel = program->kernels.fwindow;
+  p->form = form;
+  p->window = *v;
+  p->images = (gsize) x->dims[0];
+  p->channels = (gsize) x->dims[1];
+  p->taps = (gsize) lpt_window_size (v->kernel);
+  p->lines = p->images * (gsize) (v->out[0] * v->out[1]);
+  /* Inside are those that the first tap does not reach too early, nor the last one too late. */
+  lpt_window_range (v, 2, 0, &p->from, &first_end);
+  lpt_window_range (v, 2, v->kernel[2] - 1, &last_from, &p->end);
+  p->from = MIN (MAX (p->from, last_from), v->out[2]);
+  p->end = MAX (MIN (p->end, first_end), p->from);
+  work = (double) p->lines * (double) v->out[2] * (double) p->channels * (double) p->taps / TASK_WORK;
+  want = work < 1 ? 1 : work > MANY_TASKS ? MANY_TASKS : (gsize) work;
+  p->per_task = (p->lines + want - 1) / want;
+  p->fused = (LptFloatEpilogue) { .residual = NULL, .out = step->out[0], .last = step };
+
+  return p;
+}
+
+static void
+set_form (LptProgramOp  *step,
+          Window        *p,
+          LptValueLayout layout)
+{
+  LptOpForm form = { .run = window_run, .clear = window_clear, .params = p, .kernel = p->kernel->name,
+                     .tasks = (p->lines + p->per_task - 1) / p->per_task,
+                     .workspace = (2 * p->taps * sizeof (float *) + 63) & ~(gsize) 63, .n_in = 1,
+                     .in = { { step->in[0], LPT_LAYOUT_WORDS_LAST } } };
+
+  lpt_float_epilogue_apply (&p->fused, &form, layout);
+  lpt_program_set_form (step, &form);
+}
+
+gboolean
+lpt_prepare_float_dwconv (LptProgram      *program,
+                          LptProgramOp    *step,
+                          const LptWindow *v)
+{
+  const float *w = step->in[1]->array.data;
+  Window *p = window_new (program, step, WINDOW_DWCONV, v);
+  gsize c, tap;
+
+  p->w = lpt_program_array (p->taps * p->channels, sizeof (float));
+  for (c = 0; c < p->channels && p->w != NULL; c++)
+    for (tap = 0; tap < p->taps; tap++)
+      p->w[tap * p->channels + c] = w[c * p->taps + tap];
+  lpt_float_epilogue_init (&p->fused, program, step, 1, p->channels);
+  set_form (step, p, LPT_LAYOUT_WORDS_LAST);
+
+  return TRUE;
+}
+
+static gboolean
+is_pooled (const LptProgramOp *step)
+{
+  return step->n_in > 0 && lpt_program_is_real (step->in[0]) && lpt_program_is_real (step->out[0]) &&
+         step->in[0]->kind != LPT_STORAGE_CONST;
+}
+
+static gboolean
+pool_window (const LptProgramOp   *step,
+             const LptInts        *kernel,
+             const LptWindowAttrs *attrs,
+             LptWindow            *v)
+{
+  const LptShape *x = &step->in[0]->array.shape, *y = &step->out[0]->array.shape;
+
+  return x->rank >= 3 && y->rank == x->rank && kernel->n == (guint) x->rank - 2 &&
+         lpt_window_init (v, x->rank - 2, x->dims + 2, y->dims + 2, kernel->v, attrs, NULL);
+}
+
+gboolean
+lpt_prepare_float_max_pool (LptProgram   *program,
+                            LptProgramOp *step)
+{
+  const LptMaxPoolAttrs *a = LPT_ATTRS (step->node, LptMaxPoolAttrs);
+  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
+  LptWindow v;
+
+  /* The second output is indices. */
+  if (!is_pooled (step) || (step->n_out > 1 && lpt_program_n_uses (step->out[1]) > 0) ||
+      !pool_window (step, &a->kernel, &attrs, &v))
+    return FALSE;
+
+  set_form (step, window_new (program, step, WINDOW_MAX, &v), LPT_LAYOUT_WORDS_LAST);
+
+  return TRUE;
+}
+
+gboolean
+lpt_prepare_float_avg_pool (LptProgram   *program,
+                            LptProgramOp *step)
+{
+  const LptAvgPoolAttrs *a = LPT_ATTRS (step->node, LptAvgPoolAttrs);
+  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
+  LptWindow v;
+  Window *p;
+
+  if (!is_pooled (step) || !pool_window (step, &a->kernel, &attrs, &v))
+    return FALSE;
+  p = window_new (program, step, WINDOW_MEAN, &v);
+  p->exclude_pad = a->exclude_pad;
+
+  set_form (step, p, LPT_LAYOUT_WORDS_LAST);
+
+  return TRUE;
+}
+
+/* The axes are all spatial ones. */
+static gboolean
+is_spatial (const LptProgramValue *value,
+            gint                   rank)
+{
+  guint seen = 0, k;
+
+  if (value == NULL || value->kind != LPT_STORAGE_CONST || value->array.dtype != LPT_DTYPE_I64 || !lpt_shape_is_static (&value->array.shape))
+    return FALSE;
+  for (k = 0; k < (guint) lpt_array_count (&value->array); k++)
+    {
+      gint axis;
+
+      if (!lpt_axis_normalize (((const gint64 *) value->array.data)[k], rank, &axis))
+        return FALSE;
+      seen |= 1u << axis;
+    }
+
+  return seen == (1u << rank) - 4;
+}
+
+/* ReduceMean over the whole image: a window of its size. */
+gboolean
+lpt_prepare_float_mean (LptProgram   *program,
+                        LptProgramOp *step)
+{
+  const LptShape *x;
+  LptWindow v;
+  Window *p;
+  guint k;
+
+  if (!is_pooled (step) || step->n_in < 2)
+    return FALSE;
+  x = &step->in[0]->array.shape;
+  if (x->rank < 3 || x->rank > 5 || !is_spatial (step->in[1], x->rank))
+    return FALSE;
+  for (k = 0; k < 3; k++)
+    {
+      gint axis = x->rank - 3 + (gint) k;
+
+      v.in[k] = v.kernel[k] = axis >= 2 ? x->dims[axis] : 1;
+      v.out[k] = v.stride[k] = v.dilation[k] = 1;
+      v.pad[k] = v.pad_end[k] = 0;
+    }
+  p = window_new (program, step, WINDOW_MEAN, &v);
+  p->exclude_pad = TRUE;
+  set_form (step, p, LPT_LAYOUT_TYPED);      /* one pixel, or without its axes */
+
+  return TRUE;
+}

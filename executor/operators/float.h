@@ -1,0 +1,65 @@
+/* float.h - what forms on real values share: the end of their sums, tasks, packed weights
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "executor/operators/lpt-operators.h"
+#include "eval/lpt-window.h"
+
+gboolean lpt_is_real_constant (const LptProgramValue *value);
+/* Every element of a real constant is finite: then a product with zero is zero. */
+gboolean lpt_is_finite        (const LptProgramValue *value);
+
+/* Constant weights of @op, input 1, in panels: @groups matrices of @k x @n, element (k, n) at k * @k_stride + n * @n_stride. */
+const float *lpt_float_pack (LptProgram *program, const LptProgramOp *op, gsize groups, gsize k, gsize n, ptrdiff_t k_stride, ptrdiff_t n_stride);
+
+/* Additions of a constant by column and of a value of the same shape, ReLU or Clamp, then a function (x * Sigmoid (x), too)
+ * and, where there was none before, an addition: as far as only they read the result. */
+typedef struct
+{
+  LptFgemmEnd end;           /* without the residual's data */
+  float      *bias;
+  const LptFloatKernel *maps;        /* or NULL */
+  LptFloatMap map;
+  gboolean    after;         /* the residual is added after the function */
+  LptProgramValue *residual; /* or NULL */
+  LptProgramValue *out;      /* the result */
+  LptProgramOp *last;        /* last op fused */
+} LptFloatEpilogue;
+
+/* @op: whose third input may be a bias; @axis: of the columns in its result. Fuses what it takes in. */
+void     lpt_float_epilogue_init  (LptFloatEpilogue *end, LptProgram *program, LptProgramOp *op, gint axis, gsize columns);
+void     lpt_float_epilogue_clear (LptFloatEpilogue *end);
+
+/* Sets the form's output, and the residual as its second input, all in @layout. */
+void     lpt_float_epilogue_apply (const LptFloatEpilogue *end, LptOpForm *form, LptValueLayout layout);
+
+/* The end of a tile whose first row is @row of the result, with rows of @ldr, and whose first column is @column. */
+LptFgemmEnd lpt_float_epilogue_at (const LptFloatEpilogue *end, guint8 *const *in, gsize row, gsize ldr, gsize column);
+/* What kernels leave of it, for the @m x @n elements of that tile, which they have written to @y with rows of @ldr. */
+void     lpt_float_epilogue_finish (const LptFloatEpilogue *end, guint8 *const *in, gsize row, gsize ldr, gsize column, gsize m, gsize n, float *y);
+
+/* Rows and columns of a task of a product, from its shape only. */
+typedef struct
+{
+  gsize rows, cols;
+  gsize row_tasks, col_tasks;
+  gboolean by_rows;
+} LptFloatSplit;
+
+/* @items: products of this shape; at most @max_rows rows. */
+LptFloatSplit lpt_float_split (gsize items, gsize m, gsize n, gsize k, gsize max_rows);
+
+/* Rows this many elements apart would share few sets of the first cache: they had better be copied. */
+static inline gboolean lpt_float_rows_collide (gsize stride) { return stride % 1024 == 0; }
+/* A line of the cache lies between the end of a copy and the next one. */
+#define LPT_FLOAT_GAP 16
+/* How many rows of @k elements to copy at most, and the room that @n of them take. */
+gsize    lpt_float_copied_rows (gsize k);
+gsize    lpt_float_copied_size (gsize n, gsize k);
+/* Copies @n rows of @k elements to @to, and names the copies instead. */
+void     lpt_float_copy_rows   (const float **rows, gsize n, gsize k, float *to);
+
+/* GroupConvolution with one channel in each group, which lpt_prepare_float_conv() has looked at. */
+gboolean lpt_prepare_float_dwconv (LptProgram *program, LptProgramOp *op, const LptWindow *window);

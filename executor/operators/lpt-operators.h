@@ -1,0 +1,97 @@
+/* lpt-operators.h - who gives ops their forms, and what forms share
+ *
+ * A form is prepared for the main op of those that it stands for; what it takes in of the ops around it is fused into that
+ * one. FALSE: none of it, and nothing is changed.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "executor/operators/lpt-program-edit.h"
+
+typedef gboolean (*LptOpPrepare) (LptProgram *program, LptProgramOp *op);
+
+gboolean lpt_prepare_conv         (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_matmul       (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_batch_matmul (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_max_pool     (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_avg_pool     (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_reduce       (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_binary       (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_table        (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_quantize     (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_dequantize   (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_dequantize_words (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_concat       (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_resize       (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_move         (LptProgram *program, LptProgramOp *op);
+/* The program of rows (rows.c) that ends with @op. */
+gboolean lpt_prepare_rows         (LptProgram *program, LptProgramOp *op);
+
+/* Ops that stay real. */
+gboolean lpt_prepare_float_conv     (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_float_matmul   (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_float_max_pool (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_float_avg_pool (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_float_mean     (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_float_concat   (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_float_move     (LptProgram *program, LptProgramOp *op);
+
+/* --- helpers --- */
+
+/* CODES_LAST or CODES: how codes that do not care for the order had better be read. */
+LptValueLayout lpt_codes_layout (const LptProgramValue *value);
+
+/* The bias of @op, one integer or one per channel, or NULL; FALSE in @ok: it is something else. */
+const LptArray *lpt_bias_of (const LptProgramOp *op, guint input, gsize channels, gboolean *ok);
+/* Its integer of channel @c. */
+gint64    lpt_bias_at (const LptArray *bias, gsize c);
+
+/* No sum of @k products of 8-bit codes less their zero points is larger in magnitude. */
+static inline double
+lpt_accumulator_bound (gsize k)
+{
+  return 255.0 * 255.0 * (double) k;
+}
+
+/* Parameters of the sum of @op with operand @first as a: modes whose rule the kernels have; FALSE otherwise. */
+gboolean  lpt_sum_of (const LptProgramOp *op, guint first, LptAdd *add);
+/* Interpolate that only repeats codes. */
+gboolean  lpt_is_repeating (const LptProgramOp *op);
+
+/* --- bytes that tasks touch (access.c) --- */
+
+/* Elements [@from, @to). */
+LptOpSpan lpt_span         (gsize from, gsize to, gsize element);
+/* Bytes [@n0, @n1) of each of the rows [@m0, @m1), which lie @pitch bytes from each other. */
+LptOpSpan lpt_span_columns (gsize m0, gsize m1, gsize n0, gsize n1, gsize pitch);
+/* Pixels [@from, @to) of all planes of an image, those of all images behind each other. */
+LptOpSpan lpt_span_planes  (gsize pixels, gsize planes, gsize from, gsize to, gsize element);
+/* Lines [@from, @to) of the input that the output's lines @first to @last read; lines of all images behind each other. */
+void      lpt_span_lines   (const LptConvShape *s, gsize first, gsize last, gsize *from, gsize *to);
+
+/* --- what follows sums of codes (epilogue.c) --- */
+
+/* Follows the readers of an op's output as far as one pass over the result does their work. */
+typedef struct
+{
+  LptEpilogue e;
+  LptAdd      add;
+  guint8      table[256], add_table[256];
+  gint32     *bias, *weight_zp, *mult, *shift, *rest;
+  float      *scale, *fbias;
+  LptRequantFma fma;
+  LptProgramValue *out;      /* the result */
+  LptProgramValue *residual; /* or NULL */
+  LptProgramOp *last;        /* last op fused */
+} LptFusedEpilogue;
+
+/* @axis: of the channels in the output. FALSE: the result cannot be written in one pass. */
+gboolean lpt_fused_epilogue_init  (LptFusedEpilogue *epilogue, LptProgram *program, LptProgramOp *op, gint axis, gsize channels,
+                                   const double *weight_scales, guint n_scales, double input_scale, const LptFloats *rest);
+/* Of a Dequantize of int32 by itself. */
+gboolean lpt_fused_epilogue_words (LptFusedEpilogue *epilogue, LptProgramOp *op, gint axis, gsize channels);
+void     lpt_fused_epilogue_clear (LptFusedEpilogue *epilogue);
+/* Tables behind @value that only its readers' readers... are composed into @table, which begins as the identity. Returns the value
+ * behind them, which @owner makes instead. */
+LptProgramValue *lpt_fused_tables (LptProgram *program, LptProgramOp *owner, LptProgramValue *value, guint8 *table, LptProgramOp **last);

@@ -1,0 +1,302 @@
+/* pool.c - pools, and reductions over spatial axes as pools of one window
+ *
+ * MaxPool and ReduceMax between values of one quantization; ReduceMin is the same on complemented codes. The sums of
+ * AvgPool, ReduceMean and ReduceSum end as a rescaling where their rule is one, else in the op's own function.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "executor/operators/lpt-operators.h"
+#include "eval/lpt-window.h"
+
+/* Channels of a task where there are too few rows for the threads, and bytes that are worth several tasks. */
+#define CHANNELS 256
+#define FEW_ROWS 8
+#define MANY_BYTES 32768
+/* Their sum fits 32 bits. */
+#define MAX_ELEMENTS (G_MAXINT32 / 256)
+
+typedef struct
+{
+  LptPoolOp  pool;
+  LptIntSums sums;
+  gint32     offset_in, offset_out;
+  gint32    *mult, *shift;             /* by the number of elements */
+  float     *scale;
+  gsize      rows, per_task, channels; /* of a task */
+  gsize      workspace;
+} Pool;
+
+static gsize
+n_blocks (const Pool *p)
+{
+  return (p->pool.shape.ic + p->channels - 1) / p->channels;
+}
+
+static void
+pool_run (const LptProgramOp *op,
+          const LptOpData    *data,
+          gsize               task,
+          gsize               end)
+{
+  const Pool *p = op->form.params;
+
+  for (; task < end; task++)
+    {
+      LptPoolOp pool = p->pool;
+      gsize r0 = task / n_blocks (p) * p->per_task, c0 = task % n_blocks (p) * p->channels;
+
+      pool.in = data->in[0] + c0;
+      pool.out = data->out + c0;
+      pool.shape.ic = MIN (p->channels, pool.shape.ic - c0);
+      lpt_pool_tile (&pool, r0, MIN (r0 + p->per_task, p->rows), data->workspace);
+    }
+}
+
+static LptOpSpan
+pool_access (const LptProgramOp *op,
+             gsize               task,
+             guint               k)
+{
+  const Pool *p = op->form.params;
+  const LptConvShape *s = &p->pool.shape;
+  gsize r0 = task / n_blocks (p) * p->per_task, r1 = MIN (r0 + p->per_task, p->rows);
+  gsize c0 = task % n_blocks (p) * p->channels, c1 = MIN (c0 + p->channels, s->ic);
+
+  if (k == op->form.n_in)
+    return lpt_span_columns (r0 * s->ow, r1 * s->ow, c0, c1, op->form.out->pitch);
+  lpt_span_lines (s, r0, r1 - 1, &r0, &r1);
+
+  return lpt_span_columns (r0 * s->iw, r1 * s->iw, c0, c1, op->form.in[0].value->pitch);
+}
+
+static void
+pool_bind (LptProgramOp *op)
+{
+  LptPoolOp *pool = &((Pool *) op->form.params)->pool;
+
+  pool->pixel_stride = op->form.in[0].value->pitch;
+  pool->row_stride = pool->shape.iw * op->form.in[0].value->pitch;
+  pool->image_stride = pool->shape.ih * pool->row_stride;
+  pool->ldo = op->form.out->pitch;
+}
+
+static void
+pool_clear (gpointer params)
+{
+  Pool *p = params;
+
+  lpt_aligned_free (p->mult);
+  lpt_aligned_free (p->shift);
+  lpt_aligned_free (p->scale);
+}
+
+static void
+finish (const void    *data,
+        size_t         taps,
+        size_t         divisor,
+        size_t         channels,
+        const int32_t *sums,
+        uint8_t       *out)
+{
+  const Pool *p = data;
+
+  p->sums.finish (p->sums.op, (gint64) taps, (gint64) divisor, channels, sums, p->offset_in, p->offset_out, out);
+}
+
+/* The end of sums of @from to @n elements. */
+static void
+set_average (Pool               *p,
+             const LptProgramOp *step,
+             gsize               from,
+             gsize               n)
+{
+  const LptArray *y = &step->out[0]->array;
+  gint32 offset = lpt_program_offset (y->dtype);
+  gsize i;
+
+  p->offset_in = lpt_program_offset (step->in[0]->array.dtype);
+  p->offset_out = offset;
+  p->pool.form = LPT_POOL_FINISH;
+  p->pool.finish = finish;
+  p->pool.finish_data = p;
+  if (!p->sums.rescales)
+    return;
+
+  p->pool.form = LPT_POOL_AVERAGE;
+  p->pool.zero = lpt_program_zero (step->in[0]);
+  p->pool.zp = lpt_program_zero (step->out[0]);
+  p->pool.lo = (gint32) lpt_dtype_min (y->dtype) + offset;
+  p->pool.hi = (gint32) lpt_dtype_max (y->dtype) + offset;
+  p->pool.mult = p->mult = lpt_program_array (n + 1, sizeof (gint32));
+  p->pool.shift = p->shift = lpt_program_array (n + 1, sizeof (gint32));
+  p->pool.scale = p->scale = lpt_program_array (n + 1, sizeof (float));
+  for (i = from; i <= n && p->mult != NULL && p->shift != NULL && p->scale != NULL; i++)
+    {
+      LptMultiplier m = p->sums.multiplier (p->sums.op, (gint64) i);
+
+      p->pool.scheme = (LptRequantScheme) m.rounding;
+      p->mult[i] = m.m;
+      p->shift[i] = m.s;
+      p->scale[i] = m.f;
+    }
+}
+
+static gboolean
+is_pooled (const LptProgramOp *step)
+{
+  const LptProgramValue *in = step->n_in > 0 ? step->in[0] : NULL;
+
+  return in != NULL && lpt_program_is_codes (in) && lpt_program_is_codes (step->out[0]) &&
+         in->kind != LPT_STORAGE_CONST &&
+         lpt_program_count (in) > 0 && lpt_program_count (step->out[0]) > 0;
+}
+
+static gboolean
+has_one_quant (const LptProgramOp *step)
+{
+  const LptArray *x = &step->in[0]->array, *y = &step->out[0]->array;
+
+  return x->dtype == y->dtype && lpt_quant_equal (x->quant, y->quant);
+}
+
+static Pool *
+pool_new (const LptProgram   *program,
+          LptPoolForm         form,
+          const LptConvShape *s)
+{
+  Pool *p = g_new0 (Pool, 1);
+
+  p->pool = (LptPoolOp) { .kernel = program->kernels.pool, .epilogue_kernel = program->kernels.epilogue, .form = form, .shape = *s };
+  p->rows = s->batch * s->oh;
+  p->per_task = lpt_pool_tiling (s);
+  p->channels = p->rows < FEW_ROWS && s->ih * s->iw * s->ic > MANY_BYTES ? CHANNELS : s->ic;
+  p->workspace = (lpt_pool_workspace (&p->pool) + 63) & ~(gsize) 63;
+
+  return p;
+}
+
+static void
+set_form (LptProgramOp *step,
+          Pool         *p)
+{
+  lpt_program_set_form (step, &(LptOpForm) {
+    .run = pool_run, .access = pool_access, .bind = pool_bind, .clear = pool_clear, .params = p, .kernel = p->pool.kernel->name,
+    .tasks = (p->rows + p->per_task - 1) / p->per_task * n_blocks (p), .workspace = p->workspace,
+    .n_in = 1, .in = { { step->in[0], LPT_LAYOUT_CODES_LAST, .pitched = TRUE } },
+    .out = step->out[0], .out_layout = LPT_LAYOUT_CODES_LAST, .out_pitched = TRUE });
+}
+
+/* Geometry of one or two spatial axes; FALSE for others. */
+static gboolean
+pool_shape (const LptProgramOp *step,
+            const LptInts      *kernel,
+            LptWindowAttrs      attrs,
+            LptWindow          *v,
+            LptConvShape       *s)
+{
+  const LptShape *x = &step->in[0]->array.shape, *y = &step->out[0]->array.shape;
+  guint k;
+
+  if ((x->rank != 3 && x->rank != 4) || y->rank != x->rank || kernel->n != (guint) x->rank - 2 ||
+      !lpt_window_init (v, x->rank - 2, x->dims + 2, y->dims + 2, kernel->v, &attrs, NULL))
+    return FALSE;
+  for (k = 1; k < 3; k++)
+    if (v->pad[k] < 0 || v->pad_end[k] < 0)
+      return FALSE;
+  *s = (LptConvShape) { .batch = (gsize) x->dims[0], .ih = (gsize) v->in[1], .iw = (gsize) v->in[2], .ic = (gsize) x->dims[1],
+                        .oh = (gsize) v->out[1], .ow = (gsize) v->out[2], .oc = (gsize) x->dims[1], .groups = 1,
+                        .kh = (gsize) v->kernel[1], .kw = (gsize) v->kernel[2], .stride_h = (gsize) v->stride[1],
+                        .stride_w = (gsize) v->stride[2], .dilation_h = (gsize) v->dilation[1],
+                        .dilation_w = (gsize) v->dilation[2], .pad_top = (gsize) v->pad[1], .pad_left = (gsize) v->pad[2] };
+
+  return TRUE;
+}
+
+gboolean
+lpt_prepare_max_pool (LptProgram   *program,
+                      LptProgramOp *step)
+{
+  const LptMaxPoolAttrs *a = LPT_ATTRS (step->node, LptMaxPoolAttrs);
+  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
+  LptWindow v;
+  LptConvShape s;
+
+  if (!is_pooled (step) || !has_one_quant (step) || !pool_shape (step, &a->kernel, attrs, &v, &s))
+    return FALSE;
+
+  set_form (step, pool_new (program, LPT_POOL_MAX, &s));
+
+  return TRUE;
+}
+
+gboolean
+lpt_prepare_avg_pool (LptProgram   *program,
+                      LptProgramOp *step)
+{
+  const LptAvgPoolAttrs *a = LPT_ATTRS (step->node, LptAvgPoolAttrs);
+  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
+  LptIntSums sums;
+  LptWindow v;
+  LptConvShape s;
+  Pool *p;
+
+  if (!is_pooled (step) || !pool_shape (step, &a->kernel, attrs, &v, &s) || !lpt_int_avg_pool_sums (step->integer, &sums))
+    return FALSE;
+  p = pool_new (program, LPT_POOL_AVERAGE, &s);
+  p->sums = sums;
+  p->pool.count_padding = !a->exclude_pad;
+  p->pool.pad_bottom = (gsize) v.pad_end[1];
+  p->pool.pad_right = (gsize) v.pad_end[2];
+  set_average (p, step, 1, s.kh * s.kw);
+
+  set_form (step, p);
+
+  return TRUE;
+}
+
+/* ReduceMean, ReduceSum, ReduceMax, ReduceMin over spatial axes that are neighbours. */
+gboolean
+lpt_prepare_reduce (LptProgram   *program,
+                    LptProgramOp *step)
+{
+  gboolean adds = step->node->op == LPT_OP_REDUCE_MEAN || step->node->op == LPT_OP_REDUCE_SUM;
+  const gboolean *axes = lpt_int_reduce_axes (step->integer);
+  const LptShape *x;
+  gsize size[3] = { 1, 1, 1 };       /* spatial elements before, in and behind the axes */
+  guint part = 0;
+  LptConvShape s;
+  Pool *p;
+  gint axis;
+
+  if (!is_pooled (step) || (!adds && !has_one_quant (step)))
+    return FALSE;
+  x = &step->in[0]->array.shape;
+  if (x->rank < 3 || axes[0] || axes[1])
+    return FALSE;
+  for (axis = 2; axis < x->rank; axis++)
+    {
+      if (axes[axis] != (part == 1) && ++part > 2)
+        return FALSE;
+      size[part] *= (gsize) x->dims[axis];
+    }
+  if (part == 0 || size[1] > MAX_ELEMENTS)
+    return FALSE;
+
+  /* A row for each element before the axes, a column for each behind them. */
+  s = (LptConvShape) { .batch = (gsize) x->dims[0] * size[0], .ih = size[1], .iw = size[2], .ic = (gsize) x->dims[1], .oh = 1,
+                       .ow = size[2], .oc = (gsize) x->dims[1], .groups = 1, .kh = size[1], .kw = 1, .stride_h = 1,
+                       .stride_w = 1, .dilation_h = 1, .dilation_w = 1 };
+  p = pool_new (program, adds ? LPT_POOL_AVERAGE : LPT_POOL_MAX, &s);
+  if (step->node->op == LPT_OP_REDUCE_MIN)
+    p->pool.flip = 0xff;
+  if (adds)
+    {
+      lpt_int_reduce_sums (step->integer, &p->sums);
+      set_average (p, step, size[1], size[1]);
+    }
+
+  set_form (step, p);
+
+  return TRUE;
+}

@@ -1,0 +1,167 @@
+/* rows-run.c - runs a program of rows, tile by tile
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "executor/operators/rows.h"
+
+typedef struct
+{
+  const LptRows     *p;
+  const LptOpData *data;
+  gsize              row, rows, col, cols;
+} Tile;
+
+static guint8 *
+register_at (const Tile *t,
+             guint       index)
+{
+  return t->data->workspace + index * t->p->tile_rows * t->p->tile_cols * sizeof (float);
+}
+
+/* Where the tile's elements of a whole operand begin. */
+static gconstpointer
+whole_at (const Tile          *t,
+          const LptRunOperand *o,
+          gsize                size)
+{
+  if (o->from == LPT_FROM_REGISTER)
+    return register_at (t, o->index);
+
+  return t->data->in[o->index] + (t->row * t->p->cols + t->col) * size;
+}
+
+/* One row of an operand. */
+static const float *
+row_at (const Tile          *t,
+        const LptRunOperand *o,
+        gsize                row)
+{
+  const LptRows *p = t->p;
+  const float *data;
+  gsize rest = row;
+  gint d;
+
+  if (o->whole)
+    return (const float *) whole_at (t, o, sizeof (float)) + (row - t->row) * t->cols;
+  data = o->from == LPT_FROM_CONSTANT ? o->constant : (const float *) (gconstpointer) t->data->in[o->index];
+  if (o->repeated)
+    return data + (row - t->row) * t->cols;
+  for (d = p->row_axes - 1; d >= 0; d--)
+    {
+      data += (gint64) (rest % (gsize) p->dims[d]) * o->strides[d];
+      rest /= (gsize) p->dims[d];
+    }
+
+  return data + t->col * o->step;
+}
+
+/* One row follows the other. */
+static gboolean
+goes_through (const LptRunOperand *o)
+{
+  return o->whole || o->repeated;
+}
+
+static gboolean
+is_scalar (const LptRows       *p,
+           const LptRunOperand *o)
+{
+  gint d;
+
+  for (d = 0; d < p->row_axes; d++)
+    if (o->strides[d] != 0)
+      return FALSE;
+
+  return !o->whole && o->step == 0;
+}
+
+static void
+run_binary (const Tile   *t,
+            const LptRun *run,
+            float        *out)
+{
+  const LptFloatKernel *kernel = t->p->kernels.floats;
+  const LptRunOperand *a = &run->in[0], *b = &run->in[1];
+  gboolean one_call = (goes_through (a) || is_scalar (t->p, a)) && (goes_through (b) || is_scalar (t->p, b));
+  gsize row, n = one_call ? t->rows * t->cols : t->cols;
+
+  for (row = t->row; row < t->row + (one_call ? 1 : t->rows); row++, out += n)
+    kernel->binary (run->binary, n, row_at (t, a, row), a->whole || a->step, row_at (t, b, row), b->whole || b->step, out);
+}
+
+static void
+run_tile (const Tile *t)
+{
+  const LptRows *p = t->p;
+  const LptFloatKernel *floats = p->kernels.floats;
+  gsize n = t->rows * t->cols, i;
+  guint k;
+
+  for (k = 0; k < p->n_runs; k++)
+    {
+      const LptRun *run = &p->runs[k];
+      const LptRunOperand *x = &run->in[0];
+      gpointer out = run->out != LPT_ROWS_RESULT ? register_at (t, run->out)
+                                           : t->data->out + (t->row * p->cols + t->col) * p->result_size;
+      const float *real = run->kind != LPT_RUN_BINARY ? whole_at (t, x, sizeof (float)) : NULL;
+      gsize column = run->by_column ? t->col : 0;
+      gsize rows = run->by_column && !run->repeated ? t->rows : 1, cols = n / rows;
+
+      switch (run->kind)
+        {
+        case LPT_RUN_BINARY:
+          run_binary (t, run, out);
+          break;
+        case LPT_RUN_MAP:
+          floats->map (run->map, n, real, out);
+          break;
+        case LPT_RUN_CLAMP:
+          floats->clamp (n, real, run->lo, run->hi, out);
+          break;
+        case LPT_RUN_SOFTMAX:
+          floats->softmax (t->rows, t->cols, real, t->cols, out, t->cols);
+          break;
+        case LPT_RUN_NORMALIZE:
+          floats->normalize (t->rows, t->cols, real, t->cols, run->eps, run->eps_outside, run->variance, out, t->cols);
+          break;
+        case LPT_RUN_QUANTIZE:
+          p->kernels.eltwise->quantize (&(LptQuantize) { .form = LPT_QUANTIZE_DIVIDE, .lo = run->qmin, .hi = run->qmax,
+                                                         .scale = run->scale + column, .zp = run->zero + column,
+                                                         .step = run->by_column },
+                                        rows, cols, real, cols * sizeof (float), out, cols);
+          break;
+        case LPT_RUN_DEQUANTIZE:
+          p->kernels.eltwise->dequantize (&(LptDequantize) { .scale = run->scale + column, .zp = run->zero + column,
+                                                             .step = run->by_column },
+                                          rows, cols, whole_at (t, x, 1), cols, out, cols * sizeof (float));
+          break;
+        case LPT_RUN_WORDS:
+          for (i = 0; i < rows; i++)
+            floats->words (cols, (const gint32 *) (gconstpointer) real + i * cols, run->scale + column, run->by_column,
+                           (float *) out + i * cols);
+          break;
+        default:
+          break;
+        }
+    }
+}
+
+void
+lpt_rows_run (const LptProgramOp *op,
+              const LptOpData    *data,
+              gsize               task,
+              gsize               end)
+{
+  const LptRows *p = op->form.params;
+  gsize tile, last = MIN (end * p->tiles_per_task, p->tiles);
+
+  for (tile = task * p->tiles_per_task; tile < last; tile++)
+    {
+      gsize row = tile / p->column_tiles * p->tile_rows, col = tile % p->column_tiles * p->tile_cols;
+      Tile t = { p, data, row, MIN (p->tile_rows, p->rows - row), col,
+                 MIN (p->tile_cols, p->cols - col) };
+
+      run_tile (&t);
+    }
+}

@@ -1,0 +1,187 @@
+/* rows-step.c - ops as runs of a program of rows
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+
+#include "executor/operators/rows.h"
+#include "ir/scalar/lpt-unary.h"
+#include "ir/lpt-clamp.h"
+
+static gboolean
+find_binary (LptOp           op,
+             LptFloatBinary *binary)
+{
+  static const struct { LptOp op; LptFloatBinary binary; } rows[] =
+  {
+    { LPT_OP_ADD, LPT_BINARY_ADD }, { LPT_OP_SUBTRACT, LPT_BINARY_SUBTRACT }, { LPT_OP_MULTIPLY, LPT_BINARY_MULTIPLY },
+    { LPT_OP_DIVIDE, LPT_BINARY_DIVIDE }, { LPT_OP_MAXIMUM, LPT_BINARY_MAXIMUM }, { LPT_OP_MINIMUM, LPT_BINARY_MINIMUM },
+  };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (rows); i++)
+    if (rows[i].op == op)
+      {
+        *binary = rows[i].binary;
+        return TRUE;
+      }
+
+  return FALSE;
+}
+
+/* Its only axis is the last one. */
+static gboolean
+is_last_axis (const LptProgramOp *step,
+              gint                rank)
+{
+  const LptMvnAttrs *a = LPT_ATTRS (step->node, LptMvnAttrs);
+  const LptProgramValue *axes;
+  gint64 wish;
+  gint axis;
+
+  if (step->n_in > 1 && step->in[1] != NULL)
+    {
+      axes = step->in[1];
+      if (axes->kind != LPT_STORAGE_CONST || axes->array.dtype != LPT_DTYPE_I64 || lpt_array_count (&axes->array) != 1)
+        return FALSE;
+      wish = *(const gint64 *) axes->array.data;
+    }
+  else if (a->reduction_axes.n == 1)
+    wish = a->reduction_axes.v[0];
+  else
+    return FALSE;
+
+  return lpt_axis_normalize (wish, rank, &axis) && axis == rank - 1;
+}
+
+static gboolean
+unary_run (const LptProgramOp *step,
+           LptRun             *run)
+{
+  double p[LPT_UNARY_MAX_PARAMETERS] = { 1 };      /* Swish's beta */
+
+  run->kind = LPT_RUN_CLAMP;
+  switch ((guint) step->node->op)
+    {
+    case LPT_OP_RELU:
+      run->hi = INFINITY;
+      return TRUE;
+    case LPT_OP_CLAMP:
+      lpt_clamp_bounds (step->node, &p[0], &p[1]);
+      run->lo = (float) p[0];
+      run->hi = (float) p[1];
+      return TRUE;
+    case LPT_OP_GELU:
+      p[0] = LPT_ATTRS (step->node, LptGeluAttrs)->approximation_mode;
+      break;
+    case LPT_OP_ELU:
+      p[0] = LPT_ATTRS (step->node, LptEluAttrs)->alpha;
+      break;
+    default:
+      break;
+    }
+  run->kind = LPT_RUN_MAP;
+
+  return step->n_in == 1 && lpt_unary_map (step->node->op, p, &run->map);
+}
+
+/* The quantization of @codes, one for all or one per column: of the last axis, or of the channels when they are last. */
+static gboolean
+quant_run (const LptProgramValue *codes,
+           LptRun                *run)
+{
+  const LptArray *array = &codes->array;
+  const LptQuant *quant = array->quant;
+  gint rank = array->shape.rank, axis = rank - 1;
+  guint c;
+
+  if (quant == NULL || (array->dtype != LPT_DTYPE_U8 && array->dtype != LPT_DTYPE_I8 && array->dtype != LPT_DTYPE_I32) ||
+      (quant->n > 1 && (!lpt_axis_normalize (quant->axis, rank, &axis) || (axis != rank - 1 && axis != 1) ||
+                         array->shape.dims[axis] != (gint64) quant->n)))
+    return FALSE;
+  for (c = 0; c < quant->n && array->dtype == LPT_DTYPE_I32; c++)
+    if (quant->zero_point[c] != 0)
+      return FALSE;
+  run->by_column = quant->n > 1;
+  if (run->by_column)
+    run->layout = axis == rank - 1 ? LPT_ROWS_PLAIN : LPT_ROWS_LAST;
+  run->qmin = (gint32) lpt_dtype_min (array->dtype) + lpt_program_offset (array->dtype);
+  run->qmax = (gint32) lpt_dtype_max (array->dtype) + lpt_program_offset (array->dtype);
+
+  return TRUE;
+}
+
+static gboolean
+convert_run (const LptProgramOp *step,
+             LptRun             *run)
+{
+  const LptRequantRule *rule = lpt_requant_node_rule (step->node);
+
+  switch ((guint) step->node->op)
+    {
+    case LPT_OP_QUANTIZE:
+      run->kind = LPT_RUN_QUANTIZE;
+      return rule != NULL && rule->algorithm == LPT_ALGO_FLOAT && lpt_program_is_real (step->in[0]) &&
+             step->out[0]->array.dtype != LPT_DTYPE_I32 && quant_run (step->out[0], run);
+    case LPT_OP_DEQUANTIZE:
+      run->kind = step->in[0]->array.dtype == LPT_DTYPE_I32 ? LPT_RUN_WORDS : LPT_RUN_DEQUANTIZE;
+      return lpt_program_is_real (step->out[0]) && quant_run (step->in[0], run);
+    case LPT_OP_REINTERPRET:
+      run->kind = LPT_RUN_RENAME;
+      return lpt_program_is_codes (step->in[0]) && lpt_program_is_codes (step->out[0]);
+    default:
+      return FALSE;
+    }
+}
+
+gboolean
+lpt_rows_read_op (LptProgramOp *step,
+                  LptRun       *run)
+{
+  const LptShape *shape = step->n_out == 1 ? &step->out[0]->array.shape : NULL;
+
+  *run = (LptRun) { .op = step, .n = 1 };
+  if (step->folded || shape == NULL || !lpt_shape_is_static (shape) || step->n_in == 0 || step->in[0] == NULL ||
+      lpt_array_count (&step->out[0]->array) == 0 ||
+      (step->table != NULL && step->table->n_nodes > 1))
+    return FALSE;
+  if (step->integer != NULL || step->node->op == LPT_OP_REINTERPRET)
+    return step->in[0]->kind != LPT_STORAGE_CONST && convert_run (step, run);
+  if (!lpt_program_is_real (step->out[0]) || !lpt_program_is_real (step->in[0]))
+    return FALSE;
+  if (find_binary (step->node->op, &run->binary))
+    {
+      run->kind = LPT_RUN_BINARY;
+      run->n = 2;
+      return lpt_program_is_real (step->in[1]);
+    }
+  if (!lpt_shape_equal (shape, &step->in[0]->array.shape) ||
+      step->in[0]->kind == LPT_STORAGE_CONST)
+    return FALSE;
+  switch ((guint) step->node->op)
+    {
+    case LPT_OP_SOFTMAX:
+      {
+        gint axis;
+
+        run->kind = LPT_RUN_SOFTMAX;
+        run->layout = LPT_ROWS_PLAIN;
+        return shape->rank > 0 && lpt_axis_normalize (LPT_ATTRS (step->node, LptSoftMaxAttrs)->axis, shape->rank, &axis) &&
+               axis == shape->rank - 1 && shape->dims[axis] <= LPT_ROWS_MAX_ROW;
+      }
+    case LPT_OP_MVN:
+      {
+        const LptMvnAttrs *a = LPT_ATTRS (step->node, LptMvnAttrs);
+
+        run->kind = LPT_RUN_NORMALIZE;
+        run->layout = LPT_ROWS_PLAIN;
+        run->eps = a->eps;
+        run->eps_outside = step->n_in > 1 && step->in[1] != NULL && a->eps_mode == LPT_EPS_OUTSIDE_SQRT;
+        run->variance = a->normalize_variance;
+        return shape->rank > 0 && shape->dims[shape->rank - 1] <= LPT_ROWS_MAX_ROW && is_last_axis (step, shape->rank);
+      }
+    default:
+      return unary_run (step, run);
+    }
+}

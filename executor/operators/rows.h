@@ -1,0 +1,77 @@
+/* rows.h - a program of rows: what rows.c makes, from what rows-step.c reads, for rows-run.c
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "executor/operators/lpt-operators.h"
+
+#define LPT_ROWS_MAX_RUNS 32
+/* Rows that must be whole are not longer than this. */
+#define LPT_ROWS_MAX_ROW 65536
+
+typedef enum
+{
+  LPT_RUN_BINARY, LPT_RUN_MAP, LPT_RUN_CLAMP, LPT_RUN_SOFTMAX, LPT_RUN_NORMALIZE, LPT_RUN_QUANTIZE, LPT_RUN_DEQUANTIZE,
+  LPT_RUN_WORDS,                     /* Dequantize of int32 */
+  LPT_RUN_RENAME                     /* Reinterpret: nothing to do */
+} LptRunKind;
+
+typedef enum { LPT_FROM_REGISTER, LPT_FROM_INPUT, LPT_FROM_CONSTANT } LptRunFrom;
+
+typedef enum { LPT_ROWS_ANY, LPT_ROWS_PLAIN, LPT_ROWS_LAST } LptRowsLayout;
+
+typedef struct
+{
+  LptRunFrom from;
+  guint      index;                  /* register or input */
+  float     *constant;               /* owned */
+  gboolean   whole;                  /* of the program's shape: tiles lie as in a register */
+  gboolean   repeated;               /* a constant row, as often as a tile has rows */
+  gint64     strides[LPT_MAX_RANK];  /* otherwise, in elements, of the program's axes */
+  gsize      step;                   /* along a row, 0 or 1 */
+} LptRunOperand;
+
+#define LPT_ROWS_RESULT G_MAXUINT
+
+typedef struct
+{
+  LptRunKind     kind;
+  LptRowsLayout  layout;             /* that it needs */
+  LptProgramOp  *op;                 /* that it does */
+  guint          n;
+  LptRunOperand  in[2];
+  guint          out;                /* register, or LPT_ROWS_RESULT */
+  LptFloatBinary binary;
+  LptFloatMap    map;
+  float          lo, hi;             /* clamp */
+  double         eps;
+  gboolean       eps_outside, variance;
+  gboolean       by_column, repeated;       /* quantization; its parameters as often as a tile has rows */
+  gint32         qmin, qmax;
+  float         *scale;
+  gint32        *zero;
+} LptRun;
+
+typedef struct
+{
+  guint          n_in;
+  LptOperand     in[LPT_OP_MAX_IN];
+  gsize          workspace;
+  LptKernels     kernels;
+  LptRowsLayout  layout;             /* of all runs */
+  guint          n_runs;
+  LptRun         runs[LPT_ROWS_MAX_RUNS];
+  guint          n_registers;
+  gint           row_axes;           /* axes that count rows; the others are a row */
+  gint64         dims[LPT_MAX_RANK];
+  gsize          rows, cols;
+  gsize          tile_rows, tile_cols;      /* whole rows, or a part of one */
+  gsize          column_tiles, tiles, tiles_per_task;
+  gsize          tasks, result_size;
+} LptRows;
+
+/* Fills what @run knows without its operands; FALSE: the op cannot be part of a program. */
+gboolean lpt_rows_read_op (LptProgramOp *op, LptRun *run);
+/* LptFormRun of a program. */
+void     lpt_rows_run       (const LptProgramOp *op, const LptOpData *data, gsize task, gsize end);

@@ -1,0 +1,213 @@
+/* overlap.c - which ops run overlapped, and what their units wait for
+ *
+ * Ops with tasks that follow each other are the loops of a chain (lpt-chain.h). A unit, some neighbouring tasks, waits for those of
+ * the op before that write what it reads or overwrites, or read what it overwrites: that is asked of the ops in bytes of their
+ * operands (access), and compared where these lie, in the arena or outside. So neither parts of other values nor memory that is
+ * used again need rules of their own. Reference ops run by themselves.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "executor/program/lpt-overlap.h"
+#include "executor/operators/lpt-program-edit.h"
+
+/* Of the arena (0), or of the storage of a value (its number + 1). */
+typedef struct
+{
+  guint       space;
+  LptOpSpan bytes;
+} Place;
+
+/* What a unit reads and writes. */
+typedef struct
+{
+  Place in[LPT_OP_MAX_IN], out;
+} Unit;
+
+typedef struct
+{
+  guint n_in, n;
+  Unit  units[LPT_CHAIN_UNITS];
+} Loop;
+
+static Place
+value_place (LptProgramValue *value)
+{
+  gsize at;
+  const LptProgramValue *storage = lpt_program_storage (value, &at);
+
+  if (storage->kind == LPT_STORAGE_ARENA)
+    return (Place) { 0, { .from = storage->offset + at, .to = storage->offset + storage->size } };
+
+  return (Place) { storage->index + 1, { .from = at, .to = G_MAXSIZE } };
+}
+
+/* What tasks [@task, @end) touch of operand @k (op->form.n_in: the output), which is @whole. */
+static Place
+tasks_place (const LptProgramOp *op,
+             gsize               task,
+             gsize               end,
+             guint               k,
+             Place               whole)
+{
+  LptOpSpan all = { .from = G_MAXSIZE };
+
+  if (op->form.access == NULL)
+    return whole;
+  for (; task < end; task++)
+    {
+      LptOpSpan span = op->form.access (op, task, k);
+
+      if (all.to > 0 && (span.pitch != all.pitch || span.first != all.first || span.width != all.width))
+        span.pitch = all.pitch = 0;
+      all.pitch = span.pitch;
+      all.first = span.first;
+      all.width = span.width;
+      all.from = MIN (all.from, span.from);
+      all.to = MAX (all.to, span.to);
+    }
+  if (all.pitch > 0)
+    all.first = (whole.bytes.from + all.first) % all.pitch;
+  all.to = MIN (all.to, whole.bytes.to - whole.bytes.from) + whole.bytes.from;
+  all.from = MIN (all.from + whole.bytes.from, all.to);
+
+  return (Place) { whole.space, all };
+}
+
+static void
+read_loop (const LptProgramOp *op,
+           Loop               *loop)
+{
+  guint k, u;
+
+  loop->n_in = op->form.n_in;
+  loop->n = lpt_op_n_units (op);
+  for (k = 0; k <= loop->n_in; k++)
+    {
+      Place whole = value_place (k < loop->n_in ? op->form.in[k].value : op->form.out);
+
+      for (u = 0; u < loop->n; u++)
+        *(k < loop->n_in ? &loop->units[u].in[k] : &loop->units[u].out) =
+          tasks_place (op, lpt_op_unit_task (op, u), lpt_op_unit_task (op, u + 1), k, whole);
+    }
+}
+
+static gboolean
+overlap (const Place *x,
+         const Place *y)
+{
+  const LptOpSpan *a = &x->bytes, *b = &y->bytes;
+  gsize between;
+
+  if (x->space != y->space || a->from >= b->to || b->from >= a->to)
+    return FALSE;
+  if (a->pitch == 0 || a->pitch != b->pitch)
+    return TRUE;
+  between = (b->first + a->pitch - a->first) % a->pitch;
+
+  return between < a->width || between + b->width > a->pitch;
+}
+
+static guint64
+needs_of (const Loop *loop,
+          guint       u,
+          const Loop *before)
+{
+  const Unit *unit = &loop->units[u], *other;
+  guint64 needs = 0;
+  guint i, k;
+
+  for (i = 0; i < before->n; i++)
+    {
+      gboolean any;
+
+      other = &before->units[i];
+      any = overlap (&unit->out, &other->out);
+      for (k = 0; k < loop->n_in && !any; k++)
+        any = overlap (&unit->in[k], &other->out);
+      for (k = 0; k < before->n_in && !any; k++)
+        any = overlap (&unit->out, &other->in[k]);
+      needs |= (guint64) any << i;
+    }
+
+  return needs;
+}
+
+/* Ops with tasks; others are names and views, or of no elements. */
+static gboolean
+is_loop (const LptProgramOp *op)
+{
+  return op->has_form && op->form.run != NULL && op->form.tasks > 0;
+}
+
+/* A reference op is run by the caller. */
+static gboolean
+runs_alone (const LptProgramOp *op)
+{
+  return !op->has_form && !op->folded;
+}
+
+static void
+add_overlap (const LptProgram *program,
+             GArray           *overlaps,
+             guint             first,
+             guint             end,
+             guint             n)
+{
+  LptOverlap o = { first, end, 0, g_new (LptProgramOp *, n), g_new (guint, n), g_new (LptChainLoop, n), g_new (guint64, n * LPT_CHAIN_UNITS) };
+  g_autofree Loop *loops = g_new (Loop, 2);
+  guint i, u;
+
+  for (i = first; i < end; i++)
+    {
+      LptProgramOp *op = program->ops->pdata[i];
+      guint64 *needs = o.needs + o.n * LPT_CHAIN_UNITS;
+      Loop *loop = &loops[o.n % 2], *before = &loops[(o.n + 1) % 2];
+
+      if (!is_loop (op))
+        continue;
+      read_loop (op, loop);
+      for (u = 0; u < loop->n; u++)
+        needs[u] = o.n > 0 ? needs_of (loop, u, before) : 0;
+      o.ops[o.n] = op;
+      o.at[o.n] = i;
+      o.loops[o.n++] = (LptChainLoop) { loop->n, needs };
+    }
+  g_array_append_val (overlaps, o);
+}
+
+static void
+clear_overlap (gpointer data)
+{
+  LptOverlap *o = data;
+
+  g_free (o->ops);
+  g_free (o->at);
+  g_free (o->loops);
+  g_free (o->needs);
+}
+
+GArray *
+lpt_program_find_overlaps (const LptProgram *program)
+{
+  GArray *overlaps = g_array_new (FALSE, FALSE, sizeof (LptOverlap));
+  guint i, n = 0, first = 0;
+
+  g_array_set_clear_func (overlaps, clear_overlap);
+  for (i = 0; i <= program->ops->len; i++)
+    {
+      const LptProgramOp *op = i < program->ops->len ? program->ops->pdata[i] : NULL;
+
+      if (op != NULL && !runs_alone (op))
+        {
+          n += is_loop (op);
+          continue;
+        }
+      if (n > 1)
+        add_overlap (program, overlaps, first, i, n);
+      first = i + 1;
+      n = 0;
+    }
+
+  return overlaps;
+}
