@@ -42,10 +42,11 @@ def read(name):
 
 
 def peak(*args):
-    """Kilobytes."""
+    """Kilobytes; without what AddressSanitizer keeps of freed memory."""
     code = 'import resource, subprocess, sys; subprocess.run (sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL); ' \
            'print (resource.getrusage (resource.RUSAGE_CHILDREN).ru_maxrss)'
-    return int(subprocess.run([sys.executable, '-c', code, lptc, *args], capture_output=True, text=True, check=True).stdout)
+    return int(subprocess.run([sys.executable, '-c', code, lptc, *args], capture_output=True, text=True, check=True,
+                              env={**os.environ, 'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':quarantine_size_mb=0:thread_local_quarantine_size_kb=0'}).stdout)
 
 
 x = np.frombuffer(gzip.open(os.path.join(data, 't10k-images-idx3-ubyte.gz')).read(), np.uint8, offset=16).reshape(-1, 28, 28)
