@@ -72,6 +72,13 @@ round_run (float *y,
     y[i] = fabsf (y[i]) < 4194304.0f ? round_even (y[i]) : nearbyintf (y[i]);
 }
 
+/* NaN becomes 0. */
+static inline gint32
+to_integer (float v)
+{
+  return v == v ? (gint32) v : 0;
+}
+
 static void
 store_run (const float *y,
            gpointer     out,
@@ -88,11 +95,11 @@ store_run (const float *y,
       break;
     case LPT_DTYPE_I8:
       for (i = 0; i < n; i++)
-        ((gint8 *) out)[at + (gint64) i] = (gint8) (gint32) round_even (clamp (y[i], -128.0f, 127.0f));
+        ((gint8 *) out)[at + (gint64) i] = (gint8) to_integer (round_even (clamp (y[i], -128.0f, 127.0f)));
       break;
     case LPT_DTYPE_U8:
       for (i = 0; i < n; i++)
-        ((guint8 *) out)[at + (gint64) i] = (guint8) (gint32) round_even (clamp (y[i], 0.0f, 255.0f));
+        ((guint8 *) out)[at + (gint64) i] = (guint8) to_integer (round_even (clamp (y[i], 0.0f, 255.0f)));
       break;
     default:
       g_assert_not_reached ();

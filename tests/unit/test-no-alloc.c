@@ -18,6 +18,13 @@
 #include <lpt/lpt-pass.h>
 #include <lpt/lpt-text.h>
 
+/* gcc says it by a macro, clang by a feature. */
+#ifdef __has_feature
+#if __has_feature (address_sanitizer) && !defined (__SANITIZE_ADDRESS__)
+#define __SANITIZE_ADDRESS__
+#endif
+#endif
+
 #if defined (__GLIBC__) && !defined (__SANITIZE_ADDRESS__)
 
 static atomic_int  counting;
