@@ -265,3 +265,25 @@ lpt_value_reals (LptValue  *value,
 
   return s != NULL;
 }
+
+LptValue *
+lpt_node_fold (LptGraph *graph,
+               LptNode  *node)
+{
+  LptValue *out = lpt_node_out (node);
+  g_autoptr (LptTensor) folded = NULL;
+  guint i;
+
+  if (node->n_out != 1 || node->n_in == 0 || out->quant != NULL || (node->flags & LPT_NODE_KEEP_CONST))
+    return out;
+  for (i = 0; i < node->n_in; i++)
+    {
+      const LptValue *value = lpt_node_in (node, i);
+
+      if (value == NULL || value->quant != NULL || (lpt_dtype_is_real (out->dtype) && value->producer->data == NULL))
+        return out;
+    }
+  folded = lpt_value_evaluate (out);
+
+  return folded != NULL ? lpt_node_out (lpt_graph_add_const (graph, node->name, folded)) : out;
+}

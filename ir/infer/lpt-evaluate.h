@@ -26,6 +26,14 @@ G_BEGIN_DECLS
  */
 LptTensor *lpt_value_evaluate (LptValue *value);
 
+/**
+ * lpt_node_fold:
+ * For readers, whose files write shapes as chains of operators: a Constant of @graph under the name of @node, in place of its only
+ * output, when all that it reads is known, carries no quantization and is not marked to be kept. Real numbers only from Consts.
+ * Returns: (transfer none): that Constant's output, or the node's
+ */
+LptValue  *lpt_node_fold      (LptGraph *graph, LptNode *node);
+
 /* The elements as integers (real numbers truncated), LPT_UNKNOWN where not known; FALSE when nothing is known
  * of the value, not even how many elements it has, or it is too large. @out must be zeroed or a list. */
 gboolean   lpt_value_ints     (LptValue *value, LptInts *out);

@@ -311,37 +311,14 @@ lpt_onnx_add_outs (LptOnnxNode *on,
   return lpt_onnx_add_list (on, op, n_out, n_in, in);
 }
 
-/* Exporters write target shapes as chains of Shape, Gather, Mul, Concat and the like. With static inputs these are constants. */
-static LptTensor *
-fold (LptNode *node)
-{
-  gboolean real = lpt_dtype_is_real (lpt_node_out (node)->dtype);
-
-  if (node->n_out != 1 || node->n_in == 0 || lpt_node_out (node)->quant != NULL || (node->flags & LPT_NODE_KEEP_CONST))
-    return NULL;
-  for (guint i = 0; i < node->n_in; i++)
-    {
-      const LptValue *value = lpt_node_in (node, i);
-
-      if (value == NULL || value->quant != NULL || (real && value->producer->data == NULL))
-        return NULL;
-    }
-  return lpt_value_evaluate (lpt_node_out (node));
-}
-
 LptValue *
 lpt_onnx_done (LptOnnxNode *on,
                LptNode     *node)
 {
-  g_autoptr (LptTensor) folded = NULL;
-
   if (on->error != NULL || !lpt_node_infer (node, &on->error))
     return lpt_node_out (node);
   lpt_onnx_hand_on (on, node);
-  folded = fold (node);
-  if (folded != NULL)
-    return lpt_node_out (lpt_graph_add_const (lpt_onnx_graph (on), node->name, folded));
-  return lpt_node_out (node);
+  return lpt_node_fold (lpt_onnx_graph (on), node);
 }
 
 LptValue *

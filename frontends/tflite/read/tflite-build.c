@@ -53,30 +53,13 @@ hand_on (LptNode *node)
       lpt_value_set_quant (&node->out[i], x->quant);
 }
 
-/* Shapes are written as chains of operators. With static inputs these are constants. */
-static LptTensor *
-fold (LptNode *node)
-{
-  gboolean real = lpt_dtype_is_real (lpt_node_out (node)->dtype);
-  if (node->n_out != 1 || node->n_in == 0 || lpt_node_out (node)->quant != NULL || (node->flags & LPT_NODE_KEEP_CONST))
-    return NULL;
-  for (guint i = 0; i < node->n_in; i++)
-    {
-      const LptValue *value = lpt_node_in (node, i);
-      if (value == NULL || value->quant != NULL || (real && value->producer->data == NULL))
-        return NULL;
-    }
-  return lpt_value_evaluate (lpt_node_out (node));
-}
-
 LptValue *
 lpt_tfl_done (LptTflOp *op, LptNode *node)
 {
   if (op->error != NULL || !lpt_node_infer (node, &op->error))
     return lpt_node_out (node);
   hand_on (node);
-  g_autoptr (LptTensor) folded = fold (node);
-  return lpt_node_out (folded != NULL ? lpt_graph_add_const (op->scope->graph, node->name, folded) : node);
+  return lpt_node_fold (op->scope->graph, node);
 }
 
 LptValue *
