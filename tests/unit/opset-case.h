@@ -29,6 +29,18 @@ draw (gint low,
   return g_test_rand_int_range (low, high + 1);
 }
 
+/* @rank lengths from 1 to @most. */
+static inline void
+draw_dims (gint64 *dims,
+           gint    rank,
+           gint    most)
+{
+  gint i;
+
+  for (i = 0; i < rank; i++)
+    dims[i] = draw (1, most);
+}
+
 static inline gboolean
 toss (void)
 {

@@ -13,17 +13,6 @@
 
 static double in_values[MAX_COUNT], out_values[MAX_COUNT];
 
-static void
-draw_dims (gint64 *dims,
-           gint    rank,
-           gint    most)
-{
-  gint i;
-
-  for (i = 0; i < rank; i++)
-    dims[i] = draw (1, most);
-}
-
 /* --- Clamp ------------------------------------------------------------------- */
 
 /* Bounds are rounded inwards and saturate at the type; the lower one comes first. NaN bounds nothing. */

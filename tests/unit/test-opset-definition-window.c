@@ -11,17 +11,6 @@
 
 static double in_values[MAX_COUNT], out_values[MAX_COUNT], more_values[MAX_COUNT];
 
-static void
-draw_dims (gint64 *dims,
-           gint    rank,
-           gint    most)
-{
-  gint i;
-
-  for (i = 0; i < rank; i++)
-    dims[i] = draw (1, most);
-}
-
 /* --- pools -------------------------------------------------------------------- */
 
 static gint64
