@@ -90,6 +90,7 @@ lpt_plan_context_bind (LptPlanContext *context)
       if (op->has_form)
         to[k] = context->arrays[op->form.out->index].data;
     }
+  context->bound = TRUE;
 }
 
 LptPlanContext *
@@ -226,6 +227,7 @@ lpt_plan_context_set_input (LptPlanContext *context,
   context->arrays[plan->program->inputs[i]->index] = array;
   g_clear_pointer (&context->inputs[i], lpt_tensor_unref);
   context->inputs[i] = g_steal_pointer (&held);
+  context->bound = FALSE;
 
   return TRUE;
 }
@@ -245,6 +247,7 @@ lpt_plan_context_set_array (LptPlanContext *context,
     {
       lpt_array_clear (slot);
       slot->data = array->data;
+      context->bound = FALSE;
       return TRUE;
     }
   else

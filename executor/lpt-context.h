@@ -27,6 +27,7 @@ struct _LptPlanContext
   gint64         own_trips;   /* of loops, that are left to the run that goes on */
   gint64        *trips;       /* that one, or of the context whose body this runs */
   LptProfileRow *profile;     /* one for each node, or NULL */
+  gboolean       bound;       /* addresses are those of the inputs that are set */
   gboolean       ran;         /* the last run went well: outputs can be read */
 };
 

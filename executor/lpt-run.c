@@ -242,7 +242,8 @@ lpt_plan_run (const LptPlan  *plan,
           context->arrays[i].shape = value->array.shape;
         }
     }
-  lpt_plan_context_bind (context);
+  if (!context->bound)
+    lpt_plan_context_bind (context);
 
   /* A program is short loops; reference ops that take long leave the other threads alone. */
   if (plan->overlaps->len > 0)

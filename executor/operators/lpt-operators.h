@@ -92,6 +92,6 @@ gboolean lpt_fused_epilogue_init  (LptFusedEpilogue *epilogue, LptProgram *progr
 /* Of a Dequantize of int32 by itself. */
 gboolean lpt_fused_epilogue_words (LptFusedEpilogue *epilogue, LptProgramOp *op, gint axis, gsize channels);
 void     lpt_fused_epilogue_clear (LptFusedEpilogue *epilogue);
-/* Tables behind @value that only its readers' readers... are composed into @table, which begins as the identity. Returns the value
- * behind them, which @owner makes instead. */
+/* What tables behind @value do to it, one after the other, as long as each alone reads what it maps: as one @table. They are fused
+ * into @owner, *last becomes the last of them. Returns the value behind them, which @owner makes instead. */
 LptProgramValue *lpt_fused_tables (LptProgram *program, LptProgramOp *owner, LptProgramValue *value, guint8 *table, LptProgramOp **last);

@@ -25,7 +25,6 @@ typedef struct
 {
   LptProgram       *program;
   GPtrArray        *order;   /* ops that run or rename, by the places where they stand */
-  guint             n;       /* values before the sweep */
   LptProgramValue **made;    /* value * LPT_N_LAYOUTS + layout -> the value in that layout, or NULL */
   Place            *places;  /* likewise */
   gboolean         *divisible; /* value -> all that write it and read it in CODES_LAST do as well with CODES_PITCHED */
@@ -406,7 +405,7 @@ lpt_program_choose_layouts (LptProgram *program)
   g_autofree Place *places = g_new0 (Place, n * LPT_N_LAYOUTS + 1);
   g_autofree gboolean *divisible = g_new0 (gboolean, n + 1);
   g_autofree LptProgramOp **writers = g_new0 (LptProgramOp *, n + 1);
-  Sweep s = { program, order, n, made, places, divisible, writers };
+  Sweep s = { program, order, made, places, divisible, writers };
 
   find_order (&s);
   find_divisible (&s);
