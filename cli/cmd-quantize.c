@@ -167,15 +167,6 @@ check_output (const QuantizeArgs *args, const char *in, int *code)
 
 /* --- what became of it --------------------------------------------------------------------- */
 
-static const LptExplanation *
-find_row (GPtrArray *rows, const char *name)
-{
-  for (guint i = 0; i < rows->len; i++)
-    if (g_str_equal (((LptExplanation *) rows->pdata[i])->name, name))
-      return rows->pdata[i];
-  return NULL;
-}
-
 /* Shapes of the first sample where the model leaves them open, so that work can be counted. */
 static gboolean
 fix_shapes (LptGraph *graph, LptData *data, GError **error)
@@ -203,7 +194,7 @@ print_report (LptGraph *graph, const LptConfig *config, const LptQuantizeReport 
   for (guint i = 0; i < report->layers->len; i++)
     {
       const LptQuantizedLayer *layer = report->layers->pdata[i];
-      const LptExplanation *row = find_row (rows, layer->name);
+      const LptExplanation *row = lpt_explain_find (rows, layer->name);
       gboolean integer = row != NULL && row->precision != LPT_DTYPE_F32 && row->precision != LPT_DTYPE_UNDEFINED;
       low += integer;
       unwanted += layer->quantized && !integer;

@@ -38,15 +38,6 @@ ask (LptQuantizer *q, GError **error)
   return lpt_explain (copy, q->options->config, error);
 }
 
-static const LptExplanation *
-find_row (GPtrArray *rows, const char *name)
-{
-  for (guint i = 0; i < rows->len; i++)
-    if (g_str_equal (((LptExplanation *) rows->pdata[i])->name, name))
-      return rows->pdata[i];
-  return NULL;
-}
-
 /* Takes the op that moves the data of @node nearest to it out of those that a wish climbs through. */
 static gboolean
 block (LptQuantizer *q, LptNode *node)
@@ -78,7 +69,7 @@ lpt_quantize_probe (LptQuantizer *q, GError **error)
       for (guint i = 0; i < q->report->layers->len; i++)
         {
           const LptQuantizedLayer *layer = g_ptr_array_index (q->report->layers, i);
-          const LptExplanation *row = layer->quantized ? find_row (rows, layer->name) : NULL;
+          const LptExplanation *row = layer->quantized ? lpt_explain_find (rows, layer->name) : NULL;
           if (row == NULL || row->precision != LPT_DTYPE_F32)
             continue;
           if (block (q, lpt_graph_find (q->graph, layer->name)))

@@ -29,6 +29,8 @@ typedef struct
  * Returns: (transfer full) (element-type LptExplanation): frees its elements; NULL + error
  */
 LPT_EXPORT GPtrArray *lpt_explain (LptGraph *graph, const LptConfig *config, GError **error);
+/* The row of the node called @name in what lpt_explain() gave (transfer none); NULL: none. */
+LPT_EXPORT const LptExplanation *lpt_explain_find (GPtrArray *rows, const char *name);
 
 /* The same; @macs: (out) (optional) (transfer full): what lpt_graph_macs_line() says of the result. A lowered graph is explained as
  * it is. */

@@ -511,3 +511,16 @@ lpt_explain (LptGraph         *graph,
 {
   return lpt_explain_full (graph, config, NULL, error);
 }
+
+const LptExplanation *
+lpt_explain_find (GPtrArray  *rows,
+                  const char *name)
+{
+  guint i;
+
+  for (i = 0; i < rows->len; i++)
+    if (g_str_equal (((const LptExplanation *) g_ptr_array_index (rows, i))->name, name))
+      return g_ptr_array_index (rows, i);
+
+  return NULL;
+}
