@@ -449,8 +449,8 @@ lpt_prepare_batch_matmul (LptProgram   *program,
   lpt_program_set_form (step, &(LptOpForm) {
     .run = batch_matmul_run, .clear = batch_matmul_clear, .params = p, .kernel = p->gemm->name, .workspace = p->workspace,
     .tasks = p->matrices * ((p->m + p->tm - 1) / p->tm) * ((p->n + p->tn - 1) / p->tn), .n_in = p->epilogue.residual != NULL ? 3 : 2,
-    .in = { { views[A].value, LPT_LAYOUT_CODES }, { views[B].value, constant ? LPT_LAYOUT_TYPED : LPT_LAYOUT_CODES },
-            { p->epilogue.residual, LPT_LAYOUT_CODES } },
+    .in = LPT_OPERANDS ({ views[A].value, LPT_LAYOUT_CODES }, { views[B].value, constant ? LPT_LAYOUT_TYPED : LPT_LAYOUT_CODES },
+                        { p->epilogue.residual, LPT_LAYOUT_CODES }),
     .out = views[Y].value, .out_layout = p->epilogue.e.store == LPT_STORE_Q8 ? LPT_LAYOUT_CODES : LPT_LAYOUT_TYPED, .last = last });
 
   return TRUE;

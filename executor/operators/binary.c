@@ -282,8 +282,8 @@ lpt_prepare_binary (LptProgram   *program,
   s->count = lpt_program_count (step->out[0]);
   lpt_program_set_form (step, &(LptOpForm) {
     .run = binary_run, .access = binary_access, .bind = binary_bind, .params = s, .kernel = product ? "mul_u8" : "add_u8", .n_in = 2,
-    .in = { { step->in[0], layout, .pitched = TRUE, .overwritten = lpt_shape_equal (in[0], out) },
-            { step->in[1], layout, .pitched = TRUE, .overwritten = lpt_shape_equal (in[1], out) } },
+    .in = LPT_OPERANDS ({ step->in[0], layout, .pitched = TRUE, .overwritten = lpt_shape_equal (in[0], out) },
+                        { step->in[1], layout, .pitched = TRUE, .overwritten = lpt_shape_equal (in[1], out) }),
     .out = step->out[0], .out_layout = layout, .out_pitched = TRUE });
 
   return TRUE;

@@ -342,9 +342,9 @@ lpt_prepare_conv (LptProgram   *program,
     .kernel = v->depthwise ? program->kernels.dwconv->name : gemm->name, .tasks = v->rows.cuts * v->channels.cuts,
     .workspace = ((v->depthwise ? lpt_dwconv_workspace (&v->dwconv) : lpt_conv_workspace (&v->conv)) + 63) & ~(gsize) 63,
     .n_in = v->epilogue.residual != NULL ? 2 : 1,
-    .in = { { step->in[0], LPT_LAYOUT_CODES_LAST, .pitched = TRUE, .planes = !v->depthwise && lpt_conv_takes_planes (&s) },
-            { v->epilogue.residual, LPT_LAYOUT_CODES_LAST, .pitched = TRUE,
-              .overwritten = !v->depthwise && lpt_gemm_adds_in_place (gemm, &v->epilogue.e) } },
+    .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_CODES_LAST, .pitched = TRUE, .planes = !v->depthwise && lpt_conv_takes_planes (&s) },
+                        { v->epilogue.residual, LPT_LAYOUT_CODES_LAST, .pitched = TRUE,
+                          .overwritten = !v->depthwise && lpt_gemm_adds_in_place (gemm, &v->epilogue.e) }),
     .out = v->epilogue.out, .out_layout = v->epilogue.e.store == LPT_STORE_Q8 ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_WORDS_LAST,
     .out_pitched = TRUE, .last = v->epilogue.last });
 
@@ -476,7 +476,7 @@ lpt_prepare_matmul (LptProgram   *program,
     .run = matmul_run, .access = matmul_access, .clear = matmul_clear, .params = m, .kernel = gemm->name,
     .tasks = (rows + m->tm - 1) / m->tm * ((n + m->tn - 1) / m->tn), .workspace = (lpt_gemm_workspace (&m->gemm) + 63) & ~(gsize) 63,
     .n_in = m->epilogue.residual != NULL ? 2 : 1,
-    .in = { { step->in[0], LPT_LAYOUT_CODES }, { m->epilogue.residual, LPT_LAYOUT_CODES } },
+    .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_CODES }, { m->epilogue.residual, LPT_LAYOUT_CODES }),
     .out = m->epilogue.out, .out_layout = m->epilogue.e.store == LPT_STORE_Q8 ? LPT_LAYOUT_CODES : LPT_LAYOUT_TYPED,
     .last = m->epilogue.last });
 

@@ -114,5 +114,5 @@ lpt_convert_prepare (LptProgram      *program,
   op->has_form = TRUE;
   op->form = (LptOpForm) { .run = convert_run, .params = c, .tasks = c->images * ((c->pixels + c->per_task - 1) / c->per_task),
                            .kernel = c->from_last != c->to_last ? "transpose" : from == to || c->to_last ? "copy" : "flip",
-                           .n_in = 1, .in = { { made, from } }, .out = value, .out_layout = to, .last = op };
+                           .n_in = 1, .in = g_memdup2 (LPT_OPERANDS ({ made, from }), sizeof (LptOperand)), .out = value, .out_layout = to, .last = op };
 }

@@ -81,7 +81,7 @@ lpt_prepare_dequantize_words (LptProgram   *program,
     }
   lpt_program_set_form (step, &(LptOpForm) { .run = words_run, .clear = words_clear, .params = w, .kernel = w->kernel->name,
                                              .tasks = (w->rows + w->per_task - 1) / w->per_task, .n_in = 1,
-                                             .in = { { step->in[0], layout } }, .out = w->epilogue.out, .out_layout = layout,
+                                             .in = LPT_OPERANDS ({ step->in[0], layout }), .out = w->epilogue.out, .out_layout = layout,
                                              .last = w->epilogue.last });
 
   return TRUE;

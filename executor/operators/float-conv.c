@@ -242,7 +242,7 @@ lpt_prepare_float_conv (LptProgram   *program,
   lpt_float_epilogue_init (&c->end, program, step, 1, c->groups * c->rows);
   form = (LptOpForm) { .run = conv_run, .clear = conv_clear, .params = c, .kernel = c->kernel->name,
                        .tasks = c->images * c->groups * c->split.row_tasks * c->split.col_tasks, .n_in = 1,
-                       .in = { { step->in[0], LPT_LAYOUT_WORDS_LAST } } };
+                       .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_WORDS_LAST }, { NULL }) };
   c->table = (c->taps * c->split.rows * sizeof (float *) + 63) & ~(gsize) 63;
   if (c->copy == COPY_ROWS)
     form.workspace = c->table + lpt_float_copied_size (c->split.rows, k);

@@ -434,7 +434,7 @@ lpt_prepare_float_matmul (LptProgram   *program,
   max_rows = copies ? lpt_float_copied_rows (k) : MAX_ROWS;
   lpt_float_epilogue_init (&p->end, program, step, step->out[0]->array.shape.rank - 1, n);
   form = (LptOpForm) { .run = matmul_run, .clear = matmul_clear, .params = p, .kernel = p->kernel->name, .n_in = 1,
-                       .in = { { step->in[0], LPT_LAYOUT_TYPED } } };
+                       .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_TYPED }, { NULL }, { NULL }) };
   lpt_float_epilogue_apply (&p->end, &form, LPT_LAYOUT_TYPED);
   if (lpt_is_real_constant (step->in[1]) && lpt_program_count (step->in[1]) == k * n)
     {

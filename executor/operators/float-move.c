@@ -18,7 +18,7 @@
 typedef struct
 {
   gsize     pixels, channels;          /* of the output */
-  gsize     n[LPT_OP_MAX_IN];        /* bytes of a pixel of each input */
+  gsize    *n;                         /* bytes of a pixel of each input */
   gsize    *from;                      /* by pixel: where its bytes begin in the only input; NULL: one after the other */
   gsize     per_task;
 } Move;
@@ -41,14 +41,22 @@ move_run (const LptProgramOp *op,
 static void
 move_clear (gpointer params)
 {
+  g_free (((Move *) params)->n);
   g_free (((Move *) params)->from);
 }
 
+/* Of the first @n_in inputs. */
 static Move *
-move_new (const LptProgramOp *op)
+move_new (const LptProgramOp *op,
+          guint               n_in)
 {
   const LptShape *y = &op->out[0]->array.shape;
   Move *m = g_new0 (Move, 1);
+  guint k;
+
+  m->n = g_new (gsize, n_in);
+  for (k = 0; k < n_in; k++)
+    m->n[k] = (gsize) op->in[k]->array.shape.dims[1] * sizeof (float);
 
   m->pixels = (gsize) y->dims[0] * lpt_program_pixels (y);
   m->channels = (gsize) y->dims[1];
@@ -64,13 +72,14 @@ set_form (LptProgramOp *op,
           guint         n_in,
           const char   *kernel)
 {
+  g_autofree LptOperand *in = g_new (LptOperand, n_in);
   LptOpForm form = { .run = move_run, .clear = move_clear, .params = m, .kernel = kernel,
-                     .tasks = (m->pixels + m->per_task - 1) / m->per_task, .n_in = n_in, .out = op->out[0],
+                     .tasks = (m->pixels + m->per_task - 1) / m->per_task, .n_in = n_in, .in = in, .out = op->out[0],
                      .out_layout = LPT_LAYOUT_WORDS_LAST };
   guint k;
 
   for (k = 0; k < n_in; k++)
-    form.in[k] = (LptOperand) { op->in[k], LPT_LAYOUT_WORDS_LAST };
+    in[k] = (LptOperand) { op->in[k], LPT_LAYOUT_WORDS_LAST };
   lpt_program_set_form (op, &form);
 }
 
@@ -88,10 +97,9 @@ lpt_prepare_float_concat (LptProgram   *program,
 {
   gsize last = 0, all = 0;
   gint axis;
-  Move *m;
   guint k;
 
-  if (step->n_in == 0 || step->n_in > LPT_OP_MAX_IN || !is_image (step->out[0]) ||
+  if (step->n_in == 0 || !is_image (step->out[0]) ||
       !lpt_axis_normalize (LPT_ATTRS (step->node, LptAxisAttrs)->axis, step->out[0]->array.shape.rank, &axis) ||
       axis != 1)
     return FALSE;
@@ -104,10 +112,7 @@ lpt_prepare_float_concat (LptProgram   *program,
     }
   if (2 * last < all)
     return FALSE;
-  m = move_new (step);
-  for (k = 0; k < step->n_in; k++)
-    m->n[k] = (gsize) step->in[k]->array.shape.dims[1] * sizeof (float);
-  set_form (step, m, step->n_in, "concat_f32");
+  set_form (step, move_new (step, step->n_in), step->n_in, "concat_f32");
 
   return TRUE;
 }
@@ -190,8 +195,7 @@ lpt_prepare_float_move (LptProgram   *program,
     return FALSE;
   x = &step->in[0]->array.shape;
   y = &step->out[0]->array.shape;
-  m = move_new (step);
-  m->n[0] = m->channels * sizeof (float);
+  m = move_new (step, 1);
   if (find_pixels (m, x, y, numbers))
     {
       set_form (step, m, 1, "move_f32");

@@ -164,7 +164,7 @@ set_form (LptProgramOp  *step,
   LptOpForm form = { .run = window_run, .clear = window_clear, .params = p, .kernel = p->kernel->name,
                      .tasks = (p->lines + p->per_task - 1) / p->per_task,
                      .workspace = (2 * p->taps * sizeof (float *) + 63) & ~(gsize) 63, .n_in = 1,
-                     .in = { { step->in[0], LPT_LAYOUT_WORDS_LAST } } };
+                     .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_WORDS_LAST }, { NULL }) };
 
   lpt_float_epilogue_apply (&p->fused, &form, layout);
   lpt_program_set_form (step, &form);

@@ -32,7 +32,7 @@ typedef struct
 void     lpt_float_epilogue_init  (LptFloatEpilogue *end, LptProgram *program, LptProgramOp *op, gint axis, gsize columns);
 void     lpt_float_epilogue_clear (LptFloatEpilogue *end);
 
-/* Sets the form's output, and the residual as its second input, all in @layout. */
+/* Sets the form's output, and the residual as its second input, for which there is room, all in @layout. */
 void     lpt_float_epilogue_apply (const LptFloatEpilogue *end, LptOpForm *form, LptValueLayout layout);
 
 /* The end of a tile whose first row is @row of the result, with rows of @ldr, and whose first column is @column. */

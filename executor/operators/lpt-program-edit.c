@@ -218,6 +218,7 @@ lpt_program_drop_form (LptProgramOp *op)
   if (op->form.clear != NULL)
     op->form.clear (op->form.params);
   g_free (op->form.params);
+  g_free (op->form.in);
   op->form = (LptOpForm) { 0 };
   op->has_form = FALSE;
 }
@@ -230,6 +231,7 @@ lpt_program_set_form (LptProgramOp    *op,
 
   op->has_form = TRUE;
   op->form = *form;
+  op->form.in = g_memdup2 (form->in, form->n_in * sizeof *form->in);
   if (op->form.last == NULL)
     op->form.last = op;
   for (k = 0; k < form->n_in; k++)

@@ -93,7 +93,8 @@ typedef struct
   gboolean         overwritten;        /* the output may be written over it: it is read where it is written, just before */
 } LptOperand;
 
-#define LPT_OP_MAX_IN 8
+/* Of a form that is about to be set: it has its own copy of them. */
+#define LPT_OPERANDS(...) ((LptOperand[]) { __VA_ARGS__ })
 
 /* How an op is done by tasks. */
 typedef struct
@@ -111,7 +112,7 @@ typedef struct
   gsize          start;
   gsize          workspace;    /* per thread, multiple of 64 */
   guint          n_in;
-  LptOperand     in[LPT_OP_MAX_IN];
+  LptOperand    *in;           /* n_in; owned by the op */
   LptProgramValue *out;
   LptValueLayout      out_layout;
   gboolean       out_pitched;  /* may be CODES_PITCHED instead of CODES_LAST */

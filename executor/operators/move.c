@@ -13,27 +13,29 @@
 /* Less is done by one thread: it costs more to fetch from another core's cache what that one has written. */
 #define TASK_BYTES 65536
 
-/* What a box is made of: where there is a pitch it is made again. */
+/* What is copied from an input. */
 typedef struct
 {
-  LptShape shape;
-  gssize  *maps[LPT_MAX_RANK];         /* offsets in the input */
-  gssize   start;                      /* added to all of them */
-  gsize    at;                         /* in the output */
-  gsize    channels;                   /* of the input */
+  LptCopyBox box;
+  gsize      tasks, per_task;          /* tasks before it; rows of one */
+  /* What the box is made of: where there is a pitch it is made again. */
+  LptShape   shape;
+  gssize    *maps[LPT_MAX_RANK];       /* offsets in the input */
+  gssize     start;                    /* added to all of them */
+  gsize      at;                       /* in the output */
+  gsize      channels;                 /* of the input */
 } Piece;
 
 typedef struct
 {
-  LptOpForm  form;                       /* until it is the op's */
+  LptOpForm  form;                     /* until it is the op's */
   const LptTransposeKernel *kernel;
   guint8     fill;
-  Piece      pieces[LPT_OP_MAX_IN];
-  LptShape   shape;                      /* of the output */
-  gboolean   by_channels;                /* a concatenation whose pieces are parts of pixels */
-  LptCopyBox boxes[LPT_OP_MAX_IN];     /* one for each input */
-  gsize      tasks[LPT_OP_MAX_IN + 1]; /* before each of them */
-  gsize      per_task[LPT_OP_MAX_IN];  /* rows */
+  LptShape   shape;                    /* of the output */
+  gboolean   by_channels;              /* a concatenation whose pieces are parts of pixels */
+  LptOperand *in;                      /* of `form` */
+  guint      n;
+  Piece     *pieces;                   /* one for each input, and the number of all tasks behind them */
 } Move;
 
 static void
@@ -43,16 +45,17 @@ move_run (const LptProgramOp *op,
           gsize               end)
 {
   const Move *m = op->form.params;
-  guint k = 0;
+  const Piece *piece = m->pieces;
 
   for (; task < end; task++)
     {
       gsize row;
 
-      while (task >= m->tasks[k + 1])
-        k++;
-      row = (task - m->tasks[k]) * m->per_task[k];
-      lpt_copy_box_run (&m->boxes[k], m->kernel, row, MIN (row + m->per_task[k], m->boxes[k].rows), m->fill, data->in[k], data->out);
+      while (task >= piece[1].tasks)
+        piece++;
+      row = (task - piece->tasks) * piece->per_task;
+      lpt_copy_box_run (&piece->box, m->kernel, row, MIN (row + piece->per_task, piece->box.rows), m->fill, data->in[piece - m->pieces],
+                        data->out);
     }
 }
 
@@ -71,11 +74,13 @@ move_clear (gpointer params)
   Move *m = params;
   guint k;
 
-  for (k = 0; k < m->form.n_in; k++)
+  for (k = 0; k < m->n; k++)
     {
-      lpt_copy_box_clear (&m->boxes[k]);
+      lpt_copy_box_clear (&m->pieces[k].box);
       clear_maps (m->pieces[k].maps);
     }
+  g_free (m->pieces);
+  g_free (m->in);
 }
 
 static void
@@ -83,14 +88,14 @@ set_tasks (Move *m)
 {
   guint k;
 
-  for (k = 0; k < m->form.n_in; k++)
+  for (k = 0; k < m->n; k++)
     {
-      const LptCopyBox *box = &m->boxes[k];
+      Piece *piece = &m->pieces[k];
 
-      m->per_task[k] = MAX (TASK_BYTES / MAX (box->row_bytes, 1), 1);
-      m->tasks[k + 1] = m->tasks[k] + (box->rows + m->per_task[k] - 1) / m->per_task[k];
+      piece->per_task = MAX (TASK_BYTES / MAX (piece->box.row_bytes, 1), 1);
+      piece[1].tasks = piece->tasks + (piece->box.rows + piece->per_task - 1) / piece->per_task;
     }
-  m->form.tasks = m->tasks[m->form.n_in];
+  m->form.tasks = m->pieces[m->n].tasks;
 }
 
 /* An offset among pixels of @channels, among those of @pitch. */
@@ -129,9 +134,9 @@ move_bind (LptProgramOp *op)
       for (axis = 0; axis < piece->shape.rank && in_part; axis++)
         for (i = 0; i < piece->shape.dims[axis]; i++)
           piece->maps[axis][i] = spread (piece->maps[axis][i], piece->channels, op->form.in[k].value->pitch);
-      lpt_copy_box_clear (&m->boxes[k]);
-      lpt_copy_box_init (&m->boxes[k], &piece->shape, piece->maps, out_part ? LPT_LAYOUT_CODES_LAST : op->form.out_layout, strides, at);
-      m->boxes[k].start += piece->start;
+      lpt_copy_box_clear (&piece->box);
+      lpt_copy_box_init (&piece->box, &piece->shape, piece->maps, out_part ? LPT_LAYOUT_CODES_LAST : op->form.out_layout, strides, at);
+      piece->box.start += piece->start;
     }
   set_tasks (m);
   op->form.tasks = m->form.tasks;
@@ -140,17 +145,22 @@ move_bind (LptProgramOp *op)
 static gboolean part_of   (const LptProgramOp *op, guint k, LptValueLayout *layout, gsize *at);
 static void     drop_part (LptProgramOp *op, guint k);
 
+/* Of @n pieces at most. */
 static Move *
-move_new (LptProgram      *program,
-          const char      *kernel,
-          LptProgramValue *out,
-          LptValueLayout   out_layout,
-          LptProgramOp    *last)
+move_new (LptProgram    *program,
+          const char    *kernel,
+          LptProgramOp  *last,
+          guint          output,
+          LptValueLayout out_layout,
+          guint          n)
 {
+  LptProgramValue *out = last->out[output];
   Move *m = g_new0 (Move, 1);
 
+  m->pieces = g_new0 (Piece, n + 1);
+  m->in = g_new0 (LptOperand, n);
   m->form = (LptOpForm) { .run = move_run, .bind = move_bind, .part = part_of, .drop_part = drop_part, .clear = move_clear, .params = m,
-                          .kernel = kernel, .out = out, .out_layout = out_layout, .out_pitched = TRUE, .last = last };
+                          .kernel = kernel, .in = m->in, .out = out, .out_layout = out_layout, .out_pitched = TRUE, .last = last };
   m->kernel = program->kernels.transpose;
   m->shape = out->array.shape;
 
@@ -174,14 +184,18 @@ add_input (Move            *m,
            gssize         **maps,
            gssize           start)
 {
-  guint k = m->form.n_in++;
+  Piece *piece = &m->pieces[m->n];
   const LptShape *own = &value->array.shape;
 
-  m->form.in[k] = (LptOperand) { value, layout };
-  m->pieces[k] = (Piece) { .shape = *shape, .start = start, .at = m->boxes[k].at, .channels = own->rank > 1 ? (gsize) own->dims[1] : 1 };
-  memcpy (m->pieces[k].maps, maps, sizeof m->pieces[k].maps);
-  memset (maps, 0, sizeof m->pieces[k].maps);
-  m->boxes[k].start += start;
+  m->in[m->n++] = (LptOperand) { value, layout };
+  m->form.n_in = m->n;
+  piece->shape = *shape;
+  piece->start = start;
+  piece->at = piece->box.at;
+  piece->channels = own->rank > 1 ? (gsize) own->dims[1] : 1;
+  memcpy (piece->maps, maps, sizeof piece->maps);
+  memset (maps, 0, sizeof piece->maps);
+  piece->box.start += start;
   set_tasks (m);
 }
 
@@ -199,7 +213,7 @@ part_of (const LptProgramOp *op,
   *at = m->pieces[k].at;
   *layout = m->by_channels && op->form.in[k].layout == LPT_LAYOUT_CODES_LAST ? LPT_LAYOUT_CODES_PITCHED : op->form.in[k].layout;
 
-  return *layout == LPT_LAYOUT_CODES_PITCHED ? m->by_channels : lpt_copy_box_is_view (&m->boxes[k], &start) && start == 0;
+  return *layout == LPT_LAYOUT_CODES_PITCHED ? m->by_channels : lpt_copy_box_is_view (&m->pieces[k].box, &start) && start == 0;
 }
 
 static void
@@ -207,10 +221,10 @@ drop_part (LptProgramOp *op,
            guint         k)
 {
   Move *m = op->form.params;
-  gsize tasks = m->tasks[k + 1] - m->tasks[k];
+  gsize tasks = m->pieces[k + 1].tasks - m->pieces[k].tasks;
 
-  for (k++; k <= op->form.n_in; k++)
-    m->tasks[k] -= tasks;
+  for (k++; k <= m->n; k++)
+    m->pieces[k].tasks -= tasks;
   op->form.tasks -= tasks;
 }
 
@@ -298,16 +312,17 @@ is_part (const LptProgramValue *in,
   return TRUE;
 }
 
-/* The op of one output from the numbers that it holds; NULL: not separable. */
+/* The op of output @output of @step from the numbers that it holds; NULL: not separable. */
 static Move *
 move_of (LptProgram      *program,
          LptProgramOp    *step,
          LptProgramValue *in,
          LptValueLayout   in_layout,
-         LptProgramValue *out,
+         guint            output,
          const gint64    *numbers)
 {
-  const LptShape *shape = &out->array.shape;
+  const LptArray *out = &step->out[output]->array;
+  const LptShape *shape = &out->shape;
   gssize *maps[LPT_MAX_RANK] = { NULL }, start;
   guint8 fill = 0;
   gboolean fills, part;
@@ -315,12 +330,12 @@ move_of (LptProgram      *program,
 
   if (lpt_copy_find_maps (shape, (gint64) lpt_program_count (in), numbers, maps, &start, &fills) && (!fills || lpt_copy_ask_fill (step, numbers, &fill)))
     {
-      m = move_new (program, "move_u8", out, in_layout, step);
-      m->form.out_layout = choose_box (&m->boxes[0], shape, maps, in_layout);
-      part = !lpt_copy_box_is_view (&m->boxes[0], &m->form.start) && is_part (in, in_layout, shape, maps);
-      m->fill = fill ^ (guint8) lpt_program_offset (out->array.dtype);
+      m = move_new (program, "move_u8", step, output, in_layout, 1);
+      m->form.out_layout = choose_box (&m->pieces[0].box, shape, maps, in_layout);
+      part = !lpt_copy_box_is_view (&m->pieces[0].box, &m->form.start) && is_part (in, in_layout, shape, maps);
+      m->fill = fill ^ (guint8) lpt_program_offset (out->dtype);
       add_input (m, in, in_layout, shape, maps, start);
-      if (part || lpt_copy_box_is_view (&m->boxes[0], &m->form.start))
+      if (part || lpt_copy_box_is_view (&m->pieces[0].box, &m->form.start))
         {
           m->form.run = NULL;
           m->form.out_pitched = FALSE;
@@ -329,7 +344,7 @@ move_of (LptProgram      *program,
         {
           m->form.start = (gsize) start;
           m->form.out_layout = LPT_LAYOUT_CODES_PITCHED;
-          m->form.in[0].pitched = TRUE;
+          m->in[0].pitched = TRUE;
         }
     }
   clear_maps (maps);
@@ -374,7 +389,7 @@ prepare_split (LptProgram    *program,
     {
       if (ok && lpt_program_n_uses (step->out[k]) > 0)
         {
-          moves[k] = move_of (program, step, step->in[0], layout, step->out[k], results[k]);
+          moves[k] = move_of (program, step, step->in[0], layout, k, results[k]);
           ok = moves[k] != NULL;
         }
       g_free (results[k]);
@@ -435,7 +450,7 @@ lpt_prepare_move (LptProgram   *program,
         break;
       /* A constant is known by its op: what follows is another movement. */
       filled = lpt_copy_has_fill (numbers, lpt_program_count (steps[k]->out[0]));
-      m = move_of (program, steps[k], first->in[0], layout, steps[k]->out[0], numbers);
+      m = move_of (program, steps[k], first->in[0], layout, 0, numbers);
       if (m == NULL)
         continue;
       move_free (best);
@@ -487,10 +502,10 @@ lpt_prepare_resize (LptProgram   *program,
       for (k = 0; k < y->dims[axis]; k++)
         maps[axis][k] = (gssize) (lpt_int_resize_source (step->integer, axis, k, x->dims[axis], y->dims[axis]) * (gint64) strides[axis]);
     }
-  m = move_new (program, "resize_u8", step->out[0], layout, step);
-  m->form.out_layout = choose_box (&m->boxes[0], y, maps, layout);
+  m = move_new (program, "resize_u8", step, 0, layout, 1);
+  m->form.out_layout = choose_box (&m->pieces[0].box, y, maps, layout);
   add_input (m, step->in[0], layout, y, maps, 0);
-  m->form.in[0].pitched = TRUE;
+  m->in[0].pitched = TRUE;
   lpt_program_set_form (step, &m->form);
 
   return TRUE;
@@ -508,7 +523,7 @@ lpt_prepare_concat (LptProgram   *program,
   gint axis, k;
   guint input;
 
-  if (step->n_in == 0 || step->n_in > LPT_OP_MAX_IN || !lpt_axis_normalize (LPT_ATTRS (step->node, LptAxisAttrs)->axis, y->rank, &axis))
+  if (step->n_in == 0 || !lpt_axis_normalize (LPT_ATTRS (step->node, LptAxisAttrs)->axis, y->rank, &axis))
     return FALSE;
   for (input = 0; input < step->n_in; input++)
     {
@@ -522,7 +537,7 @@ lpt_prepare_concat (LptProgram   *program,
     }
   layout = 2 * last8 >= all && y->rank >= 3 ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_CODES;
 
-  m = move_new (program, "concat_u8", step->out[0], layout, step);
+  m = move_new (program, "concat_u8", step, 0, layout, step->n_in);
   m->by_channels = axis == 1 && lpt_program_layout (step->out[0], layout) == LPT_LAYOUT_CODES_LAST;
   lpt_copy_strides (y, layout, strides);
   for (input = 0; input < step->n_in; input++)
@@ -533,9 +548,9 @@ lpt_prepare_concat (LptProgram   *program,
       lpt_copy_strides (x, layout, own);
       for (k = 0; k < x->rank; k++)
         even_map (&maps[k], (gsize) x->dims[k], own[k]);
-      lpt_copy_box_init (&m->boxes[input], x, maps, layout, strides, at);
+      lpt_copy_box_init (&m->pieces[input].box, x, maps, layout, strides, at);
       add_input (m, step->in[input], layout, x, maps, 0);
-      m->form.in[input].pitched = TRUE;
+      m->in[input].pitched = TRUE;
       at += (gsize) x->dims[axis] * strides[axis];
     }
 

@@ -183,7 +183,7 @@ set_form (LptProgramOp *step,
   lpt_program_set_form (step, &(LptOpForm) {
     .run = pool_run, .access = pool_access, .bind = pool_bind, .clear = pool_clear, .params = p, .kernel = p->pool.kernel->name,
     .tasks = (p->rows + p->per_task - 1) / p->per_task * n_blocks (p), .workspace = p->workspace,
-    .n_in = 1, .in = { { step->in[0], LPT_LAYOUT_CODES_LAST, .pitched = TRUE } },
+    .n_in = 1, .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_CODES_LAST, .pitched = TRUE }),
     .out = step->out[0], .out_layout = LPT_LAYOUT_CODES_LAST, .out_pitched = TRUE });
 }
 

@@ -269,7 +269,7 @@ lpt_prepare_quantize (LptProgram   *program,
     set_blocks (q, shape);
   lpt_program_set_form (step, &(LptOpForm) {
     .run = quantize_run, .access = affine_access, .clear = affine_clear, .params = q, .kernel = "quantize_f32", .tasks = n_tasks (q),
-    .n_in = 1, .in = { { step->in[0], LPT_LAYOUT_TYPED } }, .out = step->out[0], .out_layout = LPT_LAYOUT_CODES });
+    .n_in = 1, .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_TYPED }), .out = step->out[0], .out_layout = LPT_LAYOUT_CODES });
 
   return TRUE;
 }
@@ -293,7 +293,7 @@ lpt_prepare_dequantize (LptProgram   *program,
   lpt_program_set_form (step, &(LptOpForm) {
     .run = last ? dequantize_planes_run : dequantize_run, .access = affine_access, .clear = affine_clear, .params = q,
     .kernel = "dequantize_u8", .tasks = n_tasks (q), .workspace = last ? (q->per_block * q->planes + 63) & ~(gsize) 63 : 0,
-    .n_in = 1, .in = { { step->in[0], last ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_CODES, .pitched = last } },
+    .n_in = 1, .in = LPT_OPERANDS ({ step->in[0], last ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_CODES, .pitched = last }),
     .out = step->out[0], .out_layout = LPT_LAYOUT_TYPED });
 
   return TRUE;

@@ -56,29 +56,6 @@ only_program_reads (const LptRows         *p,
   return uses == lpt_program_n_uses (value);
 }
 
-/* The inputs of a program, all different. */
-static guint
-count_inputs (const LptRows *p)
-{
-  const LptProgramValue *values[2 * LPT_ROWS_MAX_RUNS];
-  guint n = 0, k, i, j;
-
-  for (k = 0; k < p->n_runs; k++)
-    for (i = 0; i < p->runs[k].n; i++)
-      {
-        const LptProgramValue *value = p->runs[k].op->in[i];
-
-        if (value->kind == LPT_STORAGE_CONST || find_op (p, value->def) >= 0)
-          continue;
-        for (j = 0; j < n && values[j] != value; j++)
-          ;
-        values[j] = value;
-        n = MAX (n, j + 1);
-      }
-
-  return n;
-}
-
 /* Puts the step that writes @value into the program, in order; FALSE: it stays outside. */
 static gboolean
 join (LptRows         *p,
@@ -97,15 +74,9 @@ join (LptRows         *p,
   memmove (&p->runs[at + 1], &p->runs[at], (p->n_runs - at) * sizeof run);
   p->runs[at] = run;
   p->n_runs++;
-  if (count_inputs (p) <= LPT_OP_MAX_IN)
-    {
-      p->layout = MAX (p->layout, run.layout);
-      return TRUE;
-    }
-  p->n_runs--;
-  memmove (&p->runs[at], &p->runs[at + 1], (p->n_runs - at) * sizeof run);
+  p->layout = MAX (p->layout, run.layout);
 
-  return FALSE;
+  return TRUE;
 }
 
 static void
@@ -571,9 +542,9 @@ lpt_prepare_rows (LptProgram   *program,
   form = (LptOpForm) { .run = lpt_rows_run, .clear = rows_clear, .kernel = program->kernels.floats->name, .tasks = p->tasks,
                        .workspace = (p->n_registers * p->tile_rows * p->tile_cols * sizeof (float) + 63) & ~(gsize) 63, .n_in = p->n_in,
                        .out = result, .out_layout = layout_of (p, &result->array), .last = op };
-  memcpy (form.in, p->in, sizeof form.in);
+  form.in = p->in;
   for (k = 0; k < p->n_in; k++)
-    form.in[k].overwritten = may_overwrite (p, k, result);
+    p->in[k].overwritten = may_overwrite (p, k, result);
   form.params = g_steal_pointer (&p);
   lpt_program_set_form (main, &form);
 

@@ -56,7 +56,7 @@ typedef struct
 typedef struct
 {
   guint          n_in;
-  LptOperand     in[LPT_OP_MAX_IN];
+  LptOperand     in[2 * LPT_ROWS_MAX_RUNS];
   gsize          workspace;
   LptKernels     kernels;
   LptRowsLayout  layout;             /* of all runs */

@@ -80,7 +80,7 @@ lpt_prepare_table (LptProgram   *program,
   t->channels = layout == LPT_LAYOUT_CODES_LAST ? (gsize) out->array.shape.dims[1] : 1;
   lpt_program_set_form (step, &(LptOpForm) { .run = table_run, .access = table_access, .bind = table_bind, .params = t,
                                              .kernel = "table_u8", .tasks = (lpt_program_count (out) + CHUNK - 1) / CHUNK, .n_in = 1,
-                                             .in = { { step->table->root, layout, .pitched = TRUE, .overwritten = TRUE } },
+                                             .in = LPT_OPERANDS ({ step->table->root, layout, .pitched = TRUE, .overwritten = TRUE }),
                                              .out = out, .out_layout = layout,
                                              .out_pitched = layout == LPT_LAYOUT_CODES_LAST, .last = last });
 

@@ -58,7 +58,7 @@ is_elementwise (const LptProgramOp *op)
   guint k;
 
   if (op->folded || y == NULL || (op->node->info->flags & LPT_OP_F_ELEMENTWISE) == 0 ||
-      (op->node->info->flags & LPT_OP_F_RANDOM) != 0 || (op->row->flags & LPT_EXEC_SHAPE) != 0 || op->n_in > LPT_OP_MAX_IN ||
+      (op->node->info->flags & LPT_OP_F_RANDOM) != 0 || (op->row->flags & LPT_EXEC_SHAPE) != 0 ||
       !lpt_shape_is_static (&y->shape) || (y->quant != NULL && y->quant->n > 1) || varies (op))
     return FALSE;
   for (k = 0; k < op->n_in; k++)
@@ -179,7 +179,8 @@ run_lanes (const LptProgramOp *op,
            GHashTable         *lanes,
            LptScratch         *scratch)
 {
-  LptArray in[LPT_OP_MAX_IN], out = op->out[0]->array;
+  g_autofree LptArray *in = g_new (LptArray, op->n_in + 1);
+  LptArray out = op->out[0]->array;
   LptCall call = { .node = op->node, .in = in, .n_in = op->n_in, .out = &out, .n_out = 1, .scratch = scratch,
                    .integer = op->integer };
   gint rank = out.shape.rank;

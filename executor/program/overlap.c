@@ -18,16 +18,11 @@ typedef struct
   LptOpSpan bytes;
 } Place;
 
-/* What a unit reads and writes. */
+/* What the units of an op touch. */
 typedef struct
 {
-  Place in[LPT_OP_MAX_IN], out;
-} Unit;
-
-typedef struct
-{
-  guint n_in, n;
-  Unit  units[LPT_CHAIN_UNITS];
+  guint  n_in, n;
+  Place *places;             /* of each unit in turn: n_in inputs, the output */
 } Loop;
 
 static Place
@@ -74,6 +69,13 @@ tasks_place (const LptProgramOp *op,
   return (Place) { whole.space, all };
 }
 
+static const Place *
+places_of (const Loop *loop,
+           guint       u)
+{
+  return loop->places + u * (loop->n_in + 1);
+}
+
 static void
 read_loop (const LptProgramOp *op,
            Loop               *loop)
@@ -82,13 +84,14 @@ read_loop (const LptProgramOp *op,
 
   loop->n_in = op->form.n_in;
   loop->n = lpt_op_n_units (op);
+  g_free (loop->places);
+  loop->places = g_new (Place, loop->n * (loop->n_in + 1));
   for (k = 0; k <= loop->n_in; k++)
     {
       Place whole = value_place (k < loop->n_in ? op->form.in[k].value : op->form.out);
 
       for (u = 0; u < loop->n; u++)
-        *(k < loop->n_in ? &loop->units[u].in[k] : &loop->units[u].out) =
-          tasks_place (op, lpt_op_unit_task (op, u), lpt_op_unit_task (op, u + 1), k, whole);
+        loop->places[u * (loop->n_in + 1) + k] = tasks_place (op, lpt_op_unit_task (op, u), lpt_op_unit_task (op, u + 1), k, whole);
     }
 }
 
@@ -113,20 +116,19 @@ needs_of (const Loop *loop,
           guint       u,
           const Loop *before)
 {
-  const Unit *unit = &loop->units[u], *other;
+  const Place *own = places_of (loop, u), *out = own + loop->n_in;
   guint64 needs = 0;
   guint i, k;
 
   for (i = 0; i < before->n; i++)
     {
-      gboolean any;
+      const Place *other = places_of (before, i);
+      gboolean any = overlap (out, other + before->n_in);
 
-      other = &before->units[i];
-      any = overlap (&unit->out, &other->out);
       for (k = 0; k < loop->n_in && !any; k++)
-        any = overlap (&unit->in[k], &other->out);
+        any = overlap (own + k, other + before->n_in);
       for (k = 0; k < before->n_in && !any; k++)
-        any = overlap (&unit->out, &other->in[k]);
+        any = overlap (out, other + k);
       needs |= (guint64) any << i;
     }
 
@@ -155,7 +157,7 @@ add_overlap (const LptProgram *program,
              guint             n)
 {
   LptOverlap o = { first, end, 0, g_new (LptProgramOp *, n), g_new (guint, n), g_new (LptChainLoop, n), g_new (guint64, n * LPT_CHAIN_UNITS) };
-  g_autofree Loop *loops = g_new (Loop, 2);
+  Loop loops[2] = { { 0 } };
   guint i, u;
 
   for (i = first; i < end; i++)
@@ -173,6 +175,8 @@ add_overlap (const LptProgram *program,
       o.at[o.n] = i;
       o.loops[o.n++] = (LptChainLoop) { loop->n, needs };
     }
+  g_free (loops[0].places);
+  g_free (loops[1].places);
   g_array_append_val (overlaps, o);
 }
 

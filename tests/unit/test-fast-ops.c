@@ -163,6 +163,8 @@ static const Case cases[] =
     " {mode=nearest, shape_calculation_mode=sizes, coordinate_transformation_mode=half_pixel} : i8[1,70,17,3]" Q "Result(%y)\n" },
   { "concat", "concat", X (5, 7, 9) POOL (5, 7, 9) "%z = Parameter : u8[2,40,7,9]" Q
     "%y = Concat(%p, %z, %p) {axis=1} : u8[2,50,7,9]" Q "Result(%y)\nResult(%p)\n" },
+  { "concat-many", "concat", X (5, 7, 9) POOL (5, 7, 9)
+    "%y = Concat(%p, %x, %p, %x, %p, %x, %p, %x, %p, %x, %p, %x, %p) {axis=1} : u8[2,65,7,9]" Q "Result(%y)\nResult(%p)\n" },
   { "concat-rows", "concat", "%x = Parameter : u8[1,5,7,9]" Q "%p = MaxPool(%x) {kernel=[2,1], strides=[1,1], pads_begin=[0,0], pads_end=[0,0]}"
     " : u8[1,5,6,9]" Q "%q = MaxPool(%x) {kernel=[3,1], strides=[1,1], pads_begin=[0,0], pads_end=[0,0]} : u8[1,5,5,9]" Q
     "%y = Concat(%q, %p, %q) {axis=2} : u8[1,5,16,9]" Q "%z = Concat(%y, %x) {axis=2} : u8[1,5,23,9]" Q

@@ -42,6 +42,8 @@ static const Case cases[] =
     DEPTH (u, a, 16) "Result(%z)\nResult(%v)\nResult(%u)\n" },
   { "outputs", 2, 0, 0, 0, X ONE (a, 16) NINE (b, 5) "%y = Concat(%a, %b) {axis=1} : u8[2,21,6,7]" Q "Result(%y)\nResult(%b)\nResult(%a)\n" },
   { "twice", 2, 0, 0, 0, X ONE (a, 16) ONE (b, 3) "%y = Concat(%a, %b, %a) {axis=1} : u8[2,35,6,7]" Q OF (z, y, 35) "Result(%z)\n" },
+  { "many", 2, 0, 0, 0, X ONE (a, 16) ONE (b, 3) "%y = Concat(%a, %b, %a, %a, %a, %a, %a, %a, %a, %a, %a) {axis=1} : u8[2,163,6,7]" Q
+    OF (z, y, 163) "Result(%z)\n" },
   { "two-concatenations", 3, 0, 0, 0, X ONE (a, 16) ONE (b, 4) ONE (c, 4) "%y = Concat(%a, %b) {axis=1} : u8[2,20,6,7]" Q
     "%s = Concat(%c, %a) {axis=1} : u8[2,20,6,7]" Q DEPTH (t, s, 20) OF (z, y, 20) "Result(%z)\nResult(%t)\n" },
   { "nested", 6, 0, 0, 0, X ONE (a, 16) ONE (b, 4) "%y = Concat(%a, %b) {axis=1} : u8[2,20,6,7]" Q DEPTH (c, y, 20)
