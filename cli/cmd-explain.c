@@ -4,6 +4,7 @@
  */
 
 #include "cli/cmd.h"
+#include "cli/explain-print.h"
 #include "cli/files.h"
 #include "cli/pipeline-args.h"
 #include "cli/progress.h"
@@ -11,52 +12,47 @@
 
 #include <lpt/lpt-explain.h>
 
-#include <stdio.h>
-
-static const char *
-precision_name (const LptExplanation *e)
+/* Is @only a type that an op may run in, as the tables name it? */
+static gboolean
+is_type (const char *only)
 {
-  return e->precision == LPT_DTYPE_UNDEFINED ? "none" : lpt_dtype_name (e->precision);
+  return g_ascii_strcasecmp (only, "none") == 0 || lpt_dtype_from_name (only) != LPT_DTYPE_UNDEFINED;
 }
 
-static void
-print_json (GPtrArray *list)
+static int
+print_one (GPtrArray *list, const char *path, const char *name)
 {
-  g_autoptr (GString) s = g_string_new ("[");
-  for (guint i = 0; i < list->len; i++)
+  const LptExplanation *e = lpt_explain_find (list, name);
+  if (e != NULL)
     {
-      const LptExplanation *e = g_ptr_array_index (list, i);
-      const struct { const char *key, *value; } members[] = {
-        { "name", e->name }, { "op", lpt_op_info (e->op)->name }, { "precision", precision_name (e) },
-        { "inputs", e->inputs }, { "decided_by", e->decided_by }, { "reason", e->reason } };
-      g_string_append (s, i > 0 ? ",\n {" : "\n {");
-      for (guint k = 0; k < G_N_ELEMENTS (members); k++)
-        {
-          g_string_append_printf (s, "%s\"%s\": ", k > 0 ? ", " : "", members[k].key);
-          if (members[k].value != NULL)
-            cmd_json_string (s, members[k].value);
-          else
-            g_string_append (s, "null");
-        }
-      g_string_append_c (s, '}');
+      cmd_explain_one (e);
+      return CMD_OK;
     }
-  g_string_append (s, "\n]\n");
-  fputs (s->str, stdout);
+  cmd_note ("%s: no op \"%s\" that computes (--all lists them)", path, name);
+  return CMD_FAILED;
 }
 
 int
 cmd_explain (int argc, char **argv)
 {
   g_auto (CmdPipelineArgs) args = { NULL };
-  gboolean json = FALSE;
+  g_autofree char *only = NULL;
+  gboolean json = FALSE, all = FALSE;
   int code;
   const GOptionEntry own[] = {
-    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "A list of {name, op, precision, inputs, decided_by, reason}", NULL },
+    { "all", 0, 0, G_OPTION_ARG_NONE, &all, "One line for each op", NULL },
+    { "only", 0, 0, G_OPTION_ARG_STRING, &only, "Ops that run in this type: f32, u8 ... none = gone", "TYPE" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "A list of {name, op, precision, inputs, decided_by, reason, code, group, real_from, macs}", NULL },
     { NULL },
   };
   g_autofree GOptionEntry *entries = cmd_pipeline_entries (&args, own);
-  if (!cmd_parse (&argc, &argv, entries, "IN", "Every op that computes: the element type in which it runs and the reason.", 1, 1, &code))
+  if (!cmd_parse (&argc, &argv, entries, "IN [NAME]", "In which element types a model computes, and why: the ops of one reason together, or all that is known of\n"
+                  "the op NAME.", 1, 2, &code))
     return code;
+  if (only != NULL && !is_type (only))
+    return cmd_usage ("--only %s: no element type", only);
+  if (argc == 3 && (all || json || only != NULL))
+    return cmd_usage ("explain: NAME excludes --all, --only and --json");
   GError *error = NULL;
   g_autoptr (LptConfig) config = cmd_pipeline_config (&args, &code);
   if (config == NULL)
@@ -78,19 +74,13 @@ cmd_explain (int argc, char **argv)
   progress_end ();
   if (list == NULL)
     return cmd_fail (error);
+  if (argc == 3)
+    return print_one (list, argv[1], argv[2]);
   if (json)
-    {
-      print_json (list);
-      return CMD_OK;
-    }
-  for (guint i = 0; i < list->len; i++)
-    {
-      const LptExplanation *e = g_ptr_array_index (list, i);
-      printf ("%-4s %-24s %s  (%s)", precision_name (e), lpt_op_info (e->op)->name, e->name, e->inputs != NULL ? e->inputs : "");
-      if (e->decided_by != NULL)
-        printf ("  by %s", e->decided_by);
-      printf ("%s%s\n", e->reason != NULL && *e->reason != '\0' ? ": " : "", e->reason != NULL ? e->reason : "");
-    }
-  puts (macs);
+    cmd_explain_json (list, only);
+  else if (all)
+    cmd_explain_all (list, only, macs);
+  else
+    cmd_explain_summary (list, only, macs);
   return CMD_OK;
 }

@@ -125,8 +125,10 @@ on_change (const LptPass *pass, LptGraph *graph, LptNode *node, gpointer data, G
 
 /* The option words of an output: FALSE + message when they ask for nonsense. */
 static gboolean
-check_output (const char *in, const char *out)
+check_output (const char *in, const char *out, gboolean may_lack)
 {
+  if (out == NULL && may_lack)
+    return TRUE;
   if (out == NULL)
     cmd_usage ("transform: -o OUT is missing");
   else if (!cmd_can_save (out))
@@ -197,7 +199,7 @@ cmd_transform (int argc, char **argv)
   g_autofree GOptionEntry *entries = cmd_pipeline_entries (&args, own);
   if (!cmd_parse (&argc, &argv, entries, "IN -o OUT", description, 1, 1, &code))
     return code;
-  if (!check_output (argv[1], out))
+  if (!check_output (argv[1], out, stats || remarks || verify))
     return CMD_USAGE;
 
   GError *error = NULL;
@@ -238,7 +240,7 @@ cmd_transform (int argc, char **argv)
   g_autoptr (LptReport) report = lpt_report_new ();
   gboolean ok = lpt_pipeline_run (graph, config, report, print_after != NULL || verify ? &observer : NULL, &error);
   progress_end ();
-  if (ok)
+  if (ok && out != NULL)
     {
       progress ("writing", 0, 0);
       ok = cmd_save (graph, out, &save, &error);
@@ -246,7 +248,7 @@ cmd_transform (int argc, char **argv)
     }
   if (!ok)
     {
-      if (strstr (error->message, out) == NULL)
+      if (out == NULL || strstr (error->message, out) == NULL)
         cmd_name_file (&error, argv[1]);
       return cmd_fail (error);
     }

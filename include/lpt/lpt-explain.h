@@ -10,6 +10,20 @@
 
 G_BEGIN_DECLS
 
+/* A reason: a row of passes/core/lpt-reasons.def, which docs/explain.md lists. */
+typedef struct
+{
+  const char *code;          /* stable: "no-quantization-input"; what fits no row is "other" */
+  const char *wording;       /* "no quantization on input *", "*" for what is filled in */
+  const char *group, *title; /* "no-quantization", "Nothing says what the integers are" */
+  const char *remedy;        /* what helps, or "" */
+} LptReason;
+
+/* All of them. */
+LPT_EXPORT const LptReason *lpt_reasons     (guint *n);
+/* The row that @text, one reason, is worded by; never NULL. */
+LPT_EXPORT const LptReason *lpt_reason_find (const char *text);
+
 /* One op of the source model that computes, or that nobody knows here. */
 typedef struct
 {
@@ -20,6 +34,9 @@ typedef struct
   char     *inputs;          /* element types of its inputs, "u8, i8" */
   char     *decided_by;      /* name of the FakeQuantize in front of input 0, or the restriction; NULL = none */
   char     *reason;          /* one line; for what stays float the chain of reasons, "; " between them */
+  const LptReason *why;      /* the last of its own reasons, which decides */
+  char     *real_from;       /* the first op or input in front that makes its data real, or NULL */
+  gint64    macs;            /* multiply-accumulates of one run of what stands for it; 0 = none, or not known */
 } LptExplanation;
 
 /**

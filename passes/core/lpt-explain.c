@@ -25,6 +25,7 @@ explanation_free (LptExplanation *e)
   g_free (e->inputs);
   g_free (e->decided_by);
   g_free (e->reason);
+  g_free (e->real_from);
   g_free (e);
 }
 
@@ -397,6 +398,37 @@ explain_absorbed (const Account  *account,
   e->reason = g_strdup (fate->reason);
 }
 
+/* What is behind the last "; " of @own. */
+static const LptReason *
+deciding (const char *own)
+{
+  const char *last = own;
+  const char *at;
+
+  for (at = strstr (own, LPT_BETWEEN_REASONS); at != NULL; at = strstr (last, LPT_BETWEEN_REASONS))
+    last = at + strlen (LPT_BETWEEN_REASONS);
+
+  return lpt_reason_find (last);
+}
+
+/* Of all nodes that stand for it. */
+static gint64
+macs_of (const GArray *live)
+{
+  gint64 sum = 0;
+  guint i;
+
+  for (i = 0; live != NULL && i < live->len; i++)
+    {
+      const LptNode *node = g_array_index (live, Live, i).node;
+
+      if (node->n_in >= 2 && node->in[0].value != NULL && node->in[1].value != NULL && node->n_out > 0)
+        sum += MAX (lpt_node_macs_for (node, &node->in[0].value->shape, &node->in[1].value->shape, &node->out[0].shape), 0);
+    }
+
+  return sum;
+}
+
 static void
 explain_node (Account       *account,
               const LptNode *node,
@@ -426,6 +458,8 @@ explain_node (Account       *account,
       Root kept = { NULL, NULL, NULL };
 
       e->reason = say_real (account, node, prefix, own, &kept);
+      e->why = deciding (own);
+      e->real_from = g_strdup (kept.name);
       if (kept.node != NULL)
         g_hash_table_insert (account->roots, e, g_memdup2 (&kept, sizeof kept));
     }
@@ -437,6 +471,9 @@ explain_node (Account       *account,
     explain_absorbed (account, fate, e);
   else
     e->reason = g_strdup ("gone: it was folded into its neighbours or into a constant, or nothing reads its result");
+  if (e->why == NULL)
+    e->why = deciding (e->reason);
+  e->macs = macs_of (live);
 
   g_hash_table_insert (account->entries, e->name, e);
   g_ptr_array_add (account->list, e);

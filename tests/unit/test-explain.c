@@ -319,6 +319,47 @@ check_literal (const Source *source,
   g_test_fail ();
 }
 
+/* Behind the files stands the code of the row that fits, "[CODE]". */
+static void
+check_code (const char *dash,
+            const char *documented)
+{
+  const LptReason *row = lpt_reason_find (documented);
+  g_autofree char *want = g_strdup_printf ("[%s]", row->code);
+
+  if (strcmp (row->code, "other") == 0)
+    {
+      g_test_message ("passes/core/lpt-reasons.def has no row for \"%s\"", documented);
+      g_test_fail ();
+    }
+  else if (!g_str_has_suffix (dash, want))
+    {
+      g_test_message ("docs/explain.md: the line of \"%s\" must end in %s", documented, want);
+      g_test_fail ();
+    }
+}
+
+/* Codes are told apart, and each stands in the page. */
+static void
+check_rows (const char *text)
+{
+  g_autoptr (GHashTable) codes = g_hash_table_new (g_str_hash, g_str_equal);
+  guint n, i;
+  const LptReason *rows = lpt_reasons (&n);
+
+  for (i = 0; i < n; i++)
+    {
+      g_autofree char *tag = g_strdup_printf ("[%s]", rows[i].code);
+
+      g_assert_true (g_hash_table_add (codes, (gpointer) rows[i].code));
+      if (strstr (text, tag) == NULL)
+        {
+          g_test_message ("docs/explain.md does not have %s", tag);
+          g_test_fail ();
+        }
+    }
+}
+
 /* Each file of the line gives its reason. */
 static void
 check_line (const char *line,
@@ -326,12 +367,15 @@ check_line (const char *line,
 {
   const char *dash = strstr (line, " — ");
   g_autofree char *documented = NULL;
+  g_autofree char *named = NULL;
   g_auto (GStrv) files = NULL;
 
   if (!g_str_has_prefix (line, "- ") || dash == NULL)
     return;
   documented = g_strndup (line + 2, (gsize) (dash - line - 2));
-  files = g_strsplit_set (dash + strlen (" — "), "`, ", 0);
+  check_code (dash, documented);
+  named = g_strndup (dash + strlen (" — "), strcspn (dash + strlen (" — "), "["));
+  files = g_strsplit_set (named, "`, ", 0);
   for (guint i = 0; files[i] != NULL; i++)
     {
       gboolean given = *files[i] == '\0';
@@ -375,6 +419,7 @@ test_reasons (void)
   g_assert_cmpuint (n, >, 200);
   for (guint i = 0; lines[i] != NULL; i++)
     check_line (lines[i], sources);
+  check_rows (text);
 }
 
 int
