@@ -59,7 +59,8 @@ print_text (const LptEvaluation *e, char **models)
   if (e->p >= 0.0)
     printf ("lost %" G_GINT64_FORMAT ", won %" G_GINT64_FORMAT ", p %.4f (McNemar)\n", e->lost, e->won, e->p);
   if (e->n_agree > 0)
-    printf ("same answer in %.4f [%.4f, %.4f] of %" G_GINT64_FORMAT ", ", e->agree, e->agree_low, e->agree_high, e->n_agree);
+    printf ("same answer in %.4f [%.4f, %.4f] of %" G_GINT64_FORMAT ", ", e->agree, e->agree_low, e->agree_high,
+            e->n_agree);
   printf ("SQNR %.2f dB\n", e->sqnr);
 }
 
@@ -67,7 +68,8 @@ static void
 add_number (GString *s, const char *name, double value)
 {
   char text[G_ASCII_DTOSTR_BUF_SIZE];
-  g_string_append_printf (s, ", \"%s\": %s", name, isfinite (value) ? g_ascii_formatd (text, sizeof text, "%.9g", value) : "null");
+  g_string_append_printf (s, ", \"%s\": %s", name,
+                          isfinite (value) ? g_ascii_formatd (text, sizeof text, "%.9g", value) : "null");
 }
 
 static void
@@ -112,7 +114,8 @@ warn_about (const LptEvaluation *e, char **models)
 {
   for (guint m = 0; m < e->n_models; m++)
     if (e->n_samples >= 10 && e->n_agree == (gint64) e->n_samples && e->top_share[m] >= 0.95)
-      cmd_note ("%s answers %.0f %% of the samples with class %" G_GINT64_FORMAT ": are --mean, --scale, --channels and --layout what the model was trained with?",
+      cmd_note ("%s answers %.0f %% of the samples with class %" G_GINT64_FORMAT
+                ": are --mean, --scale, --channels and --layout what the model was trained with?",
                 models[m], 100.0 * e->top_share[m], e->top_class[m]);
 }
 
@@ -131,8 +134,10 @@ load (const char *path, const EvalArgs *args, int *code)
       return NULL;
     }
   const CmdPipelineArgs *p = &args->form.pipeline;
-  return cmd_prepare_graph (graph, p->shapes, p->outputs, p->requant, code) && cmd_make_runnable (graph, path, &args->form, FALSE, code)
-         ? g_steal_pointer (&graph) : NULL;
+  return cmd_prepare_graph (graph, p->shapes, p->outputs, p->requant, code)
+             && cmd_make_runnable (graph, path, &args->form, FALSE, code)
+           ? g_steal_pointer (&graph)
+           : NULL;
 }
 
 static int
@@ -140,7 +145,8 @@ evaluate (const EvalArgs *args, char **models, guint n)
 {
   int code = CMD_OK;
   GError *error = NULL;
-  g_autoptr (LptGraph) first = load (models[0], args, &code), second = first != NULL && n == 2 ? load (models[1], args, &code) : NULL;
+  g_autoptr (LptGraph) first = load (models[0], args, &code),
+                       second = first != NULL && n == 2 ? load (models[1], args, &code) : NULL;
   if (first == NULL || (n == 2 && second == NULL))
     return code;
   g_autoptr (LptData) data = cmd_data_open (&args->data, first, &code);
@@ -150,7 +156,8 @@ evaluate (const EvalArgs *args, char **models, guint n)
   if (error != NULL)
     return cmd_fail (error);
   g_auto (GStrv) metrics = args->metric != NULL ? g_strsplit (args->metric, ",", -1) : NULL;
-  LptEvalOptions options = { labels, args->offset, (const char *const *) metrics, (guint) args->threads, on_progress, NULL };
+  LptEvalOptions options = { labels,      args->offset, (const char *const *) metrics, (guint) args->threads,
+                             on_progress, NULL };
   g_autoptr (LptEvaluation) e = lpt_evaluate ((LptGraph *const[]) { first, second }, n, data, &options, &error);
   progress_end ();
   if (e == NULL)
@@ -166,7 +173,8 @@ evaluate (const EvalArgs *args, char **models, guint n)
 static char *
 describe (void)
 {
-  g_autoptr (GString) s = g_string_new ("A model that carries quantization is transformed and lowered first, unless it is already. Two models get the same samples.\n"
+  g_autoptr (GString) s = g_string_new ("A model that carries quantization is transformed and lowered first, unless it "
+                                        "is already. Two models get the same samples.\n"
                                         "Intervals are of 95 %.\n\nMetrics:\n");
   const char *const *names = lpt_metric_names ();
   for (guint i = 0; names[i] != NULL; i++)
@@ -181,8 +189,10 @@ cmd_eval (int argc, char **argv)
   int code;
   const GOptionEntry own[] = {
     CMD_DATA_ENTRIES (&args.data),
-    { "labels", 0, 0, G_OPTION_ARG_FILENAME, &args.labels, "What is right: .npy, .csv with file and label, a folder of masks, COCO's JSON", "FILE" },
-    { "label-offset", 0, 0, G_OPTION_ARG_INT, &args.offset, "Added to labels: 1 where the model has a class more in front", "K" },
+    { "labels", 0, 0, G_OPTION_ARG_FILENAME, &args.labels,
+      "What is right: .npy, .csv with file and label, a folder of masks, COCO's JSON", "FILE" },
+    { "label-offset", 0, 0, G_OPTION_ARG_INT, &args.offset,
+      "Added to labels: 1 where the model has a class more in front", "K" },
     { "metric", 0, 0, G_OPTION_ARG_STRING, &args.metric, "What to measure (default: top1 with labels)", "M[,M...]" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &args.threads, "Threads; 0 = one per processor (default 1)", "N" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &args.json, "For scripts", NULL },
@@ -190,8 +200,8 @@ cmd_eval (int argc, char **argv)
   };
   g_autofree GOptionEntry *entries = cmd_run_entries (&args.form, own);
   g_autofree char *text = describe ();
-  if (!cmd_parse (&argc, &argv, entries, "MODEL [MODEL2] --data DATA [--labels FILE]", text, 1, 2, &code) || !cmd_run_check (&args.form, &code)
-      || !cmd_threads_ok (args.threads, &code))
+  if (!cmd_parse (&argc, &argv, entries, "MODEL [MODEL2] --data DATA [--labels FILE]", text, 1, 2, &code)
+      || !cmd_run_check (&args.form, &code) || !cmd_threads_ok (args.threads, &code))
     return code;
   g_auto (GStrv) metrics = args.metric != NULL ? g_strsplit (args.metric, ",", -1) : NULL;
   for (guint i = 0; metrics != NULL && metrics[i] != NULL; i++)

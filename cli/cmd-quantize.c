@@ -95,7 +95,9 @@ read_options (const QuantizeArgs *args, LptQuantizeOptions *options, int *code)
   if (args->ranges != NULL && !lpt_range_method_from_name (args->ranges, &options->ranges, &error))
     return bad_option (error, "ranges", code);
   LptRangeMethod weights;
-  if (args->weights != NULL && (!lpt_range_method_from_name (args->weights, &weights, &error) || (weights != LPT_RANGES_MSE && weights != LPT_RANGES_MIN_MAX)))
+  if (args->weights != NULL
+      && (!lpt_range_method_from_name (args->weights, &weights, &error)
+          || (weights != LPT_RANGES_MSE && weights != LPT_RANGES_MIN_MAX)))
     {
       g_clear_error (&error);
       *code = cmd_usage ("--weight-ranges %s: min-max or mse", args->weights);
@@ -176,7 +178,8 @@ fix_shapes (LptGraph *graph, LptData *data, GError **error)
   gboolean ok = lpt_data_get (data, 0, tensors, error);
   for (guint i = 0; i < n && ok; i++)
     {
-      ok = lpt_graph_set_input_shape (graph, ((LptNode *) graph->parameters->pdata[i])->name, lpt_tensor_shape (tensors[i]), error);
+      ok = lpt_graph_set_input_shape (graph, ((LptNode *) graph->parameters->pdata[i])->name,
+                                      lpt_tensor_shape (tensors[i]), error);
       lpt_tensor_unref (tensors[i]);
     }
   return ok && lpt_graph_infer (graph, error);
@@ -200,7 +203,8 @@ print_report (LptGraph *graph, const LptConfig *config, const LptQuantizeReport 
       unwanted += layer->quantized && !integer;
       if (quiet && (integer || !layer->quantized))
         continue;
-      printf ("%-40s %-4s", layer->name, row != NULL && row->precision != LPT_DTYPE_UNDEFINED ? lpt_dtype_name (row->precision) : "gone");
+      printf ("%-40s %-4s", layer->name,
+              row != NULL && row->precision != LPT_DTYPE_UNDEFINED ? lpt_dtype_name (row->precision) : "gone");
       if (layer->quantized && isfinite (layer->sqnr) && layer->sqnr != 0.0)
         printf ("  weights %.1f dB", layer->sqnr);
       if (!integer)
@@ -211,15 +215,19 @@ print_report (LptGraph *graph, const LptConfig *config, const LptQuantizeReport 
     puts (report->remarks->pdata[i]);
   for (guint i = 0; i < report->inputs->len; i++)
     puts (report->inputs->pdata[i]);
-  printf ("float against int8 on %u of these samples: same answer %.4f, SQNR %.1f dB\n", report->n_judged, report->agree, report->sqnr);
+  printf ("float against int8 on %u of these samples: same answer %.4f, SQNR %.1f dB\n", report->n_judged,
+          report->agree, report->sqnr);
   for (guint i = 0; i < report->kept->len; i++)
     printf ("--keep %s\n", (char *) report->kept->pdata[i]);
-  printf ("%u of %u products on integers, %u activations quantized by %u samples\n%s\n", low, report->layers->len, report->n_values, report->n_samples, macs);
+  printf ("%u of %u products on integers, %u activations quantized by %u samples\n%s\n", low, report->layers->len,
+          report->n_values, report->n_samples, macs);
   if (report->n_judged >= 10 && report->top_share > 0.5)
-    cmd_note ("the float model answers %.0f %% of the samples with class %" G_GINT64_FORMAT ": are --mean, --scale, --channels and --layout what it was trained with?",
+    cmd_note ("the float model answers %.0f %% of the samples with class %" G_GINT64_FORMAT
+              ": are --mean, --scale, --channels and --layout what it was trained with?",
               100.0 * report->top_share, report->top_class);
   if (unwanted > 0)
-    g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: %u products that were to be quantized stay real", unwanted);
+    g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+                 "unsupported: %u products that were to be quantized stay real", unwanted);
   return unwanted == 0;
 }
 
@@ -235,7 +243,8 @@ judge_clear (Judge *judge)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Judge, judge_clear)
 
 static gboolean
-open_judge (const QuantizeArgs *args, LptGraph *graph, LptData *data, LptQuantizeOptions *options, Judge *judge, int *code)
+open_judge (const QuantizeArgs *args, LptGraph *graph, LptData *data, LptQuantizeOptions *options, Judge *judge,
+            int *code)
 {
   GError *error = NULL;
   CmdDataArgs samples = args->data;
@@ -243,7 +252,8 @@ open_judge (const QuantizeArgs *args, LptGraph *graph, LptData *data, LptQuantiz
   samples.samples = 0;
   if (args->eval_data != NULL && (judge->data = cmd_data_open (&samples, graph, code)) == NULL)
     return FALSE;
-  if (args->labels != NULL && (judge->labels = lpt_labels_open (args->labels, judge->data != NULL ? judge->data : data, &error)) == NULL)
+  if (args->labels != NULL
+      && (judge->labels = lpt_labels_open (args->labels, judge->data != NULL ? judge->data : data, &error)) == NULL)
     {
       *code = cmd_fail (error);
       return FALSE;
@@ -280,7 +290,8 @@ quantize (const QuantizeArgs *args, const char *in)
   progress_end ();
   if (graph == NULL)
     return config != NULL ? cmd_fail (error) : code;
-  if (!cmd_check_names (config, graph, FALSE, &code) || !cmd_prepare_graph (graph, p->shapes, p->outputs, p->requant, &code))
+  if (!cmd_check_names (config, graph, FALSE, &code)
+      || !cmd_prepare_graph (graph, p->shapes, p->outputs, p->requant, &code))
     return code;
   g_autoptr (LptData) data = cmd_data_open (&args->data, graph, &code);
   if (data == NULL)
@@ -294,7 +305,8 @@ quantize (const QuantizeArgs *args, const char *in)
   progress_end ();
   if (!ok)
     {
-      if (strstr (error->message, in) == NULL && args->data.data != NULL && strstr (error->message, args->data.data[0]) == NULL)
+      if (strstr (error->message, in) == NULL && args->data.data != NULL
+          && strstr (error->message, args->data.data[0]) == NULL)
         cmd_name_file (&error, in);
       return cmd_fail (error);
     }
@@ -319,10 +331,13 @@ describe (void)
   LptQuantizeOptions fast, accurate;
   lpt_quantize_options_init (&fast, "fast", NULL);
   lpt_quantize_options_init (&accurate, "accurate", NULL);
-  g_string_append_printf (s, "OUT is written as %s: FakeQuantize, in ONNX Q/DQ pairs. Inputs and outputs stay real.\n\n"
-                          "Repairs (--enable, --disable; f = in --preset fast, the default, a = in accurate):\n", forms);
+  g_string_append_printf (s,
+                          "OUT is written as %s: FakeQuantize, in ONNX Q/DQ pairs. Inputs and outputs stay real.\n\n"
+                          "Repairs (--enable, --disable; f = in --preset fast, the default, a = in accurate):\n",
+                          forms);
   for (guint i = 0; i < lpt_repair_count (); i++)
-    g_string_append_printf (s, "  %s%s %-16s %s\n", fast.repairs >> i & 1 ? "f" : " ", accurate.repairs >> i & 1 ? "a" : " ", lpt_repair_name (i), lpt_repair_doc (i));
+    g_string_append_printf (s, "  %s%s %-16s %s\n", fast.repairs >> i & 1 ? "f" : " ",
+                            accurate.repairs >> i & 1 ? "a" : " ", lpt_repair_name (i), lpt_repair_doc (i));
   return g_string_free (g_steal_pointer (&s), FALSE);
 }
 
@@ -334,28 +349,38 @@ cmd_quantize (int argc, char **argv)
   const GOptionEntry own[] = {
     { "out", 'o', 0, G_OPTION_ARG_FILENAME, &args.out, "Where to write; the extension says which form", "OUT" },
     CMD_DATA_ENTRIES (&args.data),
-    { "ranges", 0, 0, G_OPTION_ARG_STRING, &args.ranges, "Of activations: min-max, average, percentile, mse (default), kl", "METHOD" },
-    { "percentile", 0, 0, G_OPTION_ARG_STRING, &args.percentile, "Of values that --ranges percentile keeps (default 99.99)", "P" },
+    { "ranges", 0, 0, G_OPTION_ARG_STRING, &args.ranges,
+      "Of activations: min-max, average, percentile, mse (default), kl", "METHOD" },
+    { "percentile", 0, 0, G_OPTION_ARG_STRING, &args.percentile,
+      "Of values that --ranges percentile keeps (default 99.99)", "P" },
     { "weight-ranges", 0, 0, G_OPTION_ARG_STRING, &args.weights, "Of weights: min-max, mse (default)", "METHOD" },
     { "preset", 0, 0, G_OPTION_ARG_STRING, &args.preset, "Repairs: fast (default) or accurate", "NAME" },
     { "enable", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.enable, "Run a repair", "REPAIR" },
     { "disable", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.disable, "Leave a repair out", "REPAIR" },
-    { "elementwise", 0, 0, G_OPTION_ARG_STRING, &args.elementwise, "Sums, products, means on integers: auto (default) = in networks without attention and norms", "never|auto|always" },
-    { "max-drop", 0, 0, G_OPTION_ARG_STRING, &args.max_drop, "Keep layers real until no more than this is lost", "POINTS" },
-    { "labels", 0, 0, G_OPTION_ARG_FILENAME, &args.labels, "For --max-drop: what is right (else: answers that differ from the float model's)", "FILE" },
+    { "elementwise", 0, 0, G_OPTION_ARG_STRING, &args.elementwise,
+      "Sums, products, means on integers: auto (default) = in networks without attention and norms",
+      "never|auto|always" },
+    { "max-drop", 0, 0, G_OPTION_ARG_STRING, &args.max_drop, "Keep layers real until no more than this is lost",
+      "POINTS" },
+    { "labels", 0, 0, G_OPTION_ARG_FILENAME, &args.labels,
+      "For --max-drop: what is right (else: answers that differ from the float model's)", "FILE" },
     { "label-offset", 0, 0, G_OPTION_ARG_INT, &args.offset, "Added to labels", "K" },
-    { "metric", 0, 0, G_OPTION_ARG_STRING, &args.metric, "For --max-drop: top1 (default) or another of lptc eval", "M" },
-    { "eval-data", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &args.eval_data, "For --max-drop: samples (default: --data)", "[NAME=]PATH" },
+    { "metric", 0, 0, G_OPTION_ARG_STRING, &args.metric, "For --max-drop: top1 (default) or another of lptc eval",
+      "M" },
+    { "eval-data", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &args.eval_data, "For --max-drop: samples (default: --data)",
+      "[NAME=]PATH" },
     { "io-type", 0, 0, G_OPTION_ARG_STRING, &args.io_type, "Type of inputs and outputs (f32)", "TYPE" },
     { "onnx-form", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &args.onnx_form, "", "FORM" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &args.threads, "Threads; 0 = one per processor (default 1)", "N" },
-    { "strict", 0, 0, G_OPTION_ARG_NONE, &args.strict, "Fail when a product that was to be quantized stays real", NULL },
+    { "strict", 0, 0, G_OPTION_ARG_NONE, &args.strict, "Fail when a product that was to be quantized stays real",
+      NULL },
     { "quiet", 0, 0, G_OPTION_ARG_NONE, &args.quiet, "List only products that stay real against the wish", NULL },
     { NULL },
   };
   g_autofree GOptionEntry *entries = cmd_pipeline_entries (&args.pipeline, own);
   g_autofree char *text = describe ();
-  if (!cmd_parse (&argc, &argv, entries, "IN --data DATA -o OUT", text, 1, 1, &code) || !cmd_threads_ok (args.threads, &code))
+  if (!cmd_parse (&argc, &argv, entries, "IN --data DATA -o OUT", text, 1, 1, &code)
+      || !cmd_threads_ok (args.threads, &code))
     return code;
   return quantize (&args, argv[1]);
 }

@@ -52,7 +52,8 @@ cmd_data_options (const CmdDataArgs *args, LptDataOptions *options, int *code)
   gint64 level = 0;
   if (args->pad != NULL && (args->resize != NULL || !g_ascii_string_to_signed (args->pad, 10, 0, 255, &level, NULL)))
     {
-      *code = cmd_usage (args->resize != NULL ? "--pad %s: excludes --resize" : "--pad %s: a level of 0 to 255 is wanted", args->pad);
+      *code = args->resize != NULL ? cmd_usage ("--pad %s: excludes --resize", args->pad)
+                                   : cmd_usage ("--pad %s: a level of 0 to 255 is wanted", args->pad);
       return FALSE;
     }
   if (args->pad != NULL)

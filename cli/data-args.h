@@ -17,16 +17,22 @@ typedef struct
 
 /* How images and arrays become inputs, as rows of a table of options. */
 #define CMD_IMAGE_ENTRIES(args) \
-  { "layout", 0, 0, G_OPTION_ARG_STRING, &(args)->layout, "Of the model's input: where its channels are", "NHWC|NCHW" }, \
-  { "channels", 0, 0, G_OPTION_ARG_STRING, &(args)->channels, "Order in which the model takes colours", "rgb|bgr|gray" }, \
-  { "resize", 0, 0, G_OPTION_ARG_STRING, &(args)->resize, "Stretch images, or shorter side to N and cut the middle out", "bilinear|crop[:N]" }, \
-  { "pad", 0, 0, G_OPTION_ARG_STRING, &(args)->pad, "Keep the aspect of images and fill up with this level", "LEVEL" }, \
-  { "mean", 0, 0, G_OPTION_ARG_STRING, &(args)->mean, "Subtracted from samples: one value, or one per channel", "M[,M...]" }, \
+  { "layout", 0, 0, G_OPTION_ARG_STRING, &(args)->layout, \
+    "Of the model's input: where its channels are", "NHWC|NCHW" }, \
+  { "channels", 0, 0, G_OPTION_ARG_STRING, &(args)->channels, \
+    "Order in which the model takes colours", "rgb|bgr|gray" }, \
+  { "resize", 0, 0, G_OPTION_ARG_STRING, &(args)->resize, \
+    "Stretch images, or shorter side to N and cut the middle out", "bilinear|crop[:N]" }, \
+  { "pad", 0, 0, G_OPTION_ARG_STRING, &(args)->pad, \
+    "Keep the aspect of images and fill up with this level", "LEVEL" }, \
+  { "mean", 0, 0, G_OPTION_ARG_STRING, &(args)->mean, \
+    "Subtracted from samples: one value, or one per channel", "M[,M...]" }, \
   { "scale", 0, 0, G_OPTION_ARG_STRING, &(args)->scale, "Divides samples after that", "S[,S...]" }
 
 /* The same with --data and --samples. */
 #define CMD_DATA_ENTRIES(args) \
-  { "data", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &(args)->data, "Samples: .npy, .npz, an image, a folder of these", "[NAME=]PATH" }, \
+  { "data", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &(args)->data, \
+    "Samples: .npy, .npz, an image, a folder of these", "[NAME=]PATH" }, \
   { "samples", 0, 0, G_OPTION_ARG_INT, &(args)->samples, "The first N of them", "N" }, \
   CMD_IMAGE_ENTRIES (args)
 

@@ -1,7 +1,8 @@
 /* evaluate.c - runs one or two models over samples and keeps the score
  *
- * Samples go one after another through both models; a plan is made for each shape of inputs that comes. A model whose input is
- * of codes with quantization gets real samples quantized. SQNR = 10 log10 (sum a^2 / sum (a - b)^2) over the first outputs.
+ * Samples go one after another through both models; a plan is made for each shape of inputs that comes. A model whose
+ * input is of codes with quantization gets real samples quantized. SQNR = 10 log10 (sum a^2 / sum (a - b)^2) over the
+ * first outputs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -63,7 +64,8 @@ lpt_runner_run (LptRunner *runner, LptTensor *const *tensors, GError **error)
     return NULL;
   for (guint i = 0; i < runner->graph->parameters->len; i++)
     {
-      g_autoptr (LptTensor) input = quantize_input (tensors[i], g_ptr_array_index (runner->graph->parameters, i), error);
+      g_autoptr (LptTensor) input =
+        quantize_input (tensors[i], g_ptr_array_index (runner->graph->parameters, i), error);
       if (input == NULL || !lpt_plan_context_set_input (runner->context, i, input, error))
         return NULL;
     }
@@ -120,7 +122,9 @@ static gboolean
 choose_metrics (Evaluator *e, GError **error)
 {
   static const char *const by_default[] = { "top1", NULL };
-  const char *const *names = e->options->metrics != NULL ? e->options->metrics : e->options->labels != NULL ? by_default : NULL;
+  const char *const *names = e->options->metrics != NULL  ? e->options->metrics
+                             : e->options->labels != NULL ? by_default
+                                                          : NULL;
   for (guint m = 0; m < e->n_models; m++)
     {
       e->metrics[m] = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_metric_free);
@@ -172,7 +176,8 @@ count_answers (Evaluator *e, guint m, LptTensor *output, gint64 *n, GError **err
   for (gint64 i = 0; tops != NULL && i < *n; i++)
     {
       gpointer key = GINT_TO_POINTER ((gint) tops[i]);
-      g_hash_table_insert (e->answers[m], key, GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (e->answers[m], key)) + 1));
+      g_hash_table_insert (e->answers[m], key,
+                           GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (e->answers[m], key)) + 1));
     }
   return tops;
 }
@@ -250,7 +255,8 @@ finish (Evaluator *e)
         }
       g_hash_table_iter_init (&iter, e->answers[m]);
       while (g_hash_table_iter_next (&iter, &class, &count))
-        if ((gint64) GPOINTER_TO_UINT (count) > most || ((gint64) GPOINTER_TO_UINT (count) == most && GPOINTER_TO_INT (class) < r->top_class[m]))
+        if ((gint64) GPOINTER_TO_UINT (count) > most
+            || ((gint64) GPOINTER_TO_UINT (count) == most && GPOINTER_TO_INT (class) < r->top_class[m]))
           {
             most = GPOINTER_TO_UINT (count);
             r->top_class[m] = GPOINTER_TO_INT (class);
@@ -289,7 +295,8 @@ check_inputs (LptGraph *const *graphs, guint n, GError **error)
 {
   if (n < 2 || graphs[0]->parameters->len == graphs[1]->parameters->len)
     return TRUE;
-  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the models have %u and %u inputs", graphs[0]->parameters->len, graphs[1]->parameters->len);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the models have %u and %u inputs", graphs[0]->parameters->len,
+               graphs[1]->parameters->len);
   return FALSE;
 }
 

@@ -1,11 +1,12 @@
 /* hessian.c - second moments of what layers read, and rounding by them
  *
- * The error of output channel o, whose weights are off by e, is e' H e with H = E[x x'] over the places that the kernel looks
- * at. x is what the layer will read, rounded to its lattice, so H is the step squared times a matrix of whole numbers: exact, and
- * the same in any order and on any processor. About 8192 places are taken, as many from each sample, at equal distances in the
- * sample. Each group of a grouped convolution has its own H.
+ * The error of output channel o, whose weights are off by e, is e' H e with H = E[x x'] over the places that the kernel
+ * looks at. x is what the layer will read, rounded to its lattice, so H is the step squared times a matrix of whole
+ * numbers: exact, and the same in any order and on any processor. About 8192 places are taken, as many from each
+ * sample, at equal distances in the sample. Each group of a grouped convolution has its own H.
  *
- * Layers are left at nearest rounding when their data is not quantized, when they are transposed convolutions, or when d > 4608.
+ * Layers are left at nearest rounding when their data is not quantized, when they are transposed convolutions, or when
+ * d > 4608.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -66,7 +67,9 @@ read_window (const LptLayer *layer, const LptShape *data, Window *w)
       w->kernel[i] = weights->dims[weights->rank - w->n + i];
       w->stride[i] = lpt_ints_get (&a->strides, (guint) i, 1);
       w->dilation[i] = lpt_ints_get (&a->dilations, (guint) i, 1);
-      w->pad[i] = a->auto_pad == LPT_AUTO_PAD_EXPLICIT || a->auto_pad == LPT_AUTO_PAD_NOTSET ? lpt_ints_get (&a->pads_begin, (guint) i, 0) : 0;
+      w->pad[i] = a->auto_pad == LPT_AUTO_PAD_EXPLICIT || a->auto_pad == LPT_AUTO_PAD_NOTSET
+                    ? lpt_ints_get (&a->pads_begin, (guint) i, 0)
+                    : 0;
       w->out[i] = result->dims[i + 2];
       if (w->out[i] <= 0)
         return FALSE;
@@ -82,7 +85,8 @@ read_window (const LptLayer *layer, const LptShape *data, Window *w)
 static gint16
 code_of (const LptLattice *lattice, float x)
 {
-  double q = rint (x / lattice->step), low = rint (lattice->low / lattice->step), high = rint (lattice->high / lattice->step);
+  double q = rint (x / lattice->step), low = rint (lattice->low / lattice->step),
+         high = rint (lattice->high / lattice->step);
   return (gint16) CLAMP (q, low, high);
 }
 
@@ -165,7 +169,8 @@ static void
 sum_stripe (void *data, size_t task, unsigned thread)
 {
   const Sum *s = data;
-  gint64 d = s->g->h.d, stripes = (d + STRIPE - 1) / STRIPE, group = (gint64) task / stripes, from = (gint64) task % stripes * STRIPE;
+  gint64 d = s->g->h.d, stripes = (d + STRIPE - 1) / STRIPE, group = (gint64) task / stripes,
+         from = (gint64) task % stripes * STRIPE;
   const gint16 *codes = s->codes + group * s->g->rows * d;
   for (gint64 r = 0; r < s->n; r++)
     {
@@ -195,7 +200,16 @@ look (LptQuantizer *q, guint i, LptTensor *tensor, guint sample, gpointer data, 
 
 /* --- rounding --------------------------------------------------------------------------------- */
 
-typedef struct { LptLayer *layer; const Gather *g; const double *h; float *w; gint64 group; LptRoundRow row; gpointer workspace; } Rows;
+typedef struct
+{
+  LptLayer *layer;
+  const Gather *g;
+  const double *h;
+  float *w;
+  gint64 group;
+  LptRoundRow row;
+  gpointer workspace;
+} Rows;
 
 static void
 round_row (void *data, size_t task, unsigned thread)
@@ -209,7 +223,8 @@ round_row (void *data, size_t task, unsigned thread)
   for (gint64 k = 0; k < d; k++)
     {
       w[k] = layer->original[lpt_layer_at (layer, c, k / layer->places, k % layer->places)] / layer->scale[s];
-      codes[k] = rint (lpt_layer_round (layer, c, r->w[lpt_layer_at (layer, c, k / layer->places, k % layer->places)]) / layer->scale[s]);
+      codes[k] = rint (lpt_layer_round (layer, c, r->w[lpt_layer_at (layer, c, k / layer->places, k % layer->places)])
+                       / layer->scale[s]);
     }
   r->row (d, r->h, w, codes, layer->low - zero, layer->high - zero, r->workspace);
   for (gint64 k = 0; k < d; k++)
@@ -225,7 +240,8 @@ round_layer (Turn *turn, const Gather *g, LptRoundPrepare prepare, LptRoundRow r
   if (w == NULL || h == NULL)
     {
       if (h == NULL)
-        g_set_error (error, LPT_ERROR, LPT_ERROR_MEMORY, "no memory for %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " moments", d, d);
+        g_set_error (error, LPT_ERROR, LPT_ERROR_MEMORY,
+                     "no memory for %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " moments", d, d);
       return FALSE;
     }
   for (gint64 group = 0; group < g->layer->groups; group++)
@@ -279,7 +295,9 @@ start_gather (LptQuantizer *q, LptLayer *layer, Gather *g)
 gboolean
 lpt_quantize_round_rows (LptQuantizer *q, LptRoundPrepare prepare, LptRoundRow row, GError **error)
 {
-  Turn turn = { .q = q, .gathers = g_array_new (FALSE, FALSE, sizeof (Gather)), .pool = lpt_pool_new (q->options->threads) };
+  Turn turn = { .q = q,
+                .gathers = g_array_new (FALSE, FALSE, sizeof (Gather)),
+                .pool = lpt_pool_new (q->options->threads) };
   gsize bytes = 0;
   gboolean ok = TRUE;
   for (guint i = 0; ok && i < q->layers->len; i++)

@@ -1,8 +1,8 @@
 /* histogram.h - how often which values were seen, in fixed memory
  *
- * LPT_BINS bins of width 2^k on each side of 0. A value beyond them doubles the width: bins 2 i and 2 i + 1 become bin i. So the
- * counts are those of a histogram that had the final width from the start, in any order of the values; x 2^-k is exact and the
- * same on every processor. Exact zeros, the ends, NaN and infinities are counted apart.
+ * LPT_BINS bins of width 2^k on each side of 0. A value beyond them doubles the width: bins 2 i and 2 i + 1 become bin
+ * i. So the counts are those of a histogram that had the final width from the start, in any order of the values; x 2^-k
+ * is exact and the same on every processor. Exact zeros, the ends, NaN and infinities are counted apart.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

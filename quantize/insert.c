@@ -21,7 +21,8 @@ find_in (LptGraph *graph, LptNode *node)
 
 /* FakeQuantize over @value; the intervals have @shape. */
 static LptNode *
-add_fake_quantize (LptValue *value, const char *name, guint levels, const LptShape *shape, const float *low, const float *high, GError **error)
+add_fake_quantize (LptValue *value, const char *name, guint levels, const LptShape *shape, const float *low,
+                   const float *high, GError **error)
 {
   LptGraph *graph = value->producer->graph;
   g_autofree char *low_name = g_strconcat (name, "/low", NULL), *high_name = g_strconcat (name, "/high", NULL);
@@ -68,7 +69,8 @@ insert_weights (LptGraph *graph, LptLayer *layer, GError **error)
       low[i] = (float) (layer->scale[i] * (layer->low - zero));
       high[i] = (float) (layer->scale[i] * (layer->high - zero));
     }
-  LptNode *fq = add_fake_quantize (weights, name, (guint) (layer->high - layer->low) + 1, layer->n_scale == 1 ? &scalar : &layer->scale_shape, low, high, error);
+  LptNode *fq = add_fake_quantize (weights, name, (guint) (layer->high - layer->low) + 1,
+                                   layer->n_scale == 1 ? &scalar : &layer->scale_shape, low, high, error);
   if (fq != NULL)
     lpt_node_set_input (node, layer->weights_port, lpt_node_out (fq));
   return fq != NULL;

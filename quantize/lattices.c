@@ -1,9 +1,10 @@
 /* lattices.c - intervals of activations, scales of weights
  *
- * A point's lattice comes from what all values of its group saw; what leaves the model is never clipped. A signed weight's scale is max |w| / 127 of its output channel
- * (or of all), or, by least squares, of the factors 1.00, 0.99, ..., 0.60 of it the one of the least sum (w - Q(w))^2, the first of
- * equal ones; a channel of zeros, or one a thousand times smaller than the largest, has the scale that a thousandth of the largest
- * asks for. The scale grows until the bias is below 2^30 of its steps, which are scale of the data times scale of the weights.
+ * A point's lattice comes from what all values of its group saw; what leaves the model is never clipped. A signed
+ * weight's scale is max |w| / 127 of its output channel (or of all), or, by least squares, of the factors 1.00, 0.99,
+ * ..., 0.60 of it the one of the least sum (w - Q(w))^2, the first of equal ones; a channel of zeros, or one a thousand
+ * times smaller than the largest, has the scale that a thousandth of the largest asks for. The scale grows until the
+ * bias is below 2^30 of its steps, which are scale of the data times scale of the weights.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,7 +34,8 @@ lpt_quantize_ranges (LptQuantizer *q)
           members++;
         }
       if (!fixed && members > 0)
-        point->lattice = lpt_range_find (all, point->ends ? LPT_RANGES_MIN_MAX : o->ranges, o->percentile, point->levels, point->symmetric);
+        point->lattice = lpt_range_find (all, point->ends ? LPT_RANGES_MIN_MAX : o->ranges, o->percentile,
+                                         point->levels, point->symmetric);
     }
 }
 

@@ -1,8 +1,8 @@
 /* layer.c - an op with constant weights, seen as a matrix per group
  *
- * Convolution W[O,I,k], GroupConvolution W[G,O,I,k], ConvolutionBackpropData W[I,O,k], MatMul with a constant of rank 2 (longer
- * ones with 1 in front count) on either input that is not transposed to a row vector. Refused: weights that are not constant,
- * batches of matrices, shapes that are not known.
+ * Convolution W[O,I,k], GroupConvolution W[G,O,I,k], ConvolutionBackpropData W[I,O,k], MatMul with a constant of rank 2
+ * (longer ones with 1 in front count) on either input that is not transposed to a row vector. Refused: weights that are
+ * not constant, batches of matrices, shapes that are not known.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +27,8 @@ product (const LptShape *shape, gint from)
 static void
 view_convolution (LptLayer *layer, const LptShape *w)
 {
-  gboolean grouped = layer->node->op == LPT_OP_GROUP_CONVOLUTION, back = layer->node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA;
+  gboolean grouped = layer->node->op == LPT_OP_GROUP_CONVOLUTION,
+           back = layer->node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA;
   gint first = grouped ? 1 : 0, o = back ? 1 : first, i = back ? 0 : first + 1;
   layer->groups = grouped ? w->dims[0] : 1;
   layer->outputs = w->dims[o];
@@ -48,7 +49,8 @@ view_product (LptLayer *layer, const LptShape *w, guint port)
 {
   const LptMatMulAttrs *attrs = LPT_ATTRS (layer->node, LptMatMulAttrs);
   LptValue *data = lpt_node_in (layer->node, 1 - port), *out = lpt_node_out (layer->node);
-  if (w->rank < 2 || product (w, 0) != w->dims[w->rank - 1] * w->dims[w->rank - 2] || data->shape.rank < 2 || out->shape.rank < 2)
+  if (w->rank < 2 || product (w, 0) != w->dims[w->rank - 1] * w->dims[w->rank - 2] || data->shape.rank < 2
+      || out->shape.rank < 2)
     return FALSE;
   /* Outputs are the columns of input 1, the rows of input 0. */
   gboolean last = port == 1 ? !attrs->transpose_b : attrs->transpose_a;
@@ -76,7 +78,8 @@ is_bias (LptNode *add, LptValue *value, gint axis, gint64 channels)
     return FALSE;
   guint port = lpt_node_in (add, 0) == value ? 1 : 0;
   LptTensor *c = lpt_node_const_in (add, port);
-  if (c == NULL || !lpt_dtype_is_real (lpt_tensor_dtype (c)) || value->shape.rank < 1 || !lpt_shape_equal (&lpt_node_out (add)->shape, &value->shape))
+  if (c == NULL || !lpt_dtype_is_real (lpt_tensor_dtype (c)) || value->shape.rank < 1
+      || !lpt_shape_equal (&lpt_node_out (add)->shape, &value->shape))
     return FALSE;
   const LptShape *shape = lpt_tensor_shape (c);
   gint64 count = lpt_tensor_count (c);
@@ -151,7 +154,8 @@ gboolean
 lpt_layer_set_weights (LptLayer *layer, const float *weights, GError **error)
 {
   LptNode *old = lpt_node_src (layer->node, layer->weights_port);
-  LptNode *constant = lpt_quantize_add_const (layer->node->graph, old->name, lpt_tensor_shape (old->data), weights, error);
+  LptNode *constant =
+    lpt_quantize_add_const (layer->node->graph, old->name, lpt_tensor_shape (old->data), weights, error);
   if (constant == NULL)
     return FALSE;
   lpt_node_set_input (layer->node, layer->weights_port, lpt_node_out (constant));
@@ -170,7 +174,8 @@ double *
 lpt_layer_bias (const LptLayer *layer, GError **error)
 {
   gint64 n = lpt_layer_channels (layer);
-  g_autofree double *given = layer->bias != NULL ? lpt_tensor_to_f64 (lpt_node_const_in (layer->bias, bias_port (layer)), error) : NULL;
+  g_autofree double *given =
+    layer->bias != NULL ? lpt_tensor_to_f64 (lpt_node_const_in (layer->bias, bias_port (layer)), error) : NULL;
   if (layer->bias != NULL && given == NULL)
     return NULL;
   gint64 count = given != NULL ? lpt_tensor_count (lpt_node_const_in (layer->bias, bias_port (layer))) : 0;
@@ -192,7 +197,8 @@ lpt_layer_set_bias (LptLayer *layer, const double *bias, GError **error)
     full.dims[i] = i == layer->out_axis ? n : 1;
   for (gint64 i = 0; i < n; i++)
     values[i] = (float) bias[i];
-  g_autofree char *name = g_strconcat (layer->node->name, "/bias", NULL), *add_name = g_strconcat (layer->node->name, "/add", NULL);
+  g_autofree char *name = g_strconcat (layer->node->name, "/bias", NULL),
+                  *add_name = g_strconcat (layer->node->name, "/add", NULL);
   LptNode *constant = lpt_quantize_add_const (graph, name, &full, values, error);
   if (constant == NULL)
     return FALSE;
@@ -201,7 +207,8 @@ lpt_layer_set_bias (LptLayer *layer, const double *bias, GError **error)
       lpt_node_set_input (layer->bias, bias_port (layer), lpt_node_out (constant));
       return TRUE;
     }
-  LptNode *add = lpt_graph_add (graph, LPT_OP_ADD, 0, add_name, 2, (LptValue *const[]) { out, lpt_node_out (constant) });
+  LptNode *add =
+    lpt_graph_add (graph, LPT_OP_ADD, 0, add_name, 2, (LptValue *const[]) { out, lpt_node_out (constant) });
   if (!lpt_node_infer (add, error))
     return FALSE;
   lpt_value_replace (out, lpt_node_out (add), add);

@@ -1,7 +1,7 @@
 /* layer.h - an op with constant weights, seen as a matrix per group
  *
- * y[g, o] = sum over i, k of w[g, o, i, k] x[g, i, k]: groups, outputs and inputs of a group, places of the kernel. Element
- * (g, o, i, k) lies at g stride_g + o stride_o + i stride_i + k.
+ * y[g, o] = sum over i, k of w[g, o, i, k] x[g, i, k]: groups, outputs and inputs of a group, places of the kernel.
+ * Element (g, o, i, k) lies at g stride_g + o stride_o + i stride_i + k.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,7 +36,10 @@ gboolean   lpt_layer_view    (LptNode *node, LptLayer *layer);
 void       lpt_layer_clear   (LptLayer *layer);
 static inline gint64 lpt_layer_channels (const LptLayer *layer) { return layer->groups * layer->outputs; }
 static inline gint64 lpt_layer_at (const LptLayer *layer, gint64 channel, gint64 i, gint64 k)
-{ return channel / layer->outputs * layer->stride_g + channel % layer->outputs * layer->stride_o + i * layer->stride_i + k; }
+{
+  return channel / layer->outputs * layer->stride_g + channel % layer->outputs * layer->stride_o + i * layer->stride_i
+         + k;
+}
 
 /* Weights as f32 (transfer full, g_free); NULL + error. */
 float     *lpt_layer_weights     (const LptLayer *layer, GError **error);
@@ -51,7 +54,8 @@ double     lpt_layer_round       (const LptLayer *layer, gint64 channel, double 
 LptValue  *lpt_layer_out         (const LptLayer *layer);
 
 /* A constant of @n values of f32. NULL + error. */
-LptNode   *lpt_quantize_add_const (LptGraph *graph, const char *name, const LptShape *shape, const float *values, GError **error);
+LptNode *lpt_quantize_add_const (LptGraph *graph, const char *name, const LptShape *shape, const float *values,
+                                 GError **error);
 
 G_END_DECLS
 

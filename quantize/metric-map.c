@@ -1,11 +1,12 @@
 /* metric-map.c - COCO's mean average precision
  *
- * Detections are read from TFLite_Detection_PostProcess (boxes [1,N,4] as y0, x0, y1, x1, classes, scores, number) or one output
- * [1,1,N,7] (image, class, score, x0, y0, x1, y1), in parts of the image. For each IoU threshold 0.50, 0.55, ..., 0.95 and class:
- * per image the 100 best detections, best first, take the free box of the label with the greatest IoU that reaches the
- * threshold; crowds are taken when no other is and may be taken often (IoU over the detection's area), and such detections do
- * not count. Precision is made non-increasing from the end and averaged over the recalls 0, 0.01, ..., 1; classes without
- * boxes are left out.
+ * Detections are read from TFLite_Detection_PostProcess (boxes [1,N,4] as y0, x0, y1, x1, classes, scores, number) or
+ * one output
+ * [1,1,N,7] (image, class, score, x0, y0, x1, y1), in parts of the image. For each IoU threshold 0.50, 0.55, ..., 0.95
+ * and class: per image the 100 best detections, best first, take the free box of the label with the greatest IoU that
+ * reaches the threshold; crowds are taken when no other is and may be taken often (IoU over the detection's area), and
+ * such detections do not count. Precision is made non-increasing from the end and averaged over the recalls 0, 0.01,
+ * ..., 1; classes without boxes are left out.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +19,13 @@
 #define N_THRESHOLDS 10
 #define MAX_DETECTIONS 100
 
-typedef struct { double x, y, w, h, score; gint64 class; gboolean crowd, detected; guint64 hits, ignored; } Box;   /* hits: bit per threshold */
+typedef struct
+{
+  double x, y, w, h, score;
+  gint64 class;
+  gboolean crowd, detected;
+  guint64 hits, ignored;
+} Box; /* hits: bit per threshold */
 
 /* --- reading ------------------------------------------------------------------- */
 
@@ -38,7 +45,8 @@ read_detections (const LptAnswer *answer, GArray *record, GError **error)
 {
   LptTensor *const *o = answer->outputs;
   const LptShape *shape = lpt_tensor_shape (o[0]);
-  if (answer->n_outputs >= 3 && shape->rank == 3 && shape->dims[2] == 4 && lpt_tensor_count (o[1]) == shape->dims[1] && lpt_tensor_count (o[2]) == shape->dims[1])
+  if (answer->n_outputs >= 3 && shape->rank == 3 && shape->dims[2] == 4 && lpt_tensor_count (o[1]) == shape->dims[1]
+      && lpt_tensor_count (o[2]) == shape->dims[1])
     {
       gint64 n = shape->dims[1];
       if (answer->n_outputs > 3 && lpt_tensor_count (o[3]) == 1)
@@ -48,7 +56,16 @@ read_detections (const LptAnswer *answer, GArray *record, GError **error)
           double v[4];
           for (gint k = 0; k < 4; k++)
             v[k] = lpt_tensor_get_f64 (o[0], 4 * i + k);
-          Box box = { v[1], v[0], v[3] - v[1], v[2] - v[0], lpt_tensor_get_f64 (o[2], i), lpt_tensor_get_i64 (o[1], i), FALSE, TRUE, 0, 0 };
+          Box box = { v[1],
+                      v[0],
+                      v[3] - v[1],
+                      v[2] - v[0],
+                      lpt_tensor_get_f64 (o[2], i),
+                      lpt_tensor_get_i64 (o[1], i),
+                      FALSE,
+                      TRUE,
+                      0,
+                      0 };
           g_array_append_val (record, box);
         }
       return TRUE;
@@ -65,7 +82,8 @@ read_detections (const LptAnswer *answer, GArray *record, GError **error)
         }
       return TRUE;
     }
-  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "map: unsupported outputs: boxes [1,N,4], classes, scores are wanted, or [1,1,N,7]");
+  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+               "map: unsupported outputs: boxes [1,N,4], classes, scores are wanted, or [1,1,N,7]");
   return FALSE;
 }
 

@@ -1,9 +1,11 @@
 /* metric-records.c - metrics that keep records of each sample: mean IoU, area under the ROC curve
  *
- * miou: scores are resized to the label's size (bilinear, centres of pixels), then the greatest class is taken. Confusions are
- * kept per image as (label, answer, pixels); IoU of a class is TP / (TP + FP + FN) over all images, its mean is over the classes
- * whose union is not empty. Pixels labelled 255 count nowhere.
- * auc: the share of pairs of a positive and a negative where the positive has the greater score, a half where they are equal.
+ * miou: scores are resized to the label's size (bilinear, centres of pixels), then the greatest class is taken.
+ * Confusions are
+ * kept per image as (label, answer, pixels); IoU of a class is TP / (TP + FP + FN) over all images, its mean is over
+ * the classes whose union is not empty. Pixels labelled 255 count nowhere.
+ * auc: the share of pairs of a positive and a negative where the positive has the greater score, a half where they are
+ * equal.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,7 +34,8 @@ find_scores (const LptShape *shape, const LptShape *label, Scores *s)
   const gint64 *d = shape->dims + (r - 3);
   gint64 h = label->dims[label->rank - 2], w = label->dims[label->rank - 1];
   /* Of two readings the one whose aspect is that of the label. */
-  double first = fabs (log ((double) d[1] * (double) w / ((double) d[2] * (double) h))), last = fabs (log ((double) d[0] * (double) w / ((double) d[1] * (double) h)));
+  double first = fabs (log ((double) d[1] * (double) w / ((double) d[2] * (double) h))),
+         last = fabs (log ((double) d[0] * (double) w / ((double) d[1] * (double) h)));
   if (last < first || (last == first && d[2] < d[0]))
     *s = (Scores) { d[2], d[0], d[1], 1, d[1] * d[2], d[2] };
   else
@@ -98,7 +101,8 @@ lpt_miou_add (LptMetric *metric, const LptAnswer *answer, GError **error)
   if (!find_scores (shape, mask, &s))
     {
       g_autofree char *is = lpt_shape_to_string (shape), *label = lpt_shape_to_string (mask);
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "miou: an output of shape [%s] and a label of [%s] are not scores and a mask", is, label);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "miou: an output of shape [%s] and a label of [%s] are not scores and a mask", is, label);
       return FALSE;
     }
   g_autofree float *v = lpt_tensor_to_f32 (answer->outputs[0], error);
@@ -128,7 +132,8 @@ lpt_miou_add (LptMetric *metric, const LptAnswer *answer, GError **error)
 double
 lpt_miou_value (const LptMetric *metric, const guint32 *times)
 {
-  g_autofree double *both = g_new0 (double, MAX_CLASSES), *labelled = g_new0 (double, MAX_CLASSES), *answered = g_new0 (double, MAX_CLASSES);
+  g_autofree double *both = g_new0 (double, MAX_CLASSES), *labelled = g_new0 (double, MAX_CLASSES),
+                    *answered = g_new0 (double, MAX_CLASSES);
   double sum = 0.0;
   gint32 top = 0;
   guint n = 0;
@@ -167,11 +172,14 @@ lpt_auc_add (LptMetric *metric, const LptAnswer *answer, GError **error)
   g_ptr_array_add (metric->records, record);
   if (labels != 1 || n < 1 || n > 2)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "auc: an output of one or two elements and one label are wanted, there are %" G_GINT64_FORMAT
-                   " and %" G_GINT64_FORMAT, n, labels);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "auc: an output of one or two elements and one label are wanted, there are %" G_GINT64_FORMAT
+                   " and %" G_GINT64_FORMAT,
+                   n, labels);
       return FALSE;
     }
-  Scored one = { lpt_tensor_get_f64 (answer->outputs[0], n - 1) - (n == 2 ? lpt_tensor_get_f64 (answer->outputs[0], 0) : 0.0),
+  Scored one = { lpt_tensor_get_f64 (answer->outputs[0], n - 1)
+                   - (n == 2 ? lpt_tensor_get_f64 (answer->outputs[0], 0) : 0.0),
                  lpt_tensor_get_i64 (answer->label, 0) + answer->offset > 0, 0 };
   g_array_append_val (record, one);
   return TRUE;
@@ -199,7 +207,8 @@ lpt_auc_value (const LptMetric *metric, const guint32 *times)
   for (guint i = 0, end; i < all->len; i = end)
     {
       double p = 0.0, n = 0.0;
-      for (end = i; end < all->len && g_array_index (all, Scored, end).score == g_array_index (all, Scored, i).score; end++)
+      for (end = i; end < all->len && g_array_index (all, Scored, end).score == g_array_index (all, Scored, i).score;
+           end++)
         {
           const Scored *one = &g_array_index (all, Scored, end);
           double count = times != NULL ? times[one->sample] : 1.0;

@@ -1,7 +1,7 @@
 /* metric.c - the metrics that are quotients of sums, and what all share
  *
- * Class answers: rank of the label = elements that are greater + equal ones before it; an answer is right when the rank is
- * below 1 or 5. Cross-entropy: log-softmax in f64 with the maximum subtracted. Sums run in the order of the samples.
+ * Class answers: rank of the label = elements that are greater + equal ones before it; an answer is right when the rank
+ * is below 1 or 5. Cross-entropy: log-softmax in f64 with the maximum subtracted. Sums run in the order of the samples.
  * Refused: labels outside the classes, outputs whose size does not fit the labels.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -68,7 +68,8 @@ read_rows (const LptAnswer *answer, Rows *rows, GError **error)
   if (!lpt_classes_find (shape, n, &rows->classes))
     {
       g_autofree char *text = lpt_shape_to_string (shape);
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%" G_GINT64_FORMAT " labels for an output of shape [%s]", n, text);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%" G_GINT64_FORMAT " labels for an output of shape [%s]", n,
+                   text);
       return FALSE;
     }
   rows->values = lpt_tensor_to_f32 (answer->outputs[0], error);
@@ -78,7 +79,8 @@ read_rows (const LptAnswer *answer, Rows *rows, GError **error)
       rows->labels[i] += answer->offset;
       if (rows->labels[i] >= 0 && rows->labels[i] < rows->classes.classes)
         continue;
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "label %" G_GINT64_FORMAT ", the output has %" G_GINT64_FORMAT " classes (--label-offset)",
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "label %" G_GINT64_FORMAT ", the output has %" G_GINT64_FORMAT " classes (--label-offset)",
                    rows->labels[i], rows->classes.classes);
       return FALSE;
     }
@@ -143,7 +145,8 @@ add_entropy (LptMetric *metric, const LptAnswer *answer, GError **error)
     return FALSE;
   for (gint64 i = 0; i < rows.classes.places; i++)
     {
-      double top = rows.values[lpt_classes_at (&rows.classes, i, lpt_classes_top (&rows.classes, rows.values, i))], sum = 0.0;
+      double top = rows.values[lpt_classes_at (&rows.classes, i, lpt_classes_top (&rows.classes, rows.values, i))],
+             sum = 0.0;
       for (gint64 k = 0; k < rows.classes.classes; k++)
         sum += exp (rows.values[lpt_classes_at (&rows.classes, i, k)] - top);
       total += log (sum) + top - rows.values[lpt_classes_at (&rows.classes, i, rows.labels[i])];
@@ -159,7 +162,8 @@ add_square (LptMetric *metric, const LptAnswer *answer, GError **error)
   double sum = 0.0;
   if (n != lpt_tensor_count (answer->label))
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%" G_GINT64_FORMAT " values as label, the output has %" G_GINT64_FORMAT,
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "%" G_GINT64_FORMAT " values as label, the output has %" G_GINT64_FORMAT,
                    lpt_tensor_count (answer->label), n);
       return FALSE;
     }

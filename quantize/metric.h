@@ -1,7 +1,7 @@
 /* metric.h - what is kept of each sample, and what becomes of it in the end
  *
- * A metric is a row of metrics.def. Most are a quotient of sums over samples passed through a function; the others keep records
- * of their own. Each gives its value for any multiset of samples, which is what resampling asks for.
+ * A metric is a row of metrics.def. Most are a quotient of sums over samples passed through a function; the others keep
+ * records of their own. Each gives its value for any multiset of samples, which is what resampling asks for.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -56,7 +56,8 @@ typedef struct
   gint64 places, classes, stride, inner, outer;
 } LptClasses;
 
-/* @places: how many answers there are; 0 = not known: classes on the last axis longer than 1, or on axis 1 of four. FALSE: no such. */
+/* @places: how many answers there are; 0 = not known: classes on the last axis longer than 1, or on axis 1 of four.
+   FALSE: no such. */
 gboolean   lpt_classes_find (const LptShape *shape, gint64 places, LptClasses *classes);
 static inline gint64 lpt_classes_at (const LptClasses *c, gint64 place, gint64 k)
 { return place / c->inner * c->outer + place % c->inner + k * c->stride; }

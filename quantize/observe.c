@@ -1,8 +1,8 @@
 /* observe.c - what values are, over all samples
  *
- * The values are read as further results of the float graph, so many in one run that they take a few megabytes; more runs over
- * the samples see the others. Of each a histogram and, per channel, mean and greatest magnitude are kept: sums are in f64 over
- * the elements of a sample in their order, then over samples in theirs.
+ * The values are read as further results of the float graph, so many in one run that they take a few megabytes; more
+ * runs over the samples see the others. Of each a histogram and, per channel, mean and greatest magnitude are kept:
+ * sums are in f64 over the elements of a sample in their order, then over samples in theirs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +27,8 @@ cut_out (LptQuantizer *q, GPtrArray *values, guint from, guint to, GError **erro
     {
       const LptValue *value = g_ptr_array_index (values, i);
       LptNode *node = lpt_graph_find (copy, value->producer->name);
-      g_ptr_array_add (names, value->index > 0 ? g_strdup_printf ("%s.%u", node->name, value->index) : g_strdup (node->name));
+      g_ptr_array_add (names,
+                       value->index > 0 ? g_strdup_printf ("%s.%u", node->name, value->index) : g_strdup (node->name));
     }
   g_ptr_array_add (names, NULL);
   if (!lpt_graph_cut (copy, (const char *const *) names->pdata, error))
@@ -89,8 +90,7 @@ free_seen (gpointer data)
 {
   LptSeen *seen = data;
   lpt_histogram_free (seen->histogram);
-  g_free (seen->mean);
-  g_free (seen->largest);
+  lpt_channel_stats_clear (&seen->channels);
   g_free (seen);
 }
 
@@ -100,21 +100,32 @@ lpt_quantizer_seen (LptQuantizer *q, LptValue *value)
   return g_hash_table_lookup (q->seen, value);
 }
 
-static void
-add_channels (LptSeen *seen, const LptShape *shape, const float *v, gint64 count)
+void
+lpt_channel_stats_clear (LptChannelStats *channels)
 {
-  gint64 n = shape->dims[seen->axis], inner = 1;
-  for (gint i = seen->axis + 1; i < shape->rank; i++)
-    inner *= shape->dims[i];
-  if (seen->mean == NULL)
-    {
-      seen->n = n;
-      seen->mean = g_new0 (double, n);
-      seen->largest = g_new0 (double, n);
-    }
-  if (n != seen->n || n == 0 || inner == 0)
+  g_clear_pointer (&channels->mean, g_free);
+  g_clear_pointer (&channels->largest, g_free);
+}
+
+void
+lpt_channel_stats_add (LptChannelStats *channels, LptTensor *tensor)
+{
+  const LptShape *shape = lpt_tensor_shape (tensor);
+  const float *v = lpt_tensor_data (tensor);
+  if (channels->axis < 0 || channels->axis >= shape->rank || lpt_tensor_count (tensor) == 0)
     return;
-  gint64 outer = count / (n * inner);
+  gint64 n = shape->dims[channels->axis], inner = 1;
+  for (gint i = channels->axis + 1; i < shape->rank; i++)
+    inner *= shape->dims[i];
+  if (channels->n == 0)
+    {
+      channels->n = n;
+      channels->mean = g_new0 (double, n);
+      channels->largest = g_new0 (double, n);
+    }
+  if (n != channels->n)
+    return;
+  gint64 outer = lpt_tensor_count (tensor) / (n * inner);
   for (gint64 c = 0; c < n; c++)
     {
       double sum = 0.0;
@@ -126,10 +137,10 @@ add_channels (LptSeen *seen, const LptShape *shape, const float *v, gint64 count
             sum += x;
             largest = fabsf (x) > largest ? fabsf (x) : largest;
           }
-      /* A sample counts once, however large it is. */
-      seen->mean[c] += (sum / (double) (outer * inner) - seen->mean[c]) / (double) (seen->samples + 1);
-      seen->largest[c] = MAX (seen->largest[c], largest);
+      channels->mean[c] += (sum / (double) (outer * inner) - channels->mean[c]) / (double) (channels->samples + 1);
+      channels->largest[c] = MAX (channels->largest[c], largest);
     }
+  channels->samples++;
 }
 
 static gboolean
@@ -138,20 +149,17 @@ look (LptQuantizer *q, guint i, LptTensor *tensor, guint sample, gpointer data, 
   GPtrArray *values = data;
   LptValue *value = g_ptr_array_index (values, i);
   LptSeen *seen = lpt_quantizer_seen (q, value);
-  gint64 count = lpt_tensor_count (tensor);
-  g_autofree float *own = lpt_tensor_dtype (tensor) != LPT_DTYPE_F32 ? lpt_tensor_to_f32 (tensor, error) : NULL;
-  const float *v = own != NULL ? own : lpt_tensor_data (tensor);
-  if (lpt_tensor_dtype (tensor) != LPT_DTYPE_F32 && own == NULL)
+  g_autoptr (LptTensor) real = lpt_tensor_convert (tensor, LPT_DTYPE_F32, error);
+  if (real == NULL)
     return FALSE;
-  lpt_histogram_add (seen->histogram, v, count);
+  lpt_histogram_add (seen->histogram, lpt_tensor_data (real), lpt_tensor_count (real));
   if (seen->histogram->broken > 0)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "sample %u: node \"%s\" gives NaN or infinity", sample, value->producer->name);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "sample %u: node \"%s\" gives NaN or infinity", sample,
+                   value->producer->name);
       return FALSE;
     }
-  if (seen->axis >= 0 && count > 0)
-    add_channels (seen, lpt_tensor_shape (tensor), v, count);
-  seen->samples++;
+  lpt_channel_stats_add (&seen->channels, real);
   return TRUE;
 }
 
@@ -164,12 +172,12 @@ want (LptQuantizer *q, GPtrArray *values, LptValue *value, gint axis)
     {
       seen = g_new0 (LptSeen, 1);
       seen->histogram = lpt_histogram_new ();
-      seen->axis = axis;
+      seen->channels.axis = axis;
       g_hash_table_insert (q->seen, value, seen);
       g_ptr_array_add (values, value);
     }
   if (axis >= 0 && axis < value->shape.rank)
-    seen->axis = axis;
+    seen->channels.axis = axis;
 }
 
 gboolean

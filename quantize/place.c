@@ -1,19 +1,19 @@
 /* place.c - which values become integers
  *
- * A product (an op with constant weights, or a MatMul of two activations) that the target does not keep real wants its data
- * quantized. The wish climbs against the data: through ops that move or select values (not through Concat with a constant, not
- * through activations), as long as every reader of a value wishes; where it stops stands the point, the place of a FakeQuantize.
- * So it ends behind convolution, bias and activation, and never between them; where only some readers wish it is theirs alone.
- * Values that a Concat joins, or that are the same elements moved, have one lattice.
+ * A product (an op with constant weights, or a MatMul of two activations) that the target does not keep real wants its
+ * data quantized. The wish climbs against the data: through ops that move or select values (not through Concat with a
+ * constant, not through activations), as long as every reader of a value wishes; where it stops stands the point, the
+ * place of a FakeQuantize. So it ends behind convolution, bias and activation, and never between them; where only some
+ * readers wish it is theirs alone. Values that a Concat joins, or that are the same elements moved, have one lattice.
  *
- * In networks without attention and norms the wish of its result makes residual sums, products of two activations, means and
- * pools wish, too, if nothing but a Relu or Clamp is between; x Sigmoid (x) counts as an activation. With attention or norms
- * (a product of two activations, a Softmax in front of one, MVN, Sqrt of a mean) these stay real: 8 bits cost more there than
- * all methods of ranges differ by.
+ * In networks without attention and norms the wish of its result makes residual sums, products of two activations,
+ * means and pools wish, too, if nothing but a Relu or Clamp is between; x Sigmoid (x) counts as an activation. With
+ * attention or norms (a product of two activations, a Softmax in front of one, MVN, Sqrt of a mean) these stay real: 8
+ * bits cost more there than all methods of ranges differ by.
  *
- * Results of the model are not wished for, so that class scores are not clipped, but by targets with rules for codes, which want
- * those of everything that a product writes; their ends are then all that was seen. Never wished for are integers, shapes and
- * indices, which are not real.
+ * Results of the model are not wished for, so that class scores are not clipped, but by targets with rules for codes,
+ * which want those of everything that a product writes; their ends are then all that was seen. Never wished for are
+ * integers, shapes and indices, which are not real.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,7 +48,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Placer, placer_clear)
 
 /* --- types ------------------------------------------------------------------------- */
 
-/* Codes that the target takes on @port: the first of 8 bits (of a constant the first signed one), else of 16, else of 4. UNDEFINED: none. */
+/* Codes that the target takes on @port: the first of 8 bits (of a constant the first signed one), else of 16, else of
+   4. UNDEFINED: none. */
 static LptDType
 code_type (LptQuantizer *q, LptNode *node, guint port)
 {
@@ -61,8 +62,10 @@ code_type (LptQuantizer *q, LptNode *node, guint port)
       if (lpt_dtype_is_integer ((LptDType) types.v[i]) && lpt_dtype_bits ((LptDType) types.v[i]) == order[k])
         {
           LptDType first = (LptDType) types.v[i];
-          for (guint j = i + 1; lpt_node_const_in (node, port) != NULL && lpt_dtype_kind (first) == LPT_KIND_UINT && j < types.n; j++)
-            if (lpt_dtype_kind ((LptDType) types.v[j]) == LPT_KIND_SINT && lpt_dtype_bits ((LptDType) types.v[j]) == order[k])
+          for (guint j = i + 1;
+               lpt_node_const_in (node, port) != NULL && lpt_dtype_kind (first) == LPT_KIND_UINT && j < types.n; j++)
+            if (lpt_dtype_kind ((LptDType) types.v[j]) == LPT_KIND_SINT
+                && lpt_dtype_bits ((LptDType) types.v[j]) == order[k])
               first = (LptDType) types.v[j];
           return first;
         }
@@ -88,7 +91,8 @@ is_per_tensor (LptQuantizer *q, LptNode *node, guint port)
   guint n = 0;
   const LptGranularityRestriction *given = lpt_config_granularity (q->options->config, node);
   const LptOpRestriction *rows = lpt_op_restrictions (node->op, q->options->config->quant_rules, &n);
-  if (given != NULL && given->granularity == LPT_GRANULARITY_PER_TENSOR && (given->ports == 0 || (given->ports >> port & 1) != 0))
+  if (given != NULL && given->granularity == LPT_GRANULARITY_PER_TENSOR
+      && (given->ports == 0 || (given->ports >> port & 1) != 0))
     return TRUE;
   for (guint i = 0; rows != NULL && i < n; i++)
     if (rows[i].port == (gint) port && rows[i].granularity == LPT_CODES_TENSOR)
@@ -120,7 +124,8 @@ report_layer (LptQuantizer *q, LptNode *node, const char *reason)
 {
   LptQuantizedLayer *row = g_new0 (LptQuantizedLayer, 1);
   row->name = g_strdup (node->name);
-  row->macs = MAX (0, lpt_node_macs_for (node, &node->in[0].value->shape, &node->in[1].value->shape, &node->out[0].shape));
+  row->macs =
+    MAX (0, lpt_node_macs_for (node, &node->in[0].value->shape, &node->in[1].value->shape, &node->out[0].shape));
   row->quantized = reason == NULL;
   row->reason = g_strdup (reason);
   g_ptr_array_add (q->report->layers, row);
@@ -141,14 +146,16 @@ prepare_layer (LptQuantizer *q, LptLayer *layer)
   layer->dtype = code_type (q, layer->node, layer->weights_port);
   layer->n_scale = is_per_tensor (q, layer->node, layer->weights_port) ? 1 : (guint) lpt_layer_channels (layer);
   unsigned_codes = lpt_dtype_kind (layer->dtype) == LPT_KIND_UINT;
-  layer->high = unsigned_codes ? (1 << lpt_dtype_bits (layer->dtype)) - 1 : (1 << (lpt_dtype_bits (layer->dtype) - 1)) - 1;
+  layer->high =
+    unsigned_codes ? (1 << lpt_dtype_bits (layer->dtype)) - 1 : (1 << (lpt_dtype_bits (layer->dtype) - 1)) - 1;
   layer->low = unsigned_codes ? 0 : -layer->high;
 }
 
 static gboolean
 is_product (LptNode *node)
 {
-  return node->op == LPT_OP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION || node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA || node->op == LPT_OP_MATMUL;
+  return node->op == LPT_OP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION
+         || node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA || node->op == LPT_OP_MATMUL;
 }
 
 static void
@@ -218,7 +225,8 @@ is_elementwise (LptNode *node)
     case LPT_OP_ADD:
     case LPT_OP_SUBTRACT:
     case LPT_OP_MULTIPLY:
-      return !lpt_node_is_const (lpt_node_src (node, 0)) && !lpt_node_is_const (lpt_node_src (node, 1)) && !is_gate_of_itself (node);
+      return !lpt_node_is_const (lpt_node_src (node, 0)) && !lpt_node_is_const (lpt_node_src (node, 1))
+             && !is_gate_of_itself (node);
     case LPT_OP_AVG_POOL:
     case LPT_OP_REDUCE_MEAN:
       return TRUE;
@@ -234,7 +242,8 @@ reaches (Placer *p, LptValue *value)
   if (g_hash_table_contains (p->full, value))
     return TRUE;
   LptNode *user = value->uses->len == 1 ? lpt_value_use (value, 0)->node : NULL;
-  return user != NULL && (user->op == LPT_OP_RELU || user->op == LPT_OP_CLAMP) && g_hash_table_contains (p->full, &user->out[0]);
+  return user != NULL && (user->op == LPT_OP_RELU || user->op == LPT_OP_CLAMP)
+         && g_hash_table_contains (p->full, &user->out[0]);
 }
 
 /* Does reader @use wish its data? Readers come before producers. */
@@ -245,7 +254,9 @@ wishes (Placer *p, const LptUse *use)
     return FALSE;
   if (g_hash_table_contains (p->products, use->node))
     return use->index < 2;
-  return use->node->op == LPT_OP_CONCAT || is_elementwise (use->node) ? use->node->op != LPT_OP_REDUCE_MEAN || use->index == 0 : use->index == 0;
+  return use->node->op == LPT_OP_CONCAT || is_elementwise (use->node)
+           ? use->node->op != LPT_OP_REDUCE_MEAN || use->index == 0
+           : use->index == 0;
 }
 
 static void
@@ -278,9 +289,11 @@ has_attention_or_norms (LptGraph *graph)
       LptNode *node = g_ptr_array_index (graph->nodes, i);
       if (node->flags & LPT_NODE_DEAD)
         continue;
-      if (node->op == LPT_OP_MVN || node->op == LPT_OP_SCALED_DOT_PRODUCT_ATTENTION || node->op == LPT_OP_GROUP_NORMALIZATION)
+      if (node->op == LPT_OP_MVN || node->op == LPT_OP_SCALED_DOT_PRODUCT_ATTENTION
+          || node->op == LPT_OP_GROUP_NORMALIZATION)
         return TRUE;
-      if (node->op == LPT_OP_MATMUL && !lpt_node_is_const (lpt_node_src (node, 0)) && !lpt_node_is_const (lpt_node_src (node, 1)))
+      if (node->op == LPT_OP_MATMUL && !lpt_node_is_const (lpt_node_src (node, 0))
+          && !lpt_node_is_const (lpt_node_src (node, 1)))
         return TRUE;
     }
   return FALSE;
@@ -317,7 +330,8 @@ fixed_range (LptNode *node, double *low, double *high)
 {
   *low = node->op == LPT_OP_TANH ? -1.0 : 0.0;
   *high = 1.0;
-  return node->op == LPT_OP_TANH || node->op == LPT_OP_SIGMOID || node->op == LPT_OP_SOFTMAX || node->op == LPT_OP_HSIGMOID;
+  return node->op == LPT_OP_TANH || node->op == LPT_OP_SIGMOID || node->op == LPT_OP_SOFTMAX
+         || node->op == LPT_OP_HSIGMOID;
 }
 
 /* The one reader of @value that adds a constant to it, or caps it; NULL: something else reads it. */
@@ -327,11 +341,13 @@ epilogue (LptValue *value)
   LptNode *user = value->uses->len == 1 ? lpt_value_use (value, 0)->node : NULL;
   if (user == NULL || user->n_out != 1 || !lpt_shape_equal (&user->out[0].shape, &value->shape))
     return NULL;
-  gboolean bias = user->op == LPT_OP_ADD && (lpt_node_const_in (user, 0) != NULL || lpt_node_const_in (user, 1) != NULL);
+  gboolean bias =
+    user->op == LPT_OP_ADD && (lpt_node_const_in (user, 0) != NULL || lpt_node_const_in (user, 1) != NULL);
   return bias || user->op == LPT_OP_RELU || user->op == LPT_OP_CLAMP ? user : NULL;
 }
 
-/* Targets with rules for codes want them of what a product writes, too: is @value what it writes, with its bias and activation? */
+/* Targets with rules for codes want them of what a product writes, too: is @value what it writes, with its bias and
+   activation? */
 static gboolean
 ends_product (Placer *p, LptValue *value)
 {
@@ -421,7 +437,8 @@ lpt_quantizer_point (LptQuantizer *q, LptNode *node, guint port)
         {
           LptPoint *point = g_ptr_array_index (q->points, i);
           for (guint k = 0; point->value == value && k < point->uses->len; k++)
-            if (g_array_index (point->uses, LptUse, k).node == use.node && g_array_index (point->uses, LptUse, k).index == use.index)
+            if (g_array_index (point->uses, LptUse, k).node == use.node
+                && g_array_index (point->uses, LptUse, k).index == use.index)
               return point;
         }
       if (value == NULL || value->producer->n_in == 0 || !lpt_quantize_moves_data (q, value->producer))
@@ -434,7 +451,12 @@ lpt_quantizer_point (LptQuantizer *q, LptNode *node, guint port)
 gboolean
 lpt_quantize_place (LptQuantizer *q, GError **error)
 {
-  g_auto (Placer) p = { q, g_hash_table_new (NULL, NULL), g_hash_table_new (NULL, NULL), g_hash_table_new (NULL, NULL), g_hash_table_new (NULL, NULL), FALSE };
+  g_auto (Placer) p = { q,
+                        g_hash_table_new (NULL, NULL),
+                        g_hash_table_new (NULL, NULL),
+                        g_hash_table_new (NULL, NULL),
+                        g_hash_table_new (NULL, NULL),
+                        FALSE };
   g_autoptr (GPtrArray) order = lpt_graph_order (q->graph, error);
   if (order == NULL)
     return FALSE;

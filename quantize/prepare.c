@@ -6,8 +6,8 @@
  *     Multiply (op (x, W) + b, c)         =>  op (x, c W) + c b
  *     Add (op (x, W) + b, c)              =>  op (x, W) + (b + c)
  *
- * for convolutions and matrix products, c one value per output channel or one for all. Products are in f64, rounded once to f32.
- * Left alone: results that have other readers, constants that vary along other axes.
+ * for convolutions and matrix products, c one value per output channel or one for all. Products are in f64, rounded
+ * once to f32. Left alone: results that have other readers, constants that vary along other axes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,8 +1,9 @@
 /* probe.c - asks the target whether the chosen places make integers
  *
- * FakeQuantize with stand-in intervals is put on a copy of the graph, which is transformed and lowered. Where a product stays real,
- * the op that moves its data nearest to it is taken as one that this target quantizes behind, and places are chosen again; what
- * still stays real when there is nothing to move is left without FakeQuantize, with the reason that the pipeline gives.
+ * FakeQuantize with stand-in intervals is put on a copy of the graph, which is transformed and lowered. Where a product
+ * stays real, the op that moves its data nearest to it is taken as one that this target quantizes behind, and places
+ * are chosen again; what still stays real when there is nothing to move is left without FakeQuantize, with the reason
+ * that the pipeline gives.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -76,7 +77,8 @@ lpt_quantize_probe (LptQuantizer *q, GError **error)
             changed++;
           else
             {
-              g_hash_table_replace (q->kept, g_strdup (layer->name), g_strdup (row->reason != NULL ? row->reason : "the pipeline leaves it real"));
+              g_hash_table_replace (q->kept, g_strdup (layer->name),
+                                    g_strdup (row->reason != NULL ? row->reason : "the pipeline leaves it real"));
               changed++;
             }
         }

@@ -1,4 +1,5 @@
-/* quantize.c - lpt_quantize(): what the samples are, the graph prepared, what has to be searched for, the steps, the verdict
+/* quantize.c - lpt_quantize(): what the samples are, the graph prepared, what has to be searched for, the steps, the
+ * verdict
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,10 +23,14 @@ gboolean
 lpt_quantize_options_init (LptQuantizeOptions *options, const char *preset, GError **error)
 {
   gboolean accurate = preset != NULL && g_str_equal (preset, "accurate");
-  *options = (LptQuantizeOptions) { .ranges = LPT_RANGES_MSE, .percentile = 99.99, .weights_mse = TRUE, .max_drop = -1.0, .threads = 1, .eval = { .threads = 1 } };
+  *options = (LptQuantizeOptions) {
+    .ranges = LPT_RANGES_MSE, .percentile = 99.99, .weights_mse = TRUE, .max_drop = -1.0, .threads = 1,
+    .eval = { .threads = 1 }
+  };
   options->repairs = repair_bit ("bias-correction");
   if (accurate)
-    options->repairs |= repair_bit ("equalization") | repair_bit ("smoothing") | repair_bit ("gptq") | repair_bit ("rounding");
+    options->repairs |=
+      repair_bit ("equalization") | repair_bit ("smoothing") | repair_bit ("gptq") | repair_bit ("rounding");
   if (preset == NULL || g_str_equal (preset, "fast"))
     return TRUE;
   if (!accurate)
@@ -117,8 +122,10 @@ look_at_data (LptQuantizer *q, GError **error)
         }
     }
   for (guint k = 0; k < n; k++)
-    g_ptr_array_add (q->report->inputs, g_strdup_printf ("input \"%s\": %s %g .. %g", ((LptNode *) g_ptr_array_index (q->graph->parameters, k))->name,
-                                                         lpt_dtype_name (ends[k].dtype), ends[k].low, ends[k].high));
+    g_ptr_array_add (q->report->inputs,
+                     g_strdup_printf ("input \"%s\": %s %g .. %g",
+                                      ((LptNode *) g_ptr_array_index (q->graph->parameters, k))->name,
+                                      lpt_dtype_name (ends[k].dtype), ends[k].low, ends[k].high));
   g_free (q->report->digest);
   q->report->digest = g_strdup (g_checksum_get_string (sum));
   return TRUE;
@@ -151,9 +158,11 @@ has_codes (LptGraph *graph)
   for (guint i = 0; i < graph->nodes->len; i++)
     {
       LptNode *node = g_ptr_array_index (graph->nodes, i);
-      gboolean quantizes = node->op == LPT_OP_FAKE_QUANTIZE || node->op == LPT_OP_QUANTIZE || node->op == LPT_OP_DEQUANTIZE;
+      gboolean quantizes =
+        node->op == LPT_OP_FAKE_QUANTIZE || node->op == LPT_OP_QUANTIZE || node->op == LPT_OP_DEQUANTIZE;
       LptNode *source = node->n_in > 0 ? lpt_node_src (node, 0) : NULL;
-      while (source != NULL && !lpt_node_is_const (source) && source->n_in > 0 && (source->op == LPT_OP_CONVERT || source->op == LPT_OP_RESHAPE))
+      while (source != NULL && !lpt_node_is_const (source) && source->n_in > 0
+             && (source->op == LPT_OP_CONVERT || source->op == LPT_OP_RESHAPE))
         source = lpt_node_src (source, 0);
       if (quantizes && !(node->flags & LPT_NODE_DEAD) && !lpt_node_is_const (source))
         return TRUE;
@@ -181,7 +190,8 @@ add_meta (LptQuantizer *q)
 {
   const LptQuantizeOptions *o = q->options;
   g_autoptr (GString) text = g_string_new (NULL);
-  g_string_append_printf (text, "lptc %s; ranges %s; weights %s; repairs", LPT_VERSION, lpt_range_method_name (o->ranges), o->weights_mse ? "mse" : "min-max");
+  g_string_append_printf (text, "lptc %s; ranges %s; weights %s; repairs", LPT_VERSION,
+                          lpt_range_method_name (o->ranges), o->weights_mse ? "mse" : "min-max");
   for (guint i = 0; i < lpt_repair_count (); i++)
     if (o->repairs >> i & 1)
       g_string_append_printf (text, " %s", lpt_repair_name (i));
@@ -201,16 +211,21 @@ wants_equalization (LptGraph *graph, LptData *data, const LptQuantizeOptions *op
   if ((options->repairs & repair_bit ("equalization")) == 0 || !lpt_quantize_place (&q, error))
     return FALSE;
   for (guint i = 0; i < q.layers->len; i++)
-    any = any || (((LptLayer *) g_ptr_array_index (q.layers, i))->n_scale == 1 && lpt_layer_channels (g_ptr_array_index (q.layers, i)) > 1);
+    any = any
+          || (((LptLayer *) g_ptr_array_index (q.layers, i))->n_scale == 1
+              && lpt_layer_channels (g_ptr_array_index (q.layers, i)) > 1);
   return any;
 }
 
 gboolean
-lpt_quantize (LptGraph *graph, LptData *data, const LptQuantizeOptions *options, LptQuantizeReport *report, GError **error)
+lpt_quantize (LptGraph *graph, LptData *data, const LptQuantizeOptions *options, LptQuantizeReport *report,
+              GError **error)
 {
   g_autoptr (LptQuantizeReport) own = report == NULL ? lpt_quantize_report_new () : NULL;
   g_autoptr (GPtrArray) kept = NULL;
-  LptQuantizer q = { .graph = graph, .data = data, .options = options, .report = report != NULL ? report : own, .bound = 1.0 };
+  LptQuantizer q = {
+    .graph = graph, .data = data, .options = options, .report = report != NULL ? report : own, .bound = 1.0
+  };
   if (!check_graph (graph, data, error))
     return FALSE;
   if (!look_at_data (&q, error) || !lpt_quantize_prepare (graph, error))

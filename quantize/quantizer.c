@@ -28,6 +28,15 @@ lpt_quantizer_init (LptQuantizer *q)
   q->blocked = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 }
 
+LptLayer *
+lpt_quantizer_layer (LptQuantizer *q, LptNode *node)
+{
+  for (guint i = 0; i < q->layers->len; i++)
+    if (((LptLayer *) g_ptr_array_index (q->layers, i))->node == node)
+      return g_ptr_array_index (q->layers, i);
+  return NULL;
+}
+
 void
 lpt_quantizer_clear (LptQuantizer *q)
 {

@@ -26,15 +26,20 @@ typedef struct
   LptLattice lattice;
 } LptPoint;
 
+/* What is kept of a value per channel; a sample counts once in the mean, however large it is. */
+typedef struct
+{
+  gint    axis;               /* of the channels; -1: nothing is kept */
+  gint64  n;                  /* channels; 0 before the first sample */
+  guint64 samples;
+  double *mean, *largest;     /* @largest: of the magnitudes */
+} LptChannelStats;
+
 /* What was seen of a value. */
 typedef struct
 {
   LptHistogram *histogram;
-  gint          axis;         /* of @mean */
-  gint64        n;            /* its length */
-  double       *mean;         /* per channel */
-  double       *largest;      /* greatest magnitude per channel */
-  guint64       samples;
+  LptChannelStats   channels;
 } LptSeen;
 
 typedef struct
@@ -66,20 +71,28 @@ gboolean lpt_quantize_moves_data (LptQuantizer *q, LptNode *node);
 gboolean lpt_quantize_probe   (LptQuantizer *q, GError **error);
 /* observe.c: fills seen for all points and for what layers read. */
 gboolean lpt_quantize_observe (LptQuantizer *q, GError **error);
+/* One sample, f32. */
+void     lpt_channel_stats_add      (LptChannelStats *channels, LptTensor *tensor);
+void     lpt_channel_stats_clear    (LptChannelStats *channels);
 LptSeen *lpt_quantizer_seen   (LptQuantizer *q, LptValue *value);
 /* Calls @func with the f32 elements of each of @values, sample by sample, in runs that keep few of them at a time. */
-typedef gboolean (*LptWatchFunc) (LptQuantizer *q, guint value, LptTensor *tensor, guint sample, gpointer data, GError **error);
-gboolean lpt_quantize_watch   (LptQuantizer *q, GPtrArray *values, guint samples, LptWatchFunc func, gpointer data, GError **error);
+typedef gboolean (*LptWatchFunc) (LptQuantizer *q, guint value, LptTensor *tensor, guint sample, gpointer data,
+                                  GError **error);
+gboolean lpt_quantize_watch (LptQuantizer *q, GPtrArray *values, guint samples, LptWatchFunc func, gpointer data,
+                             GError **error);
 /* lattices.c: intervals of points, scales of weights. */
 void     lpt_quantize_ranges  (LptQuantizer *q);
 gboolean lpt_quantize_scales  (LptQuantizer *q, gboolean mse, GError **error);
 /* insert.c */
-gboolean lpt_quantize_insert  (LptQuantizer *q, LptGraph *graph, GError **error);      /* into @graph: the quantizer's, or a copy */
+/* Into @graph: the quantizer's, or a copy. */
+gboolean lpt_quantize_insert  (LptQuantizer *q, LptGraph *graph, GError **error);
 /* The point whose FakeQuantize input @port of @node reads, or NULL. */
 LptPoint *lpt_quantizer_point (LptQuantizer *q, LptNode *node, guint port);
 
 /* Empty sets. */
 void     lpt_quantizer_init   (LptQuantizer *q);
+/* The layer that @node is, or NULL. */
+LptLayer *lpt_quantizer_layer (LptQuantizer *q, LptNode *node);
 
 /* Repairs: in front of the observation of ranges, behind it, or behind rounding. */
 typedef enum { LPT_REPAIR_FLOAT, LPT_REPAIR_ROUNDING, LPT_REPAIR_BIAS } LptRepairStage;

@@ -1,12 +1,16 @@
 /* range.c - from a histogram to an interval
  *
  * percentile p   (100 - p) / 2 of the values at each end are cut off; an end at 0 stays; zeros are not counted.
- * mse            the ends that minimize sum n (x - Q(x))^2 over the bins: from min and max each end is tried at 100 %, 99 %, ...
- *                10 %, low and high in turn, three rounds; the first of equal ones. Values lie at the middle of their bin, inside
- *                the lattice the mean error of a bin is known: (x - Q(x))^2 of its middle + width^2 / 12, the same for all.
- * kl             of magnitudes, in 2048 bins: for T = 128, 144, ... bins P is their counts, what lies beyond on the last; Q the same
- *                without that, merged into 128 groups of equal width and spread over the bins of a group that are not empty. The T
- *                of the least sum P ln (P / Q). Bin 0 gets the count of bin 1, so that zeros of a Relu do not decide.
+ * mse            the ends that minimize sum n (x - Q(x))^2 over the bins: from min and max each end is tried at 100 %,
+ * 99 %, ...
+ *                10 %, low and high in turn, three rounds; the first of equal ones. Values lie at the middle of their
+ *                bin, inside the lattice the mean error of a bin is known: (x - Q(x))^2 of its middle + width^2 / 12,
+ *                the same for all.
+ * kl             of magnitudes, in 2048 bins: for T = 128, 144, ... bins P is their counts, what lies beyond on the
+ * last; Q the same
+ *                without that, merged into 128 groups of equal width and spread over the bins of a group that are not
+ *                empty. The T of the least sum P ln (P / Q). Bin 0 gets the count of bin 1, so that zeros of a Relu do
+ *                not decide.
  * average        of the ends of each sample, 0.9 of the old and 0.1 of the new.
  * Nothing is wider than what was seen.
  *
@@ -65,7 +69,8 @@ lpt_lattice_make (double low, double high, guint levels, gboolean symmetric)
       return lattice;
     }
   /* Wide enough for both ends when 0 is on the lattice. */
-  double n = levels - 1, step = MAX ((high - low) / n, 1e-30), zero = CLAMP (rint (-low / step), low < 0.0 ? 1.0 : 0.0, high > 0.0 ? n - 1.0 : n);
+  double n = levels - 1, step = MAX ((high - low) / n, 1e-30),
+         zero = CLAMP (rint (-low / step), low < 0.0 ? 1.0 : 0.0, high > 0.0 ? n - 1.0 : n);
   step = MAX (zero > 0.0 ? -low / zero : 0.0, zero < n ? high / (n - zero) : 0.0);
   lattice.step = lpt_lattice_step (MAX (step, 1e-30));
   lattice.low = -zero * lattice.step;
@@ -108,7 +113,8 @@ error_of (const Search *s, double low, double high, double best)
 {
   LptLattice lattice = lpt_lattice_make (low, high, s->levels, s->symmetric);
   double sum = side_error (s->h->positive, s->width, lattice.step, lattice.high, s->positive, best);
-  return sum >= best ? sum : sum + side_error (s->h->negative, s->width, lattice.step, -lattice.low, s->negative, best - sum);
+  return sum >= best ? sum
+                     : sum + side_error (s->h->negative, s->width, lattice.step, -lattice.low, s->negative, best - sum);
 }
 
 static void

@@ -18,7 +18,8 @@ typedef struct
 } LptLattice;
 
 /* @symmetric: as far below 0 as above, one value less. */
-LptLattice lpt_range_find (const LptHistogram *h, LptRangeMethod method, double percentile, guint levels, gboolean symmetric);
+LptLattice lpt_range_find (const LptHistogram *h, LptRangeMethod method, double percentile, guint levels,
+                           gboolean symmetric);
 /* The lattice that holds [low, high] and 0: the step is rounded up to 16 bits, so that ends are exact in f32. */
 LptLattice lpt_lattice_make (double low, double high, guint levels, gboolean symmetric);
 /* @step rounded up to 16 bits. */

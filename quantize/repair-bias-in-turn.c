@@ -2,9 +2,9 @@
  *
  *     b[o] <- b[o] - (E[y_q] - E[y])
  *
- * y is the layer's result in the float graph, y_q in the graph whose layers before are quantized and corrected already; means
- * are over places and samples. Layers go in topological order; each costs a run of the samples through the graph up to it. At
- * most 64 samples are used. Rounds to f32.
+ * y is the layer's result in the float graph, y_q in the graph whose layers before are quantized and corrected already;
+ * means are over places and samples. Layers go in topological order; each costs a run of the samples through the graph
+ * up to it. At most 64 samples are used. Rounds to f32.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,37 +13,20 @@
 
 #define SAMPLES 64
 
-typedef struct { gint axis; gint64 n; double *mean; guint samples; } Means;
-
 static gboolean
 add_means (LptQuantizer *q, guint i, LptTensor *tensor, guint sample, gpointer data, GError **error)
 {
-  Means *m = &((Means *) data)[i];
-  const LptShape *shape = lpt_tensor_shape (tensor);
-  g_autofree float *v = lpt_tensor_to_f32 (tensor, error);
-  gint64 inner = 1, count = lpt_tensor_count (tensor);
-  if (v == NULL)
+  g_autoptr (LptTensor) real = lpt_tensor_convert (tensor, LPT_DTYPE_F32, error);
+  if (real == NULL)
     return FALSE;
-  if (m->axis >= shape->rank || shape->dims[m->axis] != m->n || count == 0)
-    return TRUE;
-  for (gint k = m->axis + 1; k < shape->rank; k++)
-    inner *= shape->dims[k];
-  gint64 outer = count / (m->n * inner);
-  for (gint64 c = 0; c < m->n; c++)
-    {
-      double sum = 0.0;
-      for (gint64 o = 0; o < outer; o++)
-        for (gint64 k = 0; k < inner; k++)
-          sum += v[(o * m->n + c) * inner + k];
-      m->mean[c] += (sum / (double) (outer * inner) - m->mean[c]) / (double) (m->samples + 1);
-    }
-  m->samples++;
+  lpt_channel_stats_add (&((LptChannelStats *) data)[i], real);
   return TRUE;
 }
 
 /* The means of @layer's result in @graph. */
 static gboolean
-measure (LptQuantizer *q, LptGraph *graph, const char *const *names, guint from, guint to, Means *means, GError **error)
+measure (LptQuantizer *q, LptGraph *graph, const char *const *names, guint from, guint to,
+         LptChannelStats *means, GError **error)
 {
   g_autoptr (GPtrArray) values = g_ptr_array_new ();
   LptQuantizer view = *q;
@@ -54,14 +37,10 @@ measure (LptQuantizer *q, LptGraph *graph, const char *const *names, guint from,
 }
 
 static void
-start_means (LptQuantizer *q, Means *means)
+start_means (LptQuantizer *q, LptChannelStats *means)
 {
   for (guint i = 0; i < q->layers->len; i++)
-    {
-      const LptLayer *layer = g_ptr_array_index (q->layers, i);
-      g_free (means[i].mean);
-      means[i] = (Means) { layer->out_axis, lpt_layer_channels (layer), g_new0 (double, lpt_layer_channels (layer)), 0 };
-    }
+    means[i].axis = ((LptLayer *) g_ptr_array_index (q->layers, i))->out_axis;
 }
 
 /* A copy of the graph with FakeQuantize as far as it is known. */
@@ -73,14 +52,14 @@ copy_quantized (LptQuantizer *q, GError **error)
 }
 
 static gboolean
-correct (LptQuantizer *q, guint i, const char *const *names, Means *real, Means *rounded, GError **error)
+correct (LptQuantizer *q, guint i, const char *const *names, LptChannelStats *real, LptChannelStats *rounded, GError **error)
 {
   LptLayer *layer = g_ptr_array_index (q->layers, i);
   g_autoptr (LptGraph) graph = copy_quantized (q, error);
   g_autofree double *bias = graph != NULL ? lpt_layer_bias (layer, error) : NULL;
   if (bias == NULL || !measure (q, graph, names, i, i + 1, rounded, error))
     return FALSE;
-  for (gint64 c = 0; real[i].samples > 0 && c < real[i].n; c++)
+  for (gint64 c = 0; real[i].n == lpt_layer_channels (layer) && rounded[i].n == real[i].n && c < real[i].n; c++)
     bias[c] -= rounded[i].mean[c] - real[i].mean[c];
   return lpt_layer_set_bias (layer, bias, error);
 }
@@ -107,7 +86,7 @@ lpt_repair_bias_in_turn (LptQuantizer *q, GError **error)
 {
   guint n = q->layers->len;
   g_autofree const char **names = g_new0 (const char *, n + 1);
-  g_autofree Means *real = g_new0 (Means, n + 1), *rounded = g_new0 (Means, n + 1);
+  g_autofree LptChannelStats *real = g_new0 (LptChannelStats, n + 1), *rounded = g_new0 (LptChannelStats, n + 1);
   g_autoptr (LptGraph) original = copy_original (q, error);
   gboolean ok = original != NULL;
   for (guint i = 0; i < n; i++)
@@ -122,8 +101,8 @@ lpt_repair_bias_in_turn (LptQuantizer *q, GError **error)
     }
   for (guint i = 0; i < n; i++)
     {
-      g_free (real[i].mean);
-      g_free (rounded[i].mean);
+      lpt_channel_stats_clear (&real[i]);
+      lpt_channel_stats_clear (&rounded[i]);
     }
   return ok;
 }

@@ -2,8 +2,8 @@
  *
  *     E[y_q - y] = sum over i, k of (Q(w) - w)[o, i, k] E[x_i]        b[o] <- b[o] - E[y_q - y]
  *
- * E[x_i] is the mean of input channel i over places and samples of the float run: one value per channel, the borders of padding
- * being ignored. Exact in the mean where there are none; rounds to f32.
+ * E[x_i] is the mean of input channel i over places and samples of the float run: one value per channel, the borders of
+ * padding being ignored. Exact in the mean where there are none; rounds to f32.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,8 @@ static gboolean
 correct (LptQuantizer *q, LptLayer *layer, GError **error)
 {
   const LptSeen *seen = lpt_quantizer_seen (q, lpt_node_in (layer->node, layer->data_port));
-  if (seen == NULL || seen->mean == NULL || seen->n != layer->groups * layer->inputs || seen->axis != layer->in_axis)
+  if (seen == NULL || seen->channels.mean == NULL || seen->channels.n != layer->groups * layer->inputs
+      || seen->channels.axis != layer->in_axis)
     return TRUE;
   g_autofree float *w = lpt_layer_weights (layer, error);
   g_autofree double *bias = w != NULL ? lpt_layer_bias (layer, error) : NULL;
@@ -27,7 +28,8 @@ correct (LptQuantizer *q, LptLayer *layer, GError **error)
         for (gint64 k = 0; k < layer->places; k++)
           {
             gint64 at = lpt_layer_at (layer, c, i, k);
-            shift += (lpt_layer_round (layer, c, w[at]) - layer->original[at]) * seen->mean[c / layer->outputs * layer->inputs + i];
+            shift += (lpt_layer_round (layer, c, w[at]) - layer->original[at])
+                     * seen->channels.mean[c / layer->outputs * layer->inputs + i];
           }
       bias[c] -= shift;
     }

@@ -1,18 +1,19 @@
 /* repair-equalize.c - cross-layer equalization: channels of two layers brought to one size
  *
- * For a > 0 and f one of Relu, MaxPool, AvgPool, Pad with 0, nothing: f (a x) = a f (x). So with one factor per channel c between
- * two convolutions
+ * For a > 0 and f one of Relu, MaxPool, AvgPool, Pad with 0, nothing: f (a x) = a f (x). So with one factor per channel
+ * c between two convolutions
  *
  *     W1[c] <- W1[c] / s_c      b1[c] <- b1[c] / s_c      W2[:, c] <- s_c W2[:, c]
  *
- * changes nothing but roundings of f32. With r1 = max |W1[c]| and r2 = max |W2[:, c]|, s_c = sqrt (r1 / r2) makes both sqrt (r1 r2). Pairs
- * are visited in turn, 20 times. All factors of a channel together stay in [1 / c, c]; r below a thousandth of the layer's largest
- * counts as that; channels of zeros are left alone.
+ * changes nothing but roundings of f32. With r1 = max |W1[c]| and r2 = max |W2[:, c]|, s_c = sqrt (r1 / r2) makes both
+ * sqrt (r1 r2). Pairs are visited in turn, 20 times. All factors of a channel together stay in [1 / c, c]; r below a
+ * thousandth of the layer's largest counts as that; channels of zeros are left alone.
  *
  *     Clamp (0, cap)  =>  Minimum (Relu, cap / s_c)      exact: caps become one per channel
  *
- * For weights with one scale; with one per channel it only spreads the ranges of activations, so layers are left alone then.
- * Left alone, too: values with other readers, other activations, matrix products, convolutions whose channels do not match.
+ * For weights with one scale; with one per channel it only spreads the ranges of activations, so layers are left alone
+ * then. Left alone, too: values with other readers, other activations, matrix products, convolutions whose channels do
+ * not match.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,15 +32,6 @@ typedef struct
   LptNode  *clamp;          /* between them, or NULL */
   double   *total;          /* factors so far */
 } Pair;
-
-static LptLayer *
-find_layer (LptQuantizer *q, LptNode *node)
-{
-  for (guint i = 0; i < q->layers->len; i++)
-    if (((LptLayer *) g_ptr_array_index (q->layers, i))->node == node)
-      return g_ptr_array_index (q->layers, i);
-  return NULL;
-}
 
 static gboolean
 is_convolution (const LptLayer *layer)
@@ -62,7 +54,8 @@ is_homogeneous (LptNode *node)
       return LPT_ATTRS (node, LptClampAttrs)->min == 0.0;
     case LPT_OP_PAD:
       fill = lpt_node_const_in (node, 3);
-      return LPT_ATTRS (node, LptPadAttrs)->pad_mode == LPT_PAD_CONSTANT && (lpt_node_in (node, 3) == NULL || (fill != NULL && lpt_tensor_get_f64 (fill, 0) == 0.0));
+      return LPT_ATTRS (node, LptPadAttrs)->pad_mode == LPT_PAD_CONSTANT
+             && (lpt_node_in (node, 3) == NULL || (fill != NULL && lpt_tensor_get_f64 (fill, 0) == 0.0));
     default:
       return FALSE;
     }
@@ -76,9 +69,10 @@ find_pair (LptQuantizer *q, LptLayer *first, Pair *pair)
   while (value->uses->len == 1)
     {
       LptUse use = *lpt_value_use (value, 0);
-      pair->second = find_layer (q, use.node);
+      pair->second = lpt_quantizer_layer (q, use.node);
       if (pair->second != NULL)
-        return use.index == pair->second->data_port && is_convolution (pair->second) && lpt_layer_channels (first) == pair->second->groups * pair->second->inputs;
+        return use.index == pair->second->data_port && is_convolution (pair->second)
+               && lpt_layer_channels (first) == pair->second->groups * pair->second->inputs;
       if (!is_homogeneous (use.node) || (use.node->op == LPT_OP_CLAMP && pair->clamp != NULL))
         return FALSE;
       if (use.node->op == LPT_OP_CLAMP)
@@ -115,14 +109,16 @@ equalize (Pair *pair, double bound, GError **error)
   LptLayer *a = pair->first, *b = pair->second;
   gint64 n = lpt_layer_channels (a);
   g_autofree float *wa = lpt_layer_weights (a, error), *wb = wa != NULL ? lpt_layer_weights (b, error) : NULL;
-  g_autofree double *bias = wb != NULL ? lpt_layer_bias (a, error) : NULL, *ra = g_new (double, n), *rb = g_new (double, n), *s = g_new (double, n);
+  g_autofree double *bias = wb != NULL ? lpt_layer_bias (a, error) : NULL, *ra = g_new (double, n),
+                    *rb = g_new (double, n), *s = g_new (double, n);
   if (bias == NULL)
     return FALSE;
   find_sizes (a, wa, FALSE, ra);
   find_sizes (b, wb, TRUE, rb);
   for (gint64 c = 0; c < n; c++)
     {
-      double wish = ra[c] > 0.0 && rb[c] > 0.0 ? sqrt (ra[c] / rb[c]) : 1.0, total = CLAMP (pair->total[c] * wish, 1.0 / bound, bound);
+      double wish = ra[c] > 0.0 && rb[c] > 0.0 ? sqrt (ra[c] / rb[c]) : 1.0,
+             total = CLAMP (pair->total[c] * wish, 1.0 / bound, bound);
       s[c] = total / pair->total[c];
       pair->total[c] = total;
       bias[c] /= s[c];
@@ -154,7 +150,8 @@ split_clamp (Pair *pair, GError **error)
   LptShape shape = { out->shape.rank, { 0 } };
   double cap = LPT_ATTRS (clamp, LptClampAttrs)->max;
   g_autofree float *caps = g_new (float, n);
-  g_autofree char *name = g_strconcat (clamp->name, "/caps", NULL), *relu_name = g_strconcat (clamp->name, "/relu", NULL);
+  g_autofree char *name = g_strconcat (clamp->name, "/caps", NULL),
+                  *relu_name = g_strconcat (clamp->name, "/relu", NULL);
   for (gint i = 0; i < shape.rank; i++)
     shape.dims[i] = i == 1 ? n : 1;
   for (gint64 c = 0; c < n; c++)
@@ -165,7 +162,8 @@ split_clamp (Pair *pair, GError **error)
   LptNode *relu = lpt_graph_add (graph, LPT_OP_RELU, 0, relu_name, 1, &in);
   if (!lpt_node_infer (relu, error))
     return FALSE;
-  LptNode *minimum = lpt_graph_add (graph, LPT_OP_MINIMUM, 0, NULL, 2, (LptValue *const[]) { lpt_node_out (relu), lpt_node_out (constant) });
+  LptNode *minimum = lpt_graph_add (graph, LPT_OP_MINIMUM, 0, NULL, 2,
+                                    (LptValue *const[]) { lpt_node_out (relu), lpt_node_out (constant) });
   if (!lpt_node_infer (minimum, error))
     return FALSE;
   lpt_value_replace (out, lpt_node_out (minimum), NULL);

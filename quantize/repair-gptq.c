@@ -1,12 +1,12 @@
 /* repair-gptq.c - weights rounded one after another, each error pushed into those that are not yet
  *
- * With H = E[x x'] + 0.01 mean (diag H) I (hessian.c), the columns in the order of falling H_kk, and U the upper Cholesky factor of
- * H^-1: for k in turn
+ * With H = E[x x'] + 0.01 mean (diag H) I (hessian.c), the columns in the order of falling H_kk, and U the upper
+ * Cholesky factor of H^-1: for k in turn
  *
  *     q_k = round (w_k)      w_j <- w_j - (w_k - q_k) U_kj / U_kk      for j > k
  *
- * which is what the remaining weights must become for the least e' H e. Inputs that are always 0 are rounded to nearest. Cost: d^3
- * once per group, d^2 per output channel. Groups with d > 2048 are left to nearest rounding.
+ * which is what the remaining weights must become for the least e' H e. Inputs that are always 0 are rounded to
+ * nearest. Cost: d^3 once per group, d^2 per output channel. Groups with d > 2048 are left to nearest rounding.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -74,7 +74,8 @@ static int
 compare (const void *a, const void *b)
 {
   const Column *x = a, *y = b;
-  return x->diagonal != y->diagonal ? (x->diagonal < y->diagonal) - (x->diagonal > y->diagonal) : (x->index > y->index) - (x->index < y->index);
+  return x->diagonal != y->diagonal ? (x->diagonal < y->diagonal) - (x->diagonal > y->diagonal)
+                                    : (x->index > y->index) - (x->index < y->index);
 }
 
 static gboolean

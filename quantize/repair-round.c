@@ -1,9 +1,9 @@
 /* repair-round.c - each code of a weight up or down, whichever makes the layer's result better
  *
- * L = e' H e with e the error of the weights of one output channel in steps (hessian.c) and g = H e: one code more or less, t = 1
- * or -1, changes L by 2 t g_k + H_kk. Codes are visited in turn; a change that makes L less is made, and g follows by t H_k; until
- * a sweep changes nothing, at most 20 times. A code stays within 1.5 of its weight. L never grows, and starts at nearest
- * rounding or at what an earlier repair chose.
+ * L = e' H e with e the error of the weights of one output channel in steps (hessian.c) and g = H e: one code more or
+ * less, t = 1 or -1, changes L by 2 t g_k + H_kk. Codes are visited in turn; a change that makes L less is made, and g
+ * follows by t H_k; until a sweep changes nothing, at most 20 times. A code stays within 1.5 of its weight. L never
+ * grows, and starts at nearest rounding or at what an earlier repair chose.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -5,9 +5,11 @@
  *     gamma_j <- gamma_j / s_j      beta_j <- beta_j / s_j      W[j, :] <- s_j W[j, :]
  *     s_j = max |x_j|^a / max |W_j|^(1 - a)
  *
- * a = 1/2, W_j over all products that read the norm; s is divided by its geometric mean and kept within [1/64, 64]. Changes
- * nothing but roundings of f32. Only where it pays: where max_j / median_j of max |x_j| is above 10; else the norm is left alone.
- * Left alone, too: values that anything but products reads, products with one activation transposed, channels of zeros.
+ * a = 1/2, W_j over all products that read the norm; s is divided by its geometric mean and kept within [1/64, 64].
+ * Changes
+ * nothing but roundings of f32. Only where it pays: where max_j / median_j of max |x_j| is above 10; else the norm is
+ * left alone. Left alone, too: values that anything but products reads, products with one activation transposed,
+ * channels of zeros.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,15 +23,6 @@
 #define OUTLIER 10.0
 #define REACH 64.0
 
-static LptLayer *
-find_layer (LptQuantizer *q, LptNode *node)
-{
-  for (guint i = 0; i < q->layers->len; i++)
-    if (((LptLayer *) g_ptr_array_index (q->layers, i))->node == node)
-      return g_ptr_array_index (q->layers, i);
-  return NULL;
-}
-
 /* The products that read @value along @axis; NULL: others read it, too. */
 static GPtrArray *
 find_readers (LptQuantizer *q, LptValue *value, gint64 n)
@@ -38,8 +31,9 @@ find_readers (LptQuantizer *q, LptValue *value, gint64 n)
   for (guint i = 0; i < value->uses->len; i++)
     {
       const LptUse *use = lpt_value_use (value, i);
-      LptLayer *layer = find_layer (q, use->node);
-      if (layer == NULL || layer->node->op != LPT_OP_MATMUL || use->index != layer->data_port || layer->inputs != n || layer->in_axis != value->shape.rank - 1)
+      LptLayer *layer = lpt_quantizer_layer (q, use->node);
+      if (layer == NULL || layer->node->op != LPT_OP_MATMUL || use->index != layer->data_port || layer->inputs != n
+          || layer->in_axis != value->shape.rank - 1)
         return NULL;
       g_ptr_array_add (readers, layer);
     }
@@ -68,7 +62,8 @@ divide_constant (LptNode *node, gint64 n, const double *s, GError **error)
   g_autofree float *v = lpt_tensor_to_f32 (old->data, error);
   for (gint64 i = 0; v != NULL && i < n; i++)
     v[i] = (float) (v[i] / s[i]);
-  LptNode *constant = v != NULL ? lpt_quantize_add_const (node->graph, old->name, lpt_tensor_shape (old->data), v, error) : NULL;
+  LptNode *constant =
+    v != NULL ? lpt_quantize_add_const (node->graph, old->name, lpt_tensor_shape (old->data), v, error) : NULL;
   if (constant != NULL)
     lpt_node_set_input (node, (guint) port, lpt_node_out (constant));
   return constant != NULL;
@@ -84,16 +79,16 @@ compare (const void *a, const void *b)
 static gboolean
 has_outliers (const LptSeen *seen)
 {
-  g_autofree double *sorted = g_memdup2 (seen->largest, sizeof (double) * (gsize) seen->n);
-  qsort (sorted, (size_t) seen->n, sizeof *sorted, compare);
-  return sorted[seen->n - 1] > OUTLIER * sorted[seen->n / 2] && sorted[seen->n / 2] > 0.0;
+  g_autofree double *sorted = g_memdup2 (seen->channels.largest, sizeof (double) * (gsize) seen->channels.n);
+  qsort (sorted, (size_t) seen->channels.n, sizeof *sorted, compare);
+  return sorted[seen->channels.n - 1] > OUTLIER * sorted[seen->channels.n / 2] && sorted[seen->channels.n / 2] > 0.0;
 }
 
 /* Factors of @seen's channels for @readers. FALSE + error. */
 static gboolean
 find_factors (const LptSeen *seen, GPtrArray *readers, double *s, GError **error)
 {
-  g_autofree double *largest = g_new0 (double, seen->n);
+  g_autofree double *largest = g_new0 (double, seen->channels.n);
   double logs = 0.0;
   for (guint r = 0; r < readers->len; r++)
     {
@@ -105,12 +100,14 @@ find_factors (const LptSeen *seen, GPtrArray *readers, double *s, GError **error
         for (gint64 i = 0; i < layer->inputs; i++)
           largest[i] = MAX (largest[i], fabs (w[lpt_layer_at (layer, o, i, 0)]));
     }
-  for (gint64 i = 0; i < seen->n; i++)
+  for (gint64 i = 0; i < seen->channels.n; i++)
     {
-      s[i] = seen->largest[i] > 0.0 && largest[i] > 0.0 ? pow (seen->largest[i], ALPHA) / pow (largest[i], 1.0 - ALPHA) : 1.0;
-      logs += log (s[i]) / (double) seen->n;
+      s[i] = seen->channels.largest[i] > 0.0 && largest[i] > 0.0
+               ? pow (seen->channels.largest[i], ALPHA) / pow (largest[i], 1.0 - ALPHA)
+               : 1.0;
+      logs += log (s[i]) / (double) seen->channels.n;
     }
-  for (gint64 i = 0; i < seen->n; i++)
+  for (gint64 i = 0; i < seen->channels.n; i++)
     s[i] = lpt_lattice_step (CLAMP (s[i] / exp (logs), 1.0 / REACH, REACH));
   return TRUE;
 }
@@ -120,17 +117,19 @@ smooth (LptQuantizer *q, LptNode *multiply, guint *done, GError **error)
 {
   LptValue *value = &multiply->out[0];
   gint64 n = value->shape.rank > 0 ? value->shape.dims[value->shape.rank - 1] : 0;
-  LptNode *add = value->uses->len == 1 && lpt_value_use (value, 0)->node->op == LPT_OP_ADD ? lpt_value_use (value, 0)->node : NULL;
+  LptNode *add =
+    value->uses->len == 1 && lpt_value_use (value, 0)->node->op == LPT_OP_ADD ? lpt_value_use (value, 0)->node : NULL;
   if (add != NULL)
     value = &add->out[0];
   if (n <= 0 || find_constant (multiply, n) < 0 || (add != NULL && find_constant (add, n) < 0))
     return TRUE;
   g_autoptr (GPtrArray) readers = find_readers (q, value, n);
   const LptSeen *seen = readers != NULL ? lpt_quantizer_seen (q, value) : NULL;
-  if (seen == NULL || seen->largest == NULL || seen->n != n || !has_outliers (seen))
+  if (seen == NULL || seen->channels.largest == NULL || seen->channels.n != n || !has_outliers (seen))
     return TRUE;
   g_autofree double *s = g_new (double, n);
-  if (!find_factors (seen, readers, s, error) || !divide_constant (multiply, n, s, error) || (add != NULL && !divide_constant (add, n, s, error)))
+  if (!find_factors (seen, readers, s, error) || !divide_constant (multiply, n, s, error)
+      || (add != NULL && !divide_constant (add, n, s, error)))
     return FALSE;
   for (guint r = 0; r < readers->len; r++)
     {

@@ -1,13 +1,13 @@
 /* search.c - which bound of equalization, which layers stay real
  *
- * Bound: the whole quantization is tried with 1, 2, 4, 8 and 16; the one with the best SQNR of the first result over up to 32
- * samples stays, the smaller of equal ones.
+ * Bound: the whole quantization is tried with 1, 2, 4, 8 and 16; the one with the best SQNR of the first result over up
+ * to 32 samples stays, the smaller of equal ones.
  *
- * Layers that stay real: with labels the drop is the metric of the float model less that of the quantized one, without it is the
- * share of answers that differ, in points. Where it is too large, every layer is left real by itself in the quantized graph (its
- * weights as they were, nothing else changed) and the SQNR of up to 32 samples taken; layers are sorted by what they bring per
- * share of the MACs, the earlier of equal ones first. Then the least number of them that holds the limit is looked for by
- * bisection, each try being a whole quantization with these kept.
+ * Layers that stay real: with labels the drop is the metric of the float model less that of the quantized one, without
+ * it is the share of answers that differ, in points. Where it is too large, every layer is left real by itself in the
+ * quantized graph (its weights as they were, nothing else changed) and the SQNR of up to 32 samples taken; layers are
+ * sorted by what they bring per share of the MACs, the earlier of equal ones first. Then the least number of them that
+ * holds the limit is looked for by bisection, each try being a whole quantization with these kept.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -53,7 +53,8 @@ lpt_data_head (LptData *data, guint n)
 }
 
 LptEvaluation *
-lpt_quantize_measure (LptGraph *real, LptGraph *quantized, LptData *data, const LptConfig *config, const LptEvalOptions *options, GError **error)
+lpt_quantize_measure (LptGraph *real, LptGraph *quantized, LptData *data, const LptConfig *config,
+                      const LptEvalOptions *options, GError **error)
 {
   g_autoptr (LptGraph) lowered = lpt_graph_copy (quantized);
   if (!lpt_pipeline_run (lowered, config, NULL, NULL, error))
@@ -64,7 +65,8 @@ lpt_quantize_measure (LptGraph *real, LptGraph *quantized, LptData *data, const 
 /* --- the bound of equalization ---------------------------------------------------------------- */
 
 double
-lpt_quantize_find_bound (LptGraph *real, LptData *data, const LptQuantizeOptions *options, LptQuantizeReport *report, GError **error)
+lpt_quantize_find_bound (LptGraph *real, LptData *data, const LptQuantizeOptions *options, LptQuantizeReport *report,
+                         GError **error)
 {
   static const double bounds[] = { 1, 2, 4, 8, 16 };
   g_autoptr (LptData) head = lpt_data_head (data, SAMPLES);
@@ -79,7 +81,8 @@ lpt_quantize_find_bound (LptGraph *real, LptData *data, const LptQuantizeOptions
       g_autoptr (LptEvaluation) e = lpt_quantize_measure (real, graph, head, options->config, &eval, error);
       if (e == NULL)
         return -1.0;
-      g_ptr_array_add (report->remarks, g_strdup_printf ("equalization with factors up to %g: SQNR %.2f dB", bounds[i], e->sqnr));
+      g_ptr_array_add (report->remarks,
+                       g_strdup_printf ("equalization with factors up to %g: SQNR %.2f dB", bounds[i], e->sqnr));
       if (e->sqnr > best_sqnr)
         {
           best = bounds[i];
@@ -125,7 +128,8 @@ compare (gconstpointer a, gconstpointer b)
 
 /* The layers, the one that brings most first. */
 static GArray *
-rank_layers (LptGraph *real, LptGraph *quantized, LptData *data, const LptQuantizeOptions *options, const LptQuantizeReport *report, GError **error)
+rank_layers (LptGraph *real, LptGraph *quantized, LptData *data, const LptQuantizeOptions *options,
+             const LptQuantizeReport *report, GError **error)
 {
   g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (Candidate));
   g_autoptr (LptData) head = lpt_data_head (data, SAMPLES);
@@ -158,7 +162,8 @@ rank_layers (LptGraph *real, LptGraph *quantized, LptData *data, const LptQuanti
 
 /* Points lost by a quantization that keeps the first @n of @list; < -1000 + error. */
 static double
-try_kept (LptGraph *real, LptData *data, const LptQuantizeOptions *options, double bound, GArray *list, guint n, GError **error)
+try_kept (LptGraph *real, LptData *data, const LptQuantizeOptions *options, double bound, GArray *list, guint n,
+          GError **error)
 {
   g_autoptr (LptGraph) graph = lpt_graph_copy (real);
   g_autoptr (LptQuantizeReport) own = lpt_quantize_report_new ();
@@ -187,7 +192,8 @@ take (GArray *list, guint n)
 }
 
 GPtrArray *
-lpt_quantize_find_kept (LptGraph *real, LptData *data, const LptQuantizeOptions *options, double bound, LptQuantizeReport *report, GError **error)
+lpt_quantize_find_kept (LptGraph *real, LptData *data, const LptQuantizeOptions *options, double bound,
+                        LptQuantizeReport *report, GError **error)
 {
   g_autoptr (GArray) none = g_array_new (FALSE, FALSE, sizeof (Candidate));
   double drop = try_kept (real, data, options, bound, none, 0, error);
@@ -219,7 +225,8 @@ lpt_quantize_find_kept (LptGraph *real, LptData *data, const LptQuantizeOptions 
     }
   if (high == list->len)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "no choice of layers that stay real keeps within %.2f points", options->max_drop);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "no choice of layers that stay real keeps within %.2f points",
+                   options->max_drop);
       return NULL;
     }
   return take (list, high);

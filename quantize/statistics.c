@@ -1,9 +1,9 @@
 /* statistics.c - intervals and tests
  *
- * Wilson, z = 1.959964, p = k / n: centre (p + z^2 / 2n) / (1 + z^2 / n), half width z sqrt (p (1 - p) / n + z^2 / 4n^2) / (1 + z^2 / n).
- * McNemar, exact: min (1, 2 sum_{i <= min (b, c)} C(b + c, i) 2^-(b + c)), terms by logarithms of the gamma function.
- * Bootstrap: item k of replicate r is sample hash (seed, r, k) mod n; the interval is between the 26th and the 975th of 1000
- * values. Two models on the same samples see the same resamplings.
+ * Wilson, z = 1.959964, p = k / n: centre (p + z^2 / 2n) / (1 + z^2 / n), half width z sqrt (p (1 - p) / n + z^2 /
+ * 4n^2) / (1 + z^2 / n). McNemar, exact: min (1, 2 sum_{i <= min (b, c)} C(b + c, i) 2^-(b + c)), terms by logarithms
+ * of the gamma function. Bootstrap: item k of replicate r is sample hash (seed, r, k) mod n; the interval is between
+ * the 26th and the 975th of 1000 values. Two models on the same samples see the same resamplings.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -66,7 +66,8 @@ compare (const void *a, const void *b)
 }
 
 void
-lpt_stat_bootstrap (guint n, double (*value) (gconstpointer data, const guint32 *times), gconstpointer data, double *low, double *high)
+lpt_stat_bootstrap (guint n, double (*value) (gconstpointer data, const guint32 *times), gconstpointer data,
+                    double *low, double *high)
 {
   *low = *high = NAN;
   if (n == 0)

@@ -18,7 +18,8 @@ static gboolean
 run_repairs (LptQuantizer *q, LptRepairStage stage, GError **error)
 {
   for (guint i = 0; i < lpt_repair_count (); i++)
-    if (lpt_repair_row (i)->stage == stage && (q->options->repairs >> i & 1) != 0 && !lpt_repair_row (i)->run (q, error))
+    if (lpt_repair_row (i)->stage == stage && (q->options->repairs >> i & 1) != 0
+        && !lpt_repair_row (i)->run (q, error))
       {
         g_prefix_error (error, "%s: ", lpt_repair_name (i));
         return FALSE;
@@ -72,13 +73,13 @@ run_steps (LptQuantizer *q, GError **error)
   lpt_quantize_ranges (q);
   if (!lpt_quantize_scales (q, q->options->weights_mse, error))
     return FALSE;
-  return run_repairs (q, LPT_REPAIR_ROUNDING, error) && run_repairs (q, LPT_REPAIR_BIAS, error) && measure_weights (q, error)
-         && lpt_quantize_insert (q, q->graph, error);
+  return run_repairs (q, LPT_REPAIR_ROUNDING, error) && run_repairs (q, LPT_REPAIR_BIAS, error)
+         && measure_weights (q, error) && lpt_quantize_insert (q, q->graph, error);
 }
 
 gboolean
-lpt_quantize_run (LptGraph *graph, LptData *data, const LptQuantizeOptions *options, GPtrArray *kept, double bound, LptQuantizeReport *report,
-                  GError **error)
+lpt_quantize_run (LptGraph *graph, LptData *data, const LptQuantizeOptions *options, GPtrArray *kept, double bound,
+                  LptQuantizeReport *report, GError **error)
 {
   g_auto (LptQuantizer) q = { .graph = graph, .data = data, .options = options, .report = report, .bound = bound };
   lpt_quantizer_init (&q);

@@ -9,7 +9,7 @@
 #include "quantize/quantizer.h"
 
 /* All steps behind preparation, on @graph. @kept: names, nullable; @bound: of equalization. */
-gboolean lpt_quantize_run (LptGraph *graph, LptData *data, const LptQuantizeOptions *options, GPtrArray *kept, double bound, LptQuantizeReport *report,
-                           GError **error);
+gboolean lpt_quantize_run (LptGraph *graph, LptData *data, const LptQuantizeOptions *options, GPtrArray *kept,
+                           double bound, LptQuantizeReport *report, GError **error);
 
 #endif

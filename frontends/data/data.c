@@ -1,9 +1,9 @@
 /* data.c - samples from files, one at a time
  *
- * Each input of the model is a column, a column is pieces one behind another: an array with its samples, or one image, sound
- * or file of bytes. Headers are read when the source is opened, so that what does not fit is said before anything runs;
- * elements when a sample is asked for, from one open file per input. Files of a folder come in the order of their names'
- * bytes. Refused: columns of different lengths, files that fit no input, inputs without samples.
+ * Each input of the model is a column, a column is pieces one behind another: an array with its samples, or one image,
+ * sound or file of bytes. Headers are read when the source is opened, so that what does not fit is said before anything
+ * runs; elements when a sample is asked for, from one open file per input. Files of a folder come in the order of their
+ * names' bytes. Refused: columns of different lengths, files that fit no input, inputs without samples.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -99,8 +99,9 @@ add_array (Column *column, const char *path, const char *entry, GError **error)
   if (data_fit (&has, &column->value->shape, &fit))
     return add_piece (column, path, entry, &fit, error);
   g_autofree char *is = lpt_shape_to_string (&has), *takes = lpt_shape_to_string (&column->value->shape);
-  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s%s%s: an array of shape [%s] holds no samples for input \"%s\" [%s]", path,
-               entry != NULL ? ": " : "", entry != NULL ? entry : "", is, column->value->producer->name, takes);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+               "%s%s%s: an array of shape [%s] holds no samples for input \"%s\" [%s]", path, entry != NULL ? ": " : "",
+               entry != NULL ? entry : "", is, column->value->producer->name, takes);
   return FALSE;
 }
 
@@ -133,7 +134,8 @@ add_archive (Files *files, Column *column, const char *path, GError **error)
         return FALSE;
     }
   if (found == 0)
-    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: none of its arrays is called as an input of the model", path);
+    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: none of its arrays is called as an input of the model",
+                 path);
   return found > 0;
 }
 
@@ -145,10 +147,12 @@ add_file (Files *files, Column *column, const char *path, GError **error)
     return add_archive (files, column, path, error);
   if (column == NULL)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: the model has several inputs: NAME=PATH is wanted, or archives", path);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "%s: the model has several inputs: NAME=PATH is wanted, or archives", path);
       return FALSE;
     }
-  return lpt_array_is_media (path) ? add_piece (column, path, NULL, NULL, error) : add_array (column, path, NULL, error);
+  return lpt_array_is_media (path) ? add_piece (column, path, NULL, NULL, error)
+                                   : add_array (column, path, NULL, error);
 }
 
 static gint
@@ -200,7 +204,8 @@ add_spec (Files *files, const char *spec, GError **error)
           path = p + 1;
         }
     }
-  return g_file_test (path, G_FILE_TEST_IS_DIR) ? add_folder (files, column, path, error) : add_file (files, column, path, error);
+  return g_file_test (path, G_FILE_TEST_IS_DIR) ? add_folder (files, column, path, error)
+                                                : add_file (files, column, path, error);
 }
 
 /* --- samples ------------------------------------------------------------------ */
@@ -209,12 +214,13 @@ static void
 remark (Files *files, Column *column, LptDType from)
 {
   LptDType to = column->value->dtype;
-  gboolean same = from == to || (lpt_dtype_is_real (from) && lpt_dtype_is_real (to)) || (lpt_dtype_is_integer (from) && lpt_dtype_is_integer (to));
+  gboolean same = from == to || (lpt_dtype_is_real (from) && lpt_dtype_is_real (to))
+                  || (lpt_dtype_is_integer (from) && lpt_dtype_is_integer (to));
   if (column->said || same || files->options.remark == NULL)
     return;
   column->said = TRUE;
-  g_autofree char *text = g_strdup_printf ("input \"%s\" takes %s: samples are converted from %s", column->value->producer->name, lpt_dtype_name (to),
-                                           lpt_dtype_name (from));
+  g_autofree char *text = g_strdup_printf ("input \"%s\" takes %s: samples are converted from %s",
+                                           column->value->producer->name, lpt_dtype_name (to), lpt_dtype_name (from));
   files->options.remark (text, files->options.remark_data);
 }
 
@@ -243,9 +249,10 @@ load_media (const Piece *piece, Column *column, const LptDataOptions *options, G
     return array != NULL ? data_fit_image (array, column->value, options, error) : NULL;
   if (data_fit (lpt_tensor_shape (array), &column->value->shape, &fit) && fit.n == 1)
     return lpt_tensor_reshape (array, &fit.shape, error);
-  g_autofree char *is = lpt_shape_to_string (lpt_tensor_shape (array)), *takes = lpt_shape_to_string (&column->value->shape);
-  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: an array of shape [%s] is no sample for input \"%s\" [%s]", piece->path, is,
-               column->value->producer->name, takes);
+  g_autofree char *is = lpt_shape_to_string (lpt_tensor_shape (array)),
+                  *takes = lpt_shape_to_string (&column->value->shape);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: an array of shape [%s] is no sample for input \"%s\" [%s]",
+               piece->path, is, column->value->producer->name, takes);
   return NULL;
 }
 
@@ -265,7 +272,8 @@ load_rows (const Piece *piece, Column *column, guint index, guint row, GError **
   g_autoptr (LptTensor) slice = data_rows_read (column->rows, (gint64) row * count, &piece->fit.slice, error);
   if (slice == NULL)
     return NULL;
-  return piece->fit.transposed ? data_transpose (slice, &piece->fit.shape, error) : lpt_tensor_reshape (slice, &piece->fit.shape, error);
+  return piece->fit.transposed ? data_transpose (slice, &piece->fit.shape, error)
+                               : lpt_tensor_reshape (slice, &piece->fit.shape, error);
 }
 
 static LptTensor *
@@ -318,10 +326,14 @@ lpt_data_load_input (LptNode *parameter, const char *path, const LptDataOptions 
   if (options == NULL)
     options = &none;
   g_autoptr (LptTensor) array = lpt_array_load (path, error);
-  g_autoptr (LptTensor) fitted = array == NULL ? NULL : data_is_image (path) ? data_fit_image (array, value, options, error) : lpt_tensor_ref (array);
+  g_autoptr (LptTensor) fitted = array == NULL          ? NULL
+                                 : data_is_image (path) ? data_fit_image (array, value, options, error)
+                                                        : lpt_tensor_ref (array);
   if (fitted == NULL)
     return NULL;
-  LptTensor *done = data_is_image (path) || options->n_mean + options->n_scale > 0 ? data_normalize (fitted, value, options, error) : lpt_tensor_ref (fitted);
+  LptTensor *done = data_is_image (path) || options->n_mean + options->n_scale > 0
+                      ? data_normalize (fitted, value, options, error)
+                      : lpt_tensor_ref (fitted);
   if (done == NULL)
     g_prefix_error (error, "%s: ", path);
   return done;
@@ -336,8 +348,9 @@ check_columns (Files *files, GError **error)
       if (column->n == 0)
         g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input \"%s\" has no samples", column->value->producer->name);
       else if (column->n != files->columns[0].n)
-        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input \"%s\" has %u samples, input \"%s\" %u", files->columns[0].value->producer->name,
-                     files->columns[0].n, column->value->producer->name, column->n);
+        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input \"%s\" has %u samples, input \"%s\" %u",
+                     files->columns[0].value->producer->name, files->columns[0].n, column->value->producer->name,
+                     column->n);
       else
         continue;
       return FALSE;
@@ -358,7 +371,8 @@ lpt_data_open (LptGraph *graph, const char *const *specs, const LptDataOptions *
   files->columns = g_new0 (Column, files->n_columns + 1);
   for (guint i = 0; i < files->n_columns; i++)
     {
-      LptNode *from = g_ptr_array_index (graph->parameters, i), *to = lpt_graph_add (files->inputs, LPT_OP_PARAMETER, 0, from->name, 0, NULL);
+      LptNode *from = g_ptr_array_index (graph->parameters, i),
+              *to = lpt_graph_add (files->inputs, LPT_OP_PARAMETER, 0, from->name, 0, NULL);
       to->out[0].dtype = from->out[0].dtype;
       to->out[0].shape = from->out[0].shape;
       for (guint k = 0; from->out[0].names != NULL && k < from->out[0].names->len; k++)

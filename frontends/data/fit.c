@@ -1,8 +1,8 @@
 /* fit.c - from arrays and images to what an input of a model takes
  *
- * An array holds n samples when it has the model's rank and n times its first length (an unknown one counts as 1), one more
- * axis in front, or none of the axes of length 1. Channels last become first, and the other way, where only that fits.
- * Arithmetic is in f64, one rounding to f32; integers round half to even and saturate.
+ * An array holds n samples when it has the model's rank and n times its first length (an unknown one counts as 1), one
+ * more axis in front, or none of the axes of length 1. Channels last become first, and the other way, where only that
+ * fits. Arithmetic is in f64, one rounding to f32; integers round half to even and saturate.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,7 +48,8 @@ fit_slice (const LptShape *slice, const LptShape *model, DataFit *fit)
   const gint64 *d = slice->dims;
   LptShape first = { 4, { d[0], d[3], d[1], d[2] } }, last = { 4, { d[0], d[2], d[3], d[1] } };
   fit->transposed = TRUE;
-  return data_layout (model, LPT_LAYOUT_GUESS) == LPT_LAYOUT_NHWC ? agree (&last, model, &fit->shape) : agree (&first, model, &fit->shape);
+  return data_layout (model, LPT_LAYOUT_GUESS) == LPT_LAYOUT_NHWC ? agree (&last, model, &fit->shape)
+                                                                  : agree (&first, model, &fit->shape);
 }
 
 /* The same number of elements, and the same lengths but 1s. */
@@ -120,14 +121,16 @@ LptTensor *
 data_transpose (LptTensor *tensor, const LptShape *shape, GError **error)
 {
   const LptShape *from = lpt_tensor_shape (tensor);
-  gboolean to_first = shape->dims[1] == from->dims[3] && shape->dims[2] == from->dims[1] && shape->dims[3] == from->dims[2];
+  gboolean to_first =
+    shape->dims[1] == from->dims[3] && shape->dims[2] == from->dims[1] && shape->dims[3] == from->dims[2];
   g_autoptr (LptTensor) result = lpt_tensor_new (lpt_tensor_dtype (tensor), shape, error);
   if (result == NULL)
     return NULL;
   gsize width = lpt_dtype_bits (lpt_tensor_dtype (tensor)) / 8;
   const guint8 *in = lpt_tensor_data (tensor);
   guint8 *out = lpt_tensor_writable (result);
-  gint64 n = from->dims[0], c = to_first ? from->dims[3] : from->dims[1], pixels = lpt_tensor_count (tensor) / MAX (n * c, 1);
+  gint64 n = from->dims[0], c = to_first ? from->dims[3] : from->dims[1],
+         pixels = lpt_tensor_count (tensor) / MAX (n * c, 1);
   for (gint64 b = 0; b < n; b++)
     for (gint64 p = 0; p < pixels; p++)
       for (gint64 k = 0; k < c; k++)
@@ -149,13 +152,18 @@ data_normalize (LptTensor *tensor, const LptValue *value, const LptDataOptions *
     return lpt_tensor_ref (tensor);
   if (plain && lpt_dtype_is_integer (lpt_tensor_dtype (tensor)) && lpt_dtype_is_integer (want))
     return lpt_tensor_convert (tensor, want, error);
-  gint axis = shape->rank < 3 ? -1 : data_layout (shape, options->layout) == LPT_LAYOUT_NHWC ? shape->rank - 1 : shape->rank - 3;
+  gint axis = shape->rank < 3                                           ? -1
+              : data_layout (shape, options->layout) == LPT_LAYOUT_NHWC ? shape->rank - 1
+                                                                        : shape->rank - 3;
   gint64 run = 1, channels = axis < 0 ? 1 : shape->dims[axis];
   for (gint i = axis + 1; axis >= 0 && i < shape->rank; i++)
     run *= shape->dims[i];
-  if (MAX (options->n_mean, options->n_scale) > 1 && ((options->n_mean > 1 && options->n_mean != channels) || (options->n_scale > 1 && options->n_scale != channels)))
+  if (MAX (options->n_mean, options->n_scale) > 1
+      && ((options->n_mean > 1 && options->n_mean != channels)
+          || (options->n_scale > 1 && options->n_scale != channels)))
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "--mean or --scale has %u values, the input has %" G_GINT64_FORMAT " channels",
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "--mean or --scale has %u values, the input has %" G_GINT64_FORMAT " channels",
                    MAX (options->n_mean, options->n_scale), channels);
       return NULL;
     }
@@ -171,7 +179,8 @@ data_normalize (LptTensor *tensor, const LptValue *value, const LptDataOptions *
       double scale = options->n_scale > 0 ? options->scale[options->n_scale > 1 ? c : 0] : 1.0;
       out[i] = (float) (((double) from[i] - mean) / scale);
     }
-  return want == LPT_DTYPE_F32 ? g_steal_pointer (&real) : lpt_tensor_convert_round (real, want, LPT_ROUND_HALF_EVEN, error);
+  return want == LPT_DTYPE_F32 ? g_steal_pointer (&real)
+                               : lpt_tensor_convert_round (real, want, LPT_ROUND_HALF_EVEN, error);
 }
 
 /* --- images ------------------------------------------------------------------ */
@@ -193,7 +202,8 @@ cut (LptTensor *image, gint64 y, gint64 x, gint64 height, gint64 width, guint8 p
     {
       gint64 from = MAX (0, -x), to = MIN (width, has->dims[1] - x);
       if (row + y >= 0 && row + y < has->dims[0] && from < to)
-        memcpy (out + (row * width + from) * c, in + ((row + y) * has->dims[1] + from + x) * c, (gsize) ((to - from) * c));
+        memcpy (out + (row * width + from) * c, in + ((row + y) * has->dims[1] + from + x) * c,
+                (gsize) ((to - from) * c));
     }
   return result;
 }
@@ -215,7 +225,8 @@ resize (LptTensor *image, gint64 height, gint64 width, const LptDataOptions *opt
   gint64 nh, nw;
   if (options->fit == LPT_FIT_CROP)
     {
-      gint64 shorter = options->shorter > 0 ? options->shorter : (gint64) rint ((double) MIN (height, width) * 256.0 / 224.0);
+      gint64 shorter =
+        options->shorter > 0 ? options->shorter : (gint64) rint ((double) MIN (height, width) * 256.0 / 224.0);
       nh = h <= w ? shorter : shorter * h / w;
       nw = h <= w ? shorter * w / h : shorter;
     }
@@ -225,7 +236,9 @@ resize (LptTensor *image, gint64 height, gint64 width, const LptDataOptions *opt
       nw = MAX (1, (gint64) rint ((double) w * factor));
     }
   g_autoptr (LptTensor) scaled = lpt_image_resize (image, nh, nw, error);
-  return scaled == NULL ? NULL : cut (scaled, half (nh - height), half (nw - width), height, width, (guint8) options->pad, error);
+  return scaled == NULL
+           ? NULL
+           : cut (scaled, half (nh - height), half (nw - width), height, width, (guint8) options->pad, error);
 }
 
 /* One channel: (19595 R + 38470 G + 7471 B) / 65536, rounded. Else RGB or BGR. */
@@ -257,12 +270,14 @@ data_fit_image (LptTensor *image, const LptValue *value, const LptDataOptions *o
   const LptShape *model = &value->shape;
   if (model->rank != 4 && model->rank != 3)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the input \"%s\" takes no image: its rank is %d", value->producer->name, model->rank);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the input \"%s\" takes no image: its rank is %d",
+                   value->producer->name, model->rank);
       return NULL;
     }
   gint at = model->rank - 3;
   gboolean last = data_layout (model, options->layout) == LPT_LAYOUT_NHWC;
-  gint64 c = model->dims[last ? at + 2 : at], h = model->dims[last ? at : at + 1], w = model->dims[last ? at + 1 : at + 2];
+  gint64 c = model->dims[last ? at + 2 : at], h = model->dims[last ? at : at + 1],
+         w = model->dims[last ? at + 1 : at + 2];
   LptChannels channels = c == 1 ? LPT_CHANNELS_GRAY : options->channels;
   g_autoptr (LptTensor) picked = pick_channels (image, channels, error);
   if (picked == NULL)
@@ -270,18 +285,23 @@ data_fit_image (LptTensor *image, const LptValue *value, const LptDataOptions *o
   const LptShape *has = lpt_tensor_shape (picked);
   if (c != LPT_DYNAMIC && c != has->dims[2])
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the image has %" G_GINT64_FORMAT " channels, the input \"%s\" %" G_GINT64_FORMAT
-                   " (--layout, --channels)", has->dims[2], value->producer->name, c);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "the image has %" G_GINT64_FORMAT " channels, the input \"%s\" %" G_GINT64_FORMAT
+                   " (--layout, --channels)",
+                   has->dims[2], value->producer->name, c);
       return NULL;
     }
-  g_autoptr (LptTensor) fitted = resize (picked, h != LPT_DYNAMIC ? h : has->dims[0], w != LPT_DYNAMIC ? w : has->dims[1], options, error);
+  g_autoptr (LptTensor) fitted =
+    resize (picked, h != LPT_DYNAMIC ? h : has->dims[0], w != LPT_DYNAMIC ? w : has->dims[1], options, error);
   if (fitted == NULL)
     return NULL;
   has = lpt_tensor_shape (fitted);
   LptShape four = { 4, { 1, has->dims[0], has->dims[1], has->dims[2] } };
   LptShape first = { 4, { 1, has->dims[2], has->dims[0], has->dims[1] } };
   g_autoptr (LptTensor) placed = lpt_tensor_reshape (fitted, &four, error);
-  g_autoptr (LptTensor) ordered = placed == NULL ? NULL : last ? lpt_tensor_ref (placed) : data_transpose (placed, &first, error);
+  g_autoptr (LptTensor) ordered = placed == NULL ? NULL
+                                  : last         ? lpt_tensor_ref (placed)
+                                                 : data_transpose (placed, &first, error);
   if (ordered == NULL || model->rank == 4)
     return g_steal_pointer (&ordered);
   LptShape three = lpt_shape_make (3, lpt_tensor_shape (ordered)->dims + 1);

@@ -1,9 +1,9 @@
 /* labels.c - what is right for each sample
  *
- * .npy: row i for sample i. .csv: columns "file" and "label" in any order, with or without quotes; rows are found by the names
- * of the samples' files, or taken in order where samples have none (rows of one array). A folder: the mask or array called as
- * the sample, whatever the extension. COCO's JSON: boxes as parts of the image, f64[n,6] x, y, width, height, category, crowd.
- * Refused: samples without a label, labels that are no whole numbers, other lengths.
+ * .npy: row i for sample i. .csv: columns "file" and "label" in any order, with or without quotes; rows are found by
+ * the names of the samples' files, or taken in order where samples have none (rows of one array). A folder: the mask or
+ * array called as the sample, whatever the extension. COCO's JSON: boxes as parts of the image, f64[n,6] x, y, width,
+ * height, category, crowd. Refused: samples without a label, labels that are no whole numbers, other lengths.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -49,7 +49,8 @@ load_mask (const char *path, GError **error)
     {
       if (in[3 * i] != in[3 * i + 1] || in[3 * i] != in[3 * i + 2])
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s: unsupported: a mask in colours; one level per class is wanted", path);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+                       "%s: unsupported: a mask in colours; one level per class is wanted", path);
           return NULL;
         }
       out[i] = in[3 * i];
@@ -70,7 +71,8 @@ labels_get (LptData *data, guint i, LptTensor **tensors, GError **error)
       const LptShape *has = lpt_tensor_shape (labels->array);
       LptShape shape = lpt_shape_make (has->rank - 1, has->dims + 1);
       gsize row = lpt_tensor_size (labels->array) / (gsize) has->dims[0];
-      tensors[0] = lpt_tensor_new_copy (lpt_tensor_dtype (labels->array), &shape, (const guint8 *) lpt_tensor_data (labels->array) + i * row, error);
+      tensors[0] = lpt_tensor_new_copy (lpt_tensor_dtype (labels->array), &shape,
+                                        (const guint8 *) lpt_tensor_data (labels->array) + i * row, error);
     }
   return tensors[0] != NULL;
 }
@@ -144,14 +146,18 @@ static gboolean
 match_rows (Labels *labels, const char *path, LptData *data, GHashTable *by_name, GArray *in_order, GError **error)
 {
   const char *first = lpt_data_name (data, 0);
-  gboolean named = first != NULL && (g_hash_table_contains (by_name, first) || data->n == 1 || g_strcmp0 (first, lpt_data_name (data, data->n - 1)) != 0);
+  gboolean named = first != NULL
+                   && (g_hash_table_contains (by_name, first) || data->n == 1
+                       || g_strcmp0 (first, lpt_data_name (data, data->n - 1)) != 0);
   labels->tensors = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
   for (guint i = 0; i < data->n; i++)
     {
       gpointer row = named ? g_hash_table_lookup (by_name, lpt_data_name (data, i)) : GUINT_TO_POINTER (i + 1);
       if (row == NULL || GPOINTER_TO_UINT (row) > in_order->len)
         return fail (error, path, "no label for ", named ? lpt_data_name (data, i) : "the last samples");
-      g_ptr_array_add (labels->tensors, lpt_tensor_scalar (LPT_DTYPE_I64, (double) g_array_index (in_order, gint64, GPOINTER_TO_UINT (row) - 1)));
+      g_ptr_array_add (
+        labels->tensors,
+        lpt_tensor_scalar (LPT_DTYPE_I64, (double) g_array_index (in_order, gint64, GPOINTER_TO_UINT (row) - 1)));
     }
   return TRUE;
 }
@@ -172,7 +178,8 @@ open_table (Labels *labels, const char *path, const char *text, LptData *data, G
       gint64 value;
       if (lines[i][0] == '\0')
         continue;
-      if (MAX (file, label) >= (gint) fields->len || !g_ascii_string_to_signed (g_strstrip (fields->pdata[label]), 10, G_MININT32, G_MAXINT32, &value, NULL))
+      if (MAX (file, label) >= (gint) fields->len
+          || !g_ascii_string_to_signed (g_strstrip (fields->pdata[label]), 10, G_MININT32, G_MAXINT32, &value, NULL))
         {
           g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s:%u: no label", path, i + 1);
           return FALSE;
@@ -231,7 +238,8 @@ coco_image_free (gpointer data)
 static gboolean
 read_coco (const cJSON *root, GHashTable *by_id, GHashTable *by_name)
 {
-  const cJSON *images = cJSON_GetObjectItemCaseSensitive (root, "images"), *boxes = cJSON_GetObjectItemCaseSensitive (root, "annotations"), *item;
+  const cJSON *images = cJSON_GetObjectItemCaseSensitive (root, "images"),
+              *boxes = cJSON_GetObjectItemCaseSensitive (root, "annotations"), *item;
   if (!cJSON_IsArray (images) || !cJSON_IsArray (boxes))
     return FALSE;
   cJSON_ArrayForEach (item, images)
@@ -248,7 +256,8 @@ read_coco (const cJSON *root, GHashTable *by_id, GHashTable *by_name)
   cJSON_ArrayForEach (item, boxes)
     {
       const cJSON *box = cJSON_GetObjectItemCaseSensitive (item, "bbox");
-      CocoImage *image = g_hash_table_lookup (by_id, GINT_TO_POINTER ((gint) CLAMP (number (item, "image_id"), G_MININT, G_MAXINT)));
+      CocoImage *image =
+        g_hash_table_lookup (by_id, GINT_TO_POINTER ((gint) CLAMP (number (item, "image_id"), G_MININT, G_MAXINT)));
       if (image == NULL || cJSON_GetArraySize (box) != 4 || image->width <= 0.0 || image->height <= 0.0)
         return FALSE;
       double row[6] = { 0, 0, 0, 0, number (item, "category_id"), number (item, "iscrowd") };
@@ -262,7 +271,8 @@ read_coco (const cJSON *root, GHashTable *by_id, GHashTable *by_name)
 static gboolean
 open_coco (Labels *labels, const char *path, const char *text, gsize length, LptData *data, GError **error)
 {
-  g_autoptr (GHashTable) by_id = g_hash_table_new_full (NULL, NULL, NULL, coco_image_free), by_name = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GHashTable) by_id = g_hash_table_new_full (NULL, NULL, NULL, coco_image_free),
+                         by_name = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   cJSON *root = cJSON_ParseWithLength (text, length);
   gboolean ok = read_coco (root, by_id, by_name);
   cJSON_Delete (root);
@@ -303,6 +313,7 @@ lpt_labels_open (const char *path, LptData *data, GError **error)
       g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", path, cause->message);
       return NULL;
     }
-  ok = g_str_has_suffix (path, ".csv") ? open_table (labels, path, text, data, error) : open_coco (labels, path, text, length, data, error);
+  ok = g_str_has_suffix (path, ".csv") ? open_table (labels, path, text, data, error)
+                                       : open_coco (labels, path, text, length, data, error);
   return ok ? g_steal_pointer (&result) : NULL;
 }

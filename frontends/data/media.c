@@ -1,8 +1,8 @@
 /* media.c - images, sounds and bare bytes as arrays
  *
- * Images are decoded by gdk-pixbuf, where the build has it, and told by their content; pixels with alpha lie over black.
- * Sound: RIFF WAVE, PCM of 16 bits, one channel, as f32[n] = sample / 32768. FILE:TYPE[SHAPE] is bytes in C order,
- * little-endian. Refused: what is none of these, more than one channel, files that are too short.
+ * Images are decoded by gdk-pixbuf, where the build has it, and told by their content; pixels with alpha lie over
+ * black. Sound: RIFF WAVE, PCM of 16 bits, one channel, as f32[n] = sample / 32768. FILE:TYPE[SHAPE] is bytes in C
+ * order, little-endian. Refused: what is none of these, more than one channel, files that are too short.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -65,7 +65,8 @@ read_file (const char *path, char **text, gsize *length, GError **error)
 static LptTensor *
 fail (GError **error, const char *path, const char *what)
 {
-  g_set_error (error, LPT_ERROR, strstr (what, "unsupported") != NULL ? LPT_ERROR_UNSUPPORTED : LPT_ERROR_INVALID, "%s: %s", path, what);
+  g_set_error (error, LPT_ERROR, strstr (what, "unsupported") != NULL ? LPT_ERROR_UNSUPPORTED : LPT_ERROR_INVALID,
+               "%s: %s", path, what);
   return NULL;
 }
 
@@ -159,7 +160,8 @@ load_wav (const char *path, GError **error)
       gsize size = MIN ((gsize) read_u32 (chunk + 4), length - at - 8);
       if (memcmp (chunk, "fmt ", 4) == 0 && size >= 16)
         {
-          if ((read_u32 (chunk + 8) & 0xffff) != 1 || read_u32 (chunk + 8) >> 16 != 1 || read_u32 (chunk + 20) >> 16 != 16)
+          if ((read_u32 (chunk + 8) & 0xffff) != 1 || read_u32 (chunk + 8) >> 16 != 1
+              || read_u32 (chunk + 20) >> 16 != 16)
             return fail (error, path, "unsupported: one channel of 16-bit PCM is read");
           format = TRUE;
         }
@@ -169,7 +171,8 @@ load_wav (const char *path, GError **error)
           LptTensor *tensor = lpt_tensor_new (LPT_DTYPE_F32, &shape, error);
           float *out = tensor != NULL ? lpt_tensor_writable (tensor) : NULL;
           for (gsize i = 0; out != NULL && i < size / 2; i++)
-            out[i] = (float) (gint16) ((guint8) chunk[8 + 2 * i] | (guint16) ((guint8) chunk[9 + 2 * i] << 8)) / 32768.0f;
+            out[i] =
+              (float) (gint16) ((guint8) chunk[8 + 2 * i] | (guint16) ((guint8) chunk[9 + 2 * i] << 8)) / 32768.0f;
           return tensor;
         }
       at += MIN (8 + size + (size & 1), length - at);
@@ -182,7 +185,8 @@ load_wav (const char *path, GError **error)
 static LptTensor *
 load_bytes (const char *spec, const char *colon, GError **error)
 {
-  g_autofree char *path = g_strndup (spec, (gsize) (colon - spec)), *type = g_strndup (colon + 1, strcspn (colon + 1, "[")), *text = NULL;
+  g_autofree char *path = g_strndup (spec, (gsize) (colon - spec)),
+                  *type = g_strndup (colon + 1, strcspn (colon + 1, "[")), *text = NULL;
   gsize length, need;
   gint64 count;
   LptShape shape;
@@ -193,8 +197,9 @@ load_bytes (const char *spec, const char *colon, GError **error)
     return fail (error, spec, "a shape of known sizes is wanted");
   if (need != length)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: the file has %" G_GSIZE_FORMAT " bytes, %s needs %" G_GSIZE_FORMAT, path, length,
-                   colon + 1, need);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "%s: the file has %" G_GSIZE_FORMAT " bytes, %s needs %" G_GSIZE_FORMAT, path, length, colon + 1,
+                   need);
       return NULL;
     }
   return lpt_tensor_new_copy (dtype, &shape, text, error);

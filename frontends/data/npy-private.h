@@ -31,7 +31,8 @@ gssize     npy_read_file    (gpointer from, gpointer to, gsize size);
 gsize      npy_fill         (const NpyStream *stream, guint8 *to, gsize size);
 /* The stream stands at the elements then, *need bytes. */
 gboolean   npy_load_header  (const NpyStream *stream, NpyHeader *h, gsize *need, GError **error);
-/* The array that begins where @stream stands, if @want (nullable) wants it; NULL + error, without one: it is not wanted. */
+/* The array that begins where @stream stands, if @want (nullable) wants it; NULL + error, without one: it is not
+   wanted. */
 LptTensor *npy_load_array   (const NpyStream *stream, const char *name, LptNpyWant want, gpointer data, GError **error);
 /* @count elements of @data in C order and our byte order, as h->shape. */
 LptTensor *npy_rearrange    (const NpyHeader *h, const guint8 *data, gint64 count, GError **error);

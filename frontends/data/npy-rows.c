@@ -1,7 +1,7 @@
 /* npy-rows.c - a stacked array, some rows at a time
  *
- * The header is read first; elements are read where they lie. An entry of an archive is read forwards and opened again to go
- * back. What cannot be read in pieces (Fortran order) is loaded whole.
+ * The header is read first; elements are read where they lie. An entry of an archive is read forwards and opened again
+ * to go back. What cannot be read in pieces (Fortran order) is loaded whole.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -65,7 +65,8 @@ read_zip (gpointer from, gpointer to, gsize size)
 static NpyStream
 stream_of (DataRows *rows)
 {
-  return rows->unpacked != NULL ? (NpyStream) { read_zip, rows->unpacked, rows->source } : (NpyStream) { npy_read_file, rows->file, rows->source };
+  return rows->unpacked != NULL ? (NpyStream) { read_zip, rows->unpacked, rows->source }
+                                : (NpyStream) { npy_read_file, rows->file, rows->source };
 }
 
 static gboolean
@@ -92,7 +93,8 @@ data_archive_names (const char *path, GError **error)
   for (zip_int64_t i = 0, n = zip_get_num_entries (zip, 0); i < n; i++)
     {
       const char *name = zip_get_name (zip, (zip_uint64_t) i, 0);
-      g_autofree char *plain = name == NULL ? NULL : g_strndup (name, strlen (name) - (g_str_has_suffix (name, ".npy") ? 4 : 0));
+      g_autofree char *plain =
+        name == NULL ? NULL : g_strndup (name, strlen (name) - (g_str_has_suffix (name, ".npy") ? 4 : 0));
       if (plain != NULL)
         g_strv_builder_add (names, plain);
     }
@@ -172,7 +174,8 @@ seek (DataRows *rows, gint64 first, gsize width, GError **error)
   if (rows->file != NULL)
     {
       rows->at = first;
-      return fseek (rows->file, rows->start + (long) ((gsize) first * width), SEEK_SET) == 0 || npy_fail (error, rows->source, "cannot be read");
+      return fseek (rows->file, rows->start + (long) ((gsize) first * width), SEEK_SET) == 0
+             || npy_fail (error, rows->source, "cannot be read");
     }
   if (first < rows->at && !open_stream (rows, error))
     return FALSE;
@@ -218,7 +221,9 @@ data_rows_read (DataRows *rows, gint64 first, const LptShape *shape, GError **er
       return NULL;
     }
   if (h->fortran)
-    return load_whole (rows, error) ? lpt_tensor_new_copy (h->dtype, shape, (const guint8 *) lpt_tensor_data (rows->whole) + (gsize) first * width, error) : NULL;
+    return load_whole (rows, error) ? lpt_tensor_new_copy (
+             h->dtype, shape, (const guint8 *) lpt_tensor_data (rows->whole) + (gsize) first * width, error)
+                                    : NULL;
   g_autoptr (LptTensor) tensor = lpt_tensor_new (h->dtype, shape, error);
   if (tensor == NULL || !seek (rows, first, width, error))
     return NULL;

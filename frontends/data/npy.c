@@ -21,7 +21,8 @@ npy_fail (GError **error, const char *source, const char *format, ...)
   va_start (args, format);
   g_autofree char *message = g_strdup_vprintf (format, args);
   va_end (args);
-  g_set_error (error, LPT_ERROR, strstr (message, "unsupported") != NULL ? LPT_ERROR_UNSUPPORTED : LPT_ERROR_INVALID, "%s: %s", source, message);
+  g_set_error (error, LPT_ERROR, strstr (message, "unsupported") != NULL ? LPT_ERROR_UNSUPPORTED : LPT_ERROR_INVALID,
+               "%s: %s", source, message);
   return FALSE;
 }
 
@@ -121,7 +122,8 @@ read_header (GBytes *bytes, NpyHeader *h, const char *source, GError **error)
     return npy_fail (error, source, "the file ends in its header");
   g_autofree char *header = g_strndup ((const char *) data + start, length);
   const char *order = find_key (header, "fortran_order");
-  if (!read_descr (find_key (header, "descr"), h, source, error) || !read_shape (find_key (header, "shape"), h, source, error))
+  if (!read_descr (find_key (header, "descr"), h, source, error)
+      || !read_shape (find_key (header, "shape"), h, source, error))
     return 0;
   if (order == NULL || (!g_str_has_prefix (order, "True") && !g_str_has_prefix (order, "False")))
     return npy_fail (error, source, "the header has no fortran_order");
@@ -173,7 +175,9 @@ lpt_npy_parse (GBytes *bytes, const char *source, GError **error)
     }
   if (need > size - start)
     {
-      npy_fail (error, source, "the file ends early: %" G_GSIZE_FORMAT " bytes of elements, %" G_GSIZE_FORMAT " are needed", size - start, need);
+      npy_fail (error, source,
+                "the file ends early: %" G_GSIZE_FORMAT " bytes of elements, %" G_GSIZE_FORMAT " are needed",
+                size - start, need);
       return NULL;
     }
   LptTensor *tensor = h.fortran || (h.swap && lpt_dtype_bits (h.dtype) > 8)
@@ -229,7 +233,9 @@ load_header (const NpyStream *stream, GError **error)
     length |= (gsize) start[10] << 16 | (gsize) start[11] << 24;
   if (length > MAX_HEADER)
     {
-      npy_fail (error, stream->name, memcmp (start, "\x93NUMPY", 6) != 0 ? "not a .npy file" : "the header has %" G_GSIZE_FORMAT " bytes", length);
+      npy_fail (error, stream->name,
+                memcmp (start, "\x93NUMPY", 6) != 0 ? "not a .npy file" : "the header has %" G_GSIZE_FORMAT " bytes",
+                length);
       return NULL;
     }
   g_autofree guint8 *data = g_malloc (n + length);
@@ -249,7 +255,8 @@ npy_load_header (const NpyStream *stream, NpyHeader *h, gsize *need, GError **er
          || npy_fail (error, stream->name, "the shape has too many elements");
 }
 
-/* The array that begins where @stream stands, if @want (nullable) wants it; NULL + error, without one: it is not wanted. */
+/* The array that begins where @stream stands, if @want (nullable) wants it; NULL + error, without one: it is not
+   wanted. */
 LptTensor *
 npy_load_array (const NpyStream *stream, const char *name, LptNpyWant want, gpointer data, GError **error)
 {
@@ -266,7 +273,8 @@ npy_load_array (const NpyStream *stream, const char *name, LptNpyWant want, gpoi
   else if (n > need)
     npy_fail (error, stream->name, "cannot be read");
   else if (n < need)
-    npy_fail (error, stream->name, "the file ends early: %" G_GSIZE_FORMAT " bytes of elements, %" G_GSIZE_FORMAT " are needed", n, need);
+    npy_fail (error, stream->name,
+              "the file ends early: %" G_GSIZE_FORMAT " bytes of elements, %" G_GSIZE_FORMAT " are needed", n, need);
   else if (!h.fortran && (!h.swap || lpt_dtype_bits (h.dtype) <= 8))
     return g_steal_pointer (&tensor);
   else

@@ -27,16 +27,19 @@ read_zip (gpointer from, gpointer to, gsize size)
 
 /* Entry @i into @arrays, if it is wanted. */
 static gboolean
-load_entry (zip_t *zip, zip_uint64_t i, const char *path, LptNpyWant want, gpointer data, GHashTable *arrays, GError **error)
+load_entry (zip_t *zip, zip_uint64_t i, const char *path, LptNpyWant want, gpointer data, GHashTable *arrays,
+            GError **error)
 {
   zip_stat_t stat;
-  if (zip_stat_index (zip, i, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_NAME) || !(stat.valid & ZIP_STAT_SIZE) || !(stat.valid & ZIP_STAT_COMP_SIZE))
+  if (zip_stat_index (zip, i, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_NAME) || !(stat.valid & ZIP_STAT_SIZE)
+      || !(stat.valid & ZIP_STAT_COMP_SIZE))
     return npy_fail (error, path, "entry %" G_GUINT64_FORMAT " is broken", (guint64) i);
   g_autofree char *source = g_strdup_printf ("%s: %s", path, stat.name);
   g_autofree char *name = g_strndup (stat.name, strlen (stat.name) - (g_str_has_suffix (stat.name, ".npy") ? 4 : 0));
   if (stat.size > ALWAYS_UNPACKED && stat.size / MAX_EXPANSION > stat.comp_size)
-    return npy_fail (error, source, "%" G_GUINT64_FORMAT " bytes would become %" G_GUINT64_FORMAT ", more than %d times as many", (guint64) stat.comp_size,
-                 (guint64) stat.size, MAX_EXPANSION);
+    return npy_fail (error, source,
+                     "%" G_GUINT64_FORMAT " bytes would become %" G_GUINT64_FORMAT ", more than %d times as many",
+                     (guint64) stat.comp_size, (guint64) stat.size, MAX_EXPANSION);
   zip_file_t *file = zip_fopen_index (zip, i, 0);
   if (file == NULL)
     return npy_fail (error, source, "cannot be unpacked");
@@ -64,7 +67,8 @@ lpt_npz_load (const char *path, LptNpyWant want, gpointer data, GError **error)
       zip_error_fini (&e);
       return NULL;
     }
-  g_autoptr (GHashTable) arrays = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) lpt_tensor_unref);
+  g_autoptr (GHashTable) arrays =
+    g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) lpt_tensor_unref);
   gboolean ok = TRUE;
   for (zip_int64_t i = 0, n = zip_get_num_entries (zip, 0); ok && i < n; i++)
     ok = load_entry (zip, (zip_uint64_t) i, path, want, data, arrays, error);
@@ -105,7 +109,8 @@ lpt_npz_save (const char *path, guint n, const char *const *names, LptTensor *co
   ok = ok && zip_close (zip) == 0;
   if (ok)
     return TRUE;
-  g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: cannot be written: %s", path, zip != NULL ? zip_strerror (zip) : "no archive");
+  g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: cannot be written: %s", path,
+               zip != NULL ? zip_strerror (zip) : "no archive");
   if (zip != NULL)
     zip_discard (zip);
   return FALSE;

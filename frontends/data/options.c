@@ -67,7 +67,8 @@ read_numbers (const char *text, double *values, guint *n, GError **error)
       ok = end != parts[i] && *end == '\0' && isfinite (values[i]);
     }
   if (!ok)
-    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: one to four numbers are wanted, such as 103.5,116.3,123.7", text);
+    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: one to four numbers are wanted, such as 103.5,116.3,123.7",
+                 text);
   return ok;
 }
 

@@ -1,9 +1,9 @@
 /* resize.c - images of other sizes, as Pillow's BILINEAR makes them
  *
- * Output pixel x lies at c = (x + 1/2) f in the input, f = in / out. Its weights are a triangle of half width s = max (f, 1)
- * around c, over the input pixels [c - s + 1/2], ..., [c + s + 1/2] - 1 inside the image: 1 - |i - c + 1/2| / s, divided by their
- * sum. First along rows, then along columns, each in integers: weights are rounded to 22 bits, sums start at a half, results
- * are 8 bits. A direction whose size stays is left out.
+ * Output pixel x lies at c = (x + 1/2) f in the input, f = in / out. Its weights are a triangle of half width s = max
+ * (f, 1) around c, over the input pixels [c - s + 1/2], ..., [c + s + 1/2] - 1 inside the image: 1 - |i - c + 1/2| / s,
+ * divided by their sum. First along rows, then along columns, each in integers: weights are rounded to 22 bits, sums
+ * start at a half, results are 8 bits. A direction whose size stays is left out.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -87,8 +87,10 @@ lpt_image_resize (LptTensor *image, gint64 height, gint64 width, GError **error)
   gint64 h = has->dims[0], w = has->dims[1], c = has->dims[2];
   if (MIN (MIN (h, w), MIN (height, width)) < 1 || MAX (MAX (h, w), MAX (height, width)) > DATA_MAX_SIDE)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: an image of %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " to %"
-                   G_GINT64_FORMAT " x %" G_GINT64_FORMAT, w, h, width, height);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+                   "unsupported: an image of %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT
+                   " x %" G_GINT64_FORMAT,
+                   w, h, width, height);
       return NULL;
     }
   g_autoptr (LptTensor) rows = lpt_tensor_ref (image);

@@ -1,7 +1,7 @@
 /* lpt-data.h - samples for a model: arrays, archives, folders, images, sound
  *
- * A source of samples gives one run's inputs at a time, read when they are asked for: what it holds in memory does not grow
- * with the number of samples. lpt_data_open() makes one from files; a program may bring its own.
+ * A source of samples gives one run's inputs at a time, read when they are asked for: what it holds in memory does not
+ * grow with the number of samples. lpt_data_open() makes one from files; a program may bring its own.
  *
  *   data = lpt_data_open (graph, (const char *[]) { "photos", NULL }, &options, &error);
  *   for (guint i = 0; i < data->n; i++)
@@ -35,8 +35,16 @@ struct _LptData
   void       (*free) (LptData *self);
 };
 
-static inline gboolean    lpt_data_get  (LptData *data, guint i, LptTensor **tensors, GError **error) { return data->get (data, i, tensors, error); }
-static inline const char *lpt_data_name (LptData *data, guint i) { return data->name != NULL ? data->name (data, i) : NULL; }
+static inline gboolean
+lpt_data_get (LptData *data, guint i, LptTensor **tensors, GError **error)
+{
+  return data->get (data, i, tensors, error);
+}
+static inline const char *
+lpt_data_name (LptData *data, guint i)
+{
+  return data->name != NULL ? data->name (data, i) : NULL;
+}
 static inline void        lpt_data_free (LptData *data) { if (data != NULL) data->free (data); }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptData, lpt_data_free)
 
@@ -62,7 +70,7 @@ typedef struct
   guint       n_mean, n_scale;
   double      mean[4], scale[4];     /* (x - mean) / scale, one for all or one per channel of the model */
   gint64      limit;         /* samples at most; 0 = all */
-  void      (*remark) (const char *text, gpointer data);    /* nullable: said once per input: "input \"x\": u8 becomes f32" */
+  void (*remark) (const char *text, gpointer data); /* nullable: said once per input: "input \"x\": u8 becomes f32" */
   gpointer    remark_data;
 } LptDataOptions;
 
@@ -83,19 +91,23 @@ LPT_EXPORT gboolean   lpt_data_options_scale    (LptDataOptions *options, const 
  * @options: (nullable)
  * Returns: (transfer full): holds on to @graph's inputs; NULL + error, which names the file
  */
-LPT_EXPORT LptData   *lpt_data_open             (LptGraph *graph, const char *const *specs, const LptDataOptions *options, GError **error);
+LPT_EXPORT LptData *lpt_data_open (LptGraph *graph, const char *const *specs, const LptDataOptions *options,
+                                   GError **error);
 
 /* One file as it is: .npy, an image as u8[H,W,3], a sound, bytes with type and shape (transfer full); NULL + error. */
 LPT_EXPORT LptTensor *lpt_array_load            (const char *path, GError **error);
-/* One file as the array of an input, samples stacked: images fitted, everything normalized as @options (nullable) say (transfer full); NULL + error. */
-LPT_EXPORT LptTensor *lpt_data_load_input       (LptNode *parameter, const char *path, const LptDataOptions *options, GError **error);
+/* One file as the array of an input, samples stacked: images fitted, everything normalized as @options (nullable) say
+   (transfer full); NULL + error. */
+LPT_EXPORT LptTensor *lpt_data_load_input (LptNode *parameter, const char *path, const LptDataOptions *options,
+                                           GError **error);
 /* Is it the name of an image, a sound, or bytes with type and shape? */
 LPT_EXPORT gboolean   lpt_array_is_media        (const char *path);
 
 /**
  * lpt_image_resize:
  * @image: u8[H,W,C]
- * Bilinear with the triangle widened by the factor when shrinking (Pillow's BILINEAR, to the bit): (transfer full); NULL + error
+ * Bilinear with the triangle widened by the factor when shrinking (Pillow's BILINEAR, to the bit): (transfer full);
+ * NULL + error
  */
 LPT_EXPORT LptTensor *lpt_image_resize          (LptTensor *image, gint64 height, gint64 width, GError **error);
 

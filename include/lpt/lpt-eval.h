@@ -1,8 +1,8 @@
 /* lpt-eval.h - how good a model is on labelled samples, and how far two models agree
  *
  * One pass over the samples; what is kept of each is a few numbers. Intervals are of 95 %: Wilson's for shares of right
- * answers, percentiles of 1000 resamplings of the samples (the same for both models, whatever the number of threads) for the
- * rest. Without labels two models are held against each other: agreement of the greatest element, SQNR.
+ * answers, percentiles of 1000 resamplings of the samples (the same for both models, whatever the number of threads)
+ * for the rest. Without labels two models are held against each other: agreement of the greatest element, SQNR.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,8 +18,8 @@ typedef void (*LptProgressFunc) (const char *what, guint64 done, guint64 total, 
 
 /**
  * LptEvalOptions:
- * @labels: (nullable): one array per sample: class numbers (one, or one per place of the output), a mask [H,W] with 255 =
- *   ignore, values (rmse), boxes f64[n,6] (x, y, width, height, class, crowd); lpt_labels_open()
+ * @labels: (nullable): one array per sample: class numbers (one, or one per place of the output), a mask [H,W]
+ *   with 255 = ignore, values (rmse), boxes f64[n,6] (x, y, width, height, class, crowd); lpt_labels_open()
  * @offset: added to class numbers
  * @metrics: (nullable): names of lpt_metric_names(), ends with NULL; NULL = top1 with labels, none without
  * @threads: 0 = one per processor
@@ -47,8 +47,8 @@ typedef struct
  * @n_models: 1 or 2; scores[i] is a GArray of LptScore, in the order of the metrics
  * @lost, @won: answers that are right in the first model alone, in the second alone; @p: McNemar's exact test of that.
  *   With top1; -1 otherwise
- * @agree: share of places where both models have their greatest element at the same index; @agree_low, @agree_high; @n_agree
- *   places; @sqnr: of the first outputs, dB
+ * @agree: share of places where both models have their greatest element at the same index;
+ *   @agree_low, @agree_high; @n_agree places; @sqnr: of the first outputs, dB
  * @data_seconds: reading samples; @run_seconds: running each model
  * @top_share: the largest share of answers that are one class; @top_class: which
  */
@@ -71,7 +71,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptEvaluation, lpt_evaluation_free)
  * @graphs: one or two, run as they are, with the inputs of the first
  * Returns: (transfer full): NULL + error
  */
-LPT_EXPORT LptEvaluation *lpt_evaluate        (LptGraph *const *graphs, guint n_graphs, LptData *data, const LptEvalOptions *options, GError **error);
+LPT_EXPORT LptEvaluation *lpt_evaluate (LptGraph *const *graphs, guint n_graphs, LptData *data,
+                                        const LptEvalOptions *options, GError **error);
 
 /* "top1", ..., ends with NULL. */
 LPT_EXPORT const char *const *lpt_metric_names (void);
@@ -79,8 +80,9 @@ LPT_EXPORT const char    *lpt_metric_doc      (const char *name);      /* NULL: 
 
 /**
  * lpt_labels_open:
- * @path: .npy with the first axis along samples; .csv with columns "file" and "label" (others are passed over; without names of
- *   files rows are in the order of the samples); a folder of masks or arrays, called as the samples but for the extension; COCO's JSON of instances
+ * @path: .npy with the first axis along samples; .csv with columns "file" and "label" (others are passed over; without
+ *   names of files rows are in the order of the samples); a folder of masks or arrays, called as the samples but for
+ *   the extension; COCO's JSON of instances
  * @data: the samples that they belong to, for their names
  * Returns: (transfer full): as many as samples; NULL + error
  */

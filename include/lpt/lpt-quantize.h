@@ -1,9 +1,10 @@
 /* lpt-quantize.h - from a float graph and samples to one with FakeQuantize
  *
- * lpt_quantize() folds batch normalization, decides by the target's restrictions which values become integers, runs the float
- * graph over the samples, chooses intervals, repairs what rounding does to the weights, and puts a FakeQuantize on each chosen
- * value and weight. The pipeline then finds integers for every one (lpt-pass.h), or a writer writes the graph. Statistics have
- * a fixed size, whatever the number of samples; the result is the same for any number of threads and any processor.
+ * lpt_quantize() folds batch normalization, decides by the target's restrictions which values become integers, runs the
+ * float graph over the samples, chooses intervals, repairs what rounding does to the weights, and puts a FakeQuantize
+ * on each chosen value and weight. The pipeline then finds integers for every one (lpt-pass.h), or a writer writes the
+ * graph. Statistics have a fixed size, whatever the number of samples; the result is the same for any number of threads
+ * and any processor.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +26,14 @@ G_BEGIN_DECLS
  * @LPT_RANGES_MSE: least mean square of value - rounded value
  * @LPT_RANGES_KL: least Kullback-Leibler divergence of the magnitudes
  */
-typedef enum { LPT_RANGES_MIN_MAX, LPT_RANGES_AVERAGE, LPT_RANGES_PERCENTILE, LPT_RANGES_MSE, LPT_RANGES_KL } LptRangeMethod;
+typedef enum
+{
+  LPT_RANGES_MIN_MAX,
+  LPT_RANGES_AVERAGE,
+  LPT_RANGES_PERCENTILE,
+  LPT_RANGES_MSE,
+  LPT_RANGES_KL
+} LptRangeMethod;
 
 /* "min-max", "average", "percentile", "mse", "kl"; FALSE + error. */
 LPT_EXPORT gboolean           lpt_range_method_from_name (const char *name, LptRangeMethod *method, GError **error);
@@ -44,10 +52,11 @@ LPT_EXPORT gint               lpt_repair_find  (const char *name);
  * @ranges, @percentile: of activations; @percentile in (50, 100]
  * @weights_mse: weights get the scale of the least mean square error among shrunken ones, else that of their maximum
  * @repairs: bit i = repair i runs
- * @elementwise: 0 = residual sums, pools and such are quantized in networks without attention and norms; 1 = always, -1 = never
+ * @elementwise: 0 = residual sums, pools and such are quantized in networks without attention and norms;
+ *   1 = always, -1 = never
  * @max_drop: points that may be lost, by keeping layers real; < 0 = whatever it costs
- * @eval, @eval_data: with max_drop: how the loss is measured (without labels: share of answers that differ) and on which samples (nullable:
- *   those of calibration)
+ * @eval, @eval_data: with max_drop: how the loss is measured (without labels: share of answers that differ) and on
+ *   which samples (nullable: those of calibration)
  * @threads: 0 = one per processor
  */
 typedef struct
@@ -67,7 +76,7 @@ typedef struct
 } LptQuantizeOptions;
 
 /* Defaults of the preset "fast" (also NULL) or "accurate"; FALSE + error: no such preset. */
-LPT_EXPORT gboolean           lpt_quantize_options_init (LptQuantizeOptions *options, const char *preset, GError **error);
+LPT_EXPORT gboolean lpt_quantize_options_init (LptQuantizeOptions *options, const char *preset, GError **error);
 
 /* One op with weights, or product of two activations, and what it becomes. */
 typedef struct
@@ -85,7 +94,8 @@ typedef struct
   GPtrArray *kept;       /* char *: layers that max_drop keeps real; --keep of each gives the same model */
   GPtrArray *remarks;    /* char *: what repairs did, what was left alone and why */
   GPtrArray *inputs;     /* char *: "input "x": f32 -1 .. 1", what the samples are */
-  double     sqnr, agree; /* of the first result on n_judged samples of calibration: against the float graph, dB; share of places with the same answer */
+  double sqnr, agree; /* of the first result on n_judged samples of calibration: against the float graph, dB; share of
+                         places with the same answer */
   double     top_share;  /* the largest share of answers of the float graph that are one class, top_class */
   gint64     top_class;
   guint      n_judged;
@@ -104,7 +114,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptQuantizeReport, lpt_quantize_report_free)
  * @report: (nullable)
  * FALSE + error: @graph is then in an undefined but consistent state
  */
-LPT_EXPORT gboolean           lpt_quantize (LptGraph *graph, LptData *data, const LptQuantizeOptions *options, LptQuantizeReport *report, GError **error);
+LPT_EXPORT gboolean lpt_quantize (LptGraph *graph, LptData *data, const LptQuantizeOptions *options,
+                                  LptQuantizeReport *report, GError **error);
 
 G_END_DECLS
 
