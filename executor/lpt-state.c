@@ -1,7 +1,7 @@
 /* lpt-state.c - what variables hold from run to run of a context
  *
- * A ReadValue reads what the last run that went well assigned; before the first one, and after a reset, its initial value. An
- * Assign counts when its run is over, whatever the order of both.
+ * A ReadValue reads what the last run that went well assigned; before the first one, and after a reset, its initial
+ * value. An Assign counts when its run is over, whatever the order of both.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -77,7 +77,8 @@ lpt_states_write (LptStates *states, const char *name, const LptArray *value, GE
       state = g_new0 (State, 1);
       g_hash_table_insert (states->states, g_strdup (name), state);
     }
-  if (state->next.data == NULL || state->next.dtype != value->dtype || !lpt_shape_equal (&state->next.shape, &value->shape))
+  if (state->next.data == NULL || state->next.dtype != value->dtype
+      || !lpt_shape_equal (&state->next.shape, &value->shape))
     {
       lpt_array_clear (&state->next);
       state->next = (LptArray) { .declared = value->declared, .dtype = value->dtype, .shape = value->shape };

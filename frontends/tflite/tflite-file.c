@@ -7,13 +7,31 @@
 
 #include "ir/storage/lpt-map-file.h"
 
-static const struct { LptDType dtype; const char *name; } types[] = {
-  { LPT_DTYPE_F32, "FLOAT32" }, { LPT_DTYPE_F16, "FLOAT16" }, { LPT_DTYPE_I32, "INT32" }, { LPT_DTYPE_U8, "UINT8" },
-  { LPT_DTYPE_I64, "INT64" }, { LPT_DTYPE_STRING, "STRING" }, { LPT_DTYPE_BOOL, "BOOL" }, { LPT_DTYPE_I16, "INT16" },
-  { LPT_DTYPE_UNDEFINED, "COMPLEX64" }, { LPT_DTYPE_I8, "INT8" }, { LPT_DTYPE_F64, "FLOAT64" }, { LPT_DTYPE_UNDEFINED, "COMPLEX128" },
-  { LPT_DTYPE_U64, "UINT64" }, { LPT_DTYPE_UNDEFINED, "RESOURCE" }, { LPT_DTYPE_UNDEFINED, "VARIANT" }, { LPT_DTYPE_U32, "UINT32" },
-  { LPT_DTYPE_U16, "UINT16" }, { LPT_DTYPE_I4, "INT4" }, { LPT_DTYPE_BF16, "BFLOAT16" }, { LPT_DTYPE_I2, "INT2" },
-  { LPT_DTYPE_U4, "UINT4" }, { LPT_DTYPE_F8E4M3, "FLOAT8_E4M3FN" }, { LPT_DTYPE_F8E5M2, "FLOAT8_E5M2" },
+static const struct { LptDType dtype; const char *name;
+} types[] = {
+  { LPT_DTYPE_F32, "FLOAT32" },
+  { LPT_DTYPE_F16, "FLOAT16" },
+  { LPT_DTYPE_I32, "INT32" },
+  { LPT_DTYPE_U8, "UINT8" },
+  { LPT_DTYPE_I64, "INT64" },
+  { LPT_DTYPE_STRING, "STRING" },
+  { LPT_DTYPE_BOOL, "BOOL" },
+  { LPT_DTYPE_I16, "INT16" },
+  { LPT_DTYPE_UNDEFINED, "COMPLEX64" },
+  { LPT_DTYPE_I8, "INT8" },
+  { LPT_DTYPE_F64, "FLOAT64" },
+  { LPT_DTYPE_UNDEFINED, "COMPLEX128" },
+  { LPT_DTYPE_U64, "UINT64" },
+  { LPT_DTYPE_UNDEFINED, "RESOURCE" },
+  { LPT_DTYPE_UNDEFINED, "VARIANT" },
+  { LPT_DTYPE_U32, "UINT32" },
+  { LPT_DTYPE_U16, "UINT16" },
+  { LPT_DTYPE_I4, "INT4" },
+  { LPT_DTYPE_BF16, "BFLOAT16" },
+  { LPT_DTYPE_I2, "INT2" },
+  { LPT_DTYPE_U4, "UINT4" },
+  { LPT_DTYPE_F8E4M3, "FLOAT8_E4M3FN" },
+  { LPT_DTYPE_F8E5M2, "FLOAT8_E5M2" },
 };
 
 LptDType
@@ -51,8 +69,8 @@ lpt_tfl_file_new (GBytes *bytes, const char *folder, GError **error)
   gint64 version = lpt_tfl_int (&file->flat, file->model, TFL_Model_version);
   if (version != 3)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: this is a TensorFlow Lite model of schema %" G_GINT64_FORMAT
-                   ", not 3", version);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+                   "unsupported: this is a TensorFlow Lite model of schema %" G_GINT64_FORMAT ", not 3", version);
       return NULL;
     }
   file->codes = lpt_tfl_vector (&file->flat, file->model, TFL_Model_operator_codes);
@@ -80,8 +98,10 @@ check_range (const char *what, gint64 index, guint64 offset, guint64 size, gsize
 {
   if (offset <= total && size <= total - offset)
     return TRUE;
-  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s %" G_GINT64_FORMAT " reaches from byte %" G_GUINT64_FORMAT " past the end of the file (%"
-               G_GUINT64_FORMAT " bytes)", what, index, offset, size);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+               "%s %" G_GINT64_FORMAT " reaches from byte %" G_GUINT64_FORMAT
+               " past the end of the file (%" G_GUINT64_FORMAT " bytes)",
+               what, index, offset, size);
   return FALSE;
 }
 
@@ -97,7 +117,8 @@ lpt_tfl_file_buffer (const LptTflFile *file, gint64 index, gsize *offset, gsize 
       return FALSE;
     }
   LptTflTable buffer = lpt_tfl_item (&file->buffers, (guint) index);
-  guint64 from = (guint64) lpt_tfl_int (flat, buffer, TFL_Buffer_offset), n = (guint64) lpt_tfl_int (flat, buffer, TFL_Buffer_size);
+  guint64 from = (guint64) lpt_tfl_int (flat, buffer, TFL_Buffer_offset),
+          n = (guint64) lpt_tfl_int (flat, buffer, TFL_Buffer_size);
   LptTflVector data = lpt_tfl_vector (flat, buffer, TFL_Buffer_data);
   /* The first one is the buffer of tensors without one. 0 and 1 stand for an offset that is not used. */
   if (index == 0)
@@ -122,7 +143,10 @@ map_external (LptTflFile *file, const char *name, GError **error)
 {
   if (file->folder == NULL || name == NULL)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, name == NULL ? "an external buffer without a file name" : "external buffer \"%s\" of a model that has no folder", name);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   name == NULL ? "an external buffer without a file name"
+                                : "external buffer \"%s\" of a model that has no folder",
+                   name);
       return NULL;
     }
   g_autofree char *path = lpt_path_beside (file->folder, name, "external buffer", error);
@@ -152,10 +176,12 @@ lpt_tfl_file_external (LptTflFile *file, gint64 id, GBytes **bytes, gsize *offse
         continue;
       if (packing != NULL && *packing != '\0' && !g_str_equal (packing, "unpacked"))
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported packing \"%.40s\" of an external buffer", packing);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported packing \"%.40s\" of an external buffer",
+                       packing);
           return FALSE;
         }
-      *bytes = map_external (file, group < groups.n ? lpt_tfl_string (flat, lpt_tfl_item (&groups, (guint) group), TFL_ExternalBufferGroup_name) : NULL, error);
+      LptTflTable owner = group < groups.n ? lpt_tfl_item (&groups, (guint) group) : 0;
+      *bytes = map_external (file, lpt_tfl_string (flat, owner, TFL_ExternalBufferGroup_name), error);
       *offset = (gsize) lpt_tfl_int (flat, item, TFL_ExternalBuffer_offset);
       *size = (gsize) lpt_tfl_int (flat, item, TFL_ExternalBuffer_length);
       return *bytes != NULL && check_range ("external buffer", id, *offset, *size, g_bytes_get_size (*bytes), error);
@@ -174,17 +200,20 @@ lpt_tfl_file_code (const LptTflFile *file, gint64 index, const char **custom, gi
   *custom = NULL;
   if (code == 0)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "operator code %" G_GINT64_FORMAT " of %u", index, file->codes.n);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "operator code %" G_GINT64_FORMAT " of %u", index,
+                   file->codes.n);
       return -1;
     }
   /* Files from before code 127 was reached have the old field alone, new ones both. */
-  gint64 builtin = MAX (lpt_tfl_int (flat, code, TFL_OperatorCode_deprecated_builtin_code), lpt_tfl_int (flat, code, TFL_OperatorCode_builtin_code));
+  gint64 builtin = MAX (lpt_tfl_int (flat, code, TFL_OperatorCode_deprecated_builtin_code),
+                        lpt_tfl_int (flat, code, TFL_OperatorCode_builtin_code));
   *version = lpt_tfl_int (flat, code, TFL_OperatorCode_version);
   if (builtin == 32)
     {
       *custom = lpt_tfl_string (flat, code, TFL_OperatorCode_custom_code);
       if (*custom == NULL)
-        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "operator code %" G_GINT64_FORMAT " is a custom operator without a name", index);
+        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                     "operator code %" G_GINT64_FORMAT " is a custom operator without a name", index);
     }
   return builtin == 32 && *custom == NULL ? -1 : MAX (builtin, 0);
 }

@@ -23,7 +23,13 @@ typedef struct
   gint8         fallback;
 } Field;
 
-typedef enum { UNION_QuantizationDetails, UNION_SparseIndexVector, UNION_BuiltinOptions, UNION_BuiltinOptions2 } UnionId;
+typedef enum
+{
+  UNION_QuantizationDetails,
+  UNION_SparseIndexVector,
+  UNION_BuiltinOptions,
+  UNION_BuiltinOptions2
+} UnionId;
 
 /* What the Extra column means depends on the kind. */
 #define EXTRA_BOOL(x) 0
@@ -202,7 +208,9 @@ LptTflTableId
 lpt_tfl_union (const LptTflFlat *flat, LptTflTable table, LptTflField field)
 {
   gsize type = slot_at (flat, table, fields[field].slot - 1u);
-  return type == 0 || lpt_tfl_table (flat, table, field) == 0 ? TFLT_None : member_of ((UnionId) fields[field].extra, read_bytes (flat, type, 1));
+  return type == 0 || lpt_tfl_table (flat, table, field) == 0
+             ? TFLT_None
+             : member_of ((UnionId) fields[field].extra, read_bytes (flat, type, 1));
 }
 
 /* --- vectors ----------------------------------------------------------------- */
@@ -243,8 +251,9 @@ typedef struct
 static gboolean
 broken (Verifier *v, const char *what, LptTflTableId table, const char *field, gsize at)
 {
-  g_set_error (v->error, LPT_ERROR, LPT_ERROR_INVALID, "a broken TensorFlow Lite model: %s%s%s at byte %" G_GSIZE_FORMAT " %s",
-               table_names[table], field != NULL ? "." : "", field != NULL ? field : "", at, what);
+  g_set_error (v->error, LPT_ERROR, LPT_ERROR_INVALID,
+               "a broken TensorFlow Lite model: %s%s%s at byte %" G_GSIZE_FORMAT " %s", table_names[table],
+               field != NULL ? "." : "", field != NULL ? field : "", at, what);
   return FALSE;
 }
 
@@ -338,8 +347,9 @@ lpt_tfl_verify (const LptTflFlat *flat, GError **error)
 {
   if (flat->size < 8 || memcmp (flat->data + 4, "TFL3", 4) != 0)
     {
-      g_set_error_literal (error, LPT_ERROR, LPT_ERROR_INVALID, flat->size < 8 ? "not a TensorFlow Lite model: the file is too short"
-                           : "not a TensorFlow Lite model: the identifier TFL3 is missing");
+      g_set_error_literal (error, LPT_ERROR, LPT_ERROR_INVALID,
+                           flat->size < 8 ? "not a TensorFlow Lite model: the file is too short"
+                                          : "not a TensorFlow Lite model: the identifier TFL3 is missing");
       return 0;
     }
   g_autoptr (GHashTable) seen = g_hash_table_new (g_direct_hash, g_direct_equal);
@@ -347,8 +357,10 @@ lpt_tfl_verify (const LptTflFlat *flat, GError **error)
   gsize root = (gsize) read_bytes (flat, 0, 4);
   if (root < 8 || root > flat->size - 4)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "a broken TensorFlow Lite model: its root at byte %" G_GSIZE_FORMAT
-                   " lies outside of the file of %" G_GSIZE_FORMAT " bytes", root, flat->size);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "a broken TensorFlow Lite model: its root at byte %" G_GSIZE_FORMAT
+                   " lies outside of the file of %" G_GSIZE_FORMAT " bytes",
+                   root, flat->size);
       return 0;
     }
   return verify_table (&v, root, TFLT_Model) ? (LptTflTable) root : 0;

@@ -1,8 +1,8 @@
 /* tflite-flex.c - options of custom operators: FlexBuffers
  *
- * The last byte is the width of the root, the one before it its type, the root stands before them. Offsets point backwards. A map
- * is a vector of values with the keys' vector and its width in front and a type for each value behind. Every read is checked
- * against the ends: what lies outside reads as nothing.
+ * The last byte is the width of the root, the one before it its type, the root stands before them. Offsets point
+ * backwards. A map is a vector of values with the keys' vector and its width in front and a type for each value
+ * behind. Every read is checked against the ends: what lies outside reads as nothing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,17 @@
 
 #include <string.h>
 
-enum { FLEX_INT = 1, FLEX_UINT, FLEX_FLOAT, FLEX_INDIRECT_INT = 6, FLEX_INDIRECT_UINT, FLEX_INDIRECT_FLOAT, FLEX_MAP, FLEX_BOOL = 26 };
+enum
+{
+  FLEX_INT = 1,
+  FLEX_UINT,
+  FLEX_FLOAT,
+  FLEX_INDIRECT_INT = 6,
+  FLEX_INDIRECT_UINT,
+  FLEX_INDIRECT_FLOAT,
+  FLEX_MAP,
+  FLEX_BOOL = 26
+};
 
 typedef struct { const guint8 *data; gsize size; } Flex;
 

@@ -7,6 +7,7 @@
 #include "frontends/onnx_json/read/onnx-scope.h"
 
 #include "ir/infer/lpt-evaluate.h"
+#include "ir/lpt-quant-move.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -317,7 +318,8 @@ lpt_onnx_done (LptOnnxNode *on,
 {
   if (on->error != NULL || !lpt_node_infer (node, &on->error))
     return lpt_node_out (node);
-  lpt_onnx_hand_on (on, node);
+  if (lpt_node_in (node, 0) != NULL && lpt_onnx_moves (node))
+    lpt_node_hand_on_quant (node);
   return lpt_node_fold (lpt_onnx_graph (on), node);
 }
 

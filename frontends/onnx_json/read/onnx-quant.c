@@ -5,6 +5,8 @@
 
 #include "frontends/onnx_json/read/onnx-quant.h"
 
+#include "ir/lpt-quant-move.h"
+
 gboolean
 lpt_onnx_is_plain (const LptValue *value)
 {
@@ -99,27 +101,12 @@ lpt_onnx_quantized (LptOnnxNode *on,
   return reinterpret (on, value, quant);
 }
 
-/* The axis of per-axis quantization behind a move; negative where it does not stay along one axis. Weights of groups
- * [G * O, ...] -> [G, O, ...] keep axis 0, with a number for each pair of group and channel. */
-static gint
-moved_axis (const LptNode  *node,
-            const LptQuant *quant)
-{
-  LptTensor *order = node->op == LPT_OP_TRANSPOSE ? lpt_node_in ((LptNode *) node, 1)->producer->data : NULL;
-
-  if (order != NULL)
-    for (gint64 i = 0; i < lpt_tensor_count (order); i++)
-      if (lpt_tensor_get_i64 (order, i) == quant->axis)
-        return (gint) i;
-  return node->op == LPT_OP_RESHAPE && quant->axis == 0 ? 0 : -1;
-}
-
 gboolean
 lpt_onnx_moves (const LptNode *node)
 {
   const LptQuant *quant = lpt_node_in ((LptNode *) node, 0)->quant;
 
-  if (quant != NULL && quant->n > 1 && moved_axis (node, quant) < 0)
+  if (quant != NULL && quant->n > 1 && lpt_quant_axis_behind (quant, node) < 0)
     return FALSE;
   switch (node->op)
     {
@@ -141,20 +128,4 @@ lpt_onnx_moves (const LptNode *node)
     default:
       return FALSE;
     }
-}
-
-void
-lpt_onnx_hand_on (LptOnnxNode *on,
-                  LptNode     *node)
-{
-  LptValue *x = lpt_node_in (node, 0);
-  LptQuant *quant = x != NULL ? x->quant : NULL;
-  g_autoptr (LptQuant) moved = NULL;
-
-  if (quant == NULL || !lpt_onnx_moves (node))
-    return;
-  moved = quant->n > 1 ? lpt_quant_new (moved_axis (node, quant), quant->n, quant->scale, quant->zero_point) : lpt_quant_ref (quant);
-  for (guint i = 0; i < node->n_out; i++)
-    if (node->out[i].dtype == x->dtype && node->out[i].quant == NULL)
-      lpt_value_set_quant (&node->out[i], moved);
 }

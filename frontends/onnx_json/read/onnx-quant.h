@@ -21,9 +21,6 @@ LptValue *lpt_onnx_quantized  (LptOnnxNode *on, LptValue *value, LptQuant *quant
 /* Does the op hand quantization on from input 0, element by element? */
 gboolean  lpt_onnx_moves      (const LptNode *node);
 
-/* Gives the outputs of a move the quantization of its input. */
-void      lpt_onnx_hand_on    (LptOnnxNode *on, LptNode *node);
-
 /* Inputs @a and @b less their zero points @zero_a and @zero_b (which may be absent), multiplied: int32. */
 LptValue *lpt_onnx_matmul_integer (LptOnnxNode *on, guint a, guint b, guint zero_a, guint zero_b);
 

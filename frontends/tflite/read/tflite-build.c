@@ -7,6 +7,7 @@
 
 #include "eval/lpt-call.h"
 #include "ir/infer/lpt-evaluate.h"
+#include "ir/lpt-quant-move.h"
 
 #include <stdarg.h>
 
@@ -40,17 +41,12 @@ lpt_tfl_add (LptTflOp *op, LptOp kind, guint n_in, ...)
   return lpt_tfl_add_list (op, kind, n_out < 0 ? 1 : (guint) n_out, n_in, in);
 }
 
-/* Codes go through what moves or selects elements. */
-static void
-hand_on (LptNode *node)
+/* Do codes go through, or is an element chosen? */
+static gboolean
+moves_codes (const LptNode *node)
 {
-  LptValue *x = lpt_node_in (node, 0);
-  if (x == NULL || x->quant == NULL || x->quant->n > 1 || (node->info->flags & LPT_OP_F_COUNTS) != 0
-      || (lpt_exec_op (node->op)->flags & (LPT_EXEC_MOVES | LPT_EXEC_CODES)) == 0)
-    return;
-  for (guint i = 0; i < node->n_out; i++)
-    if (node->out[i].dtype == x->dtype && node->out[i].quant == NULL)
-      lpt_value_set_quant (&node->out[i], x->quant);
+  return (node->info->flags & LPT_OP_F_COUNTS) == 0
+         && (lpt_exec_op (node->op)->flags & (LPT_EXEC_MOVES | LPT_EXEC_CODES)) != 0;
 }
 
 LptValue *
@@ -58,7 +54,8 @@ lpt_tfl_done (LptTflOp *op, LptNode *node)
 {
   if (op->error != NULL || !lpt_node_infer (node, &op->error))
     return lpt_node_out (node);
-  hand_on (node);
+  if (moves_codes (node))
+    lpt_node_hand_on_quant (node);
   return lpt_node_fold (op->scope->graph, node);
 }
 
@@ -215,8 +212,8 @@ lpt_tfl_unsqueeze (LptTflOp *op, LptValue *value, gint64 axis)
 LptValue *
 lpt_tfl_slice (LptTflOp *op, LptValue *value, gint64 axis, gint64 start, gint64 stop)
 {
-  return lpt_tfl_emit (op, LPT_OP_SLICE, 5, value, lpt_tfl_i64_one (op, start), lpt_tfl_i64_one (op, stop), lpt_tfl_i64_one (op, 1),
-                       lpt_tfl_i64_one (op, axis));
+  return lpt_tfl_emit (op, LPT_OP_SLICE, 5, value, lpt_tfl_i64_one (op, start), lpt_tfl_i64_one (op, stop),
+                       lpt_tfl_i64_one (op, 1), lpt_tfl_i64_one (op, axis));
 }
 
 LptValue *

@@ -1,10 +1,11 @@
 /* tflite-graph.c - subgraphs of a .tflite file: operators in order, each by its row
  *
- * Operators are mapped in the file's order as far as each stands behind those whose tensors it reads; one that does not waits
- * for them. What the rows lack (custom operators, Flex, strings) becomes an Opaque node with the name of the operator, which
- * prints and cannot run.
+ * Operators are mapped in the file's order as far as each stands behind those whose tensors it reads; one that does
+ * not waits for them. What the rows lack (custom operators, Flex, strings) becomes an Opaque node with the name of
+ * the operator, which prints and cannot run.
  *
- * Refused: indices of tensors, operator codes or subgraphs that are not there, tensors that two operators write, circles.
+ * Refused: indices of tensors, operator codes or subgraphs that are not there, tensors that two operators write,
+ * circles.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -138,14 +139,17 @@ map_opaque (LptTflOp *op)
     }
   if (op->error != NULL)
     return;
-  LptNode *node = lpt_graph_add_full (op->scope->graph, lpt_op_info (LPT_OP_OPAQUE), 0, op->name, op->n_in, in, op->n_out);
+  LptNode *node = lpt_graph_add_full (op->scope->graph, lpt_op_info (LPT_OP_OPAQUE), 0, op->name, op->n_in, in,
+                                      op->n_out);
   node->raw = g_strdup_printf ("<layer type=\"%s\" version=\"tflite\"/>", type);
   for (guint o = 0; o < op->n_out; o++)
     {
       LptTflTensor *t = lpt_tfl_out_tensor (op, o);
       node->out[o].dtype = t->dtype != LPT_DTYPE_UNDEFINED ? t->dtype : LPT_DTYPE_STRING;
       /* What nobody computed may have any shape where the file gives none. */
-      node->out[o].shape = t->shape.rank == 0 && lpt_tfl_int (op->flat, t->table, TFL_Tensor_has_rank) == 0 ? LPT_SHAPE_ANY : t->shape;
+      node->out[o].shape = t->shape.rank == 0 && lpt_tfl_int (op->flat, t->table, TFL_Tensor_has_rank) == 0
+                               ? LPT_SHAPE_ANY
+                               : t->shape;
       lpt_value_set_quant (&node->out[o], t->quant);
       if (*t->name != '\0')
         lpt_value_add_name (&node->out[o], t->name);
@@ -157,7 +161,8 @@ map_opaque (LptTflOp *op)
 static gboolean
 takes_complex (const LptTflRow *row)
 {
-  return row == NULL || row->map == NULL || row->map == lpt_tfl_map_reshape || row->map == lpt_tfl_map_complex_part || row->map == lpt_tfl_map_complex_abs;
+  return row == NULL || row->map == NULL || row->map == lpt_tfl_map_reshape || row->map == lpt_tfl_map_complex_part
+         || row->map == lpt_tfl_map_complex_abs;
 }
 
 static void
@@ -195,13 +200,16 @@ run_op (LptTflScope *scope, guint index, LptTflTable table, GError **error)
   LptTflImport *import = scope->import;
   LptTflOp op = { .scope = scope, .flat = &import->file->flat, .table = table, .type = "?", .name = "" };
   const char *custom = NULL;
-  gint64 version, code = lpt_tfl_file_code (import->file, lpt_tfl_int (op.flat, table, TFL_Operator_opcode_index), &custom, &version, &op.error);
+  gint64 version, code = lpt_tfl_file_code (import->file, lpt_tfl_int (op.flat, table, TFL_Operator_opcode_index),
+                                            &custom, &version, &op.error);
   const LptTflRow *row = code >= 0 ? find_row (code, custom) : NULL;
   g_autofree char *number = g_strdup_printf ("operator %" G_GINT64_FORMAT, code), *unnamed = NULL, *valid = NULL;
   valid = custom != NULL ? g_utf8_make_valid (custom, -1) : NULL;
   op.type = valid != NULL ? valid : row != NULL ? row->name : number;
   if (op.error == NULL && row == NULL && custom == NULL)
-    lpt_tfl_unsupported (&op, "builtin operator %" G_GINT64_FORMAT " (version %" G_GINT64_FORMAT "): it is newer than this program", code, version);
+    lpt_tfl_unsupported (
+        &op, "builtin operator %" G_GINT64_FORMAT " (version %" G_GINT64_FORMAT "): it is newer than this program",
+        code, version);
   gboolean ok = op.error == NULL && read_tensors (&op, TFL_Operator_inputs, TRUE, &op.n_in, &op.in)
                 && read_tensors (&op, TFL_Operator_outputs, FALSE, &op.n_out, &op.out);
   unnamed = g_strdup_printf ("%s_%u", op.type, index);
@@ -220,7 +228,8 @@ run_op (LptTflScope *scope, guint index, LptTflTable table, GError **error)
   g_free (op.out);
   if (op.error == NULL)
     return TRUE;
-  g_propagate_prefixed_error (error, op.error, "subgraph %u: operator %u (%s, \"%s\"): ", scope->index, index, op.type, op.name);
+  g_propagate_prefixed_error (error, op.error, "subgraph %u: operator %u (%s, \"%s\"): ", scope->index, index, op.type,
+                              op.name);
   return FALSE;
 }
 
@@ -248,7 +257,8 @@ writers_of (const LptTflScope *scope, const LptTflVector *ops)
 
 /* Runs the operators that @index waits for, then it: an explicit stack, for files may be long. */
 static gboolean
-run_with_sources (LptTflScope *scope, const LptTflVector *ops, const gint *writer, guint8 *state, guint index, GError **error)
+run_with_sources (LptTflScope *scope, const LptTflVector *ops, const gint *writer, guint8 *state, guint index,
+                  GError **error)
 {
   g_autoptr (GArray) stack = g_array_new (FALSE, FALSE, sizeof (guint));
   g_array_append_val (stack, index);
@@ -266,7 +276,8 @@ run_with_sources (LptTflScope *scope, const LptTflVector *ops, const gint *write
             continue;
           if (state[from] == 1)
             {
-              g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "subgraph %u: operators %u and %d wait for each other", scope->index, i, from);
+              g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "subgraph %u: operators %u and %d wait for each other",
+                           scope->index, i, from);
               return FALSE;
             }
           wait = (guint) from;
@@ -290,7 +301,9 @@ lpt_tfl_scope_run (LptTflScope *scope, GError **error)
   LptTflVector ops = lpt_tfl_scope_list (scope, TFL_SubGraph_operators);
   if (scope->import->depth >= MAX_NESTING)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "subgraph %u: subgraphs that call each other deeper than %d, or in a circle", scope->index, MAX_NESTING);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "subgraph %u: subgraphs that call each other deeper than %d, or in a circle", scope->index,
+                   MAX_NESTING);
       return FALSE;
     }
   g_autofree gint *writer = writers_of (scope, &ops);

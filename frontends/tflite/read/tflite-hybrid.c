@@ -2,8 +2,8 @@
  *
  *     y = W D (x) + b       D rounds x to 8 bits, with a scale found at run time for each row
  *
- * D is DynamicFakeQuantize, W a Dequantize over the weights. TensorFlow Lite adds up codes and multiplies the sum by both
- * scales; this differs by the rounding of single precision. Weights of type uint8 hold the bytes of int8 ones.
+ * D is DynamicFakeQuantize, W a Dequantize over the weights. TensorFlow Lite adds up codes and multiplies the sum by
+ * both scales; this differs by the rounding of single precision. Weights of type uint8 hold the bytes of int8 ones.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,8 @@
 gboolean
 lpt_tfl_is_hybrid (const LptValue *x, const LptValue *w)
 {
-  return lpt_dtype_is_real (x->dtype) && x->quant == NULL && w->quant != NULL && (w->dtype == LPT_DTYPE_I8 || w->dtype == LPT_DTYPE_U8);
+  return lpt_dtype_is_real (x->dtype) && x->quant == NULL && w->quant != NULL
+         && (w->dtype == LPT_DTYPE_I8 || w->dtype == LPT_DTYPE_U8);
 }
 
 LptValue *
@@ -32,7 +33,10 @@ lpt_tfl_hybrid_weights (LptTflOp *op, LptValue *w)
   if (w->dtype == LPT_DTYPE_U8 && data != NULL)
     {
       g_autoptr (LptQuant) quant = lpt_quant_new (w->quant->axis, w->quant->n, w->quant->scale, NULL);
-      w = lpt_tfl_tensor_value (op, lpt_tensor_new_copy (LPT_DTYPE_I8, lpt_tensor_shape (data), lpt_tensor_data (data), op->error == NULL ? &op->error : NULL), quant);
+      w = lpt_tfl_tensor_value (op,
+                                lpt_tensor_new_copy (LPT_DTYPE_I8, lpt_tensor_shape (data), lpt_tensor_data (data),
+                                                     op->error == NULL ? &op->error : NULL),
+                                quant);
     }
   return lpt_tfl_real_of (op, w);
 }

@@ -130,7 +130,8 @@ LptValue *lpt_tfl_done_as   (LptTflOp *op, LptNode *node, guint o);
 /* With a type and quantization given (nullable). */
 LptValue *lpt_tfl_done_with (LptTflOp *op, LptNode *node, LptDType dtype, LptQuant *quant);
 
-LptValue *lpt_tfl_tensor_value (LptTflOp *op, LptTensor *tensor, LptQuant *quant);   /* takes @tensor over; NULL = out of memory */
+LptValue *lpt_tfl_tensor_value (LptTflOp *op, LptTensor *tensor,
+                                LptQuant *quant); /* takes @tensor over; NULL = out of memory */
 /* The same in place of the constant @from, with its name. */
 LptValue *lpt_tfl_constant_like (LptTflOp *op, LptValue *from, LptTensor *tensor, LptQuant *quant);
 LptValue *lpt_tfl_scalar    (LptTflOp *op, LptDType dtype, double value);
@@ -187,7 +188,7 @@ gint      lpt_tfl_front_axis (gint axis, gint rank);
 
 /* --- graphs (tflite-graph.c, tflite-tensor.c) ---------------------------------------- */
 
-LptTflScope *lpt_tfl_scope_new   (LptTflImport *import, LptGraph *graph, guint index, const char *prefix, GError **error);
+LptTflScope *lpt_tfl_scope_new (LptTflImport *import, LptGraph *graph, guint index, const char *prefix, GError **error);
 void         lpt_tfl_scope_free  (LptTflScope *scope);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptTflScope, lpt_tfl_scope_free)
 LptTflVector lpt_tfl_scope_list  (const LptTflScope *scope, LptTflField field);
@@ -199,7 +200,8 @@ LptValue    *lpt_tfl_scope_value (LptTflScope *scope, gint64 tensor, GError **er
 LptTensor   *lpt_tfl_scope_data  (LptTflScope *scope, gint64 tensor, GError **error);
 gboolean     lpt_tfl_scope_tensor (LptTflScope *scope, guint index, GError **error);
 /* Sparse tensors: the dense elements (transfer full); NULL + error. */
-LptTensor   *lpt_tfl_densify     (const LptTflFlat *flat, LptTflTable sparsity, LptTensor *values, const LptShape *shape, GError **error);
+LptTensor *lpt_tfl_densify (const LptTflFlat *flat, LptTflTable sparsity, LptTensor *values, const LptShape *shape,
+                            GError **error);
 
 LptTflVariable *lpt_tfl_variable (LptTflImport *import, const char *name);
 /* What the variable holds at this place; @like says its type, shape and quantization. */

@@ -8,9 +8,9 @@
  *     f (back (a), ...) = back (f (a, ...))        elementwise; constants are turned while reading, other operands of
  *                                                  one element stay
  *
- * Transposes that nobody reads any more are swept with the other unread nodes. What is left stands at the ends of the graph
- * and around Reshapes; the executor, whose data has its channels last, runs those as views. The node that computes has the
- * tensor's name, the Transpose behind it "NAME/nhwc".
+ * Transposes that nobody reads any more are swept with the other unread nodes. What is left stands at the ends of the
+ * graph and around Reshapes; the executor, whose data has its channels last, runs those as views. The node that
+ * computes has the tensor's name, the Transpose behind it "NAME/nhwc".
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -107,7 +107,8 @@ lpt_tfl_back (LptTflOp *op, LptValue *value)
   return turn (op, value, FALSE);
 }
 
-/* @value, of fewer axes than @rank perhaps, so that it broadcasts with the channels first; NULL: it would have to be turned. */
+/* @value, of fewer axes than @rank perhaps, so that it broadcasts with the channels first; NULL: it would have to be
+   turned. */
 static LptValue *
 operand (LptTflOp *op, LptValue *value, gint rank, gboolean make)
 {

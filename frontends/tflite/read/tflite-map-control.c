@@ -24,7 +24,9 @@ lpt_tfl_map_var_handle (LptTflOp *op)
   LptTflTable options = op->options_id == TFLT_VarHandleOptions ? op->options : 0;
   const char *container = lpt_tfl_string (op->flat, options, TFL_VarHandleOptions_container);
   const char *name = lpt_tfl_string (op->flat, options, TFL_VarHandleOptions_shared_name);
-  g_autofree char *both = container != NULL && *container != '\0' ? g_strdup_printf ("%s/%s", container, name != NULL ? name : "") : g_strdup (name != NULL ? name : "");
+  g_autofree char *both = container != NULL && *container != '\0'
+                              ? g_strdup_printf ("%s/%s", container, name != NULL ? name : "")
+                              : g_strdup (name != NULL ? name : "");
   g_autofree char *valid = g_utf8_make_valid (both, -1);
   LptTflTensor *out = lpt_tfl_out_tensor (op, 0);
   if (out != NULL)
@@ -75,23 +77,29 @@ static LptValue *
 scope_output (LptTflOp *op, LptTflScope *scope, guint k)
 {
   LptTflVector list = lpt_tfl_scope_list (scope, TFL_SubGraph_outputs);
-  LptValue *value = port (op, scope, TFL_SubGraph_outputs, k) != NULL ? lpt_tfl_scope_value (scope, lpt_tfl_item_int (&list, k), &op->error) : NULL;
+  LptValue *value = port (op, scope, TFL_SubGraph_outputs, k) != NULL
+                        ? lpt_tfl_scope_value (scope, lpt_tfl_item_int (&list, k), &op->error)
+                        : NULL;
   return value != NULL ? value : lpt_tfl_scalar (op, LPT_DTYPE_F32, 0);
 }
 
 static LptTflScope *
 open_scope (LptTflOp *op, LptGraph *graph, gint64 index, const char *prefix, guint n_in, guint n_out)
 {
-  LptTflScope *scope = index >= 0 && index <= G_MAXINT32 ? lpt_tfl_scope_new (op->scope->import, graph, (guint) index, prefix, op->error == NULL ? &op->error : NULL) : NULL;
+  LptTflScope *scope = index >= 0 && index <= G_MAXINT32 ? lpt_tfl_scope_new (
+                           op->scope->import, graph, (guint) index, prefix, op->error == NULL ? &op->error : NULL)
+                                                         : NULL;
   if (scope == NULL)
     {
       lpt_tfl_invalid (op, "there is no subgraph %" G_GINT64_FORMAT, index);
       return NULL;
     }
-  LptTflVector ins = lpt_tfl_scope_list (scope, TFL_SubGraph_inputs), outs = lpt_tfl_scope_list (scope, TFL_SubGraph_outputs);
+  LptTflVector ins = lpt_tfl_scope_list (scope, TFL_SubGraph_inputs);
+  LptTflVector outs = lpt_tfl_scope_list (scope, TFL_SubGraph_outputs);
   scope->is_body = op->scope->is_body;
   if (ins.n != n_in || outs.n != n_out)
-    lpt_tfl_invalid (op, "subgraph %" G_GINT64_FORMAT " has %u inputs and %u outputs, not %u and %u", index, ins.n, outs.n, n_in, n_out);
+    lpt_tfl_invalid (op, "subgraph %" G_GINT64_FORMAT " has %u inputs and %u outputs, not %u and %u", index, ins.n,
+                     outs.n, n_in, n_out);
   return scope;
 }
 
@@ -115,7 +123,8 @@ inline_graph (LptTflOp *op, gint64 index, guint n_in, LptValue *const *in, guint
 void
 lpt_tfl_map_call (LptTflOp *op)
 {
-  gint64 index = lpt_tfl_opt_int (op, op->argument != 0 ? TFL_StableHLOCompositeOptions_decomposition_subgraph_index : TFL_CallOptions_subgraph);
+  gint64 index = lpt_tfl_opt_int (op, op->argument != 0 ? TFL_StableHLOCompositeOptions_decomposition_subgraph_index
+                                                        : TFL_CallOptions_subgraph);
   g_autofree LptValue **in = g_new0 (LptValue *, op->n_in + 1);
   g_autofree LptValue **out = g_new0 (LptValue *, op->n_out + 1);
   for (guint i = 0; i < op->n_in; i++)
@@ -128,7 +137,8 @@ lpt_tfl_map_call (LptTflOp *op)
 void
 lpt_tfl_map_call_once (LptTflOp *op)
 {
-  g_autoptr (LptTflScope) scope = open_scope (op, op->scope->graph, lpt_tfl_opt_int (op, TFL_CallOnceOptions_init_subgraph_index), op->name, 0, 0);
+  g_autoptr (LptTflScope) scope = open_scope (
+      op, op->scope->graph, lpt_tfl_opt_int (op, TFL_CallOnceOptions_init_subgraph_index), op->name, 0, 0);
   if (op->error != NULL)
     return;
   scope->is_init = TRUE;
@@ -139,7 +149,8 @@ lpt_tfl_map_call_once (LptTflOp *op)
 
 /* A subgraph as a graph of its own; @shapes of its inputs (NULL: those of @in). NULL + error. */
 static LptGraph *
-make_body (LptTflOp *op, gint64 index, guint n_in, LptValue *const *in, const LptShape *shapes, guint n_out, LptTflScope **scope_out)
+make_body (LptTflOp *op, gint64 index, guint n_in, LptValue *const *in, const LptShape *shapes, guint n_out,
+           LptTflScope **scope_out)
 {
   g_autoptr (LptGraph) body = lpt_graph_new ("body");
   g_autoptr (LptTflScope) scope = open_scope (op, body, index, NULL, n_in, n_out);
@@ -149,7 +160,8 @@ make_body (LptTflOp *op, gint64 index, guint n_in, LptValue *const *in, const Lp
   for (guint k = 0; k < n_in && op->error == NULL; k++)
     {
       LptTflTensor *t = port (op, scope, TFL_SubGraph_inputs, k);
-      LptNode *node = lpt_graph_add (body, LPT_OP_PARAMETER, 0, t != NULL && *t->name != '\0' ? t->name : "input", 0, NULL);
+      LptNode *node = lpt_graph_add (body, LPT_OP_PARAMETER, 0, t != NULL && *t->name != '\0' ? t->name : "input", 0,
+                                     NULL);
       LPT_ATTRS (node, LptParameterAttrs)->element_type = in[k]->dtype;
       LPT_ATTRS (node, LptParameterAttrs)->shape = shapes != NULL ? shapes[k] : in[k]->shape;
       lpt_value_set_quant (lpt_node_out (node), in[k]->quant);
@@ -208,7 +220,9 @@ lpt_tfl_map_if (LptTflOp *op)
     return;
   if (known != NULL)
     {
-      inline_graph (op, lpt_tfl_opt_int (op, fields[lpt_tensor_count (known) == 1 && lpt_tensor_get_i64 (known, 0) != 0 ? 0 : 1]), op->n_in - 1, in + 1, op->n_out, out);
+      inline_graph (
+          op, lpt_tfl_opt_int (op, fields[lpt_tensor_count (known) == 1 && lpt_tensor_get_i64 (known, 0) != 0 ? 0 : 1]),
+          op->n_in - 1, in + 1, op->n_out, out);
       for (guint o = 0; o < op->n_out && op->error == NULL; o++)
         lpt_tfl_set (op, o, out[o]);
       return;
@@ -238,12 +252,14 @@ lpt_tfl_map_if (LptTflOp *op)
 
 /* --- WHILE ------------------------------------------------------------------------------- */
 
-/* The body with the condition behind it as result 0. Shapes that do not come back as they went in widen; then NULL without error. */
+/* The body with the condition behind it as result 0. Shapes that do not come back as they went in widen; then NULL
+   without error. */
 static LptGraph *
 while_body (LptTflOp *op, LptValue *const *in, LptShape *shapes, gboolean *settled)
 {
   g_autoptr (LptTflScope) scope = NULL;
-  g_autoptr (LptGraph) body = make_body (op, lpt_tfl_opt_int (op, TFL_WhileOptions_body_subgraph_index), op->n_in, in, shapes, op->n_in, &scope);
+  g_autoptr (LptGraph) body = make_body (op, lpt_tfl_opt_int (op, TFL_WhileOptions_body_subgraph_index), op->n_in, in,
+                                         shapes, op->n_in, &scope);
   if (body == NULL)
     return NULL;
   g_autofree LptValue **next = g_new0 (LptValue *, op->n_in + 1);
@@ -255,7 +271,8 @@ while_body (LptTflOp *op, LptValue *const *in, LptShape *shapes, gboolean *settl
       next[k] = scope_output (op, scope, k);
       LptShape wide = lpt_shape_widen (&shapes[k], &next[k]->shape);
       if (next[k]->dtype != in[k]->dtype)
-        lpt_tfl_invalid (op, "variable %u is %s, and comes back as %s", k, lpt_dtype_name (in[k]->dtype), lpt_dtype_name (next[k]->dtype));
+        lpt_tfl_invalid (op, "variable %u is %s, and comes back as %s", k, lpt_dtype_name (in[k]->dtype),
+                         lpt_dtype_name (next[k]->dtype));
       *settled = *settled && lpt_shape_equal (&wide, &shapes[k]);
       shapes[k] = wide;
     }

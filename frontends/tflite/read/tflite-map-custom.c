@@ -17,16 +17,22 @@ option (LptTflOp *op, const char *key, double fallback)
 void
 lpt_tfl_map_detection_post_process (LptTflOp *op)
 {
-  LptValue *in[] = { lpt_tfl_real_of (op, lpt_tfl_in (op, 0)), lpt_tfl_real_of (op, lpt_tfl_in (op, 1)), lpt_tfl_real_of (op, lpt_tfl_in (op, 2)) };
+  LptValue *in[] = { lpt_tfl_real_of (op, lpt_tfl_in (op, 0)), lpt_tfl_real_of (op, lpt_tfl_in (op, 1)),
+                     lpt_tfl_real_of (op, lpt_tfl_in (op, 2)) };
   LptNode *node = lpt_tfl_add_list (op, LPT_OP_DETECTION_POST_PROCESS, 4, 3, in);
   LptDetectionPostProcessAttrs *a = LPT_ATTRS (node, LptDetectionPostProcessAttrs);
   const struct { const char *key; double fallback; gint64 *to; } ints[] = {
     { "max_detections", 0, &a->max_detections }, { "max_classes_per_detection", 1, &a->max_classes_per_detection },
     { "detections_per_class", 100, &a->detections_per_class }, { "num_classes", 0, &a->num_classes },
   };
-  const struct { const char *key; double *to; } reals[] = {
-    { "nms_score_threshold", &a->nms_score_threshold }, { "nms_iou_threshold", &a->nms_iou_threshold }, { "y_scale", &a->y_scale },
-    { "x_scale", &a->x_scale }, { "h_scale", &a->h_scale }, { "w_scale", &a->w_scale },
+  const struct { const char *key; double *to;
+  } reals[] = {
+    { "nms_score_threshold", &a->nms_score_threshold },
+    { "nms_iou_threshold", &a->nms_iou_threshold },
+    { "y_scale", &a->y_scale },
+    { "x_scale", &a->x_scale },
+    { "h_scale", &a->h_scale },
+    { "w_scale", &a->w_scale },
   };
   for (guint i = 0; i < G_N_ELEMENTS (ints); i++)
     *ints[i].to = (gint64) CLAMP (option (op, ints[i].key, ints[i].fallback), -1.0, 1e6);

@@ -1,7 +1,8 @@
 /* tflite-map-elementwise.c - arithmetic, comparisons, functions of one input, softmax
  *
- * Operands come with the channels first where that costs nothing (lpt_tfl_align()). What computes on quantized integers takes the
- * output's type and quantization; where there is no rule for integers, the executor dequantizes and quantizes.
+ * Operands come with the channels first where that costs nothing (lpt_tfl_align()). What computes on quantized
+ * integers takes the output's type and quantization; where there is no rule for integers, the executor dequantizes
+ * and quantizes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,8 +33,8 @@ static gint64
 fused (LptTflOp *op)
 {
   static const LptTflField fields[] = {
-    TFL_AddOptions_fused_activation_function, TFL_SubOptions_fused_activation_function, TFL_MulOptions_fused_activation_function,
-    TFL_DivOptions_fused_activation_function,
+    TFL_AddOptions_fused_activation_function, TFL_SubOptions_fused_activation_function,
+    TFL_MulOptions_fused_activation_function, TFL_DivOptions_fused_activation_function,
   };
   gint64 act = 0;
   for (guint i = 0; i < G_N_ELEMENTS (fields); i++)
@@ -154,7 +155,9 @@ lpt_tfl_map_gelu (LptTflOp *op)
   LptValue *x = lpt_tfl_in (op, 0);
   gboolean front = lpt_tfl_align (op, 1, &x);
   LptNode *node = lpt_tfl_add (op, LPT_OP_GELU, 1, x);
-  LPT_ATTRS (node, LptGeluAttrs)->approximation_mode = lpt_tfl_opt_int (op, TFL_GeluOptions_approximate) != 0 ? LPT_GELU_TANH : LPT_GELU_ERF;
+  LPT_ATTRS (node, LptGeluAttrs)->approximation_mode = lpt_tfl_opt_int (op, TFL_GeluOptions_approximate) != 0
+                                                           ? LPT_GELU_TANH
+                                                           : LPT_GELU_ERF;
   finish (op, lpt_tfl_done_as (op, node, 0), front);
 }
 
@@ -185,8 +188,10 @@ void
 lpt_tfl_map_atan2 (LptTflOp *op)
 {
   LptValue *y = lpt_tfl_in (op, 0), *x = lpt_tfl_in (op, 1), *zero = lpt_tfl_like (op, x, 0);
-  LptValue *up = lpt_tfl_emit (op, LPT_OP_GREATER_EQUAL, 2, y, zero), *left = lpt_tfl_emit (op, LPT_OP_LESS, 2, x, zero);
-  LptValue *none = lpt_tfl_emit (op, LPT_OP_LOGICAL_AND, 2, lpt_tfl_emit (op, LPT_OP_EQUAL, 2, x, zero), lpt_tfl_emit (op, LPT_OP_EQUAL, 2, y, zero));
+  LptValue *up = lpt_tfl_emit (op, LPT_OP_GREATER_EQUAL, 2, y, zero);
+  LptValue *left = lpt_tfl_emit (op, LPT_OP_LESS, 2, x, zero);
+  LptValue *none = lpt_tfl_emit (op, LPT_OP_LOGICAL_AND, 2, lpt_tfl_emit (op, LPT_OP_EQUAL, 2, x, zero),
+                                 lpt_tfl_emit (op, LPT_OP_EQUAL, 2, y, zero));
   LptValue *angle = lpt_tfl_emit (op, LPT_OP_ATAN, 1, lpt_tfl_emit (op, LPT_OP_DIVIDE, 2, y, x));
   LptValue *half = lpt_tfl_emit (op, LPT_OP_SELECT, 3, up, lpt_tfl_like (op, x, G_PI), lpt_tfl_like (op, x, -G_PI));
   angle = lpt_tfl_emit (op, LPT_OP_ADD, 2, angle, lpt_tfl_emit (op, LPT_OP_SELECT, 3, left, half, zero));
@@ -204,7 +209,8 @@ lpt_tfl_map_softmax (LptTflOp *op)
   float beta = op->argument == LPT_OP_SOFTMAX ? (float) lpt_tfl_opt_real (op, TFL_SoftmaxOptions_beta) : 1.0f;
   if (beta != 1 && x->quant != NULL && beta > 0)
     {
-      g_autoptr (LptQuant) steep = lpt_quant_new_one ((float) ((float) x->quant->scale[0] * beta), x->quant->zero_point[0]);
+      g_autoptr (LptQuant) steep = lpt_quant_new_one ((float) ((float) x->quant->scale[0] * beta),
+                                                      x->quant->zero_point[0]);
       LptNode *node = lpt_tfl_add (op, LPT_OP_REINTERPRET, 1, x);
       LPT_ATTRS (node, LptQuantizeAttrs)->type = x->dtype;
       x = lpt_tfl_done_with (op, node, x->dtype, steep);

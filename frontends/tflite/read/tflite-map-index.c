@@ -11,7 +11,8 @@ void
 lpt_tfl_map_gather (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0), *indices = lpt_tfl_in (op, 1);
-  LptNode *node = lpt_tfl_add (op, LPT_OP_GATHER, 3, x, lpt_tfl_codes (op, indices), lpt_tfl_i64_scalar (op, lpt_tfl_opt_int (op, TFL_GatherOptions_axis)));
+  LptNode *node = lpt_tfl_add (op, LPT_OP_GATHER, 3, x, lpt_tfl_codes (op, indices),
+                               lpt_tfl_i64_scalar (op, lpt_tfl_opt_int (op, TFL_GatherOptions_axis)));
   node->opset = 8;
   LPT_ATTRS (node, LptGatherAttrs)->batch_dims = lpt_tfl_opt_int (op, TFL_GatherOptions_batch_dims);
   lpt_tfl_set (op, 0, lpt_tfl_done (op, node));
@@ -48,7 +49,9 @@ lpt_tfl_map_top_k (LptTflOp *op)
 void
 lpt_tfl_map_scatter_nd (LptTflOp *op)
 {
-  LptValue *indices = lpt_tfl_in (op, 0), *updates = lpt_tfl_in (op, 1), *shape = lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64);
+  LptValue *indices = lpt_tfl_in (op, 0);
+  LptValue *updates = lpt_tfl_in (op, 1);
+  LptValue *shape = lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64);
   LptValue *codes = lpt_tfl_codes (op, updates);
   LptValue *zeros = lpt_tfl_broadcast (op, lpt_tfl_like (op, codes, 0), shape);
   LptNode *node = lpt_tfl_add (op, LPT_OP_SCATTER_ND_UPDATE, 3, zeros, indices, codes);
@@ -61,7 +64,9 @@ lpt_tfl_map_scatter_nd (LptTflOp *op)
 void
 lpt_tfl_map_sparse_to_dense (LptTflOp *op)
 {
-  LptValue *indices = lpt_tfl_in (op, 0), *shape = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64), *values = lpt_tfl_in (op, 2);
+  LptValue *indices = lpt_tfl_in (op, 0);
+  LptValue *shape = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64);
+  LptValue *values = lpt_tfl_in (op, 2);
   gint rank = lpt_tfl_rank (op, indices);
   LptValue *dense = lpt_tfl_broadcast (op, lpt_tfl_in (op, 3), shape);
   if (rank < 2)
@@ -77,7 +82,9 @@ lpt_tfl_map_sparse_to_dense (LptTflOp *op)
 void
 lpt_tfl_map_dynamic_update_slice (LptTflOp *op)
 {
-  LptValue *x = lpt_tfl_in (op, 0), *update = lpt_tfl_in (op, 1), *start = lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64);
+  LptValue *x = lpt_tfl_in (op, 0);
+  LptValue *update = lpt_tfl_in (op, 1);
+  LptValue *start = lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64);
   gint rank = lpt_tfl_rank (op, x);
   gint64 ones[LPT_MAX_RANK], axes[LPT_MAX_RANK];
   for (gint i = 0; i < rank; i++)
@@ -87,10 +94,13 @@ lpt_tfl_map_dynamic_update_slice (LptTflOp *op)
     }
   LptValue *size = lpt_tfl_shape_of (op, update);
   LptValue *last = lpt_tfl_emit (op, LPT_OP_SUBTRACT, 2, lpt_tfl_shape_of (op, x), size);
-  start = lpt_tfl_emit (op, LPT_OP_MAXIMUM, 2, lpt_tfl_emit (op, LPT_OP_MINIMUM, 2, start, last), lpt_tfl_i64_scalar (op, 0));
+  start = lpt_tfl_emit (op, LPT_OP_MAXIMUM, 2, lpt_tfl_emit (op, LPT_OP_MINIMUM, 2, start, last),
+                        lpt_tfl_i64_scalar (op, 0));
   LptValue *stop = lpt_tfl_emit (op, LPT_OP_ADD, 2, start, size);
-  lpt_tfl_set (op, 0, rank == 0 ? lpt_tfl_emit (op, LPT_OP_IDENTITY, 1, update)
-               : lpt_tfl_emit (op, LPT_OP_SLICE_SCATTER, 6, x, update, start, stop, lpt_tfl_i64 (op, (guint) rank, ones), lpt_tfl_i64 (op, (guint) rank, axes)));
+  lpt_tfl_set (op, 0,
+               rank == 0 ? lpt_tfl_emit (op, LPT_OP_IDENTITY, 1, update)
+                         : lpt_tfl_emit (op, LPT_OP_SLICE_SCATTER, 6, x, update, start, stop,
+                                         lpt_tfl_i64 (op, (guint) rank, ones), lpt_tfl_i64 (op, (guint) rank, axes)));
 }
 
 /* Rows of x added, multiplied ... by the number of their segment; rows of no segment hold the neutral element. */
@@ -99,8 +109,11 @@ segments (LptTflOp *op, LptValue *x, LptValue *ids, LptValue *n, LptReduction re
 {
   LptDType dtype = x->dtype;
   gboolean real = lpt_dtype_is_real (dtype);
-  double neutral = reduction == LPT_REDUCTION_PROD ? 1 : reduction == LPT_REDUCTION_SUM ? 0
-                   : reduction == LPT_REDUCTION_MAX ? (real ? -3.4028234663852886e38 : lpt_dtype_min (dtype)) : real ? 3.4028234663852886e38 : lpt_dtype_max (dtype);
+  double neutral = reduction == LPT_REDUCTION_PROD  ? 1
+                   : reduction == LPT_REDUCTION_SUM ? 0
+                   : reduction == LPT_REDUCTION_MAX ? (real ? -3.4028234663852886e38 : lpt_dtype_min (dtype))
+                   : real                           ? 3.4028234663852886e38
+                                                    : lpt_dtype_max (dtype);
   gint rank = lpt_tfl_rank (op, ids);
   LptValue *parts[] = { n, lpt_tfl_slice (op, lpt_tfl_shape_of (op, x), 0, rank, G_MAXINT32) };
   LptValue *start = lpt_tfl_broadcast (op, lpt_tfl_like (op, x, neutral), lpt_tfl_concat (op, 0, 2, parts));
@@ -123,7 +136,8 @@ void
 lpt_tfl_map_unsorted_segment (LptTflOp *op)
 {
   LptValue *n = lpt_tfl_reshape (op, lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64), 1, (gint64[]) { 1 });
-  segments (op, lpt_tfl_in (op, 0), lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64), n, (LptReduction) op->argument);
+  segments (op, lpt_tfl_in (op, 0), lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64), n,
+            (LptReduction) op->argument);
 }
 
 /* --- numbers --------------------------------------------------------------------------- */
@@ -152,7 +166,8 @@ lpt_tfl_map_zeros_like (LptTflOp *op)
 void
 lpt_tfl_map_fill (LptTflOp *op)
 {
-  LptNode *node = lpt_tfl_add (op, LPT_OP_BROADCAST, 2, lpt_tfl_in (op, 1), lpt_tfl_convert (op, lpt_tfl_in (op, 0), LPT_DTYPE_I64));
+  LptNode *node = lpt_tfl_add (op, LPT_OP_BROADCAST, 2, lpt_tfl_in (op, 1),
+                               lpt_tfl_convert (op, lpt_tfl_in (op, 0), LPT_DTYPE_I64));
   lpt_tfl_set (op, 0, lpt_tfl_done (op, node));
 }
 
@@ -168,7 +183,8 @@ lpt_tfl_map_range (LptTflOp *op)
 void
 lpt_tfl_map_one_hot (LptTflOp *op)
 {
-  LptNode *node = lpt_tfl_add (op, LPT_OP_ONE_HOT, 4, lpt_tfl_in (op, 0), lpt_tfl_in (op, 1), lpt_tfl_in (op, 2), lpt_tfl_in (op, 3));
+  LptNode *node = lpt_tfl_add (op, LPT_OP_ONE_HOT, 4, lpt_tfl_in (op, 0), lpt_tfl_in (op, 1), lpt_tfl_in (op, 2),
+                               lpt_tfl_in (op, 3));
   LPT_ATTRS (node, LptOneHotAttrs)->axis = lpt_tfl_opt_int (op, TFL_OneHotOptions_axis);
   lpt_tfl_set (op, 0, lpt_tfl_done (op, node));
 }
@@ -186,7 +202,8 @@ lpt_tfl_map_where (LptTflOp *op)
 void
 lpt_tfl_map_bucketize (LptTflOp *op)
 {
-  LptTflVector list = lpt_tfl_vector (op->flat, op->options_id == TFLT_BucketizeOptions ? op->options : 0, TFL_BucketizeOptions_boundaries);
+  LptTflVector list = lpt_tfl_vector (op->flat, op->options_id == TFLT_BucketizeOptions ? op->options : 0,
+                                      TFL_BucketizeOptions_boundaries);
   LptShape shape = lpt_shape_make (1, (gint64[]) { list.n });
   LptTensor *bounds = lpt_tensor_new (LPT_DTYPE_F32, &shape, op->error == NULL ? &op->error : NULL);
   for (guint i = 0; bounds != NULL && i < list.n; i++)
@@ -203,7 +220,10 @@ lpt_tfl_map_bucketize (LptTflOp *op)
 static LptValue *
 diagonal (LptTflOp *op, LptValue *rows, LptValue *columns)
 {
-  LptValue *zero = lpt_tfl_i64_scalar (op, 0), *one = lpt_tfl_i64_scalar (op, 1), *along[2], *ends[] = { rows, columns };
+  LptValue *zero = lpt_tfl_i64_scalar (op, 0);
+  LptValue *one = lpt_tfl_i64_scalar (op, 1);
+  LptValue *along[2];
+  LptValue *ends[] = { rows, columns };
   for (guint i = 0; i < 2; i++)
     {
       LptNode *node = lpt_tfl_add (op, LPT_OP_RANGE, 3, zero, lpt_tfl_squeeze (op, ends[i], 0), one);
@@ -217,7 +237,9 @@ void
 lpt_tfl_map_matrix_diag (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0), *n = lpt_tfl_slice (op, lpt_tfl_shape_of (op, x), 0, -1, G_MAXINT32);
-  lpt_tfl_set (op, 0, lpt_tfl_emit (op, LPT_OP_SELECT, 3, diagonal (op, n, n), lpt_tfl_unsqueeze (op, x, -1), lpt_tfl_like (op, x, 0)));
+  lpt_tfl_set (
+      op, 0,
+      lpt_tfl_emit (op, LPT_OP_SELECT, 3, diagonal (op, n, n), lpt_tfl_unsqueeze (op, x, -1), lpt_tfl_like (op, x, 0)));
 }
 
 /* The diagonal, as long as the shorter side, broadcast along rows: it needs as many columns as the matrix. */
@@ -253,7 +275,8 @@ void
 lpt_tfl_map_complex_abs (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0), *re = part (op, x, 0), *im = part (op, x, 1);
-  LptValue *sum = lpt_tfl_emit (op, LPT_OP_ADD, 2, lpt_tfl_emit (op, LPT_OP_MULTIPLY, 2, re, re), lpt_tfl_emit (op, LPT_OP_MULTIPLY, 2, im, im));
+  LptValue *sum = lpt_tfl_emit (op, LPT_OP_ADD, 2, lpt_tfl_emit (op, LPT_OP_MULTIPLY, 2, re, re),
+                                lpt_tfl_emit (op, LPT_OP_MULTIPLY, 2, im, im));
   lpt_tfl_set (op, 0, lpt_tfl_emit (op, LPT_OP_SQRT, 1, sum));
 }
 
@@ -262,5 +285,6 @@ lpt_tfl_map_rfft2d (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0), *length = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64);
   gint rank = lpt_tfl_rank (op, x);
-  lpt_tfl_set (op, 0, lpt_tfl_emit (op, LPT_OP_RDFT, 3, x, lpt_tfl_i64 (op, 2, (gint64[]) { rank - 2, rank - 1 }), length));
+  lpt_tfl_set (op, 0,
+               lpt_tfl_emit (op, LPT_OP_RDFT, 3, x, lpt_tfl_i64 (op, 2, (gint64[]) { rank - 2, rank - 1 }), length));
 }

@@ -25,12 +25,14 @@ lpt_tfl_map_concatenation (LptTflOp *op)
       in[i] = lpt_tfl_in (op, i);
       front = front && lpt_tfl_is_back (in[i]) != NULL && in[i]->shape.rank == in[0]->shape.rank;
     }
-  gint rank = lpt_tfl_rank (op, in[0]), axis = lpt_tfl_axis (op, lpt_tfl_opt_int (op, TFL_ConcatenationOptions_axis), rank);
+  gint rank = lpt_tfl_rank (op, in[0]);
+  gint axis = lpt_tfl_axis (op, lpt_tfl_opt_int (op, TFL_ConcatenationOptions_axis), rank);
   for (guint i = 0; front && i < op->n_in; i++)
     in[i] = lpt_tfl_front (op, in[i]);
   LptNode *node = lpt_tfl_add_list (op, LPT_OP_CONCAT, 1, op->n_in, in);
   LPT_ATTRS (node, LptAxisAttrs)->axis = front ? lpt_tfl_front_axis (axis, rank) : axis;
-  LptValue *y = lpt_tfl_activate (op, lpt_tfl_done_as (op, node, 0), lpt_tfl_opt_int (op, TFL_ConcatenationOptions_fused_activation_function));
+  LptValue *y = lpt_tfl_activate (op, lpt_tfl_done_as (op, node, 0),
+                                  lpt_tfl_opt_int (op, TFL_ConcatenationOptions_fused_activation_function));
   lpt_tfl_set (op, 0, front ? lpt_tfl_back (op, y) : y);
 }
 
@@ -91,7 +93,8 @@ void
 lpt_tfl_map_split_v (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0);
-  LptValue *in[] = { x, lpt_tfl_i64_scalar (op, axis_in (op, 2, x)), lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64) };
+  LptValue *in[] = { x, lpt_tfl_i64_scalar (op, axis_in (op, 2, x)),
+                     lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64) };
   LptNode *node = lpt_tfl_add_list (op, LPT_OP_VARIADIC_SPLIT, op->n_out, 3, in);
   lpt_tfl_done (op, node);
   for (guint o = 0; o < op->n_out && op->error == NULL; o++)
@@ -115,8 +118,8 @@ lpt_tfl_map_reshape (LptTflOp *op)
       shape = lpt_tfl_i64 (op, list.n, list.v);
       lpt_ints_clear (&list);
     }
-  else if (shape->producer->data != NULL && lpt_tensor_count (shape->producer->data) == 1 && lpt_tensor_get_i64 (shape->producer->data, 0) == 0
-           && lpt_shape_count (&x->shape, &count) && count == 1)
+  else if (shape->producer->data != NULL && lpt_tensor_count (shape->producer->data) == 1
+           && lpt_tensor_get_i64 (shape->producer->data, 0) == 0 && lpt_shape_count (&x->shape, &count) && count == 1)
     shape = lpt_tfl_i64 (op, 0, NULL);
   shape = lpt_tfl_convert (op, shape, LPT_DTYPE_I64);
   if (lpt_tfl_in_tensor (op, 0)->type == TFL_TYPE_COMPLEX64)
@@ -130,14 +133,18 @@ lpt_tfl_map_squeeze (LptTflOp *op)
   LptValue *x = lpt_tfl_in (op, 0);
   LptInts axes = { 0 };
   lpt_tfl_opt_ints (op, TFL_SqueezeOptions_squeeze_dims, &axes);
-  lpt_tfl_set (op, 0, axes.n > 0 ? lpt_tfl_emit (op, LPT_OP_SQUEEZE, 2, x, lpt_tfl_i64 (op, axes.n, axes.v)) : lpt_tfl_emit (op, LPT_OP_SQUEEZE, 1, x));
+  lpt_tfl_set (op, 0,
+               axes.n > 0 ? lpt_tfl_emit (op, LPT_OP_SQUEEZE, 2, x, lpt_tfl_i64 (op, axes.n, axes.v))
+                          : lpt_tfl_emit (op, LPT_OP_SQUEEZE, 1, x));
   lpt_ints_clear (&axes);
 }
 
 void
 lpt_tfl_map_expand_dims (LptTflOp *op)
 {
-  lpt_tfl_set (op, 0, lpt_tfl_emit (op, LPT_OP_UNSQUEEZE, 2, lpt_tfl_in (op, 0), lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64)));
+  lpt_tfl_set (op, 0,
+               lpt_tfl_emit (op, LPT_OP_UNSQUEEZE, 2, lpt_tfl_in (op, 0),
+                             lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64)));
 }
 
 void
@@ -146,7 +153,8 @@ lpt_tfl_map_transpose (LptTflOp *op)
   LptValue *x = lpt_tfl_in (op, 0);
   LptInts order = { 0 };
   if (lpt_tfl_const_in (op, 1) == NULL)
-    lpt_tfl_set (op, 0, lpt_tfl_emit (op, LPT_OP_TRANSPOSE, 2, x, lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64)));
+    lpt_tfl_set (op, 0,
+                 lpt_tfl_emit (op, LPT_OP_TRANSPOSE, 2, x, lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64)));
   else if (lpt_tfl_ints_in (op, 1, &order))
     {
       for (guint i = 0; i < order.n; i++)
@@ -159,13 +167,16 @@ lpt_tfl_map_transpose (LptTflOp *op)
 void
 lpt_tfl_map_tile (LptTflOp *op)
 {
-  lpt_tfl_set (op, 0, lpt_tfl_emit (op, LPT_OP_TILE, 2, lpt_tfl_in (op, 0), lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64)));
+  lpt_tfl_set (
+      op, 0,
+      lpt_tfl_emit (op, LPT_OP_TILE, 2, lpt_tfl_in (op, 0), lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64)));
 }
 
 void
 lpt_tfl_map_reverse (LptTflOp *op)
 {
-  LptNode *node = lpt_tfl_add (op, LPT_OP_REVERSE, 2, lpt_tfl_in (op, 0), lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64));
+  LptNode *node = lpt_tfl_add (op, LPT_OP_REVERSE, 2, lpt_tfl_in (op, 0),
+                               lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64));
   LPT_ATTRS (node, LptReverseAttrs)->mode = LPT_REVERSE_INDEX;
   lpt_tfl_set (op, 0, lpt_tfl_done (op, node));
 }
@@ -182,7 +193,8 @@ lpt_tfl_map_reverse_sequence (LptTflOp *op)
 void
 lpt_tfl_map_broadcast_to (LptTflOp *op)
 {
-  LptNode *node = lpt_tfl_add (op, LPT_OP_BROADCAST, 2, lpt_tfl_in (op, 0), lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64));
+  LptNode *node = lpt_tfl_add (op, LPT_OP_BROADCAST, 2, lpt_tfl_in (op, 0),
+                               lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64));
   LPT_ATTRS (node, LptBroadcastAttrs)->mode = LPT_BROADCAST_MODE_NUMPY;
   lpt_tfl_set (op, 0, lpt_tfl_done (op, node));
 }
@@ -203,13 +215,16 @@ lpt_tfl_map_broadcast_args (LptTflOp *op)
 void
 lpt_tfl_map_slice (LptTflOp *op)
 {
-  LptValue *x = lpt_tfl_in (op, 0), *begin = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64), *size = lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64);
+  LptValue *x = lpt_tfl_in (op, 0);
+  LptValue *begin = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64);
+  LptValue *size = lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64);
   gint rank = lpt_tfl_rank (op, x);
   gint64 ones[LPT_MAX_RANK];
   for (gint i = 0; i < rank; i++)
     ones[i] = 1;
   LptValue *open = lpt_tfl_emit (op, LPT_OP_LESS, 2, size, lpt_tfl_i64_scalar (op, 0));
-  LptValue *end = lpt_tfl_emit (op, LPT_OP_SELECT, 3, open, lpt_tfl_i64_scalar (op, G_MAXINT32), lpt_tfl_emit (op, LPT_OP_ADD, 2, begin, size));
+  LptValue *end = lpt_tfl_emit (op, LPT_OP_SELECT, 3, open, lpt_tfl_i64_scalar (op, G_MAXINT32),
+                                lpt_tfl_emit (op, LPT_OP_ADD, 2, begin, size));
   lpt_tfl_set (op, 0, lpt_tfl_emit (op, LPT_OP_SLICE, 4, x, begin, end, lpt_tfl_i64 (op, (guint) rank, ones)));
 }
 
@@ -222,12 +237,14 @@ read_mask (LptTflOp *op, LptInts *list, LptTflField field, guint n)
     list->v[i] = bits >> i & 1;
 }
 
-/* A mask bit of the IR means that the bound is not used, as here; an axis that shrinks is one element from begin on, whatever end
- * and stride say. */
+/* A mask bit of the IR means that the bound is not used, as here; an axis that shrinks is one element from begin on,
+   whatever end and stride say. */
 void
 lpt_tfl_map_strided_slice (LptTflOp *op)
 {
-  LptValue *x = lpt_tfl_in (op, 0), *begin = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64), *end = lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64);
+  LptValue *x = lpt_tfl_in (op, 0);
+  LptValue *begin = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64);
+  LptValue *end = lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64);
   LptValue *strides = lpt_tfl_convert (op, lpt_tfl_in (op, 3), LPT_DTYPE_I64);
   gint64 n = begin->shape.rank == 1 ? begin->shape.dims[0] : -1;
   if (n < 0 || n > 32)
@@ -303,7 +320,8 @@ void
 lpt_tfl_map_space_batch (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0);
-  LptValue *blocks = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64), *pads = lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64);
+  LptValue *blocks = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64);
+  LptValue *pads = lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64);
   gint rank = lpt_tfl_rank (op, x);
   gint64 n = blocks->shape.rank == 1 ? blocks->shape.dims[0] : -1, fill[LPT_MAX_RANK];
   if (n < 0 || n >= rank || pads->shape.rank != 2)

@@ -20,7 +20,8 @@ lpt_tfl_bias (LptTflOp *op, LptValue *bias, const LptValue *x, const LptValue *w
     lpt_tfl_invalid (op, "the bias does not fit %u channels", n);
   if (bias->producer->data == NULL || (bias->dtype != LPT_DTYPE_I32 && bias->dtype != LPT_DTYPE_I64))
     {
-      lpt_tfl_unsupported (op, "bias of type %s that is %sconstant", lpt_dtype_name (bias->dtype), bias->producer->data == NULL ? "not " : "");
+      lpt_tfl_unsupported (op, "bias of type %s that is %sconstant", lpt_dtype_name (bias->dtype),
+                           bias->producer->data == NULL ? "not " : "");
       return bias;
     }
   g_autoptr (LptQuant) quant = lpt_quant_new (n > 1 ? 0 : LPT_QUANT_PER_TENSOR, n, scale, NULL);
@@ -49,7 +50,8 @@ product (LptTflOp *op, LptValue *x, LptValue *w, LptValue *bias)
     }
   if (lpt_tfl_is_hybrid (x, w))
     {
-      x = lpt_tfl_round_dynamic (op, x, lpt_tfl_opt_int (op, TFL_FullyConnectedOptions_asymmetric_quantize_inputs) != 0, -1);
+      x = lpt_tfl_round_dynamic (op, x, lpt_tfl_opt_int (op, TFL_FullyConnectedOptions_asymmetric_quantize_inputs) != 0,
+                                 -1);
       w = lpt_tfl_hybrid_weights (op, w);
     }
   LptNode *node = lpt_tfl_add (op, LPT_OP_MATMUL, 2, lpt_tfl_real_of (op, x), lpt_tfl_real_of (op, w));
@@ -102,7 +104,8 @@ lpt_tfl_map_batch_matmul (LptTflOp *op)
   gboolean integer = x->quant != NULL && y->quant != NULL && out != NULL && out->quant != NULL;
   if (lpt_tfl_is_hybrid (x, y))
     {
-      x = lpt_tfl_round_dynamic (op, x, lpt_tfl_opt_int (op, TFL_BatchMatMulOptions_asymmetric_quantize_inputs) != 0, -1);
+      x = lpt_tfl_round_dynamic (op, x, lpt_tfl_opt_int (op, TFL_BatchMatMulOptions_asymmetric_quantize_inputs) != 0,
+                                 -1);
       y = lpt_tfl_hybrid_weights (op, y);
     }
   if (!integer && (x->quant != NULL || y->quant != NULL))

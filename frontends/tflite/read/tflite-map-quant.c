@@ -14,7 +14,8 @@ wide_quant (LptTflOp *op, LptTflTensor *t)
   LptTflTable q = t != NULL ? lpt_tfl_table (op->flat, t->table, TFL_Tensor_quantization) : 0;
   LptTflVector scales = lpt_tfl_vector (op->flat, q, TFL_QuantizationParameters_scale);
   LptTflVector zeros = lpt_tfl_vector (op->flat, q, TFL_QuantizationParameters_zero_point);
-  if (t == NULL || t->quant != NULL || t->dtype != LPT_DTYPE_I32 || scales.n != 1 || !(lpt_tfl_item_real (&scales, 0) > 0))
+  if (t == NULL || t->quant != NULL || t->dtype != LPT_DTYPE_I32 || scales.n != 1
+      || !(lpt_tfl_item_real (&scales, 0) > 0))
     return t != NULL ? lpt_quant_ref (t->quant) : NULL;
   return lpt_quant_new_one (lpt_tfl_item_real (&scales, 0), (gint32) lpt_tfl_item_int (&zeros, 0));
 }
@@ -23,7 +24,8 @@ void
 lpt_tfl_map_quantize (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0);
-  g_autoptr (LptQuant) quant = wide_quant (op, lpt_tfl_out_tensor (op, 0)), from = wide_quant (op, lpt_tfl_in_tensor (op, 0));
+  g_autoptr (LptQuant) quant = wide_quant (op, lpt_tfl_out_tensor (op, 0)),
+                       from = wide_quant (op, lpt_tfl_in_tensor (op, 0));
   if (x->quant == NULL && from != NULL && x->dtype == LPT_DTYPE_I32 && lpt_value_n_uses (x) == 0)
     lpt_value_set_quant (x, from);
   gboolean front = lpt_tfl_align (op, 1, &x);
@@ -32,7 +34,8 @@ lpt_tfl_map_quantize (LptTflOp *op)
       lpt_tfl_invalid (op, "its output has no quantization");
       return;
     }
-  LptNode *node = lpt_tfl_add (op, x->quant != NULL ? LPT_OP_REQUANTIZE : LPT_OP_QUANTIZE, 1, x->quant != NULL ? x : lpt_tfl_convert (op, x, LPT_DTYPE_F32));
+  LptNode *node = lpt_tfl_add (op, x->quant != NULL ? LPT_OP_REQUANTIZE : LPT_OP_QUANTIZE, 1,
+                               x->quant != NULL ? x : lpt_tfl_convert (op, x, LPT_DTYPE_F32));
   LPT_ATTRS (node, LptQuantizeAttrs)->type = lpt_tfl_out_dtype (op, 0);
   LptValue *y = lpt_tfl_done_with (op, node, lpt_tfl_out_dtype (op, 0), quant);
   lpt_tfl_set (op, 0, front ? lpt_tfl_back (op, y) : y);
@@ -77,16 +80,22 @@ void
 lpt_tfl_map_fake_quant (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0);
-  gint64 bits = lpt_tfl_opt_int (op, TFL_FakeQuantOptions_num_bits), low = lpt_tfl_opt_int (op, TFL_FakeQuantOptions_narrow_range) != 0;
-  float min = (float) lpt_tfl_opt_real (op, TFL_FakeQuantOptions_min), max = (float) lpt_tfl_opt_real (op, TFL_FakeQuantOptions_max);
+  gint64 bits = lpt_tfl_opt_int (op, TFL_FakeQuantOptions_num_bits);
+  gint64 low = lpt_tfl_opt_int (op, TFL_FakeQuantOptions_narrow_range) != 0;
+  float min = (float) lpt_tfl_opt_real (op, TFL_FakeQuantOptions_min);
+  float max = (float) lpt_tfl_opt_real (op, TFL_FakeQuantOptions_max);
   if (bits < 2 || bits > 16 || !(min <= 0) || !(max >= 0) || !(max > min))
     {
       lpt_tfl_invalid (op, "%" G_GINT64_FORMAT " bits from %g to %g", bits, (double) min, (double) max);
       return;
     }
-  float q_min = (float) low, q_max = (float) ((1 << bits) - 1), scale = (max - min) / (q_max - q_min), from_min = q_min - min / scale;
+  float q_min = (float) low;
+  float q_max = (float) ((1 << bits) - 1);
+  float scale = (max - min) / (q_max - q_min);
+  float from_min = q_min - min / scale;
   float zero = from_min < q_min ? q_min : from_min > q_max ? q_max : roundf (from_min);
-  LptValue *lo = lpt_tfl_scalar (op, LPT_DTYPE_F32, (q_min - zero) * scale), *hi = lpt_tfl_scalar (op, LPT_DTYPE_F32, (q_max - zero) * scale);
+  LptValue *lo = lpt_tfl_scalar (op, LPT_DTYPE_F32, (q_min - zero) * scale);
+  LptValue *hi = lpt_tfl_scalar (op, LPT_DTYPE_F32, (q_max - zero) * scale);
   LptNode *node = lpt_tfl_add (op, LPT_OP_FAKE_QUANTIZE, 5, x, lo, hi, lo, hi);
   LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels = (gint64) (q_max - q_min) + 1;
   lpt_tfl_set (op, 0, lpt_tfl_done (op, node));
@@ -109,7 +118,11 @@ lpt_tfl_map_bitcast (LptTflOp *op)
   else if (data != NULL && out != NULL && lpt_shape_is_static (&out->shape) && out->dtype != LPT_DTYPE_UNDEFINED)
     {
       g_autoptr (GBytes) bytes = g_bytes_new (lpt_tensor_data (data), lpt_tensor_size (data));
-      lpt_tfl_set (op, 0, lpt_tfl_tensor_value (op, lpt_tensor_new_bytes (out->dtype, &out->shape, bytes, 0, op->error == NULL ? &op->error : NULL), NULL));
+      lpt_tfl_set (op, 0,
+                   lpt_tfl_tensor_value (
+                       op,
+                       lpt_tensor_new_bytes (out->dtype, &out->shape, bytes, 0, op->error == NULL ? &op->error : NULL),
+                       NULL));
     }
   else
     lpt_tfl_unsupported (op, "other type of computed bits");

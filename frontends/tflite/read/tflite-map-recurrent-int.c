@@ -1,7 +1,7 @@
 /* tflite-map-recurrent-int.c - LSTM and SVDF on integers
  *
- * One node for a step: LiteLSTMCell, LiteSVDF. Scales before a layer norm and of the hidden values are those of the operator's
- * intermediate tensors.
+ * One node for a step: LiteLSTMCell, LiteSVDF. Scales before a layer norm and of the hidden values are those of the
+ * operator's intermediate tensors.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -58,8 +58,11 @@ read_intermediates (LptTflOp *op, LptTflCell *cell)
   for (guint i = 0; i < 5 && op->error == NULL; i++)
     {
       gint64 index = lpt_tfl_item_int (&list, i);
-      LptTflTable t = index >= 0 && index < op->scope->n_tensors ? lpt_tfl_table (op->flat, op->scope->tensors[index].table, TFL_Tensor_quantization) : 0;
-      LptTflVector scales = lpt_tfl_vector (op->flat, t, TFL_QuantizationParameters_scale), zeros = lpt_tfl_vector (op->flat, t, TFL_QuantizationParameters_zero_point);
+      LptTflTable t = index >= 0 && index < op->scope->n_tensors
+                          ? lpt_tfl_table (op->flat, op->scope->tensors[index].table, TFL_Tensor_quantization)
+                          : 0;
+      LptTflVector scales = lpt_tfl_vector (op->flat, t, TFL_QuantizationParameters_scale);
+      LptTflVector zeros = lpt_tfl_vector (op->flat, t, TFL_QuantizationParameters_zero_point);
       double scale = scales.n > 0 ? lpt_tfl_item_real (&scales, 0) : 0x1p-12;
       if (!(scale > 0))
         lpt_tfl_invalid (op, "a scale of an intermediate tensor is %g", scale);
@@ -85,8 +88,8 @@ lpt_tfl_integer_cell (LptTflOp *op, LptValue **inputs)
     }
   read_intermediates (op, &cell);
   LptTflTensor *out = lpt_tfl_out_tensor (op, 0), *h = lpt_tfl_in_tensor (op, 18), *c = lpt_tfl_in_tensor (op, 19);
-  if (out == NULL || h == NULL || c == NULL || out->quant == NULL || h->quant == NULL || c->quant == NULL || out->dtype != LPT_DTYPE_I8
-      || h->dtype != LPT_DTYPE_I8 || c->dtype != LPT_DTYPE_I16)
+  if (out == NULL || h == NULL || c == NULL || out->quant == NULL || h->quant == NULL || c->quant == NULL
+      || out->dtype != LPT_DTYPE_I8 || h->dtype != LPT_DTYPE_I8 || c->dtype != LPT_DTYPE_I16)
     lpt_tfl_unsupported (op, "output or state that are not int8 and int16 codes");
   else
     {
@@ -101,7 +104,8 @@ void
 lpt_tfl_integer_svdf (LptTflOp *op)
 {
   LptTflTensor *out = lpt_tfl_out_tensor (op, 0), *state = lpt_tfl_in_tensor (op, 4);
-  LptValue *in[] = { lpt_tfl_in (op, 0), lpt_tfl_in (op, 1), lpt_tfl_in (op, 2), lpt_tfl_optional (op, 3), lpt_tfl_state_in (op, 4) };
+  LptValue *in[] = { lpt_tfl_in (op, 0), lpt_tfl_in (op, 1), lpt_tfl_in (op, 2), lpt_tfl_optional (op, 3),
+                     lpt_tfl_state_in (op, 4) };
   if (out == NULL || state == NULL || out->quant == NULL || state->quant == NULL)
     lpt_tfl_unsupported (op, "output or state without quantization");
   if (op->error != NULL)

@@ -43,7 +43,8 @@ static LptValue *
 gate (LptTflOp *op, const LptTflCell *cell, guint g, LptValue *x, LptValue *aux, LptValue *h, LptValue *c)
 {
   static const gint peephole[] = { 0, 1, -1, 2 };
-  LptValue *v = sum (op, lpt_tfl_cell_product (op, cell, x, cell->w[g]), lpt_tfl_cell_product (op, cell, h, cell->r[g]));
+  LptValue *v = sum (op, lpt_tfl_cell_product (op, cell, x, cell->w[g]),
+                     lpt_tfl_cell_product (op, cell, h, cell->r[g]));
   LptValue *p = peephole[g] >= 0 ? lpt_tfl_cell_const (op, cell->peephole[peephole[g]]) : NULL;
   if (aux != NULL)
     v = sum (op, v, lpt_tfl_cell_product (op, cell, aux, cell->aux[g]));
@@ -60,7 +61,8 @@ lstm_step (LptTflOp *op, const LptTflCell *cell, LptValue *x, LptValue *aux, Lpt
 {
   LptValue *h = states[0], *c = states[1];
   LptValue *f = gate (op, cell, F, x, aux, h, c);
-  LptValue *i = cell->w[I] != NULL ? gate (op, cell, I, x, aux, h, c) : lpt_tfl_emit (op, LPT_OP_SUBTRACT, 2, lpt_tfl_scalar (op, LPT_DTYPE_F32, 1), f);
+  LptValue *i = cell->w[I] != NULL ? gate (op, cell, I, x, aux, h, c)
+                                   : lpt_tfl_emit (op, LPT_OP_SUBTRACT, 2, lpt_tfl_scalar (op, LPT_DTYPE_F32, 1), f);
   c = sum (op, times (op, f, c), times (op, i, gate (op, cell, C, x, aux, h, c)));
   if (cell->cell_clip > 0)
     c = lpt_tfl_clamp (op, c, -cell->cell_clip, cell->cell_clip);
@@ -68,7 +70,8 @@ lstm_step (LptTflOp *op, const LptTflCell *cell, LptValue *x, LptValue *aux, Lpt
   h = times (op, o, lpt_tfl_activate (op, c, cell->activation));
   if (cell->projection != NULL)
     {
-      h = sum (op, lpt_tfl_cell_product (op, cell, h, cell->projection), lpt_tfl_cell_const (op, cell->projection_bias));
+      h = sum (op, lpt_tfl_cell_product (op, cell, h, cell->projection),
+               lpt_tfl_cell_const (op, cell->projection_bias));
       if (cell->projection_clip > 0)
         h = lpt_tfl_clamp (op, h, -cell->projection_clip, cell->projection_clip);
     }
@@ -121,7 +124,8 @@ map_basic_lstm (LptTflOp *op)
   if (op->error != NULL)
     return;
   /* Rows of the weights: i, c, f, o. */
-  LptValue *fresh = times (op, lpt_tfl_emit (op, LPT_OP_SIGMOID, 1, &node->out[0]), lpt_tfl_emit (op, LPT_OP_TANH, 1, &node->out[1]));
+  LptValue *fresh = times (op, lpt_tfl_emit (op, LPT_OP_SIGMOID, 1, &node->out[0]),
+                           lpt_tfl_emit (op, LPT_OP_TANH, 1, &node->out[1]));
   c = sum (op, times (op, lpt_tfl_emit (op, LPT_OP_SIGMOID, 1, &node->out[2]), c), fresh);
   h = times (op, lpt_tfl_emit (op, LPT_OP_SIGMOID, 1, &node->out[3]), lpt_tfl_emit (op, LPT_OP_TANH, 1, c));
   lpt_tfl_state_out (op, 1, h);
@@ -146,10 +150,15 @@ lpt_tfl_map_lstm (LptTflOp *op)
       return;
     }
   LptTflCell cell = integer ? lpt_tfl_integer_cell (op, inputs) : read_lstm (op, 1);
-  cell.activation = lpt_tfl_opt_int (op, sequence ? TFL_UnidirectionalSequenceLSTMOptions_fused_activation_function : TFL_LSTMOptions_fused_activation_function);
-  cell.cell_clip = lpt_tfl_opt_real (op, sequence ? TFL_UnidirectionalSequenceLSTMOptions_cell_clip : TFL_LSTMOptions_cell_clip);
-  cell.projection_clip = lpt_tfl_opt_real (op, sequence ? TFL_UnidirectionalSequenceLSTMOptions_proj_clip : TFL_LSTMOptions_proj_clip);
-  cell.asymmetric = lpt_tfl_opt_int (op, sequence ? TFL_UnidirectionalSequenceLSTMOptions_asymmetric_quantize_inputs : TFL_LSTMOptions_asymmetric_quantize_inputs) != 0;
+  cell.activation = lpt_tfl_opt_int (op, sequence ? TFL_UnidirectionalSequenceLSTMOptions_fused_activation_function
+                                                  : TFL_LSTMOptions_fused_activation_function);
+  cell.cell_clip = lpt_tfl_opt_real (op, sequence ? TFL_UnidirectionalSequenceLSTMOptions_cell_clip
+                                                  : TFL_LSTMOptions_cell_clip);
+  cell.projection_clip = lpt_tfl_opt_real (op, sequence ? TFL_UnidirectionalSequenceLSTMOptions_proj_clip
+                                                        : TFL_LSTMOptions_proj_clip);
+  cell.asymmetric = lpt_tfl_opt_int (op, sequence ? TFL_UnidirectionalSequenceLSTMOptions_asymmetric_quantize_inputs
+                                                  : TFL_LSTMOptions_asymmetric_quantize_inputs)
+                    != 0;
   if (lpt_tfl_opt_int (op, TFL_UnidirectionalSequenceLSTMOptions_diagonal_recurrent_tensors) != 0)
     lpt_tfl_unsupported (op, "diagonal recurrent weights");
   for (guint g = 0; g < 4 && !integer; g++)
@@ -157,7 +166,8 @@ lpt_tfl_map_lstm (LptTflOp *op)
   LptValue *x = lpt_tfl_in (op, 0), *states[] = { lpt_tfl_state_in (op, 18), lpt_tfl_state_in (op, 19) };
   if (op->error != NULL)
     return;
-  LptValue *y = sequence ? lpt_tfl_cell_sequence (op, &cell, x, NULL, time_major ? 0 : 1, FALSE, states) : cell.step (op, &cell, x, NULL, states);
+  LptValue *y = sequence ? lpt_tfl_cell_sequence (op, &cell, x, NULL, time_major ? 0 : 1, FALSE, states)
+                         : cell.step (op, &cell, x, NULL, states);
   lpt_tfl_state_out (op, 18, states[0]);
   lpt_tfl_state_out (op, 19, states[1]);
   lpt_tfl_set (op, 0, y);
@@ -193,7 +203,8 @@ lpt_tfl_map_bidirectional_lstm (LptTflOp *op)
       LptValue *states[] = { lpt_tfl_state_in (op, 35 + 2 * d), lpt_tfl_state_in (op, 36 + 2 * d) };
       gboolean stacked = aux != NULL && cells[d].aux[F] == NULL;
       /* Without weights of its own the second input is what the backward direction reads. */
-      y[d] = lpt_tfl_cell_sequence (op, &cells[d], stacked && d == 1 ? aux : x, stacked ? NULL : aux, axis, d == 1, states);
+      y[d] = lpt_tfl_cell_sequence (op, &cells[d], stacked && d == 1 ? aux : x, stacked ? NULL : aux, axis, d == 1,
+                                    states);
       lpt_tfl_state_out (op, 35 + 2 * d, states[0]);
       lpt_tfl_state_out (op, 36 + 2 * d, states[1]);
       if (op->error != NULL)
@@ -207,7 +218,8 @@ lpt_tfl_map_bidirectional_lstm (LptTflOp *op)
 static LptValue *
 rnn_step (LptTflOp *op, const LptTflCell *cell, LptValue *x, LptValue *aux, LptValue **states)
 {
-  LptValue *v = sum (op, lpt_tfl_cell_product (op, cell, x, cell->w[0]), lpt_tfl_cell_product (op, cell, states[0], cell->r[0]));
+  LptValue *v = sum (op, lpt_tfl_cell_product (op, cell, x, cell->w[0]),
+                     lpt_tfl_cell_product (op, cell, states[0], cell->r[0]));
   if (aux != NULL)
     v = sum (op, v, lpt_tfl_cell_product (op, cell, aux, cell->aux[0]));
   states[0] = lpt_tfl_activate (op, sum (op, v, lpt_tfl_cell_const (op, cell->bias[0])), cell->activation);
@@ -232,10 +244,14 @@ lpt_tfl_map_rnn (LptTflOp *op)
   LptValue *x = lpt_tfl_in (op, 0), *state = lpt_tfl_state_in (op, 4);
   if (is_integer (op))
     return;
-  cell.activation = lpt_tfl_opt_int (op, sequence ? TFL_SequenceRNNOptions_fused_activation_function : TFL_RNNOptions_fused_activation_function);
-  cell.asymmetric = lpt_tfl_opt_int (op, sequence ? TFL_SequenceRNNOptions_asymmetric_quantize_inputs : TFL_RNNOptions_asymmetric_quantize_inputs) != 0;
+  cell.activation = lpt_tfl_opt_int (op, sequence ? TFL_SequenceRNNOptions_fused_activation_function
+                                                  : TFL_RNNOptions_fused_activation_function);
+  cell.asymmetric = lpt_tfl_opt_int (op, sequence ? TFL_SequenceRNNOptions_asymmetric_quantize_inputs
+                                                  : TFL_RNNOptions_asymmetric_quantize_inputs)
+                    != 0;
   gint axis = lpt_tfl_opt_int (op, TFL_SequenceRNNOptions_time_major) != 0 ? 0 : 1;
-  LptValue *y = sequence ? lpt_tfl_cell_sequence (op, &cell, x, NULL, axis, FALSE, &state) : cell.step (op, &cell, x, NULL, &state);
+  LptValue *y = sequence ? lpt_tfl_cell_sequence (op, &cell, x, NULL, axis, FALSE, &state)
+                         : cell.step (op, &cell, x, NULL, &state);
   lpt_tfl_state_out (op, 4, state);
   lpt_tfl_set (op, 0, y);
 }
@@ -266,22 +282,29 @@ lpt_tfl_map_svdf (LptTflOp *op)
 {
   LptTflCell cell = { .asymmetric = lpt_tfl_opt_int (op, TFL_SVDFOptions_asymmetric_quantize_inputs) != 0 };
   gint64 rank = lpt_tfl_opt_int (op, TFL_SVDFOptions_rank);
-  LptValue *x = lpt_tfl_in (op, 0), *feature = lpt_tfl_in (op, 1), *time = lpt_tfl_in (op, 2), *bias = lpt_tfl_optional (op, 3);
+  LptValue *x = lpt_tfl_in (op, 0);
+  LptValue *feature = lpt_tfl_in (op, 1);
+  LptValue *time = lpt_tfl_in (op, 2);
+  LptValue *bias = lpt_tfl_optional (op, 3);
   if (x->quant != NULL)
     {
       lpt_tfl_integer_svdf (op);
       return;
     }
-  if (time->shape.rank != 2 || feature->shape.rank != 2 || rank < 1 || feature->shape.dims[0] % rank != 0 || time->shape.dims[1] < 1)
+  if (time->shape.rank != 2 || feature->shape.rank != 2 || rank < 1 || feature->shape.dims[0] % rank != 0
+      || time->shape.dims[1] < 1)
     lpt_tfl_invalid (op, "rank %" G_GINT64_FORMAT " of these weights", rank);
   if (op->error != NULL)
     return;
   gint64 filters = feature->shape.dims[0], memory = time->shape.dims[1];
   LptValue *state = lpt_tfl_reshape (op, lpt_tfl_state_in (op, 4), 3, (gint64[]) { -1, filters, memory });
-  LptValue *parts[] = { lpt_tfl_slice (op, state, 2, 1, G_MAXINT32), lpt_tfl_unsqueeze (op, lpt_tfl_cell_product (op, &cell, x, feature), 2) };
+  LptValue *parts[] = { lpt_tfl_slice (op, state, 2, 1, G_MAXINT32),
+                        lpt_tfl_unsqueeze (op, lpt_tfl_cell_product (op, &cell, x, feature), 2) };
   state = lpt_tfl_concat (op, 2, 2, parts);
-  LptValue *y = lpt_tfl_reduce (op, LPT_OP_REDUCE_SUM, times (op, state, lpt_tfl_real_of (op, time)), lpt_tfl_i64_one (op, 2), FALSE);
-  y = lpt_tfl_reduce (op, LPT_OP_REDUCE_SUM, lpt_tfl_reshape (op, y, 3, (gint64[]) { -1, filters / rank, rank }), lpt_tfl_i64_one (op, 2), FALSE);
+  LptValue *y = lpt_tfl_reduce (op, LPT_OP_REDUCE_SUM, times (op, state, lpt_tfl_real_of (op, time)),
+                                lpt_tfl_i64_one (op, 2), FALSE);
+  y = lpt_tfl_reduce (op, LPT_OP_REDUCE_SUM, lpt_tfl_reshape (op, y, 3, (gint64[]) { -1, filters / rank, rank }),
+                      lpt_tfl_i64_one (op, 2), FALSE);
   y = lpt_tfl_activate (op, sum (op, y, bias), lpt_tfl_opt_int (op, TFL_SVDFOptions_fused_activation_function));
   lpt_tfl_state_out (op, 4, lpt_tfl_reshape (op, state, 2, (gint64[]) { -1, filters * memory }));
   lpt_tfl_set (op, 0, y);

@@ -7,8 +7,8 @@
  *     TRANSPOSE_CONV     O,H,W,I        -> I,O,H,W
  *     CONV_3D            D,H,W,I,O      -> O,I,D,H,W;  CONV_3D_TRANSPOSE  D,H,W,O,I -> I,O,D,H,W
  *
- * A bias is input 2 (3 of transposed ones) of an operator on integers, in steps of the product of both scales, whatever scale
- * the file gives it; of a real one it is added. Padding SAME stays that (it depends on the shape).
+ * A bias is input 2 (3 of transposed ones) of an operator on integers, in steps of the product of both scales,
+ * whatever scale the file gives it; of a real one it is added. Padding SAME stays that (it depends on the shape).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,12 +26,61 @@ typedef struct
   gint64   activation;
 } Window;
 
-static void
-check_window (LptTflOp *op, const Window *w)
+/* Which options make a window; TFL_NO_FIELD: the operator has none, 1 stands there. */
+#define TFL_NO_FIELD TFL_Model_version
+
+typedef struct
 {
-  for (guint i = 0; i < w->n; i++)
-    if (w->strides[i] < 1 || w->dilations[i] < 1 || w->kernel[i] < 1)
-      lpt_tfl_invalid (op, "a stride, dilation or window is less than 1");
+  guint       n;
+  LptTflField strides[MAX_SPATIAL], dilations[MAX_SPATIAL], kernel[MAX_SPATIAL], padding, activation;
+} WindowFields;
+
+static const WindowFields conv_2d = {
+  2, { TFL_Conv2DOptions_stride_h, TFL_Conv2DOptions_stride_w },
+  { TFL_Conv2DOptions_dilation_h_factor, TFL_Conv2DOptions_dilation_w_factor }, { TFL_NO_FIELD },
+  TFL_Conv2DOptions_padding, TFL_Conv2DOptions_fused_activation_function
+};
+static const WindowFields depthwise_conv_2d = {
+  2, { TFL_DepthwiseConv2DOptions_stride_h, TFL_DepthwiseConv2DOptions_stride_w },
+  { TFL_DepthwiseConv2DOptions_dilation_h_factor, TFL_DepthwiseConv2DOptions_dilation_w_factor }, { TFL_NO_FIELD },
+  TFL_DepthwiseConv2DOptions_padding, TFL_DepthwiseConv2DOptions_fused_activation_function
+};
+static const WindowFields conv_3d = {
+  3, { TFL_Conv3DOptions_stride_d, TFL_Conv3DOptions_stride_h, TFL_Conv3DOptions_stride_w },
+  { TFL_Conv3DOptions_dilation_d_factor, TFL_Conv3DOptions_dilation_h_factor, TFL_Conv3DOptions_dilation_w_factor },
+  { TFL_NO_FIELD }, TFL_Conv3DOptions_padding, TFL_Conv3DOptions_fused_activation_function
+};
+static const WindowFields transpose_conv = {
+  2, { TFL_TransposeConvOptions_stride_h, TFL_TransposeConvOptions_stride_w }, { TFL_NO_FIELD }, { TFL_NO_FIELD },
+  TFL_TransposeConvOptions_padding, TFL_TransposeConvOptions_fused_activation_function
+};
+static const WindowFields pool_2d = {
+  2, { TFL_Pool2DOptions_stride_h, TFL_Pool2DOptions_stride_w }, { TFL_NO_FIELD },
+  { TFL_Pool2DOptions_filter_height, TFL_Pool2DOptions_filter_width },
+  TFL_Pool2DOptions_padding, TFL_Pool2DOptions_fused_activation_function
+};
+
+static void
+read_lengths (LptTflOp *op, guint n, const LptTflField *fields, gint64 *lengths)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      lengths[i] = fields[i] != TFL_NO_FIELD ? lpt_tfl_opt_int (op, fields[i]) : 1;
+      if (lengths[i] < 1)
+        lpt_tfl_invalid (op, "a stride, dilation or window is less than 1");
+    }
+}
+
+static Window
+read_window (LptTflOp *op, const WindowFields *fields)
+{
+  Window w = { .n = fields->n };
+  read_lengths (op, w.n, fields->strides, w.strides);
+  read_lengths (op, w.n, fields->dilations, w.dilations);
+  read_lengths (op, w.n, fields->kernel, w.kernel);
+  w.same = lpt_tfl_opt_int (op, fields->padding) == TFL_SAME;
+  w.activation = lpt_tfl_opt_int (op, fields->activation);
+  return w;
 }
 
 static void
@@ -79,7 +128,6 @@ convolve (LptTflOp *op, LptOp kind, LptValue *x, LptValue *w, LptValue *bias, co
 {
   LptTflTensor *out = lpt_tfl_out_tensor (op, 0);
   LptValue *y;
-  check_window (op, window);
   if (op->error != NULL)
     return;
   if (x->quant != NULL && out != NULL && out->quant != NULL)
@@ -117,21 +165,23 @@ void
 lpt_tfl_map_conv (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_front (op, lpt_tfl_in (op, 0)), *w = lpt_tfl_in (op, 1), *bias = lpt_tfl_optional (op, 2);
-  Window window = { 2, { lpt_tfl_opt_int (op, TFL_Conv2DOptions_stride_h), lpt_tfl_opt_int (op, TFL_Conv2DOptions_stride_w) },
-                    { lpt_tfl_opt_int (op, TFL_Conv2DOptions_dilation_h_factor), lpt_tfl_opt_int (op, TFL_Conv2DOptions_dilation_w_factor) },
-                    { 1, 1 }, lpt_tfl_opt_int (op, TFL_Conv2DOptions_padding) == TFL_SAME, lpt_tfl_opt_int (op, TFL_Conv2DOptions_fused_activation_function) };
+  const Window window = read_window (op, &conv_2d);
   if (x->shape.rank != 4 || w->shape.rank != 4)
     lpt_tfl_invalid (op, "data of rank %d and weights of rank %d", x->shape.rank, w->shape.rank);
   if (op->error != NULL)
     return;
-  gint64 channels = known_dim (op, x, 1), inputs = known_dim (op, w, 3), outputs = known_dim (op, w, 0), groups = channels / inputs;
+  gint64 channels = known_dim (op, x, 1);
+  gint64 inputs = known_dim (op, w, 3);
+  gint64 outputs = known_dim (op, w, 0);
+  gint64 groups = channels / inputs;
   LptValue *turned = lpt_tfl_permute (op, w, 4, (gint64[]) { 0, 3, 1, 2 });
   if (groups * inputs != channels || outputs % groups != 0)
     lpt_tfl_invalid (op, "%" G_GINT64_FORMAT " channels for weights of %" G_GINT64_FORMAT, channels, inputs);
   if (op->error != NULL)
     return;
   if (groups > 1)
-    turned = reshaped (op, turned, 5, (gint64[]) { groups, outputs / groups, inputs, w->shape.dims[1], w->shape.dims[2] });
+    turned = reshaped (op, turned, 5,
+                       (gint64[]) { groups, outputs / groups, inputs, w->shape.dims[1], w->shape.dims[2] });
   if (lpt_tfl_is_hybrid (x, w))
     {
       x = lpt_tfl_round_dynamic (op, x, w->quant->n > 1, 1);
@@ -144,10 +194,7 @@ void
 lpt_tfl_map_depthwise_conv (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_front (op, lpt_tfl_in (op, 0)), *w = lpt_tfl_in (op, 1), *bias = lpt_tfl_optional (op, 2);
-  Window window = { 2, { lpt_tfl_opt_int (op, TFL_DepthwiseConv2DOptions_stride_h), lpt_tfl_opt_int (op, TFL_DepthwiseConv2DOptions_stride_w) },
-                    { lpt_tfl_opt_int (op, TFL_DepthwiseConv2DOptions_dilation_h_factor), lpt_tfl_opt_int (op, TFL_DepthwiseConv2DOptions_dilation_w_factor) },
-                    { 1, 1 }, lpt_tfl_opt_int (op, TFL_DepthwiseConv2DOptions_padding) == TFL_SAME,
-                    lpt_tfl_opt_int (op, TFL_DepthwiseConv2DOptions_fused_activation_function) };
+  const Window window = read_window (op, &depthwise_conv_2d);
   if (x->shape.rank != 4 || w->shape.rank != 4 || w->shape.dims[0] != 1)
     lpt_tfl_invalid (op, "data of rank %d and weights of rank %d", x->shape.rank, w->shape.rank);
   if (op->error != NULL)
@@ -171,19 +218,18 @@ void
 lpt_tfl_map_conv_3d (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_front (op, lpt_tfl_in (op, 0)), *w = lpt_tfl_in (op, 1);
-  Window window = { 3, { lpt_tfl_opt_int (op, TFL_Conv3DOptions_stride_d), lpt_tfl_opt_int (op, TFL_Conv3DOptions_stride_h), lpt_tfl_opt_int (op, TFL_Conv3DOptions_stride_w) },
-                    { lpt_tfl_opt_int (op, TFL_Conv3DOptions_dilation_d_factor), lpt_tfl_opt_int (op, TFL_Conv3DOptions_dilation_h_factor),
-                      lpt_tfl_opt_int (op, TFL_Conv3DOptions_dilation_w_factor) },
-                    { 1, 1, 1 }, lpt_tfl_opt_int (op, TFL_Conv3DOptions_padding) == TFL_SAME, lpt_tfl_opt_int (op, TFL_Conv3DOptions_fused_activation_function) };
-  convolve (op, LPT_OP_CONVOLUTION, x, lpt_tfl_permute (op, w, 5, (gint64[]) { 4, 3, 0, 1, 2 }), lpt_tfl_optional (op, 2), &window);
+  const Window window = read_window (op, &conv_3d);
+  convolve (op, LPT_OP_CONVOLUTION, x, lpt_tfl_permute (op, w, 5, (gint64[]) { 4, 3, 0, 1, 2 }),
+            lpt_tfl_optional (op, 2), &window);
 }
 
 /* --- transposed convolutions --------------------------------------------------- */
 
-/* Padding is what the output's length (input 0) leaves: (in - 1) stride + kernel - out, half of it, rounded down, before. A length
- * that is longer than that has a tail of zeros. */
+/* Padding is what the output's length (input 0) leaves: (in - 1) stride + kernel - out, half of it, rounded down,
+   before. A length that is longer than that has a tail of zeros. */
 static void
-set_deconv (LptTflOp *op, LptNode *node, const LptValue *x, const LptValue *w, const LptInts *size, const Window *window)
+set_deconv (LptTflOp *op, LptNode *node, const LptValue *x, const LptValue *w, const LptInts *size,
+            const Window *window)
 {
   LptDeconvAttrs *attrs = LPT_ATTRS (node, LptDeconvAttrs);
   gint64 begin[MAX_SPATIAL], end[MAX_SPATIAL], extra[MAX_SPATIAL];
@@ -209,10 +255,12 @@ set_deconv (LptTflOp *op, LptNode *node, const LptValue *x, const LptValue *w, c
 static void
 deconvolve (LptTflOp *op, const gint64 *order, const Window *window)
 {
-  LptValue *x = lpt_tfl_front (op, lpt_tfl_in (op, 2)), *weights = lpt_tfl_in (op, 1), *bias = lpt_tfl_optional (op, 3), *y;
+  LptValue *x = lpt_tfl_front (op, lpt_tfl_in (op, 2));
+  LptValue *weights = lpt_tfl_in (op, 1);
+  LptValue *bias = lpt_tfl_optional (op, 3);
+  LptValue *y;
   LptTflTensor *out = lpt_tfl_out_tensor (op, 0);
   LptInts size = { 0 };
-  check_window (op, window);
   LptValue *w = lpt_tfl_permute (op, weights, window->n + 2, order);
   if (!lpt_tfl_ints_in (op, 0, &size) || size.n != window->n + 2 || x->shape.rank != (gint) window->n + 2)
     lpt_tfl_invalid (op, "an output shape of %u lengths", size.n);
@@ -227,7 +275,8 @@ deconvolve (LptTflOp *op, const gint64 *order, const Window *window)
     }
   else if (op->error == NULL)
     {
-      LptNode *node = lpt_tfl_add (op, LPT_OP_CONVOLUTION_BACKPROP_DATA, 2, lpt_tfl_real_of (op, x), lpt_tfl_real_of (op, w));
+      LptNode *node = lpt_tfl_add (op, LPT_OP_CONVOLUTION_BACKPROP_DATA, 2, lpt_tfl_real_of (op, x),
+                                   lpt_tfl_real_of (op, w));
       set_deconv (op, node, x, w, &size, window);
       y = add_bias (op, lpt_tfl_done (op, node), bias != NULL ? lpt_tfl_real_of (op, bias) : NULL);
       lpt_tfl_set (op, 0, lpt_tfl_back (op, lpt_tfl_activate (op, y, window->activation)));
@@ -238,32 +287,18 @@ deconvolve (LptTflOp *op, const gint64 *order, const Window *window)
 void
 lpt_tfl_map_transpose_conv (LptTflOp *op)
 {
-  Window window = { 2, { lpt_tfl_opt_int (op, TFL_TransposeConvOptions_stride_h), lpt_tfl_opt_int (op, TFL_TransposeConvOptions_stride_w) }, { 1, 1 }, { 1, 1 },
-                    lpt_tfl_opt_int (op, TFL_TransposeConvOptions_padding) == TFL_SAME, lpt_tfl_opt_int (op, TFL_TransposeConvOptions_fused_activation_function) };
+  const Window window = read_window (op, &transpose_conv);
   deconvolve (op, (gint64[]) { 3, 0, 1, 2 }, &window);
 }
 
 void
 lpt_tfl_map_conv_3d_transpose (LptTflOp *op)
 {
-  Window window = { 3, { lpt_tfl_opt_int (op, TFL_Conv3DOptions_stride_d), lpt_tfl_opt_int (op, TFL_Conv3DOptions_stride_h), lpt_tfl_opt_int (op, TFL_Conv3DOptions_stride_w) },
-                    { lpt_tfl_opt_int (op, TFL_Conv3DOptions_dilation_d_factor), lpt_tfl_opt_int (op, TFL_Conv3DOptions_dilation_h_factor),
-                      lpt_tfl_opt_int (op, TFL_Conv3DOptions_dilation_w_factor) },
-                    { 1, 1, 1 }, lpt_tfl_opt_int (op, TFL_Conv3DOptions_padding) == TFL_SAME, lpt_tfl_opt_int (op, TFL_Conv3DOptions_fused_activation_function) };
+  const Window window = read_window (op, &conv_3d);
   deconvolve (op, (gint64[]) { 4, 3, 0, 1, 2 }, &window);
 }
 
 /* --- pools --------------------------------------------------------------------- */
-
-static Window
-pool_window (LptTflOp *op)
-{
-  Window window = { 2, { lpt_tfl_opt_int (op, TFL_Pool2DOptions_stride_h), lpt_tfl_opt_int (op, TFL_Pool2DOptions_stride_w) }, { 1, 1 },
-                    { lpt_tfl_opt_int (op, TFL_Pool2DOptions_filter_height), lpt_tfl_opt_int (op, TFL_Pool2DOptions_filter_width) },
-                    lpt_tfl_opt_int (op, TFL_Pool2DOptions_padding) == TFL_SAME, lpt_tfl_opt_int (op, TFL_Pool2DOptions_fused_activation_function) };
-  check_window (op, &window);
-  return window;
-}
 
 static LptNode *
 pool_node (LptTflOp *op, LptOp kind, LptValue *x, const Window *w)
@@ -295,8 +330,9 @@ pool_node (LptTflOp *op, LptOp kind, LptValue *x, const Window *w)
 void
 lpt_tfl_map_pool (LptTflOp *op)
 {
-  Window window = pool_window (op);
-  LptValue *y = lpt_tfl_done_as (op, pool_node (op, (LptOp) op->argument, lpt_tfl_front (op, lpt_tfl_in (op, 0)), &window), 0);
+  const Window window = read_window (op, &pool_2d);
+  LptValue *y = lpt_tfl_done_as (
+      op, pool_node (op, (LptOp) op->argument, lpt_tfl_front (op, lpt_tfl_in (op, 0)), &window), 0);
   lpt_tfl_set (op, 0, lpt_tfl_back (op, lpt_tfl_activate (op, y, window.activation)));
 }
 
@@ -304,10 +340,12 @@ lpt_tfl_map_pool (LptTflOp *op)
 void
 lpt_tfl_map_l2_pool (LptTflOp *op)
 {
-  Window window = pool_window (op);
+  const Window window = read_window (op, &pool_2d);
   LptValue *x = lpt_tfl_front (op, lpt_tfl_in (op, 0));
-  LptValue *y = lpt_tfl_done (op, pool_node (op, LPT_OP_AVG_POOL, lpt_tfl_emit (op, LPT_OP_MULTIPLY, 2, x, x), &window));
-  lpt_tfl_set (op, 0, lpt_tfl_back (op, lpt_tfl_activate (op, lpt_tfl_emit (op, LPT_OP_SQRT, 1, y), window.activation)));
+  LptValue *y = lpt_tfl_done (op,
+                              pool_node (op, LPT_OP_AVG_POOL, lpt_tfl_emit (op, LPT_OP_MULTIPLY, 2, x, x), &window));
+  lpt_tfl_set (op, 0,
+               lpt_tfl_back (op, lpt_tfl_activate (op, lpt_tfl_emit (op, LPT_OP_SQRT, 1, y), window.activation)));
 }
 
 /* --- resizing, blocks ------------------------------------------------------------ */
@@ -316,8 +354,12 @@ void
 lpt_tfl_map_resize (LptTflOp *op)
 {
   gboolean nearest = op->argument == LPT_INTERPOLATE_NEAREST;
-  gboolean corners = lpt_tfl_opt_int (op, nearest ? TFL_ResizeNearestNeighborOptions_align_corners : TFL_ResizeBilinearOptions_align_corners) != 0;
-  gboolean half = lpt_tfl_opt_int (op, nearest ? TFL_ResizeNearestNeighborOptions_half_pixel_centers : TFL_ResizeBilinearOptions_half_pixel_centers) != 0;
+  gboolean corners = lpt_tfl_opt_int (op, nearest ? TFL_ResizeNearestNeighborOptions_align_corners
+                                                  : TFL_ResizeBilinearOptions_align_corners)
+                     != 0;
+  gboolean half = lpt_tfl_opt_int (op, nearest ? TFL_ResizeNearestNeighborOptions_half_pixel_centers
+                                               : TFL_ResizeBilinearOptions_half_pixel_centers)
+                  != 0;
   LptValue *x = lpt_tfl_front (op, lpt_tfl_in (op, 0)), *size = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64);
   if (corners && half)
     lpt_tfl_unsupported (op, "align_corners together with half_pixel_centers");
@@ -336,8 +378,9 @@ void
 lpt_tfl_map_blocks (LptTflOp *op)
 {
   LptNode *node = lpt_tfl_add (op, (LptOp) op->argument, 1, lpt_tfl_front (op, lpt_tfl_in (op, 0)));
-  LPT_ATTRS (node, LptDepthToSpaceAttrs)->block_size = lpt_tfl_opt_int (op, op->argument == LPT_OP_DEPTH_TO_SPACE ? TFL_DepthToSpaceOptions_block_size
-                                                                        : TFL_SpaceToDepthOptions_block_size);
+  LPT_ATTRS (node, LptDepthToSpaceAttrs)->block_size = lpt_tfl_opt_int (op, op->argument == LPT_OP_DEPTH_TO_SPACE
+                                                                                ? TFL_DepthToSpaceOptions_block_size
+                                                                                : TFL_SpaceToDepthOptions_block_size);
   LPT_ATTRS (node, LptDepthToSpaceAttrs)->mode = LPT_DEPTH_BLOCKS_FIRST;
   lpt_tfl_set (op, 0, lpt_tfl_back (op, lpt_tfl_done (op, node)));
 }

@@ -1,7 +1,7 @@
 /* tflite-model.c - from a .tflite file to a graph: the entry point, its inputs and outputs, state, metadata
  *
- * The entry point is the first subgraph, or that of a signature. Inputs and outputs go by the names of their tensors, one
- * without a name by input_K or output_K, one whose name is taken by NAME_2; names of a signature are accepted too.
+ * The entry point is the first subgraph, or that of a signature. Inputs and outputs go by the names of their tensors,
+ * one without a name by input_K or output_K, one whose name is taken by NAME_2; names of a signature are accepted too.
  *
  * Variables (is_variable tensors, and resources that VAR_HANDLE, READ_VARIABLE and ASSIGN_VARIABLE name) are state: a
  * ReadValue holds what was there before the run, the last assignment in the file's order becomes an Assign. CALL_ONCE
@@ -57,7 +57,9 @@ lpt_tfl_variable_read (LptTflOp *op, const char *name, const LptTflTensor *like)
     return variable->value;
   LptShape shape = variable->init != NULL ? *lpt_tensor_shape (variable->init) : like->shape;
   LptDType dtype = variable->init != NULL ? lpt_tensor_dtype (variable->init) : like->dtype;
-  g_autoptr (LptTensor) init = variable->init != NULL ? lpt_tensor_ref (variable->init) : lpt_tensor_new (dtype, &shape, op->error == NULL ? &op->error : NULL);
+  g_autoptr (LptTensor) init = variable->init != NULL
+                                   ? lpt_tensor_ref (variable->init)
+                                   : lpt_tensor_new (dtype, &shape, op->error == NULL ? &op->error : NULL);
   LptQuant *quant = like->quant != NULL ? like->quant : variable->quant;
   LptValue *start = lpt_tfl_tensor_value (op, g_steal_pointer (&init), quant);
   LptNode *node = lpt_graph_add (op->scope->graph, LPT_OP_READ_VALUE, 0, read_name, 1, &start);
@@ -144,7 +146,8 @@ has_state (const LptTflFile *file)
       for (guint i = 0; i < tensors.n; i++)
         {
           LptTflTable t = lpt_tfl_item (&tensors, i);
-          if (lpt_tfl_int (&file->flat, t, TFL_Tensor_is_variable) != 0 || lpt_tfl_int (&file->flat, t, TFL_Tensor_type) == TFL_TYPE_RESOURCE)
+          if (lpt_tfl_int (&file->flat, t, TFL_Tensor_is_variable) != 0
+              || lpt_tfl_int (&file->flat, t, TFL_Tensor_type) == TFL_TYPE_RESOURCE)
             return TRUE;
         }
     }
@@ -179,8 +182,8 @@ add_parameters (LptTflScope *scope, GError **error)
       LptTflTensor *t = index >= 0 && index < scope->n_tensors ? &scope->tensors[index] : NULL;
       if (t == NULL || t->value != NULL)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "subgraph %u: input %u is tensor %" G_GINT64_FORMAT ", %s", scope->index, k, index,
-                       t == NULL ? "which is not there" : "as another one");
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "subgraph %u: input %u is tensor %" G_GINT64_FORMAT ", %s",
+                       scope->index, k, index, t == NULL ? "which is not there" : "as another one");
           return FALSE;
         }
       g_autofree char *name = port_name (taken, t, "input", k);
@@ -190,7 +193,8 @@ add_parameters (LptTflScope *scope, GError **error)
       attrs->shape = t->shape;
       if (t->dtype == LPT_DTYPE_UNDEFINED)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported type %s of input \"%s\"", lpt_tfl_type_name (t->type), name);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported type %s of input \"%s\"",
+                       lpt_tfl_type_name (t->type), name);
           return FALSE;
         }
       lpt_value_set_quant (lpt_node_out (node), t->quant);
@@ -224,7 +228,8 @@ add_results (LptTflScope *scope, GError **error)
       LptValue *value = lpt_tfl_scope_value (scope, index, error);
       if (value != NULL && scope->tensors[index].dtype == LPT_DTYPE_UNDEFINED && value->producer->op != LPT_OP_OPAQUE)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported type %s", lpt_tfl_type_name (scope->tensors[index].type));
+          g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported type %s",
+                       lpt_tfl_type_name (scope->tensors[index].type));
           value = NULL;
         }
       if (value == NULL)
@@ -247,8 +252,8 @@ add_all_results (LptTflScope *scope, GError **error)
     {
       LptValue *value = scope->tensors[i].value;
       g_autofree char *name = g_strdup_printf ("t%03u", i);
-      if (value != NULL && value->producer->data == NULL && value->producer->op != LPT_OP_PARAMETER && scope->tensors[i].dtype != LPT_DTYPE_UNDEFINED
-          && !add_result (scope->graph, value, name, error))
+      if (value != NULL && value->producer->data == NULL && value->producer->op != LPT_OP_PARAMETER
+          && scope->tensors[i].dtype != LPT_DTYPE_UNDEFINED && !add_result (scope->graph, value, name, error))
         return FALSE;
     }
   return TRUE;
@@ -278,7 +283,8 @@ find_entry (const LptTflFile *file, const char *key, guint *subgraph, LptTflTabl
     }
   if (key == NULL || *signature != 0)
     return TRUE;
-  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "there is no signature \"%s\"%s%s", key, list.n > 0 ? "; the file has " : "", known->str);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "there is no signature \"%s\"%s%s", key,
+               list.n > 0 ? "; the file has " : "", known->str);
   return FALSE;
 }
 
@@ -293,8 +299,8 @@ add_aliases (LptTflScope *scope, LptTflTable signature, LptTflField field)
       LptTflTable item = lpt_tfl_item (&list, i);
       const char *name = lpt_tfl_string (flat, item, TFL_TensorMap_name);
       gint64 index = lpt_tfl_int (flat, item, TFL_TensorMap_tensor_index);
-      if (name != NULL && *name != '\0' && index < scope->n_tensors && scope->tensors[index].value != NULL && g_utf8_validate (name, -1, NULL)
-          && lpt_graph_find_value (scope->graph, name) == NULL)
+      if (name != NULL && *name != '\0' && index < scope->n_tensors && scope->tensors[index].value != NULL
+          && g_utf8_validate (name, -1, NULL) && lpt_graph_find_value (scope->graph, name) == NULL)
         lpt_value_add_name (scope->tensors[index].value, name);
     }
 }
@@ -302,7 +308,8 @@ add_aliases (LptTflScope *scope, LptTflTable signature, LptTflField field)
 static void
 keep (LptGraph *graph, const char *kind, const char *name, const char *text)
 {
-  g_hash_table_insert (graph->meta, g_strconcat ("tflite.", kind, name != NULL ? "." : NULL, name, NULL), g_strdup (text));
+  g_hash_table_insert (graph->meta, g_strconcat ("tflite.", kind, name != NULL ? "." : NULL, name, NULL),
+                       g_strdup (text));
 }
 
 /* What the file says of itself, for people and for writers. */
@@ -328,7 +335,8 @@ keep_metadata (const LptTflFile *file, LptGraph *graph)
         length++;
       g_autofree char *text = g_strndup (data, MIN (length, MAX_META));
       g_autofree char *bytes = g_strdup_printf ("%" G_GSIZE_FORMAT " bytes", size);
-      keep (graph, "metadata", name, length <= MAX_META && g_utf8_validate (text, -1, NULL) && length + 16 >= size ? text : bytes);
+      keep (graph, "metadata", name,
+            length <= MAX_META && g_utf8_validate (text, -1, NULL) && length + 16 >= size ? text : bytes);
     }
 }
 
@@ -345,7 +353,8 @@ keep_signatures (const LptTflFile *file, LptGraph *graph)
       LptTflTable item = lpt_tfl_item (&list, i);
       const char *key = lpt_tfl_string (&file->flat, item, TFL_SignatureDef_signature_key);
       g_autoptr (GString) text = g_string_new (NULL);
-      g_string_printf (text, "subgraph %" G_GINT64_FORMAT, lpt_tfl_int (&file->flat, item, TFL_SignatureDef_subgraph_index));
+      g_string_printf (text, "subgraph %" G_GINT64_FORMAT,
+                       lpt_tfl_int (&file->flat, item, TFL_SignatureDef_subgraph_index));
       for (guint s = 0; s < 2; s++)
         {
           LptTflVector maps = lpt_tfl_vector (&file->flat, item, sides[s].field);
@@ -411,7 +420,8 @@ import_file (LptTflFile *file, const char *key, guint flags, GError **error)
     return NULL;
   LptTflTable table = index < file->subgraphs.n ? lpt_tfl_item (&file->subgraphs, index) : 0;
   const char *name = lpt_tfl_string (&file->flat, table, TFL_SubGraph_name);
-  g_autoptr (LptGraph) graph = lpt_graph_new (name != NULL && *name != '\0' && g_utf8_validate (name, -1, NULL) ? name : "main");
+  g_autoptr (LptGraph) graph = lpt_graph_new (
+      name != NULL && *name != '\0' && g_utf8_validate (name, -1, NULL) ? name : "main");
   import.strings = g_string_chunk_new (1024);
   gboolean ok = import_entry (&import, graph, index, signature, error);
   g_string_chunk_free (import.strings);
@@ -441,7 +451,8 @@ lpt_tflite_load (const char *path, const char *signature, guint flags, GError **
 {
   guint mark = lpt_memory_mark ();
   g_autoptr (LptTflFile) file = lpt_tfl_file_load (path, error);
-  LptGraph *graph = file != NULL ? lpt_graph_check_read (import_file (file, signature, flags, error), mark, error) : NULL;
+  LptGraph *graph = file != NULL ? lpt_graph_check_read (import_file (file, signature, flags, error), mark, error)
+                                 : NULL;
   if (graph != NULL)
     graph->source = g_strdup (path);
   else if (error != NULL && *error != NULL && strstr ((*error)->message, path) == NULL)

@@ -1,8 +1,8 @@
 /* tflite-op.c - inputs, outputs and options of an operator while it is mapped
  *
- * What an operator writes gets the name of its tensor: the node that computes it, not the Transpose behind it. Where the
- * tensor's quantization is not that of the value, the value is quantized (real numbers), or taken as it is: a move of codes
- * between tensors of different scales moves the codes.
+ * What an operator writes gets the name of its tensor: the node that computes it, not the Transpose behind it. Where
+ * the tensor's quantization is not that of the value, the value is quantized (real numbers), or taken as it is: a
+ * move of codes between tensors of different scales moves the codes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,7 +34,8 @@ lpt_tfl_given (const LptTflOp *op, guint i)
 LptValue *
 lpt_tfl_optional (LptTflOp *op, guint i)
 {
-  LptValue *value = lpt_tfl_given (op, i) && op->error == NULL ? lpt_tfl_scope_value (op->scope, op->in[i], &op->error) : NULL;
+  LptValue *value = lpt_tfl_given (op, i) && op->error == NULL ? lpt_tfl_scope_value (op->scope, op->in[i], &op->error)
+                                                               : NULL;
   if (lpt_tfl_given (op, i) && value == NULL)
     return lpt_tfl_scalar (op, LPT_DTYPE_F32, 0);
   return value;
@@ -172,7 +173,8 @@ static void
 take_name (LptTflOp *op, LptValue *value, const char *name)
 {
   LptNode *node = value->producer, *source = lpt_node_src (node, 0);
-  g_autofree char *full = op->scope->prefix != NULL ? g_strconcat (op->scope->prefix, "/", name, NULL) : g_strdup (name);
+  g_autofree char *full = op->scope->prefix != NULL ? g_strconcat (op->scope->prefix, "/", name, NULL)
+                                                    : g_strdup (name);
   if (*name == '\0' || node->id < op->first_id || value->index != 0)
     return;
   if (lpt_tfl_is_back (value) != NULL && source->id >= op->first_id)

@@ -1,7 +1,7 @@
 /* tflite-recurrent.c - steps of recurrent operators, sequences as TensorIterator
  *
- * A sequence of one step is that step; of a longer one the step is the body of a TensorIterator. State is kept in tensors that
- * the file marks as variables; others start at what they hold.
+ * A sequence of one step is that step; of a longer one the step is the body of a TensorIterator. State is kept in
+ * tensors that the file marks as variables; others start at what they hold.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +21,9 @@ lpt_tfl_cell_const (LptTflOp *op, LptValue *outer)
       lpt_tfl_unsupported (op, "weights that are not constant");
       return lpt_tfl_scalar (op, LPT_DTYPE_F32, 0);
     }
-  LptValue *value = outer->producer->graph == op->scope->graph ? outer : lpt_tfl_tensor_value (op, lpt_tensor_ref (outer->producer->data), outer->quant);
+  LptValue *value = outer->producer->graph == op->scope->graph
+                        ? outer
+                        : lpt_tfl_tensor_value (op, lpt_tensor_ref (outer->producer->data), outer->quant);
   return outer->quant != NULL ? lpt_tfl_hybrid_weights (op, value) : value;
 }
 
@@ -103,8 +105,14 @@ body_result (LptTflOp *op, LptValue *value)
 static void
 add_port (GArray *ports, guint external, guint internal, gint axis, gboolean backwards)
 {
-  LptBodyPort port = { .external = (gint) external, .internal = internal, .sliced = axis >= 0, .axis = axis, .start = backwards ? -1 : 0,
-                       .end = backwards ? 0 : -1, .stride = backwards ? -1 : 1, .part_size = 1 };
+  LptBodyPort port = { .external = (gint) external,
+                       .internal = internal,
+                       .sliced = axis >= 0,
+                       .axis = axis,
+                       .start = backwards ? -1 : 0,
+                       .end = backwards ? 0 : -1,
+                       .stride = backwards ? -1 : 1,
+                       .part_size = 1 };
   g_array_append_val (ports, port);
 }
 
@@ -132,7 +140,8 @@ step_body (LptTflOp *op, const LptTflCell *cell, LptValue *x, LptValue *aux, gin
 }
 
 LptValue *
-lpt_tfl_cell_sequence (LptTflOp *op, const LptTflCell *cell, LptValue *x, LptValue *aux, gint axis, gboolean backwards, LptValue **states)
+lpt_tfl_cell_sequence (LptTflOp *op, const LptTflCell *cell, LptValue *x, LptValue *aux, gint axis,
+                       gboolean backwards, LptValue **states)
 {
   LptValue *in[2 + LPT_TFL_MAX_STATES] = { x };
   guint n = 1;
@@ -141,7 +150,10 @@ lpt_tfl_cell_sequence (LptTflOp *op, const LptTflCell *cell, LptValue *x, LptVal
   if (op->error != NULL)
     return x;
   if (x->shape.dims[axis] == 1)
-    return lpt_tfl_unsqueeze (op, cell->step (op, cell, lpt_tfl_squeeze (op, x, axis), aux != NULL ? lpt_tfl_squeeze (op, aux, axis) : NULL, states), axis);
+    return lpt_tfl_unsqueeze (op,
+                              cell->step (op, cell, lpt_tfl_squeeze (op, x, axis),
+                                          aux != NULL ? lpt_tfl_squeeze (op, aux, axis) : NULL, states),
+                              axis);
   LptGraph *body = step_body (op, cell, x, aux, axis, states);
   if (body == NULL)
     return x;

@@ -12,8 +12,8 @@
 
 typedef struct _LptTflCell LptTflCell;
 
-/* One step: reads @x [B, in] and the states, which it replaces; returns what goes out. Constants of @cell are values of the graph
- * around: lpt_tfl_cell_const() copies them. */
+/* One step: reads @x [B, in] and the states, which it replaces; returns what goes out. Constants of @cell are values
+   of the graph around: lpt_tfl_cell_const() copies them. */
 typedef LptValue *(*LptTflStep) (LptTflOp *op, const LptTflCell *cell, LptValue *x, LptValue *aux, LptValue **states);
 
 struct _LptTflCell
@@ -34,8 +34,10 @@ struct _LptTflCell
 LptValue *lpt_tfl_cell_const    (LptTflOp *op, LptValue *outer);
 /* @x @w^T, @x rounded where the weights are codes; NULL for NULL weights. */
 LptValue *lpt_tfl_cell_product  (LptTflOp *op, const LptTflCell *cell, LptValue *x, LptValue *w);
-/* All steps along @axis of @x (and @aux, or NULL); @states are replaced by the last ones. [B, T, n] or [T, B, n], as @x. */
-LptValue *lpt_tfl_cell_sequence (LptTflOp *op, const LptTflCell *cell, LptValue *x, LptValue *aux, gint axis, gboolean backwards, LptValue **states);
+/* All steps along @axis of @x (and @aux, or NULL); @states are replaced by the last ones. [B, T, n] or [T, B, n], as
+   @x. */
+LptValue *lpt_tfl_cell_sequence (LptTflOp *op, const LptTflCell *cell, LptValue *x, LptValue *aux, gint axis,
+                                 gboolean backwards, LptValue **states);
 
 /* A step on integers; @inputs is room for 24. */
 LptTflCell lpt_tfl_integer_cell (LptTflOp *op, LptValue **inputs);

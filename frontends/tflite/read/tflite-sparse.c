@@ -1,8 +1,8 @@
 /* tflite-sparse.c - sparse tensors as dense ones
  *
  * Levels are walked in traversal order with a position p, 0 at the root: child i of a dense level of s has position
- * p s + i; those of a CSR level are indices[segments[p] .. segments[p + 1]), their position is their place in that list.
- * The last position is that of the value. A level is an axis, or the inner part of one that is cut in blocks.
+ * p s + i; those of a CSR level are indices[segments[p] .. segments[p + 1]), their position is their place in that
+ * list. The last position is that of the value. A level is an axis, or the inner part of one that is cut in blocks.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,8 +40,11 @@ bad (GError **error, const char *what)
 static LptTflVector
 index_vector (const LptTflFlat *flat, LptTflTable dim, LptTflField field)
 {
-  static const struct { LptTflTableId id; LptTflField values; } kinds[] = {
-    { TFLT_Int32Vector, TFL_Int32Vector_values }, { TFLT_Uint16Vector, TFL_Uint16Vector_values }, { TFLT_Uint8Vector, TFL_Uint8Vector_values },
+  static const struct { LptTflTableId id; LptTflField values;
+  } kinds[] = {
+    { TFLT_Int32Vector, TFL_Int32Vector_values },
+    { TFLT_Uint16Vector, TFL_Uint16Vector_values },
+    { TFLT_Uint8Vector, TFL_Uint8Vector_values },
   };
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
     if (lpt_tfl_union (flat, dim, field) == kinds[i].id)
@@ -144,7 +147,9 @@ scatter (const Sparse *s, guint depth, gint64 position, gint64 at)
 LptTensor *
 lpt_tfl_densify (const LptTflFlat *flat, LptTflTable sparsity, LptTensor *values, const LptShape *shape, GError **error)
 {
-  Sparse s = { .item = lpt_dtype_bits (lpt_tensor_dtype (values)) / 8, .from = lpt_tensor_data (values), .n_values = lpt_tensor_count (values) };
+  Sparse s = { .item = lpt_dtype_bits (lpt_tensor_dtype (values)) / 8,
+               .from = lpt_tensor_data (values),
+               .n_values = lpt_tensor_count (values) };
   if (!read_levels (flat, sparsity, shape, &s, error) || !read_indices (flat, sparsity, &s, error))
     return NULL;
   LptTensor *dense = lpt_tensor_new (lpt_tensor_dtype (values), shape, error);

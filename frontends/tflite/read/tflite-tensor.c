@@ -1,11 +1,12 @@
 /* tflite-tensor.c - tensors of a subgraph: types, shapes, quantization, the data of constants
  *
- * Dense data is a slice of the file; packed 4- and 2-bit integers become 8-bit ones, sparse data becomes dense. Blockwise
- * quantization (scales in another tensor, one for each block along the last axis) is spelled out as arithmetic: its
- * value is real.
+ * Dense data is a slice of the file; packed 4- and 2-bit integers become 8-bit ones, sparse data becomes dense.
+ * Blockwise quantization (scales in another tensor, one for each block along the last axis) is spelled out as
+ * arithmetic: its value is real.
  *
- * Refused: shapes that are negative, too large or do not fit the data; scales without zero points, of a wrong number, not
- * positive or not finite; zero points outside of the type; quantization along an axis that is not there or along several.
+ * Refused: shapes that are negative, too large or do not fit the data; scales without zero points, of a wrong number,
+ * not positive or not finite; zero points outside of the type; quantization along an axis that is not there or along
+ * several.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,7 +37,8 @@ static gboolean
 read_shape (const LptTflImport *import, LptTflTensor *t, GError **error)
 {
   const LptTflFlat *flat = &import->file->flat;
-  LptTflVector dims = lpt_tfl_vector (flat, t->table, TFL_Tensor_shape), signature = lpt_tfl_vector (flat, t->table, TFL_Tensor_shape_signature);
+  LptTflVector dims = lpt_tfl_vector (flat, t->table, TFL_Tensor_shape);
+  LptTflVector signature = lpt_tfl_vector (flat, t->table, TFL_Tensor_shape_signature);
   gint64 count;
   if (dims.n > LPT_MAX_RANK)
     return wrong (LPT_ERROR_UNSUPPORTED, error, "unsupported rank %u", dims.n);
@@ -49,7 +51,8 @@ read_shape (const LptTflImport *import, LptTflTensor *t, GError **error)
     }
   if (!lpt_shape_count (&t->shape, &count))
     return wrong (LPT_ERROR_INVALID, error, "its shape has too many elements");
-  /* What the file leaves open stays open, unless runs hang together by a state: they come one by one, as the shape says. */
+  /* What the file leaves open stays open, unless runs hang together by a state: they come one by one, as the shape
+     says. */
   for (guint i = 0; signature.n == dims.n && !import->stateful && i < dims.n; i++)
     if (lpt_tfl_item_int (&signature, i) < 0)
       t->shape.dims[i] = LPT_DYNAMIC;
@@ -63,7 +66,8 @@ is_code (LptDType dtype)
 {
   switch ((guint) dtype)
     {
-    case LPT_DTYPE_I8: case LPT_DTYPE_U8: case LPT_DTYPE_I16: case LPT_DTYPE_U16: case LPT_DTYPE_I4: case LPT_DTYPE_U4: case LPT_DTYPE_I2:
+    case LPT_DTYPE_I8: case LPT_DTYPE_U8: case LPT_DTYPE_I16: case LPT_DTYPE_U16: case LPT_DTYPE_I4:
+    case LPT_DTYPE_U4: case LPT_DTYPE_I2:
       return TRUE;
     default:
       return FALSE;
@@ -76,7 +80,8 @@ check_scale (const LptTflTensor *t, double scale, gint64 zero, GError **error)
   if (!isfinite (scale) || scale < 0)
     return wrong (LPT_ERROR_INVALID, error, "a scale is %g", scale);
   if ((double) zero < lpt_dtype_min (t->dtype) || (double) zero > lpt_dtype_max (t->dtype))
-    return wrong (LPT_ERROR_INVALID, error, "zero point %" G_GINT64_FORMAT " is no %s", zero, lpt_dtype_name (t->dtype));
+    return wrong (LPT_ERROR_INVALID, error, "zero point %" G_GINT64_FORMAT " is no %s", zero,
+                  lpt_dtype_name (t->dtype));
   return TRUE;
 }
 
@@ -92,7 +97,8 @@ read_quant (const LptTflImport *import, LptTflTensor *t, GError **error)
     return TRUE;
   if (zeros.n != scales.n && !(zeros.n == 0 && lpt_dtype_kind (t->dtype) == LPT_KIND_SINT))
     return wrong (LPT_ERROR_INVALID, error, "%u scales and %u zero points", scales.n, zeros.n);
-  if (scales.n > 1 && (axis < 0 || axis >= t->shape.rank || (t->shape.dims[axis] != scales.n && t->shape.dims[axis] != LPT_DYNAMIC)))
+  if (scales.n > 1
+      && (axis < 0 || axis >= t->shape.rank || (t->shape.dims[axis] != scales.n && t->shape.dims[axis] != LPT_DYNAMIC)))
     return wrong (LPT_ERROR_INVALID, error, "%u scales along axis %" G_GINT64_FORMAT, scales.n, axis);
   g_autofree double *scale = g_try_new (double, scales.n);
   g_autofree gint32 *zero = g_try_new (gint32, scales.n);
@@ -159,7 +165,9 @@ static LptTensor *
 unpack (LptTensor *tensor, GError **error)
 {
   LptDType dtype = lpt_tensor_dtype (tensor);
-  LptDType wide = lpt_dtype_bits (dtype) >= 8 ? dtype : lpt_dtype_kind (dtype) == LPT_KIND_UINT ? LPT_DTYPE_U8 : LPT_DTYPE_I8;
+  LptDType wide = lpt_dtype_bits (dtype) >= 8               ? dtype
+                  : lpt_dtype_kind (dtype) == LPT_KIND_UINT ? LPT_DTYPE_U8
+                                                            : LPT_DTYPE_I8;
   return dtype == wide ? lpt_tensor_ref (tensor) : lpt_tensor_convert (tensor, wide, error);
 }
 
@@ -173,7 +181,8 @@ read_data (LptTflScope *scope, const LptTflTensor *t, GBytes *bytes, gsize offse
   gsize wanted;
   if (t->dtype == LPT_DTYPE_UNDEFINED || t->dtype == LPT_DTYPE_STRING)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: a constant of type %s", lpt_tfl_type_name (t->type));
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: a constant of type %s",
+                   lpt_tfl_type_name (t->type));
       return NULL;
     }
   for (gint i = 0; i < shape.rank; i++)     /* of a constant nothing is open */
@@ -183,7 +192,8 @@ read_data (LptTflScope *scope, const LptTflTensor *t, GBytes *bytes, gsize offse
     shape = lpt_shape_make (1, (gint64[]) { (gint64) (size * 8 / MAX (lpt_dtype_bits (t->dtype), 1)) });
   if (!lpt_shape_count (&shape, &count) || !lpt_tensor_byte_size (t->dtype, count, &wanted) || wanted != size)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "it has %" G_GSIZE_FORMAT " bytes of data, which is not what its shape needs", size);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "it has %" G_GSIZE_FORMAT " bytes of data, which is not what its shape needs", size);
       return NULL;
     }
   g_autoptr (LptTensor) raw = lpt_tensor_new_bytes (t->dtype, &shape, bytes, offset, error);
@@ -210,7 +220,8 @@ lpt_tfl_scope_data (LptTflScope *scope, gint64 index, GError **error)
     t->data = read_data (scope, t, bytes, offset, size, &cause);
   if (cause == NULL)
     return t->data;
-  g_propagate_prefixed_error (error, g_steal_pointer (&cause), "tensor %" G_GINT64_FORMAT " (\"%s\"): ", index, t->name);
+  g_propagate_prefixed_error (error, g_steal_pointer (&cause), "tensor %" G_GINT64_FORMAT " (\"%s\"): ", index,
+                              t->name);
   return NULL;
 }
 
@@ -221,13 +232,15 @@ static LptValue *
 spell_blocks (LptTflScope *scope, const LptTflTensor *t, LptTflTable blocks, LptNode *codes, GError **error)
 {
   const LptTflFlat *flat = &scope->import->file->flat;
-  gint64 scales = lpt_tfl_int (flat, blocks, TFL_BlockwiseQuantization_scales), zeros = lpt_tfl_int (flat, blocks, TFL_BlockwiseQuantization_zero_points);
+  gint64 scales = lpt_tfl_int (flat, blocks, TFL_BlockwiseQuantization_scales);
+  gint64 zeros = lpt_tfl_int (flat, blocks, TFL_BlockwiseQuantization_zero_points);
   gint64 block = lpt_tfl_int (flat, blocks, TFL_BlockwiseQuantization_block_size), rank = t->shape.rank;
   LptTflOp op = { .scope = scope, .flat = flat, .name = codes->name };
-  if (rank < 1 || rank >= LPT_MAX_RANK || block < 1 || t->shape.dims[rank - 1] % block != 0 || scales < 0 || scales >= scope->n_tensors
-      || zeros < -1 || zeros >= scope->n_tensors)
+  if (rank < 1 || rank >= LPT_MAX_RANK || block < 1 || t->shape.dims[rank - 1] % block != 0 || scales < 0
+      || scales >= scope->n_tensors || zeros < -1 || zeros >= scope->n_tensors)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "blocks of %" G_GINT64_FORMAT " with scales in tensor %" G_GINT64_FORMAT, block, scales);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "blocks of %" G_GINT64_FORMAT " with scales in tensor %" G_GINT64_FORMAT, block, scales);
       return NULL;
     }
   LptShape split = t->shape, one = t->shape;
@@ -235,13 +248,17 @@ spell_blocks (LptTflScope *scope, const LptTflTensor *t, LptTflTable blocks, Lpt
   split.dims[rank - 1] = one.dims[rank - 1] = t->shape.dims[rank - 1] / block;
   split.dims[rank] = block;
   one.dims[rank] = 1;
-  LptValue *scale = lpt_tfl_scope_value (scope, scales, error), *zero = scale != NULL && zeros > 0 ? lpt_tfl_scope_value (scope, zeros, error) : NULL;
+  LptValue *scale = lpt_tfl_scope_value (scope, scales, error);
+  LptValue *zero = scale != NULL && zeros > 0 ? lpt_tfl_scope_value (scope, zeros, error) : NULL;
   if (scale == NULL || (zeros > 0 && zero == NULL))
     return NULL;
-  LptValue *x = lpt_tfl_reshape (&op, lpt_tfl_convert (&op, lpt_node_out (codes), LPT_DTYPE_F32), (guint) split.rank, split.dims);
+  LptValue *x = lpt_tfl_reshape (&op, lpt_tfl_convert (&op, lpt_node_out (codes), LPT_DTYPE_F32), (guint) split.rank,
+                                 split.dims);
   if (zero != NULL)
-    x = lpt_tfl_emit (&op, LPT_OP_SUBTRACT, 2, x, lpt_tfl_reshape (&op, lpt_tfl_convert (&op, zero, LPT_DTYPE_F32), (guint) one.rank, one.dims));
-  x = lpt_tfl_emit (&op, LPT_OP_MULTIPLY, 2, x, lpt_tfl_reshape (&op, lpt_tfl_convert (&op, scale, LPT_DTYPE_F32), (guint) one.rank, one.dims));
+    x = lpt_tfl_emit (&op, LPT_OP_SUBTRACT, 2, x,
+                      lpt_tfl_reshape (&op, lpt_tfl_convert (&op, zero, LPT_DTYPE_F32), (guint) one.rank, one.dims));
+  x = lpt_tfl_emit (&op, LPT_OP_MULTIPLY, 2, x,
+                    lpt_tfl_reshape (&op, lpt_tfl_convert (&op, scale, LPT_DTYPE_F32), (guint) one.rank, one.dims));
   x = lpt_tfl_reshape (&op, x, (guint) rank, t->shape.dims);
   if (op.error == NULL)
     return x;
