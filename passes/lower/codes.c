@@ -58,13 +58,9 @@ clamp_codes (LptLower       *lw,
   code_bounds (form, codes, 0, &lo, &hi);
   if (lo <= lpt_dtype_min (codes->dtype) && hi >= lpt_dtype_max (codes->dtype))
     return value;
-  if (codes->n == 1)
-    {
-      double zero = round (codes->offset[0]);
-
-      return lpt_lower_emit_clamp (lw, value, (lo - zero) * codes->step[0], (hi - zero) * codes->step[0],
-                                   form != NULL ? form->bounded : NULL);
-    }
+  if (value->quant->n == 1)
+    return lpt_lower_emit_clamp (lw, value, (lo - value->quant->zero_point[0] + 0.0) * value->quant->scale[0],
+                                 (hi - value->quant->zero_point[0]) * value->quant->scale[0], form != NULL ? form->bounded : NULL);
   else
     {
       /* One bound in several steps: on the integers read as themselves. */

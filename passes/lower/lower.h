@@ -32,8 +32,9 @@ typedef struct
   double  *step;            /* > 0 */
   double  *offset;          /* fractional */
   gint32   qmin, qmax;
-  double   read;            /* > 0: with several steps, the one with which the codes are read; an op that multiplies per channel anyway
-                               may write codes of that quantization */
+  double   read;            /* > 0: with several steps, the one with which the codes are read, and its zero point; an op that multiplies
+                               per channel anyway may write codes of that quantization */
+  gint32   read_zero;
 } LptCodes;
 
 /* An op that waits for its consumer to say what it writes. */

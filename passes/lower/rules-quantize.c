@@ -205,6 +205,24 @@ fold_codes (LptLower       *lw,
   return value;
 }
 
+/* The step with which codes are read as [low, high], and the zero point of the reading; any does where that is none of the codes. */
+static void
+read_as_one (double    low,
+             double    high,
+             gint64    levels,
+             LptCodes *codes)
+{
+  const double step = (high - low) / (double) (levels - 1);
+  double point = round (codes->qmin - low / step);
+
+  if (!(step > 0))
+    return;
+  if (!(point >= lpt_dtype_min (codes->dtype) && point <= lpt_dtype_max (codes->dtype)))
+    point = CLAMP (round (codes->offset[0]), lpt_dtype_min (codes->dtype), lpt_dtype_max (codes->dtype));
+  codes->read = step;
+  codes->read_zero = (gint32) point;
+}
+
 gboolean
 lpt_lower_fake_quantize (LptLower *lw,
                          LptNode  *node)
@@ -252,8 +270,8 @@ lpt_lower_fake_quantize (LptLower *lw,
       codes.step[c] = (at (&b[1], c) - at (&b[0], c)) / (double) (levels - 1);
       codes.offset[c] = codes.qmin - at (&b[0], c) / codes.step[c];
     }
-  if (codes.n > 1 && n == 1 && at (&b[3], 0) > at (&b[2], 0))
-    codes.read = (at (&b[3], 0) - at (&b[2], 0)) / (double) (levels - 1);
+  if (codes.n > 1 && n == 1)
+    read_as_one (at (&b[2], 0), at (&b[3], 0), levels, &codes);
   if (constant != NULL && lpt_dtype_is_real (lpt_tensor_dtype (constant)))
     q = fold_codes (lw, node, constant, b, &codes);
   if (q == NULL)

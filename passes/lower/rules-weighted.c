@@ -8,6 +8,11 @@
  * one of its integers; what the graph multiplies behind the op goes into the
  * scale of the weights, so that sx sw[o] is the whole factor.
  *
+ * Where the codes have a step and an offset per channel (FakeQuantize took a bias and factors per channel into its interval),
+ *     code = round (x / step[c] + offset[c]) = round ((x + (offset[c] - Z) step[c]) / step[c]) + Z     for any integer Z,
+ * which is the code of one quantization (S, Z) of S / step[c] (x + (offset[c] - Z) step[c]): the factor goes into the weights, the
+ * sum into the bias, and (S, Z) are those with which the codes are read. Zero points that rounding would part (130.5) stay one.
+ *
  * A fractional zero point of the input is rounded to Z; sx (Z - z) sum (qw - zw[o]) goes to the bias. That is exact but where the
  * window reaches over the border: there the padding counts as sx (Z - z), less than half a step, in place of 0.
  *
@@ -402,21 +407,6 @@ emit_weighted (LptLower      *lw,
   return &copy->out[0];
 }
 
-/* One zero point for all channels: what their offsets round to; FALSE when they differ. */
-static gboolean
-common_zero (const LptCodes *codes,
-             gint32         *zero)
-{
-  guint c;
-
-  *zero = (gint32) round (codes->offset[0]);
-  for (c = 1; c < codes->n; c++)
-    if (round (codes->offset[c]) != *zero)
-      return FALSE;
-
-  return TRUE;
-}
-
 static LptValue *
 emit_codes (LptLower       *lw,
             LptForm        *form,
@@ -427,10 +417,10 @@ emit_codes (LptLower       *lw,
   g_autoptr (LptForm) scaled = lpt_form_copy (form);
   g_autofree double *real = g_new (double, n);
   g_autofree double *steps = NULL;
+  const gboolean one_quant = codes->n > 1 && codes->read > 0;
   gint axis;
   gint weights_axis;
   gint64 channels;
-  gint32 zero;
   guint c;
 
   if (!out_channels (form->op->node, &axis, &channels, &weights_axis) ||
@@ -440,12 +430,13 @@ emit_codes (LptLower       *lw,
     {
       guint k = codes->n == 1 ? 0 : c;
 
-      /* What rounding the zero point left of the offset moves into the bias. */
-      real[c] = lpt_form_b (form, c) + (codes->offset[k] - quant->zero_point[k]) * codes->step[k];
+      /* What the zero point leaves of the offset moves into the bias. */
+      real[c] = lpt_form_b (form, c) + (codes->offset[k] - (one_quant ? codes->read_zero : quant->zero_point[k])) * codes->step[k];
     }
-  if (codes->n > 1 && codes->read > 0 && common_zero (codes, &zero))
+  if (one_quant)
     {
-      /* The steps of the channels go into the weights: the codes have the one with which they are read. */
+      /* The steps of the channels go into the weights, their offsets into the bias: the codes have the step and zero point with
+       * which they are read. */
       g_autofree double *factor = g_new (double, codes->n);
       g_autofree double *none = g_new0 (double, codes->n);
 
@@ -459,7 +450,7 @@ emit_codes (LptLower       *lw,
       if (!lpt_form_affine (scaled, codes->axis, codes->n, factor, none))
         return NULL;
       lpt_quant_unref (quant);
-      quant = lpt_quant_new_one (codes->read, zero);
+      quant = lpt_quant_new_one (codes->read, codes->read_zero);
     }
   else if (form->n == 1 && codes->n > 1)
     {
