@@ -150,6 +150,9 @@ void      lpt_lower_stands_for (LptLower *lw, LptNode *node, LptNode *source);
 /* Quantization for @codes: one step for all gives (step, round (offset)); per channel gives LptQuant along the axis. */
 LptQuant *lpt_codes_quant     (const LptCodes *codes);
 
+/* May @shift[c], in steps of @codes, change a code of the sum or product of integers @in (shift.c)? */
+gboolean  lpt_shift_shows     (LptOp op, LptValue *const in[2], const LptCodes *codes, guint n, const double *shift);
+
 /* --- rules: TRUE = the node's outputs have forms now (rules-*.c) --- */
 
 typedef gboolean (*LptLowerRule) (LptLower *lw, LptNode *node);

@@ -4,6 +4,8 @@
  *     product:               y = round (M (q_1 - z_1) (q_2 - z_2) + B) + z,  M = s_1 s_2 / s
  *     function of one input: y = round (f (s_1 (q - z_1)) / s) + z, a table over the 256 codes
  *
+ * B stays only where it can change a code (shift.c).
+ *
  * Arithmetic with a constant changes the form of its operand and costs nothing.
  * ReLU and Clamp are kept as bounds and end in the codes.
  *
@@ -139,7 +141,6 @@ emit_sum (LptLower       *lw,
   LptForm plain = { .axis = LPT_QUANT_PER_TENSOR, .n = 1, .a = (double *) &one };
   LptValue *in[2];
   gint axis = LPT_QUANT_PER_TENSOR;
-  gboolean any = FALSE;
   LptNode *copy;
   guint i, c;
 
@@ -168,13 +169,12 @@ emit_sum (LptLower       *lw,
       if (product && shift[c] != 0)
         return NULL;      /* a fractional zero point in a product is no constant */
       shift[c] = (shift[c] + lpt_form_b (form, c)) / codes->step[k] + (codes->offset[k] - quant->zero_point[k]);
-      any |= fabs (shift[c]) > NO_SHIFT;
     }
 
   copy = lpt_lower_emit (lw, node, 2, in);
   if (copy == NULL)
     return NULL;
-  if (any)
+  if (lpt_shift_shows (node->op, in, codes, n, shift))
     lpt_floats_set (&LPT_ATTRS (copy, LptBinaryAttrs)->shift, n, shift);
   copy->out[0].dtype = codes->dtype;
   copy->out[0].shape = node->out[0].shape;

@@ -205,6 +205,15 @@ fold_codes (LptLower       *lw,
   return value;
 }
 
+/* Intervals are float32: il = -z s that was rounded gives an offset that is z but for z 2^-24, and the formula itself, in float32, has its quotient
+ * (x - il) / (ih - il) to 2^-24 and so its code to (L - 1) 2^-24. An offset that is nearer to an integer than that cannot be told from it. */
+static double
+whole_offset (double offset,
+              gint64 levels)
+{
+  return fabs (offset - rint (offset)) <= ldexp ((double) (levels - 1), -24) ? rint (offset) : offset;
+}
+
 /* The step with which codes are read as [low, high], and the zero point of the reading; any does where that is none of the codes. */
 static void
 read_as_one (double    low,
@@ -268,7 +277,7 @@ lpt_lower_fake_quantize (LptLower *lw,
   for (c = 0; c < codes.n; c++)
     {
       codes.step[c] = (at (&b[1], c) - at (&b[0], c)) / (double) (levels - 1);
-      codes.offset[c] = codes.qmin - at (&b[0], c) / codes.step[c];
+      codes.offset[c] = whole_offset (codes.qmin - at (&b[0], c) / codes.step[c], levels);
     }
   if (codes.n > 1 && n == 1)
     read_as_one (at (&b[2], 0), at (&b[3], 0), levels, &codes);
