@@ -28,9 +28,9 @@ typedef struct
   CmdRunArgs  form;
   CmdDataArgs images;
   char      **inputs;
-  char       *cache;
+  char       *cache, *trace;
   gint        threads, iterations;
-  gboolean    profile, json;
+  gboolean    profile, by_time, json;
 } BenchArgs;
 
 typedef struct
@@ -152,6 +152,7 @@ report (const BenchArgs *args, const LptPlan *plan, LptPlanContext *context, con
   double rss = peak_rss_mb (), peak = lpt_cpu_peak (cpu) * args->threads, ready = t->load + t->lower + t->pack;
   double macs = (double) lpt_plan_macs (plan), rate = t->median > 0.0 ? macs / t->median / 1e6 : 0.0, share = peak > 0.0 ? 100.0 * rate / peak : 0.0;
   gsize bound, arena = lpt_plan_arena_size (plan, &bound);
+  const CmdProfile profile = { NULL, args->by_time, t->n, t->n_warm_up, peak };
 
   if (args->json)
     {
@@ -165,7 +166,15 @@ report (const BenchArgs *args, const LptPlan *plan, LptPlanContext *context, con
       g_string_append_printf (s, ", \"plan_ms\": %.3f, \"load_ms\": %.3f, \"lower_ms\": %.3f, \"pack_ms\": %.3f, \"peak_rss_mb\": %.1f", ready, t->load, t->lower,
                               t->pack, rss);
       g_string_append_printf (s, ", \"macs\": %.0f, \"gmacs_per_s\": %.3f, \"peak_gmacs_per_s\": %.1f, \"percent_of_peak\": %.2f", macs, rate, peak, share);
-      g_string_append_printf (s, ", \"arena_bytes\": %" G_GSIZE_FORMAT ", \"arena_bound_bytes\": %" G_GSIZE_FORMAT "}\n", arena, bound);
+      g_string_append_printf (s, ", \"arena_bytes\": %" G_GSIZE_FORMAT ", \"arena_bound_bytes\": %" G_GSIZE_FORMAT, arena, bound);
+      if (args->profile)
+        {
+          g_string_append_printf (s, ", \"core_gbytes_per_s\": %.2f,\n\"profile\": ", lpt_cpu_bandwidth ());
+          cmd_profile_rows (s, context, &profile);
+          g_string_append (s, ",\n\"by_type\": ");
+          cmd_profile_totals (s, context, &profile);
+        }
+      g_string_append (s, "}\n");
       fputs (s->str, stdout);
       return;
     }
@@ -178,7 +187,7 @@ report (const BenchArgs *args, const LptPlan *plan, LptPlanContext *context, con
   printf ("%sready in %.1f ms (load %.1f, lower %.1f, pack %.1f), peak memory %.1f MB\n", macs > 0.0 ? "\n" : "", ready, t->load, t->lower, t->pack, rss);
   printf ("arena %" G_GSIZE_FORMAT " bytes, at least %" G_GSIZE_FORMAT " are alive at one time\n", arena, bound);
   if (args->profile)
-    cmd_profile_print (plan, context, NULL, t->n, t->n_warm_up, peak);
+    cmd_profile_print (plan, context, &profile);
 }
 
 static gboolean
@@ -204,7 +213,7 @@ bench (const BenchArgs *args, LptGraph **graph, GPtrArray *tensors, CmdCache *ca
     return FALSE;
   progress_end ();
   report (args, plan, context, t);
-  return TRUE;
+  return args->trace == NULL || cmd_trace_write (args->trace, plan, context, error);
 }
 
 static void
@@ -214,6 +223,7 @@ bench_args_clear (BenchArgs *args)
   cmd_data_args_clear (&args->images);
   g_strfreev (args->inputs);
   g_free (args->cache);
+  g_free (args->trace);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (BenchArgs, bench_args_clear)
 
@@ -231,6 +241,8 @@ cmd_bench (int argc, char **argv)
     { "iterations", 0, 0, G_OPTION_ARG_INT, &args.iterations, "Runs (default: one second, at least 10)", "N" },
     { "cache", 0, 0, G_OPTION_ARG_FILENAME, &args.cache, "Keep lowered models with packed weights here", "DIR" },
     { "profile", 0, 0, G_OPTION_ARG_NONE, &args.profile, "Time and GMAC/s of every layer, too", NULL },
+    { "by-time", 0, 0, G_OPTION_ARG_NONE, &args.by_time, "--profile with the longest first", NULL },
+    { "trace", 0, 0, G_OPTION_ARG_FILENAME, &args.trace, "Write which thread ran what when: Chrome's trace-event format", "FILE" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &args.json, "For scripts", NULL },
     { NULL },
   };
@@ -244,8 +256,6 @@ cmd_bench (int argc, char **argv)
     return code;
   if (args.iterations < 0)
     return cmd_usage ("--iterations %d: 0 (a second's worth) or more", args.iterations);
-  if (args.json && args.profile)
-    return cmd_usage ("--json and --profile exclude each other");
   if (args.threads == 0)
     args.threads = (gint) g_get_num_processors ();
   args.model = argv[1];

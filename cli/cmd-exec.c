@@ -22,10 +22,10 @@ typedef struct
   CmdRunArgs form;
   CmdDataArgs images;
   char     **inputs;
-  char      *out, *dump, *profile, *cache;
+  char      *out, *dump, *profile, *cache, *trace;
   gint       threads;
   gint64     seed;
-  gboolean   reference, profiled;
+  gboolean   reference, profiled, by_time;
 } ExecArgs;
 
 static void
@@ -38,6 +38,7 @@ exec_args_clear (ExecArgs *args)
   g_free (args->dump);
   g_free (args->profile);
   g_free (args->cache);
+  g_free (args->trace);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (ExecArgs, exec_args_clear)
 
@@ -140,7 +141,7 @@ print_profile (const ExecArgs *args, const LptPlan *plan, LptPlanContext *contex
       progress ("running", ++n, 10);
     }
   progress_end ();
-  cmd_profile_print (plan, context, args->profile, n * (guint) runs, (guint) runs, 0.0);
+  cmd_profile_print (plan, context, &(CmdProfile) { args->profile, args->by_time, n * (guint) runs, (guint) runs, 0.0 });
   return TRUE;
 }
 
@@ -163,6 +164,8 @@ run (const ExecArgs *args, LptGraph *graph, GPtrArray *tensors, CmdCache *cache,
     return FALSE;
   progress_end ();
   if (!write_outputs (args, plan, outputs, error) || (args->dump != NULL && !dump_values (args->dump, plan, context, error)))
+    return FALSE;
+  if (args->trace != NULL && !cmd_trace_write (args->trace, plan, context, error))
     return FALSE;
   return !args->profiled || print_profile (args, plan, context, tensors, runs, error);
 }
@@ -205,6 +208,8 @@ cmd_exec (int argc, char **argv)
     { "cache", 0, 0, G_OPTION_ARG_FILENAME, &args.cache, "Keep the model as it runs, with packed weights, here", "DIR" },
     { "random", 0, 0, G_OPTION_ARG_CALLBACK, on_random, "Draw the inputs that are not given", "SEED" },
     { "profile", 0, G_OPTION_FLAG_OPTIONAL_ARG, G_OPTION_ARG_CALLBACK, on_profile, "Time of every layer: a table, csv or json", "csv|json" },
+    { "by-time", 0, 0, G_OPTION_ARG_NONE, &args.by_time, "--profile with the longest first", NULL },
+    { "trace", 0, 0, G_OPTION_ARG_FILENAME, &args.trace, "Write which thread ran what when: Chrome's trace-event format", "FILE" },
     { NULL },
   };
   g_autofree GOptionEntry *entries = cmd_run_entries (&args.form, own);

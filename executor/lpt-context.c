@@ -172,6 +172,7 @@ lpt_plan_context_free (LptPlanContext *context)
   g_free (context->inputs);
   g_free (context->in);
   g_free (context->out);
+  lpt_trace_free (context->trace);
   g_free (context->profile);
   g_free (context);
 }

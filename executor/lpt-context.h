@@ -6,6 +6,7 @@
 
 #include "executor/lpt-plan.h"
 #include "executor/lpt-state.h"
+#include "executor/lpt-trace.h"
 
 struct _LptPlanContext
 {
@@ -27,6 +28,7 @@ struct _LptPlanContext
   gint64         own_trips;   /* of loops, that are left to the run that goes on */
   gint64        *trips;       /* that one, or of the context whose body this runs */
   LptProfileRow *profile;     /* one for each node, or NULL */
+  LptTrace      *trace;       /* NULL = nobody asked */
   gboolean       bound;       /* addresses are those of the inputs that are set */
   gboolean       ran;         /* the last run went well: outputs can be read */
 };

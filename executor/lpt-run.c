@@ -113,7 +113,11 @@ run_tasks_of (LptPlanContext *context,
   guint8 *const *in = context->addresses + context->first[i];
   LptOpData data = { .in = in, .out = in[op->form.n_in], .workspace = context->workspace + thread * program->workspace };
 
+  const gint64 begin = context->trace != NULL ? lpt_trace_now () : 0;
+
   op->form.run (op, &data, task, end);
+  if (context->trace != NULL)
+    lpt_trace_add (context->trace, i, task, end, thread, begin);
 }
 
 static void
@@ -174,7 +178,14 @@ run_op (LptPlanContext *context,
   if (op->folded)
     return TRUE;
   if (!op->has_form)
-    return run_reference (context, i, error);
+    {
+      const gint64 begin = context->trace != NULL ? lpt_trace_now () : 0;
+      const gboolean ok = run_reference (context, i, error);
+
+      if (context->trace != NULL)
+        lpt_trace_add (context->trace, i, 0, 1, 0, begin);
+      return ok;
+    }
   if (op->form.run != NULL)
     lpt_parallel_ranges (context->pool, op->form.tasks, run_tasks, &(TaskRun) { context, i, NULL });
 
@@ -255,4 +266,28 @@ lpt_plan_run (const LptPlan  *plan,
   lpt_states_commit (context->states, context->ran);
 
   return context->ran;
+}
+
+void
+lpt_plan_context_trace_start (LptPlanContext *context,
+                              guint           capacity)
+{
+  g_return_if_fail (capacity > 0);
+
+  lpt_trace_free (context->trace);
+  context->trace = lpt_trace_new (MAX (lpt_pool_n_threads (context->pool), 1), capacity);
+}
+
+GArray *
+lpt_plan_context_trace_stop (LptPlanContext *context,
+                             guint64        *dropped)
+{
+  GArray *events;
+
+  g_return_val_if_fail (context->trace != NULL, NULL);
+
+  events = lpt_trace_events (context->trace, context->plan->program, dropped);
+  g_clear_pointer (&context->trace, lpt_trace_free);
+
+  return events;
 }

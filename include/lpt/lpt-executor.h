@@ -121,6 +121,23 @@ LPT_EXPORT const LptProfileRow *lpt_plan_context_profile (LptPlanContext *contex
 /* Sets the times to zero: runs until here were a warm-up. */
 LPT_EXPORT void        lpt_plan_context_profile_clear (LptPlanContext *context);
 
+/**
+ * LptTraceEvent:
+ * Tasks [@task, @end) of the op that @name stands for, run by @thread. Strings belong to the plan. Times are since the first event.
+ */
+typedef struct
+{
+  const char *name, *type, *kernel;
+  guint       thread;
+  gsize       task, end;
+  gint64      begin_ns, end_ns;
+} LptTraceEvent;
+
+/* Runs from now on write down which thread runs what when, at most @capacity events for each thread. */
+LPT_EXPORT void        lpt_plan_context_trace_start (LptPlanContext *context, guint capacity);
+/* Ends it: element-type LptTraceEvent, by their begin (transfer full). @dropped: events that had no room. */
+LPT_EXPORT GArray     *lpt_plan_context_trace_stop  (LptPlanContext *context, guint64 *dropped);
+
 /* --- whole runs ------------------------------------------------------------ */
 
 /* How often @model runs on an array of shape @has, 0: it does not fit; the shape of one run in @shape. */
