@@ -140,20 +140,13 @@ nearest_run (const LptIntOp           *op,
 
 /* --- linear ------------------------------------------------------------------------ */
 
-typedef struct
-{
-  gint64 lower, upper;
-  gint32 weight;         /* of upper, in 1/1024 or 1/2048 */
-  float  real;           /* of upper */
-} Tap;
-
 static gboolean
 is_real (const Resize *r)
 {
   return r->rule->algorithm == LPT_ALGO_FLOAT || r->rule->algorithm == LPT_ALGO_FLOAT_AWAY;
 }
 
-static Tap
+static LptIntResizeTap
 linear_tap (const Resize *r,
             gint64        i,
             gint64        in,
@@ -165,7 +158,7 @@ linear_tap (const Resize *r,
   const gint64 position = i * scale + (half ? scale / 2 - 512 : 0);
   const float f = corners ? (float) i * ((float) (in - 1) / (float) (out - 1))
                   : half ? ((float) i + 0.5f) * ((float) in / (float) out) - 0.5f : (float) i * ((float) in / (float) out);
-  Tap tap;
+  LptIntResizeTap tap;
 
   if (r->unsigned_litert)
     {
@@ -212,7 +205,7 @@ linear_run (const LptIntOp           *op,
   for (gint64 i = 0; i < n; i++)
     {
       const gint64 plane = i / (to_h * to_w) * h * w;
-      const Tap ty = linear_tap (r, i / to_w % to_h, h, to_h), tx = linear_tap (r, i % to_w, w, to_w);
+      const LptIntResizeTap ty = linear_tap (r, i / to_w % to_h, h, to_h), tx = linear_tap (r, i % to_w, w, to_w);
       const gint32 q00 = lpt_int_at (x, plane + ty.lower * w + tx.lower), q01 = lpt_int_at (x, plane + ty.lower * w + tx.upper);
       const gint32 q10 = lpt_int_at (x, plane + ty.upper * w + tx.lower), q11 = lpt_int_at (x, plane + ty.upper * w + tx.upper);
       gint64 v;
@@ -243,6 +236,23 @@ linear_run (const LptIntOp           *op,
           : (v + (v > 0 ? 1 << 19 : -(1 << 19))) / (1 << 20);
       lpt_int_put (out, i, lpt_int_rescale (&r->rescale, lpt_int_clamp (v, r->x.lo, r->x.hi)));
     }
+}
+
+LptIntResizeTap
+lpt_int_resize_tap (const LptIntOp *op,
+                    gint64          i,
+                    gint64          in,
+                    gint64          out)
+{
+  return linear_tap ((const Resize *) op, i, in, out);
+}
+
+LptIntResize
+lpt_int_resize_view (const LptIntOp *op)
+{
+  const Resize *r = (const Resize *) op;
+
+  return (LptIntResize) { r->style.mode == LPT_INTERPOLATE_NEAREST, r->unsigned_litert, r->rule, &r->x, &r->rescale };
 }
 
 LptIntOp *

@@ -92,6 +92,17 @@ void            lpt_int_reduce_sums   (const LptIntOp *op, LptIntSums *sums);
 /* Interpolate nearest: where element @i of @out along an axis comes from among @in. Not for linear ones. */
 gint64          lpt_int_resize_source (const LptIntOp *op, gint axis, gint64 i, gint64 in, gint64 out);
 gboolean        lpt_int_resize_is_nearest (const LptIntOp *op);
+
+/* Interpolate linear: the neighbours of an element along an axis. */
+typedef struct
+{
+  gint64 lower, upper;
+  gint32 weight;             /* of upper, in 1/1024 or 1/2048 */
+  float  real;               /* of upper, where the rule is one in float32 */
+} LptIntResizeTap;
+
+LptIntResizeTap lpt_int_resize_tap (const LptIntOp *op, gint64 i, gint64 in, gint64 out);
+
 /* LPT_MAX_RANK flags: which axes the reduction takes together. */
 const gboolean *lpt_int_reduce_axes   (const LptIntOp *op);
 
@@ -183,6 +194,18 @@ typedef struct
 
 void   lpt_int_rescale_init (LptIntRescale *rescale, const LptRequantRule *rule, const LptIntScale *from, const LptIntScale *to);
 gint32 lpt_int_rescale      (const LptIntRescale *rescale, gint32 q);
+
+/* What an Interpolate does. */
+typedef struct
+{
+  gboolean              nearest, sums_reals;   /* sums_reals: unsigned codes of mode litert */
+  const LptRequantRule *rule;
+  const LptIntScale    *x;
+  const LptIntRescale  *rescale;
+} LptIntResize;
+
+/* Borrowed from the op. */
+LptIntResize    lpt_int_resize_view (const LptIntOp *op);
 
 /* A rescaled accumulator; @rest is what rounding the bias left of it, which only single rounding can add. */
 static inline gint32

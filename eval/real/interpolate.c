@@ -21,16 +21,9 @@
 #include <string.h>
 
 #include "eval/lpt-exec-ops.h"
+#include "eval/lpt-resize-taps.h"
 #include "ir/scalar/lpt-loop.h"
 #include "ir/scalar/lpt-resize.h"
-
-/* One axis: position o reads index[o * n + k] with weight[o * n + k]; an index < 0 counts as 0. */
-typedef struct
-{
-  gint64  in, out, n;
-  gint64 *index;
-  double *weight;
-} Taps;
 
 static void
 cubic_weights (double  f,
@@ -122,7 +115,7 @@ static void
 set_taps (const LptResizeStyle *style,
           float        scale,
           gint64       o,
-          Taps        *t)
+          LptResizeTaps *t)
 {
   gint64 *index = t->index + o * t->n, k, low, high;
   double *w = t->weight + o * t->n, sum = 0, center, shrink;
@@ -212,7 +205,7 @@ make_taps (LptCall     *call,
            float        scale,
            gint64       pad,
            gint64       length,
-           Taps        *t,
+           LptResizeTaps *t,
            GError     **error)
 {
   gint64 i;
@@ -250,7 +243,7 @@ resize_axis (const double *x,
              gint64        outer,
              gint64        length,
              gint64        inner,
-             const Taps   *t)
+             const LptResizeTaps *t)
 {
   gint64 o, p, k, i;
 
@@ -333,25 +326,51 @@ read_axes (LptCall *call,
 }
 
 gboolean
+lpt_interpolate_taps (LptCall       *call,
+                      LptResizeTaps *taps,
+                      GError       **error)
+{
+  const LptInterpolateAttrs *attrs = LPT_ATTRS (call->node, LptInterpolateAttrs);
+  const LptShape *in = &call->in[0].shape, *out = &call->out[0].shape;
+  const LptResizeStyle style = lpt_resize_style (call->node);
+  const LptResizeStyle pad_style = { LPT_INTERPOLATE_NEAREST, LPT_COORD_ASYMMETRIC, LPT_NEAREST_FLOOR, FALSE, 0 };
+  Axes axes;
+  gint axis;
+
+  if (!read_axes (call, &axes, error))
+    return FALSE;
+  for (axis = 0; axis < in->rank; axis++)
+    {
+      gint64 begin = lpt_ints_get (&attrs->pads_begin, (guint) axis, 0), end = lpt_ints_get (&attrs->pads_end, (guint) axis, 0);
+
+      taps[axis] = (LptResizeTaps) { .in = in->dims[axis] + begin + end, .out = out->dims[axis] };
+      if ((axes.resized[axis] || begin != 0 || end != 0) &&
+          !make_taps (call, axes.resized[axis] ? &style : &pad_style, axes.resized[axis] ? axes.scale[axis] : 1, begin, in->dims[axis],
+                      &taps[axis], error))
+        return FALSE;
+    }
+
+  return TRUE;
+}
+
+gboolean
 lpt_run_interpolate (LptCall *call,
                      GError **error)
 {
-  const LptInterpolateAttrs *attrs = LPT_ATTRS (call->node, LptInterpolateAttrs);
-  const LptShape *out = &call->out[0].shape;
-  const LptResizeStyle style = lpt_resize_style (call->node);
-  const LptResizeStyle pad_style = { LPT_INTERPOLATE_NEAREST, LPT_COORD_ASYMMETRIC, LPT_NEAREST_FLOOR, FALSE, 0 };
   const float *x = lpt_call_f32 (call, 0, error);
   float *y = x != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
   LptShape shape = call->in[0].shape;
   gint64 i, count = lpt_array_count (&call->in[0]);
+  LptResizeTaps taps[LPT_MAX_RANK];
   double *data;
-  Axes axes;
   gint axis;
 
-  if (y == NULL || !read_axes (call, &axes, error))
+  if (y == NULL)
     return FALSE;
   if (lpt_array_count (&call->out[0]) == 0)
     return TRUE;
+  if (!lpt_interpolate_taps (call, taps, error))
+    return FALSE;
   data = lpt_call_scratch (call, (gsize) count, sizeof (double), error);
   if (data == NULL)
     return FALSE;
@@ -360,22 +379,17 @@ lpt_run_interpolate (LptCall *call,
 
   for (axis = 0; axis < shape.rank; axis++)
     {
-      gint64 begin = lpt_ints_get (&attrs->pads_begin, (guint) axis, 0), end = lpt_ints_get (&attrs->pads_end, (guint) axis, 0);
-      Taps taps = { .in = shape.dims[axis] + begin + end, .out = out->dims[axis] };
       double *resized;
 
-      if (!axes.resized[axis] && begin == 0 && end == 0)
+      if (taps[axis].n == 0)
         continue;
-      if (!make_taps (call, axes.resized[axis] ? &style : &pad_style, axes.resized[axis] ? axes.scale[axis] : 1, begin,
-                      shape.dims[axis], &taps, error))
-        return FALSE;
-      resized = lpt_call_scratch (call, (gsize) (lpt_dims_product (&shape, 0, axis) * taps.out
+      resized = lpt_call_scratch (call, (gsize) (lpt_dims_product (&shape, 0, axis) * taps[axis].out
                                                  * lpt_dims_product (&shape, axis + 1, shape.rank)), sizeof (double), error);
       if (resized == NULL)
         return FALSE;
       resize_axis (data, resized, lpt_dims_product (&shape, 0, axis), shape.dims[axis],
-                   lpt_dims_product (&shape, axis + 1, shape.rank), &taps);
-      shape.dims[axis] = taps.out;
+                   lpt_dims_product (&shape, axis + 1, shape.rank), &taps[axis]);
+      shape.dims[axis] = taps[axis].out;
       data = resized;
     }
   for (i = 0; i < lpt_array_count (&call->out[0]); i++)

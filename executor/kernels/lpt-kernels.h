@@ -13,6 +13,7 @@
 #include "executor/kernels/igemm/conv.h"
 #include "executor/kernels/pool/pool.h"
 #include "executor/kernels/requant/requant.h"
+#include "executor/kernels/resize/resize.h"
 #include "executor/kernels/transpose/transpose.h"
 
 typedef struct {
@@ -26,6 +27,7 @@ typedef struct {
   const LptFloatKernel     *floats;
   const LptFgemmKernel     *fgemm;       /* float products and convolutions */
   const LptFwindowKernel   *fwindow;     /* float depthwise convolutions and pools */
+  const LptResizeKernel    *resize;
 } LptKernels;
 
 LptKernels lpt_kernels_for (LptCpu cpu);

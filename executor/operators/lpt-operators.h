@@ -24,6 +24,7 @@ gboolean lpt_prepare_dequantize   (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_dequantize_words (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_concat       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_resize       (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_resize_lines (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_move         (LptProgram *program, LptProgramOp *op);
 /* The program of rows (rows.c) that ends with @op. */
 gboolean lpt_prepare_rows         (LptProgram *program, LptProgramOp *op);
@@ -36,6 +37,7 @@ gboolean lpt_prepare_float_avg_pool (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_mean     (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_concat   (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_move     (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_float_resize   (LptProgram *program, LptProgramOp *op);
 
 /* --- helpers --- */
 

@@ -37,6 +37,7 @@ static const Row rows[] =
   { LPT_OP_DEQUANTIZE, lpt_prepare_dequantize_words },
   { LPT_OP_CONCAT, lpt_prepare_concat },
   { LPT_OP_INTERPOLATE, lpt_prepare_resize },
+  { LPT_OP_INTERPOLATE, lpt_prepare_resize_lines },
 },
 real_rows[] =
 {
@@ -48,6 +49,7 @@ real_rows[] =
   { LPT_OP_REDUCE_MEAN, lpt_prepare_float_mean },
   { LPT_OP_CONCAT, lpt_prepare_float_concat },
   { LPT_OP_INTERPOLATE, lpt_prepare_float_move },
+  { LPT_OP_INTERPOLATE, lpt_prepare_float_resize },
 };
 
 /* Nobody reads its outputs from @from on. */
