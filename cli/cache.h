@@ -16,7 +16,7 @@ typedef struct
   char     *path;       /* the file; NULL = this model is not cached */
   guint64   key[2];
   LptGraph *graph;      /* what was found (transfer full to who takes it), or NULL */
-  LptPack  *pack;       /* for lpt_plan_new_packed(); NULL without a cache */
+  LptPack  *pack;       /* for LptPlanOptions; NULL without a cache */
 } CmdCache;
 
 void     cmd_cache_clear (CmdCache *cache);

@@ -198,7 +198,9 @@ bench (const BenchArgs *args, LptGraph **graph, GPtrArray *tensors, CmdCache *ca
     shapes[i] = *lpt_tensor_shape (tensors->pdata[i]);
   double start = now_ms ();
   progress ("planning", 0, 0);
-  g_autoptr (LptPlan) plan = lpt_plan_new_packed (*graph, shapes, args->profile ? LPT_PLAN_PROFILE : 0u, cache->pack, error);
+  const LptPlanOptions options = { .flags = args->profile ? LPT_PLAN_PROFILE : 0u, .shapes = shapes, .pack = cache->pack,
+                                   .disabled = (const char *const *) args->form.left_out };
+  g_autoptr (LptPlan) plan = lpt_plan_new_full (*graph, &options, error);
   g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, (guint) args->threads, error) : NULL;
   if (context == NULL)
     return FALSE;

@@ -154,7 +154,8 @@ run (const ExecArgs *args, LptGraph *graph, GPtrArray *tensors, CmdCache *cache,
   if (runs == 0)
     return FALSE;
   progress ("planning", 0, 0);
-  g_autoptr (LptPlan) plan = lpt_plan_new_packed (graph, shapes, flags, cache->pack, error);
+  g_autoptr (LptPlan) plan = lpt_plan_new_full (graph, &(LptPlanOptions) { .flags = flags, .shapes = shapes, .pack = cache->pack,
+                                                                         .disabled = (const char *const *) args->form.left_out }, error);
   g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, (guint) args->threads, error) : NULL;
   if (context == NULL || !cmd_cache_save (cache, graph, hit, error))
     return FALSE;

@@ -16,12 +16,14 @@ typedef struct
 {
   CmdRunArgs form;
   gboolean   reference, overlap;
+  char      *print_after;
 } PlanArgs;
 
 static void
 plan_args_clear (PlanArgs *args)
 {
   cmd_run_args_clear (&args->form);
+  g_free (args->print_after);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (PlanArgs, plan_args_clear)
 
@@ -48,6 +50,7 @@ cmd_plan (int argc, char **argv)
   const GOptionEntry own[] = {
     { "reference", 0, 0, G_OPTION_ARG_NONE, &args.reference, "The graph as it is, scalar and unfused", NULL },
     { "overlap", 0, 0, G_OPTION_ARG_NONE, &args.overlap, "With what units of overlapped ops wait for", NULL },
+    { "print-after", 0, 0, G_OPTION_ARG_STRING, &args.print_after, "The program as it is after this pass, in place of the whole plan", "PASS" },
     { NULL },
   };
   g_autofree GOptionEntry *entries = cmd_run_entries (&args.form, own);
@@ -68,13 +71,17 @@ cmd_plan (int argc, char **argv)
   g_autofree LptShape *shapes = input_shapes (graph);
   if (!cmd_make_runnable (graph, argv[1], &args.form, args.reference, &code))
     return code;
-  g_autoptr (LptPlan) plan = lpt_plan_new (graph, shapes, args.reference ? LPT_PLAN_REFERENCE : 0u, &error);
+  g_autofree char *printed = NULL;
+  const LptPlanOptions options = { .flags = args.reference ? LPT_PLAN_REFERENCE : 0u, .shapes = shapes,
+                                   .disabled = (const char *const *) args.form.left_out, .print_after = args.print_after,
+                                   .printed = &printed };
+  g_autoptr (LptPlan) plan = lpt_plan_new_full (graph, &options, &error);
   if (plan == NULL)
     {
       cmd_name_file (&error, argv[1]);
       return cmd_fail (error);
     }
   g_autofree char *text = lpt_plan_to_text (plan, args.overlap ? LPT_PLAN_TEXT_OVERLAP : LPT_PLAN_TEXT_DEFAULT);
-  fputs (text, stdout);
+  fputs (printed != NULL ? printed : text, stdout);
   return CMD_OK;
 }

@@ -16,6 +16,7 @@ typedef struct
 {
   CmdPipelineArgs pipeline;
   gboolean        real, transform;      /* --float; --transform, which says what is done anyway */
+  char          **left_out;             /* --plan-disable: LptPlanOptions.disabled */
 } CmdRunArgs;
 
 void          cmd_run_args_clear (CmdRunArgs *args);

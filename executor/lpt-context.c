@@ -29,7 +29,7 @@ profile_new (const LptProgram *program)
         rows[i].fused_into = lpt_program_owner (op)->node->name;
       if (op->n_out > 0)
         rows[i].shape = op->out[0]->array.shape;
-      rows[i].macs = lpt_plan_op_macs (op);
+      rows[i].macs = lpt_program_op_macs (op);
       rows[i].runs_in = lpt_node_runs_in (op->node);
     }
 
@@ -106,7 +106,7 @@ lpt_plan_context_new_on (const LptPlan *plan,
   context->plan = plan;
   context->trips = &context->own_trips;
   context->pool = pool;
-  context->chain = plan->overlaps->len > 0 ? lpt_chain_new (pool) : NULL;
+  context->chain = plan->program->overlaps->len > 0 ? lpt_chain_new (pool) : NULL;
   context->run_chain = context->chain != NULL ? lpt_chain_run : NULL;
   context->arrays = g_new0 (LptArray, program->values->len + 1);
   context->inputs = g_new0 (LptTensor *, program->n_inputs + 1);

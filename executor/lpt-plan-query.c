@@ -7,6 +7,7 @@
 
 #include "ir/scalar/lpt-loop.h"
 #include "executor/lpt-plan.h"
+#include "executor/program/lpt-program-print.h"
 
 guint
 lpt_plan_n_inputs (const LptPlan *plan)
@@ -90,15 +91,6 @@ lpt_plan_value_name (const LptPlan *plan,
                                    : g_strdup_printf ("%s.%u", value->origin->producer->name, value->origin->index);
 }
 
-gint64
-lpt_plan_op_macs (const LptProgramOp *op)
-{
-  if (op->folded || op->n_in < 2 || op->n_out < 1 || op->in[0] == NULL || op->in[1] == NULL)
-    return 0;
-
-  return MAX (0, lpt_node_macs_for (op->node, &op->in[0]->array.shape, &op->in[1]->array.shape, &op->out[0]->array.shape));
-}
-
 /* From what the function of the node is called with: a prepared op on codes, or arrays in the storage of lpt-call.h. */
 LptDType
 lpt_plan_op_ran_in (const LptProgramOp *op,
@@ -131,9 +123,16 @@ lpt_plan_macs (const LptPlan *plan)
   guint i;
 
   for (i = 0; i < plan->program->n_nodes; i++)
-    sum += lpt_plan_op_macs (plan->program->nodes->pdata[i]);
+    sum += lpt_program_op_macs (plan->program->nodes->pdata[i]);
 
   return sum;
+}
+
+char *
+lpt_plan_to_text (const LptPlan   *plan,
+                  LptPlanTextFlags flags)
+{
+  return lpt_program_to_text (plan->program, flags);
 }
 
 char *

@@ -6,17 +6,13 @@
 
 #include <lpt/lpt-executor.h>
 
-#include "executor/program/lpt-overlap.h"
 #include "executor/operators/lpt-program-edit.h"
 
 struct _LptPlan
 {
   LptProgram *program;
-  GArray     *overlaps;     /* LptOverlap, in order */
 };
 
-/* Multiply-accumulates of a run of the node of @op: convolutions and matrix products; 0 for others. */
-gint64          lpt_plan_op_macs    (const LptProgramOp *op);
 /* The element type in which @op ran on @arrays, one for each value (lpt-work.h). */
 LptDType        lpt_plan_op_ran_in  (const LptProgramOp *op, const LptArray *arrays);
 /* The @i-th value of lpt_plan_n_values(). */

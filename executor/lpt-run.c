@@ -157,7 +157,7 @@ overlap_at (const LptPlanContext *context,
             guint                 i,
             guint                *next)
 {
-  const GArray *overlaps = context->plan->overlaps;
+  const GArray *overlaps = context->plan->program->overlaps;
   const LptOverlap *overlap = context->run_chain != NULL && context->profile == NULL && *next < overlaps->len
                               ? &g_array_index (overlaps, LptOverlap, *next) : NULL;
 
@@ -257,7 +257,7 @@ lpt_plan_run (const LptPlan  *plan,
     lpt_plan_context_bind (context);
 
   /* A program is short loops; reference ops that take long leave the other threads alone. */
-  if (plan->overlaps->len > 0)
+  if (plan->program->overlaps->len > 0)
     lpt_pool_wake (context->pool);
   if (context->trips == &context->own_trips)
     context->own_trips = lpt_limits_trips ();

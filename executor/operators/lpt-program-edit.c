@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <lpt/lpt-work.h>
+
 #include "executor/operators/lpt-program-edit.h"
 
 static void
@@ -38,6 +40,7 @@ lpt_program_new (LptGraph *graph,
   program->values = g_ptr_array_new_with_free_func ((GDestroyNotify) free_value);
   program->nodes = g_ptr_array_new_with_free_func ((GDestroyNotify) free_op);
   program->ops = g_ptr_array_new ();
+  program->overlaps = g_array_new (FALSE, FALSE, sizeof (LptOverlap));
   program->value_of = g_hash_table_new (NULL, NULL);
   program->n_inputs = graph->parameters->len;
   program->n_outputs = graph->results->len;
@@ -52,6 +55,7 @@ lpt_program_free (LptProgram *program)
 {
   if (program == NULL)
     return;
+  g_array_unref (program->overlaps);
   g_ptr_array_unref (program->ops);
   g_ptr_array_unref (program->nodes);
   g_ptr_array_unref (program->values);
@@ -281,6 +285,15 @@ gboolean
 lpt_program_is_free (const LptProgramOp *op)
 {
   return op->fused_into == NULL && !op->has_form;
+}
+
+gint64
+lpt_program_op_macs (const LptProgramOp *op)
+{
+  if (op->folded || op->n_in < 2 || op->n_out < 1 || op->in[0] == NULL || op->in[1] == NULL)
+    return 0;
+
+  return MAX (0, lpt_node_macs_for (op->node, &op->in[0]->array.shape, &op->in[1]->array.shape, &op->out[0]->array.shape));
 }
 
 /* --- memory of forms --- */

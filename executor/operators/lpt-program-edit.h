@@ -56,6 +56,20 @@ const LptProgramOp *lpt_program_owner (const LptProgramOp *op);
 /* No op does its work, and it has no form. */
 gboolean      lpt_program_is_free   (const LptProgramOp *op);
 
+/* Multiply-accumulates of a run of its node: convolutions and matrix products; 0 for others. */
+gint64        lpt_program_op_macs   (const LptProgramOp *op);
+/* Units of an op: neighbouring tasks. */
+static inline guint lpt_op_n_units (const LptProgramOp *op) { return (guint) MIN (op->form.tasks, LPT_CHAIN_UNITS); }
+/* The first task of unit @u; at the end: their number. */
+static inline gsize
+lpt_op_unit_task (const LptProgramOp *op,
+                  guint               u)
+{
+  guint n = lpt_op_n_units (op);
+
+  return op->form.tasks / n * u + op->form.tasks % n * u / n;
+}
+
 /* --- memory of forms --- */
 
 /* Zero-filled array of @n elements that vectors may read past the end. NULL: no memory. Who prepares need not end then, only not

@@ -28,6 +28,7 @@
 #include "eval/integer/lpt-int.h"
 #include "eval/lpt-call.h"
 #include "executor/kernels/lpt-kernels.h"
+#include "executor/runtime/lpt-chain.h"
 
 typedef enum
 {
@@ -144,6 +145,16 @@ struct _LptProgramOp
   LptOpForm        form;
 };
 
+/* Ops [first, end) of program->ops that run overlapped; those of them that have tasks are loops. */
+typedef struct
+{
+  guint          first, end, n;
+  LptProgramOp **ops;        /* loop -> op */
+  guint         *at;         /* and its place in program->ops */
+  LptChainLoop  *loops;
+  guint64       *needs;
+} LptOverlap;
+
 struct _LptProgram
 {
   LptGraph   *graph;         /* owned: with what was folded */
@@ -158,6 +169,10 @@ struct _LptProgram
   guint       n_nodes, n_values;      /* of `nodes` and `values`, those that came with the graph */
   guint       max_in, max_out;
   gsize       workspace;     /* per thread */
+  gboolean    placed;        /* values have their places */
   gsize       arena_size, arena_bound;
   LptPack    *pack;          /* packed weights */
+  const LptShape *shapes;    /* of the inputs, while it is made: NULL or borrowed */
+  const char *level;         /* of the processor, likewise */
+  GArray     *overlaps;      /* LptOverlap, in order */
 };

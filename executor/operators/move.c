@@ -8,6 +8,7 @@
  */
 
 #include "executor/operators/copy-box.h"
+#include "ir/scalar/lpt-loop.h"
 
 #define MAX_ELEMENTS (1 << 22)
 /* Less is done by one thread: it costs more to fetch from another core's cache what that one has written. */
@@ -208,7 +209,9 @@ part_of (const LptProgramOp *op,
   const Move *m = op->form.params;
   gsize start;
 
-  if ((op->form.out_layout == LPT_LAYOUT_CODES_PITCHED && !m->by_channels))
+  /* What reads an input only in parts does not hold all of it. */
+  if ((op->form.out_layout == LPT_LAYOUT_CODES_PITCHED && !m->by_channels) ||
+      (gsize) lpt_dims_product (&m->pieces[k].shape, 0, m->pieces[k].shape.rank) != lpt_program_count (op->form.in[k].value))
     return FALSE;
   *at = m->pieces[k].at;
   *layout = m->by_channels && op->form.in[k].layout == LPT_LAYOUT_CODES_LAST ? LPT_LAYOUT_CODES_PITCHED : op->form.in[k].layout;

@@ -396,8 +396,9 @@ add_reference (Sweep        *s,
   add_op (s, op);
 }
 
-void
-lpt_program_choose_layouts (LptProgram *program)
+gboolean
+lpt_program_choose_layouts (LptProgram *program,
+                            GError    **error)
 {
   guint n = program->values->len, i;
   g_autoptr (GPtrArray) order = g_ptr_array_new ();
@@ -425,4 +426,6 @@ lpt_program_choose_layouts (LptProgram *program)
       if (value->kind == LPT_STORAGE_DYNAMIC && first_layout (&s, value) == LPT_N_LAYOUTS)
         value->kind = LPT_STORAGE_NONE;
     }
+
+  return TRUE;
 }

@@ -25,8 +25,9 @@ touch (LptProgramValue *value,
   storage->last = MAX (storage->last, at);
 }
 
-void
-lpt_program_find_lifetimes (LptProgram *program)
+gboolean
+lpt_program_find_lifetimes (LptProgram *program,
+                            GError    **error)
 {
   gboolean keep = (program->flags & LPT_PLAN_KEEP_ALL) != 0;
   gsize offset;
@@ -56,4 +57,6 @@ lpt_program_find_lifetimes (LptProgram *program)
     lpt_program_storage (program->outputs[i], &offset)->last = G_MAXUINT;
   for (i = 0; i < program->values->len && keep; i++)
     ((LptProgramValue *) program->values->pdata[i])->last = G_MAXUINT;
+
+  return TRUE;
 }

@@ -277,8 +277,9 @@ free_ops (gpointer ops)
     g_ptr_array_unref (ops);
 }
 
-void
-lpt_program_fuse_tables (LptProgram *program)
+gboolean
+lpt_program_fuse_tables (LptProgram *program,
+                         GError    **error)
 {
   g_autofree LptProgramValue **roots = g_new0 (LptProgramValue *, program->values->len + 1);
   g_autoptr (GPtrArray) between = g_ptr_array_new_with_free_func (free_ops);
@@ -303,4 +304,6 @@ lpt_program_fuse_tables (LptProgram *program)
       if (op->table != NULL && op->fused_into == NULL)
         apply (op, between->pdata[i]);
     }
+
+  return TRUE;
 }

@@ -1,20 +1,24 @@
-/* lpt-program-passes.h - what makes a program out of reference ops, in this order
+/* lpt-program-passes.h - what makes a program out of a graph: the passes of program-passes.def, in that order
+ *
+ * A pass reads and changes the program only. FALSE + error: no program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
+#include <lpt/lpt-executor.h>
+
 #include "executor/operators/lpt-program.h"
 
-/* fuse-tables.c: element-wise ops from codes to codes become tables. */
-void     lpt_program_fuse_tables    (LptProgram *program);
-/* prepare-forms.c: the ops that kernels do get their forms, with what those take in of the ops around them. */
-void     lpt_program_prepare_forms  (LptProgram *program);
-/* choose-layouts.c: the list of ops that run, with conversions where an op wants a layout that nobody has made. */
-void     lpt_program_choose_layouts (LptProgram *program);
-/* find-lifetimes.c: from when to when each storage is in use. */
-void     lpt_program_find_lifetimes (LptProgram *program);
-/* reuse-inputs.c: results that take the place of an input which nobody reads later. Not with LPT_PLAN_KEEP_ALL. */
-void     lpt_program_reuse_inputs   (LptProgram *program);
-/* place.c: one arena for all values of known shape; FALSE + error: too large. */
-gboolean lpt_program_place          (LptProgram *program, GError **error);
+/* lpt_program_import(), lpt_program_choose_kernels(), ... */
+#define LPT_PROGRAM_PASS(name, flags) gboolean lpt_program_##name (LptProgram *program, GError **error);
+#include "executor/program/program-passes.def"
+#undef LPT_PROGRAM_PASS
+
+/**
+ * lpt_program_run_passes:
+ * @options: whose flags, disabled passes and print_after are obeyed
+ * Ends with lpt_program_check() after each pass where LPT_PLAN_CHECK is set.
+ * Returns: FALSE + error: a pass failed, or there is no such pass
+ */
+gboolean lpt_program_run_passes (LptProgram *program, const LptPlanOptions *options, GError **error);

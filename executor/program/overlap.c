@@ -8,8 +8,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "executor/program/lpt-overlap.h"
 #include "executor/operators/lpt-program-edit.h"
+#include "executor/program/lpt-program-passes.h"
 
 /* Of the arena (0), or of the storage of a value (its number + 1). */
 typedef struct
@@ -191,10 +191,11 @@ clear_overlap (gpointer data)
   g_free (o->needs);
 }
 
-GArray *
-lpt_program_find_overlaps (const LptProgram *program)
+gboolean
+lpt_program_overlap (LptProgram *program,
+                     GError    **error)
 {
-  GArray *overlaps = g_array_new (FALSE, FALSE, sizeof (LptOverlap));
+  GArray *overlaps = program->overlaps;
   guint i, n = 0, first = 0;
 
   g_array_set_clear_func (overlaps, clear_overlap);
@@ -213,5 +214,5 @@ lpt_program_find_overlaps (const LptProgram *program)
       n = 0;
     }
 
-  return overlaps;
+  return TRUE;
 }

@@ -76,5 +76,7 @@ lpt_program_place (LptProgram *program,
       value->offset = offset;
     }
 
+  program->placed = TRUE;
+
   return TRUE;
 }

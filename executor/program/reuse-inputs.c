@@ -84,8 +84,9 @@ runs_in_place (const LptProgramOp *op,
   return is_placed (storage) && offset == 0 && storage->last == i;
 }
 
-void
-lpt_program_reuse_inputs (LptProgram *program)
+gboolean
+lpt_program_reuse_inputs (LptProgram *program,
+                          GError    **error)
 {
   guint i;
 
@@ -99,4 +100,6 @@ lpt_program_reuse_inputs (LptProgram *program)
       else if (!op->folded && runs_in_place (op, i))
         lie_over (op->out[0], lpt_program_storage (op->in[0], &offset));
     }
+
+  return TRUE;
 }

@@ -16,6 +16,7 @@
 #define LPT_EXECUTOR_H
 
 #include <lpt/lpt-graph.h>
+#include <lpt/lpt-pack.h>
 
 G_BEGIN_DECLS
 
@@ -29,12 +30,14 @@ typedef struct _LptPlanContext LptPlanContext;
  *   graph the scalar integer kernels run.
  * @LPT_PLAN_KEEP_ALL: every value can be read after a run
  * @LPT_PLAN_PROFILE: time every node
+ * @LPT_PLAN_CHECK: the program is checked after each pass that makes it: slow, for tests; LPT_PLAN_CHECK=1 in the environment sets it in all plans
  */
 typedef enum
 {
   LPT_PLAN_REFERENCE = 1 << 0,
   LPT_PLAN_KEEP_ALL  = 1 << 1,
   LPT_PLAN_PROFILE   = 1 << 2,
+  LPT_PLAN_CHECK     = 1 << 3,
 } LptPlanFlags;
 
 /* --- plans ----------------------------------------------------------------- */
@@ -47,6 +50,33 @@ typedef enum
  * Returns: (transfer full): NULL + error: shapes that do not fit or stay dynamic, ops that cannot run
  */
 LPT_EXPORT LptPlan    *lpt_plan_new          (LptGraph *graph, const LptShape *shapes, guint flags, GError **error);
+
+/**
+ * LptPlanOptions:
+ * @flags: LptPlanFlags
+ * @shapes: (nullable): as in lpt_plan_new()
+ * @pack: (nullable): packed weights are taken from there, and put there; NULL = a new one. Names of its blocks hold all that the packing
+ *   depends on except for the weights and the level of the processor
+ * @level: (nullable): of the processor (lpt_cpu_level_at()); NULL = that of the environment variable LPT_CPU, else the best
+ * @disabled: (nullable) (array zero-terminated=1): optional passes to leave out, by name; outputs stay the same bytes
+ * @print_after: (nullable): name of a pass
+ * @printed: (out) (transfer full): the program behind @print_after as text
+ */
+typedef struct
+{
+  guint              flags;
+  const LptShape    *shapes;
+  LptPack           *pack;
+  const char        *level;
+  const char *const *disabled;
+  const char        *print_after;
+  char             **printed;
+} LptPlanOptions;
+
+/* NULL + error: as lpt_plan_new(), or no such pass, or it may not be left out. */
+LPT_EXPORT LptPlan    *lpt_plan_new_full     (LptGraph *graph, const LptPlanOptions *options, GError **error);
+/* The @i-th pass that makes a plan, NULL behind the last; @optional (nullable): it may be left out. */
+LPT_EXPORT const char *lpt_plan_pass_name    (guint i, gboolean *optional);
 LPT_EXPORT void        lpt_plan_free         (LptPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptPlan, lpt_plan_free)
 

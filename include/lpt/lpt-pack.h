@@ -9,7 +9,7 @@
 #ifndef LPT_PACK_H
 #define LPT_PACK_H
 
-#include <lpt/lpt-executor.h>
+#include <lpt/lpt-types.h>
 
 G_BEGIN_DECLS
 
@@ -30,10 +30,6 @@ LPT_EXPORT gpointer      lpt_pack_take (LptPack *pack, const char *name, gsize s
 /* Blocks in the order in which they came; @n_fresh (nullable): how many of them take() made. */
 LPT_EXPORT guint         lpt_pack_n_blocks (const LptPack *pack, guint *n_fresh);
 LPT_EXPORT gconstpointer lpt_pack_block    (const LptPack *pack, guint i, const char **name, gsize *size);
-
-/* As lpt_plan_new(); takes packed weights from @pack (NULL = a new one), and puts there what it packs itself. Names of blocks
- * hold all that the packing depends on except for the weights and the CPU level. */
-LPT_EXPORT LptPlan      *lpt_plan_new_packed (LptGraph *graph, const LptShape *shapes, guint flags, LptPack *pack, GError **error);
 
 G_END_DECLS
 

@@ -54,9 +54,9 @@ count_partial (const LptPlan *plan)
 {
   guint i, k, u, n = 0;
 
-  for (i = 0; i < plan->overlaps->len; i++)
+  for (i = 0; i < plan->program->overlaps->len; i++)
     {
-      const LptOverlap *chain = &g_array_index (plan->overlaps, LptOverlap, i);
+      const LptOverlap *chain = &g_array_index (plan->program->overlaps, LptOverlap, i);
 
       for (k = 1; k < chain->n; k++)
         {

@@ -1,4 +1,4 @@
-/* lpt-plan-print.c - a plan as text: what runs, in which order, on which bytes
+/* lpt-program-print.c - a program as text: what runs, in which order, on which bytes
  *
  * One line for each op that runs or names bytes, in order:
  *
@@ -7,13 +7,15 @@
  * A value's name is that of the graph's value, and says the form that differs from the graph's: .u8 (8-bit codes plus 128 where they
  * are signed), .last (that, channels last), .part (that, pixels with a pitch), .lastf (32-bit elements, channels last); $name is
  * a constant. Places are @input, @const, @dynamic (allocated when its shape is known) or @arena+OFFSET, /PITCH behind it. Ops
- * without kernel are views. All that a run depends on is there but the parameters of ops, which follow from their nodes, and
+ * without kernel are views. Before its layouts are chosen a program prints in the order of the graph, one line for each op that none
+ * does the work of, values in the layouts that forms ask for. All that a run depends on is there but the parameters of ops, which follow from their nodes, and
  * the bytes of constants.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "executor/lpt-plan.h"
+#include "executor/operators/lpt-program-edit.h"
+#include "executor/program/lpt-program-print.h"
 #include "ir/text/lpt-print.h"
 
 /* More numbers of a quantization are not printed one by one. */
@@ -21,7 +23,7 @@
 
 typedef struct
 {
-  const LptPlan     *plan;
+  const LptProgram  *program;
   LptPlanTextFlags   flags;
   LptPrinter         printer;
   GString           *out;
@@ -89,10 +91,11 @@ append_place (Text                  *t,
 
 static void
 append_value (Text                  *t,
-              const LptProgramValue *value)
+              const LptProgramValue *value,
+              LptValueLayout         layout)
 {
   append_name (t, value);
-  append_layout (t, value->layout);
+  append_layout (t, layout);
   append_type (t, value);
   append_place (t, value);
 }
@@ -103,13 +106,13 @@ static void
 append_nodes (Text               *t,
               const LptProgramOp *op)
 {
-  const GPtrArray *nodes = t->plan->program->nodes;
+  const GPtrArray *nodes = t->program->nodes;
   const LptProgramOp *main = nodes->pdata[op->index];
   guint i;
 
   g_string_append (t->out, "nodes ");
   lpt_print_name (t->out, op->node->name);
-  for (i = 0; i < t->plan->program->n_nodes; i++)
+  for (i = 0; i < t->program->n_nodes; i++)
     if (lpt_program_owner (nodes->pdata[i]) == main && i != op->index)
       {
         g_string_append_c (t->out, ' ');
@@ -121,7 +124,7 @@ static void
 append_macs (Text               *t,
              const LptProgramOp *op)
 {
-  gint64 macs = lpt_plan_op_macs (op);
+  gint64 macs = lpt_program_op_macs (op);
 
   if (macs > 0)
     g_string_append_printf (t->out, "%" G_GINT64_FORMAT " MAC, ", macs);
@@ -134,7 +137,7 @@ append_constants (Text               *t,
 {
   guint k;
 
-  op = t->plan->program->nodes->pdata[op->index];
+  op = t->program->nodes->pdata[op->index];
   for (k = 0; k < op->n_in; k++)
     if (op->in[k] != NULL && op->in[k]->kind == LPT_STORAGE_CONST)
       {
@@ -150,9 +153,9 @@ append_needs (Text *t,
 {
   guint c, n, u, from;
 
-  for (c = 0; c < t->plan->overlaps->len; c++)
+  for (c = 0; c < t->program->overlaps->len; c++)
     {
-      const LptOverlap *overlap = &g_array_index (t->plan->overlaps, LptOverlap, c);
+      const LptOverlap *overlap = &g_array_index (t->program->overlaps, LptOverlap, c);
 
       for (n = 0; n < overlap->n; n++)
         if (overlap->at[n] == i)
@@ -178,13 +181,13 @@ append_form (Text               *t,
   const LptOpForm *form = &op->form;
   guint k;
 
-  append_value (t, form->out);
+  append_value (t, form->out, form->out_layout);
   g_string_append_printf (t->out, " = %s(", op->converts ? "convert" : op->row->name);
   for (k = 0; k < form->n_in; k++)
     {
       g_string_append (t->out, k > 0 ? ", " : "");
       append_name (t, form->in[k].value);
-      append_layout (t, form->in[k].value->layout);
+      append_layout (t, form->in[k].layout);
     }
   if (!op->converts && form->run != NULL)
     append_constants (t, op);
@@ -216,7 +219,7 @@ append_reference (Text               *t,
   for (k = 0; k < op->n_out; k++)
     {
       g_string_append (t->out, k > 0 ? ", " : "");
-      append_value (t, op->out[k]);
+      append_value (t, op->out[k], op->out[k]->layout);
     }
   g_string_append_printf (t->out, "%s%s(", op->n_out > 0 ? " = " : "", op->row->name);
   for (k = 0; k < op->n_in; k++)
@@ -231,7 +234,7 @@ append_reference (Text               *t,
   if (op->folded)
     g_string_append (t->out, "view, ");
   else
-    g_string_append_printf (t->out, "%s, reference, ", op->kernel);
+    g_string_append_printf (t->out, "%s, %s, ", op->kernel, op->table != NULL ? "table" : "reference");
   append_macs (t, op);
   append_nodes (t, op);
   g_string_append_c (t->out, '\n');
@@ -240,7 +243,7 @@ append_reference (Text               *t,
 static void
 append_memory (Text *t)
 {
-  const LptProgram *program = t->plan->program;
+  const LptProgram *program = t->program;
   gsize packed = 0, size;
   const char *name;
   guint i;
@@ -255,37 +258,47 @@ append_memory (Text *t)
                           program->workspace, lpt_pack_n_blocks (program->pack, NULL), packed);
 }
 
-char *
-lpt_plan_to_text (const LptPlan   *plan,
-                  LptPlanTextFlags flags)
+static void
+append_op (Text               *t,
+           guint               i,
+           const LptProgramOp *op)
 {
-  Text t = { .plan = plan, .flags = flags, .out = g_string_new (NULL) };
+  if (op->has_form)
+    append_form (t, i, op);
+  else
+    append_reference (t, op);
+}
+
+char *
+lpt_program_to_text (const LptProgram *program,
+                     LptPlanTextFlags  flags)
+{
+  Text t = { .program = program, .flags = flags, .out = g_string_new (NULL) };
   guint i;
 
-  g_return_val_if_fail (plan != NULL, NULL);
-  t.printer = (LptPrinter) { .out = t.out, .graph = plan->program->graph };
+  t.printer = (LptPrinter) { .out = t.out, .graph = program->graph };
   append_memory (&t);
-  for (i = 0; i < plan->program->n_inputs; i++)
+  for (i = 0; i < program->n_inputs; i++)
     {
-      append_value (&t, plan->program->inputs[i]);
+      append_value (&t, program->inputs[i], program->inputs[i]->layout);
       g_string_append_c (t.out, '\n');
     }
-  for (i = 0; i < plan->program->ops->len; i++)
+  for (i = 0; i < program->ops->len; i++)
+    append_op (&t, i, program->ops->pdata[i]);
+  for (i = 0; i < program->n_nodes && program->ops->len == 0; i++)
     {
-      const LptProgramOp *op = plan->program->ops->pdata[i];
+      const LptProgramOp *op = program->nodes->pdata[i];
 
-      if (op->has_form)
-        append_form (&t, i, op);
-      else
-        append_reference (&t, op);
+      if (!op->folded && op->fused_into == NULL)
+        append_op (&t, i, op);
     }
-  for (i = 0; i < plan->program->n_outputs; i++)
+  for (i = 0; i < program->n_outputs; i++)
     {
       g_string_append (t.out, "output ");
-      lpt_print_name (t.out, lpt_plan_output_name (plan, i));
+      lpt_print_name (t.out, lpt_result_name (program->graph->results->pdata[i]));
       g_string_append (t.out, " = ");
-      append_name (&t, plan->program->outputs[i]);
-      append_place (&t, plan->program->outputs[i]);
+      append_name (&t, program->outputs[i]);
+      append_place (&t, program->outputs[i]);
       g_string_append_c (t.out, '\n');
     }
 

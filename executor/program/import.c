@@ -1,12 +1,16 @@
-/* lpt-import.c - see lpt-import.h
+/* import.c - from a graph to a program of reference ops
+ *
+ * One sweep in topological order: infers the node's shapes, and where all its inputs are constants evaluates it at once. Small
+ * integer results become Constants of the program's graph, so that inference sees the shapes that they compute. What is left
+ * is an op each. Fails: shapes that do not fit or stay dynamic, ops that cannot run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include <lpt/lpt-body.h>
 
-#include "executor/program/lpt-import.h"
 #include "executor/operators/lpt-program-edit.h"
+#include "executor/program/lpt-program-passes.h"
 #include "ir/scalar/lpt-loop.h"
 
 #define MAX_SHAPE_VALUES 4096
@@ -256,9 +260,8 @@ find_uses (LptProgram *program)
 }
 
 gboolean
-lpt_program_import (LptProgram     *program,
-                    const LptShape *shapes,
-                    GError        **error)
+lpt_program_import (LptProgram *program,
+                    GError    **error)
 {
   LptGraph *graph = program->graph;
   g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
@@ -275,7 +278,7 @@ lpt_program_import (LptProgram     *program,
     if (((LptNode *) g_ptr_array_index (order, i))->op == LPT_OP_ASSIGN)
       mark_needed (g_ptr_array_index (order, i), needed);
   for (i = 0; i < program->n_inputs; i++)
-    if (!add_input (program, g_ptr_array_index (graph->parameters, i), i, shapes != NULL ? &shapes[i] : NULL, error))
+    if (!add_input (program, g_ptr_array_index (graph->parameters, i), i, program->shapes != NULL ? &program->shapes[i] : NULL, error))
       return FALSE;
   for (i = 0; i < order->len; i++)
     {
