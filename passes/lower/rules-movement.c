@@ -361,6 +361,10 @@ lpt_lower_concat (LptLower *lw,
   if (!all || !lpt_axis_normalize (LPT_ATTRS (node, LptAxisAttrs)->axis, node->out[0].shape.rank, &axis))
     return pending_move (lw, node, node->n_in);
 
+  /* The bounds of one part are not those of the others: each is kept on its own codes (a clamp on codes is exact). */
+  for (i = 0; i < node->n_in; i++)
+    if (lpt_form_is_clamped (lpt_lower_form (lw, node, i)))
+      lpt_lower_integers (lw, lpt_lower_form (lw, node, i));
   for (i = 0; i < node->n_in; i++)
     {
       LptForm *x = lpt_lower_form (lw, node, i);
