@@ -238,12 +238,24 @@ lpt_lower_same_quant (const LptQuant *a,
 }
 
 LptValue *
+lpt_lower_seen_as (LptValue *value)
+{
+  while (value->producer->op == LPT_OP_REINTERPRET && lpt_node_in (value->producer, 0)->quant != NULL)
+    value = lpt_node_in (value->producer, 0);
+
+  return value;
+}
+
+LptValue *
 lpt_lower_with_quant (LptLower *lw,
                       LptValue *value,
                       LptQuant *quant)
 {
   if (lpt_lower_same_quant (value->quant, quant))
     return value;
+  /* Seen as something else and back again: the codes as they were. */
+  if (lpt_lower_same_quant (lpt_lower_seen_as (value)->quant, quant))
+    return lpt_lower_seen_as (value);
 
   return lpt_lower_convert (lw, LPT_OP_REINTERPRET, value, value->producer->name, value->dtype, quant);
 }

@@ -183,28 +183,76 @@ is_converted (const LptValue *value)
   return TRUE;
 }
 
-/* An op that the file has on integers, or what hands their codes on, stays as it is. What reads the codes reads the bare integers:
- * their scale stands in the graph behind them. */
+/* What reads codes of the file reads the bare integers: their scale stands in the graph behind them. */
+static void
+set_bare (LptLower *lw,
+          LptValue *value)
+{
+  const double one = 1;
+  const double zero = 0;
+
+  if (value->quant != NULL && (value->dtype == LPT_DTYPE_U8 || value->dtype == LPT_DTYPE_I8 ||
+                               (value->dtype == LPT_DTYPE_I32 && is_converted (value))))
+    lpt_lower_set_form (lw, value, lpt_form_new_value (value, LPT_QUANT_PER_TENSOR, 1, &one, &zero));
+}
+
+/* A Quantize of the file asks for codes as a FakeQuantize does. NULL: only the real value gives them. */
+static LptValue *
+codes_of_quantize (LptLower *lw,
+                   LptNode  *node,
+                   LptForm  *form)
+{
+  const LptQuant *quant = node->out[0].quant;
+  g_autofree double *offset = g_new (double, quant->n);
+  LptCodes codes = { .dtype = node->out[0].dtype, .axis = quant->axis, .n = quant->n, .step = quant->scale, .offset = offset };
+  guint c;
+
+  codes.qmin = (gint32) lpt_dtype_min (codes.dtype);
+  codes.qmax = (gint32) lpt_dtype_max (codes.dtype);
+  for (c = 0; c < quant->n; c++)
+    offset[c] = quant->zero_point[c];
+
+  return lpt_lower_codes (lw, form, &codes);
+}
+
+/* Quantize and Reinterpret of the file whose codes lowering has in another value. */
+static gboolean
+give_codes (LptLower *lw,
+            LptNode  *node)
+{
+  LptForm *form = node->op == LPT_OP_QUANTIZE || node->op == LPT_OP_REINTERPRET ? lpt_lower_form (lw, node, 0) : NULL;
+  LptValue *value = NULL;
+
+  if (form == NULL || node->out[0].quant == NULL || (node->out[0].dtype != LPT_DTYPE_U8 && node->out[0].dtype != LPT_DTYPE_I8))
+    return FALSE;
+  if (node->op == LPT_OP_QUANTIZE)
+    value = codes_of_quantize (lw, node, form);
+  else if (form->q != NULL && form->q->dtype == node->out[0].dtype && form->n == 1 && form->a[0] == 1 &&
+           form->b[0] == 0 && !lpt_form_is_clamped (form))
+    value = lpt_lower_with_quant (lw, form->q, node->out[0].quant);
+  if (value == NULL)
+    return FALSE;
+  lpt_value_replace (&node->out[0], value, NULL);
+  set_bare (lw, value);
+
+  return TRUE;
+}
+
+/* An op that the file has on integers, or what hands their codes on, stays as it is. */
 static gboolean
 keep_integers (LptLower *lw,
                LptNode  *node)
 {
-  const double one = 1;
-  const double zero = 0;
   guint i;
 
+  if (give_codes (lw, node))
+    return TRUE;
   if (node->op == LPT_OP_QUANTIZE && node->out[0].quant != NULL)
     lpt_node_set_input (node, 0, lpt_lower_real (lw, node->in[0].value));
   else if (!lpt_node_keeps_codes (node))
     return FALSE;
   for (i = 0; i < node->n_out; i++)
-    {
-      LptValue *value = &node->out[i];
-
-      if (value->quant != NULL && (value->dtype == LPT_DTYPE_U8 || value->dtype == LPT_DTYPE_I8 ||
-                                   (value->dtype == LPT_DTYPE_I32 && is_converted (value))))
-        lpt_lower_set_form (lw, value, lpt_form_new_value (value, LPT_QUANT_PER_TENSOR, 1, &one, &zero));
-    }
+    set_bare (lw, &node->out[i]);
   lpt_rewriter_fate (lw->rw, node, "runs on integers");
 
   return TRUE;

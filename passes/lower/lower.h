@@ -131,7 +131,9 @@ LptValue *lpt_lower_convert   (LptLower *lw, LptOp op, LptValue *value, const ch
 /* a * q + b of a form over @dtype as an LptQuant; the zero points are the nearest of the type and what they leave goes to
  * @rest (real, form->n values; NULL = fail when it is not negligible). NULL when scales or zero points do not fit. */
 LptQuant *lpt_form_quant      (const LptForm *form, LptDType dtype, double *rest);
-/* @value read with @quant: itself, or behind a Reinterpret. */
+/* The codes of @value with the quantization with which they were made: in front of all Reinterprets. */
+LptValue *lpt_lower_seen_as   (LptValue *value);
+/* @value read with @quant: itself, what it is a Reinterpret of, or behind a Reinterpret. */
 LptValue *lpt_lower_with_quant (LptLower *lw, LptValue *value, LptQuant *quant);
 /* A zero point nearer than this to an integer is that integer. */
 #define LPT_SAME_ZERO 1e-3

@@ -84,86 +84,6 @@ has_positive_scales (const LptForm *form)
   return TRUE;
 }
 
-/* A copy of the node on integers @in, every output with quantization along @axis of the output; NULL: it may not read them. */
-static LptNode *
-emit_moved (LptLower *lw,
-            LptNode  *node,
-            guint     n_data,
-            LptValue *const *data,
-            gint      axis)
-{
-  g_autofree LptValue **in = g_new0 (LptValue *, node->n_in);
-  LptQuant *source = data[0]->quant;
-  g_autoptr (LptQuant) quant = source != NULL
-    ? lpt_quant_new (source->n == 1 ? LPT_QUANT_PER_TENSOR : axis, source->n, source->scale, source->zero_point) : NULL;
-  LptNode *copy;
-  guint i;
-
-  for (i = 0; i < node->n_in; i++)
-    in[i] = i < n_data ? data[i] : node->in[i].value != NULL ? lpt_lower_real (lw, node->in[i].value) : NULL;
-  copy = lpt_lower_emit (lw, node, node->n_in, in);
-  for (i = 0; copy != NULL && i < copy->n_out; i++)
-    {
-      copy->out[i].shape = node->out[i].shape;
-      if (node->op == LPT_OP_MAX_POOL && i == 1)
-        {
-          g_hash_table_insert (lw->reals, &node->out[i], &copy->out[i]);      /* indices */
-          continue;
-        }
-      copy->out[i].dtype = data[0]->dtype;
-      lpt_value_set_quant (&copy->out[i], quant);
-    }
-
-  return copy;
-}
-
-/* Codes of the inputs, then the move. */
-static LptValue *
-emit_pending_move (LptLower       *lw,
-                   LptForm        *form,
-                   const LptCodes *codes)
-{
-  LptPending *op = form->op;
-  LptNode *node = op->node;
-  g_autofree LptValue **data = g_new0 (LptValue *, op->n_in);
-  LptCodes inner = *codes;
-  LptNode *moved;
-  guint i;
-
-  if (codes->n > 1 || form->n > 1 || !lpt_lower_may_codes (lw, node, op->n_in, codes->dtype))
-    return NULL;
-  /* code (a * x + b) = round (x / (step / a) + (offset + b / step)) */
-  {
-    double step = codes->step[0] / form->a[0];
-    double offset = codes->offset[0] + form->b[0] / codes->step[0];
-    g_autoptr (LptQuant) quant = lpt_codes_quant (codes);
-
-    inner.step = &step;
-    inner.offset = &offset;
-    for (i = 0; i < op->n_in; i++)
-      data[i] = lpt_lower_quantize (lw, node->in[i].value, &inner);
-
-    moved = emit_moved (lw, node, op->n_in, data, LPT_QUANT_PER_TENSOR);
-
-    return moved != NULL ? lpt_lower_with_quant (lw, &moved->out[0], quant) : NULL;
-  }
-}
-
-static gboolean
-pending_move (LptLower *lw,
-              LptNode  *node,
-              guint     n_data)
-{
-  const double one = 1;
-  const double zero = 0;
-  LptPending *op = lpt_pending_new (node, n_data);
-
-  op->emit = emit_pending_move;
-  lpt_lower_set_form (lw, &node->out[0], lpt_form_new_op (op, LPT_QUANT_PER_TENSOR, 1, &one, &zero));
-
-  return TRUE;
-}
-
 /* Does it put zeros beside its data? */
 static gboolean
 adds_zeros (LptNode *node)
@@ -185,6 +105,114 @@ adds_zeros (LptNode *node)
       return TRUE;
 
   return FALSE;
+}
+
+/* The codes that @data are, with one quantization for all of them with which they were made, where there is one: an op that moves or
+ * selects codes does the same with them however they are seen. */
+static gboolean
+see_as_made (LptNode          *node,
+             guint             n_data,
+             LptValue  *const *data,
+             LptValue        **made)
+{
+  guint i;
+
+  for (i = 0; i < n_data; i++)
+    {
+      made[i] = lpt_lower_seen_as (data[i]);
+      if (made[i]->quant == NULL || made[i]->quant->n > 1 || data[i]->quant == NULL || data[i]->quant->n > 1 ||
+          !lpt_lower_same_quant (made[i]->quant, made[0]->quant) || !lpt_lower_same_quant (data[i]->quant, data[0]->quant))
+        return FALSE;
+    }
+
+  return made[0] != data[0] && !adds_zeros (node);
+}
+
+/* A copy of the node on integers @data, every output with quantization along @axis of the output, in @out; FALSE: it may not read
+ * them. */
+static gboolean
+emit_moved (LptLower         *lw,
+            LptNode          *node,
+            guint             n_data,
+            LptValue  *const *data,
+            gint              axis,
+            LptValue        **out)
+{
+  g_autofree LptValue **in = g_new0 (LptValue *, node->n_in);
+  g_autofree LptValue **made = g_new0 (LptValue *, n_data);
+  gboolean as_made = see_as_made (node, n_data, data, made);
+  LptQuant *source = as_made ? made[0]->quant : data[0]->quant;
+  g_autoptr (LptQuant) quant = source != NULL
+    ? lpt_quant_new (source->n == 1 ? LPT_QUANT_PER_TENSOR : axis, source->n, source->scale, source->zero_point) : NULL;
+  LptNode *copy;
+  guint i;
+
+  for (i = 0; i < node->n_in; i++)
+    in[i] = i < n_data ? (as_made ? made[i] : data[i]) : node->in[i].value != NULL ? lpt_lower_real (lw, node->in[i].value) : NULL;
+  copy = lpt_lower_emit (lw, node, node->n_in, in);
+  if (copy == NULL)
+    return FALSE;
+  for (i = 0; i < copy->n_out; i++)
+    {
+      copy->out[i].shape = node->out[i].shape;
+      out[i] = &copy->out[i];
+      if (node->op == LPT_OP_MAX_POOL && i == 1)
+        {
+          g_hash_table_insert (lw->reals, &node->out[i], &copy->out[i]);      /* indices */
+          continue;
+        }
+      copy->out[i].dtype = data[0]->dtype;
+      lpt_value_set_quant (&copy->out[i], quant);
+      if (as_made)
+        out[i] = lpt_lower_with_quant (lw, &copy->out[i], data[0]->quant);
+    }
+
+  return TRUE;
+}
+
+/* Codes of the inputs, then the move. */
+static LptValue *
+emit_pending_move (LptLower       *lw,
+                   LptForm        *form,
+                   const LptCodes *codes)
+{
+  LptPending *op = form->op;
+  LptNode *node = op->node;
+  g_autofree LptValue **data = g_new0 (LptValue *, op->n_in);
+  g_autofree LptValue **moved = g_new0 (LptValue *, node->n_out);
+  LptCodes inner = *codes;
+  guint i;
+
+  if (codes->n > 1 || form->n > 1 || !lpt_lower_may_codes (lw, node, op->n_in, codes->dtype))
+    return NULL;
+  /* code (a * x + b) = round (x / (step / a) + (offset + b / step)) */
+  {
+    double step = codes->step[0] / form->a[0];
+    double offset = codes->offset[0] + form->b[0] / codes->step[0];
+    g_autoptr (LptQuant) quant = lpt_codes_quant (codes);
+
+    inner.step = &step;
+    inner.offset = &offset;
+    for (i = 0; i < op->n_in; i++)
+      data[i] = lpt_lower_quantize (lw, node->in[i].value, &inner);
+
+    return emit_moved (lw, node, op->n_in, data, LPT_QUANT_PER_TENSOR, moved) ? lpt_lower_with_quant (lw, moved[0], quant) : NULL;
+  }
+}
+
+static gboolean
+pending_move (LptLower *lw,
+              LptNode  *node,
+              guint     n_data)
+{
+  const double one = 1;
+  const double zero = 0;
+  LptPending *op = lpt_pending_new (node, n_data);
+
+  op->emit = emit_pending_move;
+  lpt_lower_set_form (lw, &node->out[0], lpt_form_new_op (op, LPT_QUANT_PER_TENSOR, 1, &one, &zero));
+
+  return TRUE;
 }
 
 /* Is the integer 0 the number 0, however it is read? */
@@ -209,8 +237,8 @@ lpt_lower_movement (LptLower *lw,
                     LptNode  *node)
 {
   LptForm *x = lpt_lower_form (lw, node, 0);
+  g_autofree LptValue **moved = g_new0 (LptValue *, node->n_out);
   gint axis = LPT_QUANT_PER_TENSOR;
-  LptNode *copy;
   guint i;
 
   if (x == NULL || !lpt_lower_may (lw, node, 1))
@@ -239,17 +267,16 @@ lpt_lower_movement (LptLower *lw,
       x->q = value;
     }
 
-  copy = emit_moved (lw, node, 1, &x->q, axis);
-  if (copy == NULL)
+  if (!emit_moved (lw, node, 1, &x->q, axis, moved))
     return FALSE;
-  for (i = 0; i < copy->n_out; i++)
+  for (i = 0; i < node->n_out; i++)
     {
       LptForm *form;
 
       if (node->op == LPT_OP_MAX_POOL && i == 1)
         continue;
       form = lpt_form_copy (x);
-      form->q = &copy->out[i];
+      form->q = moved[i];
       form->axis = axis;
       lpt_lower_set_form (lw, &node->out[i], form);
     }
@@ -295,7 +322,9 @@ lpt_lower_pad (LptLower *lw,
   if (constant && !(real >= x->lo && real <= x->hi))
     return lpt_rewriter_decline (lw->rw, node, "its padding value %g is outside the clamp in front of it", real);
 
-  in[0] = x->q;
+  in[0] = lpt_lower_seen_as (x->q);
+  if (in[0]->quant == NULL || in[0]->quant->n > 1 || x->q->quant == NULL || x->q->quant->n > 1)
+    in[0] = x->q;
   if (x->q->quant != NULL && x->q->quant->axis != LPT_QUANT_PER_TENSOR)
     {
       /* One code pads all channels: to them it is the same number only where codes are numbers. */
@@ -315,7 +344,7 @@ lpt_lower_pad (LptLower *lw,
   copy->out[0].shape = node->out[0].shape;
   lpt_value_set_quant (&copy->out[0], in[0]->quant);
   form = lpt_form_copy (x);
-  form->q = &copy->out[0];
+  form->q = in[0] != x->q && x->q->quant != NULL && x->q->quant->n == 1 ? lpt_lower_with_quant (lw, &copy->out[0], x->q->quant) : &copy->out[0];
   lpt_lower_set_form (lw, &node->out[0], form);
 
   return TRUE;
@@ -345,7 +374,7 @@ lpt_lower_concat (LptLower *lw,
   gboolean along = TRUE;
   LptForm *first = lpt_lower_form (lw, node, 0);
   LptForm *form;
-  LptNode *copy;
+  LptValue *joined;
   gint axis;
   guint i;
 
@@ -393,11 +422,10 @@ lpt_lower_concat (LptLower *lw,
       for (i = 0; i < node->n_in; i++)
         if (data[i] == NULL)
           return pending_move (lw, node, node->n_in);
-      copy = emit_moved (lw, node, node->n_in, data, axis);
-      if (copy == NULL)
+      if (!emit_moved (lw, node, node->n_in, data, axis, &joined))
         return FALSE;
       form = lpt_form_copy (first);
-      form->q = &copy->out[0];
+      form->q = joined;
     }
   else
     {
@@ -406,10 +434,9 @@ lpt_lower_concat (LptLower *lw,
 
       for (i = 0; i < node->n_in; i++)
         data[i] = lpt_lower_with_quant (lw, data[i], plain);
-      copy = emit_moved (lw, node, node->n_in, data, axis);
-      if (copy == NULL)
+      if (!emit_moved (lw, node, node->n_in, data, axis, &joined))
         return FALSE;
-      form = lpt_form_new_value (&copy->out[0], axis, a->len, (double *) (gpointer) a->data, (double *) (gpointer) b->data);
+      form = lpt_form_new_value (joined, axis, a->len, (double *) (gpointer) a->data, (double *) (gpointer) b->data);
     }
   lpt_lower_set_form (lw, &node->out[0], form);
 
