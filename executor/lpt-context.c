@@ -49,7 +49,7 @@ count_addresses (LptPlanContext *context)
       const LptProgramOp *op = ops->pdata[i];
 
       context->first[i] = n;
-      n += op->has_form ? op->form.n_in + 1 : 0;
+      n += op->has_form ? op->form.n_in + 1 + op->form.n_more : 0;
     }
   context->addresses = g_new0 (guint8 *, n + 1);
 }
@@ -71,7 +71,7 @@ void
 lpt_plan_context_bind (LptPlanContext *context)
 {
   const LptProgram *program = context->plan->program;
-  guint i, k;
+  guint i, k, more;
 
   for (i = 0; i < program->values->len; i++)
     {
@@ -88,7 +88,9 @@ lpt_plan_context_bind (LptPlanContext *context)
       for (k = 0; op->has_form && k < op->form.n_in; k++)
         to[k] = context->arrays[op->form.in[k].value->index].data;
       if (op->has_form)
-        to[k] = context->arrays[op->form.out->index].data;
+        to[k++] = context->arrays[op->form.out->index].data;
+      for (more = 0; op->has_form && more < op->form.n_more; more++)
+        to[k++] = context->arrays[op->form.more[more]->index].data;
     }
   context->bound = TRUE;
 }

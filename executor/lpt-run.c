@@ -111,7 +111,7 @@ run_tasks_of (LptPlanContext *context,
   const LptProgram *program = context->plan->program;
   const LptProgramOp *op = program->ops->pdata[i];
   guint8 *const *in = context->addresses + context->first[i];
-  LptOpData data = { .in = in, .out = in[op->form.n_in], .workspace = context->workspace + thread * program->workspace };
+  LptOpData data = { .in = in, .out = in[op->form.n_in], .more = in + op->form.n_in + 1, .workspace = context->workspace + thread * program->workspace };
 
   const gint64 begin = context->trace != NULL ? lpt_trace_now () : 0;
 

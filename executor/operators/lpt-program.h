@@ -70,6 +70,7 @@ typedef struct
 {
   guint8 *const *in;
   guint8        *out, *workspace;
+  guint8 *const *more;       /* further outputs */
 } LptOpData;
 
 /* Tasks [@task, @end) of op->form.tasks, which any thread may run in any order. */
@@ -96,6 +97,7 @@ typedef struct
 
 /* Of a form that is about to be set: it has its own copy of them. */
 #define LPT_OPERANDS(...) ((LptOperand[]) { __VA_ARGS__ })
+#define LPT_OP_MAX_MORE 2
 
 /* How an op is done by tasks. */
 typedef struct
@@ -117,6 +119,8 @@ typedef struct
   LptProgramValue *out;
   LptValueLayout      out_layout;
   gboolean       out_pitched;  /* may be CODES_PITCHED instead of CODES_LAST */
+  guint          n_more;       /* outputs besides `out`, TYPED. Such an op is not overlapped with others */
+  LptProgramValue *more[LPT_OP_MAX_MORE];
   LptProgramOp  *last;         /* the last op that it stands for: it runs where that stood; NULL: itself */
 } LptOpForm;
 

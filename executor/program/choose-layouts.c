@@ -280,6 +280,11 @@ add_op (Sweep        *s,
       lie_in (form->out, form->in[0].value, form->start);
     }
   form->out->def = op;
+  for (k = 0; k < form->n_more; k++)
+    {
+      form->more[k] = add_output (s, form->more[k], LPT_LAYOUT_TYPED);
+      form->more[k]->def = op;
+    }
   if (form->bind != NULL)
     form->bind (op);
   for (k = 0; form->part != NULL && k < form->n_in; k++)

@@ -48,6 +48,8 @@ lpt_program_find_lifetimes (LptProgram *program,
         touch (op->form.in[k].value, i + (op->converts && op->form.in[k].layout == LPT_LAYOUT_TYPED && i + 1 < program->ops->len));
       if (op->has_form)
         touch (op->form.out, i);
+      for (k = 0; op->has_form && k < op->form.n_more; k++)
+        touch (op->form.more[k], i);
       for (k = 0; !op->has_form && !op->folded && k < op->n_in; k++)
         touch (op->in[k], i);
       for (k = 0; !op->has_form && !op->folded && k < op->n_out; k++)

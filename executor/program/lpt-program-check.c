@@ -134,6 +134,9 @@ check_list (const Check *c)
         return FALSE;
       if (op->has_form && !write_value (c, op, written, op->form.out, i))
         return FALSE;
+      for (k = 0; op->has_form && k < op->form.n_more; k++)
+        if (!write_value (c, op, written, op->form.more[k], i))
+          return FALSE;
       for (k = 0; !op->has_form && k < op->n_out; k++)
         if (!op->folded && !write_value (c, op, written, op->out[k], i))
           return FALSE;

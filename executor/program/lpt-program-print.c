@@ -135,15 +135,22 @@ static void
 append_constants (Text               *t,
                   const LptProgramOp *op)
 {
-  guint k;
+  const LptOpForm *form = &op->form;
+  guint k, i;
 
   op = t->program->nodes->pdata[op->index];
   for (k = 0; k < op->n_in; k++)
-    if (op->in[k] != NULL && op->in[k]->kind == LPT_STORAGE_CONST)
-      {
-        g_string_append (t->out, ", ");
-        append_name (t, op->in[k]);
-      }
+    {
+      if (op->in[k] == NULL || op->in[k]->kind != LPT_STORAGE_CONST)
+        continue;
+      for (i = 0; i < form->n_in && form->in[i].value != op->in[k]; i++)
+        ;
+      if (i == form->n_in)
+        {
+          g_string_append (t->out, ", ");
+          append_name (t, op->in[k]);
+        }
+    }
 }
 
 /* What the units of the op at @i wait for: runs of equal needs, hexadecimal. */
@@ -182,6 +189,11 @@ append_form (Text               *t,
   guint k;
 
   append_value (t, form->out, form->out_layout);
+  for (k = 0; k < form->n_more; k++)
+    {
+      g_string_append (t->out, ", ");
+      append_value (t, form->more[k], LPT_LAYOUT_TYPED);
+    }
   g_string_append_printf (t->out, " = %s(", op->converts ? "convert" : op->row->name);
   for (k = 0; k < form->n_in; k++)
     {

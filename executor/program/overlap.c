@@ -142,11 +142,11 @@ is_loop (const LptProgramOp *op)
   return op->has_form && op->form.run != NULL && op->form.tasks > 0;
 }
 
-/* A reference op is run by the caller. */
+/* A reference op is run by the caller; what else an op writes besides its output is not compared. */
 static gboolean
 runs_alone (const LptProgramOp *op)
 {
-  return !op->has_form && !op->folded;
+  return op->has_form ? op->form.n_more > 0 : !op->folded;
 }
 
 static void

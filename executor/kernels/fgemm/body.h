@@ -16,6 +16,20 @@
 #define PANELS 1
 #endif
 #define PARTS (LPT_FGEMM_PANEL / WIDTH)
+/* A row or two meet more panels, so that enough chains run side by side. */
+#if defined (__AVX512F__)
+#define PANELS_OF_ONE 8
+#define PANELS_OF_TWO 4
+#elif defined (__AVX2__) || defined (__ARM_NEON)
+#define PANELS_OF_ONE 4
+#define PANELS_OF_TWO 2
+#else
+#define PANELS_OF_ONE 1
+#define PANELS_OF_TWO 1
+#endif
+#define MAX_PANELS PANELS_OF_ONE
+/* Sums in registers. */
+#define SUMS (ROWS * PANELS > MAX_PANELS ? ROWS * PANELS * PARTS : MAX_PANELS * PARTS)
 
 /* Rows from `row` on and columns from `column` on, `left` of them; `rows` and `panels` are constants. */
 INLINE void
@@ -24,13 +38,13 @@ block (const LptFgemmTile *t, size_t rows, size_t panels, size_t row, size_t col
   const float *const *a = t->a + row;
   const float *b = t->b + column * t->channels * t->taps;
   size_t next = t->channels * t->taps * LPT_FGEMM_PANEL, parts = panels * PARTS, left = t->n - column;
-  V acc[ROWS][PANELS * PARTS];
+  V acc[SUMS];
 
 #pragma GCC unroll 16
   for (size_t r = 0; r < rows; r++)
 #pragma GCC unroll 16
     for (size_t q = 0; q < parts; q++)
-      acc[r][q] = splat (0.0f);
+      acc[r * parts + q] = splat (0.0f);
   /* Results and what is added to them arrive while the sums run. */
 #pragma GCC unroll 16
   for (size_t r = 0; r < rows; r++)
@@ -47,7 +61,7 @@ block (const LptFgemmTile *t, size_t rows, size_t panels, size_t row, size_t col
 
       for (size_t tap = 0; tap < t->taps; tap++, from += t->a_rows, b += LPT_FGEMM_PANEL)
         {
-          V w[PANELS * PARTS];
+          V w[MAX_PANELS * PARTS];
 
 #pragma GCC unroll 16
           for (size_t q = 0; q < parts; q++)
@@ -59,7 +73,7 @@ block (const LptFgemmTile *t, size_t rows, size_t panels, size_t row, size_t col
 
 #pragma GCC unroll 16
               for (size_t q = 0; q < parts; q++)
-                acc[r][q] = fused (x, w[q], acc[r][q]);
+                acc[r * parts + q] = fused (x, w[q], acc[r * parts + q]);
             }
         }
     }
@@ -71,7 +85,7 @@ block (const LptFgemmTile *t, size_t rows, size_t panels, size_t row, size_t col
         size_t at = q * WIDTH, n = left <= at ? 0 : left - at < WIDTH ? left - at : WIDTH;
 
         if (n > 0)
-          store (t->y + (row + r) * t->ldy + column + at, end_lanes (&t->end, acc[r][q], row + r, column + at, n), n);
+          store (t->y + (row + r) * t->ldy + column + at, end_lanes (&t->end, acc[r * parts + q], row + r, column + at, n), n);
       }
 }
 
@@ -104,17 +118,33 @@ block_at (const LptFgemmTile *t, size_t row, size_t column)
   return rows_of (t, PANELS, row, column);
 }
 
+/* All of a tile of a row or two but for the last columns; returns how many columns. */
+INLINE size_t
+wide_blocks (const LptFgemmTile *t)
+{
+  const size_t one = PANELS_OF_ONE * LPT_FGEMM_PANEL, two = PANELS_OF_TWO * LPT_FGEMM_PANEL;
+  size_t column = 0;
+
+  if (PANELS_OF_ONE > PANELS && t->m == 1)
+    for (; t->n - column > one - LPT_FGEMM_PANEL; column += one < t->n - column ? one : t->n - column)
+      block (t, 1, PANELS_OF_ONE, 0, column);
+  if (PANELS_OF_TWO > PANELS && t->m == 2)
+    for (; t->n - column > two - LPT_FGEMM_PANEL; column += two < t->n - column ? two : t->n - column)
+      block (t, 2, PANELS_OF_TWO, 0, column);
+  return column;
+}
+
 void
 LPT_FN (lpt_fgemm) (const LptFgemmTile *t)
 {
-  size_t rows = 0;
+  size_t rows = 0, first = wide_blocks (t);
 
   if (t->by_rows)
-    for (size_t row = 0; row < t->m; row += rows)
-      for (size_t column = 0; column < t->n; column += PANELS * LPT_FGEMM_PANEL)
+    for (size_t row = 0; row < t->m && first < t->n; row += rows)
+      for (size_t column = first; column < t->n; column += PANELS * LPT_FGEMM_PANEL)
         rows = block_at (t, row, column);
   else
-    for (size_t column = 0; column < t->n; column += PANELS * LPT_FGEMM_PANEL)
+    for (size_t column = first; column < t->n; column += PANELS * LPT_FGEMM_PANEL)
       for (size_t row = 0; row < t->m; row += rows)
         rows = block_at (t, row, column);
 }
