@@ -11,7 +11,7 @@
 #include "executor/program/lpt-program-print.h"
 #include "ir/lpt-memory.h"
 
-typedef enum { PASS_REQUIRED, PASS_OPTIONAL, PASS_FUSING, PASS_DROPPING } PassFlags;
+typedef enum { PASS_REQUIRED, PASS_FORMING, PASS_OPTIONAL, PASS_FUSING, PASS_DROPPING } PassFlags;
 
 typedef struct
 {
@@ -69,7 +69,7 @@ lpt_plan_pass_name (guint     i,
       i--;
     }
   if (optional != NULL)
-    *optional = pass->name != NULL && pass->flags != PASS_REQUIRED;
+    *optional = pass->name != NULL && pass->flags >= PASS_OPTIONAL;
 
   return pass->name;
 }
@@ -87,7 +87,7 @@ check_options (const LptPlanOptions *options,
 
       if (pass == NULL)
         return FALSE;
-      if (pass->flags == PASS_REQUIRED)
+      if (pass->flags < PASS_OPTIONAL)
         {
           g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "no plan without its pass \"%s\"", *name);
           return FALSE;
@@ -103,8 +103,8 @@ is_left_out (const Pass           *pass,
 {
   const guint plain = options->flags & LPT_PLAN_REFERENCE, keeps = options->flags & LPT_PLAN_KEEP_ALL;
 
-  return (pass->flags == PASS_FUSING && (plain || keeps)) || (pass->flags == PASS_DROPPING && keeps) ||
-         (pass->flags != PASS_REQUIRED && options->disabled != NULL && g_strv_contains (options->disabled, pass->name));
+  return ((pass->flags == PASS_FORMING || pass->flags == PASS_FUSING) && (plain || keeps)) || (pass->flags == PASS_DROPPING && keeps) ||
+         (pass->flags >= PASS_OPTIONAL && options->disabled != NULL && g_strv_contains (options->disabled, pass->name));
 }
 
 gboolean
