@@ -125,7 +125,7 @@ lpt_recurrent_lengths (const LptRecurrent *net)
 guint
 lpt_recurrent_weights (const LptRecurrent *net)
 {
-  return net->states + (net->cell ? 1 : 2);
+  return net->states + (net->cell ? 1 : 2);      /* lpt_node_recurrent_weights() */
 }
 
 static void

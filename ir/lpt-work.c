@@ -57,6 +57,34 @@ is_weighted (const LptNode *node)
 }
 
 guint
+lpt_node_recurrent_weights (const LptNode *node)
+{
+  switch (node->op)
+    {
+    case LPT_OP_LSTM_SEQUENCE:
+      return 4;
+    case LPT_OP_LSTM_CELL:
+    case LPT_OP_GRU_SEQUENCE:
+    case LPT_OP_RNN_SEQUENCE:
+      return 3;
+    case LPT_OP_GRU_CELL:
+    case LPT_OP_RNN_CELL:
+      return 2;
+    default:
+      return 0;
+    }
+}
+
+/* The codes that it multiplies, whatever its data are. */
+static const LptValue *
+coded_weights (const LptNode *node)
+{
+  guint w = lpt_node_recurrent_weights (node);
+
+  return w > 0 && w < node->n_in && node->in[w].value != NULL && node->in[w].value->quant != NULL ? node->in[w].value : NULL;
+}
+
+guint
 lpt_node_first_operand (const LptNode *node)
 {
   return node->op == LPT_OP_SELECT ? 1 : 0;
@@ -107,6 +135,8 @@ lpt_node_runs_in (const LptNode *node)
 
   if ((node->info->flags & LPT_OP_F_SHAPE) && node->n_out > 0)
     return node->out[0].dtype;
+  if (coded_weights (node) != NULL)
+    return coded_weights (node)->dtype;
   if (lpt_node_runs_on_codes (node))
     return node->in[lpt_node_first_operand (node)].value->dtype;
   for (i = lpt_node_first_operand (node); i < lpt_node_n_operands (node); i++)

@@ -5,7 +5,7 @@
  *
  * The operation stays real. Quantized weights become integers with a dequantization in front, and the chains on all
  * four quantized inputs (X, H, W, R) are kept from clean-up, so that `integers -> Convert -> Multiply` is there for a
- * runtime that computes the cell in integers.
+ * runtime that computes the cell in integers. Where data and state are real, chains on both weights are kept all the same.
  *
  * Rounds weights that are not on the lattice of their FakeQuantize.
  *
@@ -76,6 +76,22 @@ quantize_weights (LptRewriter *rw,
   return TRUE;
 }
 
+/* Integer weights of the data, input @index, and of the state stay integers. */
+static gboolean
+keep_weights (LptRewriter *rw,
+              LptNode     *cell,
+              guint        index)
+{
+  LptDequant dq[2];
+  guint i;
+
+  for (i = 0; i < 2; i++)
+    if (!lpt_layer_find (rw, cell, index + i, &dq[i]) || !lpt_dequant_is_low (&dq[i]))
+      return FALSE;
+
+  return keep_chain (&dq[0]) | keep_chain (&dq[1]);
+}
+
 static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *cell)
@@ -96,7 +112,10 @@ rewrite (LptRewriter *rw,
       any = TRUE;
     }
   if (!any)
-    return lpt_rewriter_decline (rw, cell, "no quantization on its data and state");
+    {
+      lpt_rewriter_decline (rw, cell, "no quantization on its data and state");
+      return keep_weights (rw, cell, weights);
+    }
   for (i = 2; i < 4; i++)
     if (!quantize_weights (rw, cell, inputs[i], &changed))
       {

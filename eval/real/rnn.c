@@ -3,6 +3,9 @@
  * What a step computes: eval/lpt-recurrent.h. A sequence stops after its own length: later outputs are 0 and the state stays; the
  * reverse direction begins with the last element of each sequence.
  *
+ * Weights that are both signed 8-bit codes without zero points are multiplied as integers, with each row of x and of the state as
+ * 16-bit codes (executor/kernels/split16); others are dequantized.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 
@@ -11,14 +14,28 @@
 
 #include "eval/lpt-exec-ops.h"
 #include "eval/lpt-recurrent.h"
+#include "executor/kernels/split16/split16.h"
+#include "ir/scalar/lpt-loop.h"
 
-/* Weights of one direction, and memory for a step. */
+/* Rows of weights: floats, or signed codes with a scale for each row. */
+typedef struct
+{
+  gint64        k;
+  const float  *data;
+  const gint8  *codes;
+  float        *scale;
+} Weights;
+
+/* One direction, and memory for a step. */
 typedef struct
 {
   LptRecurrent net;
-  const float *w, *r, *b;
+  Weights      w, r;
+  const float *b;
   float       *sums;      /* gates * hidden */
   float       *other;     /* hidden */
+  guint8      *bytes;     /* 2 * the longer one of inputs and hidden */
+  gint32      *totals;    /* 2 * gates * hidden */
 } Direction;
 
 static float
@@ -35,6 +52,56 @@ dot (const float *a,
   return sum;
 }
 
+static gint32
+dot_codes (const guint8 *a,
+           const gint8  *b,
+           gint64        n)
+{
+  gint32 sum = 0;
+  gint64 i;
+
+  for (i = 0; i < n; i++)
+    sum += (a[i] - 128) * b[i];
+
+  return sum;
+}
+
+/* @out = @x times rows [@from, @from + @n) of the weights + @add (nullable, of @n; may be @out). */
+static void
+multiply (const Direction *d,
+          const Weights   *w,
+          gint64           from,
+          gint64           n,
+          const float     *x,
+          const float     *add,
+          float           *out)
+{
+  guint8 *high = d->bytes, *low = high + w->k;
+  gint32 *sum_high = d->totals, *sum_low = sum_high + n;
+  float scale;
+  gint64 i;
+
+  if (w->codes == NULL)
+    {
+      for (i = 0; i < n; i++)
+        {
+          float sum = dot (x, w->data + (from + i) * w->k, w->k);
+
+          out[i] = add != NULL ? sum + add[i] : sum;
+        }
+      return;
+    }
+  scale = lpt_split16_scalar ()->split ((gsize) w->k, x, high, low);
+  for (i = 0; i < n; i++)
+    {
+      const gint8 *row = w->codes + (from + i) * w->k;
+
+      sum_high[i] = dot_codes (high, row, w->k);
+      sum_low[i] = dot_codes (low, row, w->k);
+    }
+  lpt_split16_scalar ()->join ((gsize) n, sum_high, sum_low, w->scale + from, scale, add, out);
+}
+
 /* One step of one sequence: updates h (and c). */
 static void
 step (const Direction *d,
@@ -44,31 +111,47 @@ step (const Direction *d,
 {
   const LptRecurrent *net = &d->net;
   const LptFloatKernel *floats = lpt_float_scalar ();
-  gint64 n = net->hidden, rows = net->gates * n, at_once = net->kind == LPT_RECURRENT_GRU ? 2 * n : rows, i;
+  gint64 n = net->hidden, rows = net->gates * n, at_once = net->kind == LPT_RECURRENT_GRU ? 2 * n : rows;
 
-  for (i = 0; i < rows; i++)
-    {
-      d->sums[i] = dot (x, d->w + i * net->inputs, net->inputs);
-      if (d->b != NULL)
-        d->sums[i] += d->b[i];
-    }
-  for (i = 0; i < at_once; i++)
-    d->sums[i] += dot (h, d->r + i * n, n);
+  multiply (d, &d->w, 0, rows, x, d->b, d->sums);
+  multiply (d, &d->r, 0, at_once, h, d->sums, d->sums);
   if (net->kind == LPT_RECURRENT_GRU)
     {
-      const float *r = d->r + 2 * n * n;
-
-      for (i = 0; i < n && net->linear_before_reset; i++)
-        {
-          d->other[i] = dot (h, r + i * n, n);
-          if (d->b != NULL)
-            d->other[i] += d->b[3 * n + i];
-        }
+      if (net->linear_before_reset)
+        multiply (d, &d->r, 2 * n, n, h, d->b != NULL ? d->b + 3 * n : NULL, d->other);
       lpt_recurrent_reset (net, floats, d->sums, h, d->other);
-      for (i = 0; i < n && !net->linear_before_reset; i++)
-        d->sums[2 * n + i] += dot (d->other, r + i * n, n);
+      if (!net->linear_before_reset)
+        multiply (d, &d->r, 2 * n, n, d->other, d->sums + 2 * n, d->sums + 2 * n);
     }
   lpt_recurrent_next (net, floats, d->sums, h, c);
+}
+
+/* Input @i in direction @direction: rows of @k. */
+static gboolean
+open_weights (LptCall     *call,
+              Weights     *w,
+              guint        i,
+              guint        direction,
+              gint64       rows,
+              gint64       k,
+              const float *data,
+              GError     **error)
+{
+  const LptArray *array = &call->in[i];
+  gint64 row;
+
+  *w = (Weights) { .k = k };
+  if (data != NULL)
+    {
+      w->data = data + direction * rows * k;
+      return TRUE;
+    }
+  w->codes = (const gint8 *) array->data + direction * rows * k;
+  w->scale = lpt_call_scratch (call, (gsize) rows, sizeof (float), error);
+  for (row = 0; row < rows && w->scale != NULL; row++)
+    w->scale[row] = (float) array->quant->scale[array->quant->n == 1 ? 0 : row];
+
+  return w->scale != NULL;
 }
 
 static gboolean
@@ -85,13 +168,34 @@ open_direction (LptCall           *call,
     return FALSE;
   w = lpt_recurrent_weights (&d->net);
   rows = d->net.gates * d->net.hidden;
-  d->w = in[w] + direction * rows * inputs;
-  d->r = in[w + 1] + direction * rows * d->net.hidden;
   d->b = in[w + 2] != NULL ? in[w + 2] + direction * d->net.bias_gates * d->net.hidden : NULL;
+  if (!open_weights (call, &d->w, w, direction, rows, inputs, in[w], error) ||
+      !open_weights (call, &d->r, w + 1, direction, rows, d->net.hidden, in[w + 1], error))
+    return FALSE;
   d->sums = lpt_call_scratch (call, (gsize) rows, sizeof (float), error);
   d->other = d->sums != NULL ? lpt_call_scratch (call, (gsize) d->net.hidden, sizeof (float), error) : NULL;
+  d->bytes = d->other != NULL ? lpt_call_scratch (call, (gsize) MAX (inputs, d->net.hidden), 2, error) : NULL;
+  d->totals = d->bytes != NULL ? lpt_call_scratch (call, (gsize) rows, 2 * sizeof (gint32), error) : NULL;
 
-  return d->other != NULL;
+  return d->totals != NULL;
+}
+
+/* Its codes are multiplied as such: signed, no zero point, one scale or one for each row. */
+static gboolean
+is_coded (const LptArray *array)
+{
+  const LptQuant *quant = array->quant;
+  gint axis, rank = array->shape.rank;
+  guint c;
+
+  if (quant == NULL || array->dtype != LPT_DTYPE_I8 ||
+      (quant->n > 1 && (!lpt_axis_normalize (quant->axis, rank, &axis) || axis != rank - 2 || (gint64) quant->n != array->shape.dims[axis])))
+    return FALSE;
+  for (c = 0; c < quant->n; c++)
+    if (quant->zero_point[c] != 0)
+      return FALSE;
+
+  return TRUE;
 }
 
 /* Peepholes of the first LSTMCell: only where they do nothing. */
@@ -115,7 +219,7 @@ check_peepholes (LptCall *call,
   return p != NULL;
 }
 
-/* Inputs but the lengths, the last one optional. */
+/* Inputs but the lengths and weights that are codes, the last one optional. */
 static gboolean
 read_inputs (LptCall            *call,
              const LptRecurrent *net,
@@ -123,9 +227,10 @@ read_inputs (LptCall            *call,
              GError            **error)
 {
   guint last = lpt_recurrent_weights (net) + 2, i;
+  gboolean coded = is_coded (&call->in[last - 2]) && is_coded (&call->in[last - 1]);
 
   for (i = 0; i <= last; i++)
-    if ((net->cell || i != lpt_recurrent_lengths (net)) && (i < last || lpt_call_has (call, i)))
+    if ((net->cell || i != lpt_recurrent_lengths (net)) && (i < last || lpt_call_has (call, i)) && !(coded && i >= last - 2 && i < last))
       {
         in[i] = lpt_call_f32 (call, i, error);
         if (in[i] == NULL)

@@ -14,6 +14,7 @@
 #include "executor/kernels/pool/pool.h"
 #include "executor/kernels/requant/requant.h"
 #include "executor/kernels/resize/resize.h"
+#include "executor/kernels/split16/split16.h"
 #include "executor/kernels/transpose/transpose.h"
 
 typedef struct {
@@ -28,6 +29,7 @@ typedef struct {
   const LptFgemmKernel     *fgemm;       /* float products and convolutions */
   const LptFwindowKernel   *fwindow;     /* float depthwise convolutions and pools */
   const LptResizeKernel    *resize;
+  const LptSplit16Kernel   *split16;     /* floats as 16-bit codes for products with 8-bit weights */
 } LptKernels;
 
 LptKernels lpt_kernels_for (LptCpu cpu);

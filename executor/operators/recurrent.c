@@ -1,53 +1,45 @@
 /* recurrent.c - LSTM, GRU and Elman cells and sequences on packed weights
  *
  * A task is one direction of some of the batch. Of a chunk of its steps the input half is one product; then step after step the
- * state meets the recurrent weights, the input half is added, and gates and states follow (eval/lpt-recurrent.h). Sums are the
- * chains of the plain op, so that any partition gives its bits.
+ * state meets the recurrent weights, the input half is added, and gates and states follow (eval/lpt-recurrent.h). Float sums are the
+ * chains of the plain op, those of coded weights integers, so that any partition gives its bits.
  *
- * Refused: weights or a bias that are not constant, peepholes, processors without fused multiply-adds.
+ * Refused: weights or a bias that are not constant, peepholes, float weights on processors without fused multiply-adds.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include <string.h>
 
-#include "executor/operators/float.h"
+#include "executor/operators/recurrent.h"
 #include "eval/lpt-recurrent.h"
 #include "ir/scalar/lpt-loop.h"
 
-#define PANEL LPT_FGEMM_PANEL
-/* Rows of the input half in a chunk, at least one step; sequences of a task where there are several, and where one would do. */
+/* Rows of the input half in a chunk, at least one step, and where they become codes; sequences of a task where there are several, and where one would do. */
 #define CHUNK_ROWS (4 * 14)
+#define CODED_ROWS 28
 #define MAX_GROUP 14
 #define HALF_GROUP 8
-
-/* x times a constant matrix, packed by panels. */
-typedef struct
-{
-  gsize        k, n;
-  const float *packed;
-} Product;
 
 /* Of one direction. */
 typedef struct
 {
   LptRecurrent net;
   gboolean     reverse;
-  Product      input, state, candidate;      /* candidate: the last gate of a GRU, which meets another state */
+  LptRecurrentProduct input, state, candidate;      /* candidate: the last gate of a GRU, which meets another state */
   const float *bias;
 } Direction;
 
 typedef struct
 {
   Direction    direction[2];
-  const LptFgemmKernel *kernel;
   const LptFloatKernel *floats;
   gsize        batch, steps, inputs, hidden, columns;
   gsize        groups, group, chunk;         /* sequences of a task; steps of a chunk */
   guint        directions, states, lengths;  /* operand, 0: none */
-  gboolean     cell;
+  gboolean     cell, coded;
   float       *bias;                         /* owned; all directions */
-  gsize        at_sums, at_state, at_cell, at_other;      /* in the workspace, after the rows' pointers */
+  gsize        at_sums, at_state, at_cell, at_other, at_room;      /* in the workspace, after the rows' pointers */
 } Recurrent;
 
 /* What a task works on. */
@@ -60,22 +52,8 @@ typedef struct
   gsize            length[MAX_GROUP];
   const float    **rows;
   float           *sums, *h, *c, *other;
+  guint8          *room;                     /* of the products */
 } Task;
-
-static void
-multiply (const Task    *t,
-          const Product *product,
-          gsize          m,
-          const float   *bias,
-          const float   *residual,
-          float         *y)
-{
-  LptFgemmTile tile = { .m = m, .n = product->n, .channels = product->k, .taps = 1, .a = t->rows, .a_rows = m, .a_step = 1,
-                        .b = product->packed, .end = { .bias = bias, .residual = residual, .ldr = t->p->columns }, .y = y,
-                        .ldy = t->p->columns };
-
-  t->p->kernel->run (&tile);
-}
 
 /* The time of step @s of sequence @i. */
 static gsize
@@ -100,7 +78,7 @@ input_half (const Task *t,
   for (s = 0; s < n; s++)
     for (i = 0; i < t->n; i++)
       t->rows[s * t->n + i] = x + ((t->first + i) * t->p->steps + time_of (t, i, step + s)) * t->p->inputs;
-  multiply (t, &t->d->input, n * t->n, t->d->bias, NULL, t->sums);
+  lpt_recurrent_product_run (&t->d->input, n * t->n, t->rows, t->d->bias, NULL, t->sums, t->p->columns, t->room);
 }
 
 /* The last gate of a GRU, for all sequences. @sums: of the step. */
@@ -113,20 +91,14 @@ candidate_half (const Task *t,
   gsize size = p->hidden, i;
 
   if (net->linear_before_reset)
-    {
-      LptFgemmTile tile = { .m = t->n, .n = size, .channels = size, .taps = 1, .a = t->rows, .a_rows = t->n, .a_step = 1,
-                            .b = t->d->candidate.packed, .end = { .bias = t->d->bias != NULL ? t->d->bias + 3 * size : NULL },
-                            .y = t->other, .ldy = size };
-
-      p->kernel->run (&tile);
-    }
+    lpt_recurrent_product_run (&t->d->candidate, t->n, t->rows, t->d->bias != NULL ? t->d->bias + 3 * size : NULL, NULL, t->other, size, t->room);
   for (i = 0; i < t->n; i++)
     lpt_recurrent_reset (net, p->floats, sums + i * p->columns, t->h + i * size, t->other + i * size);
   if (net->linear_before_reset)
     return;
   for (i = 0; i < t->n; i++)
     t->rows[i] = t->other + i * size;
-  multiply (t, &t->d->candidate, t->n, NULL, sums + 2 * size, sums + 2 * size);
+  lpt_recurrent_product_run (&t->d->candidate, t->n, t->rows, NULL, sums + 2 * size, sums + 2 * size, p->columns, t->room);
 }
 
 static void
@@ -140,7 +112,7 @@ step (const Task *t,
 
   for (i = 0; i < t->n; i++)
     t->rows[i] = t->h + i * size;
-  multiply (t, &t->d->state, t->n, NULL, sums, sums);
+  lpt_recurrent_product_run (&t->d->state, t->n, t->rows, NULL, sums, sums, p->columns, t->room);
   if (t->d->net.kind == LPT_RECURRENT_GRU)
     candidate_half (t, sums);
   for (i = 0; i < t->n; i++)
@@ -189,7 +161,7 @@ run_task (const Recurrent *p,
   Task t = { .p = p, .data = data, .direction = task / p->groups, .first = task % p->groups * p->group,
              .rows = (const float **) (gpointer) w, .sums = (float *) (gpointer) (w + p->at_sums),
              .h = (float *) (gpointer) (w + p->at_state), .c = (float *) (gpointer) (w + p->at_cell),
-             .other = (float *) (gpointer) (w + p->at_other) };
+             .other = (float *) (gpointer) (w + p->at_other), .room = w + p->at_room };
   gsize longest = 0, s, at, i;
 
   t.d = &p->direction[t.direction];
@@ -227,33 +199,19 @@ recurrent_run (const LptProgramOp *op,
 static void
 recurrent_clear (gpointer params)
 {
-  lpt_aligned_free (((Recurrent *) params)->bias);
+  Recurrent *p = params;
+  guint d;
+
+  lpt_aligned_free (p->bias);
+  for (d = 0; d < p->directions; d++)
+    {
+      lpt_recurrent_product_clear (&p->direction[d].input);
+      lpt_recurrent_product_clear (&p->direction[d].state);
+      lpt_recurrent_product_clear (&p->direction[d].candidate);
+    }
 }
 
 /* --- preparing --- */
-
-static gsize
-panels_of (gsize n)
-{
-  return (n + PANEL - 1) / PANEL;
-}
-
-/* Rows [@from, @from + @n) of @weights, which have @k elements, as columns behind @to. Returns the end. */
-static float *
-pack_rows (const float *weights,
-           gsize        from,
-           gsize        n,
-           gsize        k,
-           float       *to,
-           gboolean     fresh)
-{
-  gsize at;
-
-  for (at = 0; at < n && fresh; at += PANEL)
-    lpt_fgemm_pack (k, n, at, weights + from * k, 1, (ptrdiff_t) k, to + at * k);
-
-  return to + panels_of (n) * PANEL * k;
-}
 
 static gboolean
 pack_weights (LptProgram         *program,
@@ -261,39 +219,40 @@ pack_weights (LptProgram         *program,
               Recurrent          *p)
 {
   guint w = lpt_recurrent_weights (&p->direction[0].net), d;
-  const float *input = op->in[w]->array.data, *state = op->in[w + 1]->array.data;
-  gsize size = p->hidden, first = p->direction[0].net.kind == LPT_RECURRENT_GRU ? 2 * size : p->columns;
-  gsize inputs = panels_of (p->columns) * PANEL * p->inputs, states = (panels_of (first) + panels_of (p->columns - first)) * PANEL * size;
-  LptPackedWeights packed = lpt_program_pack (program, op, "fgemm recurrent", NULL, 0, p->directions * (inputs + states) * sizeof (float), 0);
-  float *to = packed.data;
+  const LptArray *input = &op->in[w]->array, *state = &op->in[w + 1]->array;
+  gsize first = p->direction[0].net.kind == LPT_RECURRENT_GRU ? 2 * p->hidden : p->columns;
+  gboolean ok = TRUE;
 
-  for (d = 0; d < p->directions && to != NULL; d++, input += p->columns * p->inputs, state += p->columns * size)
+  for (d = 0; d < p->directions && ok; d++)
     {
       Direction *own = &p->direction[d];
 
-      own->input = (Product) { p->inputs, p->columns, to };
-      to = pack_rows (input, 0, p->columns, p->inputs, to, packed.fresh);
-      own->state = (Product) { size, first, to };
-      to = pack_rows (state, 0, first, size, to, packed.fresh);
-      own->candidate = (Product) { size, p->columns - first, to };
-      to = pack_rows (state, first, p->columns - first, size, to, packed.fresh);
+      ok = lpt_recurrent_product_init (&own->input, program, op, input, "input", d, 0, p->columns, p->chunk * p->group) &&
+           lpt_recurrent_product_init (&own->state, program, op, state, "state", d, 0, first, p->group) &&
+           (first == p->columns ||
+            lpt_recurrent_product_init (&own->candidate, program, op, state, "candidate", d, first, p->columns - first, p->group));
     }
 
-  return to != NULL;
+  return ok;
 }
 
 /* The workspace; returns its size. */
 static gsize
 lay_out (Recurrent *p)
 {
-  gsize rows = p->chunk * p->group, state = (p->group * p->hidden * sizeof (float) + 63) & ~(gsize) 63;
+  const Direction *d = &p->direction[0];
+  gsize rows = p->chunk * p->group, room = lpt_recurrent_product_room (&d->input, rows), state = (p->group * p->hidden * sizeof (float) + 63) & ~(gsize) 63;
 
   p->at_sums = (rows * sizeof (float *) + 63) & ~(gsize) 63;
   p->at_state = p->at_sums + ((rows * p->columns * sizeof (float) + 63) & ~(gsize) 63);
   p->at_cell = p->at_state + state;
   p->at_other = p->at_cell + state;
+  p->at_room = p->at_other + state;
+  room = MAX (room, lpt_recurrent_product_room (&d->state, p->group));
+  if (d->candidate.n > 0)
+    room = MAX (room, lpt_recurrent_product_room (&d->candidate, p->group));
 
-  return p->at_other + state;
+  return p->at_room + room;
 }
 
 static gboolean
@@ -303,9 +262,33 @@ is_shape (const LptProgramValue *value,
   return value != NULL && lpt_program_is_real (value) && lpt_program_count (value) == count;
 }
 
+/* Constant, real, or signed codes without zero points whose scale is one, or one for each row. */
+static gboolean
+is_weights (const LptProgramValue *value,
+            gsize                  rows,
+            gsize                  count)
+{
+  const LptArray *array = value != NULL ? &value->array : NULL;
+  const LptQuant *quant = array != NULL ? array->quant : NULL;
+  gint axis;
+  guint c;
+
+  if (array == NULL || value->kind != LPT_STORAGE_CONST || quant == NULL)
+    return is_shape (value, count) && value->kind == LPT_STORAGE_CONST;
+  if (array->dtype != LPT_DTYPE_I8 || lpt_program_count (value) != count ||
+      (quant->n > 1 && (quant->n != rows || !lpt_axis_normalize (quant->axis, array->shape.rank, &axis) || axis != array->shape.rank - 2)))
+    return FALSE;
+  for (c = 0; c < quant->n; c++)
+    if (quant->zero_point[c] != 0)
+      return FALSE;
+
+  return TRUE;
+}
+
 /* Operands are as the inference of shapes leaves them. */
 static gboolean
-read_shapes (const LptProgramOp *op,
+read_shapes (const LptProgram   *program,
+             const LptProgramOp *op,
              Recurrent          *p)
 {
   const LptRecurrent *net = &p->direction[0].net;
@@ -325,9 +308,12 @@ read_shapes (const LptProgramOp *op,
   for (k = 1; k <= net->states; k++)
     if (!is_shape (op->in[k], p->batch * p->directions * p->hidden))
       return FALSE;
-  if (!is_shape (op->in[w], p->directions * p->columns * p->inputs) || op->in[w]->kind != LPT_STORAGE_CONST ||
-      !is_shape (op->in[w + 1], p->directions * p->columns * p->hidden) || op->in[w + 1]->kind != LPT_STORAGE_CONST ||
+  if (!is_weights (op->in[w], p->columns, p->directions * p->columns * p->inputs) ||
+      !is_weights (op->in[w + 1], p->columns, p->directions * p->columns * p->hidden) ||
       (bias != NULL && (!is_shape (bias, p->directions * (gsize) net->bias_gates * p->hidden) || bias->kind != LPT_STORAGE_CONST)))
+    return FALSE;
+  p->coded = op->in[w]->array.quant != NULL;
+  if ((op->in[w + 1]->array.quant != NULL) != p->coded || (!p->coded && program->kernels.fgemm->needs == LPT_CPU_SCALAR))
     return FALSE;
   for (k = 0; k < op->n_out; k++)
     if (!lpt_program_is_real (op->out[k]))
@@ -367,7 +353,7 @@ lpt_prepare_recurrent (LptProgram   *program,
   LptOpForm form;
   guint d, k;
 
-  if (program->kernels.fgemm->needs == LPT_CPU_SCALAR || (op->node->op == LPT_OP_LSTM_CELL && op->n_in > 6 && op->in[6] != NULL))
+  if (op->node->op == LPT_OP_LSTM_CELL && op->n_in > 6 && op->in[6] != NULL)
     return FALSE;
   p->directions = 1;
   for (d = 0; d < p->directions; d++)
@@ -377,17 +363,21 @@ lpt_prepare_recurrent (LptProgram   *program,
       p->directions = p->direction[d].net.directions;
       p->direction[d].reverse = !p->direction[d].net.cell && lpt_recurrent_reverse (op->node, d);
     }
-  if (!read_shapes (op, p) || !pack_weights (program, op, p) || !read_bias (op, p))
+  if (!read_shapes (program, op, p))
     return FALSE;
-  p->kernel = program->kernels.fgemm;
   p->floats = program->kernels.floats;
   p->groups = (p->batch + MAX_GROUP - 1) / MAX_GROUP;
   if (p->groups == 1 && p->directions == 1 && p->batch >= HALF_GROUP)
     p->groups = 2;
   p->group = (p->batch + p->groups - 1) / p->groups;
   p->groups = (p->batch + p->group - 1) / p->group;
-  p->chunk = MIN (MAX (CHUNK_ROWS / p->group, 1), p->steps);
-  form = (LptOpForm) { .run = recurrent_run, .clear = recurrent_clear, .kernel = p->kernel->name, .tasks = p->directions * p->groups,
+  p->chunk = MIN (MAX ((p->coded ? CODED_ROWS : CHUNK_ROWS) / p->group, 1), p->steps);
+  if (!pack_weights (program, op, p) || !read_bias (op, p))
+    {
+      recurrent_clear (p);
+      return FALSE;
+    }
+  form = (LptOpForm) { .run = recurrent_run, .clear = recurrent_clear, .kernel = p->coded ? p->direction[0].state.gemm.kernel->name : program->kernels.fgemm->name, .tasks = p->directions * p->groups,
                        .workspace = lay_out (p), .in = in, .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED, .n_more = op->n_out - 1 };
   for (k = 0; k <= p->states; k++)
     in[form.n_in++] = (LptOperand) { op->in[k], LPT_LAYOUT_TYPED };

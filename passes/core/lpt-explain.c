@@ -341,6 +341,8 @@ say_live (const LptNode *node,
 
   if (lpt_node_runs_on_codes (node))
     return g_strdup_printf ("runs on the %s integers of \"%s\"", lpt_dtype_name (dtype), lpt_node_known_as (data->producer));
+  if (lpt_node_recurrent_weights (node) > 0)
+    return g_strdup ("its weights are integers, each row of its data and state becomes 16-bit codes");
 
   return g_strdup_printf ("computes on %s numbers that stand for themselves", lpt_dtype_name (dtype));
 }

@@ -1,0 +1,161 @@
+/* recurrent-product.c - rows times constant weights, as recurrent cells need them
+ *
+ * See recurrent.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "executor/operators/recurrent.h"
+#include "ir/scalar/lpt-loop.h"
+
+#define PANEL LPT_FGEMM_PANEL
+
+static gsize
+round_up (gsize n)
+{
+  return (n + 63) & ~(gsize) 63;
+}
+
+static gboolean
+pack_floats (LptRecurrentProduct *p,
+             LptProgram          *program,
+             const LptProgramOp  *op,
+             const float         *weights,
+             const char          *key)
+{
+  gsize panels = (p->n + PANEL - 1) / PANEL, at;
+  g_autofree char *name = g_strconcat ("fgemm ", key, NULL);
+  LptPackedWeights packed = lpt_program_pack (program, op, name, NULL, 0, panels * PANEL * p->k * sizeof (float), 0);
+
+  for (at = 0; at < p->n && packed.fresh; at += PANEL)
+    lpt_fgemm_pack (p->k, p->n, at, weights, 1, (ptrdiff_t) p->k, (float *) packed.data + at * p->k);
+  p->packed = packed.data;
+
+  return p->packed != NULL;
+}
+
+static gboolean
+pack_codes (LptRecurrentProduct *p,
+            LptProgram          *program,
+            const LptProgramOp  *op,
+            const LptArray      *weights,
+            const char          *key,
+            gsize                first,
+            gsize                from,
+            gsize                rows)
+{
+  const LptGemmKernel *gemm = lpt_gemm_kernel_for (program->kernels.gemm, 2 * rows, p->k);
+  LptGemmWeights w = { .data = (const gint8 *) weights->data + first * p->k, .taps = 1, .k = p->k, .n = p->n, .k_stride = 1,
+                       .n_stride = (ptrdiff_t) p->k };
+  g_autofree char *name = g_strconcat (gemm->name, " ", key, NULL);
+  LptPackedWeights packed = lpt_program_pack (program, op, name, NULL, 0, lpt_gemm_packed_size (gemm, 1, p->k, p->n), p->n);
+  gsize c;
+
+  p->bias = lpt_program_array (p->n, sizeof *p->bias);
+  p->scale = lpt_program_array (p->n, sizeof *p->scale);
+  if (packed.data == NULL || p->bias == NULL || p->scale == NULL)
+    return FALSE;
+  if (packed.fresh)
+    lpt_gemm_pack (gemm, &w, 0, p->n, packed.data, packed.col_sum);
+  for (c = 0; c < p->n; c++)
+    {
+      p->bias[c] = -128 * packed.col_sum[c];
+      p->scale[c] = (float) weights->quant->scale[weights->quant->n == 1 ? 0 : from + c];
+    }
+  p->end = (LptEpilogue) { .store = LPT_STORE_I32, .bias = p->bias };
+  p->gemm = (LptGemm) { .kernel = gemm, .epilogue_kernel = program->kernels.epilogue, .epilogue = &p->end, .m = 2 * rows, .k = p->k, .n = p->n,
+                        .lda = round_up (p->k), .packed = packed.data, .ldo = round_up (p->n * sizeof (gint32)) };
+  lpt_epilogue_prepare (&p->end, p->n, 2 * lpt_accumulator_bound (p->k));
+
+  return TRUE;
+}
+
+gboolean
+lpt_recurrent_product_init (LptRecurrentProduct *product,
+                            LptProgram          *program,
+                            const LptProgramOp  *op,
+                            const LptArray      *weights,
+                            const char          *key,
+                            gsize                direction,
+                            gsize                from,
+                            gsize                n,
+                            gsize                rows)
+{
+  const LptShape *shape = &weights->shape;
+  g_autofree char *own = g_strdup_printf ("%s %" G_GSIZE_FORMAT, key, direction);
+  gsize first = direction * (gsize) shape->dims[shape->rank - 2] + from;
+
+  *product = (LptRecurrentProduct) { .k = (gsize) shape->dims[shape->rank - 1], .n = n, .fgemm = program->kernels.fgemm,
+                                     .split = program->kernels.split16 };
+  if (weights->quant == NULL)
+    return pack_floats (product, program, op, (const float *) weights->data + first * product->k, own);
+
+  return pack_codes (product, program, op, weights, own, first, from, rows);
+}
+
+void
+lpt_recurrent_product_clear (LptRecurrentProduct *product)
+{
+  lpt_aligned_free (product->bias);
+  lpt_aligned_free (product->scale);
+}
+
+gsize
+lpt_recurrent_product_room (const LptRecurrentProduct *p,
+                            gsize                      m)
+{
+  LptGemm gemm = p->gemm;
+
+  if (p->packed != NULL)
+    return 0;
+  gemm.m = 2 * m;
+
+  return round_up (m * sizeof (float)) + 2 * m * (gemm.lda + gemm.ldo) + round_up (lpt_gemm_workspace (&gemm));
+}
+
+/* In the workspace: steps of the rows, their bytes, sums, and what the kernel needs. */
+static void
+run_codes (const LptRecurrentProduct *p,
+           gsize                      m,
+           const float *const        *rows,
+           const float               *bias,
+           const float               *residual,
+           float                     *y,
+           gsize                      ldy,
+           guint8                    *workspace)
+{
+  LptGemm gemm = p->gemm;
+  float *steps = (float *) (gpointer) workspace;
+  guint8 *codes = workspace + round_up (m * sizeof (float)), *sums = codes + 2 * m * gemm.lda;
+  gsize i;
+
+  for (i = 0; i < m; i++)
+    steps[i] = p->split->split (p->k, rows[i], codes + 2 * i * gemm.lda, codes + (2 * i + 1) * gemm.lda);
+  gemm.epilogue = &p->end;
+  gemm.m = 2 * m;
+  gemm.a = codes;
+  gemm.out = sums;
+  lpt_gemm_tile (&gemm, 0, 2 * m, 0, p->n, sums + 2 * m * gemm.ldo);
+  for (i = 0; i < m; i++)
+    p->split->join (p->n, (const gint32 *) (gconstpointer) (sums + 2 * i * gemm.ldo), (const gint32 *) (gconstpointer) (sums + (2 * i + 1) * gemm.ldo),
+                    p->scale, steps[i], residual != NULL ? residual + i * ldy : bias, y + i * ldy);
+}
+
+void
+lpt_recurrent_product_run (const LptRecurrentProduct *p,
+                           gsize                      m,
+                           const float *const        *rows,
+                           const float               *bias,
+                           const float               *residual,
+                           float                     *y,
+                           gsize                      ldy,
+                           guint8                    *workspace)
+{
+  LptFgemmTile tile = { .m = m, .n = p->n, .channels = p->k, .taps = 1, .a = rows, .a_rows = m, .a_step = 1, .b = p->packed,
+                        .end = { .bias = bias, .residual = residual, .ldr = ldy }, .y = y, .ldy = ldy };
+
+  if (p->packed != NULL)
+    p->fgemm->run (&tile);
+  else
+    run_codes (p, m, rows, bias, residual, y, ldy, workspace);
+}
