@@ -70,6 +70,36 @@ lpt_window_init (LptWindow            *window,
   return TRUE;
 }
 
+gboolean
+lpt_window_init_transposed (LptWindow            *window,
+                            gint                  n,
+                            const gint64         *data,
+                            const gint64         *result,
+                            const gint64         *kernel,
+                            const LptWindowAttrs *attrs,
+                            const LptInts        *output_padding,
+                            GError              **error)
+{
+  gint i;
+
+  if (!lpt_window_init (window, n, result, data, kernel, attrs, error))
+    return FALSE;
+  for (i = 0; i < n; i++)
+    {
+      gint axis = 3 - n + i;
+      gint64 more = output_padding != NULL ? lpt_ints_get (output_padding, i, 0) : 0;
+      gint64 total = window->stride[axis] * (data[i] - 1) + window->dilation[axis] * (kernel[i] - 1) + 1 - result[i] + more;
+
+      total = MAX (total, 0);
+      if (attrs->auto_pad == LPT_AUTO_PAD_SAME_UPPER)
+        window->pad[axis] = total - total / 2;
+      else if (attrs->auto_pad == LPT_AUTO_PAD_SAME_LOWER)
+        window->pad[axis] = total / 2;
+    }
+
+  return TRUE;
+}
+
 void
 lpt_window_range (const LptWindow *window,
                   guint            axis,

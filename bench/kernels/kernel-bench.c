@@ -175,7 +175,8 @@ parse_case (const char *line, Case *c, char *name, double *macs)
     {
       size_t o = (d + 2 * h - f) / g + 1;
       LptConvShape s = { .batch = a, .ih = d, .iw = d, .ic = b, .oh = o, .ow = o, .oc = e, .groups = i, .kh = f, .kw = f,
-                         .stride_h = g, .stride_w = g, .dilation_h = 1, .dilation_w = 1, .pad_top = h, .pad_left = h };
+                         .stride_h = g, .stride_w = g, .dilation_h = 1, .dilation_w = 1, .pad_top = (ptrdiff_t) h, .pad_left = (ptrdiff_t) h,
+                         .id = 1, .od = 1, .kd = 1, .stride_d = 1, .dilation_d = 1 };
 
       c->conv = true;
       c->depthwise = i == b && i > 1;
@@ -209,11 +210,12 @@ set_up (Case *c, LptCpu cpu)
 
       c->convolution = (LptConv) { .kernel = lpt_conv_kernel (c->k.gemm, s), .epilogue_kernel = c->k.epilogue, .epilogue = &c->e, .shape = *s,
                                    .in = memory (s->batch * s->ih * s->iw * s->ic), .pixel_stride = s->ic,
-                                   .row_stride = s->ic * s->iw, .image_stride = s->ic * s->iw * s->ih, .channel_stride = 1,
+                                   .row_stride = s->ic * s->iw, .plane_stride = s->ic * s->iw * s->ih,
+                                   .image_stride = s->ic * s->iw * s->ih, .channel_stride = 1,
                                    .out = memory (s->batch * s->oh * s->ow * oc), .ldo = oc };
       c->dw = (LptDwconv) { .kernel = c->k.dwconv, .epilogue_kernel = c->k.epilogue, .epilogue = &c->e, .shape = *s,
                             .in = c->convolution.in, .pixel_stride = s->ic, .row_stride = s->ic * s->iw,
-                            .image_stride = s->ic * s->iw * s->ih, .out = c->convolution.out, .ldo = oc };
+                            .plane_stride = s->ic * s->iw * s->ih, .image_stride = s->ic * s->iw * s->ih, .out = c->convolution.out, .ldo = oc };
       size = c->depthwise ? lpt_dwconv_packed_size (s) : lpt_conv_packed_size (c->convolution.kernel, s);
       c->convolution.packed = c->dw.packed = c->packed = memory (size);
       if (c->depthwise)
@@ -306,8 +308,8 @@ bench_bytes (LptCpu cpu)
       scales[i] = 0.1f;
     }
   x.pool = (LptPoolOp) { .kernel = x.k.pool, .epilogue_kernel = x.k.epilogue, .form = LPT_POOL_MAX,
-                         .shape = { 1, 112, 112, 64, 56, 56, 64, 1, 3, 3, 2, 2, 1, 1, 1, 1 }, .in = x.a, .pixel_stride = 64,
-                         .row_stride = 64 * 112, .image_stride = 64 * 112 * 112, .out = x.out, .ldo = 64, .hi = 255,
+                         .shape = { 1, 112, 112, 64, 56, 56, 64, 1, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0 }, .in = x.a, .pixel_stride = 64,
+                         .row_stride = 64 * 112, .plane_stride = 64 * 112 * 112, .image_stride = 64 * 112 * 112, .out = x.out, .ldo = 64, .hi = 255,
                          .scheme = LPT_REQUANT_SINGLE, .mult = mult, .shift = shift, .scale = scales };
   time_bytes ("softmax 128x128", &x, run_softmax, 128 * 128);
   time_bytes ("normalize 128x768", &x, run_normalize, 128 * 768);

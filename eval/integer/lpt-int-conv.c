@@ -25,6 +25,7 @@ typedef struct
   gint64         strides[MAX_SPATIAL];
   gint64         dilations[MAX_SPATIAL];
   gint64         pads[MAX_SPATIAL];
+  gint64         more[MAX_SPATIAL]; /* output_padding */
   LptMultiplier *multipliers;      /* per output channel; NULL: raw accumulators */
   gint32        *zero_w;           /* per output channel */
   gint32        *zero_x;           /* per input channel */
@@ -62,10 +63,11 @@ pad_before (const Conv *conv,
   if (conv->auto_pad != LPT_AUTO_PAD_SAME_UPPER && conv->auto_pad != LPT_AUTO_PAD_SAME_LOWER)
     return conv->pads[axis];
 
-  total = conv->transposed ? (in - 1) * conv->strides[axis] + span - out : (out - 1) * conv->strides[axis] + span - in;
+  total = conv->transposed ? (in - 1) * conv->strides[axis] + span - out + conv->more[axis] : (out - 1) * conv->strides[axis] + span - in;
   total = MAX (total, 0);
 
-  return conv->auto_pad == LPT_AUTO_PAD_SAME_UPPER ? total / 2 : total - total / 2;
+  /* The odd element is at the end for same_upper; where the op is transposed, for same_lower (eval/lpt-window.h). */
+  return (conv->auto_pad == LPT_AUTO_PAD_SAME_UPPER) != conv->transposed ? total / 2 : total - total / 2;
 }
 
 /* Where kernel element k of output position o reads; FALSE: padding (or between the strides of a transposed one). */
@@ -193,13 +195,12 @@ conv_run (const LptIntOp           *op,
       conv_position (conv, &g, out, n, p);
 }
 
-/* Index into the weights' parameters: scales may stand for all channels, each channel, each group, or each channel of a group. */
-static gint64
-parameter_of (const LptQuant *quant,
-              gint            group_axis,
-              gint64          groups,
-              gint64          per_group,
-              gint64          channel)
+gint64
+lpt_int_weight_parameter (const LptQuant *quant,
+                          gint            group_axis,
+                          gint64          groups,
+                          gint64          per_group,
+                          gint64          channel)
 {
   if (quant->n == groups * per_group)
     return channel;
@@ -254,7 +255,7 @@ take_parameters (Conv                 *conv,
     conv->multipliers = g_new0 (LptMultiplier, groups * per_group);
   for (gint64 channel = 0; channel < groups * per_group; channel++)
     {
-      const gint64 i = parameter_of (w->quant, conv->grouped ? 0 : -2, groups, per_group, channel);
+      const gint64 i = lpt_int_weight_parameter (w->quant, conv->grouped ? 0 : -2, groups, per_group, channel);
 
       if (i < 0)
         return lpt_int_refuse (error, "unsupported: %u scales for %" G_GINT64_FORMAT " output channels", w->quant->n, groups * per_group);
@@ -298,6 +299,7 @@ conv_make (LptNode              *node,
       take (conv->strides, &attrs->strides, 1);
       take (conv->dilations, &attrs->dilations, 1);
       take (conv->pads, &attrs->pads_begin, 0);
+      take (conv->more, &attrs->output_padding, 0);
     }
   else
     {

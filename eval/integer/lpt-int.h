@@ -175,6 +175,9 @@ gboolean lpt_int_scale_of  (LptValue *value, const char *what, LptIntScale *out,
  * FALSE + error when they vary along another axis. */
 gboolean lpt_int_scales_along (LptValue *value, const char *what, gint axis, gint64 n, double **scale, gint32 **zero,
                                GError **error);
+/* Index into the parameters of a convolution's weights: they may stand for all channels, each channel, each group, or each channel
+ * of a group; @group_axis: 0 where the weights have such an axis, else -2. -1: they stand for something else. */
+gint64   lpt_int_weight_parameter (const LptQuant *quant, gint group_axis, gint64 groups, gint64 per_group, gint64 channel);
 gboolean lpt_int_same      (const LptIntScale *a, const LptIntScale *b);   /* scale and zero point */
 gboolean lpt_int_is_code   (LptDType dtype);                               /* i8 u8 i16 u16 */
 gint64   lpt_int_count     (const LptShape *shape);                        /* of a static shape */

@@ -214,29 +214,6 @@ lpt_run_conv (LptCall *call,
          run_conv (call, &c, 2, error);
 }
 
-/* Padding of the transposed op follows from the length of its output when it is given or chosen by auto_pad;
- * same_lower puts the odd element at the end here. */
-static void
-resolve_deconv_pads (const LptDeconvAttrs *a,
-                     LptWindow            *v,
-                     gint                  n)
-{
-  gint i;
-
-  for (i = 0; i < n; i++)
-    {
-      gint axis = 3 - n + i;
-      gint64 total = v->stride[axis] * (v->out[axis] - 1) + v->dilation[axis] * (v->kernel[axis] - 1) + 1
-                     - v->in[axis] + lpt_ints_get (&a->output_padding, i, 0);
-
-      total = MAX (total, 0);
-      if (a->auto_pad == LPT_AUTO_PAD_SAME_UPPER)
-        v->pad[axis] = total - total / 2;
-      else if (a->auto_pad == LPT_AUTO_PAD_SAME_LOWER)
-        v->pad[axis] = total / 2;
-    }
-}
-
 gboolean
 lpt_run_deconv (LptCall *call,
                 GError **error)
@@ -255,9 +232,8 @@ lpt_run_deconv (LptCall *call,
   c.out_channels = dims[2];
 
   if (!check_channels (x->dims[1], c.groups * c.in_channels, error) ||
-      !lpt_window_init (&c.window, x->rank - 2, out->dims + 2, x->dims + 2, kernel, &window, error))
+      !lpt_window_init_transposed (&c.window, x->rank - 2, x->dims + 2, out->dims + 2, kernel, &window, &a->output_padding, error))
     return FALSE;
-  resolve_deconv_pads (a, &c.window, x->rank - 2);
 
   return run_conv (call, &c, 3, error);
 }

@@ -23,6 +23,19 @@ lpt_span_columns (gsize m0,
   return (LptOpSpan) { m0 * pitch + n0, m1 > m0 ? (m1 - 1) * pitch + n1 : m0 * pitch + n0, pitch, n0, n1 - n0 };
 }
 
+/* What output position @at of an axis reads of the @in of the input: [*from, *to). */
+static void
+read_range (gsize     at,
+            ptrdiff_t pad,
+            gsize     reach,
+            gsize     in,
+            gsize    *from,
+            gsize    *to)
+{
+  *from = (gsize) CLAMP ((ptrdiff_t) at - pad, 0, (ptrdiff_t) in);
+  *to = (gsize) CLAMP ((ptrdiff_t) (at + reach) - pad, (ptrdiff_t) *from, (ptrdiff_t) in);
+}
+
 void
 lpt_span_lines (const LptConvShape *s,
                 gsize               first,
@@ -30,10 +43,22 @@ lpt_span_lines (const LptConvShape *s,
                 gsize              *from,
                 gsize              *to)
 {
-  gsize y0 = first % s->oh * s->stride_h, y1 = last % s->oh * s->stride_h + (s->kh - 1) * s->dilation_h + 1;
+  const gsize plane0 = first / s->oh, plane1 = last / s->oh, lines = (s->kh - 1) * s->dilation_h + 1, planes = (s->kd - 1) * s->dilation_d + 1;
+  gsize y0, y1, z0, z1, rest;
 
-  *from = first / s->oh * s->ih + MIN (y0 - MIN (y0, s->pad_top), s->ih);
-  *to = MAX (last / s->oh * s->ih + MIN (y1 - MIN (y1, s->pad_top), s->ih), *from);
+  read_range (first % s->oh * s->stride_h, s->pad_top, lines, s->ih, &y0, &rest);
+  read_range (last % s->oh * s->stride_h, s->pad_top, lines, s->ih, &rest, &y1);
+  read_range (plane0 % s->od * s->stride_d, s->pad_front, planes, s->id, &z0, &rest);
+  read_range (plane1 % s->od * s->stride_d, s->pad_front, planes, s->id, &rest, &z1);
+  /* A plane may be read again from its first line on. */
+  if (s->id * s->od > 1 && plane0 != plane1)
+    {
+      y0 = 0;
+      y1 = s->ih;
+    }
+  *from = (plane0 / s->od * s->id + z0) * s->ih + y0;
+  *to = (plane1 / s->od * s->id + MAX (z1, 1) - 1) * s->ih + y1;
+  *to = MAX (*to, *from);
 }
 
 LptOpSpan

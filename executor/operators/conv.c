@@ -1,97 +1,51 @@
-/* conv.c - convolutions, matrix products with constant weights
+/* conv.c - integer convolutions of one to three axes
  *
- * Weights are packed when the plan is made. With x in u8 form of zero point Z and stored weights of zero point W
- * (u8 weights are stored as w - 128):
- *     bias'[n] = bias[n] - Z * column sum[n] + K * Z * W[n]
+ * Weights are packed when the plan is made, what zero points add to the sums goes into the bias (weights.h). Depthwise weights are
+ * packed less their zero points; where those differences leave i8 each is the sum of two or three that do not, which read the same
+ * rows again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include <string.h>
 
-#include "executor/operators/lpt-operators.h"
-#include "eval/lpt-window.h"
+#include "executor/operators/conv.h"
 
-/* --- parameters --- */
+#define MAX_COPIES 3
 
-static gboolean
-is_weights (const LptProgramValue *w)
+/* --- tasks --- */
+
+static const LptConvPart *
+part_of (const LptConvForm *v,
+         gsize              task)
 {
-  return w != NULL && w->kind == LPT_STORAGE_CONST && w->array.quant != NULL &&
-         (w->array.dtype == LPT_DTYPE_I8 || w->array.dtype == LPT_DTYPE_U8);
+  const LptConvPart *part = v->parts;
+
+  while (part + 1 < v->parts + v->n_parts && task >= part[1].first)
+    part++;
+
+  return part;
 }
 
-/* Completes bias and weight_zp from the column sums; @zeros of the input in u8 form, one for @per output channels each,
- * @k taps in all. */
-static void
-fold_zero_points (LptFusedEpilogue *epilogue,
-                  const LptArray   *w,
-                  const LptArray   *bias,
-                  const gint32     *col_sum,
-                  gsize             channels,
-                  const gint32     *zeros,
-                  gsize             per,
-                  gsize             k)
+static gsize
+part_end (const LptConvPart *part)
 {
-  gint32 stored = w->dtype == LPT_DTYPE_U8 ? 128 : 0;
-  gboolean any = FALSE;
-  double largest = 0;
-  gsize n;
-
-  for (n = 0; n < channels; n++)
-    {
-      gint32 zw = w->quant->zero_point[w->quant->n == 1 ? 0 : n] - stored, zero = zeros[n / per];
-      gint64 own = bias != NULL ? lpt_bias_at (bias, n) : 0;
-      guint32 b = (guint32) own;
-
-      largest = MAX (largest, fabs ((double) own));
-      b -= (guint32) zero * (guint32) col_sum[n];
-      b += (guint32) k * (guint32) zero * (guint32) zw;
-      epilogue->bias[n] = (gint32) b;
-      epilogue->weight_zp[n] = zw;
-      any |= zw != 0;
-    }
-  if (any)
-    epilogue->e.weight_zp = epilogue->weight_zp;
-  lpt_epilogue_prepare (&epilogue->e, channels, lpt_accumulator_bound (k) + largest);
+  return part->first + part->rows.cuts * part->channels.cuts;
 }
 
-/* Scales of the weights, one or one per channel; NULL when they vary in another way. */
-static const double *
-weight_scales (const LptArray *w,
-               gint            axis,
-               gsize           channels,
-               guint          *n)
-{
-  *n = w->quant->n;
-  if (*n > 1 && (*n != channels || w->quant->axis != axis))
-    return NULL;
-
-  return w->quant->scale;
-}
-
-/* --- convolution --- */
-
-typedef struct
-{
-  LptFusedEpilogue epilogue;
-  LptConv      conv;
-  LptDwconv    dwconv;
-  gboolean     depthwise;
-  guint8      *pad_values;           /* depthwise with a zero point for each channel, or NULL */
-  LptCut       rows, channels;       /* pixels, depthwise lines; output channels */
-} Conv;
-
-/* Rows and columns of some of the next tasks. */
+/* Rows and columns of some of the next tasks, all of @part. */
 static LptCutBox
-next_box (const Conv *v,
-          gsize      *task,
-          gsize       end)
+next_box (const LptConvPart *part,
+          gsize             *task,
+          gsize              end)
 {
-  LptCutBox box = lpt_cut_box (task, end, v->channels.cuts);
+  gsize own = *task - part->first, start = own;
+  LptCutBox box = lpt_cut_box (&own, MIN (end, part_end (part)) - part->first, part->channels.cuts);
 
-  return (LptCutBox) { lpt_cut_at (&v->rows, box.i0), lpt_cut_at (&v->rows, box.i1),
-                       lpt_cut_at (&v->channels, box.j0), lpt_cut_at (&v->channels, box.j1) };
+  *task += own - start;
+
+  return (LptCutBox) { lpt_cut_at (&part->rows, box.i0), lpt_cut_at (&part->rows, box.i1),
+                       lpt_cut_at (&part->channels, box.j0), lpt_cut_at (&part->channels, box.j1) };
 }
 
 static void
@@ -100,16 +54,17 @@ conv_run (const LptProgramOp *op,
           gsize               task,
           gsize               end)
 {
-  const Conv *v = op->form.params;
-  LptConv c = v->conv;
+  const LptConvForm *v = op->form.params;
 
-  c.in = data->in[0];
-  c.out = data->out;
-  c.residual = op->form.n_in > 1 ? data->in[1] : NULL;
   while (task < end)
     {
-      LptCutBox box = next_box (v, &task, end);
+      const LptConvPart *part = part_of (v, task);
+      LptCutBox box = next_box (part, &task, end);
+      LptConv c = part->conv;
 
+      c.in = data->in[0];
+      c.out = data->out;
+      c.residual = op->form.n_in > 1 ? data->in[1] : NULL;
       lpt_conv_tile (&c, box.i0, box.i1, box.j0, box.j1, data->workspace);
     }
 }
@@ -120,18 +75,45 @@ dwconv_run (const LptProgramOp *op,
             gsize               task,
             gsize               end)
 {
-  const Conv *v = op->form.params;
-  LptDwconv d = v->dwconv;
+  const LptConvForm *v = op->form.params;
 
-  d.in = data->in[0];
-  d.out = data->out;
-  d.residual = op->form.n_in > 1 ? data->in[1] : NULL;
   while (task < end)
     {
-      LptCutBox box = next_box (v, &task, end);
+      const LptConvPart *part = part_of (v, task);
+      LptCutBox box = next_box (part, &task, end);
+      LptDwconv d = part->dwconv;
 
+      d.in = data->in[0];
+      d.out = data->out;
+      d.residual = op->form.n_in > 1 ? data->in[1] : NULL;
       lpt_dwconv_tile (&d, box.i0, box.i1, box.j0, box.j1, data->workspace);
     }
+}
+
+/* Every pixel is read where it stands, and no other. */
+static gboolean
+is_pointwise (const LptConvShape *s)
+{
+  return s->kd * s->kh * s->kw * s->stride_d * s->stride_h * s->stride_w == 1 && s->id == s->od && s->ih == s->oh && s->iw == s->ow &&
+         s->pad_front == 0 && s->pad_top == 0 && s->pad_left == 0;
+}
+
+/* Of pixels [@m0, @m1) of a part, those of the whole output that lie between the first and the last one. */
+static LptOpSpan
+output_span (const LptConvPart *part,
+             gsize              m0,
+             gsize              m1,
+             gsize              from,
+             gsize              to,
+             gsize              pitch)
+{
+  if (part->conv.place != NULL)
+    {
+      m0 = lpt_conv_place_at (&part->place, &part->conv.shape, m0);
+      m1 = lpt_conv_place_at (&part->place, &part->conv.shape, m1 - 1) + 1;
+    }
+
+  return lpt_span_columns (m0, m1, from, to, pitch);
 }
 
 static LptOpSpan
@@ -139,112 +121,114 @@ conv_access (const LptProgramOp *op,
              gsize               task,
              guint               k)
 {
-  const Conv *v = op->form.params;
-  const LptConvShape *s = &v->conv.shape;
-  LptCutBox box = next_box (v, &task, task + 1);
+  const LptConvForm *v = op->form.params;
+  const LptConvPart *part = part_of (v, task);
+  const LptConvShape *s = &part->conv.shape;
+  LptCutBox box = next_box (part, &task, task + 1);
   gsize line = v->depthwise ? s->ow : 1, m0 = box.i0 * line, m1 = box.i1 * line, n0 = box.j0, n1 = box.j1;
-  gsize element = v->epilogue.e.store == LPT_STORE_Q8 ? 1 : 4, c0 = 0, c1 = s->ic;
+  gsize element = part->e.store == LPT_STORE_Q8 ? 1 : 4, c0 = 0, c1 = s->ic;
 
   if (k == op->form.n_in)
-    return lpt_span_columns (m0, m1, n0 * element, n1 * element, v->conv.ldo);
+    return output_span (part, m0, m1, n0 * element, n1 * element, part->conv.ldo);
   if (k == 1)
-    return lpt_span_columns (m0, m1, n0, n1, v->conv.ldr);
+    return output_span (part, m0, m1, n0, n1, part->conv.ldr);
   if (s->groups > 1)
     {
       c0 = n0 / (s->oc / s->groups) * (s->ic / s->groups);
       c1 = (n1 - 1) / (s->oc / s->groups) * (s->ic / s->groups) + s->ic / s->groups;
     }
-  if (s->kh * s->kw * s->stride_h * s->stride_w > 1 || s->ih != s->oh || s->iw != s->ow)
+  if (!is_pointwise (s))
     {
       lpt_span_lines (s, m0 / s->ow, (m1 - 1) / s->ow, &m0, &m1);
       m0 *= s->iw;
       m1 *= s->iw;
     }
-  if (v->conv.channel_stride != 1)
-    return lpt_span_planes (s->ih * s->iw, s->ic, m0, m1, 1);
+  if (part->conv.channel_stride != 1)
+    return lpt_span_planes (s->id * s->ih * s->iw, s->ic, m0, m1, 1);
 
-  return lpt_span_columns (m0, m1, c0, c1, v->conv.pixel_stride);
+  return lpt_span_columns (m0, m1, c0, c1, part->conv.pixel_stride);
 }
 
 static void
 conv_bind (LptProgramOp *op)
 {
-  Conv *v = op->form.params;
-  LptConv *c = &v->conv;
-  const LptConvShape *s = &c->shape;
+  LptConvForm *v = op->form.params;
+  const LptOperand *in = op->form.in;
+  guint i;
 
-  c->ldr = v->dwconv.ldr = (op->form.n_in > 1 ? op->form.in[1].value->pitch : 0);
-  c->ldo = v->dwconv.ldo = op->form.out->pitch * (v->epilogue.e.store == LPT_STORE_Q8 ? 1 : 4);
-  c->pixel_stride = v->dwconv.pixel_stride = op->form.in[0].value->pitch;
-  c->row_stride = v->dwconv.row_stride = s->iw * op->form.in[0].value->pitch;
-  c->image_stride = v->dwconv.image_stride = s->ih * s->iw * op->form.in[0].value->pitch;
-  if (op->form.in[0].layout != LPT_LAYOUT_CODES_LAST && op->form.in[0].layout != LPT_LAYOUT_CODES_PITCHED)
+  for (i = 0; i < v->n_parts; i++)
     {
-      c->pixel_stride = 1;
-      c->row_stride = s->iw;
-      c->channel_stride = s->ih * s->iw;
-      c->image_stride = s->ic * s->ih * s->iw;
+      LptConv *c = &v->parts[i].conv;
+      LptDwconv *d = &v->parts[i].dwconv;
+      const LptConvShape *s = &c->shape;
+      gboolean last = in[0].layout == LPT_LAYOUT_CODES_LAST || in[0].layout == LPT_LAYOUT_CODES_PITCHED;
+
+      c->place = d->place = c->place != NULL ? &v->parts[i].place : NULL;
+      c->ldr = d->ldr = op->form.n_in > 1 ? in[1].value->pitch : 0;
+      c->ldo = d->ldo = op->form.out->pitch * (v->epilogue.e.store == LPT_STORE_Q8 ? 1 : 4);
+      c->pixel_stride = d->pixel_stride = last ? in[0].value->pitch : 1;
+      c->row_stride = d->row_stride = s->iw * c->pixel_stride;
+      c->plane_stride = d->plane_stride = s->ih * c->row_stride;
+      c->channel_stride = last ? 1 : s->id * c->plane_stride;
+      c->image_stride = d->image_stride = s->id * c->plane_stride * (last ? 1 : s->ic);
     }
 }
 
 static void
 conv_clear (gpointer params)
 {
-  Conv *v = params;
+  LptConvForm *v = params;
+  guint i;
 
+  for (i = 1; i < v->n_parts; i++)
+    {
+      lpt_aligned_free (v->parts[i].bias);
+      lpt_aligned_free (v->parts[i].fma.offset);
+      lpt_aligned_free (v->parts[i].fma.high);
+      lpt_aligned_free (v->parts[i].fma.low);
+      lpt_aligned_free (v->parts[i].fma.half);
+    }
   lpt_aligned_free (v->pad_values);
   lpt_fused_epilogue_clear (&v->epilogue);
+  g_free (v->parts);
 }
 
-/* Geometry of one or two spatial axes; FALSE for others. */
-static gboolean
-conv_shape (const LptProgramOp *step,
-            LptConvShape       *s)
+/* --- what parts are made from --- */
+
+/* By how many numbers of i8 each weight less its zero point is expressed; 0: this is not depthwise, or there is no room for them. */
+static guint
+count_copies (const LptConvShape      *s,
+              const LptWeightChannels *w)
 {
-  const LptConvAttrs *a = LPT_ATTRS (step->node, LptConvAttrs);
-  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
-  const LptShape *x = &step->in[0]->array.shape, *w = &step->in[1]->array.shape;
-  const LptShape *y = &step->out[0]->array.shape;
-  gint lead = step->node->op == LPT_OP_GROUP_CONVOLUTION ? 3 : 2;
-  LptWindow v;
-  guint k;
+  const guint8 flip = w->array->dtype == LPT_DTYPE_U8 ? 0x80 : 0;
+  const guint8 *codes = w->array->data;
+  gsize n, i, taps = (gsize) lpt_array_count (w->array) / s->oc;
+  gint least = 0, most = 0;
+  guint copies;
 
-  if ((x->rank != 3 && x->rank != 4) || w->rank != x->rank + lead - 2 || y->rank != x->rank)
-    return FALSE;
-  if (!lpt_window_init (&v, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs, NULL))
-    return FALSE;
-  for (k = 1; k < 3; k++)
-    if (v.in[k] < 1 || v.out[k] < 1 || v.kernel[k] < 1 || v.pad[k] < 0)
-      return FALSE;
-  *s = (LptConvShape) { .batch = (gsize) x->dims[0], .ih = (gsize) v.in[1], .iw = (gsize) v.in[2], .ic = (gsize) x->dims[1],
-                        .oh = (gsize) v.out[1], .ow = (gsize) v.out[2], .oc = (gsize) y->dims[1],
-                        .groups = lead == 3 ? (gsize) w->dims[0] : 1, .kh = (gsize) v.kernel[1], .kw = (gsize) v.kernel[2],
-                        .stride_h = (gsize) v.stride[1], .stride_w = (gsize) v.stride[2], .dilation_h = (gsize) v.dilation[1],
-                        .dilation_w = (gsize) v.dilation[2], .pad_top = (gsize) v.pad[1], .pad_left = (gsize) v.pad[2] };
+  if (s->ic != s->groups || s->groups < 2)
+    return 0;
+  for (n = 0; n < s->oc; n++)
+    for (i = 0; i < taps; i++)
+      {
+        gint value = (gint8) (codes[n * taps + i] ^ flip) - w->zero[n];
 
-  return s->batch > 0 && s->ic > 0 && s->oc > 0;
-}
+        least = MIN (least, value);
+        most = MAX (most, value);
+      }
+  for (copies = 1; most > (gint) copies * 127 || least < (gint) copies * -128; )
+    copies++;
 
-/* One filter for each channel with weights of zero point 0. */
-static gboolean
-is_depthwise (const LptConvShape *s,
-              const LptArray     *w)
-{
-  gboolean all = s->ic == s->groups && s->groups > 1 && w->dtype == LPT_DTYPE_I8;
-  guint k;
-
-  for (k = 0; all && k < w->quant->n; k++)
-    all = w->quant->zero_point[k] == 0;
-
-  return all;
+  /* They are further planes of the kernel. */
+  return copies == 1 || (copies <= MAX_COPIES && s->id == 1 && s->od == 1 && s->kd == 1) ? copies : 0;
 }
 
 /* 8-bit codes along axis 1 with several zero points, and one scale unless the sums leave as int32. */
 static gboolean
-is_channel_codes (const LptProgramOp *step,
+is_channel_codes (const LptProgramOp *op,
                   const LptConvShape *s)
 {
-  const LptArray *x = &step->in[0]->array, *y = &step->out[0]->array;
+  const LptArray *x = &op->in[0]->array, *y = &op->out[0]->array;
   const LptQuant *quant = x->quant;
   gint axis;
   guint k;
@@ -259,226 +243,288 @@ is_channel_codes (const LptProgramOp *step,
   return TRUE;
 }
 
-gboolean
-lpt_prepare_conv (LptProgram   *program,
-                  LptProgramOp *step)
+static void
+read_zeros (LptConvMaker *maker)
 {
-  const LptArray *w, *bias;
-  const LptQuant *quant;
-  g_autofree gint32 *zeros = NULL;
-  LptPackedWeights packed;
-  LptConvWeights weights;
-  LptConvShape s;
-  const LptGemmKernel *gemm;
-  const double *scales;
-  gboolean ok;
-  guint n_scales, n_zeros, k;
-  gsize icg, taps;
-  Conv *v;
+  const LptArray *x = &maker->op->in[0]->array;
+  LptConvForm *v = maker->form;
+  guint k;
 
-  if (step->in[0] == NULL || step->in[0]->kind == LPT_STORAGE_CONST ||
-      !is_weights (step->in[1]) || !conv_shape (step, &s))
-    return FALSE;
-  w = &step->in[1]->array;
-  if (!lpt_program_is_codes (step->in[0]) && !(is_depthwise (&s, w) && is_channel_codes (step, &s)))
-    return FALSE;
-  bias = lpt_bias_of (step, 2, s.oc, &ok);
-  scales = weight_scales (w, 0, s.oc, &n_scales);
-  if (!ok || scales == NULL)
-    return FALSE;
+  maker->n_zeros = x->quant->n;
+  maker->zeros = g_new (gint32, maker->n_zeros);
+  for (k = 0; k < maker->n_zeros; k++)
+    maker->zeros[k] = x->quant->zero_point[k] + lpt_program_offset (x->dtype);
+  if (maker->n_zeros == 1)
+    return;
+  v->pad_values = lpt_program_array (maker->n_zeros, 1);
+  for (k = 0; k < maker->n_zeros && v->pad_values != NULL; k++)
+    v->pad_values[k] = (guint8) maker->zeros[k];
+}
 
-  v = g_new0 (Conv, 1);
-  if (!lpt_fused_epilogue_init (&v->epilogue, program, step, 1, s.oc, scales, n_scales,
-                            step->in[0]->array.quant->scale[0],
-                            &LPT_ATTRS (step->node, LptConvAttrs)->bias_rest))
+gboolean
+lpt_conv_maker_init (LptConvMaker       *maker,
+                     LptProgram         *program,
+                     LptProgramOp       *op,
+                     const LptConvShape *s,
+                     guint               bias,
+                     const LptFloats    *rest)
+{
+  gboolean grouped = op->node->op == LPT_OP_GROUP_CONVOLUTION || op->node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA, ok;
+  LptWeightChannels *w = &maker->weights;
+  LptConvForm *v;
+
+  *maker = (LptConvMaker) { .program = program, .op = op };
+  maker->bias = lpt_bias_of (op, bias, s->oc, &ok);
+  if (!ok || !lpt_weight_channels_init (w, op->in[1], grouped, s->groups, s->oc))
+    return FALSE;
+  maker->copies = count_copies (s, w);
+  if (!lpt_program_is_codes (op->in[0]) && !(maker->copies > 0 && is_channel_codes (op, s)))
     {
-      conv_clear (v);
-      g_free (v);
+      lpt_conv_maker_clear (maker);
       return FALSE;
     }
 
-  icg = s.ic / s.groups;
-  taps = s.kh * s.kw;
-  weights = (LptConvWeights) { .data = w->data, .is_unsigned = w->dtype == LPT_DTYPE_U8, .ky_stride = (ptrdiff_t) s.kw, .kx_stride = 1,
-                               .c_stride = (ptrdiff_t) taps, .n_stride = (ptrdiff_t) (icg * taps) };
-  quant = step->in[0]->array.quant;
-  n_zeros = quant->n;
-  zeros = g_new (gint32, n_zeros);
-  for (k = 0; k < n_zeros; k++)
-    zeros[k] = quant->zero_point[k] + lpt_program_offset (step->in[0]->array.dtype);
-  v->depthwise = is_depthwise (&s, w);
-  gemm = lpt_conv_kernel (program->kernels.gemm, &s);
-  if (n_zeros > 1)
+  maker->form = v = g_new0 (LptConvForm, 1);
+  if (!lpt_fused_epilogue_init (&v->epilogue, program, op, 1, s->oc, w->scale, (guint) s->oc, op->in[0]->array.quant->scale[0], rest))
     {
-      v->pad_values = lpt_program_array (s.ic, 1);
-      for (k = 0; k < n_zeros && v->pad_values != NULL; k++)
-        v->pad_values[k] = (guint8) zeros[k];
+      lpt_conv_maker_clear (maker);
+      return FALSE;
     }
-  if (v->depthwise)
-    {
-      packed = lpt_program_pack (program, step, program->kernels.dwconv->name, &s, sizeof s, lpt_dwconv_packed_size (&s), s.oc);
-      if (packed.fresh)
-        lpt_dwconv_pack (&s, &weights, packed.data, packed.col_sum);
-    }
-  else
-    {
-      packed = lpt_program_pack (program, step, gemm->name, &s, sizeof s, lpt_conv_packed_size (gemm, &s), s.oc);
-      if (packed.fresh)
-        lpt_conv_pack (gemm, &s, &weights, packed.data, packed.col_sum);
-    }
-  if (packed.data != NULL)
-    fold_zero_points (&v->epilogue, w, bias, packed.col_sum, s.oc, zeros, n_zeros == 1 ? s.oc : s.oc / s.ic, icg * taps);
-
-  v->conv = (LptConv) { .kernel = gemm, .epilogue_kernel = program->kernels.epilogue, .epilogue = &v->epilogue.e, .shape = s,
-                        .pad_value = (guint8) zeros[0], .channel_stride = 1, .packed = packed.data };
-  v->dwconv = (LptDwconv) { .kernel = program->kernels.dwconv, .epilogue_kernel = program->kernels.epilogue, .epilogue = &v->epilogue.e, .shape = s,
-                            .pad_value = (guint8) zeros[0], .pad_values = v->pad_values, .packed = packed.data };
-  if (v->depthwise)
-    lpt_dwconv_tiling (&s, &v->rows, &v->channels);
-  else
-    lpt_conv_tiling (gemm, &s, &v->rows, &v->channels);
-  lpt_program_set_form (step, &(LptOpForm) {
-    .run = v->depthwise ? dwconv_run : conv_run, .access = conv_access, .bind = conv_bind, .clear = conv_clear, .params = v,
-    .kernel = v->depthwise ? program->kernels.dwconv->name : gemm->name, .tasks = v->rows.cuts * v->channels.cuts,
-    .workspace = ((v->depthwise ? lpt_dwconv_workspace (&v->dwconv) : lpt_conv_workspace (&v->conv)) + 63) & ~(gsize) 63,
-    .n_in = v->epilogue.residual != NULL ? 2 : 1,
-    .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_CODES_LAST, .pitched = TRUE, .planes = !v->depthwise && lpt_conv_takes_planes (&s) },
-                        { v->epilogue.residual, LPT_LAYOUT_CODES_LAST, .pitched = TRUE,
-                          .overwritten = !v->depthwise && lpt_gemm_adds_in_place (gemm, &v->epilogue.e) }),
-    .out = v->epilogue.out, .out_layout = v->epilogue.e.store == LPT_STORE_Q8 ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_WORDS_LAST,
-    .out_pitched = TRUE, .last = v->epilogue.last });
+  v->depthwise = maker->copies > 0;
+  read_zeros (maker);
 
   return TRUE;
 }
 
-/* --- matrix product --- */
-
-typedef struct
+void
+lpt_conv_maker_clear (LptConvMaker *maker)
 {
-  LptFusedEpilogue epilogue;
-  LptGemm      gemm;
-  gsize        tm, tn;
-} MatMul;
-
-static LptCutBox
-next_tiles (const MatMul *m,
-            gsize        *task,
-            gsize         end)
-{
-  LptCutBox box = lpt_cut_box (task, end, (m->gemm.n + m->tn - 1) / m->tn);
-
-  return (LptCutBox) { box.i0 * m->tm, MIN (box.i1 * m->tm, m->gemm.m), box.j0 * m->tn, MIN (box.j1 * m->tn, m->gemm.n) };
-}
-
-static void
-matmul_run (const LptProgramOp *op,
-            const LptOpData    *data,
-            gsize               task,
-            gsize               end)
-{
-  const MatMul *m = op->form.params;
-  LptGemm g = m->gemm;
-
-  g.a = data->in[0];
-  g.out = data->out;
-  g.residual = op->form.n_in > 1 ? data->in[1] : NULL;
-  while (task < end)
+  lpt_weight_channels_clear (&maker->weights);
+  g_clear_pointer (&maker->zeros, g_free);
+  if (maker->form != NULL)
     {
-      LptCutBox box = next_tiles (m, &task, end);
-
-      lpt_gemm_tile (&g, box.i0, box.i1, box.j0, box.j1, data->workspace);
+      conv_clear (maker->form);
+      g_clear_pointer (&maker->form, g_free);
     }
 }
 
-static LptOpSpan
-matmul_access (const LptProgramOp *op,
-               gsize               task,
-               guint               k)
+/* --- parts --- */
+
+/* Depthwise weights less their zero points: @copies of i8 that add up to each, one kernel behind the other. NULL: no memory. */
+static gint8 *
+subtract_zeros (const LptConvMaker *maker,
+                const guint8       *weights,
+                gsize               taps)
 {
-  const MatMul *m = op->form.params;
-  LptCutBox box = next_tiles (m, &task, task + 1);
-  gsize element = m->epilogue.e.store == LPT_STORE_Q8 ? 1 : 4;
+  const LptWeightChannels *w = &maker->weights;
+  const guint8 flip = w->array->dtype == LPT_DTYPE_U8 ? 0x80 : 0;
+  gint8 *to = lpt_program_array (w->channels * maker->copies * taps, 1);
+  gsize n, i;
+  guint k;
 
-  if (k == op->form.n_in)
-    return lpt_span_columns (box.i0, box.i1, box.j0 * element, box.j1 * element, m->gemm.ldo);
-  if (k == 1)
-    return lpt_span_columns (box.i0, box.i1, box.j0, box.j1, m->gemm.ldr);
+  for (n = 0; n < w->channels && to != NULL; n++)
+    for (i = 0; i < taps; i++)
+      {
+        gint value = (gint8) (weights[n * taps + i] ^ flip) - w->zero[n];
 
-  return lpt_span_columns (box.i0, box.i1, 0, m->gemm.k, m->gemm.lda);
+        for (k = 0; k < maker->copies; k++)
+          {
+            gint8 own = (gint8) CLAMP (value, -128, 127);
+
+            to[(n * maker->copies + k) * taps + i] = own;
+            value -= own;
+          }
+      }
+
+  return to;
 }
 
-static void
-matmul_clear (gpointer params)
+/* Packs the weights of @part; returns their column sums, NULL: no memory. */
+static const gint32 *
+pack_weights (const LptConvMaker *maker,
+              LptConvPart        *part,
+              const LptConvKey   *key,
+              const guint8       *weights)
 {
-  MatMul *m = params;
+  const LptConvShape *s = &part->conv.shape;
+  const LptGemmKernel *gemm = part->conv.kernel;
+  const gsize taps = s->kd * s->kh * s->kw, icg = s->ic / s->groups;
+  LptConvWeights w = { .data = weights, .is_unsigned = maker->weights.array->dtype == LPT_DTYPE_U8, .ky_stride = (ptrdiff_t) s->kw,
+                       .kx_stride = 1, .c_stride = (ptrdiff_t) taps, .n_stride = (ptrdiff_t) (icg * taps) };
+  const char *name = maker->copies > 0 ? part->dwconv.kernel->name : gemm->name;
+  LptPackedWeights packed = lpt_program_pack (maker->program, maker->op, name, key, sizeof *key,
+                                              maker->copies > 0 ? lpt_dwconv_packed_size (s) : lpt_conv_packed_size (gemm, s), s->oc);
 
-  lpt_fused_epilogue_clear (&m->epilogue);
+  part->conv.packed = part->dwconv.packed = packed.data;
+  if (weights == NULL)
+    return NULL;
+  if (packed.fresh && maker->copies > 0)
+    {
+      gint8 *less = subtract_zeros (maker, weights, taps / maker->copies);
+
+      w.data = less;
+      w.is_unsigned = FALSE;
+      if (less != NULL)
+        lpt_dwconv_pack (s, &w, packed.data, packed.col_sum);
+      lpt_aligned_free (less);
+    }
+  else if (packed.fresh)
+    lpt_conv_pack (gemm, s, &w, packed.data, packed.col_sum);
+
+  return packed.data != NULL ? packed.col_sum : NULL;
+}
+
+/* Parameters of its own, which later parts have beside the first one's. */
+static gboolean
+take_epilogue (LptConvForm *v,
+               LptConvPart *part,
+               gsize        channels)
+{
+  part->e = v->epilogue.e;
+  part->bias = v->epilogue.bias;
+  part->fma = v->epilogue.fma;
+  if (part == v->parts)
+    return part->bias != NULL;
+  part->bias = lpt_program_array (channels, sizeof (gint32));
+  part->fma = (LptRequantFma) { lpt_program_array (channels, sizeof (gint32)), lpt_program_array (channels, sizeof (float)),
+                                lpt_program_array (channels, sizeof (float)), lpt_program_array (channels, sizeof (float)) };
+  part->e.fma = part->fma;
+
+  return part->bias != NULL && part->fma.offset != NULL && part->fma.high != NULL && part->fma.low != NULL && part->fma.half != NULL;
+}
+
+void
+lpt_conv_maker_add (LptConvMaker       *maker,
+                    guint               i,
+                    const LptConvKey   *key,
+                    const guint8       *weights,
+                    const LptConvPlace *place)
+{
+  LptConvForm *v = maker->form;
+  LptConvPart *part = &v->parts[i];
+  const LptKernels *kernels = &maker->program->kernels;
+  LptConvShape s = key->shape;
+  const gint32 *col_sum;
+
+  if (maker->copies > 1)
+    {
+      s.kd = maker->copies;
+      s.dilation_d = 0;
+    }
+  part->first = i > 0 ? part_end (part - 1) : 0;
+  if (place != NULL)
+    part->place = *place;
+  part->conv = (LptConv) { .kernel = lpt_conv_kernel (kernels->gemm, &s), .epilogue_kernel = kernels->epilogue, .epilogue = &part->e,
+                           .shape = s, .pad_value = (guint8) maker->zeros[0], .channel_stride = 1,
+                           .place = place != NULL ? &part->place : NULL };
+  part->dwconv = (LptDwconv) { .kernel = kernels->dwconv, .epilogue_kernel = kernels->epilogue, .epilogue = &part->e, .shape = s,
+                               .pad_value = (guint8) maker->zeros[0], .pad_values = v->pad_values, .place = part->conv.place };
+  if (v->depthwise)
+    lpt_dwconv_tiling (&s, &part->rows, &part->channels);
+  else
+    lpt_conv_tiling (part->conv.kernel, &s, &part->rows, &part->channels);
+  col_sum = pack_weights (maker, part, key, weights);
+  if (take_epilogue (v, part, s.oc) && col_sum != NULL)
+    {
+      LptSumChannels sums = { col_sum, part->bias, v->epilogue.weight_zp };
+      LptInputZeros zeros = { maker->zeros, maker->n_zeros == 1 ? s.oc : s.oc / s.ic };
+
+      lpt_fold_zero_points (&part->e, &sums, s.oc, v->depthwise ? NULL : &maker->weights, maker->bias, zeros,
+                            s.ic / s.groups * s.kd * s.kh * s.kw);
+    }
+}
+
+void
+lpt_conv_maker_end (LptConvMaker *maker)
+{
+  LptConvForm *v = g_steal_pointer (&maker->form);
+  const LptConvPart *first = v->parts, *last = first + v->n_parts - 1;
+  LptProgramValue *residual = v->epilogue.residual;
+  gboolean plain = !v->depthwise && v->n_parts == 1;
+  gsize workspace = 0;
+  guint i;
+
+  for (i = 0; i < v->n_parts; i++)
+    workspace = MAX (workspace, v->depthwise ? lpt_dwconv_workspace (&v->parts[i].dwconv) : lpt_conv_workspace (&v->parts[i].conv));
+  lpt_program_set_form (maker->op, &(LptOpForm) {
+    .run = v->depthwise ? dwconv_run : conv_run, .access = conv_access, .bind = conv_bind, .clear = conv_clear, .params = v,
+    .kernel = v->depthwise ? first->dwconv.kernel->name : first->conv.kernel->name, .tasks = part_end (last),
+    .workspace = (workspace + 63) & ~(gsize) 63, .n_in = residual != NULL ? 2 : 1,
+    .in = LPT_OPERANDS ({ maker->op->in[0], LPT_LAYOUT_CODES_LAST, .pitched = TRUE,
+                          .planes = plain && lpt_conv_takes_planes (&first->conv.shape) },
+                        { residual, LPT_LAYOUT_CODES_LAST, .pitched = TRUE,
+                          .overwritten = plain && lpt_gemm_adds_in_place (first->conv.kernel, &first->e) }),
+    .out = v->epilogue.out, .out_layout = v->epilogue.e.store == LPT_STORE_Q8 ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_WORDS_LAST,
+    .out_pitched = TRUE, .last = v->epilogue.last });
+  lpt_conv_maker_clear (maker);
+}
+
+/* --- Convolution, GroupConvolution --- */
+
+void
+lpt_conv_shape_take (LptConvShape    *s,
+                     const LptWindow *v)
+{
+  s->id = (gsize) v->in[0];
+  s->ih = (gsize) v->in[1];
+  s->iw = (gsize) v->in[2];
+  s->od = (gsize) v->out[0];
+  s->oh = (gsize) v->out[1];
+  s->ow = (gsize) v->out[2];
+  s->kd = (gsize) v->kernel[0];
+  s->kh = (gsize) v->kernel[1];
+  s->kw = (gsize) v->kernel[2];
+  s->stride_d = (gsize) v->stride[0];
+  s->stride_h = (gsize) v->stride[1];
+  s->stride_w = (gsize) v->stride[2];
+  s->dilation_d = (gsize) v->dilation[0];
+  s->dilation_h = (gsize) v->dilation[1];
+  s->dilation_w = (gsize) v->dilation[2];
+  s->pad_front = (ptrdiff_t) v->pad[0];
+  s->pad_top = (ptrdiff_t) v->pad[1];
+  s->pad_left = (ptrdiff_t) v->pad[2];
+}
+
+/* FALSE: no such geometry. */
+static gboolean
+conv_shape (const LptProgramOp *op,
+            LptConvShape       *s)
+{
+  const LptConvAttrs *a = LPT_ATTRS (op->node, LptConvAttrs);
+  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
+  const LptShape *x = &op->in[0]->array.shape, *w = &op->in[1]->array.shape, *y = &op->out[0]->array.shape;
+  gint lead = op->node->op == LPT_OP_GROUP_CONVOLUTION ? 3 : 2;
+  LptWindow v;
+  guint k;
+
+  if (x->rank < 3 || x->rank > 5 || w->rank != x->rank + lead - 2 || y->rank != x->rank ||
+      !lpt_window_init (&v, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs, NULL))
+    return FALSE;
+  for (k = 0; k < 3; k++)
+    if (v.in[k] < 1 || v.out[k] < 1 || v.kernel[k] < 1)
+      return FALSE;
+  *s = (LptConvShape) { .batch = (gsize) x->dims[0], .ic = (gsize) x->dims[1], .oc = (gsize) y->dims[1],
+                        .groups = lead == 3 ? (gsize) w->dims[0] : 1 };
+  lpt_conv_shape_take (s, &v);
+
+  return s->batch > 0 && s->ic > 0 && s->oc > 0;
 }
 
 gboolean
-lpt_prepare_matmul (LptProgram   *program,
-                    LptProgramOp *step)
+lpt_prepare_conv (LptProgram   *program,
+                  LptProgramOp *op)
 {
-  const LptMatMulAttrs *attrs = LPT_ATTRS (step->node, LptMatMulAttrs);
-  const LptArray *a, *w, *bias;
-  LptPackedWeights packed;
-  LptGemmWeights weights = { .taps = 1 };
-  const LptGemmKernel *gemm;
-  const double *scales;
-  gsize k, n, rows;
-  guint n_scales;
-  gboolean ok;
-  gint32 zero;
-  MatMul *m;
+  LptConvKey key = { .none = 0 };
+  LptConvMaker maker;
 
-  if (step->in[0] == NULL || !lpt_program_is_codes (step->in[0]) ||
-      step->in[0]->kind == LPT_STORAGE_CONST || !is_weights (step->in[1]) || attrs->transpose_a)
+  if (op->in[0] == NULL || op->in[0]->kind == LPT_STORAGE_CONST || !lpt_is_integer_weights (op->in[1]) ||
+      !conv_shape (op, &key.shape) ||
+      !lpt_conv_maker_init (&maker, program, op, &key.shape, 2, &LPT_ATTRS (op->node, LptConvAttrs)->bias_rest))
     return FALSE;
-  a = &step->in[0]->array;
-  w = &step->in[1]->array;
-  if (a->shape.rank < 2 || w->shape.rank != 2 || lpt_array_count (a) == 0 || lpt_array_count (w) == 0)
-    return FALSE;
-  k = (gsize) a->shape.dims[a->shape.rank - 1];
-  n = (gsize) w->shape.dims[attrs->transpose_b ? 0 : 1];
-  rows = (gsize) lpt_array_count (a) / k;
-  bias = lpt_bias_of (step, 2, n, &ok);
-  scales = weight_scales (w, attrs->transpose_b ? 0 : 1, n, &n_scales);
-  if (!ok || scales == NULL)
-    return FALSE;
-
-  m = g_new0 (MatMul, 1);
-  if (!lpt_fused_epilogue_init (&m->epilogue, program, step, step->out[0]->array.shape.rank - 1, n, scales, n_scales,
-                            a->quant->scale[0], &attrs->bias_rest))
-    {
-      matmul_clear (m);
-      g_free (m);
-      return FALSE;
-    }
-  weights.data = w->data;
-  weights.is_unsigned = w->dtype == LPT_DTYPE_U8;
-  weights.k = k;
-  weights.n = n;
-  weights.k_stride = attrs->transpose_b ? 1 : (ptrdiff_t) n;
-  weights.n_stride = attrs->transpose_b ? (ptrdiff_t) k : 1;
-  zero = lpt_program_zero (step->in[0]);
-  gemm = lpt_gemm_kernel_for (program->kernels.gemm, rows, k);
-  packed = lpt_program_pack (program, step, gemm->name, NULL, 0, lpt_gemm_packed_size (gemm, 1, k, n), n);
-  if (packed.fresh)
-    lpt_gemm_pack (gemm, &weights, 0, n, packed.data, packed.col_sum);
-  if (packed.data != NULL)
-    fold_zero_points (&m->epilogue, w, bias, packed.col_sum, n, &zero, n, k);
-
-  m->gemm = (LptGemm) { .kernel = gemm, .epilogue_kernel = program->kernels.epilogue, .epilogue = &m->epilogue.e,
-                        .m = rows, .k = k, .n = n, .lda = k, .packed = packed.data,
-                        .ldo = n * (m->epilogue.e.store == LPT_STORE_Q8 ? 1 : 4), .ldr = n };
-  lpt_gemm_tiling (gemm, rows, k, n, &m->tm, &m->tn);
-  lpt_program_set_form (step, &(LptOpForm) {
-    .run = matmul_run, .access = matmul_access, .clear = matmul_clear, .params = m, .kernel = gemm->name,
-    .tasks = (rows + m->tm - 1) / m->tm * ((n + m->tn - 1) / m->tn), .workspace = (lpt_gemm_workspace (&m->gemm) + 63) & ~(gsize) 63,
-    .n_in = m->epilogue.residual != NULL ? 2 : 1,
-    .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_CODES }, { m->epilogue.residual, LPT_LAYOUT_CODES }),
-    .out = m->epilogue.out, .out_layout = m->epilogue.e.store == LPT_STORE_Q8 ? LPT_LAYOUT_CODES : LPT_LAYOUT_TYPED,
-    .last = m->epilogue.last });
+  maker.form->n_parts = 1;
+  maker.form->parts = g_new0 (LptConvPart, 1);
+  lpt_conv_maker_add (&maker, 0, &key, op->in[1]->array.data, NULL);
+  lpt_conv_maker_end (&maker);
 
   return TRUE;
 }

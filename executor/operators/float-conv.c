@@ -1,8 +1,9 @@
-/* float-conv.c - convolutions that stay real
+/* float-conv.c - convolutions and transposed ones that stay real
  *
  * Channels last: rows of the product are pixels, columns output channels. The inputs of a row are named by a pointer for each
  * tap, those outside of the image by one to zeros. Where neighbouring pixels would share few sets of the cache what a task
- * reads is copied. Depthwise convolutions are windows (float-window.c).
+ * reads is copied. A transposed convolution is one for each phase of its output (phases.h), whose pixels are made apart and then put
+ * where they belong; the taps of a phase stay in their order, so sums do. Depthwise ones are windows (float-window.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "executor/operators/float.h"
+#include "executor/operators/phases.h"
 #include "eval/lpt-window.h"
 
 /* Pointers of a task, which share the first cache with what they point to. */
@@ -20,7 +22,7 @@ typedef enum { COPY_NONE, COPY_ROWS, COPY_LINES } Copy;
 typedef struct
 {
   const LptFgemmKernel *kernel;
-  LptFloatEpilogue end;
+  const LptFloatEpilogue *end;
   LptWindow window;
   gsize     groups, rows, channels;        /* output and input channels of one group */
   gsize     taps, in_pixels, out_pixels, images;
@@ -31,8 +33,22 @@ typedef struct
   gsize     table;                         /* bytes of the pointers in the workspace */
   Copy      copy;                          /* what is copied behind them */
   gint64    pitch;                         /* from pixel to pixel where the pointers go */
-  float    *zeros;
+  const float *zeros;
+  gboolean  placed;                        /* its pixels are some of the output's: */
+  LptConvPlace place;
+  gsize     apart;                         /* bytes of a task's pixels, and of their residuals, behind the copies */
+  gsize     first;                         /* of its tasks */
+  gsize     workspace;
 } Conv;
+
+/* One, or one for each phase. */
+typedef struct
+{
+  LptFloatEpilogue end;
+  guint     n_parts;
+  Conv     *parts;
+  float    *zeros;
+} ConvForm;
 
 /* Pointers of @n output pixels of one line from column @x on, for one tap; @line: the line of the input, NULL: outside. */
 static void
@@ -129,6 +145,46 @@ copy_lines (const Conv  *c,
   return line;
 }
 
+/* Where pixel @pixel of an image of @c lies in the output, in pixels. */
+static gsize
+place_pixel (const Conv *c,
+             gsize       image,
+             gsize       pixel)
+{
+  const gint64 *out = c->window.out;
+  gint64 x = (gint64) pixel % out[2], y = (gint64) pixel / out[2] % out[1], z = (gint64) pixel / out[2] / out[1];
+
+  return image * c->place.image + c->place.first + (gsize) z * c->place.z + (gsize) y * c->place.y + (gsize) x * c->place.x;
+}
+
+/* A tile whose rows are not neighbours in the output. */
+static void
+run_placed (const Conv      *c,
+            const LptOpData *data,
+            LptFgemmTile    *t,
+            gsize            image,
+            gsize            row,
+            gsize            channel)
+{
+  const gsize all = c->groups * c->rows, size = t->n * sizeof (float);
+  float *own = (float *) (gpointer) (data->workspace + c->workspace - c->apart), *residual = own + c->split.rows * c->split.cols;
+  float *y = (float *) (gpointer) data->out;
+  guint8 *in[] = { NULL, (guint8 *) residual };
+  gsize i;
+
+  for (i = 0; i < t->m && c->end->residual != NULL; i++)
+    memcpy (residual + i * t->n, (const float *) (gconstpointer) data->in[1] + place_pixel (c, image, row + i) * all + channel, size);
+  t->end = lpt_float_epilogue_at (c->end, data->in, 0, t->n, channel);
+  if (t->end.residual != NULL)
+    t->end.residual = residual;
+  t->y = own;
+  t->ldy = t->n;
+  c->kernel->run (t);
+  lpt_float_epilogue_finish (c->end, in, 0, t->n, 0, t->m, t->n, own);
+  for (i = 0; i < t->m; i++)
+    memcpy (y + place_pixel (c, image, row + i) * all + channel, own + i * t->n, size);
+}
+
 static void
 conv_task (const Conv      *c,
            const LptOpData *data,
@@ -143,9 +199,7 @@ conv_task (const Conv      *c,
   float *copies = (float *) (gpointer) ((guint8 *) table + c->table);
   LptFgemmTile t = { .m = MIN (s->rows, c->out_pixels - row), .n = MIN (s->cols, c->rows - column), .channels = c->channels,
                      .taps = c->taps, .a = table, .a_rows = s->rows, .a_step = 1,
-                     .b = c->w + g * c->group_size + column * c->channels * c->taps,
-                     .end = lpt_float_epilogue_at (&c->end, data->in, first, all, channel),
-                     .y = (float *) (gpointer) data->out + first * all + channel, .ldy = all, .by_rows = s->by_rows };
+                     .b = c->w + g * c->group_size + column * c->channels * c->taps, .by_rows = s->by_rows };
 
   if (c->copy == COPY_LINES)
     {
@@ -157,8 +211,16 @@ conv_task (const Conv      *c,
     name_pixels (c, x, 0, row, t.m, table);
   if (c->copy == COPY_ROWS)
     lpt_float_copy_rows (table, t.m, c->channels, copies);
+  if (c->placed)
+    {
+      run_placed (c, data, &t, image, row, channel);
+      return;
+    }
+  t.end = lpt_float_epilogue_at (c->end, data->in, first, all, channel);
+  t.y = (float *) (gpointer) data->out + first * all + channel;
+  t.ldy = all;
   c->kernel->run (&t);
-  lpt_float_epilogue_finish (&c->end, data->in, first, all, channel, t.m, t.n, t.y);
+  lpt_float_epilogue_finish (c->end, data->in, first, all, channel, t.m, t.n, t.y);
 }
 
 static void
@@ -167,89 +229,283 @@ conv_run (const LptProgramOp *op,
           gsize               task,
           gsize               end)
 {
+  const ConvForm *v = op->form.params;
+  const Conv *part = v->parts, *last = v->parts + v->n_parts - 1;
+
   for (; task < end; task++)
-    conv_task (op->form.params, data, task);
+    {
+      while (part < last && task >= part[1].first)
+        part++;
+      conv_task (part, data, task - part->first);
+    }
 }
 
 static void
 conv_clear (gpointer params)
 {
-  Conv *c = params;
+  ConvForm *v = params;
+  guint i;
 
-  lpt_float_epilogue_clear (&c->end);
-  g_free (c->zeros);
-  g_free (c->range);
+  for (i = 0; i < v->n_parts; i++)
+    g_free (v->parts[i].range);
+  lpt_float_epilogue_clear (&v->end);
+  g_free (v->zeros);
+  g_free (v->parts);
 }
 
-gboolean
-lpt_prepare_float_conv (LptProgram   *program,
-                        LptProgramOp *step)
+/* --- what the op has --- */
+
+typedef struct
 {
-  const LptConvAttrs *a = LPT_ATTRS (step->node, LptConvAttrs);
-  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
-  gint lead = step->node->op == LPT_OP_GROUP_CONVOLUTION ? 3 : 2;
-  gboolean biased = step->n_in > 2 && step->in[2] != NULL;
+  LptProgram   *program;
+  LptProgramOp *op;
+  gsize         images, groups, in, out;    /* channels of a group */
+  guint         bias;                       /* port */
+} Shape;
+
+/* @channels: which of the weights' axes behind the groups has the input's channels. */
+static gboolean
+read_shape (LptProgram   *program,
+            LptProgramOp *op,
+            gint          lead,
+            gint          channels,
+            guint         bias,
+            Shape        *s)
+{
+  gboolean biased = op->n_in > bias && op->in[bias] != NULL;
   const LptShape *x, *w, *y;
+
+  if (program->kernels.fgemm->needs == LPT_CPU_SCALAR || !lpt_program_is_real (op->in[0]) ||
+      op->in[0]->kind == LPT_STORAGE_CONST || !lpt_is_real_constant (op->in[1]) ||
+      !lpt_program_is_real (op->out[0]) || (biased && !lpt_is_real_constant (op->in[bias])) ||
+      !lpt_is_finite (op->in[1]))
+    return FALSE;
+  x = &op->in[0]->array.shape;
+  w = &op->in[1]->array.shape;
+  y = &op->out[0]->array.shape;
+  if (x->rank < 3 || x->rank > 5 || w->rank != x->rank + lead - 2 || y->rank != x->rank)
+    return FALSE;
+  *s = (Shape) { program, op, (gsize) x->dims[0], lead == 3 ? (gsize) w->dims[0] : 1, (gsize) w->dims[lead - 2 + channels],
+                 (gsize) w->dims[lead - 1 - channels], bias };
+
+  return s->groups * s->in == (gsize) x->dims[1] && (!biased || lpt_program_count (op->in[bias]) == (gsize) y->dims[1]);
+}
+
+/* Part @i, in order, of window @v with @weights as [groups][out][in][kernel]; @place: NULL where it is the whole output. */
+static void
+add_part (const Shape         *s,
+          ConvForm            *form,
+          guint                i,
+          const LptWindow     *v,
+          const LptFloatPacks *weights,
+          const LptConvPlace *place)
+{
+  Conv *c = &form->parts[i], *before = c - 1;
   gsize k;
   gint64 kx;
-  LptOpForm form;
-  LptWindow v;
-  Conv *c;
 
-  if (program->kernels.fgemm->needs == LPT_CPU_SCALAR || !lpt_program_is_real (step->in[0]) ||
-      step->in[0]->kind == LPT_STORAGE_CONST || !lpt_is_real_constant (step->in[1]) ||
-      !lpt_program_is_real (step->out[0]) || (biased && !lpt_is_real_constant (step->in[2])) ||
-      !lpt_is_finite (step->in[1]))
-    return FALSE;
-  x = &step->in[0]->array.shape;
-  w = &step->in[1]->array.shape;
-  y = &step->out[0]->array.shape;
-  if (x->rank < 3 || x->rank > 5 || w->rank != x->rank + lead - 2 || y->rank != x->rank ||
-      !lpt_window_init (&v, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs, NULL) ||
-      (lead == 3 ? w->dims[0] * w->dims[2] : w->dims[1]) != x->dims[1] ||
-      (biased && lpt_program_count (step->in[2]) != (gsize) y->dims[1]))
-    return FALSE;
-  if (lead == 3 && w->dims[1] == 1 && w->dims[2] == 1)
-    return lpt_prepare_float_dwconv (program, step, &v);
-
-  c = g_new0 (Conv, 1);
-  c->kernel = program->kernels.fgemm;
-  c->window = v;
-  c->images = (gsize) x->dims[0];
-  c->groups = lead == 3 ? (gsize) w->dims[0] : 1;
-  c->rows = (gsize) w->dims[lead - 2];
-  c->channels = (gsize) w->dims[lead - 1];
-  c->taps = (gsize) lpt_window_size (v.kernel);
-  c->in_pixels = (gsize) lpt_window_size (v.in);
-  c->out_pixels = (gsize) lpt_window_size (v.out);
-  c->range = g_new (gint64, 2 * v.kernel[2]);
-  for (kx = 0; kx < v.kernel[2]; kx++)
-    lpt_window_range (&v, 2, kx, &c->range[2 * kx], &c->range[2 * kx + 1]);
+  c->kernel = s->program->kernels.fgemm;
+  c->end = &form->end;
+  c->zeros = form->zeros;
+  c->window = *v;
+  c->images = s->images;
+  c->groups = s->groups;
+  c->rows = s->out;
+  c->channels = s->in;
+  c->taps = (gsize) lpt_window_size (v->kernel);
+  c->in_pixels = (gsize) lpt_window_size (v->in);
+  c->out_pixels = (gsize) lpt_window_size (v->out);
+  c->range = g_new (gint64, 2 * v->kernel[2]);
+  for (kx = 0; kx < v->kernel[2]; kx++)
+    lpt_window_range (v, 2, kx, &c->range[2 * kx], &c->range[2 * kx + 1]);
   k = c->channels * c->taps;
   c->pitch = (gint64) (c->groups * c->channels);
-  if (c->taps == 1 && lpt_float_rows_collide ((gsize) (c->pitch * v.stride[2])))
+  if (c->taps == 1 && lpt_float_rows_collide ((gsize) (c->pitch * v->stride[2])))
     c->copy = COPY_ROWS;
-  else if (c->taps > 1 && v.in[0] == 1 && v.out[0] == 1 && lpt_float_rows_collide (2 * (gsize) (c->pitch * v.stride[2])))
+  else if (c->taps > 1 && place == NULL && v->in[0] == 1 && v->out[0] == 1 && lpt_float_rows_collide (2 * (gsize) (c->pitch * v->stride[2])))
     {
       c->copy = COPY_LINES;
       c->pitch = (gint64) (c->channels + LPT_FLOAT_GAP);
     }
   c->split = lpt_float_split (c->images * c->groups, c->out_pixels, c->rows, k,
                              c->copy == COPY_ROWS ? lpt_float_copied_rows (k) : MAX_POINTERS / c->taps);
-  c->w = lpt_float_pack (program, step, c->groups, k, c->rows, 1, (ptrdiff_t) k);
+  c->w = lpt_float_pack (s->program, s->op, weights);
   c->group_size = (c->rows + LPT_FGEMM_PANEL - 1) / LPT_FGEMM_PANEL * LPT_FGEMM_PANEL * k;
-  c->zeros = g_new0 (float, c->channels);
-  lpt_float_epilogue_init (&c->end, program, step, 1, c->groups * c->rows);
-  form = (LptOpForm) { .run = conv_run, .clear = conv_clear, .params = c, .kernel = c->kernel->name,
-                       .tasks = c->images * c->groups * c->split.row_tasks * c->split.col_tasks, .n_in = 1,
-                       .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_WORDS_LAST }, { NULL }) };
-  c->table = (c->taps * c->split.rows * sizeof (float *) + 63) & ~(gsize) 63;
+  c->first = i > 0 ? before->first + before->images * before->groups * before->split.row_tasks * before->split.col_tasks : 0;
+  c->workspace = c->table = (c->taps * c->split.rows * sizeof (float *) + 63) & ~(gsize) 63;
   if (c->copy == COPY_ROWS)
-    form.workspace = c->table + lpt_float_copied_size (c->split.rows, k);
+    c->workspace += lpt_float_copied_size (c->split.rows, k);
+  else if (c->copy == COPY_LINES)
+    c->workspace += lpt_float_copied_size ((gsize) (max_lines (v, c->split.rows) * v->in[2]), c->channels);
+  if (place == NULL)
+    return;
+  c->placed = TRUE;
+  c->place = *place;
+  c->apart = (2 * c->split.rows * c->split.cols * sizeof (float) + 63) & ~(gsize) 63;
+  c->workspace += c->apart;
+}
+
+static ConvForm *
+form_new (const Shape *s,
+          guint        n_parts)
+{
+  ConvForm *form = g_new0 (ConvForm, 1);
+
+  form->n_parts = n_parts;
+  form->parts = g_new0 (Conv, n_parts);
+  form->zeros = g_new0 (float, s->in);
+  lpt_float_epilogue_init (&form->end, s->program, s->op, s->bias, 1, s->groups * s->out);
+
+  return form;
+}
+
+static void
+set_form (const Shape *s,
+          ConvForm    *v)
+{
+  const Conv *last = &v->parts[v->n_parts - 1];
+  LptOpForm form = { .run = conv_run, .clear = conv_clear, .params = v, .kernel = last->kernel->name,
+                     .tasks = last->first + last->images * last->groups * last->split.row_tasks * last->split.col_tasks, .n_in = 1,
+                     .in = LPT_OPERANDS ({ s->op->in[0], LPT_LAYOUT_WORDS_LAST }, { NULL }) };
+  guint i;
+
+  for (i = 0; i < v->n_parts; i++)
+    form.workspace = MAX (form.workspace, v->parts[i].workspace);
+  lpt_float_epilogue_apply (&v->end, &form, LPT_LAYOUT_WORDS_LAST);
+  lpt_program_set_form (s->op, &form);
+}
+
+/* --- Convolution, GroupConvolution --- */
+
+gboolean
+lpt_prepare_float_conv (LptProgram   *program,
+                        LptProgramOp *op)
+{
+  const LptConvAttrs *a = LPT_ATTRS (op->node, LptConvAttrs);
+  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
+  gint lead = op->node->op == LPT_OP_GROUP_CONVOLUTION ? 3 : 2;
+  const LptShape *x, *w, *y;
+  LptFloatPacks weights;
+  LptWindow v;
+  ConvForm *form;
+  Shape s;
+
+  if (!read_shape (program, op, lead, 1, 2, &s))
+    return FALSE;
+  x = &op->in[0]->array.shape;
+  w = &op->in[1]->array.shape;
+  y = &op->out[0]->array.shape;
+  if (!lpt_window_init (&v, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs, NULL))
+    return FALSE;
+  if (lead == 3 && s.in == 1 && s.out == 1)
+    return lpt_prepare_float_dwconv (program, op, &v);
+
+  form = form_new (&s, 1);
+  weights = (LptFloatPacks) { op->in[1]->array.data, NULL, 0, s.groups, s.in * (gsize) lpt_window_size (v.kernel), s.out, 1, 0 };
+  weights.n_stride = (ptrdiff_t) weights.k;
+  add_part (&s, form, 0, &v, &weights, NULL);
+  set_form (&s, form);
+
+  return TRUE;
+}
+
+/* --- ConvolutionBackpropData, GroupConvolutionBackpropData --- */
+
+/* The weights [groups][in][out][kernel] of one phase as [groups][out][in][its taps]. */
+static void
+gather_weights (const Shape           *s,
+                const LptWindow       *window,
+                const LptPhase *const  of[3],
+                const LptWindow       *phase,
+                float                 *to)
+{
+  const float *from = s->op->in[1]->array.data;
+  const gint64 *kernel = window->kernel, *n = phase->kernel;
+  const gsize size = (gsize) lpt_window_size (kernel);
+  gsize g, o, i;
+  gint64 z, y, x;
+
+  for (g = 0; g < s->groups; g++)
+    for (o = 0; o < s->out; o++)
+      for (i = 0; i < s->in; i++)
+        for (z = 0; z < n[0]; z++)
+          for (y = 0; y < n[1]; y++)
+            for (x = 0; x < n[2]; x++)
+              {
+                gint64 kz = of[0]->tap + z * of[0]->every, ky = of[1]->tap + y * of[1]->every, kx = of[2]->tap + x * of[2]->every;
+
+                *to++ = kz < kernel[0] && ky < kernel[1] && kx < kernel[2]
+                        ? from[((g * s->in + i) * s->out + o) * size + (gsize) ((kz * kernel[1] + ky) * kernel[2] + kx)] : 0;
+              }
+}
+
+static void
+add_phase (const Shape     *s,
+           ConvForm        *form,
+           guint            i,
+           const LptWindow *window,
+           const LptPhase  *of[3])
+{
+  struct { gint64 tap[3], every[3], n[3]; } key;
+  LptFloatPacks weights;
+  LptConvPlace place = lpt_phase_place (window, of);
+  LptWindow phase;
+  float *data;
+  guint axis;
+
+  lpt_phase_window (window, of, FALSE, &phase);
+  for (axis = 0; axis < 3; axis++)
+    {
+      key.tap[axis] = of[axis]->tap;
+      key.every[axis] = of[axis]->every;
+      key.n[axis] = of[axis]->n_taps;
+    }
+  weights = (LptFloatPacks) { NULL, &key, sizeof key, s->groups, s->in * (gsize) lpt_window_size (phase.kernel), s->out, 1, 0 };
+  weights.n_stride = (ptrdiff_t) weights.k;
+  weights.data = data = lpt_program_array (weights.groups * weights.k * weights.n, sizeof *data);
+  if (data != NULL)
+    gather_weights (s, window, of, &phase, data);
+  add_part (s, form, i, &phase, &weights, form->n_parts > 1 ? &place : NULL);
+  lpt_aligned_free (data);
+}
+
+gboolean
+lpt_prepare_float_deconv (LptProgram   *program,
+                          LptProgramOp *op)
+{
+  const LptDeconvAttrs *a = LPT_ATTRS (op->node, LptDeconvAttrs);
+  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
+  gint lead = op->node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA ? 3 : 2;
+  const LptShape *x, *w, *y;
+  LptPhases phases;
+  LptWindow v;
+  ConvForm *form;
+  Shape s;
+  guint i;
+
+  if (!read_shape (program, op, lead, 0, 3, &s))
+    return FALSE;
+  x = &op->in[0]->array.shape;
+  w = &op->in[1]->array.shape;
+  y = &op->out[0]->array.shape;
+  if (!lpt_window_init_transposed (&v, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs, &a->output_padding, NULL) ||
+      !lpt_phases_init (&phases, &v))
+    return FALSE;
+  if (lead == 3 && s.in == 1 && s.out == 1)
+    lpt_prepare_float_dwdeconv (program, op, &v, &phases);
   else
-    form.workspace = c->table + (c->copy == COPY_LINES ? lpt_float_copied_size ((gsize) (max_lines (&v, c->split.rows) * v.in[2]), c->channels) : 0);
-  lpt_float_epilogue_apply (&c->end, &form, LPT_LAYOUT_WORDS_LAST);
-  lpt_program_set_form (step, &form);
+    {
+      form = form_new (&s, phases.n);
+      for (i = 0; i < phases.n; i++)
+        {
+          const LptPhase *of[3];
+
+          lpt_phases_at (&phases, i, of);
+          add_phase (&s, form, i, &v, of);
+        }
+      set_form (&s, form);
+    }
+  lpt_phases_clear (&phases);
 
   return TRUE;
 }

@@ -209,15 +209,16 @@ void
 lpt_float_epilogue_init (LptFloatEpilogue *e,
                          LptProgram       *program,
                          LptProgramOp     *op,
+                         guint             bias,
                          gint              axis,
                          gsize             columns)
 {
   *e = (LptFloatEpilogue) { .residual = NULL, .out = op->out[0], .last = op };
-  if (op->n_in > 2 && op->in[2] != NULL)
+  if (op->n_in > bias && op->in[bias] != NULL)
     {
       e->end.bias = e->bias = lpt_program_array (columns, sizeof (float));
       if (e->bias != NULL)
-        memcpy (e->bias, op->in[2]->array.data, columns * sizeof (float));
+        memcpy (e->bias, op->in[bias]->array.data, columns * sizeof (float));
     }
   for (;;)
     {
@@ -370,21 +371,17 @@ matmul_clear (gpointer params)
 }
 
 const float *
-lpt_float_pack (LptProgram         *program,
-                const LptProgramOp *op,
-                gsize               groups,
-                gsize               k,
-                gsize               n,
-                ptrdiff_t           k_stride,
-                ptrdiff_t           n_stride)
+lpt_float_pack (LptProgram          *program,
+                const LptProgramOp  *op,
+                const LptFloatPacks *p)
 {
-  gsize panels = (n + PANEL - 1) / PANEL, g, at;
-  LptPackedWeights w = lpt_program_pack (program, op, "fgemm", NULL, 0, groups * panels * PANEL * k * sizeof (float), 0);
-  const float *from = op->in[1]->array.data;
+  gsize panels = (p->n + PANEL - 1) / PANEL, g, at;
+  LptPackedWeights w = lpt_program_pack (program, op, "fgemm", p->key, p->key_size, p->groups * panels * PANEL * p->k * sizeof (float), 0);
 
-  for (g = 0; g < groups && w.fresh; g++)
+  for (g = 0; g < p->groups && w.fresh && p->data != NULL; g++)
     for (at = 0; at < panels; at++)
-      lpt_fgemm_pack (k, n, at * PANEL, from + g * k * n, k_stride, n_stride, (float *) w.data + (g * panels + at) * PANEL * k);
+      lpt_fgemm_pack (p->k, p->n, at * PANEL, p->data + g * p->k * p->n, p->k_stride, p->n_stride,
+                      (float *) w.data + (g * panels + at) * PANEL * p->k);
 
   return w.data;
 }
@@ -432,13 +429,13 @@ lpt_prepare_float_matmul (LptProgram   *program,
   p->b_n = attrs->transpose_b ? (ptrdiff_t) k : 1;
   copies = p->a_step == 1 && lpt_float_rows_collide (k) && n > BLOCK;
   max_rows = copies ? lpt_float_copied_rows (k) : MAX_ROWS;
-  lpt_float_epilogue_init (&p->end, program, step, step->out[0]->array.shape.rank - 1, n);
+  lpt_float_epilogue_init (&p->end, program, step, 2, step->out[0]->array.shape.rank - 1, n);
   form = (LptOpForm) { .run = matmul_run, .clear = matmul_clear, .params = p, .kernel = p->kernel->name, .n_in = 1,
                        .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_TYPED }, { NULL }, { NULL }) };
   lpt_float_epilogue_apply (&p->end, &form, LPT_LAYOUT_TYPED);
   if (lpt_is_real_constant (step->in[1]) && lpt_program_count (step->in[1]) == k * n)
     {
-      p->packed = lpt_float_pack (program, step, 1, k, n, p->b_k, p->b_n);
+      p->packed = lpt_float_pack (program, step, &(LptFloatPacks) { step->in[1]->array.data, NULL, 0, 1, k, n, p->b_k, p->b_n });
       if (!attrs->transpose_a)
         {
           /* All matrices meet the same one: they are one. */

@@ -1,6 +1,7 @@
-/* float-window.c - depthwise convolutions, pools and spatial means that stay real
+/* float-window.c - depthwise convolutions and transposed ones, pools and spatial means that stay real
  *
- * Channels last. Only taps inside of the image are named; between the borders pixels of a line have the same ones.
+ * Channels last. Only taps inside of the image are named; between the borders pixels of a line have the same ones. A transposed
+ * convolution is one for each phase of its output (phases.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,8 +26,19 @@ typedef struct
   gint64    from, end;                       /* output columns whose taps along the line all lie inside */
   gboolean  exclude_pad;
   float    *w;                               /* [tap][channels] */
-  LptFloatEpilogue fused;
+  const LptFloatEpilogue *fused;
+  gboolean  placed;                          /* its pixels are some of the output's: */
+  LptConvPlace place;
+  gsize     first;                           /* of its tasks */
 } Window;
+
+/* One, or one for each phase. */
+typedef struct
+{
+  LptFloatEpilogue fused;
+  guint     n_parts;
+  Window   *parts;
+} WindowForm;
 
 /* Taps along @axis from padded position @start on inside of image and padding. */
 static gint64
@@ -52,10 +64,13 @@ run_pixels (const Window    *p,
   const LptWindow *v = &p->window;
   const float **taps = (const float **) (gpointer) data->workspace, **weights = taps + p->taps, *from;
   gsize pixel = ((image * (gsize) v->out[0] + (gsize) z) * (gsize) v->out[1] + (gsize) y) * (gsize) v->out[2] + (gsize) x, count = 0;
+  gsize apart = p->placed ? p->place.x * p->channels : p->channels;
   gint64 z0 = z * v->stride[0] - v->pad[0], y0 = y * v->stride[1] - v->pad[1], x0 = x * v->stride[2] - v->pad[2];
   gint64 c = (gint64) p->channels, kz, ky, kx;
   LptFwindowTile t;
 
+  if (p->placed)
+    pixel = image * p->place.image + p->place.first + (gsize) z * p->place.z + (gsize) y * p->place.y + (gsize) x * p->place.x;
   from = (const float *) (gconstpointer) data->in[0] + image * (gsize) lpt_window_size (v->in) * p->channels;
   for (kz = 0; kz < v->kernel[0]; kz++)
     for (ky = 0; ky < v->kernel[1]; ky++)
@@ -76,7 +91,7 @@ run_pixels (const Window    *p,
           }
       }
   t = (LptFwindowTile) { (gsize) n, (gsize) (v->stride[2] * c), count, p->channels, taps,
-                          (float *) (gpointer) data->out + pixel * p->channels, p->channels };
+                          (float *) (gpointer) data->out + pixel * p->channels, apart };
   if (p->form == WINDOW_MAX)
     p->kernel->max (&t);
   else if (p->form == WINDOW_MEAN)
@@ -84,20 +99,21 @@ run_pixels (const Window    *p,
                      : (double) (with_padding (v, 0, z0) * with_padding (v, 1, y0) * with_padding (v, 2, x0)));
   else
     {
-      LptFgemmEnd end = lpt_float_epilogue_at (&p->fused, data->in, pixel, p->channels, 0);
+      LptFgemmEnd end = lpt_float_epilogue_at (p->fused, data->in, pixel, p->channels, 0);
 
+      end.ldr = apart;
       p->kernel->dwconv (&t, weights, &end);
-      lpt_float_epilogue_finish (&p->fused, data->in, pixel, p->channels, 0, (gsize) n, p->channels, t.y);
+      lpt_float_epilogue_finish (p->fused, data->in, 0, apart, pixel * p->channels, (gsize) n, p->channels, t.y);
     }
 }
 
+/* Tasks [@task, @end) of a part. */
 static void
-window_run (const LptProgramOp *op,
-            const LptOpData    *data,
-            gsize               task,
-            gsize               end)
+run_part (const Window    *p,
+          const LptOpData *data,
+          gsize            task,
+          gsize            end)
 {
-  const Window *p = op->form.params;
   const LptWindow *v = &p->window;
   gsize line, last = MIN (end * p->per_task, p->lines);
 
@@ -115,58 +131,108 @@ window_run (const LptProgramOp *op,
     }
 }
 
+static gsize
+n_tasks (const Window *p)
+{
+  return (p->lines + p->per_task - 1) / p->per_task;
+}
+
+static void
+window_run (const LptProgramOp *op,
+            const LptOpData    *data,
+            gsize               task,
+            gsize               end)
+{
+  const WindowForm *form = op->form.params;
+  const Window *p = form->parts, *last = form->parts + form->n_parts - 1;
+
+  while (task < end)
+    {
+      gsize to;
+
+      while (p < last && task >= p[1].first)
+        p++;
+      to = MIN (end, p->first + n_tasks (p));
+      run_part (p, data, task - p->first, to - p->first);
+      task = to;
+    }
+}
+
 static void
 window_clear (gpointer params)
 {
-  Window *p = params;
+  WindowForm *form = params;
+  guint i;
 
-  lpt_aligned_free (p->w);
-  lpt_float_epilogue_clear (&p->fused);
+  for (i = 0; i < form->n_parts; i++)
+    lpt_aligned_free (form->parts[i].w);
+  lpt_float_epilogue_clear (&form->fused);
+  g_free (form->parts);
 }
 
+static WindowForm *
+form_new (LptProgramOp *op,
+          guint         n_parts)
+{
+  WindowForm *form = g_new0 (WindowForm, 1);
+
+  form->n_parts = n_parts;
+  form->parts = g_new0 (Window, n_parts);
+  form->fused = (LptFloatEpilogue) { .residual = NULL, .out = op->out[0], .last = op };
+
+  return form;
+}
+
+/* Part @i, in order. */
 static Window *
-window_new (LptProgram      *program,
+add_window (WindowForm      *form,
+            guint            i,
+            LptProgram      *program,
             LptProgramOp    *step,
-            Form             form,
+            Form             kind,
             const LptWindow *v)
 {
   const LptShape *x = &step->in[0]->array.shape;
-  Window *p = g_new0 (Window, 1);
+  Window *p = &form->parts[i];
   gint64 first_end, last_from;
   gsize want;
   double work;
 
   p->kernel = program->kernels.fwindow;
-  p->form = form;
+  p->form = kind;
   p->window = *v;
   p->images = (gsize) x->dims[0];
   p->channels = (gsize) x->dims[1];
   p->taps = (gsize) lpt_window_size (v->kernel);
   p->lines = p->images * (gsize) (v->out[0] * v->out[1]);
-  /* Inside are those that the first tap does not reach too early, nor the last one too late. */
-  lpt_window_range (v, 2, 0, &p->from, &first_end);
-  lpt_window_range (v, 2, v->kernel[2] - 1, &last_from, &p->end);
+  p->fused = &form->fused;
+  p->first = i > 0 ? p[-1].first + n_tasks (p - 1) : 0;
+  /* Inside are those that the first tap does not reach too early, nor the last one too late; where taps go back the other way round. */
+  lpt_window_range (v, 2, v->dilation[2] < 0 ? v->kernel[2] - 1 : 0, &p->from, &first_end);
+  lpt_window_range (v, 2, v->dilation[2] < 0 ? 0 : v->kernel[2] - 1, &last_from, &p->end);
   p->from = MIN (MAX (p->from, last_from), v->out[2]);
   p->end = MAX (MIN (p->end, first_end), p->from);
   work = (double) p->lines * (double) v->out[2] * (double) p->channels * (double) p->taps / TASK_WORK;
   want = work < 1 ? 1 : work > MANY_TASKS ? MANY_TASKS : (gsize) work;
   p->per_task = (p->lines + want - 1) / want;
-  p->fused = (LptFloatEpilogue) { .residual = NULL, .out = step->out[0], .last = step };
 
   return p;
 }
 
 static void
 set_form (LptProgramOp  *step,
-          Window        *p,
+          WindowForm    *v,
           LptValueLayout layout)
 {
-  LptOpForm form = { .run = window_run, .clear = window_clear, .params = p, .kernel = p->kernel->name,
-                     .tasks = (p->lines + p->per_task - 1) / p->per_task,
-                     .workspace = (2 * p->taps * sizeof (float *) + 63) & ~(gsize) 63, .n_in = 1,
+  const Window *last = &v->parts[v->n_parts - 1];
+  LptOpForm form = { .run = window_run, .clear = window_clear, .params = v, .kernel = last->kernel->name,
+                     .tasks = last->first + n_tasks (last), .n_in = 1,
                      .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_WORDS_LAST }, { NULL }) };
+  guint i;
 
-  lpt_float_epilogue_apply (&p->fused, &form, layout);
+  for (i = 0; i < v->n_parts; i++)
+    form.workspace = MAX (form.workspace, (2 * v->parts[i].taps * sizeof (float *) + 63) & ~(gsize) 63);
+  lpt_float_epilogue_apply (&v->fused, &form, layout);
   lpt_program_set_form (step, &form);
 }
 
@@ -176,17 +242,71 @@ lpt_prepare_float_dwconv (LptProgram      *program,
                           const LptWindow *v)
 {
   const float *w = step->in[1]->array.data;
-  Window *p = window_new (program, step, WINDOW_DWCONV, v);
+  WindowForm *form = form_new (step, 1);
+  Window *p = add_window (form, 0, program, step, WINDOW_DWCONV, v);
   gsize c, tap;
 
   p->w = lpt_program_array (p->taps * p->channels, sizeof (float));
   for (c = 0; c < p->channels && p->w != NULL; c++)
     for (tap = 0; tap < p->taps; tap++)
       p->w[tap * p->channels + c] = w[c * p->taps + tap];
-  lpt_float_epilogue_init (&p->fused, program, step, 1, p->channels);
-  set_form (step, p, LPT_LAYOUT_WORDS_LAST);
+  lpt_float_epilogue_init (&form->fused, program, step, 2, 1, p->channels);
+  set_form (step, form, LPT_LAYOUT_WORDS_LAST);
 
   return TRUE;
+}
+
+/* The weights of one phase, [channels][kernel], as [its taps][channels]. */
+static void
+gather_weights (const LptWindow       *window,
+                const LptPhase *const  of[3],
+                const float           *from,
+                Window                *p)
+{
+  const gint64 *kernel = window->kernel, *n = p->window.kernel;
+  const gsize size = (gsize) lpt_window_size (kernel);
+  float *to = p->w;
+  gint64 z, y, x;
+  gsize c;
+
+  for (z = 0; z < n[0]; z++)
+    for (y = 0; y < n[1]; y++)
+      for (x = 0; x < n[2]; x++)
+        {
+          gint64 kz = of[0]->tap + z * of[0]->every, ky = of[1]->tap + y * of[1]->every, kx = of[2]->tap + x * of[2]->every;
+
+          for (c = 0; c < p->channels; c++)
+            *to++ = kz < kernel[0] && ky < kernel[1] && kx < kernel[2]
+                    ? from[c * size + (gsize) ((kz * kernel[1] + ky) * kernel[2] + kx)] : 0;
+        }
+}
+
+void
+lpt_prepare_float_dwdeconv (LptProgram      *program,
+                            LptProgramOp    *step,
+                            const LptWindow *window,
+                            const LptPhases *phases)
+{
+  WindowForm *form = form_new (step, phases->n);
+  guint i;
+
+  for (i = 0; i < phases->n; i++)
+    {
+      const LptPhase *of[3];
+      LptWindow v;
+      Window *p;
+
+      lpt_phases_at (phases, i, of);
+      lpt_phase_window (window, of, FALSE, &v);
+      p = add_window (form, i, program, step, WINDOW_DWCONV, &v);
+      p->placed = phases->n > 1;
+      p->place = lpt_phase_place (window, of);
+      p->w = lpt_program_array (p->taps * p->channels, sizeof (float));
+      if (p->w != NULL)
+        gather_weights (window, of, step->in[1]->array.data, p);
+    }
+  lpt_float_epilogue_init (&form->fused, program, step, 3, 1, form->parts->channels);
+  set_form (step, form, LPT_LAYOUT_WORDS_LAST);
 }
 
 static gboolean
@@ -214,6 +334,7 @@ lpt_prepare_float_max_pool (LptProgram   *program,
 {
   const LptMaxPoolAttrs *a = LPT_ATTRS (step->node, LptMaxPoolAttrs);
   LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
+  WindowForm *form;
   LptWindow v;
 
   /* The second output is indices. */
@@ -221,7 +342,9 @@ lpt_prepare_float_max_pool (LptProgram   *program,
       !pool_window (step, &a->kernel, &attrs, &v))
     return FALSE;
 
-  set_form (step, window_new (program, step, WINDOW_MAX, &v), LPT_LAYOUT_WORDS_LAST);
+  form = form_new (step, 1);
+  add_window (form, 0, program, step, WINDOW_MAX, &v);
+  set_form (step, form, LPT_LAYOUT_WORDS_LAST);
 
   return TRUE;
 }
@@ -232,15 +355,14 @@ lpt_prepare_float_avg_pool (LptProgram   *program,
 {
   const LptAvgPoolAttrs *a = LPT_ATTRS (step->node, LptAvgPoolAttrs);
   LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
+  WindowForm *form;
   LptWindow v;
-  Window *p;
 
   if (!is_pooled (step) || !pool_window (step, &a->kernel, &attrs, &v))
     return FALSE;
-  p = window_new (program, step, WINDOW_MEAN, &v);
-  p->exclude_pad = a->exclude_pad;
-
-  set_form (step, p, LPT_LAYOUT_WORDS_LAST);
+  form = form_new (step, 1);
+  add_window (form, 0, program, step, WINDOW_MEAN, &v)->exclude_pad = a->exclude_pad;
+  set_form (step, form, LPT_LAYOUT_WORDS_LAST);
 
   return TRUE;
 }
@@ -272,8 +394,8 @@ lpt_prepare_float_mean (LptProgram   *program,
                         LptProgramOp *step)
 {
   const LptShape *x;
+  WindowForm *form;
   LptWindow v;
-  Window *p;
   guint k;
 
   if (!is_pooled (step) || step->n_in < 2)
@@ -289,9 +411,9 @@ lpt_prepare_float_mean (LptProgram   *program,
       v.out[k] = v.stride[k] = v.dilation[k] = 1;
       v.pad[k] = v.pad_end[k] = 0;
     }
-  p = window_new (program, step, WINDOW_MEAN, &v);
-  p->exclude_pad = TRUE;
-  set_form (step, p, LPT_LAYOUT_TYPED);      /* one pixel, or without its axes */
+  form = form_new (step, 1);
+  add_window (form, 0, program, step, WINDOW_MEAN, &v)->exclude_pad = TRUE;
+  set_form (step, form, LPT_LAYOUT_TYPED);      /* one pixel, or without its axes */
 
   return TRUE;
 }

@@ -5,14 +5,24 @@
 #pragma once
 
 #include "executor/operators/lpt-operators.h"
+#include "executor/operators/phases.h"
 #include "eval/lpt-window.h"
 
 gboolean lpt_is_real_constant (const LptProgramValue *value);
 /* Every element of a real constant is finite: then a product with zero is zero. */
 gboolean lpt_is_finite        (const LptProgramValue *value);
 
-/* Constant weights of @op, input 1, in panels: @groups matrices of @k x @n, element (k, n) at k * @k_stride + n * @n_stride. */
-const float *lpt_float_pack (LptProgram *program, const LptProgramOp *op, gsize groups, gsize k, gsize n, ptrdiff_t k_stride, ptrdiff_t n_stride);
+/* Constant weights: @groups matrices of @k x @n, element (k, n) at k * @k_stride + n * @n_stride; @key: which of the op's, NULL: all. */
+typedef struct
+{
+  const float  *data;        /* NULL: no memory */
+  gconstpointer key;
+  gsize         key_size, groups, k, n;
+  ptrdiff_t     k_stride, n_stride;
+} LptFloatPacks;
+
+/* In panels, which belong to the plan. */
+const float *lpt_float_pack (LptProgram *program, const LptProgramOp *op, const LptFloatPacks *packs);
 
 /* Additions of a constant by column and of a value of the same shape, ReLU or Clamp, then a function (x * Sigmoid (x), too)
  * and, where there was none before, an addition: as far as only they read the result. */
@@ -28,8 +38,8 @@ typedef struct
   LptProgramOp *last;        /* last op fused */
 } LptFloatEpilogue;
 
-/* @op: whose third input may be a bias; @axis: of the columns in its result. Fuses what it takes in. */
-void     lpt_float_epilogue_init  (LptFloatEpilogue *end, LptProgram *program, LptProgramOp *op, gint axis, gsize columns);
+/* @op: whose input @bias may be one; @axis: of the columns in its result. Fuses what it takes in. */
+void     lpt_float_epilogue_init  (LptFloatEpilogue *end, LptProgram *program, LptProgramOp *op, guint bias, gint axis, gsize columns);
 void     lpt_float_epilogue_clear (LptFloatEpilogue *end);
 
 /* Sets the form's output, and the residual as its second input, for which there is room, all in @layout. */
@@ -63,3 +73,5 @@ void     lpt_float_copy_rows   (const float **rows, gsize n, gsize k, float *to)
 
 /* GroupConvolution with one channel in each group, which lpt_prepare_float_conv() has looked at. */
 gboolean lpt_prepare_float_dwconv (LptProgram *program, LptProgramOp *op, const LptWindow *window);
+/* The same of GroupConvolutionBackpropData, which lpt_prepare_float_deconv() has looked at. */
+void     lpt_prepare_float_dwdeconv (LptProgram *program, LptProgramOp *op, const LptWindow *window, const LptPhases *phases);

@@ -12,6 +12,7 @@
 typedef gboolean (*LptOpPrepare) (LptProgram *program, LptProgramOp *op);
 
 gboolean lpt_prepare_conv         (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_deconv       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_matmul       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_batch_matmul (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_max_pool     (LptProgram *program, LptProgramOp *op);
@@ -31,6 +32,7 @@ gboolean lpt_prepare_rows         (LptProgram *program, LptProgramOp *op);
 
 /* Ops that stay real. */
 gboolean lpt_prepare_float_conv     (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_float_deconv   (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_matmul   (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_max_pool (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_avg_pool (LptProgram *program, LptProgramOp *op);

@@ -6,8 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "executor/operators/lpt-operators.h"
-#include "eval/lpt-window.h"
+#include "executor/operators/conv.h"
 
 /* Channels of a task where there are too few rows for the threads, and bytes that are worth several tasks. */
 #define CHANNELS 256
@@ -77,7 +76,8 @@ pool_bind (LptProgramOp *op)
 
   pool->pixel_stride = op->form.in[0].value->pitch;
   pool->row_stride = pool->shape.iw * op->form.in[0].value->pitch;
-  pool->image_stride = pool->shape.ih * pool->row_stride;
+  pool->plane_stride = pool->shape.ih * pool->row_stride;
+  pool->image_stride = pool->shape.id * pool->plane_stride;
   pool->ldo = op->form.out->pitch;
 }
 
@@ -168,9 +168,9 @@ pool_new (const LptProgram   *program,
   Pool *p = g_new0 (Pool, 1);
 
   p->pool = (LptPoolOp) { .kernel = program->kernels.pool, .epilogue_kernel = program->kernels.epilogue, .form = form, .shape = *s };
-  p->rows = s->batch * s->oh;
+  p->rows = s->batch * s->od * s->oh;
   p->per_task = lpt_pool_tiling (s);
-  p->channels = p->rows < FEW_ROWS && s->ih * s->iw * s->ic > MANY_BYTES ? CHANNELS : s->ic;
+  p->channels = p->rows < FEW_ROWS && s->id * s->ih * s->iw * s->ic > MANY_BYTES ? CHANNELS : s->ic;
   p->workspace = (lpt_pool_workspace (&p->pool) + 63) & ~(gsize) 63;
 
   return p;
@@ -187,7 +187,7 @@ set_form (LptProgramOp *step,
     .out = step->out[0], .out_layout = LPT_LAYOUT_CODES_LAST, .out_pitched = TRUE });
 }
 
-/* Geometry of one or two spatial axes; FALSE for others. */
+/* FALSE: no such geometry. */
 static gboolean
 pool_shape (const LptProgramOp *step,
             const LptInts      *kernel,
@@ -198,17 +198,14 @@ pool_shape (const LptProgramOp *step,
   const LptShape *x = &step->in[0]->array.shape, *y = &step->out[0]->array.shape;
   guint k;
 
-  if ((x->rank != 3 && x->rank != 4) || y->rank != x->rank || kernel->n != (guint) x->rank - 2 ||
+  if (x->rank < 3 || x->rank > 5 || y->rank != x->rank || kernel->n != (guint) x->rank - 2 ||
       !lpt_window_init (v, x->rank - 2, x->dims + 2, y->dims + 2, kernel->v, &attrs, NULL))
     return FALSE;
-  for (k = 1; k < 3; k++)
+  for (k = 0; k < 3; k++)
     if (v->pad[k] < 0 || v->pad_end[k] < 0)
       return FALSE;
-  *s = (LptConvShape) { .batch = (gsize) x->dims[0], .ih = (gsize) v->in[1], .iw = (gsize) v->in[2], .ic = (gsize) x->dims[1],
-                        .oh = (gsize) v->out[1], .ow = (gsize) v->out[2], .oc = (gsize) x->dims[1], .groups = 1,
-                        .kh = (gsize) v->kernel[1], .kw = (gsize) v->kernel[2], .stride_h = (gsize) v->stride[1],
-                        .stride_w = (gsize) v->stride[2], .dilation_h = (gsize) v->dilation[1],
-                        .dilation_w = (gsize) v->dilation[2], .pad_top = (gsize) v->pad[1], .pad_left = (gsize) v->pad[2] };
+  *s = (LptConvShape) { .batch = (gsize) x->dims[0], .ic = (gsize) x->dims[1], .oc = (gsize) x->dims[1], .groups = 1 };
+  lpt_conv_shape_take (s, v);
 
   return TRUE;
 }
@@ -246,9 +243,10 @@ lpt_prepare_avg_pool (LptProgram   *program,
   p = pool_new (program, LPT_POOL_AVERAGE, &s);
   p->sums = sums;
   p->pool.count_padding = !a->exclude_pad;
+  p->pool.pad_back = (gsize) v.pad_end[0];
   p->pool.pad_bottom = (gsize) v.pad_end[1];
   p->pool.pad_right = (gsize) v.pad_end[2];
-  set_average (p, step, 1, s.kh * s.kw);
+  set_average (p, step, 1, s.kd * s.kh * s.kw);
 
   set_form (step, p);
 
@@ -286,7 +284,7 @@ lpt_prepare_reduce (LptProgram   *program,
   /* A row for each element before the axes, a column for each behind them. */
   s = (LptConvShape) { .batch = (gsize) x->dims[0] * size[0], .ih = size[1], .iw = size[2], .ic = (gsize) x->dims[1], .oh = 1,
                        .ow = size[2], .oc = (gsize) x->dims[1], .groups = 1, .kh = size[1], .kw = 1, .stride_h = 1,
-                       .stride_w = 1, .dilation_h = 1, .dilation_w = 1 };
+                       .stride_w = 1, .dilation_h = 1, .dilation_w = 1, .id = 1, .od = 1, .kd = 1, .stride_d = 1, .dilation_d = 1 };
   p = pool_new (program, adds ? LPT_POOL_AVERAGE : LPT_POOL_MAX, &s);
   if (step->node->op == LPT_OP_REDUCE_MIN)
     p->pool.flip = 0xff;

@@ -16,7 +16,9 @@ typedef struct {
   Case           c;
   uint8_t       *in, *weights, *residual;
   LptConvWeights w;
-  size_t         pixel, row, image, channel, ldo, ldr, pixels, element;
+  size_t         pixel, row, plane, image, channel, ldo, ldr, pixels, element;
+  LptConvPlace   place;
+  bool           apart;
   int32_t       *bias, *zps, *mult, *shift, *rest, *sums;
   LptRequantFma  fma;
   LptEpilogue    e;
@@ -27,18 +29,32 @@ typedef struct {
 } Data;
 
 static size_t
-out_size (size_t in, size_t k, size_t stride, size_t dilation, size_t pad)
+out_size (size_t in, size_t k, size_t stride, size_t dilation, ptrdiff_t pad)
 {
-  size_t reach = (k - 1) * dilation + 1;
+  size_t reach = (k - 1) * dilation + 1, padded = in + (pad < 0 ? 0 : 2 * (size_t) pad);
 
-  return in + 2 * pad < reach ? 0 : (in + 2 * pad - reach) / stride + 1;
+  return padded < reach ? 0 : (padded - reach) / stride + 1;
+}
+
+/* In a larger output, where one pixel is ldo or ldr from the next. */
+static LptConvPlace
+random_place (const LptConvShape *s)
+{
+  LptConvPlace p = { .x = (size_t) random_range (1, 3) };
+
+  p.y = p.x * s->ow * (size_t) random_range (1, 2);
+  p.z = p.y * s->oh + (size_t) random_range (0, 2);
+  p.image = p.z * s->od;
+  p.first = (size_t) random_range (0, 2);
+  return p;
 }
 
 static void
 data_init (Data *d, const Case *c)
 {
   const LptConvShape *s = &c->s;
-  size_t icg = s->ic / s->groups, ocg = s->oc / s->groups, params = s->oc + LPT_CHANNEL_PAD - 1, n_stages, taps = s->kh * s->kw;
+  size_t icg = s->ic / s->groups, ocg = s->oc / s->groups, params = s->oc + LPT_CHANNEL_PAD - 1, n_stages;
+  size_t taps = s->kd * s->kh * s->kw, all;
   const LptEpilogueKernel *scalar = lpt_epilogue_kernels (&n_stages) + 0;
   int32_t acc[1 + 16];
 
@@ -47,9 +63,10 @@ data_init (Data *d, const Case *c)
   d->c = *c;
   if (c->planar)
     {
-      d->channel = s->ih * s->iw + 3;
+      d->channel = s->id * s->ih * s->iw + 3;
       d->pixel = 1;
       d->row = s->iw;
+      d->plane = s->ih * s->iw;
       d->image = s->ic * d->channel;
     }
   else
@@ -57,9 +74,10 @@ data_init (Data *d, const Case *c)
       d->channel = 1;
       d->pixel = s->ic + (random_u32 () % 2 ? 0 : 5);
       d->row = d->pixel * s->iw + (random_u32 () % 2 ? 0 : 7);
-      d->image = d->row * s->ih;
+      d->plane = d->row * s->ih + (random_u32 () % 2 ? 0 : 3);
+      d->image = d->plane * s->id;
     }
-  d->in = exact_bytes ((s->batch - 1) * d->image + (s->ih - 1) * d->row + (s->iw - 1) * d->pixel
+  d->in = exact_bytes ((s->batch - 1) * d->image + (s->id - 1) * d->plane + (s->ih - 1) * d->row + (s->iw - 1) * d->pixel
                        + (s->ic - 1) * d->channel + 1);
   d->weights = exact_bytes (taps * icg * s->oc);
   d->w = (LptConvWeights) { .data = d->weights, .is_unsigned = c->is_unsigned };
@@ -123,40 +141,45 @@ data_init (Data *d, const Case *c)
     d->e.fma = d->fma;
   lpt_epilogue_prepare (&d->e, s->oc, 1 << 30);
   d->element = c->q8 ? 1 : 4;
-  d->pixels = s->batch * s->oh * s->ow;
+  d->pixels = s->batch * s->od * s->oh * s->ow;
+  d->apart = random_u32 () % 3 == 0;
+  d->place = d->apart ? random_place (s) : (LptConvPlace) { 0, 1, s->ow, s->oh * s->ow, s->od * s->oh * s->ow };
+  all = lpt_conv_place_at (&d->place, s, d->pixels - 1) + 1;
   d->ldo = s->oc * d->element + (c->q8 ? 1 : 4);
   d->ldr = s->oc + 2;
-  d->residual = exact_bytes (d->pixels * d->ldr);
-  d->want = buffer_new ((d->pixels - 1) * d->ldo + s->oc * d->element);
+  d->residual = exact_bytes (all * d->ldr);
+  d->want = buffer_new ((all - 1) * d->ldo + s->oc * d->element);
   d->got = buffer_new (d->want.size);
 
   for (size_t m = 0; m < d->pixels; m++)
     for (size_t n = 0; n < s->oc; n++)
       {
-        size_t b = m / s->ow / s->oh, oy = m / s->ow % s->oh, ox = m % s->ow, g = n / ocg;
+        size_t b = m / s->ow / s->oh / s->od, oz = m / s->ow / s->oh % s->od, oy = m / s->ow % s->oh, ox = m % s->ow, g = n / ocg;
+        size_t at = lpt_conv_place_at (&d->place, s, m);
         uint32_t sum = 0, window = 0;
         int32_t row_sum;
 
-        for (size_t ky = 0; ky < s->kh; ky++)
+        for (size_t ky = 0; ky < s->kd * s->kh; ky++)
           for (size_t kx = 0; kx < s->kw; kx++)
             for (size_t ch = 0; ch < icg; ch++)
               {
-                size_t y = oy * s->stride_h + ky * s->dilation_h - s->pad_top;
-                size_t x = ox * s->stride_w + kx * s->dilation_w - s->pad_left;
+                size_t z = oz * s->stride_d + ky / s->kh * s->dilation_d - (size_t) s->pad_front;
+                size_t y = oy * s->stride_h + ky % s->kh * s->dilation_h - (size_t) s->pad_top;
+                size_t x = ox * s->stride_w + kx * s->dilation_w - (size_t) s->pad_left;
                 int32_t v = d->pad;
                 int8_t w = (int8_t) (d->weights[(ptrdiff_t) ky * d->w.ky_stride + (ptrdiff_t) kx * d->w.kx_stride
                                                 + (ptrdiff_t) ch * d->w.c_stride + (ptrdiff_t) n * d->w.n_stride]
                                      ^ (c->is_unsigned ? 0x80 : 0));
 
-                if (y < s->ih && x < s->iw)
-                  v = d->in[b * d->image + y * d->row + x * d->pixel + (g * icg + ch) * d->channel];
+                if (z < s->id && y < s->ih && x < s->iw)
+                  v = d->in[b * d->image + z * d->plane + y * d->row + x * d->pixel + (g * icg + ch) * d->channel];
                 sum += (uint32_t) (v * w);
                 window += (uint32_t) v;
               }
         acc[0] = (int32_t) sum;
         row_sum = (int32_t) window;
-        scalar->run (&d->e, 1, 1, n, acc, 1, &row_sum, d->want.data + m * d->ldo + n * d->element, 0,
-                     d->residual + m * d->ldr + n, 0);
+        scalar->run (&d->e, 1, 1, n, acc, 1, &row_sum, d->want.data + at * d->ldo + n * d->element, 0,
+                     d->residual + at * d->ldr + n, 0);
       }
 }
 
@@ -190,9 +213,10 @@ data_check (const Data *d, const char *what)
     return true;
   while (d->want.all[at] == d->got.all[at])
     at++;
-  printf ("# %s batch %zu in %zux%zux%zu out %zux%zux%zu groups %zu kernel %zux%zu stride %zu %zu dilation %zu %zu pad %zu %zu"
-          " q8 %d: byte %zd\n", what, s->batch, s->ih, s->iw, s->ic, s->oh, s->ow, s->oc, s->groups, s->kh, s->kw,
-          s->stride_h, s->stride_w, s->dilation_h, s->dilation_w, s->pad_top, s->pad_left, d->c.q8, (ptrdiff_t) at - GUARD);
+  printf ("# %s batch %zu in %zux%zux%zux%zu out %zux%zux%zux%zu groups %zu kernel %zux%zux%zu stride %zu %zu %zu dilation %zu %zu %zu"
+          " pad %td %td %td q8 %d apart %d: byte %zd\n", what, s->batch, s->id, s->ih, s->iw, s->ic, s->od, s->oh, s->ow, s->oc, s->groups,
+          s->kd, s->kh, s->kw, s->stride_d, s->stride_h, s->stride_w, s->dilation_d, s->dilation_h, s->dilation_w, s->pad_front,
+          s->pad_top, s->pad_left, d->c.q8, d->apart, (ptrdiff_t) at - GUARD);
   return false;
 }
 
@@ -207,8 +231,8 @@ run_conv (const LptGemmKernel *row, const Case *c)
   data_init (&d, c);
 
   LptConv conv = { .kernel = row, .epilogue_kernel = lpt_epilogue_kernel (row->needs), .epilogue = &d.e, .shape = *s,
-                   .pad_value = d.pad, .in = d.in, .pixel_stride = d.pixel, .row_stride = d.row, .image_stride = d.image,
-                   .channel_stride = d.channel, .out = d.got.data, .ldo = d.ldo,
+                   .pad_value = d.pad, .in = d.in, .pixel_stride = d.pixel, .row_stride = d.row, .plane_stride = d.plane,
+                   .image_stride = d.image, .place = d.apart ? &d.place : NULL, .channel_stride = d.channel, .out = d.got.data, .ldo = d.ldo,
                    .residual = d.e.add ? d.residual : NULL, .ldr = d.ldr };
   void *packed = aligned_bytes (lpt_conv_packed_size (row, s)), *workspace = aligned_bytes (lpt_conv_workspace (&conv));
 
@@ -240,15 +264,15 @@ run_dwconv (const LptDwconvKernel *row, const Case *c)
 
   LptDwconv conv = { .kernel = row, .epilogue_kernel = lpt_epilogue_kernel (row->needs), .epilogue = &d.e, .shape = *s,
                      .pad_value = d.pad, .in = d.in, .pixel_stride = d.pixel, .row_stride = d.row,
-                     .image_stride = d.image, .out = d.got.data, .ldo = d.ldo,
+                     .plane_stride = d.plane, .image_stride = d.image, .place = d.apart ? &d.place : NULL, .out = d.got.data, .ldo = d.ldo,
                      .residual = d.e.add ? d.residual : NULL, .ldr = d.ldr };
   void *packed = aligned_bytes (lpt_dwconv_packed_size (s)), *workspace = aligned_bytes (lpt_dwconv_workspace (&conv));
 
   lpt_dwconv_pack (s, &d.w, packed, d.sums);
   conv.packed = packed;
-  for (size_t r = 0; r < s->batch * s->oh; r += step)
+  for (size_t r = 0, all = s->batch * s->od * s->oh; r < all; r += step)
     {
-      size_t end = r + step < s->batch * s->oh ? r + step : s->batch * s->oh;
+      size_t end = r + step < all ? r + step : all;
 
       lpt_dwconv_tile (&conv, r, end, 0, cut, workspace);
       if (cut < s->oc)
@@ -270,7 +294,8 @@ random_case (bool depthwise)
                         .iw = (size_t) random_range (1, 20), .kh = (size_t) random_range (1, 5),
                         .kw = (size_t) random_range (1, 5), .stride_h = (size_t) random_range (1, 3),
                         .stride_w = (size_t) random_range (1, 3), .dilation_h = 1, .dilation_w = 1,
-                        .pad_top = (size_t) random_range (0, 3), .pad_left = (size_t) random_range (0, 3), .groups = 1 },
+                        .pad_top = random_range (-1, 3), .pad_left = random_range (-1, 3), .groups = 1,
+                        .id = 1, .od = 1, .kd = 1, .stride_d = 1, .dilation_d = 1 },
                  .is_unsigned = random_u32 () % 2, .q8 = random_u32 () % 4 != 0, .residual = random_u32 () % 3 == 0,
                  .hwio = random_u32 () % 2 };
 
@@ -278,6 +303,15 @@ random_case (bool depthwise)
         {
           c.s.dilation_h = (size_t) random_range (1, 2);
           c.s.dilation_w = (size_t) random_range (1, 3);
+        }
+      if (random_u32 () % 3 == 0)
+        {
+          c.s.id = (size_t) random_range (1, 5);
+          c.s.kd = (size_t) random_range (1, 3);
+          c.s.stride_d = (size_t) random_range (1, 2);
+          c.s.dilation_d = (size_t) random_range (1, 2);
+          c.s.pad_front = random_range (-1, 2);
+          c.s.od = out_size (c.s.id, c.s.kd, c.s.stride_d, c.s.dilation_d, c.s.pad_front);
         }
       if (random_u32 () % 3 == 0)
         c.s.kh = c.s.kw = random_u32 () % 2 ? 3 : 1;
@@ -313,7 +347,7 @@ random_case (bool depthwise)
       /* Asymmetric padding: one row or column less at the end. */
       c.s.oh -= c.s.oh > 1 && random_u32 () % 3 == 0;
       c.s.ow -= c.s.ow > 1 && random_u32 () % 3 == 0;
-      if (c.s.oh && c.s.ow)
+      if (c.s.od && c.s.oh && c.s.ow)
         return c;
     }
 }
@@ -324,7 +358,7 @@ main (void)
   LptCpu cpu = test_cpu ();
   size_t n;
   const LptGemmKernel *gemm = lpt_gemm_kernels (&n);
-  enum { N = 400 };
+  enum { N = 600 };
 
   for (size_t i = 0; i < n; i++)
     {
@@ -341,10 +375,12 @@ main (void)
 
           ok = run_conv (&gemm[i], &c) && ok;
         }
-      Case first = { .s = { 1, 37, 41, 3, 19, 21, 64, 1, 7, 7, 2, 2, 1, 1, 3, 3 }, .q8 = true };
-      Case wide = { .s = { 2, 9, 230, 3, 9, 230, 20, 1, 3, 3, 1, 1, 1, 1, 1, 1 }, .q8 = true, .planar = true };
-      ok = run_conv (&gemm[i], &first) && run_conv (&gemm[i], &wide) && ok;
-      test_report (ok, "convolution on %s: %d cases", gemm[i].name, N + 2);
+      Case first = { .s = { 1, 37, 41, 3, 19, 21, 64, 1, 7, 7, 2, 2, 1, 1, 3, 3, 1, 1, 1, 1, 1, 0 }, .q8 = true };
+      Case wide = { .s = { 2, 9, 230, 3, 9, 230, 20, 1, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0 }, .q8 = true, .planar = true };
+      Case deep = { .s = { 1, 9, 70, 3, 9, 70, 20, 1, 3, 3, 1, 1, 1, 1, 1, 1, 6, 6, 3, 1, 1, 1 }, .q8 = true, .planar = true };
+
+      ok = run_conv (&gemm[i], &first) && run_conv (&gemm[i], &wide) && run_conv (&gemm[i], &deep) && ok;
+      test_report (ok, "convolution on %s: %d cases", gemm[i].name, N + 3);
     }
 
   const LptDwconvKernel *dw = lpt_dwconv_kernels (&n);

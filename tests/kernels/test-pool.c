@@ -23,17 +23,18 @@ reference (const LptPoolOp *p, size_t r, size_t ox, size_t c)
   int64_t sum = 0, n = 0, padded = 0, taps;
   int32_t best = -1, v;
 
-  for (size_t ky = 0; ky < s->kh; ky++)
+  for (size_t row = 0; row < s->kd * s->kh; row++)
     for (size_t kx = 0; kx < s->kw; kx++)
       {
-        ptrdiff_t y = (ptrdiff_t) (r % s->oh * s->stride_h + ky * s->dilation_h) - (ptrdiff_t) s->pad_top;
-        ptrdiff_t x = (ptrdiff_t) (ox * s->stride_w + kx * s->dilation_w) - (ptrdiff_t) s->pad_left;
+        ptrdiff_t z = (ptrdiff_t) (r / s->oh % s->od * s->stride_d + row / s->kh * s->dilation_d) - s->pad_front;
+        ptrdiff_t y = (ptrdiff_t) (r % s->oh * s->stride_h + row % s->kh * s->dilation_h) - s->pad_top;
+        ptrdiff_t x = (ptrdiff_t) (ox * s->stride_w + kx * s->dilation_w) - s->pad_left;
         uint8_t q;
 
-        padded += y < (ptrdiff_t) (s->ih + p->pad_bottom) && x < (ptrdiff_t) (s->iw + p->pad_right);
-        if (y < 0 || x < 0 || y >= (ptrdiff_t) s->ih || x >= (ptrdiff_t) s->iw)
+        padded += z < (ptrdiff_t) (s->id + p->pad_back) && y < (ptrdiff_t) (s->ih + p->pad_bottom) && x < (ptrdiff_t) (s->iw + p->pad_right);
+        if (z < 0 || y < 0 || x < 0 || z >= (ptrdiff_t) s->id || y >= (ptrdiff_t) s->ih || x >= (ptrdiff_t) s->iw)
           continue;
-        q = p->in[r / s->oh * p->image_stride + (size_t) y * p->row_stride + (size_t) x * p->pixel_stride + c] ^ p->flip;
+        q = p->in[r / s->oh / s->od * p->image_stride + (size_t) z * p->plane_stride + (size_t) y * p->row_stride + (size_t) x * p->pixel_stride + c] ^ p->flip;
         sum += q;
         n++;
         best = q > best ? q : best;
@@ -57,13 +58,24 @@ run_case (const LptPoolKernel *row, bool big)
                      .kh = (size_t) random_range (1, 4), .kw = (size_t) random_range (1, 4),
                      .stride_h = (size_t) random_range (1, 3), .stride_w = (size_t) random_range (1, 3),
                      .dilation_h = (size_t) random_range (1, 2), .dilation_w = 1,
-                     .pad_top = (size_t) random_range (0, 2), .pad_left = (size_t) random_range (0, 2), .groups = 1 };
+                     .pad_top = random_range (0, 2), .pad_left = random_range (0, 2), .groups = 1,
+                     .id = 1, .od = 1, .kd = 1, .stride_d = 1, .dilation_d = 1 };
   int32_t mult[1000], shift[1000];
   float scale[1000];
   bool ok = true;
 
+  if (random_u32 () % 2)
+    {
+      s.id = (size_t) random_range (1, 5);
+      s.od = (size_t) random_range (1, 3);
+      s.kd = (size_t) random_range (1, 3);
+      s.stride_d = (size_t) random_range (1, 2);
+      s.dilation_d = (size_t) random_range (1, 2);
+      s.pad_front = random_range (0, 2);
+    }
   if (big)
     {
+      s.kd = 1;
       s.kh = s.ih = 29;
       s.kw = s.iw = 31;
       s.pad_top = s.pad_left = 0;
@@ -85,11 +97,11 @@ run_case (const LptPoolKernel *row, bool big)
   size_t pixel = s.ic + (size_t) random_range (0, 3);
   LptPoolOp p = { .kernel = row, .epilogue_kernel = lpt_epilogue_kernel (row->needs),
                   .form = (LptPoolForm) (random_u32 () % 3), .shape = s, .flip = random_u32 () % 2 ? 0x80 : 0,
-                  .count_padding = random_u32 () % 2, .pad_bottom = (size_t) random_range (0, 2),
+                  .count_padding = random_u32 () % 2, .pad_back = (size_t) random_range (0, 2), .pad_bottom = (size_t) random_range (0, 2),
                   .pad_right = (size_t) random_range (0, 2), .finish = divide, .finish_data = &s, .scheme = (LptRequantScheme) (random_u32 () % LPT_REQUANT_N_SCHEMES),
                   .zero = random_range (0, 255), .zp = random_range (0, 255), .lo = 0, .hi = 255, .mult = mult,
                   .shift = shift, .scale = scale, .pixel_stride = pixel, .row_stride = pixel * s.iw,
-                  .image_stride = pixel * s.iw * s.ih, .ldo = s.ic + 3 };
+                  .plane_stride = pixel * s.iw * s.ih, .image_stride = pixel * s.iw * s.ih * s.id, .ldo = s.ic + 3 };
 
   if (random_u32 () % 3 == 0)
     {
@@ -97,9 +109,9 @@ run_case (const LptPoolKernel *row, bool big)
       p.lo = -128;
       p.hi = 127;
     }
-  p.in = exact_bytes (pixel * s.iw * s.ih * s.batch);
+  p.in = exact_bytes (pixel * s.iw * s.ih * s.id * s.batch);
 
-  size_t rows = s.batch * s.oh;
+  size_t rows = s.batch * s.od * s.oh;
   Buffer got = buffer_new ((rows * s.ow - 1) * p.ldo + s.ic);
   void *workspace = aligned_bytes (lpt_pool_workspace (&p));
 

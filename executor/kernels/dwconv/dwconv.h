@@ -2,7 +2,7 @@
  *
  *   out[y][x][c*mult + j] = stage (sum over ky, kx of in[y*sh - pt + ky*dh][x*sw - pl + kx*dw][c] * w[ky][kx][c*mult + j])
  *
- * Weights are s8 with zero point 0 (others go through igemm). Packed once, the same for every instruction set:
+ * and with planes in front: their rows are more rows of a column. Weights are s8 with zero point 0. Packed once, the same for every instruction set:
  * [16 channels][kx][ky / 4][channel][4], ky padded with zeros, so that four rows of a column meet four
  * weights in one dot product.
  *
@@ -65,10 +65,11 @@ typedef struct {
   uint8_t                  pad_value;
   const uint8_t           *pad_values;     /* [ic]: one for each channel, or NULL */
   const uint8_t           *in;
-  size_t                   pixel_stride, row_stride, image_stride;
+  size_t                   pixel_stride, row_stride, plane_stride, image_stride;
   const void              *packed;
   void                    *out;
   size_t                   ldo;
+  const LptConvPlace      *place;          /* NULL: of output and residual, pixels stand one behind the other */
   const uint8_t           *residual;
   size_t                   ldr;
 } LptDwconv;
@@ -77,7 +78,7 @@ size_t lpt_dwconv_packed_size (const LptConvShape *s);
 void   lpt_dwconv_pack        (const LptConvShape *s, const LptConvWeights *w, void *packed, int32_t *col_sum);
 size_t lpt_dwconv_workspace   (const LptDwconv *d);
 
-/* Output rows [r0, r1) of batch * oh, output channels [c0, c1), c0 a multiple of 16, c1 too or oc. */
+/* Output rows [r0, r1) of batch * od * oh, output channels [c0, c1), c0 a multiple of 16, c1 too or oc. */
 void   lpt_dwconv_tile        (const LptDwconv *d, size_t r0, size_t r1, size_t c0, size_t c1, void *workspace);
 
 /* A partition for lpt_parallel_for (): output rows and channels. */

@@ -32,13 +32,20 @@ lpt_dwconv_kernel (LptCpu cpu)
   return row;
 }
 
+/* Rows of a column. */
+static size_t
+column_rows (const LptConvShape *s)
+{
+  return s->kd * s->kh;
+}
+
 size_t
 lpt_dwconv_packed_size (const LptConvShape *s)
 {
-  size_t per_channel, size;
+  size_t rows, per_channel, size;
 
-  if (s->kh > SIZE_MAX - 3 || s->oc > SIZE_MAX - 15
-      || __builtin_mul_overflow (s->kw, (s->kh + 3) / 4 * 4, &per_channel)
+  if (__builtin_mul_overflow (s->kd, s->kh, &rows) || rows > SIZE_MAX - 3 || s->oc > SIZE_MAX - 15
+      || __builtin_mul_overflow (s->kw, (rows + 3) / 4 * 4, &per_channel)
       || __builtin_mul_overflow (per_channel, (s->oc + 15) / 16 * 16, &size))
     return 0;
   return size;
@@ -47,7 +54,7 @@ lpt_dwconv_packed_size (const LptConvShape *s)
 void
 lpt_dwconv_pack (const LptConvShape *s, const LptConvWeights *w, void *packed, int32_t *col_sum)
 {
-  size_t groups = (s->kh + 3) / 4;
+  size_t rows = column_rows (s), groups = (rows + 3) / 4;
   uint8_t flip = w->is_unsigned ? 0x80 : 0;
 
   memset (packed, 0, lpt_dwconv_packed_size (s));
@@ -57,7 +64,7 @@ lpt_dwconv_pack (const LptConvShape *s, const LptConvWeights *w, void *packed, i
       uint32_t sum = 0;
 
       for (size_t kx = 0; kx < s->kw; kx++)
-        for (size_t ky = 0; ky < s->kh; ky++)
+        for (size_t ky = 0; ky < rows; ky++)
           {
             uint8_t byte = *((const uint8_t *) w->data + (ptrdiff_t) ky * w->ky_stride + (ptrdiff_t) kx * w->kx_stride
                              + (ptrdiff_t) c * w->n_stride);
@@ -84,7 +91,7 @@ static size_t
 rows_at_once (const LptConvShape *s)
 {
   enum { COLUMNS = 128 };
-  size_t all = s->batch * s->oh, columns = n_columns (s), rows = columns == 0 || columns > COLUMNS / 2 ? 2 : COLUMNS / columns;
+  size_t all = s->batch * s->od * s->oh, columns = n_columns (s), rows = columns == 0 || columns > COLUMNS / 2 ? 2 : COLUMNS / columns;
 
   return rows < all ? rows : all;
 }
@@ -94,31 +101,36 @@ lpt_dwconv_workspace (const LptDwconv *d)
 {
   const LptConvShape *s = &d->shape;
 
-  return ALIGN_64 (rows_at_once (s) * n_columns (s) * s->kh * sizeof (void *)) + ALIGN_64 (s->ic);
+  return ALIGN_64 (rows_at_once (s) * n_columns (s) * column_rows (s) * sizeof (void *)) + ALIGN_64 (s->ic);
 }
 
-/* Pointers of output row r, kh for each column. */
+/* Pointers of output row r, those of a column one behind the other. */
 static void
 fill_columns (const LptDwconv *d, size_t r, size_t columns, const uint8_t *pad_row, const uint8_t **cols)
 {
   const LptConvShape *s = &d->shape;
-  size_t left = s->pad_left < columns ? s->pad_left : columns, inside = s->iw < columns - left ? s->iw : columns - left;
+  size_t step = column_rows (s), left = s->pad_left < 0 ? 0 : (size_t) s->pad_left, skipped = s->pad_left < 0 ? (size_t) -s->pad_left : 0;
+  size_t z0 = r / s->oh % s->od * s->stride_d - (size_t) s->pad_front, y0 = r % s->oh * s->stride_h - (size_t) s->pad_top, inside;
 
-  for (size_t ky = 0; ky < s->kh; ky++)
+  left = left < columns ? left : columns;
+  inside = s->iw < skipped ? 0 : s->iw - skipped;
+  inside = inside < columns - left ? inside : columns - left;
+  for (size_t row = 0; row < step; row++)
     {
-      size_t y = r % s->oh * s->stride_h + ky * s->dilation_h - s->pad_top, i = 0;
-      const uint8_t **to = cols + ky;
+      size_t z = z0 + row / s->kh * s->dilation_d, y = y0 + row % s->kh * s->dilation_h, i = 0;
+      const uint8_t **to = cols + row;
 
-      if (y < s->ih)      /* above the image it is beyond its height, too */
+      if (z < s->id && y < s->ih)      /* before the image it is beyond its size, too */
         {
-          const uint8_t *x = d->in + r / s->oh * d->image_stride + y * d->row_stride;
+          const uint8_t *x = d->in + r / s->oh / s->od * d->image_stride + z * d->plane_stride + y * d->row_stride
+                             + skipped * d->pixel_stride;
 
-          for (; i < left; i++, to += s->kh)
+          for (; i < left; i++, to += step)
             *to = pad_row;
-          for (; i < left + inside; i++, to += s->kh, x += d->pixel_stride)
+          for (; i < left + inside; i++, to += step, x += d->pixel_stride)
             *to = x;
         }
-      for (; i < columns; i++, to += s->kh)
+      for (; i < columns; i++, to += step)
         *to = pad_row;
     }
 }
@@ -128,12 +140,13 @@ lpt_dwconv_tile (const LptDwconv *d, size_t r0, size_t r1, size_t c0, size_t c1,
 {
   const LptConvShape *s = &d->shape;
   size_t columns = n_columns (s), element = d->epilogue->store == LPT_STORE_Q8 ? 1 : 4, most = rows_at_once (s);
+  size_t column = column_rows (s), pixel = d->place ? d->place->x : 1;
   const uint8_t **cols = workspace;
-  uint8_t *pad_row = (uint8_t *) workspace + ALIGN_64 (most * columns * s->kh * sizeof (void *));
-  LptDwconvRun run = { .kh = s->kh, .kw = s->kw, .stride_w = s->stride_w, .dilation_w = s->dilation_w,
-                       .multiplier = s->oc / s->ic, .c0 = c0, .c1 = c1, .pixels = s->ow, .cols_step = columns * s->kh,
+  uint8_t *pad_row = (uint8_t *) workspace + ALIGN_64 (most * columns * column * sizeof (void *));
+  LptDwconvRun run = { .kh = column, .kw = s->kw, .stride_w = s->stride_w, .dilation_w = s->dilation_w,
+                       .multiplier = s->oc / s->ic, .c0 = c0, .c1 = c1, .pixels = s->ow, .cols_step = columns * column,
                        .packed = d->packed, .cols = cols, .epilogue = d->epilogue, .epilogue_kernel = d->epilogue_kernel,
-                       .ldo = d->ldo, .ldr = d->ldr };
+                       .ldo = d->ldo * pixel, .ldr = d->ldr * pixel };
 
   if (d->pad_values)
     memcpy (pad_row, d->pad_values, s->ic);
@@ -141,12 +154,14 @@ lpt_dwconv_tile (const LptDwconv *d, size_t r0, size_t r1, size_t c0, size_t c1,
     memset (pad_row, d->pad_value, s->ic);
   for (size_t r = r0; r < r1; r += run.rows)
     {
-      run.rows = r1 - r < most ? r1 - r : most;
-      run.follow = s->stride_h == s->dilation_h && r % s->oh + run.rows <= s->oh;
+      size_t first = d->place ? lpt_conv_place_at (d->place, s, r * s->ow) : r * s->ow;
+
+      run.rows = d->place ? 1 : r1 - r < most ? r1 - r : most;
+      run.follow = s->kd == 1 && s->stride_h == s->dilation_h && r % s->oh + run.rows <= s->oh;
       for (size_t y = 0; y < run.rows; y++)
         fill_columns (d, r + y, columns, pad_row, cols + y * run.cols_step);
-      run.out = (char *) d->out + r * s->ow * d->ldo + c0 * element;
-      run.residual = d->residual ? d->residual + r * s->ow * d->ldr + c0 : NULL;
+      run.out = (char *) d->out + first * d->ldo + c0 * element;
+      run.residual = d->residual ? d->residual + first * d->ldr + c0 : NULL;
       d->kernel->run (&run);
     }
 }
@@ -156,8 +171,8 @@ lpt_dwconv_tiling (const LptConvShape *s, LptCut *rows, LptCut *channels)
 {
   /* Parts of a few microseconds, of rows where there are enough. */
   enum { PRODUCTS = 160 * 1024, FEW_ROWS = 8 };
-  double want = (double) s->batch * (double) (s->oh * s->ow) * (double) s->oc * (double) (s->kh * s->kw) / PRODUCTS;
-  size_t all = s->batch * s->oh;
+  size_t all = s->batch * s->od * s->oh;
+  double want = (double) (all * s->ow) * (double) s->oc * (double) (s->kd * s->kh * s->kw) / PRODUCTS;
 
   *rows = lpt_cut_make (all, 1, all < FEW_ROWS ? 1 : want);
   *channels = lpt_cut_make (s->oc, 64, want / (double) rows->cuts);

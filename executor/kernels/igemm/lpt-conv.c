@@ -17,7 +17,8 @@ lpt_conv_kernel (const LptGemmKernel *best, const LptConvShape *s)
   size_t icg = s->ic / s->groups;
 
   /* Rows of very few channels would be copied in small pieces. */
-  return lpt_gemm_kernel_for (best, s->batch * s->oh * s->ow, s->kh > 1 && s->kw * icg < 16 ? 0 : s->kh * s->kw * icg);
+  return lpt_gemm_kernel_for (best, s->batch * s->od * s->oh * s->ow,
+                              s->kd * s->kh > 1 && s->kw * icg < 16 ? 0 : s->kd * s->kh * s->kw * icg);
 }
 
 static bool
@@ -41,7 +42,7 @@ copies_rows (const LptGemmKernel *kernel, const LptConvShape *s)
 static size_t
 conv_taps (const LptGemmKernel *kernel, const LptConvShape *s)
 {
-  return copies_rows (kernel, s) ? s->kh : s->kh * s->kw;
+  return copies_rows (kernel, s) ? s->kd * s->kh : s->kd * s->kh * s->kw;
 }
 
 static size_t
@@ -55,7 +56,8 @@ static size_t
 block_most (const LptConv *c)
 {
   const size_t copies = 512 * 1024;
-  size_t taps = conv_taps (c->kernel, &c->shape), k = conv_k (c->kernel, &c->shape), most = taps == 1 || c->kernel->sweep ? 448 : 112, step;
+  size_t taps = conv_taps (c->kernel, &c->shape), k = conv_k (c->kernel, &c->shape), step;
+  size_t most = (taps == 1 && !c->place) || c->kernel->sweep ? 448 : 112;
 
   if (!c->kernel->sweep)
     return most;
@@ -82,7 +84,7 @@ lpt_conv_pack (const LptGemmKernel *kernel, const LptConvShape *s, const LptConv
 {
   size_t ocg = s->oc / s->groups;
   size_t one = ALIGN_64 (lpt_gemm_packed_size (kernel, conv_taps (kernel, s), conv_k (kernel, s), ocg));
-  LptGemmWeights g = { .is_unsigned = w->is_unsigned, .taps = s->kh * s->kw, .k = s->ic / s->groups, .n = ocg,
+  LptGemmWeights g = { .is_unsigned = w->is_unsigned, .taps = s->kd * s->kh * s->kw, .k = s->ic / s->groups, .n = ocg,
                        .n_stride = w->n_stride, .k_stride = w->c_stride };
 
   /* Whole groups of four channels: the same bytes whether a tap is a pixel or a row of them. */
@@ -110,13 +112,23 @@ lpt_conv_pack (const LptGemmKernel *kernel, const LptConvShape *s, const LptConv
 /* --- geometry --- */
 
 typedef struct {
-  size_t image, y, x;
+  size_t plane, y, x;     /* plane: those of all images behind each other */
 } Pixel;
 
 static Pixel
 pixel_of (const LptConvShape *s, size_t m)
 {
   return (Pixel) { m / s->ow / s->oh, m / s->ow % s->oh, m % s->ow };
+}
+
+/* The input plane that tap kz of an output plane reads, or NULL: padding. */
+static const uint8_t *
+plane_of (const LptConv *c, size_t plane, size_t kz)
+{
+  const LptConvShape *s = &c->shape;
+  size_t z = plane % s->od * s->stride_d + kz * s->dilation_d - (size_t) s->pad_front;
+
+  return z < s->id ? c->in + plane / s->od * c->image_stride + z * c->plane_stride : NULL;
 }
 
 /* Bytes of a copied row: every column that a tap can reach, and room to read whole groups of four. */
@@ -136,13 +148,22 @@ copied_rows (const LptConv *c)
   return (out_rows - 1) * s->stride_h + (s->kh - 1) * s->dilation_h + 1;
 }
 
-/* Copied rows, and what is read behind a line's end. */
+/* Copied rows of each plane, and what is read behind a line's end. */
 static size_t
 ring_bytes (const LptConv *c)
 {
   const LptConvShape *s = &c->shape;
 
-  return copied_rows (c) * copied_row_bytes (s) + (c->kernel->sweep ? ALIGN_64 (16 * s->stride_w * s->ic) : 0);
+  return s->kd * copied_rows (c) * copied_row_bytes (s) + (c->kernel->sweep ? ALIGN_64 (16 * s->stride_w * s->ic) : 0);
+}
+
+/* Results of a block that are not neighbours in memory, room for those of a group's earlier channels, and their residuals. */
+static size_t
+apart_bytes (const LptConv *c)
+{
+  size_t element = c->epilogue->store == LPT_STORE_Q8 ? 1 : 4, row = ALIGN_64 (c->shape.oc * element);
+
+  return c->place ? (block_most (c) * (c->epilogue->add ? 2 : 1) + 1) * row : 0;
 }
 
 size_t
@@ -153,7 +174,7 @@ lpt_conv_workspace (const LptConv *c)
   size_t common = ALIGN_64 (taps * most * sizeof (void *)) + ALIGN_64 (most * sizeof (int32_t));
 
   /* Rows that the kernel copies come last. */
-  common += lpt_gemm_block_scratch (c->kernel, false, most, taps, conv_k (c->kernel, s));
+  common += lpt_gemm_block_scratch (c->kernel, false, most, taps, conv_k (c->kernel, s)) + apart_bytes (c);
   if (copies_rows (c->kernel, s) && s->ow > 0)
     return common + ring_bytes (c);
   return common + ALIGN_64 (s->ic / s->groups);
@@ -196,34 +217,35 @@ fill_run (const uint8_t **to, size_t n, const uint8_t *x, size_t step)
 
 /* One tap of pixels from p on: line by line padding, a run inside, padding. */
 static void
-fill_tap (const LptConv *c, Pixel p, size_t pixels, size_t ky, size_t kx, size_t channel, const uint8_t *pad_row,
-          const uint8_t **to)
+fill_tap (const LptConv *c, Pixel p, size_t pixels, size_t tap, size_t channel, const uint8_t *pad_row, const uint8_t **to)
 {
   const LptConvShape *s = &c->shape;
-  ptrdiff_t offset = (ptrdiff_t) (kx * s->dilation_w) - (ptrdiff_t) s->pad_left;
+  const size_t kx = tap % s->kw, ky = tap / s->kw % s->kh, kz = tap / s->kw / s->kh;
+  const uint8_t *plane = plane_of (c, p.plane, kz);
+  ptrdiff_t offset = (ptrdiff_t) (kx * s->dilation_w) - s->pad_left;
   size_t inside_from, inside_to, step = s->stride_w * c->pixel_stride;
 
   valid_columns (offset, s->stride_w, s->iw, &inside_from, &inside_to);
   for (size_t i = 0, n; i < pixels; i += n, to += n)
     {
-      size_t y = p.y * s->stride_h + ky * s->dilation_h - s->pad_top, from, end;
+      size_t y = p.y * s->stride_h + ky * s->dilation_h - (size_t) s->pad_top, from, end;
 
       n = s->ow - p.x < pixels - i ? s->ow - p.x : pixels - i;
       from = clamp_size (inside_from, p.x, p.x + n) - p.x;
       end = clamp_size (inside_to, p.x + from, p.x + n) - p.x;
-      if (y >= s->ih)
+      if (y >= s->ih || !plane)
         from = end = 0;
       fill_run (to, from, pad_row, 0);
       if (from < end)
         fill_run (to + from, end - from,
-                  c->in + p.image * c->image_stride + y * c->row_stride + channel
+                  plane + y * c->row_stride + channel
                   + (size_t) ((ptrdiff_t) ((p.x + from) * s->stride_w) + offset) * c->pixel_stride, step);
       fill_run (to + end, n - end, pad_row, 0);
       p.x = 0;
       if (++p.y == s->oh)
         {
           p.y = 0;
-          p.image++;
+          plane = plane_of (c, ++p.plane, kz);
         }
     }
 }
@@ -234,8 +256,9 @@ is_dense (const LptConv *c)
 {
   const LptConvShape *s = &c->shape;
 
-  return s->kh * s->kw == 1 && s->stride_h == 1 && s->stride_w == 1 && s->oh == s->ih && s->ow == s->iw && s->pad_top == 0
-         && s->pad_left == 0 && c->row_stride == s->iw * c->pixel_stride && c->image_stride == s->ih * c->row_stride;
+  return s->kd * s->kh * s->kw == 1 && s->stride_d * s->stride_h * s->stride_w == 1 && s->od == s->id && s->oh == s->ih && s->ow == s->iw
+         && s->pad_front == 0 && s->pad_top == 0 && s->pad_left == 0 && c->row_stride == s->iw * c->pixel_stride
+         && c->plane_stride == s->ih * c->row_stride && c->image_stride == s->id * c->plane_stride;
 }
 
 static void
@@ -247,8 +270,8 @@ fill_pointers (const LptConv *c, size_t m, size_t pixels, size_t channel, const 
   if (is_dense (c))
     fill_run (ptr, pixels, c->in + m * c->pixel_stride + channel, c->pixel_stride);
   else
-    for (size_t tap = 0; tap < s->kh * s->kw; tap++)
-      fill_tap (c, first, pixels, tap / s->kw, tap % s->kw, channel, pad_row, ptr + tap * block_most (c));
+    for (size_t tap = 0; tap < s->kd * s->kh * s->kw; tap++)
+      fill_tap (c, first, pixels, tap, channel, pad_row, ptr + tap * block_most (c));
 }
 
 /* --- few channels: rows copied with their padding --- */
@@ -256,37 +279,38 @@ fill_pointers (const LptConv *c, size_t m, size_t pixels, size_t channel, const 
 typedef struct {
   const LptConv *conv;
   uint8_t       *rows;
-  size_t         row_bytes, n_rows;   /* n_rows is the ring's size */
-  size_t         image;
-  ptrdiff_t      y1;                  /* rows of `image` before this one are in the ring, the last n_rows of them */
+  size_t         row_bytes, n_rows;   /* n_rows is the ring's size, for each tap along the planes */
+  size_t         plane;               /* of the output */
+  ptrdiff_t      y1;                  /* rows that it reads before this one are in the ring, the last n_rows of them */
 } RowRing;
 
 static uint8_t *
-ring_row (const RowRing *ring, ptrdiff_t y)
+ring_row (const RowRing *ring, size_t kz, ptrdiff_t y)
 {
-  size_t slot = (size_t) (y + (ptrdiff_t) ring->conv->shape.pad_top) % ring->n_rows;
+  size_t slot = (size_t) (y + ring->conv->shape.pad_top) % ring->n_rows;
 
-  return ring->rows + slot * ring->row_bytes;
+  return ring->rows + (kz * ring->n_rows + slot) * ring->row_bytes;
 }
 
 static void
-copy_row (const RowRing *ring, ptrdiff_t y)
+copy_row (const RowRing *ring, size_t kz, ptrdiff_t y)
 {
   const LptConv *c = ring->conv;
   const LptConvShape *s = &c->shape;
-  uint8_t *to = ring_row (ring, y);
+  const uint8_t *from = plane_of (c, ring->plane, kz);
+  uint8_t *to = ring_row (ring, kz, y);
   size_t width = (s->ow - 1) * s->stride_w + s->kw;
-  size_t left = s->pad_left < width ? s->pad_left : width;
-  size_t inside = s->iw < width - left ? s->iw : width - left;
+  size_t left = clamp_size (s->pad_left < 0 ? 0 : (size_t) s->pad_left, 0, width);
+  size_t skipped = clamp_size (s->pad_left < 0 ? (size_t) -s->pad_left : 0, 0, s->iw);
+  size_t inside = clamp_size (s->iw - skipped, 0, width - left);
 
-  if (y < 0 || (size_t) y >= s->ih)
+  if (y < 0 || (size_t) y >= s->ih || !from)
     {
       memset (to, c->pad_value, ring->row_bytes);
       return;
     }
 
-  const uint8_t *from = c->in + ring->image * c->image_stride + (size_t) y * c->row_stride;
-
+  from += (size_t) y * c->row_stride + skipped * c->pixel_stride;
   memset (to, c->pad_value, left * s->ic);
   to += left * s->ic;
   if (c->channel_stride == 1 && c->pixel_stride == s->ic)
@@ -314,35 +338,74 @@ fill_row_pointers (RowRing *ring, size_t m, size_t pixels, const uint8_t **ptr)
     {
       Pixel p = pixel_of (s, m + i);
       size_t n = s->ow - p.x < pixels - i ? s->ow - p.x : pixels - i;
-      ptrdiff_t y0 = (ptrdiff_t) (p.y * s->stride_h) - (ptrdiff_t) s->pad_top;
+      ptrdiff_t y0 = (ptrdiff_t) (p.y * s->stride_h) - s->pad_top;
       ptrdiff_t y1 = y0 + (ptrdiff_t) ((s->kh - 1) * s->dilation_h) + 1;
 
-      if (p.image != ring->image || y0 >= ring->y1)
+      if (p.plane != ring->plane || y0 >= ring->y1)
         {
-          ring->image = p.image;
+          ring->plane = p.plane;
           ring->y1 = y0;
         }
       for (; ring->y1 < y1; ring->y1++)
-        copy_row (ring, ring->y1);
-      for (size_t ky = 0; ky < s->kh; ky++)
+        for (size_t kz = 0; kz < s->kd; kz++)
+          copy_row (ring, kz, ring->y1);
+      for (size_t tap = 0; tap < s->kd * s->kh; tap++)
         {
-          const uint8_t *x = ring_row (ring, y0 + (ptrdiff_t) (ky * s->dilation_h)) + p.x * step;
+          const uint8_t *x = ring_row (ring, tap / s->kh, y0 + (ptrdiff_t) (tap % s->kh * s->dilation_h)) + p.x * step;
 
-          fill_run (ptr + ky * most + i, n, x, step);
+          fill_run (ptr + tap * most + i, n, x, step);
         }
       i += n;
     }
 }
 
-/* Pixels from m that one ring can serve: a block must not wrap into a new image, whose rows would overwrite. */
+/* Pixels from m that one ring can serve: a block must not wrap into a new plane, whose rows would overwrite. */
 static size_t
 block_pixels (const LptConv *c, size_t m, size_t m1, bool ring)
 {
   const LptConvShape *s = &c->shape;
   size_t pixels = lpt_gemm_block_rows (c->kernel, m1 - m, block_most (c));
-  size_t image_rest = s->oh * s->ow - m % (s->oh * s->ow);
+  size_t plane_rest = s->oh * s->ow - m % (s->oh * s->ow);
 
-  return ring && pixels > image_rest ? image_rest : pixels;
+  return ring && pixels > plane_rest ? plane_rest : pixels;
+}
+
+/* --- pixels that are not neighbours in memory --- */
+
+/* A block of them is made here. */
+typedef struct {
+  uint8_t *out, *residual;            /* of the first pixel and channel 0 */
+  size_t   ldo, ldr;
+} Apart;
+
+static Apart
+apart_init (const LptConv *c, size_t element, size_t n0, size_t n1, uint8_t *room)
+{
+  size_t row = ALIGN_64 (c->shape.oc * element);
+
+  return (Apart) { room + row - n0 * element, room + row + block_most (c) * row - n0, (n1 - n0) * element, n1 - n0 };
+}
+
+static void
+apart_gather (const LptConv *c, const Apart *a, size_t m, size_t pixels, size_t n0, size_t n1)
+{
+  for (size_t i = 0; i < pixels; i++)
+    memcpy (a->residual + i * a->ldr + n0, c->residual + lpt_conv_place_at (c->place, &c->shape, m + i) * c->ldr + n0, n1 - n0);
+}
+
+static void
+apart_put (const LptConv *c, const Apart *a, size_t m, size_t pixels, size_t from, size_t bytes)
+{
+  const LptConvShape *s = &c->shape;
+
+  for (size_t i = 0; i < pixels; )
+    {
+      size_t x = (m + i) % s->ow, n = s->ow - x < pixels - i ? s->ow - x : pixels - i, step = c->place->x * c->ldo;
+      char *to = (char *) c->out + lpt_conv_place_at (c->place, s, m + i) * c->ldo + from;
+
+      for (size_t end = i + n; i < end; i++, to += step)
+        memcpy (to, a->out + i * a->ldo + from, bytes);
+    }
 }
 
 void
@@ -356,7 +419,8 @@ lpt_conv_tile (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, voi
   const uint8_t **ptr = workspace;
   int32_t *row_sums = (int32_t *) ((char *) workspace + ALIGN_64 (taps * most * sizeof (void *)));
   uint8_t *rest = (uint8_t *) row_sums + ALIGN_64 (most * sizeof (int32_t)), *scratch = rest + ALIGN_64 (icg);
-  RowRing ring = { .conv = c, .rows = rest, .image = SIZE_MAX };
+  RowRing ring = { .conv = c, .rows = rest, .plane = SIZE_MAX };
+  Apart apart = { 0 };
   LptGemmBlock block = { .kernel = c->kernel, .epilogue_kernel = c->epilogue_kernel, .epilogue = c->epilogue,
                          .taps = taps, .k = k, .n = ocg, .ldo = c->ldo, .ldr = c->ldr };
 
@@ -378,7 +442,7 @@ lpt_conv_tile (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, voi
   else
     {
       memset (rest, c->pad_value, icg);
-      if (c->pad_value == 0 && (s->pad_top || s->pad_left || taps > 1))
+      if (c->pad_value == 0 && (s->pad_front || s->pad_top || s->pad_left || taps > 1))
         {
           block.zeros = rest;
           block.line = s->ow;
@@ -387,10 +451,22 @@ lpt_conv_tile (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, voi
         block.line = s->ow;
     }
 
+  if (c->place)
+    {
+      apart = apart_init (c, element, n0, n1, scratch);
+      scratch += apart_bytes (c);
+      block.ldo = apart.ldo;
+      block.ldr = apart.ldr;
+    }
+
   for (size_t m = m0; m < m1; )
     {
       size_t pixels = block_pixels (c, m, m1, few);
+      uint8_t *out = c->place ? apart.out : (uint8_t *) c->out + m * c->ldo;
+      const uint8_t *residual = !c->residual ? NULL : c->place ? apart.residual : c->residual + m * c->ldr;
 
+      if (c->place && residual)
+        apart_gather (c, &apart, m, pixels, n0, n1);
       if (few)
         fill_row_pointers (&ring, m, pixels, ptr);
       block.line_first = s->ow - m % s->ow;
@@ -402,10 +478,12 @@ lpt_conv_tile (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, voi
             fill_pointers (c, m, pixels, group * icg, rest, ptr);
           block.channel0 = first;
           block.packed = (const char *) c->packed + group * one;
-          block.out = (char *) c->out + m * c->ldo + first * element;
-          block.residual = c->residual ? c->residual + m * c->ldr + first : NULL;
+          block.out = out + first * element;
+          block.residual = residual ? residual + first : NULL;
           lpt_gemm_block (&block, pixels, ptr, most, from, to, row_sums, scratch);
         }
+      if (c->place)
+        apart_put (c, &apart, m, pixels, n0 * element, (n1 - n0) * element);
       m += pixels;
     }
 }
@@ -416,7 +494,7 @@ lpt_conv_tiling (const LptGemmKernel *kernel, const LptConvShape *s, LptCut *pix
   /* Each part is worth a task. Pixels are cut first, as long as enough of them pass while the weights of
    * a panel are near: at whole lines where tiles end with them anyway, else at tiles of the kernel. */
   size_t ocg = s->oc / s->groups, panel = lpt_gemm_panel (kernel, ocg), mr = lpt_gemm_rows (kernel, panel);
-  size_t m = s->batch * s->oh * s->ow, lines = s->batch * s->oh;
+  size_t lines = s->batch * s->od * s->oh, m = lines * s->ow;
   double want = (double) m * (double) (conv_taps (kernel, s) * conv_k (kernel, s)) * (double) s->oc / lpt_gemm_part (kernel), most = (double) (m / 48);
 
   *pixels = lpt_cut_make (m, mr, want < most ? want : most);

@@ -35,10 +35,16 @@ lpt_pool_kernel (LptCpu cpu)
   return row;
 }
 
+static size_t
+n_taps (const LptConvShape *s)
+{
+  return s->kd * s->kh * s->kw;
+}
+
 size_t
 lpt_pool_workspace (const LptPoolOp *p)
 {
-  return ALIGN_64 (p->shape.kh * p->shape.kw * sizeof (void *)) + ALIGN_64 ((p->shape.ic + BLOCK) * sizeof (int32_t));
+  return ALIGN_64 (n_taps (&p->shape) * sizeof (void *)) + ALIGN_64 ((p->shape.ic + BLOCK) * sizeof (int32_t));
 }
 
 /* The shared output stage for one divisor: equal entries serve every block of channels. */
@@ -85,31 +91,33 @@ taps_before (size_t at, size_t end, size_t kernel, size_t dilation)
 
 /* Taps of one window inside the image and its padding. */
 static size_t
-padded_taps (const LptPoolOp *p, size_t oy, size_t ox)
+padded_taps (const LptPoolOp *p, size_t oz, size_t oy, size_t ox)
 {
   const LptConvShape *s = &p->shape;
 
-  return taps_before (oy * s->stride_h, s->pad_top + s->ih + p->pad_bottom, s->kh, s->dilation_h)
-         * taps_before (ox * s->stride_w, s->pad_left + s->iw + p->pad_right, s->kw, s->dilation_w);
+  return taps_before (oz * s->stride_d, (size_t) s->pad_front + s->id + p->pad_back, s->kd, s->dilation_d)
+         * taps_before (oy * s->stride_h, (size_t) s->pad_top + s->ih + p->pad_bottom, s->kh, s->dilation_h)
+         * taps_before (ox * s->stride_w, (size_t) s->pad_left + s->iw + p->pad_right, s->kw, s->dilation_w);
 }
 
 /* Taps of one window that lie inside. */
 static size_t
-window (const LptPoolOp *p, const uint8_t *image, size_t oy, size_t ox, const uint8_t **ptr)
+window (const LptPoolOp *p, const uint8_t *image, size_t oz, size_t oy, size_t ox, const uint8_t **ptr)
 {
   const LptConvShape *s = &p->shape;
-  size_t taps = 0, y0 = oy * s->stride_h - s->pad_top, x0 = ox * s->stride_w - s->pad_left;
+  size_t taps = 0, z0 = oz * s->stride_d - (size_t) s->pad_front, y0 = oy * s->stride_h - (size_t) s->pad_top;
+  size_t x0 = ox * s->stride_w - (size_t) s->pad_left;
 
-  for (size_t ky = 0; ky < s->kh; ky++)
+  for (size_t row = 0; row < s->kd * s->kh; row++)
     {
-      size_t y = y0 + ky * s->dilation_h;
+      size_t z = z0 + row / s->kh * s->dilation_d, y = y0 + row % s->kh * s->dilation_h;
 
-      for (size_t kx = 0; kx < s->kw && y < s->ih; kx++)
+      for (size_t kx = 0; kx < s->kw && z < s->id && y < s->ih; kx++)
         {
           size_t x = x0 + kx * s->dilation_w;
 
           if (x < s->iw)
-            ptr[taps++] = image + y * p->row_stride + x * p->pixel_stride;
+            ptr[taps++] = image + z * p->plane_stride + y * p->row_stride + x * p->pixel_stride;
         }
     }
   return taps;
@@ -120,14 +128,14 @@ lpt_pool_tile (const LptPoolOp *p, size_t r0, size_t r1, void *workspace)
 {
   const LptConvShape *s = &p->shape;
   const uint8_t **ptr = workspace;
-  int32_t *sums = (int32_t *) ((char *) workspace + ALIGN_64 (s->kh * s->kw * sizeof (void *)));
+  int32_t *sums = (int32_t *) ((char *) workspace + ALIGN_64 (n_taps (s) * sizeof (void *)));
   size_t step = s->stride_w * p->pixel_stride;
   Scaling scaling = { .divisor = SIZE_MAX };
 
   for (size_t r = r0; r < r1; r++)
     {
-      const uint8_t *image = p->in + r / s->oh * p->image_stride;
-      size_t taps = 0;
+      const uint8_t *image = p->in + r / s->oh / s->od * p->image_stride;
+      size_t oz = r / s->oh % s->od, taps = 0;
 
       for (size_t ox = 0; ox < s->ow; ox++)
         {
@@ -135,18 +143,18 @@ lpt_pool_tile (const LptPoolOp *p, size_t r0, size_t r1, void *workspace)
           size_t divisor, right = ox * s->stride_w + (s->kw - 1) * s->dilation_w;
 
           /* Between the borders a window is the last one moved on. */
-          if (ox > 0 && (ox - 1) * s->stride_w >= s->pad_left && right - s->pad_left < s->iw)
+          if (ox > 0 && (ox - 1) * s->stride_w >= (size_t) s->pad_left && right - (size_t) s->pad_left < s->iw)
             for (size_t i = 0; i < taps; i++)
               ptr[i] += step;
           else
-            taps = window (p, image, r % s->oh, ox, ptr);
+            taps = window (p, image, oz, r % s->oh, ox, ptr);
 
           if (p->form == LPT_POOL_MAX)
             {
               p->kernel->max (taps, ptr, s->ic, p->flip, out);
               continue;
             }
-          divisor = p->count_padding ? padded_taps (p, r % s->oh, ox) : taps;
+          divisor = p->count_padding ? padded_taps (p, oz, r % s->oh, ox) : taps;
           p->kernel->sum (taps, ptr, s->ic, p->flip, sums);
           if (p->form == LPT_POOL_AVERAGE)
             {
@@ -163,8 +171,8 @@ lpt_pool_tile (const LptPoolOp *p, size_t r0, size_t r1, void *workspace)
 size_t
 lpt_pool_tiling (const LptConvShape *s)
 {
-  size_t rows = s->batch * s->oh;
-  double work = (double) rows * (double) s->ow * (double) s->ic * (double) (s->kh * s->kw) / 262144.0;
+  size_t rows = s->batch * s->od * s->oh;
+  double work = (double) rows * (double) s->ow * (double) s->ic * (double) n_taps (s) / 262144.0;
   size_t want = work < 1 ? 1 : work > 16 ? 16 : (size_t) work;
 
   rows = (rows + want - 1) / want;

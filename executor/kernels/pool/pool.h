@@ -44,21 +44,21 @@ typedef struct {
   LptConvShape             shape;            /* oc = ic; groups unused */
   uint8_t                  flip;             /* xor of the input; max: of the output too */
   bool                     count_padding;    /* the divisor counts taps in the padding */
-  size_t                   pad_bottom, pad_right;   /* count_padding: where the padding ends */
+  size_t                   pad_back, pad_bottom, pad_right;   /* count_padding: where the padding ends */
   LptRequantScheme         scheme;           /* average */
   int32_t                  zero, zp, lo, hi;
-  const int32_t           *mult, *shift;     /* average: [kh*kw + 1], index = divisor */
+  const int32_t           *mult, *shift;     /* average: [kd*kh*kw + 1], index = divisor */
   const float             *scale;
   LptPoolFinish            finish;           /* finish */
   const void              *finish_data;
   const uint8_t           *in;
-  size_t                   pixel_stride, row_stride, image_stride;
+  size_t                   pixel_stride, row_stride, plane_stride, image_stride;
   uint8_t                 *out;
   size_t                   ldo;
 } LptPoolOp;
 
 size_t lpt_pool_workspace (const LptPoolOp *p);
 
-/* Output rows [r0, r1) of batch * oh. A window without a tap inside gives zp clamped (average) or the least code (max). */
+/* Output rows [r0, r1) of batch * od * oh. A window without a tap inside gives zp clamped (average) or the least code (max). */
 void   lpt_pool_tile      (const LptPoolOp *p, size_t r0, size_t r1, void *workspace);
 size_t lpt_pool_tiling    (const LptConvShape *s);

@@ -1,0 +1,63 @@
+/* conv.h - integer convolutions: one part, or, transposed, one for each phase
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "executor/operators/weights.h"
+#include "eval/lpt-window.h"
+
+/* A convolution with what follows its sums; `place` says where its pixels lie in the output. */
+typedef struct
+{
+  LptConv      conv;
+  LptDwconv    dwconv;
+  LptEpilogue  e;            /* that of the whole, with arrays of its own */
+  gint32      *bias;
+  LptRequantFma fma;
+  LptConvPlace place;
+  LptCut       rows, channels;       /* pixels, depthwise lines; output channels */
+  gsize        first;        /* of its tasks */
+} LptConvPart;
+
+typedef struct
+{
+  LptFusedEpilogue epilogue;
+  gboolean     depthwise;
+  guint8      *pad_values;   /* depthwise with a zero point for each channel, or NULL */
+  guint        n_parts;
+  LptConvPart *parts;
+} LptConvForm;
+
+/* What all parts are made from. */
+typedef struct
+{
+  LptProgram   *program;
+  LptProgramOp *op;
+  LptConvForm  *form;
+  LptWeightChannels weights;
+  const LptArray *bias;
+  gint32       *zeros;       /* of the input in u8 form: n_zeros */
+  guint         n_zeros;
+  guint         copies;      /* depthwise: by how many i8 weights one less its zero point is expressed, 0: not depthwise */
+} LptConvMaker;
+
+/* What packed weights depend on: the geometry, and which elements of the kernel along each axis, tap, tap + every, ... @none: not any. */
+typedef struct
+{
+  LptConvShape shape;
+  gint64       tap[3], every[3], none;
+} LptConvKey;
+
+/* The op and its weights fit, and it takes in what follows; @s: its geometry, @bias: a port. The caller then makes form->parts. FALSE:
+ * nothing is left to clear. */
+gboolean lpt_conv_maker_init  (LptConvMaker *maker, LptProgram *program, LptProgramOp *op, const LptConvShape *s, guint bias,
+                               const LptFloats *rest);
+void     lpt_conv_maker_clear (LptConvMaker *maker);
+/* Part @i, in order, with @weights (NULL: no memory) as [oc][ic / groups][kernel]; @place: NULL where it is the whole output. */
+void     lpt_conv_maker_add   (LptConvMaker *maker, guint i, const LptConvKey *key, const guint8 *weights, const LptConvPlace *place);
+/* All parts are there: the op has its form. */
+void     lpt_conv_maker_end   (LptConvMaker *maker);
+
+/* Lengths, kernel, strides, ... of a window. */
+void     lpt_conv_shape_take  (LptConvShape *shape, const LptWindow *window);

@@ -1,0 +1,141 @@
+/* matmul.c - matrix products with constant weights
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include "executor/operators/weights.h"
+
+typedef struct
+{
+  LptFusedEpilogue epilogue;
+  LptGemm      gemm;
+  gsize        tm, tn;
+} MatMul;
+
+static LptCutBox
+next_tiles (const MatMul *m,
+            gsize        *task,
+            gsize         end)
+{
+  LptCutBox box = lpt_cut_box (task, end, (m->gemm.n + m->tn - 1) / m->tn);
+
+  return (LptCutBox) { box.i0 * m->tm, MIN (box.i1 * m->tm, m->gemm.m), box.j0 * m->tn, MIN (box.j1 * m->tn, m->gemm.n) };
+}
+
+static void
+matmul_run (const LptProgramOp *op,
+            const LptOpData    *data,
+            gsize               task,
+            gsize               end)
+{
+  const MatMul *m = op->form.params;
+  LptGemm g = m->gemm;
+
+  g.a = data->in[0];
+  g.out = data->out;
+  g.residual = op->form.n_in > 1 ? data->in[1] : NULL;
+  while (task < end)
+    {
+      LptCutBox box = next_tiles (m, &task, end);
+
+      lpt_gemm_tile (&g, box.i0, box.i1, box.j0, box.j1, data->workspace);
+    }
+}
+
+static LptOpSpan
+matmul_access (const LptProgramOp *op,
+               gsize               task,
+               guint               k)
+{
+  const MatMul *m = op->form.params;
+  LptCutBox box = next_tiles (m, &task, task + 1);
+  gsize element = m->epilogue.e.store == LPT_STORE_Q8 ? 1 : 4;
+
+  if (k == op->form.n_in)
+    return lpt_span_columns (box.i0, box.i1, box.j0 * element, box.j1 * element, m->gemm.ldo);
+  if (k == 1)
+    return lpt_span_columns (box.i0, box.i1, box.j0, box.j1, m->gemm.ldr);
+
+  return lpt_span_columns (box.i0, box.i1, 0, m->gemm.k, m->gemm.lda);
+}
+
+static void
+matmul_clear (gpointer params)
+{
+  MatMul *m = params;
+
+  lpt_fused_epilogue_clear (&m->epilogue);
+}
+
+gboolean
+lpt_prepare_matmul (LptProgram   *program,
+                    LptProgramOp *step)
+{
+  const LptMatMulAttrs *attrs = LPT_ATTRS (step->node, LptMatMulAttrs);
+  const LptArray *a, *w, *bias;
+  LptPackedWeights packed;
+  LptWeightChannels channels;
+  LptGemmWeights weights = { .taps = 1 };
+  const LptGemmKernel *gemm;
+  gsize k, n, rows;
+  gboolean ok, fused;
+  gint32 zero;
+  MatMul *m;
+
+  if (step->in[0] == NULL || !lpt_program_is_codes (step->in[0]) ||
+      step->in[0]->kind == LPT_STORAGE_CONST || !lpt_is_integer_weights (step->in[1]) || attrs->transpose_a)
+    return FALSE;
+  a = &step->in[0]->array;
+  w = &step->in[1]->array;
+  if (a->shape.rank < 2 || w->shape.rank != 2 || lpt_array_count (a) == 0 || lpt_array_count (w) == 0)
+    return FALSE;
+  k = (gsize) a->shape.dims[a->shape.rank - 1];
+  n = (gsize) w->shape.dims[attrs->transpose_b ? 0 : 1];
+  rows = (gsize) lpt_array_count (a) / k;
+  bias = lpt_bias_of (step, 2, n, &ok);
+  if (!ok || (w->quant->n > 1 && w->quant->axis != (attrs->transpose_b ? 0 : 1)) ||
+      !lpt_weight_channels_init (&channels, step->in[1], FALSE, 1, n))
+    return FALSE;
+
+  m = g_new0 (MatMul, 1);
+  fused = lpt_fused_epilogue_init (&m->epilogue, program, step, step->out[0]->array.shape.rank - 1, n, channels.scale, (guint) n,
+                                   a->quant->scale[0], &attrs->bias_rest);
+  if (!fused)
+    {
+      lpt_weight_channels_clear (&channels);
+      matmul_clear (m);
+      g_free (m);
+      return FALSE;
+    }
+  weights.data = w->data;
+  weights.is_unsigned = w->dtype == LPT_DTYPE_U8;
+  weights.k = k;
+  weights.n = n;
+  weights.k_stride = attrs->transpose_b ? 1 : (ptrdiff_t) n;
+  weights.n_stride = attrs->transpose_b ? (ptrdiff_t) k : 1;
+  zero = lpt_program_zero (step->in[0]);
+  gemm = lpt_gemm_kernel_for (program->kernels.gemm, rows, k);
+  packed = lpt_program_pack (program, step, gemm->name, NULL, 0, lpt_gemm_packed_size (gemm, 1, k, n), n);
+  if (packed.fresh)
+    lpt_gemm_pack (gemm, &weights, 0, n, packed.data, packed.col_sum);
+  if (packed.data != NULL && m->epilogue.bias != NULL)
+    lpt_fold_zero_points (&m->epilogue.e, &(LptSumChannels) { packed.col_sum, m->epilogue.bias, m->epilogue.weight_zp }, n, &channels,
+                          bias, (LptInputZeros) { &zero, n }, k);
+  lpt_weight_channels_clear (&channels);
+
+  m->gemm = (LptGemm) { .kernel = gemm, .epilogue_kernel = program->kernels.epilogue, .epilogue = &m->epilogue.e,
+                        .m = rows, .k = k, .n = n, .lda = k, .packed = packed.data,
+                        .ldo = n * (m->epilogue.e.store == LPT_STORE_Q8 ? 1 : 4), .ldr = n };
+  lpt_gemm_tiling (gemm, rows, k, n, &m->tm, &m->tn);
+  lpt_program_set_form (step, &(LptOpForm) {
+    .run = matmul_run, .access = matmul_access, .clear = matmul_clear, .params = m, .kernel = gemm->name,
+    .tasks = (rows + m->tm - 1) / m->tm * ((n + m->tn - 1) / m->tn), .workspace = (lpt_gemm_workspace (&m->gemm) + 63) & ~(gsize) 63,
+    .n_in = m->epilogue.residual != NULL ? 2 : 1,
+    .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_CODES }, { m->epilogue.residual, LPT_LAYOUT_CODES }),
+    .out = m->epilogue.out, .out_layout = m->epilogue.e.store == LPT_STORE_Q8 ? LPT_LAYOUT_CODES : LPT_LAYOUT_TYPED,
+    .last = m->epilogue.last });
+
+  return TRUE;
+}
