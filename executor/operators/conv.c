@@ -13,186 +13,6 @@
 
 #define MAX_COPIES 3
 
-/* --- tasks --- */
-
-static const LptConvPart *
-part_of (const LptConvForm *v,
-         gsize              task)
-{
-  const LptConvPart *part = v->parts;
-
-  while (part + 1 < v->parts + v->n_parts && task >= part[1].first)
-    part++;
-
-  return part;
-}
-
-static gsize
-part_end (const LptConvPart *part)
-{
-  return part->first + part->rows.cuts * part->channels.cuts;
-}
-
-/* Rows and columns of some of the next tasks, all of @part. */
-static LptCutBox
-next_box (const LptConvPart *part,
-          gsize             *task,
-          gsize              end)
-{
-  gsize own = *task - part->first, start = own;
-  LptCutBox box = lpt_cut_box (&own, MIN (end, part_end (part)) - part->first, part->channels.cuts);
-
-  *task += own - start;
-
-  return (LptCutBox) { lpt_cut_at (&part->rows, box.i0), lpt_cut_at (&part->rows, box.i1),
-                       lpt_cut_at (&part->channels, box.j0), lpt_cut_at (&part->channels, box.j1) };
-}
-
-static void
-conv_run (const LptProgramOp *op,
-          const LptOpData    *data,
-          gsize               task,
-          gsize               end)
-{
-  const LptConvForm *v = op->form.params;
-
-  while (task < end)
-    {
-      const LptConvPart *part = part_of (v, task);
-      LptCutBox box = next_box (part, &task, end);
-      LptConv c = part->conv;
-
-      c.in = data->in[0];
-      c.out = data->out;
-      c.residual = op->form.n_in > 1 ? data->in[1] : NULL;
-      lpt_conv_tile (&c, box.i0, box.i1, box.j0, box.j1, data->workspace);
-    }
-}
-
-static void
-dwconv_run (const LptProgramOp *op,
-            const LptOpData    *data,
-            gsize               task,
-            gsize               end)
-{
-  const LptConvForm *v = op->form.params;
-
-  while (task < end)
-    {
-      const LptConvPart *part = part_of (v, task);
-      LptCutBox box = next_box (part, &task, end);
-      LptDwconv d = part->dwconv;
-
-      d.in = data->in[0];
-      d.out = data->out;
-      d.residual = op->form.n_in > 1 ? data->in[1] : NULL;
-      lpt_dwconv_tile (&d, box.i0, box.i1, box.j0, box.j1, data->workspace);
-    }
-}
-
-/* Every pixel is read where it stands, and no other. */
-static gboolean
-is_pointwise (const LptConvShape *s)
-{
-  return s->kd * s->kh * s->kw * s->stride_d * s->stride_h * s->stride_w == 1 && s->id == s->od && s->ih == s->oh && s->iw == s->ow &&
-         s->pad_front == 0 && s->pad_top == 0 && s->pad_left == 0;
-}
-
-/* Of pixels [@m0, @m1) of a part, those of the whole output that lie between the first and the last one. */
-static LptOpSpan
-output_span (const LptConvPart *part,
-             gsize              m0,
-             gsize              m1,
-             gsize              from,
-             gsize              to,
-             gsize              pitch)
-{
-  if (part->conv.place != NULL)
-    {
-      m0 = lpt_conv_place_at (&part->place, &part->conv.shape, m0);
-      m1 = lpt_conv_place_at (&part->place, &part->conv.shape, m1 - 1) + 1;
-    }
-
-  return lpt_span_columns (m0, m1, from, to, pitch);
-}
-
-static LptOpSpan
-conv_access (const LptProgramOp *op,
-             gsize               task,
-             guint               k)
-{
-  const LptConvForm *v = op->form.params;
-  const LptConvPart *part = part_of (v, task);
-  const LptConvShape *s = &part->conv.shape;
-  LptCutBox box = next_box (part, &task, task + 1);
-  gsize line = v->depthwise ? s->ow : 1, m0 = box.i0 * line, m1 = box.i1 * line, n0 = box.j0, n1 = box.j1;
-  gsize element = part->e.store == LPT_STORE_Q8 ? 1 : 4, c0 = 0, c1 = s->ic;
-
-  if (k == op->form.n_in)
-    return output_span (part, m0, m1, n0 * element, n1 * element, part->conv.ldo);
-  if (k == 1)
-    return output_span (part, m0, m1, n0, n1, part->conv.ldr);
-  if (s->groups > 1)
-    {
-      c0 = n0 / (s->oc / s->groups) * (s->ic / s->groups);
-      c1 = (n1 - 1) / (s->oc / s->groups) * (s->ic / s->groups) + s->ic / s->groups;
-    }
-  if (!is_pointwise (s))
-    {
-      lpt_span_lines (s, m0 / s->ow, (m1 - 1) / s->ow, &m0, &m1);
-      m0 *= s->iw;
-      m1 *= s->iw;
-    }
-  if (part->conv.channel_stride != 1)
-    return lpt_span_planes (s->id * s->ih * s->iw, s->ic, m0, m1, 1);
-
-  return lpt_span_columns (m0, m1, c0, c1, part->conv.pixel_stride);
-}
-
-static void
-conv_bind (LptProgramOp *op)
-{
-  LptConvForm *v = op->form.params;
-  const LptOperand *in = op->form.in;
-  guint i;
-
-  for (i = 0; i < v->n_parts; i++)
-    {
-      LptConv *c = &v->parts[i].conv;
-      LptDwconv *d = &v->parts[i].dwconv;
-      const LptConvShape *s = &c->shape;
-      gboolean last = in[0].layout == LPT_LAYOUT_CODES_LAST || in[0].layout == LPT_LAYOUT_CODES_PITCHED;
-
-      c->place = d->place = c->place != NULL ? &v->parts[i].place : NULL;
-      c->ldr = d->ldr = op->form.n_in > 1 ? in[1].value->pitch : 0;
-      c->ldo = d->ldo = op->form.out->pitch * (v->epilogue.e.store == LPT_STORE_Q8 ? 1 : 4);
-      c->pixel_stride = d->pixel_stride = last ? in[0].value->pitch : 1;
-      c->row_stride = d->row_stride = s->iw * c->pixel_stride;
-      c->plane_stride = d->plane_stride = s->ih * c->row_stride;
-      c->channel_stride = last ? 1 : s->id * c->plane_stride;
-      c->image_stride = d->image_stride = s->id * c->plane_stride * (last ? 1 : s->ic);
-    }
-}
-
-static void
-conv_clear (gpointer params)
-{
-  LptConvForm *v = params;
-  guint i;
-
-  for (i = 1; i < v->n_parts; i++)
-    {
-      lpt_aligned_free (v->parts[i].bias);
-      lpt_aligned_free (v->parts[i].fma.offset);
-      lpt_aligned_free (v->parts[i].fma.high);
-      lpt_aligned_free (v->parts[i].fma.low);
-      lpt_aligned_free (v->parts[i].fma.half);
-    }
-  lpt_aligned_free (v->pad_values);
-  lpt_fused_epilogue_clear (&v->epilogue);
-  g_free (v->parts);
-}
-
 /* --- what parts are made from --- */
 
 /* By how many numbers of i8 each weight less its zero point is expressed; 0: this is not depthwise, or there is no room for them. */
@@ -271,6 +91,7 @@ lpt_conv_maker_init (LptConvMaker       *maker,
 {
   gboolean grouped = op->node->op == LPT_OP_GROUP_CONVOLUTION || op->node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA, ok;
   LptWeightChannels *w = &maker->weights;
+  const LptShape *y = &op->out[0]->array.shape;
   LptConvForm *v;
 
   *maker = (LptConvMaker) { .program = program, .op = op };
@@ -291,6 +112,9 @@ lpt_conv_maker_init (LptConvMaker       *maker,
       return FALSE;
     }
   v->depthwise = maker->copies > 0;
+  v->ow = (gsize) y->dims[y->rank - 1];
+  v->oh = y->rank > 3 ? (gsize) y->dims[y->rank - 2] : 1;
+  v->od = y->rank > 4 ? (gsize) y->dims[y->rank - 3] : 1;
   read_zeros (maker);
 
   return TRUE;
@@ -303,7 +127,7 @@ lpt_conv_maker_clear (LptConvMaker *maker)
   g_clear_pointer (&maker->zeros, g_free);
   if (maker->form != NULL)
     {
-      conv_clear (maker->form);
+      lpt_conv_form_clear (maker->form);
       g_clear_pointer (&maker->form, g_free);
     }
 }
@@ -411,18 +235,16 @@ lpt_conv_maker_add (LptConvMaker       *maker,
       s.kd = maker->copies;
       s.dilation_d = 0;
     }
-  part->first = i > 0 ? part_end (part - 1) : 0;
   if (place != NULL)
     part->place = *place;
-  part->conv = (LptConv) { .kernel = lpt_conv_kernel (kernels->gemm, &s), .epilogue_kernel = kernels->epilogue, .epilogue = &part->e,
+  /* The same for all parts: channels are cut at its panels. */
+  if (maker->gemm == NULL)
+    maker->gemm = lpt_conv_kernel (kernels->gemm, &s);
+  part->conv = (LptConv) { .kernel = maker->gemm, .epilogue_kernel = kernels->epilogue, .epilogue = &part->e,
                            .shape = s, .pad_value = (guint8) maker->zeros[0], .channel_stride = 1,
                            .place = place != NULL ? &part->place : NULL };
   part->dwconv = (LptDwconv) { .kernel = kernels->dwconv, .epilogue_kernel = kernels->epilogue, .epilogue = &part->e, .shape = s,
                                .pad_value = (guint8) maker->zeros[0], .pad_values = v->pad_values, .place = part->conv.place };
-  if (v->depthwise)
-    lpt_dwconv_tiling (&s, &part->rows, &part->channels);
-  else
-    lpt_conv_tiling (part->conv.kernel, &s, &part->rows, &part->channels);
   col_sum = pack_weights (maker, part, key, weights);
   if (take_epilogue (v, part, s.oc) && col_sum != NULL)
     {
@@ -432,31 +254,6 @@ lpt_conv_maker_add (LptConvMaker       *maker,
       lpt_fold_zero_points (&part->e, &sums, s.oc, v->depthwise ? NULL : &maker->weights, maker->bias, zeros,
                             s.ic / s.groups * s.kd * s.kh * s.kw);
     }
-}
-
-void
-lpt_conv_maker_end (LptConvMaker *maker)
-{
-  LptConvForm *v = g_steal_pointer (&maker->form);
-  const LptConvPart *first = v->parts, *last = first + v->n_parts - 1;
-  LptProgramValue *residual = v->epilogue.residual;
-  gboolean plain = !v->depthwise && v->n_parts == 1;
-  gsize workspace = 0;
-  guint i;
-
-  for (i = 0; i < v->n_parts; i++)
-    workspace = MAX (workspace, v->depthwise ? lpt_dwconv_workspace (&v->parts[i].dwconv) : lpt_conv_workspace (&v->parts[i].conv));
-  lpt_program_set_form (maker->op, &(LptOpForm) {
-    .run = v->depthwise ? dwconv_run : conv_run, .access = conv_access, .bind = conv_bind, .clear = conv_clear, .params = v,
-    .kernel = v->depthwise ? first->dwconv.kernel->name : first->conv.kernel->name, .tasks = part_end (last),
-    .workspace = (workspace + 63) & ~(gsize) 63, .n_in = residual != NULL ? 2 : 1,
-    .in = LPT_OPERANDS ({ maker->op->in[0], LPT_LAYOUT_CODES_LAST, .pitched = TRUE,
-                          .planes = plain && lpt_conv_takes_planes (&first->conv.shape) },
-                        { residual, LPT_LAYOUT_CODES_LAST, .pitched = TRUE,
-                          .overwritten = plain && lpt_gemm_adds_in_place (first->conv.kernel, &first->e) }),
-    .out = v->epilogue.out, .out_layout = v->epilogue.e.store == LPT_STORE_Q8 ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_WORDS_LAST,
-    .out_pitched = TRUE, .last = v->epilogue.last });
-  lpt_conv_maker_clear (maker);
 }
 
 /* --- Convolution, GroupConvolution --- */

@@ -16,8 +16,6 @@ typedef struct
   gint32      *bias;
   LptRequantFma fma;
   LptConvPlace place;
-  LptCut       rows, channels;       /* pixels, depthwise lines; output channels */
-  gsize        first;        /* of its tasks */
 } LptConvPart;
 
 typedef struct
@@ -27,6 +25,8 @@ typedef struct
   guint8      *pad_values;   /* depthwise with a zero point for each channel, or NULL */
   guint        n_parts;
   LptConvPart *parts;
+  LptCut       rows, channels;       /* pixels, lines where the form is depthwise or has several parts; output channels */
+  gsize        od, oh, ow;   /* lengths of the output */
 } LptConvForm;
 
 /* What all parts are made from. */
@@ -39,6 +39,7 @@ typedef struct
   const LptArray *bias;
   gint32       *zeros;       /* of the input in u8 form: n_zeros */
   guint         n_zeros;
+  const LptGemmKernel *gemm; /* of the first part, NULL before it */
   guint         copies;      /* depthwise: by how many i8 weights one less its zero point is expressed, 0: not depthwise */
 } LptConvMaker;
 
@@ -58,6 +59,8 @@ void     lpt_conv_maker_clear (LptConvMaker *maker);
 void     lpt_conv_maker_add   (LptConvMaker *maker, guint i, const LptConvKey *key, const guint8 *weights, const LptConvPlace *place);
 /* All parts are there: the op has its form. */
 void     lpt_conv_maker_end   (LptConvMaker *maker);
+
+void     lpt_conv_form_clear  (gpointer form);
 
 /* Lengths, kernel, strides, ... of a window. */
 void     lpt_conv_shape_take  (LptConvShape *shape, const LptWindow *window);
