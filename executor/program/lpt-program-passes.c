@@ -125,7 +125,7 @@ lpt_program_run_passes (LptProgram           *program,
       if ((options->flags & LPT_PLAN_CHECK) != 0 && !lpt_program_check (program, pass->name, error))
         return FALSE;
       if (options->print_after != NULL && strcmp (options->print_after, pass->name) == 0)
-        *options->printed = lpt_program_to_text (program, LPT_PLAN_TEXT_DEFAULT);
+        *options->printed = lpt_program_to_text (program, LPT_PLAN_TEXT_OVERLAP);
     }
 
   return TRUE;

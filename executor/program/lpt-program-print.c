@@ -6,7 +6,8 @@
  *
  * A value's name is that of the graph's value, and says the form that differs from the graph's: .u8 (8-bit codes plus 128 where they
  * are signed), .last (that, channels last), .part (that, pixels with a pitch), .lastf (32-bit elements, channels last); $name is
- * a constant. Places are @input, @const, @dynamic (allocated when its shape is known) or @arena+OFFSET, /PITCH behind it. Ops
+ * a constant. Places are @input, @const, @dynamic (allocated when its shape is known) or @arena+OFFSET, /PITCH behind it; before pass
+ * place @dynamic, and @%value+OFFSET in the storage of that value. Ops
  * without kernel are views. Before its layouts are chosen a program prints in the order of the graph, one line for each op that none
  * does the work of, values in the layouts that forms ask for. All that a run depends on is there but the parameters of ops, which follow from their nodes, and
  * the bytes of constants.
@@ -82,7 +83,14 @@ append_place (Text                  *t,
 
   if (storage->kind == LPT_STORAGE_ARENA)
     at += storage->offset;
-  g_string_append_printf (t->out, " @%s", names[storage->kind]);
+  if (value->kind == LPT_STORAGE_VIEW && !t->program->placed)
+    {
+      g_string_append (t->out, " @");
+      append_name (t, storage);
+      append_layout (t, storage->layout);
+    }
+  else
+    g_string_append_printf (t->out, " @%s", names[storage->kind]);
   if (at > 0 || storage->kind == LPT_STORAGE_ARENA)
     g_string_append_printf (t->out, "+%" G_GSIZE_FORMAT, at);
   if (value->layout == LPT_LAYOUT_CODES_PITCHED)

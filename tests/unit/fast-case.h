@@ -89,7 +89,7 @@ fast_case_compare_inputs (LptGraph  *graph,
   g_unsetenv ("LPT_CPU");
 }
 
-/* Inputs are random in [@low, @high). */
+/* Real inputs are random in [@low, @high), codes in all of their type. */
 static inline void
 fast_case_compare (LptGraph *graph,
                    double    low,
@@ -103,40 +103,65 @@ fast_case_compare (LptGraph *graph,
     {
       LptValue *value = lpt_node_out (g_ptr_array_index (graph->parameters, i));
 
-      g_ptr_array_add (inputs, fast_random_tensor (value->dtype, &value->shape, low, high, rand));
+      if (lpt_dtype_is_real (value->dtype))
+        g_ptr_array_add (inputs, fast_random_tensor (value->dtype, &value->shape, low, high, rand));
+      else
+        g_ptr_array_add (inputs, fast_random_tensor (value->dtype, &value->shape, lpt_dtype_min (value->dtype), lpt_dtype_max (value->dtype), rand));
     }
   fast_case_compare_inputs (graph, inputs);
 }
 
-/* The lowered graph of a text with numbers for every $(a*b*...). */
+/* "(a*b*...)" at @at: the product; *end: behind it. */
+static inline gint64
+fast_read_count (const char  *at,
+                 const char **end)
+{
+  gint64 n = 1;
+
+  for (; *at != ')'; )
+    n *= g_ascii_strtoll (at + 1, (char **) &at, 10);
+  *end = at + 1;
+
+  return n;
+}
+
+/* The lowered graph of a text with integers for every $(a*b*...), and reals for every #(a*b*...). */
+static inline LptGraph *
+fast_case_graph_for (const char *text,
+                     const char *name,
+                     const char *mode)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GString) out = g_string_new (NULL);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+  LptGraph *graph;
+
+  g_string_printf (out, "graph {lowered=true, requant=\"%s\"}\n", mode);
+  while (*text != '\0')
+    {
+      const char kind = *text;
+      gint64 n;
+
+      if ((kind != '$' && kind != '#') || text[1] != '(')
+        {
+          g_string_append_c (out, *text++);
+          continue;
+        }
+      for (n = fast_read_count (text + 1, &text); n > 0; n--)
+        if (kind == '$')
+          g_string_append_printf (out, "%d%s", g_rand_int_range (rand, -100, 101), n > 1 ? "," : "");
+        else
+          g_string_append_printf (out, "%.4f%s", g_rand_double_range (rand, -1, 1), n > 1 ? "," : "");
+    }
+  graph = lpt_graph_from_text (out->str, -1, name, &error);
+  g_assert_no_error (error);
+
+  return graph;
+}
+
 static inline LptGraph *
 fast_case_graph (const char *text,
                  const char *name)
 {
-  g_autoptr (GError) error = NULL;
-  LptGraph *graph;
-  GString *out = g_string_new ("graph {lowered=true}\n");
-  GRand *rand = g_rand_new_with_seed (3);
-
-  for (; *text != '\0'; text++)
-    {
-      gint64 n = 1;
-
-      if (*text != '$')
-        {
-          g_string_append_c (out, *text);
-          continue;
-        }
-      for (text++; *text != ')'; )
-        n *= g_ascii_strtoll (text + 1, (char **) &text, 10);
-      for (; n > 0; n--)
-        g_string_append_printf (out, "%d%s", g_rand_int_range (rand, -100, 101), n > 1 ? "," : "");
-    }
-  g_rand_free (rand);
-
-  graph = lpt_graph_from_text (out->str, -1, name, &error);
-  g_assert_no_error (error);
-  g_string_free (out, TRUE);
-
-  return graph;
+  return fast_case_graph_for (text, name, "single");
 }
