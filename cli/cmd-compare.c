@@ -5,6 +5,7 @@
 
 #include "cli/arrays.h"
 #include "cli/cmd.h"
+#include "cli/compare-all.h"
 #include "cli/data-args.h"
 #include "cli/files.h"
 #include "cli/layers.h"
@@ -30,7 +31,7 @@ typedef struct
   CmdDataArgs images;
   char     **inputs;
   gint       threads, seed;
-  gboolean   reference;
+  gboolean   reference, all;
 } CompareArgs;
 
 static void
@@ -217,6 +218,8 @@ compare_models (Judge *judge, char **paths, const CompareArgs *args)
   if (((alike || (given && !a->lowered)) && !cmd_make_runnable (a, paths[0], &args->form, args->reference, &code))
       || ((alike || (given && !b->lowered)) && !cmd_make_runnable (b, paths[1], &args->form, args->reference, &code)))
     return code;
+  if (args->all)
+    return cmd_compare_all (a, b, paths, tensors, &(CmdCompareAll) { args->reference, judge->json, args->threads, judge->seed, judge->tolerance }, &judge->failed);
   if ((code = run_side (a, paths[0], args, tensors, &first)) != CMD_OK || (code = run_side (b, paths[1], args, others, &second)) != CMD_OK)
     return code;
   begin (judge);
@@ -242,6 +245,9 @@ compare_lowered (Judge *judge, const char *path, const CompareArgs *args)
   g_autoptr (LptGraph) lowered = tensors != NULL ? lpt_graph_copy (graph) : NULL;
   if (lowered == NULL || !cmd_make_runnable (lowered, path, &args->form, FALSE, &code))
     return code;
+  if (args->all)
+    return cmd_compare_all (graph, lowered, (char *[]) { (char *) path, (char *) "lowered" }, tensors,
+                            &(CmdCompareAll) { args->reference, judge->json, args->threads, judge->seed, judge->tolerance }, &judge->failed);
   if ((code = run_side (graph, path, args, tensors, &first)) != CMD_OK || (code = run_side (lowered, path, args, tensors, &second)) != CMD_OK)
     return code;
   begin (judge);
@@ -332,6 +338,7 @@ cmd_compare (int argc, char **argv)
     { "random", 0, 0, G_OPTION_ARG_INT, &args.seed, "Seed of inputs that are not given (default 1)", "SEED" },
     { "reference", 0, 0, G_OPTION_ARG_NONE, &args.reference, "Graphs as they are, scalar and unfused", NULL },
     { "threads", 0, 0, G_OPTION_ARG_INT, &args.threads, "Threads; 0 = one per processor (default 1)", "N" },
+    { "all", 0, 0, G_OPTION_ARG_NONE, &args.all, "Every value that both models have, the worst first", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &judge.json, "For scripts", NULL },
     { NULL },
   };
@@ -353,6 +360,8 @@ cmd_compare (int argc, char **argv)
     return cmd_usage ("--random %d: 0 to %d", args.seed, G_MAXINT);
   if (argc == 3 && requant != NULL)
     return cmd_usage ("compare: --requant takes one model");
+  if (args.all && (requant != NULL || (argc == 3 && g_str_has_suffix (argv[1], ".npy"))))
+    return cmd_usage ("compare: --all compares models");
   if (argc == 2 && requant == NULL && args.form.real)
     return cmd_usage ("compare: with --float a second file is missing (or --requant M,M...)");
 
@@ -369,7 +378,7 @@ cmd_compare (int argc, char **argv)
     code = compare_arrays (&judge, argv[1], argv[2]);
   else
     code = compare_models (&judge, argv + 1, &args);
-  if (code == CMD_OK && judge.json)
+  if (code == CMD_OK && judge.json && !args.all)
     puts ("\n]");
   return code != CMD_OK ? code : judge.failed ? CMD_FAILED : CMD_OK;
 }

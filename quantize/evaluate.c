@@ -52,7 +52,7 @@ make_plan (LptRunner *runner, LptTensor *const *tensors, GError **error)
   runner->shapes = g_new0 (LptShape, n + 1);
   for (guint i = 0; i < n; i++)
     runner->shapes[i] = *lpt_tensor_shape (tensors[i]);
-  runner->plan = lpt_plan_new (runner->graph, runner->shapes, 0, error);
+  runner->plan = lpt_plan_new (runner->graph, runner->shapes, runner->flags, error);
   runner->context = runner->plan != NULL ? lpt_plan_context_new (runner->plan, runner->threads, error) : NULL;
   return runner->context != NULL;
 }

@@ -12,6 +12,7 @@ typedef struct
 {
   LptGraph       *graph;
   guint           threads;
+  guint           flags;        /* of the plan */
   LptPlan        *plan;
   LptPlanContext *context;
   LptShape       *shapes;       /* of the plan's inputs */

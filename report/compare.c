@@ -1,0 +1,231 @@
+/* compare.c - two models, value by value
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <lpt/lpt-compare.h>
+
+#include "quantize/evaluate.h"
+#include "report/distance.h"
+#include "report/fit.h"
+#include "report/match.h"
+
+#include <math.h>
+
+/* Numbers less alike than this are not one place where a clamp may stand between. */
+#define DOUBT 0.9
+/* Enough to know a unit by. */
+#define FIT_SAMPLES 4
+
+static void
+distance_free (LptValueDistance *row)
+{
+  g_free (row->a);
+  g_free (row->b);
+  g_free (row);
+}
+
+void
+lpt_comparison_free (LptComparison *comparison)
+{
+  if (comparison == NULL)
+    return;
+  g_ptr_array_unref (comparison->rows);
+  g_ptr_array_unref (comparison->only_a);
+  g_ptr_array_unref (comparison->only_b);
+  g_free (comparison);
+}
+
+guint
+lpt_comparison_n_both (const LptComparison *comparison)
+{
+  return comparison->rows->len + MIN (comparison->only_a->len, comparison->only_b->len);
+}
+
+static char *
+value_name (const LptValue *value)
+{
+  return value->index == 0 ? g_strdup (value->producer->name) : g_strdup_printf ("%s.%u", value->producer->name, value->index);
+}
+
+/* --- running --------------------------------------------------------------------- */
+
+typedef struct
+{
+  LptRunner   runner;
+  LptPlan    *plan;        /* the one that `at` is of */
+  GHashTable *at;          /* name of a value -> its place in the plan + 1 */
+} Model;
+
+static void
+model_clear (Model *model)
+{
+  lpt_runner_clear (&model->runner);
+  g_clear_pointer (&model->at, g_hash_table_unref);
+}
+
+static gboolean
+run_model (Model *model, LptTensor *const *tensors, GError **error)
+{
+  g_autoptr (GPtrArray) outputs = lpt_runner_run (&model->runner, tensors, error);
+  if (outputs == NULL || model->plan == model->runner.plan)
+    return outputs != NULL;
+  g_clear_pointer (&model->at, g_hash_table_unref);
+  model->at = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  model->plan = model->runner.plan;
+  for (guint i = 0; i < lpt_plan_n_values (model->plan); i++)
+    g_hash_table_insert (model->at, lpt_plan_value_name (model->plan, i), GUINT_TO_POINTER (i + 1));
+  return TRUE;
+}
+
+/* What @value held in the last run, as real numbers (transfer full); NULL without an error: the plan does not have it. */
+static float *
+read_value (Model *model, const LptValue *value, gint64 *n, GError **error)
+{
+  g_autofree char *name = value_name (value);
+  guint at = GPOINTER_TO_UINT (g_hash_table_lookup (model->at, name));
+  g_autoptr (LptTensor) tensor = at > 0 ? lpt_plan_context_value (model->runner.context, at - 1, error) : NULL;
+  *n = tensor != NULL ? lpt_tensor_count (tensor) : 0;
+  return tensor != NULL ? lpt_value_to_real (value, tensor, error) : NULL;
+}
+
+/* What is known of each pair. */
+typedef struct
+{
+  LptFit      fit;
+  LptDistance distance;
+} Pair;
+
+/* May the integers of one of the two have got another unit on the way? */
+static gboolean
+may_be_scaled (const LptValueMatch *pair)
+{
+  return pair->a->producer->graph->lowered || pair->b->producer->graph->lowered;
+}
+
+/* First the sums that say the unit, then, when it is chosen, the distances. */
+static gboolean
+measure (const LptMatch *match, Model *a, Model *b, Pair *pairs, gboolean fitting, GError **error)
+{
+  for (guint i = 0; i < match->pairs->len; i++)
+    {
+      const LptValueMatch *pair = &g_array_index (match->pairs, LptValueMatch, i);
+      GError *problem = NULL;
+      gint64 na, nb;
+      g_autofree float *x = read_value (a, pair->a, &na, &problem);
+      g_autofree float *y = problem == NULL ? read_value (b, pair->b, &nb, &problem) : NULL;
+      if (problem != NULL)
+        {
+          g_propagate_error (error, problem);
+          return FALSE;
+        }
+      if (x == NULL || y == NULL || na != nb)
+        continue;
+      if (fitting && may_be_scaled (pair))
+        lpt_fit_add (&pairs[i].fit, &pair->a->shape, x, y, na);
+      if (fitting)
+        continue;
+      lpt_fit_apply (&pairs[i].fit, y, nb);
+      lpt_distance_add (&pairs[i].distance, x, y, na);
+    }
+  return TRUE;
+}
+
+/* --- samples --------------------------------------------------------------------- */
+
+/* The inputs of B among those of A (without references of their own); FALSE + error. */
+static gboolean
+inputs_for (LptGraph *a, LptTensor *const *tensors, LptGraph *b, LptTensor **inputs, GError **error)
+{
+  for (guint i = 0; i < b->parameters->len; i++)
+    {
+      LptNode *want = b->parameters->pdata[i], *have = lpt_graph_find_parameter (a, want->name);
+      guint k = i;
+      if (have != NULL)
+        g_ptr_array_find (a->parameters, have, &k);
+      else if (a->parameters->len != b->parameters->len)
+        {
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the models have different inputs: the second has \"%s\"", want->name);
+          return FALSE;
+        }
+      inputs[i] = tensors[k];
+    }
+  return TRUE;
+}
+
+static gboolean
+run_samples (const LptMatch *match, Model *a, Model *b, LptData *data, const LptCompareOptions *options, Pair *pairs, gboolean fitting, guint *done,
+             GError **error)
+{
+  guint n_in = a->runner.graph->parameters->len, n = options->limit > 0 ? MIN (options->limit, data->n) : data->n;
+  n = fitting ? MIN (n, FIT_SAMPLES) : n;
+  gboolean ok = TRUE;
+  for (*done = 0; ok && *done < n; ++*done)
+    {
+      g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1), **others = g_new0 (LptTensor *, b->runner.graph->parameters->len + 1);
+      if (options->progress != NULL)
+        options->progress ("comparing", *done, n, options->progress_data);
+      ok = lpt_data_get (data, *done, tensors, error) && inputs_for (a->runner.graph, tensors, b->runner.graph, others, error)
+           && run_model (a, tensors, error) && run_model (b, others, error) && measure (match, a, b, pairs, fitting, error);
+      for (guint i = 0; i < n_in; i++)
+        g_clear_pointer (&tensors[i], lpt_tensor_unref);
+    }
+  return ok;
+}
+
+/* --- result ---------------------------------------------------------------------- */
+
+static LptComparison *
+make_result (const LptMatch *match, const Pair *pairs)
+{
+  LptComparison *result = g_new0 (LptComparison, 1);
+  result->rows = g_ptr_array_new_with_free_func ((GDestroyNotify) distance_free);
+  result->only_a = g_ptr_array_new_with_free_func (g_free);
+  result->only_b = g_ptr_array_new_with_free_func (g_free);
+  for (guint i = 0; i < match->pairs->len; i++)
+    {
+      const LptValueMatch *pair = &g_array_index (match->pairs, LptValueMatch, i);
+      const LptDistance *d = &pairs[i].distance;
+      if (d->n == 0 || (pair->doubtful && lpt_distance_cosine (d) < DOUBT))
+        {
+          g_ptr_array_add (result->only_a, value_name (pair->a));
+          g_ptr_array_add (result->only_b, value_name (pair->b));
+          continue;
+        }
+      LptValueDistance *row = g_new0 (LptValueDistance, 1);
+      *row = (LptValueDistance) { .a = value_name (pair->a), .b = value_name (pair->b), .op = pair->a->producer->info->name, .type_a = pair->a->dtype,
+                                  .type_b = pair->b->dtype, .max = d->max, .mean = d->sum / (double) d->n, .sqnr = lpt_distance_sqnr (d),
+                                  .cosine = lpt_distance_cosine (d), .count = d->n, .nan_a = d->nan_a, .nan_b = d->nan_b, .fitted = pairs[i].fit.chosen >= 0 };
+      g_ptr_array_add (result->rows, row);
+    }
+  for (guint i = 0; i < match->only_a->len; i++)
+    g_ptr_array_add (result->only_a, value_name (match->only_a->pdata[i]));
+  for (guint i = 0; i < match->only_b->len; i++)
+    g_ptr_array_add (result->only_b, value_name (match->only_b->pdata[i]));
+  return result;
+}
+
+LptComparison *
+lpt_compare_values (LptGraph *a, LptGraph *b, LptData *data, const LptCompareOptions *options, GError **error)
+{
+  guint flags = LPT_PLAN_KEEP_ALL | (options->reference ? LPT_PLAN_REFERENCE : 0u), n = 0;
+  Model first = { .runner = { .graph = a, .threads = options->threads, .flags = flags } };
+  Model second = { .runner = { .graph = b, .threads = options->threads, .flags = flags } };
+  g_autoptr (LptMatch) match = lpt_match_new (a, b, error);
+  guint n_pairs = match != NULL ? match->pairs->len : 0;
+  g_autofree Pair *pairs = g_new0 (Pair, n_pairs + 1);
+  LptComparison *result = NULL;
+  gboolean ok = match != NULL && (!(a->lowered || b->lowered) || run_samples (match, &first, &second, data, options, pairs, TRUE, &n, error));
+  for (guint i = 0; i < n_pairs; i++)
+    lpt_fit_choose (&pairs[i].fit);
+  if (ok && run_samples (match, &first, &second, data, options, pairs, FALSE, &n, error))
+    {
+      result = make_result (match, pairs);
+      result->n_samples = n;
+    }
+  for (guint i = 0; i < n_pairs; i++)
+    lpt_fit_clear (&pairs[i].fit);
+  model_clear (&first);
+  model_clear (&second);
+  return result;
+}

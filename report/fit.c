@@ -1,0 +1,123 @@
+/* fit.c - the unit of a value: b in the numbers of a
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "report/fit.h"
+
+#include <math.h>
+
+/* Elements of a channel below which a factor of its own would hide errors. */
+#define ENOUGH 32
+/* How much less must be left for a factor, or for more of them. */
+#define GAIN 0.25
+
+static void
+add_axis (LptFit *fit, gint64 length, gint64 inner)
+{
+  fit->axes[fit->n_axes++] = (LptFitAxis) { length, inner, g_new0 (LptFitSums, length) };
+}
+
+static void
+begin (LptFit *fit, const LptShape *shape, gint64 n)
+{
+  add_axis (fit, 1, n);
+  for (gint axis = 1; axis < shape->rank; axis = axis == 1 && shape->rank > 2 ? shape->rank - 1 : shape->rank)
+    {
+      gint64 inner = 1;
+      for (gint k = axis + 1; k < shape->rank; k++)
+        inner *= shape->dims[k];
+      if (shape->dims[axis] > 1 && shape->dims[axis] <= 65536 && n > 0)
+        add_axis (fit, shape->dims[axis], inner);
+    }
+}
+
+void
+lpt_fit_add (LptFit *fit, const LptShape *shape, const float *a, const float *b, gint64 n)
+{
+  if (fit->n_axes == 0)
+    begin (fit, shape, n);
+  for (gint64 i = 0; i < n; i++)
+    if (isfinite (a[i]) && isfinite (b[i]))
+      fit->dd += ((double) a[i] - b[i]) * ((double) a[i] - b[i]);
+  for (guint k = 0; k < fit->n_axes; k++)
+    for (gint64 i = 0; i < n; i++)
+      {
+        LptFitSums *s = &fit->axes[k].sums[i / MAX (fit->axes[k].inner, 1) % fit->axes[k].length];
+        double x = a[i], y = b[i];
+        if (!isfinite (x) || !isfinite (y))
+          continue;
+        s->n++;
+        s->a += x;
+        s->b += y;
+        s->aa += x * x;
+        s->bb += y * y;
+        s->ab += x * y;
+      }
+}
+
+/* a ~ k b + m. */
+static void
+line_of (const LptFitSums *s, double *k, double *m)
+{
+  double vb = s->bb - s->b * s->b / s->n, cov = s->ab - s->a * s->b / s->n;
+  *k = s->n > 0 && vb > 0 ? cov / vb : 0.0;
+  *m = s->n > 0 ? (s->a - *k * s->b) / s->n : 0.0;
+}
+
+/* What is left of the squares; HUGE_VAL: too few elements to tell. */
+static double
+left (const LptFitAxis *axis)
+{
+  double sum = 0.0;
+  for (gint64 i = 0; i < axis->length; i++)
+    {
+      const LptFitSums *s = &axis->sums[i];
+      double va, vb, cov;
+      if (s->n < ENOUGH)
+        return HUGE_VAL;
+      va = s->aa - s->a * s->a / s->n;
+      vb = s->bb - s->b * s->b / s->n;
+      cov = s->ab - s->a * s->b / s->n;
+      sum += fmax (va - (vb > 0 ? cov * cov / vb : 0.0), 0.0) * s->n / (s->n - 2);
+    }
+  return sum;
+}
+
+void
+lpt_fit_choose (LptFit *fit)
+{
+  double best = fit->dd;
+  fit->chosen = -1;
+  for (guint k = 0; k < fit->n_axes; k++)
+    {
+      double rest = left (&fit->axes[k]);
+      if (!(rest < GAIN * best))
+        continue;
+      best = rest;
+      fit->chosen = (gint) k;
+    }
+}
+
+void
+lpt_fit_apply (const LptFit *fit, float *b, gint64 n)
+{
+  if (fit->chosen < 0)
+    return;
+  const LptFitAxis *axis = &fit->axes[fit->chosen];
+  g_autofree double *lines = g_new (double, 2 * axis->length);
+  for (gint64 i = 0; i < axis->length; i++)
+    line_of (&axis->sums[i], &lines[2 * i], &lines[2 * i + 1]);
+  for (gint64 i = 0; i < n; i++)
+    {
+      const double *line = &lines[2 * (i / MAX (axis->inner, 1) % axis->length)];
+      b[i] = (float) (line[0] * (double) b[i] + line[1]);
+    }
+}
+
+void
+lpt_fit_clear (LptFit *fit)
+{
+  for (guint k = 0; k < fit->n_axes; k++)
+    g_free (fit->axes[k].sums);
+}

@@ -1,0 +1,138 @@
+/* test-compare.c - values of two graphs are matched by their place, never two unlike ones as one
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include <lpt/lpt-compare.h>
+#include <lpt/lpt-text.h>
+
+static LptGraph *
+parse (const char *text)
+{
+  g_autoptr (GError) error = NULL;
+  LptGraph *graph = lpt_graph_from_text (text, -1, NULL, &error);
+
+  g_assert_no_error (error);
+
+  return graph;
+}
+
+static LptComparison *
+compare (const char *a,
+         const char *b)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) first = parse (a);
+  g_autoptr (LptGraph) second = parse (b);
+  const LptShape *shape = &lpt_node_out (g_ptr_array_index (first->parameters, 0))->shape;
+  g_autoptr (LptTensor) x = NULL;
+  g_autoptr (LptData) data = NULL;
+  g_autofree float *values = NULL;
+  LptComparison *result;
+  gint64 n;
+  gint64 i;
+
+  g_assert_true (lpt_shape_count (shape, &n));
+  values = g_new (float, n);
+  for (i = 0; i < n; i++)
+    values[i] = (float) sin ((double) (i * i + 3 * i));
+  x = lpt_tensor_from_f32 (shape, values, &error);
+  g_assert_no_error (error);
+  data = lpt_data_from_arrays (first, &x, &error);
+  g_assert_no_error (error);
+  result = lpt_compare_values (first, second, data, &(LptCompareOptions) { .threads = 1 }, &error);
+  g_assert_no_error (error);
+
+  return result;
+}
+
+static const char *
+partner (const LptComparison *c,
+         const char          *a)
+{
+  for (guint i = 0; i < c->rows->len; i++)
+    if (strcmp (((LptValueDistance *) c->rows->pdata[i])->a, a) == 0)
+      return ((LptValueDistance *) c->rows->pdata[i])->b;
+
+  return NULL;
+}
+
+#define WEIGHTS "%w1 = Const {1, -2, 3, 4, 0.5, 0.25, -1, 2, -3} : f32[1,1,3,3]\n%w2 = Const {-1, 2, 0.3, -0.4, 5, 0.25, 1, -2, 3} : f32[1,1,3,3]\n"
+#define WINDOW "{strides=[1,1], pads_begin=[1,1], pads_end=[1,1], dilations=[1,1]}"
+
+/* Two ops of one kind and no name in common: the weights tell them apart. */
+static void
+test_weights (void)
+{
+  g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
+                                         "%a = Convolution(%x, %w1) " WINDOW "\n%b = Convolution(%x, %w2) " WINDOW "\n"
+                                         "%s = Subtract(%a, %b)\nResult(%s)\n",
+                                         "%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
+                                         "%p = Convolution(%x, %w2) " WINDOW "\n%q = Convolution(%x, %w1) " WINDOW "\n"
+                                         "%s = Subtract(%q, %p)\nResult(%s)\n");
+
+  g_assert_cmpstr (partner (c, "a"), ==, "q");
+  g_assert_cmpstr (partner (c, "b"), ==, "p");
+  g_assert_cmpstr (partner (c, "s"), ==, "s");
+  g_assert_cmpuint (c->only_a->len + c->only_b->len, ==, 0);
+}
+
+/* One name for two things: what a lowered convolution gives is behind the Relu. */
+static void
+test_absorbed (void)
+{
+  g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
+                                         "%conv = Convolution(%x, %w1) " WINDOW "\n%r = ReLU(%conv)\n"
+                                         "%p = MaxPool(%r) {kernel=[2,2], strides=[2,2]}\nResult(%p)\n",
+                                         "%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
+                                         "%l = Const {0} : f32[]\n%h = Const {10.2} : f32[]\n%c = Convolution(%x, %w1) " WINDOW "\n"
+                                         "%conv = FakeQuantize(%c, %l, %h, %l, %h) {levels=256}\n"
+                                         "%p = MaxPool(%conv) {kernel=[2,2], strides=[2,2]}\nResult(%p)\n");
+
+  g_assert_cmpstr (partner (c, "conv"), !=, "conv");
+  g_assert_cmpstr (partner (c, "r"), ==, "conv");
+  g_assert_cmpstr (partner (c, "p"), ==, "p");
+}
+
+/* A Relu on the other side of a pool: what the pool reads is not the same. */
+static void
+test_moved (void)
+{
+  g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
+                                         "%c = Convolution(%x, %w1) " WINDOW "\n%p = MaxPool(%c) {kernel=[2,2], strides=[2,2]}\n%r = ReLU(%p)\nResult(%r)\n",
+                                         "%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
+                                         "%c = Convolution(%x, %w1) " WINDOW "\n%q = ReLU(%c)\n%p = MaxPool(%q) {kernel=[2,2], strides=[2,2]}\nResult(%p)\n");
+
+  g_assert_cmpstr (partner (c, "c"), !=, "q");
+  g_assert_cmpstr (partner (c, "p"), !=, "p");
+  g_assert_cmpstr (partner (c, "r"), ==, "p");
+}
+
+/* Another layer in between: only what both have is matched. */
+static void
+test_inserted (void)
+{
+  g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
+                                         "%c = Convolution(%x, %w1) " WINDOW "\n%d = Convolution(%c, %w2) " WINDOW "\nResult(%d)\n",
+                                         "%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
+                                         "%e = Convolution(%x, %w2) " WINDOW "\nResult(%e)\n");
+
+  g_assert_cmpstr (partner (c, "c"), ==, NULL);
+  g_assert_cmpstr (partner (c, "x"), ==, "x");
+}
+
+int
+main (int    argc,
+      char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/compare/weights", test_weights);
+  g_test_add_func ("/compare/absorbed", test_absorbed);
+  g_test_add_func ("/compare/moved", test_moved);
+  g_test_add_func ("/compare/inserted", test_inserted);
+
+  return g_test_run ();
+}
