@@ -1,7 +1,8 @@
 /* evaluate.c - runs one or two models over samples and keeps the score
  *
- * Samples go one after another through both models; a plan is made for each shape of inputs that comes. A model whose
- * input is of codes with quantization gets real samples quantized. SQNR = 10 log10 (sum a^2 / sum (a - b)^2) over the
+ * Samples go one after another through both models; a plan is made for each shape of inputs that comes. Where one
+ * takes codes and the other does not, samples are quantized or dequantized; results are compared as what they stand
+ * for. SQNR = 10 log10 (sum a^2 / sum (a - b)^2) over the
  * first outputs.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -24,19 +25,34 @@ lpt_runner_clear (LptRunner *runner)
   g_clear_pointer (&runner->shapes, g_free);
 }
 
-/* @tensor as the input @parameter takes it. */
+/* What the codes @tensor of @quant stand for; @tensor itself where there is nothing to tell. */
 static LptTensor *
-quantize_input (LptTensor *tensor, LptNode *parameter, GError **error)
+dequantize (LptTensor *tensor, const LptQuant *quant, GError **error)
 {
-  const LptValue *value = lpt_node_out (parameter);
-  const LptQuant *quant = value->quant;
-  if (quant == NULL || quant->n != 1 || !lpt_dtype_is_real (lpt_tensor_dtype (tensor)))
+  if (quant == NULL || quant->n != 1 || lpt_dtype_is_real (lpt_tensor_dtype (tensor)))
     return lpt_tensor_ref (tensor);
   g_autofree float *v = lpt_tensor_to_f32 (tensor, error);
   for (gint64 i = 0, n = lpt_tensor_count (tensor); v != NULL && i < n; i++)
+    v[i] = (float) (((double) v[i] - quant->zero_point[0]) * quant->scale[0]);
+  return v != NULL ? lpt_tensor_from_f32 (lpt_tensor_shape (tensor), v, error) : NULL;
+}
+
+/* @tensor, made for an input with @from, as the input @parameter takes it. */
+static LptTensor *
+adapt_input (LptTensor *tensor, const LptQuant *from, LptNode *parameter, GError **error)
+{
+  const LptValue *value = lpt_node_out (parameter);
+  const LptQuant *quant = value->quant;
+  if (lpt_tensor_dtype (tensor) == value->dtype && lpt_quant_equal (from, quant))
+    return lpt_tensor_ref (tensor);
+  g_autoptr (LptTensor) real = dequantize (tensor, from, error);
+  if (real == NULL || quant == NULL || quant->n != 1 || !lpt_dtype_is_real (lpt_tensor_dtype (real)))
+    return g_steal_pointer (&real);
+  g_autofree float *v = lpt_tensor_to_f32 (real, error);
+  for (gint64 i = 0, n = lpt_tensor_count (real); v != NULL && i < n; i++)
     v[i] = (float) (v[i] / quant->scale[0] + quant->zero_point[0]);
-  g_autoptr (LptTensor) real = v != NULL ? lpt_tensor_from_f32 (lpt_tensor_shape (tensor), v, error) : NULL;
-  return real != NULL ? lpt_tensor_convert_round (real, value->dtype, LPT_ROUND_HALF_EVEN, error) : NULL;
+  g_autoptr (LptTensor) scaled = v != NULL ? lpt_tensor_from_f32 (lpt_tensor_shape (real), v, error) : NULL;
+  return scaled != NULL ? lpt_tensor_convert_round (scaled, value->dtype, LPT_ROUND_HALF_EVEN, error) : NULL;
 }
 
 static gboolean
@@ -64,8 +80,10 @@ lpt_runner_run (LptRunner *runner, LptTensor *const *tensors, GError **error)
     return NULL;
   for (guint i = 0; i < runner->graph->parameters->len; i++)
     {
-      g_autoptr (LptTensor) input =
-        quantize_input (tensors[i], g_ptr_array_index (runner->graph->parameters, i), error);
+      LptGraph *given = runner->given != NULL ? runner->given : runner->graph;
+      LptNode *made_for = g_ptr_array_index (given->parameters, i);
+      g_autoptr (LptTensor) input = adapt_input (tensors[i], lpt_node_out (made_for)->quant,
+                                                 g_ptr_array_index (runner->graph->parameters, i), error);
       if (input == NULL || !lpt_plan_context_set_input (runner->context, i, input, error))
         return NULL;
     }
@@ -74,10 +92,12 @@ lpt_runner_run (LptRunner *runner, LptTensor *const *tensors, GError **error)
   g_autoptr (GPtrArray) outputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
   for (guint i = 0; i < lpt_plan_n_outputs (runner->plan); i++)
     {
-      LptTensor *output = lpt_plan_context_output (runner->context, i, error);
-      if (output == NULL)
+      g_autoptr (LptTensor) output = lpt_plan_context_output (runner->context, i, error);
+      LptNode *result = g_ptr_array_index (runner->graph->results, i);
+      LptTensor *real = output != NULL ? dequantize (output, lpt_node_in (result, 0)->quant, error) : NULL;
+      if (real == NULL)
         return NULL;
-      g_ptr_array_add (outputs, output);
+      g_ptr_array_add (outputs, real);
     }
   return g_steal_pointer (&outputs);
 }
@@ -311,7 +331,7 @@ lpt_evaluate (LptGraph *const *graphs, guint n_graphs, LptData *data, const LptE
   if (!check_inputs (graphs, n_graphs, error) || !choose_metrics (&e, error))
     return NULL;
   for (guint m = 0; m < n_graphs; m++)
-    e.runners[m] = (LptRunner) { .graph = graphs[m], .threads = options->threads };
+    e.runners[m] = (LptRunner) { .graph = graphs[m], .given = graphs[0], .threads = options->threads };
   result->n_models = n_graphs;
   result->n_samples = data->n;
   for (guint i = 0; i < data->n; i++)

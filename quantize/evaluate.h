@@ -11,6 +11,7 @@
 typedef struct
 {
   LptGraph       *graph;
+  LptGraph       *given;        /* whose inputs the samples are for; NULL = @graph */
   guint           threads;
   guint           flags;        /* of the plan */
   LptPlan        *plan;
@@ -18,7 +19,7 @@ typedef struct
   LptShape       *shapes;       /* of the plan's inputs */
 } LptRunner;
 
-/* The outputs (transfer full) (element-type LptTensor); NULL + error. A plan is made when the shapes change. */
+/* The outputs, real where they are codes with quantization (transfer full) (element-type LptTensor); NULL + error. A plan is made when the shapes change. */
 GPtrArray *lpt_runner_run   (LptRunner *runner, LptTensor *const *tensors, GError **error);
 void       lpt_runner_clear (LptRunner *runner);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptRunner, lpt_runner_clear)

@@ -1,6 +1,7 @@
 /* prepare.c - a float graph in the form that the rest works on
  *
- * Half floats become f32 (inputs and outputs, too), what depends on constants alone is folded, and
+ * Half floats become f32 (inputs and outputs, too), what depends on constants alone is folded, 8-bit weights beside real
+ * data among it, data that a run would round to intervals of its own (DynamicFakeQuantize) is left as it is, and
  *
  *     BatchNormInference (op (x, W) + b)  =>  op (x, g W) + beta + g (b - mean),     g = gamma / sqrt (variance + eps)
  *     Multiply (op (x, W) + b, c)         =>  op (x, c W) + c b
@@ -144,6 +145,20 @@ absorb (LptLayer *layer, gboolean *done, GError **error)
   return TRUE;
 }
 
+/* Intervals that are known beforehand take the place of those that a run finds. */
+static void
+leave_out_dynamic (LptGraph *graph)
+{
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (graph->nodes, i);
+      if (node->op == LPT_OP_DYNAMIC_FAKE_QUANTIZE && !(node->flags & LPT_NODE_DEAD))
+        lpt_value_replace (lpt_node_out (node), lpt_node_in (node, 0), NULL);
+    }
+  graph->lowered = FALSE;
+  g_clear_pointer (&graph->requant, g_free);
+}
+
 static gboolean
 fold_constants (LptGraph *graph, GError **error)
 {
@@ -164,6 +179,7 @@ lpt_quantize_prepare (LptGraph *graph, GError **error)
   for (guint i = 0; i < graph->nodes->len; i++)
     if (!widen_node (g_ptr_array_index (graph->nodes, i), error))
       return FALSE;
+  leave_out_dynamic (graph);
   if (!lpt_graph_infer (graph, error) || !fold_constants (graph, error))
     return FALSE;
   g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);

@@ -176,7 +176,7 @@ has_codes (LptGraph *graph)
 static gboolean
 check_graph (LptGraph *graph, LptData *data, GError **error)
 {
-  if (graph->lowered || has_codes (graph))
+  if (has_codes (graph))
     g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the model is quantized already");
   else if (data->n == 0)
     g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "there are no samples");

@@ -375,6 +375,7 @@ lpt_data_open (LptGraph *graph, const char *const *specs, const LptDataOptions *
               *to = lpt_graph_add (files->inputs, LPT_OP_PARAMETER, 0, from->name, 0, NULL);
       to->out[0].dtype = from->out[0].dtype;
       to->out[0].shape = from->out[0].shape;
+      to->out[0].quant = lpt_quant_ref (from->out[0].quant);
       for (guint k = 0; from->out[0].names != NULL && k < from->out[0].names->len; k++)
         lpt_value_add_name (&to->out[0], g_ptr_array_index (from->out[0].names, k));
       files->columns[i].value = &to->out[0];

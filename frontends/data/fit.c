@@ -2,7 +2,8 @@
  *
  * An array holds n samples when it has the model's rank and n times its first length (an unknown one counts as 1), one
  * more axis in front, or none of the axes of length 1. Channels last become first, and the other way, where only that
- * fits. Arithmetic is in f64, one rounding to f32; integers round half to even and saturate.
+ * fits. Arithmetic is in f64, one rounding to f32; integers round half to even and saturate. What has the type of an input
+ * of codes is taken for codes; other samples, and all that are normalized, are what the codes stand for.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -141,44 +142,62 @@ data_transpose (LptTensor *tensor, const LptShape *shape, GError **error)
   return g_steal_pointer (&result);
 }
 
-LptTensor *
-data_normalize (LptTensor *tensor, const LptValue *value, const LptDataOptions *options, GError **error)
+/* One mean and scale per channel, and the codes that the model's input has. */
+typedef struct
 {
-  const LptShape *shape = lpt_tensor_shape (tensor);
-  LptDType dtype = value->dtype, want = lpt_dtype_is_real (dtype) ? LPT_DTYPE_F32 : dtype;
-  gint64 count = lpt_tensor_count (tensor);
-  gboolean plain = options->n_mean == 0 && options->n_scale == 0;
-  if (plain && lpt_tensor_dtype (tensor) == want)
-    return lpt_tensor_ref (tensor);
-  if (plain && lpt_dtype_is_integer (lpt_tensor_dtype (tensor)) && lpt_dtype_is_integer (want))
-    return lpt_tensor_convert (tensor, want, error);
-  gint axis = shape->rank < 3                                           ? -1
-              : data_layout (shape, options->layout) == LPT_LAYOUT_NHWC ? shape->rank - 1
-                                                                        : shape->rank - 3;
-  gint64 run = 1, channels = axis < 0 ? 1 : shape->dims[axis];
-  for (gint i = axis + 1; axis >= 0 && i < shape->rank; i++)
-    run *= shape->dims[i];
-  if (MAX (options->n_mean, options->n_scale) > 1
-      && ((options->n_mean > 1 && options->n_mean != channels)
-          || (options->n_scale > 1 && options->n_scale != channels)))
+  gint64 channels, run;
+  double mean[4], scale[4], step, zero;
+} Normal;
+
+static gboolean
+find_normal (const LptShape *shape, const LptValue *value, const LptDataOptions *options, Normal *n, GError **error)
+{
+  const LptQuant *quant = value->quant;
+  gboolean last = data_layout (shape, options->layout) == LPT_LAYOUT_NHWC, codes = quant != NULL && quant->n == 1;
+  gint axis = shape->rank < 3 ? -1 : last ? shape->rank - 1 : shape->rank - 3;
+  gint64 channels = axis < 0 ? 1 : shape->dims[axis];
+  gboolean several = options->n_mean > 1 || options->n_scale > 1;
+  *n = (Normal) { several ? channels : 1, 1 };
+  n->step = codes ? quant->scale[0] : 1.0;
+  n->zero = codes ? quant->zero_point[0] : 0.0;
+  for (gint i = several ? axis + 1 : 0; i < shape->rank; i++)
+    n->run *= shape->dims[i];
+  if ((options->n_mean > 1 && options->n_mean != channels) || (options->n_scale > 1 && options->n_scale != channels))
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
                    "--mean or --scale has %u values, the input has %" G_GINT64_FORMAT " channels",
                    MAX (options->n_mean, options->n_scale), channels);
-      return NULL;
+      return FALSE;
     }
+  for (guint c = 0; c < 4; c++)
+    {
+      n->mean[c] = options->n_mean > 0 ? options->mean[options->n_mean > 1 ? c : 0] : 0.0;
+      n->scale[c] = options->n_scale > 0 ? options->scale[options->n_scale > 1 ? c : 0] : 1.0;
+    }
+  return TRUE;
+}
+
+LptTensor *
+data_normalize (LptTensor *tensor, const LptValue *value, const LptDataOptions *options, GError **error)
+{
+  LptDType dtype = value->dtype, want = lpt_dtype_is_real (dtype) ? LPT_DTYPE_F32 : dtype;
+  const LptShape *shape = lpt_tensor_shape (tensor);
+  gboolean plain = options->n_mean == 0 && options->n_scale == 0;
+  Normal n;
+  if (plain && lpt_tensor_dtype (tensor) == want)
+    return lpt_tensor_ref (tensor);
+  if (plain && value->quant == NULL && lpt_dtype_is_integer (lpt_tensor_dtype (tensor)) && lpt_dtype_is_integer (want))
+    return lpt_tensor_convert (tensor, want, error);
+  if (!find_normal (shape, value, options, &n, error))
+    return NULL;
   g_autoptr (LptTensor) real = lpt_tensor_new (LPT_DTYPE_F32, shape, error);
   g_autofree float *from = real != NULL ? lpt_tensor_to_f32 (tensor, error) : NULL;
   if (from == NULL)
     return NULL;
   float *out = lpt_tensor_writable (real);
-  for (gint64 i = 0; i < count; i++)
-    {
-      gint64 c = channels > 1 ? i / run % channels : 0;
-      double mean = options->n_mean > 0 ? options->mean[options->n_mean > 1 ? c : 0] : 0.0;
-      double scale = options->n_scale > 0 ? options->scale[options->n_scale > 1 ? c : 0] : 1.0;
-      out[i] = (float) (((double) from[i] - mean) / scale);
-    }
+  for (gint64 i = 0, k = 0, count = lpt_tensor_count (tensor); i < count; i += n.run, k = (k + 1) % n.channels)
+    for (gint64 j = i; j < i + n.run; j++)
+      out[j] = (float) (((double) from[j] - n.mean[k]) / n.scale[k] / n.step + n.zero);
   return want == LPT_DTYPE_F32 ? g_steal_pointer (&real)
                                : lpt_tensor_convert_round (real, want, LPT_ROUND_HALF_EVEN, error);
 }

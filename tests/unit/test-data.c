@@ -127,6 +127,29 @@ test_normalize (void)
   g_unlink (path);
 }
 
+/* An input of codes: what has another type, or is normalized, is what they stand for. */
+static void
+test_codes (void)
+{
+  g_autofree char *path = path_of ("codes.npy");
+  g_autoptr (GError) error = NULL;
+  save_range (path, 2, (gint64[]) { 2, 3 });
+  for (gint i = 0; i < 3; i++)
+    {
+      static const double expected[] = { 3.0, -128.0 + 6.0, -128.0 + 2.0 };
+      LptDataOptions options = { 0 };
+      g_autoptr (LptGraph) graph = model (i == 0 ? LPT_DTYPE_U8 : LPT_DTYPE_I8, 2, (gint64[]) { 1, 3 });
+      LptNode *x = g_ptr_array_index (graph->parameters, 0);
+      x->out[0].quant = lpt_quant_new_one (0.5, i == 0 ? 0 : -128);
+      g_assert_true (i < 2 || lpt_data_options_mean (&options, "2", &error));
+      g_autoptr (LptData) data = open_data (graph, path, &options);
+      g_autoptr (LptTensor) second = get (data, 1);
+      g_assert_cmpint (lpt_tensor_dtype (second), ==, x->out[0].dtype);
+      g_assert_cmpfloat (lpt_tensor_get_f64 (second, 0), ==, expected[i]);
+    }
+  g_unlink (path);
+}
+
 /* Backwards through an archive, and through a folder in the order of names. */
 static void
 test_archive_and_folder (void)
@@ -250,6 +273,7 @@ main (int argc, char **argv)
   g_test_add_func ("/data/fit", test_fit);
   g_test_add_func ("/data/misfit", test_misfit);
   g_test_add_func ("/data/normalize", test_normalize);
+  g_test_add_func ("/data/codes", test_codes);
   g_test_add_func ("/data/archive-and-folder", test_archive_and_folder);
   g_test_add_func ("/data/resize", test_resize);
   g_test_add_func ("/data/bytes", test_bytes);
