@@ -61,6 +61,8 @@ print_text (const LptEvaluation *e, char **models)
   if (e->n_agree > 0)
     printf ("same answer in %.4f [%.4f, %.4f] of %" G_GINT64_FORMAT ", ", e->agree, e->agree_low, e->agree_high,
             e->n_agree);
+  if (e->n_agree > 0)
+    printf ("divergence %.3g, ", e->divergence);
   printf ("SQNR %.2f dB\n", e->sqnr);
 }
 
@@ -99,6 +101,8 @@ print_json (const LptEvaluation *e, char **models)
   if (e->n_models == 2)
     {
       add_number (s, "sqnr_db", e->sqnr);
+      add_number (s, "sqnr_all_db", e->sqnr_all);
+      add_number (s, "divergence", e->divergence);
       add_number (s, "agree", e->agree);
       add_number (s, "agree_low", e->agree_low);
       add_number (s, "agree_high", e->agree_high);

@@ -25,7 +25,7 @@ typedef struct
   char           *max_drop, *labels, *metric;
   char          **enable, **disable, **eval_data;
   gint            threads, offset;
-  gboolean        strict, quiet;
+  gboolean        strict, quiet, unchecked;
 } QuantizeArgs;
 
 static void
@@ -144,6 +144,7 @@ read_options (const QuantizeArgs *args, LptQuantizeOptions *options, int *code)
     }
   options->threads = (guint) args->threads;
   options->progress = on_progress;
+  options->unchecked = args->unchecked;
   return choose_repairs (options, args->enable, TRUE, code) && choose_repairs (options, args->disable, FALSE, code);
 }
 
@@ -357,6 +358,8 @@ cmd_quantize (int argc, char **argv)
     { "preset", 0, 0, G_OPTION_ARG_STRING, &args.preset, "Repairs: fast (default) or accurate", "NAME" },
     { "enable", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.enable, "Run a repair", "REPAIR" },
     { "disable", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.disable, "Leave a repair out", "REPAIR" },
+    { "unchecked", 0, 0, G_OPTION_ARG_NONE, &args.unchecked,
+      "Keep repairs even where they do not help on samples held back", NULL },
     { "elementwise", 0, 0, G_OPTION_ARG_STRING, &args.elementwise,
       "Sums, products, means on integers: auto (default) = in networks without attention and norms",
       "never|auto|always" },

@@ -2,18 +2,17 @@
  *
  * Samples go one after another through both models; a plan is made for each shape of inputs that comes. Where one
  * takes codes and the other does not, samples are quantized or dequantized; results are compared as what they stand
- * for. SQNR = 10 log10 (sum a^2 / sum (a - b)^2) over the
- * first outputs.
+ * for (agreement.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "quantize/agreement.h"
 #include "quantize/evaluate.h"
 #include "quantize/metric.h"
 
 #include <lpt/lpt-executor.h>
 
-#include <math.h>
 
 /* --- one model ------------------------------------------------------------------- */
 
@@ -111,9 +110,7 @@ typedef struct
   guint          n_models, n_metrics;
   LptRunner      runners[2];
   GPtrArray     *metrics[2];        /* of LptMetric */
-  GHashTable    *answers[2];        /* class -> how often it was answered */
-  gint64         n_answers, agreeing;
-  double         signal, noise;
+  LptAgreement   agreement;
 } Evaluator;
 
 static void
@@ -123,8 +120,8 @@ evaluator_clear (Evaluator *e)
     {
       lpt_runner_clear (&e->runners[i]);
       g_clear_pointer (&e->metrics[i], g_ptr_array_unref);
-      g_clear_pointer (&e->answers[i], g_hash_table_unref);
     }
+  lpt_agreement_clear (&e->agreement);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Evaluator, evaluator_clear)
 
@@ -148,7 +145,6 @@ choose_metrics (Evaluator *e, GError **error)
   for (guint m = 0; m < e->n_models; m++)
     {
       e->metrics[m] = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_metric_free);
-      e->answers[m] = g_hash_table_new (NULL, NULL);
     }
   for (e->n_metrics = 0; names != NULL && names[e->n_metrics] != NULL; e->n_metrics++)
     {
@@ -166,64 +162,6 @@ choose_metrics (Evaluator *e, GError **error)
           continue;
         }
       return FALSE;
-    }
-  return TRUE;
-}
-
-/* Which classes a model answers: the first output's places. */
-static gint64 *
-find_tops (LptTensor *output, gint64 *n, GError **error)
-{
-  LptClasses classes;
-  *n = 0;
-  if (!lpt_classes_find (lpt_tensor_shape (output), 0, &classes) || classes.classes < 2)
-    return g_new0 (gint64, 1);
-  g_autofree float *values = lpt_tensor_to_f32 (output, error);
-  if (values == NULL)
-    return NULL;
-  gint64 *tops = g_new (gint64, classes.places);
-  for (gint64 i = 0; i < classes.places; i++)
-    tops[i] = lpt_classes_top (&classes, values, i);
-  *n = classes.places;
-  return tops;
-}
-
-/* Counts what model @m answers: its @n classes (transfer full); NULL + error. */
-static gint64 *
-count_answers (Evaluator *e, guint m, LptTensor *output, gint64 *n, GError **error)
-{
-  gint64 *tops = find_tops (output, n, error);
-  for (gint64 i = 0; tops != NULL && i < *n; i++)
-    {
-      gpointer key = GINT_TO_POINTER ((gint) tops[i]);
-      g_hash_table_insert (e->answers[m], key,
-                           GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (e->answers[m], key)) + 1));
-    }
-  return tops;
-}
-
-static gboolean
-compare_outputs (Evaluator *e, GPtrArray *const *outputs, GError **error)
-{
-  gint64 n = 0, n_second = 0;
-  g_autofree gint64 *first = count_answers (e, 0, g_ptr_array_index (outputs[0], 0), &n, error);
-  if (first == NULL)
-    return FALSE;
-  e->n_answers += n;
-  if (e->n_models < 2)
-    return TRUE;
-  g_autofree gint64 *second = count_answers (e, 1, g_ptr_array_index (outputs[1], 0), &n_second, error);
-  if (second == NULL)
-    return FALSE;
-  for (gint64 i = 0; i < MIN (n, n_second); i++)
-    e->agreeing += first[i] == second[i];
-  LptTensor *a = g_ptr_array_index (outputs[0], 0), *b = g_ptr_array_index (outputs[1], 0);
-  gint64 count = lpt_tensor_count (a);
-  for (gint64 i = 0; count == lpt_tensor_count (b) && i < count; i++)
-    {
-      double x = lpt_tensor_get_f64 (a, i), d = x - lpt_tensor_get_f64 (b, i);
-      e->signal += x * x;
-      e->noise += d * d;
     }
   return TRUE;
 }
@@ -255,7 +193,7 @@ add_sample (Evaluator *e, guint i, LptTensor *const *tensors, LptTensor *label, 
             }
         }
     }
-  return compare_outputs (e, (GPtrArray *const[]) { first, second }, error);
+  return lpt_agreement_add (&e->agreement, first, second, error);
 }
 
 static void
@@ -264,24 +202,12 @@ finish (Evaluator *e)
   LptEvaluation *r = e->result;
   for (guint m = 0; m < e->n_models; m++)
     {
-      GHashTableIter iter;
-      gpointer class, count;
-      gint64 most = 0;
       r->scores[m] = g_array_new (FALSE, FALSE, sizeof (LptScore));
       for (guint k = 0; k < e->n_metrics; k++)
         {
           LptScore score = lpt_metric_score (g_ptr_array_index (e->metrics[m], k));
           g_array_append_val (r->scores[m], score);
         }
-      g_hash_table_iter_init (&iter, e->answers[m]);
-      while (g_hash_table_iter_next (&iter, &class, &count))
-        if ((gint64) GPOINTER_TO_UINT (count) > most
-            || ((gint64) GPOINTER_TO_UINT (count) == most && GPOINTER_TO_INT (class) < r->top_class[m]))
-          {
-            most = GPOINTER_TO_UINT (count);
-            r->top_class[m] = GPOINTER_TO_INT (class);
-          }
-      r->top_share[m] = e->n_answers > 0 ? (double) most / (double) e->n_answers : 0.0;
     }
   r->p = -1.0;
   for (guint k = 0; e->n_models == 2 && k < e->n_metrics; k++)
@@ -296,10 +222,7 @@ finish (Evaluator *e)
         }
       r->p = lpt_stat_mcnemar (r->lost, r->won);
     }
-  r->n_agree = e->n_answers;
-  r->agree = e->n_answers > 0 ? (double) e->agreeing / (double) e->n_answers : 1.0;
-  lpt_stat_wilson (e->agreeing, e->n_answers, &r->agree_low, &r->agree_high);
-  r->sqnr = e->noise > 0.0 ? 10.0 * log10 (e->signal / e->noise) : HUGE_VAL;
+  lpt_agreement_finish (&e->agreement, r);
 }
 
 static void
@@ -326,6 +249,7 @@ lpt_evaluate (LptGraph *const *graphs, guint n_graphs, LptData *data, const LptE
   g_return_val_if_fail (n_graphs == 1 || n_graphs == 2, NULL);
   g_autoptr (LptEvaluation) result = g_new0 (LptEvaluation, 1);
   g_auto (Evaluator) e = { .options = options, .result = result, .n_models = n_graphs };
+  lpt_agreement_init (&e.agreement);
   guint n_inputs = graphs[0]->parameters->len;
   g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_inputs + 1);
   if (!check_inputs (graphs, n_graphs, error) || !choose_metrics (&e, error))

@@ -19,7 +19,8 @@ typedef struct
   LptShape       *shapes;       /* of the plan's inputs */
 } LptRunner;
 
-/* The outputs, real where they are codes with quantization (transfer full) (element-type LptTensor); NULL + error. A plan is made when the shapes change. */
+/* The outputs, real where they are codes with quantization (transfer full) (element-type LptTensor); NULL + error. A
+   plan is made when the shapes change. */
 GPtrArray *lpt_runner_run   (LptRunner *runner, LptTensor *const *tensors, GError **error);
 void       lpt_runner_clear (LptRunner *runner);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptRunner, lpt_runner_clear)

@@ -12,6 +12,7 @@
  */
 
 #include "quantize/hessian.h"
+#include "quantize/window.h"
 
 #include <lpt/lpt-attrs.h>
 
@@ -50,38 +51,6 @@ columns (const LptLayer *layer)
 
 /* --- places ------------------------------------------------------------------------------- */
 
-/* A window that slides over axes 2, 3, ... of data [N,C,...]. */
-typedef struct { gint n; gint64 in[3], out[3], kernel[3], stride[3], pad[3], dilation[3]; } Window;
-
-static gboolean
-read_window (const LptLayer *layer, const LptShape *data, Window *w)
-{
-  const LptConvAttrs *a = LPT_ATTRS (layer->node, LptConvAttrs);
-  const LptShape *weights = lpt_tensor_shape (lpt_node_const_in (layer->node, 1)), *result = &layer->node->out[0].shape;
-  w->n = data->rank - 2;
-  if (w->n < 1 || w->n > 3)
-    return FALSE;
-  for (gint i = 0; i < w->n; i++)
-    {
-      w->in[i] = data->dims[i + 2];
-      w->kernel[i] = weights->dims[weights->rank - w->n + i];
-      w->stride[i] = lpt_ints_get (&a->strides, (guint) i, 1);
-      w->dilation[i] = lpt_ints_get (&a->dilations, (guint) i, 1);
-      w->pad[i] = a->auto_pad == LPT_AUTO_PAD_EXPLICIT || a->auto_pad == LPT_AUTO_PAD_NOTSET
-                    ? lpt_ints_get (&a->pads_begin, (guint) i, 0)
-                    : 0;
-      w->out[i] = result->dims[i + 2];
-      if (w->out[i] <= 0)
-        return FALSE;
-      gint64 whole = MAX (0, (w->out[i] - 1) * w->stride[i] + (w->kernel[i] - 1) * w->dilation[i] + 1 - w->in[i]);
-      if (a->auto_pad == LPT_AUTO_PAD_SAME_UPPER)
-        w->pad[i] = whole / 2;
-      if (a->auto_pad == LPT_AUTO_PAD_SAME_LOWER)
-        w->pad[i] = whole - whole / 2;
-    }
-  return TRUE;
-}
-
 static gint16
 code_of (const LptLattice *lattice, float x)
 {
@@ -92,7 +61,7 @@ code_of (const LptLattice *lattice, float x)
 
 /* The columns of place @at of the result into @to, [inputs][places] per group, groups behind each other by @pitch. */
 static void
-gather_window (const Gather *g, const Window *w, const float *x, gint64 at, gint64 channels, gint16 *to, gsize pitch)
+gather_window (const Gather *g, const LptWindow *w, const float *x, gint64 at, gint64 channels, gint16 *to, gsize pitch)
 {
   const LptLayer *layer = g->layer;
   gint64 place[3] = { 0 }, plane = 1, pixels = 1, batch;
@@ -129,9 +98,9 @@ gather_codes (Turn *turn, const Gather *g, const LptShape *shape, const float *x
 {
   const LptLayer *layer = g->layer;
   gint64 d = columns (layer), channels = layer->groups * layer->inputs, total;
-  Window w = { 0 };
+  LptWindow w = { 0 };
   gboolean product = layer->node->op == LPT_OP_MATMUL;
-  if (!product && !read_window (layer, shape, &w))
+  if (!product && !lpt_window_read (layer, shape, &layer->node->out[0].shape, &w))
     return 0;
   total = product ? count / channels : shape->dims[0];
   for (gint i = 0; i < w.n; i++)
@@ -269,7 +238,7 @@ run_turn (Turn *turn, LptRoundPrepare prepare, LptRoundRow row, GError **error)
       const LptLayer *layer = g_array_index (turn->gathers, Gather, i).layer;
       g_ptr_array_add (values, lpt_node_in (layer->node, layer->data_port));
     }
-  ok = lpt_quantize_watch (q, values, q->data->n, look, turn, error);
+  ok = lpt_quantize_watch (q, values, q->fit, look, turn, error);
   for (guint i = 0; i < turn->gathers->len; i++)
     {
       lpt_quantizer_step (q, "rounding", i, turn->gathers->len);
@@ -288,7 +257,7 @@ start_gather (LptQuantizer *q, LptLayer *layer, Gather *g)
     return FALSE;
   g->h.d = columns (layer);
   g->h.groups = layer->groups;
-  g->rows = MAX (1, PLACES / (gint64) q->data->n);
+  g->rows = MAX (1, PLACES / (gint64) q->fit->n);
   return TRUE;
 }
 

@@ -54,7 +54,8 @@ take (GPtrArray *values, guint from)
 }
 
 gboolean
-lpt_quantize_watch (LptQuantizer *q, GPtrArray *values, guint samples, LptWatchFunc func, gpointer data, GError **error)
+lpt_quantize_watch (LptQuantizer *q, GPtrArray *values, LptData *samples, LptWatchFunc func, gpointer data,
+                    GError **error)
 {
   guint n_inputs = q->graph->parameters->len;
   g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_inputs + 1);
@@ -64,10 +65,10 @@ lpt_quantize_watch (LptQuantizer *q, GPtrArray *values, guint samples, LptWatchF
       g_autoptr (LptGraph) part = cut_out (q, values, from, to, error);
       g_auto (LptRunner) runner = { .graph = part, .threads = q->options->threads };
       gboolean ok = part != NULL;
-      for (guint i = 0; ok && i < samples; i++)
+      for (guint i = 0; ok && i < samples->n; i++)
         {
-          lpt_quantizer_step (q, "running", i + samples * from / values->len, samples);
-          ok = lpt_data_get (q->data, i, tensors, error);
+          lpt_quantizer_step (q, "running", i, samples->n);
+          ok = lpt_data_get (samples, i, tensors, error);
           if (!ok)
             break;
           g_autoptr (GPtrArray) outputs = lpt_runner_run (&runner, tensors, error);
@@ -181,11 +182,9 @@ want (LptQuantizer *q, GPtrArray *values, LptValue *value, gint axis)
 }
 
 gboolean
-lpt_quantize_observe (LptQuantizer *q, GError **error)
+lpt_quantize_observe_rest (LptQuantizer *q, GError **error)
 {
   g_autoptr (GPtrArray) values = g_ptr_array_new ();
-  g_clear_pointer (&q->seen, g_hash_table_unref);
-  q->seen = g_hash_table_new_full (NULL, NULL, NULL, free_seen);
   for (guint i = 0; i < q->points->len; i++)
     {
       const LptPoint *point = g_ptr_array_index (q->points, i);
@@ -196,5 +195,13 @@ lpt_quantize_observe (LptQuantizer *q, GError **error)
       const LptLayer *layer = g_ptr_array_index (q->layers, i);
       want (q, values, lpt_node_in (layer->node, layer->data_port), layer->in_axis);
     }
-  return lpt_quantize_watch (q, values, q->data->n, look, values, error);
+  return lpt_quantize_watch (q, values, q->data, look, values, error);
+}
+
+gboolean
+lpt_quantize_observe (LptQuantizer *q, GError **error)
+{
+  g_clear_pointer (&q->seen, g_hash_table_unref);
+  q->seen = g_hash_table_new_full (NULL, NULL, NULL, free_seen);
+  return lpt_quantize_observe_rest (q, error);
 }

@@ -1,7 +1,7 @@
 /* prepare.c - a float graph in the form that the rest works on
  *
- * Half floats become f32 (inputs and outputs, too), what depends on constants alone is folded, 8-bit weights beside real
- * data among it, data that a run would round to intervals of its own (DynamicFakeQuantize) is left as it is, and
+ * Half floats become f32 (inputs and outputs, too), what depends on constants alone is folded, 8-bit weights beside
+ * real data among it, data that a run would round to intervals of its own (DynamicFakeQuantize) is left as it is, and
  *
  *     BatchNormInference (op (x, W) + b)  =>  op (x, g W) + beta + g (b - mean),     g = gamma / sqrt (variance + eps)
  *     Multiply (op (x, W) + b, c)         =>  op (x, c W) + c b

@@ -4,8 +4,10 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "quantize/samples.h"
 #include "quantize/search.h"
 #include "quantize/steps.h"
+#include "quantize/trial.h"
 
 #include <lpt/lpt-pass.h>
 
@@ -137,7 +139,7 @@ look_at_data (LptQuantizer *q, GError **error)
 static gboolean
 judge (LptQuantizer *q, LptGraph *real, GError **error)
 {
-  g_autoptr (LptData) head = lpt_data_head (q->data, JUDGED);
+  g_autoptr (LptData) head = lpt_data_spread (q->data, JUDGED, FALSE);
   const LptEvalOptions eval = { .threads = q->options->threads };
   lpt_quantizer_step (q, "comparing", 0, 0);
   g_autoptr (LptEvaluation) e = lpt_quantize_measure (real, q->graph, head, q->options->config, &eval, error);
@@ -217,33 +219,41 @@ wants_equalization (LptGraph *graph, LptData *data, const LptQuantizeOptions *op
   return any;
 }
 
+/* What has to be searched for before the steps are run: repairs of the float graph, layers that stay real. */
+static GPtrArray *
+search_for (LptQuantizer *q, LptQuantizeOptions *options, GError **error)
+{
+  GError *local = NULL;
+  gboolean equalize = wants_equalization (q->graph, q->data, options, &local);
+  if (local != NULL)
+    {
+      g_propagate_error (error, local);
+      return NULL;
+    }
+  if (!lpt_quantize_choose_float (q->graph, q->data, options, equalize, &q->bound, q->report, error))
+    return NULL;
+  if (options->max_drop < 0.0)
+    return g_ptr_array_new ();
+  GPtrArray *kept = lpt_quantize_find_kept (q->graph, q->data, options, q->bound, q->report, error);
+  for (guint i = 0; kept != NULL && i < kept->len; i++)
+    g_ptr_array_add (q->report->kept, g_strdup (g_ptr_array_index (kept, i)));
+  return kept;
+}
+
 gboolean
 lpt_quantize (LptGraph *graph, LptData *data, const LptQuantizeOptions *options, LptQuantizeReport *report,
               GError **error)
 {
   g_autoptr (LptQuantizeReport) own = report == NULL ? lpt_quantize_report_new () : NULL;
-  g_autoptr (GPtrArray) kept = NULL;
+  LptQuantizeOptions chosen = *options;
   LptQuantizer q = {
     .graph = graph, .data = data, .options = options, .report = report != NULL ? report : own, .bound = 1.0
   };
-  if (!check_graph (graph, data, error))
-    return FALSE;
-  if (!look_at_data (&q, error) || !lpt_quantize_prepare (graph, error))
+  if (!check_graph (graph, data, error) || !look_at_data (&q, error) || !lpt_quantize_prepare (graph, error))
     return FALSE;
   g_autoptr (LptGraph) real = lpt_graph_copy (graph);
-  if (wants_equalization (graph, data, options, error))
-    q.bound = lpt_quantize_find_bound (graph, data, options, q.report, error);
-  if (q.bound < 0.0)
-    return FALSE;
-  if (options->max_drop >= 0.0)
-    {
-      kept = lpt_quantize_find_kept (graph, data, options, q.bound, q.report, error);
-      if (kept == NULL)
-        return FALSE;
-      for (guint i = 0; i < kept->len; i++)
-        g_ptr_array_add (q.report->kept, g_strdup (g_ptr_array_index (kept, i)));
-    }
-  if (!lpt_quantize_run (graph, data, options, kept, q.bound, q.report, error))
+  g_autoptr (GPtrArray) kept = search_for (&q, &chosen, error);
+  if (kept == NULL || !lpt_quantize_run (graph, data, &chosen, kept, q.bound, q.report, error))
     return FALSE;
   add_meta (&q);
   return judge (&q, real, error);

@@ -45,4 +45,6 @@ lpt_quantizer_clear (LptQuantizer *q)
   g_clear_pointer (&q->seen, g_hash_table_unref);
   g_clear_pointer (&q->kept, g_hash_table_unref);
   g_clear_pointer (&q->blocked, g_hash_table_unref);
+  g_clear_pointer (&q->fit, lpt_data_free);
+  g_clear_pointer (&q->held, lpt_data_free);
 }

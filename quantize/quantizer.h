@@ -46,6 +46,7 @@ typedef struct
 {
   LptGraph                 *graph;
   LptData                  *data;
+  LptData                  *fit, *held;   /* of @data: what repairs look at, what they are judged by */
   const LptQuantizeOptions *options;
   LptQuantizeReport        *report;
   GPtrArray                *layers;    /* LptLayer *: with constant weights, in topological order */
@@ -71,6 +72,8 @@ gboolean lpt_quantize_moves_data (LptQuantizer *q, LptNode *node);
 gboolean lpt_quantize_probe   (LptQuantizer *q, GError **error);
 /* observe.c: fills seen for all points and for what layers read. */
 gboolean lpt_quantize_observe (LptQuantizer *q, GError **error);
+/* Those that nothing is known of yet. */
+gboolean lpt_quantize_observe_rest (LptQuantizer *q, GError **error);
 /* One sample, f32. */
 void     lpt_channel_stats_add      (LptChannelStats *channels, LptTensor *tensor);
 void     lpt_channel_stats_clear    (LptChannelStats *channels);
@@ -78,8 +81,10 @@ LptSeen *lpt_quantizer_seen   (LptQuantizer *q, LptValue *value);
 /* Calls @func with the f32 elements of each of @values, sample by sample, in runs that keep few of them at a time. */
 typedef gboolean (*LptWatchFunc) (LptQuantizer *q, guint value, LptTensor *tensor, guint sample, gpointer data,
                                   GError **error);
-gboolean lpt_quantize_watch (LptQuantizer *q, GPtrArray *values, guint samples, LptWatchFunc func, gpointer data,
+gboolean lpt_quantize_watch (LptQuantizer *q, GPtrArray *values, LptData *samples, LptWatchFunc func, gpointer data,
                              GError **error);
+/* concat.c: behind observation. */
+gboolean lpt_quantize_split_concats (LptQuantizer *q, GError **error);
 /* lattices.c: intervals of points, scales of weights. */
 void     lpt_quantize_ranges  (LptQuantizer *q);
 gboolean lpt_quantize_scales  (LptQuantizer *q, gboolean mse, GError **error);

@@ -10,6 +10,7 @@
  */
 
 #include "quantize/quantizer.h"
+#include "quantize/samples.h"
 
 #define SAMPLES 64
 
@@ -33,7 +34,8 @@ measure (LptQuantizer *q, LptGraph *graph, const char *const *names, guint from,
   view.graph = graph;
   for (guint i = from; i < to; i++)
     g_ptr_array_add (values, lpt_node_out (lpt_graph_find (graph, names[i])));
-  return lpt_quantize_watch (&view, values, MIN (SAMPLES, q->data->n), add_means, means + from, error);
+  g_autoptr (LptData) samples = lpt_data_spread (q->fit, SAMPLES, FALSE);
+  return lpt_quantize_watch (&view, values, samples, add_means, means + from, error);
 }
 
 static void
@@ -52,7 +54,8 @@ copy_quantized (LptQuantizer *q, GError **error)
 }
 
 static gboolean
-correct (LptQuantizer *q, guint i, const char *const *names, LptChannelStats *real, LptChannelStats *rounded, GError **error)
+correct (LptQuantizer *q, guint i, const char *const *names, LptChannelStats *real, LptChannelStats *rounded,
+         GError **error)
 {
   LptLayer *layer = g_ptr_array_index (q->layers, i);
   g_autoptr (LptGraph) graph = copy_quantized (q, error);

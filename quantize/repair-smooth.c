@@ -163,6 +163,6 @@ lpt_repair_smooth (LptQuantizer *q, GError **error)
       if (node->op == LPT_OP_MULTIPLY && !smooth (q, node, &done, error))
         return FALSE;
     }
-  lpt_quantizer_remark (q, "smoothing: %u norms", done);
+  q->report->n_smoothed = done;
   return lpt_quantize_place (q, error);
 }

@@ -1,7 +1,7 @@
-/* search.c - which bound of equalization, which layers stay real
+/* search.c - which repairs of the float graph, which layers stay real
  *
- * Bound: the whole quantization is tried with 1, 2, 4, 8 and 16; the one with the best SQNR of the first result over up
- * to 32 samples stays, the smaller of equal ones.
+ * Equalization's bound: quantization without repairs of rounding is tried with 1, 2, 4, 8 and 16; a greater one has to
+ * help (trial.h) on up to 32 samples. Smoothing has to help likewise where it changes something.
  *
  * Layers that stay real: with labels the drop is the metric of the float model less that of the quantized one, without
  * it is the share of answers that differ, in points. Where it is too large, every layer is left real by itself in the
@@ -13,7 +13,9 @@
  */
 
 #include "quantize/search.h"
+#include "quantize/samples.h"
 #include "quantize/steps.h"
+#include "quantize/trial.h"
 
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-pass.h>
@@ -22,74 +24,79 @@
 
 #define SAMPLES 32
 
-/* --- samples -------------------------------------------------------------------------------- */
+/* --- repairs of the float graph ----------------------------------------------------------------- */
 
-typedef struct { LptData data; LptData *of; } Head;
+/* A quantization of @real with these repairs of the float graph and the cheap ones behind; *changed (nullable): norms
+   smoothed. */
+static LptEvaluation *
+try_float (LptGraph *real, LptData *data, const LptQuantizeOptions *options, guint repairs, double bound,
+           guint *changed, GError **error)
+{
+  LptQuantizeOptions cheap = *options;
+  const LptEvalOptions eval = { .threads = options->threads };
+  g_autoptr (LptData) some = lpt_data_spread (data, SAMPLES, FALSE);
+  g_autoptr (LptGraph) graph = lpt_graph_copy (real);
+  g_autoptr (LptQuantizeReport) own = lpt_quantize_report_new ();
+  cheap.unchecked = TRUE;
+  cheap.repairs = repairs;
+  for (guint i = 0; i < lpt_repair_count (); i++)
+    if (lpt_repair_row (i)->stage == LPT_REPAIR_ROUNDING)
+      cheap.repairs &= ~(1u << i);
+  if (!lpt_quantize_run (graph, data, &cheap, NULL, bound, own, error))
+    return NULL;
+  if (changed != NULL)
+    *changed = own->n_smoothed;
+  return lpt_quantize_measure (real, graph, some, options->config, &eval, error);
+}
 
 static gboolean
-head_get (LptData *data, guint i, LptTensor **tensors, GError **error)
-{
-  return lpt_data_get (((Head *) data)->of, i, tensors, error);
-}
-
-static const char *
-head_name (LptData *data, guint i)
-{
-  return lpt_data_name (((Head *) data)->of, i);
-}
-
-static void
-head_free (LptData *data)
-{
-  g_free (data);
-}
-
-LptData *
-lpt_data_head (LptData *data, guint n)
-{
-  Head *head = g_new0 (Head, 1);
-  *head = (Head) { { MIN (n, data->n), head_get, head_name, head_free }, data };
-  return &head->data;
-}
-
-LptEvaluation *
-lpt_quantize_measure (LptGraph *real, LptGraph *quantized, LptData *data, const LptConfig *config,
-                      const LptEvalOptions *options, GError **error)
-{
-  g_autoptr (LptGraph) lowered = lpt_graph_copy (quantized);
-  if (!lpt_pipeline_run (lowered, config, NULL, NULL, error))
-    return NULL;
-  return lpt_evaluate ((LptGraph *const[]) { real, lowered }, 2, data, options, error);
-}
-
-/* --- the bound of equalization ---------------------------------------------------------------- */
-
-double
-lpt_quantize_find_bound (LptGraph *real, LptData *data, const LptQuantizeOptions *options, LptQuantizeReport *report,
-                         GError **error)
+choose_bound (LptGraph *real, LptData *data, const LptQuantizeOptions *options, double *bound,
+              LptQuantizeReport *report, GError **error)
 {
   static const double bounds[] = { 1, 2, 4, 8, 16 };
-  g_autoptr (LptData) head = lpt_data_head (data, SAMPLES);
-  const LptEvalOptions eval = { .threads = options->threads };
-  double best = 1.0, best_sqnr = -HUGE_VAL;
+  g_autoptr (LptEvaluation) best = NULL;
   for (guint i = 0; i < G_N_ELEMENTS (bounds); i++)
     {
-      g_autoptr (LptGraph) graph = lpt_graph_copy (real);
-      g_autoptr (LptQuantizeReport) own = lpt_quantize_report_new ();
-      if (!lpt_quantize_run (graph, data, options, NULL, bounds[i], own, error))
-        return -1.0;
-      g_autoptr (LptEvaluation) e = lpt_quantize_measure (real, graph, head, options->config, &eval, error);
+      g_autoptr (LptEvaluation) e = try_float (real, data, options, options->repairs, bounds[i], NULL, error);
       if (e == NULL)
-        return -1.0;
-      g_ptr_array_add (report->remarks,
-                       g_strdup_printf ("equalization with factors up to %g: SQNR %.2f dB", bounds[i], e->sqnr));
-      if (e->sqnr > best_sqnr)
-        {
-          best = bounds[i];
-          best_sqnr = e->sqnr;
-        }
+        return FALSE;
+      g_ptr_array_add (report->remarks, g_strdup_printf ("equalization with factors up to %g: SQNR %.2f dB", bounds[i],
+                                                         e->sqnr_all));
+      if (best != NULL && !lpt_trial_helps (best, e))
+        continue;
+      *bound = bounds[i];
+      lpt_evaluation_free (best);
+      best = g_steal_pointer (&e);
     }
-  return best;
+  return TRUE;
+}
+
+static gboolean
+choose_smoothing (LptGraph *real, LptData *data, LptQuantizeOptions *options, double bound, LptQuantizeReport *report,
+                  GError **error)
+{
+  guint changed, bit = 1u << lpt_repair_find ("smoothing");
+  g_autoptr (LptEvaluation) with = try_float (real, data, options, options->repairs, bound, &changed, error);
+  if (with == NULL || changed == 0)
+    return with != NULL;
+  g_autoptr (LptEvaluation) without = try_float (real, data, options, options->repairs & ~bit, bound, NULL, error);
+  if (without == NULL)
+    return FALSE;
+  gboolean helps = lpt_trial_helps (without, with);
+  options->repairs = helps ? options->repairs : options->repairs & ~bit;
+  g_ptr_array_add (report->remarks, g_strdup_printf ("smoothing: %s, SQNR %.2f to %.2f dB",
+                                                     helps ? "helps" : "left out", without->sqnr_all, with->sqnr_all));
+  return TRUE;
+}
+
+gboolean
+lpt_quantize_choose_float (LptGraph *real, LptData *data, LptQuantizeOptions *options, gboolean equalize, double *bound,
+                           LptQuantizeReport *report, GError **error)
+{
+  gboolean smooth = (options->repairs >> lpt_repair_find ("smoothing") & 1) != 0;
+  *bound = 1.0;
+  return (!equalize || choose_bound (real, data, options, bound, report, error))
+         && (!smooth || options->unchecked || choose_smoothing (real, data, options, *bound, report, error));
 }
 
 /* --- layers that stay real ---------------------------------------------------------------------- */
@@ -132,7 +139,7 @@ rank_layers (LptGraph *real, LptGraph *quantized, LptData *data, const LptQuanti
              const LptQuantizeReport *report, GError **error)
 {
   g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (Candidate));
-  g_autoptr (LptData) head = lpt_data_head (data, SAMPLES);
+  g_autoptr (LptData) head = lpt_data_spread (data, SAMPLES, FALSE);
   const LptEvalOptions eval = { .threads = options->threads };
   g_autoptr (LptEvaluation) base = lpt_quantize_measure (real, quantized, head, options->config, &eval, error);
   double macs = 1.0;

@@ -10,15 +10,19 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "quantize/samples.h"
 #include "quantize/steps.h"
+#include "quantize/trial.h"
 
 #include <math.h>
 
+#define HELD 32      /* samples that repairs are judged by */
+
 static gboolean
-run_repairs (LptQuantizer *q, LptRepairStage stage, GError **error)
+run_float_repairs (LptQuantizer *q, GError **error)
 {
   for (guint i = 0; i < lpt_repair_count (); i++)
-    if (lpt_repair_row (i)->stage == stage && (q->options->repairs >> i & 1) != 0
+    if (lpt_repair_row (i)->stage == LPT_REPAIR_FLOAT && (q->options->repairs >> i & 1) != 0
         && !lpt_repair_row (i)->run (q, error))
       {
         g_prefix_error (error, "%s: ", lpt_repair_name (i));
@@ -67,14 +71,14 @@ run_steps (LptQuantizer *q, GError **error)
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the target leaves nothing to quantize");
       return FALSE;
     }
-  if (!run_repairs (q, LPT_REPAIR_FLOAT, error) || !lpt_quantize_observe (q, error))
+  if (!run_float_repairs (q, error) || !lpt_quantize_observe (q, error)
+      || !lpt_quantize_split_concats (q, error))
     return FALSE;
   lpt_quantizer_step (q, "choosing intervals", 0, 0);
   lpt_quantize_ranges (q);
   if (!lpt_quantize_scales (q, q->options->weights_mse, error))
     return FALSE;
-  return run_repairs (q, LPT_REPAIR_ROUNDING, error) && run_repairs (q, LPT_REPAIR_BIAS, error)
-         && measure_weights (q, error) && lpt_quantize_insert (q, q->graph, error);
+  return lpt_trial_repairs (q, error) && measure_weights (q, error) && lpt_quantize_insert (q, q->graph, error);
 }
 
 gboolean
@@ -82,7 +86,10 @@ lpt_quantize_run (LptGraph *graph, LptData *data, const LptQuantizeOptions *opti
                   LptQuantizeReport *report, GError **error)
 {
   g_auto (LptQuantizer) q = { .graph = graph, .data = data, .options = options, .report = report, .bound = bound };
+  guint held = data->n >= 8 ? MIN (HELD, data->n / 4) : 0;
   lpt_quantizer_init (&q);
+  q.fit = lpt_data_spread (data, held, TRUE);
+  q.held = lpt_data_spread (data, held > 0 ? held : HELD, FALSE);
   for (guint i = 0; kept != NULL && i < kept->len; i++)
     g_hash_table_replace (q.kept, g_strdup (g_ptr_array_index (kept, i)), g_strdup (""));
   if (!run_steps (&q, error))

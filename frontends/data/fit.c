@@ -2,8 +2,8 @@
  *
  * An array holds n samples when it has the model's rank and n times its first length (an unknown one counts as 1), one
  * more axis in front, or none of the axes of length 1. Channels last become first, and the other way, where only that
- * fits. Arithmetic is in f64, one rounding to f32; integers round half to even and saturate. What has the type of an input
- * of codes is taken for codes; other samples, and all that are normalized, are what the codes stand for.
+ * fits. Arithmetic is in f64, one rounding to f32; integers round half to even and saturate. What has the type of an
+ * input of codes is taken for codes; other samples, and all that are normalized, are what the codes stand for.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

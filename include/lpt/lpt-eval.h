@@ -48,7 +48,10 @@ typedef struct
  * @lost, @won: answers that are right in the first model alone, in the second alone; @p: McNemar's exact test of that.
  *   With top1; -1 otherwise
  * @agree: share of places where both models have their greatest element at the same index;
- *   @agree_low, @agree_high; @n_agree places; @sqnr: of the first outputs, dB
+ *   @agree_low, @agree_high; @n_agree places
+ * @divergence: mean over these places of the Kullback-Leibler divergence of the second model's softmax from the first
+ *   one's, in nats (of elements that add up to 1: without softmax)
+ * @sqnr: of the first outputs, dB; @sqnr_all: of all outputs, each by its own size
  * @data_seconds: reading samples; @run_seconds: running each model
  * @top_share: the largest share of answers that are one class; @top_class: which
  */
@@ -57,7 +60,7 @@ typedef struct
   guint   n_models, n_samples;
   GArray *scores[2];
   gint64  lost, won, n_agree;
-  double  p, agree, agree_low, agree_high, sqnr;
+  double  p, agree, agree_low, agree_high, divergence, sqnr, sqnr_all;
   double  data_seconds, run_seconds[2];
   double  top_share[2];
   gint64  top_class[2];

@@ -52,6 +52,7 @@ LPT_EXPORT gint               lpt_repair_find  (const char *name);
  * @ranges, @percentile: of activations; @percentile in (50, 100]
  * @weights_mse: weights get the scale of the least mean square error among shrunken ones, else that of their maximum
  * @repairs: bit i = repair i runs
+ * @unchecked: repairs stay even where they do not help on samples held back
  * @elementwise: 0 = residual sums, pools and such are quantized in networks without attention and norms;
  *   1 = always, -1 = never
  * @max_drop: points that may be lost, by keeping layers real; < 0 = whatever it costs
@@ -66,6 +67,7 @@ typedef struct
   double           percentile;
   gboolean         weights_mse;
   guint            repairs;
+  gboolean         unchecked;
   gint             elementwise;
   double           max_drop;
   LptEvalOptions   eval;
@@ -99,6 +101,7 @@ typedef struct
   double     top_share;  /* the largest share of answers of the float graph that are one class, top_class */
   gint64     top_class;
   guint      n_judged;
+  guint      n_smoothed; /* norms that smoothing changed */
   guint      n_values;   /* activations with a FakeQuantize */
   guint      n_samples;
   char      *digest;     /* SHA-256 of the samples' types, shapes and bytes */

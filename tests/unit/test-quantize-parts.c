@@ -1,0 +1,153 @@
+/* test-quantize-parts.c - samples spread, the reach of windows, which Concat joins lattices, dynamic rounding left out
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "quantize/samples.h"
+#include "quantize/window.h"
+
+#include <lpt/lpt-pass.h>
+#include <lpt/lpt-quantize.h>
+#include <lpt/lpt-text.h>
+
+#include <math.h>
+
+static LptGraph *
+read_graph (const char *text)
+{
+  g_autoptr (GError) error = NULL;
+  LptGraph *graph = lpt_graph_from_text (text, -1, "g", &error);
+  g_assert_no_error (error);
+  return graph;
+}
+
+/* Samples of random numbers; channel 1 is @size times as large. */
+typedef struct { LptData data; LptShape shape; double size; } Drawn;
+
+static gboolean
+drawn_get (LptData *data, guint i, LptTensor **tensors, GError **error)
+{
+  const Drawn *drawn = (Drawn *) data;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (i);
+  gint64 count, inner = 1;
+  lpt_shape_count (&drawn->shape, &count);
+  for (gint k = 2; k < drawn->shape.rank; k++)
+    inner *= drawn->shape.dims[k];
+  g_autofree float *v = g_new (float, count);
+  for (gint64 k = 0; k < count; k++)
+    v[k] = (float) (g_rand_double_range (rand, -1.0, 1.0) * (k / inner % drawn->shape.dims[1] == 1 ? drawn->size : 1.0));
+  tensors[0] = lpt_tensor_from_f32 (&drawn->shape, v, error);
+  return tensors[0] != NULL;
+}
+
+/* Some and the rest are all, each once, in order. */
+static void
+test_spread (void)
+{
+  Drawn drawn = { { 10, drawn_get, NULL, NULL }, { 2, { 1, 2 } }, 1.0 };
+  for (guint n = 0; n <= 12; n++)
+    {
+      g_autoptr (LptData) some = lpt_data_spread (&drawn.data, n, FALSE), rest = lpt_data_spread (&drawn.data, n, TRUE);
+      g_assert_cmpuint (some->n, ==, MIN (n, 10));
+      g_assert_cmpuint (some->n + rest->n, ==, 10);
+    }
+  g_autoptr (LptData) two = lpt_data_spread (&drawn.data, 2, FALSE);
+  g_autoptr (GError) error = NULL;
+  LptTensor *a = NULL, *b = NULL;
+  g_assert_true (lpt_data_get (two, 1, &a, &error) && lpt_data_get (&drawn.data, 7, &b, &error));
+  g_assert_cmpfloat (lpt_tensor_get_f64 (a, 0), ==, lpt_tensor_get_f64 (b, 0));
+  lpt_tensor_unref (a);
+  lpt_tensor_unref (b);
+}
+
+/* Of 3 places over 5 elements padded by 1 the outer ones miss one of 5; a transposed one with stride 2 meets each second. */
+static void
+test_window (void)
+{
+  g_autoptr (LptGraph) graph = read_graph (
+    "%x = Parameter : f32[1,1,5,5]\n%w = Const {1, 2, 3, 4, 5, 6, 7, 8, 9} : f32[1,1,3,3]\n"
+    "%c = Convolution(%x, %w) {strides=[1,1], pads_begin=[1,1], pads_end=[1,1], dilations=[1,1]} : f32[1,1,5,5]\n"
+    "%t = ConvolutionBackpropData(%c, %w) {strides=[2,2], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]} "
+    ": f32[1,1,11,11]\nResult(%t)\n");
+  static const struct { const char *name; double first, middle; } rows[] = {
+    { "c", 0.8 * 0.8, 1.0 }, { "t", 25.0 / 121.0, 25.0 / 121.0 },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      LptNode *node = lpt_graph_find (graph, rows[i].name);
+      LptLayer layer;
+      LptWindow window;
+      g_assert_true (lpt_layer_view (node, &layer));
+      g_assert_true (lpt_window_read (&layer, &lpt_node_in (node, 0)->shape, &node->out[0].shape, &window));
+      g_assert_cmpfloat_with_epsilon (lpt_window_coverage (&window, 0), rows[i].first, 1e-12);
+      g_assert_cmpfloat_with_epsilon (lpt_window_coverage (&window, 4), rows[i].middle, 1e-12);
+    }
+}
+
+/* %d is read by a product, too: it keeps its own lattice when what it is joined with is far wider. */
+static void
+test_concat (void)
+{
+  static const struct { double size; gboolean split; } rows[] = { { 1.5, FALSE }, { 10.0, TRUE } };
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LptGraph) graph = read_graph (
+        "%x = Parameter : f32[1,2,4,4]\n%axis = Const {1} : i64[]\n"
+        "%s = Split(%x, %axis) {num_splits=2} : f32[1,1,4,4], f32[1,1,4,4]\n"
+        "%b = Abs(%s.1) : f32[1,1,4,4]\n%w = Const {1, -2} : f32[2,1,1,1]\n"
+        "%v = Const {1, 2, 3, 4} : f32[2,2,1,1]\n%d = Abs(%s) : f32[1,1,4,4]\n%j = Concat(%d, %b) {axis=1} : f32[1,2,4,4]\n"
+        "%c = Convolution(%d, %w) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]} : f32[1,2,4,4]\n"
+        "%e = Convolution(%j, %v) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]} : f32[1,2,4,4]\n"
+        "Result(%c)\nResult(%e)\n");
+      g_autoptr (LptConfig) config = lpt_config_new ();
+      Drawn drawn = { { 4, drawn_get, NULL, NULL }, { 4, { 1, 2, 4, 4 } }, rows[i].size };
+      LptQuantizeOptions options;
+      lpt_quantize_options_init (&options, "fast", &error);
+      options.config = config;
+      lpt_quantize (graph, &drawn.data, &options, NULL, &error);
+      g_assert_no_error (error);
+      LptNode *own = lpt_node_src (lpt_graph_find (graph, "c"), 0);
+      g_assert_cmpint (own->op, ==, LPT_OP_FAKE_QUANTIZE);
+      double high = lpt_tensor_get_f64 (lpt_node_const_in (own, 2), 0);
+      g_assert_true (rows[i].split ? high < 1.1 : high > 1.1);
+      g_assert_true ((lpt_node_src (lpt_graph_find (graph, "e"), 0)->op == LPT_OP_FAKE_QUANTIZE) == rows[i].split);
+    }
+}
+
+/* Rounding by intervals that a run finds gives way to known ones; a repair that does not help is left out. */
+static void
+test_dynamic (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = read_graph (
+    "graph {lowered=true, requant=\"litert\"}\n%x = Parameter : f32[1,3]\n%r = DynamicFakeQuantize(%x) {axis=-1} : f32[1,3]\n"
+    "%w = Const {127, -127, 64, 32, 16, 1} : i8[3,2] q{scale=0.25}\n%d = Dequantize(%w) : f32[3,2]\n"
+    "%y = MatMul(%r, %d) : f32[1,2]\nResult(%y)\n");
+  g_autoptr (LptConfig) config = lpt_config_new ();
+  g_autoptr (LptQuantizeReport) report = lpt_quantize_report_new ();
+  Drawn drawn = { { 9, drawn_get, NULL, NULL }, { 2, { 1, 3 } }, 1.0 };
+  LptQuantizeOptions options;
+  lpt_quantize_options_init (&options, "accurate", &error);
+  options.config = config;
+  lpt_quantize (graph, &drawn.data, &options, report, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (lpt_node_src (lpt_graph_find (graph, "y"), 0)->op, ==, LPT_OP_FAKE_QUANTIZE);
+  g_assert_cmpint (lpt_node_src (lpt_node_src (lpt_graph_find (graph, "y"), 0), 0)->op, ==, LPT_OP_PARAMETER);
+  guint judged = 0;
+  for (guint i = 0; i < report->remarks->len; i++)
+    judged += g_pattern_match_simple ("*: left out, SQNR *", report->remarks->pdata[i])
+              || g_pattern_match_simple ("*: helps, SQNR *", report->remarks->pdata[i]);
+  g_assert_cmpuint (judged, ==, 3);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/quantize-parts/spread", test_spread);
+  g_test_add_func ("/quantize-parts/window", test_window);
+  g_test_add_func ("/quantize-parts/concat", test_concat);
+  g_test_add_func ("/quantize-parts/dynamic", test_dynamic);
+  return g_test_run ();
+}
