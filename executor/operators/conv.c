@@ -11,8 +11,6 @@
 
 #include "executor/operators/conv.h"
 
-#define MAX_COPIES 3
-
 /* --- what parts are made from --- */
 
 /* By how many numbers of i8 each weight less its zero point is expressed; 0: this is not depthwise, or there is no room for them. */
@@ -39,8 +37,7 @@ count_copies (const LptConvShape      *s,
   for (copies = 1; most > (gint) copies * 127 || least < (gint) copies * -128; )
     copies++;
 
-  /* They are further planes of the kernel. */
-  return copies == 1 || (copies <= MAX_COPIES && s->id == 1 && s->od == 1 && s->kd == 1) ? copies : 0;
+  return copies;
 }
 
 /* 8-bit codes along axis 1 with several zero points, and one scale unless the sums leave as int32. */
@@ -172,7 +169,7 @@ pack_weights (const LptConvMaker *maker,
 {
   const LptConvShape *s = &part->conv.shape;
   const LptGemmKernel *gemm = part->conv.kernel;
-  const gsize taps = s->kd * s->kh * s->kw, icg = s->ic / s->groups;
+  const gsize taps = MAX (s->repeats, 1) * s->kd * s->kh * s->kw, icg = s->ic / s->groups;
   LptConvWeights w = { .data = weights, .is_unsigned = maker->weights.array->dtype == LPT_DTYPE_U8, .ky_stride = (ptrdiff_t) s->kw,
                        .kx_stride = 1, .c_stride = (ptrdiff_t) taps, .n_stride = (ptrdiff_t) (icg * taps) };
   const char *name = maker->copies > 0 ? part->dwconv.kernel->name : gemm->name;
@@ -230,11 +227,7 @@ lpt_conv_maker_add (LptConvMaker       *maker,
   LptConvShape s = key->shape;
   const gint32 *col_sum;
 
-  if (maker->copies > 1)
-    {
-      s.kd = maker->copies;
-      s.dilation_d = 0;
-    }
+  s.repeats = maker->copies;
   if (place != NULL)
     part->place = *place;
   /* The same for all parts: channels are cut at its panels. */
@@ -252,7 +245,7 @@ lpt_conv_maker_add (LptConvMaker       *maker,
       LptInputZeros zeros = { maker->zeros, maker->n_zeros == 1 ? s.oc : s.oc / s.ic };
 
       lpt_fold_zero_points (&part->e, &sums, s.oc, v->depthwise ? NULL : &maker->weights, maker->bias, zeros,
-                            s.ic / s.groups * s.kd * s.kh * s.kw);
+                            s.ic / s.groups * MAX (s.repeats, 1) * s.kd * s.kh * s.kw);
     }
 }
 

@@ -54,7 +54,7 @@ data_init (Data *d, const Case *c)
 {
   const LptConvShape *s = &c->s;
   size_t icg = s->ic / s->groups, ocg = s->oc / s->groups, params = s->oc + LPT_CHANNEL_PAD - 1, n_stages;
-  size_t taps = s->kd * s->kh * s->kw, all;
+  size_t rows = (s->repeats ? s->repeats : 1) * s->kd * s->kh, taps = rows * s->kw, all;
   const LptEpilogueKernel *scalar = lpt_epilogue_kernels (&n_stages) + 0;
   int32_t acc[1 + 16];
 
@@ -159,11 +159,11 @@ data_init (Data *d, const Case *c)
         uint32_t sum = 0, window = 0;
         int32_t row_sum;
 
-        for (size_t ky = 0; ky < s->kd * s->kh; ky++)
+        for (size_t ky = 0; ky < rows; ky++)
           for (size_t kx = 0; kx < s->kw; kx++)
             for (size_t ch = 0; ch < icg; ch++)
               {
-                size_t z = oz * s->stride_d + ky / s->kh * s->dilation_d - (size_t) s->pad_front;
+                size_t z = oz * s->stride_d + ky % (s->kd * s->kh) / s->kh * s->dilation_d - (size_t) s->pad_front;
                 size_t y = oy * s->stride_h + ky % s->kh * s->dilation_h - (size_t) s->pad_top;
                 size_t x = ox * s->stride_w + kx * s->dilation_w - (size_t) s->pad_left;
                 int32_t v = d->pad;
@@ -321,6 +321,17 @@ random_case (bool depthwise)
           c.s.groups = c.s.ic;
           c.s.oc = c.s.ic * (random_u32 () % 3 ? 1 : (size_t) random_range (1, 4));
           c.s.stride_w = random_u32 () % 2 ? 1 : c.s.stride_w;
+          c.s.repeats = (size_t) random_range (0, 3);
+          /* Long kernels of one row, and lines that are made in pieces. */
+          if (random_u32 () % 8 == 0)
+            {
+              c.s.kh = c.s.ih = c.s.kd = c.s.id = c.s.od = 1;
+              c.s.pad_front = c.s.pad_top = 0;
+              c.s.iw = (size_t) random_range (500, 1100);
+              c.s.kw = (size_t) random_range (1, 40);
+              c.s.pad_left = random_range (0, 20);
+              c.s.ic = c.s.groups = c.s.oc = (size_t) random_range (1, 3) * 32;
+            }
           /* Two rows of 32 channels together. */
           if (c.s.ic % 32 == 0 && random_u32 () % 2)
             {

@@ -490,43 +490,79 @@ squares_3x3 (const Wide *w, int stage)
 }
 
 /* Any kernel of at most WIDE_STEPS columns times groups of rows. */
-#define WIDE_STEPS 25
+#define WIDE_STEPS 48
+
+/* Rows of group g of a column. */
+INLINE Column
+load_group (const Wide *w, Form form, const uint8_t *const *col, size_t g)
+{
+  size_t n = w->r->kh - 4 * g;
+
+  return n >= 4 ? load_64 (w, form, col + 4 * g, 4) : load_64 (w, form, col + 4 * g, n);
+}
+
+INLINE void
+pixel_any (const Wide *w, int stage, Form form, const __m512i (*weights)[4], size_t i)
+{
+  const LptDwconvRun *r = w->r;
+  size_t groups = (r->kh + 3) / 4;
+  Column sum = { w->bias[0], w->bias[1], w->bias[2], w->bias[3] };
+
+  for (size_t kx = 0; kx < r->kw; kx++)
+    for (size_t g = 0; g < groups; g++)
+      sum = dot_64 (sum, load_group (w, form, r->cols + (i * r->stride_w + kx * r->dilation_w) * r->kh, g), weights[kx * groups + g]);
+  finish_64 (w, stage, form, i, sum);
+}
+
+/* Pixels i, i + shift, i + 2 shift and i + 3 shift, where shift pixels are a tap: each column serves all that read it. */
+INLINE void
+pixels_any (const Wide *w, int stage, Form form, const __m512i (*weights)[4], size_t i, size_t shift)
+{
+  const LptDwconvRun *r = w->r;
+  size_t groups = (r->kh + 3) / 4;
+  const Column bias = { w->bias[0], w->bias[1], w->bias[2], w->bias[3] };
+  Column s0 = bias, s1 = bias, s2 = bias, s3 = bias;
+
+  for (size_t x = 0; x < r->kw + 3; x++)
+    for (size_t g = 0; g < groups; g++)
+      {
+        Column c = load_group (w, form, r->cols + (i * r->stride_w + x * r->dilation_w) * r->kh, g);
+
+        if (x < r->kw)
+          s0 = dot_64 (s0, c, weights[x * groups + g]);
+        if (x - 1 < r->kw)
+          s1 = dot_64 (s1, c, weights[(x - 1) * groups + g]);
+        if (x - 2 < r->kw)
+          s2 = dot_64 (s2, c, weights[(x - 2) * groups + g]);
+        if (x - 3 < r->kw)
+          s3 = dot_64 (s3, c, weights[(x - 3) * groups + g]);
+      }
+  finish_64 (w, stage, form, i, s0);
+  finish_64 (w, stage, form, i + shift, s1);
+  finish_64 (w, stage, form, i + 2 * shift, s2);
+  finish_64 (w, stage, form, i + 3 * shift, s3);
+}
 
 INLINE void
 wide_any (const Wide *w, int stage, Form form)
 {
   const LptDwconvRun *r = w->r;
-  size_t groups = (r->kh + 3) / 4, steps = r->kw * groups;
+  size_t groups = (r->kh + 3) / 4, steps = r->kw * groups, shift = r->dilation_w % r->stride_w ? 0 : r->dilation_w / r->stride_w, i = 0;
   __m512i weights[WIDE_STEPS][4];
 
-  for (size_t i = 0; i < steps; i++)
+  for (size_t k = 0; k < steps; k++)
     {
       for (size_t j = 0; j < 4; j++)
-        weights[i][j] = block_channel (w, form, j) < r->c1
-                        ? _mm512_loadu_si512 ((const char *) r->packed + (block_channel (w, form, j) / 16 * steps + i) * 64)
+        weights[k][j] = block_channel (w, form, j) < r->c1
+                        ? _mm512_loadu_si512 ((const char *) r->packed + (block_channel (w, form, j) / 16 * steps + k) * 64)
                         : _mm512_setzero_si512 ();
-      quarters (weights[i]);
+      quarters (weights[k]);
     }
-  for (size_t i = 0; i < r->pixels; i++)
-    {
-      Column sum = { w->bias[0], w->bias[1], w->bias[2], w->bias[3] };
-
-      for (size_t kx = 0; kx < r->kw; kx++)
-        {
-          const uint8_t *const *col = r->cols + (i * r->stride_w + kx * r->dilation_w) * r->kh;
-
-          for (size_t g = 0; g < groups; g++)
-            {
-              size_t n = r->kh - 4 * g;
-
-              if (n >= 4)
-                sum = dot_64 (sum, load_64 (w, form, col + 4 * g, 4), weights[kx * groups + g]);
-              else
-                sum = dot_64 (sum, load_64 (w, form, col + 4 * g, n), weights[kx * groups + g]);
-            }
-        }
-      finish_64 (w, stage, form, i, sum);
-    }
+  for (; shift > 0 && r->kw > 1 && i + 4 * shift <= r->pixels; i += 4 * shift)
+    for (size_t j = 0; j < shift; j++)
+      pixels_any (w, stage, form, weights, i + j, shift);
+  for (; i < r->pixels; i++)
+    pixel_any (w, stage, form, weights, i);
 }
 
 INLINE void

@@ -2,7 +2,8 @@
  *
  *   out[y][x][c*mult + j] = stage (sum over ky, kx of in[y*sh - pt + ky*dh][x*sw - pl + kx*dw][c] * w[ky][kx][c*mult + j])
  *
- * and with planes in front: their rows are more rows of a column. Weights are s8 with zero point 0. Packed once, the same for every instruction set:
+ * and with planes in front: their rows are more rows of a column, and so are neighbouring pixels where a kernel has one or two rows.
+ * Weights are s8 with zero point 0. Packed once, the same for every instruction set:
  * [16 channels][kx][ky / 4][channel][4], ky padded with zeros, so that four rows of a column meet four
  * weights in one dot product.
  *

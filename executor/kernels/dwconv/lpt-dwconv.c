@@ -32,20 +32,34 @@ lpt_dwconv_kernel (LptCpu cpu)
   return row;
 }
 
-/* Rows of a column. */
-static size_t
-column_rows (const LptConvShape *s)
+/* A kernel as the rows have it: taps along the line that stand in one column, `fold` of them, are more rows of it. */
+typedef struct {
+  size_t rows, fold;                  /* rows of a tap */
+  size_t kh, kw, dilation_w;
+} Folded;
+
+static Folded
+folded (const LptConvShape *s)
 {
-  return s->kd * s->kh;
+  Folded f = { .rows = (s->repeats ? s->repeats : 1) * s->kd * s->kh, .fold = 1 };
+
+  if (f.rows > 0 && f.rows <= 2 && s->kw > 1)
+    f.fold = s->kw < 4 / f.rows ? s->kw : 4 / f.rows;
+  f.kh = f.rows * f.fold;
+  f.kw = s->kw / f.fold + (s->kw % f.fold != 0);
+  f.dilation_w = s->dilation_w * f.fold;
+  return f;
 }
 
 size_t
 lpt_dwconv_packed_size (const LptConvShape *s)
 {
+  Folded f = folded (s);
   size_t rows, per_channel, size;
 
-  if (__builtin_mul_overflow (s->kd, s->kh, &rows) || rows > SIZE_MAX - 3 || s->oc > SIZE_MAX - 15
-      || __builtin_mul_overflow (s->kw, (rows + 3) / 4 * 4, &per_channel)
+  if (__builtin_mul_overflow (s->kd, s->kh, &rows) || __builtin_mul_overflow (rows, s->repeats ? s->repeats : 1, &rows)
+      || rows > SIZE_MAX - 3 || s->oc > SIZE_MAX - 15
+      || __builtin_mul_overflow (f.kw, (f.kh + 3) / 4 * 4, &per_channel)
       || __builtin_mul_overflow (per_channel, (s->oc + 15) / 16 * 16, &size))
     return 0;
   return size;
@@ -54,23 +68,25 @@ lpt_dwconv_packed_size (const LptConvShape *s)
 void
 lpt_dwconv_pack (const LptConvShape *s, const LptConvWeights *w, void *packed, int32_t *col_sum)
 {
-  size_t rows = column_rows (s), groups = (rows + 3) / 4;
+  Folded f = folded (s);
+  size_t groups = (f.kh + 3) / 4;
   uint8_t flip = w->is_unsigned ? 0x80 : 0;
 
   memset (packed, 0, lpt_dwconv_packed_size (s));
   for (size_t c = 0; c < s->oc; c++)
     {
-      int8_t *to = (int8_t *) packed + c / 16 * 16 * s->kw * groups * 4;
+      int8_t *to = (int8_t *) packed + c / 16 * 16 * f.kw * groups * 4;
       uint32_t sum = 0;
 
       for (size_t kx = 0; kx < s->kw; kx++)
-        for (size_t ky = 0; ky < rows; ky++)
+        for (size_t ky = 0; ky < f.rows; ky++)
           {
+            size_t row = kx % f.fold * f.rows + ky;
             uint8_t byte = *((const uint8_t *) w->data + (ptrdiff_t) ky * w->ky_stride + (ptrdiff_t) kx * w->kx_stride
                              + (ptrdiff_t) c * w->n_stride);
             int8_t v = (int8_t) (byte ^ flip);
 
-            to[((kx * groups + ky / 4) * 16 + c % 16) * 4 + ky % 4] = v;
+            to[((kx / f.fold * groups + row / 4) * 16 + c % 16) * 4 + row % 4] = v;
             sum += (uint32_t) (int32_t) v;
           }
       if (col_sum)
@@ -78,11 +94,22 @@ lpt_dwconv_pack (const LptConvShape *s, const LptConvWeights *w, void *packed, i
     }
 }
 
-/* Columns that one output row reaches. */
+/* Pixels of one call: a line, or a piece of the only one that there is. */
+static size_t
+pixels_at_once (const LptConvShape *s)
+{
+  enum { LONG = 512, PIECE = 256 };
+
+  return s->od * s->oh == 1 && s->ow > LONG ? PIECE : s->ow;
+}
+
+/* Columns that they reach. */
 static size_t
 n_columns (const LptConvShape *s)
 {
-  return s->ow == 0 ? 0 : (s->ow - 1) * s->stride_w + (s->kw - 1) * s->dilation_w + 1;
+  Folded f = folded (s);
+
+  return s->ow == 0 ? 0 : (pixels_at_once (s) - 1) * s->stride_w + (f.kw - 1) * f.dilation_w + 1;
 }
 
 /* Output rows of one call: enough pixels that what a block of channels needs is read seldom, but all near at hand; two at
@@ -93,7 +120,7 @@ rows_at_once (const LptConvShape *s)
   enum { COLUMNS = 128 };
   size_t all = s->batch * s->od * s->oh, columns = n_columns (s), rows = columns == 0 || columns > COLUMNS / 2 ? 2 : COLUMNS / columns;
 
-  return rows < all ? rows : all;
+  return pixels_at_once (s) < s->ow ? 1 : rows < all ? rows : all;
 }
 
 size_t
@@ -101,36 +128,39 @@ lpt_dwconv_workspace (const LptDwconv *d)
 {
   const LptConvShape *s = &d->shape;
 
-  return ALIGN_64 (rows_at_once (s) * n_columns (s) * column_rows (s) * sizeof (void *)) + ALIGN_64 (s->ic);
+  return ALIGN_64 (rows_at_once (s) * n_columns (s) * folded (s).kh * sizeof (void *)) + ALIGN_64 (s->ic);
 }
 
-/* Pointers of output row r, those of a column one behind the other. */
+/* Pointers of output row r from pixel x on, those of a column one behind the other. */
 static void
-fill_columns (const LptDwconv *d, size_t r, size_t columns, const uint8_t *pad_row, const uint8_t **cols)
+fill_columns (const LptDwconv *d, size_t r, size_t x, size_t columns, const uint8_t *pad_row, const uint8_t **cols)
 {
   const LptConvShape *s = &d->shape;
-  size_t step = column_rows (s), left = s->pad_left < 0 ? 0 : (size_t) s->pad_left, skipped = s->pad_left < 0 ? (size_t) -s->pad_left : 0;
-  size_t z0 = r / s->oh % s->od * s->stride_d - (size_t) s->pad_front, y0 = r % s->oh * s->stride_h - (size_t) s->pad_top, inside;
+  Folded f = folded (s);
+  size_t z0 = r / s->oh % s->od * s->stride_d - (size_t) s->pad_front, y0 = r % s->oh * s->stride_h - (size_t) s->pad_top;
 
-  left = left < columns ? left : columns;
-  inside = s->iw < skipped ? 0 : s->iw - skipped;
-  inside = inside < columns - left ? inside : columns - left;
-  for (size_t row = 0; row < step; row++)
+  for (size_t row = 0; row < f.kh; row++)
     {
-      size_t z = z0 + row / s->kh * s->dilation_d, y = y0 + row % s->kh * s->dilation_h, i = 0;
+      size_t tap = row % f.rows % (s->kd * s->kh);
+      size_t z = z0 + tap / s->kh * s->dilation_d, y = y0 + tap % s->kh * s->dilation_h, i = 0;
+      ptrdiff_t start = s->pad_left - (ptrdiff_t) (x * s->stride_w + row / f.rows * s->dilation_w);
+      size_t left = start < 0 ? 0 : (size_t) start, skipped = start < 0 ? (size_t) -start : 0, inside;
       const uint8_t **to = cols + row;
 
+      left = left < columns ? left : columns;
+      inside = s->iw < skipped ? 0 : s->iw - skipped;
+      inside = inside < columns - left ? inside : columns - left;
       if (z < s->id && y < s->ih)      /* before the image it is beyond its size, too */
         {
-          const uint8_t *x = d->in + r / s->oh / s->od * d->image_stride + z * d->plane_stride + y * d->row_stride
-                             + skipped * d->pixel_stride;
+          const uint8_t *from = d->in + r / s->oh / s->od * d->image_stride + z * d->plane_stride + y * d->row_stride
+                                + (inside > 0 ? skipped * d->pixel_stride : 0);
 
-          for (; i < left; i++, to += step)
+          for (; i < left; i++, to += f.kh)
             *to = pad_row;
-          for (; i < left + inside; i++, to += step, x += d->pixel_stride)
-            *to = x;
+          for (; i < left + inside; i++, to += f.kh, from += d->pixel_stride)
+            *to = from;
         }
-      for (; i < columns; i++, to += step)
+      for (; i < columns; i++, to += f.kh)
         *to = pad_row;
     }
 }
@@ -139,12 +169,13 @@ void
 lpt_dwconv_tile (const LptDwconv *d, size_t r0, size_t r1, size_t c0, size_t c1, void *workspace)
 {
   const LptConvShape *s = &d->shape;
+  Folded f = folded (s);
   size_t columns = n_columns (s), element = d->epilogue->store == LPT_STORE_Q8 ? 1 : 4, most = rows_at_once (s);
-  size_t column = column_rows (s), pixel = d->place ? d->place->x : 1;
+  size_t pixel = d->place ? d->place->x : 1, pixels = pixels_at_once (s);
   const uint8_t **cols = workspace;
-  uint8_t *pad_row = (uint8_t *) workspace + ALIGN_64 (most * columns * column * sizeof (void *));
-  LptDwconvRun run = { .kh = column, .kw = s->kw, .stride_w = s->stride_w, .dilation_w = s->dilation_w,
-                       .multiplier = s->oc / s->ic, .c0 = c0, .c1 = c1, .pixels = s->ow, .cols_step = columns * column,
+  uint8_t *pad_row = (uint8_t *) workspace + ALIGN_64 (most * columns * f.kh * sizeof (void *));
+  LptDwconvRun run = { .kh = f.kh, .kw = f.kw, .stride_w = s->stride_w, .dilation_w = f.dilation_w,
+                       .multiplier = s->oc / s->ic, .c0 = c0, .c1 = c1, .cols_step = columns * f.kh,
                        .packed = d->packed, .cols = cols, .epilogue = d->epilogue, .epilogue_kernel = d->epilogue_kernel,
                        .ldo = d->ldo * pixel, .ldr = d->ldr * pixel };
 
@@ -154,15 +185,20 @@ lpt_dwconv_tile (const LptDwconv *d, size_t r0, size_t r1, size_t c0, size_t c1,
     memset (pad_row, d->pad_value, s->ic);
   for (size_t r = r0; r < r1; r += run.rows)
     {
-      size_t first = d->place ? lpt_conv_place_at (d->place, s, r * s->ow) : r * s->ow;
-
       run.rows = d->place ? 1 : r1 - r < most ? r1 - r : most;
-      run.follow = s->kd == 1 && s->stride_h == s->dilation_h && r % s->oh + run.rows <= s->oh;
-      for (size_t y = 0; y < run.rows; y++)
-        fill_columns (d, r + y, columns, pad_row, cols + y * run.cols_step);
-      run.out = (char *) d->out + first * d->ldo + c0 * element;
-      run.residual = d->residual ? d->residual + first * d->ldr + c0 : NULL;
-      d->kernel->run (&run);
+      run.follow = f.kh == s->kh && s->stride_h == s->dilation_h && r % s->oh + run.rows <= s->oh;
+      for (size_t x = 0; x < s->ow; x += run.pixels)
+        {
+          size_t first = r * s->ow + x;
+
+          first = d->place ? lpt_conv_place_at (d->place, s, first) : first;
+          run.pixels = s->ow - x < pixels ? s->ow - x : pixels;
+          for (size_t y = 0; y < run.rows; y++)
+            fill_columns (d, r + y, x, columns, pad_row, cols + y * run.cols_step);
+          run.out = (char *) d->out + first * d->ldo + c0 * element;
+          run.residual = d->residual ? d->residual + first * d->ldr + c0 : NULL;
+          d->kernel->run (&run);
+        }
     }
 }
 

@@ -25,6 +25,7 @@ typedef struct {
   size_t    id, od, kd;               /* planes; 1 without that axis */
   size_t    stride_d, dilation_d;
   ptrdiff_t pad_front;
+  size_t    repeats;                  /* depthwise: the kernel is this many, one behind the other, of the same taps; 0: one */
 } LptConvShape;
 
 /* Where pixels of the output lie that are some of a larger one's, in its pixels. */
