@@ -5,10 +5,10 @@
 
 #include <lpt/lpt-compare.h>
 
-#include "quantize/evaluate.h"
 #include "report/distance.h"
 #include "report/fit.h"
 #include "report/match.h"
+#include "report/values.h"
 
 #include <math.h>
 
@@ -42,52 +42,7 @@ lpt_comparison_n_both (const LptComparison *comparison)
   return comparison->rows->len + MIN (comparison->only_a->len, comparison->only_b->len);
 }
 
-static char *
-value_name (const LptValue *value)
-{
-  return value->index == 0 ? g_strdup (value->producer->name) : g_strdup_printf ("%s.%u", value->producer->name, value->index);
-}
-
 /* --- running --------------------------------------------------------------------- */
-
-typedef struct
-{
-  LptRunner   runner;
-  LptPlan    *plan;        /* the one that `at` is of */
-  GHashTable *at;          /* name of a value -> its place in the plan + 1 */
-} Model;
-
-static void
-model_clear (Model *model)
-{
-  lpt_runner_clear (&model->runner);
-  g_clear_pointer (&model->at, g_hash_table_unref);
-}
-
-static gboolean
-run_model (Model *model, LptTensor *const *tensors, GError **error)
-{
-  g_autoptr (GPtrArray) outputs = lpt_runner_run (&model->runner, tensors, error);
-  if (outputs == NULL || model->plan == model->runner.plan)
-    return outputs != NULL;
-  g_clear_pointer (&model->at, g_hash_table_unref);
-  model->at = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  model->plan = model->runner.plan;
-  for (guint i = 0; i < lpt_plan_n_values (model->plan); i++)
-    g_hash_table_insert (model->at, lpt_plan_value_name (model->plan, i), GUINT_TO_POINTER (i + 1));
-  return TRUE;
-}
-
-/* What @value held in the last run, as real numbers (transfer full); NULL without an error: the plan does not have it. */
-static float *
-read_value (Model *model, const LptValue *value, gint64 *n, GError **error)
-{
-  g_autofree char *name = value_name (value);
-  guint at = GPOINTER_TO_UINT (g_hash_table_lookup (model->at, name));
-  g_autoptr (LptTensor) tensor = at > 0 ? lpt_plan_context_value (model->runner.context, at - 1, error) : NULL;
-  *n = tensor != NULL ? lpt_tensor_count (tensor) : 0;
-  return tensor != NULL ? lpt_value_to_real (value, tensor, error) : NULL;
-}
 
 /* What is known of each pair. */
 typedef struct
@@ -105,15 +60,15 @@ may_be_scaled (const LptValueMatch *pair)
 
 /* First the sums that say the unit, then, when it is chosen, the distances. */
 static gboolean
-measure (const LptMatch *match, Model *a, Model *b, Pair *pairs, gboolean fitting, GError **error)
+measure (const LptMatch *match, LptValueRun *a, LptValueRun *b, Pair *pairs, gboolean fitting, GError **error)
 {
   for (guint i = 0; i < match->pairs->len; i++)
     {
       const LptValueMatch *pair = &g_array_index (match->pairs, LptValueMatch, i);
       GError *problem = NULL;
       gint64 na, nb;
-      g_autofree float *x = read_value (a, pair->a, &na, &problem);
-      g_autofree float *y = problem == NULL ? read_value (b, pair->b, &nb, &problem) : NULL;
+      g_autofree float *x = lpt_value_run_real (a, pair->a, &na, &problem);
+      g_autofree float *y = problem == NULL ? lpt_value_run_real (b, pair->b, &nb, &problem) : NULL;
       if (problem != NULL)
         {
           g_propagate_error (error, problem);
@@ -154,7 +109,7 @@ inputs_for (LptGraph *a, LptTensor *const *tensors, LptGraph *b, LptTensor **inp
 }
 
 static gboolean
-run_samples (const LptMatch *match, Model *a, Model *b, LptData *data, const LptCompareOptions *options, Pair *pairs, gboolean fitting, guint *done,
+run_samples (const LptMatch *match, LptValueRun *a, LptValueRun *b, LptData *data, const LptCompareOptions *options, Pair *pairs, gboolean fitting, guint *done,
              GError **error)
 {
   guint n_in = a->runner.graph->parameters->len, n = options->limit > 0 ? MIN (options->limit, data->n) : data->n;
@@ -166,7 +121,7 @@ run_samples (const LptMatch *match, Model *a, Model *b, LptData *data, const Lpt
       if (options->progress != NULL)
         options->progress ("comparing", *done, n, options->progress_data);
       ok = lpt_data_get (data, *done, tensors, error) && inputs_for (a->runner.graph, tensors, b->runner.graph, others, error)
-           && run_model (a, tensors, error) && run_model (b, others, error) && measure (match, a, b, pairs, fitting, error);
+           && lpt_value_run_sample (a, tensors, error) && lpt_value_run_sample (b, others, error) && measure (match, a, b, pairs, fitting, error);
       for (guint i = 0; i < n_in; i++)
         g_clear_pointer (&tensors[i], lpt_tensor_unref);
     }
@@ -188,20 +143,20 @@ make_result (const LptMatch *match, const Pair *pairs)
       const LptDistance *d = &pairs[i].distance;
       if (d->n == 0 || (pair->doubtful && lpt_distance_cosine (d) < DOUBT))
         {
-          g_ptr_array_add (result->only_a, value_name (pair->a));
-          g_ptr_array_add (result->only_b, value_name (pair->b));
+          g_ptr_array_add (result->only_a, lpt_value_name (pair->a));
+          g_ptr_array_add (result->only_b, lpt_value_name (pair->b));
           continue;
         }
       LptValueDistance *row = g_new0 (LptValueDistance, 1);
-      *row = (LptValueDistance) { .a = value_name (pair->a), .b = value_name (pair->b), .op = pair->a->producer->info->name, .type_a = pair->a->dtype,
+      *row = (LptValueDistance) { .a = lpt_value_name (pair->a), .b = lpt_value_name (pair->b), .op = pair->a->producer->info->name, .type_a = pair->a->dtype,
                                   .type_b = pair->b->dtype, .max = d->max, .mean = d->sum / (double) d->n, .sqnr = lpt_distance_sqnr (d),
                                   .cosine = lpt_distance_cosine (d), .count = d->n, .nan_a = d->nan_a, .nan_b = d->nan_b, .fitted = pairs[i].fit.chosen >= 0 };
       g_ptr_array_add (result->rows, row);
     }
   for (guint i = 0; i < match->only_a->len; i++)
-    g_ptr_array_add (result->only_a, value_name (match->only_a->pdata[i]));
+    g_ptr_array_add (result->only_a, lpt_value_name (match->only_a->pdata[i]));
   for (guint i = 0; i < match->only_b->len; i++)
-    g_ptr_array_add (result->only_b, value_name (match->only_b->pdata[i]));
+    g_ptr_array_add (result->only_b, lpt_value_name (match->only_b->pdata[i]));
   return result;
 }
 
@@ -209,8 +164,8 @@ LptComparison *
 lpt_compare_values (LptGraph *a, LptGraph *b, LptData *data, const LptCompareOptions *options, GError **error)
 {
   guint flags = LPT_PLAN_KEEP_ALL | (options->reference ? LPT_PLAN_REFERENCE : 0u), n = 0;
-  Model first = { .runner = { .graph = a, .threads = options->threads, .flags = flags } };
-  Model second = { .runner = { .graph = b, .threads = options->threads, .flags = flags } };
+  LptValueRun first = { .runner = { .graph = a, .threads = options->threads, .flags = flags } };
+  LptValueRun second = { .runner = { .graph = b, .threads = options->threads, .flags = flags } };
   g_autoptr (LptMatch) match = lpt_match_new (a, b, error);
   guint n_pairs = match != NULL ? match->pairs->len : 0;
   g_autofree Pair *pairs = g_new0 (Pair, n_pairs + 1);
@@ -225,7 +180,7 @@ lpt_compare_values (LptGraph *a, LptGraph *b, LptData *data, const LptCompareOpt
     }
   for (guint i = 0; i < n_pairs; i++)
     lpt_fit_clear (&pairs[i].fit);
-  model_clear (&first);
-  model_clear (&second);
+  lpt_value_run_clear (&first);
+  lpt_value_run_clear (&second);
   return result;
 }

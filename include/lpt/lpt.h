@@ -32,6 +32,7 @@
 #include <lpt/lpt-data.h>
 #include <lpt/lpt-eval.h>
 #include <lpt/lpt-quantize.h>
+#include <lpt/lpt-page.h>
 #include <lpt/lpt-pack.h>
 #include <lpt/lpt-out-file.h>
 

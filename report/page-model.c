@@ -1,0 +1,115 @@
+/* page-model.c - the ops of a model, joined with what became of them
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "report/page.h"
+
+#include <math.h>
+#include <string.h>
+
+static void
+node_free (LptPageNode *node)
+{
+  g_free (node->codes);
+  g_free (node->kernel);
+  g_free (node);
+}
+
+void
+lpt_page_free (LptPage *page)
+{
+  if (page == NULL)
+    return;
+  lpt_graph_free (page->lowered);
+  lpt_report_free (page->report);
+  g_clear_pointer (&page->rows, g_ptr_array_unref);
+  g_clear_pointer (&page->nodes, g_ptr_array_unref);
+  g_clear_pointer (&page->blocks, g_ptr_array_unref);
+  g_clear_pointer (&page->by_name, g_hash_table_unref);
+  g_clear_pointer (&page->by_now, g_hash_table_unref);
+  g_free (page->macs);
+  g_free (page);
+}
+
+LptPageNode *
+lpt_page_find (const LptPage *page, const char *name)
+{
+  LptPageNode *node = g_hash_table_lookup (page->by_now, name);
+  return node != NULL ? node : g_hash_table_lookup (page->by_name, name);
+}
+
+/* Nodes that something else than constants goes through. */
+static gboolean
+add_nodes (LptPage *page, GError **error)
+{
+  g_autoptr (GPtrArray) order = lpt_graph_order (page->source, error);
+  g_autoptr (GHashTable) shown = g_hash_table_new (NULL, NULL);
+  for (guint i = 0; order != NULL && i < order->len; i++)
+    {
+      LptNode *node = order->pdata[i];
+      gboolean varies = node->data == NULL && (node->n_in == 0 || node->op == LPT_OP_PARAMETER || node->bodies != NULL);
+      for (guint k = 0; k < node->n_in && !varies; k++)
+        varies = lpt_node_src (node, k) != NULL && g_hash_table_contains (shown, lpt_node_src (node, k));
+      if (!varies || (node->flags & LPT_NODE_DEAD))
+        continue;
+      LptPageNode *own = g_new0 (LptPageNode, 1);
+      *own = (LptPageNode) { .node = node, .index = page->nodes->len, .row = lpt_explain_find (page->rows, node->name), .sqnr = NAN, .cosine = NAN, .ms = -1.0,
+                             .original_ms = -1.0 };
+      g_ptr_array_add (page->nodes, own);
+      g_hash_table_add (shown, node);
+      g_hash_table_insert (page->by_name, (gpointer) node->name, own);
+    }
+  return order != NULL;
+}
+
+static gint64
+value_bytes (const LptValue *value)
+{
+  gint64 n;
+  return value != NULL && lpt_shape_count (&value->shape, &n) ? n * (gint64) MAX (lpt_dtype_bits (value->dtype), 8) / 8 : 0;
+}
+
+/* Which op of the source each node of the lowered graph stands for. */
+static void
+join (LptPage *page)
+{
+  for (guint i = 0; i < page->lowered->nodes->len; i++)
+    {
+      LptNode *now = page->lowered->nodes->pdata[i];
+      g_autofree char *plain = g_str_has_suffix (now->name, "_original") ? g_strndup (now->name, strlen (now->name) - strlen ("_original")) : NULL;
+      LptPageNode *node = now->origin != NULL ? g_hash_table_lookup (page->by_name, now->origin) : NULL;
+      if (node == NULL)
+        node = g_hash_table_lookup (page->by_name, plain != NULL ? plain : now->name);
+      if (node == NULL || now->data != NULL || now->n_out == 0)
+        continue;
+      g_hash_table_insert (page->by_now, (gpointer) now->name, node);
+      /* Of several the one with codes, else the first. */
+      if (node->now == NULL || (node->now->quant == NULL && now->out[0].quant != NULL))
+        node->now = &now->out[0];
+      for (guint k = 0; k < now->n_in; k++)
+        node->bytes += value_bytes (now->in[k].value);
+      node->bytes += value_bytes (&now->out[0]);
+    }
+}
+
+LptPage *
+lpt_page_new (LptGraph *graph, const LptConfig *config, GError **error)
+{
+  g_autoptr (LptPage) page = g_new0 (LptPage, 1);
+  page->source = graph;
+  page->report = lpt_report_new ();
+  page->nodes = g_ptr_array_new_with_free_func ((GDestroyNotify) node_free);
+  page->blocks = g_ptr_array_new_with_free_func (g_free);
+  page->by_name = g_hash_table_new (g_str_hash, g_str_equal);
+  page->by_now = g_hash_table_new (g_str_hash, g_str_equal);
+  page->lowered = lpt_graph_copy (graph);
+  if (!graph->lowered && lpt_graph_is_quantized (graph) && !lpt_pipeline_run (page->lowered, config, page->report, NULL, error))
+    return NULL;
+  page->rows = lpt_explain_full (graph, config, &page->macs, error);
+  if (page->rows == NULL || !add_nodes (page, error))
+    return NULL;
+  join (page);
+  lpt_page_blocks (page);
+  return g_steal_pointer (&page);
+}

@@ -1,0 +1,323 @@
+// page.js - the page: numbers into tiles, graph, tables and plots.
+const data = JSON.parse (document.getElementById ("data").textContent);
+for (const r of data.reasons) r.wording = r.wording.replace (/\*/g, "…");
+const $ = id => document.getElementById (id);
+const nodes = data.nodes, profile = data.profile, hasTime = nodes.some (n => n.t !== undefined), hasError = nodes.some (n => n.e !== undefined);
+const totalMacs = nodes.reduce ((s, n) => s + (n.m || 0), 0), totalTime = nodes.reduce ((s, n) => s + (n.t || 0), 0) + (profile ? profile.elsewhere : 0);
+const readers = nodes.map (() => []);
+nodes.forEach ((n, i) => { n.index = i; n.i.forEach (k => readers[k].push (i)); });
+const isReal = p => /^(f|bf|nf)/.test (p);
+const known = { u8: 1, i8: 1, i16: 1, i32: 1, f32: 1, none: 1 };
+
+// --- colours ---
+const ramp = v => "hsl(" + Math.round (120 * Math.max (0, Math.min (1, v))) + " 60% 36%)";
+const colours = { type: n => n.p === "" ? "var(--none)" : "var(--" + (known[n.p] ? n.p : "other") + ")" };
+if (hasError) colours.error = n => n.e === undefined || n.e === null ? "var(--none)" : ramp ((n.e - 5) / 35);
+if (hasTime) colours.time = n => !n.t ? "var(--none)" : ramp (1 - Math.min (1, n.t / totalTime * 12));
+let colourBy = "type";
+const isPale = fill => fill === "var(--none)";
+
+// --- summary ---
+function tile (value, label, ...more) { return make ("div", { class: "tile" }, make ("b", { text: value }), make ("span", { text: label }), ...more); }
+function summary () {
+  const tiles = $("tiles"), low = data.types.filter (t => /^[ui]8$/.test (t.type)).reduce ((s, t) => s + t.macs, 0), all = data.types.reduce ((s, t) => s + t.macs, 0);
+  const bar = make ("div", { class: "bar", role: "img", "aria-label": data.types.map (t => t.ops + " ops " + t.type).join (", ") });
+  for (const t of data.types) { const part = make ("i"); part.style.cssText = "background:" + colours.type ({ p: t.type }) + ";flex:" + (all > 0 ? t.macs / all : t.ops); bar.append (part); }
+  tiles.append (tile (all > 0 ? (100 * low / all).toFixed (1) + " %" : "none", all > 0 ? "of " + (all / 1e6).toFixed (3) + " MMAC on 8-bit integers" : "multiply-accumulates", bar));
+  tiles.append (tile (String (data.types.reduce ((s, t) => s + t.ops, 0)), "ops that compute: " + data.types.map (t => t.ops + " " + (t.type === "none" ? "gone" : t.type)).join (", ")));
+  for (const s of data.scores || []) {
+    const before = (data.originalScores || []).find (o => o.metric === s.metric);
+    tiles.append (tile (format (s.value, 4), s.metric + " on " + data.samples + " samples, [" + format (s.low, 4) + ", " + format (s.high, 4) + "]" + (before ? "; original " + format (before.value, 4) : "")));
+  }
+  if (data.sqnr !== undefined && data.sqnr !== null) tiles.append (tile (format (data.sqnr, 1) + " dB", "SQNR of the output against " + data.original));
+  if (data.agree !== undefined && data.agree !== null) tiles.append (tile ((100 * data.agree).toFixed (1) + " %", "same answer as the original, " + data.samples + " samples"));
+  if (data.size) tiles.append (tile (bytes (data.size), "file" + (data.originalSize ? ", " + (data.originalSize / data.size).toFixed (1) + " times smaller than the original" : "")));
+  tiles.append (tile (bytes (data.weights), "constants as they run" + (data.sourceWeights > data.weights ? ", " + bytes (data.sourceWeights) + " before" : "")));
+  if (profile) {
+    tiles.append (tile (format (profile.median_ms, 3) + " ms", "median of a run, " + profile.threads + " thread" + (profile.threads === 1 ? "" : "s") + ", " + (profile.cpu || profile.level)));
+    if (data.originalProfile) tiles.append (tile ((data.originalProfile.median_ms / profile.median_ms).toFixed (2) + " ×", "as fast as the original, " + format (data.originalProfile.median_ms, 3) + " ms"));
+    if (profile.gmacs_per_s > 0) tiles.append (tile (format (profile.gmacs_per_s, 1) + " GMAC/s", profile.peak_gmacs_per_s > 0 ? (100 * profile.gmacs_per_s / profile.peak_gmacs_per_s).toFixed (1) + " % of the measured peak" : "speed"));
+  }
+  if (data.memory) tiles.append (tile (bytes (data.memory.size), "memory for values of a run"));
+  for (const f of findings ().slice (0, 3)) $("findings").append (make ("li", {}, f.node ? make ("button", { type: "button", text: f.node.n, onclick: () => choose (f.node.index, true) }) : "", document.createTextNode ((f.node ? " " : "") + f.text)));
+}
+function findings () {
+  const list = [], real = data.reasons.filter (r => r.real > 0).sort ((a, b) => b.macs - a.macs || b.real - a.real), realMacs = nodes.filter (n => isReal (n.p)).reduce ((s, n) => s + (n.m || 0), 0);
+  if (realMacs > 0.001 * totalMacs && totalMacs > 0 && real.length) list.push ({ weight: realMacs / totalMacs + .2, text: (100 * realMacs / totalMacs).toFixed (1) + " % of the MACs run in real numbers, most of them because: " + real[0].wording + " (" + real[0].real + " ops)." + (real[0].remedy ? " What helps: " + real[0].remedy + "." : "") });
+  if (hasError) {
+    let worst = null;
+    for (const n of nodes) {
+      if (n.e === undefined || n.e === null || n.e >= 900) continue;
+      const before = n.i.map (k => nodes[k].e).filter (e => e !== undefined && e !== null), fall = (before.length ? Math.min (...before, 60) : 60) - n.e;
+      if (!worst || fall > worst.fall) worst = { n, fall, before: before.length ? Math.min (...before) : null };
+    }
+    if (worst) list.push ({ weight: worst.n.e < 20 ? .9 : .4, node: worst.n, text: "is where the error grows most: SQNR " + format (worst.n.e, 1) + " dB" + (worst.before !== null && worst.before < 900 ? ", " + format (worst.before, 1) + " dB in front of it." : ".") });
+  }
+  const clipped = nodes.filter (n => n.hi !== undefined && n.h && n.hi > .005).sort ((a, b) => b.hi - a.hi)[0];
+  if (clipped) list.push ({ weight: .3 + clipped.hi, node: clipped, text: "holds the greatest integer in " + (100 * clipped.hi).toFixed (1) + " % of its elements: its range is too small for these samples." });
+  if (hasTime) {
+    const slow = nodes.filter (n => n.t).sort ((a, b) => b.t - a.t)[0];
+    if (slow) list.push ({ weight: slow.t / totalTime + .25, node: slow, text: "takes " + (100 * slow.t / totalTime).toFixed (1) + " % of the time" + (slow.m ? ", at " + format (slow.m / slow.t / 1e6, 1) + " GMAC/s." : ".") });
+  }
+  const heavy = nodes.filter (n => n.m).sort ((a, b) => b.m - a.m)[0];
+  if (heavy && totalMacs) list.push ({ weight: .1, node: heavy, text: "has the most work: " + (100 * heavy.m / totalMacs).toFixed (1) + " % of the MACs, in " + heavy.p + "." });
+  if (real.length) list.push ({ weight: .15, text: real.reduce ((s, r) => s + r.real, 0) + (real.reduce ((s, r) => s + r.real, 0) === 1 ? " op runs" : " ops run") + " in real numbers; the most frequent reason: " + real.slice ().sort ((a, b) => b.real - a.real)[0].wording + "." });
+  if (data.memory && data.memory.bound) list.push ({ weight: .05, text: "A run needs " + bytes (data.memory.size) + " for values; no placement can do with less than " + bytes (data.memory.bound) + "." });
+  return list.sort ((a, b) => b.weight - a.weight);
+}
+
+// --- graph ---
+const members = data.blocks.map (() => []);
+nodes.forEach (n => members[n.b].push (n.index));
+const open = new Set (nodes.length <= 260 ? data.blocks.keys () : []);
+const view = { items: [], itemOf: [], x: 0, y: 0, scale: 1, chosen: -1, hits: [], hit: -1, root: null };
+const short = (s, n) => s.length > n ? s.slice (0, Math.ceil (n / 2) - 1) + "…" + s.slice (s.length - Math.floor (n / 2)) : s;
+function buildItems () {
+  view.items = [];
+  view.itemOf = new Array (nodes.length);
+  data.blocks.forEach ((name, b) => {
+    if (!members[b].length) return;
+    if (open.has (b) || members[b].length === 1) for (const k of members[b]) { view.itemOf[k] = view.items.length; view.items.push ({ node: nodes[k], block: b, text: short (nodes[k].n, 26), op: nodes[k].o }); }
+    else { for (const k of members[b]) view.itemOf[k] = view.items.length; view.items.push ({ block: b, closed: true, text: short (name, 34), op: members[b].length + " ops" }); }
+  });
+  const edges = [];
+  nodes.forEach ((n, i) => n.i.forEach (k => edges.push ([view.itemOf[k], view.itemOf[i]])));
+  view.edges = edges;
+  const width = view.items.map (t => Math.max (70, 7 * Math.max (t.text.length, t.op.length) + 14)), height = view.items.map (t => t.closed ? 46 : 36);
+  view.layout = layoutGraph ({ n: view.items.length, edges, width, height });
+  view.items.forEach ((t, i) => { t.w = width[i]; t.h = height[i]; t.x = view.layout.x[i]; t.y = view.layout.y[i]; });
+}
+function fillOf (t) {
+  if (!t.closed) return colours[colourBy] (t.node);
+  const list = members[t.block].map (k => nodes[k]);
+  if (colourBy === "error") { const e = list.map (n => n.e).filter (v => v !== undefined && v !== null); return e.length ? ramp ((Math.min (...e) - 5) / 35) : "var(--none)"; }
+  if (colourBy === "time") { const s = list.reduce ((a, n) => a + (n.t || 0), 0); return s ? ramp (1 - Math.min (1, s / totalTime * 4)) : "var(--none)"; }
+  const sum = {};
+  for (const n of list) if (n.p && n.p !== "none") sum[n.p] = (sum[n.p] || 0) + (n.m || 0) + 1;
+  const p = Object.keys (sum).sort ((a, b) => sum[b] - sum[a])[0];
+  return colours.type ({ p: p || "" });
+}
+function drawGraph () {
+  buildItems ();
+  const svg = $("svg"), root = draw ("g");
+  const lines = new Set ();
+  let path = "";
+  for (const [a, b] of view.edges) {
+    if (a === b || lines.has (a + " " + b)) continue;
+    lines.add (a + " " + b);
+    const s = view.items[a], t = view.items[b], y0 = s.y + s.h, y1 = t.y, bend = Math.max (12, (y1 - y0) / 2);
+    path += "M" + s.x.toFixed (1) + " " + y0 + "C" + s.x.toFixed (1) + " " + (y0 + bend).toFixed (1) + " " + t.x.toFixed (1) + " " + (y1 - bend).toFixed (1) + " " + t.x.toFixed (1) + " " + y1;
+  }
+  root.append (draw ("path", { d: path, class: "edge" }));
+  view.items.forEach ((t, i) => {
+    const g = draw ("g", { class: "node", transform: "translate(" + (t.x - t.w / 2).toFixed (1) + " " + t.y + ")" }), fill = fillOf (t), name = t.closed ? data.blocks[t.block] : t.node.n;
+    const r = draw ("rect", { width: t.w, height: t.h });
+    r.style.fill = fill;
+    if (isPale (fill)) g.classList.add ("pale");
+    g.append (r, draw ("text", { x: t.w / 2, y: t.closed ? 19 : 15, "text-anchor": "middle", class: "op" }, t.op), draw ("text", { x: t.w / 2, y: t.closed ? 36 : 29, "text-anchor": "middle" }, t.text), draw ("title", {}, name));
+    g.dataset.item = i;
+    t.g = g;
+    root.append (g);
+  });
+  if (view.root) view.root.remove ();
+  svg.append (root);
+  view.root = root;
+  mark ();
+}
+function paint () { view.items.forEach (t => { const fill = fillOf (t); t.g.firstChild.style.fill = fill; t.g.classList.toggle ("pale", isPale (fill)); }); legend (); }
+function mark () {
+  const hits = new Set (view.hits.map (k => view.itemOf[k]));
+  view.items.forEach ((t, i) => { t.g.classList.toggle ("hit", hits.has (i)); t.g.classList.toggle ("chosen", view.chosen >= 0 && view.itemOf[view.chosen] === i); });
+}
+function move () { view.root.setAttribute ("transform", "translate(" + view.x.toFixed (1) + " " + view.y.toFixed (1) + ") scale(" + view.scale.toFixed (4) + ")"); }
+function fitGraph () {
+  const box = $("canvas").getBoundingClientRect (), w = box.width || 600, h = box.height || 400;
+  view.scale = Math.min (1.2, Math.max (.02, Math.min (w / (view.layout.w + 20), h / (view.layout.h + 20))));
+  if (view.scale < .35) view.scale = Math.min (.8, Math.max (.35, w / (view.layout.w + 20)));
+  view.x = (w - view.layout.w * view.scale) / 2;
+  view.y = 10;
+  move ();
+}
+function zoom (factor, cx, cy) {
+  const box = $("canvas").getBoundingClientRect (), x = cx === undefined ? box.width / 2 : cx - box.left, y = cy === undefined ? box.height / 2 : cy - box.top;
+  const s = Math.max (.01, Math.min (4, view.scale * factor));
+  view.x = x - (x - view.x) * s / view.scale;
+  view.y = y - (y - view.y) * s / view.scale;
+  view.scale = s;
+  move ();
+}
+function center (k) {
+  const t = view.items[view.itemOf[k]], box = $("canvas").getBoundingClientRect ();
+  view.scale = Math.max (view.scale, .7);
+  view.x = box.width / 2 - t.x * view.scale;
+  view.y = box.height / 2 - (t.y + t.h / 2) * view.scale;
+  move ();
+}
+function toggle (b, yes) {
+  if (yes) open.add (b); else open.delete (b);
+  drawGraph ();
+  move ();
+}
+function choose (k, go) {
+  view.chosen = k;
+  const n = nodes[k];
+  if (go && !open.has (n.b) && members[n.b].length > 1) { open.add (n.b); drawGraph (); }
+  mark ();
+  if (go) { center (k); if ($("graph").getBoundingClientRect ().top < 0 || $("graph").getBoundingClientRect ().top > window.innerHeight * .6) $("graph").scrollIntoView (); }
+  details (n);
+}
+function term (list, name, value) { if (value !== undefined && value !== null && value !== "") list.append (make ("dt", { text: name }), make ("dd", { text: value })); }
+function details (n) {
+  const list = make ("dl"), links = (title, ids) => {
+    if (!ids.length) return;
+    const dd = make ("dd");
+    ids.slice (0, 12).forEach ((k, i) => dd.append (i ? ", " : "", make ("button", { type: "button", text: nodes[k].n, onclick: () => choose (k, true) })));
+    list.append (make ("dt", { text: title }), dd);
+  };
+  term (list, "op", n.o);
+  term (list, "runs in", n.p === "none" ? "nothing: it is gone" : n.p);
+  term (list, "inputs", n.in);
+  term (list, "result", n.s);
+  term (list, "quantization", n.q);
+  term (list, "reason", n.r);
+  term (list, "code", n.c);
+  const reason = data.reasons.find (r => r.code === n.c);
+  if (reason && isReal (n.p)) term (list, "what helps", reason.remedy);
+  term (list, "decided by", n.by);
+  term (list, "real from", n.rf);
+  term (list, "is now", n.as);
+  term (list, "kernel", n.k);
+  if (n.m) term (list, "MACs", (n.m / 1e6).toFixed (3) + " million, " + (100 * n.m / totalMacs).toFixed (1) + " %");
+  if (n.t !== undefined) term (list, "time", format (n.t, 4) + " ms, " + (100 * n.t / totalTime).toFixed (1) + " %" + (n.ft ? "; original " + format (n.ft, 4) + " ms" : ""));
+  if (n.e !== undefined && n.e !== null) term (list, "error", n.e >= 900 ? "none" : "SQNR " + format (n.e, 1) + " dB, cosine " + format (n.co, 5));
+  if (n.h) term (list, "integers", format (n.eb, 1) + " bits of 8 used, " + n.un + " codes never; " + (100 * n.lo).toFixed (2) + " % at the least, " + (100 * n.hi).toFixed (2) + " % at the greatest");
+  links ("reads", n.i);
+  links ("read by", readers[n.index]);
+  const box = $("details");
+  box.textContent = "";
+  box.append (make ("h3", { text: n.n }), list);
+  if (n.h) box.append (histogram (n.h, "How often each eighth part of the integers comes, least to greatest"));
+  if (open.has (n.b) && members[n.b].length > 1) box.append (make ("button", { type: "button", text: "Close " + short (data.blocks[n.b], 40), onclick: () => toggle (n.b, false) }));
+}
+function blockDetails (b) {
+  const box = $("details"), list = members[b].map (k => nodes[k]);
+  box.textContent = "";
+  const dl = make ("dl"), sum = key => list.reduce ((s, n) => s + (n[key] || 0), 0);
+  term (dl, "ops", String (list.length));
+  if (sum ("m")) term (dl, "MACs", (sum ("m") / 1e6).toFixed (3) + " million, " + (100 * sum ("m") / totalMacs).toFixed (1) + " %");
+  if (hasTime) term (dl, "time", format (sum ("t"), 4) + " ms");
+  box.append (make ("h3", { text: data.blocks[b] }), dl, make ("button", { type: "button", text: "Open", onclick: () => toggle (b, true) }));
+}
+function find () {
+  const text = $("find").value.trim ().toLowerCase ();
+  view.hits = text ? nodes.filter (n => (n.n + " " + n.o).toLowerCase ().includes (text)).map (n => n.index) : [];
+  view.hit = -1;
+  $("found").textContent = text ? view.hits.length + " found" : "";
+  mark ();
+}
+function nextHit () {
+  if (!view.hits.length) return;
+  view.hit = (view.hit + 1) % view.hits.length;
+  choose (view.hits[view.hit], true);
+  $("found").textContent = (view.hit + 1) + " of " + view.hits.length;
+}
+function legend () {
+  const box = $("legend"), entry = (colour, text) => { const i = make ("i"); i.style.background = colour; return make ("span", {}, i, text); };
+  box.textContent = "";
+  if (colourBy === "type") for (const p of [...new Set (nodes.map (n => n.p).filter (p => p))].sort ()) box.append (entry (colours.type ({ p }), p === "none" ? "gone" : p === "i32" ? "part of an op on integers" : p));
+  else if (colourBy === "error") box.append (entry (ramp (0), "5 dB or less"), entry (ramp (.5), "22 dB"), entry (ramp (1), "40 dB or more"));
+  else box.append (entry (ramp (0), "8 % of the time or more"), entry (ramp (.5), "4 %"), entry (ramp (1), "little"));
+}
+function graphEvents () {
+  const canvas = $("canvas");
+  let drag = null;
+  canvas.addEventListener ("wheel", e => { e.preventDefault (); zoom (e.deltaY < 0 ? 1.15 : 1 / 1.15, e.clientX, e.clientY); }, { passive: false });
+  canvas.addEventListener ("pointerdown", e => { drag = { x: e.clientX - view.x, y: e.clientY - view.y, far: 0, sx: e.clientX, sy: e.clientY }; });
+  window.addEventListener ("pointermove", e => { if (!drag) return; drag.far = Math.max (drag.far, Math.abs (e.clientX - drag.sx) + Math.abs (e.clientY - drag.sy)); view.x = e.clientX - drag.x; view.y = e.clientY - drag.y; move (); });
+  window.addEventListener ("pointerup", () => { setTimeout (() => { drag = null; }, 0); });
+  canvas.addEventListener ("click", e => {
+    const g = e.target.closest (".node");
+    if (!g || (drag && drag.far > 5)) return;
+    const t = view.items[Number (g.dataset.item)];
+    if (t.closed) blockDetails (t.block); else choose (t.node.index, false);
+  });
+  canvas.addEventListener ("dblclick", e => { const g = e.target.closest (".node"), t = g && view.items[Number (g.dataset.item)]; if (t && t.closed) toggle (t.block, true); });
+  canvas.addEventListener ("keydown", e => {
+    const k = view.chosen < 0 ? 0 : view.chosen, n = nodes[k];
+    const to = { ArrowUp: n && n.i[0], ArrowDown: readers[k] && readers[k][0], ArrowLeft: k - 1, ArrowRight: k + 1, Home: 0, End: nodes.length - 1, Enter: k }[e.key];
+    if (e.key === "+" || e.key === "=") zoom (1.2); else if (e.key === "-") zoom (1 / 1.2); else if (to !== undefined && nodes[to]) choose (to, true); else return;
+    e.preventDefault ();
+  });
+  $("zoom-in").addEventListener ("click", () => zoom (1.3));
+  $("zoom-out").addEventListener ("click", () => zoom (1 / 1.3));
+  $("fit").addEventListener ("click", fitGraph);
+  $("expand").addEventListener ("click", () => { data.blocks.forEach ((_, b) => open.add (b)); drawGraph (); fitGraph (); });
+  $("collapse").addEventListener ("click", () => { open.clear (); drawGraph (); fitGraph (); });
+  $("find").addEventListener ("input", find);
+  $("find").addEventListener ("keydown", e => { if (e.key === "Enter") nextHit (); });
+  $("next").addEventListener ("click", nextHit);
+  for (const c of Object.keys (colours)) $("colour").append (make ("option", { value: c, text: c }));
+  $("colour").addEventListener ("change", () => { colourBy = $("colour").value; paint (); });
+}
+
+// --- tables ---
+function tables () {
+  const rows = nodes.filter (n => n.p !== ""), go = n => choose (n.index, true);
+  const columns = [{ key: "n", title: "Name", action: go }, { key: "o", title: "Op", word: true }, { key: "p", title: "Runs in" }, { key: "m", title: "MMAC", num: true, text: n => n.m ? (n.m / 1e6).toFixed (3) : "" }];
+  if (hasError) columns.push ({ key: "e", title: "SQNR dB", num: true, text: n => n.e === undefined || n.e === null ? "" : n.e >= 900 ? "equal" : format (n.e, 1) });
+  if (rows.some (n => n.h)) columns.push ({ key: "hi", title: "At ends %", num: true, value: n => n.h ? n.lo + n.hi : null, text: n => n.h ? (100 * (n.lo + n.hi)).toFixed (2) : "" }, { key: "eb", title: "Bits used", num: true, text: n => n.h ? format (n.eb, 1) : "" });
+  if (hasTime) columns.push ({ key: "t", title: "ms", num: true, text: n => n.t === undefined ? "" : format (n.t, 4) }, { key: "share", title: "Time %", num: true, value: n => n.t, text: n => n.t === undefined ? "" : (100 * n.t / totalTime).toFixed (1) }, { key: "g", title: "GMAC/s", num: true, value: n => n.t && n.m ? n.m / n.t : null, text: n => n.t && n.m ? format (n.m / n.t / 1e6, 1) : "" }, { key: "k", title: "Kernel", word: true });
+  columns.push ({ key: "s", title: "Result", word: true }, { key: "r", title: "Reason", wide: true });
+  const table = makeTable ($("layer-table"), "Ops that compute. A heading sorts, a name shows the op in the graph.", columns, rows);
+  const types = $("filter-type");
+  types.append (make ("option", { value: "", text: "all" }));
+  for (const t of data.types) types.append (make ("option", { value: t.type, text: t.type }));
+  const filter = () => {
+    const text = $("filter").value.trim ().toLowerCase (), type = types.value;
+    const list = rows.filter (n => (!type || n.p === type) && (!text || (n.n + " " + n.o + " " + n.p + " " + (n.r || "") + " " + (n.c || "")).toLowerCase ().includes (text)));
+    table.show (list);
+    $("count").textContent = list.length + " of " + rows.length;
+  };
+  $("filter").addEventListener ("input", filter);
+  types.addEventListener ("change", filter);
+  filter ();
+  const reasons = data.reasons.slice ().sort ((a, b) => (b.real > 0) - (a.real > 0) || b.macs - a.macs || b.count - a.count);
+  const show = r => { types.value = ""; $("filter").value = r.code; filter (); $("layers").scrollIntoView (); };
+  makeTable ($("reason-table"), "Each reason once; its code shows its ops in the table of layers.", [{ key: "code", title: "Code", action: show }, { key: "count", title: "Ops", num: true }, { key: "real", title: "In real numbers", num: true }, { key: "macs", title: "MMAC", num: true, text: r => r.macs ? (r.macs / 1e6).toFixed (3) : "" }, { key: "wording", title: "Reason", wide: true }, { key: "remedy", title: "What helps", wide: true }], reasons);
+  if (data.passes.length) makeTable ($("pass-table"), "Passes that changed or declined something, in the order in which they ran.", [{ key: "name", title: "Pass" }, { key: "tried", title: "Tried", num: true }, { key: "changed", title: "Changed", num: true }, { key: "declined", title: "Declined", num: true }, { key: "doc", title: "What it does", wide: true }], data.passes);
+  else $("pass-table").append (make ("p", { text: "The file was lowered already, or carries no quantization: no pass ran." }));
+}
+function against () {
+  const b = data.against;
+  if (!b) return;
+  $("against").hidden = false;
+  const line = (name, x, y) => make ("tr", {}, make ("th", { scope: "row", text: name }), make ("td", { text: x }), make ("td", { text: y }));
+  const types = t => t.map (v => v.ops + " " + (v.type === "none" ? "gone" : v.type)).join (", ");
+  const body = make ("tbody", {}, line ("MACs", data.macsLine, b.macsLine), line ("ops", types (data.types), types (b.types)), line ("constants", bytes (data.weights), bytes (b.weights)), line ("memory for values", bytes (data.memory.size), bytes (b.memory.size)));
+  if (data.size && b.size) body.append (line ("file", bytes (data.size), bytes (b.size)));
+  const box = $("against-table");
+  box.before (make ("table", {}, make ("caption", { text: "Both models" }), make ("thead", {}, make ("tr", {}, make ("th", { scope: "col", text: "" }), make ("th", { scope: "col", text: data.title }), make ("th", { scope: "col", text: b.title }))), body));
+  makeTable (box, b.changes.length + " ops that differ", [{ key: "n", title: "Name" }, { key: "o", title: "Op" }, { key: "a", title: data.title, text: r => r.a || "not there" }, { key: "b", title: b.title, text: r => r.b || "not there" }, { key: "r", title: "Reason there", wide: true }], b.changes);
+}
+
+// --- all of it ---
+function setTheme (dark) { document.documentElement.classList.toggle ("dark", dark); $("theme").setAttribute ("aria-pressed", String (dark)); }
+function start () {
+  setTheme (window.matchMedia && matchMedia ("(prefers-color-scheme: dark)").matches);
+  $("theme").addEventListener ("click", () => setTheme (!document.documentElement.classList.contains ("dark")));
+  $("version").textContent = data.version;
+  const pick = name => { const n = nodes.find (m => m.n === name || m.as === name); if (n) choose (n.index, true); };
+  summary ();
+  graphEvents ();
+  drawGraph ();
+  fitGraph ();
+  legend ();
+  tables ();
+  against ();
+  $("depth").hidden = !depthPlot ($("depth-plot"), nodes, colours.type, n => choose (n.index, true));
+  $("roofline").hidden = !profile || !rooflinePlot ($("roofline-plot"), nodes, profile, colours.type, n => choose (n.index, true));
+  $("memory").hidden = !memoryPlot ($("memory-plot"), data.memory, pick);
+  for (const s of document.querySelectorAll ("main > section")) if (!s.hidden) $("nav").append (make ("a", { href: "#" + s.id, text: s.querySelector ("h2").textContent }));
+  document.body.dataset.ready = "yes";
+}
+start ();

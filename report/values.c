@@ -1,0 +1,50 @@
+/* values.c - every value of a graph, sample by sample
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "report/values.h"
+#include "report/distance.h"
+
+char *
+lpt_value_name (const LptValue *value)
+{
+  return value->index == 0 ? g_strdup (value->producer->name) : g_strdup_printf ("%s.%u", value->producer->name, value->index);
+}
+
+void
+lpt_value_run_clear (LptValueRun *run)
+{
+  lpt_runner_clear (&run->runner);
+  g_clear_pointer (&run->at, g_hash_table_unref);
+}
+
+gboolean
+lpt_value_run_sample (LptValueRun *run, LptTensor *const *tensors, GError **error)
+{
+  g_autoptr (GPtrArray) outputs = lpt_runner_run (&run->runner, tensors, error);
+  if (outputs == NULL || run->plan == run->runner.plan)
+    return outputs != NULL;
+  g_clear_pointer (&run->at, g_hash_table_unref);
+  run->at = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  run->plan = run->runner.plan;
+  for (guint i = 0; i < lpt_plan_n_values (run->plan); i++)
+    g_hash_table_insert (run->at, lpt_plan_value_name (run->plan, i), GUINT_TO_POINTER (i + 1));
+  return TRUE;
+}
+
+LptTensor *
+lpt_value_run_held (LptValueRun *run, const LptValue *value, GError **error)
+{
+  g_autofree char *name = lpt_value_name (value);
+  guint at = GPOINTER_TO_UINT (g_hash_table_lookup (run->at, name));
+  return at > 0 ? lpt_plan_context_value (run->runner.context, at - 1, error) : NULL;
+}
+
+float *
+lpt_value_run_real (LptValueRun *run, const LptValue *value, gint64 *n, GError **error)
+{
+  g_autoptr (LptTensor) tensor = lpt_value_run_held (run, value, error);
+  *n = tensor != NULL ? lpt_tensor_count (tensor) : 0;
+  return tensor != NULL ? lpt_value_to_real (value, tensor, error) : NULL;
+}

@@ -1,0 +1,23 @@
+/* values.h - every value of a graph, sample by sample
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "quantize/evaluate.h"
+
+typedef struct
+{
+  LptRunner   runner;      /* its flags have LPT_PLAN_KEEP_ALL */
+  LptPlan    *plan;        /* the one that `at` is of */
+  GHashTable *at;          /* name of a value -> its place in the plan + 1 */
+} LptValueRun;
+
+gboolean   lpt_value_run_sample (LptValueRun *run, LptTensor *const *tensors, GError **error);
+/* What @value held in the last run, as it is held (transfer full); NULL without an error: the plan does not have it. */
+LptTensor *lpt_value_run_held   (LptValueRun *run, const LptValue *value, GError **error);
+/* The same as real numbers, *n of them (transfer full, g_free). */
+float     *lpt_value_run_real   (LptValueRun *run, const LptValue *value, gint64 *n, GError **error);
+void       lpt_value_run_clear  (LptValueRun *run);
+/* "node" or "node.1" (transfer full). */
+char      *lpt_value_name       (const LptValue *value);
