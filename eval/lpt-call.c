@@ -313,6 +313,18 @@ lpt_call_axis (LptCall *call,
 }
 
 gboolean
+lpt_call_refuse_zero (const LptCall *call,
+                      GError       **error)
+{
+  if (!lpt_call_has (call, 3))
+    return TRUE;
+
+  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: a zero point that is computed, of a product that is not on 8-bit codes");
+
+  return FALSE;
+}
+
+gboolean
 lpt_call_is_integer (const LptCall *call)
 {
   guint i;

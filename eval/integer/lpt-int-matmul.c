@@ -3,6 +3,7 @@
  *     acc = sum_k (a - Za) (b - Zb[n]) + bias[n]
  *     y   = clamp (rescale (acc, M[n]) + Zy)
  *
+ * Za is that of the quantization of a, or input 3, which somebody computes.
  * Operands of rank 1 are a row (left) and a column (right), and the batch axes
  * broadcast. Accumulators are 32-bit and wrap (of 16-bit data 64-bit ones in the modes of TensorFlow Lite); an i32 output is
  * the accumulator.
@@ -71,6 +72,7 @@ matmul_run (const LptIntOp           *op,
 {
   const MatMul *mm = (const MatMul *) op;
   const LptIntArray *a = in[0], *b = in[1], *bias = n_in > 2 ? in[2] : NULL;
+  const gint32 zero_a = n_in > 3 && in[3] != NULL ? lpt_int_at (in[3], 0) : mm->zero_a;
   const gint64 bias_step = bias != NULL && lpt_int_count (&bias->shape) > 1 ? 1 : 0;
   gint64 a_rows, a_columns, b_rows, b_columns;
   LptShape a_batch = split_matrix (&a->shape, TRUE, &a_rows, &a_columns);
@@ -97,7 +99,7 @@ matmul_run (const LptIntOp           *op,
               const gint64 ia = walk.at[0] * m * k + (ta ? t * m + row : row * k + t);
               const gint64 ib = walk.at[1] * k * n + (tb ? column * k + t : t * n + column);
 
-              acc += (guint64) ((gint64) (lpt_int_at (a, ia) - mm->zero_a) * (lpt_int_at (b, ib) - mm->zero_b[c]));
+              acc += (guint64) ((gint64) (lpt_int_at (a, ia) - zero_a) * (lpt_int_at (b, ib) - mm->zero_b[c]));
             }
 
           q = (gint32) (guint32) acc;
@@ -123,6 +125,8 @@ lpt_int_matmul_new (LptNode              *node,
   op = &mm->op;
   op->run = matmul_run;
   op->clear = matmul_clear;
+  if (!lpt_int_check_zero_in (node, error))
+    return NULL;
   mm->transpose_a = attrs->transpose_a;
   mm->transpose_b = attrs->transpose_b;
 

@@ -211,6 +211,23 @@ lpt_int_scale_of (LptValue    *value,
 }
 
 gboolean
+lpt_int_check_zero_in (LptNode *node,
+                       GError **error)
+{
+  LptValue *zero = node->n_in > 3 ? lpt_node_in (node, 3) : NULL, *x = lpt_node_in (node, 0);
+  gint64 count = 0;
+
+  if (zero == NULL)
+    return TRUE;
+  if (zero->dtype != x->dtype || !lpt_int_is_code (zero->dtype) || zero->quant == NULL || x->quant == NULL || x->quant->n != 1)
+    return lpt_int_refuse (error, "unsupported: the zero point has type %s, or is not of one scale", lpt_dtype_name (zero->dtype));
+  if (!lpt_shape_count (&zero->shape, &count) || count != 1)
+    return lpt_int_refuse (error, "unsupported: a zero point of several numbers");
+
+  return TRUE;
+}
+
+gboolean
 lpt_int_same (const LptIntScale *a,
               const LptIntScale *b)
 {

@@ -203,7 +203,7 @@ lpt_run_conv (LptCall *call,
   gint64 dims[3];
   Conv c = { .transposed = FALSE };
 
-  if (!read_weights (call, call->node->op == LPT_OP_GROUP_CONVOLUTION, dims, &kernel, error))
+  if (!lpt_call_refuse_zero (call, error) || !read_weights (call, call->node->op == LPT_OP_GROUP_CONVOLUTION, dims, &kernel, error))
     return FALSE;
   c.groups = dims[0];
   c.out_channels = dims[1];

@@ -1,12 +1,20 @@
-/* dynamic-quantize.c - DynamicFakeQuantize
+/* dynamic-quantize.c - DynamicFakeQuantize, DynamicQuantize
  *
- * A row is everything from an axis on. Its codes, as TensorFlow Lite's hybrid kernels find them, times the step:
+ * A row is everything from an axis on. DynamicFakeQuantize: its codes, as TensorFlow Lite's hybrid kernels find them, times the step:
  *
  *   symmetric    r = max |x|;  q = round-away (x (127 / r));  y = q r / 127;  a row of zeros stays
  *   asymmetric   lo = min (0, x), hi = max (0, x), s = (hi - lo) / 255; the zero point is -128 - lo / s or 127 - hi / s, whichever
  *                bound is the more exact one; q = round-away (z + x / s) within -128 .. 127;  y = s (q - z)
  *
  * All in single precision but the choice of the zero point.
+ *
+ * DynamicQuantize, in single precision (asymmetric: as ONNX's DynamicQuantizeLinear, symmetric: as MatMulNBits quantizes its rows):
+ *
+ *   symmetric    r = max |x|;  s = r / 127;  q = round-even (x (127 / r));  a row of zeros has s = 1
+ *   asymmetric   lo, hi as above, s = (hi - lo) / 255, 1 if that is 0;  z = round-even (-lo / s) within 0 .. 255;
+ *                q = round-even (x / s) + z within 0 .. 255
+ *
+ * NaN does not count in the interval; its code is the lowest one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -68,5 +76,61 @@ lpt_run_dynamic_fake_quantize (LptCall *call, GError **error)
   gint64 rows = lpt_dims_product (shape, 0, axis), n = lpt_dims_product (shape, axis, shape->rank);
   for (gint64 r = 0; r < rows; r++)
     (attrs->symmetric ? round_symmetric : round_asymmetric) (n, x + r * n, y + r * n);
+  return TRUE;
+}
+
+/* --- codes ------------------------------------------------------------------------ */
+
+/* NaN becomes @lo. */
+static float
+code_of (float x, float lo, float hi)
+{
+  return x >= hi ? hi : x > lo ? rintf (x) : lo;
+}
+
+static void
+quantize_symmetric (gint64 n, const float *x, float *codes, float *scale, float *zero)
+{
+  float range = 0;
+  for (gint64 i = 0; i < n; i++)
+    range = fabsf (x[i]) > range ? fabsf (x[i]) : range;
+  const float inverse = range > 0 ? 127.0f / range : 0.0f;
+  *scale = range > 0 ? range / 127.0f : 1.0f;
+  *zero = 0;
+  for (gint64 i = 0; i < n; i++)
+    codes[i] = code_of (x[i] * inverse, -127.0f, 127.0f);
+}
+
+static void
+quantize_asymmetric (gint64 n, const float *x, float *codes, float *scale, float *zero)
+{
+  float lo = 0, hi = 0;
+  for (gint64 i = 0; i < n; i++)
+    {
+      lo = x[i] < lo ? x[i] : lo;
+      hi = x[i] > hi ? x[i] : hi;
+    }
+  const float s = hi != lo ? (hi - lo) / 255.0f : 1.0f, z = code_of ((0.0f - lo) / s, 0, 255);
+  *scale = s;
+  *zero = z;
+  for (gint64 i = 0; i < n; i++)
+    codes[i] = code_of (x[i] / s, 0.0f - z, 255.0f - z) + z;
+}
+
+gboolean
+lpt_run_dynamic_quantize (LptCall *call, GError **error)
+{
+  const LptDynamicQuantizeAttrs *attrs = LPT_ATTRS (call->node, LptDynamicQuantizeAttrs);
+  const LptShape *shape = &call->in[0].shape;
+  const float *x = lpt_call_f32 (call, 0, error);
+  float *codes = x != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
+  float *scale = codes != NULL ? lpt_call_out_f32 (call, 1, error) : NULL;
+  float *zero = scale != NULL ? lpt_call_out_f32 (call, 2, error) : NULL;
+  gint axis = 0;
+  if (zero == NULL || (attrs->axis != 0 && !lpt_call_axis (call, attrs->axis, shape->rank, &axis, error)))
+    return FALSE;
+  gint64 rows = lpt_dims_product (shape, 0, axis), n = lpt_dims_product (shape, axis, shape->rank);
+  for (gint64 r = 0; r < rows; r++)
+    (attrs->symmetric ? quantize_symmetric : quantize_asymmetric) (n, x + r * n, codes + r * n, scale + r, zero + r);
   return TRUE;
 }

@@ -104,6 +104,8 @@ lpt_run_matmul (LptCall *call,
   gint i;
   MatMul p = { 0 };
 
+  if (!lpt_call_refuse_zero (call, error))
+    return FALSE;
   if (a.rank == 1)
     {
       a.dims[1] = a.dims[0];

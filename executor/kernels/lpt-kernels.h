@@ -5,6 +5,7 @@
 #pragma once
 
 #include "executor/kernels/dwconv/dwconv.h"
+#include "executor/kernels/dynamic/dynamic.h"
 #include "executor/kernels/eltwise/eltwise.h"
 #include "executor/kernels/fgemm/fgemm.h"
 #include "executor/kernels/float/float.h"
@@ -27,6 +28,7 @@ typedef struct {
   const LptTransposeKernel *transpose;
   const LptFloatKernel     *floats;
   const LptFgemmKernel     *fgemm;       /* float products and convolutions */
+  const LptDynamicKernel   *dynamic;     /* intervals found at run time */
   const LptFwindowKernel   *fwindow;     /* float depthwise convolutions and pools */
   const LptResizeKernel    *resize;
   const LptSplit16Kernel   *split16;     /* floats as 16-bit codes for products with 8-bit weights */

@@ -52,17 +52,19 @@ typedef struct
 } BatchMatMul;
 
 static void
-batch_matmul_task (const BatchMatMul *p,
-                   const LptOpData   *data,
-                   gsize              task)
+batch_matmul_task (const LptProgramOp *op,
+                   const LptOpData    *data,
+                   gsize               task)
 {
+  const BatchMatMul *p = op->form.params;
   gsize row_tasks = (p->m + p->tm - 1) / p->tm, column_tasks = (p->n + p->tn - 1) / p->tn;
   gsize m0 = task % row_tasks * p->tm, n0 = task / row_tasks % column_tasks * p->tn;
   gsize matrix = task / row_tasks / column_tasks, rest = matrix;
   gsize m = MIN (p->tm, p->m - m0), n = MIN (p->tn, p->n - n0), at[N_VIEWS] = { 0 }, c;
   guint8 *workspace = data->workspace;
   gint32 *sums = (gint32 *) (gpointer) (workspace + p->at_sums), *bias = (gint32 *) (gpointer) (workspace + p->at_bias);
-  LptEpilogue e = p->epilogue.e;
+  LptEpilogue made, e = *lpt_fused_epilogue_of_run (&p->epilogue, &p->epilogue.e, op, data, n0, n0 + n, &made);
+  const guint32 zero_a = p->epilogue.zero != NULL ? lpt_fused_epilogue_zero (&p->epilogue, op, data, 0) : p->zero_a;
   const guint8 *a;
   gint d, v;
 
@@ -80,8 +82,8 @@ batch_matmul_task (const BatchMatMul *p,
                                      .k = p->k, .n = n, .k_stride = p->b_row, .n_stride = p->b_column },
                  0, n, workspace, sums);
   for (c = 0; c < n; c++)
-    bias[c] = (gint32) ((p->bias != NULL ? (guint32) p->bias[n0 + c] : 0u) - p->zero_a * (guint32) sums[c] +
-                        (guint32) p->k * p->zero_a * p->w);
+    bias[c] = (gint32) ((p->bias != NULL ? (guint32) p->bias[n0 + c] : 0u) - zero_a * (guint32) sums[c] +
+                        (guint32) p->k * zero_a * p->w);
   memset (bias + n, 0, LPT_CHANNEL_PAD * sizeof *bias);
   e.bias = bias;
   e.scale += n0;
@@ -113,7 +115,7 @@ batch_matmul_run (const LptProgramOp *op,
                   gsize               end)
 {
   for (; task < end; task++)
-    batch_matmul_task (op->form.params, data, task);
+    batch_matmul_task (op, data, task);
 }
 
 static void
@@ -370,6 +372,32 @@ is_operand (const LptProgramValue *value)
   return array != NULL && lpt_program_is_codes (value) && array->shape.rank >= 1 && lpt_array_count (array) > 0;
 }
 
+/* The zero point of the right side and the bias, for each column. */
+static void
+set_channels (BatchMatMul    *p,
+              const LptArray *bias)
+{
+  double largest = 0;
+  gsize c;
+
+  if (p->w != 0)
+    {
+      for (c = 0; c < p->n; c++)
+        p->epilogue.weight_zp[c] = (gint32) p->w;
+      p->epilogue.e.weight_zp = p->epilogue.weight_zp;
+    }
+  if (bias != NULL)
+    {
+      p->bias = lpt_program_array (p->n, sizeof (gint32));
+      for (c = 0; c < p->n && p->bias != NULL; c++)
+        {
+          p->bias[c] = (gint32) lpt_bias_at (bias, c);
+          largest = MAX (largest, fabs ((double) p->bias[c]));
+        }
+    }
+  lpt_epilogue_prepare (&p->epilogue.e, p->n, lpt_accumulator_bound (p->k) + largest);
+}
+
 gboolean
 lpt_prepare_batch_matmul (LptProgram   *program,
                           LptProgramOp *step)
@@ -382,9 +410,8 @@ lpt_prepare_batch_matmul (LptProgram   *program,
   BatchMatMul *p;
   LptShape shape;
   LptProgramOp *last;
+  LptOpForm form;
   guint k;
-  double largest = 0;
-  gsize c;
 
   if (!is_operand (step->in[0]) || !is_operand (step->in[1]))
     return FALSE;
@@ -427,31 +454,18 @@ lpt_prepare_batch_matmul (LptProgram   *program,
   p->b_unsigned = !constant || right->dtype == LPT_DTYPE_U8;
   p->zero_a = (guint32) lpt_program_zero (step->in[0]);
   p->w = (guint32) lpt_program_zero (step->in[1]) - 128u;
-  if (p->w != 0)
-    {
-      for (c = 0; c < p->n; c++)
-        p->epilogue.weight_zp[c] = (gint32) p->w;
-      p->epilogue.e.weight_zp = p->epilogue.weight_zp;
-    }
-  if (bias != NULL)
-    {
-      p->bias = lpt_program_array (p->n, sizeof (gint32));
-      for (c = 0; c < p->n && p->bias != NULL; c++)
-        {
-          p->bias[c] = (gint32) lpt_bias_at (bias, c);
-          largest = MAX (largest, fabs ((double) p->bias[c]));
-        }
-    }
-  lpt_epilogue_prepare (&p->epilogue.e, p->n, lpt_accumulator_bound (p->k) + largest);
+  set_channels (p, bias);
   set_tiles (p);
   p->adds = p->epilogue.residual != NULL;
   set_workspace (p);
-  lpt_program_set_form (step, &(LptOpForm) {
+  form = (LptOpForm) {
     .run = batch_matmul_run, .clear = batch_matmul_clear, .params = p, .kernel = p->gemm->name, .workspace = p->workspace,
     .tasks = p->matrices * ((p->m + p->tm - 1) / p->tm) * ((p->n + p->tn - 1) / p->tn), .n_in = p->epilogue.residual != NULL ? 3 : 2,
     .in = LPT_OPERANDS ({ views[A].value, LPT_LAYOUT_CODES }, { views[B].value, constant ? LPT_LAYOUT_TYPED : LPT_LAYOUT_CODES },
-                        { p->epilogue.residual, LPT_LAYOUT_CODES }),
-    .out = views[Y].value, .out_layout = p->epilogue.e.store == LPT_STORE_Q8 ? LPT_LAYOUT_CODES : LPT_LAYOUT_TYPED, .last = last });
+                        { p->epilogue.residual, LPT_LAYOUT_CODES }, { NULL }, { NULL }),
+    .out = views[Y].value, .out_layout = p->epilogue.e.store == LPT_STORE_Q8 ? LPT_LAYOUT_CODES : LPT_LAYOUT_TYPED, .last = last };
+  lpt_fused_epilogue_computed (&p->epilogue, &form);
+  lpt_program_set_form (step, &form);
 
   return TRUE;
 }

@@ -76,12 +76,15 @@ conv_run (const LptProgramOp *op,
       for (i = 0; i < v->n_parts; i++)
         {
           LptConv c = v->parts[i].conv;
+          LptEpilogue made;
           gsize m0 = box.i0, m1 = box.i1;
 
           part_rows (v, &v->parts[i], &m0, &m1);
           c.in = data->in[0];
           c.out = data->out;
-          c.residual = op->form.n_in > 1 ? data->in[1] : NULL;
+          c.residual = v->epilogue.residual != NULL ? data->in[1] : NULL;
+          c.pad_value = lpt_fused_epilogue_zero (&v->epilogue, op, data, c.pad_value);
+          c.epilogue = lpt_fused_epilogue_of_run (&v->epilogue, c.epilogue, op, data, box.j0, box.j1, &made);
           if (m0 < m1)
             lpt_conv_tile (&c, m0, m1, box.j0, box.j1, data->workspace);
         }
@@ -104,12 +107,15 @@ dwconv_run (const LptProgramOp *op,
       for (i = 0; i < v->n_parts; i++)
         {
           LptDwconv d = v->parts[i].dwconv;
+          LptEpilogue made;
           gsize r0 = box.i0, r1 = box.i1;
 
           part_rows (v, &v->parts[i], &r0, &r1);
           d.in = data->in[0];
           d.out = data->out;
-          d.residual = op->form.n_in > 1 ? data->in[1] : NULL;
+          d.residual = v->epilogue.residual != NULL ? data->in[1] : NULL;
+          d.pad_value = lpt_fused_epilogue_zero (&v->epilogue, op, data, d.pad_value);
+          d.epilogue = lpt_fused_epilogue_of_run (&v->epilogue, d.epilogue, op, data, box.j0, box.j1, &made);
           if (r0 < r1)
             lpt_dwconv_tile (&d, r0, r1, box.j0, box.j1, data->workspace);
         }
@@ -173,8 +179,10 @@ conv_access (const LptProgramOp *op,
 
   if (k == op->form.n_in)
     return lpt_span_columns (box.i0 * line, box.i1 * line, n0 * element, n1 * element, c->ldo);
-  if (k == 1)
+  if (k == 1 && v->epilogue.residual != NULL)
     return lpt_span_columns (box.i0 * line, box.i1 * line, n0, n1, c->ldr);
+  if (k >= 1)
+    return lpt_span (0, v->epilogue.channels, sizeof (float));
   if (s->groups > 1)
     {
       c0 = n0 / (s->oc / s->groups) * (s->ic / s->groups);
@@ -202,7 +210,7 @@ conv_bind (LptProgramOp *op)
       gboolean last = in[0].layout == LPT_LAYOUT_CODES_LAST || in[0].layout == LPT_LAYOUT_CODES_PITCHED;
 
       c->place = d->place = c->place != NULL ? &v->parts[i].place : NULL;
-      c->ldr = d->ldr = op->form.n_in > 1 ? in[1].value->pitch : 0;
+      c->ldr = d->ldr = v->epilogue.residual != NULL ? in[1].value->pitch : 0;
       c->ldo = d->ldo = op->form.out->pitch * (v->epilogue.e.store == LPT_STORE_Q8 ? 1 : 4);
       c->pixel_stride = d->pixel_stride = last ? in[0].value->pitch : 1;
       c->row_stride = d->row_stride = s->iw * c->pixel_stride;
@@ -269,6 +277,7 @@ lpt_conv_maker_end (LptConvMaker *maker)
   LptProgramValue *residual = v->epilogue.residual;
   gboolean plain = !v->depthwise && v->n_parts == 1;
   gsize workspace = 0;
+  LptOpForm form;
   guint i;
 
   if (v->n_parts > 1)
@@ -279,15 +288,17 @@ lpt_conv_maker_end (LptConvMaker *maker)
     lpt_conv_tiling (first->conv.kernel, &first->conv.shape, &v->rows, &v->channels);
   for (i = 0; i < v->n_parts; i++)
     workspace = MAX (workspace, v->depthwise ? lpt_dwconv_workspace (&v->parts[i].dwconv) : lpt_conv_workspace (&v->parts[i].conv));
-  lpt_program_set_form (maker->op, &(LptOpForm) {
+  form = (LptOpForm) {
     .run = v->depthwise ? dwconv_run : conv_run, .access = conv_access, .bind = conv_bind, .clear = lpt_conv_form_clear, .params = v,
     .kernel = v->depthwise ? first->dwconv.kernel->name : first->conv.kernel->name, .tasks = v->rows.cuts * v->channels.cuts,
     .workspace = (workspace + 63) & ~(gsize) 63, .n_in = residual != NULL ? 2 : 1,
     .in = LPT_OPERANDS ({ maker->op->in[0], LPT_LAYOUT_CODES_LAST, .pitched = TRUE,
                           .planes = plain && lpt_conv_takes_planes (&first->conv.shape) },
                         { residual, LPT_LAYOUT_CODES_LAST, .pitched = TRUE,
-                          .overwritten = plain && lpt_gemm_adds_in_place (first->conv.kernel, &first->e) }),
+                          .overwritten = plain && lpt_gemm_adds_in_place (first->conv.kernel, &first->e) }, { NULL }),
     .out = v->epilogue.out, .out_layout = v->epilogue.e.store == LPT_STORE_Q8 ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_WORDS_LAST,
-    .out_pitched = TRUE, .last = v->epilogue.last });
+    .out_pitched = TRUE, .last = v->epilogue.last };
+  lpt_fused_epilogue_computed (&v->epilogue, &form);
+  lpt_program_set_form (maker->op, &form);
   lpt_conv_maker_clear (maker);
 }

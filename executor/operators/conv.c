@@ -70,7 +70,7 @@ read_zeros (LptConvMaker *maker)
   maker->n_zeros = x->quant->n;
   maker->zeros = g_new (gint32, maker->n_zeros);
   for (k = 0; k < maker->n_zeros; k++)
-    maker->zeros[k] = x->quant->zero_point[k] + lpt_program_offset (x->dtype);
+    maker->zeros[k] = v->epilogue.zero != NULL ? 0 : x->quant->zero_point[k] + lpt_program_offset (x->dtype);
   if (maker->n_zeros == 1)
     return;
   v->pad_values = lpt_program_array (maker->n_zeros, 1);
@@ -243,9 +243,11 @@ lpt_conv_maker_add (LptConvMaker       *maker,
     {
       LptSumChannels sums = { col_sum, part->bias, v->epilogue.weight_zp };
       LptInputZeros zeros = { maker->zeros, maker->n_zeros == 1 ? s.oc : s.oc / s.ic };
+      const gsize taps = s.ic / s.groups * MAX (s.repeats, 1) * s.kd * s.kh * s.kw;
 
-      lpt_fold_zero_points (&part->e, &sums, s.oc, v->depthwise ? NULL : &maker->weights, maker->bias, zeros,
-                            s.ic / s.groups * MAX (s.repeats, 1) * s.kd * s.kh * s.kw);
+      lpt_fold_zero_points (&part->e, &sums, s.oc, v->depthwise ? NULL : &maker->weights, maker->bias, zeros, taps);
+      v->epilogue.col_sum = col_sum;
+      v->epilogue.taps = taps;
     }
 }
 

@@ -195,8 +195,7 @@ follow_floats (LptFusedEpilogue *epilogue,
                gsize             channels)
 {
   const LptQuant *quant = op->in[0]->array.quant;
-  const LptShape *shape = &op->in[0]->array.shape;
-  gsize c, n;
+  gsize c;
 
   if (quant == NULL || op->integer == NULL || (quant->n > 1 && (quant->axis != axis || quant->n != channels)))
     return FALSE;
@@ -209,7 +208,56 @@ follow_floats (LptFusedEpilogue *epilogue,
   for (c = 0; c < channels; c++)
     epilogue->scale[c] = (float) quant->scale[quant->n == 1 ? 0 : c];
 
-  op = only_reader (epilogue->out);
+  lpt_fused_epilogue_follow_floats (epilogue, owner, axis, channels);
+
+  return TRUE;
+}
+
+gboolean
+lpt_fused_epilogue_follow_scale (LptFusedEpilogue *epilogue,
+                                 LptProgramOp     *owner,
+                                 LptProgramOp     *convert,
+                                 gint              axis,
+                                 gsize             channels)
+{
+  const LptQuant *quant = convert->in[0]->array.quant;
+  const LptShape *shape = &convert->in[0]->array.shape;
+  LptProgramOp *product = convert->n_out == 1 ? only_reader (convert->out[0]) : NULL;
+  LptProgramValue *scale;
+  gsize n;
+  gint i;
+
+  if ((convert->node->op != LPT_OP_CONVERT && convert->node->op != LPT_OP_DEQUANTIZE) || !lpt_program_is_real (convert->out[0]) || product == NULL ||
+      product->node->op != LPT_OP_MULTIPLY || product->n_in != 2 || (quant != NULL && (quant->n != 1 || quant->scale[0] != 1 || quant->zero_point[0] != 0)))
+    return FALSE;
+  scale = product->in[product->in[0] == convert->out[0] ? 1 : 0];
+  if (!lpt_program_is_real (scale) || scale == convert->out[0] || !lpt_shape_equal (&product->out[0]->array.shape, shape))
+    return FALSE;
+  n = lpt_program_count (scale);
+  for (i = 0; i < scale->array.shape.rank && n > 1; i++)
+    if (scale->array.shape.dims[i] != 1 && i + shape->rank - scale->array.shape.rank != axis)
+      return FALSE;
+  if (n != 1 && n != channels)
+    return FALSE;
+  epilogue->run_scale = scale;
+  epilogue->e.store = LPT_STORE_F32;
+  take (epilogue, owner, convert);
+  take (epilogue, owner, product);
+  lpt_fused_epilogue_follow_floats (epilogue, owner, axis, channels);
+
+  return TRUE;
+}
+
+void
+lpt_fused_epilogue_follow_floats (LptFusedEpilogue *epilogue,
+                                  LptProgramOp     *owner,
+                                  gint              axis,
+                                  gsize             channels)
+{
+  const LptShape *shape = &epilogue->out->array.shape;
+  LptProgramOp *op = only_reader (epilogue->out);
+  gsize c, n;
+
   if (op != NULL && op->node->op == LPT_OP_ADD && op->n_in == 2)
     {
       const float *values = channel_constant (op->in[op->in[0] == epilogue->out ? 1 : 0], shape, axis, channels, &n);
@@ -228,8 +276,6 @@ follow_floats (LptFusedEpilogue *epilogue,
       epilogue->e.flo = 0;
       take (epilogue, owner, op);
     }
-
-  return TRUE;
 }
 
 /* --- the whole --- */
@@ -272,6 +318,15 @@ lpt_fused_epilogue_words (LptFusedEpilogue *epilogue,
   return TRUE;
 }
 
+/* The zero point of the data where it is computed, or NULL. */
+static LptProgramValue *
+zero_of (const LptProgramOp *op)
+{
+  const gboolean transposed = op->node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA || op->node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
+
+  return op->n_in > 3 && !transposed ? op->in[3] : NULL;
+}
+
 gboolean
 lpt_fused_epilogue_init (LptFusedEpilogue *epilogue,
                          LptProgram       *program,
@@ -299,11 +354,15 @@ lpt_fused_epilogue_init (LptFusedEpilogue *epilogue,
     {
       LptProgramOp *next = only_reader (value);
 
-      if (next == NULL || next->node->op != LPT_OP_DEQUANTIZE || !follow_floats (epilogue, op, next, axis, channels))
+      epilogue->zero = zero_of (op);
+      epilogue->channels = channels;
+      epilogue->offset = lpt_program_offset (op->in[0]->array.dtype);
+      if (next == NULL || (!lpt_fused_epilogue_follow_scale (epilogue, op, next, axis, channels) &&
+                           (next->node->op != LPT_OP_DEQUANTIZE || !follow_floats (epilogue, op, next, axis, channels))))
         epilogue->e.store = LPT_STORE_I32;
       return TRUE;
     }
-  if (!lpt_program_is_codes (value))
+  if (!lpt_program_is_codes (value) || zero_of (op) != NULL)
     return FALSE;
 
   /* Both enumerations name the same schemes in the same order. */

@@ -42,6 +42,9 @@ gboolean lpt_prepare_float_move     (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_resize   (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_recurrent      (LptProgram *program, LptProgramOp *op);
 
+/* Codes of an interval that is found at run time. */
+gboolean lpt_prepare_dynamic_quantize (LptProgram *program, LptProgramOp *op);
+
 /* --- helpers --- */
 
 /* CODES_LAST or CODES: how codes that do not care for the order had better be read. */
@@ -89,6 +92,12 @@ typedef struct
   LptProgramValue *out;      /* the result */
   LptProgramValue *residual; /* or NULL */
   LptProgramOp *last;        /* last op fused */
+  /* What somebody computes (computed-epilogue.c), or NULL: the zero point of the input, the scale of the sums, one or one for each
+   * channel. They are inputs of the form behind the codes. */
+  LptProgramValue *zero, *run_scale;
+  gsize       channels, taps;
+  const gint32 *col_sum;     /* NULL: the form itself folds the computed zero point */
+  gint32      offset;        /* from the zero point to that of the u8 form */
 } LptFusedEpilogue;
 
 /* @axis: of the channels in the output. FALSE: the result cannot be written in one pass. */
@@ -97,6 +106,18 @@ gboolean lpt_fused_epilogue_init  (LptFusedEpilogue *epilogue, LptProgram *progr
 /* Of a Dequantize of int32 by itself. */
 gboolean lpt_fused_epilogue_words (LptFusedEpilogue *epilogue, LptProgramOp *op, gint axis, gsize channels);
 void     lpt_fused_epilogue_clear (LptFusedEpilogue *epilogue);
+/* Of a Convert (or Dequantize by 1) of int32 to float behind sums of codes: the scale that multiplies it, and what follows. FALSE: it has another form. */
+gboolean lpt_fused_epilogue_follow_scale (LptFusedEpilogue *epilogue, LptProgramOp *owner, LptProgramOp *convert, gint axis, gsize channels);
+/* Of floats: the constant for each channel that is added to them, and a clamp. */
+void     lpt_fused_epilogue_follow_floats (LptFusedEpilogue *epilogue, LptProgramOp *owner, gint axis, gsize channels);
+
+/* Appends what is computed to the inputs of a form whose first ones are set, three at most, and its room to the workspace. */
+void     lpt_fused_epilogue_computed (LptFusedEpilogue *epilogue, LptOpForm *form);
+/* @e, or for channels [@c0, @c1) *made from it where something is computed. */
+const LptEpilogue *lpt_fused_epilogue_of_run (const LptFusedEpilogue *epilogue, const LptEpilogue *e, const LptProgramOp *op,
+                                              const LptOpData *data, gsize c0, gsize c1, LptEpilogue *made);
+/* The zero point of the input in u8 form of a run, @fallback where it is constant. */
+guint8   lpt_fused_epilogue_zero (const LptFusedEpilogue *epilogue, const LptProgramOp *op, const LptOpData *data, guint8 fallback);
 /* What tables behind @value do to it, one after the other, as long as each alone reads what it maps: as one @table. They are fused
  * into @owner, *last becomes the last of them. Returns the value behind them, which @owner makes instead. */
 LptProgramValue *lpt_fused_tables (LptProgram *program, LptProgramOp *owner, LptProgramValue *value, guint8 *table, LptProgramOp **last);

@@ -32,14 +32,16 @@ matmul_run (const LptProgramOp *op,
 {
   const MatMul *m = op->form.params;
   LptGemm g = m->gemm;
+  LptEpilogue made;
 
   g.a = data->in[0];
   g.out = data->out;
-  g.residual = op->form.n_in > 1 ? data->in[1] : NULL;
+  g.residual = m->epilogue.residual != NULL ? data->in[1] : NULL;
   while (task < end)
     {
       LptCutBox box = next_tiles (m, &task, end);
 
+      g.epilogue = lpt_fused_epilogue_of_run (&m->epilogue, &m->epilogue.e, op, data, box.j0, box.j1, &made);
       lpt_gemm_tile (&g, box.i0, box.i1, box.j0, box.j1, data->workspace);
     }
 }
@@ -55,8 +57,10 @@ matmul_access (const LptProgramOp *op,
 
   if (k == op->form.n_in)
     return lpt_span_columns (box.i0, box.i1, box.j0 * element, box.j1 * element, m->gemm.ldo);
-  if (k == 1)
+  if (k == 1 && m->epilogue.residual != NULL)
     return lpt_span_columns (box.i0, box.i1, box.j0, box.j1, m->gemm.ldr);
+  if (k >= 1)
+    return lpt_span (0, m->epilogue.channels, sizeof (float));
 
   return lpt_span_columns (box.i0, box.i1, 0, m->gemm.k, m->gemm.lda);
 }
@@ -81,6 +85,7 @@ lpt_prepare_matmul (LptProgram   *program,
   const LptGemmKernel *gemm;
   gsize k, n, rows;
   gboolean ok, fused;
+  LptOpForm form;
   gint32 zero;
   MatMul *m;
 
@@ -115,7 +120,7 @@ lpt_prepare_matmul (LptProgram   *program,
   weights.n = n;
   weights.k_stride = attrs->transpose_b ? 1 : (ptrdiff_t) n;
   weights.n_stride = attrs->transpose_b ? (ptrdiff_t) k : 1;
-  zero = lpt_program_zero (step->in[0]);
+  zero = m->epilogue.zero != NULL ? 0 : lpt_program_zero (step->in[0]);
   gemm = lpt_gemm_kernel_for (program->kernels.gemm, rows, k);
   packed = lpt_program_pack (program, step, gemm->name, NULL, 0, lpt_gemm_packed_size (gemm, 1, k, n), n);
   if (packed.fresh)
@@ -124,18 +129,22 @@ lpt_prepare_matmul (LptProgram   *program,
     lpt_fold_zero_points (&m->epilogue.e, &(LptSumChannels) { packed.col_sum, m->epilogue.bias, m->epilogue.weight_zp }, n, &channels,
                           bias, (LptInputZeros) { &zero, n }, k);
   lpt_weight_channels_clear (&channels);
+  m->epilogue.col_sum = packed.col_sum;
+  m->epilogue.taps = k;
 
   m->gemm = (LptGemm) { .kernel = gemm, .epilogue_kernel = program->kernels.epilogue, .epilogue = &m->epilogue.e,
                         .m = rows, .k = k, .n = n, .lda = k, .packed = packed.data,
                         .ldo = n * (m->epilogue.e.store == LPT_STORE_Q8 ? 1 : 4), .ldr = n };
   lpt_gemm_tiling (gemm, rows, k, n, &m->tm, &m->tn);
-  lpt_program_set_form (step, &(LptOpForm) {
+  form = (LptOpForm) {
     .run = matmul_run, .access = matmul_access, .clear = matmul_clear, .params = m, .kernel = gemm->name,
     .tasks = (rows + m->tm - 1) / m->tm * ((n + m->tn - 1) / m->tn), .workspace = (lpt_gemm_workspace (&m->gemm) + 63) & ~(gsize) 63,
     .n_in = m->epilogue.residual != NULL ? 2 : 1,
-    .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_CODES }, { m->epilogue.residual, LPT_LAYOUT_CODES }),
+    .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_CODES }, { m->epilogue.residual, LPT_LAYOUT_CODES }, { NULL }),
     .out = m->epilogue.out, .out_layout = m->epilogue.e.store == LPT_STORE_Q8 ? LPT_LAYOUT_CODES : LPT_LAYOUT_TYPED,
-    .last = m->epilogue.last });
+    .last = m->epilogue.last };
+  lpt_fused_epilogue_computed (&m->epilogue, &form);
+  lpt_program_set_form (step, &form);
 
   return TRUE;
 }

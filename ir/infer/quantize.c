@@ -76,6 +76,29 @@ lpt_infer_quantize (LptNode *node,
   return lpt_infer_set (node, 0, dtype, &shape, error);
 }
 
+/* Codes, and a scale and a zero point for each row, in as many axes; for all of the data a scalar. */
+gboolean
+lpt_infer_dynamic_quantize (LptNode *node,
+                            GError **error)
+{
+  const LptDynamicQuantizeAttrs *attrs = LPT_ATTRS (node, LptDynamicQuantizeAttrs);
+  const LptDType dtype = attrs->symmetric ? LPT_DTYPE_I8 : LPT_DTYPE_U8;
+  LptShape shape = lpt_infer_shape_in (node, 0), rows = shape;
+  gint axis = 0;
+
+  if (!lpt_infer_want_real (node, 0, error))
+    return FALSE;
+  if (shape.rank != LPT_DYNAMIC && attrs->axis != 0 && !lpt_infer_axis (attrs->axis, shape.rank, &axis, error))
+    return FALSE;
+  if (attrs->axis == 0 || (shape.rank != LPT_DYNAMIC && axis == 0))
+    rows.rank = 0;
+  for (gint i = axis; i < rows.rank; i++)
+    rows.dims[i] = 1;
+
+  return lpt_infer_set (node, 0, dtype, &shape, error) && lpt_infer_set (node, 1, LPT_DTYPE_F32, &rows, error) &&
+         lpt_infer_set (node, 2, dtype, &rows, error);
+}
+
 gboolean
 lpt_infer_table (LptNode *node,
                  GError **error)

@@ -360,6 +360,9 @@ static const Row rows[] =
     "%o = DetectionPostProcess(%x, %y, %z) {max_detections=10, max_classes_per_detection=2, num_classes=6}", "f32[1,20,4], f32[1,20], f32[1,20], f32[1]" },
   { X ("i8[1,50,4]") Y ("f32[1,40,7]") "%z = Parameter : f32[50,4]\n"
     "%o = DetectionPostProcess(%x, %y, %z) {max_detections=10, num_classes=6}", "!boxes, scores and anchors do not fit each other" },
+  { X ("f32[2,5,7]") "%o = DynamicQuantize(%x)", "u8[2,5,7], f32[], u8[]" },
+  { X ("f32[2,5,7]") "%o = DynamicQuantize(%x) {axis=-1, symmetric=true}", "i8[2,5,7], f32[2,5,1], i8[2,5,1]" },
+  { X ("f32[2,5,7]") "%o = DynamicQuantize(%x) {axis=3}", "!axis 3" },
   { X ("i8[2,5]") Y ("i8[12,5]") "%t = Parameter : i8[12,3]\n%s = Parameter : i16[2,36]\n%o = LiteSVDF(%x, %y, %t, _, %s) {rank=2}", "i8[2,6], i16[2,36]" },
   { X ("i8[2,5]") Y ("i8[12,5]") "%t = Parameter : i8[12,3]\n%s = Parameter : i16[2,35]\n%o = LiteSVDF(%x, %y, %t, _, %s) {rank=2}", "!the length of the state is 35 by input 4, but 36" },
   { X ("i8[2,5]") Y ("i8[7,5]") "%r = Parameter : i8[7,3]\n%p = Parameter : i8[3,7]\n%h = Parameter : i8[2,3]\n%c = Parameter : i16[2,7]\n"

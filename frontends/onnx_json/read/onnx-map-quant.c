@@ -245,27 +245,19 @@ lpt_onnx_map_dequantize_linear (LptOnnxNode *on)
   lpt_onnx_set (on, 0, lpt_onnx_convert (on, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, x, scale), dtype));
 }
 
-/* scale = (max (x, 0) - min (x, 0)) / 255, zero point = saturate (round (0 - min / scale)) */
+/* Their scale and zero point are computed: codes and zero point count as plain integers. */
 LptOnnxDynamic
 lpt_onnx_quantize_dynamic (LptOnnxNode *on,
                            LptValue    *x)
 {
-  LptValue *zero = lpt_onnx_like (on, x, 0), *axes, *high, *low, *scale, *empty, *start, *point;
-  gint rank = lpt_onnx_rank (on, x);
-  gint64 all[LPT_MAX_RANK];
+  g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
+  LptNode *node = lpt_onnx_add (on, LPT_OP_DYNAMIC_QUANTIZE, 1, x);
 
-  for (gint i = 0; i < rank; i++)
-    all[i] = i;
-  axes = lpt_onnx_i64 (on, (guint) rank, all);
-  high = lpt_onnx_emit (on, LPT_OP_MAXIMUM, 2, lpt_onnx_reduce (on, LPT_OP_REDUCE_MAX, x, axes, FALSE), zero);
-  low = lpt_onnx_emit (on, LPT_OP_MINIMUM, 2, lpt_onnx_reduce (on, LPT_OP_REDUCE_MIN, x, axes, FALSE), zero);
-  scale = lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, high, low), lpt_onnx_like (on, x, 255));
-  /* An input of zeros has no range: its codes are zero points whatever the step. */
-  empty = lpt_onnx_emit (on, LPT_OP_EQUAL, 2, scale, zero);
-  start = lpt_onnx_emit (on, LPT_OP_SELECT, 3, empty, lpt_onnx_like (on, x, 1), scale);
-  start = lpt_onnx_emit (on, LPT_OP_SELECT, 3, empty, lpt_onnx_like (on, x, 1), start);
-  point = quantize_by_steps (on, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, zero, low), start, NULL, LPT_DTYPE_U8);
-  return (LptOnnxDynamic) { quantize_by_steps (on, x, start, point, LPT_DTYPE_U8), start, point };
+  lpt_value_set_quant (&node->out[0], unit);
+  lpt_value_set_quant (&node->out[2], unit);
+  if (on->error == NULL)
+    lpt_node_infer (node, &on->error);
+  return (LptOnnxDynamic) { &node->out[0], &node->out[1], &node->out[2] };
 }
 
 void
@@ -346,6 +338,35 @@ all_constant (LptOnnxNode *on,
     if (lpt_onnx_optional (on, i) != NULL && lpt_onnx_const_in (on, i) == NULL)
       return FALSE;
   return TRUE;
+}
+
+/* Bare codes at input @i with a zero point at @zero that somebody computes, one number in their type: they are as they are, the
+ * zero point goes beside them. NULL: the product has another form. */
+static LptValue *
+computed_zero (LptOnnxNode *on,
+               guint        i,
+               guint        zero,
+               LptValue   **codes)
+{
+  LptValue *value = lpt_onnx_optional (on, zero), *x = lpt_onnx_in (on, i);
+  g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
+  gint64 count;
+
+  if (value == NULL || value->producer->data != NULL || value->dtype != x->dtype || lpt_dtype_bits (x->dtype) != 8 ||
+      !lpt_dtype_is_integer (x->dtype) || !lpt_shape_count (&value->shape, &count) || count != 1)
+    return NULL;
+  *codes = lpt_onnx_quantized (on, x, unit);
+  return lpt_onnx_quantized (on, value, unit);
+}
+
+/* @zero is the zero point of the data of @node. */
+static void
+set_zero (LptNode  *node,
+          LptValue *zero)
+{
+  if (node->n_in == 2)
+    lpt_node_set_input (node, 2, NULL);
+  lpt_node_set_input (node, 3, zero);
 }
 
 /* Scales that are computed: (input @i - zero point) * scale in f32. @scale 0 = no scale. */
@@ -452,9 +473,18 @@ lpt_onnx_map_qlinear_conv (LptOnnxNode *on)
 void
 lpt_onnx_map_conv_integer (LptOnnxNode *on)
 {
+  LptValue *x = NULL, *zero = computed_zero (on, 0, 2, &x);
+  gboolean known = all_constant (on, 3, 1) && lpt_onnx_const_in (on, 1) != NULL;
   LptNode *node;
 
-  if (!all_constant (on, 2, 2) || lpt_onnx_const_in (on, 1) == NULL)
+  if (known && zero != NULL)
+    {
+      node = lpt_onnx_conv_node (on, x, offset_in (on, 1, 3, 0), NULL);
+      set_zero (node, zero);
+      lpt_onnx_set (on, 0, integer_done (on, node, LPT_DTYPE_I32, lpt_quant_new_one (1, 0)));
+      return;
+    }
+  if (!known || !all_constant (on, 2, 1))
     {
       node = lpt_onnx_conv_node (on, real_in (on, 0, 0, 2, 1), real_in (on, 1, 0, 3, 0), NULL);
       lpt_onnx_set (on, 0, lpt_onnx_convert (on, lpt_onnx_done (on, node), LPT_DTYPE_I32));
@@ -488,7 +518,7 @@ lpt_onnx_map_qlinear_matmul (LptOnnxNode *on)
   lpt_onnx_set (on, 0, integer_done (on, lpt_onnx_add (on, LPT_OP_MATMUL, 2, a, b), zero_type (on, 7), quant_in (on, 6, 0)));
 }
 
-/* (a - zero of a) times (b - zero of b) as int32; zero points that are computed are subtracted as real numbers. */
+/* (a - zero of a) times (b - zero of b) as int32; zero points of b that are computed are subtracted as real numbers. */
 LptValue *
 lpt_onnx_matmul_integer (LptOnnxNode *on,
                          guint        a,
@@ -496,8 +526,15 @@ lpt_onnx_matmul_integer (LptOnnxNode *on,
                          guint        zero_a,
                          guint        zero_b)
 {
-  LptValue *left, *right;
+  LptValue *left = NULL, *right, *zero = all_constant (on, zero_b, 1) ? computed_zero (on, a, zero_a, &left) : NULL;
 
+  if (zero != NULL && lpt_onnx_const_in (on, b) != NULL)
+    {
+      LptNode *node = lpt_onnx_add (on, LPT_OP_MATMUL, 2, left, offset_in (on, b, zero_b, last_axis (on, b)));
+
+      set_zero (node, zero);
+      return integer_done (on, node, LPT_DTYPE_I32, lpt_quant_new_one (1, 0));
+    }
   if (all_constant (on, zero_a, 1) && all_constant (on, zero_b, 1))
     return integer_done (on, lpt_onnx_add (on, LPT_OP_MATMUL, 2, offset_in (on, a, zero_a, MAX (last_axis (on, a) - 1, 0)),
                                            offset_in (on, b, zero_b, last_axis (on, b))),
@@ -777,12 +814,20 @@ lpt_onnx_map_matmul_integer16 (LptOnnxNode *on)
 void
 lpt_onnx_map_dynamic_quantize_matmul (LptOnnxNode *on)
 {
-  LptValue *a = lpt_onnx_in (on, 0), *scale = lpt_onnx_in (on, 2), *bias = lpt_onnx_optional (on, 4), *left, *right, *y;
-  LptOnnxDynamic d = lpt_onnx_quantize_dynamic (on, a);
+  LptValue *scale = lpt_onnx_in (on, 2), *bias = lpt_onnx_optional (on, 4), *y;
+  LptOnnxDynamic d = lpt_onnx_quantize_dynamic (on, lpt_onnx_in (on, 0));
 
-  left = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, lpt_onnx_convert (on, d.codes, LPT_DTYPE_F32), lpt_onnx_convert (on, d.zero_point, LPT_DTYPE_F32));
-  right = real_in (on, 1, 0, 3, last_axis (on, 1));
-  y = lpt_onnx_emit (on, LPT_OP_MATMUL, 2, left, right);
+  if (all_constant (on, 3, 1) && lpt_onnx_const_in (on, 1) != NULL)
+    {
+      LptNode *node = lpt_onnx_add (on, LPT_OP_MATMUL, 2, d.codes, offset_in (on, 1, 3, last_axis (on, 1)));
+
+      set_zero (node, d.zero_point);
+      y = lpt_onnx_convert (on, integer_done (on, node, LPT_DTYPE_I32, lpt_quant_new_one (1, 0)), LPT_DTYPE_F32);
+    }
+  else
+    y = lpt_onnx_emit (on, LPT_OP_MATMUL, 2, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, lpt_onnx_convert (on, d.codes, LPT_DTYPE_F32),
+                                                            lpt_onnx_convert (on, d.zero_point, LPT_DTYPE_F32)),
+                       real_in (on, 1, 0, 3, last_axis (on, 1)));
   y = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, y, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, d.scale, scale));
   if (bias != NULL)
     y = lpt_onnx_emit (on, LPT_OP_ADD, 2, y, bias);

@@ -244,10 +244,14 @@ lpt_onnx_write_conv (LptOnnxWriter *w,
   gboolean transposed = strcmp (onnx, "ConvTranspose") == 0;
   gboolean grouped = node->op == LPT_OP_GROUP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
   gboolean integers = lpt_node_out (node)->quant == NULL && lpt_dtype_is_integer (lpt_node_out (node)->dtype);
-  const char *x = IN (0), *weights, *bias, *out = integers ? lpt_onnx_w_temp (w, "real") : OUT (0);
+  const char *x, *weights, *bias, *out;
   g_auto (LptOnnxFold) fold = { 0 };
   Onnx__NodeProto *y;
 
+  if (!transposed && lpt_onnx_w_integer_product (w, node))
+    return;
+  x = IN (0);
+  out = integers ? lpt_onnx_w_temp (w, "real") : OUT (0);
   if (!transposed)
     lpt_onnx_w_fold_init (w, node, 1, &fold);
   weights = grouped ? merge_groups (w, node, &fold) : fold.n == 0 ? IN (1) : folded_weights (w, node, lpt_onnx_w_codes (w, lpt_node_in (node, 1)), 0, &fold);
@@ -308,6 +312,8 @@ lpt_onnx_write_matmul (LptOnnxWriter *w,
   g_auto (LptOnnxFold) fold = { 0 };
   const char *bias, *right;
 
+  if (lpt_onnx_w_integer_product (w, node))
+    return;
   if (flat)
     lpt_onnx_w_fold_init (w, node, 1, &fold);
   bias = lpt_onnx_w_bias (w, node, 2, &attrs->bias_rest, &fold);

@@ -132,6 +132,9 @@ const char *lpt_onnx_w_merged_groups (LptOnnxWriter *w, LptNode *node);
 /* group, strides, dilations, pads of a convolution */
 void        lpt_onnx_w_conv_attributes (LptOnnxWriter *w, Onnx__NodeProto *y, LptNode *node);
 
+/* Writes a product whose zero point is computed; FALSE: its is constant. */
+gboolean    lpt_onnx_w_integer_product (LptOnnxWriter *w, LptNode *node);
+
 /**
  * LptOnnxFold:
  * Runtimes want one scale for an activation. Where a weighted op writes codes with a scale s[c] and zero point z[c] per

@@ -1,0 +1,29 @@
+/* executor/kernels/dynamic/lpt-dynamic.c - the table of interval kernels
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "executor/kernels/dynamic/dynamic.h"
+
+static const LptDynamicKernel kernels[] = {
+#define LPT_DYNAMIC_KERNEL(set, isa) { "dynamic__" #isa, LPT_CPU_##set, lpt_dynamic_range__##isa },
+#include "executor/kernels/dynamic/dynamic.def"
+#undef LPT_DYNAMIC_KERNEL
+};
+
+const LptDynamicKernel *
+lpt_dynamic_kernels (size_t *n)
+{
+  if (n)
+    *n = sizeof kernels / sizeof kernels[0];
+  return kernels;
+}
+
+const LptDynamicKernel *
+lpt_dynamic_kernel (LptCpu cpu)
+{
+  const LptDynamicKernel *row = kernels;
+
+  while (!lpt_cpu_has (cpu, row->needs))
+    row++;
+  return row;
+}

@@ -1,0 +1,86 @@
+/* computed-epilogue.c - products of codes whose zero point, or the scale of whose sums, is computed
+ *
+ *     sums + bias[n] - Z * column sum[n] + K * Z * W[n],   times scale[n], plus a constant
+ *
+ * with Z in u8 form: what packing folds into the bias elsewhere, tasks add up for their channels, in their workspace. The scale is
+ * multiplied once with the sum as float: (float) sum * scale, as the ops that it stands for.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "executor/operators/lpt-operators.h"
+
+/* Bytes of an array of channels. */
+static gsize
+array_size (const LptFusedEpilogue *epilogue)
+{
+  return ((epilogue->channels + LPT_CHANNEL_PAD) * sizeof (gint32) + 63) & ~(gsize) 63;
+}
+
+static guint
+n_computed (const LptFusedEpilogue *epilogue)
+{
+  return (epilogue->zero != NULL) + (epilogue->run_scale != NULL);
+}
+
+void
+lpt_fused_epilogue_computed (LptFusedEpilogue *epilogue,
+                             LptOpForm        *form)
+{
+  if (epilogue->zero != NULL)
+    form->in[form->n_in++] = (LptOperand) { epilogue->zero, LPT_LAYOUT_TYPED };
+  if (epilogue->run_scale != NULL)
+    form->in[form->n_in++] = (LptOperand) { epilogue->run_scale, LPT_LAYOUT_TYPED };
+  form->workspace += n_computed (epilogue) * array_size (epilogue);
+}
+
+guint8
+lpt_fused_epilogue_zero (const LptFusedEpilogue *epilogue,
+                         const LptProgramOp     *op,
+                         const LptOpData        *data,
+                         guint8                  fallback)
+{
+  /* Codes of either sign, 128 added in one byte. */
+  return epilogue->zero != NULL ? (guint8) (*data->in[op->form.n_in - n_computed (epilogue)] + epilogue->offset) : fallback;
+}
+
+const LptEpilogue *
+lpt_fused_epilogue_of_run (const LptFusedEpilogue *epilogue,
+                           const LptEpilogue      *e,
+                           const LptProgramOp     *op,
+                           const LptOpData        *data,
+                           gsize                   c0,
+                           gsize                   c1,
+                           LptEpilogue            *made)
+{
+  guint8 *room = data->workspace + op->form.workspace - n_computed (epilogue) * array_size (epilogue);
+  const gsize n = epilogue->channels, end = MIN (c1 + LPT_CHANNEL_PAD, n + LPT_CHANNEL_PAD);
+  gsize c;
+
+  if (n_computed (epilogue) == 0)
+    return e;
+  *made = *e;
+  if (epilogue->zero != NULL && epilogue->col_sum != NULL)
+    {
+      const guint32 zero = lpt_fused_epilogue_zero (epilogue, op, data, 0);
+      gint32 *bias = (gint32 *) (gpointer) room;
+
+      for (c = c0; c < end; c++)
+        bias[c] = c < n ? (gint32) ((guint32) e->bias[c] - zero * (guint32) epilogue->col_sum[c] +
+                                    (guint32) epilogue->taps * zero * (guint32) epilogue->weight_zp[c]) : 0;
+      made->bias = bias;
+      room += array_size (epilogue);
+    }
+  if (epilogue->run_scale != NULL)
+    {
+      const float *from = (const float *) (gconstpointer) data->in[op->form.n_in - 1];
+      const gsize step = lpt_program_count (epilogue->run_scale) > 1 ? 1 : 0;
+      float *scale = (float *) (gpointer) room;
+
+      for (c = c0; c < end; c++)
+        scale[c] = c < n ? from[c * step] : 0;
+      made->scale = scale;
+    }
+
+  return made;
+}

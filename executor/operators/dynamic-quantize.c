@@ -1,0 +1,160 @@
+/* dynamic-quantize.c - DynamicQuantize: 8-bit codes of an interval that is found at run time
+ *
+ * One node, four ops: the intervals of parts of the data, by tasks; from them the scale and the zero point; the codes, by tasks.
+ * The data may lie in any order, which the codes keep. Data in rows with an interval each is a reference op.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+
+#include "executor/kernels/lpt-cut.h"
+#include "executor/operators/lpt-operators.h"
+
+/* Elements that are worth a task. */
+#define PART 32768
+
+typedef struct
+{
+  const LptDynamicKernel *dynamic;
+  const LptEltwiseKernel *eltwise;
+  gsize count, part, parts;
+} Dynamic;
+
+static gsize
+part_end (const Dynamic *d,
+          gsize          task)
+{
+  return MIN ((task + 1) * d->part, d->count);
+}
+
+static void
+range_run (const LptProgramOp *op,
+           const LptOpData    *data,
+           gsize               task,
+           gsize               end)
+{
+  const Dynamic *d = op->form.params;
+  const float *x = (const float *) (gconstpointer) data->in[0];
+  float *ranges = (float *) (gpointer) data->out;
+
+  for (; task < end; task++)
+    d->dynamic->range (part_end (d, task) - task * d->part, x + task * d->part, ranges + 2 * task);
+}
+
+/* The step, and with @zero the zero point. */
+static float
+find_scale (const Dynamic *d,
+            const float   *ranges,
+            guint8        *zero)
+{
+  float lo = 0, hi = 0, scale, z;
+  gsize k;
+
+  for (k = 0; k < d->parts; k++)
+    {
+      lo = ranges[2 * k] < lo ? ranges[2 * k] : lo;
+      hi = ranges[2 * k + 1] > hi ? ranges[2 * k + 1] : hi;
+    }
+  scale = hi != lo ? (hi - lo) / 255.0f : 1.0f;
+  z = (0.0f - lo) / scale;
+  if (zero != NULL)
+    *zero = (guint8) (z >= 255.0f ? 255 : z > 0 ? rintf (z) : 0);
+
+  return scale;
+}
+
+static void
+scale_run (const LptProgramOp *op,
+           const LptOpData    *data,
+           gsize               task,
+           gsize               end)
+{
+  *(float *) (gpointer) data->out = find_scale (op->form.params, (const float *) (gconstpointer) data->in[0], NULL);
+}
+
+static void
+zero_run (const LptProgramOp *op,
+          const LptOpData    *data,
+          gsize               task,
+          gsize               end)
+{
+  find_scale (op->form.params, (const float *) (gconstpointer) data->in[0], data->out);
+}
+
+static void
+codes_run (const LptProgramOp *op,
+           const LptOpData    *data,
+           gsize               task,
+           gsize               end)
+{
+  const Dynamic *d = op->form.params;
+  const gint32 zero = *data->in[2];
+  const LptQuantize p = { .form = LPT_QUANTIZE_DIVIDE, .lo = 0, .hi = 255, .scale = (const float *) (gconstpointer) data->in[1], .zp = &zero };
+  const gsize from = task * d->part, n = part_end (d, end - 1) - from;
+
+  d->eltwise->quantize (&p, 1, n, (const float *) (gconstpointer) data->in[0] + from, n * sizeof (float), data->out + from, n);
+}
+
+static LptOpSpan
+dynamic_access (const LptProgramOp *op,
+                gsize               task,
+                guint               k)
+{
+  const Dynamic *d = op->form.params;
+
+  if (op->form.run == range_run && k == op->form.n_in)
+    return lpt_span (2 * task, 2 * task + 2, sizeof (float));
+  if (op->form.run == codes_run && k == op->form.n_in)
+    return lpt_span (task * d->part, part_end (d, task), 1);
+
+  return k == 0 ? lpt_span (task * d->part, part_end (d, task), sizeof (float)) : lpt_span (0, 1, sizeof (float));
+}
+
+/* One more op of the node of @op, behind those before it. */
+static void
+add_form (LptProgram      *program,
+          LptProgramOp    *op,
+          const Dynamic   *d,
+          const LptOpForm *form)
+{
+  LptOpForm own = *form;
+
+  own.params = g_memdup2 (d, sizeof *d);
+  lpt_program_set_form (lpt_program_add_op (program, op->node, op->index), &own);
+}
+
+gboolean
+lpt_prepare_dynamic_quantize (LptProgram   *program,
+                              LptProgramOp *op)
+{
+  const LptDynamicQuantizeAttrs *attrs = LPT_ATTRS (op->node, LptDynamicQuantizeAttrs);
+  LptProgramValue *x = op->in[0], *codes = op->out[0], *scale = op->out[1], *zero = op->out[2], *ranges;
+  const LptValueLayout layout = lpt_program_layout (x, x->layout == LPT_LAYOUT_WORDS_LAST ? LPT_LAYOUT_WORDS_LAST : LPT_LAYOUT_TYPED);
+  LptCut cut;
+  Dynamic d;
+
+  if (attrs->symmetric || attrs->axis != 0 || x->kind == LPT_STORAGE_CONST || codes->array.dtype != LPT_DTYPE_U8 ||
+      scale->array.dtype != LPT_DTYPE_F32 || zero->array.dtype != LPT_DTYPE_U8)
+    return FALSE;
+  d = (Dynamic) { program->kernels.dynamic, program->kernels.eltwise, lpt_program_count (x) };
+  cut = lpt_cut_make (d.count, 64, (gdouble) d.count / PART);
+  d.part = MIN (d.count, (cut.units + cut.cuts - 1) / cut.cuts * cut.unit);
+  d.parts = (d.count + d.part - 1) / d.part;
+
+  ranges = lpt_program_copy_value (program, x, LPT_LAYOUT_TYPED);
+  ranges->array.shape = lpt_shape_make (2, (const gint64[]) { (gint64) d.parts, 2 });
+  ranges->def = op;
+  lpt_program_set_form (op, &(LptOpForm) { .run = range_run, .access = dynamic_access, .params = g_memdup2 (&d, sizeof d),
+                                           .kernel = d.dynamic->name, .tasks = d.parts, .n_in = 1, .in = LPT_OPERANDS ({ x, layout }),
+                                           .out = ranges, .out_layout = LPT_LAYOUT_TYPED });
+  add_form (program, op, &d, &(LptOpForm) { .run = scale_run, .kernel = d.dynamic->name, .tasks = 1, .n_in = 1,
+                                            .in = LPT_OPERANDS ({ ranges, LPT_LAYOUT_TYPED }), .out = scale, .out_layout = LPT_LAYOUT_TYPED });
+  add_form (program, op, &d, &(LptOpForm) { .run = zero_run, .kernel = d.dynamic->name, .tasks = 1, .n_in = 1,
+                                            .in = LPT_OPERANDS ({ ranges, LPT_LAYOUT_TYPED }), .out = zero, .out_layout = LPT_LAYOUT_TYPED });
+  add_form (program, op, &d, &(LptOpForm) { .run = codes_run, .access = dynamic_access, .kernel = d.dynamic->name, .tasks = d.parts, .n_in = 3,
+                                            .in = LPT_OPERANDS ({ x, layout }, { scale, LPT_LAYOUT_TYPED }, { zero, LPT_LAYOUT_TYPED }), .out = codes,
+                                            .out_layout = layout == LPT_LAYOUT_WORDS_LAST ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_CODES });
+
+  return TRUE;
+}

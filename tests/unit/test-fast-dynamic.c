@@ -1,0 +1,159 @@
+/* test-fast-dynamic.c - DynamicQuantize and products of its codes: kernels give the bytes of the plain ops
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "executor/lpt-plan.h"
+#include "fast-case.h"
+
+/* The form does every op of the kind @op. */
+static void
+check_forms (LptGraph *graph,
+             LptOp     op)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, 0, &error);
+  guint i, n = 0;
+
+  g_assert_no_error (error);
+  for (i = 0; i < plan->program->n_nodes; i++)
+    {
+      const LptProgramOp *step = plan->program->nodes->pdata[i];
+
+      if (step->node->op != op || step->folded)
+        continue;
+      g_assert_true (lpt_program_owner (step)->has_form);
+      n++;
+    }
+  g_assert_cmpuint (n, >, 0);
+}
+
+static const struct { const char *name; LptOp op; const char *text; } cases[] =
+{
+  { "matmul", LPT_OP_MATMUL,
+    "%x = Parameter : f32[5,33]\n"
+    "%q = DynamicQuantize(%x) : u8[5,33] q{scale=1}, f32[], u8[] q{scale=1}\n"
+    "%w = Const {$(33*70)} : i8[33,70] q{scale=1}\n"
+    "%s = Const {0.01} : f32[]\n"
+    "%m = Multiply(%q.1, %s) : f32[]\n"
+    "%a = MatMul(%q, %w, _, %q.2) #{relaxed} : i32[5,70] q{scale=1}\n"
+    "%c = Convert(%a) {destination_type=f32} : f32[5,70]\n"
+    "%y = Multiply(%c, %m) : f32[5,70]\n"
+    "Result(%y)\n" },
+  { "sums", LPT_OP_MATMUL,
+    "%x = Parameter : f32[2,3,20]\n"
+    "%q = DynamicQuantize(%x) : u8[2,3,20] q{scale=1}, f32[], u8[] q{scale=1}\n"
+    "%w = Const {$(20*17)} : i8[17,20] q{scale=1, zp=-3}\n"
+    "%a = MatMul(%q, %w, _, %q.2) {transpose_b=true} #{relaxed} : i32[2,3,17] q{scale=1}\n"
+    "Result(%a)\n" },
+  { "batches", LPT_OP_MATMUL,
+    "%x = Parameter : f32[2,5,33]\n"
+    "%q = DynamicQuantize(%x) : u8[2,5,33] q{scale=1}, f32[], u8[] q{scale=1}\n"
+    "%w = Const {$(2*33*70)} : i8[2,33,70] q{scale=1, zp=4}\n"
+    "%a = MatMul(%q, %w, _, %q.2) #{relaxed} : i32[2,5,70] q{scale=1}\n"
+    "%c = Convert(%a) {destination_type=f32} : f32[2,5,70]\n"
+    "%y = Multiply(%c, %q.1) : f32[2,5,70]\n"
+    "Result(%y)\n" },
+  { "column-scales", LPT_OP_MATMUL,
+    "%x = Parameter : f32[130,64]\n"
+    "%q = DynamicQuantize(%x) : u8[130,64] q{scale=1}, f32[], u8[] q{scale=1}\n"
+    "%w = Const {$(64*6)} : i8[64,6] q{axis=1, scale=[1,1,1,1,1,1], zp=[0,1,-2,5,0,127]}\n"
+    "%s = Const {0.01, 0.02, 0.5, 0.3, 0.001, 2} : f32[6]\n"
+    "%b = Const {1, -2, 0.5, 3, 0.25, 8} : f32[6]\n"
+    "%m = Multiply(%q.1, %s) : f32[6]\n"
+    "%a = MatMul(%q, %w, _, %q.2) #{relaxed} : i32[130,6] q{scale=1}\n"
+    "%c = Dequantize(%a) : f32[130,6]\n"
+    "%p = Multiply(%m, %c) : f32[130,6]\n"
+    "%z = Add(%p, %b) : f32[130,6]\n"
+    "%y = Relu(%z) : f32[130,6]\n"
+    "Result(%y)\n" },
+  { "shared", LPT_OP_DYNAMIC_QUANTIZE,
+    "%x = Parameter : f32[40,2000]\n"
+    "%q = DynamicQuantize(%x) : u8[40,2000] q{scale=1}, f32[], u8[] q{scale=1}\n"
+    "%f = Const {1} : f32[]\n"
+    "%s = Multiply(%q.1, %f) : f32[]\n"
+    "Result(%q)\n"
+    "Result(%s)\n"
+    "Result(%q.2)\n" },
+  { "conv", LPT_OP_CONVOLUTION,
+    "%x = Parameter : f32[2,3,9,11]\n"
+    "%q = DynamicQuantize(%x) : u8[2,3,9,11] q{scale=1}, f32[], u8[] q{scale=1}\n"
+    "%w = Const {$(20*3*3*3)} : i8[20,3,3,3] q{scale=1}\n"
+    "%a = Convolution(%q, %w, _, %q.2) {strides=[2,1], pads_begin=[1,2], pads_end=[1,1], dilations=[1,1]} #{relaxed} : i32[2,20,5,12] q{scale=1}\n"
+    "%c = Convert(%a) {destination_type=f32} : f32[2,20,5,12]\n"
+    "%y = Multiply(%c, %q.1) : f32[2,20,5,12]\n"
+    "%r = Relu(%y) : f32[2,20,5,12]\n"
+    "%n = DynamicQuantize(%r) : u8[2,20,5,12] q{scale=1}, f32[], u8[] q{scale=1}\n"
+    "%v = Const {$(20*9)} : i8[20,1,1,3,3] q{scale=1}\n"
+    "%d = GroupConvolution(%n, %v, _, %n.2) {strides=[1,1], pads_begin=[1,1], pads_end=[1,1], dilations=[1,1]} #{relaxed} : i32[2,20,5,12] q{scale=1}\n"
+    "%e = Convert(%d) {destination_type=f32} : f32[2,20,5,12]\n"
+    "%z = Multiply(%e, %n.1) : f32[2,20,5,12]\n"
+    "Result(%z)\n" },
+};
+
+static void
+test_case (gconstpointer data)
+{
+  const guint i = GPOINTER_TO_UINT (data);
+  g_autoptr (LptGraph) graph = fast_case_graph (cases[i].text, cases[i].name);
+
+  check_forms (graph, cases[i].op);
+  check_forms (graph, LPT_OP_DYNAMIC_QUANTIZE);
+  fast_case_compare (graph, -3, 5);
+  /* Of one sign, and of nothing. */
+  fast_case_compare (graph, 1, 2);
+  fast_case_compare (graph, -2, -1);
+  fast_case_compare (graph, 0, 1e-45);
+}
+
+/* Examples of forms of data: the definition's numbers. */
+static void
+test_definition (void)
+{
+  static const struct { float x[4]; guint8 codes[4]; double scale, zero; } rows[] =
+  {
+    { { 1, 2, 3, -1 }, { 128, 191, 255, 0 }, 4 / 255.0, 64 },
+    { { 5, 5, 5, 5 }, { 255, 255, 255, 255 }, 5 / 255.0, 0 },
+    { { 0, 0, 0, 0 }, { 0, 0, 0, 0 }, 1, 0 },
+    { { NAN, 1, 0, 0.25f }, { 0, 255, 0, 64 }, 1 / 255.0, 0 },
+    { { INFINITY, 1, 0, 2 }, { 0, 0, 0, 0 }, INFINITY, 0 },
+  };
+  g_autoptr (LptGraph) graph = fast_case_graph ("%x = Parameter : f32[4]\n"
+                                                "%q = DynamicQuantize(%x) : u8[4] q{scale=1}, f32[], u8[] q{scale=1}\n"
+                                                "Result(%q)\nResult(%q.1)\nResult(%q.2)\n", "definition");
+  guint i, k, flags;
+
+  for (i = 0; i < G_N_ELEMENTS (rows); i++)
+    for (flags = 0; flags <= 1; flags++)
+      {
+        g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+        g_autoptr (GPtrArray) outputs = NULL;
+        const double x[4] = { rows[i].x[0], rows[i].x[1], rows[i].x[2], rows[i].x[3] };
+        const LptShape shape = { 1, { 4 } };
+
+        g_ptr_array_add (inputs, lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, x, NULL));
+        outputs = fast_run (graph, flags ? LPT_PLAN_REFERENCE : 0, 1, inputs);
+        for (k = 0; k < 4; k++)
+          g_assert_cmpfloat (lpt_tensor_get_f64 (outputs->pdata[0], k), ==, rows[i].codes[k]);
+        g_assert_cmpfloat (lpt_tensor_get_f64 (outputs->pdata[1], 0), ==, (float) rows[i].scale);
+        g_assert_cmpfloat (lpt_tensor_get_f64 (outputs->pdata[2], 0), ==, rows[i].zero);
+      }
+}
+
+int
+main (int   argc,
+      char *argv[])
+{
+  guint i;
+
+  g_test_init (&argc, &argv, NULL);
+  for (i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *path = g_strconcat ("/fast-dynamic/", cases[i].name, NULL);
+
+      g_test_add_data_func (path, GUINT_TO_POINTER (i), test_case);
+    }
+  g_test_add_func ("/fast-dynamic/definition", test_definition);
+
+  return g_test_run ();
+}
