@@ -21,11 +21,11 @@ typedef struct
 {
   CmdPipelineArgs pipeline;
   CmdDataArgs     data;
-  char           *out, *ranges, *weights, *preset, *percentile, *io_type, *elementwise, *onnx_form;
+  char           *out, *ranges, *weights, *preset, *percentile, *io_type, *elementwise, *stats_in, *stats_out, *onnx_form;
   char           *max_drop, *labels, *metric;
   char          **enable, **disable, **eval_data;
   gint            threads, offset;
-  gboolean        strict, quiet, unchecked;
+  gboolean        strict, quiet, unchecked, two_pass;
 } QuantizeArgs;
 
 static void
@@ -39,6 +39,8 @@ quantize_args_clear (QuantizeArgs *args)
   g_free (args->preset);
   g_free (args->percentile);
   g_free (args->io_type);
+  g_free (args->stats_in);
+  g_free (args->stats_out);
   g_free (args->elementwise);
   g_free (args->onnx_form);
   g_free (args->max_drop);
@@ -145,6 +147,9 @@ read_options (const QuantizeArgs *args, LptQuantizeOptions *options, int *code)
   options->threads = (guint) args->threads;
   options->progress = on_progress;
   options->unchecked = args->unchecked;
+  options->two_pass = args->two_pass;
+  options->stats_in = args->stats_in;
+  options->stats_out = args->stats_out;
   return choose_repairs (options, args->enable, TRUE, code) && choose_repairs (options, args->disable, FALSE, code);
 }
 
@@ -358,6 +363,10 @@ cmd_quantize (int argc, char **argv)
     { "preset", 0, 0, G_OPTION_ARG_STRING, &args.preset, "Repairs: fast (default) or accurate", "NAME" },
     { "enable", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.enable, "Run a repair", "REPAIR" },
     { "disable", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.disable, "Leave a repair out", "REPAIR" },
+    { "two-pass", 0, 0, G_OPTION_ARG_NONE, &args.two_pass, "Run the samples twice, for histograms with finer bins", NULL },
+    { "stats-out", 0, 0, G_OPTION_ARG_FILENAME, &args.stats_out, "Keep what was seen of the samples", "FILE" },
+    { "stats-in", 0, 0, G_OPTION_ARG_FILENAME, &args.stats_in, "Kept by --stats-out for the same samples and model",
+      "FILE" },
     { "unchecked", 0, 0, G_OPTION_ARG_NONE, &args.unchecked,
       "Keep repairs even where they do not help on samples held back", NULL },
     { "elementwise", 0, 0, G_OPTION_ARG_STRING, &args.elementwise,

@@ -16,7 +16,25 @@ lpt_histogram_new (void)
 {
   LptHistogram *h = g_new0 (LptHistogram, 1);
   h->k = SMALLEST;
+  h->unit = 1.0f;
   return h;
+}
+
+LptHistogram *
+lpt_histogram_new_for (float largest)
+{
+  LptHistogram *h = lpt_histogram_new ();
+  int exponent;
+  float mantissa = frexpf (largest, &exponent);
+  if (mantissa >= 0.5f && exponent > -100)
+    h->unit = fminf (mantissa * (1.0f + ldexpf (1.0f, -20)), 1.0f);
+  return h;
+}
+
+double
+lpt_histogram_width (const LptHistogram *h)
+{
+  return ldexp (h->unit, h->k);
 }
 
 void
@@ -97,9 +115,9 @@ lpt_histogram_add (LptHistogram *h, const float *values, gint64 n)
   h->average_min = h->samples > 0 ? 0.9 * h->average_min + 0.1 * low : low;
   h->average_max = h->samples > 0 ? 0.9 * h->average_max + 0.1 * high : high;
   h->samples++;
-  widen (h, width_for (fmaxf (fabsf (low), fabsf (high))));
-  float to_bins = ldexpf (1.0f, MIN (-h->k, 127));
-  float more = ldexpf (1.0f, -h->k - MIN (-h->k, 127));
+  widen (h, width_for (fmaxf (fabsf (low), fabsf (high)) / h->unit));
+  float to_bins = ldexpf (1.0f / h->unit, MIN (-h->k, 126));
+  float more = ldexpf (1.0f, -h->k - MIN (-h->k, 126));
   for (gint64 i = 0; i < n; i++)
     {
       float x = values[i];
@@ -114,6 +132,21 @@ lpt_histogram_add (LptHistogram *h, const float *values, gint64 n)
   h->n += (guint64) n - broken;
 }
 
+/* Bins of width 2^k: each count goes to where the middle of its bin lies. */
+static void
+make_plain (LptHistogram *h)
+{
+  guint64 *sides[] = { h->positive, h->negative };
+  for (guint s = 0; s < 2 && h->unit != 1.0f; s++)
+    {
+      g_autofree guint64 *old = g_memdup2 (sides[s], sizeof h->positive);
+      memset (sides[s], 0, sizeof h->positive);
+      for (guint i = 0; i < LPT_BINS; i++)
+        sides[s][(guint) ((i + 0.5) * h->unit)] += old[i];
+    }
+  h->unit = 1.0f;
+}
+
 void
 lpt_histogram_join (LptHistogram *h, const LptHistogram *from)
 {
@@ -122,6 +155,11 @@ lpt_histogram_join (LptHistogram *h, const LptHistogram *from)
     {
       h->broken += other->broken;
       return;
+    }
+  if (h->unit != other->unit)
+    {
+      make_plain (h);
+      make_plain (other);
     }
   widen (h, other->k);
   widen (other, h->k);

@@ -18,7 +18,8 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  gint    k;                               /* width 2^k */
+  gint    k;                               /* width unit 2^k */
+  float   unit;                            /* 1, or in (0.5, 1] where the largest value was known beforehand */
   float   min, max;
   guint64 n, zeros, broken;                /* broken: NaN and infinities, not in n */
   guint64 positive[LPT_BINS], negative[LPT_BINS];
@@ -27,6 +28,9 @@ typedef struct
 } LptHistogram;
 
 LptHistogram *lpt_histogram_new  (void);
+/* For values up to @largest: bins are as narrow as these allow. */
+LptHistogram *lpt_histogram_new_for (float largest);
+double        lpt_histogram_width (const LptHistogram *h);
 void          lpt_histogram_free (LptHistogram *h);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptHistogram, lpt_histogram_free)
 /* One sample's values. */

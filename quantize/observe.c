@@ -8,6 +8,7 @@
  */
 
 #include "quantize/quantizer.h"
+#include "quantize/stats-file.h"
 
 #include <lpt/lpt-attrs.h>
 
@@ -144,11 +145,24 @@ lpt_channel_stats_add (LptChannelStats *channels, LptTensor *tensor)
   channels->samples++;
 }
 
+LptSeen *
+lpt_quantizer_add_seen (LptQuantizer *q, LptValue *value)
+{
+  LptSeen *seen = g_new0 (LptSeen, 1);
+  seen->histogram = lpt_histogram_new ();
+  seen->channels.axis = -1;
+  g_hash_table_insert (q->seen, value, seen);
+  return seen;
+}
+
+/* @again: a second look, ends being known; means are not taken twice. */
+typedef struct { GPtrArray *values; gboolean again; } Look;
+
 static gboolean
 look (LptQuantizer *q, guint i, LptTensor *tensor, guint sample, gpointer data, GError **error)
 {
-  GPtrArray *values = data;
-  LptValue *value = g_ptr_array_index (values, i);
+  const Look *l = data;
+  LptValue *value = g_ptr_array_index (l->values, i);
   LptSeen *seen = lpt_quantizer_seen (q, value);
   g_autoptr (LptTensor) real = lpt_tensor_convert (tensor, LPT_DTYPE_F32, error);
   if (real == NULL)
@@ -160,7 +174,8 @@ look (LptQuantizer *q, guint i, LptTensor *tensor, guint sample, gpointer data, 
                    value->producer->name);
       return FALSE;
     }
-  lpt_channel_stats_add (&seen->channels, real);
+  if (!l->again)
+    lpt_channel_stats_add (&seen->channels, real);
   return TRUE;
 }
 
@@ -169,22 +184,36 @@ static void
 want (LptQuantizer *q, GPtrArray *values, LptValue *value, gint axis)
 {
   LptSeen *seen = lpt_quantizer_seen (q, value);
-  if (seen == NULL)
+  gboolean other_axis = seen != NULL && axis >= 0 && seen->channels.n > 0 && seen->channels.axis != axis;
+  if (seen == NULL || other_axis)
     {
-      seen = g_new0 (LptSeen, 1);
-      seen->histogram = lpt_histogram_new ();
-      seen->channels.axis = axis;
-      g_hash_table_insert (q->seen, value, seen);
+      seen = lpt_quantizer_add_seen (q, value);
       g_ptr_array_add (values, value);
     }
   if (axis >= 0 && axis < value->shape.rank)
     seen->channels.axis = axis;
 }
 
+/* The second of two passes: bins that fit what the first one saw. */
+static gboolean
+look_again (LptQuantizer *q, GPtrArray *values, GError **error)
+{
+  Look second = { values, TRUE };
+  for (guint i = 0; i < values->len; i++)
+    {
+      LptSeen *seen = lpt_quantizer_seen (q, g_ptr_array_index (values, i));
+      LptHistogram *fresh = lpt_histogram_new_for (MAX (-seen->histogram->min, seen->histogram->max));
+      lpt_histogram_free (seen->histogram);
+      seen->histogram = fresh;
+    }
+  return lpt_quantize_watch (q, values, q->data, look, &second, error);
+}
+
 gboolean
 lpt_quantize_observe_rest (LptQuantizer *q, GError **error)
 {
   g_autoptr (GPtrArray) values = g_ptr_array_new ();
+  Look first = { values, FALSE };
   for (guint i = 0; i < q->points->len; i++)
     {
       const LptPoint *point = g_ptr_array_index (q->points, i);
@@ -195,7 +224,8 @@ lpt_quantize_observe_rest (LptQuantizer *q, GError **error)
       const LptLayer *layer = g_ptr_array_index (q->layers, i);
       want (q, values, lpt_node_in (layer->node, layer->data_port), layer->in_axis);
     }
-  return lpt_quantize_watch (q, values, q->data, look, values, error);
+  return lpt_quantize_watch (q, values, q->data, look, &first, error)
+         && (!q->options->two_pass || look_again (q, values, error));
 }
 
 gboolean
@@ -203,5 +233,11 @@ lpt_quantize_observe (LptQuantizer *q, GError **error)
 {
   g_clear_pointer (&q->seen, g_hash_table_unref);
   q->seen = g_hash_table_new_full (NULL, NULL, NULL, free_seen);
+  if (q->options->stats_in != NULL && q->report->digest != NULL)
+    {
+      g_autofree char *digest = lpt_stats_graph_digest (q->graph);
+      if (!lpt_stats_load (q, q->options->stats_in, digest, error))
+        return FALSE;
+    }
   return lpt_quantize_observe_rest (q, error);
 }

@@ -230,11 +230,13 @@ search_for (LptQuantizer *q, LptQuantizeOptions *options, GError **error)
       g_propagate_error (error, local);
       return NULL;
     }
-  if (!lpt_quantize_choose_float (q->graph, q->data, options, equalize, &q->bound, q->report, error))
+  LptSearch s = { q->graph, q->data, options, q->report, 1.0 };
+  if (!lpt_quantize_choose_float (&s, equalize, error))
     return NULL;
+  q->bound = s.bound;
   if (options->max_drop < 0.0)
     return g_ptr_array_new ();
-  GPtrArray *kept = lpt_quantize_find_kept (q->graph, q->data, options, q->bound, q->report, error);
+  GPtrArray *kept = lpt_quantize_find_kept (&s, error);
   for (guint i = 0; kept != NULL && i < kept->len; i++)
     g_ptr_array_add (q->report->kept, g_strdup (g_ptr_array_index (kept, i)));
   return kept;

@@ -77,6 +77,8 @@ gboolean lpt_quantize_observe_rest (LptQuantizer *q, GError **error);
 /* One sample, f32. */
 void     lpt_channel_stats_add      (LptChannelStats *channels, LptTensor *tensor);
 void     lpt_channel_stats_clear    (LptChannelStats *channels);
+/* An empty one, in place of what there is. */
+LptSeen *lpt_quantizer_add_seen (LptQuantizer *q, LptValue *value);
 LptSeen *lpt_quantizer_seen   (LptQuantizer *q, LptValue *value);
 /* Calls @func with the f32 elements of each of @values, sample by sample, in runs that keep few of them at a time. */
 typedef gboolean (*LptWatchFunc) (LptQuantizer *q, guint value, LptTensor *tensor, guint sample, gpointer data,

@@ -226,7 +226,7 @@ find_kl (const LptHistogram *h, double width, double *low, double *high)
 LptLattice
 lpt_range_find (const LptHistogram *h, LptRangeMethod method, double percentile, guint levels, gboolean symmetric)
 {
-  double low = MIN (h->min, 0.0f), high = MAX (h->max, 0.0f), width = ldexp (1.0, h->k), cut;
+  double low = MIN (h->min, 0.0f), high = MAX (h->max, 0.0f), width = lpt_histogram_width (h), cut;
   Search search = { h, width, count_used (h->positive), count_used (h->negative), levels, symmetric };
   switch (method)
     {

@@ -24,47 +24,55 @@
 
 #define SAMPLES 32
 
+/* Quantizes a copy of the float graph, with @kept (nullable) real (transfer full); *report gets what was done. NULL + error. */
+static LptGraph *
+quantize (const LptSearch *s, const LptQuantizeOptions *options, GPtrArray *kept, double bound,
+          LptQuantizeReport *report, GError **error)
+{
+  LptQuantizeOptions silent = *options;
+  g_autoptr (LptGraph) graph = lpt_graph_copy (s->real);
+  silent.stats_out = NULL;
+  report->digest = g_strdup (s->report->digest);
+  return lpt_quantize_run (graph, s->data, &silent, kept, bound, report, error) ? g_steal_pointer (&graph) : NULL;
+}
+
 /* --- repairs of the float graph ----------------------------------------------------------------- */
 
 /* A quantization of @real with these repairs of the float graph and the cheap ones behind; *changed (nullable): norms
    smoothed. */
 static LptEvaluation *
-try_float (LptGraph *real, LptData *data, const LptQuantizeOptions *options, guint repairs, double bound,
-           guint *changed, GError **error)
+try_float (const LptSearch *s, guint repairs, double bound, guint *changed, GError **error)
 {
-  LptQuantizeOptions cheap = *options;
-  const LptEvalOptions eval = { .threads = options->threads };
-  g_autoptr (LptData) some = lpt_data_spread (data, SAMPLES, FALSE);
-  g_autoptr (LptGraph) graph = lpt_graph_copy (real);
+  LptQuantizeOptions cheap = *s->options;
+  const LptEvalOptions eval = { .threads = cheap.threads };
+  g_autoptr (LptData) some = lpt_data_spread (s->data, SAMPLES, FALSE);
   g_autoptr (LptQuantizeReport) own = lpt_quantize_report_new ();
   cheap.unchecked = TRUE;
   cheap.repairs = repairs;
   for (guint i = 0; i < lpt_repair_count (); i++)
     if (lpt_repair_row (i)->stage == LPT_REPAIR_ROUNDING)
       cheap.repairs &= ~(1u << i);
-  if (!lpt_quantize_run (graph, data, &cheap, NULL, bound, own, error))
-    return NULL;
+  g_autoptr (LptGraph) graph = quantize (s, &cheap, NULL, bound, own, error);
   if (changed != NULL)
     *changed = own->n_smoothed;
-  return lpt_quantize_measure (real, graph, some, options->config, &eval, error);
+  return graph != NULL ? lpt_quantize_measure (s->real, graph, some, cheap.config, &eval, error) : NULL;
 }
 
 static gboolean
-choose_bound (LptGraph *real, LptData *data, const LptQuantizeOptions *options, double *bound,
-              LptQuantizeReport *report, GError **error)
+choose_bound (LptSearch *s, GError **error)
 {
   static const double bounds[] = { 1, 2, 4, 8, 16 };
   g_autoptr (LptEvaluation) best = NULL;
   for (guint i = 0; i < G_N_ELEMENTS (bounds); i++)
     {
-      g_autoptr (LptEvaluation) e = try_float (real, data, options, options->repairs, bounds[i], NULL, error);
+      g_autoptr (LptEvaluation) e = try_float (s, s->options->repairs, bounds[i], NULL, error);
       if (e == NULL)
         return FALSE;
-      g_ptr_array_add (report->remarks, g_strdup_printf ("equalization with factors up to %g: SQNR %.2f dB", bounds[i],
+      g_ptr_array_add (s->report->remarks, g_strdup_printf ("equalization with factors up to %g: SQNR %.2f dB", bounds[i],
                                                          e->sqnr_all));
       if (best != NULL && !lpt_trial_helps (best, e))
         continue;
-      *bound = bounds[i];
+      s->bound = bounds[i];
       lpt_evaluation_free (best);
       best = g_steal_pointer (&e);
     }
@@ -72,31 +80,28 @@ choose_bound (LptGraph *real, LptData *data, const LptQuantizeOptions *options, 
 }
 
 static gboolean
-choose_smoothing (LptGraph *real, LptData *data, LptQuantizeOptions *options, double bound, LptQuantizeReport *report,
-                  GError **error)
+choose_smoothing (LptSearch *s, GError **error)
 {
   guint changed, bit = 1u << lpt_repair_find ("smoothing");
-  g_autoptr (LptEvaluation) with = try_float (real, data, options, options->repairs, bound, &changed, error);
+  g_autoptr (LptEvaluation) with = try_float (s, s->options->repairs, s->bound, &changed, error);
   if (with == NULL || changed == 0)
     return with != NULL;
-  g_autoptr (LptEvaluation) without = try_float (real, data, options, options->repairs & ~bit, bound, NULL, error);
+  g_autoptr (LptEvaluation) without = try_float (s, s->options->repairs & ~bit, s->bound, NULL, error);
   if (without == NULL)
     return FALSE;
   gboolean helps = lpt_trial_helps (without, with);
-  options->repairs = helps ? options->repairs : options->repairs & ~bit;
-  g_ptr_array_add (report->remarks, g_strdup_printf ("smoothing: %s, SQNR %.2f to %.2f dB",
+  if (!helps)
+    s->options->repairs &= ~bit;
+  g_ptr_array_add (s->report->remarks, g_strdup_printf ("smoothing: %s, SQNR %.2f to %.2f dB",
                                                      helps ? "helps" : "left out", without->sqnr_all, with->sqnr_all));
   return TRUE;
 }
 
 gboolean
-lpt_quantize_choose_float (LptGraph *real, LptData *data, LptQuantizeOptions *options, gboolean equalize, double *bound,
-                           LptQuantizeReport *report, GError **error)
+lpt_quantize_choose_float (LptSearch *s, gboolean equalize, GError **error)
 {
-  gboolean smooth = (options->repairs >> lpt_repair_find ("smoothing") & 1) != 0;
-  *bound = 1.0;
-  return (!equalize || choose_bound (real, data, options, bound, report, error))
-         && (!smooth || options->unchecked || choose_smoothing (real, data, options, *bound, report, error));
+  gboolean smooth = (s->options->repairs >> lpt_repair_find ("smoothing") & 1) != 0;
+  return (!equalize || choose_bound (s, error)) && (!smooth || s->options->unchecked || choose_smoothing (s, error));
 }
 
 /* --- layers that stay real ---------------------------------------------------------------------- */
@@ -135,13 +140,13 @@ compare (gconstpointer a, gconstpointer b)
 
 /* The layers, the one that brings most first. */
 static GArray *
-rank_layers (LptGraph *real, LptGraph *quantized, LptData *data, const LptQuantizeOptions *options,
-             const LptQuantizeReport *report, GError **error)
+rank_layers (const LptSearch *s, LptGraph *quantized, const LptQuantizeReport *report, GError **error)
 {
+  const LptQuantizeOptions *options = s->options;
   g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (Candidate));
-  g_autoptr (LptData) head = lpt_data_spread (data, SAMPLES, FALSE);
+  g_autoptr (LptData) head = lpt_data_spread (s->data, SAMPLES, FALSE);
   const LptEvalOptions eval = { .threads = options->threads };
-  g_autoptr (LptEvaluation) base = lpt_quantize_measure (real, quantized, head, options->config, &eval, error);
+  g_autoptr (LptEvaluation) base = lpt_quantize_measure (s->real, quantized, head, options->config, &eval, error);
   double macs = 1.0;
   if (base == NULL)
     return NULL;
@@ -155,9 +160,9 @@ rank_layers (LptGraph *real, LptGraph *quantized, LptData *data, const LptQuanti
         options->progress ("ranking layers", i, report->layers->len, options->progress_data);
       if (!layer->quantized)
         continue;
-      if (!leave_real (copy, real, layer->name, error))
+      if (!leave_real (copy, s->real, layer->name, error))
         return NULL;
-      g_autoptr (LptEvaluation) e = lpt_quantize_measure (real, copy, head, options->config, &eval, error);
+      g_autoptr (LptEvaluation) e = lpt_quantize_measure (s->real, copy, head, options->config, &eval, error);
       if (e == NULL)
         return NULL;
       Candidate candidate = { layer->name, (e->sqnr - base->sqnr) / (0.02 + (double) layer->macs / macs), i };
@@ -169,18 +174,18 @@ rank_layers (LptGraph *real, LptGraph *quantized, LptData *data, const LptQuanti
 
 /* Points lost by a quantization that keeps the first @n of @list; < -1000 + error. */
 static double
-try_kept (LptGraph *real, LptData *data, const LptQuantizeOptions *options, double bound, GArray *list, guint n,
-          GError **error)
+try_kept (const LptSearch *s, GArray *list, guint n, GError **error)
 {
-  g_autoptr (LptGraph) graph = lpt_graph_copy (real);
+  const LptQuantizeOptions *options = s->options;
   g_autoptr (LptQuantizeReport) own = lpt_quantize_report_new ();
   g_autoptr (GPtrArray) kept = g_ptr_array_new ();
   for (guint i = 0; i < n; i++)
     g_ptr_array_add (kept, (gpointer) g_array_index (list, Candidate, i).name);
-  if (!lpt_quantize_run (graph, data, options, kept, bound, own, error))
+  g_autoptr (LptGraph) graph = quantize (s, options, kept, s->bound, own, error);
+  if (graph == NULL)
     return -2000.0;
-  LptData *judged = options->eval_data != NULL ? options->eval_data : data;
-  g_autoptr (LptEvaluation) e = lpt_quantize_measure (real, graph, judged, options->config, &options->eval, error);
+  LptData *judged = options->eval_data != NULL ? options->eval_data : s->data;
+  g_autoptr (LptEvaluation) e = lpt_quantize_measure (s->real, graph, judged, options->config, &options->eval, error);
   if (e == NULL)
     return -2000.0;
   if (options->eval.labels == NULL)
@@ -199,21 +204,21 @@ take (GArray *list, guint n)
 }
 
 GPtrArray *
-lpt_quantize_find_kept (LptGraph *real, LptData *data, const LptQuantizeOptions *options, double bound,
-                        LptQuantizeReport *report, GError **error)
+lpt_quantize_find_kept (LptSearch *s, GError **error)
 {
+  const LptQuantizeOptions *options = s->options;
   g_autoptr (GArray) none = g_array_new (FALSE, FALSE, sizeof (Candidate));
-  double drop = try_kept (real, data, options, bound, none, 0, error);
+  double drop = try_kept (s, none, 0, error);
   if (drop < -1000.0)
     return NULL;
-  g_ptr_array_add (report->remarks, g_strdup_printf ("all quantized: %.2f points lost", drop));
+  g_ptr_array_add (s->report->remarks, g_strdup_printf ("all quantized: %.2f points lost", drop));
   if (drop <= options->max_drop)
     return take (none, 0);
-  g_autoptr (LptGraph) quantized = lpt_graph_copy (real);
   g_autoptr (LptQuantizeReport) own = lpt_quantize_report_new ();
-  if (!lpt_quantize_run (quantized, data, options, NULL, bound, own, error))
+  g_autoptr (LptGraph) quantized = quantize (s, options, NULL, s->bound, own, error);
+  if (quantized == NULL)
     return NULL;
-  g_autoptr (GArray) list = rank_layers (real, quantized, data, options, own, error);
+  g_autoptr (GArray) list = rank_layers (s, quantized, own, error);
   if (list == NULL)
     return NULL;
   /* The first @high always holds the limit, or nothing does. */
@@ -221,10 +226,10 @@ lpt_quantize_find_kept (LptGraph *real, LptData *data, const LptQuantizeOptions 
   while (high - low > 1)
     {
       guint middle = (low + high) / 2;
-      drop = middle < list->len ? try_kept (real, data, options, bound, list, middle, error) : 0.0;
+      drop = middle < list->len ? try_kept (s, list, middle, error) : 0.0;
       if (drop < -1000.0)
         return NULL;
-      g_ptr_array_add (report->remarks, g_strdup_printf ("%u layers kept real: %.2f points lost", middle, drop));
+      g_ptr_array_add (s->report->remarks, g_strdup_printf ("%u layers kept real: %.2f points lost", middle, drop));
       if (drop <= options->max_drop)
         high = middle;
       else

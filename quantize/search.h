@@ -8,13 +8,19 @@
 
 #include "quantize/quantizer.h"
 
-/* @real: prepared. Which of the repairs of the float graph among options->repairs help: takes out the others;
-   @equalize: are there
-   weights for it; @bound: of its factors, 1 = none. */
-gboolean   lpt_quantize_choose_float (LptGraph *real, LptData *data, LptQuantizeOptions *options, gboolean equalize,
-                                      double *bound, LptQuantizeReport *report, GError **error);
-/* Names of layers that have to stay real for options->max_drop to hold (transfer full) (element-type utf8); NULL +
-   error. */
-GPtrArray *lpt_quantize_find_kept (LptGraph *real, LptData *data, const LptQuantizeOptions *options, double bound,
-                                   LptQuantizeReport *report, GError **error);
+typedef struct
+{
+  LptGraph           *real;        /* prepared */
+  LptData            *data;
+  LptQuantizeOptions *options;
+  LptQuantizeReport  *report;
+  double              bound;       /* of equalization's factors; 1 = none */
+} LptSearch;
+
+/* Takes those repairs of the float graph out of s->options that do not help, and finds s->bound, if @equalize says that there
+   are weights for it. */
+gboolean   lpt_quantize_choose_float (LptSearch *s, gboolean equalize, GError **error);
+/* Names of layers that have to stay real for options->max_drop to hold (transfer full) (element-type utf8); NULL + error. */
+GPtrArray *lpt_quantize_find_kept    (LptSearch *s, GError **error);
+
 #endif

@@ -11,6 +11,7 @@
  */
 
 #include "quantize/samples.h"
+#include "quantize/stats-file.h"
 #include "quantize/steps.h"
 #include "quantize/trial.h"
 
@@ -61,6 +62,16 @@ measure_weights (LptQuantizer *q, GError **error)
   return TRUE;
 }
 
+/* What values are; kept in a file for the next time. */
+static gboolean
+observe (LptQuantizer *q, GError **error)
+{
+  const char *out = q->options->stats_out;
+  g_autofree char *digest = out != NULL ? lpt_stats_graph_digest (q->graph) : NULL;
+  return lpt_quantize_observe (q, error) && lpt_quantize_split_concats (q, error)
+         && (out == NULL || lpt_stats_save (q, out, digest, error));
+}
+
 static gboolean
 run_steps (LptQuantizer *q, GError **error)
 {
@@ -71,8 +82,7 @@ run_steps (LptQuantizer *q, GError **error)
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the target leaves nothing to quantize");
       return FALSE;
     }
-  if (!run_float_repairs (q, error) || !lpt_quantize_observe (q, error)
-      || !lpt_quantize_split_concats (q, error))
+  if (!run_float_repairs (q, error) || !observe (q, error))
     return FALSE;
   lpt_quantizer_step (q, "choosing intervals", 0, 0);
   lpt_quantize_ranges (q);

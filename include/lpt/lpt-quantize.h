@@ -55,6 +55,9 @@ LPT_EXPORT gint               lpt_repair_find  (const char *name);
  * @unchecked: repairs stay even where they do not help on samples held back
  * @elementwise: 0 = residual sums, pools and such are quantized in networks without attention and norms;
  *   1 = always, -1 = never
+ * @two_pass: a second run of the samples fills histograms whose bins fit the ends that the first one saw
+ * @stats_in, @stats_out: (nullable): files of what was seen of values: read where they are of these samples and this
+ *   graph, so that nothing has to be run for them; written
  * @max_drop: points that may be lost, by keeping layers real; < 0 = whatever it costs
  * @eval, @eval_data: with max_drop: how the loss is measured (without labels: share of answers that differ) and on
  *   which samples (nullable: those of calibration)
@@ -67,7 +70,8 @@ typedef struct
   double           percentile;
   gboolean         weights_mse;
   guint            repairs;
-  gboolean         unchecked;
+  gboolean         unchecked, two_pass;
+  const char      *stats_in, *stats_out;
   gint             elementwise;
   double           max_drop;
   LptEvalOptions   eval;
