@@ -125,8 +125,9 @@ warn_about (const LptEvaluation *e, char **models)
 
 /* --- running ------------------------------------------------------------------------- */
 
+/* Ready to run; *source is the graph as it was before lowering. */
 static LptGraph *
-load (const char *path, const EvalArgs *args, int *code)
+load (const char *path, const EvalArgs *args, LptGraph **source, int *code)
 {
   GError *error = NULL;
   progress ("loading", 0, 0);
@@ -138,10 +139,10 @@ load (const char *path, const EvalArgs *args, int *code)
       return NULL;
     }
   const CmdPipelineArgs *p = &args->form.pipeline;
-  return cmd_prepare_graph (graph, p->shapes, p->outputs, p->requant, code)
-             && cmd_make_runnable (graph, path, &args->form, FALSE, code)
-           ? g_steal_pointer (&graph)
-           : NULL;
+  if (!cmd_prepare_graph (graph, p->shapes, p->outputs, p->requant, code))
+    return NULL;
+  *source = lpt_graph_copy (graph);
+  return cmd_make_runnable (graph, path, &args->form, FALSE, code) ? g_steal_pointer (&graph) : NULL;
 }
 
 static int
@@ -149,19 +150,22 @@ evaluate (const EvalArgs *args, char **models, guint n)
 {
   int code = CMD_OK;
   GError *error = NULL;
-  g_autoptr (LptGraph) first = load (models[0], args, &code),
-                       second = first != NULL && n == 2 ? load (models[1], args, &code) : NULL;
+  g_autoptr (LptGraph) source = NULL, second_source = NULL;
+  g_autoptr (LptGraph) first = load (models[0], args, &source, &code);
+  g_autoptr (LptGraph) second = first != NULL && n == 2 ? load (models[1], args, &second_source, &code) : NULL;
   if (first == NULL || (n == 2 && second == NULL))
     return code;
-  g_autoptr (LptData) data = cmd_data_open (&args->data, first, &code);
+  g_autoptr (LptData) data = cmd_data_open (&args->data, source, &code);
   if (data == NULL)
     return code;
   g_autoptr (LptData) labels = args->labels != NULL ? lpt_labels_open (args->labels, data, &error) : NULL;
   if (error != NULL)
     return cmd_fail (error);
   g_auto (GStrv) metrics = args->metric != NULL ? g_strsplit (args->metric, ",", -1) : NULL;
-  LptEvalOptions options = { labels,      args->offset, (const char *const *) metrics, (guint) args->threads,
-                             on_progress, NULL };
+  LptEvalOptions options = {
+    labels, args->offset, (const char *const *) metrics, (guint) args->threads, on_progress, NULL,
+    (LptGraph *const[]) { source, second_source }
+  };
   g_autoptr (LptEvaluation) e = lpt_evaluate ((LptGraph *const[]) { first, second }, n, data, &options, &error);
   progress_end ();
   if (e == NULL)

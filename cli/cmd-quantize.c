@@ -21,7 +21,7 @@ typedef struct
 {
   CmdPipelineArgs pipeline;
   CmdDataArgs     data;
-  char           *out, *ranges, *weights, *preset, *percentile, *io_type, *elementwise, *stats_in, *stats_out, *onnx_form;
+  char *out, *ranges, *weights, *preset, *percentile, *io_type, *elementwise, *stats_in, *stats_out, *onnx_form;
   char           *max_drop, *labels, *metric;
   char          **enable, **disable, **eval_data;
   gint            threads, offset;
@@ -89,6 +89,23 @@ bad_option (GError *error, const char *option, int *code)
 }
 
 static gboolean
+find_io_type (const char *name, LptDType *dtype)
+{
+  static const struct { const char *name; LptDType dtype;
+  } names[] = {
+    { "f32", LPT_DTYPE_F32 }, { "i8", LPT_DTYPE_I8 },    { "int8", LPT_DTYPE_I8 },
+    { "u8", LPT_DTYPE_U8 },   { "uint8", LPT_DTYPE_U8 },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    if (g_str_equal (names[i].name, name))
+      {
+        *dtype = names[i].dtype;
+        return TRUE;
+      }
+  return FALSE;
+}
+
+static gboolean
 read_options (const QuantizeArgs *args, LptQuantizeOptions *options, int *code)
 {
   GError *error = NULL;
@@ -127,9 +144,9 @@ read_options (const QuantizeArgs *args, LptQuantizeOptions *options, int *code)
       if (g_str_equal (args->elementwise, words[i]))
         break;
     }
-  if (args->io_type != NULL && !g_str_equal (args->io_type, "f32"))
+  if (args->io_type != NULL && !find_io_type (args->io_type, &options->io_type))
     {
-      *code = cmd_usage ("--io-type %s: unsupported, inputs and outputs stay f32", args->io_type);
+      *code = cmd_usage ("--io-type %s: f32, i8 (int8) or u8 (uint8)", args->io_type);
       return FALSE;
     }
   if (args->max_drop != NULL)
@@ -363,7 +380,8 @@ cmd_quantize (int argc, char **argv)
     { "preset", 0, 0, G_OPTION_ARG_STRING, &args.preset, "Repairs: fast (default) or accurate", "NAME" },
     { "enable", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.enable, "Run a repair", "REPAIR" },
     { "disable", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.disable, "Leave a repair out", "REPAIR" },
-    { "two-pass", 0, 0, G_OPTION_ARG_NONE, &args.two_pass, "Run the samples twice, for histograms with finer bins", NULL },
+    { "two-pass", 0, 0, G_OPTION_ARG_NONE, &args.two_pass, "Run the samples twice, for histograms with finer bins",
+      NULL },
     { "stats-out", 0, 0, G_OPTION_ARG_FILENAME, &args.stats_out, "Keep what was seen of the samples", "FILE" },
     { "stats-in", 0, 0, G_OPTION_ARG_FILENAME, &args.stats_in, "Kept by --stats-out for the same samples and model",
       "FILE" },
@@ -381,7 +399,8 @@ cmd_quantize (int argc, char **argv)
       "M" },
     { "eval-data", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &args.eval_data, "For --max-drop: samples (default: --data)",
       "[NAME=]PATH" },
-    { "io-type", 0, 0, G_OPTION_ARG_STRING, &args.io_type, "Type of inputs and outputs (f32)", "TYPE" },
+    { "io-type", 0, 0, G_OPTION_ARG_STRING, &args.io_type, "Of real inputs and outputs: f32 (default), or codes",
+      "f32|i8|u8" },
     { "onnx-form", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &args.onnx_form, "", "FORM" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &args.threads, "Threads; 0 = one per processor (default 1)", "N" },
     { "strict", 0, 0, G_OPTION_ARG_NONE, &args.strict, "Fail when a product that was to be quantized stays real",

@@ -75,14 +75,15 @@ make_plan (LptRunner *runner, LptTensor *const *tensors, GError **error)
 GPtrArray *
 lpt_runner_run (LptRunner *runner, LptTensor *const *tensors, GError **error)
 {
+  LptGraph *source = runner->source != NULL ? runner->source : runner->graph;
+  LptGraph *given = runner->given != NULL ? runner->given : source;
   if (!make_plan (runner, tensors, error))
     return NULL;
   for (guint i = 0; i < runner->graph->parameters->len; i++)
     {
-      LptGraph *given = runner->given != NULL ? runner->given : runner->graph;
       LptNode *made_for = g_ptr_array_index (given->parameters, i);
       g_autoptr (LptTensor) input = adapt_input (tensors[i], lpt_node_out (made_for)->quant,
-                                                 g_ptr_array_index (runner->graph->parameters, i), error);
+                                                 g_ptr_array_index (source->parameters, i), error);
       if (input == NULL || !lpt_plan_context_set_input (runner->context, i, input, error))
         return NULL;
     }
@@ -92,7 +93,7 @@ lpt_runner_run (LptRunner *runner, LptTensor *const *tensors, GError **error)
   for (guint i = 0; i < lpt_plan_n_outputs (runner->plan); i++)
     {
       g_autoptr (LptTensor) output = lpt_plan_context_output (runner->context, i, error);
-      LptNode *result = g_ptr_array_index (runner->graph->results, i);
+      LptNode *result = g_ptr_array_index (source->results, i);
       LptTensor *real = output != NULL ? dequantize (output, lpt_node_in (result, 0)->quant, error) : NULL;
       if (real == NULL)
         return NULL;
@@ -255,7 +256,10 @@ lpt_evaluate (LptGraph *const *graphs, guint n_graphs, LptData *data, const LptE
   if (!check_inputs (graphs, n_graphs, error) || !choose_metrics (&e, error))
     return NULL;
   for (guint m = 0; m < n_graphs; m++)
-    e.runners[m] = (LptRunner) { .graph = graphs[m], .given = graphs[0], .threads = options->threads };
+    {
+      LptGraph *const *sources = options->sources != NULL ? options->sources : graphs;
+      e.runners[m] = (LptRunner) { graphs[m], sources[m], sources[0], .threads = options->threads };
+    }
   result->n_models = n_graphs;
   result->n_samples = data->n;
   for (guint i = 0; i < data->n; i++)

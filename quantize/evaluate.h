@@ -11,7 +11,8 @@
 typedef struct
 {
   LptGraph       *graph;
-  LptGraph       *given;        /* whose inputs the samples are for; NULL = @graph */
+  LptGraph       *source;       /* says what codes stand for; NULL = @graph */
+  LptGraph       *given;        /* whose inputs the samples are for; NULL = @source */
   guint           threads;
   guint           flags;        /* of the plan */
   LptPlan        *plan;

@@ -194,6 +194,24 @@ want (LptQuantizer *q, GPtrArray *values, LptValue *value, gint axis)
     seen->channels.axis = axis;
 }
 
+/* Inputs and outputs become codes, too. */
+static void
+want_ends (LptQuantizer *q, GPtrArray *values)
+{
+  for (guint i = 0; i < q->graph->parameters->len; i++)
+    {
+      LptValue *value = lpt_node_out (g_ptr_array_index (q->graph->parameters, i));
+      if (lpt_dtype_is_real (value->dtype))
+        want (q, values, value, -1);
+    }
+  for (guint i = 0; i < q->graph->results->len; i++)
+    {
+      LptValue *value = lpt_node_in (g_ptr_array_index (q->graph->results, i), 0);
+      if (lpt_dtype_is_real (value->dtype))
+        want (q, values, value, -1);
+    }
+}
+
 /* The second of two passes: bins that fit what the first one saw. */
 static gboolean
 look_again (LptQuantizer *q, GPtrArray *values, GError **error)
@@ -224,6 +242,8 @@ lpt_quantize_observe_rest (LptQuantizer *q, GError **error)
       const LptLayer *layer = g_ptr_array_index (q->layers, i);
       want (q, values, lpt_node_in (layer->node, layer->data_port), layer->in_axis);
     }
+  if (q->options->io_type != LPT_DTYPE_F32)
+    want_ends (q, values);
   return lpt_quantize_watch (q, values, q->data, look, &first, error)
          && (!q->options->two_pass || look_again (q, values, error));
 }

@@ -325,8 +325,8 @@ comes_quantized (Placer *p, LptValue *value)
 }
 
 /* Ends that are known without looking. */
-static gboolean
-fixed_range (LptNode *node, double *low, double *high)
+gboolean
+lpt_quantize_fixed_range (LptNode *node, double *low, double *high)
 {
   *low = node->op == LPT_OP_TANH ? -1.0 : 0.0;
   *high = 1.0;
@@ -396,7 +396,7 @@ add_point (Placer *p, LptValue *value)
       return;
     }
   point->levels = 1u << bits;
-  point->fixed = !point->symmetric && fixed_range (value->producer, &low, &high);
+  point->fixed = !point->symmetric && lpt_quantize_fixed_range (value->producer, &low, &high);
   if (point->fixed)
     point->lattice = lpt_lattice_make (low, high, point->levels, FALSE);
   g_ptr_array_add (q->points, point);

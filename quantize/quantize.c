@@ -25,10 +25,13 @@ gboolean
 lpt_quantize_options_init (LptQuantizeOptions *options, const char *preset, GError **error)
 {
   gboolean accurate = preset != NULL && g_str_equal (preset, "accurate");
-  *options = (LptQuantizeOptions) {
-    .ranges = LPT_RANGES_MSE, .percentile = 99.99, .weights_mse = TRUE, .max_drop = -1.0, .threads = 1,
-    .eval = { .threads = 1 }
-  };
+  *options = (LptQuantizeOptions) { .ranges = LPT_RANGES_MSE,
+                                    .io_type = LPT_DTYPE_F32,
+                                    .percentile = 99.99,
+                                    .weights_mse = TRUE,
+                                    .max_drop = -1.0,
+                                    .threads = 1,
+                                    .eval = { .threads = 1 } };
   options->repairs = repair_bit ("bias-correction");
   if (accurate)
     options->repairs |=

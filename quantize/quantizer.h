@@ -68,6 +68,8 @@ gboolean lpt_quantize_prepare (LptGraph *graph, GError **error);
 gboolean lpt_quantize_place   (LptQuantizer *q, GError **error);
 /* Does a wish for integers climb through @node? */
 gboolean lpt_quantize_moves_data (LptQuantizer *q, LptNode *node);
+/* Ends of what @node gives that are known without looking. */
+gboolean lpt_quantize_fixed_range (LptNode *node, double *low, double *high);
 /* probe.c: the same, in agreement with the target. */
 gboolean lpt_quantize_probe   (LptQuantizer *q, GError **error);
 /* observe.c: fills seen for all points and for what layers read. */
@@ -93,6 +95,8 @@ gboolean lpt_quantize_scales  (LptQuantizer *q, gboolean mse, GError **error);
 /* insert.c */
 /* Into @graph: the quantizer's, or a copy. */
 gboolean lpt_quantize_insert  (LptQuantizer *q, LptGraph *graph, GError **error);
+/* io-types.c: inputs and outputs become @dtype, u8 or i8. */
+gboolean lpt_quantize_set_io (LptQuantizer *q, LptDType dtype, GError **error);
 /* The point whose FakeQuantize input @port of @node reads, or NULL. */
 LptPoint *lpt_quantizer_point (LptQuantizer *q, LptNode *node, guint port);
 

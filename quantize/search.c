@@ -24,7 +24,8 @@
 
 #define SAMPLES 32
 
-/* Quantizes a copy of the float graph, with @kept (nullable) real (transfer full); *report gets what was done. NULL + error. */
+/* Quantizes a copy of the float graph, with @kept (nullable) real (transfer full); *report gets what was done. NULL +
+   error. */
 static LptGraph *
 quantize (const LptSearch *s, const LptQuantizeOptions *options, GPtrArray *kept, double bound,
           LptQuantizeReport *report, GError **error)
@@ -68,8 +69,8 @@ choose_bound (LptSearch *s, GError **error)
       g_autoptr (LptEvaluation) e = try_float (s, s->options->repairs, bounds[i], NULL, error);
       if (e == NULL)
         return FALSE;
-      g_ptr_array_add (s->report->remarks, g_strdup_printf ("equalization with factors up to %g: SQNR %.2f dB", bounds[i],
-                                                         e->sqnr_all));
+      g_ptr_array_add (s->report->remarks,
+                       g_strdup_printf ("equalization with factors up to %g: SQNR %.2f dB", bounds[i], e->sqnr_all));
       if (best != NULL && !lpt_trial_helps (best, e))
         continue;
       s->bound = bounds[i];

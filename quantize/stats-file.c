@@ -5,10 +5,10 @@
  *       "counts": [values, zeros, samples], "positive": [bins], "negative": [bins],
  *       "axis": of channels, "averaged": samples, "mean": [per channel], "largest": [per channel]}, ...]}
  *
- * Histograms hold all that the methods for intervals ask for, so that another method needs no run. Numbers are written with 17
- * digits and read back as they were. The digests are of the samples (types, shapes, bytes) and of the float graph as it was when
- * it was run: statistics of other samples are refused; where the graph is another one (another model, other repairs of the
- * float graph) values are observed anew, with a remark.
+ * Histograms hold all that the methods for intervals ask for, so that another method needs no run. Numbers are written
+ * with 17 digits and read back as they were. The digests are of the samples (types, shapes, bytes) and of the float
+ * graph as it was when it was run: statistics of other samples are refused; where the graph is another one (another
+ * model, other repairs of the float graph) values are observed anew, with a remark.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -238,7 +238,8 @@ lpt_stats_load (LptQuantizer *q, const char *path, const char *graph_digest, GEr
     g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: the statistics are of other samples", path);
   else if (strcmp (graph->valuestring, graph_digest) != 0)
     {
-      lpt_quantizer_remark (q, "%s: the statistics are of another graph, or of other repairs of it; values are observed", path);
+      lpt_quantizer_remark (
+        q, "%s: the statistics are of another graph, or of other repairs of it; values are observed", path);
       ok = TRUE;
     }
   else if (!(ok = read_values (q, root)))

@@ -88,7 +88,8 @@ run_steps (LptQuantizer *q, GError **error)
   lpt_quantize_ranges (q);
   if (!lpt_quantize_scales (q, q->options->weights_mse, error))
     return FALSE;
-  return lpt_trial_repairs (q, error) && measure_weights (q, error) && lpt_quantize_insert (q, q->graph, error);
+  return lpt_trial_repairs (q, error) && measure_weights (q, error) && lpt_quantize_insert (q, q->graph, error)
+         && (q->options->io_type == LPT_DTYPE_F32 || lpt_quantize_set_io (q, q->options->io_type, error));
 }
 
 gboolean

@@ -25,9 +25,11 @@ lpt_quantize_measure (LptGraph *real, LptGraph *quantized, LptData *data, const 
                       const LptEvalOptions *options, GError **error)
 {
   g_autoptr (LptGraph) lowered = lpt_graph_copy (quantized);
+  LptEvalOptions both = *options;
+  both.sources = (LptGraph *const[]) { real, quantized };
   if (!lpt_pipeline_run (lowered, config, NULL, NULL, error))
     return NULL;
-  return lpt_evaluate ((LptGraph *const[]) { real, lowered }, 2, data, options, error);
+  return lpt_evaluate ((LptGraph *const[]) { real, lowered }, 2, data, &both, error);
 }
 
 double

@@ -22,6 +22,8 @@ typedef void (*LptProgressFunc) (const char *what, guint64 done, guint64 total, 
  *   with 255 = ignore, values (rmse), boxes f64[n,6] (x, y, width, height, class, crowd); lpt_labels_open()
  * @offset: added to class numbers
  * @metrics: (nullable): names of lpt_metric_names(), ends with NULL; NULL = top1 with labels, none without
+ * @sources: (nullable): the graphs as they were before lowering, which say what codes of inputs and results stand for
+ *   (lowering keeps the codes and not always their scale)
  * @threads: 0 = one per processor
  */
 typedef struct
@@ -32,6 +34,7 @@ typedef struct
   guint             threads;
   LptProgressFunc   progress;     /* nullable */
   gpointer          progress_data;
+  LptGraph *const  *sources;
 } LptEvalOptions;
 
 /* One metric of one model. @count: answers, pixels, tokens or samples that it is over. */

@@ -52,6 +52,7 @@ LPT_EXPORT gint               lpt_repair_find  (const char *name);
  * @ranges, @percentile: of activations; @percentile in (50, 100]
  * @weights_mse: weights get the scale of the least mean square error among shrunken ones, else that of their maximum
  * @repairs: bit i = repair i runs
+ * @io_type: of real inputs and outputs: F32, or codes U8 or I8
  * @unchecked: repairs stay even where they do not help on samples held back
  * @elementwise: 0 = residual sums, pools and such are quantized in networks without attention and norms;
  *   1 = always, -1 = never
@@ -70,6 +71,7 @@ typedef struct
   double           percentile;
   gboolean         weights_mse;
   guint            repairs;
+  LptDType         io_type;
   gboolean         unchecked, two_pass;
   const char      *stats_in, *stats_out;
   gint             elementwise;
