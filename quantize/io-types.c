@@ -23,11 +23,25 @@ make_quant (const LptLattice *lattice, LptDType dtype)
   return lpt_quant_new_one (lattice->step, (gint32) rint (-lattice->low / lattice->step) + low);
 }
 
-/* What was seen of @value as a lattice of 8 bits. FALSE: nothing. */
+/* What was seen of @value, or of what a correction has put a bias behind since. */
+static const LptSeen *
+find_seen (LptQuantizer *q, LptValue *value)
+{
+  const LptSeen *seen = lpt_quantizer_seen (q, value);
+  for (guint i = 0; seen == NULL && i < q->layers->len; i++)
+    {
+      const LptLayer *layer = g_ptr_array_index (q->layers, i);
+      if (lpt_layer_out (layer) == value)
+        seen = lpt_quantizer_seen (q, lpt_node_out (layer->node));
+    }
+  return seen;
+}
+
+/* The same as a lattice of 8 bits. FALSE: nothing was seen. */
 static gboolean
 find_lattice (LptQuantizer *q, LptValue *value, LptLattice *lattice)
 {
-  const LptSeen *seen = lpt_quantizer_seen (q, value);
+  const LptSeen *seen = find_seen (q, value);
   double low, high;
   if (lpt_quantize_fixed_range (value->producer, &low, &high))
     *lattice = lpt_lattice_make (low, high, 256, FALSE);
