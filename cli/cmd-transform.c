@@ -203,6 +203,9 @@ cmd_transform (int argc, char **argv)
     return CMD_USAGE;
 
   GError *error = NULL;
+  const gboolean plain = !cmd_pipeline_is_given (&args);
+  if (args.target == NULL && args.config == NULL)
+    args.target = g_strdup (cmd_save_target (out));
   g_autoptr (LptConfig) config = cmd_pipeline_config (&args, &code);
   if (config == NULL)
     return code;
@@ -238,7 +241,9 @@ cmd_transform (int argc, char **argv)
     }
   progress ("transforming", 0, 0);
   g_autoptr (LptReport) report = lpt_report_new ();
-  gboolean ok = lpt_pipeline_run (graph, config, report, print_after != NULL || verify ? &observer : NULL, &error);
+  /* A graph that only changes its form: lowered ones are what TensorFlow Lite runs, and its own files stay what they are. */
+  gboolean ok = (plain && (graph->lowered || graph->file != NULL) && cmd_save_target (out) != NULL)
+                || lpt_pipeline_run (graph, config, report, print_after != NULL || verify ? &observer : NULL, &error);
   progress_end ();
   if (ok && out != NULL)
     {

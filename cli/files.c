@@ -238,11 +238,18 @@ save_onnx_json (LptGraph *graph, const char *path, const CmdSaveOptions *options
   return lpt_onnx_save (graph, path, onnx_flags (options) | LPT_ONNX_JSON, error);
 }
 
+static gboolean
+save_tflite (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
+{
+  return lpt_tflite_save (graph, path, 0, error);
+}
+
 static const struct
 {
   const char *extension;
   const char *weights;        /* of the file beside it: the extension that replaces (".bin") or is appended ("+.bin") */
   gboolean  (*save) (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error);
+  const char *target;         /* of forms for lowered graphs */
 } writers[] = {
   { ".xml",  ".bin",  save_xml },
   { ".json", "+.bin", save_json },
@@ -251,6 +258,7 @@ static const struct
   { ".svg",  NULL,    save_svg },
   { ".onnx", NULL,    save_onnx },
   { ".onnx.json", NULL, save_onnx_json },
+  { ".tflite", NULL, save_tflite, "litert" },
 };
 
 /* The row with the longest extension that @path ends with, or -1. */
@@ -268,6 +276,13 @@ gboolean
 cmd_can_save (const char *path)
 {
   return writer_of (path) >= 0;
+}
+
+const char *
+cmd_save_target (const char *path)
+{
+  gint i = path != NULL ? writer_of (path) : -1;
+  return i >= 0 ? writers[i].target : NULL;
 }
 
 char *

@@ -19,6 +19,8 @@ typedef struct
 
 /* TRUE when the extension of @path names a form that can be written. */
 gboolean  cmd_can_save (const char *path);
+/* The target whose lowered graphs the form of @path is made for; NULL: any graph. */
+const char *cmd_save_target (const char *path);
 char     *cmd_save_forms (void);       /* ".xml, .json, ..." (transfer full) */
 gboolean  cmd_save (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error);
 

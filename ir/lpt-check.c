@@ -91,7 +91,8 @@ lpt_value_check_codes (const LptValue *value, GError **error)
   gint64 length = quant != NULL && quant->axis >= 0 && quant->axis < value->shape.rank ? value->shape.dims[quant->axis] : LPT_DYNAMIC;
   if (quant == NULL)
     return TRUE;
-  if (!lpt_dtype_is_integer (value->dtype) || lpt_dtype_bits (value->dtype) > 32)
+  /* A bias of 64 bits counts in steps, too: beside data of 16 bits. */
+  if (!lpt_dtype_is_integer (value->dtype) || (lpt_dtype_bits (value->dtype) > 32 && value->dtype != LPT_DTYPE_I64))
     g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s cannot be quantized", lpt_dtype_name (value->dtype));
   else if (info->flags & LPT_OP_F_COUNTS)
     g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "what %s makes cannot be quantized", info->name);

@@ -74,6 +74,7 @@ lpt_graph_free (LptGraph *graph)
   g_hash_table_unref (graph->meta);
   g_clear_pointer (&graph->op_requant, g_hash_table_unref);
   lpt_chunks_free (graph->codes);
+  g_clear_pointer (&graph->file, g_bytes_unref);
   g_free (graph->requant);
   g_free (graph->source);
   g_free (graph->name);
@@ -452,6 +453,8 @@ lpt_graph_copy (LptGraph *graph)
   copy->requant = g_strdup (graph->requant);
   copy->ir_version = graph->ir_version;
   copy->lowered = graph->lowered;
+  copy->file = graph->file != NULL ? g_bytes_ref (graph->file) : NULL;
+  copy->file_digest = graph->file_digest;
   copy_strings (graph->meta, copy->meta);
   if (graph->op_requant != NULL)
     {

@@ -87,6 +87,22 @@ lpt_tfl_table_name (LptTflTableId table)
   return table_names[table];
 }
 
+LptTflFieldInfo
+lpt_tfl_field_info (LptTflField field)
+{
+  const Field *f = &fields[field];
+  return (LptTflFieldInfo) { (LptTflKind) f->kind, f->slot, scalar_size[f->kind], f->fallback };
+}
+
+guint
+lpt_tfl_member_number (LptTflField field, LptTflTableId member)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (members); i++)
+    if (members[i].of == (UnionId) fields[field].extra && members[i].table == member)
+      return members[i].number;
+  return 0;
+}
+
 /* --- bytes ------------------------------------------------------------------- */
 
 static guint64
@@ -155,6 +171,12 @@ scalar (const LptTflFlat *flat, gsize at, guint8 kind)
     case LPT_TFL_U32: return (gint64) read_bytes (flat, at, 4);
     default:          return read_signed (flat, at, 8);
     }
+}
+
+gsize
+lpt_tfl_at (const LptTflFlat *flat, LptTflTable table, LptTflField field)
+{
+  return slot_at (flat, table, fields[field].slot);
 }
 
 gint64

@@ -57,6 +57,8 @@ LptTflTable   lpt_tfl_verify       (const LptTflFlat *flat, GError **error);
 /* --- fields ------------------------------------------------------------------ */
 
 gboolean      lpt_tfl_has          (const LptTflFlat *flat, LptTflTable table, LptTflField field);
+/* Where the bytes of a field are; 0: it is not there. */
+gsize         lpt_tfl_at           (const LptTflFlat *flat, LptTflTable table, LptTflField field);
 gint64        lpt_tfl_int          (const LptTflFlat *flat, LptTflTable table, LptTflField field);
 double        lpt_tfl_real         (const LptTflFlat *flat, LptTflTable table, LptTflField field);
 const char   *lpt_tfl_string       (const LptTflFlat *flat, LptTflTable table, LptTflField field);
@@ -67,6 +69,13 @@ LptTflTableId lpt_tfl_union        (const LptTflFlat *flat, LptTflTable table, L
 /* The table that @field belongs to. */
 LptTflTableId lpt_tfl_field_table  (LptTflField field);
 const char   *lpt_tfl_table_name   (LptTflTableId table);
+
+/* What the schema says of a field. */
+typedef struct { LptTflKind kind; guint slot, size; gint fallback; } LptTflFieldInfo;
+
+LptTflFieldInfo lpt_tfl_field_info (LptTflField field);
+/* The number of @member in the union that @field is; 0: it is none of it. */
+guint         lpt_tfl_member_number (LptTflField field, LptTflTableId member);
 
 /* --- vectors ----------------------------------------------------------------- */
 

@@ -129,6 +129,8 @@ struct _LptGraph
   gint        ir_version;   /* of the file it came from; 0 = none */
   gboolean    lowered;      /* by our passes, or so in a file of ours; files of others may bring single integer ops (lpt_graph_has_integer_ops()) */
   gpointer    codes;        /* memory of quantized weights (private) */
+  GBytes     *file;         /* what it was read from, for a writer that keeps what nobody changed; NULL = not kept */
+  guint64     file_digest;  /* of the graph as it was read then */
 };
 
 /* --- life ------------------------------------------------------------------ */

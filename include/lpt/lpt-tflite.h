@@ -39,6 +39,26 @@ LPT_EXPORT LptGraph *lpt_tflite_load  (const char *path, const char *signature, 
  */
 LPT_EXPORT LptGraph *lpt_tflite_parse (GBytes *bytes, const char *folder, const char *signature, guint flags, GError **error);
 
+/**
+ * LptTfliteSaveFlags:
+ * @LPT_TFLITE_ANEW: from the nodes also where the file that was read says the same
+ * @LPT_TFLITE_BUFFERS_BEHIND: constants behind the FlatBuffer, as models of more than 2 GB have them
+ */
+typedef enum
+{
+  LPT_TFLITE_ANEW           = 1 << 0,
+  LPT_TFLITE_BUFFERS_BEHIND = 1 << 1,
+} LptTfliteSaveFlags;
+
+/**
+ * lpt_tflite_serialise:
+ * The graph as a model: floats as they are, integers as quantized tensors; what TensorFlow Lite has no integer operator for
+ * stands between DEQUANTIZE and QUANTIZE. @flags: LptTfliteSaveFlags. A graph that nothing changed since it was read from a .tflite file is that file.
+ * Returns: (transfer full): NULL + error that names the node for which there is no operator
+ */
+LPT_EXPORT GBytes   *lpt_tflite_serialise (LptGraph *graph, guint flags, GError **error);
+LPT_EXPORT gboolean  lpt_tflite_save      (LptGraph *graph, const char *path, guint flags, GError **error);
+
 G_END_DECLS
 
 #endif

@@ -1,4 +1,5 @@
-/* fuzz-tflite.c - the TensorFlow Lite reader: every entry point; what it accepts is printed and read again
+/* fuzz-tflite.c - the TensorFlow Lite reader and writer: every entry point; what it accepts is printed and read again, and
+ * written from its nodes and read again
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,6 +8,20 @@
 
 #include <lpt/lpt-text.h>
 #include <lpt/lpt-tflite.h>
+
+/* A model that was written can be read. */
+static void
+write_back (LptGraph *graph, guint flags)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GBytes) bytes = lpt_tflite_serialise (graph, LPT_TFLITE_ANEW | flags, &error);
+  g_assert ((bytes == NULL) == (error != NULL));
+  if (bytes == NULL)
+    return;
+  g_autoptr (LptGraph) again = lpt_tflite_parse (bytes, NULL, NULL, 0, &error);
+  if (again == NULL)
+    g_error ("what was written cannot be read: %s", error->message);
+}
 
 static void
 read_once (GBytes *bytes, const char *signature, guint flags)
@@ -19,6 +34,7 @@ read_once (GBytes *bytes, const char *signature, guint flags)
   g_autofree char *text = lpt_graph_to_text (graph, LPT_TEXT_DEFAULT);
   g_autoptr (LptGraph) again = lpt_graph_from_text (text, -1, "again.lpt", &error);
   g_assert ((again == NULL) == (error != NULL));
+  write_back (graph, flags == 0 ? 0 : LPT_TFLITE_BUFFERS_BEHIND);
 }
 
 int

@@ -35,8 +35,8 @@ def read_schema():
                 m = re.match(r"TFL_MEMBER \((\w+), (\d+), (\w+)\)", line)
                 if m:
                     unions[m[1], m[3]] = int(m[2])
-    with open(os.path.join(folder, "read/tflite-ops.def")) as f:
-        for m in re.finditer(r"TFL_(?:NO_)?OP \((\d+), \"(\w+)\"", f.read()):
+    with open(os.path.join(folder, "tflite-ops.def")) as f:
+        for m in re.finditer(r"TFL_(?:NO_)?OP \((\d+), (\w+)", f.read()):
             codes[m[2]] = int(m[1])
     return tables, unions, codes
 

@@ -21,10 +21,10 @@
 #define MAX_OPS (1u << 18)
 
 static const LptTflRow rows[] = {
-#define TFL_OP(code, name, map, argument) { code, name, lpt_tfl_map_##map, argument },
+#define TFL_OP(number, NAME, map, argument, OP, write, types) { number, #NAME, lpt_tfl_map_##map, argument },
 #define TFL_CUSTOM(name, map, argument) { 32, name, lpt_tfl_map_##map, argument },
-#define TFL_NO_OP(code, name) { code, name, NULL, 0 },
-#include "frontends/tflite/read/tflite-ops.def"
+#define TFL_NO_OP(number, NAME) { number, #NAME, NULL, 0 },
+#include "frontends/tflite/tflite-ops.def"
 };
 
 static const LptTflRow *

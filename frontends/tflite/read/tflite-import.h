@@ -210,9 +210,8 @@ void         lpt_tfl_variable_write (LptTflOp *op, const char *name, LptValue *v
 
 /* --- the op table (tflite-ops.def) ----------------------------------------------------- */
 
-#define TFL_OP(code, name, map, argument) void lpt_tfl_map_##map (LptTflOp *op);
+#define TFL_OP(number, NAME, map, argument, OP, write, types) void lpt_tfl_map_##map (LptTflOp *op);
 #define TFL_CUSTOM(name, map, argument) void lpt_tfl_map_##map (LptTflOp *op);
-#define TFL_NO_OP(code, name)
-#include "frontends/tflite/read/tflite-ops.def"
+#include "frontends/tflite/tflite-ops.def"
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "frontends/tflite/read/tflite-import.h"
 
+#include "frontends/tflite/tflite-origin.h"
 #include "ir/lpt-check.h"
 #include "ir/lpt-memory.h"
 
@@ -435,6 +436,9 @@ import_file (LptTflFile *file, const char *key, guint flags, GError **error)
       graph->lowered = TRUE;
       graph->requant = g_strdup ("litert");
     }
+  /* The other subgraphs are other graphs: what is written from them begins elsewhere. */
+  if (index == 0 && flags == 0)
+    lpt_tfl_keep_origin (graph, file->bytes);
   return g_steal_pointer (&graph);
 }
 

@@ -1,0 +1,74 @@
+/* tflite-w-fold.c - what is constant in a graph that is written becomes a Const
+ *
+ *     Reinterpret (codes)       codes under another scale
+ *     Dequantize (codes)        numbers; but where data is rounded to 8 bits at run time, whose operators read codes
+ *     Convert, Reshape, ...     evaluated
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/tflite/write/tflite-weights.h"
+
+#include "ir/infer/lpt-evaluate.h"
+#include "ir/lpt-fold.h"
+
+#include <lpt/lpt-body.h>
+
+/* Is it the weight of an operator that reads codes? */
+static gboolean
+stays_codes (LptNode *node)
+{
+  LptValue *y = lpt_node_out (node);
+  for (guint i = 0; i < lpt_value_n_uses (y); i++)
+    {
+      LptNode *user = lpt_value_use (y, i)->node, *data = lpt_node_src (user, 0);
+      if (data != NULL && data->op == LPT_OP_DYNAMIC_FAKE_QUANTIZE)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static void
+fold_node (LptGraph *graph, LptNode *node)
+{
+  LptTensor *data = lpt_node_const_in (node, 0);
+  g_autoptr (LptTensor) real = NULL;
+  /* What passes keep for others is nobody's here. */
+  node->flags &= ~(guint32) LPT_NODE_KEEP_CONST;
+  if (node->op != LPT_OP_DEQUANTIZE && node->op != LPT_OP_REINTERPRET && (node->op != LPT_OP_CONVERT || data == NULL))
+    {
+      lpt_node_fold (graph, node);
+      return;
+    }
+  if (data == NULL || (node->op == LPT_OP_DEQUANTIZE && stays_codes (node)))
+    return;
+  if (node->op == LPT_OP_DEQUANTIZE)
+    {
+      LptTflWriter none = { 0 };
+      real = lpt_tfl_w_real_data (&none, lpt_node_in (node, 0));
+      g_clear_error (&none.error);
+      data = real;
+    }
+  else if (node->op == LPT_OP_CONVERT)
+    data = real = lpt_fold_value (lpt_node_out (node));
+  if (data == NULL)
+    return;
+  LptNode *constant = lpt_graph_add_const (graph, node->name, data);
+  lpt_value_set_quant (lpt_node_out (constant), lpt_node_out (node)->quant);
+  lpt_value_replace (lpt_node_out (node), lpt_node_out (constant), NULL);
+}
+
+void
+lpt_tfl_w_fold (LptGraph *graph)
+{
+  g_autoptr (GPtrArray) order = lpt_graph_order (graph, NULL);
+  for (guint i = 0; order != NULL && i < order->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (order, i);
+      for (guint b = 0; b < lpt_node_n_bodies (node); b++)
+        lpt_tfl_w_fold (lpt_node_body (node, b));
+      if ((node->flags & LPT_NODE_DEAD) == 0 && node->n_in > 0 && node->n_out == 1)
+        fold_node (graph, node);
+    }
+  lpt_graph_sweep (graph);
+}

@@ -1,0 +1,128 @@
+/* tflite-w-op.c - operators of the TensorFlow Lite writer, and the steps that many nodes need
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/tflite/write/tflite-writer.h"
+
+static const struct { gint64 code; const char *name; } names[] = {
+#define TFL_OP(number, NAME, map, argument, OP, write, types) { number, #NAME },
+#define TFL_NO_OP(number, NAME) { number, #NAME },
+#include "frontends/tflite/tflite-ops.def"
+};
+
+static const char *
+name_of (gint64 code)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    if (names[i].code == code)
+      return names[i].name;
+  return "?";
+}
+
+LptTflWOp *
+lpt_tfl_w_op (LptTflWriter *w, gint64 code, guint n_in, const gint *in, gint out)
+{
+  LptTflWOp *op = g_new0 (LptTflWOp, 1);
+  op->code = code;
+  op->name = name_of (code);
+  op->version = 1;
+  op->in = g_array_new (FALSE, FALSE, sizeof (gint32));
+  op->out = g_array_new (FALSE, FALSE, sizeof (gint32));
+  op->slots = g_array_new (FALSE, FALSE, sizeof (LptTflSlot));
+  for (guint i = 0; i < n_in; i++)
+    g_array_append_val (op->in, in[i]);
+  if (out >= 0)
+    g_array_append_val (op->out, out);
+  g_ptr_array_add (w->to->ops, op);
+  return op;
+}
+
+void
+lpt_tfl_w_add_out (LptTflWOp *op, gint out)
+{
+  g_array_append_val (op->out, out);
+}
+
+void
+lpt_tfl_w_set (LptTflWOp *op, LptTflSlot slot)
+{
+  op->options = lpt_tfl_field_table (slot.field);
+  g_array_append_val (op->slots, slot);
+}
+
+void
+lpt_tfl_w_need (LptTflWOp *op, gint64 version)
+{
+  op->version = MAX (op->version, version);
+}
+
+gint
+lpt_tfl_w_step (LptTflWriter *w, gint64 code, const char *what, gint like, guint n_in, const gint *in)
+{
+  gint out = lpt_tfl_w_like (w, what, like, NULL);
+  lpt_tfl_w_op (w, code, n_in, in, out);
+  return out;
+}
+
+gint
+lpt_tfl_w_transpose (LptTflWriter *w, gint tensor, guint n, const gint64 *order)
+{
+  LptTflWTensor *t = lpt_tfl_w_get (w, tensor);
+  LptShape shape = t->shape;
+  for (guint i = 0; i < n; i++)
+    shape.dims[i] = t->shape.dims[order[i]];
+  g_autofree char *name = g_strconcat (t->name, "/transposed", NULL);
+  gint out = lpt_tfl_w_tensor (w, name, LPT_DTYPE_F32, &shape, t->quant);
+  lpt_tfl_w_get (w, out)->type = t->type;
+  gint in[] = { tensor, lpt_tfl_w_i32s (w, "order", n, order) };
+  lpt_tfl_w_op (w, TFL_TRANSPOSE, 2, in, out);
+  return out;
+}
+
+gint
+lpt_tfl_w_reshape (LptTflWriter *w, gint tensor, const LptShape *shape, LptQuant *quant, gint out)
+{
+  LptTflWTensor *t = lpt_tfl_w_get (w, tensor);
+  gint64 dims[LPT_MAX_RANK], open = 0;
+  for (gint i = 0; i < shape->rank; i++)
+    {
+      dims[i] = shape->dims[i] == LPT_DYNAMIC ? -1 : shape->dims[i];
+      open += dims[i] < 0;
+    }
+  if (shape->rank < 0 || open > 1)
+    lpt_tfl_w_fail (w, "a shape with more than one open length");
+  if (w->error != NULL)
+    return tensor;
+  if (out < 0)
+    {
+      g_autofree char *name = g_strconcat (t->name, "/reshaped", NULL);
+      out = lpt_tfl_w_tensor (w, name, LPT_DTYPE_F32, shape, quant);
+      lpt_tfl_w_get (w, out)->type = t->type;
+    }
+  gint in[] = { tensor, lpt_tfl_w_i32s (w, "shape", (guint) shape->rank, dims) };
+  lpt_tfl_w_op (w, TFL_RESHAPE, 2, in, out);
+  return out;
+}
+
+gint
+lpt_tfl_w_cast (LptTflWriter *w, gint tensor, LptDType dtype)
+{
+  LptTflWTensor *t = lpt_tfl_w_get (w, tensor);
+  gint64 type = lpt_tfl_w_type (dtype);
+  if (t->type == type || w->error != NULL)
+    return tensor;
+  if (t->data != NULL)
+    {
+      g_autofree char *name = g_strdup (t->name);
+      return lpt_tfl_w_const (w, name, lpt_tensor_convert (t->data, dtype, NULL), NULL);
+    }
+  g_autofree char *name = g_strconcat (t->name, "/", lpt_dtype_name (dtype), NULL);
+  LptShape shape = t->shape;
+  gint64 from = t->type;
+  gint out = lpt_tfl_w_tensor (w, name, dtype, &shape, NULL);
+  LptTflWOp *op = lpt_tfl_w_op (w, TFL_CAST, 1, &tensor, out);
+  lpt_tfl_w_set (op, LPT_TFL_INT (CastOptions, in_data_type, from));
+  lpt_tfl_w_set (op, LPT_TFL_INT (CastOptions, out_data_type, lpt_tfl_w_get (w, out)->type));
+  return out;
+}

@@ -1,0 +1,156 @@
+/* tflite-write-product.c - matrix products
+ *
+ *     MatMul (x, constant [in, out])      FULLY_CONNECTED; with a scale for each output a CONV_2D of 1x1, for
+ *                                         FULLY_CONNECTED has one scale
+ *     others                              BATCH_MATMUL
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/tflite/write/tflite-weights.h"
+
+typedef struct
+{
+  LptValue *x, *weights;    /* codes or numbers */
+  gint      from;
+  double    gauge;
+  gboolean  hybrid, asymmetric;
+} Product;
+
+/* Is input 1 a constant matrix, whose codes have a kernel? */
+static gboolean
+read_product (LptTflWriter *w, Product *p)
+{
+  LptNode *round = lpt_node_src (w->node, 0), *deq = lpt_node_src (w->node, 1);
+  *p = (Product) { .x = lpt_node_in (w->node, 0), .weights = lpt_node_in (w->node, 1), .gauge = 1 };
+  if (round->op == LPT_OP_DYNAMIC_FAKE_QUANTIZE && deq->op == LPT_OP_DEQUANTIZE && lpt_node_const_in (deq, 0) != NULL)
+    {
+      p->hybrid = TRUE;
+      p->asymmetric = !LPT_ATTRS (round, LptDynamicFakeQuantizeAttrs)->symmetric;
+      p->x = lpt_node_in (round, 0);
+      p->weights = lpt_node_in (deq, 0);
+    }
+  return p->weights->producer->data != NULL && p->weights->shape.rank == 2 && p->x->shape.rank > 0
+         && !LPT_ATTRS (w->node, LptMatMulAttrs)->transpose_a;
+}
+
+/* Have the weights a kernel beside data of this type? */
+static gboolean
+codes_fit (const Product *p)
+{
+  const LptQuant *q = p->weights->quant;
+  if (q == NULL || p->x->quant == NULL)
+    return FALSE;
+  if (p->x->dtype == LPT_DTYPE_U8)
+    return p->weights->dtype == LPT_DTYPE_U8 && q->n == 1;
+  for (guint i = 0; i < q->n; i++)
+    if (q->zero_point[i] != 0)
+      return FALSE;
+  return p->weights->dtype == LPT_DTYPE_I8 && (p->x->dtype == LPT_DTYPE_I8 || p->x->quant->zero_point[0] == 0);
+}
+
+static void
+set_conv (LptTflWOp *op, gint64 activation)
+{
+  lpt_tfl_w_set (op, LPT_TFL_INT (Conv2DOptions, padding, TFL_VALID));
+  lpt_tfl_w_set (op, LPT_TFL_INT (Conv2DOptions, stride_w, 1));
+  lpt_tfl_w_set (op, LPT_TFL_INT (Conv2DOptions, stride_h, 1));
+  lpt_tfl_w_set (op, LPT_TFL_INT (Conv2DOptions, fused_activation_function, activation));
+}
+
+/* Rows as pixels. */
+static void
+write_as_conv (LptTflWriter *w, gint x, gint weights, gint bias, gint out, gint64 activation)
+{
+  LptTflWTensor *from = lpt_tfl_w_get (w, x), *to = lpt_tfl_w_get (w, out), *k = lpt_tfl_w_get (w, weights);
+  gint64 rows = 1;
+  for (gint i = 0; i + 1 < from->shape.rank; i++)
+    rows = rows < 0 || from->shape.dims[i] < 0 ? LPT_DYNAMIC : rows * from->shape.dims[i];
+  LptShape pixels = lpt_shape_make (4, (gint64[]) { rows, 1, 1, k->shape.dims[3] }), result = pixels, shape = to->shape;
+  result.dims[3] = k->shape.dims[0];
+  gint in = lpt_tfl_w_reshape (w, x, &pixels, from->quant, -1), y = lpt_tfl_w_like (w, "pixels", out, &result);
+  set_conv (lpt_tfl_w_op (w, TFL_CONV_2D, 3, (gint[]) { in, weights, bias }, y), activation);
+  lpt_tfl_w_reshape (w, y, &shape, to->quant, out);
+}
+
+static void
+write_fully_connected (LptTflWriter *w, Product *p)
+{
+  gboolean turned = LPT_ATTRS (w->node, LptMatMulAttrs)->transpose_b;
+  const LptShape *s = &p->weights->shape;
+  gint64 outputs = s->dims[turned ? 0 : 1], inputs = s->dims[turned ? 1 : 0];
+  gboolean per_axis = !w->real && !p->hybrid && p->weights->quant != NULL && p->weights->quant->n > 1;
+  LptValue *value = lpt_node_out (w->node);
+  double gauge = 1;
+  g_autoptr (LptTensor) data = w->real ? lpt_tfl_w_real_data (w, p->weights)
+                                       : lpt_tensor_ref (p->weights->producer->data);
+  LptTflWeightForm form = {
+    .shape = *s,
+    .order = { turned ? 0 : 1, turned ? 1 : 0 },
+    .axis = 0,
+    .gauge = p->gauge,
+    .result = per_axis ? lpt_shape_make (4, (gint64[]) { outputs, 1, 1, inputs })
+                       : lpt_shape_make (2, (gint64[]) { outputs, inputs }),
+  };
+  gint weights = lpt_tfl_w_weights (w, data, w->real ? NULL : p->weights->quant, &form);
+  const LptQuant *x_quant = lpt_tfl_w_get (w, p->from)->quant;
+  LptTflBiasForm bias_form = { .n = outputs, .axis = value->shape.rank - 1, .must = per_axis, .hybrid = p->hybrid,
+                               .wide = lpt_tfl_w_get (w, p->from)->type == TFL_TYPE_INT16,
+                               .x_scale = x_quant != NULL ? x_quant->scale[0] : 1 };
+  gint bias = lpt_tfl_w_bias (w, 2, weights, &bias_form, &value);
+  gint64 activation = lpt_tfl_w_activation (w, &value, &gauge);
+  gint out = lpt_tfl_w_out_value (w, value, LPT_TFL_PLAIN, gauge);
+  if (w->error != NULL)
+    return;
+  if (per_axis)
+    {
+      write_as_conv (w, p->from, weights, bias, out, activation);
+      return;
+    }
+  gint in[] = { p->from, weights, bias };
+  LptTflWOp *op = lpt_tfl_w_op (w, TFL_FULLY_CONNECTED, 3, in, out);
+  lpt_tfl_w_set (op, LPT_TFL_INT (FullyConnectedOptions, fused_activation_function, activation));
+  lpt_tfl_w_set (op, LPT_TFL_INT (FullyConnectedOptions, keep_num_dims, p->x->shape.rank > 2));
+  lpt_tfl_w_set (op, LPT_TFL_INT (FullyConnectedOptions, asymmetric_quantize_inputs, p->hybrid && p->asymmetric));
+  lpt_tfl_w_need (op, p->hybrid && p->asymmetric ? 9 : bias < 0 ? 6 : p->x->shape.rank > 2 ? 5 : p->hybrid ? 3 : 1);
+}
+
+static void
+write_batch (LptTflWriter *w)
+{
+  const LptMatMulAttrs *attrs = LPT_ATTRS (w->node, LptMatMulAttrs);
+  LptValue *a = lpt_node_in (w->node, 0);
+  LptValue *b = lpt_node_in (w->node, 1);
+  LptValue *y = lpt_node_out (w->node);
+  LptValue *given = lpt_node_in (w->node, 2);
+  gint ranks[] = { a->shape.rank, b->shape.rank }, in[2], rank = MAX (ranks[0], ranks[1]);
+  gboolean per_axis = (a->quant != NULL && a->quant->n > 1) || (b->quant != NULL && b->quant->n > 1);
+  if (y->quant != NULL && (given != NULL || per_axis || a->quant == NULL || b->quant == NULL))
+    w->real = TRUE;
+  if (ranks[0] < 2 || ranks[1] < 2 || rank > 5 || given != NULL)
+    lpt_tfl_w_fail (w, given != NULL ? "a bias of a product of computed matrices" : "a product of ranks %d and %d",
+                    ranks[0], ranks[1]);
+  for (guint i = 0; i < 2 && w->error == NULL; i++)
+    in[i] = lpt_tfl_w_in (w, i, LPT_TFL_PLAIN);
+  if (w->error != NULL)
+    return;
+  LptTflWOp *op = lpt_tfl_w_op (w, TFL_BATCH_MATMUL, 2, in, lpt_tfl_w_out (w, 0, LPT_TFL_PLAIN, 1));
+  lpt_tfl_w_set (op, LPT_TFL_INT (BatchMatMulOptions, adj_x, attrs->transpose_a));
+  lpt_tfl_w_set (op, LPT_TFL_INT (BatchMatMulOptions, adj_y, attrs->transpose_b));
+}
+
+void
+lpt_tfl_write_matmul (LptTflWriter *w, gint64 code)
+{
+  Product p;
+  if (!read_product (w, &p))
+    {
+      write_batch (w);
+      return;
+    }
+  if (lpt_node_out (w->node)->quant != NULL && !codes_fit (&p))
+    w->real = TRUE;
+  p.from = p.hybrid ? lpt_tfl_w_value (w, p.x, LPT_TFL_PLAIN) : lpt_tfl_w_in_free (w, 0, LPT_TFL_PLAIN, &p.gauge);
+  if (w->error == NULL)
+    write_fully_connected (w, &p);
+}

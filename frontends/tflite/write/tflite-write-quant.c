@@ -1,0 +1,189 @@
+/* tflite-write-quant.c - types and quantization
+ *
+ *     Quantize, Requantize   QUANTIZE
+ *     Dequantize             DEQUANTIZE; of a constant the numbers
+ *     Reinterpret            nothing, the value has another gauge; with another zero point a RESHAPE
+ *     FakeQuantize           QUANTIZE and DEQUANTIZE where it is 8 bits per tensor and rounds its input; else its
+ *     arithmetic
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/tflite/write/tflite-weights.h"
+
+#include <math.h>
+
+static LptTflLayout
+layout_of (LptTflWriter *w)
+{
+  LptValue *x = lpt_node_in (w->node, 0);
+  return x->producer->data == NULL && lpt_tfl_w_place (w, x)->tensor[LPT_TFL_LAST] >= 0 ? LPT_TFL_LAST : LPT_TFL_PLAIN;
+}
+
+/* The numbers @from, which are what @to quantizes. */
+void
+lpt_tfl_w_pass (LptTflWriter *w, gint from, gint to)
+{
+  LptTflPending *item = w->pending->len > 0 ? &g_array_index (w->pending, LptTflPending, w->pending->len - 1) : NULL;
+  if (item != NULL && item->from == to)
+    item->from = from;
+}
+
+void
+lpt_tfl_write_quantize (LptTflWriter *w, gint64 code)
+{
+  LptTflLayout layout = layout_of (w);
+  LptValue *y = lpt_node_out (w->node);
+  if (y->quant == NULL || (y->dtype != LPT_DTYPE_I8 && y->dtype != LPT_DTYPE_U8 && y->dtype != LPT_DTYPE_I16))
+    lpt_tfl_w_fail (w, "codes of type %s", lpt_dtype_name (y->dtype));
+  /* With several scales the codes are made of the numbers first. */
+  w->real = lpt_tfl_w_is_spelled (y);
+  gint x = lpt_tfl_w_in (w, 0, layout);
+  if (w->real && w->error == NULL)
+    lpt_tfl_w_pass (w, x, lpt_tfl_w_out (w, 0, layout, 1));
+  else
+    lpt_tfl_w_op (w, TFL_QUANTIZE, 1, &x, lpt_tfl_w_out (w, 0, layout, 1));
+}
+
+/* Between types that QUANTIZE lacks the numbers stand in between. */
+void
+lpt_tfl_write_requantize (LptTflWriter *w, gint64 code)
+{
+  LptTflLayout layout = layout_of (w);
+  LptDType from = lpt_node_in (w->node, 0)->dtype, to = lpt_node_out (w->node)->dtype;
+  if (lpt_tfl_w_is_spelled (lpt_node_in (w->node, 0)) || lpt_tfl_w_is_spelled (lpt_node_out (w->node)))
+    {
+      w->real = TRUE;
+      gint real = lpt_tfl_w_in (w, 0, layout);
+      lpt_tfl_w_pass (w, real, w->error == NULL ? lpt_tfl_w_out (w, 0, layout, 1) : -1);
+      return;
+    }
+  if (from == to && lpt_quant_equal (lpt_node_in (w->node, 0)->quant, lpt_node_out (w->node)->quant))
+    {
+      lpt_tfl_write_identity (w, code);
+      return;
+    }
+  gboolean bytes = (from == LPT_DTYPE_I8 || from == LPT_DTYPE_U8) && (to == LPT_DTYPE_I8 || to == LPT_DTYPE_U8);
+  gboolean words = (from == LPT_DTYPE_I16 && to != LPT_DTYPE_U8)
+                   || (from == LPT_DTYPE_I32 && (to == LPT_DTYPE_I8 || to == LPT_DTYPE_I16));
+  double gauge = 1;
+  gint x = bytes || words ? lpt_tfl_w_in_free (w, 0, layout, &gauge)
+                          : lpt_tfl_w_real (w, lpt_node_in (w->node, 0), layout);
+  if (to != LPT_DTYPE_I8 && to != LPT_DTYPE_U8 && to != LPT_DTYPE_I16 && !words)
+    lpt_tfl_w_fail (w, "codes of type %s", lpt_dtype_name (to));
+  lpt_tfl_w_op (w, TFL_QUANTIZE, 1, &x, lpt_tfl_w_out (w, 0, layout, gauge));
+}
+
+void
+lpt_tfl_write_dequantize (LptTflWriter *w, gint64 code)
+{
+  LptTflLayout layout = layout_of (w);
+  LptValue *x = lpt_node_in (w->node, 0);
+  gint tensor = x->quant != NULL ? lpt_tfl_w_real (w, x, layout)
+                                 : lpt_tfl_w_cast (w, lpt_tfl_w_in (w, 0, layout), LPT_DTYPE_F32);
+  lpt_tfl_w_alias (w, 0, layout, tensor, 1);
+}
+
+void
+lpt_tfl_write_reinterpret (LptTflWriter *w, gint64 code)
+{
+  LptTflLayout layout = layout_of (w);
+  LptValue *x = lpt_node_in (w->node, 0), *y = lpt_node_out (w->node);
+  const LptQuant *a = x->quant, *b = y->quant;
+  double gauge;
+  gint tensor = lpt_tfl_w_in_free (w, 0, layout, &gauge);
+  if (a != NULL && b != NULL && !lpt_tfl_w_is_spelled (x) && !lpt_tfl_w_is_spelled (y)
+      && a->zero_point[0] == b->zero_point[0] && w->error == NULL)
+    {
+      lpt_tfl_w_alias (w, 0, layout, tensor, gauge * a->scale[0] / b->scale[0]);
+      return;
+    }
+  gint out = lpt_tfl_w_out (w, 0, layout, 1);
+  LptShape shape = w->error == NULL ? lpt_tfl_w_get (w, out)->shape : LPT_SHAPE_SCALAR;
+  lpt_tfl_w_reshape (w, tensor, &shape, NULL, out);
+}
+
+void
+lpt_tfl_write_convert (LptTflWriter *w, gint64 code)
+{
+  LptTflLayout layout = layout_of (w);
+  LptValue *y = lpt_node_out (w->node);
+  if (lpt_node_in (w->node, 0)->quant != NULL || y->quant != NULL)
+    lpt_tfl_w_fail (w, "quantized integers");
+  gint x = lpt_tfl_w_in (w, 0, layout);
+  if (w->error != NULL)
+    return;
+  if (lpt_tfl_w_get (w, x)->type == lpt_tfl_w_type (y->dtype))
+    {
+      lpt_tfl_w_alias (w, 0, layout, x, 1);
+      return;
+    }
+  LptTflWOp *op = lpt_tfl_w_op (w, TFL_CAST, 1, &x, lpt_tfl_w_out (w, 0, layout, 1));
+  lpt_tfl_w_set (op, LPT_TFL_INT (CastOptions, in_data_type, lpt_tfl_w_get (w, x)->type));
+  lpt_tfl_w_set (op, LPT_TFL_INT (CastOptions, out_data_type, lpt_tfl_w_type (y->dtype)));
+}
+
+/* The only number of a constant input. */
+static gboolean
+number_in (LptTflWriter *w, guint i, double *number)
+{
+  LptTensor *data = lpt_node_const_in (w->node, i);
+  if (data == NULL || lpt_tensor_count (data) != 1)
+    return FALSE;
+  *number = lpt_tensor_get_f64 (data, 0);
+  return TRUE;
+}
+
+static gint
+binary (LptTflWriter *w, gint64 code, gint like, gint a, gint b)
+{
+  return lpt_tfl_w_step (w, code, "step", like, 2, (gint[]) { a, b });
+}
+
+/* round ((clamp (x) - low) / (high - low) (levels - 1)) / (levels - 1) (out high - out low) + out low */
+static void
+spell_fake_quantize (LptTflWriter *w, LptTflLayout layout, gint64 levels)
+{
+  gint rank = lpt_node_in (w->node, 0)->shape.rank, x = lpt_tfl_w_in (w, 0, layout), ends[4];
+  double gauge;
+  for (guint i = 0; i < 4; i++)
+    ends[i] = lpt_tfl_w_operand (w, i + 1, rank, layout, &gauge);
+  if (w->error != NULL)
+    return;
+  gint steps = lpt_tfl_w_f32 (w, "steps", (double) levels - 1);
+  gint width = binary (w, TFL_SUB, ends[1], ends[1], ends[0]);
+  gint out_width = binary (w, TFL_SUB, ends[3], ends[3], ends[2]);
+  gint v = binary (w, TFL_MINIMUM, x, binary (w, TFL_MAXIMUM, x, x, ends[0]), ends[1]);
+  v = binary (w, TFL_DIV, x, binary (w, TFL_SUB, x, v, ends[0]), width);
+  v = binary (w, TFL_MUL, x, v, steps);
+  v = lpt_tfl_w_step (w, TFL_ROUND, "rounded", x, 1, &v);
+  v = binary (w, TFL_MUL, x, binary (w, TFL_DIV, x, v, steps), out_width);
+  lpt_tfl_w_op (w, TFL_ADD, 2, (gint[]) { v, ends[2] }, lpt_tfl_w_out (w, 0, layout, 1));
+}
+
+void
+lpt_tfl_write_fake_quantize (LptTflWriter *w, gint64 code)
+{
+  gint64 levels = LPT_ATTRS (w->node, LptFakeQuantizeAttrs)->levels;
+  LptTflLayout layout = layout_of (w);
+  double bounds[4] = { 0 };
+  gboolean ok = levels == 256;
+  for (guint i = 0; i < 4; i++)
+    ok = ok && number_in (w, i + 1, &bounds[i]);
+  ok = ok && bounds[0] == bounds[2] && bounds[1] == bounds[3] && bounds[0] < bounds[1];
+  double scale = ok ? (bounds[1] - bounds[0]) / 255 : 1, zero = ok ? -128 - bounds[0] / scale : 0;
+  if (!ok || fabs (zero - round (zero)) > 1e-3 || round (zero) < -128 || round (zero) > 127)
+    {
+      spell_fake_quantize (w, layout, levels);
+      return;
+    }
+  gint x = lpt_tfl_w_in (w, 0, layout), out = lpt_tfl_w_out (w, 0, layout, 1);
+  if (w->error != NULL)
+    return;
+  g_autoptr (LptQuant) quant = lpt_quant_new_one ((float) scale, (gint32) round (zero));
+  LptShape shape = lpt_tfl_w_get (w, out)->shape;
+  g_autofree char *name = g_strconcat (w->node->name, "/codes", NULL);
+  gint codes = lpt_tfl_w_tensor (w, name, LPT_DTYPE_I8, &shape, quant);
+  lpt_tfl_w_op (w, TFL_QUANTIZE, 1, &x, codes);
+  lpt_tfl_w_op (w, TFL_DEQUANTIZE, 1, &codes, out);
+}

@@ -1,0 +1,294 @@
+/* tflite-write-reduce.c - reductions, normalisation, softmax, resizing
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/tflite/write/tflite-writer.h"
+
+static LptTflLayout
+layout_of (LptTflWriter *w)
+{
+  LptValue *x = lpt_node_in (w->node, 0);
+  return x->producer->data == NULL && lpt_tfl_w_place (w, x)->tensor[LPT_TFL_LAST] >= 0 ? LPT_TFL_LAST : LPT_TFL_PLAIN;
+}
+
+/* Axes of input 1, from the front; FALSE: they are computed. */
+static gboolean
+read_axes (LptTflWriter *w, LptInts *axes)
+{
+  gint rank = lpt_node_in (w->node, 0)->shape.rank;
+  if (!lpt_node_ints_in (w->node, 1, axes) || rank < 0)
+    {
+      lpt_tfl_w_fail (w, "axes that are not constant");
+      return FALSE;
+    }
+  for (guint i = 0; i < axes->n; i++)
+    axes->v[i] += axes->v[i] < 0 ? rank : 0;
+  return TRUE;
+}
+
+/* Without the kept axes the rest must come in the IR's order: not the channels behind a spatial axis. */
+static gboolean
+order_stays (const LptInts *axes, gint rank)
+{
+  guint spatial = 0;
+  gboolean channels = FALSE;
+  for (guint i = 0; i < axes->n; i++)
+    {
+      spatial += axes->v[i] > 1;
+      channels = channels || axes->v[i] == 1;
+    }
+  return channels || spatial == (guint) rank - 2;
+}
+
+void
+lpt_tfl_write_reduce (LptTflWriter *w, gint64 code)
+{
+  gboolean keep = LPT_ATTRS (w->node, LptReduceAttrs)->keep_dims;
+  gboolean linear = code == TFL_MEAN || code == TFL_SUM || code == TFL_REDUCE_MAX || code == TFL_REDUCE_MIN;
+  gint rank = lpt_node_in (w->node, 0)->shape.rank;
+  LptTflLayout layout = layout_of (w);
+  LptInts axes = { 0 };
+  double gauge = 1;
+  if (!read_axes (w, &axes))
+    return;
+  if (!keep && layout == LPT_TFL_LAST && !order_stays (&axes, rank))
+    layout = LPT_TFL_PLAIN;
+  gint in[2] = { linear ? lpt_tfl_w_in_free (w, 0, layout, &gauge) : lpt_tfl_w_in (w, 0, layout), -1 };
+  for (guint i = 0; i < axes.n; i++)
+    axes.v[i] = lpt_tfl_w_axis ((gint) axes.v[i], rank, layout);
+  in[1] = lpt_tfl_w_i32s (w, "axes", axes.n, axes.v);
+  /* What is left without its axes has the IR's order. */
+  gint out = lpt_tfl_w_out (w, 0, keep ? layout : LPT_TFL_PLAIN, gauge), direct = out;
+  const LptTflWTensor *from = lpt_tfl_w_get (w, in[0]), *to = lpt_tfl_w_get (w, out);
+  if (w->error == NULL && from->quant != NULL && to->quant != NULL && (code == TFL_REDUCE_MAX || code == TFL_REDUCE_MIN)
+      && !lpt_quant_equal (from->quant, to->quant))
+    {
+      LptShape shape = to->shape;
+      direct = lpt_tfl_w_like (w, "reduced", in[0], &shape);
+    }
+  LptTflWOp *op = lpt_tfl_w_op (w, code, 2, in, direct);
+  lpt_tfl_w_set (op, LPT_TFL_INT (ReducerOptions, keep_dims, keep));
+  if (direct != out)
+    lpt_tfl_w_op (w, TFL_QUANTIZE, 1, &direct, out);
+  lpt_ints_clear (&axes);
+}
+
+void
+lpt_tfl_write_arg (LptTflWriter *w, gint64 code)
+{
+  const LptArgReduceAttrs *attrs = LPT_ATTRS (w->node, LptArgReduceAttrs);
+  LptValue *y = lpt_node_out (w->node);
+  gint rank = lpt_node_in (w->node, 0)->shape.rank;
+  double gauge;
+  gint in[] = { lpt_tfl_w_in_free (w, 0, LPT_TFL_PLAIN, &gauge),
+                lpt_tfl_w_i32 (w, "axis", attrs->axis < 0 ? attrs->axis + rank : attrs->axis) };
+  gint out = lpt_tfl_w_out (w, 0, LPT_TFL_PLAIN, 1), direct = out;
+  if (w->error == NULL && attrs->keep_dims)
+    {
+      LptShape shape = y->shape;
+      gint64 axis = attrs->axis < 0 ? attrs->axis + rank : attrs->axis;
+      for (gint i = (gint) axis; i + 1 < rank; i++)
+        shape.dims[i] = shape.dims[i + 1];
+      shape.rank = rank - 1;
+      direct = lpt_tfl_w_like (w, "index", out, &shape);
+    }
+  LptTflWOp *op = lpt_tfl_w_op (w, code, 2, in, direct);
+  if (code == TFL_ARG_MAX)
+    lpt_tfl_w_set (op, LPT_TFL_INT (ArgMaxOptions, output_type, lpt_tfl_w_type (y->dtype)));
+  else
+    lpt_tfl_w_set (op, LPT_TFL_INT (ArgMinOptions, output_type, lpt_tfl_w_type (y->dtype)));
+  if (direct != out)
+    lpt_tfl_w_reshape (w, direct, &y->shape, NULL, out);
+}
+
+void
+lpt_tfl_write_cum_sum (LptTflWriter *w, gint64 code)
+{
+  const LptCumSumAttrs *attrs = LPT_ATTRS (w->node, LptCumSumAttrs);
+  gint in[] = { lpt_tfl_w_in (w, 0, LPT_TFL_PLAIN), lpt_node_in (w->node, 1) != NULL ? lpt_tfl_w_in_i32 (w, 1)
+                                                                                    : lpt_tfl_w_i32 (w, "axis", 0) };
+  LptTflWOp *op = lpt_tfl_w_op (w, code, 2, in, lpt_tfl_w_out (w, 0, LPT_TFL_PLAIN, 1));
+  lpt_tfl_w_set (op, LPT_TFL_INT (CumsumOptions, exclusive, attrs->exclusive));
+  lpt_tfl_w_set (op, LPT_TFL_INT (CumsumOptions, reverse, attrs->reverse));
+}
+
+/* --- along the last axis ------------------------------------------------------------------------ */
+
+/* Softmax and LogSoftmax; another axis than the last is exchanged with it. */
+void
+lpt_tfl_write_softmax (LptTflWriter *w, gint64 code)
+{
+  gboolean log = code == TFL_LOG_SOFTMAX;
+  LptValue *x = lpt_node_in (w->node, 0), *y = lpt_node_out (w->node);
+  gint rank = x->shape.rank;
+  gint64 axis = log ? LPT_ATTRS (w->node, LptLogSoftmaxAttrs)->axis : LPT_ATTRS (w->node, LptSoftMaxAttrs)->axis;
+  gint64 order[LPT_MAX_RANK];
+  axis += axis < 0 ? rank : 0;
+  LptTflLayout layout = rank > 2 && axis == 1 ? LPT_TFL_LAST : LPT_TFL_PLAIN;
+  /* The table's output has one scale. */
+  if (!w->real && y->quant != NULL
+      && (log ? y->quant->scale[0] != 0x1p-4 || y->quant->zero_point[0] != 127
+              : y->quant->scale[0] != (y->dtype == LPT_DTYPE_I16 ? 0x1p-15 : 0x1p-8)
+                    || y->quant->zero_point[0] != (y->dtype == LPT_DTYPE_I8 ? -128 : 0)))
+    w->real = TRUE;
+  gint in = lpt_tfl_w_in (w, 0, layout), out = lpt_tfl_w_out (w, 0, layout, 1), direct = out;
+  axis = lpt_tfl_w_axis ((gint) axis, rank, layout);
+  gboolean swap = axis != rank - 1 && w->error == NULL;
+  for (gint i = 0; i < rank; i++)
+    order[i] = i == axis ? rank - 1 : i == rank - 1 ? axis : i;
+  if (swap)
+    {
+      in = lpt_tfl_w_transpose (w, in, (guint) rank, order);
+      LptShape shape = lpt_tfl_w_get (w, in)->shape;
+      direct = lpt_tfl_w_like (w, "softmax", out, &shape);
+    }
+  LptTflWOp *op = lpt_tfl_w_op (w, code, 1, &in, direct);
+  if (!log)
+    lpt_tfl_w_set (op, LPT_TFL_REAL (SoftmaxOptions, beta, 1));
+  if (swap)
+    lpt_tfl_w_op (w, TFL_TRANSPOSE, 2, (gint[]) { direct, lpt_tfl_w_i32s (w, "back", (guint) rank, order) }, out);
+}
+
+/* x / max (sqrt (sum x^2), 1e-6) along the channels */
+void
+lpt_tfl_write_normalize_l2 (LptTflWriter *w, gint64 code)
+{
+  LptInts axes = { 0 };
+  gint rank = lpt_node_in (w->node, 0)->shape.rank;
+  if (!read_axes (w, &axes))
+    return;
+  LptTflLayout layout = axes.n == 1 && axes.v[0] == 1 && rank > 2 ? LPT_TFL_LAST : LPT_TFL_PLAIN;
+  if (axes.n != 1 || lpt_tfl_w_axis ((gint) axes.v[0], rank, layout) != rank - 1)
+    lpt_tfl_w_fail (w, "another axis than the channels");
+  lpt_ints_clear (&axes);
+  double gauge;
+  gint in = lpt_tfl_w_in_free (w, 0, layout, &gauge);
+  LptTflWOp *op = lpt_tfl_w_op (w, code, 1, &in, lpt_tfl_w_out (w, 0, layout, 1));
+  lpt_tfl_w_set (op, LPT_TFL_INT (L2NormOptions, fused_activation_function, TFL_ACT_NONE));
+}
+
+void
+lpt_tfl_write_lrn (LptTflWriter *w, gint64 code)
+{
+  const LptLrnAttrs *attrs = LPT_ATTRS (w->node, LptLrnAttrs);
+  LptInts axes = { 0 };
+  if (!read_axes (w, &axes))
+    return;
+  if (axes.n != 1 || axes.v[0] != 1 || attrs->size % 2 != 1)
+    lpt_tfl_w_fail (w, "another window than an odd one of channels");
+  lpt_ints_clear (&axes);
+  gint in = lpt_tfl_w_in (w, 0, LPT_TFL_LAST);
+  LptTflWOp *op = lpt_tfl_w_op (w, code, 1, &in, lpt_tfl_w_out (w, 0, LPT_TFL_LAST, 1));
+  lpt_tfl_w_set (op, LPT_TFL_INT (LocalResponseNormalizationOptions, radius, (attrs->size - 1) / 2));
+  lpt_tfl_w_set (op, LPT_TFL_REAL (LocalResponseNormalizationOptions, bias, attrs->bias));
+  lpt_tfl_w_set (op, LPT_TFL_REAL (LocalResponseNormalizationOptions, alpha, attrs->alpha / (double) attrs->size));
+  lpt_tfl_w_set (op, LPT_TFL_REAL (LocalResponseNormalizationOptions, beta, attrs->beta));
+}
+
+/* (x - mean) / sqrt (variance + eps) */
+void
+lpt_tfl_write_mvn (LptTflWriter *w, gint64 code)
+{
+  const LptMvnAttrs *attrs = LPT_ATTRS (w->node, LptMvnAttrs);
+  LptTflLayout layout = layout_of (w);
+  gint rank = lpt_node_in (w->node, 0)->shape.rank;
+  LptInts axes = { 0 };
+  w->real = TRUE;
+  if (lpt_node_in (w->node, 1) == NULL || attrs->eps_mode != LPT_EPS_INSIDE_SQRT)
+    lpt_tfl_w_fail (w, "an older form");
+  if (w->error != NULL || !read_axes (w, &axes))
+    return;
+  gint x = lpt_tfl_w_in (w, 0, layout);
+  LptShape small = w->error == NULL ? lpt_tfl_w_get (w, x)->shape : (LptShape) { 0 };
+  for (guint i = 0; i < axes.n; i++)
+    {
+      axes.v[i] = lpt_tfl_w_axis ((gint) axes.v[i], rank, layout);
+      small.dims[axes.v[i]] = 1;
+    }
+  gint list = lpt_tfl_w_i32s (w, "axes", axes.n, axes.v), mean = lpt_tfl_w_like (w, "mean", x, &small);
+  lpt_ints_clear (&axes);
+  lpt_tfl_w_set (lpt_tfl_w_op (w, TFL_MEAN, 2, (gint[]) { x, list }, mean),
+                 LPT_TFL_INT (ReducerOptions, keep_dims, TRUE));
+  if (!attrs->normalize_variance)
+    {
+      lpt_tfl_w_op (w, TFL_SUB, 2, (gint[]) { x, mean }, lpt_tfl_w_out (w, 0, layout, 1));
+      return;
+    }
+  gint centred = lpt_tfl_w_step (w, TFL_SUB, "centred", x, 2, (gint[]) { x, mean });
+  gint square = lpt_tfl_w_step (w, TFL_MUL, "square", x, 2, (gint[]) { centred, centred });
+  gint variance = lpt_tfl_w_like (w, "variance", x, &small);
+  lpt_tfl_w_set (lpt_tfl_w_op (w, TFL_MEAN, 2, (gint[]) { square, list }, variance),
+                 LPT_TFL_INT (ReducerOptions, keep_dims, TRUE));
+  gint v = lpt_tfl_w_step (w, TFL_ADD, "eps", variance, 2,
+                           (gint[]) { variance, lpt_tfl_w_f32 (w, "epsilon", attrs->eps) });
+  v = lpt_tfl_w_step (w, TFL_RSQRT, "rsqrt", variance, 1, &v);
+  lpt_tfl_w_op (w, TFL_MUL, 2, (gint[]) { centred, v }, lpt_tfl_w_out (w, 0, layout, 1));
+}
+
+void
+lpt_tfl_write_batch_norm (LptTflWriter *w, gint64 code)
+{
+  lpt_tfl_w_fail (w, "a batch normalisation that was not folded: lptc transform does that");
+}
+
+/* --- resizing ---------------------------------------------------------------------------------------- */
+
+/* Which of the file's coordinates; FALSE: others. */
+static gboolean
+coordinates (const LptInterpolateAttrs *a, gboolean nearest, gboolean *corners, gboolean *half)
+{
+  gint mode = a->coordinate_transformation_mode;
+  *corners = mode == LPT_COORD_ALIGN_CORNERS;
+  *half = mode == LPT_COORD_TF_HALF_PIXEL_FOR_NN || (mode == LPT_COORD_HALF_PIXEL && !nearest);
+  if (!*corners && !*half && mode != LPT_COORD_ASYMMETRIC)
+    return FALSE;
+  return !nearest
+         || (*corners ? a->nearest_mode == LPT_NEAREST_ROUND_PREFER_CEIL : a->nearest_mode == LPT_NEAREST_FLOOR);
+}
+
+/* Both for whole factors: the cell that the centre of a pixel lies in. */
+static gboolean
+is_whole_upsampling (LptTflWriter *w, const LptInterpolateAttrs *a)
+{
+  const LptShape *in = &lpt_node_in (w->node, 0)->shape, *out = &lpt_node_out (w->node)->shape;
+  for (gint i = 2; i < 4; i++)
+    if (in->dims[i] < 1 || out->dims[i] < 1 || out->dims[i] % in->dims[i] != 0)
+      return FALSE;
+  return a->coordinate_transformation_mode == LPT_COORD_HALF_PIXEL || a->nearest_mode == LPT_NEAREST_FLOOR;
+}
+
+void
+lpt_tfl_write_resize (LptTflWriter *w, gint64 code)
+{
+  const LptInterpolateAttrs *a = LPT_ATTRS (w->node, LptInterpolateAttrs);
+  LptValue *x = lpt_node_in (w->node, 0), *y = lpt_node_out (w->node);
+  const gboolean modern = w->node->opset == 0 || w->node->opset >= 4;      /* with a mode of coordinates */
+  gboolean nearest = a->mode == LPT_INTERPOLATE_NEAREST;
+  gboolean linear = a->mode == LPT_INTERPOLATE_LINEAR_ONNX || a->mode == LPT_INTERPOLATE_LINEAR;
+  gboolean corners = FALSE, half = FALSE, known = modern && coordinates (a, nearest, &corners, &half);
+  gint rank = x->shape.rank;
+  double gauge;
+  if (!known && nearest && rank == 4 && modern && is_whole_upsampling (w, a))
+    known = TRUE;
+  if (rank != 4 || !known || !(nearest || linear) || a->antialias || a->pads_begin.n + a->pads_end.n > 0
+      || y->shape.dims[1] != x->shape.dims[1] || y->shape.dims[2] < 0 || y->shape.dims[3] < 0)
+    lpt_tfl_w_fail (w, "this mode of resizing");
+  gint in[2] = { lpt_tfl_w_in_free (w, 0, LPT_TFL_LAST, &gauge), -1 };
+  if (w->error != NULL)
+    return;
+  in[1] = lpt_tfl_w_i32s (w, "size", 2, y->shape.dims + 2);
+  LptTflWOp *op = lpt_tfl_w_op (w, nearest ? TFL_RESIZE_NEAREST_NEIGHBOR : TFL_RESIZE_BILINEAR, 2, in,
+                                lpt_tfl_w_out (w, 0, LPT_TFL_LAST, gauge));
+  if (nearest)
+    {
+      lpt_tfl_w_set (op, LPT_TFL_INT (ResizeNearestNeighborOptions, align_corners, corners));
+      lpt_tfl_w_set (op, LPT_TFL_INT (ResizeNearestNeighborOptions, half_pixel_centers, half));
+    }
+  else
+    {
+      lpt_tfl_w_set (op, LPT_TFL_INT (ResizeBilinearOptions, align_corners, corners));
+      lpt_tfl_w_set (op, LPT_TFL_INT (ResizeBilinearOptions, half_pixel_centers, half));
+    }
+  lpt_tfl_w_need (op, half || (nearest && corners) ? 3 : 1);
+}

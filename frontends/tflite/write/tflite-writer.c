@@ -1,0 +1,285 @@
+/* tflite-writer.c - from a graph to a TensorFlow Lite model: nodes in order, each by its row
+ *
+ * A node whose integers the operator has no kernel for is written in real numbers between DEQUANTIZE and QUANTIZE.
+ * Inputs and outputs have the graph's names, types, shapes and order of axes. A graph that nothing changed since it
+ * was read from a .tflite file is written as that file (tflite-origin.c).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/tflite/write/tflite-writer.h"
+
+#include "frontends/tflite/tflite-origin.h"
+#include "ir/lpt-memory.h"
+
+#include <lpt/lpt-body.h>
+#include <lpt/lpt-out-file.h>
+#include <lpt/lpt-tflite.h>
+
+enum { F = 1, I8 = 2, U8 = 4, I16 = 8, I32 = 16, I64 = 32, B = 64 };
+
+typedef struct
+{
+  LptOp           op;
+  gint64          code;
+  LptTflWriteFunc write;
+  guint           types;    /* 0: any */
+} Row;
+
+static const Row rows[] = {
+#define TFL_OP(number, NAME, map, argument, OP, write, types) { LPT_OP_##OP, number, lpt_tfl_write_##write, types },
+#define TFL_MADE(OP, write) { LPT_OP_##OP, -1, lpt_tfl_write_##write, 0 },
+#include "frontends/tflite/tflite-ops.def"
+};
+
+static const Row *
+find_row (LptOp op)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (rows) && op != LPT_OP_NONE; i++)
+    if (rows[i].op == op)
+      return &rows[i];
+  return NULL;
+}
+
+static guint
+type_bit (LptDType dtype)
+{
+  switch ((guint) dtype)
+    {
+    case LPT_DTYPE_I8:
+      return I8;
+    case LPT_DTYPE_U8:
+      return U8;
+    case LPT_DTYPE_I16:
+      return I16;
+    case LPT_DTYPE_I32:
+      return I32;
+    case LPT_DTYPE_I64:
+      return I64;
+    case LPT_DTYPE_BOOL:
+      return B;
+    default:
+      return lpt_dtype_is_real (dtype) ? F : 0;
+    }
+}
+
+/* Do the codes of @node have a kernel: one type in and out (weights beside 16 bits have 8), one scale but in weights?
+   */
+static gboolean
+runs_on_codes (const Row *row, LptNode *node)
+{
+  LptValue *y = lpt_node_out (node);
+  if (y->quant == NULL && y->dtype != LPT_DTYPE_BOOL && !lpt_dtype_is_integer (y->dtype))
+    return FALSE;
+  if (y->quant != NULL && ((type_bit (y->dtype) & row->types) == 0 || lpt_tfl_w_is_spelled (y)))
+    return FALSE;
+  for (guint i = 0; i < node->n_in; i++)
+    {
+      LptValue *x = lpt_node_in (node, i);
+      if (x == NULL || x->quant == NULL || x->dtype == LPT_DTYPE_I32 || x->dtype == LPT_DTYPE_I64)
+        continue;
+      gboolean is_weight = i == 1 && x->producer->data != NULL;
+      if ((type_bit (x->dtype) & row->types) == 0 || (x->quant->n > 1 && !is_weight) || lpt_tfl_w_is_spelled (x))
+        return FALSE;
+      if (y->quant != NULL && x->dtype != y->dtype && !(is_weight && y->dtype == LPT_DTYPE_I16))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+is_quantized (LptNode *node)
+{
+  for (guint i = 0; i < node->n_in; i++)
+    if (lpt_node_in (node, i) != NULL && lpt_node_in (node, i)->quant != NULL)
+      return TRUE;
+  return node->n_out > 0 && lpt_node_out (node)->quant != NULL;
+}
+
+static void
+write_node (LptTflWriter *w, LptNode *node)
+{
+  const Row *row = find_row (node->op);
+  w->node = node;
+  w->real = row != NULL && row->types != 0 && node->op != LPT_OP_QUANTIZE && node->op != LPT_OP_DEQUANTIZE
+            && is_quantized (node) && !runs_on_codes (row, node);
+  if (row == NULL)
+    lpt_tfl_w_fail (w, "no operator does this");
+  else
+    row->write (w, row->code);
+  if (w->error == NULL)
+    lpt_tfl_w_flush (w);
+  w->real = FALSE;
+  w->node = NULL;
+}
+
+/* --- subgraphs --------------------------------------------------------------- */
+
+static void
+free_tensor (gpointer data)
+{
+  LptTflWTensor *t = data;
+  g_free (t->name);
+  lpt_quant_unref (t->quant);
+  g_clear_pointer (&t->data, lpt_tensor_unref);
+  g_free (t);
+}
+
+static void
+free_op (gpointer data)
+{
+  LptTflWOp *op = data;
+  g_array_unref (op->in);
+  g_array_unref (op->out);
+  g_array_unref (op->slots);
+  g_clear_pointer (&op->custom, g_bytes_unref);
+  g_free (op);
+}
+
+static void
+free_graph (gpointer data)
+{
+  LptTflWGraph *graph = data;
+  g_free (graph->name);
+  g_ptr_array_unref (graph->tensors);
+  g_ptr_array_unref (graph->ops);
+  g_array_unref (graph->inputs);
+  g_array_unref (graph->outputs);
+  g_hash_table_unref (graph->taken);
+  g_free (graph);
+}
+
+LptTflWGraph *
+lpt_tfl_w_new_graph (LptTflWriter *w, const char *name)
+{
+  LptTflWGraph *graph = g_new0 (LptTflWGraph, 1);
+  graph->name = g_strdup (name);
+  graph->tensors = g_ptr_array_new_with_free_func (free_tensor);
+  graph->ops = g_ptr_array_new_with_free_func (free_op);
+  graph->inputs = g_array_new (FALSE, FALSE, sizeof (gint32));
+  graph->outputs = g_array_new (FALSE, FALSE, sizeof (gint32));
+  graph->taken = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_ptr_array_add (w->graphs, graph);
+  return graph;
+}
+
+static void
+write_inputs (LptTflWriter *w, LptGraph *graph)
+{
+  for (guint i = 0; i < graph->parameters->len && w->error == NULL; i++)
+    {
+      LptNode *node = g_ptr_array_index (graph->parameters, i);
+      w->node = node;
+      gint tensor = lpt_tfl_w_out (w, 0, LPT_TFL_PLAIN, 1);
+      g_array_append_val (w->to->inputs, tensor);
+      w->node = NULL;
+    }
+}
+
+static gboolean
+is_port (const GArray *list, gint tensor)
+{
+  for (guint i = 0; i < list->len; i++)
+    if (g_array_index (list, gint32, i) == tensor)
+      return TRUE;
+  return FALSE;
+}
+
+/* The tensor of an output: of its own, under its name. Names of others make room. */
+static gint
+output_tensor (LptTflWriter *w, LptNode *result)
+{
+  const char *name = lpt_result_name (result);
+  gint tensor = lpt_tfl_w_value (w, lpt_node_in (result, 0), LPT_TFL_PLAIN);
+  if (w->error != NULL)
+    return -1;
+  LptTflWTensor *t = lpt_tfl_w_get (w, tensor);
+  if (t->data != NULL || is_port (w->to->inputs, tensor) || is_port (w->to->outputs, tensor))
+    {
+      LptShape shape = t->shape;
+      g_autoptr (LptQuant) quant = lpt_quant_ref (t->quant);
+      tensor = lpt_tfl_w_reshape (w, tensor, &shape, quant, -1);
+      t = lpt_tfl_w_get (w, tensor);
+    }
+  if (w->error != NULL || g_str_equal (t->name, name))
+    return tensor;
+  for (guint i = 0; i < w->to->tensors->len; i++)
+    {
+      LptTflWTensor *other = g_ptr_array_index (w->to->tensors, i);
+      if (!g_str_equal (other->name, name) || is_port (w->to->inputs, (gint) i) || is_port (w->to->outputs, (gint) i))
+        continue;
+      g_free (other->name);
+      other->name = g_strconcat (name, "/inner", NULL);
+    }
+  g_free (t->name);
+  t->name = g_strdup (name);
+  return tensor;
+}
+
+gint
+lpt_tfl_w_graph (LptTflWriter *w, LptGraph *graph, const char *name)
+{
+  LptTflWGraph *around = w->to;
+  g_autoptr (GPtrArray) order = lpt_graph_order (graph, w->error == NULL ? &w->error : NULL);
+  gint number = (gint) w->graphs->len;
+  if (w->error != NULL)
+    return -1;
+  w->to = lpt_tfl_w_new_graph (w, name);
+  write_inputs (w, graph);
+  for (guint i = 0; i < order->len && w->error == NULL; i++)
+    {
+      LptNode *node = g_ptr_array_index (order, i);
+      gboolean own = node->op != LPT_OP_PARAMETER && node->op != LPT_OP_RESULT && node->data == NULL;
+      if (own && !(node->flags & LPT_NODE_DEAD) && !g_hash_table_contains (w->done, node))
+        write_node (w, node);
+    }
+  for (guint i = 0; i < graph->results->len && w->error == NULL; i++)
+    {
+      gint tensor = output_tensor (w, g_ptr_array_index (graph->results, i));
+      g_array_append_val (w->to->outputs, tensor);
+    }
+  if (w->error == NULL)
+    lpt_tfl_w_prune (w->to);
+  w->to = around;
+  return w->error == NULL ? number : -1;
+}
+
+/* --- files ------------------------------------------------------------------- */
+
+GBytes *
+lpt_tflite_serialise (LptGraph *graph, guint flags, GError **error)
+{
+  GBytes *bytes = (flags & LPT_TFLITE_ANEW) == 0 ? lpt_tfl_origin (graph) : NULL;
+  guint mark = lpt_memory_mark ();
+  if (bytes != NULL)
+    return bytes;
+  g_autoptr (LptGraph) copy = lpt_graph_copy (graph);
+  LptTflWriter w = { .graph = copy };
+  lpt_tfl_w_fold (copy);
+  w.graphs = g_ptr_array_new_with_free_func (free_graph);
+  w.places = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  w.done = g_hash_table_new (NULL, NULL);
+  w.pending = g_array_new (FALSE, FALSE, sizeof (LptTflPending));
+  w.first_values = g_ptr_array_new ();
+  lpt_tfl_w_graph (&w, copy, copy->name);
+  lpt_tfl_w_first_values (&w);
+  if (!lpt_memory_check (mark, error))
+    g_clear_error (&w.error);
+  else if (w.error != NULL)
+    g_propagate_error (error, g_steal_pointer (&w.error));
+  else
+    bytes = lpt_tfl_w_serialise (&w, (flags & LPT_TFLITE_BUFFERS_BEHIND) != 0, error);
+  g_ptr_array_unref (w.first_values);
+  g_array_unref (w.pending);
+  g_hash_table_unref (w.done);
+  g_hash_table_unref (w.places);
+  g_ptr_array_unref (w.graphs);
+  return bytes;
+}
+
+gboolean
+lpt_tflite_save (LptGraph *graph, const char *path, guint flags, GError **error)
+{
+  g_autoptr (GBytes) bytes = lpt_tflite_serialise (graph, flags, error);
+  return bytes != NULL && lpt_out_file_text (path, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), error);
+}

@@ -1,0 +1,153 @@
+#!/usr/bin/python3
+"""Models written as .tflite: equal here and in TensorFlow Lite, and to what was read.
+
+test-tflite-write.py LPTC REWRITE SHARED; REWRITE is rewrite-tflite. With $TFLITE_LIB (libtensorflowlite_c.so 2.9) its results are
+compared, too. Prints TAP; without numpy or SHARED/models it is skipped.
+
+- A .tflite that nobody changed is written as it is, byte for byte.
+- Written from its nodes it gives the same bytes: single operators of cases.py, whole networks, constants behind the FlatBuffer.
+- ONNX and OpenVINO IR, float and with Q/DQ: integers bit for bit, floats within 1e-5, no TRANSPOSE between convolutions.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import filecmp
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+except ImportError:
+    print("1..0 # SKIP numpy is not there")
+    sys.exit(77)
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from cases import cases
+from peer import describe, difference, load_library, own, peer
+
+# Known to differ: operators by test-tflite-ops.py; UNPACK of booleans becomes a SPLIT, which 2.9 has not for them.
+KNOWN = {"TRANSPOSE_CONV/i16/0", "UNPACK/bool/0"}
+
+NETWORKS = """tflite-audio-model-float tflite-automl-labeler-quant tflite-conformer tflite-coral-head-layers tflite-deeplabv3
+tflite-deeplabv3-dm05-quant tflite-dtln tflite-esphome-hey-jarvis-v1 tflite-esphome-okay-nabu tflite-kwt1 tflite-litert-ff
+tflite-mcunet-vww tflite-mlperf-tiny tflite-mnist-lenet-300-100 tflite-mobilenet-v1-025-224 tflite-mobilenet-v1-05-160-quant
+tflite-mobilenet-v2-ptq tflite-movie-review tflite-resnet-large-cifar10 tflite-split-concat tflite-str-ww""".split()
+
+# Others as .tflite, and how many TRANSPOSE they may have: at the borders and before a flattening Reshape.
+OTHERS = [
+    ("onnx-qdq-ultraface-rfb320/model.onnx", 9), ("onnx-qdq-ultraface-rfb320/fp32.onnx", 9), ("onnx-qdq-ultraface-slim320/model.onnx", 9),
+    ("onnx-fp32-mnist-cntk/mnist.onnx", 2), ("onnx-qdq-mnist/fp32.onnx", 2), ("ir-open-closed-eye-0001/open-closed-eye.onnx", 2),
+    ("ir-fp16-squeezenet1.1/squeezenet1.1_224.onnx", 2), ("onnx-dynquant-mnist-mlp/model.onnx", 0),
+    ("onnx-dynquant-mnist-mlp/model_quantized.onnx", 0),
+]
+
+
+class Tap:
+    def __init__(self):
+        self.n = self.bad = 0
+
+    def say(self, name, problem):
+        self.n += 1
+        self.bad += problem is not None
+        print("%s %d %s%s" % ("not ok" if problem else "ok", self.n, name, " # " + problem if problem else ""), flush=True)
+
+
+def worst(got, want):
+    if got is None or isinstance(got, str):
+        return got or "TensorFlow Lite refuses it"
+    return next((d for d in (difference(g, w) for g, w in zip(got, want)) if d), None)
+
+
+def run_both(lptc, lib, before, after):
+    """Drawn inputs through the model, and through what was made of it."""
+    inputs, outputs = describe(lptc, after)
+    arrays = draw(inputs)
+    names = [i[0] for i in inputs]
+    with open(after, "rb") as f:
+        data = f.read()
+    got = own(lptc, data, arrays, names, outputs, [])
+    if isinstance(got, str):
+        return got
+    if before is not None:
+        with open(before, "rb") as f:
+            problem = worst(own(lptc, f.read(), arrays, names, outputs, []), got)
+        if problem:
+            return "not as before: " + problem
+    problem = worst(peer(lib, data, arrays), got) if lib is not None else None
+    return "TensorFlow Lite: " + problem if problem else None
+
+
+def draw(inputs):
+    rng = np.random.default_rng(0)
+    arrays = []
+    for _, dtype, shape in inputs:
+        if dtype.kind == "f":
+            arrays.append(rng.uniform(-1, 1, shape).astype(dtype))
+        elif dtype.itemsize > 2:
+            arrays.append(rng.integers(0, 3, shape).astype(dtype))
+        else:
+            arrays.append(rng.integers(*((0, 2) if dtype.kind == "b" else (0, 127)), shape).astype(dtype))
+    return arrays
+
+
+def test_operators(tap, lptc, rewrite, lib, tmp):
+    refused = []
+    for name, data, inputs, outputs, expected in cases():
+        arrays, names = [i[1] for i in inputs], [i[0] for i in inputs]
+        before, after = tmp + "/a.tflite", tmp + "/b.tflite"
+        with open(before, "wb") as f:
+            f.write(data)
+        run = subprocess.run([rewrite, before, after], capture_output=True, text=True)
+        if run.returncode == 1 and "unsupported" in run.stderr:
+            refused.append(name)
+            continue
+        if run.returncode:
+            tap.say(name, run.stderr.strip() or "exit %d" % run.returncode)
+            continue
+        want = own(lptc, data, arrays, names, outputs, [])
+        with open(after, "rb") as f:
+            new = f.read()
+        problem = want if isinstance(want, str) else worst(own(lptc, new, arrays, names, outputs, []), want)
+        if problem is None and lib is not None and expected is None and peer(lib, data, arrays) is not None:
+            problem = worst(peer(lib, new, arrays), peer(lib, data, arrays))
+        if name not in KNOWN:
+            tap.say(name, problem)
+    print("# refused by name: %s" % " ".join(refused))
+
+
+def main():
+    lptc, rewrite, shared = sys.argv[1:4]
+    models = os.path.join(shared, "models")
+    lib = load_library()
+    if not os.path.isdir(models):
+        print("1..0 # SKIP %s is not there" % models)
+        sys.exit(77)
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as tmp:
+        test_operators(tap, lptc, rewrite, lib, tmp)
+        out = tmp + "/out.tflite"
+        for folder in NETWORKS:
+            for name in sorted(f for f in os.listdir(os.path.join(models, folder)) if f.endswith(".tflite")):
+                path = os.path.join(models, folder, name)
+                run = subprocess.run([lptc, "transform", path, "-o", out], capture_output=True, text=True)
+                same = run.returncode == 0 and filecmp.cmp(path, out, shallow=False)
+                tap.say("%s/%s kept" % (folder, name), None if same else run.stderr.strip() or "other bytes")
+                for flags in ([], ["--behind"]):
+                    run = subprocess.run([rewrite, path, out] + flags, capture_output=True, text=True)
+                    # 2.9 does not know of buffers behind the FlatBuffer.
+                    problem = run.stderr.strip() if run.returncode else run_both(lptc, None if flags else lib, path, out)
+                    tap.say(" ".join(["%s/%s anew" % (folder, name)] + flags), problem)
+        for name, transposes in OTHERS:
+            run = subprocess.run([lptc, "transform", os.path.join(models, name), "-o", out], capture_output=True, text=True)
+            problem = run.stderr.strip() if run.returncode else run_both(lptc, lib, None, out)
+            if problem is None:
+                text = subprocess.run([lptc, "print", out], capture_output=True, text=True).stdout
+                n = sum(1 for line in text.splitlines() if "/transposed = Transpose(" in line)
+                problem = "%d TRANSPOSE, not at most %d" % (n, transposes) if n > transposes else None
+            tap.say(name, problem)
+    print("1..%d" % tap.n)
+    sys.exit(tap.bad > 0)
+
+
+main()
