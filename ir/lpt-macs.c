@@ -1,6 +1,6 @@
 /* lpt-macs.c - how many multiply-accumulates an op is, from the shapes of its inputs and its output
  *
- * One row per op that sums products, with its function; elementwise arithmetic counts as none.
+ * Of ops that sum products; elementwise arithmetic counts as none.
  *
  *   convolution       each output (transposed: each input) meets the weights of its channel
  *   matrix product    each output is a sum along the axis that both inputs share
@@ -12,8 +12,6 @@
 
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-work.h>
-
-typedef gint64 (*MacsFunc) (const LptNode *node, const LptShape *x, const LptShape *w, const LptShape *y);
 
 static gint64
 product (const LptShape *shape,
@@ -34,37 +32,21 @@ last (const LptShape *shape)
   return shape->rank < 1 ? 1 : shape->dims[shape->rank - 1];
 }
 
+/* Each output, transposed each input, meets the weights of its channel. */
 static gint64
 macs_of_convolution (const LptNode  *node,
                      const LptShape *x,
                      const LptShape *w,
                      const LptShape *y)
 {
-  return product (y, 0) * product (w, 1);
-}
+  const guint32 flags = node->info->flags;
 
-static gint64
-macs_of_group_convolution (const LptNode  *node,
-                           const LptShape *x,
-                           const LptShape *w,
-                           const LptShape *y)
-{
-  return product (y, 0) * product (w, 2);
-}
-
-static gint64
-macs_of_backprop (const LptNode  *node,
-                  const LptShape *x,
-                  const LptShape *w,
-                  const LptShape *y)
-{
-  return product (x, 0) * product (w, node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA ? 2 : 1);
+  return product ((flags & LPT_OP_F_TRANSPOSED) != 0 ? x : y, 0) * product (w, (flags & LPT_OP_F_GROUPED) != 0 ? 2 : 1);
 }
 
 static gint64
 macs_of_matmul (const LptNode  *node,
                 const LptShape *x,
-                const LptShape *w,
                 const LptShape *y)
 {
   gboolean transposed = LPT_ATTRS (node, LptMatMulAttrs)->transpose_a && x->rank > 1;
@@ -74,8 +56,7 @@ macs_of_matmul (const LptNode  *node,
 
 /* @x: queries [..., L, E], @w: keys [..., S, E], @y: [..., L, V]. */
 static gint64
-macs_of_attention (const LptNode  *node,
-                   const LptShape *x,
+macs_of_attention (const LptShape *x,
                    const LptShape *w,
                    const LptShape *y)
 {
@@ -89,58 +70,12 @@ macs_of_attention (const LptNode  *node,
 }
 
 static gint64
-macs_of_recurrent (const LptShape *x,
-                   gint64          gates,
+macs_of_recurrent (const LptNode  *node,
+                   const LptShape *x,
                    const LptShape *y)
 {
-  return product (y, 0) * gates * (last (x) + last (y));
+  return product (y, 0) * lpt_node_recurrent_gates (node) * (last (x) + last (y));
 }
-
-static gint64
-macs_of_lstm (const LptNode  *node,
-              const LptShape *x,
-              const LptShape *w,
-              const LptShape *y)
-{
-  return macs_of_recurrent (x, 4, y);
-}
-
-static gint64
-macs_of_gru (const LptNode  *node,
-             const LptShape *x,
-             const LptShape *w,
-             const LptShape *y)
-{
-  return macs_of_recurrent (x, 3, y);
-}
-
-static gint64
-macs_of_rnn (const LptNode  *node,
-             const LptShape *x,
-             const LptShape *w,
-             const LptShape *y)
-{
-  return macs_of_recurrent (x, 1, y);
-}
-
-static const struct
-{
-  LptOp    op;
-  MacsFunc macs;
-} rows[] = {
-  { LPT_OP_CONVOLUTION,                     macs_of_convolution },
-  { LPT_OP_GROUP_CONVOLUTION,               macs_of_group_convolution },
-  { LPT_OP_CONVOLUTION_BACKPROP_DATA,       macs_of_backprop },
-  { LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA, macs_of_backprop },
-  { LPT_OP_MATMUL,                          macs_of_matmul },
-  { LPT_OP_SCALED_DOT_PRODUCT_ATTENTION,    macs_of_attention },
-  { LPT_OP_LSTM_CELL,                       macs_of_lstm },
-  { LPT_OP_LSTM_SEQUENCE,                   macs_of_lstm },
-  { LPT_OP_GRU_CELL,                        macs_of_gru },
-  { LPT_OP_GRU_SEQUENCE,                    macs_of_gru },
-  { LPT_OP_RNN_CELL,                        macs_of_rnn },
-  { LPT_OP_RNN_SEQUENCE,                    macs_of_rnn },
-};
 
 gint64
 lpt_node_macs_for (const LptNode  *node,
@@ -148,11 +83,16 @@ lpt_node_macs_for (const LptNode  *node,
                    const LptShape *w,
                    const LptShape *y)
 {
-  guint i;
+  const guint32 flags = node->info->flags;
 
-  for (i = 0; i < G_N_ELEMENTS (rows); i++)
-    if (rows[i].op == node->op)
-      return lpt_shape_is_static (x) && lpt_shape_is_static (w) && lpt_shape_is_static (y) ? rows[i].macs (node, x, w, y) : -1;
+  if ((flags & (LPT_OP_F_WEIGHTED | LPT_OP_F_RECURRENT)) == 0 && node->op != LPT_OP_SCALED_DOT_PRODUCT_ATTENTION)
+    return 0;
+  if (!lpt_shape_is_static (x) || !lpt_shape_is_static (w) || !lpt_shape_is_static (y))
+    return -1;
+  if ((flags & LPT_OP_F_RECURRENT) != 0)
+    return macs_of_recurrent (node, x, y);
+  if (node->op == LPT_OP_MATMUL)
+    return macs_of_matmul (node, x, y);
 
-  return 0;
+  return (flags & LPT_OP_F_WEIGHTED) != 0 ? macs_of_convolution (node, x, w, y) : macs_of_attention (x, w, y);
 }

@@ -50,6 +50,32 @@ lpt_op_find (const char *name)
   return NULL;
 }
 
+const LptOpInfo *
+lpt_op_find_short (const char *name)
+{
+  static const struct { const char *name; LptOp op; } names[] =
+  {
+#define LPT_OP_NAME(name, op) { name, LPT_OP_##op },
+#include "ir/lpt-op-names.def"
+#undef LPT_OP_NAME
+  };
+  g_auto (GStrv) words = g_strsplit_set (name, "_-", 0);
+  g_autofree char *bare = g_strjoinv ("", words);
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (names); i++)
+    if (g_ascii_strcasecmp (bare, names[i].name) == 0)
+      return &ops[names[i].op];
+
+  return lpt_op_find (bare);
+}
+
+guint
+lpt_op_n_bodies (const LptOpInfo *info)
+{
+  return (info->flags & LPT_OP_F_BODY) == 0 ? 0 : info->op == LPT_OP_IF ? 2 : 1;
+}
+
 guint
 lpt_op_version (const LptOpInfo *info,
                 guint            opset)

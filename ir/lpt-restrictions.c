@@ -57,19 +57,14 @@ lpt_quant_rules_from_name (const char    *name,
 LptFloats *
 lpt_node_bias_rest (LptNode *node)
 {
-  switch ((guint) node->op)
-    {
-    case LPT_OP_CONVOLUTION:
-    case LPT_OP_GROUP_CONVOLUTION:
-      return &LPT_ATTRS (node, LptConvAttrs)->bias_rest;
-    case LPT_OP_CONVOLUTION_BACKPROP_DATA:
-    case LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA:
-      return &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest;
-    case LPT_OP_MATMUL:
-      return &LPT_ATTRS (node, LptMatMulAttrs)->bias_rest;
-    default:
-      return NULL;
-    }
+  const guint32 flags = node->info->flags;
+
+  if ((flags & LPT_OP_F_WEIGHTED) == 0)
+    return NULL;
+  if (node->op == LPT_OP_MATMUL)
+    return &LPT_ATTRS (node, LptMatMulAttrs)->bias_rest;
+
+  return (flags & LPT_OP_F_TRANSPOSED) != 0 ? &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest : &LPT_ATTRS (node, LptConvAttrs)->bias_rest;
 }
 
 const LptOpRestriction *
@@ -307,7 +302,7 @@ check_remainders (Check *check)
 
   if (rest != NULL && rest->n > 0)
     breaks (check, 2, "a real remainder beside the int32 bias");
-  if ((node->op == LPT_OP_ADD || node->op == LPT_OP_SUBTRACT || node->op == LPT_OP_MULTIPLY)
+  if ((node->info->flags & LPT_OP_F_SHIFTED) != 0
       && LPT_ATTRS (node, LptBinaryAttrs)->shift.n > 0)
     breaks (check, LPT_PORT_OUT, "a real constant is added before the rounding");
 }

@@ -385,7 +385,7 @@ static void
 check_bodies (Check   *check,
               LptNode *node)
 {
-  guint n = node->op == LPT_OP_IF ? 2 : node->op == LPT_OP_LOOP || node->op == LPT_OP_TENSOR_ITERATOR ? 1 : 0;
+  guint n = lpt_op_n_bodies (node->info);
 
   if (lpt_node_n_bodies (node) != n && node->op != LPT_OP_CUSTOM)
     complain (check, node, "has %u bodies, not %u", lpt_node_n_bodies (node), n);

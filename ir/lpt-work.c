@@ -39,40 +39,24 @@ lpt_node_is_layer (const LptNode *node)
 
 /* --- element types --- */
 
-static gboolean
-is_weighted (const LptNode *node)
+guint
+lpt_node_recurrent_gates (const LptNode *node)
 {
-  switch (node->op)
-    {
-    case LPT_OP_CONVOLUTION:
-    case LPT_OP_GROUP_CONVOLUTION:
-    case LPT_OP_CONVOLUTION_BACKPROP_DATA:
-    case LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA:
-    case LPT_OP_DEFORMABLE_CONVOLUTION:
-    case LPT_OP_MATMUL:
-      return TRUE;
-    default:
-      return FALSE;
-    }
+  if ((node->info->flags & LPT_OP_F_RECURRENT) == 0)
+    return 0;
+  if (node->op == LPT_OP_LSTM_CELL || node->op == LPT_OP_LSTM_SEQUENCE)
+    return 4;
+
+  return node->op == LPT_OP_GRU_CELL || node->op == LPT_OP_GRU_SEQUENCE ? 3 : 1;
 }
 
 guint
 lpt_node_recurrent_weights (const LptNode *node)
 {
-  switch (node->op)
-    {
-    case LPT_OP_LSTM_SEQUENCE:
-      return 4;
-    case LPT_OP_LSTM_CELL:
-    case LPT_OP_GRU_SEQUENCE:
-    case LPT_OP_RNN_SEQUENCE:
-      return 3;
-    case LPT_OP_GRU_CELL:
-    case LPT_OP_RNN_CELL:
-      return 2;
-    default:
-      return 0;
-    }
+  const guint32 flags = node->info->flags;
+  const guint states = lpt_node_recurrent_gates (node) == 4 ? 2 : 1;
+
+  return (flags & LPT_OP_F_RECURRENT) == 0 ? 0 : 1 + states + ((flags & LPT_OP_F_SEQUENCE) != 0);
 }
 
 /* The codes that it multiplies, whatever its data are. */
@@ -93,7 +77,7 @@ lpt_node_first_operand (const LptNode *node)
 guint
 lpt_node_n_operands (const LptNode *node)
 {
-  if (is_weighted (node))
+  if ((node->info->flags & LPT_OP_F_WEIGHTED) != 0 || node->op == LPT_OP_DEFORMABLE_CONVOLUTION)
     return MIN (node->n_in, 2);
   if (node->op == LPT_OP_CONCAT || node->op == LPT_OP_EINSUM || ((node->info->flags & LPT_OP_F_ELEMENTWISE) && !(node->info->flags & LPT_OP_F_UNARY)))
     return node->n_in;

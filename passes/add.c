@@ -29,6 +29,7 @@
 
 #include "ir/lpt-fold.h"
 #include "passes/support/lpt-eltwise.h"
+#include "passes/support/lpt-layer.h"
 
 /* Behind a weighted operation an added constant is a bias, which runtimes want to see as such. */
 static gboolean
@@ -40,8 +41,7 @@ is_bias_of (LptNode  *add,
   if (add->flags & LPT_NODE_BIAS)
     return TRUE;
 
-  return node->op == LPT_OP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION ||
-         node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA ||
+  return lpt_node_is_convolution (node) ||
          (node->op == LPT_OP_MATMUL && (lpt_node_const_in (node, 0) != NULL || lpt_node_const_in (node, 1) != NULL));
 }
 

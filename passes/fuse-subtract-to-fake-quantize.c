@@ -17,6 +17,7 @@
  */
 
 #include "passes/support/lpt-fuse.h"
+#include "passes/support/lpt-layer.h"
 
 static gboolean
 feeds_convolution (LptNode *node)
@@ -24,15 +25,8 @@ feeds_convolution (LptNode *node)
   guint i;
 
   for (i = 0; i < lpt_value_n_uses (&node->out[0]); i++)
-    switch (lpt_value_use (&node->out[0], i)->node->op)
-      {
-      case LPT_OP_CONVOLUTION:
-      case LPT_OP_GROUP_CONVOLUTION:
-      case LPT_OP_CONVOLUTION_BACKPROP_DATA:
-        return TRUE;
-      default:
-        break;
-      }
+    if (lpt_node_is_convolution (lpt_value_use (&node->out[0], i)->node))
+      return TRUE;
 
   return FALSE;
 }

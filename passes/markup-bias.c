@@ -14,19 +14,9 @@
 #include "passes/core/lpt-markup.h"
 
 static gboolean
-is_weighted (LptNode *node)
+is_product_of_known_rank (const LptNode *node)
 {
-  switch (node->op)
-    {
-    case LPT_OP_CONVOLUTION:
-    case LPT_OP_GROUP_CONVOLUTION:
-    case LPT_OP_CONVOLUTION_BACKPROP_DATA:
-    case LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA:
-    case LPT_OP_MATMUL:
-      return node->out[0].shape.rank >= 0;
-    default:
-      return FALSE;
-    }
+  return (node->info->flags & LPT_OP_F_WEIGHTED) != 0 && node->out[0].shape.rank >= 0;
 }
 
 /* Is @index of the Add the result of a weighted operation, dequantized when that reads integers? */
@@ -38,13 +28,14 @@ follows_weighted (LptRewriter *rw,
   LptDequant dq;
   LptNode *node;
 
-  if (is_weighted (lpt_node_src (add, index)))
+  if (is_product_of_known_rank (lpt_node_src (add, index)))
     return TRUE;
   if (!lpt_layer_find (rw, add, index, &dq))
     return FALSE;
   node = dq.data->producer;
 
-  return is_weighted (node) && lpt_node_in (node, 0) != NULL && lpt_dtype_is_low (lpt_node_in (node, 0)->dtype);
+  return is_product_of_known_rank (node) && lpt_node_in (node, 0) != NULL
+         && lpt_dtype_is_low (lpt_node_in (node, 0)->dtype);
 }
 
 static void

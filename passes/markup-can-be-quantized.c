@@ -11,6 +11,7 @@
  */
 
 #include "passes/core/lpt-markup.h"
+#include "passes/support/lpt-layer.h"
 #include "passes/support/lpt-weightable.h"
 
 static void
@@ -20,20 +21,10 @@ mark (LptRewriter *rw,
   const char *problem = NULL;
   guint i;
 
-  switch (node->op)
-    {
-    case LPT_OP_CONVOLUTION:
-    case LPT_OP_GROUP_CONVOLUTION:
-    case LPT_OP_CONVOLUTION_BACKPROP_DATA:
-      problem = lpt_weights_static_problem (node, &lpt_rewriter_config (rw)->default_precisions);
-      break;
-    case LPT_OP_CONCAT:
-      if (node->out[0].shape.rank < 0)
-        problem = "its output has a dynamic rank";
-      break;
-    default:
-      break;
-    }
+  if (lpt_node_is_convolution (node))
+    problem = lpt_weights_static_problem (node, &lpt_rewriter_config (rw)->default_precisions);
+  else if (node->op == LPT_OP_CONCAT && node->out[0].shape.rank < 0)
+    problem = "its output has a dynamic rank";
   if (problem == NULL || lpt_config_vetoes (lpt_rewriter_config (rw), "markup-can-be-quantized", node))
     return;
   lpt_rewriter_decline (rw, node, "%s", problem);

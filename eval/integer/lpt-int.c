@@ -10,41 +10,9 @@
 
 static const struct { LptOp op; LptIntNew make; } makers[] =
 {
-  { LPT_OP_CONVOLUTION, lpt_int_conv_new },
-  { LPT_OP_GROUP_CONVOLUTION, lpt_int_conv_new },
-  { LPT_OP_CONVOLUTION_BACKPROP_DATA, lpt_int_deconv_new },
-  { LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA, lpt_int_deconv_new },
-  { LPT_OP_MATMUL, lpt_int_matmul_new },
-  { LPT_OP_ADD, lpt_int_add_new },
-  { LPT_OP_SUBTRACT, lpt_int_add_new },
-  { LPT_OP_MULTIPLY, lpt_int_mul_new },
-  { LPT_OP_MAXIMUM, lpt_int_extreme_new },
-  { LPT_OP_MINIMUM, lpt_int_extreme_new },
-  { LPT_OP_SQUARED_DIFFERENCE, lpt_int_squared_difference_new },
-  { LPT_OP_EQUAL, lpt_int_compare_new },
-  { LPT_OP_NOT_EQUAL, lpt_int_compare_new },
-  { LPT_OP_LESS, lpt_int_compare_new },
-  { LPT_OP_LESS_EQUAL, lpt_int_compare_new },
-  { LPT_OP_GREATER, lpt_int_compare_new },
-  { LPT_OP_GREATER_EQUAL, lpt_int_compare_new },
-  { LPT_OP_PRELU, lpt_int_prelu_new },
-  { LPT_OP_RELU, lpt_int_clamp_new },
-  { LPT_OP_CLAMP, lpt_int_clamp_new },
-  { LPT_OP_TABLE, lpt_int_unary_new },
-  { LPT_OP_QUANTIZE, lpt_int_quantize_new },
-  { LPT_OP_DEQUANTIZE, lpt_int_dequantize_new },
-  { LPT_OP_REQUANTIZE, lpt_int_requantize_new },
-  { LPT_OP_CONCAT, lpt_int_concat_new },
-  { LPT_OP_AVG_POOL, lpt_int_avg_pool_new },
-  { LPT_OP_MAX_POOL, lpt_int_max_pool_new },
-  { LPT_OP_REDUCE_MEAN, lpt_int_reduce_new },
-  { LPT_OP_REDUCE_SUM, lpt_int_reduce_new },
-  { LPT_OP_REDUCE_MAX, lpt_int_reduce_new },
-  { LPT_OP_REDUCE_MIN, lpt_int_reduce_new },
-  { LPT_OP_SOFTMAX, lpt_int_softmax_new },
-  { LPT_OP_LOG_SOFTMAX, lpt_int_softmax_new },
-  { LPT_OP_NORMALIZE_L2, lpt_int_l2_new },
-  { LPT_OP_INTERPOLATE, lpt_int_resize_new },
+#define LPT_INT_OP(op, make) { LPT_OP_##op, make },
+#include "eval/integer/lpt-int-ops.def"
+#undef LPT_INT_OP
 };
 
 static LptIntNew

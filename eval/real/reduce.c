@@ -6,58 +6,10 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include <math.h>
-
 #include "eval/lpt-axes.h"
 #include "eval/lpt-exec-ops.h"
 #include "ir/scalar/lpt-loop.h"
-
-static double
-first_real (LptOp op)
-{
-  return op == LPT_OP_REDUCE_MAX ? -INFINITY : op == LPT_OP_REDUCE_MIN ? INFINITY : op == LPT_OP_REDUCE_PROD ? 1 : 0;
-}
-
-static inline double
-add_real (LptOp  op,
-          double sum,
-          double x)
-{
-  switch ((guint) op)
-    {
-    case LPT_OP_REDUCE_MAX: return x > sum ? x : sum;
-    case LPT_OP_REDUCE_MIN: return x < sum ? x : sum;
-    case LPT_OP_REDUCE_PROD: return sum * x;
-    case LPT_OP_REDUCE_L1: return sum + fabs (x);
-    case LPT_OP_REDUCE_L2: return sum + x * x;
-    default: return sum + x;
-    }
-}
-
-static gint64
-first_integer (LptOp op)
-{
-  return op == LPT_OP_REDUCE_MAX ? G_MININT64 : op == LPT_OP_REDUCE_MIN ? G_MAXINT64
-         : op == LPT_OP_REDUCE_PROD || op == LPT_OP_REDUCE_LOGICAL_AND ? 1 : 0;
-}
-
-static inline gint64
-add_integer (LptOp  op,
-             gint64 sum,
-             gint64 x)
-{
-  switch ((guint) op)
-    {
-    case LPT_OP_REDUCE_MAX: return MAX (sum, x);
-    case LPT_OP_REDUCE_MIN: return MIN (sum, x);
-    case LPT_OP_REDUCE_PROD: return (gint64) ((guint64) sum * (guint64) x);
-    case LPT_OP_REDUCE_LOGICAL_AND: return sum && x;
-    case LPT_OP_REDUCE_LOGICAL_OR: return sum || x;
-    case LPT_OP_REDUCE_L1: return (gint64) ((guint64) sum + (x < 0 ? 0 - (guint64) x : (guint64) x));
-    case LPT_OP_REDUCE_L2: return (gint64) ((guint64) sum + (guint64) x * (guint64) x);
-    default: return (gint64) ((guint64) sum + (guint64) x);
-    }
-}
+#include "ir/scalar/lpt-reduction.h"
 
 gboolean
 lpt_run_reduce (LptCall *call,
@@ -93,19 +45,16 @@ lpt_run_reduce (LptCall *call,
       if (y == NULL)
         return FALSE;
       for (i = 0; i < count; i++)
-        y[i] = first_integer (op);
+        y[i] = lpt_reduction_first_i64 (op);
       for (lpt_loop_init (&loop, shape, 2, strides); !loop.done; lpt_loop_next (&loop))
         for (i = 0; i < loop.inner; i++)
           {
             gint64 *sum = &y[loop.offset[1] + i * loop.step[1]];
 
-            *sum = add_integer (op, *sum, ((const gint64 *) x)[loop.offset[0] + i * loop.step[0]]);
+            *sum = lpt_reduction_next_i64 (op, *sum, ((const gint64 *) x)[loop.offset[0] + i * loop.step[0]]);
           }
       for (i = 0; i < count; i++)
-        if (op == LPT_OP_REDUCE_MEAN)
-          y[i] = each > 0 ? y[i] / each : 0;
-        else if (op == LPT_OP_REDUCE_L2)
-          y[i] = (gint64) sqrt ((double) y[i]);
+        y[i] = lpt_reduction_end_i64 (op, y[i], each);
     }
   else
     {
@@ -115,17 +64,16 @@ lpt_run_reduce (LptCall *call,
       if (y == NULL)
         return FALSE;
       for (i = 0; i < count; i++)
-        sums[i] = first_real (op);
+        sums[i] = lpt_reduction_first (op);
       for (lpt_loop_init (&loop, shape, 2, strides); !loop.done; lpt_loop_next (&loop))
         for (i = 0; i < loop.inner; i++)
           {
             double *sum = &sums[loop.offset[1] + i * loop.step[1]];
 
-            *sum = add_real (op, *sum, ((const float *) x)[loop.offset[0] + i * loop.step[0]]);
+            *sum = lpt_reduction_next (op, *sum, ((const float *) x)[loop.offset[0] + i * loop.step[0]]);
           }
       for (i = 0; i < count; i++)
-        y[i] = (float) (op == LPT_OP_REDUCE_MEAN ? sums[i] / (double) each
-                        : op == LPT_OP_REDUCE_L2 ? sqrt (sums[i]) : sums[i]);
+        y[i] = (float) lpt_reduction_end (op, sums[i], each);
     }
 
   return TRUE;

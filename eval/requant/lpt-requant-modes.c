@@ -199,6 +199,47 @@ unary_class (const char *name)
   return LPT_CLASS_UNARY;
 }
 
+static LptClass
+weighted_class (LptNode *node,
+                guint   *kinds)
+{
+  if (node->op == LPT_OP_MATMUL)
+    {
+      *kinds = lpt_node_const_in (node, 1) != NULL ? LPT_KIND_OF_WEIGHTS : LPT_KIND_OF_ACTIVATIONS;
+      return LPT_CLASS_MATMUL;
+    }
+  if ((node->info->flags & LPT_OP_F_TRANSPOSED) != 0)
+    {
+      *kinds = unsigned_kind (node, 0);
+      return LPT_CLASS_DECONV;
+    }
+  *kinds = unsigned_kind (node, convolution_kinds (node));
+
+  return LPT_CLASS_CONV;
+}
+
+/* By the rows of lpt-requant-classes.def; FALSE: there is none. */
+static gboolean
+find_class (LptOp     op,
+            LptClass *class)
+{
+  static const struct { LptOp op; LptClass class; } rows[] =
+  {
+#define LPT_REQUANT_CLASS(op, class) { LPT_OP_##op, LPT_CLASS_##class },
+#include "eval/requant/lpt-requant-classes.def"
+#undef LPT_REQUANT_CLASS
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    if (rows[i].op == op)
+      {
+        *class = rows[i].class;
+        return TRUE;
+      }
+
+  return FALSE;
+}
+
 gboolean
 lpt_requant_classify (LptNode            *node,
                       LptClass           *class,
@@ -208,72 +249,17 @@ lpt_requant_classify (LptNode            *node,
   *granularity = LPT_GRANULARITY_TENSOR;
   *kinds = 0;
 
-  switch (node->op)
+  if ((node->info->flags & LPT_OP_F_WEIGHTED) != 0)
+    *class = weighted_class (node, kinds);
+  else if (node->op == LPT_OP_PRELU)
+    *class = lpt_node_in (node, 1)->quant != NULL ? LPT_CLASS_PRELU : LPT_CLASS_LEAKY;
+  else if (node->op == LPT_OP_TABLE)
+    *class = unary_class (LPT_ATTRS (node, LptTableAttrs)->function);
+  else if (!find_class (node->op, class))
     {
-    case LPT_OP_CONVOLUTION:
-    case LPT_OP_GROUP_CONVOLUTION:
-      *class = LPT_CLASS_CONV;
-      *kinds = unsigned_kind (node, convolution_kinds (node));
-      break;
-
-    case LPT_OP_CONVOLUTION_BACKPROP_DATA:
-    case LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA:
-      *class = LPT_CLASS_DECONV;
-      *kinds = unsigned_kind (node, 0);
-      break;
-
-    case LPT_OP_MATMUL:
-      *class = LPT_CLASS_MATMUL;
-      *kinds = lpt_node_const_in (node, 1) != NULL ? LPT_KIND_OF_WEIGHTS : LPT_KIND_OF_ACTIVATIONS;
-      break;
-
-    case LPT_OP_PRELU:
-      *class = lpt_node_in (node, 1)->quant != NULL ? LPT_CLASS_PRELU : LPT_CLASS_LEAKY;
-      break;
-
-    case LPT_OP_ADD:          *class = LPT_CLASS_ADD; break;
-    case LPT_OP_SQUARED_DIFFERENCE:
-    case LPT_OP_SUBTRACT:     *class = LPT_CLASS_SUB; break;
-    case LPT_OP_MULTIPLY:     *class = LPT_CLASS_MUL; break;
-    case LPT_OP_RELU:
-    case LPT_OP_CLAMP:        *class = LPT_CLASS_CLAMP; break;
-    case LPT_OP_QUANTIZE:     *class = LPT_CLASS_QUANTIZE; break;
-    case LPT_OP_AVG_POOL:     *class = LPT_CLASS_AVG_POOL; break;
-    case LPT_OP_REDUCE_MEAN:  *class = LPT_CLASS_MEAN; break;
-    case LPT_OP_REDUCE_SUM:   *class = LPT_CLASS_SUM; break;
-    case LPT_OP_SOFTMAX:      *class = LPT_CLASS_SOFTMAX; break;
-    case LPT_OP_LOG_SOFTMAX:  *class = LPT_CLASS_LOG_SOFTMAX; break;
-    case LPT_OP_NORMALIZE_L2: *class = LPT_CLASS_L2; break;
-    case LPT_OP_INTERPOLATE:  *class = LPT_CLASS_RESIZE; break;
-
-    case LPT_OP_REQUANTIZE:
-    case LPT_OP_CONCAT:
-    case LPT_OP_MAXIMUM:
-    case LPT_OP_MINIMUM:
-    case LPT_OP_MAX_POOL:
-    case LPT_OP_REDUCE_MAX:
-    case LPT_OP_REDUCE_MIN:
-      *class = LPT_CLASS_REQUANTIZE;
-      break;
-
-    case LPT_OP_EQUAL:
-    case LPT_OP_NOT_EQUAL:
-    case LPT_OP_LESS:
-    case LPT_OP_LESS_EQUAL:
-    case LPT_OP_GREATER:
-    case LPT_OP_GREATER_EQUAL:
-      *class = LPT_CLASS_COMPARE;
-      break;
-
-    case LPT_OP_TABLE:
-      *class = unary_class (LPT_ATTRS (node, LptTableAttrs)->function);
-      break;
-
-    default:
       if ((node->info->flags & LPT_OP_F_UNARY) == 0)
         return FALSE;
       *class = unary_class (node->info->name);
-      break;
     }
 
   if (per_channel (lpt_node_in (node, 1)) || per_channel (lpt_node_in (node, 0)))
@@ -310,38 +296,6 @@ lpt_requant_node_rule (LptNode *node)
 }
 
 /* --- --requant SPEC --------------------------------------------------------- */
-
-/* Names on the command line beside those of the op table; underscores do not count. */
-static const struct { const char *alias; LptOp op; } aliases[] =
-{
-  { "conv", LPT_OP_CONVOLUTION },
-  { "groupconv", LPT_OP_GROUP_CONVOLUTION },
-  { "deconv", LPT_OP_CONVOLUTION_BACKPROP_DATA },
-  { "groupdeconv", LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA },
-  { "mul", LPT_OP_MULTIPLY },
-  { "sub", LPT_OP_SUBTRACT },
-  { "div", LPT_OP_DIVIDE },
-  { "mean", LPT_OP_REDUCE_MEAN },
-  { "sum", LPT_OP_REDUCE_SUM },
-};
-
-static const LptOpInfo *
-find_op (const char *name)
-{
-  g_autofree char *bare = g_strdup (name);
-  char *to = bare;
-
-  for (const char *from = name; *from != '\0'; from++)
-    if (*from != '_' && *from != '-')
-      *to++ = *from;
-  *to = '\0';
-
-  for (guint i = 0; i < G_N_ELEMENTS (aliases); i++)
-    if (g_ascii_strcasecmp (aliases[i].alias, bare) == 0)
-      return lpt_op_info (aliases[i].op);
-
-  return lpt_op_find (bare);
-}
 
 static gboolean
 set_mode (char      **slot,
@@ -393,7 +347,7 @@ lpt_graph_set_requant (LptGraph   *graph,
       return set_mode (&node->requant, colon + 1, error);
     }
 
-  info = find_op (target);
+  info = lpt_op_find_short (target);
   if (info == NULL)
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "no op \"%s\"", target);

@@ -182,7 +182,7 @@ lpt_prepare_float_move (LptProgram   *program,
   guint k;
 
   if (step->n_in == 0 || step->n_out != 1 || !is_image (step->in[0]) || !is_image (step->out[0]) ||
-      step->in[0]->layout != LPT_LAYOUT_WORDS_LAST || step->node->op == LPT_OP_READ_VALUE || step->node->op == LPT_OP_ASSIGN ||
+      step->in[0]->layout != LPT_LAYOUT_WORDS_LAST || (step->node->info->flags & LPT_OP_F_STATE) != 0 ||
       step->node->op == LPT_OP_SCATTER_UPDATE || lpt_program_renames (step, LPT_LAYOUT_WORDS_LAST) ||
       (step->node->op == LPT_OP_INTERPOLATE && LPT_ATTRS (step->node, LptInterpolateAttrs)->mode != LPT_INTERPOLATE_NEAREST) ||
       MAX (lpt_program_count (step->in[0]), lpt_program_count (step->out[0])) > MAX_ELEMENTS)

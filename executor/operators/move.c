@@ -362,7 +362,7 @@ is_movement (const LptProgramOp *step)
   guint k;
 
   if (step->integer != NULL || step->folded || (step->row->flags & LPT_EXEC_MOVES) == 0 || step->n_in == 0 || step->n_out == 0 ||
-      step->node->op == LPT_OP_READ_VALUE || step->node->op == LPT_OP_ASSIGN ||
+      (step->node->info->flags & LPT_OP_F_STATE) != 0 ||
       step->node->op == LPT_OP_SCATTER_UPDATE)
     return FALSE;
   for (k = 0; k < step->n_out; k++)

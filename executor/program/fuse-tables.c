@@ -46,7 +46,7 @@ is_one_value (const LptArray *array)
 static gboolean
 varies (const LptProgramOp *op)
 {
-  return (op->node->op == LPT_OP_ADD || op->node->op == LPT_OP_SUBTRACT || op->node->op == LPT_OP_MULTIPLY) &&
+  return (op->node->info->flags & LPT_OP_F_SHIFTED) != 0 &&
          LPT_ATTRS (op->node, LptBinaryAttrs)->shift.n > 1;
 }
 

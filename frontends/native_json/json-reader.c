@@ -116,7 +116,7 @@ read_body_ports (LptJsonReader *r, const cJSON *list, guint n_external, guint n_
 static gboolean
 read_bodies (LptJsonReader *r, LptNode *node, const cJSON *bodies, GError **error)
 {
-  guint want = node->op == LPT_OP_IF ? 2 : node->op == LPT_OP_TENSOR_ITERATOR || node->op == LPT_OP_LOOP ? 1 : 0;
+  guint want = lpt_op_n_bodies (node->info);
   if ((guint) cJSON_GetArraySize (bodies) != want)
     return lpt_json_fail (error, r, "%d bodies where %u belong", cJSON_GetArraySize (bodies), want);
   const cJSON *item;

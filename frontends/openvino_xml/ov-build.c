@@ -552,7 +552,7 @@ ov_map_entries (const OvBuild *b, const OvLayer *layer, const OvBody *body, gboo
 static gboolean
 ov_bodies (const OvBuild *b, const OvLayer *layer, LptNode *node, GError **error)
 {
-  guint want = node->op == LPT_OP_IF ? 2 : node->op == LPT_OP_TENSOR_ITERATOR || node->op == LPT_OP_LOOP ? 1 : 0;
+  guint want = lpt_op_n_bodies (node->info);
   guint have = layer->bodies != NULL ? layer->bodies->len : 0;
   if (have != want)
     return ov_error (error, b, layer, LPT_ERROR_INVALID, "%u bodies where %u belong", have, want);

@@ -43,6 +43,16 @@ typedef enum
   LPT_OP_F_SHAPE       = 1 << 10,  /* reads the shape of its input only (ShapeOf) */
   LPT_OP_F_RANDOM      = 1 << 11,  /* result is not a function of the inputs alone */
   LPT_OP_F_COUNTS      = 1 << 12,  /* makes numbers of its own, places or lengths: no quantization can be theirs */
+  LPT_OP_F_WEIGHTED    = 1 << 13,  /* sums products of input 0 with weights, input 1; lowered: its bias may have a remainder */
+  LPT_OP_F_TRANSPOSED  = 1 << 14,  /* WEIGHTED, its result being what a convolution would read */
+  LPT_OP_F_GROUPED     = 1 << 15,  /* WEIGHTED, the first axis of the weights being groups of channels */
+  LPT_OP_F_RECURRENT   = 1 << 16,  /* cell of a recurrent network, with weights of the data and of the state */
+  LPT_OP_F_SEQUENCE    = 1 << 17,  /* RECURRENT, all steps of an axis at once */
+  LPT_OP_F_BODY        = 1 << 18,  /* runs a body, If two: lpt_op_n_bodies() */
+  LPT_OP_F_STATE       = 1 << 19,  /* reads or stores what is kept from run to run */
+  LPT_OP_F_IMPLIED     = 1 << 20,  /* attributes that are types and shapes are those of the output: not written as text */
+  LPT_OP_F_BITS        = 1 << 21,  /* works on the bits of integers */
+  LPT_OP_F_SHIFTED     = 1 << 22,  /* lowered: a real constant is added before the rounding (LptBinaryAttrs.shift) */
 } LptOpFlags;
 
 /* --- attributes ------------------------------------------------------------ */
@@ -134,6 +144,10 @@ struct _LptOpInfo
 
 LPT_EXPORT const LptOpInfo *lpt_op_info       (LptOp op);           /* static data */
 LPT_EXPORT const LptOpInfo *lpt_op_find       (const char *name);   /* any case, IR aliases (Const, ReLU, ...); NULL if unknown */
+/* By that name with or without underscores ("reduce_mean"), or by a short one ("conv", "group_deconv", "mul"); NULL: there is none. */
+LPT_EXPORT const LptOpInfo *lpt_op_find_short   (const char *name);
+/* How many bodies a node of it has. */
+LPT_EXPORT guint            lpt_op_n_bodies     (const LptOpInfo *info);
 /* Greatest of info->versions not above @opset (0 when there is none). */
 LPT_EXPORT guint            lpt_op_version    (const LptOpInfo *info, guint opset);
 

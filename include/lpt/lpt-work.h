@@ -38,6 +38,8 @@ LPT_EXPORT guint    lpt_node_n_operands (const LptNode *node);
 LPT_EXPORT guint    lpt_node_first_operand (const LptNode *node);
 /* Of a recurrent cell or sequence: which input the weights of the data are, those of the state come next. 0: it is something else. */
 LPT_EXPORT guint    lpt_node_recurrent_weights (const LptNode *node);
+/* Gates of a recurrent cell: LSTM 4, GRU 3, Elman 1; 0 of other ops. */
+LPT_EXPORT guint    lpt_node_recurrent_gates   (const LptNode *node);
 
 /* Multiply-accumulates of @op on inputs of shape @x and @w that gives @y: convolutions, matrix products, attention, recurrent cells; 0 for others, -1 where
  * a length is not known. */

@@ -133,13 +133,6 @@ lpt_infer_with_numbers (LptNode *node,
   return lpt_infer_same (node, error);
 }
 
-static gboolean
-is_bitwise (LptOp op)
-{
-  return op == LPT_OP_BITWISE_AND || op == LPT_OP_BITWISE_OR || op == LPT_OP_BITWISE_XOR ||
-         op == LPT_OP_BITWISE_NOT || op == LPT_OP_BITWISE_LEFT_SHIFT || op == LPT_OP_BITWISE_RIGHT_SHIFT;
-}
-
 gboolean
 lpt_infer_bitwise_not (LptNode *node,
                        GError **error)
@@ -165,7 +158,7 @@ lpt_infer_binary (LptNode *node,
   if (!lpt_infer_same_types (node, 0, 1, &dtype, error) ||
       !broadcast_inputs (node, mode, 0, 1, &shape, error))
     return FALSE;
-  if (is_bitwise (node->op))
+  if ((node->info->flags & LPT_OP_F_BITS) != 0)
     {
       if (lpt_dtype_is_real (dtype))
         return lpt_infer_fail (error, "inputs have type %s: bits of a real number", lpt_dtype_name (dtype));

@@ -6,6 +6,7 @@
 #include "ir/infer/lpt-evaluate-private.h"
 #include "ir/infer/lpt-evaluate.h"
 #include "ir/lpt-clamp.h"
+#include "ir/scalar/lpt-reduction.h"
 #include "ir/scalar/lpt-binary.h"
 #include "ir/scalar/lpt-binary-funcs.h"
 #include "ir/scalar/lpt-loop.h"
@@ -184,11 +185,9 @@ lpt_evaluate_reduce (LptEvaluation *ctx,
     }
   for (gint64 i = 0; i < s->n; i++)
     if (s->real)
-      s->v[i].r = node->op == LPT_OP_REDUCE_PROD ? 1 : node->op == LPT_OP_REDUCE_MAX ? -INFINITY
-                  : node->op == LPT_OP_REDUCE_MIN ? INFINITY : 0;
+      s->v[i].r = lpt_reduction_first (node->op);
     else
-      s->v[i].i = node->op == LPT_OP_REDUCE_PROD ? 1 : node->op == LPT_OP_REDUCE_MAX ? G_MININT64 + 1
-                  : node->op == LPT_OP_REDUCE_MIN ? G_MAXINT64 : 0;
+      s->v[i].i = MAX (lpt_reduction_first_i64 (node->op), G_MININT64 + 1);      /* G_MININT64 is what is not known */
   for (gint axis = in->shape.rank - 1; axis >= 0; axis--)
     {
       strides[0][axis] = reduced[axis] ? 0 : stride;
@@ -203,22 +202,17 @@ lpt_evaluate_reduce (LptEvaluation *ctx,
       if (lpt_small_is_unknown (in, i) || lpt_small_is_unknown (s, at))
         *sum = lpt_item_unknown (s->real);
       else if (s->real)
-        sum->r = node->op == LPT_OP_REDUCE_PROD ? sum->r * in->v[i].r
-                 : node->op == LPT_OP_REDUCE_MAX ? MAX (sum->r, in->v[i].r)
-                 : node->op == LPT_OP_REDUCE_MIN ? MIN (sum->r, in->v[i].r) : sum->r + in->v[i].r;
+        sum->r = lpt_reduction_next (node->op, sum->r, in->v[i].r);
       else
-        sum->i = node->op == LPT_OP_REDUCE_PROD ? (gint64) ((guint64) sum->i * (guint64) in->v[i].i)
-                 : node->op == LPT_OP_REDUCE_MAX ? MAX (sum->i, in->v[i].i)
-                 : node->op == LPT_OP_REDUCE_MIN ? MIN (sum->i, in->v[i].i)
-                 : (gint64) ((guint64) sum->i + (guint64) in->v[i].i);
+        sum->i = lpt_reduction_next_i64 (node->op, sum->i, in->v[i].i);
     }
   for (gint64 i = 0; i < s->n; i++)
     if (!lpt_small_is_unknown (s, i))
       {
         if (s->real)
-          s->v[i] = lpt_item_real (s->dtype, node->op == LPT_OP_REDUCE_MEAN ? s->v[i].r / (double) count : s->v[i].r);
+          s->v[i] = lpt_item_real (s->dtype, lpt_reduction_end (node->op, s->v[i].r, count));
         else
-          s->v[i] = lpt_item_int (s->dtype, node->op == LPT_OP_REDUCE_MEAN ? s->v[i].i / count : s->v[i].i);
+          s->v[i] = lpt_item_int (s->dtype, lpt_reduction_end_i64 (node->op, s->v[i].i, count));
       }
 
   return s;

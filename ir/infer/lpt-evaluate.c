@@ -23,77 +23,12 @@ static const LptSmall *evaluate (LptEvaluation *ctx, LptValue *value);
 static LptEvaluateFunc
 function_of (LptOp op)
 {
-  switch (op)
+  switch ((guint) op)
     {
-    case LPT_OP_SHAPE_OF:
-      return lpt_evaluate_shape_of;
-    case LPT_OP_CONVERT:
-    case LPT_OP_CONVERT_LIKE:
-    case LPT_OP_RESHAPE:
-    case LPT_OP_SQUEEZE:
-    case LPT_OP_UNSQUEEZE:
-      return lpt_evaluate_copy;
-    case LPT_OP_ADD:
-    case LPT_OP_SUBTRACT:
-    case LPT_OP_MULTIPLY:
-    case LPT_OP_DIVIDE:
-    case LPT_OP_POWER:
-    case LPT_OP_MAXIMUM:
-    case LPT_OP_MINIMUM:
-    case LPT_OP_MOD:
-    case LPT_OP_FLOOR_MOD:
-    case LPT_OP_EQUAL:
-    case LPT_OP_NOT_EQUAL:
-    case LPT_OP_LESS:
-    case LPT_OP_LESS_EQUAL:
-    case LPT_OP_GREATER:
-    case LPT_OP_GREATER_EQUAL:
-    case LPT_OP_LOGICAL_AND:
-    case LPT_OP_LOGICAL_OR:
-    case LPT_OP_LOGICAL_XOR:
-      return lpt_evaluate_binary;
-    case LPT_OP_ABS:
-    case LPT_OP_NEGATIVE:
-    case LPT_OP_FLOOR:
-    case LPT_OP_CEILING:
-    case LPT_OP_ROUND:
-    case LPT_OP_SQRT:
-    case LPT_OP_RELU:
-    case LPT_OP_SIGN:
-    case LPT_OP_CLAMP:
-    case LPT_OP_LOGICAL_NOT:
-      return lpt_evaluate_unary;
-    case LPT_OP_SELECT:
-      return lpt_evaluate_select;
-    case LPT_OP_REDUCE_MAX:
-    case LPT_OP_REDUCE_MIN:
-    case LPT_OP_REDUCE_MEAN:
-    case LPT_OP_REDUCE_SUM:
-    case LPT_OP_REDUCE_PROD:
-      return lpt_evaluate_reduce;
-    case LPT_OP_CONCAT:
-      return lpt_evaluate_concat;
-    case LPT_OP_GATHER:
-      return lpt_evaluate_gather;
-    case LPT_OP_STRIDED_SLICE:
-    case LPT_OP_SLICE:
-      return lpt_evaluate_slice;
-    case LPT_OP_SPLIT:
-    case LPT_OP_VARIADIC_SPLIT:
-      return lpt_evaluate_split;
-    case LPT_OP_BROADCAST:
-    case LPT_OP_TILE:
-      return lpt_evaluate_repeat;
-    case LPT_OP_TRANSPOSE:
-      return lpt_evaluate_transpose;
-    case LPT_OP_RANGE:
-      return lpt_evaluate_range;
-    case LPT_OP_SCATTER_UPDATE:
-    case LPT_OP_SCATTER_ELEMENTS_UPDATE:
-    case LPT_OP_SCATTER_ND_UPDATE:
-      return lpt_evaluate_scatter;
-    default:
-      return NULL;
+#define LPT_EVALUATE(op, function) case LPT_OP_##op: return lpt_evaluate_##function;
+#include "ir/infer/lpt-evaluate.def"
+#undef LPT_EVALUATE
+    default: return NULL;
     }
 }
 

@@ -8,6 +8,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <lpt/lpt-work.h>
+
 #include "ir/infer/lpt-infer-util.h"
 
 /* Merges dimension @axis of input @i into *dim. */
@@ -26,22 +28,6 @@ merge_dim (LptNode    *node,
     return lpt_infer_fail (error, "%s is %" G_GINT64_FORMAT " by input %u, but %" G_GINT64_FORMAT, what, have, i, *dim);
 
   return TRUE;
-}
-
-static gint64
-gates_of (LptOp op)
-{
-  switch (op)
-    {
-    case LPT_OP_LSTM_CELL:
-    case LPT_OP_LSTM_SEQUENCE:
-      return 4;
-    case LPT_OP_GRU_CELL:
-    case LPT_OP_GRU_SEQUENCE:
-      return 3;
-    default:
-      return 1;
-    }
 }
 
 /* W, R and the bias, whose last axes start at @axis. */
@@ -77,7 +63,7 @@ lpt_infer_rnn_cell (LptNode *node,
                     GError **error)
 {
   const LptRnnCellAttrs *attrs = LPT_ATTRS (node, LptRnnCellAttrs);
-  gint64 gates = gates_of (node->op);
+  gint64 gates = lpt_node_recurrent_gates (node);
   guint states = gates == 4 ? 2 : 1;
   LptShape x = lpt_infer_shape_in (node, 0);
   LptShape out = { 2, { LPT_DYNAMIC, attrs->hidden_size } };
@@ -106,7 +92,7 @@ lpt_infer_rnn_sequence (LptNode *node,
                         GError **error)
 {
   const LptRnnSequenceAttrs *attrs = LPT_ATTRS (node, LptRnnSequenceAttrs);
-  gint64 gates = gates_of (node->op);
+  gint64 gates = lpt_node_recurrent_gates (node);
   guint states = gates == 4 ? 2 : 1;
   gint64 directions = attrs->direction == LPT_DIRECTION_BIDIRECTIONAL ? 2 : 1;
   LptShape x = lpt_infer_shape_in (node, 0);

@@ -79,6 +79,31 @@ gelu (double x,
   X (TAN, 0, tan (x)) \
   X (TANH, 0, tanh (x))
 
+/* Those that kernels have, as ENUM and the name of the kernel's. */
+#define VECTOR_FUNCTIONS(X) \
+  X (EXP, EXP) \
+  X (SIGMOID, SIGMOID) \
+  X (SWISH, SILU) \
+  X (TANH, TANH) \
+  X (ERF, ERF) \
+  X (GELU, GELU) \
+  X (ELU, ELU) \
+  X (HSWISH, HSWISH) \
+  X (HSIGMOID, HSIGMOID) \
+  X (ABS, ABS) \
+  X (NEGATIVE, NEGATIVE)
+
+/* Those that integers have, as ENUM and expression of x. */
+#define INTEGER_FUNCTIONS(X) \
+  X (ABS, x < 0 ? (gint64) (0 - (guint64) x) : x) \
+  X (NEGATIVE, (gint64) (0 - (guint64) x)) \
+  X (RELU, MAX (x, 0)) \
+  X (SIGN, (x > 0) - (x < 0)) \
+  X (LOGICAL_NOT, x == 0) \
+  X (FLOOR, x) \
+  X (CEILING, x) \
+  X (ROUND, x)
+
 #define DEFINE(ENUM, n, expression) \
   static double unary_##ENUM (double x, const double *p) { return expression; }
 UNARY_FUNCTIONS (DEFINE)
@@ -103,28 +128,10 @@ lpt_unary_i64 (LptOp   op,
 {
   switch ((guint) op)
     {
-    case LPT_OP_ABS:
-      *y = x < 0 ? (gint64) (0 - (guint64) x) : x;
-      return TRUE;
-    case LPT_OP_NEGATIVE:
-      *y = (gint64) (0 - (guint64) x);
-      return TRUE;
-    case LPT_OP_RELU:
-      *y = MAX (x, 0);
-      return TRUE;
-    case LPT_OP_SIGN:
-      *y = (x > 0) - (x < 0);
-      return TRUE;
-    case LPT_OP_LOGICAL_NOT:
-      *y = x == 0;
-      return TRUE;
-    case LPT_OP_FLOOR:
-    case LPT_OP_CEILING:
-    case LPT_OP_ROUND:
-      *y = x;
-      return TRUE;
-    default:
-      return FALSE;
+#define ROW(ENUM, expression) case LPT_OP_##ENUM: *y = expression; return TRUE;
+    INTEGER_FUNCTIONS (ROW)
+#undef ROW
+    default: return FALSE;
     }
 }
 
@@ -147,9 +154,9 @@ lpt_unary_map (LptOp         op,
 {
   static const struct { LptOp op; LptFloatMap map; } rows[] =
   {
-    { LPT_OP_EXP, LPT_MAP_EXP }, { LPT_OP_SIGMOID, LPT_MAP_SIGMOID }, { LPT_OP_SWISH, LPT_MAP_SILU }, { LPT_OP_TANH, LPT_MAP_TANH },
-    { LPT_OP_ERF, LPT_MAP_ERF }, { LPT_OP_GELU, LPT_MAP_GELU }, { LPT_OP_ELU, LPT_MAP_ELU }, { LPT_OP_HSWISH, LPT_MAP_HSWISH },
-    { LPT_OP_HSIGMOID, LPT_MAP_HSIGMOID }, { LPT_OP_ABS, LPT_MAP_ABS }, { LPT_OP_NEGATIVE, LPT_MAP_NEGATIVE },
+#define ROW(ENUM, map) { LPT_OP_##ENUM, LPT_MAP_##map },
+    VECTOR_FUNCTIONS (ROW)
+#undef ROW
   };
   guint i;
 

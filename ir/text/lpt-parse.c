@@ -73,24 +73,15 @@ static void
 imply_attrs (LptNode        *node,
              const LptTypeText *type)
 {
-  switch (node->op)
-    {
-    case LPT_OP_PARAMETER:
-      LPT_ATTRS (node, LptParameterAttrs)->element_type = type->dtype;
-      LPT_ATTRS (node, LptParameterAttrs)->shape = type->shape;
-      break;
-    case LPT_OP_CONVERT:
-      LPT_ATTRS (node, LptConvertAttrs)->destination_type = type->dtype;
-      break;
-    case LPT_OP_QUANTIZE:
-    case LPT_OP_DEQUANTIZE:
-    case LPT_OP_REQUANTIZE:
-    case LPT_OP_REINTERPRET:
-      LPT_ATTRS (node, LptQuantizeAttrs)->type = type->dtype;
-      break;
-    default:
-      break;
-    }
+  const LptAttrField *field;
+
+  if ((node->info->flags & LPT_OP_F_IMPLIED) == 0)
+    return;
+  for (field = node->info->attrs; field != NULL && field->name != NULL; field++)
+    if (field->kind == LPT_ATTR_DTYPE)
+      *(LptDType *) LPT_ATTR_PTR (node->attrs, field) = type->dtype;
+    else if (field->kind == LPT_ATTR_SHAPE)
+      *(LptShape *) LPT_ATTR_PTR (node->attrs, field) = type->shape;
 }
 
 static gboolean
@@ -287,7 +278,7 @@ parse_bodies (LptParser *parser,
 {
   gboolean ok = TRUE;
 
-  if (node->op != LPT_OP_TENSOR_ITERATOR && node->op != LPT_OP_LOOP && node->op != LPT_OP_IF)
+  if (lpt_op_n_bodies (node->info) == 0)
     return lpt_parse_fail (parser, "%s has no body", node->info->name);
   if (parser->depth == MAX_DEPTH)
     return lpt_parse_fail (parser, "unsupported: bodies nested deeper than %d", MAX_DEPTH);

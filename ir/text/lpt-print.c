@@ -46,24 +46,12 @@ is_implied (LptNode            *node,
 {
   gconstpointer value = LPT_ATTR_PTR (node->attrs, field);
 
-  if (node->n_out == 0)
+  if (node->n_out == 0 || (node->info->flags & LPT_OP_F_IMPLIED) == 0)
     return FALSE;
-  switch (node->op)
-    {
-    case LPT_OP_PARAMETER:
-    case LPT_OP_CONVERT:
-    case LPT_OP_QUANTIZE:
-    case LPT_OP_DEQUANTIZE:
-    case LPT_OP_REQUANTIZE:
-    case LPT_OP_REINTERPRET:
-      if (field->kind == LPT_ATTR_DTYPE)
-        return *(const LptDType *) value == node->out[0].dtype;
-      if (field->kind == LPT_ATTR_SHAPE)
-        return lpt_shape_equal (value, &node->out[0].shape);
-      return FALSE;
-    default:
-      return FALSE;
-    }
+  if (field->kind == LPT_ATTR_DTYPE)
+    return *(const LptDType *) value == node->out[0].dtype;
+
+  return field->kind == LPT_ATTR_SHAPE && lpt_shape_equal (value, &node->out[0].shape);
 }
 
 static gboolean

@@ -91,26 +91,6 @@ lpt_config_free (LptConfig *config)
 
 /* --- reading "conv:u8|i8,i8" --- */
 
-static const struct
-{
-  const char *name;
-  LptOp       op;
-} short_names[] =
-{
-  { "conv", LPT_OP_CONVOLUTION },
-  { "group_conv", LPT_OP_GROUP_CONVOLUTION },
-  { "deconv", LPT_OP_CONVOLUTION_BACKPROP_DATA },
-  { "group_deconv", LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA },
-  { "mat_mul", LPT_OP_MATMUL },
-  { "mul", LPT_OP_MULTIPLY },
-  { "sub", LPT_OP_SUBTRACT },
-  { "fq", LPT_OP_FAKE_QUANTIZE },
-  { "lstm_sequence", LPT_OP_LSTM_SEQUENCE },
-  { "gru_sequence", LPT_OP_GRU_SEQUENCE },
-  { "max_pool", LPT_OP_MAX_POOL },
-  { "avg_pool", LPT_OP_AVG_POOL },
-};
-
 static gboolean
 invalid (GError     **error,
          const char  *text,
@@ -135,7 +115,6 @@ parse_op (const char  *text,
   char *bracket = strchr (name, '[');
   char *at = strchr (name, '@');
   const LptOpInfo *info;
-  guint i;
 
   *since = *until = 0;
   *rank = -1;
@@ -153,21 +132,7 @@ parse_op (const char  *text,
       *at = '\0';
     }
   g_strstrip (name);
-  for (i = 0; i < G_N_ELEMENTS (short_names); i++)
-    if (g_ascii_strcasecmp (name, short_names[i].name) == 0)
-      {
-        *op = short_names[i].op;
-        return TRUE;
-      }
-  info = lpt_op_find (name);
-  if (info == NULL)
-    {
-      /* reduce_mean */
-      g_auto (GStrv) words = g_strsplit (name, "_", 0);
-      g_autofree char *joined = g_strjoinv ("", words);
-
-      info = lpt_op_find (joined);
-    }
+  info = lpt_op_find_short (name);
   if (info == NULL)
     return invalid (error, whole, "no such op (lptc ops lists them)");
   *op = info->op;

@@ -19,7 +19,7 @@ is_accumulator (const LptValue *value)
 static gboolean
 is_general (const LptNode *node)
 {
-  if (node->op != LPT_OP_ADD && node->op != LPT_OP_SUBTRACT && node->op != LPT_OP_MULTIPLY)
+  if ((node->info->flags & LPT_OP_F_SHIFTED) == 0)
     return FALSE;
   if (node->out[0].quant == NULL)
     return FALSE;

@@ -40,21 +40,6 @@ is_group (const LptNode *node)
 /* Biases that are whole numbers of steps but for what float32 rounds. */
 #define WHOLE 1e-3
 
-static LptFloats *
-bias_rest (LptNode *node)
-{
-  switch (node->op)
-    {
-    case LPT_OP_MATMUL:
-      return &LPT_ATTRS (node, LptMatMulAttrs)->bias_rest;
-    case LPT_OP_CONVOLUTION_BACKPROP_DATA:
-    case LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA:
-      return &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest;
-    default:
-      return &LPT_ATTRS (node, LptConvAttrs)->bias_rest;
-    }
-}
-
 /* Input of the lowered op that takes the bias. */
 static guint
 bias_input (const LptNode *node)
@@ -399,7 +384,7 @@ emit_weighted (LptLower      *lw,
   for (c = 0; c < n; c++)
     exact &= fabs (rest[c]) < NO_REST;
   if (!exact)
-    lpt_floats_set (bias_rest (copy), n, rest);
+    lpt_floats_set (lpt_node_bias_rest (copy), n, rest);
   copy->out[0].dtype = dtype;
   copy->out[0].shape = node->out[0].shape;
   lpt_value_set_quant (&copy->out[0], quant);

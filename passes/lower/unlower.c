@@ -286,7 +286,7 @@ lpt_unlower (LptUnlower *u,
   real->flags &= ~(guint32) LPT_NODE_RELAXED;
   for (guint k = 0; k < real->n_in; k++)
     real->in[k].compute = LPT_DTYPE_UNDEFINED;
-  if (node->op == LPT_OP_ADD || node->op == LPT_OP_SUBTRACT || node->op == LPT_OP_MULTIPLY)
+  if ((node->info->flags & LPT_OP_F_SHIFTED) != 0)
     lpt_floats_clear (&LPT_ATTRS (real, LptBinaryAttrs)->shift);
   if (lpt_node_bias_rest (real) != NULL)
     lpt_floats_clear (lpt_node_bias_rest (real));
@@ -307,7 +307,7 @@ lpt_unlower (LptUnlower *u,
           lpt_value_replace (from, to, NULL);
           continue;
         }
-      if (node->op == LPT_OP_ADD || node->op == LPT_OP_SUBTRACT || node->op == LPT_OP_MULTIPLY)
+      if ((node->info->flags & LPT_OP_F_SHIFTED) != 0)
         to = add_shift (u, to, from, &LPT_ATTRS (node, LptBinaryAttrs)->shift);
       if (u->goes (from) && from->dtype != LPT_DTYPE_I32)
         to = fake_quantized (u, to, from);

@@ -213,6 +213,20 @@ lpt_layer_is_low (LptRewriter      *rw,
 }
 
 gboolean
+lpt_node_is_weighted (const LptNode *node)
+{
+  const guint32 both = LPT_OP_F_WEIGHTED | LPT_OP_F_LPT;
+
+  return (node->info->flags & both) == both;
+}
+
+gboolean
+lpt_node_is_convolution (const LptNode *node)
+{
+  return lpt_node_is_weighted (node) && node->op != LPT_OP_MATMUL;
+}
+
+gboolean
 lpt_value_is_constant_path (LptValue *value)
 {
   g_autoptr (GPtrArray) stack = NULL;
@@ -228,18 +242,8 @@ lpt_value_is_constant_path (LptValue *value)
     {
       LptNode *node = g_ptr_array_steal_index_fast (stack, stack->len - 1);
 
-      switch (node->op)
-        {
-        case LPT_OP_PARAMETER:
-        case LPT_OP_CONVOLUTION:
-        case LPT_OP_GROUP_CONVOLUTION:
-        case LPT_OP_MATMUL:
-        case LPT_OP_CONVOLUTION_BACKPROP_DATA:
-        case LPT_OP_READ_VALUE:
-          return FALSE;
-        default:
-          break;
-        }
+      if (node->op == LPT_OP_PARAMETER || (node->info->flags & LPT_OP_F_STATE) != 0 || lpt_node_is_weighted (node))
+        return FALSE;
       if (!g_hash_table_add (seen, node))
         continue;
       /* Input 0 last, so that it is followed first: data comes from there. */
@@ -261,17 +265,8 @@ lpt_node_is_bias_add (LptNode *add)
   if (add->flags & LPT_NODE_BIAS)
     return TRUE;
   for (i = 0; i < 2; i++)
-    if (lpt_node_const_in (add, 1 - i) != NULL)
-      switch (lpt_node_src (add, i)->op)
-        {
-        case LPT_OP_CONVOLUTION:
-        case LPT_OP_GROUP_CONVOLUTION:
-        case LPT_OP_CONVOLUTION_BACKPROP_DATA:
-        case LPT_OP_MATMUL:
-          return TRUE;
-        default:
-          break;
-        }
+    if (lpt_node_const_in (add, 1 - i) != NULL && lpt_node_is_weighted (lpt_node_src (add, i)))
+      return TRUE;
 
   return FALSE;
 }
@@ -321,22 +316,9 @@ static guint
 n_data_inputs (LptNode *node,
                guint    n_in)
 {
-  switch (node->op)
-    {
-    case LPT_OP_FAKE_QUANTIZE:
-      return MIN (n_in, 5);
-    case LPT_OP_CONVOLUTION:
-    case LPT_OP_GROUP_CONVOLUTION:
-    case LPT_OP_CONVOLUTION_BACKPROP_DATA:
-    case LPT_OP_MATMUL:
-    case LPT_OP_ADD:
-    case LPT_OP_SUBTRACT:
-    case LPT_OP_MULTIPLY:
-    case LPT_OP_PRELU:
-      return MIN (n_in, 2);
-    default:
-      return MIN (n_in, 1);
-    }
+  const gboolean two = lpt_node_is_weighted (node) || (node->info->flags & LPT_OP_F_SHIFTED) != 0 || node->op == LPT_OP_PRELU;
+
+  return MIN (n_in, node->op == LPT_OP_FAKE_QUANTIZE ? 5 : two ? 2 : 1);
 }
 
 static gboolean

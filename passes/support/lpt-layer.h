@@ -30,6 +30,9 @@ gboolean lpt_layer_match         (LptRewriter *rw, LptNode *node, LptDequant *dq
 gboolean lpt_layer_match_spatial (LptRewriter *rw, LptNode *node, LptDequant *dq);
 /* Under updatePrecisions the data must have a low type. */
 gboolean lpt_layer_is_low        (LptRewriter *rw, const LptDequant *dq);
+/* Convolution, GroupConvolution, ConvolutionBackpropData, MatMul: the weighted operations that OpenVINO's LPT knows; and those but MatMul. */
+gboolean lpt_node_is_weighted    (const LptNode *node);
+gboolean lpt_node_is_convolution (const LptNode *node);
 /* No Parameter, weighted operation or state is found above @value: it is computed from constants. */
 gboolean lpt_value_is_constant_path (LptValue *value);
 /* Is the Add a bias behind a weighted operation: marked so, or a constant right behind one? */

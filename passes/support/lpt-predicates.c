@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "passes/support/lpt-layer.h"
 #include "passes/support/lpt-predicates.h"
 #include "passes/support/lpt-weightable.h"
 
@@ -22,13 +23,6 @@ bias_add (LptNode  *node,
 static const LptTypeList accepted = { 2, { LPT_DTYPE_U8, LPT_DTYPE_I8 } };
 
 static gboolean
-is_weighted (LptNode *node)
-{
-  return node->op == LPT_OP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION ||
-         node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA;
-}
-
-static gboolean
 asymmetric_on_data (LptNode  *node,
                     gpointer  data)
 {
@@ -39,7 +33,7 @@ static gboolean
 asymmetric_on_weights (LptNode  *node,
                        gpointer  data)
 {
-  return is_weighted (node) && lpt_weightable_is_asymmetric_on_weights (node, &accepted);
+  return lpt_node_is_convolution (node) && lpt_weightable_is_asymmetric_on_weights (node, &accepted);
 }
 
 static gboolean

@@ -237,7 +237,7 @@ operand (LptOnnxWriter *w,
 static gboolean
 has_shift (const LptNode *node)
 {
-  return (node->op == LPT_OP_ADD || node->op == LPT_OP_SUBTRACT || node->op == LPT_OP_MULTIPLY)
+  return (node->info->flags & LPT_OP_F_SHIFTED) != 0
          && LPT_ATTRS (node, LptBinaryAttrs)->shift.n > 0;
 }
 
