@@ -100,6 +100,16 @@ real_to_code (const LptQuant *quant,
   return real_to_i64 (x);
 }
 
+gint64
+lpt_array_requantize (const LptArray *in,
+                      gint64          from,
+                      const LptArray *out,
+                      gint64          to,
+                      gint64          code)
+{
+  return real_to_code (out->quant, out->dtype, to, (float) code_to_real (in->quant, from, code));
+}
+
 static gboolean
 absent (guint    i,
         GError **error)

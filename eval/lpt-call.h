@@ -113,6 +113,9 @@ gboolean lpt_array_from_tensor (LptArray *array, LptTensor *tensor, LptDType dec
 /* A tensor of @dtype: real to integer rounds half to even and saturates, integers wrap. */
 LptTensor *lpt_array_to_tensor (const LptArray *array, LptDType dtype, GError **error);
 
+/* What a real op that changes nothing makes of @code, by entry @from of the quantization of @in: a code of entry @to of @out. */
+gint64      lpt_array_requantize (const LptArray *in, gint64 from, const LptArray *out, gint64 to, gint64 code);
+
 /* --- inside an op --- */
 
 static inline gboolean

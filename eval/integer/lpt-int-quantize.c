@@ -261,6 +261,13 @@ concat_run (const LptIntOp           *op,
     }
 }
 
+const LptIntRescale *
+lpt_int_concat_rescale (const LptIntOp *op,
+                        guint           k)
+{
+  return &((const Concat *) op)->rescales[k];
+}
+
 LptIntOp *
 lpt_int_concat_new (LptNode              *node,
                     const LptRequantRule *rule,

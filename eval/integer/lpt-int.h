@@ -103,6 +103,8 @@ typedef struct
 
 LptIntResizeTap lpt_int_resize_tap (const LptIntOp *op, gint64 i, gint64 in, gint64 out);
 
+/* Concat: what becomes of the codes of input @k. */
+const struct _LptIntRescale *lpt_int_concat_rescale (const LptIntOp *op, guint k);
 /* LPT_MAX_RANK flags: which axes the reduction takes together. */
 const gboolean *lpt_int_reduce_axes   (const LptIntOp *op);
 
@@ -187,7 +189,7 @@ gint64   lpt_int_count     (const LptShape *shape);                        /* of
 gboolean lpt_int_refuse    (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
 /* Rescales (q - zero of the input) to the output and saturates; with the same parameters q stays q. */
-typedef struct
+typedef struct _LptIntRescale
 {
   gboolean      same;
   LptAlgorithm  algorithm;    /* FLOAT, FLOAT_AWAY: dequantize and quantize in float32; else the multiplier */

@@ -32,6 +32,29 @@ lpt_copy_inputs (const LptProgramOp *step)
   return in;
 }
 
+/* A constant operand has an element that might be taken for a number. */
+static gboolean
+looks_like_number (const LptProgramOp *step)
+{
+  const gint64 end = FIRST + (gint64) lpt_program_count (step->in[0]);
+  gint64 i, n;
+  guint k;
+
+  for (k = 1; k < step->n_in; k++)
+    {
+      const LptArray *array = step->in[k] != NULL ? &step->in[k]->array : NULL;
+      const gboolean real = array != NULL && array->dtype == LPT_DTYPE_F32;
+
+      n = real || (array != NULL && array->dtype == LPT_DTYPE_I64) ? lpt_array_count (array) : 0;
+      for (i = 0; i < n; i++)
+        if (real ? ((const float *) array->data)[i] >= (float) FIRST && ((const float *) array->data)[i] <= (float) end
+                 : ((const gint64 *) array->data)[i] >= FIRST && ((const gint64 *) array->data)[i] < end)
+          return TRUE;
+    }
+
+  return FALSE;
+}
+
 /* The outputs of @step for the numbers @in; i64, full (transfer full). FALSE: it does not run on them. */
 gboolean
 lpt_copy_ask (const LptProgramOp *step,
@@ -43,7 +66,7 @@ lpt_copy_ask (const LptProgramOp *step,
   LptCall call = { .node = step->node, .in = in, .n_in = step->n_in, .out = out, .n_out = step->n_out, .scratch = scratch };
   guint k;
 
-  if (numbers == NULL)
+  if (numbers == NULL || looks_like_number (step))
     return FALSE;
   in[0] = (LptArray) { .declared = LPT_DTYPE_I64, .dtype = LPT_DTYPE_I64, .shape = in[0].shape, .data = numbers };
   for (k = 0; k < step->n_out; k++)
@@ -61,7 +84,6 @@ lpt_copy_ask (const LptProgramOp *step,
   return lpt_call_run (&call, NULL);
 }
 
-/* The constant that @step fills with, as its output's code; FALSE: there are several. */
 gboolean
 lpt_copy_ask_fill (const LptProgramOp *step,
                    const gint64       *numbers,
@@ -71,23 +93,23 @@ lpt_copy_ask_fill (const LptProgramOp *step,
   g_autofree LptArray *in = lpt_copy_inputs (step);
   LptArray out = step->out[0]->array;
   LptCall call = { .node = step->node, .in = in, .n_in = step->n_in, .out = &out, .n_out = 1, .scratch = scratch };
-  gsize n_in = lpt_program_count (step->in[0]), n = lpt_program_count (step->out[0]), i = 0;
-  g_autofree guint8 *zeros = lpt_memory_try (n_in, 1, NULL), *codes = lpt_memory_try (n, 1, NULL);
+  gsize n_in = lpt_program_count (step->in[0]), n = lpt_program_count (step->out[0]), size = lpt_storage_size (out.dtype), i = 0;
+  g_autofree guint8 *zeros = lpt_memory_try (n_in, size, NULL), *elements = lpt_memory_try (n, size, NULL);
 
-  if (zeros == NULL || codes == NULL)
+  if (zeros == NULL || elements == NULL)
     return FALSE;
-  memset (zeros, 0, n_in);
-  memset (codes, 0, n);
+  memset (zeros, 0, n_in * size);
+  memset (elements, 0, n * size);
   in[0].data = zeros;
-  out.data = codes;
+  out.data = elements;
   out.owned = FALSE;
   if (!lpt_call_run (&call, NULL))
     return FALSE;
   while (numbers[i] >= FIRST)
     i++;
-  *fill = codes[i];
+  memcpy (fill, elements + i * size, size);
   for (; i < n; i++)
-    if (numbers[i] < FIRST && codes[i] != *fill)
+    if (numbers[i] < FIRST && memcmp (elements + i * size, fill, size) != 0)
       return FALSE;
 
   return TRUE;

@@ -1,7 +1,7 @@
-/* copy-box.c - copies of boxes of codes between layouts
+/* copy-box.c - copies of boxes of elements between layouts
  *
  * An axis whose places repeat a pattern (two axes of the input, flattened) is taken as two. Axes that go on evenly on
- * both sides, from the innermost, make a run of bytes; the next axis makes segments of runs,
+ * both sides, from the innermost, make a run; the next axis makes segments of runs,
  * merged where they touch; the rest are rows. Where the innermost axis of the output is not that of the input and both
  * are even, a row is a plane for the transpose kernel.
  *
@@ -18,7 +18,7 @@ axis_at (gint           rank,
          LptValueLayout layout,
          gint           i)
 {
-  if (layout != LPT_LAYOUT_CODES_LAST || rank < 3)
+  if ((layout != LPT_LAYOUT_CODES_LAST && layout != LPT_LAYOUT_WORDS_LAST) || rank < 3)
     return rank - 1 - i;
 
   return i == 0 ? 1 : i == rank - 1 ? 0 : rank - i;
@@ -197,17 +197,17 @@ lpt_copy_box_init (LptCopyBox     *box,
       box->plane_ldi = (gsize) (axes[0].map[1] - axes[0].map[0]);
       box->plane_ldo = axes[plane].stride;
       box->start += axes[0].map[0] + axes[plane].map[0];
-      box->row_bytes = box->plane_rows * box->plane_cols;
+      box->row_length = box->plane_rows * box->plane_cols;
     }
   else if (n > 0 && !filled)
     {
       add_segments (box, axes[0].map, axes[0].size, axes[0].stride, run);
-      box->row_bytes = run * axes[0].size;
+      box->row_length = run * axes[0].size;
     }
   else
     {
       add_segments (box, filled ? &fill : &nothing, 1, run, run);
-      box->row_bytes = run;
+      box->row_length = run;
     }
   for (i = filled ? 0 : 1; i < n; i++)
     if (i != plane || plane == 0)
@@ -249,7 +249,9 @@ copy_bytes (guint8       *to,
             const guint8 *from,
             gsize         n)
 {
-  if (n > 64 || n < 8)
+  if (n == 4)
+    memcpy (to, from, 4);
+  else if (n > 64 || n < 8)
     memcpy (to, from, n);
   else if (n > 32)
     {
@@ -269,11 +271,26 @@ copy_bytes (guint8       *to,
 }
 
 static void
-copy_segments (const LptCopyBox *box,
-               guint8            fill,
-               const guint8     *in,
-               guint8           *out)
+fill_elements (const LptCopyElement *e,
+               gsize                 n,
+               guint8               *out)
 {
+  gsize i;
+
+  if (e->element == 1)
+    memset (out, e->fill[0], n);
+  else
+    for (i = 0; i < n; i++)
+      memcpy (out + i * e->element, e->fill, e->element);
+}
+
+static void
+copy_segments (const LptCopyBox     *box,
+               const LptCopyElement *e,
+               const guint8         *in,
+               guint8               *out)
+{
+  const gsize size = e->element;
   guint i;
 
   for (i = 0; i < box->n_segments; i++)
@@ -281,24 +298,44 @@ copy_segments (const LptCopyBox *box,
       const LptCopySegment *s = &box->segments[i];
 
       if (s->from == LPT_COPY_FILL || in == NULL)
-        memset (out + s->to, fill, s->n);
-      else if (s->n == 1)
+        fill_elements (e, s->n, out + s->to * size);
+      else if (s->n * size == 1)
         out[s->to] = in[s->from];
       else
-        copy_bytes (out + s->to, in + s->from, s->n);
+        copy_bytes (out + s->to * size, in + s->from * (gssize) size, s->n * size);
     }
 }
 
-void
-lpt_copy_box_run (const LptCopyBox         *box,
-                  const LptTransposeKernel *kernel,
-                  gsize                     r0,
-                  gsize                     r1,
-                  guint8                    fill,
-                  const guint8             *in,
-                  guint8                   *out)
+static void
+copy_plane (const LptCopyBox     *box,
+            const LptCopyElement *e,
+            const guint8         *in,
+            guint8               *out)
 {
-  gsize row;
+  const gsize size = e->element;
+  gsize r, c;
+
+  if (size == 1)
+    e->kernel->bytes (box->plane_rows, box->plane_cols, in, box->plane_ldi, out, box->plane_ldo);
+  else if (size == 4)
+    e->kernel->words (box->plane_rows, box->plane_cols, (const guint32 *) (gconstpointer) in, box->plane_ldi, (guint32 *) (gpointer) out,
+                      box->plane_ldo);
+  else
+    for (c = 0; c < box->plane_cols; c++)
+      for (r = 0; r < box->plane_rows; r++)
+        memcpy (out + (c * box->plane_ldo + r) * size, in + (r * box->plane_ldi + c) * size, size);
+}
+
+void
+lpt_copy_box_run (const LptCopyBox     *box,
+                  const LptCopyElement *e,
+                  gsize                 r0,
+                  gsize                 r1,
+                  const guint8         *in,
+                  guint8               *out)
+{
+  const gsize size = e->element;
+  gsize row, c;
 
   for (row = r0; row < r1; row++)
     {
@@ -317,11 +354,11 @@ lpt_copy_box_run (const LptCopyBox         *box,
           rest /= box->size[i];
         }
       if (box->plane_rows == 0)
-        copy_segments (box, fill, filled ? NULL : in + from, out + to);
+        copy_segments (box, e, filled ? NULL : in + from * (gssize) size, out + to * size);
       else if (!filled)
-        kernel->bytes (box->plane_rows, box->plane_cols, in + from, box->plane_ldi, out + to, box->plane_ldo);
+        copy_plane (box, e, in + from * (gssize) size, out + to * size);
       else
-        for (gsize c = 0; c < box->plane_cols; c++)
-          memset (out + to + c * box->plane_ldo, fill, box->plane_rows);
+        for (c = 0; c < box->plane_cols; c++)
+          fill_elements (e, box->plane_rows, out + (to + c * box->plane_ldo) * size);
     }
 }

@@ -1,4 +1,4 @@
-/* copy-box.h - copies of boxes of codes between layouts, as few and long as the layouts allow
+/* copy-box.h - copies of boxes of elements between layouts, as few and long as the layouts allow
  *
  * A movement is separable when the place of an output element in the input is a sum of one number for each axis:
  * from (i, j, ...) = maps[0][i] + maps[1][j] + ... Slices, splits, pads, permutations, repetitions, blocks of space in
@@ -14,7 +14,15 @@
 /* An axis may be two. */
 #define LPT_COPY_MAX_AXES (2 * LPT_MAX_RANK)
 
-/* Bytes that follow each other on both sides. */
+/* What is copied: elements of so many bytes. */
+typedef struct
+{
+  const LptTransposeKernel *kernel;
+  gsize   element;           /* 8 at most */
+  guint8  fill[8];
+} LptCopyElement;
+
+/* Elements that follow each other on both sides. */
 typedef struct
 {
   gsize  to, n;
@@ -32,7 +40,7 @@ typedef struct
   gsize           plane_rows, plane_cols, plane_ldi, plane_ldo;
   gssize          start;     /* in the input */
   gsize           at;        /* in the output */
-  gsize           rows, row_bytes;
+  gsize           rows, row_length;    /* row_length: elements */
 } LptCopyBox;
 
 /* Elements from one to the next along each axis in @layout. */
@@ -41,9 +49,8 @@ void     lpt_copy_strides  (const LptShape *shape, LptValueLayout layout, gsize 
 void     lpt_copy_box_init (LptCopyBox *box, const LptShape *shape, gssize *const *maps, LptValueLayout layout, const gsize *strides, gsize at);
 void     lpt_copy_box_clear (LptCopyBox *box);
 /* Rows [r0, r1). */
-void     lpt_copy_box_run  (const LptCopyBox *box, const LptTransposeKernel *kernel, gsize r0, gsize r1, guint8 fill, const guint8 *in,
-                            guint8 *out);
-/* One piece of the input as it is; @start: where. */
+void     lpt_copy_box_run  (const LptCopyBox *box, const LptCopyElement *element, gsize r0, gsize r1, const guint8 *in, guint8 *out);
+/* One piece of the input as it is; @start: at which element. */
 gboolean lpt_copy_box_is_view (const LptCopyBox *box, gsize *start);
 /* Single copies of the whole. */
 gsize    lpt_copy_box_cost (const LptCopyBox *box);
@@ -58,7 +65,7 @@ gint64  *lpt_copy_number    (const LptProgramValue *value, LptValueLayout layout
 gboolean lpt_copy_ask       (const LptProgramOp *step, gint64 *numbers, gint64 **results);
 /* Some of @n results are no element but a constant. */
 gboolean lpt_copy_has_fill  (const gint64 *numbers, gsize n);
-/* That constant, as the code of the output of @step; FALSE: there are several. */
+/* That constant, as an element of the output of @step; FALSE: there are several. */
 gboolean lpt_copy_ask_fill  (const LptProgramOp *step, const gint64 *numbers, guint8 *fill);
 /* The maps (transfer full) whose sums, with @start, are @numbers, places among @n_in elements; FALSE: there are none. */
 gboolean lpt_copy_find_maps (const LptShape *shape, gint64 n_in, const gint64 *numbers, gssize **maps, gssize *start, gboolean *fills);

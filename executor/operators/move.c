@@ -1,4 +1,4 @@
-/* move.c - movements of codes: Concat, Interpolate nearest, and whatever copies elements of one input
+/* move.c - movements: whatever copies elements of one input, and Interpolate nearest of codes
  *
  * What a movement does is asked of the op itself: it runs once on numbered elements when the plan is made. Steps that
  * follow each other (Reshape, Transpose, Reshape) are one movement. The input is numbered in the layout in which it was
@@ -7,285 +7,56 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "executor/operators/copy-box.h"
-#include "ir/scalar/lpt-loop.h"
+#include "executor/operators/copy-form.h"
 
 #define MAX_ELEMENTS (1 << 22)
-/* Less is done by one thread: it costs more to fetch from another core's cache what that one has written. */
-#define TASK_BYTES 65536
-
-/* What is copied from an input. */
-typedef struct
-{
-  LptCopyBox box;
-  gsize      tasks, per_task;          /* tasks before it; rows of one */
-  /* What the box is made of: where there is a pitch it is made again. */
-  LptShape   shape;
-  gssize    *maps[LPT_MAX_RANK];       /* offsets in the input */
-  gssize     start;                    /* added to all of them */
-  gsize      at;                       /* in the output */
-  gsize      channels;                 /* of the input */
-} Piece;
-
-typedef struct
-{
-  LptOpForm  form;                     /* until it is the op's */
-  const LptTransposeKernel *kernel;
-  guint8     fill;
-  LptShape   shape;                    /* of the output */
-  gboolean   by_channels;              /* a concatenation whose pieces are parts of pixels */
-  LptOperand *in;                      /* of `form` */
-  guint      n;
-  Piece     *pieces;                   /* one for each input, and the number of all tasks behind them */
-} Move;
-
-static void
-move_run (const LptProgramOp *op,
-          const LptOpData    *data,
-          gsize               task,
-          gsize               end)
-{
-  const Move *m = op->form.params;
-  const Piece *piece = m->pieces;
-
-  for (; task < end; task++)
-    {
-      gsize row;
-
-      while (task >= piece[1].tasks)
-        piece++;
-      row = (task - piece->tasks) * piece->per_task;
-      lpt_copy_box_run (&piece->box, m->kernel, row, MIN (row + piece->per_task, piece->box.rows), m->fill, data->in[piece - m->pieces],
-                        data->out);
-    }
-}
-
-static void
-clear_maps (gssize **maps)
-{
-  guint i;
-
-  for (i = 0; i < LPT_MAX_RANK; i++)
-    g_clear_pointer (&maps[i], g_free);
-}
-
-static void
-move_clear (gpointer params)
-{
-  Move *m = params;
-  guint k;
-
-  for (k = 0; k < m->n; k++)
-    {
-      lpt_copy_box_clear (&m->pieces[k].box);
-      clear_maps (m->pieces[k].maps);
-    }
-  g_free (m->pieces);
-  g_free (m->in);
-}
-
-static void
-set_tasks (Move *m)
-{
-  guint k;
-
-  for (k = 0; k < m->n; k++)
-    {
-      Piece *piece = &m->pieces[k];
-
-      piece->per_task = MAX (TASK_BYTES / MAX (piece->box.row_bytes, 1), 1);
-      piece[1].tasks = piece->tasks + (piece->box.rows + piece->per_task - 1) / piece->per_task;
-    }
-  m->form.tasks = m->pieces[m->n].tasks;
-}
-
-/* An offset among pixels of @channels, among those of @pitch. */
-static gssize
-spread (gssize offset,
-        gsize  channels,
-        gsize  pitch)
-{
-  return offset / (gssize) channels * (gssize) pitch + offset % (gssize) channels;
-}
-
-/* The boxes of parts of pixels. What takes such inputs has offsets that are sums of whole pixels and of channels. */
-static void
-move_bind (LptProgramOp *op)
-{
-  Move *m = op->form.params;
-  gsize strides[LPT_MAX_RANK];
-  gboolean out_part = op->form.out_layout == LPT_LAYOUT_CODES_PITCHED;
-  gint axis;
-  guint k;
-
-  if (op->form.run == NULL)
-    return;
-  lpt_copy_strides (&m->shape, out_part ? LPT_LAYOUT_CODES_LAST : op->form.out_layout, strides);
-  for (axis = 0; axis < m->shape.rank && out_part; axis++)
-    strides[axis] = (gsize) spread ((gssize) strides[axis], (gsize) m->shape.dims[1], op->form.out->pitch);
-  for (k = 0; k < op->form.n_in; k++)
-    {
-      Piece *piece = &m->pieces[k];
-      gboolean in_part = op->form.in[k].layout == LPT_LAYOUT_CODES_PITCHED;
-      gsize at = out_part ? (gsize) spread ((gssize) piece->at, (gsize) m->shape.dims[1], op->form.out->pitch) : piece->at;
-      gint64 i;
-
-      if (!in_part && !out_part)
-        continue;
-      for (axis = 0; axis < piece->shape.rank && in_part; axis++)
-        for (i = 0; i < piece->shape.dims[axis]; i++)
-          piece->maps[axis][i] = spread (piece->maps[axis][i], piece->channels, op->form.in[k].value->pitch);
-      lpt_copy_box_clear (&piece->box);
-      lpt_copy_box_init (&piece->box, &piece->shape, piece->maps, out_part ? LPT_LAYOUT_CODES_LAST : op->form.out_layout, strides, at);
-      piece->box.start += piece->start;
-    }
-  set_tasks (m);
-  op->form.tasks = m->form.tasks;
-}
-
-static gboolean part_of   (const LptProgramOp *op, guint k, LptValueLayout *layout, gsize *at);
-static void     drop_part (LptProgramOp *op, guint k);
-
-/* Of @n pieces at most. */
-static Move *
-move_new (LptProgram    *program,
-          const char    *kernel,
-          LptProgramOp  *last,
-          guint          output,
-          LptValueLayout out_layout,
-          guint          n)
-{
-  LptProgramValue *out = last->out[output];
-  Move *m = g_new0 (Move, 1);
-
-  m->pieces = g_new0 (Piece, n + 1);
-  m->in = g_new0 (LptOperand, n);
-  m->form = (LptOpForm) { .run = move_run, .bind = move_bind, .part = part_of, .drop_part = drop_part, .clear = move_clear, .params = m,
-                          .kernel = kernel, .in = m->in, .out = out, .out_layout = out_layout, .out_pitched = TRUE, .last = last };
-  m->kernel = program->kernels.transpose;
-  m->shape = out->array.shape;
-
-  return m;
-}
-
-static void
-move_free (Move *m)
-{
-  if (m != NULL)
-    move_clear (m);
-  g_free (m);
-}
-
-/* The last box of @m goes from @value; takes the maps. */
-static void
-add_input (Move            *m,
-           LptProgramValue *value,
-           LptValueLayout   layout,
-           const LptShape  *shape,
-           gssize         **maps,
-           gssize           start)
-{
-  Piece *piece = &m->pieces[m->n];
-  const LptShape *own = &value->array.shape;
-
-  m->in[m->n++] = (LptOperand) { value, layout };
-  m->form.n_in = m->n;
-  piece->shape = *shape;
-  piece->start = start;
-  piece->at = piece->box.at;
-  piece->channels = own->rank > 1 ? (gsize) own->dims[1] : 1;
-  memcpy (piece->maps, maps, sizeof piece->maps);
-  memset (maps, 0, sizeof piece->maps);
-  piece->box.start += start;
-  set_tasks (m);
-}
-
-static gboolean
-part_of (const LptProgramOp *op,
-         guint               k,
-         LptValueLayout     *layout,
-         gsize              *at)
-{
-  const Move *m = op->form.params;
-  gsize start;
-
-  /* What reads an input only in parts does not hold all of it. */
-  if ((op->form.out_layout == LPT_LAYOUT_CODES_PITCHED && !m->by_channels) ||
-      (gsize) lpt_dims_product (&m->pieces[k].shape, 0, m->pieces[k].shape.rank) != lpt_program_count (op->form.in[k].value))
-    return FALSE;
-  *at = m->pieces[k].at;
-  *layout = m->by_channels && op->form.in[k].layout == LPT_LAYOUT_CODES_LAST ? LPT_LAYOUT_CODES_PITCHED : op->form.in[k].layout;
-
-  return *layout == LPT_LAYOUT_CODES_PITCHED ? m->by_channels : lpt_copy_box_is_view (&m->pieces[k].box, &start) && start == 0;
-}
-
-static void
-drop_part (LptProgramOp *op,
-           guint         k)
-{
-  Move *m = op->form.params;
-  gsize tasks = m->pieces[k + 1].tasks - m->pieces[k].tasks;
-
-  for (k++; k <= m->n; k++)
-    m->pieces[k].tasks -= tasks;
-  op->form.tasks -= tasks;
-}
-
-static gboolean
-is_same_codes (const LptProgramValue *in,
-               const LptProgramValue *out)
-{
-  const LptArray *x, *y;
-
-  if (in == NULL || in->kind == LPT_STORAGE_CONST || !lpt_program_is_codes (in) ||
-      !lpt_program_is_codes (out))
-    return FALSE;
-  x = &in->array;
-  y = &out->array;
-
-  return x->dtype == y->dtype && lpt_quant_equal (x->quant, y->quant) && lpt_array_count (x) > 0 && lpt_array_count (y) > 0;
-}
 
 /* --- maps --- */
 
-static void
-even_map (gssize **map,
-          gsize    n,
-          gsize    step)
+/* The other order in which such values may lie, or the same. */
+static LptValueLayout
+other_layout (const LptArray *array,
+              LptValueLayout  layout)
 {
-  gsize i;
+  const gboolean words = array->dtype == LPT_DTYPE_F32 || array->dtype == LPT_DTYPE_I32;
 
-  *map = g_new (gssize, n);
-  for (i = 0; i < n; i++)
-    (*map)[i] = (gssize) (i * step);
+  if (array->shape.rank < 3)
+    return layout;
+  switch (layout)
+    {
+    case LPT_LAYOUT_CODES:      return LPT_LAYOUT_CODES_LAST;
+    case LPT_LAYOUT_CODES_LAST: return LPT_LAYOUT_CODES;
+    case LPT_LAYOUT_WORDS_LAST: return LPT_LAYOUT_TYPED;
+    default:                    return words ? LPT_LAYOUT_WORDS_LAST : layout;
+    }
 }
 
 /* The cheaper of both layouts of the output. */
 static LptValueLayout
 choose_box (LptCopyBox     *box,
-            const LptShape *shape,
+            const LptArray *out,
             gssize *const  *maps,
             LptValueLayout  in_layout)
 {
+  const LptValueLayout layout = other_layout (out, in_layout);
   gsize strides[LPT_MAX_RANK];
   LptCopyBox other;
 
-  lpt_copy_strides (shape, in_layout, strides);
-  lpt_copy_box_init (box, shape, maps, in_layout, strides, 0);
-  if (shape->rank < 3)
+  lpt_copy_strides (&out->shape, in_layout, strides);
+  lpt_copy_box_init (box, &out->shape, maps, in_layout, strides, 0);
+  if (layout == in_layout)
     return in_layout;
-  in_layout = in_layout == LPT_LAYOUT_CODES_LAST ? LPT_LAYOUT_CODES : LPT_LAYOUT_CODES_LAST;
-  lpt_copy_strides (shape, in_layout, strides);
-  lpt_copy_box_init (&other, shape, maps, in_layout, strides, 0);
+  lpt_copy_strides (&out->shape, layout, strides);
+  lpt_copy_box_init (&other, &out->shape, maps, layout, strides, 0);
   if (lpt_copy_box_cost (&other) >= lpt_copy_box_cost (box))
     {
       lpt_copy_box_clear (&other);
-      return in_layout == LPT_LAYOUT_CODES_LAST ? LPT_LAYOUT_CODES : LPT_LAYOUT_CODES_LAST;
+      return in_layout;
     }
   lpt_copy_box_clear (box);
   *box = other;
 
-  return in_layout;
+  return layout;
 }
 
 /* Some of the channels of every pixel. */
@@ -316,7 +87,7 @@ is_part (const LptProgramValue *in,
 }
 
 /* The op of output @output of @step from the numbers that it holds; NULL: not separable. */
-static Move *
+static LptCopyForm *
 move_of (LptProgram      *program,
          LptProgramOp    *step,
          LptProgramValue *in,
@@ -326,21 +97,27 @@ move_of (LptProgram      *program,
 {
   const LptArray *out = &step->out[output]->array;
   const LptShape *shape = &out->shape;
+  const gboolean codes = in_layout == LPT_LAYOUT_CODES || in_layout == LPT_LAYOUT_CODES_LAST;
   gssize *maps[LPT_MAX_RANK] = { NULL }, start;
-  guint8 fill = 0;
-  gboolean fills, part;
-  Move *m = NULL;
+  guint8 fill[8] = { 0 };
+  gboolean fills, part, view;
+  LptCopyForm *m = NULL;
+  gsize at = 0;
 
-  if (lpt_copy_find_maps (shape, (gint64) lpt_program_count (in), numbers, maps, &start, &fills) && (!fills || lpt_copy_ask_fill (step, numbers, &fill)))
+  if (lpt_copy_find_maps (shape, (gint64) lpt_program_count (in), numbers, maps, &start, &fills) && (!fills || lpt_copy_ask_fill (step, numbers, fill)))
     {
-      m = move_new (program, "move_u8", step, output, in_layout, 1);
-      m->form.out_layout = choose_box (&m->pieces[0].box, shape, maps, in_layout);
-      part = !lpt_copy_box_is_view (&m->pieces[0].box, &m->form.start) && is_part (in, in_layout, shape, maps);
-      m->fill = fill ^ (guint8) lpt_program_offset (out->dtype);
-      add_input (m, in, in_layout, shape, maps, start);
-      if (part || lpt_copy_box_is_view (&m->pieces[0].box, &m->form.start))
+      m = lpt_copy_form_new (program, codes ? "move_u8" : "move", step, output, in_layout, 1);
+      m->form.out_layout = choose_box (&m->pieces[0].box, out, maps, in_layout);
+      part = !lpt_copy_box_is_view (&m->pieces[0].box, &at) && is_part (in, in_layout, shape, maps);
+      if (codes)
+        fill[0] ^= (guint8) lpt_program_offset (out->dtype);
+      memcpy (m->element.fill, fill, sizeof fill);
+      lpt_copy_form_add_input (m, in, in_layout, shape, maps, start);
+      view = lpt_copy_box_is_view (&m->pieces[0].box, &at);
+      if (part || view)
         {
           m->form.run = NULL;
+          m->form.start = at * m->element.element;
           m->form.out_pitched = FALSE;
         }
       if (part)
@@ -350,14 +127,15 @@ move_of (LptProgram      *program,
           m->in[0].pitched = TRUE;
         }
     }
-  clear_maps (maps);
+  lpt_copy_form_clear_maps (maps);
 
   return m;
 }
 
 /* Elements of input 0 alone (and one constant), places known when the plan is made. */
 static gboolean
-is_movement (const LptProgramOp *step)
+is_movement (const LptProgramOp *step,
+             gboolean            codes)
 {
   guint k;
 
@@ -366,7 +144,7 @@ is_movement (const LptProgramOp *step)
       step->node->op == LPT_OP_SCATTER_UPDATE)
     return FALSE;
   for (k = 0; k < step->n_out; k++)
-    if (!is_same_codes (step->in[0], step->out[k]) ||
+    if (!(codes ? lpt_copy_form_is_codes (step->in[0], step->out[k]) : lpt_copy_form_is_typed (step->in[0], step->out[k])) ||
         MAX (lpt_program_count (step->in[0]), lpt_program_count (step->out[k])) > MAX_ELEMENTS)
       return FALSE;
   for (k = 1; k < step->n_in; k++)
@@ -384,7 +162,7 @@ prepare_split (LptProgram    *program,
 {
   g_autofree gint64 *numbers = lpt_copy_number (step->in[0], layout);
   g_autofree gint64 **results = g_new0 (gint64 *, step->n_out);
-  g_autofree Move **moves = g_new0 (Move *, step->n_out);
+  g_autofree LptCopyForm **moves = g_new0 (LptCopyForm *, step->n_out);
   gboolean ok = lpt_copy_ask (step, numbers, results), first = TRUE;
   guint k;
 
@@ -406,7 +184,7 @@ prepare_split (LptProgram    *program,
         first = FALSE;
       }
     else
-      move_free (moves[k]);
+      lpt_copy_form_free (moves[k]);
 
   return ok && !first;
 }
@@ -416,15 +194,15 @@ lpt_prepare_move (LptProgram   *program,
                   LptProgramOp *step)
 {
   LptProgramOp *first = step, *at = step, *steps[8];
-  gboolean moves = FALSE, filled = FALSE;
+  gboolean moves = FALSE, filled = FALSE, codes = is_movement (step, TRUE);
   LptValueLayout layout;
   gint64 *numbers;
   guint n = 0, k;
-  Move *best = NULL;
+  LptCopyForm *best = NULL;
 
-  if (!is_movement (step))
+  if (!codes && !is_movement (step, FALSE))
     return FALSE;
-  layout = lpt_codes_layout (step->in[0]);
+  layout = lpt_copy_form_layout (step->in[0], codes);
   if (step->n_out > 1)
     return prepare_split (program, step, layout);
 
@@ -434,10 +212,10 @@ lpt_prepare_move (LptProgram   *program,
       moves |= (at->row->flags & LPT_EXEC_ALIAS) == 0;
       steps[n++] = at;
       at = lpt_program_reader (at->out[0]);
-      if (n == G_N_ELEMENTS (steps) || at == NULL || !lpt_program_is_free (at) || at->n_out != 1 || !is_movement (at))
+      if (n == G_N_ELEMENTS (steps) || at == NULL || !lpt_program_is_free (at) || at->n_out != 1 || !is_movement (at, codes))
         break;
     }
-  if (!moves && layout != LPT_LAYOUT_CODES_LAST)
+  if (!moves && layout != LPT_LAYOUT_CODES_LAST && layout != LPT_LAYOUT_WORDS_LAST)
     return FALSE;
 
   numbers = lpt_copy_number (first->in[0], layout);
@@ -445,7 +223,7 @@ lpt_prepare_move (LptProgram   *program,
     {
       gint64 *results = NULL;
       gboolean ok = lpt_copy_ask (steps[k], numbers, &results);
-      Move *m;
+      LptCopyForm *m;
 
       g_free (numbers);
       numbers = results;
@@ -456,13 +234,13 @@ lpt_prepare_move (LptProgram   *program,
       m = move_of (program, steps[k], first->in[0], layout, 0, numbers);
       if (m == NULL)
         continue;
-      move_free (best);
+      lpt_copy_form_free (best);
       best = m;
     }
   g_free (numbers);
   /* Names alone: the conversion and the name do as well. */
   if (best != NULL && !moves && best->form.run != NULL)
-    g_clear_pointer (&best, move_free);
+    g_clear_pointer (&best, lpt_copy_form_free);
   if (best == NULL)
     return FALSE;
   for (k = 1; k < n && steps[k]->index <= best->form.last->index; k++)
@@ -472,13 +250,13 @@ lpt_prepare_move (LptProgram   *program,
   return TRUE;
 }
 
-/* --- Interpolate, Concat --- */
+/* --- Interpolate --- */
 
 gboolean
 lpt_is_repeating (const LptProgramOp *op)
 {
   return op->integer != NULL && op->node->op == LPT_OP_INTERPOLATE && lpt_int_resize_is_nearest (op->integer) &&
-         is_same_codes (op->in[0], op->out[0]);
+         lpt_copy_form_is_codes (op->in[0], op->out[0]);
 }
 
 gboolean
@@ -491,7 +269,7 @@ lpt_prepare_resize (LptProgram   *program,
   LptValueLayout layout;
   gint64 k;
   gint axis;
-  Move *m;
+  LptCopyForm *m;
 
   if (!lpt_is_repeating (step))
     return FALSE;
@@ -505,58 +283,10 @@ lpt_prepare_resize (LptProgram   *program,
       for (k = 0; k < y->dims[axis]; k++)
         maps[axis][k] = (gssize) (lpt_int_resize_source (step->integer, axis, k, x->dims[axis], y->dims[axis]) * (gint64) strides[axis]);
     }
-  m = move_new (program, "resize_u8", step, 0, layout, 1);
-  m->form.out_layout = choose_box (&m->pieces[0].box, y, maps, layout);
-  add_input (m, step->in[0], layout, y, maps, 0);
+  m = lpt_copy_form_new (program, "resize_u8", step, 0, layout, 1);
+  m->form.out_layout = choose_box (&m->pieces[0].box, &step->out[0]->array, maps, layout);
+  lpt_copy_form_add_input (m, step->in[0], layout, y, maps, 0);
   m->in[0].pitched = TRUE;
-  lpt_program_set_form (step, &m->form);
-
-  return TRUE;
-}
-
-/* All inputs with the output's quantization. */
-gboolean
-lpt_prepare_concat (LptProgram   *program,
-                    LptProgramOp *step)
-{
-  const LptShape *y = &step->out[0]->array.shape;
-  gsize strides[LPT_MAX_RANK], own[LPT_MAX_RANK], at = 0, last8 = 0, all = 0;
-  LptValueLayout layout;
-  Move *m;
-  gint axis, k;
-  guint input;
-
-  if (step->n_in == 0 || !lpt_axis_normalize (LPT_ATTRS (step->node, LptAxisAttrs)->axis, y->rank, &axis))
-    return FALSE;
-  for (input = 0; input < step->n_in; input++)
-    {
-      gsize count;
-
-      if (!is_same_codes (step->in[input], step->out[0]))
-        return FALSE;
-      count = lpt_program_count (step->in[input]);
-      all += count;
-      last8 += lpt_codes_layout (step->in[input]) == LPT_LAYOUT_CODES_LAST ? count : 0;
-    }
-  layout = 2 * last8 >= all && y->rank >= 3 ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_CODES;
-
-  m = move_new (program, "concat_u8", step, 0, layout, step->n_in);
-  m->by_channels = axis == 1 && lpt_program_layout (step->out[0], layout) == LPT_LAYOUT_CODES_LAST;
-  lpt_copy_strides (y, layout, strides);
-  for (input = 0; input < step->n_in; input++)
-    {
-      const LptShape *x = &step->in[input]->array.shape;
-      gssize *maps[LPT_MAX_RANK] = { NULL };
-
-      lpt_copy_strides (x, layout, own);
-      for (k = 0; k < x->rank; k++)
-        even_map (&maps[k], (gsize) x->dims[k], own[k]);
-      lpt_copy_box_init (&m->pieces[input].box, x, maps, layout, strides, at);
-      add_input (m, step->in[input], layout, x, maps, 0);
-      m->in[input].pitched = TRUE;
-      at += (gsize) x->dims[axis] * strides[axis];
-    }
-
   lpt_program_set_form (step, &m->form);
 
   return TRUE;

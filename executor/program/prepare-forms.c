@@ -10,7 +10,7 @@
 #include "executor/program/lpt-program-passes.h"
 #include "ir/storage/lpt-tensor-pages.h"
 
-typedef enum { ROW_CODES, ROW_REAL } RowArithmetic;
+typedef enum { ROW_CODES, ROW_REAL, ROW_OTHER } RowArithmetic;
 typedef enum { ROW_ANY, ROW_PRODUCT } RowFlags;
 
 typedef struct
@@ -31,7 +31,10 @@ static const Row rows[] =
 static RowArithmetic
 arithmetic_of (const LptProgramOp *op)
 {
-  return op->integer != NULL ? ROW_CODES : ROW_REAL;
+  if (op->integer != NULL)
+    return ROW_CODES;
+
+  return lpt_program_is_real (op->n_in > 0 ? op->in[0] : NULL) ? ROW_REAL : ROW_OTHER;
 }
 
 static gboolean
@@ -67,18 +70,6 @@ prepare_by_row (LptProgram   *program,
   return FALSE;
 }
 
-static gboolean
-has_row (const LptProgramOp *op)
-{
-  guint k;
-
-  for (k = 0; k < G_N_ELEMENTS (rows); k++)
-    if (is_row_of (&rows[k], op))
-      return TRUE;
-
-  return FALSE;
-}
-
 /* Nobody reads its outputs from @from on. */
 static gboolean
 is_unread (const LptProgramOp *op,
@@ -99,10 +90,9 @@ prepare (LptProgram   *program,
 
   if (op->table != NULL)
     return lpt_prepare_table (program, op);
-  if (op->integer == NULL && lpt_program_is_real (op->n_in > 0 ? op->in[0] : NULL))
-    return has_row (op) ? prepare_by_row (program, op) : moves && lpt_prepare_float_move (program, op);
   if (op->integer == NULL)
-    return moves && lpt_prepare_move (program, op);
+    return prepare_by_row (program, op) ||
+           (moves && ((arithmetic_of (op) == ROW_REAL && lpt_prepare_float_move (program, op)) || lpt_prepare_move (program, op)));
   if (op->n_out != 1 && (op->node->op != LPT_OP_MAX_POOL || !is_unread (op, 1)))
     return FALSE;
 

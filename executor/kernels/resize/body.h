@@ -1,7 +1,6 @@
 /* executor/kernels/resize/body.h - resized lines, compiled per instruction set
  *
- * Products of doubles are rounded before they are added, as in the scalar op. Codes of a column follow each other and have the
- * same weights, so that the loop over them is what the compiler makes vectors of.
+ * Products of doubles are rounded before they are added, as in the scalar op.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -94,100 +93,184 @@ LPT_FN (lpt_resize_columns) (const LptMixTaps *taps, size_t first, size_t end, s
 
 /* --- codes --- */
 
-/* At once: as many as a vector has 32-bit elements. */
-#define LANES 16
+typedef uint8_t B __attribute__ ((vector_size (WIDTH)));
 
+/* Of as many columns, or of one in all lanes. */
 typedef struct {
-  int32_t w00, w01, w10, w11;
-  float   x, y;
+  I w00, w01, w10, w11;
+  V x, y;
 } Weights;
 
-INLINE int32_t
-limit (int32_t q, int32_t lo, int32_t hi)
+INLINE I
+splat_int (int32_t x)
 {
-  return q < lo ? lo : q > hi ? hi : q;
+  return x - (I) { 0 };
 }
 
-INLINE float
-limit_real (float x, float lo, float hi)
+INLINE I
+limit (I q, int32_t lo, int32_t hi)
 {
-  return x < lo ? lo : x > hi ? hi : x;
+  q = (I) choose (q < lo, (V) splat_int (lo), (V) q);
+  return (I) choose (q > hi, (V) splat_int (hi), (V) q);
 }
 
 /* Between halves away from zero: the float below one half carries all that are not below it over to the next integer. */
-INLINE int32_t
-round_real (float x, int away)
+INLINE I
+round_lanes (V x, int away)
 {
   if (away)
-    return (int32_t) (x + (x < 0 ? -0x1.fffffep-2f : 0x1.fffffep-2f));
-  return (int32_t) ((x + 0x1.8p23f) - 0x1.8p23f);
+    return __builtin_convertvector (x + choose (x < 0, splat (-0x1.fffffep-2f), splat (0x1.fffffep-2f)), I);
+  return __builtin_convertvector ((x + 0x1.8p23f) - 0x1.8p23f, I);
 }
 
 /* form is a constant. */
-INLINE uint8_t
-mix_codes (const LptBilinear *p, LptBilinearForm form, const Weights *w, int32_t a, int32_t b, int32_t c, int32_t d)
+INLINE I
+mix_codes (const LptBilinear *p, LptBilinearForm form, const Weights *w, I a, I b, I c, I d)
 {
   if (form == LPT_BILINEAR_ROUND || form == LPT_BILINEAR_DIVIDE)
     {
-      int32_t half = 1 << (p->shift - 1), v = (a - p->offset) * w->w00 + (b - p->offset) * w->w01 + (c - p->offset) * w->w10 +
-                                              (d - p->offset) * w->w11;
+      int32_t half = 1 << (p->shift - 1);
+      I v = (a - p->offset) * w->w00 + (b - p->offset) * w->w01 + (c - p->offset) * w->w10 + (d - p->offset) * w->w11;
 
       if (form == LPT_BILINEAR_ROUND)
         v = (v + half) >> p->shift;
       else
-        v = v > 0 ? (v + half) >> p->shift : -((half - v) >> p->shift);
-      return (uint8_t) limit (v + p->offset, p->lo, p->hi);
+        v = (I) choose (v > 0, (V) ((v + half) >> p->shift), (V) -((half - v) >> p->shift));
+      return limit (v + p->offset, p->lo, p->hi);
     }
+  V qa = __builtin_convertvector (form == LPT_BILINEAR_SUM ? a : a - p->zero, V);
+  V qb = __builtin_convertvector (form == LPT_BILINEAR_SUM ? b : b - p->zero, V);
+  V qc = __builtin_convertvector (form == LPT_BILINEAR_SUM ? c : c - p->zero, V);
+  V qd = __builtin_convertvector (form == LPT_BILINEAR_SUM ? d : d - p->zero, V);
+  V left = 1.0f - w->x, top = 1.0f - w->y;
+
   if (form == LPT_BILINEAR_SUM)
     {
-      float left = 1.0f - w->x, top = 1.0f - w->y;
-      float sum = (float) a * (top * left) + (float) b * (top * w->x) + (float) c * (w->y * left) + (float) d * (w->y * w->x);
+      V sum = qa * (top * left) + qb * (top * w->x) + qc * (w->y * left) + qd * (w->y * w->x);
 
-      return (uint8_t) limit ((int32_t) (sum + 0.5f), p->lo, p->hi);
+      return limit (__builtin_convertvector (sum + 0.5f, I), p->lo, p->hi);
     }
-  float lo = (float) p->lo - (float) p->to_zero, hi = (float) p->hi - (float) p->to_zero;
-  float top = ((float) (a - p->zero) * (1.0f - w->x) + (float) (b - p->zero) * w->x) * p->scale;
-  float bottom = ((float) (c - p->zero) * (1.0f - w->x) + (float) (d - p->zero) * w->x) * p->scale;
-  float v = (top * (1.0f - w->y) + bottom * w->y) / p->to_scale;
+  V upper = (qa * left + qb * w->x) * p->scale, lower = (qc * left + qd * w->x) * p->scale;
+  V v = (upper * top + lower * w->y) / p->to_scale;
 
-  v = v != v ? 0.0f : v;
-  return (uint8_t) (round_real (limit_real (v, lo, hi), form == LPT_BILINEAR_REALS_AWAY) + p->to_zero);
+  v = choose (v != v, splat (0), v);
+  v = clamp_lanes (v, (float) p->lo - (float) p->to_zero, (float) p->hi - (float) p->to_zero);
+  return round_lanes (v, form == LPT_BILINEAR_REALS_AWAY) + p->to_zero;
 }
 
-/* form and n are constants. */
-INLINE void
-mix_lanes (const LptBilinear *p, LptBilinearForm form, const Weights *w, const uint8_t *a, const uint8_t *b, const uint8_t *c,
-           const uint8_t *d, uint8_t *y, size_t n)
+INLINE I
+widen (B bytes)
 {
-  uint8_t result[LANES];
+#if defined (__AVX512F__)
+  return (I) _mm512_cvtepu8_epi32 ((__m128i) bytes);
+#elif defined (__AVX2__)
+  __m128i half;
+
+  memcpy (&half, &bytes, sizeof bytes);
+  return (I) _mm256_cvtepu8_epi32 (half);
+#else
+  return __builtin_convertvector (bytes, I);
+#endif
+}
+
+INLINE I
+load_codes (const uint8_t *q, size_t n)
+{
+  B bytes = { 0 };
+
+  if (n == WIDTH)
+    memcpy (&bytes, q, WIDTH);
+  else
+    for (size_t i = 0; i < n; i++)
+      bytes[i] = q[i];
+  return widen (bytes);
+}
+
+INLINE void
+store_codes (uint8_t *y, I codes, size_t n)
+{
+#if defined (__AVX512F__)
+  B bytes = (B) _mm512_cvtepi32_epi8 ((__m512i) codes);
+#elif defined (__AVX2__)
+  __m128i words = _mm_packus_epi32 (_mm256_castsi256_si128 ((__m256i) codes), _mm256_extracti128_si256 ((__m256i) codes, 1));
+  __m128i half = _mm_packus_epi16 (words, words);
+  B bytes;
+
+  memcpy (&bytes, &half, sizeof bytes);
+#else
+  B bytes = __builtin_convertvector (codes, B);
+#endif
+
+  if (n == WIDTH)
+    memcpy (y, &bytes, WIDTH);
+  else
+    for (size_t i = 0; i < n; i++)
+      y[i] = bytes[i];
+}
+
+/* Columns of many codes. */
+INLINE void
+mix_inner (const LptBilinear *p, LptBilinearForm form, const uint8_t *top, const uint8_t *bottom, int32_t weight, float real, uint8_t *y)
+{
+  size_t n = p->inner;
+
+  for (size_t o = 0; o < p->columns; o++, y += p->pitch)
+    {
+      const uint8_t *a = top + p->lower[o], *b = top + p->upper[o], *c = bottom + p->lower[o], *d = bottom + p->upper[o];
+      int32_t x = p->weight[o];
+      Weights w = { splat_int ((p->one - weight) * (p->one - x)), splat_int ((p->one - weight) * x), splat_int (weight * (p->one - x)),
+                    splat_int (weight * x), splat (p->real[o]), splat (real) };
+      size_t i = 0;
+
+      for (; i + WIDTH <= n; i += WIDTH)
+        store_codes (y + i, mix_codes (p, form, &w, load_codes (a + i, WIDTH), load_codes (b + i, WIDTH), load_codes (c + i, WIDTH),
+                                       load_codes (d + i, WIDTH)), WIDTH);
+      if (i == n)
+        continue;
+      /* What is left, with some done before where there are as many. */
+      size_t at = n < WIDTH ? 0 : n - WIDTH, some = n < WIDTH ? n : WIDTH;
+      store_codes (y + at, mix_codes (p, form, &w, load_codes (a + at, some), load_codes (b + at, some), load_codes (c + at, some),
+                                      load_codes (d + at, some)), some);
+    }
+}
+
+INLINE I
+gather (const uint8_t *q, const uint32_t *at, size_t n)
+{
+  B bytes = { 0 };
 
   for (size_t i = 0; i < n; i++)
-    result[i] = mix_codes (p, form, w, a[i], b[i], c[i], d[i]);
-  memcpy (y, result, n);
+    bytes[i] = q[at[i]];
+  return widen (bytes);
+}
+
+/* Columns of one code, side by side. The lists of the axis go on behind their end. */
+INLINE void
+mix_planes (const LptBilinear *p, LptBilinearForm form, const uint8_t *top, const uint8_t *bottom, int32_t weight, float real, uint8_t *y)
+{
+  for (size_t o = 0; o < p->columns; o += WIDTH)
+    {
+      size_t n = p->columns - o < WIDTH ? p->columns - o : WIDTH;
+      I x;
+
+      memcpy (&x, p->weight + o, sizeof x);
+      Weights w = { (p->one - weight) * (p->one - x), (p->one - weight) * x, weight * (p->one - x), weight * x,
+                    load (p->real + o, n, 0.0f), splat (real) };
+      store_codes (y + o, mix_codes (p, form, &w, gather (top, p->lower + o, n), gather (top, p->upper + o, n),
+                                     gather (bottom, p->lower + o, n), gather (bottom, p->upper + o, n)), n);
+    }
 }
 
 /* form is a constant. */
 INLINE void
 bilinear (const LptBilinear *p, LptBilinearForm form, const uint8_t *top, const uint8_t *bottom, int32_t weight, float real, uint8_t *y)
 {
-  const LptBilinear q = *p;
-  size_t n = q.inner;
+  const LptBilinear q = *p;      /* that no code written may change */
 
-  for (size_t o = 0; o < q.columns; o++, y += q.pitch)
-    {
-      const uint8_t *a = top + q.lower[o], *b = top + q.upper[o], *c = bottom + q.lower[o], *d = bottom + q.upper[o];
-      Weights w = { (q.one - weight) * (q.one - q.weight[o]), (q.one - weight) * q.weight[o], weight * (q.one - q.weight[o]),
-                    weight * q.weight[o], q.real[o], real };
-
-      size_t i = 0;
-
-      for (; i + LANES <= n; i += LANES)
-        mix_lanes (&q, form, &w, a + i, b + i, c + i, d + i, y + i, LANES);
-      for (; i + LANES / 2 <= n; i += LANES / 2)
-        mix_lanes (&q, form, &w, a + i, b + i, c + i, d + i, y + i, LANES / 2);
-      for (; i < n; i++)
-        y[i] = mix_codes (&q, form, &w, a[i], b[i], c[i], d[i]);
-    }
+  if (q.inner == 1)
+    mix_planes (&q, form, top, bottom, weight, real, y);
+  else
+    mix_inner (&q, form, top, bottom, weight, real, y);
 }
 
 void

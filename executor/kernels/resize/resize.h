@@ -30,14 +30,14 @@ typedef struct {
  *   reals    float32: lines of (q - zero) in units of scale, then rounded to codes of to_scale: half to even, or away */
 typedef enum { LPT_BILINEAR_ROUND, LPT_BILINEAR_DIVIDE, LPT_BILINEAR_SUM, LPT_BILINEAR_REALS, LPT_BILINEAR_REALS_AWAY } LptBilinearForm;
 
-/* Codes are in u8 form: `offset` is taken off first and put on last. */
+/* Lists go on for LPT_CHANNEL_PAD elements. Codes are in u8 form: `offset` is taken off first and put on last. */
 typedef struct {
   LptBilinearForm form;
   int32_t         offset, one, shift;        /* one * one = 1 << shift */
   int32_t         zero, to_zero;             /* in u8 form */
   int32_t         lo, hi;                    /* of the result, in u8 form */
   float           scale, to_scale;
-  size_t          columns, inner, pitch;     /* of the result; codes of a column; from one to the next one in the result */
+  size_t          columns, inner, pitch;     /* where inner is 1 so is pitch; of the result; codes of a column; from one to the next one in the result */
   const uint32_t *lower, *upper;             /* by column: where its neighbours begin */
   const int32_t  *weight;                    /* by column: of upper, in units of 1 / one */
   const float    *real;                      /* the same, in the other forms */

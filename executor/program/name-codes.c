@@ -1,0 +1,92 @@
+/* name-codes.c - bare 8-bit integers of constants that are only moved and then called codes: codes from the start
+ *
+ *     Reinterpret (Gather (table, i))  =  Gather (Reinterpret (table), i)
+ *
+ * Integers without quantization are held as reals. A table of codes that is looked up before somebody says what its integers mean
+ * would be copied four bytes an element, and then converted. So where all that becomes of a constant are movements and, in the
+ * end, Reinterprets to one scale, the constant and what lies between have that quantization. The graph is the program's own.
+ *
+ * Movements are renames, Transpose and Gather: they add nothing to the data.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "executor/program/lpt-program-passes.h"
+
+/* More than this between a constant and a Reinterpret is not looked through. */
+#define MAX_VALUES 64
+
+typedef struct
+{
+  LptValue *values[MAX_VALUES];
+  guint     n;
+  LptQuant *quant;           /* NULL: none is known */
+} Found;
+
+static gboolean
+is_bare (const LptValue *value)
+{
+  return value->quant == NULL && (value->dtype == LPT_DTYPE_U8 || value->dtype == LPT_DTYPE_I8);
+}
+
+/* Output 0 is elements of input 0 alone. */
+static gboolean
+only_moves (const LptNode *node)
+{
+  return node->n_out == 1 && ((lpt_exec_op (node->op)->flags & LPT_EXEC_ALIAS) != 0 || node->op == LPT_OP_TRANSPOSE || node->op == LPT_OP_GATHER);
+}
+
+/* All that becomes of @value; FALSE: something else. */
+static gboolean
+follow (LptValue *value,
+        Found    *found)
+{
+  guint i;
+
+  if (!is_bare (value) || found->n == MAX_VALUES)
+    return FALSE;
+  found->values[found->n++] = value;
+  for (i = 0; i < lpt_value_n_uses (value); i++)
+    {
+      const LptUse *use = lpt_value_use (value, i);
+      LptValue *out = use->node->n_out == 1 ? lpt_node_out (use->node) : NULL;
+
+      if (out == NULL || use->index != 0)
+        return FALSE;
+      if (use->node->op != LPT_OP_REINTERPRET)
+        {
+          if (!only_moves (use->node) || !follow (out, found))
+            return FALSE;
+          continue;
+        }
+      if (out->quant == NULL || out->quant->n != 1 || out->dtype != value->dtype ||
+          (found->quant != NULL && !lpt_quant_equal (found->quant, out->quant)))
+        return FALSE;
+      found->quant = out->quant;
+    }
+
+  return lpt_value_n_uses (value) > 0;
+}
+
+gboolean
+lpt_program_name_codes (LptProgram *program,
+                        GError    **error)
+{
+  g_autoptr (GPtrArray) order = lpt_graph_order (program->graph, error);
+  guint i, k;
+
+  if (order == NULL)
+    return FALSE;
+  for (i = 0; i < order->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (order, i);
+      Found found = { .n = 0 };
+
+      if (node->op != LPT_OP_CONST || !follow (lpt_node_out (node), &found) || found.quant == NULL)
+        continue;
+      for (k = 0; k < found.n; k++)
+        lpt_value_set_quant (found.values[k], found.quant);
+    }
+
+  return TRUE;
+}
