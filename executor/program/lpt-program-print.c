@@ -10,7 +10,7 @@
  * place @dynamic, and @%value+OFFSET in the storage of that value. Ops
  * without kernel are views. Before its layouts are chosen a program prints in the order of the graph, one line for each op that none
  * does the work of, values in the layouts that forms ask for. All that a run depends on is there but the parameters of ops, which follow from their nodes, and
- * the bytes of constants.
+ * the bytes of constants. Before pass import there is only the graph, and its text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -296,6 +296,11 @@ lpt_program_to_text (const LptProgram *program,
   Text t = { .program = program, .flags = flags, .out = g_string_new (NULL) };
   guint i;
 
+  if (program->n_values == 0)
+    {
+      g_string_free (t.out, TRUE);
+      return lpt_graph_to_text (program->graph, 0);
+    }
   t.printer = (LptPrinter) { .out = t.out, .graph = program->graph };
   append_memory (&t);
   for (i = 0; i < program->n_inputs; i++)

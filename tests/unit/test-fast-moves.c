@@ -1,8 +1,8 @@
 /* test-fast-moves.c - movements drawn: the fused program gives the bytes of the plain ops
  *
  * Chains of one to three movements of codes, reals and integers, channels last and row-major; Concat of equal and of other scales,
- * with constants among its inputs; Requantize from and to several scales; look-ups in bare codes. None of them may be left a
- * reference op but look-ups, which may fail.
+ * with constants among its inputs; Requantize from and to several scales. None of them may be left a reference op but look-ups,
+ * which may fail.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -420,30 +420,6 @@ test_requantize (void)
     }
 }
 
-/* A table of integers that are called codes behind the look-up. */
-static void
-test_bare (void)
-{
-  static const char text[] = "graph {lowered=true}\n%i = Parameter : i64[5]\n%t = Const {$(7*12)} : i8[7,12]\n%a = Const {0} : i64[]\n"
-    "%g = Gather(%t, %i, %a) : i8[5,12]\n%s = Const {5, 3, 4} : i64[3]\n%r = Reshape(%g, %s) : i8[5,3,4]\n"
-    "%q = Reinterpret(%r) : i8[5,3,4] q{scale=0.1, zp=3}\n%z = Reinterpret(%q) : i8[5,3,4] q{scale=0.2, zp=3}\n"
-    "%y = Relu(%z) : i8[5,3,4] q{scale=0.2, zp=3}\nResult(%y)\n";
-  g_autoptr (LptGraph) graph = fast_case_graph (text + strlen ("graph {lowered=true}\n"), "bare");
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, 0, &error);
-  guint i;
-
-  g_assert_no_error (error);
-  for (i = 0; i < plan->program->ops->len; i++)
-    {
-      const LptProgramOp *step = plan->program->ops->pdata[i];
-
-      g_assert_true (step->node->op != LPT_OP_REINTERPRET || step->folded || step->has_form);
-      g_assert_true (step->node->op != LPT_OP_GATHER || step->out[0]->array.dtype == LPT_DTYPE_I8);
-    }
-  fast_case_compare (graph, -6.9, 6.9);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -452,7 +428,6 @@ main (int argc, char **argv)
   g_test_add_func ("/fast-moves/splits", test_splits);
   g_test_add_func ("/fast-moves/concats", test_concats);
   g_test_add_func ("/fast-moves/requantize", test_requantize);
-  g_test_add_func ("/fast-moves/bare", test_bare);
 
   return g_test_run ();
 }
