@@ -214,7 +214,8 @@ whole_offset (double offset,
   return fabs (offset - rint (offset)) <= ldexp ((double) (levels - 1), -24) ? rint (offset) : offset;
 }
 
-/* The step with which codes are read as [low, high], and the zero point of the reading; any does where that is none of the codes. */
+/* The step with which codes are read as [low, high], and their zero point: what the offsets of the channels have in common, so that the biases
+ * keep their size and with it their precision; the one of the reading where they have nothing; any where that is none of the codes. */
 static void
 read_as_one (double    low,
              double    high,
@@ -222,10 +223,19 @@ read_as_one (double    low,
              LptCodes *codes)
 {
   const double step = (high - low) / (double) (levels - 1);
-  double point = round (codes->qmin - low / step);
+  double least = codes->offset[0];
+  double most = least;
+  double point;
+  guint c;
 
   if (!(step > 0))
     return;
+  for (c = 1; c < codes->n; c++)
+    {
+      least = MIN (least, codes->offset[c]);
+      most = MAX (most, codes->offset[c]);
+    }
+  point = most - least <= 1 ? round ((least + most) / 2) : round (codes->qmin - low / step);
   if (!(point >= lpt_dtype_min (codes->dtype) && point <= lpt_dtype_max (codes->dtype)))
     point = CLAMP (round (codes->offset[0]), lpt_dtype_min (codes->dtype), lpt_dtype_max (codes->dtype));
   codes->read = step;
