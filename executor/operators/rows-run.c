@@ -90,6 +90,66 @@ run_binary (const Tile   *t,
     kernel->binary (run->binary, n, row_at (t, a, row), a->whole || a->step, row_at (t, b, row), b->whole || b->step, out);
 }
 
+/* The mask of some rows from @row on, @n elements; those of words are made numbers in the last register. */
+static const float *
+mask_at (const Tile          *t,
+         const LptRunOperand *o,
+         gsize                row,
+         gsize                n)
+{
+  const LptRows *p = t->p;
+  float *made = (float *) (gpointer) register_at (t, p->n_registers - 1);
+  const gint64 *words;
+  gsize rest = row, i;
+  gint d;
+
+  if (!o->mask)
+    return row_at (t, o, row);
+  words = (const gint64 *) (gconstpointer) t->data->in[o->index] + (o->whole ? row * p->cols + t->col : t->col * o->step);
+  for (d = p->row_axes - 1; d >= 0 && !o->whole; d--)
+    {
+      words += (gint64) (rest % (gsize) p->dims[d]) * o->strides[d];
+      rest /= (gsize) p->dims[d];
+    }
+  if (!o->whole && o->step == 0)
+    n = 1;
+  for (i = 0; i < n; i++)
+    made[i] = words[i] != 0;
+
+  return made;
+}
+
+static void
+run_select (const Tile   *t,
+            const LptRun *run,
+            float        *out)
+{
+  const LptRunOperand *m = &run->in[0], *a = &run->in[1], *b = &run->in[2];
+  gboolean one_call = TRUE;
+  gsize row, n;
+  guint i;
+
+  for (i = 0; i < 3; i++)
+    one_call = one_call && (goes_through (&run->in[i]) || is_scalar (t->p, &run->in[i]));
+  n = one_call ? t->rows * t->cols : t->cols;
+  for (row = t->row; row < t->row + (one_call ? 1 : t->rows); row++, out += n)
+    t->p->kernels.floats->select (n, mask_at (t, m, row, n), m->whole || m->step, row_at (t, a, row), a->whole || a->step,
+                                  row_at (t, b, row), b->whole || b->step, out);
+}
+
+/* As the plain op does it. */
+static void
+run_function (const LptRun *run,
+              gsize         n,
+              const float  *x,
+              float        *out)
+{
+  gsize i;
+
+  for (i = 0; i < n; i++)
+    out[i] = (float) run->function (x[i], run->parameters);
+}
+
 static void
 run_tile (const Tile *t)
 {
@@ -104,7 +164,7 @@ run_tile (const Tile *t)
       const LptRunOperand *x = &run->in[0];
       gpointer out = run->out != LPT_ROWS_RESULT ? register_at (t, run->out)
                                            : t->data->out + (t->row * p->cols + t->col) * p->result_size;
-      const float *real = run->kind != LPT_RUN_BINARY ? whole_at (t, x, sizeof (float)) : NULL;
+      const float *real = run->kind != LPT_RUN_BINARY && run->kind != LPT_RUN_SELECT ? whole_at (t, x, sizeof (float)) : NULL;
       gsize column = run->by_column ? t->col : 0;
       gsize rows = run->by_column && !run->repeated ? t->rows : 1, cols = n / rows;
 
@@ -115,6 +175,12 @@ run_tile (const Tile *t)
           break;
         case LPT_RUN_MAP:
           floats->map (run->map, n, real, out);
+          break;
+        case LPT_RUN_SELECT:
+          run_select (t, run, out);
+          break;
+        case LPT_RUN_FUNCTION:
+          run_function (run, n, real, out);
           break;
         case LPT_RUN_CLAMP:
           floats->clamp (n, real, run->lo, run->hi, out);

@@ -17,6 +17,7 @@ find_binary (LptOp           op,
   {
     { LPT_OP_ADD, LPT_BINARY_ADD }, { LPT_OP_SUBTRACT, LPT_BINARY_SUBTRACT }, { LPT_OP_MULTIPLY, LPT_BINARY_MULTIPLY },
     { LPT_OP_DIVIDE, LPT_BINARY_DIVIDE }, { LPT_OP_MAXIMUM, LPT_BINARY_MAXIMUM }, { LPT_OP_MINIMUM, LPT_BINARY_MINIMUM },
+    { LPT_OP_SQUARED_DIFFERENCE, LPT_BINARY_SQUARED_DIFFERENCE }, { LPT_OP_PRELU, LPT_BINARY_PRELU }, { LPT_OP_POWER, LPT_BINARY_POWER },
   };
   guint i;
 
@@ -55,11 +56,30 @@ is_last_axis (const LptProgramOp *step,
   return lpt_axis_normalize (wish, rank, &axis) && axis == rank - 1;
 }
 
+/* Parameters that are inputs, Swish's beta among them. */
+static gboolean
+input_parameters (const LptProgramOp *step,
+                  double             *p)
+{
+  guint n = lpt_unary_n_parameters (step->node->op), i;
+
+  for (i = 0; i < n && i + 1 < step->n_in && step->in[i + 1] != NULL; i++)
+    {
+      const LptProgramValue *value = step->in[i + 1];
+
+      if (value->kind != LPT_STORAGE_CONST || !lpt_program_is_real (value))
+        return FALSE;
+      p[i] = ((const float *) value->array.data)[0];
+    }
+
+  return i == n || (step->node->op == LPT_OP_SWISH && i == 0);
+}
+
 static gboolean
 unary_run (const LptProgramOp *step,
            LptRun             *run)
 {
-  double p[LPT_UNARY_MAX_PARAMETERS] = { 1 };      /* Swish's beta */
+  double *p = run->parameters;
 
   run->kind = LPT_RUN_CLAMP;
   switch ((guint) step->node->op)
@@ -78,12 +98,52 @@ unary_run (const LptProgramOp *step,
     case LPT_OP_ELU:
       p[0] = LPT_ATTRS (step->node, LptEluAttrs)->alpha;
       break;
+    case LPT_OP_ROUND:
+      p[0] = LPT_ATTRS (step->node, LptRoundAttrs)->mode;
+      break;
     default:
+      p[0] = 1;
+      if (!input_parameters (step, p))
+        return FALSE;
       break;
     }
-  run->kind = LPT_RUN_MAP;
+  run->function = lpt_unary_func (step->node->op);
+  run->kind = lpt_unary_map (step->node->op, p, &run->map) ? LPT_RUN_MAP : LPT_RUN_FUNCTION;
 
-  return step->n_in == 1 && lpt_unary_map (step->node->op, p, &run->map);
+  return run->function != NULL;
+}
+
+/* A mask, constant or 64-bit words, between real values. */
+static gboolean
+select_run (const LptProgramOp *step,
+            LptRun             *run)
+{
+  const LptProgramValue *mask = step->in[0];
+
+  run->kind = LPT_RUN_SELECT;
+  run->n = 3;
+  if (mask->kind != LPT_STORAGE_CONST)
+    run->layout = LPT_ROWS_PLAIN;
+
+  return step->n_in == 3 && mask->array.dtype == LPT_DTYPE_I64 && lpt_shape_is_static (&mask->array.shape) && lpt_program_count (mask) > 0 &&
+         lpt_program_is_real (step->in[1]) && lpt_program_is_real (step->in[2]) && lpt_program_is_real (step->out[0]);
+}
+
+LptShape
+lpt_rows_shape (const LptRun *run,
+                guint         i)
+{
+  const LptShape *x = &run->op->out[0]->array.shape, *own = &run->op->in[i]->array.shape;
+  LptShape shape = *own;
+  gint d;
+
+  if (run->op->node->op != LPT_OP_PRELU || i != 1 || own->rank != 1 || x->rank < 2 || own->dims[0] != x->dims[1])
+    return shape;
+  shape.rank = x->rank;
+  for (d = 0; d < x->rank; d++)
+    shape.dims[d] = d == 1 ? own->dims[0] : 1;
+
+  return shape;
 }
 
 /* The quantization of @codes, one for all or one per column: of the last axis, or of the channels when they are last. */
@@ -148,6 +208,8 @@ lpt_rows_read_op (LptProgramOp *step,
     return FALSE;
   if (step->integer != NULL || step->node->op == LPT_OP_REINTERPRET)
     return step->in[0]->kind != LPT_STORAGE_CONST && convert_run (step, run);
+  if (step->node->op == LPT_OP_SELECT)
+    return select_run (step, run);
   if (!lpt_program_is_real (step->out[0]) || !lpt_program_is_real (step->in[0]))
     return FALSE;
   if (find_binary (step->node->op, &run->binary))

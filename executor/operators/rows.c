@@ -155,9 +155,10 @@ fits_last (const LptRows  *p,
     for (i = 0; i < p->runs[k].n; i++)
       {
         const LptArray *array = &p->runs[k].op->in[i]->array;
+        const LptShape own = lpt_rows_shape (&p->runs[k], i);
         gint64 strides[LPT_MAX_RANK];
 
-        lpt_broadcast_strides (&array->shape, shape, strides);
+        lpt_broadcast_strides (&own, shape, strides);
         if (strides[1] > 1 && (p->runs[k].op->in[i]->kind == LPT_STORAGE_CONST ||
                                !lpt_shape_equal (&array->shape, shape)))
           return FALSE;
@@ -217,6 +218,21 @@ input_of (LptRows         *p,
   return i;
 }
 
+/* A mask as 0 and 1. */
+static void
+copy_constant (const LptArray *array,
+               gsize           n,
+               float          *to)
+{
+  gsize i;
+
+  if (array->dtype != LPT_DTYPE_I64)
+    memcpy (to, array->data, n * sizeof *to);
+  else
+    for (i = 0; i < n; i++)
+      to[i] = ((const gint64 *) array->data)[i] != 0;
+}
+
 static void
 read_operand (LptRows        *p,
               const LptRun   *run,
@@ -225,6 +241,7 @@ read_operand (LptRows        *p,
               LptRunOperand  *o)
 {
   LptProgramValue *s = run->op->in[i];
+  const LptShape own = lpt_rows_shape (run, i);
   gint d;
 
   *o = (LptRunOperand) { .from = LPT_FROM_INPUT };
@@ -240,14 +257,15 @@ read_operand (LptRows        *p,
       o->from = LPT_FROM_CONSTANT;
       o->constant = lpt_program_array (n, sizeof (float));
       if (o->constant != NULL)
-        memcpy (o->constant, s->array.data, n * sizeof (float));
+        copy_constant (&s->array, n, o->constant);
     }
   else
     {
+      o->mask = s->array.dtype == LPT_DTYPE_I64;
       o->whole = lpt_shape_equal (&s->array.shape, shape);
       o->index = input_of (p, s, o->whole ? layout_of (p, &s->array) : LPT_LAYOUT_TYPED);
     }
-  lpt_broadcast_strides (&s->array.shape, shape, o->strides);
+  lpt_broadcast_strides (&own, shape, o->strides);
   for (d = 0; d < shape->rank; d++)
     if (shape->dims[d] == 1)
       o->strides[d] = 0;
@@ -449,6 +467,7 @@ rows_clear (gpointer params)
     {
       lpt_aligned_free (p->runs[k].in[0].constant);
       lpt_aligned_free (p->runs[k].in[1].constant);
+      lpt_aligned_free (p->runs[k].in[2].constant);
       lpt_aligned_free (p->runs[k].scale);
       lpt_aligned_free (p->runs[k].zero);
     }
@@ -473,12 +492,25 @@ copy_quant (LptRun *run)
     }
 }
 
+static gboolean
+reads_masks (const LptRows *p)
+{
+  guint k;
+
+  for (k = 0; k < p->n_runs; k++)
+    if (p->runs[k].in[0].mask)
+      return TRUE;
+
+  return FALSE;
+}
+
 /* The run by whose name the profile knows the program: the one with the most work. */
 static LptProgramOp *
 main_op (const LptRows *p)
 {
   static const guint8 weights[] = { [LPT_RUN_BINARY] = 2, [LPT_RUN_MAP] = 4, [LPT_RUN_CLAMP] = 2, [LPT_RUN_SOFTMAX] = 5, [LPT_RUN_NORMALIZE] = 5,
-                                    [LPT_RUN_QUANTIZE] = 1, [LPT_RUN_DEQUANTIZE] = 1, [LPT_RUN_WORDS] = 1, [LPT_RUN_RENAME] = 0 };
+                                    [LPT_RUN_QUANTIZE] = 1, [LPT_RUN_DEQUANTIZE] = 1, [LPT_RUN_WORDS] = 1, [LPT_RUN_SELECT] = 2,
+                                    [LPT_RUN_FUNCTION] = 6, [LPT_RUN_RENAME] = 0 };
   guint best = 0, k;
 
   for (k = 1; k < p->n_runs; k++)
@@ -496,7 +528,7 @@ may_overwrite (const LptRows         *p,
 {
   LptRunKind last = p->runs[p->n_runs - 1].kind;
 
-  return (last == LPT_RUN_BINARY || last == LPT_RUN_MAP || last == LPT_RUN_CLAMP) &&
+  return (last == LPT_RUN_BINARY || last == LPT_RUN_MAP || last == LPT_RUN_FUNCTION || last == LPT_RUN_CLAMP) &&
          p->in[k].value->array.dtype == result->array.dtype && lpt_shape_equal (&p->in[k].value->array.shape, &result->array.shape);
 }
 
@@ -539,6 +571,7 @@ lpt_prepare_rows (LptProgram   *program,
   lay_out (p, &shape);
   repeat_rows (p);
   place_registers (p);
+  p->n_registers += reads_masks (p);
   form = (LptOpForm) { .run = lpt_rows_run, .clear = rows_clear, .kernel = program->kernels.floats->name, .tasks = p->tasks,
                        .workspace = (p->n_registers * p->tile_rows * p->tile_cols * sizeof (float) + 63) & ~(gsize) 63, .n_in = p->n_in,
                        .out = result, .out_layout = layout_of (p, &result->array), .last = op };

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "executor/operators/lpt-operators.h"
+#include "ir/scalar/lpt-unary.h"
 
 #define LPT_ROWS_MAX_RUNS 32
 /* Rows that must be whole are not longer than this. */
@@ -14,6 +15,8 @@ typedef enum
 {
   LPT_RUN_BINARY, LPT_RUN_MAP, LPT_RUN_CLAMP, LPT_RUN_SOFTMAX, LPT_RUN_NORMALIZE, LPT_RUN_QUANTIZE, LPT_RUN_DEQUANTIZE,
   LPT_RUN_WORDS,                     /* Dequantize of int32 */
+  LPT_RUN_SELECT,
+  LPT_RUN_FUNCTION,                  /* of one variable, in f64 */
   LPT_RUN_RENAME                     /* Reinterpret: nothing to do */
 } LptRunKind;
 
@@ -26,6 +29,7 @@ typedef struct
   LptRunFrom from;
   guint      index;                  /* register or input */
   float     *constant;               /* owned */
+  gboolean   mask;                   /* 64-bit words, of which those that are not 0 count */
   gboolean   whole;                  /* of the program's shape: tiles lie as in a register */
   gboolean   repeated;               /* a constant row, as often as a tile has rows */
   gint64     strides[LPT_MAX_RANK];  /* otherwise, in elements, of the program's axes */
@@ -40,11 +44,13 @@ typedef struct
   LptRowsLayout  layout;             /* that it needs */
   LptProgramOp  *op;                 /* that it does */
   guint          n;
-  LptRunOperand  in[2];
+  LptRunOperand  in[3];
   guint          out;                /* register, or LPT_ROWS_RESULT */
   LptFloatBinary binary;
   LptFloatMap    map;
   float          lo, hi;             /* clamp */
+  LptUnaryFunc   function;
+  double         parameters[LPT_UNARY_MAX_PARAMETERS];
   double         eps;
   gboolean       eps_outside, variance;
   gboolean       by_column, repeated;       /* quantization; its parameters as often as a tile has rows */
@@ -56,13 +62,13 @@ typedef struct
 typedef struct
 {
   guint          n_in;
-  LptOperand     in[2 * LPT_ROWS_MAX_RUNS];
+  LptOperand     in[3 * LPT_ROWS_MAX_RUNS];
   gsize          workspace;
   LptKernels     kernels;
   LptRowsLayout  layout;             /* of all runs */
   guint          n_runs;
   LptRun         runs[LPT_ROWS_MAX_RUNS];
-  guint          n_registers;
+  guint          n_registers;        /* one more where masks are read */
   gint           row_axes;           /* axes that count rows; the others are a row */
   gint64         dims[LPT_MAX_RANK];
   gsize          rows, cols;
@@ -73,5 +79,7 @@ typedef struct
 
 /* Fills what @run knows without its operands; FALSE: the op cannot be part of a program. */
 gboolean lpt_rows_read_op (LptProgramOp *op, LptRun *run);
+/* How operand @i of @run broadcasts: its own shape, but for the slopes of PRelu, which lie along axis 1. */
+LptShape lpt_rows_shape   (const LptRun *run, guint i);
 /* LptFormRun of a program. */
 void     lpt_rows_run       (const LptProgramOp *op, const LptOpData *data, gsize task, gsize end);

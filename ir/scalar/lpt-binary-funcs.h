@@ -91,6 +91,14 @@ lpt_squared_difference_i64 (gint64 a,
   return (gint64) (d * d);
 }
 
+/* 2 and 3 are products. */
+static inline double
+lpt_power_real (double a,
+                double b)
+{
+  return b == 2 ? a * a : b == 3 ? a * a * a : pow (a, b);
+}
+
 /* --- the table --- */
 
 /* ENUM, of real a and b, of integers a and b; a divisor is not 0 */
@@ -99,7 +107,7 @@ lpt_squared_difference_i64 (gint64 a,
   X (SUBTRACT, a - b, LPT_WRAP (-)) \
   X (MULTIPLY, a * b, LPT_WRAP (*)) \
   X (DIVIDE, a / b, lpt_div_floor (a, b)) \
-  X (POWER, pow (a, b), lpt_power_i64 (a, b)) \
+  X (POWER, lpt_power_real (a, b), lpt_power_i64 (a, b)) \
   X (MAXIMUM, a > b || isnan (a) ? a : b, MAX (a, b)) \
   X (MINIMUM, a < b || isnan (a) ? a : b, MIN (a, b)) \
   X (MOD, fmod (a, b), lpt_mod_trunc (a, b)) \

@@ -91,7 +91,13 @@ gelu (double x,
   X (HSWISH, HSWISH) \
   X (HSIGMOID, HSIGMOID) \
   X (ABS, ABS) \
-  X (NEGATIVE, NEGATIVE)
+  X (NEGATIVE, NEGATIVE) \
+  X (MISH, MISH) \
+  X (SQRT, SQRT) \
+  X (RSQRT, RSQRT) \
+  X (FLOOR, FLOOR) \
+  X (CEILING, CEILING) \
+  X (ROUND, ROUND)
 
 /* Those that integers have, as ENUM and expression of x. */
 #define INTEGER_FUNCTIONS(X) \
@@ -160,7 +166,8 @@ lpt_unary_map (LptOp         op,
   };
   guint i;
 
-  if ((op == LPT_OP_SWISH || op == LPT_OP_ELU) && p[0] != 1)
+  if (((op == LPT_OP_SWISH || op == LPT_OP_ELU) && p[0] != 1) ||
+      (op == LPT_OP_ROUND && (int) p[0] != LPT_ROUND_MODE_HALF_TO_EVEN))
     return FALSE;
   for (i = 0; i < G_N_ELEMENTS (rows); i++)
     if (rows[i].op == op)

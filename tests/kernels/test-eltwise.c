@@ -341,6 +341,9 @@ exact_binary (LptFloatBinary op, float a, float b)
     case LPT_BINARY_MULTIPLY: return a * b;
     case LPT_BINARY_DIVIDE:   return a / b;
     case LPT_BINARY_MAXIMUM:  return a > b || isnan (a) ? a : b;
+    case LPT_BINARY_SQUARED_DIFFERENCE: return (a - b) * (a - b);
+    case LPT_BINARY_PRELU:    return a < 0 ? a * b : a;
+    case LPT_BINARY_POWER:    return (float) (b == 2 ? (double) a * a : b == 3 ? (double) a * a * a : pow (a, b));
     default:                  return a < b || isnan (a) ? a : b;
     }
 }
@@ -364,7 +367,7 @@ run_arithmetic (const LptFloatKernel *row)
 
   for (size_t i = 0; i < n; i++)
     {
-      a[i] = random_float ();
+      a[i] = random_u32 () % 4 ? random_float () : 0.0f;
       b[i] = random_u32 () % 8 ? random_float () : a[i];
       words[i] = (int32_t) random_u32 ();
     }
@@ -376,6 +379,9 @@ run_arithmetic (const LptFloatKernel *row)
       for (size_t i = 0; i < n; i++)
         ok = ok && same_bits (got[i], exact_binary ((LptFloatBinary) op, a[i * sa], b[i * sb]));
     }
+  row->select (n, a, steps & 1, b, 1, a, steps >> 1, got);
+  for (size_t i = 0; i < n; i++)
+    ok = ok && same_bits (got[i], a[i * (steps & 1)] != 0 ? b[i] : a[i * (steps >> 1)]);
   row->clamp (n, a, lo, hi, got);
   for (size_t i = 0; i < n; i++)
     ok = ok && same_bits (got[i], a[i] < lo ? lo : a[i] > hi ? hi : a[i]);
@@ -406,6 +412,12 @@ exact_map (LptFloatMap map, double x)
     case LPT_MAP_HSWISH:  return x * fmax (0, fmin (x + 3, 6)) / 6;
     case LPT_MAP_HSIGMOID: return isnan (x) ? x : fmax (0, fmin (x + 3, 6)) / 6;
     case LPT_MAP_ABS:     return fabs (x);
+    case LPT_MAP_MISH:    return x * tanh (x > 0 ? x + log1p (exp (-x)) : log1p (exp (x)));
+    case LPT_MAP_SQRT:    return sqrt (x);
+    case LPT_MAP_RSQRT:   return 1 / sqrt (x);
+    case LPT_MAP_FLOOR:   return floor (x);
+    case LPT_MAP_CEILING: return ceil (x);
+    case LPT_MAP_ROUND:   return nearbyint (x);
     default:              return -x;
     }
 }
@@ -414,7 +426,7 @@ exact_map (LptFloatMap map, double x)
 static bool
 run_maps (const LptFloatKernel *row, const LptFloatKernel *scalar, bool report)
 {
-  static const double relative[LPT_N_MAPS] = { 2, 4, 4, 4, 0, 0, 0, 4, 0, 0, 1, 1 };
+  static const double relative[LPT_N_MAPS] = { 2, 4, 4, 4, 0, 0, 0, 4, 0, 0, 1, 1, 0, 1, 1, 1, 1, 1 };
   enum { N = 4099 };
   static float in[N], want[N], got[N];
   bool ok = true;

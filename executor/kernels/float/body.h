@@ -306,6 +306,15 @@ elu_lanes (V x)
   return where_less (zero, x, x, where_less (splat (-0.35f), below, near, far));
 }
 
+/* With e = e^x and n = e (e + 2), tanh (ln (1 + e)) = n / (n + 2). */
+INLINE V
+mish_lanes (V x)
+{
+  V e = exp_lanes (at_most (x, 20.0f)), n = e * (e + 2.0f);
+
+  return where_less (splat (20.0f), x, x, x * (n / (n + 2.0f)));
+}
+
 INLINE V
 map_lanes (LptFloatMap map, V x)
 {
@@ -335,6 +344,8 @@ map_lanes (LptFloatMap map, V x)
       return clamp_lanes (x + 3.0f, 0.0f, 6.0f) / 6.0f;
     case LPT_MAP_ABS:
       return magnitude (x);
+    case LPT_MAP_MISH:
+      return mish_lanes (x);
     default:
       return (V) ((I) x ^ (int32_t) 0x80000000);
     }
@@ -349,6 +360,34 @@ map_all (LptFloatMap map, size_t n, const float *in, float *out)
     store (out + i, map_lanes (map, load (in + i, WIDTH, 0.0f)), WIDTH);
   if (i < n)
     store (out + i, map_lanes (map, load (in + i, n - i, 0.0f)), n - i);
+}
+
+/* Operations that C rounds as every processor does. */
+INLINE void
+map_exactly (LptFloatMap map, size_t n, const float *in, float *out)
+{
+  switch (map)
+    {
+    case LPT_MAP_SQRT:
+      for (size_t i = 0; i < n; i++)
+        out[i] = sqrtf (in[i]);
+      break;
+    case LPT_MAP_RSQRT:
+      for (size_t i = 0; i < n; i++)
+        out[i] = (float) (1.0 / sqrt ((double) in[i]));
+      break;
+    case LPT_MAP_FLOOR:
+      for (size_t i = 0; i < n; i++)
+        out[i] = floorf (in[i]);
+      break;
+    case LPT_MAP_CEILING:
+      for (size_t i = 0; i < n; i++)
+        out[i] = ceilf (in[i]);
+      break;
+    default:
+      for (size_t i = 0; i < n; i++)
+        out[i] = rintf (in[i]);
+    }
 }
 
 void
@@ -368,9 +407,11 @@ LPT_FN (lpt_float_map) (LptFloatMap map, size_t n, const float *in, float *out)
     MAP (LPT_MAP_HSWISH)
     MAP (LPT_MAP_HSIGMOID)
     MAP (LPT_MAP_ABS)
-    default:
+    MAP (LPT_MAP_MISH)
     MAP (LPT_MAP_NEGATIVE)
 #undef MAP
+    default:
+      map_exactly (map, n, in, out);
     }
 }
 
@@ -397,9 +438,34 @@ binary_lanes (LptFloatBinary op, V a, V b)
       return a / b;
     case LPT_BINARY_MAXIMUM:
       return choose ((a > b) | (a != a), a, b);
+    case LPT_BINARY_SQUARED_DIFFERENCE:
+      return (a - b) * (a - b);
+    case LPT_BINARY_PRELU:
+      return where_less (a, (V) { 0 }, a * b, a);
     default:
       return choose ((a < b) | (a != a), a, b);
     }
+}
+
+/* Powers of one exponent, and others. */
+INLINE void
+power_all (size_t n, const float *a, size_t a_step, const float *b, size_t b_step, float *out)
+{
+  const double exponent = b[0];
+
+  if (b_step == 0 && a_step == 1 && exponent == 2)
+    for (size_t i = 0; i < n; i++)
+      out[i] = a[i] * a[i];
+  else if (b_step == 0 && a_step == 1 && exponent == 3)
+    for (size_t i = 0; i < n; i++)
+      out[i] = (float) ((double) a[i] * a[i] * a[i]);
+  else
+    for (size_t i = 0; i < n; i++)
+      {
+        double x = a[i * a_step], y = b[i * b_step];
+
+        out[i] = (float) (y == 2 ? x * x : y == 3 ? x * x * x : pow (x, y));
+      }
 }
 
 INLINE void
@@ -435,9 +501,27 @@ LPT_FN (lpt_float_binary) (LptFloatBinary op, size_t n, const float *a, size_t a
     BINARY (LPT_BINARY_MULTIPLY)
     BINARY (LPT_BINARY_DIVIDE)
     BINARY (LPT_BINARY_MAXIMUM)
+    BINARY (LPT_BINARY_SQUARED_DIFFERENCE)
+    BINARY (LPT_BINARY_PRELU)
+    case LPT_BINARY_POWER:
+      power_all (n, a, a_step, b, b_step, out);
+      break;
     default:
     BINARY (LPT_BINARY_MINIMUM)
 #undef BINARY
+    }
+}
+
+void
+LPT_FN (lpt_float_select) (size_t n, const float *mask, size_t mask_step, const float *a, size_t a_step, const float *b, size_t b_step,
+                           float *out)
+{
+  for (size_t i = 0; i < n; i += WIDTH)
+    {
+      size_t left = n - i < WIDTH ? n - i : WIDTH;
+      V m = operand (mask, mask_step, i, left);
+
+      store (out + i, choose (m != 0.0f, operand (a, a_step, i, left), operand (b, b_step, i, left)), left);
     }
 }
 

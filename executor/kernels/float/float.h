@@ -14,7 +14,7 @@
 #include <lpt/lpt-cpu.h>
 
 /* Functions of one value. Results below 2^-126 are 0; a NaN stays one. Bounds of the errors, which tests/kernels checks on a
- * grid: exp 2 ulp, sigmoid, tanh and ELU 4 ulp; erf and HSigmoid 2^-22, the two GELUs and HSwish 2^-21 * max (1, |x|) in
+ * grid: exp 2 ulp, sigmoid, tanh and ELU 4 ulp; erf and HSigmoid 2^-22, the two GELUs, HSwish and Mish 2^-21 * max (1, |x|) in
  * absolute terms. */
 typedef enum {
   LPT_MAP_EXP,
@@ -29,10 +29,17 @@ typedef enum {
   LPT_MAP_HSIGMOID,    /* (x + 3 within [0, 6]) / 6 */
   LPT_MAP_ABS,
   LPT_MAP_NEGATIVE,
+  LPT_MAP_MISH,        /* x * tanh (ln (1 + e^x)) */
+  LPT_MAP_SQRT,        /* these are exact, or rounded once */
+  LPT_MAP_RSQRT,
+  LPT_MAP_FLOOR,
+  LPT_MAP_CEILING,
+  LPT_MAP_ROUND,       /* half to even */
   LPT_N_MAPS
 } LptFloatMap;
 
-/* Of two values a and b; the larger and the smaller one are b where a is not larger or smaller, but a NaN stays one. */
+/* Of two values a and b; the larger and the smaller one are b where a is not larger or smaller, but a NaN stays one. Powers are
+ * those of pow () in double, but for the exponents 2 and 3, which are products in double. */
 typedef enum {
   LPT_BINARY_ADD,
   LPT_BINARY_SUBTRACT,
@@ -40,6 +47,9 @@ typedef enum {
   LPT_BINARY_DIVIDE,
   LPT_BINARY_MAXIMUM,
   LPT_BINARY_MINIMUM,
+  LPT_BINARY_SQUARED_DIFFERENCE,
+  LPT_BINARY_PRELU,    /* a < 0 ? a * b : a */
+  LPT_BINARY_POWER,
   LPT_N_BINARIES
 } LptFloatBinary;
 
@@ -56,6 +66,9 @@ typedef struct {
   void      (*map)       (LptFloatMap map, size_t n, const float *in, float *out);
   /* A step is 1, or 0: one element for all. */
   void      (*binary)    (LptFloatBinary op, size_t n, const float *a, size_t a_step, const float *b, size_t b_step, float *out);
+  /* mask != 0 ? a : b. */
+  void      (*select)    (size_t n, const float *mask, size_t mask_step, const float *a, size_t a_step, const float *b, size_t b_step,
+                          float *out);
   /* lo where x < lo, hi where x > hi, else x. */
   void      (*clamp)     (size_t n, const float *in, float lo, float hi, float *out);
   /* (float) in * scale. */
@@ -69,6 +82,8 @@ typedef struct {
   void lpt_float_map__##isa (LptFloatMap map, size_t n, const float *in, float *out);                        \
   void lpt_float_binary__##isa (LptFloatBinary op, size_t n, const float *a, size_t a_step, const float *b,  \
                                 size_t b_step, float *out);                                                  \
+  void lpt_float_select__##isa (size_t n, const float *mask, size_t mask_step, const float *a, size_t a_step, \
+                                const float *b, size_t b_step, float *out);                                  \
   void lpt_float_clamp__##isa (size_t n, const float *in, float lo, float hi, float *out);                   \
   void lpt_float_words__##isa (size_t n, const int32_t *in, const float *scale, size_t step, float *out);
 #include "executor/kernels/float/float.def"
