@@ -15,7 +15,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "eval/integer/lpt-int.h"
+#include "eval/integer/lpt-int-softmax.h"
 
 #include <math.h>
 
@@ -29,6 +29,7 @@ typedef struct
 {
   LptIntOp      op;
   gint64        axis;
+  gboolean      logarithm;
   LptAlgorithm  algorithm;
   LptIntScale   x, y;
   gint32        m;               /* Softmax MICRO: Q31, left shift s */
@@ -38,6 +39,9 @@ typedef struct
   gint64       *exps;            /* LogSoftmax MICRO: by max - q */
   gint64       *steps;           /* Sx (max - q) / Sy in 2^-LOG_BITS */
   gint64        log2_step;       /* ln (2) / Sy in 2^-LOG_BITS */
+  gint32       *fixed, *rounded; /* 8-bit codes, Softmax MICRO: e^(Sx d) by -d, and what of it is summed; */
+  gboolean      falls;           /* no exponential is larger than that of a smaller difference */
+  float        *floats, *scaled; /* FLOAT: the same, and Sx q by q in u8 form */
   LptIntSoftmax16 *wide;         /* Softmax of 16-bit codes in the modes of TensorFlow Lite */
 } Softmax;
 
@@ -49,6 +53,10 @@ softmax_clear (gpointer data)
   g_free (sm->exps);
   g_free (sm->steps);
   g_free (sm->wide);
+  g_free (sm->fixed);
+  g_free (sm->rounded);
+  g_free (sm->floats);
+  g_free (sm->scaled);
 }
 
 /* A row of the axis inside an array. */
@@ -78,17 +86,57 @@ static gint32
 exp_of (const Softmax *sm,
         gint32         difference)
 {
-  return lpt_fixed_exp (lpt_requant_single (difference, sm->m, sm->s), 5);
+  return sm->fixed != NULL ? sm->fixed[-difference] : lpt_fixed_exp (lpt_requant_single (difference, sm->m, sm->s), 5);
+}
+
+/* What the sum of the exponentials makes of each. */
+typedef struct
+{
+  gboolean to_8_bits;
+  gint     over;
+  gint32   scale;
+} Share;
+
+static Share
+share_of (const Softmax *sm,
+          gint64         sum)
+{
+  Share share = { .to_8_bits = sm->y.scale == 1.0 / 256 && sm->y.zero == sm->y.lo && sm->y.hi - sm->y.lo == 255 };
+  gint headroom = 0;
+
+  sum = MIN (sum, G_MAXINT32);
+  while (headroom < 31 && ((guint32) sum << headroom & 0x80000000u) == 0)
+    headroom++;
+  share.over = 12 - headroom;
+  share.scale = lpt_fixed_reciprocal ((gint32) (((guint32) sum << headroom) - 0x80000000u));
+
+  return share;
+}
+
+static gint32
+code_of (const Softmax *sm,
+         const Share   *share,
+         gint32         d)
+{
+  gint64 q = 0;
+
+  if (d >= sm->least)
+    {
+      const gint32 p = lpt_requant_srdhm (share->scale, exp_of (sm, d));
+
+      q = share->to_8_bits ? lpt_requant_rdbpot (p, share->over + 31 - 8)
+          : lpt_multiplier_apply (&sm->from_q0, share->over >= 0 ? lpt_requant_rdbpot (p, share->over) : lpt_fixed_shl (p, -share->over));
+    }
+
+  return lpt_int_clamp (q + sm->y.zero, sm->y.lo, sm->y.hi);
 }
 
 static void
 softmax_micro (const Softmax *sm,
                const Row     *row)
 {
-  const gboolean to_8_bits = sm->y.scale == 1.0 / 256 && sm->y.zero == sm->y.lo && sm->y.hi - sm->y.lo == 255;
   gint64 sum = 0;
-  gint headroom = 0, over;
-  gint32 scale;
+  Share share;
 
   for (gint64 i = 0; i < row->n; i++)
     {
@@ -97,40 +145,81 @@ softmax_micro (const Softmax *sm,
       if (d >= sm->least)
         sum += lpt_requant_rdbpot (exp_of (sm, d), 12);
     }
-  sum = MIN (sum, G_MAXINT32);
-
-  while (headroom < 31 && ((guint32) sum << headroom & 0x80000000u) == 0)
-    headroom++;
-  over = 12 - headroom;
-  scale = lpt_fixed_reciprocal ((gint32) (((guint32) sum << headroom) - 0x80000000u));
-
+  share = share_of (sm, sum);
   for (gint64 i = 0; i < row->n; i++)
+    row_put (row, i, code_of (sm, &share, row_at (row, i) - row->greatest));
+}
+
+/* Codes by -d in [@from, @to), all within reach: the same in one loop. */
+static void
+codes_of (const Softmax *sm,
+          const Share   *share,
+          gint           from,
+          gint           to,
+          gint32        *codes)
+{
+  const gint32 *exps = sm->fixed, scale = share->scale, m = sm->from_q0.m, zero = sm->y.zero, lo = sm->y.lo, hi = sm->y.hi;
+  const gint over = share->over, shift = 31 - sm->from_q0.s;
+  gint d;
+
+  if (share->to_8_bits || sm->from_q0.rounding != LPT_ROUNDING_SINGLE || shift < 1 || shift > 62 || over < 0)
     {
-      const gint32 d = row_at (row, i) - row->greatest;
-      gint64 q = 0;
-
-      if (d >= sm->least)
-        {
-          const gint32 p = lpt_requant_srdhm (scale, exp_of (sm, d));
-
-          q = to_8_bits ? lpt_requant_rdbpot (p, over + 31 - 8)
-              : lpt_multiplier_apply (&sm->from_q0, over >= 0 ? lpt_requant_rdbpot (p, over) : lpt_fixed_shl (p, -over));
-        }
-      row_put (row, i, lpt_int_clamp (q + sm->y.zero, sm->y.lo, sm->y.hi));
+      for (d = from; d < to; d++)
+        codes[d] = code_of (sm, share, -d);
+      return;
     }
+  for (d = from; d < to; d++)
+    {
+      /* None is negative, and no product reaches 2^62. */
+      gint32 p = lpt_requant_rdbpot ((gint32) (((gint64) scale * exps[d] + (1 << 30)) >> 31), over);
+      gint64 q = (((gint64) p * m + ((gint64) 1 << (shift - 1))) >> shift) + zero;
+
+      codes[d] = q < lo ? lo : q > hi ? hi : (gint32) q;
+    }
+}
+
+#define STEP 16
+
+void
+lpt_int_softmax_codes (const LptIntOp *op,
+                       gint64          sum,
+                       gint            reach,
+                       gint32         *codes)
+{
+  const Softmax *sm = (const Softmax *) op;
+  const Share share = share_of (sm, sum);
+  gint d = 0, end;
+
+  do
+    {
+      end = MIN (d + STEP, reach + 1);
+      codes_of (sm, &share, d, end, codes);
+      d = end;
+    }
+  /* Smaller exponentials give no larger codes. */
+  while (d <= reach && !(sm->falls && codes[d - 1] <= MAX (sm->y.zero, sm->y.lo)));
+  for (; d <= reach; d++)
+    codes[d] = codes[d - 1];
+}
+
+/* e^(Sx d) */
+static float
+float_exp (const Softmax *sm,
+           gint32         difference)
+{
+  return sm->floats != NULL ? sm->floats[-difference] : expf ((float) difference * (float) sm->x.scale);
 }
 
 static void
 softmax_float (const Softmax *sm,
                const Row     *row)
 {
-  const float scale = (float) sm->x.scale;
   float sum = 0.0f;
 
   for (gint64 i = 0; i < row->n; i++)
-    sum += expf ((float) (row_at (row, i) - row->greatest) * scale);
+    sum += float_exp (sm, row_at (row, i) - row->greatest);
   for (gint64 i = 0; i < row->n; i++)
-    row_put (row, i, lpt_int_code (expf ((float) (row_at (row, i) - row->greatest) * scale) / sum / (float) sm->y.scale,
+    row_put (row, i, lpt_int_code (float_exp (sm, row_at (row, i) - row->greatest) / sum / (float) sm->y.scale,
                                    &sm->y, sm->algorithm == LPT_ALGO_FLOAT_AWAY));
 }
 
@@ -187,35 +276,11 @@ log_softmax_float (const Softmax *sm,
   float sum = 0.0f, total;
 
   for (gint64 i = 0; i < row->n; i++)
-    sum += expf ((float) (row_at (row, i) - row->greatest) * scale);
+    sum += float_exp (sm, row_at (row, i) - row->greatest);
   total = scale * (float) row->greatest + logf (sum);
   for (gint64 i = 0; i < row->n; i++)
     row_put (row, i, lpt_int_code ((scale * (float) row_at (row, i) - total) / (float) sm->y.scale, &sm->y,
                                    sm->algorithm == LPT_ALGO_FLOAT_AWAY));
-}
-
-static void
-run_rows (const LptIntOp           *op,
-          const LptIntArray *const *in,
-          const LptIntArray        *out,
-          void                    (*run) (const Softmax *sm, const Row *row))
-{
-  const Softmax *sm = (const Softmax *) op;
-  gint64 outer, n, inner;
-  gint axis;
-
-  if (!lpt_axis_normalize (sm->axis, in[0]->shape.rank, &axis))
-    g_return_if_reached ();
-  lpt_int_split_axis (&in[0]->shape, axis, &outer, &n, &inner);
-
-  for (gint64 o = 0; n > 0 && o < outer * inner; o++)
-    {
-      Row row = { in[0], out, o / inner * n * inner + o % inner, inner, n, G_MININT32 };
-
-      for (gint64 i = 0; i < n; i++)
-        row.greatest = MAX (row.greatest, row_at (&row, i));
-      run (sm, &row);
-    }
 }
 
 static void
@@ -225,6 +290,46 @@ softmax_wide (const Softmax *sm,
   lpt_int_softmax16_row (sm->wide, (const gint16 *) row->x->data + row->base, (gint16 *) row->y->data + row->base, row->n, row->step);
 }
 
+void
+lpt_int_softmax_rows (const LptIntOp    *op,
+                      const LptIntArray *x,
+                      const LptIntArray *y,
+                      gint64             from,
+                      gint64             to)
+{
+  const Softmax *sm = (const Softmax *) op;
+  void (*run) (const Softmax *sm, const Row *row);
+  gint64 outer, n, inner, o;
+  gint axis;
+
+  if (!lpt_axis_normalize (sm->axis, x->shape.rank, &axis))
+    g_return_if_reached ();
+  lpt_int_split_axis (&x->shape, axis, &outer, &n, &inner);
+  if (sm->logarithm)
+    run = sm->algorithm == LPT_ALGO_MICRO ? log_softmax_fixed : log_softmax_float;
+  else
+    run = sm->wide != NULL ? softmax_wide : sm->algorithm == LPT_ALGO_MICRO ? softmax_micro : softmax_float;
+
+  for (o = from; n > 0 && o < to; o++)
+    {
+      Row row = { x, y, o / inner * n * inner + o % inner, inner, n, G_MININT32 };
+
+      for (gint64 i = 0; i < n; i++)
+        row.greatest = MAX (row.greatest, row_at (&row, i));
+      run (sm, &row);
+    }
+}
+
+void
+lpt_int_softmax_rule (const LptIntOp    *op,
+                      LptIntSoftmaxRule *rule)
+{
+  const Softmax *sm = (const Softmax *) op;
+
+  *rule = (LptIntSoftmaxRule) { sm->logarithm, sm->axis, sm->algorithm == LPT_ALGO_FLOAT ? sm->floats : NULL, sm->scaled, sm->rounded,
+                                sm->x, sm->y };
+}
+
 static void
 softmax_run (const LptIntOp           *op,
              const LptIntArray *const *in,
@@ -232,17 +337,46 @@ softmax_run (const LptIntOp           *op,
              const LptIntArray        *out)
 {
   const Softmax *sm = (const Softmax *) op;
+  gint64 outer, n, inner;
+  gint axis;
 
-  run_rows (op, in, out, sm->wide != NULL ? softmax_wide : sm->algorithm == LPT_ALGO_MICRO ? softmax_micro : softmax_float);
+  if (!lpt_axis_normalize (sm->axis, in[0]->shape.rank, &axis))
+    g_return_if_reached ();
+  lpt_int_split_axis (&in[0]->shape, axis, &outer, &n, &inner);
+  lpt_int_softmax_rows (op, in[0], out, 0, outer * inner);
 }
 
+/* What depends on one 8-bit code. */
 static void
-log_softmax_run (const LptIntOp           *op,
-                 const LptIntArray *const *in,
-                 guint                     n_in,
-                 const LptIntArray        *out)
+prepare_tables (Softmax *sm)
 {
-  run_rows (op, in, out, ((const Softmax *) op)->algorithm == LPT_ALGO_MICRO ? log_softmax_fixed : log_softmax_float);
+  const float scale = (float) sm->x.scale;
+  gint32 d;
+
+  if (sm->x.hi - sm->x.lo > 255)
+    return;
+  if (sm->algorithm == LPT_ALGO_MICRO)
+    {
+      gint32 *fixed = g_new0 (gint32, 256);
+
+      sm->rounded = g_new0 (gint32, 256);
+      sm->falls = TRUE;
+      for (d = 0; d < 256 && -d >= sm->least; d++)
+        {
+          fixed[d] = exp_of (sm, -d);
+          sm->rounded[d] = lpt_requant_rdbpot (fixed[d], 12);
+          sm->falls = sm->falls && (d == 0 || fixed[d] <= fixed[d - 1]);
+        }
+      sm->fixed = fixed;
+      return;
+    }
+  sm->floats = g_new (float, 256);
+  sm->scaled = g_new (float, 256);
+  for (d = 0; d < 256; d++)
+    {
+      sm->floats[d] = expf ((float) -d * scale);
+      sm->scaled[d] = scale * (float) (d + sm->x.lo);
+    }
 }
 
 static void
@@ -284,9 +418,10 @@ lpt_int_softmax_new (LptNode              *node,
   Softmax *sm = g_new0 (Softmax, 1);
 
   op = &sm->op;
-  op->run = logarithm ? log_softmax_run : softmax_run;
+  op->run = softmax_run;
   op->clear = softmax_clear;
   sm->algorithm = rule->algorithm;
+  sm->logarithm = logarithm;
   sm->axis = logarithm ? LPT_ATTRS (node, LptLogSoftmaxAttrs)->axis : LPT_ATTRS (node, LptSoftMaxAttrs)->axis;
 
   if (!lpt_int_scale_of (lpt_node_in (node, 0), "the input", &sm->x, error)
@@ -302,6 +437,8 @@ lpt_int_softmax_new (LptNode              *node,
     prepare_log_softmax (sm);
   else
     prepare_softmax (sm, rule);
+  if (!logarithm || rule->algorithm != LPT_ALGO_MICRO)
+    prepare_tables (sm);
   if (!logarithm && lpt_int_is_litert (rule) && lpt_node_in (node, 0)->dtype == LPT_DTYPE_I16 && lpt_node_out (node)->dtype == LPT_DTYPE_I16)
     {
       sm->wide = g_new (LptIntSoftmax16, 1);

@@ -1,0 +1,267 @@
+/* integer-softmax.c - Softmax and LogSoftmax of 8-bit codes along any axis
+ *
+ * In float32: exponentials come from a table by the distance to the greatest code; several rows side by side, each summed from its
+ * first element to its last as the plain op does it. Where the axis is not the last one, a block of rows is neighbours in memory.
+ * In fixed point each row has a table from its codes to the results. Other rules run row by row as the plain op does.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+
+#include "executor/operators/lpt-operators.h"
+#include "eval/integer/lpt-int-softmax.h"
+#include "ir/scalar/lpt-loop.h"
+
+/* Rows side by side: along the last axis, and along others. */
+#define LINES 8
+#define COLUMNS 64
+/* Elements of a block, and of all blocks of a task. */
+#define BLOCK 16384
+#define TASK 32768
+
+typedef struct
+{
+  LptIntSoftmaxRule rule;
+  LptKernels   kernels;
+  LptIntArray  x, y;                 /* without data */
+  const LptIntOp *op;
+  gsize        outer, n, inner;
+  gsize        block;                /* rows side by side */
+  gsize        blocks, blocks_per_task;
+  guint8       flip;                 /* from the type to the u8 form */
+  float        scale;                /* of the results */
+} Softmax;
+
+/* Where element 0 of a row begins; rows lie @line apart, elements of one @step apart. */
+typedef struct
+{
+  gsize at, rows, line, step;
+} Block;
+
+static Block
+block_at (const Softmax *p,
+          gsize          index)
+{
+  gsize per_outer, column;
+
+  if (p->inner == 1)
+    return (Block) { index * p->block * p->n, MIN (p->block, p->outer - index * p->block), p->n, 1 };
+  per_outer = (p->inner + p->block - 1) / p->block;
+  column = index % per_outer * p->block;
+
+  return (Block) { index / per_outer * p->n * p->inner + column, MIN (p->block, p->inner - column), 1, p->inner };
+}
+
+/* Exponentials into @values, row by row or element by element as they lie in memory, and what rows share: their sums, or what is
+ * subtracted from logarithms. */
+static void
+gather (const Softmax *p,
+        const Block   *b,
+        const guint8  *x,
+        float         *values,
+        float         *shared)
+{
+  const float *exps = p->rule.exps, *scaled = p->rule.scaled;
+  gsize line = b->line == 1 ? 1 : p->n, step = b->line == 1 ? b->rows : 1, i, r;
+  guint8 greatest[COLUMNS];
+
+  for (r = 0; r < b->rows; r++)
+    {
+      greatest[r] = 0;
+      shared[r] = 0;
+    }
+  for (i = 0; i < p->n; i++)
+    for (r = 0; r < b->rows; r++)
+      greatest[r] = MAX (greatest[r], x[r * b->line + i * b->step] ^ p->flip);
+  for (i = 0; i < p->n; i++)
+    for (r = 0; r < b->rows; r++)
+      {
+        guint8 q = x[r * b->line + i * b->step] ^ p->flip;
+        float e = exps[greatest[r] - q];
+
+        shared[r] += e;
+        values[r * line + i * step] = p->rule.logarithm ? scaled[q] : e;
+      }
+  for (r = 0; r < b->rows && p->rule.logarithm; r++)
+    shared[r] = scaled[greatest[r]] + logf (shared[r]);
+}
+
+static void
+run_block (const Softmax *p,
+           const Block   *b,
+           const guint8  *x,
+           guint8        *y,
+           float         *values)
+{
+  const LptFloatBinary ends = p->rule.logarithm ? LPT_BINARY_SUBTRACT : LPT_BINARY_DIVIDE;
+  const LptFloatKernel *floats = p->kernels.floats;
+  const gint32 zero = p->rule.y.zero;
+  LptQuantize quantize = { .form = LPT_QUANTIZE_DIVIDE, .lo = p->rule.y.lo, .hi = p->rule.y.hi, .scale = &p->scale, .zp = &zero };
+  gboolean neighbours = b->line == 1;
+  gsize rows = neighbours ? p->n : b->rows, cols = neighbours ? b->rows : p->n, i;
+  float shared[COLUMNS];
+
+  gather (p, b, x + b->at, values, shared);
+  for (i = 0; i < rows; i++)
+    floats->binary (ends, cols, values + i * cols, 1, neighbours ? shared : &shared[i], neighbours, values + i * cols);
+  p->kernels.eltwise->quantize (&quantize, rows, cols, values, cols * sizeof (float), y + b->at, neighbours ? b->step : b->line);
+}
+
+/* The greatest and the least code of a row in u8 form. */
+static inline void
+find_range (const guint8 *x,
+            gsize         n,
+            gsize         step,
+            guint8        flip,
+            guint8       *greatest,
+            guint8       *least)
+{
+  guint8 high = 0, low = 255;
+  gsize i;
+
+  for (i = 0; i < n; i++)
+    {
+      guint8 q = x[i * step] ^ flip;
+
+      high = MAX (high, q);
+      low = MIN (low, q);
+    }
+  *greatest = high;
+  *least = low;
+}
+
+/* The sum of @values by @greatest less the code. */
+static inline gint64
+sum_row (const guint8 *x,
+         gsize         n,
+         gsize         step,
+         guint8        flip,
+         const gint32 *values,
+         guint8        greatest)
+{
+  gint64 sum[4] = { 0 };
+  gsize i;
+
+  for (i = 0; i + 4 <= n; i += 4)
+    {
+      sum[0] += values[greatest - (x[i * step] ^ flip)];
+      sum[1] += values[greatest - (x[(i + 1) * step] ^ flip)];
+      sum[2] += values[greatest - (x[(i + 2) * step] ^ flip)];
+      sum[3] += values[greatest - (x[(i + 3) * step] ^ flip)];
+    }
+  for (; i < n; i++)
+    sum[0] += values[greatest - (x[i * step] ^ flip)];
+
+  return sum[0] + sum[1] + sum[2] + sum[3];
+}
+
+/* In fixed point, one row after the other. */
+static void
+run_fixed (const Softmax *p,
+           const Block   *b,
+           const guint8  *x,
+           guint8        *y)
+{
+  gint32 codes[256];
+  guint8 table[256];
+  gsize r, i;
+
+  for (r = 0; r < b->rows; r++)
+    {
+      const guint8 *from = x + b->at + r * b->line;
+      guint8 *to = y + b->at + r * b->line, greatest, least;
+      gint64 sum;
+      gint d;
+
+      if (b->step == 1)
+        {
+          find_range (from, p->n, 1, p->flip, &greatest, &least);
+          sum = sum_row (from, p->n, 1, p->flip, p->rule.rounded, greatest);
+        }
+      else
+        {
+          find_range (from, p->n, b->step, p->flip, &greatest, &least);
+          sum = sum_row (from, p->n, b->step, p->flip, p->rule.rounded, greatest);
+        }
+      lpt_int_softmax_codes (p->op, sum, greatest - least, codes);
+      for (d = 0; d <= greatest - least; d++)
+        table[(guint8) (greatest - d) ^ p->flip] = (guint8) codes[d];
+      if (b->step == 1)
+        p->kernels.eltwise->table (table, 1, p->n, from, 0, to, 0);
+      else
+        for (i = 0; i < p->n; i++)
+          to[i * b->step] = table[from[i * b->step]];
+    }
+}
+
+static void
+softmax_run (const LptProgramOp *op,
+             const LptOpData    *data,
+             gsize               task,
+             gsize               end)
+{
+  const Softmax *p = op->form.params;
+  gsize index, last = MIN (end * p->blocks_per_task, p->blocks);
+
+  for (index = task * p->blocks_per_task; index < last; index++)
+    {
+      Block b = block_at (p, index);
+
+      if (p->rule.exps != NULL)
+        run_block (p, &b, data->in[0], data->out, (float *) (gpointer) data->workspace);
+      else if (p->rule.rounded != NULL)
+        run_fixed (p, &b, data->in[0], data->out);
+      else
+        {
+          LptIntArray x = p->x, y = p->y;
+          gsize row = p->inner == 1 ? index * p->block : b.at / p->inner / p->n * p->inner + b.at % p->inner;
+
+          x.data = data->in[0];
+          y.data = data->out;
+          lpt_int_softmax_rows (p->op, &x, &y, (gint64) row, (gint64) (row + b.rows));
+        }
+    }
+}
+
+gboolean
+lpt_prepare_integer_softmax (LptProgram   *program,
+                             LptProgramOp *op)
+{
+  gsize per_outer;
+  Softmax *p;
+  gint axis;
+
+  if (!lpt_program_is_codes (op->in[0]) || !lpt_program_is_codes (op->out[0]) || op->in[0]->kind == LPT_STORAGE_CONST ||
+      lpt_program_count (op->in[0]) == 0)
+    return FALSE;
+  p = g_new0 (Softmax, 1);
+  lpt_int_softmax_rule (op->integer, &p->rule);
+  if (!lpt_axis_normalize (p->rule.axis, op->in[0]->array.shape.rank, &axis))
+    {
+      g_free (p);
+      return FALSE;
+    }
+  if (p->rule.logarithm)
+    p->rule.rounded = NULL;
+  p->op = op->integer;
+  p->kernels = program->kernels;
+  p->x = op->in[0]->array;
+  p->y = op->out[0]->array;
+  p->outer = (gsize) lpt_dims_product (&p->x.shape, 0, axis);
+  p->n = (gsize) p->x.shape.dims[axis];
+  p->inner = (gsize) lpt_dims_product (&p->x.shape, axis + 1, p->x.shape.rank);
+  p->flip = p->x.dtype == LPT_DTYPE_I8 ? 0x80 : 0;
+  p->scale = (float) p->rule.y.scale;
+  p->block = MIN (MAX (BLOCK / p->n, 1), p->inner == 1 ? LINES : COLUMNS);
+  per_outer = (p->inner + p->block - 1) / p->block;
+  p->blocks = p->inner == 1 ? (p->outer + p->block - 1) / p->block : p->outer * per_outer;
+  p->blocks_per_task = MAX (TASK / (p->block * p->n), 1);
+  lpt_program_set_form (op, &(LptOpForm) {
+    .run = softmax_run, .params = p, .kernel = p->rule.exps != NULL ? program->kernels.floats->name : "softmax_q31",
+    .tasks = (p->blocks + p->blocks_per_task - 1) / p->blocks_per_task,
+    .workspace = p->rule.exps != NULL ? (p->block * p->n * sizeof (float) + 63) & ~(gsize) 63 : 0, .n_in = 1,
+    .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }), .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED });
+
+  return TRUE;
+}
