@@ -2,7 +2,8 @@
  *
  *   y = e^(x - max) / sum e^(x - max),   ln y = x - max - ln sum e^(x - max)
  *
- * Softmax is the kernel family's scalar row (executor/kernels/float); LogSoftmax computes in f64.
+ * Softmax is the kernel family's scalar row (executor/kernels/float), by columns where the axis is not the last one; LogSoftmax
+ * computes in f64.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,22 +12,24 @@
 
 #include "executor/kernels/float/float.h"
 #include "eval/lpt-exec-ops.h"
+#include "eval/lpt-softmax.h"
 #include "ir/scalar/lpt-loop.h"
 
-static void
-log_softmax (gint64       length,
-             const float *x,
-             float       *y)
+void
+lpt_log_softmax_row (gint64       length,
+                     gint64       step,
+                     const float *x,
+                     float       *y)
 {
   double max = -INFINITY, sum = 0;
   gint64 k;
 
   for (k = 0; k < length; k++)
-    max = MAX (max, (double) x[k]);
+    max = MAX (max, (double) x[k * step]);
   for (k = 0; k < length; k++)
-    sum += exp (x[k] - max);
+    sum += exp (x[k * step] - max);
   for (k = 0; k < length; k++)
-    y[k] = (float) (x[k] - max - log (sum));
+    y[k * step] = (float) (x[k * step] - max - log (sum));
 }
 
 gboolean
@@ -38,8 +41,7 @@ lpt_run_softmax (LptCall *call,
   const LptShape *shape = &call->in[0].shape;
   const float *x = lpt_call_f32 (call, 0, error);
   float *y = x != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
-  gint64 outer, length, inner, o, i, k;
-  float *row;
+  gint64 outer, length, inner, o, i;
   gint axis;
 
   if (y == NULL)
@@ -59,24 +61,12 @@ lpt_run_softmax (LptCall *call,
       lpt_float_scalar ()->softmax ((gsize) outer, (gsize) length, x, (gsize) length, y, (gsize) length);
       return TRUE;
     }
-  row = lpt_call_scratch (call, (gsize) length, sizeof *row, error);
-  if (row == NULL)
-    return FALSE;
-
-  for (o = 0; o < outer; o++)
-    for (i = 0; i < inner; i++)
-      {
-        gint64 at = o * length * inner + i;
-
-        for (k = 0; k < length; k++)
-          row[k] = x[at + k * inner];
-        if (logarithm)
-          log_softmax (length, row, row);
-        else
-          lpt_float_scalar ()->softmax (1, (gsize) length, row, (gsize) length, row, (gsize) length);
-        for (k = 0; k < length; k++)
-          y[at + k * inner] = row[k];
-      }
+  for (o = 0; o < outer; o++, x += length * inner, y += length * inner)
+    if (!logarithm)
+      lpt_float_scalar ()->softmax_columns ((gsize) length, (gsize) inner, x, (gsize) inner, y);
+    else
+      for (i = 0; i < inner; i++)
+        lpt_log_softmax_row (length, inner, x + i, y + i);
 
   return TRUE;
 }

@@ -43,6 +43,7 @@ gboolean lpt_prepare_float_mean     (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_concat   (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_move     (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_resize   (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_float_softmax  (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_recurrent      (LptProgram *program, LptProgramOp *op);
 
 /* Codes of an interval that is found at run time. */

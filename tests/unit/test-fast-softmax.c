@@ -44,6 +44,16 @@ draw_codes (const char *mode)
                           draw (-rank, rank - 1), types[out], shape, plain ? 1 / 256.0 : draw (1, 90) / 5000.0, out == 0 ? 0 : plain ? -128 : draw (-128, 90), shape);
 }
 
+static char *
+draw_reals (void)
+{
+  gint rank;
+  g_autofree char *shape = draw_shape (&rank);
+
+  return g_strdup_printf ("%%x = Parameter : f32[%s]\n%%y = %s(%%x) {axis=%d} : f32[%s]\nResult(%%y)\n", shape,
+                          draw (0, 2) ? "SoftMax" : "LogSoftmax", draw (-rank, rank - 1), shape);
+}
+
 static void
 compare (const char *text)
 {
@@ -70,12 +80,28 @@ test_codes (void)
   g_rand_free (draws);
 }
 
+static void
+test_reals (void)
+{
+  gint round;
+
+  draws = g_rand_new_with_seed (12);
+  for (round = 0; round < 60; round++)
+    {
+      g_autofree char *text = draw_reals ();
+
+      compare (text);
+    }
+  g_rand_free (draws);
+}
+
 int
 main (int   argc,
       char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/fast-softmax/codes", test_codes);
+  g_test_add_func ("/fast-softmax/reals", test_reals);
 
   return g_test_run ();
 }

@@ -188,6 +188,72 @@ LPT_FN (lpt_float_softmax) (size_t rows, size_t cols, const float *in, size_t ld
 }
 
 INLINE void
+softmax_lanes (size_t n, size_t cols, const float *in, size_t ld, float *out)
+{
+  V best = splat (-INFINITY), factors;
+  D sum[2] = { { 0 } };
+  float factor[WIDTH];
+
+  for (size_t i = 0; i < n; i++)
+    {
+      V x = load (in + i * ld, cols, -INFINITY);
+
+      best = where_less (best, x, x, best);
+    }
+  for (size_t i = 0; i < n; i++)
+    {
+      float e[WIDTH];
+      V v = exp_lanes (load (in + i * ld, cols, 0.0f) - best);
+
+      memcpy (e, &v, sizeof e);
+      for (int q = 0; q < 2; q++)
+        sum[q] += load_wide (e + q * HALF, HALF, 0.0);
+      store (out + i * ld, v, cols);
+    }
+  for (int q = 0; q < 2; q++)
+    store_narrow (factor + q * HALF, 1.0 / sum[q], HALF);
+  factors = load (factor, WIDTH, 0.0f);
+  for (size_t i = 0; i < n; i++)
+    store (out + i * ld, load (out + i * ld, cols, 0.0f) * factors, cols);
+}
+
+void
+LPT_FN (lpt_float_softmax_columns) (size_t n, size_t cols, const float *in, size_t ld, float *out)
+{
+  size_t c = 0;
+
+  for (; c + WIDTH <= cols; c += WIDTH)
+    softmax_lanes (n, WIDTH, in + c, ld, out + c);
+  if (c < cols)
+    softmax_lanes (n, cols - c, in + c, ld, out + c);
+}
+
+void
+LPT_FN (lpt_float_reduce) (LptFloatReduce reduce, size_t cols, const float *in, double *sums)
+{
+  switch (reduce)
+    {
+#define REDUCE(name, expression)                                                                             \
+    case name:                                                                                               \
+      for (size_t c = 0; c < cols; c++)                                                                      \
+        {                                                                                                    \
+          double x = in[c], sum = sums[c];                                                                   \
+                                                                                                             \
+          sums[c] = expression;                                                                              \
+        }                                                                                                    \
+      break;
+    REDUCE (LPT_REDUCE_SUM, sum + x)
+    REDUCE (LPT_REDUCE_MAGNITUDES, sum + fabs (x))
+    REDUCE (LPT_REDUCE_SQUARES, sum + x * x)
+    REDUCE (LPT_REDUCE_PRODUCT, sum * x)
+    REDUCE (LPT_REDUCE_MAXIMUM, x > sum ? x : sum)
+    default:
+    REDUCE (LPT_REDUCE_MINIMUM, x < sum ? x : sum)
+#undef REDUCE
+    }
+}
+
+INLINE void
 sum_step (const float *in, size_t left, D sum[2 * PARTS])
 {
   FOR_HALVES (q)

@@ -53,11 +53,26 @@ typedef enum {
   LPT_N_BINARIES
 } LptFloatBinary;
 
+/* Of a double and the next float; the extremes pass over a NaN. */
+typedef enum {
+  LPT_REDUCE_SUM,
+  LPT_REDUCE_MAGNITUDES,
+  LPT_REDUCE_SQUARES,
+  LPT_REDUCE_PRODUCT,
+  LPT_REDUCE_MAXIMUM,
+  LPT_REDUCE_MINIMUM,
+  LPT_N_REDUCES
+} LptFloatReduce;
+
 typedef struct {
   const char *name;
   LptCpu      needs;
   /* out = exp (x - max) / sum of exp, per row. */
   void      (*softmax)   (size_t rows, size_t cols, const float *in, size_t ldi, float *out, size_t ldo);
+  /* The same per column of n rows, which are ld apart in both: sums from the first row to the last. */
+  void      (*softmax_columns) (size_t n, size_t cols, const float *in, size_t ld, float *out);
+  /* sums[c] = what `reduce` makes of sums[c] and in[c]. */
+  void      (*reduce)    (LptFloatReduce reduce, size_t cols, const float *in, double *sums);
   /* out = (x - mean) / sqrt (var + eps), per row, in double and rounded once. eps_outside divides by sqrt (var) + eps;
    * without `variance` only the mean is subtracted. */
   void      (*normalize) (size_t rows, size_t cols, const float *in, size_t ldi, double eps, bool eps_outside, bool variance,
@@ -77,6 +92,8 @@ typedef struct {
 
 #define LPT_FLOAT_KERNEL(needs, isa)                                                                         \
   void lpt_float_softmax__##isa (size_t rows, size_t cols, const float *in, size_t ldi, float *out, size_t ldo); \
+  void lpt_float_softmax_columns__##isa (size_t n, size_t cols, const float *in, size_t ld, float *out);     \
+  void lpt_float_reduce__##isa (LptFloatReduce reduce, size_t cols, const float *in, double *sums);          \
   void lpt_float_normalize__##isa (size_t rows, size_t cols, const float *in, size_t ldi, double eps, bool eps_outside, \
                                    bool variance, float *out, size_t ldo);                                   \
   void lpt_float_map__##isa (LptFloatMap map, size_t n, const float *in, float *out);                        \
