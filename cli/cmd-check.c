@@ -2,7 +2,8 @@
  *
  * A port of a restricted op may be real, or hold an integer type that the restriction lists; a port that needs one
  * scale may hold no quantization per channel. Wide integers (shapes, axes, accumulators) are not judged. Targets
- * with demands on quantization (litert, tpu) are held against those, too.
+ * with demands on quantization (litert, tpu) are held against those, too; a TensorFlow Lite model also in what only its
+ * file shows. Each violation names its rule in brackets.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,6 +11,8 @@
 #include "cli/cmd.h"
 #include "cli/files.h"
 #include "cli/runnable.h"
+
+#include <lpt/lpt-tflite.h>
 
 #include <stdio.h>
 
@@ -22,7 +25,7 @@ print_violations (GPtrArray *list)
       const LptGraph *graph = v->node->graph;
       if (v->node->line > 0 && graph->source != NULL)
         printf ("%s:%u: ", graph->source, v->node->line);
-      printf ("node \"%s\": %s: %s\n", v->node->name, v->node->info->name, v->what);
+      printf ("node \"%s\": %s: %s [%s]\n", v->node->name, v->node->info->name, v->what, v->rule);
     }
 }
 
@@ -37,6 +40,19 @@ check (LptGraph *graph, const LptConfig *config)
   if (quantization != NULL)
     print_violations (quantization);
   return types->len + (quantization != NULL ? quantization->len : 0);
+}
+
+/* What of a TensorFlow Lite model only its file shows; FALSE + error. */
+static gboolean
+check_file (LptGraph *graph, const LptConfig *config, guint *n, GError **error)
+{
+  if (config->quant_rules != LPT_QUANT_RULES_LITERT || graph->file == NULL)
+    return TRUE;
+  g_autoptr (GPtrArray) list = lpt_tflite_check (graph->file, error);
+  for (guint i = 0; list != NULL && i < list->len; i++)
+    printf ("%s: %s\n", graph->source, (const char *) list->pdata[i]);
+  *n += list != NULL ? list->len : 0;
+  return list != NULL;
 }
 
 int
@@ -63,6 +79,8 @@ cmd_check (int argc, char **argv)
     return cmd_fail (error);
   cmd_check_names (config, graph, TRUE, &code);
   guint n = check (graph, config);
+  if (!check_file (graph, config, &n, &error))
+    return cmd_fail (error);
   if (n > 0)
     cmd_note ("%s: %u violation%s", argv[1], n, n == 1 ? "" : "s");
   if (!graph->lowered && !lpt_graph_is_quantized (graph))

@@ -147,11 +147,12 @@ violation_free (LptViolation *violation)
   g_free (violation);
 }
 
-static void breaks (Check *check, gint port, const char *format, ...) G_GNUC_PRINTF (3, 4);
+static void breaks (Check *check, gint port, const char *rule, const char *format, ...) G_GNUC_PRINTF (4, 5);
 
 static void
 breaks (Check      *check,
         gint        port,
+        const char *rule,
         const char *format,
         ...)
 {
@@ -164,6 +165,7 @@ breaks (Check      *check,
   text = g_strdup_vprintf (format, args);
   va_end (args);
   violation->node = check->node;
+  violation->rule = rule;
   violation->what = g_strdup_printf ("%s: %s", where, text);
   g_ptr_array_add (check->list, violation);
 }
@@ -192,7 +194,8 @@ check_codes (Check                  *check,
 
   if (value->dtype != row->dtype)
     {
-      breaks (check, port, "%s, must be %s", lpt_dtype_name (value->dtype), lpt_dtype_name (row->dtype));
+      breaks (check, port, "element-type", "%s, must be %s", lpt_dtype_name (value->dtype),
+              lpt_dtype_name (row->dtype));
       return;
     }
   if (data == NULL || (row->lo == lpt_dtype_min (row->dtype) && row->hi == lpt_dtype_max (row->dtype)))
@@ -204,7 +207,7 @@ check_codes (Check                  *check,
 
       if (q < row->lo || q > row->hi)
         {
-          breaks (check, port, "code %" G_GINT64_FORMAT ", must be in [%d, %d]", q, row->lo, row->hi);
+          breaks (check, port, "range", "code %" G_GINT64_FORMAT ", must be in [%d, %d]", q, row->lo, row->hi);
           return;
         }
     }
@@ -226,7 +229,8 @@ check_bias (Check          *check,
 
       if (!close_to (bias->scale[k], want) || bias->zero_point[k] != 0)
         {
-          breaks (check, port, "(%g, %d) of channel %u, must be (%g, 0): scale of the input times scale of the weights",
+          breaks (check, port, "bias-scale",
+                  "(%g, %d) of channel %u, must be (%g, 0): scale of the input times scale of the weights",
                   bias->scale[k], bias->zero_point[k], i, want);
           return;
         }
@@ -243,24 +247,25 @@ check_parameters (Check                  *check,
   LptValue *first = lpt_node_in (check->node, 0);
 
   if (row->granularity == LPT_CODES_TENSOR && quant->n > 1)
-    breaks (check, port, "%u scales, must be one", quant->n);
+    breaks (check, port, "per-tensor", "%u scales, must be one", quant->n);
 
   switch (row->rule)
     {
     case LPT_PARAMETERS_SAME:
       if (first != NULL && first->quant != NULL && !same_parameters (quant, first->quant))
-        breaks (check, port, "(%g, %d), must be (%g, %d) as input 0", quant->scale[0], quant->zero_point[0],
-                first->quant->scale[0], first->quant->zero_point[0]);
+        breaks (check, port, "equal-parameters", "(%g, %d), must be (%g, %d) as input 0", quant->scale[0],
+                quant->zero_point[0], first->quant->scale[0], first->quant->zero_point[0]);
       break;
     case LPT_PARAMETERS_FIXED:
       if ((float) quant->scale[0] != (float) row->scale || quant->zero_point[0] != row->zero)
-        breaks (check, port, "(%g, %d), must be (%g, %d)", quant->scale[0], quant->zero_point[0], row->scale, row->zero);
+        breaks (check, port, "fixed-parameters", "(%g, %d), must be (%g, %d)", quant->scale[0], quant->zero_point[0],
+                row->scale, row->zero);
       break;
     case LPT_PARAMETERS_ZERO:
       for (guint i = 0; i < quant->n; i++)
         if (quant->zero_point[i] != 0)
           {
-            breaks (check, port, "zero point %d, must be 0", quant->zero_point[i]);
+            breaks (check, port, "zero-point", "zero point %d, must be 0", quant->zero_point[i]);
             break;
           }
       break;
@@ -301,10 +306,10 @@ check_remainders (Check *check)
   const LptFloats *rest = lpt_node_bias_rest (node);
 
   if (rest != NULL && rest->n > 0)
-    breaks (check, 2, "a real remainder beside the int32 bias");
+    breaks (check, 2, "remainder", "a real remainder beside the int32 bias");
   if ((node->info->flags & LPT_OP_F_SHIFTED) != 0
       && LPT_ATTRS (node, LptBinaryAttrs)->shift.n > 0)
-    breaks (check, LPT_PORT_OUT, "a real constant is added before the rounding");
+    breaks (check, LPT_PORT_OUT, "remainder", "a real constant is added before the rounding");
 }
 
 GPtrArray *

@@ -46,11 +46,14 @@ typedef struct
  * LptViolation:
  * @node: what breaks a restriction (transfer none)
  * @what: "input 1: zero point 3, must be 0"
+ * @rule: its name (static): "element-type", "range", "per-tensor", "equal-parameters", "fixed-parameters", "zero-point",
+ *   "bias-scale", "remainder"; "restriction" of a configuration
  */
 typedef struct
 {
-  LptNode *node;
-  char    *what;
+  LptNode    *node;
+  char       *what;
+  const char *rule;
 } LptViolation;
 
 /* What lowering keeps of a weighted op's bias beside its int32 codes; NULL for other ops. */

@@ -40,6 +40,14 @@ LPT_EXPORT LptGraph *lpt_tflite_load  (const char *path, const char *signature, 
 LPT_EXPORT LptGraph *lpt_tflite_parse (GBytes *bytes, const char *folder, const char *signature, guint flags, GError **error);
 
 /**
+ * lpt_tflite_check:
+ * What breaks LiteRT's quantization specification and only the file shows: "subgraph 0: operator 3 (CONV_2D): it has no bias
+ * [bias]". lpt_graph_check() asks the graph for the rest.
+ * Returns: (transfer full) (element-type utf8): NULL + error: it cannot be read
+ */
+LPT_EXPORT GPtrArray *lpt_tflite_check (GBytes *bytes, GError **error);
+
+/**
  * LptTfliteSaveFlags:
  * @LPT_TFLITE_ANEW: from the nodes also where the file that was read says the same
  * @LPT_TFLITE_BUFFERS_BEHIND: constants behind the FlatBuffer, as models of more than 2 GB have them

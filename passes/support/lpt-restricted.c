@@ -431,6 +431,7 @@ check_graph (const LptConfig *config,
 
           violation->node = node;
           violation->what = g_ptr_array_index (texts, k);
+          violation->rule = "restriction";
           g_ptr_array_add (list, violation);
         }
     }
