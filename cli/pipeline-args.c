@@ -26,7 +26,7 @@ cmd_pipeline_entries (CmdPipelineArgs *args, const GOptionEntry *more)
     { "config", 0, 0, G_OPTION_ARG_FILENAME, &args->config, "Target from a file", "FILE" },
     CMD_RESTRICTION_ENTRIES (args),
     { "disable", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->disable, "Leave a pass out", "PASS" },
-    { "until", 0, 0, G_OPTION_ARG_STRING, &args->until, "Last stage: prepare, markup, decompose, propagate, cleanup, lower", "STAGE" },
+    { "until", 0, 0, G_OPTION_ARG_STRING, &args->until, "Last stage: raise, prepare, markup, decompose, propagate, cleanup, lower", "STAGE" },
     { "no-update-precisions", 0, 0, G_OPTION_ARG_NONE, &args->no_update_precisions, "Keep element types real", NULL },
     { "deq-precision", 0, 0, G_OPTION_ARG_STRING, &args->deq_precision, "Type of dequantization: f32 or f16", "TYPE" },
     { "cut", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->outputs, "Cut the graph at this value", "NAME" },
@@ -120,7 +120,7 @@ cmd_pipeline_config (const CmdPipelineArgs *args, int *code)
     return NULL;
   if (args->until != NULL && !lpt_stage_from_name (args->until, &config->until))
     {
-      cmd_usage ("--until %s: the stages are prepare, markup, decompose, propagate, cleanup, lower", args->until);
+      cmd_usage ("--until %s: the stages are raise, prepare, markup, decompose, propagate, cleanup, lower", args->until);
       return NULL;
     }
   if (args->no_update_precisions)

@@ -13,7 +13,7 @@ typedef struct { guint32 flag; const char *name; } JsonFlag;
 static const JsonFlag json_flags[] = {
   { LPT_NODE_RELAXED, "relaxed" }, { LPT_NODE_DEQUANTIZATION, "dequantization" }, { LPT_NODE_KEEP_CONST, "keep_const" },
   { LPT_NODE_NO_CLEANUP, "no_cleanup" }, { LPT_NODE_BIAS, "bias" }, { LPT_NODE_DECOMPRESSION, "decompression" },
-  { LPT_NODE_LPT_MADE, "lpt_made" },
+  { LPT_NODE_LPT_MADE, "lpt_made" }, { LPT_NODE_RAISED, "raised" },
 };
 
 static const char *const json_box_kinds[] = { "precisions", "preserved", "alignment", "interval" };    /* LptBoxKind */

@@ -16,6 +16,7 @@ typedef struct _LptPass LptPass;
 /* Where a pass stands in the pipeline; the names are those of `--until`. */
 typedef enum
 {
+  LPT_STAGE_RAISE,         /* of lowered graphs; others are left alone */
   LPT_STAGE_PREPARE,
   LPT_STAGE_MARKUP,
   LPT_STAGE_DECOMPOSE,     /* one sweep with LPT_STAGE_PROPAGATE */

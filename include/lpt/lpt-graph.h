@@ -84,7 +84,8 @@ typedef enum
   LPT_NODE_BIAS            = 1 << 4,   /* MarkupBias */
   LPT_NODE_DECOMPRESSION   = 1 << 5,   /* Convert from compressed (f16) constants */
   LPT_NODE_LPT_MADE        = 1 << 6,   /* dequantization that this run made */
-  LPT_NODE_DEAD            = 1 << 7,   /* swept next time */
+  LPT_NODE_RAISED          = 1 << 7,   /* was on integers before its graph was raised */
+  LPT_NODE_DEAD            = 1 << 8,   /* swept next time */
 } LptNodeFlags;
 
 struct _LptNode

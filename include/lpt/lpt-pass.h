@@ -144,6 +144,10 @@ LPT_EXPORT gboolean lpt_pipeline_run_passes (LptGraph *graph, const LptConfig *c
 /* Is there anything that says what integers stand for: FakeQuantize, Quantize or Dequantize, integers with quantization, 8-bit
  * constants that are read as real numbers? In bodies, too. */
 LPT_EXPORT gboolean lpt_graph_is_quantized (LptGraph *graph);
+/* Was it a graph on integers, and is it one of real ops between Quantize and Dequantize since, changed by nothing else? A string of
+ * the graph's says so, in files too. */
+#define LPT_RAISED "raised"
+LPT_EXPORT gboolean lpt_graph_is_raised    (LptGraph *graph);
 
 G_END_DECLS
 

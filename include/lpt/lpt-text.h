@@ -20,7 +20,7 @@
  * shared value: #{precisions=1:u8|i8}, #{preserved=2:true, avg_pool=2},
  * #{interval=3:{low=0, high=2.55, ...}}, #{alignment=true},
  * #{granularity=per_tensor}; flags of nodes: relaxed, dequantization,
- * keep_const, no_cleanup, bias, decompression, lpt_made; requant="mode".
+ * keep_const, no_cleanup, bias, decompression, lpt_made, raised; requant="mode".
  *
  * Bodies of TensorIterator, Loop and If follow in braces:
  *     %t = TensorIterator(%x, %h) : f32[1,10,8] {

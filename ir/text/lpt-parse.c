@@ -315,6 +315,8 @@ set_graph_attr (LptParser      *parser,
     return lpt_parse_fail_at (parser, attr->line, attr->column, "attribute '%s' is not a list", attr->name);
   if (strcmp (attr->name, "lowered") == 0 && (strcmp (attr->text, "true") == 0 || strcmp (attr->text, "false") == 0))
     graph->lowered = attr->text[0] == 't';
+  else if (strcmp (attr->name, "raised") == 0 && strcmp (attr->text, "true") == 0)
+    g_hash_table_replace (graph->meta, g_strdup (attr->name), g_strdup (attr->text));
   else if (strcmp (attr->name, "requant") == 0)
     {
       g_free (graph->requant);

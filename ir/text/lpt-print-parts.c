@@ -11,7 +11,7 @@
 
 const char *const lpt_node_flag_names[] =
 {
-  "relaxed", "dequantization", "keep_const", "no_cleanup", "bias", "decompression", "lpt_made", NULL
+  "relaxed", "dequantization", "keep_const", "no_cleanup", "bias", "decompression", "lpt_made", "raised", NULL
 };
 
 /* --- names --- */

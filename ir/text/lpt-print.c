@@ -327,6 +327,11 @@ append_graph_attrs (LptPrinter *p,
       attr_item (p->out, &open, "lowered");
       g_string_append (p->out, "true");
     }
+  if (g_hash_table_contains (graph->meta, "raised") && (p->flags & LPT_TEXT_RT_INFO) == 0)
+    {
+      attr_item (p->out, &open, "raised");
+      g_string_append (p->out, "true");
+    }
   if (graph->ir_version != 0)
     {
       attr_item (p->out, &open, "ir_version");

@@ -1,5 +1,6 @@
 /* lpt-pipeline.c - the pass table, and the stages in their order
  *
+ *   raise      lowered graphs, and integer ops of files where the result is not to be lowered
  *   prepare    the target's groups, each one sweep
  *   markup     every pass of the stage by itself
  *   decompose, propagate   one sweep
@@ -66,7 +67,7 @@ lpt_pass_find (const char *name)
 
 static const char *const stage_names[LPT_N_STAGES] =
 {
-  "prepare", "markup", "decompose", "propagate", "cleanup", "lower"
+  "raise", "prepare", "markup", "decompose", "propagate", "cleanup", "lower"
 };
 
 const char *
@@ -330,6 +331,39 @@ lpt_graph_mark_origins (LptGraph *graph)
 }
 
 gboolean
+lpt_graph_is_raised (LptGraph *graph)
+{
+  return g_hash_table_contains (graph->meta, LPT_RAISED);
+}
+
+/* What other passes change is no longer what was raised, and requant modes are of integer ops. */
+static void
+forget_raised (LptGraph *graph)
+{
+  if (!g_hash_table_remove (graph->meta, LPT_RAISED))
+    return;
+  g_clear_pointer (&graph->requant, g_free);
+  g_clear_pointer (&graph->op_requant, g_hash_table_unref);
+}
+
+/* A graph on integers needs no other pass: what was raised goes back to them, what is on them is fitted to the target and held to
+ * its restrictions. */
+static gboolean
+run_lowering (LptGraph           *graph,
+              const LptConfig    *config,
+              LptReport          *report,
+              const LptObserver  *observer,
+              GError            **error)
+{
+  lpt_name_outputs (graph);
+  lpt_graph_clear_marks (graph);
+  if (!run_stages (graph, config, LPT_STAGE_LOWER, LPT_STAGE_LOWER, FALSE, report, observer, error))
+    return FALSE;
+
+  return lpt_graph_check_scales (graph, error);
+}
+
+gboolean
 lpt_pipeline_run (LptGraph           *graph,
                   const LptConfig    *config,
                   LptReport          *report,
@@ -339,13 +373,14 @@ lpt_pipeline_run (LptGraph           *graph,
   gint64 start = g_get_monotonic_time ();
   LptStage until = config->until;
 
-  if (graph->lowered)
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
-                   "unsupported: the graph is lowered already and cannot be transformed again");
-      return FALSE;
-    }
   mark_origins (graph, "");
+  if (until == LPT_STAGE_LOWER && (graph->lowered || lpt_graph_is_raised (graph)))
+    return run_lowering (graph, config, report, observer, error);
+  if (until < LPT_STAGE_LOWER && !run_stages (graph, config, LPT_STAGE_RAISE, LPT_STAGE_RAISE, FALSE, report, observer, error))
+    return FALSE;
+  if (until == LPT_STAGE_RAISE)
+    return lpt_graph_check_scales (graph, error);
+  forget_raised (graph);
   /* What folding found to be an interval may make no sense: the same error as of a file that says so. */
   if (!run_groups (graph, config, config->prepare, LPT_STAGE_PREPARE, report, observer, error) || !lpt_graph_check_scales (graph, error))
     return FALSE;

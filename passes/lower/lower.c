@@ -215,6 +215,15 @@ codes_of_quantize (LptLower *lw,
   return lpt_lower_codes (lw, form, &codes);
 }
 
+/* Of a raised graph: what was real before stays so. */
+static gboolean
+is_left_real (const LptLower *lw,
+              const LptNode  *node)
+{
+  return lw->raised && (node->flags & LPT_NODE_RAISED) == 0 && node->op != LPT_OP_CONST && node->op != LPT_OP_PARAMETER &&
+         node->op != LPT_OP_DEQUANTIZE;
+}
+
 /* Quantize and Reinterpret of the file whose codes lowering has in another value. */
 static gboolean
 give_codes (LptLower *lw,
@@ -223,7 +232,7 @@ give_codes (LptLower *lw,
   LptForm *form = node->op == LPT_OP_QUANTIZE || node->op == LPT_OP_REINTERPRET ? lpt_lower_form (lw, node, 0) : NULL;
   LptValue *value = NULL;
 
-  if (form == NULL || node->out[0].quant == NULL || (node->out[0].dtype != LPT_DTYPE_U8 && node->out[0].dtype != LPT_DTYPE_I8))
+  if (form == NULL || (node->op == LPT_OP_QUANTIZE && is_left_real (lw, node)) || node->out[0].quant == NULL || (node->out[0].dtype != LPT_DTYPE_U8 && node->out[0].dtype != LPT_DTYPE_I8))
     return FALSE;
   if (node->op == LPT_OP_QUANTIZE)
     value = codes_of_quantize (lw, node, form);
@@ -258,15 +267,32 @@ keep_integers (LptLower *lw,
   return TRUE;
 }
 
+/* Arithmetic on integers as they are, which wraps: no real numbers stand for them. */
+static gboolean
+computes_integers (const LptNode *node)
+{
+  guint k;
+
+  if ((node->info->flags & LPT_OP_F_ELEMENTWISE) == 0 || (node->info->flags & LPT_OP_F_LOWERED) || node->op == LPT_OP_CONVERT ||
+      (node->flags & LPT_NODE_RELAXED) || node->n_out == 0 || node->out[0].quant != NULL || !lpt_dtype_is_integer (node->out[0].dtype))
+    return FALSE;
+  for (k = 0; k < node->n_in; k++)
+    if (node->in[k].value != NULL && lpt_dtype_is_real (node->in[k].value->dtype))
+      return FALSE;
+
+  return TRUE;
+}
+
 static gboolean
 lower_graph (LptRewriter  *rw,
              LptGraph     *graph,
+             gboolean      raised,
              GError      **error)
 {
   g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
-  LptLower lw = { .rw = rw, .graph = graph };
+  LptLower lw = { .rw = rw, .graph = graph, .raised = raised };
   g_autoptr (GPtrArray) formed = g_ptr_array_new ();
-  gboolean integers = lpt_graph_has_integer_ops (graph);
+  gboolean integers = raised || lpt_graph_has_integer_ops (graph);
   guint i, k;
 
   if (order == NULL)
@@ -285,7 +311,7 @@ lower_graph (LptRewriter  *rw,
           gboolean ok;
 
           rw->graph = lpt_node_body (node, k);
-          ok = lower_graph (rw, rw->graph, error);
+          ok = lower_graph (rw, rw->graph, raised, error);
           rw->graph = graph;
           if (!ok)
             {
@@ -295,9 +321,11 @@ lower_graph (LptRewriter  *rw,
               return FALSE;
             }
         }
-      if (integers && keep_integers (&lw, node))
+      if (integers && (keep_integers (&lw, node) || computes_integers (node)))
         continue;
-      if (is_kept_real (rw, node) || rule == NULL || !rule (&lw, node))
+      if (rule == NULL && raised)
+        rule = lpt_lower_raised;
+      if (is_kept_real (rw, node) || is_left_real (&lw, node) || rule == NULL || !rule (&lw, node))
         keep_real (&lw, node);
       else
         g_ptr_array_add (formed, node);
@@ -309,6 +337,8 @@ lower_graph (LptRewriter  *rw,
   g_hash_table_unref (lw.types);
   graph->lowered = TRUE;
   lpt_graph_sweep (graph);
+  for (i = 0; i < graph->nodes->len; i++)
+    ((LptNode *) g_ptr_array_index (graph->nodes, i))->flags &= ~(guint32) LPT_NODE_RAISED;
 
   return lpt_graph_infer (graph, error);
 }
@@ -318,9 +348,14 @@ run (LptRewriter  *rw,
      LptGraph     *graph,
      GError      **error)
 {
+  if (graph->lowered)
+    return TRUE;
   lpt_rewriter_changed (rw, NULL);
+  if (!lower_graph (rw, graph, lpt_graph_is_raised (graph), error))
+    return FALSE;
+  g_hash_table_remove (graph->meta, LPT_RAISED);
 
-  return lower_graph (rw, graph, error);
+  return TRUE;
 }
 
 const LptPass lpt_pass_lower =

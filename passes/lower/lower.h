@@ -71,6 +71,7 @@ struct _LptLower
   LptGraph    *graph;
   GHashTable  *forms;       /* LptValue * of the source -> LptForm * */
   GHashTable  *reals;       /* LptValue * of the source -> LptValue * that has it as a real value */
+  gboolean    raised;       /* what was on integers goes back to them, nothing else does */
   GHashTable *types;      /* LptInput * of outputs and of ops with bodies -> LptDType in the source */
 };
 
@@ -160,6 +161,8 @@ gboolean  lpt_shift_shows     (LptOp op, LptValue *const in[2], const LptCodes *
 typedef gboolean (*LptLowerRule) (LptLower *lw, LptNode *node);
 
 LptLowerRule lpt_lower_rule (LptOp op);
+/* Of a raised graph: an op without rule of its own that eval has on integers goes back to them. */
+gboolean     lpt_lower_raised (LptLower *lw, LptNode *node);
 
 #define LPT_LOWER(OP, rule) gboolean lpt_lower_##rule (LptLower *lw, LptNode *node);
 #include "passes/lower/lower-rules.def"

@@ -20,6 +20,35 @@
 
 #define NO_SHIFT 1e-6
 
+/* Values of a constant that is read with the scales of @form, which lie along @axis: as many as those. */
+static gboolean
+spread_along (const LptForm *form,
+              gint           axis,
+              gint          *along,
+              guint         *n,
+              double       **values)
+{
+  double *spread;
+  guint c;
+
+  if (*n > 1)
+    {
+      if (*n == form->n && *along == axis)
+        return TRUE;
+      g_clear_pointer (values, g_free);
+      return FALSE;
+    }
+  spread = g_new (double, form->n);
+  for (c = 0; c < form->n; c++)
+    spread[c] = **values;
+  g_free (*values);
+  *values = spread;
+  *n = form->n;
+  *along = axis;
+
+  return TRUE;
+}
+
 /* Operand @i as a real constant along one axis of the output: a Const, or integers of a constant. */
 static gboolean
 constant_operand (LptLower *lw,
@@ -31,15 +60,21 @@ constant_operand (LptLower *lw,
 {
   LptForm *form = lpt_lower_form (lw, node, i);
   LptTensor *tensor = lpt_node_const_in (node, i);
+  LptNode *source = lpt_node_src (node, i);
   guint c;
 
-  if (tensor == NULL && form != NULL && form->q != NULL && form->n == 1)
+  if (tensor == NULL && source != NULL && source->op == LPT_OP_CONVERT && lpt_dtype_is_real (source->out[0].dtype) &&
+      lpt_node_const_in (source, 0) != NULL && lpt_tensor_dtype (lpt_node_const_in (source, 0)) == LPT_DTYPE_F64)
+    tensor = lpt_node_const_in (source, 0);      /* more exact than what float32 holds of it */
+  if (tensor == NULL && form != NULL && form->q != NULL)
     tensor = form->q->producer->data;
   if (tensor == NULL || lpt_tensor_count (tensor) > G_MAXUINT16 ||
       !lpt_constant_along (tensor, &node->out[0].shape, axis, n, values))
     return FALSE;
+  if (form != NULL && form->n > 1 && !spread_along (form, form->axis + node->out[0].shape.rank - lpt_tensor_shape (tensor)->rank, axis, n, values))
+    return FALSE;
   for (c = 0; form != NULL && c < *n; c++)
-    (*values)[c] = form->a[0] * (*values)[c] + form->b[0];
+    (*values)[c] = lpt_form_a (form, c) * (*values)[c] + lpt_form_b (form, c);
 
   return TRUE;
 }

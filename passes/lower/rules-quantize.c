@@ -66,6 +66,29 @@ lpt_lower_convert_type (LptLower *lw,
   return TRUE;
 }
 
+/* Codes with the quantization of the file: 8 bits, or the int32 bias of a constant. */
+gboolean
+lpt_lower_dequantize (LptLower *lw,
+                      LptNode  *node)
+{
+  LptValue *value = lpt_node_in (node, 0);
+  const LptForm *form = lpt_lower_form (lw, node, 0);
+  const LptQuant *quant = value->quant;
+  g_autofree double *shift = NULL;
+  guint c;
+
+  if (quant == NULL || (form == NULL && !(value->producer->data != NULL && value->dtype == LPT_DTYPE_I32)))
+    return FALSE;
+  if (form != NULL && (form->q == NULL || form->n != 1 || form->a[0] != 1 || form->b[0] != 0 || lpt_form_is_clamped (form)))
+    return FALSE;
+  shift = g_new (double, quant->n);
+  for (c = 0; c < quant->n; c++)
+    shift[c] = -quant->scale[c] * quant->zero_point[c];
+  lpt_lower_set_form (lw, &node->out[0], lpt_form_new_value (form != NULL ? form->q : value, quant->axis, quant->n, quant->scale, shift));
+
+  return TRUE;
+}
+
 /* --- FakeQuantize --- */
 
 typedef struct

@@ -312,6 +312,8 @@ bias_const (LptLower      *lw,
         return FALSE;
       (*steps)[c] = b;
       (*rest)[c] = real[c] / step[c] - b;
+      if (fabs ((*rest)[c]) <= ldexp (fabs (b), -22))
+        (*rest)[c] = 0;      /* the bias is a float32 number, or its step is: it is not known to more than this */
       any |= b != 0;
     }
   if (!any)

@@ -9,8 +9,8 @@
 #include "passes/lower/unlower.h"
 #include "passes/support/lpt-restricted.h"
 
-static LptValue *
-real_binary (LptGraph *graph,
+LptValue *
+lpt_unlower_binary (LptGraph *graph,
              LptOp     op,
              LptValue *a,
              LptValue *b)
@@ -23,8 +23,8 @@ real_binary (LptGraph *graph,
   return lpt_node_out (node);
 }
 
-static LptValue *
-converted (LptGraph *graph,
+LptValue *
+lpt_unlower_convert (LptGraph *graph,
            LptValue *value,
            LptDType  dtype)
 {
@@ -38,12 +38,13 @@ converted (LptGraph *graph,
 }
 
 /* A constant with one value per channel of @like; weights of groups [G, O, ...] have them along both axes. */
-static LptValue *
-channel_constant (LptGraph       *graph,
-                  const LptValue *like,
-                  gint            axis,
-                  guint           n,
-                  const double   *values)
+LptValue *
+lpt_unlower_constant (LptGraph       *graph,
+                      const LptValue *like,
+                      gint            axis,
+                      guint           n,
+                      const double   *values,
+                      LptDType        dtype)
 {
   LptShape shape = like->shape;
   g_autoptr (LptTensor) tensor = NULL;
@@ -55,7 +56,7 @@ channel_constant (LptGraph       *graph,
       shape.dims[0] = like->shape.dims[0];
       shape.dims[1] = like->shape.dims[1];
     }
-  tensor = lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, values, NULL);
+  tensor = lpt_tensor_from_f64 (dtype, &shape, values, NULL);
 
   return lpt_node_out (lpt_graph_add_const (graph, NULL, tensor));
 }
@@ -76,7 +77,7 @@ add_shift (LptUnlower      *u,
   for (guint c = 0; c < shift->n; c++)
     values[c] = shift->v[c] * y->quant->scale[y->quant->n == 1 ? 0 : c];
   if (shift->n > 1)
-    constant = channel_constant (u->graph, y, y->quant->axis, shift->n, values);
+    constant = lpt_unlower_constant (u->graph, y, y->quant->axis, shift->n, values, LPT_DTYPE_F32);
   else
     {
       g_autoptr (LptTensor) tensor = lpt_tensor_scalar (LPT_DTYPE_F32, values[0]);
@@ -84,7 +85,7 @@ add_shift (LptUnlower      *u,
       constant = lpt_node_out (lpt_graph_add_const (u->graph, NULL, tensor));
     }
 
-  return real_binary (u->graph, LPT_OP_ADD, real, constant);
+  return lpt_unlower_binary (u->graph, LPT_OP_ADD, real, constant);
 }
 
 /* The real values that the codes of @codes can have. */
@@ -104,8 +105,8 @@ fake_quantized (LptUnlower     *u,
       low[c] = q->scale[c] * (lo - q->zero_point[c]);
       high[c] = q->scale[c] * (hi - q->zero_point[c]);
     }
-  l = channel_constant (u->graph, codes, q->axis, q->n, low);
-  h = channel_constant (u->graph, codes, q->axis, q->n, high);
+  l = lpt_unlower_constant (u->graph, codes, q->axis, q->n, low, LPT_DTYPE_F32);
+  h = lpt_unlower_constant (u->graph, codes, q->axis, q->n, high, LPT_DTYPE_F32);
   node = lpt_graph_add (u->graph, LPT_OP_FAKE_QUANTIZE, 0, NULL, 5, (LptValue *[]) { real, l, h, l, h });
   LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels = (gint64) (hi - lo) + 1;
   lpt_node_out (node)->dtype = LPT_DTYPE_F32;
@@ -133,9 +134,9 @@ reinterpreted (LptUnlower     *u,
       ratio[c] = b->scale[k] / a->scale[i];
       offset[c] = b->scale[k] * (a->zero_point[i] - b->zero_point[k]);
     }
-  real = real_binary (u->graph, LPT_OP_MULTIPLY, real, channel_constant (u->graph, to, wider->axis, n, ratio));
+  real = lpt_unlower_binary (u->graph, LPT_OP_MULTIPLY, real, lpt_unlower_constant (u->graph, to, wider->axis, n, ratio, LPT_DTYPE_F32));
 
-  return real_binary (u->graph, LPT_OP_ADD, real, channel_constant (u->graph, to, wider->axis, n, offset));
+  return lpt_unlower_binary (u->graph, LPT_OP_ADD, real, lpt_unlower_constant (u->graph, to, wider->axis, n, offset, LPT_DTYPE_F32));
 }
 
 /* Codes as numbers, then as what they stand for: a Dequantize where none is allowed. */
@@ -146,7 +147,7 @@ from_numbers (LptUnlower     *u,
 {
   g_autoptr (LptQuant) number = lpt_quant_new_one (1, 0);
 
-  return reinterpreted (u, converted (u->graph, codes, LPT_DTYPE_F32), number, as);
+  return reinterpreted (u, lpt_unlower_convert (u->graph, codes, LPT_DTYPE_F32), number, as);
 }
 
 static gboolean
@@ -233,7 +234,7 @@ lpt_unlower (LptUnlower *u,
   LptNode *real;
 
   for (guint k = 0; k < node->n_in; k++)
-    in[k] = moves_numbers (u, node, lpt_node_in (node, k)) ? converted (u->graph, lpt_node_in (node, k), LPT_DTYPE_F32)
+    in[k] = moves_numbers (u, node, lpt_node_in (node, k)) ? lpt_unlower_convert (u->graph, lpt_node_in (node, k), LPT_DTYPE_F32)
                                                            : real_of (u, lpt_node_in (node, k));
   for (guint k = 2; k < node->n_in; k++)
     in[k] = real_bias (u, node, k, in[k]);
@@ -301,7 +302,7 @@ lpt_unlower (LptUnlower *u,
       if (from->quant == NULL)
         {
           if (o == 0 && moves_numbers (u, node, from))
-            to = converted (u->graph, to, from->dtype);
+            to = lpt_unlower_convert (u->graph, to, from->dtype);
           else
             to->dtype = from->dtype;
           lpt_value_replace (from, to, NULL);

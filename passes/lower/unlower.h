@@ -21,4 +21,10 @@ typedef struct
 /* The node on real values; outputs that do not go are quantized as they were. */
 void lpt_unlower (LptUnlower *u, LptNode *node);
 
+/* a @op b in f32, of the shape of @a. */
+LptValue *lpt_unlower_binary   (LptGraph *graph, LptOp op, LptValue *a, LptValue *b);
+LptValue *lpt_unlower_convert  (LptGraph *graph, LptValue *value, LptDType dtype);
+/* A constant with one value per channel of @like; weights of groups [G, O, ...] have them along both axes. */
+LptValue *lpt_unlower_constant (LptGraph *graph, const LptValue *like, gint axis, guint n, const double *values, LptDType dtype);
+
 #endif

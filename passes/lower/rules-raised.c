@@ -1,0 +1,64 @@
+/* rules-raised.c - ops of raised graphs that only a file brings on integers (Softmax, Maximum, ...)
+ *
+ *     Quantize (op (Dequantize (x)...))  =>  op (x...) that writes the codes
+ *
+ * as it was before the graph was raised. In other graphs such an op stays real: nobody has said that its integer form is meant.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <lpt/lpt-attrs.h>
+
+#include "eval/integer/lpt-int.h"
+#include "passes/lower/lower.h"
+
+static LptValue *
+emit_raised (LptLower       *lw,
+             LptForm        *form,
+             const LptCodes *codes)
+{
+  LptNode *node = form->op->node, *copy;
+  g_autofree LptValue **in = g_new0 (LptValue *, node->n_in);
+  g_autoptr (LptQuant) quant = lpt_codes_quant (codes);
+  guint i;
+
+  if (form->n > 1 || form->a[0] != 1 || form->b[0] != 0)
+    return NULL;
+  for (i = 0; i < node->n_in; i++)
+    {
+      LptForm *x = lpt_lower_form (lw, node, i);
+
+      if (node->in[i].value == NULL)
+        continue;
+      in[i] = x != NULL ? lpt_lower_integers (lw, x) : lpt_lower_real (lw, node->in[i].value);
+      if (in[i] == NULL)
+        return NULL;
+    }
+  copy = lpt_lower_emit (lw, node, node->n_in, in);
+  if (copy == NULL)
+    return NULL;
+  copy->out[0].dtype = codes->dtype;
+  copy->out[0].shape = node->out[0].shape;
+  lpt_value_set_quant (&copy->out[0], quant);
+
+  return lpt_int_wants (copy) ? &copy->out[0] : NULL;
+}
+
+gboolean
+lpt_lower_raised (LptLower *lw,
+                  LptNode  *node)
+{
+  const double one = 1;
+  const double zero = 0;
+  LptForm *x = lpt_lower_form (lw, node, 0);
+  LptPending *op;
+
+  if (x == NULL || !lpt_form_is_8bit (x) || node->n_out != 1 || !lpt_dtype_is_real (node->out[0].dtype) || !lpt_lower_may (lw, node, 1))
+    return FALSE;
+  op = lpt_pending_new (node, 1);
+  op->in[0] = lpt_form_copy (x);
+  op->emit = emit_raised;
+  lpt_lower_set_form (lw, &node->out[0], lpt_form_new_op (op, LPT_QUANT_PER_TENSOR, 1, &one, &zero));
+
+  return TRUE;
+}
