@@ -20,6 +20,7 @@ static const LptCommand commands[] = {
   { "quantize",  cmd_quantize,  "Make an int8 model of a float one and samples" },
   { "eval",      cmd_eval,      "Measure a model on labelled samples" },
   { "report",    cmd_report,    "One page about a model: types, reasons, errors, times" },
+  { "debug",     cmd_debug,     "Find the layers that do the damage, and what would help" },
   { "print",     cmd_print,     "Show a model as text" },
   { "plan",      cmd_plan,      "Show what a run goes through" },
   { "ops",       cmd_ops,       "List the operations" },

@@ -88,26 +88,6 @@ measure (const LptMatch *match, LptValueRun *a, LptValueRun *b, Pair *pairs, gbo
 
 /* --- samples --------------------------------------------------------------------- */
 
-/* The inputs of B among those of A (without references of their own); FALSE + error. */
-static gboolean
-inputs_for (LptGraph *a, LptTensor *const *tensors, LptGraph *b, LptTensor **inputs, GError **error)
-{
-  for (guint i = 0; i < b->parameters->len; i++)
-    {
-      LptNode *want = b->parameters->pdata[i], *have = lpt_graph_find_parameter (a, want->name);
-      guint k = i;
-      if (have != NULL)
-        g_ptr_array_find (a->parameters, have, &k);
-      else if (a->parameters->len != b->parameters->len)
-        {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the models have different inputs: the second has \"%s\"", want->name);
-          return FALSE;
-        }
-      inputs[i] = tensors[k];
-    }
-  return TRUE;
-}
-
 static gboolean
 run_samples (const LptMatch *match, LptValueRun *a, LptValueRun *b, LptData *data, const LptCompareOptions *options, Pair *pairs, gboolean fitting, guint *done,
              GError **error)
@@ -120,7 +100,7 @@ run_samples (const LptMatch *match, LptValueRun *a, LptValueRun *b, LptData *dat
       g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1), **others = g_new0 (LptTensor *, b->runner.graph->parameters->len + 1);
       if (options->progress != NULL)
         options->progress ("comparing", *done, n, options->progress_data);
-      ok = lpt_data_get (data, *done, tensors, error) && inputs_for (a->runner.graph, tensors, b->runner.graph, others, error)
+      ok = lpt_data_get (data, *done, tensors, error) && lpt_samples_inputs_for (a->runner.graph, tensors, b->runner.graph, others, error)
            && lpt_value_run_sample (a, tensors, error) && lpt_value_run_sample (b, others, error) && measure (match, a, b, pairs, fitting, error);
       for (guint i = 0; i < n_in; i++)
         g_clear_pointer (&tensors[i], lpt_tensor_unref);

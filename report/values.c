@@ -48,3 +48,22 @@ lpt_value_run_real (LptValueRun *run, const LptValue *value, gint64 *n, GError *
   *n = tensor != NULL ? lpt_tensor_count (tensor) : 0;
   return tensor != NULL ? lpt_value_to_real (value, tensor, error) : NULL;
 }
+
+gboolean
+lpt_samples_inputs_for (LptGraph *a, LptTensor *const *tensors, LptGraph *b, LptTensor **inputs, GError **error)
+{
+  for (guint i = 0; i < b->parameters->len; i++)
+    {
+      LptNode *want = b->parameters->pdata[i], *have = lpt_graph_find_parameter (a, want->name);
+      guint k = i;
+      if (have != NULL)
+        g_ptr_array_find (a->parameters, have, &k);
+      else if (a->parameters->len != b->parameters->len)
+        {
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the models have different inputs: the second has \"%s\"", want->name);
+          return FALSE;
+        }
+      inputs[i] = tensors[k];
+    }
+  return TRUE;
+}

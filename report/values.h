@@ -21,3 +21,5 @@ float     *lpt_value_run_real   (LptValueRun *run, const LptValue *value, gint64
 void       lpt_value_run_clear  (LptValueRun *run);
 /* "node" or "node.1" (transfer full). */
 char      *lpt_value_name       (const LptValue *value);
+/* The inputs of @b among @tensors, those of @a (without references of their own): of the same names, or in the same order; FALSE + error. */
+gboolean   lpt_samples_inputs_for (LptGraph *a, LptTensor *const *tensors, LptGraph *b, LptTensor **inputs, GError **error);

@@ -24,6 +24,7 @@
 #include <lpt/lpt-tflite.h>
 #include <lpt/lpt-dequant.h>
 #include <lpt/lpt-compare.h>
+#include <lpt/lpt-debug.h>
 #include <lpt/lpt-config.h>
 #include <lpt/lpt-pass.h>
 #include <lpt/lpt-explain.h>

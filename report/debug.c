@@ -1,0 +1,194 @@
+/* debug.c - which layer of a quantized model does the damage, and what would help
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "report/debugger.h"
+
+#include "ir/lpt-quantize-details.h"
+#include "quantize/samples.h"
+
+#include <lpt/lpt-work.h>
+
+#include <math.h>
+
+#define JUDGED 32
+
+/* --- what is handed out --------------------------------------------------------- */
+
+static void
+grid_free (gpointer data)
+{
+  g_free (((LptDebugGrid *) data)->name);
+  g_free (data);
+}
+
+static void
+remedy_free (gpointer data)
+{
+  g_free (((LptDebugRemedy *) data)->text);
+  g_free (data);
+}
+
+LptDebugGrid *
+lpt_debug_grid_new (LptNode *fq)
+{
+  LptDebugGrid *grid = g_new0 (LptDebugGrid, 1);
+  g_auto (LptQuantizeDetails) details = { 0 };
+  float low = 0.0f, high = 0.0f;
+  *grid = (LptDebugGrid) { .name = g_strdup (fq->name), .seen_low = HUGE_VAL, .seen_high = -HUGE_VAL, .bits = -1.0, .unused = -1 };
+  if (lpt_quantize_details_read (fq, &details))
+    grid->levels = details.levels;
+  if (lpt_debug_interval (fq, &low, &high))
+    {
+      grid->low = low;
+      grid->high = high;
+    }
+  return grid;
+}
+
+LptDebugLayer *
+lpt_debug_layer_new (LptNode *node)
+{
+  LptDebugLayer *layer = g_new0 (LptDebugLayer, 1);
+  *layer = (LptDebugLayer) { .name = g_strdup (node->name), .op = node->info->name, .gain = NAN, .accumulated = NAN, .isolated = NAN, .weights = NAN, .accumulator = NAN };
+  if (node->n_in >= 2 && lpt_node_in (node, 1) != NULL)
+    layer->macs = MAX (lpt_node_macs_for (node, &lpt_node_in (node, 0)->shape, &lpt_node_in (node, 1)->shape, &node->out[0].shape), 0);
+  layer->grids = g_ptr_array_new_with_free_func (grid_free);
+  layer->remedies = g_ptr_array_new_with_free_func (remedy_free);
+  return layer;
+}
+
+void
+lpt_debug_layer_free (LptDebugLayer *layer)
+{
+  g_free (layer->name);
+  g_clear_pointer (&layer->channels, g_array_unref);
+  g_ptr_array_unref (layer->grids);
+  g_ptr_array_unref (layer->remedies);
+  g_free (layer);
+}
+
+void
+lpt_debug_free (LptDebug *debug)
+{
+  if (debug == NULL)
+    return;
+  g_ptr_array_unref (debug->layers);
+  g_ptr_array_unref (debug->remarks);
+  g_free (debug);
+}
+
+/* --- steps ---------------------------------------------------------------------- */
+
+static gboolean
+rank_layers (LptDebugger *d, GError **error)
+{
+  d->result->sqnr = lpt_debug_judge (d, d->model, error);
+  for (guint i = 0; !isnan (d->result->sqnr) && i < d->layers->len; i++)
+    {
+      LptDebugged *layer = d->layers->pdata[i];
+      lpt_debugger_step (d, "ranking layers", i, d->layers->len);
+      g_autoptr (LptGraph) copy = lpt_debug_layer_real (d, layer, error);
+      double sqnr = copy != NULL ? lpt_debug_judge (d, copy, error) : NAN;
+      if (isnan (sqnr))
+        {
+          g_prefix_error (error, "with \"%s\" real: ", layer->row->name);
+          return FALSE;
+        }
+      layer->row->gain = sqnr == d->result->sqnr ? 0.0 : sqnr - d->result->sqnr;
+    }
+  return !isnan (d->result->sqnr);
+}
+
+static gint
+compare_layers (gconstpointer a, gconstpointer b)
+{
+  const LptDebugLayer *x = *(const LptDebugLayer *const *) a, *y = *(const LptDebugLayer *const *) b;
+  return x->gain != y->gain ? (x->gain < y->gain) - (x->gain > y->gain) : (x->place > y->place) - (x->place < y->place);
+}
+
+static gint
+compare_debugged (gconstpointer a, gconstpointer b)
+{
+  const LptDebugged *x = *(const LptDebugged *const *) a, *y = *(const LptDebugged *const *) b;
+  return compare_layers (&x->row, &y->row);
+}
+
+/* Behind the ranking: layers are in the order of their gains from here on. */
+static gboolean
+try_remedies (LptDebugger *d, GError **error)
+{
+  g_ptr_array_sort (d->result->layers, compare_layers);
+  g_ptr_array_sort (d->layers, compare_debugged);
+  for (guint i = 0; i < MIN (d->options->remedies, d->layers->len); i++)
+    {
+      lpt_debugger_step (d, "trying remedies", i, MIN (d->options->remedies, d->layers->len));
+      if (!lpt_debug_remedies (d, d->layers->pdata[i], error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static void
+make_remarks (LptDebugger *d)
+{
+  guint n = 0;
+  const char *first = NULL;
+  if (!d->given)
+    g_ptr_array_add (d->result->remarks, g_strdup ("without the float model the model with its quantizers left out stands in: what was lost when weights and biases became integers in the file "
+                                                   "cannot be seen"));
+  for (guint i = 0; i < d->layers->len; i++)
+    {
+      const LptDebugLayer *row = ((LptDebugged *) d->layers->pdata[i])->row;
+      if (row->replaced)
+        continue;
+      first = n++ == 0 ? row->name : first;
+    }
+  if (n > 0)
+    g_ptr_array_add (d->result->remarks, g_strdup_printf ("%u of %u layers, \"%s\" the first, have no counterpart in the float model: their quantizers were left out instead, damage in their weights does not show",
+                                                          n, d->layers->len, first));
+}
+
+LptDebug *
+lpt_debug_run (LptGraph *model, LptGraph *real, LptData *data, const LptDebugOptions *options, GError **error)
+{
+  g_autoptr (LptDebug) result = g_new0 (LptDebug, 1);
+  g_auto (LptDebugger) d = { .options = options, .result = result, .data = lpt_data_spread (data, data->n, FALSE) };
+  result->layers = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_debug_layer_free);
+  result->remarks = g_ptr_array_new_with_free_func (g_free);
+  d.judges[0].data = lpt_data_spread (data, MIN (data->n, options->judged > 0 ? options->judged : JUDGED), FALSE);
+  d.judges[1].data = options->held != NULL ? lpt_data_spread (options->held, options->held->n, FALSE) : NULL;
+  result->n_judged = d.judges[0].data->n;
+  if (!lpt_debugger_init (&d, model, real, error) || !lpt_debug_judge_real (&d, error) || !lpt_debug_observe (&d, error) || !lpt_debug_weights (&d, error)
+      || !rank_layers (&d, error) || !try_remedies (&d, error))
+    return NULL;
+  make_remarks (&d);
+  return g_steal_pointer (&result);
+}
+
+/* --- several layers ------------------------------------------------------------- */
+
+static gboolean
+is_among (const char *name, const char *const *names)
+{
+  return names != NULL && g_strv_contains (names, name);
+}
+
+double
+lpt_debug_kept (LptGraph *model, LptGraph *real, LptData *data, const char *const *names, const LptDebugOptions *options, GError **error)
+{
+  g_autoptr (LptDebug) result = g_new0 (LptDebug, 1);
+  g_auto (LptDebugger) d = { .options = options, .result = result, .data = lpt_data_spread (data, data->n, FALSE) };
+  g_autoptr (GPtrArray) kept = g_ptr_array_new ();
+  result->layers = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_debug_layer_free);
+  result->remarks = g_ptr_array_new ();
+  d.judges[0].data = lpt_data_spread (data, MIN (data->n, options->judged > 0 ? options->judged : JUDGED), FALSE);
+  if (!lpt_debugger_init (&d, model, real, error) || !lpt_debug_judge_real (&d, error))
+    return NAN;
+  for (guint i = 0; i < d.layers->len; i++)
+    if (is_among (((LptDebugged *) d.layers->pdata[i])->row->name, names))
+      g_ptr_array_add (kept, d.layers->pdata[i]);
+  g_autoptr (LptGraph) copy = lpt_debug_layers_real (&d, kept, error);
+  return copy != NULL ? lpt_debug_judge (&d, copy, error) : NAN;
+}
