@@ -15,7 +15,7 @@
 typedef struct
 {
   CmdRunArgs form;
-  gboolean   reference, overlap;
+  gboolean   reference, overlap, remarks;
   char      *print_after;
 } PlanArgs;
 
@@ -50,6 +50,7 @@ cmd_plan (int argc, char **argv)
   const GOptionEntry own[] = {
     { "reference", 0, 0, G_OPTION_ARG_NONE, &args.reference, "The graph as it is, scalar and unfused", NULL },
     { "overlap", 0, 0, G_OPTION_ARG_NONE, &args.overlap, "With what units of overlapped ops wait for", NULL },
+    { "remarks", 0, 0, G_OPTION_ARG_NONE, &args.remarks, "With a line for each reason why ops have no kernel, after the first line", NULL },
     { "print-after", 0, 0, G_OPTION_ARG_STRING, &args.print_after, "The program as it is after this pass, in place of the whole plan", "PASS" },
     { NULL },
   };
@@ -81,7 +82,8 @@ cmd_plan (int argc, char **argv)
       cmd_name_file (&error, argv[1]);
       return cmd_fail (error);
     }
-  g_autofree char *text = lpt_plan_to_text (plan, args.overlap ? LPT_PLAN_TEXT_OVERLAP : LPT_PLAN_TEXT_DEFAULT);
+  g_autofree char *text = lpt_plan_to_text (plan, (args.overlap ? LPT_PLAN_TEXT_OVERLAP : 0u) |
+                                                       (args.remarks ? LPT_PLAN_TEXT_REMARKS : 0u));
   fputs (printed != NULL ? printed : text, stdout);
   return CMD_OK;
 }

@@ -414,14 +414,16 @@ lpt_prepare_batch_matmul (LptProgram   *program,
   guint k;
 
   if (!is_operand (step->in[0]) || !is_operand (step->in[1]))
-    return FALSE;
+    return lpt_refuse (step, lpt_remark_of_codes (step->in[0], step->in[1]));
   left = &step->in[0]->array;
   right = &step->in[1]->array;
   views[A] = view_operand (step, 0, attrs->transpose_a, cover);
   views[B] = view_operand (step, 1, attrs->transpose_b, cover);
   bias = lpt_bias_of (step, 2, (gsize) views[B].columns, &ok);
-  if (!ok || !result_shape (&views[A], &views[B], &shape))
-    return FALSE;
+  if (!ok)
+    return lpt_refuse (step, LPT_REMARK_BIAS);
+  if (!result_shape (&views[A], &views[B], &shape))
+    return lpt_refuse (step, LPT_REMARK_SHAPES);
 
   p = g_new0 (BatchMatMul, 1);
   p->kernels = program->kernels;

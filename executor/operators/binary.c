@@ -254,10 +254,12 @@ lpt_prepare_binary (LptProgram   *program,
   Binary *s;
   guint k;
 
-  if (!is_operand (step->in[0]) || !is_operand (step->in[1]) || !lpt_program_is_codes (step->out[0]) ||
-      lpt_program_count (step->out[0]) == 0 ||
-      !(product ? product_of (step, &mul) : lpt_sum_of (step, 0, &add)))
-    return FALSE;
+  if (!is_operand (step->in[0]) || !is_operand (step->in[1]))
+    return lpt_refuse (step, lpt_remark_of_codes (step->in[0], step->in[1]));
+  if (!is_operand (step->out[0]))
+    return lpt_refuse (step, lpt_remark_of_codes (step->out[0], step->out[0]));
+  if (!(product ? product_of (step, &mul) : lpt_sum_of (step, 0, &add)))
+    return lpt_refuse (step, LPT_REMARK_ROUNDING);
   out = &step->out[0]->array.shape;
   for (k = 0; k < 2; k++)
     {

@@ -51,7 +51,7 @@ lpt_prepare_concat (LptProgram   *program,
 
   if (step->n_in == 0 || !lpt_axis_normalize (LPT_ATTRS (step->node, LptAxisAttrs)->axis, y->rank, &axis) ||
       !find_layout (step, &codes, &layout))
-    return FALSE;
+    return lpt_refuse (step, LPT_REMARK_TYPES);
 
   m = lpt_copy_form_new (program, codes ? "concat_u8" : "concat", step, 0, layout, step->n_in);
   m->by_channels = axis == 1 && lpt_program_layout (step->out[0], layout) == LPT_LAYOUT_CODES_LAST;

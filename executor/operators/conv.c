@@ -93,13 +93,15 @@ lpt_conv_maker_init (LptConvMaker       *maker,
 
   *maker = (LptConvMaker) { .program = program, .op = op };
   maker->bias = lpt_bias_of (op, bias, s->oc, &ok);
-  if (!ok || !lpt_weight_channels_init (w, op->in[1], grouped, s->groups, s->oc))
-    return FALSE;
+  if (!ok)
+    return lpt_refuse (op, LPT_REMARK_BIAS);
+  if (!lpt_weight_channels_init (w, op->in[1], grouped, s->groups, s->oc))
+    return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
   maker->copies = count_copies (s, w);
   if (!lpt_program_is_codes (op->in[0]) && !(maker->copies > 0 && is_channel_codes (op, s)))
     {
       lpt_conv_maker_clear (maker);
-      return FALSE;
+      return lpt_refuse (op, lpt_remark_of_codes (op->in[0], op->in[0]));
     }
 
   maker->form = v = g_new0 (LptConvForm, 1);
@@ -309,9 +311,11 @@ lpt_prepare_conv (LptProgram   *program,
   LptConvKey key = { .none = 0 };
   LptConvMaker maker;
 
-  if (op->in[0] == NULL || op->in[0]->kind == LPT_STORAGE_CONST || !lpt_is_integer_weights (op->in[1]) ||
-      !conv_shape (op, &key.shape) ||
-      !lpt_conv_maker_init (&maker, program, op, &key.shape, 2, &LPT_ATTRS (op->node, LptConvAttrs)->bias_rest))
+  if (!lpt_reads_codes_with_weights (op))
+    return FALSE;
+  if (!conv_shape (op, &key.shape))
+    return lpt_refuse (op, LPT_REMARK_GEOMETRY);
+  if (!lpt_conv_maker_init (&maker, program, op, &key.shape, 2, &LPT_ATTRS (op->node, LptConvAttrs)->bias_rest))
     return FALSE;
   maker.form->n_parts = 1;
   maker.form->parts = g_new0 (LptConvPart, 1);

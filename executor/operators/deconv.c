@@ -104,9 +104,10 @@ lpt_prepare_deconv (LptProgram   *program,
   Deconv d;
   guint i;
 
-  if (op->in[0] == NULL || op->in[0]->kind == LPT_STORAGE_CONST || !lpt_is_integer_weights (op->in[1]) || !deconv_shape (op, &d) ||
-      !lpt_phases_init (&phases, &d.window))
+  if (!lpt_reads_codes_with_weights (op))
     return FALSE;
+  if (!deconv_shape (op, &d) || !lpt_phases_init (&phases, &d.window))
+    return lpt_refuse (op, LPT_REMARK_GEOMETRY);
   if (!lpt_conv_maker_init (&maker, program, op, &d.s, 3, &LPT_ATTRS (op->node, LptDeconvAttrs)->bias_rest))
     {
       lpt_phases_clear (&phases);

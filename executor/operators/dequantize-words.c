@@ -61,8 +61,10 @@ lpt_prepare_dequantize_words (LptProgram   *program,
   LptValueLayout layout = LPT_LAYOUT_TYPED;
   Words *w;
 
-  if (x->dtype != LPT_DTYPE_I32 || x->quant == NULL || axis < 0 || !lpt_shape_is_static (&x->shape) || lpt_array_count (x) == 0)
-    return FALSE;
+  if (x->dtype != LPT_DTYPE_I32 || x->quant == NULL)
+    return lpt_refuse (step, LPT_REMARK_TYPES);
+  if (axis < 0 || !lpt_shape_is_static (&x->shape) || lpt_array_count (x) == 0)
+    return lpt_refuse (step, LPT_REMARK_SHAPES);
   if (x->quant->n > 1 && x->quant->axis == 1 && axis > 1)
     {
       axis = 1;

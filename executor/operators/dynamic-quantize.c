@@ -136,7 +136,7 @@ lpt_prepare_dynamic_quantize (LptProgram   *program,
 
   if (attrs->symmetric || attrs->axis != 0 || x->kind == LPT_STORAGE_CONST || codes->array.dtype != LPT_DTYPE_U8 ||
       scale->array.dtype != LPT_DTYPE_F32 || zero->array.dtype != LPT_DTYPE_U8)
-    return FALSE;
+    return lpt_refuse (op, attrs->symmetric || attrs->axis != 0 ? LPT_REMARK_ATTRIBUTE : LPT_REMARK_TYPES);
   d = (Dynamic) { program->kernels.dynamic, program->kernels.eltwise, lpt_program_count (x) };
   cut = lpt_cut_make (d.count, 64, (gdouble) d.count / PART);
   d.part = MIN (d.count, (cut.units + cut.cuts - 1) / cut.cuts * cut.unit);

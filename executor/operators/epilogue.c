@@ -311,8 +311,10 @@ lpt_fused_epilogue_words (LptFusedEpilogue *epilogue,
                           gint              axis,
                           gsize             channels)
 {
-  if (!alloc_parameters (epilogue, op, channels) || !follow_floats (epilogue, op, op, axis, channels))
-    return FALSE;
+  if (!alloc_parameters (epilogue, op, channels))
+    return lpt_refuse (op, LPT_REMARK_MEMORY);
+  if (!follow_floats (epilogue, op, op, axis, channels))
+    return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
   epilogue->e.bias = NULL;
 
   return TRUE;
@@ -345,10 +347,12 @@ lpt_fused_epilogue_init (LptFusedEpilogue *epilogue,
   gint32 offset = lpt_program_offset (y->dtype);
   gsize c;
 
-  if (rule == NULL || rule->algorithm != LPT_ALGO_RESCALE || (rest->n > 1 && rest->n != channels))
-    return FALSE;
+  if (rule == NULL || rule->algorithm != LPT_ALGO_RESCALE)
+    return lpt_refuse (op, LPT_REMARK_ROUNDING);
+  if (rest->n > 1 && rest->n != channels)
+    return lpt_refuse (op, LPT_REMARK_BIAS);
   if (!alloc_parameters (epilogue, op, channels))
-    return FALSE;
+    return lpt_refuse (op, LPT_REMARK_MEMORY);
   epilogue->out = value;
   if (y->dtype == LPT_DTYPE_I32)
     {
@@ -362,8 +366,10 @@ lpt_fused_epilogue_init (LptFusedEpilogue *epilogue,
         epilogue->e.store = LPT_STORE_I32;
       return TRUE;
     }
-  if (!lpt_program_is_codes (value) || zero_of (op) != NULL)
-    return FALSE;
+  if (!lpt_program_is_codes (value))
+    return lpt_refuse (op, lpt_remark_of_codes (value, value));
+  if (zero_of (op) != NULL)
+    return lpt_refuse (op, LPT_REMARK_COMPUTED);
 
   /* Both enumerations name the same schemes in the same order. */
   G_STATIC_ASSERT ((int) LPT_ROUNDING_SINGLE == (int) LPT_REQUANT_SINGLE && (int) LPT_ROUNDING_DOUBLE == (int) LPT_REQUANT_DOUBLE &&
@@ -379,7 +385,7 @@ lpt_fused_epilogue_init (LptFusedEpilogue *epilogue,
       double fraction = rest->n == 0 ? 0 : rest->v[rest->n == 1 ? 0 : c];
 
       if (m.rounding != rule->rounding)
-        return FALSE;
+        return lpt_refuse (op, LPT_REMARK_ROUNDING);
       epilogue->mult[c] = m.m;
       epilogue->shift[c] = m.s;
       epilogue->scale[c] = m.f;

@@ -275,20 +275,30 @@ read_shape (LptProgram   *program,
   gboolean biased = op->n_in > bias && op->in[bias] != NULL;
   const LptShape *x, *w, *y;
 
-  if (program->kernels.fgemm->needs == LPT_CPU_SCALAR || !lpt_program_is_real (op->in[0]) ||
-      op->in[0]->kind == LPT_STORAGE_CONST || !lpt_is_real_constant (op->in[1]) ||
-      !lpt_program_is_real (op->out[0]) || (biased && !lpt_is_real_constant (op->in[bias])) ||
-      !lpt_is_finite (op->in[1]))
-    return FALSE;
+  if (program->kernels.fgemm->needs == LPT_CPU_SCALAR)
+    return lpt_refuse (op, LPT_REMARK_LEVEL);
+  if (!lpt_program_is_real (op->in[0]) || !lpt_program_is_real (op->out[0]))
+    return lpt_refuse (op, LPT_REMARK_TYPES);
+  if (op->in[0]->kind == LPT_STORAGE_CONST)
+    return lpt_refuse (op, LPT_REMARK_CONSTANT);
+  if (!lpt_is_real_constant (op->in[1]) || (biased && !lpt_is_real_constant (op->in[bias])))
+    return lpt_refuse (op, LPT_REMARK_COMPUTED);
+  if (!lpt_is_finite (op->in[1]))
+    return lpt_refuse (op, LPT_REMARK_VALUES);
   x = &op->in[0]->array.shape;
   w = &op->in[1]->array.shape;
   y = &op->out[0]->array.shape;
   if (x->rank < 3 || x->rank > 5 || w->rank != x->rank + lead - 2 || y->rank != x->rank)
-    return FALSE;
+    return lpt_refuse (op, LPT_REMARK_GEOMETRY);
   *s = (Shape) { program, op, (gsize) x->dims[0], lead == 3 ? (gsize) w->dims[0] : 1, (gsize) w->dims[lead - 2 + channels],
                  (gsize) w->dims[lead - 1 - channels], bias };
 
-  return s->groups * s->in == (gsize) x->dims[1] && (!biased || lpt_program_count (op->in[bias]) == (gsize) y->dims[1]);
+  if (s->groups * s->in != (gsize) x->dims[1])
+    return lpt_refuse (op, LPT_REMARK_GEOMETRY);
+  if (biased && lpt_program_count (op->in[bias]) != (gsize) y->dims[1])
+    return lpt_refuse (op, LPT_REMARK_BIAS);
+
+  return TRUE;
 }
 
 /* Part @i, in order, of window @v with @weights as [groups][out][in][kernel]; @place: NULL where it is the whole output. */
@@ -396,7 +406,7 @@ lpt_prepare_float_conv (LptProgram   *program,
   w = &op->in[1]->array.shape;
   y = &op->out[0]->array.shape;
   if (!lpt_window_init (&v, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs, NULL))
-    return FALSE;
+    return lpt_refuse (op, LPT_REMARK_GEOMETRY);
   if (lead == 3 && s.in == 1 && s.out == 1)
     return lpt_prepare_float_dwconv (program, op, &v);
 
@@ -490,7 +500,7 @@ lpt_prepare_float_deconv (LptProgram   *program,
   y = &op->out[0]->array.shape;
   if (!lpt_window_init_transposed (&v, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs, &a->output_padding, NULL) ||
       !lpt_phases_init (&phases, &v))
-    return FALSE;
+    return lpt_refuse (op, LPT_REMARK_GEOMETRY);
   if (lead == 3 && s.in == 1 && s.out == 1)
     lpt_prepare_float_dwdeconv (program, op, &v, &phases);
   else

@@ -399,21 +399,26 @@ lpt_prepare_float_matmul (LptProgram   *program,
   LptOpForm form;
   MatMul *p;
 
-  if (program->kernels.fgemm->needs == LPT_CPU_SCALAR || !lpt_program_is_real (step->in[0]) || !lpt_program_is_real (step->in[1]) ||
-      !lpt_program_is_real (step->out[0]) || step->in[0]->kind == LPT_STORAGE_CONST ||
-      (biased && !lpt_is_real_constant (step->in[2])))
-    return FALSE;
+  if (program->kernels.fgemm->needs == LPT_CPU_SCALAR)
+    return lpt_refuse (step, LPT_REMARK_LEVEL);
+  if (!lpt_program_is_real (step->in[0]) || !lpt_program_is_real (step->in[1]) || !lpt_program_is_real (step->out[0]))
+    return lpt_refuse (step, LPT_REMARK_TYPES);
+  if (step->in[0]->kind == LPT_STORAGE_CONST)
+    return lpt_refuse (step, LPT_REMARK_CONSTANT);
+  if (biased && !lpt_is_real_constant (step->in[2]))
+    return lpt_refuse (step, LPT_REMARK_COMPUTED);
   x = &step->in[0]->array.shape;
   w = &step->in[1]->array.shape;
   if (x->rank < 2 || w->rank < 2)
-    return FALSE;
+    return lpt_refuse (step, LPT_REMARK_SHAPES);
   k = (gsize) x->dims[x->rank - (attrs->transpose_a ? 2 : 1)];
   n = (gsize) w->dims[w->rank - (attrs->transpose_b ? 2 : 1)];
   batch_a = lpt_shape_make (x->rank - 2, x->dims);
   batch_b = lpt_shape_make (w->rank - 2, w->dims);
-  if (k != (gsize) w->dims[w->rank - (attrs->transpose_b ? 1 : 2)] || !lpt_shape_broadcast (&batch_a, &batch_b, &batch) ||
-      (biased && lpt_program_count (step->in[2]) != n))
-    return FALSE;
+  if (k != (gsize) w->dims[w->rank - (attrs->transpose_b ? 1 : 2)] || !lpt_shape_broadcast (&batch_a, &batch_b, &batch))
+    return lpt_refuse (step, LPT_REMARK_SHAPES);
+  if (biased && lpt_program_count (step->in[2]) != n)
+    return lpt_refuse (step, LPT_REMARK_BIAS);
 
   p = g_new0 (MatMul, 1);
   p->kernel = program->kernels.fgemm;

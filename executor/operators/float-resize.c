@@ -217,21 +217,22 @@ lpt_prepare_float_resize (LptProgram   *program,
   Resize *r;
   guint k;
 
-  if (op->n_in == 0 || op->n_out != 1 || !lpt_program_is_real (op->in[0]) || !lpt_program_is_real (op->out[0]) ||
-      op->in[0]->kind == LPT_STORAGE_CONST)
-    return FALSE;
+  if (op->n_in == 0 || op->n_out != 1 || !lpt_program_is_real (op->in[0]) || !lpt_program_is_real (op->out[0]))
+    return lpt_refuse (op, LPT_REMARK_TYPES);
+  if (op->in[0]->kind == LPT_STORAGE_CONST)
+    return lpt_refuse (op, LPT_REMARK_CONSTANT);
   for (k = 1; k < op->n_in; k++)
     if (op->in[k] != NULL && op->in[k]->kind != LPT_STORAGE_CONST)
-      return FALSE;
+      return lpt_refuse (op, LPT_REMARK_COMPUTED);
   in = lpt_copy_inputs (op);
   out = op->out[0]->array;
   call = (LptCall) { .node = op->node, .in = in, .n_in = op->n_in, .out = &out, .n_out = 1, .scratch = scratch };
   if (!lpt_interpolate_taps (&call, taps, NULL))
-    return FALSE;
+    return lpt_refuse (op, LPT_REMARK_ATTRIBUTE);
   for (k = 0; k < (guint) op->in[0]->array.shape.rank; k++)
     any |= taps[k].n > 0;
   if (!any)
-    return FALSE;
+    return lpt_refuse (op, LPT_REMARK_AXES);
 
   layout = layout_of (op, taps);
   r = g_new0 (Resize, 1);

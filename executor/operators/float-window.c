@@ -309,11 +309,16 @@ lpt_prepare_float_dwdeconv (LptProgram      *program,
   set_form (step, form, LPT_LAYOUT_WORDS_LAST);
 }
 
+/* From reals that are no constant to reals; else a remark says what is not. */
 static gboolean
-is_pooled (const LptProgramOp *step)
+is_pooled (LptProgramOp *step)
 {
-  return step->n_in > 0 && lpt_program_is_real (step->in[0]) && lpt_program_is_real (step->out[0]) &&
-         step->in[0]->kind != LPT_STORAGE_CONST;
+  if (step->n_in == 0 || !lpt_program_is_real (step->in[0]) || !lpt_program_is_real (step->out[0]))
+    return lpt_refuse (step, LPT_REMARK_TYPES);
+  if (step->in[0]->kind == LPT_STORAGE_CONST)
+    return lpt_refuse (step, LPT_REMARK_CONSTANT);
+
+  return TRUE;
 }
 
 static gboolean
@@ -338,9 +343,12 @@ lpt_prepare_float_max_pool (LptProgram   *program,
   LptWindow v;
 
   /* The second output is indices. */
-  if (!is_pooled (step) || (step->n_out > 1 && lpt_program_n_uses (step->out[1]) > 0) ||
-      !pool_window (step, &a->kernel, &attrs, &v))
+  if (!is_pooled (step))
     return FALSE;
+  if (step->n_out > 1 && lpt_program_n_uses (step->out[1]) > 0)
+    return lpt_refuse (step, LPT_REMARK_OUTPUTS);
+  if (!pool_window (step, &a->kernel, &attrs, &v))
+    return lpt_refuse (step, LPT_REMARK_GEOMETRY);
 
   form = form_new (step, 1);
   add_window (form, 0, program, step, WINDOW_MAX, &v);
@@ -358,8 +366,10 @@ lpt_prepare_float_avg_pool (LptProgram   *program,
   WindowForm *form;
   LptWindow v;
 
-  if (!is_pooled (step) || !pool_window (step, &a->kernel, &attrs, &v))
+  if (!is_pooled (step))
     return FALSE;
+  if (!pool_window (step, &a->kernel, &attrs, &v))
+    return lpt_refuse (step, LPT_REMARK_GEOMETRY);
   form = form_new (step, 1);
   add_window (form, 0, program, step, WINDOW_MEAN, &v)->exclude_pad = a->exclude_pad;
   set_form (step, form, LPT_LAYOUT_WORDS_LAST);
@@ -402,7 +412,7 @@ lpt_prepare_float_mean (LptProgram   *program,
     return FALSE;
   x = &step->in[0]->array.shape;
   if (x->rank < 3 || x->rank > 5 || !is_spatial (step->in[1], x->rank))
-    return FALSE;
+    return lpt_refuse (step, LPT_REMARK_AXES);
   for (k = 0; k < 3; k++)
     {
       gint axis = x->rank - 3 + (gint) k;

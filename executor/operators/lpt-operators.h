@@ -1,13 +1,14 @@
 /* lpt-operators.h - who gives ops their forms, and what forms share
  *
  * A form is prepared for the main op of those that it stands for; what it takes in of the ops around it is fused into that
- * one. FALSE: none of it, and nothing is changed.
+ * one. FALSE: none of it, nothing is changed, and a remark says why (lpt_refuse()).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
 #include "executor/operators/lpt-program-edit.h"
+#include "executor/operators/remarks.h"
 
 typedef gboolean (*LptOpPrepare) (LptProgram *program, LptProgramOp *op);
 

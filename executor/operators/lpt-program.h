@@ -145,6 +145,7 @@ struct _LptProgramOp
   LptProgramOp    *fused_into; /* the op that does its work */
   LptTable        *table;      /* NULL; or what makes its output, whatever its inputs were */
   gboolean         has_form;
+  guint32          remarks;    /* why it has no form (remarks.h) */
   gboolean         converts;   /* from layout to layout; for the sake of `node` */
   LptOpForm        form;
 };

@@ -89,20 +89,25 @@ lpt_prepare_matmul (LptProgram   *program,
   gint32 zero;
   MatMul *m;
 
-  if (step->in[0] == NULL || !lpt_program_is_codes (step->in[0]) ||
-      step->in[0]->kind == LPT_STORAGE_CONST || !lpt_is_integer_weights (step->in[1]) || attrs->transpose_a)
+  if (!lpt_reads_codes_with_weights (step))
     return FALSE;
+  if (!lpt_program_is_codes (step->in[0]))
+    return lpt_refuse (step, lpt_remark_of_codes (step->in[0], step->in[0]));
+  if (attrs->transpose_a)
+    return lpt_refuse (step, LPT_REMARK_ATTRIBUTE);
   a = &step->in[0]->array;
   w = &step->in[1]->array;
   if (a->shape.rank < 2 || w->shape.rank != 2 || lpt_array_count (a) == 0 || lpt_array_count (w) == 0)
-    return FALSE;
+    return lpt_refuse (step, LPT_REMARK_SHAPES);
   k = (gsize) a->shape.dims[a->shape.rank - 1];
   n = (gsize) w->shape.dims[attrs->transpose_b ? 0 : 1];
   rows = (gsize) lpt_array_count (a) / k;
   bias = lpt_bias_of (step, 2, n, &ok);
-  if (!ok || (w->quant->n > 1 && w->quant->axis != (attrs->transpose_b ? 0 : 1)) ||
+  if (!ok)
+    return lpt_refuse (step, LPT_REMARK_BIAS);
+  if ((w->quant->n > 1 && w->quant->axis != (attrs->transpose_b ? 0 : 1)) ||
       !lpt_weight_channels_init (&channels, step->in[1], FALSE, 1, n))
-    return FALSE;
+    return lpt_refuse (step, LPT_REMARK_QUANTIZATION);
 
   m = g_new0 (MatMul, 1);
   fused = lpt_fused_epilogue_init (&m->epilogue, program, step, step->out[0]->array.shape.rank - 1, n, channels.scale, (guint) n,

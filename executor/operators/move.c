@@ -132,6 +132,19 @@ move_of (LptProgram      *program,
   return m;
 }
 
+/* What says where elements go is known when the plan is made. */
+static gboolean
+has_constant_rest (const LptProgramOp *step)
+{
+  guint k;
+
+  for (k = 1; k < step->n_in; k++)
+    if (step->in[k] != NULL && step->in[k]->kind != LPT_STORAGE_CONST)
+      return FALSE;
+
+  return TRUE;
+}
+
 /* Elements of input 0 alone (and one constant), places known when the plan is made. */
 static gboolean
 is_movement (const LptProgramOp *step,
@@ -147,11 +160,8 @@ is_movement (const LptProgramOp *step,
     if (!(codes ? lpt_copy_form_is_codes (step->in[0], step->out[k]) : lpt_copy_form_is_typed (step->in[0], step->out[k])) ||
         MAX (lpt_program_count (step->in[0]), lpt_program_count (step->out[k])) > MAX_ELEMENTS)
       return FALSE;
-  for (k = 1; k < step->n_in; k++)
-    if (step->in[k] != NULL && step->in[k]->kind != LPT_STORAGE_CONST)
-      return FALSE;
 
-  return TRUE;
+  return has_constant_rest (step);
 }
 
 /* An op for each output that somebody reads, the first of them @step itself. */
@@ -186,7 +196,7 @@ prepare_split (LptProgram    *program,
     else
       lpt_copy_form_free (moves[k]);
 
-  return ok && !first;
+  return (ok && !first) || lpt_refuse (step, LPT_REMARK_PATTERN);
 }
 
 gboolean
@@ -201,7 +211,7 @@ lpt_prepare_move (LptProgram   *program,
   LptCopyForm *best = NULL;
 
   if (!codes && !is_movement (step, FALSE))
-    return FALSE;
+    return lpt_refuse (step, has_constant_rest (step) ? LPT_REMARK_TYPES : LPT_REMARK_COMPUTED);
   layout = lpt_copy_form_layout (step->in[0], codes);
   if (step->n_out > 1)
     return prepare_split (program, step, layout);
@@ -242,7 +252,7 @@ lpt_prepare_move (LptProgram   *program,
   if (best != NULL && !moves && best->form.run != NULL)
     g_clear_pointer (&best, lpt_copy_form_free);
   if (best == NULL)
-    return FALSE;
+    return moves && lpt_refuse (step, LPT_REMARK_PATTERN);
   for (k = 1; k < n && steps[k]->index <= best->form.last->index; k++)
     lpt_program_fuse (steps[k], first, NULL);
   lpt_program_set_form (first, &best->form);

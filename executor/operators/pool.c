@@ -142,14 +142,18 @@ set_average (Pool               *p,
     }
 }
 
+/* From codes to codes; else a remark says what is not. */
 static gboolean
-is_pooled (const LptProgramOp *step)
+is_pooled (LptProgramOp *step)
 {
   const LptProgramValue *in = step->n_in > 0 ? step->in[0] : NULL;
 
-  return in != NULL && lpt_program_is_codes (in) && lpt_program_is_codes (step->out[0]) &&
-         in->kind != LPT_STORAGE_CONST &&
-         lpt_program_count (in) > 0 && lpt_program_count (step->out[0]) > 0;
+  if (in == NULL || !lpt_program_is_codes (in) || !lpt_program_is_codes (step->out[0]))
+    return lpt_refuse (step, lpt_remark_of_codes (in, step->out[0]));
+  if (in->kind == LPT_STORAGE_CONST || lpt_program_count (in) == 0 || lpt_program_count (step->out[0]) == 0)
+    return lpt_refuse (step, LPT_REMARK_CONSTANT);
+
+  return TRUE;
 }
 
 static gboolean
@@ -219,8 +223,12 @@ lpt_prepare_max_pool (LptProgram   *program,
   LptWindow v;
   LptConvShape s;
 
-  if (!is_pooled (step) || !has_one_quant (step) || !pool_shape (step, &a->kernel, attrs, &v, &s))
+  if (!is_pooled (step))
     return FALSE;
+  if (!has_one_quant (step))
+    return lpt_refuse (step, LPT_REMARK_QUANTIZATION);
+  if (!pool_shape (step, &a->kernel, attrs, &v, &s))
+    return lpt_refuse (step, LPT_REMARK_GEOMETRY);
 
   set_form (step, pool_new (program, LPT_POOL_MAX, &s));
 
@@ -238,8 +246,12 @@ lpt_prepare_avg_pool (LptProgram   *program,
   LptConvShape s;
   Pool *p;
 
-  if (!is_pooled (step) || !pool_shape (step, &a->kernel, attrs, &v, &s) || !lpt_int_avg_pool_sums (step->integer, &sums))
+  if (!is_pooled (step))
     return FALSE;
+  if (!pool_shape (step, &a->kernel, attrs, &v, &s))
+    return lpt_refuse (step, LPT_REMARK_GEOMETRY);
+  if (!lpt_int_avg_pool_sums (step->integer, &sums))
+    return lpt_refuse (step, LPT_REMARK_ROUNDING);
   p = pool_new (program, LPT_POOL_AVERAGE, &s);
   p->sums = sums;
   p->pool.count_padding = !a->exclude_pad;
@@ -267,19 +279,23 @@ lpt_prepare_reduce (LptProgram   *program,
   Pool *p;
   gint axis;
 
-  if (!is_pooled (step) || (!adds && !has_one_quant (step)))
+  if (!is_pooled (step))
     return FALSE;
+  if (!adds && !has_one_quant (step))
+    return lpt_refuse (step, LPT_REMARK_QUANTIZATION);
   x = &step->in[0]->array.shape;
   if (x->rank < 3 || axes[0] || axes[1])
-    return FALSE;
+    return lpt_refuse (step, LPT_REMARK_AXES);
   for (axis = 2; axis < x->rank; axis++)
     {
       if (axes[axis] != (part == 1) && ++part > 2)
-        return FALSE;
+        return lpt_refuse (step, LPT_REMARK_AXES);
       size[part] *= (gsize) x->dims[axis];
     }
-  if (part == 0 || size[1] > MAX_ELEMENTS)
-    return FALSE;
+  if (part == 0)
+    return lpt_refuse (step, LPT_REMARK_AXES);
+  if (size[1] > MAX_ELEMENTS)
+    return lpt_refuse (step, LPT_REMARK_RANGE);
 
   /* A row for each element before the axes, a column for each behind them. */
   s = (LptConvShape) { .batch = (gsize) x->dims[0] * size[0], .ih = size[1], .iw = size[2], .ic = (gsize) x->dims[1], .oh = 1,

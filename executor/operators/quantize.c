@@ -259,10 +259,13 @@ lpt_prepare_quantize (LptProgram   *program,
 {
   const LptRequantRule *rule = lpt_requant_node_rule (step->node);
   const LptShape *shape;
-  Affine *q = rule != NULL && rule->algorithm == LPT_ALGO_FLOAT ? affine_new (program, step->out[0], step->in[0]) : NULL;
+  Affine *q;
 
+  if (rule == NULL || rule->algorithm != LPT_ALGO_FLOAT)
+    return lpt_refuse (step, LPT_REMARK_ROUNDING);
+  q = affine_new (program, step->out[0], step->in[0]);
   if (q == NULL)
-    return FALSE;
+    return lpt_refuse (step, lpt_remark_of_codes (step->out[0], step->out[0]));
   /* Few planes: who quantizes pixels is who reads them. */
   shape = &step->out[0]->array.shape;
   if (q->count > BLOCK && shape->dims[1] <= FEW && !q->by_column && has_planes (q, shape))
@@ -282,7 +285,7 @@ lpt_prepare_dequantize (LptProgram   *program,
   gboolean last;
 
   if (q == NULL)
-    return FALSE;
+    return lpt_refuse (step, lpt_remark_of_codes (step->in[0], step->in[0]));
   last = lpt_program_layout (step->in[0], lpt_codes_layout (step->in[0])) == LPT_LAYOUT_CODES_LAST &&
          has_planes (q, &step->in[0]->array.shape);
   if (last)

@@ -354,17 +354,17 @@ lpt_prepare_recurrent (LptProgram   *program,
   guint d, k;
 
   if (op->node->op == LPT_OP_LSTM_CELL && op->n_in > 6 && op->in[6] != NULL)
-    return FALSE;
+    return lpt_refuse (op, LPT_REMARK_ATTRIBUTE);
   p->directions = 1;
   for (d = 0; d < p->directions; d++)
     {
       if (!lpt_recurrent_init (&p->direction[d].net, op->node, x->dims[x->rank - 1], d, NULL))
-        return FALSE;
+        return lpt_refuse (op, LPT_REMARK_ATTRIBUTE);
       p->directions = p->direction[d].net.directions;
       p->direction[d].reverse = !p->direction[d].net.cell && lpt_recurrent_reverse (op->node, d);
     }
   if (!read_shapes (program, op, p))
-    return FALSE;
+    return lpt_refuse (op, program->kernels.fgemm->needs == LPT_CPU_SCALAR ? LPT_REMARK_LEVEL : LPT_REMARK_COMPUTED);
   p->floats = program->kernels.floats;
   p->groups = (p->batch + MAX_GROUP - 1) / MAX_GROUP;
   if (p->groups == 1 && p->directions == 1 && p->batch >= HALF_GROUP)
@@ -375,7 +375,7 @@ lpt_prepare_recurrent (LptProgram   *program,
   if (!pack_weights (program, op, p) || !read_bias (op, p))
     {
       recurrent_clear (p);
-      return FALSE;
+      return lpt_refuse (op, LPT_REMARK_MEMORY);
     }
   form = (LptOpForm) { .run = recurrent_run, .clear = recurrent_clear, .kernel = p->coded ? p->direction[0].state.gemm.kernel->name : program->kernels.fgemm->name, .tasks = p->directions * p->groups,
                        .workspace = lay_out (p), .in = in, .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED, .n_more = op->n_out - 1 };

@@ -223,17 +223,19 @@ lpt_prepare_requantize (LptProgram   *program,
   LptValueLayout layout;
   Requantize *r;
 
-  if (!is_codes_of (op->in[0]) || !is_codes_of (op->out[0]) || op->in[0]->kind == LPT_STORAGE_CONST)
-    return FALSE;
+  if (!is_codes_of (op->in[0]) || !is_codes_of (op->out[0]))
+    return lpt_refuse (op, lpt_remark_of_codes (op->in[0], op->out[0]));
+  if (op->in[0]->kind == LPT_STORAGE_CONST)
+    return lpt_refuse (op, LPT_REMARK_CONSTANT);
   x = &op->in[0]->array;
   y = &op->out[0]->array;
   if (!lpt_shape_equal (&x->shape, &y->shape))
-    return FALSE;
+    return lpt_refuse (op, LPT_REMARK_SHAPES);
   last = last && read_quant (x, TRUE, &n[0], &inner[0]) && read_quant (y, TRUE, &n[1], &inner[1]);
   if (!last && (!read_quant (x, FALSE, &n[0], &inner[0]) || !read_quant (y, FALSE, &n[1], &inner[1])))
-    return FALSE;
+    return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
   if (n[0] > 1 && n[1] > 1 && (n[0] != n[1] || inner[0] != inner[1]))
-    return FALSE;
+    return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
 
   r = g_new0 (Requantize, 1);
   r->kernel = program->kernels.eltwise;

@@ -304,14 +304,17 @@ lpt_prepare_resize_lines (LptProgram   *program,
   gboolean last;
   Resize *r;
 
-  if (op->integer == NULL || op->in[0]->kind == LPT_STORAGE_CONST || !lpt_program_is_codes (op->in[0]) ||
-      !lpt_program_is_codes (op->out[0]) || lpt_program_count (op->in[0]) == 0 || lpt_program_count (op->out[0]) == 0)
-    return FALSE;
+  if (!lpt_program_is_codes (op->in[0]) || !lpt_program_is_codes (op->out[0]))
+    return lpt_refuse (op, lpt_remark_of_codes (op->in[0], op->out[0]));
+  if (op->in[0]->kind == LPT_STORAGE_CONST || lpt_program_count (op->in[0]) == 0 || lpt_program_count (op->out[0]) == 0)
+    return lpt_refuse (op, LPT_REMARK_CONSTANT);
   view = lpt_int_resize_view (op->integer);
   x = &op->in[0]->array.shape;
   y = &op->out[0]->array.shape;
-  if (x->rank < 2 || lpt_program_count (op->in[0]) > G_MAXINT32)
-    return FALSE;
+  if (x->rank < 2)
+    return lpt_refuse (op, LPT_REMARK_SHAPES);
+  if (lpt_program_count (op->in[0]) > G_MAXINT32)
+    return lpt_refuse (op, LPT_REMARK_RANGE);
   layout = lpt_program_channels (op->in[0]) >= MIN_CHANNELS || op->in[0]->layout == LPT_LAYOUT_CODES_LAST ? LPT_LAYOUT_CODES_LAST
                                                                                                          : LPT_LAYOUT_CODES;
   last = layout == LPT_LAYOUT_CODES_LAST && x->rank > (view.nearest ? 2 : 3) && x->dims[1] == y->dims[1] && x->dims[1] > 1;
@@ -322,7 +325,7 @@ lpt_prepare_resize_lines (LptProgram   *program,
     {
       resize_clear (r);
       g_free (r);
-      return FALSE;
+      return lpt_refuse (op, LPT_REMARK_RANGE);
     }
   r->per_task = MAX (TASK_BYTES / (r->p.columns * r->p.inner), 1);
   lpt_program_set_form (op, &(LptOpForm) {

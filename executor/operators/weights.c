@@ -15,6 +15,17 @@ lpt_is_integer_weights (const LptProgramValue *value)
 }
 
 gboolean
+lpt_reads_codes_with_weights (LptProgramOp *op)
+{
+  if (op->in[0] == NULL || op->in[0]->kind == LPT_STORAGE_CONST)
+    return lpt_refuse (op, LPT_REMARK_CONSTANT);
+  if (lpt_is_integer_weights (op->in[1]))
+    return TRUE;
+
+  return lpt_refuse (op, op->in[1] == NULL || op->in[1]->kind != LPT_STORAGE_CONST ? LPT_REMARK_COMPUTED : LPT_REMARK_TYPES);
+}
+
+gboolean
 lpt_weight_channels_init (LptWeightChannels     *weights,
                           const LptProgramValue *value,
                           gboolean               grouped,

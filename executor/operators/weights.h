@@ -17,6 +17,8 @@ typedef struct
   gint32 *zero;              /* [channels], of the stored form */
 } LptWeightChannels;
 
+/* The data of @op are no constant, its weights are such; else a remark says what is not. */
+gboolean lpt_reads_codes_with_weights (LptProgramOp *op);
 gboolean lpt_is_integer_weights     (const LptProgramValue *value);
 /* @grouped: the first axis counts the groups. FALSE: scales or zero points vary in another way. */
 gboolean lpt_weight_channels_init   (LptWeightChannels *weights, const LptProgramValue *value, gboolean grouped, gsize groups, gsize channels);

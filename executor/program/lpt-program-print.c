@@ -8,7 +8,7 @@
  * are signed), .last (that, channels last), .part (that, pixels with a pitch), .lastf (32-bit elements, channels last); $name is
  * a constant. Places are @input, @const, @dynamic (allocated when its shape is known) or @arena+OFFSET, /PITCH behind it; before pass
  * place @dynamic, and @%value+OFFSET in the storage of that value. Ops
- * without kernel are views. Before its layouts are chosen a program prints in the order of the graph, one line for each op that none
+ * without kernel are views; reference ops say why they are such (operators/remarks.def). Before its layouts are chosen a program prints in the order of the graph, one line for each op that none
  * does the work of, values in the layouts that forms ask for. All that a run depends on is there but the parameters of ops, which follow from their nodes, and
  * the bytes of constants. Before pass import there is only the graph, and its text.
  *
@@ -16,6 +16,7 @@
  */
 
 #include "executor/operators/lpt-program-edit.h"
+#include "executor/operators/remarks.h"
 #include "executor/program/lpt-program-print.h"
 #include "ir/text/lpt-print.h"
 
@@ -230,6 +231,18 @@ append_form (Text               *t,
   g_string_append_c (t->out, '\n');
 }
 
+/* The codes of @remarks (remarks.h). */
+static void
+append_remarks (Text   *t,
+                guint32 remarks)
+{
+  guint k;
+
+  for (k = 0; k < LPT_N_REMARKS; k++)
+    if ((remarks >> k & 1) != 0)
+      g_string_append_printf (t->out, "%s%s", (remarks & ((1u << k) - 1)) == 0 ? ": " : " ", lpt_remarks[k].code);
+}
+
 static void
 append_reference (Text               *t,
                   const LptProgramOp *op)
@@ -254,7 +267,12 @@ append_reference (Text               *t,
   if (op->folded)
     g_string_append (t->out, "view, ");
   else
-    g_string_append_printf (t->out, "%s, %s, ", op->kernel, op->table != NULL ? "table" : "reference");
+    {
+      g_string_append_printf (t->out, "%s, %s", op->kernel, op->table != NULL ? "table" : "reference");
+      if (op->remarks != 0 || t->program->ops->len > 0)
+        append_remarks (t, lpt_program_remarks (t->program, op));
+      g_string_append (t->out, ", ");
+    }
   append_macs (t, op);
   append_nodes (t, op);
   g_string_append_c (t->out, '\n');
@@ -289,6 +307,23 @@ append_op (Text               *t,
     append_reference (t, op);
 }
 
+/* What the codes of remarks mean, each once, with the number of ops. */
+static void
+append_legend (Text *t)
+{
+  guint k, i;
+
+  for (k = 0; k < LPT_N_REMARKS; k++)
+    {
+      guint n = 0;
+
+      for (i = 0; i < t->program->ops->len; i++)
+        n += lpt_program_remarks (t->program, t->program->ops->pdata[i]) >> k & 1;
+      if (n > 0)
+        g_string_append_printf (t->out, "# %u op%s, %s: %s\n", n, n == 1 ? "" : "s", lpt_remarks[k].code, lpt_remarks[k].text);
+    }
+}
+
 char *
 lpt_program_to_text (const LptProgram *program,
                      LptPlanTextFlags  flags)
@@ -303,6 +338,8 @@ lpt_program_to_text (const LptProgram *program,
     }
   t.printer = (LptPrinter) { .out = t.out, .graph = program->graph };
   append_memory (&t);
+  if ((flags & LPT_PLAN_TEXT_REMARKS) != 0)
+    append_legend (&t);
   for (i = 0; i < program->n_inputs; i++)
     {
       append_value (&t, program->inputs[i], program->inputs[i]->layout);

@@ -94,7 +94,7 @@ prepare (LptProgram   *program,
     return prepare_by_row (program, op) ||
            (moves && ((arithmetic_of (op) == ROW_REAL && lpt_prepare_float_move (program, op)) || lpt_prepare_move (program, op)));
   if (op->n_out != 1 && (op->node->op != LPT_OP_MAX_POOL || !is_unread (op, 1)))
-    return FALSE;
+    return lpt_refuse (op, LPT_REMARK_OUTPUTS);
 
   return prepare_by_row (program, op);
 }

@@ -97,11 +97,13 @@ LPT_EXPORT gsize       lpt_plan_arena_size   (const LptPlan *plan, gsize *bound)
 /**
  * LptPlanTextFlags:
  * @LPT_PLAN_TEXT_OVERLAP: with what each unit of an op waits for where it overlaps with the op before it
+ * @LPT_PLAN_TEXT_REMARKS: with what the codes behind "reference" mean: why no kernel does these ops
  */
 typedef enum
 {
   LPT_PLAN_TEXT_DEFAULT = 0,
   LPT_PLAN_TEXT_OVERLAP = 1 << 0,
+  LPT_PLAN_TEXT_REMARKS = 1 << 1,
 } LptPlanTextFlags;
 
 /* The ops that a run goes through, one a line, with the places of their values, kernels and nodes (transfer full). For people, and to
