@@ -178,7 +178,7 @@ lpt_attr_parse (const LptAttrField  *field,
         *(gboolean *) p = TRUE;
       else if (g_ascii_strcasecmp (text, "false") == 0 || strcmp (text, "0") == 0)
         *(gboolean *) p = FALSE;
-      return TRUE;      /* other text keeps the default: lpt_spec 5.6 */
+      return TRUE;      /* other text keeps the default */
 
     case LPT_ATTR_INT:
       return parse_int (text, p) || not_a (error, text, "an integer");

@@ -1,4 +1,4 @@
-/* lpt-quantize-details.c - what a FakeQuantize quantizes to (lpt_spec 1.7)
+/* lpt-quantize-details.c - what a FakeQuantize quantizes to
  *
  * SPDX-License-Identifier: Apache-2.0
  */

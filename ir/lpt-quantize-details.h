@@ -1,4 +1,4 @@
-/* lpt-quantize-details.h - what a FakeQuantize quantizes to (lpt_spec 1.7)
+/* lpt-quantize-details.h - what a FakeQuantize quantizes to
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,7 +28,7 @@ typedef struct
   gboolean has_zp;
 } LptDataPrecision;
 
-/* The preferred type of an output interval (lpt_spec 1.7.3). */
+/* The preferred type of an output interval. */
 typedef struct
 {
   LptDType dtype;                 /* UNDEFINED: asymmetric, or channels that disagree */
@@ -55,12 +55,12 @@ void     lpt_quantize_details_clear (LptQuantizeDetails *details);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptQuantizeDetails, lpt_quantize_details_clear)
 
 LptPrecisionDetails lpt_quantize_precision (const LptQuantizeDetails *details);
-/* The type for consumers that take @required (ordered; empty = any): lpt_spec 1.7.4. */
+/* The type for consumers that take @required (ordered; empty = any). */
 LptDataPrecision    lpt_quantize_data_precision (const LptQuantizeDetails *details, const LptTypeList *required);
 /* checkZeroPoint for a FakeQuantize: each shift within half a step of the type's range. */
 gboolean            lpt_quantize_zero_point_fits (const LptQuantizeDetails *details, const LptDataPrecision *precision);
 
-/* Where one interval lands when a region shares one scale (lpt_spec 2.5.2). */
+/* Where one interval lands when a region shares one scale. */
 typedef struct
 {
   float  low, high;      /* rounded */

@@ -3,7 +3,7 @@
  * Two branches:
  *     s1 (x1 - z1) + s2 (x2 - z2)  =>  s2 (s1' (x1 - z1') + x2)      s1' = s1 / s2, z1' = z1 + s2 z2 / s1
  * One branch keeps its chain in front of the Add (the full path), the other one feeds raw integers; which one,
- * lpt_spec 2.7.1 says: so that the Add can be computed together with what makes its data. Where a branch feeds raw
+ * lpt_eltwise_full_path() says: so that the Add can be computed together with what makes its data. Where a branch feeds raw
  * integers already (s2 = 1, z2 = 0) the rule would put s1' = s1, z1' = z1 and a factor 1: nothing is left to do.
  *
  * A constant:

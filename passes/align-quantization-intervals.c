@@ -3,7 +3,7 @@
  * Each FakeQuantize with constant, finite, per-tensor output interval starts a box: its interval (times
  * the scale of a chain right below it), its levels and preferred type. Operations that preserve precision
  * join the boxes of their sources: the union of the intervals, the narrowest of them, and how many levels
- * the narrowest keeps in the union (lpt_spec 2.4.6). Without a Concat nothing can meet and nothing is
+ * the narrowest keeps in the union. Without a Concat nothing can meet and nothing is
  * done. Marks only; no value changes.
  *
  * Golden tests: tests/golden/align-quantization-intervals/

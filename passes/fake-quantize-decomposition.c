@@ -7,7 +7,7 @@
  * The type is what the consumers' lists leave (the first that fits, the preferred one if it is
  * there); it is then fixed for all FakeQuantizes that share the list. Where a region needs one scale
  * (a per-tensor consumer behind a Concat) the combined interval of the region is used instead, the
- * output interval becomes a part of min..max and the levels shrink accordingly (lpt_spec 2.5.2).
+ * output interval becomes a part of min..max and the levels shrink accordingly.
  * A chain Convert -> Subtract -> Multiply that is there already with another type is taken back first; a
  * FakeQuantize that is integer already and stays so fixes the type as well.
  *
@@ -74,7 +74,7 @@ needs_alignment (LptNode *fq)
   return FALSE;
 }
 
-/* Chooses the type and leaves it alone in the shared list (lpt_spec 2.5.1, step 7). */
+/* Chooses the type and leaves it alone in the shared list. */
 static gboolean
 choose (LptRewriter              *rw,
         LptNode                  *fq,
@@ -118,7 +118,7 @@ keep_type (LptNode  *fq,
   return changed;
 }
 
-/* One scale for the region: lpt_spec 2.5.2. */
+/* One scale for the region. */
 static gboolean
 decompose_aligned (LptRewriter              *rw,
                    LptNode                  *fq,

@@ -2,7 +2,7 @@
  *
  * The mean of integers is an integer only after rounding. Somebody behind the AvgPool
  * (across operations that preserve precision) must want integers for that to pay: then
- * the AvgPool counts as preserving precision too (lpt_spec 2.4.4). Each AvgPool gets a
+ * the AvgPool counts as preserving precision too. Each AvgPool gets a
  * shared flag, which spreads through preserved nodes and becomes true at the first
  * consumer that is neither preserved, a FakeQuantize nor a Result, and has no disabled input.
  * Marks only; no value changes.

@@ -1,7 +1,7 @@
 /* passes/markup-bias.c - mark the Adds of a bias
  *
  * An Add of a constant, scalar or with one dimension above 1, right behind Convolution, GroupConvolution,
- * ConvolutionBackpropData, GroupConvolutionBackpropData or MatMul of static rank (lpt_spec 2.4.9). In a graph that has
+ * ConvolutionBackpropData, GroupConvolutionBackpropData or MatMul of static rank. In a graph that has
  * been transformed already a dequantization may stand between them: the data of the operation are integers then.
  * Marks only; no value changes.
  *

@@ -3,7 +3,7 @@
  * Convolution, GroupConvolution and ConvolutionBackpropData whose weights are not
  * quantized in a usable way, and Concat of dynamic rank, get an empty list of types
  * on every input: their wishes do not reach the FakeQuantizes above, and nothing is
- * aligned for them (lpt_spec 2.4.1). Marks only; no value changes.
+ * aligned for them. Marks only; no value changes.
  *
  * Golden tests: tests/golden/markup-can-be-quantized/
  *

@@ -1,6 +1,6 @@
 /* passes/markup-precisions.c - write the target's restrictions on the inputs of operations
  *
- * Only with restrictions (lpt_spec 2.4.2). For each node:
+ * Only with restrictions. For each node:
  *   - an operation that LPT does not support, or whose output rank is dynamic or whose scales vary
  *     spatially, gets an empty list on input 0;
  *   - one that only moves or selects values is marked as precision-preserved, unless an input is disabled;

@@ -1,7 +1,7 @@
 /* passes/markup-quantization-granularity.c - mark inputs that need one scale for the whole tensor
  *
  * The target's granularity restrictions go to the inputs that they name (all, when none is
- * named); lpt_spec 2.4.3. Marks only; no value changes.
+ * named). Marks only; no value changes.
  *
  * Golden tests: tests/golden/markup-quantization-granularity/
  *

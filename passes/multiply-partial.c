@@ -1,7 +1,7 @@
 /* passes/multiply-partial.c - move dequantization through Multiply of two branches
  *
  *     (s1 (x1 - z1)) (s2 x2)  =>  ((s1 s2) (x1 - z1)) x2
- * One branch takes both scales, the other one feeds raw integers (lpt_spec 2.7.1 says which). In scaling mode
+ * One branch takes both scales, the other one feeds raw integers (lpt_eltwise_full_path() says which). In scaling mode
  * the scales go behind: ((x1 - z1) x2) (s1 s2).
  *
  * A constant:

@@ -4,7 +4,7 @@
  * their sources. An input with a list intersects it with its source's, in the order of the input's list;
  * an input without one receives its source's. An empty list on an input means that this operation is out:
  * it is not merged. An empty intersection means that a FakeQuantize cannot serve all its consumers, and
- * stays real (lpt_spec 2.4.5). Where restrictions are strict (LptConfig) the consumer alone is out whose list has none of
+ * stays real. Where restrictions are strict (LptConfig) the consumer alone is out whose list has none of
  * the types that are left, and an operation that preserves precision brings its own list as well. Marks only; no value changes.
  *
  * Golden tests: tests/golden/propagate-precisions/

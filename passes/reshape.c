@@ -66,7 +66,7 @@ repeat_channels (LptTensor *tensor,
   return repeated != NULL ? lpt_fold_reshape (repeated, change->out_rank, dims) : NULL;
 }
 
-/* lpt_spec 2.8.1, steps 3 to 5: NULL, or why the channels do not survive. */
+/* NULL, or why the channels do not survive. */
 static const char *
 channel_problem (LptNode          *node,
                  const LptDequant *dq)

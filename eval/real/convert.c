@@ -5,7 +5,7 @@
  *                 modulo; to f16, bf16 and the smaller floats nearest even. To 8 or 16 bits behind a FakeQuantize it rounds half to even, as the
  *                 FakeQuantize with that output type does (LPT merges the two); elsewhere what is an integer up to
  *                 the error of f32 arithmetic (q / 255 * 255) counts as the integer.
- *   FakeQuantize  lpt_spec 6.1 in f32 and in its order of evaluation, half to even; rounds to an integer and
+ *   FakeQuantize  in f32 and in the order that its definition gives, half to even; rounds to an integer and
  *                 saturates where its output type is one.
  *   FakeConvert   y = (f8 (x scale - shift) + shift) / scale, f8 nearest even and saturating.
  *

@@ -3,7 +3,7 @@
  * Edges are resolved to layers, what the sinks reach is built in topological order
  * (order of the file where it allows), types and shapes are inferred on the way.
  *
- * Relaxed types (lpt_spec 1.10, 2.3): where the type that a port declares is not what the
+ * Relaxed types: where the type that a port declares is not what the
  * inputs give, the node is marked as relaxed if OpenVINO may relax its op, or if the
  * file says that it did; elsewhere this is an error.
  *

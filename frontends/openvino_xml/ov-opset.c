@@ -1,7 +1,7 @@
 /* ov-opset.c - which op a layer's type and version name
  *
  * Types compare without case; "opsetN" is the set, "extension" and "experimental"
- * name a few ops of opset6, "type_relaxed_opset" the base ops (lpt_spec 5.2, 1.10).
+ * name a few ops of opset6, "type_relaxed_opset" the base ops.
  * Everything else is a vendor's op: kept as it is.
  *
  * SPDX-License-Identifier: Apache-2.0

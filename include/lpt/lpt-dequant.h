@@ -1,7 +1,7 @@
 /* lpt-dequant.h - dequantization chains: data -> Convert -> Subtract zp -> Multiply s
  *
  * value = (x - zp) * s. Each of the three may be absent; the constants are on
- * input 1 (lpt_spec 1.3). A found chain is a record of borrowed pointers, valid
+ * input 1. A found chain is a record of borrowed pointers, valid
  * until the graph changes around it.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -26,7 +26,7 @@ typedef struct
   gint      axis;         /* channel axis of the data; -1 when its rank is dynamic */
 } LptDequant;
 
-/* --- finding (lpt_spec 1.5) ------------------------------------------------- */
+/* --- finding ------------------------------------------------- */
 
 /**
  * lpt_dequant_find:
@@ -40,7 +40,7 @@ LPT_EXPORT gboolean lpt_dequant_find_input (LptNode *node, guint index, const Lp
 /* The chain below @node: Convert, Subtract, Multiply, each the only reader of the one before. FALSE without a Multiply. */
 LPT_EXPORT gboolean lpt_dequant_find_below (LptNode *node, gboolean convert_is_mandatory, LptDequant *dq);
 
-/* --- asking (lpt_spec 1.4) -------------------------------------------------- */
+/* --- asking -------------------------------------------------- */
 
 static inline gboolean   lpt_dequant_is_empty (const LptDequant *dq) { return dq->subtract == NULL && dq->multiply == NULL; }
 static inline LptTensor *lpt_dequant_zp       (const LptDequant *dq) { return dq->zp_const != NULL ? dq->zp_const->data : NULL; }
@@ -58,12 +58,12 @@ LPT_EXPORT gboolean  lpt_dequant_is_per_tensor  (const LptDequant *dq);
 LPT_EXPORT gboolean  lpt_dequant_is_scalar_like (const LptDequant *dq);
 /* The constant of @op (its Subtract or Multiply) is a scalar or varies along the channel axis only (checkElementwise). */
 LPT_EXPORT gboolean  lpt_dequant_is_elementwise (const LptDequant *dq, LptNode *op);
-/* checkZeroPoint, lpt_spec 1.6.12: zero points lie in the range of the data's type. */
+/* Zero points lie in the range of the data's type. */
 LPT_EXPORT gboolean  lpt_dequant_zero_point_fits (const LptDequant *dq);
 /* Does @tensor (a constant broadcast on data of @rank) vary along @axis? */
 LPT_EXPORT gboolean  lpt_dequant_varies         (const LptTensor *tensor, gint rank, gint axis);
 
-/* --- rewriting (lpt_spec 1.6) ----------------------------------------------- */
+/* --- rewriting ----------------------------------------------- */
 
 /**
  * lpt_dequant_append:

@@ -1,6 +1,6 @@
 /* lpt-mark.h - markup: what the markup passes write on nodes, inputs and outputs
  *
- * What several holders share (lpt_spec 1.12) is a box in a union-find of the
+ * What several holders share is a box in a union-find of the
  * graph; a mark holds box numbers, 0 = absent. An empty list of types is not an
  * absent one.
  *

@@ -32,12 +32,12 @@ typedef enum
   LPT_OP_F_NONE        = 0,
   LPT_OP_F_ELEMENTWISE = 1 << 0,   /* output element i depends on input elements i only (with broadcasting) */
   LPT_OP_F_COMMUTES    = 1 << 1,   /* op (a, b) = op (b, a) */
-  LPT_OP_F_PRESERVES   = 1 << 2,   /* moves or selects values: lpt_spec 1.11 */
+  LPT_OP_F_PRESERVES   = 1 << 2,   /* moves or selects values */
   LPT_OP_F_MONOTONE    = 1 << 3,   /* commutes with every non-decreasing map of the elements */
   LPT_OP_F_SINK        = 1 << 4,   /* kept without users: Result, Assign */
   LPT_OP_F_COMPUTE     = 1 << 5,   /* does arithmetic on data: counted by --stats, reported by explain */
-  LPT_OP_F_RELAXED     = 1 << 6,   /* OpenVINO relaxes its types (lpt_spec 2.3) */
-  LPT_OP_F_LPT         = 1 << 7,   /* supported by MarkupPrecisions (lpt_spec 2.4.2) */
+  LPT_OP_F_RELAXED     = 1 << 6,   /* OpenVINO relaxes its types */
+  LPT_OP_F_LPT         = 1 << 7,   /* supported by MarkupPrecisions */
   LPT_OP_F_UNARY       = 1 << 8,   /* elementwise function of one input: lowered to a table */
   LPT_OP_F_LOWERED     = 1 << 9,   /* exists in lowered graphs only (Quantize, Table, ...) */
   LPT_OP_F_SHAPE       = 1 << 10,  /* reads the shape of its input only (ShapeOf) */

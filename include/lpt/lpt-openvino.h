@@ -22,7 +22,7 @@ G_BEGIN_DECLS
  *
  * Only what a Result or an Assign reaches is built; Parameters and Results keep the
  * order of the file. Types and shapes are inferred, element types that ports declare are
- * checked, or kept where they may differ (relaxed types, lpt_spec 1.10 and 2.3). Ops that the
+ * checked, or kept where they may differ (relaxed types). Ops that the
  * table lacks become LPT_OP_OPAQUE nodes with their XML in LptNode.raw.
  * Returns: (transfer full): NULL on error
  */

@@ -71,7 +71,7 @@ LPT_EXPORT gint64    *lpt_tensor_to_i64      (const LptTensor *tensor, GError **
 
 /**
  * lpt_tensor_convert:
- * The Convert operation: real to integer truncates and then wraps (lpt_spec 6.2 leaves out-of-range
+ * The Convert operation: real to integer truncates and then wraps (OpenVINO leaves out-of-range
  * open; NaN gives 0), integer to narrower integer is modulo, to boolean is != 0, real to half is nearest even.
  * Returns: (transfer full)
  */

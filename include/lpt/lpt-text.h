@@ -16,7 +16,7 @@
  * with # and end with the line. Constants of more than 64 elements are base64.
  * Parameters come first, Results last, both in the model's order.
  *
- * Marks (lpt_spec 1.12) stand behind what they mark; equal numbers are one
+ * Marks stand behind what they mark; equal numbers are one
  * shared value: #{precisions=1:u8|i8}, #{preserved=2:true, avg_pool=2},
  * #{interval=3:{low=0, high=2.55, ...}}, #{alignment=true},
  * #{granularity=per_tensor}; flags of nodes: relaxed, dequantization,

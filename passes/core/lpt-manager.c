@@ -3,7 +3,7 @@
  * A queue holds the nodes in topological order. Each node is offered to the
  * passes whose roots fit, in table order; the first that changes something ends
  * the node's turn. Nodes that a pass asks to visit go to the front, the first
- * asked for first (lpt_spec 2.0).
+ * asked for first.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

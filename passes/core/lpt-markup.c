@@ -1,4 +1,4 @@
-/* lpt-markup.c - what the markup passes share: boxes of marks and how they spread (lpt_spec 2.4)
+/* lpt-markup.c - what the markup passes share: boxes of marks and how they spread
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* lpt-markup.h - what the markup passes share: boxes of marks and how they spread (lpt_spec 2.4)
+/* lpt-markup.h - what the markup passes share: boxes of marks and how they spread
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +29,7 @@ gboolean lpt_node_has_disabled_input (LptNode *node);
 
 /**
  * lpt_markup_spread:
- * PropagateThroughPrecisionPreserved (lpt_spec 2.4.8): a preserved @node joins the boxes of all its sources.
+ * PropagateThroughPrecisionPreserved: a preserved @node joins the boxes of all its sources.
  * Returns: whether it found one
  */
 gboolean lpt_markup_spread (LptRewriter *rw, LptNode *node, LptSpread what);
@@ -40,7 +40,7 @@ void     lpt_markup_disable_input (LptNode *node, guint index);
 /* Is there such an operation, bodies included? */
 gboolean lpt_graph_has (LptGraph *graph, LptOp op);
 
-/* Is @op in the list of operations that LPT supports (lpt_spec 2.4.2)? */
+/* Is @op in the list of operations that LPT supports? */
 gboolean lpt_markup_supports (LptNode *node);
 
 G_END_DECLS

@@ -1,6 +1,6 @@
 /* rules-quantize.c - lowering of constants, Convert and FakeQuantize
  *
- * FakeQuantize (lpt_spec 6.1) rounds x to one of L codes and reads them as
+ * FakeQuantize rounds x to one of L codes and reads them as
  * another interval:
  *     k = round ((x - il) / step), step = (ih - il) / (L - 1), 0 <= k < L
  *     y = ol + k * (oh - ol) / (L - 1)

@@ -250,7 +250,7 @@ add_zero_point_rest (LptNode       *node,
   out_channels (node, &axis, &channels, &weights_axis);
   /* Weights as [outer, in a group and window...]: only layouts with the output channel first have a cheap sum. */
   if (back || (node->op == LPT_OP_MATMUL && !LPT_ATTRS (node, LptMatMulAttrs)->transpose_b && w->q->shape.rank != 2))
-    return;      /* rounded half away: lpt_spec 1.6.8 */
+    return;      /* rounded half away from zero */
 
   total = lpt_tensor_count (tensor);
   outer = channels;

@@ -1,4 +1,4 @@
-/* lpt-decompose.c - a FakeQuantize as quantize and dequantize (lpt_spec 2.5.3)
+/* lpt-decompose.c - a FakeQuantize as quantize and dequantize
  *
  *     zp = (min * oh - max * ol) / (oh - ol)      scale = (oh - ol) / (max - min)
  *

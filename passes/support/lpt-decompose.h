@@ -1,4 +1,4 @@
-/* lpt-decompose.h - a FakeQuantize as quantize and dequantize (lpt_spec 2.5.3)
+/* lpt-decompose.h - a FakeQuantize as quantize and dequantize
  *
  * SPDX-License-Identifier: Apache-2.0
  */

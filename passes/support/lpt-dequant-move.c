@@ -1,4 +1,4 @@
-/* lpt-dequant-move.c - building, moving and folding dequantization chains (lpt_spec 1.6)
+/* lpt-dequant-move.c - building, moving and folding dequantization chains
  *
  * A chain is never changed in place: the rewritten operation reads the raw data
  * and gets a chain of its own behind it. Other readers keep the old chain, which

@@ -1,4 +1,4 @@
-/* lpt-eltwise.c - Add and Multiply of two branches (lpt_spec 2.7.1)
+/* lpt-eltwise.c - Add and Multiply of two branches
  *
  * SPDX-License-Identifier: Apache-2.0
  */

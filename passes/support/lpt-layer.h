@@ -11,7 +11,7 @@
 
 G_BEGIN_DECLS
 
-/* --- checks (lpt_spec 1.8) --------------------------------------------------- */
+/* --- checks --------------------------------------------------- */
 
 /* The chain on input @index with the configuration's accepted types; FALSE when empty. */
 gboolean lpt_layer_find      (LptRewriter *rw, LptNode *node, guint index, LptDequant *dq);

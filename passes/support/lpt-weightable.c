@@ -4,7 +4,7 @@
  *
  * sx is one value per group of input channels and sw one per output channel, so
  * both leave the sum over input channels and kernel. Zero points stay in front,
- * as integers (lpt_spec 2.6.2, 2.6.4).
+ * as integers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* lpt-weightable.h - operations with constant weights: Convolution and its kin (lpt_spec 2.6.1-2.6.6, 3)
+/* lpt-weightable.h - operations with constant weights: Convolution and its kin
  *
  * SPDX-License-Identifier: Apache-2.0
  */

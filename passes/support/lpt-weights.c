@@ -1,4 +1,4 @@
-/* lpt-weights.c - weights as integers (lpt_spec 3)
+/* lpt-weights.c - weights as integers
  *
  * Accepted: Const -> FakeQuantize; Const of a low type -> Convert -> [Subtract] -> Multiply;
  * FakeQuantize with a chain behind it; each with the grouping Reshape of a
