@@ -8,6 +8,7 @@
 
 #include "eval/lpt-axes.h"
 #include "eval/lpt-exec-ops.h"
+#include "eval/lpt-float-reduce.h"
 #include "ir/scalar/lpt-loop.h"
 #include "ir/scalar/lpt-reduction.h"
 
@@ -58,22 +59,12 @@ lpt_run_reduce (LptCall *call,
     }
   else
     {
-      double *sums = lpt_call_scratch (call, (gsize) count, sizeof (double), error);
-      float *y = sums != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
+      LptFloatReduction reduction;
+      float *y = lpt_call_out_f32 (call, 0, error);
 
-      if (y == NULL)
+      if (y == NULL || !lpt_float_reduction_init (&reduction, op, shape, set))
         return FALSE;
-      for (i = 0; i < count; i++)
-        sums[i] = lpt_reduction_first (op);
-      for (lpt_loop_init (&loop, shape, 2, strides); !loop.done; lpt_loop_next (&loop))
-        for (i = 0; i < loop.inner; i++)
-          {
-            double *sum = &sums[loop.offset[1] + i * loop.step[1]];
-
-            *sum = lpt_reduction_next (op, *sum, ((const float *) x)[loop.offset[0] + i * loop.step[0]]);
-          }
-      for (i = 0; i < count; i++)
-        y[i] = (float) lpt_reduction_end (op, sums[i], each);
+      lpt_float_reduction_run (&reduction, lpt_float_scalar (), x, y, 0, reduction.units);
     }
 
   return TRUE;

@@ -382,20 +382,16 @@ static gboolean
 is_spatial (const LptProgramValue *value,
             gint                   rank)
 {
-  guint seen = 0, k;
+  gboolean set[LPT_MAX_RANK];
+  gint axis;
 
-  if (value == NULL || value->kind != LPT_STORAGE_CONST || value->array.dtype != LPT_DTYPE_I64 || !lpt_shape_is_static (&value->array.shape))
+  if (!lpt_program_axis_set (value, rank, set))
     return FALSE;
-  for (k = 0; k < (guint) lpt_array_count (&value->array); k++)
-    {
-      gint axis;
+  for (axis = 0; axis < rank; axis++)
+    if (set[axis] != (axis >= 2))
+      return FALSE;
 
-      if (!lpt_axis_normalize (((const gint64 *) value->array.data)[k], rank, &axis))
-        return FALSE;
-      seen |= 1u << axis;
-    }
-
-  return seen == (1u << rank) - 4;
+  return TRUE;
 }
 
 /* ReduceMean over the whole image: a window of its size. */

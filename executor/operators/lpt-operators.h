@@ -45,12 +45,16 @@ gboolean lpt_prepare_float_concat   (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_move     (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_resize   (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_softmax  (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_float_reduce   (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_recurrent      (LptProgram *program, LptProgramOp *op);
 
 /* Codes of an interval that is found at run time. */
 gboolean lpt_prepare_dynamic_quantize (LptProgram *program, LptProgramOp *op);
 
 /* --- helpers --- */
+
+/* set[axis] for the constant @axes of a value of @rank; FALSE: they are none, or not constant. */
+gboolean lpt_program_axis_set (const LptProgramValue *axes, gint rank, gboolean *set);
 
 /* CODES_LAST or CODES: how codes that do not care for the order had better be read. */
 LptValueLayout lpt_codes_layout (const LptProgramValue *value);

@@ -265,6 +265,53 @@ run_permute (const LptTransposeKernel *row)
   return ok;
 }
 
+/* Sums of lines: bits equal scalar's and values near a sum in order; of columns: bits equal scalar's. */
+static bool
+run_reductions (const LptFloatKernel *row, const LptFloatKernel *scalar, size_t rows, size_t cols, const float *in)
+{
+  double want[400], got[400];
+  bool ok = true;
+
+  for (int r = 0; r < LPT_N_REDUCES; r++)
+    {
+      scalar->reduce_lines ((LptFloatReduce) r, rows, cols, in, cols, want);
+      row->reduce_lines ((LptFloatReduce) r, rows, cols, in, cols, got);
+      ok = ok && memcmp (want, got, rows * sizeof *want) == 0;
+      for (size_t i = 0; i < rows; i++)
+        {
+          double sum = r == LPT_REDUCE_PRODUCT ? 1 : r == LPT_REDUCE_MAXIMUM ? -INFINITY : r == LPT_REDUCE_MINIMUM ? INFINITY : 0, size = 0;
+
+          for (size_t j = 0; j < cols; j++)
+            {
+              double x = in[i * cols + j];
+
+              size += r == LPT_REDUCE_SQUARES ? x * x : fabs (x);
+              switch (r)
+                {
+                case LPT_REDUCE_SUM:        sum += x; break;
+                case LPT_REDUCE_MAGNITUDES: sum += fabs (x); break;
+                case LPT_REDUCE_SQUARES:    sum += x * x; break;
+                case LPT_REDUCE_PRODUCT:    sum *= x; break;
+                case LPT_REDUCE_MAXIMUM:    sum = x > sum ? x : sum; break;
+                default:                    sum = x < sum ? x : sum;
+                }
+            }
+          ok = ok && (!isfinite (sum) || fabs (got[i] - sum) <= (r == LPT_REDUCE_PRODUCT ? fabs (sum) : size) * 1e-12);
+        }
+      for (size_t j = 0; j < cols; j++)
+        want[j] = got[j] = in[j];
+      for (size_t i = 1; i < rows; i++)
+        {
+          scalar->reduce_columns ((LptFloatReduce) r, cols, in + i * cols, want);
+          row->reduce_columns ((LptFloatReduce) r, cols, in + i * cols, got);
+        }
+      ok = ok && memcmp (want, got, cols * sizeof *want) == 0;
+    }
+  if (!ok)
+    printf ("# reductions of %zu rows of %zu\n", rows, cols);
+  return ok;
+}
+
 /* Bits equal scalar's, and values near a double evaluation: exp and the sums err by a few ulp (2^-23) each. */
 static bool
 run_float (const LptFloatKernel *row, const LptFloatKernel *scalar)
@@ -302,6 +349,7 @@ run_float (const LptFloatKernel *row, const LptFloatKernel *scalar)
   for (size_t i = 0; i < rows * cols; i++)
     if (in[i] < -1000)
       in[i] = 0;
+  ok = ok && run_reductions (row, scalar, rows, cols, in);
   scalar->normalize (rows, cols, in, cols, 1e-5, outside, variance,
                      (float *) (void *) want.data, cols);
   row->normalize (rows, cols, in, cols, 1e-5, outside, variance,

@@ -229,7 +229,7 @@ LPT_FN (lpt_float_softmax_columns) (size_t n, size_t cols, const float *in, size
 }
 
 void
-LPT_FN (lpt_float_reduce) (LptFloatReduce reduce, size_t cols, const float *in, double *sums)
+LPT_FN (lpt_float_reduce_columns) (LptFloatReduce reduce, size_t cols, const float *in, double *sums)
 {
   switch (reduce)
     {
@@ -258,6 +258,91 @@ sum_step (const float *in, size_t left, D sum[2 * PARTS])
 {
   FOR_HALVES (q)
     sum[q] += load_wide (in + q * HALF, part_size (left, q, HALF), 0.0);
+}
+
+typedef int64_t L __attribute__ ((vector_size (HALF * 8)));
+
+/* A step of a reduction along a line, in lanes that are joined in the order of sum_lanes (). */
+INLINE void
+reduce_step (LptFloatReduce reduce, const float *in, size_t left, D sum[2 * PARTS])
+{
+  const double none = reduce == LPT_REDUCE_PRODUCT ? 1.0 : 0.0;
+
+  FOR_HALVES (q)
+    {
+      D x = load_wide (in + q * HALF, part_size (left, q, HALF), none);
+
+      if (reduce == LPT_REDUCE_PRODUCT)
+        sum[q] *= x;
+      else if (reduce == LPT_REDUCE_MAGNITUDES)
+        sum[q] += (D) ((L) x & INT64_MAX);
+      else
+        sum[q] += reduce == LPT_REDUCE_SQUARES ? x * x : x;
+    }
+}
+
+INLINE double
+reduce_line (LptFloatReduce reduce, size_t cols, const float *in)
+{
+  const double none = reduce == LPT_REDUCE_PRODUCT ? 1.0 : 0.0;
+  D sum[2 * PARTS];
+  double lanes[16];
+
+  FOR_HALVES (q)
+    sum[q] = (D) { 0 } + none;
+  EACH_SIXTEEN (cols, reduce_step (reduce, in + j, left, sum));
+  if (reduce != LPT_REDUCE_PRODUCT)
+    return sum_lanes (sum);
+  memcpy (lanes, sum, sizeof lanes);
+  for (size_t half = 8; half > 0; half /= 2)
+    for (size_t i = 0; i < half; i++)
+      lanes[i] *= lanes[i + half];
+  return lanes[0];
+}
+
+/* Of the negative numbers the maximum is the minimum, and back. */
+INLINE void
+extreme_step (const float *in, size_t left, float sign, V best[PARTS])
+{
+  FOR_PARTS (q)
+    {
+      V x = load (in + q * WIDTH, part_size (left, q, WIDTH), -INFINITY * sign) * sign;
+
+      best[q] = where_less (best[q], x, x, best[q]);
+    }
+}
+
+INLINE double
+extreme_line (size_t cols, const float *in, float sign)
+{
+  V best[PARTS];
+  float lanes[16];
+
+  FOR_PARTS (q)
+    best[q] = splat (-INFINITY);
+  EACH_SIXTEEN (cols, extreme_step (in + j, left, sign, best));
+  memcpy (lanes, best, sizeof lanes);
+  for (size_t half = 8; half > 0; half /= 2)
+    for (size_t l = 0; l < half; l++)
+      lanes[l] = lanes[l + half] > lanes[l] ? lanes[l + half] : lanes[l];
+  return (double) lanes[0] * sign;
+}
+
+void
+LPT_FN (lpt_float_reduce_lines) (LptFloatReduce reduce, size_t rows, size_t cols, const float *in, size_t ld, double *sums)
+{
+  for (size_t i = 0; i < rows; i++, in += ld)
+    switch (reduce)
+      {
+#define LINE(name) case name: sums[i] = reduce_line (name, cols, in); break;
+      LINE (LPT_REDUCE_SUM)
+      LINE (LPT_REDUCE_MAGNITUDES)
+      LINE (LPT_REDUCE_SQUARES)
+      LINE (LPT_REDUCE_PRODUCT)
+#undef LINE
+      default:
+        sums[i] = extreme_line (cols, in, reduce == LPT_REDUCE_MAXIMUM ? 1.0f : -1.0f);
+      }
 }
 
 INLINE void

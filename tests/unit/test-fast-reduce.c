@@ -1,0 +1,143 @@
+/* test-fast-reduce.c - reductions of real numbers: the bytes of the plain op along any axes, and the plain op by its definition
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include "executor/lpt-plan.h"
+#include "fast-case.h"
+
+static const char *const ops[] = { "Sum", "Mean", "Prod", "Max", "Min", "L1", "L2" };
+
+static GRand *draws;
+
+static gint
+draw (gint from,
+      gint to)
+{
+  return g_rand_int_range (draws, from, to + 1);
+}
+
+static LptGraph *
+graph_of (const char *op,
+          gint        rank,
+          const gint *dims,
+          guint       axes)
+{
+  g_autoptr (GString) x = g_string_new (NULL), y = g_string_new (NULL), set = g_string_new (NULL);
+  g_autofree char *text = NULL;
+  g_autoptr (GError) error = NULL;
+  LptGraph *graph;
+  gint d, n = 0;
+
+  for (d = 0; d < rank; d++)
+    {
+      g_string_append_printf (x, "%s%d", d > 0 ? "," : "", dims[d]);
+      g_string_append_printf (y, "%s%d", d > 0 ? "," : "", axes >> d & 1 ? 1 : dims[d]);
+      if (axes >> d & 1)
+        g_string_append_printf (set, "%s%d", n++ > 0 ? "," : "", draw (0, 1) ? d : d - rank);
+    }
+  text = g_strdup_printf ("%%x = Parameter : f32[%s]\n%%a = Const {%s} : i64[%d]\n%%y = Reduce%s(%%x, %%a) {keep_dims=true} : f32[%s]\nResult(%%y)\n",
+                          x->str, set->str, n, op, y->str);
+  graph = lpt_graph_from_text (text, -1, "drawn", &error);
+  g_assert_no_error (error);
+
+  return graph;
+}
+
+static double
+next (const char *op,
+      double      sum,
+      double      x)
+{
+  if (strcmp (op, "Prod") == 0)
+    return sum * x;
+  if (strcmp (op, "Max") == 0)
+    return MAX (sum, x);
+  if (strcmp (op, "Min") == 0)
+    return MIN (sum, x);
+
+  return sum + (strcmp (op, "L1") == 0 ? fabs (x) : strcmp (op, "L2") == 0 ? x * x : x);
+}
+
+/* Every element of the result from those of the input that share its place along the axes that stay. */
+static void
+check_definition (LptGraph   *graph,
+                  const char *op,
+                  gint        rank,
+                  const gint *dims,
+                  guint       axes)
+{
+  g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref), outputs = NULL;
+  LptTensor *x = fast_random_tensor (LPT_DTYPE_F32, &lpt_node_out (g_ptr_array_index (graph->parameters, 0))->shape, -2, 2, draws), *y;
+  g_autofree double *sums = NULL, *sizes = NULL;
+  g_autofree gint *counts = NULL;
+  gint64 i, n;
+
+  g_ptr_array_add (inputs, x);
+  outputs = fast_run (graph, 0, 1, inputs);
+  y = g_ptr_array_index (outputs, 0);
+  n = lpt_tensor_count (y);
+  sums = g_new (double, n);
+  sizes = g_new0 (double, n);
+  counts = g_new0 (gint, n);
+  for (i = 0; i < lpt_tensor_count (x); i++)
+    {
+      double v = lpt_tensor_get_f64 (x, i), first = strcmp (op, "Prod") == 0 ? 1 : strcmp (op, "Max") == 0 ? -INFINITY : strcmp (op, "Min") == 0 ? INFINITY : 0;
+      gint64 at = 0, rest = i, step = 1;
+      gint d;
+
+      for (d = rank - 1; d >= 0; d--)
+        {
+          gint64 place = rest % dims[d];
+
+          rest /= dims[d];
+          if (axes >> d & 1)
+            continue;
+          at += place * step;
+          step *= dims[d];
+        }
+      sums[at] = next (op, counts[at] == 0 ? first : sums[at], v);
+      sizes[at] += fabs (v);
+      counts[at]++;
+    }
+  for (i = 0; i < n; i++)
+    {
+      double want = strcmp (op, "Mean") == 0 ? sums[i] / counts[i] : strcmp (op, "L2") == 0 ? sqrt (sums[i]) : sums[i];
+
+      g_assert_cmpfloat (fabs (lpt_tensor_get_f64 (y, i) - want), <=, ldexp (fabs (want), -24) + sizes[i] * 1e-12 + 1e-44);
+    }
+}
+
+static void
+test_axes (void)
+{
+  gint round;
+
+  draws = g_rand_new_with_seed (4);
+  for (round = 0; round < 80; round++)
+    {
+      gint rank = draw (1, 5), dims[5], d;
+      guint axes = (guint) draw (0, (1 << rank) - 1);
+      const char *op = ops[round % (gint) G_N_ELEMENTS (ops)];
+      g_autoptr (LptGraph) graph = NULL;
+
+      for (d = 0; d < rank; d++)
+        dims[d] = draw (0, 3) == 0 ? 1 : draw (2, d == round % rank ? 700 / rank : 6);
+      graph = graph_of (op, rank, dims, axes);
+      fast_case_compare (graph, -2, 2);
+      check_definition (graph, op, rank, dims, axes);
+    }
+  g_rand_free (draws);
+}
+
+int
+main (int   argc,
+      char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/fast-reduce/axes", test_axes);
+
+  return g_test_run ();
+}
