@@ -4,15 +4,39 @@
  */
 
 #include "cli/cmd.h"
+#include "cli/help-page.h"
 #include "cli/limits.h"
+#include "cli/nearest.h"
 
 #include <stdio.h>
+#include <string.h>
 
 gboolean
 cmd_parse (int *argc, char ***argv, const GOptionEntry *entries, const char *usage, const char *description,
            int min, int max, int *code)
 {
   return cmd_parse_data (argc, argv, entries, usage, description, min, max, NULL, code);
+}
+
+static void
+offer_option (const GOptionEntry *entry, gpointer nearest)
+{
+  nearest_offer (nearest, entry->long_name);
+}
+
+/* What the parser says, with the option that is meant where an unknown one is near to it. */
+static int
+say_wrong_option (const HelpPage *page, const GError *error)
+{
+  const char *option = strstr (error->message, "--");
+  g_autofree char *name = g_strdup (option != NULL ? option + 2 : "");
+  name[strcspn (name, "=")] = '\0';
+  Nearest nearest = nearest_begin (name);
+  if (g_error_matches (error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION) && option != NULL)
+    help_foreach (page, offer_option, &nearest);
+  if (nearest.best != NULL)
+    return cmd_usage ("%s; did you mean --%s? (see lptc %s --help)", error->message, nearest.best, page->name);
+  return cmd_usage ("%s (see lptc %s --help)", error->message, page->name);
 }
 
 gboolean
@@ -27,11 +51,17 @@ cmd_parse_data (int *argc, char ***argv, const GOptionEntry *entries, const char
     { NULL },
   };
 
+  /* Who needs a file reads models. */
+  const HelpPage page = { (*argv)[0], usage, description, { entries, extra, min > 0 ? cmd_limits_entries () : NULL }, min > 0 ? 3 : 2 };
+  if (help_write (&page))
+    {
+      *code = CMD_OK;
+      return FALSE;
+    }
   /* GOption calls exit() for its own --help. */
   g_option_context_set_help_enabled (context, FALSE);
   GOptionGroup *group = g_option_group_new ("lptc", "", "", data, NULL);
   g_option_group_add_entries (group, entries);
-  /* Who needs a file reads models. */
   if (min > 0)
     g_option_group_add_entries (group, cmd_limits_entries ());
   g_option_group_add_entries (group, extra);
@@ -41,7 +71,7 @@ cmd_parse_data (int *argc, char ***argv, const GOptionEntry *entries, const char
   g_set_prgname (program);
   if (!g_option_context_parse (context, argc, argv, &error))
     {
-      *code = cmd_usage ("%s (see lptc %s --help)", error->message, (*argv)[0]);
+      *code = say_wrong_option (&page, error);
       return FALSE;
     }
   cmd_limits_apply ();

@@ -10,6 +10,8 @@
 #ifndef LPTC_CMD_H
 #define LPTC_CMD_H
 
+#include <stdio.h>
+
 #include <lpt/lpt.h>
 
 enum { CMD_OK = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
@@ -38,7 +40,16 @@ CMD (ops)
 CMD (passes)
 CMD (cpu)
 CMD (version)
+CMD (help)
 #undef CMD
+
+/* The rows of main.c; NULL: no such command. */
+const LptCommand *cmd_commands     (guint *n);
+const LptCommand *cmd_find_command (const char *name);
+/* What there is, a line each. */
+void              cmd_print_commands (FILE *out);
+/* Says that there is none of this name, and which one may be meant; CMD_USAGE. */
+int               cmd_no_command (const char *name);
 
 /* Parses the options of a sub-command; what is left are the positional arguments, of which there must be
  * @min to @max. A command that needs one reads models, and has the options of limits.h, too. Returns FALSE when the command is over (help was asked: *code 0; wrong usage: *code 2).

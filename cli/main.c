@@ -5,10 +5,9 @@
 
 #include "cli/cmd.h"
 #include "cli/limits.h"
+#include "cli/nearest.h"
 
 #include <locale.h>
-#include <stdio.h>
-#include <string.h>
 
 static const LptCommand commands[] = {
   { "transform", cmd_transform, "Rewrite a model for low precision" },
@@ -27,10 +26,27 @@ static const LptCommand commands[] = {
   { "passes",    cmd_passes,    "List the passes and targets" },
   { "cpu",       cmd_cpu,       "Show what the processor offers" },
   { "version",   cmd_version,   "Show the version" },
+  { "help",      cmd_help,      "Show commands, or the options of one" },
 };
 
-static void
-print_help (FILE *out)
+const LptCommand *
+cmd_commands (guint *n)
+{
+  *n = G_N_ELEMENTS (commands);
+  return commands;
+}
+
+const LptCommand *
+cmd_find_command (const char *name)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    if (g_str_equal (name, commands[i].name))
+      return &commands[i];
+  return NULL;
+}
+
+void
+cmd_print_commands (FILE *out)
 {
   fputs ("Usage: lptc COMMAND [ARGUMENT]...\n\n"
          "Low-precision transformations and an int8 executor.\n\n", out);
@@ -41,33 +57,44 @@ print_help (FILE *out)
 }
 
 int
+cmd_no_command (const char *name)
+{
+  Nearest nearest = nearest_begin (name);
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    nearest_offer (&nearest, commands[i].name);
+  if (nearest.best != NULL)
+    return cmd_usage ("no command \"%s\"; did you mean %s? (see lptc --help)", name, nearest.best);
+  return cmd_usage ("no command \"%s\" (see lptc --help)", name);
+}
+
+/* An option in place of a command. */
+static const char *
+read_name (const char *first)
+{
+  if (g_str_equal (first, "--help") || g_str_equal (first, "-h"))
+    return "help";
+  return g_str_equal (first, "--version") ? "version" : first;
+}
+
+int
 main (int argc, char **argv)
 {
   setlocale (LC_ALL, "");
   cmd_limits_catch_bus_error ();
   if (argc < 2)
     {
-      print_help (stderr);
+      cmd_print_commands (stderr);
       return CMD_USAGE;
     }
-  const char *name = argv[1];
-  if (g_str_equal (name, "--help") || g_str_equal (name, "-h") || g_str_equal (name, "help"))
+  argv[1] = (char *) read_name (argv[1]);
+  const LptCommand *command = cmd_find_command (argv[1]);
+  if (command == NULL)
+    return cmd_no_command (argv[1]);
+  int code = command->run (argc - 1, argv + 1);
+  if (fflush (stdout) != 0 || ferror (stdout))
     {
-      print_help (stdout);
-      return CMD_OK;
+      fprintf (stderr, "lptc: standard output: cannot be written\n");
+      return code == CMD_OK ? CMD_FAILED : code;
     }
-  if (g_str_equal (name, "--version"))
-    name = argv[1] = (char *) "version";
-  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
-    if (g_str_equal (name, commands[i].name))
-      {
-        int code = commands[i].run (argc - 1, argv + 1);
-        if (fflush (stdout) != 0 || ferror (stdout))
-          {
-            fprintf (stderr, "lptc: standard output: cannot be written\n");
-            return code == CMD_OK ? CMD_FAILED : code;
-          }
-        return code;
-      }
-  return cmd_usage ("no command \"%s\" (see lptc --help)", name);
+  return code;
 }
