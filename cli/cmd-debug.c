@@ -60,7 +60,7 @@ debug (const DebugArgs *args, char **paths, guint n)
   g_autoptr (LptConfig) config = cmd_pipeline_config (&args->pipeline, &code);
   if (config == NULL || !cmd_check_names (config, model, FALSE, &code))
     return code;
-  g_autoptr (LptData) data = cmd_data_open (&args->data, model, &code);
+  g_autoptr (LptData) data = cmd_data_open (&args->data, real != NULL ? real : model, &code);
   if (data == NULL)
     return code;
   const LptDebugOptions options = { .config = config, .judged = (guint) args->judged, .remedies = (guint) args->remedies, .threads = (guint) args->threads, .timed = !args->untimed,

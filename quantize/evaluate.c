@@ -36,9 +36,8 @@ dequantize (LptTensor *tensor, const LptQuant *quant, GError **error)
   return v != NULL ? lpt_tensor_from_f32 (lpt_tensor_shape (tensor), v, error) : NULL;
 }
 
-/* @tensor, made for an input with @from, as the input @parameter takes it. */
-static LptTensor *
-adapt_input (LptTensor *tensor, const LptQuant *from, LptNode *parameter, GError **error)
+LptTensor *
+lpt_input_adapt (LptTensor *tensor, const LptQuant *from, LptNode *parameter, GError **error)
 {
   const LptValue *value = lpt_node_out (parameter);
   const LptQuant *quant = value->quant;
@@ -82,7 +81,7 @@ lpt_runner_run (LptRunner *runner, LptTensor *const *tensors, GError **error)
   for (guint i = 0; i < runner->graph->parameters->len; i++)
     {
       LptNode *made_for = g_ptr_array_index (given->parameters, i);
-      g_autoptr (LptTensor) input = adapt_input (tensors[i], lpt_node_out (made_for)->quant,
+      g_autoptr (LptTensor) input = lpt_input_adapt (tensors[i], lpt_node_out (made_for)->quant,
                                                  g_ptr_array_index (source->parameters, i), error);
       if (input == NULL || !lpt_plan_context_set_input (runner->context, i, input, error))
         return NULL;

@@ -102,8 +102,8 @@ run_samples (const LptMatch *match, LptValueRun *a, LptValueRun *b, LptData *dat
         options->progress ("comparing", *done, n, options->progress_data);
       ok = lpt_data_get (data, *done, tensors, error) && lpt_samples_inputs_for (a->runner.graph, tensors, b->runner.graph, others, error)
            && lpt_value_run_sample (a, tensors, error) && lpt_value_run_sample (b, others, error) && measure (match, a, b, pairs, fitting, error);
-      for (guint i = 0; i < n_in; i++)
-        g_clear_pointer (&tensors[i], lpt_tensor_unref);
+      lpt_samples_clear (tensors, n_in);
+      lpt_samples_clear (others, b->runner.graph->parameters->len);
     }
   return ok;
 }

@@ -73,13 +73,13 @@ lpt_debug_keeps_unit (LptNode *fq)
 static gboolean
 fix_shapes (LptGraph *graph, LptGraph *given, LptTensor *const *tensors, GError **error)
 {
-  g_autofree LptTensor **inputs = g_new0 (LptTensor *, graph->parameters->len + 1);
-  if (!lpt_samples_inputs_for (given, tensors, graph, inputs, error))
-    return FALSE;
-  for (guint i = 0; i < graph->parameters->len; i++)
-    if (!lpt_graph_set_input_shape (graph, ((LptNode *) graph->parameters->pdata[i])->name, lpt_tensor_shape (inputs[i]), error))
-      return FALSE;
-  return lpt_graph_infer (graph, error);
+  guint n = graph->parameters->len;
+  g_autofree LptTensor **inputs = g_new0 (LptTensor *, n + 1);
+  gboolean ok = lpt_samples_inputs_for (given, tensors, graph, inputs, error);
+  for (guint i = 0; ok && i < n; i++)
+    ok = lpt_graph_set_input_shape (graph, ((LptNode *) graph->parameters->pdata[i])->name, lpt_tensor_shape (inputs[i]), error);
+  lpt_samples_clear (inputs, n);
+  return ok && lpt_graph_infer (graph, error);
 }
 
 /* What stands for quantization becomes FakeQuantize: the target's first stage. */
@@ -87,19 +87,22 @@ static gboolean
 prepare_model (LptDebugger *d, LptGraph *model, GError **error)
 {
   g_autoptr (LptConfig) config = lpt_config_new ();
-  config->until = LPT_STAGE_PREPARE;
-  if (model->lowered || lpt_graph_has_integer_ops (model))
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: the model is lowered to integers already; debug takes the one with FakeQuantize or QuantizeLinear that it was made of");
-      return FALSE;
-    }
   if (!lpt_graph_is_quantized (model))
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the model is not quantized");
       return FALSE;
     }
   d->model = lpt_graph_copy (model);
-  return lpt_pipeline_run (d->model, config, NULL, NULL, error);
+  config->until = LPT_STAGE_RAISE;
+  if (!lpt_pipeline_run (d->model, config, NULL, NULL, error) || !lpt_debug_free_borders (d->model, error))
+    return FALSE;
+  config->until = LPT_STAGE_PREPARE;
+  if (!lpt_pipeline_run (d->model, config, NULL, NULL, error))
+    return FALSE;
+  if (!d->model->lowered && !lpt_graph_has_integer_ops (d->model))
+    return TRUE;
+  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: the model stays on integers, so that no layer of it can be made real; debug wants the one with FakeQuantize or QuantizeLinear that it was made of");
+  return FALSE;
 }
 
 /* What a quantizer that begins at 0 does to numbers below may be a Relu that was folded into it, and is kept. */
@@ -151,10 +154,13 @@ rounds_values (LptGraph *graph)
   return graph->lowered;
 }
 
+/* The Softmax that output @i comes from, through quantizers. */
 static LptNode *
 last_softmax (LptGraph *graph, guint i)
 {
   LptNode *node = lpt_node_src (graph->results->pdata[i], 0);
+  while (node->op == LPT_OP_FAKE_QUANTIZE)
+    node = lpt_node_src (node, 0);
   return node->op == LPT_OP_SOFTMAX || node->op == LPT_OP_LOG_SOFTMAX ? node : NULL;
 }
 
@@ -181,7 +187,7 @@ prepare_graphs (LptDebugger *d, LptGraph *model, LptGraph *real, LptTensor *cons
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the second model is quantized, too: the float model is wanted");
       return FALSE;
     }
-  if (!prepare_model (d, model, error) || !fix_shapes (d->model, model, tensors, error))
+  if (!prepare_model (d, model, error) || !fix_shapes (d->model, d->samples_of, tensors, error))
     return FALSE;
   d->real = real != NULL ? lpt_graph_copy (real) : leave_out_quantizers (d->model);
   d->given = real != NULL;
@@ -192,7 +198,7 @@ prepare_graphs (LptDebugger *d, LptGraph *model, LptGraph *real, LptTensor *cons
     }
   cut_softmax (d);
   lpt_graph_sweep (d->model);
-  return fix_shapes (d->real, model, tensors, error) && lpt_quantize_prepare (d->real, error);
+  return fix_shapes (d->real, d->samples_of, tensors, error) && lpt_quantize_prepare (d->real, error);
 }
 
 /* --- layers --------------------------------------------------------------------- */
@@ -326,7 +332,7 @@ lpt_debugger_real_of (const LptDebugger *d, const LptValue *end)
 gboolean
 lpt_debugger_init (LptDebugger *d, LptGraph *model, LptGraph *real, GError **error)
 {
-  guint n_in = model->parameters->len;
+  guint n_in = d->samples_of->parameters->len;
   g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1);
   if (d->data->n == 0)
     {
@@ -334,8 +340,7 @@ lpt_debugger_init (LptDebugger *d, LptGraph *model, LptGraph *real, GError **err
       return FALSE;
     }
   gboolean ok = lpt_data_get (d->data, 0, tensors, error) && prepare_graphs (d, model, real, tensors, error);
-  for (guint i = 0; i < n_in; i++)
-    g_clear_pointer (&tensors[i], lpt_tensor_unref);
+  lpt_samples_clear (tensors, n_in);
   if (!ok || (d->trails = lpt_trails_new (d->model, error)) == NULL || (d->real_trails = lpt_trails_new (d->real, error)) == NULL
       || (d->match = lpt_match_new (d->real, d->model, error)) == NULL)
     return FALSE;

@@ -67,6 +67,23 @@ count_values (LptDebugGrid *grid, guint64 *codes, const LptQuantizeDetails *deta
   grid->n += (guint64) n;
 }
 
+/* What it cuts off at 0 the Relu behind it would. */
+static gboolean
+serves_relu (LptNode *fq)
+{
+  gboolean serves = lpt_value_n_uses (&fq->out[0]) > 0;
+  for (guint i = 0; i < lpt_value_n_uses (&fq->out[0]); i++)
+    serves &= lpt_value_use (&fq->out[0], i)->node->op == LPT_OP_RELU;
+  return serves;
+}
+
+static void
+cut_negative (float *x, gint64 n)
+{
+  for (gint64 i = 0; i < n; i++)
+    x[i] = fmaxf (x[i], 0.0f);
+}
+
 static gboolean
 watch_quantizer (Observer *o, LptNode *fq, LptDebugGrid *grid, LptHistogram *seen, guint64 *codes, GError **error)
 {
@@ -77,6 +94,11 @@ watch_quantizer (Observer *o, LptNode *fq, LptDebugGrid *grid, LptHistogram *see
   if (x == NULL || !lpt_quantize_details_read (fq, &details))
     return *error == NULL;
   g_autofree float *wanted = real != NULL ? lpt_value_run_real (&o->alone, real, &m, error) : NULL;
+  if (serves_relu (fq))
+    {
+      cut_negative (x, n);
+      cut_negative (wanted, m);
+    }
   if (find_axis (&details, &in->shape, &inner))
     count_values (grid, codes, &details, x, wanted != NULL && m == n ? wanted : NULL, n, inner);
   lpt_histogram_add (seen, wanted != NULL ? wanted : x, wanted != NULL ? m : n);
@@ -142,13 +164,15 @@ static gboolean
 watch_sample (Observer *o, guint sample, GError **error)
 {
   LptDebugger *d = o->d;
-  guint n_in = d->model->parameters->len;
+  guint n_in = d->samples_of->parameters->len;
   g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1), **others = g_new0 (LptTensor *, d->real->parameters->len + 1);
+  g_autofree LptTensor **own = g_new0 (LptTensor *, d->model->parameters->len + 1);
   GError *problem = NULL;
-  gboolean ok = lpt_data_get (d->data, sample, tensors, error) && lpt_samples_inputs_for (d->model, tensors, d->real, others, error)
-                && lpt_value_run_sample (&o->model, tensors, error) && lpt_value_run_sample (&o->alone, others, error);
-  for (guint k = 0; k < n_in; k++)
-    g_clear_pointer (&tensors[k], lpt_tensor_unref);
+  gboolean ok = lpt_data_get (d->data, sample, tensors, error) && lpt_samples_inputs_for (d->samples_of, tensors, d->real, others, error)
+                && lpt_samples_inputs_for (d->samples_of, tensors, d->model, own, error) && lpt_value_run_sample (&o->model, own, error) && lpt_value_run_sample (&o->alone, others, error);
+  lpt_samples_clear (tensors, n_in);
+  lpt_samples_clear (others, d->real->parameters->len);
+  lpt_samples_clear (own, d->model->parameters->len);
   for (guint i = 0, at = 0; ok && i < d->layers->len; i++)
     {
       const LptDebugged *layer = d->layers->pdata[i];

@@ -16,13 +16,13 @@
 GPtrArray *
 lpt_debug_run_sample (LptDebugger *d, LptRunner *runner, LptData *data, guint i, GError **error)
 {
-  guint n_in = d->model->parameters->len;
+  guint n_in = d->samples_of->parameters->len;
   g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1), **inputs = g_new0 (LptTensor *, runner->graph->parameters->len + 1);
   if (!lpt_data_get (data, i, tensors, error))
     return NULL;
-  GPtrArray *outputs = lpt_samples_inputs_for (d->model, tensors, runner->graph, inputs, error) ? lpt_runner_run (runner, inputs, error) : NULL;
-  for (guint k = 0; k < n_in; k++)
-    lpt_tensor_unref (tensors[k]);
+  GPtrArray *outputs = lpt_samples_inputs_for (d->samples_of, tensors, runner->graph, inputs, error) ? lpt_runner_run (runner, inputs, error) : NULL;
+  lpt_samples_clear (tensors, n_in);
+  lpt_samples_clear (inputs, runner->graph->parameters->len);
   return outputs;
 }
 

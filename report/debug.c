@@ -154,10 +154,11 @@ LptDebug *
 lpt_debug_run (LptGraph *model, LptGraph *real, LptData *data, const LptDebugOptions *options, GError **error)
 {
   g_autoptr (LptDebug) result = g_new0 (LptDebug, 1);
-  g_auto (LptDebugger) d = { .options = options, .result = result, .data = lpt_data_spread (data, data->n, FALSE) };
+  g_auto (LptDebugger) d = { .options = options, .result = result, .samples_of = real != NULL ? real : model };
   result->layers = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_debug_layer_free);
   result->remarks = g_ptr_array_new_with_free_func (g_free);
-  d.judges[0].data = lpt_data_spread (data, MIN (data->n, options->judged > 0 ? options->judged : JUDGED), FALSE);
+  d.data = lpt_data_spread (data, data->n, FALSE);
+  d.judges[0].data = lpt_data_spread (d.data, MIN (data->n, options->judged > 0 ? options->judged : JUDGED), FALSE);
   d.judges[1].data = options->held != NULL ? lpt_data_spread (options->held, options->held->n, FALSE) : NULL;
   result->n_judged = d.judges[0].data->n;
   if (!lpt_debugger_init (&d, model, real, error) || !lpt_debug_judge_real (&d, error) || !lpt_debug_observe (&d, error) || !lpt_debug_weights (&d, error)
@@ -179,11 +180,12 @@ double
 lpt_debug_kept (LptGraph *model, LptGraph *real, LptData *data, const char *const *names, const LptDebugOptions *options, GError **error)
 {
   g_autoptr (LptDebug) result = g_new0 (LptDebug, 1);
-  g_auto (LptDebugger) d = { .options = options, .result = result, .data = lpt_data_spread (data, data->n, FALSE) };
+  g_auto (LptDebugger) d = { .options = options, .result = result, .samples_of = real != NULL ? real : model };
   g_autoptr (GPtrArray) kept = g_ptr_array_new ();
   result->layers = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_debug_layer_free);
   result->remarks = g_ptr_array_new ();
-  d.judges[0].data = lpt_data_spread (data, MIN (data->n, options->judged > 0 ? options->judged : JUDGED), FALSE);
+  d.data = lpt_data_spread (data, data->n, FALSE);
+  d.judges[0].data = lpt_data_spread (d.data, MIN (data->n, options->judged > 0 ? options->judged : JUDGED), FALSE);
   if (!lpt_debugger_init (&d, model, real, error) || !lpt_debug_judge_real (&d, error))
     return NAN;
   for (guint i = 0; i < d.layers->len; i++)

@@ -37,6 +37,7 @@ typedef struct
   LptMatch              *match;
   GHashTable            *real_roots;    /* root of a trail of the model -> that of the float model */
   GPtrArray             *layers;        /* LptDebugged * */
+  LptGraph              *samples_of;    /* the graph whose inputs samples are made for */
   LptData               *data;
   LptDebugJudge          judges[LPT_DEBUG_JUDGES];
   const LptDebugOptions *options;
@@ -58,6 +59,9 @@ void           lpt_debug_layer_free (LptDebugLayer *layer);
 LptDebugGrid  *lpt_debug_grid_new   (LptNode *fq);
 /* The interval of @fq, which has one for all or one for each channel; FALSE: it is none that is constant. */
 gboolean lpt_debug_interval (LptNode *fq, float *low, float *high);
+
+/* debug-borders.c: inputs and outputs on codes become real; FALSE + error. */
+gboolean lpt_debug_free_borders (LptGraph *graph, GError **error);
 
 /* debug-run.c */
 /* The outputs of @runner's graph for sample @i of @data (transfer full); NULL + error. */

@@ -63,7 +63,20 @@ lpt_samples_inputs_for (LptGraph *a, LptTensor *const *tensors, LptGraph *b, Lpt
           g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the models have different inputs: the second has \"%s\"", want->name);
           return FALSE;
         }
-      inputs[i] = tensors[k];
+      const LptNode *made_for = a->parameters->pdata[k];
+      /* An array of another type holds the numbers of a real input, not its codes. */
+      g_autoptr (LptTensor) given = lpt_dtype_is_real (made_for->out[0].dtype) && lpt_tensor_dtype (tensors[k]) != made_for->out[0].dtype
+                                    ? lpt_tensor_convert (tensors[k], made_for->out[0].dtype, error) : lpt_tensor_ref (tensors[k]);
+      inputs[i] = given != NULL ? lpt_input_adapt (given, made_for->out[0].quant, want, error) : NULL;
+      if (inputs[i] == NULL)
+        return FALSE;
     }
   return TRUE;
+}
+
+void
+lpt_samples_clear (LptTensor **tensors, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    g_clear_pointer (&tensors[i], lpt_tensor_unref);
 }

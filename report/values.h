@@ -21,5 +21,7 @@ float     *lpt_value_run_real   (LptValueRun *run, const LptValue *value, gint64
 void       lpt_value_run_clear  (LptValueRun *run);
 /* "node" or "node.1" (transfer full). */
 char      *lpt_value_name       (const LptValue *value);
-/* The inputs of @b among @tensors, those of @a (without references of their own): of the same names, or in the same order; FALSE + error. */
+/* The inputs of @b made of @tensors, those of @a: of the same names, or in the same order; as codes where one takes these and the other does not (transfer full,
+   lpt_samples_clear()); FALSE + error. */
 gboolean   lpt_samples_inputs_for (LptGraph *a, LptTensor *const *tensors, LptGraph *b, LptTensor **inputs, GError **error);
+void       lpt_samples_clear      (LptTensor **tensors, guint n);

@@ -104,9 +104,9 @@ typedef struct
 
 /**
  * lpt_debug_run:
- * @model: with FakeQuantize or Quantize and Dequantize, not lowered
+ * @model: with FakeQuantize or Quantize and Dequantize, or on integers (those become real ops between quantizers first)
  * @real: (nullable): the float model that it was made of; NULL = @model with its quantizers left out
- * @data: samples for the inputs of @model
+ * @data: samples for the inputs of @real, of @model where there is none
  * Returns: (transfer full): NULL + error
  */
 LPT_EXPORT LptDebug *lpt_debug_run  (LptGraph *model, LptGraph *real, LptData *data, const LptDebugOptions *options, GError **error);

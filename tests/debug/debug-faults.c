@@ -1,11 +1,12 @@
 /* debug-faults.c - does lpt_debug_run() find what was planted, and is what it says true?
  *
- *   debug-faults [--trials N] [--seed N] [--samples N] NAME=MODEL[,SAMPLES]...
+ *   debug-faults [--trials N] [--seed N] [--samples N] NAME=MODEL[,SAMPLES[,MEAN]]...
  *
  * Each model is quantized; then one quantizer is harmed: a range times or divided by 4, the scale of one channel of weights likewise, a zero point moved. Harm that
  * costs the output less than 6 dB is drawn again. The layer must be first in the list, and the remedy that is named first the best of those tried on samples that were not seen
  * (within 0.1 dB: two of them may do the same). On the model as it was, keeping the first three layers float must gain 90 % of what the best three of the first eight gain.
- * A model that is quantized loses its quantizers first. Without SAMPLES numbers are drawn. Prints TAP.
+ * A model that is quantized loses its quantizers first. Samples become (x - MEAN) / MEAN; without SAMPLES
+ * numbers are drawn. Prints TAP.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -175,14 +176,17 @@ static void
 open_network (Network *n, const char *text)
 {
   GError *error = NULL;
-  g_auto (GStrv) parts = g_strsplit (strchr (text, '=') + 1, ",", 2);
+  g_auto (GStrv) parts = g_strsplit (strchr (text, '=') + 1, ",", 3);
   g_autoptr (LptConfig) config = lpt_config_new ();
   LptQuantizeOptions options;
+  LptDataOptions samples = { .limit = 0 };
   n->real = cmd_load (parts[0], &error);
   if (n->real == NULL)
     die (error);
   leave_out_quantizers (n->real);
-  if (parts[1] != NULL && (n->file = lpt_data_open (n->real, (const char *[]) { parts[1], NULL }, NULL, &error)) == NULL)
+  if (parts[1] != NULL && parts[2] != NULL && (!lpt_data_options_mean (&samples, parts[2], &error) || !lpt_data_options_scale (&samples, parts[2], &error)))
+    die (error);
+  if (parts[1] != NULL && (n->file = lpt_data_open (n->real, (const char *[]) { parts[1], NULL }, &samples, &error)) == NULL)
     die (error);
   guint half = n->file != NULL ? MIN (samples_wanted, n->file->n / 2) : samples_wanted;
   n->seen = some (n->file, n->real, 0, half);
@@ -263,7 +267,7 @@ share_of_best (const Network *n)
           first = i + j + k == 3 ? gain : first;
           best = MAX (best, gain);
         }
-  return best > 0.0 ? first / best : 1.0;
+  return isfinite (first) && best > 0.0 ? first / best : 1.0;
 }
 
 static gboolean
@@ -304,7 +308,7 @@ main (int argc, char **argv)
     else if (strchr (argv[i], '=') != NULL)
       fine &= run_network (argv[i], trials, seed, n++);
     else
-      return fprintf (stderr, "debug-faults [--trials N] [--seed N] [--samples N] NAME=MODEL[,SAMPLES]...\n"), 2;
+      return fprintf (stderr, "debug-faults [--trials N] [--seed N] [--samples N] NAME=MODEL[,SAMPLES[,MEAN]]...\n"), 2;
   printf ("1..%u\n", 3 * n);
   return fine ? 0 : 1;
 }
