@@ -8,6 +8,7 @@
 #include "report/distance.h"
 #include "report/fit.h"
 #include "report/match.h"
+#include "report/trail.h"
 #include "report/values.h"
 
 #include <math.h>
@@ -48,7 +49,7 @@ lpt_comparison_n_both (const LptComparison *comparison)
 typedef struct
 {
   LptFit      fit;
-  LptDistance distance;
+  LptDistance distance, cut;      /* @cut: without what is below 0 */
 } Pair;
 
 /* May the integers of one of the two have got another unit on the way? */
@@ -56,6 +57,26 @@ static gboolean
 may_be_scaled (const LptValueMatch *pair)
 {
   return pair->a->producer->graph->lowered || pair->b->producer->graph->lowered;
+}
+
+static void
+add_cut (LptDistance *d, const float *x, const float *y, gint64 n)
+{
+  g_autofree float *a = g_new (float, n + 1), *b = g_new (float, n + 1);
+  for (gint64 i = 0; i < n; i++)
+    {
+      a[i] = fmaxf (x[i], 0.0f);
+      b[i] = fmaxf (y[i], 0.0f);
+    }
+  lpt_distance_add (d, a, b, n);
+}
+
+/* Is what the two have in common what a clamp leaves of one of them? */
+static gboolean
+clamp_between (const LptValueMatch *pair, const Pair *numbers)
+{
+  double unlike = 1.0 - lpt_distance_cosine (&numbers->distance);
+  return pair->bounded && unlike > 0.01 && 1.0 - lpt_distance_cosine (&numbers->cut) < 0.5 * unlike;
 }
 
 /* First the sums that say the unit, then, when it is chosen, the distances. */
@@ -80,6 +101,8 @@ measure (const LptMatch *match, LptValueRun *a, LptValueRun *b, Pair *pairs, gbo
         lpt_fit_add (&pairs[i].fit, &pair->a->shape, x, y, na);
       if (fitting)
         continue;
+      if (pair->bounded)
+        add_cut (&pairs[i].cut, x, y, na);
       lpt_fit_apply (&pairs[i].fit, y, nb);
       lpt_distance_add (&pairs[i].distance, x, y, na);
     }
@@ -121,6 +144,13 @@ make_result (const LptMatch *match, const Pair *pairs)
     {
       const LptValueMatch *pair = &g_array_index (match->pairs, LptValueMatch, i);
       const LptDistance *d = &pairs[i].distance;
+      if (d->n > 0 && clamp_between (pair, &pairs[i]))
+        {
+          /* The other one is the same place as what stands behind the clamp. */
+          gboolean is_a = !(lpt_value_floor (pair->a) >= 0.0);
+          g_ptr_array_add (is_a ? result->only_a : result->only_b, lpt_value_name (is_a ? pair->a : pair->b));
+          continue;
+        }
       if (d->n == 0 || (pair->doubtful && lpt_distance_cosine (d) < DOUBT))
         {
           g_ptr_array_add (result->only_a, lpt_value_name (pair->a));
@@ -140,12 +170,28 @@ make_result (const LptMatch *match, const Pair *pairs)
   return result;
 }
 
-LptComparison *
-lpt_compare_values (LptGraph *a, LptGraph *b, LptData *data, const LptCompareOptions *options, GError **error)
+/* Copies of both with the shapes of the first sample: places are told by the number of their elements. */
+static gboolean
+copy_graphs (LptGraph *a, LptGraph *b, LptData *data, LptGraph **first, LptGraph **second, GError **error)
 {
+  guint n_in = a->parameters->len;
+  g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1);
+  *first = lpt_graph_copy (a);
+  *second = lpt_graph_copy (b);
+  gboolean ok = data->n == 0 || (lpt_data_get (data, 0, tensors, error) && lpt_samples_fix_shapes (*first, a, tensors, error) && lpt_samples_fix_shapes (*second, a, tensors, error));
+  lpt_samples_clear (tensors, n_in);
+  return ok;
+}
+
+LptComparison *
+lpt_compare_values (LptGraph *given_a, LptGraph *given_b, LptData *data, const LptCompareOptions *options, GError **error)
+{
+  g_autoptr (LptGraph) a = NULL, b = NULL;
+  if (!copy_graphs (given_a, given_b, data, &a, &b, error))
+    return NULL;
   guint flags = LPT_PLAN_KEEP_ALL | (options->reference ? LPT_PLAN_REFERENCE : 0u), n = 0;
-  LptValueRun first = { .runner = { .graph = a, .threads = options->threads, .flags = flags } };
-  LptValueRun second = { .runner = { .graph = b, .threads = options->threads, .flags = flags } };
+  LptValueRun first = { .runner = { .graph = given_a, .threads = options->threads, .flags = flags } };
+  LptValueRun second = { .runner = { .graph = given_b, .threads = options->threads, .flags = flags } };
   g_autoptr (LptMatch) match = lpt_match_new (a, b, error);
   guint n_pairs = match != NULL ? match->pairs->len : 0;
   g_autofree Pair *pairs = g_new0 (Pair, n_pairs + 1);

@@ -69,19 +69,6 @@ lpt_debug_keeps_unit (LptNode *fq)
 
 /* --- graphs --------------------------------------------------------------------- */
 
-/* Shapes of the first sample, so that what depends on them is known. */
-static gboolean
-fix_shapes (LptGraph *graph, LptGraph *given, LptTensor *const *tensors, GError **error)
-{
-  guint n = graph->parameters->len;
-  g_autofree LptTensor **inputs = g_new0 (LptTensor *, n + 1);
-  gboolean ok = lpt_samples_inputs_for (given, tensors, graph, inputs, error);
-  for (guint i = 0; ok && i < n; i++)
-    ok = lpt_graph_set_input_shape (graph, ((LptNode *) graph->parameters->pdata[i])->name, lpt_tensor_shape (inputs[i]), error);
-  lpt_samples_clear (inputs, n);
-  return ok && lpt_graph_infer (graph, error);
-}
-
 /* What stands for quantization becomes FakeQuantize: the target's first stage. */
 static gboolean
 prepare_model (LptDebugger *d, LptGraph *model, GError **error)
@@ -187,7 +174,7 @@ prepare_graphs (LptDebugger *d, LptGraph *model, LptGraph *real, LptTensor *cons
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the second model is quantized, too: the float model is wanted");
       return FALSE;
     }
-  if (!prepare_model (d, model, error) || !fix_shapes (d->model, d->samples_of, tensors, error))
+  if (!prepare_model (d, model, error) || !lpt_samples_fix_shapes (d->model, d->samples_of, tensors, error))
     return FALSE;
   d->real = real != NULL ? lpt_graph_copy (real) : leave_out_quantizers (d->model);
   d->given = real != NULL;
@@ -198,7 +185,7 @@ prepare_graphs (LptDebugger *d, LptGraph *model, LptGraph *real, LptTensor *cons
     }
   cut_softmax (d);
   lpt_graph_sweep (d->model);
-  return fix_shapes (d->real, d->samples_of, tensors, error) && lpt_quantize_prepare (d->real, error);
+  return lpt_samples_fix_shapes (d->real, d->samples_of, tensors, error) && lpt_quantize_prepare (d->real, error);
 }
 
 /* --- layers --------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
  *   weight scales  the float weights rounded anew, one scale per output channel ("per channel" where there was one for all)
  *   16-bit         its values with 65,536 levels over all that the float model has
  *
- * Each is judged by the SQNR of the model's output on the samples that gains are measured on. Differences below 1 dB are chance: of what lies so near to the
+ * Each is judged by the SQNR of the model's output on the samples that gains are measured on. Differences below 0.25 dB are chance: of what lies so near to the
  * best the one that rounds least is named first, in the order above (16-bit behind float).
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -163,7 +163,7 @@ compare_remedies (gconstpointer a, gconstpointer b)
 }
 
 /* Differences below are chance. */
-#define NOTHING 1.0
+#define NOTHING 0.25
 
 static guint
 rank_of (const LptDebugRemedy *remedy)

@@ -437,6 +437,8 @@ collect (Collector *c, const LptTrail *a, const LptTrail *b)
     return;
   found.a = a->value;
   found.b = b->value;
+  found.bounded = (lpt_value_floor (a->value) >= 0.0) != (lpt_value_floor (b->value) >= 0.0)
+                  && (g_hash_table_contains (c->m->a.clamped, a->root) || g_hash_table_contains (c->m->b.clamped, b->root));
   g_hash_table_add (c->seen_a, g_steal_pointer (&pa));
   g_hash_table_add (c->seen_b, g_steal_pointer (&pb));
   g_array_append_val (c->match->pairs, found);

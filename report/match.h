@@ -11,6 +11,7 @@ typedef struct
 {
   LptValue *a, *b;
   gboolean  doubtful;    /* a clamp may stand in front of the one and behind the other: only numbers tell */
+  gboolean  bounded;     /* one holds nothing below 0 and a clamp follows: the other may be what the clamp gets, this one what it gives */
 } LptValueMatch;
 
 typedef struct

@@ -5,6 +5,7 @@
 
 #include "report/values.h"
 #include "report/distance.h"
+#include "report/trail.h"
 
 char *
 lpt_value_name (const LptValue *value)
@@ -33,11 +34,24 @@ lpt_value_run_sample (LptValueRun *run, LptTensor *const *tensors, GError **erro
   return TRUE;
 }
 
+/* A clamp of codes that end at 0 anyway is no value of its own in a plan. */
+static const LptValue *
+same_as (const LptValue *value)
+{
+  LptNode *node = value->producer;
+  LptValue *in = node->op == LPT_OP_RELU ? lpt_node_in (node, 0) : NULL;
+  return in != NULL && in->dtype == value->dtype && in->quant != NULL && lpt_quant_equal (in->quant, value->quant) && lpt_value_floor (in) >= 0.0 ? in : NULL;
+}
+
 LptTensor *
 lpt_value_run_held (LptValueRun *run, const LptValue *value, GError **error)
 {
-  g_autofree char *name = lpt_value_name (value);
-  guint at = GPOINTER_TO_UINT (g_hash_table_lookup (run->at, name));
+  guint at = 0;
+  for (; value != NULL && at == 0; value = same_as (value))
+    {
+      g_autofree char *name = lpt_value_name (value);
+      at = GPOINTER_TO_UINT (g_hash_table_lookup (run->at, name));
+    }
   return at > 0 ? lpt_plan_context_value (run->runner.context, at - 1, error) : NULL;
 }
 
@@ -79,4 +93,16 @@ lpt_samples_clear (LptTensor **tensors, guint n)
 {
   for (guint i = 0; i < n; i++)
     g_clear_pointer (&tensors[i], lpt_tensor_unref);
+}
+
+gboolean
+lpt_samples_fix_shapes (LptGraph *graph, LptGraph *given, LptTensor *const *tensors, GError **error)
+{
+  guint n = graph->parameters->len;
+  g_autofree LptTensor **inputs = g_new0 (LptTensor *, n + 1);
+  gboolean ok = lpt_samples_inputs_for (given, tensors, graph, inputs, error);
+  for (guint i = 0; ok && i < n; i++)
+    ok = lpt_graph_set_input_shape (graph, ((LptNode *) graph->parameters->pdata[i])->name, lpt_tensor_shape (inputs[i]), error);
+  lpt_samples_clear (inputs, n);
+  return ok && lpt_graph_infer (graph, error);
 }

@@ -124,6 +124,20 @@ test_inserted (void)
   g_assert_cmpstr (partner (c, "x"), ==, "x");
 }
 
+/* Without a Relu of its own the second model cuts at 0 all the same: what stands in front of the Relu is no value of it. The first axis is open. */
+static void
+test_open_and_cut (void)
+{
+  g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS "%a = Convolution(%x, %w1) " WINDOW "\n%r = Relu(%a)\n%b = Convolution(%r, %w2) " WINDOW "\nResult(%b)\n",
+                                         "%x = Parameter : f32[?,1,8,8]\n" WEIGHTS "%a = Convolution(%x, %w1) " WINDOW "\n%l = Const {0} : f32[]\n%h = Const {50} : f32[]\n"
+                                         "%q = FakeQuantize(%a, %l, %h, %l, %h) {levels=256}\n%b = Convolution(%q, %w2) " WINDOW "\nResult(%b)\n");
+
+  g_assert_cmpstr (partner (c, "r"), ==, "q");
+  g_assert_cmpuint (c->rows->len, ==, 3);
+  for (guint i = 0; i < c->rows->len; i++)
+    g_assert_cmpfloat (((LptValueDistance *) c->rows->pdata[i])->sqnr, >, 20.0);
+}
+
 int
 main (int    argc,
       char **argv)
@@ -133,6 +147,8 @@ main (int    argc,
   g_test_add_func ("/compare/absorbed", test_absorbed);
   g_test_add_func ("/compare/moved", test_moved);
   g_test_add_func ("/compare/inserted", test_inserted);
+
+  g_test_add_func ("/compare/open-and-cut", test_open_and_cut);
 
   return g_test_run ();
 }
