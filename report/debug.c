@@ -13,6 +13,9 @@
 #include <math.h>
 
 #define JUDGED 32
+/* So many layers are meant to be kept float together; they are looked for among so many. */
+#define TOGETHER 3
+#define NEXT     12
 
 /* --- what is handed out --------------------------------------------------------- */
 
@@ -102,25 +105,68 @@ rank_layers (LptDebugger *d, GError **error)
 }
 
 static gint
-compare_layers (gconstpointer a, gconstpointer b)
+compare_layers (const LptDebugLayer *x, const LptDebugLayer *y)
 {
-  const LptDebugLayer *x = *(const LptDebugLayer *const *) a, *y = *(const LptDebugLayer *const *) b;
   return x->gain != y->gain ? (x->gain < y->gain) - (x->gain > y->gain) : (x->place > y->place) - (x->place < y->place);
+}
+
+static gint
+compare_places (gconstpointer a, gconstpointer b)
+{
+  const LptDebugged *x = *(const LptDebugged *const *) a, *y = *(const LptDebugged *const *) b;
+  return (x->row->place > y->row->place) - (x->row->place < y->row->place);
 }
 
 static gint
 compare_debugged (gconstpointer a, gconstpointer b)
 {
   const LptDebugged *x = *(const LptDebugged *const *) a, *y = *(const LptDebugged *const *) b;
-  return compare_layers (&x->row, &y->row);
+  return compare_layers (x->row, y->row);
+}
+
+/* SQNR with the first @n of the list and @more real; NaN + error. */
+static double
+judge_together (LptDebugger *d, guint n, guint more, GError **error)
+{
+  g_autoptr (GPtrArray) layers = g_ptr_array_new ();
+  for (guint i = 0; i < n; i++)
+    g_ptr_array_add (layers, d->layers->pdata[i]);
+  g_ptr_array_add (layers, d->layers->pdata[more]);
+  g_ptr_array_sort (layers, compare_places);
+  g_autoptr (LptGraph) copy = lpt_debug_layers_real (d, layers, error);
+  return copy != NULL ? lpt_debug_judge (d, copy, error) : NAN;
+}
+
+/* Errors of layers may undo each other: the second and the third of the list are those of the next ones that gain most together with what is in front of them. */
+static gboolean
+choose_companions (LptDebugger *d, GError **error)
+{
+  for (guint at = 1; at < MIN (TOGETHER, d->layers->len); at++)
+    {
+      double most = -HUGE_VAL;
+      guint best = at;
+      for (guint i = at; i < MIN (NEXT, d->layers->len); i++)
+        {
+          double sqnr = judge_together (d, at, i, error);
+          if (isnan (sqnr))
+            return FALSE;
+          best = sqnr > most ? i : best;
+          most = fmax (sqnr, most);
+        }
+      g_ptr_array_insert (d->layers, (gint) at, g_ptr_array_steal_index (d->layers, best));
+    }
+  for (guint i = 0; i < d->layers->len; i++)
+    d->result->layers->pdata[i] = ((LptDebugged *) d->layers->pdata[i])->row;
+  return TRUE;
 }
 
 /* Behind the ranking: layers are in the order of their gains from here on. */
 static gboolean
 try_remedies (LptDebugger *d, GError **error)
 {
-  g_ptr_array_sort (d->result->layers, compare_layers);
   g_ptr_array_sort (d->layers, compare_debugged);
+  if (!choose_companions (d, error))
+    return FALSE;
   for (guint i = 0; i < MIN (d->options->remedies, d->layers->len); i++)
     {
       lpt_debugger_step (d, "trying remedies", i, MIN (d->options->remedies, d->layers->len));

@@ -70,7 +70,7 @@ typedef struct
 
 /**
  * LptDebug:
- * @layers: LptDebugLayer *, what would gain most first
+ * @layers: LptDebugLayer *, what would gain most by itself first; second and third what gains most together with those in front
  * @sqnr: of the output as it is; @n_samples: that values were observed on, @n_judged: that gains were measured on
  * @remarks: char *: what could not be seen, and why
  */
