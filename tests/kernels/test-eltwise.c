@@ -96,6 +96,71 @@ run_binary (const LptEltwiseKernel *row, bool multiply)
   return ok;
 }
 
+static int64_t
+affine_limit (int64_t x)
+{
+  return x < -LPT_AFFINE_LIMIT ? -LPT_AFFINE_LIMIT : x > LPT_AFFINE_LIMIT ? LPT_AFFINE_LIMIT : x;
+}
+
+/* Parameters for each column or one for all; operands of bytes and of int32. */
+static bool
+run_affine (const LptEltwiseKernel *row)
+{
+  size_t rows = (size_t) random_range (1, 4), cols = (size_t) random_range (1, 600), ldo = cols + (size_t) random_range (0, 3);
+  LptAffine p = { .product = random_u32 () % 2, .same = random_u32 () % 2, .words_a = random_u32 () % 2, .words_b = random_u32 () % 2,
+                  .lo = random_range (0, 20), .hi = random_range (200, 255) };
+  size_t n = p.same ? 1 : cols, size[2] = { p.words_a ? 4 : 1, p.words_b ? 4 : 1 };
+  int32_t *words[5];
+  int64_t *longs[2];
+  uint8_t *in[2];
+  Buffer out = buffer_new ((rows - 1) * ldo + cols);
+  bool ok = true;
+
+  for (size_t k = 0; k < 5; k++)
+    words[k] = (int32_t *) (void *) exact_bytes (n * 4);
+  for (size_t k = 0; k < 2; k++)
+    longs[k] = (int64_t *) (void *) exact_bytes (n * 8);
+  for (size_t k = 0; k < 2; k++)
+    in[k] = exact_bytes (rows * cols * size[k]);
+  for (size_t c = 0; c < n; c++)
+    {
+      for (size_t k = 0; k < 3; k++)
+        words[k][c] = random_range (0, 255);
+      words[3][c] = random_mult ();
+      words[4][c] = random_mult ();
+      longs[1][c] = random_range (p.words_a || p.words_b ? 40 : 24, 55);
+      longs[0][c] = ((int64_t) 1 << (longs[1][c] - 1)) + (int64_t) (int32_t) random_u32 () * 1000;
+    }
+  p.za = words[0], p.zb = words[1], p.zp = words[2], p.m1 = words[3], p.m2 = words[4];
+  p.bias = longs[0], p.shift = longs[1];
+  row->affine (&p, rows, cols, in[0], cols * size[0], in[1], cols * size[1], out.data, ldo);
+  for (size_t i = 0; i < rows && ok; i++)
+    for (size_t j = 0; j < cols && ok; j++)
+      {
+        const size_t c = p.same ? 0 : j, at = i * cols + j;
+        const int64_t x = affine_limit ((p.words_a ? ((int32_t *) (void *) in[0])[at] : (int64_t) in[0][at]) - p.za[c]);
+        const int64_t y = affine_limit ((p.words_b ? ((int32_t *) (void *) in[1])[at] : (int64_t) in[1][at]) - p.zb[c]);
+        int64_t v = p.product ? p.m1[c] * affine_limit (x * y) : p.m1[c] * x + p.m2[c] * y;
+
+        v = ((v + p.bias[c]) >> p.shift[c]) + p.zp[c];
+        v = v < p.lo ? p.lo : v > p.hi ? p.hi : v;
+        ok = out.data[i * ldo + j] == v;
+        if (!ok)
+          printf ("# affine product %d same %d words %d %d: element %zu %zu is %u, not %d\n", p.product, p.same, p.words_a, p.words_b, i, j,
+                  out.data[i * ldo + j], (int) v);
+      }
+  ok = ok && buffer_guards_hold (&out);
+  for (size_t k = 0; k < 5; k++)
+    bytes_free ((uint8_t *) words[k]);
+  for (size_t k = 0; k < 2; k++)
+    {
+      bytes_free ((uint8_t *) longs[k]);
+      bytes_free (in[k]);
+    }
+  buffer_free (&out);
+  return ok;
+}
+
 static float
 random_float (void)
 {
@@ -535,7 +600,7 @@ main (void)
 
   for (size_t i = 0; i < n; i++)
     {
-      bool add = true, mul = true, conversions = true, table = true;
+      bool add = true, mul = true, affine = true, conversions = true, table = true;
 
       if (!lpt_cpu_has (cpu, rows[i].needs))
         {
@@ -546,11 +611,13 @@ main (void)
         {
           add = run_binary (&rows[i], false) && add;
           mul = run_binary (&rows[i], true) && mul;
+          affine = run_affine (&rows[i]) && affine;
           conversions = run_conversions (&rows[i]) && conversions;
           table = run_table (&rows[i]) && table;
         }
       test_report (add, "%s add: 1000 cases", rows[i].name);
       test_report (mul, "%s mul: 1000 cases", rows[i].name);
+      test_report (affine, "%s affine: 1000 cases", rows[i].name);
       test_report (conversions, "%s quantize, dequantize: 1000 cases", rows[i].name);
       test_report (table, "%s table: 1000 cases", rows[i].name);
     }

@@ -229,3 +229,5 @@ LPT_FN (lpt_eltwise_dequantize) (const LptDequantize *p, size_t rows, size_t col
         }
     }
 }
+
+#include "executor/kernels/eltwise/affine.h"

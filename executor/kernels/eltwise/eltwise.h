@@ -1,4 +1,4 @@
-/* executor/kernels/eltwise/eltwise.h - element by element: add, mul, table, quantize, dequantize
+/* executor/kernels/eltwise/eltwise.h - element by element: add, mul, affine, table, quantize, dequantize
  *
  * Everything works on rows x cols. Strides from row to row are in bytes; an operand's `step` is 1, or 0 where one
  * element serves the whole row; a row stride of 0 repeats the row. So (stride 0, step 1) is a per-channel
@@ -34,6 +34,19 @@ typedef struct {
   size_t          row_step, step;
 } LptDequantize;
 
+/* Sums and products with parameters of their own for each column, or (`same`) one for all:
+ *   sums       (m1 x + m2 y + bias) >> shift, x = a - za, y = b - zb, each limited to +-LPT_AFFINE_LIMIT
+ *   products   (m1 (x y) + bias) >> shift, x y limited, too; m2 is not read
+ * in 64 bits, + zp, clamped to [lo, hi]. The rounding is in the bias; |bias| <= 2^62, 0 < shift < 63. An operand is bytes or int32. */
+#define LPT_AFFINE_LIMIT (1 << 29)
+
+typedef struct {
+  bool            product, same, words_a, words_b;
+  int32_t         lo, hi;
+  const int32_t  *za, *zb, *zp, *m1, *m2;
+  const int64_t  *bias, *shift;
+} LptAffine;
+
 typedef struct {
   const char *name;
   LptCpu      needs;
@@ -46,6 +59,8 @@ typedef struct {
                            uint8_t *out, size_t ldo);
   void      (*dequantize) (const LptDequantize *p, size_t rows, size_t cols, const uint8_t *in, size_t ldi,
                            float *out, size_t ldo);
+  void      (*affine)     (const LptAffine *p, size_t rows, size_t cols, const uint8_t *a, size_t lda, const uint8_t *b, size_t ldb,
+                           uint8_t *out, size_t ldo);
 } LptEltwiseKernel;
 
 #define LPT_ELTWISE_KERNEL(needs, isa, table_isa)                                                                       \
@@ -58,7 +73,9 @@ typedef struct {
   void lpt_eltwise_quantize__##isa (const LptQuantize *p, size_t rows, size_t cols, const float *in, size_t ldi, \
                                     uint8_t *out, size_t ldo);                                               \
   void lpt_eltwise_dequantize__##isa (const LptDequantize *p, size_t rows, size_t cols, const uint8_t *in,   \
-                                      size_t ldi, float *out, size_t ldo);
+                                      size_t ldi, float *out, size_t ldo);                                 \
+  void lpt_eltwise_affine__##isa (const LptAffine *p, size_t rows, size_t cols, const uint8_t *a, size_t lda, \
+                                  const uint8_t *b, size_t ldb, uint8_t *out, size_t ldo);
 #include "executor/kernels/eltwise/eltwise.def"
 #undef LPT_ELTWISE_KERNEL
 

@@ -1,0 +1,240 @@
+/* affine.c - sums and products of codes in their general form: scales, zero points or a shift for each channel, int32 sums as operands
+ *
+ * Rows of columns: where the channels are the innermost axis, or are kept last, each column has its own parameters; elsewhere a row is
+ * the elements of one channel. The arithmetic is eval/integer/lpt-int-affine.c's, in 64 bits. Exact.
+ *
+ * Not: modes that compute in float32; operands that repeat.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "executor/operators/lpt-operators.h"
+
+/* Elements. */
+#define TASK 16384
+/* Columns that are worth a row; fewer are repeated. */
+#define SHORT 256
+
+typedef struct
+{
+  const LptEltwiseKernel *kernel;
+  LptAffine affine;
+  gint32   *words[5];             /* za, zb, zp, m1, m2 for each channel, or for each column of a row */
+  gint64   *longs[2];             /* bias, shift */
+  gsize     channels, n;          /* n: parameters: channels, repeated where they are the columns */
+  gsize     count, rows, cols, per_task;
+} Affine;
+
+static void
+affine_clear (gpointer params)
+{
+  Affine *s = params;
+  guint k;
+
+  for (k = 0; k < G_N_ELEMENTS (s->words); k++)
+    lpt_aligned_free (s->words[k]);
+  for (k = 0; k < G_N_ELEMENTS (s->longs); k++)
+    lpt_aligned_free (s->longs[k]);
+}
+
+/* The parameters from channel @c on. */
+static LptAffine
+from_channel (const Affine *s,
+              gsize         c)
+{
+  LptAffine p = s->affine;
+
+  p.za = s->words[0] + c;
+  p.zb = s->words[1] + c;
+  p.zp = s->words[2] + c;
+  p.m1 = s->words[3] + c;
+  p.m2 = s->words[4] + c;
+  p.bias = s->longs[0] + c;
+  p.shift = s->longs[1] + c;
+
+  return p;
+}
+
+static void
+affine_run (const LptProgramOp *op,
+            const LptOpData    *data,
+            gsize               task,
+            gsize               end)
+{
+  const Affine *s = op->form.params;
+  const gsize lda = s->cols * (s->affine.words_a ? 4 : 1), ldb = s->cols * (s->affine.words_b ? 4 : 1);
+  const gsize last = MIN (end * s->per_task, s->rows), whole = MIN (last, s->count / s->cols);
+  gsize row = task * s->per_task;
+
+  while (row < last)
+    {
+      const LptAffine p = from_channel (s, s->affine.same ? row % s->channels : 0);
+      const gsize run = row == whole || (s->affine.same && s->channels > 1) ? 1 : whole - row;
+      const gsize cols = row == whole ? s->count - row * s->cols : s->cols;
+
+      s->kernel->affine (&p, run, cols, data->in[0] + row * lda, lda, data->in[1] + row * ldb, ldb, data->out + row * s->cols, s->cols);
+      row += run;
+    }
+}
+
+static LptOpSpan
+affine_access (const LptProgramOp *op,
+               gsize               task,
+               guint               k)
+{
+  const Affine *s = op->form.params;
+  const gboolean words = (k == 0 && s->affine.words_a) || (k == 1 && s->affine.words_b);
+
+  return lpt_span (task * s->per_task * s->cols, MIN ((task + 1) * s->per_task * s->cols, s->count), words ? 4 : 1);
+}
+
+/* --- prepare --- */
+
+static gboolean
+is_codes (const LptArray *array)
+{
+  return array->quant != NULL && (array->dtype == LPT_DTYPE_U8 || array->dtype == LPT_DTYPE_I8);
+}
+
+static gboolean
+is_operand (const LptProgramValue *value,
+            const LptShape        *shape)
+{
+  return value != NULL && lpt_shape_equal (&value->array.shape, shape) &&
+         (is_codes (&value->array) || (value->array.quant != NULL && value->array.dtype == LPT_DTYPE_I32));
+}
+
+/* The axis of all parameters that vary, how many they are and how many elements of each follow each other; an axis of -1: none does. */
+static gboolean
+find_axis (const LptProgramOp *op,
+           const LptArray     *arrays[3],
+           gint               *axis,
+           gsize              *n,
+           gsize              *inner)
+{
+  const guint n_shift = LPT_ATTRS (op->node, LptBinaryAttrs)->shift.n;
+  guint i;
+
+  *axis = -1;
+  *n = *inner = 1;
+  for (i = 0; i < 3; i++)
+    {
+      const LptQuant *quant = arrays[i]->quant;
+
+      if (quant->n == 1)
+        continue;
+      if (*n > 1 && (quant->n != *n || quant->axis != *axis))
+        return FALSE;
+      *axis = quant->axis;
+      *n = quant->n;
+      *inner = (gsize) lpt_quant_run (quant, &arrays[i]->shape);
+    }
+
+  return n_shift <= 1 || n_shift == *n;
+}
+
+static gint32
+zero_of (const LptArray *array,
+         gsize           c)
+{
+  return array->quant->zero_point[array->quant->n == 1 ? 0 : c] + (array->dtype == LPT_DTYPE_I32 ? 0 : lpt_program_offset (array->dtype));
+}
+
+static gboolean
+set_parameters (Affine             *s,
+                const LptProgramOp *op,
+                const LptArray     *arrays[3])
+{
+  const LptFloats *shift = &LPT_ATTRS (op->node, LptBinaryAttrs)->shift;
+  const double sign = op->node->op == LPT_OP_SUBTRACT ? -1 : 1;
+  guint k;
+  gsize c, i;
+
+  for (k = 0; k < G_N_ELEMENTS (s->words); k++)
+    if ((s->words[k] = lpt_program_array (s->n, sizeof (gint32))) == NULL)
+      return FALSE;
+  for (k = 0; k < G_N_ELEMENTS (s->longs); k++)
+    if ((s->longs[k] = lpt_program_array (s->n, sizeof (gint64))) == NULL)
+      return FALSE;
+  for (i = 0; i < s->n; i++)
+    {
+      double real[3], b;
+      LptSum64 sum;
+
+      c = i % s->channels;
+      b = shift->n == 0 ? 0 : shift->v[shift->n == 1 ? 0 : c];
+      for (k = 0; k < 3; k++)
+        {
+          real[k] = arrays[k]->quant->scale[arrays[k]->quant->n == 1 ? 0 : c];
+          s->words[k][i] = zero_of (arrays[k], c);
+        }
+      if (s->affine.product)
+        lpt_sum64_make (&sum, 1, (double[]) { real[0] * real[1] / real[2] }, (gint32[]) { 0 }, b);
+      else
+        lpt_sum64_make (&sum, 2, (double[]) { real[0] / real[2], sign * real[1] / real[2] }, (gint32[]) { 0, 0 }, b);
+      s->words[3][i] = sum.m[0];
+      s->words[4][i] = s->affine.product ? 0 : sum.m[1];
+      s->longs[0][i] = sum.bias + ((gint64) 1 << (sum.shift - 1));
+      s->longs[1][i] = sum.shift;
+    }
+
+  return TRUE;
+}
+
+static gboolean
+is_float_mode (const LptRequantRule *rule)
+{
+  return rule->algorithm == LPT_ALGO_FLOAT || rule->algorithm == LPT_ALGO_FLOAT_AWAY || rule->algorithm == LPT_ALGO_FLOAT_ZERO;
+}
+
+gboolean
+lpt_prepare_affine (LptProgram   *program,
+                    LptProgramOp *op)
+{
+  const LptRequantRule *rule = lpt_requant_node_rule (op->node);
+  const LptArray *arrays[3] = { &op->in[0]->array, &op->in[1]->array, &op->out[0]->array };
+  const LptShape *shape = &arrays[2]->shape;
+  LptValueLayout layouts[3];
+  gboolean last = FALSE;
+  gsize channels, inner;
+  gint axis;
+  Affine *s;
+  guint k;
+
+  if (rule == NULL || is_float_mode (rule) || !lpt_int_is_affine (op->node) || !is_codes (arrays[2]) ||
+      !lpt_shape_is_static (shape) || lpt_program_count (op->out[0]) == 0 || !is_operand (op->in[0], shape) || !is_operand (op->in[1], shape) ||
+      !find_axis (op, arrays, &axis, &channels, &inner))
+    return FALSE;
+  s = g_new0 (Affine, 1);
+  s->channels = channels;
+  for (k = 0; k < 2; k++)
+    last = last || op->in[k]->layout == LPT_LAYOUT_WORDS_LAST || lpt_codes_layout (op->in[k]) == LPT_LAYOUT_CODES_LAST;
+  last = shape->rank > 2 && (axis == 1 || (axis < 0 && last));
+  s->kernel = program->kernels.eltwise;
+  s->affine = (LptAffine) { .product = op->node->op == LPT_OP_MULTIPLY, .lo = (gint32) lpt_dtype_min (arrays[2]->dtype) +
+                            lpt_program_offset (arrays[2]->dtype), .hi = (gint32) lpt_dtype_max (arrays[2]->dtype) +
+                            lpt_program_offset (arrays[2]->dtype), .words_a = arrays[0]->dtype == LPT_DTYPE_I32,
+                            .words_b = arrays[1]->dtype == LPT_DTYPE_I32 };
+  s->affine.same = axis < 0 || (!last && axis < shape->rank - 1);
+  s->count = lpt_program_count (op->out[0]);
+  s->n = s->affine.same || s->channels >= SHORT ? s->channels : s->channels * (SHORT / s->channels);
+  s->cols = !s->affine.same ? s->n : axis < 0 ? MIN (s->count, SHORT) : inner;
+  s->rows = (s->count + s->cols - 1) / s->cols;
+  s->per_task = MAX (TASK / s->cols, 1);
+  if (!set_parameters (s, op, arrays))
+    {
+      affine_clear (s);
+      g_free (s);
+      return FALSE;
+    }
+  for (k = 0; k < 3; k++)
+    layouts[k] = arrays[k]->dtype == LPT_DTYPE_I32 ? (last ? LPT_LAYOUT_WORDS_LAST : LPT_LAYOUT_TYPED)
+                                                   : (last ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_CODES);
+  lpt_program_set_form (op, &(LptOpForm) {
+    .run = affine_run, .access = affine_access, .clear = affine_clear, .params = s, .kernel = "affine_u8",
+    .tasks = (s->rows + s->per_task - 1) / s->per_task, .n_in = 2,
+    .in = LPT_OPERANDS ({ op->in[0], layouts[0], .overwritten = !s->affine.words_a }, { op->in[1], layouts[1], .overwritten = !s->affine.words_b }),
+    .out = op->out[0], .out_layout = layouts[2] });
+
+  return TRUE;
+}
