@@ -232,7 +232,8 @@ give_codes (LptLower *lw,
   LptForm *form = node->op == LPT_OP_QUANTIZE || node->op == LPT_OP_REINTERPRET ? lpt_lower_form (lw, node, 0) : NULL;
   LptValue *value = NULL;
 
-  if (form == NULL || (node->op == LPT_OP_QUANTIZE && is_left_real (lw, node)) || node->out[0].quant == NULL || (node->out[0].dtype != LPT_DTYPE_U8 && node->out[0].dtype != LPT_DTYPE_I8))
+  if (form == NULL || (node->op == LPT_OP_QUANTIZE && is_left_real (lw, node)) || node->out[0].quant == NULL ||
+      (node->out[0].dtype != LPT_DTYPE_U8 && node->out[0].dtype != LPT_DTYPE_I8))
     return FALSE;
   if (node->op == LPT_OP_QUANTIZE)
     value = codes_of_quantize (lw, node, form);
@@ -241,6 +242,9 @@ give_codes (LptLower *lw,
     value = lpt_lower_with_quant (lw, form->q, node->out[0].quant);
   if (value == NULL)
     return FALSE;
+  /* What hands the codes on has the file's own scale: an interval in float32 comes near it. */
+  if (!lpt_quant_equal (value->quant, node->out[0].quant) && lpt_lower_same_quant (value->quant, node->out[0].quant))
+    value = lpt_lower_convert (lw, LPT_OP_REINTERPRET, value, node->name, value->dtype, node->out[0].quant);
   lpt_value_replace (&node->out[0], value, NULL);
   set_bare (lw, value);
 
