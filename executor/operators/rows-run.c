@@ -4,6 +4,10 @@
  */
 
 #include "executor/operators/rows.h"
+#include "ir/scalar/lpt-reduction.h"
+
+/* Rows that are reduced in one call. */
+#define ROWS 64
 
 typedef struct
 {
@@ -31,6 +35,18 @@ whole_at (const Tile          *t,
   return t->data->in[o->index] + (t->row * t->p->cols + t->col) * size;
 }
 
+/* The element of @row of an operand that has one for each. */
+static const float *
+narrow_at (const Tile          *t,
+           const LptRunOperand *o,
+           gsize                row)
+{
+  if (o->from == LPT_FROM_REGISTER)
+    return (const float *) (gconstpointer) register_at (t, o->index) + (row - t->row);
+
+  return (const float *) (gconstpointer) t->data->in[o->index] + row;
+}
+
 /* One row of an operand. */
 static const float *
 row_at (const Tile          *t,
@@ -44,6 +60,8 @@ row_at (const Tile          *t,
 
   if (o->whole)
     return (const float *) whole_at (t, o, sizeof (float)) + (row - t->row) * t->cols;
+  if (o->narrow)
+    return narrow_at (t, o, row);
   data = o->from == LPT_FROM_CONSTANT ? o->constant : (const float *) (gconstpointer) t->data->in[o->index];
   if (o->repeated)
     return data + (row - t->row) * t->cols;
@@ -56,11 +74,20 @@ row_at (const Tile          *t,
   return data + t->col * o->step;
 }
 
-/* One row follows the other. */
+/* One row follows the other, as those of the run do. */
 static gboolean
-goes_through (const LptRunOperand *o)
+goes_through (const LptRun        *run,
+              const LptRunOperand *o)
 {
-  return o->whole || o->repeated;
+  return run->narrow ? o->narrow : o->whole || o->repeated;
+}
+
+/* From one element to the next. */
+static gsize
+step_of (const LptRun        *run,
+         const LptRunOperand *o)
+{
+  return run->narrow ? o->narrow : o->whole || o->step;
 }
 
 static gboolean
@@ -73,7 +100,7 @@ is_scalar (const LptRows       *p,
     if (o->strides[d] != 0)
       return FALSE;
 
-  return !o->whole && o->step == 0;
+  return !o->whole && !o->narrow && o->step == 0;
 }
 
 static void
@@ -83,11 +110,11 @@ run_binary (const Tile   *t,
 {
   const LptFloatKernel *kernel = t->p->kernels.floats;
   const LptRunOperand *a = &run->in[0], *b = &run->in[1];
-  gboolean one_call = (goes_through (a) || is_scalar (t->p, a)) && (goes_through (b) || is_scalar (t->p, b));
-  gsize row, n = one_call ? t->rows * t->cols : t->cols;
+  gboolean one_call = (goes_through (run, a) || is_scalar (t->p, a)) && (goes_through (run, b) || is_scalar (t->p, b));
+  gsize row, cols = run->narrow ? 1 : t->cols, n = one_call ? t->rows * cols : cols;
 
   for (row = t->row; row < t->row + (one_call ? 1 : t->rows); row++, out += n)
-    kernel->binary (run->binary, n, row_at (t, a, row), a->whole || a->step, row_at (t, b, row), b->whole || b->step, out);
+    kernel->binary (run->binary, n, row_at (t, a, row), step_of (run, a), row_at (t, b, row), step_of (run, b), out);
 }
 
 /* The mask of some rows from @row on, @n elements; those of words are made numbers in the last register. */
@@ -130,7 +157,7 @@ run_select (const Tile   *t,
   guint i;
 
   for (i = 0; i < 3; i++)
-    one_call = one_call && (goes_through (&run->in[i]) || is_scalar (t->p, &run->in[i]));
+    one_call = one_call && (goes_through (run, &run->in[i]) || is_scalar (t->p, &run->in[i]));
   n = one_call ? t->rows * t->cols : t->cols;
   for (row = t->row; row < t->row + (one_call ? 1 : t->rows); row++, out += n)
     t->p->kernels.floats->select (n, mask_at (t, m, row, n), m->whole || m->step, row_at (t, a, row), a->whole || a->step,
@@ -151,20 +178,40 @@ run_function (const LptRun *run,
 }
 
 static void
+run_reduce (const Tile   *t,
+            const LptRun *run,
+            const float  *x,
+            float        *out)
+{
+  double sums[ROWS];
+  gsize row, rows, i;
+
+  for (row = 0; row < t->rows; row += rows)
+    {
+      rows = MIN (ROWS, t->rows - row);
+      t->p->kernels.floats->reduce_lines (run->reduce, rows, t->cols, x + row * t->cols, t->cols, sums);
+      for (i = 0; i < rows; i++)
+        out[row + i] = (float) lpt_reduction_end (run->op->node->op, sums[i], (gint64) t->cols);
+    }
+}
+
+static void
 run_tile (const Tile *t)
 {
   const LptRows *p = t->p;
   const LptFloatKernel *floats = p->kernels.floats;
-  gsize n = t->rows * t->cols, i;
+  gsize i;
   guint k;
 
   for (k = 0; k < p->n_runs; k++)
     {
       const LptRun *run = &p->runs[k];
+      gsize n = run->narrow && run->kind != LPT_RUN_REDUCE ? t->rows : t->rows * t->cols;
       const LptRunOperand *x = &run->in[0];
       gpointer out = run->out != LPT_ROWS_RESULT ? register_at (t, run->out)
                                            : t->data->out + (t->row * p->cols + t->col) * p->result_size;
-      const float *real = run->kind != LPT_RUN_BINARY && run->kind != LPT_RUN_SELECT ? whole_at (t, x, sizeof (float)) : NULL;
+      const float *real = run->kind == LPT_RUN_BINARY || run->kind == LPT_RUN_SELECT ? NULL
+                          : x->narrow ? narrow_at (t, x, t->row) : whole_at (t, x, sizeof (float));
       gsize column = run->by_column ? t->col : 0;
       gsize rows = run->by_column && !run->repeated ? t->rows : 1, cols = n / rows;
 
@@ -181,6 +228,9 @@ run_tile (const Tile *t)
           break;
         case LPT_RUN_FUNCTION:
           run_function (run, n, real, out);
+          break;
+        case LPT_RUN_REDUCE:
+          run_reduce (t, run, real, out);
           break;
         case LPT_RUN_CLAMP:
           floats->clamp (n, real, run->lo, run->hi, out);

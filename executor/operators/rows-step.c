@@ -6,6 +6,8 @@
 #include <math.h>
 
 #include "executor/operators/rows.h"
+#include "eval/lpt-float-reduce.h"
+#include "ir/scalar/lpt-loop.h"
 #include "ir/scalar/lpt-unary.h"
 #include "ir/lpt-clamp.h"
 
@@ -31,29 +33,62 @@ find_binary (LptOp           op,
   return FALSE;
 }
 
-/* Its only axis is the last one. */
-static gboolean
-is_last_axis (const LptProgramOp *step,
-              gint                rank)
+/* The first of the axes of @set, which are the last ones; -1: they are none, or others. */
+static gint
+first_of_last (const gboolean *set,
+               gint            rank)
+{
+  gint axis, first = rank;
+
+  while (first > 0 && set[first - 1])
+    first--;
+  for (axis = 0; axis < first; axis++)
+    if (set[axis])
+      return -1;
+
+  return first < rank ? first : -1;
+}
+
+/* Where the axes of MVN begin; -1: they are not the last ones. */
+static gint
+mvn_axis (const LptProgramOp *step,
+          gint                rank)
 {
   const LptMvnAttrs *a = LPT_ATTRS (step->node, LptMvnAttrs);
-  const LptProgramValue *axes;
-  gint64 wish;
+  gboolean set[LPT_MAX_RANK] = { FALSE };
   gint axis;
+  guint k;
 
   if (step->n_in > 1 && step->in[1] != NULL)
+    return lpt_program_axis_set (step->in[1], rank, set) ? first_of_last (set, rank) : -1;
+  if (a->reduction_axes.n == 0)
+    return rank > 2 ? (a->across_channels ? 1 : 2) : -1;
+  for (k = 0; k < a->reduction_axes.n; k++)
     {
-      axes = step->in[1];
-      if (axes->kind != LPT_STORAGE_CONST || axes->array.dtype != LPT_DTYPE_I64 || lpt_array_count (&axes->array) != 1)
-        return FALSE;
-      wish = *(const gint64 *) axes->array.data;
+      if (!lpt_axis_normalize (a->reduction_axes.v[k], rank, &axis))
+        return -1;
+      set[axis] = TRUE;
     }
-  else if (a->reduction_axes.n == 1)
-    wish = a->reduction_axes.v[0];
-  else
-    return FALSE;
 
-  return lpt_axis_normalize (wish, rank, &axis) && axis == rank - 1;
+  return first_of_last (set, rank);
+}
+
+/* Along the last axes, which stay as one element. */
+static gboolean
+reduce_run (const LptProgramOp *step,
+            LptRun             *run)
+{
+  const LptShape *x = &step->in[0]->array.shape;
+  gboolean set[LPT_MAX_RANK];
+
+  if (step->n_in < 2 || step->out[0]->array.shape.rank != x->rank || !lpt_shape_is_static (x) || lpt_array_count (&step->in[0]->array) == 0 ||
+      step->in[0]->kind == LPT_STORAGE_CONST || !lpt_program_axis_set (step->in[1], x->rank, set))
+    return FALSE;
+  run->kind = LPT_RUN_REDUCE;
+  run->layout = LPT_ROWS_PLAIN;
+  run->axis = first_of_last (set, x->rank);
+
+  return run->axis >= 0;
 }
 
 /* Parameters that are inputs, Swish's beta among them. */
@@ -201,7 +236,7 @@ lpt_rows_read_op (LptProgramOp *step,
 {
   const LptShape *shape = step->n_out == 1 ? &step->out[0]->array.shape : NULL;
 
-  *run = (LptRun) { .op = step, .n = 1 };
+  *run = (LptRun) { .op = step, .n = 1, .axis = -1 };
   if (step->folded || shape == NULL || !lpt_shape_is_static (shape) || step->n_in == 0 || step->in[0] == NULL ||
       lpt_array_count (&step->out[0]->array) == 0 ||
       (step->table != NULL && step->table->n_nodes > 1))
@@ -218,6 +253,8 @@ lpt_rows_read_op (LptProgramOp *step,
       run->n = 2;
       return lpt_program_is_real (step->in[1]);
     }
+  if (lpt_float_reduction_of (step->node->op, &run->reduce))
+    return reduce_run (step, run);
   if (!lpt_shape_equal (shape, &step->in[0]->array.shape) ||
       step->in[0]->kind == LPT_STORAGE_CONST)
     return FALSE;
@@ -229,8 +266,9 @@ lpt_rows_read_op (LptProgramOp *step,
 
         run->kind = LPT_RUN_SOFTMAX;
         run->layout = LPT_ROWS_PLAIN;
+        run->axis = shape->rank - 1;
         return shape->rank > 0 && lpt_axis_normalize (LPT_ATTRS (step->node, LptSoftMaxAttrs)->axis, shape->rank, &axis) &&
-               axis == shape->rank - 1 && shape->dims[axis] <= LPT_ROWS_MAX_ROW;
+               axis == run->axis && shape->dims[axis] <= LPT_ROWS_MAX_ROW;
       }
     case LPT_OP_MVN:
       {
@@ -241,7 +279,8 @@ lpt_rows_read_op (LptProgramOp *step,
         run->eps = a->eps;
         run->eps_outside = step->n_in > 1 && step->in[1] != NULL && a->eps_mode == LPT_EPS_OUTSIDE_SQRT;
         run->variance = a->normalize_variance;
-        return shape->rank > 0 && shape->dims[shape->rank - 1] <= LPT_ROWS_MAX_ROW && is_last_axis (step, shape->rank);
+        run->axis = mvn_axis (step, shape->rank);
+        return run->axis >= 0 && lpt_dims_product (shape, run->axis, shape->rank) <= LPT_ROWS_MAX_ROW;
       }
     default:
       return unary_run (step, run);

@@ -6,9 +6,8 @@
  *
  *     Dequantize -> Add mask -> Softmax -> Quantize        Add -> MVN -> Multiply -> Add -> Quantize        Erf -> ...
  *
- * A program is grown backwards from its last step: a step joins when it has the same shape and only the program reads its
- * result. Operands of other shapes broadcast. Tiles depend on the shape only. Where the data comes with its channels last, or a
- * quantization varies along them, rows are pixels.
+ * rows-grow.c says which ops are one program. Operands of other shapes broadcast. Tiles depend on the shape only. Where the data
+ * comes with its channels last, or a quantization varies along them, rows are pixels.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,89 +22,6 @@
 #define TASK (16 * TILE)
 /* Parameters of rows shorter than this are repeated for a whole tile, which is then one row to the kernels. */
 #define SHORT_ROW 256
-
-/* --- growing a program --- */
-
-static gint
-find_op (const LptRows      *p,
-         const LptProgramOp *op)
-{
-  guint k;
-
-  for (k = 0; k < p->n_runs; k++)
-    if (p->runs[k].op == op)
-      return (gint) k;
-
-  return -1;
-}
-
-static gboolean
-only_program_reads (const LptRows         *p,
-                    const LptProgramValue *value)
-{
-  guint uses = 0, k, i;
-
-  for (k = 0; k < p->n_runs; k++)
-    {
-      const LptProgramOp *step = p->runs[k].op;
-
-      for (i = 0; i < step->n_in; i++)
-        uses += step->in[i] == value;
-    }
-
-  return uses == lpt_program_n_uses (value);
-}
-
-/* Puts the step that writes @value into the program, in order; FALSE: it stays outside. */
-static gboolean
-join (LptRows         *p,
-      LptProgramValue *value,
-      const LptShape  *shape)
-{
-  LptRun run;
-  guint at;
-
-  if (value->kind != LPT_STORAGE_DYNAMIC || p->n_runs == LPT_ROWS_MAX_RUNS || value->def->fused_into != NULL ||
-      !lpt_shape_equal (&value->array.shape, shape) || !only_program_reads (p, value) || !lpt_rows_read_op (value->def, &run) ||
-      (p->layout != LPT_ROWS_ANY && run.layout != LPT_ROWS_ANY && p->layout != run.layout))
-    return FALSE;
-  for (at = 0; at < p->n_runs && p->runs[at].op->index < value->def->index; at++)
-    ;
-  memmove (&p->runs[at + 1], &p->runs[at], (p->n_runs - at) * sizeof run);
-  p->runs[at] = run;
-  p->n_runs++;
-  p->layout = MAX (p->layout, run.layout);
-
-  return TRUE;
-}
-
-static void
-grow (LptRows        *p,
-      const LptShape *shape)
-{
-  guint k = 0, i;
-
-  while (k < p->n_runs)
-    {
-      const LptRun *run = &p->runs[p->n_runs - 1 - k];
-      const LptProgramOp *step = run->op;
-      gboolean joined = FALSE;
-
-      for (i = 0; i < run->n && !joined; i++)
-        joined = find_op (p, step->in[i]->def) < 0 && join (p, step->in[i], shape);
-      /* A new step may be the missing reader of what others read. */
-      k = joined ? 0 : k + 1;
-    }
-  /* Other names for codes of the program itself only. */
-  for (k = 0; k < p->n_runs; )
-    if (p->runs[k].kind == LPT_RUN_RENAME && find_op (p, p->runs[k].op->in[0]->def) < 0)
-      {
-        p->n_runs--;
-        memmove (&p->runs[k], &p->runs[k + 1], (p->n_runs - k) * sizeof p->runs[0]);
-      }
-    else
-      k++;
-}
 
 /* --- operands, rows and registers --- */
 
@@ -182,7 +98,7 @@ choose_layout (LptRows        *p,
       {
         LptProgramValue *value = p->runs[k].op->in[i];
 
-        if (value->kind != LPT_STORAGE_CONST && lpt_shape_equal (&value->array.shape, shape) && find_op (p, value->def) < 0)
+        if (value->kind != LPT_STORAGE_CONST && lpt_shape_equal (&value->array.shape, shape) && lpt_rows_find (p, value->def) < 0)
           votes += comes_last (value) ? 1 : -1;
       }
   p->layout = votes > 0 && fits_last (p, shape) ? LPT_ROWS_LAST : LPT_ROWS_PLAIN;
@@ -245,9 +161,11 @@ read_operand (LptRows        *p,
   gint d;
 
   *o = (LptRunOperand) { .from = LPT_FROM_INPUT };
-  if (find_op (p, s->def) >= 0)
+  if (lpt_rows_find (p, s->def) >= 0)
     {
-      *o = (LptRunOperand) { .from = LPT_FROM_REGISTER, .whole = TRUE };
+      gboolean narrow = p->runs[lpt_rows_find (p, s->def)].narrow;
+
+      *o = (LptRunOperand) { .from = LPT_FROM_REGISTER, .whole = !narrow, .narrow = narrow };
       return;
     }
   if (s->kind == LPT_STORAGE_CONST)
@@ -263,6 +181,7 @@ read_operand (LptRows        *p,
     {
       o->mask = s->array.dtype == LPT_DTYPE_I64;
       o->whole = lpt_shape_equal (&s->array.shape, shape);
+      o->narrow = run->narrow && !o->whole && lpt_rows_is_narrow (&own, shape, p->axis);
       o->index = input_of (p, s, o->whole ? layout_of (p, &s->array) : LPT_LAYOUT_TYPED);
     }
   lpt_broadcast_strides (&own, shape, o->strides);
@@ -302,15 +221,12 @@ static void
 lay_out (LptRows        *p,
          const LptShape *shape)
 {
-  gboolean row_op = FALSE, by_column = FALSE, merge = TRUE;
-  gint axis = MAX (shape->rank - 1, 0), d;
+  gboolean row_op = p->axis >= 0, by_column = FALSE, merge = TRUE;
+  gint axis = row_op ? p->axis : MAX (shape->rank - 1, 0), d;
   guint k, i;
 
   for (k = 0; k < p->n_runs; k++)
-    {
-      row_op |= p->runs[k].kind == LPT_RUN_SOFTMAX || p->runs[k].kind == LPT_RUN_NORMALIZE;
-      by_column |= p->runs[k].by_column;
-    }
+    by_column |= p->runs[k].by_column;
   while (axis > 0 && !row_op && !by_column && merge)
     {
       for (k = 0; k < p->n_runs; k++)
@@ -415,7 +331,7 @@ is_read_later (const LptRows         *p,
   return FALSE;
 }
 
-/* A run may write over what it is the last to read, but Quantize and Dequantize may not: their elements change size. */
+/* A run may write over what it is the last to read, but not where elements change their size or rows their length. */
 static void
 place_registers (LptRows *p)
 {
@@ -428,8 +344,10 @@ place_registers (LptRows *p)
     {
       LptRun *run = &p->runs[k];
       const LptProgramOp *step = run->op;
-      gboolean keeps = run->kind == LPT_RUN_QUANTIZE || run->kind == LPT_RUN_DEQUANTIZE;
+      gboolean keeps = run->kind == LPT_RUN_QUANTIZE || run->kind == LPT_RUN_DEQUANTIZE || run->kind == LPT_RUN_REDUCE;
 
+      for (i = 0; i < run->n; i++)
+        keeps |= run->in[i].narrow && !run->narrow;
       for (i = 0; i < run->n; i++)
         for (r = 0; r < p->n_registers && run->in[i].from == LPT_FROM_REGISTER; r++)
           if (holder[r] == named (p, step->in[i]))
@@ -510,11 +428,11 @@ main_op (const LptRows *p)
 {
   static const guint8 weights[] = { [LPT_RUN_BINARY] = 2, [LPT_RUN_MAP] = 4, [LPT_RUN_CLAMP] = 2, [LPT_RUN_SOFTMAX] = 5, [LPT_RUN_NORMALIZE] = 5,
                                     [LPT_RUN_QUANTIZE] = 1, [LPT_RUN_DEQUANTIZE] = 1, [LPT_RUN_WORDS] = 1, [LPT_RUN_SELECT] = 2,
-                                    [LPT_RUN_FUNCTION] = 6, [LPT_RUN_RENAME] = 0 };
+                                    [LPT_RUN_FUNCTION] = 6, [LPT_RUN_REDUCE] = 0, [LPT_RUN_RENAME] = 0 };
   guint best = 0, k;
 
   for (k = 1; k < p->n_runs; k++)
-    if (weights[p->runs[k].kind] > weights[p->runs[best].kind])
+    if (!p->runs[k].narrow && (p->runs[best].narrow || weights[p->runs[k].kind] > weights[p->runs[best].kind]))
       best = k;
 
   return p->runs[best].op;
@@ -543,12 +461,9 @@ lpt_prepare_rows (LptProgram   *program,
   LptShape shape;
   guint k, n;
 
-  if (!lpt_rows_read_op (op, &p->runs[0]) || p->runs[0].kind == LPT_RUN_RENAME)
+  if (op->n_out == 0 || !lpt_rows_grow (p, op, &op->out[0]->array.shape))
     return FALSE;
   result = op->out[0];
-  p->n_runs = 1;
-  p->layout = p->runs[0].layout;
-  grow (p, &result->array.shape);
   if (p->n_runs == 1 && (p->runs[0].kind == LPT_RUN_QUANTIZE || p->runs[0].kind == LPT_RUN_DEQUANTIZE || p->runs[0].kind == LPT_RUN_WORDS))
     return FALSE;      /* these have forms of their own */
   if (!choose_layout (p, &result->array.shape))

@@ -9,7 +9,7 @@
 
 #define LPT_ROWS_MAX_RUNS 32
 /* Rows that must be whole are not longer than this. */
-#define LPT_ROWS_MAX_ROW 65536
+#define LPT_ROWS_MAX_ROW 262144
 
 typedef enum
 {
@@ -17,6 +17,7 @@ typedef enum
   LPT_RUN_WORDS,                     /* Dequantize of int32 */
   LPT_RUN_SELECT,
   LPT_RUN_FUNCTION,                  /* of one variable, in f64 */
+  LPT_RUN_REDUCE,                    /* of each row: one element */
   LPT_RUN_RENAME                     /* Reinterpret: nothing to do */
 } LptRunKind;
 
@@ -31,6 +32,7 @@ typedef struct
   float     *constant;               /* owned */
   gboolean   mask;                   /* 64-bit words, of which those that are not 0 count */
   gboolean   whole;                  /* of the program's shape: tiles lie as in a register */
+  gboolean   narrow;                 /* one element for each row, one behind the other */
   gboolean   repeated;               /* a constant row, as often as a tile has rows */
   gint64     strides[LPT_MAX_RANK];  /* otherwise, in elements, of the program's axes */
   gsize      step;                   /* along a row, 0 or 1 */
@@ -45,10 +47,13 @@ typedef struct
   LptProgramOp  *op;                 /* that it does */
   guint          n;
   LptRunOperand  in[3];
+  gint           axis;               /* where a row begins that the run needs whole, or -1 */
+  gboolean       narrow;             /* makes one element for each row */
   guint          out;                /* register, or LPT_ROWS_RESULT */
   LptFloatBinary binary;
   LptFloatMap    map;
   float          lo, hi;             /* clamp */
+  LptFloatReduce reduce;
   LptUnaryFunc   function;
   double         parameters[LPT_UNARY_MAX_PARAMETERS];
   double         eps;
@@ -66,6 +71,7 @@ typedef struct
   gsize          workspace;
   LptKernels     kernels;
   LptRowsLayout  layout;             /* of all runs */
+  gint           axis;               /* where a row begins, or -1: any will do */
   guint          n_runs;
   LptRun         runs[LPT_ROWS_MAX_RUNS];
   guint          n_registers;        /* one more where masks are read */
@@ -76,6 +82,24 @@ typedef struct
   gsize          column_tiles, tiles, tiles_per_task;
   gsize          tasks, result_size;
 } LptRows;
+
+/* --- rows-grow.c --- */
+
+/* The runs of the program that ends with @last, whose result has @shape; FALSE: there is none. */
+gboolean lpt_rows_grow      (LptRows *p, LptProgramOp *last, const LptShape *shape);
+/* The run that does @op, or -1. */
+gint     lpt_rows_find      (const LptRows *p, const LptProgramOp *op);
+/* Has a value of shape @own one element for each row of @shape? */
+gboolean lpt_rows_is_narrow (const LptShape *own, const LptShape *shape, gint axis);
+
+/* --- rows-step.c --- */
+
+/* Does a run take each element by itself, all operands real? */
+static inline gboolean
+lpt_run_is_elementwise (LptRunKind kind)
+{
+  return kind == LPT_RUN_BINARY || kind == LPT_RUN_MAP || kind == LPT_RUN_CLAMP || kind == LPT_RUN_FUNCTION;
+}
 
 /* Fills what @run knows without its operands; FALSE: the op cannot be part of a program. */
 gboolean lpt_rows_read_op (LptProgramOp *op, LptRun *run);
