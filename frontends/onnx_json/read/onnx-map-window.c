@@ -47,20 +47,6 @@ lpt_onnx_map_gemm (LptOnnxNode *on)
   lpt_onnx_set (on, 0, y);
 }
 
-void
-lpt_onnx_map_einsum (LptOnnxNode *on)
-{
-  g_autofree LptValue **in = g_new0 (LptValue *, MAX (on->n_in, 1));
-  LptNode *node;
-
-  for (guint i = 0; i < MAX (on->n_in, 1); i++)
-    in[i] = lpt_onnx_in (on, i);
-  node = lpt_onnx_add_list (on, LPT_OP_EINSUM, 1, MAX (on->n_in, 1), in);
-  g_free (LPT_ATTRS (node, LptEinsumAttrs)->equation);
-  LPT_ATTRS (node, LptEinsumAttrs)->equation = g_strdup (lpt_onnx_string (on, "equation", ""));
-  lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
-}
-
 /* --- windows ---------------------------------------------------------------------- */
 
 typedef struct
