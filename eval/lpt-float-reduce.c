@@ -7,8 +7,7 @@
 
 #include "ir/scalar/lpt-reduction.h"
 
-/* Elements of a piece of the last axis. */
-#define PIECE 512
+#define PIECE LPT_REDUCTION_PIECE
 
 gboolean
 lpt_float_reduction_of (LptOp           op,
@@ -45,7 +44,7 @@ lpt_float_reduction_init (LptFloatReduction *r,
   gboolean reduced[LPT_MAX_RANK];
   gint n = 0, d, k;
 
-  *r = (LptFloatReduction) { .op = op, .each = 1, .length = 1, .pieces = 1, .units = 1 };
+  *r = (LptFloatReduction) { .op = op, .each = 1, .length = 1, .pieces = 1, .units = 1, .times = 1 };
   if (!lpt_float_reduction_of (op, &r->reduce))
     return FALSE;
   for (d = shape->rank - 1; d >= 0; stride *= shape->dims[d], d--)
@@ -74,6 +73,8 @@ lpt_float_reduction_init (LptFloatReduction *r,
   r->units = r->pieces;
   for (k = 0; k < r->n_kept; k++)
     r->units *= (gsize) r->kept[k];
+  for (k = 0; k < r->n_reduced; k++)
+    r->times *= (gsize) r->reduced[k];
 
   return TRUE;
 }
@@ -110,6 +111,44 @@ join (LptFloatReduce reduce,
     }
 }
 
+gint64
+lpt_float_reduction_line (const LptFloatReduction *r,
+                          gsize                    i)
+{
+  return offset_of (r->n_reduced, r->reduced, r->reduced_strides, i);
+}
+
+gsize
+lpt_float_reduction_sums (const LptFloatReduction *r,
+                          const LptFloatKernel    *kernel,
+                          const float             *x,
+                          gsize                    unit,
+                          gint64                  *at,
+                          double                  *sums)
+{
+  gsize column = unit % r->pieces * PIECE, cols = r->lines ? 1 : MIN (PIECE, r->length - column), i, c;
+
+  *at = offset_of (r->n_kept, r->kept, r->kept_strides, unit / r->pieces) + (gint64) column;
+  for (c = 0; c < cols; c++)
+    sums[c] = lpt_reduction_first (r->op);
+  for (i = 0; i < r->times; i++)
+    {
+      const float *line = x + *at + lpt_float_reduction_line (r, i);
+
+      if (r->lines)
+        {
+          double sum;
+
+          kernel->reduce_lines (r->reduce, 1, r->length, line, r->length, &sum);
+          sums[0] = join (r->reduce, sums[0], sum);
+        }
+      else
+        kernel->reduce_columns (r->reduce, cols, line, sums);
+    }
+
+  return cols;
+}
+
 void
 lpt_float_reduction_run (const LptFloatReduction *r,
                          const LptFloatKernel    *kernel,
@@ -118,34 +157,16 @@ lpt_float_reduction_run (const LptFloatReduction *r,
                          gsize                    from,
                          gsize                    to)
 {
-  gsize unit, times = 1, i, c;
-  gint k;
+  gsize unit, cols, c;
 
-  for (k = 0; k < r->n_reduced; k++)
-    times *= (gsize) r->reduced[k];
   for (unit = from; unit < to; unit++)
     {
-      gsize column = unit % r->pieces * PIECE, cols = r->lines ? 1 : MIN (PIECE, r->length - column);
-      const float *in = x + offset_of (r->n_kept, r->kept, r->kept_strides, unit / r->pieces) + column;
-      float *out = y + (r->lines ? unit : unit / r->pieces * r->length + column);
       double sums[PIECE];
+      gint64 at;
+      float *out;
 
-      for (c = 0; c < cols; c++)
-        sums[c] = lpt_reduction_first (r->op);
-      for (i = 0; i < times; i++)
-        {
-          const float *line = in + offset_of (r->n_reduced, r->reduced, r->reduced_strides, i);
-
-          if (r->lines)
-            {
-              double sum;
-
-              kernel->reduce_lines (r->reduce, 1, r->length, line, r->length, &sum);
-              sums[0] = join (r->reduce, sums[0], sum);
-            }
-          else
-            kernel->reduce_columns (r->reduce, cols, line, sums);
-        }
+      cols = lpt_float_reduction_sums (r, kernel, x, unit, &at, sums);
+      out = y + (r->lines ? unit : unit / r->pieces * r->length + unit % r->pieces * PIECE);
       for (c = 0; c < cols; c++)
         out[c] = (float) lpt_reduction_end (r->op, sums[c], r->each);
     }

@@ -13,6 +13,9 @@
 
 #include "executor/kernels/float/float.h"
 
+/* Elements of a piece of the last axis. */
+#define LPT_REDUCTION_PIECE 512
+
 typedef struct
 {
   LptOp          op;
@@ -25,6 +28,7 @@ typedef struct
   gboolean       lines;                     /* the last axis is reduced */
   gsize          length;                    /* of the last axis */
   gsize          pieces, units;
+  gsize          times;                     /* pieces of the last axis, or whole ones, that make a unit */
 } LptFloatReduction;
 
 /* FALSE: the op is none of real numbers. */
@@ -33,3 +37,7 @@ gboolean lpt_float_reduction_of   (LptOp op, LptFloatReduce *reduce);
 gboolean lpt_float_reduction_init (LptFloatReduction *r, LptOp op, const LptShape *shape, const gboolean *set);
 /* Units [@from, @to). */
 void     lpt_float_reduction_run  (const LptFloatReduction *r, const LptFloatKernel *kernel, const float *x, float *y, gsize from, gsize to);
+/* The sums of a unit, without what is done with them at the end, as many as are returned; @at: where it begins. */
+gsize    lpt_float_reduction_sums (const LptFloatReduction *r, const LptFloatKernel *kernel, const float *x, gsize unit, gint64 *at, double *sums);
+/* Where piece @i of a unit lies from there. */
+gint64   lpt_float_reduction_line (const LptFloatReduction *r, gsize i);

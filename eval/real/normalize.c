@@ -11,6 +11,7 @@
 #include "executor/kernels/float/float.h"
 #include "eval/lpt-axes.h"
 #include "eval/lpt-exec-ops.h"
+#include "eval/lpt-float-norm.h"
 #include "ir/scalar/lpt-loop.h"
 
 static gboolean
@@ -29,24 +30,24 @@ lpt_run_batch_norm (LptCall *call,
   const LptShape *shape = &call->in[at[0]].shape;
   double epsilon = LPT_ATTRS (call->node, LptBatchNormAttrs)->epsilon;
   const float *in[5];
-  gint64 outer, channels, inner, o, c, i;
+  LptFloatNorm norm;
   float *y;
+  gsize unit;
   guint k;
 
-  if (shape->rank < 2)
+  if (!lpt_float_norm_batch (&norm, shape, epsilon))
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "data of rank %d has no channels", shape->rank);
       return FALSE;
     }
-  outer = shape->dims[0], channels = shape->dims[1], inner = lpt_dims_product (shape, 2, shape->rank);
   for (k = 0; k < 5; k++)
     {
       in[k] = lpt_call_f32 (call, at[k], error);
       if (in[k] == NULL)
         return FALSE;
-      if (k > 0 && lpt_array_count (&call->in[at[k]]) != channels)
+      if (k > 0 && lpt_array_count (&call->in[at[k]]) != shape->dims[1])
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input %u does not have %" G_GINT64_FORMAT " elements", at[k], channels);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input %u does not have %" G_GINT64_FORMAT " elements", at[k], shape->dims[1]);
           return FALSE;
         }
     }
@@ -54,14 +55,8 @@ lpt_run_batch_norm (LptCall *call,
   if (y == NULL)
     return FALSE;
 
-  for (o = 0; o < outer; o++)
-    for (c = 0; c < channels; c++)
-      {
-        double scale = in[1][c] / sqrt (in[4][c] + epsilon);
-
-        for (i = 0; i < inner; i++, in[0]++)
-          *y++ = (float) ((in[0][0] - in[3][c]) * scale + in[2][c]);
-      }
+  for (unit = 0; unit < norm.units; unit++)
+    norm.run (&norm, lpt_float_scalar (), in, y, unit);
 
   return TRUE;
 }
@@ -186,40 +181,17 @@ lpt_run_normalize_l2 (LptCall *call,
 {
   const LptNormalizeL2Attrs *a = LPT_ATTRS (call->node, LptNormalizeL2Attrs);
   const LptShape *shape = &call->in[0].shape;
-  gint64 strides[2][LPT_MAX_RANK], count, each, i;
   gboolean set[LPT_MAX_RANK];
   const float *x = lpt_call_f32 (call, 0, error);
   float *y = x != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
-  double *sums;
-  LptLoop loop;
+  LptFloatNorm norm;
+  gsize unit;
 
   if (y == NULL || !lpt_call_axis_set (call, 1, shape->rank, set, error))
     return FALSE;
-  count = lpt_reduced_count (shape, set, &each);
-  sums = lpt_call_scratch (call, (gsize) count, sizeof (double), error);
-  if (sums == NULL)
-    return FALSE;
-  for (i = 0; i < count; i++)
-    sums[i] = 0;
-  lpt_shape_strides (shape, strides[0]);
-  lpt_reduced_strides (shape, set, strides[1]);
-
-  for (lpt_loop_init (&loop, shape, 2, strides); !loop.done; lpt_loop_next (&loop))
-    for (i = 0; i < loop.inner; i++)
-      {
-        double v = x[loop.offset[0] + i * loop.step[0]];
-
-        sums[loop.offset[1] + i * loop.step[1]] += v * v;
-      }
-  for (i = 0; i < count; i++)
-    sums[i] = sqrt (a->eps_mode == LPT_L2_EPS_ADD ? sums[i] + a->eps : MAX (sums[i], a->eps));
-  for (lpt_loop_init (&loop, shape, 2, strides); !loop.done; lpt_loop_next (&loop))
-    for (i = 0; i < loop.inner; i++)
-      {
-        gint64 at = loop.offset[0] + i * loop.step[0];
-
-        y[at] = (float) (x[at] / sums[loop.offset[1] + i * loop.step[1]]);
-      }
+  lpt_float_norm_l2 (&norm, shape, set, a->eps, a->eps_mode == LPT_L2_EPS_ADD);
+  for (unit = 0; unit < norm.units; unit++)
+    norm.run (&norm, lpt_float_scalar (), &x, y, unit);
 
   return TRUE;
 }
@@ -230,39 +202,30 @@ lpt_run_group_normalization (LptCall *call,
 {
   const LptGroupNormalizationAttrs *a = LPT_ATTRS (call->node, LptGroupNormalizationAttrs);
   const LptShape *shape = &call->in[0].shape;
-  const float *x = lpt_call_f32 (call, 0, error), *scale = x != NULL ? lpt_call_f32 (call, 1, error) : NULL;
-  const float *bias = scale != NULL ? lpt_call_f32 (call, 2, error) : NULL;
-  float *y = bias != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
-  gint64 channels, inner, length, g, i;
+  const float *in[3] = { NULL };
+  LptFloatNorm norm;
+  float *y;
+  gsize unit;
+  guint k;
 
+  for (k = 0; k < 3; k++)
+    {
+      in[k] = lpt_call_f32 (call, k, error);
+      if (in[k] == NULL)
+        return FALSE;
+    }
+  y = lpt_call_out_f32 (call, 0, error);
   if (y == NULL)
     return FALSE;
-  channels = shape->rank >= 2 ? shape->dims[1] : 0;
-  if (a->num_groups < 1 || channels % a->num_groups != 0 || lpt_array_count (&call->in[1]) != channels ||
-      lpt_array_count (&call->in[2]) != channels)
+  if (!lpt_float_norm_group (&norm, shape, a->num_groups, a->epsilon) || lpt_array_count (&call->in[1]) != shape->dims[1] ||
+      lpt_array_count (&call->in[2]) != shape->dims[1])
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%" G_GINT64_FORMAT " channels do not fit groups, scale and bias", channels);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%" G_GINT64_FORMAT " channels do not fit groups, scale and bias",
+                   shape->rank >= 2 ? shape->dims[1] : 0);
       return FALSE;
     }
-  inner = lpt_dims_product (shape, 2, shape->rank);
-  length = channels / a->num_groups * inner;
-  for (g = 0; g < shape->dims[0] * a->num_groups; g++, x += length, y += length)
-    {
-      double mean = 0, square = 0;
-
-      for (i = 0; i < length; i++)
-        mean += x[i];
-      mean /= (double) length;
-      for (i = 0; i < length; i++)
-        square += (x[i] - mean) * (x[i] - mean);
-      square = sqrt (square / (double) length + a->epsilon);
-      for (i = 0; i < length; i++)
-        {
-          gint64 c = g % a->num_groups * (channels / a->num_groups) + i / inner;
-
-          y[i] = (float) ((x[i] - mean) / square * scale[c] + bias[c]);
-        }
-    }
+  for (unit = 0; unit < norm.units; unit++)
+    norm.run (&norm, lpt_float_scalar (), in, y, unit);
 
   return TRUE;
 }
