@@ -8,11 +8,19 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct { guint32 flag; const char *name; } flag_names[] = {
+static const struct { guint32 flag; const char *name; } trait_names[] = {
   { LPT_OP_F_ELEMENTWISE, "elementwise" }, { LPT_OP_F_COMMUTES, "commutes" }, { LPT_OP_F_PRESERVES, "precision-preserved" },
-  { LPT_OP_F_MONOTONE, "monotone" }, { LPT_OP_F_SINK, "sink" }, { LPT_OP_F_COMPUTE, "compute" }, { LPT_OP_F_RELAXED, "relaxed" },
-  { LPT_OP_F_LPT, "lpt" }, { LPT_OP_F_UNARY, "unary" }, { LPT_OP_F_LOWERED, "lowered" }, { LPT_OP_F_SHAPE, "shape" },
-  { LPT_OP_F_RANDOM, "random" },
+  { LPT_OP_F_MONOTONE, "monotone" }, { LPT_OP_F_SINK, "sink" }, { LPT_OP_F_COMPUTE, "compute" }, { LPT_OP_F_UNARY, "unary" },
+  { LPT_OP_F_LOWERED, "lowered" }, { LPT_OP_F_SHAPE, "shape" }, { LPT_OP_F_RANDOM, "random" }, { LPT_OP_F_COUNTS, "counts" },
+  { LPT_OP_F_WEIGHTED, "weighted" }, { LPT_OP_F_TRANSPOSED, "transposed" }, { LPT_OP_F_GROUPED, "grouped" },
+  { LPT_OP_F_RECURRENT, "recurrent" }, { LPT_OP_F_SEQUENCE, "sequence" }, { LPT_OP_F_BODY, "body" }, { LPT_OP_F_STATE, "state" },
+  { LPT_OP_F_BITS, "bits" }, { LPT_OP_F_TERM, "term" }, { LPT_OP_F_FACTOR, "factor" }, { LPT_OP_F_DIVISOR, "divisor" },
+  { LPT_OP_F_QUANTIZES, "quantizes" }, { LPT_OP_F_STRINGS, "strings" }, { LPT_OP_F_HOMOGENEOUS, "homogeneous" },
+  { LPT_OP_F_SPATIAL, "spatial" }, { LPT_OP_F_STANDARDIZES, "standardizes" },
+};
+
+static const struct { guint8 flag; const char *name; } openvino_names[] = {
+  { LPT_OPENVINO_RELAXED, "relaxed" }, { LPT_OPENVINO_LPT, "lpt" },
 };
 
 static const char *const kind_names[] = { "bool", "int", "float", "enum", "string", "ints", "floats", "type", "shape" };
@@ -88,7 +96,7 @@ print_json (const LptOpInfo *info, gboolean first)
   g_autoptr (GString) s = g_string_new (first ? "  {\"name\": " : ",\n  {\"name\": ");
   cmd_json_string (s, info->name);
   g_string_append (s, ", \"versions\": [");
-  g_auto (GStrv) versions = g_strsplit (info->versions, " ", -1);
+  g_auto (GStrv) versions = g_strsplit (info->openvino.versions, " ", -1);
   for (guint i = 0; versions[i] != NULL; i++)
     g_string_append_printf (s, "%s%s", i > 0 ? ", " : "", versions[i]);
   g_string_append_printf (s, "], \"inputs\": [%u, ", info->min_in);
@@ -100,10 +108,16 @@ print_json (const LptOpInfo *info, gboolean first)
     g_string_append_printf (s, ", \"outputs\": %d", info->n_out);
   g_string_append (s, ", \"flags\": [");
   gboolean any = FALSE;
-  for (guint i = 0; i < G_N_ELEMENTS (flag_names); i++)
-    if (info->flags & flag_names[i].flag)
+  for (guint i = 0; i < G_N_ELEMENTS (trait_names); i++)
+    if (info->flags & trait_names[i].flag)
       {
-        g_string_append_printf (s, "%s\"%s\"", any ? ", " : "", flag_names[i].name);
+        g_string_append_printf (s, "%s\"%s\"", any ? ", " : "", trait_names[i].name);
+        any = TRUE;
+      }
+  for (guint i = 0; i < G_N_ELEMENTS (openvino_names); i++)
+    if (info->openvino.flags & openvino_names[i].flag)
+      {
+        g_string_append_printf (s, "%s\"%s\"", any ? ", " : "", openvino_names[i].name);
         any = TRUE;
       }
   g_string_append (s, "], \"attributes\": [");
@@ -160,7 +174,7 @@ cmd_ops (int argc, char **argv)
   if (json)
     puts ("[");
   gboolean first = TRUE;
-  for (int op = LPT_OP_NONE + 1; op < LPT_OP_OPAQUE; op++)
+  for (int op = LPT_OP_FIRST; op < LPT_N_OPS; op++)
     {
       const LptOpInfo *info = lpt_op_info ((LptOp) op);
       if (only != NULL && only != info)
@@ -170,7 +184,7 @@ cmd_ops (int argc, char **argv)
       else
         {
           g_autofree char *inputs = inputs_text (info);
-          printf ("%-28s %-12s %-6s %s\n", info->name, info->versions[0] != '\0' ? info->versions : "-", inputs, info->doc);
+          printf ("%-28s %-12s %-6s %s\n", info->name, info->openvino.versions[0] != '\0' ? info->openvino.versions : "-", inputs, info->doc);
           if (attributes || only != NULL)
             {
               print_attributes (info);

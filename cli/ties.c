@@ -54,27 +54,19 @@ is_constant (LptValue *value, guint depth)
 static LptValue *
 data_of (CmdPlaces *places, LptNode *node, Side *side)
 {
-  switch (node->op)
-    {
-    case LPT_OP_CONVERT:
-      return lpt_node_in (node, 0);
-    case LPT_OP_DEQUANTIZE:
-      side->scale = lpt_node_in (node, 0)->quant;
-      return lpt_node_in (node, 0);
-    case LPT_OP_ADD:
-    case LPT_OP_SUBTRACT:
-    case LPT_OP_MULTIPLY:
-    case LPT_OP_DIVIDE:
-      break;
-    default:
-      return NULL;
-    }
-  guint constant = is_constant (lpt_node_in (node, 1), MAX_DEPTH) ? 1 : 0;
-  if (!is_constant (lpt_node_in (node, constant), MAX_DEPTH) || (constant == 0 && node->op == LPT_OP_DIVIDE) || side->n_factors == MAX_CHAIN)
+  if (node->op == LPT_OP_DEQUANTIZE)
+    side->scale = lpt_node_in (node, 0)->quant;
+  if (node->op == LPT_OP_DEQUANTIZE || node->op == LPT_OP_CONVERT)
+    return lpt_node_in (node, 0);
+  if ((node->info->flags & LPT_OP_F_AFFINE) == 0)
     return NULL;
-  if (node->op == LPT_OP_MULTIPLY || node->op == LPT_OP_DIVIDE)
+  gboolean divides = (node->info->flags & LPT_OP_F_DIVISOR) != 0;
+  guint constant = is_constant (lpt_node_in (node, 1), MAX_DEPTH) ? 1 : 0;
+  if (!is_constant (lpt_node_in (node, constant), MAX_DEPTH) || (constant == 0 && divides) || side->n_factors == MAX_CHAIN)
+    return NULL;
+  if ((node->info->flags & LPT_OP_F_FACTOR) != 0)
     {
-      side->divides[side->n_factors] = node->op == LPT_OP_DIVIDE;
+      side->divides[side->n_factors] = divides;
       side->factors[side->n_factors] = cmd_places_value (places, lpt_node_in (node, constant), NULL);
       if (side->factors[side->n_factors++] == NULL)
         return NULL;

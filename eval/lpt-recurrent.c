@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <lpt/lpt-work.h>
+
 #include "eval/lpt-recurrent.h"
 
 static double f_affine (double x, double a, double b) { return a * x + b; }
@@ -91,13 +93,12 @@ lpt_recurrent_init (LptRecurrent  *net,
   double clip;
 
   *net = (LptRecurrent) { .inputs = inputs, .directions = 1 };
-  net->kind = node->op == LPT_OP_LSTM_CELL || node->op == LPT_OP_LSTM_SEQUENCE ? LPT_RECURRENT_LSTM
-              : node->op == LPT_OP_GRU_CELL || node->op == LPT_OP_GRU_SEQUENCE ? LPT_RECURRENT_GRU : LPT_RECURRENT_RNN;
-  net->cell = node->op == LPT_OP_LSTM_CELL || node->op == LPT_OP_GRU_CELL || node->op == LPT_OP_RNN_CELL;
+  net->gates = lpt_node_recurrent_gates (node);
+  net->kind = net->gates == 4 ? LPT_RECURRENT_LSTM : net->gates == 3 ? LPT_RECURRENT_GRU : LPT_RECURRENT_RNN;
+  net->cell = (node->info->flags & LPT_OP_F_SEQUENCE) == 0;
   if (!net->cell && sequence->direction == LPT_DIRECTION_BIDIRECTIONAL)
     net->directions = 2;
   net->states = net->kind == LPT_RECURRENT_LSTM ? 2 : 1;
-  net->gates = net->kind == LPT_RECURRENT_LSTM ? 4 : net->kind == LPT_RECURRENT_GRU ? 3 : 1;
   net->hidden = net->cell ? cell->hidden_size : sequence->hidden_size;
   net->linear_before_reset = net->kind == LPT_RECURRENT_GRU && (net->cell ? cell->linear_before_reset : sequence->linear_before_reset);
   net->bias_gates = net->gates + (net->linear_before_reset ? 1 : 0);

@@ -17,15 +17,15 @@ typedef struct { char none[0]; } LptNoneAttrs;
 
 static const LptOpInfo ops[LPT_N_OPS] =
 {
-#define LPT_OP(ENUM, name, versions, min_in, max_in, n_out, flags, attrs, infer, doc) \
-  [LPT_OP_##ENUM] = { LPT_OP_##ENUM, name, versions, min_in, max_in, n_out, flags, \
-                      sizeof (Lpt##attrs##Attrs), lpt_attrs_##attrs, lpt_infer_##infer, doc },
+#define LPT_OP(ENUM, name, min_in, max_in, n_out, traits, attrs, infer, versions, openvino, doc) \
+  [LPT_OP_##ENUM] = { LPT_OP_##ENUM, name, min_in, max_in, n_out, traits, sizeof (Lpt##attrs##Attrs), \
+                      lpt_attrs_##attrs, lpt_infer_##infer, doc, { versions, openvino } },
 #include <lpt/lpt-ops.def>
-  [LPT_OP_NONE]   = { LPT_OP_NONE, "None", "", 0, 0, 0, 0, 0, lpt_attrs_None, NULL, "" },
-  [LPT_OP_OPAQUE] = { LPT_OP_OPAQUE, "Opaque", "", 0, LPT_ANY_INPUTS, -1, 0, 0, lpt_attrs_None, lpt_infer_opaque,
-                      "An op that the table lacks: kept as it was read" },
-  [LPT_OP_CUSTOM] = { LPT_OP_CUSTOM, "Custom", "", 0, LPT_ANY_INPUTS, -1, 0, 0, lpt_attrs_None, lpt_infer_opaque,
-                      "A plugin's own op" },
+  [LPT_OP_NONE]   = { LPT_OP_NONE, "None", 0, 0, 0, 0, 0, lpt_attrs_None, NULL, "", { "", 0 } },
+  [LPT_OP_OPAQUE] = { LPT_OP_OPAQUE, "Opaque", 0, LPT_ANY_INPUTS, -1, 0, 0, lpt_attrs_None, lpt_infer_opaque,
+                      "An op that the table lacks: kept as it was read", { "", 0 } },
+  [LPT_OP_CUSTOM] = { LPT_OP_CUSTOM, "Custom", 0, LPT_ANY_INPUTS, -1, 0, 0, lpt_attrs_None, lpt_infer_opaque,
+                      "A plugin's own op", { "", 0 } },
 };
 
 const LptOpInfo *
@@ -43,7 +43,7 @@ lpt_op_find (const char *name)
 
   if (g_ascii_strcasecmp (name, "Const") == 0)
     return &ops[LPT_OP_CONST];
-  for (i = LPT_OP_NONE + 1; i < LPT_OP_OPAQUE; i++)
+  for (i = LPT_OP_FIRST; i < LPT_N_OPS; i++)
     if (g_ascii_strcasecmp (name, ops[i].name) == 0)
       return &ops[i];
 
@@ -80,7 +80,7 @@ guint
 lpt_op_version (const LptOpInfo *info,
                 guint            opset)
 {
-  const char *p = info->versions;
+  const char *p = info->openvino.versions;
   guint best = 0;
 
   while (*p != '\0')

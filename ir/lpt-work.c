@@ -42,12 +42,13 @@ lpt_node_is_layer (const LptNode *node)
 guint
 lpt_node_recurrent_gates (const LptNode *node)
 {
-  if ((node->info->flags & LPT_OP_F_RECURRENT) == 0)
-    return 0;
-  if (node->op == LPT_OP_LSTM_CELL || node->op == LPT_OP_LSTM_SEQUENCE)
-    return 4;
-
-  return node->op == LPT_OP_GRU_CELL || node->op == LPT_OP_GRU_SEQUENCE ? 3 : 1;
+  switch ((guint) node->op)
+    {
+#define LPT_RECURRENT_OP(op, gates) case LPT_OP_##op: return gates;
+#include "ir/recurrent-ops.def"
+#undef LPT_RECURRENT_OP
+    default: return 0;
+    }
 }
 
 guint
@@ -79,7 +80,10 @@ lpt_node_n_operands (const LptNode *node)
 {
   if ((node->info->flags & LPT_OP_F_WEIGHTED) != 0 || node->op == LPT_OP_DEFORMABLE_CONVOLUTION)
     return MIN (node->n_in, 2);
-  if (node->op == LPT_OP_CONCAT || node->op == LPT_OP_EINSUM || ((node->info->flags & LPT_OP_F_ELEMENTWISE) && !(node->info->flags & LPT_OP_F_UNARY)))
+  if ((node->info->flags & LPT_OP_F_ELEMENTWISE) && !(node->info->flags & LPT_OP_F_UNARY))
+    return node->n_in;
+  /* What takes any number of inputs takes like ones: Concat, Einsum. */
+  if (node->info->max_in == LPT_ANY_INPUTS && (node->info->flags & (LPT_OP_F_PRESERVES | LPT_OP_F_COMPUTE)) != 0)
     return node->n_in;
 
   return MIN (node->n_in, 1);

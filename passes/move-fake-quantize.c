@@ -67,23 +67,16 @@ data_side (LptNode *node)
 {
   gint side;
 
-  switch (node->op)
+  if (node->op == LPT_OP_RELU || node->op == LPT_OP_CONVERT)
+    side = 0;
+  else if ((node->info->flags & LPT_OP_F_AFFINE) != 0)
     {
-    case LPT_OP_RELU:
-    case LPT_OP_CONVERT:
-      side = 0;
-      break;
-    case LPT_OP_ADD:
-    case LPT_OP_MULTIPLY:
-    case LPT_OP_SUBTRACT:
-    case LPT_OP_DIVIDE:
       side = lpt_node_const_in (node, 1) == NULL ? 1 : 0;
       if (lpt_node_const_in (node, (guint) (1 - side)) == NULL)
         return -1;
-      break;
-    default:
-      return -1;
     }
+  else
+    return -1;
   if ((node->flags & LPT_NODE_RELAXED) || !lpt_dtype_is_real (node->out[0].dtype) ||
       !lpt_dtype_is_real (lpt_node_in (node, (guint) side)->dtype) ||
       !lpt_shape_equal (&lpt_node_in (node, (guint) side)->shape, &node->out[0].shape))

@@ -88,33 +88,36 @@ is_bias (LptNode *add, LptValue *value, gint axis, gint64 channels)
 }
 
 gboolean
+lpt_layer_is_product (const LptNode *node)
+{
+  const guint32 both = LPT_OP_F_GROUPED | LPT_OP_F_TRANSPOSED;
+  return (node->info->flags & LPT_OP_F_WEIGHTED) != 0 && (node->info->flags & both) != both;
+}
+
+gboolean
 lpt_layer_view (LptNode *node, LptLayer *layer)
 {
   LptTensor *w;
   *layer = (LptLayer) { .node = node, .data_port = 0, .weights_port = 1 };
-  switch (node->op)
+  if (!lpt_layer_is_product (node))
+    return FALSE;
+  if (node->op == LPT_OP_MATMUL && lpt_node_const_in (node, 1) == NULL)
     {
-    case LPT_OP_CONVOLUTION:
-    case LPT_OP_GROUP_CONVOLUTION:
-    case LPT_OP_CONVOLUTION_BACKPROP_DATA:
-      w = lpt_node_const_in (node, 1);
-      if (w == NULL || lpt_tensor_count (w) == 0 || lpt_node_out (node)->shape.rank < 3)
-        return FALSE;
-      view_convolution (layer, lpt_tensor_shape (w));
-      break;
-    case LPT_OP_MATMUL:
-      if (lpt_node_const_in (node, 1) == NULL)
-        {
-          layer->data_port = 1;
-          layer->weights_port = 0;
-        }
-      w = lpt_node_const_in (node, layer->weights_port);
-      if (w == NULL || lpt_tensor_count (w) == 0 || !view_product (layer, lpt_tensor_shape (w), layer->weights_port))
-        return FALSE;
-      break;
-    default:
-      return FALSE;
+      layer->data_port = 1;
+      layer->weights_port = 0;
     }
+  w = lpt_node_const_in (node, layer->weights_port);
+  if (w == NULL || lpt_tensor_count (w) == 0)
+    return FALSE;
+  if (node->op == LPT_OP_MATMUL)
+    {
+      if (!view_product (layer, lpt_tensor_shape (w), layer->weights_port))
+        return FALSE;
+    }
+  else if (lpt_node_out (node)->shape.rank >= 3)
+    view_convolution (layer, lpt_tensor_shape (w));
+  else
+    return FALSE;
   LptValue *out = lpt_node_out (node);
   if (out->uses->len == 1 && is_bias (lpt_value_use (out, 0)->node, out, layer->out_axis, lpt_layer_channels (layer)))
     layer->bias = lpt_value_use (out, 0)->node;

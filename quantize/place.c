@@ -151,18 +151,11 @@ prepare_layer (LptQuantizer *q, LptLayer *layer)
   layer->low = unsigned_codes ? 0 : -layer->high;
 }
 
-static gboolean
-is_product (LptNode *node)
-{
-  return node->op == LPT_OP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION
-         || node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA || node->op == LPT_OP_MATMUL;
-}
-
 static void
 find_product (Placer *p, LptNode *node)
 {
   LptLayer layer;
-  if (!is_product (node) || !lpt_dtype_is_real (node->out[0].dtype))
+  if (!lpt_layer_is_product (node) || !lpt_dtype_is_real (node->out[0].dtype))
     return;
   gboolean viewed = lpt_layer_view (node, &layer);
   gboolean constant = lpt_node_const_in (node, 0) != NULL || lpt_node_const_in (node, 1) != NULL;
@@ -197,7 +190,7 @@ lpt_quantize_moves_data (LptQuantizer *q, LptNode *node)
       if (fill == NULL || lpt_tensor_count (fill) == 0 || lpt_tensor_get_f64 (fill, 0) != 0.0)
         return FALSE;
     }
-  for (guint i = 0, n = node->op == LPT_OP_CONCAT ? node->n_in : 1; i < n; i++)
+  for (guint i = 0, n = lpt_node_n_operands (node); i < n; i++)
     if (lpt_node_in (node, i) == NULL || lpt_node_is_const (lpt_node_src (node, i)))
       return FALSE;
   return TRUE;
@@ -220,19 +213,10 @@ is_gate_of_itself (LptNode *node)
 static gboolean
 is_elementwise (LptNode *node)
 {
-  switch (node->op)
-    {
-    case LPT_OP_ADD:
-    case LPT_OP_SUBTRACT:
-    case LPT_OP_MULTIPLY:
-      return !lpt_node_is_const (lpt_node_src (node, 0)) && !lpt_node_is_const (lpt_node_src (node, 1))
-             && !is_gate_of_itself (node);
-    case LPT_OP_AVG_POOL:
-    case LPT_OP_REDUCE_MEAN:
-      return TRUE;
-    default:
-      return FALSE;
-    }
+  if ((node->info->flags & LPT_OP_F_AFFINE) != 0 && (node->info->flags & LPT_OP_F_DIVISOR) == 0)
+    return !lpt_node_is_const (lpt_node_src (node, 0)) && !lpt_node_is_const (lpt_node_src (node, 1))
+           && !is_gate_of_itself (node);
+  return node->op == LPT_OP_AVG_POOL || node->op == LPT_OP_REDUCE_MEAN;
 }
 
 /* Every reader wishes @value, or is a Relu or Clamp whose readers do. */
@@ -289,8 +273,7 @@ has_attention_or_norms (LptGraph *graph)
       LptNode *node = g_ptr_array_index (graph->nodes, i);
       if (node->flags & LPT_NODE_DEAD)
         continue;
-      if (node->op == LPT_OP_MVN || node->op == LPT_OP_SCALED_DOT_PRODUCT_ATTENTION
-          || node->op == LPT_OP_GROUP_NORMALIZATION)
+      if ((node->info->flags & LPT_OP_F_STANDARDIZES) != 0 || node->op == LPT_OP_SCALED_DOT_PRODUCT_ATTENTION)
         return TRUE;
       if (node->op == LPT_OP_MATMUL && !lpt_node_is_const (lpt_node_src (node, 0))
           && !lpt_node_is_const (lpt_node_src (node, 1)))
@@ -328,10 +311,13 @@ comes_quantized (Placer *p, LptValue *value)
 gboolean
 lpt_quantize_fixed_range (LptNode *node, double *low, double *high)
 {
-  *low = node->op == LPT_OP_TANH ? -1.0 : 0.0;
-  *high = 1.0;
-  return node->op == LPT_OP_TANH || node->op == LPT_OP_SIGMOID || node->op == LPT_OP_SOFTMAX
-         || node->op == LPT_OP_HSIGMOID;
+  switch ((guint) node->op)
+    {
+#define LPT_FIXED_RANGE(op, a, b) case LPT_OP_##op: *low = a, *high = b; return TRUE;
+#include "quantize/fixed-ranges.def"
+#undef LPT_FIXED_RANGE
+    default: return FALSE;
+    }
 }
 
 /* The one reader of @value that adds a constant to it, or caps it; NULL: something else reads it. */

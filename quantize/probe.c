@@ -21,8 +21,10 @@ stand_in (LptQuantizer *q)
   for (guint i = 0; i < q->points->len; i++)
     {
       LptPoint *point = g_ptr_array_index (q->points, i);
-      LptOp op = point->value->producer->op;
-      gboolean one_sided = op == LPT_OP_RELU || op == LPT_OP_CLAMP || op == LPT_OP_SIGMOID || op == LPT_OP_SOFTMAX;
+      LptNode *node = point->value->producer;
+      double low, high;
+      gboolean one_sided = node->op == LPT_OP_RELU || node->op == LPT_OP_CLAMP
+                           || (lpt_quantize_fixed_range (node, &low, &high) && low >= 0.0);
       if (!point->fixed)
         point->lattice = lpt_lattice_make (one_sided ? 0.0 : -1.0, 1.0, point->levels, point->symmetric);
     }

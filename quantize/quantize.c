@@ -163,8 +163,7 @@ has_codes (LptGraph *graph)
   for (guint i = 0; i < graph->nodes->len; i++)
     {
       LptNode *node = g_ptr_array_index (graph->nodes, i);
-      gboolean quantizes =
-        node->op == LPT_OP_FAKE_QUANTIZE || node->op == LPT_OP_QUANTIZE || node->op == LPT_OP_DEQUANTIZE;
+      gboolean quantizes = (node->info->flags & LPT_OP_F_QUANTIZES) != 0;
       LptNode *source = node->n_in > 0 ? lpt_node_src (node, 0) : NULL;
       while (source != NULL && !lpt_node_is_const (source) && source->n_in > 0
              && (source->op == LPT_OP_CONVERT || source->op == LPT_OP_RESHAPE))

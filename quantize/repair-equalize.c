@@ -44,21 +44,13 @@ static gboolean
 is_homogeneous (LptNode *node)
 {
   LptTensor *fill;
-  switch (node->op)
-    {
-    case LPT_OP_RELU:
-    case LPT_OP_MAX_POOL:
-    case LPT_OP_AVG_POOL:
-      return TRUE;
-    case LPT_OP_CLAMP:
-      return LPT_ATTRS (node, LptClampAttrs)->min == 0.0;
-    case LPT_OP_PAD:
-      fill = lpt_node_const_in (node, 3);
-      return LPT_ATTRS (node, LptPadAttrs)->pad_mode == LPT_PAD_CONSTANT
-             && (lpt_node_in (node, 3) == NULL || (fill != NULL && lpt_tensor_get_f64 (fill, 0) == 0.0));
-    default:
-      return FALSE;
-    }
+  if (node->op == LPT_OP_CLAMP)
+    return LPT_ATTRS (node, LptClampAttrs)->min == 0.0;
+  if (node->op != LPT_OP_PAD)
+    return (node->info->flags & LPT_OP_F_HOMOGENEOUS) != 0;
+  fill = lpt_node_const_in (node, 3);
+  return LPT_ATTRS (node, LptPadAttrs)->pad_mode == LPT_PAD_CONSTANT
+         && (lpt_node_in (node, 3) == NULL || (fill != NULL && lpt_tensor_get_f64 (fill, 0) == 0.0));
 }
 
 static gboolean

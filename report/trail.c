@@ -60,24 +60,16 @@ lpt_value_floor (const LptValue *value)
 static gboolean
 is_notation (const LptNode *node)
 {
-  switch (node->op)
-    {
-    case LPT_OP_FAKE_QUANTIZE:
-    case LPT_OP_QUANTIZE:
-    case LPT_OP_DEQUANTIZE:
-    case LPT_OP_REQUANTIZE:
-    case LPT_OP_CONVERT:
-      return TRUE;
-    default:
-      return (lpt_exec_op (node->op)->flags & LPT_EXEC_ALIAS) != 0 && node->op != LPT_OP_RESULT;
-    }
+  if ((node->info->flags & LPT_OP_F_QUANTIZES) != 0 || node->op == LPT_OP_CONVERT)
+    return TRUE;
+  return (lpt_exec_op (node->op)->flags & LPT_EXEC_ALIAS) != 0 && node->op != LPT_OP_RESULT;
 }
 
 /* A constant is added or multiplied. */
 static gboolean
 is_affine (const LptNode *node, guint n_data)
 {
-  return n_data == 1 && (node->op == LPT_OP_ADD || node->op == LPT_OP_SUBTRACT || node->op == LPT_OP_MULTIPLY || node->op == LPT_OP_DIVIDE);
+  return n_data == 1 && (node->info->flags & LPT_OP_F_AFFINE) != 0;
 }
 
 /* A new place in the graph. */

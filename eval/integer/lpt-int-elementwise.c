@@ -21,6 +21,7 @@
  */
 
 #include "eval/integer/lpt-int.h"
+#include "ir/scalar/lpt-binary.h"
 #include "ir/scalar/lpt-loop.h"
 
 #include <math.h>
@@ -338,18 +339,10 @@ compare_run (const LptIntOp           *op,
   for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_walk_next (&walk))
     {
       const gint order = compare_one (c, lpt_int_at (in[0], walk.at[0]), lpt_int_at (in[1], walk.at[1]));
-      gboolean y;
+      gint64 y = 0;
 
-      switch (c->relation)
-        {
-        case LPT_OP_EQUAL:      y = order == 0; break;
-        case LPT_OP_NOT_EQUAL:  y = order != 0; break;
-        case LPT_OP_LESS:       y = order < 0; break;
-        case LPT_OP_LESS_EQUAL: y = order <= 0; break;
-        case LPT_OP_GREATER:    y = order > 0; break;
-        default:                y = order >= 0; break;
-        }
-      lpt_int_put (out, i, y);
+      lpt_binary_i64 (c->relation, order, 0, &y);
+      lpt_int_put (out, i, (gint32) y);
     }
 }
 

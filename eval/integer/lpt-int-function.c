@@ -4,7 +4,7 @@
  */
 
 #include "eval/integer/lpt-int-function.h"
-#include "ir/lpt-clamp.h"
+#include "ir/lpt-unary-attrs.h"
 
 #include <lpt/lpt-attrs.h>
 
@@ -48,34 +48,16 @@ lpt_int_function_of (LptNode        *node,
   gboolean ok = TRUE;
 
   *f = (LptIntFunction) { .op = node->op };
-  switch ((guint) node->op)
-    {
-    case LPT_OP_TABLE:
-      ok = table_parameters (node, f);
-      break;
-    case LPT_OP_CLAMP:
-      lpt_clamp_bounds (node, &p[0], &p[1]);
-      break;
-    case LPT_OP_ELU:
-      p[0] = LPT_ATTRS (node, LptEluAttrs)->alpha;
-      break;
-    case LPT_OP_GELU:
-      p[0] = LPT_ATTRS (node, LptGeluAttrs)->approximation_mode;
-      break;
-    case LPT_OP_ROUND:
-      p[0] = LPT_ATTRS (node, LptRoundAttrs)->mode;
-      break;
-    case LPT_OP_HARD_SIGMOID:
-    case LPT_OP_SELU:
-      ok = scalar_input (node, 1, &p[0]) && scalar_input (node, 2, &p[1]);
-      break;
-    case LPT_OP_SWISH:
-      p[0] = 1.0;
-      ok = lpt_node_in (node, 1) == NULL || scalar_input (node, 1, &p[0]);
-      break;
-    default:
-      break;
-    }
+  if (node->op == LPT_OP_TABLE)
+    ok = table_parameters (node, f);
+  else if (!lpt_unary_attributes (node, p))
+    for (guint i = 0, n = lpt_unary_n_parameters (node->op); i < n; i++)
+      {
+        const gboolean left_out = i + 1 >= node->info->min_in && lpt_node_in (node, i + 1) == NULL;
+
+        p[i] = 1.0;
+        ok = ok && (left_out || scalar_input (node, i + 1, &p[i]));
+      }
 
   f->func = ok ? lpt_unary_func (f->op) : NULL;
 
@@ -86,11 +68,13 @@ float
 lpt_int_function_f32 (const LptIntFunction *f,
                       float                 x)
 {
+  const float p = (float) f->parameters[0];
+
   switch ((guint) f->op)
     {
-    case LPT_OP_SIGMOID: return 1.0f / (1.0f + expf (-x));
-    case LPT_OP_TANH:    return tanhf (x);
-    case LPT_OP_ELU:     return x > 0.0f ? x : (float) f->parameters[0] * expm1f (x);
-    default:             return (float) f->func (x, f->parameters);
+#define LPT_FLOAT_FUNCTION(op, y) case LPT_OP_##op: return y;
+#include "eval/integer/lpt-int-function.def"
+#undef LPT_FLOAT_FUNCTION
+    default: return (float) f->func (x, f->parameters);
     }
 }

@@ -91,8 +91,8 @@ lpt_int_litert_tanh16 (gint32 v)
 
 /* --- Abs, Rsqrt ------------------------------------------------------------------ */
 
-static gint32
-absolute (const LptIntScale *x, const LptIntScale *y, gint32 q)
+gint32
+lpt_int_litert_absolute (const LptIntScale *x, const LptIntScale *y, gint32 q)
 {
   gint32 v = ABS (q - x->zero);
   LptMultiplier m;
@@ -104,8 +104,8 @@ absolute (const LptIntScale *x, const LptIntScale *y, gint32 q)
   return lpt_int_clamp ((gint64) v + y->zero, y->lo, y->hi);
 }
 
-static gint32
-inverse_root (const LptIntScale *x, const LptIntScale *y, gint32 q)
+gint32
+lpt_int_litert_inverse_root (const LptIntScale *x, const LptIntScale *y, gint32 q)
 {
   LptMultiplier inverse = { .rounding = LPT_ROUNDING_DOUBLE }, scale;
   gint32 v = q - x->zero;
@@ -119,23 +119,18 @@ inverse_root (const LptIntScale *x, const LptIntScale *y, gint32 q)
   return lpt_int_clamp ((gint64) lpt_multiplier_apply (&scale, lpt_multiplier_apply (&inverse, 1)) + y->zero, y->lo, y->hi);
 }
 
-gboolean
-lpt_int_litert_has (LptOp kind, const LptIntScale *x, const LptIntScale *y)
+gint32
+lpt_int_litert_sigmoid (const LptIntScale *x, const LptIntScale *y, gint32 q)
 {
-  gboolean wide = x->hi - x->lo > 255 && y->hi - y->lo > 255;
-  return kind == LPT_OP_ABS || kind == LPT_OP_RSQRT || (wide && (kind == LPT_OP_SIGMOID || kind == LPT_OP_TANH));
+  gint32 v = x->scale == 0x1p-12 ? lpt_fixed16_logistic ((gint16) q, 3) : lpt_int_litert_sigmoid16 (third_steps (x, q));
+  return lpt_int_clamp (v, y->lo, y->hi);
 }
 
 gint32
-lpt_int_litert_entry (LptOp kind, const LptIntScale *x, const LptIntScale *y, gint32 q)
+lpt_int_litert_tanh (const LptIntScale *x, const LptIntScale *y, gint32 q)
 {
-  switch ((guint) kind)
-    {
-    case LPT_OP_ABS:     return absolute (x, y, q);
-    case LPT_OP_RSQRT:   return inverse_root (x, y, q);
-    case LPT_OP_SIGMOID: return lpt_int_clamp (x->scale == 0x1p-12 ? lpt_fixed16_logistic ((gint16) q, 3) : lpt_int_litert_sigmoid16 (third_steps (x, q)), y->lo, y->hi);
-    default:             return lpt_int_clamp (x->scale == 0x1p-12 ? lpt_fixed16_tanh ((gint16) q, 3) : lpt_int_litert_tanh16 (third_steps (x, q)), y->lo, y->hi);
-    }
+  gint32 v = x->scale == 0x1p-12 ? lpt_fixed16_tanh ((gint16) q, 3) : lpt_int_litert_tanh16 (third_steps (x, q));
+  return lpt_int_clamp (v, y->lo, y->hi);
 }
 
 /* --- Softmax ----------------------------------------------------------------------- */

@@ -6,10 +6,11 @@
 
 #include "eval/integer/lpt-int.h"
 
-/* FALSE: no formula of its own for the function @kind of these codes. */
-gboolean lpt_int_litert_has   (LptOp kind, const LptIntScale *x, const LptIntScale *y);
-/* The code of output for @q. */
-gint32   lpt_int_litert_entry (LptOp kind, const LptIntScale *x, const LptIntScale *y, gint32 q);
+/* The code of output for @q; sigmoid and tanh of 16 bits. */
+gint32   lpt_int_litert_absolute     (const LptIntScale *x, const LptIntScale *y, gint32 q);
+gint32   lpt_int_litert_inverse_root (const LptIntScale *x, const LptIntScale *y, gint32 q);
+gint32   lpt_int_litert_sigmoid      (const LptIntScale *x, const LptIntScale *y, gint32 q);
+gint32   lpt_int_litert_tanh         (const LptIntScale *x, const LptIntScale *y, gint32 q);
 
 /* By the table, in 2^-15: @v in steps of 1 / (3 * 4096). */
 gint32   lpt_int_litert_sigmoid16 (gint32 v);

@@ -176,6 +176,54 @@ entry_hswish (const Function *f,
                         + f->y.zero, f->y.lo, f->y.hi);
 }
 
+static gint32 entry_absolute (const Function *f, gint32 q)     { return lpt_int_litert_absolute (&f->x, &f->y, q); }
+static gint32 entry_inverse_root (const Function *f, gint32 q) { return lpt_int_litert_inverse_root (&f->x, &f->y, q); }
+static gint32 entry_sigmoid16 (const Function *f, gint32 q)    { return lpt_int_litert_sigmoid (&f->x, &f->y, q); }
+static gint32 entry_tanh16 (const Function *f, gint32 q)       { return lpt_int_litert_tanh (&f->x, &f->y, q); }
+
+static gboolean
+is_litert (const Function *f)
+{
+  return lpt_int_is_litert (f->rule);
+}
+
+static gboolean
+is_litert16 (const Function *f)
+{
+  return lpt_int_is_litert (f->rule) && f->x.hi - f->x.lo > 255 && f->y.hi - f->y.lo > 255;
+}
+
+static gboolean
+is_litert8 (const Function *f)
+{
+  return f->rule->algorithm == LPT_ALGO_LITERT && f->x.hi - f->x.lo == 255;
+}
+
+static gboolean
+is_micro (const Function *f)
+{
+  return f->rule->algorithm == LPT_ALGO_MICRO;
+}
+
+typedef gint32 (*Entry) (const Function *f, gint32 q);
+
+static Entry
+find_entry (const Function *f)
+{
+  static const struct { LptOp op; gboolean (*when) (const Function *f); Entry entry; } rows[] =
+  {
+#define LPT_INT_UNARY(op, when, entry) { LPT_OP_##op, is_##when, entry_##entry },
+#include "eval/integer/lpt-int-unary.def"
+#undef LPT_INT_UNARY
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    if (rows[i].op == f->f.op && rows[i].when (f))
+      return rows[i].entry;
+
+  return entry_float;
+}
+
 LptIntOp *
 lpt_int_unary_new (LptNode              *node,
                    const LptRequantRule *rule,
@@ -184,6 +232,7 @@ lpt_int_unary_new (LptNode              *node,
   g_autoptr (LptIntOp) op = NULL;
   Function f = { .rule = rule };
   Table *t = g_new0 (Table, 1);
+  Entry entry;
 
   op = &t->op;
   op->run = table_run;
@@ -205,11 +254,9 @@ lpt_int_unary_new (LptNode              *node,
 
   t->lo = f.x.lo;
   t->table = g_new (gint32, f.x.hi - f.x.lo + 1);
+  entry = find_entry (&f);
   for (gint32 q = f.x.lo; q <= f.x.hi; q++)
-    t->table[q - f.x.lo] = lpt_int_is_litert (rule) && lpt_int_litert_has (f.f.op, &f.x, &f.y) ? lpt_int_litert_entry (f.f.op, &f.x, &f.y, q)
-                           : f.f.op == LPT_OP_HSWISH && rule->algorithm == LPT_ALGO_LITERT && f.x.hi - f.x.lo == 255 ? entry_hswish (&f, q)
-                           : rule->algorithm == LPT_ALGO_MICRO && (f.f.op == LPT_OP_SIGMOID || f.f.op == LPT_OP_TANH) ? entry_micro (&f, q)
-                           : entry_float (&f, q);
+    t->table[q - f.x.lo] = entry (&f, q);
 
   return g_steal_pointer (&op);
 }

@@ -12,6 +12,7 @@
 
 #include "eval/lpt-exec-ops.h"
 #include "ir/scalar/lpt-binary-funcs.h"
+#include "ir/scalar/lpt-binary.h"
 #include "ir/scalar/lpt-loop.h"
 
 typedef void (*Row) (gconstpointer x, gint64 sx, gconstpointer y, gint64 sy, gpointer z, gint64 n);
@@ -109,7 +110,7 @@ check_divisors (LptOp         op,
 {
   gint64 i;
 
-  if (op != LPT_OP_DIVIDE && op != LPT_OP_MOD && op != LPT_OP_FLOOR_MOD)
+  if ((lpt_op_info (op)->flags & LPT_OP_F_DIVISOR) == 0)
     return TRUE;
   for (i = 0; i < count; i++)
     if (b[i] == 0)
@@ -129,7 +130,7 @@ lpt_run_binary (LptCall *call,
   const LptShape *shape = &call->out[0].shape;
   LptShape b = op == LPT_OP_PRELU ? slope_shape (shape, &call->in[1].shape) : call->in[1].shape;
   gboolean compares = (call->node->info->flags & LPT_OP_F_COMPUTE) == 0;
-  gboolean logical = op >= LPT_OP_LOGICAL_AND && op <= LPT_OP_BITWISE_RIGHT_SHIFT;
+  gboolean logical = lpt_binary_is_of_integers (op);
   gboolean integer = logical || (lpt_call_is_i64 (call, 0) && lpt_call_is_i64 (call, 1) &&
                                  (compares || call->out[0].dtype == LPT_DTYPE_I64));
   gint64 strides[3][LPT_MAX_RANK];

@@ -140,13 +140,14 @@ along_axis (LptCall *call,
   return TRUE;
 }
 
-gboolean
-lpt_run_dft (LptCall *call,
-             GError **error)
+/* @sign of the exponent; @pairs, @pairs_out: the elements read and written are complex. */
+static gboolean
+run_transform (LptCall *call,
+               int      sign,
+               gboolean pairs,
+               gboolean pairs_out,
+               GError **error)
 {
-  LptOp op = call->node->op;
-  gboolean pairs = op != LPT_OP_RDFT, pairs_out = op != LPT_OP_IRDFT;
-  int sign = op == LPT_OP_IDFT || op == LPT_OP_IRDFT ? 1 : -1;
   const float *x = lpt_call_f32 (call, 0, error);
   const gint64 *axes = x != NULL ? lpt_call_i64 (call, 1, error) : NULL, *sizes = NULL;
   LptShape shape = call->in[0].shape, out = call->out[0].shape;
@@ -170,7 +171,7 @@ lpt_run_dft (LptCall *call,
 
   for (gint64 i = 0; i < n; i++)
     {
-      gboolean half = op == LPT_OP_IRDFT && i + 1 == n;
+      gboolean half = !pairs_out && i + 1 == n;
       gint64 size;
       gint axis;
 
@@ -217,6 +218,34 @@ lpt_run_dft (LptCall *call,
   }
 
   return TRUE;
+}
+
+gboolean
+lpt_run_dft (LptCall *call,
+             GError **error)
+{
+  return run_transform (call, -1, TRUE, TRUE, error);
+}
+
+gboolean
+lpt_run_idft (LptCall *call,
+              GError **error)
+{
+  return run_transform (call, 1, TRUE, TRUE, error);
+}
+
+gboolean
+lpt_run_rdft (LptCall *call,
+              GError **error)
+{
+  return run_transform (call, -1, FALSE, TRUE, error);
+}
+
+gboolean
+lpt_run_irdft (LptCall *call,
+               GError **error)
+{
+  return run_transform (call, 1, TRUE, FALSE, error);
 }
 
 /* --- short time --- */

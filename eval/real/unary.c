@@ -11,6 +11,7 @@
 #include "eval/lpt-exec-ops.h"
 #include "ir/scalar/lpt-unary.h"
 #include "ir/lpt-clamp.h"
+#include "ir/lpt-unary-attrs.h"
 
 static gboolean
 input_parameters (LptCall *call,
@@ -48,32 +49,17 @@ get_parameters (LptCall *call,
                 double  *p,
                 GError **error)
 {
-  LptNode *node = call->node;
   gint64 low, high;
 
-  switch ((guint) node->op)
+  if (call->node->op == LPT_OP_CLAMP && lpt_call_is_integer (call))
     {
-    case LPT_OP_CLAMP:
-      lpt_clamp_bounds (node, &p[0], &p[1]);
-      if (lpt_call_is_integer (call))
-        {
-          lpt_clamp_bounds_i64 (node, call->out[0].declared, &low, &high);
-          p[0] = (double) low;
-          p[1] = (double) high;
-        }
+      lpt_clamp_bounds_i64 (call->node, call->out[0].declared, &low, &high);
+      p[0] = (double) low;
+      p[1] = (double) high;
       return TRUE;
-    case LPT_OP_ELU:
-      p[0] = LPT_ATTRS (node, LptEluAttrs)->alpha;
-      return TRUE;
-    case LPT_OP_GELU:
-      p[0] = LPT_ATTRS (node, LptGeluAttrs)->approximation_mode;
-      return TRUE;
-    case LPT_OP_ROUND:
-      p[0] = LPT_ATTRS (node, LptRoundAttrs)->mode;
-      return TRUE;
-    default:
-      return input_parameters (call, lpt_unary_n_parameters (node->op), p, error);
     }
+
+  return lpt_unary_attributes (call->node, p) || input_parameters (call, lpt_unary_n_parameters (call->node->op), p, error);
 }
 
 /* FALSE where the function leaves the integers. */

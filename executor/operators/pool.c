@@ -270,7 +270,7 @@ gboolean
 lpt_prepare_reduce (LptProgram   *program,
                     LptProgramOp *step)
 {
-  gboolean adds = step->node->op == LPT_OP_REDUCE_MEAN || step->node->op == LPT_OP_REDUCE_SUM;
+  gboolean adds = (step->node->info->flags & LPT_OP_F_MONOTONE) == 0;
   const gboolean *axes = lpt_int_reduce_axes (step->integer);
   const LptShape *x;
   gsize size[3] = { 1, 1, 1 };       /* spatial elements before, in and behind the axes */

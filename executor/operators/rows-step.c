@@ -9,7 +9,7 @@
 #include "eval/lpt-float-reduce.h"
 #include "ir/scalar/lpt-loop.h"
 #include "ir/scalar/lpt-unary.h"
-#include "ir/lpt-clamp.h"
+#include "ir/lpt-unary-attrs.h"
 
 static gboolean
 find_binary (LptOp           op,
@@ -117,30 +117,19 @@ unary_run (const LptProgramOp *step,
   double *p = run->parameters;
 
   run->kind = LPT_RUN_CLAMP;
-  switch ((guint) step->node->op)
+  if (step->node->op == LPT_OP_RELU)
     {
-    case LPT_OP_RELU:
       run->hi = INFINITY;
       return TRUE;
-    case LPT_OP_CLAMP:
-      lpt_clamp_bounds (step->node, &p[0], &p[1]);
+    }
+  p[0] = 1;
+  if (!lpt_unary_attributes (step->node, p) && !input_parameters (step, p))
+    return FALSE;
+  if (step->node->op == LPT_OP_CLAMP)
+    {
       run->lo = (float) p[0];
       run->hi = (float) p[1];
       return TRUE;
-    case LPT_OP_GELU:
-      p[0] = LPT_ATTRS (step->node, LptGeluAttrs)->approximation_mode;
-      break;
-    case LPT_OP_ELU:
-      p[0] = LPT_ATTRS (step->node, LptEluAttrs)->alpha;
-      break;
-    case LPT_OP_ROUND:
-      p[0] = LPT_ATTRS (step->node, LptRoundAttrs)->mode;
-      break;
-    default:
-      p[0] = 1;
-      if (!input_parameters (step, p))
-        return FALSE;
-      break;
     }
   run->function = lpt_unary_func (step->node->op);
   run->kind = lpt_unary_map (step->node->op, p, &run->map) ? LPT_RUN_MAP : LPT_RUN_FUNCTION;

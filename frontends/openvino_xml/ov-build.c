@@ -488,7 +488,7 @@ ov_infer (const OvBuild *b, const OvLayer *layer, LptNode *node, gboolean relaxe
   if (same)
     return TRUE;
   gboolean may_relax = relaxed_opset || (layer->rt_info != NULL && g_hash_table_contains (layer->rt_info, "TYPE_RELAXED"))
-                       || (node->info->flags & LPT_OP_F_RELAXED) != 0 || node->op == LPT_OP_MATMUL;
+                       || (node->info->openvino.flags & LPT_OPENVINO_RELAXED) != 0 || node->op == LPT_OP_MATMUL;
   if (may_relax && node->n_in > 0 && node->n_out > 0)
     {
       ov_relax (layer, node, declared);

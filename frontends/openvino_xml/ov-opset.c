@@ -25,7 +25,7 @@ ov_layer_op (const char *type, const char *version, guint *opset, gboolean *rela
   const LptOpInfo *info = lpt_op_find (type);
   *opset = 0;
   *relaxed = FALSE;
-  if (info != NULL && (info->versions == NULL || info->versions[0] == '\0'))
+  if (info != NULL && info->openvino.versions[0] == '\0')
     info = NULL;
   if (version == NULL)
     {
@@ -49,7 +49,7 @@ ov_layer_op (const char *type, const char *version, guint *opset, gboolean *rela
             *opset = moved[i].opset;
             return info;
           }
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "type %s is not in %s (it is in opset %s)", type, version, info->versions);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "type %s is not in %s (it is in opset %s)", type, version, info->openvino.versions);
       return NULL;
     }
   if (g_ascii_strcasecmp (version, "type_relaxed_opset") == 0)

@@ -17,16 +17,21 @@ typedef struct _LptNode   LptNode;
 typedef struct _LptGraph  LptGraph;
 typedef struct _LptOpInfo LptOpInfo;
 
+/* The numbers are no part of the binary interface: those of the table move when it gets a row. Files hold names. */
 typedef enum
 {
   LPT_OP_NONE,
-#define LPT_OP(ENUM, name, versions, min_in, max_in, n_out, flags, attrs, infer, doc) LPT_OP_##ENUM,
-#include <lpt/lpt-ops.def>
   LPT_OP_OPAQUE,      /* unknown to the table: kept as it was read, passes through */
   LPT_OP_CUSTOM,      /* a plugin's own op: see LptNode.info */
+#define LPT_OP(ENUM, name, min_in, max_in, n_out, traits, attrs, infer, versions, openvino, doc) LPT_OP_##ENUM,
+#include <lpt/lpt-ops.def>
   LPT_N_OPS
 } LptOp;
 
+#define LPT_OP_FIRST (LPT_OP_CUSTOM + 1)     /* of the table; LPT_N_OPS - 1 is the last */
+
+/* Traits: what an op is, as mathematics and as structure. Code asks for them, and names an op only where the matter concerns
+ * that one (tests/house/test-op-lists.py). */
 typedef enum
 {
   LPT_OP_F_NONE        = 0,
@@ -36,8 +41,8 @@ typedef enum
   LPT_OP_F_MONOTONE    = 1 << 3,   /* commutes with every non-decreasing map of the elements */
   LPT_OP_F_SINK        = 1 << 4,   /* kept without users: Result, Assign */
   LPT_OP_F_COMPUTE     = 1 << 5,   /* does arithmetic on data: counted by --stats, reported by explain */
-  LPT_OP_F_RELAXED     = 1 << 6,   /* OpenVINO relaxes its types */
-  LPT_OP_F_LPT         = 1 << 7,   /* supported by MarkupPrecisions */
+  LPT_OP_F_TERM        = 1 << 6,   /* a + b, a - b */
+  LPT_OP_F_FACTOR      = 1 << 7,   /* a * b, a / b */
   LPT_OP_F_UNARY       = 1 << 8,   /* elementwise function of one input: lowered to a table */
   LPT_OP_F_LOWERED     = 1 << 9,   /* exists in lowered graphs only (Quantize, Table, ...) */
   LPT_OP_F_SHAPE       = 1 << 10,  /* reads the shape of its input only (ShapeOf) */
@@ -53,7 +58,29 @@ typedef enum
   LPT_OP_F_IMPLIED     = 1 << 20,  /* attributes that are types and shapes are those of the output: not written as text */
   LPT_OP_F_BITS        = 1 << 21,  /* works on the bits of integers */
   LPT_OP_F_SHIFTED     = 1 << 22,  /* lowered: a real constant is added before the rounding (LptBinaryAttrs.shift) */
+  LPT_OP_F_DIVISOR     = 1 << 23,  /* divides by input 1, which among integers may not be 0 */
+  LPT_OP_F_QUANTIZES   = 1 << 24,  /* real numbers become codes or codes real numbers or other codes: but for rounding the same */
+  LPT_OP_F_STRINGS     = 1 << 25,  /* elements are compared or chosen only: they may be strings */
+  LPT_OP_F_HOMOGENEOUS = 1 << 26,  /* f (c x) = c f (x) with c > 0, one for each channel */
+  LPT_OP_F_SPATIAL     = 1 << 27,  /* moves or joins elements along the spatial axes */
+  LPT_OP_F_STANDARDIZES = 1 << 28, /* subtracts a mean of its input and divides by the deviation from it */
 } LptOpFlags;
+
+/* With one operand constant an affine map of the other. */
+#define LPT_OP_F_AFFINE (LPT_OP_F_TERM | LPT_OP_F_FACTOR)
+
+/* What OpenVINO's runtime does with an op; facts of its table, no traits. */
+typedef enum
+{
+  LPT_OPENVINO_RELAXED = 1 << 0,   /* its types may be relaxed */
+  LPT_OPENVINO_LPT     = 1 << 1,   /* supported by MarkupPrecisions */
+} LptOpenVinoFlags;
+
+typedef struct
+{
+  const char *versions;     /* opsets in which the meaning of the op changed: "1 8 14"; "" = not an OpenVINO op */
+  guint8      flags;        /* LptOpenVinoFlags */
+} LptOpOpenVino;
 
 /* --- attributes ------------------------------------------------------------ */
 
@@ -126,15 +153,15 @@ struct _LptOpInfo
 {
   LptOp               op;
   const char         *name;         /* "MaxPool" */
-  const char         *versions;     /* opsets in which its meaning changed: "1 8 14"; "" = not an OpenVINO op */
   guint8              min_in;
   guint8              max_in;       /* 255 = any number */
   gint8               n_out;        /* -1 = the node says */
-  guint32             flags;        /* LptOpFlags */
+  guint32             flags;        /* LptOpFlags: its traits */
   gsize               attrs_size;   /* 0 = no attributes */
   const LptAttrField *attrs;        /* ends with name == NULL; never NULL */
   LptInferFunc        infer;
   const char         *doc;
+  LptOpOpenVino       openvino;
 };
 
 #define LPT_ANY_INPUTS 255
@@ -148,7 +175,7 @@ LPT_EXPORT const LptOpInfo *lpt_op_find       (const char *name);   /* any case,
 LPT_EXPORT const LptOpInfo *lpt_op_find_short   (const char *name);
 /* How many bodies a node of it has. */
 LPT_EXPORT guint            lpt_op_n_bodies     (const LptOpInfo *info);
-/* Greatest of info->versions not above @opset (0 when there is none). */
+/* Greatest of info->openvino.versions not above @opset (0 when there is none). */
 LPT_EXPORT guint            lpt_op_version    (const LptOpInfo *info, guint opset);
 
 G_END_DECLS

@@ -13,7 +13,7 @@
 
 G_BEGIN_DECLS
 
-#define LPT_OP(ENUM, name, versions, min_in, max_in, n_out, flags, attrs, infer, doc) \
+#define LPT_OP(ENUM, name, min_in, max_in, n_out, traits, attrs, infer, versions, openvino, doc) \
   gboolean lpt_infer_##infer (LptNode *node, GError **error);
 #include <lpt/lpt-ops.def>
 

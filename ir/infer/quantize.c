@@ -48,32 +48,63 @@ is_known (LptDType dtype)
   return dtype != LPT_DTYPE_UNDEFINED && dtype != LPT_DTYPE_DYNAMIC;
 }
 
-/* Quantize, Dequantize, Requantize, Reinterpret: the type is the attribute, else what the output has, else real for
- * Dequantize and the input's for the others. */
-gboolean
-lpt_infer_quantize (LptNode *node,
-                    GError **error)
+/* One side is real or both are integers. The type is the attribute, else what the output has, else f32 where it is real and the
+ * input's where it is not. */
+static gboolean
+infer_codes (LptNode *node,
+             gboolean real_in,
+             gboolean real_out,
+             GError **error)
 {
   LptShape shape = lpt_infer_shape_in (node, 0);
   LptDType in = lpt_infer_dtype_in (node, 0);
   LptDType dtype = LPT_ATTRS (node, LptQuantizeAttrs)->type;
 
-  if (node->op == LPT_OP_QUANTIZE && is_known (in) && !lpt_dtype_is_real (in))
-    return lpt_infer_fail (error, "the input has type %s, not a real type", lpt_dtype_name (in));
-  if (node->op != LPT_OP_QUANTIZE && is_known (in) && !lpt_dtype_is_integer (in))
-    return lpt_infer_fail (error, "the input has type %s, not an integer type", lpt_dtype_name (in));
+  if (is_known (in) && !(real_in ? lpt_dtype_is_real (in) : lpt_dtype_is_integer (in)))
+    return lpt_infer_fail (error, "the input has type %s, not %s type", lpt_dtype_name (in), real_in ? "a real" : "an integer");
   if (dtype == LPT_DTYPE_UNDEFINED)
     dtype = node->out[0].dtype;
   if (dtype == LPT_DTYPE_UNDEFINED)
-    dtype = node->op == LPT_OP_DEQUANTIZE ? LPT_DTYPE_F32 : in;
-  if (node->op == LPT_OP_DEQUANTIZE && is_known (dtype) && !lpt_dtype_is_real (dtype))
-    return lpt_infer_fail (error, "the output has type %s, not a real type", lpt_dtype_name (dtype));
-  if (node->op != LPT_OP_DEQUANTIZE && is_known (dtype) && !lpt_dtype_is_integer (dtype))
-    return lpt_infer_fail (error, "the output has type %s, not an integer type", lpt_dtype_name (dtype));
-  if (node->op == LPT_OP_REINTERPRET && in != LPT_DTYPE_UNDEFINED && dtype != in)
-    return lpt_infer_fail (error, "the same bytes cannot be %s and %s", lpt_dtype_name (in), lpt_dtype_name (dtype));
+    dtype = real_out ? LPT_DTYPE_F32 : in;
+  if (is_known (dtype) && !(real_out ? lpt_dtype_is_real (dtype) : lpt_dtype_is_integer (dtype)))
+    return lpt_infer_fail (error, "the output has type %s, not %s type", lpt_dtype_name (dtype), real_out ? "a real" : "an integer");
 
   return lpt_infer_set (node, 0, dtype, &shape, error);
+}
+
+gboolean
+lpt_infer_quantize (LptNode *node,
+                    GError **error)
+{
+  return infer_codes (node, TRUE, FALSE, error);
+}
+
+gboolean
+lpt_infer_dequantize (LptNode *node,
+                      GError **error)
+{
+  return infer_codes (node, FALSE, TRUE, error);
+}
+
+gboolean
+lpt_infer_requantize (LptNode *node,
+                      GError **error)
+{
+  return infer_codes (node, FALSE, FALSE, error);
+}
+
+gboolean
+lpt_infer_reinterpret (LptNode *node,
+                       GError **error)
+{
+  LptDType in = lpt_infer_dtype_in (node, 0);
+
+  if (!infer_codes (node, FALSE, FALSE, error))
+    return FALSE;
+  if (in != LPT_DTYPE_UNDEFINED && node->out[0].dtype != in)
+    return lpt_infer_fail (error, "the same bytes cannot be %s and %s", lpt_dtype_name (in), lpt_dtype_name (node->out[0].dtype));
+
+  return TRUE;
 }
 
 /* Codes, and a scale and a zero point for each row, in as many axes; for all of the data a scalar. */

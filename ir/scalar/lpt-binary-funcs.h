@@ -134,3 +134,10 @@ lpt_power_real (double a,
   X (BITWISE_XOR, a ^ b) \
   X (BITWISE_LEFT_SHIFT, lpt_shift_i64 (a, b, TRUE)) \
   X (BITWISE_RIGHT_SHIFT, lpt_shift_i64 (a, b, FALSE))
+
+/* ENUM, and what undoes it with the same b */
+#define LPT_BINARY_INVERSES(X) \
+  X (ADD, SUBTRACT) \
+  X (SUBTRACT, ADD) \
+  X (MULTIPLY, DIVIDE) \
+  X (DIVIDE, MULTIPLY)

@@ -26,7 +26,7 @@ lpt_binary_i64 (LptOp   op,
                 gint64  b,
                 gint64 *out)
 {
-  if (b == 0 && (op == LPT_OP_DIVIDE || op == LPT_OP_MOD || op == LPT_OP_FLOOR_MOD))
+  if (b == 0 && (lpt_op_info (op)->flags & LPT_OP_F_DIVISOR) != 0)
     return FALSE;
   switch ((guint) op)
     {
@@ -53,5 +53,29 @@ lpt_compare_f64 (LptOp   op,
     LPT_BINARY_COMPARISONS (CASE)
 #undef CASE
     default: return FALSE;
+    }
+}
+
+gboolean
+lpt_binary_is_of_integers (LptOp op)
+{
+  switch ((guint) op)
+    {
+#define CASE(ENUM, expression) case LPT_OP_##ENUM: return TRUE;
+    LPT_BINARY_INTEGERS (CASE)
+#undef CASE
+    default: return FALSE;
+    }
+}
+
+LptOp
+lpt_binary_inverse (LptOp op)
+{
+  switch ((guint) op)
+    {
+#define CASE(ENUM, INVERSE) case LPT_OP_##ENUM: return LPT_OP_##INVERSE;
+    LPT_BINARY_INVERSES (CASE)
+#undef CASE
+    default: return LPT_OP_NONE;
     }
 }

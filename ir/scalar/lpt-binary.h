@@ -12,3 +12,7 @@ double   lpt_binary_f64  (LptOp op, double a, double b);
 gboolean lpt_binary_i64  (LptOp op, gint64 a, gint64 b, gint64 *out);
 /* Does @op hold of two reals? Nothing but NotEqual holds of NaN. FALSE where @op is no comparison. */
 gboolean lpt_compare_f64 (LptOp op, double a, double b, gint64 *out);
+/* Is it defined of integers and booleans alone? */
+gboolean lpt_binary_is_of_integers (LptOp op);
+/* What gives a back from op (a, b) and b, in real numbers: Subtract for Add; LPT_OP_NONE: there is none. */
+LptOp    lpt_binary_inverse (LptOp op);

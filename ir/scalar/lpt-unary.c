@@ -79,25 +79,20 @@ gelu (double x,
   X (TAN, 0, tan (x)) \
   X (TANH, 0, tanh (x))
 
-/* Those that kernels have, as ENUM and the name of the kernel's. */
+/* Those that kernels have, as ENUM, what its parameter must be (0 of those that have none) and the name of the kernel's. */
 #define VECTOR_FUNCTIONS(X) \
-  X (EXP, EXP) \
-  X (SIGMOID, SIGMOID) \
-  X (SWISH, SILU) \
-  X (TANH, TANH) \
-  X (ERF, ERF) \
-  X (GELU, GELU) \
-  X (ELU, ELU) \
-  X (HSWISH, HSWISH) \
-  X (HSIGMOID, HSIGMOID) \
-  X (ABS, ABS) \
-  X (NEGATIVE, NEGATIVE) \
-  X (MISH, MISH) \
-  X (SQRT, SQRT) \
-  X (RSQRT, RSQRT) \
-  X (FLOOR, FLOOR) \
-  X (CEILING, CEILING) \
-  X (ROUND, ROUND)
+  X (EXP, 0, EXP) \
+  X (SIGMOID, 0, SIGMOID) \
+  X (SWISH, 1, SILU) \
+  X (TANH, 0, TANH) \
+  X (ERF, 0, ERF) \
+  X (GELU, LPT_GELU_ERF, GELU) \
+  X (GELU, LPT_GELU_TANH, GELU_TANH) \
+  X (ELU, 1, ELU) \
+  X (HSWISH, 0, HSWISH) \
+  X (HSIGMOID, 0, HSIGMOID) \
+  X (ABS, 0, ABS) \
+  X (NEGATIVE, 0, NEGATIVE)
 
 /* Those that integers have, as ENUM and expression of x. */
 #define INTEGER_FUNCTIONS(X) \
@@ -158,21 +153,19 @@ lpt_unary_map (LptOp         op,
                const double *p,
                LptFloatMap  *map)
 {
-  static const struct { LptOp op; LptFloatMap map; } rows[] =
+  static const struct { LptOp op; double parameter; LptFloatMap map; } rows[] =
   {
-#define ROW(ENUM, map) { LPT_OP_##ENUM, LPT_MAP_##map },
+#define ROW(ENUM, parameter, map) { LPT_OP_##ENUM, parameter, LPT_MAP_##map },
     VECTOR_FUNCTIONS (ROW)
 #undef ROW
   };
+  const double parameter = lpt_unary_n_parameters (op) > 0 ? p[0] : 0;
   guint i;
 
-  if (((op == LPT_OP_SWISH || op == LPT_OP_ELU) && p[0] != 1) ||
-      (op == LPT_OP_ROUND && (int) p[0] != LPT_ROUND_MODE_HALF_TO_EVEN))
-    return FALSE;
   for (i = 0; i < G_N_ELEMENTS (rows); i++)
-    if (rows[i].op == op)
+    if (rows[i].op == op && rows[i].parameter == parameter)
       {
-        *map = op == LPT_OP_GELU && (int) p[0] == LPT_GELU_TANH ? LPT_MAP_GELU_TANH : rows[i].map;
+        *map = rows[i].map;
         return TRUE;
       }
 

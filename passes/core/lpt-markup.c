@@ -233,5 +233,5 @@ lpt_graph_has (LptGraph *graph,
 gboolean
 lpt_markup_supports (LptNode *node)
 {
-  return (node->info->flags & (LPT_OP_F_LPT | LPT_OP_F_PRESERVES)) != 0;
+  return (node->info->openvino.flags & LPT_OPENVINO_LPT) != 0 || (node->info->flags & LPT_OP_F_PRESERVES) != 0;
 }

@@ -276,7 +276,7 @@ lpt_graph_is_quantized (LptGraph *graph)
       LptNode *node = g_ptr_array_index (graph->nodes, i);
       LptTensor *constant = node->op == LPT_OP_CONVERT ? lpt_node_const_in (node, 0) : NULL;
 
-      if (node->op == LPT_OP_FAKE_QUANTIZE || node->op == LPT_OP_QUANTIZE || node->op == LPT_OP_DEQUANTIZE)
+      if ((node->info->flags & LPT_OP_F_QUANTIZES) != 0)
         return TRUE;
       if (constant != NULL && lpt_dtype_is_real (node->out[0].dtype) && lpt_dtype_is_integer (lpt_tensor_dtype (constant)) &&
           lpt_dtype_bits (lpt_tensor_dtype (constant)) <= 8)

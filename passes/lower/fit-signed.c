@@ -85,7 +85,7 @@ lpt_fit_signed (LptGraph  *graph,
 
           value->dtype = LPT_DTYPE_I8;
           lpt_value_set_quant (value, quant);
-          if (node->op == LPT_OP_QUANTIZE || node->op == LPT_OP_REQUANTIZE || node->op == LPT_OP_REINTERPRET)
+          if ((node->info->flags & LPT_OP_F_QUANTIZES) != 0 && node->op != LPT_OP_FAKE_QUANTIZE)
             LPT_ATTRS (node, LptQuantizeAttrs)->type = LPT_DTYPE_I8;
           else if (node->data == NULL)
             node->flags |= LPT_NODE_RELAXED;

@@ -77,7 +77,7 @@ out_channels (LptNode *node,
 {
   const LptShape *w = &node->in[1].value->shape;
   const LptShape *y = &node->out[0].shape;
-  gboolean back = node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
+  gboolean back = (node->info->flags & LPT_OP_F_TRANSPOSED) != 0;
 
   if (y->rank < 1 || w->rank < 1)
     return FALSE;
@@ -235,7 +235,7 @@ add_zero_point_rest (LptNode       *node,
   gint weights_axis;
   gint64 total, outer, inner, i;
   gboolean any = FALSE;
-  gboolean back = node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
+  gboolean back = (node->info->flags & LPT_OP_F_TRANSPOSED) != 0;
   guint c;
 
   for (c = 0; c < x->n; c++)

@@ -39,7 +39,7 @@ lpt_eltwise_match (LptRewriter *rw,
 static gboolean
 is_target (LptNode *node)
 {
-  return node->op == LPT_OP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION || node->op == LPT_OP_MATMUL;
+  return (node->info->flags & (LPT_OP_F_WEIGHTED | LPT_OP_F_TRANSPOSED)) == LPT_OP_F_WEIGHTED;
 }
 
 /* The node that makes the data: FakeQuantizes are skipped, and a bias Add behind a weighted operation. */

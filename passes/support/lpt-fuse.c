@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "ir/lpt-fold.h"
+#include "ir/scalar/lpt-binary.h"
 #include "passes/support/lpt-fuse.h"
 
 const char *
@@ -40,17 +41,7 @@ apply (LptNode   *op,
        LptTensor *end,
        LptTensor *constant)
 {
-  switch (op->op)
-    {
-    case LPT_OP_MULTIPLY:
-      return lpt_fold_binary (LPT_OP_DIVIDE, end, constant, LPT_DTYPE_F32);
-    case LPT_OP_DIVIDE:
-      return lpt_fold_binary (LPT_OP_MULTIPLY, end, constant, LPT_DTYPE_F32);
-    case LPT_OP_SUBTRACT:
-      return lpt_fold_binary (LPT_OP_ADD, end, constant, LPT_DTYPE_F32);
-    default:
-      return lpt_fold_binary (LPT_OP_SUBTRACT, end, constant, LPT_DTYPE_F32);
-    }
+  return lpt_fold_binary (lpt_binary_inverse (op->op), end, constant, LPT_DTYPE_F32);
 }
 
 /* Readers refuse intervals that are not finite, or wider than any number. */
@@ -157,7 +148,7 @@ lpt_fuse_above (LptRewriter *rw,
         return NULL;
       return replace_input (rw, fq, lpt_node_in (op, 0), NULL, NULL);
     }
-  if (op->op != LPT_OP_MULTIPLY && op->op != LPT_OP_ADD && op->op != LPT_OP_SUBTRACT && op->op != LPT_OP_DIVIDE)
+  if ((op->info->flags & LPT_OP_F_AFFINE) == 0)
     return NULL;
   if (lpt_node_is_bias_add (op))
     {
@@ -178,7 +169,7 @@ lpt_fuse_above (LptRewriter *rw,
       lpt_rewriter_decline (rw, fq, "%s \"%s\" stays in front: %s", op->info->name, op->name, problem);
       return NULL;
     }
-  if ((op->op == LPT_OP_MULTIPLY || op->op == LPT_OP_DIVIDE) && !lpt_tensor_all_above (constant, 0))
+  if ((op->info->flags & LPT_OP_F_FACTOR) != 0 && !lpt_tensor_all_above (constant, 0))
     {
       lpt_rewriter_decline (rw, fq, "%s \"%s\" stays in front: a factor is not positive", op->info->name, op->name);
       return NULL;
@@ -270,7 +261,7 @@ lpt_fuse_below (LptRewriter *rw,
     }
   fresh = lpt_layer_clone (rw, fq, 5, in, op->out[0].dtype);
   interval = lpt_box (fq->graph, fq->mark.interval);
-  if (op->op == LPT_OP_MULTIPLY && interval != NULL && interval->interval.levels != 0)
+  if ((op->info->flags & LPT_OP_F_FACTOR) != 0 && interval != NULL && interval->interval.levels != 0)
     LPT_ATTRS (fresh, LptFakeQuantizeAttrs)->levels = (gint64) interval->interval.levels;
   lpt_node_take_name (fresh, fq, "/replaced");
   lpt_rewriter_absorbed (rw, op, lpt_node_known_as (fresh), "part of the interval of \"%s\"", lpt_node_known_as (fresh));

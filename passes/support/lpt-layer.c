@@ -34,7 +34,7 @@ low_type (LptRewriter *rw,
   if (lpt_node_in (node, index) == NULL)
     return FALSE;
   /* Weights of groups, which a Reshape cuts. */
-  if (node->op == LPT_OP_GROUP_CONVOLUTION && index == 1 && lpt_node_src (node, 1)->op == LPT_OP_RESHAPE)
+  if (index == 1 && lpt_node_is_weighted (node) && (node->info->flags & LPT_OP_F_GROUPED) != 0 && lpt_node_src (node, 1)->op == LPT_OP_RESHAPE)
     lpt_layer_find (rw, lpt_node_src (node, 1), 0, &dq);
   else
     lpt_layer_find (rw, node, index, &dq);
@@ -122,20 +122,7 @@ is_spatial (LptTensor        *tensor,
 static gboolean
 moves_along_space (LptOp op)
 {
-  switch (op)
-    {
-    case LPT_OP_AVG_POOL:
-    case LPT_OP_BATCH_TO_SPACE:
-    case LPT_OP_BROADCAST:
-    case LPT_OP_DEPTH_TO_SPACE:
-    case LPT_OP_INTERPOLATE:
-    case LPT_OP_MAX_POOL:
-    case LPT_OP_SLICE:
-    case LPT_OP_SPACE_TO_BATCH:
-      return TRUE;
-    default:
-      return FALSE;
-    }
+  return (lpt_op_info (op)->flags & LPT_OP_F_SPATIAL) != 0 || op == LPT_OP_BROADCAST || op == LPT_OP_SLICE;
 }
 
 const char *
@@ -215,9 +202,7 @@ lpt_layer_is_low (LptRewriter      *rw,
 gboolean
 lpt_node_is_weighted (const LptNode *node)
 {
-  const guint32 both = LPT_OP_F_WEIGHTED | LPT_OP_F_LPT;
-
-  return (node->info->flags & both) == both;
+  return (node->info->flags & LPT_OP_F_WEIGHTED) != 0 && (node->info->openvino.flags & LPT_OPENVINO_LPT) != 0;
 }
 
 gboolean
@@ -329,7 +314,7 @@ needs_relaxing (LptNode          *node,
 {
   guint i;
 
-  if (dtype == LPT_DTYPE_UNDEFINED || !(node->info->flags & LPT_OP_F_RELAXED || node->op == LPT_OP_MATMUL))
+  if (dtype == LPT_DTYPE_UNDEFINED || !(node->info->openvino.flags & LPT_OPENVINO_RELAXED || node->op == LPT_OP_MATMUL))
     return FALSE;
   for (i = 0; i < n_data_inputs (node, n_in); i++)
     if (in[i] != NULL && in[i]->dtype != dtype)

@@ -18,18 +18,7 @@
 static gboolean
 is_border (LptOp op)
 {
-  switch (op)
-    {
-    case LPT_OP_CONVERT:
-    case LPT_OP_FAKE_QUANTIZE:
-    case LPT_OP_QUANTIZE:
-    case LPT_OP_DEQUANTIZE:
-    case LPT_OP_REQUANTIZE:
-    case LPT_OP_REINTERPRET:
-      return TRUE;
-    default:
-      return FALSE;
-    }
+  return op == LPT_OP_CONVERT || (lpt_op_info (op)->flags & LPT_OP_F_QUANTIZES) != 0;
 }
 
 static gboolean

@@ -12,7 +12,7 @@ test_complete (void)
 {
   guint op;
 
-  for (op = LPT_OP_NONE + 1; op < LPT_OP_OPAQUE; op++)
+  for (op = LPT_OP_FIRST; op < LPT_N_OPS; op++)
     if (lpt_exec_op (op)->op != (LptOp) op)
       {
         g_test_message ("eval/lpt-exec-ops.def lacks %s", lpt_op_info (op)->name);

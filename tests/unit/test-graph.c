@@ -189,7 +189,7 @@ test_op_table (void)
 {
   guint op;
 
-  for (op = LPT_OP_NONE + 1; op < LPT_OP_OPAQUE; op++)
+  for (op = LPT_OP_FIRST; op < LPT_N_OPS; op++)
     {
       const LptOpInfo *info = lpt_op_info (op);
       gpointer attrs = lpt_attrs_new (info, 0);

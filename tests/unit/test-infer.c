@@ -143,6 +143,11 @@ static const Row rows[] =
   { X ("f32[1,3]") "%o = Quantize(%x) {type=u8}", "u8[1,3]" },
   { X ("u8[1,3]") "%o = Dequantize(%x)", "f32[1,3]" },
   { X ("u8[1,3]") "%o = Quantize(%x) {type=u8}", "!not a real type" },
+  { X ("u8[1,3]") "%o = Dequantize(%x) {type=u8}", "!the output has type u8, not a real type" },
+  { X ("u8[1,3]") "%o = Requantize(%x) {type=i8}", "i8[1,3]" },
+  { X ("u8[1,3]") "%o = Requantize(%x) {type=f32}", "!the output has type f32, not an integer type" },
+  { X ("u8[1,3]") "%o = Reinterpret(%x)", "u8[1,3]" },
+  { X ("u8[1,3]") "%o = Reinterpret(%x) {type=i8}", "!the same bytes cannot be u8 and i8" },
   { X ("u8[1,3]") "%o = Reinterpret(%x) {type=i8}", "!cannot be u8 and i8" },
   { X ("f32[1,3]") "%o = Table(%x) {function=\"Tanh\"}", "!not an 8-bit type" },
 
@@ -478,7 +483,7 @@ test_coverage (void)
   g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
   g_autoptr (GString) missing = g_string_new (NULL);
 
-  for (LptOp op = LPT_OP_NONE + 1; op < LPT_OP_OPAQUE; op++)
+  for (LptOp op = LPT_OP_FIRST; op < LPT_N_OPS; op++)
     {
       const LptOpInfo *info = lpt_op_info (op);
 

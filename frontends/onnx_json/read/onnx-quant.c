@@ -108,24 +108,11 @@ lpt_onnx_moves (const LptNode *node)
 
   if (quant != NULL && quant->n > 1 && lpt_quant_axis_behind (quant, node) < 0)
     return FALSE;
-  switch (node->op)
+  switch ((guint) node->op)
     {
-    case LPT_OP_RESHAPE:
-    case LPT_OP_SQUEEZE:
-    case LPT_OP_UNSQUEEZE:
-    case LPT_OP_TRANSPOSE:
-    case LPT_OP_SPLIT:
-    case LPT_OP_VARIADIC_SPLIT:
-    case LPT_OP_SLICE:
-    case LPT_OP_GATHER:
-    case LPT_OP_BROADCAST:
-    case LPT_OP_TILE:
-    case LPT_OP_DEPTH_TO_SPACE:
-    case LPT_OP_SPACE_TO_DEPTH:
-    case LPT_OP_MAX_POOL:
-    case LPT_OP_SHAPE_OF:
-      return TRUE;
-    default:
-      return FALSE;
+#define ONNX_MOVES(op, read, written) case LPT_OP_##op: return read;
+#include "frontends/onnx_json/onnx-moves.def"
+#undef ONNX_MOVES
+    default: return FALSE;
     }
 }

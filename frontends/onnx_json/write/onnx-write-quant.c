@@ -375,7 +375,8 @@ codes_out (LptOnnxWriter *w,
 
 static gboolean
 qlinear_conv (LptOnnxWriter *w,
-              LptNode       *node)
+              LptNode       *node,
+              const char    *name)
 {
   LptValue *x = lpt_node_in (node, 0), *weights = lpt_node_in (node, 1), *bias = lpt_node_in (node, 2);
 
@@ -390,7 +391,7 @@ qlinear_conv (LptOnnxWriter *w,
     lpt_onnx_w_quant (w, "y", lpt_node_out (node)->quant, lpt_node_out (node)->dtype, &y.scale, &y.zero);
     if (node->op == LPT_OP_GROUP_CONVOLUTION)
       b.codes = lpt_onnx_w_merged_groups (w, node);
-    conv = lpt_onnx_w_node (w, "QLinearConv", codes_out (w, node), 9, a.codes, a.scale, a.zero, b.codes, b.scale, b.zero, y.scale, y.zero,
+    conv = lpt_onnx_w_node (w, name, codes_out (w, node), 9, a.codes, a.scale, a.zero, b.codes, b.scale, b.zero, y.scale, y.zero,
                             bias != NULL ? lpt_onnx_w_codes (w, bias) : "");
     lpt_onnx_w_conv_attributes (w, conv, node);
   }
@@ -399,7 +400,8 @@ qlinear_conv (LptOnnxWriter *w,
 
 static gboolean
 qlinear_matmul (LptOnnxWriter *w,
-                LptNode       *node)
+                LptNode       *node,
+                const char    *name)
 {
   const LptMatMulAttrs *attrs = LPT_ATTRS (node, LptMatMulAttrs);
   LptValue *a = lpt_node_in (node, 0), *b = lpt_node_in (node, 1), *bias = lpt_node_in (node, 2);
@@ -413,7 +415,7 @@ qlinear_matmul (LptOnnxWriter *w,
   y = codes_of (w, b, "b");
   lpt_onnx_w_quant (w, "y", lpt_node_out (node)->quant, lpt_node_out (node)->dtype, &out.scale, &out.zero);
   if (bias == NULL && !attrs->transpose_a && !attrs->transpose_b)
-    lpt_onnx_w_node (w, "QLinearMatMul", codes_out (w, node), 8, x.codes, x.scale, x.zero, y.codes, y.scale, y.zero, out.scale, out.zero);
+    lpt_onnx_w_node (w, name, codes_out (w, node), 8, x.codes, x.scale, x.zero, y.codes, y.scale, y.zero, out.scale, out.zero);
   else
     {
       Onnx__NodeProto *gemm = lpt_onnx_w_node (w, "com.microsoft.QGemm", codes_out (w, node), 9, x.codes, x.scale, x.zero, y.codes, y.scale, y.zero,
@@ -458,7 +460,8 @@ qlinear_unary (LptOnnxWriter *w,
 
 static gboolean
 qlinear_concat (LptOnnxWriter *w,
-                LptNode       *node)
+                LptNode       *node,
+                const char    *name)
 {
   g_autofree const char **in = g_new0 (const char *, 2 + 3 * node->n_in);
   const char *out;
@@ -478,44 +481,60 @@ qlinear_concat (LptOnnxWriter *w,
       in[4 + 3 * i] = x.zero;
     }
   out = codes_out (w, node);
-  lpt_onnx_w_int (w, lpt_onnx_w_list (w, "com.microsoft.QLinearConcat", 1, &out, 2 + 3 * node->n_in, in), "axis", LPT_ATTRS (node, LptAxisAttrs)->axis);
+  lpt_onnx_w_int (w, lpt_onnx_w_list (w, name, 1, &out, 2 + 3 * node->n_in, in), "axis", LPT_ATTRS (node, LptAxisAttrs)->axis);
   return TRUE;
 }
 
 /* Moves work on the codes as they are. */
 static gboolean
+is_move (LptOp op)
+{
+  switch ((guint) op)
+    {
+#define ONNX_MOVES(op, read, written) case LPT_OP_##op: return written;
+#include "frontends/onnx_json/onnx-moves.def"
+#undef ONNX_MOVES
+    default: return FALSE;
+    }
+}
+
+static gboolean
 moves_codes (const LptNode *node)
 {
-  switch (node->op)
-    {
-    case LPT_OP_RESHAPE:
-    case LPT_OP_SQUEEZE:
-    case LPT_OP_UNSQUEEZE:
-    case LPT_OP_TRANSPOSE:
-    case LPT_OP_SPLIT:
-    case LPT_OP_VARIADIC_SPLIT:
-    case LPT_OP_SLICE:
-    case LPT_OP_STRIDED_SLICE:
-    case LPT_OP_GATHER:
-    case LPT_OP_MAX_POOL:
-    case LPT_OP_BROADCAST:
-    case LPT_OP_TILE:
-      break;
-    default:
-      return FALSE;
-    }
+  if (!is_move (node->op))
+    return FALSE;
   for (guint i = 0; i < node->n_out; i++)
     if (!lpt_onnx_w_is_quantized (&node->out[i]) || !lpt_quant_equal (node->out[i].quant, node->in[0].value->quant))
       return FALSE;
   return lpt_onnx_w_is_quantized (node->in[0].value) && lpt_onnx_w_takes (node, node->in[0].value->dtype);
 }
 
+static gboolean
+qlinear_softmax (LptOnnxWriter *w,
+                 LptNode       *node,
+                 const char    *name)
+{
+  Onnx__NodeProto *y = qlinear_unary (w, node, name);
+
+  if (y == NULL)
+    return FALSE;
+  lpt_onnx_w_int (w, y, "axis", LPT_ATTRS (node, LptSoftMaxAttrs)->axis);
+  lpt_onnx_w_int (w, y, "opset", 13);
+  return TRUE;
+}
+
+static gboolean
+qlinear_function (LptOnnxWriter *w,
+                  LptNode       *node,
+                  const char    *name)
+{
+  return qlinear_unary (w, node, name) != NULL;
+}
+
 gboolean
 lpt_onnx_write_qoperator (LptOnnxWriter *w,
                           LptNode       *node)
 {
-  Onnx__NodeProto *y;
-
   if (moves_codes (node))
     {
       w->bare = TRUE;
@@ -523,30 +542,11 @@ lpt_onnx_write_qoperator (LptOnnxWriter *w,
       w->bare = FALSE;
       return TRUE;
     }
-  switch (node->op)
+  switch ((guint) node->op)
     {
-    case LPT_OP_CONVOLUTION:
-    case LPT_OP_GROUP_CONVOLUTION:
-      return qlinear_conv (w, node);
-    case LPT_OP_MATMUL:
-      return qlinear_matmul (w, node);
-    case LPT_OP_ADD:
-      return qlinear_binary (w, node, "com.microsoft.QLinearAdd");
-    case LPT_OP_MULTIPLY:
-      return qlinear_binary (w, node, "com.microsoft.QLinearMul");
-    case LPT_OP_CONCAT:
-      return qlinear_concat (w, node);
-    case LPT_OP_SIGMOID:
-      return qlinear_unary (w, node, "com.microsoft.QLinearSigmoid") != NULL;
-    case LPT_OP_SOFTMAX:
-      y = qlinear_unary (w, node, "com.microsoft.QLinearSoftmax");
-      if (y != NULL)
-        {
-          lpt_onnx_w_int (w, y, "axis", LPT_ATTRS (node, LptSoftMaxAttrs)->axis);
-          lpt_onnx_w_int (w, y, "opset", 13);
-        }
-      return y != NULL;
-    default:
-      return FALSE;
+#define ONNX_QLINEAR(op, writer, onnx) case LPT_OP_##op: return qlinear_##writer (w, node, onnx);
+#include "frontends/onnx_json/write/onnx-qlinear.def"
+#undef ONNX_QLINEAR
+    default: return FALSE;
     }
 }

@@ -195,7 +195,7 @@ computes_otherwise (const LptOnnxWriter *w,
                     const LptValue      *value)
 {
   return node == w->node && w->relaxed.made != NULL && w->relaxed.made[value->index] != value->dtype
-         && node->op != LPT_OP_CONVERT && node->op != LPT_OP_CONVERT_LIKE && node->op != LPT_OP_FAKE_QUANTIZE;
+         && node->op != LPT_OP_CONVERT && node->op != LPT_OP_CONVERT_LIKE && (node->info->flags & LPT_OP_F_QUANTIZES) == 0;
 }
 
 const char *

@@ -29,8 +29,7 @@ read_operands (LptTflWriter *w, LptTflLayout layout, gint *in, double *gauge)
   *gauge = gauges[0];
   if (w->node->op == LPT_OP_MULTIPLY)
     *gauge = gauges[0] * gauges[1];
-  else if (!same_gauge (gauges[0], gauges[1]) || (w->node->info->flags & LPT_OP_F_COMPUTE) == 0
-           || (w->node->op != LPT_OP_ADD && w->node->op != LPT_OP_SUBTRACT))
+  else if (!same_gauge (gauges[0], gauges[1]) || (w->node->info->flags & LPT_OP_F_TERM) == 0)
     {
       *gauge = 1;
       for (guint i = 0; i < 2; i++)
@@ -156,7 +155,7 @@ lpt_tfl_write_prelu (LptTflWriter *w, gint64 code)
 static gboolean
 is_homogeneous (LptOp op)
 {
-  return op == LPT_OP_RELU || op == LPT_OP_ABS || op == LPT_OP_NEGATIVE;
+  return (lpt_op_info (op)->flags & LPT_OP_F_HOMOGENEOUS) != 0;
 }
 
 void
