@@ -52,13 +52,13 @@ static gboolean
 makes_codes (const LptNode *node)
 {
   return node->n_in > 0 && node->n_out > 0 && node->out[0].quant != NULL && node->data == NULL && node->op != LPT_OP_QUANTIZE &&
-         node->op != LPT_OP_REINTERPRET && node->op != LPT_OP_READ_VALUE && (node->info->flags & LPT_OP_F_SINK) == 0;
+         node->op != LPT_OP_REINTERPRET && (node->info->flags & (LPT_OP_F_STATE | LPT_OP_F_SINK)) == 0;
 }
 
 static guint
 bias_port (const LptNode *node)
 {
-  return node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA ? 3 : 2;
+  return (node->info->flags & LPT_OP_F_TRANSPOSED) != 0 ? 3 : 2;
 }
 
 static LptValue *
@@ -235,7 +235,7 @@ add_shift (Raise    *r,
 static gboolean
 has_shift (const LptNode *node)
 {
-  return node->op == LPT_OP_ADD || node->op == LPT_OP_SUBTRACT || node->op == LPT_OP_MULTIPLY;
+  return (node->info->flags & LPT_OP_F_SHIFTED) != 0;
 }
 
 /* Readers of output @y read codes of @real, or the number itself where @y was a sum. */
