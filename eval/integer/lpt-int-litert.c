@@ -98,7 +98,7 @@ lpt_int_litert_absolute (const LptIntScale *x, const LptIntScale *y, gint32 q)
   LptMultiplier m;
   if ((float) x->scale != (float) y->scale)
     {
-      lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE, (double) ((float) x->scale / (float) y->scale), &m);
+      lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE, (double) ((float) x->scale / (float) y->scale), &m);
       v = lpt_multiplier_apply (&m, v);
     }
   return lpt_int_clamp ((gint64) v + y->zero, y->lo, y->hi);
@@ -107,14 +107,14 @@ lpt_int_litert_absolute (const LptIntScale *x, const LptIntScale *y, gint32 q)
 gint32
 lpt_int_litert_inverse_root (const LptIntScale *x, const LptIntScale *y, gint32 q)
 {
-  LptMultiplier inverse = { .rounding = LPT_ROUNDING_DOUBLE }, scale;
+  LptMultiplier inverse = { .rounding = LPT_REQUANT_DOUBLE }, scale;
   gint32 v = q - x->zero;
   gint shift;
   if (v <= 0)
     return y->hi;
   lpt_int_inverse_root (v, &inverse.m, &shift);
   inverse.s = shift + 20;
-  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE, 1.0 / (double) (sqrtf ((float) x->scale) * (float) y->scale), &scale);
+  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE, 1.0 / (double) (sqrtf ((float) x->scale) * (float) y->scale), &scale);
   scale.s -= 20;
   return lpt_int_clamp ((gint64) lpt_multiplier_apply (&scale, lpt_multiplier_apply (&inverse, 1)) + y->zero, y->lo, y->hi);
 }
@@ -163,7 +163,7 @@ look_up (const gint16 *table, gint32 value)
 void
 lpt_int_softmax16_init (LptIntSoftmax16 *sm, double scale)
 {
-  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE, (double) (float) scale / (10.0 / 65535.0), &sm->scale);
+  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE, (double) (float) scale / (10.0 / 65535.0), &sm->scale);
   make_lut (exp_of, -10.0, 0.0, sm->exps);
   make_lut (inverse_of, 0.0, 1.0, sm->inverses);
 }
@@ -230,8 +230,8 @@ lpt_int_squared_difference_new (LptNode *node, const LptRequantRule *rule, GErro
       return NULL;
     }
   double twice = 2.0 * MAX ((float) s->a.scale, (float) s->b.scale);
-  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE, (float) s->a.scale / twice, &s->m1);
-  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE, (float) s->b.scale / twice, &s->m2);
-  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE, twice * twice / ((double) (1 << (2 * DIFFERENCE_SHIFT)) * (float) s->y.scale), &s->my);
+  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE, (float) s->a.scale / twice, &s->m1);
+  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE, (float) s->b.scale / twice, &s->m2);
+  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE, twice * twice / ((double) (1 << (2 * DIFFERENCE_SHIFT)) * (float) s->y.scale), &s->my);
   return g_steal_pointer (&op);
 }

@@ -232,7 +232,7 @@ linear_run (const LptIntOp           *op,
       v = (gint64) q00 * (one - ty.weight) * (one - tx.weight) + (gint64) q01 * (one - ty.weight) * tx.weight
           + (gint64) q10 * ty.weight * (one - tx.weight) + (gint64) q11 * ty.weight * tx.weight;
       v = one == 2048 ? lpt_requant_round_shift (v, 22)
-          : r->rule->rounding == LPT_ROUNDING_SINGLE ? lpt_requant_round_shift (v, 20)
+          : r->rule->rounding == LPT_REQUANT_SINGLE ? lpt_requant_round_shift (v, 20)
           : (v + (v > 0 ? 1 << 19 : -(1 << 19))) / (1 << 20);
       lpt_int_put (out, i, lpt_int_rescale (&r->rescale, lpt_int_clamp (v, r->x.lo, r->x.hi)));
     }

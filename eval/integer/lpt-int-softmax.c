@@ -162,7 +162,7 @@ codes_of (const Softmax *sm,
   const gint over = share->over, shift = 31 - sm->from_q0.s;
   gint d;
 
-  if (share->to_8_bits || sm->from_q0.rounding != LPT_ROUNDING_SINGLE || shift < 1 || shift > 62 || over < 0)
+  if (share->to_8_bits || sm->from_q0.rounding != LPT_REQUANT_SINGLE || shift < 1 || shift > 62 || over < 0)
     {
       for (d = from; d < to; d++)
         codes[d] = code_of (sm, share, -d);
@@ -385,7 +385,7 @@ prepare_softmax (Softmax              *sm,
 {
   LptMultiplier input;
 
-  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE, MIN ((float) sm->x.scale * 0x1p26, 2147483647.0), &input);
+  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE, MIN ((float) sm->x.scale * 0x1p26, 2147483647.0), &input);
   sm->m = input.m;
   sm->s = input.s;
   sm->least = -(gint32) MIN (floor (31.0 * ldexp (1.0, 26 - sm->s)), 1e9);

@@ -157,8 +157,8 @@ entry_hswish (const Function *f,
   LptMultiplier mo, mr;
   gint16 pre, r, product;
 
-  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE, fine / (float) f->y.scale, &mo);
-  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE, fine / reluish, &mr);
+  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE, fine / (float) f->y.scale, &mo);
+  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE, fine / reluish, &mr);
 
   pre = high_product16 (x, cut16 (mo.m));
   r = x;
@@ -399,7 +399,7 @@ prepare_slopes (PRelu                *p,
   p->signs = g_new (gint, MAX (n, 1));
   for (gint64 i = 0; i < n; i++)
     largest = MAX (largest, fabs (lpt_tensor_get_f64 (slopes, i)));
-  lpt_multiplier_make (LPT_MULTIPLIER_CV18XX, LPT_ROUNDING_SINGLE, (float) (largest * p->x.scale / p->y.scale), &shared);
+  lpt_multiplier_make (LPT_MULTIPLIER_CV18XX, LPT_REQUANT_SINGLE, (float) (largest * p->x.scale / p->y.scale), &shared);
 
   for (gint64 i = 0; i < n; i++)
     {

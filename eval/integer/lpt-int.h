@@ -220,7 +220,7 @@ lpt_int_rescale_acc (const LptMultiplier *m,
                      gint32               acc,
                      double               rest)
 {
-  if (rest == 0 || m->rounding != LPT_ROUNDING_SINGLE)
+  if (rest == 0 || m->rounding != LPT_REQUANT_SINGLE)
     return lpt_multiplier_apply (m, acc);
 
   return lpt_requant_single_rest (acc, (gint32) rint (CLAMP (rest, -0.5, 0.5) * m->m), m->m, m->s);

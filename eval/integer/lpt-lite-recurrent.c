@@ -30,7 +30,7 @@ rescale (LptMode mode, double real, gint64 acc)
 {
   gboolean once = mode == LPT_MODE_LITERT_SINGLE;
   LptMultiplier m;
-  lpt_multiplier_make (once ? LPT_MULTIPLIER_Q31_BOUNDED : LPT_MULTIPLIER_Q31, once ? LPT_ROUNDING_SINGLE : LPT_ROUNDING_DOUBLE, real, &m);
+  lpt_multiplier_make (once ? LPT_MULTIPLIER_Q31_BOUNDED : LPT_MULTIPLIER_Q31, once ? LPT_REQUANT_SINGLE : LPT_REQUANT_DOUBLE, real, &m);
   return lpt_multiplier_apply (&m, lpt_requant_sat32 (acc));
 }
 
@@ -118,7 +118,7 @@ normalize (const Lstm *l, guint g, gint16 *v)
   lpt_int_inverse_root (variance, &m, &s);
   for (gint64 k = 0; k < n; k++)
     {
-      LptMultiplier inverse = { .rounding = LPT_ROUNDING_DOUBLE, .m = m, .s = s };
+      LptMultiplier inverse = { .rounding = LPT_REQUANT_DOUBLE, .m = m, .s = s };
       gint64 shifted = 1024 * (gint64) v[k] - mean, rescaled = lpt_multiplier_apply (&inverse, lpt_requant_sat32 (shifted));
       gint64 t = rescaled * lpt_int_at (coefficient, k) + lpt_int_at (bias, k);
       gint64 half = (t > 0 ? t + 512 : t - 512) / 1024;

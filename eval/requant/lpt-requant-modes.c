@@ -6,6 +6,7 @@
 #include "eval/requant/lpt-requant-modes.h"
 
 #include <lpt/lpt-attrs.h>
+#include <lpt/lpt-requant.h>
 
 #include <math.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static const LptRequantRule rules[] =
 {
 #define LPT_RULE(mode, class, granularity, kind, arith, form, rounding, algorithm) \
   { LPT_MODE_##mode, LPT_CLASS_##class, LPT_GRANULARITY_##granularity, LPT_KIND_OF_##kind, LPT_SCALE_##arith, \
-    LPT_MULTIPLIER_##form, LPT_ROUNDING_##rounding, LPT_ALGO_##algorithm },
+    LPT_MULTIPLIER_##form, LPT_REQUANT_##rounding, LPT_ALGO_##algorithm },
 #include "eval/requant/lpt-requant-modes.def"
 #undef LPT_RULE
 };

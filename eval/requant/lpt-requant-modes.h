@@ -11,7 +11,8 @@
 #define LPT_REQUANT_MODES_H
 
 #include <lpt/lpt-graph.h>
-#include <lpt/lpt-requant.h>
+
+#include "eval/requant/lpt-multiplier.h"
 
 typedef enum
 {
@@ -115,7 +116,7 @@ typedef struct
   LptRuleKind        kind;
   LptScaleArith      arith;
   LptMultiplierForm  form;
-  LptRounding        rounding;
+  LptRequantScheme   rounding;
   LptAlgorithm       algorithm;
 } LptRequantRule;
 

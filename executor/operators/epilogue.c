@@ -372,9 +372,9 @@ lpt_fused_epilogue_init (LptFusedEpilogue *epilogue,
     return lpt_refuse (op, LPT_REMARK_COMPUTED);
 
   /* Both enumerations name the same schemes in the same order. */
-  G_STATIC_ASSERT ((int) LPT_ROUNDING_SINGLE == (int) LPT_REQUANT_SINGLE && (int) LPT_ROUNDING_DOUBLE == (int) LPT_REQUANT_DOUBLE &&
-                   (int) LPT_ROUNDING_TWO_STEP == (int) LPT_REQUANT_TWO_STEP &&
-                   (int) LPT_ROUNDING_QNNPACK == (int) LPT_REQUANT_QNNPACK && (int) LPT_ROUNDING_FLOAT == (int) LPT_REQUANT_FLOAT);
+  G_STATIC_ASSERT ((int) LPT_REQUANT_SINGLE == (int) LPT_REQUANT_SINGLE && (int) LPT_REQUANT_DOUBLE == (int) LPT_REQUANT_DOUBLE &&
+                   (int) LPT_REQUANT_TWO_STEP == (int) LPT_REQUANT_TWO_STEP &&
+                   (int) LPT_REQUANT_QNNPACK == (int) LPT_REQUANT_QNNPACK && (int) LPT_REQUANT_FLOAT == (int) LPT_REQUANT_FLOAT);
   epilogue->e.scheme = (LptRequantScheme) rule->rounding;
   epilogue->e.zp = lpt_program_zero (value);
   epilogue->e.lo = (gint32) lpt_dtype_min (y->dtype) + offset;
@@ -389,7 +389,7 @@ lpt_fused_epilogue_init (LptFusedEpilogue *epilogue,
       epilogue->mult[c] = m.m;
       epilogue->shift[c] = m.s;
       epilogue->scale[c] = m.f;
-      if (m.rounding == LPT_ROUNDING_SINGLE)
+      if (m.rounding == LPT_REQUANT_SINGLE)
         epilogue->rest[c] = (gint32) rint (CLAMP (fraction, -0.5, 0.5) * m.m);
       any_rest |= epilogue->rest[c] != 0;
     }

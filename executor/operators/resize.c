@@ -238,7 +238,7 @@ set_rule (const LptProgramOp *op,
   r->p.lo = view->x->lo + in;
   r->p.hi = view->x->hi + in;
   r->p.form = view->sums_reals ? LPT_BILINEAR_SUM
-              : algorithm == LPT_ALGO_XNNPACK || view->rule->rounding == LPT_ROUNDING_SINGLE ? LPT_BILINEAR_ROUND : LPT_BILINEAR_DIVIDE;
+              : algorithm == LPT_ALGO_XNNPACK || view->rule->rounding == LPT_REQUANT_SINGLE ? LPT_BILINEAR_ROUND : LPT_BILINEAR_DIVIDE;
   if (reals && !view->sums_reals)
     {
       r->p.form = algorithm == LPT_ALGO_FLOAT_AWAY ? LPT_BILINEAR_REALS_AWAY : LPT_BILINEAR_REALS;

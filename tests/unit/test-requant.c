@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include <lpt/lpt-requant.h>
+#include "eval/requant/lpt-multiplier.h"
 
 #include <math.h>
 #include <string.h>
@@ -83,8 +83,8 @@ row_quantize_multiplier (char **row,
   const double real = cell_real (row, header, "real_hexfloat");
   LptMultiplier a, b;
 
-  g_assert_true (lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE, real, &a));
-  g_assert_true (lpt_multiplier_make (LPT_MULTIPLIER_Q31_BOUNDED, LPT_ROUNDING_SINGLE, real, &b));
+  g_assert_true (lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE, real, &a));
+  g_assert_true (lpt_multiplier_make (LPT_MULTIPLIER_Q31_BOUNDED, LPT_REQUANT_SINGLE, real, &b));
   g_assert_cmpint (a.m, ==, cell_int (row, header, "multiplier"));
   g_assert_cmpint (a.s, ==, cell_int (row, header, "shift"));
   g_assert_cmpint (b.m, ==, cell_int (row, header, "multiplier_single_rounding_build"));
@@ -111,7 +111,7 @@ row_scale_triple (char **row,
       LptMultiplier m;
 
       g_assert_true (real == cell_real (row, header, columns[i].real));
-      g_assert_true (lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE, real, &m));
+      g_assert_true (lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE, real, &m));
       g_assert_cmpint (m.m, ==, cell_int (row, header, columns[i].m));
       g_assert_cmpint (m.s, ==, cell_int (row, header, columns[i].s));
     }
@@ -148,15 +148,15 @@ static void
 row_acc (char **row,
          char **header)
 {
-  static const struct { const char *name; LptRounding rounding; } columns[] =
+  static const struct { const char *name; LptRequantScheme rounding; } columns[] =
   {
-    { "tflite_double_rounding", LPT_ROUNDING_DOUBLE },
-    { "tflite_single_rounding", LPT_ROUNDING_SINGLE },
-    { "ruy", LPT_ROUNDING_SINGLE },
-    { "snps_D1", LPT_ROUNDING_SINGLE },
-    { "tpu_mlir_tflite_mode", LPT_ROUNDING_DOUBLE },
-    { "two_step_half_up", LPT_ROUNDING_TWO_STEP },
-    { "snps_D2", LPT_ROUNDING_DOUBLE },   /* empty for every left shift, though defined for most */
+    { "tflite_double_rounding", LPT_REQUANT_DOUBLE },
+    { "tflite_single_rounding", LPT_REQUANT_SINGLE },
+    { "ruy", LPT_REQUANT_SINGLE },
+    { "snps_D1", LPT_REQUANT_SINGLE },
+    { "tpu_mlir_tflite_mode", LPT_REQUANT_DOUBLE },
+    { "two_step_half_up", LPT_REQUANT_TWO_STEP },
+    { "snps_D2", LPT_REQUANT_DOUBLE },   /* empty for every left shift, though defined for most */
   };
   const gint32 acc = (gint32) cell_int (row, header, "acc");
 
@@ -176,7 +176,7 @@ static void
 row_acc64 (char **row,
            char **header)
 {
-  const LptMultiplier m = { .rounding = LPT_ROUNDING_SINGLE, .m = (gint32) cell_int (row, header, "multiplier"),
+  const LptMultiplier m = { .rounding = LPT_REQUANT_SINGLE, .m = (gint32) cell_int (row, header, "multiplier"),
                             .s = (gint) cell_int (row, header, "shift") };
 
   g_assert_cmpint (lpt_multiplier_apply_acc64 (&m, cell_int (row, header, "acc64")), ==, cell_int (row, header, "result"));
@@ -242,7 +242,7 @@ row_tpu (char **row,
     {
       LptMultiplier m;
 
-      g_assert_true (lpt_multiplier_make (columns[i].form, LPT_ROUNDING_SINGLE, cell_real (row, header, "scale_f32hex"), &m));
+      g_assert_true (lpt_multiplier_make (columns[i].form, LPT_REQUANT_SINGLE, cell_real (row, header, "scale_f32hex"), &m));
       g_assert_cmpint (m.m, ==, cell_int (row, header, columns[i].m));
       g_assert_cmpint (31 - m.s, ==, cell_int (row, header, columns[i].s));
     }
@@ -274,17 +274,17 @@ test_table (gconstpointer data)
 static void
 test_ties (void)
 {
-  static const struct { LptRounding rounding; gint32 acc, want_half, want_quarter; } cases[] =
+  static const struct { LptRequantScheme rounding; gint32 acc, want_half, want_quarter; } cases[] =
   {
-    { LPT_ROUNDING_SINGLE, 3, 2, 1 },
-    { LPT_ROUNDING_SINGLE, -3, -1, -1 },
-    { LPT_ROUNDING_SINGLE, -6, -3, -1 },    /* -1.5 goes up */
-    { LPT_ROUNDING_DOUBLE, -3, -1, -1 },    /* -1.5 -> -1, then -0.5 -> -1 */
-    { LPT_ROUNDING_DOUBLE, -6, -3, -2 },    /* -1.5 goes away from zero */
-    { LPT_ROUNDING_DOUBLE, 5, 3, 2 },       /* two roundings: 2.5 -> 3 -> 2 */
-    { LPT_ROUNDING_SINGLE, 5, 3, 1 },       /* one rounding: 1.25 -> 1 */
-    { LPT_ROUNDING_TWO_STEP, -6, -3, -1 },
-    { LPT_ROUNDING_TWO_STEP, 5, 3, 2 },
+    { LPT_REQUANT_SINGLE, 3, 2, 1 },
+    { LPT_REQUANT_SINGLE, -3, -1, -1 },
+    { LPT_REQUANT_SINGLE, -6, -3, -1 },    /* -1.5 goes up */
+    { LPT_REQUANT_DOUBLE, -3, -1, -1 },    /* -1.5 -> -1, then -0.5 -> -1 */
+    { LPT_REQUANT_DOUBLE, -6, -3, -2 },    /* -1.5 goes away from zero */
+    { LPT_REQUANT_DOUBLE, 5, 3, 2 },       /* two roundings: 2.5 -> 3 -> 2 */
+    { LPT_REQUANT_SINGLE, 5, 3, 1 },       /* one rounding: 1.25 -> 1 */
+    { LPT_REQUANT_TWO_STEP, -6, -3, -1 },
+    { LPT_REQUANT_TWO_STEP, 5, 3, 2 },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -296,7 +296,7 @@ test_ties (void)
       g_assert_cmpint (lpt_multiplier_apply (&quarter, cases[i].acc), ==, cases[i].want_quarter);
     }
 
-  const LptMultiplier even = { .rounding = LPT_ROUNDING_FLOAT, .f = 0.5f };
+  const LptMultiplier even = { .rounding = LPT_REQUANT_FLOAT, .f = 0.5f };
 
   g_assert_cmpint (lpt_multiplier_apply (&even, 5), ==, 2);
   g_assert_cmpint (lpt_multiplier_apply (&even, 7), ==, 4);
@@ -351,8 +351,8 @@ test_edges (void)
   for (guint f = 0; f < G_N_ELEMENTS (forms); f++)
     for (guint r = 0; r < G_N_ELEMENTS (reals); r++)
       {
-        const LptRounding rounding = forms[f] == LPT_MULTIPLIER_FLOAT ? LPT_ROUNDING_FLOAT
-                                     : forms[f] >= LPT_MULTIPLIER_TPU32 ? LPT_ROUNDING_SINGLE : LPT_ROUNDING_DOUBLE;
+        const LptRequantScheme rounding = forms[f] == LPT_MULTIPLIER_FLOAT ? LPT_REQUANT_FLOAT
+                                     : forms[f] >= LPT_MULTIPLIER_TPU32 ? LPT_REQUANT_SINGLE : LPT_REQUANT_DOUBLE;
 
         g_assert_true (lpt_multiplier_make (forms[f], rounding, reals[r], &m));
         g_assert_cmpint (lpt_multiplier_apply (&m, 0), ==, 0);
@@ -361,9 +361,9 @@ test_edges (void)
           g_assert_cmpint (lpt_multiplier_apply (&m, G_MAXINT32), ==, 0);
       }
 
-  g_assert_false (lpt_multiplier_make (LPT_MULTIPLIER_MANTISSA24, LPT_ROUNDING_QNNPACK, 1.0, &m));
-  g_assert_false (lpt_multiplier_make (LPT_MULTIPLIER_MANTISSA24, LPT_ROUNDING_QNNPACK, 0.0, &m));
-  g_assert_true (lpt_multiplier_make (LPT_MULTIPLIER_MANTISSA24, LPT_ROUNDING_QNNPACK, 0x1p-32, &m));
+  g_assert_false (lpt_multiplier_make (LPT_MULTIPLIER_MANTISSA24, LPT_REQUANT_QNNPACK, 1.0, &m));
+  g_assert_false (lpt_multiplier_make (LPT_MULTIPLIER_MANTISSA24, LPT_REQUANT_QNNPACK, 0.0, &m));
+  g_assert_true (lpt_multiplier_make (LPT_MULTIPLIER_MANTISSA24, LPT_REQUANT_QNNPACK, 0x1p-32, &m));
   g_assert_cmpint (m.s, ==, -31);
 
   g_assert_null (lpt_requant_method_find ("no such scheme"));

@@ -1,4 +1,4 @@
-/* lpt-requant.c - real multipliers in every framework's representation
+/* lpt-multiplier.c - real multipliers in every framework's representation
  *
  * Q31: real = f * 2^s with f in [0.5, 1); m = round-half-away (f * 2^31), and
  * m == 2^31 becomes (2^30, s + 1); s < -31 is flushed to zero.
@@ -10,19 +10,10 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include <lpt/lpt-requant.h>
-
 #include <math.h>
 #include <string.h>
 
-#include "executor/kernels/requant/requant-scalar.h"
-
-/* The kernels' enumeration is the public one: they are built without GLib. */
-G_STATIC_ASSERT ((int) LPT_ROUNDING_SINGLE == (int) LPT_REQUANT_SINGLE);
-G_STATIC_ASSERT ((int) LPT_ROUNDING_DOUBLE == (int) LPT_REQUANT_DOUBLE);
-G_STATIC_ASSERT ((int) LPT_ROUNDING_TWO_STEP == (int) LPT_REQUANT_TWO_STEP);
-G_STATIC_ASSERT ((int) LPT_ROUNDING_QNNPACK == (int) LPT_REQUANT_QNNPACK);
-G_STATIC_ASSERT ((int) LPT_ROUNDING_FLOAT == (int) LPT_REQUANT_FLOAT);
+#include "eval/requant/lpt-multiplier.h"
 
 #define Q31_SHIFT_MAX 62    /* saturates every accumulator but 0 */
 #define TPU_SHIFT_MIN (-32)
@@ -32,29 +23,29 @@ G_STATIC_ASSERT ((int) LPT_ROUNDING_FLOAT == (int) LPT_REQUANT_FLOAT);
 
 static const LptRequantMethod methods[] =
 {
-  { "single", LPT_SCALE_F64, LPT_MULTIPLIER_Q31_BOUNDED, LPT_ROUNDING_SINGLE,
+  { "single", LPT_SCALE_F64, LPT_MULTIPLIER_Q31_BOUNDED, LPT_REQUANT_SINGLE,
     "one product, one rounding shift, ties toward +inf" },
-  { "double", LPT_SCALE_F64_OF_F32, LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE,
+  { "double", LPT_SCALE_F64_OF_F32, LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE,
     "two roundings: ties toward +inf, then away from zero" },
-  { "two-step", LPT_SCALE_F64_OF_F32, LPT_MULTIPLIER_Q31, LPT_ROUNDING_TWO_STEP,
+  { "two-step", LPT_SCALE_F64_OF_F32, LPT_MULTIPLIER_Q31, LPT_REQUANT_TWO_STEP,
     "two roundings, both ties toward +inf" },
-  { "D1", LPT_SCALE_F64_OF_F32, LPT_MULTIPLIER_Q31, LPT_ROUNDING_SINGLE,
+  { "D1", LPT_SCALE_F64_OF_F32, LPT_MULTIPLIER_Q31, LPT_REQUANT_SINGLE,
     "SNPS: double scales, one rounding" },
-  { "D2", LPT_SCALE_F64_OF_F32, LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE,
+  { "D2", LPT_SCALE_F64_OF_F32, LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE,
     "SNPS: double scales, two roundings" },
-  { "F2", LPT_SCALE_F32_PRODUCT, LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE,
+  { "F2", LPT_SCALE_F32_PRODUCT, LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE,
     "SNPS: float32 product of scales, two roundings" },
-  { "caffe2", LPT_SCALE_F32, LPT_MULTIPLIER_Q31, LPT_ROUNDING_DOUBLE,
+  { "caffe2", LPT_SCALE_F32, LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE,
     "float32 scales throughout, two roundings" },
-  { "qnnpack", LPT_SCALE_F32, LPT_MULTIPLIER_MANTISSA24, LPT_ROUNDING_QNNPACK,
+  { "qnnpack", LPT_SCALE_F32, LPT_MULTIPLIER_MANTISSA24, LPT_REQUANT_QNNPACK,
     "24-bit mantissa, two roundings, ties by the accumulator's sign" },
-  { "float", LPT_SCALE_F32, LPT_MULTIPLIER_FLOAT, LPT_ROUNDING_FLOAT,
+  { "float", LPT_SCALE_F32, LPT_MULTIPLIER_FLOAT, LPT_REQUANT_FLOAT,
     "float32 multiplication, ties to even" },
-  { "tpu", LPT_SCALE_F64_TO_F32, LPT_MULTIPLIER_TPU32, LPT_ROUNDING_SINGLE,
+  { "tpu", LPT_SCALE_F64_TO_F32, LPT_MULTIPLIER_TPU32, LPT_REQUANT_SINGLE,
     "searched 32-bit multiplier and right shift, ties toward +inf" },
-  { "tpu8", LPT_SCALE_F64_TO_F32, LPT_MULTIPLIER_TPU8, LPT_ROUNDING_SINGLE,
+  { "tpu8", LPT_SCALE_F64_TO_F32, LPT_MULTIPLIER_TPU8, LPT_REQUANT_SINGLE,
     "searched 8-bit multiplier and right shift, ties toward +inf" },
-  { "cv18xx", LPT_SCALE_F64_TO_F32, LPT_MULTIPLIER_CV18XX, LPT_ROUNDING_SINGLE,
+  { "cv18xx", LPT_SCALE_F64_TO_F32, LPT_MULTIPLIER_CV18XX, LPT_REQUANT_SINGLE,
     "truncated 8-bit multiplier and right shift, ties toward +inf" },
   { NULL }
 };
@@ -192,7 +183,7 @@ make_cv18xx (float          real,
 
 gboolean
 lpt_multiplier_make (LptMultiplierForm  form,
-                     LptRounding        rounding,
+                     LptRequantScheme        rounding,
                      double             real,
                      LptMultiplier     *out)
 {
@@ -237,11 +228,11 @@ lpt_multiplier_apply (const LptMultiplier *multiplier,
 
   switch (multiplier->rounding)
     {
-    case LPT_ROUNDING_SINGLE:   return lpt_requant_single (acc, m, s);
-    case LPT_ROUNDING_DOUBLE:   return lpt_requant_double (acc, m, s);
-    case LPT_ROUNDING_TWO_STEP: return lpt_requant_two_step (acc, m, s);
-    case LPT_ROUNDING_QNNPACK:  return lpt_requant_qnnpack (acc, m, s);
-    case LPT_ROUNDING_FLOAT:    break;
+    case LPT_REQUANT_SINGLE:   return lpt_requant_single (acc, m, s);
+    case LPT_REQUANT_DOUBLE:   return lpt_requant_double (acc, m, s);
+    case LPT_REQUANT_TWO_STEP: return lpt_requant_two_step (acc, m, s);
+    case LPT_REQUANT_QNNPACK:  return lpt_requant_qnnpack (acc, m, s);
+    case LPT_REQUANT_FLOAT:    break;
     }
 
   /* The clamp comes before the rounding, and float32 has no 2^31 - 1. */
