@@ -7,6 +7,7 @@
  */
 
 #include "frontends/native_json/json-flags.h"
+#include "frontends/native_json/json-put.h"
 #include "ir/lpt-attrs-private.h"
 #include "ir/storage/lpt-blob.h"
 #include <lpt/lpt-out-file.h>
@@ -27,100 +28,6 @@ typedef struct
   GPtrArray  *box_roots;
 } JsonWriter;
 
-/* --- pieces ---------------------------------------------------------------- */
-
-static void
-put_string (GString *out, const char *text)
-{
-  g_string_append_c (out, '"');
-  for (const char *p = text; *p != '\0'; p++)
-    {
-      if (*p == '"' || *p == '\\')
-        {
-          g_string_append_c (out, '\\');
-          g_string_append_c (out, *p);
-        }
-      else if ((guchar) *p < 0x20)
-        g_string_append_printf (out, "\\u%04x", (guchar) *p);
-      else
-        g_string_append_c (out, *p);
-    }
-  g_string_append_c (out, '"');
-}
-
-static void
-put_int (GString *out, gint64 value)
-{
-  gboolean exact = value >= -(G_GINT64_CONSTANT (1) << 53) && value <= G_GINT64_CONSTANT (1) << 53;
-  g_string_append_printf (out, exact ? "%" G_GINT64_FORMAT : "\"%" G_GINT64_FORMAT "\"", value);
-}
-
-static void
-put_double (GString *out, double value)
-{
-  if (!isfinite (value))
-    g_string_append_c (out, '"');
-  lpt_append_double (out, value);
-  if (!isfinite (value))
-    g_string_append_c (out, '"');
-}
-
-static void
-put_shape (GString *out, const LptShape *shape)
-{
-  if (shape->rank == LPT_DYNAMIC)
-    {
-      g_string_append (out, "null");
-      return;
-    }
-  g_string_append_c (out, '[');
-  for (gint i = 0; i < shape->rank; i++)
-    {
-      if (i > 0)
-        g_string_append_c (out, ',');
-      if (shape->dims[i] == LPT_DYNAMIC)
-        g_string_append (out, "null");
-      else
-        put_int (out, shape->dims[i]);
-    }
-  g_string_append_c (out, ']');
-}
-
-/* Begins a member of an object that already holds something. */
-static void
-put_key (GString *out, const char *key)
-{
-  g_string_append (out, ", ");
-  put_string (out, key);
-  g_string_append (out, ": ");
-}
-
-static int
-compare_strings (const void *a, const void *b)
-{
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
-
-static void
-put_strings (GString *out, const char *key, GHashTable *table)
-{
-  if (table == NULL || g_hash_table_size (table) == 0)
-    return;
-  guint n;
-  g_autofree gpointer *keys = g_hash_table_get_keys_as_array (table, &n);
-  qsort (keys, n, sizeof *keys, compare_strings);
-  put_key (out, key);
-  for (guint i = 0; i < n; i++)
-    {
-      const char *name = keys[i];
-      g_string_append (out, i == 0 ? "{" : ", ");
-      put_string (out, name);
-      g_string_append (out, ": ");
-      put_string (out, g_hash_table_lookup (table, name));
-    }
-  g_string_append_c (out, '}');
-}
-
 /* --- values ---------------------------------------------------------------- */
 
 /* "name" for output 0, ["name", k] for output k, null for an absent input. */
@@ -130,11 +37,11 @@ put_value (GString *out, const LptValue *value)
   if (value == NULL)
     g_string_append (out, "null");
   else if (value->index == 0)
-    put_string (out, value->producer->name);
+    json_put_string (out, value->producer->name);
   else
     {
       g_string_append_c (out, '[');
-      put_string (out, value->producer->name);
+      json_put_string (out, value->producer->name);
       g_string_append_printf (out, ", %u]", value->index);
     }
 }
@@ -142,7 +49,7 @@ put_value (GString *out, const LptValue *value)
 static void
 put_quant (GString *out, const LptQuant *quant)
 {
-  put_key (out, "quantization");
+  json_put_key (out, "quantization");
   g_string_append (out, "{\"axis\": ");
   if (quant->axis == LPT_QUANT_PER_TENSOR)
     g_string_append (out, "null");
@@ -152,7 +59,7 @@ put_quant (GString *out, const LptQuant *quant)
   for (guint i = 0; i < quant->n; i++)
     {
       g_string_append (out, i > 0 ? ", " : "");
-      put_double (out, quant->scale[i]);
+      json_put_double (out, quant->scale[i]);
     }
   g_string_append (out, "], \"zero_point\": [");
   for (guint i = 0; i < quant->n; i++)
@@ -213,7 +120,7 @@ put_boxes (JsonWriter *w)
       g_string_append_printf (w->out, "%s{\"kind\": \"%s\"", i > 0 ? ",\n" : "\n", json_box_kinds[box->kind]);
       if (box->kind == LPT_BOX_PRECISIONS)
         {
-          put_key (w->out, "types");
+          json_put_key (w->out, "types");
           put_types (w->out, &box->types);
         }
       else if (box->kind != LPT_BOX_INTERVAL)
@@ -225,14 +132,14 @@ put_boxes (JsonWriter *w)
             { "min_low", box->interval.min_low }, { "min_high", box->interval.min_high } };
           for (guint k = 0; k < G_N_ELEMENTS (reals); k++)
             {
-              put_key (w->out, reals[k].name);
-              put_double (w->out, reals[k].value);
+              json_put_key (w->out, reals[k].name);
+              json_put_double (w->out, reals[k].value);
             }
-          put_key (w->out, "levels");
-          put_int (w->out, (gint64) box->interval.levels);
-          put_key (w->out, "min_levels");
-          put_int (w->out, (gint64) box->interval.min_levels);
-          put_key (w->out, "preferred");
+          json_put_key (w->out, "levels");
+          json_put_int (w->out, (gint64) box->interval.levels);
+          json_put_key (w->out, "min_levels");
+          json_put_int (w->out, (gint64) box->interval.min_levels);
+          json_put_key (w->out, "preferred");
           put_types (w->out, &box->interval.preferred);
         }
       g_string_append_c (w->out, '}');
@@ -249,17 +156,17 @@ put_attribute (GString *out, const LptAttrField *field, gconstpointer attrs)
   switch (field->kind)
     {
     case LPT_ATTR_INT:
-      put_int (out, *(const gint64 *) p);
+      json_put_int (out, *(const gint64 *) p);
       break;
     case LPT_ATTR_FLOAT:
-      put_double (out, *(const double *) p);
+      json_put_double (out, *(const double *) p);
       break;
     case LPT_ATTR_INTS:
       g_string_append_c (out, '[');
       for (guint i = 0; i < ((const LptInts *) p)->n; i++)
         {
           g_string_append (out, i > 0 ? "," : "");
-          put_int (out, ((const LptInts *) p)->v[i]);
+          json_put_int (out, ((const LptInts *) p)->v[i]);
         }
       g_string_append_c (out, ']');
       break;
@@ -268,12 +175,12 @@ put_attribute (GString *out, const LptAttrField *field, gconstpointer attrs)
       for (guint i = 0; i < ((const LptFloats *) p)->n; i++)
         {
           g_string_append (out, i > 0 ? "," : "");
-          put_double (out, ((const LptFloats *) p)->v[i]);
+          json_put_double (out, ((const LptFloats *) p)->v[i]);
         }
       g_string_append_c (out, ']');
       break;
     case LPT_ATTR_SHAPE:
-      put_shape (out, p);
+      json_put_shape (out, p);
       break;
     case LPT_ATTR_BOOL:
       g_string_append (out, *(const gboolean *) p ? "true" : "false");
@@ -281,7 +188,7 @@ put_attribute (GString *out, const LptAttrField *field, gconstpointer attrs)
     default:
       {
         g_autofree char *text = lpt_attr_format (field, attrs);
-        put_string (out, text);
+        json_put_string (out, text);
       }
     }
 }
@@ -289,7 +196,7 @@ put_attribute (GString *out, const LptAttrField *field, gconstpointer attrs)
 static void
 put_data (JsonWriter *w, LptTensor *tensor)
 {
-  put_key (w->out, "data");
+  json_put_key (w->out, "data");
   if (w->blob != NULL)
     {
       guint64 offset = lpt_blob_add (w->blob, tensor);
@@ -305,7 +212,7 @@ static gboolean put_graph (JsonWriter *w, LptGraph *graph, GError **error);
 static void
 put_body_ports (GString *out, const char *key, GArray *ports)
 {
-  put_key (out, key);
+  json_put_key (out, key);
   g_string_append_c (out, '[');
   for (guint i = 0; i < ports->len; i++)
     {
@@ -322,8 +229,8 @@ put_body_ports (GString *out, const char *key, GArray *ports)
             { "axis", p->axis }, { "start", p->start }, { "end", p->end }, { "stride", p->stride }, { "part_size", p->part_size } };
           for (guint k = 0; k < G_N_ELEMENTS (ints); k++)
             {
-              put_key (out, ints[k].name);
-              put_int (out, ints[k].value);
+              json_put_key (out, ints[k].name);
+              json_put_int (out, ints[k].value);
             }
         }
       if (p->purpose != LPT_PORT_PLAIN)
@@ -338,7 +245,7 @@ put_bodies (JsonWriter *w, LptNode *node, GError **error)
 {
   if (lpt_node_n_bodies (node) == 0)
     return TRUE;
-  put_key (w->out, "bodies");
+  json_put_key (w->out, "bodies");
   g_string_append_c (w->out, '[');
   for (guint i = 0; i < lpt_node_n_bodies (node); i++)
     {
@@ -348,7 +255,7 @@ put_bodies (JsonWriter *w, LptNode *node, GError **error)
         return FALSE;
       put_body_ports (w->out, "inputs", map->inputs);
       put_body_ports (w->out, "outputs", map->outputs);
-      put_key (w->out, "back_edges");
+      json_put_key (w->out, "back_edges");
       g_string_append_c (w->out, '[');
       for (guint k = 0; k < map->back_edges->len; k++)
         {
@@ -367,7 +274,7 @@ put_inputs (JsonWriter *w, LptNode *node)
   if (node->n_in == 0)
     return;
   gboolean compute = FALSE, marks = FALSE;
-  put_key (w->out, "inputs");
+  json_put_key (w->out, "inputs");
   for (guint i = 0; i < node->n_in; i++)
     {
       g_string_append (w->out, i == 0 ? "[" : ", ");
@@ -378,7 +285,7 @@ put_inputs (JsonWriter *w, LptNode *node)
   g_string_append_c (w->out, ']');
   if (compute)
     {
-      put_key (w->out, "compute");
+      json_put_key (w->out, "compute");
       for (guint i = 0; i < node->n_in; i++)
         {
           LptDType dtype = node->in[i].compute;
@@ -386,13 +293,13 @@ put_inputs (JsonWriter *w, LptNode *node)
           if (dtype == LPT_DTYPE_UNDEFINED)
             g_string_append (w->out, "null");
           else
-            put_string (w->out, lpt_dtype_name (dtype));
+            json_put_string (w->out, lpt_dtype_name (dtype));
         }
       g_string_append_c (w->out, ']');
     }
   if (marks)
     {
-      put_key (w->out, "input_marks");
+      json_put_key (w->out, "input_marks");
       for (guint i = 0; i < node->n_in; i++)
         {
           g_string_append (w->out, i == 0 ? "[" : ", ");
@@ -407,19 +314,19 @@ put_outputs (JsonWriter *w, LptNode *node)
 {
   if (node->n_out == 0)
     return;
-  put_key (w->out, "outputs");
+  json_put_key (w->out, "outputs");
   for (guint i = 0; i < node->n_out; i++)
     {
       const LptValue *value = &node->out[i];
       g_string_append_printf (w->out, "%s{\"type\": \"%s\", \"shape\": ", i == 0 ? "[" : ", ", lpt_dtype_name (value->dtype));
-      put_shape (w->out, &value->shape);
+      json_put_shape (w->out, &value->shape);
       if (value->names != NULL && value->names->len > 0)
         {
-          put_key (w->out, "names");
+          json_put_key (w->out, "names");
           for (guint k = 0; k < value->names->len; k++)
             {
               g_string_append (w->out, k == 0 ? "[" : ", ");
-              put_string (w->out, g_ptr_array_index (value->names, k));
+              json_put_string (w->out, g_ptr_array_index (value->names, k));
             }
           g_string_append_c (w->out, ']');
         }
@@ -427,7 +334,7 @@ put_outputs (JsonWriter *w, LptNode *node)
         put_quant (w->out, value->quant);
       if (!lpt_mark_is_empty (&value->mark))
         {
-          put_key (w->out, "mark");
+          json_put_key (w->out, "mark");
           put_mark (w, &value->mark);
         }
       g_string_append_c (w->out, '}');
@@ -445,9 +352,9 @@ put_node (JsonWriter *w, LptNode *node, GError **error)
       return FALSE;
     }
   g_string_append (out, "{\"name\": ");
-  put_string (out, node->name);
-  put_key (out, "op");
-  put_string (out, node->info->name);
+  json_put_string (out, node->name);
+  json_put_key (out, "op");
+  json_put_string (out, node->info->name);
   if (node->opset != 0)
     g_string_append_printf (out, ", \"opset\": %u", node->opset);
   put_inputs (w, node);
@@ -457,10 +364,10 @@ put_node (JsonWriter *w, LptNode *node, GError **error)
       if (!lpt_attr_field_applies (f, node->opset))
         continue;
       if (!any)
-        put_key (out, "attributes");
+        json_put_key (out, "attributes");
       g_string_append (out, any ? ", " : "{");
       any = TRUE;
-      put_string (out, f->name);
+      json_put_string (out, f->name);
       g_string_append (out, ": ");
       put_attribute (out, f, node->attrs);
     }
@@ -474,7 +381,7 @@ put_node (JsonWriter *w, LptNode *node, GError **error)
     if (node->flags & json_flags[i].flag)
       {
         if (!any)
-          put_key (out, "flags");
+          json_put_key (out, "flags");
         g_string_append_printf (out, "%s\"%s\"", any ? ", " : "[", json_flags[i].name);
         any = TRUE;
       }
@@ -482,29 +389,29 @@ put_node (JsonWriter *w, LptNode *node, GError **error)
     g_string_append_c (out, ']');
   if (!lpt_mark_is_empty (&node->mark))
     {
-      put_key (out, "mark");
+      json_put_key (out, "mark");
       put_mark (w, &node->mark);
     }
-  put_strings (out, "rt_info", node->rt_info);
+  json_put_strings (out, "rt_info", node->rt_info);
   if (node->requant != NULL)
     {
-      put_key (out, "requant");
-      put_string (out, node->requant);
+      json_put_key (out, "requant");
+      json_put_string (out, node->requant);
     }
   if (node->controls != NULL && node->controls->len > 0)
     {
-      put_key (out, "controls");
+      json_put_key (out, "controls");
       for (guint i = 0; i < node->controls->len; i++)
         {
           g_string_append (out, i == 0 ? "[" : ", ");
-          put_string (out, ((LptNode *) g_ptr_array_index (node->controls, i))->name);
+          json_put_string (out, ((LptNode *) g_ptr_array_index (node->controls, i))->name);
         }
       g_string_append_c (out, ']');
     }
   if (node->raw != NULL)
     {
-      put_key (out, "raw");
-      put_string (out, node->raw);
+      json_put_key (out, "raw");
+      json_put_string (out, node->raw);
     }
   if (!put_bodies (w, node, error))
     return FALSE;
@@ -519,7 +426,7 @@ put_node_names (GString *out, const char *key, GPtrArray *nodes)
   for (guint i = 0; i < nodes->len; i++)
     {
       g_string_append (out, i > 0 ? ", " : "");
-      put_string (out, ((LptNode *) g_ptr_array_index (nodes, i))->name);
+      json_put_string (out, ((LptNode *) g_ptr_array_index (nodes, i))->name);
     }
   g_string_append_c (out, ']');
 }
@@ -537,17 +444,17 @@ put_graph_members (JsonWriter *w, LptGraph *graph, GError **error)
   inner.boxes = boxes;
   inner.box_roots = roots;
   g_string_append (w->out, "\"name\": ");
-  put_string (w->out, graph->name != NULL ? graph->name : "");
+  json_put_string (w->out, graph->name != NULL ? graph->name : "");
   if (graph->ir_version > 0)
     g_string_append_printf (w->out, ", \"ir_version\": %d", graph->ir_version);
   g_string_append_printf (w->out, ", \"lowered\": %s", graph->lowered ? "true" : "false");
   if (graph->requant != NULL)
     {
-      put_key (w->out, "requant");
-      put_string (w->out, graph->requant);
+      json_put_key (w->out, "requant");
+      json_put_string (w->out, graph->requant);
     }
-  put_strings (w->out, "op_requant", graph->op_requant);
-  put_strings (w->out, "meta", graph->meta);
+  json_put_strings (w->out, "op_requant", graph->op_requant);
+  json_put_strings (w->out, "meta", graph->meta);
   put_node_names (w->out, "parameters", graph->parameters);
   put_node_names (w->out, "results", graph->results);
   g_string_append (w->out, ",\n\"nodes\": [");
@@ -593,7 +500,7 @@ json_text (LptGraph *graph, LptBlob *blob, const char *weights, GError **error)
   if (blob != NULL && blob->size > 0)
     {
       g_string_append (w.out, ",\n\"weights\": {\"file\": ");
-      put_string (w.out, weights);
+      json_put_string (w.out, weights);
       g_string_append_printf (w.out, ", \"size\": %" G_GUINT64_FORMAT "}", blob->size);
     }
   g_string_append (w.out, "\n}\n");

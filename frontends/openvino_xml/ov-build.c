@@ -3,31 +3,18 @@
  * Edges are resolved to layers, what the sinks reach is built in topological order
  * (order of the file where it allows), types and shapes are inferred on the way.
  *
- * Relaxed types: where the type that a port declares is not what the
- * inputs give, the node is marked as relaxed if OpenVINO may relax its op, or if the
- * file says that it did; elsewhere this is an error.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "frontends/openvino_xml/ov-build.h"
 #include "frontends/openvino_xml/ov-flags.h"
-#include "frontends/openvino_xml/ov-net.h"
-
-#include "ir/storage/lpt-tensor-pages.h"
 
 #include <lpt/lpt-attrs.h>
 #include <string.h>
 
-typedef struct
-{
-  const OvFiles *files;
-  OvNet         *net;
-  LptGraph      *graph;
-} OvBuild;
-
 static LptGraph *ov_build_net (OvNet *net, const OvFiles *files, GError **error);
 
-static gboolean G_GNUC_PRINTF (5, 6)
+gboolean
 ov_error (GError **error, const OvBuild *b, const OvLayer *layer, LptError code, const char *format, ...)
 {
   va_list args;
@@ -38,7 +25,7 @@ ov_error (GError **error, const OvBuild *b, const OvLayer *layer, LptError code,
   return FALSE;
 }
 
-static gboolean
+gboolean
 ov_prefix (GError **error, const OvBuild *b, const OvLayer *layer)
 {
   g_prefix_error (error, "%s:%u: node \"%s\": ", b->files->source, layer->line, layer->name);
@@ -210,119 +197,6 @@ ov_order (const OvBuild *b, GError **error)
   return g_steal_pointer (&order);
 }
 
-/* --- constants ------------------------------------------------------------- */
-
-static gboolean
-ov_uint (const OvBuild *b, const OvLayer *layer, const char *name, guint64 *out, GError **error)
-{
-  const char *text = ov_layer_data (layer, name);
-  if (text == NULL)
-    return ov_error (error, b, layer, LPT_ERROR_INVALID, "attribute \"%s\" is missing", name);
-  g_autofree char *copy = g_strstrip (g_strdup (text));
-  if (!g_ascii_string_to_unsigned (copy, 10, 0, G_MAXUINT64, out, NULL))
-    return ov_error (error, b, layer, LPT_ERROR_INVALID, "%s=\"%.40s\" is not a size in bytes", name, text);
-  return TRUE;
-}
-
-/* Version 10 has the first of two 4-bit elements in the high half of a byte. */
-static GBytes *
-ov_swap_nibbles (GBytes *bytes, gsize offset, gsize size)
-{
-  guint8 *copy = g_try_malloc (MAX (size, 1));
-  if (copy == NULL)
-    return NULL;
-  const guint8 *in = (const guint8 *) g_bytes_get_data (bytes, NULL) + offset;
-  for (gsize i = 0; i < size; i++)
-    copy[i] = (guint8) (in[i] << 4 | in[i] >> 4);
-  return g_bytes_new_take (copy, size);
-}
-
-static LptTensor *
-ov_constant (const OvBuild *b, const OvLayer *layer, GError **error)
-{
-  const char *type = ov_layer_data (layer, "element_type"), *dims = ov_layer_data (layer, "shape");
-  if (ov_layer_data (layer, "offset") == NULL && ov_layer_data (layer, "value") != NULL)
-    {
-      ov_error (error, b, layer, LPT_ERROR_UNSUPPORTED, "unsupported: a constant with its bytes in the XML");
-      return NULL;
-    }
-  if (type == NULL)
-    {
-      ov_error (error, b, layer, LPT_ERROR_INVALID, "attribute \"element_type\" is missing");
-      return NULL;
-    }
-  LptDType dtype = lpt_dtype_from_name (type);
-  LptShape shape;
-  guint64 offset, size;
-  gint64 count;
-  gsize need;
-  if (lpt_dtype_bits (dtype) == 0 && dtype != LPT_DTYPE_STRING)
-    {
-      ov_error (error, b, layer, LPT_ERROR_UNSUPPORTED, "unsupported element type \"%.40s\"", type);
-      return NULL;
-    }
-  if (!lpt_shape_from_string (dims != NULL ? dims : "", &shape, error))
-    {
-      ov_prefix (error, b, layer);
-      return NULL;
-    }
-  if (!ov_uint (b, layer, "offset", &offset, error) || !ov_uint (b, layer, "size", &size, error))
-    return NULL;
-  if (!lpt_shape_count (&shape, &count) || !lpt_tensor_stated_size (dtype, count, size, &need))
-    {
-      ov_error (error, b, layer, LPT_ERROR_INVALID, "shape \"%.80s\" of a constant is %s", dims,
-                lpt_shape_is_static (&shape) ? "too large" : "not static");
-      return NULL;
-    }
-  if (size < need)
-    {
-      ov_error (error, b, layer, LPT_ERROR_INVALID, "size %" G_GUINT64_FORMAT " is too small: %s of shape \"%.80s\" takes %" G_GSIZE_FORMAT " bytes",
-                size, lpt_dtype_name (dtype), dims != NULL ? dims : "", need);
-      return NULL;
-    }
-  if (b->files->weights == NULL && size > 0)
-    {
-      ov_error (error, b, layer, LPT_ERROR_IO, "no weights for this constant: %s",
-                b->files->no_weights != NULL ? b->files->no_weights : "no .bin was given");
-      return NULL;
-    }
-  gsize total = b->files->weights != NULL ? g_bytes_get_size (b->files->weights) : 0;
-  if (offset > total || size > total - offset)
-    {
-      if (need == 0)
-        offset = 0;
-      else
-        {
-          ov_error (error, b, layer, LPT_ERROR_INVALID, "offset %" G_GUINT64_FORMAT " + size %" G_GUINT64_FORMAT " is past the end of %s (%" G_GSIZE_FORMAT " bytes)",
-                    offset, size, b->files->weights_name != NULL ? b->files->weights_name : "the weights", total);
-          return NULL;
-        }
-    }
-  g_autoptr (GBytes) bytes = b->files->weights != NULL ? g_bytes_ref (b->files->weights) : g_bytes_new (NULL, 0);
-  if (lpt_dtype_bits (dtype) == 4 && b->net->version == 10 && need > 0)
-    {
-      g_bytes_unref (bytes);
-      bytes = ov_swap_nibbles (b->files->weights, (gsize) offset, need);
-      offset = 0;
-      if (bytes == NULL)
-        {
-          ov_error (error, b, layer, LPT_ERROR_MEMORY, "no memory for %" G_GSIZE_FORMAT " bytes", need);
-          return NULL;
-        }
-    }
-  LptTensor *tensor = lpt_tensor_new_bytes (dtype, &shape, bytes, (gsize) offset, error);
-  if (tensor == NULL)
-    ov_prefix (error, b, layer);
-  else if (lpt_tensor_size (tensor) > size)
-    {
-      ov_error (error, b, layer, LPT_ERROR_INVALID, "size %" G_GUINT64_FORMAT " is too small: its strings take %" G_GSIZE_FORMAT " bytes", size, lpt_tensor_size (tensor));
-      g_clear_pointer (&tensor, lpt_tensor_unref);
-    }
-  else if (b->files->mapped && bytes == b->files->weights)
-    lpt_tensor_set_mapped (tensor);
-  return tensor;
-}
-
 /* --- attributes ------------------------------------------------------------ */
 
 static gboolean
@@ -377,136 +251,6 @@ ov_rt_info (const OvLayer *layer, LptNode *node)
         node->rt_info = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
       g_hash_table_replace (node->rt_info, g_strdup (key), g_strdup (value));
     }
-}
-
-/* --- types ----------------------------------------------------------------- */
-
-/* The type that output port @i declares; UNDEFINED when it says none. */
-static gboolean
-ov_declared (const OvBuild *b, const OvLayer *layer, guint i, LptDType *dtype, GError **error)
-{
-  const OvPort *port = i < layer->out->len ? &g_array_index (layer->out, OvPort, i) : NULL;
-  *dtype = port != NULL && port->dtype != LPT_DTYPE_DYNAMIC ? port->dtype : LPT_DTYPE_UNDEFINED;
-  if (port == NULL || port->precision == NULL || port->dtype != LPT_DTYPE_UNDEFINED
-      || g_ascii_strcasecmp (port->precision, "UNSPECIFIED") == 0 || g_ascii_strcasecmp (port->precision, "undefined") == 0
-      || g_ascii_strcasecmp (port->precision, "dynamic") == 0)
-    return TRUE;
-  return ov_error (error, b, layer, LPT_ERROR_UNSUPPORTED, "unsupported element type \"%.40s\"", port->precision);
-}
-
-static LptDType
-ov_listed_type (const char *list, guint i)
-{
-  g_auto (GStrv) names = g_strsplit (list != NULL ? list : "", ",", -1);
-  return i < g_strv_length (names) ? lpt_dtype_from_name (g_strstrip (names[i])) : LPT_DTYPE_UNDEFINED;
-}
-
-/* The type as which a relaxed op computes: the real one in sight, else f32. */
-static LptDType
-ov_compute_type (const LptNode *node, const LptDType *declared)
-{
-  if (node->n_out > 0 && lpt_dtype_is_real (declared[0]))
-    return declared[0];
-  for (guint i = 0; i < node->n_in; i++)
-    if (node->in[i].value != NULL && lpt_dtype_is_real (node->in[i].value->dtype))
-      return node->in[i].value->dtype;
-  return LPT_DTYPE_F32;
-}
-
-/* Marks @node as relaxed: declared outputs, inputs seen as the file says, or as one real type where they differ.
- * Inputs after the first that are i32 or i64 are axes, sizes and the like. */
-static void
-ov_relax (const OvLayer *layer, LptNode *node, const LptDType *declared)
-{
-  const char *inputs = ov_layer_data (layer, "input_data_types"), *outputs = ov_layer_data (layer, "output_data_types");
-  if (layer->rt_info != NULL && inputs == NULL)
-    {
-      inputs = g_hash_table_lookup (layer->rt_info, "TYPE_RELAXED@origin_input_types");
-      outputs = g_hash_table_lookup (layer->rt_info, "TYPE_RELAXED@overridden_output_types");
-    }
-  LptDType compute = ov_compute_type (node, declared);
-  gboolean mixed = FALSE;
-  for (guint i = 1; i < node->n_in; i++)
-    mixed |= lpt_node_in (node, i)->dtype != lpt_node_in (node, 0)->dtype;
-  node->flags |= LPT_NODE_RELAXED;
-  for (guint i = 0; i < node->n_in; i++)
-    {
-      LptDType have = lpt_node_in (node, i)->dtype, want = ov_listed_type (inputs, i);
-      gboolean data = i == 0 || lpt_dtype_is_real (have) || (lpt_dtype_is_low (have) && lpt_dtype_bits (have) < 32);
-      if (want == LPT_DTYPE_UNDEFINED && inputs == NULL && data && (mixed || lpt_dtype_is_real (declared[0])))
-        want = compute;
-      node->in[i].compute = want != have ? want : LPT_DTYPE_UNDEFINED;
-    }
-  for (guint i = 0; i < node->n_out; i++)
-    node->out[i].dtype = declared[i] != LPT_DTYPE_UNDEFINED ? declared[i] : ov_listed_type (outputs, i);
-}
-
-/* IR v10 of f16 networks has f32 on the ports of boxes and scores (DetectionOutput, Proposal, ...), which are f16 by the op's
- * own rule; OpenVINO reads such files. The declared type holds: boxes in pixels need it. Later versions say what is so. */
-static gboolean
-ov_declares_boxes (const OvBuild *b, const LptNode *node, const LptDType *declared)
-{
-  if (b->net->version != 10 || node->op < LPT_OP_PRIOR_BOX || node->op > LPT_OP_CTC_GREEDY_DECODER_SEQ_LEN)
-    return FALSE;
-  for (guint i = 0; i < node->n_out; i++)
-    if (declared[i] != LPT_DTYPE_UNDEFINED && declared[i] != node->out[i].dtype &&
-        !(lpt_dtype_is_real (declared[i]) && lpt_dtype_is_real (node->out[i].dtype)))
-      return FALSE;
-  return TRUE;
-}
-
-static gboolean
-ov_infer (const OvBuild *b, const OvLayer *layer, LptNode *node, gboolean relaxed_opset, GError **error)
-{
-  g_autofree LptDType *declared = g_new0 (LptDType, node->n_out + 1);
-  for (guint i = 0; i < node->n_out; i++)
-    if (!ov_declared (b, layer, i, &declared[i], error))
-      return FALSE;
-  if (node->op == LPT_OP_OPAQUE)
-    {
-      for (guint i = 0; i < node->n_out; i++)
-        {
-          node->out[i].dtype = declared[i] != LPT_DTYPE_UNDEFINED ? declared[i] : LPT_DTYPE_DYNAMIC;
-          node->out[i].shape = g_array_index (layer->out, OvPort, i).shape;
-        }
-      return TRUE;
-    }
-
-  g_autoptr (GError) plain = NULL;
-  gboolean inferred = lpt_node_infer (node, &plain), same = inferred;
-  guint wrong = 0;
-  for (guint i = 0; i < node->n_out && same; i++)
-    {
-      LptDType have = node->out[i].dtype;
-      if (node->op == LPT_OP_MAX_POOL && i == 1)
-        continue;      /* exporters write the type of the data on the port of the indices */
-      if (have == LPT_DTYPE_UNDEFINED || have == LPT_DTYPE_DYNAMIC)
-        node->out[i].dtype = declared[i] != LPT_DTYPE_UNDEFINED ? declared[i] : LPT_DTYPE_DYNAMIC;
-      else if (declared[i] != LPT_DTYPE_UNDEFINED && declared[i] != have)
-        same = FALSE, wrong = i;
-    }
-  if (same)
-    return TRUE;
-  gboolean may_relax = relaxed_opset || (layer->rt_info != NULL && g_hash_table_contains (layer->rt_info, "TYPE_RELAXED"))
-                       || (node->info->openvino.flags & LPT_OPENVINO_RELAXED) != 0 || node->op == LPT_OP_MATMUL;
-  if (may_relax && node->n_in > 0 && node->n_out > 0)
-    {
-      ov_relax (layer, node, declared);
-      return lpt_node_infer (node, error);
-    }
-  if (inferred && ov_declares_boxes (b, node, declared))
-    {
-      node->flags |= LPT_NODE_RELAXED;
-      for (guint i = 0; i < node->n_out; i++)
-        if (declared[i] != LPT_DTYPE_UNDEFINED)
-          node->out[i].dtype = declared[i];
-      return lpt_node_infer (node, error);
-    }
-  if (inferred)
-    return ov_error (error, b, layer, LPT_ERROR_INVALID, "output %u is declared as %s, but %s makes %s here", wrong,
-                     lpt_dtype_name (declared[wrong]), node->info->name, lpt_dtype_name (node->out[wrong].dtype));
-  g_propagate_error (error, g_steal_pointer (&plain));
-  return FALSE;
 }
 
 /* --- bodies ---------------------------------------------------------------- */

@@ -7,6 +7,7 @@
  */
 
 #include "frontends/openvino_xml/ov-flags.h"
+#include "frontends/openvino_xml/ov-text.h"
 #include "ir/storage/lpt-blob.h"
 #include <lpt/lpt-out-file.h>
 
@@ -40,39 +41,6 @@ fail (GError **error, const LptNode *node, const char *format, ...)
   return FALSE;
 }
 
-/* --- text ------------------------------------------------------------------ */
-
-/* TRUE when XML can hold @text. */
-static gboolean
-is_xml_text (const char *text)
-{
-  for (const char *p = text; *p != '\0'; p++)
-    if ((guchar) *p < 0x20 && *p != '\t' && *p != '\n' && *p != '\r')
-      return FALSE;
-  return g_utf8_validate (text, -1, NULL);
-}
-
-/* name="text" with a space in front. */
-static void
-put_attr (GString *out, const char *name, const char *text)
-{
-  g_string_append_printf (out, " %s=\"", name);
-  for (const char *p = text; *p != '\0'; p++)
-    switch (*p)
-      {
-      case '&':  g_string_append (out, "&amp;"); break;
-      case '<':  g_string_append (out, "&lt;"); break;
-      case '>':  g_string_append (out, "&gt;"); break;
-      case '"':  g_string_append (out, "&quot;"); break;
-      case '\t': case '\n': case '\r':
-        g_string_append_printf (out, "&#%d;", *p);
-        break;
-      default:
-        g_string_append_c (out, *p);
-      }
-  g_string_append_c (out, '"');
-}
-
 static int
 compare_keys (const void *a, const void *b)
 {
@@ -93,7 +61,7 @@ put_types (GString *out, const char *name, const LptNode *node, gboolean inputs)
   guint n = inputs ? node->n_in : node->n_out;
   for (guint i = 0; i < n; i++)
     g_string_append_printf (list, "%s%s", i > 0 ? "," : "", lpt_dtype_name (inputs ? node->in[i].compute : node->out[i].dtype));
-  put_attr (out, name, list->str);
+  ov_put_attr (out, name, list->str);
 }
 
 /* The rt_info whose keys begin with @prefix: "" for the layer's own, "in0/", "out1/" for ports. */
@@ -117,21 +85,21 @@ put_rt_info (GString *out, const LptNode *node, const char *prefix)
       const char *at = strchr (name, '@'), *value = g_hash_table_lookup (node->rt_info, key);
       if (at == NULL || open == NULL || strncmp (open, name, (gsize) (at - name)) != 0 || open[at - name] != '\0')
         {
-          if (at != NULL || !is_xml_text (name) || !is_xml_text (value))
+          if (at != NULL || !ov_is_text (name) || !ov_is_text (value))
             continue;
           if (open != NULL)
             g_string_append (body, "/>\n");
           open = name;
           g_string_append (body, "<attribute");
-          put_attr (body, "name", name);
+          ov_put_attr (body, "name", name);
           g_autofree char *version = g_strconcat (key, "@version", NULL);
           if (!g_hash_table_contains (node->rt_info, version))
-            put_attr (body, "version", "0");
+            ov_put_attr (body, "version", "0");
           if (*value != '\0')
-            put_attr (body, "value", value);
+            ov_put_attr (body, "value", value);
         }
-      else if (is_xml_text (value) && xmlValidateName ((const xmlChar *) at + 1, 0) == 0)
-        put_attr (body, at + 1, value);
+      else if (ov_is_text (value) && xmlValidateName ((const xmlChar *) at + 1, 0) == 0)
+        ov_put_attr (body, at + 1, value);
     }
   if (open != NULL)
     g_string_append (body, "/>\n");
@@ -193,13 +161,13 @@ put_port (OvWriter *w, LptNode *node, const LptValue *value, guint id, gboolean 
   if (output)
     {
       g_autofree char *names = tensor_names (w, value);
-      if (!is_xml_text (names))
+      if (!ov_is_text (names))
         return fail (error, node, "a tensor name with control characters");
       if (*names != '\0')
-        put_attr (w->out, "names", names);
+        ov_put_attr (w->out, "names", names);
     }
   if (value->shape.rank == LPT_DYNAMIC)
-    put_attr (w->out, "rank", "-1");
+    ov_put_attr (w->out, "rank", "-1");
   g_string_append (w->out, ">\n");
   for (gint i = 0; i < value->shape.rank; i++)
     g_string_append_printf (w->out, "<dim>%" G_GINT64_FORMAT "</dim>\n", value->shape.dims[i]);
@@ -310,14 +278,14 @@ put_data (OvWriter *w, LptNode *node, GError **error)
       gboolean unsaid = *text == '\0' || (f->kind == LPT_ATTR_DTYPE && g_str_equal (text, "undefined"));
       if (unsaid && !(f->flags & LPT_ATTR_F_REQUIRED) && f->kind != LPT_ATTR_SHAPE)
         continue;
-      if (!is_xml_text (text))
+      if (!ov_is_text (text))
         {
           ok = fail (error, node, "attribute \"%s\" with control characters", f->name);
           continue;
         }
       g_string_append (w->out, any ? "" : "<data");
       any = TRUE;
-      put_attr (w->out, f->name, text);
+      ov_put_attr (w->out, f->name, text);
     }
   if (any)
     g_string_append (w->out, "/>\n");
@@ -338,7 +306,7 @@ put_map_entries (OvWriter *w, LptNode *node, GArray *ports, gboolean inputs, GPt
         g_string_append_printf (w->out, " axis=\"%" G_GINT64_FORMAT "\" start=\"%" G_GINT64_FORMAT "\" end=\"%" G_GINT64_FORMAT "\" stride=\"%" G_GINT64_FORMAT
                                 "\" part_size=\"%" G_GINT64_FORMAT "\"", p->axis, p->start, p->end, p->stride, p->part_size);
       if (p->purpose != LPT_PORT_PLAIN)
-        put_attr (w->out, "purpose", p->purpose == LPT_PORT_ITERATION ? "current_iteration" : "execution_condition");
+        ov_put_attr (w->out, "purpose", p->purpose == LPT_PORT_ITERATION ? "current_iteration" : "execution_condition");
       g_string_append (w->out, "/>\n");
     }
 }
@@ -391,7 +359,7 @@ put_layer (OvWriter *w, LptNode *node, guint id, GError **error)
     return fail (error, node, "%s is no operation of opset%u", node->info->name, node->opset);
   if (node->requant != NULL)
     return fail (error, node, "a requantization mode");
-  if (!is_xml_text (node->name))
+  if (!ov_is_text (node->name))
     return fail (error, node, "a name with control characters");
   guint n_in = node->n_in;
   while (n_in > 0 && node->in[n_in - 1].value == NULL)
@@ -410,7 +378,7 @@ put_layer (OvWriter *w, LptNode *node, guint id, GError **error)
     if (spelled[i].op == node->op)
       type = spelled[i].type;
   g_string_append_printf (w->out, "<layer id=\"%u\"", id);
-  put_attr (w->out, "name", node->name);
+  ov_put_attr (w->out, "name", node->name);
   g_string_append_printf (w->out, " type=\"%s\" version=\"opset%u\">\n", type, node->opset > 0 ? node->opset : version);
   if (!put_data (w, node, error))
     return FALSE;
@@ -534,7 +502,7 @@ put_meta (GString *out, GHashTable *meta)
       g_auto (GStrv) path = g_strsplit (keys[i], "/", -1);
       const char *value = g_hash_table_lookup (meta, keys[i]);
       guint depth = g_strv_length (path), common = 0;
-      gboolean good = depth > 0 && is_xml_text (value);
+      gboolean good = depth > 0 && ov_is_text (value);
       for (guint k = 0; k < depth; k++)
         good = good && xmlValidateNCName ((const xmlChar *) path[k], 0) == 0;
       if (!good)
@@ -550,7 +518,7 @@ put_meta (GString *out, GHashTable *meta)
         {
           g_string_append_printf (out, "<%s", path[k]);
           if (k + 1 == depth)
-            put_attr (out, "value", value);
+            ov_put_attr (out, "value", value);
           g_string_append (out, ">\n");
           g_ptr_array_add (open, g_strdup (path[k]));
         }
@@ -570,8 +538,8 @@ ov_text (LptGraph *graph, LptBlob *blob, GError **error)
   g_autoptr (GHashTable) opaque = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_array_unref);
   g_autoptr (GString) out = g_string_new ("<?xml version=\"1.0\"?>\n<net");
   OvWriter w = { .out = out, .blob = blob, .ids = ids, .names = names, .opaque = opaque };
-  if (graph->name != NULL && is_xml_text (graph->name))
-    put_attr (out, "name", graph->name);
+  if (graph->name != NULL && ov_is_text (graph->name))
+    ov_put_attr (out, "name", graph->name);
   g_string_append (out, " version=\"11\">\n");
   if (!put_net (&w, graph, error))
     return NULL;

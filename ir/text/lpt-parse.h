@@ -46,6 +46,7 @@ gboolean lpt_parse_double  (LptParser *parser, double *out);
 gboolean lpt_parse_strings (LptParser *parser, GHashTable *into);   /* {"key"="value", ...} */
 
 /* The part behind "#{"; @flags and @requant are NULL where a node's flags are not allowed. */
+gboolean lpt_parse_flag    (LptParser *parser, gboolean *flag);      /* true or false */
 gboolean lpt_parse_mark    (LptParser *parser, LptParseScope *scope, LptMark *mark, guint32 *flags, char **requant);
 /* The part behind "q". */
 gboolean lpt_parse_quant   (LptParser *parser, LptQuant **out);
