@@ -232,7 +232,7 @@ lpt_multiplier_apply (const LptMultiplier *multiplier,
     case LPT_REQUANT_DOUBLE:   return lpt_requant_double (acc, m, s);
     case LPT_REQUANT_TWO_STEP: return lpt_requant_two_step (acc, m, s);
     case LPT_REQUANT_QNNPACK:  return lpt_requant_qnnpack (acc, m, s);
-    case LPT_REQUANT_FLOAT:    break;
+    default:                   break;      /* FLOAT */
     }
 
   /* The clamp comes before the rounding, and float32 has no 2^31 - 1. */
