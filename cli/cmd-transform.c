@@ -176,6 +176,26 @@ note_disabled (LptGraph *graph, char **disabled)
     }
 }
 
+/* The model in @file as @args want it; NULL: *code says it. */
+static LptGraph *
+load_graph (const char *file, LptConfig *config, const CmdPipelineArgs *args, int *code)
+{
+  GError *error = NULL;
+  progress ("loading", 0, 0);
+  g_autoptr (LptGraph) graph = cmd_load (file, &error);
+  progress_end ();
+  if (graph == NULL)
+    {
+      *code = cmd_fail (error);
+      return NULL;
+    }
+  if (!cmd_check_names (config, graph, FALSE, code) || !cmd_prepare_graph (graph, args->shapes, args->outputs, args->requant, code))
+    return NULL;
+  if (config->until > LPT_STAGE_PREPARE && !lpt_graph_is_quantized (graph))
+    cmd_note_float (file, CMD_NOTHING_TO_DO);
+  return g_steal_pointer (&graph);
+}
+
 int
 cmd_transform (int argc, char **argv)
 {
@@ -216,18 +236,9 @@ cmd_transform (int argc, char **argv)
   const LptObserver observer = { on_change, &watch };
   if (print_after != NULL && watch.print == NULL)
     return cmd_usage ("--print-after %s: no such pass (see lptc passes)", print_after);
-  progress ("loading", 0, 0);
-  g_autoptr (LptGraph) graph = cmd_load (argv[1], &error);
-  progress_end ();
+  g_autoptr (LptGraph) graph = load_graph (argv[1], config, &args, &code);
   if (graph == NULL)
-    return cmd_fail (error);
-  if (!cmd_check_names (config, graph, FALSE, &code))
     return code;
-  if (!cmd_prepare_graph (graph, args.shapes, args.outputs, args.requant, &code))
-    return code;
-
-  if (config->until > LPT_STAGE_PREPARE && !lpt_graph_is_quantized (graph))
-    cmd_note_float (argv[1], CMD_NOTHING_TO_DO);
 
   g_autoptr (CmdVerify) checker = NULL;
   if (verify)

@@ -191,6 +191,96 @@ lpt_fold_fake_quantize (LptNode  *fq,
   return low != NULL && high != NULL ? lpt_fold_fake_quantize_to (fq, low, high, dtype, round) : NULL;
 }
 
+/* @n numbers at @x; those of mapped data may be unaligned, @copy then. */
+static const float *
+aligned_run (const float *x,
+             float       *copy,
+             gsize        n)
+{
+  return (guintptr) x % sizeof (float) != 0 ? memcpy (copy, x, n * sizeof (float)) : x;
+}
+
+/* Elements @from to @from + @count of @values, all in one interval, to codes that count from @base. */
+static void
+code_block (const Interval *v,
+            const float    *values,
+            LptTensor      *out,
+            gint64          from,
+            gint64          count,
+            gint32          base)
+{
+  for (gint64 done = 0; done < count; done += RUN)
+    {
+      gsize n = (gsize) MIN (RUN, count - done);
+      float copy[RUN];
+
+      code_run (v, aligned_run (values + from + done, copy, n), (guint8 *) lpt_tensor_writable (out) + from + done, n, base);
+    }
+}
+
+/* The same to numbers, with @round to whole ones. */
+static void
+quantize_block (const Interval *v,
+                const float    *values,
+                LptTensor      *out,
+                gint64          from,
+                gint64          count,
+                gboolean        round)
+{
+  for (gint64 done = 0; done < count; done += RUN)
+    {
+      gsize n = (gsize) MIN (RUN, count - done);
+      float copy[RUN], y[RUN];
+
+      quantize_run (v, aligned_run (values + from + done, copy, n), y, n);
+      if (round)
+        round_run (y, n);
+      store_run (y, lpt_tensor_writable (out), lpt_tensor_dtype (out), from + done, n);
+    }
+}
+
+/* End @k of the interval of @fq: low and high of the input, @low, @high. */
+static LptTensor *
+end_of (LptNode   *fq,
+        guint      k,
+        LptTensor *low,
+        LptTensor *high)
+{
+  return k < 2 ? lpt_fold_value (lpt_node_in (fq, k + 1)) : lpt_tensor_ref (k == 2 ? low : high);
+}
+
+/* The four ends as numbers; @full is what the data broadcast to with them. */
+static gboolean
+read_ends (LptNode    *fq,
+           LptTensor  *low,
+           LptTensor  *high,
+           float     **ends[4],
+           LptShape   *full)
+{
+  for (guint k = 0; k < 4; k++)
+    {
+      g_autoptr (LptTensor) end = end_of (fq, k, low, high);
+
+      if (end == NULL || !lpt_shape_broadcast (full, lpt_tensor_shape (end), full) || (*ends[k] = lpt_tensor_to_f32 (end, NULL)) == NULL)
+        return FALSE;
+    }
+
+  return TRUE;
+}
+
+/* The last axis that @strides go along; -1: none. */
+static gint
+last_varying (const LptShape *shape,
+              const gint64   *strides)
+{
+  gint d;
+
+  for (d = shape->rank - 1; d >= 0 && (strides[d] == 0 || shape->dims[d] == 1); d--)
+    ;
+
+  return d;
+}
+
 LptTensor *
 lpt_fold_fake_quantize_to (LptNode   *fq,
                            LptTensor *low,
@@ -210,30 +300,23 @@ lpt_fold_fake_quantize_to (LptNode   *fq,
   LptShape outer;       /* the axes up to the last one along which an end varies */
   LptWalk walk;
   gboolean direct = dtype == LPT_DTYPE_F32 || dtype == LPT_DTYPE_I8 || dtype == LPT_DTYPE_U8;
-  const LptShape *shape;
+  LptShape full;
+  const LptShape *shape = &full;
   const float *values;
   Interval seen = { 0 };
   gboolean coded = FALSE;
   gint32 base = 0;
-  LptShape full;
-  gint last = -1, d;
-  gint64 inner = 1, blocks = 1, block;
+  gint last = -1;
+  gint64 inner, blocks, block;
   gint64 levels = LPT_ATTRS (fq, LptFakeQuantizeAttrs)->levels;
   guint k;
-  gboolean ok = TRUE;
+  gboolean ok;
 
   data = lpt_fold_value (lpt_node_in (fq, 0));
   if (data == NULL)
     return NULL;
   full = *lpt_tensor_shape (data);
-  for (k = 0; k < 4 && ok; k++)
-    {
-      g_autoptr (LptTensor) end = k < 2 ? lpt_fold_value (lpt_node_in (fq, k + 1))
-                                        : lpt_tensor_ref (k == 2 ? low : high);
-
-      ok = end != NULL && lpt_shape_broadcast (&full, lpt_tensor_shape (end), &full) &&
-           (*ends[k] = lpt_tensor_to_f32 (end, NULL)) != NULL;
-    }
+  ok = read_ends (fq, low, high, ends, &full);
   if (ok && !lpt_shape_equal (&full, lpt_tensor_shape (data)))
     {
       LptTensor *wide = lpt_fold_broadcast (data, &full);
@@ -242,16 +325,12 @@ lpt_fold_fake_quantize_to (LptNode   *fq,
       data = wide;
       ok = data != NULL;
     }
-  shape = &full;
   for (k = 0; k < 4 && ok; k++)
     {
-      g_autoptr (LptTensor) end = k < 2 ? lpt_fold_value (lpt_node_in (fq, k + 1))
-                                        : lpt_tensor_ref (k == 2 ? low : high);
+      g_autoptr (LptTensor) end = end_of (fq, k, low, high);
 
       ok = lpt_broadcast_check (lpt_tensor_shape (end), shape, strides[k], NULL);
-      for (d = 0; d < shape->rank && ok; d++)
-        if (strides[k][d] != 0 && shape->dims[d] != 1)
-          last = MAX (last, d);
+      last = ok ? MAX (last, last_varying (shape, strides[k])) : last;
     }
   if (ok)
     out = new_codes (fq->graph, direct ? dtype : LPT_DTYPE_F32, shape);
@@ -261,40 +340,22 @@ lpt_fold_fake_quantize_to (LptNode   *fq,
     return NULL;
 
   values = converted != NULL ? converted : lpt_tensor_data (data);
-  for (d = 0; d <= last; d++)
-    blocks *= shape->dims[d];
-  for (d = last + 1; d < shape->rank; d++)
-    inner *= shape->dims[d];
+  blocks = lpt_dims_product (shape, 0, last + 1);
+  inner = lpt_dims_product (shape, last + 1, shape->rank);
   outer = lpt_shape_make (last + 1, shape->dims);
   lpt_walk_init (&walk, &outer, 4, strides);
   for (block = 0; block < blocks; block++)
     {
       Interval v = { in_low[walk.at[0]], in_high[walk.at[1]], out_low[walk.at[2]], out_high[walk.at[3]], (float) (levels - 1) };
-      gint64 done;
 
       if (block == 0 || v.ol != seen.ol || v.oh != seen.oh)
         coded = levels_are_codes (&v, lpt_tensor_dtype (out), &base);
       seen = v;
 
-      for (done = 0; done < inner; done += RUN)
-        {
-          gsize n = (gsize) MIN (RUN, inner - done);
-          const float *x = values + block * inner + done;
-          float copy[RUN], y[RUN];
-
-          /* Mapped data may be unaligned. */
-          if ((guintptr) x % sizeof (float) != 0)
-            x = memcpy (copy, x, n * sizeof (float));
-          if (coded)
-            {
-              code_run (&v, x, (guint8 *) lpt_tensor_writable (out) + block * inner + done, n, base);
-              continue;
-            }
-          quantize_run (&v, x, y, n);
-          if (round && dtype == LPT_DTYPE_F32)
-            round_run (y, n);
-          store_run (y, lpt_tensor_writable (out), lpt_tensor_dtype (out), block * inner + done, n);
-        }
+      if (coded)
+        code_block (&v, values, out, block * inner, inner, base);
+      else
+        quantize_block (&v, values, out, block * inner, inner, round && dtype == LPT_DTYPE_F32);
       lpt_walk_next (&walk);
     }
 

@@ -164,6 +164,44 @@ put_chain (LptRewriter            *rw,
   lpt_dequant_rewire (rw, &old->out[0], &fresh->out[0], tail);
 }
 
+/* Does the interval that the chain @below restores ask for another type than @fq has? */
+static gboolean
+takes_other_type (LptNode                  *fq,
+                  const LptQuantizeDetails *details,
+                  const LptTypeList        *types,
+                  LptDequant               *below)
+{
+  LptDataPrecision wanted;
+
+  if (!lpt_dequant_find_below (fq, TRUE, below))
+    return FALSE;
+  wanted = lpt_quantize_data_precision (details, types);
+
+  return wanted.dtype != LPT_DTYPE_UNDEFINED && wanted.dtype != fq->out[0].dtype;
+}
+
+/* Its interval is per channel, and how many channels there are is not known. */
+static gboolean
+has_unknown_channels (const LptNode            *fq,
+                      const LptQuantizeDetails *details)
+{
+  const LptShape *shape = &fq->out[0].shape;
+
+  return details->n_out > 1 && (shape->rank < 0 || (shape->rank > 1 && shape->dims[1] < 0));
+}
+
+/* @why it stays; TRUE when it is not what was @given any more. */
+static gboolean
+leave (LptRewriter *rw,
+       LptNode     *fq,
+       LptNode     *given,
+       const char  *why)
+{
+  lpt_rewriter_decline (rw, fq, "%s", why);
+
+  return fq != given;
+}
+
 static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *fq)
@@ -188,40 +226,22 @@ rewrite (LptRewriter *rw,
     return fq != given;
   box = lpt_box (fq->graph, fq->out[0].mark.precisions);
   if (box == NULL || box->types.n == 0)
-    {
-      lpt_rewriter_decline (rw, fq, box == NULL ? "no types were propagated to the FakeQuantize"
-                                                : "the consumers of the FakeQuantize need different types");
-      return fq != given;
-    }
+    return leave (rw, fq, given, box == NULL ? "no types were propagated to the FakeQuantize"
+                                             : "the consumers of the FakeQuantize need different types");
   if (!lpt_quantize_details_read (fq, &details))
-    {
-      lpt_rewriter_decline (rw, fq, "the intervals of the FakeQuantize do not fit together");
-      return fq != given;
-    }
-  if (details.n_out > 1 && (fq->out[0].shape.rank < 0 ||
-                            (fq->out[0].shape.rank > 1 && fq->out[0].shape.dims[1] < 0)))
-    {
-      lpt_rewriter_decline (rw, fq, "its interval is per channel and the number of channels is dynamic");
-      return fq != given;
-    }
+    return leave (rw, fq, given, "the intervals of the FakeQuantize do not fit together");
+  if (has_unknown_channels (fq, &details))
+    return leave (rw, fq, given, "its interval is per channel and the number of channels is dynamic");
 
   if (lpt_dtype_is_low (fq->out[0].dtype))
     {
       LptDequant below;
-      LptDataPrecision wanted;
 
-      if (!lpt_dequant_find_below (fq, TRUE, &below))
-        return keep_type (fq, fq != given);
-      /* The type is chosen by the interval that the chain restores. */
-      wanted = lpt_quantize_data_precision (&details, &box->types);
-      if (wanted.dtype == LPT_DTYPE_UNDEFINED || wanted.dtype == fq->out[0].dtype)
+      if (!takes_other_type (fq, &details, &box->types, &below))
         return keep_type (fq, fq != given);
       fresh = lpt_quantize_compose (rw, fq, &below);
       if (fresh == NULL)
-        {
-          lpt_rewriter_decline (rw, fq, "the dequantization behind the FakeQuantize cannot be taken into its interval");
-          return fq != given;
-        }
+        return leave (rw, fq, given, "the dequantization behind the FakeQuantize cannot be taken into its interval");
       fq = fresh;
       lpt_quantize_details_clear (&details);
       if (!lpt_quantize_details_read (fq, &details))

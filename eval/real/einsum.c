@@ -126,6 +126,48 @@ parse_equation (LptCall *call,
 }
 
 
+/* How long the axis of each label is; -1: no input has it. */
+static gboolean
+find_lengths (LptCall    *call,
+              const Term *terms,
+              gint64     *length,
+              GError    **error)
+{
+  guint k;
+  gint i;
+
+  for (i = 0; i < N_LABELS; i++)
+    length[i] = -1;
+  for (k = 0; k < call->n_in; k++)
+    for (i = 0; i < terms[k].n; i++)
+      {
+        gint64 *known = &length[terms[k].labels[i]], dim = call->in[k].shape.dims[i];
+
+        if (*known > 1 && dim > 1 && *known != dim)
+          {
+            g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "a label has lengths %" G_GINT64_FORMAT " and %"
+                         G_GINT64_FORMAT, *known, dim);
+            return FALSE;
+          }
+        *known = *known == -1 || *known == 1 ? dim : *known;
+      }
+
+  return TRUE;
+}
+
+static gint64
+offset_of (gint          n,
+           const gint64 *index,
+           const gint64 *strides)
+{
+  gint64 offset = 0;
+
+  for (gint i = 0; i < n; i++)
+    offset += index[i] * strides[i];
+
+  return offset;
+}
+
 gboolean
 lpt_run_einsum (LptCall *call,
                 GError **error)
@@ -143,21 +185,10 @@ lpt_run_einsum (LptCall *call,
   if (!parse_equation (call, terms, &out, error))
     return FALSE;
 
+  if (!find_lengths (call, terms, length, error))
+    return FALSE;
   for (i = 0; i < N_LABELS; i++)
-    length[i] = loop_of[i] = -1;
-  for (k = 0; k < call->n_in; k++)
-    for (i = 0; i < terms[k].n; i++)
-      {
-        gint64 *known = &length[terms[k].labels[i]], dim = call->in[k].shape.dims[i];
-
-        if (*known > 1 && dim > 1 && *known != dim)
-          {
-            g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "a label has lengths %" G_GINT64_FORMAT " and %"
-                         G_GINT64_FORMAT, *known, dim);
-            return FALSE;
-          }
-        *known = *known == -1 || *known == 1 ? dim : *known;
-      }
+    loop_of[i] = -1;
   for (i = 0; i < out.n + N_LABELS; i++)
     {
       gint label = i < out.n ? out.labels[i] : i - out.n;
@@ -206,13 +237,7 @@ lpt_run_einsum (LptCall *call,
             double product = 1;
 
             for (k = 0; k < call->n_in; k++)
-              {
-                gint64 offset = 0;
-
-                for (i = 0; i < n_loops; i++)
-                  offset += index[i] * strides[k * MAX_LOOPS + (guint) i];
-                product *= in[k][offset];
-              }
+              product *= in[k][offset_of (n_loops, index, strides + k * MAX_LOOPS)];
             sum += product;
           }
         while (lpt_index_next (n_loops - out.n, dims + out.n, index + out.n));

@@ -111,6 +111,29 @@ count_taps (const LptResizeStyle *style,
     }
 }
 
+/* Filters of Pillow, which widen where the image shrinks. */
+static void
+set_pillow_taps (const LptResizeStyle *style,
+                 gint64                o,
+                 LptResizeTaps        *t)
+{
+  const gboolean cubic = style->mode == LPT_INTERPOLATE_BICUBIC_PILLOW;
+  const double shrink = MAX ((double) t->in / (double) t->out, 1);
+  const double center = ((double) o + 0.5) * (double) t->in / (double) t->out, reach = (cubic ? 2 : 1) * shrink;
+  const gint64 low = MAX ((gint64) (center - reach + 0.5), 0), high = MIN ((gint64) (center + reach + 0.5), t->in);
+  gint64 *index = t->index + o * t->n, k;
+  double *w = t->weight + o * t->n, sum = 0;
+
+  for (k = 0; k < t->n && low + k < high; k++)
+    {
+      index[k] = low + k;
+      w[k] = pillow_filter (((double) (low + k) - center + 0.5) / shrink, cubic, style->cube);
+      sum += w[k];
+    }
+  for (k = 0; k < t->n && sum != 0; k++)
+    w[k] /= sum;
+}
+
 static void
 set_taps (const LptResizeStyle *style,
           float        scale,
@@ -118,7 +141,7 @@ set_taps (const LptResizeStyle *style,
           LptResizeTaps *t)
 {
   gint64 *index = t->index + o * t->n, k, low, high;
-  double *w = t->weight + o * t->n, sum = 0, center, shrink;
+  double *w = t->weight + o * t->n, sum = 0;
   float x = lpt_resize_coordinate (style->coordinate, o, scale, t->in, t->out), a;
 
   for (k = 0; k < t->n; k++)
@@ -180,21 +203,7 @@ set_taps (const LptResizeStyle *style,
       break;
 
     default:
-      shrink = MAX ((double) t->in / (double) t->out, 1);
-      center = ((double) o + 0.5) * (double) t->in / (double) t->out;
-      sum = (style->mode == LPT_INTERPOLATE_BICUBIC_PILLOW ? 2 : 1) * shrink;
-      low = MAX ((gint64) (center - sum + 0.5), 0);
-      high = MIN ((gint64) (center + sum + 0.5), t->in);
-      sum = 0;
-      for (k = 0; k < t->n && low + k < high; k++)
-        {
-          index[k] = low + k;
-          w[k] = pillow_filter (((double) (low + k) - center + 0.5) / shrink, style->mode == LPT_INTERPOLATE_BICUBIC_PILLOW,
-                                style->cube);
-          sum += w[k];
-        }
-      for (k = 0; k < t->n && sum != 0; k++)
-        w[k] /= sum;
+      set_pillow_taps (style, o, t);
     }
 }
 

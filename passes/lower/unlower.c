@@ -226,6 +226,27 @@ write_codes (LptUnlower *u,
     lpt_value_replace (y, lpt_fit_convert (u->graph, LPT_OP_QUANTIZE, real, y->dtype, y->quant), NULL);
 }
 
+/* @y shows the codes of @x as others. */
+static void
+unlower_reinterpret (LptUnlower *u,
+                     LptValue   *x,
+                     LptValue   *y)
+{
+  if (x->quant == NULL && u->restricted)
+    {
+      write_codes (u, y, from_numbers (u, x, y));
+      return;
+    }
+  if (x->quant == NULL)
+    {
+      /* Codes that had no parameters are numbers. */
+      g_autoptr (LptQuant) number = lpt_quant_new_one (1, 0);
+
+      x = lpt_fit_convert (u->graph, LPT_OP_REINTERPRET, x, x->dtype, number);
+    }
+  write_codes (u, y, reinterpreted (u, real_of (u, x), x->quant, y));
+}
+
 void
 lpt_unlower (LptUnlower *u,
              LptNode    *node)
@@ -253,22 +274,7 @@ lpt_unlower (LptUnlower *u,
     }
   if (node->op == LPT_OP_REINTERPRET)
     {
-      LptValue *x = lpt_node_in (node, 0), *y = lpt_node_out (node), *seen;
-
-      if (x->quant == NULL && u->restricted)
-        seen = from_numbers (u, x, y);
-      else
-        {
-          if (x->quant == NULL)
-            {
-              /* Codes that had no parameters are numbers. */
-              g_autoptr (LptQuant) number = lpt_quant_new_one (1, 0);
-
-              x = lpt_fit_convert (u->graph, LPT_OP_REINTERPRET, x, x->dtype, number);
-            }
-          seen = reinterpreted (u, real_of (u, x), x->quant, y);
-        }
-      write_codes (u, y, seen);
+      unlower_reinterpret (u, lpt_node_in (node, 0), lpt_node_out (node));
       return;
     }
   if (node->op == LPT_OP_QUANTIZE)
