@@ -27,23 +27,27 @@
 
 #define MANY_READERS 64      /* more are not visited: time grows linearly */
 
-/* The part of @tensor for @length elements of the axis from @start on. */
+/* An input of the Concat: @length elements of the axis from @start on; -1: as many as a run says. */
+typedef struct
+{
+  gint   rank, axis;
+  gint64 start, length;
+} Part;
+
+/* What of @tensor belongs to @part. */
 static LptTensor *
-part_of (LptTensor *tensor,
-         gint       rank,
-         gint       axis,
-         gint64     start,
-         gint64     length)
+part_of (LptTensor  *tensor,
+         const Part *part)
 {
   g_autoptr (LptTensor) wide = NULL;
 
-  if (!lpt_dequant_varies (tensor, rank, axis))
+  if (!lpt_dequant_varies (tensor, part->rank, part->axis))
     return lpt_tensor_ref (tensor);
-  if (length < 0)
+  if (part->length < 0)
     return NULL;
-  wide = lpt_fold_extend_all (tensor, rank);
+  wide = lpt_fold_extend_all (tensor, part->rank);
 
-  return lpt_fold_range (wide, axis, start, length);
+  return lpt_fold_range (wide, part->axis, part->start, part->length);
 }
 
 static gboolean
@@ -187,10 +191,7 @@ clone_on (LptRewriter *rw,
           LptValue    *value,
           guint        side,
           LptDType     dtype,
-          gint         rank,
-          gint         axis,
-          gint64       start,
-          gint64       length)
+          const Part  *part)
 {
   g_autofree LptValue **in = lpt_layer_inputs (node);
   guint k;
@@ -199,8 +200,8 @@ clone_on (LptRewriter *rw,
     {
       g_autoptr (LptTensor) constant = k != side ? lpt_fold_value (in[k]) : NULL;
 
-      if (constant != NULL && lpt_dequant_varies (constant, rank, axis))
-        in[k] = lpt_rewriter_const (rw, in[k]->producer->name, part_of (constant, rank, axis, start, length));
+      if (constant != NULL && lpt_dequant_varies (constant, part->rank, part->axis))
+        in[k] = lpt_rewriter_const (rw, in[k]->producer->name, part_of (constant, part));
     }
   in[side] = value;
 
@@ -214,11 +215,8 @@ build_branch (LptRewriter  *rw,
               GPtrArray    *between,
               const Behind *behind,
               LptValue     *value,
-              gint          rank,
-              gint          axis,
-              gint64        start)
+              const Part   *part)
 {
-  gint64 length = value->shape.rank == rank ? value->shape.dims[axis] : -1;
   LptNode *fresh;
   guint i;
 
@@ -226,16 +224,15 @@ build_branch (LptRewriter  *rw,
     {
       LptNode *node = g_ptr_array_index (between, i);
 
-      value = &clone_on (rw, node, value, (guint) data_side (node), LPT_DTYPE_UNDEFINED, rank, axis, start, length)->out[0];
+      value = &clone_on (rw, node, value, (guint) data_side (node), LPT_DTYPE_UNDEFINED, part)->out[0];
     }
-  fresh = clone_on (rw, fq, value, 0, fq->out[0].dtype, rank, axis, start, length);
+  fresh = clone_on (rw, fq, value, 0, fq->out[0].dtype, part);
   lpt_rewriter_visit (rw, fresh);
   value = &fresh->out[0];
   if (behind->low != NULL)
     {
-      g_autoptr (LptTensor) zp = behind->dq.subtract != NULL
-                                 ? part_of (lpt_dequant_zp (&behind->dq), rank, axis, start, length) : NULL;
-      g_autoptr (LptTensor) scale = part_of (lpt_dequant_scale (&behind->dq), rank, axis, start, length);
+      g_autoptr (LptTensor) zp = behind->dq.subtract != NULL ? part_of (lpt_dequant_zp (&behind->dq), part) : NULL;
+      g_autoptr (LptTensor) scale = part_of (lpt_dequant_scale (&behind->dq), part);
 
       value = &lpt_layer_convert (rw, value, behind->low->out[0].dtype, behind->low->name)->out[0];
       value = lpt_dequant_append (rw, value, &behind->dq, zp, scale, behind->low->name);
@@ -266,8 +263,7 @@ rewrite (LptRewriter *rw,
   LptNode *concat, *fresh;
   LptValue *old;
   Behind behind;
-  gint rank, axis;
-  gint64 start = 0;
+  Part part = { 0 };
   guint i;
 
   if (!lpt_quantize_intervals_are_constant (fq))
@@ -275,8 +271,8 @@ rewrite (LptRewriter *rw,
   concat = find_concat (fq, between);
   if (concat == NULL)
     return FALSE;
-  rank = concat->out[0].shape.rank;
-  if (!lpt_axis_normalize (LPT_ATTRS (concat, LptAxisAttrs)->axis, rank, &axis))
+  part.rank = concat->out[0].shape.rank;
+  if (!lpt_axis_normalize (LPT_ATTRS (concat, LptAxisAttrs)->axis, part.rank, &part.axis))
     return lpt_rewriter_decline (rw, fq, "the Concat in front has a dynamic rank");
   if (has_other_readers (concat, between))
     return lpt_rewriter_decline (rw, fq, "the Concat in front has other readers");
@@ -284,7 +280,7 @@ rewrite (LptRewriter *rw,
     return lpt_rewriter_decline (rw, fq, "all inputs of the Concat come from one Split");
   if (!find_behind (fq, &behind))
     return lpt_rewriter_decline (rw, fq, "a Convert follows that is no part of a dequantization");
-  if (!constants_split (fq, concat, between, &behind, axis))
+  if (!constants_split (fq, concat, between, &behind, part.axis))
     return lpt_rewriter_decline (rw, fq, "a constant varies along the axis, and an input's length is dynamic");
 
   in = lpt_layer_inputs (concat);
@@ -293,8 +289,9 @@ rewrite (LptRewriter *rw,
     {
       LptValue *value = in[i];
 
-      in[i] = build_branch (rw, fq, between, &behind, value, rank, axis, start);
-      start += value->shape.rank == rank ? MAX (value->shape.dims[axis], 0) : 0;
+      part.length = value->shape.rank == part.rank ? value->shape.dims[part.axis] : -1;
+      in[i] = build_branch (rw, fq, between, &behind, value, &part);
+      part.start += MAX (part.length, 0);
     }
   old = behind.low != NULL ? lpt_dequant_tail (&behind.dq) : &fq->out[0];
   fresh = lpt_layer_clone (rw, concat, concat->n_in, in, LPT_DTYPE_UNDEFINED);

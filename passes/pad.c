@@ -120,13 +120,12 @@ has_negative (const LptInts *list)
   return FALSE;
 }
 
-/* One constant behind the Pad; NULL + problem. */
+/* One constant behind the Pad, whose @pads are those at the begin and those at the end; NULL + problem. */
 static LptTensor *
 new_constant (LptNode          *node,
               const LptDequant *dq,
               LptTensor        *tensor,
-              const LptInts    *begin,
-              const LptInts    *end,
+              const LptInts     pads[2],
               gint64            fill,
               gboolean          area_differs,
               const char      **problem)
@@ -139,7 +138,7 @@ new_constant (LptNode          *node,
     {
       if (!area_differs && lpt_tensor_count (tensor) == 1)
         return g_steal_pointer (&value);
-      if (!fits_one_axis (tensor, dq, begin, end, &padding.axis))
+      if (!fits_one_axis (tensor, dq, &pads[0], &pads[1], &padding.axis))
         {
           *problem = "it pads several axes, or another one than scale and zero point vary along";
           return NULL;
@@ -147,16 +146,16 @@ new_constant (LptNode          *node,
       if (padding.axis < 0 || (!area_differs && !lpt_dequant_varies (tensor, padding.rank, padding.axis)))
         return g_steal_pointer (&value);
       padding.length = dq->data->shape.dims[padding.axis];
-      padding.begin = lpt_ints_get (begin, (guint) padding.axis, 0);
-      padding.end = lpt_ints_get (end, (guint) padding.axis, 0);
+      padding.begin = lpt_ints_get (&pads[0], (guint) padding.axis, 0);
+      padding.end = lpt_ints_get (&pads[1], (guint) padding.axis, 0);
       return pad_constant (tensor, &padding);
     }
   for (d = 0; d < padding.rank; d++)
     {
       LptTensor *padded;
 
-      padding.begin = lpt_ints_get (begin, (guint) d, 0);
-      padding.end = lpt_ints_get (end, (guint) d, 0);
+      padding.begin = lpt_ints_get (&pads[0], (guint) d, 0);
+      padding.end = lpt_ints_get (&pads[1], (guint) d, 0);
       if ((padding.begin == 0 && padding.end == 0) || !lpt_dequant_varies (tensor, padding.rank, d))
         continue;
       if (padding.mode == LPT_PAD_REFLECT)
@@ -183,7 +182,7 @@ rewrite (LptRewriter *rw,
   g_autoptr (LptTensor) zp = NULL;
   g_autoptr (LptTensor) scale = NULL;
   g_autofree char *value_name = NULL;
-  LptInts begin = { 0 }, end = { 0 };
+  LptInts pads[2] = { { 0 } };
   gboolean constant = LPT_ATTRS (node, LptPadAttrs)->pad_mode == LPT_PAD_CONSTANT;
   const char *problem = NULL;
   double fill = 0;
@@ -194,9 +193,9 @@ rewrite (LptRewriter *rw,
     return FALSE;
   if (dq.data->shape.rank < 0)
     return lpt_rewriter_decline (rw, node, "its data has a dynamic rank");
-  if (!lpt_node_ints_in (node, 1, &begin) || !lpt_node_ints_in (node, 2, &end))
+  if (!lpt_node_ints_in (node, 1, &pads[0]) || !lpt_node_ints_in (node, 2, &pads[1]))
     problem = "its pads are not constant";
-  else if (has_negative (&begin) || has_negative (&end))
+  else if (has_negative (&pads[0]) || has_negative (&pads[1]))
     problem = "a pad is negative";
   else if (constant && lpt_node_in (node, 3) != NULL)
     {
@@ -210,18 +209,18 @@ rewrite (LptRewriter *rw,
     problem = "its pad value is no integer of the data's type";
   if (problem == NULL && dq.subtract != NULL)
     {
-      zp = new_constant (node, &dq, lpt_dequant_zp (&dq), &begin, &end, -1, constant, &problem);
+      zp = new_constant (node, &dq, lpt_dequant_zp (&dq), pads, -1, constant, &problem);
       if (zp == NULL && problem == NULL)
         problem = "its zero point cannot be padded";
     }
   if (problem == NULL)
     {
-      scale = new_constant (node, &dq, lpt_dequant_scale (&dq), &begin, &end, -2, constant && fill != 0, &problem);
+      scale = new_constant (node, &dq, lpt_dequant_scale (&dq), pads, -2, constant && fill != 0, &problem);
       if (scale == NULL && problem == NULL)
         problem = "its scale cannot be padded";
     }
-  lpt_ints_clear (&begin);
-  lpt_ints_clear (&end);
+  lpt_ints_clear (&pads[0]);
+  lpt_ints_clear (&pads[1]);
   if (problem != NULL)
     return lpt_rewriter_decline (rw, node, "%s", problem);
 

@@ -134,16 +134,17 @@ lpt_infer_tile (LptNode *node,
   return lpt_infer_set (node, 0, dtype, &out, error);
 }
 
+/* *@out: the length of the axis without pads, and then with them. */
 static gboolean
 pad_axis (const LptPadAttrs *attrs,
           gint               axis,
-          gint64             length,
           gint64             begin,
           gint64             end,
           gboolean           negative,
           gint64            *out,
           GError           **error)
 {
+  const gint64 length = *out;
   gint64 most = attrs->pad_mode == LPT_PAD_REFLECT ? length - 1 : length;
 
   *out = LPT_DYNAMIC;
@@ -195,7 +196,7 @@ lpt_infer_pad (LptNode *node,
   lpt_infer_ints_in (node, 1, &begin);
   lpt_infer_ints_in (node, 2, &end);
   for (gint i = 0; i < out.rank; i++)
-    if (!pad_axis (attrs, i, out.dims[i], lpt_ints_get (&begin, (guint) i, LPT_UNKNOWN),
+    if (!pad_axis (attrs, i, lpt_ints_get (&begin, (guint) i, LPT_UNKNOWN),
                    lpt_ints_get (&end, (guint) i, LPT_UNKNOWN), negative, &out.dims[i], error))
       return FALSE;
 

@@ -36,12 +36,11 @@ check_weights (LptNode   *node,
                guint      w,
                gint       axis,
                gint64     hidden,
-               gint64     gates,
                gboolean   linear,
                gint64     input_size,
                GError   **error)
 {
-  gint64 rows = 0, bias_rows = 0;
+  gint64 rows = 0, bias_rows = 0, gates = lpt_node_recurrent_gates (node);
   gint64 inputs = input_size;
   gint64 recurrent = hidden;
 
@@ -77,7 +76,7 @@ lpt_infer_rnn_cell (LptNode *node,
     if (!lpt_infer_want_rank (node, i, 2, 2, error) || !merge_dim (node, i, 0, "the batch", &out.dims[0], error) ||
         (i > 0 && !merge_dim (node, i, 1, "the hidden size", &out.dims[1], error)))
       return FALSE;
-  if (!check_weights (node, 1 + states, 0, attrs->hidden_size, gates, gates == 3 && attrs->linear_before_reset,
+  if (!check_weights (node, 1 + states, 0, attrs->hidden_size, gates == 3 && attrs->linear_before_reset,
                       lpt_shape_dim (&x, 1), error))
     return FALSE;
   for (guint i = 0; i < states; i++)
@@ -115,7 +114,7 @@ lpt_infer_rnn_sequence (LptNode *node,
     if (lpt_node_in (node, i) != NULL && !merge_dim (node, i, 0, "the number of directions", &directions, error))
       return FALSE;
   if (!merge_dim (node, lengths, 0, "the batch", &state.dims[0], error) ||
-      !check_weights (node, lengths + 1, 1, attrs->hidden_size, gates, gates == 3 && attrs->linear_before_reset,
+      !check_weights (node, lengths + 1, 1, attrs->hidden_size, gates == 3 && attrs->linear_before_reset,
                       lpt_shape_dim (&x, 2), error))
     return FALSE;
 
