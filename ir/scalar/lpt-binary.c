@@ -20,13 +20,26 @@ lpt_binary_f64 (LptOp  op,
     }
 }
 
+/* The trait, from the rows: scalar functions know no LptOpInfo. */
+static gboolean
+has_divisor (LptOp op)
+{
+  switch ((guint) op)
+    {
+#define LPT_OP(ENUM, name, min_in, max_in, n_out, traits, attrs, infer, versions, openvino, doc) \
+    case LPT_OP_##ENUM: return ((traits) & LPT_OP_F_DIVISOR) != 0;
+#include <lpt/lpt-ops.def>
+    default: return FALSE;
+    }
+}
+
 gboolean
 lpt_binary_i64 (LptOp   op,
                 gint64  a,
                 gint64  b,
                 gint64 *out)
 {
-  if (b == 0 && (lpt_op_info (op)->flags & LPT_OP_F_DIVISOR) != 0)
+  if (b == 0 && has_divisor (op))
     return FALSE;
   switch ((guint) op)
     {
