@@ -1,0 +1,316 @@
+/* executor/kernels/float/body-rows.h - softmax, reductions and normalisation of rows and columns; a part of body.h
+ *
+ * Sums are doubles, in sixteen lanes along a row, one behind the other along columns.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/* A few columns: every lane has a row. The sums are added in the order of sum_lanes (). */
+#define SHORT_ROW 8
+
+INLINE void
+softmax_short (size_t rows, size_t cols, const float *in, size_t ldi, float *out, size_t ldo)
+{
+  float x[SHORT_ROW][WIDTH] = { { 0 } }, factor[WIDTH];
+  V best = splat (-INFINITY), total;
+
+  for (size_t j = 0; j < cols; j++)
+    {
+      V v;
+
+      for (size_t i = 0; i < rows; i++)
+        x[j][i] = in[i * ldi + j];
+      memcpy (&v, x[j], sizeof v);
+      best = where_less (best, v, v, best);
+    }
+  for (size_t j = 0; j < cols; j++)
+    store (x[j], exp_lanes (load (x[j], WIDTH, 0.0f) - best), WIDTH);
+  for (int q = 0; q < 2; q++)
+    {
+      D sum[2 * SHORT_ROW];
+
+      for (size_t j = 0; j < cols; j++)
+        sum[j] = load_wide (x[j] + q * HALF, HALF, 0.0);
+      for (size_t half = SHORT_ROW; half > 0; half /= 2)
+        for (size_t j = 0; j < half && j + half < cols; j++)
+          sum[j] += sum[j + half];
+      store_narrow (factor + q * HALF, 1.0 / sum[0], HALF);
+    }
+  total = load (factor, WIDTH, 0.0f);
+  for (size_t j = 0; j < cols; j++)
+    {
+      store (x[j], load (x[j], WIDTH, 0.0f) * total, WIDTH);
+      for (size_t i = 0; i < rows; i++)
+        out[i * ldo + j] = x[j][i];
+    }
+}
+
+INLINE void
+max_step (const float *in, size_t left, V best[PARTS])
+{
+  FOR_PARTS (q)
+    {
+      V x = load (in + q * WIDTH, part_size (left, q, WIDTH), -INFINITY);
+
+      best[q] = where_less (best[q], x, x, best[q]);
+    }
+}
+
+INLINE void
+exp_step (const float *in, size_t left, float max, float *out, D sum[2 * PARTS])
+{
+  FOR_PARTS (q)
+    {
+      size_t n = part_size (left, q, WIDTH);
+
+      store (out + q * WIDTH, exp_lanes (load (in + q * WIDTH, n, 0.0f) - max), n);
+    }
+  FOR_HALVES (q)
+    sum[q] += load_wide (out + q * HALF, part_size (left, q, HALF), 0.0);
+}
+
+INLINE void
+scale_step (float *out, size_t left, float factor)
+{
+  FOR_PARTS (q)
+    {
+      size_t n = part_size (left, q, WIDTH);
+
+      store (out + q * WIDTH, load (out + q * WIDTH, n, 0.0f) * factor, n);
+    }
+}
+
+void
+LPT_FN (lpt_float_softmax) (size_t rows, size_t cols, const float *in, size_t ldi, float *out, size_t ldo)
+{
+  if (cols - 1 < SHORT_ROW)
+    {
+      for (size_t i = 0; i < rows; i += WIDTH)
+        softmax_short (rows - i < WIDTH ? rows - i : WIDTH, cols, in + i * ldi, ldi, out + i * ldo, ldo);
+      return;
+    }
+  for (size_t i = 0; i < rows; i++, in += ldi, out += ldo)
+    {
+      V best[PARTS];
+      D sum[2 * PARTS];
+      float lanes[16], factor;
+
+      FOR_PARTS (q)
+        best[q] = splat (-INFINITY);
+      FOR_HALVES (q)
+        sum[q] = (D) { 0 };
+      EACH_SIXTEEN (cols, max_step (in + j, left, best));
+      memcpy (lanes, best, sizeof lanes);
+      for (size_t half = 8; half > 0; half /= 2)
+        for (size_t l = 0; l < half; l++)
+          lanes[l] = lanes[l + half] > lanes[l] ? lanes[l + half] : lanes[l];
+      EACH_SIXTEEN (cols, exp_step (in + j, left, lanes[0], out + j, sum));
+      factor = (float) (1.0 / sum_lanes (sum));
+      EACH_SIXTEEN (cols, scale_step (out + j, left, factor));
+    }
+}
+
+INLINE void
+softmax_lanes (size_t n, size_t cols, const float *in, size_t ld, float *out)
+{
+  V best = splat (-INFINITY), factors;
+  D sum[2] = { { 0 } };
+  float factor[WIDTH];
+
+  for (size_t i = 0; i < n; i++)
+    {
+      V x = load (in + i * ld, cols, -INFINITY);
+
+      best = where_less (best, x, x, best);
+    }
+  for (size_t i = 0; i < n; i++)
+    {
+      float e[WIDTH];
+      V v = exp_lanes (load (in + i * ld, cols, 0.0f) - best);
+
+      memcpy (e, &v, sizeof e);
+      for (int q = 0; q < 2; q++)
+        sum[q] += load_wide (e + q * HALF, HALF, 0.0);
+      store (out + i * ld, v, cols);
+    }
+  for (int q = 0; q < 2; q++)
+    store_narrow (factor + q * HALF, 1.0 / sum[q], HALF);
+  factors = load (factor, WIDTH, 0.0f);
+  for (size_t i = 0; i < n; i++)
+    store (out + i * ld, load (out + i * ld, cols, 0.0f) * factors, cols);
+}
+
+void
+LPT_FN (lpt_float_softmax_columns) (size_t n, size_t cols, const float *in, size_t ld, float *out)
+{
+  size_t c = 0;
+
+  for (; c + WIDTH <= cols; c += WIDTH)
+    softmax_lanes (n, WIDTH, in + c, ld, out + c);
+  if (c < cols)
+    softmax_lanes (n, cols - c, in + c, ld, out + c);
+}
+
+void
+LPT_FN (lpt_float_reduce_columns) (LptFloatReduce reduce, size_t cols, const float *in, double *sums)
+{
+  switch (reduce)
+    {
+#define REDUCE(name, expression)                                                                             \
+    case name:                                                                                               \
+      for (size_t c = 0; c < cols; c++)                                                                      \
+        {                                                                                                    \
+          double x = in[c], sum = sums[c];                                                                   \
+                                                                                                             \
+          sums[c] = expression;                                                                              \
+        }                                                                                                    \
+      break;
+    REDUCE (LPT_REDUCE_SUM, sum + x)
+    REDUCE (LPT_REDUCE_MAGNITUDES, sum + fabs (x))
+    REDUCE (LPT_REDUCE_SQUARES, sum + x * x)
+    REDUCE (LPT_REDUCE_PRODUCT, sum * x)
+    REDUCE (LPT_REDUCE_MAXIMUM, x > sum ? x : sum)
+    default:
+    REDUCE (LPT_REDUCE_MINIMUM, x < sum ? x : sum)
+#undef REDUCE
+    }
+}
+
+INLINE void
+sum_step (const float *in, size_t left, D sum[2 * PARTS])
+{
+  FOR_HALVES (q)
+    sum[q] += load_wide (in + q * HALF, part_size (left, q, HALF), 0.0);
+}
+
+typedef int64_t L __attribute__ ((vector_size (HALF * 8)));
+
+/* A step of a reduction along a line, in lanes that are joined in the order of sum_lanes (). */
+INLINE void
+reduce_step (LptFloatReduce reduce, const float *in, size_t left, D sum[2 * PARTS])
+{
+  const double none = reduce == LPT_REDUCE_PRODUCT ? 1.0 : 0.0;
+
+  FOR_HALVES (q)
+    {
+      D x = load_wide (in + q * HALF, part_size (left, q, HALF), none);
+
+      if (reduce == LPT_REDUCE_PRODUCT)
+        sum[q] *= x;
+      else if (reduce == LPT_REDUCE_MAGNITUDES)
+        sum[q] += (D) ((L) x & INT64_MAX);
+      else
+        sum[q] += reduce == LPT_REDUCE_SQUARES ? x * x : x;
+    }
+}
+
+INLINE double
+reduce_line (LptFloatReduce reduce, size_t cols, const float *in)
+{
+  const double none = reduce == LPT_REDUCE_PRODUCT ? 1.0 : 0.0;
+  D sum[2 * PARTS];
+  double lanes[16];
+
+  FOR_HALVES (q)
+    sum[q] = (D) { 0 } + none;
+  EACH_SIXTEEN (cols, reduce_step (reduce, in + j, left, sum));
+  if (reduce != LPT_REDUCE_PRODUCT)
+    return sum_lanes (sum);
+  memcpy (lanes, sum, sizeof lanes);
+  for (size_t half = 8; half > 0; half /= 2)
+    for (size_t i = 0; i < half; i++)
+      lanes[i] *= lanes[i + half];
+  return lanes[0];
+}
+
+/* Of the negative numbers the maximum is the minimum, and back. */
+INLINE void
+extreme_step (const float *in, size_t left, float sign, V best[PARTS])
+{
+  FOR_PARTS (q)
+    {
+      V x = load (in + q * WIDTH, part_size (left, q, WIDTH), -INFINITY * sign) * sign;
+
+      best[q] = where_less (best[q], x, x, best[q]);
+    }
+}
+
+INLINE double
+extreme_line (size_t cols, const float *in, float sign)
+{
+  V best[PARTS];
+  float lanes[16];
+
+  FOR_PARTS (q)
+    best[q] = splat (-INFINITY);
+  EACH_SIXTEEN (cols, extreme_step (in + j, left, sign, best));
+  memcpy (lanes, best, sizeof lanes);
+  for (size_t half = 8; half > 0; half /= 2)
+    for (size_t l = 0; l < half; l++)
+      lanes[l] = lanes[l + half] > lanes[l] ? lanes[l + half] : lanes[l];
+  return (double) lanes[0] * sign;
+}
+
+void
+LPT_FN (lpt_float_reduce_lines) (LptFloatReduce reduce, size_t rows, size_t cols, const float *in, size_t ld, double *sums)
+{
+  for (size_t i = 0; i < rows; i++, in += ld)
+    switch (reduce)
+      {
+#define LINE(name) case name: sums[i] = reduce_line (name, cols, in); break;
+      LINE (LPT_REDUCE_SUM)
+      LINE (LPT_REDUCE_MAGNITUDES)
+      LINE (LPT_REDUCE_SQUARES)
+      LINE (LPT_REDUCE_PRODUCT)
+#undef LINE
+      default:
+        sums[i] = extreme_line (cols, in, reduce == LPT_REDUCE_MAXIMUM ? 1.0f : -1.0f);
+      }
+}
+
+INLINE void
+square_step (const float *in, size_t left, double mean, D sum[2 * PARTS])
+{
+  FOR_HALVES (q)
+    {
+      D d = load_wide (in + q * HALF, part_size (left, q, HALF), mean) - mean;
+
+      sum[q] += d * d;
+    }
+}
+
+INLINE void
+normal_step (const float *in, size_t left, double mean, double factor, float *out)
+{
+  FOR_HALVES (q)
+    {
+      size_t n = part_size (left, q, HALF);
+
+      store_narrow (out + q * HALF, (load_wide (in + q * HALF, n, 0.0) - mean) * factor, n);
+    }
+}
+
+void
+LPT_FN (lpt_float_normalize) (size_t rows, size_t cols, const float *in, size_t ldi, double eps, bool eps_outside,
+                              bool variance, float *out, size_t ldo)
+{
+  for (size_t i = 0; i < rows; i++, in += ldi, out += ldo)
+    {
+      D sum[2 * PARTS], squares[2 * PARTS];
+      double mean, factor = 1.0;
+
+      FOR_HALVES (q)
+        sum[q] = squares[q] = (D) { 0 };
+      EACH_SIXTEEN (cols, sum_step (in + j, left, sum));
+      mean = sum_lanes (sum) / (double) cols;
+      if (variance)
+        {
+          double var;
+
+          EACH_SIXTEEN (cols, square_step (in + j, left, mean, squares));
+          var = sum_lanes (squares) / (double) cols;
+          factor = 1.0 / (eps_outside ? sqrt (var) + eps : sqrt (var + eps));
+        }
+      EACH_SIXTEEN (cols, normal_step (in + j, left, mean, factor, out + j));
+    }
+}
