@@ -325,7 +325,7 @@ lpt_lower_fake_quantize (LptLower *lw,
     for (c = 0; c < n; c++)
       {
         a[c] = (at (&b[3], c) - at (&b[2], c)) / (double) (levels - 1);
-        shift[c] = at (&b[2], c) - a[c] * codes.qmin;
+        shift[c] = a[c] > 0 ? -a[c] * whole_offset (codes.qmin - at (&b[2], c) / a[c], levels) : at (&b[2], c) - a[c] * codes.qmin;
       }
     lpt_lower_set_form (lw, &node->out[0], lpt_form_new_value (q, axis, n, a, shift));
   }
