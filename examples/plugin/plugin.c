@@ -50,7 +50,6 @@ bias_relu_infer (LptNode  *node,
 static const LptOpInfo bias_relu = {
   .op         = LPT_OP_CUSTOM,
   .name       = "BiasRelu",
-  .versions   = "",
   .min_in     = 2,
   .max_in     = 2,
   .n_out      = 1,
@@ -59,6 +58,7 @@ static const LptOpInfo bias_relu = {
   .attrs      = bias_relu_fields,
   .infer      = bias_relu_infer,
   .doc        = "max (x + bias, floor)",
+  .openvino   = { .versions = "" },
 };
 
 /* --- the pass: Relu (Add (x, constant)) => BiasRelu (x, constant) ------------------ */

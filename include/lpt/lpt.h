@@ -6,6 +6,7 @@
 #ifndef LPT_H
 #define LPT_H
 
+#include <lpt/lpt-version.h>
 #include <lpt/lpt-types.h>
 #include <lpt/lpt-limits.h>
 #include <lpt/lpt-tensor.h>
