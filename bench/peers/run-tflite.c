@@ -1,7 +1,7 @@
-/* bench/peers/run-tflite.c - TensorFlow Lite with XNNPACK: run-tflite LIBRARY MODEL THREADS
+/* bench/peers/run-tflite.c - TensorFlow Lite with XNNPACK: run-tflite LIBRARY MODEL THREADS [--kernels]
  *
  * The library is opened at run time; what is needed of its C interface is declared here. XNNPACK also takes signed and
- * unsigned quantized operators, which its defaults leave out.
+ * unsigned quantized operators, which its defaults leave out. --kernels: without XNNPACK, on the default kernels.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/peers/runner.h"
 
@@ -60,16 +61,32 @@ run (void *data)
   return false;
 }
 
+/* NULL: it cannot be loaded. */
+static void *
+load (const char *path, int n_threads, bool kernels)
+{
+  XnnpackOptions xnnpack = { .n_threads = n_threads, .flags = XNNPACK_QS8 | XNNPACK_QU8 };
+  void *model = ModelCreateFromFile (path), *options = InterpreterOptionsCreate ();
+  void *delegate = kernels ? NULL : XNNPackDelegateCreate (&xnnpack);
+
+  if (!model || (!delegate && !kernels))
+    return NULL;
+  InterpreterOptionsSetNumThreads (options, n_threads);
+  if (delegate)
+    InterpreterOptionsAddDelegate (options, delegate);
+  return InterpreterCreate (model, options);
+}
+
 int
 main (int argc, char **argv)
 {
-  XnnpackOptions xnnpack = { .flags = XNNPACK_QS8 | XNNPACK_QU8 };
-  void *model, *options, *delegate, *interpreter = NULL;
+  const bool kernels = argc == 5 && strcmp (argv[4], "--kernels") == 0;
+  void *interpreter;
   RunnerTime start, ready;
 
-  if (argc != 4)
+  if (argc != 4 && !kernels)
     {
-      fprintf (stderr, "usage: run-tflite LIBRARY MODEL THREADS\n");
+      fprintf (stderr, "usage: run-tflite LIBRARY MODEL THREADS [--kernels]\n");
       return 2;
     }
   if (!find_entries (argv[1]))
@@ -78,16 +95,7 @@ main (int argc, char **argv)
       return 1;
     }
   start = runner_now ();
-  xnnpack.n_threads = atoi (argv[3]);
-  model = ModelCreateFromFile (argv[2]);
-  options = InterpreterOptionsCreate ();
-  InterpreterOptionsSetNumThreads (options, xnnpack.n_threads);
-  delegate = XNNPackDelegateCreate (&xnnpack);
-  if (model && delegate)
-    {
-      InterpreterOptionsAddDelegate (options, delegate);
-      interpreter = InterpreterCreate (model, options);
-    }
+  interpreter = load (argv[2], atoi (argv[3]), kernels);
   if (!interpreter || InterpreterAllocateTensors (interpreter) != 0)
     {
       fprintf (stderr, "run-tflite: %s cannot be loaded\n", argv[2]);
