@@ -28,7 +28,7 @@
 
 #include "executor/kernels/requant/requant-scalar.h"
 
-#define ADD_LEFT_SHIFT     20
+#define ADD_LEFT_SHIFT     LPT_INT_ADD_LEFT_SHIFT
 #define ADD_LEFT_SHIFT_16  15
 #define COMPARE_LEFT_SHIFT 8
 
@@ -42,7 +42,7 @@ typedef struct
   gint          sign;             /* -1: a - b */
   gint          left_shift;       /* LITERT */
   LptSum64      sum;              /* SUM64, XNNPACK (its shift may be any), TPU with one shift */
-  LptMultiplier m1, m2, my;       /* LITERT, TPU_PER_INPUT */
+  LptMultiplier m[3];             /* LITERT, TPU_PER_INPUT: of a, of b, of the sum */
   float         s1, s2, sy;       /* FLOAT, TPU with zero points; sy is 1 / Sy there */
 } Sum;
 
@@ -64,10 +64,10 @@ sum_one (const Sum *sum,
 
     case LPT_ALGO_LITERT:
       {
-        const gint32 a = lpt_multiplier_apply (&sum->m1, lpt_requant_sat32 (xa * (1 << sum->left_shift)));
-        const gint32 b = lpt_multiplier_apply (&sum->m2, lpt_requant_sat32 (xb * (1 << sum->left_shift)));
+        const gint32 a = lpt_multiplier_apply (&sum->m[0], lpt_requant_sat32 (xa * (1 << sum->left_shift)));
+        const gint32 b = lpt_multiplier_apply (&sum->m[1], lpt_requant_sat32 (xb * (1 << sum->left_shift)));
 
-        v = lpt_multiplier_apply (&sum->my, lpt_requant_sat32 ((gint64) a + sum->sign * (gint64) b));
+        v = lpt_multiplier_apply (&sum->m[2], lpt_requant_sat32 ((gint64) a + sum->sign * (gint64) b));
         break;
       }
 
@@ -88,7 +88,7 @@ sum_one (const Sum *sum,
       return (gint32) v;
 
     case LPT_ALGO_TPU_PER_INPUT:
-      v = (gint64) lpt_multiplier_apply (&sum->m1, lpt_requant_sat32 (xa)) + lpt_multiplier_apply (&sum->m2, lpt_requant_sat32 (xb));
+      v = (gint64) lpt_multiplier_apply (&sum->m[0], lpt_requant_sat32 (xa)) + lpt_multiplier_apply (&sum->m[1], lpt_requant_sat32 (xb));
       break;
 
     default:
@@ -111,11 +111,15 @@ sum_run (const LptIntOp           *op,
     lpt_int_put (out, i, sum_one ((const Sum *) op, lpt_int_at (in[0], walk.at[0]), lpt_int_at (in[1], walk.at[1])));
 }
 
-static void
-prepare_litert (Sum                  *sum,
-                const LptRequantRule *rule)
+void
+lpt_int_sum_steps (const LptRequantRule *rule,
+                   double                a,
+                   double                b,
+                   double                y,
+                   gint                  left,
+                   LptMultiplier         m[3])
 {
-  const float f1 = (float) sum->a.scale, f2 = (float) sum->b.scale, fy = (float) sum->y.scale;
+  const float f1 = (float) a, f2 = (float) b, fy = (float) y;
   double r1, r2, ry;
 
   if (rule->arith == LPT_SCALE_F32)
@@ -124,7 +128,7 @@ prepare_litert (Sum                  *sum,
 
       r1 = f1 / twice;
       r2 = f2 / twice;
-      ry = twice / ((float) (1 << sum->left_shift) * fy);
+      ry = twice / ((float) (1 << left) * fy);
     }
   else
     {
@@ -132,25 +136,29 @@ prepare_litert (Sum                  *sum,
 
       r1 = f1 / twice;
       r2 = f2 / twice;
-      ry = twice / ((double) (1 << sum->left_shift) * fy);
+      ry = twice / ((double) (1 << left) * fy);
     }
 
-  lpt_multiplier_make (rule->form, rule->rounding, r1, &sum->m1);
-  lpt_multiplier_make (rule->form, rule->rounding, r2, &sum->m2);
-  lpt_multiplier_make (rule->form, rule->rounding, ry, &sum->my);
+  lpt_multiplier_make (rule->form, rule->rounding, r1, &m[0]);
+  lpt_multiplier_make (rule->form, rule->rounding, r2, &m[1]);
+  lpt_multiplier_make (rule->form, rule->rounding, ry, &m[2]);
 }
 
-static void
-prepare_xnnpack (Sum *sum)
+void
+lpt_int_sum_shifted (double    a,
+                     double    b,
+                     double    y,
+                     gint      sign,
+                     LptSum64 *sum)
 {
-  const float r1 = (float) sum->a.scale / (float) sum->y.scale, r2 = (float) sum->b.scale / (float) sum->y.scale;
+  const float r1 = (float) a / (float) y, r2 = (float) b / (float) y;
   const float largest = MAX (r1, r2);
   gint e;
 
   frexpf (largest, &e);
-  sum->sum.shift = CLAMP (ADD_LEFT_SHIFT - (e - 1), 1, 62);
-  sum->sum.m[0] = (gint32) rint (CLAMP (ldexp (r1, sum->sum.shift), -1e9, 1e9));
-  sum->sum.m[1] = sum->sign * (gint32) rint (CLAMP (ldexp (r2, sum->sum.shift), -1e9, 1e9));
+  sum->shift = CLAMP (ADD_LEFT_SHIFT - (e - 1), 1, 62);
+  sum->m[0] = (gint32) rint (CLAMP (ldexp (r1, sum->shift), -1e9, 1e9));
+  sum->m[1] = sign * (gint32) rint (CLAMP (ldexp (r2, sum->shift), -1e9, 1e9));
 }
 
 /* The shift of the larger ratio's truncated 8-bit multiplier serves both. */
@@ -202,17 +210,17 @@ lpt_int_add_new (LptNode              *node,
                       (gint32[]) { sum->a.zero, sum->b.zero }, 0.0);
       break;
     case LPT_ALGO_LITERT:
-      prepare_litert (sum, rule);
+      lpt_int_sum_steps (rule, sum->a.scale, sum->b.scale, sum->y.scale, sum->left_shift, sum->m);
       break;
     case LPT_ALGO_XNNPACK:
-      prepare_xnnpack (sum);
+      lpt_int_sum_shifted (sum->a.scale, sum->b.scale, sum->y.scale, sum->sign, &sum->sum);
       break;
     case LPT_ALGO_TPU:
       prepare_tpu (sum, rule);
       break;
     case LPT_ALGO_TPU_PER_INPUT:
-      sum->m1 = lpt_requant_rule_multiplier (rule, sum->a.scale, 1.0, sum->y.scale);
-      sum->m2 = lpt_requant_rule_multiplier (rule, sum->b.scale, sum->sign, sum->y.scale);
+      sum->m[0] = lpt_requant_rule_multiplier (rule, sum->a.scale, 1.0, sum->y.scale);
+      sum->m[1] = lpt_requant_rule_multiplier (rule, sum->b.scale, sum->sign, sum->y.scale);
       break;
     default:
       sum->s1 = (float) sum->a.scale;

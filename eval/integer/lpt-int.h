@@ -49,6 +49,11 @@ LptIntOp *lpt_int_conv_new        (LptNode *node, const LptRequantRule *rule, GE
 LptIntOp *lpt_int_deconv_new      (LptNode *node, const LptRequantRule *rule, GError **error);
 LptIntOp *lpt_int_matmul_new      (LptNode *node, const LptRequantRule *rule, GError **error);
 LptIntOp *lpt_int_add_new         (LptNode *node, const LptRequantRule *rule, GError **error);   /* Add, Subtract */
+/* What sums of codes are made of, from the scales of both operands and of the result: in LITERT each operand, shifted left by @left
+ * (8-bit codes: LPT_INT_ADD_LEFT_SHIFT), is rescaled, and then their sum; in XNNPACK m_i x_i are summed and shifted, @sign: of b. */
+#define LPT_INT_ADD_LEFT_SHIFT 20
+void      lpt_int_sum_steps       (const LptRequantRule *rule, double a, double b, double y, gint left, LptMultiplier m[3]);
+void      lpt_int_sum_shifted     (double a, double b, double y, gint sign, LptSum64 *sum);
 LptIntOp *lpt_int_mul_new         (LptNode *node, const LptRequantRule *rule, GError **error);
 LptIntOp *lpt_int_affine_new      (LptNode *node, const LptRequantRule *rule, GError **error);   /* the general form of the two */
 gboolean  lpt_int_is_affine       (LptNode *node);   /* needs the general form */

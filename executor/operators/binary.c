@@ -3,13 +3,58 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <math.h>
 #include <string.h>
 
+#include "eval/integer/lpt-int.h"
 #include "executor/operators/lpt-operators.h"
 
 #define CHUNK 32768
 
 /* --- sums --- */
+
+/* TensorFlow Lite's sums; differences round elsewhere, as the second operand's multiplier is not negative there. */
+static gboolean
+stepped_sum (const LptRequantRule *rule,
+             double                sa,
+             double                sb,
+             double                sy,
+             LptAdd               *add)
+{
+  LptMultiplier m[3];
+
+  if (sa < 0 || sb < 0 || (rule->rounding != LPT_ROUNDING_SINGLE && rule->rounding != LPT_ROUNDING_DOUBLE))
+    return FALSE;
+  lpt_int_sum_steps (rule, sa, sb, sy, LPT_INT_ADD_LEFT_SHIFT, m);
+  add->form = LPT_ADD_STEPPED;
+  add->step = (LptRequantScheme) rule->rounding;
+  add->left = LPT_INT_ADD_LEFT_SHIFT;
+  add->m1 = m[0].m;
+  add->s1 = m[0].s;
+  add->m2 = m[1].m;
+  add->s2 = m[1].s;
+  add->mo = m[2].m;
+  add->so = m[2].s;
+
+  return TRUE;
+}
+
+/* XNNPACK's. */
+static void
+shifted_sum (double  sa,
+             double  sb,
+             double  sy,
+             LptAdd *add)
+{
+  LptSum64 sum;
+
+  lpt_int_sum_shifted (fabs (sa), fabs (sb), sy, 1, &sum);
+  add->form = LPT_ADD_SINGLE;
+  add->m1 = sa < 0 ? -sum.m[0] : sum.m[0];
+  add->m2 = sb < 0 ? -sum.m[1] : sum.m[1];
+  add->bias = -((gint64) add->m1 * add->za + (gint64) add->m2 * add->zb);
+  add->shift = (int) sum.shift;
+}
 
 gboolean
 lpt_sum_of (const LptProgramOp *step,
@@ -51,8 +96,13 @@ lpt_sum_of (const LptProgramOp *step,
       add->sc = (float) sy;
       return TRUE;
     }
+  if (rule->algorithm == LPT_ALGO_XNNPACK && shift->n == 0)
+    {
+      shifted_sum (sa, sb, sy, add);
+      return TRUE;
+    }
 
-  return FALSE;
+  return rule->algorithm == LPT_ALGO_LITERT && shift->n == 0 && stepped_sum (rule, sa, sb, sy, add);
 }
 
 /* --- products --- */
