@@ -27,6 +27,7 @@ typedef struct
   gsize     count, cols, per_task;     /* elements in all, of a row, rows of a task */
   gsize     channels, inner;           /* scales, repeated; elements of one of them that follow each other */
   gboolean  by_column;
+  LptQuantizeForm form;
   gint32    lo, hi;
   float    *scale;
   gint32   *zero;
@@ -41,7 +42,7 @@ quantize_row (const Affine *q,
               gpointer      out,
               gsize         at)
 {
-  LptQuantize p = { .form = LPT_QUANTIZE_DIVIDE, .lo = q->lo, .hi = q->hi, .scale = q->scale + channel, .zp = q->zero + channel,
+  LptQuantize p = { .form = q->form, .lo = q->lo, .hi = q->hi, .scale = q->scale + channel, .zp = q->zero + channel,
                     .step = q->by_column };
 
   q->kernel->quantize (&p, rows, n, (const float *) in + at, n * sizeof (float), (guint8 *) out + at, n);
@@ -252,7 +253,7 @@ set_blocks (Affine         *q,
   q->per_block = MIN ((MAX (BLOCK / q->planes, 1) + 63) & ~(gsize) 63, q->pixels);
 }
 
-/* The float rule only: the others round in other ways or send NaN elsewhere. */
+/* The rules that kernels have: of floats, and TensorFlow Lite's. */
 gboolean
 lpt_prepare_quantize (LptProgram   *program,
                       LptProgramOp *step)
@@ -261,11 +262,12 @@ lpt_prepare_quantize (LptProgram   *program,
   const LptShape *shape;
   Affine *q;
 
-  if (rule == NULL || rule->algorithm != LPT_ALGO_FLOAT)
+  if (rule == NULL || (rule->algorithm != LPT_ALGO_FLOAT && rule->algorithm != LPT_ALGO_LITERT))
     return lpt_refuse (step, LPT_REMARK_ROUNDING);
   q = affine_new (program, step->out[0], step->in[0]);
   if (q == NULL)
     return lpt_refuse (step, lpt_remark_of_codes (step->out[0], step->out[0]));
+  q->form = rule->algorithm == LPT_ALGO_LITERT ? LPT_QUANTIZE_AWAY : LPT_QUANTIZE_DIVIDE;
   /* Few planes: who quantizes pixels is who reads them. */
   shape = &step->out[0]->array.shape;
   if (q->count > BLOCK && shape->dims[1] <= FEW && !q->by_column && has_planes (q, shape))

@@ -180,7 +180,7 @@ quantize_reference (const LptQuantize *p, float x, float scale, int32_t zp)
   double v;
 
   if (x != x)
-    return (uint8_t) p->lo;
+    return (uint8_t) (p->form != LPT_QUANTIZE_AWAY || zp < p->lo ? p->lo : zp > p->hi ? p->hi : zp);
   if (p->form == LPT_QUANTIZE_AWAY)
     v = round ((double) x / (double) scale) + zp;
   else

@@ -146,6 +146,7 @@ quantize_one (LptQuantizeForm form, float x, float scale, int32_t zp, int32_t lo
     {
       double v = (double) x / (double) scale, l = (double) (lo - zp), h = (double) (hi - zp), t;
 
+      v = v == v ? v : 0;
       v = v > l ? v : l;
       v = v < h ? v : h;
       /* Truncation of |v| + 0.5 would be wrong just below one half; |v| < 2^9 leaves the fraction exact. */

@@ -15,7 +15,7 @@
  *   divide      rint (x / scale) + zp
  *   multiply    rint (x * scale) + zp, scale is the reciprocal
  *   away        round half away ((double) x / (double) scale) + zp
- * clamped to [lo, hi] before the rounding; a NaN gives lo. */
+ * clamped to [lo, hi] before the rounding; a NaN gives lo, away from zero zp. */
 typedef enum { LPT_QUANTIZE_DIVIDE, LPT_QUANTIZE_MULTIPLY, LPT_QUANTIZE_AWAY } LptQuantizeForm;
 
 typedef struct {
