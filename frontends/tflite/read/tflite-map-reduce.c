@@ -58,9 +58,17 @@ lpt_tfl_map_arg (LptTflOp *op)
   LptInts axis = { 0 };
   if (!lpt_tfl_ints_in (op, 1, &axis) || axis.n != 1)
     lpt_tfl_invalid (op, "input 1 is not one axis");
+  gint64 at = lpt_ints_get (&axis, 0, 0);
+  /* Over the channels the answer has no axis that a Transpose moves. */
+  LptValue *front = op->error == NULL ? lpt_tfl_is_back (x) : NULL;
+  if (front != NULL && (at == -1 || at == x->shape.rank - 1))
+    {
+      x = front;
+      at = 1;
+    }
   LptNode *node = lpt_tfl_add (op, (LptOp) op->argument, 1, x);
   LptArgReduceAttrs *attrs = LPT_ATTRS (node, LptArgReduceAttrs);
-  attrs->axis = lpt_ints_get (&axis, 0, 0);
+  attrs->axis = at;
   attrs->keep_dims = FALSE;
   attrs->output_type = lpt_tfl_out_dtype (op, 0);
   lpt_ints_clear (&axis);
