@@ -14,6 +14,7 @@
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-openvino.h>
+#include <lpt/lpt-pass.h>
 #include <lpt/lpt-work.h>
 
 #include <libxml/parser.h>
@@ -555,7 +556,10 @@ lpt_openvino_save (LptGraph *graph, const char *xml_path, const char *bin_path, 
   g_auto (LptBlob) blob = { NULL };
   g_autofree char *bin_name = bin_path != NULL ? g_strdup (bin_path) : lpt_openvino_bin_path (xml_path);
 
-  if (graph->lowered || lpt_graph_has_integer_ops (graph) || graph->requant != NULL || graph->op_requant != NULL)
+  /* What was raised says by its numbers what it needs to be lowered again. */
+  const gboolean modes = !lpt_graph_is_raised (graph) && (graph->requant != NULL || graph->op_requant != NULL);
+
+  if (graph->lowered || lpt_graph_has_integer_ops (graph) || modes)
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s: unsupported in an OpenVINO IR: %s; write .json, or stop before with --until cleanup", xml_path,
                    graph->lowered ? "a lowered graph, whose values carry quantization"

@@ -327,8 +327,8 @@ lower_graph (LptRewriter  *rw,
         }
       if (integers && (keep_integers (&lw, node) || computes_integers (node)))
         continue;
-      if (rule == NULL && raised)
-        rule = lpt_lower_raised;
+      if (rule == NULL)
+        rule = raised ? lpt_lower_raised : lpt_lower_fixed;
       if (is_kept_real (rw, node) || is_left_real (&lw, node) || rule == NULL || !rule (&lw, node))
         keep_real (&lw, node);
       else

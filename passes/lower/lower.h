@@ -163,6 +163,8 @@ typedef gboolean (*LptLowerRule) (LptLower *lw, LptNode *node);
 LptLowerRule lpt_lower_rule (LptOp op);
 /* Of a raised graph: an op without rule of its own that eval has on integers goes back to them. */
 gboolean     lpt_lower_raised (LptLower *lw, LptNode *node);
+/* Of other graphs: an op whose codes LiteRT's specification fixes goes to them where its arithmetic is asked for. */
+gboolean     lpt_lower_fixed  (LptLower *lw, LptNode *node);
 
 #define LPT_LOWER(OP, rule) gboolean lpt_lower_##rule (LptLower *lw, LptNode *node);
 #include "passes/lower/lower-rules.def"

@@ -1,13 +1,16 @@
-/* rules-raised.c - ops of raised graphs that only a file brings on integers (Softmax, Maximum, ...)
+/* rules-raised.c - ops that only a file brings on integers (Softmax, Maximum, ...)
  *
  *     Quantize (op (Dequantize (x)...))  =>  op (x...) that writes the codes
  *
- * as it was before the graph was raised. In other graphs such an op stays real: nobody has said that its integer form is meant.
+ * in raised graphs, as it was before. In other graphs such an op stays real, as nobody has said that its integer form is meant, but
+ * where a requantization mode of TensorFlow Lite is asked for and the codes are those that LiteRT's specification fixes (Softmax:
+ * steps of 1/256).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include <lpt/lpt-attrs.h>
+#include <lpt/lpt-restrictions.h>
 
 #include "eval/integer/lpt-int.h"
 #include "passes/lower/lower.h"
@@ -44,9 +47,32 @@ emit_raised (LptLower       *lw,
   return lpt_int_wants (copy) ? &copy->out[0] : NULL;
 }
 
-gboolean
-lpt_lower_raised (LptLower *lw,
-                  LptNode  *node)
+/* The codes of an output that the specification fixes, as i8 or u8. */
+static LptValue *
+emit_fixed (LptLower       *lw,
+            LptForm        *form,
+            const LptCodes *codes)
+{
+  guint n = 0;
+  const LptOpRestriction *rows = lpt_op_restrictions (form->op->node->op, LPT_QUANT_RULES_LITERT, &n);
+  g_autoptr (LptQuant) quant = lpt_codes_quant (codes);
+
+  for (guint i = 0; rows != NULL && i < n; i++)
+    {
+      const gint32 zero = rows[i].zero + (codes->dtype == LPT_DTYPE_U8 ? 128 : 0);
+
+      if (rows[i].port == LPT_PORT_OUT && rows[i].rule == LPT_PARAMETERS_FIXED && quant->n == 1 &&
+          (float) quant->scale[0] == (float) rows[i].scale && quant->zero_point[0] == zero)
+        return emit_raised (lw, form, codes);
+    }
+
+  return NULL;
+}
+
+static gboolean
+set_pending (LptLower *lw,
+             LptNode  *node,
+             LptValue *(*emit) (LptLower *, LptForm *, const LptCodes *))
 {
   const double one = 1;
   const double zero = 0;
@@ -57,8 +83,26 @@ lpt_lower_raised (LptLower *lw,
     return FALSE;
   op = lpt_pending_new (node, 1);
   op->in[0] = lpt_form_copy (x);
-  op->emit = emit_raised;
+  op->emit = emit;
   lpt_lower_set_form (lw, &node->out[0], lpt_form_new_op (op, LPT_QUANT_PER_TENSOR, 1, &one, &zero));
 
   return TRUE;
+}
+
+gboolean
+lpt_lower_raised (LptLower *lw,
+                  LptNode  *node)
+{
+  return set_pending (lw, node, emit_raised);
+}
+
+gboolean
+lpt_lower_fixed (LptLower *lw,
+                 LptNode  *node)
+{
+  const char *mode = lw->graph->requant;
+  guint n = 0;
+
+  return mode != NULL && (g_str_has_prefix (mode, "litert") || g_str_equal (mode, "xnnpack")) &&
+         lpt_op_restrictions (node->op, LPT_QUANT_RULES_LITERT, &n) != NULL && set_pending (lw, node, emit_fixed);
 }

@@ -328,6 +328,25 @@ bias_const (LptLower      *lw,
   return TRUE;
 }
 
+/* How many scales the second operand gets: of a product by numbers with one scale one, where a requantization mode may compute
+ * otherwise with a scale for each channel; else as many as the sums have. */
+static guint
+n_weight_scales (const LptPending *op,
+                 guint             n,
+                 const double     *scale)
+{
+  const LptGraph *graph = op->node->graph;
+  guint c;
+
+  if (op->node->op != LPT_OP_MATMUL || op->in[1]->n > 1 || (graph->requant == NULL && graph->op_requant == NULL))
+    return n;
+  for (c = 1; c < n; c++)
+    if (scale[c] != scale[0])
+      return n;
+
+  return 1;
+}
+
 /* Emits the op with an output of @dtype and @quant, real (c) added before. Bias in steps goes to @steps. */
 static LptValue *
 emit_weighted (LptLower      *lw,
@@ -367,7 +386,7 @@ emit_weighted (LptLower      *lw,
       if (!(step[c] > 0) || !(scale[c] > 0) || !isfinite (scale[c]))
         return NULL;
     }
-  in[1] = weights (lw, node, op->in[1], n, scale);
+  in[1] = weights (lw, node, op->in[1], n_weight_scales (op, n, scale), scale);
   if (in[1] == NULL)
     return NULL;
   if (!bias_const (lw, node, channels, n, step, real, steps, &rest, &in[bias_input (node)]))

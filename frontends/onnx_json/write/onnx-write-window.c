@@ -134,6 +134,36 @@ groups_of (LptNode *node)
   return grouped ? lpt_node_in (node, 1)->shape.dims[0] : 1;
 }
 
+/* The pads that auto_pad stands for, which ONNX Runtime does not know beside dilations; FALSE: lengths are open, or there are none. */
+static gboolean
+same_pads (LptNode *node,
+           gint64  *pads)
+{
+  const LptConvAttrs *attrs = LPT_ATTRS (node, LptConvAttrs);
+  const LptShape *x = &lpt_node_in (node, 0)->shape, *y = &lpt_node_out (node)->shape, *k = &lpt_node_in (node, 1)->shape;
+  const guint n = attrs->strides.n;
+  gboolean dilated = FALSE;
+
+  if ((attrs->auto_pad != LPT_AUTO_PAD_SAME_UPPER && attrs->auto_pad != LPT_AUTO_PAD_SAME_LOWER) || x->rank != (gint) n + 2 ||
+      y->rank != x->rank || k->rank < x->rank)
+    return FALSE;
+  for (guint i = 0; i < n; i++)
+    {
+      const gint64 in = x->dims[2 + i], out = y->dims[2 + i], size = k->dims[(guint) k->rank - n + i];
+      const gint64 dilation = lpt_ints_get (&attrs->dilations, i, 1);
+      const gint64 total = MAX ((out - 1) * attrs->strides.v[i] + (size - 1) * dilation + 1 - in, 0);
+      const gint64 less = total / 2;
+
+      if (in == LPT_DYNAMIC || out == LPT_DYNAMIC || size == LPT_DYNAMIC)
+        return FALSE;
+      dilated |= dilation > 1;
+      pads[i] = attrs->auto_pad == LPT_AUTO_PAD_SAME_UPPER ? less : total - less;
+      pads[n + i] = total - pads[i];
+    }
+
+  return dilated;
+}
+
 void
 lpt_onnx_w_conv_attributes (LptOnnxWriter   *w,
                             Onnx__NodeProto *y,
@@ -141,8 +171,18 @@ lpt_onnx_w_conv_attributes (LptOnnxWriter   *w,
 {
   const LptConvAttrs *attrs = LPT_ATTRS (node, LptConvAttrs);
 
+  gint64 pads[2 * LPT_MAX_RANK];
+
   lpt_onnx_w_int (w, y, "group", groups_of (node));
-  write_window (w, y, NULL, &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end, attrs->auto_pad);
+  if (same_pads (node, pads))
+    {
+      const guint n = attrs->strides.n;
+      const LptInts begin = { n, pads }, end = { n, pads + n };
+
+      write_window (w, y, NULL, &attrs->strides, &attrs->dilations, &begin, &end, LPT_AUTO_PAD_EXPLICIT);
+    }
+  else
+    write_window (w, y, NULL, &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end, attrs->auto_pad);
 }
 
 /* Only where constant weights can take the factor: else the scales stay per channel. */
