@@ -23,7 +23,7 @@ stepped_sum (const LptRequantRule *rule,
 {
   LptMultiplier m[3];
 
-  if (sa < 0 || sb < 0 || (rule->rounding != LPT_ROUNDING_SINGLE && rule->rounding != LPT_ROUNDING_DOUBLE))
+  if (sa < 0 || sb < 0 || (rule->rounding != LPT_REQUANT_SINGLE && rule->rounding != LPT_REQUANT_DOUBLE))
     return FALSE;
   lpt_int_sum_steps (rule, sa, sb, sy, LPT_INT_ADD_LEFT_SHIFT, m);
   add->form = LPT_ADD_STEPPED;

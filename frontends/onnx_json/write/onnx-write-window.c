@@ -134,7 +134,8 @@ groups_of (LptNode *node)
   return grouped ? lpt_node_in (node, 1)->shape.dims[0] : 1;
 }
 
-/* The pads that auto_pad stands for, which ONNX Runtime does not know beside dilations; FALSE: lengths are open, or there are none. */
+/* The pads that auto_pad stands for, which ONNX Runtime does not know beside dilations; FALSE: there are none, or lengths
+ * are open. */
 static gboolean
 same_pads (LptNode *node,
            gint64  *pads)
@@ -144,8 +145,8 @@ same_pads (LptNode *node,
   const guint n = attrs->strides.n;
   gboolean dilated = FALSE;
 
-  if ((attrs->auto_pad != LPT_AUTO_PAD_SAME_UPPER && attrs->auto_pad != LPT_AUTO_PAD_SAME_LOWER) || x->rank != (gint) n + 2 ||
-      y->rank != x->rank || k->rank < x->rank)
+  if ((attrs->auto_pad != LPT_AUTO_PAD_SAME_UPPER && attrs->auto_pad != LPT_AUTO_PAD_SAME_LOWER) ||
+      x->rank != (gint) n + 2 || y->rank != x->rank || k->rank < x->rank)
     return FALSE;
   for (guint i = 0; i < n; i++)
     {

@@ -54,10 +54,27 @@ unique_name (LptTflWriter *w, const char *wish)
   return name;
 }
 
+/* Does the file have numbers for these lengths? */
+static gboolean
+is_small (const LptShape *shape)
+{
+  LptShape known = *shape;
+  gint64 count;
+  for (gint i = 0; i < known.rank; i++)
+    {
+      if (known.dims[i] > G_MAXINT32)
+        return FALSE;
+      known.dims[i] = known.dims[i] == LPT_DYNAMIC ? 1 : known.dims[i];
+    }
+  return known.rank < 0 || lpt_shape_count (&known, &count);
+}
+
 static gint
 add_tensor (LptTflWriter *w, const char *name, gint64 type, const LptShape *shape, LptQuant *quant)
 {
   LptTflWTensor *t = g_new0 (LptTflWTensor, 1);
+  if (!is_small (shape))
+    lpt_tfl_w_fail (w, "a shape with too many elements");
   t->name = unique_name (w, name);
   t->type = type;
   t->shape = *shape;
