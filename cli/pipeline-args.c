@@ -29,6 +29,8 @@ cmd_pipeline_entries (CmdPipelineArgs *args, const GOptionEntry *more)
     { "until", 0, 0, G_OPTION_ARG_STRING, &args->until, "Last stage: raise, prepare, markup, decompose, propagate, cleanup, lower", "STAGE" },
     { "no-update-precisions", 0, 0, G_OPTION_ARG_NONE, &args->no_update_precisions, "Keep element types real", NULL },
     { "deq-precision", 0, 0, G_OPTION_ARG_STRING, &args->deq_precision, "Type of dequantization: f32 or f16", "TYPE" },
+    { "dynamic", 0, 0, G_OPTION_ARG_NONE, &args->dynamic, "Products with constant weights quantize their real data at run time, by rows", NULL },
+    { "weight-only-float", 0, 0, G_OPTION_ARG_NONE, &args->weight_only_float, "Products with weights of a few bits keep real data", NULL },
     { "cut", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->outputs, "Cut the graph at this value", "NAME" },
     { "output", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING_ARRAY, &args->outputs, "The same as --cut", "NAME" },
     { "shape", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->shapes, "Shape of an input: image=[1,3,224,224]", "NAME=[...]" },
@@ -67,7 +69,7 @@ gboolean
 cmd_pipeline_is_given (const CmdPipelineArgs *args)
 {
   return args->target != NULL || args->config != NULL || args->restrict_ != NULL || args->per_tensor != NULL || args->keep != NULL || args->disable != NULL
-         || args->until != NULL || args->no_update_precisions || args->deq_precision != NULL;
+         || args->until != NULL || args->no_update_precisions || args->deq_precision != NULL || args->dynamic || args->weight_only_float;
 }
 
 /* Prints @error as a fault of the command line. */
@@ -125,6 +127,17 @@ cmd_pipeline_config (const CmdPipelineArgs *args, int *code)
     }
   if (args->no_update_precisions)
     config->update_precisions = FALSE;
+  if (args->dynamic && args->weight_only_float)
+    {
+      cmd_usage ("--dynamic and --weight-only-float exclude each other");
+      return NULL;
+    }
+  config->dynamic = args->dynamic;
+  if (args->weight_only_float && !lpt_config_disable (config, "weight-only", &error))
+    {
+      *code = usage_error (error);
+      return NULL;
+    }
   if (args->deq_precision != NULL)
     {
       config->deq_precision = lpt_dtype_from_name (args->deq_precision);
@@ -161,7 +174,7 @@ cmd_pipeline_key (const CmdPipelineArgs *args, int *code)
     add_list (key, lists[i]);
   for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
     g_string_append_printf (key, "%s\n", texts[i] != NULL ? texts[i] : "");
-  g_string_append_printf (key, "%d", args->no_update_precisions);
+  g_string_append_printf (key, "%d %d %d", args->no_update_precisions, args->dynamic, args->weight_only_float);
   return g_string_free (g_steal_pointer (&key), FALSE);
 }
 

@@ -12,7 +12,7 @@ typedef struct
 {
   char   **restrict_, **per_tensor, **keep, **disable, **outputs, **requant, **shapes;
   char    *target, *config, *until, *deq_precision;
-  gboolean no_update_precisions;
+  gboolean no_update_precisions, dynamic, weight_only_float;
 } CmdPipelineArgs;
 
 /* --restrict, --per-tensor and --keep as rows of a table of options. */

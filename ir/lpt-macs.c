@@ -85,7 +85,8 @@ lpt_node_macs_for (const LptNode  *node,
 {
   const guint32 flags = node->info->flags;
 
-  if ((flags & (LPT_OP_F_WEIGHTED | LPT_OP_F_RECURRENT)) == 0 && node->op != LPT_OP_SCALED_DOT_PRODUCT_ATTENTION)
+  if ((flags & (LPT_OP_F_WEIGHTED | LPT_OP_F_RECURRENT)) == 0 && node->op != LPT_OP_SCALED_DOT_PRODUCT_ATTENTION &&
+      node->op != LPT_OP_BLOCK_MATMUL)
     return 0;
   if (!lpt_shape_is_static (x) || !lpt_shape_is_static (w) || !lpt_shape_is_static (y))
     return -1;
@@ -93,6 +94,8 @@ lpt_node_macs_for (const LptNode  *node,
     return macs_of_recurrent (node, x, y);
   if (node->op == LPT_OP_MATMUL)
     return macs_of_matmul (node, x, y);
+  if (node->op == LPT_OP_BLOCK_MATMUL)
+    return product (y, 0) * last (x);
 
   return (flags & LPT_OP_F_WEIGHTED) != 0 ? macs_of_convolution (node, x, w, y) : macs_of_attention (x, w, y);
 }

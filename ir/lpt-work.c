@@ -78,7 +78,7 @@ lpt_node_first_operand (const LptNode *node)
 guint
 lpt_node_n_operands (const LptNode *node)
 {
-  if ((node->info->flags & LPT_OP_F_WEIGHTED) != 0 || node->op == LPT_OP_DEFORMABLE_CONVOLUTION)
+  if ((node->info->flags & LPT_OP_F_WEIGHTED) != 0 || node->op == LPT_OP_BLOCK_MATMUL || node->op == LPT_OP_DEFORMABLE_CONVOLUTION)
     return MIN (node->n_in, 2);
   if ((node->info->flags & LPT_OP_F_ELEMENTWISE) && !(node->info->flags & LPT_OP_F_UNARY))
     return node->n_in;

@@ -48,6 +48,7 @@ typedef LptIntOp *(*LptIntNew) (LptNode *node, const LptRequantRule *rule, GErro
 LptIntOp *lpt_int_conv_new        (LptNode *node, const LptRequantRule *rule, GError **error);
 LptIntOp *lpt_int_deconv_new      (LptNode *node, const LptRequantRule *rule, GError **error);
 LptIntOp *lpt_int_matmul_new      (LptNode *node, const LptRequantRule *rule, GError **error);
+LptIntOp *lpt_int_block_matmul_new (LptNode *node, const LptRequantRule *rule, GError **error);
 LptIntOp *lpt_int_add_new         (LptNode *node, const LptRequantRule *rule, GError **error);   /* Add, Subtract */
 /* What sums of codes are made of, from the scales of both operands and of the result: in LITERT each operand, shifted left by @left
  * (8-bit codes: LPT_INT_ADD_LEFT_SHIFT), is rescaled, and then their sum; in XNNPACK m_i x_i are summed and shifted, @sign: of b. */

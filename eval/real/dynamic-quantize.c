@@ -14,7 +14,7 @@
  *   asymmetric   lo, hi as above, s = (hi - lo) / 255, 1 if that is 0;  z = round-even (-lo / s) within 0 .. 255;
  *                q = round-even (x / s) + z within 0 .. 255
  *
- * NaN does not count in the interval; its code is the lowest one.
+ * With blocks each so many elements of a row are one of these rows. NaN does not count in the interval; its code is the lowest one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -130,7 +130,13 @@ lpt_run_dynamic_quantize (LptCall *call, GError **error)
   if (zero == NULL || (attrs->axis != 0 && !lpt_call_axis (call, attrs->axis, shape->rank, &axis, error)))
     return FALSE;
   gint64 rows = lpt_dims_product (shape, 0, axis), n = lpt_dims_product (shape, axis, shape->rank);
-  for (gint64 r = 0; r < rows; r++)
+  gint64 block = attrs->block > 0 && attrs->block < n ? attrs->block : n, blocks = n > 0 ? (n + block - 1) / block : 0;
+  for (gint64 r = 0; r < rows * blocks && blocks > 1; r++)
+    {
+      const gint64 at = r / blocks * n + r % blocks * block, size = MIN (block, n - r % blocks * block);
+      (attrs->symmetric ? quantize_symmetric : quantize_asymmetric) (size, x + at, codes + at, scale + r, zero + r);
+    }
+  for (gint64 r = 0; r < rows && blocks <= 1; r++)
     (attrs->symmetric ? quantize_symmetric : quantize_asymmetric) (n, x + r * n, codes + r * n, scale + r, zero + r);
   return TRUE;
 }

@@ -1,7 +1,10 @@
 /* dynamic-quantize.c - DynamicQuantize: 8-bit codes of an interval that is found at run time
  *
  * One node, four ops: the intervals of parts of the data, by tasks; from them the scale and the zero point; the codes, by tasks.
- * The data may lie in any order, which the codes keep. Data in rows with an interval each is a reference op.
+ * The data may lie in any order, which the codes keep.
+ *
+ * Rows, or blocks of rows, that have an interval each: two ops that both find it, codes and scales. Zero points of theirs that somebody
+ * reads make it a reference op.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -111,6 +114,97 @@ dynamic_access (const LptProgramOp *op,
   return k == 0 ? lpt_span (task * d->part, part_end (d, task), sizeof (float)) : lpt_span (0, 1, sizeof (float));
 }
 
+/* --- rows --- */
+
+typedef struct
+{
+  const LptDynamicKernel *dynamic;
+  gsize rows, n, block, blocks, per_task;
+} Rows;
+
+static void
+row_codes_run (const LptProgramOp *op,
+               const LptOpData    *data,
+               gsize               task,
+               gsize               end)
+{
+  const Rows *p = op->form.params;
+  const float *x = (const float *) (gconstpointer) data->in[0];
+  gsize row, i;
+
+  for (row = task * p->per_task; row < MIN (end * p->per_task, p->rows); row++)
+    for (i = 0; i < p->n; i += p->block)
+      p->dynamic->codes (MIN (p->block, p->n - i), x + row * p->n + i, data->out + row * p->n + i);
+}
+
+static void
+row_scales_run (const LptProgramOp *op,
+                const LptOpData    *data,
+                gsize               task,
+                gsize               end)
+{
+  const Rows *p = op->form.params;
+  const float *x = (const float *) (gconstpointer) data->in[0];
+  gsize row, i;
+
+  for (row = task * p->per_task; row < MIN (end * p->per_task, p->rows); row++)
+    for (i = 0; i < p->blocks; i++)
+      {
+        float range[2];
+
+        p->dynamic->range (MIN (p->block, p->n - i * p->block), x + row * p->n + i * p->block, range);
+        ((float *) (gpointer) data->out)[row * p->blocks + i] = lpt_dynamic_step (range);
+      }
+}
+
+static LptOpSpan
+rows_access (const LptProgramOp *op,
+             gsize               task,
+             guint               k)
+{
+  const Rows *p = op->form.params;
+  const gsize from = task * p->per_task, to = MIN (from + p->per_task, p->rows);
+
+  if (k == 0)
+    return lpt_span (from * p->n, to * p->n, sizeof (float));
+
+  return op->form.run == row_codes_run ? lpt_span (from * p->n, to * p->n, 1) : lpt_span (from * p->blocks, to * p->blocks, sizeof (float));
+}
+
+static gboolean
+prepare_rows (LptProgram   *program,
+              LptProgramOp *op)
+{
+  const LptDynamicQuantizeAttrs *attrs = LPT_ATTRS (op->node, LptDynamicQuantizeAttrs);
+  const LptShape *shape = &op->in[0]->array.shape;
+  Rows p = { program->kernels.dynamic };
+  LptOpForm form;
+  gint axis;
+
+  if (!attrs->symmetric || !lpt_axis_normalize (attrs->axis, shape->rank, &axis) || axis != shape->rank - 1 ||
+      lpt_program_n_uses (op->out[2]) > 0 || op->out[0]->array.dtype != LPT_DTYPE_I8 || op->out[1]->array.dtype != LPT_DTYPE_F32)
+    return FALSE;
+  p.n = (gsize) shape->dims[axis];
+  p.rows = lpt_program_count (op->in[0]) / p.n;
+  p.block = attrs->block > 0 ? MIN ((gsize) attrs->block, p.n) : p.n;
+  p.blocks = (p.n + p.block - 1) / p.block;
+  p.per_task = MAX (PART / p.n, 1);
+  form = (LptOpForm) { .run = row_codes_run, .access = rows_access, .params = g_memdup2 (&p, sizeof p), .kernel = p.dynamic->name,
+                       .tasks = (p.rows + p.per_task - 1) / p.per_task, .n_in = 1, .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }),
+                       .out = op->out[0], .out_layout = LPT_LAYOUT_CODES };
+  lpt_program_set_form (op, &form);
+  form.run = row_scales_run;
+  form.params = g_memdup2 (&p, sizeof p);
+  form.out = op->out[1];
+  form.out_layout = LPT_LAYOUT_TYPED;
+  form.last = NULL;
+  lpt_program_set_form (lpt_program_add_op (program, op->node, op->index), &form);
+
+  return TRUE;
+}
+
+/* --- all of the data --- */
+
 /* One more op of the node of @op, behind those before it. */
 static void
 add_form (LptProgram      *program,
@@ -134,7 +228,9 @@ lpt_prepare_dynamic_quantize (LptProgram   *program,
   LptCut cut;
   Dynamic d;
 
-  if (attrs->symmetric || attrs->axis != 0 || x->kind == LPT_STORAGE_CONST || codes->array.dtype != LPT_DTYPE_U8 ||
+  if (x->kind != LPT_STORAGE_CONST && (attrs->symmetric || attrs->axis != 0))
+    return prepare_rows (program, op);
+  if (attrs->symmetric || attrs->axis != 0 || attrs->block != 0 || x->kind == LPT_STORAGE_CONST || codes->array.dtype != LPT_DTYPE_U8 ||
       scale->array.dtype != LPT_DTYPE_F32 || zero->array.dtype != LPT_DTYPE_U8)
     return lpt_refuse (op, attrs->symmetric || attrs->axis != 0 ? LPT_REMARK_ATTRIBUTE : LPT_REMARK_TYPES);
   d = (Dynamic) { program->kernels.dynamic, program->kernels.eltwise, lpt_program_count (x) };

@@ -12,6 +12,9 @@
 
 G_BEGIN_DECLS
 
+/* Codes of a block of BlockMatMul: sums of products are exact as float, those of codes fit 16 bits. */
+#define LPT_BLOCK_MATMUL_MAX_BLOCK 256
+
 /* Enumerations: LPT_ENUM_NAMES (list, "text", ...) in this order; the C constants follow it. */
 typedef enum { LPT_AUTO_PAD_EXPLICIT, LPT_AUTO_PAD_SAME_UPPER, LPT_AUTO_PAD_SAME_LOWER, LPT_AUTO_PAD_VALID, LPT_AUTO_PAD_NOTSET } LptAutoPad;
 typedef enum { LPT_BROADCAST_NUMPY, LPT_BROADCAST_NONE, LPT_BROADCAST_PDPD } LptBroadcast;

@@ -83,6 +83,7 @@ typedef struct
                                        come as integers and ops that preserve precision are not asked, and a FakeQuantize whose readers want
                                        different types stays real for all of them */
   gboolean    made_only;            /* SubtractMultiplyToMultiplyAdd: only on dequantization that this run made */
+  gboolean    dynamic;              /* real products with constant weights read data that is quantized at run time, by rows */
   gboolean    normalization_keeps_eps;  /* a scale leaves MVN and NormalizeL2 without changing eps, as in OpenVINO */
   LptQuantRules quant_rules;        /* what lowered graphs must keep (lpt-restrictions.h) */
   char       *requant;              /* requant mode of lowered graphs that name none, or NULL */

@@ -92,6 +92,81 @@ lpt_infer_matmul (LptNode *node,
   return lpt_infer_set (node, 0, dtype, &out, error);
 }
 
+static gboolean
+fits (gint64 a,
+      gint64 b)
+{
+  return a == LPT_DYNAMIC || b == LPT_DYNAMIC || a == b;
+}
+
+/* Scales or zero points of @n rows: up to @blocks of each. */
+static gboolean
+check_scales (LptNode  *node,
+              guint     i,
+              gint64    n,
+              gint64    blocks,
+              GError  **error)
+{
+  LptShape shape = lpt_infer_shape_in (node, i);
+  g_autofree char *text = NULL;
+
+  if (shape.rank == LPT_DYNAMIC)
+    return TRUE;
+  if (shape.rank == 2 && fits (shape.dims[0], n) && shape.dims[1] != 0 && (blocks == LPT_DYNAMIC || shape.dims[1] <= blocks))
+    return TRUE;
+  text = lpt_infer_text (&shape);
+
+  return lpt_infer_fail (error, "input %u has shape %s, no numbers for the rows and blocks of the right side", i, text);
+}
+
+/* Scales of the left side, [.., blocks]. */
+static gboolean
+check_left_scales (const LptShape  *a,
+                   const LptShape  *scale,
+                   gint64           blocks,
+                   GError         **error)
+{
+  gboolean ok = a->rank == LPT_DYNAMIC || scale->rank == LPT_DYNAMIC || scale->rank == a->rank;
+
+  if (ok && scale->rank > 0)
+    ok = fits (scale->dims[scale->rank - 1], blocks);
+  for (gint i = 0; i + 1 < a->rank && ok && scale->rank != LPT_DYNAMIC; i++)
+    ok = fits (a->dims[i], scale->dims[i]);
+
+  return ok || lpt_infer_fail (error, "the scales of the left side do not fit its rows and blocks");
+}
+
+/* [.., K] x [N, K], scales [.., blocks] and [N, up to blocks] */
+gboolean
+lpt_infer_block_matmul (LptNode *node,
+                        GError **error)
+{
+  const gint64 block = LPT_ATTRS (node, LptBlockMatMulAttrs)->block;
+  const gboolean zeros = node->n_in > 4 && lpt_node_in (node, 4) != NULL, bias = node->n_in > 5 && lpt_node_in (node, 5) != NULL;
+  LptShape a = lpt_infer_shape_in (node, 0), b = lpt_infer_shape_in (node, 1), scale = lpt_infer_shape_in (node, 2), vector;
+  gint64 blocks, k = LPT_DYNAMIC, n = b.rank == 2 ? b.dims[0] : LPT_DYNAMIC;
+
+  if (block < 1)
+    return lpt_infer_fail (error, "blocks of %" G_GINT64_FORMAT, block);
+  if (a.rank == 0 || (b.rank != 2 && b.rank != LPT_DYNAMIC) || !lpt_dim_merge (a.rank > 0 ? a.dims[a.rank - 1] : LPT_DYNAMIC, b.rank == 2 ? b.dims[1] : LPT_DYNAMIC, &k))
+    return lpt_infer_fail (error, "the codes do not multiply");
+  blocks = k == LPT_DYNAMIC ? LPT_DYNAMIC : MAX (k - 1, 0) / block + 1;
+  if (!check_left_scales (&a, &scale, blocks, error) || !check_scales (node, 3, n, blocks, error) || (zeros && !check_scales (node, 4, n, blocks, error)))
+    return FALSE;
+  scale = lpt_infer_shape_in (node, 3);
+  vector = lpt_infer_shape_in (node, zeros ? 4 : 3);
+  if (scale.rank == 2 && vector.rank == 2 && !fits (scale.dims[1], vector.dims[1]))
+    return lpt_infer_fail (error, "there are other zero points than scales");
+  vector = bias ? lpt_infer_shape_in (node, 5) : LPT_SHAPE_ANY;
+  if (vector.rank != LPT_DYNAMIC && (vector.rank != 1 || !fits (vector.dims[0], n)))
+    return lpt_infer_fail (error, "the bias has not one number for each row of the right side");
+  if (a.rank == LPT_DYNAMIC)
+    return lpt_infer_set_rank (node, 0, LPT_DTYPE_F32, LPT_DYNAMIC, error);
+  a.dims[a.rank - 1] = n;
+
+  return lpt_infer_set (node, 0, LPT_DTYPE_F32, &a, error);
+}
+
 /* --- Einsum --- */
 
 #define ELLIPSIS '.'

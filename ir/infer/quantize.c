@@ -123,8 +123,11 @@ lpt_infer_dynamic_quantize (LptNode *node,
     return FALSE;
   if (attrs->axis == 0 || (shape.rank != LPT_DYNAMIC && axis == 0))
     rows.rank = 0;
+  if (attrs->block < 0 || (attrs->block > 0 && shape.rank != LPT_DYNAMIC && axis != shape.rank - 1))
+    return lpt_infer_fail (error, "blocks of %" G_GINT64_FORMAT " in rows that are not the last axis", attrs->block);
   for (gint i = axis; i < rows.rank; i++)
-    rows.dims[i] = 1;
+    rows.dims[i] = attrs->block == 0 || rows.dims[i] == LPT_DYNAMIC ? (attrs->block == 0 ? 1 : LPT_DYNAMIC)
+                                                                      : (rows.dims[i] + attrs->block - 1) / attrs->block;
 
   return lpt_infer_set (node, 0, dtype, &shape, error) && lpt_infer_set (node, 1, LPT_DTYPE_F32, &rows, error) &&
          lpt_infer_set (node, 2, dtype, &rows, error);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <math.h>
+#include <string.h>
 
 #include <lpt/lpt-executor.h>
 #include <lpt/lpt-text.h>
@@ -128,7 +129,7 @@ fast_read_count (const char  *at,
   return n;
 }
 
-/* The lowered graph of a text with integers for every $(a*b*...), and reals for every #(a*b*...). */
+/* The lowered graph of a text with integers for every $(a*b*...), 0 to 255 for @, 0 to 7 for ^, and reals for every #(a*b*...). */
 static inline LptGraph *
 fast_case_graph_for (const char *text,
                      const char *name,
@@ -145,14 +146,15 @@ fast_case_graph_for (const char *text,
       const char kind = *text;
       gint64 n;
 
-      if ((kind != '$' && kind != '#') || text[1] != '(')
+      if (kind == '\0' || strchr ("$@^#", kind) == NULL || text[1] != '(')
         {
           g_string_append_c (out, *text++);
           continue;
         }
       for (n = fast_read_count (text + 1, &text); n > 0; n--)
-        if (kind == '$')
-          g_string_append_printf (out, "%d%s", g_rand_int_range (rand, -100, 101), n > 1 ? "," : "");
+        if (kind != '#')
+          g_string_append_printf (out, "%d%s", kind == '$' ? g_rand_int_range (rand, -100, 101) : g_rand_int_range (rand, 0, kind == '@' ? 256 : 8),
+                                  n > 1 ? "," : "");
         else
           g_string_append_printf (out, "%.4f%s", g_rand_double_range (rand, -1, 1), n > 1 ? "," : "");
     }

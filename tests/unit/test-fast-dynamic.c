@@ -75,6 +75,41 @@ static const struct { const char *name; LptOp op; const char *text; } cases[] =
     "Result(%q)\n"
     "Result(%s)\n"
     "Result(%q.2)\n" },
+  { "blocks", LPT_OP_BLOCK_MATMUL,
+    "%x = Parameter : f32[3,7,300]\n"
+    "%q = DynamicQuantize(%x) {axis=-1, symmetric=true, block=128} : i8[3,7,300] q{scale=1}, f32[3,7,3], i8[3,7,3] q{scale=1}\n"
+    "%w = Const {$(70*300)} : i8[70,300] q{scale=1}\n"
+    "%s = Const {#(70)} : f32[70,1]\n"
+    "%b = Const {#(70)} : f32[70]\n"
+    "%y = BlockMatMul(%q, %w, %q.1, %s, _, %b) {block=128} : f32[3,7,70]\n"
+    "%r = Relu(%y) : f32[3,7,70]\n"
+    "Result(%r)\n" },
+  { "block-zeros", LPT_OP_BLOCK_MATMUL,
+    "%x = Parameter : f32[1,100]\n"
+    "%q = DynamicQuantize(%x) {axis=-1, symmetric=true, block=32} : i8[1,100] q{scale=1}, f32[1,4], i8[1,4] q{scale=1}\n"
+    "%w = Const {@(33*100)} : u8[33,100] q{scale=1}\n"
+    "%s = Const {#(33*4)} : f32[33,4]\n"
+    "%z = Const {$(33*4)} : f32[33,4]\n"
+    "%y = BlockMatMul(%q, %w, %q.1, %s, %z) {block=32} : f32[1,33]\n"
+    "Result(%y)\n" },
+  { "nibbles", LPT_OP_BLOCK_MATMUL,
+    "%x = Parameter : f32[50,96]\n"
+    "%q = DynamicQuantize(%x) {axis=-1, symmetric=true, block=32} : i8[50,96] q{scale=1}, f32[50,3], i8[50,3] q{scale=1}\n"
+    "%w = Const {^(130*96)} : u4[130,96] q{scale=1}\n"
+    "%v = Const {^(130*96)} : i4[130,96] q{scale=1}\n"
+    "%s = Const {#(130*3)} : f32[130,3]\n"
+    "%z = Const {$(130*3)} : f32[130,3]\n"
+    "%y = BlockMatMul(%q, %w, %q.1, %s, %z) {block=32} : f32[50,130]\n"
+    "%u = BlockMatMul(%q, %v, %q.1, %s) {block=32} : f32[50,130]\n"
+    "%t = Add(%y, %u) : f32[50,130]\n"
+    "Result(%t)\n" },
+  { "nibble-row", LPT_OP_BLOCK_MATMUL,
+    "%x = Parameter : f32[1,1,40]\n"
+    "%q = DynamicQuantize(%x) {axis=-1, symmetric=true, block=16} : i8[1,1,40] q{scale=1}, f32[1,1,3], i8[1,1,3] q{scale=1}\n"
+    "%w = Const {^(200*40)} : i4[200,40] q{scale=1}\n"
+    "%s = Const {#(200*3)} : f32[200,3]\n"
+    "%y = BlockMatMul(%q, %w, %q.1, %s) {block=16} : f32[1,1,200]\n"
+    "Result(%y)\n" },
   { "conv", LPT_OP_CONVOLUTION,
     "%x = Parameter : f32[2,3,9,11]\n"
     "%q = DynamicQuantize(%x) : u8[2,3,9,11] q{scale=1}, f32[], u8[] q{scale=1}\n"

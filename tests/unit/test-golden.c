@@ -47,7 +47,9 @@ set_option (LptConfig  *config,
 {
   g_autoptr (GError) error = NULL;
 
-  if (strcmp (option, "no-update-precisions") == 0)
+  if (strcmp (option, "dynamic") == 0)
+    config->dynamic = TRUE;
+  else if (strcmp (option, "no-update-precisions") == 0)
     config->update_precisions = FALSE;
   else if (strcmp (option, "scaling-mode") == 0)
     config->scaling_mode = TRUE;

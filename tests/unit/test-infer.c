@@ -368,6 +368,18 @@ static const Row rows[] =
   { X ("f32[2,5,7]") "%o = DynamicQuantize(%x)", "u8[2,5,7], f32[], u8[]" },
   { X ("f32[2,5,7]") "%o = DynamicQuantize(%x) {axis=-1, symmetric=true}", "i8[2,5,7], f32[2,5,1], i8[2,5,1]" },
   { X ("f32[2,5,7]") "%o = DynamicQuantize(%x) {axis=3}", "!axis 3" },
+  { X ("f32[2,5,70]") "%o = DynamicQuantize(%x) {axis=-1, symmetric=true, block=32}", "i8[2,5,70], f32[2,5,3], i8[2,5,3]" },
+  { X ("f32[2,5,70]") "%o = DynamicQuantize(%x) {axis=1, symmetric=true, block=32}", "!blocks of 32 in rows that are not the last axis" },
+  { X ("i8[2,5,70]") Y ("u4[9,70]") "%s = Parameter : f32[2,5,3]\n%t = Parameter : f32[9,3]\n"
+    "%o = BlockMatMul(%x, %y, %s, %t, %t) {block=32}", "f32[2,5,9]" },
+  { X ("i8[2,70]") Y ("i8[9,70]") "%s = Parameter : f32[2,3]\n%t = Parameter : f32[9,1]\n%b = Parameter : f32[9]\n"
+    "%o = BlockMatMul(%x, %y, %s, %t, _, %b) {block=32}", "f32[2,9]" },
+  { X ("i8[2,70]") Y ("i8[9,70]") "%s = Parameter : f32[2,3]\n%t = Parameter : f32[9,4]\n"
+    "%o = BlockMatMul(%x, %y, %s, %t) {block=32}", "!input 3 has shape [9,4], no numbers for the rows and blocks of the right side" },
+  { X ("i8[2,70]") Y ("i8[9,70]") "%s = Parameter : f32[2,2]\n%t = Parameter : f32[9,3]\n"
+    "%o = BlockMatMul(%x, %y, %s, %t) {block=32}", "!the scales of the left side do not fit its rows and blocks" },
+  { X ("i8[2,70]") Y ("i8[9,71]") "%s = Parameter : f32[2,3]\n%t = Parameter : f32[9,3]\n"
+    "%o = BlockMatMul(%x, %y, %s, %t) {block=32}", "!the codes do not multiply" },
   { X ("i8[2,5]") Y ("i8[12,5]") "%t = Parameter : i8[12,3]\n%s = Parameter : i16[2,36]\n%o = LiteSVDF(%x, %y, %t, _, %s) {rank=2}", "i8[2,6], i16[2,36]" },
   { X ("i8[2,5]") Y ("i8[12,5]") "%t = Parameter : i8[12,3]\n%s = Parameter : i16[2,35]\n%o = LiteSVDF(%x, %y, %t, _, %s) {rank=2}", "!the length of the state is 35 by input 4, but 36" },
   { X ("i8[2,5]") Y ("i8[7,5]") "%r = Parameter : i8[7,3]\n%p = Parameter : i8[3,7]\n%h = Parameter : i8[2,3]\n%c = Parameter : i16[2,7]\n"

@@ -1,9 +1,9 @@
-/* executor/kernels/dynamic/body.h - intervals of rows, four vectors side by side
+/* executor/kernels/dynamic/body.h - intervals of rows, four vectors side by side; codes of blocks and what joins their products
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "executor/kernels/dynamic/dynamic.h"
-#include "executor/kernels/lpt-vector.h"
+#include "executor/kernels/fgemm/end.h"
 
 #define LANES 4
 
@@ -42,4 +42,92 @@ LPT_FN (lpt_dynamic_range) (size_t n, const float *x, float range[2])
       range[0] = least[i] < range[0] ? least[i] : range[0];
       range[1] = most[i] > range[1] ? most[i] : range[1];
     }
+}
+
+void
+LPT_FN (lpt_dynamic_codes) (size_t n, const float *x, uint8_t *codes)
+{
+  float range[2], most, inverse;
+
+  LPT_FN (lpt_dynamic_range) (n, x, range);
+  most = range[1] > -range[0] ? range[1] : -range[0];
+  inverse = most > 0 ? 127.0f / most : 0.0f;
+  for (size_t i = 0; i < n; i += WIDTH)
+    {
+      const size_t left = n - i < WIDTH ? n - i : WIDTH;
+      const V magic = splat (12582912.0f), low = splat (-127.0f), high = splat (127.0f);   /* 1.5 * 2^23: adding it rounds to an integer */
+      V v = load (x + i, left, 0) * splat (inverse);
+      I q;
+      uint8_t bytes[WIDTH];
+
+      /* A NaN is the lowest code. */
+      v = where_less (low, v, v, low);
+      v = where_less (v, high, v, high);
+      q = (I) (v + magic) - (I) magic + 128;
+      for (int k = 0; k < WIDTH; k++)
+        bytes[k] = (uint8_t) q[k];
+      if (left == WIDTH)
+        memcpy (codes + i, bytes, WIDTH);
+      else
+        memcpy (codes + i, bytes, left);
+    }
+}
+
+INLINE V
+to_float (I v)
+{
+  return __builtin_convertvector (v, V);
+}
+
+void
+LPT_FN (lpt_dynamic_combine) (const LptDynamicBlock *b)
+{
+  for (size_t c = 0; c < b->n; c += WIDTH)
+    {
+      int16_t sums[WIDTH];
+      V sb = load (b->sb + c, WIDTH, 0), zero = { 0 };
+      I fix;
+
+      memcpy (sums, b->colsum + c, sizeof sums);
+      for (int k = 0; k < WIDTH; k++)
+        fix[k] = (int32_t) sums[k] * 128;
+      if (b->zero)
+        zero = load (b->zero + c, WIDTH, 0);
+      for (size_t r = 0; r < b->rows; r++)
+        {
+          V y = { 0 }, t;
+          I acc;
+
+          memcpy (&acc, b->acc + r * b->stride + c, sizeof acc);
+          t = to_float (acc - fix);
+          if (b->zero)
+            t = t - zero * splat ((float) b->codes[r]);
+          if (!b->first)
+            y = load (b->y + r * b->stride + c, WIDTH, 0);
+          y = fused (t, splat (b->sa[r * b->sa_stride]) * sb, y);
+          store (b->y + r * b->stride + c, y, WIDTH);
+        }
+    }
+}
+
+void
+LPT_FN (lpt_dynamic_nibbles) (size_t n, const uint8_t *in, int8_t *out)
+{
+  for (size_t i = 0; i < n; i++)
+    {
+      out[i] = (int8_t) ((in[i] & 15) - 8);
+      out[i + n] = (int8_t) ((in[i] >> 4) - 8);
+    }
+}
+
+void
+LPT_FN (lpt_dynamic_finish) (size_t rows, size_t n, const float *y, size_t stride, const LptFgemmEnd *end, float *out, size_t ldo)
+{
+  for (size_t r = 0; r < rows; r++)
+    for (size_t c = 0; c < n; c += WIDTH)
+      {
+        const size_t left = n - c < WIDTH ? n - c : WIDTH;
+
+        store (out + r * ldo + c, end_lanes (end, load (y + r * stride + c, left, 0), r, c, left), left);
+      }
 }

@@ -1,27 +1,67 @@
-/* executor/kernels/dynamic/dynamic.h - the intervals of data whose quantization is found at run time
+/* executor/kernels/dynamic/dynamic.h - data whose quantization is found at run time, and products of it by blocks
  *
- * Smallest and largest elements do not depend on the order in which they are found: all rows give the same numbers.
+ * Smallest and largest elements do not depend on the order in which they are found, and the rest is the same chain of float
+ * operations everywhere: all rows give the same bits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <lpt/lpt-cpu.h>
 
+#include "executor/kernels/fgemm/fgemm.h"
+
+/* Sums of one block of products, for the tile's rows and columns [0, n), n a multiple of 16:
+ *     t = (float) (acc - 128 colsum) - zero (float) codes,   y = fma (t, sa sb, y)
+ * acc of activations in u8 form (code + 128), `codes` the sums of the codes of a row. */
+typedef struct {
+  size_t         rows, n;
+  const int32_t *acc;                  /* [rows][stride] */
+  float         *y;                    /* [rows][stride] */
+  size_t         stride;
+  bool           first;                /* y counts as 0 */
+  const int16_t *colsum;               /* [n] */
+  const float   *sb, *zero;            /* [n]; zero: NULL or less the middle of the stored codes */
+  const float   *sa;                   /* of row r at sa[r * sa_stride] */
+  size_t         sa_stride;
+  const int32_t *codes;                /* [rows], with zero */
+} LptDynamicBlock;
+
 typedef struct {
   const char *name;
   LptCpu      needs;
   /* range[0] = min (0, x), range[1] = max (0, x); a NaN counts as 0. */
-  void      (*range) (size_t n, const float *x, float range[2]);
+  void      (*range)   (size_t n, const float *x, float range[2]);
+  /* code + 128 of one block: rint (x (127 / r)) within +-127, r = max |x|; all 128 where that is 0. */
+  void      (*codes)   (size_t n, const float *x, uint8_t *codes);
+  void      (*combine) (const LptDynamicBlock *b);
+  /* What follows the sums, to rows of n results. */
+  void      (*finish)  (size_t rows, size_t n, const float *y, size_t stride, const LptFgemmEnd *end, float *out, size_t ldo);
+  /* Two codes of four bits for each byte: out[i] = (in[i] & 15) - 8, out[i + n] = (in[i] >> 4) - 8. */
+  void      (*nibbles) (size_t n, const uint8_t *in, int8_t *out);
 } LptDynamicKernel;
 
-#define LPT_DYNAMIC_KERNEL(needs, isa) \
-  void lpt_dynamic_range__##isa (size_t n, const float *x, float range[2]);
+#define LPT_DYNAMIC_KERNEL(needs, isa)                                               \
+  void lpt_dynamic_range__##isa   (size_t n, const float *x, float range[2]);        \
+  void lpt_dynamic_codes__##isa   (size_t n, const float *x, uint8_t *codes);        \
+  void lpt_dynamic_combine__##isa (const LptDynamicBlock *b);                        \
+  void lpt_dynamic_finish__##isa  (size_t rows, size_t n, const float *y, size_t stride, const LptFgemmEnd *end, float *out, size_t ldo); \
+  void lpt_dynamic_nibbles__##isa (size_t n, const uint8_t *in, int8_t *out);
 #include "executor/kernels/dynamic/dynamic.def"
 #undef LPT_DYNAMIC_KERNEL
 
 const LptDynamicKernel *lpt_dynamic_kernels (size_t *n);
 const LptDynamicKernel *lpt_dynamic_kernel  (LptCpu cpu);
+
+/* The step of a symmetric block whose interval is that. */
+static inline float
+lpt_dynamic_step (const float range[2])
+{
+  float r = range[1] > -range[0] ? range[1] : -range[0];
+
+  return r > 0 ? r / 127.0f : 1.0f;
+}

@@ -156,8 +156,8 @@ by_group (LptOnnxNode *on,
                         lpt_onnx_i64_scalar (on, 1));
 }
 
-/* Inputs: A, codes, scales, zero points, groups of the columns, bias. "accuracy_level" names the least that a kernel
- * may compute with; products are f32, which every level allows. */
+/* Inputs: A, codes, scales, zero points, groups of the columns, bias. "accuracy_level" 1 to 3 asks for
+ * real data. */
 void
 lpt_onnx_map_matmul_nbits (LptOnnxNode *on)
 {
@@ -168,9 +168,10 @@ lpt_onnx_map_matmul_nbits (LptOnnxNode *on)
   LptValue *w, *zero, *y;
   LptNode *node;
   LptShape shape;
+  gint64 level;
   Blocks b;
 
-  lpt_onnx_ignore (on, "accuracy_level");
+  level = lpt_onnx_int (on, "accuracy_level", 0);
   if (lpt_onnx_int (on, "weight_prepacked", 0) != 0)
     lpt_onnx_unsupported (on, "weight_prepacked");
   packed = constant_codes (on, 1);
@@ -203,6 +204,7 @@ lpt_onnx_map_matmul_nbits (LptOnnxNode *on)
   }
   node = lpt_onnx_add (on, LPT_OP_MATMUL, 2, lpt_onnx_convert (on, a, LPT_DTYPE_F32), w);
   LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = TRUE;
+  LPT_ATTRS (node, LptMatMulAttrs)->real = level >= 1 && level <= 3;
   y = lpt_onnx_done (on, node);
   if (bias != NULL)
     y = lpt_onnx_emit (on, LPT_OP_ADD, 2, y, lpt_onnx_convert (on, bias, LPT_DTYPE_F32));

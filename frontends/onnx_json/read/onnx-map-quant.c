@@ -211,6 +211,34 @@ dequantize (LptOnnxNode *on,
   return lpt_onnx_done (on, node);
 }
 
+/* Codes as real numbers; those of constants stay codes, which folding leaves alone. */
+static LptValue *
+decoded (LptOnnxNode *on,
+         LptValue    *codes)
+{
+  LptNode *node;
+
+  if (codes->producer->data == NULL || !lpt_dtype_is_integer (codes->dtype) || lpt_dtype_bits (codes->dtype) > 8)
+    return lpt_onnx_convert (on, codes, LPT_DTYPE_F32);
+  node = lpt_onnx_add (on, LPT_OP_CONVERT, 1, codes);
+  LPT_ATTRS (node, LptConvertAttrs)->destination_type = LPT_DTYPE_F32;
+  node->flags |= LPT_NODE_KEEP_CONST | LPT_NODE_DEQUANTIZATION;
+  return lpt_onnx_done (on, node);
+}
+
+static LptValue *
+dequantization (LptOnnxNode *on,
+                LptOp        op,
+                LptValue    *x,
+                LptValue    *numbers)
+{
+  LptNode *node = lpt_onnx_add (on, op, 2, x, numbers);
+
+  if (x->producer->flags & LPT_NODE_DEQUANTIZATION)
+    node->flags |= LPT_NODE_DEQUANTIZATION;
+  return lpt_onnx_done (on, node);
+}
+
 void
 lpt_onnx_map_dequantize_linear (LptOnnxNode *on)
 {
@@ -235,14 +263,14 @@ lpt_onnx_map_dequantize_linear (LptOnnxNode *on)
       lpt_onnx_set (on, 0, dequantize (on, lpt_onnx_quantized (on, x, quant), dtype));
       return;
     }
-  x = lpt_onnx_convert (on, lpt_onnx_plain (on, x), LPT_DTYPE_F32);
+  x = decoded (on, lpt_onnx_plain (on, x));
   if (zero != NULL)
     {
       zero = spread (on, x, lpt_onnx_convert (on, zero, LPT_DTYPE_F32), axis, block);
-      x = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, x, zero);
+      x = dequantization (on, LPT_OP_SUBTRACT, x, zero);
     }
   scale = lpt_onnx_convert (on, spread (on, x, scale, axis, block), LPT_DTYPE_F32);
-  lpt_onnx_set (on, 0, lpt_onnx_convert (on, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, x, scale), dtype));
+  lpt_onnx_set (on, 0, lpt_onnx_convert (on, dequantization (on, LPT_OP_MULTIPLY, x, scale), dtype));
 }
 
 /* Their scale and zero point are computed: codes and zero point count as plain integers. */

@@ -5,6 +5,18 @@
 
 #include "frontends/onnx_json/write/onnx-write-ops.h"
 
+/* Codes and scales that only products by blocks read: those are written on real data. */
+static gboolean
+is_implied (const LptNode *node)
+{
+  for (guint i = 0; i < node->n_out; i++)
+    for (guint k = 0; k < node->out[i].uses->len; k++)
+      if (g_array_index (node->out[i].uses, LptUse, k).node->op != LPT_OP_BLOCK_MATMUL)
+        return FALSE;
+
+  return TRUE;
+}
+
 void
 lpt_onnx_write_dynamic_quantize (LptOnnxWriter *w,
                                  LptNode       *node,
@@ -14,6 +26,8 @@ lpt_onnx_write_dynamic_quantize (LptOnnxWriter *w,
   const char *out[3], *x = IN (0);
   guint i;
 
+  if (attrs->symmetric && is_implied (node))
+    return;
   if (attrs->symmetric || attrs->axis != 0)
     {
       lpt_onnx_w_fail (w, "codes of rows that have an interval each");
@@ -71,4 +85,119 @@ lpt_onnx_w_integer_product (LptOnnxWriter *w,
   if (!bare)
     lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (0), 1, sum), "to", lpt_onnx_type_from_dtype (LPT_DTYPE_F32));
   return TRUE;
+}
+
+/* --- products by blocks --- */
+
+/* Numbers of the blocks of rows, of the weights' type where they are zero points; a vector where a row has one; NULL: they are
+ * between codes. */
+static const char *
+block_zeros (LptOnnxWriter *w,
+             LptNode       *node)
+{
+  const LptDType dtype = lpt_node_in (node, 1)->dtype;
+  LptTensor *real = lpt_node_const_in (node, 4);
+  g_autoptr (LptTensor) codes = lpt_tensor_convert (real, dtype, NULL);
+  LptShape shape = *lpt_tensor_shape (real);
+
+  if (codes == NULL)
+    lpt_onnx_w_fail (w, "no memory for its zero points");
+  for (gint64 k = 0; codes != NULL && k < lpt_tensor_count (codes); k++)
+    if (lpt_tensor_get_f64 (codes, k) != lpt_tensor_get_f64 (real, k))
+      return NULL;
+  if (shape.dims[1] == 1)
+    shape.rank = 1;
+
+  return codes != NULL ? lpt_onnx_w_tensor (w, "zeros", lpt_tensor_reshape (codes, &shape, NULL)) : "";
+}
+
+/* The middle of unsigned codes, for each scale */
+static const char *
+middles (LptOnnxWriter  *w,
+         LptDType        dtype,
+         const LptShape *shape)
+{
+  g_autoptr (LptTensor) real = lpt_tensor_new (LPT_DTYPE_F32, shape, NULL);
+
+  for (gint64 k = 0; real != NULL && k < lpt_tensor_count (real); k++)
+    ((float *) lpt_tensor_writable (real))[k] = (float) (1 << (lpt_dtype_bits (dtype) - 1));
+
+  return lpt_onnx_w_tensor (w, "zeros", real != NULL ? lpt_tensor_convert (real, dtype, NULL) : NULL);
+}
+
+/* Weights whose zero points are between codes: Mul (Sub (Cast (codes))) in blocks. */
+static const char *
+spread_weights (LptOnnxWriter *w,
+                LptNode       *node,
+                LptShape       scales)
+{
+  const LptShape codes = lpt_node_in (node, 1)->shape;
+  const char *x = lpt_onnx_w_codes (w, lpt_node_in (node, 1)), *numbers[2];
+
+  if (codes.dims[1] % scales.dims[1] != 0)
+    {
+      lpt_onnx_w_fail (w, "zero points that are between codes, of blocks that do not divide a row");
+      return "";
+    }
+  scales.rank = 3;
+  scales.dims[2] = 1;
+  for (guint i = 0; i < 2; i++)
+    numbers[i] = lpt_onnx_w_tensor (w, i == 0 ? "zeros" : "scales", lpt_tensor_reshape (lpt_node_const_in (node, 4 - i), &scales, NULL));
+  x = lpt_onnx_w_step (w, "Reshape", 2, x, lpt_onnx_w_i64s (w, "blocks", 3, (const gint64[]) { codes.dims[0], scales.dims[1], codes.dims[1] / scales.dims[1] }));
+  x = lpt_onnx_w_step (w, "Mul", 2, lpt_onnx_w_step (w, "Sub", 2, lpt_onnx_w_cast (w, x, LPT_DTYPE_F32), numbers[0]), numbers[1]);
+
+  return lpt_onnx_w_step (w, "Reshape", 2, x, lpt_onnx_w_i64s (w, "rows", 2, codes.dims));
+}
+
+static const char *
+block_weights (LptOnnxWriter *w,
+               LptNode       *node)
+{
+  LptValue *codes = lpt_node_in (node, 1);
+  LptShape shape = lpt_node_in (node, 3)->shape;
+  const gboolean zeros = node->n_in > 4 && lpt_node_in (node, 4) != NULL;
+  const char *zero = zeros ? block_zeros (w, node) : NULL, *scales, *real;
+  Onnx__NodeProto *dq;
+
+  if (zeros && zero == NULL)
+    return spread_weights (w, node, shape);
+  if (shape.dims[1] == 1)
+    shape.rank = 1;
+  if (!zeros && lpt_dtype_min (codes->dtype) == 0)
+    zero = middles (w, codes->dtype, &shape);
+  scales = lpt_onnx_w_tensor (w, "scales", lpt_tensor_reshape (lpt_node_const_in (node, 3), &shape, NULL));
+  real = lpt_onnx_w_temp (w, "weights");
+  dq = lpt_onnx_w_node (w, "DequantizeLinear", real, zero != NULL ? 3 : 2, lpt_onnx_w_codes (w, codes), scales, zero);
+  lpt_onnx_w_int (w, dq, "axis", shape.rank == 1 ? 0 : 1);
+  if (shape.rank == 2)
+    lpt_onnx_w_int (w, dq, "block_size", LPT_ATTRS (node, LptBlockMatMulAttrs)->block);
+
+  return real;
+}
+
+/* MatMul (x, Transpose (weights)) of the data that were quantized. */
+void
+lpt_onnx_write_block_matmul (LptOnnxWriter *w,
+                             LptNode       *node,
+                             const char    *onnx)
+{
+  LptNode *data = lpt_node_src (node, 0);
+  const gint64 block = LPT_ATTRS (node, LptBlockMatMulAttrs)->block, k = lpt_node_in (node, 1)->shape.dims[1];
+  const LptShape *scale = &lpt_node_in (node, 3)->shape;
+  const gboolean zeros = node->n_in > 4 && lpt_node_in (node, 4) != NULL, bias = node->n_in > 5 && lpt_node_in (node, 5) != NULL;
+  const char *product;
+  Onnx__NodeProto *turned;
+
+  if (data->op != LPT_OP_DYNAMIC_QUANTIZE || lpt_node_const_in (node, 1) == NULL || lpt_node_const_in (node, 3) == NULL ||
+      (zeros && lpt_node_const_in (node, 4) == NULL) || (scale->dims[1] != 1 && scale->dims[1] != (k + block - 1) / block))
+    {
+      lpt_onnx_w_fail (w, "a product by blocks of other data than DynamicQuantize's, or with other scales than one for each");
+      return;
+    }
+  turned = lpt_onnx_w_node (w, "Transpose", lpt_onnx_w_temp (w, "columns"), 1, block_weights (w, node));
+  lpt_onnx_w_ints (w, turned, "perm", 2, (const gint64[]) { 1, 0 });
+  product = bias ? lpt_onnx_w_temp (w, "product") : OUT (0);
+  lpt_onnx_w_node (w, "MatMul", product, 2, lpt_onnx_w_in (w, data, 0), turned->output[0]);
+  if (bias)
+    lpt_onnx_w_node (w, "Add", OUT (0), 2, product, IN (5));
 }

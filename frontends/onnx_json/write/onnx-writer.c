@@ -182,6 +182,8 @@ node_opset (LptNode *node)
 
   if (node->op == LPT_OP_FAKE_QUANTIZE && LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels > 256)
     opset = WIDE_OPSET;
+  if (node->op == LPT_OP_BLOCK_MATMUL)
+    opset = WIDE_OPSET;
   if (node->op >= LPT_OP_REDUCE_MAX && node->op <= LPT_OP_REDUCE_LOGICAL_OR && !lpt_node_is_const (lpt_node_src (node, 1)))
     opset = WIDE_OPSET;
   for (guint k = 0; node->op == LPT_OP_AVG_POOL && k < LPT_ATTRS (node, LptAvgPoolAttrs)->dilations.n; k++)

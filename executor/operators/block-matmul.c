@@ -1,0 +1,340 @@
+/* block-matmul.c - products of codes by blocks of a row: weights of 4 or 8 bits, data quantized at run time
+ *
+ * Weights are packed when the plan is made, for each panel of columns block behind block: codes in the layout of the integer product
+ * kernel (two of four bits in a byte), the sums of the columns, scales, zero points. Codes of four bits are unpacked on the way: block
+ * by block for a few rows, for the whole panel before many. A block's sums are int32; they join the results as eval/integer has it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include "executor/operators/float.h"
+
+enum { A, B, SCALE_A, SCALE_B, ZERO_B, BIAS };
+
+/* Products that are worth a task, and rows of one. */
+#define TASK_WORK (1 << 20)
+#define MANY_TASKS 16
+#define MAX_ROWS 168
+
+typedef struct
+{
+  const LptGemmKernel    *gemm;
+  const LptDynamicKernel *dynamic;
+  LptFloatEpilogue end;
+  gsize    m, n, k, block, blocks, width;    /* width: columns of a panel */
+  gsize    rows, panels, row_tasks, col_tasks;   /* of a task; tasks */
+  gboolean nibbles, zeros;
+  const guint8 *packed;
+} BlockMatMul;
+
+static gsize
+round_up (gsize n)
+{
+  return (n + 63) & ~(gsize) 63;
+}
+
+/* --- a block of a panel of @nr columns --- */
+
+typedef struct
+{
+  gsize prefix, bytes;               /* of 8-bit codes, with what the kernel has in front of them */
+  gsize sums, scales, zeros, size;   /* where the rest lies, and the end */
+} Block;
+
+static Block
+block_of (const BlockMatMul *p,
+          gsize              nr)
+{
+  Block b = { .prefix = p->gemm->prefix ? nr * sizeof (gint32) : 0 };
+
+  b.bytes = lpt_gemm_packed_size (p->gemm, 1, p->block, nr);
+  b.sums = round_up (p->nibbles ? b.prefix + (b.bytes - b.prefix) / 2 : b.bytes);
+  b.scales = round_up (b.sums + nr * sizeof (gint16));
+  b.zeros = b.scales + round_up (nr * sizeof (float));
+  b.size = b.zeros + (p->zeros ? round_up (nr * sizeof (float)) : 0);
+
+  return b;
+}
+
+/* Columns of the panel that begins with @column, in units of 16. */
+static gsize
+panel_width (const BlockMatMul *p,
+             gsize              column)
+{
+  return MIN (p->width, (p->n - column + 15) / 16 * 16);
+}
+
+static const guint8 *
+panel_at (const BlockMatMul *p,
+          gsize              column)
+{
+  return p->packed + column / p->width * p->blocks * block_of (p, p->width).size;
+}
+
+/* --- runs --- */
+
+static void
+unpack (const BlockMatMul *p,
+        const Block       *b,
+        const guint8      *from,
+        guint8            *to)
+{
+  memcpy (to, from, b->prefix);
+  p->dynamic->nibbles ((b->bytes - b->prefix) / 2, from + b->prefix, (gint8 *) to + b->prefix);
+}
+
+/* The sums of @rows rows from @row on, with the panel at @column, as far as kernels do it: in @y. */
+static void
+panel_rows (const BlockMatMul *p,
+            const LptOpData   *data,
+            gsize              column,
+            gsize              row,
+            gsize              rows,
+            const guint8      *unpacked,
+            float             *y)
+{
+  const gsize nr = panel_width (p, column);
+  const Block b = block_of (p, nr);
+  const guint8 *block = panel_at (p, column), *a[LPT_GEMM_MR_MAX];
+  guint8 *room = data->workspace;
+  _Alignas (64) gint32 acc[LPT_GEMM_MR_MAX * LPT_GEMM_NR_MAX];
+  gint32 sums[LPT_GEMM_MR_MAX];
+  gsize i, r;
+
+  for (i = 0; i < p->blocks; i++, block += b.size)
+    {
+      const gsize k = MIN (p->block, p->k - i * p->block);
+      LptGemmTile t = { .mr = rows, .nr = nr, .taps = 1, .k = k, .a = a, .panel = block };
+      LptDynamicBlock d = { rows, nr, acc, y, LPT_GEMM_NR_MAX, i == 0, (const gint16 *) (gconstpointer) (block + b.sums),
+                            (const float *) (gconstpointer) (block + b.scales), p->zeros ? (const float *) (gconstpointer) (block + b.zeros) : NULL,
+                            (const float *) (gconstpointer) data->in[1] + row * p->blocks + i, p->blocks, sums };
+
+      for (r = 0; r < rows; r++)
+        a[r] = data->in[0] + (row + r) * p->k + i * p->block;
+      if (unpacked != NULL)
+        t.panel = unpacked + i * round_up (b.bytes);
+      else if (p->nibbles)
+        {
+          unpack (p, &b, block, room);
+          t.panel = room;
+        }
+      p->gemm->micro (&t, acc);
+      if (p->zeros)
+        {
+          p->gemm->row_sums (rows, 1, k, a, LPT_GEMM_MR_MAX, sums);
+          for (r = 0; r < rows; r++)
+            sums[r] -= 128 * (gint32) k;
+        }
+      p->dynamic->combine (&d);
+    }
+}
+
+static void
+panel_run (const BlockMatMul *p,
+           const LptOpData   *data,
+           gsize              column,
+           gsize              row,
+           gsize              end)
+{
+  const gsize nr = panel_width (p, column), most = p->gemm->mr[nr / 16 - 1], n = MIN (nr, p->n - column);
+  const Block b = block_of (p, nr);
+  _Alignas (64) float y[LPT_GEMM_MR_MAX * LPT_GEMM_NR_MAX];
+  guint8 *const *others = data->in + 1;      /* the residual is input 2 of the form, 1 of what the epilogue knows */
+  guint8 *unpacked = NULL;
+  gsize i, rows;
+
+  if (p->nibbles && end - row > most)
+    {
+      unpacked = data->workspace;
+      for (i = 0; i < p->blocks; i++)
+        unpack (p, &b, panel_at (p, column) + i * b.size, unpacked + i * round_up (b.bytes));
+    }
+  for (; row < end; row += rows)
+    {
+      const gsize tiles = (end - row + most - 1) / most;
+      LptFgemmEnd e = lpt_float_epilogue_at (&p->end, others, row, p->n, column);
+      float *out = (float *) (gpointer) data->out + row * p->n + column;
+
+      rows = (end - row + tiles - 1) / tiles;
+      panel_rows (p, data, column, row, rows, unpacked, y);
+      p->dynamic->finish (rows, n, y, LPT_GEMM_NR_MAX, &e, out, p->n);
+      lpt_float_epilogue_finish (&p->end, others, row, p->n, column, rows, n, out);
+    }
+}
+
+static void
+block_matmul_run (const LptProgramOp *op,
+                  const LptOpData    *data,
+                  gsize               task,
+                  gsize               end)
+{
+  const BlockMatMul *p = op->form.params;
+
+  for (; task < end; task++)
+    {
+      const gsize row = task / p->col_tasks * p->rows, from = task % p->col_tasks * p->panels * p->width;
+      const gsize to = MIN (from + p->panels * p->width, p->n);
+      gsize column;
+
+      for (column = from; column < to; column += p->width)
+        panel_run (p, data, column, row, MIN (row + p->rows, p->m));
+    }
+}
+
+static LptOpSpan
+block_matmul_access (const LptProgramOp *op,
+                     gsize               task,
+                     guint               k)
+{
+  const BlockMatMul *p = op->form.params;
+  const gsize row = task / p->col_tasks * p->rows, end = MIN (row + p->rows, p->m), from = task % p->col_tasks * p->panels * p->width;
+  const gsize to = MIN (from + p->panels * p->width, p->n);
+
+  if (k == 0)
+    return lpt_span (row * p->k, end * p->k, 1);
+  if (k == 1)
+    return lpt_span (row * p->blocks, end * p->blocks, sizeof (float));
+
+  return lpt_span_columns (row, end, from * sizeof (float), to * sizeof (float), p->n * sizeof (float));
+}
+
+/* --- packing --- */
+
+/* Weights as signed codes, the middle of unsigned ones taken away. */
+static gint32
+middle_of (const LptArray *w)
+{
+  return lpt_dtype_min (w->declared) < 0 ? 0 : 1 << (lpt_dtype_bits (w->declared) - 1);
+}
+
+static void
+pack_block (const BlockMatMul  *p,
+            const LptProgramOp *op,
+            gsize               column,
+            gsize               i,
+            gint8              *codes,
+            guint8             *room,
+            guint8             *to)
+{
+  const LptArray *w = &op->in[B]->array, *scale = &op->in[SCALE_B]->array;
+  const gsize nr = panel_width (p, column), n = MIN (nr, p->n - column), k = MIN (p->block, p->k - i * p->block);
+  const gsize scales = (gsize) scale->shape.dims[1], at = i * scales / p->blocks;
+  const gint32 mid = middle_of (w);
+  const Block b = block_of (p, nr);
+  const LptGemmWeights weights = { .data = codes, .taps = 1, .k = k, .n = n, .k_stride = 1, .n_stride = (ptrdiff_t) k };
+  gint32 sums[LPT_GEMM_NR_MAX + LPT_CHANNEL_PAD] = { 0 };
+  gsize c, x;
+
+  for (c = 0; c < n; c++)
+    for (x = 0; x < k; x++)
+      codes[c * k + x] = (gint8) (((const gint8 *) w->data)[(column + c) * p->k + i * p->block + x] - mid);
+  memset (room, 0, b.bytes);
+  lpt_gemm_pack (p->gemm, &weights, 0, n, room, sums);
+  memcpy (to, room, p->nibbles ? b.prefix : b.bytes);
+  for (x = 0; p->nibbles && x < (b.bytes - b.prefix) / 2; x++)
+    to[b.prefix + x] = (guint8) (((room[b.prefix + x] + 8) & 15) | ((room[b.prefix + x + (b.bytes - b.prefix) / 2] + 8) & 15) << 4);
+  for (c = 0; c < n; c++)
+    {
+      const gsize s = (column + c) * scales + at;
+
+      ((gint16 *) (gpointer) (to + b.sums))[c] = (gint16) sums[c];
+      ((float *) (gpointer) (to + b.scales))[c] = ((const float *) scale->data)[s];
+      if (p->zeros)
+        ((float *) (gpointer) (to + b.zeros))[c] = ((const float *) op->in[ZERO_B]->array.data)[s] - (float) mid;
+    }
+}
+
+static void
+pack (LptProgram   *program,
+      LptProgramOp *op,
+      BlockMatMul  *p)
+{
+  const Block whole = block_of (p, p->width);
+  const gsize panels = (p->n + p->width - 1) / p->width, size = panels * p->blocks * whole.size;
+  LptPackedWeights packed = lpt_program_pack (program, op, p->gemm->name, &p->block, sizeof p->block, size, 0);
+  g_autofree gint8 *codes = NULL;
+  guint8 *room = NULL;
+  gsize column, i;
+
+  p->packed = packed.data;
+  if (!packed.fresh)
+    return;
+  codes = g_malloc (p->block * LPT_GEMM_NR_MAX);
+  room = lpt_program_array (whole.bytes, 1);
+  memset (packed.data, 0, size);
+  for (column = 0; column < p->n && room != NULL; column += p->width)
+    for (i = 0; i < p->blocks; i++)
+      pack_block (p, op, column, i, codes, room, (guint8 *) packed.data + column / p->width * p->blocks * whole.size +
+                                                  i * block_of (p, panel_width (p, column)).size);
+  lpt_aligned_free (room);
+}
+
+/* --- preparation --- */
+
+static void
+block_matmul_clear (gpointer params)
+{
+  lpt_float_epilogue_clear (&((BlockMatMul *) params)->end);
+}
+
+static void
+split_tasks (BlockMatMul *p)
+{
+  const gsize panels = (p->n + p->width - 1) / p->width, blocks = (p->m + MAX_ROWS - 1) / MAX_ROWS;
+  const double work = (double) p->m * (double) p->n * (double) p->k / TASK_WORK;
+  gsize want = work < 1 ? 1 : work > MANY_TASKS ? MANY_TASKS : (gsize) work;
+
+  p->rows = (p->m + blocks - 1) / blocks;
+  p->row_tasks = (p->m + p->rows - 1) / p->rows;
+  want = CLAMP (want / p->row_tasks, 1, panels);
+  p->panels = (panels + want - 1) / want;
+  p->col_tasks = (panels + p->panels - 1) / p->panels;
+}
+
+static gboolean
+is_constant (const LptProgramOp *op,
+             guint               i)
+{
+  return i >= op->n_in || op->in[i] == NULL || op->in[i]->kind == LPT_STORAGE_CONST;
+}
+
+gboolean
+lpt_prepare_block_matmul (LptProgram   *program,
+                          LptProgramOp *op)
+{
+  const LptArray *a = &op->in[A]->array, *w = &op->in[B]->array;
+  const gboolean zeros = op->n_in > ZERO_B && op->in[ZERO_B] != NULL;
+  LptOpForm form;
+  BlockMatMul *p;
+
+  if (!lpt_program_is_codes (op->in[A]) || op->in[A]->kind == LPT_STORAGE_CONST || a->dtype != LPT_DTYPE_I8 || !is_constant (op, B) ||
+      !is_constant (op, BIAS) || !is_constant (op, SCALE_B) || !is_constant (op, ZERO_B) || lpt_array_count (a) == 0 || lpt_array_count (w) == 0 ||
+      !lpt_program_is_real (op->in[SCALE_A]) || !lpt_program_is_real (op->out[0]))
+    return FALSE;
+  p = g_new0 (BlockMatMul, 1);
+  p->gemm = lpt_gemm_kernel_for (program->kernels.gemm, 1, 1);
+  p->dynamic = program->kernels.dynamic;
+  p->n = (gsize) w->shape.dims[0];
+  p->k = (gsize) w->shape.dims[1];
+  p->m = (gsize) lpt_array_count (a) / p->k;
+  p->block = (gsize) LPT_ATTRS (op->node, LptBlockMatMulAttrs)->block;
+  p->blocks = (p->k + p->block - 1) / p->block;
+  p->width = lpt_gemm_panel (p->gemm, p->n);
+  p->nibbles = lpt_dtype_bits (w->declared) == 4;
+  p->zeros = zeros;
+  split_tasks (p);
+  lpt_float_epilogue_init (&p->end, program, op, BIAS, a->shape.rank - 1, p->n);
+  pack (program, op, p);
+  form = (LptOpForm) { .run = block_matmul_run, .access = block_matmul_access, .clear = block_matmul_clear, .params = p,
+                       .kernel = p->gemm->name, .tasks = p->row_tasks * p->col_tasks,
+                       .workspace = p->nibbles ? (p->rows > p->gemm->mr[p->width / 16 - 1] ? p->blocks : 1) * round_up (block_of (p, p->width).bytes) : 0,
+                       .n_in = p->end.residual != NULL ? 3 : 2,
+                       .in = LPT_OPERANDS ({ op->in[A], LPT_LAYOUT_CODES }, { op->in[SCALE_A], LPT_LAYOUT_TYPED },
+                                           { p->end.residual, LPT_LAYOUT_TYPED }),
+                       .out = p->end.out, .out_layout = LPT_LAYOUT_TYPED, .last = p->end.last };
+  lpt_program_set_form (op, &form);
+
+  return TRUE;
+}

@@ -1,0 +1,405 @@
+/* weight-codes.c - constant weights of a product that are codes of a few bits with scales
+ *
+ *     Const (codes) -> [Reinterpret] -> Dequantize
+ *     Const (codes) -> Convert -> [Subtract (zero points)] -> Multiply (scales)
+ *
+ * and behind these Convert, Reshape and a Transpose of the matrix. Scales and zero points are constants, or computed from such, and
+ * broadcast to the codes in any way: where along a row they change is found by looking.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "eval/lpt-evaluate-node.h"
+#include "ir/scalar/lpt-loop.h"
+#include "passes/lower/weight-codes.h"
+
+/* Steps of a chain, and of what makes a scale. */
+#define MAX_STEPS 16
+
+void
+lpt_weight_codes_clear (LptWeightCodes *w)
+{
+  g_clear_pointer (&w->codes, lpt_tensor_unref);
+  g_clear_pointer (&w->scale, lpt_tensor_unref);
+  g_clear_pointer (&w->zero, lpt_tensor_unref);
+}
+
+/* --- constants --- */
+
+/* The value where it is computed from constants alone (transfer full), or NULL. */
+static LptTensor *
+constant_of (LptValue *value,
+             guint     depth)
+{
+  LptNode *node = value->producer;
+  g_autofree LptTensor **in = NULL, **out = NULL;
+  LptTensor *result = NULL;
+  gboolean ok = depth > 0 && node->n_in > 0;
+
+  if (node->data != NULL)
+    return value->quant == NULL ? lpt_tensor_ref (node->data) : NULL;
+  in = g_new0 (LptTensor *, node->n_in + 1);
+  out = g_new0 (LptTensor *, node->n_out + 1);
+  for (guint i = 0; i < node->n_in && ok; i++)
+    if (lpt_node_in (node, i) != NULL)
+      ok = (in[i] = constant_of (lpt_node_in (node, i), depth - 1)) != NULL;
+  if (ok && lpt_node_evaluate (node, in, out, NULL))
+    result = lpt_tensor_ref (out[value->index]);
+  for (guint i = 0; i < node->n_in; i++)
+    g_clear_pointer (&in[i], lpt_tensor_unref);
+  for (guint i = 0; i < node->n_out; i++)
+    g_clear_pointer (&out[i], lpt_tensor_unref);
+
+  return result;
+}
+
+/* --- the chain --- */
+
+typedef struct
+{
+  LptTensor *codes;
+  float     *scale, *zero;     /* of each code; zero: NULL = 0 */
+  gboolean   swapped;          /* by a Transpose */
+} Chain;
+
+static void
+chain_clear (Chain *c)
+{
+  g_clear_pointer (&c->codes, lpt_tensor_unref);
+  g_free (c->scale);
+  g_free (c->zero);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Chain, chain_clear)
+
+static gboolean
+is_codes (LptTensor *tensor)
+{
+  const LptDType dtype = tensor != NULL ? lpt_tensor_dtype (tensor) : LPT_DTYPE_UNDEFINED;
+
+  return dtype == LPT_DTYPE_I8 || dtype == LPT_DTYPE_U8 || dtype == LPT_DTYPE_I4 || dtype == LPT_DTYPE_U4;
+}
+
+/* The numbers of @value, broadcast to @shape; NULL: not constant, or they do not fit. */
+static float *
+spread (LptValue       *value,
+        const LptShape *shape)
+{
+  g_autoptr (LptTensor) tensor = constant_of (value, MAX_STEPS), real = NULL;
+  gint64 strides[LPT_MAX_RANK], count = lpt_dims_product (shape, 0, shape->rank);
+  LptWalk walk;
+  float *all;
+
+  real = tensor != NULL ? lpt_tensor_convert (tensor, LPT_DTYPE_F32, NULL) : NULL;
+  if (real == NULL || !lpt_broadcast_check (lpt_tensor_shape (real), shape, strides, NULL))
+    return NULL;
+  all = g_try_new (float, MAX (count, 1));
+  if (all == NULL)
+    return NULL;
+  lpt_walk_broadcast (&walk, shape, 1, (const LptShape *const[]) { lpt_tensor_shape (real) });
+  for (gint64 i = 0; i < count; i++, lpt_walk_next (&walk))
+    all[i] = ((const float *) lpt_tensor_data (real))[walk.at[0]];
+
+  return all;
+}
+
+static gboolean
+read_dequantize (LptNode *node,
+                 Chain   *c)
+{
+  LptValue *q = lpt_node_in (node, 0);
+  const LptQuant *quant = q->quant;
+  LptNode *source = q->producer->op == LPT_OP_REINTERPRET ? lpt_node_src (q->producer, 0) : q->producer;
+  gint64 inner = 1, count;
+  gint axis = 0;
+
+  if (quant == NULL || !is_codes (source->data) || !lpt_shape_is_static (&q->shape) ||
+      (quant->n > 1 && (!lpt_axis_normalize (quant->axis, q->shape.rank, &axis) || q->shape.dims[axis] != (gint64) quant->n)))
+    return FALSE;
+  c->codes = lpt_tensor_ref (source->data);
+  count = lpt_tensor_count (c->codes);
+  for (gint i = axis + 1; i < q->shape.rank; i++)
+    inner *= q->shape.dims[i];
+  c->scale = g_try_new (float, MAX (count, 1));
+  c->zero = g_try_new (float, MAX (count, 1));
+  for (gint64 i = 0; i < count && c->scale != NULL && c->zero != NULL; i++)
+    {
+      const gint64 at = quant->n == 1 ? 0 : i / inner % (gint64) quant->n;
+
+      c->scale[i] = (float) quant->scale[at];
+      c->zero[i] = (float) quant->zero_point[at];
+    }
+
+  return c->scale != NULL && c->zero != NULL;
+}
+
+/* Multiply (Subtract (Convert (codes), zero points), scales) */
+static gboolean
+read_product (LptNode *node,
+              Chain   *c)
+{
+  for (guint side = 0; side < 2; side++)
+    {
+      LptNode *inner = lpt_node_src (node, side), *difference = NULL;
+
+      while (inner->op == LPT_OP_CONVERT && lpt_dtype_is_real (lpt_node_in (inner, 0)->dtype))
+        inner = lpt_node_src (inner, 0);
+      if (inner->op == LPT_OP_SUBTRACT)
+        {
+          difference = inner;
+          inner = lpt_node_src (inner, 0);
+        }
+      if (inner->op != LPT_OP_CONVERT || !is_codes (lpt_node_const_in (inner, 0)) || lpt_node_in (inner, 0)->quant != NULL)
+        continue;
+      c->codes = lpt_tensor_ref (lpt_node_const_in (inner, 0));
+      c->scale = spread (lpt_node_in (node, 1 - side), lpt_tensor_shape (c->codes));
+      c->zero = difference != NULL ? spread (lpt_node_in (difference, 1), lpt_tensor_shape (c->codes)) : NULL;
+      return c->scale != NULL && (difference == NULL || c->zero != NULL);
+    }
+
+  return FALSE;
+}
+
+static gboolean
+read_chain (LptValue *value,
+            Chain    *c)
+{
+  for (guint steps = 0; steps < MAX_STEPS; steps++)
+    {
+      LptNode *node = value->producer;
+      LptValue *x = node->n_in > 0 ? lpt_node_in (node, 0) : NULL;
+
+      if (node->op == LPT_OP_DEQUANTIZE)
+        return read_dequantize (node, c);
+      if (node->op == LPT_OP_MULTIPLY)
+        return read_product (node, c);
+      if (x == NULL || !lpt_shape_is_static (&x->shape) ||
+          (node->op == LPT_OP_TRANSPOSE ? value->shape.rank != 2 || x->shape.rank != 2 || c->swapped
+                                        : node->op != LPT_OP_RESHAPE && (node->op != LPT_OP_CONVERT || !lpt_dtype_is_real (x->dtype))))
+        return FALSE;
+      /* A Transpose of the matrix comes last: in front of it the order of the codes is that of their constant. */
+      if (node->op == LPT_OP_TRANSPOSE)
+        {
+          LptInts order = { 0 };
+          const gboolean swaps = lpt_node_ints_in (node, 1, &order) && order.n == 2 && order.v[0] == 1;
+
+          lpt_ints_clear (&order);
+          if (!swaps || steps > 0)
+            return FALSE;
+          c->swapped = TRUE;
+        }
+      value = x;
+    }
+
+  return FALSE;
+}
+
+/* --- the matrix --- */
+
+/* Its codes as [n, k]; the weight (i, j) is code i * n_stride + j * k_stride. */
+static LptTensor *
+arrange (LptTensor *codes,
+         gint64     n,
+         gint64     k,
+         gboolean   by_rows)
+{
+  const LptDType dtype = lpt_tensor_dtype (codes);
+  const LptShape shape = lpt_shape_make (2, (const gint64[]) { n, k });
+  g_autoptr (LptTensor) bytes = NULL;
+  const guint8 *from;
+  LptTensor *to;
+  guint8 *out;
+
+  if (by_rows)
+    return lpt_tensor_reshape (codes, &shape, NULL);
+  bytes = lpt_tensor_convert (codes, lpt_dtype_min (dtype) < 0 ? LPT_DTYPE_I8 : LPT_DTYPE_U8, NULL);
+  to = bytes != NULL ? lpt_tensor_new (dtype, &shape, NULL) : NULL;
+  if (to == NULL)
+    return NULL;
+  from = lpt_tensor_data (bytes);
+  out = lpt_tensor_writable (to);
+  for (gint64 i = 0; i < n; i++)
+    for (gint64 j = 0; j < k; j++)
+      if (lpt_dtype_bits (dtype) == 8)
+        out[i * k + j] = from[j * n + i];
+      else
+        out[(i * k + j) / 2] |= (guint8) ((from[j * n + i] & 15) << ((i * k + j) % 2 * 4));
+
+  return to;
+}
+
+static gint64
+divisor (gint64 a,
+         gint64 b)
+{
+  while (b != 0)
+    {
+      const gint64 rest = a % b;
+
+      a = b;
+      b = rest;
+    }
+
+  return a;
+}
+
+/* After how many weights of a row the numbers change, at multiples of which alone; 0 = never. */
+static gint64
+find_block (const Chain *c,
+            gint64       n,
+            gint64       k,
+            gint64       n_stride,
+            gint64       k_stride)
+{
+  gint64 block = 0;
+
+  for (gint64 i = 0; i < n && block != 1; i++)
+    for (gint64 j = 1; j < k && block != 1; j++)
+      {
+        const gint64 at = i * n_stride + j * k_stride;
+
+        if (c->scale[at] != c->scale[at - k_stride] || (c->zero != NULL && c->zero[at] != c->zero[at - k_stride]))
+          block = divisor (j, block);
+      }
+
+  return block;
+}
+
+static LptTensor *
+numbers (const float *all,
+         gint64       n,
+         gint64       blocks,
+         gint64       n_stride,
+         gint64       step)
+{
+  const LptShape shape = lpt_shape_make (2, (const gint64[]) { n, blocks });
+  LptTensor *tensor = lpt_tensor_new (LPT_DTYPE_F32, &shape, NULL);
+
+  for (gint64 i = 0; i < n && tensor != NULL; i++)
+    for (gint64 b = 0; b < blocks; b++)
+      ((float *) lpt_tensor_writable (tensor))[i * blocks + b] = all[i * n_stride + b * step];
+
+  return tensor;
+}
+
+static gboolean
+are_all (const float *all,
+         gint64       n,
+         float        number)
+{
+  gint64 i = 0;
+
+  while (all != NULL && i < n && all[i] == number)
+    i++;
+
+  return all == NULL ? number == 0 : i == n;
+}
+
+gboolean
+lpt_weight_codes_read (LptValue       *value,
+                       gboolean        rows,
+                       LptWeightCodes *w)
+{
+  g_auto (Chain) c = { 0 };
+  const LptShape *shape = &value->shape;
+  gint64 n_stride, k_stride, blocks, count;
+  gboolean by_rows;
+  float mid;
+
+  if (shape->rank != 2 || !lpt_shape_is_static (shape) || !read_chain (value, &c))
+    return FALSE;
+  w->n = shape->dims[rows ? 0 : 1];
+  w->k = shape->dims[rows ? 1 : 0];
+  count = w->n * w->k;
+  if (count < 1 || lpt_tensor_count (c.codes) != count)
+    return FALSE;
+  by_rows = rows != c.swapped;
+  n_stride = by_rows ? w->k : 1;
+  k_stride = by_rows ? 1 : w->n;
+  w->block = find_block (&c, w->n, w->k, n_stride, k_stride);
+  blocks = w->block > 0 ? (w->k + w->block - 1) / w->block : 1;
+  mid = lpt_dtype_min (lpt_tensor_dtype (c.codes)) < 0 ? 0 : (float) (1 << (lpt_dtype_bits (lpt_tensor_dtype (c.codes)) - 1));
+  w->codes = arrange (c.codes, w->n, w->k, by_rows);
+  w->scale = numbers (c.scale, w->n, blocks, n_stride, w->block * k_stride);
+  if (c.zero == NULL && mid != 0)
+    c.zero = g_new0 (float, count);
+  w->zero = are_all (c.zero, count, mid) ? NULL : numbers (c.zero, w->n, blocks, n_stride, w->block * k_stride);
+
+  return w->codes != NULL && w->scale != NULL && (w->zero != NULL || are_all (c.zero, count, mid));
+}
+
+static LptTensor *
+split (LptTensor *tensor,
+       gint64     k,
+       gint64     longer,
+       gint64     block)
+{
+  const gint64 n = lpt_tensor_shape (tensor)->dims[0], old = lpt_tensor_shape (tensor)->dims[1], blocks = (k + block - 1) / block;
+  const LptShape shape = lpt_shape_make (2, (const gint64[]) { n, blocks });
+  LptTensor *parts = lpt_tensor_new (LPT_DTYPE_F32, &shape, NULL);
+
+  for (gint64 i = 0; i < n * blocks && parts != NULL; i++)
+    ((float *) lpt_tensor_writable (parts))[i] = ((const float *) lpt_tensor_data (tensor))[i / blocks * old + i % blocks * block / longer];
+  lpt_tensor_unref (tensor);
+
+  return parts;
+}
+
+void
+lpt_weight_codes_split (LptWeightCodes *w,
+                        gint64          block)
+{
+  w->scale = split (w->scale, w->k, w->block, block);
+  if (w->zero != NULL)
+    w->zero = split (w->zero, w->k, w->block, block);
+  w->block = block;
+}
+
+gboolean
+lpt_weight_codes_round (LptValue       *value,
+                        gboolean        rows,
+                        LptWeightCodes *w)
+{
+  const LptShape *shape = &value->shape;
+  LptShape codes, scale;
+  g_autoptr (LptTensor) real = NULL;
+  const float *x;
+  gint64 n_stride, k_stride;
+
+  if (shape->rank != 2 || !lpt_shape_is_static (shape) || value->producer->data == NULL || value->quant != NULL || !lpt_dtype_is_real (value->dtype))
+    return FALSE;
+  w->n = shape->dims[rows ? 0 : 1];
+  w->k = shape->dims[rows ? 1 : 0];
+  n_stride = rows ? w->k : 1;
+  k_stride = rows ? 1 : w->n;
+  codes = lpt_shape_make (2, (const gint64[]) { w->n, w->k });
+  scale = lpt_shape_make (2, (const gint64[]) { w->n, 1 });
+  real = lpt_tensor_convert (value->producer->data, LPT_DTYPE_F32, NULL);
+  w->codes = lpt_tensor_new (LPT_DTYPE_I8, &codes, NULL);
+  w->scale = lpt_tensor_new (LPT_DTYPE_F32, &scale, NULL);
+  if (real == NULL || w->codes == NULL || w->scale == NULL)
+    return FALSE;
+  x = lpt_tensor_data (real);
+  for (gint64 i = 0; i < w->n; i++)
+    {
+      float most = 0, step;
+
+      for (gint64 j = 0; j < w->k; j++)
+        {
+          const float size = fabsf (x[i * n_stride + j * k_stride]);
+
+          if (!isfinite (size))
+            return FALSE;
+          most = MAX (most, size);
+        }
+      step = most > 0 ? most / 127.0f : 1.0f;
+      ((float *) lpt_tensor_writable (w->scale))[i] = step;
+      for (gint64 j = 0; j < w->k; j++)
+        ((gint8 *) lpt_tensor_writable (w->codes))[i * w->k + j] = (gint8) CLAMP (rintf (x[i * n_stride + j * k_stride] / step), -127.0f, 127.0f);
+    }
+
+  return TRUE;
+}

@@ -1,0 +1,175 @@
+/* weight-only.c - products of real data with weights of 4 or 8 bits run on integers
+ *
+ *     MatMul (x, weights)  =>  BlockMatMul (DynamicQuantize (x), codes)
+ *
+ * The weights' codes stay as they are stored; the data is quantized when it is there, symmetrically, in blocks of its rows: those of the
+ * weights' scales, parts of those longer than 256, or 128 where a row of weights has one. Several products that read the same data share its codes. Rounds: the data,
+ * to 8 bits of each block. Weights whose scales change inside blocks of 16 stay real, and what the file asks to be (MatMulNBits with
+ * accuracy_level 1 to 3). With the configuration's `dynamic` real constant weights are rounded to 8 bits, too.
+ *
+ * Golden tests: tests/golden/weight-only/
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <lpt/lpt-attrs.h>
+#include <lpt/lpt-body.h>
+#include <lpt/lpt-pass.h>
+
+#include "passes/core/lpt-rewriter.h"
+#include "passes/lower/weight-codes.h"
+#include "passes/support/lpt-restricted.h"
+
+#define DEFAULT_BLOCK 128
+#define LEAST_BLOCK 16
+
+typedef struct
+{
+  LptRewriter *rw;
+  GHashTable  *codes;     /* "address of a value, block" -> DynamicQuantize of it */
+} WeightOnly;
+
+/* Codes of @x in blocks, once. */
+static LptNode *
+quantized (WeightOnly *u,
+           LptValue   *x,
+           gint64      block)
+{
+  g_autofree char *key = g_strdup_printf ("%p %" G_GINT64_FORMAT, (gpointer) x, block);
+  LptNode *node = g_hash_table_lookup (u->codes, key);
+  g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
+  g_autofree char *name = NULL;
+  LptDynamicQuantizeAttrs *attrs;
+
+  if (node != NULL)
+    return node;
+  name = g_strconcat (x->producer->name, "/codes", NULL);
+  node = lpt_graph_add (lpt_rewriter_graph (u->rw), LPT_OP_DYNAMIC_QUANTIZE, 0, name, 1, &x);
+  attrs = LPT_ATTRS (node, LptDynamicQuantizeAttrs);
+  attrs->axis = -1;
+  attrs->symmetric = TRUE;
+  attrs->block = block;
+  lpt_value_set_quant (&node->out[0], unit);
+  lpt_value_set_quant (&node->out[2], unit);
+  g_hash_table_insert (u->codes, g_steal_pointer (&key), lpt_rewriter_infer (u->rw, node));
+
+  return node;
+}
+
+static LptValue *
+constant (WeightOnly  *u,
+          LptNode     *node,
+          const char  *what,
+          LptTensor  **tensor)
+{
+  g_autofree char *name = g_strconcat (node->name, what, NULL);
+
+  return *tensor != NULL ? lpt_rewriter_const (u->rw, name, g_steal_pointer (tensor)) : NULL;
+}
+
+/* The largest block that kernels take and that is part of @block, or 0. */
+static gint64
+fit_block (gint64 block)
+{
+  gint64 part = DEFAULT_BLOCK;
+
+  if (block == 0 || (block % LEAST_BLOCK == 0 && block <= LPT_BLOCK_MATMUL_MAX_BLOCK))
+    return block == 0 ? DEFAULT_BLOCK : block;
+  while (part >= LEAST_BLOCK && block % part != 0)
+    part /= 2;
+
+  return part >= LEAST_BLOCK ? part : 0;
+}
+
+/* Whether @x were codes: what reads them and is real has another reason, and another quantization would round twice. */
+static gboolean
+is_quantized (const LptValue *x)
+{
+  const LptNode *node = x->producer;
+
+  while ((node->info->flags & LPT_OP_F_PRESERVES) && node->op != LPT_OP_FAKE_QUANTIZE && node->n_in > 0 && node->in[0].value != NULL)
+    node = node->in[0].value->producer;
+
+  return (node->info->flags & LPT_OP_F_QUANTIZES) || node->op == LPT_OP_DYNAMIC_FAKE_QUANTIZE;
+}
+
+static void
+rewrite (WeightOnly *u,
+         LptNode    *node)
+{
+  const LptMatMulAttrs *attrs = LPT_ATTRS (node, LptMatMulAttrs);
+  const LptConfig *config = lpt_rewriter_config (u->rw);
+  const LptRestriction *restriction = lpt_config_restriction (config, node);
+  LptValue *x = lpt_node_in (node, 0), *in[5] = { NULL };
+  g_auto (LptWeightCodes) w = { 0 };
+  g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
+  LptNode *codes, *y;
+  gint64 block;
+
+  if (node->n_in != 2 || attrs->transpose_a || x->dtype != LPT_DTYPE_F32 || x->quant != NULL || x->producer->data != NULL || x->shape.rank < 2 ||
+      lpt_node_out (node)->dtype != LPT_DTYPE_F32 || is_quantized (x))
+    return;
+  if (!lpt_weight_codes_read (lpt_node_in (node, 1), attrs->transpose_b, &w))
+    {
+      lpt_weight_codes_clear (&w);
+      if (!config->dynamic || !lpt_weight_codes_round (lpt_node_in (node, 1), attrs->transpose_b, &w))
+        return;
+    }
+  block = fit_block (w.block);
+  if (block > 0 && block != w.block && w.block > 0)
+    lpt_weight_codes_split (&w, block);
+  if (restriction != NULL && lpt_restriction_is_never (restriction))
+    return;
+  if (attrs->real && !config->dynamic)
+    {
+      lpt_rewriter_decline (u->rw, node, "the file asks for real data beside its weights of a few bits");
+      return;
+    }
+  if (block == 0)
+    {
+      lpt_rewriter_decline (u->rw, node, "the scales of its weights change every %" G_GINT64_FORMAT " weights, no multiple of 16", w.block);
+      return;
+    }
+  codes = quantized (u, x, block);
+  in[0] = &codes->out[0];
+  in[1] = constant (u, node, "/codes", &w.codes);
+  lpt_value_set_quant (in[1], unit);
+  in[2] = &codes->out[1];
+  in[3] = constant (u, node, "/scales", &w.scale);
+  in[4] = constant (u, node, "/zeros", &w.zero);
+  y = lpt_graph_add (lpt_rewriter_graph (u->rw), LPT_OP_BLOCK_MATMUL, 0, node->name, in[4] != NULL ? 5 : 4, in);
+  LPT_ATTRS (y, LptBlockMatMulAttrs)->block = block;
+  lpt_rewriter_infer (u->rw, y);
+  lpt_node_set_origin (y, node->origin);
+  lpt_rewriter_fate (u->rw, y, "runs on integers");
+  lpt_rewriter_changed (u->rw, y);
+  lpt_rewriter_replace (u->rw, lpt_node_out (node), lpt_node_out (y), NULL);
+}
+
+static gboolean
+run_graph (LptRewriter  *rw,
+           LptGraph     *graph,
+           GError      **error)
+{
+  g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
+  g_autoptr (GHashTable) codes = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  WeightOnly u = { rw, codes };
+
+  if (order == NULL)
+    return FALSE;
+  for (guint i = 0; i < order->len; i++)
+    if (((LptNode *) order->pdata[i])->op == LPT_OP_MATMUL)
+      rewrite (&u, order->pdata[i]);
+  lpt_graph_sweep (graph);
+
+  return TRUE;
+}
+
+const LptPass lpt_pass_weight_only =
+{
+  .name      = "weight-only",
+  .doc       = "Products of real data with weights of 4 or 8 bits quantize the data by rows and blocks",
+  .stage     = LPT_STAGE_LOWER,
+  .run       = run_graph,
+  .exactness = LPT_ROUNDS,
+};
