@@ -13,6 +13,7 @@
  *   - a factor is zero or negative, or an interval would become infinite;
  *   - the operation broadcasts its data, its constant varies spatially, or its rank is dynamic;
  *   - it is the Add of a bias, or kept from clean-up;
+ *   - it has more than 256 levels, unless split-wide-data is disabled;
  *   - a Convert from i32 to a real type; a type change without updatePrecisions.
  *
  * Golden tests: tests/golden/fake-quantize/
@@ -22,6 +23,16 @@
 
 #include "passes/support/lpt-fuse.h"
 
+/* With more than 256 levels, which two products of 8 bits stand for, it reads and writes real numbers: one interval is rounded fast. */
+static gboolean
+stays_real (LptRewriter   *rw,
+            const LptNode *fq)
+{
+  const gboolean one_product = g_hash_table_contains (lpt_rewriter_config (rw)->disabled, "split-wide-data");
+
+  return LPT_ATTRS (fq, LptFakeQuantizeAttrs)->levels > 256 && !one_product;
+}
+
 static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *fq)
@@ -29,7 +40,7 @@ rewrite (LptRewriter *rw,
   gboolean changed = FALSE;
   LptNode *fresh;
 
-  if (!lpt_quantize_intervals_are_constant (fq))
+  if (!lpt_quantize_intervals_are_constant (fq) || stays_real (rw, fq))
     return FALSE;
   while ((fresh = lpt_fuse_above (rw, fq)) != NULL)
     {

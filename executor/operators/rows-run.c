@@ -235,6 +235,9 @@ run_tile (const Tile *t)
         case LPT_RUN_CLAMP:
           floats->clamp (n, real, run->lo, run->hi, out);
           break;
+        case LPT_RUN_LEVELS:
+          floats->levels (&run->levels, n, real, out);
+          break;
         case LPT_RUN_SOFTMAX:
           floats->softmax (t->rows, t->cols, real, t->cols, out, t->cols);
           break;

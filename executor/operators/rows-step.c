@@ -110,6 +110,29 @@ input_parameters (const LptProgramOp *step,
   return i == n || (step->node->op == LPT_OP_SWISH && i == 0);
 }
 
+/* FakeQuantize of one constant interval for all. */
+static gboolean
+levels_run (const LptProgramOp *step,
+            LptRun             *run)
+{
+  const gint64 levels = LPT_ATTRS (step->node, LptFakeQuantizeAttrs)->levels;
+  float ends[4];
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (ends); i++)
+    {
+      const LptProgramValue *value = step->in[i + 1];
+
+      if (value == NULL || value->kind != LPT_STORAGE_CONST || !lpt_program_is_real (value) || lpt_program_count (value) != 1)
+        return FALSE;
+      ends[i] = ((const float *) value->array.data)[0];
+    }
+  run->kind = LPT_RUN_LEVELS;
+  run->levels = (LptFloatLevels) { ends[0], ends[1], ends[2], ends[3], (float) (levels - 1) };
+
+  return levels >= 2 && levels <= 1 << 21 && ends[0] < ends[1] && isfinite (ends[1] - ends[0]) && isfinite (ends[3] - ends[2]);
+}
+
 static gboolean
 unary_run (const LptProgramOp *step,
            LptRun             *run)
@@ -271,6 +294,8 @@ lpt_rows_read_op (LptProgramOp *step,
         run->axis = mvn_axis (step, shape->rank);
         return run->axis >= 0 && lpt_dims_product (shape, run->axis, shape->rank) <= LPT_ROWS_MAX_ROW;
       }
+    case LPT_OP_FAKE_QUANTIZE:
+      return levels_run (step, run);
     default:
       return unary_run (step, run);
     }

@@ -427,7 +427,7 @@ static LptProgramOp *
 main_op (const LptRows *p)
 {
   static const guint8 weights[] = { [LPT_RUN_BINARY] = 2, [LPT_RUN_MAP] = 4, [LPT_RUN_CLAMP] = 2, [LPT_RUN_SOFTMAX] = 5, [LPT_RUN_NORMALIZE] = 5,
-                                    [LPT_RUN_QUANTIZE] = 1, [LPT_RUN_DEQUANTIZE] = 1, [LPT_RUN_WORDS] = 1, [LPT_RUN_SELECT] = 2,
+                                    [LPT_RUN_QUANTIZE] = 1, [LPT_RUN_DEQUANTIZE] = 1, [LPT_RUN_WORDS] = 1, [LPT_RUN_SELECT] = 2, [LPT_RUN_LEVELS] = 3,
                                     [LPT_RUN_FUNCTION] = 6, [LPT_RUN_REDUCE] = 0, [LPT_RUN_RENAME] = 0 };
   guint best = 0, k;
 
@@ -446,7 +446,8 @@ may_overwrite (const LptRows         *p,
 {
   LptRunKind last = p->runs[p->n_runs - 1].kind;
 
-  return (last == LPT_RUN_BINARY || last == LPT_RUN_MAP || last == LPT_RUN_FUNCTION || last == LPT_RUN_CLAMP) &&
+  return (last == LPT_RUN_BINARY || last == LPT_RUN_MAP || last == LPT_RUN_FUNCTION || last == LPT_RUN_CLAMP ||
+          last == LPT_RUN_LEVELS) &&
          p->in[k].value->array.dtype == result->array.dtype && lpt_shape_equal (&p->in[k].value->array.shape, &result->array.shape);
 }
 

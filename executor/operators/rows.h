@@ -16,6 +16,7 @@ typedef enum
   LPT_RUN_BINARY, LPT_RUN_MAP, LPT_RUN_CLAMP, LPT_RUN_SOFTMAX, LPT_RUN_NORMALIZE, LPT_RUN_QUANTIZE, LPT_RUN_DEQUANTIZE,
   LPT_RUN_WORDS,                     /* Dequantize of int32 */
   LPT_RUN_SELECT,
+  LPT_RUN_LEVELS,                    /* FakeQuantize */
   LPT_RUN_FUNCTION,                  /* of one variable, in f64 */
   LPT_RUN_REDUCE,                    /* of each row: one element */
   LPT_RUN_RENAME                     /* Reinterpret: nothing to do */
@@ -54,6 +55,7 @@ typedef struct
   LptFloatMap    map;
   float          lo, hi;             /* clamp */
   LptFloatReduce reduce;
+  LptFloatLevels levels;
   LptUnaryFunc   function;
   double         parameters[LPT_UNARY_MAX_PARAMETERS];
   double         eps;

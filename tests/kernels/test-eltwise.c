@@ -498,6 +498,15 @@ run_arithmetic (const LptFloatKernel *row)
   row->clamp (n, a, lo, hi, got);
   for (size_t i = 0; i < n; i++)
     ok = ok && same_bits (got[i], a[i] < lo ? lo : a[i] > hi ? hi : a[i]);
+  for (int k = 0; k < 3; k++)
+    {
+      const LptFloatLevels q = { lo, hi + 1, -3, 7.5f, k == 0 ? 1.0f : k == 1 ? 255.0f : 65535.0f };
+
+      row->levels (&q, n, a, got);
+      for (size_t i = 0; i < n; i++)
+        ok = ok && same_bits (got[i], a[i] <= q.il ? q.ol : a[i] > q.ih ? q.oh :
+                              nearbyintf ((a[i] - q.il) / (q.ih - q.il) * q.steps) / q.steps * (q.oh - q.ol) + q.ol);
+    }
   row->words (n, words, b, steps & 1, got);
   for (size_t i = 0; i < n; i++)
     ok = ok && same_bits (got[i], (float) words[i] * b[i * (steps & 1)]);

@@ -380,6 +380,29 @@ LPT_FN (lpt_float_clamp) (size_t n, const float *in, float lo, float hi, float *
 }
 
 INLINE V
+levels_lanes (const LptFloatLevels *q, V x)
+{
+  const V magic = splat (12582912.0f);      /* 1.5 * 2^23: adding it rounds to an integer */
+  V y = (x - q->il) / splat (q->ih - q->il) * q->steps;
+
+  y = ((y + magic) - magic) / splat (q->steps) * (q->oh - q->ol) + q->ol;
+  y = where_less (splat (q->il), x, y, splat (q->ol));
+  y = where_less (splat (q->ih), x, splat (q->oh), y);
+  return choose (x == x, y, x);
+}
+
+void
+LPT_FN (lpt_float_levels) (const LptFloatLevels *q, size_t n, const float *in, float *out)
+{
+  size_t i = 0;
+
+  for (; i + WIDTH <= n; i += WIDTH)
+    store (out + i, levels_lanes (q, load (in + i, WIDTH, 0.0f)), WIDTH);
+  if (i < n)
+    store (out + i, levels_lanes (q, load (in + i, n - i, 0.0f)), n - i);
+}
+
+INLINE V
 load_words (const int32_t *p, size_t n)
 {
   I v = { 0 };

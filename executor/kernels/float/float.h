@@ -64,6 +64,12 @@ typedef enum {
   LPT_N_REDUCES
 } LptFloatReduce;
 
+/* Rounding to levels of [il, ih], il < ih, which count as numbers of [ol, oh]:
+ *     rint ((x - il) / (ih - il) * steps) / steps * (oh - ol) + ol,   ol where x <= il, oh where x > ih. steps < 2^21. */
+typedef struct {
+  float il, ih, ol, oh, steps;
+} LptFloatLevels;
+
 typedef struct {
   const char *name;
   LptCpu      needs;
@@ -88,6 +94,7 @@ typedef struct {
                           float *out);
   /* lo where x < lo, hi where x > hi, else x. */
   void      (*clamp)     (size_t n, const float *in, float lo, float hi, float *out);
+  void      (*levels)    (const LptFloatLevels *q, size_t n, const float *in, float *out);
   /* (float) in * scale. */
   void      (*words)     (size_t n, const int32_t *in, const float *scale, size_t step, float *out);
 } LptFloatKernel;
@@ -105,6 +112,7 @@ typedef struct {
   void lpt_float_select__##isa (size_t n, const float *mask, size_t mask_step, const float *a, size_t a_step, \
                                 const float *b, size_t b_step, float *out);                                  \
   void lpt_float_clamp__##isa (size_t n, const float *in, float lo, float hi, float *out);                   \
+  void lpt_float_levels__##isa (const LptFloatLevels *q, size_t n, const float *in, float *out);             \
   void lpt_float_words__##isa (size_t n, const int32_t *in, const float *scale, size_t step, float *out);
 #include "executor/kernels/float/float.def"
 #undef LPT_FLOAT_KERNEL

@@ -1,0 +1,231 @@
+/* split-wide-data.c - products of data of up to 16 bits with weights of up to 8 become two products of 8 bits
+ *
+ *     P (x, w)  =>  Add (P (h, w), P (FakeQuantize (Subtract (x, h)), w)),   h = FakeQuantize (x)
+ *
+ * where x was rounded to 257 to 65536 levels of an interval [lo, hi], which is taken wide enough for 0. h rounds x to 256 levels a
+ * step S = (hi - lo) / 255 apart, one of which is 0; what is left, at most S / 2, is rounded to 8 bits as well, of steps S / 256. Both
+ * products are integers; their sums are real, the bias and what else stands behind comes after their sum. Products with the same x
+ * share h and the rest. Rounds: x, to less than a step of its own levels (1.004 / 2 for 65536).
+ *
+ * Left alone: weights that are no codes of 8 bits or less, intervals that are not one constant, data that is not f32, ops that are
+ * to stay real. Behind moves x counts as rounded, too, in all intervals that a Concat joins.
+ *
+ * Golden tests: tests/golden/split-wide-data/
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+
+#include <lpt/lpt-attrs.h>
+#include <lpt/lpt-pass.h>
+
+#include "passes/core/lpt-rewriter.h"
+#include "passes/support/lpt-restricted.h"
+
+#define MAX_STEPS 16
+/* Moves behind FakeQuantize that are looked through, all together: Concats of Concats would be walked again and again. */
+#define MAX_MOVES 64
+
+typedef struct
+{
+  LptValue *high, *low;
+} Halves;
+
+typedef struct
+{
+  LptRewriter *rw;
+  GHashTable  *halves;      /* LptValue * -> Halves * */
+} Split;
+
+/* --- what is read --- */
+
+/* Constant codes, or constants that a FakeQuantize makes such. */
+static gboolean
+is_coded (const LptValue *value,
+          guint           depth)
+{
+  const LptNode *node = value->producer;
+  gboolean all = FALSE;
+
+  if (depth == 0)
+    return FALSE;
+  if (node->data != NULL)
+    return lpt_dtype_is_integer (value->dtype) && lpt_dtype_bits (value->dtype) <= 8;
+  switch ((guint) node->op)
+    {
+    case LPT_OP_FAKE_QUANTIZE:
+      return LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels <= 256;
+    case LPT_OP_MULTIPLY:
+      all = TRUE;
+      break;
+    case LPT_OP_DEQUANTIZE:
+    case LPT_OP_CONVERT:
+    case LPT_OP_SUBTRACT:
+    case LPT_OP_RESHAPE:
+    case LPT_OP_SQUEEZE:
+    case LPT_OP_UNSQUEEZE:
+    case LPT_OP_TRANSPOSE:
+      break;
+    default:
+      return FALSE;
+    }
+
+  return is_coded (node->in[0].value, depth - 1) || (all && is_coded (node->in[1].value, depth - 1));
+}
+
+static gboolean
+number (LptNode *node,
+        guint    i,
+        double  *x)
+{
+  LptTensor *tensor = lpt_node_const_in (node, i);
+
+  if (tensor == NULL || lpt_tensor_count (tensor) != 1)
+    return FALSE;
+  *x = lpt_tensor_get_f64 (tensor, 0);
+
+  return isfinite (*x);
+}
+
+/* Widens [@lo, @hi] to the interval that @x was rounded to, all inputs of a Concat. */
+static gboolean
+widen (const LptValue *x,
+       guint          *left,
+       double         *lo,
+       double         *hi)
+{
+  LptNode *node = x->producer;
+  const guint n = node->op == LPT_OP_CONCAT ? node->n_in : 1;
+  double low, high;
+  guint i = 0;
+
+  if (node->op == LPT_OP_FAKE_QUANTIZE)
+    {
+      const gint64 levels = LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels;
+
+      if (levels <= 256 || levels > 65536 || !number (node, 3, &low) || !number (node, 4, &high) || low >= high)
+        return FALSE;
+      *lo = MIN (*lo, low);
+      *hi = MAX (*hi, high);
+      return TRUE;
+    }
+  if (*left == 0 || !(node->info->flags & LPT_OP_F_PRESERVES) || node->n_in == 0)
+    return FALSE;
+  (*left)--;
+  while (i < n && node->in[i].value != NULL && widen (node->in[i].value, left, lo, hi))
+    i++;
+
+  return i == n;
+}
+
+/* The interval that @x was rounded to, and 0. */
+static gboolean
+find_interval (const LptValue *x,
+               double         *lo,
+               double         *hi)
+{
+  guint left = MAX_MOVES;
+
+  *lo = *hi = 0;
+
+  return widen (x, &left, lo, hi) && isfinite (*hi - *lo) && *hi - *lo > 1e-30;
+}
+
+/* --- what is made --- */
+
+static LptValue *
+rounded (Split      *s,
+         LptValue   *x,
+         const char *name,
+         double      lo,
+         double      step)
+{
+  g_autofree char *low = g_strconcat (name, "/low", NULL), *high = g_strconcat (name, "/high", NULL);
+  LptValue *in[5] = { x };
+  LptNode *fq;
+
+  in[1] = in[3] = lpt_rewriter_const (s->rw, low, lpt_tensor_scalar (LPT_DTYPE_F32, lo));
+  in[2] = in[4] = lpt_rewriter_const (s->rw, high, lpt_tensor_scalar (LPT_DTYPE_F32, lo + 255 * step));
+  fq = lpt_graph_add (lpt_rewriter_graph (s->rw), LPT_OP_FAKE_QUANTIZE, 0, name, 5, in);
+  LPT_ATTRS (fq, LptFakeQuantizeAttrs)->levels = 256;
+
+  return lpt_node_out (lpt_rewriter_infer (s->rw, fq));
+}
+
+static const Halves *
+split (Split    *s,
+       LptValue *x,
+       double    lo,
+       double    hi)
+{
+  Halves *halves = g_hash_table_lookup (s->halves, x);
+  g_autofree char *high = g_strconcat (x->producer->name, "/high", NULL), *low = g_strconcat (x->producer->name, "/low", NULL);
+  g_autofree char *rest = g_strconcat (x->producer->name, "/rest", NULL);
+  const double step = (hi - lo) / 255;
+  LptNode *difference;
+
+  if (halves != NULL)
+    return halves;
+  halves = g_new (Halves, 1);
+  halves->high = rounded (s, x, high, -rint (-lo / step) * step, step);
+  difference = lpt_rewriter_add (s->rw, LPT_OP_SUBTRACT, rest, 2, (LptValue *[]) { x, halves->high });
+  halves->low = rounded (s, lpt_node_out (difference), low, -128 * step / 256, step / 256);
+  g_hash_table_insert (s->halves, x, halves);
+
+  return halves;
+}
+
+static void
+rewrite (Split   *s,
+         LptNode *node)
+{
+  const LptRestriction *restriction = lpt_config_restriction (lpt_rewriter_config (s->rw), node);
+  LptValue *x = lpt_node_in (node, 0), *y = lpt_node_out (node);
+  g_autofree char *name = g_strconcat (node->name, "/low", NULL), *sum_name = g_strconcat (node->name, "/sum", NULL);
+  g_autofree LptValue **in = NULL;
+  const Halves *halves;
+  LptNode *low, *sum;
+  double lo, hi;
+
+  if (x->dtype != LPT_DTYPE_F32 || y->dtype != LPT_DTYPE_F32 || (restriction != NULL && lpt_restriction_is_never (restriction)) ||
+      !find_interval (x, &lo, &hi) || !is_coded (lpt_node_in (node, 1), MAX_STEPS))
+    return;
+  halves = split (s, x, lo, hi);
+  in = g_new0 (LptValue *, node->n_in);
+  for (guint i = 1; i < node->n_in; i++)
+    in[i] = lpt_node_in (node, i);
+  in[0] = halves->low;
+  low = lpt_rewriter_infer (s->rw, lpt_node_clone (node, name, node->n_in, in));
+  lpt_node_set_input (node, 0, halves->high);
+  sum = lpt_rewriter_add (s->rw, LPT_OP_ADD, sum_name, 2, (LptValue *[]) { y, lpt_node_out (low) });
+  lpt_rewriter_changed (s->rw, node);
+  lpt_rewriter_replace (s->rw, y, lpt_node_out (sum), sum);
+}
+
+static gboolean
+run_graph (LptRewriter  *rw,
+           LptGraph     *graph,
+           GError      **error)
+{
+  g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
+  g_autoptr (GHashTable) halves = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  Split s = { rw, halves };
+
+  if (order == NULL)
+    return FALSE;
+  for (guint i = 0; i < order->len; i++)
+    if (((LptNode *) order->pdata[i])->info->flags & LPT_OP_F_WEIGHTED)
+      rewrite (&s, order->pdata[i]);
+
+  return TRUE;
+}
+
+const LptPass lpt_pass_split_wide_data =
+{
+  .name      = "split-wide-data",
+  .doc       = "Products of data of up to 16 bits become two products of 8 bits",
+  .stage     = LPT_STAGE_PREPARE,
+  .run       = run_graph,
+  .exactness = LPT_ROUNDS,
+};
