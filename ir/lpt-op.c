@@ -80,7 +80,7 @@ guint
 lpt_op_version (const LptOpInfo *info,
                 guint            opset)
 {
-  const char *p = info->openvino.versions;
+  const char *p = info->openvino.versions != NULL ? info->openvino.versions : "";
   guint best = 0;
 
   while (*p != '\0')

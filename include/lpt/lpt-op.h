@@ -78,7 +78,7 @@ typedef enum
 
 typedef struct
 {
-  const char *versions;     /* opsets in which the meaning of the op changed: "1 8 14"; "" = not an OpenVINO op */
+  const char *versions;     /* opsets in which the meaning of the op changed: "1 8 14"; "" or NULL = not an OpenVINO op */
   guint8      flags;        /* LptOpenVinoFlags */
 } LptOpOpenVino;
 
