@@ -101,8 +101,8 @@ lpt_lower_fixed (LptLower *lw,
                  LptNode  *node)
 {
   const char *mode = lw->graph->requant;
+  const gboolean fixed = mode != NULL && (g_str_has_prefix (mode, "litert") || g_str_equal (mode, "xnnpack"));
   guint n = 0;
 
-  return mode != NULL && (g_str_has_prefix (mode, "litert") || g_str_equal (mode, "xnnpack")) &&
-         lpt_op_restrictions (node->op, LPT_QUANT_RULES_LITERT, &n) != NULL && set_pending (lw, node, emit_fixed);
+  return fixed && lpt_op_restrictions (node->op, LPT_QUANT_RULES_LITERT, &n) != NULL && set_pending (lw, node, emit_fixed);
 }
