@@ -216,6 +216,24 @@ lpt_copy_form_is_codes (const LptProgramValue *in,
 }
 
 gboolean
+lpt_copy_form_keeps_codes (const LptProgramValue *in,
+                           const LptProgramValue *out)
+{
+  gint64 code;
+
+  if (lpt_copy_form_is_codes (in, out))
+    return TRUE;
+  if (in == NULL || in->kind == LPT_STORAGE_CONST || !lpt_program_is_codes (in) || !lpt_program_is_codes (out) ||
+      in->array.dtype != out->array.dtype || !has_elements (in) || !has_elements (out))
+    return FALSE;
+  for (code = (gint64) lpt_dtype_min (in->array.dtype); code <= (gint64) lpt_dtype_max (in->array.dtype); code++)
+    if (lpt_array_requantize (&in->array, 0, &out->array, 0, code) != code)
+      return FALSE;
+
+  return TRUE;
+}
+
+gboolean
 lpt_copy_form_is_typed (const LptProgramValue *in,
                    const LptProgramValue *out)
 {

@@ -41,6 +41,8 @@ void     lpt_copy_form_add_input (LptCopyForm *move, LptProgramValue *value, Lpt
 
 /* Codes with the output's quantization, on which the op works as they are; not constants. */
 gboolean lpt_copy_form_is_codes  (const LptProgramValue *in, const LptProgramValue *out);
+/* The same, or of a scale so near that the real op gives each code itself. */
+gboolean lpt_copy_form_keeps_codes (const LptProgramValue *in, const LptProgramValue *out);
 /* Elements of one storage type that mean the same; not constants. */
 gboolean lpt_copy_form_is_typed  (const LptProgramValue *in, const LptProgramValue *out);
 /* How such elements had better be read. */

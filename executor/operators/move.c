@@ -9,7 +9,8 @@
 
 #include "executor/operators/copy-form.h"
 
-#define MAX_ELEMENTS (1 << 22)
+/* Numbered when the plan is made, by eight bytes each. */
+#define MAX_ELEMENTS (1 << 23)
 
 /* --- maps --- */
 
@@ -157,7 +158,7 @@ is_movement (const LptProgramOp *step,
       step->node->op == LPT_OP_SCATTER_UPDATE)
     return FALSE;
   for (k = 0; k < step->n_out; k++)
-    if (!(codes ? lpt_copy_form_is_codes (step->in[0], step->out[k]) : lpt_copy_form_is_typed (step->in[0], step->out[k])) ||
+    if (!(codes ? lpt_copy_form_keeps_codes (step->in[0], step->out[k]) : lpt_copy_form_is_typed (step->in[0], step->out[k])) ||
         MAX (lpt_program_count (step->in[0]), lpt_program_count (step->out[k])) > MAX_ELEMENTS)
       return FALSE;
 
