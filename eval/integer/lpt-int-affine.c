@@ -90,14 +90,15 @@ affine_clear (gpointer op)
   g_free (((Affine *) op)->channels);
 }
 
-/* The axis along which any of the three varies, and its length; FALSE + error when they differ. */
+/* The axis along which any of the three or the shift varies, and its length; FALSE + error when they differ. */
 static gboolean
-common_axis (LptValue *const *values,
-             guint            n_shift,
+common_axis (LptNode         *node,
+             LptValue *const *values,
              gint            *axis,
              guint           *n,
              GError         **error)
 {
+  const guint n_shift = LPT_ATTRS (node, LptBinaryAttrs)->shift.n;
   const gint rank = values[2]->shape.rank;
 
   *axis = -1;
@@ -114,6 +115,14 @@ common_axis (LptValue *const *values,
         return lpt_int_refuse (error, "unsupported: operands quantized along different axes");
       *n = quant->n;
       *axis = quant->axis;
+    }
+  if (n_shift > 1 && *n == 1)
+    {
+      const gint64 wish = LPT_ATTRS (node, LptBinaryAttrs)->shift_axis;
+
+      if (!lpt_axis_normalize (wish, rank, axis) || values[2]->shape.dims[*axis] != (gint64) n_shift)
+        return lpt_int_refuse (error, "unsupported: a shift of %u values along axis %" G_GINT64_FORMAT, n_shift, wish);
+      *n = n_shift;
     }
   if (n_shift > 1 && n_shift != *n)
     return lpt_int_refuse (error, "unsupported: a shift of %u values for %u channels", n_shift, *n);
@@ -149,7 +158,7 @@ lpt_int_affine_new (LptNode              *node,
   gint axis;
   guint n;
 
-  if (!common_axis (values, shift->n, &axis, &n, error))
+  if (!common_axis (node, values, &axis, &n, error))
     return NULL;
 
   affine = g_new0 (Affine, 1);

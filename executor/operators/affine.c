@@ -9,6 +9,7 @@
  */
 
 #include "executor/operators/lpt-operators.h"
+#include "ir/scalar/lpt-loop.h"
 
 /* Elements. */
 #define TASK 16384
@@ -128,6 +129,13 @@ find_axis (const LptProgramOp *op,
       *axis = quant->axis;
       *n = quant->n;
       *inner = (gsize) lpt_quant_run (quant, &arrays[i]->shape);
+    }
+
+  /* op->integer is there: the axis is one of the result. */
+  if (n_shift > 1 && *n == 1 && lpt_axis_normalize (LPT_ATTRS (op->node, LptBinaryAttrs)->shift_axis, arrays[2]->shape.rank, axis))
+    {
+      *n = n_shift;
+      *inner = (gsize) lpt_dims_product (&arrays[2]->shape, *axis + 1, arrays[2]->shape.rank);
     }
 
   return n_shift <= 1 || n_shift == *n;

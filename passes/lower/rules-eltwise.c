@@ -210,7 +210,11 @@ emit_sum (LptLower       *lw,
   if (copy == NULL)
     return NULL;
   if (lpt_shift_shows (node->op, in, codes, n, shift))
-    lpt_floats_set (&LPT_ATTRS (copy, LptBinaryAttrs)->shift, n, shift);
+    {
+      lpt_floats_set (&LPT_ATTRS (copy, LptBinaryAttrs)->shift, n, shift);
+      if (n > 1)
+        LPT_ATTRS (copy, LptBinaryAttrs)->shift_axis = axis;
+    }
   copy->out[0].dtype = codes->dtype;
   copy->out[0].shape = node->out[0].shape;
   lpt_value_set_quant (&copy->out[0], quant);
