@@ -6,6 +6,8 @@
  *     int32 sums, acc Sa                  =>  the real number itself; Dequantize (acc) and Convert (acc) of unit steps disappear
  *     Reinterpret of sums                 =>  Multiply by the ratio of the steps, Add what the zero point moves
  *     bias_rest, shift                    =>  Add of rest Sb, shift Sy, as float64 constants
+ *     zero point that is computed         =>  Subtract in front of the product
+ *     DynamicQuantize                     =>  what it stands for (raise-dynamic.c)
  *
  * Scales and zero points stay what they are, on values, so nothing is rounded, and lowering meets the codes that it is asked for:
  * what was raised and is lowered again, with nothing between, gives the same codes. The mark "raised" of nodes and of the graph
@@ -29,7 +31,9 @@
 
 #include "passes/core/lpt-rewriter.h"
 #include "passes/lower/fit.h"
+#include "passes/lower/raise-dynamic.h"
 #include "passes/lower/unlower.h"
+#include "passes/support/lpt-layer.h"
 
 typedef struct
 {
@@ -89,6 +93,8 @@ problem_of (LptNode *node)
   LptValue *bias = bias_of (node);
   guint o, u;
 
+  if (node->op == LPT_OP_DYNAMIC_QUANTIZE)
+    return lpt_raise_dynamic_problem (node);
   if (((node->info->flags & LPT_OP_F_LOWERED) && node->op != LPT_OP_REQUANTIZE) || lpt_node_n_bodies (node) > 0)
     return "it stays on integers: the op has no real form";
   if (bias != NULL && (bias->producer->data == NULL || bias->dtype != LPT_DTYPE_I32))
@@ -252,18 +258,41 @@ give (Raise    *r,
     lpt_value_replace (y, real, NULL);
 }
 
+/* The zero point of the data of a product where it is computed, or NULL. */
+static LptValue *
+zero_of (LptNode *node)
+{
+  return lpt_node_is_weighted (node) && bias_port (node) == 2 && node->n_in > 3 ? lpt_node_in (node, 3) : NULL;
+}
+
+static void
+raise_dynamic (Raise   *r,
+               LptNode *node)
+{
+  LptValue *made[3];
+
+  lpt_raise_dynamic (r->graph, node, made);
+  give (r, &node->out[0], raised (made[0]));
+  lpt_value_replace (&node->out[1], made[1], NULL);
+  give (r, &node->out[2], raised (made[2]));
+  lpt_rewriter_changed (r->rw, made[0]->producer);
+}
+
 static gboolean
 raise_op (Raise    *r,
           LptNode  *node,
           GError  **error)
 {
-  const guint n_in = bias_of (node) != NULL ? bias_port (node) : node->n_in;
+  LptValue *zero = zero_of (node);
+  const guint n_in = bias_of (node) != NULL || zero != NULL ? bias_port (node) : node->n_in;
   g_autofree LptValue **in = g_new0 (LptValue *, MAX (node->n_in, 1));
   LptNode *real;
   guint k, o;
 
   for (k = 0; k < n_in; k++)
     in[k] = real_of (r, lpt_node_in (node, k));
+  if (zero != NULL)
+    in[0] = raised (lpt_unlower_binary (r->graph, LPT_OP_SUBTRACT, in[0], real_of (r, zero)));
   real = lpt_node_clone (node, node->name, n_in, in);
   lpt_node_take_over (real, node, "/codes");
   real->flags &= ~(guint32) LPT_NODE_RELAXED;
@@ -368,6 +397,8 @@ raise_graph (LptRewriter  *rw,
         lpt_rewriter_decline (rw, node, "%s", problem);
       else if (node->op == LPT_OP_REQUANTIZE)
         give (&r, &node->out[0], real_of (&r, lpt_node_in (node, 0)));
+      else if (node->op == LPT_OP_DYNAMIC_QUANTIZE)
+        raise_dynamic (&r, node);
       else if (!raise_op (&r, node, error))
         return FALSE;
     }

@@ -1,0 +1,16 @@
+/* raise-dynamic.h - DynamicQuantize as the real ops that it stands for (raise-dynamic.c)
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef RAISE_DYNAMIC_H
+#define RAISE_DYNAMIC_H
+
+#include <lpt/lpt-graph.h>
+
+/* NULL, or why it stays one op. */
+const char *lpt_raise_dynamic_problem (const LptNode *node);
+/* In f32: its codes, its scale, its zero point. */
+void        lpt_raise_dynamic         (LptGraph *graph, LptNode *node, LptValue *made[3]);
+
+#endif
