@@ -4,7 +4,7 @@
  *     z = Clamp (Round ((0 - lo) / s), 0, 255),  q = Clamp (Round (x / s) + z, 0, 255)
  *
  * The formula of the op in the same precision and order: the same codes for finite data. Formats without the op are written so.
- * Refused where rows or blocks have an interval each, where the interval is symmetric, and where the rank is unknown.
+ * For one interval of all data that is not symmetric, of a known rank.
  *
  * Golden tests: tests/golden/raise/
  *
@@ -15,19 +15,6 @@
 
 #include "passes/lower/raise-dynamic.h"
 #include "passes/lower/unlower.h"
-
-const char *
-lpt_raise_dynamic_problem (const LptNode *node)
-{
-  const LptDynamicQuantizeAttrs *attrs = LPT_ATTRS (node, LptDynamicQuantizeAttrs);
-
-  if (attrs->symmetric || attrs->axis != 0 || attrs->block != 0)
-    return "it stays on integers: rows have an interval each, or it is symmetric";
-  if (node->in[0].value->shape.rank < 0 || node->in[0].value->dtype != LPT_DTYPE_F32)
-    return "it stays on integers: its input has an unknown rank, or is not f32";
-
-  return NULL;
-}
 
 static LptValue *
 number (LptGraph *graph,

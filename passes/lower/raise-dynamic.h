@@ -8,9 +8,7 @@
 
 #include <lpt/lpt-graph.h>
 
-/* NULL, or why it stays one op. */
-const char *lpt_raise_dynamic_problem (const LptNode *node);
-/* In f32: its codes, its scale, its zero point. */
-void        lpt_raise_dynamic         (LptGraph *graph, LptNode *node, LptValue *made[3]);
+/* In f32: its codes, its scale, its zero point. One interval for all data, not symmetric; the rank is known. */
+void lpt_raise_dynamic (LptGraph *graph, LptNode *node, LptValue *made[3]);
 
 #endif

@@ -86,6 +86,20 @@ reads_real (const LptUse   *use,
   return user->op == LPT_OP_DEQUANTIZE || makes_codes (user);
 }
 
+/* NULL, or why the op stays one. */
+static const char *
+problem_of_dynamic (const LptNode *node)
+{
+  const LptDynamicQuantizeAttrs *attrs = LPT_ATTRS (node, LptDynamicQuantizeAttrs);
+
+  if (attrs->symmetric || attrs->axis != 0 || attrs->block != 0)
+    return "it stays on integers: rows have an interval each, or it is symmetric";
+  if (node->in[0].value->shape.rank < 0 || node->in[0].value->dtype != LPT_DTYPE_F32)
+    return "it stays on integers: its input has an unknown rank, or is not f32";
+
+  return NULL;
+}
+
 /* NULL, or why the node stays on integers. */
 static const char *
 problem_of (LptNode *node)
@@ -94,7 +108,7 @@ problem_of (LptNode *node)
   guint o, u;
 
   if (node->op == LPT_OP_DYNAMIC_QUANTIZE)
-    return lpt_raise_dynamic_problem (node);
+    return problem_of_dynamic (node);
   if (((node->info->flags & LPT_OP_F_LOWERED) && node->op != LPT_OP_REQUANTIZE) || lpt_node_n_bodies (node) > 0)
     return "it stays on integers: the op has no real form";
   if (bias != NULL && (bias->producer->data == NULL || bias->dtype != LPT_DTYPE_I32))
