@@ -10,6 +10,7 @@
 #include "cli/progress.h"
 
 #include <lpt/lpt-explain.h>
+#include <lpt/lpt-pass.h>
 #include <lpt/lpt-quantize.h>
 #include <lpt/lpt-work.h>
 
@@ -295,8 +296,18 @@ open_judge (const QuantizeArgs *args, LptGraph *graph, LptData *data, LptQuantiz
   return TRUE;
 }
 
+/* Forms for integers get what lowering makes of @graph. */
+static gboolean
+save_result (LptGraph *graph, const LptConfig *config, const char *out, const CmdSaveOptions *save, GError **error)
+{
+  if (cmd_save_target (out) == NULL)
+    return cmd_save (graph, out, save, error);
+  g_autoptr (LptGraph) lowered = lpt_graph_copy (graph);
+  return lpt_pipeline_run (lowered, config, NULL, NULL, error) && cmd_save (lowered, out, save, error);
+}
+
 static int
-quantize (const QuantizeArgs *args, const char *in)
+quantize (QuantizeArgs *args, const char *in)
 {
   int code = CMD_OK;
   GError *error = NULL;
@@ -307,6 +318,8 @@ quantize (const QuantizeArgs *args, const char *in)
     return cmd_usage ("quantize: --until, --no-update-precisions and --deq-precision are for lptc transform");
   if (!check_output (args, in, &code) || !read_options (args, &options, &code))
     return code;
+  if (p->target == NULL && p->config == NULL)
+    args->pipeline.target = g_strdup (cmd_save_target (args->out));
   g_autoptr (LptConfig) config = cmd_pipeline_config (&args->pipeline, &code);
   progress ("loading", 0, 0);
   g_autoptr (LptGraph) graph = config != NULL ? cmd_load (in, &error) : NULL;
@@ -333,7 +346,7 @@ quantize (const QuantizeArgs *args, const char *in)
         cmd_name_file (&error, in);
       return cmd_fail (error);
     }
-  if (!cmd_save (graph, args->out, &save, &error))
+  if (!save_result (graph, config, args->out, &save, &error))
     return cmd_fail (error);
   if (!fix_shapes (graph, data, &error))
     return cmd_fail (error);
@@ -355,7 +368,8 @@ describe (void)
   lpt_quantize_options_init (&fast, "fast", NULL);
   lpt_quantize_options_init (&accurate, "accurate", NULL);
   g_string_append_printf (s,
-                          "OUT is written as %s: FakeQuantize, in ONNX Q/DQ pairs. Inputs and outputs stay real.\n\n"
+                          "OUT is written as %s: FakeQuantize, in ONNX Q/DQ pairs, in .tflite integers of the target "
+                          "litert, unless another is named. Inputs and outputs stay real.\n\n"
                           "Repairs (--enable, --disable; f = in --preset fast, the default, a = in accurate):\n",
                           forms);
   for (guint i = 0; i < lpt_repair_count (); i++)

@@ -3,8 +3,8 @@
  *     Parameter f32, read by FakeQuantize      =>  Parameter u8 q{step, zero} - Dequantize
  *     y - Result                               =>  y - Quantize u8 q{step, zero} - Result
  *
- * An input takes the lattice of the FakeQuantize that reads it; where that is not one, and for outputs, the lattice
- * holds all that was seen (class scores are not clipped), or the known ends of a Softmax. i8 is the same lattice with
+ * An input takes the lattice of the FakeQuantize that reads it, an output that of the one that writes it; elsewhere the
+ * lattice holds all that was seen (class scores are not clipped), or the known ends of a Softmax. i8 is the same lattice with
  * codes from -128. Left real: what is not real (indices), and what nothing was seen of.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -100,12 +100,27 @@ set_input (LptQuantizer *q, LptNode *parameter, LptDType dtype, GError **error)
   return TRUE;
 }
 
+/* The lattice of the FakeQuantize that gives @value, and what it reads instead. FALSE: it is none. */
+static gboolean
+find_written (LptValue **value, LptLattice *lattice)
+{
+  LptNode *fq = (*value)->producer;
+  LptTensor *low = fq->op == LPT_OP_FAKE_QUANTIZE ? lpt_node_const_in (fq, 3) : NULL,
+            *high = fq->op == LPT_OP_FAKE_QUANTIZE ? lpt_node_const_in (fq, 4) : NULL;
+  if (low == NULL || high == NULL || lpt_tensor_count (low) != 1 || lpt_tensor_count (high) != 1
+      || LPT_ATTRS (fq, LptFakeQuantizeAttrs)->levels != 256)
+    return FALSE;
+  *lattice = lpt_lattice_make (lpt_tensor_get_f64 (low, 0), lpt_tensor_get_f64 (high, 0), 256, FALSE);
+  *value = lpt_node_in (fq, 0);
+  return TRUE;
+}
+
 static gboolean
 set_output (LptQuantizer *q, LptNode *result, LptDType dtype, GError **error)
 {
   LptValue *value = lpt_node_in (result, 0);
   LptLattice lattice;
-  if (!lpt_dtype_is_real (value->dtype) || !find_lattice (q, value, &lattice))
+  if (!lpt_dtype_is_real (value->dtype) || (!find_written (&value, &lattice) && !find_lattice (q, value, &lattice)))
     return TRUE;
   g_autofree char *name = g_strconcat (result->name, "/Quantize", NULL);
   g_autoptr (LptQuant) quant = make_quant (&lattice, dtype);

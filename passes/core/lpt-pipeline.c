@@ -381,6 +381,7 @@ lpt_pipeline_run (LptGraph           *graph,
   if (until == LPT_STAGE_RAISE)
     return lpt_graph_check_scales (graph, error);
   forget_raised (graph);
+  g_autoptr (GPtrArray) ends = lpt_end_codes_note (graph);
   /* What folding found to be an interval may make no sense: the same error as of a file that says so. */
   if (!run_groups (graph, config, config->prepare, LPT_STAGE_PREPARE, report, observer, error) || !lpt_graph_check_scales (graph, error))
     return FALSE;
@@ -400,6 +401,7 @@ lpt_pipeline_run (LptGraph           *graph,
       lpt_graph_clear_marks (graph);
       if (!run_stages (graph, config, LPT_STAGE_LOWER, LPT_STAGE_LOWER, FALSE, report, observer, error))
         return FALSE;
+      lpt_end_codes_restore (graph, ends);
     }
   if (report != NULL)
     report->usec += g_get_monotonic_time () - start;

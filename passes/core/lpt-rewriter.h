@@ -34,6 +34,10 @@ void     lpt_rewriter_fail (LptRewriter *rw, GError *error);
 /* The node behind every model output takes the output's name (lpt-output-names.c). */
 void     lpt_name_outputs (LptGraph *graph);
 
+/* What codes at inputs and outputs mean (transfer full), and again behind lowering. */
+GPtrArray *lpt_end_codes_note    (LptGraph *graph);
+void       lpt_end_codes_restore (LptGraph *graph, GPtrArray *ends);
+
 /* What stands before the names of nodes of body @body of @node, known as @name, where reports speak of them (transfer full). */
 char *lpt_body_prefix (const LptNode *node, guint body, const char *name);
 /* Every node of @graph stands for itself. */
