@@ -253,7 +253,8 @@ lpt_quantize (LptGraph *graph, LptData *data, const LptQuantizeOptions *options,
   LptQuantizer q = {
     .graph = graph, .data = data, .options = options, .report = report != NULL ? report : own, .bound = 1.0
   };
-  if (!check_graph (graph, data, error) || !look_at_data (&q, error) || !lpt_quantize_prepare (graph, error))
+  if (!check_graph (graph, data, error) || !look_at_data (&q, error) || !lpt_quantize_prepare (graph, error)
+      || !lpt_quantize_free_pools (graph, options->config, error))
     return FALSE;
   g_autoptr (LptGraph) real = lpt_graph_copy (graph);
   g_autoptr (GPtrArray) kept = search_for (&q, &chosen, error);

@@ -64,6 +64,8 @@ void     lpt_quantizer_step   (LptQuantizer *q, const char *what, guint done, gu
 
 /* prepare.c */
 gboolean lpt_quantize_prepare (LptGraph *graph, GError **error);
+/* pools.c */
+gboolean lpt_quantize_free_pools (LptGraph *graph, const LptConfig *config, GError **error);
 /* place.c: fills layers and points. */
 gboolean lpt_quantize_place   (LptQuantizer *q, GError **error);
 /* Does a wish for integers climb through @node? */
