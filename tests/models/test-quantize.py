@@ -3,7 +3,7 @@
 
 MNIST: 200 samples make an int8 model whose accuracy on the other 9800 is that of the float one within 0.05 points; every product
 runs on integers; the bytes do not depend on threads or the processor; memory does not grow with the number of samples; images as
-files give what arrays give. Prints TAP; exit code 77 where numpy or the material is missing.
+files give what arrays give. ResNet-8 as .tflite: integers throughout, its answers those of the float model. Prints TAP; exit code 77 where numpy or the material is missing.
 SPDX-License-Identifier: Apache-2.0
 """
 import gzip, json, os, subprocess, sys, tempfile
@@ -80,5 +80,25 @@ with tempfile.TemporaryDirectory(prefix='lptc-') as folder:
                 '-o', 'l.xml')
     check(done.returncode == 0 and again.returncode == 0 and kept and read('k.bin') == read('l.bin'),
           'the printed --keep %s give the same model' % kept)
+    small, images = (os.path.join(shared, 'models', p) for p in ('tflite-mlperf-tiny/ic_resnet8_fp32.tflite', 'data-cifar10-train100'))
+    unseen = os.path.join(shared, 'models', 'data-cifar10-jpeg')
+    if all(os.path.exists(p) for p in (small, images, unseen)):
+        made = []
+        for threads in '123':
+            done = run('quantize', small, '--data', os.path.join(images, 'x.u8.npy'), '--threads', threads, '-o', 'r.tflite')
+            made.append(read('r.tflite') if done.returncode == 0 else threads)
+        check(made[0] == made[1] == made[2], 'a .tflite of the same bytes by one to three threads')
+        text = run('print', 'r.tflite').stdout
+        sums = [line for line in text.splitlines() if ' = Add(' in line]
+        check(len(sums) == 3 and all(' : i8[' in line for line in sums), 'residual sums are integers in it')
+        for form in ('r.tflite', 'r8.tflite'):
+            if form == 'r8.tflite':
+                run('quantize', small, '--data', os.path.join(images, 'x.u8.npy'), '--io-type', 'int8', '-o', form)
+            e = run('eval', small, form, '--data', os.path.join(unseen, 'x.u8.npy'), '--labels', os.path.join(unseen, 'y.i64.npy'), '--json')
+            result = json.loads(e.stdout) if e.returncode == 0 else None
+            a, b = ([m['scores'][0]['value'] for m in result['models']] if result else (1.0, 0.0))
+            check(b >= a - 0.01 and result['agree'] > 0.96, '%s: %.3f against %.3f' % (form, b, a))
+    else:
+        print('# no %s' % small)
 print('1..%d' % number)
 sys.exit(failed != 0)
