@@ -253,7 +253,7 @@ static gboolean
 start_gather (LptQuantizer *q, LptLayer *layer, Gather *g)
 {
   *g = (Gather) { .layer = layer, .point = lpt_quantizer_point (q, layer->node, layer->data_port) };
-  if (g->point == NULL || layer->node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA || columns (layer) > MAX_COLUMNS)
+  if (g->point == NULL || (layer->node->info->flags & LPT_OP_F_TRANSPOSED) || columns (layer) > MAX_COLUMNS)
     return FALSE;
   g->h.d = columns (layer);
   g->h.groups = layer->groups;

@@ -1,8 +1,8 @@
 /* layer.c - an op with constant weights, seen as a matrix per group
  *
- * Convolution W[O,I,k], GroupConvolution W[G,O,I,k], ConvolutionBackpropData W[I,O,k], MatMul with a constant of rank 2
- * (longer ones with 1 in front count) on either input that is not transposed to a row vector. Refused: weights that are
- * not constant, batches of matrices, shapes that are not known.
+ * Convolution W[O,I,k], transposed ones W[I,O,k], grouped ones with G in front, MatMul with a constant of rank 2 (longer
+ * ones with 1 in front count) on either input that is not transposed to a row vector. Refused: weights that are not
+ * constant, batches of matrices, shapes that are not known.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,9 +27,9 @@ product (const LptShape *shape, gint from)
 static void
 view_convolution (LptLayer *layer, const LptShape *w)
 {
-  gboolean grouped = layer->node->op == LPT_OP_GROUP_CONVOLUTION,
-           back = layer->node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA;
-  gint first = grouped ? 1 : 0, o = back ? 1 : first, i = back ? 0 : first + 1;
+  gboolean grouped = (layer->node->info->flags & LPT_OP_F_GROUPED) != 0,
+           back = (layer->node->info->flags & LPT_OP_F_TRANSPOSED) != 0;
+  gint first = grouped ? 1 : 0, o = back ? first + 1 : first, i = back ? first : first + 1;
   layer->groups = grouped ? w->dims[0] : 1;
   layer->outputs = w->dims[o];
   layer->inputs = w->dims[i];

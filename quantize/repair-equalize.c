@@ -36,7 +36,7 @@ typedef struct
 static gboolean
 is_convolution (const LptLayer *layer)
 {
-  return layer->node->op == LPT_OP_CONVOLUTION || layer->node->op == LPT_OP_GROUP_CONVOLUTION;
+  return layer->node->op != LPT_OP_MATMUL && !(layer->node->info->flags & LPT_OP_F_TRANSPOSED);
 }
 
 /* Does f (a x) = a f (x) hold for @node, but for the cap of a Clamp? */

@@ -37,7 +37,7 @@ lpt_window_read (const LptLayer *layer, const LptShape *data, const LptShape *re
   if (layer->node->op == LPT_OP_MATMUL || w.n < 1 || w.n > 3 || result->rank != data->rank)
     return FALSE;
   const LptShape *weights = lpt_tensor_shape (lpt_node_const_in (layer->node, layer->weights_port));
-  w.transposed = layer->node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA;
+  w.transposed = (layer->node->info->flags & LPT_OP_F_TRANSPOSED) != 0;
   for (gint i = 0; i < w.n; i++)
     {
       w.in[i] = data->dims[i + 2];
