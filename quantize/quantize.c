@@ -201,7 +201,7 @@ add_meta (LptQuantizer *q)
       g_string_append_printf (text, " %s", lpt_repair_name (i));
   g_string_append_printf (text, "; %u samples sha256 %s", q->data->n, q->report->digest);
   if (q->graph->meta != NULL)
-    g_hash_table_replace (q->graph->meta, g_strdup ("quantized_by"), g_string_free (g_steal_pointer (&text), FALSE));
+    g_hash_table_replace (q->graph->meta, g_strdup (LPT_META_QUANTIZED_BY), g_string_free (g_steal_pointer (&text), FALSE));
 }
 
 /* Are there weights with one scale, for which alone equalization is? */

@@ -114,6 +114,9 @@ struct _LptNode
   guint            line;      /* line in the source file, 0 = none */
 };
 
+/* In an LptGraph's meta: tool, options and samples that a quantized model was made with; .onnx and .tflite keep it, too. */
+#define LPT_META_QUANTIZED_BY "quantized_by"
+
 struct _LptGraph
 {
   char       *name;

@@ -372,6 +372,19 @@ import_graph (LptOnnxImport           *import,
   return TRUE;
 }
 
+static void
+keep_metadata (const Onnx__ModelProto *model,
+               LptGraph               *graph)
+{
+  for (gsize i = 0; i < model->n_metadata_props; i++)
+    {
+      const Onnx__StringStringEntryProto *entry = model->metadata_props[i];
+
+      if (g_strcmp0 (entry->key, LPT_META_QUANTIZED_BY) == 0 && entry->value != NULL && g_utf8_validate (entry->value, -1, NULL))
+        g_hash_table_replace (graph->meta, g_strdup (LPT_META_QUANTIZED_BY), g_strdup (entry->value));
+    }
+}
+
 static LptGraph *
 import_file (LptOnnxFile  *file,
              GError      **error)
@@ -396,6 +409,7 @@ import_file (LptOnnxFile  *file,
       g_set_error_literal (error, LPT_ERROR, LPT_ERROR_INVALID, "the model has no outputs");
       return NULL;
     }
+  keep_metadata (model, graph);
   lpt_graph_sweep (graph);
   return g_steal_pointer (&graph);
 }

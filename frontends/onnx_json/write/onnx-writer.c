@@ -228,6 +228,25 @@ needed_opset (LptGraph *graph)
   return opset;
 }
 
+/* What the model was quantized with. */
+static void
+add_metadata (LptOnnxWriter    *w,
+              Onnx__ModelProto *model)
+{
+  const char *text = g_hash_table_lookup (w->graph->meta, LPT_META_QUANTIZED_BY);
+  Onnx__StringStringEntryProto *entry;
+
+  if (text == NULL)
+    return;
+  entry = lpt_onnx_w_alloc (w, sizeof *entry);
+  onnx__string_string_entry_proto__init (entry);
+  entry->key = (char *) LPT_META_QUANTIZED_BY;
+  entry->value = (char *) lpt_onnx_w_strdup (w, text);
+  model->n_metadata_props = 1;
+  model->metadata_props = lpt_onnx_w_alloc (w, sizeof *model->metadata_props);
+  model->metadata_props[0] = entry;
+}
+
 static Onnx__ModelProto *
 write_model (LptOnnxWriter *w)
 {
@@ -269,6 +288,7 @@ write_model (LptOnnxWriter *w)
       opset->version = i == 0 ? w->opset : 1;
       model->opset_import[i] = opset;
     }
+  add_metadata (w, model);
   return model;
 }
 

@@ -230,7 +230,8 @@ build_model (File *f, GError **error)
 {
   g_autofree LptTflRef *refs = g_new (LptTflRef, f->w->graphs->len);
   g_autofree char *runtime = lpt_tfl_w_versions (f->w);
-  const char *description = g_hash_table_lookup (f->w->graph->meta, "tflite.description");
+  const char *made = g_hash_table_lookup (f->w->graph->meta, LPT_META_QUANTIZED_BY),
+             *description = made != NULL ? made : g_hash_table_lookup (f->w->graph->meta, "tflite.description");
   for (guint i = 0; i < f->w->graphs->len; i++)
     refs[i] = build_graph (f, f->w->graphs->pdata[i]);
   LptTflRef graphs = lpt_tfl_build_refs (f->b, f->w->graphs->len, refs), codes = build_codes (f);
