@@ -5,6 +5,8 @@
 
 #include "frontends/tflite/write/tflite-writer.h"
 
+#include "ir/infer/lpt-infer-util.h"
+
 static LptTflLayout
 layout_of (LptTflWriter *w)
 {
@@ -17,7 +19,8 @@ static gboolean
 read_axes (LptTflWriter *w, LptInts *axes)
 {
   gint rank = lpt_node_in (w->node, 0)->shape.rank;
-  if (!lpt_node_ints_in (w->node, 1, axes) || rank < 0)
+  /* Axes may be worked out of shapes that are known. */
+  if (rank < 0 || !lpt_infer_ints_in (w->node, 1, axes) || !lpt_infer_all_known (axes))
     {
       lpt_tfl_w_fail (w, "axes that are not constant");
       return FALSE;
