@@ -1,7 +1,7 @@
 /* lpt-end-codes.c - what the codes at a model's ends mean, kept through lowering
  *
- * Passes take integers as numbers, and scales move to where they cost least: a lowered graph computes the same codes at its
- * inputs and outputs, and no longer says what they stand for. Afterwards
+ * Passes take integers as numbers, and scales move to where they cost least: a lowered graph computes the same codes at
+ * its inputs and outputs, and no longer says what they stand for. Afterwards
  *
  *     Parameter i8 - op               =>  Parameter i8 q{s, z} - Reinterpret q{1, 0} - op
  *     Parameter i8 - Reinterpret      =>  Parameter i8 q{s, z} - Reinterpret

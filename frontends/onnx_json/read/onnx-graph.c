@@ -380,7 +380,8 @@ keep_metadata (const Onnx__ModelProto *model,
     {
       const Onnx__StringStringEntryProto *entry = model->metadata_props[i];
 
-      if (g_strcmp0 (entry->key, LPT_META_QUANTIZED_BY) == 0 && entry->value != NULL && g_utf8_validate (entry->value, -1, NULL))
+      if (g_strcmp0 (entry->key, LPT_META_QUANTIZED_BY) == 0 && entry->value != NULL &&
+          g_utf8_validate (entry->value, -1, NULL))
         g_hash_table_replace (graph->meta, g_strdup (LPT_META_QUANTIZED_BY), g_strdup (entry->value));
     }
 }
