@@ -422,12 +422,25 @@ raise_graph (LptRewriter  *rw,
   return lpt_graph_infer (graph, error);
 }
 
+/* Codes whose scale is computed stand beside real ops, too. */
+static gboolean
+has_dynamic_codes (LptGraph *graph)
+{
+  guint i;
+
+  for (i = 0; i < graph->nodes->len; i++)
+    if (((LptNode *) g_ptr_array_index (graph->nodes, i))->op == LPT_OP_DYNAMIC_QUANTIZE)
+      return TRUE;
+
+  return FALSE;
+}
+
 static gboolean
 run (LptRewriter  *rw,
      LptGraph     *graph,
      GError      **error)
 {
-  if (!graph->lowered && !lpt_graph_has_integer_ops (graph))
+  if (!graph->lowered && !lpt_graph_has_integer_ops (graph) && !has_dynamic_codes (graph))
     return TRUE;
   g_hash_table_replace (graph->meta, g_strdup (LPT_RAISED), g_strdup ("true"));
   lpt_rewriter_changed (rw, NULL);
