@@ -108,8 +108,8 @@ lpt_plan_context_new_on (const LptPlan *plan,
   context->plan = plan;
   context->trips = &context->own_trips;
   context->pool = pool;
-  context->chain = plan->program->overlaps->len > 0 ? lpt_chain_new (pool) : NULL;
-  context->run_chain = context->chain != NULL ? lpt_chain_run : NULL;
+  context->runner = plan->program->overlaps->len > 0 ? lpt_loop_runner_new (pool) : NULL;
+  context->run_loops = context->runner != NULL ? lpt_loop_runner_run : NULL;
   context->arrays = g_new0 (LptArray, program->values->len + 1);
   context->inputs = g_new0 (LptTensor *, program->n_inputs + 1);
   context->in = g_new0 (LptArray, program->max_in + 1);
@@ -165,7 +165,7 @@ lpt_plan_context_free (LptPlanContext *context)
   lpt_states_free (context->states);
   lpt_scratch_free (context->scratch);
   lpt_aligned_free (context->arena);
-  lpt_chain_free (context->chain);
+  lpt_loop_runner_free (context->runner);
   if (context->owns_pool)
     lpt_pool_free (context->pool);
   g_free (context->arrays);

@@ -21,8 +21,8 @@ struct _LptPlanContext
   LptScratch    *scratch;
   LptPool       *pool;
   gboolean       owns_pool;
-  LptChain      *chain;       /* NULL: one thread, or nothing runs overlapped */
-  LptChainRun    run_chain;   /* NULL: ops run one by one */
+  LptLoopRunner *runner;      /* NULL: one thread, or nothing runs overlapped */
+  LptRunLoops    run_loops;   /* NULL: ops run one by one */
   GPtrArray     *bodies;      /* plans of bodies, with contexts: see lpt-run-body.c */
   LptStates     *states;
   gint64         own_trips;   /* of loops, that are left to the run that goes on */

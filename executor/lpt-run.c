@@ -145,10 +145,10 @@ run_units (void    *data,
 }
 
 void
-lpt_plan_context_set_chain_run (LptPlanContext *context,
-                                LptChainRun     run)
+lpt_plan_context_set_run_loops (LptPlanContext *context,
+                                LptRunLoops     run)
 {
-  context->run_chain = run;
+  context->run_loops = run;
 }
 
 /* The overlapped ops that begin with the one at @i, if the context runs such. */
@@ -158,7 +158,7 @@ overlap_at (const LptPlanContext *context,
             guint                *next)
 {
   const GArray *overlaps = context->plan->program->overlaps;
-  const LptOverlap *overlap = context->run_chain != NULL && context->profile == NULL && *next < overlaps->len
+  const LptOverlap *overlap = context->run_loops != NULL && context->profile == NULL && *next < overlaps->len
                               ? &g_array_index (overlaps, LptOverlap, *next) : NULL;
 
   if (overlap == NULL || overlap->first != i)
@@ -208,7 +208,7 @@ run_all (LptPlanContext *context,
         return FALSE;
       if (overlap != NULL)
         {
-          context->run_chain (context->chain, overlap->loops, overlap->n, run_units, &(TaskRun) { context, i, overlap });
+          context->run_loops (context->runner, overlap->loops, overlap->n, run_units, &(TaskRun) { context, i, overlap });
           i = overlap->end - 1;
           continue;
         }

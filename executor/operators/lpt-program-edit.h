@@ -59,7 +59,7 @@ gboolean      lpt_program_is_free   (const LptProgramOp *op);
 /* Multiply-accumulates of a run of its node: convolutions and matrix products; 0 for others. */
 gint64        lpt_program_op_macs   (const LptProgramOp *op);
 /* Units of an op: neighbouring tasks. */
-static inline guint lpt_op_n_units (const LptProgramOp *op) { return (guint) MIN (op->form.tasks, LPT_CHAIN_UNITS); }
+static inline guint lpt_op_n_units (const LptProgramOp *op) { return (guint) MIN (op->form.tasks, LPT_TASK_LOOP_UNITS); }
 /* The first task of unit @u; at the end: their number. */
 static inline gsize
 lpt_op_unit_task (const LptProgramOp *op,

@@ -28,7 +28,7 @@
 #include "eval/integer/lpt-int.h"
 #include "eval/lpt-call.h"
 #include "executor/kernels/lpt-kernels.h"
-#include "executor/runtime/lpt-chain.h"
+#include "executor/runtime/lpt-loop-runner.h"
 
 typedef enum
 {
@@ -156,7 +156,7 @@ typedef struct
   guint          first, end, n;
   LptProgramOp **ops;        /* loop -> op */
   guint         *at;         /* and its place in program->ops */
-  LptChainLoop  *loops;
+  LptTaskLoop  *loops;
   guint64       *needs;
 } LptOverlap;
 

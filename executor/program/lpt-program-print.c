@@ -176,7 +176,7 @@ append_needs (Text *t,
       for (n = 0; n < overlap->n; n++)
         if (overlap->at[n] == i)
           {
-            const LptChainLoop *loop = &overlap->loops[n];
+            const LptTaskLoop *loop = &overlap->loops[n];
 
             g_string_append_printf (t->out, ", %u units", loop->n_units);
             for (u = 0; u < loop->n_units && n > 0; u = from)

@@ -1,7 +1,7 @@
 /* overlap.c - which ops run overlapped, and what their units wait for
  *
- * Ops with tasks that follow each other are the loops of a chain (lpt-chain.h). A unit, some neighbouring tasks, waits for those of
- * the op before that write what it reads or overwrites, or read what it overwrites: that is asked of the ops in bytes of their
+ * Ops with tasks that follow each other are loops that run as one (lpt-loop-runner.h). A unit, some neighbouring tasks, waits
+ * for those of the op before that write what it reads or overwrites, or read what it overwrites: that is asked of the ops in bytes of their
  * operands (access), and compared where these lie, in the arena or outside. So neither parts of other values nor memory that is
  * used again need rules of their own. Reference ops run by themselves.
  *
@@ -156,14 +156,14 @@ add_overlap (const LptProgram *program,
              guint             end,
              guint             n)
 {
-  LptOverlap o = { first, end, 0, g_new (LptProgramOp *, n), g_new (guint, n), g_new (LptChainLoop, n), g_new (guint64, n * LPT_CHAIN_UNITS) };
+  LptOverlap o = { first, end, 0, g_new (LptProgramOp *, n), g_new (guint, n), g_new (LptTaskLoop, n), g_new (guint64, n * LPT_TASK_LOOP_UNITS) };
   Loop loops[2] = { { 0 } };
   guint i, u;
 
   for (i = first; i < end; i++)
     {
       LptProgramOp *op = program->ops->pdata[i];
-      guint64 *needs = o.needs + o.n * LPT_CHAIN_UNITS;
+      guint64 *needs = o.needs + o.n * LPT_TASK_LOOP_UNITS;
       Loop *loop = &loops[o.n % 2], *before = &loops[(o.n + 1) % 2];
 
       if (!is_loop (op))
@@ -173,7 +173,7 @@ add_overlap (const LptProgram *program,
         needs[u] = o.n > 0 ? needs_of (loop, u, before) : 0;
       o.ops[o.n] = op;
       o.at[o.n] = i;
-      o.loops[o.n++] = (LptChainLoop) { loop->n, needs };
+      o.loops[o.n++] = (LptTaskLoop) { loop->n, needs };
     }
   g_free (loops[0].places);
   g_free (loops[1].places);

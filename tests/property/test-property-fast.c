@@ -17,15 +17,15 @@
 
 #include <lpt/lpt-cpu.h>
 #include "executor/lpt-plan.h"
-#include "tests/unit/chain-drawn.h"
+#include "tests/unit/loops-drawn.h"
 
 static GPtrArray *
 run (LptGraph *graph, guint flags, guint threads, guint seed, GError **error)
 {
   g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, flags, error);
-  g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, threads < CHAIN_DRAWN ? threads : 1, error) : NULL;
-  if (context != NULL && threads == CHAIN_DRAWN)
-    lpt_plan_context_set_chain_run (context, chain_run_drawn);
+  g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, threads < LOOPS_DRAWN ? threads : 1, error) : NULL;
+  if (context != NULL && threads == LOOPS_DRAWN)
+    lpt_plan_context_set_run_loops (context, run_loops_drawn);
   g_autoptr (GPtrArray) first = context != NULL ? property_run (plan, context, graph, seed, error) : NULL;
   /* The second run finds the memory of the first. */
   return first != NULL ? property_run (plan, context, graph, seed, error) : NULL;
@@ -53,9 +53,9 @@ compare (LptGraph *graph, const char *form, guint seed)
   g_autoptr (GPtrArray) plain = run (graph, LPT_PLAN_REFERENCE, 1, seed, &error);
   if (plain == NULL)
     return g_strdup_printf ("%s, plain: %s", form, error->message);
-  chain_draw_from (seed);
+  loops_draw_from (seed);
   for (guint level = 0; lpt_cpu_level_at (level) != NULL; level++)
-    for (guint threads = 1; threads <= CHAIN_DRAWN; threads++)
+    for (guint threads = 1; threads <= LOOPS_DRAWN; threads++)
       {
         g_setenv ("LPT_CPU", lpt_cpu_level_at (level), TRUE);
         g_autoptr (GPtrArray) fast = run (graph, 0, threads, seed, &error);

@@ -1,6 +1,6 @@
 /* fast-case.h - the fused program against the plain ops: the same graph, the same bytes
  *
- * At every level of the CPU, with one to three threads, and with the units of chains in an order drawn.
+ * At every level of the CPU, with one to three threads, and with the units of overlapped loops in an order drawn.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 #include <lpt/lpt-text.h>
 
 #include <lpt/lpt-cpu.h>
-#include "chain-drawn.h"
+#include "loops-drawn.h"
 
 static inline LptTensor *
 fast_random_tensor (LptDType        dtype,
@@ -46,10 +46,10 @@ fast_run (LptGraph  *graph,
   guint i, round;
 
   g_assert_no_error (error);
-  context = lpt_plan_context_new (plan, threads < CHAIN_DRAWN ? threads : 1, &error);
+  context = lpt_plan_context_new (plan, threads < LOOPS_DRAWN ? threads : 1, &error);
   g_assert_no_error (error);
-  if (threads == CHAIN_DRAWN)
-    lpt_plan_context_set_chain_run (context, chain_run_drawn);
+  if (threads == LOOPS_DRAWN)
+    lpt_plan_context_set_run_loops (context, run_loops_drawn);
   for (i = 0; i < inputs->len; i++)
     g_assert_true (lpt_plan_context_set_input (context, i, g_ptr_array_index (inputs, i), &error));
   /* Twice: the second run finds the memory of the first. */
@@ -73,7 +73,7 @@ fast_case_compare_inputs (LptGraph  *graph,
   guint i, k, threads;
 
   for (k = 0; lpt_cpu_level_at (k) != NULL; k++)
-    for (threads = 1; threads <= CHAIN_DRAWN; threads++)
+    for (threads = 1; threads <= LOOPS_DRAWN; threads++)
       {
         g_autoptr (GPtrArray) outputs = NULL;
 

@@ -1,4 +1,4 @@
-/* executor/runtime/lpt-chain.c - loops that follow each other without a meeting between them
+/* executor/runtime/lpt-loop-runner.c - loops that follow each other without a meeting between them
  *
  * Every thread goes through all loops. Of each it does its own share, about three quarters of what is left at a time, as far as
  * what that needs is done, and goes on to the next loop without looking what the others have left. Who cannot go on takes units
@@ -15,7 +15,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "executor/runtime/lpt-chain.h"
+#include "executor/runtime/lpt-loop-runner.h"
 #include "executor/runtime/lpt-wait.h"
 
 #include <stdatomic.h>
@@ -36,22 +36,22 @@ typedef struct {
   _Atomic uint64_t               units[2];
 } Done;
 
-struct LptChain {
+struct LptLoopRunner {
   LptPool            *pool;
   unsigned            n_threads;
   Share              *shares;    /* one for each thread, as of `done` */
   Done               *done;
   uint64_t            number;    /* of the first loop of this run */
-  const LptChainLoop *loops;     /* of this part */
+  const LptTaskLoop *loops;     /* of this part */
   size_t              n_loops, first;
-  LptChainFunc        func;
+  LptTaskLoopFunc        func;
   void               *data;
   bool                finished;  /* of the caller's thread alone */
 };
 
 /* A thread's way through the loops. */
 typedef struct {
-  LptChain *chain;
+  LptLoopRunner *runner;
   unsigned  thread, waits;
   uint64_t  number[2], units[2]; /* by parity: the loops in flight, and which of their units it knows to be done */
 } Walk;
@@ -59,19 +59,19 @@ typedef struct {
 typedef enum { RAN, BLOCKED, EMPTY } Outcome;
 
 static uint64_t
-all_units (const LptChain *chain, size_t loop)
+all_units (const LptLoopRunner *runner, size_t loop)
 {
-  return UINT64_MAX >> (LPT_CHAIN_UNITS - chain->loops[loop].n_units);
+  return UINT64_MAX >> (LPT_TASK_LOOP_UNITS - runner->loops[loop].n_units);
 }
 
 /* What all have done by now. */
 static void
 look (Walk *w)
 {
-  for (unsigned t = 0; t < w->chain->n_threads; t++)
+  for (unsigned t = 0; t < w->runner->n_threads; t++)
     for (int p = 0; p < 2; p++)
       {
-        Done *done = &w->chain->done[t];
+        Done *done = &w->runner->done[t];
         uint64_t number = atomic_load_explicit (&done->number[p], memory_order_acquire);
 
         if (number > w->number[p])
@@ -84,7 +84,7 @@ look (Walk *w)
 static bool
 are_done (Walk *w, size_t loop, uint64_t units)
 {
-  uint64_t number = w->chain->number + loop;
+  uint64_t number = w->runner->number + loop;
   int p = number & 1;
 
   if (number < w->number[p] || !(units & ~w->units[p]))
@@ -96,9 +96,9 @@ are_done (Walk *w, size_t loop, uint64_t units)
 static void
 set_done (Walk *w, size_t loop, uint64_t units)
 {
-  uint64_t number = w->chain->number + loop;
+  uint64_t number = w->runner->number + loop;
   int p = number & 1;
-  Done *done = &w->chain->done[w->thread];
+  Done *done = &w->runner->done[w->thread];
 
   w->units[p] |= units;
   if (atomic_load_explicit (&done->number[p], memory_order_relaxed) == number)
@@ -113,25 +113,25 @@ is_ready (Walk *w, size_t loop, unsigned unit, unsigned end)
   uint64_t needs = 0;
 
   for (; loop > 0 && unit < end; unit++)
-    needs |= w->chain->loops[loop].needs[unit];
+    needs |= w->runner->loops[loop].needs[unit];
   return loop == 0 || are_done (w, loop - 1, needs);
 }
 
 /* Where a share begins, and the one before it ends. */
 static unsigned
-share_at (const LptChain *chain, size_t loop, unsigned share)
+share_at (const LptLoopRunner *runner, size_t loop, unsigned share)
 {
-  return (unsigned) (((uint64_t) chain->loops[loop].n_units * share + chain->n_threads - 1) / chain->n_threads);
+  return (unsigned) (((uint64_t) runner->loops[loop].n_units * share + runner->n_threads - 1) / runner->n_threads);
 }
 
 /* Some units of the share, as many as are ready. Loop - 2 is done. */
 static Outcome
 run_some (Walk *w, size_t loop, unsigned share)
 {
-  LptChain *chain = w->chain;
-  uint64_t number = chain->number + loop, old;
-  _Atomic uint64_t *left = &chain->shares[share].left[number & 1];
-  bool back = share >= (chain->n_threads + 1) / 2;
+  LptLoopRunner *runner = w->runner;
+  uint64_t number = runner->number + loop, old;
+  _Atomic uint64_t *left = &runner->shares[share].left[number & 1];
+  bool back = share >= (runner->n_threads + 1) / 2;
 
   old = atomic_load_explicit (left, memory_order_acquire);
   for (;;)
@@ -142,8 +142,8 @@ run_some (Walk *w, size_t loop, unsigned share)
         return EMPTY;
       if (old >> 16 < number)
         {
-          first = share_at (chain, loop, share);
-          end = share_at (chain, loop, share + 1);
+          first = share_at (runner, loop, share);
+          end = share_at (runner, loop, share + 1);
         }
       if (first == end)
         return EMPTY;
@@ -156,8 +156,8 @@ run_some (Walk *w, size_t loop, unsigned share)
       if (atomic_compare_exchange_weak_explicit (left, &old, number << 16 | (back ? first : first + n) << 8 | (back ? from : end),
                                                  memory_order_acq_rel, memory_order_acquire))
         {
-          chain->func (chain->data, chain->first + loop, from, from + n, w->thread);
-          set_done (w, loop, (UINT64_MAX >> (LPT_CHAIN_UNITS - n)) << from);
+          runner->func (runner->data, runner->first + loop, from, from + n, w->thread);
+          set_done (w, loop, (UINT64_MAX >> (LPT_TASK_LOOP_UNITS - n)) << from);
           w->waits = 0;
           return RAN;
         }
@@ -170,8 +170,8 @@ help (Walk *w, size_t loop)
 {
   if (w->waits < EARLY)
     return false;
-  for (unsigned i = 1; loop < w->chain->n_loops && i < w->chain->n_threads; i++)
-    if (run_some (w, loop, (w->thread + i) % w->chain->n_threads) == RAN)
+  for (unsigned i = 1; loop < w->runner->n_loops && i < w->runner->n_threads; i++)
+    if (run_some (w, loop, (w->thread + i) % w->runner->n_threads) == RAN)
       return true;
   return false;
 }
@@ -183,97 +183,97 @@ wait_for_others (Walk *w, size_t loop)
   if (w->thread > 0)
     {
       lpt_wait_moment ();
-      return loop < w->chain->n_loops && ++w->waits < PATIENCE;
+      return loop < w->runner->n_loops && ++w->waits < PATIENCE;
     }
   lpt_wait_on (&w->waits);
   return true;
 }
 
 static void
-walk (LptChain *chain, unsigned thread)
+walk (LptLoopRunner *runner, unsigned thread)
 {
-  Walk w = { .chain = chain, .thread = thread };
+  Walk w = { .runner = runner, .thread = thread };
 
   /* Two more loops, of no units: until all are done. */
-  for (size_t loop = 0; loop < chain->n_loops + 2; loop++)
+  for (size_t loop = 0; loop < runner->n_loops + 2; loop++)
     {
       Outcome outcome;
 
-      while (loop >= 2 && !are_done (&w, loop - 2, all_units (chain, loop - 2)))
+      while (loop >= 2 && !are_done (&w, loop - 2, all_units (runner, loop - 2)))
         if (!help (&w, loop - 2) && !help (&w, loop - 1) && !wait_for_others (&w, loop))
           return;
-      w.number[(chain->number + loop) & 1] = chain->number + loop;
-      w.units[(chain->number + loop) & 1] = 0;
+      w.number[(runner->number + loop) & 1] = runner->number + loop;
+      w.units[(runner->number + loop) & 1] = 0;
       w.waits = 0;
-      while (loop < chain->n_loops && (outcome = run_some (&w, loop, thread)) != EMPTY)
+      while (loop < runner->n_loops && (outcome = run_some (&w, loop, thread)) != EMPTY)
         if (outcome == BLOCKED && !help (&w, loop - 1) && !wait_for_others (&w, loop))
           return;
     }
   if (thread == 0)
-    chain->finished = true;
+    runner->finished = true;
 }
 
 static void
 walk_task (void *data, size_t task, unsigned thread)
 {
-  LptChain *chain = data;
+  LptLoopRunner *runner = data;
 
-  if (thread > 0 || !chain->finished)
-    walk (chain, thread);
+  if (thread > 0 || !runner->finished)
+    walk (runner, thread);
 }
 
 /* The func's number of the first loop is `first`. */
 static void
-run_part (LptChain *chain, const LptChainLoop *loops, size_t n_loops, size_t first)
+run_part (LptLoopRunner *runner, const LptTaskLoop *loops, size_t n_loops, size_t first)
 {
-  chain->loops = loops;
-  chain->n_loops = n_loops;
-  chain->first = first;
-  chain->finished = false;
-  lpt_parallel_for (chain->pool, chain->n_threads, walk_task, chain);
+  runner->loops = loops;
+  runner->n_loops = n_loops;
+  runner->first = first;
+  runner->finished = false;
+  lpt_parallel_for (runner->pool, runner->n_threads, walk_task, runner);
   /* Helpers may have taken all the tasks, and have left. */
-  walk_task (chain, 0, 0);
-  chain->number += n_loops;
+  walk_task (runner, 0, 0);
+  runner->number += n_loops;
 }
 
 void
-lpt_chain_run (LptChain *chain, const LptChainLoop *loops, size_t n_loops, LptChainFunc func, void *data)
+lpt_loop_runner_run (LptLoopRunner *runner, const LptTaskLoop *loops, size_t n_loops, LptTaskLoopFunc func, void *data)
 {
-  chain->func = func;
-  chain->data = data;
+  runner->func = func;
+  runner->data = data;
   for (size_t first = 0; first < n_loops; first += PART)
-    run_part (chain, loops + first, n_loops - first < PART ? n_loops - first : PART, first);
+    run_part (runner, loops + first, n_loops - first < PART ? n_loops - first : PART, first);
 }
 
-LptChain *
-lpt_chain_new (LptPool *pool)
+LptLoopRunner *
+lpt_loop_runner_new (LptPool *pool)
 {
-  LptChain *chain = pool ? malloc (sizeof *chain) : NULL;
+  LptLoopRunner *runner = pool ? malloc (sizeof *runner) : NULL;
 
-  if (!chain)
+  if (!runner)
     return NULL;
-  *chain = (LptChain) { .pool = pool, .n_threads = lpt_pool_n_threads (pool), .number = 1 };
-  chain->shares = aligned_alloc (64, chain->n_threads * sizeof *chain->shares);
-  chain->done = aligned_alloc (64, chain->n_threads * sizeof *chain->done);
-  if (!chain->shares || !chain->done)
+  *runner = (LptLoopRunner) { .pool = pool, .n_threads = lpt_pool_n_threads (pool), .number = 1 };
+  runner->shares = aligned_alloc (64, runner->n_threads * sizeof *runner->shares);
+  runner->done = aligned_alloc (64, runner->n_threads * sizeof *runner->done);
+  if (!runner->shares || !runner->done)
     {
-      lpt_chain_free (chain);
+      lpt_loop_runner_free (runner);
       return NULL;
     }
-  for (unsigned t = 0; t < chain->n_threads; t++)
+  for (unsigned t = 0; t < runner->n_threads; t++)
     {
-      chain->shares[t] = (Share) { { 0 } };
-      chain->done[t] = (Done) { { 0 }, { 0 } };
+      runner->shares[t] = (Share) { { 0 } };
+      runner->done[t] = (Done) { { 0 }, { 0 } };
     }
-  return chain;
+  return runner;
 }
 
 void
-lpt_chain_free (LptChain *chain)
+lpt_loop_runner_free (LptLoopRunner *runner)
 {
-  if (!chain)
+  if (!runner)
     return;
-  free (chain->shares);
-  free (chain->done);
-  free (chain);
+  free (runner->shares);
+  free (runner->done);
+  free (runner);
 }

@@ -1,4 +1,4 @@
-/* executor/runtime/lpt-chain.h - loops that follow each other on a pool of threads, without a meeting between them
+/* executor/runtime/lpt-loop-runner.h - loops that follow each other on a pool of threads, without a meeting between them
  *
  * Each unit of a loop says which units of the loop before it needs; a thread that has done its part of a loop goes on with the
  * next one as soon as those are done. What a unit needs of all earlier loops is done anyway: no more than two neighbouring
@@ -13,22 +13,22 @@
 #include "executor/runtime/lpt-parallel.h"
 
 /* Units of a loop: bits of a word. */
-enum { LPT_CHAIN_UNITS = 64 };
+enum { LPT_TASK_LOOP_UNITS = 64 };
 
 typedef struct {
-  unsigned        n_units;   /* 1 to LPT_CHAIN_UNITS */
+  unsigned        n_units;   /* 1 to LPT_TASK_LOOP_UNITS */
   const uint64_t *needs;     /* unit -> units of the loop before; of no matter for the first loop */
-} LptChainLoop;
+} LptTaskLoop;
 
 /* Units [unit, end) of the loop; `thread` as for lpt_parallel_for (). */
-typedef void (*LptChainFunc) (void *data, size_t loop, unsigned unit, unsigned end, unsigned thread);
+typedef void (*LptTaskLoopFunc) (void *data, size_t loop, unsigned unit, unsigned end, unsigned thread);
 
-typedef struct LptChain LptChain;
+typedef struct LptLoopRunner LptLoopRunner;
 
 /* What the threads of the pool, which is borrowed, tell each other; NULL for NULL or without memory. */
-LptChain *lpt_chain_new  (LptPool *pool);
-void      lpt_chain_free (LptChain *chain);
+LptLoopRunner *lpt_loop_runner_new  (LptPool *pool);
+void      lpt_loop_runner_free (LptLoopRunner *runner);
 
 /* Runs all units of all loops, each once, and returns when they are done. Allocates nothing. Not from a task of the pool; from
  * one thread at a time. */
-void      lpt_chain_run  (LptChain *chain, const LptChainLoop *loops, size_t n_loops, LptChainFunc func, void *data);
+void      lpt_loop_runner_run  (LptLoopRunner *runner, const LptTaskLoop *loops, size_t n_loops, LptTaskLoopFunc func, void *data);

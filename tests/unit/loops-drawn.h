@@ -1,4 +1,4 @@
-/* chain-drawn.h - chains of fast ops on one thread, in an order drawn from all that threads might get to run them in
+/* loops-drawn.h - overlapped loops on one thread, in an order drawn from all that threads might get to run them in
  *
  * What is wrong with what units wait for so shows without threads, and the same way again.
  *
@@ -9,30 +9,30 @@
 #include "executor/lpt-plan.h"
 
 /* For tests that count threads: instead of one more than three. */
-#define CHAIN_DRAWN 4
+#define LOOPS_DRAWN 4
 
 /* xorshift32 */
-static guint32 chain_drawn = 1;
+static guint32 loops_drawn = 1;
 
 static inline void
-chain_draw_from (guint seed)
+loops_draw_from (guint seed)
 {
-  chain_drawn = seed | 1;
+  loops_drawn = seed | 1;
 }
 
 static inline guint
-chain_draw (guint n)
+loops_draw (guint n)
 {
-  chain_drawn ^= chain_drawn << 13;
-  chain_drawn ^= chain_drawn >> 17;
-  chain_drawn ^= chain_drawn << 5;
+  loops_drawn ^= loops_drawn << 13;
+  loops_drawn ^= loops_drawn >> 17;
+  loops_drawn ^= loops_drawn << 5;
 
-  return chain_drawn % n;
+  return loops_drawn % n;
 }
 
 /* The next unit from @start on that has not run and whose needs have, or n_units. */
 static inline guint
-chain_next_unit (const LptChainLoop *loop,
+loops_next_unit (const LptTaskLoop *loop,
                  guint               start,
                  guint64             done,
                  guint64             before)
@@ -50,12 +50,12 @@ chain_next_unit (const LptChainLoop *loop,
   return loop->n_units;
 }
 
-/* LptChainRun: some units of a loop, and of the next one whatever does not need the others. */
+/* LptRunLoops: some units of a loop, and of the next one whatever does not need the others. */
 static inline void
-chain_run_drawn (LptChain           *chain,
-                 const LptChainLoop *loops,
+run_loops_drawn (LptLoopRunner           *runner,
+                 const LptTaskLoop *loops,
                  size_t              n_loops,
-                 LptChainFunc        func,
+                 LptTaskLoopFunc        func,
                  void               *data)
 {
   guint64 done[2] = { 0, 0 };      /* of `loop` and the next one */
@@ -63,16 +63,16 @@ chain_run_drawn (LptChain           *chain,
 
   while (loop < n_loops)
     {
-      gboolean next = loop + 1 < n_loops && chain_draw (3) > 0;
-      const LptChainLoop *l = &loops[loop + next];
-      guint unit = chain_next_unit (l, chain_draw (l->n_units), done[next], next ? done[0] : G_MAXUINT64);
+      gboolean next = loop + 1 < n_loops && loops_draw (3) > 0;
+      const LptTaskLoop *l = &loops[loop + next];
+      guint unit = loops_next_unit (l, loops_draw (l->n_units), done[next], next ? done[0] : G_MAXUINT64);
 
       if (unit < l->n_units)
         {
           func (data, loop + next, unit, unit + 1, 0);
           done[next] |= G_GUINT64_CONSTANT (1) << unit;
         }
-      if (done[0] == G_MAXUINT64 >> (LPT_CHAIN_UNITS - loops[loop].n_units))
+      if (done[0] == G_MAXUINT64 >> (LPT_TASK_LOOP_UNITS - loops[loop].n_units))
         {
           done[0] = done[1];
           done[1] = 0;

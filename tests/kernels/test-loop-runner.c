@@ -1,4 +1,4 @@
-/* tests/kernels/test-chain.c - every unit of every loop runs once, when what it needs has run
+/* tests/kernels/test-loop-runner.c - every unit of every loop runs once, when what it needs has run
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,13 +7,13 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "executor/runtime/lpt-chain.h"
+#include "executor/runtime/lpt-loop-runner.h"
 
 enum { MAX_LOOPS = 40 };
 
 typedef struct {
-  LptChainLoop     loops[MAX_LOOPS];
-  uint64_t         needs[MAX_LOOPS][LPT_CHAIN_UNITS];
+  LptTaskLoop     loops[MAX_LOOPS];
+  uint64_t         needs[MAX_LOOPS][LPT_TASK_LOOP_UNITS];
   size_t           n_loops;
   _Atomic uint64_t begun[MAX_LOOPS], done[MAX_LOOPS];
   unsigned         n_threads, slow;    /* slow: the thread that takes its time, or none */
@@ -23,7 +23,7 @@ typedef struct {
 static uint64_t
 all_units (const Loops *l, size_t loop)
 {
-  return UINT64_MAX >> (LPT_CHAIN_UNITS - l->loops[loop].n_units);
+  return UINT64_MAX >> (LPT_TASK_LOOP_UNITS - l->loops[loop].n_units);
 }
 
 static void
@@ -57,7 +57,7 @@ draw_loops (Loops *l)
   l->n_loops = 1 + random_u32 () % MAX_LOOPS;
   for (size_t i = 0; i < l->n_loops; i++)
     {
-      unsigned most = random_u32 () % 3 ? 8 : LPT_CHAIN_UNITS, n = 1 + random_u32 () % most, form = random_u32 () % 4;
+      unsigned most = random_u32 () % 3 ? 8 : LPT_TASK_LOOP_UNITS, n = 1 + random_u32 () % most, form = random_u32 () % 4;
 
       for (unsigned u = 0; i > 0 && u < n; u++)
         {
@@ -66,12 +66,12 @@ draw_loops (Loops *l)
 
           l->needs[i][u] = form == 0 ? 0 : form == 1 ? one : form == 2 ? (one | one << 1 | one >> 1) & all : all;
         }
-      l->loops[i] = (LptChainLoop) { n, l->needs[i] };
+      l->loops[i] = (LptTaskLoop) { n, l->needs[i] };
     }
 }
 
 static bool
-run_once (LptChain *chain, Loops *l)
+run_once (LptLoopRunner *runner, Loops *l)
 {
   bool ok = true;
 
@@ -81,7 +81,7 @@ run_once (LptChain *chain, Loops *l)
       atomic_store (&l->done[i], 0);
     }
   atomic_store (&l->bad, false);
-  lpt_chain_run (chain, l->loops, l->n_loops, run_units, l);
+  lpt_loop_runner_run (runner, l->loops, l->n_loops, run_units, l);
   for (size_t i = 0; i < l->n_loops; i++)
     ok = ok && atomic_load (&l->done[i]) == all_units (l, i);
   return ok && !atomic_load (&l->bad);
@@ -92,7 +92,7 @@ test_threads (unsigned n_threads)
 {
   static Loops l;
   LptPool *pool = lpt_pool_new (n_threads);
-  LptChain *chain = lpt_chain_new (pool);
+  LptLoopRunner *runner = lpt_loop_runner_new (pool);
   bool ok = true;
   int runs;
 
@@ -105,10 +105,10 @@ test_threads (unsigned n_threads)
       if (runs % 50 == 49)
         nanosleep (&(struct timespec) { .tv_nsec = 10000000 }, NULL);
       l.slow = random_u32 () % (n_threads + 1);
-      ok = run_once (chain, &l);
+      ok = run_once (runner, &l);
     }
-  test_report (ok, "%u threads, %d chains: units run once, after what they need", n_threads, runs);
-  lpt_chain_free (chain);
+  test_report (ok, "%u threads, %d runs: units run once, after what they need", n_threads, runs);
+  lpt_loop_runner_free (runner);
   lpt_pool_free (pool);
 }
 
@@ -119,7 +119,7 @@ main (void)
   test_threads (3);
   test_threads (5);
   test_threads (70);
-  test_report (lpt_chain_new (NULL) == NULL, "one thread needs no chain");
-  lpt_chain_free (NULL);
+  test_report (lpt_loop_runner_new (NULL) == NULL, "one thread needs no runner");
+  lpt_loop_runner_free (NULL);
   return test_end ();
 }
