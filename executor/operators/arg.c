@@ -105,19 +105,19 @@ arg_run (const LptProgramOp *op,
 
 gboolean
 lpt_prepare_arg (LptProgram   *program,
-                 LptProgramOp *step)
+                 LptProgramOp *op)
 {
-  const LptArgReduceAttrs *attrs = LPT_ATTRS (step->node, LptArgReduceAttrs);
-  const LptProgramValue *in = step->in[0];
-  const LptDType dtype = step->out[0]->array.dtype;
+  const LptArgReduceAttrs *attrs = LPT_ATTRS (op->node, LptArgReduceAttrs);
+  const LptProgramValue *in = op->in[0];
+  const LptDType dtype = op->out[0]->array.dtype;
   const LptShape *x = &in->array.shape;
   gint axis = (gint) attrs->axis + (attrs->axis < 0 ? x->rank : 0), i;
   Arg *arg;
 
   if (!lpt_program_is_codes (in) || in->kind == LPT_STORAGE_CONST || (dtype != LPT_DTYPE_I64 && dtype != LPT_DTYPE_I32))
-    return lpt_refuse (step, lpt_remark_of_codes (in, in));
+    return lpt_refuse (op, lpt_remark_of_codes (in, in));
   if (axis < 0 || axis >= x->rank || lpt_program_count (in) == 0 || x->dims[axis] > G_MAXINT32)
-    return lpt_refuse (step, LPT_REMARK_AXES);
+    return lpt_refuse (op, LPT_REMARK_AXES);
 
   arg = g_new0 (Arg, 1);
   arg->inner = 1;
@@ -126,12 +126,12 @@ lpt_prepare_arg (LptProgram   *program,
   arg->length = (gsize) x->dims[axis];
   arg->lines = lpt_program_count (in) / arg->length;
   arg->per_task = MAX (CHUNK / arg->length, 1);
-  arg->flip = step->node->op == LPT_OP_ARG_MIN ? 0xff : 0;
+  arg->flip = op->node->op == LPT_OP_ARG_MIN ? 0xff : 0;
   arg->last = attrs->last_index;
   arg->narrow = dtype == LPT_DTYPE_I32;
-  lpt_program_set_form (step, &(LptOpForm) {
+  lpt_program_set_form (op, &(LptOpForm) {
     .run = arg_run, .params = arg, .kernel = "arg_u8", .tasks = (arg->lines + arg->per_task - 1) / arg->per_task,
-    .n_in = 1, .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_CODES }), .out = step->out[0], .out_layout = LPT_LAYOUT_TYPED });
+    .n_in = 1, .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_CODES }), .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED });
 
   return TRUE;
 }

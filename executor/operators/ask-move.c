@@ -16,16 +16,16 @@
 #define FIRST (1 << 30)
 
 LptArray *
-lpt_copy_inputs (const LptProgramOp *step)
+lpt_copy_inputs (const LptProgramOp *op)
 {
-  LptArray *in = g_new0 (LptArray, step->n_in + 1);
+  LptArray *in = g_new0 (LptArray, op->n_in + 1);
   guint k;
 
-  for (k = 0; k < step->n_in; k++)
+  for (k = 0; k < op->n_in; k++)
     {
       in[k] = (LptArray) { .declared = LPT_DTYPE_UNDEFINED };
-      if (step->in[k] != NULL)
-        in[k] = step->in[k]->array;
+      if (op->in[k] != NULL)
+        in[k] = op->in[k]->array;
       in[k].owned = FALSE;
     }
 
@@ -34,15 +34,15 @@ lpt_copy_inputs (const LptProgramOp *step)
 
 /* A constant operand has an element that might be taken for a number. */
 static gboolean
-looks_like_number (const LptProgramOp *step)
+looks_like_number (const LptProgramOp *op)
 {
-  const gint64 end = FIRST + (gint64) lpt_program_count (step->in[0]);
+  const gint64 end = FIRST + (gint64) lpt_program_count (op->in[0]);
   gint64 i, n;
   guint k;
 
-  for (k = 1; k < step->n_in; k++)
+  for (k = 1; k < op->n_in; k++)
     {
-      const LptArray *array = step->in[k] != NULL ? &step->in[k]->array : NULL;
+      const LptArray *array = op->in[k] != NULL ? &op->in[k]->array : NULL;
       const gboolean real = array != NULL && array->dtype == LPT_DTYPE_F32;
 
       n = real || (array != NULL && array->dtype == LPT_DTYPE_I64) ? lpt_array_count (array) : 0;
@@ -55,45 +55,45 @@ looks_like_number (const LptProgramOp *step)
   return FALSE;
 }
 
-/* The outputs of @step for the numbers @in; i64, full (transfer full). FALSE: it does not run on them. */
+/* The outputs of @op for the numbers @in; i64, full (transfer full). FALSE: it does not run on them. */
 gboolean
-lpt_copy_ask (const LptProgramOp *step,
+lpt_copy_ask (const LptProgramOp *op,
               gint64             *numbers,
               gint64            **results)
 {
   g_autoptr (LptScratch) scratch = lpt_scratch_new ();
-  g_autofree LptArray *in = lpt_copy_inputs (step), *out = g_new0 (LptArray, step->n_out + 1);
-  LptCall call = { .node = step->node, .in = in, .n_in = step->n_in, .out = out, .n_out = step->n_out, .scratch = scratch };
+  g_autofree LptArray *in = lpt_copy_inputs (op), *out = g_new0 (LptArray, op->n_out + 1);
+  LptCall call = { .node = op->node, .in = in, .n_in = op->n_in, .out = out, .n_out = op->n_out, .scratch = scratch };
   guint k;
 
-  if (numbers == NULL || looks_like_number (step))
+  if (numbers == NULL || looks_like_number (op))
     return FALSE;
   in[0] = (LptArray) { .declared = LPT_DTYPE_I64, .dtype = LPT_DTYPE_I64, .shape = in[0].shape, .data = numbers };
-  for (k = 0; k < step->n_out; k++)
+  for (k = 0; k < op->n_out; k++)
     {
-      gsize n = lpt_program_count (step->out[k]);
+      gsize n = lpt_program_count (op->out[k]);
 
       results[k] = lpt_memory_try (n, sizeof *results[k], NULL);
       if (results[k] == NULL)
         return FALSE;
       memset (results[k], 0, n * sizeof *results[k]);
       out[k] = (LptArray) { .declared = LPT_DTYPE_I64, .dtype = LPT_DTYPE_I64, .data = results[k],
-                            .shape = step->out[k]->array.shape };
+                            .shape = op->out[k]->array.shape };
     }
 
   return lpt_call_run (&call, NULL);
 }
 
 gboolean
-lpt_copy_ask_fill (const LptProgramOp *step,
+lpt_copy_ask_fill (const LptProgramOp *op,
                    const gint64       *numbers,
                    guint8             *fill)
 {
   g_autoptr (LptScratch) scratch = lpt_scratch_new ();
-  g_autofree LptArray *in = lpt_copy_inputs (step);
-  LptArray out = step->out[0]->array;
-  LptCall call = { .node = step->node, .in = in, .n_in = step->n_in, .out = &out, .n_out = 1, .scratch = scratch };
-  gsize n_in = lpt_program_count (step->in[0]), n = lpt_program_count (step->out[0]), size = lpt_storage_size (out.dtype), i = 0;
+  g_autofree LptArray *in = lpt_copy_inputs (op);
+  LptArray out = op->out[0]->array;
+  LptCall call = { .node = op->node, .in = in, .n_in = op->n_in, .out = &out, .n_out = 1, .scratch = scratch };
+  gsize n_in = lpt_program_count (op->in[0]), n = lpt_program_count (op->out[0]), size = lpt_storage_size (out.dtype), i = 0;
   g_autofree guint8 *zeros = lpt_memory_try (n_in, size, NULL), *elements = lpt_memory_try (n, size, NULL);
 
   if (zeros == NULL || elements == NULL)

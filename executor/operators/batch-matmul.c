@@ -171,20 +171,20 @@ view_init (View            *v,
   v->column = strides[v->rank + !transposed];
 }
 
-/* The order of a Transpose that no other op stands for; FALSE: @step is none, or it is not constant. */
+/* The order of a Transpose that no other op stands for; FALSE: @op is none, or it is not constant. */
 static gboolean
-transpose_order (const LptProgramOp *step,
+transpose_order (const LptProgramOp *op,
                  gint64             *order)
 {
   const LptArray *own;
   gint rank, i, axis;
   guint seen = 0;
 
-  if (step->node->op != LPT_OP_TRANSPOSE || step->n_in != 2 || step->in[0] == NULL || step->in[1] == NULL ||
-      step->fused_into != NULL || step->in[1]->kind != LPT_STORAGE_CONST)
+  if (op->node->op != LPT_OP_TRANSPOSE || op->n_in != 2 || op->in[0] == NULL || op->in[1] == NULL ||
+      op->fused_into != NULL || op->in[1]->kind != LPT_STORAGE_CONST)
     return FALSE;
-  rank = step->in[0]->array.shape.rank;
-  own = &step->in[1]->array;
+  rank = op->in[0]->array.shape.rank;
+  own = &op->in[1]->array;
   if (own->dtype != LPT_DTYPE_I64 || lpt_array_count (own) != rank)
     return FALSE;
   for (i = 0; i < rank; i++)
@@ -400,9 +400,9 @@ set_channels (BatchMatMul    *p,
 
 gboolean
 lpt_prepare_batch_matmul (LptProgram   *program,
-                          LptProgramOp *step)
+                          LptProgramOp *op)
 {
-  const LptMatMulAttrs *attrs = LPT_ATTRS (step->node, LptMatMulAttrs);
+  const LptMatMulAttrs *attrs = LPT_ATTRS (op->node, LptMatMulAttrs);
   g_autoptr (GPtrArray) cover = g_ptr_array_new ();
   const LptArray *left, *right, *bias;
   gboolean ok, constant;
@@ -413,17 +413,17 @@ lpt_prepare_batch_matmul (LptProgram   *program,
   LptOpForm form;
   guint k;
 
-  if (!is_operand (step->in[0]) || !is_operand (step->in[1]))
-    return lpt_refuse (step, lpt_remark_of_codes (step->in[0], step->in[1]));
-  left = &step->in[0]->array;
-  right = &step->in[1]->array;
-  views[A] = view_operand (step, 0, attrs->transpose_a, cover);
-  views[B] = view_operand (step, 1, attrs->transpose_b, cover);
-  bias = lpt_bias_of (step, 2, (gsize) views[B].columns, &ok);
+  if (!is_operand (op->in[0]) || !is_operand (op->in[1]))
+    return lpt_refuse (op, lpt_remark_of_codes (op->in[0], op->in[1]));
+  left = &op->in[0]->array;
+  right = &op->in[1]->array;
+  views[A] = view_operand (op, 0, attrs->transpose_a, cover);
+  views[B] = view_operand (op, 1, attrs->transpose_b, cover);
+  bias = lpt_bias_of (op, 2, (gsize) views[B].columns, &ok);
   if (!ok)
-    return lpt_refuse (step, LPT_REMARK_BIAS);
+    return lpt_refuse (op, LPT_REMARK_BIAS);
   if (!result_shape (&views[A], &views[B], &shape))
-    return lpt_refuse (step, LPT_REMARK_SHAPES);
+    return lpt_refuse (op, LPT_REMARK_SHAPES);
 
   p = g_new0 (BatchMatMul, 1);
   p->kernels = program->kernels;
@@ -432,7 +432,7 @@ lpt_prepare_batch_matmul (LptProgram   *program,
   p->n = (gsize) views[B].columns;
   /* What is packed at each run pays later than weights do. */
   p->gemm = lpt_gemm_kernel_for (program->kernels.gemm, p->m, p->k / 2);
-  if (!lpt_fused_epilogue_init (&p->epilogue, program, step, step->out[0]->array.shape.rank - 1, p->n, right->quant->scale, 1,
+  if (!lpt_fused_epilogue_init (&p->epilogue, program, op, op->out[0]->array.shape.rank - 1, p->n, right->quant->scale, 1,
                             left->quant->scale[0], &attrs->bias_rest))
     {
       batch_matmul_clear (p);
@@ -440,9 +440,9 @@ lpt_prepare_batch_matmul (LptProgram   *program,
       return FALSE;
     }
   for (k = 0; k < cover->len; k++)
-    lpt_program_fuse (cover->pdata[k], step, NULL);
+    lpt_program_fuse (cover->pdata[k], op, NULL);
   last = p->epilogue.last;
-  views[Y] = view_result (&shape, p->epilogue.out, step, &last);
+  views[Y] = view_result (&shape, p->epilogue.out, op, &last);
 
   p->a_row = (gsize) views[A].row;
   p->a_column = p->k == 1 ? 1 : (gsize) views[A].column;
@@ -454,8 +454,8 @@ lpt_prepare_batch_matmul (LptProgram   *program,
 
   constant = views[B].value->kind == LPT_STORAGE_CONST;
   p->b_unsigned = !constant || right->dtype == LPT_DTYPE_U8;
-  p->zero_a = (guint32) lpt_program_zero (step->in[0]);
-  p->w = (guint32) lpt_program_zero (step->in[1]) - 128u;
+  p->zero_a = (guint32) lpt_program_zero (op->in[0]);
+  p->w = (guint32) lpt_program_zero (op->in[1]) - 128u;
   set_channels (p, bias);
   set_tiles (p);
   p->adds = p->epilogue.residual != NULL;
@@ -467,7 +467,7 @@ lpt_prepare_batch_matmul (LptProgram   *program,
                         { p->epilogue.residual, LPT_LAYOUT_CODES }, { NULL }, { NULL }),
     .out = views[Y].value, .out_layout = p->epilogue.e.store == LPT_STORE_Q8 ? LPT_LAYOUT_CODES : LPT_LAYOUT_TYPED, .last = last };
   lpt_fused_epilogue_computed (&p->epilogue, &form);
-  lpt_program_set_form (step, &form);
+  lpt_program_set_form (op, &form);
 
   return TRUE;
 }

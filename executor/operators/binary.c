@@ -107,26 +107,26 @@ lpt_sum_of (const LptProgramOp *step,
 
 /* --- products --- */
 
-/* Parameters of the product of @step in the form of its rule. */
+/* Parameters of the product of @op in the form of its rule. */
 static gboolean
-product_of (const LptProgramOp *step,
+product_of (const LptProgramOp *op,
             LptMul             *mul)
 {
-  const LptRequantRule *rule = lpt_requant_node_rule (step->node);
-  const LptArray *a = &step->in[0]->array, *b = &step->in[1]->array;
-  const LptArray *y = &step->out[0]->array;
+  const LptRequantRule *rule = lpt_requant_node_rule (op->node);
+  const LptArray *a = &op->in[0]->array, *b = &op->in[1]->array;
+  const LptArray *y = &op->out[0]->array;
   const gboolean zero_in_float = rule != NULL && rule->algorithm == LPT_ALGO_FLOAT_ZERO;
   /* A float sum with another zero point would round elsewhere: there the codes stay their own. */
   const gint32 offset = zero_in_float ? 0 : lpt_program_offset (y->dtype);
   LptMultiplier m;
 
-  if (rule == NULL || lpt_int_is_affine (step->node))
+  if (rule == NULL || lpt_int_is_affine (op->node))
     return FALSE;
   m = lpt_requant_rule_multiplier (rule, a->quant->scale[0], b->quant->scale[0], y->quant->scale[0]);
   *mul = (LptMul) { .scheme = (LptRequantScheme) m.rounding, .zp_in_float = zero_in_float,
                     .zp = y->quant->zero_point[0] + offset, .lo = (gint32) lpt_dtype_min (y->dtype) + offset,
-                    .hi = (gint32) lpt_dtype_max (y->dtype) + offset, .za = lpt_program_zero (step->in[0]),
-                    .zb = lpt_program_zero (step->in[1]), .mult = m.m, .shift = m.s, .scale = m.f };
+                    .hi = (gint32) lpt_dtype_max (y->dtype) + offset, .za = lpt_program_zero (op->in[0]),
+                    .zb = lpt_program_zero (op->in[1]), .mult = m.m, .shift = m.s, .scale = m.f };
 
   return TRUE;
 }
@@ -294,9 +294,9 @@ is_operand (const LptProgramValue *value)
 
 gboolean
 lpt_prepare_binary (LptProgram   *program,
-                    LptProgramOp *step)
+                    LptProgramOp *op)
 {
-  gboolean product = step->node->op == LPT_OP_MULTIPLY;
+  gboolean product = op->node->op == LPT_OP_MULTIPLY;
   const LptShape *out, *in[2];
   LptValueLayout layout = LPT_LAYOUT_CODES;
   LptAdd add = { 0 };
@@ -304,22 +304,22 @@ lpt_prepare_binary (LptProgram   *program,
   Binary *s;
   guint k;
 
-  if (!is_operand (step->in[0]) || !is_operand (step->in[1]))
-    return lpt_refuse (step, lpt_remark_of_codes (step->in[0], step->in[1]));
-  if (!is_operand (step->out[0]))
-    return lpt_refuse (step, lpt_remark_of_codes (step->out[0], step->out[0]));
-  if (!(product ? product_of (step, &mul) : lpt_sum_of (step, 0, &add)))
-    return lpt_refuse (step, LPT_REMARK_ROUNDING);
-  out = &step->out[0]->array.shape;
+  if (!is_operand (op->in[0]) || !is_operand (op->in[1]))
+    return lpt_refuse (op, lpt_remark_of_codes (op->in[0], op->in[1]));
+  if (!is_operand (op->out[0]))
+    return lpt_refuse (op, lpt_remark_of_codes (op->out[0], op->out[0]));
+  if (!(product ? product_of (op, &mul) : lpt_sum_of (op, 0, &add)))
+    return lpt_refuse (op, LPT_REMARK_ROUNDING);
+  out = &op->out[0]->array.shape;
   for (k = 0; k < 2; k++)
     {
-      in[k] = &step->in[k]->array.shape;
+      in[k] = &op->in[k]->array.shape;
       if (lpt_shape_equal (in[k], out))
-        layout = MAX (layout, lpt_codes_layout (step->in[k]));
+        layout = MAX (layout, lpt_codes_layout (op->in[k]));
     }
   /* Fewer axes than the result stand for its last ones: only one element is the same with the channels last. */
   for (k = 0; k < 2; k++)
-    if (in[k]->rank != out->rank && lpt_program_count (step->in[k]) > 1)
+    if (in[k]->rank != out->rank && lpt_program_count (op->in[k]) > 1)
       layout = LPT_LAYOUT_CODES;
 
   s = g_new0 (Binary, 1);
@@ -331,12 +331,12 @@ lpt_prepare_binary (LptProgram   *program,
   s->out = *out;
   s->in[0] = *in[0];
   s->in[1] = *in[1];
-  s->count = lpt_program_count (step->out[0]);
-  lpt_program_set_form (step, &(LptOpForm) {
+  s->count = lpt_program_count (op->out[0]);
+  lpt_program_set_form (op, &(LptOpForm) {
     .run = binary_run, .access = binary_access, .bind = binary_bind, .params = s, .kernel = product ? "mul_u8" : "add_u8", .n_in = 2,
-    .in = LPT_OPERANDS ({ step->in[0], layout, .pitched = TRUE, .overwritten = lpt_shape_equal (in[0], out) },
-                        { step->in[1], layout, .pitched = TRUE, .overwritten = lpt_shape_equal (in[1], out) }),
-    .out = step->out[0], .out_layout = layout, .out_pitched = TRUE });
+    .in = LPT_OPERANDS ({ op->in[0], layout, .pitched = TRUE, .overwritten = lpt_shape_equal (in[0], out) },
+                        { op->in[1], layout, .pitched = TRUE, .overwritten = lpt_shape_equal (in[1], out) }),
+    .out = op->out[0], .out_layout = layout, .out_pitched = TRUE });
 
   return TRUE;
 }

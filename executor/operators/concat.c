@@ -39,9 +39,9 @@ find_layout (const LptProgramOp *op,
 
 gboolean
 lpt_prepare_concat (LptProgram   *program,
-                    LptProgramOp *step)
+                    LptProgramOp *op)
 {
-  const LptShape *y = &step->out[0]->array.shape;
+  const LptShape *y = &op->out[0]->array.shape;
   gsize strides[LPT_MAX_RANK], own[LPT_MAX_RANK], at = 0;
   LptValueLayout layout;
   gboolean codes;
@@ -49,28 +49,28 @@ lpt_prepare_concat (LptProgram   *program,
   gint axis, k;
   guint input;
 
-  if (step->n_in == 0 || !lpt_axis_normalize (LPT_ATTRS (step->node, LptAxisAttrs)->axis, y->rank, &axis) ||
-      !find_layout (step, &codes, &layout))
-    return lpt_refuse (step, LPT_REMARK_TYPES);
+  if (op->n_in == 0 || !lpt_axis_normalize (LPT_ATTRS (op->node, LptAxisAttrs)->axis, y->rank, &axis) ||
+      !find_layout (op, &codes, &layout))
+    return lpt_refuse (op, LPT_REMARK_TYPES);
 
-  m = lpt_copy_form_new (program, codes ? "concat_u8" : "concat", step, 0, layout, step->n_in);
-  m->by_channels = axis == 1 && lpt_program_layout (step->out[0], layout) == LPT_LAYOUT_CODES_LAST;
+  m = lpt_copy_form_new (program, codes ? "concat_u8" : "concat", op, 0, layout, op->n_in);
+  m->by_channels = axis == 1 && lpt_program_layout (op->out[0], layout) == LPT_LAYOUT_CODES_LAST;
   lpt_copy_strides (y, layout, strides);
-  for (input = 0; input < step->n_in; input++)
+  for (input = 0; input < op->n_in; input++)
     {
-      const LptShape *x = &step->in[input]->array.shape;
+      const LptShape *x = &op->in[input]->array.shape;
       gssize *maps[LPT_MAX_RANK] = { NULL };
 
       lpt_copy_strides (x, layout, own);
       for (k = 0; k < x->rank; k++)
         lpt_copy_form_even_map (&maps[k], (gsize) x->dims[k], own[k]);
       lpt_copy_box_init (&m->pieces[input].box, x, maps, layout, strides, at);
-      lpt_copy_form_add_input (m, step->in[input], layout, x, maps, 0);
+      lpt_copy_form_add_input (m, op->in[input], layout, x, maps, 0);
       m->in[input].pitched = codes;
       at += (gsize) x->dims[axis] * strides[axis];
     }
 
-  lpt_program_set_form (step, &m->form);
+  lpt_program_set_form (op, &m->form);
 
   return TRUE;
 }

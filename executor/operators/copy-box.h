@@ -57,15 +57,15 @@ gsize    lpt_copy_box_cost (const LptCopyBox *box);
 
 /* --- ask-move.c --- */
 
-/* The arrays of the inputs of @step, which stay the plan's, none where an optional one is absent (transfer container). */
-LptArray *lpt_copy_inputs   (const LptProgramOp *step);
+/* The arrays of the inputs of @op, which stay the plan's, none where an optional one is absent (transfer container). */
+LptArray *lpt_copy_inputs   (const LptProgramOp *op);
 /* Elements of @value in row-major order, numbered as they lie in @layout (transfer full). */
 gint64  *lpt_copy_number    (const LptProgramValue *value, LptValueLayout layout);
-/* The outputs of @step for the numbers of its first input; @results: one array for each (transfer full). FALSE: it does not run on them. */
-gboolean lpt_copy_ask       (const LptProgramOp *step, gint64 *numbers, gint64 **results);
+/* The outputs of @op for the numbers of its first input; @results: one array for each (transfer full). FALSE: it does not run on them. */
+gboolean lpt_copy_ask       (const LptProgramOp *op, gint64 *numbers, gint64 **results);
 /* Some of @n results are no element but a constant. */
 gboolean lpt_copy_has_fill  (const gint64 *numbers, gsize n);
-/* That constant, as an element of the output of @step; FALSE: there are several. */
-gboolean lpt_copy_ask_fill  (const LptProgramOp *step, const gint64 *numbers, guint8 *fill);
+/* That constant, as an element of the output of @op; FALSE: there are several. */
+gboolean lpt_copy_ask_fill  (const LptProgramOp *op, const gint64 *numbers, guint8 *fill);
 /* The maps (transfer full) whose sums, with @start, are @numbers, places among @n_in elements; FALSE: there are none. */
 gboolean lpt_copy_find_maps (const LptShape *shape, gint64 n_in, const gint64 *numbers, gssize **maps, gssize *start, gboolean *fills);

@@ -54,17 +54,17 @@ words_clear (gpointer params)
 /* One scale, or one per index of the last axis or of the channels. */
 gboolean
 lpt_prepare_dequantize_words (LptProgram   *program,
-                              LptProgramOp *step)
+                              LptProgramOp *op)
 {
-  const LptArray *x = &step->in[0]->array;
+  const LptArray *x = &op->in[0]->array;
   gint axis = x->shape.rank - 1;
   LptValueLayout layout = LPT_LAYOUT_TYPED;
   Words *w;
 
   if (x->dtype != LPT_DTYPE_I32 || x->quant == NULL)
-    return lpt_refuse (step, LPT_REMARK_TYPES);
+    return lpt_refuse (op, LPT_REMARK_TYPES);
   if (axis < 0 || !lpt_shape_is_static (&x->shape) || lpt_array_count (x) == 0)
-    return lpt_refuse (step, LPT_REMARK_SHAPES);
+    return lpt_refuse (op, LPT_REMARK_SHAPES);
   if (x->quant->n > 1 && x->quant->axis == 1 && axis > 1)
     {
       axis = 1;
@@ -75,15 +75,15 @@ lpt_prepare_dequantize_words (LptProgram   *program,
   w->channels = (gsize) x->shape.dims[axis];
   w->rows = (gsize) lpt_array_count (x) / w->channels;
   w->per_task = MAX (CHUNK / w->channels, 1);
-  if (!lpt_fused_epilogue_words (&w->epilogue, step, axis, w->channels))
+  if (!lpt_fused_epilogue_words (&w->epilogue, op, axis, w->channels))
     {
       words_clear (w);
       g_free (w);
       return FALSE;
     }
-  lpt_program_set_form (step, &(LptOpForm) { .run = words_run, .clear = words_clear, .params = w, .kernel = w->kernel->name,
+  lpt_program_set_form (op, &(LptOpForm) { .run = words_run, .clear = words_clear, .params = w, .kernel = w->kernel->name,
                                              .tasks = (w->rows + w->per_task - 1) / w->per_task, .n_in = 1,
-                                             .in = LPT_OPERANDS ({ step->in[0], layout }), .out = w->epilogue.out, .out_layout = layout,
+                                             .in = LPT_OPERANDS ({ op->in[0], layout }), .out = w->epilogue.out, .out_layout = layout,
                                              .last = w->epilogue.last });
 
   return TRUE;

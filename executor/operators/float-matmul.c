@@ -388,10 +388,10 @@ lpt_float_pack (LptProgram          *program,
 
 gboolean
 lpt_prepare_float_matmul (LptProgram   *program,
-                          LptProgramOp *step)
+                          LptProgramOp *op)
 {
-  const LptMatMulAttrs *attrs = LPT_ATTRS (step->node, LptMatMulAttrs);
-  gboolean biased = step->n_in > 2 && step->in[2] != NULL;
+  const LptMatMulAttrs *attrs = LPT_ATTRS (op->node, LptMatMulAttrs);
+  gboolean biased = op->n_in > 2 && op->in[2] != NULL;
   const LptShape *x, *w;
   LptShape batch_a, batch_b, batch;
   gsize k, n, max_rows;
@@ -400,25 +400,25 @@ lpt_prepare_float_matmul (LptProgram   *program,
   MatMul *p;
 
   if (program->kernels.fgemm->needs == LPT_CPU_SCALAR)
-    return lpt_refuse (step, LPT_REMARK_LEVEL);
-  if (!lpt_program_is_real (step->in[0]) || !lpt_program_is_real (step->in[1]) || !lpt_program_is_real (step->out[0]))
-    return lpt_refuse (step, LPT_REMARK_TYPES);
-  if (step->in[0]->kind == LPT_STORAGE_CONST)
-    return lpt_refuse (step, LPT_REMARK_CONSTANT);
-  if (biased && !lpt_is_real_constant (step->in[2]))
-    return lpt_refuse (step, LPT_REMARK_COMPUTED);
-  x = &step->in[0]->array.shape;
-  w = &step->in[1]->array.shape;
+    return lpt_refuse (op, LPT_REMARK_LEVEL);
+  if (!lpt_program_is_real (op->in[0]) || !lpt_program_is_real (op->in[1]) || !lpt_program_is_real (op->out[0]))
+    return lpt_refuse (op, LPT_REMARK_TYPES);
+  if (op->in[0]->kind == LPT_STORAGE_CONST)
+    return lpt_refuse (op, LPT_REMARK_CONSTANT);
+  if (biased && !lpt_is_real_constant (op->in[2]))
+    return lpt_refuse (op, LPT_REMARK_COMPUTED);
+  x = &op->in[0]->array.shape;
+  w = &op->in[1]->array.shape;
   if (x->rank < 2 || w->rank < 2)
-    return lpt_refuse (step, LPT_REMARK_SHAPES);
+    return lpt_refuse (op, LPT_REMARK_SHAPES);
   k = (gsize) x->dims[x->rank - (attrs->transpose_a ? 2 : 1)];
   n = (gsize) w->dims[w->rank - (attrs->transpose_b ? 2 : 1)];
   batch_a = lpt_shape_make (x->rank - 2, x->dims);
   batch_b = lpt_shape_make (w->rank - 2, w->dims);
   if (k != (gsize) w->dims[w->rank - (attrs->transpose_b ? 1 : 2)] || !lpt_shape_broadcast (&batch_a, &batch_b, &batch))
-    return lpt_refuse (step, LPT_REMARK_SHAPES);
-  if (biased && lpt_program_count (step->in[2]) != n)
-    return lpt_refuse (step, LPT_REMARK_BIAS);
+    return lpt_refuse (op, LPT_REMARK_SHAPES);
+  if (biased && lpt_program_count (op->in[2]) != n)
+    return lpt_refuse (op, LPT_REMARK_BIAS);
 
   p = g_new0 (MatMul, 1);
   p->kernel = program->kernels.fgemm;
@@ -434,13 +434,13 @@ lpt_prepare_float_matmul (LptProgram   *program,
   p->b_n = attrs->transpose_b ? (ptrdiff_t) k : 1;
   copies = p->a_step == 1 && lpt_float_rows_collide (k) && n > BLOCK;
   max_rows = copies ? lpt_float_copied_rows (k) : MAX_ROWS;
-  lpt_float_epilogue_init (&p->end, program, step, 2, step->out[0]->array.shape.rank - 1, n);
+  lpt_float_epilogue_init (&p->end, program, op, 2, op->out[0]->array.shape.rank - 1, n);
   form = (LptOpForm) { .run = matmul_run, .clear = matmul_clear, .params = p, .kernel = p->kernel->name, .n_in = 1,
-                       .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_TYPED }, { NULL }, { NULL }) };
+                       .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }, { NULL }, { NULL }) };
   lpt_float_epilogue_apply (&p->end, &form, LPT_LAYOUT_TYPED);
-  if (lpt_is_real_constant (step->in[1]) && lpt_program_count (step->in[1]) == k * n)
+  if (lpt_is_real_constant (op->in[1]) && lpt_program_count (op->in[1]) == k * n)
     {
-      p->packed = lpt_float_pack (program, step, &(LptFloatPacks) { step->in[1]->array.data, NULL, 0, 1, k, n, p->b_k, p->b_n });
+      p->packed = lpt_float_pack (program, op, &(LptFloatPacks) { op->in[1]->array.data, NULL, 0, 1, k, n, p->b_k, p->b_n });
       if (!attrs->transpose_a)
         {
           /* All matrices meet the same one: they are one. */
@@ -455,7 +455,7 @@ lpt_prepare_float_matmul (LptProgram   *program,
       gsize panels = CLAMP (PANEL_BYTES / (k * PANEL * sizeof (float)), 1, MAX_PANELS);
 
       p->second = form.n_in++;
-      form.in[p->second] = (LptOperand) { step->in[1], LPT_LAYOUT_TYPED };
+      form.in[p->second] = (LptOperand) { op->in[1], LPT_LAYOUT_TYPED };
       p->split = (LptFloatSplit) { CLAMP (max_rows, 1, MAX_ROWS), panels * PANEL, 1, (n + panels * PANEL - 1) / (panels * PANEL) };
     }
   form.tasks = p->matrices * p->split.row_tasks * p->split.col_tasks;
@@ -464,7 +464,7 @@ lpt_prepare_float_matmul (LptProgram   *program,
   p->copies = copies ? lpt_float_copied_size (p->split.rows, k) : 0;
   form.workspace = p->table + p->copies + (p->packed == NULL ? p->split.cols * k * sizeof (float) : 0);
 
-  lpt_program_set_form (step, &form);
+  lpt_program_set_form (op, &form);
 
   return TRUE;
 }

@@ -93,40 +93,40 @@ is_image (const LptProgramValue *value)
 
 gboolean
 lpt_prepare_float_concat (LptProgram   *program,
-                          LptProgramOp *step)
+                          LptProgramOp *op)
 {
   gsize last = 0, all = 0;
   gint axis;
   guint k;
 
-  if (step->n_in == 0 || !is_image (step->out[0]) ||
-      !lpt_axis_normalize (LPT_ATTRS (step->node, LptAxisAttrs)->axis, step->out[0]->array.shape.rank, &axis) ||
+  if (op->n_in == 0 || !is_image (op->out[0]) ||
+      !lpt_axis_normalize (LPT_ATTRS (op->node, LptAxisAttrs)->axis, op->out[0]->array.shape.rank, &axis) ||
       axis != 1)
     return FALSE;
-  for (k = 0; k < step->n_in; k++)
+  for (k = 0; k < op->n_in; k++)
     {
-      if (!is_image (step->in[k]))
+      if (!is_image (op->in[k]))
         return FALSE;
-      all += lpt_program_count (step->in[k]);
-      last += step->in[k]->layout == LPT_LAYOUT_WORDS_LAST ? lpt_program_count (step->in[k]) : 0;
+      all += lpt_program_count (op->in[k]);
+      last += op->in[k]->layout == LPT_LAYOUT_WORDS_LAST ? lpt_program_count (op->in[k]) : 0;
     }
   if (2 * last < all)
     return FALSE;
-  set_form (step, move_new (step, step->n_in), step->n_in, "concat_f32");
+  set_form (op, move_new (op, op->n_in), op->n_in, "concat_f32");
 
   return TRUE;
 }
 
-/* Runs @step on the numbers of its elements, which floats hold exactly; (transfer full), NULL: it does not run on them. */
+/* Runs @op on the numbers of its elements, which floats hold exactly; (transfer full), NULL: it does not run on them. */
 static float *
-ask (const LptProgramOp *step)
+ask (const LptProgramOp *op)
 {
   g_autoptr (LptScratch) scratch = lpt_scratch_new ();
-  g_autofree LptArray *in = lpt_copy_inputs (step);
-  gsize n_in = lpt_program_count (step->in[0]), n_out = lpt_program_count (step->out[0]);
+  g_autofree LptArray *in = lpt_copy_inputs (op);
+  gsize n_in = lpt_program_count (op->in[0]), n_out = lpt_program_count (op->out[0]);
   g_autofree float *numbers = lpt_memory_try (n_in, sizeof *numbers, NULL), *results = lpt_memory_try (n_out, sizeof *results, NULL);
-  LptArray out = step->out[0]->array;
-  LptCall call = { .node = step->node, .in = in, .n_in = step->n_in, .out = &out, .n_out = 1, .scratch = scratch };
+  LptArray out = op->out[0]->array;
+  LptCall call = { .node = op->node, .in = in, .n_in = op->n_in, .out = &out, .n_out = 1, .scratch = scratch };
   gsize i;
 
   if (numbers == NULL || results == NULL)
@@ -174,31 +174,31 @@ find_pixels (Move           *m,
 /* Nearest neighbours, pieces, repetitions, permutations of an image. */
 gboolean
 lpt_prepare_float_move (LptProgram   *program,
-                        LptProgramOp *step)
+                        LptProgramOp *op)
 {
   g_autofree float *numbers = NULL;
   const LptShape *x, *y;
   Move *m;
   guint k;
 
-  if (step->n_in == 0 || step->n_out != 1 || !is_image (step->in[0]) || !is_image (step->out[0]) ||
-      step->in[0]->layout != LPT_LAYOUT_WORDS_LAST || (step->node->info->flags & LPT_OP_F_STATE) != 0 ||
-      step->node->op == LPT_OP_SCATTER_UPDATE || lpt_program_renames (step, LPT_LAYOUT_WORDS_LAST) ||
-      (step->node->op == LPT_OP_INTERPOLATE && LPT_ATTRS (step->node, LptInterpolateAttrs)->mode != LPT_INTERPOLATE_NEAREST) ||
-      MAX (lpt_program_count (step->in[0]), lpt_program_count (step->out[0])) > MAX_ELEMENTS)
+  if (op->n_in == 0 || op->n_out != 1 || !is_image (op->in[0]) || !is_image (op->out[0]) ||
+      op->in[0]->layout != LPT_LAYOUT_WORDS_LAST || (op->node->info->flags & LPT_OP_F_STATE) != 0 ||
+      op->node->op == LPT_OP_SCATTER_UPDATE || lpt_program_renames (op, LPT_LAYOUT_WORDS_LAST) ||
+      (op->node->op == LPT_OP_INTERPOLATE && LPT_ATTRS (op->node, LptInterpolateAttrs)->mode != LPT_INTERPOLATE_NEAREST) ||
+      MAX (lpt_program_count (op->in[0]), lpt_program_count (op->out[0])) > MAX_ELEMENTS)
     return FALSE;
-  for (k = 1; k < step->n_in; k++)
-    if (step->in[k] != NULL && step->in[k]->kind != LPT_STORAGE_CONST)
+  for (k = 1; k < op->n_in; k++)
+    if (op->in[k] != NULL && op->in[k]->kind != LPT_STORAGE_CONST)
       return FALSE;
-  numbers = ask (step);
+  numbers = ask (op);
   if (numbers == NULL)
     return FALSE;
-  x = &step->in[0]->array.shape;
-  y = &step->out[0]->array.shape;
-  m = move_new (step, 1);
+  x = &op->in[0]->array.shape;
+  y = &op->out[0]->array.shape;
+  m = move_new (op, 1);
   if (find_pixels (m, x, y, numbers))
     {
-      set_form (step, m, 1, "move_f32");
+      set_form (op, m, 1, "move_f32");
       return TRUE;
     }
   move_clear (m);

@@ -188,11 +188,11 @@ static Window *
 add_window (WindowForm      *form,
             guint            i,
             LptProgram      *program,
-            LptProgramOp    *step,
+            LptProgramOp    *op,
             Form             kind,
             const LptWindow *v)
 {
-  const LptShape *x = &step->in[0]->array.shape;
+  const LptShape *x = &op->in[0]->array.shape;
   Window *p = &form->parts[i];
   gint64 first_end, last_from;
   gsize want;
@@ -220,20 +220,20 @@ add_window (WindowForm      *form,
 }
 
 static void
-set_form (LptProgramOp  *step,
+set_form (LptProgramOp  *op,
           WindowForm    *v,
           LptValueLayout layout)
 {
   const Window *last = &v->parts[v->n_parts - 1];
   LptOpForm form = { .run = window_run, .clear = window_clear, .params = v, .kernel = last->kernel->name,
                      .tasks = last->first + n_tasks (last), .n_in = 1,
-                     .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_WORDS_LAST }, { NULL }) };
+                     .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_WORDS_LAST }, { NULL }) };
   guint i;
 
   for (i = 0; i < v->n_parts; i++)
     form.workspace = MAX (form.workspace, (2 * v->parts[i].taps * sizeof (float *) + 63) & ~(gsize) 63);
   lpt_float_epilogue_apply (&v->fused, &form, layout);
-  lpt_program_set_form (step, &form);
+  lpt_program_set_form (op, &form);
 }
 
 gboolean
@@ -283,11 +283,11 @@ gather_weights (const LptWindow       *window,
 
 void
 lpt_prepare_float_dwdeconv (LptProgram      *program,
-                            LptProgramOp    *step,
+                            LptProgramOp    *op,
                             const LptWindow *window,
                             const LptPhases *phases)
 {
-  WindowForm *form = form_new (step, phases->n);
+  WindowForm *form = form_new (op, phases->n);
   guint i;
 
   for (i = 0; i < phases->n; i++)
@@ -298,36 +298,36 @@ lpt_prepare_float_dwdeconv (LptProgram      *program,
 
       lpt_phases_at (phases, i, of);
       lpt_phase_window (window, of, FALSE, &v);
-      p = add_window (form, i, program, step, WINDOW_DWCONV, &v);
+      p = add_window (form, i, program, op, WINDOW_DWCONV, &v);
       p->placed = phases->n > 1;
       p->place = lpt_phase_place (window, of);
       p->w = lpt_program_array (p->taps * p->channels, sizeof (float));
       if (p->w != NULL)
-        gather_weights (window, of, step->in[1]->array.data, p);
+        gather_weights (window, of, op->in[1]->array.data, p);
     }
-  lpt_float_epilogue_init (&form->fused, program, step, 3, 1, form->parts->channels);
-  set_form (step, form, LPT_LAYOUT_WORDS_LAST);
+  lpt_float_epilogue_init (&form->fused, program, op, 3, 1, form->parts->channels);
+  set_form (op, form, LPT_LAYOUT_WORDS_LAST);
 }
 
 /* From reals that are no constant to reals; else a remark says what is not. */
 static gboolean
-is_pooled (LptProgramOp *step)
+is_pooled (LptProgramOp *op)
 {
-  if (step->n_in == 0 || !lpt_program_is_real (step->in[0]) || !lpt_program_is_real (step->out[0]))
-    return lpt_refuse (step, LPT_REMARK_TYPES);
-  if (step->in[0]->kind == LPT_STORAGE_CONST)
-    return lpt_refuse (step, LPT_REMARK_CONSTANT);
+  if (op->n_in == 0 || !lpt_program_is_real (op->in[0]) || !lpt_program_is_real (op->out[0]))
+    return lpt_refuse (op, LPT_REMARK_TYPES);
+  if (op->in[0]->kind == LPT_STORAGE_CONST)
+    return lpt_refuse (op, LPT_REMARK_CONSTANT);
 
   return TRUE;
 }
 
 static gboolean
-pool_window (const LptProgramOp   *step,
+pool_window (const LptProgramOp   *op,
              const LptInts        *kernel,
              const LptWindowAttrs *attrs,
              LptWindow            *v)
 {
-  const LptShape *x = &step->in[0]->array.shape, *y = &step->out[0]->array.shape;
+  const LptShape *x = &op->in[0]->array.shape, *y = &op->out[0]->array.shape;
 
   return x->rank >= 3 && y->rank == x->rank && kernel->n == (guint) x->rank - 2 &&
          lpt_window_init (v, x->rank - 2, x->dims + 2, y->dims + 2, kernel->v, attrs, NULL);
@@ -335,44 +335,44 @@ pool_window (const LptProgramOp   *step,
 
 gboolean
 lpt_prepare_float_max_pool (LptProgram   *program,
-                            LptProgramOp *step)
+                            LptProgramOp *op)
 {
-  const LptMaxPoolAttrs *a = LPT_ATTRS (step->node, LptMaxPoolAttrs);
+  const LptMaxPoolAttrs *a = LPT_ATTRS (op->node, LptMaxPoolAttrs);
   LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
   WindowForm *form;
   LptWindow v;
 
   /* The second output is indices. */
-  if (!is_pooled (step))
+  if (!is_pooled (op))
     return FALSE;
-  if (step->n_out > 1 && lpt_program_n_uses (step->out[1]) > 0)
-    return lpt_refuse (step, LPT_REMARK_OUTPUTS);
-  if (!pool_window (step, &a->kernel, &attrs, &v))
-    return lpt_refuse (step, LPT_REMARK_GEOMETRY);
+  if (op->n_out > 1 && lpt_program_n_uses (op->out[1]) > 0)
+    return lpt_refuse (op, LPT_REMARK_OUTPUTS);
+  if (!pool_window (op, &a->kernel, &attrs, &v))
+    return lpt_refuse (op, LPT_REMARK_GEOMETRY);
 
-  form = form_new (step, 1);
-  add_window (form, 0, program, step, WINDOW_MAX, &v);
-  set_form (step, form, LPT_LAYOUT_WORDS_LAST);
+  form = form_new (op, 1);
+  add_window (form, 0, program, op, WINDOW_MAX, &v);
+  set_form (op, form, LPT_LAYOUT_WORDS_LAST);
 
   return TRUE;
 }
 
 gboolean
 lpt_prepare_float_avg_pool (LptProgram   *program,
-                            LptProgramOp *step)
+                            LptProgramOp *op)
 {
-  const LptAvgPoolAttrs *a = LPT_ATTRS (step->node, LptAvgPoolAttrs);
+  const LptAvgPoolAttrs *a = LPT_ATTRS (op->node, LptAvgPoolAttrs);
   LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
   WindowForm *form;
   LptWindow v;
 
-  if (!is_pooled (step))
+  if (!is_pooled (op))
     return FALSE;
-  if (!pool_window (step, &a->kernel, &attrs, &v))
-    return lpt_refuse (step, LPT_REMARK_GEOMETRY);
-  form = form_new (step, 1);
-  add_window (form, 0, program, step, WINDOW_MEAN, &v)->exclude_pad = a->exclude_pad;
-  set_form (step, form, LPT_LAYOUT_WORDS_LAST);
+  if (!pool_window (op, &a->kernel, &attrs, &v))
+    return lpt_refuse (op, LPT_REMARK_GEOMETRY);
+  form = form_new (op, 1);
+  add_window (form, 0, program, op, WINDOW_MEAN, &v)->exclude_pad = a->exclude_pad;
+  set_form (op, form, LPT_LAYOUT_WORDS_LAST);
 
   return TRUE;
 }
@@ -397,18 +397,18 @@ is_spatial (const LptProgramValue *value,
 /* ReduceMean over the whole image: a window of its size. */
 gboolean
 lpt_prepare_float_mean (LptProgram   *program,
-                        LptProgramOp *step)
+                        LptProgramOp *op)
 {
   const LptShape *x;
   WindowForm *form;
   LptWindow v;
   guint k;
 
-  if (!is_pooled (step) || step->n_in < 2)
+  if (!is_pooled (op) || op->n_in < 2)
     return FALSE;
-  x = &step->in[0]->array.shape;
-  if (x->rank < 3 || x->rank > 5 || !is_spatial (step->in[1], x->rank))
-    return lpt_refuse (step, LPT_REMARK_AXES);
+  x = &op->in[0]->array.shape;
+  if (x->rank < 3 || x->rank > 5 || !is_spatial (op->in[1], x->rank))
+    return lpt_refuse (op, LPT_REMARK_AXES);
   for (k = 0; k < 3; k++)
     {
       gint axis = x->rank - 3 + (gint) k;
@@ -417,9 +417,9 @@ lpt_prepare_float_mean (LptProgram   *program,
       v.out[k] = v.stride[k] = v.dilation[k] = 1;
       v.pad[k] = v.pad_end[k] = 0;
     }
-  form = form_new (step, 1);
-  add_window (form, 0, program, step, WINDOW_MEAN, &v)->exclude_pad = TRUE;
-  set_form (step, form, LPT_LAYOUT_TYPED);      /* one pixel, or without its axes */
+  form = form_new (op, 1);
+  add_window (form, 0, program, op, WINDOW_MEAN, &v)->exclude_pad = TRUE;
+  set_form (op, form, LPT_LAYOUT_TYPED);      /* one pixel, or without its axes */
 
   return TRUE;
 }

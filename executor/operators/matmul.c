@@ -75,9 +75,9 @@ matmul_clear (gpointer params)
 
 gboolean
 lpt_prepare_matmul (LptProgram   *program,
-                    LptProgramOp *step)
+                    LptProgramOp *op)
 {
-  const LptMatMulAttrs *attrs = LPT_ATTRS (step->node, LptMatMulAttrs);
+  const LptMatMulAttrs *attrs = LPT_ATTRS (op->node, LptMatMulAttrs);
   const LptArray *a, *w, *bias;
   LptPackedWeights packed;
   LptWeightChannels channels;
@@ -89,28 +89,28 @@ lpt_prepare_matmul (LptProgram   *program,
   gint32 zero;
   MatMul *m;
 
-  if (!lpt_reads_codes_with_weights (step))
+  if (!lpt_reads_codes_with_weights (op))
     return FALSE;
-  if (!lpt_program_is_codes (step->in[0]))
-    return lpt_refuse (step, lpt_remark_of_codes (step->in[0], step->in[0]));
+  if (!lpt_program_is_codes (op->in[0]))
+    return lpt_refuse (op, lpt_remark_of_codes (op->in[0], op->in[0]));
   if (attrs->transpose_a)
-    return lpt_refuse (step, LPT_REMARK_ATTRIBUTE);
-  a = &step->in[0]->array;
-  w = &step->in[1]->array;
+    return lpt_refuse (op, LPT_REMARK_ATTRIBUTE);
+  a = &op->in[0]->array;
+  w = &op->in[1]->array;
   if (a->shape.rank < 2 || w->shape.rank != 2 || lpt_array_count (a) == 0 || lpt_array_count (w) == 0)
-    return lpt_refuse (step, LPT_REMARK_SHAPES);
+    return lpt_refuse (op, LPT_REMARK_SHAPES);
   k = (gsize) a->shape.dims[a->shape.rank - 1];
   n = (gsize) w->shape.dims[attrs->transpose_b ? 0 : 1];
   rows = (gsize) lpt_array_count (a) / k;
-  bias = lpt_bias_of (step, 2, n, &ok);
+  bias = lpt_bias_of (op, 2, n, &ok);
   if (!ok)
-    return lpt_refuse (step, LPT_REMARK_BIAS);
+    return lpt_refuse (op, LPT_REMARK_BIAS);
   if ((w->quant->n > 1 && w->quant->axis != (attrs->transpose_b ? 0 : 1)) ||
-      !lpt_weight_channels_init (&channels, step->in[1], FALSE, 1, n))
-    return lpt_refuse (step, LPT_REMARK_QUANTIZATION);
+      !lpt_weight_channels_init (&channels, op->in[1], FALSE, 1, n))
+    return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
 
   m = g_new0 (MatMul, 1);
-  fused = lpt_fused_epilogue_init (&m->epilogue, program, step, step->out[0]->array.shape.rank - 1, n, channels.scale, (guint) n,
+  fused = lpt_fused_epilogue_init (&m->epilogue, program, op, op->out[0]->array.shape.rank - 1, n, channels.scale, (guint) n,
                                    a->quant->scale[0], &attrs->bias_rest);
   if (!fused)
     {
@@ -125,9 +125,9 @@ lpt_prepare_matmul (LptProgram   *program,
   weights.n = n;
   weights.k_stride = attrs->transpose_b ? 1 : (ptrdiff_t) n;
   weights.n_stride = attrs->transpose_b ? (ptrdiff_t) k : 1;
-  zero = m->epilogue.zero != NULL ? 0 : lpt_program_zero (step->in[0]);
+  zero = m->epilogue.zero != NULL ? 0 : lpt_program_zero (op->in[0]);
   gemm = lpt_gemm_kernel_for (program->kernels.gemm, rows, k);
-  packed = lpt_program_pack (program, step, gemm->name, NULL, 0, lpt_gemm_packed_size (gemm, 1, k, n), n);
+  packed = lpt_program_pack (program, op, gemm->name, NULL, 0, lpt_gemm_packed_size (gemm, 1, k, n), n);
   if (packed.fresh)
     lpt_gemm_pack (gemm, &weights, 0, n, packed.data, packed.col_sum);
   if (packed.data != NULL && m->epilogue.bias != NULL)
@@ -145,11 +145,11 @@ lpt_prepare_matmul (LptProgram   *program,
     .run = matmul_run, .access = matmul_access, .clear = matmul_clear, .params = m, .kernel = gemm->name,
     .tasks = (rows + m->tm - 1) / m->tm * ((n + m->tn - 1) / m->tn), .workspace = (lpt_gemm_workspace (&m->gemm) + 63) & ~(gsize) 63,
     .n_in = m->epilogue.residual != NULL ? 2 : 1,
-    .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_CODES }, { m->epilogue.residual, LPT_LAYOUT_CODES }, { NULL }),
+    .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_CODES }, { m->epilogue.residual, LPT_LAYOUT_CODES }, { NULL }),
     .out = m->epilogue.out, .out_layout = m->epilogue.e.store == LPT_STORE_Q8 ? LPT_LAYOUT_CODES : LPT_LAYOUT_TYPED,
     .last = m->epilogue.last };
   lpt_fused_epilogue_computed (&m->epilogue, &form);
-  lpt_program_set_form (step, &form);
+  lpt_program_set_form (op, &form);
 
   return TRUE;
 }

@@ -87,16 +87,16 @@ is_part (const LptProgramValue *in,
   return TRUE;
 }
 
-/* The op of output @output of @step from the numbers that it holds; NULL: not separable. */
+/* The op of output @output of @op from the numbers that it holds; NULL: not separable. */
 static LptCopyForm *
 move_of (LptProgram      *program,
-         LptProgramOp    *step,
+         LptProgramOp    *op,
          LptProgramValue *in,
          LptValueLayout   in_layout,
          guint            output,
          const gint64    *numbers)
 {
-  const LptArray *out = &step->out[output]->array;
+  const LptArray *out = &op->out[output]->array;
   const LptShape *shape = &out->shape;
   const gboolean codes = in_layout == LPT_LAYOUT_CODES || in_layout == LPT_LAYOUT_CODES_LAST;
   gssize *maps[LPT_MAX_RANK] = { NULL }, start;
@@ -105,9 +105,9 @@ move_of (LptProgram      *program,
   LptCopyForm *m = NULL;
   gsize at = 0;
 
-  if (lpt_copy_find_maps (shape, (gint64) lpt_program_count (in), numbers, maps, &start, &fills) && (!fills || lpt_copy_ask_fill (step, numbers, fill)))
+  if (lpt_copy_find_maps (shape, (gint64) lpt_program_count (in), numbers, maps, &start, &fills) && (!fills || lpt_copy_ask_fill (op, numbers, fill)))
     {
-      m = lpt_copy_form_new (program, codes ? "move_u8" : "move", step, output, in_layout, 1);
+      m = lpt_copy_form_new (program, codes ? "move_u8" : "move", op, output, in_layout, 1);
       m->form.out_layout = choose_box (&m->pieces[0].box, out, maps, in_layout);
       part = !lpt_copy_box_is_view (&m->pieces[0].box, &at) && is_part (in, in_layout, shape, maps);
       if (codes)
@@ -135,12 +135,12 @@ move_of (LptProgram      *program,
 
 /* What says where elements go is known when the plan is made. */
 static gboolean
-has_constant_rest (const LptProgramOp *step)
+has_constant_rest (const LptProgramOp *op)
 {
   guint k;
 
-  for (k = 1; k < step->n_in; k++)
-    if (step->in[k] != NULL && step->in[k]->kind != LPT_STORAGE_CONST)
+  for (k = 1; k < op->n_in; k++)
+    if (op->in[k] != NULL && op->in[k]->kind != LPT_STORAGE_CONST)
       return FALSE;
 
   return TRUE;
@@ -148,24 +148,24 @@ has_constant_rest (const LptProgramOp *step)
 
 /* Elements of input 0 alone (and one constant), places known when the plan is made. */
 static gboolean
-is_movement (const LptProgramOp *step,
+is_movement (const LptProgramOp *op,
              gboolean            codes)
 {
   guint k;
 
-  if (step->integer != NULL || step->folded || (step->row->flags & LPT_EXEC_MOVES) == 0 || step->n_in == 0 || step->n_out == 0 ||
-      (step->node->info->flags & LPT_OP_F_STATE) != 0 ||
-      step->node->op == LPT_OP_SCATTER_UPDATE)
+  if (op->integer != NULL || op->folded || (op->row->flags & LPT_EXEC_MOVES) == 0 || op->n_in == 0 || op->n_out == 0 ||
+      (op->node->info->flags & LPT_OP_F_STATE) != 0 ||
+      op->node->op == LPT_OP_SCATTER_UPDATE)
     return FALSE;
-  for (k = 0; k < step->n_out; k++)
-    if (!(codes ? lpt_copy_form_keeps_codes (step->in[0], step->out[k]) : lpt_copy_form_is_typed (step->in[0], step->out[k])) ||
-        MAX (lpt_program_count (step->in[0]), lpt_program_count (step->out[k])) > MAX_ELEMENTS)
+  for (k = 0; k < op->n_out; k++)
+    if (!(codes ? lpt_copy_form_keeps_codes (op->in[0], op->out[k]) : lpt_copy_form_is_typed (op->in[0], op->out[k])) ||
+        MAX (lpt_program_count (op->in[0]), lpt_program_count (op->out[k])) > MAX_ELEMENTS)
       return FALSE;
 
-  return has_constant_rest (step);
+  return has_constant_rest (op);
 }
 
-/* An op for each output that somebody reads, the first of them @step itself. */
+/* An op for each output that somebody reads, the first of them @op itself. */
 static gboolean
 prepare_split (LptProgram    *program,
                LptProgramOp  *step,
@@ -202,20 +202,20 @@ prepare_split (LptProgram    *program,
 
 gboolean
 lpt_prepare_move (LptProgram   *program,
-                  LptProgramOp *step)
+                  LptProgramOp *op)
 {
-  LptProgramOp *first = step, *at = step, *steps[8];
-  gboolean moves = FALSE, filled = FALSE, codes = is_movement (step, TRUE);
+  LptProgramOp *first = op, *at = op, *steps[8];
+  gboolean moves = FALSE, filled = FALSE, codes = is_movement (op, TRUE);
   LptValueLayout layout;
   gint64 *numbers;
   guint n = 0, k;
   LptCopyForm *best = NULL;
 
-  if (!codes && !is_movement (step, FALSE))
-    return lpt_refuse (step, has_constant_rest (step) ? LPT_REMARK_TYPES : LPT_REMARK_COMPUTED);
-  layout = lpt_copy_form_layout (step->in[0], codes);
-  if (step->n_out > 1)
-    return prepare_split (program, step, layout);
+  if (!codes && !is_movement (op, FALSE))
+    return lpt_refuse (op, has_constant_rest (op) ? LPT_REMARK_TYPES : LPT_REMARK_COMPUTED);
+  layout = lpt_copy_form_layout (op->in[0], codes);
+  if (op->n_out > 1)
+    return prepare_split (program, op, layout);
 
   /* The ops that follow; names alone need none where the codes are in order. */
   for (;;)
@@ -253,7 +253,7 @@ lpt_prepare_move (LptProgram   *program,
   if (best != NULL && !moves && best->form.run != NULL)
     g_clear_pointer (&best, lpt_copy_form_free);
   if (best == NULL)
-    return moves && lpt_refuse (step, LPT_REMARK_PATTERN);
+    return moves && lpt_refuse (op, LPT_REMARK_PATTERN);
   for (k = 1; k < n && steps[k]->index <= best->form.last->index; k++)
     lpt_program_fuse (steps[k], first, NULL);
   lpt_program_set_form (first, &best->form);
@@ -272,7 +272,7 @@ lpt_is_repeating (const LptProgramOp *op)
 
 gboolean
 lpt_prepare_resize (LptProgram   *program,
-                    LptProgramOp *step)
+                    LptProgramOp *op)
 {
   const LptShape *x, *y;
   gssize *maps[LPT_MAX_RANK] = { NULL };
@@ -282,23 +282,23 @@ lpt_prepare_resize (LptProgram   *program,
   gint axis;
   LptCopyForm *m;
 
-  if (!lpt_is_repeating (step))
+  if (!lpt_is_repeating (op))
     return FALSE;
-  x = &step->in[0]->array.shape;
-  y = &step->out[0]->array.shape;
-  layout = lpt_codes_layout (step->in[0]);
+  x = &op->in[0]->array.shape;
+  y = &op->out[0]->array.shape;
+  layout = lpt_codes_layout (op->in[0]);
   lpt_copy_strides (x, layout, strides);
   for (axis = 0; axis < y->rank; axis++)
     {
       maps[axis] = g_new (gssize, y->dims[axis]);
       for (k = 0; k < y->dims[axis]; k++)
-        maps[axis][k] = (gssize) (lpt_int_resize_source (step->integer, axis, k, x->dims[axis], y->dims[axis]) * (gint64) strides[axis]);
+        maps[axis][k] = (gssize) (lpt_int_resize_source (op->integer, axis, k, x->dims[axis], y->dims[axis]) * (gint64) strides[axis]);
     }
-  m = lpt_copy_form_new (program, "resize_u8", step, 0, layout, 1);
-  m->form.out_layout = choose_box (&m->pieces[0].box, &step->out[0]->array, maps, layout);
-  lpt_copy_form_add_input (m, step->in[0], layout, y, maps, 0);
+  m = lpt_copy_form_new (program, "resize_u8", op, 0, layout, 1);
+  m->form.out_layout = choose_box (&m->pieces[0].box, &op->out[0]->array, maps, layout);
+  lpt_copy_form_add_input (m, op->in[0], layout, y, maps, 0);
   m->in[0].pitched = TRUE;
-  lpt_program_set_form (step, &m->form);
+  lpt_program_set_form (op, &m->form);
 
   return TRUE;
 }

@@ -107,15 +107,15 @@ finish (const void    *data,
 /* The end of sums of @from to @n elements. */
 static void
 set_average (Pool               *p,
-             const LptProgramOp *step,
+             const LptProgramOp *op,
              gsize               from,
              gsize               n)
 {
-  const LptArray *y = &step->out[0]->array;
+  const LptArray *y = &op->out[0]->array;
   gint32 offset = lpt_program_offset (y->dtype);
   gsize i;
 
-  p->offset_in = lpt_program_offset (step->in[0]->array.dtype);
+  p->offset_in = lpt_program_offset (op->in[0]->array.dtype);
   p->offset_out = offset;
   p->pool.form = LPT_POOL_FINISH;
   p->pool.finish = finish;
@@ -124,8 +124,8 @@ set_average (Pool               *p,
     return;
 
   p->pool.form = LPT_POOL_AVERAGE;
-  p->pool.zero = lpt_program_zero (step->in[0]);
-  p->pool.zp = lpt_program_zero (step->out[0]);
+  p->pool.zero = lpt_program_zero (op->in[0]);
+  p->pool.zp = lpt_program_zero (op->out[0]);
   p->pool.lo = (gint32) lpt_dtype_min (y->dtype) + offset;
   p->pool.hi = (gint32) lpt_dtype_max (y->dtype) + offset;
   p->pool.mult = p->mult = lpt_program_array (n + 1, sizeof (gint32));
@@ -144,22 +144,22 @@ set_average (Pool               *p,
 
 /* From codes to codes; else a remark says what is not. */
 static gboolean
-is_pooled (LptProgramOp *step)
+is_pooled (LptProgramOp *op)
 {
-  const LptProgramValue *in = step->n_in > 0 ? step->in[0] : NULL;
+  const LptProgramValue *in = op->n_in > 0 ? op->in[0] : NULL;
 
-  if (in == NULL || !lpt_program_is_codes (in) || !lpt_program_is_codes (step->out[0]))
-    return lpt_refuse (step, lpt_remark_of_codes (in, step->out[0]));
-  if (in->kind == LPT_STORAGE_CONST || lpt_program_count (in) == 0 || lpt_program_count (step->out[0]) == 0)
-    return lpt_refuse (step, LPT_REMARK_CONSTANT);
+  if (in == NULL || !lpt_program_is_codes (in) || !lpt_program_is_codes (op->out[0]))
+    return lpt_refuse (op, lpt_remark_of_codes (in, op->out[0]));
+  if (in->kind == LPT_STORAGE_CONST || lpt_program_count (in) == 0 || lpt_program_count (op->out[0]) == 0)
+    return lpt_refuse (op, LPT_REMARK_CONSTANT);
 
   return TRUE;
 }
 
 static gboolean
-has_one_quant (const LptProgramOp *step)
+has_one_quant (const LptProgramOp *op)
 {
-  const LptArray *x = &step->in[0]->array, *y = &step->out[0]->array;
+  const LptArray *x = &op->in[0]->array, *y = &op->out[0]->array;
 
   return x->dtype == y->dtype && lpt_quant_equal (x->quant, y->quant);
 }
@@ -181,25 +181,25 @@ pool_new (const LptProgram   *program,
 }
 
 static void
-set_form (LptProgramOp *step,
+set_form (LptProgramOp *op,
           Pool         *p)
 {
-  lpt_program_set_form (step, &(LptOpForm) {
+  lpt_program_set_form (op, &(LptOpForm) {
     .run = pool_run, .access = pool_access, .bind = pool_bind, .clear = pool_clear, .params = p, .kernel = p->pool.kernel->name,
     .tasks = (p->rows + p->per_task - 1) / p->per_task * n_blocks (p), .workspace = p->workspace,
-    .n_in = 1, .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_CODES_LAST, .pitched = TRUE }),
-    .out = step->out[0], .out_layout = LPT_LAYOUT_CODES_LAST, .out_pitched = TRUE });
+    .n_in = 1, .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_CODES_LAST, .pitched = TRUE }),
+    .out = op->out[0], .out_layout = LPT_LAYOUT_CODES_LAST, .out_pitched = TRUE });
 }
 
 /* FALSE: no such geometry. */
 static gboolean
-pool_shape (const LptProgramOp *step,
+pool_shape (const LptProgramOp *op,
             const LptInts      *kernel,
             LptWindowAttrs      attrs,
             LptWindow          *v,
             LptConvShape       *s)
 {
-  const LptShape *x = &step->in[0]->array.shape, *y = &step->out[0]->array.shape;
+  const LptShape *x = &op->in[0]->array.shape, *y = &op->out[0]->array.shape;
   guint k;
 
   if (x->rank < 3 || x->rank > 5 || y->rank != x->rank || kernel->n != (guint) x->rank - 2 ||
@@ -216,51 +216,51 @@ pool_shape (const LptProgramOp *step,
 
 gboolean
 lpt_prepare_max_pool (LptProgram   *program,
-                      LptProgramOp *step)
+                      LptProgramOp *op)
 {
-  const LptMaxPoolAttrs *a = LPT_ATTRS (step->node, LptMaxPoolAttrs);
+  const LptMaxPoolAttrs *a = LPT_ATTRS (op->node, LptMaxPoolAttrs);
   LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
   LptWindow v;
   LptConvShape s;
 
-  if (!is_pooled (step))
+  if (!is_pooled (op))
     return FALSE;
-  if (!has_one_quant (step))
-    return lpt_refuse (step, LPT_REMARK_QUANTIZATION);
-  if (!pool_shape (step, &a->kernel, attrs, &v, &s))
-    return lpt_refuse (step, LPT_REMARK_GEOMETRY);
+  if (!has_one_quant (op))
+    return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
+  if (!pool_shape (op, &a->kernel, attrs, &v, &s))
+    return lpt_refuse (op, LPT_REMARK_GEOMETRY);
 
-  set_form (step, pool_new (program, LPT_POOL_MAX, &s));
+  set_form (op, pool_new (program, LPT_POOL_MAX, &s));
 
   return TRUE;
 }
 
 gboolean
 lpt_prepare_avg_pool (LptProgram   *program,
-                      LptProgramOp *step)
+                      LptProgramOp *op)
 {
-  const LptAvgPoolAttrs *a = LPT_ATTRS (step->node, LptAvgPoolAttrs);
+  const LptAvgPoolAttrs *a = LPT_ATTRS (op->node, LptAvgPoolAttrs);
   LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
   LptIntSums sums;
   LptWindow v;
   LptConvShape s;
   Pool *p;
 
-  if (!is_pooled (step))
+  if (!is_pooled (op))
     return FALSE;
-  if (!pool_shape (step, &a->kernel, attrs, &v, &s))
-    return lpt_refuse (step, LPT_REMARK_GEOMETRY);
-  if (!lpt_int_avg_pool_sums (step->integer, &sums))
-    return lpt_refuse (step, LPT_REMARK_ROUNDING);
+  if (!pool_shape (op, &a->kernel, attrs, &v, &s))
+    return lpt_refuse (op, LPT_REMARK_GEOMETRY);
+  if (!lpt_int_avg_pool_sums (op->integer, &sums))
+    return lpt_refuse (op, LPT_REMARK_ROUNDING);
   p = pool_new (program, LPT_POOL_AVERAGE, &s);
   p->sums = sums;
   p->pool.count_padding = !a->exclude_pad;
   p->pool.pad_back = (gsize) v.pad_end[0];
   p->pool.pad_bottom = (gsize) v.pad_end[1];
   p->pool.pad_right = (gsize) v.pad_end[2];
-  set_average (p, step, 1, s.kd * s.kh * s.kw);
+  set_average (p, op, 1, s.kd * s.kh * s.kw);
 
-  set_form (step, p);
+  set_form (op, p);
 
   return TRUE;
 }
@@ -268,10 +268,10 @@ lpt_prepare_avg_pool (LptProgram   *program,
 /* ReduceMean, ReduceSum, ReduceMax, ReduceMin over spatial axes that are neighbours. */
 gboolean
 lpt_prepare_reduce (LptProgram   *program,
-                    LptProgramOp *step)
+                    LptProgramOp *op)
 {
-  gboolean adds = (step->node->info->flags & LPT_OP_F_MONOTONE) == 0;
-  const gboolean *axes = lpt_int_reduce_axes (step->integer);
+  gboolean adds = (op->node->info->flags & LPT_OP_F_MONOTONE) == 0;
+  const gboolean *axes = lpt_int_reduce_axes (op->integer);
   const LptShape *x;
   gsize size[3] = { 1, 1, 1 };       /* spatial elements before, in and behind the axes */
   guint part = 0;
@@ -279,38 +279,38 @@ lpt_prepare_reduce (LptProgram   *program,
   Pool *p;
   gint axis;
 
-  if (!is_pooled (step))
+  if (!is_pooled (op))
     return FALSE;
-  if (!adds && !has_one_quant (step))
-    return lpt_refuse (step, LPT_REMARK_QUANTIZATION);
-  x = &step->in[0]->array.shape;
+  if (!adds && !has_one_quant (op))
+    return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
+  x = &op->in[0]->array.shape;
   if (x->rank < 3 || axes[0] || axes[1])
-    return lpt_refuse (step, LPT_REMARK_AXES);
+    return lpt_refuse (op, LPT_REMARK_AXES);
   for (axis = 2; axis < x->rank; axis++)
     {
       if (axes[axis] != (part == 1) && ++part > 2)
-        return lpt_refuse (step, LPT_REMARK_AXES);
+        return lpt_refuse (op, LPT_REMARK_AXES);
       size[part] *= (gsize) x->dims[axis];
     }
   if (part == 0)
-    return lpt_refuse (step, LPT_REMARK_AXES);
+    return lpt_refuse (op, LPT_REMARK_AXES);
   if (size[1] > MAX_ELEMENTS)
-    return lpt_refuse (step, LPT_REMARK_RANGE);
+    return lpt_refuse (op, LPT_REMARK_RANGE);
 
   /* A row for each element before the axes, a column for each behind them. */
   s = (LptConvShape) { .batch = (gsize) x->dims[0] * size[0], .ih = size[1], .iw = size[2], .ic = (gsize) x->dims[1], .oh = 1,
                        .ow = size[2], .oc = (gsize) x->dims[1], .groups = 1, .kh = size[1], .kw = 1, .stride_h = 1,
                        .stride_w = 1, .dilation_h = 1, .dilation_w = 1, .id = 1, .od = 1, .kd = 1, .stride_d = 1, .dilation_d = 1 };
   p = pool_new (program, adds ? LPT_POOL_AVERAGE : LPT_POOL_MAX, &s);
-  if (step->node->op == LPT_OP_REDUCE_MIN)
+  if (op->node->op == LPT_OP_REDUCE_MIN)
     p->pool.flip = 0xff;
   if (adds)
     {
-      lpt_int_reduce_sums (step->integer, &p->sums);
-      set_average (p, step, size[1], size[1]);
+      lpt_int_reduce_sums (op->integer, &p->sums);
+      set_average (p, op, size[1], size[1]);
     }
 
-  set_form (step, p);
+  set_form (op, p);
 
   return TRUE;
 }

@@ -256,50 +256,50 @@ set_blocks (Affine         *q,
 /* The rules that kernels have: of floats, and TensorFlow Lite's. */
 gboolean
 lpt_prepare_quantize (LptProgram   *program,
-                      LptProgramOp *step)
+                      LptProgramOp *op)
 {
-  const LptRequantRule *rule = lpt_requant_node_rule (step->node);
+  const LptRequantRule *rule = lpt_requant_node_rule (op->node);
   const LptShape *shape;
   Affine *q;
 
   if (rule == NULL || (rule->algorithm != LPT_ALGO_FLOAT && rule->algorithm != LPT_ALGO_LITERT))
-    return lpt_refuse (step, LPT_REMARK_ROUNDING);
-  q = affine_new (program, step->out[0], step->in[0]);
+    return lpt_refuse (op, LPT_REMARK_ROUNDING);
+  q = affine_new (program, op->out[0], op->in[0]);
   if (q == NULL)
-    return lpt_refuse (step, lpt_remark_of_codes (step->out[0], step->out[0]));
+    return lpt_refuse (op, lpt_remark_of_codes (op->out[0], op->out[0]));
   q->form = rule->algorithm == LPT_ALGO_LITERT ? LPT_QUANTIZE_AWAY : LPT_QUANTIZE_DIVIDE;
   /* Few planes: who quantizes pixels is who reads them. */
-  shape = &step->out[0]->array.shape;
+  shape = &op->out[0]->array.shape;
   if (q->count > BLOCK && shape->dims[1] <= FEW && !q->by_column && has_planes (q, shape))
     set_blocks (q, shape);
-  lpt_program_set_form (step, &(LptOpForm) {
+  lpt_program_set_form (op, &(LptOpForm) {
     .run = quantize_run, .access = affine_access, .clear = affine_clear, .params = q, .kernel = "quantize_f32", .tasks = n_tasks (q),
-    .n_in = 1, .in = LPT_OPERANDS ({ step->in[0], LPT_LAYOUT_TYPED }), .out = step->out[0], .out_layout = LPT_LAYOUT_CODES });
+    .n_in = 1, .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }), .out = op->out[0], .out_layout = LPT_LAYOUT_CODES });
 
   return TRUE;
 }
 
 gboolean
 lpt_prepare_dequantize (LptProgram   *program,
-                        LptProgramOp *step)
+                        LptProgramOp *op)
 {
-  Affine *q = affine_new (program, step->in[0], step->out[0]);
+  Affine *q = affine_new (program, op->in[0], op->out[0]);
   gboolean last;
 
   if (q == NULL)
-    return lpt_refuse (step, lpt_remark_of_codes (step->in[0], step->in[0]));
-  last = lpt_program_layout (step->in[0], lpt_codes_layout (step->in[0])) == LPT_LAYOUT_CODES_LAST &&
-         has_planes (q, &step->in[0]->array.shape);
+    return lpt_refuse (op, lpt_remark_of_codes (op->in[0], op->in[0]));
+  last = lpt_program_layout (op->in[0], lpt_codes_layout (op->in[0])) == LPT_LAYOUT_CODES_LAST &&
+         has_planes (q, &op->in[0]->array.shape);
   if (last)
     {
       q->transpose = program->kernels.transpose;
-      set_blocks (q, &step->in[0]->array.shape);
+      set_blocks (q, &op->in[0]->array.shape);
     }
-  lpt_program_set_form (step, &(LptOpForm) {
+  lpt_program_set_form (op, &(LptOpForm) {
     .run = last ? dequantize_planes_run : dequantize_run, .access = affine_access, .clear = affine_clear, .params = q,
     .kernel = "dequantize_u8", .tasks = n_tasks (q), .workspace = last ? (q->per_block * q->planes + 63) & ~(gsize) 63 : 0,
-    .n_in = 1, .in = LPT_OPERANDS ({ step->in[0], last ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_CODES, .pitched = last }),
-    .out = step->out[0], .out_layout = LPT_LAYOUT_TYPED });
+    .n_in = 1, .in = LPT_OPERANDS ({ op->in[0], last ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_CODES, .pitched = last }),
+    .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED });
 
   return TRUE;
 }

@@ -51,16 +51,16 @@ first_of_last (const gboolean *set,
 
 /* Where the axes of MVN begin; -1: they are not the last ones. */
 static gint
-mvn_axis (const LptProgramOp *step,
+mvn_axis (const LptProgramOp *op,
           gint                rank)
 {
-  const LptMvnAttrs *a = LPT_ATTRS (step->node, LptMvnAttrs);
+  const LptMvnAttrs *a = LPT_ATTRS (op->node, LptMvnAttrs);
   gboolean set[LPT_MAX_RANK] = { FALSE };
   gint axis;
   guint k;
 
-  if (step->n_in > 1 && step->in[1] != NULL)
-    return lpt_program_axis_set (step->in[1], rank, set) ? first_of_last (set, rank) : -1;
+  if (op->n_in > 1 && op->in[1] != NULL)
+    return lpt_program_axis_set (op->in[1], rank, set) ? first_of_last (set, rank) : -1;
   if (a->reduction_axes.n == 0)
     return rank > 2 ? (a->across_channels ? 1 : 2) : -1;
   for (k = 0; k < a->reduction_axes.n; k++)
@@ -75,14 +75,14 @@ mvn_axis (const LptProgramOp *step,
 
 /* Along the last axes, which stay as one element. */
 static gboolean
-reduce_run (const LptProgramOp *step,
+reduce_run (const LptProgramOp *op,
             LptRun             *run)
 {
-  const LptShape *x = &step->in[0]->array.shape;
+  const LptShape *x = &op->in[0]->array.shape;
   gboolean set[LPT_MAX_RANK];
 
-  if (step->n_in < 2 || step->out[0]->array.shape.rank != x->rank || !lpt_shape_is_static (x) || lpt_array_count (&step->in[0]->array) == 0 ||
-      step->in[0]->kind == LPT_STORAGE_CONST || !lpt_program_axis_set (step->in[1], x->rank, set))
+  if (op->n_in < 2 || op->out[0]->array.shape.rank != x->rank || !lpt_shape_is_static (x) || lpt_array_count (&op->in[0]->array) == 0 ||
+      op->in[0]->kind == LPT_STORAGE_CONST || !lpt_program_axis_set (op->in[1], x->rank, set))
     return FALSE;
   run->kind = LPT_RUN_REDUCE;
   run->layout = LPT_ROWS_PLAIN;
@@ -93,35 +93,35 @@ reduce_run (const LptProgramOp *step,
 
 /* Parameters that are inputs, Swish's beta among them. */
 static gboolean
-input_parameters (const LptProgramOp *step,
+input_parameters (const LptProgramOp *op,
                   double             *p)
 {
-  guint n = lpt_unary_n_parameters (step->node->op), i;
+  guint n = lpt_unary_n_parameters (op->node->op), i;
 
-  for (i = 0; i < n && i + 1 < step->n_in && step->in[i + 1] != NULL; i++)
+  for (i = 0; i < n && i + 1 < op->n_in && op->in[i + 1] != NULL; i++)
     {
-      const LptProgramValue *value = step->in[i + 1];
+      const LptProgramValue *value = op->in[i + 1];
 
       if (value->kind != LPT_STORAGE_CONST || !lpt_program_is_real (value))
         return FALSE;
       p[i] = ((const float *) value->array.data)[0];
     }
 
-  return i == n || (step->node->op == LPT_OP_SWISH && i == 0);
+  return i == n || (op->node->op == LPT_OP_SWISH && i == 0);
 }
 
 /* FakeQuantize of one constant interval for all. */
 static gboolean
-levels_run (const LptProgramOp *step,
+levels_run (const LptProgramOp *op,
             LptRun             *run)
 {
-  const gint64 levels = LPT_ATTRS (step->node, LptFakeQuantizeAttrs)->levels;
+  const gint64 levels = LPT_ATTRS (op->node, LptFakeQuantizeAttrs)->levels;
   float ends[4];
   guint i;
 
   for (i = 0; i < G_N_ELEMENTS (ends); i++)
     {
-      const LptProgramValue *value = step->in[i + 1];
+      const LptProgramValue *value = op->in[i + 1];
 
       if (value == NULL || value->kind != LPT_STORAGE_CONST || !lpt_program_is_real (value) || lpt_program_count (value) != 1)
         return FALSE;
@@ -134,46 +134,46 @@ levels_run (const LptProgramOp *step,
 }
 
 static gboolean
-unary_run (const LptProgramOp *step,
+unary_run (const LptProgramOp *op,
            LptRun             *run)
 {
   double *p = run->parameters;
 
   run->kind = LPT_RUN_CLAMP;
-  if (step->node->op == LPT_OP_RELU)
+  if (op->node->op == LPT_OP_RELU)
     {
       run->hi = INFINITY;
       return TRUE;
     }
   p[0] = 1;
-  if (!lpt_unary_attributes (step->node, p) && !input_parameters (step, p))
+  if (!lpt_unary_attributes (op->node, p) && !input_parameters (op, p))
     return FALSE;
-  if (step->node->op == LPT_OP_CLAMP)
+  if (op->node->op == LPT_OP_CLAMP)
     {
       run->lo = (float) p[0];
       run->hi = (float) p[1];
       return TRUE;
     }
-  run->function = lpt_unary_func (step->node->op);
-  run->kind = lpt_unary_map (step->node->op, p, &run->map) ? LPT_RUN_MAP : LPT_RUN_FUNCTION;
+  run->function = lpt_unary_func (op->node->op);
+  run->kind = lpt_unary_map (op->node->op, p, &run->map) ? LPT_RUN_MAP : LPT_RUN_FUNCTION;
 
   return run->function != NULL;
 }
 
 /* A mask, constant or 64-bit words, between real values. */
 static gboolean
-select_run (const LptProgramOp *step,
+select_run (const LptProgramOp *op,
             LptRun             *run)
 {
-  const LptProgramValue *mask = step->in[0];
+  const LptProgramValue *mask = op->in[0];
 
   run->kind = LPT_RUN_SELECT;
   run->n = 3;
   if (mask->kind != LPT_STORAGE_CONST)
     run->layout = LPT_ROWS_PLAIN;
 
-  return step->n_in == 3 && mask->array.dtype == LPT_DTYPE_I64 && lpt_shape_is_static (&mask->array.shape) && lpt_program_count (mask) > 0 &&
-         lpt_program_is_real (step->in[1]) && lpt_program_is_real (step->in[2]) && lpt_program_is_real (step->out[0]);
+  return op->n_in == 3 && mask->array.dtype == LPT_DTYPE_I64 && lpt_shape_is_static (&mask->array.shape) && lpt_program_count (mask) > 0 &&
+         lpt_program_is_real (op->in[1]) && lpt_program_is_real (op->in[2]) && lpt_program_is_real (op->out[0]);
 }
 
 LptShape
@@ -220,57 +220,57 @@ quant_run (const LptProgramValue *codes,
 }
 
 static gboolean
-convert_run (const LptProgramOp *step,
+convert_run (const LptProgramOp *op,
              LptRun             *run)
 {
-  const LptRequantRule *rule = lpt_requant_node_rule (step->node);
+  const LptRequantRule *rule = lpt_requant_node_rule (op->node);
 
-  switch ((guint) step->node->op)
+  switch ((guint) op->node->op)
     {
     case LPT_OP_QUANTIZE:
       run->kind = LPT_RUN_QUANTIZE;
-      return rule != NULL && rule->algorithm == LPT_ALGO_FLOAT && lpt_program_is_real (step->in[0]) &&
-             step->out[0]->array.dtype != LPT_DTYPE_I32 && quant_run (step->out[0], run);
+      return rule != NULL && rule->algorithm == LPT_ALGO_FLOAT && lpt_program_is_real (op->in[0]) &&
+             op->out[0]->array.dtype != LPT_DTYPE_I32 && quant_run (op->out[0], run);
     case LPT_OP_DEQUANTIZE:
-      run->kind = step->in[0]->array.dtype == LPT_DTYPE_I32 ? LPT_RUN_WORDS : LPT_RUN_DEQUANTIZE;
-      return lpt_program_is_real (step->out[0]) && quant_run (step->in[0], run);
+      run->kind = op->in[0]->array.dtype == LPT_DTYPE_I32 ? LPT_RUN_WORDS : LPT_RUN_DEQUANTIZE;
+      return lpt_program_is_real (op->out[0]) && quant_run (op->in[0], run);
     case LPT_OP_REINTERPRET:
       run->kind = LPT_RUN_RENAME;
-      return lpt_program_is_codes (step->in[0]) && lpt_program_is_codes (step->out[0]);
+      return lpt_program_is_codes (op->in[0]) && lpt_program_is_codes (op->out[0]);
     default:
       return FALSE;
     }
 }
 
 gboolean
-lpt_rows_read_op (LptProgramOp *step,
+lpt_rows_read_op (LptProgramOp *op,
                   LptRun       *run)
 {
-  const LptShape *shape = step->n_out == 1 ? &step->out[0]->array.shape : NULL;
+  const LptShape *shape = op->n_out == 1 ? &op->out[0]->array.shape : NULL;
 
-  *run = (LptRun) { .op = step, .n = 1, .axis = -1 };
-  if (step->folded || shape == NULL || !lpt_shape_is_static (shape) || step->n_in == 0 || step->in[0] == NULL ||
-      lpt_array_count (&step->out[0]->array) == 0 ||
-      (step->table != NULL && step->table->n_nodes > 1))
+  *run = (LptRun) { .op = op, .n = 1, .axis = -1 };
+  if (op->folded || shape == NULL || !lpt_shape_is_static (shape) || op->n_in == 0 || op->in[0] == NULL ||
+      lpt_array_count (&op->out[0]->array) == 0 ||
+      (op->table != NULL && op->table->n_nodes > 1))
     return FALSE;
-  if (step->integer != NULL || step->node->op == LPT_OP_REINTERPRET)
-    return step->in[0]->kind != LPT_STORAGE_CONST && convert_run (step, run);
-  if (step->node->op == LPT_OP_SELECT)
-    return select_run (step, run);
-  if (!lpt_program_is_real (step->out[0]) || !lpt_program_is_real (step->in[0]))
+  if (op->integer != NULL || op->node->op == LPT_OP_REINTERPRET)
+    return op->in[0]->kind != LPT_STORAGE_CONST && convert_run (op, run);
+  if (op->node->op == LPT_OP_SELECT)
+    return select_run (op, run);
+  if (!lpt_program_is_real (op->out[0]) || !lpt_program_is_real (op->in[0]))
     return FALSE;
-  if (find_binary (step->node->op, &run->binary))
+  if (find_binary (op->node->op, &run->binary))
     {
       run->kind = LPT_RUN_BINARY;
       run->n = 2;
-      return lpt_program_is_real (step->in[1]);
+      return lpt_program_is_real (op->in[1]);
     }
-  if (lpt_float_reduction_of (step->node->op, &run->reduce))
-    return reduce_run (step, run);
-  if (!lpt_shape_equal (shape, &step->in[0]->array.shape) ||
-      step->in[0]->kind == LPT_STORAGE_CONST)
+  if (lpt_float_reduction_of (op->node->op, &run->reduce))
+    return reduce_run (op, run);
+  if (!lpt_shape_equal (shape, &op->in[0]->array.shape) ||
+      op->in[0]->kind == LPT_STORAGE_CONST)
     return FALSE;
-  switch ((guint) step->node->op)
+  switch ((guint) op->node->op)
     {
     case LPT_OP_SOFTMAX:
       {
@@ -279,24 +279,24 @@ lpt_rows_read_op (LptProgramOp *step,
         run->kind = LPT_RUN_SOFTMAX;
         run->layout = LPT_ROWS_PLAIN;
         run->axis = shape->rank - 1;
-        return shape->rank > 0 && lpt_axis_normalize (LPT_ATTRS (step->node, LptSoftMaxAttrs)->axis, shape->rank, &axis) &&
+        return shape->rank > 0 && lpt_axis_normalize (LPT_ATTRS (op->node, LptSoftMaxAttrs)->axis, shape->rank, &axis) &&
                axis == run->axis && shape->dims[axis] <= LPT_ROWS_MAX_ROW;
       }
     case LPT_OP_MVN:
       {
-        const LptMvnAttrs *a = LPT_ATTRS (step->node, LptMvnAttrs);
+        const LptMvnAttrs *a = LPT_ATTRS (op->node, LptMvnAttrs);
 
         run->kind = LPT_RUN_NORMALIZE;
         run->layout = LPT_ROWS_PLAIN;
         run->eps = a->eps;
-        run->eps_outside = step->n_in > 1 && step->in[1] != NULL && a->eps_mode == LPT_EPS_OUTSIDE_SQRT;
+        run->eps_outside = op->n_in > 1 && op->in[1] != NULL && a->eps_mode == LPT_EPS_OUTSIDE_SQRT;
         run->variance = a->normalize_variance;
-        run->axis = mvn_axis (step, shape->rank);
+        run->axis = mvn_axis (op, shape->rank);
         return run->axis >= 0 && lpt_dims_product (shape, run->axis, shape->rank) <= LPT_ROWS_MAX_ROW;
       }
     case LPT_OP_FAKE_QUANTIZE:
-      return levels_run (step, run);
+      return levels_run (op, run);
     default:
-      return unary_run (step, run);
+      return unary_run (op, run);
     }
 }

@@ -59,28 +59,28 @@ table_bind (LptProgramOp *op)
 
 gboolean
 lpt_prepare_table (LptProgram   *program,
-                   LptProgramOp *step)
+                   LptProgramOp *op)
 {
-  LptValueLayout layout = lpt_codes_layout (step->table->root);
-  LptProgramOp *last = step;
+  LptValueLayout layout = lpt_codes_layout (op->table->root);
+  LptProgramOp *last = op;
   LptProgramValue *out;
   guint8 behind[256];
   guint k;
   Table *t;
 
-  if (step->table->n_nodes == 1 && step->node->op == LPT_OP_REINTERPRET)
+  if (op->table->n_nodes == 1 && op->node->op == LPT_OP_REINTERPRET)
     return FALSE;      /* no more than another name */
   t = g_new0 (Table, 1);
-  out = lpt_fused_tables (program, step, step->out[0], behind, &last);
+  out = lpt_fused_tables (program, op, op->out[0], behind, &last);
   for (k = 0; k < 256; k++)
-    t->table[k] = behind[step->table->codes[k]];
+    t->table[k] = behind[op->table->codes[k]];
   t->kernel = program->kernels.eltwise;
   t->rows = 1;
   t->cols = lpt_program_count (out);
   t->channels = layout == LPT_LAYOUT_CODES_LAST ? (gsize) out->array.shape.dims[1] : 1;
-  lpt_program_set_form (step, &(LptOpForm) { .run = table_run, .access = table_access, .bind = table_bind, .params = t,
+  lpt_program_set_form (op, &(LptOpForm) { .run = table_run, .access = table_access, .bind = table_bind, .params = t,
                                              .kernel = "table_u8", .tasks = (lpt_program_count (out) + CHUNK - 1) / CHUNK, .n_in = 1,
-                                             .in = LPT_OPERANDS ({ step->table->root, layout, .pitched = TRUE, .overwritten = TRUE }),
+                                             .in = LPT_OPERANDS ({ op->table->root, layout, .pitched = TRUE, .overwritten = TRUE }),
                                              .out = out, .out_layout = layout,
                                              .out_pitched = layout == LPT_LAYOUT_CODES_LAST, .last = last });
 
