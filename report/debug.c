@@ -72,6 +72,15 @@ lpt_debug_layer_free (LptDebugLayer *layer)
   g_free (layer);
 }
 
+static LptDebug *
+debug_new (void)
+{
+  LptDebug *debug = g_new0 (LptDebug, 1);
+  debug->layers = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_debug_layer_free);
+  debug->remarks = g_ptr_array_new_with_free_func (g_free);
+  return debug;
+}
+
 void
 lpt_debug_free (LptDebug *debug)
 {
@@ -199,10 +208,8 @@ make_remarks (LptDebugger *d)
 LptDebug *
 lpt_debug_run (LptGraph *model, LptGraph *real, LptData *data, const LptDebugOptions *options, GError **error)
 {
-  g_autoptr (LptDebug) result = g_new0 (LptDebug, 1);
+  g_autoptr (LptDebug) result = debug_new ();
   g_auto (LptDebugger) d = { .options = options, .result = result, .samples_of = real != NULL ? real : model };
-  result->layers = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_debug_layer_free);
-  result->remarks = g_ptr_array_new_with_free_func (g_free);
   d.data = lpt_data_spread (data, data->n, FALSE);
   d.judges[0].data = lpt_data_spread (d.data, MIN (data->n, options->judged > 0 ? options->judged : JUDGED), FALSE);
   d.judges[1].data = options->held != NULL ? lpt_data_spread (options->held, options->held->n, FALSE) : NULL;
@@ -225,11 +232,9 @@ is_among (const char *name, const char *const *names)
 double
 lpt_debug_kept (LptGraph *model, LptGraph *real, LptData *data, const char *const *names, const LptDebugOptions *options, GError **error)
 {
-  g_autoptr (LptDebug) result = g_new0 (LptDebug, 1);
+  g_autoptr (LptDebug) result = debug_new ();
   g_auto (LptDebugger) d = { .options = options, .result = result, .samples_of = real != NULL ? real : model };
   g_autoptr (GPtrArray) kept = g_ptr_array_new ();
-  result->layers = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_debug_layer_free);
-  result->remarks = g_ptr_array_new ();
   d.data = lpt_data_spread (data, data->n, FALSE);
   d.judges[0].data = lpt_data_spread (d.data, MIN (data->n, options->judged > 0 ? options->judged : JUDGED), FALSE);
   if (!lpt_debugger_init (&d, model, real, error) || !lpt_debug_judge_real (&d, error))
