@@ -218,7 +218,7 @@ lpt_prepare_float_matmul (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_LEVEL);
   if (!lpt_program_is_real (op->in[0]) || !lpt_program_is_real (op->in[1]) || !lpt_program_is_real (op->out[0]))
     return lpt_refuse (op, LPT_REMARK_TYPES);
-  if (op->in[0]->kind == LPT_STORAGE_CONST)
+  if (op->in[0]->kind == LPT_STORAGE_CONST && op->in[1]->kind == LPT_STORAGE_CONST)
     return lpt_refuse (op, LPT_REMARK_CONSTANT);
   if (biased && !lpt_is_real_constant (op->in[2]))
     return lpt_refuse (op, LPT_REMARK_COMPUTED);

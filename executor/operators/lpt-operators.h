@@ -48,7 +48,9 @@ gboolean lpt_prepare_float_move     (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_resize   (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_softmax  (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_reduce   (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_float_arg      (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_norm     (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_float_lrn      (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_recurrent      (LptProgram *program, LptProgramOp *op);
 
 /* Codes of an interval that is found at run time. */
