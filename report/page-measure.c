@@ -59,7 +59,7 @@ count_sample (LptPage *page, LptValueRun *run, LptTensor *const *tensors, GError
 static gboolean
 count_codes (LptPage *page, const LptPageOptions *options, GError **error)
 {
-  LptValueRun run = { .runner = { .graph = page->lowered, .threads = options->threads, .flags = LPT_PLAN_KEEP_ALL } };
+  LptValueRun run = { .graph = page->lowered, .runner = { .threads = options->threads } };
   guint n = MIN (options->data->n, options->limit > 0 ? options->limit : SAMPLES), n_in = page->source->parameters->len;
   gboolean ok = TRUE;
   for (guint i = 0; ok && i < n; i++)
