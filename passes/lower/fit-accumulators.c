@@ -31,9 +31,10 @@ is_general (const LptNode *node)
 }
 
 void
-lpt_fit_accumulators (LptRewriter *rw,
-                      LptGraph    *graph,
-                      GPtrArray   *order)
+lpt_fit_accumulators (LptRewriter   *rw,
+                      LptGraph      *graph,
+                      GPtrArray     *order,
+                      LptQuantRules  target)
 {
   LptUnlower u = { rw, graph, g_hash_table_new (NULL, NULL), is_accumulator, NULL, FALSE };
 
@@ -48,7 +49,7 @@ lpt_fit_accumulators (LptRewriter *rw,
   for (guint i = 0; i < order->len; i++)
     {
       LptNode *node = order->pdata[i];
-      gboolean touches = is_general (node);
+      gboolean touches = is_general (node) || lpt_fit_weights_never (node, target);
 
       for (guint k = 0; k < node->n_in; k++)
         touches = touches || is_accumulator (lpt_node_in (node, k));

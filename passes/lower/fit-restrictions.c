@@ -9,7 +9,8 @@
  *     weights with the code -128    =>  the channel's step grows by 128 / 127 and its codes and bias are rounded anew
  *     one scale for all channels    =>  the largest; codes and bias likewise
  *     remainders of biases          =>  left out: the int32 bias is the nearest one
- *     int32 accumulators as values, sums with a real constant or an operand of several scales, activations with a scale per channel
+ *     int32 accumulators as values, sums with a real constant or an operand of several scales, activations with a scale per channel,
+ *     weights whose zero point takes their codes out of the range
  *                                   =>  the op and what reads them compute on real values, with FakeQuantize in place
  *                                       of the codes; but where only the scales of constant weights and of a
  *                                       depthwise product meet in a value, they take over the channels' factors and
@@ -179,7 +180,7 @@ run (LptRewriter  *rw,
   order = lpt_graph_order (graph, error);
   if (order == NULL)
     return FALSE;
-  lpt_fit_accumulators (rw, graph, order);
+  lpt_fit_accumulators (rw, graph, order, config->quant_rules);
   lpt_graph_sweep (graph);
   g_clear_pointer (&order, g_ptr_array_unref);
   order = lpt_graph_order (graph, error);

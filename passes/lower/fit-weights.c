@@ -52,6 +52,30 @@ growth_of (const Weights *w,
   return TRUE;
 }
 
+gboolean
+lpt_fit_weights_never (LptNode       *op,
+                       LptQuantRules  target)
+{
+  guint n;
+  const LptOpRestriction *rows = lpt_node_restrictions (op, target, &n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      LptValue *value = rows[i].rule == LPT_PARAMETERS_ZERO ? lpt_node_in (op, rows[i].port) : NULL;
+
+      if (value == NULL || value->producer->data == NULL || value->quant == NULL || value->dtype != LPT_DTYPE_I8)
+        continue;
+
+      const Weights w = { op, value->shape, lpt_tensor_count (value->producer->data), value->quant, &rows[i] };
+      g_autofree double *growth = g_new (double, w.quant->n);
+
+      if (!growth_of (&w, value->producer->data, growth))
+        return TRUE;
+    }
+
+  return FALSE;
+}
+
 /* The bias counts in steps of input times weights, which grew. */
 static gboolean
 regrow_bias (LptGraph      *graph,
@@ -116,7 +140,7 @@ lpt_fit_weights (LptGraph                *graph,
   w.n = lpt_tensor_count (data);
   growth = g_new (double, w.quant->n);
   if (!growth_of (&w, data, growth))
-    return TRUE;     /* stays a violation, which is reported */
+    return TRUE;     /* stays a violation, which is reported: lpt_fit_weights_never() was asked before */
   for (guint c = 0; c < w.quant->n; c++)
     fits = fits && growth[c] == 1.0 && w.quant->zero_point[c] == 0;
   if (fits && (w.quant->n == 1 || row->granularity == LPT_CODES_CHANNEL))

@@ -21,12 +21,14 @@ gboolean  lpt_fit_signed         (LptGraph *graph, GError **error);
 /* Weights of @op without zero point and code -128, and as the granularity of @row wants them; its bias likewise. What
  * does not fit stays a violation. */
 gboolean  lpt_fit_weights        (LptGraph *graph, LptNode *op, const LptOpRestriction *row, gint bias_port, GError **error);
+/* Has @op weights that no codes of the target are, as their zero point lies too far out? */
+gboolean  lpt_fit_weights_never  (LptNode *op, LptQuantRules target);
 /* @value = s[c] (q - z): the producer's weights are divided by s[c] / s, its depthwise readers' multiplied; nothing
  * where that cannot be. */
 void      lpt_fit_share_scale    (LptGraph *graph, LptValue *value);
 
-/* Accumulators as values, sums in the general form, scales per channel: the ops around them compute on real values.
- * @order is topological, so that whatever reads an accumulator follows it. */
-void      lpt_fit_accumulators   (LptRewriter *rw, LptGraph *graph, GPtrArray *order);
+/* Accumulators as values, sums in the general form, scales per channel, weights that never fit: the ops around them compute on
+ * real values. @order is topological, so that whatever reads an accumulator follows it. */
+void      lpt_fit_accumulators   (LptRewriter *rw, LptGraph *graph, GPtrArray *order, LptQuantRules target);
 
 #endif

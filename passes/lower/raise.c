@@ -298,7 +298,7 @@ raise_op (Raise    *r,
           GError  **error)
 {
   LptValue *zero = zero_of (node);
-  const guint n_in = bias_of (node) != NULL || zero != NULL ? bias_port (node) : node->n_in;
+  guint n_in = bias_of (node) != NULL || zero != NULL ? bias_port (node) : node->n_in;
   g_autofree LptValue **in = g_new0 (LptValue *, MAX (node->n_in, 1));
   LptNode *real;
   guint k, o;
@@ -307,6 +307,8 @@ raise_op (Raise    *r,
     in[k] = real_of (r, lpt_node_in (node, k));
   if (zero != NULL)
     in[0] = raised (lpt_unlower_binary (r->graph, LPT_OP_SUBTRACT, in[0], real_of (r, zero)));
+  while (n_in > 0 && in[n_in - 1] == NULL)
+    n_in--;
   real = lpt_node_clone (node, node->name, n_in, in);
   lpt_node_take_over (real, node, "/codes");
   real->flags &= ~(guint32) LPT_NODE_RELAXED;
