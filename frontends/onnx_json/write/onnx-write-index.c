@@ -10,10 +10,21 @@ lpt_onnx_write_gather (LptOnnxWriter *w,
                        LptNode       *node,
                        const char    *onnx)
 {
-  gint64 axis = lpt_onnx_w_const_int (w, node, 2, "an axis");
+  gint64 axis = lpt_onnx_w_const_int (w, node, 2, "an axis"), batch = LPT_ATTRS (node, LptGatherAttrs)->batch_dims;
 
-  if (LPT_ATTRS (node, LptGatherAttrs)->batch_dims != 0)
-    lpt_onnx_w_fail (w, "batch dimensions of Gather");
+  if (batch < 0)
+    batch += lpt_node_in (node, 1)->shape.rank;
+  if (batch != 0 && (axis < 0 ? axis + lpt_node_in (node, 0)->shape.rank : axis) == batch)
+    {
+      gint64 last[] = { -1 };
+      const char *single = lpt_onnx_w_temp (w, "Unsqueeze");
+
+      lpt_onnx_w_node (w, "Unsqueeze", single, 2, I64 (1), lpt_onnx_w_i64s (w, "last", 1, last));
+      lpt_onnx_w_int (w, lpt_onnx_w_node (w, "GatherND", OUT (0), 2, IN (0), single), "batch_dims", batch);
+      return;
+    }
+  if (batch != 0)
+    lpt_onnx_w_fail (w, "batch dimensions of Gather before other ones");
   lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Gather", OUT (0), 2, IN (0), IN (1)), "axis", axis);
 }
 

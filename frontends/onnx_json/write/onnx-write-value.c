@@ -6,6 +6,8 @@
 #include "frontends/onnx_json/write/onnx-write-ops.h"
 #include "frontends/onnx_json/write/onnx-writer.h"
 
+#include <string.h>
+
 const char *
 lpt_onnx_w_own_name (LptOnnxWriter *w,
                      LptValue      *value)
@@ -140,6 +142,31 @@ lpt_onnx_w_codes (LptOnnxWriter *w,
   return "";
 }
 
+/* Scales along the first of two axes, a number for each pair of group and channel: ONNX has them along one, that both make. */
+static const char *
+dequantize_groups (LptOnnxWriter *w,
+                   LptValue      *value)
+{
+  LptShape merged = value->shape;
+  const gint axis = value->quant->axis;
+  const char *codes, *real;
+
+  if (!lpt_shape_is_static (&merged))
+    {
+      lpt_onnx_w_fail (w, "scales of groups of open number");
+      return "";
+    }
+  merged.dims[axis] *= merged.dims[axis + 1];
+  merged.rank--;
+  memmove (merged.dims + axis + 1, merged.dims + axis + 2, (gsize) (merged.rank - axis - 1) * sizeof *merged.dims);
+  if (value->producer->data != NULL)
+    codes = lpt_onnx_w_tensor (w, "codes", lpt_tensor_reshape (value->producer->data, &merged, NULL));
+  else
+    codes = lpt_onnx_w_reshaped (w, lpt_onnx_w_codes (w, value), (guint) merged.rank, merged.dims);
+  real = dequantize (w, codes, value->quant, value->dtype, merged.rank, lpt_onnx_w_temp (w, "DequantizeLinear"));
+  return lpt_onnx_w_reshaped (w, real, (guint) value->shape.rank, value->shape.dims);
+}
+
 const char *
 lpt_onnx_w_real (LptOnnxWriter *w,
                  LptValue      *value)
@@ -151,8 +178,11 @@ lpt_onnx_w_real (LptOnnxWriter *w,
   name = g_hash_table_lookup (w->reals, value);
   if (name == NULL)
     {
-      name = dequantize (w, lpt_onnx_w_codes (w, value), value->quant, value->dtype, value->shape.rank,
-                         lpt_onnx_w_temp (w, "DequantizeLinear"));
+      if (value->quant->n > 1 && lpt_quant_last_axis (value->quant, &value->shape) > value->quant->axis)
+        name = dequantize_groups (w, value);
+      else
+        name = dequantize (w, lpt_onnx_w_codes (w, value), value->quant, value->dtype, value->shape.rank,
+                           lpt_onnx_w_temp (w, "DequantizeLinear"));
       g_hash_table_insert (w->reals, value, (gpointer) name);
     }
   return name;
