@@ -7,6 +7,7 @@
  */
 
 #include "frontends/openvino_xml/ov-flags.h"
+#include "frontends/openvino_xml/ov-spell.h"
 #include "frontends/openvino_xml/ov-text.h"
 #include "ir/storage/lpt-blob.h"
 #include <lpt/lpt-out-file.h>
@@ -372,7 +373,7 @@ put_layer (OvWriter *w, LptNode *node, guint id, GError **error)
       return fail (error, node, "input %u is absent, later ones are given", i);
   for (guint i = 0; i < node->n_out; i++)
     if (node->out[i].quant != NULL)
-      return fail (error, node, "quantization of a value");
+      return fail (error, node, "quantization of a value; --until prepare makes FakeQuantize of it");
 
   const char *type = node->info->name;
   for (guint i = 0; i < G_N_ELEMENTS (spelled); i++)
@@ -558,18 +559,22 @@ lpt_openvino_save (LptGraph *graph, const char *xml_path, const char *bin_path, 
 
   /* What was raised says by its numbers what it needs to be lowered again. */
   const gboolean modes = !lpt_graph_is_raised (graph) && (graph->requant != NULL || graph->op_requant != NULL);
+  const gboolean lowered = graph->lowered && ov_has_codes (graph);
 
-  if (graph->lowered || lpt_graph_has_integer_ops (graph) || modes)
+  if (lowered || lpt_graph_has_integer_ops (graph) || (modes && !graph->lowered))
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s: unsupported in an OpenVINO IR: %s; write .json, or stop before with --until cleanup", xml_path,
-                   graph->lowered ? "a lowered graph, whose values carry quantization"
+                   lowered ? "a lowered graph, whose values carry quantization"
                    : lpt_graph_has_integer_ops (graph) ? "integer ops, whose values carry quantization" : "requantization modes");
       return FALSE;
     }
+  g_autoptr (LptGraph) spelled = ov_needs_spelling (graph) ? lpt_graph_copy (graph) : NULL;
+  if (spelled != NULL && !ov_spell (spelled, error))
+    return FALSE;
   if (!lpt_out_file_open (&xml, xml_path, error) || !lpt_out_file_open (&bin, bin_name, error))
     return FALSE;
   lpt_blob_init (&blob, bin.stream, 64);
-  g_autoptr (GString) text = ov_text (graph, &blob, error);
+  g_autoptr (GString) text = ov_text (spelled != NULL ? spelled : graph, &blob, error);
   if (text == NULL)
     return FALSE;
   fwrite (text->str, 1, text->len, xml.stream);

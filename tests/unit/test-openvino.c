@@ -8,6 +8,8 @@
 
 #include <lpt/lpt-json.h>
 
+#include <lpt/lpt-text.h>
+
 #include <glib/gstdio.h>
 #include <string.h>
 
@@ -345,12 +347,45 @@ test_unwritable (void)
   g_assert_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED);
   g_assert_nonnull (strstr (error->message, "node \"relu\": unsupported"));
   g_clear_error (&error);
-  lpt_value_set_quant (&relu->out[0], NULL);
   graph->lowered = TRUE;
   g_assert_false (lpt_openvino_save (graph, path, NULL, &error));
-  g_assert_nonnull (strstr (error->message, "unsupported"));
+  g_assert_nonnull (strstr (error->message, "a lowered graph"));
+  g_clear_error (&error);
   g_autoptr (GDir) dir = g_dir_open (scratch, 0, NULL);
   g_assert_null (g_dir_read_name (dir));
+
+  /* Nothing in it says that it is lowered. */
+  g_autofree char *bin = g_build_filename (scratch, "no.bin", NULL);
+  lpt_value_set_quant (&relu->out[0], NULL);
+  g_assert_true (lpt_openvino_save (graph, path, NULL, &error));
+  g_assert_no_error (error);
+  g_remove (path);
+  g_remove (bin);
+}
+
+/* Ops of ours become those of the file. */
+static void
+test_spelled (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *path = g_build_filename (scratch, "spelled.xml", NULL), *bin = g_build_filename (scratch, "spelled.bin", NULL);
+  g_autoptr (LptGraph) graph = lpt_graph_from_text ("%x = Parameter : f32[2,3]\n"
+                                      "%a = ArgMax(%x) {axis=1, keep_dims=false, output_type=i32} : i32[2]\n"
+                                      "%b = ArgMin(%x) {axis=0} : i64[1,3]\n"
+                                      "%r = Rsqrt(%x) : f32[2,3]\n"
+                                      "Result(%a)\nResult(%b)\nResult(%r)\n", -1, "t", &error);
+  g_assert_no_error (error);
+  g_assert_true (lpt_openvino_save (graph, path, NULL, &error));
+  g_assert_no_error (error);
+  g_autoptr (LptGraph) back = lpt_openvino_load (path, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (lpt_graph_find (back, "a")->op, ==, LPT_OP_SQUEEZE);
+  g_assert_cmpint (lpt_graph_find (back, "b")->op, ==, LPT_OP_TOP_K);
+  g_assert_cmpint (lpt_graph_find (back, "r")->op, ==, LPT_OP_POWER);
+  g_assert_cmpstr (lpt_result_name (g_ptr_array_index (back->results, 1)), ==, "b");
+  g_assert_true (lpt_node_in (g_ptr_array_index (back->results, 1), 0)->index == 1);
+  g_remove (path);
+  g_remove (bin);
 }
 
 /* A name of an output that is not its producer's survives. */
@@ -433,6 +468,7 @@ main (int argc, char **argv)
   g_test_add_func ("/openvino/truncated", test_truncated);
   g_test_add_func ("/openvino/files", test_files);
   g_test_add_func ("/openvino/unwritable", test_unwritable);
+  g_test_add_func ("/openvino/spelled", test_spelled);
   g_test_add_func ("/openvino/output-names", test_output_names);
   g_test_add_func ("/openvino/boxes", test_boxes);
   for (guint i = 0; i < G_N_ELEMENTS (bad); i++)

@@ -1,0 +1,21 @@
+/* ov-spell.h - ops of ours as those of OpenVINO (ov-spell.c)
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef OV_SPELL_H
+#define OV_SPELL_H
+
+#include <lpt/lpt-graph.h>
+
+G_BEGIN_DECLS
+
+/* Is there a value or an op that only a lowered graph has? */
+gboolean ov_has_codes      (LptGraph *graph);
+gboolean ov_needs_spelling (LptGraph *graph);
+/* Of a graph that is the caller's: others are copied before. */
+gboolean ov_spell          (LptGraph *graph, GError **error);
+
+G_END_DECLS
+
+#endif
