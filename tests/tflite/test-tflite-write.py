@@ -41,6 +41,56 @@ OTHERS = [
     ("ir-fp16-squeezenet1.1/squeezenet1.1_224.onnx", 2), ("onnx-dynquant-mnist-mlp/model.onnx", 0),
 ]
 
+# Graphs of real numbers that the file has other operators for.
+TEXTS = {
+    "batch normalisation behind a convolution": """
+%x = Parameter : f32[1,2,5,5]
+%w = Const {0.5,-1,2,0.25,1,1,-0.5,3} : f32[4,2,1,1]
+%c = Convolution(%x, %w) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]} : f32[1,4,5,5]
+%g = Const {1,2,0.5,-1} : f32[4]
+%b = Const {0,1,-1,0.5} : f32[4]
+%m = Const {0.1,0.2,0.3,0.4} : f32[4]
+%v = Const {1,2,3,4} : f32[4]
+%n = BatchNormInference(%c, %g, %b, %m, %v) {epsilon=0.001} : f32[1,4,5,5]
+Result(%n) {output="y"}""",
+    "batch normalisation alone": """
+%x = Parameter : f32[2,3,4]
+%g = Const {1,2,0.5} : f32[3]
+%b = Const {0,1,-1} : f32[3]
+%m = Const {0.1,0.2,0.3} : f32[3]
+%v = Const {1,2,3} : f32[3]
+%n = BatchNormInference(%x, %g, %b, %m, %v) {epsilon=0.001} : f32[2,3,4]
+Result(%n) {output="y"}""",
+    "weights that follow from constants": """
+%x = Parameter : f32[1,2,5,5]
+%one = Const {0.5} : f32[1]
+%shape = Const {4,2,3,3} : i64[4]
+%w = Broadcast(%one, %shape) : f32[4,2,3,3]
+%c = Convolution(%x, %w) {strides=[1,1], pads_begin=[1,1], pads_end=[1,1], dilations=[1,1]} : f32[1,4,5,5]
+Result(%c) {output="y"}""",
+    "several open lengths": """
+%x = Parameter : f32[?,?,6]
+%s = Const {0,0,2,3} : i64[4]
+%r = Reshape(%x, %s) {special_zero=true} : f32[?,?,2,3]
+%a = Const {1} : i64[1]
+%u = Unsqueeze(%r, %a) : f32[?,1,?,2,3]
+%q = Squeeze(%u, %a) : f32[?,?,2,3]
+Result(%q) {output="y"}""",
+    "an average that leaves out padding": """
+%x = Parameter : f32[1,3,6,7]
+%p = AvgPool(%x) {kernel=[3,3], strides=[2,2], pads_begin=[1,1], pads_end=[0,1], exclude-pad=true} : f32[1,3,3,4]
+Result(%p) {output="y"}""",
+    "a transposed convolution that is cut, dilated, longer": """
+%x = Parameter : f32[1,2,4,5]
+%w = Const {1,2,3,4,5,6,7,8,9,-1,-2,-3,-4,-5,-6,-7,-8,-9} : f32[2,1,3,3]
+%a = ConvolutionBackpropData(%x, %w) {strides=[2,2], pads_begin=[1,0], pads_end=[1,1], dilations=[1,1]} : f32[1,1,7,10]
+%b = ConvolutionBackpropData(%x, %w) {strides=[1,1], pads_begin=[1,1], pads_end=[0,0], dilations=[2,1]} : f32[1,1,7,6]
+%c = ConvolutionBackpropData(%x, %w) {strides=[2,2], pads_begin=[1,1], pads_end=[0,0], dilations=[1,1], output_padding=[1,1]} : f32[1,1,9,11]
+Result(%a) {output="a"}
+Result(%b) {output="b"}
+Result(%c) {output="c"}""",
+}
+
 # Refused by name.
 REFUSED = [("onnx-dynquant-mnist-mlp/model_quantized.onnx", "DynamicQuantize")]
 
@@ -118,6 +168,29 @@ def test_operators(tap, lptc, rewrite, lib, tmp):
     print("# refused by name: %s" % " ".join(refused))
 
 
+def test_texts(tap, lptc, lib, tmp):
+    for name, text in TEXTS.items():
+        before, after = tmp + "/a.lpt", tmp + "/b.tflite"
+        with open(before, "w") as f:
+            f.write('graph "t"' + text + "\n")
+        run = subprocess.run([lptc, "transform", before, "-o", after], capture_output=True, text=True)
+        if run.returncode:
+            tap.say(name, run.stderr.strip())
+            continue
+        inputs, outputs = describe(lptc, after)
+        inputs = [(n, d, [2 if k == 1 and "open" in name else v for k, v in enumerate(s)]) for n, d, s in inputs]
+        arrays = draw(inputs)
+        np.save(tmp + "/x.npy", arrays[0])
+        subprocess.run([lptc, "exec", before, "--reference", "-i", "x=" + tmp + "/x.npy", "-o", tmp + "/want.npz"], check=True, capture_output=True)
+        with open(after, "rb") as f:
+            data = f.read()
+        want = [np.load(tmp + "/want.npz")[n] for n in outputs]
+        problem = worst(own(lptc, data, arrays, [i[0] for i in inputs], outputs, []), want)
+        if problem is None and lib is not None and "open" not in name:
+            problem = worst(peer(lib, data, arrays), want)
+        tap.say(name, problem)
+
+
 def main():
     lptc, rewrite, shared = sys.argv[1:4]
     models = os.path.join(shared, "models")
@@ -127,6 +200,7 @@ def main():
         sys.exit(77)
     tap = Tap()
     with tempfile.TemporaryDirectory() as tmp:
+        test_texts(tap, lptc, lib, tmp)
         test_operators(tap, lptc, rewrite, lib, tmp)
         out = tmp + "/out.tflite"
         for folder in NETWORKS:

@@ -3,14 +3,17 @@
  *     Reinterpret (codes)       codes under another scale
  *     Dequantize (codes)        numbers; but where data is rounded to 8 bits at run time, whose operators read codes
  *     Convert, Reshape, ...     evaluated
+ *     BatchNormInference        goes into the product before it
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "frontends/tflite/write/tflite-weights.h"
 
+#include "eval/lpt-evaluate-node.h"
 #include "ir/infer/lpt-evaluate.h"
 #include "ir/lpt-fold.h"
+#include "quantize/absorb.h"
 
 #include <lpt/lpt-body.h>
 
@@ -28,6 +31,21 @@ stays_codes (LptNode *node)
   return FALSE;
 }
 
+/* Does it follow from constants of plain numbers alone, or is it another type for codes? */
+static gboolean
+is_constant (LptNode *node)
+{
+  gboolean codes = node->op == LPT_OP_REQUANTIZE;
+  if ((node->info->flags & (LPT_OP_F_SINK | LPT_OP_F_RANDOM)) != 0 || node->bodies != NULL || lpt_node_is_const (node)
+      || node->op == LPT_OP_READ_VALUE || (lpt_node_out (node)->quant != NULL && !codes))
+    return FALSE;
+  for (guint i = 0; i < node->n_in; i++)
+    if (lpt_node_in (node, i) != NULL
+        && (lpt_node_const_in (node, i) == NULL || (lpt_node_in (node, i)->quant != NULL && !codes)))
+      return FALSE;
+  return TRUE;
+}
+
 static void
 fold_node (LptGraph *graph, LptNode *node)
 {
@@ -37,10 +55,15 @@ fold_node (LptGraph *graph, LptNode *node)
   node->flags &= ~(guint32) LPT_NODE_KEEP_CONST;
   if (node->op != LPT_OP_DEQUANTIZE && node->op != LPT_OP_REINTERPRET && (node->op != LPT_OP_CONVERT || data == NULL))
     {
-      lpt_node_fold (graph, node);
-      return;
+      LptValue *folded = lpt_node_fold (graph, node);
+      if (folded != lpt_node_out (node))
+        lpt_value_replace (lpt_node_out (node), folded, NULL);
+      else if (is_constant (node))
+        data = real = lpt_node_evaluate_const (node, NULL);
+      if (real == NULL)
+        return;
     }
-  if (data == NULL || (node->op == LPT_OP_DEQUANTIZE && stays_codes (node)))
+  else if (data == NULL || (node->op == LPT_OP_DEQUANTIZE && stays_codes (node)))
     return;
   if (node->op == LPT_OP_DEQUANTIZE)
     {
@@ -58,17 +81,18 @@ fold_node (LptGraph *graph, LptNode *node)
   lpt_value_replace (lpt_node_out (node), lpt_node_out (constant), NULL);
 }
 
-void
-lpt_tfl_w_fold (LptGraph *graph)
+gboolean
+lpt_tfl_w_fold (LptGraph *graph, GError **error)
 {
-  g_autoptr (GPtrArray) order = lpt_graph_order (graph, NULL);
+  g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
   for (guint i = 0; order != NULL && i < order->len; i++)
     {
       LptNode *node = g_ptr_array_index (order, i);
       for (guint b = 0; b < lpt_node_n_bodies (node); b++)
-        lpt_tfl_w_fold (lpt_node_body (node, b));
+        if (!lpt_tfl_w_fold (lpt_node_body (node, b), error))
+          return FALSE;
       if ((node->flags & LPT_NODE_DEAD) == 0 && node->n_in > 0 && node->n_out == 1)
         fold_node (graph, node);
     }
-  lpt_graph_sweep (graph);
+  return order != NULL && lpt_absorb (graph, LPT_ABSORB_NORMS, error);
 }

@@ -81,6 +81,17 @@ lpt_tfl_w_transpose (LptTflWriter *w, gint tensor, guint n, const gint64 *order)
 }
 
 gint
+lpt_tfl_w_shape_of (LptTflWriter *w, gint tensor)
+{
+  const LptShape list = lpt_shape_make (1, (gint64[]) { lpt_tfl_w_get (w, tensor)->shape.rank });
+  g_autofree char *name = g_strconcat (w->node != NULL ? w->node->name : "", "/lengths", NULL);
+  gint out = lpt_tfl_w_tensor (w, name, LPT_DTYPE_I32, &list, NULL);
+  lpt_tfl_w_set (lpt_tfl_w_op (w, TFL_SHAPE, 1, &tensor, out),
+                 LPT_TFL_INT (ShapeOptions, out_type, lpt_tfl_w_type (LPT_DTYPE_I32)));
+  return out;
+}
+
+gint
 lpt_tfl_w_reshape (LptTflWriter *w, gint tensor, const LptShape *shape, LptQuant *quant, gint out)
 {
   LptTflWTensor *t = lpt_tfl_w_get (w, tensor);
@@ -90,7 +101,8 @@ lpt_tfl_w_reshape (LptTflWriter *w, gint tensor, const LptShape *shape, LptQuant
       dims[i] = shape->dims[i] == LPT_DYNAMIC ? -1 : shape->dims[i];
       open += dims[i] < 0;
     }
-  if (shape->rank < 0 || open > 1)
+  gboolean same = shape->rank >= 0 && lpt_shape_equal (shape, &t->shape);
+  if (shape->rank < 0 || (open > 1 && !same))
     lpt_tfl_w_fail (w, "a shape with more than one open length");
   if (w->error != NULL)
     return tensor;
@@ -100,7 +112,8 @@ lpt_tfl_w_reshape (LptTflWriter *w, gint tensor, const LptShape *shape, LptQuant
       out = lpt_tfl_w_tensor (w, name, LPT_DTYPE_F32, shape, quant);
       lpt_tfl_w_get (w, out)->type = t->type;
     }
-  gint in[] = { tensor, lpt_tfl_w_i32s (w, "shape", (guint) shape->rank, dims) };
+  gint list = open > 1 ? lpt_tfl_w_shape_of (w, tensor) : lpt_tfl_w_i32s (w, "shape", (guint) shape->rank, dims);
+  gint in[] = { tensor, list };
   lpt_tfl_w_op (w, TFL_RESHAPE, 2, in, out);
   return out;
 }

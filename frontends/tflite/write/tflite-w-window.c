@@ -87,3 +87,56 @@ lpt_tfl_window_pad (LptTflWriter *w, gint x, const LptTflWindow *window, gboolea
     lpt_tfl_w_need (op, 4);
   return out;
 }
+
+/* Two spatial axes: of one another one of length 1 in front. */
+void
+lpt_tfl_window_widen (LptTflWindow *window)
+{
+  if (window->n != 1)
+    return;
+  window->n = 2;
+  for (guint i = 0; i < 5; i++)
+    {
+      gint64 *lists[] = { window->kernel, window->strides, window->dilations, window->begin, window->end };
+      lists[i][1] = lists[i][0];
+      lists[i][0] = i < 3 ? 1 : 0;
+    }
+}
+
+/* [N, W, C] as [N, 1, W, C], or back. */
+gint
+lpt_tfl_window_unsqueeze (LptTflWriter *w, gint x, gboolean back)
+{
+  LptTflWTensor *t = lpt_tfl_w_get (w, x);
+  LptShape shape = t->shape;
+  shape.rank += back ? -1 : 1;
+  for (gint i = 1; i < shape.rank; i++)
+    shape.dims[i] = back ? t->shape.dims[i + 1] : i == 1 ? 1 : t->shape.dims[i - 1];
+  g_autoptr (LptQuant) quant = lpt_quant_ref (t->quant);
+  return lpt_tfl_w_reshape (w, x, &shape, quant, -1);
+}
+
+/* The tensor that the operator writes for @value, channels last; of one spatial axis a wider one, which
+   lpt_tfl_window_finish() narrows. */
+gint
+lpt_tfl_window_out (LptTflWriter *w, LptValue *value, double gauge)
+{
+  gint out = lpt_tfl_w_out_value (w, value, LPT_TFL_LAST, gauge);
+  if (value->shape.rank != 3 || w->error != NULL)
+    return out;
+  LptTflWTensor *t = lpt_tfl_w_get (w, out);
+  LptShape wide = lpt_shape_make (4, (gint64[]) { t->shape.dims[0], 1, t->shape.dims[1], t->shape.dims[2] });
+  return lpt_tfl_w_like (w, "wide", out, &wide);
+}
+
+void
+lpt_tfl_window_finish (LptTflWriter *w, LptValue *value, gint out)
+{
+  if (value->shape.rank != 3 || w->error != NULL)
+    return;
+  gint narrow = w->pending->len > 0 ? g_array_index (w->pending, LptTflPending, w->pending->len - 1).from
+                                    : lpt_tfl_w_place (w, value)->tensor[LPT_TFL_LAST];
+  LptTflWTensor *t = lpt_tfl_w_get (w, narrow);
+  LptShape shape = t->shape;
+  lpt_tfl_w_reshape (w, out, &shape, t->quant, narrow);
+}

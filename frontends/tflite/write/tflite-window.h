@@ -27,5 +27,13 @@ void     lpt_tfl_window_list (gint64 *to, guint n, const LptInts *list, gint64 f
 void     lpt_tfl_window_pads (LptTflWriter *w, LptTflWindow *window, gboolean *pads);
 /* @x with its borders; @lowest: the lowest number stands there, not 0. */
 gint     lpt_tfl_window_pad  (LptTflWriter *w, gint x, const LptTflWindow *window, gboolean lowest);
+/* Two spatial axes: of one another one of length 1 in front. */
+void     lpt_tfl_window_widen (LptTflWindow *window);
+/* [N, W, C] as [N, 1, W, C], or back. */
+gint     lpt_tfl_window_unsqueeze (LptTflWriter *w, gint x, gboolean back);
+/* The tensor that the operator writes for @value, channels last; of one spatial axis a wider one, which
+   lpt_tfl_window_finish() narrows. */
+gint     lpt_tfl_window_out  (LptTflWriter *w, LptValue *value, double gauge);
+void     lpt_tfl_window_finish (LptTflWriter *w, LptValue *value, gint out);
 
 #endif

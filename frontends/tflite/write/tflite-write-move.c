@@ -39,27 +39,6 @@ lpt_tfl_write_identity (LptTflWriter *w, gint64 code)
   lpt_tfl_w_alias (w, 0, layout, x, gauge);
 }
 
-void
-lpt_tfl_write_reshape (LptTflWriter *w, gint64 code)
-{
-  double gauge;
-  gint x = lpt_tfl_w_in_free (w, 0, LPT_TFL_PLAIN, &gauge), out = lpt_tfl_w_out (w, 0, LPT_TFL_PLAIN, gauge);
-  const LptShape *shape = &lpt_node_out (w->node)->shape;
-  guint open = 0;
-  for (gint i = 0; i < shape->rank; i++)
-    open += shape->dims[i] == LPT_DYNAMIC;
-  if (w->error != NULL)
-    return;
-  if (open <= 1)
-    {
-      lpt_tfl_w_reshape (w, x, shape, NULL, out);
-      return;
-    }
-  if (w->node->op != LPT_OP_RESHAPE || LPT_ATTRS (w->node, LptReshapeAttrs)->special_zero)
-    lpt_tfl_w_fail (w, "a shape with more than one open length");
-  lpt_tfl_w_op (w, TFL_RESHAPE, 2, (gint[]) { x, lpt_tfl_w_in_i32 (w, 1) }, out);
-}
-
 /* Is @order the one that brings axes into @to from the other? */
 static gboolean
 turns (const LptInts *order, LptTflLayout to)

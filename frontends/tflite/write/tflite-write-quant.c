@@ -110,6 +110,8 @@ lpt_tfl_write_convert (LptTflWriter *w, gint64 code)
   LptValue *y = lpt_node_out (w->node);
   if (lpt_node_in (w->node, 0)->quant != NULL || y->quant != NULL)
     lpt_tfl_w_fail (w, "quantized integers");
+  if (lpt_dtype_is_small_float (y->dtype))
+    lpt_tfl_w_fail (w, "rounding to %s", lpt_dtype_name (y->dtype));
   gint x = lpt_tfl_w_in (w, 0, layout);
   if (w->error != NULL)
     return;

@@ -1,10 +1,12 @@
-/* tflite-write-window.c - convolutions and pools
+/* tflite-write-window.c - convolutions
  *
  * Groups that are not depthwise become a CONV_2D for each group between SPLIT and CONCATENATION: 2.9 has no others.
  * One-dimensional windows have a spatial axis of length 1 in front.
  *
- * Refused: three-dimensional convolutions of integers (they are real), computed weights of groups, dilated pools,
- * averages that leave out padding which is not SAME, indices of a maximum.
+ * TRANSPOSE_CONV with padding that is its own neither way writes what VALID gives, and a STRIDED_SLICE cuts that;
+ * weights of dilated ones have zeros between them.
+ *
+ * Refused: three-dimensional convolutions of integers (they are real), computed weights of groups.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,6 +15,8 @@
 #include "frontends/tflite/write/tflite-window.h"
 
 #include "ir/lpt-fold.h"
+
+#include <string.h>
 
 /* --- steps that windows share ---------------------------------------------------- */
 
@@ -28,59 +32,6 @@ conv_window (LptNode *node, const LptShape *weights, gint first)
   for (guint i = 0; i < window.n; i++)
     window.kernel[i] = weights->dims[first + (gint) i];
   return window;
-}
-
-/* Two spatial axes: of one another one of length 1 in front. */
-static void
-widen_window (LptTflWindow *window)
-{
-  if (window->n != 1)
-    return;
-  window->n = 2;
-  for (guint i = 0; i < 5; i++)
-    {
-      gint64 *lists[] = { window->kernel, window->strides, window->dilations, window->begin, window->end };
-      lists[i][1] = lists[i][0];
-      lists[i][0] = i < 3 ? 1 : 0;
-    }
-}
-
-/* [N, W, C] as [N, 1, W, C], or back. */
-static gint
-widen (LptTflWriter *w, gint x, gboolean back)
-{
-  LptTflWTensor *t = lpt_tfl_w_get (w, x);
-  LptShape shape = t->shape;
-  shape.rank += back ? -1 : 1;
-  for (gint i = 1; i < shape.rank; i++)
-    shape.dims[i] = back ? t->shape.dims[i + 1] : i == 1 ? 1 : t->shape.dims[i - 1];
-  g_autoptr (LptQuant) quant = lpt_quant_ref (t->quant);
-  return lpt_tfl_w_reshape (w, x, &shape, quant, -1);
-}
-
-/* The tensor that the operator writes for @value, channels last; of one spatial axis a wider one, which finish()
-   narrows. */
-static gint
-window_out (LptTflWriter *w, LptValue *value, double gauge)
-{
-  gint out = lpt_tfl_w_out_value (w, value, LPT_TFL_LAST, gauge);
-  if (value->shape.rank != 3 || w->error != NULL)
-    return out;
-  LptTflWTensor *t = lpt_tfl_w_get (w, out);
-  LptShape wide = lpt_shape_make (4, (gint64[]) { t->shape.dims[0], 1, t->shape.dims[1], t->shape.dims[2] });
-  return lpt_tfl_w_like (w, "wide", out, &wide);
-}
-
-static void
-finish (LptTflWriter *w, LptValue *value, gint out)
-{
-  if (value->shape.rank != 3 || w->error != NULL)
-    return;
-  gint narrow = w->pending->len > 0 ? g_array_index (w->pending, LptTflPending, w->pending->len - 1).from
-                                    : lpt_tfl_w_place (w, value)->tensor[LPT_TFL_LAST];
-  LptTflWTensor *t = lpt_tfl_w_get (w, narrow);
-  LptShape shape = t->shape;
-  lpt_tfl_w_reshape (w, out, &shape, t->quant, narrow);
 }
 
 static void
@@ -192,8 +143,8 @@ write_2d (LptTflWriter *w, Weighted *v, LptTflWindow *window, const LptTflWeight
   own.gauge = v->gauge;
   gint weights = lpt_tfl_w_weights (w, data, quant, &own);
   lpt_tfl_window_pads (w, window, &pads);
-  widen_window (window);
-  gint x = narrow ? widen (w, v->x, FALSE) : v->x;
+  lpt_tfl_window_widen (window);
+  gint x = narrow ? lpt_tfl_window_unsqueeze (w, v->x, FALSE) : v->x;
   if (pads)
     x = lpt_tfl_window_pad (w, x, window, FALSE);
   gint64 outputs = form->result.dims[form->axis];
@@ -205,13 +156,13 @@ write_2d (LptTflWriter *w, Weighted *v, LptTflWindow *window, const LptTflWeight
                                .x_scale = scale_of (w, x) };
   gint bias = lpt_tfl_w_bias (w, 2, weights, &bias_form, &value);
   gint64 activation = lpt_tfl_w_activation (w, &value, &gauge);
-  gint out = window_out (w, value, gauge);
+  gint out = lpt_tfl_window_out (w, value, gauge);
   LptTflWOp *op = lpt_tfl_w_op (w, depthwise ? TFL_DEPTHWISE_CONV_2D : TFL_CONV_2D, 3, (gint[]) { x, weights, bias },
                                 out);
   set_window (op, window, activation, depthwise, multiplier);
   if (v->hybrid)
     lpt_tfl_w_need (op, depthwise ? 6 : quant->n > 1 ? 5 : 2);
-  finish (w, value, out);
+  lpt_tfl_window_finish (w, value, out);
 }
 
 static void
@@ -358,23 +309,63 @@ lpt_tfl_write_group_deconv (LptTflWriter *w, gint64 code)
   lpt_tfl_w_fail (w, "transposed convolutions of groups");
 }
 
-/* Does the operator's own padding, from the output's length, give that of the graph? */
+/* Settles @v->same, and in @lengths what the operator writes; FALSE: a part of that is the result. */
 static gboolean
-deconv_same (LptTflWriter *w, const LptTflWindow *v, gboolean *same)
+deconv_lengths (LptTflWriter *w, LptTflWindow *v, gint64 *lengths)
 {
   const LptShape *in = &lpt_node_in (w->node, 0)->shape, *out = &lpt_node_out (w->node)->shape;
   gboolean as_same = TRUE, as_valid = TRUE;
   for (guint i = 0; i < v->n; i++)
     {
-      gint64 total = MAX ((in->dims[2 + i] - 1) * v->strides[i] + v->kernel[i] - out->dims[2 + i], 0);
-      if (in->dims[2 + i] < 0 || out->dims[2 + i] < 0 || v->dilations[i] != 1)
-        return FALSE;
+      gint64 span = (v->kernel[i] - 1) * v->dilations[i] + 1, all = (in->dims[2 + i] - 1) * v->strides[i] + span;
+      gint64 total = MAX (all - out->dims[2 + i], 0);
       as_same = as_same && v->begin[i] == total / 2;
       /* VALID counts on an output that has room for every window. */
       as_valid = as_valid && v->begin[i] == 0 && total == 0;
+      lengths[i] = MAX (all, v->begin[i] + out->dims[2 + i]);
+      if (v->begin[i] < 0)
+        lpt_tfl_w_fail (w, "negative padding");
     }
-  *same = as_same && !as_valid;
+  v->same = as_same && !as_valid;
+  for (guint i = 0; i < v->n && (as_same || as_valid); i++)
+    lengths[i] = out->dims[2 + i];
   return as_same || as_valid;
+}
+
+/* [I, O, H, W] with zeros between what the dilations set apart. */
+static LptTensor *
+dilate (LptTensor *data, const LptTflWindow *v, GError **error)
+{
+  LptShape shape = *lpt_tensor_shape (data), wide = shape;
+  for (guint i = 0; i < v->n; i++)
+    wide.dims[2 + i] = (shape.dims[2 + i] - 1) * v->dilations[i] + 1;
+  g_autoptr (LptTensor) result = lpt_tensor_new (lpt_tensor_dtype (data), &wide, error);
+  if (result == NULL)
+    return NULL;
+  gsize size = lpt_dtype_bits (lpt_tensor_dtype (data)) / 8;
+  const guint8 *from = lpt_tensor_data (data);
+  guint8 *to = lpt_tensor_writable (result);
+  gint64 rows = shape.dims[2], columns = shape.dims[3];
+  memset (to, 0, lpt_tensor_size (result));
+  for (gint64 k = 0; k < lpt_tensor_count (data); k++)
+    {
+      gint64 image = k / (rows * columns), y = k / columns % rows * v->dilations[0], x = k % columns * v->dilations[1];
+      memcpy (to + size * (gsize) ((image * wide.dims[2] + y) * wide.dims[3] + x), from + size * (gsize) k, size);
+    }
+  return g_steal_pointer (&result);
+}
+
+/* The part of @whole behind the padding in front becomes @out. */
+static void
+cut_out (LptTflWriter *w, gint whole, gint out, const LptTflWindow *v)
+{
+  const LptShape *shape = &lpt_tfl_w_get (w, out)->shape;
+  gint64 begin[4] = { 0, v->begin[0], v->begin[1], 0 }, end[4];
+  for (gint i = 0; i < 4; i++)
+    end[i] = begin[i] + shape->dims[i];
+  gint in[] = { whole, lpt_tfl_w_i32s (w, "begin", 4, begin), lpt_tfl_w_i32s (w, "end", 4, end),
+                lpt_tfl_w_i32s (w, "strides", 4, (gint64[]) { 1, 1, 1, 1 }) };
+  lpt_tfl_w_set (lpt_tfl_w_op (w, TFL_STRIDED_SLICE, 4, in, out), LPT_TFL_INT (StridedSliceOptions, begin_mask, 0));
 }
 
 void
@@ -383,23 +374,28 @@ lpt_tfl_write_deconv (LptTflWriter *w, gint64 code)
   const LptDeconvAttrs *attrs = LPT_ATTRS (w->node, LptDeconvAttrs);
   LptValue *value = lpt_node_out (w->node);
   const LptShape *s = &lpt_node_in (w->node, 1)->shape;
+  const LptShape *in_shape = &lpt_node_in (w->node, 0)->shape;
   LptTflWindow window = { .n = (guint) MAX (s->rank - 2, 0), .auto_pad = attrs->auto_pad };
-  gint64 lengths[LPT_MAX_RANK];
-  double gauge = 1;
+  gint64 lengths[LPT_MAX_RANK], all[LPT_TFL_SPATIAL];
   lpt_tfl_window_list (window.strides, MIN (window.n, 3), &attrs->strides, 1);
   lpt_tfl_window_list (window.dilations, MIN (window.n, 3), &attrs->dilations, 1);
   lpt_tfl_window_list (window.begin, MIN (window.n, 3), &attrs->pads_begin, 0);
   for (guint i = 0; i < MIN (window.n, 3); i++)
     window.kernel[i] = s->dims[2 + i];
-  if (window.n != 2 || attrs->auto_pad != LPT_AUTO_PAD_EXPLICIT || !deconv_same (w, &window, &window.same))
-    lpt_tfl_w_fail (w, "padding or dilation of a transposed convolution that TRANSPOSE_CONV has not");
+  if (window.n != 2 || attrs->auto_pad != LPT_AUTO_PAD_EXPLICIT)
+    lpt_tfl_w_fail (w, "padding by rules, or other than two axes, of a transposed convolution");
   Weighted v = w->error == NULL ? read_weighted (w) : (Weighted) { 0 };
-  if (v.hybrid || (w->error == NULL && !lpt_shape_is_static (&value->shape)))
+  if (v.hybrid || (w->error == NULL && (!lpt_shape_is_static (&value->shape) || !lpt_shape_is_static (in_shape))))
     lpt_tfl_w_fail (w, "a transposed convolution of open shape or on data of dynamic range");
   if (w->error != NULL)
     return;
+  gboolean whole = deconv_lengths (w, &window, all);
   const LptQuant *quant;
-  g_autoptr (LptTensor) data = weight_data (w, &v, &quant);
+  g_autoptr (LptTensor) plain = weight_data (w, &v, &quant);
+  g_autoptr (LptTensor) data = plain != NULL ? dilate (plain, &window, w->error == NULL ? &w->error : NULL) : NULL;
+  if (data == NULL)
+    return;
+  s = lpt_tensor_shape (data);
   /* I,O,H,W; scales are along O, which is axis 1. */
   LptTflWeightForm form = {
     .shape = *s, .order = { 1, 2, 3, 0 }, .axis = 0, .gauge = v.gauge,
@@ -410,72 +406,20 @@ lpt_tfl_write_deconv (LptTflWriter *w, gint64 code)
                                .x_scale = scale_of (w, v.x) };
   gint bias = lpt_tfl_w_bias (w, 3, weights, &bias_form, &value);
   LptShape last = lpt_tfl_w_shape (&value->shape, LPT_TFL_LAST);
+  gint out = lpt_tfl_w_out_value (w, value, LPT_TFL_LAST, 1), made = out;
+  last.dims[1] = all[0];
+  last.dims[2] = all[1];
+  if (!whole)
+    made = lpt_tfl_w_like (w, "whole", out, &last);
   for (gint i = 0; i < 4; i++)
     lengths[i] = last.dims[i];
   gint in[] = { lpt_tfl_w_i32s (w, "output_shape", 4, lengths), weights, v.x, bias };
-  LptTflWOp *op = lpt_tfl_w_op (w, TFL_TRANSPOSE_CONV, bias >= 0 ? 4 : 3, in,
-                                lpt_tfl_w_out_value (w, value, LPT_TFL_LAST, gauge));
+  LptTflWOp *op = lpt_tfl_w_op (w, TFL_TRANSPOSE_CONV, bias >= 0 ? 4 : 3, in, made);
   lpt_tfl_w_set (op, LPT_TFL_INT (TransposeConvOptions, padding, window.same ? TFL_SAME : TFL_VALID));
   lpt_tfl_w_set (op, LPT_TFL_INT (TransposeConvOptions, stride_w, window.strides[1]));
   lpt_tfl_w_set (op, LPT_TFL_INT (TransposeConvOptions, stride_h, window.strides[0]));
   if (bias >= 0)
     lpt_tfl_w_need (op, 3);
-}
-
-/* --- pools ----------------------------------------------------------------------------- */
-
-void
-lpt_tfl_write_pool (LptTflWriter *w, gint64 code)
-{
-  gboolean max = code == TFL_MAX_POOL_2D, pads;
-  const LptMaxPoolAttrs *m = LPT_ATTRS (w->node, LptMaxPoolAttrs);
-  const LptAvgPoolAttrs *a = LPT_ATTRS (w->node, LptAvgPoolAttrs);
-  LptValue *value = lpt_node_out (w->node);
-  LptTflWindow window = { .n = (guint) MAX (lpt_node_in (w->node, 0)->shape.rank - 2, 0),
-                          .auto_pad = max ? m->auto_pad : a->auto_pad };
-  if (window.n < 1 || window.n > 2)
-    lpt_tfl_w_fail (w, "a pool of %u axes", window.n);
-  if (w->node->n_out > 1 && lpt_value_n_uses (&w->node->out[1]) > 0)
-    lpt_tfl_w_fail (w, "indices of a maximum");
-  if (w->error != NULL)
-    return;
-  lpt_tfl_window_list (window.kernel, window.n, max ? &m->kernel : &a->kernel, 1);
-  lpt_tfl_window_list (window.strides, window.n, max ? &m->strides : &a->strides, 1);
-  lpt_tfl_window_list (window.dilations, window.n, max ? &m->dilations : &a->dilations, 1);
-  lpt_tfl_window_list (window.begin, window.n, max ? &m->pads_begin : &a->pads_begin, 0);
-  lpt_tfl_window_list (window.end, window.n, max ? &m->pads_end : &a->pads_end, 0);
-  for (guint i = 0; i < window.n; i++)
-    if (window.dilations[i] != 1)
-      lpt_tfl_w_fail (w, "a dilated pool");
-  gboolean narrow = window.n == 1, exclude = !max && a->exclude_pad;
-  lpt_tfl_window_pads (w, &window, &pads);
-  if (pads && exclude)
-    lpt_tfl_w_fail (w, "an average that leaves out padding which is not SAME");
-  /* Padding that counts is padding in front. */
-  pads = pads || (window.same && !max && !exclude && window.auto_pad == LPT_AUTO_PAD_EXPLICIT);
-  window.same = window.same && !pads;
-  double gauge;
-  gint x = lpt_tfl_w_in_free (w, 0, LPT_TFL_LAST, &gauge);
-  widen_window (&window);
-  x = narrow ? widen (w, x, FALSE) : x;
-  x = pads ? lpt_tfl_window_pad (w, x, &window, max) : x;
-  gint64 activation = lpt_tfl_w_activation (w, &value, &gauge);
-  gint out = window_out (w, value, gauge), direct = out;
-  /* Both have one scale; another one comes behind. */
-  const LptQuant *from = lpt_tfl_w_get (w, x)->quant, *to = lpt_tfl_w_get (w, out)->quant;
-  if (w->error == NULL && from != NULL && to != NULL && !lpt_quant_equal (from, to))
-    {
-      LptShape shape = lpt_tfl_w_get (w, out)->shape;
-      direct = lpt_tfl_w_like (w, "pooled", x, &shape);
-    }
-  LptTflWOp *op = lpt_tfl_w_op (w, code, 1, &x, direct);
-  lpt_tfl_w_set (op, LPT_TFL_INT (Pool2DOptions, padding, window.same ? TFL_SAME : TFL_VALID));
-  lpt_tfl_w_set (op, LPT_TFL_INT (Pool2DOptions, stride_w, window.strides[1]));
-  lpt_tfl_w_set (op, LPT_TFL_INT (Pool2DOptions, stride_h, window.strides[0]));
-  lpt_tfl_w_set (op, LPT_TFL_INT (Pool2DOptions, filter_width, window.kernel[1]));
-  lpt_tfl_w_set (op, LPT_TFL_INT (Pool2DOptions, filter_height, window.kernel[0]));
-  lpt_tfl_w_set (op, LPT_TFL_INT (Pool2DOptions, fused_activation_function, activation));
-  if (direct != out)
-    lpt_tfl_w_op (w, TFL_QUANTIZE, 1, &direct, out);
-  finish (w, value, out);
+  if (!whole)
+    cut_out (w, made, out, &window);
 }

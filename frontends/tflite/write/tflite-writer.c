@@ -255,7 +255,8 @@ lpt_tflite_serialise (LptGraph *graph, guint flags, GError **error)
     return bytes;
   g_autoptr (LptGraph) copy = lpt_graph_copy (graph);
   LptTflWriter w = { .graph = copy };
-  lpt_tfl_w_fold (copy);
+  if (!lpt_tfl_w_fold (copy, error))
+    return NULL;
   w.graphs = g_ptr_array_new_with_free_func (free_graph);
   w.places = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   w.done = g_hash_table_new (NULL, NULL);

@@ -158,6 +158,8 @@ void       lpt_tfl_w_need  (LptTflWOp *op, gint64 version);
 /* One operator from @in to a new tensor like @like. */
 gint       lpt_tfl_w_step  (LptTflWriter *w, gint64 code, const char *what, gint like, guint n_in, const gint *in);
 gint       lpt_tfl_w_transpose (LptTflWriter *w, gint tensor, guint n, const gint64 *order);
+/* The lengths of a tensor, as the file computes them. */
+gint       lpt_tfl_w_shape_of (LptTflWriter *w, gint tensor);
 /* The same bytes in another shape, with another quantization, in tensor @out; -1: a new one. */
 gint       lpt_tfl_w_reshape (LptTflWriter *w, gint tensor, const LptShape *shape, LptQuant *quant, gint out);
 gint       lpt_tfl_w_cast  (LptTflWriter *w, gint tensor, LptDType dtype);
@@ -173,7 +175,7 @@ typedef void (*LptTflWriteFunc) (LptTflWriter *w, gint64 code);
 #include "frontends/tflite/tflite-ops.def"
 
 /* What is constant becomes a Const. */
-void       lpt_tfl_w_fold  (LptGraph *graph);
+gboolean   lpt_tfl_w_fold  (LptGraph *graph, GError **error);
 LptTflWGraph *lpt_tfl_w_new_graph (LptTflWriter *w, const char *name);
 /* First values of variables, behind all other graphs. */
 void       lpt_tfl_w_first_values (LptTflWriter *w);

@@ -1,0 +1,147 @@
+/* absorb.c - what scales and shifts the results of a product goes into its weights and bias
+ *
+ *     BatchNormInference (op (x, W) + b)  =>  op (x, g W) + beta + g (b - mean),     g = gamma / sqrt (variance + eps)
+ *     Multiply (op (x, W) + b, c)         =>  op (x, c W) + c b
+ *     Add (op (x, W) + b, c)              =>  op (x, W) + (b + c)
+ *
+ * for convolutions and matrix products of real numbers, c one value per output channel or one for all. Products are in
+ * f64, rounded once to f32. Left alone: results that have other readers, constants that vary along other axes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "quantize/absorb.h"
+
+#include "quantize/layer.h"
+
+#include <lpt/lpt-attrs.h>
+
+#include <math.h>
+
+/* @value as one per output channel of @layer (g_free), or NULL. @like: the value that it is broadcast on. */
+static double *
+per_channel (LptTensor *tensor, const LptLayer *layer, const LptValue *like)
+{
+  gint64 n = lpt_layer_channels (layer), count = tensor != NULL ? lpt_tensor_count (tensor) : 0;
+  if (tensor == NULL || !lpt_dtype_is_real (lpt_tensor_dtype (tensor)) || (count != 1 && count != n))
+    return NULL;
+  const LptShape *shape = lpt_tensor_shape (tensor);
+  gint at = layer->out_axis - (like->shape.rank - shape->rank);
+  if (shape->rank > like->shape.rank || (count != 1 && (at < 0 || shape->dims[at] != n)))
+    return NULL;
+  g_autofree double *v = lpt_tensor_to_f64 (tensor, NULL);
+  double *result = v != NULL ? g_new (double, n) : NULL;
+  for (gint64 i = 0; result != NULL && i < n; i++)
+    result[i] = v[count == 1 ? 0 : i];
+  return result;
+}
+
+/* y <- factor y + offset behind the layer's bias; @factor may be NULL. */
+static gboolean
+apply (LptLayer *layer, const double *factor, const double *offset, GError **error)
+{
+  g_autofree float *w = factor != NULL ? lpt_layer_weights (layer, error) : NULL;
+  g_autofree double *b = lpt_layer_bias (layer, error);
+  if (b == NULL || (factor != NULL && w == NULL))
+    return FALSE;
+  for (gint64 c = 0; c < lpt_layer_channels (layer); c++)
+    {
+      for (gint64 i = 0; factor != NULL && i < layer->inputs; i++)
+        for (gint64 k = 0; k < layer->places; k++)
+          {
+            gint64 at = lpt_layer_at (layer, c, i, k);
+            w[at] = (float) (w[at] * factor[c]);
+          }
+      b[c] = (factor != NULL ? b[c] * factor[c] : b[c]) + (offset != NULL ? offset[c] : 0.0);
+    }
+  return (factor == NULL || lpt_layer_set_weights (layer, w, error)) && lpt_layer_set_bias (layer, b, error);
+}
+
+/* gamma, beta, mean, variance as factor and offset. */
+static gboolean
+read_norm (LptNode *norm, const LptLayer *layer, double **factor, double **offset)
+{
+  guint x = lpt_op_version (norm->info, norm->opset) == 1 ? 2 : 0, at[4], n = 0;
+  for (guint i = 0; i < 5 && n < 4; i++)
+    if (i != x)
+      at[n++] = i;
+  gint64 channels = lpt_layer_channels (layer);
+  LptValue like = { .shape = { layer->out_axis + 1, { 0 } } };
+  g_autofree double *gamma = per_channel (lpt_node_const_in (norm, at[0]), layer, &like);
+  g_autofree double *beta = per_channel (lpt_node_const_in (norm, at[1]), layer, &like);
+  g_autofree double *mean = per_channel (lpt_node_const_in (norm, at[2]), layer, &like);
+  g_autofree double *variance = per_channel (lpt_node_const_in (norm, at[3]), layer, &like);
+  if (gamma == NULL || beta == NULL || mean == NULL || variance == NULL)
+    return FALSE;
+  *factor = g_new (double, channels);
+  *offset = g_new (double, channels);
+  for (gint64 i = 0; i < channels; i++)
+    {
+      (*factor)[i] = gamma[i] / sqrt (variance[i] + LPT_ATTRS (norm, LptBatchNormAttrs)->epsilon);
+      (*offset)[i] = beta[i] - (*factor)[i] * mean[i];
+    }
+  return TRUE;
+}
+
+/* Takes the op behind @layer into it. *done: there was none to take. */
+static gboolean
+absorb (LptLayer *layer, LptAbsorb what, gboolean *done, GError **error)
+{
+  LptValue *out = lpt_layer_out (layer);
+  LptNode *user = out->uses->len == 1 ? lpt_value_use (out, 0)->node : NULL;
+  g_autofree double *factor = NULL, *offset = NULL;
+  *done = TRUE;
+  if (user == NULL || user->n_out != 1 || !lpt_shape_equal (&user->out[0].shape, &out->shape))
+    return TRUE;
+  LptTensor *other = user->n_in == 2 ? lpt_node_const_in (user, lpt_node_in (user, 0) == out ? 1 : 0) : NULL;
+  if (user->op == LPT_OP_BATCH_NORM_INFERENCE && !read_norm (user, layer, &factor, &offset))
+    return TRUE;
+  if (user->op == LPT_OP_MULTIPLY && what == LPT_ABSORB_ALL)
+    factor = per_channel (other, layer, out);
+  if (user->op == LPT_OP_ADD && layer->bias != NULL && what == LPT_ABSORB_ALL)
+    offset = per_channel (other, layer, out);
+  if (factor == NULL && offset == NULL)
+    return TRUE;
+  LptValue *gone = &user->out[0];
+  if (!apply (layer, factor, offset, error))
+    return FALSE;
+  LptNode *last = lpt_layer_out (layer)->producer;
+  lpt_value_replace (gone, lpt_node_out (last), NULL);
+  if (last != layer->node)
+    lpt_node_take_name (last, user, "/folded");
+  *done = FALSE;
+  return TRUE;
+}
+
+/* Codes keep their scales. */
+static gboolean
+is_real (LptNode *node)
+{
+  for (guint i = 0; i < node->n_in; i++)
+    if (lpt_node_in (node, i) != NULL && lpt_node_in (node, i)->quant != NULL)
+      return FALSE;
+  return node->n_out == 1 && lpt_node_out (node)->quant == NULL && lpt_dtype_is_real (lpt_node_out (node)->dtype);
+}
+
+gboolean
+lpt_absorb (LptGraph *graph, LptAbsorb what, GError **error)
+{
+  g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
+  for (guint i = 0; order != NULL && i < order->len; i++)
+    {
+      LptNode *node = order->pdata[i];
+      LptLayer layer;
+      gboolean done = (node->flags & LPT_NODE_DEAD) != 0 || !is_real (node);
+      while (!done)
+        {
+          if (!lpt_layer_view (node, &layer))
+            break;
+          if (!absorb (&layer, what, &done, error))
+            return FALSE;
+        }
+    }
+  if (order == NULL)
+    return FALSE;
+  lpt_graph_sweep (graph);
+  return TRUE;
+}
