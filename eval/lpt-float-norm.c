@@ -1,4 +1,4 @@
-/* lpt-float-norm.c - NormalizeL2, GroupNormalization and BatchNormInference, unit by unit
+/* lpt-float-norm.c - NormalizeL2, GroupNormalization, BatchNormInference and LRN, unit by unit
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -104,11 +104,8 @@ run_batch (const LptFloatNorm   *n,
 {
   const gsize c = unit % n->channels;
   const double scale = in[1][c] / sqrt (in[4][c] + n->eps), bias = in[2][c], mean = in[3][c];
-  const float *x = in[0] + unit * n->inner;
-  gsize i;
 
-  for (i = 0, y += unit * n->inner; i < n->inner; i++)
-    y[i] = (float) ((x[i] - mean) * scale + bias);
+  kernel->shift (n->inner, in[0] + unit * n->inner, mean, scale, bias, y + unit * n->inner);
 }
 
 gboolean
@@ -120,6 +117,86 @@ lpt_float_norm_batch (LptFloatNorm   *n,
   if (!has_channels (n, shape))
     return FALSE;
   n->units = (gsize) shape->dims[0] * n->channels;
+
+  return TRUE;
+}
+
+/* Pieces of a line: of the pixels, or of the channels where these are last. */
+static gsize
+n_pieces (const LptFloatNorm *n)
+{
+  return ((n->inner == 1 ? n->channels : n->inner) + LPT_REDUCTION_PIECE - 1) / LPT_REDUCTION_PIECE;
+}
+
+/* Channels side by side: their squares are added to the sums of their neighbours. */
+static void
+respond_last (const LptFloatNorm   *n,
+              const LptFloatKernel *kernel,
+              const float          *x,
+              float                *y,
+              gsize                 from)
+{
+  const gsize end = MIN (from + LPT_REDUCTION_PIECE, n->channels);
+  double sums[LPT_REDUCTION_PIECE] = { 0 };
+  gsize k;
+
+  for (k = 0; k <= n->back + n->on; k++)
+    {
+      /* Element j meets j + k - back. */
+      gsize first = MAX (from, k < n->back ? n->back - k : 0), last = MIN (end, n->channels + n->back - MIN (k, n->channels + n->back));
+
+      if (first < last)
+        kernel->reduce_columns (LPT_REDUCE_SQUARES, last - first, x + first + k - n->back, sums + first - from);
+    }
+  kernel->respond (end - from, x + from, sums, n->alpha, n->bias, n->beta, y + from);
+}
+
+static void
+run_lrn (const LptFloatNorm   *n,
+         const LptFloatKernel *kernel,
+         const float *const   *in,
+         float                *y,
+         gsize                 unit)
+{
+  const gsize image = unit / n_pieces (n) * n->channels * n->inner, from = unit % n_pieces (n) * LPT_REDUCTION_PIECE;
+  const gsize cols = MIN (LPT_REDUCTION_PIECE, n->inner - MIN (from, n->inner));
+  const float *x = in[0] + image;
+  gsize c, k;
+
+  if (n->inner == 1)
+    {
+      respond_last (n, kernel, x, y + image, from);
+      return;
+    }
+  for (c = 0; c < n->channels; c++)
+    {
+      double sums[LPT_REDUCTION_PIECE];
+
+      for (k = 0; k < cols; k++)
+        sums[k] = 0;
+      for (k = c - MIN (c, n->back); k < n->channels && k <= c + n->on; k++)
+        kernel->reduce_columns (LPT_REDUCE_SQUARES, cols, x + k * n->inner + from, sums);
+      kernel->respond (cols, x + c * n->inner + from, sums, n->alpha, n->bias, n->beta, y + image + c * n->inner + from);
+    }
+}
+
+gboolean
+lpt_float_norm_lrn (LptFloatNorm   *n,
+                    const LptShape *shape,
+                    gint            axis,
+                    gint64          size,
+                    double          alpha,
+                    double          beta,
+                    double          bias)
+{
+  *n = (LptFloatNorm) { .run = run_lrn, .n_in = 1, .alpha = alpha / (double) size, .beta = beta, .bias = bias };
+  if (axis < 0 || axis >= shape->rank || size < 1)
+    return FALSE;
+  n->channels = (gsize) shape->dims[axis];
+  n->inner = (gsize) lpt_dims_product (shape, axis + 1, shape->rank);
+  n->back = MIN ((gsize) (size - 1) / 2, n->channels);
+  n->on = MIN ((gsize) size / 2, n->channels);
+  n->units = n->channels == 0 || n->inner == 0 ? 0 : (gsize) lpt_dims_product (shape, 0, axis) * n_pieces (n);
 
   return TRUE;
 }

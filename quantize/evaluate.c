@@ -71,22 +71,34 @@ make_plan (LptRunner *runner, LptTensor *const *tensors, GError **error)
   return runner->context != NULL;
 }
 
-GPtrArray *
-lpt_runner_run (LptRunner *runner, LptTensor *const *tensors, GError **error)
+static LptGraph *
+source_of (const LptRunner *runner)
 {
-  LptGraph *source = runner->source != NULL ? runner->source : runner->graph;
-  LptGraph *given = runner->given != NULL ? runner->given : source;
+  return runner->source != NULL ? runner->source : runner->graph;
+}
+
+gboolean
+lpt_runner_execute (LptRunner *runner, LptTensor *const *tensors, GError **error)
+{
+  LptGraph *source = source_of (runner), *given = runner->given != NULL ? runner->given : source;
   if (!make_plan (runner, tensors, error))
-    return NULL;
+    return FALSE;
   for (guint i = 0; i < runner->graph->parameters->len; i++)
     {
       LptNode *made_for = g_ptr_array_index (given->parameters, i);
       g_autoptr (LptTensor) input = lpt_input_adapt (tensors[i], lpt_node_out (made_for)->quant,
                                                  g_ptr_array_index (source->parameters, i), error);
       if (input == NULL || !lpt_plan_context_set_input (runner->context, i, input, error))
-        return NULL;
+        return FALSE;
     }
-  if (!lpt_plan_run (runner->plan, runner->context, error))
+  return lpt_plan_run (runner->plan, runner->context, error);
+}
+
+GPtrArray *
+lpt_runner_run (LptRunner *runner, LptTensor *const *tensors, GError **error)
+{
+  LptGraph *source = source_of (runner);
+  if (!lpt_runner_execute (runner, tensors, error))
     return NULL;
   g_autoptr (GPtrArray) outputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
   for (guint i = 0; i < lpt_plan_n_outputs (runner->plan); i++)

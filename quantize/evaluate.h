@@ -23,6 +23,8 @@ typedef struct
 /* The outputs, real where they are codes with quantization (transfer full) (element-type LptTensor); NULL + error. A
    plan is made when the shapes change. */
 GPtrArray *lpt_runner_run   (LptRunner *runner, LptTensor *const *tensors, GError **error);
+/* The same without reading outputs; FALSE + error. */
+gboolean   lpt_runner_execute (LptRunner *runner, LptTensor *const *tensors, GError **error);
 void       lpt_runner_clear (LptRunner *runner);
 /* @tensor, made for an input with the quantization @from (nullable), as the input @parameter takes it: codes or what they stand for (transfer full); NULL + error. */
 LptTensor *lpt_input_adapt  (LptTensor *tensor, const LptQuant *from, LptNode *parameter, GError **error);

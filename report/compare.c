@@ -115,18 +115,18 @@ static gboolean
 run_samples (const LptMatch *match, LptValueRun *a, LptValueRun *b, LptData *data, const LptCompareOptions *options, Pair *pairs, gboolean fitting, guint *done,
              GError **error)
 {
-  guint n_in = a->runner.graph->parameters->len, n = options->limit > 0 ? MIN (options->limit, data->n) : data->n;
+  guint n_in = a->graph->parameters->len, n = options->limit > 0 ? MIN (options->limit, data->n) : data->n;
   n = fitting ? MIN (n, FIT_SAMPLES) : n;
   gboolean ok = TRUE;
   for (*done = 0; ok && *done < n; ++*done)
     {
-      g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1), **others = g_new0 (LptTensor *, b->runner.graph->parameters->len + 1);
+      g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1), **others = g_new0 (LptTensor *, b->graph->parameters->len + 1);
       if (options->progress != NULL)
         options->progress ("comparing", *done, n, options->progress_data);
-      ok = lpt_data_get (data, *done, tensors, error) && lpt_samples_inputs_for (a->runner.graph, tensors, b->runner.graph, others, error)
+      ok = lpt_data_get (data, *done, tensors, error) && lpt_samples_inputs_for (a->graph, tensors, b->graph, others, error)
            && lpt_value_run_sample (a, tensors, error) && lpt_value_run_sample (b, others, error) && measure (match, a, b, pairs, fitting, error);
       lpt_samples_clear (tensors, n_in);
-      lpt_samples_clear (others, b->runner.graph->parameters->len);
+      lpt_samples_clear (others, b->graph->parameters->len);
     }
   return ok;
 }
@@ -189,9 +189,9 @@ lpt_compare_values (LptGraph *given_a, LptGraph *given_b, LptData *data, const L
   g_autoptr (LptGraph) a = NULL, b = NULL;
   if (!copy_graphs (given_a, given_b, data, &a, &b, error))
     return NULL;
-  guint flags = LPT_PLAN_KEEP_ALL | (options->reference ? LPT_PLAN_REFERENCE : 0u), n = 0;
-  LptValueRun first = { .runner = { .graph = given_a, .threads = options->threads, .flags = flags } };
-  LptValueRun second = { .runner = { .graph = given_b, .threads = options->threads, .flags = flags } };
+  guint flags = options->reference ? LPT_PLAN_REFERENCE : 0u, n = 0;
+  LptValueRun first = { .graph = given_a, .runner = { .threads = options->threads, .flags = flags } };
+  LptValueRun second = { .graph = given_b, .runner = { .threads = options->threads, .flags = flags } };
   g_autoptr (LptMatch) match = lpt_match_new (a, b, error);
   guint n_pairs = match != NULL ? match->pairs->len : 0;
   g_autofree Pair *pairs = g_new0 (Pair, n_pairs + 1);

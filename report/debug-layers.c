@@ -128,7 +128,7 @@ leave_out_quantizers (LptGraph *model)
   return copy;
 }
 
-/* Are values rounded that are no weights? */
+/* Are values rounded by intervals that are known beforehand? Integers of weights, and intervals that a run finds, are those of a float model (.tflite). */
 static gboolean
 rounds_values (LptGraph *graph)
 {
@@ -138,7 +138,22 @@ rounds_values (LptGraph *graph)
       if ((node->op == LPT_OP_FAKE_QUANTIZE || node->op == LPT_OP_QUANTIZE) && (node->flags & LPT_NODE_DEAD) == 0 && !lpt_node_is_const (lpt_node_src (node, 0)))
         return TRUE;
     }
-  return graph->lowered;
+  return FALSE;
+}
+
+/* The float model, integers of its weights as real numbers: NULL + error. */
+static LptGraph *
+prepare_real (LptGraph *real, GError **error)
+{
+  g_autoptr (LptGraph) copy = lpt_graph_copy (real);
+  g_autoptr (LptConfig) config = lpt_config_new ();
+  config->until = LPT_STAGE_RAISE;
+  if (copy->lowered && !lpt_pipeline_run (copy, config, NULL, NULL, error))
+    return NULL;
+  if (!rounds_values (copy))
+    return g_steal_pointer (&copy);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the second model is quantized, too: the float model is wanted");
+  return NULL;
 }
 
 /* The Softmax that output @i comes from, through quantizers. */
@@ -169,14 +184,11 @@ cut_softmax (LptDebugger *d)
 static gboolean
 prepare_graphs (LptDebugger *d, LptGraph *model, LptGraph *real, LptTensor *const *tensors, GError **error)
 {
-  if (real != NULL && rounds_values (real))
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the second model is quantized, too: the float model is wanted");
-      return FALSE;
-    }
   if (!prepare_model (d, model, error) || !lpt_samples_fix_shapes (d->model, d->samples_of, tensors, error))
     return FALSE;
-  d->real = real != NULL ? lpt_graph_copy (real) : leave_out_quantizers (d->model);
+  d->real = real != NULL ? prepare_real (real, error) : leave_out_quantizers (d->model);
+  if (d->real == NULL)
+    return FALSE;
   d->given = real != NULL;
   if (d->real->results->len != d->model->results->len)
     {

@@ -111,7 +111,7 @@ static gboolean
 watch_errors (Observer *o, guint i, GError **error)
 {
   const LptDebugged *layer = o->d->layers->pdata[i];
-  const LptValue *end = layer->ends->pdata[0], *real = lpt_debugger_real_of (o->d, end), *own = *o->names[i] != '\0' ? lpt_graph_find_value (o->alone.runner.graph, o->names[i]) : NULL;
+  const LptValue *end = layer->ends->pdata[0], *real = lpt_debugger_real_of (o->d, end), *own = *o->names[i] != '\0' ? lpt_graph_find_value (o->alone.graph, o->names[i]) : NULL;
   gint64 na, nb, nc;
   g_autofree float *a = real != NULL ? lpt_value_run_real (&o->alone, real, &na, error) : NULL;
   g_autofree float *b = a != NULL ? lpt_value_run_real (&o->model, end, &nb, error) : NULL;
@@ -262,8 +262,8 @@ lpt_debug_observe (LptDebugger *d, GError **error)
   g_autoptr (LptGraph) alone = lpt_debug_all_alone (d, &o.names, error);
   if (alone == NULL)
     return FALSE;
-  o.model.runner = (LptRunner) { .graph = d->model, .threads = d->options->threads, .flags = LPT_PLAN_KEEP_ALL };
-  o.alone.runner = (LptRunner) { .graph = alone, .threads = d->options->threads, .flags = LPT_PLAN_KEEP_ALL };
+  o.model = (LptValueRun) { .graph = d->model, .runner = { .threads = d->options->threads } };
+  o.alone = (LptValueRun) { .graph = alone, .runner = { .threads = d->options->threads } };
   for (guint i = 0; i < d->result->n_samples; i++)
     {
       lpt_debugger_step (d, "observing", i, d->result->n_samples);

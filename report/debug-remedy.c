@@ -138,7 +138,7 @@ try_scales (LptDebugger *d, LptDebugged *layer, GError **error)
 {
   LptLayer real;
   guint n_steps = 0;
-  g_autofree double *steps = lpt_debug_weight_steps (layer, &n_steps);
+  g_free (lpt_debug_weight_steps (layer, &n_steps));
   if (layer->row->channels == NULL || !lpt_layer_view (layer->real_root->producer, &real))
     return TRUE;
   g_autoptr (LptGraph) copy = lpt_graph_copy (d->model);

@@ -214,8 +214,8 @@ lpt_debug_run (LptGraph *model, LptGraph *real, LptData *data, const LptDebugOpt
   d.judges[0].data = lpt_data_spread (d.data, MIN (data->n, options->judged > 0 ? options->judged : JUDGED), FALSE);
   d.judges[1].data = options->held != NULL ? lpt_data_spread (options->held, options->held->n, FALSE) : NULL;
   result->n_judged = d.judges[0].data->n;
-  if (!lpt_debugger_init (&d, model, real, error) || !lpt_debug_judge_real (&d, error) || !lpt_debug_observe (&d, error) || !lpt_debug_weights (&d, error)
-      || !rank_layers (&d, error) || !try_remedies (&d, error))
+  if (!lpt_debugger_init (&d, model, real, error) || !lpt_debug_observe (&d, error) || !lpt_debug_weights (&d, error)
+      || (!options->unranked && (!lpt_debug_judge_real (&d, error) || !rank_layers (&d, error) || !try_remedies (&d, error))))
     return NULL;
   make_remarks (&d);
   return g_steal_pointer (&result);

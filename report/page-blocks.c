@@ -101,11 +101,30 @@ find_cuts (const LptPage *page)
   return cuts;
 }
 
+/* The first op from @i on in steps of @step that has products, else that computes; NULL: there is none. */
+static const char *
+find_worker (const LptPage *page, guint i, guint end, gint step)
+{
+  const LptPageNode *found = NULL;
+  for (guint n = end - i, at = step > 0 ? i : end - 1; n > 0; n--, at += (guint) step)
+    {
+      const LptPageNode *node = page->nodes->pdata[at];
+      if (node->row != NULL && (found == NULL || node->row->macs > 0))
+        found = node;
+      if (found != NULL && found->row->macs > 0)
+        break;
+    }
+  return found != NULL ? found->node->name : NULL;
+}
+
 static void
 name_block (LptPage *page, guint first, guint end, const char *prefix)
 {
   const LptPageNode *a = page->nodes->pdata[first], *b = page->nodes->pdata[end - 1];
-  char *name = *prefix != '\0' ? g_strdup (prefix) : end - first == 1 ? g_strdup (a->node->name) : g_strdup_printf ("%s … %s", a->node->name, b->node->name);
+  const char *from = find_worker (page, first, end, 1), *to = find_worker (page, first, end, -1);
+  from = from != NULL ? from : a->node->name;
+  to = to != NULL ? to : b->node->name;
+  char *name = *prefix != '\0' ? g_strdup (prefix) : end - first == 1 || g_str_equal (from, to) ? g_strdup (from) : g_strdup_printf ("%s … %s", from, to);
   for (guint i = first; i < end; i++)
     ((LptPageNode *) page->nodes->pdata[i])->block = page->blocks->len;
   g_ptr_array_add (page->blocks, name);

@@ -8,9 +8,13 @@
 #include "report/json.h"
 #include "report/values.h"
 
+#include <lpt/lpt-debug.h>
+
 #include <math.h>
 
 #define SAMPLES 32
+/* A layer alone is the same on few. */
+#define ALONE 8
 
 static gboolean
 compare (LptPage *page, const LptPageOptions *options, GError **error)
@@ -28,6 +32,28 @@ compare (LptPage *page, const LptPageOptions *options, GError **error)
       node->cosine = row->cosine;
     }
   return c != NULL;
+}
+
+/* What each layer does alone, as `lptc debug` measures it. A model that debug cannot take has a page without: the reason goes into the page. */
+static void
+look_alone (LptPage *page, const LptPageOptions *options, GString *out)
+{
+  const LptDebugOptions how = { .config = options->config, .limit = MIN (options->limit > 0 ? options->limit : ALONE, ALONE), .threads = options->threads, .unranked = TRUE,
+                                .progress = options->progress, .progress_data = options->progress_data };
+  g_autoptr (GError) problem = NULL;
+  g_autoptr (LptDebug) debug = lpt_debug_run (page->source, options->original, options->data, &how, &problem);
+  if (debug == NULL)
+    lpt_page_json_string (out, "noAlone", problem->message);
+  for (guint i = 0; debug != NULL && i < debug->layers->len; i++)
+    {
+      const LptDebugLayer *layer = debug->layers->pdata[i];
+      LptPageNode *node = lpt_page_find (page, layer->name);
+      if (node == NULL)
+        continue;
+      node->alone = isfinite (layer->isolated) ? layer->isolated : isnan (layer->isolated) ? NAN : 999.0;
+      for (guint k = 0; k < layer->grids->len; k++)
+        node->clipped = fmax (node->clipped, ((LptDebugGrid *) layer->grids->pdata[k])->clipped);
+    }
 }
 
 static gboolean
@@ -59,7 +85,7 @@ count_sample (LptPage *page, LptValueRun *run, LptTensor *const *tensors, GError
 static gboolean
 count_codes (LptPage *page, const LptPageOptions *options, GError **error)
 {
-  LptValueRun run = { .runner = { .graph = page->lowered, .threads = options->threads, .flags = LPT_PLAN_KEEP_ALL } };
+  LptValueRun run = { .graph = page->lowered, .runner = { .threads = options->threads } };
   guint n = MIN (options->data->n, options->limit > 0 ? options->limit : SAMPLES), n_in = page->source->parameters->len;
   gboolean ok = TRUE;
   for (guint i = 0; ok && i < n; i++)
@@ -121,6 +147,11 @@ evaluate (LptPage *page, const LptPageOptions *options, GString *out, GError **e
 gboolean
 lpt_page_measure (LptPage *page, const LptPageOptions *options, GString *out, GError **error)
 {
-  return options->data == NULL
-         || ((options->original == NULL || compare (page, options, error)) && count_codes (page, options, error) && evaluate (page, options, out, error));
+  if (options->data == NULL)
+    return TRUE;
+  if (options->original != NULL && !compare (page, options, error))
+    return FALSE;
+  if (options->original != NULL)
+    look_alone (page, options, out);
+  return count_codes (page, options, error) && evaluate (page, options, out, error);
 }

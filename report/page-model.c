@@ -54,7 +54,7 @@ add_nodes (LptPage *page, GError **error)
       if (!varies || (node->flags & LPT_NODE_DEAD))
         continue;
       LptPageNode *own = g_new0 (LptPageNode, 1);
-      *own = (LptPageNode) { .node = node, .index = page->nodes->len, .row = lpt_explain_find (page->rows, node->name), .sqnr = NAN, .cosine = NAN, .ms = -1.0,
+      *own = (LptPageNode) { .node = node, .index = page->nodes->len, .row = lpt_explain_find (page->rows, node->name), .sqnr = NAN, .cosine = NAN, .alone = NAN, .clipped = NAN, .ms = -1.0,
                              .original_ms = -1.0 };
       g_ptr_array_add (page->nodes, own);
       g_hash_table_add (shown, node);

@@ -123,6 +123,10 @@ lpt_page_put_nodes (const LptPage *page, GString *out)
           lpt_page_json_number (out, "e", node->sqnr);
           lpt_page_json_number (out, "co", node->cosine);
         }
+      if (!isnan (node->alone))
+        lpt_page_json_number (out, "ie", node->alone);
+      if (node->clipped > 0.0)
+        lpt_page_json_number (out, "cl", node->clipped);
       if (node->ms >= 0.0)
         lpt_page_json_number (out, "t", node->ms);
       if (node->original_ms >= 0.0)

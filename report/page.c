@@ -97,7 +97,7 @@ fill (const char *data, const char *title)
   g_autofree char *safe = g_utf8_make_valid (title, -1), *escaped = g_markup_escape_text (safe, -1);
   const struct { const char *mark, *text; } parts[] = {
     { "@TITLE@", escaped }, { "@STYLE@", resource ("page.css") }, { "@LAYOUT@", resource ("layout.js") }, { "@TABLES@", resource ("tables.js") },
-    { "@PLOTS@", resource ("plots.js") }, { "@SCRIPT@", resource ("page.js") }, { "@DATA@", data } };
+    { "@PLOTS@", resource ("plots.js") }, { "@FINDINGS@", resource ("findings.js") }, { "@SCRIPT@", resource ("page.js") }, { "@DATA@", data } };
   GString *out = g_string_new (NULL);
   const char *from = resource ("page.html");
   while (*from != '\0')

@@ -18,6 +18,7 @@ typedef struct
   LptValue             *now;        /* what stands for its result in the lowered graph, or NULL */
   LptCodeCounts        *codes;      /* of that, or NULL */
   double                sqnr, cosine;        /* accumulated, NaN = not known */
+  double                alone, clipped;      /* SQNR with this layer alone quantized; share of the float model's values beyond the interval; NaN = not known */
   double                ms, original_ms;     /* -1 = not known */
   char                 *kernel;
   gint64                bytes;      /* that what stands for it reads and writes at least */

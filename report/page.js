@@ -2,11 +2,22 @@
 const data = JSON.parse (document.getElementById ("data").textContent);
 for (const r of data.reasons) r.wording = r.wording.replace (/\*/g, "…");
 const $ = id => document.getElementById (id);
-const nodes = data.nodes, profile = data.profile, hasTime = nodes.some (n => n.t !== undefined), hasError = nodes.some (n => n.e !== undefined);
+const nodes = data.nodes, profile = data.profile, hasTime = nodes.some (n => n.t !== undefined);
 const totalMacs = nodes.reduce ((s, n) => s + (n.m || 0), 0), totalTime = nodes.reduce ((s, n) => s + (n.t || 0), 0) + (profile ? profile.elsewhere : 0);
 const readers = nodes.map (() => []);
 nodes.forEach ((n, i) => { n.index = i; n.i.forEach (k => readers[k].push (i)); });
 const isReal = p => /^(f|bf|nf)/.test (p);
+const short = (s, n) => s.length > n ? s.slice (0, Math.ceil (n / 2) - 1) + "…" + s.slice (s.length - Math.floor (n / 2)) : s;
+// Bias, activation, gone: ops that run as part of another, or not at all.
+const isPart = n => n.p === "i32" && n.c === "part-of-writing" || n.p === "none";
+// What is measured behind its parts is the error of an op.
+for (const n of nodes)
+  for (let k = n; n.p !== "" && !isPart (n) && n.e === undefined && readers[k.index].length === 1; ) {
+    k = nodes[readers[k.index][0]];
+    if (!isPart (k) && k.p !== "") break;
+    if (k.e !== undefined) Object.assign (n, { e: k.e, co: k.co });
+  }
+const hasError = nodes.some (n => n.e !== undefined);
 const known = { u8: 1, i8: 1, i16: 1, i32: 1, f32: 1, none: 1 };
 
 // --- colours ---
@@ -23,8 +34,9 @@ function summary () {
   const tiles = $("tiles"), low = data.types.filter (t => /^[ui]8$/.test (t.type)).reduce ((s, t) => s + t.macs, 0), all = data.types.reduce ((s, t) => s + t.macs, 0);
   const bar = make ("div", { class: "bar", role: "img", "aria-label": data.types.map (t => t.ops + " ops " + t.type).join (", ") });
   for (const t of data.types) { const part = make ("i"); part.style.cssText = "background:" + colours.type ({ p: t.type }) + ";flex:" + (all > 0 ? t.macs / all : t.ops); bar.append (part); }
-  tiles.append (tile (all > 0 ? (100 * low / all).toFixed (1) + " %" : "none", all > 0 ? "of " + (all / 1e6).toFixed (3) + " MMAC on 8-bit integers" : "multiply-accumulates", bar));
-  tiles.append (tile (String (data.types.reduce ((s, t) => s + t.ops, 0)), "ops that compute: " + data.types.map (t => t.ops + " " + (t.type === "none" ? "gone" : t.type)).join (", ")));
+  tiles.append (tile (all > 0 ? (100 * low / all).toFixed (1) + " %" : "none", all > 0 ? "of " + gmac (all) + " on 8-bit integers" : "multiply-accumulates", bar));
+  const parts = nodes.filter (isPart).length, ops = data.types.map (t => [t.type, nodes.filter (n => n.p === t.type && !isPart (n)).length]).filter (t => t[1] > 0).sort ((a, b) => b[1] - a[1]);
+  tiles.append (tile (String (ops.reduce ((s, t) => s + t[1], 0)), "ops that compute: " + ops.map (t => t[1] + " " + t[0]).join (", ") + (parts ? "; " + parts + " more are parts of these" : "")));
   for (const s of data.scores || []) {
     const before = (data.originalScores || []).find (o => o.metric === s.metric);
     tiles.append (tile (format (s.value, 4), s.metric + " on " + data.samples + " samples, [" + format (s.low, 4) + ", " + format (s.high, 4) + "]" + (before ? "; original " + format (before.value, 4) : "")));
@@ -39,31 +51,7 @@ function summary () {
     if (profile.gmacs_per_s > 0) tiles.append (tile (format (profile.gmacs_per_s, 1) + " GMAC/s", profile.peak_gmacs_per_s > 0 ? (100 * profile.gmacs_per_s / profile.peak_gmacs_per_s).toFixed (1) + " % of the measured peak" : "speed"));
   }
   if (data.memory) tiles.append (tile (bytes (data.memory.size), "memory for values of a run"));
-  for (const f of findings ().slice (0, 3)) $("findings").append (make ("li", {}, f.node ? make ("button", { type: "button", text: f.node.n, onclick: () => choose (f.node.index, true) }) : "", document.createTextNode ((f.node ? " " : "") + f.text)));
-}
-function findings () {
-  const list = [], real = data.reasons.filter (r => r.real > 0).sort ((a, b) => b.macs - a.macs || b.real - a.real), realMacs = nodes.filter (n => isReal (n.p)).reduce ((s, n) => s + (n.m || 0), 0);
-  if (realMacs > 0.001 * totalMacs && totalMacs > 0 && real.length) list.push ({ weight: realMacs / totalMacs + .2, text: (100 * realMacs / totalMacs).toFixed (1) + " % of the MACs run in real numbers, most of them because: " + real[0].wording + " (" + real[0].real + " ops)." + (real[0].remedy ? " What helps: " + real[0].remedy + "." : "") });
-  if (hasError) {
-    let worst = null;
-    for (const n of nodes) {
-      if (n.e === undefined || n.e === null || n.e >= 900) continue;
-      const before = n.i.map (k => nodes[k].e).filter (e => e !== undefined && e !== null), fall = (before.length ? Math.min (...before, 60) : 60) - n.e;
-      if (!worst || fall > worst.fall) worst = { n, fall, before: before.length ? Math.min (...before) : null };
-    }
-    if (worst) list.push ({ weight: worst.n.e < 20 ? .9 : .4, node: worst.n, text: "is where the error grows most: SQNR " + format (worst.n.e, 1) + " dB" + (worst.before !== null && worst.before < 900 ? ", " + format (worst.before, 1) + " dB in front of it." : ".") });
-  }
-  const clipped = nodes.filter (n => n.hi !== undefined && n.h && n.hi > .005).sort ((a, b) => b.hi - a.hi)[0];
-  if (clipped) list.push ({ weight: .3 + clipped.hi, node: clipped, text: "holds the greatest integer in " + (100 * clipped.hi).toFixed (1) + " % of its elements: its range is too small for these samples." });
-  if (hasTime) {
-    const slow = nodes.filter (n => n.t).sort ((a, b) => b.t - a.t)[0];
-    if (slow) list.push ({ weight: slow.t / totalTime + .25, node: slow, text: "takes " + (100 * slow.t / totalTime).toFixed (1) + " % of the time" + (slow.m ? ", at " + format (slow.m / slow.t / 1e6, 1) + " GMAC/s." : ".") });
-  }
-  const heavy = nodes.filter (n => n.m).sort ((a, b) => b.m - a.m)[0];
-  if (heavy && totalMacs) list.push ({ weight: .1, node: heavy, text: "has the most work: " + (100 * heavy.m / totalMacs).toFixed (1) + " % of the MACs, in " + heavy.p + "." });
-  if (real.length) list.push ({ weight: .15, text: real.reduce ((s, r) => s + r.real, 0) + (real.reduce ((s, r) => s + r.real, 0) === 1 ? " op runs" : " ops run") + " in real numbers; the most frequent reason: " + real.slice ().sort ((a, b) => b.real - a.real)[0].wording + "." });
-  if (data.memory && data.memory.bound) list.push ({ weight: .05, text: "A run needs " + bytes (data.memory.size) + " for values; no placement can do with less than " + bytes (data.memory.bound) + "." });
-  return list.sort ((a, b) => b.weight - a.weight);
+  showFindings ($("findings"));
 }
 
 // --- graph ---
@@ -71,14 +59,13 @@ const members = data.blocks.map (() => []);
 nodes.forEach (n => members[n.b].push (n.index));
 const open = new Set (nodes.length <= 260 ? data.blocks.keys () : []);
 const view = { items: [], itemOf: [], x: 0, y: 0, scale: 1, chosen: -1, hits: [], hit: -1, root: null };
-const short = (s, n) => s.length > n ? s.slice (0, Math.ceil (n / 2) - 1) + "…" + s.slice (s.length - Math.floor (n / 2)) : s;
 function buildItems () {
   view.items = [];
   view.itemOf = new Array (nodes.length);
   data.blocks.forEach ((name, b) => {
     if (!members[b].length) return;
     if (open.has (b) || members[b].length === 1) for (const k of members[b]) { view.itemOf[k] = view.items.length; view.items.push ({ node: nodes[k], block: b, text: short (nodes[k].n, 26), op: nodes[k].o }); }
-    else { for (const k of members[b]) view.itemOf[k] = view.items.length; view.items.push ({ block: b, closed: true, text: short (name, 34), op: members[b].length + " ops" }); }
+    else { for (const k of members[b]) view.itemOf[k] = view.items.length; view.items.push ({ block: b, closed: true, text: name.split (" … ").map (p => short (p, 20)).join (" … "), op: members[b].length + " ops" }); }
   });
   const edges = [];
   nodes.forEach ((n, i) => n.i.forEach (k => edges.push ([view.itemOf[k], view.itemOf[i]])));
@@ -87,15 +74,22 @@ function buildItems () {
   view.layout = layoutGraph ({ n: view.items.length, edges, width, height });
   view.items.forEach ((t, i) => { t.w = width[i]; t.h = height[i]; t.x = view.layout.x[i]; t.y = view.layout.y[i]; });
 }
+// What part of a closed block runs in which type: [type, share], by work where there is some.
+function shares (t) {
+  const list = members[t.block].map (k => nodes[k]).filter (n => n.p !== "" && !isPart (n)), by = {}, weigh = n => list.some (x => x.m) ? n.m || 0 : 1;
+  for (const n of list) by[n.p] = (by[n.p] || 0) + weigh (n);
+  // Ops without products stay visible.
+  for (const n of list) by[n.p] = by[n.p] || .02 * list.reduce ((s, x) => s + weigh (x), 0);
+  const all = Object.values (by).reduce ((a, b) => a + b, 0);
+  return Object.keys (by).sort ((a, b) => by[b] - by[a]).map (p => [p, by[p] / all]);
+}
 function fillOf (t) {
   if (!t.closed) return colours[colourBy] (t.node);
   const list = members[t.block].map (k => nodes[k]);
   if (colourBy === "error") { const e = list.map (n => n.e).filter (v => v !== undefined && v !== null); return e.length ? ramp ((Math.min (...e) - 5) / 35) : "var(--none)"; }
   if (colourBy === "time") { const s = list.reduce ((a, n) => a + (n.t || 0), 0); return s ? ramp (1 - Math.min (1, s / totalTime * 4)) : "var(--none)"; }
-  const sum = {};
-  for (const n of list) if (n.p && n.p !== "none") sum[n.p] = (sum[n.p] || 0) + (n.m || 0) + 1;
-  const p = Object.keys (sum).sort ((a, b) => sum[b] - sum[a])[0];
-  return colours.type ({ p: p || "" });
+  const first = shares (t)[0];
+  return colours.type ({ p: first ? first[0] : "" });
 }
 function drawGraph () {
   buildItems ();
@@ -115,6 +109,14 @@ function drawGraph () {
     r.style.fill = fill;
     if (isPale (fill)) g.classList.add ("pale");
     g.append (r, draw ("text", { x: t.w / 2, y: t.closed ? 19 : 15, "text-anchor": "middle", class: "op" }, t.op), draw ("text", { x: t.w / 2, y: t.closed ? 36 : 29, "text-anchor": "middle" }, t.text), draw ("title", {}, name));
+    let from = 0;
+    const parts = t.closed ? shares (t) : [];
+    if (parts.length > 1) for (const [p, share] of parts) {
+      const strip = draw ("rect", { x: (4 + (t.w - 8) * from).toFixed (1), y: t.h - 7, width: ((t.w - 8) * share).toFixed (1), height: 4, class: "strip" });
+      strip.style.fill = colours.type ({ p });
+      g.append (strip);
+      from += share;
+    }
     g.dataset.item = i;
     t.g = g;
     root.append (g);
@@ -130,10 +132,11 @@ function mark () {
   view.items.forEach ((t, i) => { t.g.classList.toggle ("hit", hits.has (i)); t.g.classList.toggle ("chosen", view.chosen >= 0 && view.itemOf[view.chosen] === i); });
 }
 function move () { view.root.setAttribute ("transform", "translate(" + view.x.toFixed (1) + " " + view.y.toFixed (1) + ") scale(" + view.scale.toFixed (4) + ")"); }
-function fitGraph () {
+// All of it; @readable: its beginning, large enough to be read.
+function fitGraph (readable) {
   const box = $("canvas").getBoundingClientRect (), w = box.width || 600, h = box.height || 400;
-  view.scale = Math.min (1.2, Math.max (.02, Math.min (w / (view.layout.w + 20), h / (view.layout.h + 20))));
-  if (view.scale < .35) view.scale = Math.min (.8, Math.max (.35, w / (view.layout.w + 20)));
+  view.scale = Math.min (1.2, Math.max (.01, Math.min (w / (view.layout.w + 20), h / (view.layout.h + 20))));
+  if (readable && view.scale < .9) view.scale = Math.min (1, Math.max (.6, w / (view.layout.w + 20)));
   view.x = (w - view.layout.w * view.scale) / 2;
   view.y = 10;
   move ();
@@ -190,6 +193,7 @@ function details (n) {
   if (n.m) term (list, "MACs", (n.m / 1e6).toFixed (3) + " million, " + (100 * n.m / totalMacs).toFixed (1) + " %");
   if (n.t !== undefined) term (list, "time", format (n.t, 4) + " ms, " + (100 * n.t / totalTime).toFixed (1) + " %" + (n.ft ? "; original " + format (n.ft, 4) + " ms" : ""));
   if (n.e !== undefined && n.e !== null) term (list, "error", n.e >= 900 ? "none" : "SQNR " + format (n.e, 1) + " dB, cosine " + format (n.co, 5));
+  if (isNumber (n.ie)) term (list, "alone", n.ie >= 900 ? "no error" : "SQNR " + format (n.ie, 1) + " dB with only this layer quantized" + (n.cl ? "; " + (100 * n.cl).toFixed (2) + " % of its values lie beyond the range" : ""));
   if (n.h) term (list, "integers", format (n.eb, 1) + " bits of 8 used, " + n.un + " codes never; " + (100 * n.lo).toFixed (2) + " % at the least, " + (100 * n.hi).toFixed (2) + " % at the greatest");
   links ("reads", n.i);
   links ("read by", readers[n.index]);
@@ -250,9 +254,9 @@ function graphEvents () {
   });
   $("zoom-in").addEventListener ("click", () => zoom (1.3));
   $("zoom-out").addEventListener ("click", () => zoom (1 / 1.3));
-  $("fit").addEventListener ("click", fitGraph);
-  $("expand").addEventListener ("click", () => { data.blocks.forEach ((_, b) => open.add (b)); drawGraph (); fitGraph (); });
-  $("collapse").addEventListener ("click", () => { open.clear (); drawGraph (); fitGraph (); });
+  $("fit").addEventListener ("click", () => fitGraph (false));
+  $("expand").addEventListener ("click", () => { data.blocks.forEach ((_, b) => open.add (b)); drawGraph (); fitGraph (true); });
+  $("collapse").addEventListener ("click", () => { open.clear (); drawGraph (); fitGraph (true); });
   $("find").addEventListener ("input", find);
   $("find").addEventListener ("keydown", e => { if (e.key === "Enter") nextHit (); });
   $("next").addEventListener ("click", nextHit);
@@ -263,23 +267,27 @@ function graphEvents () {
 // --- tables ---
 function tables () {
   const rows = nodes.filter (n => n.p !== ""), go = n => choose (n.index, true);
-  const columns = [{ key: "n", title: "Name", action: go }, { key: "o", title: "Op", word: true }, { key: "p", title: "Runs in" }, { key: "m", title: "MMAC", num: true, text: n => n.m ? (n.m / 1e6).toFixed (3) : "" }];
+  const columns = [{ key: "n", title: "Name", action: go }, { key: "o", title: "Op", word: true }, { key: "p", title: "Runs in" }, { key: "r", title: "Reason", wide: true }, { key: "m", title: "MMAC", num: true, text: n => n.m ? (n.m / 1e6).toFixed (3) : "" }];
   if (hasError) columns.push ({ key: "e", title: "SQNR dB", num: true, text: n => n.e === undefined || n.e === null ? "" : n.e >= 900 ? "equal" : format (n.e, 1) });
+  if (rows.some (n => isNumber (n.ie))) columns.push ({ key: "ie", title: "Alone dB", num: true, text: n => !isNumber (n.ie) ? "" : n.ie >= 900 ? "equal" : format (n.ie, 1) });
   if (rows.some (n => n.h)) columns.push ({ key: "hi", title: "At ends %", num: true, value: n => n.h ? n.lo + n.hi : null, text: n => n.h ? (100 * (n.lo + n.hi)).toFixed (2) : "" }, { key: "eb", title: "Bits used", num: true, text: n => n.h ? format (n.eb, 1) : "" });
   if (hasTime) columns.push ({ key: "t", title: "ms", num: true, text: n => n.t === undefined ? "" : format (n.t, 4) }, { key: "share", title: "Time %", num: true, value: n => n.t, text: n => n.t === undefined ? "" : (100 * n.t / totalTime).toFixed (1) }, { key: "g", title: "GMAC/s", num: true, value: n => n.t && n.m ? n.m / n.t : null, text: n => n.t && n.m ? format (n.m / n.t / 1e6, 1) : "" }, { key: "k", title: "Kernel", word: true });
-  columns.push ({ key: "s", title: "Result", word: true }, { key: "r", title: "Reason", wide: true });
+  columns.push ({ key: "s", title: "Result", word: true });
   const table = makeTable ($("layer-table"), "Ops that compute. A heading sorts, a name shows the op in the graph.", columns, rows);
   const types = $("filter-type");
   types.append (make ("option", { value: "", text: "all" }));
   for (const t of data.types) types.append (make ("option", { value: t.type, text: t.type }));
+  const parts = $("filter-parts");
+  parts.checked = !rows.some (n => !isPart (n));
   const filter = () => {
     const text = $("filter").value.trim ().toLowerCase (), type = types.value;
-    const list = rows.filter (n => (!type || n.p === type) && (!text || (n.n + " " + n.o + " " + n.p + " " + (n.r || "") + " " + (n.c || "")).toLowerCase ().includes (text)));
+    const list = rows.filter (n => (parts.checked || type || text || !isPart (n)) && (!type || n.p === type) && (!text || (n.n + " " + n.o + " " + n.p + " " + (n.r || "") + " " + (n.c || "")).toLowerCase ().includes (text)));
     table.show (list);
     $("count").textContent = list.length + " of " + rows.length;
   };
   $("filter").addEventListener ("input", filter);
   types.addEventListener ("change", filter);
+  parts.addEventListener ("change", filter);
   filter ();
   const reasons = data.reasons.slice ().sort ((a, b) => (b.real > 0) - (a.real > 0) || b.macs - a.macs || b.count - a.count);
   const show = r => { types.value = ""; $("filter").value = r.code; filter (); $("layers").scrollIntoView (); };
@@ -310,7 +318,7 @@ function start () {
   summary ();
   graphEvents ();
   drawGraph ();
-  fitGraph ();
+  fitGraph (true);
   legend ();
   tables ();
   against ();

@@ -8,13 +8,14 @@
 
 typedef struct
 {
-  LptRunner   runner;      /* its flags have LPT_PLAN_KEEP_ALL */
-  LptPlan    *plan;        /* the one that `at` is of */
-  GHashTable *at;          /* name of a value -> its place in the plan + 1 */
+  LptGraph   *graph;       /* set by the caller, with threads and flags of the runner */
+  LptRunner   runner;
+  LptGraph   *watched;     /* what runs: the graph with more results */
+  GHashTable *at;          /* name of a value -> its place among the results + 1 */
 } LptValueRun;
 
 gboolean   lpt_value_run_sample (LptValueRun *run, LptTensor *const *tensors, GError **error);
-/* What @value held in the last run, as it is held (transfer full); NULL without an error: the plan does not have it. */
+/* What @value held in the last run, as it is held (transfer full); NULL without an error: nothing reads it. */
 LptTensor *lpt_value_run_held   (LptValueRun *run, const LptValue *value, GError **error);
 /* The same as real numbers, *n of them (transfer full, g_free). */
 float     *lpt_value_run_real   (LptValueRun *run, const LptValue *value, gint64 *n, GError **error);

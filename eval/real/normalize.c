@@ -270,14 +270,26 @@ lpt_run_lrn (LptCall *call,
   const float *x = lpt_call_f32 (call, 0, error);
   float *y = x != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
   double area = 1;
-  gint axis;
+  gint axis, only = -1, n_axes = 0;
+  LptFloatNorm norm;
+  gsize unit;
 
   if (y == NULL || !lpt_call_axis_set (call, 1, shape->rank, set, error))
     return FALSE;
   if (lpt_array_count (&call->in[0]) == 0)
     return TRUE;
   for (axis = 0; axis < shape->rank; axis++)
-    area *= set[axis] ? (double) a->size : 1;
+    {
+      area *= set[axis] ? (double) a->size : 1;
+      only = set[axis] ? axis : only;
+      n_axes += set[axis];
+    }
+  if (n_axes == 1 && lpt_float_norm_lrn (&norm, shape, only, a->size, a->alpha, a->beta, a->bias))
+    {
+      for (unit = 0; unit < norm.units; unit++)
+        norm.run (&norm, lpt_float_scalar (), &x, y, unit);
+      return TRUE;
+    }
   lpt_shape_strides (shape, strides);
   do
     {

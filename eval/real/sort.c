@@ -1,7 +1,7 @@
 /* sort.c - TopK, ArgMax, ArgMin, CumSum: along one axis
  *
  * Equal elements keep the order of their indices (the lower one first), whatever `stable` says: one of the allowed
- * results, and the same on every run. NaN counts as smaller than every number.
+ * results, and the same on every run. NaN counts as smaller than every number. TopK keeps a heap of k elements.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -49,6 +49,51 @@ ascending (const void *pa,
     return a->integer < b->integer ? -1 : 1;
 
   return a->index < b->index ? -1 : 1;
+}
+
+typedef int (*Compare) (const void *a, const void *b);
+
+/* The item at @at of a heap of @n whose first one comes last in the order goes down to its place. */
+static void
+sink (Item   *items,
+      gint64  n,
+      gint64  at,
+      Compare compare)
+{
+  const Item item = items[at];
+  gint64 next;
+
+  for (; (next = 2 * at + 1) < n; at = next)
+    {
+      next += next + 1 < n && compare (&items[next + 1], &items[next]) > 0;
+      if (compare (&items[next], &item) <= 0)
+        break;
+      items[at] = items[next];
+    }
+  items[at] = item;
+}
+
+/* The next of a line, of which the first @n in the order are kept; @k have come before it. */
+static void
+take_item (Item       *items,
+           gint64      n,
+           gint64      k,
+           const Item *item,
+           Compare     compare)
+{
+  gint64 at;
+
+  if (k < n)
+    {
+      items[k] = *item;
+      for (at = n / 2; k == n - 1 && at-- > 0; )
+        sink (items, n, at, compare);
+    }
+  else if (n > 0 && compare (item, &items[0]) < 0)
+    {
+      items[0] = *item;
+      sink (items, n, 0, compare);
+    }
 }
 
 static int
@@ -105,6 +150,7 @@ lpt_run_top_k (LptCall *call,
   const LptTopKAttrs *attrs = LPT_ATTRS (call->node, LptTopKAttrs);
   const LptShape *out = &call->out[0].shape;
   gint64 o, i, k, n, *indices, *ints = NULL;
+  const Compare compare = attrs->mode == LPT_TOPK_MAX ? descending : ascending;
   float *reals = NULL;
   Lines lines;
   Item *items;
@@ -123,18 +169,21 @@ lpt_run_top_k (LptCall *call,
   else
     reals = lpt_call_out_f32 (call, 0, error);
   indices = ints != NULL || reals != NULL ? lpt_call_out_i64 (call, 1, error) : NULL;
-  items = indices != NULL ? lpt_call_scratch (call, (gsize) lines.length, sizeof (Item), error) : NULL;
+  items = indices != NULL ? lpt_call_scratch (call, (gsize) MAX (n, 1), sizeof (Item), error) : NULL;
   if (items == NULL)
     return FALSE;
 
   for (o = 0; o < lines.outer; o++)
     for (i = 0; i < lines.inner; i++)
       {
+        Item item;
+
         for (k = 0; k < lines.length; k++)
-          read_item (&lines, o, k, i, &items[k]);
-        qsort (items, (gsize) lines.length, sizeof *items, attrs->mode == LPT_TOPK_MAX ? descending : ascending);
-        if (attrs->sort == LPT_TOPK_SORT_INDEX)
-          qsort (items, (gsize) n, sizeof *items, by_index);
+          {
+            read_item (&lines, o, k, i, &item);
+            take_item (items, n, k, &item, compare);
+          }
+        qsort (items, (gsize) n, sizeof *items, attrs->sort == LPT_TOPK_SORT_INDEX ? by_index : compare);
         for (k = 0; k < n; k++)
           {
             gint64 at = (o * n + k) * lines.inner + i;

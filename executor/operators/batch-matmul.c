@@ -37,6 +37,8 @@ enum { A, B, Y, N_VIEWS };
 typedef struct
 {
   LptFusedEpilogue epilogue;
+  View         views[N_VIEWS];
+  LptShape     shape;                 /* of the result with its matrices */
   LptKernels   kernels;
   const LptGemmKernel *gemm;          /* of the kernels */
   gint         rank;                  /* batch axes */
@@ -116,6 +118,14 @@ batch_matmul_run (const LptProgramOp *op,
 {
   for (; task < end; task++)
     batch_matmul_task (op, data, task);
+}
+
+static void
+batch_matmul_bind (LptProgramOp *op)
+{
+  BatchMatMul *p = op->form.params;
+
+  lpt_epilogue_prepare (&p->epilogue.e, p->n, p->epilogue.bound);
 }
 
 static void
@@ -298,12 +308,13 @@ result_shape (const View *a,
 
 /* Batch axes; where one right side serves all matrices of an axis they become one. */
 static void
-set_batch (BatchMatMul *p,
-           const View  *views)
+set_batch (BatchMatMul *p)
 {
+  const View *views = p->views;
   gint rank = views[Y].rank, d, v;
 
   p->matrices = 1;
+  p->rank = 0;
   for (d = 0; d < rank; d++)
     {
       if (views[Y].dims[d] == 1)
@@ -395,7 +406,46 @@ set_channels (BatchMatMul    *p,
           largest = MAX (largest, fabs ((double) p->bias[c]));
         }
     }
-  lpt_epilogue_prepare (&p->epilogue.e, p->n, lpt_accumulator_bound (p->k) + largest);
+  p->epilogue.bound = lpt_accumulator_bound (p->k) + largest;
+}
+
+static void batch_matmul_follow (LptProgram *program, LptProgramOp *op);
+
+/* For the result that the epilogue has now. */
+static void
+set_form (LptProgramOp *op,
+          BatchMatMul  *p)
+{
+  LptProgramOp *last = p->epilogue.last;
+  const gboolean codes = p->epilogue.e.store == LPT_STORE_Q8, constant = p->views[B].value->kind == LPT_STORAGE_CONST;
+  LptOpForm form;
+
+  p->views[Y] = view_result (&p->shape, p->epilogue.out, op, &last);
+  p->m = (gsize) p->views[A].rows;
+  p->y_row = (gsize) p->views[Y].row;
+  p->element = codes ? 1 : 4;
+  p->adds = p->epilogue.residual != NULL;
+  set_batch (p);
+  set_tiles (p);
+  set_workspace (p);
+  form = (LptOpForm) {
+    .run = batch_matmul_run, .follow = batch_matmul_follow, .bind = batch_matmul_bind, .clear = batch_matmul_clear, .params = p, .kernel = p->gemm->name,
+    .workspace = p->workspace, .tasks = p->matrices * ((p->m + p->tm - 1) / p->tm) * ((p->n + p->tn - 1) / p->tn), .n_in = p->adds ? 3 : 2,
+    .in = LPT_OPERANDS ({ p->views[A].value, LPT_LAYOUT_CODES }, { p->views[B].value, constant ? LPT_LAYOUT_TYPED : LPT_LAYOUT_CODES },
+                        { p->epilogue.residual, LPT_LAYOUT_CODES }, { NULL }, { NULL }),
+    .out = p->views[Y].value, .out_layout = codes ? LPT_LAYOUT_CODES : LPT_LAYOUT_TYPED, .last = last };
+  lpt_fused_epilogue_computed (&p->epilogue, &form);
+  lpt_program_set_form (op, &form);
+}
+
+static void
+batch_matmul_follow (LptProgram   *program,
+                     LptProgramOp *op)
+{
+  BatchMatMul *p = op->form.params;
+
+  if (lpt_fused_epilogue_follow (&p->epilogue, program, op))
+    set_form (op, p);
 }
 
 gboolean
@@ -405,35 +455,32 @@ lpt_prepare_batch_matmul (LptProgram   *program,
   const LptMatMulAttrs *attrs = LPT_ATTRS (op->node, LptMatMulAttrs);
   g_autoptr (GPtrArray) cover = g_ptr_array_new ();
   const LptArray *left, *right, *bias;
-  gboolean ok, constant;
-  View views[N_VIEWS];
+  View a, b;
   BatchMatMul *p;
   LptShape shape;
-  LptProgramOp *last;
-  LptOpForm form;
+  gboolean ok;
   guint k;
 
   if (!is_operand (op->in[0]) || !is_operand (op->in[1]))
     return lpt_refuse (op, lpt_remark_of_codes (op->in[0], op->in[1]));
   left = &op->in[0]->array;
   right = &op->in[1]->array;
-  views[A] = view_operand (op, 0, attrs->transpose_a, cover);
-  views[B] = view_operand (op, 1, attrs->transpose_b, cover);
-  bias = lpt_bias_of (op, 2, (gsize) views[B].columns, &ok);
+  a = view_operand (op, 0, attrs->transpose_a, cover);
+  b = view_operand (op, 1, attrs->transpose_b, cover);
+  bias = lpt_bias_of (op, 2, (gsize) b.columns, &ok);
   if (!ok)
     return lpt_refuse (op, LPT_REMARK_BIAS);
-  if (!result_shape (&views[A], &views[B], &shape))
+  if (!result_shape (&a, &b, &shape))
     return lpt_refuse (op, LPT_REMARK_SHAPES);
 
   p = g_new0 (BatchMatMul, 1);
   p->kernels = program->kernels;
-  p->m = (gsize) views[A].rows;
-  p->k = (gsize) views[A].columns;
-  p->n = (gsize) views[B].columns;
+  p->k = (gsize) a.columns;
+  p->n = (gsize) b.columns;
   /* What is packed at each run pays later than weights do. */
-  p->gemm = lpt_gemm_kernel_for (program->kernels.gemm, p->m, p->k / 2);
-  if (!lpt_fused_epilogue_init (&p->epilogue, program, op, op->out[0]->array.shape.rank - 1, p->n, right->quant->scale, 1,
-                            left->quant->scale[0], &attrs->bias_rest))
+  p->gemm = lpt_gemm_kernel_for (program->kernels.gemm, (gsize) a.rows, p->k / 2);
+  if (!lpt_fused_epilogue_init (&p->epilogue, op, op->out[0]->array.shape.rank - 1, p->n, right->quant->scale, 1, left->quant->scale[0],
+                                &attrs->bias_rest))
     {
       batch_matmul_clear (p);
       g_free (p);
@@ -441,33 +488,18 @@ lpt_prepare_batch_matmul (LptProgram   *program,
     }
   for (k = 0; k < cover->len; k++)
     lpt_program_fuse (cover->pdata[k], op, NULL);
-  last = p->epilogue.last;
-  views[Y] = view_result (&shape, p->epilogue.out, op, &last);
-
-  p->a_row = (gsize) views[A].row;
-  p->a_column = p->k == 1 ? 1 : (gsize) views[A].column;
-  p->b_row = (ptrdiff_t) views[B].row;
-  p->b_column = (ptrdiff_t) views[B].column;
-  p->y_row = (gsize) views[Y].row;
-  p->element = p->epilogue.e.store == LPT_STORE_Q8 ? 1 : 4;
-  set_batch (p, views);
-
-  constant = views[B].value->kind == LPT_STORAGE_CONST;
-  p->b_unsigned = !constant || right->dtype == LPT_DTYPE_U8;
+  p->shape = shape;
+  p->views[A] = a;
+  p->views[B] = b;
+  p->a_row = (gsize) a.row;
+  p->a_column = p->k == 1 ? 1 : (gsize) a.column;
+  p->b_row = (ptrdiff_t) b.row;
+  p->b_column = (ptrdiff_t) b.column;
+  p->b_unsigned = b.value->kind != LPT_STORAGE_CONST || right->dtype == LPT_DTYPE_U8;
   p->zero_a = (guint32) lpt_program_zero (op->in[0]);
   p->w = (guint32) lpt_program_zero (op->in[1]) - 128u;
   set_channels (p, bias);
-  set_tiles (p);
-  p->adds = p->epilogue.residual != NULL;
-  set_workspace (p);
-  form = (LptOpForm) {
-    .run = batch_matmul_run, .clear = batch_matmul_clear, .params = p, .kernel = p->gemm->name, .workspace = p->workspace,
-    .tasks = p->matrices * ((p->m + p->tm - 1) / p->tm) * ((p->n + p->tn - 1) / p->tn), .n_in = p->epilogue.residual != NULL ? 3 : 2,
-    .in = LPT_OPERANDS ({ views[A].value, LPT_LAYOUT_CODES }, { views[B].value, constant ? LPT_LAYOUT_TYPED : LPT_LAYOUT_CODES },
-                        { p->epilogue.residual, LPT_LAYOUT_CODES }, { NULL }, { NULL }),
-    .out = views[Y].value, .out_layout = p->epilogue.e.store == LPT_STORE_Q8 ? LPT_LAYOUT_CODES : LPT_LAYOUT_TYPED, .last = last };
-  lpt_fused_epilogue_computed (&p->epilogue, &form);
-  lpt_program_set_form (op, &form);
+  set_form (op, p);
 
   return TRUE;
 }

@@ -141,7 +141,6 @@ panel_run (const BlockMatMul *p,
   const gsize nr = panel_width (p, column), most = p->gemm->mr[nr / 16 - 1], n = MIN (nr, p->n - column);
   const Block b = block_of (p, nr);
   _Alignas (64) float y[LPT_GEMM_MR_MAX * LPT_GEMM_NR_MAX];
-  guint8 *const *others = data->in + 1;      /* the residual is input 2 of the form, 1 of what the epilogue knows */
   guint8 *unpacked = NULL;
   gsize i, rows;
 
@@ -154,13 +153,13 @@ panel_run (const BlockMatMul *p,
   for (; row < end; row += rows)
     {
       const gsize tiles = (end - row + most - 1) / most;
-      LptFgemmEnd e = lpt_float_epilogue_at (&p->end, others, row, p->n, column);
+      LptFgemmEnd e = lpt_float_epilogue_at (&p->end, data->in, row, p->n, column);
       float *out = (float *) (gpointer) data->out + row * p->n + column;
 
       rows = (end - row + tiles - 1) / tiles;
       panel_rows (p, data, column, row, rows, unpacked, y);
       p->dynamic->finish (rows, n, y, LPT_GEMM_NR_MAX, &e, out, p->n);
-      lpt_float_epilogue_finish (&p->end, others, row, p->n, column, rows, n, out);
+      lpt_float_epilogue_finish (&p->end, data->in, row, p->n, column, rows, n, out);
     }
 }
 
@@ -274,6 +273,13 @@ pack (LptProgram   *program,
 /* --- preparation --- */
 
 static void
+block_matmul_follow (LptProgram   *program,
+                     LptProgramOp *op)
+{
+  lpt_float_epilogue_follow (&((BlockMatMul *) op->form.params)->end, program, op);
+}
+
+static void
 block_matmul_clear (gpointer params)
 {
   lpt_float_epilogue_clear (&((BlockMatMul *) params)->end);
@@ -325,15 +331,13 @@ lpt_prepare_block_matmul (LptProgram   *program,
   p->nibbles = lpt_dtype_bits (w->declared) == 4;
   p->zeros = zeros;
   split_tasks (p);
-  lpt_float_epilogue_init (&p->end, program, op, BIAS, a->shape.rank - 1, p->n);
+  lpt_float_epilogue_init (&p->end, op, BIAS, a->shape.rank - 1, p->n);
   pack (program, op, p);
-  form = (LptOpForm) { .run = block_matmul_run, .access = block_matmul_access, .clear = block_matmul_clear, .params = p,
+  form = (LptOpForm) { .run = block_matmul_run, .access = block_matmul_access, .follow = block_matmul_follow, .clear = block_matmul_clear, .params = p,
                        .kernel = p->gemm->name, .tasks = p->row_tasks * p->col_tasks,
                        .workspace = p->nibbles ? (p->rows > p->gemm->mr[p->width / 16 - 1] ? p->blocks : 1) * round_up (block_of (p, p->width).bytes) : 0,
-                       .n_in = p->end.residual != NULL ? 3 : 2,
-                       .in = LPT_OPERANDS ({ op->in[A], LPT_LAYOUT_CODES }, { op->in[SCALE_A], LPT_LAYOUT_TYPED },
-                                           { p->end.residual, LPT_LAYOUT_TYPED }),
-                       .out = p->end.out, .out_layout = LPT_LAYOUT_TYPED, .last = p->end.last };
+                       .n_in = 2, .in = LPT_OPERANDS ({ op->in[A], LPT_LAYOUT_CODES }, { op->in[SCALE_A], LPT_LAYOUT_TYPED }),
+                       .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED };
   lpt_program_set_form (op, &form);
 
   return TRUE;

@@ -199,7 +199,7 @@ static void
 conv_bind (LptProgramOp *op)
 {
   LptConvForm *v = op->form.params;
-  const LptOperand *in = op->form.in;
+  LptOperand *in = op->form.in;
   guint i;
 
   for (i = 0; i < v->n_parts; i++)
@@ -217,7 +217,10 @@ conv_bind (LptProgramOp *op)
       c->plane_stride = d->plane_stride = s->ih * c->row_stride;
       c->channel_stride = last ? 1 : s->id * c->plane_stride;
       c->image_stride = d->image_stride = s->id * c->plane_stride * (last ? 1 : s->ic);
+      lpt_epilogue_prepare (&v->parts[i].e, s->oc, v->parts[i].bound);
     }
+  if (v->epilogue.residual != NULL)
+    in[1].overwritten = !v->depthwise && v->n_parts == 1 && lpt_gemm_adds_in_place (v->parts->conv.kernel, &v->parts->e);
 }
 
 void
@@ -269,16 +272,62 @@ cut_parts (LptConvForm *v)
   v->channels = lpt_cut_make (oc, panel, want / (double) v->rows.cuts);
 }
 
+static void conv_follow (LptProgram *program, LptProgramOp *op);
+
+static void
+set_form (LptProgramOp *op,
+          LptConvForm  *v)
+{
+  const LptConvPart *first = v->parts;
+  LptProgramValue *residual = v->epilogue.residual;
+  gsize workspace = 0;
+  LptOpForm form;
+  guint i;
+
+  for (i = 0; i < v->n_parts; i++)
+    workspace = MAX (workspace, v->depthwise ? lpt_dwconv_workspace (&v->parts[i].dwconv) : lpt_conv_workspace (&v->parts[i].conv));
+  form = (LptOpForm) {
+    .run = v->depthwise ? dwconv_run : conv_run, .access = conv_access, .follow = conv_follow, .bind = conv_bind,
+    .clear = lpt_conv_form_clear, .params = v,
+    .kernel = v->depthwise ? first->dwconv.kernel->name : first->conv.kernel->name, .tasks = v->rows.cuts * v->channels.cuts,
+    .workspace = (workspace + 63) & ~(gsize) 63, .n_in = residual != NULL ? 2 : 1,
+    .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_CODES_LAST, .pitched = TRUE,
+                          .planes = !v->depthwise && v->n_parts == 1 && lpt_conv_takes_planes (&first->conv.shape) },
+                        { residual, LPT_LAYOUT_CODES_LAST, .pitched = TRUE }, { NULL }),
+    .out = v->epilogue.out, .out_layout = v->epilogue.e.store == LPT_STORE_Q8 ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_WORDS_LAST,
+    .out_pitched = TRUE, .last = v->epilogue.last };
+  lpt_fused_epilogue_computed (&v->epilogue, &form);
+  lpt_program_set_form (op, &form);
+}
+
+/* All parts have the epilogue of the whole, but for the arrays that are their own. */
+static void
+conv_follow (LptProgram   *program,
+             LptProgramOp *op)
+{
+  LptConvForm *v = op->form.params;
+  guint i;
+
+  if (!lpt_fused_epilogue_follow (&v->epilogue, program, op))
+    return;
+  for (i = 0; i < v->n_parts; i++)
+    {
+      LptConvPart *part = &v->parts[i];
+      LptEpilogue e = v->epilogue.e;
+
+      e.bias = part->e.bias;
+      e.weight_zp = part->e.weight_zp;
+      e.fma = part->e.fma;
+      part->e = e;
+    }
+  set_form (op, v);
+}
+
 void
 lpt_conv_maker_end (LptConvMaker *maker)
 {
   LptConvForm *v = g_steal_pointer (&maker->form);
   const LptConvPart *first = v->parts;
-  LptProgramValue *residual = v->epilogue.residual;
-  gboolean plain = !v->depthwise && v->n_parts == 1;
-  gsize workspace = 0;
-  LptOpForm form;
-  guint i;
 
   if (v->n_parts > 1)
     cut_parts (v);
@@ -286,19 +335,6 @@ lpt_conv_maker_end (LptConvMaker *maker)
     lpt_dwconv_tiling (&first->dwconv.shape, &v->rows, &v->channels);
   else
     lpt_conv_tiling (first->conv.kernel, &first->conv.shape, &v->rows, &v->channels);
-  for (i = 0; i < v->n_parts; i++)
-    workspace = MAX (workspace, v->depthwise ? lpt_dwconv_workspace (&v->parts[i].dwconv) : lpt_conv_workspace (&v->parts[i].conv));
-  form = (LptOpForm) {
-    .run = v->depthwise ? dwconv_run : conv_run, .access = conv_access, .bind = conv_bind, .clear = lpt_conv_form_clear, .params = v,
-    .kernel = v->depthwise ? first->dwconv.kernel->name : first->conv.kernel->name, .tasks = v->rows.cuts * v->channels.cuts,
-    .workspace = (workspace + 63) & ~(gsize) 63, .n_in = residual != NULL ? 2 : 1,
-    .in = LPT_OPERANDS ({ maker->op->in[0], LPT_LAYOUT_CODES_LAST, .pitched = TRUE,
-                          .planes = plain && lpt_conv_takes_planes (&first->conv.shape) },
-                        { residual, LPT_LAYOUT_CODES_LAST, .pitched = TRUE,
-                          .overwritten = plain && lpt_gemm_adds_in_place (first->conv.kernel, &first->e) }, { NULL }),
-    .out = v->epilogue.out, .out_layout = v->epilogue.e.store == LPT_STORE_Q8 ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_WORDS_LAST,
-    .out_pitched = TRUE, .last = v->epilogue.last };
-  lpt_fused_epilogue_computed (&v->epilogue, &form);
-  lpt_program_set_form (maker->op, &form);
+  set_form (maker->op, v);
   lpt_conv_maker_clear (maker);
 }

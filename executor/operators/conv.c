@@ -105,7 +105,7 @@ lpt_conv_maker_init (LptConvMaker       *maker,
     }
 
   maker->form = v = g_new0 (LptConvForm, 1);
-  if (!lpt_fused_epilogue_init (&v->epilogue, program, op, 1, s->oc, w->scale, (guint) s->oc, op->in[0]->array.quant->scale[0], rest))
+  if (!lpt_fused_epilogue_init (&v->epilogue, op, 1, s->oc, w->scale, (guint) s->oc, op->in[0]->array.quant->scale[0], rest))
     {
       lpt_conv_maker_clear (maker);
       return FALSE;
@@ -247,7 +247,7 @@ lpt_conv_maker_add (LptConvMaker       *maker,
       LptInputZeros zeros = { maker->zeros, maker->n_zeros == 1 ? s.oc : s.oc / s.ic };
       const gsize taps = s.ic / s.groups * MAX (s.repeats, 1) * s.kd * s.kh * s.kw;
 
-      lpt_fold_zero_points (&part->e, &sums, s.oc, v->depthwise ? NULL : &maker->weights, maker->bias, zeros, taps);
+      part->bound = lpt_fold_zero_points (&part->e, &sums, s.oc, v->depthwise ? NULL : &maker->weights, maker->bias, zeros, taps);
       v->epilogue.col_sum = col_sum;
       v->epilogue.taps = taps;
     }

@@ -14,6 +14,7 @@ typedef struct
   LptDwconv    dwconv;
   LptEpilogue  e;            /* that of the whole, with arrays of its own */
   gint32      *bias;
+  double       bound;        /* of the sums */
   LptRequantFma fma;
   LptConvPlace place;
 } LptConvPart;
@@ -50,7 +51,7 @@ typedef struct
   gint64       tap[3], every[3], none;
 } LptConvKey;
 
-/* The op and its weights fit, and it takes in what follows; @s: its geometry, @bias: a port. The caller then makes form->parts. FALSE:
+/* The op and its weights fit; @s: its geometry, @bias: a port. The caller then makes form->parts. FALSE:
  * nothing is left to clear. */
 gboolean lpt_conv_maker_init  (LptConvMaker *maker, LptProgram *program, LptProgramOp *op, const LptConvShape *s, guint bias,
                                const LptFloats *rest);

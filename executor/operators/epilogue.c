@@ -1,5 +1,8 @@
 /* epilogue.c - what follows a product, done while its sums are stored
  *
+ * A product begins with its own store: codes by its requantization, or int32. What follows is taken in by the pass fuse-epilogues,
+ * product after product:
+ *
  *   codes   clamps, functions of one input and requantizations become one 256-entry table, or only its bounds;
  *           a sum with a second tensor of codes becomes the residual, with a table of its own behind it
  *   int32   Dequantize, then a constant per channel, then Relu: the store of floats; sums with other readers are stored as
@@ -186,18 +189,45 @@ take (LptFusedEpilogue *epilogue,
   epilogue->out = op->out[0];
 }
 
+/* The constant for each channel that is added to floats, and a clamp. */
+static void
+follow_floats (LptFusedEpilogue *epilogue,
+               LptProgramOp     *owner)
+{
+  const LptShape *shape = &epilogue->out->array.shape;
+  LptProgramOp *op = only_reader (epilogue->out);
+  gsize c, n;
+
+  if (op != NULL && op->node->op == LPT_OP_ADD && op->n_in == 2)
+    {
+      const float *values = channel_constant (op->in[op->in[0] == epilogue->out ? 1 : 0], shape, epilogue->axis, epilogue->channels, &n);
+
+      if (values != NULL && lpt_shape_equal (&op->out[0]->array.shape, shape))
+        {
+          for (c = 0; c < epilogue->channels; c++)
+            epilogue->fbias[c] = values[n == 1 ? 0 : c];
+          epilogue->e.fbias = epilogue->fbias;
+          take (epilogue, owner, op);
+          op = only_reader (epilogue->out);
+        }
+    }
+  if (op != NULL && op->node->op == LPT_OP_RELU)
+    {
+      epilogue->e.flo = 0;
+      take (epilogue, owner, op);
+    }
+}
+
 /* The Dequantize @op and what follows it; FALSE: it has another form. */
 static gboolean
-follow_floats (LptFusedEpilogue *epilogue,
-               LptProgramOp     *owner,
-               LptProgramOp     *op,
-               gint              axis,
-               gsize             channels)
+follow_dequantize (LptFusedEpilogue *epilogue,
+                   LptProgramOp     *owner,
+                   LptProgramOp     *op)
 {
   const LptQuant *quant = op->in[0]->array.quant;
   gsize c;
 
-  if (quant == NULL || op->integer == NULL || (quant->n > 1 && (quant->axis != axis || quant->n != channels)))
+  if (quant == NULL || op->integer == NULL || (quant->n > 1 && (quant->axis != epilogue->axis || quant->n != epilogue->channels)))
     return FALSE;
   for (c = 0; c < quant->n; c++)
     if (quant->zero_point[c] != 0)
@@ -205,20 +235,18 @@ follow_floats (LptFusedEpilogue *epilogue,
 
   take (epilogue, owner, op);
   epilogue->e.store = LPT_STORE_F32;
-  for (c = 0; c < channels; c++)
+  for (c = 0; c < epilogue->channels; c++)
     epilogue->scale[c] = (float) quant->scale[quant->n == 1 ? 0 : c];
-
-  lpt_fused_epilogue_follow_floats (epilogue, owner, axis, channels);
+  follow_floats (epilogue, owner);
 
   return TRUE;
 }
 
-gboolean
-lpt_fused_epilogue_follow_scale (LptFusedEpilogue *epilogue,
-                                 LptProgramOp     *owner,
-                                 LptProgramOp     *convert,
-                                 gint              axis,
-                                 gsize             channels)
+/* A Convert of int32 to float (or a Dequantize by 1), the computed scale that multiplies it, and what follows; FALSE: it has another form. */
+static gboolean
+follow_scale (LptFusedEpilogue *epilogue,
+              LptProgramOp     *owner,
+              LptProgramOp     *convert)
 {
   const LptQuant *quant = convert->in[0]->array.quant;
   const LptShape *shape = &convert->in[0]->array.shape;
@@ -235,47 +263,17 @@ lpt_fused_epilogue_follow_scale (LptFusedEpilogue *epilogue,
     return FALSE;
   n = lpt_program_count (scale);
   for (i = 0; i < scale->array.shape.rank && n > 1; i++)
-    if (scale->array.shape.dims[i] != 1 && i + shape->rank - scale->array.shape.rank != axis)
+    if (scale->array.shape.dims[i] != 1 && i + shape->rank - scale->array.shape.rank != epilogue->axis)
       return FALSE;
-  if (n != 1 && n != channels)
+  if (n != 1 && n != epilogue->channels)
     return FALSE;
   epilogue->run_scale = scale;
   epilogue->e.store = LPT_STORE_F32;
   take (epilogue, owner, convert);
   take (epilogue, owner, product);
-  lpt_fused_epilogue_follow_floats (epilogue, owner, axis, channels);
+  follow_floats (epilogue, owner);
 
   return TRUE;
-}
-
-void
-lpt_fused_epilogue_follow_floats (LptFusedEpilogue *epilogue,
-                                  LptProgramOp     *owner,
-                                  gint              axis,
-                                  gsize             channels)
-{
-  const LptShape *shape = &epilogue->out->array.shape;
-  LptProgramOp *op = only_reader (epilogue->out);
-  gsize c, n;
-
-  if (op != NULL && op->node->op == LPT_OP_ADD && op->n_in == 2)
-    {
-      const float *values = channel_constant (op->in[op->in[0] == epilogue->out ? 1 : 0], shape, axis, channels, &n);
-
-      if (values != NULL && lpt_shape_equal (&op->out[0]->array.shape, shape))
-        {
-          for (c = 0; c < channels; c++)
-            epilogue->fbias[c] = values[n == 1 ? 0 : c];
-          epilogue->e.fbias = epilogue->fbias;
-          take (epilogue, owner, op);
-          op = only_reader (epilogue->out);
-        }
-    }
-  if (op != NULL && op->node->op == LPT_OP_RELU)
-    {
-      epilogue->e.flo = 0;
-      take (epilogue, owner, op);
-    }
 }
 
 /* --- the whole --- */
@@ -313,7 +311,9 @@ lpt_fused_epilogue_words (LptFusedEpilogue *epilogue,
 {
   if (!alloc_parameters (epilogue, op, channels))
     return lpt_refuse (op, LPT_REMARK_MEMORY);
-  if (!follow_floats (epilogue, op, op, axis, channels))
+  epilogue->axis = axis;
+  epilogue->channels = channels;
+  if (!follow_dequantize (epilogue, op, op))
     return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
   epilogue->e.bias = NULL;
 
@@ -331,7 +331,6 @@ zero_of (const LptProgramOp *op)
 
 gboolean
 lpt_fused_epilogue_init (LptFusedEpilogue *epilogue,
-                         LptProgram       *program,
                          LptProgramOp     *op,
                          gint              axis,
                          gsize             channels,
@@ -341,8 +340,7 @@ lpt_fused_epilogue_init (LptFusedEpilogue *epilogue,
                          const LptFloats  *rest)
 {
   const LptRequantRule *rule = lpt_requant_node_rule (op->node);
-  LptProgramValue *value = op->out[0];
-  const LptArray *y = &value->array;
+  const LptArray *y = &op->out[0]->array;
   gboolean any_rest = FALSE;
   gint32 offset = lpt_program_offset (y->dtype);
   gsize c;
@@ -353,30 +351,23 @@ lpt_fused_epilogue_init (LptFusedEpilogue *epilogue,
     return lpt_refuse (op, LPT_REMARK_BIAS);
   if (!alloc_parameters (epilogue, op, channels))
     return lpt_refuse (op, LPT_REMARK_MEMORY);
-  epilogue->out = value;
+  epilogue->out = op->out[0];
+  epilogue->axis = axis;
+  epilogue->channels = channels;
   if (y->dtype == LPT_DTYPE_I32)
     {
-      LptProgramOp *next = only_reader (value);
-
       epilogue->zero = zero_of (op);
-      epilogue->channels = channels;
       epilogue->offset = lpt_program_offset (op->in[0]->array.dtype);
-      if (next == NULL || (!lpt_fused_epilogue_follow_scale (epilogue, op, next, axis, channels) &&
-                           (next->node->op != LPT_OP_DEQUANTIZE || !follow_floats (epilogue, op, next, axis, channels))))
-        epilogue->e.store = LPT_STORE_I32;
+      epilogue->e.store = LPT_STORE_I32;
       return TRUE;
     }
-  if (!lpt_program_is_codes (value))
-    return lpt_refuse (op, lpt_remark_of_codes (value, value));
+  if (!lpt_program_is_codes (op->out[0]))
+    return lpt_refuse (op, lpt_remark_of_codes (op->out[0], op->out[0]));
   if (zero_of (op) != NULL)
     return lpt_refuse (op, LPT_REMARK_COMPUTED);
 
-  /* Both enumerations name the same schemes in the same order. */
-  G_STATIC_ASSERT ((int) LPT_REQUANT_SINGLE == (int) LPT_REQUANT_SINGLE && (int) LPT_REQUANT_DOUBLE == (int) LPT_REQUANT_DOUBLE &&
-                   (int) LPT_REQUANT_TWO_STEP == (int) LPT_REQUANT_TWO_STEP &&
-                   (int) LPT_REQUANT_QNNPACK == (int) LPT_REQUANT_QNNPACK && (int) LPT_REQUANT_FLOAT == (int) LPT_REQUANT_FLOAT);
-  epilogue->e.scheme = (LptRequantScheme) rule->rounding;
-  epilogue->e.zp = lpt_program_zero (value);
+  epilogue->e.scheme = rule->rounding;
+  epilogue->e.zp = lpt_program_zero (op->out[0]);
   epilogue->e.lo = (gint32) lpt_dtype_min (y->dtype) + offset;
   epilogue->e.hi = (gint32) lpt_dtype_max (y->dtype) + offset;
   for (c = 0; c < channels; c++)
@@ -396,12 +387,26 @@ lpt_fused_epilogue_init (LptFusedEpilogue *epilogue,
   if (any_rest)
     epilogue->e.rest = epilogue->rest;
 
-  value = lpt_fused_tables (program, op, value, epilogue->table, &epilogue->last);
+  return TRUE;
+}
+
+gboolean
+lpt_fused_epilogue_follow (LptFusedEpilogue *epilogue,
+                           LptProgram       *program,
+                           LptProgramOp     *op)
+{
+  const LptProgramValue *own = epilogue->out;
+  LptProgramOp *next = only_reader (own);
+  LptProgramValue *value;
+
+  if (epilogue->e.store == LPT_STORE_I32)
+    return next != NULL && (follow_scale (epilogue, op, next) || (next->node->op == LPT_OP_DEQUANTIZE && follow_dequantize (epilogue, op, next)));
+  value = lpt_fused_tables (program, op, epilogue->out, epilogue->table, &epilogue->last);
   if (!is_clamp (epilogue->table, &epilogue->e.lo, &epilogue->e.hi))
     epilogue->e.table = epilogue->table;
   epilogue->out = follow_residual (epilogue, program, op, value);
 
-  return TRUE;
+  return epilogue->out != own;
 }
 
 void

@@ -364,9 +364,16 @@ form_new (const Shape *s,
   form->n_parts = n_parts;
   form->parts = g_new0 (Conv, n_parts);
   form->zeros = g_new0 (float, s->in);
-  lpt_float_epilogue_init (&form->end, s->program, s->op, s->bias, 1, s->groups * s->out);
+  lpt_float_epilogue_init (&form->end, s->op, s->bias, 1, s->groups * s->out);
 
   return form;
+}
+
+static void
+conv_follow (LptProgram   *program,
+             LptProgramOp *op)
+{
+  lpt_float_epilogue_follow (&((ConvForm *) op->form.params)->end, program, op);
 }
 
 static void
@@ -374,14 +381,14 @@ set_form (const Shape *s,
           ConvForm    *v)
 {
   const Conv *last = &v->parts[v->n_parts - 1];
-  LptOpForm form = { .run = conv_run, .clear = conv_clear, .params = v, .kernel = last->kernel->name,
+  LptOpForm form = { .run = conv_run, .follow = conv_follow, .clear = conv_clear, .params = v, .kernel = last->kernel->name,
                      .tasks = last->first + last->images * last->groups * last->split.row_tasks * last->split.col_tasks, .n_in = 1,
-                     .in = LPT_OPERANDS ({ s->op->in[0], LPT_LAYOUT_WORDS_LAST }, { NULL }) };
+                     .in = LPT_OPERANDS ({ s->op->in[0], LPT_LAYOUT_WORDS_LAST }), .out = s->op->out[0],
+                     .out_layout = LPT_LAYOUT_WORDS_LAST };
   guint i;
 
   for (i = 0; i < v->n_parts; i++)
     form.workspace = MAX (form.workspace, v->parts[i].workspace);
-  lpt_float_epilogue_apply (&v->end, &form, LPT_LAYOUT_WORDS_LAST);
   lpt_program_set_form (s->op, &form);
 }
 

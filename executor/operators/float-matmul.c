@@ -1,4 +1,4 @@
-/* float-matmul.c - matrix products that stay real, and what follows sums
+/* float-matmul.c - matrix products that stay real
  *
  * The sums run in the order of the plain ops, each step a fused multiply-add rounded once. Processors without fused
  * multiply-adds keep the plain ops.
@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "executor/operators/float.h"
-#include "executor/operators/rows.h"
 #include "ir/scalar/lpt-loop.h"
 
 #define PANEL LPT_FGEMM_PANEL
@@ -100,196 +99,6 @@ lpt_float_copy_rows (const float **rows,
     }
 }
 
-/* --- what follows the sums --- */
-
-/* One element for each column, or one for all; NULL: it is something else. */
-static float *
-read_bias (const LptProgramValue *value,
-           const LptShape        *shape,
-           gint                   axis,
-           gsize                  columns)
-{
-  const LptArray *array = &value->array;
-  gsize n = lpt_program_count (value), i;
-  gint64 strides[LPT_MAX_RANK];
-  float *bias;
-
-  if ((n != 1 && n != columns) || array->shape.rank > shape->rank)
-    return NULL;
-  lpt_broadcast_strides (&array->shape, shape, strides);
-  if (n > 1 && strides[axis] != 1)
-    return NULL;
-  bias = lpt_program_array (columns, sizeof *bias);
-  for (i = 0; i < columns && bias != NULL; i++)
-    bias[i] = ((const float *) array->data)[n > 1 ? i : 0];
-
-  return bias;
-}
-
-/* Takes the op in; FALSE: it stays outside. */
-static gboolean
-take (LptFloatEpilogue *e,
-      const LptProgram *program,
-      LptProgramOp     *op,
-      gint              axis,
-      gsize             columns)
-{
-  const LptShape *shape = &e->out->array.shape;
-  LptProgramValue *other;
-  LptRun run;
-
-  if (!lpt_rows_read_op (op, &run) || !lpt_shape_equal (&op->out[0]->array.shape, shape))
-    return FALSE;
-  if (run.kind == LPT_RUN_MAP && e->maps == NULL && !e->after)
-    {
-      e->maps = program->kernels.floats;
-      e->map = run.map;
-      return TRUE;
-    }
-  if (run.kind == LPT_RUN_CLAMP && e->maps == NULL && !e->end.clamps)
-    {
-      e->end.clamps = TRUE;
-      e->end.lo = run.lo;
-      e->end.hi = run.hi;
-      return TRUE;
-    }
-  if (run.kind != LPT_RUN_BINARY || run.binary != LPT_BINARY_ADD || e->residual != NULL || (e->end.clamps && e->maps == NULL))
-    return FALSE;
-  other = op->in[op->in[0] == e->out ? 1 : 0];
-  if (other->kind == LPT_STORAGE_CONST)
-    {
-      if (e->bias != NULL || e->maps != NULL)
-        return FALSE;
-      e->end.bias = e->bias = read_bias (other, shape, axis, columns);
-      return e->bias != NULL;
-    }
-  if (!lpt_shape_equal (&other->array.shape, shape))
-    return FALSE;
-  e->residual = other;
-  e->after = e->maps != NULL;
-
-  return TRUE;
-}
-
-/* Takes in a Sigmoid and a Multiply that are the only readers of the result; FALSE: there are none. */
-static gboolean
-take_silu (LptFloatEpilogue *e,
-           const LptProgram *program,
-           LptProgramOp     *owner)
-{
-  LptProgramOp *sigmoid = NULL, *product;
-  LptRun run;
-  guint i;
-
-  if (lpt_program_n_uses (e->out) != 2 || e->maps != NULL)
-    return FALSE;
-  for (i = 0; i < e->out->uses->len && sigmoid == NULL; i++)
-    {
-      LptProgramOp *reader = e->out->uses->pdata[i];
-
-      if (reader->node->op == LPT_OP_SIGMOID && reader->in[0] == e->out)
-        sigmoid = reader;
-    }
-  if (sigmoid == NULL || !lpt_rows_read_op (sigmoid, &run) || sigmoid->fused_into != NULL)
-    return FALSE;
-  product = lpt_program_reader (sigmoid->out[0]);
-  if (product == NULL || product->fused_into != NULL || !lpt_rows_read_op (product, &run) ||
-      run.kind != LPT_RUN_BINARY || run.binary != LPT_BINARY_MULTIPLY || (product->in[0] != e->out && product->in[1] != e->out))
-    return FALSE;
-  e->maps = program->kernels.floats;
-  e->map = LPT_MAP_SILU;
-  lpt_program_fuse (sigmoid, owner, &e->last);
-  lpt_program_fuse (product, owner, &e->last);
-  e->out = product->out[0];
-
-  return TRUE;
-}
-
-void
-lpt_float_epilogue_init (LptFloatEpilogue *e,
-                         LptProgram       *program,
-                         LptProgramOp     *op,
-                         guint             bias,
-                         gint              axis,
-                         gsize             columns)
-{
-  *e = (LptFloatEpilogue) { .residual = NULL, .out = op->out[0], .last = op };
-  if (op->n_in > bias && op->in[bias] != NULL)
-    {
-      e->end.bias = e->bias = lpt_program_array (columns, sizeof (float));
-      if (e->bias != NULL)
-        memcpy (e->bias, op->in[bias]->array.data, columns * sizeof (float));
-    }
-  for (;;)
-    {
-      LptProgramOp *reader = lpt_program_reader (e->out);
-
-      if (take_silu (e, program, op))
-        continue;
-      if (reader == NULL || reader->fused_into != NULL || !take (e, program, reader, axis, columns))
-        return;
-      lpt_program_fuse (reader, op, &e->last);
-      e->out = reader->out[0];
-    }
-}
-
-void
-lpt_float_epilogue_clear (LptFloatEpilogue *e)
-{
-  lpt_aligned_free (e->bias);
-}
-
-void
-lpt_float_epilogue_apply (const LptFloatEpilogue *e,
-                          LptOpForm              *form,
-                          LptValueLayout          layout)
-{
-  form->out = e->out;
-  form->out_layout = layout;
-  form->last = e->last;
-  if (e->residual == NULL)
-    return;
-  form->in[1] = (LptOperand) { e->residual, layout };
-  form->n_in = 2;
-}
-
-LptFgemmEnd
-lpt_float_epilogue_at (const LptFloatEpilogue *end,
-                       guint8 *const          *in,
-                       gsize                   row,
-                       gsize                   ldr,
-                       gsize                   column)
-{
-  LptFgemmEnd e = end->end;
-
-  e.bias = e.bias != NULL ? e.bias + column : NULL;
-  e.residual = end->residual != NULL && !end->after ? (const float *) (gconstpointer) in[1] + row * ldr + column : NULL;
-  e.ldr = ldr;
-
-  return e;
-}
-
-void
-lpt_float_epilogue_finish (const LptFloatEpilogue *end,
-                           guint8 *const          *in,
-                           gsize                   row,
-                           gsize                   ldr,
-                           gsize                   column,
-                           gsize                   m,
-                           gsize                   n,
-                           float                  *y)
-{
-  gsize count = n == ldr ? m * n : n, r;
-
-  for (r = 0; end->maps != NULL && r < m * n / count; r++)
-    {
-      end->maps->map (end->map, count, y + r * ldr, y + r * ldr);
-      if (end->after)
-        end->maps->binary (LPT_BINARY_ADD, count, y + r * ldr, 1,
-                           (const float *) (gconstpointer) in[1] + (row + r) * ldr + column, 1, y + r * ldr);
-    }
-}
-
 /* --- matrix product --- */
 
 typedef struct
@@ -301,8 +110,7 @@ typedef struct
   gsize     matrices, m, n, k, a_row, a_step;
   ptrdiff_t b_k, b_n;
   LptFloatSplit split;
-  const float *packed;         /* one constant matrix, or NULL */
-  guint     second;            /* operand, where it is not packed */
+  const float *packed;         /* one constant matrix; NULL: it is the second operand */
   gsize     table, copies;     /* bytes of pointers and of copied rows in the workspace */
 } MatMul;
 
@@ -333,7 +141,7 @@ matmul_task (const MatMul    *p,
   a += (gsize) at_a * p->m * p->k;
   if (p->packed == NULL)
     {
-      const float *b = (const float *) (gconstpointer) data->in[p->second] + (gsize) at_b * p->k * p->n;
+      const float *b = (const float *) (gconstpointer) data->in[1] + (gsize) at_b * p->k * p->n;
       float *own = (float *) (gpointer) (workspace + p->table + p->copies);
 
       for (at = 0; at < t.n; at += PANEL)
@@ -362,6 +170,13 @@ matmul_run (const LptProgramOp *op,
 {
   for (; task < end; task++)
     matmul_task (op->form.params, data, task);
+}
+
+static void
+matmul_follow (LptProgram   *program,
+               LptProgramOp *op)
+{
+  lpt_float_epilogue_follow (&((MatMul *) op->form.params)->end, program, op);
 }
 
 static void
@@ -403,7 +218,7 @@ lpt_prepare_float_matmul (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_LEVEL);
   if (!lpt_program_is_real (op->in[0]) || !lpt_program_is_real (op->in[1]) || !lpt_program_is_real (op->out[0]))
     return lpt_refuse (op, LPT_REMARK_TYPES);
-  if (op->in[0]->kind == LPT_STORAGE_CONST)
+  if (op->in[0]->kind == LPT_STORAGE_CONST && op->in[1]->kind == LPT_STORAGE_CONST)
     return lpt_refuse (op, LPT_REMARK_CONSTANT);
   if (biased && !lpt_is_real_constant (op->in[2]))
     return lpt_refuse (op, LPT_REMARK_COMPUTED);
@@ -434,10 +249,9 @@ lpt_prepare_float_matmul (LptProgram   *program,
   p->b_n = attrs->transpose_b ? (ptrdiff_t) k : 1;
   copies = p->a_step == 1 && lpt_float_rows_collide (k) && n > BLOCK;
   max_rows = copies ? lpt_float_copied_rows (k) : MAX_ROWS;
-  lpt_float_epilogue_init (&p->end, program, op, 2, op->out[0]->array.shape.rank - 1, n);
-  form = (LptOpForm) { .run = matmul_run, .clear = matmul_clear, .params = p, .kernel = p->kernel->name, .n_in = 1,
-                       .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }, { NULL }, { NULL }) };
-  lpt_float_epilogue_apply (&p->end, &form, LPT_LAYOUT_TYPED);
+  lpt_float_epilogue_init (&p->end, op, 2, op->out[0]->array.shape.rank - 1, n);
+  form = (LptOpForm) { .run = matmul_run, .follow = matmul_follow, .clear = matmul_clear, .params = p, .kernel = p->kernel->name, .n_in = 1,
+                       .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }, { NULL }), .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED };
   if (lpt_is_real_constant (op->in[1]) && lpt_program_count (op->in[1]) == k * n)
     {
       p->packed = lpt_float_pack (program, op, &(LptFloatPacks) { op->in[1]->array.data, NULL, 0, 1, k, n, p->b_k, p->b_n });
@@ -454,8 +268,7 @@ lpt_prepare_float_matmul (LptProgram   *program,
     {
       gsize panels = CLAMP (PANEL_BYTES / (k * PANEL * sizeof (float)), 1, MAX_PANELS);
 
-      p->second = form.n_in++;
-      form.in[p->second] = (LptOperand) { op->in[1], LPT_LAYOUT_TYPED };
+      form.in[form.n_in++] = (LptOperand) { op->in[1], LPT_LAYOUT_TYPED };
       p->split = (LptFloatSplit) { CLAMP (max_rows, 1, MAX_ROWS), panels * PANEL, 1, (n + panels * PANEL - 1) / (panels * PANEL) };
     }
   form.tasks = p->matrices * p->split.row_tasks * p->split.col_tasks;

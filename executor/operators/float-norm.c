@@ -1,4 +1,4 @@
-/* float-norm.c - NormalizeL2, GroupNormalization and BatchNormInference that stay real
+/* float-norm.c - NormalizeL2, GroupNormalization, BatchNormInference and LRN along one axis that stay real
  *
  * What a unit is, eval/lpt-float-norm.h says.
  *
@@ -78,27 +78,65 @@ read_norm (const LptProgramOp *op,
          lpt_float_norm_batch (norm, shape, LPT_ATTRS (op->node, LptBatchNormAttrs)->epsilon) && has_parameters (op, norm);
 }
 
+static gboolean
+is_real_norm (const LptProgramOp *op)
+{
+  return lpt_program_is_real (op->in[0]) && lpt_program_is_real (op->out[0]) && lpt_shape_is_static (&op->in[0]->array.shape) &&
+         lpt_program_count (op->in[0]) > 0;
+}
+
+static void
+set_norm (LptProgram         *program,
+          LptProgramOp       *op,
+          const LptFloatNorm *norm)
+{
+  LptOperand operands[MAX_IN];
+  Norm *p = g_new0 (Norm, 1);
+  guint i;
+
+  p->floats = program->kernels.floats;
+  p->norm = *norm;
+  p->per_task = MAX (TASK * norm->units / lpt_program_count (op->in[0]), 1);
+  for (i = 0; i < norm->n_in; i++)
+    operands[i] = (LptOperand) { op->in[i], LPT_LAYOUT_TYPED };
+  lpt_program_set_form (op, &(LptOpForm) {
+    .run = norm_run, .params = p, .kernel = program->kernels.floats->name, .tasks = (norm->units + p->per_task - 1) / p->per_task,
+    .n_in = norm->n_in, .in = operands, .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED });
+}
+
 gboolean
 lpt_prepare_float_norm (LptProgram   *program,
                         LptProgramOp *op)
 {
-  LptOperand operands[MAX_IN];
   LptFloatNorm norm;
-  Norm *p;
-  guint i;
 
-  if (!lpt_program_is_real (op->in[0]) || !lpt_program_is_real (op->out[0]) || !lpt_shape_is_static (&op->in[0]->array.shape) ||
-      lpt_program_count (op->in[0]) == 0 || !read_norm (op, &norm))
+  if (!is_real_norm (op) || !read_norm (op, &norm))
     return FALSE;
-  p = g_new0 (Norm, 1);
-  p->floats = program->kernels.floats;
-  p->norm = norm;
-  p->per_task = MAX (TASK * norm.units / lpt_program_count (op->in[0]), 1);
-  for (i = 0; i < norm.n_in; i++)
-    operands[i] = (LptOperand) { op->in[i], LPT_LAYOUT_TYPED };
-  lpt_program_set_form (op, &(LptOpForm) {
-    .run = norm_run, .params = p, .kernel = program->kernels.floats->name, .tasks = (norm.units + p->per_task - 1) / p->per_task,
-    .n_in = norm.n_in, .in = operands, .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED });
+  set_norm (program, op, &norm);
+
+  return TRUE;
+}
+
+gboolean
+lpt_prepare_float_lrn (LptProgram   *program,
+                       LptProgramOp *op)
+{
+  const LptLrnAttrs *a = LPT_ATTRS (op->node, LptLrnAttrs);
+  gboolean set[LPT_MAX_RANK];
+  LptFloatNorm norm;
+  gint axis, only = -1;
+
+  if (!is_real_norm (op) || op->n_in < 2 || !lpt_program_axis_set (op->in[1], op->in[0]->array.shape.rank, set))
+    return FALSE;
+  for (axis = 0; axis < op->in[0]->array.shape.rank; axis++)
+    {
+      if (set[axis] && only >= 0)
+        return lpt_refuse (op, LPT_REMARK_AXES);
+      only = set[axis] ? axis : only;
+    }
+  if (!lpt_float_norm_lrn (&norm, &op->in[0]->array.shape, only, a->size, a->alpha, a->beta, a->bias))
+    return lpt_refuse (op, LPT_REMARK_AXES);
+  set_norm (program, op, &norm);
 
   return TRUE;
 }

@@ -171,14 +171,12 @@ window_clear (gpointer params)
 }
 
 static WindowForm *
-form_new (LptProgramOp *op,
-          guint         n_parts)
+form_new (guint n_parts)
 {
   WindowForm *form = g_new0 (WindowForm, 1);
 
   form->n_parts = n_parts;
   form->parts = g_new0 (Window, n_parts);
-  form->fused = (LptFloatEpilogue) { .residual = NULL, .out = op->out[0], .last = op };
 
   return form;
 }
@@ -220,38 +218,44 @@ add_window (WindowForm      *form,
 }
 
 static void
+window_follow (LptProgram   *program,
+               LptProgramOp *op)
+{
+  lpt_float_epilogue_follow (&((WindowForm *) op->form.params)->fused, program, op);
+}
+
+static void
 set_form (LptProgramOp  *op,
           WindowForm    *v,
           LptValueLayout layout)
 {
   const Window *last = &v->parts[v->n_parts - 1];
-  LptOpForm form = { .run = window_run, .clear = window_clear, .params = v, .kernel = last->kernel->name,
+  LptOpForm form = { .run = window_run, .follow = v->parts->form == WINDOW_DWCONV ? window_follow : NULL, .clear = window_clear, .params = v, .kernel = last->kernel->name,
                      .tasks = last->first + n_tasks (last), .n_in = 1,
-                     .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_WORDS_LAST }, { NULL }) };
+                     .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_WORDS_LAST }), .out = op->out[0], .out_layout = layout };
   guint i;
 
   for (i = 0; i < v->n_parts; i++)
     form.workspace = MAX (form.workspace, (2 * v->parts[i].taps * sizeof (float *) + 63) & ~(gsize) 63);
-  lpt_float_epilogue_apply (&v->fused, &form, layout);
   lpt_program_set_form (op, &form);
 }
 
 gboolean
 lpt_prepare_float_dwconv (LptProgram      *program,
-                          LptProgramOp    *step,
+                          LptProgramOp    *op,
                           const LptWindow *v)
 {
-  const float *w = step->in[1]->array.data;
-  WindowForm *form = form_new (step, 1);
-  Window *p = add_window (form, 0, program, step, WINDOW_DWCONV, v);
+  const float *w = op->in[1]->array.data;
+  WindowForm *form = form_new (1);
+  Window *p = add_window (form, 0, program, op, WINDOW_DWCONV, v);
   gsize c, tap;
 
   p->w = lpt_program_array (p->taps * p->channels, sizeof (float));
   for (c = 0; c < p->channels && p->w != NULL; c++)
     for (tap = 0; tap < p->taps; tap++)
       p->w[tap * p->channels + c] = w[c * p->taps + tap];
-  lpt_float_epilogue_init (&form->fused, program, step, 2, 1, p->channels);
-  set_form (step, form, LPT_LAYOUT_WORDS_LAST);
+  lpt_float_epilogue_init (&form->fused, op, 2, 1, p->channels);
+  set_form (op, form, LPT_LAYOUT_WORDS_LAST);
 
   return TRUE;
 }
@@ -287,7 +291,7 @@ lpt_prepare_float_dwdeconv (LptProgram      *program,
                             const LptWindow *window,
                             const LptPhases *phases)
 {
-  WindowForm *form = form_new (op, phases->n);
+  WindowForm *form = form_new (phases->n);
   guint i;
 
   for (i = 0; i < phases->n; i++)
@@ -305,7 +309,7 @@ lpt_prepare_float_dwdeconv (LptProgram      *program,
       if (p->w != NULL)
         gather_weights (window, of, op->in[1]->array.data, p);
     }
-  lpt_float_epilogue_init (&form->fused, program, op, 3, 1, form->parts->channels);
+  lpt_float_epilogue_init (&form->fused, op, 3, 1, form->parts->channels);
   set_form (op, form, LPT_LAYOUT_WORDS_LAST);
 }
 
@@ -350,7 +354,7 @@ lpt_prepare_float_max_pool (LptProgram   *program,
   if (!pool_window (op, &a->kernel, &attrs, &v))
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
 
-  form = form_new (op, 1);
+  form = form_new (1);
   add_window (form, 0, program, op, WINDOW_MAX, &v);
   set_form (op, form, LPT_LAYOUT_WORDS_LAST);
 
@@ -370,7 +374,7 @@ lpt_prepare_float_avg_pool (LptProgram   *program,
     return FALSE;
   if (!pool_window (op, &a->kernel, &attrs, &v))
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
-  form = form_new (op, 1);
+  form = form_new (1);
   add_window (form, 0, program, op, WINDOW_MEAN, &v)->exclude_pad = a->exclude_pad;
   set_form (op, form, LPT_LAYOUT_WORDS_LAST);
 
@@ -417,7 +421,7 @@ lpt_prepare_float_mean (LptProgram   *program,
       v.out[k] = v.stride[k] = v.dilation[k] = 1;
       v.pad[k] = v.pad_end[k] = 0;
     }
-  form = form_new (op, 1);
+  form = form_new (1);
   add_window (form, 0, program, op, WINDOW_MEAN, &v)->exclude_pad = TRUE;
   set_form (op, form, LPT_LAYOUT_TYPED);      /* one pixel, or without its axes */
 

@@ -24,12 +24,15 @@ typedef struct
 /* In panels, which belong to the plan. */
 const float *lpt_float_pack (LptProgram *program, const LptProgramOp *op, const LptFloatPacks *packs);
 
-/* Additions of a constant by column and of a value of the same shape, ReLU or Clamp, then a function (x * Sigmoid (x), too)
+/* The bias of a product; behind it, where that follows, additions of a constant by column and of a value of the same shape, ReLU or Clamp, then a function (x * Sigmoid (x), too)
  * and, where there was none before, an addition: as far as only they read the result. */
 typedef struct
 {
   LptFgemmEnd end;           /* without the residual's data */
   float      *bias;
+  gint        axis;          /* of the columns in the result */
+  gsize       columns;
+  guint       port;          /* of the residual among the form's operands */
   const LptFloatKernel *maps;        /* or NULL */
   LptFloatMap map;
   gboolean    after;         /* the residual is added after the function */
@@ -38,12 +41,11 @@ typedef struct
   LptProgramOp *last;        /* last op fused */
 } LptFloatEpilogue;
 
-/* @op: whose input @bias may be one; @axis: of the columns in its result. Fuses what it takes in. */
-void     lpt_float_epilogue_init  (LptFloatEpilogue *end, LptProgram *program, LptProgramOp *op, guint bias, gint axis, gsize columns);
+/* @op: whose input @bias may be one; @axis: of the columns in its result. */
+void     lpt_float_epilogue_init  (LptFloatEpilogue *end, LptProgramOp *op, guint bias, gint axis, gsize columns);
+/* Fuses what it takes in, and sets the form of @op for that: with the residual as its last operand. */
+void     lpt_float_epilogue_follow (LptFloatEpilogue *end, LptProgram *program, LptProgramOp *op);
 void     lpt_float_epilogue_clear (LptFloatEpilogue *end);
-
-/* Sets the form's output, and the residual as its second input, for which there is room, all in @layout. */
-void     lpt_float_epilogue_apply (const LptFloatEpilogue *end, LptOpForm *form, LptValueLayout layout);
 
 /* The end of a tile whose first row is @row of the result, with rows of @ldr, and whose first column is @column. */
 LptFgemmEnd lpt_float_epilogue_at (const LptFloatEpilogue *end, guint8 *const *in, gsize row, gsize ldr, gsize column);

@@ -19,6 +19,7 @@ gboolean lpt_prepare_batch_matmul (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_max_pool     (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_avg_pool     (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_reduce       (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_reduce_lines (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_binary       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_affine       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_table        (LptProgram *program, LptProgramOp *op);
@@ -48,7 +49,9 @@ gboolean lpt_prepare_float_move     (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_resize   (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_softmax  (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_reduce   (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_float_arg      (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_norm     (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_float_lrn      (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_recurrent      (LptProgram *program, LptProgramOp *op);
 
 /* Codes of an interval that is found at run time. */
@@ -93,7 +96,7 @@ void      lpt_span_lines   (const LptConvShape *s, gsize first, gsize last, gsiz
 
 /* --- what follows sums of codes (epilogue.c) --- */
 
-/* Follows the readers of an op's output as far as one pass over the result does their work. */
+/* How the sums of a product are stored, and the readers of its result as far as the same pass over it does their work. */
 typedef struct
 {
   LptEpilogue e;
@@ -108,22 +111,21 @@ typedef struct
   /* What somebody computes (computed-epilogue.c), or NULL: the zero point of the input, the scale of the sums, one or one for each
    * channel. They are inputs of the form behind the codes. */
   LptProgramValue *zero, *run_scale;
+  gint        axis;          /* of the channels in the output */
   gsize       channels, taps;
+  double      bound;         /* of the sums, for lpt_epilogue_prepare() */
   const gint32 *col_sum;     /* NULL: the form itself folds the computed zero point */
   gint32      offset;        /* from the zero point to that of the u8 form */
 } LptFusedEpilogue;
 
-/* @axis: of the channels in the output. FALSE: the result cannot be written in one pass. */
-gboolean lpt_fused_epilogue_init  (LptFusedEpilogue *epilogue, LptProgram *program, LptProgramOp *op, gint axis, gsize channels,
+/* Of the product alone, still without lpt_epilogue_prepare(), which is dear: the form's bind() calls it once for all. @axis: of the channels in the output. FALSE: the result cannot be written in one pass. */
+gboolean lpt_fused_epilogue_init  (LptFusedEpilogue *epilogue, LptProgramOp *op, gint axis, gsize channels,
                                    const double *weight_scales, guint n_scales, double input_scale, const LptFloats *rest);
+/* Takes in the ops behind @op as far as they fit; FALSE: none. */
+gboolean lpt_fused_epilogue_follow (LptFusedEpilogue *epilogue, LptProgram *program, LptProgramOp *op);
 /* Of a Dequantize of int32 by itself. */
 gboolean lpt_fused_epilogue_words (LptFusedEpilogue *epilogue, LptProgramOp *op, gint axis, gsize channels);
 void     lpt_fused_epilogue_clear (LptFusedEpilogue *epilogue);
-/* Of a Convert (or Dequantize by 1) of int32 to float behind sums of codes: the scale that multiplies it, and what follows. FALSE: it has another form. */
-gboolean lpt_fused_epilogue_follow_scale (LptFusedEpilogue *epilogue, LptProgramOp *owner, LptProgramOp *convert, gint axis, gsize channels);
-/* Of floats: the constant for each channel that is added to them, and a clamp. */
-void     lpt_fused_epilogue_follow_floats (LptFusedEpilogue *epilogue, LptProgramOp *owner, gint axis, gsize channels);
-
 /* Appends what is computed to the inputs of a form whose first ones are set, three at most, and its room to the workspace. */
 void     lpt_fused_epilogue_computed (LptFusedEpilogue *epilogue, LptOpForm *form);
 /* @e, or for channels [@c0, @c1) *made from it where something is computed. */

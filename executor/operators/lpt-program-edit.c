@@ -231,11 +231,13 @@ void
 lpt_program_set_form (LptProgramOp    *op,
                       const LptOpForm *form)
 {
+  LptOperand *old = op->form.in;
   guint k;
 
   op->has_form = TRUE;
   op->form = *form;
   op->form.in = g_memdup2 (form->in, form->n_in * sizeof *form->in);
+  g_free (old);
   if (op->form.last == NULL)
     op->form.last = op;
   for (k = 0; k < form->n_in; k++)

@@ -44,7 +44,7 @@ LptProgramValue *lpt_program_storage (LptProgramValue *value, gsize *offset);
 
 /* Not in `ops` yet, without operands. @index: see LptProgramOp. */
 LptProgramOp *lpt_program_add_op    (LptProgram *program, LptNode *node, guint index);
-/* Its params go over to the op; layouts become those of the same bytes. */
+/* Its params go over to the op, which has them already where it gets a form anew; layouts become those of the same bytes. */
 void          lpt_program_set_form  (LptProgramOp *op, const LptOpForm *form);
 void          lpt_program_drop_form (LptProgramOp *op);
 /* The output of @op in @layout is its first input in @layout, under another name. */

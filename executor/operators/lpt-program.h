@@ -104,6 +104,8 @@ typedef struct
 {
   LptFormRun       run;          /* NULL: the output is the input from byte `start` on */
   LptFormAccess    access;       /* NULL: each task may touch all */
+  /* Takes in ops behind it, which its pass over the result does too: the form is set anew; or NULL. */
+  void         (*follow) (LptProgram *program, LptProgramOp *op);
   void         (*bind) (LptProgramOp *op);     /* called when the pitches of its operands are known, or NULL */
   /* Of a concatenation: input @k, in @layout, is one piece of the output from @at on. With drop_part() it lies there already. */
   gboolean     (*part) (const LptProgramOp *op, guint k, LptValueLayout *layout, gsize *at);

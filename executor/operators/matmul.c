@@ -66,11 +66,47 @@ matmul_access (const LptProgramOp *op,
 }
 
 static void
+matmul_bind (LptProgramOp *op)
+{
+  MatMul *m = op->form.params;
+
+  lpt_epilogue_prepare (&m->epilogue.e, m->gemm.n, m->epilogue.bound);
+}
+
+static void
 matmul_clear (gpointer params)
 {
   MatMul *m = params;
 
   lpt_fused_epilogue_clear (&m->epilogue);
+}
+
+static void matmul_follow (LptProgram *program, LptProgramOp *op);
+
+static void
+matmul_set_form (LptProgramOp *op,
+                 MatMul       *m)
+{
+  const gsize tasks = (m->gemm.m + m->tm - 1) / m->tm * ((m->gemm.n + m->tn - 1) / m->tn);
+  LptOpForm form = {
+    .run = matmul_run, .access = matmul_access, .follow = matmul_follow, .bind = matmul_bind, .clear = matmul_clear, .params = m,
+    .kernel = m->gemm.kernel->name, .tasks = tasks, .workspace = (lpt_gemm_workspace (&m->gemm) + 63) & ~(gsize) 63, .n_in = m->epilogue.residual != NULL ? 2 : 1,
+    .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_CODES }, { m->epilogue.residual, LPT_LAYOUT_CODES }, { NULL }),
+    .out = m->epilogue.out, .out_layout = m->epilogue.e.store == LPT_STORE_Q8 ? LPT_LAYOUT_CODES : LPT_LAYOUT_TYPED,
+    .last = m->epilogue.last };
+
+  lpt_fused_epilogue_computed (&m->epilogue, &form);
+  lpt_program_set_form (op, &form);
+}
+
+static void
+matmul_follow (LptProgram   *program,
+               LptProgramOp *op)
+{
+  MatMul *m = op->form.params;
+
+  if (lpt_fused_epilogue_follow (&m->epilogue, program, op))
+    matmul_set_form (op, m);
 }
 
 gboolean
@@ -84,8 +120,7 @@ lpt_prepare_matmul (LptProgram   *program,
   LptGemmWeights weights = { .taps = 1 };
   const LptGemmKernel *gemm;
   gsize k, n, rows;
-  gboolean ok, fused;
-  LptOpForm form;
+  gboolean ok, fits;
   gint32 zero;
   MatMul *m;
 
@@ -110,9 +145,9 @@ lpt_prepare_matmul (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
 
   m = g_new0 (MatMul, 1);
-  fused = lpt_fused_epilogue_init (&m->epilogue, program, op, op->out[0]->array.shape.rank - 1, n, channels.scale, (guint) n,
+  fits = lpt_fused_epilogue_init (&m->epilogue, op, op->out[0]->array.shape.rank - 1, n, channels.scale, (guint) n,
                                    a->quant->scale[0], &attrs->bias_rest);
-  if (!fused)
+  if (!fits)
     {
       lpt_weight_channels_clear (&channels);
       matmul_clear (m);
@@ -131,8 +166,8 @@ lpt_prepare_matmul (LptProgram   *program,
   if (packed.fresh)
     lpt_gemm_pack (gemm, &weights, 0, n, packed.data, packed.col_sum);
   if (packed.data != NULL && m->epilogue.bias != NULL)
-    lpt_fold_zero_points (&m->epilogue.e, &(LptSumChannels) { packed.col_sum, m->epilogue.bias, m->epilogue.weight_zp }, n, &channels,
-                          bias, (LptInputZeros) { &zero, n }, k);
+    m->epilogue.bound = lpt_fold_zero_points (&m->epilogue.e, &(LptSumChannels) { packed.col_sum, m->epilogue.bias, m->epilogue.weight_zp }, n,
+                                              &channels, bias, (LptInputZeros) { &zero, n }, k);
   lpt_weight_channels_clear (&channels);
   m->epilogue.col_sum = packed.col_sum;
   m->epilogue.taps = k;
@@ -141,15 +176,7 @@ lpt_prepare_matmul (LptProgram   *program,
                         .m = rows, .k = k, .n = n, .lda = k, .packed = packed.data,
                         .ldo = n * (m->epilogue.e.store == LPT_STORE_Q8 ? 1 : 4), .ldr = n };
   lpt_gemm_tiling (gemm, rows, k, n, &m->tm, &m->tn);
-  form = (LptOpForm) {
-    .run = matmul_run, .access = matmul_access, .clear = matmul_clear, .params = m, .kernel = gemm->name,
-    .tasks = (rows + m->tm - 1) / m->tm * ((n + m->tn - 1) / m->tn), .workspace = (lpt_gemm_workspace (&m->gemm) + 63) & ~(gsize) 63,
-    .n_in = m->epilogue.residual != NULL ? 2 : 1,
-    .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_CODES }, { m->epilogue.residual, LPT_LAYOUT_CODES }, { NULL }),
-    .out = m->epilogue.out, .out_layout = m->epilogue.e.store == LPT_STORE_Q8 ? LPT_LAYOUT_CODES : LPT_LAYOUT_TYPED,
-    .last = m->epilogue.last };
-  lpt_fused_epilogue_computed (&m->epilogue, &form);
-  lpt_program_set_form (op, &form);
+  matmul_set_form (op, m);
 
   return TRUE;
 }

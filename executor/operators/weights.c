@@ -60,7 +60,7 @@ lpt_weight_channels_clear (LptWeightChannels *weights)
   g_clear_pointer (&weights->zero, g_free);
 }
 
-void
+double
 lpt_fold_zero_points (LptEpilogue             *e,
                       const LptSumChannels    *sums,
                       gsize                    channels,
@@ -89,5 +89,5 @@ lpt_fold_zero_points (LptEpilogue             *e,
   e->bias = sums->bias;
   if (any)
     e->weight_zp = sums->weight_zp;
-  lpt_epilogue_prepare (e, channels, lpt_accumulator_bound (taps) + largest);
+  return lpt_accumulator_bound (taps) + largest;
 }

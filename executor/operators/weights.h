@@ -38,6 +38,7 @@ typedef struct
   gint32       *bias, *weight_zp;
 } LptSumChannels;
 
-/* Completes @epilogue of sums of @taps products; @weights: NULL where the stored ones have zero point 0. */
-void     lpt_fold_zero_points       (LptEpilogue *epilogue, const LptSumChannels *sums, gsize channels, const LptWeightChannels *weights,
+/* The bias and the zero points of @epilogue, of sums of @taps products; @weights: NULL where the stored ones have zero point 0. Returns a
+ * bound of the sums. */
+double   lpt_fold_zero_points       (LptEpilogue *epilogue, const LptSumChannels *sums, gsize channels, const LptWeightChannels *weights,
                                      const LptArray *bias, LptInputZeros zeros, gsize taps);

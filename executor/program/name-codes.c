@@ -4,7 +4,8 @@
  *
  * Integers without quantization are held as reals. A table of codes that is looked up before somebody says what its integers mean
  * would be copied four bytes an element, and then converted. So where all that becomes of a constant are movements and, in the
- * end, Reinterprets to one scale, the constant and what lies between have that quantization. The graph is the program's own.
+ * end, Reinterprets to one scale each, the constant and what lies between have the quantization of the first of these. What the
+ * codes are called in between is of no matter: a Reinterpret takes the integers. The graph is the program's own.
  *
  * Movements are renames, Transpose and Gather: they add nothing to the data.
  *
@@ -59,10 +60,9 @@ follow (LptValue *value,
             return FALSE;
           continue;
         }
-      if (out->quant == NULL || out->quant->n != 1 || out->dtype != value->dtype ||
-          (found->quant != NULL && !lpt_quant_equal (found->quant, out->quant)))
+      if (out->quant == NULL || out->quant->n != 1 || out->dtype != value->dtype)
         return FALSE;
-      found->quant = out->quant;
+      found->quant = found->quant != NULL ? found->quant : out->quant;
     }
 
   return lpt_value_n_uses (value) > 0;

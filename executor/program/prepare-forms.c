@@ -1,6 +1,6 @@
 /* prepare-forms.c - forms for the ops that kernels do, by the rows of operators.def
  *
- * Three passes: products first, as they take in what follows them; then what stays real becomes programs of rows, from the last one
+ * Three passes: products first, so that fuse-epilogues finds them; then what stays real becomes programs of rows, from the last one
  * on; then the rest, in order, so that an op sees in which layout its inputs had better be read. What is left is reference ops.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -91,13 +91,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptDebug, lpt_debug_free)
  * @remedies: layers of the list that remedies are tried for
  * @held: (nullable): samples that nothing is chosen by; remedies are judged on them, too
  * @timed: measure what remedies cost
+ * @unranked: errors and intervals only: what the output would gain is not measured, layers stay in the order of the model
  */
 typedef struct
 {
   const LptConfig *config;
   guint            limit, judged, remedies, threads;
   LptData         *held;
-  gboolean         timed;
+  gboolean         timed, unranked;
   LptProgressFunc  progress;      /* nullable */
   gpointer         progress_data;
 } LptDebugOptions;

@@ -444,6 +444,59 @@ run_float (const LptFloatKernel *row, const LptFloatKernel *scalar)
   return ok;
 }
 
+static bool
+same_bits (float a, float b)
+{
+  return isnan (a) ? isnan (b) : memcmp (&a, &b, sizeof a) == 0;
+}
+
+/* Shifts, responses and places are exact: against C's own. */
+static bool
+run_places (const LptFloatKernel *row)
+{
+  size_t n = (size_t) random_range (1, 300);
+  float *x = (float *) exact_bytes (n * 4), *best = (float *) exact_bytes (n * 4);
+  int32_t *places = (int32_t *) exact_bytes (n * 4);
+  double *sums = (double *) exact_bytes (n * 8), minus = random_range (-50, 50) / 7.0, factor = random_range (1, 50) / 3.0;
+  const double betas[] = { 0.5, 0.75, 1, 0.9 }, beta = betas[random_u32 () % 4];
+  Buffer out = buffer_new (n * 4);
+  float *got = (float *) (void *) out.data;
+  bool ok = true, least = random_u32 () % 2, last = random_u32 () % 2;
+
+  for (size_t i = 0; i < n; i++)
+    {
+      x[i] = random_float ();
+      best[i] = random_u32 () % 4 ? random_float () : x[i];
+      places[i] = 5;
+      sums[i] = random_range (0, 1 << 20) / 4096.0;
+    }
+  row->shift (n, x, minus, factor, 1.25, got);
+  for (size_t i = 0; i < n; i++)
+    ok = ok && same_bits ((float) ((x[i] - minus) * factor + 1.25), got[i]);
+  row->respond (n, x, sums, 0.125, 1.5, beta, got);
+  for (size_t i = 0; i < n; i++)
+    {
+      double d = 1.5 + 0.125 * sums[i], power = beta == 0.5 ? sqrt (d) : beta == 0.75 ? sqrt (d) * sqrt (sqrt (d)) : pow (d, beta);
+
+      ok = ok && same_bits ((float) (x[i] / power), got[i]) && fabs (power - pow (d, beta)) <= 1e-15 * power;
+    }
+  memcpy (got, best, n * 4);
+  row->places (n, x, 9, least, last, got, places);
+  for (size_t i = 0; i < n; i++)
+    {
+      bool better = (least ? x[i] < best[i] : x[i] > best[i]) || (last && x[i] == best[i]);
+
+      ok = ok && places[i] == (better ? 9 : 5) && same_bits (better ? x[i] : best[i], got[i]);
+    }
+  ok = ok && buffer_guards_hold (&out);
+  bytes_free (x);
+  bytes_free (best);
+  bytes_free (places);
+  bytes_free (sums);
+  buffer_free (&out);
+  return ok;
+}
+
 static float
 exact_binary (LptFloatBinary op, float a, float b)
 {
@@ -459,12 +512,6 @@ exact_binary (LptFloatBinary op, float a, float b)
     case LPT_BINARY_POWER:    return (float) (b == 2 ? (double) a * a : b == 3 ? (double) a * a * a : pow (a, b));
     default:                  return a < b || isnan (a) ? a : b;
     }
-}
-
-static bool
-same_bits (float a, float b)
-{
-  return isnan (a) ? isnan (b) : memcmp (&a, &b, sizeof a) == 0;
 }
 
 /* Arithmetic is exact: every row against C's own. */
@@ -659,7 +706,7 @@ main (void)
           continue;
         }
       for (int j = 0; j < 500; j++)
-        ok = run_float (&floats[i], &floats[n - 1]) && run_arithmetic (&floats[i]) && ok;
+        ok = run_float (&floats[i], &floats[n - 1]) && run_arithmetic (&floats[i]) && run_places (&floats[i]) && ok;
       test_report (ok, "%s rows, arithmetic: 500 cases", floats[i].name);
       test_report (run_maps (&floats[i], &floats[n - 1], i == 0), "%s functions", floats[i].name);
     }

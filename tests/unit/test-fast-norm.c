@@ -1,5 +1,5 @@
-/* test-fast-norm.c - NormalizeL2, GroupNormalization and BatchNormInference give the bytes of the plain ops, which follow their
- * definitions
+/* test-fast-norm.c - NormalizeL2, GroupNormalization, BatchNormInference and LRN give the bytes of the plain ops, which follow
+ * their definitions
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -157,6 +157,40 @@ test_batch (void)
   g_rand_free (draws);
 }
 
+/* Along the middle axis, and along the last one. */
+static void
+test_lrn (void)
+{
+  static const double betas[] = { 0.75, 0.5, 1, 0.9 };
+  gint round;
+
+  draws = g_rand_new_with_seed (4);
+  for (round = 0; round < 24; round++)
+    {
+      gint n = draw (1, 3), last = round % 2, c = draw (1, last ? 1100 : 9), w = last ? 1 : draw (2, 1100), size = draw (1, 12), i, k;
+      double beta = betas[round / 2 % 4];
+      g_autofree char *shape = last ? g_strdup_printf ("f32[%d,%d]", n, c) : g_strdup_printf ("f32[%d,%d,%d]", n, c, w);
+      g_autofree char *text = g_strdup_printf ("%%x = Parameter : %s\n%%a = Const {1} : i64[1]\n"
+                                               "%%y = LRN(%%x, %%a) {alpha=0.5, beta=%g, bias=0.25, size=%d} : %s\nResult(%%y)\n",
+                                               shape, beta, size, shape);
+      g_autoptr (LptGraph) graph = read_graph (text);
+      g_autoptr (GPtrArray) inputs = inputs_of (graph);
+      double *want = g_new (double, n * c * w);
+
+      for (i = 0; i < n * c * w; i++)
+        {
+          gint channel = i / w % c;
+          double sum = 0;
+
+          for (k = MAX (channel - (size - 1) / 2, 0); k <= MIN (channel + size / 2, c - 1); k++)
+            sum += at (inputs, 0, i + (k - channel) * w) * at (inputs, 0, i + (k - channel) * w);
+          want[i] = at (inputs, 0, i) / pow (0.25 + 0.5 / size * sum, beta);
+        }
+      compare (graph, inputs, want);
+    }
+  g_rand_free (draws);
+}
+
 int
 main (int   argc,
       char *argv[])
@@ -165,6 +199,7 @@ main (int   argc,
   g_test_add_func ("/fast-norm/l2", test_l2);
   g_test_add_func ("/fast-norm/groups", test_groups);
   g_test_add_func ("/fast-norm/batch", test_batch);
+  g_test_add_func ("/fast-norm/lrn", test_lrn);
 
   return g_test_run ();
 }

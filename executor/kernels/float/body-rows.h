@@ -314,3 +314,56 @@ LPT_FN (lpt_float_normalize) (size_t rows, size_t cols, const float *in, size_t 
       EACH_SIXTEEN (cols, normal_step (in + j, left, mean, factor, out + j));
     }
 }
+
+void
+LPT_FN (lpt_float_places) (size_t cols, const float *in, int32_t k, bool least, bool last, float *best, int32_t *places)
+{
+#define PLACES(better)                                                                                       \
+  for (size_t c = 0; c < cols; c++)                                                                          \
+    {                                                                                                        \
+      const float x = in[c], y = best[c];                                                                    \
+                                                                                                             \
+      places[c] = (better) ? k : places[c];                                                                  \
+      best[c] = (better) ? x : y;                                                                            \
+    }
+  if (least)
+    {
+      if (last)
+        PLACES (x <= y)
+      else
+        PLACES (x < y)
+    }
+  else if (last)
+    PLACES (x >= y)
+  else
+    PLACES (x > y)
+#undef PLACES
+}
+
+void
+LPT_FN (lpt_float_shift) (size_t n, const float *in, double minus, double factor, double plus, float *out)
+{
+  for (size_t i = 0; i < n; i++)
+    out[i] = (float) ((in[i] - minus) * factor + plus);
+}
+
+void
+LPT_FN (lpt_float_respond) (size_t n, const float *in, const double *sums, double alpha, double bias, double beta, float *out)
+{
+#define RESPOND(power)                                                                                       \
+  for (size_t i = 0; i < n; i++)                                                                             \
+    {                                                                                                        \
+      double d = bias + alpha * sums[i];                                                                     \
+                                                                                                             \
+      out[i] = (float) (in[i] / (power));                                                                    \
+    }
+  if (beta == 0.75)
+    RESPOND (sqrt (d) * sqrt (sqrt (d)))
+  else if (beta == 0.5)
+    RESPOND (sqrt (d))
+  else if (beta == 1.0)
+    RESPOND (d)
+  else
+    RESPOND (pow (d, beta))
+#undef RESPOND
+}

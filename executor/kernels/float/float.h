@@ -85,6 +85,12 @@ typedef struct {
    * without `variance` only the mean is subtracted. */
   void      (*normalize) (size_t rows, size_t cols, const float *in, size_t ldi, double eps, bool eps_outside, bool variance,
                           float *out, size_t ldo);
+  /* Where in[c] is greater than best[c] (least: smaller; last: or equal) it takes its place, and places[c] becomes k. */
+  void      (*places)    (size_t cols, const float *in, int32_t k, bool least, bool last, float *best, int32_t *places);
+  /* out = (x - minus) * factor + plus, in double, each step rounded, and rounded once more; out may be in. */
+  void      (*shift)     (size_t n, const float *in, double minus, double factor, double plus, float *out);
+  /* out = x / (bias + alpha * sum)^beta, likewise; with beta 0.5, 0.75 and 1 by square roots. */
+  void      (*respond)   (size_t n, const float *in, const double *sums, double alpha, double bias, double beta, float *out);
   /* From here on n elements; out may be an operand. */
   void      (*map)       (LptFloatMap map, size_t n, const float *in, float *out);
   /* A step is 1, or 0: one element for all. */
@@ -106,6 +112,9 @@ typedef struct {
   void lpt_float_reduce_lines__##isa (LptFloatReduce reduce, size_t rows, size_t cols, const float *in, size_t ld, double *sums); \
   void lpt_float_normalize__##isa (size_t rows, size_t cols, const float *in, size_t ldi, double eps, bool eps_outside, \
                                    bool variance, float *out, size_t ldo);                                   \
+  void lpt_float_places__##isa (size_t cols, const float *in, int32_t k, bool least, bool last, float *best, int32_t *places); \
+  void lpt_float_shift__##isa (size_t n, const float *in, double minus, double factor, double plus, float *out); \
+  void lpt_float_respond__##isa (size_t n, const float *in, const double *sums, double alpha, double bias, double beta, float *out); \
   void lpt_float_map__##isa (LptFloatMap map, size_t n, const float *in, float *out);                        \
   void lpt_float_binary__##isa (LptFloatBinary op, size_t n, const float *a, size_t a_step, const float *b,  \
                                 size_t b_step, float *out);                                                  \

@@ -1,0 +1,136 @@
+/* float-arg.c - the place of the greatest or least real number along an axis
+ *
+ * Lines without gaps are searched for their limit first, then for its place; lines side by side are searched together, a block of
+ * them at a time. Of equal numbers the first counts, or the last where the op says so; a NaN counts where it stands first alone, as
+ * nothing is greater or smaller.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <math.h>
+
+#include "executor/operators/lpt-operators.h"
+#include "ir/scalar/lpt-loop.h"
+
+/* Elements that are worth a task; lines that are searched together. */
+#define CHUNK 32768
+#define BLOCK 256
+
+typedef struct
+{
+  const LptFloatKernel *floats;
+  gsize    lines, inner, length;
+  gsize    per_task;
+  gboolean least, last, narrow;    /* of equal ones the last; results of 32 bits */
+} Arg;
+
+static void
+put (const Arg *arg,
+     gpointer   out,
+     gsize      line,
+     gsize      place)
+{
+  if (arg->narrow)
+    ((gint32 *) out)[line] = (gint32) place;
+  else
+    ((gint64 *) out)[line] = (gint64) place;
+}
+
+static gsize
+place_in_line (const Arg   *arg,
+               const float *x)
+{
+  double limit = x[0];
+  float best;
+  gsize k;
+
+  if (isnan (x[0]))
+    return 0;
+  arg->floats->reduce_lines (arg->least ? LPT_REDUCE_MINIMUM : LPT_REDUCE_MAXIMUM, 1, arg->length, x, arg->length, &limit);
+  best = (float) limit;
+  if (arg->last)
+    for (k = arg->length; k-- > 0; )
+      if (x[k] == best)
+        return k;
+  for (k = 0; k < arg->length - 1 && x[k] != best; k++)
+    ;
+
+  return k;
+}
+
+static void
+places_of_block (const Arg   *arg,
+                 const float *x,
+                 gsize        n,
+                 gint32      *places)
+{
+  float best[BLOCK];
+  gsize k, j;
+
+  for (j = 0; j < n; j++)
+    {
+      best[j] = x[j];
+      places[j] = 0;
+    }
+  for (k = 1; k < arg->length; k++)
+    arg->floats->places (n, x + k * arg->inner, (gint32) k, arg->least, arg->last, best, places);
+}
+
+static void
+arg_run (const LptProgramOp *op,
+         const LptOpData    *data,
+         gsize               task,
+         gsize               end)
+{
+  const Arg *arg = op->form.params;
+  gsize line = task * arg->per_task, last = MIN (end * arg->per_task, arg->lines), j, n;
+  gint32 places[BLOCK];
+
+  for (; line < last; line += n)
+    {
+      const float *x = (const float *) (gconstpointer) data->in[0] + line / arg->inner * arg->inner * arg->length + line % arg->inner;
+
+      n = arg->inner == 1 ? 1 : MIN (MIN (BLOCK, last - line), arg->inner - line % arg->inner);
+      if (arg->inner == 1)
+        put (arg, data->out, line, place_in_line (arg, x));
+      else
+        {
+          places_of_block (arg, x, n, places);
+          for (j = 0; j < n; j++)
+            put (arg, data->out, line + j, (gsize) places[j]);
+        }
+    }
+}
+
+gboolean
+lpt_prepare_float_arg (LptProgram   *program,
+                       LptProgramOp *op)
+{
+  const LptArgReduceAttrs *attrs = LPT_ATTRS (op->node, LptArgReduceAttrs);
+  const LptDType dtype = op->out[0]->array.dtype;
+  const LptShape *x = &op->in[0]->array.shape;
+  Arg *arg;
+  gint axis;
+
+  if (!lpt_shape_is_static (x) || lpt_program_count (op->in[0]) == 0 || op->in[0]->kind == LPT_STORAGE_CONST)
+    return lpt_refuse (op, LPT_REMARK_CONSTANT);
+  if (dtype != LPT_DTYPE_I64 && dtype != LPT_DTYPE_I32)
+    return lpt_refuse (op, LPT_REMARK_TYPES);
+  if (!lpt_axis_normalize (attrs->axis, x->rank, &axis) || x->dims[axis] > G_MAXINT32)
+    return lpt_refuse (op, LPT_REMARK_AXES);
+
+  arg = g_new0 (Arg, 1);
+  arg->floats = program->kernels.floats;
+  arg->inner = (gsize) lpt_dims_product (x, axis + 1, x->rank);
+  arg->length = (gsize) x->dims[axis];
+  arg->lines = lpt_program_count (op->in[0]) / arg->length;
+  arg->per_task = MAX (CHUNK / arg->length, 1);
+  arg->least = op->node->op == LPT_OP_ARG_MIN;
+  arg->last = attrs->last_index;
+  arg->narrow = dtype == LPT_DTYPE_I32;
+  lpt_program_set_form (op, &(LptOpForm) {
+    .run = arg_run, .params = arg, .kernel = arg->floats->name, .tasks = (arg->lines + arg->per_task - 1) / arg->per_task,
+    .n_in = 1, .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }), .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED });
+
+  return TRUE;
+}

@@ -1,0 +1,214 @@
+/* float-epilogue.c - what follows products of reals, done while their sums are stored
+ *
+ * What kernels do before they store: a constant for each column, a value of the same shape, two bounds. What is done to their result
+ * as long as it is in the cache: a function, then an addition.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include "executor/operators/float.h"
+#include "executor/operators/rows.h"
+#include "ir/scalar/lpt-loop.h"
+
+/* One element for each column, or one for all; NULL: it is something else. */
+static float *
+read_bias (const LptProgramValue *value,
+           const LptShape        *shape,
+           gint                   axis,
+           gsize                  columns)
+{
+  const LptArray *array = &value->array;
+  gsize n = lpt_program_count (value), i;
+  gint64 strides[LPT_MAX_RANK];
+  float *bias;
+
+  if ((n != 1 && n != columns) || array->shape.rank > shape->rank)
+    return NULL;
+  lpt_broadcast_strides (&array->shape, shape, strides);
+  if (n > 1 && strides[axis] != 1)
+    return NULL;
+  bias = lpt_program_array (columns, sizeof *bias);
+  for (i = 0; i < columns && bias != NULL; i++)
+    bias[i] = ((const float *) array->data)[n > 1 ? i : 0];
+
+  return bias;
+}
+
+/* Takes the op in; FALSE: it stays outside. */
+static gboolean
+take (LptFloatEpilogue *e,
+      const LptProgram *program,
+      LptProgramOp     *op)
+{
+  const LptShape *shape = &e->out->array.shape;
+  LptProgramValue *other;
+  LptRun run;
+
+  if (!lpt_rows_read_op (op, &run) || !lpt_shape_equal (&op->out[0]->array.shape, shape))
+    return FALSE;
+  if (run.kind == LPT_RUN_MAP && e->maps == NULL && !e->after)
+    {
+      e->maps = program->kernels.floats;
+      e->map = run.map;
+      return TRUE;
+    }
+  if (run.kind == LPT_RUN_CLAMP && e->maps == NULL && !e->end.clamps)
+    {
+      e->end.clamps = TRUE;
+      e->end.lo = run.lo;
+      e->end.hi = run.hi;
+      return TRUE;
+    }
+  if (run.kind != LPT_RUN_BINARY || run.binary != LPT_BINARY_ADD || e->residual != NULL || (e->end.clamps && e->maps == NULL))
+    return FALSE;
+  other = op->in[op->in[0] == e->out ? 1 : 0];
+  if (other->kind == LPT_STORAGE_CONST)
+    {
+      if (e->bias != NULL || e->maps != NULL)
+        return FALSE;
+      e->end.bias = e->bias = read_bias (other, shape, e->axis, e->columns);
+      return e->bias != NULL;
+    }
+  if (!lpt_shape_equal (&other->array.shape, shape))
+    return FALSE;
+  e->residual = other;
+  e->after = e->maps != NULL;
+
+  return TRUE;
+}
+
+/* Takes in a Sigmoid and a Multiply that are the only readers of the result; FALSE: there are none. */
+static gboolean
+take_silu (LptFloatEpilogue *e,
+           const LptProgram *program,
+           LptProgramOp     *owner)
+{
+  LptProgramOp *sigmoid = NULL, *product;
+  LptRun run;
+  guint i;
+
+  if (lpt_program_n_uses (e->out) != 2 || e->maps != NULL)
+    return FALSE;
+  for (i = 0; i < e->out->uses->len && sigmoid == NULL; i++)
+    {
+      LptProgramOp *reader = e->out->uses->pdata[i];
+
+      if (reader->node->op == LPT_OP_SIGMOID && reader->in[0] == e->out)
+        sigmoid = reader;
+    }
+  if (sigmoid == NULL || !lpt_rows_read_op (sigmoid, &run) || sigmoid->fused_into != NULL)
+    return FALSE;
+  product = lpt_program_reader (sigmoid->out[0]);
+  if (product == NULL || product->fused_into != NULL || !lpt_rows_read_op (product, &run) ||
+      run.kind != LPT_RUN_BINARY || run.binary != LPT_BINARY_MULTIPLY || (product->in[0] != e->out && product->in[1] != e->out))
+    return FALSE;
+  e->maps = program->kernels.floats;
+  e->map = LPT_MAP_SILU;
+  lpt_program_fuse (sigmoid, owner, &e->last);
+  lpt_program_fuse (product, owner, &e->last);
+  e->out = product->out[0];
+
+  return TRUE;
+}
+
+void
+lpt_float_epilogue_init (LptFloatEpilogue *e,
+                         LptProgramOp     *op,
+                         guint             bias,
+                         gint              axis,
+                         gsize             columns)
+{
+  *e = (LptFloatEpilogue) { .axis = axis, .columns = columns, .out = op->out[0], .last = op };
+  if (op->n_in <= bias || op->in[bias] == NULL)
+    return;
+  e->end.bias = e->bias = lpt_program_array (columns, sizeof (float));
+  if (e->bias != NULL)
+    memcpy (e->bias, op->in[bias]->array.data, columns * sizeof (float));
+}
+
+void
+lpt_float_epilogue_clear (LptFloatEpilogue *e)
+{
+  lpt_aligned_free (e->bias);
+}
+
+/* The next op of those that only read the result; FALSE: it stays outside. */
+static gboolean
+take_next (LptFloatEpilogue *e,
+           LptProgram       *program,
+           LptProgramOp     *owner)
+{
+  LptProgramOp *reader = lpt_program_reader (e->out);
+
+  if (take_silu (e, program, owner))
+    return TRUE;
+  if (reader == NULL || reader->fused_into != NULL || !take (e, program, reader))
+    return FALSE;
+  lpt_program_fuse (reader, owner, &e->last);
+  e->out = reader->out[0];
+
+  return TRUE;
+}
+
+void
+lpt_float_epilogue_follow (LptFloatEpilogue *e,
+                           LptProgram       *program,
+                           LptProgramOp     *op)
+{
+  LptOpForm form = op->form;
+  g_autofree LptOperand *in = g_new0 (LptOperand, form.n_in + 1);
+
+  if (!take_next (e, program, op))
+    return;
+  while (take_next (e, program, op))
+    ;
+  memcpy (in, form.in, form.n_in * sizeof *in);
+  form.in = in;
+  form.out = e->out;
+  form.last = e->last;
+  if (e->residual != NULL)
+    {
+      e->port = form.n_in++;
+      in[e->port] = (LptOperand) { e->residual, form.out_layout };
+    }
+  lpt_program_set_form (op, &form);
+}
+
+LptFgemmEnd
+lpt_float_epilogue_at (const LptFloatEpilogue *end,
+                       guint8 *const          *in,
+                       gsize                   row,
+                       gsize                   ldr,
+                       gsize                   column)
+{
+  LptFgemmEnd e = end->end;
+
+  e.bias = e.bias != NULL ? e.bias + column : NULL;
+  e.residual = end->residual != NULL && !end->after ? (const float *) (gconstpointer) in[end->port] + row * ldr + column : NULL;
+  e.ldr = ldr;
+
+  return e;
+}
+
+void
+lpt_float_epilogue_finish (const LptFloatEpilogue *end,
+                           guint8 *const          *in,
+                           gsize                   row,
+                           gsize                   ldr,
+                           gsize                   column,
+                           gsize                   m,
+                           gsize                   n,
+                           float                  *y)
+{
+  gsize count = n == ldr ? m * n : n, r;
+
+  for (r = 0; end->maps != NULL && r < m * n / count; r++)
+    {
+      end->maps->map (end->map, count, y + r * ldr, y + r * ldr);
+      if (end->after)
+        end->maps->binary (LPT_BINARY_ADD, count, y + r * ldr, 1,
+                           (const float *) (gconstpointer) in[end->port] + (row + r) * ldr + column, 1, y + r * ldr);
+    }
+}
