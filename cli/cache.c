@@ -163,7 +163,7 @@ is_complete (const char *model, const char *weights)
 static gboolean
 find_key (CmdCache *cache, const char *level, const char *model, const char *options)
 {
-  g_autofree char *weights = cmd_weights_beside (model);
+  g_autofree char *weights = lpt_path_weights_beside (model);
   char **given = cmd_limits_weights ();
   Digest d;
   digest_init (&d);

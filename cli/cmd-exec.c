@@ -67,7 +67,7 @@ on_random (const char *option, const char *value, gpointer data, GError **error)
 static gboolean
 is_folder_name (const char *option, const char *name, int *code)
 {
-  if (name == NULL || !(cmd_can_save (name) || g_str_has_suffix (name, ".npy")))
+  if (name == NULL || !(lpt_path_can_save (name) || g_str_has_suffix (name, ".npy")))
     return TRUE;
   *code = cmd_usage ("exec %s %s: outputs are arrays; a folder or FILE.npz is wanted", option, name);
   return FALSE;

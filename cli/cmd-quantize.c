@@ -174,9 +174,9 @@ read_options (const QuantizeArgs *args, LptQuantizeOptions *options, int *code)
 static gboolean
 check_output (const QuantizeArgs *args, const char *in, int *code)
 {
-  g_autofree char *forms = cmd_save_forms ();
+  g_autofree char *forms = lpt_save_forms ();
   *code = CMD_USAGE;
-  if (args->out == NULL || !cmd_can_save (args->out))
+  if (args->out == NULL || !lpt_path_can_save (args->out))
     {
       if (args->out == NULL)
         cmd_usage ("-o OUT is missing: %s", forms);
@@ -298,12 +298,12 @@ open_judge (const QuantizeArgs *args, LptGraph *graph, LptData *data, LptQuantiz
 
 /* Forms for integers get what lowering makes of @graph. */
 static gboolean
-save_result (LptGraph *graph, const LptConfig *config, const char *out, const CmdSaveOptions *save, GError **error)
+save_result (LptGraph *graph, const LptConfig *config, const char *out, const LptSaveOptions *save, GError **error)
 {
-  if (cmd_save_target (out) == NULL)
-    return cmd_save (graph, out, save, error);
+  if (lpt_path_save_target (out) == NULL)
+    return lpt_graph_save (graph, out, save, error);
   g_autoptr (LptGraph) lowered = lpt_graph_copy (graph);
-  return lpt_pipeline_run (lowered, config, NULL, NULL, error) && cmd_save (lowered, out, save, error);
+  return lpt_pipeline_run (lowered, config, NULL, NULL, error) && lpt_graph_save (lowered, out, save, error);
 }
 
 static int
@@ -312,14 +312,14 @@ quantize (QuantizeArgs *args, const char *in)
   int code = CMD_OK;
   GError *error = NULL;
   LptQuantizeOptions options;
-  CmdSaveOptions save = { .onnx_form = args->onnx_form };
+  LptSaveOptions save = { .onnx_form = args->onnx_form };
   const CmdPipelineArgs *p = &args->pipeline;
   if (p->until != NULL || p->no_update_precisions || p->deq_precision != NULL)
     return cmd_usage ("quantize: --until, --no-update-precisions and --deq-precision are for lptc transform");
   if (!check_output (args, in, &code) || !read_options (args, &options, &code))
     return code;
   if (p->target == NULL && p->config == NULL)
-    args->pipeline.target = g_strdup (cmd_save_target (args->out));
+    args->pipeline.target = g_strdup (lpt_path_save_target (args->out));
   g_autoptr (LptConfig) config = cmd_pipeline_config (&args->pipeline, &code);
   progress ("loading", 0, 0);
   g_autoptr (LptGraph) graph = config != NULL ? cmd_load (in, &error) : NULL;
@@ -362,7 +362,7 @@ quantize (QuantizeArgs *args, const char *in)
 static char *
 describe (void)
 {
-  g_autofree char *forms = cmd_save_forms ();
+  g_autofree char *forms = lpt_save_forms ();
   g_autoptr (GString) s = g_string_new (NULL);
   LptQuantizeOptions fast, accurate;
   lpt_quantize_options_init (&fast, "fast", NULL);

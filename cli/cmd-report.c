@@ -47,7 +47,7 @@ static guint64
 size_of (const char *path)
 {
   GStatBuf file;
-  g_autofree char *weights = cmd_weights_beside (path);
+  g_autofree char *weights = lpt_path_weights_beside (path);
   guint64 size = g_stat (path, &file) == 0 && S_ISREG (file.st_mode) ? (guint64) file.st_size : 0;
   if (size > 0 && weights != NULL && g_stat (weights, &file) == 0)
     size += (guint64) file.st_size;
@@ -140,7 +140,7 @@ cmd_report (int argc, char **argv)
     return code;
   if (args.out == NULL)
     return cmd_usage ("report: -o FILE.html is missing");
-  if (cmd_can_save (args.out))
+  if (lpt_path_can_save (args.out))
     return cmd_usage ("report -o %s: a page is HTML, not a model", args.out);
   if (args.labels != NULL && args.data.data == NULL)
     return cmd_usage ("report: --labels needs --data");

@@ -131,9 +131,9 @@ check_output (const char *in, const char *out, gboolean may_lack)
     return TRUE;
   if (out == NULL)
     cmd_usage ("transform: -o OUT is missing");
-  else if (!cmd_can_save (out))
+  else if (!lpt_path_can_save (out))
     {
-      g_autofree char *forms = cmd_save_forms ();
+      g_autofree char *forms = lpt_save_forms ();
       cmd_usage ("%s: unsupported form: the extension says what is written (%s)", out, forms);
     }
   else
@@ -202,7 +202,7 @@ cmd_transform (int argc, char **argv)
   g_auto (CmdPipelineArgs) args = { NULL };
   g_autofree char *out = NULL, *print_after = NULL, *onnx_form = NULL;
   gboolean remarks = FALSE, stats = FALSE, verify = FALSE;
-  CmdSaveOptions save = { 0 };
+  LptSaveOptions save = { 0 };
   int code;
   const GOptionEntry own[] = {
     { "out", 'o', 0, G_OPTION_ARG_FILENAME, &out, "Where to write; the extension says which form", "OUT" },
@@ -214,7 +214,7 @@ cmd_transform (int argc, char **argv)
     { "stats", 0, 0, G_OPTION_ARG_NONE, &stats, "Print layers by element type, and what each pass did", NULL },
     { NULL },
   };
-  g_autofree char *forms = cmd_save_forms ();
+  g_autofree char *forms = lpt_save_forms ();
   g_autofree char *description = g_strdup_printf ("OUT is written as %s.", forms);
   g_autofree GOptionEntry *entries = cmd_pipeline_entries (&args, own);
   if (!cmd_parse (&argc, &argv, entries, "IN -o OUT", description, 1, 1, &code))
@@ -225,7 +225,7 @@ cmd_transform (int argc, char **argv)
   GError *error = NULL;
   const gboolean plain = !cmd_pipeline_is_given (&args);
   if (args.target == NULL && args.config == NULL)
-    args.target = g_strdup (cmd_save_target (out));
+    args.target = g_strdup (lpt_path_save_target (out));
   g_autoptr (LptConfig) config = cmd_pipeline_config (&args, &code);
   if (config == NULL)
     return code;
@@ -253,13 +253,13 @@ cmd_transform (int argc, char **argv)
   progress ("transforming", 0, 0);
   g_autoptr (LptReport) report = lpt_report_new ();
   /* A graph that only changes its form: lowered ones are what TensorFlow Lite runs, and its own files stay what they are. */
-  gboolean ok = (plain && (graph->lowered || graph->file != NULL) && cmd_save_target (out) != NULL)
+  gboolean ok = (plain && (graph->lowered || graph->file != NULL) && lpt_path_save_target (out) != NULL)
                 || lpt_pipeline_run (graph, config, report, print_after != NULL || verify ? &observer : NULL, &error);
   progress_end ();
   if (ok && out != NULL)
     {
       progress ("writing", 0, 0);
-      ok = cmd_save (graph, out, &save, &error);
+      ok = lpt_graph_save (graph, out, &save, &error);
       progress_end ();
     }
   if (!ok)

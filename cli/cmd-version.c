@@ -5,6 +5,8 @@
 
 #include "cli/cmd.h"
 
+#include <lpt/lpt-version.h>
+
 #include <stdio.h>
 
 int
@@ -19,5 +21,7 @@ cmd_version (int argc, char **argv)
   if (!cmd_parse (&argc, &argv, entries, "", NULL, 0, 0, &code))
     return code;
   printf (json ? "{\"name\": \"lptc\", \"version\": \"%s\"}\n" : "lptc %s\n", LPT_VERSION);
+  for (const char *const *name = lpt_lacks (); *name != NULL && !json; name++)
+    printf ("without %s\n", *name);
   return CMD_OK;
 }

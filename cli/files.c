@@ -1,6 +1,4 @@
-/* files.c - which reader and which writer a file needs
- *
- * Readers look at the content, writers at the extension; a new form is a row below.
+/* files.c - models in and out, with what the options of the command line say of files
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,298 +6,22 @@
 #include "cli/files.h"
 
 #include "cli/limits.h"
-#include "cli/signatures.h"
 
-#include <lpt/lpt-out-file.h>
-
-#include <lpt/lpt.h>
-#include <lpt/lpt-onnx.h>
-#include <lpt/lpt-tflite.h>
-#include <lpt/lpt-text.h>
-
-#include <errno.h>
 #include <glib/gstdio.h>
 #include <string.h>
-
-/* --- reading --------------------------------------------------------------- */
-
-/* The beginning of a file, as it is, and with white space skipped. */
-typedef struct { const char *all; gsize all_size; const char *text; gsize size; } Head;
-
-static gboolean
-is_tflite (const Head *head)
-{
-  return head->all_size >= 8 && memcmp (head->all + 4, "TFL3", 4) == 0;
-}
-
-static gboolean
-is_xml (const Head *head)
-{
-  return head->size > 0 && head->text[0] == '<';
-}
-
-/* An object that says so, in its first kilobytes. */
-static gboolean
-is_native_json (const Head *head)
-{
-  return head->size > 0 && head->text[0] == '{' && g_strstr_len (head->text, (gssize) head->size, "\"" LPT_JSON_FORMAT "\"") != NULL;
-}
-
-/* Statements ("%x = ...", "Result(%x)", "graph ..."), or a comment. */
-static gboolean
-is_text (const Head *head)
-{
-  static const char *const starts[] = { "%", "#", "graph ", "Result(" };
-  for (guint i = 0; i < G_N_ELEMENTS (starts); i++)
-    if (head->size >= strlen (starts[i]) && strncmp (head->text, starts[i], strlen (starts[i])) == 0)
-      return TRUE;
-  return FALSE;
-}
-
-static gboolean
-is_other (const Head *head)
-{
-  return head->size > 0;
-}
-
-static guint n_weights;     /* files of --weights that models have taken */
-
-static const char *
-next_weights (void)
-{
-  char **weights = cmd_limits_weights ();
-  return weights != NULL && n_weights < g_strv_length (weights) ? weights[n_weights] : NULL;
-}
-
-static LptGraph *
-load_xml (const char *path, GError **error)
-{
-  const char *weights = next_weights ();
-  n_weights += weights != NULL;
-  return lpt_openvino_load (path, weights, error);
-}
-
-static LptGraph *
-load_tflite (const char *path, GError **error)
-{
-  return lpt_tflite_load (path, cmd_limits_signature (), 0, error);
-}
-
-static LptGraph *
-load_text (const char *path, GError **error)
-{
-  g_autoptr (GError) cause = NULL;
-  g_autofree char *text = NULL;
-  gsize length;
-  if (g_file_get_contents (path, &text, &length, &cause))
-    return lpt_graph_from_text (text, (gssize) length, path, error);
-  g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", path, cause->message);
-  return NULL;
-}
-
-static const struct
-{
-  gboolean  (*is)   (const Head *head);
-  LptGraph *(*load) (const char *path, GError **error);
-} readers[] = {
-  { is_tflite, load_tflite },        /* before those that skip white space: its first bytes are a number */
-  { is_xml, load_xml },
-  { is_native_json, lpt_json_load },
-  { is_text, load_text },
-  { is_other, lpt_onnx_load },       /* either serialisation */
-};
-
-/* "PATH: unsupported: this is ..." in place of what a reader said; does nothing for NULL. */
-static gboolean
-name_foreign (const char *path, const char *what, GError **error)
-{
-  if (what == NULL)
-    return FALSE;
-  g_clear_error (error);
-  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s: unsupported: %s", path, what);
-  return TRUE;
-}
 
 LptGraph *
 cmd_load (const char *path, GError **error)
 {
-  char buffer[CMD_HEAD_SIZE];
-  FILE *file = g_fopen (path, "rb");
-  gsize n = file != NULL ? fread (buffer, 1, sizeof buffer, file) : 0;
-  gboolean bad = file == NULL || ferror (file);
-  int code = errno;
-  if (file != NULL)
-    fclose (file);
-  if (bad)
-    {
-      g_autofree char *folder = cmd_foreign_folder (path);
-      if (!name_foreign (path, folder, error))
-        g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", path, g_strerror (code));
-      return NULL;
-    }
-  if (name_foreign (path, cmd_foreign_kind ((const guint8 *) buffer, n), error))
-    return NULL;
-  Head head = { buffer, n, buffer, n };
-  gsize skip = n >= 3 && memcmp (buffer, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-  while (skip < n && g_ascii_isspace (buffer[skip]))
-    skip++;
-  head.text += skip;
-  head.size -= skip;
-  for (guint i = 0; i < G_N_ELEMENTS (readers); i++)
-    if (readers[i].is (&head))
-      {
-        if (readers[i].load != load_xml && next_weights () != NULL)
-          {
-            g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: is no OpenVINO IR, for which --weights is", path);
-            return NULL;
-          }
-        if (readers[i].load != load_tflite && cmd_limits_signature () != NULL)
-          {
-            g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: is no TensorFlow Lite model, for which --signature is", path);
-            return NULL;
-          }
-        LptGraph *graph = readers[i].load (path, error);
-        g_autofree char *guess = graph == NULL && readers[i].is == is_other ? cmd_foreign_guess (path, (const guint8 *) buffer, n) : NULL;
-        if (name_foreign (path, guess, error))
-          return NULL;
-        if (graph == NULL && error != NULL && *error != NULL && strstr ((*error)->message, path) == NULL)
-          g_prefix_error (error, "%s: ", path);
-        return graph;
-      }
-  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: the file is empty", path);
-  return NULL;
-}
-
-/* --- writing --------------------------------------------------------------- */
-
-static gboolean
-save_xml (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
-{
-  return lpt_openvino_save (graph, path, NULL, error);
-}
-
-static gboolean
-save_json (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
-{
-  return lpt_json_save (graph, path, options->embed_weights, error);
-}
-
-static gboolean
-save_text (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
-{
-  g_autofree char *text = lpt_graph_to_text (graph, LPT_TEXT_DEFAULT);
-  return lpt_out_file_text (path, text, strlen (text), error);
-}
-
-static gboolean
-save_dot (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
-{
-  g_autofree char *text = lpt_graph_to_dot (graph);
-  return lpt_out_file_text (path, text, strlen (text), error);
-}
-
-/* A drawing, by the program dot. */
-static gboolean
-save_svg (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
-{
-  g_autofree char *text = lpt_graph_to_dot (graph), *temp = NULL, *svg = NULL;
-  g_autoptr (GError) cause = NULL;
-  gint fd = g_file_open_tmp ("lptc-XXXXXX.dot", &temp, &cause), status = 0;
-  char *const command[] = { (char *) "dot", (char *) "-Tsvg", temp, NULL };
-  gboolean ok = fd >= 0 && g_file_set_contents (temp, text, -1, &cause)
-                && g_spawn_sync (NULL, (char **) command, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &svg, NULL, &status, &cause)
-                && g_spawn_check_wait_status (status, &cause);
-  if (fd >= 0)
-    {
-      g_close (fd, NULL);
-      g_unlink (temp);
-    }
-  if (ok)
-    return lpt_out_file_text (path, svg, strlen (svg), error);
-  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s: unsupported without the program dot (%s); write .dot", path, cause->message);
-  return FALSE;
-}
-
-static LptOnnxSaveFlags
-onnx_flags (const CmdSaveOptions *options)
-{
-  return options->onnx_form != NULL && g_str_equal (options->onnx_form, "qoperator") ? LPT_ONNX_QOPERATOR : 0;
-}
-
-static gboolean
-save_onnx (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
-{
-  return lpt_onnx_save (graph, path, onnx_flags (options), error);
-}
-
-static gboolean
-save_onnx_json (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
-{
-  return lpt_onnx_save (graph, path, onnx_flags (options) | LPT_ONNX_JSON, error);
-}
-
-static gboolean
-save_tflite (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
-{
-  return lpt_tflite_save (graph, path, 0, error);
-}
-
-static const struct
-{
-  const char *extension;
-  const char *weights;        /* of the file beside it: the extension that replaces (".bin") or is appended ("+.bin") */
-  gboolean  (*save) (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error);
-  const char *target;         /* of forms for lowered graphs */
-} writers[] = {
-  { ".xml",  ".bin",  save_xml },
-  { ".json", "+.bin", save_json },
-  { ".lpt",  NULL,    save_text },
-  { ".dot",  NULL,    save_dot },
-  { ".svg",  NULL,    save_svg },
-  { ".onnx", NULL,    save_onnx },
-  { ".onnx.json", NULL, save_onnx_json },
-  { ".tflite", NULL, save_tflite, "litert" },
-};
-
-/* The row with the longest extension that @path ends with, or -1. */
-static gint
-writer_of (const char *path)
-{
-  gint best = -1;
-  for (guint i = 0; i < G_N_ELEMENTS (writers); i++)
-    if (g_str_has_suffix (path, writers[i].extension) && (best < 0 || strlen (writers[i].extension) > strlen (writers[best].extension)))
-      best = (gint) i;
-  return best;
-}
-
-gboolean
-cmd_can_save (const char *path)
-{
-  return writer_of (path) >= 0;
-}
-
-const char *
-cmd_save_target (const char *path)
-{
-  gint i = path != NULL ? writer_of (path) : -1;
-  return i >= 0 ? writers[i].target : NULL;
-}
-
-char *
-cmd_save_forms (void)
-{
-  g_autoptr (GString) text = g_string_new (NULL);
-  for (guint i = 0; i < G_N_ELEMENTS (writers); i++)
-    g_string_append_printf (text, "%s%s", i > 0 ? ", " : "", writers[i].extension);
-  return g_string_free (g_steal_pointer (&text), FALSE);
-}
-
-gboolean
-cmd_save (LptGraph *graph, const char *path, const CmdSaveOptions *options, GError **error)
-{
-  gint i = writer_of (path);
-  g_return_val_if_fail (i >= 0, FALSE);
-  return writers[i].save (graph, path, options, error);
+  static guint n_weights;     /* files of --weights that models have taken */
+  char **weights = cmd_limits_weights ();
+  const LptLoadOptions options = {
+    .weights = weights != NULL && n_weights < g_strv_length (weights) ? weights[n_weights] : NULL,
+    .signature = cmd_limits_signature (),
+  };
+  LptGraph *graph = lpt_graph_load (path, &options, error);
+  n_weights += graph != NULL && options.weights != NULL;
+  return graph;
 }
 
 /* --- paths ----------------------------------------------------------------- */
@@ -314,21 +36,9 @@ same_file (const char *a, const char *b)
 }
 
 char *
-cmd_weights_beside (const char *path)
-{
-  gint i = writer_of (path);
-  const char *weights = i >= 0 ? writers[i].weights : NULL;
-  if (weights == NULL)
-    return NULL;
-  if (weights[0] == '+')
-    return g_strconcat (path, weights + 1, NULL);
-  return g_strdup_printf ("%.*s%s", (int) (strlen (path) - strlen (writers[i].extension)), path, weights);
-}
-
-char *
 cmd_overwrites (const char *in, const char *out)
 {
-  g_autofree char *in_weights = cmd_weights_beside (in), *out_weights = cmd_weights_beside (out);
+  g_autofree char *in_weights = lpt_path_weights_beside (in), *out_weights = lpt_path_weights_beside (out);
   char **given = cmd_limits_weights ();
   const char *ins[] = { in, in_weights }, *outs[] = { out, out_weights };
   for (guint i = 0; i < G_N_ELEMENTS (ins); i++)

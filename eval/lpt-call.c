@@ -462,7 +462,7 @@ gboolean
 lpt_call_run (LptCall *call,
               GError **error)
 {
-  const LptExecOp *row = lpt_exec_op (call->node->op);
+  const LptExecOp *row = lpt_exec_node (call->node);
   gboolean ok = TRUE;
   guint o;
 

@@ -95,6 +95,8 @@ typedef struct
 
 /* Row of eval/lpt-exec-ops.def. */
 const LptExecOp *lpt_exec_op (LptOp op);
+/* The same, or what runs the op of a plug-in. */
+const LptExecOp *lpt_exec_node (const LptNode *node);
 
 /* --- storage --- */
 

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "eval/lpt-custom.h"
 #include "eval/lpt-exec-ops.h"
 
 /* Rows that do not run: Parameter, Constant. */
@@ -27,4 +28,12 @@ const LptExecOp *
 lpt_exec_op (LptOp op)
 {
   return (guint) op < LPT_N_OPS && rows[op].run != NULL ? &rows[op] : &no_row;
+}
+
+const LptExecOp *
+lpt_exec_node (const LptNode *node)
+{
+  static const LptExecOp custom = { LPT_OP_CUSTOM, lpt_run_custom, 0, "custom" };
+
+  return node->op == LPT_OP_CUSTOM && node->info->run != NULL ? &custom : lpt_exec_op (node->op);
 }

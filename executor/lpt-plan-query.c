@@ -135,6 +135,15 @@ lpt_plan_to_text (const LptPlan   *plan,
   return lpt_program_to_text (plan->program, flags);
 }
 
+void
+lpt_plan_print (const LptPlan   *plan,
+                LptPlanTextFlags flags)
+{
+  g_autofree char *text = lpt_plan_to_text (plan, flags);
+
+  g_print ("%s", text);
+}
+
 char *
 lpt_plan_macs_line (const LptPlan *plan)
 {
@@ -149,4 +158,28 @@ lpt_plan_arena_size (const LptPlan *plan,
     *bound = plan->program->arena_bound;
 
   return plan->program->arena_size;
+}
+
+void
+lpt_plan_memory (const LptPlan *plan,
+                 LptPlanMemory *memory)
+{
+  const LptProgram *program = plan->program;
+  const char *name;
+  gsize size;
+  guint i;
+
+  *memory = (LptPlanMemory) { .arena = program->arena_size, .arena_bound = program->arena_bound };
+  for (i = 0; i < lpt_pack_n_blocks (program->pack, NULL); i++)
+    {
+      lpt_pack_block (program->pack, i, &name, &size);
+      memory->packed += size;
+    }
+  for (i = 0; i < program->values->len; i++)
+    {
+      const LptProgramValue *value = g_ptr_array_index (program->values, i);
+
+      if (value->kind == LPT_STORAGE_CONST && value->array.data != NULL)
+        memory->constants += (gsize) lpt_array_count (&value->array) * lpt_storage_size (value->array.dtype);
+    }
 }

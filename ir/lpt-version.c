@@ -19,3 +19,19 @@ lpt_version (unsigned *major,
   if (micro != NULL)
     *micro = LPT_VERSION_MICRO;
 }
+
+const char *const *
+lpt_lacks (void)
+{
+  static const char *const names[] = {
+#ifndef LPT_HAVE_LIBZIP
+    "libzip",
+#endif
+#ifndef LPT_HAVE_PIXBUF
+    "gdk-pixbuf",
+#endif
+    NULL
+  };
+
+  return names;
+}

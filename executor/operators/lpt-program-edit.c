@@ -207,7 +207,7 @@ lpt_program_add_op (LptProgram *program,
   LptProgramOp *op = g_new0 (LptProgramOp, 1);
 
   op->node = node;
-  op->row = lpt_exec_op (node->op);
+  op->row = lpt_exec_node (node);
   op->index = index;
   g_ptr_array_add (program->nodes, op);
 

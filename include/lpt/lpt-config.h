@@ -98,6 +98,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptConfig, lpt_config_free)
 /* A configuration from a built-in target ("native", "none", "openvino-cpu", ...) or a target file (JSON). */
 LPT_EXPORT LptConfig  *lpt_config_new_target (const char *name, GError **error);
 LPT_EXPORT LptConfig  *lpt_config_new_file   (const char *filename, GError **error);
+/**
+ * lpt_config_new_text:
+ * @text, @length: what a target file holds (JSON); -1 = up to its end
+ * @name: (nullable): of the target, for messages and reports; NULL = "target"
+ * Returns: (transfer full): NULL + error that names @name and the line or the member
+ */
+LPT_EXPORT LptConfig  *lpt_config_new_text   (const char *text, gssize length, const char *name, GError **error);
 LPT_EXPORT const char *const *lpt_config_targets (void);      /* names of the built-in ones */
 
 /**

@@ -95,6 +95,22 @@ LPT_EXPORT gint64      lpt_plan_macs         (const LptPlan *plan);
 LPT_EXPORT gsize       lpt_plan_arena_size   (const LptPlan *plan, gsize *bound);
 
 /**
+ * LptPlanMemory:
+ * Bytes.
+ * @arena: of the values, in each context
+ * @arena_bound: the most of it that is alive at one time, which no placement can beat
+ * @packed: weights in the form of the kernels, once for all contexts, whether the plan's own or from its LptPack
+ * @constants: the other constants, once for all contexts
+ * Plain data.
+ */
+typedef struct
+{
+  gsize arena, arena_bound, packed, constants;
+} LptPlanMemory;
+
+LPT_EXPORT void        lpt_plan_memory       (const LptPlan *plan, LptPlanMemory *memory);
+
+/**
  * LptPlanTextFlags:
  * @LPT_PLAN_TEXT_OVERLAP: with what each unit of an op waits for where it overlaps with the op before it
  * @LPT_PLAN_TEXT_REMARKS: with what the codes behind "reference" mean: why no kernel does these ops
@@ -109,6 +125,8 @@ typedef enum
 /* The ops that a run goes through, one a line, with the places of their values, kernels and nodes (transfer full). For people, and to
  * compare plans; it does not read back. */
 LPT_EXPORT char       *lpt_plan_to_text      (const LptPlan *plan, LptPlanTextFlags flags);
+/* The same by g_print(). */
+LPT_EXPORT void        lpt_plan_print        (const LptPlan *plan, LptPlanTextFlags flags);
 
 /* --- contexts -------------------------------------------------------------- */
 

@@ -16,6 +16,7 @@ G_BEGIN_DECLS
 typedef struct _LptNode   LptNode;
 typedef struct _LptGraph  LptGraph;
 typedef struct _LptOpInfo LptOpInfo;
+typedef struct _LptTensor LptTensor;
 
 /* The numbers are no part of the binary interface: those of the table move when it gets a row. Files hold names. */
 typedef enum
@@ -149,6 +150,22 @@ LPT_EXPORT const LptAttrField *lpt_attrs_find (const LptOpInfo *info, guint opse
  */
 typedef gboolean (*LptInferFunc) (LptNode *node, GError **error);
 
+/**
+ * LptOpRunFunc:
+ * What an op of a plug-in (LPT_OP_CUSTOM) computes, in a run of a plan and where constants are folded.
+ * @node: of the plan's own graph, with its attributes
+ * @in: (transfer none): node->n_in tensors of the element types and shapes of the inputs, NULL where one is absent; codes stay codes, and
+ *   LptValue.quant says what they stand for
+ * @out: (out): node->n_out tensors (transfer full) of the outputs' element types and inferred shapes
+ * May be called by several threads at once for different runs. FALSE + error ends the run (message without node name: the caller adds it;
+ * what is in @out then is freed by the caller).
+ */
+typedef gboolean (*LptOpRunFunc) (LptNode *node, LptTensor *const *in, LptTensor **out, GError **error);
+
+/**
+ * LptOpInfo:
+ * One op. Those of the table are static; a plug-in's own must outlive all graphs that have nodes of it. Never written: any thread.
+ */
 struct _LptOpInfo
 {
   LptOp               op;
@@ -162,6 +179,7 @@ struct _LptOpInfo
   LptInferFunc        infer;
   const char         *doc;
   LptOpOpenVino       openvino;
+  LptOpRunFunc        run;          /* of a plug-in's op; NULL = plans refuse it, and in the table: the executor has a row */
 };
 
 #define LPT_ANY_INPUTS 255

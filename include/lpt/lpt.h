@@ -23,6 +23,7 @@
 #include <lpt/lpt-json.h>
 #include <lpt/lpt-onnx.h>
 #include <lpt/lpt-tflite.h>
+#include <lpt/lpt-file.h>
 #include <lpt/lpt-dequant.h>
 #include <lpt/lpt-compare.h>
 #include <lpt/lpt-debug.h>
@@ -31,6 +32,7 @@
 #include <lpt/lpt-explain.h>
 #include <lpt/lpt-executor.h>
 #include <lpt/lpt-cpu.h>
+#include <lpt/lpt-npy.h>
 #include <lpt/lpt-data.h>
 #include <lpt/lpt-eval.h>
 #include <lpt/lpt-quantize.h>

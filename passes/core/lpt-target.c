@@ -301,6 +301,15 @@ lpt_config_new_file (const char  *filename,
   return config_parse (filename, text, length, FALSE, error);
 }
 
+LptConfig *
+lpt_config_new_text (const char  *text,
+                     gssize       length,
+                     const char  *name,
+                     GError     **error)
+{
+  return config_parse (name != NULL ? name : "target", text, length < 0 ? strlen (text) : (gsize) length, FALSE, error);
+}
+
 const char *const *
 lpt_config_targets (void)
 {

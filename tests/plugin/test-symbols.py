@@ -1,15 +1,17 @@
 #!/usr/bin/python3
-"""Every declaration of the public headers is defined and exported: test-symbols.py HEADERS LIBRARY CC FLAGS INCLUDES
+"""Every declaration of the public headers is defined and exported, and nothing else is: test-symbols.py HEADERS LIBRARY CC FLAGS INCLUDES
 
-Writes a program that takes the address of every exported function and links it against the shared library.
+Headers that are made (lpt-version.h) are found in INCLUDES. Writes a program that takes the address of every exported function and links it against the shared library.
 SPDX-License-Identifier: Apache-2.0
 """
 import os, re, subprocess, sys, tempfile
 
 headers, library, compiler, flags, includes = sys.argv[1:]
-names, files = set (), sorted (f for f in os.listdir (headers) if f.endswith ('.h'))
+folders = [headers] + [os.path.join (i, 'lpt') for i in includes.split (':') if os.path.isdir (os.path.join (i, 'lpt'))]
+paths = {f: os.path.join (folder, f) for folder in folders for f in os.listdir (folder) if f.endswith ('.h')}
+names, files = set (), sorted (paths)
 for name in files:
-    text = re.sub (r'/\*.*?\*/', ' ', open (os.path.join (headers, name)).read (), flags=re.S)
+    text = re.sub (r'/\*.*?\*/', ' ', open (paths[name]).read (), flags=re.S)
     text = re.sub (r'^[ \t]*#.*$', '', text, flags=re.M)
     declared = re.findall (r'LPT_EXPORT[^;{()]*?\b(lpt_\w+)\s*\(', text)
     # A function that is neither exported nor inline can be called by nobody.
@@ -34,4 +36,10 @@ with tempfile.TemporaryDirectory (prefix='lpt-') as folder:
     if done.returncode != 0:
         print (done.stderr, file=sys.stderr)
     print ('%sok 1 - %d declarations are defined and exported' % ('not ' if done.returncode else '', len (names)))
-sys.exit (done.returncode != 0)
+exported = subprocess.run (['nm', '-D', '--defined-only', library], capture_output=True, text=True, check=True).stdout.split ('\n')
+exported = {line.split ()[-1].split ('@')[0] for line in exported if line}
+strange = sorted (n for n in exported - names if not re.match (r'_init$|_fini$|_?_(asan|ubsan|sancov|odr)', n))
+for name in strange:
+    print ('# %s is exported and no public header declares it' % name)
+print ('%sok 2 - %d symbols are exported' % ('not ' if strange else '', len (exported)))
+sys.exit (done.returncode != 0 or len (strange) > 0)

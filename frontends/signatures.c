@@ -1,4 +1,4 @@
-/* signatures.c - what a file is that is no model lptc reads
+/* signatures.c - what a file is that is no model that is read here
  *
  * One row per kind: bytes at a place, and where these are not enough a function that looks further. The first row that
  * fits counts.
@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "cli/signatures.h"
+#include "frontends/signatures.h"
 
 #include <string.h>
 
@@ -143,7 +143,7 @@ static const struct
 };
 
 const char *
-cmd_foreign_kind (const guint8 *head, gsize size)
+lpt_foreign_kind (const guint8 *head, gsize size)
 {
   for (guint i = 0; i < G_N_ELEMENTS (signatures); i++)
     if (size >= signatures[i].at + signatures[i].n
@@ -154,7 +154,7 @@ cmd_foreign_kind (const guint8 *head, gsize size)
 }
 
 char *
-cmd_foreign_folder (const char *path)
+lpt_foreign_folder (const char *path)
 {
   static const struct { const char *file, *text; } folders[] = {
     { "saved_model.pb", "this is a TensorFlow SavedModel" CONVERT },
@@ -178,7 +178,7 @@ begins_onnx (guint8 tag)
 }
 
 char *
-cmd_foreign_guess (const char *path, const guint8 *head, gsize size)
+lpt_foreign_guess (const char *path, const guint8 *head, gsize size)
 {
   if (g_str_has_suffix (path, ".bin"))
     {
