@@ -10,7 +10,7 @@
  *     one scale for all channels    =>  the largest; codes and bias likewise
  *     remainders of biases          =>  left out: the int32 bias is the nearest one
  *     int32 accumulators as values, sums with a real constant or an operand of several scales, activations with a scale per channel,
- *     weights whose zero point takes their codes out of the range
+ *     codes whose scale is computed, weights whose zero point takes their codes out of the range
  *                                   =>  the op and what reads them compute on real values, with FakeQuantize in place
  *                                       of the codes; but where only the scales of constant weights and of a
  *                                       depthwise product meet in a value, they take over the channels' factors and
@@ -175,7 +175,7 @@ run (LptRewriter  *rw,
   if (config->quant_rules == LPT_QUANT_RULES_NONE)
     return TRUE;
 
-  if (!lpt_fit_signed (graph, error))
+  if (!lpt_raise_dynamic_codes (rw, graph, error) || !lpt_fit_signed (graph, error))
     return FALSE;
   order = lpt_graph_order (graph, error);
   if (order == NULL)

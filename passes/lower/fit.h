@@ -31,4 +31,7 @@ void      lpt_fit_share_scale    (LptGraph *graph, LptValue *value);
  * real values. @order is topological, so that whatever reads an accumulator follows it. */
 void      lpt_fit_accumulators   (LptRewriter *rw, LptGraph *graph, GPtrArray *order, LptQuantRules target);
 
+/* Codes whose scale is computed, and the products that read them, become real: no target has them (raise.c). */
+gboolean  lpt_raise_dynamic_codes (LptRewriter *rw, LptGraph *graph, GError **error);
+
 #endif

@@ -40,6 +40,7 @@ typedef struct
   LptRewriter *rw;
   LptGraph    *graph;
   GHashTable  *real;      /* LptValue * with quantization -> LptValue *, its real number */
+  GHashTable  *dynamic;   /* codes with a computed scale: only what reads them goes; NULL: all */
 } Raise;
 
 /* --- which ------------------------------------------------------------------------------------ */
@@ -267,7 +268,13 @@ give (Raise    *r,
   if (is_sum (y))
     g_hash_table_insert (r->real, y, real);
   else if (y->quant != NULL)
-    lpt_value_replace (y, raised (lpt_fit_convert (r->graph, LPT_OP_QUANTIZE, real, y->dtype, y->quant)), NULL);
+    {
+      LptValue *codes = raised (lpt_fit_convert (r->graph, LPT_OP_QUANTIZE, real, y->dtype, y->quant));
+
+      if (r->dynamic != NULL)
+        g_hash_table_add (r->dynamic, codes);
+      lpt_value_replace (y, codes, NULL);
+    }
   else
     lpt_value_replace (y, real, NULL);
 }
@@ -379,14 +386,31 @@ raise_reader_of_sum (Raise   *r,
   return TRUE;
 }
 
+/* Is it asked for? */
+static gboolean
+is_meant (const Raise *r,
+          LptNode     *node)
+{
+  guint k;
+
+  if (r->dynamic == NULL || node->op == LPT_OP_DYNAMIC_QUANTIZE)
+    return TRUE;
+  for (k = 0; k < node->n_in; k++)
+    if (lpt_node_in (node, k) != NULL && g_hash_table_contains (r->dynamic, lpt_node_in (node, k)))
+      return TRUE;
+
+  return FALSE;
+}
+
 static gboolean
 raise_graph (LptRewriter  *rw,
              LptGraph     *graph,
+             gboolean      all,
              GError      **error)
 {
   g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
-  g_autoptr (GHashTable) real = g_hash_table_new (NULL, NULL);
-  Raise r = { rw, graph, real };
+  g_autoptr (GHashTable) real = g_hash_table_new (NULL, NULL), dynamic = all ? NULL : g_hash_table_new (NULL, NULL);
+  Raise r = { rw, graph, real, dynamic };
   guint i, k;
 
   if (order == NULL)
@@ -401,12 +425,12 @@ raise_graph (LptRewriter  *rw,
           gboolean ok;
 
           rw->graph = lpt_node_body (node, k);
-          ok = raise_graph (rw, rw->graph, error);
+          ok = raise_graph (rw, rw->graph, all, error);
           rw->graph = graph;
           if (!ok)
             return FALSE;
         }
-      if (raise_reader_of_sum (&r, node) || !makes_codes (node))
+      if (raise_reader_of_sum (&r, node) || !makes_codes (node) || !is_meant (&r, node))
         continue;
       problem = problem_of (node);
       if (problem != NULL)
@@ -418,7 +442,7 @@ raise_graph (LptRewriter  *rw,
       else if (!raise_op (&r, node, error))
         return FALSE;
     }
-  graph->lowered = FALSE;
+  graph->lowered = graph->lowered && !all;
   lpt_graph_sweep (graph);
 
   return lpt_graph_infer (graph, error);
@@ -447,7 +471,15 @@ run (LptRewriter  *rw,
   g_hash_table_replace (graph->meta, g_strdup (LPT_RAISED), g_strdup ("true"));
   lpt_rewriter_changed (rw, NULL);
 
-  return raise_graph (rw, graph, error);
+  return raise_graph (rw, graph, TRUE, error);
+}
+
+gboolean
+lpt_raise_dynamic_codes (LptRewriter  *rw,
+                         LptGraph     *graph,
+                         GError      **error)
+{
+  return !has_dynamic_codes (graph) || raise_graph (rw, graph, FALSE, error);
 }
 
 const LptPass lpt_pass_raise =
