@@ -24,7 +24,7 @@ typedef struct
   CmdDataArgs     data;
   char *out, *ranges, *weights, *preset, *percentile, *io_type, *elementwise, *stats_in, *stats_out, *onnx_form;
   char           *max_drop, *labels, *metric;
-  char          **enable, **disable, **eval_data;
+  char          **enable, **disable, **eval_data, **wide;
   gint            threads, offset;
   gboolean        strict, quiet, unchecked, two_pass;
 } QuantizeArgs;
@@ -50,6 +50,7 @@ quantize_args_clear (QuantizeArgs *args)
   g_strfreev (args->eval_data);
   g_strfreev (args->enable);
   g_strfreev (args->disable);
+  g_strfreev (args->wide);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (QuantizeArgs, quantize_args_clear)
 
@@ -243,6 +244,8 @@ print_report (LptGraph *graph, const LptConfig *config, const LptQuantizeReport 
           report->agree, report->sqnr);
   for (guint i = 0; i < report->kept->len; i++)
     printf ("--keep %s\n", (char *) report->kept->pdata[i]);
+  for (guint i = 0; i < report->wide->len; i++)
+    printf ("--wide %s\n", (char *) report->wide->pdata[i]);
   printf ("%u of %u products on integers, %u activations quantized by %u samples\n%s\n", low, report->layers->len,
           report->n_values, report->n_samples, macs);
   if (report->n_judged >= 10 && report->top_share > 0.5)
@@ -335,6 +338,10 @@ quantize (QuantizeArgs *args, const char *in)
   g_autoptr (LptQuantizeReport) report = lpt_quantize_report_new ();
   g_auto (Judge) judge = { NULL };
   options.config = config;
+  options.wide = (const char *const *) args->wide;
+  for (guint i = 0; args->wide != NULL && args->wide[i] != NULL; i++)
+    if (lpt_graph_find (graph, args->wide[i]) == NULL)
+      return cmd_usage ("--wide %s: no node has this name", args->wide[i]);
   if (!open_judge (args, graph, data, &options, &judge, &code))
     return code;
   gboolean ok = lpt_quantize (graph, data, &options, report, &error);
@@ -404,7 +411,7 @@ cmd_quantize (int argc, char **argv)
     { "elementwise", 0, 0, G_OPTION_ARG_STRING, &args.elementwise,
       "Sums, products, means on integers: auto (default) = in networks without attention and norms",
       "never|auto|always" },
-    { "max-drop", 0, 0, G_OPTION_ARG_STRING, &args.max_drop, "Keep layers real until no more than this is lost",
+    { "max-drop", 0, 0, G_OPTION_ARG_STRING, &args.max_drop, "Give layers data of 16 bits or keep them real until no more than this is lost",
       "POINTS" },
     { "labels", 0, 0, G_OPTION_ARG_FILENAME, &args.labels,
       "For --max-drop: what is right (else: answers that differ from the float model's)", "FILE" },
@@ -413,6 +420,7 @@ cmd_quantize (int argc, char **argv)
       "M" },
     { "eval-data", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &args.eval_data, "For --max-drop: samples (default: --data)",
       "[NAME=]PATH" },
+    { "wide", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args.wide, "Data of this product in 16 bits, its weights in 8", "NAME" },
     { "io-type", 0, 0, G_OPTION_ARG_STRING, &args.io_type, "Of real inputs and outputs: f32 (default), or codes",
       "f32|i8|u8" },
     { "onnx-form", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &args.onnx_form, "", "FORM" },

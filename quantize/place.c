@@ -11,6 +11,9 @@
  * attention or norms (a product of two activations, a Softmax in front of one, MVN, Sqrt of a mean) these stay real: 8
  * bits cost more there than all methods of ranges differ by.
  *
+ * A product whose data is to have 16 bits (options.wide) has points of its own, beside those of other readers, as far
+ * up as its wish climbs.
+ *
  * Results of the model are not wished for, so that class scores are not clipped, but by targets with rules for codes,
  * which want those of everything that a product writes; their ends are then all that was seen. Never wished for are
  * integers, shapes and indices, which are not real.
@@ -32,6 +35,7 @@ typedef struct
   GHashTable   *full;         /* set of LptValue *: every reader wishes */
   GHashTable   *wishing;      /* set of LptNode *: wish their data */
   GHashTable   *products;     /* set of LptNode * */
+  GHashTable   *wide;         /* set of LptNode *: products whose data has 16 bits, and what moves it to them */
   GHashTable   *sets;         /* LptValue * -> LptValue *: union-find */
   gboolean      elementwise;
 } Placer;
@@ -42,6 +46,7 @@ placer_clear (Placer *p)
   g_hash_table_unref (p->full);
   g_hash_table_unref (p->wishing);
   g_hash_table_unref (p->products);
+  g_hash_table_unref (p->wide);
   g_hash_table_unref (p->sets);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Placer, placer_clear)
@@ -350,11 +355,38 @@ ends_product (Placer *p, LptValue *value)
   return node->n_in > 0;
 }
 
+/* @node, and what moves data to it. */
 static void
-add_point (Placer *p, LptValue *value)
+widen_data (Placer *p, LptNode *node)
+{
+  gboolean product = g_hash_table_contains (p->products, node);
+  if (!g_hash_table_add (p->wide, node))
+    return;
+  for (guint k = 0; k < node->n_in; k++)
+    {
+      LptNode *source = lpt_node_src (node, k);
+      if (source != NULL && (product || k == 0 || node->op == LPT_OP_CONCAT) && lpt_quantize_moves_data (p->q, source))
+        widen_data (p, source);
+    }
+}
+
+static void
+find_wide (Placer *p)
+{
+  for (guint i = 0; p->q->options->wide != NULL && p->q->options->wide[i] != NULL; i++)
+    {
+      LptNode *node = lpt_graph_find (p->q->graph, p->q->options->wide[i]);
+      if (node != NULL && g_hash_table_contains (p->products, node))
+        widen_data (p, node);
+    }
+}
+
+/* For the readers of @value that wish @wide data, or for the others. */
+static void
+add_point (Placer *p, LptValue *value, gboolean wide)
 {
   LptQuantizer *q = p->q;
-  guint bits = 8;
+  guint bits = wide ? 16 : 8;
   double low, high;
   LptPoint *point = g_new0 (LptPoint, 1);
   point->value = value;
@@ -366,7 +398,7 @@ add_point (Placer *p, LptValue *value)
       LptUse use = *lpt_value_use (value, i);
       gboolean wish = wishes (p, &use);
       point->ends = point->ends && !wish;
-      if (!wish && !ends)
+      if ((!wish && !ends) || g_hash_table_contains (p->wide, use.node) != wide)
         continue;
       g_array_append_val (point->uses, use);
       if (g_hash_table_contains (p->products, use.node))
@@ -442,6 +474,7 @@ lpt_quantize_place (LptQuantizer *q, GError **error)
                         g_hash_table_new (NULL, NULL),
                         g_hash_table_new (NULL, NULL),
                         g_hash_table_new (NULL, NULL),
+                        g_hash_table_new (NULL, NULL),
                         FALSE };
   g_autoptr (GPtrArray) order = lpt_graph_order (q->graph, error);
   if (order == NULL)
@@ -454,6 +487,7 @@ lpt_quantize_place (LptQuantizer *q, GError **error)
   g_ptr_array_set_size (q->report->layers, 0);
   for (guint i = 0; i < order->len; i++)
     find_product (&p, g_ptr_array_index (order, i));
+  find_wide (&p);
   for (guint i = order->len; i-- > 0;)
     visit (&p, g_ptr_array_index (order, i));
   for (guint i = 0; i < order->len; i++)
@@ -465,7 +499,10 @@ lpt_quantize_place (LptQuantizer *q, GError **error)
           join (&p, lpt_node_in (node, k), &node->out[j]);
       for (guint k = 0; k < node->n_out; k++)
         if (lpt_dtype_is_real (node->out[k].dtype) && !lpt_node_is_const (node) && !comes_quantized (&p, &node->out[k]))
-          add_point (&p, &node->out[k]);
+          {
+            add_point (&p, &node->out[k], FALSE);
+            add_point (&p, &node->out[k], TRUE);
+          }
     }
   number_groups (&p);
   return TRUE;

@@ -62,6 +62,7 @@ lpt_quantize_report_new (void)
   report->remarks = g_ptr_array_new_with_free_func (g_free);
   report->inputs = g_ptr_array_new_with_free_func (g_free);
   report->kept = g_ptr_array_new_with_free_func (g_free);
+  report->wide = g_ptr_array_new_with_free_func (g_free);
   return report;
 }
 
@@ -73,6 +74,7 @@ lpt_quantize_report_free (LptQuantizeReport *report)
   g_ptr_array_unref (report->layers);
   g_ptr_array_unref (report->remarks);
   g_ptr_array_unref (report->kept);
+  g_ptr_array_unref (report->wide);
   g_ptr_array_unref (report->inputs);
   g_free (report->digest);
   g_free (report);
@@ -221,27 +223,30 @@ wants_equalization (LptGraph *graph, LptData *data, const LptQuantizeOptions *op
   return any;
 }
 
-/* What has to be searched for before the steps are run: repairs of the float graph, layers that stay real. */
-static GPtrArray *
-search_for (LptQuantizer *q, LptQuantizeOptions *options, GError **error)
+/* What has to be searched for before the steps are run: repairs of the float graph, layers that stay real or get data of 16 bits; all names of
+   these into @wide. */
+static gboolean
+search_for (LptQuantizer *q, LptQuantizeOptions *options, GPtrArray *wide, GError **error)
 {
   GError *local = NULL;
   gboolean equalize = wants_equalization (q->graph, q->data, options, &local);
   if (local != NULL)
     {
       g_propagate_error (error, local);
-      return NULL;
+      return FALSE;
     }
   LptSearch s = { q->graph, q->data, options, q->report, 1.0 };
   if (!lpt_quantize_choose_float (&s, equalize, error))
-    return NULL;
+    return FALSE;
   q->bound = s.bound;
-  if (options->max_drop < 0.0)
-    return g_ptr_array_new ();
-  GPtrArray *kept = lpt_quantize_find_kept (&s, error);
-  for (guint i = 0; kept != NULL && i < kept->len; i++)
-    g_ptr_array_add (q->report->kept, g_strdup (g_ptr_array_index (kept, i)));
-  return kept;
+  if (options->max_drop >= 0.0 && !lpt_quantize_choose_layers (&s, error))
+    return FALSE;
+  for (guint i = 0; options->wide != NULL && options->wide[i] != NULL; i++)
+    g_ptr_array_add (wide, (gpointer) options->wide[i]);
+  g_ptr_array_extend (wide, q->report->wide, NULL, NULL);
+  g_ptr_array_add (wide, NULL);
+  options->wide = (const char *const *) wide->pdata;
+  return TRUE;
 }
 
 gboolean
@@ -257,8 +262,8 @@ lpt_quantize (LptGraph *graph, LptData *data, const LptQuantizeOptions *options,
       || !lpt_quantize_free_pools (graph, options->config, error))
     return FALSE;
   g_autoptr (LptGraph) real = lpt_graph_copy (graph);
-  g_autoptr (GPtrArray) kept = search_for (&q, &chosen, error);
-  if (kept == NULL || !lpt_quantize_run (graph, data, &chosen, kept, q.bound, q.report, error))
+  g_autoptr (GPtrArray) wide = g_ptr_array_new ();
+  if (!search_for (&q, &chosen, wide, error) || !lpt_quantize_run (graph, data, &chosen, q.report->kept, q.bound, q.report, error))
     return FALSE;
   add_meta (&q);
   return judge (&q, real, error);

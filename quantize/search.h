@@ -21,8 +21,14 @@ typedef struct
    there
    are weights for it. */
 gboolean   lpt_quantize_choose_float (LptSearch *s, gboolean equalize, GError **error);
-/* Names of layers that have to stay real for options->max_drop to hold (transfer full) (element-type utf8); NULL +
+/* search-layers.c: names of layers that have to stay real, and of those that need data of 16 bits, for options->max_drop to hold, into
+   report->kept and report->wide; FALSE + error. */
+gboolean   lpt_quantize_choose_layers (LptSearch *s, GError **error);
+
+#define LPT_SEARCH_SAMPLES 32
+/* Quantizes a copy of the float graph, with @kept (nullable) real (transfer full); *report gets what was done. NULL +
    error. */
-GPtrArray *lpt_quantize_find_kept    (LptSearch *s, GError **error);
+LptGraph  *lpt_search_quantize (const LptSearch *s, const LptQuantizeOptions *options, GPtrArray *kept, double bound,
+                                LptQuantizeReport *report, GError **error);
 
 #endif

@@ -59,7 +59,9 @@ LPT_EXPORT gint               lpt_repair_find  (const char *name);
  * @two_pass: a second run of the samples fills histograms whose bins fit the ends that the first one saw
  * @stats_in, @stats_out: (nullable): files of what was seen of values: read where they are of these samples and this
  *   graph, so that nothing has to be run for them; written
- * @max_drop: points that may be lost, by keeping layers real; < 0 = whatever it costs
+ * @wide: (nullable): names of layers whose data has 16 bits, ends with NULL; their weights keep 8
+ * @max_drop: points that may be lost, by giving the data of layers 16 bits and by keeping layers real; < 0 = whatever
+ *   it costs
  * @eval, @eval_data: with max_drop: how the loss is measured (without labels: share of answers that differ) and on
  *   which samples (nullable: those of calibration)
  * @threads: 0 = one per processor
@@ -75,6 +77,7 @@ typedef struct
   gboolean         unchecked, two_pass;
   const char      *stats_in, *stats_out;
   gint             elementwise;
+  const char *const *wide;
   double           max_drop;
   LptEvalOptions   eval;
   LptData         *eval_data;
@@ -100,6 +103,7 @@ typedef struct
 {
   GPtrArray *layers;     /* LptQuantizedLayer * */
   GPtrArray *kept;       /* char *: layers that max_drop keeps real; --keep of each gives the same model */
+  GPtrArray *wide;       /* char *: layers whose data max_drop gives 16 bits; --wide of each, likewise */
   GPtrArray *remarks;    /* char *: what repairs did, what was left alone and why */
   GPtrArray *inputs;     /* char *: "input "x": f32 -1 .. 1", what the samples are */
   double sqnr, agree; /* of the first result on n_judged samples of calibration: against the float graph, dB; share of

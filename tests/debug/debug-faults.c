@@ -1,11 +1,11 @@
 /* debug-faults.c - does lpt_debug_run() find what was planted, and is what it says true?
  *
- *   debug-faults [--trials N] [--seed N] [--samples N] NAME=MODEL[,SAMPLES[,MEAN]]...
+ *   debug-faults [--trials N] [--seed N] [--samples N] NAME=MODEL[,SAMPLES[,MEAN[,SCALE]]]...
  *
  * Each model is quantized; then one quantizer is harmed: a range times or divided by 4, the scale of one channel of weights likewise, a zero point moved. Harm that
  * costs the output less than 6 dB is drawn again. The layer must be first in the list, and the remedy that is named first the best of those tried on samples that were not seen
  * (within 0.1 dB: two of them may do the same). On the model as it was, keeping the first three layers float must gain 90 % of what the best three of the first eight gain.
- * A model that is quantized loses its quantizers first. Samples become (x - MEAN) / MEAN; without SAMPLES
+ * A model that is quantized loses its quantizers first. Samples become (x - MEAN) / SCALE (MEAN, where it is not given); without SAMPLES
  * numbers are drawn. Prints TAP.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -176,7 +176,7 @@ static void
 open_network (Network *n, const char *text)
 {
   GError *error = NULL;
-  g_auto (GStrv) parts = g_strsplit (strchr (text, '=') + 1, ",", 3);
+  g_auto (GStrv) parts = g_strsplit (strchr (text, '=') + 1, ",", 4);
   g_autoptr (LptConfig) config = lpt_config_new ();
   LptQuantizeOptions options;
   LptDataOptions samples = { .limit = 0 };
@@ -184,7 +184,7 @@ open_network (Network *n, const char *text)
   if (n->real == NULL)
     die (error);
   leave_out_quantizers (n->real);
-  if (parts[1] != NULL && parts[2] != NULL && (!lpt_data_options_mean (&samples, parts[2], &error) || !lpt_data_options_scale (&samples, parts[2], &error)))
+  if (parts[1] != NULL && parts[2] != NULL && (!lpt_data_options_mean (&samples, parts[2], &error) || !lpt_data_options_scale (&samples, parts[3] != NULL ? parts[3] : parts[2], &error)))
     die (error);
   if (parts[1] != NULL && (n->file = lpt_data_open (n->real, (const char *[]) { parts[1], NULL }, &samples, &error)) == NULL)
     die (error);
@@ -308,7 +308,7 @@ main (int argc, char **argv)
     else if (strchr (argv[i], '=') != NULL)
       fine &= run_network (argv[i], trials, seed, n++);
     else
-      return fprintf (stderr, "debug-faults [--trials N] [--seed N] [--samples N] NAME=MODEL[,SAMPLES[,MEAN]]...\n"), 2;
+      return fprintf (stderr, "debug-faults [--trials N] [--seed N] [--samples N] NAME=MODEL[,SAMPLES[,MEAN[,SCALE]]]...\n"), 2;
   printf ("1..%u\n", 3 * n);
   return fine ? 0 : 1;
 }
