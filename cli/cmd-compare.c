@@ -166,8 +166,21 @@ load_inputs (Judge *judge, LptGraph *graph, const CompareArgs *args, int *code)
   if (!cmd_data_options (&args->images, &options, code))
     return NULL;
   GPtrArray *tensors = cmd_arrays_load_drawn (graph, args->inputs, &options, args->seed, &drawn, code);
-  judge->seed = drawn > 0 ? args->seed : CMD_NO_SEED;
+  judge->seed = drawn > 0 && args->images.data == NULL ? args->seed : CMD_NO_SEED;
   return tensors;
+}
+
+/* --all: the samples of --data, else those of -i, stacked or not. */
+static int
+compare_all (Judge *judge, LptGraph *a, LptGraph *b, char **paths, GPtrArray *tensors, const CompareArgs *args)
+{
+  int code = CMD_OK;
+  GError *error = NULL;
+  const CmdCompareAll how = { args->reference, judge->json, args->threads, judge->seed, judge->tolerance };
+  g_autoptr (LptData) data = args->images.data != NULL ? cmd_data_open (&args->images, a, &code) : lpt_data_from_arrays (a, (LptTensor *const *) tensors->pdata, &error);
+  if (data == NULL)
+    return error != NULL ? cmd_fail (error) : code;
+  return cmd_compare_all (a, b, paths, data, &how, &judge->failed);
 }
 
 static LptGraph *
@@ -219,7 +232,7 @@ compare_models (Judge *judge, char **paths, const CompareArgs *args)
       || ((alike || (given && !b->lowered)) && !cmd_make_runnable (b, paths[1], &args->form, args->reference, &code)))
     return code;
   if (args->all)
-    return cmd_compare_all (a, b, paths, tensors, &(CmdCompareAll) { args->reference, judge->json, args->threads, judge->seed, judge->tolerance }, &judge->failed);
+    return compare_all (judge, a, b, paths, tensors, args);
   if ((code = run_side (a, paths[0], args, tensors, &first)) != CMD_OK || (code = run_side (b, paths[1], args, others, &second)) != CMD_OK)
     return code;
   begin (judge);
@@ -246,8 +259,7 @@ compare_lowered (Judge *judge, const char *path, const CompareArgs *args)
   if (lowered == NULL || !cmd_make_runnable (lowered, path, &args->form, FALSE, &code))
     return code;
   if (args->all)
-    return cmd_compare_all (graph, lowered, (char *[]) { (char *) path, (char *) "lowered" }, tensors,
-                            &(CmdCompareAll) { args->reference, judge->json, args->threads, judge->seed, judge->tolerance }, &judge->failed);
+    return compare_all (judge, graph, lowered, (char *[]) { (char *) path, (char *) "lowered" }, tensors, args);
   if ((code = run_side (graph, path, args, tensors, &first)) != CMD_OK || (code = run_side (lowered, path, args, tensors, &second)) != CMD_OK)
     return code;
   begin (judge);
@@ -332,7 +344,7 @@ cmd_compare (int argc, char **argv)
   int code;
   const GOptionEntry own[] = {
     { "input", 'i', 0, G_OPTION_ARG_FILENAME_ARRAY, &args.inputs, "Array or image of an input; FILE.npz for all", "NAME=FILE" },
-    CMD_IMAGE_ENTRIES (&args.images),
+    CMD_DATA_ENTRIES (&args.images),
     { "tolerance", 0, 0, G_OPTION_ARG_STRING, &tolerance, "Exit with 1 where a difference is greater", "T" },
     { "requant", 0, 0, G_OPTION_ARG_STRING, &requant, "Compare one model under these modes; the first counts as right", "M,M..." },
     { "random", 0, 0, G_OPTION_ARG_INT, &args.seed, "Seed of inputs that are not given (default 1)", "SEED" },
@@ -360,6 +372,8 @@ cmd_compare (int argc, char **argv)
     return cmd_usage ("--random %d: 0 to %d", args.seed, G_MAXINT);
   if (argc == 3 && requant != NULL)
     return cmd_usage ("compare: --requant takes one model");
+  if (args.images.data != NULL && (!args.all || args.inputs != NULL))
+    return cmd_usage (args.all ? "compare: --data or -i, not both" : "compare: --data is for --all; -i gives one sample");
   if (args.all && (requant != NULL || (argc == 3 && g_str_has_suffix (argv[1], ".npy"))))
     return cmd_usage ("compare: --all compares models");
   if (argc == 2 && requant == NULL && args.form.real)

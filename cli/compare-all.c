@@ -124,7 +124,7 @@ print_text (const LptComparison *c, GPtrArray *sorted, char **paths, const CmdCo
 {
   const LptValueDistance *differs = first_below (c, HUGE_VAL), *diverged = first_below (c, DIVERGED);
   if (how->seed != CMD_NO_SEED)
-    printf ("inputs that are not given were drawn, seed %" G_GINT64_FORMAT ": give samples of your own (-i) to judge a model\n", how->seed);
+    printf ("inputs that are not given were drawn, seed %" G_GINT64_FORMAT ": give samples of your own (--data, -i) to judge a model\n", how->seed);
   printf ("%u values in both, %u sample%s; the worst first\n", c->rows->len, c->n_samples, c->n_samples == 1 ? "" : "s");
   printf ("%-40s %-22s %10s %12s %13s %13s  %s\n", "value", "op", "SQNR dB", "cosine", "max |diff|", "mean |diff|", "types");
   for (guint i = 0; i < sorted->len; i++)
@@ -144,12 +144,11 @@ print_text (const LptComparison *c, GPtrArray *sorted, char **paths, const CmdCo
 }
 
 int
-cmd_compare_all (LptGraph *a, LptGraph *b, char **paths, GPtrArray *tensors, const CmdCompareAll *how, gboolean *failed)
+cmd_compare_all (LptGraph *a, LptGraph *b, char **paths, LptData *data, const CmdCompareAll *how, gboolean *failed)
 {
   GError *error = NULL;
   const LptCompareOptions options = { .reference = how->reference, .threads = (guint) how->threads, .progress = on_progress };
-  g_autoptr (LptData) data = lpt_data_from_arrays (a, (LptTensor *const *) tensors->pdata, &error);
-  g_autoptr (LptComparison) c = data != NULL ? lpt_compare_values (a, b, data, &options, &error) : NULL;
+  g_autoptr (LptComparison) c = lpt_compare_values (a, b, data, &options, &error);
   progress_end ();
   if (c == NULL)
     return cmd_fail (error);

@@ -242,7 +242,7 @@ try_harm (Network *n, GRand *rand, guint kind)
               ((LptDebugRemedy *) first->remedies->pdata[0])->kind, best ? "" : ", NOT the best on other samples");
       for (guint i = 0; !found && i < MIN (4, debug->layers->len); i++)
         printf ("#   %.2f dB: %s\n", ((LptDebugLayer *) debug->layers->pdata[i])->gain, ((LptDebugLayer *) debug->layers->pdata[i])->name);
-      for (guint i = 0; !best && i < first->remedies->len; i++)
+      for (guint i = 0; i < first->remedies->len; i++)
         printf ("#   %.2f dB, %.2f dB on other samples: %s\n", ((LptDebugRemedy *) first->remedies->pdata[i])->sqnr, ((LptDebugRemedy *) first->remedies->pdata[i])->held,
                 ((LptDebugRemedy *) first->remedies->pdata[i])->text);
       fflush (stdout);
