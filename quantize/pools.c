@@ -30,6 +30,9 @@ ties_scales (LptOp op, const LptConfig *config)
 static gboolean
 sees_all (LptNode *node)
 {
+  if (node->op != LPT_OP_AVG_POOL || (node->flags & LPT_NODE_DEAD) != 0)
+    return FALSE;
+
   const LptAvgPoolAttrs *attrs = LPT_ATTRS (node, LptAvgPoolAttrs);
   const LptShape *in = &lpt_node_in (node, 0)->shape, *out = &node->out[0].shape;
   gboolean all = in->rank > 2 && out->rank == in->rank && (gint) attrs->kernel.n == in->rank - 2;
@@ -64,17 +67,27 @@ replace (LptNode *node, GError **error)
   return TRUE;
 }
 
+guint
+lpt_quantize_count_pools (LptGraph *graph)
+{
+  guint n = 0;
+  for (guint i = 0; i < graph->nodes->len; i++)
+    n += sees_all (g_ptr_array_index (graph->nodes, i));
+  return n;
+}
+
+gboolean
+lpt_quantize_replace_pools (LptGraph *graph, GError **error)
+{
+  for (guint i = 0, n = graph->nodes->len; i < n; i++)
+    if (sees_all (g_ptr_array_index (graph->nodes, i)) && !replace (g_ptr_array_index (graph->nodes, i), error))
+      return FALSE;
+  lpt_graph_sweep (graph);
+  return lpt_graph_infer (graph, error);
+}
+
 gboolean
 lpt_quantize_free_pools (LptGraph *graph, const LptConfig *config, GError **error)
 {
-  if (!ties_scales (LPT_OP_AVG_POOL, config) || ties_scales (LPT_OP_REDUCE_MEAN, config))
-    return TRUE;
-  for (guint i = 0, n = graph->nodes->len; i < n; i++)
-    {
-      LptNode *node = g_ptr_array_index (graph->nodes, i);
-      if (node->op == LPT_OP_AVG_POOL && !(node->flags & LPT_NODE_DEAD) && sees_all (node) && !replace (node, error))
-        return FALSE;
-    }
-  lpt_graph_sweep (graph);
-  return lpt_graph_infer (graph, error);
+  return !ties_scales (LPT_OP_AVG_POOL, config) || ties_scales (LPT_OP_REDUCE_MEAN, config) || lpt_quantize_replace_pools (graph, error);
 }

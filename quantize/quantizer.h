@@ -66,6 +66,9 @@ void     lpt_quantizer_step   (LptQuantizer *q, const char *what, guint done, gu
 gboolean lpt_quantize_prepare (LptGraph *graph, GError **error);
 /* pools.c */
 gboolean lpt_quantize_free_pools (LptGraph *graph, const LptConfig *config, GError **error);
+/* AvgPools over all places: their number; ReduceMean in their place. */
+guint    lpt_quantize_count_pools   (LptGraph *graph);
+gboolean lpt_quantize_replace_pools (LptGraph *graph, GError **error);
 /* place.c: fills layers and points. */
 gboolean lpt_quantize_place   (LptQuantizer *q, GError **error);
 /* Does a wish for integers climb through @node? */

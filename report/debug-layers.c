@@ -197,7 +197,10 @@ prepare_graphs (LptDebugger *d, LptGraph *model, LptGraph *real, LptTensor *cons
     }
   cut_softmax (d);
   lpt_graph_sweep (d->model);
-  return lpt_samples_fix_shapes (d->real, d->samples_of, tensors, error) && lpt_quantize_prepare (d->real, error);
+  if (!lpt_samples_fix_shapes (d->real, d->samples_of, tensors, error) || !lpt_quantize_prepare (d->real, error))
+    return FALSE;
+  /* `quantize` makes means of some pools. */
+  return lpt_quantize_count_pools (d->real) <= lpt_quantize_count_pools (d->model) || lpt_quantize_replace_pools (d->real, error);
 }
 
 /* --- layers --------------------------------------------------------------------- */

@@ -67,11 +67,14 @@ count_values (LptDebugGrid *grid, guint64 *codes, const LptQuantizeDetails *deta
   grid->n += (guint64) n;
 }
 
-/* What it cuts off at 0 the Relu behind it would. */
+/* What it cuts off at 0 the Relu behind it would, or the Relu that may have been folded into it where nobody knows what is wanted. */
 static gboolean
-serves_relu (LptNode *fq)
+serves_relu (LptNode *fq, gboolean known)
 {
+  float low, high;
   gboolean serves = lpt_value_n_uses (&fq->out[0]) > 0;
+  if (!known && lpt_debug_interval (fq, &low, &high) && low == 0.0f)
+    return TRUE;
   for (guint i = 0; i < lpt_value_n_uses (&fq->out[0]); i++)
     serves &= lpt_value_use (&fq->out[0], i)->node->op == LPT_OP_RELU;
   return serves;
@@ -94,7 +97,7 @@ watch_quantizer (Observer *o, LptNode *fq, LptDebugGrid *grid, LptHistogram *see
   if (x == NULL || !lpt_quantize_details_read (fq, &details))
     return *error == NULL;
   g_autofree float *wanted = real != NULL ? lpt_value_run_real (&o->alone, real, &m, error) : NULL;
-  if (serves_relu (fq))
+  if (serves_relu (fq, wanted != NULL))
     {
       cut_negative (x, n);
       cut_negative (wanted, m);

@@ -68,5 +68,5 @@ function findings () {
 }
 function showFindings (into) {
   for (const f of findings ().slice (0, 3))
-    into.append (make ("li", {}, ...f.parts.filter (p => p !== "").map (p => typeof p === "string" ? document.createTextNode (p) : make ("button", { type: "button", class: "name", title: p.n, text: short (p.n, 48), onclick: () => choose (p.index, true) }))));
+    into.append (make ("li", {}, ...f.parts.filter (p => p !== "").map (p => typeof p === "string" ? document.createTextNode (p) : make ("button", { type: "button", class: "name", title: p.n, text: short (brief (p.n), 48), onclick: () => choose (p.index, true) }))));
 }

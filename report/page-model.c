@@ -5,6 +5,8 @@
 
 #include "report/page.h"
 
+#include "report/values.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -21,6 +23,7 @@ lpt_page_free (LptPage *page)
 {
   if (page == NULL)
     return;
+  lpt_graph_free (page->source);
   lpt_graph_free (page->lowered);
   lpt_report_free (page->report);
   g_clear_pointer (&page->rows, g_ptr_array_unref);
@@ -93,10 +96,71 @@ join (LptPage *page)
     }
 }
 
+/* Samples that are looked at for whether they are all of one size. */
+#define FEW 8
+
+static gboolean
+have_one_size (LptData *data, guint n_in)
+{
+  g_autofree LptShape *first = g_new0 (LptShape, n_in + 1);
+  gboolean same = TRUE;
+  for (guint i = 0; same && i < MIN (data->n, FEW); i++)
+    {
+      g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1);
+      same = lpt_data_get (data, i, tensors, NULL);
+      for (guint k = 0; same && k < n_in; k++)
+        {
+          same = i == 0 || lpt_shape_equal (&first[k], lpt_tensor_shape (tensors[k]));
+          first[k] = *lpt_tensor_shape (tensors[k]);
+        }
+      lpt_samples_clear (tensors, n_in);
+    }
+  return same;
+}
+
+/* Sizes of the inputs of @graph: those of samples made for @of; FALSE: they do not fit, or are not all the same. */
+static gboolean
+fix_by_samples (LptGraph *graph, LptGraph *of, LptData *data)
+{
+  guint n_in = of->parameters->len;
+  g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1);
+  gboolean ok = data->n > 0 && have_one_size (data, n_in) && lpt_data_get (data, 0, tensors, NULL) && lpt_samples_fix_shapes (graph, of, tensors, NULL);
+  lpt_samples_clear (tensors, n_in);
+  return ok;
+}
+
+/* 1 for each size that is open. */
+static gboolean
+fix_by_ones (LptGraph *graph)
+{
+  gboolean ok = TRUE;
+  for (guint i = 0; ok && i < graph->parameters->len; i++)
+    {
+      LptNode *parameter = graph->parameters->pdata[i];
+      LptShape shape = parameter->out[0].shape;
+      for (gint k = 0; k < shape.rank; k++)
+        shape.dims[k] = shape.dims[k] == LPT_DYNAMIC ? 1 : shape.dims[k];
+      ok = lpt_graph_set_input_shape (graph, parameter->name, &shape, NULL);
+    }
+  return ok && lpt_graph_infer (graph, NULL);
+}
+
+/* A copy with sizes, for work and memory to be known; as it is where that cannot be. */
+static LptGraph *
+copy_with_sizes (LptGraph *graph, LptGraph *of, LptData *data)
+{
+  gboolean is_open = FALSE;
+  for (guint i = 0; i < graph->parameters->len; i++)
+    is_open |= !lpt_shape_is_static (&lpt_node_out (graph->parameters->pdata[i])->shape);
+  g_autoptr (LptGraph) copy = lpt_graph_copy (graph);
+  return !is_open || (data != NULL ? fix_by_samples (copy, of, data) : fix_by_ones (copy)) ? g_steal_pointer (&copy) : lpt_graph_copy (graph);
+}
+
 LptPage *
-lpt_page_new (LptGraph *graph, const LptConfig *config, GError **error)
+lpt_page_new (LptGraph *given, const LptConfig *config, LptGraph *of, LptData *data, GError **error)
 {
   g_autoptr (LptPage) page = g_new0 (LptPage, 1);
+  LptGraph *graph = copy_with_sizes (given, of != NULL ? of : given, data);
   page->source = graph;
   page->report = lpt_report_new ();
   page->nodes = g_ptr_array_new_with_free_func ((GDestroyNotify) node_free);

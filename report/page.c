@@ -51,7 +51,7 @@ put_against (const LptPage *page, const LptPageOptions *options, GString *out, G
 {
   if (options->against == NULL)
     return TRUE;
-  g_autoptr (LptPage) other = lpt_page_new (options->against, options->config, error);
+  g_autoptr (LptPage) other = lpt_page_new (options->against, options->config, NULL, NULL, error);
   if (other == NULL)
     return FALSE;
   lpt_page_json_key (out, "against");
@@ -119,7 +119,7 @@ fill (const char *data, const char *title)
 char *
 lpt_page_make (LptGraph *graph, const LptPageOptions *options, GError **error)
 {
-  g_autoptr (LptPage) page = lpt_page_new (graph, options->config, error);
+  g_autoptr (LptPage) page = lpt_page_new (graph, options->config, options->original, options->data, error);
   g_autoptr (GString) data = g_string_new (NULL);
   if (page == NULL || !put_data (page, options, data, error))
     return NULL;

@@ -37,7 +37,8 @@ typedef struct
 } LptPage;
 
 /* page-model.c */
-LptPage *lpt_page_new   (LptGraph *graph, const LptConfig *config, GError **error);
+/* @data: (nullable): samples, made for the inputs of @of (nullable: of @graph), that say sizes which @graph leaves open. */
+LptPage *lpt_page_new   (LptGraph *graph, const LptConfig *config, LptGraph *of, LptData *data, GError **error);
 void     lpt_page_free  (LptPage *page);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptPage, lpt_page_free)
 /* The op of the source that a node of the lowered graph, or of the source, stands for; NULL. */

@@ -8,6 +8,9 @@ const readers = nodes.map (() => []);
 nodes.forEach ((n, i) => { n.index = i; n.i.forEach (k => readers[k].push (i)); });
 const isReal = p => /^(f|bf|nf)/.test (p);
 const short = (s, n) => s.length > n ? s.slice (0, Math.ceil (n / 2) - 1) + "…" + s.slice (s.length - Math.floor (n / 2)) : s;
+// TensorFlow Lite names an op after all that became part of it: "a;b;c".
+const brief = s => s.includes (";") ? s.slice (0, s.indexOf (";")) + ";…" : s;
+const briefReason = s => (s || "").replace (/"([^"]*;[^"]*)"/g, (_, name) => '"' + brief (name) + '"');
 // Bias, activation, gone: ops that run as part of another, or not at all.
 const isPart = n => n.p === "i32" && n.c === "part-of-writing" || n.p === "none";
 // What is measured behind its parts is the error of an op.
@@ -43,7 +46,7 @@ function summary () {
   }
   if (data.sqnr !== undefined && data.sqnr !== null) tiles.append (tile (format (data.sqnr, 1) + " dB", "SQNR of the output against " + data.original));
   if (data.agree !== undefined && data.agree !== null) tiles.append (tile ((100 * data.agree).toFixed (1) + " %", "same answer as the original, " + data.samples + " samples"));
-  if (data.size) tiles.append (tile (bytes (data.size), "file" + (data.originalSize ? ", " + (data.originalSize / data.size).toFixed (1) + " times smaller than the original" : "")));
+  if (data.size) tiles.append (tile (bytes (data.size), "file" + (data.originalSize ? ", " + (data.originalSize >= data.size ? (data.originalSize / data.size).toFixed (1) + " times smaller than the original" : (data.size / data.originalSize).toFixed (1) + " times larger than the original") : "")));
   tiles.append (tile (bytes (data.weights), "constants as they run" + (data.sourceWeights > data.weights ? ", " + bytes (data.sourceWeights) + " before" : "")));
   if (profile) {
     tiles.append (tile (format (profile.median_ms, 3) + " ms", "median of a run, " + profile.threads + " thread" + (profile.threads === 1 ? "" : "s") + ", " + (profile.cpu || profile.level)));
@@ -64,8 +67,8 @@ function buildItems () {
   view.itemOf = new Array (nodes.length);
   data.blocks.forEach ((name, b) => {
     if (!members[b].length) return;
-    if (open.has (b) || members[b].length === 1) for (const k of members[b]) { view.itemOf[k] = view.items.length; view.items.push ({ node: nodes[k], block: b, text: short (nodes[k].n, 26), op: nodes[k].o }); }
-    else { for (const k of members[b]) view.itemOf[k] = view.items.length; view.items.push ({ block: b, closed: true, text: name.split (" … ").map (p => short (p, 20)).join (" … "), op: members[b].length + " ops" }); }
+    if (open.has (b) || members[b].length === 1) for (const k of members[b]) { view.itemOf[k] = view.items.length; view.items.push ({ node: nodes[k], block: b, text: short (brief (nodes[k].n), 26), op: nodes[k].o }); }
+    else { for (const k of members[b]) view.itemOf[k] = view.items.length; view.items.push ({ block: b, closed: true, text: name.split (" … ").map (p => short (brief (p), 20)).join (" … "), op: members[b].length + " ops" }); }
   });
   const edges = [];
   nodes.forEach ((n, i) => n.i.forEach (k => edges.push ([view.itemOf[k], view.itemOf[i]])));
@@ -174,7 +177,7 @@ function details (n) {
   const list = make ("dl"), links = (title, ids) => {
     if (!ids.length) return;
     const dd = make ("dd");
-    ids.slice (0, 12).forEach ((k, i) => dd.append (i ? ", " : "", make ("button", { type: "button", text: nodes[k].n, onclick: () => choose (k, true) })));
+    ids.slice (0, 12).forEach ((k, i) => dd.append (i ? ", " : "", make ("button", { type: "button", title: nodes[k].n, text: brief (nodes[k].n), onclick: () => choose (k, true) })));
     list.append (make ("dt", { text: title }), dd);
   };
   term (list, "op", n.o);
@@ -201,7 +204,7 @@ function details (n) {
   box.textContent = "";
   box.append (make ("h3", { text: n.n }), list);
   if (n.h) box.append (histogram (n.h, "How often each eighth part of the integers comes, least to greatest"));
-  if (open.has (n.b) && members[n.b].length > 1) box.append (make ("button", { type: "button", text: "Close " + short (data.blocks[n.b], 40), onclick: () => toggle (n.b, false) }));
+  if (open.has (n.b) && members[n.b].length > 1) box.append (make ("button", { type: "button", text: "Close " + short (brief (data.blocks[n.b]), 40), onclick: () => toggle (n.b, false) }));
 }
 function blockDetails (b) {
   const box = $("details"), list = members[b].map (k => nodes[k]);
@@ -267,7 +270,7 @@ function graphEvents () {
 // --- tables ---
 function tables () {
   const rows = nodes.filter (n => n.p !== ""), go = n => choose (n.index, true);
-  const columns = [{ key: "n", title: "Name", action: go }, { key: "o", title: "Op", word: true }, { key: "p", title: "Runs in" }, { key: "r", title: "Reason", wide: true }, { key: "m", title: "MMAC", num: true, text: n => n.m ? (n.m / 1e6).toFixed (3) : "" }];
+  const columns = [{ key: "n", title: "Name", action: go, value: n => brief (n.n), text: n => brief (n.n), full: n => n.n }, { key: "o", title: "Op", word: true }, { key: "p", title: "Runs in" }, { key: "r", title: "Reason", wide: true, text: n => briefReason (n.r), full: n => n.r }, { key: "m", title: "MMAC", num: true, text: n => n.m ? (n.m / 1e6).toFixed (3) : "" }];
   if (hasError) columns.push ({ key: "e", title: "SQNR dB", num: true, text: n => n.e === undefined || n.e === null ? "" : n.e >= 900 ? "equal" : format (n.e, 1) });
   if (rows.some (n => isNumber (n.ie))) columns.push ({ key: "ie", title: "Alone dB", num: true, text: n => !isNumber (n.ie) ? "" : n.ie >= 900 ? "equal" : format (n.ie, 1) });
   if (rows.some (n => n.h)) columns.push ({ key: "hi", title: "At ends %", num: true, value: n => n.h ? n.lo + n.hi : null, text: n => n.h ? (100 * (n.lo + n.hi)).toFixed (2) : "" }, { key: "eb", title: "Bits used", num: true, text: n => n.h ? format (n.eb, 1) : "" });
@@ -305,7 +308,7 @@ function against () {
   if (data.size && b.size) body.append (line ("file", bytes (data.size), bytes (b.size)));
   const box = $("against-table");
   box.before (make ("table", {}, make ("caption", { text: "Both models" }), make ("thead", {}, make ("tr", {}, make ("th", { scope: "col", text: "" }), make ("th", { scope: "col", text: data.title }), make ("th", { scope: "col", text: b.title }))), body));
-  makeTable (box, b.changes.length + " ops that differ", [{ key: "n", title: "Name" }, { key: "o", title: "Op" }, { key: "a", title: data.title, text: r => r.a || "not there" }, { key: "b", title: b.title, text: r => r.b || "not there" }, { key: "r", title: "Reason there", wide: true }], b.changes);
+  makeTable (box, b.changes.length + " ops that differ", [{ key: "n", title: "Name", text: r => brief (r.n), full: r => r.n }, { key: "o", title: "Op" }, { key: "a", title: data.title, text: r => r.a || "not there" }, { key: "b", title: b.title, text: r => r.b || "not there" }, { key: "r", title: "Reason there", wide: true }], b.changes);
 }
 
 // --- all of it ---

@@ -11,7 +11,8 @@ function make (tag, attributes, ...children) {
 const format = (v, digits) => v === null || v === undefined || Number.isNaN (v) ? "" : Math.abs (v) >= 1e6 || (v !== 0 && Math.abs (v) < 1e-3) ? v.toExponential (2) : v.toFixed (digits === undefined ? 2 : digits);
 const bytes = v => v >= 1 << 20 ? (v / (1 << 20)).toFixed (1) + " MB" : v >= 1024 ? (v / 1024).toFixed (1) + " KB" : v + " B";
 
-// columns: [{ key, title, num, wide, value: row => sorts, text: row => shown, action: row => on a click }]. Many rows: as many as scroll into sight.
+// columns: [{ key, title, num, wide, value: row => sorts, text: row => shown, action: row => on a click,
+// full: row => told where a pointer rests }]. Many rows: as many as scroll into sight.
 function makeTable (into, caption, columns, rows, onSort) {
   const state = { rows, key: null, down: false, shown: 0, page: 200 };
   const head = make ("tr"), body = make ("tbody"), table = make ("table", {}, make ("caption", { text: caption }), make ("thead", {}, head), body);
@@ -22,6 +23,7 @@ function makeTable (into, caption, columns, rows, onSort) {
       for (const c of columns) {
         const text = c.text ? c.text (row) : row[c.key] === undefined || row[c.key] === null ? "" : String (row[c.key]);
         const cell = columns[0] === c ? make ("th", { scope: "row" }) : make ("td", { class: c.num ? "num" : c.wide ? "wide" : c.word ? "word" : null });
+        if (c.full && c.full (row) !== text) cell.title = c.full (row);
         cell.append (c.action ? make ("button", { type: "button", text, onclick: () => c.action (row) }) : document.createTextNode (text));
         tr.append (cell);
       }
