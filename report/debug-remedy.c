@@ -45,7 +45,7 @@ keep_float (LptDebugger *d, LptDebugged *layer, GError **error)
   return remedy_add (d, layer, "keep float", g_strdup ("keep it float"), d->result->sqnr + layer->row->gain, copy, error);
 }
 
-/* All quantizers of the layer with intervals by @method; *changed: one is another. NULL + error. */
+/* All quantizers of the layer with intervals by @method, told in @text, which stays empty where there are none. NULL + error. */
 static LptGraph *
 with_ranges (LptDebugger *d, LptDebugged *layer, LptRangeMethod method, guint levels, GString *text, GError **error)
 {

@@ -66,7 +66,18 @@ function findings () {
   if (data.memory && data.memory.bound) list.push ({ weight: .05, parts: ["A run needs " + bytes (data.memory.size) + " for values; no placement can do with less than " + bytes (data.memory.bound) + "."] });
   return list.filter (f => f).sort ((a, b) => b.weight - a.weight);
 }
+// What the page was not given.
+function missing () {
+  const list = [];
+  if (!data.original) list.push ("which layers add error (lptc report MODEL FLOAT --data SAMPLES)");
+  else if (!hasError) list.push ("which layers add error (--data SAMPLES)");
+  if (data.noAlone) list.push ("what each layer does alone (" + data.noAlone + ")");
+  if (!hasTime) list.push ("where the time goes (--profile FILE, from lptc bench MODEL --profile --json)");
+  return list.length ? "Not known here: " + list.join ("; ") + "." : "";
+}
 function showFindings (into) {
+  const text = missing ();
+  if (text) into.after (make ("p", { class: "soft", text }));
   for (const f of findings ().slice (0, 3))
     into.append (make ("li", {}, ...f.parts.filter (p => p !== "").map (p => typeof p === "string" ? document.createTextNode (p) : make ("button", { type: "button", class: "name", title: p.n, text: short (brief (p.n), 48), onclick: () => choose (p.index, true) }))));
 }

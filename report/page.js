@@ -60,6 +60,9 @@ function summary () {
 // --- graph ---
 const members = data.blocks.map (() => []);
 nodes.forEach (n => members[n.b].push (n.index));
+// Blocks of the same ops in the same order: how often each comes.
+const kindOf = members.map (list => list.map (k => nodes[k].o).join (" ")), alike = new Map ();
+members.forEach ((list, b) => { if (list.length > 3) alike.set (kindOf[b], (alike.get (kindOf[b]) || 0) + 1); });
 const open = new Set (nodes.length <= 260 ? data.blocks.keys () : []);
 const view = { items: [], itemOf: [], x: 0, y: 0, scale: 1, chosen: -1, hits: [], hit: -1, root: null };
 function buildItems () {
@@ -68,7 +71,7 @@ function buildItems () {
   data.blocks.forEach ((name, b) => {
     if (!members[b].length) return;
     if (open.has (b) || members[b].length === 1) for (const k of members[b]) { view.itemOf[k] = view.items.length; view.items.push ({ node: nodes[k], block: b, text: short (brief (nodes[k].n), 26), op: nodes[k].o }); }
-    else { for (const k of members[b]) view.itemOf[k] = view.items.length; view.items.push ({ block: b, closed: true, text: name.split (" … ").map (p => short (brief (p), 20)).join (" … "), op: members[b].length + " ops" }); }
+    else { for (const k of members[b]) view.itemOf[k] = view.items.length; view.items.push ({ block: b, closed: true, text: name.split (" … ").map (p => short (brief (p).replace (/\/(Convolution|GroupConvolution|MatMul)$/, ""), 20)).join (" … "), op: members[b].length + " ops" + (alike.get (kindOf[b]) > 1 ? ", one of " + alike.get (kindOf[b]) + " alike" : "") }); }
   });
   const edges = [];
   nodes.forEach ((n, i) => n.i.forEach (k => edges.push ([view.itemOf[k], view.itemOf[i]])));
@@ -211,6 +214,8 @@ function blockDetails (b) {
   box.textContent = "";
   const dl = make ("dl"), sum = key => list.reduce ((s, n) => s + (n[key] || 0), 0);
   term (dl, "ops", String (list.length));
+  if (alike.get (kindOf[b]) > 1) term (dl, "alike", alike.get (kindOf[b]) + " blocks have these ops in this order");
+  term (dl, "types", view.items.some (t => t.closed && t.block === b) ? shares ({ block: b }).map (([p, share]) => percent (share) + " " + p).join (", ") : "");
   if (sum ("m")) term (dl, "MACs", (sum ("m") / 1e6).toFixed (3) + " million, " + (100 * sum ("m") / totalMacs).toFixed (1) + " %");
   if (hasTime) term (dl, "time", format (sum ("t"), 4) + " ms");
   box.append (make ("h3", { text: data.blocks[b] }), dl, make ("button", { type: "button", text: "Open", onclick: () => toggle (b, true) }));

@@ -9,22 +9,23 @@ function draw (tag, attributes, text) {
 function frame (into, label, x, y) {
   const svg = draw ("svg", { viewBox: "0 0 960 380", class: "plot", role: "img", "aria-label": label });
   svg.append (draw ("title", {}, label));
-  const L = 70, R = 945, T = 15, B = 335;
+  const L = 82, R = 945, T = 15, B = 335;
   const px = v => L + (R - L) * ((x.log ? Math.log10 (v) : v) - x.low) / ((x.high - x.low) || 1);
   const py = v => B - (B - T) * ((y.log ? Math.log10 (v) : v) - y.low) / ((y.high - y.low) || 1);
-  const ticks = a => { const list = [], step = a.log ? 1 : niceStep ((a.high - a.low) / 6); for (let v = Math.ceil (a.low / step) * step; v <= a.high + step * 1e-6; v += step) list.push (v); return list; };
+  const ticks = a => { const list = [], step = a.log ? 1 : niceStep ((a.high - a.low) / 6 / (a.unit || 1)) * (a.unit || 1); for (let v = Math.ceil (a.low / step) * step; v <= a.high + step * 1e-6; v += step) list.push (v); return list; };
   for (const v of ticks (x)) {
     const at = px (x.log ? 10 ** v : v);
-    svg.append (draw ("line", { x1: at, x2: at, y1: T, y2: B, class: "grid" }), draw ("text", { x: at, y: B + 16, "text-anchor": "middle" }, x.log ? "1e" + v : x.tick ? x.tick (v) : format (v, 0)));
+    svg.append (draw ("line", { x1: at, x2: at, y1: T, y2: B, class: "grid" }), draw ("text", { x: at, y: B + 16, "text-anchor": "middle" }, x.log ? power (v) : x.tick ? x.tick (v) : format (v, 0)));
   }
   for (const v of ticks (y)) {
     const at = py (y.log ? 10 ** v : v);
-    svg.append (draw ("line", { x1: L, x2: R, y1: at, y2: at, class: "grid" }), draw ("text", { x: L - 6, y: at + 4, "text-anchor": "end" }, y.log ? "1e" + v : y.tick ? y.tick (v) : format (v, 0)));
+    svg.append (draw ("line", { x1: L, x2: R, y1: at, y2: at, class: "grid" }), draw ("text", { x: L - 6, y: at + 4, "text-anchor": "end" }, y.log ? power (v) : y.tick ? y.tick (v) : format (v, 0)));
   }
   svg.append (draw ("text", { x: (L + R) / 2, y: 372, "text-anchor": "middle" }, x.title), draw ("text", { x: 14, y: (T + B) / 2, transform: "rotate(-90 14 " + (T + B) / 2 + ")", "text-anchor": "middle" }, y.title));
   into.append (svg);
   return { svg, px, py };
 }
+const power = v => v < -3 || v > 5 ? "1e" + v : v < 0 ? (10 ** v).toFixed (-v) : String (10 ** v);
 function niceStep (v) {
   const p = 10 ** Math.floor (Math.log10 (v || 1)), m = v / p;
   return (m <= 1 ? 1 : m <= 2 ? 2 : m <= 5 ? 5 : 10) * p;
@@ -63,7 +64,7 @@ function rooflinePlot (into, nodes, profile, colour, choose) {
 }
 function memoryPlot (into, memory, pick) {
   if (!memory || !memory.blocks.length) return false;
-  const f = frame (into, "Arena of " + bytes (memory.size) + ": what lies where, from which op to which", { title: "op of the run", low: 0, high: memory.ops }, { title: "offset", low: 0, high: memory.size, tick: bytes });
+  const f = frame (into, "Arena of " + bytes (memory.size) + ": what lies where, from which op to which", { title: "op of the run", low: 0, high: memory.ops }, { title: "offset", low: 0, high: memory.size, tick: v => v ? bytes (v) : "0", unit: memory.size >= 6 << 20 ? 1 << 20 : memory.size >= 6 << 10 ? 1024 : 1 });
   memory.blocks.forEach (([name, first, last, offset, size], i) => {
     const r = draw ("rect", { x: f.px (first), width: Math.max (1.5, f.px (last + 1) - f.px (first)), y: f.py (offset + size), height: Math.max (1, f.py (offset) - f.py (offset + size)),
       fill: "hsl(" + (i * 67) % 360 + " 55% 55%)", "fill-opacity": .75, stroke: "var(--bg)", "stroke-width": .5 });
