@@ -176,6 +176,8 @@ print_head (GPtrArray *list, const char *macs_line, double *all)
   *all = sum;
   if (sum > 0.0)
     printf ("%sMACs: %.1f %% on 8-bit integers%s", cmd_style (CMD_BOLD), 100.0 * low / sum, cmd_style (CMD_PLAIN));
+  else if (strstr (macs_line, "unknown") != NULL)
+    printf ("%sMACs are not known: sizes are open (--shape INPUT=[...])%s", cmd_style (CMD_BOLD), cmd_style (CMD_PLAIN));
   else
     printf ("%sno multiply-accumulates%s", cmd_style (CMD_BOLD), cmd_style (CMD_PLAIN));
   if (real_layers > 0)
