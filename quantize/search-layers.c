@@ -203,6 +203,13 @@ try_first (const LptSearch *s, GArray *list, guint n, GError **error)
   return 100.0 * (a->value - b->value);
 }
 
+/* 3 of 60 answers are 5 points, not 5.000000000000004. */
+static gboolean
+holds (const LptSearch *s, double drop)
+{
+  return drop <= s->options->max_drop + 1e-6;
+}
+
 /* The least number that holds the limit; G_MAXUINT + error. */
 static guint
 bisect (const LptSearch *s, GArray *list, GError **error)
@@ -219,7 +226,7 @@ bisect (const LptSearch *s, GArray *list, GError **error)
       take (list, middle, kept, wide);
       g_ptr_array_add (s->report->remarks, g_strdup_printf ("%u layers kept real, %u with data of 16 bits: %.2f points lost",
                                                          kept->len, wide->len, drop));
-      if (drop <= s->options->max_drop)
+      if (holds (s, drop))
         high = middle;
       else
         low = middle;
@@ -239,7 +246,7 @@ lpt_quantize_choose_layers (LptSearch *s, GError **error)
   if (drop < -1000.0)
     return FALSE;
   g_ptr_array_add (s->report->remarks, g_strdup_printf ("all quantized: %.2f points lost", drop));
-  if (drop <= s->options->max_drop)
+  if (holds (s, drop))
     return TRUE;
   g_autoptr (LptQuantizeReport) own = lpt_quantize_report_new ();
   g_autoptr (LptGraph) quantized = lpt_search_quantize (s, s->options, NULL, s->bound, own, error);
