@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -91,6 +92,31 @@ def check_files(folder):
     return digits, args
 
 
+def write_samples(path, n, *shape):
+    """Numbers in [0, 1), as .npy."""
+    count = n
+    for d in shape:
+        count *= d
+    head = ("{'descr': '<f4', 'fortran_order': False, 'shape': %s, }" % ((n,) + shape,)).ljust(117) + "\n"
+    with open(path, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head.encode() + struct.pack("<%df" % count, *[(i * 7919 % 1000) / 1000 for i in range(count)]))
+
+
+def check_float(folder):
+    """A model beside the float one: errors with all in front, and with each layer alone; an open batch."""
+    paths = [os.path.join(folder, name) for name in ("q.lpt", "float.lpt", "x.npy")]
+    for path, quantized in zip(paths, (6, 0)):
+        with open(path, "w") as f:
+            f.write(text_graph(6, lambda i: "layer%d" % i, quantized).replace("f32[1,4,8,8]", "f32[?,4,8,8]"))
+    write_samples(paths[2], 4, 4, 8, 8)
+    page, said = report(folder, paths[0], paths[1], "--data", paths[2])
+    data = data_of(page) if page is not None else {"nodes": [], "types": []}
+    ok("noAlone" not in data and sum(x.get("ie") is not None for x in data["nodes"]) >= 4 and any(x.get("e") is not None for x in data["nodes"]), "errors against the float model", said)
+    ok(sum(t["macs"] for t in data["types"]) == 6 * 1024, "work of an open batch is that of the samples", data["types"])
+    plain, said = report(folder, paths[0])
+    ok(plain is not None and sum(t["macs"] for t in data_of(plain)["types"]) == 6 * 1024, "without samples that of one", said)
+
+
 def check_names(folder):
     model = os.path.join(folder, "evil.lpt")
     with open(model, "w") as f:
@@ -131,6 +157,7 @@ def judge(what, seen, console, blocks=False):
 def main():
     with tempfile.TemporaryDirectory(prefix="lptc-") as folder:
         digits, args = check_files(folder)
+        check_float(folder)
         evil = check_names(folder)
         chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         if chromium is None:
