@@ -414,7 +414,9 @@ add_point (Placer *p, LptValue *value, gboolean wide)
       return;
     }
   point->levels = 1u << bits;
-  point->fixed = !point->symmetric && lpt_quantize_fixed_range (value->producer, &low, &high);
+  /* Weights of attention over many keys are far below 1, which only targets with rules for codes insist on. */
+  point->fixed = !point->symmetric && lpt_quantize_fixed_range (value->producer, &low, &high)
+                 && (value->producer->op != LPT_OP_SOFTMAX || q->options->config->quant_rules != LPT_QUANT_RULES_NONE);
   if (point->fixed)
     point->lattice = lpt_lattice_make (low, high, point->levels, FALSE);
   g_ptr_array_add (q->points, point);
