@@ -25,9 +25,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #define MAGIC   "LPTcache"
-#define VERSION 1
+#define VERSION 2
 #define CHUNK   ((gsize) 1 << 18)
 
 typedef struct
@@ -42,68 +43,34 @@ typedef struct
 
 G_STATIC_ASSERT (sizeof (Header) == 128);
 
-/* --- digest: eight lanes of multiply and rotate, mixed at the end ------------- */
+/* --- digest: XXH3 of 128 bits ------------------------------------------------- */
 
-typedef struct
+typedef XXH3_state_t Digest;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Digest, XXH3_freeState)
+
+static Digest *
+digest_new (void)
 {
-  guint64 lanes[8];
-  guint64 length;
-} Digest;
-
-#define P1 G_GUINT64_CONSTANT (0x9e3779b185ebca87)
-#define P2 G_GUINT64_CONSTANT (0xc2b2ae3d27d4eb4f)
-
-static void
-digest_init (Digest *d)
-{
-  *d = (Digest) { .length = 0 };
-  for (guint i = 0; i < 8; i++)
-    d->lanes[i] = P1 * (i + 1);
+  Digest *d = XXH3_createState ();
+  g_assert (d != NULL && XXH3_128bits_reset (d) == XXH_OK);
+  return d;
 }
 
-static inline void
-digest_words (Digest *d, const guint8 *bytes)
-{
-  for (guint i = 0; i < 8; i++)
-    {
-      guint64 word;
-      memcpy (&word, bytes + 8 * i, 8);
-      word = d->lanes[i] + word * P2;
-      d->lanes[i] = ((word << 31) | (word >> 33)) * P1;
-    }
-}
-
-/* The end of each piece is filled up with zeros; lengths are part of the digest. */
+/* The length of each piece is part of the digest. */
 static void
 digest_add (Digest *d, gconstpointer data, gsize size)
 {
-  const guint8 *bytes = data;
-  guint8 rest[64] = { 0 };
-  gsize at = 0;
-  d->length = d->length * P1 + size;
-  for (; size - at >= 64; at += 64)
-    digest_words (d, bytes + at);
-  memcpy (rest, bytes + at, size - at);
-  digest_words (d, rest);
-}
-
-static guint64
-mix (guint64 x)
-{
-  x = (x ^ (x >> 33)) * P2;
-  x = (x ^ (x >> 29)) * P1;
-  return x ^ (x >> 32);
+  const guint64 length = size;
+  XXH3_128bits_update (d, &length, sizeof length);
+  XXH3_128bits_update (d, data, size);
 }
 
 static void
 digest_end (const Digest *d, guint64 *out)
 {
-  for (guint half = 0; half < 2; half++)
-    {
-      out[half] = mix (d->length + half);
-      for (guint i = 0; i < 8; i++)
-        out[half] = mix (out[half] ^ d->lanes[(i + 4 * half) % 8]) + i;
-    }
+  const XXH128_hash_t hash = XXH3_128bits_digest (d);
+  out[0] = hash.high64;
+  out[1] = hash.low64;
 }
 
 /* Digest of a stream from where it stands to its end, in pieces of CHUNK. */
@@ -165,20 +132,19 @@ find_key (CmdCache *cache, const char *level, const char *model, const char *opt
 {
   g_autofree char *weights = lpt_path_weights_beside (model);
   char **given = cmd_limits_weights ();
-  Digest d;
-  digest_init (&d);
-  digest_add (&d, level, strlen (level));
-  digest_add (&d, options, strlen (options));
+  g_autoptr (Digest) d = digest_new ();
+  digest_add (d, level, strlen (level));
+  digest_add (d, options, strlen (options));
   const char *signature = cmd_limits_signature ();
-  digest_add (&d, signature != NULL ? signature : "", signature != NULL ? strlen (signature) + 1 : 0);
-  if (!is_complete (model, weights) || !digest_file (&d, "/proc/self/exe") || !digest_file (&d, model))
+  digest_add (d, signature != NULL ? signature : "", signature != NULL ? strlen (signature) + 1 : 0);
+  if (!is_complete (model, weights) || !digest_file (d, "/proc/self/exe") || !digest_file (d, model))
     return FALSE;
-  if (weights != NULL && g_file_test (weights, G_FILE_TEST_EXISTS) && !digest_file (&d, weights))
+  if (weights != NULL && g_file_test (weights, G_FILE_TEST_EXISTS) && !digest_file (d, weights))
     return FALSE;
   for (guint i = 0; given != NULL && given[i] != NULL; i++)
-    if (!digest_file (&d, given[i]))
+    if (!digest_file (d, given[i]))
       return FALSE;
-  digest_end (&d, cache->key);
+  digest_end (d, cache->key);
   return TRUE;
 }
 
@@ -197,13 +163,12 @@ file_checksum (const Header *h, FILE *stream, guint64 *checksum)
 {
   Header bare = *h;
   guint64 length;
-  Digest d;
+  g_autoptr (Digest) d = digest_new ();
   memset (bare.checksum, 0, sizeof bare.checksum);
-  digest_init (&d);
-  digest_add (&d, &bare, sizeof bare);
-  if (!digest_stream (&d, stream, &length) || length != h->size - sizeof bare)
+  digest_add (d, &bare, sizeof bare);
+  if (!digest_stream (d, stream, &length) || length != h->size - sizeof bare)
     return FALSE;
-  digest_end (&d, checksum);
+  digest_end (d, checksum);
   return TRUE;
 }
 

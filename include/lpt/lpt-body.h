@@ -13,6 +13,7 @@
 
 G_BEGIN_DECLS
 
+/* What a body uses a port for. */
 typedef enum { LPT_PORT_PLAIN, LPT_PORT_ITERATION, LPT_PORT_CONDITION } LptPortPurpose;
 
 /* One connection between the node and a body. */
@@ -27,8 +28,10 @@ typedef struct
   LptShape shape;        /* of the node's output, where declared */
 } LptBodyPort;
 
+/* What a trip leaves in @result is @parameter of the next. Plain data. */
 typedef struct { guint result, parameter; } LptBackEdge;
 
+/* How a body hangs together with its node. Belongs to the node: one thread at a time. */
 typedef struct
 {
   GArray *inputs;       /* of LptBodyPort */
@@ -45,6 +48,7 @@ LPT_EXPORT LptBodyMap *lpt_body_map_copy (const LptBodyMap *map);
 LPT_EXPORT void        lpt_body_map_free (LptBodyMap *map);
 LPT_EXPORT LptBodyMap *lpt_node_body_map (LptNode *node, guint i);
 static inline guint lpt_node_n_bodies (const LptNode *node) { return node->bodies != NULL ? node->bodies->len : 0; }
+/* Body @i, which belongs to the node. */
 static inline LptGraph *lpt_node_body (const LptNode *node, guint i) { return (LptGraph *) g_ptr_array_index (node->bodies, i); }
 
 G_END_DECLS

@@ -35,7 +35,7 @@ typedef struct
   guint      n_samples;
 } LptComparison;
 
-LPT_EXPORT void           lpt_comparison_free (LptComparison *comparison);
+LPT_EXPORT void           lpt_comparison_free (LptComparison *comparison);   /* NULL allowed */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptComparison, lpt_comparison_free)
 
 /* The number of values of the two that has fewer: what can be matched at most. */

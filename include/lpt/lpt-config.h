@@ -26,7 +26,9 @@ typedef enum
   LPT_N_STAGES
 } LptStage;
 
-LPT_EXPORT const char *lpt_stage_name      (LptStage stage);
+/* Static. */
+LPT_EXPORT const char *lpt_stage_name      (LptStage stage);   /* static; "raise", "prepare", ... */
+/* FALSE: no stage has this name. */
 LPT_EXPORT gboolean    lpt_stage_from_name (const char *name, LptStage *stage);
 
 /* Ports that must agree on one of @types (empty: the ports are free). */
@@ -49,6 +51,7 @@ typedef struct
   GArray  *ports;             /* of LptPortTypes */
 } LptRestriction;
 
+/* Which inputs of an op want one scale for all channels. Belongs to its configuration. */
 typedef struct
 {
   char    *text, *node;
@@ -61,6 +64,7 @@ typedef struct
 /* TRUE = the pass leaves @node alone. */
 typedef gboolean (*LptPassCallback) (LptNode *node, gpointer data);
 
+/* What a target wants. Filled by one thread; any thread may run pipelines with it while nobody changes it. */
 typedef struct
 {
   char       *name;                 /* of the target, or NULL */

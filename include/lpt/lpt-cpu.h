@@ -17,6 +17,7 @@
 extern "C" {
 #endif
 
+/* A set of instruction sets. Plain data. */
 typedef uint32_t LptCpu;
 
 enum {

@@ -35,20 +35,25 @@ struct _LptData
   void       (*free) (LptData *self);
 };
 
+/* Inputs of sample @i: LptData.get. */
 static inline gboolean
 lpt_data_get (LptData *data, guint i, LptTensor **tensors, GError **error)
 {
   return data->get (data, i, tensors, error);
 }
+/* File of sample @i, or NULL: LptData.name. */
 static inline const char *
 lpt_data_name (LptData *data, guint i)
 {
   return data->name != NULL ? data->name (data, i) : NULL;
 }
+/* NULL allowed. */
 static inline void        lpt_data_free (LptData *data) { if (data != NULL) data->free (data); }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptData, lpt_data_free)
 
+/* How the axes of an image lie. */
 typedef enum { LPT_LAYOUT_GUESS, LPT_LAYOUT_NCHW, LPT_LAYOUT_NHWC } LptLayout;
+/* Which channels an image has. */
 typedef enum { LPT_CHANNELS_RGB, LPT_CHANNELS_BGR, LPT_CHANNELS_GRAY } LptChannels;
 
 /**

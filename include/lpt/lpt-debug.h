@@ -81,7 +81,7 @@ typedef struct
   guint      n_samples, n_judged;
 } LptDebug;
 
-LPT_EXPORT void      lpt_debug_free (LptDebug *debug);
+LPT_EXPORT void      lpt_debug_free (LptDebug *debug);   /* NULL allowed */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptDebug, lpt_debug_free)
 
 /**

@@ -14,6 +14,7 @@
 
 G_BEGIN_DECLS
 
+/* A chain Convert, Subtract, Multiply in front of a node. Points into its graph: one thread at a time. */
 typedef struct
 {
   LptValue *data;         /* what enters the chain; the start itself when there is no chain */
@@ -42,9 +43,13 @@ LPT_EXPORT gboolean lpt_dequant_find_below (LptNode *node, gboolean convert_is_m
 
 /* --- asking -------------------------------------------------- */
 
+/* Neither a subtraction nor a factor. */
 static inline gboolean   lpt_dequant_is_empty (const LptDequant *dq) { return dq->subtract == NULL && dq->multiply == NULL; }
+/* Its subtraction, or NULL. */
 static inline LptTensor *lpt_dequant_zp       (const LptDequant *dq) { return dq->zp_const != NULL ? dq->zp_const->data : NULL; }
+/* Its factor, or NULL. */
 static inline LptTensor *lpt_dequant_scale    (const LptDequant *dq) { return dq->scale_const != NULL ? dq->scale_const->data : NULL; }
+/* Is its data of a type that LPT takes as quantized? */
 static inline gboolean   lpt_dequant_is_low   (const LptDequant *dq) { return dq->data != NULL && lpt_dtype_is_low (dq->data->dtype); }
 /* The value that the chain ends in: what the consumer reads. */
 LPT_EXPORT LptValue *lpt_dequant_tail           (const LptDequant *dq);

@@ -14,6 +14,7 @@
 
 G_BEGIN_DECLS
 
+/* @done of @total steps of @what; called by the thread that works. */
 typedef void (*LptProgressFunc) (const char *what, guint64 done, guint64 total, gpointer data);
 
 /**
@@ -69,7 +70,7 @@ typedef struct
   gint64  top_class[2];
 } LptEvaluation;
 
-LPT_EXPORT void           lpt_evaluation_free (LptEvaluation *evaluation);
+LPT_EXPORT void           lpt_evaluation_free (LptEvaluation *evaluation);   /* NULL allowed */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptEvaluation, lpt_evaluation_free)
 
 /**

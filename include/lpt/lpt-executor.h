@@ -20,7 +20,9 @@
 
 G_BEGIN_DECLS
 
+/* A program, ready to run. Never changed: any number of threads, each with contexts of its own. */
 typedef struct _LptPlan        LptPlan;
+/* Memory and threads of runs of a plan. One run at a time. */
 typedef struct _LptPlanContext LptPlanContext;
 
 /**
@@ -80,12 +82,12 @@ LPT_EXPORT const char *lpt_plan_pass_name    (guint i, gboolean *optional);
 LPT_EXPORT void        lpt_plan_free         (LptPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptPlan, lpt_plan_free)
 
-LPT_EXPORT guint       lpt_plan_n_inputs     (const LptPlan *plan);
-LPT_EXPORT const char *lpt_plan_input_name   (const LptPlan *plan, guint i);
-LPT_EXPORT const LptShape *lpt_plan_input_shape (const LptPlan *plan, guint i);
-LPT_EXPORT LptDType    lpt_plan_input_dtype  (const LptPlan *plan, guint i);
-LPT_EXPORT guint       lpt_plan_n_outputs    (const LptPlan *plan);
-LPT_EXPORT const char *lpt_plan_output_name  (const LptPlan *plan, guint i);
+LPT_EXPORT guint       lpt_plan_n_inputs     (const LptPlan *plan);   /* of the graph that was planned */
+LPT_EXPORT const char *lpt_plan_input_name   (const LptPlan *plan, guint i);   /* of its Parameter; the plan's */
+LPT_EXPORT const LptShape *lpt_plan_input_shape (const LptPlan *plan, guint i);   /* static; the plan's */
+LPT_EXPORT LptDType    lpt_plan_input_dtype  (const LptPlan *plan, guint i);   /* as declared */
+LPT_EXPORT guint       lpt_plan_n_outputs    (const LptPlan *plan);   /* one per Result */
+LPT_EXPORT const char *lpt_plan_output_name  (const LptPlan *plan, guint i);   /* lpt_result_name(); the plan's */
 /* All values of the plan, constants left out, in the order of execution. */
 LPT_EXPORT guint       lpt_plan_n_values     (const LptPlan *plan);
 LPT_EXPORT char       *lpt_plan_value_name   (const LptPlan *plan, guint i);      /* "node" or "node.1" (transfer full) */
@@ -108,7 +110,7 @@ typedef struct
   gsize arena, arena_bound, packed, constants;
 } LptPlanMemory;
 
-LPT_EXPORT void        lpt_plan_memory       (const LptPlan *plan, LptPlanMemory *memory);
+LPT_EXPORT void        lpt_plan_memory       (const LptPlan *plan, LptPlanMemory *memory);   /* Any thread. */
 
 /**
  * LptPlanTextFlags:

@@ -9,6 +9,7 @@
 #if defined (_WIN32)
 # define LPT_EXPORT __declspec (dllexport)
 #else
+/* What stands before a declaration that the shared library exports. */
 # define LPT_EXPORT __attribute__ ((visibility ("default")))
 #endif
 

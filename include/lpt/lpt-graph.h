@@ -34,10 +34,11 @@ typedef struct
   gint32 *zero_point;   /* n values */
 } LptQuant;
 
+/* LptQuant.axis of one scale for all elements. */
 #define LPT_QUANT_PER_TENSOR (-1)
 
 LPT_EXPORT LptQuant *lpt_quant_new      (gint axis, guint n, const double *scale, const gint32 *zero_point); /* zero_point NULL = 0 */
-LPT_EXPORT LptQuant *lpt_quant_new_one  (double scale, gint32 zero_point);
+LPT_EXPORT LptQuant *lpt_quant_new_one  (double scale, gint32 zero_point);   /* the same, per tensor */
 LPT_EXPORT LptQuant *lpt_quant_ref      (LptQuant *quant);   /* NULL allowed */
 LPT_EXPORT void      lpt_quant_unref    (LptQuant *quant);   /* NULL allowed */
 LPT_EXPORT gboolean  lpt_quant_equal    (const LptQuant *a, const LptQuant *b); /* NULL allowed */
@@ -48,6 +49,7 @@ LPT_EXPORT gint      lpt_quant_last_axis (const LptQuant *quant, const LptShape 
 LPT_EXPORT gint64    lpt_quant_run       (const LptQuant *quant, const LptShape *shape);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptQuant, lpt_quant_unref)
 
+/* An input that reads a value. Plain data. */
 typedef struct
 {
   LptNode *node;
@@ -67,6 +69,7 @@ struct _LptValue
   GPtrArray *names;     /* tensor names (char *), or NULL */
 };
 
+/* An input of a node. Belongs to its graph: one thread at a time. */
 typedef struct
 {
   LptValue *value;      /* NULL = an optional input that is not given */
@@ -75,6 +78,7 @@ typedef struct
   guint     use_at;     /* where value->uses has this input; the graph keeps it */
 } LptInput;
 
+/* Bits of LptNode.flags. */
 typedef enum
 {
   LPT_NODE_RELAXED         = 1 << 0,   /* output types are stored, not inferred */
@@ -88,6 +92,7 @@ typedef enum
   LPT_NODE_DEAD            = 1 << 8,   /* swept next time */
 } LptNodeFlags;
 
+/* An operation. Belongs to its graph: one thread at a time. */
 struct _LptNode
 {
   LptOp            op;
@@ -117,6 +122,7 @@ struct _LptNode
 /* In an LptGraph's meta: tool, options and samples that a quantized model was made with; .onnx and .tflite keep it, too. */
 #define LPT_META_QUANTIZED_BY "quantized_by"
 
+/* A model, or a body of one. One thread at a time; copies (lpt_graph_copy()) are apart. */
 struct _LptGraph
 {
   char       *name;
@@ -139,8 +145,8 @@ struct _LptGraph
 
 /* --- life ------------------------------------------------------------------ */
 
-LPT_EXPORT LptGraph *lpt_graph_new   (const char *name);
-LPT_EXPORT void      lpt_graph_free  (LptGraph *graph);
+LPT_EXPORT LptGraph *lpt_graph_new   (const char *name);   /* empty (transfer full) */
+LPT_EXPORT void      lpt_graph_free  (LptGraph *graph);   /* with nodes and bodies; NULL allowed */
 LPT_EXPORT LptGraph *lpt_graph_copy  (LptGraph *graph);   /* deep; tensors are shared (transfer full) */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptGraph, lpt_graph_free)
 
@@ -166,7 +172,7 @@ LPT_EXPORT LptNode  *lpt_node_clone      (LptNode *node, const char *name, guint
 LPT_EXPORT LptNode  *lpt_node_clone_into (LptGraph *graph, LptNode *node, const char *name, guint n_in, LptValue *const *in);
 
 LPT_EXPORT void      lpt_node_set_input  (LptNode *node, guint index, LptValue *value);   /* grows n_in when index == n_in */
-LPT_EXPORT void      lpt_node_set_n_in   (LptNode *node, guint n_in);
+LPT_EXPORT void      lpt_node_set_n_in   (LptNode *node, guint n_in);   /* cuts inputs off, or adds absent ones */
 LPT_EXPORT void      lpt_node_rename     (LptNode *node, const char *name);               /* made unique */
 /* Gives @to the name of @from; @from becomes <name>@suffix. */
 LPT_EXPORT void      lpt_node_take_name  (LptNode *to, LptNode *from, const char *suffix);
@@ -182,17 +188,23 @@ LPT_EXPORT void      lpt_value_replace   (LptValue *old, LptValue *value, LptNod
 
 /* --- asking ---------------------------------------------------------------- */
 
+/* Output 0. */
 static inline LptValue *lpt_node_out (LptNode *node) { return &node->out[0]; }
+/* Value of input @i; NULL: absent. */
 static inline LptValue *lpt_node_in  (LptNode *node, guint i) { return i < node->n_in ? node->in[i].value : NULL; }
 /* Producer of input @i; NULL when absent. */
 static inline LptNode  *lpt_node_src (LptNode *node, guint i)
 { LptValue *v = lpt_node_in (node, i); return v != NULL ? v->producer : NULL; }
+/* The node's attributes as their struct; the caller knows the op. */
 #define LPT_ATTRS(node, Type) ((Type *) (node)->attrs)
 
+/* Is it a Const? NULL is none. */
 static inline gboolean  lpt_node_is_const (const LptNode *node) { return node != NULL && node->data != NULL; }
 LPT_EXPORT LptTensor *lpt_node_const_in  (LptNode *node, guint i);    /* the tensor when input @i is a Const, else NULL (transfer none) */
 LPT_EXPORT gboolean   lpt_node_ints_in   (LptNode *node, guint i, LptInts *out);  /* constant integer input, as a list; FALSE if not constant */
+/* How many inputs read it. */
 static inline guint   lpt_value_n_uses   (const LptValue *value) { return value->uses->len; }
+/* LptUse @i of a value. */
 #define lpt_value_use(value, i) (&g_array_index ((value)->uses, LptUse, (i)))
 LPT_EXPORT LptNode   *lpt_graph_find     (LptGraph *graph, const char *name);     /* by node name; NULL */
 LPT_EXPORT LptNode   *lpt_graph_find_parameter (LptGraph *graph, const char *name); /* friendly or tensor name */
@@ -228,11 +240,11 @@ LPT_EXPORT gboolean   lpt_graph_validate (LptGraph *graph, GError **error);
 
 /* --- boxes ----------------------------------------------------------------- */
 
-LPT_EXPORT LptBox       lpt_box_new   (LptGraph *graph, LptBoxKind kind);
+LPT_EXPORT LptBox       lpt_box_new   (LptGraph *graph, LptBoxKind kind);   /* a box of its own (never 0) */
 LPT_EXPORT LptBoxValue *lpt_box       (LptGraph *graph, LptBox box);              /* value of its root; NULL for 0. Valid until the next lpt_box_new() */
-LPT_EXPORT LptBox       lpt_box_root  (LptGraph *graph, LptBox box);
+LPT_EXPORT LptBox       lpt_box_root  (LptGraph *graph, LptBox box);   /* the one whose value @box has */
 LPT_EXPORT void         lpt_box_share (LptGraph *graph, LptBox into, LptBox from); /* all holders of @from see @into's value */
-LPT_EXPORT void         lpt_graph_clear_marks (LptGraph *graph);
+LPT_EXPORT void         lpt_graph_clear_marks (LptGraph *graph);   /* of all nodes, inputs and values */
 
 G_END_DECLS
 

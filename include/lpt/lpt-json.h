@@ -12,7 +12,9 @@
 
 G_BEGIN_DECLS
 
+/* What a native JSON file calls itself. */
 #define LPT_JSON_FORMAT  "lpt-graph"
+/* Of the format that is written; older ones are read. */
 #define LPT_JSON_VERSION 1
 
 /**

@@ -19,8 +19,10 @@
 
 G_BEGIN_DECLS
 
+/* Of all loops of one run together. */
 #define LPT_DEFAULT_MAX_TRIPS G_GINT64_CONSTANT (100000000)
 
+/* Counts what threads use. Any thread: counts are atomic; set limits before it is shared. */
 typedef struct _LptLimits LptLimits;
 
 /* TRUE = stop: asked before each op of a run, each trip of a loop and each rewrite, by the thread that runs. */

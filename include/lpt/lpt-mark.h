@@ -14,6 +14,7 @@
 
 G_BEGIN_DECLS
 
+/* Most element types in a list. */
 #define LPT_MAX_TYPES 8
 
 /* An ordered list of element types without repeats; the order decides. */
@@ -23,15 +24,17 @@ typedef struct
   guint8 v[LPT_MAX_TYPES];   /* LptDType */
 } LptTypeList;
 
-LPT_EXPORT gboolean    lpt_type_list_has       (const LptTypeList *list, LptDType dtype);
+LPT_EXPORT gboolean    lpt_type_list_has       (const LptTypeList *list, LptDType dtype);   /* is @dtype among them? */
 LPT_EXPORT void        lpt_type_list_add       (LptTypeList *list, LptDType dtype);   /* when absent */
 LPT_EXPORT LptTypeList lpt_type_list_intersect (const LptTypeList *order, const LptTypeList *other); /* in the order of @order */
+/* The same types in the same order. */
 LPT_EXPORT gboolean    lpt_type_list_equal     (const LptTypeList *a, const LptTypeList *b);
 LPT_EXPORT char       *lpt_type_list_to_string (const LptTypeList *list);             /* "u8|i8", "" (transfer full) */
 LPT_EXPORT gboolean    lpt_type_list_from_string (const char *text, LptTypeList *list); /* "u8|i8" or "u8,i8" */
 
 typedef guint32 LptBox;      /* number of a box in LptGraph.boxes; 0 = none */
 
+/* What a box holds. */
 typedef enum
 {
   LPT_BOX_PRECISIONS,        /* .types */
@@ -40,6 +43,7 @@ typedef enum
   LPT_BOX_INTERVAL,          /* .interval */
 } LptBoxKind;
 
+/* Real numbers from @low to @high. Plain data. */
 typedef struct
 {
   float       low, high;             /* combined interval */
@@ -48,6 +52,7 @@ typedef struct
   LptTypeList preferred;
 } LptInterval;
 
+/* What all values that share a box agree on. Belongs to its graph: one thread at a time. */
 typedef struct
 {
   LptBox     parent;                 /* itself for a root */
@@ -57,6 +62,7 @@ typedef struct
   LptInterval interval;
 } LptBoxValue;
 
+/* One scale for all channels, or one each. */
 typedef enum { LPT_GRANULARITY_NONE, LPT_GRANULARITY_PER_TENSOR, LPT_GRANULARITY_PER_CHANNEL } LptGranularity;
 
 /* Zero-initialised = no mark. */
@@ -70,7 +76,7 @@ typedef struct
   LptGranularity granularity;        /* inputs */
 } LptMark;
 
-LPT_EXPORT gboolean lpt_mark_is_empty (const LptMark *mark);
+LPT_EXPORT gboolean lpt_mark_is_empty (const LptMark *mark);   /* nothing is said */
 
 G_END_DECLS
 

@@ -16,7 +16,7 @@ G_BEGIN_DECLS
 typedef struct _LptNode   LptNode;
 typedef struct _LptGraph  LptGraph;
 typedef struct _LptOpInfo LptOpInfo;
-typedef struct _LptTensor LptTensor;
+typedef struct _LptTensor LptTensor;     /* lpt-tensor.h */
 
 /* The numbers are no part of the binary interface: those of the table move when it gets a row. Files hold names. */
 typedef enum
@@ -77,6 +77,7 @@ typedef enum
   LPT_OPENVINO_LPT     = 1 << 1,   /* supported by MarkupPrecisions */
 } LptOpenVinoFlags;
 
+/* What OpenVINO says of an op. Static data: any thread. */
 typedef struct
 {
   const char *versions;     /* opsets in which the meaning of the op changed: "1 8 14"; "" or NULL = not an OpenVINO op */
@@ -85,6 +86,7 @@ typedef struct
 
 /* --- attributes ------------------------------------------------------------ */
 
+/* C type of an attribute. */
 typedef enum
 {
   LPT_ATTR_BOOL,      /* gboolean */
@@ -98,6 +100,7 @@ typedef enum
   LPT_ATTR_SHAPE,     /* LptShape */
 } LptAttrKind;
 
+/* Bits of LptAttrField.flags. */
 typedef enum
 {
   LPT_ATTR_F_REQUIRED = 1 << 0,   /* an OpenVINO file must have it */
@@ -125,6 +128,7 @@ typedef struct
 /* Pointer to the field of @kind inside an attribute struct. */
 #define LPT_ATTR_PTR(attrs, field) ((gpointer) ((char *) (attrs) + (field)->offset))
 
+/* Does an op of this opset have it? 0 = the newest. */
 LPT_EXPORT gboolean  lpt_attr_field_applies (const LptAttrField *field, guint opset);
 /* Reads IR text into the field. FALSE + error: not a number, not a name, ... */
 LPT_EXPORT gboolean  lpt_attr_parse         (const LptAttrField *field, gpointer attrs, const char *text, GError **error);
@@ -182,6 +186,7 @@ struct _LptOpInfo
   LptOpRunFunc        run;          /* of a plug-in's op; NULL = plans refuse it, and in the table: the executor has a row */
 };
 
+/* LptOpInfo.max_in of an op with any number. */
 #define LPT_ANY_INPUTS 255
 
 /* Of OpenVINO; LptNode.opset is not above. */

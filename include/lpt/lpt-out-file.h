@@ -24,6 +24,7 @@ typedef struct
   guint slot;      /* where lpt_out_file_unlink_all() finds @temp; 0 = nowhere */
 } LptOutFile;
 
+/* Opens a file beside @path; FALSE + error. */
 LPT_EXPORT gboolean lpt_out_file_open   (LptOutFile *file, const char *path, GError **error);
 /* Everything is on disk under the temporary name; FALSE + error when a write failed. */
 LPT_EXPORT gboolean lpt_out_file_finish (LptOutFile *file, GError **error);

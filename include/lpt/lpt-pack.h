@@ -13,11 +13,12 @@
 
 G_BEGIN_DECLS
 
+/* Packed weights. Plans that are made one after the other may share it; blocks are never written once filled: any thread may run them. */
 typedef struct _LptPack LptPack;
 
-LPT_EXPORT LptPack *lpt_pack_new   (void);
-LPT_EXPORT LptPack *lpt_pack_ref   (LptPack *pack);
-LPT_EXPORT void     lpt_pack_unref (LptPack *pack);
+LPT_EXPORT LptPack *lpt_pack_new   (void);   /* empty (transfer full) */
+LPT_EXPORT LptPack *lpt_pack_ref   (LptPack *pack);   /* any thread */
+LPT_EXPORT void     lpt_pack_unref (LptPack *pack);   /* any thread */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptPack, lpt_pack_unref)
 
 /* Block @name is @size bytes of @owner at @offset, 64-byte aligned and never written; a reference on @owner is taken. */

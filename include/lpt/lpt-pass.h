@@ -10,6 +10,7 @@
 
 G_BEGIN_DECLS
 
+/* A run of passes over a graph: for the pass that it calls, by the thread that runs it. */
 typedef struct _LptRewriter LptRewriter;
 
 /* TRUE = changed something: later passes are not offered this node. Cannot fail. */
@@ -26,6 +27,7 @@ typedef enum
   LPT_COARSENS,          /* fewer levels: within the step of the aligned interval */
 } LptExactness;
 
+/* One pass. Static data, or outlives the configurations that have it: any thread. */
 struct _LptPass
 {
   const char     *name;          /* kebab-case; file, golden folder, --disable */
@@ -37,6 +39,7 @@ struct _LptPass
   LptExactness    exactness;
 };
 
+/* LptPass.roots as a list of ops (C; in C++ an array of your own). */
 #define LPT_ROOTS(...) ((const LptOp[]) { __VA_ARGS__, LPT_OP_NONE })
 
 /* The table (passes/core/lpt-passes.def), ends with NULL; order = order of trying. */
@@ -45,8 +48,8 @@ LPT_EXPORT const LptPass        *lpt_pass_find (const char *name);   /* without 
 
 /* --- inside a pass ---------------------------------------------------------- */
 
-LPT_EXPORT LptGraph        *lpt_rewriter_graph   (LptRewriter *rw);
-LPT_EXPORT const LptConfig *lpt_rewriter_config  (LptRewriter *rw);
+LPT_EXPORT LptGraph        *lpt_rewriter_graph   (LptRewriter *rw);   /* that is rewritten (transfer none) */
+LPT_EXPORT const LptConfig *lpt_rewriter_config  (LptRewriter *rw);   /* of this run (transfer none) */
 
 /* Records why this pass leaves @node alone; returns FALSE, so that `return lpt_rewriter_decline (...)` reads well. */
 LPT_EXPORT gboolean  lpt_rewriter_decline (LptRewriter *rw, LptNode *node, const char *format, ...) G_GNUC_PRINTF (3, 4);
@@ -91,6 +94,7 @@ typedef struct
   char          *reason;
 } LptRemark;
 
+/* Of one pass. Plain data; @usec: microseconds. */
 typedef struct
 {
   const LptPass *pass;
@@ -119,6 +123,7 @@ typedef struct
   char       *reason;
 } LptFate;
 
+/* What a run of the pipeline did. One thread at a time; @usec: microseconds. */
 typedef struct
 {
   GPtrArray *remarks;        /* LptRemark *, in order */
@@ -127,8 +132,8 @@ typedef struct
   gint64     usec;
 } LptReport;
 
-LPT_EXPORT LptReport *lpt_report_new  (void);
-LPT_EXPORT void       lpt_report_free (LptReport *report);
+LPT_EXPORT LptReport *lpt_report_new  (void);   /* empty (transfer full) */
+LPT_EXPORT void       lpt_report_free (LptReport *report);   /* NULL allowed */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptReport, lpt_report_free)
 
 /**
@@ -147,7 +152,7 @@ LPT_EXPORT gboolean lpt_graph_is_quantized (LptGraph *graph);
 /* Was it a graph on integers, and is it one of real ops between Quantize and Dequantize since, changed by nothing else? A string of
  * the graph's says so, in files too. */
 #define LPT_RAISED "raised"
-LPT_EXPORT gboolean lpt_graph_is_raised    (LptGraph *graph);
+LPT_EXPORT gboolean lpt_graph_is_raised    (LptGraph *graph);   /* see LPT_RAISED */
 
 G_END_DECLS
 

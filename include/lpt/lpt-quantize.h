@@ -99,6 +99,7 @@ typedef struct
   double   sqnr;         /* of its weights, dB */
 } LptQuantizedLayer;
 
+/* What lpt_quantize() did. One thread at a time; owns its lists. */
 typedef struct
 {
   GPtrArray *layers;     /* LptQuantizedLayer * */
@@ -117,8 +118,8 @@ typedef struct
   char      *digest;     /* SHA-256 of the samples' types, shapes and bytes */
 } LptQuantizeReport;
 
-LPT_EXPORT LptQuantizeReport *lpt_quantize_report_new  (void);
-LPT_EXPORT void               lpt_quantize_report_free (LptQuantizeReport *report);
+LPT_EXPORT LptQuantizeReport *lpt_quantize_report_new  (void);   /* empty (transfer full) */
+LPT_EXPORT void               lpt_quantize_report_free (LptQuantizeReport *report);   /* NULL allowed */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptQuantizeReport, lpt_quantize_report_free)
 
 /**

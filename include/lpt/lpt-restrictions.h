@@ -15,6 +15,7 @@
 
 G_BEGIN_DECLS
 
+/* Whose rules lowered graphs keep: a set of bits' names. */
 typedef enum
 {
   LPT_QUANT_RULES_NONE,
@@ -26,9 +27,12 @@ typedef enum
 #define LPT_PORT_OUT  (-1)
 #define LPT_PORT_DATA (-2)    /* every quantized input */
 
+/* What a target wants of scales and zero points. */
 typedef enum { LPT_PARAMETERS_FREE, LPT_PARAMETERS_SAME, LPT_PARAMETERS_FIXED, LPT_PARAMETERS_ZERO, LPT_PARAMETERS_BIAS } LptParameterRule;
+/* Whether codes may have a scale for each channel. */
 typedef enum { LPT_CODES_TENSOR, LPT_CODES_CHANNEL } LptCodesGranularity;
 
+/* What a target wants of an op in lowered graphs. Plain data. */
 typedef struct
 {
   LptQuantRules     target;

@@ -16,10 +16,11 @@
 
 G_BEGIN_DECLS
 
+/* Elements of one type and a static shape. Shared by counting references, atomically; its bytes are not changed once it is shared. */
 typedef struct _LptTensor LptTensor;
 
-LPT_EXPORT LptTensor *lpt_tensor_ref   (LptTensor *tensor);
-LPT_EXPORT void       lpt_tensor_unref (LptTensor *tensor);
+LPT_EXPORT LptTensor *lpt_tensor_ref   (LptTensor *tensor);   /* any thread */
+LPT_EXPORT void       lpt_tensor_unref (LptTensor *tensor);   /* any thread; NULL allowed */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptTensor, lpt_tensor_unref)
 
 /* Bytes of @count elements; FALSE on overflow, and of strings, which have no size of their own. */
@@ -50,9 +51,9 @@ LPT_EXPORT LptTensor *lpt_tensor_vector_i64  (guint n, const gint64 *values);
 LPT_EXPORT LptTensor *lpt_tensor_from_f64    (LptDType dtype, const LptShape *shape, const double *values, GError **error);
 LPT_EXPORT LptTensor *lpt_tensor_from_f32    (const LptShape *shape, const float *values, GError **error);
 
-LPT_EXPORT LptDType        lpt_tensor_dtype    (const LptTensor *tensor);
-LPT_EXPORT const LptShape *lpt_tensor_shape    (const LptTensor *tensor);
-LPT_EXPORT gint64          lpt_tensor_count    (const LptTensor *tensor);
+LPT_EXPORT LptDType        lpt_tensor_dtype    (const LptTensor *tensor);   /* of its elements */
+LPT_EXPORT const LptShape *lpt_tensor_shape    (const LptTensor *tensor);   /* static (transfer none) */
+LPT_EXPORT gint64          lpt_tensor_count    (const LptTensor *tensor);   /* elements */
 LPT_EXPORT gsize           lpt_tensor_size     (const LptTensor *tensor);   /* bytes */
 LPT_EXPORT gconstpointer   lpt_tensor_data     (const LptTensor *tensor);   /* maybe unaligned */
 LPT_EXPORT gpointer        lpt_tensor_writable (LptTensor *tensor);         /* only for the sole owner of a tensor made by lpt_tensor_new* */
@@ -78,6 +79,7 @@ LPT_EXPORT gint64    *lpt_tensor_to_i64      (const LptTensor *tensor, GError **
 LPT_EXPORT LptTensor *lpt_tensor_convert     (LptTensor *tensor, LptDType dtype, GError **error);
 /* As convert, but real to integer rounds half to even (or half away) and saturates. */
 typedef enum { LPT_ROUND_HALF_EVEN, LPT_ROUND_HALF_AWAY } LptRound;
+/* As lpt_tensor_convert(); real to integer by @mode. */
 LPT_EXPORT LptTensor *lpt_tensor_convert_round (LptTensor *tensor, LptDType dtype, LptRound mode, GError **error);
 
 /* Floats that NumPy lacks as their bits, and back: u16 for bf16, u8 (one element a byte) for those of 8 and 4 bits. */

@@ -14,6 +14,7 @@ G_BEGIN_DECLS
 
 /* --- errors --------------------------------------------------------------- */
 
+/* Domain of all errors of the library. */
 #define LPT_ERROR (lpt_error_quark ())
 
 /**
@@ -34,7 +35,7 @@ typedef enum
   LPT_ERROR_LIMIT,
 } LptError;
 
-LPT_EXPORT GQuark lpt_error_quark (void);
+LPT_EXPORT GQuark lpt_error_quark (void);   /* the domain of all errors */
 
 /* --- element types -------------------------------------------------------- */
 
@@ -52,6 +53,7 @@ typedef enum
   LPT_N_DTYPES
 } LptDType;
 
+/* Kinds of element types. */
 typedef enum
 {
   LPT_KIND_NONE,
@@ -64,8 +66,8 @@ typedef enum
 LPT_EXPORT const char  *lpt_dtype_name        (LptDType dtype);   /* "f32" */
 LPT_EXPORT const char  *lpt_dtype_ir_name     (LptDType dtype);   /* "FP32"; NULL where OpenVINO has no such type */
 LPT_EXPORT LptDType     lpt_dtype_from_name   (const char *name); /* either spelling, any case; UNDEFINED if unknown */
-LPT_EXPORT guint        lpt_dtype_bits        (LptDType dtype);
-LPT_EXPORT LptDTypeKind lpt_dtype_kind        (LptDType dtype);
+LPT_EXPORT guint        lpt_dtype_bits        (LptDType dtype);   /* of an element; 0 for none */
+LPT_EXPORT LptDTypeKind lpt_dtype_kind        (LptDType dtype);   /* float, signed, unsigned, boolean */
 LPT_EXPORT gboolean     lpt_dtype_is_real     (LptDType dtype);   /* f64 f32 f16 bf16 and the floats of 8 and 4 bits */
 LPT_EXPORT gboolean     lpt_dtype_is_integer  (LptDType dtype);   /* signed or unsigned, not boolean */
 LPT_EXPORT gboolean     lpt_dtype_is_low      (LptDType dtype);   /* u8 i8 u16 i16 u32 i32: what LPT takes as quantized data */
@@ -84,21 +86,22 @@ typedef enum
 } LptPowerRound;
 
 LPT_EXPORT gboolean lpt_dtype_is_small_float (LptDType dtype);    /* a float of 8 or 4 bits */
-LPT_EXPORT double   lpt_float_decode (LptDType dtype, guint code);
+LPT_EXPORT double   lpt_float_decode (LptDType dtype, guint code);   /* a small float by its code */
 LPT_EXPORT guint    lpt_float_encode (LptDType dtype, double value, LptPowerRound round); /* half to even; overflow gives infinity, else NaN, else the largest */
-LPT_EXPORT double   lpt_float_max    (LptDType dtype);
+LPT_EXPORT double   lpt_float_max    (LptDType dtype);   /* largest finite value of a small float */
 /* @value as the real type @dtype holds it. */
 LPT_EXPORT double   lpt_dtype_round  (LptDType dtype, double value);
 
 /* --- half floats ---------------------------------------------------------- */
 
-LPT_EXPORT float   lpt_f16_to_f32  (guint16 bits);
+LPT_EXPORT float   lpt_f16_to_f32  (guint16 bits);   /* exact */
 LPT_EXPORT guint16 lpt_f32_to_f16  (float value);   /* nearest even; overflow gives infinity */
-LPT_EXPORT float   lpt_bf16_to_f32 (guint16 bits);
+LPT_EXPORT float   lpt_bf16_to_f32 (guint16 bits);   /* exact */
 LPT_EXPORT guint16 lpt_f32_to_bf16 (float value);   /* nearest even */
 
 /* --- shapes --------------------------------------------------------------- */
 
+/* Most dimensions. */
 #define LPT_MAX_RANK 10
 #define LPT_DYNAMIC  (-1)      /* a dimension or a rank that is not known */
 
@@ -113,12 +116,14 @@ typedef struct
   gint64 dims[LPT_MAX_RANK];
 } LptShape;
 
+/* No dimensions, one element (C). */
 #define LPT_SHAPE_SCALAR ((LptShape) { .rank = 0 })
+/* Nothing is known (C). */
 #define LPT_SHAPE_ANY    ((LptShape) { .rank = LPT_DYNAMIC })
 
-LPT_EXPORT LptShape lpt_shape_make         (gint rank, const gint64 *dims);
-LPT_EXPORT gboolean lpt_shape_is_static    (const LptShape *shape);
-LPT_EXPORT gboolean lpt_shape_equal        (const LptShape *a, const LptShape *b);
+LPT_EXPORT LptShape lpt_shape_make         (gint rank, const gint64 *dims);   /* @dims NULL = not known */
+LPT_EXPORT gboolean lpt_shape_is_static    (const LptShape *shape);   /* rank and all dimensions are known */
+LPT_EXPORT gboolean lpt_shape_equal        (const LptShape *a, const LptShape *b);   /* unknown equals unknown */
 LPT_EXPORT LptShape lpt_shape_widen        (const LptShape *a, const LptShape *b); /* what both can be: dynamic where they differ */
 LPT_EXPORT gboolean lpt_shape_compatible   (const LptShape *a, const LptShape *b); /* equal where both are known */
 /* The number of elements; FALSE when dynamic, or when the product leaves gint64. */
@@ -136,15 +141,17 @@ LPT_EXPORT gboolean lpt_axis_normalize     (gint64 axis, gint rank, gint *out);
 
 /* --- lists of numbers (attributes) ---------------------------------------- */
 
+/* A list of numbers. Plain data; @v is owned. */
 typedef struct { guint n; gint64 *v; } LptInts;
+/* A list of numbers. Plain data; @v is owned. */
 typedef struct { guint n; double *v; } LptFloats;
 
 LPT_EXPORT void     lpt_ints_set     (LptInts *list, guint n, const gint64 *values);  /* copies; frees the old */
-LPT_EXPORT void     lpt_ints_fill    (LptInts *list, guint n, gint64 value);
-LPT_EXPORT void     lpt_ints_clear   (LptInts *list);
+LPT_EXPORT void     lpt_ints_fill    (LptInts *list, guint n, gint64 value);   /* @n times @value */
+LPT_EXPORT void     lpt_ints_clear   (LptInts *list);   /* frees; empty afterwards */
 LPT_EXPORT gint64   lpt_ints_get     (const LptInts *list, guint i, gint64 fallback); /* fallback past the end */
-LPT_EXPORT void     lpt_floats_set   (LptFloats *list, guint n, const double *values);
-LPT_EXPORT void     lpt_floats_clear (LptFloats *list);
+LPT_EXPORT void     lpt_floats_set   (LptFloats *list, guint n, const double *values);   /* a copy of @values */
+LPT_EXPORT void     lpt_floats_clear (LptFloats *list);   /* frees; empty afterwards */
 
 G_END_DECLS
 
