@@ -211,7 +211,7 @@ gboolean
 lpt_copy_form_is_codes (const LptProgramValue *in,
                    const LptProgramValue *out)
 {
-  return in != NULL && in->kind != LPT_STORAGE_CONST && lpt_program_is_codes (in) && lpt_program_is_codes (out) &&
+  return in != NULL && lpt_program_is_codes (in) && lpt_program_is_codes (out) &&
          in->array.dtype == out->array.dtype && lpt_quant_equal (in->array.quant, out->array.quant) && has_elements (in) && has_elements (out);
 }
 
@@ -223,7 +223,7 @@ lpt_copy_form_keeps_codes (const LptProgramValue *in,
 
   if (lpt_copy_form_is_codes (in, out))
     return TRUE;
-  if (in == NULL || in->kind == LPT_STORAGE_CONST || !lpt_program_is_codes (in) || !lpt_program_is_codes (out) ||
+  if (in == NULL || !lpt_program_is_codes (in) || !lpt_program_is_codes (out) ||
       in->array.dtype != out->array.dtype || !has_elements (in) || !has_elements (out))
     return FALSE;
   for (code = (gint64) lpt_dtype_min (in->array.dtype); code <= (gint64) lpt_dtype_max (in->array.dtype); code++)
@@ -237,7 +237,7 @@ gboolean
 lpt_copy_form_is_typed (const LptProgramValue *in,
                    const LptProgramValue *out)
 {
-  return in != NULL && in->kind != LPT_STORAGE_CONST && in->array.dtype == out->array.dtype && in->array.dtype != LPT_DTYPE_STRING &&
+  return in != NULL && in->array.dtype == out->array.dtype && in->array.dtype != LPT_DTYPE_STRING &&
          lpt_quant_equal (in->array.quant, out->array.quant) && has_elements (in) && has_elements (out);
 }
 

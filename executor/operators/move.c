@@ -154,7 +154,7 @@ is_movement (const LptProgramOp *op,
   guint k;
 
   if (op->integer != NULL || op->folded || (op->row->flags & LPT_EXEC_MOVES) == 0 || op->n_in == 0 || op->n_out == 0 ||
-      (op->node->info->flags & LPT_OP_F_STATE) != 0 ||
+      op->in[0] == NULL || op->in[0]->kind == LPT_STORAGE_CONST || (op->node->info->flags & LPT_OP_F_STATE) != 0 ||
       op->node->op == LPT_OP_SCATTER_UPDATE)
     return FALSE;
   for (k = 0; k < op->n_out; k++)
@@ -267,7 +267,7 @@ gboolean
 lpt_is_repeating (const LptProgramOp *op)
 {
   return op->integer != NULL && op->node->op == LPT_OP_INTERPOLATE && lpt_int_resize_is_nearest (op->integer) &&
-         lpt_copy_form_is_codes (op->in[0], op->out[0]);
+         op->in[0]->kind != LPT_STORAGE_CONST && lpt_copy_form_is_codes (op->in[0], op->out[0]);
 }
 
 gboolean

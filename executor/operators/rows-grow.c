@@ -230,12 +230,14 @@ grow (LptRows        *p,
 gboolean
 lpt_rows_grow (LptRows        *p,
                LptProgramOp   *last,
-               const LptShape *shape)
+               const LptShape *shape,
+               LptRowsLayout   layout)
 {
-  if (!lpt_rows_read_op (last, &p->runs[0]) || p->runs[0].kind == LPT_RUN_RENAME || p->runs[0].kind == LPT_RUN_REDUCE)
+  *p = (LptRows) { .n_runs = 1 };
+  if (!lpt_rows_read_op (last, &p->runs[0]) || p->runs[0].kind == LPT_RUN_RENAME || p->runs[0].kind == LPT_RUN_REDUCE ||
+      (layout != LPT_ROWS_ANY && p->runs[0].layout != LPT_ROWS_ANY && p->runs[0].layout != layout))
     return FALSE;
-  p->n_runs = 1;
-  p->layout = p->runs[0].layout;
+  p->layout = MAX (layout, p->runs[0].layout);
   p->axis = p->runs[0].axis >= 0 ? row_axis (shape, p->runs[0].axis) : -1;
   if (p->axis >= 0 && lpt_dims_product (shape, p->axis, shape->rank) > LPT_ROWS_MAX_ROW)
     return FALSE;

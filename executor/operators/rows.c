@@ -462,9 +462,13 @@ lpt_prepare_rows (LptProgram   *program,
   LptShape shape;
   guint k, n;
 
-  if (op->n_out == 0 || !lpt_rows_grow (p, op, &op->out[0]->array.shape))
+  if (op->n_out == 0 || !lpt_rows_grow (p, op, &op->out[0]->array.shape, LPT_ROWS_ANY))
     return FALSE;
   result = op->out[0];
+  /* Without what needs the channels last, which the others do not have. */
+  if (p->layout == LPT_ROWS_LAST && !fits_last (p, &result->array.shape) &&
+      !lpt_rows_grow (p, op, &result->array.shape, LPT_ROWS_PLAIN))
+    return FALSE;
   if (p->n_runs == 1 && (p->runs[0].kind == LPT_RUN_QUANTIZE || p->runs[0].kind == LPT_RUN_DEQUANTIZE || p->runs[0].kind == LPT_RUN_WORDS))
     return FALSE;      /* these have forms of their own */
   if (!choose_layout (p, &result->array.shape))

@@ -87,8 +87,9 @@ typedef struct
 
 /* --- rows-grow.c --- */
 
-/* The runs of the program that ends with @last, whose result has @shape; FALSE: there is none. */
-gboolean lpt_rows_grow      (LptRows *p, LptProgramOp *last, const LptShape *shape);
+/* The runs of the program that ends with @last, whose result has @shape, without those that another @layout (ANY: either) suits;
+ * FALSE: there is none. */
+gboolean lpt_rows_grow      (LptRows *p, LptProgramOp *last, const LptShape *shape, LptRowsLayout layout);
 /* The run that does @op, or -1. */
 gint     lpt_rows_find      (const LptRows *p, const LptProgramOp *op);
 /* Has a value of shape @own one element for each row of @shape? */
