@@ -45,7 +45,8 @@ make_zeros (LptNode *parameter, GError **error)
   LptShape shape = lpt_node_out (parameter)->shape;
   if (shape.rank == LPT_DYNAMIC)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "node \"%s\": an input of unknown rank has to be given", parameter->name);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "node \"%s\": an input of unknown rank has to be given",
+                   parameter->name);
       return NULL;
     }
   for (gint i = 0; i < shape.rank; i++)
@@ -83,7 +84,8 @@ cmd_arrays_random (LptNode *parameter, GRand *rand, GError **error)
       double x = g_rand_double_range (rand, low, high);
       v[i] = (float) (lpt_dtype_is_real (dtype) ? x : x < 0.0 ? (double) (gint64) (x - 0.999999) : (double) (gint64) x);
     }
-  return dtype == LPT_DTYPE_F32 ? g_steal_pointer (&real) : lpt_tensor_convert_round (real, dtype, LPT_ROUND_HALF_EVEN, error);
+  return dtype == LPT_DTYPE_F32 ? g_steal_pointer (&real)
+                                : lpt_tensor_convert_round (real, dtype, LPT_ROUND_HALF_EVEN, error);
 }
 
 /* --- files ----------------------------------------------------------------- */
@@ -118,7 +120,8 @@ wants (const char *name, const LptShape *shape, gpointer data, GError **error)
   if (lpt_input_times (&lpt_node_out (parameter)->shape, shape, &once) > 0)
     return TRUE;
   g_autofree char *is = lpt_shape_to_string (shape), *takes = lpt_shape_to_string (&lpt_node_out (parameter)->shape);
-  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input \"%s\" has shape [%s], the model takes [%s]", name, is, takes);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input \"%s\" has shape [%s], the model takes [%s]", name, is,
+               takes);
   return FALSE;
 }
 
@@ -151,7 +154,8 @@ known_inputs (LptGraph *graph)
 {
   g_autoptr (GString) text = g_string_new (NULL);
   for (guint i = 0; i < graph->parameters->len; i++)
-    g_string_append_printf (text, "%s%s", i > 0 ? ", " : "", ((LptNode *) g_ptr_array_index (graph->parameters, i))->name);
+    g_string_append_printf (text, "%s%s", i > 0 ? ", " : "",
+                            ((LptNode *) g_ptr_array_index (graph->parameters, i))->name);
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
@@ -199,7 +203,8 @@ cmd_arrays_load (LptGraph *graph, char **specs, const LptDataOptions *options, g
 }
 
 GPtrArray *
-cmd_arrays_load_drawn (LptGraph *graph, char **specs, const LptDataOptions *options, gint64 seed, guint *drawn, int *code)
+cmd_arrays_load_drawn (LptGraph *graph, char **specs, const LptDataOptions *options, gint64 seed, guint *drawn,
+                       int *code)
 {
   guint n_drawn = 0;
   g_autoptr (GPtrArray) tensors = g_ptr_array_new_with_free_func (unref_tensor);
@@ -225,7 +230,8 @@ cmd_arrays_load_drawn (LptGraph *graph, char **specs, const LptDataOptions *opti
       tensors->pdata[i] = unread ? make_zeros (parameter, &error) : cmd_arrays_random (parameter, rand, &error);
       if (tensors->pdata[i] == NULL)
         {
-          g_prefix_error (&error, "%s:%u: node \"%s\": ", graph->source != NULL ? graph->source : graph->name, parameter->line, parameter->name);
+          g_prefix_error (&error, "%s:%u: node \"%s\": ", graph->source != NULL ? graph->source : graph->name,
+                          parameter->line, parameter->name);
           *code = cmd_fail (error);
           return NULL;
         }
@@ -261,7 +267,8 @@ cmd_arrays_save (const char *dir, guint n, const char *const *names, LptTensor *
     }
   for (guint i = 0; i < n; i++)
     {
-      g_autofree char *file = g_strconcat (g_ptr_array_index (files, i), ".npy", NULL), *path = g_build_filename (dir, file, NULL);
+      g_autofree char *file = g_strconcat (g_ptr_array_index (files, i), ".npy", NULL),
+                      *path = g_build_filename (dir, file, NULL);
       if (!lpt_npy_save (path, tensors[i], error))
         return FALSE;
     }

@@ -12,8 +12,8 @@
 
 /**
  * cmd_arrays_load:
- * @specs: NAME=FILE, FILE (for a model with one input) or FILE.npz (its arrays are called as the inputs); may be NULL. FILE is
- *   what lpt_data_load_input() reads
+ * @specs: NAME=FILE, FILE (for a model with one input) or FILE.npz (its arrays are called as the inputs); may be NULL.
+ *   FILE is what lpt_data_load_input() reads
  * @options: (nullable): how images and arrays become inputs
  * @seed: of random arrays for inputs that none of them gives; CMD_NO_SEED = that is an error, unless nothing reads
  *   the input: zeros
@@ -28,8 +28,8 @@ GPtrArray *cmd_arrays_load (LptGraph *graph, char **specs, const LptDataOptions 
  * Names become file names; equal ones get "_2", ... */
 gboolean   cmd_arrays_save (const char *dir, guint n, const char *const *names, LptTensor *const *tensors, GError **error);
 
-/* Values of an input that is drawn: reals in the interval of a FakeQuantize that reads it, else [-1, 1); 8-bit codes over
- * all their range; other integers 0..9. Dynamic dimensions are 1. NULL + error. */
+/* Values of an input that is drawn: reals in the interval of a FakeQuantize that reads it, else [-1, 1); 8-bit codes
+ * over all their range; other integers 0..9. Dynamic dimensions are 1. NULL + error. */
 LptTensor *cmd_arrays_random (LptNode *parameter, GRand *rand, GError **error);
 
 #endif

@@ -1,12 +1,12 @@
 /* cache.c - DIR/KEY-LEVEL.lptcache: a graph in the native JSON form, its constants, packed weights
  *
- * The key is a digest of the program itself, the CPU level, the options, the model and its weights file: what another build
- * packed or lowered is never read. The file is mapped: constants and packed weights are used where they lie.
+ * The key is a digest of the program itself, the CPU level, the options, the model and its weights file: what another
+ * build packed or lowered is never read. The file is mapped: constants and packed weights are used where they lie.
  *
  *   Header | constants | JSON text | blocks, each at a multiple of 64 | index: of each block {offset, size, name, 0}
  *
- * All but the checksum itself is under the checksum, which is verified by reading the file, not through the mapping, so that pages that
- * nobody needs take no memory of the process. Digest and checksum find accidents, not attacks.
+ * All but the checksum itself is under the checksum, which is verified by reading the file, not through the mapping, so
+ * that pages that nobody needs take no memory of the process. Digest and checksum find accidents, not attacks.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -109,7 +109,8 @@ contains (const char *path, const char *text)
          memmem (g_mapped_file_get_contents (map), g_mapped_file_get_length (map), text, strlen (text)) != NULL;
 }
 
-/* Does all of the model lie in the file and in @weights? ONNX tensors may name other files ("location"), native JSON one. */
+/* Does all of the model lie in the file and in @weights? ONNX tensors may name other files ("location"), native JSON
+ * one. */
 static gboolean
 is_complete (const char *model, const char *weights)
 {
@@ -176,9 +177,9 @@ static gboolean
 read_header (FILE *stream, const CmdCache *cache, Header *h)
 {
   guint64 checksum[2];
-  if (fread (h, 1, sizeof *h, stream) != sizeof *h || memcmp (h->magic, MAGIC, sizeof h->magic) != 0 || h->version != VERSION ||
-      memcmp (h->key, cache->key, sizeof h->key) != 0 || !fits (h, h->weights, h->weights_size) || !fits (h, h->text, h->text_size) ||
-      !fits (h, h->index, h->index_size))
+  if (fread (h, 1, sizeof *h, stream) != sizeof *h || memcmp (h->magic, MAGIC, sizeof h->magic) != 0 ||
+      h->version != VERSION || memcmp (h->key, cache->key, sizeof h->key) != 0 ||
+      !fits (h, h->weights, h->weights_size) || !fits (h, h->text, h->text_size) || !fits (h, h->index, h->index_size))
     return FALSE;
   return file_checksum (h, stream, checksum) && memcmp (checksum, h->checksum, sizeof checksum) == 0;
 }
@@ -219,7 +220,8 @@ read_file (CmdCache *cache)
   g_autoptr (GBytes) bytes = g_mapped_file_get_bytes (map);
   g_autoptr (GBytes) weights = g_bytes_new_from_bytes (bytes, h.weights, h.weights_size);
   g_autoptr (LptPack) pack = lpt_pack_new ();
-  g_autoptr (LptGraph) graph = lpt_json_parse (g_mapped_file_get_contents (map) + h.text, h.text_size, weights, cache->path, NULL);
+  g_autoptr (LptGraph) graph = lpt_json_parse (g_mapped_file_get_contents (map) + h.text, h.text_size, weights,
+                                               cache->path, NULL);
   if (graph == NULL || !read_blocks (pack, &h, bytes))
     return;
   cache->graph = g_steal_pointer (&graph);
@@ -244,7 +246,8 @@ cmd_cache_open (CmdCache *cache, const char *dir, const char *model, const char 
     }
   if (find_key (cache, level, model, options))
     {
-      cache->path = g_strdup_printf ("%s/%016" G_GINT64_MODIFIER "x%016" G_GINT64_MODIFIER "x-%s.lptcache", dir, cache->key[0], cache->key[1], level);
+      cache->path = g_strdup_printf ("%s/%016" G_GINT64_MODIFIER "x%016" G_GINT64_MODIFIER "x-%s.lptcache", dir,
+                                     cache->key[0], cache->key[1], level);
       read_file (cache);
     }
   if (cache->pack == NULL)

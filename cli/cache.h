@@ -26,8 +26,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CmdCache, cmd_cache_clear)
  * cmd_cache_open:
  * @dir: is made; NULL = no cache
  * @options: what else the graph and its plan depend on, as text
- * Looks for the graph that was made from @model with @options, by this program, on this CPU level. A file that is damaged or
- * of another program counts as none and is written anew.
+ * Looks for the graph that was made from @model with @options, by this program, on this CPU level. A file that is
+ * damaged or of another program counts as none and is written anew.
  * Returns: FALSE + error when @dir cannot be made
  */
 gboolean cmd_cache_open  (CmdCache *cache, const char *dir, const char *model, const char *options, GError **error);

@@ -85,7 +85,8 @@ static gboolean
 warm_up (const LptPlan *plan, LptPlanContext *context, Times *times, GError **error)
 {
   double begin = now_ms ();
-  for (times->n_warm_up = 0; times->n_warm_up < 2 || (times->n_warm_up < 1000 && now_ms () - begin < 100.0); times->n_warm_up++)
+  for (times->n_warm_up = 0; times->n_warm_up < 2 || (times->n_warm_up < 1000 && now_ms () - begin < 100.0);
+       times->n_warm_up++)
     if (!lpt_plan_run (plan, context, error))
       return FALSE;
   lpt_plan_context_profile_clear (context);
@@ -150,7 +151,8 @@ report (const BenchArgs *args, const LptPlan *plan, LptPlanContext *context, con
     lpt_cpu_limit (&cpu, limit);
   const char *level = lpt_cpu_level_name (cpu);
   double rss = peak_rss_mb (), peak = lpt_cpu_peak (cpu) * args->threads, ready = t->load + t->lower + t->pack;
-  double macs = (double) lpt_plan_macs (plan), rate = t->median > 0.0 ? macs / t->median / 1e6 : 0.0, share = peak > 0.0 ? 100.0 * rate / peak : 0.0;
+  double macs = (double) lpt_plan_macs (plan), rate = t->median > 0.0 ? macs / t->median / 1e6 : 0.0,
+         share = peak > 0.0 ? 100.0 * rate / peak : 0.0;
   gsize bound, arena = lpt_plan_arena_size (plan, &bound);
   const CmdProfile profile = { NULL, args->by_time, t->n, t->n_warm_up, peak };
 
@@ -161,12 +163,15 @@ report (const BenchArgs *args, const LptPlan *plan, LptPlanContext *context, con
       cmd_json_string (s, args->model);
       g_string_append_printf (s, ", \"cpu\": \"%s\", \"cpu_model\": ", level);
       cmd_json_string (s, name);
-      g_string_append_printf (s, ", \"threads\": %d, \"iterations\": %u, \"min_ms\": %.6f, \"median_ms\": %.6f, \"mean_ms\": %.6f, \"max_ms\": %.6f",
+      g_string_append_printf (s,
+                              ", \"threads\": %d, \"iterations\": %u, \"min_ms\": %.6f, \"median_ms\": %.6f, "
+                              "\"mean_ms\": %.6f, \"max_ms\": %.6f",
                               args->threads, t->n, t->min, t->median, t->mean, t->max);
       g_string_append_printf (s, ", \"plan_ms\": %.3f, \"load_ms\": %.3f, \"lower_ms\": %.3f, \"pack_ms\": %.3f, \"peak_rss_mb\": %.1f", ready, t->load, t->lower,
                               t->pack, rss);
       g_string_append_printf (s, ", \"macs\": %.0f, \"gmacs_per_s\": %.3f, \"peak_gmacs_per_s\": %.1f, \"percent_of_peak\": %.2f", macs, rate, peak, share);
-      g_string_append_printf (s, ", \"arena_bytes\": %" G_GSIZE_FORMAT ", \"arena_bound_bytes\": %" G_GSIZE_FORMAT, arena, bound);
+      g_string_append_printf (s, ", \"arena_bytes\": %" G_GSIZE_FORMAT ", \"arena_bound_bytes\": %" G_GSIZE_FORMAT,
+                              arena, bound);
       if (args->profile)
         {
           g_string_append_printf (s, ", \"core_gbytes_per_s\": %.2f,\n\"profile\": ", lpt_cpu_bandwidth ());
@@ -178,27 +183,31 @@ report (const BenchArgs *args, const LptPlan *plan, LptPlanContext *context, con
       fputs (s->str, stdout);
       return;
     }
-  printf ("%s: min %.3f ms, median %.3f, mean %.3f, max %.3f (%u runs, %d thread%s, %s)\n", args->model, t->min, t->median, t->mean, t->max, t->n,
-          args->threads, args->threads == 1 ? "" : "s", level);
+  printf ("%s: min %.3f ms, median %.3f, mean %.3f, max %.3f (%u runs, %d thread%s, %s)\n", args->model, t->min,
+          t->median, t->mean, t->max, t->n, args->threads, args->threads == 1 ? "" : "s", level);
   if (macs > 0.0)
     printf ("%.1f MMAC, %.1f GMAC/s", macs / 1e6, rate);
   if (macs > 0.0 && peak > 0.0)
     printf (", %.1f %% of the measured peak of %.1f", share, peak);
-  printf ("%sready in %.1f ms (load %.1f, lower %.1f, pack %.1f), peak memory %.1f MB\n", macs > 0.0 ? "\n" : "", ready, t->load, t->lower, t->pack, rss);
+  printf ("%sready in %.1f ms (load %.1f, lower %.1f, pack %.1f), peak memory %.1f MB\n", macs > 0.0 ? "\n" : "", ready,
+          t->load, t->lower, t->pack, rss);
   printf ("arena %" G_GSIZE_FORMAT " bytes, at least %" G_GSIZE_FORMAT " are alive at one time\n", arena, bound);
   if (args->profile)
     cmd_profile_print (plan, context, &profile);
 }
 
 static gboolean
-bench (const BenchArgs *args, LptGraph **graph, GPtrArray *tensors, CmdCache *cache, gboolean hit, Times *t, GError **error)
+bench (const BenchArgs *args, LptGraph **graph, GPtrArray *tensors, CmdCache *cache, gboolean hit, Times *t,
+       GError **error)
 {
   g_autofree LptShape *shapes = g_new0 (LptShape, tensors->len + 1);
   for (guint i = 0; i < tensors->len; i++)
     shapes[i] = *lpt_tensor_shape (tensors->pdata[i]);
   double start = now_ms ();
   progress ("planning", 0, 0);
-  const LptPlanOptions options = { .flags = args->profile ? LPT_PLAN_PROFILE : 0u, .shapes = shapes, .pack = cache->pack,
+  const LptPlanOptions options = { .flags = args->profile ? LPT_PLAN_PROFILE : 0u,
+                                   .shapes = shapes,
+                                   .pack = cache->pack,
                                    .disabled = (const char *const *) args->form.left_out };
   g_autoptr (LptPlan) plan = lpt_plan_new_full (*graph, &options, error);
   g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, (guint) args->threads, error) : NULL;
@@ -237,14 +246,16 @@ cmd_bench (int argc, char **argv)
   Times times = { 0.0 };
   int code;
   const GOptionEntry own[] = {
-    { "input", 'i', 0, G_OPTION_ARG_FILENAME_ARRAY, &args.inputs, "Array or image of an input; FILE.npz for all", "NAME=FILE" },
+    { "input", 'i', 0, G_OPTION_ARG_FILENAME_ARRAY, &args.inputs, "Array or image of an input; FILE.npz for all",
+      "NAME=FILE" },
     CMD_IMAGE_ENTRIES (&args.images),
     { "threads", 0, 0, G_OPTION_ARG_INT, &args.threads, "Threads; 0 = one per processor (default 1)", "N" },
     { "iterations", 0, 0, G_OPTION_ARG_INT, &args.iterations, "Runs (default: one second, at least 10)", "N" },
     { "cache", 0, 0, G_OPTION_ARG_FILENAME, &args.cache, "Keep lowered models with packed weights here", "DIR" },
     { "profile", 0, 0, G_OPTION_ARG_NONE, &args.profile, "Time and GMAC/s of every layer, too", NULL },
     { "by-time", 0, 0, G_OPTION_ARG_NONE, &args.by_time, "--profile with the longest first", NULL },
-    { "trace", 0, 0, G_OPTION_ARG_FILENAME, &args.trace, "Write which thread ran what when: Chrome's trace-event format", "FILE" },
+    { "trace", 0, 0, G_OPTION_ARG_FILENAME, &args.trace,
+      "Write which thread ran what when: Chrome's trace-event format", "FILE" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &args.json, "For scripts", NULL },
     { NULL },
   };
@@ -276,7 +287,9 @@ cmd_bench (int argc, char **argv)
   if (graph == NULL)
     return code;
   LptDataOptions images;
-  g_autoptr (GPtrArray) tensors = cmd_data_options (&args.images, &images, &code) ? cmd_arrays_load (graph, args.inputs, &images, 1, &code) : NULL;
+  g_autoptr (GPtrArray) tensors = cmd_data_options (&args.images, &images, &code)
+                                      ? cmd_arrays_load (graph, args.inputs, &images, 1, &code)
+                                      : NULL;
   if (tensors == NULL)
     return code;
   gboolean ok = bench (&args, &graph, tensors, &cache, hit, &times, &error);

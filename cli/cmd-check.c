@@ -29,13 +29,15 @@ print_violations (GPtrArray *list)
     }
 }
 
-/* What is broken in all, printed: types and granularity of the inputs of restricted ops; types and ranges of codes, equal
- * or fixed parameters, ... where the target has a table of these. */
+/* What is broken in all, printed: types and granularity of the inputs of restricted ops; types and ranges of codes,
+ * equal or fixed parameters, ... where the target has a table of these. */
 static guint
 check (LptGraph *graph, const LptConfig *config)
 {
   g_autoptr (GPtrArray) types = lpt_config_check (config, graph);
-  g_autoptr (GPtrArray) quantization = config->quant_rules != LPT_QUANT_RULES_NONE ? lpt_graph_check (graph, config->quant_rules) : NULL;
+  g_autoptr (GPtrArray) quantization = config->quant_rules != LPT_QUANT_RULES_NONE
+                                           ? lpt_graph_check (graph, config->quant_rules)
+                                           : NULL;
   print_violations (types);
   if (quantization != NULL)
     print_violations (quantization);
@@ -66,9 +68,11 @@ cmd_check (int argc, char **argv)
     CMD_RESTRICTION_ENTRIES (&args),
     { NULL },
   };
-  if (!cmd_parse (&argc, &argv, entries, "IN --target NAME", "Prints each violation; exit code 1 when there is any.", 1, 1, &code))
+  if (!cmd_parse (&argc, &argv, entries, "IN --target NAME", "Prints each violation; exit code 1 when there is any.", 1,
+                  1, &code))
     return code;
-  if (args.target == NULL && args.config == NULL && args.restrict_ == NULL && args.per_tensor == NULL && args.keep == NULL)
+  if (args.target == NULL && args.config == NULL && args.restrict_ == NULL && args.per_tensor == NULL &&
+      args.keep == NULL)
     return cmd_usage ("check: --target NAME (or --config FILE) is missing");
   GError *error = NULL;
   g_autoptr (LptConfig) config = cmd_pipeline_config (&args, &code);
@@ -86,7 +90,8 @@ cmd_check (int argc, char **argv)
   if (!graph->lowered && !lpt_graph_is_quantized (graph))
     cmd_note_float (argv[1], CMD_NOTHING_TO_DO);
   else if (!graph->lowered)
-    printf ("the graph is not lowered, lptc transform does that: %s\n", n == 0 ? "no violations in what it says so far" : "these are of what it says so far");
+    printf ("the graph is not lowered, lptc transform does that: %s\n",
+            n == 0 ? "no violations in what it says so far" : "these are of what it says so far");
   else if (n == 0)
     puts ("no violations");
   return n == 0 ? CMD_OK : CMD_FAILED;

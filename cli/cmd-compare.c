@@ -78,12 +78,15 @@ judge_pair (Judge *judge, const char *name, LptTensor *a, LptTensor *b)
   judge->failed |= past;
   if (judge->json)
     {
-      char max[G_ASCII_DTOSTR_BUF_SIZE], mean[G_ASCII_DTOSTR_BUF_SIZE], sqnr[G_ASCII_DTOSTR_BUF_SIZE], cosine[G_ASCII_DTOSTR_BUF_SIZE];
+      char max[G_ASCII_DTOSTR_BUF_SIZE], mean[G_ASCII_DTOSTR_BUF_SIZE], sqnr[G_ASCII_DTOSTR_BUF_SIZE],
+          cosine[G_ASCII_DTOSTR_BUF_SIZE];
       g_autoptr (GString) s = g_string_new (judge->any ? ",\n {\"output\": " : " {\"output\": ");
       cmd_json_string (s, name);
-      g_string_append_printf (s, ", \"max\": %s, \"mean\": %s, \"sqnr\": %s, \"cosine\": %s", json_number (d.max, max), json_number (d.mean, mean),
-                              json_number (d.sqnr, sqnr), json_number (d.cosine, cosine));
-      g_string_append_printf (s, ", \"nan_a\": %" G_GINT64_FORMAT ", \"nan_b\": %" G_GINT64_FORMAT ", \"seed\": ", d.nan_a, d.nan_b);
+      g_string_append_printf (s, ", \"max\": %s, \"mean\": %s, \"sqnr\": %s, \"cosine\": %s", json_number (d.max, max),
+                              json_number (d.mean, mean), json_number (d.sqnr, sqnr), json_number (d.cosine, cosine));
+      g_string_append_printf (s,
+                              ", \"nan_a\": %" G_GINT64_FORMAT ", \"nan_b\": %" G_GINT64_FORMAT ", \"seed\": ", d.nan_a,
+                              d.nan_b);
       if (judge->seed != CMD_NO_SEED)
         g_string_append_printf (s, "%" G_GINT64_FORMAT "}", judge->seed);
       else
@@ -92,7 +95,8 @@ judge_pair (Judge *judge, const char *name, LptTensor *a, LptTensor *b)
     }
   else
     {
-      printf ("%-32s %13.6g %13.6g %10.2f %12.9f%s", name, d.max, d.mean, d.sqnr, d.cosine, past ? "  past the tolerance" : "");
+      printf ("%-32s %13.6g %13.6g %10.2f %12.9f%s", name, d.max, d.mean, d.sqnr, d.cosine,
+              past ? "  past the tolerance" : "");
       if (d.nan_a + d.nan_b > 0)
         printf ("  NaN: %" G_GINT64_FORMAT " in A, %" G_GINT64_FORMAT " in B", d.nan_a, d.nan_b);
       putchar ('\n');
@@ -113,7 +117,8 @@ judge_outputs (Judge *judge, const char *label, const CmdOutputs *a, const CmdOu
           continue;
         if (k >= b->names->len || (pass == 1 && a->names->len != b->names->len))
           continue;
-        g_autofree char *name = label != NULL ? g_strdup_printf ("%s: %s", label, (char *) a->names->pdata[i]) : g_strdup (a->names->pdata[i]);
+        g_autofree char *name = label != NULL ? g_strdup_printf ("%s: %s", label, (char *) a->names->pdata[i])
+                                              : g_strdup (a->names->pdata[i]);
         judge_pair (judge, name, a->tensors->pdata[i], b->tensors->pdata[k]);
         matched += pass == 0;
       }
@@ -177,7 +182,9 @@ compare_all (Judge *judge, LptGraph *a, LptGraph *b, char **paths, GPtrArray *te
   int code = CMD_OK;
   GError *error = NULL;
   const CmdCompareAll how = { args->reference, judge->json, args->threads, judge->seed, judge->tolerance };
-  g_autoptr (LptData) data = args->images.data != NULL ? cmd_data_open (&args->images, a, &code) : lpt_data_from_arrays (a, (LptTensor *const *) tensors->pdata, &error);
+  g_autoptr (LptData) data = args->images.data != NULL
+                                 ? cmd_data_open (&args->images, a, &code)
+                                 : lpt_data_from_arrays (a, (LptTensor *const *) tensors->pdata, &error);
   if (data == NULL)
     return error != NULL ? cmd_fail (error) : code;
   return cmd_compare_all (a, b, paths, data, &how, &judge->failed);
@@ -203,7 +210,8 @@ run_side (LptGraph *graph, const char *path, const CompareArgs *args, GPtrArray 
 {
   GError *error = NULL;
   progress (path, 0, 0);
-  gboolean ok = cmd_run (graph, tensors, args->reference ? LPT_PLAN_REFERENCE : 0u, (guint) args->threads, outputs, &error);
+  gboolean ok = cmd_run (graph, tensors, args->reference ? LPT_PLAN_REFERENCE : 0u, (guint) args->threads, outputs,
+                         &error);
   progress_end ();
   if (ok)
     return CMD_OK;
@@ -233,7 +241,8 @@ compare_models (Judge *judge, char **paths, const CompareArgs *args)
     return code;
   if (args->all)
     return compare_all (judge, a, b, paths, tensors, args);
-  if ((code = run_side (a, paths[0], args, tensors, &first)) != CMD_OK || (code = run_side (b, paths[1], args, others, &second)) != CMD_OK)
+  if ((code = run_side (a, paths[0], args, tensors, &first)) != CMD_OK ||
+      (code = run_side (b, paths[1], args, others, &second)) != CMD_OK)
     return code;
   begin (judge);
   judge_outputs (judge, NULL, &first, &second);
@@ -251,7 +260,8 @@ compare_lowered (Judge *judge, const char *path, const CompareArgs *args)
     return code;
   if (graph->lowered || !lpt_graph_is_quantized (graph))
     {
-      cmd_note ("%s: %s: a second model is missing (or --requant M,M...)", path, graph->lowered ? "is lowered already" : "no FakeQuantize or Q/DQ");
+      cmd_note ("%s: %s: a second model is missing (or --requant M,M...)", path,
+                graph->lowered ? "is lowered already" : "no FakeQuantize or Q/DQ");
       return CMD_FAILED;
     }
   g_autoptr (GPtrArray) tensors = load_inputs (judge, graph, args, &code);
@@ -260,7 +270,8 @@ compare_lowered (Judge *judge, const char *path, const CompareArgs *args)
     return code;
   if (args->all)
     return compare_all (judge, graph, lowered, (char *[]) { (char *) path, (char *) "lowered" }, tensors, args);
-  if ((code = run_side (graph, path, args, tensors, &first)) != CMD_OK || (code = run_side (lowered, path, args, tensors, &second)) != CMD_OK)
+  if ((code = run_side (graph, path, args, tensors, &first)) != CMD_OK ||
+      (code = run_side (lowered, path, args, tensors, &second)) != CMD_OK)
     return code;
   begin (judge);
   judge_outputs (judge, NULL, &first, &second);
@@ -276,14 +287,16 @@ judge_arg_max (Judge *judge, const char *label, const CmdOutputs *a, const CmdOu
       gint64 rows, same = layers_arg_max (a->tensors->pdata[i], b->tensors->pdata[i], &rows);
       if (!judge->json)
         {
-          printf ("%s: %s: arg-max agrees in %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT "\n", label, (char *) a->names->pdata[i], same, rows);
+          printf ("%s: %s: arg-max agrees in %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT "\n", label,
+                  (char *) a->names->pdata[i], same, rows);
           continue;
         }
       g_autoptr (GString) s = g_string_new (",\n {\"modes\": ");
       cmd_json_string (s, label);
       g_string_append (s, ", \"output\": ");
       cmd_json_string (s, a->names->pdata[i]);
-      g_string_append_printf (s, ", \"arg_max_same\": %" G_GINT64_FORMAT ", \"arg_max_rows\": %" G_GINT64_FORMAT "}", same, rows);
+      g_string_append_printf (s, ", \"arg_max_same\": %" G_GINT64_FORMAT ", \"arg_max_rows\": %" G_GINT64_FORMAT "}",
+                              same, rows);
       fputs (s->str, stdout);
     }
 }
@@ -308,7 +321,8 @@ compare_modes (Judge *judge, const char *path, char **modes, const CompareArgs *
       if (!cmd_prepare_graph (graph, NULL, NULL, one, &code))
         return code;
       progress (modes[i], 0, 0);
-      gboolean ok = layers_run (graph, tensors, args->reference ? LPT_PLAN_REFERENCE : 0u, (guint) args->threads, i == 0 ? &first : &outputs, i == 0 ? &first_codes : &codes, &error);
+      gboolean ok = layers_run (graph, tensors, args->reference ? LPT_PLAN_REFERENCE : 0u, (guint) args->threads,
+                                i == 0 ? &first : &outputs, i == 0 ? &first_codes : &codes, &error);
       progress_end ();
       if (!ok)
         {
@@ -343,10 +357,12 @@ cmd_compare (int argc, char **argv)
   Judge judge = { .tolerance = NAN, .seed = CMD_NO_SEED };
   int code;
   const GOptionEntry own[] = {
-    { "input", 'i', 0, G_OPTION_ARG_FILENAME_ARRAY, &args.inputs, "Array or image of an input; FILE.npz for all", "NAME=FILE" },
+    { "input", 'i', 0, G_OPTION_ARG_FILENAME_ARRAY, &args.inputs, "Array or image of an input; FILE.npz for all",
+      "NAME=FILE" },
     CMD_DATA_ENTRIES (&args.images),
     { "tolerance", 0, 0, G_OPTION_ARG_STRING, &tolerance, "Exit with 1 where a difference is greater", "T" },
-    { "requant", 0, 0, G_OPTION_ARG_STRING, &requant, "Compare one model under these modes; the first counts as right", "M,M..." },
+    { "requant", 0, 0, G_OPTION_ARG_STRING, &requant, "Compare one model under these modes; the first counts as right",
+      "M,M..." },
     { "random", 0, 0, G_OPTION_ARG_INT, &args.seed, "Seed of inputs that are not given (default 1)", "SEED" },
     { "reference", 0, 0, G_OPTION_ARG_NONE, &args.reference, "Graphs as they are, scalar and unfused", NULL },
     { "threads", 0, 0, G_OPTION_ARG_INT, &args.threads, "Threads; 0 = one per processor (default 1)", "N" },
@@ -355,9 +371,12 @@ cmd_compare (int argc, char **argv)
     { NULL },
   };
   g_autofree GOptionEntry *entries = cmd_run_entries (&args.form, own);
-  if (!cmd_parse (&argc, &argv, entries, "A [B]", "A and B: two models, or two .npy files. Models that carry quantization are transformed and lowered first; where one of\n"
-                  "them is lowered already the other runs as it is. A alone is set against what transform makes of it.", 1, 2, &code)
-      || !cmd_run_check (&args.form, &code))
+  if (!cmd_parse (&argc, &argv, entries, "A [B]",
+                  "A and B: two models, or two .npy files. Models that carry quantization are transformed and lowered "
+                  "first; where one of\n"
+                  "them is lowered already the other runs as it is. A alone is set against what transform makes of it.",
+                  1, 2, &code) ||
+      !cmd_run_check (&args.form, &code))
     return code;
   if (tolerance != NULL)
     {
@@ -373,7 +392,8 @@ cmd_compare (int argc, char **argv)
   if (argc == 3 && requant != NULL)
     return cmd_usage ("compare: --requant takes one model");
   if (args.images.data != NULL && (!args.all || args.inputs != NULL))
-    return cmd_usage (args.all ? "compare: --data or -i, not both" : "compare: --data is for --all; -i gives one sample");
+    return cmd_usage (args.all ? "compare: --data or -i, not both"
+                               : "compare: --data is for --all; -i gives one sample");
   if (args.all && (requant != NULL || (argc == 3 && g_str_has_suffix (argv[1], ".npy"))))
     return cmd_usage ("compare: --all compares models");
   if (argc == 2 && requant == NULL && args.form.real)

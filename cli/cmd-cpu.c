@@ -50,7 +50,8 @@ cmd_cpu (int argc, char **argv)
   if (limit != NULL)
     lpt_cpu_limit (&used, limit);
   if (json)
-    printf ("{\"level\": \"%s\", \"detected\": \"%s\", \"features\": {", lpt_cpu_level_name (used), lpt_cpu_level_name (found));
+    printf ("{\"level\": \"%s\", \"detected\": \"%s\", \"features\": {", lpt_cpu_level_name (used),
+            lpt_cpu_level_name (found));
   else
     printf ("level: %s\ndetected: %s\n", lpt_cpu_level_name (used), lpt_cpu_level_name (found));
   for (guint i = 0; i < G_N_ELEMENTS (levels); i++)

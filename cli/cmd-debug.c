@@ -46,7 +46,9 @@ load (const char *path, const DebugArgs *args, int *code)
       *code = cmd_fail (error);
       return NULL;
     }
-  return cmd_prepare_graph (graph, args->pipeline.shapes, args->pipeline.outputs, args->pipeline.requant, code) ? g_steal_pointer (&graph) : NULL;
+  return cmd_prepare_graph (graph, args->pipeline.shapes, args->pipeline.outputs, args->pipeline.requant, code)
+             ? g_steal_pointer (&graph)
+             : NULL;
 }
 
 static int
@@ -54,7 +56,8 @@ debug (const DebugArgs *args, char **paths, guint n)
 {
   int code = CMD_OK;
   GError *error = NULL;
-  g_autoptr (LptGraph) model = load (paths[0], args, &code), real = model != NULL && n == 2 ? load (paths[1], args, &code) : NULL;
+  g_autoptr (LptGraph) model = load (paths[0], args, &code),
+                       real = model != NULL && n == 2 ? load (paths[1], args, &code) : NULL;
   if (model == NULL || (n == 2 && real == NULL))
     return code;
   g_autoptr (LptConfig) config = cmd_pipeline_config (&args->pipeline, &code);
@@ -96,11 +99,14 @@ cmd_debug (int argc, char **argv)
   };
   g_autofree GOptionEntry *entries = cmd_pipeline_entries (&args.pipeline, own);
   if (!cmd_parse (&argc, &argv, entries, "MODEL [FLOAT] --data DATA",
-                  "Layers in the order of what the output would win if that layer alone were float. FLOAT is the model that MODEL was made of; without it MODEL with its\n"
-                  "quantizers left out stands in, and damage in what is stored as integers does not show.", 1, 2, &code)
-      || !cmd_threads_ok (args.threads, &code))
+                  "Layers in the order of what the output would win if that layer alone were float. FLOAT is the model "
+                  "that MODEL was made of; without it MODEL with its\n"
+                  "quantizers left out stands in, and damage in what is stored as integers does not show.",
+                  1, 2, &code) ||
+      !cmd_threads_ok (args.threads, &code))
     return code;
   if (args.remedies < 0 || args.judged < 0)
-    return cmd_usage ("--%s %d: a number above 0 is wanted", args.remedies < 0 ? "remedies" : "judge", args.remedies < 0 ? args.remedies : args.judged);
+    return cmd_usage ("--%s %d: a number above 0 is wanted", args.remedies < 0 ? "remedies" : "judge",
+                      args.remedies < 0 ? args.remedies : args.judged);
   return debug (&args, argv + 1, (guint) argc - 1);
 }

@@ -128,20 +128,23 @@ dump_values (const char *dir, const LptPlan *plan, LptPlanContext *context, GErr
 
 /* The run that made the outputs was the warm-up: runs until there are ten or a second has passed. */
 static gboolean
-print_profile (const ExecArgs *args, const LptPlan *plan, LptPlanContext *context, GPtrArray *tensors, gint64 runs, GError **error)
+print_profile (const ExecArgs *args, const LptPlan *plan, LptPlanContext *context, GPtrArray *tensors, gint64 runs,
+               GError **error)
 {
   gint64 begin = g_get_monotonic_time ();
   guint n = 0;
   lpt_plan_context_profile_clear (context);
   while (n == 0 || (n < 10 && g_get_monotonic_time () - begin < G_USEC_PER_SEC))
     {
-      g_autoptr (GPtrArray) outputs = lpt_plan_run_stacked (plan, context, (LptTensor *const *) tensors->pdata, runs, error);
+      g_autoptr (GPtrArray) outputs = lpt_plan_run_stacked (plan, context, (LptTensor *const *) tensors->pdata, runs,
+                                                            error);
       if (outputs == NULL)
         return FALSE;
       progress ("running", ++n, 10);
     }
   progress_end ();
-  cmd_profile_print (plan, context, &(CmdProfile) { args->profile, args->by_time, n * (guint) runs, (guint) runs, 0.0 });
+  cmd_profile_print (plan, context,
+                     &(CmdProfile) { args->profile, args->by_time, n * (guint) runs, (guint) runs, 0.0 });
   return TRUE;
 }
 
@@ -149,7 +152,8 @@ static gboolean
 run (const ExecArgs *args, LptGraph *graph, GPtrArray *tensors, CmdCache *cache, gboolean hit, GError **error)
 {
   g_autofree LptShape *shapes = g_new0 (LptShape, graph->parameters->len + 1);
-  guint flags = (args->reference ? LPT_PLAN_REFERENCE : 0u) | (args->dump != NULL ? LPT_PLAN_KEEP_ALL : 0u) | (args->profiled ? LPT_PLAN_PROFILE : 0u);
+  guint flags = (args->reference ? LPT_PLAN_REFERENCE : 0u) | (args->dump != NULL ? LPT_PLAN_KEEP_ALL : 0u) |
+                (args->profiled ? LPT_PLAN_PROFILE : 0u);
   gint64 runs = lpt_plan_stack (graph, (LptTensor *const *) tensors->pdata, shapes, error);
   if (runs == 0)
     return FALSE;
@@ -160,11 +164,13 @@ run (const ExecArgs *args, LptGraph *graph, GPtrArray *tensors, CmdCache *cache,
   if (context == NULL || !cmd_cache_save (cache, graph, hit, error))
     return FALSE;
   progress ("running", 0, 0);
-  g_autoptr (GPtrArray) outputs = lpt_plan_run_stacked (plan, context, (LptTensor *const *) tensors->pdata, runs, error);
+  g_autoptr (GPtrArray) outputs = lpt_plan_run_stacked (plan, context, (LptTensor *const *) tensors->pdata, runs,
+                                                        error);
   if (outputs == NULL)
     return FALSE;
   progress_end ();
-  if (!write_outputs (args, plan, outputs, error) || (args->dump != NULL && !dump_values (args->dump, plan, context, error)))
+  if (!write_outputs (args, plan, outputs, error) ||
+      (args->dump != NULL && !dump_values (args->dump, plan, context, error)))
     return FALSE;
   if (args->trace != NULL && !cmd_trace_write (args->trace, plan, context, error))
     return FALSE;
@@ -185,7 +191,8 @@ load (const ExecArgs *args, const char *model, CmdCache *cache, GPtrArray **tens
       *code = cmd_fail (error);
       return NULL;
     }
-  if (!hit && !cmd_prepare_graph (graph, args->form.pipeline.shapes, args->form.pipeline.outputs, args->form.pipeline.requant, code))
+  if (!hit && !cmd_prepare_graph (graph, args->form.pipeline.shapes, args->form.pipeline.outputs,
+                                  args->form.pipeline.requant, code))
     return NULL;
   LptDataOptions options;
   *tensors = cmd_data_options (&args->images, &options, code) ? cmd_arrays_load (graph, args->inputs, &options, args->seed, code) : NULL;
@@ -214,9 +221,11 @@ cmd_exec (int argc, char **argv)
     { NULL },
   };
   g_autofree GOptionEntry *entries = cmd_run_entries (&args.form, own);
-  if (!cmd_parse_data (&argc, &argv, entries, "MODEL", "A model that carries quantization is transformed and lowered first, unless it is already. "
-                       "Outputs that -o does not\nwrite are printed in short.", 1, 1, &args, &code)
-      || !cmd_run_check (&args.form, &code))
+  if (!cmd_parse_data (&argc, &argv, entries, "MODEL",
+                       "A model that carries quantization is transformed and lowered first, unless it is already. "
+                       "Outputs that -o does not\nwrite are printed in short.",
+                       1, 1, &args, &code) ||
+      !cmd_run_check (&args.form, &code))
     return code;
   if (!cmd_threads_ok (args.threads, &code) || !is_folder_name ("-o", args.out, &code)
       || !is_folder_name ("--dump-all", args.dump, &code))

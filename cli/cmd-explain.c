@@ -42,7 +42,8 @@ cmd_explain (int argc, char **argv)
   const GOptionEntry own[] = {
     { "all", 0, 0, G_OPTION_ARG_NONE, &all, "One line for each op", NULL },
     { "only", 0, 0, G_OPTION_ARG_STRING, &only, "Ops that run in this type: f32, u8 ... none = gone", "TYPE" },
-    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "A list of {name, op, precision, inputs, decided_by, reason, code, group, real_from, macs}", NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json,
+      "A list of {name, op, precision, inputs, decided_by, reason, code, group, real_from, macs}", NULL },
     { NULL },
   };
   g_autofree GOptionEntry *entries = cmd_pipeline_entries (&args, own);

@@ -61,7 +61,8 @@ cmd_help (int argc, char **argv)
   int code;
   const GOptionEntry entries[] = {
     { "man", 0, 0, G_OPTION_ARG_NONE, &args.man, "The manual page, as roff", NULL },
-    { "completion", 0, 0, G_OPTION_ARG_STRING, &args.completion, "Completion of command lines for a shell", "bash|zsh|fish" },
+    { "completion", 0, 0, G_OPTION_ARG_STRING, &args.completion, "Completion of command lines for a shell",
+      "bash|zsh|fish" },
     { NULL },
   };
   if (!cmd_parse (&argc, &argv, entries, "[COMMAND]", "Without a COMMAND: all of them, each in a line.", 0, 1, &code))

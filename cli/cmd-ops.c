@@ -48,7 +48,8 @@ print_attributes (const LptOpInfo *info)
 {
   for (const LptAttrField *f = info->attrs; f->name != NULL; f++)
     {
-      g_autofree char *names = f->kind == LPT_ATTR_ENUM ? g_strjoinv ("|", (char **) f->names) : g_strdup (kind_names[f->kind]);
+      g_autofree char *names = f->kind == LPT_ATTR_ENUM ? g_strjoinv ("|", (char **) f->names)
+                                                        : g_strdup (kind_names[f->kind]);
       g_autofree char *opsets = opsets_text (f);
       printf ("    %-32s %s%s%s%s%s\n", f->name, names, f->flags & LPT_ATTR_F_REQUIRED ? ", required" : "",
               f->fallback != NULL ? ", default " : "", f->fallback != NULL ? f->fallback : "", opsets);
@@ -82,7 +83,8 @@ append_restrictions (GString *s, const LptOpInfo *info)
       for (guint i = 0; i < n; i++)
         {
           g_autofree char *text = lpt_op_restriction_to_string (&rows[i]);
-          g_string_append_printf (s, "%s{\"target\": \"%s\", \"demands\": ", any ? ", " : "", lpt_quant_rules_name (target));
+          g_string_append_printf (s, "%s{\"target\": \"%s\", \"demands\": ", any ? ", " : "",
+                                  lpt_quant_rules_name (target));
           cmd_json_string (s, text);
           g_string_append_c (s, '}');
           any = TRUE;
@@ -125,7 +127,8 @@ print_json (const LptOpInfo *info, gboolean first)
     {
       g_string_append (s, f == info->attrs ? "{\"name\": " : ", {\"name\": ");
       cmd_json_string (s, f->name);
-      g_string_append_printf (s, ", \"kind\": \"%s\", \"required\": %s", kind_names[f->kind], f->flags & LPT_ATTR_F_REQUIRED ? "true" : "false");
+      g_string_append_printf (s, ", \"kind\": \"%s\", \"required\": %s", kind_names[f->kind],
+                              f->flags & LPT_ATTR_F_REQUIRED ? "true" : "false");
       if (f->since > 0)
         g_string_append_printf (s, ", \"since\": %u", f->since);
       if (f->until > 0)
@@ -165,7 +168,8 @@ cmd_ops (int argc, char **argv)
     { "attributes", 'a', 0, G_OPTION_ARG_NONE, &attributes, "Show attributes and demands of targets, too", NULL },
     { NULL },
   };
-  if (!cmd_parse (&argc, &argv, entries, "[OP]", "OP: one operation with its attributes and what targets demand of its quantization.", 0, 1, &code))
+  if (!cmd_parse (&argc, &argv, entries, "[OP]",
+                  "OP: one operation with its attributes and what targets demand of its quantization.", 0, 1, &code))
     return code;
 
   const LptOpInfo *only = argc > 1 ? lpt_op_find (argv[1]) : NULL;
@@ -184,7 +188,8 @@ cmd_ops (int argc, char **argv)
       else
         {
           g_autofree char *inputs = inputs_text (info);
-          printf ("%-28s %-12s %-6s %s\n", info->name, info->openvino.versions[0] != '\0' ? info->openvino.versions : "-", inputs, info->doc);
+          printf ("%-28s %-12s %-6s %s\n", info->name,
+                  info->openvino.versions[0] != '\0' ? info->openvino.versions : "-", inputs, info->doc);
           if (attributes || only != NULL)
             {
               print_attributes (info);

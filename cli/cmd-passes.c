@@ -20,7 +20,8 @@ cmd_passes (int argc, char **argv)
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "For scripts", NULL },
     { NULL },
   };
-  if (!cmd_parse (&argc, &argv, entries, "", "Stages run in this order; --disable takes any of the names.", 0, 0, &code))
+  if (!cmd_parse (&argc, &argv, entries, "", "Stages run in this order; --disable takes any of the names.", 0, 0,
+                  &code))
     return code;
 
   const LptPass *const *passes = lpt_passes ();
@@ -37,13 +38,15 @@ cmd_passes (int argc, char **argv)
           {
             g_string_append (s, first ? "  {\"name\": " : ",\n  {\"name\": ");
             cmd_json_string (s, pass->name);
-            g_string_append_printf (s, ", \"stage\": \"%s\", \"exactness\": \"%s\", \"doc\": ", lpt_stage_name (pass->stage), exactness_names[pass->exactness]);
+            g_string_append_printf (s, ", \"stage\": \"%s\", \"exactness\": \"%s\", \"doc\": ",
+                                    lpt_stage_name (pass->stage), exactness_names[pass->exactness]);
             cmd_json_string (s, pass->doc);
             g_string_append_c (s, '}');
           }
         else
           g_string_append_printf (s, "%-10s %-44s %-9s %s\n", lpt_stage_name (pass->stage), pass->name,
-                                  pass->exactness == LPT_EXACT_REAL ? "real" : exactness_names[pass->exactness], pass->doc);
+                                  pass->exactness == LPT_EXACT_REAL ? "real" : exactness_names[pass->exactness],
+                                  pass->doc);
         first = FALSE;
       }
   g_string_append (s, json ? "\n],\n\"targets\": [" : "targets:");

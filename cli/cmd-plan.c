@@ -50,16 +50,21 @@ cmd_plan (int argc, char **argv)
   const GOptionEntry own[] = {
     { "reference", 0, 0, G_OPTION_ARG_NONE, &args.reference, "The graph as it is, scalar and unfused", NULL },
     { "overlap", 0, 0, G_OPTION_ARG_NONE, &args.overlap, "With what units of overlapped ops wait for", NULL },
-    { "remarks", 0, 0, G_OPTION_ARG_NONE, &args.remarks, "With a line for each reason why ops have no kernel, after the first line", NULL },
-    { "print-after", 0, 0, G_OPTION_ARG_STRING, &args.print_after, "The program as it is after this pass, in place of the whole plan", "PASS" },
+    { "remarks", 0, 0, G_OPTION_ARG_NONE, &args.remarks,
+      "With a line for each reason why ops have no kernel, after the first line", NULL },
+    { "print-after", 0, 0, G_OPTION_ARG_STRING, &args.print_after,
+      "The program as it is after this pass, in place of the whole plan", "PASS" },
     { NULL },
   };
   g_autofree GOptionEntry *entries = cmd_run_entries (&args.form, own);
   if (!cmd_parse_data (&argc, &argv, entries, "MODEL",
-                       "One line for each op, in the order of a run: its value, type, place in memory, kernel and the nodes that it\n"
-                       "stands for. Dynamic dimensions of inputs are 1, unless --shape gives them. LPT_CPU=LEVEL shows the plan for\n"
-                       "another level of the processor.", 1, 1, &args, &code)
-      || !cmd_run_check (&args.form, &code) || !cmd_cpu_ok (&code))
+                       "One line for each op, in the order of a run: its value, type, place in memory, kernel and the "
+                       "nodes that it\n"
+                       "stands for. Dynamic dimensions of inputs are 1, unless --shape gives them. LPT_CPU=LEVEL shows "
+                       "the plan for\n"
+                       "another level of the processor.",
+                       1, 1, &args, &code) ||
+      !cmd_run_check (&args.form, &code) || !cmd_cpu_ok (&code))
     return code;
   GError *error = NULL;
   progress ("loading", 0, 0);
@@ -67,14 +72,17 @@ cmd_plan (int argc, char **argv)
   progress_end ();
   if (graph == NULL)
     return cmd_fail (error);
-  if (!cmd_prepare_graph (graph, args.form.pipeline.shapes, args.form.pipeline.outputs, args.form.pipeline.requant, &code))
+  if (!cmd_prepare_graph (graph, args.form.pipeline.shapes, args.form.pipeline.outputs, args.form.pipeline.requant,
+                          &code))
     return code;
   g_autofree LptShape *shapes = input_shapes (graph);
   if (!cmd_make_runnable (graph, argv[1], &args.form, args.reference, &code))
     return code;
   g_autofree char *printed = NULL;
-  const LptPlanOptions options = { .flags = args.reference ? LPT_PLAN_REFERENCE : 0u, .shapes = shapes,
-                                   .disabled = (const char *const *) args.form.left_out, .print_after = args.print_after,
+  const LptPlanOptions options = { .flags = args.reference ? LPT_PLAN_REFERENCE : 0u,
+                                   .shapes = shapes,
+                                   .disabled = (const char *const *) args.form.left_out,
+                                   .print_after = args.print_after,
                                    .printed = &printed };
   g_autoptr (LptPlan) plan = lpt_plan_new_full (graph, &options, &error);
   if (plan == NULL)

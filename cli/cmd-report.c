@@ -66,7 +66,9 @@ load (const char *path, const ReportArgs *args, int *code)
       *code = cmd_fail (error);
       return NULL;
     }
-  return cmd_prepare_graph (graph, args->pipeline.shapes, args->pipeline.outputs, args->pipeline.requant, code) ? g_steal_pointer (&graph) : NULL;
+  return cmd_prepare_graph (graph, args->pipeline.shapes, args->pipeline.outputs, args->pipeline.requant, code)
+             ? g_steal_pointer (&graph)
+             : NULL;
 }
 
 /* The text of a profile; NULL without an error where @path is NULL. */
@@ -87,7 +89,8 @@ name_of (const char *path)
 }
 
 static int
-make_page (const ReportArgs *args, const char *path, const char *original_path, LptGraph *graph, LptGraph *original, LptGraph *against)
+make_page (const ReportArgs *args, const char *path, const char *original_path, LptGraph *graph, LptGraph *original,
+           LptGraph *against)
 {
   int code = CMD_OK;
   GError *error = NULL;
@@ -124,7 +127,8 @@ cmd_report (int argc, char **argv)
   const GOptionEntry own[] = {
     { "out", 'o', 0, G_OPTION_ARG_FILENAME, &args.out, "The page", "FILE.html" },
     { "against", 0, 0, G_OPTION_ARG_FILENAME, &args.against, "Show what differs in another model", "MODEL2" },
-    { "profile", 0, 0, G_OPTION_ARG_FILENAME, &args.profile, "Times: what bench --profile --json wrote of MODEL", "FILE" },
+    { "profile", 0, 0, G_OPTION_ARG_FILENAME, &args.profile, "Times: what bench --profile --json wrote of MODEL",
+      "FILE" },
     { "float-profile", 0, 0, G_OPTION_ARG_FILENAME, &args.original_profile, "The same of FLOAT", "FILE" },
     { "labels", 0, 0, G_OPTION_ARG_FILENAME, &args.labels, "What is right, for accuracy (see lptc eval)", "FILE" },
     { "label-offset", 0, 0, G_OPTION_ARG_INT, &args.offset, "Added to labels", "K" },
@@ -134,9 +138,11 @@ cmd_report (int argc, char **argv)
   };
   g_autofree GOptionEntry *entries = cmd_pipeline_entries (&args.pipeline, own);
   if (!cmd_parse (&argc, &argv, entries, "MODEL [FLOAT] -o FILE.html",
-                  "One file of HTML that needs nothing else. Times are never measured here; the same input makes the same bytes. With FLOAT and --data\n"
-                  "it shows the error of each layer.", 1, 2, &code)
-      || !cmd_threads_ok (args.threads, &code))
+                  "One file of HTML that needs nothing else. Times are never measured here; the same input makes the "
+                  "same bytes. With FLOAT and --data\n"
+                  "it shows the error of each layer.",
+                  1, 2, &code) ||
+      !cmd_threads_ok (args.threads, &code))
     return code;
   if (args.out == NULL)
     return cmd_usage ("report: -o FILE.html is missing");

@@ -52,7 +52,8 @@ void              cmd_print_commands (FILE *out);
 int               cmd_no_command (const char *name);
 
 /* Parses the options of a sub-command; what is left are the positional arguments, of which there must be
- * @min to @max. A command that needs one reads models, and has the options of limits.h, too. Returns FALSE when the command is over (help was asked: *code 0; wrong usage: *code 2).
+ * @min to @max. A command that needs one reads models, and has the options of limits.h, too. Returns FALSE when the
+ *   command is over (help was asked: *code 0; wrong usage: *code 2).
  * @usage: "IN -o OUT", @description: text below the options or NULL. */
 gboolean cmd_parse (int *argc, char ***argv, const GOptionEntry *entries, const char *usage, const char *description,
                     int min, int max, int *code);

@@ -52,7 +52,8 @@ static void
 put_number (GString *s, const char *key, double value)
 {
   char text[G_ASCII_DTOSTR_BUF_SIZE];
-  g_string_append_printf (s, ", \"%s\": %s", key, isfinite (value) ? g_ascii_formatd (text, sizeof text, "%.9g", value) : "null");
+  g_string_append_printf (s, ", \"%s\": %s", key,
+                          isfinite (value) ? g_ascii_formatd (text, sizeof text, "%.9g", value) : "null");
 }
 
 static void
@@ -81,7 +82,8 @@ static void
 print_json (const LptComparison *c, GPtrArray *sorted, gint64 seed)
 {
   g_autoptr (GString) s = g_string_new (NULL);
-  g_string_append_printf (s, "{\"samples\": %u, \"matched\": %u, \"of\": %u, \"seed\": ", c->n_samples, c->rows->len, lpt_comparison_n_both (c));
+  g_string_append_printf (s, "{\"samples\": %u, \"matched\": %u, \"of\": %u, \"seed\": ", c->n_samples, c->rows->len,
+                          lpt_comparison_n_both (c));
   g_string_append_printf (s, seed != CMD_NO_SEED ? "%" G_GINT64_FORMAT : "null", seed);
   put_first (s, "first_difference", first_below (c, HUGE_VAL));
   put_first (s, "first_below_20_db", first_below (c, DIVERGED));
@@ -93,13 +95,16 @@ print_json (const LptComparison *c, GPtrArray *sorted, gint64 seed)
       cmd_json_string (s, row->a);
       g_string_append (s, ", \"b\": ");
       cmd_json_string (s, row->b);
-      g_string_append_printf (s, ", \"op\": \"%s\", \"type_a\": \"%s\", \"type_b\": \"%s\"", row->op, lpt_dtype_name (row->type_a), lpt_dtype_name (row->type_b));
+      g_string_append_printf (s, ", \"op\": \"%s\", \"type_a\": \"%s\", \"type_b\": \"%s\"", row->op,
+                              lpt_dtype_name (row->type_a), lpt_dtype_name (row->type_b));
       put_number (s, "sqnr", row->sqnr);
       put_number (s, "cosine", row->cosine);
       put_number (s, "max", row->max);
       put_number (s, "mean", row->mean);
-      g_string_append_printf (s, ", \"elements\": %" G_GINT64_FORMAT ", \"nan_a\": %" G_GINT64_FORMAT ", \"nan_b\": %" G_GINT64_FORMAT ", \"fitted\": %s}", row->count, row->nan_a, row->nan_b,
-                              row->fitted ? "true" : "false");
+      g_string_append_printf (s,
+                              ", \"elements\": %" G_GINT64_FORMAT ", \"nan_a\": %" G_GINT64_FORMAT
+                              ", \"nan_b\": %" G_GINT64_FORMAT ", \"fitted\": %s}",
+                              row->count, row->nan_a, row->nan_b, row->fitted ? "true" : "false");
     }
   g_string_append (s, "]");
   put_names (s, "only_a", c->only_a);
@@ -124,15 +129,19 @@ print_text (const LptComparison *c, GPtrArray *sorted, char **paths, const CmdCo
 {
   const LptValueDistance *differs = first_below (c, HUGE_VAL), *diverged = first_below (c, DIVERGED);
   if (how->seed != CMD_NO_SEED)
-    printf ("inputs that are not given were drawn, seed %" G_GINT64_FORMAT ": give samples of your own (--data, -i) to judge a model\n", how->seed);
-  printf ("%u values in both, %u sample%s; the worst first\n", c->rows->len, c->n_samples, c->n_samples == 1 ? "" : "s");
-  printf ("%-40s %-22s %10s %12s %13s %13s  %s\n", "value", "op", "SQNR dB", "cosine", "max |diff|", "mean |diff|", "types");
+    printf ("inputs that are not given were drawn, seed %" G_GINT64_FORMAT
+            ": give samples of your own (--data, -i) to judge a model\n",
+            how->seed);
+  printf ("%u values in both, %u sample%s; the worst first\n", c->rows->len, c->n_samples,
+          c->n_samples == 1 ? "" : "s");
+  printf ("%-40s %-22s %10s %12s %13s %13s  %s\n", "value", "op", "SQNR dB", "cosine", "max |diff|", "mean |diff|",
+          "types");
   for (guint i = 0; i < sorted->len; i++)
     {
       const LptValueDistance *row = g_ptr_array_index (sorted, i);
       gboolean past = !isnan (how->tolerance) && !(row->max <= how->tolerance);
-      printf ("%-40s %-22s %10.2f %12.9f %13.6g %13.6g  %s, %s", row->a, row->op, row->sqnr, row->cosine, row->max, row->mean, lpt_dtype_name (row->type_a),
-              lpt_dtype_name (row->type_b));
+      printf ("%-40s %-22s %10.2f %12.9f %13.6g %13.6g  %s, %s", row->a, row->op, row->sqnr, row->cosine, row->max,
+              row->mean, lpt_dtype_name (row->type_a), lpt_dtype_name (row->type_b));
       if (row->nan_a + row->nan_b > 0)
         printf ("  NaN: %" G_GINT64_FORMAT " in A, %" G_GINT64_FORMAT " in B", row->nan_a, row->nan_b);
       printf ("%s%s\n", row->fitted ? "  unit fitted" : "", past ? "  past the tolerance" : "");
@@ -147,7 +156,9 @@ int
 cmd_compare_all (LptGraph *a, LptGraph *b, char **paths, LptData *data, const CmdCompareAll *how, gboolean *failed)
 {
   GError *error = NULL;
-  const LptCompareOptions options = { .reference = how->reference, .threads = (guint) how->threads, .progress = on_progress };
+  const LptCompareOptions options = { .reference = how->reference,
+                                      .threads = (guint) how->threads,
+                                      .progress = on_progress };
   g_autoptr (LptComparison) c = lpt_compare_values (a, b, data, &options, &error);
   progress_end ();
   if (c == NULL)

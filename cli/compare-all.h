@@ -16,7 +16,8 @@ typedef struct
   double   tolerance;     /* of any value; NaN: none */
 } CmdCompareAll;
 
-/* @data: samples for the inputs of @a. *@failed: a value is past the tolerance, or there is none. Returns the exit code. */
+/* @data: samples for the inputs of @a. *@failed: a value is past the tolerance, or there is none. Returns the exit
+ * code. */
 int cmd_compare_all (LptGraph *a, LptGraph *b, char **paths, LptData *data, const CmdCompareAll *how, gboolean *failed);
 
 #endif

@@ -87,7 +87,8 @@ print_channels (const LptDebugLayer *layer)
   for (guint i = 1; i < layer->channels->len; i++)
     if (g_array_index (layer->channels, double, i) < g_array_index (layer->channels, double, worst))
       worst = i;
-  printf ("    weights of channel %u of %u are the worst: SQNR %.2f dB, of all %.2f dB\n", worst, layer->channels->len, g_array_index (layer->channels, double, worst), layer->weights);
+  printf ("    weights of channel %u of %u are the worst: SQNR %.2f dB, of all %.2f dB\n", worst, layer->channels->len,
+          g_array_index (layer->channels, double, worst), layer->weights);
 }
 
 static void
@@ -101,11 +102,15 @@ print_remedies (const LptDebug *debug, const LptDebugLayer *layer)
   print_channels (layer);
   for (guint i = 0; i < layer->remedies->len; i++)
     {
-      const LptDebugRemedy *remedy = g_ptr_array_index (layer->remedies, i), *best = g_ptr_array_index (layer->remedies, 0);
+      const LptDebugRemedy *remedy = g_ptr_array_index (layer->remedies, i),
+                           *best = g_ptr_array_index (layer->remedies, 0);
       printf ("    %s%+8.2f dB", i == 0 ? "best: " : "      ", remedy->sqnr - debug->sqnr);
       if (!isnan (remedy->time))
         printf (", time x %.2f", remedy->time);
-      printf ("  %s%s\n", remedy->text, i > 0 && best->sqnr > debug->sqnr && remedy->sqnr - debug->sqnr >= NEARLY * (best->sqnr - debug->sqnr) ? "  (nearly as good)" : "");
+      printf ("  %s%s\n", remedy->text,
+              i > 0 && best->sqnr > debug->sqnr && remedy->sqnr - debug->sqnr >= NEARLY * (best->sqnr - debug->sqnr)
+                  ? "  (nearly as good)"
+                  : "");
     }
 }
 
@@ -113,10 +118,12 @@ void
 cmd_debug_print (const LptDebug *debug, guint rows)
 {
   guint n = rows > 0 ? MIN (rows, debug->layers->len) : debug->layers->len;
-  printf ("SQNR of the output: %.2f dB on %u sample%s; values were looked at on %u\n", debug->sqnr, debug->n_judged, debug->n_judged == 1 ? "" : "s", debug->n_samples);
+  printf ("SQNR of the output: %.2f dB on %u sample%s; values were looked at on %u\n", debug->sqnr, debug->n_judged,
+          debug->n_judged == 1 ? "" : "s", debug->n_samples);
   for (guint i = 0; i < debug->remarks->len; i++)
     printf ("remark: %s\n", (char *) g_ptr_array_index (debug->remarks, i));
-  printf ("\n%7s %7s %7s %7s %7s %6s %5s %5s\n", "float", "accum.", "alone", "weights", "clipped", "codes", "bits", "sum");
+  printf ("\n%7s %7s %7s %7s %7s %6s %5s %5s\n", "float", "accum.", "alone", "weights", "clipped", "codes", "bits",
+          "sum");
   printf ("%7s %7s %7s %7s %7s %6s %5s %5s\n", "wins dB", "dB", "dB", "dB", "%", "unused", "used", "bits");
   for (guint i = 0; i < n; i++)
     print_layer (g_ptr_array_index (debug->layers, i));
@@ -132,7 +139,8 @@ static void
 put_number (GString *s, const char *key, double value)
 {
   char text[G_ASCII_DTOSTR_BUF_SIZE];
-  g_string_append_printf (s, ", \"%s\": %s", key, isfinite (value) ? g_ascii_formatd (text, sizeof text, "%.9g", value) : "null");
+  g_string_append_printf (s, ", \"%s\": %s", key,
+                          isfinite (value) ? g_ascii_formatd (text, sizeof text, "%.9g", value) : "null");
 }
 
 static void
@@ -140,7 +148,8 @@ put_grid (GString *s, const LptDebugGrid *grid)
 {
   g_string_append (s, "{\"name\": ");
   cmd_json_string (s, grid->name);
-  g_string_append_printf (s, ", \"levels\": %" G_GUINT64_FORMAT ", \"elements\": %" G_GUINT64_FORMAT, grid->levels, grid->n);
+  g_string_append_printf (s, ", \"levels\": %" G_GUINT64_FORMAT ", \"elements\": %" G_GUINT64_FORMAT, grid->levels,
+                          grid->n);
   put_number (s, "low", grid->low);
   put_number (s, "high", grid->high);
   put_number (s, "seen_low", grid->seen_low);
@@ -171,7 +180,8 @@ put_layer (GString *s, const LptDebug *debug, const LptDebugLayer *layer)
   char text[G_ASCII_DTOSTR_BUF_SIZE];
   g_string_append (s, "{\"name\": ");
   cmd_json_string (s, layer->name);
-  g_string_append_printf (s, ", \"op\": \"%s\", \"place\": %u, \"macs\": %" G_GINT64_FORMAT ", \"replaced\": %s", layer->op, layer->place, layer->macs, layer->replaced ? "true" : "false");
+  g_string_append_printf (s, ", \"op\": \"%s\", \"place\": %u, \"macs\": %" G_GINT64_FORMAT ", \"replaced\": %s",
+                          layer->op, layer->place, layer->macs, layer->replaced ? "true" : "false");
   put_number (s, "gain", layer->gain);
   put_number (s, "accumulated", layer->accumulated);
   put_number (s, "isolated", layer->isolated);
@@ -188,7 +198,8 @@ put_layer (GString *s, const LptDebug *debug, const LptDebugLayer *layer)
   for (guint i = 0; layer->channels != NULL && i < layer->channels->len; i++)
     {
       double db = g_array_index (layer->channels, double, i);
-      g_string_append_printf (s, "%s%s", i > 0 ? ", " : "", isfinite (db) ? g_ascii_formatd (text, sizeof text, "%.4g", db) : "null");
+      g_string_append_printf (s, "%s%s", i > 0 ? ", " : "",
+                              isfinite (db) ? g_ascii_formatd (text, sizeof text, "%.4g", db) : "null");
     }
   g_string_append (s, "],\n   \"remedies\": [");
   for (guint i = 0; i < layer->remedies->len; i++)

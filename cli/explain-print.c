@@ -1,7 +1,8 @@
 /* explain-print.c - what explain found: a summary, one line an op, one op, JSON
  *
- * The summary has one line for each reason with the number of ops that it holds for, ops on real data first. An op whose data are real
- * because of one in front of it is counted with those that are so, not with its own reason: to mend the first mends it, too.
+ * The summary has one line for each reason with the number of ops that it holds for, ops on real data first. An op
+ * whose data are real because of one in front of it is counted with those that are so, not with its own reason: to mend
+ * the first mends it, too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -147,8 +148,8 @@ print_group (const Group *group, double macs)
 {
   g_autofree char *common = group->why != NULL ? common_wording (group->why) : NULL;
   const char *reason = group->why == NULL ? "real because an op in front of them is" : group->reason != NULL ? group->reason : common;
-  printf ("%s%-4s%s %4u op%s  %s", cmd_style (group->real ? CMD_WARN : CMD_GOOD), group->type, cmd_style (CMD_PLAIN), group->rows->len,
-          group->rows->len == 1 ? " " : "s", reason);
+  printf ("%s%-4s%s %4u op%s  %s", cmd_style (group->real ? CMD_WARN : CMD_GOOD), group->type, cmd_style (CMD_PLAIN),
+          group->rows->len, group->rows->len == 1 ? " " : "s", reason);
   if (group->why != NULL)
     printf ("  %s[%s]%s", cmd_style (CMD_DIM), group->why->code, cmd_style (CMD_PLAIN));
   if (group->macs > 0 && macs > 0.0)
@@ -177,17 +178,20 @@ print_head (GPtrArray *list, const char *macs_line, double *all)
   if (sum > 0.0)
     printf ("%sMACs: %.1f %% on 8-bit integers%s", cmd_style (CMD_BOLD), 100.0 * low / sum, cmd_style (CMD_PLAIN));
   else if (strstr (macs_line, "unknown") != NULL)
-    printf ("%sMACs are not known: sizes are open (--shape INPUT=[...])%s", cmd_style (CMD_BOLD), cmd_style (CMD_PLAIN));
+    printf ("%sMACs are not known: sizes are open (--shape INPUT=[...])%s", cmd_style (CMD_BOLD),
+            cmd_style (CMD_PLAIN));
   else
     printf ("%sno multiply-accumulates%s", cmd_style (CMD_BOLD), cmd_style (CMD_PLAIN));
   if (real_layers > 0)
     printf ("; %u layer%s with weights or products in real numbers", real_layers, real_layers == 1 ? "" : "s");
-  printf ("  (%s)\n%u op%s that compute%s:", macs_line, list->len, list->len == 1 ? "" : "s", list->len == 1 ? "s" : "");
+  printf ("  (%s)\n%u op%s that compute%s:", macs_line, list->len, list->len == 1 ? "" : "s",
+          list->len == 1 ? "s" : "");
   gboolean first = TRUE;
   for (guint d = 0; d < LPT_N_DTYPES; d++)
     if (counts[d] > 0)
       {
-        printf ("%s %u %s", first ? "" : ",", counts[d], d == LPT_DTYPE_UNDEFINED ? "gone" : lpt_dtype_name ((LptDType) d));
+        printf ("%s %u %s", first ? "" : ",", counts[d],
+                d == LPT_DTYPE_UNDEFINED ? "gone" : lpt_dtype_name ((LptDType) d));
         first = FALSE;
       }
   putchar ('\n');
@@ -218,8 +222,8 @@ cmd_explain_all (GPtrArray *list, const char *only, const char *macs)
       const LptExplanation *e = g_ptr_array_index (list, i);
       if (!is_wanted (e, only))
         continue;
-      printf ("%s%-4s%s %-24s %s  (%s)", cmd_style (is_real (e) ? CMD_WARN : CMD_GOOD), cmd_explain_type (e), cmd_style (CMD_PLAIN), lpt_op_info (e->op)->name,
-              e->name, e->inputs != NULL ? e->inputs : "");
+      printf ("%s%-4s%s %-24s %s  (%s)", cmd_style (is_real (e) ? CMD_WARN : CMD_GOOD), cmd_explain_type (e),
+              cmd_style (CMD_PLAIN), lpt_op_info (e->op)->name, e->name, e->inputs != NULL ? e->inputs : "");
       if (e->decided_by != NULL)
         printf ("  by %s", e->decided_by);
       printf ("%s%s\n", e->reason != NULL && *e->reason != '\0' ? ": " : "", e->reason != NULL ? e->reason : "");
@@ -231,7 +235,8 @@ void
 cmd_explain_one (const LptExplanation *e)
 {
   printf ("%s%s%s  %s\n", cmd_style (CMD_BOLD), e->name, cmd_style (CMD_PLAIN), lpt_op_info (e->op)->name);
-  printf ("  runs in     %s%s%s\n", cmd_style (is_real (e) ? CMD_WARN : CMD_GOOD), cmd_explain_type (e), cmd_style (CMD_PLAIN));
+  printf ("  runs in     %s%s%s\n", cmd_style (is_real (e) ? CMD_WARN : CMD_GOOD), cmd_explain_type (e),
+          cmd_style (CMD_PLAIN));
   printf ("  inputs      %s\n", e->inputs != NULL ? e->inputs : "");
   if (e->decided_by != NULL)
     printf ("  decided by  %s\n", e->decided_by);

@@ -11,7 +11,8 @@
 /* "u8", "none": how an op runs, in words of the table. */
 const char *cmd_explain_type  (const LptExplanation *e);
 
-/* Each prints the rows of @list (LptExplanation *) whose type is @only (NULL = all). @macs: what lpt_graph_macs_line() says. */
+/* Each prints the rows of @list (LptExplanation *) whose type is @only (NULL = all). @macs: what lpt_graph_macs_line()
+ * says. */
 void        cmd_explain_summary (GPtrArray *list, const char *only, const char *macs);
 void        cmd_explain_all     (GPtrArray *list, const char *only, const char *macs);
 void        cmd_explain_json    (GPtrArray *list, const char *only);

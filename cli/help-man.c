@@ -7,7 +7,8 @@
 
 #include "cli/help-page.h"
 
-/* Text as roff: a line that begins with a dot or an apostrophe is no request, and a hyphen is one that can be copied. */
+/* Text as roff: a line that begins with a dot or an apostrophe is no request, and a hyphen is one that can be
+ * copied. */
 static void
 put (FILE *out, const char *text)
 {
@@ -80,10 +81,13 @@ help_write_man (const HelpPage *page, gpointer data)
 void
 help_write_man_index (FILE *out, const LptCommand *commands, guint n)
 {
-  fprintf (out, ".TH LPTC 1 \"\" \"lptc %s\"\n.SH NAME\nlptc \\- low\\-precision transformations and an int8 executor\n"
+  fprintf (out,
+           ".TH LPTC 1 \"\" \"lptc %s\"\n.SH NAME\nlptc \\- low\\-precision transformations and an int8 executor\n"
            ".SH SYNOPSIS\n.B lptc\n\\fICOMMAND\\fR [\\fIARGUMENT\\fR]...\n.SH DESCRIPTION\n"
-           "Reads neural networks that are quantized in name (OpenVINO IR, ONNX, TensorFlow Lite, its own text and JSON), rewrites them so\n"
-           "that what can be done on integers is, writes them, and runs them with integer kernels.\n.SH COMMANDS\n", LPT_VERSION);
+           "Reads neural networks that are quantized in name (OpenVINO IR, ONNX, TensorFlow Lite, its own text and "
+           "JSON), rewrites them so\n"
+           "that what can be done on integers is, writes them, and runs them with integer kernels.\n.SH COMMANDS\n",
+           LPT_VERSION);
   for (guint i = 0; i < n; i++)
     {
       fprintf (out, ".TP\n\\fB%s\\fR(1)\n", commands[i].name);

@@ -1,7 +1,7 @@
 /* help-page.h - what a sub-command says about itself, for those who write it in another form
  *
- * A sub-command has its options in its own function. lptc help calls that with a writer set: it is handed to cmd_parse(), which gives
- * it the page and ends the command.
+ * A sub-command has its options in its own function. lptc help calls that with a writer set: it is handed to
+ * cmd_parse(), which gives it the page and ends the command.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

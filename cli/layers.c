@@ -10,7 +10,8 @@
 #include <stdio.h>
 
 gboolean
-layers_run (LptGraph *graph, GPtrArray *tensors, guint flags, guint threads, CmdOutputs *outputs, CmdOutputs *codes, GError **error)
+layers_run (LptGraph *graph, GPtrArray *tensors, guint flags, guint threads, CmdOutputs *outputs, CmdOutputs *codes,
+            GError **error)
 {
   g_autofree LptShape *shapes = g_new0 (LptShape, graph->parameters->len + 1);
   gint64 runs = lpt_plan_stack (graph, (LptTensor *const *) tensors->pdata, shapes, error);
@@ -43,7 +44,8 @@ layers_run (LptGraph *graph, GPtrArray *tensors, guint flags, guint threads, Cmd
 }
 
 static void
-print_layer (LptGraph *graph, const char *label, const char *name, LptTensor *a, LptTensor *b, gboolean json, gboolean *first)
+print_layer (LptGraph *graph, const char *label, const char *name, LptTensor *a, LptTensor *b, gboolean json,
+             gboolean *first)
 {
   LptValue *value = lpt_graph_find_value (graph, name);
   const char *op = value != NULL ? value->producer->info->name : "";
@@ -58,8 +60,8 @@ print_layer (LptGraph *graph, const char *label, const char *name, LptTensor *a,
     }
   if (!json)
     {
-      printf ("%-40s %-24s %10" G_GINT64_FORMAT " %10" G_GINT64_FORMAT " %7.3f%% %6" G_GINT64_FORMAT "\n", name, op, n, differ,
-              n > 0 ? 100.0 * (double) differ / (double) n : 0.0, most);
+      printf ("%-40s %-24s %10" G_GINT64_FORMAT " %10" G_GINT64_FORMAT " %7.3f%% %6" G_GINT64_FORMAT "\n", name, op, n,
+              differ, n > 0 ? 100.0 * (double) differ / (double) n : 0.0, most);
       return;
     }
   g_autoptr (GString) s = g_string_new (*first ? " {\"modes\": " : ",\n {\"modes\": ");
@@ -73,7 +75,8 @@ print_layer (LptGraph *graph, const char *label, const char *name, LptTensor *a,
 }
 
 void
-layers_compare (LptGraph *graph, const char *label, const CmdOutputs *a, const CmdOutputs *b, gboolean json, gboolean *first)
+layers_compare (LptGraph *graph, const char *label, const CmdOutputs *a, const CmdOutputs *b, gboolean json,
+                gboolean *first)
 {
   if (!json)
     printf ("\n%s\n%-40s %-24s %10s %10s %8s %6s\n", label, "layer", "op", "codes", "differ", "", "max");

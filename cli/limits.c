@@ -42,7 +42,8 @@ on_max_memory (const char *option, const char *value, gpointer data, GError **er
   guint shift = unit != NULL ? 10 * (guint) (unit - units + 1) : 0;
   if (end == NULL || (*end != '\0' && (unit == NULL || end[1] != '\0')) || n > (guint64) G_MAXSSIZE >> shift)
     {
-      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "--max-memory %s: a size is wanted: 800M, 4G", value);
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "--max-memory %s: a size is wanted: 800M, 4G",
+                   value);
       return FALSE;
     }
   lpt_limits_set_max_memory (limits (), n << shift);

@@ -18,7 +18,8 @@ char              **cmd_limits_weights (void);
 /* The key of --signature; NULL = none. */
 const char         *cmd_limits_signature (void);
 
-/* A mapped file that becomes shorter while it is read ends the process with a message, exit code 1; what it was writing goes. */
+/* A mapped file that becomes shorter while it is read ends the process with a message, exit code 1; what it was writing
+ * goes. */
 void                cmd_limits_catch_bus_error (void);
 
 #endif

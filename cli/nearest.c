@@ -1,6 +1,7 @@
 /* nearest.c - the known word that differs least: optimal string alignment distance
  *
- * d(i, j) = min (d(i-1, j) + 1, d(i, j-1) + 1, d(i-1, j-1) + [a_i != b_j], d(i-2, j-2) + 1 where the last two are swapped)
+ * d(i, j) = min (d(i-1, j) + 1, d(i, j-1) + 1, d(i-1, j-1) + [a_i != b_j], d(i-2, j-2) + 1 where the last two are
+ * swapped)
  *
  * SPDX-License-Identifier: Apache-2.0
  */

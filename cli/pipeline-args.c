@@ -68,8 +68,9 @@ cmd_pipeline_args_clear (CmdPipelineArgs *args)
 gboolean
 cmd_pipeline_is_given (const CmdPipelineArgs *args)
 {
-  return args->target != NULL || args->config != NULL || args->restrict_ != NULL || args->per_tensor != NULL || args->keep != NULL || args->disable != NULL
-         || args->until != NULL || args->no_update_precisions || args->deq_precision != NULL || args->dynamic || args->weight_only_float;
+  return args->target != NULL || args->config != NULL || args->restrict_ != NULL || args->per_tensor != NULL ||
+         args->keep != NULL || args->disable != NULL || args->until != NULL || args->no_update_precisions ||
+         args->deq_precision != NULL || args->dynamic || args->weight_only_float;
 }
 
 /* Prints @error as a fault of the command line. */
@@ -122,7 +123,8 @@ cmd_pipeline_config (const CmdPipelineArgs *args, int *code)
     return NULL;
   if (args->until != NULL && !lpt_stage_from_name (args->until, &config->until))
     {
-      cmd_usage ("--until %s: the stages are raise, prepare, markup, decompose, propagate, cleanup, lower", args->until);
+      cmd_usage ("--until %s: the stages are raise, prepare, markup, decompose, propagate, cleanup, lower",
+                 args->until);
       return NULL;
     }
   if (args->no_update_precisions)
@@ -168,7 +170,8 @@ cmd_pipeline_key (const CmdPipelineArgs *args, int *code)
       return NULL;
     }
   g_autoptr (GString) key = g_string_new (NULL);
-  char **const lists[] = { args->restrict_, args->per_tensor, args->keep, args->disable, args->outputs, args->requant, args->shapes };
+  char **const lists[] = { args->restrict_, args->per_tensor, args->keep,  args->disable,
+                           args->outputs,   args->requant,    args->shapes };
   const char *const texts[] = { args->target, config, args->until, args->deq_precision };
   for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
     add_list (key, lists[i]);

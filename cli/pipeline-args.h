@@ -22,8 +22,8 @@ typedef struct
   { "per-tensor", 0, 0, G_OPTION_ARG_STRING_ARRAY, &(args)->per_tensor, "Inputs that need one scale: conv:0", "OP|node=NAME[:PORT...]" }, \
   { "keep", 0, 0, G_OPTION_ARG_STRING_ARRAY, &(args)->keep, "Nodes that never run on integers: --restrict node=NAME", "NAME|GLOB" }
 
-/* The options as rows (transfer full, g_free): of @args, behind @more (ends with a NULL row, may be NULL), whose rows stand for
- * those of the same name. */
+/* The options as rows (transfer full, g_free): of @args, behind @more (ends with a NULL row, may be NULL), whose rows
+ * stand for those of the same name. */
 GOptionEntry *cmd_pipeline_entries (CmdPipelineArgs *args, const GOptionEntry *more);
 void          cmd_pipeline_args_clear (CmdPipelineArgs *args);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CmdPipelineArgs, cmd_pipeline_args_clear)
@@ -35,8 +35,8 @@ char         *cmd_pipeline_key    (const CmdPipelineArgs *args, int *code);
 
 /* What the options ask for (transfer full); NULL: *code is the exit code, the message is printed. */
 LptConfig    *cmd_pipeline_config (const CmdPipelineArgs *args, int *code);
-/* Names that restrictions are for: one that no node of @graph has is a mistake of the command line (FALSE: *code, the message is
- * printed), a glob that nothing fits is said. @lowered: nodes may be gone, both are only said. */
+/* Names that restrictions are for: one that no node of @graph has is a mistake of the command line (FALSE: *code, the
+ * message is printed), a glob that nothing fits is said. @lowered: nodes may be gone, both are only said. */
 gboolean      cmd_check_names     (const LptConfig *config, LptGraph *graph, gboolean lowered, int *code);
 /* --shape, --cut and --requant on a loaded graph. FALSE: *code is the exit code, the message is printed. */
 gboolean      cmd_prepare_graph   (LptGraph *graph, char **shapes, char **outputs, char **requant, int *code);

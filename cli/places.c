@@ -136,7 +136,9 @@ given (CmdPlaces *places, LptNode *node)
   guint at;
   if (lpt_node_is_const (node))
     return node->data;
-  return node->op == LPT_OP_PARAMETER && g_ptr_array_find (node->graph->parameters, node, &at) ? g_ptr_array_index (places->inputs, at) : NULL;
+  return node->op == LPT_OP_PARAMETER && g_ptr_array_find (node->graph->parameters, node, &at)
+             ? g_ptr_array_index (places->inputs, at)
+             : NULL;
 }
 
 /* The values of a node of @before, computed with those that it needs. */
@@ -207,7 +209,8 @@ is_as_it_was (LptNode *old, LptNode *now)
       return FALSE;
   for (guint i = 0; i < lpt_node_n_bodies (now); i++)
     {
-      g_autofree char *was = lpt_graph_to_text (lpt_node_body (old, i), 0), *is = lpt_graph_to_text (lpt_node_body (now, i), 0);
+      g_autofree char *was = lpt_graph_to_text (lpt_node_body (old, i), 0),
+                      *is = lpt_graph_to_text (lpt_node_body (now, i), 0);
       if (!g_str_equal (was, is))
         return FALSE;
     }
@@ -236,7 +239,8 @@ cmd_places_value (CmdPlaces *places, LptValue *value, GError **error)
   cell = cell_of (places->now, value->producer);
   if (cell->matched)
     return cmd_places_value (places, &cell->twin->out[value->index], error);
-  return cell->stands[value->index] != NULL ? cmd_places_value (places, cell->stands[value->index], error) : cell->values[value->index];
+  return cell->stands[value->index] != NULL ? cmd_places_value (places, cell->stands[value->index], error)
+                                            : cell->values[value->index];
 }
 
 /* CmdPlaceVerdict of @after in place of @before, asked once; -1 + error. */
@@ -274,7 +278,8 @@ ask (CmdPlaces *places, LptValue *before, LptValue *after)
     g_ptr_array_add (list, before);
 }
 
-/* The nodes that outputs and states need, in their order (transfer full), each with a cell; what is read in place of what. */
+/* The nodes that outputs and states need, in their order (transfer full), each with a cell; what is read in place of
+ * what. */
 static GPtrArray *
 survey (CmdPlaces *places, GError **error)
 {
@@ -286,7 +291,8 @@ survey (CmdPlaces *places, GError **error)
   for (guint i = order->len; i-- > 0; )
     {
       LptNode *node = g_ptr_array_index (order, i), *twin = twin_of (places, node);
-      if ((node->flags & LPT_NODE_DEAD) || !((node->info->flags & LPT_OP_F_SINK) || g_hash_table_contains (reached, node)))
+      if ((node->flags & LPT_NODE_DEAD) ||
+          !((node->info->flags & LPT_OP_F_SINK) || g_hash_table_contains (reached, node)))
         continue;
       Cell *cell = cell_of (places->now, node);
       for (guint k = 0; k < node->n_in; k++)
@@ -301,7 +307,8 @@ survey (CmdPlaces *places, GError **error)
           ask (places, twin->in[k].value, node->in[k].value);
     }
   for (guint i = 0; i < places->graph->results->len && i < places->before->results->len; i++)
-    ask (places, lpt_node_in (g_ptr_array_index (places->before->results, i), 0), lpt_node_in (g_ptr_array_index (places->graph->results, i), 0));
+    ask (places, lpt_node_in (g_ptr_array_index (places->before->results, i), 0),
+         lpt_node_in (g_ptr_array_index (places->graph->results, i), 0));
   for (guint i = 0; i < needed->len / 2; i++)
     {
       gpointer last = needed->pdata[needed->len - 1 - i];
@@ -331,7 +338,8 @@ compute_after (CmdPlaces *places, Cell *cell, CmdPlaceJudge judge, gpointer data
               return FALSE;
             cell->honest &= source->honest;
             if (source->stands[node->in[i].value->index] != NULL)
-              cell->honest &= verdict_of (places, source->stands[node->in[i].value->index], node->in[i].value, judge, data, error) == CMD_PLACE_SAME;
+              cell->honest &= verdict_of (places, source->stands[node->in[i].value->index], node->in[i].value, judge,
+                                          data, error) == CMD_PLACE_SAME;
           }
       if (!cmd_values_run (node, in, cell->values, error))
         return FALSE;

@@ -1,9 +1,9 @@
 /* places.h - the values of a graph before and after a change, place by place
  *
  * A node that a change left as it is (by its id, op, attributes, types) reads at each input what stood there before or
- * what stands in its place now. Where both are the same, or what is there now is accepted for what was there, the node computes
- * the same and its values are those of before: a difference counts where it arises and not where later nodes make
- * more of it. Only what the change touched is computed anew.
+ * what stands in its place now. Where both are the same, or what is there now is accepted for what was there, the node
+ * computes the same and its values are those of before: a difference counts where it arises and not where later nodes
+ * make more of it. Only what the change touched is computed anew.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,8 +33,8 @@ typedef struct { LptNode *result; LptTensor *was, *is; } CmdLost;
 /**
  * cmd_places_step:
  * After a change of the graph: @judge is asked of every place where another value is read now than before.
- * @lost: (out): the first output whose value was not accepted; its result is NULL when there is none. Tensors live until
- *   the next step.
+ * @lost: (out): the first output whose value was not accepted; its result is NULL when there is none. Tensors live
+ *   until the next step.
  * FALSE + error: a node cannot be computed.
  */
 gboolean   cmd_places_step  (CmdPlaces *places, CmdPlaceJudge judge, gpointer data, CmdLost *lost, GError **error);

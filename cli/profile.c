@@ -1,4 +1,5 @@
-/* profile.c - layerName, execStatus, layerType, execType, realTime, cpuTime, share, shape, runsIn; csv and JSON say unit, runs and MACs in each row
+/* profile.c - layerName, execStatus, layerType, execType, realTime, cpuTime, share, shape, runsIn; csv and JSON say
+ * unit, runs and MACs in each row
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -51,7 +52,8 @@ put_fields (GString *out, const LptProfileRow *row, const CmdProfile *profile, d
   g_autofree char *share = g_strdup_printf ("%.2f", total_ns > 0.0 ? 100.0 * (double) row->wall_ns / total_ns : 0.0);
   g_autofree char *macs = g_strdup_printf ("%" G_GINT64_FORMAT, row->executed ? row->macs : 0);
   const char *runs_in = row->runs_in == LPT_DTYPE_UNDEFINED ? "none" : lpt_dtype_name (row->runs_in);
-  g_autofree char *runs = g_strdup_printf ("%u", profile->n_runs), *warm_up = g_strdup_printf ("%u", profile->n_warm_up);
+  g_autofree char *runs = g_strdup_printf ("%u", profile->n_runs),
+                  *warm_up = g_strdup_printf ("%u", profile->n_warm_up);
   g_autofree char *fused = row->fused_into != NULL ? g_strdup_printf ("fused into %s", row->fused_into) : NULL;
   const char *status = row->executed ? "EXECUTED" : "NOT_RUN";
   const char *kernel = fused != NULL ? fused : *row->kernel != '\0' ? row->kernel : "undef";
@@ -62,7 +64,8 @@ put_fields (GString *out, const LptProfileRow *row, const CmdProfile *profile, d
 
   if (profile->form == NULL)
     {
-      g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s %5.1f%%", row->name, status, row->type, kernel, wall, cpu, g_ascii_strtod (share, NULL));
+      g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s %5.1f%%", row->name, status, row->type, kernel,
+                              wall, cpu, g_ascii_strtod (share, NULL));
       put_rate (out, row->executed ? row->macs : 0, MIN (wall_ms, cpu_ms), profile->peak);
       g_string_append_printf (out, "  [%s]  %s\n", shape, runs_in);
       return;
@@ -189,9 +192,11 @@ put_table (GString *out, const LptPlan *plan, LptPlanContext *context, const Cmd
   gint64 cpu = 0, macs = 0;
   double total_ns;
   g_autoptr (GPtrArray) rows = rows_of (context, profile, &total_ns);
-  g_string_append_printf (out, "times in ms of one run: the mean of %u run%s, %u before to warm up\n", profile->n_runs, profile->n_runs == 1 ? "" : "s", profile->n_warm_up);
-  g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s  share  GMAC/s%s  %s  %s\n", "layerName", "execStatus", "layerType", "execType", "realTime", "cpuTime",
-                          profile->peak > 0.0 ? "  peak" : "", "shape", "runsIn");
+  g_string_append_printf (out, "times in ms of one run: the mean of %u run%s, %u before to warm up\n", profile->n_runs,
+                          profile->n_runs == 1 ? "" : "s", profile->n_warm_up);
+  g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s  share  GMAC/s%s  %s  %s\n", "layerName", "execStatus",
+                          "layerType", "execType", "realTime", "cpuTime", profile->peak > 0.0 ? "  peak" : "", "shape",
+                          "runsIn");
   for (guint i = 0; i < rows->len; i++)
     {
       const LptProfileRow *row = g_ptr_array_index (rows, i);
@@ -210,7 +215,8 @@ put_table (GString *out, const LptPlan *plan, LptPlanContext *context, const Cmd
       const TypeSum *sum = &g_array_index (sums, TypeSum, i);
       double ms = (double) sum->wall_ns / 1e6 / profile->n_runs;
       g_autofree char *ops = g_strdup_printf ("in %s: %u op%s", type_name (sum), sum->ops, sum->ops == 1 ? "" : "s");
-      g_string_append_printf (out, "%-102s %10.6f %10s %5.1f%%", ops, ms, "", total_ns > 0.0 ? 100.0 * (double) sum->wall_ns / total_ns : 0.0);
+      g_string_append_printf (out, "%-102s %10.6f %10s %5.1f%%", ops, ms, "",
+                              total_ns > 0.0 ? 100.0 * (double) sum->wall_ns / total_ns : 0.0);
       put_rate (out, sum->macs, ms, 0.0);
       g_string_append_c (out, '\n');
     }

@@ -21,7 +21,8 @@ progress (const char *what, guint64 done, guint64 total)
   last = now;
   shown = TRUE;
   if (total > 0)
-    fprintf (stderr, "\r\033[K%s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " (%u %%)", what, done, total, (guint) (done * 100 / total));
+    fprintf (stderr, "\r\033[K%s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " (%u %%)", what, done, total,
+             (guint) (done * 100 / total));
   else
     fprintf (stderr, "\r\033[K%s ...", what);
   fflush (stderr);

@@ -20,7 +20,8 @@ cmd_run_entries (CmdRunArgs *args, const GOptionEntry *more)
   const GOptionEntry own[] = {
     { "float", 0, 0, G_OPTION_ARG_NONE, &args->real, "Run the graph as it is, FakeQuantize in f32", NULL },
     { "transform", 0, 0, G_OPTION_ARG_NONE, &args->transform, "Transform and lower first: what is done anyway", NULL },
-    { "plan-disable", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->left_out, "Leave out an optional pass that makes the plan (more than once)", "PASS" },
+    { "plan-disable", 0, 0, G_OPTION_ARG_STRING_ARRAY, &args->left_out,
+      "Leave out an optional pass that makes the plan (more than once)", "PASS" },
     { NULL },
   };
   g_autoptr (GArray) rows = g_array_new (TRUE, TRUE, sizeof (GOptionEntry));

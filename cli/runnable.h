@@ -1,8 +1,8 @@
 /* runnable.h - the form in which a model runs
  *
- * One rule for every command that runs a model: one that carries quantization and is not lowered is transformed and lowered
- * for the default target, or as the options of the pipeline say; --float, and --reference where no option says otherwise, run
- * the graph as it is. What carries no quantization runs in float, and a line says so.
+ * One rule for every command that runs a model: one that carries quantization and is not lowered is transformed and
+ * lowered for the default target, or as the options of the pipeline say; --float, and --reference where no option says
+ * otherwise, run the graph as it is. What carries no quantization runs in float, and a line says so.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +31,8 @@ gboolean      cmd_run_check      (const CmdRunArgs *args, int *code);
 /* Shall the graph of a model that carries quantization run as it is? */
 gboolean      cmd_runs_as_is     (const CmdRunArgs *args, gboolean reference);
 
-/* Brings @graph, loaded from @path, into the form in which it runs. FALSE: *code is the exit code, the message is printed. */
+/* Brings @graph, loaded from @path, into the form in which it runs. FALSE: *code is the exit code, the message is
+ * printed. */
 gboolean      cmd_make_runnable  (LptGraph *graph, const char *path, const CmdRunArgs *args, gboolean reference, int *code);
 
 /* All that the form depends on, as text (transfer full); NULL: *code is the exit code, the message is printed. */

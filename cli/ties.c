@@ -1,10 +1,11 @@
 /* ties.c - real numbers between two codes, which one float rounding turns to the other side
  *
- * A value comes from a quantization by steps alone where FakeQuantize or Quantize makes it and nothing follows but arithmetic
- * with constants, element by element, and conversions. What is rounded there is t = (x - il) / (ih - il) (levels - 1), or
- * x / scale + zero point. A graph computes it in float32: with x, the ends of the interval and t itself each off by some
- * units in the last place, t is off by that share of the greatest of them in steps. Nearer to a middle than this, both codes
- * are right. A FakeQuantize of an integer type rounds its result once more, by the same rule.
+ * A value comes from a quantization by steps alone where FakeQuantize or Quantize makes it and nothing follows but
+ * arithmetic with constants, element by element, and conversions. What is rounded there is t = (x - il) / (ih - il)
+ * (levels - 1), or x / scale + zero point. A graph computes it in float32: with x, the ends of the interval and t
+ * itself each off by some units in the last place, t is off by that share of the greatest of them in steps. Nearer to a
+ * middle than this, both codes are right. A FakeQuantize of an integer type rounds its result once more, by the same
+ * rule.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -62,7 +63,8 @@ data_of (CmdPlaces *places, LptNode *node, Side *side)
     return NULL;
   gboolean divides = (node->info->flags & LPT_OP_F_DIVISOR) != 0;
   guint constant = is_constant (lpt_node_in (node, 1), MAX_DEPTH) ? 1 : 0;
-  if (!is_constant (lpt_node_in (node, constant), MAX_DEPTH) || (constant == 0 && divides) || side->n_factors == MAX_CHAIN)
+  if (!is_constant (lpt_node_in (node, constant), MAX_DEPTH) || (constant == 0 && divides) ||
+      side->n_factors == MAX_CHAIN)
     return NULL;
   if ((node->info->flags & LPT_OP_F_FACTOR) != 0)
     {
@@ -86,7 +88,8 @@ find (CmdPlaces *places, LptValue *value, LptTensor *tensor, Side *side)
   for (guint i = 0; i < MIN (side->node->n_in, 5); i++)
     if ((side->in[i] = cmd_places_value (places, lpt_node_in (side->node, i), NULL)) == NULL)
       return FALSE;
-  return lpt_shape_equal (lpt_tensor_shape (side->in[0]), side->shape) && (side->node->op == LPT_OP_FAKE_QUANTIZE || side->node->out[0].quant != NULL);
+  return lpt_shape_equal (lpt_tensor_shape (side->in[0]), side->shape) &&
+         (side->node->op == LPT_OP_FAKE_QUANTIZE || side->node->out[0].quant != NULL);
 }
 
 CmdTies *
@@ -94,7 +97,8 @@ cmd_ties_new (CmdPlaces *places, const CmdPlace *place)
 {
   g_autoptr (CmdTies) ties = g_new0 (CmdTies, 1);
   ties->place = *place;
-  if (!find (places, place->before, place->was, &ties->sides[0]) || !find (places, place->after, place->is, &ties->sides[1]))
+  if (!find (places, place->before, place->was, &ties->sides[0]) ||
+      !find (places, place->after, place->is, &ties->sides[1]))
     return NULL;
   return g_steal_pointer (&ties);
 }
@@ -131,7 +135,8 @@ is_middle (double t, double greatest)
 static double
 factor_behind (const Side *side, gint64 i)
 {
-  double all = side->scale != NULL ? side->scale->scale[i / lpt_quant_run (side->scale, side->shape) % side->scale->n] : 1;
+  double all = side->scale != NULL ? side->scale->scale[i / lpt_quant_run (side->scale, side->shape) % side->scale->n]
+                                   : 1;
   for (guint k = 0; k < side->n_factors; k++)
     {
       double factor = fabs (element (side->factors[k], side->shape, i));
@@ -175,7 +180,8 @@ gboolean
 cmd_ties_has (const CmdTies *ties, gint64 i)
 {
   double was, is, apart = fabs (lpt_tensor_get_f64 (ties->place.was, i) - lpt_tensor_get_f64 (ties->place.is, i));
-  return rounds_middle (&ties->sides[0], i, &was) && rounds_middle (&ties->sides[1], i, &is) && apart <= 1.001 * fmin (was, is);
+  return rounds_middle (&ties->sides[0], i, &was) && rounds_middle (&ties->sides[1], i, &is) &&
+         apart <= 1.001 * fmin (was, is);
 }
 
 double

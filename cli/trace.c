@@ -1,6 +1,7 @@
 /* trace.c - a run in Chrome's trace-event format
  *
- * {"traceEvents": [...]}: "X" events with ts and dur in microseconds, tid the thread; "M" events name process and threads.
+ * {"traceEvents": [...]}: "X" events with ts and dur in microseconds, tid the thread; "M" events name process and
+ * threads.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,11 +26,14 @@ put_event (GString *out, const LptTraceEvent *e)
   cmd_json_string (out, e->name);
   g_string_append (out, ", \"cat\": ");
   cmd_json_string (out, e->type);
-  g_string_append_printf (out, ", \"ph\": \"X\", \"ts\": %s, \"dur\": %s, \"pid\": 1, \"tid\": %u, \"args\": {\"kernel\": ",
+  g_string_append_printf (out,
+                          ", \"ph\": \"X\", \"ts\": %s, \"dur\": %s, \"pid\": 1, \"tid\": %u, \"args\": {\"kernel\": ",
                           g_ascii_formatd (ts, sizeof ts, "%.3f", (double) e->begin_ns / 1e3),
-                          g_ascii_formatd (dur, sizeof dur, "%.3f", (double) (e->end_ns - e->begin_ns) / 1e3), e->thread);
+                          g_ascii_formatd (dur, sizeof dur, "%.3f", (double) (e->end_ns - e->begin_ns) / 1e3),
+                          e->thread);
   cmd_json_string (out, e->kernel != NULL ? e->kernel : "");
-  g_string_append_printf (out, ", \"task\": %" G_GSIZE_FORMAT ", \"tasks\": %" G_GSIZE_FORMAT "}}", e->task, e->end - e->task);
+  g_string_append_printf (out, ", \"task\": %" G_GSIZE_FORMAT ", \"tasks\": %" G_GSIZE_FORMAT "}}", e->task,
+                          e->end - e->task);
 }
 
 gboolean
@@ -42,8 +46,9 @@ cmd_trace_write (const char *path, const LptPlan *plan, LptPlanContext *context,
   g_autoptr (GArray) events = lpt_plan_context_trace_stop (context, &dropped);
   if (!ok)
     return FALSE;
-  g_autoptr (GString) out = g_string_new ("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n"
-                                          "{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": 1, \"args\": {\"name\": \"lptc\"}}");
+  g_autoptr (GString)
+      out = g_string_new ("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n"
+                          "{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": 1, \"args\": {\"name\": \"lptc\"}}");
   for (guint i = 0; i < events->len; i++)
     threads = MAX (threads, g_array_index (events, LptTraceEvent, i).thread + 1);
   for (guint i = 0; i < threads; i++)

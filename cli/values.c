@@ -22,7 +22,8 @@
 static gboolean
 is_list (const LptValue *value, LptTensor *tensor)
 {
-  return value->quant == NULL && !lpt_dtype_is_real (value->dtype) && lpt_dtype_bits (value->dtype) >= 32 && lpt_tensor_count (tensor) <= MAX_LIST;
+  return value->quant == NULL && !lpt_dtype_is_real (value->dtype) && lpt_dtype_bits (value->dtype) >= 32 &&
+         lpt_tensor_count (tensor) <= MAX_LIST;
 }
 
 /* A value of @graph that holds @tensor in place of @value. */
@@ -31,7 +32,8 @@ stand_in (LptGraph *graph, LptValue *value, LptTensor *tensor, GPtrArray *inputs
 {
   LptNode *node;
   if (lpt_node_is_const (value->producer) || is_list (value, tensor))
-    node = lpt_graph_add_const (graph, "constant", lpt_node_is_const (value->producer) ? value->producer->data : tensor);
+    node = lpt_graph_add_const (graph, "constant",
+                                lpt_node_is_const (value->producer) ? value->producer->data : tensor);
   else
     {
       node = lpt_graph_add (graph, LPT_OP_PARAMETER, 0, "input", 0, NULL);
@@ -44,12 +46,14 @@ stand_in (LptGraph *graph, LptValue *value, LptTensor *tensor, GPtrArray *inputs
   return &node->out[0];
 }
 
-/* The Convert of a FakeQuantize to few bits rounds to the nearest, and knows by what stands in front of it: NULL where it is not that. */
+/* The Convert of a FakeQuantize to few bits rounds to the nearest, and knows by what stands in front of it: NULL where
+ * it is not that. */
 static LptTensor *
 round_codes (LptNode *node, LptTensor *tensor)
 {
   LptNode *source = node->op == LPT_OP_CONVERT ? lpt_node_src (node, 0) : NULL;
-  if (source == NULL || source->op != LPT_OP_FAKE_QUANTIZE || !lpt_dtype_is_integer (node->out[0].dtype) || lpt_dtype_bits (node->out[0].dtype) > 16)
+  if (source == NULL || source->op != LPT_OP_FAKE_QUANTIZE || !lpt_dtype_is_integer (node->out[0].dtype) ||
+      lpt_dtype_bits (node->out[0].dtype) > 16)
     return NULL;
   g_autofree float *x = lpt_tensor_to_f32 (tensor, NULL);
   for (gint64 i = 0; x != NULL && i < lpt_tensor_count (tensor); i++)

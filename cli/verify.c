@@ -120,7 +120,8 @@ is_rounding (CmdPlaces *places, const CmdPlace *place, double scale, guint64 *ti
   return TRUE;
 }
 
-/* A reference run keeps fractions in values of small integer types, an AvgPool of u8; what the type can hold of both? */
+/* A reference run keeps fractions in values of small integer types, an AvgPool of u8; what the type can hold of
+ * both? */
 static gboolean
 is_same_integer (const CmdPlace *place)
 {
@@ -140,7 +141,8 @@ judge (CmdPlaces *places, const CmdPlace *place, gpointer data)
   CmdDistance d;
   guint64 ties = 0;
   gboolean accepted;
-  if (!lpt_shape_equal (lpt_tensor_shape (place->was), lpt_tensor_shape (place->is)) || !lpt_quant_equal (place->before->quant, place->after->quant))
+  if (!lpt_shape_equal (lpt_tensor_shape (place->was), lpt_tensor_shape (place->is)) ||
+      !lpt_quant_equal (place->before->quant, place->after->quant))
     return CMD_PLACE_OTHER;
   if (same_bits (place->was, place->is))
     return CMD_PLACE_SAME;
@@ -180,15 +182,18 @@ check_lost (Moved *moved, const CmdLost *lost, const char *at, GError **error)
   CmdDistance d;
   const char *name = lpt_result_name (lost->result);
   double scale = fmax (greatest (lost->was), greatest (lost->is));
-  if (!lpt_shape_equal (lpt_tensor_shape (lost->was), lpt_tensor_shape (lost->is)) || !cmd_distance (lost->was, lost->is, &d))
+  if (!lpt_shape_equal (lpt_tensor_shape (lost->was), lpt_tensor_shape (lost->is)) ||
+      !cmd_distance (lost->was, lost->is, &d))
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s at \"%s\" changed the shape of output \"%s\"", moved->pass->name, at, name);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s at \"%s\" changed the shape of output \"%s\"",
+                   moved->pass->name, at, name);
       return FALSE;
     }
   if (moved->pass->exactness == LPT_EXACT || moved->pass->exactness == LPT_EXACT_REAL)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s at \"%s\" changed output \"%s\" by up to %g (mean %g), which it must not",
-                   moved->pass->name, at, name, d.max, d.mean);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "%s at \"%s\" changed output \"%s\" by up to %g (mean %g), which it must not", moved->pass->name, at,
+                   name, d.max, d.mean);
       return FALSE;
     }
   if (scale > 0.0)

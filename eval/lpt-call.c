@@ -329,7 +329,8 @@ lpt_call_refuse_zero (const LptCall *call,
   if (!lpt_call_has (call, 3))
     return TRUE;
 
-  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: a zero point that is computed, of a product that is not on 8-bit codes");
+  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+               "unsupported: a zero point that is computed, of a product that is not on 8-bit codes");
 
   return FALSE;
 }
@@ -445,10 +446,12 @@ run_row (LptCall         *call,
     return call->integer->call (call->integer, call, error);
   if (row->flags & LPT_EXEC_NONE)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: %s cannot be executed", call->node->info->name);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: %s cannot be executed",
+                   call->node->info->name);
       return FALSE;
     }
-  if (quantised && (row->flags & LPT_EXEC_CODES) && call->n_in > 0 && lpt_quant_equal (call->in[0].quant, call->out[0].quant))
+  if (quantised && (row->flags & LPT_EXEC_CODES) && call->n_in > 0 &&
+      lpt_quant_equal (call->in[0].quant, call->out[0].quant))
     return run_on_codes (call, row, error);
 
   ok = row->run (call, error);
@@ -485,7 +488,8 @@ lpt_call_run (LptCall *call,
       for (o = 0; o < call->n_out && ok; o++)
         if (!lpt_shape_is_static (&call->out[o].shape))
           {
-            g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: the shape of output %u is not known", o);
+            g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: the shape of output %u is not known",
+                         o);
             ok = FALSE;
           }
         else if (call->out[o].data == NULL)

@@ -44,8 +44,8 @@ typedef struct _LptIntOp LptIntOp;
 
 typedef void (*LptIntRun) (const LptIntOp *op, const LptArray *const *in, guint n_in, const LptArray *out);
 
-/* First member of every op on codes that was prepared for a node (eval/integer/lpt-int.h): what a call runs in place of the
- * row of its op. A run reads shapes from its arrays and does not fail; absent optional inputs are NULL. */
+/* First member of every op on codes that was prepared for a node (eval/integer/lpt-int.h): what a call runs in place of
+ * the row of its op. A run reads shapes from its arrays and does not fail; absent optional inputs are NULL. */
 struct _LptIntOp
 {
   LptIntRun      run;
@@ -115,7 +115,8 @@ gboolean lpt_array_from_tensor (LptArray *array, LptTensor *tensor, LptDType dec
 /* A tensor of @dtype: real to integer rounds half to even and saturates, integers wrap. */
 LptTensor *lpt_array_to_tensor (const LptArray *array, LptDType dtype, GError **error);
 
-/* What a real op that changes nothing makes of @code, by entry @from of the quantization of @in: a code of entry @to of @out. */
+/* What a real op that changes nothing makes of @code, by entry @from of the quantization of @in: a code of entry @to of
+ * @out. */
 gint64      lpt_array_requantize (const LptArray *in, gint64 from, const LptArray *out, gint64 to, gint64 code);
 
 /* --- inside an op --- */

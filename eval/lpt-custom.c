@@ -1,4 +1,5 @@
-/* lpt-custom.c - ops of plug-ins: arrays become tensors of the declared types, what the plug-in gives becomes arrays again
+/* lpt-custom.c - ops of plug-ins: arrays become tensors of the declared types, what the plug-in gives becomes arrays
+ * again
  *
  * Codes stay codes. A result of another type or shape than was inferred is an error, never read.
  *
@@ -24,8 +25,9 @@ check_output (const LptCall *call,
     {
       g_autofree char *is = lpt_shape_to_string (lpt_tensor_shape (tensor)), *was = lpt_shape_to_string (&out->shape);
 
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s gave output %u as %s[%s], inferred is %s[%s]", call->node->info->name, o,
-                   lpt_dtype_name (lpt_tensor_dtype (tensor)), is, lpt_dtype_name (out->declared), was);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s gave output %u as %s[%s], inferred is %s[%s]",
+                   call->node->info->name, o, lpt_dtype_name (lpt_tensor_dtype (tensor)), is,
+                   lpt_dtype_name (out->declared), was);
     }
   else
     return TRUE;
@@ -41,7 +43,8 @@ take_output (LptCall   *call,
 {
   LptArray *out = &call->out[o], array;
 
-  if (!check_output (call, o, tensor, error) || !lpt_array_from_tensor (&array, tensor, out->declared, out->quant, error))
+  if (!check_output (call, o, tensor, error) ||
+      !lpt_array_from_tensor (&array, tensor, out->declared, out->quant, error))
     return FALSE;
   memcpy (out->data, array.data, (gsize) lpt_array_count (out) * lpt_storage_size (out->dtype));
   lpt_array_clear (&array);
@@ -61,7 +64,8 @@ lpt_run_custom (LptCall *call,
   /* lpt_tensor_unref() takes NULL for inputs that are absent. */
   for (i = 0; i < call->n_in && ok; i++)
     {
-      LptTensor *tensor = lpt_call_has (call, i) ? lpt_array_to_tensor (&call->in[i], call->in[i].declared, error) : NULL;
+      LptTensor *tensor = lpt_call_has (call, i) ? lpt_array_to_tensor (&call->in[i], call->in[i].declared, error)
+                                                 : NULL;
 
       g_ptr_array_add (in, tensor);
       ok = tensor != NULL || !lpt_call_has (call, i);

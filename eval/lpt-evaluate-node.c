@@ -19,7 +19,8 @@ set_arrays (LptNode          *node,
   for (i = 0; i < node->n_in; i++)
     if (tensors[i] != NULL && lpt_tensor_dtype (tensors[i]) == LPT_DTYPE_STRING)
       {
-        g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\": unsupported: strings are kept, not computed", node->name);
+        g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+                     "node \"%s\": unsupported: strings are kept, not computed", node->name);
         return FALSE;
       }
   for (i = 0; i < node->n_in; i++)

@@ -143,7 +143,8 @@ respond_last (const LptFloatNorm   *n,
   for (k = 0; k <= n->back + n->on; k++)
     {
       /* Element j meets j + k - back. */
-      gsize first = MAX (from, k < n->back ? n->back - k : 0), last = MIN (end, n->channels + n->back - MIN (k, n->channels + n->back));
+      gsize first = MAX (from, k < n->back ? n->back - k : 0),
+            last = MIN (end, n->channels + n->back - MIN (k, n->channels + n->back));
 
       if (first < last)
         kernel->reduce_columns (LPT_REDUCE_SQUARES, last - first, x + first + k - n->back, sums + first - from);
@@ -176,7 +177,8 @@ run_lrn (const LptFloatNorm   *n,
         sums[k] = 0;
       for (k = c - MIN (c, n->back); k < n->channels && k <= c + n->on; k++)
         kernel->reduce_columns (LPT_REDUCE_SQUARES, cols, x + k * n->inner + from, sums);
-      kernel->respond (cols, x + c * n->inner + from, sums, n->alpha, n->bias, n->beta, y + image + c * n->inner + from);
+      kernel->respond (cols, x + c * n->inner + from, sums, n->alpha, n->bias, n->beta,
+                       y + image + c * n->inner + from);
     }
 }
 

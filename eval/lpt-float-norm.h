@@ -1,7 +1,8 @@
-/* lpt-float-norm.h - NormalizeL2, GroupNormalization, BatchNormInference and LRN, as the plain ops and their form do them
+/* lpt-float-norm.h - NormalizeL2, GroupNormalization, BatchNormInference and LRN, as the plain ops and their form do
+ * them
  *
- * A unit is what lpt-float-reduce.h makes one of, a group of channels of an image, a channel of an image, or all channels of some
- * pixels.
+ * A unit is what lpt-float-reduce.h makes one of, a group of channels of an image, a channel of an image, or all
+ * channels of some pixels.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,5 +34,6 @@ void     lpt_float_norm_l2    (LptFloatNorm *n, const LptShape *shape, const gbo
 gboolean lpt_float_norm_group (LptFloatNorm *n, const LptShape *shape, gint64 groups, double eps);
 /* (x - mean) * (scale / sqrt (variance + eps)) + bias in f64. FALSE: no channels. */
 gboolean lpt_float_norm_batch (LptFloatNorm *n, const LptShape *shape, double eps);
-/* x / (bias + alpha * sum of x^2)^beta in f64, sums of @size elements around each along @axis. FALSE: no such window. */
+/* x / (bias + alpha * sum of x^2)^beta in f64, sums of @size elements around each along @axis. FALSE: no such
+ * window. */
 gboolean lpt_float_norm_lrn   (LptFloatNorm *n, const LptShape *shape, gint axis, gint64 size, double alpha, double beta, double bias);

@@ -1,8 +1,8 @@
 /* lpt-float-reduce.h - reductions of real numbers along any axes, as the plain op and its form do them
  *
- * Axes that are neighbours and treated alike are one. A unit makes one element of the result where the last axis is reduced, a
- * piece of the last axis where that is kept. Elements come in the order of memory; along a last axis that is reduced in sixteen
- * lanes (executor/kernels/float). All in f64, rounded once.
+ * Axes that are neighbours and treated alike are one. A unit makes one element of the result where the last axis is
+ * reduced, a piece of the last axis where that is kept. Elements come in the order of memory; along a last axis that is
+ * reduced in sixteen lanes (executor/kernels/float). All in f64, rounded once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

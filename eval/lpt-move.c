@@ -125,7 +125,8 @@ lpt_copy_mapped (gpointer        to,
       for (axis = 0; axis < shape->rank - 1 && base >= 0; axis++)
         base = maps[axis][index[axis]] < 0 ? -1 : base + maps[axis][index[axis]];
       for (i = 0; i < last; i++, t += size)
-        lpt_copy_one (t, base < 0 || inner[i] < 0 ? fill : (const char *) from + (base + inner[i]) * (gint64) size, size);
+        lpt_copy_one (t, base < 0 || inner[i] < 0 ? fill : (const char *) from + (base + inner[i]) * (gint64) size,
+                      size);
     }
   while (lpt_index_next (MAX (shape->rank - 1, 0), shape->dims, index));
 }

@@ -28,7 +28,8 @@ void          lpt_copy_view (gpointer to, const gint64 *to_strides, gconstpointe
 /* Packed @to: to[i, j, ...] = from[maps[0][i] + maps[1][j] + ...], or *fill where an entry is negative. */
 void          lpt_copy_mapped (gpointer to, const LptShape *shape, gconstpointer from, gint64 *const *maps,
                                gconstpointer fill, gsize size);
-/* maps[axis][i] = i * stride of @in for every axis of @out (same rank): the identity, to be changed per axis. NULL + error. */
+/* maps[axis][i] = i * stride of @in for every axis of @out (same rank): the identity, to be changed per axis. NULL +
+ * error. */
 gint64      **lpt_call_maps (LptCall *call, const LptShape *in, const LptShape *out, GError **error);
 
 static inline void

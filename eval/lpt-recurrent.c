@@ -100,14 +100,17 @@ lpt_recurrent_init (LptRecurrent  *net,
     net->directions = 2;
   net->states = net->kind == LPT_RECURRENT_LSTM ? 2 : 1;
   net->hidden = net->cell ? cell->hidden_size : sequence->hidden_size;
-  net->linear_before_reset = net->kind == LPT_RECURRENT_GRU && (net->cell ? cell->linear_before_reset : sequence->linear_before_reset);
+  net->linear_before_reset = net->kind == LPT_RECURRENT_GRU &&
+                             (net->cell ? cell->linear_before_reset : sequence->linear_before_reset);
   net->bias_gates = net->gates + (net->linear_before_reset ? 1 : 0);
   clip = net->cell ? cell->clip : sequence->clip;
   net->clips = clip > 0 && isfinite (clip);
   net->clip = (float) clip;
 
-  return net->cell ? read_functions (net, cell->activations, &cell->activations_alpha, &cell->activations_beta, direction, error)
-                   : read_functions (net, sequence->activations, &sequence->activations_alpha, &sequence->activations_beta, direction, error);
+  return net->cell ? read_functions (net, cell->activations, &cell->activations_alpha, &cell->activations_beta,
+                                     direction, error)
+                   : read_functions (net, sequence->activations, &sequence->activations_alpha,
+                                     &sequence->activations_beta, direction, error);
 }
 
 gboolean

@@ -6,8 +6,9 @@
  *                   f2 (x W + r (H R + bR) + bW);  H = (1 - z) h' + z H
  *   RNN             H = f1 (x W + h R + b)
  *
- * Products are chains of fused multiply-adds in float32; x W + b is rounded, then h R is added to it. What follows is float32,
- * each operation rounded; sigmoid, tanh and ReLU are those of executor/kernels/float, rarer functions go through f64.
+ * Products are chains of fused multiply-adds in float32; x W + b is rounded, then h R is added to it. What follows is
+ * float32, each operation rounded; sigmoid, tanh and ReLU are those of executor/kernels/float, rarer functions go
+ * through f64.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -6,7 +6,8 @@
 
 #include "eval/lpt-call.h"
 
-/* Position o of @out reads index[o * n + k] of @in with weight[o * n + k]; an index < 0 counts as 0, a weight of 0 as nothing. */
+/* Position o of @out reads index[o * n + k] of @in with weight[o * n + k]; an index < 0 counts as 0, a weight of 0 as
+ * nothing. */
 typedef struct
 {
   gint64  in, out, n;
@@ -14,6 +15,6 @@ typedef struct
   double *weight;
 } LptResizeTaps;
 
-/* Of all axes of input 0, in scratch memory of the call, whose shapes are known; n = 0: the axis stays as it is. Axes are resized
- * one after the other, the first one first, in double precision. */
+/* Of all axes of input 0, in scratch memory of the call, whose shapes are known; n = 0: the axis stays as it is. Axes
+ * are resized one after the other, the first one first, in double precision. */
 gboolean lpt_interpolate_taps (LptCall *call, LptResizeTaps *taps, GError **error);

@@ -88,7 +88,8 @@ lpt_window_init_transposed (LptWindow            *window,
     {
       gint axis = 3 - n + i;
       gint64 more = output_padding != NULL ? lpt_ints_get (output_padding, i, 0) : 0;
-      gint64 total = window->stride[axis] * (data[i] - 1) + window->dilation[axis] * (kernel[i] - 1) + 1 - result[i] + more;
+      gint64 total = window->stride[axis] * (data[i] - 1) + window->dilation[axis] * (kernel[i] - 1) + 1 - result[i] +
+                     more;
 
       total = MAX (total, 0);
       if (attrs->auto_pad == LPT_AUTO_PAD_SAME_UPPER)

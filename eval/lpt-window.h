@@ -24,8 +24,9 @@ typedef struct
 gboolean lpt_window_init (LptWindow *window, gint n, const gint64 *in, const gint64 *out, const gint64 *kernel,
                           const LptWindowAttrs *attrs, GError **error);
 
-/* Of a transposed convolution (ConvolutionBackpropData), where the roles of input and output are swapped: window->in is @result, its
- * lengths, window->out the data's. Padding that auto_pad chooses follows from them, and @output_padding (or NULL); the odd element is
+/* Of a transposed convolution (ConvolutionBackpropData), where the roles of input and output are swapped: window->in is
+ * @result, its lengths, window->out the data's. Padding that auto_pad chooses follows from them, and @output_padding
+ *   (or NULL); the odd element is
  * at the beginning for same_upper, at the end for same_lower. */
 gboolean lpt_window_init_transposed (LptWindow *window, gint n, const gint64 *data, const gint64 *result, const gint64 *kernel,
                                      const LptWindowAttrs *attrs, const LptInts *output_padding, GError **error);

@@ -298,8 +298,8 @@ holds_integers (const LptArray *array)
   return TRUE;
 }
 
-/* As the graph declares it; the reference run of a graph that is not lowered rounds nothing, so its real values are f32,
- * and so are those that their small integer type cannot hold (300 as u8). 4-bit types have a byte each. */
+/* As the graph declares it; the reference run of a graph that is not lowered rounds nothing, so its real values are
+ * f32, and so are those that their small integer type cannot hold (300 as u8). 4-bit types have a byte each. */
 static LptDType
 output_dtype (const LptPlan  *plan,
               const LptArray *array)

@@ -82,11 +82,13 @@ slice (LptTensor      *tensor,
   if (!lpt_shape_count (shape, &count) || !lpt_tensor_byte_size (lpt_tensor_dtype (tensor), count, &size) ||
       size > lpt_tensor_size (tensor) || (gsize) run > lpt_tensor_size (tensor) / MAX (size, 1) - 1)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the array is too short for %" G_GINT64_FORMAT " runs", run + 1);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the array is too short for %" G_GINT64_FORMAT " runs",
+                   run + 1);
       return NULL;
     }
 
-  return lpt_tensor_new_copy (lpt_tensor_dtype (tensor), shape, (const char *) lpt_tensor_data (tensor) + (gsize) run * size, error);
+  return lpt_tensor_new_copy (lpt_tensor_dtype (tensor), shape,
+                              (const char *) lpt_tensor_data (tensor) + (gsize) run * size, error);
 }
 
 static gboolean
@@ -125,9 +127,11 @@ join (GPtrArray *parts,
 
       if (own.rank == 0)
         own = lpt_shape_make (1, (gint64[]) { 1 });
-      if (own.rank != shape.rank || memcmp (own.dims + 1, shape.dims + 1, sizeof (gint64) * (gsize) (shape.rank - 1)) != 0)
+      if (own.rank != shape.rank ||
+          memcmp (own.dims + 1, shape.dims + 1, sizeof (gint64) * (gsize) (shape.rank - 1)) != 0)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the outputs of the runs differ in shape: they cannot be stacked");
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                       "the outputs of the runs differ in shape: they cannot be stacked");
           return NULL;
         }
       shape.dims[0] += own.dims[0];

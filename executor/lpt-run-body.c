@@ -74,7 +74,8 @@ plan_body (LptPlanContext *context,
     shapes[k] = in[k].shape;
   run->node = node;
   run->body = body;
-  run->plan = lpt_plan_new (lpt_node_body (node, body), shapes, context->plan->program->flags & LPT_PLAN_REFERENCE, error);
+  run->plan = lpt_plan_new (lpt_node_body (node, body), shapes, context->plan->program->flags & LPT_PLAN_REFERENCE,
+                            error);
   if (run->plan != NULL)
     run->context = lpt_plan_context_new_on (run->plan, context->pool, error);
   if (run->context == NULL)

@@ -54,10 +54,12 @@ run_call (LptPlanContext *context,
   if (call->node->op != LPT_OP_READ_VALUE && call->node->op != LPT_OP_ASSIGN)
     return lpt_call_run (call, error);
   if (call->node->op == LPT_OP_ASSIGN)
-    return lpt_states_write (context->states, LPT_ATTRS (call->node, LptVariableAttrs)->variable_id, &call->in[0], error) &&
+    return lpt_states_write (context->states, LPT_ATTRS (call->node, LptVariableAttrs)->variable_id, &call->in[0],
+                             error) &&
            lpt_call_run (call, error);
 
-  return lpt_states_read (context->states, LPT_ATTRS (call->node, LptVariableAttrs)->variable_id, &call->out[0], &found, error) &&
+  return lpt_states_read (context->states, LPT_ATTRS (call->node, LptVariableAttrs)->variable_id, &call->out[0], &found,
+                          error) &&
          (found || lpt_call_run (call, error));
 }
 
@@ -111,7 +113,10 @@ run_tasks_of (LptPlanContext *context,
   const LptProgram *program = context->plan->program;
   const LptProgramOp *op = program->ops->pdata[i];
   guint8 *const *in = context->addresses + context->first[i];
-  LptOpData data = { .in = in, .out = in[op->form.n_in], .more = in + op->form.n_in + 1, .workspace = context->workspace + thread * program->workspace };
+  LptOpData data = { .in = in,
+                     .out = in[op->form.n_in],
+                     .more = in + op->form.n_in + 1,
+                     .workspace = context->workspace + thread * program->workspace };
 
   const gint64 begin = context->trace != NULL ? lpt_trace_now () : 0;
 
@@ -208,7 +213,8 @@ run_all (LptPlanContext *context,
         return FALSE;
       if (overlap != NULL)
         {
-          context->run_loops (context->runner, overlap->loops, overlap->n, run_units, &(TaskRun) { context, i, overlap });
+          context->run_loops (context->runner, overlap->loops, overlap->n, run_units,
+                              &(TaskRun) { context, i, overlap });
           i = overlap->end - 1;
           continue;
         }
@@ -220,7 +226,8 @@ run_all (LptPlanContext *context,
       if (!run_op (context, i, error))
         return FALSE;
       if (context->profile != NULL)
-        add_profile (context, ops->pdata[i], clock_ns (CLOCK_MONOTONIC) - wall, clock_ns (CLOCK_PROCESS_CPUTIME_ID) - cpu);
+        add_profile (context, ops->pdata[i], clock_ns (CLOCK_MONOTONIC) - wall,
+                     clock_ns (CLOCK_PROCESS_CPUTIME_ID) - cpu);
     }
 
   return TRUE;

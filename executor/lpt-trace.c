@@ -1,6 +1,7 @@
 /* lpt-trace.c - which thread ran which tasks when
  *
- * Each thread writes into a list of its own, whose length is fixed before the run: a run with a trace allocates nothing, and takes no lock.
+ * Each thread writes into a list of its own, whose length is fixed before the run: a run with a trace allocates
+ * nothing, and takes no lock.
  * What does not fit is counted.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -40,7 +40,8 @@ is_xml (const Head *head)
 static gboolean
 is_native_json (const Head *head)
 {
-  return head->size > 0 && head->text[0] == '{' && g_strstr_len (head->text, (gssize) head->size, "\"" LPT_JSON_FORMAT "\"") != NULL;
+  return head->size > 0 && head->text[0] == '{' &&
+         g_strstr_len (head->text, (gssize) head->size, "\"" LPT_JSON_FORMAT "\"") != NULL;
 }
 
 /* Statements ("%x = ...", "Result(%x)", "graph ..."), or a comment. */
@@ -153,16 +154,20 @@ lpt_graph_load (const char *path, const LptLoadOptions *options, GError **error)
       {
         if (readers[i].load != load_xml && options->weights != NULL)
           {
-            g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: is no OpenVINO IR: weights of its own are not for it", path);
+            g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                         "%s: is no OpenVINO IR: weights of its own are not for it", path);
             return NULL;
           }
         if (readers[i].load != load_tflite && options->signature != NULL)
           {
-            g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: is no TensorFlow Lite model: it has no signatures", path);
+            g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: is no TensorFlow Lite model: it has no signatures",
+                         path);
             return NULL;
           }
         LptGraph *graph = readers[i].load (path, options, error);
-        g_autofree char *guess = graph == NULL && readers[i].is == is_other ? lpt_foreign_guess (path, (const guint8 *) buffer, n) : NULL;
+        g_autofree char *guess = graph == NULL && readers[i].is == is_other
+                                     ? lpt_foreign_guess (path, (const guint8 *) buffer, n)
+                                     : NULL;
         if (name_foreign (path, guess, error))
           return NULL;
         if (graph == NULL && error != NULL && *error != NULL && strstr ((*error)->message, path) == NULL)
@@ -209,9 +214,10 @@ save_svg (LptGraph *graph, const char *path, const LptSaveOptions *options, GErr
   g_autoptr (GError) cause = NULL;
   gint fd = g_file_open_tmp ("lptc-XXXXXX.dot", &temp, &cause), status = 0;
   char *const command[] = { (char *) "dot", (char *) "-Tsvg", temp, NULL };
-  gboolean ok = fd >= 0 && g_file_set_contents (temp, text, -1, &cause)
-                && g_spawn_sync (NULL, (char **) command, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &svg, NULL, &status, &cause)
-                && g_spawn_check_wait_status (status, &cause);
+  gboolean ok = fd >= 0 && g_file_set_contents (temp, text, -1, &cause) &&
+                g_spawn_sync (NULL, (char **) command, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &svg, NULL, &status,
+                              &cause) &&
+                g_spawn_check_wait_status (status, &cause);
   if (fd >= 0)
     {
       g_close (fd, NULL);
@@ -219,7 +225,8 @@ save_svg (LptGraph *graph, const char *path, const LptSaveOptions *options, GErr
     }
   if (ok)
     return lpt_out_file_text (path, svg, strlen (svg), error);
-  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s: unsupported without the program dot (%s); write .dot", path, cause->message);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s: unsupported without the program dot (%s); write .dot",
+               path, cause->message);
   return FALSE;
 }
 
@@ -270,7 +277,8 @@ writer_of (const char *path)
 {
   gint best = -1;
   for (guint i = 0; i < G_N_ELEMENTS (writers); i++)
-    if (g_str_has_suffix (path, writers[i].extension) && (best < 0 || strlen (writers[i].extension) > strlen (writers[best].extension)))
+    if (g_str_has_suffix (path, writers[i].extension) &&
+        (best < 0 || strlen (writers[i].extension) > strlen (writers[best].extension)))
       best = (gint) i;
   return best;
 }
@@ -305,7 +313,8 @@ lpt_graph_save (LptGraph *graph, const char *path, const LptSaveOptions *options
   if (i >= 0)
     return writers[i].save (graph, path, options != NULL ? options : &none, error);
   g_autofree char *forms = lpt_save_forms ();
-  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s: unsupported: forms that are written end in %s", path, forms);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s: unsupported: forms that are written end in %s", path,
+               forms);
   return FALSE;
 }
 

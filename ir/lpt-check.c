@@ -14,7 +14,8 @@ static gboolean
 fail (const LptGraph *graph, const LptNode *node, const char *what, double value, GError **error)
 {
   g_autofree char *line = node->line > 0 ? g_strdup_printf ("%u:", node->line) : g_strdup ("");
-  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s:%s node \"%s\": %s %g", graph->source != NULL ? graph->source : "model", line, node->name, what, value);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s:%s node \"%s\": %s %g",
+               graph->source != NULL ? graph->source : "model", line, node->name, what, value);
   return FALSE;
 }
 
@@ -88,7 +89,8 @@ lpt_value_check_codes (const LptValue *value, GError **error)
 {
   const LptQuant *quant = value->quant;
   const LptOpInfo *info = value->producer->info;
-  gint64 length = quant != NULL && quant->axis >= 0 && quant->axis < value->shape.rank ? value->shape.dims[quant->axis] : LPT_DYNAMIC;
+  gint64 length = quant != NULL && quant->axis >= 0 && quant->axis < value->shape.rank ? value->shape.dims[quant->axis]
+                                                                                       : LPT_DYNAMIC;
   if (quant == NULL)
     return TRUE;
   /* A bias of 64 bits counts in steps, too: beside data of 16 bits. */
@@ -99,9 +101,11 @@ lpt_value_check_codes (const LptValue *value, GError **error)
   else if (quant->n == 0 || (quant->axis == LPT_QUANT_PER_TENSOR && quant->n != 1))
     g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "its quantization has %u scales", quant->n);
   else if (quant->axis < LPT_QUANT_PER_TENSOR || (value->shape.rank >= 0 && quant->axis >= value->shape.rank))
-    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "its quantization is along axis %d of rank %d", quant->axis, value->shape.rank);
+    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "its quantization is along axis %d of rank %d", quant->axis,
+                 value->shape.rank);
   else if (length >= 0 && lpt_quant_last_axis (quant, &value->shape) < quant->axis)
-    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "its quantization has %u scales for an axis of length %" G_GINT64_FORMAT, quant->n, length);
+    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                 "its quantization has %u scales for an axis of length %" G_GINT64_FORMAT, quant->n, length);
   else
     return TRUE;
   return FALSE;
@@ -120,7 +124,8 @@ lpt_graph_check_codes (LptGraph *graph, GError **error)
         if (!lpt_value_check_codes (&node->out[k], error))
           {
             g_autofree char *line = node->line > 0 ? g_strdup_printf ("%u:", node->line) : g_strdup ("");
-            g_prefix_error (error, "%s:%s node \"%s\": ", graph->source != NULL ? graph->source : "model", line, node->name);
+            g_prefix_error (error, "%s:%s node \"%s\": ", graph->source != NULL ? graph->source : "model", line,
+                            node->name);
             return FALSE;
           }
     }
@@ -130,7 +135,8 @@ lpt_graph_check_codes (LptGraph *graph, GError **error)
 LptGraph *
 lpt_graph_check_read (LptGraph *graph, guint mark, GError **error)
 {
-  if (graph == NULL || (lpt_memory_check (mark, error) && lpt_graph_check_codes (graph, error) && lpt_graph_check_scales (graph, error)))
+  if (graph == NULL ||
+      (lpt_memory_check (mark, error) && lpt_graph_check_codes (graph, error) && lpt_graph_check_scales (graph, error)))
     return graph;
   lpt_graph_free (graph);
   return NULL;

@@ -11,7 +11,8 @@
 /**
  * lpt_graph_check_scales:
  * For graphs from files. Refuses intervals of FakeQuantize that are not finite or too wide for f32, and quantization
- * whose scale is not finite or negative, or zero on a value that is no constant (a constant channel of zeros may have it).
+ * whose scale is not finite or negative, or zero on a value that is no constant (a constant channel of zeros may have
+ * it).
  * Intervals of no width are right: everything becomes one of two values.
  * Returns: FALSE + `FILE:LINE: node "NAME": what`
  */
@@ -19,8 +20,8 @@ gboolean lpt_graph_check_scales (LptGraph *graph, GError **error);
 
 /**
  * lpt_value_check_codes:
- * Can @value be codes, as its quantization says? Its type must be integers that are kept as such, and its op one that computes
- * or moves quantities. Plans trust that this holds.
+ * Can @value be codes, as its quantization says? Its type must be integers that are kept as such, and its op one that
+ * computes or moves quantities. Plans trust that this holds.
  * Returns: FALSE + what is wrong, without the node
  */
 gboolean lpt_value_check_codes  (const LptValue *value, GError **error);

@@ -1,7 +1,7 @@
 /* lpt-clamp.h - the bounds of Clamp
  *
- * y = min (max (x, low), high): with bounds the wrong way around that is high for every x, as if low was high, and a bound
- * that is NaN bounds nothing. Whoever computes a Clamp reads its bounds here, so that all do the same.
+ * y = min (max (x, low), high): with bounds the wrong way around that is high for every x, as if low was high, and a
+ * bound that is NaN bounds nothing. Whoever computes a Clamp reads its bounds here, so that all do the same.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

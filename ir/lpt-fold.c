@@ -264,7 +264,8 @@ lpt_fold_binary (LptOp      op,
                  LptTensor *b,
                  LptDType   dtype)
 {
-  gboolean wide = a != NULL && b != NULL && (lpt_tensor_dtype (a) == LPT_DTYPE_F64 || lpt_tensor_dtype (b) == LPT_DTYPE_F64);
+  gboolean wide = a != NULL && b != NULL &&
+                  (lpt_tensor_dtype (a) == LPT_DTYPE_F64 || lpt_tensor_dtype (b) == LPT_DTYPE_F64);
   g_autoptr (LptTensor) x = NULL;
   g_autoptr (LptTensor) y = NULL;
   g_autofree double *values = NULL;
@@ -306,7 +307,8 @@ LptTensor *
 lpt_fold_round (LptTensor *tensor,
                 LptDType   dtype)
 {
-  g_autoptr (LptTensor) rounded = tensor != NULL ? lpt_tensor_convert_round (tensor, dtype, LPT_ROUND_HALF_AWAY, NULL) : NULL;
+  g_autoptr (LptTensor) rounded = tensor != NULL ? lpt_tensor_convert_round (tensor, dtype, LPT_ROUND_HALF_AWAY, NULL)
+                                                 : NULL;
 
   return rounded != NULL ? lpt_fold_scalar_if_possible (rounded) : NULL;
 }

@@ -2,8 +2,8 @@
  *
  * What the rules need to rewrite the constants of dequantization: elementwise
  * arithmetic in float32, movement of elements, and FakeQuantize over weights.
- * All results are (transfer full); NULL when shapes do not fit, or when memory runs out: lpt_memory_check() tells which, and
- * the rewriter ends with that. NULL in gives NULL out.
+ * All results are (transfer full); NULL when shapes do not fit, or when memory runs out: lpt_memory_check() tells
+ * which, and the rewriter ends with that. NULL in gives NULL out.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,8 @@ G_BEGIN_DECLS
 /* The constant behind @value: a Const, or Converts over one, evaluated. */
 LptTensor *lpt_fold_value       (LptValue *value);
 
-/* Add, Subtract, Multiply or Divide with NUMPY broadcasting, in float32 (float64 for f64), stored as @dtype; 0 / 0 = 0 in Divide. */
+/* Add, Subtract, Multiply or Divide with NUMPY broadcasting, in float32 (float64 for f64), stored as @dtype; 0 / 0 = 0
+ * in Divide. */
 LptTensor *lpt_fold_binary      (LptOp op, LptTensor *a, LptTensor *b, LptDType dtype);
 LptTensor *lpt_fold_broadcast   (LptTensor *tensor, const LptShape *shape);
 LptTensor *lpt_fold_reshape     (LptTensor *tensor, gint rank, const gint64 *dims);

@@ -163,8 +163,9 @@ say (GError    **error,
      const char *what)
 {
   if (current != NULL && current->max_memory != 0)
-    g_set_error (error, LPT_ERROR, LPT_ERROR_MEMORY, "no memory for %s of %" G_GSIZE_FORMAT " bytes (the limit is %" G_GSIZE_FORMAT
-                 " bytes together)", what, size, current->max_memory);
+    g_set_error (error, LPT_ERROR, LPT_ERROR_MEMORY,
+                 "no memory for %s of %" G_GSIZE_FORMAT " bytes (the limit is %" G_GSIZE_FORMAT " bytes together)",
+                 what, size, current->max_memory);
   else
     g_set_error (error, LPT_ERROR, LPT_ERROR_MEMORY, "no memory for %s of %" G_GSIZE_FORMAT " bytes", what, size);
 }

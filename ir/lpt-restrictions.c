@@ -64,7 +64,8 @@ lpt_node_bias_rest (LptNode *node)
   if (node->op == LPT_OP_MATMUL)
     return &LPT_ATTRS (node, LptMatMulAttrs)->bias_rest;
 
-  return (flags & LPT_OP_F_TRANSPOSED) != 0 ? &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest : &LPT_ATTRS (node, LptConvAttrs)->bias_rest;
+  return (flags & LPT_OP_F_TRANSPOSED) != 0 ? &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest
+                                            : &LPT_ATTRS (node, LptConvAttrs)->bias_rest;
 }
 
 const LptOpRestriction *

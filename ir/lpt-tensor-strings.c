@@ -1,7 +1,8 @@
 /* lpt-tensor-strings.c - tensors of strings, which are kept and not computed
  *
- * Their bytes are packed as OpenVINO packs them: the number of strings n, n + 1 places where they begin and end, counted from the
- * first character, all as 32-bit integers; then the characters, with nothing between them. Any bytes may stand in a string.
+ * Their bytes are packed as OpenVINO packs them: the number of strings n, n + 1 places where they begin and end,
+ * counted from the first character, all as 32-bit integers; then the characters, with nothing between them. Any bytes
+ * may stand in a string.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -51,14 +52,16 @@ lpt_tensor_check_strings (const guint8  *data,
   header = (gsize) (count + 2) * WORD;
   if (length < header || word_at (data, 0) != (guint32) count)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "its bytes do not begin as those of %" G_GINT64_FORMAT " strings", count);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "its bytes do not begin as those of %" G_GINT64_FORMAT " strings", count);
       return FALSE;
     }
   for (i = 0; i <= count; i++)
-    if (word_at (data, (gsize) i + 1) < (i > 0 ? word_at (data, (gsize) i) : 0) || word_at (data, (gsize) i + 1) > length - header ||
-        (i == 0 && word_at (data, 1) != 0))
+    if (word_at (data, (gsize) i + 1) < (i > 0 ? word_at (data, (gsize) i) : 0) ||
+        word_at (data, (gsize) i + 1) > length - header || (i == 0 && word_at (data, 1) != 0))
       {
-        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "string %" G_GINT64_FORMAT " does not lie within its bytes", MAX (i - 1, 0));
+        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "string %" G_GINT64_FORMAT " does not lie within its bytes",
+                     MAX (i - 1, 0));
         return FALSE;
       }
   *size = header + word_at (data, (gsize) count + 1);
@@ -79,14 +82,16 @@ lpt_tensor_new_strings (const LptShape     *shape,
 
   if (!lpt_shape_count (shape, &count) || count > G_MAXINT32 - 2)
     {
-      g_set_error_literal (error, LPT_ERROR, LPT_ERROR_INVALID, "strings of a shape that is dynamic or has too many elements");
+      g_set_error_literal (error, LPT_ERROR, LPT_ERROR_INVALID,
+                           "strings of a shape that is dynamic or has too many elements");
       return NULL;
     }
   size = header = (gsize) (count + 2) * WORD;
   for (i = 0; i < count; i++)
     if (!g_size_checked_add (&size, size, lengths[i]) || size - header > G_MAXINT32)
       {
-        g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: strings of more than 2 GiB together");
+        g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+                             "unsupported: strings of more than 2 GiB together");
         return NULL;
       }
   data = lpt_memory_alloc (size, "strings", error);

@@ -62,7 +62,8 @@ tensor_alloc (LptDType         dtype,
       if (dtype == LPT_DTYPE_STRING)
         g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: strings are kept, not computed");
       else
-        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "a tensor cannot have element type %s", lpt_dtype_name (dtype));
+        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "a tensor cannot have element type %s",
+                     lpt_dtype_name (dtype));
       return NULL;
     }
   if (!lpt_shape_count (shape, &count) || !lpt_tensor_stated_size (dtype, count, packed, &size))
@@ -150,7 +151,8 @@ lpt_tensor_new_bytes (LptDType         dtype,
   gint64 count;
 
   if (dtype == LPT_DTYPE_STRING && lpt_shape_count (shape, &count) &&
-      !lpt_tensor_check_strings (data != NULL ? data + MIN (offset, length) : NULL, length - MIN (offset, length), count, &packed, error))
+      !lpt_tensor_check_strings (data != NULL ? data + MIN (offset, length) : NULL, length - MIN (offset, length),
+                                 count, &packed, error))
     return NULL;
   tensor = tensor_alloc (dtype, shape, packed, error);
   if (tensor == NULL)
@@ -158,7 +160,8 @@ lpt_tensor_new_bytes (LptDType         dtype,
   if (offset > length || tensor->size > length - offset)
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
-                   "%" G_GSIZE_FORMAT " bytes at offset %" G_GSIZE_FORMAT " reach past the end (%" G_GSIZE_FORMAT " bytes)",
+                   "%" G_GSIZE_FORMAT " bytes at offset %" G_GSIZE_FORMAT " reach past the end (%" G_GSIZE_FORMAT
+                   " bytes)",
                    tensor->size, offset, length);
       g_free (tensor);
       return NULL;
@@ -276,7 +279,8 @@ void
 lpt_tensor_drop_pages (const LptTensor *tensor)
 {
   guintptr page = (guintptr) sysconf (_SC_PAGESIZE);
-  guintptr from = ((guintptr) tensor->data + page - 1) / page * page, to = ((guintptr) tensor->data + tensor->size) / page * page;
+  guintptr from = ((guintptr) tensor->data + page - 1) / page * page,
+           to = ((guintptr) tensor->data + tensor->size) / page * page;
 
   if (tensor->mapped && from < to)
     madvise ((void *) from, to - from, MADV_DONTNEED);

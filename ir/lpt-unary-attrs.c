@@ -1,5 +1,5 @@
-/* lpt-unary-attrs.c - the parameters of a function of one input that are attributes of its node: its numbers and enumerations in the
- * order of lpt-attrs.def; Clamp's as lpt-clamp.h reads them
+/* lpt-unary-attrs.c - the parameters of a function of one input that are attributes of its node: its numbers and
+ * enumerations in the order of lpt-attrs.def; Clamp's as lpt-clamp.h reads them
  *
  * SPDX-License-Identifier: Apache-2.0
  */

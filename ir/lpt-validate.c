@@ -238,8 +238,8 @@ check_uses (Check *check)
             if (!g_hash_table_contains (check->nodes, use->node))
               complain (check, node, "output %u has a use by a node that does not exist", k);
             else if (use->index >= use->node->n_in || use->node->in[use->index].value != &node->out[k])
-              complain (check, node, "output %u has a use by input %u of \"%s\", which reads something else", k, use->index,
-                        use->node->name);
+              complain (check, node, "output %u has a use by input %u of \"%s\", which reads something else", k,
+                        use->index, use->node->name);
             else if (!g_hash_table_add (links, g_memdup2 (&link, sizeof link)))
               complain (check, node, "output %u has %u uses by input %u of \"%s\"", k,
                         count_uses (&node->out[k], use->node, use->index), use->index, use->node->name);
@@ -368,11 +368,13 @@ check_op (Check   *check,
   if ((node->data != NULL) != (node->op == LPT_OP_CONST))
     complain (check, node, node->data != NULL ? "has constant data" : "has no data");
   if (node->data != NULL && node->n_out == 1 &&
-      (lpt_tensor_dtype (node->data) != node->out[0].dtype || !lpt_shape_equal (lpt_tensor_shape (node->data), &node->out[0].shape)))
+      (lpt_tensor_dtype (node->data) != node->out[0].dtype ||
+       !lpt_shape_equal (lpt_tensor_shape (node->data), &node->out[0].shape)))
     {
       g_autofree char *shape = lpt_shape_to_string (lpt_tensor_shape (node->data));
 
-      complain (check, node, "holds %s[%s], which is not its type", lpt_dtype_name (lpt_tensor_dtype (node->data)), shape);
+      complain (check, node, "holds %s[%s], which is not its type", lpt_dtype_name (lpt_tensor_dtype (node->data)),
+                shape);
     }
   check_mark (check, node, &node->mark);
   for (guint i = 0; i < node->n_in; i++)
@@ -393,7 +395,8 @@ check_bodies (Check   *check,
     return;
   if (node->body_maps == NULL || node->body_maps->len != node->bodies->len)
     {
-      complain (check, node, "has %u bodies and %u maps", node->bodies->len, node->body_maps != NULL ? node->body_maps->len : 0);
+      complain (check, node, "has %u bodies and %u maps", node->bodies->len,
+                node->body_maps != NULL ? node->body_maps->len : 0);
       return;
     }
   for (guint b = 0; b < node->bodies->len; b++)
@@ -406,8 +409,8 @@ check_bodies (Check   *check,
           const LptBodyPort *port = &g_array_index (map->inputs, LptBodyPort, i);
 
           if (port->external < -1 || port->external >= (gint) node->n_in || port->internal >= body->parameters->len)
-            complain (check, node, "body %u: input %d is mapped to parameter %u of %u", b, port->external, port->internal,
-                      body->parameters->len);
+            complain (check, node, "body %u: input %d is mapped to parameter %u of %u", b, port->external,
+                      port->internal, body->parameters->len);
         }
       for (guint i = 0; i < map->outputs->len; i++)
         {
@@ -466,8 +469,8 @@ check_types (Check   *check,
           g_autofree char *a = lpt_shape_to_string (&have[k].shape);
           g_autofree char *b = lpt_shape_to_string (&want.shape);
 
-          complain (check, node, "output %u is %s[%s], but %s makes %s[%s] of its inputs", k, lpt_dtype_name (have[k].dtype), a,
-                    node->info->name, lpt_dtype_name (want.dtype), b);
+          complain (check, node, "output %u is %s[%s], but %s makes %s[%s] of its inputs", k,
+                    lpt_dtype_name (have[k].dtype), a, node->info->name, lpt_dtype_name (want.dtype), b);
         }
     }
   if (!ok)

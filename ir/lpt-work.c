@@ -10,7 +10,8 @@
 gboolean
 lpt_node_keeps_codes (const LptNode *node)
 {
-  return node->n_in > 0 && node->in[0].value != NULL && node->in[0].value->quant != NULL && node->n_out > 0 && node->out[0].quant != NULL;
+  return node->n_in > 0 && node->in[0].value != NULL && node->in[0].value->quant != NULL && node->n_out > 0 &&
+         node->out[0].quant != NULL;
 }
 
 gboolean
@@ -66,7 +67,8 @@ coded_weights (const LptNode *node)
 {
   guint w = lpt_node_recurrent_weights (node);
 
-  return w > 0 && w < node->n_in && node->in[w].value != NULL && node->in[w].value->quant != NULL ? node->in[w].value : NULL;
+  return w > 0 && w < node->n_in && node->in[w].value != NULL && node->in[w].value->quant != NULL ? node->in[w].value
+                                                                                                  : NULL;
 }
 
 guint
@@ -78,7 +80,8 @@ lpt_node_first_operand (const LptNode *node)
 guint
 lpt_node_n_operands (const LptNode *node)
 {
-  if ((node->info->flags & LPT_OP_F_WEIGHTED) != 0 || node->op == LPT_OP_BLOCK_MATMUL || node->op == LPT_OP_DEFORMABLE_CONVOLUTION)
+  if ((node->info->flags & LPT_OP_F_WEIGHTED) != 0 || node->op == LPT_OP_BLOCK_MATMUL ||
+      node->op == LPT_OP_DEFORMABLE_CONVOLUTION)
     return MIN (node->n_in, 2);
   if ((node->info->flags & LPT_OP_F_ELEMENTWISE) && !(node->info->flags & LPT_OP_F_UNARY))
     return node->n_in;
@@ -92,7 +95,8 @@ lpt_node_n_operands (const LptNode *node)
 static LptDType
 held_as (const LptValue *value)
 {
-  if (value->quant != NULL || value->dtype == LPT_DTYPE_BOOL || (lpt_dtype_is_integer (value->dtype) && lpt_dtype_bits (value->dtype) >= 32))
+  if (value->quant != NULL || value->dtype == LPT_DTYPE_BOOL ||
+      (lpt_dtype_is_integer (value->dtype) && lpt_dtype_bits (value->dtype) >= 32))
     return value->dtype;
 
   return LPT_DTYPE_F32;
@@ -147,7 +151,8 @@ varies (const LptNode *node,
 {
   guint i;
 
-  if (node->op == LPT_OP_PARAMETER || node->op == LPT_OP_READ_VALUE || (node->info->flags & LPT_OP_F_RANDOM) || node->bodies != NULL)
+  if (node->op == LPT_OP_PARAMETER || node->op == LPT_OP_READ_VALUE || (node->info->flags & LPT_OP_F_RANDOM) ||
+      node->bodies != NULL)
     return TRUE;
   for (i = 0; i < node->n_in; i++)
     if (node->in[i].value != NULL && g_hash_table_contains (varying, node->in[i].value->producer))
@@ -203,7 +208,8 @@ lpt_graph_macs_line (LptGraph *graph)
   for (i = 0; i < LPT_N_DTYPES; i++)
     if (macs[i] > 0)
       {
-        g_string_append_printf (line, "%s %.1f %% %s", first ? ":" : ",", 100 * (double) macs[i] / sum, lpt_dtype_name ((LptDType) i));
+        g_string_append_printf (line, "%s %.1f %% %s", first ? ":" : ",", 100 * (double) macs[i] / sum,
+                                lpt_dtype_name ((LptDType) i));
         first = FALSE;
       }
   if (unknown > 0)

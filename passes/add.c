@@ -3,8 +3,8 @@
  * Two branches:
  *     s1 (x1 - z1) + s2 (x2 - z2)  =>  s2 (s1' (x1 - z1') + x2)      s1' = s1 / s2, z1' = z1 + s2 z2 / s1
  * One branch keeps its chain in front of the Add (the full path), the other one feeds raw integers; which one,
- * lpt_eltwise_full_path() says: so that the Add can be computed together with what makes its data. Where a branch feeds raw
- * integers already (s2 = 1, z2 = 0) the rule would put s1' = s1, z1' = z1 and a factor 1: nothing is left to do.
+ * lpt_eltwise_full_path() says: so that the Add can be computed together with what makes its data. Where a branch feeds
+ * raw integers already (s2 = 1, z2 = 0) the rule would put s1' = s1, z1' = z1 and a factor 1: nothing is left to do.
  *
  * A constant:
  *     x a + b  =>  (x + b / a) a          (x - c) a + b  =>  (x - (c - b / a)) a
@@ -53,7 +53,8 @@ chain_node (LptNode *node)
   return node;
 }
 
-/* Do its numbers come from integers? A scale of a network in f16 that nobody quantized is none that anything waits for. */
+/* Do its numbers come from integers? A scale of a network in f16 that nobody quantized is none that anything waits
+ * for. */
 static gboolean
 is_dequantization (LptRewriter          *rw,
                    LptNode              *add,
@@ -105,7 +106,8 @@ add_constant (LptRewriter *rw,
   real = lpt_tensor_dtype (found.a);
   wide = real == LPT_DTYPE_F64 ? LPT_DTYPE_F64 : LPT_DTYPE_F32;
   if (wide != real && !is_dequantization (rw, add, &found))
-    return lpt_rewriter_decline (rw, add, "its data is not quantized, and a constant in %s would be rounded", lpt_dtype_name (real));
+    return lpt_rewriter_decline (rw, add, "its data is not quantized, and a constant in %s would be rounded",
+                                 lpt_dtype_name (real));
   if (is_integer_result (found.x))
     return lpt_rewriter_decline (rw, add, "it adds to what an integer operation of the file gives");
   divided = lpt_fold_binary (LPT_OP_DIVIDE, b, found.a, wide);
@@ -144,7 +146,8 @@ add_constant (LptRewriter *rw,
     chain_node (inner);
   inner->flags |= add->flags & LPT_NODE_BIAS;
   multiply = lpt_layer_arithmetic (rw, LPT_OP_MULTIPLY, scale_name, &inner->out[0],
-                                   &lpt_node_src (found.multiply, lpt_node_const_in (found.multiply, 1) != NULL ? 1 : 0)->out[0],
+                                   &lpt_node_src (found.multiply, lpt_node_const_in (found.multiply, 1) != NULL ? 1 : 0)
+                                        ->out[0],
                                    compute, add->out[0].dtype);
   lpt_node_set_origin (multiply, found.multiply->origin);
   lpt_dequant_rewire (rw, &add->out[0], &inner->out[0], &chain_node (multiply)->out[0]);
@@ -213,8 +216,8 @@ reads_raw_integers (const LptDequant dq[2])
   guint i;
 
   for (i = 0; i < 2; i++)
-    if (lpt_dequant_is_empty (&dq[i]) && lpt_dtype_is_low (dq[i].data->dtype) && !lpt_node_is_const (dq[i].data->producer) &&
-        dq[i].convert == NULL)
+    if (lpt_dequant_is_empty (&dq[i]) && lpt_dtype_is_low (dq[i].data->dtype) &&
+        !lpt_node_is_const (dq[i].data->producer) && dq[i].convert == NULL)
       return TRUE;
 
   return FALSE;

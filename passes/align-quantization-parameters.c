@@ -2,7 +2,8 @@
  *
  * A preserved operation all of whose real inputs come from FakeQuantizes starts a flag, which spreads
  * through preserved operations. A consumer that is neither preserved nor a FakeQuantize, whose input is
- * marked per tensor, sets it: the FakeQuantizes above must then share scale and zero point. Marks only; no value changes.
+ * marked per tensor, sets it: the FakeQuantizes above must then share scale and zero point. Marks only; no value
+ * changes.
  *
  * Golden tests: tests/golden/align-quantization-parameters/
  *

@@ -45,7 +45,8 @@ rewrite (LptRewriter *rw,
     return FALSE;
   if (dq.subtract != NULL && pads_with_zeros (pool))
     return lpt_rewriter_decline (rw, pool, "zeros of the padding count in the mean, and there is a zero point");
-  lpt_dequant_move_after (rw, pool, 0, &dq, lpt_node_is_preserved (pool), lpt_dequant_zp (&dq), lpt_dequant_scale (&dq));
+  lpt_dequant_move_after (rw, pool, 0, &dq, lpt_node_is_preserved (pool), lpt_dequant_zp (&dq),
+                          lpt_dequant_scale (&dq));
 
   return TRUE;
 }

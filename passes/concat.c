@@ -53,7 +53,8 @@ collect (LptRewriter *rw,
   return NULL;
 }
 
-/* In which the chain behind is computed: the type of those in front, or f32 where that, f16, does not hold a constant. */
+/* In which the chain behind is computed: the type of those in front, or f32 where that, f16, does not hold a
+ * constant. */
 static LptDType
 chain_type (LptNode          *node,
             const LptDequant *dq)
@@ -90,7 +91,8 @@ join (LptNode          *node,
       g_ptr_array_add (parts, own != NULL ? lpt_tensor_convert (own, real, NULL)
                                           : lpt_tensor_scalar (real, zero_points ? 0 : 1));
       same = same && lpt_tensor_count (g_ptr_array_index (parts, i)) == 1 &&
-             lpt_tensor_get_f64 (g_ptr_array_index (parts, i), 0) == lpt_tensor_get_f64 (g_ptr_array_index (parts, 0), 0);
+             lpt_tensor_get_f64 (g_ptr_array_index (parts, i), 0) ==
+                 lpt_tensor_get_f64 (g_ptr_array_index (parts, 0), 0);
     }
   if (same)
     return lpt_fold_scalar_if_possible (g_ptr_array_index (parts, 0));

@@ -7,7 +7,8 @@
  *
  * Refused when
  *   - an input is not constant, the operation is marked to be kept, or has several outputs;
- *   - the result would be more than 16 times as large as what it is made of, and more than 1 MiB: a few numbers may ask for gigabytes;
+ *   - the result would be more than 16 times as large as what it is made of, and more than 1 MiB: a few numbers may ask
+ *   for gigabytes;
  *   - the executor cannot evaluate it.
  *
  * Golden tests: tests/golden/constant-folding/
@@ -51,8 +52,9 @@ grows_too_much (LptNode *node)
     if (lpt_node_const_in (node, i) != NULL)
       from += lpt_tensor_size (lpt_node_const_in (node, i));
 
-  return lpt_shape_is_static (&out->shape) && (!lpt_shape_count (&out->shape, &count) || !lpt_tensor_byte_size (out->dtype, count, &to) ||
-                                               (to > ALWAYS_ALLOWED && to / MAX_GROWTH > from));
+  return lpt_shape_is_static (&out->shape) &&
+         (!lpt_shape_count (&out->shape, &count) || !lpt_tensor_byte_size (out->dtype, count, &to) ||
+          (to > ALWAYS_ALLOWED && to / MAX_GROWTH > from));
 }
 
 static gboolean
@@ -66,7 +68,8 @@ rewrite (LptRewriter *rw,
   if (!is_foldable (rw, node))
     return FALSE;
   if (grows_too_much (node))
-    return lpt_rewriter_decline (rw, node, "the constant would be more than %d times as large as its inputs", MAX_GROWTH);
+    return lpt_rewriter_decline (rw, node, "the constant would be more than %d times as large as its inputs",
+                                 MAX_GROWTH);
   folded = lpt_node_evaluate_const (node, &error);
   if (folded == NULL)
     return lpt_rewriter_decline (rw, node, "%s", error != NULL ? error->message : "cannot be evaluated");

@@ -2,8 +2,8 @@
  *
  *     Subtract (x, c)  =>  Add (x, -c)
  *
- * so that dequantization moves through it, a bias is seen as one, and sequences of constants can be joined: only Add has
- * rules for that. Exact: x - c and x + (-c) are the same number.
+ * so that dequantization moves through it, a bias is seen as one, and sequences of constants can be joined: only Add
+ * has rules for that. Exact: x - c and x + (-c) are the same number.
  *
  * A zero point is left alone, without a remark: the Subtract of a dequantization (marked so, or on integers, with a
  * Convert between them or not), and what is kept from clean-up.

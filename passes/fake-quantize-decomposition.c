@@ -134,7 +134,8 @@ decompose_aligned (LptRewriter              *rw,
 
   *parts = (LptDecomposition) { NULL };
   if (aligned.levels <= 2)
-    return lpt_rewriter_decline (rw, fq, "it would keep %" G_GUINT64_FORMAT " levels in the interval that its region shares",
+    return lpt_rewriter_decline (rw, fq,
+                                 "it would keep %" G_GUINT64_FORMAT " levels in the interval that its region shares",
                                  aligned.levels);
   parts->low = lpt_tensor_scalar (LPT_DTYPE_F32, aligned.low);
   parts->high = lpt_tensor_scalar (LPT_DTYPE_F32, aligned.high);

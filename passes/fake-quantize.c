@@ -23,7 +23,8 @@
 
 #include "passes/support/lpt-fuse.h"
 
-/* With more than 256 levels, which two products of 8 bits stand for, it reads and writes real numbers: one interval is rounded fast. */
+/* With more than 256 levels, which two products of 8 bits stand for, it reads and writes real numbers: one interval is
+ * rounded fast. */
 static gboolean
 stays_real (LptRewriter   *rw,
             const LptNode *fq)

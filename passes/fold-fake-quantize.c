@@ -41,7 +41,8 @@ rewrite (LptRewriter *rw,
   if (!lpt_quantize_details_read (fq, &details))
     return lpt_rewriter_decline (rw, fq, "an interval of the FakeQuantize is not constant");
   folded = lpt_fold_fake_quantize (fq, fq->out[0].dtype, FALSE);
-  if (folded == NULL && is_point (&details) && lpt_dtype_is_real (fq->out[0].dtype) && lpt_shape_is_static (&fq->out[0].shape))
+  if (folded == NULL && is_point (&details) && lpt_dtype_is_real (fq->out[0].dtype) &&
+      lpt_shape_is_static (&fq->out[0].shape))
     {
       g_autoptr (LptTensor) points = lpt_tensor_from_f32 (&details.out_shape, details.out_low, NULL);
       g_autoptr (LptTensor) wide = lpt_fold_broadcast (points, &fq->out[0].shape);

@@ -99,7 +99,8 @@ rewrite (LptRewriter *rw,
            axis.n == 1 && lpt_axis_normalize (axis.v[0], where.rank, &where.axis);
       lpt_ints_clear (&axis);
       if (!ok)
-        return lpt_rewriter_decline (rw, node, "scale or zero point differs between channels, and the axis is not constant");
+        return lpt_rewriter_decline (rw, node,
+                                     "scale or zero point differs between channels, and the axis is not constant");
       where.index_rank = lpt_node_in (node, 1)->shape.rank;
       if (where.batch_dims < 0)
         where.batch_dims += where.index_rank;
@@ -108,7 +109,8 @@ rewrite (LptRewriter *rw,
   ok = lpt_chain_constants_map (&dq, gather, &where, &constants);
   lpt_ints_clear (&where.indices);
   if (!ok)
-    return lpt_rewriter_decline (rw, node, "scale or zero point varies along the axis, and the indices are no constant list");
+    return lpt_rewriter_decline (rw, node,
+                                 "scale or zero point varies along the axis, and the indices are no constant list");
   lpt_dequant_move_after (rw, node, 0, &dq, TRUE, constants.zp, constants.scale);
 
   return TRUE;

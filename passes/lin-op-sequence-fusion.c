@@ -36,7 +36,8 @@ constant_side (LptNode *node)
   return -1;
 }
 
-/* Will the FakeQuantize @reader take @inner, whose constant is input @side, into its interval (passes/fake-quantize.c)? */
+/* Will the FakeQuantize @reader take @inner, whose constant is input @side, into its interval
+ * (passes/fake-quantize.c)? */
 static gboolean
 absorbs (LptNode *reader,
          LptNode *inner,
@@ -142,7 +143,8 @@ rewrite (LptRewriter *rw,
   b = lpt_node_const_in (outer, (guint) outer_side);
   if (has_other_readers (inner, (guint) inner_side, outer))
     return lpt_rewriter_decline (rw, outer, "the operation in front has other readers");
-  if (lpt_tensor_dtype (a) != lpt_tensor_dtype (b) || x->dtype != lpt_tensor_dtype (a) || outer->out[0].dtype != x->dtype)
+  if (lpt_tensor_dtype (a) != lpt_tensor_dtype (b) || x->dtype != lpt_tensor_dtype (a) ||
+      outer->out[0].dtype != x->dtype)
     return lpt_rewriter_decline (rw, outer, "element types differ");
   real = lpt_tensor_dtype (a);
   joined = lpt_layer_binary (outer->op, a, b, real);

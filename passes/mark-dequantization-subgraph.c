@@ -3,7 +3,8 @@
  *     Multiply ([Subtract] (Convert (x), z | Convert (z)), s | Convert (s))      x an integer or a float of 8 bits or less
  *
  * The Convert is marked to be kept (constant folding would turn weights into wider real ones), Subtract and Multiply
- * as dequantization, the Convert of an integer zero point to be kept; a Convert of the scale is folded. No value changes.
+ * as dequantization, the Convert of an integer zero point to be kept; a Convert of the scale is folded. No value
+ * changes.
  *
  * Golden tests: tests/golden/mark-dequantization-subgraph/
  *

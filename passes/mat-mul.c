@@ -88,7 +88,8 @@ chain_operand (LptRewriter      *rw,
     return lpt_rewriter_decline (rw, matmul, "input 1 is dequantized from a real type");
   if (dq->subtract != NULL)
     {
-      g_autoptr (LptTensor) rounded = lpt_tensor_convert_round (lpt_dequant_zp (dq), LPT_DTYPE_I32, LPT_ROUND_HALF_AWAY, NULL);
+      g_autoptr (LptTensor) rounded = lpt_tensor_convert_round (lpt_dequant_zp (dq), LPT_DTYPE_I32, LPT_ROUND_HALF_AWAY,
+                                                                NULL);
 
       if (rounded == NULL || !lpt_tensor_is_zero (rounded))
         lpt_layer_remark_types (rw, matmul);
@@ -143,7 +144,8 @@ multiply_matrices (LptTensor *a,
   batch_a.rank -= 2;
   batch_b.rank -= 2;
   if (x == NULL || w == NULL || sb->dims[sb->rank - 2] != depth || !lpt_shape_broadcast (&batch_a, &batch_b, &shape) ||
-      !lpt_shape_count (&shape, &batches) || !lpt_shape_count (&batch_a, &size_a) || !lpt_shape_count (&batch_b, &size_b))
+      !lpt_shape_count (&shape, &batches) || !lpt_shape_count (&batch_a, &size_a) ||
+      !lpt_shape_count (&batch_b, &size_b))
     return NULL;
   /* Only one of them may have batches: enough for constants, and no index arithmetic. */
   if (size_a != 1 && size_b != 1 && size_a != size_b)
@@ -227,8 +229,8 @@ sum_columns (const guint8 *data,
   return TRUE;
 }
 
-/* zp * w for one zero point and a matrix of 8-bit codes, [N, K] when @transposed_w, from the sums of its columns. Products and sums
- * are exact in f64 either way, so this is what multiply_matrices() gives. NULL: it does not apply. */
+/* zp * w for one zero point and a matrix of 8-bit codes, [N, K] when @transposed_w, from the sums of its columns.
+ * Products and sums are exact in f64 either way, so this is what multiply_matrices() gives. NULL: it does not apply. */
 static LptTensor *
 zero_point_columns (LptTensor *zp,
                     LptTensor *w,
@@ -253,7 +255,8 @@ zero_point_columns (LptTensor *zp,
   sums = g_try_new0 (gint32, (gsize) columns + 1);
   out = lpt_tensor_new (LPT_DTYPE_F32, &shape, NULL);
   if (sums == NULL || out == NULL ||
-      !(transposed_w ? sum_rows (data, columns, depth, is_signed ? 128 : 0, sums) : sum_columns (data, depth, columns, is_signed ? 128 : 0, sums)))
+      !(transposed_w ? sum_rows (data, columns, depth, is_signed ? 128 : 0, sums)
+                     : sum_columns (data, depth, columns, is_signed ? 128 : 0, sums)))
     {
       lpt_tensor_unref (out);
       return NULL;

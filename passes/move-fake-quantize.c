@@ -5,8 +5,8 @@
  *
  * so that each branch can be computed in integers up to its own quantization, which the Concat then joins.
  * f: any sequence of Relu, real Convert and Add, Subtract, Multiply, Divide by a constant, none of which broadcasts
- * its data. Later passes would take the arithmetic into the FakeQuantize, which then stood behind the Concat: what is to
- * move moves at once, or a second run would find it. Constants that vary along the axis are split. A Convert to
+ * its data. Later passes would take the arithmetic into the FakeQuantize, which then stood behind the Concat: what is
+ * to move moves at once, or a second run would find it. Constants that vary along the axis are split. A Convert to
  * integers and a dequantization behind the FakeQuantize move along; a moved FakeQuantize is visited again, for the
  * Concat in front of it, and so are the other readers of what it reads, which may be rid of the Concat. Exact: every
  * element meets the same operations.

@@ -69,7 +69,8 @@ multiply_constant (LptRewriter *rw,
                                 LPT_DTYPE_F32, multiply->out[0].dtype);
   fresh->flags |= found.multiply->flags & (LPT_NODE_DEQUANTIZATION | LPT_NODE_LPT_MADE);
   lpt_node_take_over (fresh, multiply, "/replaced");
-  lpt_rewriter_absorbed (rw, found.multiply, lpt_node_known_as (fresh), "joined with \"%s\"", lpt_node_known_as (fresh));
+  lpt_rewriter_absorbed (rw, found.multiply, lpt_node_known_as (fresh), "joined with \"%s\"",
+                         lpt_node_known_as (fresh));
   lpt_rewriter_replace (rw, &multiply->out[0], &fresh->out[0], NULL);
 
   return TRUE;
@@ -106,7 +107,8 @@ multiply_branches (LptRewriter      *rw,
     g_clear_pointer (&z1, lpt_tensor_unref);
 
   start = keep->convert != NULL ? &keep->convert->out[0] : keep->data;
-  in[full] = lpt_layer_chain (rw, start, LPT_DTYPE_F32, z1, config->scaling_mode ? NULL : scale, LPT_DTYPE_F32, path_name);
+  in[full] = lpt_layer_chain (rw, start, LPT_DTYPE_F32, z1, config->scaling_mode ? NULL : scale, LPT_DTYPE_F32,
+                              path_name);
   in[1 - full] = raw->data;
   fresh = lpt_layer_arithmetic (rw, LPT_OP_MULTIPLY, name, in[0], in[1], config->deq_precision,
                                 config->scaling_mode ? LPT_DTYPE_F32 : multiply->out[0].dtype);
@@ -151,8 +153,9 @@ rewrite (LptRewriter *rw,
   /* A Multiply by a constant alone is a dequantization itself. */
   if (!constant && (lpt_dequant_is_empty (&dq[0]) || lpt_dequant_is_empty (&dq[1])))
     return lpt_dequant_is_empty (&dq[0]) && lpt_dequant_is_empty (&dq[1])
-           ? lpt_rewriter_decline (rw, multiply, "no quantization on its inputs")
-           : lpt_rewriter_decline (rw, multiply, "no quantization on input %u", lpt_dequant_is_empty (&dq[0]) ? 0u : 1u);
+               ? lpt_rewriter_decline (rw, multiply, "no quantization on its inputs")
+               : lpt_rewriter_decline (rw, multiply, "no quantization on input %u",
+                                       lpt_dequant_is_empty (&dq[0]) ? 0u : 1u);
   if (lpt_node_const_in (multiply, 0) != NULL || lpt_node_const_in (multiply, 1) != NULL)
     {
       guint side = lpt_node_const_in (multiply, 1) != NULL ? 1 : 0;

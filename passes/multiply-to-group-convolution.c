@@ -9,7 +9,8 @@
  *   - the output has another rank than 4 or 5, or a dynamic channel axis;
  *   - there is no zero point, or it stands on constants;
  *   - a constant varies along a spatial axis;
- *   - the restriction on GroupConvolution does not allow the type of the data, or takes weights of a type that is no default one;
+ *   - the restriction on GroupConvolution does not allow the type of the data, or takes weights of a type that is no
+ *   default one;
  *   - GroupConvolution or Add never run on integers.
  *
  * Golden tests: tests/golden/multiply-to-group-convolution/
@@ -186,8 +187,10 @@ rewrite (LptRewriter *rw,
   if (is_never (rw, LPT_OP_GROUP_CONVOLUTION) || is_never (rw, LPT_OP_ADD))
     return lpt_rewriter_decline (rw, multiply, "the target runs no GroupConvolution, or no Add, on integers");
   weights = weights_type (rw, multiply, side, dq.data->dtype);
-  if (lpt_rewriter_config (rw)->update_precisions && !lpt_type_list_has (&lpt_rewriter_config (rw)->default_precisions, weights))
-    return lpt_rewriter_decline (rw, multiply, "the target takes %s as weights of GroupConvolution", lpt_dtype_name (weights));
+  if (lpt_rewriter_config (rw)->update_precisions &&
+      !lpt_type_list_has (&lpt_rewriter_config (rw)->default_precisions, weights))
+    return lpt_rewriter_decline (rw, multiply, "the target takes %s as weights of GroupConvolution",
+                                 lpt_dtype_name (weights));
 
   conv = depthwise (rw, multiply, dq.data, out->dims[1], weights, LPT_DTYPE_F32);
   real_zp = lpt_tensor_convert (lpt_dequant_zp (&dq), LPT_DTYPE_F32, NULL);

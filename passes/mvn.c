@@ -4,8 +4,8 @@
  *     MVN (x s)  =>  MVN (x) s             without
  *
  * The mean is subtracted and the deviation grows with |s|. eps becomes eps / s^2 inside the root and eps / |s| outside;
- * targets with normalization-keeps-eps leave it, and the result differs where the deviation of the real data is as small
- * as eps. The output is real.
+ * targets with normalization-keeps-eps leave it, and the result differs where the deviation of the real data is as
+ * small as eps. The output is real.
  *
  * Refused when
  *   - there is no quantization on input 0, or the output has a dynamic rank;

@@ -2,9 +2,9 @@
  *
  *     NormalizeL2 (x s)  =>  NormalizeL2 (x) sign (s)
  *
- * The norm grows with |s|, and the quotient does not. eps, which is held against the squares, becomes eps / s^2; targets
- * with normalization-keeps-eps leave it, and the result differs where the norm of the real data is as small as eps. The
- * output is real.
+ * The norm grows with |s|, and the quotient does not. eps, which is held against the squares, becomes eps / s^2;
+ * targets with normalization-keeps-eps leave it, and the result differs where the norm of the real data is as small as
+ * eps. The output is real.
  *
  * Refused when
  *   - there is no quantization on input 0, or the output has a dynamic rank;

@@ -18,7 +18,8 @@
  *
  *     op (q)                      =>  op (Multiply (Subtract (Convert (q), zero point), scale)), and Convert behind an integer output
  *
- * Integer ops of the file (QLinearConv, MatMulInteger, ...) stay as they are, with the Quantize and Reinterpret that they read.
+ * Integer ops of the file (QLinearConv, MatMulInteger, ...) stay as they are, with the Quantize and Reinterpret that
+ * they read.
  * Bodies of If, Loop and TensorIterator go the same way, each for itself: codes enter and leave them bare.
  *
  * Refused when
@@ -190,7 +191,8 @@ replace_quantize (LptCodes *nz,
   g_autofree char *name = NULL;
   LptValue *fake;
 
-  if (lpt_value_n_uses (lpt_node_out (node)) == 0 || lpt_node_out (node)->quant == NULL || feeds_integers (lpt_node_out (node), 64))
+  if (lpt_value_n_uses (lpt_node_out (node)) == 0 || lpt_node_out (node)->quant == NULL ||
+      feeds_integers (lpt_node_out (node), 64))
     return;
   if (!lpt_codes_have_levels (dtype))
     {
@@ -199,7 +201,8 @@ replace_quantize (LptCodes *nz,
     }
   if (lpt_dtype_bits (dtype) > 8)
     {
-      lpt_rewriter_decline (nz->rw, node, "its %s codes are read as they are, and no operation runs on them", lpt_dtype_name (dtype));
+      lpt_rewriter_decline (nz->rw, node, "its %s codes are read as they are, and no operation runs on them",
+                            lpt_dtype_name (dtype));
       return;
     }
   name = g_strconcat (node->name, "/Convert", NULL);
@@ -215,8 +218,8 @@ static gboolean normalize_graph (LptRewriter *rw, LptGraph *graph, GError **erro
 static gboolean
 reads_numbers (const LptNode *node)
 {
-  if (node->op == LPT_OP_RESULT || node->op == LPT_OP_DEQUANTIZE || node->op == LPT_OP_REINTERPRET || node->bodies != NULL
-      || (node->info->flags & (LPT_OP_F_SINK | LPT_OP_F_COUNTS)) || (node->flags & LPT_NODE_DEAD))
+  if (node->op == LPT_OP_RESULT || node->op == LPT_OP_DEQUANTIZE || node->op == LPT_OP_REINTERPRET ||
+      node->bodies != NULL || (node->info->flags & (LPT_OP_F_SINK | LPT_OP_F_COUNTS)) || (node->flags & LPT_NODE_DEAD))
     return FALSE;
   return node->op == LPT_OP_QUANTIZE || !lpt_node_keeps_codes (node);
 }
@@ -291,7 +294,8 @@ dequantize_readers (LptCodes *nz,
         continue;
       if (use.node->op == LPT_OP_CONVERT && lpt_dtype_is_real (lpt_node_out (use.node)->dtype))
         {
-          replace (nz, lpt_node_out (use.node), lpt_codes_chain (nz, value, value->quant, lpt_node_out (use.node)->dtype, use.node->name));
+          replace (nz, lpt_node_out (use.node),
+                   lpt_codes_chain (nz, value, value->quant, lpt_node_out (use.node)->dtype, use.node->name));
           continue;
         }
       if (real == NULL)
@@ -390,7 +394,8 @@ normalize_graph (LptRewriter  *rw,
     {
       LptNode *node = g_ptr_array_index (graph->nodes, i);
 
-      left = left || ((node->op == LPT_OP_QUANTIZE || node->op == LPT_OP_DEQUANTIZE) && lpt_value_n_uses (lpt_node_out (node)) > 0);
+      left = left || ((node->op == LPT_OP_QUANTIZE || node->op == LPT_OP_DEQUANTIZE) &&
+                      lpt_value_n_uses (lpt_node_out (node)) > 0);
     }
   if (!left)
     strip (&nz, graph);

@@ -205,7 +205,8 @@ rewrite (LptRewriter *rw,
         fill = lpt_tensor_get_f64 (lpt_node_const_in (node, 3), 0);
     }
   if (problem == NULL && lpt_dtype_is_low (dq.data->dtype) &&
-      (fill != (double) (gint64) fill || fill < lpt_dtype_min (dq.data->dtype) || fill > lpt_dtype_max (dq.data->dtype)))
+      (fill != (double) (gint64) fill || fill < lpt_dtype_min (dq.data->dtype) ||
+       fill > lpt_dtype_max (dq.data->dtype)))
     problem = "its pad value is no integer of the data's type";
   if (problem == NULL && dq.subtract != NULL)
     {

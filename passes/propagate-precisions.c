@@ -5,7 +5,8 @@
  * an input without one receives its source's. An empty list on an input means that this operation is out:
  * it is not merged. An empty intersection means that a FakeQuantize cannot serve all its consumers, and
  * stays real. Where restrictions are strict (LptConfig) the consumer alone is out whose list has none of
- * the types that are left, and an operation that preserves precision brings its own list as well. Marks only; no value changes.
+ * the types that are left, and an operation that preserves precision brings its own list as well. Marks only; no value
+ * changes.
  *
  * Golden tests: tests/golden/propagate-precisions/
  *
@@ -43,7 +44,8 @@ is_out (LptRewriter *rw,
   for (i = 0; i < node->n_in; i++)
     if (finds_no_type (rw, node, i))
       {
-        lpt_rewriter_decline (rw, node, "the other readers of input %u take none of its types (restriction \"%s\")", i, restriction->text);
+        lpt_rewriter_decline (rw, node, "the other readers of input %u take none of its types (restriction \"%s\")", i,
+                              restriction->text);
         node->mark.preserved = 0;
         for (k = 0; k < node->n_in; k++)
           lpt_markup_disable_input (node, k);

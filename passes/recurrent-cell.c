@@ -5,7 +5,8 @@
  *
  * The operation stays real. Quantized weights become integers with a dequantization in front, and the chains on all
  * four quantized inputs (X, H, W, R) are kept from clean-up, so that `integers -> Convert -> Multiply` is there for a
- * runtime that computes the cell in integers. Where data and state are real, chains on both weights are kept all the same.
+ * runtime that computes the cell in integers. Where data and state are real, chains on both weights are kept all the
+ * same.
  *
  * Rounds weights that are not on the lattice of their FakeQuantize.
  *
@@ -119,11 +120,13 @@ rewrite (LptRewriter *rw,
   for (i = 2; i < 4; i++)
     if (!quantize_weights (rw, cell, inputs[i], &changed))
       {
-        lpt_rewriter_decline (rw, cell, "no integer type without zero point fits the FakeQuantize on input %u", inputs[i]);
+        lpt_rewriter_decline (rw, cell, "no integer type without zero point fits the FakeQuantize on input %u",
+                              inputs[i]);
         return changed;
       }
   for (i = 0; i < 4; i++)
-    if (lpt_layer_find (rw, cell, inputs[i], &dq) && (lpt_dequant_is_low (&dq) || !lpt_rewriter_config (rw)->update_precisions))
+    if (lpt_layer_find (rw, cell, inputs[i], &dq) &&
+        (lpt_dequant_is_low (&dq) || !lpt_rewriter_config (rw)->update_precisions))
       changed |= keep_chain (&dq);
 
   return changed;

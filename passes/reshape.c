@@ -11,7 +11,8 @@
  *   - scale or zero point varies along another axis than the channel axis;
  *   - it stands on constants: what reads the weights sees through it;
  *   - the target shape is not constant, or its channel axis dynamic, and the constants differ between channels;
- *   - the output has a rank above 5, or the batch axis changes, or a new channel would hold elements of several old ones.
+ *   - the output has a rank above 5, or the batch axis changes, or a new channel would hold elements of several old
+ *   ones.
  *
  * Golden tests: tests/golden/reshape/
  *

@@ -2,13 +2,14 @@
  *
  *     P (x, w)  =>  Add (P (h, w), P (FakeQuantize (Subtract (x, h)), w)),   h = FakeQuantize (x)
  *
- * where x was rounded to 257 to 65536 levels of an interval [lo, hi], which is taken wide enough for 0. h rounds x to 256 levels a
- * step S = (hi - lo) / 255 apart, one of which is 0; what is left, at most S / 2, is rounded to 8 bits as well, of steps S / 256. Both
- * products are integers; their sums are real, the bias and what else stands behind comes after their sum. Products with the same x
- * share h and the rest. Rounds: x, to less than a step of its own levels (1.004 / 2 for 65536).
+ * where x was rounded to 257 to 65536 levels of an interval [lo, hi], which is taken wide enough for 0. h rounds x to
+ * 256 levels a step S = (hi - lo) / 255 apart, one of which is 0; what is left, at most S / 2, is rounded to 8 bits as
+ * well, of steps S / 256. Both products are integers; their sums are real, the bias and what else stands behind comes
+ * after their sum. Products with the same x share h and the rest. Rounds: x, to less than a step of its own levels
+ * (1.004 / 2 for 65536).
  *
- * Left alone: weights that are no codes of 8 bits or less, intervals that are not one constant, data that is not f32, ops that are
- * to stay real. Behind moves x counts as rounded, too, in all intervals that a Concat joins.
+ * Left alone: weights that are no codes of 8 bits or less, intervals that are not one constant, data that is not f32,
+ * ops that are to stay real. Behind moves x counts as rounded, too, in all intervals that a Concat joins.
  *
  * Golden tests: tests/golden/split-wide-data/
  *
@@ -24,7 +25,8 @@
 #include "passes/support/lpt-restricted.h"
 
 #define MAX_STEPS 16
-/* Moves behind FakeQuantize that are looked through, all together: Concats of Concats would be walked again and again. */
+/* Moves behind FakeQuantize that are looked through, all together: Concats of Concats would be walked again and
+ * again. */
 #define MAX_MOVES 64
 
 typedef struct
@@ -160,7 +162,8 @@ split (Split    *s,
        double    hi)
 {
   Halves *halves = g_hash_table_lookup (s->halves, x);
-  g_autofree char *high = g_strconcat (x->producer->name, "/high", NULL), *low = g_strconcat (x->producer->name, "/low", NULL);
+  g_autofree char *high = g_strconcat (x->producer->name, "/high", NULL),
+                  *low = g_strconcat (x->producer->name, "/low", NULL);
   g_autofree char *rest = g_strconcat (x->producer->name, "/rest", NULL);
   const double step = (hi - lo) / 255;
   LptNode *difference;
@@ -188,8 +191,9 @@ rewrite (Split   *s,
   LptNode *low, *sum;
   double lo, hi;
 
-  if (x->dtype != LPT_DTYPE_F32 || y->dtype != LPT_DTYPE_F32 || (restriction != NULL && lpt_restriction_is_never (restriction)) ||
-      !find_interval (x, &lo, &hi) || !is_coded (lpt_node_in (node, 1), MAX_STEPS))
+  if (x->dtype != LPT_DTYPE_F32 || y->dtype != LPT_DTYPE_F32 ||
+      (restriction != NULL && lpt_restriction_is_never (restriction)) || !find_interval (x, &lo, &hi) ||
+      !is_coded (lpt_node_in (node, 1), MAX_STEPS))
     return;
   halves = split (s, x, lo, hi);
   in = g_new0 (LptValue *, node->n_in);

@@ -76,7 +76,8 @@ slice_constant (LptTensor *tensor,
   if (lpt_tensor_shape (value)->rank != slice->rank)
     return NULL;
   for (i = 0; i < slice->begin.n; i++)
-    if (lpt_ints_get (&slice->attrs->new_axis_mask, i, 0) == 0 && lpt_ints_get (&slice->attrs->ellipsis_mask, i, 0) == 0)
+    if (lpt_ints_get (&slice->attrs->new_axis_mask, i, 0) == 0 &&
+        lpt_ints_get (&slice->attrs->ellipsis_mask, i, 0) == 0)
       consumed++;
   for (i = 0; i < slice->begin.n; i++)
     {

@@ -38,7 +38,8 @@ rewrite (LptRewriter *rw,
   LptNode *scaled, *shifted;
   LptDequant dq;
 
-  if (!lpt_dequant_find (&multiply->out[0], &lpt_rewriter_config (rw)->default_precisions, &dq) || dq.multiply != multiply)
+  if (!lpt_dequant_find (&multiply->out[0], &lpt_rewriter_config (rw)->default_precisions, &dq) ||
+      dq.multiply != multiply)
     return FALSE;
   if (dq.subtract == NULL && dq.convert == NULL)
     return FALSE;

@@ -26,7 +26,8 @@ GPtrArray *lpt_runner_run   (LptRunner *runner, LptTensor *const *tensors, GErro
 /* The same without reading outputs; FALSE + error. */
 gboolean   lpt_runner_execute (LptRunner *runner, LptTensor *const *tensors, GError **error);
 void       lpt_runner_clear (LptRunner *runner);
-/* @tensor, made for an input with the quantization @from (nullable), as the input @parameter takes it: codes or what they stand for (transfer full); NULL + error. */
+/* @tensor, made for an input with the quantization @from (nullable), as the input @parameter takes it: codes or what
+ * they stand for (transfer full); NULL + error. */
 LptTensor *lpt_input_adapt  (LptTensor *tensor, const LptQuant *from, LptNode *parameter, GError **error);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptRunner, lpt_runner_clear)
 

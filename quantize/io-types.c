@@ -4,8 +4,8 @@
  *     y - Result                               =>  y - Quantize u8 q{step, zero} - Result
  *
  * An input takes the lattice of the FakeQuantize that reads it, an output that of the one that writes it; elsewhere the
- * lattice holds all that was seen (class scores are not clipped), or the known ends of a Softmax. i8 is the same lattice
- * with codes from -128. Left real: what is not real (indices), and what nothing was seen of.
+ * lattice holds all that was seen (class scores are not clipped), or the known ends of a Softmax. i8 is the same
+ * lattice with codes from -128. Left real: what is not real (indices), and what nothing was seen of.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,8 +1,8 @@
 /* layer.c - an op with constant weights, seen as a matrix per group
  *
- * Convolution W[O,I,k], transposed ones W[I,O,k], grouped ones with G in front, MatMul with a constant of rank 2 (longer
- * ones with 1 in front count) on either input that is not transposed to a row vector. Refused: weights that are not
- * constant, batches of matrices, shapes that are not known.
+ * Convolution W[O,I,k], transposed ones W[I,O,k], grouped ones with G in front, MatMul with a constant of rank 2
+ * (longer ones with 1 in front count) on either input that is not transposed to a row vector. Refused: weights that are
+ * not constant, batches of matrices, shapes that are not known.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -31,7 +31,8 @@ typedef struct
   float   *original;                               /* weights before rounding, with the scales */
 } LptLayer;
 
-/* Is it an op that a layer can be of: a convolution, transposed too, or a matrix product? Grouped transposed ones are none. */
+/* Is it an op that a layer can be of: a convolution, transposed too, or a matrix product? Grouped transposed ones are
+ * none. */
 gboolean   lpt_layer_is_product (const LptNode *node);
 /* Is @node one, and which? FALSE: it is not, or its weights do not allow this view. */
 gboolean   lpt_layer_view    (LptNode *node, LptLayer *layer);

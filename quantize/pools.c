@@ -3,9 +3,10 @@
  *     AvgPool (x), its window all of x  =>  ReduceMean (x, spatial axes), axes kept
  *
  * A pool whose codes have the scale of its input rounds a mean to steps that are made for the widest single element: of
- * 64 elements in ic_resnet8 it cost 6 to 9 dB of the answer's SQNR. A ReduceMean has a scale of its own in such targets.
- * The same real numbers but for the order of a sum. Left alone: windows that are smaller or reach into padding, unknown sizes,
- * pools whose output may have any scale.
+ * 64 elements in ic_resnet8 it cost 6 to 9 dB of the answer's SQNR. A ReduceMean has a scale of its own in such
+ * targets.
+ * The same real numbers but for the order of a sum. Left alone: windows that are smaller or reach into padding, unknown
+ * sizes, pools whose output may have any scale.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -89,5 +90,6 @@ lpt_quantize_replace_pools (LptGraph *graph, GError **error)
 gboolean
 lpt_quantize_free_pools (LptGraph *graph, const LptConfig *config, GError **error)
 {
-  return !ties_scales (LPT_OP_AVG_POOL, config) || ties_scales (LPT_OP_REDUCE_MEAN, config) || lpt_quantize_replace_pools (graph, error);
+  return !ties_scales (LPT_OP_AVG_POOL, config) || ties_scales (LPT_OP_REDUCE_MEAN, config) ||
+         lpt_quantize_replace_pools (graph, error);
 }

@@ -1,8 +1,8 @@
 /* prepare.c - a float graph in the form that the rest works on
  *
  * Half floats become f32 (inputs and outputs, too), what depends on constants alone is folded, 8-bit weights beside
- * real data among it, data that a run would round to intervals of its own (DynamicFakeQuantize) is left as it is, and what scales and
- * shifts the results of products goes into them (absorb.c).
+ * real data among it, data that a run would round to intervals of its own (DynamicFakeQuantize) is left as it is, and
+ * what scales and shifts the results of products goes into them (absorb.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

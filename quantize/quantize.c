@@ -203,7 +203,8 @@ add_meta (LptQuantizer *q)
       g_string_append_printf (text, " %s", lpt_repair_name (i));
   g_string_append_printf (text, "; %u samples sha256 %s", q->data->n, q->report->digest);
   if (q->graph->meta != NULL)
-    g_hash_table_replace (q->graph->meta, g_strdup (LPT_META_QUANTIZED_BY), g_string_free (g_steal_pointer (&text), FALSE));
+    g_hash_table_replace (q->graph->meta, g_strdup (LPT_META_QUANTIZED_BY),
+                          g_string_free (g_steal_pointer (&text), FALSE));
 }
 
 /* Are there weights with one scale, for which alone equalization is? */
@@ -223,7 +224,8 @@ wants_equalization (LptGraph *graph, LptData *data, const LptQuantizeOptions *op
   return any;
 }
 
-/* What has to be searched for before the steps are run: repairs of the float graph, layers that stay real or get data of 16 bits; all names of
+/* What has to be searched for before the steps are run: repairs of the float graph, layers that stay real or get data
+ * of 16 bits; all names of
    these into @wide. */
 static gboolean
 search_for (LptQuantizer *q, LptQuantizeOptions *options, GPtrArray *wide, GError **error)
@@ -263,7 +265,8 @@ lpt_quantize (LptGraph *graph, LptData *data, const LptQuantizeOptions *options,
     return FALSE;
   g_autoptr (LptGraph) real = lpt_graph_copy (graph);
   g_autoptr (GPtrArray) wide = g_ptr_array_new ();
-  if (!search_for (&q, &chosen, wide, error) || !lpt_quantize_run (graph, data, &chosen, q.report->kept, q.bound, q.report, error))
+  if (!search_for (&q, &chosen, wide, error) ||
+      !lpt_quantize_run (graph, data, &chosen, q.report->kept, q.bound, q.report, error))
     return FALSE;
   add_meta (&q);
   return judge (&q, real, error);

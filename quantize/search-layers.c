@@ -8,9 +8,9 @@
  *     16 bits   N (all) - N (all, its data with 65536 levels)
  *
  * (errors of layers may undo each other: the mean of what it adds as the last and as the first one is the better guess
- * of what it adds to any set). Both ways of each layer are sorted by what they bring per time, taken as its share of the
- * MACs times 3 in f32 and times 1 for the second product that 16 bits need, the earlier of equal ones first. Then the
- * least number of them that holds the limit is looked for by bisection, each try being a whole quantization.
+ * of what it adds to any set). Both ways of each layer are sorted by what they bring per time, taken as its share of
+ * the MACs times 3 in f32 and times 1 for the second product that 16 bits need, the earlier of equal ones first. Then
+ * the least number of them that holds the limit is looked for by bisection, each try being a whole quantization.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -42,7 +42,9 @@ leave_real (LptGraph *graph, LptGraph *real, const char *name)
       LptTensor *constant = lpt_node_const_in (was, port);
       if (fq == NULL || fq->op != LPT_OP_FAKE_QUANTIZE)
         continue;
-      lpt_node_set_input (node, port, constant != NULL ? lpt_node_out (lpt_graph_add_const (graph, NULL, constant)) : lpt_node_in (fq, 0));
+      lpt_node_set_input (node, port,
+                          constant != NULL ? lpt_node_out (lpt_graph_add_const (graph, NULL, constant))
+                                           : lpt_node_in (fq, 0));
     }
 }
 
@@ -127,7 +129,8 @@ rank_layer (const Ranking *r, guint i, double all, double none, double macs, GAr
 {
   const LptQuantizedLayer *layer = g_ptr_array_index (r->own->layers, i);
   double wide = 0.0, share = (double) layer->macs / macs;
-  double without = noise_without (r, i, FALSE, error), alone = without >= 0.0 ? noise_without (r, i, TRUE, error) : -1.0;
+  double without = noise_without (r, i, FALSE, error),
+         alone = without >= 0.0 ? noise_without (r, i, TRUE, error) : -1.0;
   if (alone < 0.0 || !noise_wide (r, layer->name, &wide, error))
     return FALSE;
   Candidate real = { layer->name, FALSE, 0.5 * (all - without + alone - none) / (COST_ANY + COST_REAL * share), i };
@@ -144,7 +147,8 @@ rank_layers (const Ranking *r, GError **error)
 {
   const LptQuantizeOptions *options = r->s->options;
   g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (Candidate));
-  double all = noise_without (r, G_MAXUINT, FALSE, error), none = all >= 0.0 ? noise_without (r, G_MAXUINT, TRUE, error) : -1.0;
+  double all = noise_without (r, G_MAXUINT, FALSE, error),
+         none = all >= 0.0 ? noise_without (r, G_MAXUINT, TRUE, error) : -1.0;
   double macs = 1.0;
   if (none < 0.0)
     return NULL;
@@ -173,7 +177,8 @@ take (GArray *list, guint n, GPtrArray *kept, GPtrArray *wide)
       const Candidate *candidate = &g_array_index (list, Candidate, i);
       gboolean later = FALSE;
       for (guint k = 0; candidate->wide && k < n; k++)
-        later |= !g_array_index (list, Candidate, k).wide && g_array_index (list, Candidate, k).index == candidate->index;
+        later |= !g_array_index (list, Candidate, k).wide &&
+                 g_array_index (list, Candidate, k).index == candidate->index;
       if (!later)
         g_ptr_array_add (candidate->wide ? wide : kept, g_strdup (candidate->name));
     }
@@ -220,12 +225,14 @@ bisect (const LptSearch *s, GArray *list, GError **error)
     {
       guint middle = (low + high) / 2;
       double drop = try_first (s, list, middle, error);
-      g_autoptr (GPtrArray) kept = g_ptr_array_new_with_free_func (g_free), wide = g_ptr_array_new_with_free_func (g_free);
+      g_autoptr (GPtrArray) kept = g_ptr_array_new_with_free_func (g_free),
+                            wide = g_ptr_array_new_with_free_func (g_free);
       if (drop < -1000.0)
         return G_MAXUINT;
       take (list, middle, kept, wide);
-      g_ptr_array_add (s->report->remarks, g_strdup_printf ("%u layers kept real, %u with data of 16 bits: %.2f points lost",
-                                                         kept->len, wide->len, drop));
+      g_ptr_array_add (s->report->remarks,
+                       g_strdup_printf ("%u layers kept real, %u with data of 16 bits: %.2f points lost", kept->len,
+                                        wide->len, drop));
       if (holds (s, drop))
         high = middle;
       else

@@ -21,7 +21,8 @@ typedef struct
    there
    are weights for it. */
 gboolean   lpt_quantize_choose_float (LptSearch *s, gboolean equalize, GError **error);
-/* search-layers.c: names of layers that have to stay real, and of those that need data of 16 bits, for options->max_drop to hold, into
+/* search-layers.c: names of layers that have to stay real, and of those that need data of 16 bits, for
+ * options->max_drop to hold, into
    report->kept and report->wide; FALSE + error. */
 gboolean   lpt_quantize_choose_layers (LptSearch *s, GError **error);
 

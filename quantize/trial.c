@@ -2,8 +2,9 @@
  *
  * A repair that chooses codes or biases is run, the graph with FakeQuantize is transformed, lowered and run beside the
  * float graph on samples that repairs do not see (held back: every so many of them, up to a quarter and 32; all of them
- * when there are fewer than 8), and what the repair did is undone unless it helps. Repairs of biases move one number of each channel, a mean over all places
- * and samples, and hardly fit anything: they are judged on up to 128 of all samples, for a quarter of them tells too little. A repair helps when
+ * when there are fewer than 8), and what the repair did is undone unless it helps. Repairs of biases move one number of
+ * each channel, a mean over all places and samples, and hardly fit anything: they are judged on up to 128 of all
+ * samples, for a quarter of them tells too little. A repair helps when
  *
  *     gain = (SQNR after - SQNR before) + 10 log10 (D before / D after) > 0.05 dB
  *

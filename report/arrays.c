@@ -27,7 +27,8 @@ get (LptData *self, guint i, LptTensor **tensors, GError **error)
       if (tensors[k] == NULL)
         {
           gsize size = lpt_tensor_size (whole) / self->n;
-          tensors[k] = lpt_tensor_new_copy (lpt_tensor_dtype (whole), &arrays->shapes[k], (const guint8 *) lpt_tensor_data (whole) + i * size, error);
+          tensors[k] = lpt_tensor_new_copy (lpt_tensor_dtype (whole), &arrays->shapes[k],
+                                            (const guint8 *) lpt_tensor_data (whole) + i * size, error);
         }
       if (tensors[k] == NULL)
         {

@@ -112,19 +112,22 @@ measure (const LptMatch *match, LptValueRun *a, LptValueRun *b, Pair *pairs, gbo
 /* --- samples --------------------------------------------------------------------- */
 
 static gboolean
-run_samples (const LptMatch *match, LptValueRun *a, LptValueRun *b, LptData *data, const LptCompareOptions *options, Pair *pairs, gboolean fitting, guint *done,
-             GError **error)
+run_samples (const LptMatch *match, LptValueRun *a, LptValueRun *b, LptData *data, const LptCompareOptions *options,
+             Pair *pairs, gboolean fitting, guint *done, GError **error)
 {
   guint n_in = a->graph->parameters->len, n = options->limit > 0 ? MIN (options->limit, data->n) : data->n;
   n = fitting ? MIN (n, FIT_SAMPLES) : n;
   gboolean ok = TRUE;
   for (*done = 0; ok && *done < n; ++*done)
     {
-      g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1), **others = g_new0 (LptTensor *, b->graph->parameters->len + 1);
+      g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1),
+                           **others = g_new0 (LptTensor *, b->graph->parameters->len + 1);
       if (options->progress != NULL)
         options->progress ("comparing", *done, n, options->progress_data);
-      ok = lpt_data_get (data, *done, tensors, error) && lpt_samples_inputs_for (a->graph, tensors, b->graph, others, error)
-           && lpt_value_run_sample (a, tensors, error) && lpt_value_run_sample (b, others, error) && measure (match, a, b, pairs, fitting, error);
+      ok = lpt_data_get (data, *done, tensors, error) &&
+           lpt_samples_inputs_for (a->graph, tensors, b->graph, others, error) &&
+           lpt_value_run_sample (a, tensors, error) && lpt_value_run_sample (b, others, error) &&
+           measure (match, a, b, pairs, fitting, error);
       lpt_samples_clear (tensors, n_in);
       lpt_samples_clear (others, b->graph->parameters->len);
     }
@@ -178,13 +181,16 @@ copy_graphs (LptGraph *a, LptGraph *b, LptData *data, LptGraph **first, LptGraph
   g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1);
   *first = lpt_graph_copy (a);
   *second = lpt_graph_copy (b);
-  gboolean ok = data->n == 0 || (lpt_data_get (data, 0, tensors, error) && lpt_samples_fix_shapes (*first, a, tensors, error) && lpt_samples_fix_shapes (*second, a, tensors, error));
+  gboolean ok = data->n == 0 ||
+                (lpt_data_get (data, 0, tensors, error) && lpt_samples_fix_shapes (*first, a, tensors, error) &&
+                 lpt_samples_fix_shapes (*second, a, tensors, error));
   lpt_samples_clear (tensors, n_in);
   return ok;
 }
 
 LptComparison *
-lpt_compare_values (LptGraph *given_a, LptGraph *given_b, LptData *data, const LptCompareOptions *options, GError **error)
+lpt_compare_values (LptGraph *given_a, LptGraph *given_b, LptData *data, const LptCompareOptions *options,
+                    GError **error)
 {
   g_autoptr (LptGraph) a = NULL, b = NULL;
   if (!copy_graphs (given_a, given_b, data, &a, &b, error))
@@ -196,7 +202,8 @@ lpt_compare_values (LptGraph *given_a, LptGraph *given_b, LptData *data, const L
   guint n_pairs = match != NULL ? match->pairs->len : 0;
   g_autofree Pair *pairs = g_new0 (Pair, n_pairs + 1);
   LptComparison *result = NULL;
-  gboolean ok = match != NULL && (!(a->lowered || b->lowered) || run_samples (match, &first, &second, data, options, pairs, TRUE, &n, error));
+  gboolean ok = match != NULL && (!(a->lowered || b->lowered) ||
+                                  run_samples (match, &first, &second, data, options, pairs, TRUE, &n, error));
   for (guint i = 0; i < n_pairs; i++)
     lpt_fit_choose (&pairs[i].fit);
   if (ok && run_samples (match, &first, &second, data, options, pairs, FALSE, &n, error))

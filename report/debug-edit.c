@@ -1,4 +1,5 @@
-/* debug-edit.c - the model with one layer real, the float model with one layer quantized, quantizers with other intervals
+/* debug-edit.c - the model with one layer real, the float model with one layer quantized, quantizers with other
+ * intervals
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,10 +14,12 @@
 static gboolean
 are_partners (const LptDebugger *d, const LptTrail *a, const LptTrail *b, gboolean forth)
 {
-  return a != NULL && b != NULL && g_hash_table_lookup (d->real_roots, forth ? b->root : a->root) == (forth ? a->root : b->root);
+  return a != NULL && b != NULL &&
+         g_hash_table_lookup (d->real_roots, forth ? b->root : a->root) == (forth ? a->root : b->root);
 }
 
-/* What the op of @from reads is what the op of @to reads in @into, a copy of its graph in which its inputs may have been replaced. FALSE: that is not so. */
+/* What the op of @from reads is what the op of @to reads in @into, a copy of its graph in which its inputs may have
+ * been replaced. FALSE: that is not so. */
 static gboolean
 know_inputs (const LptDebugger *d, LptValue *from, LptValue *to, gboolean forth, LptGraph *into, GHashTable *known)
 {
@@ -33,7 +36,8 @@ know_inputs (const LptDebugger *d, LptValue *from, LptValue *to, gboolean forth,
       for (guint k = 0; k < b->n_in && !found; k++)
         {
           guint port = (i + k) % b->n_in;
-          found = are_partners (d, trail, lpt_trail_of (theirs, lpt_node_in (b, port)), forth) && lpt_shape_equal (&lpt_node_in (b, port)->shape, &trail->value->shape);
+          found = are_partners (d, trail, lpt_trail_of (theirs, lpt_node_in (b, port)), forth) &&
+                  lpt_shape_equal (&lpt_node_in (b, port)->shape, &trail->value->shape);
           if (found)
             g_hash_table_insert (known, trail->value, lpt_node_in (now, port));
         }
@@ -51,7 +55,9 @@ redirect (const LptDebugger *d, LptGraph *copy, const LptValue *end, LptValue *v
   for (guint i = 0; i < lpt_value_n_uses (end); i++)
     {
       LptUse use = *lpt_value_use (end, i);
-      const LptTrail *next = use.node->n_out > 0 && use.node->op != LPT_OP_RESULT ? lpt_trail_of (d->trails, &use.node->out[0]) : NULL;
+      const LptTrail *next = use.node->n_out > 0 && use.node->op != LPT_OP_RESULT
+                                 ? lpt_trail_of (d->trails, &use.node->out[0])
+                                 : NULL;
       LptNode *reader = lpt_graph_find (copy, use.node->name);
       if (reader != NULL && (next == NULL || next->root != root))
         lpt_node_set_input (reader, use.index, value);
@@ -68,7 +74,8 @@ replace_layer (const LptDebugger *d, const LptDebugged *layer, LptGraph *copy)
     return FALSE;
   for (guint i = 0; i < layer->ends->len; i++)
     {
-      LptValue *real = lpt_debugger_real_of (d, layer->ends->pdata[i]), *value = real != NULL ? lpt_graft (copy, d->real_trails, real, known) : NULL;
+      LptValue *real = lpt_debugger_real_of (d, layer->ends->pdata[i]),
+               *value = real != NULL ? lpt_graft (copy, d->real_trails, real, known) : NULL;
       if (value == NULL)
         return FALSE;
       g_ptr_array_add (values, value);
@@ -88,7 +95,8 @@ bare_layer (const LptDebugged *layer, LptGraph *copy)
       if (fq != NULL)
         lpt_debug_leave_out (fq);
     }
-  LptNode *node = lpt_graph_find (copy, layer->root->producer->name), *weights = layer->weights_port >= 0 ? lpt_node_src (node, (guint) layer->weights_port) : NULL;
+  LptNode *node = lpt_graph_find (copy, layer->root->producer->name),
+          *weights = layer->weights_port >= 0 ? lpt_node_src (node, (guint) layer->weights_port) : NULL;
   if (weights != NULL && weights->op == LPT_OP_FAKE_QUANTIZE && lpt_debug_keeps_unit (weights))
     lpt_node_set_input (node, (guint) layer->weights_port, lpt_node_in (weights, 0));
 }
@@ -126,7 +134,8 @@ lpt_debug_all_alone (LptDebugger *d, char ***names, GError **error)
       const LptDebugged *layer = d->layers->pdata[i];
       g_autoptr (GHashTable) known = g_hash_table_new (NULL, NULL);
       LptValue *end = layer->ends->pdata[0], *value = NULL;
-      if (layer->real_root != NULL && lpt_debugger_real_of (d, end) != NULL && know_inputs (d, layer->root, layer->real_root, FALSE, copy, known))
+      if (layer->real_root != NULL && lpt_debugger_real_of (d, end) != NULL &&
+          know_inputs (d, layer->root, layer->real_root, FALSE, copy, known))
         value = lpt_graft (copy, d->trails, end, known);
       found[i] = g_strdup ("");
       if (value == NULL)

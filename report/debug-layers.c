@@ -63,8 +63,10 @@ lpt_debug_interval (LptNode *fq, float *low, float *high)
 gboolean
 lpt_debug_keeps_unit (LptNode *fq)
 {
-  LptTensor *il = lpt_node_const_in (fq, 1), *ih = lpt_node_const_in (fq, 2), *ol = lpt_node_const_in (fq, 3), *oh = lpt_node_const_in (fq, 4);
-  return il != NULL && ih != NULL && ol != NULL && oh != NULL && (il == ol || lpt_tensor_equal (il, ol)) && (ih == oh || lpt_tensor_equal (ih, oh));
+  LptTensor *il = lpt_node_const_in (fq, 1), *ih = lpt_node_const_in (fq, 2), *ol = lpt_node_const_in (fq, 3),
+            *oh = lpt_node_const_in (fq, 4);
+  return il != NULL && ih != NULL && ol != NULL && oh != NULL && (il == ol || lpt_tensor_equal (il, ol)) &&
+         (ih == oh || lpt_tensor_equal (ih, oh));
 }
 
 /* --- graphs --------------------------------------------------------------------- */
@@ -88,7 +90,9 @@ prepare_model (LptDebugger *d, LptGraph *model, GError **error)
     return FALSE;
   if (!d->model->lowered && !lpt_graph_has_integer_ops (d->model))
     return TRUE;
-  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: the model stays on integers, so that no layer of it can be made real; debug wants the one with FakeQuantize or QuantizeLinear that it was made of");
+  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+               "unsupported: the model stays on integers, so that no layer of it can be made real; debug wants the one "
+               "with FakeQuantize or QuantizeLinear that it was made of");
   return FALSE;
 }
 
@@ -128,14 +132,16 @@ leave_out_quantizers (LptGraph *model)
   return copy;
 }
 
-/* Are values rounded by intervals that are known beforehand? Integers of weights, and intervals that a run finds, are those of a float model (.tflite). */
+/* Are values rounded by intervals that are known beforehand? Integers of weights, and intervals that a run finds, are
+ * those of a float model (.tflite). */
 static gboolean
 rounds_values (LptGraph *graph)
 {
   for (guint i = 0; i < graph->nodes->len; i++)
     {
       LptNode *node = graph->nodes->pdata[i];
-      if ((node->op == LPT_OP_FAKE_QUANTIZE || node->op == LPT_OP_QUANTIZE) && (node->flags & LPT_NODE_DEAD) == 0 && !lpt_node_is_const (lpt_node_src (node, 0)))
+      if ((node->op == LPT_OP_FAKE_QUANTIZE || node->op == LPT_OP_QUANTIZE) && (node->flags & LPT_NODE_DEAD) == 0 &&
+          !lpt_node_is_const (lpt_node_src (node, 0)))
         return TRUE;
     }
   return FALSE;
@@ -166,7 +172,8 @@ last_softmax (LptGraph *graph, guint i)
   return node->op == LPT_OP_SOFTMAX || node->op == LPT_OP_LOG_SOFTMAX ? node : NULL;
 }
 
-/* Outputs that both models put through a Softmax are compared in front of it: what is left of a sure answer behind it says nothing of the error. */
+/* Outputs that both models put through a Softmax are compared in front of it: what is left of a sure answer behind it
+ * says nothing of the error. */
 static void
 cut_softmax (LptDebugger *d)
 {
@@ -177,7 +184,8 @@ cut_softmax (LptDebugger *d)
         continue;
       lpt_node_set_input (d->model->results->pdata[i], 0, lpt_node_in (a, 0));
       lpt_node_set_input (d->real->results->pdata[i], 0, lpt_node_in (b, 0));
-      g_ptr_array_add (d->result->remarks, g_strdup_printf ("output \"%s\" is compared in front of its Softmax", lpt_result_name (d->model->results->pdata[i])));
+      g_ptr_array_add (d->result->remarks, g_strdup_printf ("output \"%s\" is compared in front of its Softmax",
+                                                            lpt_result_name (d->model->results->pdata[i])));
     }
 }
 
@@ -192,7 +200,8 @@ prepare_graphs (LptDebugger *d, LptGraph *model, LptGraph *real, LptTensor *cons
   d->given = real != NULL;
   if (d->real->results->len != d->model->results->len)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the models have %u and %u outputs", d->model->results->len, d->real->results->len);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the models have %u and %u outputs", d->model->results->len,
+                   d->real->results->len);
       return FALSE;
     }
   cut_softmax (d);
@@ -200,7 +209,8 @@ prepare_graphs (LptDebugger *d, LptGraph *model, LptGraph *real, LptTensor *cons
   if (!lpt_samples_fix_shapes (d->real, d->samples_of, tensors, error) || !lpt_quantize_prepare (d->real, error))
     return FALSE;
   /* `quantize` makes means of some pools. */
-  return lpt_quantize_count_pools (d->real) <= lpt_quantize_count_pools (d->model) || lpt_quantize_replace_pools (d->real, error);
+  return lpt_quantize_count_pools (d->real) <= lpt_quantize_count_pools (d->model) ||
+         lpt_quantize_replace_pools (d->real, error);
 }
 
 /* --- layers --------------------------------------------------------------------- */
@@ -212,8 +222,10 @@ is_rounded_constant (const LptTrails *trails, const LptValue *value)
   LptNode *node = value != NULL && lpt_trail_of (trails, value) == NULL ? value->producer : NULL;
   for (guint steps = 0; node != NULL && steps < 8; steps++)
     {
-      if (node->op == LPT_OP_FAKE_QUANTIZE || node->op == LPT_OP_DEQUANTIZE || (node->flags & LPT_NODE_DEQUANTIZATION)
-          || (node->data != NULL && lpt_dtype_is_integer (lpt_tensor_dtype (node->data)) && lpt_dtype_bits (lpt_tensor_dtype (node->data)) <= 8))
+      if (node->op == LPT_OP_FAKE_QUANTIZE || node->op == LPT_OP_DEQUANTIZE ||
+          (node->flags & LPT_NODE_DEQUANTIZATION) ||
+          (node->data != NULL && lpt_dtype_is_integer (lpt_tensor_dtype (node->data)) &&
+           lpt_dtype_bits (lpt_tensor_dtype (node->data)) <= 8))
         return TRUE;
       node = node->n_in > 0 ? lpt_node_src (node, 0) : NULL;
     }
@@ -248,7 +260,8 @@ count_readers (const LptDebugger *d, const LptValue *value, const LptValue *root
   for (guint i = 0; i < lpt_value_n_uses (value); i++)
     {
       LptNode *node = lpt_value_use (value, i)->node;
-      const LptTrail *next = node->n_out > 0 && node->op != LPT_OP_RESULT ? lpt_trail_of (d->trails, &node->out[0]) : NULL;
+      const LptTrail *next = node->n_out > 0 && node->op != LPT_OP_RESULT ? lpt_trail_of (d->trails, &node->out[0])
+                                                                          : NULL;
       n += (node->flags & LPT_NODE_DEAD) == 0 && (next == NULL || next->root != root);
     }
   return n;
@@ -269,7 +282,8 @@ find_layers (LptDebugger *d)
     {
       const LptTrail *trail = d->trails->values->pdata[i];
       LptDebugged *layer = layer_of (d, by_root, trail->root);
-      guint readers = count_readers (d, trail->value, trail->root), best = GPOINTER_TO_UINT (g_hash_table_lookup (most, trail->root));
+      guint readers = count_readers (d, trail->value, trail->root),
+            best = GPOINTER_TO_UINT (g_hash_table_lookup (most, trail->root));
       if (trail->value->producer->op == LPT_OP_FAKE_QUANTIZE && trail->value != trail->root)
         {
           g_ptr_array_add (layer->quantizers, trail->value->producer);
@@ -311,10 +325,12 @@ find_counterparts (LptDebugger *d)
     {
       const LptValueMatch *pair = &g_array_index (d->match->pairs, LptValueMatch, i);
       if (!pair->doubtful)
-        g_hash_table_insert (d->real_roots, lpt_trail_of (d->trails, pair->b)->root, lpt_trail_of (d->real_trails, pair->a)->root);
+        g_hash_table_insert (d->real_roots, lpt_trail_of (d->trails, pair->b)->root,
+                             lpt_trail_of (d->real_trails, pair->a)->root);
     }
   for (guint i = 0; i < d->layers->len; i++)
-    ((LptDebugged *) d->layers->pdata[i])->real_root = g_hash_table_lookup (d->real_roots, ((LptDebugged *) d->layers->pdata[i])->root);
+    ((LptDebugged *) d->layers->pdata[i])
+        ->real_root = g_hash_table_lookup (d->real_roots, ((LptDebugged *) d->layers->pdata[i])->root);
 }
 
 LptValue *
@@ -325,7 +341,8 @@ lpt_debugger_real_of (const LptDebugger *d, const LptValue *end)
     {
       const LptValueMatch *pair = &g_array_index (d->match->pairs, LptValueMatch, i);
       const LptTrail *other = lpt_trail_of (d->trails, pair->b);
-      if (!pair->doubtful && (pair->b == end || (other->root == trail->root && lpt_trail_equal (other, trail))) && lpt_shape_equal (&pair->a->shape, &end->shape))
+      if (!pair->doubtful && (pair->b == end || (other->root == trail->root && lpt_trail_equal (other, trail))) &&
+          lpt_shape_equal (&pair->a->shape, &end->shape))
         return pair->a;
     }
   return NULL;
@@ -343,8 +360,9 @@ lpt_debugger_init (LptDebugger *d, LptGraph *model, LptGraph *real, GError **err
     }
   gboolean ok = lpt_data_get (d->data, 0, tensors, error) && prepare_graphs (d, model, real, tensors, error);
   lpt_samples_clear (tensors, n_in);
-  if (!ok || (d->trails = lpt_trails_new (d->model, error)) == NULL || (d->real_trails = lpt_trails_new (d->real, error)) == NULL
-      || (d->match = lpt_match_new (d->real, d->model, error)) == NULL)
+  if (!ok || (d->trails = lpt_trails_new (d->model, error)) == NULL ||
+      (d->real_trails = lpt_trails_new (d->real, error)) == NULL ||
+      (d->match = lpt_match_new (d->real, d->model, error)) == NULL)
     return FALSE;
   d->layers = g_ptr_array_new_with_free_func (debugged_free);
   find_layers (d);

@@ -1,7 +1,7 @@
 /* debug-observe.c - errors of each layer, what its quantizers do to its values, how large its sums become
  *
- * The model runs beside the float model that has every quantized layer beside its own (debug-edit.c): accumulated and isolated errors come from
- * one run of each over a sample.
+ * The model runs beside the float model that has every quantized layer beside its own (debug-edit.c): accumulated and
+ * isolated errors come from one run of each over a sample.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -46,13 +46,15 @@ find_axis (const LptQuantizeDetails *details, const LptShape *shape, gint64 *inn
 
 /* @wanted: what they should be, (nullable): a quantizer that does the work of a Relu clips nothing that is wanted. */
 static void
-count_values (LptDebugGrid *grid, guint64 *codes, const LptQuantizeDetails *details, const float *x, const float *wanted, gint64 n, gint64 inner)
+count_values (LptDebugGrid *grid, guint64 *codes, const LptQuantizeDetails *details, const float *x,
+              const float *wanted, gint64 n, gint64 inner)
 {
   guint64 beyond = 0;
   for (gint64 i = 0; i < n; i++)
     {
       guint k = details->n_in > 1 ? (guint) (i / inner % details->n_in) : 0;
-      double low = details->in_low[k], width = (double) details->in_high[k] - low, value = wanted != NULL ? wanted[i] : x[i], at = width > 0.0 ? (value - low) / width : 0.0;
+      double low = details->in_low[k], width = (double) details->in_high[k] - low,
+             value = wanted != NULL ? wanted[i] : x[i], at = width > 0.0 ? (value - low) / width : 0.0;
       if (isnan (x[i]) || isnan (value))
         continue;
       grid->seen_low = fmin (grid->seen_low, value);
@@ -61,13 +63,15 @@ count_values (LptDebugGrid *grid, guint64 *codes, const LptQuantizeDetails *deta
       beyond += at < -0.5 / (double) (details->levels - 1) || at > 1.0 + 0.5 / (double) (details->levels - 1);
       grid->bars[(guint) CLAMP (floor ((0.25 + 0.5 * at) * LPT_DEBUG_BARS), 0.0, LPT_DEBUG_BARS - 1.0)]++;
       if (codes != NULL)
-        codes[(guint) rint (CLAMP (width > 0.0 ? (x[i] - low) / width : 0.0, 0.0, 1.0) * (double) (details->levels - 1))]++;
+        codes[(guint) rint (CLAMP (width > 0.0 ? (x[i] - low) / width : 0.0, 0.0, 1.0) *
+                            (double) (details->levels - 1))]++;
     }
   grid->clipped += (double) beyond;       /* becomes a share at the end */
   grid->n += (guint64) n;
 }
 
-/* What it cuts off at 0 the Relu behind it would, or the Relu that may have been folded into it where nobody knows what is wanted. */
+/* What it cuts off at 0 the Relu behind it would, or the Relu that may have been folded into it where nobody knows what
+ * is wanted. */
 static gboolean
 serves_relu (LptNode *fq, gboolean known)
 {
@@ -114,11 +118,13 @@ static gboolean
 watch_errors (Observer *o, guint i, GError **error)
 {
   const LptDebugged *layer = o->d->layers->pdata[i];
-  const LptValue *end = layer->ends->pdata[0], *real = lpt_debugger_real_of (o->d, end), *own = *o->names[i] != '\0' ? lpt_graph_find_value (o->alone.graph, o->names[i]) : NULL;
+  const LptValue *end = layer->ends->pdata[0], *real = lpt_debugger_real_of (o->d, end),
+                 *own = *o->names[i] != '\0' ? lpt_graph_find_value (o->alone.graph, o->names[i]) : NULL;
   gint64 na, nb, nc;
   g_autofree float *a = real != NULL ? lpt_value_run_real (&o->alone, real, &na, error) : NULL;
   g_autofree float *b = a != NULL ? lpt_value_run_real (&o->model, end, &nb, error) : NULL;
-  g_autofree float *c = a != NULL && *error == NULL && own != NULL ? lpt_value_run_real (&o->alone, own, &nc, error) : NULL;
+  g_autofree float *c = a != NULL && *error == NULL && own != NULL ? lpt_value_run_real (&o->alone, own, &nc, error)
+                                                                   : NULL;
   if (a != NULL && b != NULL && na == nb)
     lpt_distance_add (&o->accumulated[i], a, b, na);
   if (a != NULL && c != NULL && na == nc)
@@ -132,7 +138,8 @@ data_step (const LptDebugged *layer)
 {
   LptNode *node = layer->root->producer, *fq = layer->weights_port >= 0 && node->n_in >= 2 ? lpt_node_src (node, layer->weights_port == 0 ? 1 : 0) : NULL;
   g_auto (LptQuantizeDetails) details = { 0 };
-  if (fq == NULL || fq->op != LPT_OP_FAKE_QUANTIZE || !lpt_quantize_details_read (fq, &details) || details.n_out != 1 || details.levels < 2)
+  if (fq == NULL || fq->op != LPT_OP_FAKE_QUANTIZE || !lpt_quantize_details_read (fq, &details) || details.n_out != 1 ||
+      details.levels < 2)
     return 0.0;
   return ((double) details.out_high[0] - details.out_low[0]) / (double) (details.levels - 1);
 }
@@ -156,7 +163,9 @@ watch_sums (Observer *o, guint i, GError **error)
   for (gint64 k = 0; x != NULL && k < n; k++)
     {
       double unit = step * steps[n_steps > 1 ? k / inner % n_steps : 0], sum = unit > 0.0 ? fabs (x[k]) / unit : 0.0;
-      layer->row->accumulator = isnan (layer->row->accumulator) || sum > layer->row->accumulator ? sum : layer->row->accumulator;
+      layer->row->accumulator = isnan (layer->row->accumulator) || sum > layer->row->accumulator
+                                    ? sum
+                                    : layer->row->accumulator;
       o->beyond[i] += sum > 2147483647.0;
     }
   o->sums[i] += x != NULL ? (guint64) n : 0;
@@ -168,11 +177,14 @@ watch_sample (Observer *o, guint sample, GError **error)
 {
   LptDebugger *d = o->d;
   guint n_in = d->samples_of->parameters->len;
-  g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1), **others = g_new0 (LptTensor *, d->real->parameters->len + 1);
+  g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1),
+                       **others = g_new0 (LptTensor *, d->real->parameters->len + 1);
   g_autofree LptTensor **own = g_new0 (LptTensor *, d->model->parameters->len + 1);
   GError *problem = NULL;
-  gboolean ok = lpt_data_get (d->data, sample, tensors, error) && lpt_samples_inputs_for (d->samples_of, tensors, d->real, others, error)
-                && lpt_samples_inputs_for (d->samples_of, tensors, d->model, own, error) && lpt_value_run_sample (&o->model, own, error) && lpt_value_run_sample (&o->alone, others, error);
+  gboolean ok = lpt_data_get (d->data, sample, tensors, error) &&
+                lpt_samples_inputs_for (d->samples_of, tensors, d->real, others, error) &&
+                lpt_samples_inputs_for (d->samples_of, tensors, d->model, own, error) &&
+                lpt_value_run_sample (&o->model, own, error) && lpt_value_run_sample (&o->alone, others, error);
   lpt_samples_clear (tensors, n_in);
   lpt_samples_clear (others, d->real->parameters->len);
   lpt_samples_clear (own, d->model->parameters->len);
@@ -181,7 +193,8 @@ watch_sample (Observer *o, guint sample, GError **error)
       const LptDebugged *layer = d->layers->pdata[i];
       ok = watch_errors (o, i, &problem) && watch_sums (o, i, &problem);
       for (guint k = 0; k < layer->quantizers->len && ok; k++, at++)
-        ok = watch_quantizer (o, layer->quantizers->pdata[k], layer->row->grids->pdata[k], layer->seen->pdata[k], o->codes[at], &problem);
+        ok = watch_quantizer (o, layer->quantizers->pdata[k], layer->row->grids->pdata[k], layer->seen->pdata[k],
+                              o->codes[at], &problem);
     }
   if (problem != NULL)
     g_propagate_error (error, problem);

@@ -2,12 +2,14 @@
  *
  *   keep float     the layer of the float model in its place
  *   other range    other intervals for its values: all that the float model has, or those of the least mean square error
- *   weight scales  the float weights rounded anew, one scale per output channel ("per channel" where there was one for all)
+ *   weight scales  the float weights rounded anew, one scale per output channel ("per channel" where there was one for
+ *   all)
  *   16-bit         its values with 65,536 levels over all that the float model has
  *
- * Each is judged by the SQNR of the model's output on the samples that gains are measured on. A rounding wins over none where its errors
- * undo those of other layers on these samples, which they do not on others (measured: tests/debug/debug-faults.c): of what lies within 0.5 dB of the best the
- * one that rounds least is named first, in the order above (16-bit behind float).
+ * Each is judged by the SQNR of the model's output on the samples that gains are measured on. A rounding wins over none
+ * where its errors undo those of other layers on these samples, which they do not on others (measured:
+ * tests/debug/debug-faults.c): of what lies within 0.5 dB of the best the one that rounds least is named first, in the
+ * order above (16-bit behind float).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,7 +25,8 @@
 
 /* Takes @text. */
 static gboolean
-remedy_add (LptDebugger *d, LptDebugged *layer, const char *kind, char *text, double sqnr, LptGraph *graph, GError **error)
+remedy_add (LptDebugger *d, LptDebugged *layer, const char *kind, char *text, double sqnr, LptGraph *graph,
+            GError **error)
 {
   GError *problem = NULL;
   LptDebugRemedy *remedy = g_new0 (LptDebugRemedy, 1);
@@ -42,10 +45,12 @@ keep_float (LptDebugger *d, LptDebugged *layer, GError **error)
   g_autoptr (LptGraph) copy = lpt_debug_layer_real (d, layer, error);
   if (copy == NULL)
     return FALSE;
-  return remedy_add (d, layer, "keep float", g_strdup ("keep it float"), d->result->sqnr + layer->row->gain, copy, error);
+  return remedy_add (d, layer, "keep float", g_strdup ("keep it float"), d->result->sqnr + layer->row->gain, copy,
+                     error);
 }
 
-/* All quantizers of the layer with intervals by @method, told in @text, which stays empty where there are none. NULL + error. */
+/* All quantizers of the layer with intervals by @method, told in @text, which stays empty where there are none. NULL +
+ * error. */
 static LptGraph *
 with_ranges (LptDebugger *d, LptDebugged *layer, LptRangeMethod method, guint levels, GString *text, GError **error)
 {
@@ -58,11 +63,13 @@ with_ranges (LptDebugger *d, LptDebugged *layer, LptRangeMethod method, guint le
       if (!lpt_debug_keeps_unit (fq) || seen->n == 0)
         continue;
       guint n = levels > 0 ? levels : (guint) grid->levels;
-      gboolean symmetric = grid->low < 0.0 && fabs (grid->low + grid->high) <= 1.5 * (grid->high - grid->low) / (double) (grid->levels - 1);
+      gboolean symmetric = grid->low < 0.0 && fabs (grid->low + grid->high) <=
+                                                  1.5 * (grid->high - grid->low) / (double) (grid->levels - 1);
       LptLattice lattice = lpt_range_find (seen, method, 99.99, n, symmetric && grid->levels <= 256 && levels == 0);
       if (!lpt_debug_set_grid (copy, fq->name, lattice.low, lattice.high, lattice.levels, error))
         return NULL;
-      g_string_append_printf (text, "%s[%.4g, %.4g] in place of [%.4g, %.4g]", text->len > 0 ? ", " : "range ", lattice.low, lattice.high, grid->low, grid->high);
+      g_string_append_printf (text, "%s[%.4g, %.4g] in place of [%.4g, %.4g]", text->len > 0 ? ", " : "range ",
+                              lattice.low, lattice.high, grid->low, grid->high);
     }
   lpt_graph_sweep (copy);
   return lpt_graph_infer (copy, error) ? g_steal_pointer (&copy) : NULL;
@@ -123,7 +130,8 @@ round_weights (LptGraph *copy, const LptLayer *real, GError **error)
       high[c] = high[c] > 0.0f ? high[c] : 1.0f;
       low[c] = -high[c];
     }
-  LptNode *weights = w != NULL ? lpt_graph_add_const (copy, NULL, lpt_node_const_in (real->node, real->weights_port)) : NULL;
+  LptNode *weights = w != NULL ? lpt_graph_add_const (copy, NULL, lpt_node_const_in (real->node, real->weights_port))
+                               : NULL;
   LptNode *a = weights != NULL ? lpt_quantize_add_const (copy, NULL, &real->scale_shape, low, error) : NULL;
   LptNode *b = a != NULL ? lpt_quantize_add_const (copy, NULL, &real->scale_shape, high, error) : NULL;
   if (b == NULL)
@@ -144,7 +152,9 @@ try_scales (LptDebugger *d, LptDebugged *layer, GError **error)
     return TRUE;
   g_autoptr (LptGraph) copy = lpt_graph_copy (d->model);
   LptNode *fq = round_weights (copy, &real, error), *node = lpt_graph_find (copy, layer->root->producer->name);
-  gboolean same = fq != NULL && lpt_shape_equal (&lpt_node_in (node, (guint) layer->weights_port)->shape, &fq->out[0].shape), one = n_steps == 1 && lpt_layer_channels (&real) > 1;
+  gboolean same = fq != NULL &&
+                  lpt_shape_equal (&lpt_node_in (node, (guint) layer->weights_port)->shape, &fq->out[0].shape),
+           one = n_steps == 1 && lpt_layer_channels (&real) > 1;
   lpt_layer_clear (&real);
   if (fq == NULL || !same)
     return fq != NULL;
@@ -153,7 +163,10 @@ try_scales (LptDebugger *d, LptDebugged *layer, GError **error)
   double sqnr = lpt_graph_infer (copy, error) ? lpt_debug_judge (d, copy, error) : NAN;
   if (isnan (sqnr))
     return FALSE;
-  return remedy_add (d, layer, one ? "per channel" : "weight scales", g_strdup (one ? "one scale per channel for its weights" : "its weights rounded anew, one scale per channel"), sqnr, copy, error);
+  return remedy_add (d, layer, one ? "per channel" : "weight scales",
+                     g_strdup (one ? "one scale per channel for its weights"
+                                   : "its weights rounded anew, one scale per channel"),
+                     sqnr, copy, error);
 }
 
 static gint
@@ -195,7 +208,8 @@ sort_remedies (GPtrArray *remedies)
 gboolean
 lpt_debug_remedies (LptDebugger *d, LptDebugged *layer, GError **error)
 {
-  if (!try_ranges (d, layer, error) || !try_scales (d, layer, error) || !try_16_bit (d, layer, error) || !keep_float (d, layer, error))
+  if (!try_ranges (d, layer, error) || !try_scales (d, layer, error) || !try_16_bit (d, layer, error) ||
+      !keep_float (d, layer, error))
     return FALSE;
   sort_remedies (layer->row->remedies);
   return TRUE;

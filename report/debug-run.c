@@ -17,10 +17,13 @@ GPtrArray *
 lpt_debug_run_sample (LptDebugger *d, LptRunner *runner, LptData *data, guint i, GError **error)
 {
   guint n_in = d->samples_of->parameters->len;
-  g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1), **inputs = g_new0 (LptTensor *, runner->graph->parameters->len + 1);
+  g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1),
+                       **inputs = g_new0 (LptTensor *, runner->graph->parameters->len + 1);
   if (!lpt_data_get (data, i, tensors, error))
     return NULL;
-  GPtrArray *outputs = lpt_samples_inputs_for (d->samples_of, tensors, runner->graph, inputs, error) ? lpt_runner_run (runner, inputs, error) : NULL;
+  GPtrArray *outputs = lpt_samples_inputs_for (d->samples_of, tensors, runner->graph, inputs, error)
+                           ? lpt_runner_run (runner, inputs, error)
+                           : NULL;
   lpt_samples_clear (tensors, n_in);
   lpt_samples_clear (inputs, runner->graph->parameters->len);
   return outputs;
@@ -101,7 +104,8 @@ lpt_debug_time (LptDebugger *d, LptGraph *first, LptGraph *second)
 {
   g_autoptr (LptGraph) one = lpt_graph_copy (first), two = lpt_graph_copy (second);
   LptGraph *graphs[2] = { one, two };
-  LptRunner runners[2] = { { .graph = one, .threads = d->options->threads }, { .graph = two, .threads = d->options->threads } };
+  LptRunner runners[2] = { { .graph = one, .threads = d->options->threads },
+                           { .graph = two, .threads = d->options->threads } };
   double times[2][TIMES];
   gboolean ok = TRUE;
   for (guint m = 0; m < 2 && ok; m++)

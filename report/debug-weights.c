@@ -76,12 +76,14 @@ static gboolean
 take_weights (LptDebugger *d, LptDebugged *layer, LptTensor *weights, GError **error)
 {
   LptLayer real;
-  if (layer->real_root == NULL || layer->real_root->producer->op != layer->root->producer->op || !lpt_layer_view (layer->real_root->producer, &real))
+  if (layer->real_root == NULL || layer->real_root->producer->op != layer->root->producer->op ||
+      !lpt_layer_view (layer->real_root->producer, &real))
     return TRUE;
   if (real.weights_port == (guint) layer->weights_port
       && lpt_tensor_count (lpt_node_const_in (real.node, real.weights_port)) == lpt_tensor_count (weights))
     {
-      g_autofree float *theirs = lpt_layer_weights (&real, error), *ours = theirs != NULL ? lpt_tensor_to_f32 (weights, error) : NULL;
+      g_autofree float *theirs = lpt_layer_weights (&real, error),
+                       *ours = theirs != NULL ? lpt_tensor_to_f32 (weights, error) : NULL;
       if (ours == NULL)
         return FALSE;
       compare_weights (layer->row, &real, theirs, ours);
@@ -104,7 +106,8 @@ lpt_debug_weights (LptDebugger *d, GError **error)
   for (guint i = 0; i < d->layers->len; i++)
     {
       const LptDebugged *layer = d->layers->pdata[i];
-      LptValue *weights = layer->weights_port >= 0 ? lpt_node_in (layer->root->producer, (guint) layer->weights_port) : NULL;
+      LptValue *weights = layer->weights_port >= 0 ? lpt_node_in (layer->root->producer, (guint) layer->weights_port)
+                                                   : NULL;
       if (weights == NULL || g_hash_table_contains (at, weights))
         continue;
       g_hash_table_insert (at, weights, GUINT_TO_POINTER (names->len));
@@ -121,8 +124,10 @@ lpt_debug_weights (LptDebugger *d, GError **error)
   for (guint i = 0; outputs != NULL && i < d->layers->len; i++)
     {
       LptDebugged *layer = d->layers->pdata[i];
-      LptValue *weights = layer->weights_port >= 0 ? lpt_node_in (layer->root->producer, (guint) layer->weights_port) : NULL;
-      if (weights != NULL && !take_weights (d, layer, outputs->pdata[GPOINTER_TO_UINT (g_hash_table_lookup (at, weights))], error))
+      LptValue *weights = layer->weights_port >= 0 ? lpt_node_in (layer->root->producer, (guint) layer->weights_port)
+                                                   : NULL;
+      if (weights != NULL &&
+          !take_weights (d, layer, outputs->pdata[GPOINTER_TO_UINT (g_hash_table_lookup (at, weights))], error))
         return FALSE;
     }
   return outputs != NULL;

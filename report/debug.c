@@ -56,7 +56,9 @@ lpt_debug_layer_new (LptNode *node)
   LptDebugLayer *layer = g_new0 (LptDebugLayer, 1);
   *layer = (LptDebugLayer) { .name = g_strdup (node->name), .op = node->info->name, .gain = NAN, .accumulated = NAN, .isolated = NAN, .weights = NAN, .accumulator = NAN };
   if (node->n_in >= 2 && lpt_node_in (node, 1) != NULL)
-    layer->macs = MAX (lpt_node_macs_for (node, &lpt_node_in (node, 0)->shape, &lpt_node_in (node, 1)->shape, &node->out[0].shape), 0);
+    layer->macs = MAX (lpt_node_macs_for (node, &lpt_node_in (node, 0)->shape, &lpt_node_in (node, 1)->shape,
+                                          &node->out[0].shape),
+                       0);
   layer->grids = g_ptr_array_new_with_free_func (grid_free);
   layer->remedies = g_ptr_array_new_with_free_func (remedy_free);
   return layer;
@@ -146,7 +148,8 @@ judge_together (LptDebugger *d, guint n, guint more, GError **error)
   return copy != NULL ? lpt_debug_judge (d, copy, error) : NAN;
 }
 
-/* Errors of layers may undo each other: the second and the third of the list are those of the next ones that gain most together with what is in front of them. */
+/* Errors of layers may undo each other: the second and the third of the list are those of the next ones that gain most
+ * together with what is in front of them. */
 static gboolean
 choose_companions (LptDebugger *d, GError **error)
 {
@@ -191,8 +194,10 @@ make_remarks (LptDebugger *d)
   guint n = 0;
   const char *first = NULL;
   if (!d->given)
-    g_ptr_array_add (d->result->remarks, g_strdup ("without the float model the model with its quantizers left out stands in: what was lost when weights and biases became integers in the file "
-                                                   "cannot be seen"));
+    g_ptr_array_add (d->result->remarks,
+                     g_strdup ("without the float model the model with its quantizers left out stands in: what was "
+                               "lost when weights and biases became integers in the file "
+                               "cannot be seen"));
   for (guint i = 0; i < d->layers->len; i++)
     {
       const LptDebugLayer *row = ((LptDebugged *) d->layers->pdata[i])->row;
@@ -201,8 +206,10 @@ make_remarks (LptDebugger *d)
       first = n++ == 0 ? row->name : first;
     }
   if (n > 0)
-    g_ptr_array_add (d->result->remarks, g_strdup_printf ("%u of %u layers, \"%s\" the first, have no counterpart in the float model: their quantizers were left out instead, damage in their weights does not show",
-                                                          n, d->layers->len, first));
+    g_ptr_array_add (d->result->remarks,
+                     g_strdup_printf ("%u of %u layers, \"%s\" the first, have no counterpart in the float model: "
+                                      "their quantizers were left out instead, damage in their weights does not show",
+                                      n, d->layers->len, first));
 }
 
 LptDebug *
@@ -214,8 +221,9 @@ lpt_debug_run (LptGraph *model, LptGraph *real, LptData *data, const LptDebugOpt
   d.judges[0].data = lpt_data_spread (d.data, MIN (data->n, options->judged > 0 ? options->judged : JUDGED), FALSE);
   d.judges[1].data = options->held != NULL ? lpt_data_spread (options->held, options->held->n, FALSE) : NULL;
   result->n_judged = d.judges[0].data->n;
-  if (!lpt_debugger_init (&d, model, real, error) || !lpt_debug_observe (&d, error) || !lpt_debug_weights (&d, error)
-      || (!options->unranked && (!lpt_debug_judge_real (&d, error) || !rank_layers (&d, error) || !try_remedies (&d, error))))
+  if (!lpt_debugger_init (&d, model, real, error) || !lpt_debug_observe (&d, error) || !lpt_debug_weights (&d, error) ||
+      (!options->unranked &&
+       (!lpt_debug_judge_real (&d, error) || !rank_layers (&d, error) || !try_remedies (&d, error))))
     return NULL;
   make_remarks (&d);
   return g_steal_pointer (&result);
@@ -230,7 +238,8 @@ is_among (const char *name, const char *const *names)
 }
 
 double
-lpt_debug_kept (LptGraph *model, LptGraph *real, LptData *data, const char *const *names, const LptDebugOptions *options, GError **error)
+lpt_debug_kept (LptGraph *model, LptGraph *real, LptData *data, const char *const *names,
+                const LptDebugOptions *options, GError **error)
 {
   g_autoptr (LptDebug) result = debug_new ();
   g_auto (LptDebugger) d = { .options = options, .result = result, .samples_of = real != NULL ? real : model };

@@ -21,7 +21,8 @@ typedef struct
   gint           weights_port;          /* -1: no weights that are quantized */
 } LptDebugged;
 
-/* Samples that outputs are compared on: those that gains and remedies are chosen by, and those held back (NULL: none are). */
+/* Samples that outputs are compared on: those that gains and remedies are chosen by, and those held back (NULL: none
+ * are). */
 #define LPT_DEBUG_JUDGES 2
 typedef struct
 {
@@ -78,7 +79,8 @@ double   lpt_debug_time       (LptDebugger *d, LptGraph *first, LptGraph *second
 LptGraph *lpt_debug_layer_real (LptDebugger *d, LptDebugged *layer, GError **error);
 /* All of @layers (element-type LptDebugged), in the order of the model. */
 LptGraph *lpt_debug_layers_real (LptDebugger *d, GPtrArray *layers, GError **error);
-/* The float model with every layer of the model beside its own; names[i] (transfer full): the value of layer i, or NULL. */
+/* The float model with every layer of the model beside its own; names[i] (transfer full): the value of layer i, or
+ * NULL. */
 LptGraph *lpt_debug_all_alone  (LptDebugger *d, char ***names, GError **error);
 /* The FakeQuantize called @name gets another interval. */
 gboolean  lpt_debug_set_grid   (LptGraph *copy, const char *name, double low, double high, guint64 levels, GError **error);

@@ -1,8 +1,10 @@
 /* fit.h - the unit of a value: b in the numbers of a
  *
- * Passes move scales and shifts of integers into the ops behind them, so that the integers of a lowered graph may stand for other multiples than those of the source.
- * What becomes of a value is compared all the same: sums over all elements, and for each channel, say by which a ~ k b + m the squares of what is left
- * are least. One factor for all is preferred, and none at all, where more of them gain little.
+ * Passes move scales and shifts of integers into the ops behind them, so that the integers of a lowered graph may stand
+ * for other multiples than those of the source.
+ * What becomes of a value is compared all the same: sums over all elements, and for each channel, say by which a ~ k b
+ * + m the squares of what is left are least. One factor for all is preferred, and none at all, where more of them gain
+ * little.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -10,7 +10,8 @@ static gboolean
 may_copy (const LptTrails *trails, const LptValue *value, const LptValue *root)
 {
   const LptTrail *trail = lpt_trail_of (trails, value);
-  return value->producer->op != LPT_OP_PARAMETER && value->producer->bodies == NULL && (trail == NULL || trail->root == root);
+  return value->producer->op != LPT_OP_PARAMETER && value->producer->bodies == NULL &&
+         (trail == NULL || trail->root == root);
 }
 
 /* The first input of @node that is not known yet; NULL: all are. */
@@ -29,7 +30,8 @@ copy_node (LptGraph *into, LptNode *node, GHashTable *known)
   g_autofree LptValue **in = g_new0 (LptValue *, node->n_in + 1);
   for (guint i = 0; i < node->n_in; i++)
     in[i] = node->in[i].value != NULL ? g_hash_table_lookup (known, node->in[i].value) : NULL;
-  LptNode *copy = node->data != NULL ? lpt_graph_add_const (into, node->name, node->data) : lpt_node_clone_into (into, node, node->name, node->n_in, in);
+  LptNode *copy = node->data != NULL ? lpt_graph_add_const (into, node->name, node->data)
+                                     : lpt_node_clone_into (into, node, node->name, node->n_in, in);
   if (node->data == NULL && !lpt_node_infer (copy, NULL))
     return FALSE;
   for (guint k = 0; k < MIN (node->n_out, copy->n_out); k++)

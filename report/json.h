@@ -6,7 +6,8 @@
 
 #include <glib.h>
 
-/* A string with its quotes: whatever @text is (names from a model are data), no "<", ">" or "&" and no line end stands in what is written. */
+/* A string with its quotes: whatever @text is (names from a model are data), no "<", ">" or "&" and no line end stands
+ * in what is written. */
 void lpt_page_json_text   (GString *out, const char *text);
 /* "key": in front of a value; a comma first unless something was just opened. */
 void lpt_page_json_key    (GString *out, const char *key);

@@ -1,7 +1,8 @@
 /* page-blocks.c - parts of a graph that may be shown as one
  *
- * A block is a stretch of the topological order, so blocks never wait for each other in a circle. It ends where names get another prefix ("stage2/unit1/"), or,
- * where names have none, where one value alone goes on and the block is long enough.
+ * A block is a stretch of the topological order, so blocks never wait for each other in a circle. It ends where names
+ * get another prefix ("stage2/unit1/"), or, where names have none, where one value alone goes on and the block is long
+ * enough.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -139,7 +140,8 @@ lpt_page_blocks (LptPage *page)
     {
       g_autofree char *prefix = prefix_of (name_at (page, i), depth);
       g_autofree char *then = i + 1 < n ? prefix_of (name_at (page, i + 1), depth) : NULL;
-      gboolean ends = then == NULL || (depth > 0 ? !g_str_equal (prefix, then) : cuts[i] && i + 1 - first >= enough) || i + 1 - first >= 8 * enough;
+      gboolean ends = then == NULL || (depth > 0 ? !g_str_equal (prefix, then) : cuts[i] && i + 1 - first >= enough) ||
+                      i + 1 - first >= 8 * enough;
       if (!ends)
         continue;
       name_block (page, first, i + 1, prefix);

@@ -19,7 +19,9 @@
 static gboolean
 compare (LptPage *page, const LptPageOptions *options, GError **error)
 {
-  const LptCompareOptions how = { .threads = options->threads, .limit = options->limit > 0 ? options->limit : SAMPLES, .progress = options->progress,
+  const LptCompareOptions how = { .threads = options->threads,
+                                  .limit = options->limit > 0 ? options->limit : SAMPLES,
+                                  .progress = options->progress,
                                   .progress_data = options->progress_data };
   g_autoptr (LptComparison) c = lpt_compare_values (options->original, page->lowered, options->data, &how, error);
   for (guint i = 0; c != NULL && i < c->rows->len; i++)
@@ -34,7 +36,8 @@ compare (LptPage *page, const LptPageOptions *options, GError **error)
   return c != NULL;
 }
 
-/* What each layer does alone, as `lptc debug` measures it. A model that debug cannot take has a page without: the reason goes into the page. */
+/* What each layer does alone, as `lptc debug` measures it. A model that debug cannot take has a page without: the
+ * reason goes into the page. */
 static void
 look_alone (LptPage *page, const LptPageOptions *options, GString *out)
 {
@@ -126,7 +129,10 @@ evaluate (LptPage *page, const LptPageOptions *options, GString *out, GError **e
 {
   LptGraph *graphs[] = { options->original != NULL ? options->original : page->lowered, page->lowered };
   guint n = options->original != NULL ? 2 : 1;
-  const LptEvalOptions how = { .labels = options->labels, .offset = options->label_offset, .threads = options->threads, .progress = options->progress,
+  const LptEvalOptions how = { .labels = options->labels,
+                               .offset = options->label_offset,
+                               .threads = options->threads,
+                               .progress = options->progress,
                                .progress_data = options->progress_data };
   if (options->labels == NULL && n == 1)
     return TRUE;

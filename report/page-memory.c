@@ -71,7 +71,8 @@ lpt_page_memory (const LptPage *page, GString *out, GError **error)
       lpt_page_json_next (out);
       g_string_append_c (out, '[');
       lpt_page_json_text (out, value->origin != NULL ? value->origin->producer->name : "");
-      g_string_append_printf (out, ",%u,%u,%" G_GSIZE_FORMAT ",%" G_GSIZE_FORMAT "]", value->first, MIN (value->last, program->ops->len), value->offset, value->size);
+      g_string_append_printf (out, ",%u,%u,%" G_GSIZE_FORMAT ",%" G_GSIZE_FORMAT "]", value->first,
+                              MIN (value->last, program->ops->len), value->offset, value->size);
     }
   g_string_append (out, "]}");
   return TRUE;

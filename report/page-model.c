@@ -70,7 +70,8 @@ static gint64
 value_bytes (const LptValue *value)
 {
   gint64 n;
-  return value != NULL && lpt_shape_count (&value->shape, &n) ? n * (gint64) MAX (lpt_dtype_bits (value->dtype), 8) / 8 : 0;
+  return value != NULL && lpt_shape_count (&value->shape, &n) ? n * (gint64) MAX (lpt_dtype_bits (value->dtype), 8) / 8
+                                                              : 0;
 }
 
 /* Which op of the source each node of the lowered graph stands for. */
@@ -80,7 +81,9 @@ join (LptPage *page)
   for (guint i = 0; i < page->lowered->nodes->len; i++)
     {
       LptNode *now = page->lowered->nodes->pdata[i];
-      g_autofree char *plain = g_str_has_suffix (now->name, "_original") ? g_strndup (now->name, strlen (now->name) - strlen ("_original")) : NULL;
+      g_autofree char *plain = g_str_has_suffix (now->name, "_original")
+                                   ? g_strndup (now->name, strlen (now->name) - strlen ("_original"))
+                                   : NULL;
       LptPageNode *node = now->origin != NULL ? g_hash_table_lookup (page->by_name, now->origin) : NULL;
       if (node == NULL)
         node = g_hash_table_lookup (page->by_name, plain != NULL ? plain : now->name);
@@ -124,7 +127,8 @@ fix_by_samples (LptGraph *graph, LptGraph *of, LptData *data)
 {
   guint n_in = of->parameters->len;
   g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1);
-  gboolean ok = data->n > 0 && have_one_size (data, n_in) && lpt_data_get (data, 0, tensors, NULL) && lpt_samples_fix_shapes (graph, of, tensors, NULL);
+  gboolean ok = data->n > 0 && have_one_size (data, n_in) && lpt_data_get (data, 0, tensors, NULL) &&
+                lpt_samples_fix_shapes (graph, of, tensors, NULL);
   lpt_samples_clear (tensors, n_in);
   return ok;
 }
@@ -153,7 +157,8 @@ copy_with_sizes (LptGraph *graph, LptGraph *of, LptData *data)
   for (guint i = 0; i < graph->parameters->len; i++)
     is_open |= !lpt_shape_is_static (&lpt_node_out (graph->parameters->pdata[i])->shape);
   g_autoptr (LptGraph) copy = lpt_graph_copy (graph);
-  return !is_open || (data != NULL ? fix_by_samples (copy, of, data) : fix_by_ones (copy)) ? g_steal_pointer (&copy) : lpt_graph_copy (graph);
+  return !is_open || (data != NULL ? fix_by_samples (copy, of, data) : fix_by_ones (copy)) ? g_steal_pointer (&copy)
+                                                                                           : lpt_graph_copy (graph);
 }
 
 LptPage *
@@ -168,7 +173,8 @@ lpt_page_new (LptGraph *given, const LptConfig *config, LptGraph *of, LptData *d
   page->by_name = g_hash_table_new (g_str_hash, g_str_equal);
   page->by_now = g_hash_table_new (g_str_hash, g_str_equal);
   page->lowered = lpt_graph_copy (graph);
-  if (!graph->lowered && lpt_graph_is_quantized (graph) && !lpt_pipeline_run (page->lowered, config, page->report, NULL, error))
+  if (!graph->lowered && lpt_graph_is_quantized (graph) &&
+      !lpt_pipeline_run (page->lowered, config, page->report, NULL, error))
     return NULL;
   page->rows = lpt_explain_full (graph, config, &page->macs, error);
   if (page->rows == NULL || !add_nodes (page, error))

@@ -28,7 +28,8 @@ put_quant (GString *out, const LptValue *value)
     return;
   g_autoptr (GString) s = g_string_new (lpt_dtype_name (value->dtype));
   char scale[G_ASCII_DTOSTR_BUF_SIZE];
-  g_string_append_printf (s, " scale %s%s zero point %d", g_ascii_formatd (scale, sizeof scale, "%.6g", q->scale[0]), q->n > 1 ? " …" : "", q->zero_point[0]);
+  g_string_append_printf (s, " scale %s%s zero point %d", g_ascii_formatd (scale, sizeof scale, "%.6g", q->scale[0]),
+                          q->n > 1 ? " …" : "", q->zero_point[0]);
   if (q->n > 1)
     g_string_append_printf (s, ", %u along axis %d", q->n, q->axis);
   lpt_page_json_string (out, "q", s->str);
@@ -44,7 +45,8 @@ put_codes (GString *out, const LptCodeCounts *codes)
       guint64 sum = 0;
       for (guint k = 0; k < 256 / BARS; k++)
         sum += codes->counts[i * (256 / BARS) + k];
-      g_string_append_printf (out, "%s%.3g", i > 0 ? "," : "", codes->n > 0 ? 100.0 * (double) sum / (double) codes->n : 0.0);
+      g_string_append_printf (out, "%s%.3g", i > 0 ? "," : "",
+                              codes->n > 0 ? 100.0 * (double) sum / (double) codes->n : 0.0);
     }
   g_string_append_c (out, ']');
   lpt_page_json_number (out, "lo", lpt_codes_at_low (codes));
@@ -243,7 +245,8 @@ lpt_page_put_against (const LptPage *page, const LptPage *other, GString *out)
       gboolean of_other = i >= page->nodes->len;
       const LptPageNode *node = of_other ? other->nodes->pdata[i - page->nodes->len] : page->nodes->pdata[i];
       const LptPageNode *twin = g_hash_table_lookup (of_other ? page->by_name : other->by_name, node->node->name);
-      if (node->row == NULL || (twin != NULL && (of_other || (twin->node->op == node->node->op && g_str_equal (type_of (twin), type_of (node))))))
+      if (node->row == NULL || (twin != NULL && (of_other || (twin->node->op == node->node->op &&
+                                                              g_str_equal (type_of (twin), type_of (node))))))
         continue;
       lpt_page_json_next (out);
       g_string_append_c (out, '{');

@@ -29,7 +29,8 @@ string (const cJSON *object, const char *key)
 static void
 take_row (LptPage *page, const cJSON *row, gboolean original, double *elsewhere)
 {
-  const char *name = string (row, "layerName"), *status = string (row, "execStatus"), *kernel = string (row, "execType");
+  const char *name = string (row, "layerName"), *status = string (row, "execStatus"),
+             *kernel = string (row, "execType");
   double ms = number (row, "realTime");
   if (name == NULL || isnan (ms) || g_strcmp0 (status, "EXECUTED") != 0)
     return;
@@ -51,7 +52,9 @@ take_row (LptPage *page, const cJSON *row, gboolean original, double *elsewhere)
 gboolean
 lpt_page_profile (LptPage *page, const char *text, gboolean original, GString *out, GError **error)
 {
-  static const char *const numbers[] = { "min_ms", "median_ms", "mean_ms", "threads", "macs", "gmacs_per_s", "peak_gmacs_per_s", "core_gbytes_per_s", "arena_bytes", "peak_rss_mb" };
+  static const char *const numbers[] = { "min_ms",      "median_ms",   "mean_ms",          "threads",
+                                         "macs",        "gmacs_per_s", "peak_gmacs_per_s", "core_gbytes_per_s",
+                                         "arena_bytes", "peak_rss_mb" };
   cJSON *json = cJSON_Parse (text);
   const cJSON *rows = cJSON_GetObjectItemCaseSensitive (json, "profile"), *row;
   double elsewhere = 0.0;

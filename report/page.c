@@ -1,6 +1,7 @@
 /* page.c - a template, a style, a script and the numbers of a model, as one file of HTML
  *
- * Names of a model stand in the numbers (JSON in which no "<" and no "&" is) and in the title, escaped; the script writes them as text.
+ * Names of a model stand in the numbers (JSON in which no "<" and no "&" is) and in the title, escaped; the script
+ * writes them as text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -78,9 +79,10 @@ put_data (LptPage *page, const LptPageOptions *options, GString *out, GError **e
   put_size (out, "originalSize", options->original_size);
   lpt_page_json_int (out, "weights", weight_bytes (page->lowered));
   lpt_page_json_int (out, "sourceWeights", weight_bytes (options->original != NULL ? options->original : page->source));
-  if (!lpt_page_measure (page, options, out, error) || (options->profile != NULL && !lpt_page_profile (page, options->profile, FALSE, out, error))
-      || (options->original_profile != NULL && !lpt_page_profile (page, options->original_profile, TRUE, out, error)) || !lpt_page_memory (page, out, error)
-      || !put_against (page, options, out, error))
+  if (!lpt_page_measure (page, options, out, error) ||
+      (options->profile != NULL && !lpt_page_profile (page, options->profile, FALSE, out, error)) ||
+      (options->original_profile != NULL && !lpt_page_profile (page, options->original_profile, TRUE, out, error)) ||
+      !lpt_page_memory (page, out, error) || !put_against (page, options, out, error))
     return FALSE;
   lpt_page_put_types (page, out);
   lpt_page_put_reasons (page, out);

@@ -37,14 +37,16 @@ typedef struct
 } LptPage;
 
 /* page-model.c */
-/* @data: (nullable): samples, made for the inputs of @of (nullable: of @graph), that say sizes which @graph leaves open. */
+/* @data: (nullable): samples, made for the inputs of @of (nullable: of @graph), that say sizes which @graph leaves
+ * open. */
 LptPage *lpt_page_new   (LptGraph *graph, const LptConfig *config, LptGraph *of, LptData *data, GError **error);
 void     lpt_page_free  (LptPage *page);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptPage, lpt_page_free)
 /* The op of the source that a node of the lowered graph, or of the source, stands for; NULL. */
 LptPageNode *lpt_page_find (const LptPage *page, const char *name);
 
-/* page-blocks.c: gives each node a block: neighbours in topological order with one value between blocks, or one prefix of names. */
+/* page-blocks.c: gives each node a block: neighbours in topological order with one value between blocks, or one prefix
+ * of names. */
 void     lpt_page_blocks (LptPage *page);
 
 /* page-measure.c: errors against the original, use of codes. */

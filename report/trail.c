@@ -26,7 +26,8 @@ lpt_trail_of (const LptTrails *trails, const LptValue *value)
 gboolean
 lpt_trail_equal (const LptTrail *a, const LptTrail *b)
 {
-  return a->n_steps == b->n_steps && memcmp (a->steps, b->steps, MIN (a->n_steps, LPT_TRAIL_STEPS) * sizeof a->steps[0]) == 0;
+  return a->n_steps == b->n_steps &&
+         memcmp (a->steps, b->steps, MIN (a->n_steps, LPT_TRAIL_STEPS) * sizeof a->steps[0]) == 0;
 }
 
 /* The least element of a constant, through what converts it. */
@@ -51,7 +52,8 @@ lpt_value_floor (const LptValue *value)
     return least;
   if (node->op == LPT_OP_FAKE_QUANTIZE)
     return least_of (lpt_node_const_in (node, 3));
-  return lpt_node_in (node, 0) != NULL && node->op == LPT_OP_DEQUANTIZE ? lpt_value_floor (lpt_node_in (node, 0)) : -HUGE_VAL;
+  return lpt_node_in (node, 0) != NULL && node->op == LPT_OP_DEQUANTIZE ? lpt_value_floor (lpt_node_in (node, 0))
+                                                                        : -HUGE_VAL;
 }
 
 /* --- what a node does to a trail ------------------------------------------------ */
@@ -88,7 +90,8 @@ begin_trails (LptTrails *trails, LptNode *node, gboolean coded)
 static gboolean
 are_bare_codes (const LptValue *value)
 {
-  return value->quant == NULL && value->producer->op != LPT_OP_PARAMETER && lpt_dtype_is_integer (value->dtype) && lpt_dtype_bits (value->dtype) <= 16;
+  return value->quant == NULL && value->producer->op != LPT_OP_PARAMETER && lpt_dtype_is_integer (value->dtype) &&
+         lpt_dtype_bits (value->dtype) <= 16;
 }
 
 /* Codes have their meaning again behind the multiplication of a dequantization. */
@@ -97,7 +100,8 @@ is_coded (const LptNode *node, gboolean inputs_are)
 {
   if (are_bare_codes (&node->out[0]))
     return TRUE;
-  return inputs_are && node->op != LPT_OP_DEQUANTIZE && !(node->op == LPT_OP_MULTIPLY && (node->flags & LPT_NODE_DEQUANTIZATION));
+  return inputs_are && node->op != LPT_OP_DEQUANTIZE &&
+         !(node->op == LPT_OP_MULTIPLY && (node->flags & LPT_NODE_DEQUANTIZATION));
 }
 
 /* What @node, which has inputs that vary, does to the longest of their trails. */
@@ -119,8 +123,9 @@ follow (LptTrails *trails, LptNode *node)
         longest = trail;
     }
   coded = node->n_out > 0 && is_coded (node, coded);
-  gboolean stays = longest != NULL && one_root && lpt_value_count (&node->out[0]) == lpt_value_count (longest->value) && lpt_value_count (longest->value) >= 0
-                   && (is_notation (node) || node->op == LPT_OP_TABLE || (node->info->flags & LPT_OP_F_ELEMENTWISE) != 0);
+  gboolean stays = longest != NULL && one_root && lpt_value_count (&node->out[0]) == lpt_value_count (longest->value) &&
+                   lpt_value_count (longest->value) >= 0 &&
+                   (is_notation (node) || node->op == LPT_OP_TABLE || (node->info->flags & LPT_OP_F_ELEMENTWISE) != 0);
   if (!stays)
     {
       begin_trails (trails, node, coded);

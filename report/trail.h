@@ -1,8 +1,9 @@
 /* trail.h - from which value a value comes, and by what it differs
  *
- * A trail begins at a value that computes something new (a convolution, a pool, a sum of two different trails) or at an input, and goes on through
- * what keeps the elements apart and in order: quantization, functions and constants element by element, another shape. Constants
- * that are added or multiplied do not count as steps, so that a folded normalization is the same place as one that is not.
+ * A trail begins at a value that computes something new (a convolution, a pool, a sum of two different trails) or at an
+ * input, and goes on through what keeps the elements apart and in order: quantization, functions and constants element
+ * by element, another shape. Constants that are added or multiplied do not count as steps, so that a folded
+ * normalization is the same place as one that is not.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

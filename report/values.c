@@ -1,7 +1,7 @@
 /* values.c - every value of a graph, sample by sample
  *
- * All values that something reads are made results of a copy of the graph, so that kernels compute them as in any other run: what LPT_PLAN_KEEP_ALL keeps is
- * computed without (40 seconds instead of one for a sample of ResNet-50).
+ * All values that something reads are made results of a copy of the graph, so that kernels compute them as in any other
+ * run: what LPT_PLAN_KEEP_ALL keeps is computed without (40 seconds instead of one for a sample of ResNet-50).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,8 @@
 char *
 lpt_value_name (const LptValue *value)
 {
-  return value->index == 0 ? g_strdup (value->producer->name) : g_strdup_printf ("%s.%u", value->producer->name, value->index);
+  return value->index == 0 ? g_strdup (value->producer->name)
+                           : g_strdup_printf ("%s.%u", value->producer->name, value->index);
 }
 
 void
@@ -86,13 +87,16 @@ lpt_samples_inputs_for (LptGraph *a, LptTensor *const *tensors, LptGraph *b, Lpt
         g_ptr_array_find (a->parameters, have, &k);
       else if (a->parameters->len != b->parameters->len)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the models have different inputs: the second has \"%s\"", want->name);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the models have different inputs: the second has \"%s\"",
+                       want->name);
           return FALSE;
         }
       const LptNode *made_for = a->parameters->pdata[k];
       /* An array of another type holds the numbers of a real input, not its codes. */
-      g_autoptr (LptTensor) given = lpt_dtype_is_real (made_for->out[0].dtype) && lpt_tensor_dtype (tensors[k]) != made_for->out[0].dtype
-                                    ? lpt_tensor_convert (tensors[k], made_for->out[0].dtype, error) : lpt_tensor_ref (tensors[k]);
+      g_autoptr (LptTensor) given = lpt_dtype_is_real (made_for->out[0].dtype) &&
+                                            lpt_tensor_dtype (tensors[k]) != made_for->out[0].dtype
+                                        ? lpt_tensor_convert (tensors[k], made_for->out[0].dtype, error)
+                                        : lpt_tensor_ref (tensors[k]);
       inputs[i] = given != NULL ? lpt_input_adapt (given, made_for->out[0].quant, want, error) : NULL;
       if (inputs[i] == NULL)
         return FALSE;
@@ -114,7 +118,8 @@ lpt_samples_fix_shapes (LptGraph *graph, LptGraph *given, LptTensor *const *tens
   g_autofree LptTensor **inputs = g_new0 (LptTensor *, n + 1);
   gboolean ok = lpt_samples_inputs_for (given, tensors, graph, inputs, error);
   for (guint i = 0; ok && i < n; i++)
-    ok = lpt_graph_set_input_shape (graph, ((LptNode *) graph->parameters->pdata[i])->name, lpt_tensor_shape (inputs[i]), error);
+    ok = lpt_graph_set_input_shape (graph, ((LptNode *) graph->parameters->pdata[i])->name,
+                                    lpt_tensor_shape (inputs[i]), error);
   lpt_samples_clear (inputs, n);
   return ok && lpt_graph_infer (graph, error);
 }

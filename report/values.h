@@ -22,9 +22,11 @@ float     *lpt_value_run_real   (LptValueRun *run, const LptValue *value, gint64
 void       lpt_value_run_clear  (LptValueRun *run);
 /* "node" or "node.1" (transfer full). */
 char      *lpt_value_name       (const LptValue *value);
-/* The inputs of @b made of @tensors, those of @a: of the same names, or in the same order; as codes where one takes these and the other does not (transfer full,
+/* The inputs of @b made of @tensors, those of @a: of the same names, or in the same order; as codes where one takes
+ * these and the other does not (transfer full,
    lpt_samples_clear()); FALSE + error. */
 gboolean   lpt_samples_inputs_for (LptGraph *a, LptTensor *const *tensors, LptGraph *b, LptTensor **inputs, GError **error);
 void       lpt_samples_clear      (LptTensor **tensors, guint n);
-/* The inputs of @graph get the shapes that these samples, made for @given, have, so that what depends on them is known; FALSE + error. */
+/* The inputs of @graph get the shapes that these samples, made for @given, have, so that what depends on them is known;
+ * FALSE + error. */
 gboolean   lpt_samples_fix_shapes (LptGraph *graph, LptGraph *given, LptTensor *const *tensors, GError **error);

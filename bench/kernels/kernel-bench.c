@@ -2,11 +2,12 @@
  *
  *   kernel-bench SHAPES [FILTER] [LEVEL…]         (bench/kernels/run builds and calls it)
  *
- * SHAPES has lines `conv NAME batch ic ih oc k stride pad groups`, `mm NAME batch m k n`, `bmm NAME batch m k n`. For every
- * level (default: the machine's best) each line is run with per-channel requantization to u8, scheme single with rests, then float,
- * then oneDNN (where it was found; it uses float), turn by turn; ratios are oneDNN's time over ours. Time is this thread's
- * CPU time, the median of many runs. GMAC/s, and percent of the peak that the level's own dot product instruction reaches
- * (lpt_cpu_peak()). `bmm` packs its second operand in the timed part, oneDNN does not. FILTER selects names; the families without products are `bytes`.
+ * SHAPES has lines `conv NAME batch ic ih oc k stride pad groups`, `mm NAME batch m k n`, `bmm NAME batch m k n`. For
+ * every level (default: the machine's best) each line is run with per-channel requantization to u8, scheme single with
+ * rests, then float, then oneDNN (where it was found; it uses float), turn by turn; ratios are oneDNN's time over ours.
+ * Time is this thread's CPU time, the median of many runs. GMAC/s, and percent of the peak that the level's own dot
+ * product instruction reaches (lpt_cpu_peak()). `bmm` packs its second operand in the timed part, oneDNN does not.
+ * FILTER selects names; the families without products are `bytes`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -72,8 +73,8 @@ run_case (Case *c)
   if (c->depthwise)
     lpt_dwconv_tile (&c->dw, 0, c->dw.shape.batch * c->dw.shape.oh, 0, c->dw.shape.oc, c->workspace);
   else if (c->conv)
-    lpt_conv_tile (&c->convolution, 0, c->convolution.shape.batch * c->convolution.shape.oh * c->convolution.shape.ow, 0,
-                   c->convolution.shape.oc, c->workspace);
+    lpt_conv_tile (&c->convolution, 0, c->convolution.shape.batch * c->convolution.shape.oh * c->convolution.shape.ow,
+                   0, c->convolution.shape.oc, c->workspace);
   else
     for (size_t i = 0; i < c->batch; i++)
       {
@@ -370,8 +371,8 @@ main (int argc, char **argv)
           continue;
         }
       peak = lpt_cpu_peak (cpu);
-      printf ("# level %s, peak %.1f GMAC/s\n%-22s %9s %7s %5s %9s %7s %5s %9s %6s %6s\n", level, peak, "shape", "single us",
-              "GMAC/s", "peak", "float us", "GMAC/s", "peak", "oneDNN us", "ratio", "ratio");
+      printf ("# level %s, peak %.1f GMAC/s\n%-22s %9s %7s %5s %9s %7s %5s %9s %6s %6s\n", level, peak, "shape",
+              "single us", "GMAC/s", "peak", "float us", "GMAC/s", "peak", "oneDNN us", "ratio", "ratio");
       if (strstr ("bytes", filter))
         bench_bytes (cpu);
       while (fgets (line, sizeof line, f))
@@ -396,7 +397,8 @@ main (int argc, char **argv)
           scale = peak > 0 ? 100 / peak : 0;
           macs *= 1e-9;
           printf ("%-22s %9.1f %7.1f %4.0f%% %9.1f %7.1f %4.0f%% %9.1f %6.2f %6.2f\n", name, t[0] * 1e6, macs / t[0],
-                  macs / t[0] * scale, t[1] * 1e6, macs / t[1], macs / t[1] * scale, t[2] * 1e6, t[2] / t[0], t[2] / t[1]);
+                  macs / t[0] * scale, t[1] * 1e6, macs / t[1], macs / t[1] * scale, t[2] * 1e6, t[2] / t[0],
+                  t[2] / t[1]);
           fflush (stdout);
         }
       fclose (f);

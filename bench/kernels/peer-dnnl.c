@@ -109,18 +109,20 @@ Peer *
 peer_convolution (const LptConvShape *s)
 {
 #define D(x) ((dnnl_dim_t) (x))
-  dnnl_dim_t src[] = { D (s->batch), D (s->ic), D (s->ih), D (s->iw) }, dst[] = { D (s->batch), D (s->oc), D (s->oh), D (s->ow) };
+  dnnl_dim_t src[] = { D (s->batch), D (s->ic), D (s->ih), D (s->iw) },
+             dst[] = { D (s->batch), D (s->oc), D (s->oh), D (s->ow) };
   dnnl_dim_t grouped[] = { D (s->groups), D (s->oc / s->groups), D (s->ic / s->groups), D (s->kh), D (s->kw) };
   dnnl_dim_t bias[] = { D (s->oc) };
   dnnl_dims_t strides = { D (s->stride_h), D (s->stride_w) }, pad = { D (s->pad_top), D (s->pad_left) };
-  dnnl_memory_desc_t x = describe (4, src, dnnl_u8, dnnl_format_tag_any), y = describe (4, dst, dnnl_u8, dnnl_format_tag_any);
+  dnnl_memory_desc_t x = describe (4, src, dnnl_u8, dnnl_format_tag_any),
+                     y = describe (4, dst, dnnl_u8, dnnl_format_tag_any);
   dnnl_memory_desc_t b = describe (1, bias, dnnl_s32, dnnl_a);
   dnnl_memory_desc_t w = s->groups > 1 ? describe (5, grouped, dnnl_s8, dnnl_format_tag_any)
                                        : describe (4, grouped + 1, dnnl_s8, dnnl_format_tag_any);
   dnnl_convolution_desc_t desc;
 
-  if (dnnl_convolution_forward_desc_init (&desc, dnnl_forward_inference, dnnl_convolution_direct, &x, &w, &b, &y, strides,
-                                          pad, pad) != dnnl_success)
+  if (dnnl_convolution_forward_desc_init (&desc, dnnl_forward_inference, dnnl_convolution_direct, &x, &w, &b, &y,
+                                          strides, pad, pad) != dnnl_success)
     return NULL;
 
   Peer *peer = peer_new (&desc, attributes (s->oc, 1 << 1, true));
@@ -134,7 +136,8 @@ peer_convolution (const LptConvShape *s)
 Peer *
 peer_product (size_t batch, size_t m, size_t k, size_t n, bool batched)
 {
-  dnnl_dim_t src[] = { D (batch), D (m), D (k) }, weights[] = { D (batch), D (k), D (n) }, dst[] = { D (batch), D (m), D (n) };
+  dnnl_dim_t src[] = { D (batch), D (m), D (k) }, weights[] = { D (batch), D (k), D (n) },
+             dst[] = { D (batch), D (m), D (n) };
   int skip = batched ? 0 : 1, rank = 3 - skip;
   dnnl_memory_desc_t x = describe (rank, src + skip, dnnl_u8, dnnl_format_tag_any);
   dnnl_memory_desc_t w = describe (rank, weights + skip, dnnl_s8, dnnl_format_tag_any);

@@ -1,6 +1,7 @@
 /* bench/peers/run-lpt.c - ours: run-lpt MODEL THREADS [--float]
  *
- * As lptc bench does it: load, transform and lower unless the model is lowered, plan. With --float the model runs as it is.
+ * As lptc bench does it: load, transform and lower unless the model is lowered, plan. With --float the model runs as it
+ * is.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,7 +1,7 @@
 /* bench/peers/run-ort.c - ONNX Runtime: run-ort LIBRARY MODEL THREADS
  *
- * The library is opened at run time. Its interface is one table of functions that only ever grows at the end, so that the
- * places of those needed here stand for the header. All graph optimisations, one inter-op thread; free dimensions
+ * The library is opened at run time. Its interface is one table of functions that only ever grows at the end, so that
+ * the places of those needed here stand for the header. All graph optimisations, one inter-op thread; free dimensions
  * are 1; inputs are drawn.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -108,8 +108,8 @@ draw_input (Model *model, size_t i, void *memory_info)
       ((float *) (void *) data)[k] = (float) rand () / (float) RAND_MAX * 2 - 1;
     else
       data[k * size] = (char) (rand () % 10);
-  CALL (CREATE_TENSOR, (void *, void *, size_t, const int64_t *, size_t, int, void **), memory_info, data, count * size, dims, rank,
-        type, &value);
+  CALL (CREATE_TENSOR, (void *, void *, size_t, const int64_t *, size_t, int, void **), memory_info, data, count * size,
+        dims, rank, type, &value);
   return value;
 }
 
@@ -119,8 +119,8 @@ run (void *data)
   Model *model = data;
   void *outputs[MAX_IO] = { NULL };
 
-  CALL (RUN, (void *, void *, char *const *, void *const *, size_t, char *const *, size_t, void **), model->session, NULL,
-        model->in_names, model->inputs, model->n_in, model->out_names, model->n_out, outputs);
+  CALL (RUN, (void *, void *, char *const *, void *const *, size_t, char *const *, size_t, void **), model->session,
+        NULL, model->in_names, model->inputs, model->n_in, model->out_names, model->n_out, outputs);
   for (size_t i = 0; i < model->n_out; i++)
     ((void (*) (void *)) api[RELEASE_VALUE]) (outputs[i]);
   return true;

@@ -1,12 +1,14 @@
-/* bench/scaling/scaling.c - how much faster a model runs on two threads, while the machine really has two processors to give
+/* bench/scaling/scaling.c - how much faster a model runs on two threads, while the machine really has two processors to
+ * give
  *
  *     scaling [--seconds N] MODEL...        default: 20 seconds for each model
  *
  * Processors of a shared machine are not always there: others use the same cores, or both are halves of one core for a
- * while, and then two threads are as fast as one. So each round first runs a loop of registers only on one processor, on the other,
- * on both at a time, then the model with one thread on each and with two, and then the loop again. Rounds count in which
- * none of the loops took more than 1.15 times as long as the shortest of its kind. Printed: the quotient of one thread's time,
- * the mean of both processors', and two threads' time, median and quartiles of the rounds that count; and of all rounds.
+ * while, and then two threads are as fast as one. So each round first runs a loop of registers only on one processor,
+ * on the other, on both at a time, then the model with one thread on each and with two, and then the loop again. Rounds
+ * count in which none of the loops took more than 1.15 times as long as the shortest of its kind. Printed: the quotient
+ * of one thread's time, the mean of both processors', and two threads' time, median and quartiles of the rounds that
+ * count; and of all rounds.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -212,7 +214,8 @@ print_quartiles (const char *which, GArray *q)
 static void
 report (const char *path, GArray *rounds)
 {
-  g_autoptr (GArray) good = g_array_new (FALSE, FALSE, sizeof (double)), all = g_array_new (FALSE, FALSE, sizeof (double));
+  g_autoptr (GArray) good = g_array_new (FALSE, FALSE, sizeof (double)),
+                     all = g_array_new (FALSE, FALSE, sizeof (double));
   double least[N_LOOPS], one = G_MAXDOUBLE, two = G_MAXDOUBLE;
 
   for (int k = 0; k < N_LOOPS; k++)

@@ -49,7 +49,8 @@ chain (guint n)
 {
   LptGraph *graph = lpt_graph_new ("chain");
   LptNode *node = lpt_graph_add (graph, LPT_OP_PARAMETER, 0, NULL, 0, NULL);
-  LptShape shape = lpt_shape_make (4, (gint64[]) { 1, 4, 4, 4 }), kernel = lpt_shape_make (4, (gint64[]) { 4, 4, 1, 1 });
+  LptShape shape = lpt_shape_make (4, (gint64[]) { 1, 4, 4, 4 }),
+           kernel = lpt_shape_make (4, (gint64[]) { 4, 4, 1, 1 });
   double weights[16];
   for (guint i = 0; i < G_N_ELEMENTS (weights); i++)
     weights[i] = (double) (i * 37 % 255) / 254 - 0.5;

@@ -2,10 +2,12 @@
  *
  *     y = sum over blocks of t (sa sb),   t = sum over the block of qa (qb - mid) - (zb - mid) sum over the block of qa
  *
- * a [.., K] are signed codes with scales sa [.., blocks]; b [N, K] with scales sb [N, blocks], or [N, n] for fewer but longer blocks;
- * zb likewise, any real numbers, or absent: 0 for signed codes, mid for unsigned ones. mid is the middle of unsigned codes, 8 or 128.
- * Sums of codes are exact in 32 bits; what follows is f32 in the order of the blocks, t and the product of the scales rounded, the
- * chain one fused multiply-add for each block, so that every kernel and number of threads gives the same bits.
+ * a [.., K] are signed codes with scales sa [.., blocks]; b [N, K] with scales sb [N, blocks], or [N, n] for fewer but
+ * longer blocks; zb likewise, any real numbers, or absent: 0 for signed codes, mid for unsigned ones. mid is the middle
+ * of unsigned codes, 8 or 128.
+ * Sums of codes are exact in 32 bits; what follows is f32 in the order of the blocks, t and the product of the scales
+ * rounded, the chain one fused multiply-add for each block, so that every kernel and number of threads gives the same
+ * bits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -86,9 +88,9 @@ lpt_int_block_matmul_new (LptNode              *node,
   op = &mm->op;
   op->run = block_matmul_run;
   mm->block = LPT_ATTRS (node, LptBlockMatMulAttrs)->block;
-  if (a->dtype != LPT_DTYPE_I8 || b == NULL || b->quant == NULL || lpt_dtype_bits (b->dtype) > 8 || !lpt_dtype_is_integer (b->dtype) ||
-      !is_f32 (node, BIAS) || !is_f32 (node, SCALE_A) || !is_f32 (node, SCALE_B) || !is_f32 (node, ZERO_B) ||
-      mm->block < 1 || mm->block > MAX_BLOCK)
+  if (a->dtype != LPT_DTYPE_I8 || b == NULL || b->quant == NULL || lpt_dtype_bits (b->dtype) > 8 ||
+      !lpt_dtype_is_integer (b->dtype) || !is_f32 (node, BIAS) || !is_f32 (node, SCALE_A) || !is_f32 (node, SCALE_B) ||
+      !is_f32 (node, ZERO_B) || mm->block < 1 || mm->block > MAX_BLOCK)
     {
       lpt_int_refuse (error, "unsupported: types or block of the product");
       return NULL;

@@ -3,10 +3,11 @@
  *     acc = sum (x - Zx[c]) (w - Zw[o]) + bias[o]
  *     y   = clamp (rescale (acc, M[o]) + Zy[o])
  *
- * The scale of the input is one for each group. Input 3 of those that are not transposed is a zero point of x that somebody computes.
+ * The scale of the input is one for each group. Input 3 of those that are not transposed is a zero point of x that
+ * somebody computes.
  * Padding contributes 0, that is: it holds Zx. Accumulators are 32-bit and wrap,
- * as those of every kernel; of 16-bit data 64-bit ones in the modes of TensorFlow Lite. An i32 output is the accumulator itself. Depthwise
- * is a group convolution with one channel per group; the transposed forms
+ * as those of every kernel; of 16-bit data 64-bit ones in the modes of TensorFlow Lite. An i32 output is the
+ * accumulator itself. Depthwise is a group convolution with one channel per group; the transposed forms
  * gather instead of scattering, which adds the same terms.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -63,7 +64,8 @@ pad_before (const Conv *conv,
   if (conv->auto_pad != LPT_AUTO_PAD_SAME_UPPER && conv->auto_pad != LPT_AUTO_PAD_SAME_LOWER)
     return conv->pads[axis];
 
-  total = conv->transposed ? (in - 1) * conv->strides[axis] + span - out + conv->more[axis] : (out - 1) * conv->strides[axis] + span - in;
+  total = conv->transposed ? (in - 1) * conv->strides[axis] + span - out + conv->more[axis]
+                           : (out - 1) * conv->strides[axis] + span - in;
   total = MAX (total, 0);
 
   /* The odd element is at the end for same_upper; where the op is transposed, for same_lower (eval/lpt-window.h). */
@@ -167,7 +169,8 @@ conv_position (const Conv        *conv,
       gint64 q = (gint32) (guint32) acc;
 
       if (conv->multipliers != NULL)
-        q = (gint64) lpt_int_rescale_sum (&conv->multipliers[channel], acc, conv->rest[channel], conv->wide) + conv->zero_y[channel];
+        q = (gint64) lpt_int_rescale_sum (&conv->multipliers[channel], acc, conv->rest[channel], conv->wide) +
+            conv->zero_y[channel];
       lpt_int_put (out, (n * channels + channel) * g->y_size + p, lpt_int_clamp (q, conv->lo, conv->hi));
     }
 }
@@ -254,7 +257,8 @@ take_parameters (Conv                 *conv,
   conv->zero_w = g_new0 (gint32, groups * per_group);
   conv->rest = g_new0 (double, groups * per_group);
   if (rest->n > 1 && (gint64) rest->n != groups * per_group)
-    return lpt_int_refuse (error, "unsupported: a bias_rest of %u values for %" G_GINT64_FORMAT " channels", rest->n, groups * per_group);
+    return lpt_int_refuse (error, "unsupported: a bias_rest of %u values for %" G_GINT64_FORMAT " channels", rest->n,
+                           groups * per_group);
   if (!raw)
     conv->multipliers = g_new0 (LptMultiplier, groups * per_group);
   for (gint64 channel = 0; channel < groups * per_group; channel++)
@@ -262,12 +266,13 @@ take_parameters (Conv                 *conv,
       const gint64 i = lpt_int_weight_parameter (w->quant, conv->grouped ? 0 : -2, groups, per_group, channel);
 
       if (i < 0)
-        return lpt_int_refuse (error, "unsupported: %u scales for %" G_GINT64_FORMAT " output channels", w->quant->n, groups * per_group);
+        return lpt_int_refuse (error, "unsupported: %u scales for %" G_GINT64_FORMAT " output channels", w->quant->n,
+                               groups * per_group);
       conv->rest[channel] = rest->n == 0 ? 0 : rest->v[rest->n == 1 ? 0 : channel];
       conv->zero_w[channel] = w->quant->zero_point[i];
       if (!raw)
-        conv->multipliers[channel] = lpt_requant_rule_multiplier (rule, scale_x[channel / per_group * in_group], w->quant->scale[i],
-                                                                  scale_y[channel]);
+        conv->multipliers[channel] = lpt_requant_rule_multiplier (rule, scale_x[channel / per_group * in_group],
+                                                                  w->quant->scale[i], scale_y[channel]);
     }
 
   return TRUE;
@@ -319,7 +324,9 @@ conv_make (LptNode              *node,
 
   conv->wide = lpt_int_is_wide (rule, lpt_node_in (node, 0));
   if (!take_parameters (conv, w, rule, lpt_node_in (node, 0), lpt_node_out (node),
-                        transposed ? &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest : &LPT_ATTRS (node, LptConvAttrs)->bias_rest, error))
+                        transposed ? &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest
+                                   : &LPT_ATTRS (node, LptConvAttrs)->bias_rest,
+                        error))
     return NULL;
 
   return g_steal_pointer (&op);

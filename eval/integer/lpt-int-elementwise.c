@@ -58,7 +58,8 @@ sum_one (const Sum *sum,
   switch (sum->algorithm)
     {
     case LPT_ALGO_SUM64:
-      v = lpt_requant_sat32 (lpt_requant_round_shift ((gint64) sum->sum.m[0] * qa + (gint64) sum->sum.m[1] * qb + sum->sum.bias,
+      v = lpt_requant_sat32 (lpt_requant_round_shift ((gint64) sum->sum.m[0] * qa + (gint64) sum->sum.m[1] * qb +
+                                                          sum->sum.bias,
                                                       sum->sum.shift));
       break;
 
@@ -83,16 +84,19 @@ sum_one (const Sum *sum,
           v = lpt_requant_sat32 (lpt_requant_round_shift (acc, sum->sum.shift));
           break;
         }
-      v = lpt_int_clamp (roundf (CLAMP (((float) xa * sum->s1 + (float) xb * sum->s2) * sum->sy + (float) y->zero, -1e9f, 1e9f)),
+      v = lpt_int_clamp (roundf (CLAMP (((float) xa * sum->s1 + (float) xb * sum->s2) * sum->sy + (float) y->zero,
+                                        -1e9f, 1e9f)),
                          y->lo, y->hi);
       return (gint32) v;
 
     case LPT_ALGO_TPU_PER_INPUT:
-      v = (gint64) lpt_multiplier_apply (&sum->m[0], lpt_requant_sat32 (xa)) + lpt_multiplier_apply (&sum->m[1], lpt_requant_sat32 (xb));
+      v = (gint64) lpt_multiplier_apply (&sum->m[0], lpt_requant_sat32 (xa)) +
+          lpt_multiplier_apply (&sum->m[1], lpt_requant_sat32 (xb));
       break;
 
     default:
-      return lpt_int_code (((float) xa * sum->s1 + (float) xb * sum->s2) / sum->sy, y, sum->algorithm == LPT_ALGO_FLOAT_AWAY);
+      return lpt_int_code (((float) xa * sum->s1 + (float) xb * sum->s2) / sum->sy, y,
+                           sum->algorithm == LPT_ALGO_FLOAT_AWAY);
     }
 
   return lpt_int_clamp (v + y->zero, y->lo, y->hi);
@@ -206,7 +210,8 @@ lpt_int_add_new (LptNode              *node,
   switch (sum->algorithm)
     {
     case LPT_ALGO_SUM64:
-      lpt_sum64_make (&sum->sum, 2, (double[]) { sum->a.scale / sum->y.scale, sum->sign * (sum->b.scale / sum->y.scale) },
+      lpt_sum64_make (&sum->sum, 2,
+                      (double[]) { sum->a.scale / sum->y.scale, sum->sign * (sum->b.scale / sum->y.scale) },
                       (gint32[]) { sum->a.zero, sum->b.zero }, 0.0);
       break;
     case LPT_ALGO_LITERT:
@@ -254,7 +259,8 @@ product_run (const LptIntOp           *op,
   lpt_walk_broadcast (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
   for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_walk_next (&walk))
     {
-      const gint64 a = (gint64) lpt_int_at (in[0], walk.at[0]) - p->a.zero, b = (gint64) lpt_int_at (in[1], walk.at[1]) - p->b.zero;
+      const gint64 a = (gint64) lpt_int_at (in[0], walk.at[0]) - p->a.zero,
+                   b = (gint64) lpt_int_at (in[1], walk.at[1]) - p->b.zero;
       const gint32 acc = lpt_requant_sat32 (a * b);
       gint32 q;
 

@@ -1,7 +1,7 @@
 /* lpt-int-fixed16.h - exp, logistic and tanh in 16-bit fixed point
  *
- * The same functions as in lpt-int-fixed.h with 16-bit raw numbers: constants are cut to 16 bits, sums saturate. A Qi number has
- * i integer bits and 15 - i fractional ones.
+ * The same functions as in lpt-int-fixed.h with 16-bit raw numbers: constants are cut to 16 bits, sums saturate. A Qi
+ * number has i integer bits and 15 - i fractional ones.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -59,7 +59,9 @@ lpt_int_inverse_root (gint64  acc,
     {
       const gint32 x3 = lpt_fixed_shl (lpt_requant_srdhm (lpt_requant_srdhm (x, x), x), 6);
 
-      x = lpt_fixed_shl (lpt_requant_sat32 ((gint64) lpt_requant_srdhm ((1 << 28) + (1 << 27), x) - lpt_requant_srdhm (half, x3)), 3);
+      x = lpt_fixed_shl (lpt_requant_sat32 ((gint64) lpt_requant_srdhm ((1 << 28) + (1 << 27), x) -
+                                            lpt_requant_srdhm (half, x3)),
+                         3);
     }
   *m = lpt_requant_srdhm (x, 1518500250);
   if (shift < 0)
@@ -80,7 +82,8 @@ normalize (const L2 *l2,
   const LptIntScale *y = &l2->y;
   const gint32 x = q - l2->x.zero;
   LptMultiplier inverse = { .rounding = l2->rule->rounding, .m = m };
-  const gboolean shifted = l2->x.lo == 0 && l2->y.lo == 0 && l2->y.scale == 1.0 / 128 && l2->y.zero == 128 && lpt_int_is_litert (l2->rule);
+  const gboolean shifted = l2->x.lo == 0 && l2->y.lo == 0 && l2->y.scale == 1.0 / 128 && l2->y.zero == 128 &&
+                           lpt_int_is_litert (l2->rule);
   float norm;
 
   if (l2->rule->algorithm == LPT_ALGO_FLOAT || l2->rule->algorithm == LPT_ALGO_FLOAT_AWAY)
@@ -184,7 +187,8 @@ lpt_int_l2_new (LptNode              *node,
   l2->eps = attrs->eps;
   l2->eps_max = attrs->eps_mode == LPT_L2_EPS_MAX;
 
-  if (!lpt_int_scale_of (x, "the input", &l2->x, error) || !lpt_int_scale_of (lpt_node_out (node), "the output", &l2->y, error))
+  if (!lpt_int_scale_of (x, "the input", &l2->x, error) ||
+      !lpt_int_scale_of (lpt_node_out (node), "the output", &l2->y, error))
     return NULL;
   if (!lpt_int_is_code (x->dtype) || x->shape.rank < 0 || !lpt_node_ints_in (node, 1, &axes))
     {

@@ -1,4 +1,5 @@
-/* lpt-int-litert.c - TensorFlow Lite's own integer functions: Sigmoid, Tanh, Softmax of 16 bits, Abs, Rsqrt, SquaredDifference
+/* lpt-int-litert.c - TensorFlow Lite's own integer functions: Sigmoid, Tanh, Softmax of 16 bits, Abs, Rsqrt,
+ * SquaredDifference
  *
  *   Sigmoid, Tanh   a table of the sigmoid in 24ths from 0 to 10.6 in 2^-16, interpolated; at the scale 2^-12 in 16-bit fixed point
  *   Softmax         tables of e^x and 1 / (1 + x) of 513 numbers in 2^-15, interpolated
@@ -21,7 +22,8 @@
 
 /* --- sigmoid in 16 bits -------------------------------------------------------- */
 
-/* The sigmoid of i / 24 in 2^-16, found by what TensorFlow Lite 2.9 makes of all 16-bit codes: within 1.5 of the function. */
+/* The sigmoid of i / 24 in 2^-16, found by what TensorFlow Lite 2.9 makes of all 16-bit codes: within 1.5 of the
+ * function. */
 static const guint16 sigmoid_table[SIGMOID_STEPS] = {
   32768, 33451, 34133, 34813, 35493, 36169, 36843, 37513, 38180, 38841, 39498, 40149, 40794, 41432,
   42064, 42688, 43304, 43912, 44511, 45102, 45683, 46255, 46817, 47369, 47911, 48443, 48964, 49475,
@@ -114,9 +116,11 @@ lpt_int_litert_inverse_root (const LptIntScale *x, const LptIntScale *y, gint32 
     return y->hi;
   lpt_int_inverse_root (v, &inverse.m, &shift);
   inverse.s = shift + 20;
-  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE, 1.0 / (double) (sqrtf ((float) x->scale) * (float) y->scale), &scale);
+  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE,
+                       1.0 / (double) (sqrtf ((float) x->scale) * (float) y->scale), &scale);
   scale.s -= 20;
-  return lpt_int_clamp ((gint64) lpt_multiplier_apply (&scale, lpt_multiplier_apply (&inverse, 1)) + y->zero, y->lo, y->hi);
+  return lpt_int_clamp ((gint64) lpt_multiplier_apply (&scale, lpt_multiplier_apply (&inverse, 1)) + y->zero, y->lo,
+                        y->hi);
 }
 
 gint32
@@ -184,7 +188,8 @@ lpt_int_softmax16_row (const LptIntSoftmax16 *sm, const gint16 *x, gint16 *y, gi
   sum = CLAMP (sum, 1, G_MAXINT32);
   gint headroom = __builtin_clz ((guint32) sum), right = 31 - headroom;
   gint32 shifted = (gint32) (((sum << (headroom > 0 ? headroom - 1 : 0)) + (1 << 13)) >> 14);
-  gint64 inverse = look_up (sm->inverses, shifted - ((1 << 15) + (1 << 16))), round = right > 0 ? (gint64) 1 << (right - 1) : 0;
+  gint64 inverse = look_up (sm->inverses, shifted - ((1 << 15) + (1 << 16))),
+         round = right > 0 ? (gint64) 1 << (right - 1) : 0;
   for (gint64 i = 0; i < n; i++)
     y[i * step] = (gint16) CLAMP ((y[i * step] * inverse + round) >> right, 0, 32767);
 }
@@ -211,7 +216,8 @@ squares_run (const LptIntOp *op, const LptIntArray *const *in, guint n_in, const
       gint64 a = lpt_multiplier_apply (&s->m1, (lpt_int_at (in[0], walk.at[0]) - s->a.zero) * (1 << DIFFERENCE_SHIFT));
       gint64 b = lpt_multiplier_apply (&s->m2, (lpt_int_at (in[1], walk.at[1]) - s->b.zero) * (1 << DIFFERENCE_SHIFT));
       gint32 square = lpt_requant_sat32 ((a - b) * (a - b));
-      lpt_int_put (out, i, lpt_int_clamp ((gint64) lpt_multiplier_apply (&s->my, square) + s->y.zero, s->y.lo, s->y.hi));
+      lpt_int_put (out, i,
+                   lpt_int_clamp ((gint64) lpt_multiplier_apply (&s->my, square) + s->y.zero, s->y.lo, s->y.hi));
     }
 }
 
@@ -221,8 +227,9 @@ lpt_int_squared_difference_new (LptNode *node, const LptRequantRule *rule, GErro
   Squares *s = g_new0 (Squares, 1);
   g_autoptr (LptIntOp) op = &s->op;
   op->run = squares_run;
-  if (!lpt_int_scale_of (lpt_node_in (node, 0), "the first input", &s->a, error) || !lpt_int_scale_of (lpt_node_in (node, 1), "the second input", &s->b, error)
-      || !lpt_int_scale_of (lpt_node_out (node), "the output", &s->y, error))
+  if (!lpt_int_scale_of (lpt_node_in (node, 0), "the first input", &s->a, error) ||
+      !lpt_int_scale_of (lpt_node_in (node, 1), "the second input", &s->b, error) ||
+      !lpt_int_scale_of (lpt_node_out (node), "the output", &s->y, error))
     return NULL;
   if (!lpt_int_is_litert (rule) || s->a.hi - s->a.lo != 255 || s->b.hi - s->b.lo != 255)
     {
@@ -232,6 +239,7 @@ lpt_int_squared_difference_new (LptNode *node, const LptRequantRule *rule, GErro
   double twice = 2.0 * MAX ((float) s->a.scale, (float) s->b.scale);
   lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE, (float) s->a.scale / twice, &s->m1);
   lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE, (float) s->b.scale / twice, &s->m2);
-  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE, twice * twice / ((double) (1 << (2 * DIFFERENCE_SHIFT)) * (float) s->y.scale), &s->my);
+  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE,
+                       twice * twice / ((double) (1 << (2 * DIFFERENCE_SHIFT)) * (float) s->y.scale), &s->my);
   return g_steal_pointer (&op);
 }

@@ -5,8 +5,8 @@
  *
  * Za is that of the quantization of a, or input 3, which somebody computes.
  * Operands of rank 1 are a row (left) and a column (right), and the batch axes
- * broadcast. Accumulators are 32-bit and wrap (of 16-bit data 64-bit ones in the modes of TensorFlow Lite); an i32 output is
- * the accumulator.
+ * broadcast. Accumulators are 32-bit and wrap (of 16-bit data 64-bit ones in the modes of TensorFlow Lite); an i32
+ * output is the accumulator.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -104,8 +104,10 @@ matmul_run (const LptIntOp           *op,
 
           q = (gint32) (guint32) acc;
           if (mm->multipliers != NULL)
-            q = (gint64) lpt_int_rescale_sum (&mm->multipliers[c], acc, mm->rest.n == 0 ? 0 : mm->rest.v[mm->rest.n == 1 ? 0 : column], mm->wide)
-                + mm->zero_y[mm->n_y == 1 ? 0 : column];
+            q = (gint64) lpt_int_rescale_sum (&mm->multipliers[c], acc,
+                                              mm->rest.n == 0 ? 0 : mm->rest.v[mm->rest.n == 1 ? 0 : column],
+                                              mm->wide) +
+                mm->zero_y[mm->n_y == 1 ? 0 : column];
           lpt_int_put (out, y++, lpt_int_clamp (q, mm->lo, mm->hi));
         }
 }

@@ -95,7 +95,9 @@ average (const Pool   *pool,
       break;
     }
 
-  return lpt_int_clamp ((gint64) lpt_multiplier_apply (&pool->multipliers[n - 1], lpt_int_clamp (acc, G_MININT32, G_MAXINT32)) + y->zero,
+  return lpt_int_clamp ((gint64) lpt_multiplier_apply (&pool->multipliers[n - 1],
+                                                       lpt_int_clamp (acc, G_MININT32, G_MAXINT32)) +
+                            y->zero,
                         y->lo, y->hi);
 }
 

@@ -163,7 +163,8 @@ lpt_int_quantize_new (LptNode              *node,
 {
   if (!lpt_dtype_is_real (lpt_node_in (node, 0)->dtype))
     {
-      lpt_int_refuse (error, "unsupported type %s of the input of Quantize", lpt_dtype_name (lpt_node_in (node, 0)->dtype));
+      lpt_int_refuse (error, "unsupported type %s of the input of Quantize",
+                      lpt_dtype_name (lpt_node_in (node, 0)->dtype));
       return NULL;
     }
 
@@ -177,7 +178,8 @@ lpt_int_dequantize_new (LptNode              *node,
 {
   if (!lpt_dtype_is_real (lpt_node_out (node)->dtype))
     {
-      lpt_int_refuse (error, "unsupported type %s of the output of Dequantize", lpt_dtype_name (lpt_node_out (node)->dtype));
+      lpt_int_refuse (error, "unsupported type %s of the output of Dequantize",
+                      lpt_dtype_name (lpt_node_out (node)->dtype));
       return NULL;
     }
 
@@ -256,7 +258,8 @@ concat_run (const LptIntOp           *op,
 
       for (gint64 o = 0; o < outer; o++)
         for (gint64 i = 0; i < part; i++)
-          lpt_int_put (out, o * n * inner + from + i, lpt_int_rescale (&c->rescales[k], lpt_int_at (in[k], o * part + i)));
+          lpt_int_put (out, o * n * inner + from + i,
+                       lpt_int_rescale (&c->rescales[k], lpt_int_at (in[k], o * part + i)));
       from += part;
     }
 }

@@ -264,7 +264,8 @@ lpt_int_reduce_new (LptNode              *node,
   r->kind = node->op;
   r->rule = rule;
 
-  if (!lpt_int_scale_of (x, "the input", &r->x, error) || !lpt_int_scale_of (lpt_node_out (node), "the output", &r->y, error))
+  if (!lpt_int_scale_of (x, "the input", &r->x, error) ||
+      !lpt_int_scale_of (lpt_node_out (node), "the output", &r->y, error))
     return NULL;
   if (x->shape.rank < 0 || !lpt_node_ints_in (node, 1, &axes))
     {
@@ -283,7 +284,8 @@ lpt_int_reduce_new (LptNode              *node,
     }
   lpt_ints_clear (&axes);
 
-  r->spatial_kept = x->shape.rank == 4 && n_axes == 2 && r->axes[2] && r->axes[3] && LPT_ATTRS (node, LptReduceAttrs)->keep_dims;
+  r->spatial_kept = x->shape.rank == 4 && n_axes == 2 && r->axes[2] && r->axes[3] &&
+                    LPT_ATTRS (node, LptReduceAttrs)->keep_dims;
   r->rescales_images = rule->mode == LPT_MODE_XNNPACK && x->shape.rank == 4 && n_axes == 2;
   r->multiplier = lpt_requant_rule_multiplier (rule, r->x.scale, 1.0, r->y.scale);
   lpt_int_rescale_init (&r->rescale, rule, &r->x, &r->y);

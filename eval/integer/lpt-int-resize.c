@@ -1,7 +1,8 @@
 /* lpt-int-resize.c - Interpolate on integers: nearest, and linear over the last two axes
  *
  * Nearest moves codes; its coordinates are float32: those of the op on real values (lpt-resize.h), which divides by
- * the scale, so that the same pixel is chosen where two are as near; in TensorFlow Lite's modes multiplied by the ratio of the lengths.
+ * the scale, so that the same pixel is chosen where two are as near; in TensorFlow Lite's modes multiplied by the ratio
+ * of the lengths.
  * Linear, by algorithm of the rule:
  *   RESCALE, MICRO, LITERT   10-bit fixed point (TensorFlow Lite): scale = (1024 in + out / 2) / out, with
  *     aligned corners (1024 (in - 1) + (out - 1) / 2) / (out - 1); position = i scale (half pixels:
@@ -153,7 +154,8 @@ linear_tap (const Resize *r,
             gint64        out)
 {
   const gboolean corners = r->style.coordinate == LPT_COORD_ALIGN_CORNERS && out > 1;
-  const gboolean half = r->style.coordinate == LPT_COORD_HALF_PIXEL || (r->style.coordinate == LPT_COORD_PYTORCH_HALF_PIXEL && out > 1);
+  const gboolean half = r->style.coordinate == LPT_COORD_HALF_PIXEL ||
+                        (r->style.coordinate == LPT_COORD_PYTORCH_HALF_PIXEL && out > 1);
   const gint64 scale = corners ? (1024 * (in - 1) + (out - 1) / 2) / (out - 1) : (1024 * in + out / 2) / out;
   const gint64 position = i * scale + (half ? scale / 2 - 512 : 0);
   const float f = corners ? (float) i * ((float) (in - 1) / (float) (out - 1))
@@ -206,14 +208,17 @@ linear_run (const LptIntOp           *op,
     {
       const gint64 plane = i / (to_h * to_w) * h * w;
       const LptIntResizeTap ty = linear_tap (r, i / to_w % to_h, h, to_h), tx = linear_tap (r, i % to_w, w, to_w);
-      const gint32 q00 = lpt_int_at (x, plane + ty.lower * w + tx.lower), q01 = lpt_int_at (x, plane + ty.lower * w + tx.upper);
-      const gint32 q10 = lpt_int_at (x, plane + ty.upper * w + tx.lower), q11 = lpt_int_at (x, plane + ty.upper * w + tx.upper);
+      const gint32 q00 = lpt_int_at (x, plane + ty.lower * w + tx.lower),
+                   q01 = lpt_int_at (x, plane + ty.lower * w + tx.upper);
+      const gint32 q10 = lpt_int_at (x, plane + ty.upper * w + tx.lower),
+                   q11 = lpt_int_at (x, plane + ty.upper * w + tx.upper);
       gint64 v;
 
       if (r->unsigned_litert)
         {
           const float a = 1.0f - ty.real, b = 1.0f - tx.real;
-          const float sum = (float) q00 * (a * b) + (float) q01 * (a * tx.real) + (float) q10 * (ty.real * b) + (float) q11 * (ty.real * tx.real);
+          const float sum = (float) q00 * (a * b) + (float) q01 * (a * tx.real) + (float) q10 * (ty.real * b) +
+                            (float) q11 * (ty.real * tx.real);
 
           lpt_int_put (out, i, lpt_int_rescale (&r->rescale, lpt_int_clamp ((gint64) (sum + 0.5f), r->x.lo, r->x.hi)));
           continue;
@@ -221,11 +226,14 @@ linear_run (const LptIntOp           *op,
       if (is_real (r))
         {
           const float scale = (float) r->x.scale;
-          const float top = ((float) (q00 - r->x.zero) * (1.0f - tx.real) + (float) (q01 - r->x.zero) * tx.real) * scale;
-          const float bottom = ((float) (q10 - r->x.zero) * (1.0f - tx.real) + (float) (q11 - r->x.zero) * tx.real) * scale;
+          const float top = ((float) (q00 - r->x.zero) * (1.0f - tx.real) + (float) (q01 - r->x.zero) * tx.real) *
+                            scale;
+          const float bottom = ((float) (q10 - r->x.zero) * (1.0f - tx.real) + (float) (q11 - r->x.zero) * tx.real) *
+                               scale;
 
-          lpt_int_put (out, i, lpt_int_code ((top * (1.0f - ty.real) + bottom * ty.real) / (float) r->rescale.to.scale, &r->rescale.to,
-                                             r->rule->algorithm == LPT_ALGO_FLOAT_AWAY));
+          lpt_int_put (out, i,
+                       lpt_int_code ((top * (1.0f - ty.real) + bottom * ty.real) / (float) r->rescale.to.scale,
+                                     &r->rescale.to, r->rule->algorithm == LPT_ALGO_FLOAT_AWAY));
           continue;
         }
 

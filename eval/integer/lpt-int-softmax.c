@@ -125,7 +125,8 @@ code_of (const Softmax *sm,
       const gint32 p = lpt_requant_srdhm (share->scale, exp_of (sm, d));
 
       q = share->to_8_bits ? lpt_requant_rdbpot (p, share->over + 31 - 8)
-          : lpt_multiplier_apply (&sm->from_q0, share->over >= 0 ? lpt_requant_rdbpot (p, share->over) : lpt_fixed_shl (p, -share->over));
+                           : lpt_multiplier_apply (&sm->from_q0, share->over >= 0 ? lpt_requant_rdbpot (p, share->over)
+                                                                                  : lpt_fixed_shl (p, -share->over));
     }
 
   return lpt_int_clamp (q + sm->y.zero, sm->y.lo, sm->y.hi);
@@ -158,7 +159,8 @@ codes_of (const Softmax *sm,
           gint           to,
           gint32        *codes)
 {
-  const gint32 *exps = sm->fixed, scale = share->scale, m = sm->from_q0.m, zero = sm->y.zero, lo = sm->y.lo, hi = sm->y.hi;
+  const gint32 *exps = sm->fixed, scale = share->scale, m = sm->from_q0.m, zero = sm->y.zero, lo = sm->y.lo,
+               hi = sm->y.hi;
   const gint over = share->over, shift = 31 - sm->from_q0.s;
   gint d;
 
@@ -287,7 +289,8 @@ static void
 softmax_wide (const Softmax *sm,
               const Row     *row)
 {
-  lpt_int_softmax16_row (sm->wide, (const gint16 *) row->x->data + row->base, (gint16 *) row->y->data + row->base, row->n, row->step);
+  lpt_int_softmax16_row (sm->wide, (const gint16 *) row->x->data + row->base, (gint16 *) row->y->data + row->base,
+                         row->n, row->step);
 }
 
 void
@@ -385,7 +388,8 @@ prepare_softmax (Softmax              *sm,
 {
   LptMultiplier input;
 
-  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE, MIN ((float) sm->x.scale * 0x1p26, 2147483647.0), &input);
+  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE, MIN ((float) sm->x.scale * 0x1p26, 2147483647.0),
+                       &input);
   sm->m = input.m;
   sm->s = input.s;
   sm->least = -(gint32) MIN (floor (31.0 * ldexp (1.0, 26 - sm->s)), 1e9);
@@ -439,7 +443,8 @@ lpt_int_softmax_new (LptNode              *node,
     prepare_softmax (sm, rule);
   if (!logarithm || rule->algorithm != LPT_ALGO_MICRO)
     prepare_tables (sm);
-  if (!logarithm && lpt_int_is_litert (rule) && lpt_node_in (node, 0)->dtype == LPT_DTYPE_I16 && lpt_node_out (node)->dtype == LPT_DTYPE_I16)
+  if (!logarithm && lpt_int_is_litert (rule) && lpt_node_in (node, 0)->dtype == LPT_DTYPE_I16 &&
+      lpt_node_out (node)->dtype == LPT_DTYPE_I16)
     {
       sm->wide = g_new (LptIntSoftmax16, 1);
       lpt_int_softmax16_init (sm->wide, sm->x.scale);

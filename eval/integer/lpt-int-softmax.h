@@ -10,12 +10,14 @@ typedef struct
 {
   gboolean     logarithm;
   gint64       axis;
-  /* Of 8-bit codes in float32; NULL: another rule, lpt_int_softmax_rows(). e^(Sx (q - max)) by max - q, and Sx q by q in u8 form.
+  /* Of 8-bit codes in float32; NULL: another rule, lpt_int_softmax_rows(). e^(Sx (q - max)) by max - q, and Sx q by q
+   * in u8 form.
    *   Softmax     code (e / sum e / Sy)
    *   LogSoftmax  code ((Sx q - (Sx max + ln sum e)) / Sy)
    * sums from the first element to the last, all in float32. */
   const float *exps, *scaled;
-  /* Softmax of 8-bit codes in fixed point, or NULL: the exponentials to be summed by max - q; lpt_int_softmax_codes() knows the rest. */
+  /* Softmax of 8-bit codes in fixed point, or NULL: the exponentials to be summed by max - q; lpt_int_softmax_codes()
+   * knows the rest. */
   const gint32 *rounded;
   LptIntScale  x, y;
 } LptIntSoftmaxRule;

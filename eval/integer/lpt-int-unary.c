@@ -172,8 +172,10 @@ entry_hswish (const Function *f,
   r = (gint16) ((r + 32768) >> 1);
   product = saturate16 ((gint32) r * pre / (1 << 15));
 
-  return lpt_int_clamp ((gint64) (mo.s > 0 ? lpt_fixed_shl (product, MIN (mo.s, 31)) : lpt_requant_rdbpot (product, MIN (-mo.s, 31)))
-                        + f->y.zero, f->y.lo, f->y.hi);
+  return lpt_int_clamp ((gint64) (mo.s > 0 ? lpt_fixed_shl (product, MIN (mo.s, 31))
+                                           : lpt_requant_rdbpot (product, MIN (-mo.s, 31))) +
+                            f->y.zero,
+                        f->y.lo, f->y.hi);
 }
 
 static gint32 entry_absolute (const Function *f, gint32 q)     { return lpt_int_litert_absolute (&f->x, &f->y, q); }
@@ -346,7 +348,8 @@ prelu_one (const PRelu       *p,
   if (p->float32)
     {
       const float real = (float) x * (float) p->x.scale;
-      const float a = !p->quantized ? p->reals[at] : (float) (lpt_int_at (slope, at) - p->slope.zero) * (float) p->slope.scale;
+      const float a = !p->quantized ? p->reals[at]
+                                    : (float) (lpt_int_at (slope, at) - p->slope.zero) * (float) p->slope.scale;
 
       return lpt_int_code ((real >= 0.0f ? real : real * a) / (float) p->y.scale, &p->y, p->away);
     }

@@ -187,8 +187,10 @@ lpt_int_check_zero_in (LptNode *node,
 
   if (zero == NULL)
     return TRUE;
-  if (zero->dtype != x->dtype || !lpt_int_is_code (zero->dtype) || zero->quant == NULL || x->quant == NULL || x->quant->n != 1)
-    return lpt_int_refuse (error, "unsupported: the zero point has type %s, or is not of one scale", lpt_dtype_name (zero->dtype));
+  if (zero->dtype != x->dtype || !lpt_int_is_code (zero->dtype) || zero->quant == NULL || x->quant == NULL ||
+      x->quant->n != 1)
+    return lpt_int_refuse (error, "unsupported: the zero point has type %s, or is not of one scale",
+                           lpt_dtype_name (zero->dtype));
   if (!lpt_shape_count (&zero->shape, &count) || count != 1)
     return lpt_int_refuse (error, "unsupported: a zero point of several numbers");
 
@@ -226,12 +228,16 @@ lpt_int_rescale (const LptIntRescale *rescale,
   gint64 v = q;
 
   if (!rescale->same && rescale->by_line)
-    return lpt_int_clamp ((gint64) roundf (CLAMP ((float) q * rescale->slope + rescale->offset, -1e9f, 1e9f)) + rescale->to.zero, rescale->to.lo, rescale->to.hi);
+    return lpt_int_clamp ((gint64) roundf (CLAMP ((float) q * rescale->slope + rescale->offset, -1e9f, 1e9f)) +
+                              rescale->to.zero,
+                          rescale->to.lo, rescale->to.hi);
   if (!rescale->same && (away || rescale->algorithm == LPT_ALGO_FLOAT))
-    return lpt_int_code ((float) (v - rescale->from.zero) * (float) rescale->from.scale / (float) rescale->to.scale, &rescale->to, away);
+    return lpt_int_code ((float) (v - rescale->from.zero) * (float) rescale->from.scale / (float) rescale->to.scale,
+                         &rescale->to, away);
   if (!rescale->same)
-    v = (gint64) lpt_multiplier_apply (&rescale->multiplier, lpt_int_clamp (v - rescale->from.zero, G_MININT32, G_MAXINT32))
-        + rescale->to.zero;
+    v = (gint64) lpt_multiplier_apply (&rescale->multiplier,
+                                       lpt_int_clamp (v - rescale->from.zero, G_MININT32, G_MAXINT32)) +
+        rescale->to.zero;
 
   return lpt_int_clamp (v, rescale->to.lo, rescale->to.hi);
 }

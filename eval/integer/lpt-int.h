@@ -50,8 +50,9 @@ LptIntOp *lpt_int_deconv_new      (LptNode *node, const LptRequantRule *rule, GE
 LptIntOp *lpt_int_matmul_new      (LptNode *node, const LptRequantRule *rule, GError **error);
 LptIntOp *lpt_int_block_matmul_new (LptNode *node, const LptRequantRule *rule, GError **error);
 LptIntOp *lpt_int_add_new         (LptNode *node, const LptRequantRule *rule, GError **error);   /* Add, Subtract */
-/* What sums of codes are made of, from the scales of both operands and of the result: in LITERT each operand, shifted left by @left
- * (8-bit codes: LPT_INT_ADD_LEFT_SHIFT), is rescaled, and then their sum; in XNNPACK m_i x_i are summed and shifted, @sign: of b. */
+/* What sums of codes are made of, from the scales of both operands and of the result: in LITERT each operand, shifted
+ * left by @left (8-bit codes: LPT_INT_ADD_LEFT_SHIFT), is rescaled, and then their sum; in XNNPACK m_i x_i are summed
+ * and shifted, @sign: of b. */
 #define LPT_INT_ADD_LEFT_SHIFT 20
 void      lpt_int_sum_steps       (const LptRequantRule *rule, double a, double b, double y, gint left, LptMultiplier m[3]);
 void      lpt_int_sum_shifted     (double a, double b, double y, gint sign, LptSum64 *sum);
@@ -183,8 +184,9 @@ gboolean lpt_int_scale_of  (LptValue *value, const char *what, LptIntScale *out,
  * FALSE + error when they vary along another axis. */
 gboolean lpt_int_scales_along (LptValue *value, const char *what, gint axis, gint64 n, double **scale, gint32 **zero,
                                GError **error);
-/* Index into the parameters of a convolution's weights: they may stand for all channels, each channel, each group, or each channel
- * of a group; @group_axis: 0 where the weights have such an axis, else -2. -1: they stand for something else. */
+/* Index into the parameters of a convolution's weights: they may stand for all channels, each channel, each group, or
+ * each channel of a group; @group_axis: 0 where the weights have such an axis, else -2. -1: they stand for something
+ * else. */
 gint64   lpt_int_weight_parameter (const LptQuant *quant, gint group_axis, gint64 groups, gint64 per_group, gint64 channel);
 /* Is input 3 of a product, where it is given, one zero point in the type of the data? */
 gboolean lpt_int_check_zero_in (LptNode *node, GError **error);
@@ -242,7 +244,8 @@ lpt_int_rescale_sum (const LptMultiplier *m,
   return wide ? lpt_multiplier_apply_acc64 (m, (gint64) sum) : lpt_int_rescale_acc (m, (gint32) (guint32) sum, rest);
 }
 
-/* A real number in units of the scale to a code: half to even or away, zero point added, saturated. NaN gives the zero point. */
+/* A real number in units of the scale to a code: half to even or away, zero point added, saturated. NaN gives the zero
+ * point. */
 gint32 lpt_int_code        (float value, const LptIntScale *to, gboolean away);
 
 /* Product of dims before, at and after an axis. */

@@ -1,13 +1,14 @@
 /* lpt-lite-recurrent.c - LiteLSTMCell and LiteSVDF: TensorFlow Lite's recurrent steps on integers
  *
  * LiteLSTMCell: x, h int8, c int16 of a scale 2^n, weights int8, biases int32; gates in the order i, f, c, o
- *   g = sat16 (sat16 (D (W (x - Zx) + b, Sx Sw / Sg)) + D (R (h - Zh), Sh Sr / Sg)), Sg = 2^-12, or the gate's own with a layer norm;
- *   a peephole adds D (P c, Sc Sp / Sg); the norm: mean = 1024 sum / n, v (g) / deviation, times N, plus b
- *   i, f, o = logistic (g), g' = tanh (g) in 16-bit fixed point; without weights of i: i = 32767 - f
+ *   g = sat16 (sat16 (D (W (x - Zx) + b, Sx Sw / Sg)) + D (R (h - Zh), Sh Sr / Sg)), Sg = 2^-12, or the gate's own with
+ *   a layer norm; a peephole adds D (P c, Sc Sp / Sg); the norm: mean = 1024 sum / n, v (g) / deviation, times N, plus
+ *   b i, f, o = logistic (g), g' = tanh (g) in 16-bit fixed point; without weights of i: i = 32767 - f
  *   (tflite-micro, which is right, adds Zm and takes it away)
  *   c = sat16 (f c / 2^15 + i g' 2^-(30 + n)), clipped;  m = D (o tanh (c), 2^-30 / Sm) - Zm
  *   no projection: h = m;  else h = D (Wp (m + Zm) + bp, Sp Sm / Sy) + Zy
- * LiteSVDF: a memory of int16 along time, its newest sat16 (D (Wf (x - Zx), Sx Swf / Sstate)); one of int8 has a zero point, added last
+ * LiteSVDF: a memory of int16 along time, its newest sat16 (D (Wf (x - Zx), Sx Swf / Sstate)); one of int8 has a zero
+ * point, added last
  *   y = D (sum over rank and time of state Wt + b, Sstate Swt / Sy) + Zy
  *
  * D is the double rounding of mode litert; products of scales are float32.
@@ -30,7 +31,8 @@ rescale (LptMode mode, double real, gint64 acc)
 {
   gboolean once = mode == LPT_MODE_LITERT_SINGLE;
   LptMultiplier m;
-  lpt_multiplier_make (once ? LPT_MULTIPLIER_Q31_BOUNDED : LPT_MULTIPLIER_Q31, once ? LPT_REQUANT_SINGLE : LPT_REQUANT_DOUBLE, real, &m);
+  lpt_multiplier_make (once ? LPT_MULTIPLIER_Q31_BOUNDED : LPT_MULTIPLIER_Q31,
+                       once ? LPT_REQUANT_SINGLE : LPT_REQUANT_DOUBLE, real, &m);
   return lpt_multiplier_apply (&m, lpt_requant_sat32 (acc));
 }
 
@@ -119,7 +121,8 @@ normalize (const Lstm *l, guint g, gint16 *v)
   for (gint64 k = 0; k < n; k++)
     {
       LptMultiplier inverse = { .rounding = LPT_REQUANT_DOUBLE, .m = m, .s = s };
-      gint64 shifted = 1024 * (gint64) v[k] - mean, rescaled = lpt_multiplier_apply (&inverse, lpt_requant_sat32 (shifted));
+      gint64 shifted = 1024 * (gint64) v[k] - mean,
+             rescaled = lpt_multiplier_apply (&inverse, lpt_requant_sat32 (shifted));
       gint64 t = rescaled * lpt_int_at (coefficient, k) + lpt_int_at (bias, k);
       gint64 half = (t > 0 ? t + 512 : t - 512) / 1024;
       v[k] = sat16 (rescale (l->mode, (double) scale_of (coefficient) * 4096.0, half));
@@ -131,7 +134,8 @@ static void
 gate (const Lstm *l, guint g, gint64 b, const gint16 *cell, gint16 *v)
 {
   static const gint peepholes[] = { 9, 10, -1, 11 };
-  const LptArray *x = input (l, 0), *h = input (l, 18), *w = input (l, 1 + g), *r = input (l, 5 + g), *bias = input (l, 12 + g);
+  const LptArray *x = input (l, 0), *h = input (l, 18), *w = input (l, 1 + g), *r = input (l, 5 + g),
+                 *bias = input (l, 12 + g);
   const LptArray *p = peepholes[g] >= 0 ? input (l, (guint) peepholes[g]) : NULL, *norm = input (l, 20 + g);
   float step = norm != NULL ? (float) (g < l->attrs->gate_scales.n ? l->attrs->gate_scales.v[g] : 0x1p-12) : 0x1p-12f;
   double sx = (double) (scale_of (w) * scale_of (x) / step), sh = (double) (scale_of (r) * scale_of (h) / step);
@@ -141,7 +145,8 @@ gate (const Lstm *l, guint g, gint64 b, const gint16 *cell, gint16 *v)
       v[k] = sat16 (rescale (l->mode, sx, acc));
       v[k] = sat16 ((gint64) v[k] + rescale (l->mode, sh, dot (r, k, h, b * l->outputs, l->outputs)));
       if (p != NULL)
-        v[k] = sat16 ((gint64) v[k] + rescale (l->mode, (double) (scale_of (input (l, 19)) * scale_of (p) / step), (gint64) lpt_int_at (p, k) * cell[k]));
+        v[k] = sat16 ((gint64) v[k] + rescale (l->mode, (double) (scale_of (input (l, 19)) * scale_of (p) / step),
+                                               (gint64) lpt_int_at (p, k) * cell[k]));
     }
   if (norm != NULL)
     normalize (l, g, v);
@@ -162,7 +167,8 @@ put_hidden (const Lstm *l, gint64 b, const gint8 *hidden)
           for (gint64 i = 0; i < l->cells; i++)
             acc += (gint64) lpt_int_at (p, k * l->cells + i) * (micro ? hidden[i] - zm : hidden[i] + zm);
           acc += bias != NULL ? lpt_int_at (bias, k) : 0;
-          q = rescale (l->mode, (double) (scale_of (p) * (float) l->attrs->hidden_scale / scale_of (y)), acc) + zero_of (y);
+          q = rescale (l->mode, (double) (scale_of (p) * (float) l->attrs->hidden_scale / scale_of (y)), acc) +
+              zero_of (y);
           if (l->attrs->projection_clip > 0)
             {
               double clip = MIN (l->attrs->projection_clip / scale_of (y), 127.0);
@@ -188,8 +194,10 @@ step (const Lstm *l, gint64 b, gint16 *gates, gint8 *hidden)
     gate (l, k, b, before, g[k]);
   for (gint64 k = 0; k < l->cells; k++)
     {
-      gint16 f = logistic (l->mode, g[F][k]), i = coupled ? (gint16) (32767 - f) : logistic (l->mode, g[I][k]), c = tangent (l->mode, g[C][k], 3);
-      gint32 kept = lpt_requant_rdbpot ((gint32) f * before[k], 15), fresh = lpt_requant_rdbpot ((gint32) i * c, 30 + n);
+      gint16 f = logistic (l->mode, g[F][k]), i = coupled ? (gint16) (32767 - f) : logistic (l->mode, g[I][k]),
+             c = tangent (l->mode, g[C][k], 3);
+      gint32 kept = lpt_requant_rdbpot ((gint32) f * before[k], 15),
+             fresh = lpt_requant_rdbpot ((gint32) i * c, 30 + n);
       cell[k] = sat16 ((gint64) sat16 (kept) + sat16 (fresh));
       if (clip > 0)
         cell[k] = (gint16) CLAMP (cell[k], -clip, clip);
@@ -198,7 +206,8 @@ step (const Lstm *l, gint64 b, gint16 *gates, gint8 *hidden)
   for (gint64 k = 0; k < l->cells; k++)
     {
       gint32 product = (gint32) logistic (l->mode, g[O][k]) * tangent (l->mode, cell[k], bits);
-      gint64 m = (gint64) rescale (l->mode, 0x1p-30 / (double) (float) l->attrs->hidden_scale, product) + (micro ? l->attrs->hidden_zero : -l->attrs->hidden_zero);
+      gint64 m = (gint64) rescale (l->mode, 0x1p-30 / (double) (float) l->attrs->hidden_scale, product) +
+                 (micro ? l->attrs->hidden_zero : -l->attrs->hidden_zero);
       hidden[k] = (gint8) CLAMP (m, -128, 127);
     }
   put_hidden (l, b, hidden);
@@ -212,9 +221,11 @@ lpt_run_lite_lstm_cell (LptCall *call, GError **error)
   gint8 *hidden = gates != NULL ? lpt_call_scratch (call, (gsize) l.cells, 1, error) : NULL;
   if (hidden == NULL)
     return FALSE;
-  if (call->in[0].dtype != LPT_DTYPE_I8 || call->in[19].dtype != LPT_DTYPE_I16 || call->out[0].dtype != LPT_DTYPE_I8 || call->out[1].dtype != LPT_DTYPE_I16)
+  if (call->in[0].dtype != LPT_DTYPE_I8 || call->in[19].dtype != LPT_DTYPE_I16 || call->out[0].dtype != LPT_DTYPE_I8 ||
+      call->out[1].dtype != LPT_DTYPE_I16)
     {
-      g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: data or state that are not int8 and int16 codes");
+      g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+                           "unsupported: data or state that are not int8 and int16 codes");
       return FALSE;
     }
   for (gint64 b = 0; b < call->in[0].shape.dims[0]; b++)
@@ -227,16 +238,22 @@ lpt_run_lite_lstm_cell (LptCall *call, GError **error)
 gboolean
 lpt_run_lite_svdf (LptCall *call, GError **error)
 {
-  const LptArray *x = &call->in[0], *wf = &call->in[1], *wt = &call->in[2], *bias = lpt_call_has (call, 3) ? &call->in[3] : NULL, *state = &call->in[4];
+  const LptArray *x = &call->in[0], *wf = &call->in[1], *wt = &call->in[2],
+                 *bias = lpt_call_has (call, 3) ? &call->in[3] : NULL, *state = &call->in[4];
   const LptArray *y = &call->out[0], *next = &call->out[1];
-  gint64 rank = LPT_ATTRS (call->node, LptLiteSvdfAttrs)->rank, filters = wf->shape.dims[0], inputs = wf->shape.dims[1], memory = wt->shape.dims[1];
-  double newest = (double) (scale_of (x) * scale_of (wf) / scale_of (state)), result = (double) (scale_of (state) * scale_of (wt) / scale_of (y));
+  gint64 rank = LPT_ATTRS (call->node, LptLiteSvdfAttrs)->rank, filters = wf->shape.dims[0], inputs = wf->shape.dims[1],
+         memory = wt->shape.dims[1];
+  double newest = (double) (scale_of (x) * scale_of (wf) / scale_of (state)),
+         result = (double) (scale_of (state) * scale_of (wt) / scale_of (y));
   LptMode mode = lpt_requant_node_mode (call->node);
-  gint32 zero = zero_of (state), low = state->dtype == LPT_DTYPE_I8 ? -128 : G_MININT16, high = state->dtype == LPT_DTYPE_I8 ? 127 : G_MAXINT16;
+  gint32 zero = zero_of (state), low = state->dtype == LPT_DTYPE_I8 ? -128 : G_MININT16,
+         high = state->dtype == LPT_DTYPE_I8 ? 127 : G_MAXINT16;
   gsize item = lpt_storage_size (state->dtype);
-  if (x->dtype != LPT_DTYPE_I8 || (state->dtype != LPT_DTYPE_I16 && state->dtype != LPT_DTYPE_I8) || y->dtype != LPT_DTYPE_I8 || next->dtype != state->dtype)
+  if (x->dtype != LPT_DTYPE_I8 || (state->dtype != LPT_DTYPE_I16 && state->dtype != LPT_DTYPE_I8) ||
+      y->dtype != LPT_DTYPE_I8 || next->dtype != state->dtype)
     {
-      g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: data or state that are not int8 and int16 codes");
+      g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+                           "unsupported: data or state that are not int8 and int16 codes");
       return FALSE;
     }
   for (gint64 b = 0; b < x->shape.dims[0]; b++)
@@ -245,15 +262,19 @@ lpt_run_lite_svdf (LptCall *call, GError **error)
       for (gint64 f = 0; f < filters; f++)
         {
           gint64 at = base + f * memory, v = rescale (mode, newest, dot (wf, f, x, b * inputs, inputs));
-          memmove ((char *) next->data + (gsize) at * item, (const char *) state->data + (gsize) (at + 1) * item, (gsize) (memory - 1) * item);
+          memmove ((char *) next->data + (gsize) at * item, (const char *) state->data + (gsize) (at + 1) * item,
+                   (gsize) (memory - 1) * item);
           lpt_int_put (next, at + memory - 1, lpt_int_clamp (v, low, high) + zero);
         }
       for (gint64 u = 0; u < filters / rank; u++)
         {
           gint64 acc = bias != NULL ? lpt_int_at (bias, u) : 0;
           for (gint64 k = 0; k < rank * memory; k++)
-            acc += (gint64) (lpt_int_at (next, base + u * rank * memory + k) - zero) * lpt_int_at (wt, u * rank * memory + k);
-          ((gint8 *) y->data)[b * (filters / rank) + u] = (gint8) CLAMP ((gint64) rescale (mode, result, acc) + zero_of (y), -128, 127);
+            acc += (gint64) (lpt_int_at (next, base + u * rank * memory + k) - zero) *
+                   lpt_int_at (wt, u * rank * memory + k);
+          ((gint8 *) y->data)[b * (filters / rank) + u] = (gint8) CLAMP ((gint64) rescale (mode, result, acc) +
+                                                                             zero_of (y),
+                                                                         -128, 127);
         }
     }
   return TRUE;

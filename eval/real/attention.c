@@ -1,7 +1,7 @@
 /* attention.c - ScaledDotProductAttention
  *
- * softmax (Q K^T scale + mask) V, scale 1 / sqrt (E) unless given; sums in f64. A boolean mask keeps what is true. The causal
- * mask keeps key j for query i where j <= i and takes the place of the mask that is given.
+ * softmax (Q K^T scale + mask) V, scale 1 / sqrt (E) unless given; sums in f64. A boolean mask keeps what is true. The
+ * causal mask keeps key j for query i where j <= i and takes the place of the mask that is given.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -148,7 +148,8 @@ lpt_run_scaled_dot_product_attention (LptCall *call,
       for (gint d = 0; d < batch.rank; d++)
         for (guint i = 0; i < 4; i++)
           at[i] += index[d] * strides[i][d];
-      attend (&a, in[0] + at[0] * sizes[0], in[1] + at[1] * sizes[1], in[2] + at[2] * sizes[2], at[3], y + head * a.queries * a.values);
+      attend (&a, in[0] + at[0] * sizes[0], in[1] + at[1] * sizes[1], in[2] + at[2] * sizes[2], at[3],
+              y + head * a.queries * a.values);
       head++;
     }
   while (lpt_index_next (batch.rank, batch.dims, index));

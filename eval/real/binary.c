@@ -140,11 +140,12 @@ lpt_run_binary (LptCall *call,
 
   if ((call->node->info->flags & LPT_OP_F_SHIFTED) != 0 && LPT_ATTRS (call->node, LptBinaryAttrs)->shift.n > 0)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\": a shift belongs to an integer rule, and none has these parameters",
-                   call->node->name);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+                   "node \"%s\": a shift belongs to an integer rule, and none has these parameters", call->node->name);
       return FALSE;
     }
-  if (!lpt_broadcast_check (&call->in[0].shape, shape, strides[0], error) || !lpt_broadcast_check (&b, shape, strides[1], error))
+  if (!lpt_broadcast_check (&call->in[0].shape, shape, strides[0], error) ||
+      !lpt_broadcast_check (&b, shape, strides[1], error))
     return FALSE;
   lpt_shape_strides (shape, strides[2]);
 

@@ -215,7 +215,8 @@ feed (Run     *run,
           retire (run, to);
           if (at < 0 || at + port->part_size > from->shape.dims[axis])
             {
-              g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "slice %" G_GINT64_FORMAT " of input %d is outside", i, port->external);
+              g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "slice %" G_GINT64_FORMAT " of input %d is outside", i,
+                           port->external);
               return FALSE;
             }
           if (!cut (from, axis, at, port->part_size, to, error))
@@ -325,7 +326,8 @@ join (Run     *run,
           like.dims[axis] = first->shape.dims[axis];
           if (!lpt_shape_equal (&like, &first->shape) || part->dtype != out->dtype)
             {
-              g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "output %d: the iterations give different shapes", port->external);
+              g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "output %d: the iterations give different shapes",
+                           port->external);
               return FALSE;
             }
         }
@@ -391,7 +393,8 @@ finish (Run     *run,
       value = last_value (run, port->internal);
       if (value == NULL)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "output %d has no value without an iteration", port->external);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "output %d has no value without an iteration",
+                       port->external);
           return FALSE;
         }
       if (!set_output (run->call, (guint) port->external, value, error))
@@ -436,8 +439,8 @@ iterate (Run     *run,
         }
       if (--*run->call->trips < 0)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_LIMIT, "the loops of this run take more than %" G_GINT64_FORMAT " trips together",
-                       lpt_limits_trips ());
+          g_set_error (error, LPT_ERROR, LPT_ERROR_LIMIT,
+                       "the loops of this run take more than %" G_GINT64_FORMAT " trips together", lpt_limits_trips ());
           return FALSE;
         }
       if (!run->call->run_body (run->call, 0, run->in, run->body->parameters->len, run->out, error))
@@ -465,7 +468,8 @@ no_bodies (LptCall *call,
 {
   if (call->run_body != NULL && lpt_node_n_bodies (call->node) == n)
     return FALSE;
-  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: %s cannot run its body here", call->node->info->name);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: %s cannot run its body here",
+               call->node->info->name);
 
   return TRUE;
 }

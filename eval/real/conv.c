@@ -55,8 +55,8 @@ add_row (double      *to,
       to[i * to_step] = (float) (to[i * to_step] + w * x[i * x_step]);
 }
 
-/* Adds what the kernel makes of plane @x. Transposed (ConvolutionBackpropData) the roles of input and output are swapped:
- * window->in is the larger plane, the result. */
+/* Adds what the kernel makes of plane @x. Transposed (ConvolutionBackpropData) the roles of input and output are
+ * swapped: window->in is the larger plane, the result. */
 static void
 add_plane (const Conv  *c,
            const float *x,
@@ -110,7 +110,8 @@ run_plane (void    *data,
     acc[i] = 0;
   for (k = 0; k < c->in_channels; k++)
     {
-      gint64 plane = c->transposed ? (g * c->in_channels + k) * c->out_channels + o : (g * c->out_channels + o) * c->in_channels + k;
+      gint64 plane = c->transposed ? (g * c->in_channels + k) * c->out_channels + o
+                                   : (g * c->out_channels + o) * c->in_channels + k;
 
       add_plane (c, c->x + (ng * c->in_channels + k) * x_plane, c->w + plane * kernel, acc);
     }
@@ -140,8 +141,9 @@ run_conv (LptCall *call,
         return FALSE;
       if (lpt_array_count (&call->in[bias]) != c->groups * c->out_channels)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "bias has %" G_GINT64_FORMAT " elements for %" G_GINT64_FORMAT
-                       " channels", lpt_array_count (&call->in[bias]), c->groups * c->out_channels);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                       "bias has %" G_GINT64_FORMAT " elements for %" G_GINT64_FORMAT " channels",
+                       lpt_array_count (&call->in[bias]), c->groups * c->out_channels);
           return FALSE;
         }
     }
@@ -203,7 +205,8 @@ lpt_run_conv (LptCall *call,
   gint64 dims[3];
   Conv c = { .transposed = FALSE };
 
-  if (!lpt_call_refuse_zero (call, error) || !read_weights (call, call->node->op == LPT_OP_GROUP_CONVOLUTION, dims, &kernel, error))
+  if (!lpt_call_refuse_zero (call, error) ||
+      !read_weights (call, call->node->op == LPT_OP_GROUP_CONVOLUTION, dims, &kernel, error))
     return FALSE;
   c.groups = dims[0];
   c.out_channels = dims[1];
@@ -232,7 +235,8 @@ lpt_run_deconv (LptCall *call,
   c.out_channels = dims[2];
 
   if (!check_channels (x->dims[1], c.groups * c.in_channels, error) ||
-      !lpt_window_init_transposed (&c.window, x->rank - 2, x->dims + 2, out->dims + 2, kernel, &window, &a->output_padding, error))
+      !lpt_window_init_transposed (&c.window, x->rank - 2, x->dims + 2, out->dims + 2, kernel, &window,
+                                   &a->output_padding, error))
     return FALSE;
 
   return run_conv (call, &c, 3, error);

@@ -2,9 +2,9 @@
  *
  * These are the ops that round in reference arithmetic:
  *   Convert       real to integer truncates, then saturates (4-bit types wrap); integer to narrower integer is
- *                 modulo; to f16, bf16 and the smaller floats nearest even. To 8 or 16 bits behind a FakeQuantize it rounds half to even, as the
- *                 FakeQuantize with that output type does (LPT merges the two); elsewhere what is an integer up to
- *                 the error of f32 arithmetic (q / 255 * 255) counts as the integer.
+ *                 modulo; to f16, bf16 and the smaller floats nearest even. To 8 or 16 bits behind a FakeQuantize it
+ *                 rounds half to even, as the FakeQuantize with that output type does (LPT merges the two); elsewhere
+ *                 what is an integer up to the error of f32 arithmetic (q / 255 * 255) counts as the integer.
  *   FakeQuantize  in f32 and in the order that its definition gives, half to even; rounds to an integer and
  *                 saturates where its output type is one.
  *   FakeConvert   y = (f8 (x scale - shift) + shift) / scale, f8 nearest even and saturating.
@@ -124,7 +124,10 @@ lpt_run_convert (LptCall *call,
 
     if (dtype == LPT_DTYPE_F8E8M0 && call->node->op == LPT_OP_CONVERT)
       for (i = 0; y != NULL && i < count; i++)
-        y[i] = (float) lpt_float_decode (dtype, lpt_float_encode (dtype, x[i], (LptPowerRound) LPT_ATTRS (call->node, LptConvertAttrs)->power_round));
+        y[i] = (float)
+            lpt_float_decode (dtype,
+                              lpt_float_encode (dtype, x[i],
+                                                (LptPowerRound) LPT_ATTRS (call->node, LptConvertAttrs)->power_round));
     else
       for (i = 0; y != NULL && i < count; i++)
         y[i] = dtype == LPT_DTYPE_F32 || dtype == LPT_DTYPE_F64 ? x[i] : (float) lpt_dtype_round (dtype, x[i]);

@@ -56,7 +56,8 @@ lpt_run_region_yolo (LptCall *call,
   if (shape->rank != 4 || a->classes < 0 || a->coords < 2 || shape->dims[1] != regions * entries ||
       lpt_array_count (&call->out[0]) != lpt_array_count (&call->in[0]))
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "data is not [N, %" G_GINT64_FORMAT ", H, W]", regions * entries);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "data is not [N, %" G_GINT64_FORMAT ", H, W]",
+                   regions * entries);
       return FALSE;
     }
   plane = shape->dims[2] * shape->dims[3];
@@ -156,7 +157,8 @@ lpt_run_ctc_greedy_decoder_seq_len (LptCall *call,
     return FALSE;
   for (n = 0; n < batch; n++)
     {
-      counts[n] = greedy (x + n * steps * classes, CLAMP (lengths[n], 0, steps), classes, classes, blank, merge, y + n * steps);
+      counts[n] = greedy (x + n * steps * classes, CLAMP (lengths[n], 0, steps), classes, classes, blank, merge,
+                          y + n * steps);
       for (t = counts[n]; t < steps; t++)
         y[n * steps + t] = -1;
     }

@@ -105,8 +105,10 @@ lpt_run_deformable_conv (LptCall *call,
                   for (kx = 0; kx < kw; kx++)
                     {
                       gint64 tap = deformable * taps + ky * kw + kx, p = oy * out->dims[3] + ox;
-                      double iy = (double) (oy * v.stride[1] - v.pad[1] + ky * v.dilation[1]) + offsets[2 * tap * plane + p];
-                      double ix = (double) (ox * v.stride[2] - v.pad[2] + kx * v.dilation[2]) + offsets[(2 * tap + 1) * plane + p];
+                      double iy = (double) (oy * v.stride[1] - v.pad[1] + ky * v.dilation[1]) +
+                                  offsets[2 * tap * plane + p];
+                      double ix = (double) (ox * v.stride[2] - v.pad[2] + kx * v.dilation[2]) +
+                                  offsets[(2 * tap + 1) * plane + p];
                       double value = sample (from, h, w, iy, ix, a->bilinear_interpolation_pad);
 
                       if (mask != NULL)

@@ -54,7 +54,8 @@ decode (const Detection  *d,
   else
     {
       float w = prior->x1 - prior->x0, h = prior->y1 - prior->y0;
-      float cx = v[0] * delta[0] * w + (prior->x0 + prior->x1) / 2, cy = v[1] * delta[1] * h + (prior->y0 + prior->y1) / 2;
+      float cx = v[0] * delta[0] * w + (prior->x0 + prior->x1) / 2,
+            cy = v[1] * delta[1] * h + (prior->y0 + prior->y1) / 2;
       float half_w = expf (v[2] * delta[2]) * w / 2, half_h = expf (v[3] * delta[3]) * h / 2;
 
       box = (LptBoxRect) { cx - half_w, cy - half_h, cx + half_w, cy + half_h };

@@ -2,9 +2,9 @@
  *
  *   centre = y / ys ah + ay, half = 0.5 e^(h / hs) ah in double, boxes in float32
  *
- * Fast: each box has its best classes; one suppression over all boxes by their best score. Regular: a suppression for each
- * class, then the best of all. Scores not below the threshold count; a box goes whose overlap with a better one is above the
- * limit. Ties: the earlier box, the lower class. What is not used of the outputs is 0.
+ * Fast: each box has its best classes; one suppression over all boxes by their best score. Regular: a suppression for
+ * each class, then the best of all. Scores not below the threshold count; a box goes whose overlap with a better one is
+ * above the limit. Ties: the earlier box, the lower class. What is not used of the outputs is 0.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,8 +33,10 @@ decode (const Detection *d, const float *x, gint64 step, const float *anchors)
   for (gint64 i = 0; i < d->n; i++)
     {
       const float *b = x + i * step, *c = anchors + 4 * i;
-      float y = (float) ((double) b[0] / (float) a->y_scale * c[2] + c[0]), z = (float) ((double) b[1] / (float) a->x_scale * c[3] + c[1]);
-      float h = (float) (0.5 * exp ((double) b[2] / (float) a->h_scale) * c[2]), w = (float) (0.5 * exp ((double) b[3] / (float) a->w_scale) * c[3]);
+      float y = (float) ((double) b[0] / (float) a->y_scale * c[2] + c[0]),
+            z = (float) ((double) b[1] / (float) a->x_scale * c[3] + c[1]);
+      float h = (float) (0.5 * exp ((double) b[2] / (float) a->h_scale) * c[2]),
+            w = (float) (0.5 * exp ((double) b[3] / (float) a->w_scale) * c[3]);
       float *to = d->boxes + 4 * i;
       to[0] = y - h;
       to[1] = z - w;
@@ -74,7 +76,8 @@ suppress (const Detection *d, gint64 limit)
     {
       gboolean free_of = TRUE;
       for (gint64 k = 0; k < kept && free_of; k++)
-        free_of = !(overlap (d->boxes + 4 * d->kept[k], d->boxes + 4 * d->order[i]) > (float) d->attrs->nms_iou_threshold);
+        free_of = !(overlap (d->boxes + 4 * d->kept[k], d->boxes + 4 * d->order[i]) >
+                    (float) d->attrs->nms_iou_threshold);
       if (free_of)
         d->kept[kept++] = d->order[i];
     }
@@ -177,6 +180,8 @@ lpt_run_detection_post_process (LptCall *call, GError **error)
       out[1][i] = (float) found[i].label;
       out[2][i] = found[i].score;
     }
-  out[3][0] = (float) (attrs->use_regular_nms ? n : n / MAX (MIN (attrs->max_classes_per_detection, attrs->num_classes), 1));
+  out[3][0] = (float) (attrs->use_regular_nms
+                           ? n
+                           : n / MAX (MIN (attrs->max_classes_per_detection, attrs->num_classes), 1));
   return TRUE;
 }

@@ -1,6 +1,7 @@
 /* dynamic-quantize.c - DynamicFakeQuantize, DynamicQuantize
  *
- * A row is everything from an axis on. DynamicFakeQuantize: its codes, as TensorFlow Lite's hybrid kernels find them, times the step:
+ * A row is everything from an axis on. DynamicFakeQuantize: its codes, as TensorFlow Lite's hybrid kernels find them,
+ * times the step:
  *
  *   symmetric    r = max |x|;  q = round-away (x (127 / r));  y = q r / 127;  a row of zeros stays
  *   asymmetric   lo = min (0, x), hi = max (0, x), s = (hi - lo) / 255; the zero point is -128 - lo / s or 127 - hi / s, whichever
@@ -8,13 +9,15 @@
  *
  * All in single precision but the choice of the zero point.
  *
- * DynamicQuantize, in single precision (asymmetric: as ONNX's DynamicQuantizeLinear, symmetric: as MatMulNBits quantizes its rows):
+ * DynamicQuantize, in single precision (asymmetric: as ONNX's DynamicQuantizeLinear, symmetric: as MatMulNBits
+ * quantizes its rows):
  *
  *   symmetric    r = max |x|;  s = r / 127;  q = round-even (x (127 / r));  a row of zeros has s = 1
  *   asymmetric   lo, hi as above, s = (hi - lo) / 255, 1 if that is 0;  z = round-even (-lo / s) within 0 .. 255;
  *                q = round-even (x / s) + z within 0 .. 255
  *
- * With blocks each so many elements of a row are one of these rows. NaN does not count in the interval; its code is the lowest one.
+ * With blocks each so many elements of a row are one of these rows. NaN does not count in the interval; its code is the
+ * lowest one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

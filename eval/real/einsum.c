@@ -53,7 +53,8 @@ parse_term (const char *text,
 
   if (at < length || (rank >= 0 && term->n != rank))
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "subscript \"%.*s\" does not fit rank %d", (int) length, text, rank);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "subscript \"%.*s\" does not fit rank %d", (int) length, text,
+                   rank);
       return FALSE;
     }
 

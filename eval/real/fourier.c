@@ -112,7 +112,8 @@ along_axis (LptCall *call,
             GError **error)
 {
   gint64 length = field->shape.dims[axis], outer = lpt_dims_product (&field->shape, 0, axis);
-  gint64 inner = lpt_dims_product (&field->shape, axis + 1, field->shape.rank), filled = MIN (length, half ? size / 2 + 1 : size);
+  gint64 inner = lpt_dims_product (&field->shape, axis + 1, field->shape.rank),
+         filled = MIN (length, half ? size / 2 + 1 : size);
   Number *roots = make_roots (call, size, sign, error);
   Number *line = roots != NULL ? lpt_call_scratch (call, (gsize) size, 2 * sizeof (Number), error) : NULL;
   LptShape shape = field->shape;
@@ -180,7 +181,8 @@ run_transform (LptCall *call,
       size = sizes != NULL && sizes[i] >= 0 ? sizes[i] : half ? 2 * (field.shape.dims[axis] - 1) : field.shape.dims[axis];
       if (size < 1)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "a transform of length %" G_GINT64_FORMAT " along axis %d", size, axis);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "a transform of length %" G_GINT64_FORMAT " along axis %d",
+                       size, axis);
           return FALSE;
         }
       if (!along_axis (call, &field, axis, size, sign, half, error))
@@ -270,8 +272,9 @@ open_frame (LptCall *call,
     return FALSE;
   if (f->size < 1 || f->step < 1 || length > f->size)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "frames of %" G_GINT64_FORMAT " every %" G_GINT64_FORMAT ", a window of %" G_GINT64_FORMAT,
-                   f->size, f->step, length);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "frames of %" G_GINT64_FORMAT " every %" G_GINT64_FORMAT ", a window of %" G_GINT64_FORMAT, f->size,
+                   f->step, length);
       return FALSE;
     }
   f->window = lpt_call_scratch (call, (gsize) f->size, sizeof (double), error);
@@ -371,7 +374,8 @@ lpt_run_istft (LptCall *call,
     return FALSE;
   if (shape->dims[shape->rank - 3] != f.size / 2 + 1)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%" G_GINT64_FORMAT " frequencies do not fit frames of %" G_GINT64_FORMAT,
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "%" G_GINT64_FORMAT " frequencies do not fit frames of %" G_GINT64_FORMAT,
                    shape->dims[shape->rank - 3], f.size);
       return FALSE;
     }

@@ -32,7 +32,8 @@ lpt_run_gather (LptCall *call,
     batch_dims += index->rank;
   if (batch_dims < 0 || batch_dims > axis || batch_dims > index->rank)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "batch_dims %" G_GINT64_FORMAT " does not fit axis %d", batch_dims, axis);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "batch_dims %" G_GINT64_FORMAT " does not fit axis %d",
+                   batch_dims, axis);
       return FALSE;
     }
 
@@ -40,7 +41,8 @@ lpt_run_gather (LptCall *call,
   outer = lpt_dims_product (data, (gint) batch_dims, axis);
   inner = lpt_dims_product (data, axis + 1, data->rank);
   n = lpt_dims_product (index, (gint) batch_dims, index->rank);
-  if (batch != lpt_dims_product (index, 0, (gint) batch_dims) || batch * outer * n * inner != lpt_array_count (&call->out[0]))
+  if (batch != lpt_dims_product (index, 0, (gint) batch_dims) ||
+      batch * outer * n * inner != lpt_array_count (&call->out[0]))
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "data and indices do not fit the output");
       return FALSE;
@@ -120,7 +122,8 @@ lpt_run_gather_nd (LptCall *call,
   tuple = shape->rank > 0 ? shape->dims[shape->rank - 1] : -1;
   if (batch_dims < 0 || batch_dims >= shape->rank || tuple < 1 || batch_dims + tuple > data->rank)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "tuples of %" G_GINT64_FORMAT " do not fit rank %d", tuple, data->rank);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "tuples of %" G_GINT64_FORMAT " do not fit rank %d", tuple,
+                   data->rank);
       return FALSE;
     }
   batch = lpt_dims_product (data, 0, batch_dims);
@@ -166,7 +169,8 @@ lpt_run_gather_tree (LptCall *call,
 
   if (y == NULL || !lpt_call_int (call, 3, 0, &end, error))
     return FALSE;
-  if (shape->rank != 3 || !lpt_shape_equal (shape, &call->in[1].shape) || lpt_array_count (&call->in[2]) != shape->dims[1])
+  if (shape->rank != 3 || !lpt_shape_equal (shape, &call->in[1].shape) ||
+      lpt_array_count (&call->in[2]) != shape->dims[1])
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "ids and parents must have shape [steps, batch, beams]");
       return FALSE;

@@ -194,7 +194,8 @@ philox (guint64 key,
   for (round = 0; round < 10; round++)
     {
       guint64 a = (guint64) 0xD2511F53u * c[0], b = (guint64) 0xCD9E8D57u * c[2];
-      guint32 next[4] = { (guint32) (b >> 32) ^ c[1] ^ k[0], (guint32) b, (guint32) (a >> 32) ^ c[3] ^ k[1], (guint32) a };
+      guint32 next[4] = { (guint32) (b >> 32) ^ c[1] ^ k[0], (guint32) b, (guint32) (a >> 32) ^ c[3] ^ k[1],
+                          (guint32) a };
 
       memcpy (c, next, sizeof c);
       k[0] += 0x9E3779B9u;

@@ -60,7 +60,8 @@ static gboolean
 is_wide (const LptResizeStyle *style,
          float        scale)
 {
-  return style->antialias && scale < 1 && (style->mode == LPT_INTERPOLATE_LINEAR_ONNX || style->mode == LPT_INTERPOLATE_CUBIC);
+  return style->antialias && scale < 1 &&
+         (style->mode == LPT_INTERPOLATE_LINEAR_ONNX || style->mode == LPT_INTERPOLATE_CUBIC);
 }
 
 static void
@@ -350,12 +351,13 @@ lpt_interpolate_taps (LptCall       *call,
     return FALSE;
   for (axis = 0; axis < in->rank; axis++)
     {
-      gint64 begin = lpt_ints_get (&attrs->pads_begin, (guint) axis, 0), end = lpt_ints_get (&attrs->pads_end, (guint) axis, 0);
+      gint64 begin = lpt_ints_get (&attrs->pads_begin, (guint) axis, 0),
+             end = lpt_ints_get (&attrs->pads_end, (guint) axis, 0);
 
       taps[axis] = (LptResizeTaps) { .in = in->dims[axis] + begin + end, .out = out->dims[axis] };
       if ((axes.resized[axis] || begin != 0 || end != 0) &&
-          !make_taps (call, axes.resized[axis] ? &style : &pad_style, axes.resized[axis] ? axes.scale[axis] : 1, begin, in->dims[axis],
-                      &taps[axis], error))
+          !make_taps (call, axes.resized[axis] ? &style : &pad_style, axes.resized[axis] ? axes.scale[axis] : 1, begin,
+                      in->dims[axis], &taps[axis], error))
         return FALSE;
     }
 

@@ -23,7 +23,8 @@ lpt_run_copy (LptCall *call,
     return FALSE;
   if (count != lpt_array_count (&call->in[0]))
     {
-      g_autofree char *is = lpt_shape_to_string (&call->in[0].shape), *wanted = lpt_shape_to_string (&call->out[0].shape);
+      g_autofree char *is = lpt_shape_to_string (&call->in[0].shape),
+                      *wanted = lpt_shape_to_string (&call->out[0].shape);
 
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "[%s] cannot become [%s]", is, wanted);
       return FALSE;
@@ -208,8 +209,8 @@ lpt_run_broadcast (LptCall *call,
         return FALSE;
       if (in->dims[i] != 1 && in->dims[i] != out->dims[axis])
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "length %" G_GINT64_FORMAT " cannot become %" G_GINT64_FORMAT,
-                       in->dims[i], out->dims[axis]);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                       "length %" G_GINT64_FORMAT " cannot become %" G_GINT64_FORMAT, in->dims[i], out->dims[axis]);
           return FALSE;
         }
       strides[axis] = in->dims[i] == 1 ? 0 : own[i];
@@ -264,7 +265,8 @@ lpt_run_reverse (LptCall *call,
   gpointer to;
   gint axis;
 
-  if (axes == NULL || !lpt_move_one (call, &form, &from, &to, error) || (maps = lpt_call_maps (call, in, in, error)) == NULL)
+  if (axes == NULL || !lpt_move_one (call, &form, &from, &to, error) ||
+      (maps = lpt_call_maps (call, in, in, error)) == NULL)
     return FALSE;
   for (k = 0; k < lpt_array_count (&call->in[1]); k++)
     {
@@ -296,7 +298,8 @@ lpt_run_roll (LptCall *call,
   gpointer to;
   gint axis;
 
-  if (axes == NULL || !lpt_move_one (call, &form, &from, &to, error) || (maps = lpt_call_maps (call, in, in, error)) == NULL)
+  if (axes == NULL || !lpt_move_one (call, &form, &from, &to, error) ||
+      (maps = lpt_call_maps (call, in, in, error)) == NULL)
     return FALSE;
   n = lpt_array_count (&call->in[1]);
   if (n != 1 && n != lpt_array_count (&call->in[2]))

@@ -68,8 +68,10 @@ reinsert (Waiting *queue,
 {
   Waiting moved = queue[from];
 
-  for (; from + 1 < n && (queue[from + 1].who.score > moved.who.score ||
-                          (queue[from + 1].who.score == moved.who.score && queue[from + 1].who.index < moved.who.index)); from++)
+  for (;
+       from + 1 < n && (queue[from + 1].who.score > moved.who.score ||
+                        (queue[from + 1].who.score == moved.who.score && queue[from + 1].who.index < moved.who.index));
+       from++)
     queue[from] = queue[from + 1];
   queue[from] = moved;
 }
@@ -163,13 +165,15 @@ write_rows (LptCall      *call,
   float *scores = NULL;
 
   /* Fixed by the lengths of the inputs, which the plan may not have known. */
-  if (!lpt_shape_is_static (&call->out[0].shape) && lpt_op_version (call->node->info, call->node->opset) < 5 && !lpt_call_infer (call, error))
+  if (!lpt_shape_is_static (&call->out[0].shape) && lpt_op_version (call->node->info, call->node->opset) < 5 &&
+      !lpt_call_infer (call, error))
     return FALSE;
   if (lpt_shape_is_static (&call->out[0].shape))
     shape = call->out[0].shape;
   if (!lpt_call_set_shape (call, 0, &shape, error) || (indices = lpt_call_out_i64 (call, 0, error)) == NULL)
     return FALSE;
-  if (call->n_out > 1 && (!lpt_call_set_shape (call, 1, &shape, error) || (scores = lpt_call_out_f32 (call, 1, error)) == NULL))
+  if (call->n_out > 1 &&
+      (!lpt_call_set_shape (call, 1, &shape, error) || (scores = lpt_call_out_f32 (call, 1, error)) == NULL))
     return FALSE;
   for (i = 0; i < shape.dims[0]; i++)
     {

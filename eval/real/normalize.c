@@ -1,6 +1,7 @@
 /* normalize.c - BatchNormInference, MVN, NormalizeL2, GroupNormalization, GRN, LRN
  *
- * Sums run in f64; MVN is the kernel family's scalar row (executor/kernels/float). The opset decides on the order of BatchNormInference's inputs and on where MVN has its axes.
+ * Sums run in f64; MVN is the kernel family's scalar row (executor/kernels/float). The opset decides on the order of
+ * BatchNormInference's inputs and on where MVN has its axes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -47,7 +48,8 @@ lpt_run_batch_norm (LptCall *call,
         return FALSE;
       if (k > 0 && lpt_array_count (&call->in[at[k]]) != shape->dims[1])
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input %u does not have %" G_GINT64_FORMAT " elements", at[k], shape->dims[1]);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input %u does not have %" G_GINT64_FORMAT " elements",
+                       at[k], shape->dims[1]);
           return FALSE;
         }
     }
@@ -217,10 +219,11 @@ lpt_run_group_normalization (LptCall *call,
   y = lpt_call_out_f32 (call, 0, error);
   if (y == NULL)
     return FALSE;
-  if (!lpt_float_norm_group (&norm, shape, a->num_groups, a->epsilon) || lpt_array_count (&call->in[1]) != shape->dims[1] ||
-      lpt_array_count (&call->in[2]) != shape->dims[1])
+  if (!lpt_float_norm_group (&norm, shape, a->num_groups, a->epsilon) ||
+      lpt_array_count (&call->in[1]) != shape->dims[1] || lpt_array_count (&call->in[2]) != shape->dims[1])
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%" G_GINT64_FORMAT " channels do not fit groups, scale and bias",
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "%" G_GINT64_FORMAT " channels do not fit groups, scale and bias",
                    shape->rank >= 2 ? shape->dims[1] : 0);
       return FALSE;
     }

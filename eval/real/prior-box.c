@@ -238,8 +238,10 @@ lpt_run_prior_box (LptCall *call,
   for (y = 0; y < boxes.h; y++)
     for (x = 0; x < boxes.w; x++)
       {
-        float cx = step == 0 ? ((float) x + 0.5f) * (boxes.image_w / (float) boxes.w) : ((float) x + (float) a->offset) * step;
-        float cy = step == 0 ? ((float) y + 0.5f) * (boxes.image_h / (float) boxes.h) : ((float) y + (float) a->offset) * step;
+        float cx = step == 0 ? ((float) x + 0.5f) * (boxes.image_w / (float) boxes.w)
+                             : ((float) x + (float) a->offset) * step;
+        float cy = step == 0 ? ((float) y + 0.5f) * (boxes.image_h / (float) boxes.h)
+                             : ((float) y + (float) a->offset) * step;
 
         add_fixed (&boxes, a, ratios, cx, cy);
         add_sized (&boxes, a, ratios, cx, cy, scale);

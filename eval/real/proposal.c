@@ -1,6 +1,7 @@
 /* proposal.c - Proposal: regions of interest from a region proposal network
  *
- * scores [N, 2A, H, W] (the second half counts), deltas [N, 4A, H, W], image (height, width, scale [, scale of the width]).
+ * scores [N, 2A, H, W] (the second half counts), deltas [N, 4A, H, W], image (height, width, scale [, scale of the
+ * width]).
  * Anchors: for each ratio a box of base_size^2 with height / width = ratio, times each scale. framework
  * "tensorflow": sizes are not rounded, coordinates have no + 1, anchors are centred on 0, x and y are swapped, and
  * anchors are clipped to the image first.
@@ -42,7 +43,8 @@ make_anchors (Proposal *p)
       h = p->tensorflow ? w * ratio : roundf (w * ratio);
       for (s = 0; s < p->a->scale.n; s++)
         {
-          float half_w = (w * (float) p->a->scale.v[s] - p->extra) / 2, half_h = (h * (float) p->a->scale.v[s] - p->extra) / 2;
+          float half_w = (w * (float) p->a->scale.v[s] - p->extra) / 2,
+                half_h = (h * (float) p->a->scale.v[s] - p->extra) / 2;
 
           *to++ = (LptBoxRect) { center - half_w - shift, center - half_h - shift, center + half_w - shift, center + half_h - shift };
         }
@@ -190,7 +192,8 @@ lpt_run_proposal (LptCall *call,
   if (shape->dims[1] != 2 * p.n_anchors || lpt_array_count (&call->in[1]) != shape->dims[0] * total * 4 ||
       lpt_array_count (&call->in[2]) < 3 || total > G_MAXINT32)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "scores and deltas are not for %" G_GINT64_FORMAT " anchors", p.n_anchors);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "scores and deltas are not for %" G_GINT64_FORMAT " anchors",
+                   p.n_anchors);
       return FALSE;
     }
   p.image_h = image[0];

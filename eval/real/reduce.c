@@ -30,7 +30,8 @@ lpt_run_reduce (LptCall *call,
   count = lpt_reduced_count (shape, set, &each);
   if (count != lpt_array_count (&call->out[0]))
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the output does not have %" G_GINT64_FORMAT " elements", count);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the output does not have %" G_GINT64_FORMAT " elements",
+                   count);
       return FALSE;
     }
   lpt_shape_strides (shape, strides[0]);

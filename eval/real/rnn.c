@@ -1,10 +1,10 @@
 /* rnn.c - LSTM, GRU and Elman cells and sequences
  *
- * What a step computes: eval/lpt-recurrent.h. A sequence stops after its own length: later outputs are 0 and the state stays; the
- * reverse direction begins with the last element of each sequence.
+ * What a step computes: eval/lpt-recurrent.h. A sequence stops after its own length: later outputs are 0 and the state
+ * stays; the reverse direction begins with the last element of each sequence.
  *
- * Weights that are both signed 8-bit codes without zero points are multiplied as integers, with each row of x and of the state as
- * 16-bit codes (executor/kernels/split16); others are dequantized.
+ * Weights that are both signed 8-bit codes without zero points are multiplied as integers, with each row of x and of
+ * the state as 16-bit codes (executor/kernels/split16); others are dequantized.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -189,7 +189,8 @@ is_coded (const LptArray *array)
   guint c;
 
   if (quant == NULL || array->dtype != LPT_DTYPE_I8 ||
-      (quant->n > 1 && (!lpt_axis_normalize (quant->axis, rank, &axis) || axis != rank - 2 || (gint64) quant->n != array->shape.dims[axis])))
+      (quant->n > 1 && (!lpt_axis_normalize (quant->axis, rank, &axis) || axis != rank - 2 ||
+                        (gint64) quant->n != array->shape.dims[axis])))
     return FALSE;
   for (c = 0; c < quant->n; c++)
     if (quant->zero_point[c] != 0)
@@ -230,7 +231,8 @@ read_inputs (LptCall            *call,
   gboolean coded = is_coded (&call->in[last - 2]) && is_coded (&call->in[last - 1]);
 
   for (i = 0; i <= last; i++)
-    if ((net->cell || i != lpt_recurrent_lengths (net)) && (i < last || lpt_call_has (call, i)) && !(coded && i >= last - 2 && i < last))
+    if ((net->cell || i != lpt_recurrent_lengths (net)) && (i < last || lpt_call_has (call, i)) &&
+        !(coded && i >= last - 2 && i < last))
       {
         in[i] = lpt_call_f32 (call, i, error);
         if (in[i] == NULL)
@@ -278,7 +280,8 @@ run_sequence (const LptCall   *call,
 {
   gint64 steps = call->in[0].shape.dims[1], line = n * d->net.directions + direction, hidden = d->net.hidden, s, t;
   gboolean reverse = lpt_recurrent_reverse (call->node, direction);
-  float *y = out[0] + line * steps * hidden, *h = out[1] + line * hidden, *c = out[2] != NULL ? out[2] + line * hidden : NULL;
+  float *y = out[0] + line * steps * hidden, *h = out[1] + line * hidden,
+        *c = out[2] != NULL ? out[2] + line * hidden : NULL;
 
   memset (y, 0, (gsize) (steps * hidden) * sizeof (float));
   for (s = 0; s < length; s++)
@@ -300,7 +303,8 @@ lpt_run_rnn_sequence (LptCall *call,
   Direction d;
   guint i;
 
-  if (!lpt_recurrent_init (&d.net, call->node, call->in[0].shape.dims[2], 0, error) || !read_inputs (call, &d.net, in, error))
+  if (!lpt_recurrent_init (&d.net, call->node, call->in[0].shape.dims[2], 0, error) ||
+      !read_inputs (call, &d.net, in, error))
     return FALSE;
   lengths = lpt_call_i64 (call, lpt_recurrent_lengths (&d.net), error);
   if (lengths == NULL)

@@ -208,7 +208,8 @@ lpt_run_roi_align (LptCall *call,
   const float *rois = lpt_call_f32 (call, 1, error);
   const gint64 *images = rois != NULL ? lpt_call_i64 (call, 2, error) : NULL;
   float *y = images != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
-  double before = a->aligned_mode == LPT_ROI_HALF_PIXEL ? 0.5 : 0, after = a->aligned_mode == LPT_ROI_ASYMMETRIC ? 0 : -0.5;
+  double before = a->aligned_mode == LPT_ROI_HALF_PIXEL ? 0.5 : 0,
+         after = a->aligned_mode == LPT_ROI_ASYMMETRIC ? 0 : -0.5;
   gint64 r, c, py, px, n;
   Image image;
 
@@ -217,7 +218,8 @@ lpt_run_roi_align (LptCall *call,
   for (r = 0; r < out->dims[0]; r++, rois += 4)
     {
       double x0 = (rois[0] + before) * a->spatial_scale + after, y0 = (rois[1] + before) * a->spatial_scale + after;
-      double w = (rois[2] + before) * a->spatial_scale + after - x0, h = (rois[3] + before) * a->spatial_scale + after - y0;
+      double w = (rois[2] + before) * a->spatial_scale + after - x0,
+             h = (rois[3] + before) * a->spatial_scale + after - y0;
       gint64 nx, ny;
 
       if (!image_index (&image, (double) images[r], &n, error))
@@ -320,7 +322,8 @@ lpt_run_psroi_pooling (LptCall *call,
     return FALSE;
   if (image.c != a->output_dim * (average ? group * group : a->spatial_bins_x * a->spatial_bins_y))
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%" G_GINT64_FORMAT " channels do not fit output_dim and bins", image.c);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%" G_GINT64_FORMAT " channels do not fit output_dim and bins",
+                   image.c);
       return FALSE;
     }
   for (r = 0; r < out->dims[0]; r++, rois += 5)

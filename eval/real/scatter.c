@@ -215,7 +215,8 @@ lpt_run_scatter_nd (LptCall *call,
   tuple = shape->rank > 0 ? shape->dims[shape->rank - 1] : -1;
   if (tuple < 0 || tuple > data->rank)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "tuples of %" G_GINT64_FORMAT " do not fit rank %d", tuple, data->rank);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "tuples of %" G_GINT64_FORMAT " do not fit rank %d", tuple,
+                   data->rank);
       return FALSE;
     }
   inner = lpt_dims_product (data, (gint) tuple, data->rank);
@@ -238,7 +239,8 @@ lpt_run_scatter_nd (LptCall *call,
         if (reduction == LPT_REDUCTION_NONE)
           copy (&s, at * inner + k, i * inner + k);
         else
-          put (&s, at * inner + k, reduce (reduction, get (&s, s.y, at * inner + k), get (&s, s.updates, i * inner + k)));
+          put (&s, at * inner + k,
+               reduce (reduction, get (&s, s.y, at * inner + k), get (&s, s.updates, i * inner + k)));
     }
 
   return TRUE;

@@ -98,7 +98,8 @@ lpt_run_strided_slice (LptCall *call,
     n_axes += !lpt_ints_get (&a->new_axis_mask, (guint) i, 0) && !lpt_ints_get (&a->ellipsis_mask, (guint) i, 0);
   if (n_axes > in->rank)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%" G_GINT64_FORMAT " axes are cut of rank %d", n_axes, in->rank);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%" G_GINT64_FORMAT " axes are cut of rank %d", n_axes,
+                   in->rank);
       return FALSE;
     }
 
@@ -213,8 +214,9 @@ lpt_run_slice_scatter (LptCall *call,
       {
         g_autofree char *has = lpt_shape_to_string (updates);
 
-        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the updates have shape [%s], the slice is %" G_GINT64_FORMAT " long along axis %d",
-                     has, cuts[axis].count, axis);
+        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                     "the updates have shape [%s], the slice is %" G_GINT64_FORMAT " long along axis %d", has,
+                     cuts[axis].count, axis);
         return FALSE;
       }
 
@@ -234,7 +236,8 @@ lpt_run_slice_scatter (LptCall *call,
 
       for (axis = 0; axis < data->rank; axis++)
         offset += (cuts[axis].start + index[axis] * cuts[axis].step) * strides[axis];
-      lpt_copy_one ((char *) to + offset * (gint64) form.size, (const char *) fill + at * (gint64) form.size, form.size);
+      lpt_copy_one ((char *) to + offset * (gint64) form.size, (const char *) fill + at * (gint64) form.size,
+                    form.size);
       at++;
     }
   while (lpt_index_next (updates->rank, updates->dims, index));

@@ -2,8 +2,8 @@
  *
  *   y = e^(x - max) / sum e^(x - max),   ln y = x - max - ln sum e^(x - max)
  *
- * Softmax is the kernel family's scalar row (executor/kernels/float), by columns where the axis is not the last one; LogSoftmax
- * computes in f64.
+ * Softmax is the kernel family's scalar row (executor/kernels/float), by columns where the axis is not the last one;
+ * LogSoftmax computes in f64.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,7 +37,8 @@ lpt_run_softmax (LptCall *call,
                  GError **error)
 {
   gboolean logarithm = call->node->op == LPT_OP_LOG_SOFTMAX;
-  gint64 wish = logarithm ? LPT_ATTRS (call->node, LptLogSoftmaxAttrs)->axis : LPT_ATTRS (call->node, LptSoftMaxAttrs)->axis;
+  gint64 wish = logarithm ? LPT_ATTRS (call->node, LptLogSoftmaxAttrs)->axis
+                          : LPT_ATTRS (call->node, LptSoftMaxAttrs)->axis;
   const LptShape *shape = &call->in[0].shape;
   const float *x = lpt_call_f32 (call, 0, error);
   float *y = x != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;

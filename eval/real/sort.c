@@ -156,12 +156,14 @@ lpt_run_top_k (LptCall *call,
   Item *items;
   gint axis;
 
-  if (!lpt_call_axis (call, attrs->axis, call->in[0].shape.rank, &axis, error) || !open_lines (call, axis, &lines, error))
+  if (!lpt_call_axis (call, attrs->axis, call->in[0].shape.rank, &axis, error) ||
+      !open_lines (call, axis, &lines, error))
     return FALSE;
   n = out->dims[axis];
   if (n > lines.length)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "k is %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " elements", n, lines.length);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "k is %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " elements", n,
+                   lines.length);
       return FALSE;
     }
   if (lines.integer != NULL)

@@ -61,8 +61,9 @@ lpt_run_shuffle_channels (LptCall *call,
     return FALSE;
   if (attrs->group < 1 || in->dims[axis] % attrs->group != 0)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%" G_GINT64_FORMAT " channels do not divide into %" G_GINT64_FORMAT
-                   " groups", in->dims[axis], attrs->group);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "%" G_GINT64_FORMAT " channels do not divide into %" G_GINT64_FORMAT " groups", in->dims[axis],
+                   attrs->group);
       return FALSE;
     }
   view.dims[0] = lpt_dims_product (in, 0, axis);
@@ -83,8 +84,8 @@ spatial_axes (LptCall *call,
 
   if (k >= 1 && 2 * k + 2 <= LPT_MAX_RANK && block >= 1)
     return k;
-  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: blocks of %" G_GINT64_FORMAT " on data of rank %d",
-               block, k + 2);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+               "unsupported: blocks of %" G_GINT64_FORMAT " on data of rank %d", block, k + 2);
 
   return 0;
 }
@@ -326,7 +327,8 @@ lpt_run_extract_image_patches (LptCall *call,
               gboolean inside = iy >= 0 && iy < in->dims[2] && ix >= 0 && ix < in->dims[3];
               gint64 at = ((n * in->dims[1] + c) * in->dims[2] + iy) * in->dims[3] + ix;
 
-              lpt_copy_one (to, inside ? (const char *) from + at * (gint64) form.size : (gconstpointer) &fill, form.size);
+              lpt_copy_one (to, inside ? (const char *) from + at * (gint64) form.size : (gconstpointer) &fill,
+                            form.size);
             }
 
   return TRUE;
@@ -403,8 +405,9 @@ lpt_run_col2im (LptCall *call,
   planes = lpt_dims_product (out, 0, out->rank - 2);
   if (windows[0] * windows[1] != blocks || planes * taps * blocks != lpt_array_count (&call->in[0]))
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%" G_GINT64_FORMAT " blocks where the image has %" G_GINT64_FORMAT " windows",
-                   blocks, windows[0] * windows[1]);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "%" G_GINT64_FORMAT " blocks where the image has %" G_GINT64_FORMAT " windows", blocks,
+                   windows[0] * windows[1]);
       return FALSE;
     }
   memset (y, 0, (gsize) lpt_array_count (&call->out[0]) * (integer ? sizeof (gint64) : sizeof (float)));

@@ -1,6 +1,7 @@
 /* sparse.c - embedding bags, segments, SearchSorted
  *
- * Sums of real numbers are in f64, of 32 and 64-bit integers in i64. An empty bag is the row of the default index, or zeros.
+ * Sums of real numbers are in f64, of 32 and 64-bit integers in i64. An empty bag is the row of the default index, or
+ * zeros.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,7 +49,8 @@ open_table (LptCall *call,
   t->indices = t->table != NULL ? lpt_call_i64 (call, 1, error) : NULL;
   if (t->indices == NULL)
     return FALSE;
-  if (weights > 0 && lpt_call_has (call, weights) && (t->weights = numbers_in (call, t->integer, weights, error)) == NULL)
+  if (weights > 0 && lpt_call_has (call, weights) &&
+      (t->weights = numbers_in (call, t->integer, weights, error)) == NULL)
     return FALSE;
   if (t->weights != NULL && lpt_array_count (&call->in[weights]) != t->n_indices)
     {
@@ -59,8 +61,9 @@ open_table (LptCall *call,
     return FALSE;
   if (t->fallback < -1 || t->fallback >= t->n_rows)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "default index %" G_GINT64_FORMAT " of a table of %" G_GINT64_FORMAT " rows",
-                   t->fallback, t->n_rows);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "default index %" G_GINT64_FORMAT " of a table of %" G_GINT64_FORMAT " rows", t->fallback,
+                   t->n_rows);
       return FALSE;
     }
   t->sum = lpt_call_scratch (call, (gsize) t->width, sizeof (double), error);
@@ -69,8 +72,8 @@ open_table (LptCall *call,
   return t->y != NULL;
 }
 
-/* Row @to of the output = the sum, or mean, of the rows that indices [@from, @end) name, but for those whose id is not @to
- * where there are ids. */
+/* Row @to of the output = the sum, or mean, of the rows that indices [@from, @end) name, but for those whose id is not
+ * @to where there are ids. */
 static gboolean
 sum_bag (Table        *t,
          gint64        to,
@@ -97,7 +100,8 @@ sum_bag (Table        *t,
         continue;
       if (row < 0 || row >= t->n_rows)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "index %" G_GINT64_FORMAT " of a table of %" G_GINT64_FORMAT " rows", row, t->n_rows);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                       "index %" G_GINT64_FORMAT " of a table of %" G_GINT64_FORMAT " rows", row, t->n_rows);
           return FALSE;
         }
       taken++;
@@ -116,7 +120,8 @@ sum_bag (Table        *t,
       if (whole != NULL)
         whole[e] = taken == 0 ? (t->fallback >= 0 ? ((const gint64 *) t->table)[at] : 0) : mean ? whole[e] / taken : whole[e];
       else
-        real[e] = taken == 0 ? (t->fallback >= 0 ? ((const float *) t->table)[at] : 0) : (float) (mean ? t->sum[e] / (double) taken : t->sum[e]);
+        real[e] = taken == 0 ? (t->fallback >= 0 ? ((const float *) t->table)[at] : 0)
+                             : (float) (mean ? t->sum[e] / (double) taken : t->sum[e]);
     }
 
   return TRUE;
@@ -125,7 +130,8 @@ sum_bag (Table        *t,
 static gboolean
 is_mean (const LptCall *call)
 {
-  return call->node->op != LPT_OP_EMBEDDING_SEGMENTS_SUM && LPT_ATTRS (call->node, LptEmbeddingBagAttrs)->reduction == LPT_BAG_MEAN;
+  return call->node->op != LPT_OP_EMBEDDING_SEGMENTS_SUM &&
+         LPT_ATTRS (call->node, LptEmbeddingBagAttrs)->reduction == LPT_BAG_MEAN;
 }
 
 /* Bag b has the indices [offsets[b], offsets[b + 1]). */
@@ -145,7 +151,8 @@ lpt_run_embedding_bag_offsets (LptCall *call,
 
       if (offsets[b] < 0 || offsets[b] > end || end > t.n_indices)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "offset %" G_GINT64_FORMAT " of bag %" G_GINT64_FORMAT " is out of order or beyond the indices",
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                       "offset %" G_GINT64_FORMAT " of bag %" G_GINT64_FORMAT " is out of order or beyond the indices",
                        offsets[b], b);
           return FALSE;
         }
@@ -187,7 +194,8 @@ lpt_run_embedding_segments_sum (LptCall *call,
     {
       if (ids[i] < 0 || ids[i] >= n)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "segment %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT, ids[i], n);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "segment %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT, ids[i],
+                       n);
           return FALSE;
         }
       sorted = sorted && (i == 0 || ids[i] >= ids[i - 1]);
@@ -211,7 +219,8 @@ gboolean
 lpt_run_segment_max (LptCall *call,
                      GError **error)
 {
-  gboolean lowest = LPT_ATTRS (call->node, LptSegmentMaxAttrs)->fill_mode == LPT_SEGMENT_FILL_LOWEST, integer = lpt_call_is_i64 (call, 0);
+  gboolean lowest = LPT_ATTRS (call->node, LptSegmentMaxAttrs)->fill_mode == LPT_SEGMENT_FILL_LOWEST,
+           integer = lpt_call_is_i64 (call, 0);
   LptShape shape = call->in[0].shape;
   gint64 rows = shape.dims[0], width = lpt_dims_product (&shape, 1, shape.rank), n = 0;
   const gint64 *ids = lpt_call_i64 (call, 1, error);
@@ -236,7 +245,8 @@ lpt_run_segment_max (LptCall *call,
         return FALSE;
       if (given < n)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "segment %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT, n - 1, given);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "segment %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT, n - 1,
+                       given);
           return FALSE;
         }
       n = given;
@@ -285,7 +295,8 @@ lpt_run_search_sorted (LptCall *call,
   gboolean right = LPT_ATTRS (call->node, LptSearchSortedAttrs)->right_mode;
   gboolean integer = lpt_call_is_i64 (call, 0) && lpt_call_is_i64 (call, 1);
   const LptShape *sorted = &call->in[0].shape, *values = &call->in[1].shape;
-  gint64 length = sorted->dims[sorted->rank - 1], per = values->rank > 0 ? values->dims[values->rank - 1] : 1, count = lpt_array_count (&call->in[1]);
+  gint64 length = sorted->dims[sorted->rank - 1], per = values->rank > 0 ? values->dims[values->rank - 1] : 1,
+         count = lpt_array_count (&call->in[1]);
   gconstpointer s = numbers_in (call, integer, 0, error), v = s != NULL ? numbers_in (call, integer, 1, error) : NULL;
   gint64 *y = v != NULL ? lpt_call_out_i64 (call, 0, error) : NULL;
 

@@ -1,7 +1,7 @@
 /* unary.c - functions of one input: Relu, Sigmoid, ...; IsFinite, IsInf, IsNaN; LogicalNot, BitwiseNot
  *
- * Real elements are computed by the kernel family's scalar row, or in f64 and rounded once to f32. Integers (shape arithmetic) stay integers where
- * the function keeps them: Abs, Negative, Relu, Sign, Clamp, rounding.
+ * Real elements are computed by the kernel family's scalar row, or in f64 and rounded once to f32. Integers (shape
+ * arithmetic) stay integers where the function keeps them: Abs, Negative, Relu, Sign, Clamp, rounding.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -59,7 +59,8 @@ get_parameters (LptCall *call,
       return TRUE;
     }
 
-  return lpt_unary_attributes (call->node, p) || input_parameters (call, lpt_unary_n_parameters (call->node->op), p, error);
+  return lpt_unary_attributes (call->node, p) ||
+         input_parameters (call, lpt_unary_n_parameters (call->node->op), p, error);
 }
 
 /* FALSE where the function leaves the integers. */

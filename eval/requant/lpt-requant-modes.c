@@ -76,10 +76,11 @@ lpt_requant_rule (LptMode            mode,
     {
       const LptRequantRule *rule = &rules[i];
 
-      if (rule->mode == mode
-          && (rule->class == LPT_CLASS_ANY || rule->class == class || (rule->class == LPT_CLASS_UNARY && class == LPT_CLASS_ELU))
-          && (rule->granularity == LPT_GRANULARITY_ANY || rule->granularity == granularity)
-          && (rule->kind == LPT_KIND_OF_ANY || (kinds & rule->kind) != 0))
+      if (rule->mode == mode &&
+          (rule->class == LPT_CLASS_ANY || rule->class == class ||
+           (rule->class == LPT_CLASS_UNARY && class == LPT_CLASS_ELU)) &&
+          (rule->granularity == LPT_GRANULARITY_ANY || rule->granularity == granularity) &&
+          (rule->kind == LPT_KIND_OF_ANY || (kinds & rule->kind) != 0))
         return rule;
     }
 

@@ -65,8 +65,8 @@ typedef enum
 typedef enum { LPT_GRANULARITY_ANY, LPT_GRANULARITY_TENSOR, LPT_GRANULARITY_CHANNEL } LptRuleGranularity;
 
 /* What a node is (several bits), and what a row asks for (one bit, or ANY). Depthwise: one channel
- * per group. Pointwise: one group, every kernel dimension 1. Weights: MatMul with a constant right side. Unsigned: a convolution
- * of u8 data by u8 weights. */
+ * per group. Pointwise: one group, every kernel dimension 1. Weights: MatMul with a constant right side. Unsigned: a
+ * convolution of u8 data by u8 weights. */
 typedef enum
 {
   LPT_KIND_OF_ANY         = 0,
@@ -156,7 +156,8 @@ typedef struct
 /* Terms real[i] * (q[i] - zero[i]) plus a constant in units of the output. n is 1 or 2. */
 void                  lpt_sum64_make       (LptSum64 *sum, guint n, const double *real, const gint32 *zero, double constant);
 
-/* The class of a node, its granularity and kinds, as the table sees them. FALSE: no integer arithmetic (moves, shapes). */
+/* The class of a node, its granularity and kinds, as the table sees them. FALSE: no integer arithmetic (moves,
+ * shapes). */
 gboolean              lpt_requant_classify (LptNode *node, LptClass *class, LptRuleGranularity *granularity, guint *kinds);
 /* The mode of a node: its own, else its op's, else the graph's, else single. */
 LptMode               lpt_requant_node_mode (LptNode *node);

@@ -1,7 +1,7 @@
 /* executor/kernels/lpt-cut.h - parts of a range, about equally large
  *
- * A range of whole units (the last may be short) is cut into 1, 2, 4, 8, 12 or 16 parts, so that two or four threads, each with
- * its share of neighbours, have the same to do. Neighbouring parts differ by one unit at most.
+ * A range of whole units (the last may be short) is cut into 1, 2, 4, 8, 12 or 16 parts, so that two or four threads,
+ * each with its share of neighbours, have the same to do. Neighbouring parts differ by one unit at most.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,7 @@
 /* executor/kernels/lpt-vector.h - vectors of floats for bodies that are compiled once per instruction set
  *
- * V holds WIDTH floats and D half as many doubles, in the compiler's own vector types: the same IEEE operations everywhere.
+ * V holds WIDTH floats and D half as many doubles, in the compiler's own vector types: the same IEEE operations
+ * everywhere.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -43,7 +43,8 @@ lpt_span_lines (const LptConvShape *s,
                 gsize              *from,
                 gsize              *to)
 {
-  const gsize plane0 = first / s->oh, plane1 = last / s->oh, lines = (s->kh - 1) * s->dilation_h + 1, planes = (s->kd - 1) * s->dilation_d + 1;
+  const gsize plane0 = first / s->oh, plane1 = last / s->oh, lines = (s->kh - 1) * s->dilation_h + 1,
+              planes = (s->kd - 1) * s->dilation_d + 1;
   gsize y0, y1, z0, z1, rest;
 
   read_range (first % s->oh * s->stride_h, s->pad_top, lines, s->ih, &y0, &rest);
@@ -73,5 +74,6 @@ lpt_span_planes (gsize pixels,
   if (last > image)
     return (LptOpSpan) { .from = image * size, .to = (last + 1) * size };
 
-  return (LptOpSpan) { image * size, (image + 1) * size, pixels * element, from % pixels * element, (to - from) * element };
+  return (LptOpSpan) { image * size, (image + 1) * size, pixels * element, from % pixels * element,
+                       (to - from) * element };
 }

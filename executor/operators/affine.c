@@ -1,7 +1,8 @@
-/* affine.c - sums and products of codes in their general form: scales, zero points or a shift for each channel, int32 sums as operands
+/* affine.c - sums and products of codes in their general form: scales, zero points or a shift for each channel, int32
+ * sums as operands
  *
- * Rows of columns: where the channels are the innermost axis, or are kept last, each column has its own parameters; elsewhere a row is
- * the elements of one channel. The arithmetic is eval/integer/lpt-int-affine.c's, in 64 bits. Exact.
+ * Rows of columns: where the channels are the innermost axis, or are kept last, each column has its own parameters;
+ * elsewhere a row is the elements of one channel. The arithmetic is eval/integer/lpt-int-affine.c's, in 64 bits. Exact.
  *
  * Not: modes that compute in float32; operands that repeat.
  *
@@ -73,7 +74,8 @@ affine_run (const LptProgramOp *op,
       const gsize run = row == whole || (s->affine.same && s->channels > 1) ? 1 : whole - row;
       const gsize cols = row == whole ? s->count - row * s->cols : s->cols;
 
-      s->kernel->affine (&p, run, cols, data->in[0] + row * lda, lda, data->in[1] + row * ldb, ldb, data->out + row * s->cols, s->cols);
+      s->kernel->affine (&p, run, cols, data->in[0] + row * lda, lda, data->in[1] + row * ldb, ldb,
+                         data->out + row * s->cols, s->cols);
       row += run;
     }
 }
@@ -105,7 +107,8 @@ is_operand (const LptProgramValue *value,
          (is_codes (&value->array) || (value->array.quant != NULL && value->array.dtype == LPT_DTYPE_I32));
 }
 
-/* The axis of all parameters that vary, how many they are and how many elements of each follow each other; an axis of -1: none does. */
+/* The axis of all parameters that vary, how many they are and how many elements of each follow each other; an axis of
+ * -1: none does. */
 static gboolean
 find_axis (const LptProgramOp *op,
            const LptArray     *arrays[3],
@@ -132,7 +135,8 @@ find_axis (const LptProgramOp *op,
     }
 
   /* op->integer is there: the axis is one of the result. */
-  if (n_shift > 1 && *n == 1 && lpt_axis_normalize (LPT_ATTRS (op->node, LptBinaryAttrs)->shift_axis, arrays[2]->shape.rank, axis))
+  if (n_shift > 1 && *n == 1 &&
+      lpt_axis_normalize (LPT_ATTRS (op->node, LptBinaryAttrs)->shift_axis, arrays[2]->shape.rank, axis))
     {
       *n = n_shift;
       *inner = (gsize) lpt_dims_product (&arrays[2]->shape, *axis + 1, arrays[2]->shape.rank);
@@ -145,7 +149,8 @@ static gint32
 zero_of (const LptArray *array,
          gsize           c)
 {
-  return array->quant->zero_point[array->quant->n == 1 ? 0 : c] + (array->dtype == LPT_DTYPE_I32 ? 0 : lpt_program_offset (array->dtype));
+  return array->quant->zero_point[array->quant->n == 1 ? 0 : c] +
+         (array->dtype == LPT_DTYPE_I32 ? 0 : lpt_program_offset (array->dtype));
 }
 
 static gboolean
@@ -192,7 +197,8 @@ set_parameters (Affine             *s,
 static gboolean
 is_float_mode (const LptRequantRule *rule)
 {
-  return rule->algorithm == LPT_ALGO_FLOAT || rule->algorithm == LPT_ALGO_FLOAT_AWAY || rule->algorithm == LPT_ALGO_FLOAT_ZERO;
+  return rule->algorithm == LPT_ALGO_FLOAT || rule->algorithm == LPT_ALGO_FLOAT_AWAY ||
+         rule->algorithm == LPT_ALGO_FLOAT_ZERO;
 }
 
 gboolean
@@ -210,8 +216,8 @@ lpt_prepare_affine (LptProgram   *program,
   guint k;
 
   if (rule == NULL || is_float_mode (rule) || !lpt_int_is_affine (op->node) || !is_codes (arrays[2]) ||
-      !lpt_shape_is_static (shape) || lpt_program_count (op->out[0]) == 0 || !is_operand (op->in[0], shape) || !is_operand (op->in[1], shape) ||
-      !find_axis (op, arrays, &axis, &channels, &inner))
+      !lpt_shape_is_static (shape) || lpt_program_count (op->out[0]) == 0 || !is_operand (op->in[0], shape) ||
+      !is_operand (op->in[1], shape) || !find_axis (op, arrays, &axis, &channels, &inner))
     return FALSE;
   s = g_new0 (Affine, 1);
   s->channels = channels;
@@ -219,9 +225,10 @@ lpt_prepare_affine (LptProgram   *program,
     last = last || op->in[k]->layout == LPT_LAYOUT_WORDS_LAST || lpt_codes_layout (op->in[k]) == LPT_LAYOUT_CODES_LAST;
   last = shape->rank > 2 && (axis == 1 || (axis < 0 && last));
   s->kernel = program->kernels.eltwise;
-  s->affine = (LptAffine) { .product = op->node->op == LPT_OP_MULTIPLY, .lo = (gint32) lpt_dtype_min (arrays[2]->dtype) +
-                            lpt_program_offset (arrays[2]->dtype), .hi = (gint32) lpt_dtype_max (arrays[2]->dtype) +
-                            lpt_program_offset (arrays[2]->dtype), .words_a = arrays[0]->dtype == LPT_DTYPE_I32,
+  s->affine = (LptAffine) { .product = op->node->op == LPT_OP_MULTIPLY,
+                            .lo = (gint32) lpt_dtype_min (arrays[2]->dtype) + lpt_program_offset (arrays[2]->dtype),
+                            .hi = (gint32) lpt_dtype_max (arrays[2]->dtype) + lpt_program_offset (arrays[2]->dtype),
+                            .words_a = arrays[0]->dtype == LPT_DTYPE_I32,
                             .words_b = arrays[1]->dtype == LPT_DTYPE_I32 };
   s->affine.same = axis < 0 || (!last && axis < shape->rank - 1);
   s->count = lpt_program_count (op->out[0]);

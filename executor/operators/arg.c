@@ -1,8 +1,8 @@
 /* arg.c - the place of the greatest or least code along an axis
  *
- * Codes grow with the numbers that they stand for, in u8 form as well. Lines without gaps are searched for their limit first, then
- * for its place; lines side by side are searched together, a block of them at a time. Of equal codes the first counts, or the last
- * where the op says so.
+ * Codes grow with the numbers that they stand for, in u8 form as well. Lines without gaps are searched for their limit
+ * first, then for its place; lines side by side are searched together, a block of them at a time. Of equal codes the
+ * first counts, or the last where the op says so.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

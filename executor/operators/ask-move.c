@@ -93,7 +93,8 @@ lpt_copy_ask_fill (const LptProgramOp *op,
   g_autofree LptArray *in = lpt_copy_inputs (op);
   LptArray out = op->out[0]->array;
   LptCall call = { .node = op->node, .in = in, .n_in = op->n_in, .out = &out, .n_out = 1, .scratch = scratch };
-  gsize n_in = lpt_program_count (op->in[0]), n = lpt_program_count (op->out[0]), size = lpt_storage_size (out.dtype), i = 0;
+  gsize n_in = lpt_program_count (op->in[0]), n = lpt_program_count (op->out[0]), size = lpt_storage_size (out.dtype),
+        i = 0;
   g_autofree guint8 *zeros = lpt_memory_try (n_in, size, NULL), *elements = lpt_memory_try (n, size, NULL);
 
   if (zeros == NULL || elements == NULL)

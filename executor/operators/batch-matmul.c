@@ -5,8 +5,8 @@
  *
  *     sum (a - Za) (b - Zb) = sum a (b - 128) - Za * column sum - W * row sum + K * Za * W
  *
- * Operands and result are seen through strides, so that a Transpose that only the product reads, or that alone reads the
- * product, costs nothing: heads of attention stay where they are. A left side whose rows lie apart is turned in the
+ * Operands and result are seen through strides, so that a Transpose that only the product reads, or that alone reads
+ * the product, costs nothing: heads of attention stay where they are. A left side whose rows lie apart is turned in the
  * workspace, too.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -23,7 +23,8 @@
 /* Tasks for up to eight threads. */
 #define TASKS 16
 
-/* A tensor of codes or results as matrices: strides in elements, of the batch axes (aligned at the right), rows, columns. */
+/* A tensor of codes or results as matrices: strides in elements, of the batch axes (aligned at the right), rows,
+ * columns. */
 typedef struct
 {
   LptProgramValue  *value;
@@ -371,7 +372,8 @@ set_workspace (BatchMatMul *p)
   p->at_bias = p->at_sums + parameters;
   p->at_rows = p->at_bias + parameters;
   p->at_gemm = p->at_rows + (p->a_column != 1 ? round_up (p->tm * p->k) : 0);
-  p->workspace = p->at_gemm + round_up (lpt_gemm_workspace (&(LptGemm) { .kernel = p->gemm, .m = p->tm, .k = p->k, .n = p->tn }));
+  p->workspace = p->at_gemm +
+                 round_up (lpt_gemm_workspace (&(LptGemm) { .kernel = p->gemm, .m = p->tm, .k = p->k, .n = p->tn }));
 }
 
 /* Codes with one scale; rank 1 or more, not empty. */
@@ -479,8 +481,8 @@ lpt_prepare_batch_matmul (LptProgram   *program,
   p->n = (gsize) b.columns;
   /* What is packed at each run pays later than weights do. */
   p->gemm = lpt_gemm_kernel_for (program->kernels.gemm, (gsize) a.rows, p->k / 2);
-  if (!lpt_fused_epilogue_init (&p->epilogue, op, op->out[0]->array.shape.rank - 1, p->n, right->quant->scale, 1, left->quant->scale[0],
-                                &attrs->bias_rest))
+  if (!lpt_fused_epilogue_init (&p->epilogue, op, op->out[0]->array.shape.rank - 1, p->n, right->quant->scale, 1,
+                                left->quant->scale[0], &attrs->bias_rest))
     {
       batch_matmul_clear (p);
       g_free (p);

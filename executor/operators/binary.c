@@ -206,8 +206,8 @@ binary_run (const LptProgramOp *op,
     }
 }
 
-/* Dimensions of the result in the order that it has, merged where operands and result go on evenly; pitches: of values with the
- * channels last, known when the program is. */
+/* Dimensions of the result in the order that it has, merged where operands and result go on evenly; pitches: of values
+ * with the channels last, known when the program is. */
 static void
 set_dims (const LptProgramOp *op)
 {
@@ -240,7 +240,8 @@ set_dims (const LptProgramOp *op)
         }
       if (dim.size == 1)
         continue;
-      if (!gap && s->n < LPT_MAX_RANK && dim.a == s->dims[s->n].a * s->dims[s->n].size && dim.b == s->dims[s->n].b * s->dims[s->n].size)
+      if (!gap && s->n < LPT_MAX_RANK && dim.a == s->dims[s->n].a * s->dims[s->n].size &&
+          dim.b == s->dims[s->n].b * s->dims[s->n].size)
         s->dims[s->n].size *= dim.size;
       else
         s->dims[--s->n] = dim;
@@ -275,8 +276,9 @@ binary_access (const LptProgramOp *op,
   gsize row = task * s->per_task, end = MIN (row + s->per_task, s->rows), step;
 
   if (s->n == 1)
-    return k == op->form.n_in || (k == 0 ? last->a : last->b) != 0 ? lpt_span (row * s->cols, MIN (end * s->cols, s->count), 1)
-                                                              : lpt_span (0, 1, 1);
+    return k == op->form.n_in || (k == 0 ? last->a : last->b) != 0
+               ? lpt_span (row * s->cols, MIN (end * s->cols, s->count), 1)
+               : lpt_span (0, 1, 1);
   if (k == op->form.n_in)
     return lpt_span_columns (row, end, 0, s->cols, s->ldo);
   step = k == 0 ? last[-1].a : last[-1].b;

@@ -1,8 +1,9 @@
 /* block-matmul.c - products of codes by blocks of a row: weights of 4 or 8 bits, data quantized at run time
  *
- * Weights are packed when the plan is made, for each panel of columns block behind block: codes in the layout of the integer product
- * kernel (two of four bits in a byte), the sums of the columns, scales, zero points. Codes of four bits are unpacked on the way: block
- * by block for a few rows, for the whole panel before many. A block's sums are int32; they join the results as eval/integer has it.
+ * Weights are packed when the plan is made, for each panel of columns block behind block: codes in the layout of the
+ * integer product kernel (two of four bits in a byte), the sums of the columns, scales, zero points. Codes of four bits
+ * are unpacked on the way: block by block for a few rows, for the whole panel before many. A block's sums are int32;
+ * they join the results as eval/integer has it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -188,7 +189,8 @@ block_matmul_access (const LptProgramOp *op,
                      guint               k)
 {
   const BlockMatMul *p = op->form.params;
-  const gsize row = task / p->col_tasks * p->rows, end = MIN (row + p->rows, p->m), from = task % p->col_tasks * p->panels * p->width;
+  const gsize row = task / p->col_tasks * p->rows, end = MIN (row + p->rows, p->m),
+              from = task % p->col_tasks * p->panels * p->width;
   const gsize to = MIN (from + p->panels * p->width, p->n);
 
   if (k == 0)
@@ -233,7 +235,8 @@ pack_block (const BlockMatMul  *p,
   lpt_gemm_pack (p->gemm, &weights, 0, n, room, sums);
   memcpy (to, room, p->nibbles ? b.prefix : b.bytes);
   for (x = 0; p->nibbles && x < (b.bytes - b.prefix) / 2; x++)
-    to[b.prefix + x] = (guint8) (((room[b.prefix + x] + 8) & 15) | ((room[b.prefix + x + (b.bytes - b.prefix) / 2] + 8) & 15) << 4);
+    to[b.prefix + x] = (guint8) (((room[b.prefix + x] + 8) & 15) |
+                                 ((room[b.prefix + x + (b.bytes - b.prefix) / 2] + 8) & 15) << 4);
   for (c = 0; c < n; c++)
     {
       const gsize s = (column + c) * scales + at;
@@ -315,9 +318,10 @@ lpt_prepare_block_matmul (LptProgram   *program,
   LptOpForm form;
   BlockMatMul *p;
 
-  if (!lpt_program_is_codes (op->in[A]) || op->in[A]->kind == LPT_STORAGE_CONST || a->dtype != LPT_DTYPE_I8 || !is_constant (op, B) ||
-      !is_constant (op, BIAS) || !is_constant (op, SCALE_B) || !is_constant (op, ZERO_B) || lpt_array_count (a) == 0 || lpt_array_count (w) == 0 ||
-      !lpt_program_is_real (op->in[SCALE_A]) || !lpt_program_is_real (op->out[0]))
+  if (!lpt_program_is_codes (op->in[A]) || op->in[A]->kind == LPT_STORAGE_CONST || a->dtype != LPT_DTYPE_I8 ||
+      !is_constant (op, B) || !is_constant (op, BIAS) || !is_constant (op, SCALE_B) || !is_constant (op, ZERO_B) ||
+      lpt_array_count (a) == 0 || lpt_array_count (w) == 0 || !lpt_program_is_real (op->in[SCALE_A]) ||
+      !lpt_program_is_real (op->out[0]))
     return FALSE;
   p = g_new0 (BlockMatMul, 1);
   p->gemm = lpt_gemm_kernel_for (program->kernels.gemm, 1, 1);

@@ -2,8 +2,8 @@
  *
  *     sums + bias[n] - Z * column sum[n] + K * Z * W[n],   times scale[n], plus a constant
  *
- * with Z in u8 form: what packing folds into the bias elsewhere, tasks add up for their channels, in their workspace. The scale is
- * multiplied once with the sum as float: (float) sum * scale, as the ops that it stands for.
+ * with Z in u8 form: what packing folds into the bias elsewhere, tasks add up for their channels, in their workspace.
+ * The scale is multiplied once with the sum as float: (float) sum * scale, as the ops that it stands for.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,7 +41,8 @@ lpt_fused_epilogue_zero (const LptFusedEpilogue *epilogue,
                          guint8                  fallback)
 {
   /* Codes of either sign, 128 added in one byte. */
-  return epilogue->zero != NULL ? (guint8) (*data->in[op->form.n_in - n_computed (epilogue)] + epilogue->offset) : fallback;
+  return epilogue->zero != NULL ? (guint8) (*data->in[op->form.n_in - n_computed (epilogue)] + epilogue->offset)
+                                : fallback;
 }
 
 const LptEpilogue *

@@ -1,8 +1,8 @@
 /* concat-tables.c - Concat of codes of other scales than its own, or of constants
  *
- * In the order of the layout the result is rows, and each input is the same piece of all rows. A piece goes through the table of
- * what the op makes of its 256 codes, and one of the same scale is copied. Parts of pixels that have the same scale are written
- * where they belong. Exact.
+ * In the order of the layout the result is rows, and each input is the same piece of all rows. A piece goes through the
+ * table of what the op makes of its 256 codes, and one of the same scale is copied. Parts of pixels that have the same
+ * scale are written where they belong. Exact.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,7 +44,8 @@ concat_run (const LptProgramOp *op,
             gsize               end)
 {
   const Concat *c = op->form.params;
-  gsize first = task * c->per_task, last = MIN (end * c->per_task, c->rows), ldo = pitch_of (c, op->form.out, c->cols), row;
+  gsize first = task * c->per_task, last = MIN (end * c->per_task, c->rows), ldo = pitch_of (c, op->form.out, c->cols),
+        row;
   guint k;
 
   for (k = 0; k < c->n; k++)
@@ -137,7 +138,8 @@ set_pieces (Concat             *c,
       at += piece->cols;
       for (q = 0; q < 256; q++)
         {
-          piece->table[q] = (guint8) (lpt_int_rescale (lpt_int_concat_rescale (op->integer, k), (gint32) q - lpt_program_offset (x->dtype)) +
+          piece->table[q] = (guint8) (lpt_int_rescale (lpt_int_concat_rescale (op->integer, k),
+                                                       (gint32) q - lpt_program_offset (x->dtype)) +
                                       lpt_program_offset (y->dtype));
           piece->maps |= piece->table[q] != q;
         }

@@ -1,7 +1,7 @@
 /* concat.c - Concat of elements that are copied as they are
  *
- * Codes that have the output's quantization, or elements of one storage type; some of them may be constant. What can be written in
- * its place at once is.
+ * Codes that have the output's quantization, or elements of one storage type; some of them may be constant. What can be
+ * written in its place at once is.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,7 +1,7 @@
 /* conv-tasks.c - the tasks of integer convolutions, and which bytes they touch
  *
- * Of one part: pixels or, depthwise, lines, by channels. Of several, the phases of a transposed convolution: lines of the output, so that
- * a task writes all pixels of its lines.
+ * Of one part: pixels or, depthwise, lines, by channels. Of several, the phases of a transposed convolution: lines of
+ * the output, so that a task writes all pixels of its lines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +38,8 @@ lines_before (const LptConvForm *v,
 {
   const LptConvShape *s = &part->conv.shape;
   const LptConvPlace *p = &part->place;
-  gsize z0 = p->first / v->ow / v->oh, y0 = p->first / v->ow % v->oh, step_z = p->z / v->ow / v->oh, step_y = p->y / v->ow;
+  gsize z0 = p->first / v->ow / v->oh, y0 = p->first / v->ow % v->oh, step_z = p->z / v->ow / v->oh,
+        step_y = p->y / v->ow;
   gsize image = line / v->oh / v->od, z = line / v->oh % v->od, planes = count_before (z0, step_z, s->od, z);
   gsize lines = z0 + planes * step_z == z && planes < s->od ? count_before (y0, step_y, s->oh, line % v->oh) : 0;
 
@@ -126,8 +127,8 @@ dwconv_run (const LptProgramOp *op,
 static gboolean
 is_pointwise (const LptConvShape *s)
 {
-  return s->kd * s->kh * s->kw * s->stride_d * s->stride_h * s->stride_w == 1 && s->id == s->od && s->ih == s->oh && s->iw == s->ow &&
-         s->pad_front == 0 && s->pad_top == 0 && s->pad_left == 0;
+  return s->kd * s->kh * s->kw * s->stride_d * s->stride_h * s->stride_w == 1 && s->id == s->od && s->ih == s->oh &&
+         s->iw == s->ow && s->pad_front == 0 && s->pad_top == 0 && s->pad_left == 0;
 }
 
 /* Pixels of the input that [*m0, *m1) of the form's rows read. */
@@ -220,7 +221,8 @@ conv_bind (LptProgramOp *op)
       lpt_epilogue_prepare (&v->parts[i].e, s->oc, v->parts[i].bound);
     }
   if (v->epilogue.residual != NULL)
-    in[1].overwritten = !v->depthwise && v->n_parts == 1 && lpt_gemm_adds_in_place (v->parts->conv.kernel, &v->parts->e);
+    in[1].overwritten = !v->depthwise && v->n_parts == 1 &&
+                        lpt_gemm_adds_in_place (v->parts->conv.kernel, &v->parts->e);
 }
 
 void
@@ -285,7 +287,8 @@ set_form (LptProgramOp *op,
   guint i;
 
   for (i = 0; i < v->n_parts; i++)
-    workspace = MAX (workspace, v->depthwise ? lpt_dwconv_workspace (&v->parts[i].dwconv) : lpt_conv_workspace (&v->parts[i].conv));
+    workspace = MAX (workspace, v->depthwise ? lpt_dwconv_workspace (&v->parts[i].dwconv)
+                                             : lpt_conv_workspace (&v->parts[i].conv));
   form = (LptOpForm) {
     .run = v->depthwise ? dwconv_run : conv_run, .access = conv_access, .follow = conv_follow, .bind = conv_bind,
     .clear = lpt_conv_form_clear, .params = v,

@@ -1,8 +1,8 @@
 /* conv.c - integer convolutions of one to three axes
  *
- * Weights are packed when the plan is made, what zero points add to the sums goes into the bias (weights.h). Depthwise weights are
- * packed less their zero points; where those differences leave i8 each is the sum of two or three that do not, which read the same
- * rows again.
+ * Weights are packed when the plan is made, what zero points add to the sums goes into the bias (weights.h). Depthwise
+ * weights are packed less their zero points; where those differences leave i8 each is the sum of two or three that do
+ * not, which read the same rows again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,8 @@
 
 /* --- what parts are made from --- */
 
-/* By how many numbers of i8 each weight less its zero point is expressed; 0: this is not depthwise, or there is no room for them. */
+/* By how many numbers of i8 each weight less its zero point is expressed; 0: this is not depthwise, or there is no room
+ * for them. */
 static guint
 count_copies (const LptConvShape      *s,
               const LptWeightChannels *w)
@@ -86,7 +87,8 @@ lpt_conv_maker_init (LptConvMaker       *maker,
                      guint               bias,
                      const LptFloats    *rest)
 {
-  gboolean grouped = op->node->op == LPT_OP_GROUP_CONVOLUTION || op->node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA, ok;
+  gboolean grouped = op->node->op == LPT_OP_GROUP_CONVOLUTION || op->node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA,
+           ok;
   LptWeightChannels *w = &maker->weights;
   const LptShape *y = &op->out[0]->array.shape;
   LptConvForm *v;
@@ -105,7 +107,8 @@ lpt_conv_maker_init (LptConvMaker       *maker,
     }
 
   maker->form = v = g_new0 (LptConvForm, 1);
-  if (!lpt_fused_epilogue_init (&v->epilogue, op, 1, s->oc, w->scale, (guint) s->oc, op->in[0]->array.quant->scale[0], rest))
+  if (!lpt_fused_epilogue_init (&v->epilogue, op, 1, s->oc, w->scale, (guint) s->oc, op->in[0]->array.quant->scale[0],
+                                rest))
     {
       lpt_conv_maker_clear (maker);
       return FALSE;
@@ -133,7 +136,8 @@ lpt_conv_maker_clear (LptConvMaker *maker)
 
 /* --- parts --- */
 
-/* Depthwise weights less their zero points: @copies of i8 that add up to each, one kernel behind the other. NULL: no memory. */
+/* Depthwise weights less their zero points: @copies of i8 that add up to each, one kernel behind the other. NULL: no
+ * memory. */
 static gint8 *
 subtract_zeros (const LptConvMaker *maker,
                 const guint8       *weights,
@@ -176,7 +180,9 @@ pack_weights (const LptConvMaker *maker,
                        .kx_stride = 1, .c_stride = (ptrdiff_t) taps, .n_stride = (ptrdiff_t) (icg * taps) };
   const char *name = maker->copies > 0 ? part->dwconv.kernel->name : gemm->name;
   LptPackedWeights packed = lpt_program_pack (maker->program, maker->op, name, key, sizeof *key,
-                                              maker->copies > 0 ? lpt_dwconv_packed_size (s) : lpt_conv_packed_size (gemm, s), s->oc);
+                                              maker->copies > 0 ? lpt_dwconv_packed_size (s)
+                                                                : lpt_conv_packed_size (gemm, s),
+                                              s->oc);
 
   part->conv.packed = part->dwconv.packed = packed.data;
   if (weights == NULL)
@@ -209,11 +215,14 @@ take_epilogue (LptConvForm *v,
   if (part == v->parts)
     return part->bias != NULL;
   part->bias = lpt_program_array (channels, sizeof (gint32));
-  part->fma = (LptRequantFma) { lpt_program_array (channels, sizeof (gint32)), lpt_program_array (channels, sizeof (float)),
-                                lpt_program_array (channels, sizeof (float)), lpt_program_array (channels, sizeof (float)) };
+  part->fma = (LptRequantFma) { lpt_program_array (channels, sizeof (gint32)),
+                                lpt_program_array (channels, sizeof (float)),
+                                lpt_program_array (channels, sizeof (float)),
+                                lpt_program_array (channels, sizeof (float)) };
   part->e.fma = part->fma;
 
-  return part->bias != NULL && part->fma.offset != NULL && part->fma.high != NULL && part->fma.low != NULL && part->fma.half != NULL;
+  return part->bias != NULL && part->fma.offset != NULL && part->fma.high != NULL && part->fma.low != NULL &&
+         part->fma.half != NULL;
 }
 
 void
@@ -247,7 +256,8 @@ lpt_conv_maker_add (LptConvMaker       *maker,
       LptInputZeros zeros = { maker->zeros, maker->n_zeros == 1 ? s.oc : s.oc / s.ic };
       const gsize taps = s.ic / s.groups * MAX (s.repeats, 1) * s.kd * s.kh * s.kw;
 
-      part->bound = lpt_fold_zero_points (&part->e, &sums, s.oc, v->depthwise ? NULL : &maker->weights, maker->bias, zeros, taps);
+      part->bound = lpt_fold_zero_points (&part->e, &sums, s.oc, v->depthwise ? NULL : &maker->weights, maker->bias,
+                                          zeros, taps);
       v->epilogue.col_sum = col_sum;
       v->epilogue.taps = taps;
     }

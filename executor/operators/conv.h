@@ -44,7 +44,8 @@ typedef struct
   guint         copies;      /* depthwise: by how many i8 weights one less its zero point is expressed, 0: not depthwise */
 } LptConvMaker;
 
-/* What packed weights depend on: the geometry, and which elements of the kernel along each axis, tap, tap + every, ... @none: not any. */
+/* What packed weights depend on: the geometry, and which elements of the kernel along each axis, tap, tap + every, ...
+ * @none: not any. */
 typedef struct
 {
   LptConvShape shape;
@@ -56,7 +57,8 @@ typedef struct
 gboolean lpt_conv_maker_init  (LptConvMaker *maker, LptProgram *program, LptProgramOp *op, const LptConvShape *s, guint bias,
                                const LptFloats *rest);
 void     lpt_conv_maker_clear (LptConvMaker *maker);
-/* Part @i, in order, with @weights (NULL: no memory) as [oc][ic / groups][kernel]; @place: NULL where it is the whole output. */
+/* Part @i, in order, with @weights (NULL: no memory) as [oc][ic / groups][kernel]; @place: NULL where it is the whole
+ * output. */
 void     lpt_conv_maker_add   (LptConvMaker *maker, guint i, const LptConvKey *key, const guint8 *weights, const LptConvPlace *place);
 /* All parts are there: the op has its form. */
 void     lpt_conv_maker_end   (LptConvMaker *maker);

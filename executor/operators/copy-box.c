@@ -74,7 +74,8 @@ add_segments (LptCopyBox   *box,
       gboolean filled = map[i] == LPT_COPY_FILL;
 
       if (last != NULL && last->to + last->n == i * stride &&
-          (filled ? last->from == LPT_COPY_FILL : last->from != LPT_COPY_FILL && last->from + (gssize) last->n == map[i]))
+          (filled ? last->from == LPT_COPY_FILL
+                  : last->from != LPT_COPY_FILL && last->from + (gssize) last->n == map[i]))
         last->n += run;
       else
         box->segments[box->n_segments++] = (LptCopySegment) { i * stride, run, map[i] };
@@ -121,7 +122,8 @@ pieces_of (const gssize *map,
   return length;
 }
 
-/* Axes of more than one element, from the innermost one of the layout; @outer: maps to free. The others go into the start. */
+/* Axes of more than one element, from the innermost one of the layout; @outer: maps to free. The others go into the
+ * start. */
 static guint
 find_axes (LptCopyBox     *box,
            const LptShape *shape,
@@ -318,8 +320,8 @@ copy_plane (const LptCopyBox     *box,
   if (size == 1)
     e->kernel->bytes (box->plane_rows, box->plane_cols, in, box->plane_ldi, out, box->plane_ldo);
   else if (size == 4)
-    e->kernel->words (box->plane_rows, box->plane_cols, (const guint32 *) (gconstpointer) in, box->plane_ldi, (guint32 *) (gpointer) out,
-                      box->plane_ldo);
+    e->kernel->words (box->plane_rows, box->plane_cols, (const guint32 *) (gconstpointer) in, box->plane_ldi,
+                      (guint32 *) (gpointer) out, box->plane_ldo);
   else
     for (c = 0; c < box->plane_cols; c++)
       for (r = 0; r < box->plane_rows; r++)

@@ -45,7 +45,8 @@ typedef struct
 
 /* Elements from one to the next along each axis in @layout. */
 void     lpt_copy_strides  (const LptShape *shape, LptValueLayout layout, gsize *strides);
-/* @shape: of the box; @maps: by axis, offsets in the input; @strides, @at: where the box lies in the output of @layout. */
+/* @shape: of the box; @maps: by axis, offsets in the input; @strides, @at: where the box lies in the output of
+ * @layout. */
 void     lpt_copy_box_init (LptCopyBox *box, const LptShape *shape, gssize *const *maps, LptValueLayout layout, const gsize *strides, gsize at);
 void     lpt_copy_box_clear (LptCopyBox *box);
 /* Rows [r0, r1). */
@@ -61,11 +62,13 @@ gsize    lpt_copy_box_cost (const LptCopyBox *box);
 LptArray *lpt_copy_inputs   (const LptProgramOp *op);
 /* Elements of @value in row-major order, numbered as they lie in @layout (transfer full). */
 gint64  *lpt_copy_number    (const LptProgramValue *value, LptValueLayout layout);
-/* The outputs of @op for the numbers of its first input; @results: one array for each (transfer full). FALSE: it does not run on them. */
+/* The outputs of @op for the numbers of its first input; @results: one array for each (transfer full). FALSE: it does
+ * not run on them. */
 gboolean lpt_copy_ask       (const LptProgramOp *op, gint64 *numbers, gint64 **results);
 /* Some of @n results are no element but a constant. */
 gboolean lpt_copy_has_fill  (const gint64 *numbers, gsize n);
 /* That constant, as an element of the output of @op; FALSE: there are several. */
 gboolean lpt_copy_ask_fill  (const LptProgramOp *op, const gint64 *numbers, guint8 *fill);
-/* The maps (transfer full) whose sums, with @start, are @numbers, places among @n_in elements; FALSE: there are none. */
+/* The maps (transfer full) whose sums, with @start, are @numbers, places among @n_in elements; FALSE: there are
+ * none. */
 gboolean lpt_copy_find_maps (const LptShape *shape, gint64 n_in, const gint64 *numbers, gssize **maps, gssize *start, gboolean *fills);

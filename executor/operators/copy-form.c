@@ -25,7 +25,8 @@ move_run (const LptProgramOp *op,
       while (task >= piece[1].tasks)
         piece++;
       row = (task - piece->tasks) * piece->per_task;
-      lpt_copy_box_run (&piece->box, &m->element, row, MIN (row + piece->per_task, piece->box.rows), data->in[piece - m->pieces], data->out);
+      lpt_copy_box_run (&piece->box, &m->element, row, MIN (row + piece->per_task, piece->box.rows),
+                        data->in[piece - m->pieces], data->out);
     }
 }
 
@@ -96,7 +97,8 @@ move_bind (LptProgramOp *op)
     {
       LptCopyPiece *piece = &m->pieces[k];
       gboolean in_part = op->form.in[k].layout == LPT_LAYOUT_CODES_PITCHED;
-      gsize at = out_part ? (gsize) spread ((gssize) piece->at, (gsize) m->shape.dims[1], op->form.out->pitch) : piece->at;
+      gsize at = out_part ? (gsize) spread ((gssize) piece->at, (gsize) m->shape.dims[1], op->form.out->pitch)
+                          : piece->at;
       gint64 i;
 
       if (!in_part && !out_part)
@@ -105,7 +107,8 @@ move_bind (LptProgramOp *op)
         for (i = 0; i < piece->shape.dims[axis]; i++)
           piece->maps[axis][i] = spread (piece->maps[axis][i], piece->channels, op->form.in[k].value->pitch);
       lpt_copy_box_clear (&piece->box);
-      lpt_copy_box_init (&piece->box, &piece->shape, piece->maps, out_part ? LPT_LAYOUT_CODES_LAST : op->form.out_layout, strides, at);
+      lpt_copy_box_init (&piece->box, &piece->shape, piece->maps,
+                         out_part ? LPT_LAYOUT_CODES_LAST : op->form.out_layout, strides, at);
       piece->box.start += piece->start;
     }
   set_tasks (m);
@@ -179,12 +182,14 @@ part_of (const LptProgramOp *op,
 
   /* What reads an input only in parts does not hold all of it. */
   if ((op->form.out_layout == LPT_LAYOUT_CODES_PITCHED && !m->by_channels) ||
-      (gsize) lpt_dims_product (&m->pieces[k].shape, 0, m->pieces[k].shape.rank) != lpt_program_count (op->form.in[k].value))
+      (gsize) lpt_dims_product (&m->pieces[k].shape, 0, m->pieces[k].shape.rank) !=
+          lpt_program_count (op->form.in[k].value))
     return FALSE;
   *at = m->pieces[k].at * m->element.element;
   *layout = m->by_channels && op->form.in[k].layout == LPT_LAYOUT_CODES_LAST ? LPT_LAYOUT_CODES_PITCHED : op->form.in[k].layout;
 
-  return *layout == LPT_LAYOUT_CODES_PITCHED ? m->by_channels : lpt_copy_box_is_view (&m->pieces[k].box, &start) && start == 0;
+  return *layout == LPT_LAYOUT_CODES_PITCHED ? m->by_channels
+                                             : lpt_copy_box_is_view (&m->pieces[k].box, &start) && start == 0;
 }
 
 static void
@@ -211,8 +216,8 @@ gboolean
 lpt_copy_form_is_codes (const LptProgramValue *in,
                    const LptProgramValue *out)
 {
-  return in != NULL && lpt_program_is_codes (in) && lpt_program_is_codes (out) &&
-         in->array.dtype == out->array.dtype && lpt_quant_equal (in->array.quant, out->array.quant) && has_elements (in) && has_elements (out);
+  return in != NULL && lpt_program_is_codes (in) && lpt_program_is_codes (out) && in->array.dtype == out->array.dtype &&
+         lpt_quant_equal (in->array.quant, out->array.quant) && has_elements (in) && has_elements (out);
 }
 
 gboolean

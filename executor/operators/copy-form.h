@@ -1,7 +1,7 @@
 /* copy-form.h - copies of elements as a form: what move.c and concat.c make
  *
- * The values are codes in u8 form, in whatever order they lie, or elements of any storage type as typed; 32-bit ones with their
- * channels last, too.
+ * The values are codes in u8 form, in whatever order they lie, or elements of any storage type as typed; 32-bit ones
+ * with their channels last, too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

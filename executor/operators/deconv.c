@@ -22,8 +22,10 @@ deconv_shape (const LptProgramOp *op,
   const LptShape *x = &op->in[0]->array.shape, *w = &op->in[1]->array.shape, *y = &op->out[0]->array.shape;
   gint lead = op->node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA ? 3 : 2;
 
-  if (x->rank < 3 || x->rank > 5 || w->rank != x->rank + lead - 2 || y->rank != x->rank || lpt_array_count (&op->in[1]->array) == 0 ||
-      !lpt_window_init_transposed (&d->window, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs, &a->output_padding, NULL))
+  if (x->rank < 3 || x->rank > 5 || w->rank != x->rank + lead - 2 || y->rank != x->rank ||
+      lpt_array_count (&op->in[1]->array) == 0 ||
+      !lpt_window_init_transposed (&d->window, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs,
+                                   &a->output_padding, NULL))
     return FALSE;
   d->in = (gsize) w->dims[lead - 2];
   d->out = (gsize) w->dims[lead - 1];
@@ -37,7 +39,8 @@ deconv_shape (const LptProgramOp *op,
   return d->s.batch > 0 && d->s.ic == d->s.groups * d->in && d->s.oc == d->s.groups * d->out;
 }
 
-/* The weights [groups][in][out][kernel] of one phase as [groups][out][in][its taps], in the order of the places that they read. */
+/* The weights [groups][in][out][kernel] of one phase as [groups][out][in][its taps], in the order of the places that
+ * they read. */
 static void
 gather_weights (const LptWeightChannels *w,
                 const Deconv            *d,
@@ -60,10 +63,12 @@ gather_weights (const LptWeightChannels *w,
           for (y = n[1]; y-- > 0; )
             for (x = n[2]; x-- > 0; )
               {
-                gint64 kz = of[0]->tap + z * of[0]->every, ky = of[1]->tap + y * of[1]->every, kx = of[2]->tap + x * of[2]->every;
+                gint64 kz = of[0]->tap + z * of[0]->every, ky = of[1]->tap + y * of[1]->every,
+                       kx = of[2]->tap + x * of[2]->every;
 
                 *to++ = none ? (guint8) (w->zero[g * d->out + o] + stored)
-                             : from[((g * d->in + i) * d->out + o) * size + (gsize) ((kz * kernel[1] + ky) * kernel[2] + kx)];
+                             : from[((g * d->in + i) * d->out + o) * size +
+                                    (gsize) ((kz * kernel[1] + ky) * kernel[2] + kx)];
               }
 }
 

@@ -1,10 +1,11 @@
 /* dynamic-quantize.c - DynamicQuantize: 8-bit codes of an interval that is found at run time
  *
- * One node, four ops: the intervals of parts of the data, by tasks; from them the scale and the zero point; the codes, by tasks.
+ * One node, four ops: the intervals of parts of the data, by tasks; from them the scale and the zero point; the codes,
+ * by tasks.
  * The data may lie in any order, which the codes keep.
  *
- * Rows, or blocks of rows, that have an interval each: two ops that both find it, codes and scales. Zero points of theirs that somebody
- * reads make it a reference op.
+ * Rows, or blocks of rows, that have an interval each: two ops that both find it, codes and scales. Zero points of
+ * theirs that somebody reads make it a reference op.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -96,7 +97,8 @@ codes_run (const LptProgramOp *op,
   const LptQuantize p = { .form = LPT_QUANTIZE_DIVIDE, .lo = 0, .hi = 255, .scale = (const float *) (gconstpointer) data->in[1], .zp = &zero };
   const gsize from = task * d->part, n = part_end (d, end - 1) - from;
 
-  d->eltwise->quantize (&p, 1, n, (const float *) (gconstpointer) data->in[0] + from, n * sizeof (float), data->out + from, n);
+  d->eltwise->quantize (&p, 1, n, (const float *) (gconstpointer) data->in[0] + from, n * sizeof (float),
+                        data->out + from, n);
 }
 
 static LptOpSpan
@@ -168,7 +170,8 @@ rows_access (const LptProgramOp *op,
   if (k == 0)
     return lpt_span (from * p->n, to * p->n, sizeof (float));
 
-  return op->form.run == row_codes_run ? lpt_span (from * p->n, to * p->n, 1) : lpt_span (from * p->blocks, to * p->blocks, sizeof (float));
+  return op->form.run == row_codes_run ? lpt_span (from * p->n, to * p->n, 1)
+                                       : lpt_span (from * p->blocks, to * p->blocks, sizeof (float));
 }
 
 static gboolean
@@ -182,7 +185,8 @@ prepare_rows (LptProgram   *program,
   gint axis;
 
   if (!attrs->symmetric || !lpt_axis_normalize (attrs->axis, shape->rank, &axis) || axis != shape->rank - 1 ||
-      lpt_program_n_uses (op->out[2]) > 0 || op->out[0]->array.dtype != LPT_DTYPE_I8 || op->out[1]->array.dtype != LPT_DTYPE_F32)
+      lpt_program_n_uses (op->out[2]) > 0 || op->out[0]->array.dtype != LPT_DTYPE_I8 ||
+      op->out[1]->array.dtype != LPT_DTYPE_F32)
     return FALSE;
   p.n = (gsize) shape->dims[axis];
   p.rows = lpt_program_count (op->in[0]) / p.n;
@@ -224,14 +228,15 @@ lpt_prepare_dynamic_quantize (LptProgram   *program,
 {
   const LptDynamicQuantizeAttrs *attrs = LPT_ATTRS (op->node, LptDynamicQuantizeAttrs);
   LptProgramValue *x = op->in[0], *codes = op->out[0], *scale = op->out[1], *zero = op->out[2], *ranges;
-  const LptValueLayout layout = lpt_program_layout (x, x->layout == LPT_LAYOUT_WORDS_LAST ? LPT_LAYOUT_WORDS_LAST : LPT_LAYOUT_TYPED);
+  const LptValueLayout layout = lpt_program_layout (x, x->layout == LPT_LAYOUT_WORDS_LAST ? LPT_LAYOUT_WORDS_LAST
+                                                                                          : LPT_LAYOUT_TYPED);
   LptCut cut;
   Dynamic d;
 
   if (x->kind != LPT_STORAGE_CONST && (attrs->symmetric || attrs->axis != 0))
     return prepare_rows (program, op);
-  if (attrs->symmetric || attrs->axis != 0 || attrs->block != 0 || x->kind == LPT_STORAGE_CONST || codes->array.dtype != LPT_DTYPE_U8 ||
-      scale->array.dtype != LPT_DTYPE_F32 || zero->array.dtype != LPT_DTYPE_U8)
+  if (attrs->symmetric || attrs->axis != 0 || attrs->block != 0 || x->kind == LPT_STORAGE_CONST ||
+      codes->array.dtype != LPT_DTYPE_U8 || scale->array.dtype != LPT_DTYPE_F32 || zero->array.dtype != LPT_DTYPE_U8)
     return lpt_refuse (op, attrs->symmetric || attrs->axis != 0 ? LPT_REMARK_ATTRIBUTE : LPT_REMARK_TYPES);
   d = (Dynamic) { program->kernels.dynamic, program->kernels.eltwise, lpt_program_count (x) };
   cut = lpt_cut_make (d.count, 64, (gdouble) d.count / PART);

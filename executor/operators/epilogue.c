@@ -1,7 +1,7 @@
 /* epilogue.c - what follows a product, done while its sums are stored
  *
- * A product begins with its own store: codes by its requantization, or int32. What follows is taken in by the pass fuse-epilogues,
- * product after product:
+ * A product begins with its own store: codes by its requantization, or int32. What follows is taken in by the pass
+ * fuse-epilogues, product after product:
  *
  *   codes   clamps, functions of one input and requantizations become one 256-entry table, or only its bounds;
  *           a sum with a second tensor of codes becomes the residual, with a table of its own behind it
@@ -48,7 +48,8 @@ compose_tables (LptProgramOp    *owner,
   return value;
 }
 
-/* @resize repeats codes: what tables behind it do is done before it, on fewer of them. Its input is then another value, with the
+/* @resize repeats codes: what tables behind it do is done before it, on fewer of them. Its input is then another value,
+ *   with the
  * codes of its output. */
 static LptProgramValue *
 move_tables (LptProgram      *program,
@@ -135,8 +136,8 @@ follow_residual (LptFusedEpilogue *epilogue,
   LptProgramOp *op = only_reader (value);
   LptProgramValue *other;
 
-  if (op == NULL || (op->node->op != LPT_OP_ADD && op->node->op != LPT_OP_SUBTRACT) || op->integer == NULL || op->table != NULL ||
-      op->in[0] == op->in[1])
+  if (op == NULL || (op->node->op != LPT_OP_ADD && op->node->op != LPT_OP_SUBTRACT) || op->integer == NULL ||
+      op->table != NULL || op->in[0] == op->in[1])
     return value;
   other = op->in[0] == value ? op->in[1] : op->in[0];
   if (other == NULL || other->kind != LPT_STORAGE_DYNAMIC || !residual_sum (op, value, other, &epilogue->add))
@@ -200,7 +201,8 @@ follow_floats (LptFusedEpilogue *epilogue,
 
   if (op != NULL && op->node->op == LPT_OP_ADD && op->n_in == 2)
     {
-      const float *values = channel_constant (op->in[op->in[0] == epilogue->out ? 1 : 0], shape, epilogue->axis, epilogue->channels, &n);
+      const float *values = channel_constant (op->in[op->in[0] == epilogue->out ? 1 : 0], shape, epilogue->axis,
+                                              epilogue->channels, &n);
 
       if (values != NULL && lpt_shape_equal (&op->out[0]->array.shape, shape))
         {
@@ -227,7 +229,8 @@ follow_dequantize (LptFusedEpilogue *epilogue,
   const LptQuant *quant = op->in[0]->array.quant;
   gsize c;
 
-  if (quant == NULL || op->integer == NULL || (quant->n > 1 && (quant->axis != epilogue->axis || quant->n != epilogue->channels)))
+  if (quant == NULL || op->integer == NULL ||
+      (quant->n > 1 && (quant->axis != epilogue->axis || quant->n != epilogue->channels)))
     return FALSE;
   for (c = 0; c < quant->n; c++)
     if (quant->zero_point[c] != 0)
@@ -242,7 +245,8 @@ follow_dequantize (LptFusedEpilogue *epilogue,
   return TRUE;
 }
 
-/* A Convert of int32 to float (or a Dequantize by 1), the computed scale that multiplies it, and what follows; FALSE: it has another form. */
+/* A Convert of int32 to float (or a Dequantize by 1), the computed scale that multiplies it, and what follows; FALSE:
+ * it has another form. */
 static gboolean
 follow_scale (LptFusedEpilogue *epilogue,
               LptProgramOp     *owner,
@@ -255,11 +259,13 @@ follow_scale (LptFusedEpilogue *epilogue,
   gsize n;
   gint i;
 
-  if ((convert->node->op != LPT_OP_CONVERT && convert->node->op != LPT_OP_DEQUANTIZE) || !lpt_program_is_real (convert->out[0]) || product == NULL ||
-      product->node->op != LPT_OP_MULTIPLY || product->n_in != 2 || (quant != NULL && (quant->n != 1 || quant->scale[0] != 1 || quant->zero_point[0] != 0)))
+  if ((convert->node->op != LPT_OP_CONVERT && convert->node->op != LPT_OP_DEQUANTIZE) ||
+      !lpt_program_is_real (convert->out[0]) || product == NULL || product->node->op != LPT_OP_MULTIPLY ||
+      product->n_in != 2 || (quant != NULL && (quant->n != 1 || quant->scale[0] != 1 || quant->zero_point[0] != 0)))
     return FALSE;
   scale = product->in[product->in[0] == convert->out[0] ? 1 : 0];
-  if (!lpt_program_is_real (scale) || scale == convert->out[0] || !lpt_shape_equal (&product->out[0]->array.shape, shape))
+  if (!lpt_program_is_real (scale) || scale == convert->out[0] ||
+      !lpt_shape_equal (&product->out[0]->array.shape, shape))
     return FALSE;
   n = lpt_program_count (scale);
   for (i = 0; i < scale->array.shape.rank && n > 1; i++)
@@ -293,14 +299,16 @@ alloc_parameters (LptFusedEpilogue *epilogue,
   epilogue->rest = lpt_program_array (channels, sizeof (gint32));
   epilogue->scale = lpt_program_array (channels, sizeof (float));
   epilogue->fbias = lpt_program_array (channels, sizeof (float));
-  epilogue->fma = (LptRequantFma) { lpt_program_array (channels, sizeof (gint32)), lpt_program_array (channels, sizeof (float)),
-                                 lpt_program_array (channels, sizeof (float)), lpt_program_array (channels, sizeof (float)) };
+  epilogue->fma = (LptRequantFma) { lpt_program_array (channels, sizeof (gint32)),
+                                    lpt_program_array (channels, sizeof (float)),
+                                    lpt_program_array (channels, sizeof (float)),
+                                    lpt_program_array (channels, sizeof (float)) };
   epilogue->e = (LptEpilogue) { .store = LPT_STORE_Q8, .flo = -INFINITY, .fhi = INFINITY, .bias = epilogue->bias,
                              .mult = epilogue->mult, .shift = epilogue->shift, .scale = epilogue->scale, .fma = epilogue->fma };
 
-  return epilogue->bias != NULL && epilogue->weight_zp != NULL && epilogue->mult != NULL && epilogue->shift != NULL && epilogue->rest != NULL &&
-         epilogue->scale != NULL && epilogue->fbias != NULL && epilogue->fma.offset != NULL && epilogue->fma.high != NULL &&
-         epilogue->fma.low != NULL && epilogue->fma.half != NULL;
+  return epilogue->bias != NULL && epilogue->weight_zp != NULL && epilogue->mult != NULL && epilogue->shift != NULL &&
+         epilogue->rest != NULL && epilogue->scale != NULL && epilogue->fbias != NULL && epilogue->fma.offset != NULL &&
+         epilogue->fma.high != NULL && epilogue->fma.low != NULL && epilogue->fma.half != NULL;
 }
 
 gboolean
@@ -324,7 +332,8 @@ lpt_fused_epilogue_words (LptFusedEpilogue *epilogue,
 static LptProgramValue *
 zero_of (const LptProgramOp *op)
 {
-  const gboolean transposed = op->node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA || op->node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
+  const gboolean transposed = op->node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA ||
+                              op->node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
 
   return op->n_in > 3 && !transposed ? op->in[3] : NULL;
 }
@@ -372,7 +381,8 @@ lpt_fused_epilogue_init (LptFusedEpilogue *epilogue,
   epilogue->e.hi = (gint32) lpt_dtype_max (y->dtype) + offset;
   for (c = 0; c < channels; c++)
     {
-      LptMultiplier m = lpt_requant_rule_multiplier (rule, input_scale, weight_scales[n_scales == 1 ? 0 : c], y->quant->scale[0]);
+      LptMultiplier m = lpt_requant_rule_multiplier (rule, input_scale, weight_scales[n_scales == 1 ? 0 : c],
+                                                     y->quant->scale[0]);
       double fraction = rest->n == 0 ? 0 : rest->v[rest->n == 1 ? 0 : c];
 
       if (m.rounding != rule->rounding)
@@ -400,7 +410,8 @@ lpt_fused_epilogue_follow (LptFusedEpilogue *epilogue,
   LptProgramValue *value;
 
   if (epilogue->e.store == LPT_STORE_I32)
-    return next != NULL && (follow_scale (epilogue, op, next) || (next->node->op == LPT_OP_DEQUANTIZE && follow_dequantize (epilogue, op, next)));
+    return next != NULL && (follow_scale (epilogue, op, next) ||
+                            (next->node->op == LPT_OP_DEQUANTIZE && follow_dequantize (epilogue, op, next)));
   value = lpt_fused_tables (program, op, epilogue->out, epilogue->table, &epilogue->last);
   if (!is_clamp (epilogue->table, &epilogue->e.lo, &epilogue->e.hi))
     epilogue->e.table = epilogue->table;

@@ -1,8 +1,8 @@
 /* float-arg.c - the place of the greatest or least real number along an axis
  *
- * Lines without gaps are searched for their limit first, then for its place; lines side by side are searched together, a block of
- * them at a time. Of equal numbers the first counts, or the last where the op says so; a NaN counts where it stands first alone, as
- * nothing is greater or smaller.
+ * Lines without gaps are searched for their limit first, then for its place; lines side by side are searched together,
+ * a block of them at a time. Of equal numbers the first counts, or the last where the op says so; a NaN counts where it
+ * stands first alone, as nothing is greater or smaller.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -46,7 +46,8 @@ place_in_line (const Arg   *arg,
 
   if (isnan (x[0]))
     return 0;
-  arg->floats->reduce_lines (arg->least ? LPT_REDUCE_MINIMUM : LPT_REDUCE_MAXIMUM, 1, arg->length, x, arg->length, &limit);
+  arg->floats->reduce_lines (arg->least ? LPT_REDUCE_MINIMUM : LPT_REDUCE_MAXIMUM, 1, arg->length, x, arg->length,
+                             &limit);
   best = (float) limit;
   if (arg->last)
     for (k = arg->length; k-- > 0; )
@@ -88,7 +89,8 @@ arg_run (const LptProgramOp *op,
 
   for (; line < last; line += n)
     {
-      const float *x = (const float *) (gconstpointer) data->in[0] + line / arg->inner * arg->inner * arg->length + line % arg->inner;
+      const float *x = (const float *) (gconstpointer) data->in[0] + line / arg->inner * arg->inner * arg->length +
+                       line % arg->inner;
 
       n = arg->inner == 1 ? 1 : MIN (MIN (BLOCK, last - line), arg->inner - line % arg->inner);
       if (arg->inner == 1)

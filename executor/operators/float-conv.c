@@ -1,9 +1,10 @@
 /* float-conv.c - convolutions and transposed ones that stay real
  *
- * Channels last: rows of the product are pixels, columns output channels. The inputs of a row are named by a pointer for each
- * tap, those outside of the image by one to zeros. Where neighbouring pixels would share few sets of the cache what a task
- * reads is copied. A transposed convolution is one for each phase of its output (phases.h), whose pixels are made apart and then put
- * where they belong; the taps of a phase stay in their order, so sums do. Depthwise ones are windows (float-window.c).
+ * Channels last: rows of the product are pixels, columns output channels. The inputs of a row are named by a pointer
+ * for each tap, those outside of the image by one to zeros. Where neighbouring pixels would share few sets of the cache
+ * what a task reads is copied. A transposed convolution is one for each phase of its output (phases.h), whose pixels
+ * are made apart and then put where they belong; the taps of a phase stay in their order, so sums do. Depthwise ones
+ * are windows (float-window.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -50,7 +51,8 @@ typedef struct
   float    *zeros;
 } ConvForm;
 
-/* Pointers of @n output pixels of one line from column @x on, for one tap; @line: the line of the input, NULL: outside. */
+/* Pointers of @n output pixels of one line from column @x on, for one tap; @line: the line of the input, NULL:
+ * outside. */
 static void
 name_line (const Conv   *c,
            const float  *line,
@@ -60,7 +62,8 @@ name_line (const Conv   *c,
            const float **to)
 {
   const LptWindow *v = &c->window;
-  gint64 from = line != NULL ? CLAMP (c->range[2 * kx] - x, 0, n) : n, end = line != NULL ? CLAMP (c->range[2 * kx + 1] - x, from, n) : n;
+  gint64 from = line != NULL ? CLAMP (c->range[2 * kx] - x, 0, n) : n,
+         end = line != NULL ? CLAMP (c->range[2 * kx + 1] - x, from, n) : n;
   gint64 first = (x * v->stride[2] + kx * v->dilation[2] - v->pad[2]) * c->pitch, step = v->stride[2] * c->pitch, j = 0;
 
   for (; j < from; j++)
@@ -84,14 +87,16 @@ name_pixels (const Conv   *c,
 
   while (n > 0)
     {
-      gint64 col = (gint64) pixel % v->out[2], y = (gint64) pixel / v->out[2] % v->out[1], z = (gint64) pixel / v->out[2] / v->out[1];
+      gint64 col = (gint64) pixel % v->out[2], y = (gint64) pixel / v->out[2] % v->out[1],
+             z = (gint64) pixel / v->out[2] / v->out[1];
       gint64 run = MIN ((gint64) n, v->out[2] - col), kz, ky, kx;
       const float **to = table;
 
       for (kz = 0; kz < v->kernel[0]; kz++)
         for (ky = 0; ky < v->kernel[1]; ky++)
           {
-            gint64 iz = z * v->stride[0] + kz * v->dilation[0] - v->pad[0], iy = y * v->stride[1] + ky * v->dilation[1] - v->pad[1];
+            gint64 iz = z * v->stride[0] + kz * v->dilation[0] - v->pad[0],
+                   iy = y * v->stride[1] + ky * v->dilation[1] - v->pad[1];
             gboolean inside = iz >= 0 && iz < v->in[0] && iy >= 0 && iy < v->in[1];
 
             for (kx = 0; kx < v->kernel[2]; kx++, to += c->split.rows)
@@ -136,7 +141,8 @@ copy_lines (const Conv  *c,
             float       *to)
 {
   const LptWindow *v = &c->window;
-  gint64 line, pixels = lines_of (v, (gint64) pixel / v->out[2], (gint64) (pixel + n - 1) / v->out[2], &line) * v->in[2];
+  gint64 line,
+      pixels = lines_of (v, (gint64) pixel / v->out[2], (gint64) (pixel + n - 1) / v->out[2], &line) * v->in[2];
   gsize all = c->groups * c->channels;
 
   for (x += (gsize) (line * v->in[2]) * all; pixels > 0; pixels--, x += all, to += c->pitch)
@@ -154,7 +160,8 @@ place_pixel (const Conv *c,
   const gint64 *out = c->window.out;
   gint64 x = (gint64) pixel % out[2], y = (gint64) pixel / out[2] % out[1], z = (gint64) pixel / out[2] / out[1];
 
-  return image * c->place.image + c->place.first + (gsize) z * c->place.z + (gsize) y * c->place.y + (gsize) x * c->place.x;
+  return image * c->place.image + c->place.first + (gsize) z * c->place.z + (gsize) y * c->place.y +
+         (gsize) x * c->place.x;
 }
 
 /* A tile whose rows are not neighbours in the output. */
@@ -167,13 +174,15 @@ run_placed (const Conv      *c,
             gsize            channel)
 {
   const gsize all = c->groups * c->rows, size = t->n * sizeof (float);
-  float *own = (float *) (gpointer) (data->workspace + c->workspace - c->apart), *residual = own + c->split.rows * c->split.cols;
+  float *own = (float *) (gpointer) (data->workspace + c->workspace - c->apart),
+        *residual = own + c->split.rows * c->split.cols;
   float *y = (float *) (gpointer) data->out;
   guint8 *in[] = { NULL, (guint8 *) residual };
   gsize i;
 
   for (i = 0; i < t->m && c->end->residual != NULL; i++)
-    memcpy (residual + i * t->n, (const float *) (gconstpointer) data->in[1] + place_pixel (c, image, row + i) * all + channel, size);
+    memcpy (residual + i * t->n,
+            (const float *) (gconstpointer) data->in[1] + place_pixel (c, image, row + i) * all + channel, size);
   t->end = lpt_float_epilogue_at (c->end, data->in, 0, t->n, channel);
   if (t->end.residual != NULL)
     t->end.residual = residual;
@@ -301,7 +310,8 @@ read_shape (LptProgram   *program,
   return TRUE;
 }
 
-/* Part @i, in order, of window @v with @weights as [groups][out][in][kernel]; @place: NULL where it is the whole output. */
+/* Part @i, in order, of window @v with @weights as [groups][out][in][kernel]; @place: NULL where it is the whole
+ * output. */
 static void
 add_part (const Shape         *s,
           ConvForm            *form,
@@ -332,7 +342,8 @@ add_part (const Shape         *s,
   c->pitch = (gint64) (c->groups * c->channels);
   if (c->taps == 1 && lpt_float_rows_collide ((gsize) (c->pitch * v->stride[2])))
     c->copy = COPY_ROWS;
-  else if (c->taps > 1 && place == NULL && v->in[0] == 1 && v->out[0] == 1 && lpt_float_rows_collide (2 * (gsize) (c->pitch * v->stride[2])))
+  else if (c->taps > 1 && place == NULL && v->in[0] == 1 && v->out[0] == 1 &&
+           lpt_float_rows_collide (2 * (gsize) (c->pitch * v->stride[2])))
     {
       c->copy = COPY_LINES;
       c->pitch = (gint64) (c->channels + LPT_FLOAT_GAP);
@@ -341,7 +352,8 @@ add_part (const Shape         *s,
                              c->copy == COPY_ROWS ? lpt_float_copied_rows (k) : MAX_POINTERS / c->taps);
   c->w = lpt_float_pack (s->program, s->op, weights);
   c->group_size = (c->rows + LPT_FGEMM_PANEL - 1) / LPT_FGEMM_PANEL * LPT_FGEMM_PANEL * k;
-  c->first = i > 0 ? before->first + before->images * before->groups * before->split.row_tasks * before->split.col_tasks : 0;
+  c->first = i > 0 ? before->first + before->images * before->groups * before->split.row_tasks * before->split.col_tasks
+                   : 0;
   c->workspace = c->table = (c->taps * c->split.rows * sizeof (float *) + 63) & ~(gsize) 63;
   if (c->copy == COPY_ROWS)
     c->workspace += lpt_float_copied_size (c->split.rows, k);
@@ -449,10 +461,13 @@ gather_weights (const Shape           *s,
           for (y = 0; y < n[1]; y++)
             for (x = 0; x < n[2]; x++)
               {
-                gint64 kz = of[0]->tap + z * of[0]->every, ky = of[1]->tap + y * of[1]->every, kx = of[2]->tap + x * of[2]->every;
+                gint64 kz = of[0]->tap + z * of[0]->every, ky = of[1]->tap + y * of[1]->every,
+                       kx = of[2]->tap + x * of[2]->every;
 
                 *to++ = kz < kernel[0] && ky < kernel[1] && kx < kernel[2]
-                        ? from[((g * s->in + i) * s->out + o) * size + (gsize) ((kz * kernel[1] + ky) * kernel[2] + kx)] : 0;
+                            ? from[((g * s->in + i) * s->out + o) * size +
+                                   (gsize) ((kz * kernel[1] + ky) * kernel[2] + kx)]
+                            : 0;
               }
 }
 
@@ -477,7 +492,8 @@ add_phase (const Shape     *s,
       key.every[axis] = of[axis]->every;
       key.n[axis] = of[axis]->n_taps;
     }
-  weights = (LptFloatPacks) { NULL, &key, sizeof key, s->groups, s->in * (gsize) lpt_window_size (phase.kernel), s->out, 1, 0 };
+  weights = (LptFloatPacks) { NULL,   &key, sizeof key, s->groups, s->in * (gsize) lpt_window_size (phase.kernel),
+                              s->out, 1,    0 };
   weights.n_stride = (ptrdiff_t) weights.k;
   weights.data = data = lpt_program_array (weights.groups * weights.k * weights.n, sizeof *data);
   if (data != NULL)
@@ -505,7 +521,8 @@ lpt_prepare_float_deconv (LptProgram   *program,
   x = &op->in[0]->array.shape;
   w = &op->in[1]->array.shape;
   y = &op->out[0]->array.shape;
-  if (!lpt_window_init_transposed (&v, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs, &a->output_padding, NULL) ||
+  if (!lpt_window_init_transposed (&v, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs,
+                                   &a->output_padding, NULL) ||
       !lpt_phases_init (&phases, &v))
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
   if (lead == 3 && s.in == 1 && s.out == 1)

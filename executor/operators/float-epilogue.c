@@ -1,7 +1,7 @@
 /* float-epilogue.c - what follows products of reals, done while their sums are stored
  *
- * What kernels do before they store: a constant for each column, a value of the same shape, two bounds. What is done to their result
- * as long as it is in the cache: a function, then an addition.
+ * What kernels do before they store: a constant for each column, a value of the same shape, two bounds. What is done to
+ * their result as long as it is in the cache: a function, then an addition.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -61,7 +61,8 @@ take (LptFloatEpilogue *e,
       e->end.hi = run.hi;
       return TRUE;
     }
-  if (run.kind != LPT_RUN_BINARY || run.binary != LPT_BINARY_ADD || e->residual != NULL || (e->end.clamps && e->maps == NULL))
+  if (run.kind != LPT_RUN_BINARY || run.binary != LPT_BINARY_ADD || e->residual != NULL ||
+      (e->end.clamps && e->maps == NULL))
     return FALSE;
   other = op->in[op->in[0] == e->out ? 1 : 0];
   if (other->kind == LPT_STORAGE_CONST)
@@ -102,7 +103,8 @@ take_silu (LptFloatEpilogue *e,
     return FALSE;
   product = lpt_program_reader (sigmoid->out[0]);
   if (product == NULL || product->fused_into != NULL || !lpt_rows_read_op (product, &run) ||
-      run.kind != LPT_RUN_BINARY || run.binary != LPT_BINARY_MULTIPLY || (product->in[0] != e->out && product->in[1] != e->out))
+      run.kind != LPT_RUN_BINARY || run.binary != LPT_BINARY_MULTIPLY ||
+      (product->in[0] != e->out && product->in[1] != e->out))
     return FALSE;
   e->maps = program->kernels.floats;
   e->map = LPT_MAP_SILU;
@@ -186,7 +188,8 @@ lpt_float_epilogue_at (const LptFloatEpilogue *end,
   LptFgemmEnd e = end->end;
 
   e.bias = e.bias != NULL ? e.bias + column : NULL;
-  e.residual = end->residual != NULL && !end->after ? (const float *) (gconstpointer) in[end->port] + row * ldr + column : NULL;
+  e.residual = end->residual != NULL && !end->after ? (const float *) (gconstpointer) in[end->port] + row * ldr + column
+                                                    : NULL;
   e.ldr = ldr;
 
   return e;

@@ -191,7 +191,8 @@ lpt_float_pack (LptProgram          *program,
                 const LptFloatPacks *p)
 {
   gsize panels = (p->n + PANEL - 1) / PANEL, g, at;
-  LptPackedWeights w = lpt_program_pack (program, op, "fgemm", p->key, p->key_size, p->groups * panels * PANEL * p->k * sizeof (float), 0);
+  LptPackedWeights w = lpt_program_pack (program, op, "fgemm", p->key, p->key_size,
+                                         p->groups * panels * PANEL * p->k * sizeof (float), 0);
 
   for (g = 0; g < p->groups && w.fresh && p->data != NULL; g++)
     for (at = 0; at < panels; at++)
@@ -254,7 +255,8 @@ lpt_prepare_float_matmul (LptProgram   *program,
                        .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }, { NULL }), .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED };
   if (lpt_is_real_constant (op->in[1]) && lpt_program_count (op->in[1]) == k * n)
     {
-      p->packed = lpt_float_pack (program, op, &(LptFloatPacks) { op->in[1]->array.data, NULL, 0, 1, k, n, p->b_k, p->b_n });
+      p->packed = lpt_float_pack (program, op,
+                                  &(LptFloatPacks) { op->in[1]->array.data, NULL, 0, 1, k, n, p->b_k, p->b_n });
       if (!attrs->transpose_a)
         {
           /* All matrices meet the same one: they are one. */
@@ -269,7 +271,8 @@ lpt_prepare_float_matmul (LptProgram   *program,
       gsize panels = CLAMP (PANEL_BYTES / (k * PANEL * sizeof (float)), 1, MAX_PANELS);
 
       form.in[form.n_in++] = (LptOperand) { op->in[1], LPT_LAYOUT_TYPED };
-      p->split = (LptFloatSplit) { CLAMP (max_rows, 1, MAX_ROWS), panels * PANEL, 1, (n + panels * PANEL - 1) / (panels * PANEL) };
+      p->split = (LptFloatSplit) { CLAMP (max_rows, 1, MAX_ROWS), panels * PANEL, 1,
+                                   (n + panels * PANEL - 1) / (panels * PANEL) };
     }
   form.tasks = p->matrices * p->split.row_tasks * p->split.col_tasks;
   p->batch = batch;

@@ -1,6 +1,7 @@
 /* float-move.c - movements of real values whose channels are last: Concat by channels, and whatever copies whole pixels
  *
- * What a movement of one input does is asked of the op itself, which runs once on numbered elements when the plan is made.
+ * What a movement of one input does is asked of the op itself, which runs once on numbered elements when the plan is
+ * made.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,7 +36,8 @@ move_run (const LptProgramOp *op,
 
   for (k = 0; k < op->form.n_in; at += m->n[k++])
     for (pixel = task * m->per_task; pixel < last; pixel++)
-      memcpy (data->out + pixel * size + at, data->in[k] + (m->from != NULL ? m->from[pixel] : pixel * m->n[k]), m->n[k]);
+      memcpy (data->out + pixel * size + at, data->in[k] + (m->from != NULL ? m->from[pixel] : pixel * m->n[k]),
+              m->n[k]);
 }
 
 static void
@@ -117,14 +119,16 @@ lpt_prepare_float_concat (LptProgram   *program,
   return TRUE;
 }
 
-/* Runs @op on the numbers of its elements, which floats hold exactly; (transfer full), NULL: it does not run on them. */
+/* Runs @op on the numbers of its elements, which floats hold exactly; (transfer full), NULL: it does not run on
+ * them. */
 static float *
 ask (const LptProgramOp *op)
 {
   g_autoptr (LptScratch) scratch = lpt_scratch_new ();
   g_autofree LptArray *in = lpt_copy_inputs (op);
   gsize n_in = lpt_program_count (op->in[0]), n_out = lpt_program_count (op->out[0]);
-  g_autofree float *numbers = lpt_memory_try (n_in, sizeof *numbers, NULL), *results = lpt_memory_try (n_out, sizeof *results, NULL);
+  g_autofree float *numbers = lpt_memory_try (n_in, sizeof *numbers, NULL),
+                   *results = lpt_memory_try (n_out, sizeof *results, NULL);
   LptArray out = op->out[0]->array;
   LptCall call = { .node = op->node, .in = in, .n_in = op->n_in, .out = &out, .n_out = 1, .scratch = scratch };
   gsize i;
@@ -148,7 +152,8 @@ find_pixels (Move           *m,
              const LptShape *y,
              const float    *numbers)
 {
-  gsize in_plane = lpt_program_pixels (x), out_plane = lpt_program_pixels (y), count = (gsize) x->dims[0] * m->channels * in_plane, pixel, c;
+  gsize in_plane = lpt_program_pixels (x), out_plane = lpt_program_pixels (y),
+        count = (gsize) x->dims[0] * m->channels * in_plane, pixel, c;
 
   if ((gsize) x->dims[1] != m->channels)
     return FALSE;
@@ -160,7 +165,8 @@ find_pixels (Move           *m,
       const float *first = numbers + pixel / out_plane * m->channels * out_plane + pixel % out_plane;
       gsize at = (gsize) MAX (*first, 1) - 1, image = at / (m->channels * in_plane);
 
-      if (*first < 1 || *first > (float) count || *first != floorf (*first) || at % (m->channels * in_plane) >= in_plane)
+      if (*first < 1 || *first > (float) count || *first != floorf (*first) ||
+          at % (m->channels * in_plane) >= in_plane)
         return FALSE;
       for (c = 1; c < m->channels; c++)
         if (first[c * out_plane] != (float) (at + c * in_plane + 1))
@@ -184,7 +190,8 @@ lpt_prepare_float_move (LptProgram   *program,
   if (op->n_in == 0 || op->n_out != 1 || !is_image (op->in[0]) || !is_image (op->out[0]) ||
       op->in[0]->layout != LPT_LAYOUT_WORDS_LAST || (op->node->info->flags & LPT_OP_F_STATE) != 0 ||
       op->node->op == LPT_OP_SCATTER_UPDATE || lpt_program_renames (op, LPT_LAYOUT_WORDS_LAST) ||
-      (op->node->op == LPT_OP_INTERPOLATE && LPT_ATTRS (op->node, LptInterpolateAttrs)->mode != LPT_INTERPOLATE_NEAREST) ||
+      (op->node->op == LPT_OP_INTERPOLATE &&
+       LPT_ATTRS (op->node, LptInterpolateAttrs)->mode != LPT_INTERPOLATE_NEAREST) ||
       MAX (lpt_program_count (op->in[0]), lpt_program_count (op->out[0])) > MAX_ELEMENTS)
     return FALSE;
   for (k = 1; k < op->n_in; k++)

@@ -44,7 +44,8 @@ has_parameters (const LptProgramOp *op,
   guint i;
 
   for (i = 1; i < norm->n_in; i++)
-    if (i >= op->n_in || op->in[i] == NULL || !lpt_program_is_real (op->in[i]) || lpt_program_count (op->in[i]) != norm->channels)
+    if (i >= op->n_in || op->in[i] == NULL || !lpt_program_is_real (op->in[i]) ||
+        lpt_program_count (op->in[i]) != norm->channels)
       return FALSE;
 
   return TRUE;
@@ -75,14 +76,15 @@ read_norm (const LptProgramOp *op,
 
   /* Older ones have the data third. */
   return (op->node->opset == 0 || op->node->opset >= 5) &&
-         lpt_float_norm_batch (norm, shape, LPT_ATTRS (op->node, LptBatchNormAttrs)->epsilon) && has_parameters (op, norm);
+         lpt_float_norm_batch (norm, shape, LPT_ATTRS (op->node, LptBatchNormAttrs)->epsilon) &&
+         has_parameters (op, norm);
 }
 
 static gboolean
 is_real_norm (const LptProgramOp *op)
 {
-  return lpt_program_is_real (op->in[0]) && lpt_program_is_real (op->out[0]) && lpt_shape_is_static (&op->in[0]->array.shape) &&
-         lpt_program_count (op->in[0]) > 0;
+  return lpt_program_is_real (op->in[0]) && lpt_program_is_real (op->out[0]) &&
+         lpt_shape_is_static (&op->in[0]->array.shape) && lpt_program_count (op->in[0]) > 0;
 }
 
 static void

@@ -26,8 +26,9 @@ reduce_run (const LptProgramOp *op,
 {
   const Reduce *p = op->form.params;
 
-  lpt_float_reduction_run (&p->reduction, p->floats, (const float *) (gconstpointer) data->in[0], (float *) (gpointer) data->out,
-                           task * p->per_task, MIN (end * p->per_task, p->reduction.units));
+  lpt_float_reduction_run (&p->reduction, p->floats, (const float *) (gconstpointer) data->in[0],
+                           (float *) (gpointer) data->out, task * p->per_task,
+                           MIN (end * p->per_task, p->reduction.units));
 }
 
 gboolean
@@ -61,8 +62,9 @@ lpt_prepare_float_reduce (LptProgram   *program,
   LptFloatReduction reduction;
   Reduce *p;
 
-  if (op->n_in < 2 || !lpt_program_is_real (op->in[0]) || !lpt_program_is_real (op->out[0]) || !lpt_shape_is_static (shape) ||
-      !lpt_program_axis_set (op->in[1], shape->rank, set) || !lpt_float_reduction_init (&reduction, op->node->op, shape, set))
+  if (op->n_in < 2 || !lpt_program_is_real (op->in[0]) || !lpt_program_is_real (op->out[0]) ||
+      !lpt_shape_is_static (shape) || !lpt_program_axis_set (op->in[1], shape->rank, set) ||
+      !lpt_float_reduction_init (&reduction, op->node->op, shape, set))
     return FALSE;
   p = g_new0 (Reduce, 1);
   p->floats = program->kernels.floats;

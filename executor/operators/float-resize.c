@@ -1,8 +1,9 @@
 /* float-resize.c - Interpolate of reals, all modes
  *
- * The axes are resized one after the other in double precision, the first one first, as the op itself does it: for a line of the
- * result the lines of the input that it is made of are mixed over all axes but the last resized one, then its columns are. Which
- * elements, and with what weights, is asked of the op when the plan is made. Bits are those of the op.
+ * The axes are resized one after the other in double precision, the first one first, as the op itself does it: for a
+ * line of the result the lines of the input that it is made of are mixed over all axes but the last resized one, then
+ * its columns are. Which elements, and with what weights, is asked of the op when the plan is made. Bits are those of
+ * the op.
  *
  * Not: sizes or scales that are computed.
  *
@@ -97,7 +98,8 @@ mix (const Row *row,
   if (first == end)
     r->kernel->mix (0, &one, row->lines, r->line, result);
   for (k = first; k < end; k++)
-    r->kernel->add (t->weight[k], t->index[k] >= 0 ? mix (row, below, offset + (gsize) t->index[k] * r->stride[axis]) : NULL, r->line,
+    r->kernel->add (t->weight[k],
+                    t->index[k] >= 0 ? mix (row, below, offset + (gsize) t->index[k] * r->stride[axis]) : NULL, r->line,
                     k == first, result);
 
   return result;
@@ -110,7 +112,9 @@ resize_run (const LptProgramOp *op,
             gsize               end)
 {
   const Resize *r = op->form.params;
-  Row row = { .r = r, .in = (const float *) (gconstpointer) data->in[0], .lines = (const float **) (gpointer) data->workspace };
+  Row row = { .r = r,
+              .in = (const float *) (gconstpointer) data->in[0],
+              .lines = (const float **) (gpointer) data->workspace };
   gsize i = task * r->per_task, last = MIN (end * r->per_task, r->rows);
 
   row.mixed = (double *) (gpointer) (data->workspace + ((r->most * sizeof (float *) + 63) & ~(gsize) 63));
@@ -159,7 +163,8 @@ static LptValueLayout
 layout_of (const LptProgramOp  *op,
            const LptResizeTaps *taps)
 {
-  return op->in[0]->layout == LPT_LAYOUT_WORDS_LAST && taps[0].n == 0 && taps[1].n == 0 ? LPT_LAYOUT_WORDS_LAST : LPT_LAYOUT_TYPED;
+  return op->in[0]->layout == LPT_LAYOUT_WORDS_LAST && taps[0].n == 0 && taps[1].n == 0 ? LPT_LAYOUT_WORDS_LAST
+                                                                                        : LPT_LAYOUT_TYPED;
 }
 
 static void

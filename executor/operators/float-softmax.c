@@ -57,12 +57,14 @@ lpt_prepare_float_softmax (LptProgram   *program,
                            LptProgramOp *op)
 {
   gboolean logarithm = op->node->op == LPT_OP_LOG_SOFTMAX;
-  gint64 wish = logarithm ? LPT_ATTRS (op->node, LptLogSoftmaxAttrs)->axis : LPT_ATTRS (op->node, LptSoftMaxAttrs)->axis;
+  gint64 wish = logarithm ? LPT_ATTRS (op->node, LptLogSoftmaxAttrs)->axis
+                          : LPT_ATTRS (op->node, LptSoftMaxAttrs)->axis;
   const LptShape *shape = &op->in[0]->array.shape;
   Softmax *p;
   gint axis;
 
-  if (!lpt_program_is_real (op->in[0]) || !lpt_program_is_real (op->out[0]) || shape->rank == 0 || !lpt_axis_normalize (wish, shape->rank, &axis))
+  if (!lpt_program_is_real (op->in[0]) || !lpt_program_is_real (op->out[0]) || shape->rank == 0 ||
+      !lpt_axis_normalize (wish, shape->rank, &axis))
     return FALSE;
   p = g_new0 (Softmax, 1);
   p->floats = program->kernels.floats;

@@ -1,7 +1,7 @@
 /* float-window.c - depthwise convolutions and transposed ones, pools and spatial means that stay real
  *
- * Channels last. Only taps inside of the image are named; between the borders pixels of a line have the same ones. A transposed
- * convolution is one for each phase of its output (phases.h).
+ * Channels last. Only taps inside of the image are named; between the borders pixels of a line have the same ones. A
+ * transposed convolution is one for each phase of its output (phases.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -63,14 +63,17 @@ run_pixels (const Window    *p,
 {
   const LptWindow *v = &p->window;
   const float **taps = (const float **) (gpointer) data->workspace, **weights = taps + p->taps, *from;
-  gsize pixel = ((image * (gsize) v->out[0] + (gsize) z) * (gsize) v->out[1] + (gsize) y) * (gsize) v->out[2] + (gsize) x, count = 0;
+  gsize pixel = ((image * (gsize) v->out[0] + (gsize) z) * (gsize) v->out[1] + (gsize) y) * (gsize) v->out[2] +
+                (gsize) x,
+        count = 0;
   gsize apart = p->placed ? p->place.x * p->channels : p->channels;
   gint64 z0 = z * v->stride[0] - v->pad[0], y0 = y * v->stride[1] - v->pad[1], x0 = x * v->stride[2] - v->pad[2];
   gint64 c = (gint64) p->channels, kz, ky, kx;
   LptFwindowTile t;
 
   if (p->placed)
-    pixel = image * p->place.image + p->place.first + (gsize) z * p->place.z + (gsize) y * p->place.y + (gsize) x * p->place.x;
+    pixel = image * p->place.image + p->place.first + (gsize) z * p->place.z + (gsize) y * p->place.y +
+            (gsize) x * p->place.x;
   from = (const float *) (gconstpointer) data->in[0] + image * (gsize) lpt_window_size (v->in) * p->channels;
   for (kz = 0; kz < v->kernel[0]; kz++)
     for (ky = 0; ky < v->kernel[1]; ky++)
@@ -205,7 +208,8 @@ add_window (WindowForm      *form,
   p->lines = p->images * (gsize) (v->out[0] * v->out[1]);
   p->fused = &form->fused;
   p->first = i > 0 ? p[-1].first + n_tasks (p - 1) : 0;
-  /* Inside are those that the first tap does not reach too early, nor the last one too late; where taps go back the other way round. */
+  /* Inside are those that the first tap does not reach too early, nor the last one too late; where taps go back the
+   * other way round. */
   lpt_window_range (v, 2, v->dilation[2] < 0 ? v->kernel[2] - 1 : 0, &p->from, &first_end);
   lpt_window_range (v, 2, v->dilation[2] < 0 ? 0 : v->kernel[2] - 1, &last_from, &p->end);
   p->from = MIN (MAX (p->from, last_from), v->out[2]);
@@ -277,7 +281,8 @@ gather_weights (const LptWindow       *window,
     for (y = 0; y < n[1]; y++)
       for (x = 0; x < n[2]; x++)
         {
-          gint64 kz = of[0]->tap + z * of[0]->every, ky = of[1]->tap + y * of[1]->every, kx = of[2]->tap + x * of[2]->every;
+          gint64 kz = of[0]->tap + z * of[0]->every, ky = of[1]->tap + y * of[1]->every,
+                 kx = of[2]->tap + x * of[2]->every;
 
           for (c = 0; c < p->channels; c++)
             *to++ = kz < kernel[0] && ky < kernel[1] && kx < kernel[2]

@@ -12,7 +12,8 @@ gboolean lpt_is_real_constant (const LptProgramValue *value);
 /* Every element of a real constant is finite: then a product with zero is zero. */
 gboolean lpt_is_finite        (const LptProgramValue *value);
 
-/* Constant weights: @groups matrices of @k x @n, element (k, n) at k * @k_stride + n * @n_stride; @key: which of the op's, NULL: all. */
+/* Constant weights: @groups matrices of @k x @n, element (k, n) at k * @k_stride + n * @n_stride; @key: which of the
+ * op's, NULL: all. */
 typedef struct
 {
   const float  *data;        /* NULL: no memory */
@@ -24,8 +25,9 @@ typedef struct
 /* In panels, which belong to the plan. */
 const float *lpt_float_pack (LptProgram *program, const LptProgramOp *op, const LptFloatPacks *packs);
 
-/* The bias of a product; behind it, where that follows, additions of a constant by column and of a value of the same shape, ReLU or Clamp, then a function (x * Sigmoid (x), too)
- * and, where there was none before, an addition: as far as only they read the result. */
+/* The bias of a product; behind it, where that follows, additions of a constant by column and of a value of the same
+ * shape, ReLU or Clamp, then a function (x * Sigmoid (x), too) and, where there was none before, an addition: as far as
+ * only they read the result. */
 typedef struct
 {
   LptFgemmEnd end;           /* without the residual's data */

@@ -1,7 +1,8 @@
 /* integer-softmax.c - Softmax and LogSoftmax of 8-bit codes along any axis
  *
- * In float32: exponentials come from a table by the distance to the greatest code; several rows side by side, each summed from its
- * first element to its last as the plain op does it. Where the axis is not the last one, a block of rows is neighbours in memory.
+ * In float32: exponentials come from a table by the distance to the greatest code; several rows side by side, each
+ * summed from its first element to its last as the plain op does it. Where the axis is not the last one, a block of
+ * rows is neighbours in memory.
  * In fixed point each row has a table from its codes to the results. Other rules run row by row as the plain op does.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -53,8 +54,8 @@ block_at (const Softmax *p,
   return (Block) { index / per_outer * p->n * p->inner + column, MIN (p->block, p->inner - column), 1, p->inner };
 }
 
-/* Exponentials into @values, row by row or element by element as they lie in memory, and what rows share: their sums, or what is
- * subtracted from logarithms. */
+/* Exponentials into @values, row by row or element by element as they lie in memory, and what rows share: their sums,
+ * or what is subtracted from logarithms. */
 static void
 gather (const Softmax *p,
         const Block   *b,
@@ -105,7 +106,8 @@ run_block (const Softmax *p,
   gather (p, b, x + b->at, values, shared);
   for (i = 0; i < rows; i++)
     floats->binary (ends, cols, values + i * cols, 1, neighbours ? shared : &shared[i], neighbours, values + i * cols);
-  p->kernels.eltwise->quantize (&quantize, rows, cols, values, cols * sizeof (float), y + b->at, neighbours ? b->step : b->line);
+  p->kernels.eltwise->quantize (&quantize, rows, cols, values, cols * sizeof (float), y + b->at,
+                                neighbours ? b->step : b->line);
 }
 
 /* The greatest and the least code of a row in u8 form. */

@@ -1,7 +1,7 @@
 /* lpt-operators.h - who gives ops their forms, and what forms share
  *
- * A form is prepared for the main op of those that it stands for; what it takes in of the ops around it is fused into that
- * one. FALSE: none of it, nothing is changed, and a remark says why (lpt_refuse()).
+ * A form is prepared for the main op of those that it stands for; what it takes in of the ops around it is fused into
+ * that one. FALSE: none of it, nothing is changed, and a remark says why (lpt_refuse()).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -91,12 +91,14 @@ LptOpSpan lpt_span         (gsize from, gsize to, gsize element);
 LptOpSpan lpt_span_columns (gsize m0, gsize m1, gsize n0, gsize n1, gsize pitch);
 /* Pixels [@from, @to) of all planes of an image, those of all images behind each other. */
 LptOpSpan lpt_span_planes  (gsize pixels, gsize planes, gsize from, gsize to, gsize element);
-/* Lines [@from, @to) of the input that the output's lines @first to @last read; lines of all images behind each other. */
+/* Lines [@from, @to) of the input that the output's lines @first to @last read; lines of all images behind each
+ * other. */
 void      lpt_span_lines   (const LptConvShape *s, gsize first, gsize last, gsize *from, gsize *to);
 
 /* --- what follows sums of codes (epilogue.c) --- */
 
-/* How the sums of a product are stored, and the readers of its result as far as the same pass over it does their work. */
+/* How the sums of a product are stored, and the readers of its result as far as the same pass over it does their
+ * work. */
 typedef struct
 {
   LptEpilogue e;
@@ -108,8 +110,8 @@ typedef struct
   LptProgramValue *out;      /* the result */
   LptProgramValue *residual; /* or NULL */
   LptProgramOp *last;        /* last op fused */
-  /* What somebody computes (computed-epilogue.c), or NULL: the zero point of the input, the scale of the sums, one or one for each
-   * channel. They are inputs of the form behind the codes. */
+  /* What somebody computes (computed-epilogue.c), or NULL: the zero point of the input, the scale of the sums, one or
+   * one for each channel. They are inputs of the form behind the codes. */
   LptProgramValue *zero, *run_scale;
   gint        axis;          /* of the channels in the output */
   gsize       channels, taps;
@@ -118,7 +120,8 @@ typedef struct
   gint32      offset;        /* from the zero point to that of the u8 form */
 } LptFusedEpilogue;
 
-/* Of the product alone, still without lpt_epilogue_prepare(), which is dear: the form's bind() calls it once for all. @axis: of the channels in the output. FALSE: the result cannot be written in one pass. */
+/* Of the product alone, still without lpt_epilogue_prepare(), which is dear: the form's bind() calls it once for all.
+ * @axis: of the channels in the output. FALSE: the result cannot be written in one pass. */
 gboolean lpt_fused_epilogue_init  (LptFusedEpilogue *epilogue, LptProgramOp *op, gint axis, gsize channels,
                                    const double *weight_scales, guint n_scales, double input_scale, const LptFloats *rest);
 /* Takes in the ops behind @op as far as they fit; FALSE: none. */
@@ -126,13 +129,15 @@ gboolean lpt_fused_epilogue_follow (LptFusedEpilogue *epilogue, LptProgram *prog
 /* Of a Dequantize of int32 by itself. */
 gboolean lpt_fused_epilogue_words (LptFusedEpilogue *epilogue, LptProgramOp *op, gint axis, gsize channels);
 void     lpt_fused_epilogue_clear (LptFusedEpilogue *epilogue);
-/* Appends what is computed to the inputs of a form whose first ones are set, three at most, and its room to the workspace. */
+/* Appends what is computed to the inputs of a form whose first ones are set, three at most, and its room to the
+ * workspace. */
 void     lpt_fused_epilogue_computed (LptFusedEpilogue *epilogue, LptOpForm *form);
 /* @e, or for channels [@c0, @c1) *made from it where something is computed. */
 const LptEpilogue *lpt_fused_epilogue_of_run (const LptFusedEpilogue *epilogue, const LptEpilogue *e, const LptProgramOp *op,
                                               const LptOpData *data, gsize c0, gsize c1, LptEpilogue *made);
 /* The zero point of the input in u8 form of a run, @fallback where it is constant. */
 guint8   lpt_fused_epilogue_zero (const LptFusedEpilogue *epilogue, const LptProgramOp *op, const LptOpData *data, guint8 fallback);
-/* What tables behind @value do to it, one after the other, as long as each alone reads what it maps: as one @table. They are fused
- * into @owner, *last becomes the last of them. Returns the value behind them, which @owner makes instead. */
+/* What tables behind @value do to it, one after the other, as long as each alone reads what it maps: as one @table.
+ * They are fused into @owner, *last becomes the last of them. Returns the value behind them, which @owner makes
+ * instead. */
 LptProgramValue *lpt_fused_tables (LptProgram *program, LptProgramOp *owner, LptProgramValue *value, guint8 *table, LptProgramOp **last);

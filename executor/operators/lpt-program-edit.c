@@ -150,8 +150,8 @@ lpt_program_is_codes (const LptProgramValue *value)
 {
   const LptArray *array = &value->array;
 
-  return (array->dtype == LPT_DTYPE_U8 || array->dtype == LPT_DTYPE_I8) && array->quant != NULL && array->quant->n == 1 &&
-         lpt_shape_is_static (&array->shape);
+  return (array->dtype == LPT_DTYPE_U8 || array->dtype == LPT_DTYPE_I8) && array->quant != NULL &&
+         array->quant->n == 1 && lpt_shape_is_static (&array->shape);
 }
 
 gboolean
@@ -159,8 +159,8 @@ lpt_program_is_real (const LptProgramValue *value)
 {
   const LptArray *array = value != NULL ? &value->array : NULL;
 
-  return array != NULL && array->dtype == LPT_DTYPE_F32 && array->quant == NULL && lpt_dtype_is_real (array->declared) &&
-         lpt_shape_is_static (&array->shape) && lpt_array_count (array) > 0;
+  return array != NULL && array->dtype == LPT_DTYPE_F32 && array->quant == NULL &&
+         lpt_dtype_is_real (array->declared) && lpt_shape_is_static (&array->shape) && lpt_array_count (array) > 0;
 }
 
 gint32
@@ -295,7 +295,8 @@ lpt_program_op_macs (const LptProgramOp *op)
   if (op->folded || op->n_in < 2 || op->n_out < 1 || op->in[0] == NULL || op->in[1] == NULL)
     return 0;
 
-  return MAX (0, lpt_node_macs_for (op->node, &op->in[0]->array.shape, &op->in[1]->array.shape, &op->out[0]->array.shape));
+  return MAX (0,
+              lpt_node_macs_for (op->node, &op->in[0]->array.shape, &op->in[1]->array.shape, &op->out[0]->array.shape));
 }
 
 /* --- memory of forms --- */

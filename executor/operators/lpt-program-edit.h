@@ -44,7 +44,8 @@ LptProgramValue *lpt_program_storage (LptProgramValue *value, gsize *offset);
 
 /* Not in `ops` yet, without operands. @index: see LptProgramOp. */
 LptProgramOp *lpt_program_add_op    (LptProgram *program, LptNode *node, guint index);
-/* Its params go over to the op, which has them already where it gets a form anew; layouts become those of the same bytes. */
+/* Its params go over to the op, which has them already where it gets a form anew; layouts become those of the same
+ * bytes. */
 void          lpt_program_set_form  (LptProgramOp *op, const LptOpForm *form);
 void          lpt_program_drop_form (LptProgramOp *op);
 /* The output of @op in @layout is its first input in @layout, under another name. */
@@ -72,8 +73,8 @@ lpt_op_unit_task (const LptProgramOp *op,
 
 /* --- memory of forms --- */
 
-/* Zero-filled array of @n elements that vectors may read past the end. NULL: no memory. Who prepares need not end then, only not
- * write there: the plan becomes none. The same with weights. */
+/* Zero-filled array of @n elements that vectors may read past the end. NULL: no memory. Who prepares need not end then,
+ * only not write there: the plan becomes none. The same with weights. */
 gpointer      lpt_program_array     (gsize n, gsize element);
 
 /* Packed weights of an op, which belong to the plan. With *fresh the caller packs them and fills the column sums. */

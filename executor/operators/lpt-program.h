@@ -1,10 +1,11 @@
 /* lpt-program.h - what a plan runs: a straight list of ops over values
  *
- * A program is imported from a graph whose shapes are known, then passes change it; nothing beside it knows what is fused or where
- * a value lies.
+ * A program is imported from a graph whose shapes are known, then passes change it; nothing beside it knows what is
+ * fused or where a value lies.
  *
- * An op stands for one node of the graph or several (`fused_into`). It has a form when a kernel does its work: a function over tasks
- * that any thread may run in any order. Without one it is a reference op: the node's own function (eval/), which may fail and allocate.
+ * An op stands for one node of the graph or several (`fused_into`). It has a form when a kernel does its work: a
+ * function over tasks that any thread may run in any order. Without one it is a reference op: the node's own function
+ * (eval/), which may fail and allocate.
  * An op of another list than `ops` does not run.
  *
  * A value is made once, in one layout:
@@ -12,12 +13,14 @@
  *   TYPED          row-major, in its storage type
  *   CODES          8-bit codes row-major, in u8 form: i8 codes plus 128
  *   CODES_LAST     codes in u8 form, channels (axis 1) last
- *   CODES_PITCHED  the same, but each pixel is a part of a wider one: the pitch, bytes from pixel to pixel, is that of the value in
+ *   CODES_PITCHED  the same, but each pixel is a part of a wider one: the pitch, bytes from pixel to pixel, is that of
+ *   the value in
  *                  whose storage it lies. Parts of a concatenation and pieces of a split along the channels
  *   WORDS_LAST     f32 or int32, channels last
  *
- * Where two are the same bytes (u8 codes, one pixel, one channel) they are one (lpt_program_layout()). The same numbers in another
- * layout are another value behind a `convert`. A value lies in its own storage or, from an offset on, in another value's.
+ * Where two are the same bytes (u8 codes, one pixel, one channel) they are one (lpt_program_layout()). The same numbers
+ * in another layout are another value behind a `convert`. A value lies in its own storage or, from an offset on, in
+ * another value's.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -82,8 +85,8 @@ typedef struct
   gsize from, to, pitch, first, width;
 } LptOpSpan;
 
-/* What @task reads of input @k, or, k = op->n_in, writes; called when pitches are known. What vectors read past that is of no
- * matter, as nothing depends on it. */
+/* What @task reads of input @k, or, k = op->n_in, writes; called when pitches are known. What vectors read past that is
+ * of no matter, as nothing depends on it. */
 typedef LptOpSpan (*LptFormAccess) (const LptProgramOp *op, gsize task, guint k);
 
 typedef struct
@@ -107,7 +110,8 @@ typedef struct
   /* Takes in ops behind it, which its pass over the result does too: the form is set anew; or NULL. */
   void         (*follow) (LptProgram *program, LptProgramOp *op);
   void         (*bind) (LptProgramOp *op);     /* called when the pitches of its operands are known, or NULL */
-  /* Of a concatenation: input @k, in @layout, is one piece of the output from @at on. With drop_part() it lies there already. */
+  /* Of a concatenation: input @k, in @layout, is one piece of the output from @at on. With drop_part() it lies there
+   * already. */
   gboolean     (*part) (const LptProgramOp *op, guint k, LptValueLayout *layout, gsize *at);
   void         (*drop_part) (LptProgramOp *op, guint k);
   GDestroyNotify clear;        /* frees what `params` own, but not themselves; or NULL */

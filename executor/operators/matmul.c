@@ -21,7 +21,8 @@ next_tiles (const MatMul *m,
 {
   LptCutBox box = lpt_cut_box (task, end, (m->gemm.n + m->tn - 1) / m->tn);
 
-  return (LptCutBox) { box.i0 * m->tm, MIN (box.i1 * m->tm, m->gemm.m), box.j0 * m->tn, MIN (box.j1 * m->tn, m->gemm.n) };
+  return (LptCutBox) { box.i0 * m->tm, MIN (box.i1 * m->tm, m->gemm.m), box.j0 * m->tn,
+                       MIN (box.j1 * m->tn, m->gemm.n) };
 }
 
 static void
@@ -166,8 +167,10 @@ lpt_prepare_matmul (LptProgram   *program,
   if (packed.fresh)
     lpt_gemm_pack (gemm, &weights, 0, n, packed.data, packed.col_sum);
   if (packed.data != NULL && m->epilogue.bias != NULL)
-    m->epilogue.bound = lpt_fold_zero_points (&m->epilogue.e, &(LptSumChannels) { packed.col_sum, m->epilogue.bias, m->epilogue.weight_zp }, n,
-                                              &channels, bias, (LptInputZeros) { &zero, n }, k);
+    m->epilogue.bound = lpt_fold_zero_points (&m->epilogue.e,
+                                              &(LptSumChannels) { packed.col_sum, m->epilogue.bias,
+                                                                  m->epilogue.weight_zp },
+                                              n, &channels, bias, (LptInputZeros) { &zero, n }, k);
   lpt_weight_channels_clear (&channels);
   m->epilogue.col_sum = packed.col_sum;
   m->epilogue.taps = k;

@@ -105,7 +105,8 @@ move_of (LptProgram      *program,
   LptCopyForm *m = NULL;
   gsize at = 0;
 
-  if (lpt_copy_find_maps (shape, (gint64) lpt_program_count (in), numbers, maps, &start, &fills) && (!fills || lpt_copy_ask_fill (op, numbers, fill)))
+  if (lpt_copy_find_maps (shape, (gint64) lpt_program_count (in), numbers, maps, &start, &fills) &&
+      (!fills || lpt_copy_ask_fill (op, numbers, fill)))
     {
       m = lpt_copy_form_new (program, codes ? "move_u8" : "move", op, output, in_layout, 1);
       m->form.out_layout = choose_box (&m->pieces[0].box, out, maps, in_layout);
@@ -223,7 +224,8 @@ lpt_prepare_move (LptProgram   *program,
       moves |= (at->row->flags & LPT_EXEC_ALIAS) == 0;
       steps[n++] = at;
       at = lpt_program_reader (at->out[0]);
-      if (n == G_N_ELEMENTS (steps) || at == NULL || !lpt_program_is_free (at) || at->n_out != 1 || !is_movement (at, codes))
+      if (n == G_N_ELEMENTS (steps) || at == NULL || !lpt_program_is_free (at) || at->n_out != 1 ||
+          !is_movement (at, codes))
         break;
     }
   if (!moves && layout != LPT_LAYOUT_CODES_LAST && layout != LPT_LAYOUT_WORDS_LAST)
@@ -292,7 +294,8 @@ lpt_prepare_resize (LptProgram   *program,
     {
       maps[axis] = g_new (gssize, y->dims[axis]);
       for (k = 0; k < y->dims[axis]; k++)
-        maps[axis][k] = (gssize) (lpt_int_resize_source (op->integer, axis, k, x->dims[axis], y->dims[axis]) * (gint64) strides[axis]);
+        maps[axis][k] = (gssize) (lpt_int_resize_source (op->integer, axis, k, x->dims[axis], y->dims[axis]) *
+                                  (gint64) strides[axis]);
     }
   m = lpt_copy_form_new (program, "resize_u8", op, 0, layout, 1);
   m->form.out_layout = choose_box (&m->pieces[0].box, &op->out[0]->array, maps, layout);

@@ -161,6 +161,8 @@ lpt_phase_place (const LptWindow       *window,
   const size_t line = (size_t) window->in[2], plane = (size_t) window->in[1] * line;
 
   return (LptConvPlace) { .first = (size_t) of[0]->first * plane + (size_t) of[1]->first * line + (size_t) of[2]->first,
-                          .x = (size_t) of[2]->step, .y = (size_t) of[1]->step * line, .z = (size_t) of[0]->step * plane,
+                          .x = (size_t) of[2]->step,
+                          .y = (size_t) of[1]->step * line,
+                          .z = (size_t) of[0]->step * plane,
                           .image = (size_t) window->in[0] * plane };
 }

@@ -1,9 +1,10 @@
 /* phases.h - a transposed convolution as ordinary ones
  *
- * Along an axis of stride s the output positions p, p + s, p + 2 s, ... are a phase: they read the same kernel elements, those k with
- * (p + pad - k dilation) divisible by s, at neighbouring input positions. So each phase is a convolution of stride 1 with some of the
- * kernel, whose result is written to every s-th position. Kernels shorter than the stride leave phases without elements. An input of
- * length 1 has any stride: with one that no position reaches each position is a phase of one element or none.
+ * Along an axis of stride s the output positions p, p + s, p + 2 s, ... are a phase: they read the same kernel
+ * elements, those k with (p + pad - k dilation) divisible by s, at neighbouring input positions. So each phase is a
+ * convolution of stride 1 with some of the kernel, whose result is written to every s-th position. Kernels shorter than
+ * the stride leave phases without elements. An input of length 1 has any stride: with one that no position reaches each
+ * position is a phase of one element or none.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,8 +13,8 @@
 #include "eval/lpt-window.h"
 #include "executor/kernels/igemm/conv.h"
 
-/* Position j of the phase is first + j step of the output; its tap t is kernel element tap + t every, and reads input position
- * at + j - t back. */
+/* Position j of the phase is first + j step of the output; its tap t is kernel element tap + t every, and reads input
+ * position at + j - t back. */
 typedef struct
 {
   gint64 first, step, count;
@@ -39,8 +40,8 @@ gboolean lpt_phases_init  (LptPhases *phases, const LptWindow *window);
 void     lpt_phases_clear (LptPhases *phases);
 /* Combination @i: one phase of each axis. */
 void     lpt_phases_at    (const LptPhases *phases, guint i, const LptPhase *of[3]);
-/* The ordinary convolution of one: input of the window's data, kernel elements in the order of the taps (@forward: of their places,
- * so that dilations are positive). */
+/* The ordinary convolution of one: input of the window's data, kernel elements in the order of the taps (@forward: of
+ * their places, so that dilations are positive). */
 void     lpt_phase_window (const LptWindow *window, const LptPhase *const of[3], gboolean forward, LptWindow *to);
 /* Where its pixels lie in the output. */
 LptConvPlace lpt_phase_place (const LptWindow *window, const LptPhase *const of[3]);

@@ -1,8 +1,8 @@
 /* quantize.c - Quantize and Dequantize, one scale or one per index of an axis
  *
- * The values are rows of columns: a row has one scale (a plane of a channel; per tensor: a chunk), or, where the axis is the
- * last one or little is behind it, one per column. Codes with the channels last are dequantized to planes at once: blocks of
- * pixels are transposed into the workspace. Few planes are quantized side by side.
+ * The values are rows of columns: a row has one scale (a plane of a channel; per tensor: a chunk), or, where the axis
+ * is the last one or little is behind it, one per column. Codes with the channels last are dequantized to planes at
+ * once: blocks of pixels are transposed into the workspace. Few planes are quantized side by side.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -123,11 +123,14 @@ planes_task (const LptProgramOp *op,
   const Affine *q = op->form.params;
   LptDequantize p = { .scale = q->scale, .zp = q->zero, .row_step = q->channels == 1 ? 0 : q->by_column ? q->inner : 1 };
   float *out = (float *) (gpointer) data->out;
-  gsize blocks = (q->pixels + q->per_block - 1) / q->per_block, image = task / blocks, first = task % blocks * q->per_block;
+  gsize blocks = (q->pixels + q->per_block - 1) / q->per_block, image = task / blocks,
+        first = task % blocks * q->per_block;
   gsize n = MIN (q->per_block, q->pixels - first);
 
-  q->transpose->bytes (n, q->planes, data->in[0] + (image * q->pixels + first) * op->form.in[0].value->pitch, op->form.in[0].value->pitch, data->workspace, n);
-  q->kernel->dequantize (&p, q->planes, n, data->workspace, n, out + image * q->planes * q->pixels + first, q->pixels * sizeof (float));
+  q->transpose->bytes (n, q->planes, data->in[0] + (image * q->pixels + first) * op->form.in[0].value->pitch,
+                       op->form.in[0].value->pitch, data->workspace, n);
+  q->kernel->dequantize (&p, q->planes, n, data->workspace, n, out + image * q->planes * q->pixels + first,
+                         q->pixels * sizeof (float));
 }
 
 static void
@@ -194,8 +197,10 @@ affine_new (const LptProgram      *program,
   real = &other->array;
   quant = array->quant;
   if ((array->dtype != LPT_DTYPE_U8 && array->dtype != LPT_DTYPE_I8) || quant == NULL || real->dtype != LPT_DTYPE_F32 ||
-      !lpt_shape_is_static (&array->shape) || !lpt_shape_equal (&array->shape, &real->shape) || lpt_array_count (array) == 0 ||
-      (quant->n > 1 && (!lpt_axis_normalize (quant->axis, array->shape.rank, &axis) || array->shape.dims[axis] != (gint64) quant->n)))
+      !lpt_shape_is_static (&array->shape) || !lpt_shape_equal (&array->shape, &real->shape) ||
+      lpt_array_count (array) == 0 ||
+      (quant->n > 1 &&
+       (!lpt_axis_normalize (quant->axis, array->shape.rank, &axis) || array->shape.dims[axis] != (gint64) quant->n)))
     return NULL;
   for (i = axis + 1; i < array->shape.rank; i++)
     inner *= (gsize) array->shape.dims[i];
@@ -240,7 +245,8 @@ static gboolean
 has_planes (const Affine   *q,
             const LptShape *shape)
 {
-  return shape->rank > 2 && (q->channels == 1 || (q->inner == lpt_program_pixels (shape) && q->channels == (gsize) shape->dims[1]));
+  return shape->rank > 2 &&
+         (q->channels == 1 || (q->inner == lpt_program_pixels (shape) && q->channels == (gsize) shape->dims[1]));
 }
 
 static void

@@ -48,7 +48,8 @@ pack_codes (LptRecurrentProduct *p,
   LptGemmWeights w = { .data = (const gint8 *) weights->data + first * p->k, .taps = 1, .k = p->k, .n = p->n, .k_stride = 1,
                        .n_stride = (ptrdiff_t) p->k };
   g_autofree char *name = g_strconcat (gemm->name, " ", key, NULL);
-  LptPackedWeights packed = lpt_program_pack (program, op, name, NULL, 0, lpt_gemm_packed_size (gemm, 1, p->k, p->n), p->n);
+  LptPackedWeights packed = lpt_program_pack (program, op, name, NULL, 0, lpt_gemm_packed_size (gemm, 1, p->k, p->n),
+                                              p->n);
   gsize c;
 
   p->bias = lpt_program_array (p->n, sizeof *p->bias);
@@ -137,8 +138,9 @@ run_codes (const LptRecurrentProduct *p,
   gemm.out = sums;
   lpt_gemm_tile (&gemm, 0, 2 * m, 0, p->n, sums + 2 * m * gemm.ldo);
   for (i = 0; i < m; i++)
-    p->split->join (p->n, (const gint32 *) (gconstpointer) (sums + 2 * i * gemm.ldo), (const gint32 *) (gconstpointer) (sums + (2 * i + 1) * gemm.ldo),
-                    p->scale, steps[i], residual != NULL ? residual + i * ldy : bias, y + i * ldy);
+    p->split->join (p->n, (const gint32 *) (gconstpointer) (sums + 2 * i * gemm.ldo),
+                    (const gint32 *) (gconstpointer) (sums + (2 * i + 1) * gemm.ldo), p->scale, steps[i],
+                    residual != NULL ? residual + i * ldy : bias, y + i * ldy);
 }
 
 void

@@ -1,8 +1,9 @@
 /* recurrent.c - LSTM, GRU and Elman cells and sequences on packed weights
  *
- * A task is one direction of some of the batch. Of a chunk of its steps the input half is one product; then step after step the
- * state meets the recurrent weights, the input half is added, and gates and states follow (eval/lpt-recurrent.h). Float sums are the
- * chains of the plain op, those of coded weights integers, so that any partition gives its bits.
+ * A task is one direction of some of the batch. Of a chunk of its steps the input half is one product; then step after
+ * step the state meets the recurrent weights, the input half is added, and gates and states follow
+ * (eval/lpt-recurrent.h). Float sums are the chains of the plain op, those of coded weights integers, so that any
+ * partition gives its bits.
  *
  * Refused: weights or a bias that are not constant, peepholes, float weights on processors without fused multiply-adds.
  *
@@ -15,7 +16,8 @@
 #include "eval/lpt-recurrent.h"
 #include "ir/scalar/lpt-loop.h"
 
-/* Rows of the input half in a chunk, at least one step, and where they become codes; sequences of a task where there are several, and where one would do. */
+/* Rows of the input half in a chunk, at least one step, and where they become codes; sequences of a task where there
+ * are several, and where one would do. */
 #define CHUNK_ROWS (4 * 14)
 #define CODED_ROWS 28
 #define MAX_GROUP 14
@@ -91,14 +93,16 @@ candidate_half (const Task *t,
   gsize size = p->hidden, i;
 
   if (net->linear_before_reset)
-    lpt_recurrent_product_run (&t->d->candidate, t->n, t->rows, t->d->bias != NULL ? t->d->bias + 3 * size : NULL, NULL, t->other, size, t->room);
+    lpt_recurrent_product_run (&t->d->candidate, t->n, t->rows, t->d->bias != NULL ? t->d->bias + 3 * size : NULL, NULL,
+                               t->other, size, t->room);
   for (i = 0; i < t->n; i++)
     lpt_recurrent_reset (net, p->floats, sums + i * p->columns, t->h + i * size, t->other + i * size);
   if (net->linear_before_reset)
     return;
   for (i = 0; i < t->n; i++)
     t->rows[i] = t->other + i * size;
-  lpt_recurrent_product_run (&t->d->candidate, t->n, t->rows, NULL, sums + 2 * size, sums + 2 * size, p->columns, t->room);
+  lpt_recurrent_product_run (&t->d->candidate, t->n, t->rows, NULL, sums + 2 * size, sums + 2 * size, p->columns,
+                             t->room);
 }
 
 static void
@@ -171,7 +175,8 @@ run_task (const Recurrent *p,
       t.length[i] = lengths != NULL ? (gsize) CLAMP (lengths[t.first + i], 0, (gint64) p->steps) : p->steps;
       longest = MAX (longest, t.length[i]);
       if (!p->cell)
-        memset ((float *) (gpointer) data->out + (((t.first + i) * p->directions + t.direction) * p->steps + t.length[i]) * p->hidden,
+        memset ((float *) (gpointer) data->out +
+                    (((t.first + i) * p->directions + t.direction) * p->steps + t.length[i]) * p->hidden,
                 0, (p->steps - t.length[i]) * p->hidden * sizeof (float));
     }
   move_states (&t, FALSE);
@@ -227,10 +232,11 @@ pack_weights (LptProgram         *program,
     {
       Direction *own = &p->direction[d];
 
-      ok = lpt_recurrent_product_init (&own->input, program, op, input, "input", d, 0, p->columns, p->chunk * p->group) &&
+      ok = lpt_recurrent_product_init (&own->input, program, op, input, "input", d, 0, p->columns,
+                                       p->chunk * p->group) &&
            lpt_recurrent_product_init (&own->state, program, op, state, "state", d, 0, first, p->group) &&
-           (first == p->columns ||
-            lpt_recurrent_product_init (&own->candidate, program, op, state, "candidate", d, first, p->columns - first, p->group));
+           (first == p->columns || lpt_recurrent_product_init (&own->candidate, program, op, state, "candidate", d,
+                                                               first, p->columns - first, p->group));
     }
 
   return ok;
@@ -241,7 +247,8 @@ static gsize
 lay_out (Recurrent *p)
 {
   const Direction *d = &p->direction[0];
-  gsize rows = p->chunk * p->group, room = lpt_recurrent_product_room (&d->input, rows), state = (p->group * p->hidden * sizeof (float) + 63) & ~(gsize) 63;
+  gsize rows = p->chunk * p->group, room = lpt_recurrent_product_room (&d->input, rows),
+        state = (p->group * p->hidden * sizeof (float) + 63) & ~(gsize) 63;
 
   p->at_sums = (rows * sizeof (float *) + 63) & ~(gsize) 63;
   p->at_state = p->at_sums + ((rows * p->columns * sizeof (float) + 63) & ~(gsize) 63);
@@ -276,7 +283,8 @@ is_weights (const LptProgramValue *value,
   if (array == NULL || value->kind != LPT_STORAGE_CONST || quant == NULL)
     return is_shape (value, count) && value->kind == LPT_STORAGE_CONST;
   if (array->dtype != LPT_DTYPE_I8 || lpt_program_count (value) != count ||
-      (quant->n > 1 && (quant->n != rows || !lpt_axis_normalize (quant->axis, array->shape.rank, &axis) || axis != array->shape.rank - 2)))
+      (quant->n > 1 && (quant->n != rows || !lpt_axis_normalize (quant->axis, array->shape.rank, &axis) ||
+                        axis != array->shape.rank - 2)))
     return FALSE;
   for (c = 0; c < quant->n; c++)
     if (quant->zero_point[c] != 0)
@@ -310,17 +318,19 @@ read_shapes (const LptProgram   *program,
       return FALSE;
   if (!is_weights (op->in[w], p->columns, p->directions * p->columns * p->inputs) ||
       !is_weights (op->in[w + 1], p->columns, p->directions * p->columns * p->hidden) ||
-      (bias != NULL && (!is_shape (bias, p->directions * (gsize) net->bias_gates * p->hidden) || bias->kind != LPT_STORAGE_CONST)))
+      (bias != NULL &&
+       (!is_shape (bias, p->directions * (gsize) net->bias_gates * p->hidden) || bias->kind != LPT_STORAGE_CONST)))
     return FALSE;
   p->coded = op->in[w]->array.quant != NULL;
-  if ((op->in[w + 1]->array.quant != NULL) != p->coded || (!p->coded && program->kernels.fgemm->needs == LPT_CPU_SCALAR))
+  if ((op->in[w + 1]->array.quant != NULL) != p->coded ||
+      (!p->coded && program->kernels.fgemm->needs == LPT_CPU_SCALAR))
     return FALSE;
   for (k = 0; k < op->n_out; k++)
     if (!lpt_program_is_real (op->out[k]))
       return FALSE;
 
-  return net->cell || (lengths != NULL && lengths->array.dtype == LPT_DTYPE_I64 && lpt_shape_is_static (&lengths->array.shape) &&
-                       lpt_program_count (lengths) == p->batch);
+  return net->cell || (lengths != NULL && lengths->array.dtype == LPT_DTYPE_I64 &&
+                       lpt_shape_is_static (&lengths->array.shape) && lpt_program_count (lengths) == p->batch);
 }
 
 static gboolean

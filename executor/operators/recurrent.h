@@ -1,7 +1,7 @@
 /* recurrent.h - rows times constant weights, as recurrent cells need them
  *
- * Float weights: chains of fused multiply-adds. 8-bit codes without zero points: the rows become 16-bit codes (kernels/split16), one
- * scale for each, and sums are integers.
+ * Float weights: chains of fused multiply-adds. 8-bit codes without zero points: the rows become 16-bit codes
+ * (kernels/split16), one scale for each, and sums are integers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,14 +21,15 @@ typedef struct
   const LptSplit16Kernel *split;
 } LptRecurrentProduct;
 
-/* Where rows [@from, @from + @n) of @weights [directions, rows, k] are columns of the product. @key tells it from the op's other
- * products; @rows: most rows that meet it at a time. FALSE: no memory. */
+/* Where rows [@from, @from + @n) of @weights [directions, rows, k] are columns of the product. @key tells it from the
+ * op's other products; @rows: most rows that meet it at a time. FALSE: no memory. */
 gboolean lpt_recurrent_product_init  (LptRecurrentProduct *product, LptProgram *program, const LptProgramOp *op, const LptArray *weights,
                                       const char *key, gsize direction, gsize from, gsize n, gsize rows);
 void     lpt_recurrent_product_clear (LptRecurrentProduct *product);
 /* Bytes of workspace for @m rows, a multiple of 64. */
 gsize    lpt_recurrent_product_room  (const LptRecurrentProduct *product, gsize m);
-/* @y = @rows[0 .. m) times the weights + @bias (nullable, of the columns) + @residual (nullable, as @y; may be @y); rows of @y and
+/* @y = @rows[0 .. m) times the weights + @bias (nullable, of the columns) + @residual (nullable, as @y; may be @y);
+ *   rows of @y and
  * @residual lie @ldy elements apart. Not both. */
 void     lpt_recurrent_product_run   (const LptRecurrentProduct *product, gsize m, const float *const *rows, const float *bias,
                                       const float *residual, float *y, gsize ldy, guint8 *workspace);

@@ -1,7 +1,7 @@
 /* reduce-lines.c - ReduceMean, ReduceSum, ReduceMax and ReduceMin of codes along axes that pools do not have
  *
- * Axes that are neighbours are one: elements before them, in them, behind them. Extremes are those of the codes; sums end in the op's
- * own function (pool.c). The channels alone are lines without gaps where they are last.
+ * Axes that are neighbours are one: elements before them, in them, behind them. Extremes are those of the codes; sums
+ * end in the op's own function (pool.c). The channels alone are lines without gaps where they are last.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,12 +1,12 @@
 /* requantize.c - Requantize from or to several scales or zero points: codes of one channel to codes of that channel
  *
- * The values are rows of columns. Where all elements of a row have one channel, the row goes through that channel's table of 256
- * codes. Where each column has its own, it goes by
+ * The values are rows of columns. Where all elements of a row have one channel, the row goes through that channel's
+ * table of 256 codes. Where each column has its own, it goes by
  *
  *     rint ((q - z) m) + z', clamped
  *
- * in float32, if for every channel there is an m (the ratio of both scales, or a float next to it) that gives each of the 256 codes
- * what the op makes of it; else element by element through the tables. Exact.
+ * in float32, if for every channel there is an m (the ratio of both scales, or a float next to it) that gives each of
+ * the 256 codes what the op makes of it; else element by element through the tables. Exact.
  *
  * Not: quantizations that vary along different axes.
  *
@@ -55,7 +55,8 @@ run_rows (const Requantize *r,
           guint8           *out)
 {
   for (; row < end; row++)
-    r->kernel->table (r->tables + row % r->channels * 256, 1, r->inner, in + row * r->inner, 0, out + row * r->inner, 0);
+    r->kernel->table (r->tables + row % r->channels * 256, 1, r->inner, in + row * r->inner, 0, out + row * r->inner,
+                      0);
 }
 
 /* @n elements, from the first column on. */
@@ -98,7 +99,8 @@ requantize_run (const LptProgramOp *op,
     run_rows (r, at / r->inner, last / r->inner, data->in[0], data->out);
   else
     for (; at < last; at += r->per_block)
-      run_columns (r, MIN (r->per_block, last - at), data->in[0] + at, data->out + at, (float *) (gpointer) data->workspace);
+      run_columns (r, MIN (r->per_block, last - at), data->in[0] + at, data->out + at,
+                   (float *) (gpointer) data->workspace);
 }
 
 static LptOpSpan
@@ -113,7 +115,8 @@ requantize_access (const LptProgramOp *op,
 
 /* --- prepare --- */
 
-/* Where the entries of @quant, several, begin to vary: n of them, each for `inner` elements in the order of the layout. */
+/* Where the entries of @quant, several, begin to vary: n of them, each for `inner` elements in the order of the
+ * layout. */
 static gboolean
 read_quant (const LptArray *array,
             gboolean        last,
@@ -209,8 +212,8 @@ set_columns (Requantize     *r,
 static gboolean
 is_codes_of (const LptProgramValue *value)
 {
-  return value != NULL && (value->array.dtype == LPT_DTYPE_U8 || value->array.dtype == LPT_DTYPE_I8) && value->array.quant != NULL &&
-         lpt_shape_is_static (&value->array.shape) && lpt_program_count (value) > 0;
+  return value != NULL && (value->array.dtype == LPT_DTYPE_U8 || value->array.dtype == LPT_DTYPE_I8) &&
+         value->array.quant != NULL && lpt_shape_is_static (&value->array.shape) && lpt_program_count (value) > 0;
 }
 
 gboolean
@@ -247,8 +250,10 @@ lpt_prepare_requantize (LptProgram   *program,
   r->tables = lpt_program_array (r->channels * 256, 1);
   for (c = 0; c < r->channels && r->tables != NULL; c++)
     for (q = 0; q < 256; q++)
-      r->tables[c * 256 + q] = (guint8) (lpt_array_requantize (x, n[0] > 1 ? (gint64) c : 0, y, n[1] > 1 ? (gint64) c : 0,
-                                                               (gint64) q - lpt_program_offset (x->dtype)) + lpt_program_offset (y->dtype));
+      r->tables[c * 256 + q] = (guint8) (lpt_array_requantize (x, n[0] > 1 ? (gint64) c : 0, y,
+                                                               n[1] > 1 ? (gint64) c : 0,
+                                                               (gint64) q - lpt_program_offset (x->dtype)) +
+                                         lpt_program_offset (y->dtype));
   r->cols = r->inner;
   if (r->inner == 1 && r->tables != NULL)
     set_columns (r, x, y);

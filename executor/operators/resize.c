@@ -1,8 +1,8 @@
 /* resize.c - Interpolate of codes: nearest to another scale, and linear over the last two axes
  *
- * A row of the result is made of one row of the input (nearest: pieces of it), or of two. What follows in the same op, a code
- * of the input's scale to one of the output's, is a table over that row. Positions and weights come from the op itself, in a list
- * for each axis. Nearest without a table is a movement (move.c).
+ * A row of the result is made of one row of the input (nearest: pieces of it), or of two. What follows in the same op,
+ * a code of the input's scale to one of the output's, is a table over that row. Positions and weights come from the op
+ * itself, in a list for each axis. Nearest without a table is a movement (move.c).
  *
  * Exact. Not: sums that might leave 32 bits (they stay a reference op).
  *
@@ -113,7 +113,8 @@ resize_run (const LptProgramOp *op,
 {
   const Resize *r = op->form.params;
   const LptBilinear *p = &r->p;
-  gsize pixel = r->p.inner == 1 ? 1 : op->form.in[0].value->pitch, row = task * r->per_task, last = MIN (end * r->per_task, r->rows);
+  gsize pixel = r->p.inner == 1 ? 1 : op->form.in[0].value->pitch, row = task * r->per_task,
+        last = MIN (end * r->per_task, r->rows);
 
   for (; row < last; row++)
     {
@@ -125,8 +126,8 @@ resize_run (const LptProgramOp *op,
       if (r->nearest)
         repeat_row (r, data->in[0] + lower * r->width * pixel, out);
       else
-        r->kernel->bilinear (p, data->in[0] + lower * r->width * pixel, data->in[0] + upper * r->width * pixel, lines->weight[line],
-                             lines->real[line], out);
+        r->kernel->bilinear (p, data->in[0] + lower * r->width * pixel, data->in[0] + upper * r->width * pixel,
+                             lines->weight[line], lines->real[line], out);
       if (!r->maps)
         continue;
       if (p->pitch == p->inner)
@@ -257,7 +258,9 @@ set_rule (const LptProgramOp *op,
       }
 
   return r->nearest || reals || view->sums_reals ||
-         largest (&r->taps[r->n - 1], r->out[r->n - 1], r->p.one) * largest (&r->columns, r->p.columns, r->p.one) * 256 < G_MAXINT32;
+         largest (&r->taps[r->n - 1], r->out[r->n - 1], r->p.one) * largest (&r->columns, r->p.columns, r->p.one) *
+                 256 <
+             G_MAXINT32;
 }
 
 /* Axes in the order of the layout; FALSE: no memory. */
@@ -315,9 +318,11 @@ lpt_prepare_resize_lines (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_SHAPES);
   if (lpt_program_count (op->in[0]) > G_MAXINT32)
     return lpt_refuse (op, LPT_REMARK_RANGE);
-  layout = lpt_program_channels (op->in[0]) >= MIN_CHANNELS || op->in[0]->layout == LPT_LAYOUT_CODES_LAST ? LPT_LAYOUT_CODES_LAST
-                                                                                                         : LPT_LAYOUT_CODES;
-  last = layout == LPT_LAYOUT_CODES_LAST && x->rank > (view.nearest ? 2 : 3) && x->dims[1] == y->dims[1] && x->dims[1] > 1;
+  layout = lpt_program_channels (op->in[0]) >= MIN_CHANNELS || op->in[0]->layout == LPT_LAYOUT_CODES_LAST
+               ? LPT_LAYOUT_CODES_LAST
+               : LPT_LAYOUT_CODES;
+  last = layout == LPT_LAYOUT_CODES_LAST && x->rank > (view.nearest ? 2 : 3) && x->dims[1] == y->dims[1] &&
+         x->dims[1] > 1;
   r = g_new0 (Resize, 1);
   r->kernel = program->kernels.resize;
   r->eltwise = program->kernels.eltwise;

@@ -1,12 +1,12 @@
 /* rows-grow.c - which ops become one program of rows
  *
- * Backwards from the last one: an op joins when only the program reads its result, and that has the program's shape; or one element
- * for each row, when it comes from a reduction along the rows, whose sums stay in a register:
+ * Backwards from the last one: an op joins when only the program reads its result, and that has the program's shape; or
+ * one element for each row, when it comes from a reduction along the rows, whose sums stay in a register:
  *
  *     x - mean x    x / sqrt (mean (x x) + eps)    e^(x - max x) / sum e^(x - max x)
  *
- * A row is the last axis, or the last few where a reduction or MVN goes over those; then only ops join whose operands go on along the
- * whole row as along its last axis.
+ * A row is the last axis, or the last few where a reduction or MVN goes over those; then only ops join whose operands
+ * go on along the whole row as along its last axis.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -86,8 +86,8 @@ leads_to_reduction (const LptProgramValue *value,
   LptRun run;
   guint i;
 
-  if (depth == 0 || value->kind != LPT_STORAGE_DYNAMIC || value->def->fused_into != NULL || !lpt_rows_is_narrow (&value->array.shape, shape, axis) ||
-      !lpt_rows_read_op (value->def, &run))
+  if (depth == 0 || value->kind != LPT_STORAGE_DYNAMIC || value->def->fused_into != NULL ||
+      !lpt_rows_is_narrow (&value->array.shape, shape, axis) || !lpt_rows_read_op (value->def, &run))
     return FALSE;
   if (run.kind == LPT_RUN_REDUCE)
     return lpt_shape_equal (&run.op->in[0]->array.shape, shape) && row_axis (shape, run.axis) == axis;

@@ -132,7 +132,8 @@ mask_at (const Tile          *t,
 
   if (!o->mask)
     return row_at (t, o, row);
-  words = (const gint64 *) (gconstpointer) t->data->in[o->index] + (o->whole ? row * p->cols + t->col : t->col * o->step);
+  words = (const gint64 *) (gconstpointer) t->data->in[o->index] +
+          (o->whole ? row * p->cols + t->col : t->col * o->step);
   for (d = p->row_axes - 1; d >= 0 && !o->whole; d--)
     {
       words += (gint64) (rest % (gsize) p->dims[d]) * o->strides[d];
@@ -160,8 +161,8 @@ run_select (const Tile   *t,
     one_call = one_call && (goes_through (run, &run->in[i]) || is_scalar (t->p, &run->in[i]));
   n = one_call ? t->rows * t->cols : t->cols;
   for (row = t->row; row < t->row + (one_call ? 1 : t->rows); row++, out += n)
-    t->p->kernels.floats->select (n, mask_at (t, m, row, n), m->whole || m->step, row_at (t, a, row), a->whole || a->step,
-                                  row_at (t, b, row), b->whole || b->step, out);
+    t->p->kernels.floats->select (n, mask_at (t, m, row, n), m->whole || m->step, row_at (t, a, row),
+                                  a->whole || a->step, row_at (t, b, row), b->whole || b->step, out);
 }
 
 /* As the plain op does it. */

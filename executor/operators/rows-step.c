@@ -81,8 +81,9 @@ reduce_run (const LptProgramOp *op,
   const LptShape *x = &op->in[0]->array.shape;
   gboolean set[LPT_MAX_RANK];
 
-  if (op->n_in < 2 || op->out[0]->array.shape.rank != x->rank || !lpt_shape_is_static (x) || lpt_array_count (&op->in[0]->array) == 0 ||
-      op->in[0]->kind == LPT_STORAGE_CONST || !lpt_program_axis_set (op->in[1], x->rank, set))
+  if (op->n_in < 2 || op->out[0]->array.shape.rank != x->rank || !lpt_shape_is_static (x) ||
+      lpt_array_count (&op->in[0]->array) == 0 || op->in[0]->kind == LPT_STORAGE_CONST ||
+      !lpt_program_axis_set (op->in[1], x->rank, set))
     return FALSE;
   run->kind = LPT_RUN_REDUCE;
   run->layout = LPT_ROWS_PLAIN;
@@ -123,14 +124,16 @@ levels_run (const LptProgramOp *op,
     {
       const LptProgramValue *value = op->in[i + 1];
 
-      if (value == NULL || value->kind != LPT_STORAGE_CONST || !lpt_program_is_real (value) || lpt_program_count (value) != 1)
+      if (value == NULL || value->kind != LPT_STORAGE_CONST || !lpt_program_is_real (value) ||
+          lpt_program_count (value) != 1)
         return FALSE;
       ends[i] = ((const float *) value->array.data)[0];
     }
   run->kind = LPT_RUN_LEVELS;
   run->levels = (LptFloatLevels) { ends[0], ends[1], ends[2], ends[3], (float) (levels - 1) };
 
-  return levels >= 2 && levels <= 1 << 21 && ends[0] < ends[1] && isfinite (ends[1] - ends[0]) && isfinite (ends[3] - ends[2]);
+  return levels >= 2 && levels <= 1 << 21 && ends[0] < ends[1] && isfinite (ends[1] - ends[0]) &&
+         isfinite (ends[3] - ends[2]);
 }
 
 static gboolean
@@ -172,8 +175,9 @@ select_run (const LptProgramOp *op,
   if (mask->kind != LPT_STORAGE_CONST)
     run->layout = LPT_ROWS_PLAIN;
 
-  return op->n_in == 3 && mask->array.dtype == LPT_DTYPE_I64 && lpt_shape_is_static (&mask->array.shape) && lpt_program_count (mask) > 0 &&
-         lpt_program_is_real (op->in[1]) && lpt_program_is_real (op->in[2]) && lpt_program_is_real (op->out[0]);
+  return op->n_in == 3 && mask->array.dtype == LPT_DTYPE_I64 && lpt_shape_is_static (&mask->array.shape) &&
+         lpt_program_count (mask) > 0 && lpt_program_is_real (op->in[1]) && lpt_program_is_real (op->in[2]) &&
+         lpt_program_is_real (op->out[0]);
 }
 
 LptShape
@@ -193,7 +197,8 @@ lpt_rows_shape (const LptRun *run,
   return shape;
 }
 
-/* The quantization of @codes, one for all or one per column: of the last axis, or of the channels when they are last. */
+/* The quantization of @codes, one for all or one per column: of the last axis, or of the channels when they are
+ * last. */
 static gboolean
 quant_run (const LptProgramValue *codes,
            LptRun                *run)
@@ -203,9 +208,10 @@ quant_run (const LptProgramValue *codes,
   gint rank = array->shape.rank, axis = rank - 1;
   guint c;
 
-  if (quant == NULL || (array->dtype != LPT_DTYPE_U8 && array->dtype != LPT_DTYPE_I8 && array->dtype != LPT_DTYPE_I32) ||
+  if (quant == NULL ||
+      (array->dtype != LPT_DTYPE_U8 && array->dtype != LPT_DTYPE_I8 && array->dtype != LPT_DTYPE_I32) ||
       (quant->n > 1 && (!lpt_axis_normalize (quant->axis, rank, &axis) || (axis != rank - 1 && axis != 1) ||
-                         array->shape.dims[axis] != (gint64) quant->n)))
+                        array->shape.dims[axis] != (gint64) quant->n)))
     return FALSE;
   for (c = 0; c < quant->n && array->dtype == LPT_DTYPE_I32; c++)
     if (quant->zero_point[c] != 0)
@@ -279,7 +285,8 @@ lpt_rows_read_op (LptProgramOp *op,
         run->kind = LPT_RUN_SOFTMAX;
         run->layout = LPT_ROWS_PLAIN;
         run->axis = shape->rank - 1;
-        return shape->rank > 0 && lpt_axis_normalize (LPT_ATTRS (op->node, LptSoftMaxAttrs)->axis, shape->rank, &axis) &&
+        return shape->rank > 0 &&
+               lpt_axis_normalize (LPT_ATTRS (op->node, LptSoftMaxAttrs)->axis, shape->rank, &axis) &&
                axis == run->axis && shape->dims[axis] <= LPT_ROWS_MAX_ROW;
       }
     case LPT_OP_MVN:

@@ -1,13 +1,13 @@
 /* rows.c - what stays real, in one pass over rows
  *
- * Real element-wise steps, Softmax and MVN along the last axis, and the Quantize and Dequantize at their ends become one
- * program: it runs from first to last on a tile of a few rows, whose values in between live in registers (parts of the
- * workspace, in the first cache), and only what the program begins and ends with is in memory.
+ * Real element-wise steps, Softmax and MVN along the last axis, and the Quantize and Dequantize at their ends become
+ * one program: it runs from first to last on a tile of a few rows, whose values in between live in registers (parts of
+ * the workspace, in the first cache), and only what the program begins and ends with is in memory.
  *
  *     Dequantize -> Add mask -> Softmax -> Quantize        Add -> MVN -> Multiply -> Add -> Quantize        Erf -> ...
  *
- * rows-grow.c says which ops are one program. Operands of other shapes broadcast. Tiles depend on the shape only. Where the data
- * comes with its channels last, or a quantization varies along them, rows are pixels.
+ * rows-grow.c says which ops are one program. Operands of other shapes broadcast. Tiles depend on the shape only. Where
+ * the data comes with its channels last, or a quantization varies along them, rows are pixels.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -98,7 +98,8 @@ choose_layout (LptRows        *p,
       {
         LptProgramValue *value = p->runs[k].op->in[i];
 
-        if (value->kind != LPT_STORAGE_CONST && lpt_shape_equal (&value->array.shape, shape) && lpt_rows_find (p, value->def) < 0)
+        if (value->kind != LPT_STORAGE_CONST && lpt_shape_equal (&value->array.shape, shape) &&
+            lpt_rows_find (p, value->def) < 0)
           votes += comes_last (value) ? 1 : -1;
       }
   p->layout = votes > 0 && fits_last (p, shape) ? LPT_ROWS_LAST : LPT_ROWS_PLAIN;
@@ -438,7 +439,8 @@ main_op (const LptRows *p)
   return p->runs[best].op;
 }
 
-/* Input @k is read tile by tile as the result is written, by the last run at the latest, which reads an element where it writes it. */
+/* Input @k is read tile by tile as the result is written, by the last run at the latest, which reads an element where
+ * it writes it. */
 static gboolean
 may_overwrite (const LptRows         *p,
                guint                  k,
@@ -448,7 +450,8 @@ may_overwrite (const LptRows         *p,
 
   return (last == LPT_RUN_BINARY || last == LPT_RUN_MAP || last == LPT_RUN_FUNCTION || last == LPT_RUN_CLAMP ||
           last == LPT_RUN_LEVELS) &&
-         p->in[k].value->array.dtype == result->array.dtype && lpt_shape_equal (&p->in[k].value->array.shape, &result->array.shape);
+         p->in[k].value->array.dtype == result->array.dtype &&
+         lpt_shape_equal (&p->in[k].value->array.shape, &result->array.shape);
 }
 
 gboolean
@@ -469,7 +472,8 @@ lpt_prepare_rows (LptProgram   *program,
   if (p->layout == LPT_ROWS_LAST && !fits_last (p, &result->array.shape) &&
       !lpt_rows_grow (p, op, &result->array.shape, LPT_ROWS_PLAIN))
     return FALSE;
-  if (p->n_runs == 1 && (p->runs[0].kind == LPT_RUN_QUANTIZE || p->runs[0].kind == LPT_RUN_DEQUANTIZE || p->runs[0].kind == LPT_RUN_WORDS))
+  if (p->n_runs == 1 && (p->runs[0].kind == LPT_RUN_QUANTIZE || p->runs[0].kind == LPT_RUN_DEQUANTIZE ||
+                         p->runs[0].kind == LPT_RUN_WORDS))
     return FALSE;      /* these have forms of their own */
   if (!choose_layout (p, &result->array.shape))
     return FALSE;

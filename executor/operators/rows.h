@@ -87,7 +87,8 @@ typedef struct
 
 /* --- rows-grow.c --- */
 
-/* The runs of the program that ends with @last, whose result has @shape, without those that another @layout (ANY: either) suits;
+/* The runs of the program that ends with @last, whose result has @shape, without those that another @layout (ANY:
+ * either) suits;
  * FALSE: there is none. */
 gboolean lpt_rows_grow      (LptRows *p, LptProgramOp *last, const LptShape *shape, LptRowsLayout layout);
 /* The run that does @op, or -1. */

@@ -28,8 +28,9 @@ table_run (const LptProgramOp *op,
   if (t->rows == 1)
     t->kernel->table (t->table, 1, MIN (end * CHUNK, t->cols) - at, data->in[0] + at, 0, data->out + at, 0);
   else
-    t->kernel->table (t->table, MIN (end * CHUNK / t->cols, t->rows) - row, t->cols, data->in[0] + row * op->form.in[0].value->pitch,
-                      op->form.in[0].value->pitch, data->out + row * op->form.out->pitch, op->form.out->pitch);
+    t->kernel->table (t->table, MIN (end * CHUNK / t->cols, t->rows) - row, t->cols,
+                      data->in[0] + row * op->form.in[0].value->pitch, op->form.in[0].value->pitch,
+                      data->out + row * op->form.out->pitch, op->form.out->pitch);
 }
 
 static LptOpSpan
@@ -43,7 +44,8 @@ table_access (const LptProgramOp *op,
   if (t->rows == 1)
     return lpt_span (at, MIN (at + CHUNK, t->cols), 1);
 
-  return lpt_span_columns (row, MIN ((at + CHUNK) / t->cols, t->rows), 0, t->cols, k == 0 ? op->form.in[0].value->pitch : op->form.out->pitch);
+  return lpt_span_columns (row, MIN ((at + CHUNK) / t->cols, t->rows), 0, t->cols,
+                           k == 0 ? op->form.in[0].value->pitch : op->form.out->pitch);
 }
 
 static void

@@ -22,7 +22,8 @@ lpt_reads_codes_with_weights (LptProgramOp *op)
   if (lpt_is_integer_weights (op->in[1]))
     return TRUE;
 
-  return lpt_refuse (op, op->in[1] == NULL || op->in[1]->kind != LPT_STORAGE_CONST ? LPT_REMARK_COMPUTED : LPT_REMARK_TYPES);
+  return lpt_refuse (op, op->in[1] == NULL || op->in[1]->kind != LPT_STORAGE_CONST ? LPT_REMARK_COMPUTED
+                                                                                   : LPT_REMARK_TYPES);
 }
 
 gboolean
@@ -39,7 +40,8 @@ lpt_weight_channels_init (LptWeightChannels     *weights,
   *weights = (LptWeightChannels) { &value->array, channels, g_new (double, channels), g_new (gint32, channels) };
   for (c = 0; c < channels; c++)
     {
-      gint64 i = lpt_int_weight_parameter (quant, grouped ? 0 : -2, (gint64) groups, (gint64) (channels / groups), (gint64) c);
+      gint64 i = lpt_int_weight_parameter (quant, grouped ? 0 : -2, (gint64) groups, (gint64) (channels / groups),
+                                           (gint64) c);
 
       if (i < 0)
         {

@@ -1,4 +1,5 @@
-/* weights.h - constant 8-bit weights of products: scale and zero point of each output channel, what zero points add to the sums
+/* weights.h - constant 8-bit weights of products: scale and zero point of each output channel, what zero points add to
+ * the sums
  *
  * With x in u8 form of zero point Z and stored weights of zero point W (u8 weights are stored as w - 128):
  *     bias'[n] = bias[n] - Z * column sum[n] + K * Z * W[n]
@@ -38,7 +39,7 @@ typedef struct
   gint32       *bias, *weight_zp;
 } LptSumChannels;
 
-/* The bias and the zero points of @epilogue, of sums of @taps products; @weights: NULL where the stored ones have zero point 0. Returns a
- * bound of the sums. */
+/* The bias and the zero points of @epilogue, of sums of @taps products; @weights: NULL where the stored ones have zero
+ * point 0. Returns a bound of the sums. */
 double   lpt_fold_zero_points       (LptEpilogue *epilogue, const LptSumChannels *sums, gsize channels, const LptWeightChannels *weights,
                                      const LptArray *bias, LptInputZeros zeros, gsize taps);

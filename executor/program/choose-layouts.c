@@ -1,8 +1,9 @@
 /* choose-layouts.c - the ops that run, in order, and the layouts in which values are made
  *
- * A value is made in the layout that its op writes; the first reader of another one has it converted, and readers after it share
- * that. Renames become views in every layout that has the same bytes under both names. A value may lie in another one: parts of a
- * concatenation are written in place, pieces of a split read in place. Along the channels that is CODES_PITCHED, for ops that can.
+ * A value is made in the layout that its op writes; the first reader of another one has it converted, and readers after
+ * it share that. Renames become views in every layout that has the same bytes under both names. A value may lie in
+ * another one: parts of a concatenation are written in place, pieces of a split read in place. Along the channels that
+ * is CODES_PITCHED, for ops that can.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -140,8 +141,8 @@ piece_of (const Sweep           *s,
   return op != NULL && op->form.run == NULL && op->form.out_layout == LPT_LAYOUT_CODES_PITCHED ? op : NULL;
 }
 
-/* Input @k of the concatenation @op, from @at on, is a piece of a value: with all the others of it, that stand beside it in
- * their order, the whole is a part. */
+/* Input @k of the concatenation @op, from @at on, is a piece of a value: with all the others of it, that stand beside
+ * it in their order, the whole is a part. */
 static void
 place_whole (const Sweep        *s,
              const LptProgramOp *op,
@@ -159,7 +160,8 @@ place_whole (const Sweep        *s,
     return;
   for (n = 0; n < op->form.n_in; n++)
     if ((piece = piece_of (s, op->form.in[n].value)) != NULL && piece->form.in[0].value == whole &&
-        op->form.part (op, n, &layout, &own) && layout == LPT_LAYOUT_CODES_PITCHED && own + start == at + piece->form.start)
+        op->form.part (op, n, &layout, &own) && layout == LPT_LAYOUT_CODES_PITCHED &&
+        own + start == at + piece->form.start)
       channels += lpt_program_channels (op->form.in[n].value);
   if (channels == lpt_program_channels (whole))
     *place_of (s, whole, LPT_LAYOUT_CODES_PITCHED) = (Place) { op->form.out, op->form.out_layout, at - start };
@@ -183,7 +185,8 @@ place_operand (const Sweep        *s,
     return;
   else if (layout == LPT_LAYOUT_CODES_PITCHED && piece_of (s, value) != NULL)
     place_whole (s, op, k, at);
-  else if (layout != LPT_LAYOUT_CODES_PITCHED || (s->divisible[value->index] && place_of (s, value, layout)->whole == NULL))
+  else if (layout != LPT_LAYOUT_CODES_PITCHED ||
+           (s->divisible[value->index] && place_of (s, value, layout)->whole == NULL))
     *place_of (s, value, layout) = (Place) { op->form.out, op->form.out_layout, at };
 }
 

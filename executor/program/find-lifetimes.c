@@ -1,7 +1,7 @@
 /* find-lifetimes.c - from which op to which the storage of each value is in use
  *
- * Who reads a view reads its storage. Outputs are kept, with LPT_PLAN_KEEP_ALL all values. What a conversion reads as it came is kept
- * until the op for which it stands is done: that op could not overlap with it if it wrote there.
+ * Who reads a view reads its storage. Outputs are kept, with LPT_PLAN_KEEP_ALL all values. What a conversion reads as
+ * it came is kept until the op for which it stands is done: that op could not overlap with it if it wrote there.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -45,7 +45,8 @@ lpt_program_find_lifetimes (LptProgram *program,
       LptProgramOp *op = program->ops->pdata[i];
 
       for (k = 0; op->has_form && k < op->form.n_in; k++)
-        touch (op->form.in[k].value, i + (op->converts && op->form.in[k].layout == LPT_LAYOUT_TYPED && i + 1 < program->ops->len));
+        touch (op->form.in[k].value,
+               i + (op->converts && op->form.in[k].layout == LPT_LAYOUT_TYPED && i + 1 < program->ops->len));
       if (op->has_form)
         touch (op->form.out, i);
       for (k = 0; op->has_form && k < op->form.n_more; k++)

@@ -1,8 +1,9 @@
 /* fuse-epilogues.c - what follows a product is done while its sums are stored
  *
- * Product after product, in the order of the graph: of two whose results are added the first takes the addition in, as far as it can.
- * What fits is the matter of the form: operators/epilogue.c where products are of codes, operators/float-epilogue.c where they are
- * real.
+ * Product after product, in the order of the graph: of two whose results are added the first takes the addition in, as
+ * far as it can.
+ * What fits is the matter of the form: operators/epilogue.c where products are of codes, operators/float-epilogue.c
+ * where they are real.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

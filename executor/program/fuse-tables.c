@@ -2,14 +2,15 @@
  *
  *     y[i] = f (r[i])     r and y of 8-bit codes, one scale each
  *
- * holds when every way from y back to the inputs passes r, and everything between is element-wise on values of one shape:
- * functions of one input, arithmetic of such values with each other, Quantize and Dequantize, integer ops of any requant
- * mode; their other operands are constants with one value. So SiLU (Sigmoid, Multiply), GELU (Erf, Add, Multiply), HardSwish
- * and chains of clamps are tables wherever somebody wrote them out.
+ * holds when every way from y back to the inputs passes r, and everything between is element-wise on values of one
+ * shape: functions of one input, arithmetic of such values with each other, Quantize and Dequantize, integer ops of any
+ * requant mode; their other operands are constants with one value. So SiLU (Sigmoid, Multiply), GELU (Erf, Add,
+ * Multiply), HardSwish and chains of clamps are tables wherever somebody wrote them out.
  *
  * The table is what the ops themselves make of the 256 codes, so it is exact for integer rules of every mode as for
- * floats. r is the nearest value that qualifies. The op that makes y reads r alone then; what lies between and has other readers
- * stays for them, the rest is fused into it. Not: scales per channel, operands of another shape, constants that vary.
+ * floats. r is the nearest value that qualifies. The op that makes y reads r alone then; what lies between and has
+ * other readers stays for them, the rest is fused into it. Not: scales per channel, operands of another shape,
+ * constants that vary.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -67,8 +68,10 @@ is_elementwise (const LptProgramOp *op)
 
       if (value == NULL)
         continue;
-      if (value->kind == LPT_STORAGE_CONST ? value->array.shape.rank > MAX (y->shape.rank, 1) || !is_one_value (&value->array)
-          : !lpt_shape_equal (&value->array.shape, &y->shape) || (value->array.quant != NULL && value->array.quant->n > 1))
+      if (value->kind == LPT_STORAGE_CONST
+              ? value->array.shape.rank > MAX (y->shape.rank, 1) || !is_one_value (&value->array)
+              : !lpt_shape_equal (&value->array.shape, &y->shape) ||
+                    (value->array.quant != NULL && value->array.quant->n > 1))
         return FALSE;
     }
 

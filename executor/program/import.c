@@ -1,8 +1,8 @@
 /* import.c - from a graph to a program of reference ops
  *
- * One sweep in topological order: infers the node's shapes, and where all its inputs are constants evaluates it at once. Small
- * integer results become Constants of the program's graph, so that inference sees the shapes that they compute. What is left
- * is an op each. Fails: shapes that do not fit or stay dynamic, ops that cannot run.
+ * One sweep in topological order: infers the node's shapes, and where all its inputs are constants evaluates it at
+ * once. Small integer results become Constants of the program's graph, so that inference sees the shapes that they
+ * compute. What is left is an op each. Fails: shapes that do not fit or stay dynamic, ops that cannot run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -56,7 +56,8 @@ can_fold (const LptProgramOp *op)
       op->node->op == LPT_OP_READ_VALUE || ((op->row->flags & LPT_EXEC_NONE) != 0 && op->integer == NULL))
     return FALSE;
   for (i = 0; i < op->n_in; i++)
-    if (op->in[i] != NULL && op->in[i]->kind != LPT_STORAGE_CONST && !(shape_only && lpt_shape_is_static (&op->in[i]->array.shape)))
+    if (op->in[i] != NULL && op->in[i]->kind != LPT_STORAGE_CONST &&
+        !(shape_only && lpt_shape_is_static (&op->in[i]->array.shape)))
       return FALSE;
 
   return op->n_in > 0;
@@ -146,7 +147,8 @@ check_strings (LptNode *node,
   for (i = 0; i < node->n_in; i++)
     any |= lpt_node_in (node, i) != NULL && lpt_node_in (node, i)->dtype == LPT_DTYPE_STRING;
   if (any)
-    g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\": unsupported: strings are kept, not computed", node->name);
+    g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\": unsupported: strings are kept, not computed",
+                 node->name);
 
   return !any;
 }
@@ -181,7 +183,8 @@ add_op (LptProgram *program,
     {
       g_autofree char *type = op_name (node);
 
-      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\": unsupported: %s cannot be executed", node->name, type);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\": unsupported: %s cannot be executed",
+                   node->name, type);
       return FALSE;
     }
 
@@ -278,7 +281,8 @@ lpt_program_import (LptProgram *program,
     if (((LptNode *) g_ptr_array_index (order, i))->op == LPT_OP_ASSIGN)
       mark_needed (g_ptr_array_index (order, i), needed);
   for (i = 0; i < program->n_inputs; i++)
-    if (!add_input (program, g_ptr_array_index (graph->parameters, i), i, program->shapes != NULL ? &program->shapes[i] : NULL, error))
+    if (!add_input (program, g_ptr_array_index (graph->parameters, i), i,
+                    program->shapes != NULL ? &program->shapes[i] : NULL, error))
       return FALSE;
   for (i = 0; i < order->len; i++)
     {

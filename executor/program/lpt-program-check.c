@@ -43,7 +43,8 @@ fail (const Check  *c,
   va_start (args, format);
   text = g_strdup_vprintf (format, args);
   va_end (args);
-  g_set_error (c->error, LPT_ERROR, LPT_ERROR_INVALID, "node \"%s\": after pass %s of the plan %s", node->name, c->after, text);
+  g_set_error (c->error, LPT_ERROR, LPT_ERROR_INVALID, "node \"%s\": after pass %s of the plan %s", node->name,
+               c->after, text);
 
   return FALSE;
 }
@@ -79,7 +80,8 @@ is_there (const guint           *written,
   for (; value->kind == LPT_STORAGE_VIEW && written[value->index] == 0; value = value->in)
     ;
 
-  return value->kind == LPT_STORAGE_INPUT || value->kind == LPT_STORAGE_CONST || (written[value->index] > 0 && written[value->index] <= at);
+  return value->kind == LPT_STORAGE_INPUT || value->kind == LPT_STORAGE_CONST ||
+         (written[value->index] > 0 && written[value->index] <= at);
 }
 
 static gboolean
@@ -174,7 +176,8 @@ check_place (const Check           *c,
     return fail (c, value->origin->producer, "its result is a view of a view");
   if (lpt_shape_is_static (&value->array.shape) && lpt_shape_is_static (&storage->array.shape) &&
       value->offset + extent (value) > extent (storage))
-    return fail (c, value->origin->producer, "its result ends at byte %" G_GSIZE_FORMAT " of storage of %" G_GSIZE_FORMAT " bytes, that of \"%s\"",
+    return fail (c, value->origin->producer,
+                 "its result ends at byte %" G_GSIZE_FORMAT " of storage of %" G_GSIZE_FORMAT " bytes, that of \"%s\"",
                  value->offset + extent (value), extent (storage), storage->origin->producer->name);
 
   return TRUE;
@@ -215,7 +218,8 @@ check_arena (const Check *c)
           const LptProgramValue *b = placed->pdata[k];
 
           if (a->offset < b->offset + b->size && b->offset < a->offset + a->size)
-            return fail (c, a->origin->producer, "its result shares bytes with that of \"%s\"", b->origin->producer->name);
+            return fail (c, a->origin->producer, "its result shares bytes with that of \"%s\"",
+                         b->origin->producer->name);
         }
     }
 
@@ -269,7 +273,10 @@ check_tasks (const Check        *c,
     all = all && bytes[at] == 1;
   g_free (bytes);
 
-  return ok && all ? TRUE : fail (c, op->node, ok ? "its tasks leave bytes of the result out" : "its tasks write a byte twice, or outside of the result");
+  return ok && all ? TRUE
+                   : fail (c, op->node,
+                           ok ? "its tasks leave bytes of the result out"
+                              : "its tasks write a byte twice, or outside of the result");
 }
 
 static gboolean

@@ -103,7 +103,8 @@ is_left_out (const Pass           *pass,
 {
   const guint plain = options->flags & LPT_PLAN_REFERENCE, keeps = options->flags & LPT_PLAN_KEEP_ALL;
 
-  return ((pass->flags == PASS_FORMING || pass->flags == PASS_FUSING) && (plain || keeps)) || (pass->flags == PASS_DROPPING && keeps) ||
+  return ((pass->flags == PASS_FORMING || pass->flags == PASS_FUSING) && (plain || keeps)) ||
+         (pass->flags == PASS_DROPPING && keeps) ||
          (pass->flags >= PASS_OPTIONAL && options->disabled != NULL && g_strv_contains (options->disabled, pass->name));
 }
 

@@ -2,14 +2,16 @@
  *
  * One line for each op that runs or names bytes, in order:
  *
- *   %value : type[shape] q{...} @place = kind(operands)  ; kernel, tasks, multiply-accumulates, nodes that it stands for
+ *   %value : type[shape] q{...} @place = kind(operands)  ; kernel, tasks, multiply-accumulates, nodes that it stands
+ *   for
  *
- * A value's name is that of the graph's value, and says the form that differs from the graph's: .u8 (8-bit codes plus 128 where they
- * are signed), .last (that, channels last), .part (that, pixels with a pitch), .lastf (32-bit elements, channels last); $name is
- * a constant. Places are @input, @const, @dynamic (allocated when its shape is known) or @arena+OFFSET, /PITCH behind it; before pass
- * place @dynamic, and @%value+OFFSET in the storage of that value. Ops
- * without kernel are views; reference ops say why they are such (operators/remarks.def). Before its layouts are chosen a program prints in the order of the graph, one line for each op that none
- * does the work of, values in the layouts that forms ask for. All that a run depends on is there but the parameters of ops, which follow from their nodes, and
+ * A value's name is that of the graph's value, and says the form that differs from the graph's: .u8 (8-bit codes plus
+ * 128 where they are signed), .last (that, channels last), .part (that, pixels with a pitch), .lastf (32-bit elements,
+ * channels last); $name is a constant. Places are @input, @const, @dynamic (allocated when its shape is known) or
+ * @arena+OFFSET, /PITCH behind it; before pass place @dynamic, and @%value+OFFSET in the storage of that value. Ops
+ * without kernel are views; reference ops say why they are such (operators/remarks.def). Before its layouts are chosen
+ * a program prints in the order of the graph, one line for each op that none does the work of, values in the layouts
+ * that forms ask for. All that a run depends on is there but the parameters of ops, which follow from their nodes, and
  * the bytes of constants. Before pass import there is only the graph, and its text.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -76,10 +78,9 @@ append_place (Text                  *t,
 {
   const LptProgramValue *storage = value->kind == LPT_STORAGE_VIEW ? value->in : value;
   gsize at = value->kind == LPT_STORAGE_VIEW ? value->offset : 0;
-  static const char *const names[] =
-  {
-    [LPT_STORAGE_INPUT] = "input", [LPT_STORAGE_CONST] = "const", [LPT_STORAGE_ARENA] = "arena", [LPT_STORAGE_DYNAMIC] = "dynamic",
-    [LPT_STORAGE_VIEW] = "view", [LPT_STORAGE_NONE] = "nowhere",
+  static const char *const names[] = {
+    [LPT_STORAGE_INPUT] = "input",     [LPT_STORAGE_CONST] = "const", [LPT_STORAGE_ARENA] = "arena",
+    [LPT_STORAGE_DYNAMIC] = "dynamic", [LPT_STORAGE_VIEW] = "view",   [LPT_STORAGE_NONE] = "nowhere",
   };
 
   if (storage->kind == LPT_STORAGE_ARENA)
@@ -216,7 +217,8 @@ append_form (Text               *t,
   if (form->run == NULL)
     g_string_append (t->out, "view, ");
   else
-    g_string_append_printf (t->out, "%s, %" G_GSIZE_FORMAT " task%s, ", form->kernel, form->tasks, form->tasks == 1 ? "" : "s");
+    g_string_append_printf (t->out, "%s, %" G_GSIZE_FORMAT " task%s, ", form->kernel, form->tasks,
+                            form->tasks == 1 ? "" : "s");
   if (!op->converts)
     {
       append_macs (t, op);
@@ -291,9 +293,12 @@ append_memory (Text *t)
       lpt_pack_block (program->pack, i, &name, &size);
       packed += size;
     }
-  g_string_append_printf (t->out, "# arena %" G_GSIZE_FORMAT " bytes, at least %" G_GSIZE_FORMAT " are alive at one time; workspace %" G_GSIZE_FORMAT
-                          " a thread; %u blocks of packed weights, %" G_GSIZE_FORMAT " bytes\n", program->arena_size, program->arena_bound,
-                          program->workspace, lpt_pack_n_blocks (program->pack, NULL), packed);
+  g_string_append_printf (t->out,
+                          "# arena %" G_GSIZE_FORMAT " bytes, at least %" G_GSIZE_FORMAT
+                          " are alive at one time; workspace %" G_GSIZE_FORMAT
+                          " a thread; %u blocks of packed weights, %" G_GSIZE_FORMAT " bytes\n",
+                          program->arena_size, program->arena_bound, program->workspace,
+                          lpt_pack_n_blocks (program->pack, NULL), packed);
 }
 
 static void
@@ -320,7 +325,8 @@ append_legend (Text *t)
       for (i = 0; i < t->program->ops->len; i++)
         n += lpt_program_remarks (t->program, t->program->ops->pdata[i]) >> k & 1;
       if (n > 0)
-        g_string_append_printf (t->out, "# %u op%s, %s: %s\n", n, n == 1 ? "" : "s", lpt_remarks[k].code, lpt_remarks[k].text);
+        g_string_append_printf (t->out, "# %u op%s, %s: %s\n", n, n == 1 ? "" : "s", lpt_remarks[k].code,
+                                lpt_remarks[k].text);
     }
 }
 

@@ -2,10 +2,11 @@
  *
  *     Reinterpret (Gather (table, i))  =  Gather (Reinterpret (table), i)
  *
- * Integers without quantization are held as reals. A table of codes that is looked up before somebody says what its integers mean
- * would be copied four bytes an element, and then converted. So where all that becomes of a constant are movements and, in the
- * end, Reinterprets to one scale each, the constant and what lies between have the quantization of the first of these. What the
- * codes are called in between is of no matter: a Reinterpret takes the integers. The graph is the program's own.
+ * Integers without quantization are held as reals. A table of codes that is looked up before somebody says what its
+ * integers mean would be copied four bytes an element, and then converted. So where all that becomes of a constant are
+ * movements and, in the end, Reinterprets to one scale each, the constant and what lies between have the quantization
+ * of the first of these. What the codes are called in between is of no matter: a Reinterpret takes the integers. The
+ * graph is the program's own.
  *
  * Movements are renames, Transpose and Gather: they add nothing to the data.
  *
@@ -34,7 +35,8 @@ is_bare (const LptValue *value)
 static gboolean
 only_moves (const LptNode *node)
 {
-  return node->n_out == 1 && ((lpt_exec_op (node->op)->flags & LPT_EXEC_ALIAS) != 0 || node->op == LPT_OP_TRANSPOSE || node->op == LPT_OP_GATHER);
+  return node->n_out == 1 && ((lpt_exec_op (node->op)->flags & LPT_EXEC_ALIAS) != 0 || node->op == LPT_OP_TRANSPOSE ||
+                              node->op == LPT_OP_GATHER);
 }
 
 /* All that becomes of @value; FALSE: something else. */

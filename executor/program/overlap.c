@@ -1,9 +1,9 @@
 /* overlap.c - which ops run overlapped, and what their units wait for
  *
- * Ops with tasks that follow each other are loops that run as one (lpt-loop-runner.h). A unit, some neighbouring tasks, waits
- * for those of the op before that write what it reads or overwrites, or read what it overwrites: that is asked of the ops in bytes of their
- * operands (access), and compared where these lie, in the arena or outside. So neither parts of other values nor memory that is
- * used again need rules of their own. Reference ops run by themselves.
+ * Ops with tasks that follow each other are loops that run as one (lpt-loop-runner.h). A unit, some neighbouring tasks,
+ * waits for those of the op before that write what it reads or overwrites, or read what it overwrites: that is asked of
+ * the ops in bytes of their operands (access), and compared where these lie, in the arena or outside. So neither parts
+ * of other values nor memory that is used again need rules of their own. Reference ops run by themselves.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -91,7 +91,8 @@ read_loop (const LptProgramOp *op,
       Place whole = value_place (k < loop->n_in ? op->form.in[k].value : op->form.out);
 
       for (u = 0; u < loop->n; u++)
-        loop->places[u * (loop->n_in + 1) + k] = tasks_place (op, lpt_op_unit_task (op, u), lpt_op_unit_task (op, u + 1), k, whole);
+        loop->places[u * (loop->n_in + 1) + k] = tasks_place (op, lpt_op_unit_task (op, u),
+                                                              lpt_op_unit_task (op, u + 1), k, whole);
     }
 }
 

@@ -45,7 +45,8 @@ lpt_program_place (LptProgram *program,
     {
       LptProgramValue *value = program->values->pdata[i];
 
-      if (value->kind == LPT_STORAGE_DYNAMIC && lpt_shape_is_static (&value->array.shape) && !add_block (value, blocks, error))
+      if (value->kind == LPT_STORAGE_DYNAMIC && lpt_shape_is_static (&value->array.shape) &&
+          !add_block (value, blocks, error))
         return FALSE;
     }
   for (i = 0; i < blocks->len; i++)

@@ -1,7 +1,8 @@
 /* prepare-forms.c - forms for the ops that kernels do, by the rows of operators.def
  *
- * Three passes: products first, so that fuse-epilogues finds them; then what stays real becomes programs of rows, from the last one
- * on; then the rest, in order, so that an op sees in which layout its inputs had better be read. What is left is reference ops.
+ * Three passes: products first, so that fuse-epilogues finds them; then what stays real becomes programs of rows, from
+ * the last one on; then the rest, in order, so that an op sees in which layout its inputs had better be read. What is
+ * left is reference ops.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -92,7 +93,8 @@ prepare (LptProgram   *program,
     return lpt_prepare_table (program, op);
   if (op->integer == NULL)
     return prepare_by_row (program, op) ||
-           (moves && ((arithmetic_of (op) == ROW_REAL && lpt_prepare_float_move (program, op)) || lpt_prepare_move (program, op)));
+           (moves && ((arithmetic_of (op) == ROW_REAL && lpt_prepare_float_move (program, op)) ||
+                      lpt_prepare_move (program, op)));
   if (op->n_out != 1 && (op->node->op != LPT_OP_MAX_POOL || !is_unread (op, 1)))
     return lpt_refuse (op, LPT_REMARK_OUTPUTS);
 

@@ -1,7 +1,7 @@
 /* reuse-inputs.c - results that are written over an input which nobody reads later
  *
- * What tasks do says its form: an element is read where it is written, just before. A reference op may where element i of the output
- * depends on element i of the first input alone, of the same type.
+ * What tasks do says its form: an element is read where it is written, just before. A reference op may where element i
+ * of the output depends on element i of the first input alone, of the same type.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

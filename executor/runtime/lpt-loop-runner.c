@@ -1,14 +1,16 @@
 /* executor/runtime/lpt-loop-runner.c - loops that follow each other without a meeting between them
  *
- * Every thread goes through all loops. Of each it does its own share, about three quarters of what is left at a time, as far as
- * what that needs is done, and goes on to the next loop without looking what the others have left. Who cannot go on takes units
- * of the others' shares. The first half of the threads begin with the first units of their shares, the others with the last
- * ones: rows where two shares meet, which need something from both, so come last, when the other thread has long made it.
+ * Every thread goes through all loops. Of each it does its own share, about three quarters of what is left at a time,
+ * as far as what that needs is done, and goes on to the next loop without looking what the others have left. Who cannot
+ * go on takes units of the others' shares. The first half of the threads begin with the first units of their shares,
+ * the others with the last ones: rows where two shares meet, which need something from both, so come last, when the
+ * other thread has long made it.
  *
- * A thread enters loop j when loop j - 2 is done. So two words for each share and each thread, for loops with even and odd
- * numbers, are all there is to know. Numbers rise by one from loop to loop and from run to run: a word with an older number
- * says that nobody has touched the share yet, or that the thread has done nothing of the loop; one with a newer number
- * says that the loop is done. A thread's words are written by it alone; who waits reads one line of the cache for each thread.
+ * A thread enters loop j when loop j - 2 is done. So two words for each share and each thread, for loops with even and
+ * odd numbers, are all there is to know. Numbers rise by one from loop to loop and from run to run: a word with an
+ * older number says that nobody has touched the share yet, or that the thread has done nothing of the loop; one with a
+ * newer number says that the loop is done. A thread's words are written by it alone; who waits reads one line of the
+ * cache for each thread.
  *
  * The caller does whatever nobody else does. A helper that finds nothing to do for a while leaves, and so is never
  * waited for while it has no processor, unless it had taken units before.
@@ -21,8 +23,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Moments until a thread looks for work of others, and until a helper leaves: about 0.5 and 100 microseconds. Loops that are run
- * before helpers that have left, or were late, are called again. */
+/* Moments until a thread looks for work of others, and until a helper leaves: about 0.5 and 100 microseconds. Loops
+ * that are run before helpers that have left, or were late, are called again. */
 enum { EARLY = 8, PATIENCE = 2048, PART = 16 };
 
 /* Units that nobody has taken: number << 16 | first << 8 | end, by parity of the number. */
@@ -30,7 +32,8 @@ typedef struct {
   _Alignas (64) _Atomic uint64_t left[2];
 } Share;
 
-/* What a thread has done: bits of units, and of which loop. Where the number is new, so are the bits: they are written first. */
+/* What a thread has done: bits of units, and of which loop. Where the number is new, so are the bits: they are written
+ * first. */
 typedef struct {
   _Alignas (64) _Atomic uint64_t number[2];
   _Atomic uint64_t               units[2];
@@ -147,13 +150,15 @@ run_some (Walk *w, size_t loop, unsigned share)
         }
       if (first == end)
         return EMPTY;
-      for (n = (3 * (end - first) + 3) / 4; n > 0 && !is_ready (w, loop, back ? end - n : first, back ? end : first + n); )
+      for (n = (3 * (end - first) + 3) / 4;
+           n > 0 && !is_ready (w, loop, back ? end - n : first, back ? end : first + n);)
         n--;
       if (n == 0)
         return BLOCKED;
 
       from = back ? end - n : first;
-      if (atomic_compare_exchange_weak_explicit (left, &old, number << 16 | (back ? first : first + n) << 8 | (back ? from : end),
+      if (atomic_compare_exchange_weak_explicit (left, &old,
+                                                 number << 16 | (back ? first : first + n) << 8 | (back ? from : end),
                                                  memory_order_acq_rel, memory_order_acquire))
         {
           runner->func (runner->data, runner->first + loop, from, from + n, w->thread);

@@ -1,8 +1,9 @@
-/* executor/runtime/lpt-loop-runner.h - loops that follow each other on a pool of threads, without a meeting between them
+/* executor/runtime/lpt-loop-runner.h - loops that follow each other on a pool of threads, without a meeting between
+ * them
  *
- * Each unit of a loop says which units of the loop before it needs; a thread that has done its part of a loop goes on with the
- * next one as soon as those are done. What a unit needs of all earlier loops is done anyway: no more than two neighbouring
- * loops are in flight.
+ * Each unit of a loop says which units of the loop before it needs; a thread that has done its part of a loop goes on
+ * with the next one as soon as those are done. What a unit needs of all earlier loops is done anyway: no more than two
+ * neighbouring loops are in flight.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,6 +30,6 @@ typedef struct LptLoopRunner LptLoopRunner;
 LptLoopRunner *lpt_loop_runner_new  (LptPool *pool);
 void      lpt_loop_runner_free (LptLoopRunner *runner);
 
-/* Runs all units of all loops, each once, and returns when they are done. Allocates nothing. Not from a task of the pool; from
- * one thread at a time. */
+/* Runs all units of all loops, each once, and returns when they are done. Allocates nothing. Not from a task of the
+ * pool; from one thread at a time. */
 void      lpt_loop_runner_run  (LptLoopRunner *runner, const LptTaskLoop *loops, size_t n_loops, LptTaskLoopFunc func, void *data);

@@ -1,15 +1,16 @@
 /* executor/runtime/lpt-parallel.c - lpt_parallel_for over threads that stand by
  *
- * A loop is cut into a share for each thread, which begins with its own, in order, and then helps the others with theirs.
+ * A loop is cut into a share for each thread, which begins with its own, in order, and then helps the others with
+ * theirs.
  * Loops over the same rows so find them in the cache of the same core, and uneven tasks are balanced.
  *
- * The thread that opens a loop waits for the tasks that others took, never for a thread that has not come: on a busy machine one
- * may get a processor only milliseconds later, and a loop takes microseconds. That is why these are not the threads
- * of a library that gathers all of them behind each loop. Helpers look for loops for a while and then sleep.
+ * The thread that opens a loop waits for the tasks that others took, never for a thread that has not come: on a busy
+ * machine one may get a processor only milliseconds later, and a loop takes microseconds. That is why these are not the
+ * threads of a library that gathers all of them behind each loop. Helpers look for loops for a while and then sleep.
  *
- * What one core wrote and another reads takes 0.1 to 0.3 us, so a loop is opened by one line of the cache for each helper, its
- * share, and closed by one, the count of tasks that helpers have done. Who is late cannot take a task of another loop: a share's
- * word of tasks left carries the loop's number.
+ * What one core wrote and another reads takes 0.1 to 0.3 us, so a loop is opened by one line of the cache for each
+ * helper, its share, and closed by one, the count of tasks that helpers have done. Who is late cannot take a task of
+ * another loop: a share's word of tasks left carries the loop's number.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -77,8 +78,8 @@ run_work (const Work *work, size_t task, size_t end, unsigned thread)
     work->func (work->data, task, thread);
 }
 
-/* The share's tasks in that loop: three quarters of what is left at a time, so that the last are few and threads end at about
- * the same time. Returns how many they were. */
+/* The share's tasks in that loop: three quarters of what is left at a time, so that the last are few and threads end at
+ * about the same time. Returns how many they were. */
 static size_t
 run_share (Share *share, uint64_t loop, unsigned thread)
 {
@@ -89,7 +90,8 @@ run_share (Share *share, uint64_t loop, unsigned thread)
     {
       size_t rest = left & MAX_TASKS, n = (3 * rest + 3) / 4;
 
-      if (!atomic_compare_exchange_weak_explicit (&share->left, &left, left - n, memory_order_acquire, memory_order_acquire))
+      if (!atomic_compare_exchange_weak_explicit (&share->left, &left, left - n, memory_order_acquire,
+                                                  memory_order_acquire))
         continue;
       run_work (&share->work, share->end - rest, share->end - rest + n, thread);
       done += n;

@@ -27,5 +27,6 @@ void      lpt_parallel_for   (LptPool *pool, size_t n_tasks, LptParallelFunc fun
 typedef void (*LptParallelRange) (void *data, size_t task, size_t end, unsigned thread);
 void      lpt_parallel_ranges (LptPool *pool, size_t n_tasks, LptParallelRange func, void *data);
 
-/* Wakes the other threads for loops that follow soon: they look for the next one for about a millisecond, then sleep. */
+/* Wakes the other threads for loops that follow soon: they look for the next one for about a millisecond, then
+ * sleep. */
 void      lpt_pool_wake      (LptPool *pool);

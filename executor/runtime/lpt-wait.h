@@ -19,8 +19,8 @@ lpt_wait_moment (void)
 #endif
 }
 
-/* Waits without a sleep: first some microseconds of its own, then others soon get the processor, because the thread that is
- * waited for may need this one. Whether it is worth to wait on like that; @waits: 0 at first. */
+/* Waits without a sleep: first some microseconds of its own, then others soon get the processor, because the thread
+ * that is waited for may need this one. Whether it is worth to wait on like that; @waits: 0 at first. */
 static inline bool
 lpt_wait_more (unsigned *waits)
 {

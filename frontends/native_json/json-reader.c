@@ -72,8 +72,8 @@ lpt_json_fail (GError **error, const LptJsonReader *r, const char *format, ...)
   g_autofree char *what = g_strdup_vprintf (format, args);
   va_end (args);
   g_autofree char *node = r->name != NULL ? g_strdup_printf ("node \"%s\": ", r->name) : g_strdup ("");
-  g_set_error (error, LPT_ERROR, strstr (what, "unsupported") != NULL ? LPT_ERROR_UNSUPPORTED : LPT_ERROR_INVALID, "%s:%u: %s%s",
-               r->file->source, r->line > 0 ? r->line : 1, node, what);
+  g_set_error (error, LPT_ERROR, strstr (what, "unsupported") != NULL ? LPT_ERROR_UNSUPPORTED : LPT_ERROR_INVALID,
+               "%s:%u: %s%s", r->file->source, r->line > 0 ? r->line : 1, node, what);
   return FALSE;
 }
 
@@ -98,7 +98,9 @@ read_body_ports (LptJsonReader *r, const cJSON *list, guint n_external, guint n_
       gint64 external = -1, internal;
       const cJSON *e = lpt_json_member (item, "external"), *purpose = lpt_json_member (item, "purpose");
       port.sliced = lpt_json_member (item, "axis") != NULL;
-      gint which = purpose != NULL ? lpt_json_index (cJSON_GetStringValue (purpose), json_purposes, G_N_ELEMENTS (json_purposes)) : 0;
+      gint which = purpose != NULL
+                       ? lpt_json_index (cJSON_GetStringValue (purpose), json_purposes, G_N_ELEMENTS (json_purposes))
+                       : 0;
       if ((e != NULL && !cJSON_IsNull (e) && !lpt_json_int (e, 0, (gint64) n_external - 1, &external))
           || !lpt_json_int (lpt_json_member (item, "internal"), 0, (gint64) n_internal - 1, &internal) || which < 0
           || (port.sliced && (!lpt_json_int (lpt_json_member (item, "axis"), G_MININT64, G_MAXINT64, &port.axis) || !lpt_json_int (lpt_json_member (item, "start"), G_MININT64, G_MAXINT64, &port.start)
@@ -130,15 +132,18 @@ read_bodies (LptJsonReader *r, LptNode *node, const cJSON *bodies, GError **erro
       if (body == NULL)
         return FALSE;
       LptBodyMap *map = lpt_body_map_new ();
-      gboolean ok = read_body_ports (r, lpt_json_member (item, "inputs"), node->n_in, body->parameters->len, map->inputs, error)
-                    && read_body_ports (r, lpt_json_member (item, "outputs"), node->n_out, body->results->len, map->outputs, error);
+      gboolean ok = read_body_ports (r, lpt_json_member (item, "inputs"), node->n_in, body->parameters->len,
+                                     map->inputs, error) &&
+                    read_body_ports (r, lpt_json_member (item, "outputs"), node->n_out, body->results->len,
+                                     map->outputs, error);
       const cJSON *edge, *edges = lpt_json_member (item, "back_edges");
       for (edge = edges != NULL ? edges->child : NULL; ok && edge != NULL; edge = edge->next)
         {
           gint64 result, parameter;
-          ok = (lpt_json_int (lpt_json_member (edge, "result"), 0, (gint64) body->results->len - 1, &result)
-                && lpt_json_int (lpt_json_member (edge, "parameter"), 0, (gint64) body->parameters->len - 1, &parameter))
-               || lpt_json_fail (error, r, "a back edge of a body is wrong");
+          ok = (lpt_json_int (lpt_json_member (edge, "result"), 0, (gint64) body->results->len - 1, &result) &&
+                lpt_json_int (lpt_json_member (edge, "parameter"), 0, (gint64) body->parameters->len - 1,
+                              &parameter)) ||
+               lpt_json_fail (error, r, "a back edge of a body is wrong");
           LptBackEdge e = { ok ? (guint) result : 0, ok ? (guint) parameter : 0 };
           if (ok)
             g_array_append_val (map->back_edges, e);
@@ -169,7 +174,8 @@ read_node (LptJsonReader *r, const cJSON *item, GError **error)
   const LptOpInfo *info = op == NULL ? NULL : g_str_equal (op, "Opaque") ? lpt_op_info (LPT_OP_OPAQUE) : lpt_op_find (op);
   if (info == NULL)
     return lpt_json_fail (error, r, "unsupported op \"%.40s\"", op != NULL ? op : "");
-  if (lpt_json_member (item, "opset") != NULL && !lpt_json_int (lpt_json_member (item, "opset"), 0, LPT_NEWEST_OPSET, &opset))
+  if (lpt_json_member (item, "opset") != NULL &&
+      !lpt_json_int (lpt_json_member (item, "opset"), 0, LPT_NEWEST_OPSET, &opset))
     return lpt_json_fail (error, r, "\"opset\" is out of range");
   if ((outputs != NULL && !cJSON_IsArray (outputs)) || (inputs != NULL && !cJSON_IsArray (inputs)))
     return lpt_json_fail (error, r, "\"inputs\" and \"outputs\" are lists");
@@ -209,36 +215,44 @@ read_node (LptJsonReader *r, const cJSON *item, GError **error)
       if (node->data == NULL)
         return FALSE;
     }
-  return lpt_json_read_attributes (r, node, lpt_json_member (item, "attributes"), error) && lpt_json_read_mark (r, lpt_json_member (item, "mark"), &node->mark, error)
-         && read_bodies (r, node, lpt_json_member (item, "bodies"), error);
+  return lpt_json_read_attributes (r, node, lpt_json_member (item, "attributes"), error) &&
+         lpt_json_read_mark (r, lpt_json_member (item, "mark"), &node->mark, error) &&
+         read_bodies (r, node, lpt_json_member (item, "bodies"), error);
 }
 
 static gboolean
 read_links (LptJsonReader *r, const cJSON *item, GError **error)
 {
   LptNode *node = g_hash_table_lookup (r->nodes, r->name);
-  const cJSON *input = lpt_json_member (item, "inputs"), *compute = lpt_json_member (item, "compute"), *marks = lpt_json_member (item, "input_marks");
-  if ((compute != NULL && (guint) cJSON_GetArraySize (compute) != node->n_in) || (marks != NULL && (guint) cJSON_GetArraySize (marks) != node->n_in))
+  const cJSON *input = lpt_json_member (item, "inputs"), *compute = lpt_json_member (item, "compute"),
+              *marks = lpt_json_member (item, "input_marks");
+  if ((compute != NULL && (guint) cJSON_GetArraySize (compute) != node->n_in) ||
+      (marks != NULL && (guint) cJSON_GetArraySize (marks) != node->n_in))
     return lpt_json_fail (error, r, "\"compute\" and \"input_marks\" are as long as \"inputs\"");
   input = input != NULL ? input->child : NULL;
   compute = compute != NULL ? compute->child : NULL;
   marks = marks != NULL ? marks->child : NULL;
   for (guint i = 0; i < node->n_in; i++, input = input->next)
     {
-      const char *name = cJSON_IsArray (input) ? cJSON_GetStringValue (cJSON_GetArrayItem (input, 0)) : cJSON_GetStringValue (input);
+      const char *name = cJSON_IsArray (input) ? cJSON_GetStringValue (cJSON_GetArrayItem (input, 0))
+                                               : cJSON_GetStringValue (input);
       gint64 index = 0;
       if (cJSON_IsNull (input) && i < node->info->min_in)
         return lpt_json_fail (error, r, "input %u is missing", i);
       if (!cJSON_IsNull (input))
         {
           LptNode *from = name != NULL ? g_hash_table_lookup (r->nodes, name) : NULL;
-          if (from == NULL || (cJSON_IsArray (input) && !lpt_json_int (cJSON_GetArrayItem (input, 1), 0, G_MAXINT32, &index)) || index >= (gint64) from->n_out)
-            return lpt_json_fail (error, r, "input %u: no value \"%.80s\", output %" G_GINT64_FORMAT, i, name != NULL ? name : "", index);
+          if (from == NULL ||
+              (cJSON_IsArray (input) && !lpt_json_int (cJSON_GetArrayItem (input, 1), 0, G_MAXINT32, &index)) ||
+              index >= (gint64) from->n_out)
+            return lpt_json_fail (error, r, "input %u: no value \"%.80s\", output %" G_GINT64_FORMAT, i,
+                                  name != NULL ? name : "", index);
           lpt_node_set_input (node, i, &from->out[index]);
         }
       if (compute != NULL)
         {
-          node->in[i].compute = cJSON_IsString (compute) ? lpt_dtype_from_name (compute->valuestring) : LPT_DTYPE_UNDEFINED;
+          node->in[i].compute = cJSON_IsString (compute) ? lpt_dtype_from_name (compute->valuestring)
+                                                         : LPT_DTYPE_UNDEFINED;
           if (cJSON_IsString (compute) && node->in[i].compute == LPT_DTYPE_UNDEFINED)
             return lpt_json_fail (error, r, "input %u: unsupported element type \"%.40s\"", i, compute->valuestring);
           compute = compute->next;
@@ -320,8 +334,8 @@ check_types (LptJsonReader *r, GError **error)
           g_autofree char *says = lpt_shape_to_string (&shapes[k]), *is = lpt_shape_to_string (&value->shape);
           r->name = node->name;
           r->line = node->line;
-          return lpt_json_fail (error, r, "output %u is said to be %s[%s], but %s makes %s[%s] here", k, lpt_dtype_name (types[k]), says,
-                       node->info->name, lpt_dtype_name (value->dtype), is);
+          return lpt_json_fail (error, r, "output %u is said to be %s[%s], but %s makes %s[%s] here", k,
+                                lpt_dtype_name (types[k]), says, node->info->name, lpt_dtype_name (value->dtype), is);
         }
     }
   return TRUE;
@@ -346,8 +360,10 @@ read_graph (LptJsonFile *file, cJSON *object, guint line, GError **error)
       lpt_json_fail (error, &r, "\"nodes\" is missing");
       return NULL;
     }
-  if ((lpt_json_member (object, "ir_version") != NULL && !lpt_json_int (lpt_json_member (object, "ir_version"), 0, 1000, &ir_version))
-      || !lpt_json_strings (lpt_json_member (object, "op_requant"), &graph->op_requant) || !lpt_json_strings (lpt_json_member (object, "meta"), &graph->meta))
+  if ((lpt_json_member (object, "ir_version") != NULL &&
+       !lpt_json_int (lpt_json_member (object, "ir_version"), 0, 1000, &ir_version)) ||
+      !lpt_json_strings (lpt_json_member (object, "op_requant"), &graph->op_requant) ||
+      !lpt_json_strings (lpt_json_member (object, "meta"), &graph->meta))
     {
       lpt_json_fail (error, &r, "\"ir_version\", \"op_requant\" or \"meta\" is wrong");
       return NULL;
@@ -372,8 +388,8 @@ read_graph (LptJsonFile *file, cJSON *object, guint line, GError **error)
     }
   r.name = NULL;
   r.line = line;
-  if (!read_order (&r, "parameters", graph->parameters, LPT_OP_PARAMETER, error) || !read_order (&r, "results", graph->results, LPT_OP_RESULT, error)
-      || !check_types (&r, error))
+  if (!read_order (&r, "parameters", graph->parameters, LPT_OP_PARAMETER, error) ||
+      !read_order (&r, "results", graph->results, LPT_OP_RESULT, error) || !check_types (&r, error))
     return NULL;
   return g_steal_pointer (&graph);
 }
@@ -408,7 +424,8 @@ parse_text (const char *text, gsize length, const char *source, GError **error)
   guint deep = too_deep (text, length);
   if (deep > 0)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s:%u: unsupported: nested deeper than %d", source, deep, CJSON_NESTING_LIMIT);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s:%u: unsupported: nested deeper than %d", source, deep,
+                   CJSON_NESTING_LIMIT);
       return NULL;
     }
   cJSON *root = cJSON_ParseWithLengthOpts (text, length, &end, FALSE);
@@ -423,9 +440,11 @@ parse_text (const char *text, gsize length, const char *source, GError **error)
   const char *format = lpt_json_text (root, "format");
   gint64 version = 0;
   if (g_strcmp0 (format, LPT_JSON_FORMAT) != 0)
-    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s:1: not the native JSON form: \"format\" is not \"" LPT_JSON_FORMAT "\"", source);
+    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                 "%s:1: not the native JSON form: \"format\" is not \"" LPT_JSON_FORMAT "\"", source);
   else if (!lpt_json_int (lpt_json_member (root, "version"), 1, LPT_JSON_VERSION, &version))
-    g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s:1: unsupported version of the native JSON form (%d is known)", source, LPT_JSON_VERSION);
+    g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+                 "%s:1: unsupported version of the native JSON form (%d is known)", source, LPT_JSON_VERSION);
   else
     return root;
   cJSON_Delete (root);
@@ -492,8 +511,9 @@ lpt_json_load (const char *path, GError **error)
       bin = full != NULL ? lpt_map_file (full, &cause) : NULL;
       if (bin != NULL && g_mapped_file_get_length (bin) != (gsize) size)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: has %" G_GSIZE_FORMAT " bytes, %s says %" G_GINT64_FORMAT,
-                       full, g_mapped_file_get_length (bin), path, size);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                       "%s: has %" G_GSIZE_FORMAT " bytes, %s says %" G_GINT64_FORMAT, full,
+                       g_mapped_file_get_length (bin), path, size);
           cJSON_Delete (root);
           return NULL;
         }

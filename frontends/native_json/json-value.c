@@ -30,10 +30,13 @@ lpt_json_read_boxes (LptJsonReader *r, GError **error)
         {
           double low, high, min_low, min_high;
           gint64 levels, min_levels;
-          ok = lpt_json_double (lpt_json_member (item, "low"), &low) && lpt_json_double (lpt_json_member (item, "high"), &high)
-               && lpt_json_double (lpt_json_member (item, "min_low"), &min_low) && lpt_json_double (lpt_json_member (item, "min_high"), &min_high)
-               && lpt_json_int (lpt_json_member (item, "levels"), 0, G_MAXINT64, &levels) && lpt_json_int (lpt_json_member (item, "min_levels"), 0, G_MAXINT64, &min_levels)
-               && lpt_json_types (lpt_json_member (item, "preferred"), &value->interval.preferred);
+          ok = lpt_json_double (lpt_json_member (item, "low"), &low) &&
+               lpt_json_double (lpt_json_member (item, "high"), &high) &&
+               lpt_json_double (lpt_json_member (item, "min_low"), &min_low) &&
+               lpt_json_double (lpt_json_member (item, "min_high"), &min_high) &&
+               lpt_json_int (lpt_json_member (item, "levels"), 0, G_MAXINT64, &levels) &&
+               lpt_json_int (lpt_json_member (item, "min_levels"), 0, G_MAXINT64, &min_levels) &&
+               lpt_json_types (lpt_json_member (item, "preferred"), &value->interval.preferred);
           if (ok)
             {
               value->interval.low = (float) low;
@@ -70,7 +73,9 @@ lpt_json_read_mark (LptJsonReader *r, const cJSON *item, LptMark *mark, GError *
       *(LptBox *) ((char *) mark + json_mark_fields[i].offset) = box;
     }
   const cJSON *granularity = lpt_json_member (item, "granularity");
-  gint which = granularity != NULL ? lpt_json_index (cJSON_GetStringValue (granularity), json_granularities, G_N_ELEMENTS (json_granularities)) : 0;
+  gint which = granularity != NULL ? lpt_json_index (cJSON_GetStringValue (granularity), json_granularities,
+                                                     G_N_ELEMENTS (json_granularities))
+                                   : 0;
   if (which < 0)
     return lpt_json_fail (error, r, "mark: unknown granularity");
   mark->granularity = (LptGranularity) which;
@@ -87,7 +92,8 @@ checked (LptJsonReader *r, LptTensor *tensor, gsize need, GError **error)
     lpt_json_prefix (error, r);
   if (tensor == NULL || lpt_tensor_size (tensor) == need)
     return tensor;
-  lpt_json_fail (error, r, "size %" G_GSIZE_FORMAT ", but its strings take %" G_GSIZE_FORMAT " bytes", need, lpt_tensor_size (tensor));
+  lpt_json_fail (error, r, "size %" G_GSIZE_FORMAT ", but its strings take %" G_GSIZE_FORMAT " bytes", need,
+                 lpt_tensor_size (tensor));
   lpt_tensor_unref (tensor);
   return NULL;
 }
@@ -101,7 +107,8 @@ lpt_json_read_data (LptJsonReader *r, const cJSON *item, LptDType dtype, const L
   gsize need, length = 0;
   g_autofree guchar *decoded = base64 != NULL ? g_base64_decode (base64, &length) : NULL;
   guint64 stated = base64 != NULL ? length : lpt_json_int (lpt_json_member (data, "size"), 0, G_MAXINT64, &size) ? (guint64) size : 0;
-  if (dtype == LPT_DTYPE_UNDEFINED || dtype == LPT_DTYPE_DYNAMIC || !lpt_shape_count (shape, &count) || !lpt_tensor_stated_size (dtype, count, stated, &need))
+  if (dtype == LPT_DTYPE_UNDEFINED || dtype == LPT_DTYPE_DYNAMIC || !lpt_shape_count (shape, &count) ||
+      !lpt_tensor_stated_size (dtype, count, stated, &need))
     {
       lpt_json_fail (error, r, "a constant needs a type and a static shape of sensible size");
       return NULL;
@@ -111,7 +118,8 @@ lpt_json_read_data (LptJsonReader *r, const cJSON *item, LptDType dtype, const L
     {
       if (length != need)
         {
-          lpt_json_fail (error, r, "base64 holds %" G_GSIZE_FORMAT " bytes, %s of this shape takes %" G_GSIZE_FORMAT, length, lpt_dtype_name (dtype), need);
+          lpt_json_fail (error, r, "base64 holds %" G_GSIZE_FORMAT " bytes, %s of this shape takes %" G_GSIZE_FORMAT,
+                         length, lpt_dtype_name (dtype), need);
           return NULL;
         }
       if (dtype == LPT_DTYPE_STRING)
@@ -123,19 +131,26 @@ lpt_json_read_data (LptJsonReader *r, const cJSON *item, LptDType dtype, const L
         tensor = lpt_tensor_new_copy (dtype, shape, decoded, error);
       return checked (r, tensor, need, error);
     }
-  if (!lpt_json_int (lpt_json_member (data, "offset"), 0, G_MAXINT64, &offset) || !lpt_json_int (lpt_json_member (data, "size"), 0, G_MAXINT64, &size))
+  if (!lpt_json_int (lpt_json_member (data, "offset"), 0, G_MAXINT64, &offset) ||
+      !lpt_json_int (lpt_json_member (data, "size"), 0, G_MAXINT64, &size))
     lpt_json_fail (error, r, "a constant needs \"data\" with offset and size, or base64");
   else if ((guint64) size != need)
-    lpt_json_fail (error, r, "size %" G_GINT64_FORMAT ", but %s of this shape takes %" G_GSIZE_FORMAT " bytes", size, lpt_dtype_name (dtype), need);
+    lpt_json_fail (error, r, "size %" G_GINT64_FORMAT ", but %s of this shape takes %" G_GSIZE_FORMAT " bytes", size,
+                   lpt_dtype_name (dtype), need);
   else if (need > 0 && r->file->weights == NULL)
-    lpt_json_fail (error, r, "no weights for this constant: %s", r->file->no_weights != NULL ? r->file->no_weights : "the file names none");
-  else if (need > 0 && ((guint64) offset > g_bytes_get_size (r->file->weights) || (guint64) size > g_bytes_get_size (r->file->weights) - (guint64) offset))
-    lpt_json_fail (error, r, "offset %" G_GINT64_FORMAT " + size %" G_GINT64_FORMAT " is past the end of the weights (%" G_GSIZE_FORMAT " bytes)",
-          offset, size, g_bytes_get_size (r->file->weights));
+    lpt_json_fail (error, r, "no weights for this constant: %s",
+                   r->file->no_weights != NULL ? r->file->no_weights : "the file names none");
+  else if (need > 0 && ((guint64) offset > g_bytes_get_size (r->file->weights) ||
+                        (guint64) size > g_bytes_get_size (r->file->weights) - (guint64) offset))
+    lpt_json_fail (error, r,
+                   "offset %" G_GINT64_FORMAT " + size %" G_GINT64_FORMAT
+                   " is past the end of the weights (%" G_GSIZE_FORMAT " bytes)",
+                   offset, size, g_bytes_get_size (r->file->weights));
   else
     {
       g_autoptr (GBytes) none = g_bytes_new (NULL, 0);
-      tensor = lpt_tensor_new_bytes (dtype, shape, need > 0 ? r->file->weights : none, need > 0 ? (gsize) offset : 0, error);
+      tensor = lpt_tensor_new_bytes (dtype, shape, need > 0 ? r->file->weights : none, need > 0 ? (gsize) offset : 0,
+                                     error);
       return checked (r, tensor, need, error);
     }
   return tensor;
@@ -150,7 +165,8 @@ attribute_text (const LptAttrField *field, const cJSON *item)
   if (field->kind == LPT_ATTR_SHAPE)
     {
       LptShape shape;
-      return lpt_json_shape (item, &shape) ? shape.rank == LPT_DYNAMIC ? g_strdup ("...") : lpt_shape_to_string (&shape) : NULL;
+      return lpt_json_shape (item, &shape) ? shape.rank == LPT_DYNAMIC ? g_strdup ("...") : lpt_shape_to_string (&shape)
+                                           : NULL;
     }
   if (field->kind == LPT_ATTR_BOOL)
     return cJSON_IsBool (item) ? g_strdup (cJSON_IsTrue (item) ? "true" : "false") : NULL;
@@ -171,7 +187,9 @@ attribute_text (const LptAttrField *field, const cJSON *item)
       if (!cJSON_IsString (element) && !cJSON_IsNumber (element))
         return NULL;
       g_string_append (text, element != item->child ? "," : "");
-      g_string_append (text, cJSON_IsString (element) ? element->valuestring : g_ascii_formatd (buffer, sizeof buffer, "%.17g", element->valuedouble));
+      g_string_append (text, cJSON_IsString (element)
+                                 ? element->valuestring
+                                 : g_ascii_formatd (buffer, sizeof buffer, "%.17g", element->valuedouble));
     }
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
@@ -206,7 +224,8 @@ read_quant (LptJsonReader *r, LptValue *value, const cJSON *item, GError **error
 {
   if (item == NULL)
     return TRUE;
-  const cJSON *axis = lpt_json_member (item, "axis"), *scales = lpt_json_member (item, "scale"), *zeros = lpt_json_member (item, "zero_point");
+  const cJSON *axis = lpt_json_member (item, "axis"), *scales = lpt_json_member (item, "scale"),
+              *zeros = lpt_json_member (item, "zero_point");
   gint64 a = LPT_QUANT_PER_TENSOR;
   guint n = cJSON_IsArray (scales) ? (guint) cJSON_GetArraySize (scales) : 0;
   if ((axis != NULL && !cJSON_IsNull (axis) && !lpt_json_int (axis, 0, LPT_MAX_RANK - 1, &a)) || n == 0
@@ -235,11 +254,14 @@ lpt_json_read_output (LptJsonReader *r, LptValue *value, const cJSON *item, GErr
   const cJSON *names = lpt_json_member (item, "names"), *name;
   value->dtype = type != NULL ? lpt_dtype_from_name (type) : LPT_DTYPE_UNDEFINED;
   if (type == NULL || (value->dtype == LPT_DTYPE_UNDEFINED && !g_str_equal (type, "undefined")))
-    return lpt_json_fail (error, r, "output %u: unsupported element type \"%.40s\"", value->index, type != NULL ? type : "");
+    return lpt_json_fail (error, r, "output %u: unsupported element type \"%.40s\"", value->index,
+                          type != NULL ? type : "");
   if (!lpt_json_shape (lpt_json_member (item, "shape"), &value->shape))
-    return lpt_json_fail (error, r, "output %u has no shape (a list of at most %d lengths or null, or null)", value->index, LPT_MAX_RANK);
+    return lpt_json_fail (error, r, "output %u has no shape (a list of at most %d lengths or null, or null)",
+                          value->index, LPT_MAX_RANK);
   cJSON_ArrayForEach (name, names)
     if (cJSON_IsString (name))
       lpt_value_add_name (value, name->valuestring);
-  return read_quant (r, value, lpt_json_member (item, "quantization"), error) && lpt_json_read_mark (r, lpt_json_member (item, "mark"), &value->mark, error);
+  return read_quant (r, value, lpt_json_member (item, "quantization"), error) &&
+         lpt_json_read_mark (r, lpt_json_member (item, "mark"), &value->mark, error);
 }

@@ -95,7 +95,8 @@ put_mark (JsonWriter *w, const LptMark *mark)
       first = FALSE;
     }
   if (mark->granularity != LPT_GRANULARITY_NONE)
-    g_string_append_printf (w->out, "%s\"granularity\": \"%s\"", first ? "" : ", ", json_granularities[mark->granularity]);
+    g_string_append_printf (w->out, "%s\"granularity\": \"%s\"", first ? "" : ", ",
+                            json_granularities[mark->granularity]);
   g_string_append_c (w->out, '}');
 }
 
@@ -200,7 +201,8 @@ put_data (JsonWriter *w, LptTensor *tensor)
   if (w->blob != NULL)
     {
       guint64 offset = lpt_blob_add (w->blob, tensor);
-      g_string_append_printf (w->out, "{\"offset\": %" G_GUINT64_FORMAT ", \"size\": %" G_GSIZE_FORMAT "}", offset, lpt_tensor_size (tensor));
+      g_string_append_printf (w->out, "{\"offset\": %" G_GUINT64_FORMAT ", \"size\": %" G_GSIZE_FORMAT "}", offset,
+                              lpt_tensor_size (tensor));
       return;
     }
   g_autofree char *text = g_base64_encode (lpt_tensor_data (tensor), lpt_tensor_size (tensor));
@@ -260,7 +262,8 @@ put_bodies (JsonWriter *w, LptNode *node, GError **error)
       for (guint k = 0; k < map->back_edges->len; k++)
         {
           const LptBackEdge *e = &g_array_index (map->back_edges, LptBackEdge, k);
-          g_string_append_printf (w->out, "%s{\"result\": %u, \"parameter\": %u}", k > 0 ? ", " : "", e->result, e->parameter);
+          g_string_append_printf (w->out, "%s{\"result\": %u, \"parameter\": %u}", k > 0 ? ", " : "", e->result,
+                                  e->parameter);
         }
       g_string_append (w->out, "]}");
     }
@@ -318,7 +321,8 @@ put_outputs (JsonWriter *w, LptNode *node)
   for (guint i = 0; i < node->n_out; i++)
     {
       const LptValue *value = &node->out[i];
-      g_string_append_printf (w->out, "%s{\"type\": \"%s\", \"shape\": ", i == 0 ? "[" : ", ", lpt_dtype_name (value->dtype));
+      g_string_append_printf (w->out, "%s{\"type\": \"%s\", \"shape\": ", i == 0 ? "[" : ", ",
+                              lpt_dtype_name (value->dtype));
       json_put_shape (w->out, &value->shape);
       if (value->names != NULL && value->names->len > 0)
         {
@@ -348,7 +352,9 @@ put_node (JsonWriter *w, LptNode *node, GError **error)
   GString *out = w->out;
   if (node->op == LPT_OP_CUSTOM)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\": unsupported: the JSON form holds no op of a plugin (%s)", node->name, node->info->name);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+                   "node \"%s\": unsupported: the JSON form holds no op of a plugin (%s)", node->name,
+                   node->info->name);
       return FALSE;
     }
   g_string_append (out, "{\"name\": ");

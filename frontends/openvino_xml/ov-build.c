@@ -59,7 +59,8 @@ ov_ids (const OvBuild *b, GError **error)
       OvLayer *other = g_hash_table_lookup (ids, &layer->id);
       if (other != NULL)
         {
-          ov_error (error, b, layer, LPT_ERROR_INVALID, "layer id %" G_GUINT64_FORMAT " is taken by \"%s\" (line %u)", layer->id, other->name, other->line);
+          ov_error (error, b, layer, LPT_ERROR_INVALID, "layer id %" G_GUINT64_FORMAT " is taken by \"%s\" (line %u)",
+                    layer->id, other->name, other->line);
           return NULL;
         }
       g_hash_table_insert (ids, &layer->id, layer);
@@ -76,14 +77,16 @@ ov_edges (const OvBuild *b, GHashTable *ids, GError **error)
       OvLayer *from = g_hash_table_lookup (ids, &e->from_layer), *to = g_hash_table_lookup (ids, &e->to_layer);
       if (from == NULL || to == NULL)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s:%u: edge %s layer %" G_GUINT64_FORMAT ", which does not exist",
-                       b->files->source, e->line, from == NULL ? "from" : "to", from == NULL ? e->from_layer : e->to_layer);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                       "%s:%u: edge %s layer %" G_GUINT64_FORMAT ", which does not exist", b->files->source, e->line,
+                       from == NULL ? "from" : "to", from == NULL ? e->from_layer : e->to_layer);
           return FALSE;
         }
       gint out = ov_port_index (from->out, e->from_port), in = ov_port_index (to->in, e->to_port);
       if (out < 0 || in < 0)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s:%u: node \"%s\": an edge %s its %s port %" G_GUINT64_FORMAT ", which does not exist",
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                       "%s:%u: node \"%s\": an edge %s its %s port %" G_GUINT64_FORMAT ", which does not exist",
                        b->files->source, e->line, out < 0 ? from->name : to->name, out < 0 ? "leaves" : "enters",
                        out < 0 ? "output" : "input", out < 0 ? e->from_port : e->to_port);
           return FALSE;
@@ -91,8 +94,9 @@ ov_edges (const OvBuild *b, GHashTable *ids, GError **error)
       OvPort *port = &g_array_index (to->in, OvPort, in);
       if (port->from != NULL)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s:%u: node \"%s\": a second edge enters input port %" G_GUINT64_FORMAT,
-                       b->files->source, e->line, to->name, e->to_port);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                       "%s:%u: node \"%s\": a second edge enters input port %" G_GUINT64_FORMAT, b->files->source,
+                       e->line, to->name, e->to_port);
           return FALSE;
         }
       port->from = from;
@@ -282,8 +286,10 @@ ov_map_entries (const OvBuild *b, const OvLayer *layer, const OvBody *body, gboo
       gint external = e->external < 0 ? -1 : ov_port_index (ports, (guint64) e->external);
       gint internal = ov_internal_index (body, inputs ? LPT_OP_PARAMETER : LPT_OP_RESULT, (guint64) e->internal);
       if ((e->external >= 0 && external < 0) || internal < 0)
-        return ov_error (error, b, layer, LPT_ERROR_INVALID, "line %u: the port map names %s %" G_GINT64_FORMAT ", which does not exist", e->line,
-                         internal < 0 ? (inputs ? "Parameter" : "Result") : "port", internal < 0 ? e->internal : e->external);
+        return ov_error (error, b, layer, LPT_ERROR_INVALID,
+                         "line %u: the port map names %s %" G_GINT64_FORMAT ", which does not exist", e->line,
+                         internal < 0 ? (inputs ? "Parameter" : "Result") : "port",
+                         internal < 0 ? e->internal : e->external);
       if (e->sliced && e->stride == 0)
         return ov_error (error, b, layer, LPT_ERROR_INVALID, "line %u: a stride of 0", e->line);
       LptBodyPort port = { .external = external, .internal = (guint) internal, .sliced = e->sliced, .axis = e->axis, .start = e->start,
@@ -309,17 +315,20 @@ ov_bodies (const OvBuild *b, const OvLayer *layer, LptNode *node, GError **error
       if (graph == NULL)
         return FALSE;
       LptBodyMap *map = lpt_body_map_new ();
-      gboolean ok = ov_map_entries (b, layer, body, TRUE, map->inputs, error) && ov_map_entries (b, layer, body, FALSE, map->outputs, error);
+      gboolean ok = ov_map_entries (b, layer, body, TRUE, map->inputs, error) &&
+                    ov_map_entries (b, layer, body, FALSE, map->outputs, error);
       for (guint k = 0; ok && k < body->back_edges->len; k++)
         {
           const OvBackEdge *e = &g_array_index (body->back_edges, OvBackEdge, k);
-          gint result = ov_internal_index (body, LPT_OP_RESULT, e->from), parameter = ov_internal_index (body, LPT_OP_PARAMETER, e->to);
+          gint result = ov_internal_index (body, LPT_OP_RESULT, e->from),
+               parameter = ov_internal_index (body, LPT_OP_PARAMETER, e->to);
           LptBackEdge edge = { (guint) result, (guint) parameter };
           ok = result >= 0 && parameter >= 0;
           if (ok)
             g_array_append_val (map->back_edges, edge);
           else
-            ov_error (error, b, layer, LPT_ERROR_INVALID, "line %u: a back edge names layer %" G_GUINT64_FORMAT ", which is no %s of the body", e->line,
+            ov_error (error, b, layer, LPT_ERROR_INVALID,
+                      "line %u: a back edge names layer %" G_GUINT64_FORMAT ", which is no %s of the body", e->line,
                       result < 0 ? e->from : e->to, result < 0 ? "Result" : "Parameter");
         }
       if (!ok)
@@ -373,14 +382,16 @@ ov_node (OvBuild *b, OvLayer *layer, GError **error)
   if (info == NULL)
     {
       if (layer->bodies != NULL)
-        return ov_error (error, b, layer, LPT_ERROR_UNSUPPORTED, "unsupported: an unknown op (%s of %s) with a body", layer->type, layer->version);
+        return ov_error (error, b, layer, LPT_ERROR_UNSUPPORTED, "unsupported: an unknown op (%s of %s) with a body",
+                         layer->type, layer->version);
       info = lpt_op_info (LPT_OP_OPAQUE);
     }
   else if (layer->in->len < info->min_in || (info->max_in != LPT_ANY_INPUTS && layer->in->len > info->max_in))
     return ov_error (error, b, layer, LPT_ERROR_INVALID, "%s has %u inputs, takes %u%s", info->name, layer->in->len, info->min_in,
                      info->max_in == LPT_ANY_INPUTS ? " or more" : info->max_in > info->min_in ? " or some more" : "");
   if (info->n_out > 0 && layer->out->len > (guint) info->n_out)
-    return ov_error (error, b, layer, LPT_ERROR_INVALID, "%s has %u outputs, makes %d", info->name, layer->out->len, info->n_out);
+    return ov_error (error, b, layer, LPT_ERROR_INVALID, "%s has %u outputs, makes %d", info->name, layer->out->len,
+                     info->n_out);
 
   if (info->op == LPT_OP_CONST)
     {
@@ -398,8 +409,8 @@ ov_node (OvBuild *b, OvLayer *layer, GError **error)
           const OvPort *port = &g_array_index (layer->in, OvPort, i);
           /* Results are made behind everything else: whatever a file says, nothing reads them. */
           if (port->from->node == NULL || port->from_index >= port->from->node->n_out)
-            return ov_error (error, b, port->from, LPT_ERROR_INVALID, "%s has no output port %" G_GUINT64_FORMAT, port->from->type,
-                             g_array_index (port->from->out, OvPort, port->from_index).id);
+            return ov_error (error, b, port->from, LPT_ERROR_INVALID, "%s has no output port %" G_GUINT64_FORMAT,
+                             port->from->type, g_array_index (port->from->out, OvPort, port->from_index).id);
           in[i] = &port->from->node->out[port->from_index];
         }
       guint n_out = info->op == LPT_OP_OPAQUE ? layer->out->len : info->n_out < 0 ? MAX (layer->out->len, 1) : (guint) info->n_out;
@@ -430,9 +441,11 @@ ov_output_names (LptGraph *graph)
     {
       LptNode *result = g_ptr_array_index (graph->results, i);
       LptValue *value = lpt_node_in (result, 0);
-      g_autofree char *wish = value->names != NULL && value->names->len > 0 ? g_strdup (g_ptr_array_index (value->names, 0))
-                              : value->producer->n_out > 1 ? g_strdup_printf ("%s.%u", value->producer->name, value->index)
-                              : g_strdup (value->producer->name);
+      g_autofree char *wish = value->names != NULL && value->names->len > 0
+                                  ? g_strdup (g_ptr_array_index (value->names, 0))
+                              : value->producer->n_out > 1
+                                  ? g_strdup_printf ("%s.%u", value->producer->name, value->index)
+                                  : g_strdup (value->producer->name);
       char *name = g_strdup (wish);
       for (guint n = 2; g_hash_table_contains (taken, name); n++)
         {
@@ -458,8 +471,8 @@ ov_variables (LptGraph *graph)
       for (guint k = 0; k < graph->nodes->len; k++)
         {
           LptNode *read = g_ptr_array_index (graph->nodes, k);
-          if (read->op != LPT_OP_READ_VALUE
-              || !g_str_equal (LPT_ATTRS (read, LptVariableAttrs)->variable_id, LPT_ATTRS (assign, LptVariableAttrs)->variable_id))
+          if (read->op != LPT_OP_READ_VALUE || !g_str_equal (LPT_ATTRS (read, LptVariableAttrs)->variable_id,
+                                                             LPT_ATTRS (assign, LptVariableAttrs)->variable_id))
             continue;
           if (assign->controls == NULL)
             assign->controls = g_ptr_array_new ();

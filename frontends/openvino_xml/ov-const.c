@@ -44,8 +44,9 @@ ov_place (const OvBuild *b, const OvLayer *layer, gsize need, guint64 size, guin
     return TRUE;
   if (need > 0)
     return ov_error (error, b, layer, LPT_ERROR_INVALID,
-                     "offset %" G_GUINT64_FORMAT " + size %" G_GUINT64_FORMAT " is past the end of %s (%" G_GSIZE_FORMAT " bytes)", *offset, size,
-                     b->files->weights_name != NULL ? b->files->weights_name : "the weights", total);
+                     "offset %" G_GUINT64_FORMAT " + size %" G_GUINT64_FORMAT " is past the end of %s (%" G_GSIZE_FORMAT
+                     " bytes)",
+                     *offset, size, b->files->weights_name != NULL ? b->files->weights_name : "the weights", total);
   *offset = 0;
   return TRUE;
 }
@@ -89,7 +90,8 @@ ov_constant (const OvBuild *b, const OvLayer *layer, GError **error)
     }
   if (size < need)
     {
-      ov_error (error, b, layer, LPT_ERROR_INVALID, "size %" G_GUINT64_FORMAT " is too small: %s of shape \"%.80s\" takes %" G_GSIZE_FORMAT " bytes", size,
+      ov_error (error, b, layer, LPT_ERROR_INVALID,
+                "size %" G_GUINT64_FORMAT " is too small: %s of shape \"%.80s\" takes %" G_GSIZE_FORMAT " bytes", size,
                 lpt_dtype_name (dtype), dims != NULL ? dims : "", need);
       return NULL;
     }
@@ -112,7 +114,8 @@ ov_constant (const OvBuild *b, const OvLayer *layer, GError **error)
     ov_prefix (error, b, layer);
   else if (lpt_tensor_size (tensor) > size)
     {
-      ov_error (error, b, layer, LPT_ERROR_INVALID, "size %" G_GUINT64_FORMAT " is too small: its strings take %" G_GSIZE_FORMAT " bytes", size,
+      ov_error (error, b, layer, LPT_ERROR_INVALID,
+                "size %" G_GUINT64_FORMAT " is too small: its strings take %" G_GSIZE_FORMAT " bytes", size,
                 lpt_tensor_size (tensor));
       g_clear_pointer (&tensor, lpt_tensor_unref);
     }

@@ -37,7 +37,8 @@ ov_layer_op (const char *type, const char *version, guint *opset, gboolean *rela
       guint64 n;
       if (!g_ascii_string_to_unsigned (version + 5, 10, 1, LPT_NEWEST_OPSET, &n, NULL))
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported operation set \"%.40s\": opset1 to opset%d are known", version, LPT_NEWEST_OPSET);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+                       "unsupported operation set \"%.40s\": opset1 to opset%d are known", version, LPT_NEWEST_OPSET);
           return NULL;
         }
       *opset = (guint) n;
@@ -49,7 +50,8 @@ ov_layer_op (const char *type, const char *version, guint *opset, gboolean *rela
             *opset = moved[i].opset;
             return info;
           }
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "type %s is not in %s (it is in opset %s)", type, version, info->openvino.versions);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "type %s is not in %s (it is in opset %s)", type, version,
+                   info->openvino.versions);
       return NULL;
     }
   if (g_ascii_strcasecmp (version, "type_relaxed_opset") == 0)

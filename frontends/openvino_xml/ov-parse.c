@@ -121,7 +121,8 @@ ov_ports (OvXml *x, OvLayer *layer, GArray *ports, const char *direction)
       for (guint i = 0; i < ports->len; i++)
         if (ports->len < 4096 && g_array_index (ports, OvPort, i).id == port.id)
           {
-            ov_fail (x, line, "node \"%s\": two %s ports have the id %" G_GUINT64_FORMAT, layer->name, direction, port.id);
+            ov_fail (x, line, "node \"%s\": two %s ports have the id %" G_GUINT64_FORMAT, layer->name, direction,
+                     port.id);
             return;
           }
       if (rank < 0)
@@ -151,7 +152,8 @@ ov_ports (OvXml *x, OvLayer *layer, GArray *ports, const char *direction)
           if (!good)
             ov_fail (x, ov_line (x), "node \"%s\": \"%.40s\" is not a dimension", layer->name, text);
           else if (p->shape.rank >= LPT_MAX_RANK)
-            good = ov_fail (x, ov_line (x), "node \"%s\": unsupported: more than %d dimensions", layer->name, LPT_MAX_RANK);
+            good = ov_fail (x, ov_line (x), "node \"%s\": unsupported: more than %d dimensions", layer->name,
+                            LPT_MAX_RANK);
           if (!good)
             return;
           if (p->shape.rank != LPT_DYNAMIC)
@@ -203,10 +205,10 @@ ov_port_map (OvXml *x, OvLayer *layer, OvBody *body)
         continue;
       OvMapEntry e = { .external = -1, .internal = -1, .start = 0, .end = -1, .stride = 1, .part_size = 1, .line = ov_line (x) };
       gboolean found;
-      if (!ov_attr_int (x, "external_port_id", &e.external, NULL) || !ov_attr_int (x, "internal_layer_id", &e.internal, &found)
-          || !ov_attr_int (x, "axis", &e.axis, &e.sliced) || !ov_attr_int (x, "start", &e.start, NULL)
-          || !ov_attr_int (x, "end", &e.end, NULL) || !ov_attr_int (x, "stride", &e.stride, NULL)
-          || !ov_attr_int (x, "part_size", &e.part_size, NULL))
+      if (!ov_attr_int (x, "external_port_id", &e.external, NULL) ||
+          !ov_attr_int (x, "internal_layer_id", &e.internal, &found) || !ov_attr_int (x, "axis", &e.axis, &e.sliced) ||
+          !ov_attr_int (x, "start", &e.start, NULL) || !ov_attr_int (x, "end", &e.end, NULL) ||
+          !ov_attr_int (x, "stride", &e.stride, NULL) || !ov_attr_int (x, "part_size", &e.part_size, NULL))
         return;
       if (!found)
         {
@@ -327,7 +329,8 @@ ov_layer (OvXml *x, OvNet *net)
     return;
   if (layer->name == NULL || layer->type == NULL)
     {
-      ov_fail (x, layer->line, "layer %" G_GUINT64_FORMAT " has no %s", layer->id, layer->type == NULL ? "type" : "name");
+      ov_fail (x, layer->line, "layer %" G_GUINT64_FORMAT " has no %s", layer->id,
+               layer->type == NULL ? "type" : "name");
       return;
     }
   guint opset;
@@ -413,9 +416,12 @@ ov_net_root (OvXml *x)
     return NULL;
   if (version != 10 && version != 11)
     {
-      ov_fail (x, ov_line (x), version < 10
-               ? "unsupported IR version %" G_GUINT64_FORMAT ": a layer-based format from before operation sets; convert the model anew to version 10 or 11"
-               : "unsupported IR version %" G_GUINT64_FORMAT ": versions 10 and 11 are read", version);
+      ov_fail (x, ov_line (x),
+               version < 10
+                   ? "unsupported IR version %" G_GUINT64_FORMAT
+                     ": a layer-based format from before operation sets; convert the model anew to version 10 or 11"
+                   : "unsupported IR version %" G_GUINT64_FORMAT ": versions 10 and 11 are read",
+               version);
       return NULL;
     }
   OvNet *net = ov_net_new ((guint) version);

@@ -15,9 +15,9 @@ ov_declared (const OvBuild *b, const OvLayer *layer, guint i, LptDType *dtype, G
 {
   const OvPort *port = i < layer->out->len ? &g_array_index (layer->out, OvPort, i) : NULL;
   *dtype = port != NULL && port->dtype != LPT_DTYPE_DYNAMIC ? port->dtype : LPT_DTYPE_UNDEFINED;
-  if (port == NULL || port->precision == NULL || port->dtype != LPT_DTYPE_UNDEFINED
-      || g_ascii_strcasecmp (port->precision, "UNSPECIFIED") == 0 || g_ascii_strcasecmp (port->precision, "undefined") == 0
-      || g_ascii_strcasecmp (port->precision, "dynamic") == 0)
+  if (port == NULL || port->precision == NULL || port->dtype != LPT_DTYPE_UNDEFINED ||
+      g_ascii_strcasecmp (port->precision, "UNSPECIFIED") == 0 ||
+      g_ascii_strcasecmp (port->precision, "undefined") == 0 || g_ascii_strcasecmp (port->precision, "dynamic") == 0)
     return TRUE;
   return ov_error (error, b, layer, LPT_ERROR_UNSUPPORTED, "unsupported element type \"%.40s\"", port->precision);
 }
@@ -69,8 +69,9 @@ ov_relax (const OvLayer *layer, LptNode *node, const LptDType *declared)
     node->out[i].dtype = declared[i] != LPT_DTYPE_UNDEFINED ? declared[i] : ov_listed_type (outputs, i);
 }
 
-/* IR v10 of f16 networks has f32 on the ports of boxes and scores (DetectionOutput, Proposal, ...), which are f16 by the op's
- * own rule; OpenVINO reads such files. The declared type holds: boxes in pixels need it. Later versions say what is so. */
+/* IR v10 of f16 networks has f32 on the ports of boxes and scores (DetectionOutput, Proposal, ...), which are f16 by
+ * the op's own rule; OpenVINO reads such files. The declared type holds: boxes in pixels need it. Later versions say
+ * what is so. */
 static gboolean
 ov_declares_boxes (const OvBuild *b, const LptNode *node, const LptDType *declared)
 {
@@ -115,8 +116,9 @@ ov_infer (const OvBuild *b, const OvLayer *layer, LptNode *node, gboolean relaxe
     }
   if (same)
     return TRUE;
-  gboolean may_relax = relaxed_opset || (layer->rt_info != NULL && g_hash_table_contains (layer->rt_info, "TYPE_RELAXED"))
-                       || (node->info->openvino.flags & LPT_OPENVINO_RELAXED) != 0 || node->op == LPT_OP_MATMUL;
+  gboolean may_relax = relaxed_opset ||
+                       (layer->rt_info != NULL && g_hash_table_contains (layer->rt_info, "TYPE_RELAXED")) ||
+                       (node->info->openvino.flags & LPT_OPENVINO_RELAXED) != 0 || node->op == LPT_OP_MATMUL;
   if (may_relax && node->n_in > 0 && node->n_out > 0)
     {
       ov_relax (layer, node, declared);

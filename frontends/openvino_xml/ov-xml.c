@@ -131,8 +131,8 @@ keep_string (OvXml *x, const char *text, gsize length)
 }
 
 static void
-on_start (void *data, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri, int n_namespaces, const xmlChar **namespaces,
-          int n_attrs, int n_defaulted, const xmlChar **attrs)
+on_start (void *data, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri, int n_namespaces,
+          const xmlChar **namespaces, int n_attrs, int n_defaulted, const xmlChar **attrs)
 {
   OvXml *x = data;
   Element element = { .name = (const char *) name, .line = parser_line (x), .first = x->attrs->len, .n_attrs = (guint) n_attrs };
@@ -321,7 +321,8 @@ ov_outer_xml (OvXml *x)
 {
   /* Elements are asked for in the order in which they stand. */
   if (x->reader == NULL)
-    x->reader = xmlReaderForMemory (x->xml, (int) x->length, NULL, NULL, XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+    x->reader = xmlReaderForMemory (x->xml, (int) x->length, NULL, NULL,
+                                    XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
   while (x->reader != NULL && x->reader_at <= x->at && xmlTextReaderRead (x->reader) == 1)
     x->reader_at += xmlTextReaderNodeType (x->reader) == XML_READER_TYPE_ELEMENT;
   xmlChar *raw = x->reader != NULL && x->reader_at == x->at + 1 ? xmlTextReaderReadOuterXml (x->reader) : NULL;

@@ -1,7 +1,7 @@
 /* ov-xml.h - the elements of an XML file, and a walk over them
  *
- * The parser's calls fill one flat list in the order of the start tags; each element knows where its descendants end. Entities
- * and document types are refused.
+ * The parser's calls fill one flat list in the order of the start tags; each element knows where its descendants end.
+ * Entities and document types are refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

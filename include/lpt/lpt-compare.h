@@ -1,7 +1,8 @@
 /* lpt-compare.h - two models, value by value
  *
- * Values are matched by their place in the model (what they are computed from, by what ops), not by their names alone, so that a float graph can be held
- * against its integer form, or one format against another. Integers are compared as the real numbers that they stand for.
+ * Values are matched by their place in the model (what they are computed from, by what ops), not by their names alone,
+ * so that a float graph can be held against its integer form, or one format against another. Integers are compared as
+ * the real numbers that they stand for.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +28,8 @@ typedef struct
 /**
  * LptComparison:
  * @rows: LptValueDistance *, in the order of the first model
- * @only_a, @only_b: char *, values without a counterpart: computed inside of another op there, or nothing says which it is
+ * @only_a, @only_b: char *, values without a counterpart: computed inside of another op there, or nothing says which it
+ *   is
  */
 typedef struct
 {
@@ -54,10 +56,12 @@ typedef struct
   gpointer        progress_data;
 } LptCompareOptions;
 
-/* Runs both on the samples of @data, which has the inputs of @a; those of @b are the ones of the same names, or in the same order. NULL + error. */
+/* Runs both on the samples of @data, which has the inputs of @a; those of @b are the ones of the same names, or in the
+ * same order. NULL + error. */
 LPT_EXPORT LptComparison *lpt_compare_values  (LptGraph *a, LptGraph *b, LptData *data, const LptCompareOptions *options, GError **error);
 
-/* Samples from arrays, one for each input of a model, stacked along the first axis or not (transfer full); NULL + error. */
+/* Samples from arrays, one for each input of a model, stacked along the first axis or not (transfer full); NULL +
+ * error. */
 LPT_EXPORT LptData       *lpt_data_from_arrays (LptGraph *graph, LptTensor *const *tensors, GError **error);
 
 G_END_DECLS

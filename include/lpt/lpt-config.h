@@ -117,8 +117,9 @@ LPT_EXPORT const char *const *lpt_config_targets (void);      /* names of the bu
  *   "conv" alone = never low; "lstm_sequence:0+1=u8" ports that share one choice; "group_conv[rank=5]:u8|i8,i8";
  *   "interpolate@4:u8" one version. Op: name of the op table or short name, any case.
  *   "node=stage4/conv:u8,i8", "node=head_?:i8": the node of that name, or nodes that fit that glob, in place of an op.
- * Replaces what the configuration said of that op (version, rank) or name. It is a promise about the lowered graph: no op has
- * an input of an integer type that its restriction does not allow; what cannot be met stays real (lpt_config_check() says whether).
+ * Replaces what the configuration said of that op (version, rank) or name. It is a promise about the lowered graph: no
+ * op has an input of an integer type that its restriction does not allow; what cannot be met stays real
+ * (lpt_config_check() says whether).
  */
 LPT_EXPORT gboolean lpt_config_restrict    (LptConfig *config, const char *text, GError **error);
 /* "conv:0", "deconv", "conv:0,1", "node=head/conv:0". */
@@ -138,10 +139,12 @@ LPT_EXPORT void     lpt_config_add_pass    (LptConfig *config, const LptPass *pa
 /* The restriction for @node (most specific first), or NULL. */
 LPT_EXPORT const LptRestriction *lpt_config_restriction (const LptConfig *config, LptNode *node);
 LPT_EXPORT const LptGranularityRestriction *lpt_config_granularity (const LptConfig *config, LptNode *node);
-/* Names and globs of the configuration that no node of @graph and its bodies has (transfer full) (element-type utf8). */
+/* Names and globs of the configuration that no node of @graph and its bodies has (transfer full) (element-type
+ * utf8). */
 LPT_EXPORT GPtrArray *lpt_config_unused_names (const LptConfig *config, LptGraph *graph);
 /* All places of @graph and its bodies where an integer of at most 16 bits breaks a restriction (transfer full)
- * (element-type LptViolation): empty when there are none. Targets with demands on quantization: lpt_graph_check(), too. */
+ * (element-type LptViolation): empty when there are none. Targets with demands on quantization: lpt_graph_check(),
+ * too. */
 LPT_EXPORT GPtrArray *lpt_config_check     (const LptConfig *config, LptGraph *graph);
 /* Does any callback veto @pass on @node? */
 LPT_EXPORT gboolean lpt_config_vetoes      (const LptConfig *config, const char *pass, LptNode *node);

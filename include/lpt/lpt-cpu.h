@@ -51,11 +51,12 @@ lpt_cpu_has (LptCpu cpu, LptCpu needs)
   return (needs & ~cpu) == 0;
 }
 
-/* 8-bit multiply-accumulates per second and core, in units of 1e9: the best of many short loops of nothing but the level's
- * own dot product instruction, once with all operands in registers and once with one from the first cache. Thread CPU time;
- * about 0.1 s. 0 for the scalar level. */
+/* 8-bit multiply-accumulates per second and core, in units of 1e9: the best of many short loops of nothing but the
+ * level's own dot product instruction, once with all operands in registers and once with one from the first cache.
+ * Thread CPU time; about 0.1 s. 0 for the scalar level. */
 LPT_EXPORT double      lpt_cpu_peak       (LptCpu cpu);
-/* Bytes that one core reads from memory per second, in units of 1e9: the best of a few sums over 64 MiB; about 0.1 s. 0: no memory. */
+/* Bytes that one core reads from memory per second, in units of 1e9: the best of a few sums over 64 MiB; about 0.1 s.
+ * 0: no memory. */
 LPT_EXPORT double      lpt_cpu_bandwidth  (void);
 
 #ifdef __cplusplus

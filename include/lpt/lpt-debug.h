@@ -1,8 +1,9 @@
 /* lpt-debug.h - which layer of a quantized model does the damage, and what would help
  *
- * A layer is an op that computes something new with what follows on its trail (bias, activation, another shape) and with the quantizers of these
- * values and of its weights: each quantizer belongs to the layer whose numbers it rounds. A layer is made real by putting in its place what the float model
- * computes there, on the same inputs; it is quantized alone by putting it into the float model.
+ * A layer is an op that computes something new with what follows on its trail (bias, activation, another shape) and
+ * with the quantizers of these values and of its weights: each quantizer belongs to the layer whose numbers it rounds.
+ * A layer is made real by putting in its place what the float model computes there, on the same inputs; it is quantized
+ * alone by putting it into the float model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +16,8 @@
 
 G_BEGIN_DECLS
 
-/* Bars of a histogram: the middle half of them is the interval of the quantizer, what is further away is in the first and the last. */
+/* Bars of a histogram: the middle half of them is the interval of the quantizer, what is further away is in the first
+ * and the last. */
 #define LPT_DEBUG_BARS 64
 
 /**
@@ -49,10 +51,13 @@ typedef struct
 /**
  * LptDebugLayer:
  * @gain: dB that the model's output wins where this layer alone is real
- * @accumulated: SQNR of its value with everything in front quantized; @isolated: with only this layer quantized; NaN = not known
+ * @accumulated: SQNR of its value with everything in front quantized; @isolated: with only this layer quantized; NaN =
+ *   not known
  * @weights: SQNR of its weights, dB; @channels: of each output channel (double), NULL = not known
- * @accumulator: the largest sum of products as a power of two, NaN = not known; @saturated: share of sums that 32 bits do not hold
- * @replaced: what the float model computes was put in its place; FALSE: there is no counterpart, its quantizers were left out instead
+ * @accumulator: the largest sum of products as a power of two, NaN = not known; @saturated: share of sums that 32 bits
+ *   do not hold
+ * @replaced: what the float model computes was put in its place; FALSE: there is no counterpart, its quantizers were
+ *   left out instead
  * @remedies: LptDebugRemedy *, the best first; empty where none was tried
  */
 typedef struct
@@ -70,7 +75,8 @@ typedef struct
 
 /**
  * LptDebug:
- * @layers: LptDebugLayer *, what would gain most by itself first; second and third what gains most together with those in front
+ * @layers: LptDebugLayer *, what would gain most by itself first; second and third what gains most together with those
+ *   in front
  * @sqnr: of the output as it is; @n_samples: that values were observed on, @n_judged: that gains were measured on
  * @remarks: char *: what could not be seen, and why
  */
@@ -91,7 +97,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptDebug, lpt_debug_free)
  * @remedies: layers of the list that remedies are tried for
  * @held: (nullable): samples that nothing is chosen by; remedies are judged on them, too
  * @timed: measure what remedies cost
- * @unranked: errors and intervals only: what the output would gain is not measured, layers stay in the order of the model
+ * @unranked: errors and intervals only: what the output would gain is not measured, layers stay in the order of the
+ *   model
  */
 typedef struct
 {

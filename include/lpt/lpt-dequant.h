@@ -38,7 +38,8 @@ typedef struct
 LPT_EXPORT gboolean lpt_dequant_find       (LptValue *value, const LptTypeList *accepted, LptDequant *dq);
 /* The same, on input @index of @node; FALSE and a zeroed record when the input is absent. */
 LPT_EXPORT gboolean lpt_dequant_find_input (LptNode *node, guint index, const LptTypeList *accepted, LptDequant *dq);
-/* The chain below @node: Convert, Subtract, Multiply, each the only reader of the one before. FALSE without a Multiply. */
+/* The chain below @node: Convert, Subtract, Multiply, each the only reader of the one before. FALSE without a
+ * Multiply. */
 LPT_EXPORT gboolean lpt_dequant_find_below (LptNode *node, gboolean convert_is_mandatory, LptDequant *dq);
 
 /* --- asking -------------------------------------------------- */
@@ -53,7 +54,8 @@ static inline LptTensor *lpt_dequant_scale    (const LptDequant *dq) { return dq
 static inline gboolean   lpt_dequant_is_low   (const LptDequant *dq) { return dq->data != NULL && lpt_dtype_is_low (dq->data->dtype); }
 /* The value that the chain ends in: what the consumer reads. */
 LPT_EXPORT LptValue *lpt_dequant_tail           (const LptDequant *dq);
-/* Element type in which the chain computes: the data input of the Multiply, else of the Subtract; UNDEFINED when empty. */
+/* Element type in which the chain computes: the data input of the Multiply, else of the Subtract; UNDEFINED when
+ * empty. */
 LPT_EXPORT LptDType  lpt_dequant_precision      (const LptDequant *dq);
 /* Some scale is 0 or denormal (|s| < 1e-32). */
 LPT_EXPORT gboolean  lpt_dequant_has_zero_scale (const LptDequant *dq);
@@ -61,7 +63,8 @@ LPT_EXPORT gboolean  lpt_dequant_has_zero_scale (const LptDequant *dq);
 LPT_EXPORT gboolean  lpt_dequant_is_per_tensor  (const LptDequant *dq);
 /* Every constant that is there has equal elements. */
 LPT_EXPORT gboolean  lpt_dequant_is_scalar_like (const LptDequant *dq);
-/* The constant of @op (its Subtract or Multiply) is a scalar or varies along the channel axis only (checkElementwise). */
+/* The constant of @op (its Subtract or Multiply) is a scalar or varies along the channel axis only
+ * (checkElementwise). */
 LPT_EXPORT gboolean  lpt_dequant_is_elementwise (const LptDequant *dq, LptNode *op);
 /* Zero points lie in the range of the data's type. */
 LPT_EXPORT gboolean  lpt_dequant_zero_point_fits (const LptDequant *dq);
@@ -82,7 +85,8 @@ LPT_EXPORT LptValue *lpt_dequant_append     (LptRewriter *rw, LptValue *value, c
                                              LptTensor *zp, LptTensor *scale, const char *name);
 /**
  * lpt_dequant_move_after:
- * Replaces @node (one output), which reads the chain on input @index, by itself on the raw data followed by a chain with
+ * Replaces @node (one output), which reads the chain on input @index, by itself on the raw data followed by a chain
+ * with
  * @zp and @scale. @low: the new output takes the type of the data (else of the chain's arithmetic).
  * Readers that are ShapeOf are put on the new operation directly.
  * Returns: the new operation, which has the name of @node
@@ -91,11 +95,13 @@ LPT_EXPORT LptNode  *lpt_dequant_move_after (LptRewriter *rw, LptNode *node, gui
                                              gboolean low, LptTensor *zp, LptTensor *scale);
 /* The second half: @old's readers read @tail, ShapeOf readers @fresh; @fresh's node takes the name of @old's. */
 LPT_EXPORT void      lpt_dequant_rewire     (LptRewriter *rw, LptValue *old, LptValue *fresh, LptValue *tail);
-/* Folds two Multiplies by constants behind each other into the second; @multiply is the first. Returns the one that is left. */
+/* Folds two Multiplies by constants behind each other into the second; @multiply is the first. Returns the one that is
+ * left. */
 LPT_EXPORT LptNode  *lpt_dequant_merge_multiplies (LptRewriter *rw, LptNode *multiply);
 /* The chain on input @index of @node as a constant, when its data is one: the input then reads that. */
 LPT_EXPORT gboolean  lpt_dequant_fold       (LptRewriter *rw, LptNode *node, guint index);
-/* The zero point rounded half away and saturated to the type of the data; NULL when all of them are 0 (transfer full). */
+/* The zero point rounded half away and saturated to the type of the data; NULL when all of them are 0 (transfer
+ * full). */
 LPT_EXPORT LptTensor *lpt_dequant_round_zp  (const LptDequant *dq);
 
 G_END_DECLS

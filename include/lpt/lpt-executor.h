@@ -28,11 +28,12 @@ typedef struct _LptPlanContext LptPlanContext;
 /**
  * LptPlanFlags:
  * @LPT_PLAN_REFERENCE: scalar and unfused. Before lowering every value is computed and held in f32 (sums of
- *   products by fused multiply-add in the order of the weights, reductions in f64); f16, bf16, u8 and i8 on a value do not round, except in FakeQuantize, Convert and Quantize. On a lowered
- *   graph the scalar integer kernels run.
+ *   products by fused multiply-add in the order of the weights, reductions in f64); f16, bf16, u8 and i8 on a value do
+ *   not round, except in FakeQuantize, Convert and Quantize. On a lowered graph the scalar integer kernels run.
  * @LPT_PLAN_KEEP_ALL: every value can be read after a run
  * @LPT_PLAN_PROFILE: time every node
- * @LPT_PLAN_CHECK: the program is checked after each pass that makes it: slow, for tests; LPT_PLAN_CHECK=1 in the environment sets it in all plans
+ * @LPT_PLAN_CHECK: the program is checked after each pass that makes it: slow, for tests; LPT_PLAN_CHECK=1 in the
+ *   environment sets it in all plans
  */
 typedef enum
 {
@@ -57,9 +58,10 @@ LPT_EXPORT LptPlan    *lpt_plan_new          (LptGraph *graph, const LptShape *s
  * LptPlanOptions:
  * @flags: LptPlanFlags
  * @shapes: (nullable): as in lpt_plan_new()
- * @pack: (nullable): packed weights are taken from there, and put there; NULL = a new one. Names of its blocks hold all that the packing
- *   depends on except for the weights and the level of the processor
- * @level: (nullable): of the processor (lpt_cpu_level_at()); NULL = that of the environment variable LPT_CPU, else the best
+ * @pack: (nullable): packed weights are taken from there, and put there; NULL = a new one. Names of its blocks hold all
+ *   that the packing depends on except for the weights and the level of the processor
+ * @level: (nullable): of the processor (lpt_cpu_level_at()); NULL = that of the environment variable LPT_CPU, else the
+ *   best
  * @disabled: (nullable) (array zero-terminated=1): optional passes to leave out, by name; outputs stay the same bytes
  * @print_after: (nullable): name of a pass
  * @printed: (out) (transfer full): the program behind @print_after as text
@@ -124,8 +126,8 @@ typedef enum
   LPT_PLAN_TEXT_REMARKS = 1 << 1,
 } LptPlanTextFlags;
 
-/* The ops that a run goes through, one a line, with the places of their values, kernels and nodes (transfer full). For people, and to
- * compare plans; it does not read back. */
+/* The ops that a run goes through, one a line, with the places of their values, kernels and nodes (transfer full). For
+ * people, and to compare plans; it does not read back. */
 LPT_EXPORT char       *lpt_plan_to_text      (const LptPlan *plan, LptPlanTextFlags flags);
 /* The same by g_print(). */
 LPT_EXPORT void        lpt_plan_print        (const LptPlan *plan, LptPlanTextFlags flags);
@@ -137,14 +139,15 @@ LPT_EXPORT LptPlanContext *lpt_plan_context_new (const LptPlan *plan, guint n_th
 LPT_EXPORT void        lpt_plan_context_free (LptPlanContext *context);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptPlanContext, lpt_plan_context_free)
 
-/* @tensor: shape of the plan's input; any element type that converts, u16 for a bf16 input being its bits. Stays set until replaced. */
+/* @tensor: shape of the plan's input; any element type that converts, u16 for a bf16 input being its bits. Stays set
+ * until replaced. */
 LPT_EXPORT gboolean    lpt_plan_context_set_input (LptPlanContext *context, guint i, LptTensor *tensor, GError **error);
 /* What an Assign stores, the ReadValue of its variable reads in the next run. */
 LPT_EXPORT gboolean    lpt_plan_run          (const LptPlan *plan, LptPlanContext *context, GError **error);
 /* All variables start anew. */
 LPT_EXPORT void        lpt_plan_context_reset (LptPlanContext *context);
-/* After a run that went well, an error otherwise (transfer full). Outputs have their own type; 4-bit ones a byte each. Those of a reference run are f32 where
- * they are real, or hold something that their integer type cannot. */
+/* After a run that went well, an error otherwise (transfer full). Outputs have their own type; 4-bit ones a byte each.
+ * Those of a reference run are f32 where they are real, or hold something that their integer type cannot. */
 LPT_EXPORT LptTensor  *lpt_plan_context_output (LptPlanContext *context, guint i, GError **error);
 /* After a run with LPT_PLAN_KEEP_ALL, as the value is held (transfer full). */
 LPT_EXPORT LptTensor  *lpt_plan_context_value  (LptPlanContext *context, guint i, GError **error);
@@ -168,14 +171,16 @@ typedef struct
 /* What lpt_graph_macs_line() says of the graph as it is planned, its shapes known (transfer full). */
 LPT_EXPORT char       *lpt_plan_macs_line       (const LptPlan *plan);
 
-/* With LPT_PLAN_PROFILE: one row per node, times since the context was made or cleared; valid while it lives (transfer none). */
+/* With LPT_PLAN_PROFILE: one row per node, times since the context was made or cleared; valid while it lives (transfer
+ * none). */
 LPT_EXPORT const LptProfileRow *lpt_plan_context_profile (LptPlanContext *context, guint *n);
 /* Sets the times to zero: runs until here were a warm-up. */
 LPT_EXPORT void        lpt_plan_context_profile_clear (LptPlanContext *context);
 
 /**
  * LptTraceEvent:
- * Tasks [@task, @end) of the op that @name stands for, run by @thread. Strings belong to the plan. Times are since the first event.
+ * Tasks [@task, @end) of the op that @name stands for, run by @thread. Strings belong to the plan. Times are since the
+ * first event.
  */
 typedef struct
 {

@@ -49,8 +49,8 @@ LPT_EXPORT GPtrArray *lpt_explain (LptGraph *graph, const LptConfig *config, GEr
 /* The row of the node called @name in what lpt_explain() gave (transfer none); NULL: none. */
 LPT_EXPORT const LptExplanation *lpt_explain_find (GPtrArray *rows, const char *name);
 
-/* The same; @macs: (out) (optional) (transfer full): what lpt_graph_macs_line() says of the result. A lowered graph is explained as
- * it is. */
+/* The same; @macs: (out) (optional) (transfer full): what lpt_graph_macs_line() says of the result. A lowered graph is
+ * explained as it is. */
 LPT_EXPORT GPtrArray *lpt_explain_full (LptGraph *graph, const LptConfig *config, char **macs, GError **error);
 
 G_END_DECLS

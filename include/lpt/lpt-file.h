@@ -29,7 +29,8 @@ typedef struct
  * @path: OpenVINO IR, TensorFlow Lite, ONNX (binary or JSON), native JSON or text, told by its content
  * @options: (nullable)
  * What lpt_limits_set_thread() sets holds for it.
- * Returns: (transfer full): validated, shapes and types inferred; NULL + error that names file, place and reason: not a model, of another
+ * Returns: (transfer full): validated, shapes and types inferred; NULL + error that names file, place and reason: not a
+ * model, of another
  *   program (which one is said), damaged, or with what is not supported
  */
 LPT_EXPORT LptGraph   *lpt_graph_load     (const char *path, const LptLoadOptions *options, GError **error);

@@ -42,10 +42,11 @@ LPT_EXPORT LptQuant *lpt_quant_new_one  (double scale, gint32 zero_point);   /* 
 LPT_EXPORT LptQuant *lpt_quant_ref      (LptQuant *quant);   /* NULL allowed */
 LPT_EXPORT void      lpt_quant_unref    (LptQuant *quant);   /* NULL allowed */
 LPT_EXPORT gboolean  lpt_quant_equal    (const LptQuant *a, const LptQuant *b); /* NULL allowed */
-/* The last axis along which it varies (axis, or axis + 1 for pairs), LPT_QUANT_PER_TENSOR, or -2: n is none of these lengths. Axes of
- * unknown length have any. */
+/* The last axis along which it varies (axis, or axis + 1 for pairs), LPT_QUANT_PER_TENSOR, or -2: n is none of these
+ * lengths. Axes of unknown length have any. */
 LPT_EXPORT gint      lpt_quant_last_axis (const LptQuant *quant, const LptShape *shape);
-/* How many elements behind each other have the same entry: element i of a tensor of @shape, static, has entry i / run % n. */
+/* How many elements behind each other have the same entry: element i of a tensor of @shape, static, has entry i / run %
+ * n. */
 LPT_EXPORT gint64    lpt_quant_run       (const LptQuant *quant, const LptShape *shape);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptQuant, lpt_quant_unref)
 
@@ -119,7 +120,8 @@ struct _LptNode
   guint            line;      /* line in the source file, 0 = none */
 };
 
-/* In an LptGraph's meta: tool, options and samples that a quantized model was made with; .onnx and .tflite keep it, too. */
+/* In an LptGraph's meta: tool, options and samples that a quantized model was made with; .onnx and .tflite keep it,
+ * too. */
 #define LPT_META_QUANTIZED_BY "quantized_by"
 
 /* A model, or a body of one. One thread at a time; copies (lpt_graph_copy()) are apart. */
@@ -219,7 +221,8 @@ LPT_EXPORT const char *lpt_result_name   (LptNode *result);                     
  * Returns: (transfer full) (element-type LptNode): without free function
  */
 LPT_EXPORT GPtrArray *lpt_graph_order    (LptGraph *graph, GError **error);
-/* The same; what stands behind the results decides, not the order in which nodes were made: equal graphs, equal order. */
+/* The same; what stands behind the results decides, not the order in which nodes were made: equal graphs, equal
+ * order. */
 LPT_EXPORT GPtrArray *lpt_graph_order_from_results (LptGraph *graph, GError **error);
 
 /* Frees nodes that no sink (Result, Assign) reaches; Parameters stay. Returns how many. */

@@ -35,8 +35,8 @@ LPT_EXPORT LptGraph *lpt_json_parse (const char *text, gsize length, GBytes *wei
 LPT_EXPORT gboolean  lpt_json_save  (LptGraph *graph, const char *path, gboolean embed_weights, GError **error);
 /* The text with embedded weights (transfer full). */
 LPT_EXPORT char     *lpt_json_print (LptGraph *graph, GError **error);
-/* The text (transfer full); weights are written to @weights (a FILE *) from where it stands: *size bytes, which lpt_json_parse()
- * takes. Errors of the stream show up there. */
+/* The text (transfer full); weights are written to @weights (a FILE *) from where it stands: *size bytes, which
+ * lpt_json_parse() takes. Errors of the stream show up there. */
 LPT_EXPORT char     *lpt_json_print_apart (LptGraph *graph, gpointer weights, guint64 *size, GError **error);
 
 G_END_DECLS

@@ -1,8 +1,8 @@
 /* lpt-limits.h - what models from files may cost, and how to stop one
  *
- * Limits are a property of the calling thread: what it loads, transforms, plans and runs while they are set counts against
- * them, and so does memory that lives on. Past a limit a call ends in an error, never in another result. One LptLimits may
- * serve several threads; they share its memory.
+ * Limits are a property of the calling thread: what it loads, transforms, plans and runs while they are set counts
+ * against them, and so does memory that lives on. Past a limit a call ends in an error, never in another result. One
+ * LptLimits may serve several threads; they share its memory.
  *
  *   g_autoptr (LptLimits) limits = lpt_limits_new ();
  *   LptLimits *before = lpt_limits_set_thread (limits);

@@ -21,7 +21,8 @@ LPT_EXPORT gboolean   lpt_npy_save  (const char *path, LptTensor *tensor, GError
 /* Asked with the header of an array, before its elements are read: FALSE = leave it out, or + error. */
 typedef gboolean (*LptNpyWant) (const char *name, const LptShape *shape, gpointer data, GError **error);
 
-/* Arrays of an archive, those that @want (nullable) wants, by name without ".npy": char * -> LptTensor * (transfer full); NULL + error. */
+/* Arrays of an archive, those that @want (nullable) wants, by name without ".npy": char * -> LptTensor * (transfer
+ * full); NULL + error. */
 LPT_EXPORT GHashTable *lpt_npz_load (const char *path, LptNpyWant want, gpointer data, GError **error);
 LPT_EXPORT gboolean    lpt_npz_save (const char *path, guint n, const char *const *names, LptTensor *const *tensors, GError **error);
 

@@ -31,8 +31,8 @@ typedef enum
 
 #define LPT_OP_FIRST (LPT_OP_CUSTOM + 1)     /* of the table; LPT_N_OPS - 1 is the last */
 
-/* Traits: what an op is, as mathematics and as structure. Code asks for them, and names an op only where the matter concerns
- * that one (tests/house/test-op-lists.py). */
+/* Traits: what an op is, as mathematics and as structure. Code asks for them, and names an op only where the matter
+ * concerns that one (tests/house/test-op-lists.py). */
 typedef enum
 {
   LPT_OP_F_NONE        = 0,
@@ -158,17 +158,18 @@ typedef gboolean (*LptInferFunc) (LptNode *node, GError **error);
  * LptOpRunFunc:
  * What an op of a plug-in (LPT_OP_CUSTOM) computes, in a run of a plan and where constants are folded.
  * @node: of the plan's own graph, with its attributes
- * @in: (transfer none): node->n_in tensors of the element types and shapes of the inputs, NULL where one is absent; codes stay codes, and
- *   LptValue.quant says what they stand for
+ * @in: (transfer none): node->n_in tensors of the element types and shapes of the inputs, NULL where one is absent;
+ *   codes stay codes, and LptValue.quant says what they stand for
  * @out: (out): node->n_out tensors (transfer full) of the outputs' element types and inferred shapes
- * May be called by several threads at once for different runs. FALSE + error ends the run (message without node name: the caller adds it;
- * what is in @out then is freed by the caller).
+ * May be called by several threads at once for different runs. FALSE + error ends the run (message without node name:
+ * the caller adds it; what is in @out then is freed by the caller).
  */
 typedef gboolean (*LptOpRunFunc) (LptNode *node, LptTensor *const *in, LptTensor **out, GError **error);
 
 /**
  * LptOpInfo:
- * One op. Those of the table are static; a plug-in's own must outlive all graphs that have nodes of it. Never written: any thread.
+ * One op. Those of the table are static; a plug-in's own must outlive all graphs that have nodes of it. Never written:
+ * any thread.
  */
 struct _LptOpInfo
 {
@@ -194,7 +195,8 @@ struct _LptOpInfo
 
 LPT_EXPORT const LptOpInfo *lpt_op_info       (LptOp op);           /* static data */
 LPT_EXPORT const LptOpInfo *lpt_op_find       (const char *name);   /* any case, IR aliases (Const, ReLU, ...); NULL if unknown */
-/* By that name with or without underscores ("reduce_mean"), or by a short one ("conv", "group_deconv", "mul"); NULL: there is none. */
+/* By that name with or without underscores ("reduce_mean"), or by a short one ("conv", "group_deconv", "mul"); NULL:
+ * there is none. */
 LPT_EXPORT const LptOpInfo *lpt_op_find_short   (const char *name);
 /* How many bodies a node of it has. */
 LPT_EXPORT guint            lpt_op_n_bodies     (const LptOpInfo *info);

@@ -33,7 +33,8 @@ LPT_EXPORT gboolean lpt_out_file_commit (LptOutFile *file, GError **error);
 /* Frees; removes what was not committed. */
 LPT_EXPORT void     lpt_out_file_clear  (LptOutFile *file);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptOutFile, lpt_out_file_clear)
-/* Removes the temporary files of this process that are being written. For signal handlers that end it: nothing but unlink() is called. */
+/* Removes the temporary files of this process that are being written. For signal handlers that end it: nothing but
+ * unlink() is called. */
 LPT_EXPORT void     lpt_out_file_unlink_all (void);
 
 /* @text as the whole content of @path, by rename. */

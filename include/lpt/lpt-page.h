@@ -1,7 +1,7 @@
 /* lpt-page.h - one page about a model: what runs in which type and why, where the error and the time are
  *
- * A file of HTML that needs nothing else: no network, no fonts, no scripts but its own. Times are not measured here: they come from what
- * `lptc bench --profile --json` wrote, so that the same input makes the same bytes.
+ * A file of HTML that needs nothing else: no network, no fonts, no scripts but its own. Times are not measured here:
+ * they come from what `lptc bench --profile --json` wrote, so that the same input makes the same bytes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

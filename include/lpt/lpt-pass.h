@@ -59,7 +59,8 @@ LPT_EXPORT void      lpt_rewriter_visit   (LptRewriter *rw, LptNode *node);
 LPT_EXPORT void      lpt_rewriter_changed (LptRewriter *rw, LptNode *node);
 /* The name under which reports speak of @node: that of the node of the source for which it stands, else its own. */
 static inline const char *lpt_node_known_as (const LptNode *node) { return node->origin != NULL ? node->origin : node->name; }
-/* @node, which was just made final, is what became of the node that it stands for; why it is not on integers, if it is not. Its
+/* @node, which was just made final, is what became of the node that it stands for; why it is not on integers, if it is
+ *   not. Its
  * element type is read from the finished graph. */
 LPT_EXPORT void      lpt_rewriter_fate    (LptRewriter *rw, LptNode *node, const char *format, ...) G_GNUC_PRINTF (3, 4);
 /* @node is no more: its work is done by what became of the node of the source that is known as @into; how. */
@@ -146,11 +147,11 @@ LPT_EXPORT gboolean lpt_pipeline_run (LptGraph *graph, const LptConfig *config, 
 /* One group of passes as one sweep (tests, and compilers that order passes themselves). */
 LPT_EXPORT gboolean lpt_pipeline_run_passes (LptGraph *graph, const LptConfig *config, const LptPass *const *passes,
                                              LptReport *report, const LptObserver *observer, GError **error);
-/* Is there anything that says what integers stand for: FakeQuantize, Quantize or Dequantize, integers with quantization, 8-bit
- * constants that are read as real numbers? In bodies, too. */
+/* Is there anything that says what integers stand for: FakeQuantize, Quantize or Dequantize, integers with
+ * quantization, 8-bit constants that are read as real numbers? In bodies, too. */
 LPT_EXPORT gboolean lpt_graph_is_quantized (LptGraph *graph);
-/* Was it a graph on integers, and is it one of real ops between Quantize and Dequantize since, changed by nothing else? A string of
- * the graph's says so, in files too. */
+/* Was it a graph on integers, and is it one of real ops between Quantize and Dequantize since, changed by nothing else?
+ * A string of the graph's says so, in files too. */
 #define LPT_RAISED "raised"
 LPT_EXPORT gboolean lpt_graph_is_raised    (LptGraph *graph);   /* see LPT_RAISED */
 

@@ -50,8 +50,8 @@ typedef struct
  * LptViolation:
  * @node: what breaks a restriction (transfer none)
  * @what: "input 1: zero point 3, must be 0"
- * @rule: its name (static): "element-type", "range", "per-tensor", "equal-parameters", "fixed-parameters", "zero-point",
- *   "bias-scale", "remainder"; "restriction" of a configuration
+ * @rule: its name (static): "element-type", "range", "per-tensor", "equal-parameters", "fixed-parameters",
+ *   "zero-point", "bias-scale", "remainder"; "restriction" of a configuration
  */
 typedef struct
 {
@@ -77,7 +77,8 @@ LPT_EXPORT const char *lpt_quant_rules_name      (LptQuantRules target);
 
 /**
  * lpt_graph_check:
- * All places of a lowered graph that break @target's restrictions, in the order of the nodes. Nodes on real values are free.
+ * All places of a lowered graph that break @target's restrictions, in the order of the nodes. Nodes on real values are
+ * free.
  * Returns: (transfer full) (element-type LptViolation): empty when there are none
  */
 LPT_EXPORT GPtrArray *lpt_graph_check            (LptGraph *graph, LptQuantRules target);

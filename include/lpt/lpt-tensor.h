@@ -16,7 +16,8 @@
 
 G_BEGIN_DECLS
 
-/* Elements of one type and a static shape. Shared by counting references, atomically; its bytes are not changed once it is shared. */
+/* Elements of one type and a static shape. Shared by counting references, atomically; its bytes are not changed once it
+ * is shared. */
 typedef struct _LptTensor LptTensor;
 
 LPT_EXPORT LptTensor *lpt_tensor_ref   (LptTensor *tensor);   /* any thread */
@@ -36,10 +37,11 @@ LPT_EXPORT gboolean   lpt_tensor_stated_size (LptDType dtype, gint64 count, guin
 LPT_EXPORT LptTensor *lpt_tensor_new         (LptDType dtype, const LptShape *shape, GError **error);
 /* A copy of @data, which holds the packed elements. */
 LPT_EXPORT LptTensor *lpt_tensor_new_copy    (LptDType dtype, const LptShape *shape, gconstpointer data, GError **error);
-/* A view of @bytes (a reference is taken) from @offset on; checks that they suffice. Strings are packed (lpt_tensor_new_strings()), and say
- * themselves how long they are. */
+/* A view of @bytes (a reference is taken) from @offset on; checks that they suffice. Strings are packed
+ * (lpt_tensor_new_strings()), and say themselves how long they are. */
 LPT_EXPORT LptTensor *lpt_tensor_new_bytes   (LptDType dtype, const LptShape *shape, GBytes *bytes, gsize offset, GError **error);
-/* As many strings as @shape has elements, of any bytes: kept in constants, not computed. They are packed as in an OpenVINO IR. */
+/* As many strings as @shape has elements, of any bytes: kept in constants, not computed. They are packed as in an
+ * OpenVINO IR. */
 LPT_EXPORT LptTensor *lpt_tensor_new_strings (const LptShape *shape, const char *const *strings, const gsize *lengths, GError **error);
 /* One of them, without a zero byte behind it (transfer none). */
 LPT_EXPORT const char *lpt_tensor_string     (const LptTensor *tensor, gint64 i, gsize *length);

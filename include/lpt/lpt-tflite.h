@@ -1,8 +1,9 @@
 /* lpt-tflite.h - TensorFlow Lite (LiteRT) models
  *
- * Schema 3 with all its additions. What the file has as quantized tensors become values with quantization, and the graph is
- * lowered, with requant mode "litert"; a float model becomes a float graph. Inputs and outputs keep their names, shapes
- * and order of axes. Operators that are not known (custom, Flex, of devices) become nodes that are kept and cannot run.
+ * Schema 3 with all its additions. What the file has as quantized tensors become values with quantization, and the
+ * graph is lowered, with requant mode "litert"; a float model becomes a float graph. Inputs and outputs keep their
+ * names, shapes and order of axes. Operators that are not known (custom, Flex, of devices) become nodes that are kept
+ * and cannot run.
  * Errors read `FILE: subgraph 0: operator 12 (CONV_2D, "name"): what`.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -17,7 +18,8 @@ G_BEGIN_DECLS
 
 /**
  * LptTfliteFlags:
- * @LPT_TFLITE_ALL_TENSORS: every tensor that an operator of the entry point writes is an output, named by its index: "t012"
+ * @LPT_TFLITE_ALL_TENSORS: every tensor that an operator of the entry point writes is an output, named by its index:
+ *   "t012"
  */
 typedef enum
 {
@@ -41,8 +43,8 @@ LPT_EXPORT LptGraph *lpt_tflite_parse (GBytes *bytes, const char *folder, const 
 
 /**
  * lpt_tflite_check:
- * What breaks LiteRT's quantization specification and only the file shows: "subgraph 0: operator 3 (CONV_2D): it has no bias
- * [bias]". lpt_graph_check() asks the graph for the rest.
+ * What breaks LiteRT's quantization specification and only the file shows: "subgraph 0: operator 3 (CONV_2D): it has no
+ * bias [bias]". lpt_graph_check() asks the graph for the rest.
  * Returns: (transfer full) (element-type utf8): NULL + error: it cannot be read
  */
 LPT_EXPORT GPtrArray *lpt_tflite_check (GBytes *bytes, GError **error);
@@ -60,8 +62,9 @@ typedef enum
 
 /**
  * lpt_tflite_serialise:
- * The graph as a model: floats as they are, integers as quantized tensors; what TensorFlow Lite has no integer operator for
- * stands between DEQUANTIZE and QUANTIZE. @flags: LptTfliteSaveFlags. A graph that nothing changed since it was read from a .tflite file is that file.
+ * The graph as a model: floats as they are, integers as quantized tensors; what TensorFlow Lite has no integer operator
+ * for stands between DEQUANTIZE and QUANTIZE. @flags: LptTfliteSaveFlags. A graph that nothing changed since it was
+ * read from a .tflite file is that file.
  * Returns: (transfer full): NULL + error that names the node for which there is no operator
  */
 LPT_EXPORT GBytes   *lpt_tflite_serialise (LptGraph *graph, guint flags, GError **error);

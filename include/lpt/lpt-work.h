@@ -15,8 +15,8 @@ G_BEGIN_DECLS
 /* Is the node a layer: does it compute on data (or may it, where nobody knows what it does)? */
 LPT_EXPORT gboolean lpt_node_is_layer (const LptNode *node);
 
-/* Is it an op of the lowered kind, which takes codes with quantization and makes such; is there one? Files of others bring single
- * ones (QLinearConv, MatMulInteger, ...), which stay as they are. */
+/* Is it an op of the lowered kind, which takes codes with quantization and makes such; is there one? Files of others
+ * bring single ones (QLinearConv, MatMulInteger, ...), which stay as they are. */
 LPT_EXPORT gboolean lpt_node_is_integer_op (const LptNode *node);
 LPT_EXPORT gboolean lpt_graph_has_integer_ops (LptGraph *graph);
 /* Does it take and make codes with quantization, if only to move them? */
@@ -36,17 +36,18 @@ LPT_EXPORT gboolean lpt_node_runs_on_codes (const LptNode *node);
 LPT_EXPORT guint    lpt_node_n_operands (const LptNode *node);
 /* The first of them. */
 LPT_EXPORT guint    lpt_node_first_operand (const LptNode *node);
-/* Of a recurrent cell or sequence: which input the weights of the data are, those of the state come next. 0: it is something else. */
+/* Of a recurrent cell or sequence: which input the weights of the data are, those of the state come next. 0: it is
+ * something else. */
 LPT_EXPORT guint    lpt_node_recurrent_weights (const LptNode *node);
 /* Gates of a recurrent cell: LSTM 4, GRU 3, Elman 1; 0 of other ops. */
 LPT_EXPORT guint    lpt_node_recurrent_gates   (const LptNode *node);
 
-/* Multiply-accumulates of @op on inputs of shape @x and @w that gives @y: convolutions, matrix products, attention, recurrent cells; 0 for others, -1 where
- * a length is not known. */
+/* Multiply-accumulates of @op on inputs of shape @x and @w that gives @y: convolutions, matrix products, attention,
+ * recurrent cells; 0 for others, -1 where a length is not known. */
 LPT_EXPORT gint64   lpt_node_macs_for (const LptNode *node, const LptShape *x, const LptShape *w, const LptShape *y);
 
-/* Multiply-accumulates of one run by element type into @macs[LPT_N_DTYPES], what is computed from constants alone left out; bodies
- * count once. Returns the number of products of unknown size. */
+/* Multiply-accumulates of one run by element type into @macs[LPT_N_DTYPES], what is computed from constants alone left
+ * out; bodies count once. Returns the number of products of unknown size. */
 LPT_EXPORT guint    lpt_graph_macs    (LptGraph *graph, gint64 *macs);
 /* The same as a line: "12.345 MMAC: 95.3 % u8, 4.7 % f32" (transfer full). */
 LPT_EXPORT char    *lpt_graph_macs_line (LptGraph *graph);

@@ -121,8 +121,8 @@ check_maps (LptNode *node,
           LptBodyPort *port = &g_array_index (map->inputs, LptBodyPort, i);
 
           if (port->external < -1 || port->external >= (gint) node->n_in || port->internal >= body->parameters->len)
-            return lpt_infer_fail (error, "input %d is mapped to parameter %u of a body with %u parameters", port->external,
-                                   port->internal, body->parameters->len);
+            return lpt_infer_fail (error, "input %d is mapped to parameter %u of a body with %u parameters",
+                                   port->external, port->internal, body->parameters->len);
         }
       for (guint i = 0; i < map->outputs->len; i++)
         {

@@ -202,7 +202,8 @@ infer_transposed (LptNode  *node,
   if (!lpt_window_check (&window, rank - 2, error))
     return FALSE;
   if (attrs->output_padding.n != 0 && attrs->output_padding.n != (guint) rank - 2)
-    return lpt_infer_fail (error, "output_padding has %u values for %d spatial axes", attrs->output_padding.n, rank - 2);
+    return lpt_infer_fail (error, "output_padding has %u values for %d spatial axes", attrs->output_padding.n,
+                           rank - 2);
   for (guint i = 0; i < attrs->output_padding.n; i++)
     if (attrs->output_padding.v[i] < 0 || attrs->output_padding.v[i] > G_MAXINT32)
       return lpt_infer_fail (error, "output_padding has the value %" G_GINT64_FORMAT, attrs->output_padding.v[i]);
@@ -289,7 +290,8 @@ lpt_infer_deformable_convolution (LptNode *node,
       if (!lpt_window_out (&window, i, lpt_shape_dim (&x, i + 2), lpt_shape_dim (&w, i + 2), &out.dims[i + 2], error))
         return FALSE;
       if (!lpt_dim_merge (out.dims[i + 2], length, &out.dims[i + 2]))
-        return lpt_infer_fail (error, "offsets of length %" G_GINT64_FORMAT " for an output of length %" G_GINT64_FORMAT,
+        return lpt_infer_fail (error,
+                               "offsets of length %" G_GINT64_FORMAT " for an output of length %" G_GINT64_FORMAT,
                                length, out.dims[i + 2]);
     }
 

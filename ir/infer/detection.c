@@ -133,8 +133,8 @@ lpt_infer_detection_output (LptNode *node,
   if (boxes != LPT_DYNAMIC)
     {
       if (boxes % coordinates != 0)
-        return lpt_infer_fail (error, "anchors of %" G_GINT64_FORMAT " numbers, not a multiple of %" G_GINT64_FORMAT, boxes,
-                               coordinates);
+        return lpt_infer_fail (error, "anchors of %" G_GINT64_FORMAT " numbers, not a multiple of %" G_GINT64_FORMAT,
+                               boxes, coordinates);
       boxes /= coordinates;
     }
   if (lpt_shape_dim (&anchors, 1) != LPT_DYNAMIC &&
@@ -150,18 +150,21 @@ lpt_infer_detection_output (LptNode *node,
     return lpt_infer_fail (error, "number of classes is %" G_GINT64_FORMAT, classes);
   if (!lpt_dim_mul (boxes, classes, &expected) ||
       (expected != LPT_DYNAMIC && lpt_shape_dim (&scores, 1) != LPT_DYNAMIC && scores.dims[1] != expected))
-    return lpt_infer_fail (error, "%" G_GINT64_FORMAT " scores for %" G_GINT64_FORMAT " boxes of %" G_GINT64_FORMAT " classes",
+    return lpt_infer_fail (error,
+                           "%" G_GINT64_FORMAT " scores for %" G_GINT64_FORMAT " boxes of %" G_GINT64_FORMAT " classes",
                            lpt_shape_dim (&scores, 1), boxes, classes);
   places = attrs->share_location ? 1 : classes;
   if (!lpt_dim_mul (boxes, 4, &expected) || !lpt_dim_mul (expected, places, &expected) ||
       (expected != LPT_DYNAMIC && lpt_shape_dim (&deltas, 1) != LPT_DYNAMIC && deltas.dims[1] != expected))
-    return lpt_infer_fail (error, "%" G_GINT64_FORMAT " deltas for %" G_GINT64_FORMAT " boxes", lpt_shape_dim (&deltas, 1), boxes);
+    return lpt_infer_fail (error, "%" G_GINT64_FORMAT " deltas for %" G_GINT64_FORMAT " boxes",
+                           lpt_shape_dim (&deltas, 1), boxes);
 
   if (attrs->keep_top_k.n < 1)
     return lpt_infer_fail (error, "keep_top_k is missing");
   if (attrs->keep_top_k.v[0] > 0)
     expected = attrs->keep_top_k.v[0];
-  else if (attrs->top_k > 0 ? !lpt_dim_mul (classes, attrs->top_k, &expected) : !lpt_dim_mul (classes, boxes, &expected))
+  else if (attrs->top_k > 0 ? !lpt_dim_mul (classes, attrs->top_k, &expected)
+                            : !lpt_dim_mul (classes, boxes, &expected))
     expected = G_MAXINT64;
   if (!lpt_dim_mul (batch, expected, &out.dims[2]))
     return lpt_infer_fail (error, "number of boxes overflows");
@@ -216,7 +219,8 @@ lpt_infer_non_max_suppression (LptNode *node,
     }
 
   return lpt_infer_set (node, 0, dtype, &selected, error) &&
-         lpt_infer_set (node, 1, lpt_dtype_is_real (lpt_infer_dtype_in (node, 1)) ? lpt_infer_dtype_in (node, 1) : LPT_DTYPE_F32,
+         lpt_infer_set (node, 1,
+                        lpt_dtype_is_real (lpt_infer_dtype_in (node, 1)) ? lpt_infer_dtype_in (node, 1) : LPT_DTYPE_F32,
                         &selected, error) &&
          lpt_infer_set (node, 2, dtype, &one, error);
 }
@@ -268,7 +272,8 @@ set_regions (LptNode *node,
   if (height < 1 || width < 1)
     return lpt_infer_fail (error, "parts of %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT, height, width);
   if (lpt_shape_dim (&boxes, 1) != LPT_DYNAMIC && boxes.dims[1] != columns)
-    return lpt_infer_fail (error, "boxes of %" G_GINT64_FORMAT " numbers, not %" G_GINT64_FORMAT, boxes.dims[1], columns);
+    return lpt_infer_fail (error, "boxes of %" G_GINT64_FORMAT " numbers, not %" G_GINT64_FORMAT, boxes.dims[1],
+                           columns);
 
   return lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &out, error);
 }
@@ -297,7 +302,8 @@ lpt_infer_roi_align (LptNode *node,
   if (!lpt_infer_want_index (node, 2, "batch indices", error))
     return FALSE;
   if (!lpt_dim_merge (lpt_shape_dim (&boxes, 0), n, &n))
-    return lpt_infer_fail (error, "%" G_GINT64_FORMAT " batch indices for %" G_GINT64_FORMAT " boxes", n, boxes.dims[0]);
+    return lpt_infer_fail (error, "%" G_GINT64_FORMAT " batch indices for %" G_GINT64_FORMAT " boxes", n,
+                           boxes.dims[0]);
 
   return set_regions (node, 4, lpt_shape_dim (&x, 1), attrs->pooled_h, attrs->pooled_w, error);
 }
@@ -384,7 +390,8 @@ lpt_infer_reorg_yolo (LptNode *node,
     if (lpt_shape_dim (&x, i) != LPT_DYNAMIC)
       {
         if (x.dims[i] % stride != 0)
-          return lpt_infer_fail (error, "stride %" G_GINT64_FORMAT " does not divide axis %d of length %" G_GINT64_FORMAT,
+          return lpt_infer_fail (error,
+                                 "stride %" G_GINT64_FORMAT " does not divide axis %d of length %" G_GINT64_FORMAT,
                                  stride, i, x.dims[i]);
         out.dims[i] = x.dims[i] / stride;
       }
@@ -445,17 +452,21 @@ lpt_infer_detection_post_process (LptNode *node,
                                   GError **error)
 {
   const LptDetectionPostProcessAttrs *attrs = LPT_ATTRS (node, LptDetectionPostProcessAttrs);
-  LptShape boxes = lpt_infer_shape_in (node, 0), scores = lpt_infer_shape_in (node, 1), anchors = lpt_infer_shape_in (node, 2);
+  LptShape boxes = lpt_infer_shape_in (node, 0), scores = lpt_infer_shape_in (node, 1),
+           anchors = lpt_infer_shape_in (node, 2);
   gint64 n = lpt_shape_dim (&boxes, 1), classes = MIN (attrs->max_classes_per_detection, attrs->num_classes), places;
   LptShape out;
 
-  if (!lpt_infer_want_rank (node, 0, 3, 3, error) || !lpt_infer_want_rank (node, 1, 3, 3, error) || !lpt_infer_want_rank (node, 2, 2, 2, error))
+  if (!lpt_infer_want_rank (node, 0, 3, 3, error) || !lpt_infer_want_rank (node, 1, 3, 3, error) ||
+      !lpt_infer_want_rank (node, 2, 2, 2, error))
     return FALSE;
-  if (attrs->max_detections < 1 || attrs->max_detections > G_MAXINT16 || attrs->max_classes_per_detection < 1 || attrs->max_classes_per_detection > 64 ||
-      attrs->num_classes < 1 || attrs->detections_per_class < 1)
-    return lpt_infer_fail (error, "%" G_GINT64_FORMAT " detections of %" G_GINT64_FORMAT " classes", attrs->max_detections, attrs->num_classes);
+  if (attrs->max_detections < 1 || attrs->max_detections > G_MAXINT16 || attrs->max_classes_per_detection < 1 ||
+      attrs->max_classes_per_detection > 64 || attrs->num_classes < 1 || attrs->detections_per_class < 1)
+    return lpt_infer_fail (error, "%" G_GINT64_FORMAT " detections of %" G_GINT64_FORMAT " classes",
+                           attrs->max_detections, attrs->num_classes);
   if (!lpt_dim_merge (n, lpt_shape_dim (&scores, 1), &n) || !lpt_dim_merge (n, lpt_shape_dim (&anchors, 0), &n) ||
-      (lpt_shape_dim (&boxes, 2) != LPT_DYNAMIC && lpt_shape_dim (&boxes, 2) < 4) || (lpt_shape_dim (&anchors, 1) != LPT_DYNAMIC && lpt_shape_dim (&anchors, 1) != 4) ||
+      (lpt_shape_dim (&boxes, 2) != LPT_DYNAMIC && lpt_shape_dim (&boxes, 2) < 4) ||
+      (lpt_shape_dim (&anchors, 1) != LPT_DYNAMIC && lpt_shape_dim (&anchors, 1) != 4) ||
       (lpt_shape_dim (&scores, 2) != LPT_DYNAMIC && lpt_shape_dim (&scores, 2) < attrs->num_classes))
     return lpt_infer_fail (error, "boxes, scores and anchors do not fit each other");
 

@@ -126,7 +126,8 @@ lpt_infer_with_numbers (LptNode *node,
       LptShape shape = lpt_infer_shape_in (node, i);
       gint64 count;
 
-      if (lpt_node_in (node, i) != NULL && lpt_shape_is_static (&shape) && lpt_shape_count (&shape, &count) && count != 1)
+      if (lpt_node_in (node, i) != NULL && lpt_shape_is_static (&shape) && lpt_shape_count (&shape, &count) &&
+          count != 1)
         return lpt_infer_fail (error, "input %u has %" G_GINT64_FORMAT " elements, not one", i, count);
     }
 

@@ -223,7 +223,8 @@ lpt_infer_top_k (LptNode *node,
       else if (out.dims[axis] == LPT_DYNAMIC || k <= out.dims[axis])
         out.dims[axis] = k;
       else
-        return lpt_infer_fail (error, "k %" G_GINT64_FORMAT " is greater than the length %" G_GINT64_FORMAT " of axis %d", k,
+        return lpt_infer_fail (error,
+                               "k %" G_GINT64_FORMAT " is greater than the length %" G_GINT64_FORMAT " of axis %d", k,
                                out.dims[axis], axis);
     }
 
@@ -316,7 +317,8 @@ lpt_infer_random_uniform (LptNode *node,
       !want_scalar (node, 2, "maximum", error))
     return FALSE;
   if (n > LPT_MAX_RANK)
-    return lpt_infer_unsupported (error, "unsupported rank %" G_GINT64_FORMAT " of the output: at most %d", n, LPT_MAX_RANK);
+    return lpt_infer_unsupported (error, "unsupported rank %" G_GINT64_FORMAT " of the output: at most %d", n,
+                                  LPT_MAX_RANK);
   out = lpt_shape_unknown ((gint) n);
   if (out.rank > 0 && lpt_infer_ints_in (node, 0, &list))
     for (guint i = 0; i < list.n && (gint) i < out.rank; i++)

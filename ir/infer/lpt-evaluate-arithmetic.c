@@ -115,7 +115,8 @@ lpt_evaluate_unary (LptEvaluation *ctx,
       else if (s->real)
         s->v[i] = lpt_item_real (s->dtype, unary_real (node, in->v[i].r));
       else
-        s->v[i] = lpt_unary_i64 (node->op, in->v[i].i, &result) ? lpt_item_int (s->dtype, result) : lpt_item_unknown (FALSE);
+        s->v[i] = lpt_unary_i64 (node->op, in->v[i].i, &result) ? lpt_item_int (s->dtype, result)
+                                                                : lpt_item_unknown (FALSE);
     }
 
   return s;

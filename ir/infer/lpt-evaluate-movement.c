@@ -19,7 +19,8 @@ lpt_evaluate_shape_of (LptEvaluation *ctx,
     return NULL;
   s = lpt_small_new (ctx, out->dtype, &(LptShape) { 1, { in->shape.rank } });
   for (gint i = 0; s != NULL && i < in->shape.rank; i++)
-    s->v[i] = in->shape.dims[i] == LPT_DYNAMIC ? lpt_item_unknown (FALSE) : lpt_item_int (out->dtype, in->shape.dims[i]);
+    s->v[i] = in->shape.dims[i] == LPT_DYNAMIC ? lpt_item_unknown (FALSE)
+                                               : lpt_item_int (out->dtype, in->shape.dims[i]);
 
   return s;
 }
@@ -50,7 +51,8 @@ lpt_evaluate_concat (LptEvaluation *ctx,
   gint64 inner = 1, at = 0;
   gint axis;
 
-  if (s == NULL || !lpt_axis_normalize (LPT_ATTRS (node, LptAxisAttrs)->axis, s->shape.rank, &axis) || s->shape.rank == 0)
+  if (s == NULL || !lpt_axis_normalize (LPT_ATTRS (node, LptAxisAttrs)->axis, s->shape.rank, &axis) ||
+      s->shape.rank == 0)
     {
       g_free (s);
       return NULL;
@@ -280,12 +282,14 @@ lpt_evaluate_range (LptEvaluation *ctx,
   const LptSmall *step = start != NULL ? lpt_evaluation_input (ctx, node, 2) : NULL;
   LptSmall *s;
 
-  if (step == NULL || start->n != 1 || step->n != 1 || lpt_small_is_unknown (start, 0) || lpt_small_is_unknown (step, 0))
+  if (step == NULL || start->n != 1 || step->n != 1 || lpt_small_is_unknown (start, 0) ||
+      lpt_small_is_unknown (step, 0))
     return NULL;
   s = lpt_small_for (ctx, out);
   for (gint64 i = 0; s != NULL && i < s->n; i++)
     if (s->real)
-      s->v[i] = lpt_item_real (s->dtype, lpt_small_convert (start, 0, LPT_DTYPE_F64).r + (double) i * lpt_small_convert (step, 0, LPT_DTYPE_F64).r);
+      s->v[i] = lpt_item_real (s->dtype, lpt_small_convert (start, 0, LPT_DTYPE_F64).r +
+                                             (double) i * lpt_small_convert (step, 0, LPT_DTYPE_F64).r);
     else
       s->v[i] = lpt_item_int (s->dtype, (gint64) ((guint64) lpt_small_convert (start, 0, s->dtype).i +
                                               (guint64) i * (guint64) lpt_small_convert (step, 0, s->dtype).i));

@@ -28,8 +28,9 @@ LptTensor *lpt_value_evaluate (LptValue *value);
 
 /**
  * lpt_node_fold:
- * For readers, whose files write shapes as chains of operators: a Constant of @graph under the name of @node, in place of its only
- * output, when all that it reads is known, carries no quantization and is not marked to be kept. Real numbers only from Consts.
+ * For readers, whose files write shapes as chains of operators: a Constant of @graph under the name of @node, in place
+ * of its only output, when all that it reads is known, carries no quantization and is not marked to be kept. Real
+ * numbers only from Consts.
  * Returns: (transfer none): that Constant's output, or the node's
  */
 LptValue  *lpt_node_fold      (LptGraph *graph, LptNode *node);

@@ -73,10 +73,12 @@ lpt_node_infer (LptNode  *node,
       }
 
   /* They can be compared and chosen, nothing else is arithmetic on them. */
-  for (i = 0; i < node->n_in && (node->info->flags & (LPT_OP_F_ELEMENTWISE | LPT_OP_F_STRINGS)) == LPT_OP_F_ELEMENTWISE; i++)
+  for (i = 0; i < node->n_in && (node->info->flags & (LPT_OP_F_ELEMENTWISE | LPT_OP_F_STRINGS)) == LPT_OP_F_ELEMENTWISE;
+       i++)
     if (node->in[i].value != NULL && node->in[i].value->dtype == LPT_DTYPE_STRING)
       {
-        g_set_error (&local, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: input %u is strings, which are kept and not computed", i);
+        g_set_error (&local, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+                     "unsupported: input %u is strings, which are kept and not computed", i);
         prefix_node (&local, node);
         g_propagate_error (error, local);
         return FALSE;

@@ -502,7 +502,8 @@ lpt_window_out (const LptWindow *window,
     return lpt_infer_fail (error, "sizes along spatial axis %d overflow", axis);
   if (padded < span)
     {
-      g_autofree char *dilated = dilation > 1 ? g_strdup_printf (" (dilated to %" G_GINT64_FORMAT ")", span) : g_strdup ("");
+      g_autofree char *dilated = dilation > 1 ? g_strdup_printf (" (dilated to %" G_GINT64_FORMAT ")", span)
+                                              : g_strdup ("");
 
       return lpt_infer_fail (error, "kernel %" G_GINT64_FORMAT "%s does not fit input %" G_GINT64_FORMAT
                              " with padding %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT " along spatial axis %d",

@@ -56,10 +56,12 @@ lpt_infer_matmul (LptNode *node,
       g_autofree char *ta = lpt_infer_text (&sa);
       g_autofree char *tb = lpt_infer_text (&sb);
 
-      return lpt_infer_fail (error, "%s%s and %s%s do not multiply: %" G_GINT64_FORMAT " columns and %" G_GINT64_FORMAT " rows",
-                             ta, attrs->transpose_a && !vector_a ? " transposed" : "",
-                             tb, attrs->transpose_b && !vector_b ? " transposed" : "",
-                             a.dims[a.rank - 1], b.dims[b.rank - 2]);
+      return lpt_infer_fail (error,
+                             "%s%s and %s%s do not multiply: %" G_GINT64_FORMAT " columns and %" G_GINT64_FORMAT
+                             " rows",
+                             ta, attrs->transpose_a && !vector_a ? " transposed" : "", tb,
+                             attrs->transpose_b && !vector_b ? " transposed" : "", a.dims[a.rank - 1],
+                             b.dims[b.rank - 2]);
     }
 
   batch_a = lpt_shape_make (a.rank - 2, a.dims);
@@ -112,7 +114,8 @@ check_scales (LptNode  *node,
 
   if (shape.rank == LPT_DYNAMIC)
     return TRUE;
-  if (shape.rank == 2 && fits (shape.dims[0], n) && shape.dims[1] != 0 && (blocks == LPT_DYNAMIC || shape.dims[1] <= blocks))
+  if (shape.rank == 2 && fits (shape.dims[0], n) && shape.dims[1] != 0 &&
+      (blocks == LPT_DYNAMIC || shape.dims[1] <= blocks))
     return TRUE;
   text = lpt_infer_text (&shape);
 
@@ -142,16 +145,20 @@ lpt_infer_block_matmul (LptNode *node,
                         GError **error)
 {
   const gint64 block = LPT_ATTRS (node, LptBlockMatMulAttrs)->block;
-  const gboolean zeros = node->n_in > 4 && lpt_node_in (node, 4) != NULL, bias = node->n_in > 5 && lpt_node_in (node, 5) != NULL;
-  LptShape a = lpt_infer_shape_in (node, 0), b = lpt_infer_shape_in (node, 1), scale = lpt_infer_shape_in (node, 2), vector;
+  const gboolean zeros = node->n_in > 4 && lpt_node_in (node, 4) != NULL,
+                 bias = node->n_in > 5 && lpt_node_in (node, 5) != NULL;
+  LptShape a = lpt_infer_shape_in (node, 0), b = lpt_infer_shape_in (node, 1), scale = lpt_infer_shape_in (node, 2),
+           vector;
   gint64 blocks, k = LPT_DYNAMIC, n = b.rank == 2 ? b.dims[0] : LPT_DYNAMIC;
 
   if (block < 1)
     return lpt_infer_fail (error, "blocks of %" G_GINT64_FORMAT, block);
-  if (a.rank == 0 || (b.rank != 2 && b.rank != LPT_DYNAMIC) || !lpt_dim_merge (a.rank > 0 ? a.dims[a.rank - 1] : LPT_DYNAMIC, b.rank == 2 ? b.dims[1] : LPT_DYNAMIC, &k))
+  if (a.rank == 0 || (b.rank != 2 && b.rank != LPT_DYNAMIC) ||
+      !lpt_dim_merge (a.rank > 0 ? a.dims[a.rank - 1] : LPT_DYNAMIC, b.rank == 2 ? b.dims[1] : LPT_DYNAMIC, &k))
     return lpt_infer_fail (error, "the codes do not multiply");
   blocks = k == LPT_DYNAMIC ? LPT_DYNAMIC : MAX (k - 1, 0) / block + 1;
-  if (!check_left_scales (&a, &scale, blocks, error) || !check_scales (node, 3, n, blocks, error) || (zeros && !check_scales (node, 4, n, blocks, error)))
+  if (!check_left_scales (&a, &scale, blocks, error) || !check_scales (node, 3, n, blocks, error) ||
+      (zeros && !check_scales (node, 4, n, blocks, error)))
     return FALSE;
   scale = lpt_infer_shape_in (node, 3);
   vector = lpt_infer_shape_in (node, zeros ? 4 : 3);

@@ -39,7 +39,8 @@ lpt_infer_broadcast (LptNode *node,
   if (!lpt_infer_want_index (node, 1, "target shape", error))
     return FALSE;
   if (n > LPT_MAX_RANK)
-    return lpt_infer_unsupported (error, "unsupported rank %" G_GINT64_FORMAT " of the output: at most %d", n, LPT_MAX_RANK);
+    return lpt_infer_unsupported (error, "unsupported rank %" G_GINT64_FORMAT " of the output: at most %d", n,
+                                  LPT_MAX_RANK);
   if (n == LPT_DYNAMIC)
     return lpt_infer_set_rank (node, 0, dtype, LPT_DYNAMIC, error);
   out = lpt_shape_unknown ((gint) n);
@@ -73,9 +74,11 @@ lpt_infer_broadcast (LptNode *node,
             return lpt_infer_fail (error, "axes_mapping %" G_GINT64_FORMAT " is %s", axis,
                                    axis >= out.rank || axis < 0 ? "out of range" : "not ascending");
           last = axis;
-          if (in.dims[i] != 1 && in.dims[i] != LPT_DYNAMIC && out.dims[axis] != LPT_DYNAMIC && in.dims[i] != out.dims[axis])
-            return lpt_infer_fail (error, "axis %d of length %" G_GINT64_FORMAT " does not broadcast to %" G_GINT64_FORMAT,
-                                   i, in.dims[i], out.dims[axis]);
+          if (in.dims[i] != 1 && in.dims[i] != LPT_DYNAMIC && out.dims[axis] != LPT_DYNAMIC &&
+              in.dims[i] != out.dims[axis])
+            return lpt_infer_fail (error,
+                                   "axis %d of length %" G_GINT64_FORMAT " does not broadcast to %" G_GINT64_FORMAT, i,
+                                   in.dims[i], out.dims[axis]);
         }
       return lpt_infer_set (node, 0, dtype, &out, error);
     }
@@ -113,7 +116,8 @@ lpt_infer_tile (LptNode *node,
   if (!lpt_infer_want_index (node, 1, "repeats", error))
     return FALSE;
   if (n > LPT_MAX_RANK)
-    return lpt_infer_unsupported (error, "unsupported rank %" G_GINT64_FORMAT " of the output: at most %d", n, LPT_MAX_RANK);
+    return lpt_infer_unsupported (error, "unsupported rank %" G_GINT64_FORMAT " of the output: at most %d", n,
+                                  LPT_MAX_RANK);
   if (in.rank == LPT_DYNAMIC || n == LPT_DYNAMIC)
     return lpt_infer_set_rank (node, 0, dtype, LPT_DYNAMIC, error);
   out = lpt_shape_unknown (MAX (in.rank, (gint) n));
@@ -188,8 +192,8 @@ lpt_infer_pad (LptNode *node,
       gint64 n = lpt_infer_length_in (node, i);
 
       if (out.rank != LPT_DYNAMIC && n != LPT_DYNAMIC && n != out.rank)
-        return lpt_infer_fail (error, "%s has %" G_GINT64_FORMAT " values for rank %d", i == 1 ? "pads_begin" : "pads_end",
-                               n, out.rank);
+        return lpt_infer_fail (error, "%s has %" G_GINT64_FORMAT " values for rank %d",
+                               i == 1 ? "pads_begin" : "pads_end", n, out.rank);
       if (out.rank == LPT_DYNAMIC && n > 0 && n <= LPT_MAX_RANK)
         out = lpt_shape_unknown ((gint) n);
     }
@@ -247,7 +251,8 @@ lpt_infer_space_to_depth (LptNode *node,
       if (out.dims[i] != LPT_DYNAMIC)
         {
           if (out.dims[i] % block != 0)
-            return lpt_infer_fail (error, "blocks of %" G_GINT64_FORMAT " do not divide axis %d of length %" G_GINT64_FORMAT,
+            return lpt_infer_fail (error,
+                                   "blocks of %" G_GINT64_FORMAT " do not divide axis %d of length %" G_GINT64_FORMAT,
                                    block, i, out.dims[i]);
           out.dims[i] /= block;
         }
@@ -297,8 +302,8 @@ infer_batch_space (LptNode  *node,
           continue;
         }
       if (block < 1 || begin < 0 || end < 0 || (i == 0 && (block != 1 || begin != 0 || end != 0)))
-        ok = lpt_infer_fail (error, "axis %d: %s %" G_GINT64_FORMAT ", %s %" G_GINT64_FORMAT ", %s %" G_GINT64_FORMAT, i,
-                             names[to_batch][1], block, names[to_batch][2], begin, names[to_batch][3], end);
+        ok = lpt_infer_fail (error, "axis %d: %s %" G_GINT64_FORMAT ", %s %" G_GINT64_FORMAT ", %s %" G_GINT64_FORMAT,
+                             i, names[to_batch][1], block, names[to_batch][2], begin, names[to_batch][3], end);
       else if (to_batch)
         {
           if (!lpt_dim_add (out.dims[i], begin, &out.dims[i]) || !lpt_dim_add (out.dims[i], end, &out.dims[i]) ||
@@ -321,7 +326,8 @@ infer_batch_space (LptNode  *node,
             *batch /= block;
           if (ok && i > 0 && !lpt_dim_mul (out.dims[i], block, &out.dims[i]))
             ok = lpt_infer_fail (error, "axis %d overflows", i);
-          if (ok && i > 0 && (!lpt_dim_add (out.dims[i], -begin, &out.dims[i]) || !lpt_dim_add (out.dims[i], -end, &out.dims[i])))
+          if (ok && i > 0 &&
+              (!lpt_dim_add (out.dims[i], -begin, &out.dims[i]) || !lpt_dim_add (out.dims[i], -end, &out.dims[i])))
             ok = lpt_infer_fail (error, "crops %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT " leave nothing of axis %d",
                                  begin, end, i);
         }
@@ -389,7 +395,8 @@ lpt_infer_reverse_sequence (LptNode *node,
           !lpt_infer_axis (attrs->seq_axis, shape.rank, &sequence, error))
         return FALSE;
       if (!lpt_dim_merge (shape.dims[batch], n, &shape.dims[batch]))
-        return lpt_infer_fail (error, "%" G_GINT64_FORMAT " lengths for a batch of %" G_GINT64_FORMAT, n, shape.dims[batch]);
+        return lpt_infer_fail (error, "%" G_GINT64_FORMAT " lengths for a batch of %" G_GINT64_FORMAT, n,
+                               shape.dims[batch]);
     }
 
   return lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &shape, error);

@@ -48,8 +48,8 @@ is_known (LptDType dtype)
   return dtype != LPT_DTYPE_UNDEFINED && dtype != LPT_DTYPE_DYNAMIC;
 }
 
-/* One side is real or both are integers. The type is the attribute, else what the output has, else f32 where it is real and the
- * input's where it is not. */
+/* One side is real or both are integers. The type is the attribute, else what the output has, else f32 where it is real
+ * and the input's where it is not. */
 static gboolean
 infer_codes (LptNode *node,
              gboolean real_in,
@@ -61,13 +61,15 @@ infer_codes (LptNode *node,
   LptDType dtype = LPT_ATTRS (node, LptQuantizeAttrs)->type;
 
   if (is_known (in) && !(real_in ? lpt_dtype_is_real (in) : lpt_dtype_is_integer (in)))
-    return lpt_infer_fail (error, "the input has type %s, not %s type", lpt_dtype_name (in), real_in ? "a real" : "an integer");
+    return lpt_infer_fail (error, "the input has type %s, not %s type", lpt_dtype_name (in),
+                           real_in ? "a real" : "an integer");
   if (dtype == LPT_DTYPE_UNDEFINED)
     dtype = node->out[0].dtype;
   if (dtype == LPT_DTYPE_UNDEFINED)
     dtype = real_out ? LPT_DTYPE_F32 : in;
   if (is_known (dtype) && !(real_out ? lpt_dtype_is_real (dtype) : lpt_dtype_is_integer (dtype)))
-    return lpt_infer_fail (error, "the output has type %s, not %s type", lpt_dtype_name (dtype), real_out ? "a real" : "an integer");
+    return lpt_infer_fail (error, "the output has type %s, not %s type", lpt_dtype_name (dtype),
+                           real_out ? "a real" : "an integer");
 
   return lpt_infer_set (node, 0, dtype, &shape, error);
 }
@@ -102,7 +104,8 @@ lpt_infer_reinterpret (LptNode *node,
   if (!infer_codes (node, FALSE, FALSE, error))
     return FALSE;
   if (in != LPT_DTYPE_UNDEFINED && node->out[0].dtype != in)
-    return lpt_infer_fail (error, "the same bytes cannot be %s and %s", lpt_dtype_name (in), lpt_dtype_name (node->out[0].dtype));
+    return lpt_infer_fail (error, "the same bytes cannot be %s and %s", lpt_dtype_name (in),
+                           lpt_dtype_name (node->out[0].dtype));
 
   return TRUE;
 }
@@ -127,7 +130,7 @@ lpt_infer_dynamic_quantize (LptNode *node,
     return lpt_infer_fail (error, "blocks of %" G_GINT64_FORMAT " in rows that are not the last axis", attrs->block);
   for (gint i = axis; i < rows.rank; i++)
     rows.dims[i] = attrs->block == 0 || rows.dims[i] == LPT_DYNAMIC ? (attrs->block == 0 ? 1 : LPT_DYNAMIC)
-                                                                      : (rows.dims[i] + attrs->block - 1) / attrs->block;
+                                                                    : (rows.dims[i] + attrs->block - 1) / attrs->block;
 
   return lpt_infer_set (node, 0, dtype, &shape, error) && lpt_infer_set (node, 1, LPT_DTYPE_F32, &rows, error) &&
          lpt_infer_set (node, 2, dtype, &rows, error);

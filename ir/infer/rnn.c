@@ -54,7 +54,8 @@ check_weights (LptNode   *node,
          merge_dim (node, w, axis + 1, "the input size", &inputs, error) &&
          merge_dim (node, w + 1, axis, "the number of rows of R", &rows, error) &&
          merge_dim (node, w + 1, axis + 1, "the hidden size", &recurrent, error) &&
-         (lpt_node_in (node, w + 2) == NULL || merge_dim (node, w + 2, axis, "the length of the bias", &bias_rows, error));
+         (lpt_node_in (node, w + 2) == NULL ||
+          merge_dim (node, w + 2, axis, "the length of the bias", &bias_rows, error));
 }
 
 gboolean
@@ -134,31 +135,38 @@ lpt_infer_lite_lstm_cell (LptNode *node,
                           GError **error)
 {
   LptShape x = lpt_infer_shape_in (node, 0), h = lpt_infer_shape_in (node, 18), c = lpt_infer_shape_in (node, 19);
-  gint64 inputs = lpt_shape_dim (&x, 1), outputs = lpt_shape_dim (&h, 1), cells = lpt_shape_dim (&c, 1), batch = lpt_shape_dim (&x, 0);
+  gint64 inputs = lpt_shape_dim (&x, 1), outputs = lpt_shape_dim (&h, 1), cells = lpt_shape_dim (&c, 1),
+         batch = lpt_shape_dim (&x, 0);
 
   if (node->n_in < 20 || lpt_node_in (node, 18) == NULL || lpt_node_in (node, 19) == NULL)
     return lpt_infer_fail (error, "the state is missing");
-  if (!lpt_infer_want_rank (node, 0, 2, 2, error) || !lpt_infer_want_rank (node, 18, 2, 2, error) || !lpt_infer_want_rank (node, 19, 2, 2, error) ||
-      !merge_dim (node, 18, 0, "the batch", &batch, error) || !merge_dim (node, 19, 0, "the batch", &batch, error))
+  if (!lpt_infer_want_rank (node, 0, 2, 2, error) || !lpt_infer_want_rank (node, 18, 2, 2, error) ||
+      !lpt_infer_want_rank (node, 19, 2, 2, error) || !merge_dim (node, 18, 0, "the batch", &batch, error) ||
+      !merge_dim (node, 19, 0, "the batch", &batch, error))
     return FALSE;
   for (guint g = 0; g < 4; g++)
     {
       if ((lpt_node_in (node, 1 + g) == NULL || lpt_node_in (node, 5 + g) == NULL) && g > 0)
         return lpt_infer_fail (error, "weights of gate %u are missing", g);
-      if (lpt_node_in (node, 1 + g) != NULL &&
-          (!lpt_infer_want_rank (node, 1 + g, 2, 2, error) || !merge_dim (node, 1 + g, 0, "the number of cells", &cells, error) ||
-           !merge_dim (node, 1 + g, 1, "the input size", &inputs, error) || !lpt_infer_want_rank (node, 5 + g, 2, 2, error) ||
-           !merge_dim (node, 5 + g, 0, "the number of cells", &cells, error) || !merge_dim (node, 5 + g, 1, "the output size", &outputs, error)))
+      if (lpt_node_in (node, 1 + g) != NULL && (!lpt_infer_want_rank (node, 1 + g, 2, 2, error) ||
+                                                !merge_dim (node, 1 + g, 0, "the number of cells", &cells, error) ||
+                                                !merge_dim (node, 1 + g, 1, "the input size", &inputs, error) ||
+                                                !lpt_infer_want_rank (node, 5 + g, 2, 2, error) ||
+                                                !merge_dim (node, 5 + g, 0, "the number of cells", &cells, error) ||
+                                                !merge_dim (node, 5 + g, 1, "the output size", &outputs, error)))
         return FALSE;
     }
   for (guint i = 9; i < node->n_in; i++)
     if (lpt_node_in (node, i) != NULL && (i < 16 || i >= 20) &&
         (!lpt_infer_want_rank (node, i, 1, 1, error) || !merge_dim (node, i, 0, "the number of cells", &cells, error)))
       return FALSE;
-  if (lpt_node_in (node, 16) != NULL ? !lpt_infer_want_rank (node, 16, 2, 2, error) || !merge_dim (node, 16, 0, "the output size", &outputs, error) ||
-      !merge_dim (node, 16, 1, "the number of cells", &cells, error) : !merge_dim (node, 18, 1, "the number of cells", &cells, error))
+  if (lpt_node_in (node, 16) != NULL ? !lpt_infer_want_rank (node, 16, 2, 2, error) ||
+                                           !merge_dim (node, 16, 0, "the output size", &outputs, error) ||
+                                           !merge_dim (node, 16, 1, "the number of cells", &cells, error)
+                                     : !merge_dim (node, 18, 1, "the number of cells", &cells, error))
     return FALSE;
-  if (lpt_node_in (node, 17) != NULL && (!lpt_infer_want_rank (node, 17, 1, 1, error) || !merge_dim (node, 17, 0, "the output size", &outputs, error)))
+  if (lpt_node_in (node, 17) != NULL &&
+      (!lpt_infer_want_rank (node, 17, 1, 1, error) || !merge_dim (node, 17, 0, "the output size", &outputs, error)))
     return FALSE;
   h = lpt_shape_make (2, (gint64[]) { batch, outputs });
   c = lpt_shape_make (2, (gint64[]) { batch, cells });
@@ -172,7 +180,8 @@ lpt_infer_lite_svdf (LptNode *node,
                      GError **error)
 {
   LptShape x = lpt_infer_shape_in (node, 0), wf = lpt_infer_shape_in (node, 1), wt = lpt_infer_shape_in (node, 2), y;
-  gint64 rank = LPT_ATTRS (node, LptLiteSvdfAttrs)->rank, batch = lpt_shape_dim (&x, 0), filters = lpt_shape_dim (&wf, 0), memory = lpt_shape_dim (&wt, 1);
+  gint64 rank = LPT_ATTRS (node, LptLiteSvdfAttrs)->rank, batch = lpt_shape_dim (&x, 0),
+         filters = lpt_shape_dim (&wf, 0), memory = lpt_shape_dim (&wt, 1);
   gint64 inputs = lpt_shape_dim (&wf, 1), length = 0, units;
 
   if (node->n_in < 5 || lpt_node_in (node, 4) == NULL)
@@ -190,9 +199,11 @@ lpt_infer_lite_svdf (LptNode *node,
     return lpt_infer_fail (error, "a memory of %" G_GINT64_FORMAT " steps overflows", memory);
   units = filters < 0 ? LPT_DYNAMIC : filters / rank;
   if (!merge_dim (node, 0, 1, "the input size", &inputs, error) ||
-      !merge_dim (node, 4, 1, "the length of the state", &length, error) || !merge_dim (node, 4, 0, "the batch", &batch, error))
+      !merge_dim (node, 4, 1, "the length of the state", &length, error) ||
+      !merge_dim (node, 4, 0, "the batch", &batch, error))
     return FALSE;
-  if (lpt_node_in (node, 3) != NULL && (!lpt_infer_want_rank (node, 3, 1, 1, error) || !merge_dim (node, 3, 0, "the number of units", &units, error)))
+  if (lpt_node_in (node, 3) != NULL &&
+      (!lpt_infer_want_rank (node, 3, 1, 1, error) || !merge_dim (node, 3, 0, "the number of units", &units, error)))
     return FALSE;
   y = lpt_shape_make (2, (gint64[]) { batch, units });
   x = lpt_shape_make (2, (gint64[]) { batch, length });

@@ -100,7 +100,8 @@ lpt_infer_reshape (LptNode *node,
   if (!lpt_infer_want_index (node, 1, "shape", error))
     return FALSE;
   if (n > LPT_MAX_RANK)
-    return lpt_infer_unsupported (error, "unsupported rank %" G_GINT64_FORMAT " of the output: at most %d", n, LPT_MAX_RANK);
+    return lpt_infer_unsupported (error, "unsupported rank %" G_GINT64_FORMAT " of the output: at most %d", n,
+                                  LPT_MAX_RANK);
   if (n == LPT_DYNAMIC || !lpt_infer_ints_in (node, 1, &pattern) || pattern.n != n)
     return lpt_infer_set_rank (node, 0, dtype, (gint) n, error);
 
@@ -352,7 +353,8 @@ lpt_infer_split (LptNode *node,
   if (parts < 1)
     return lpt_infer_fail (error, "num_splits is %" G_GINT64_FORMAT, parts);
   if (parts != node->n_out)
-    return lpt_infer_fail (error, "num_splits is %" G_GINT64_FORMAT ", but the node has %u outputs", parts, node->n_out);
+    return lpt_infer_fail (error, "num_splits is %" G_GINT64_FORMAT ", but the node has %u outputs", parts,
+                           node->n_out);
   if (!split_axis (node, &in, &axis, error))
     return FALSE;
   if (axis < 0)
@@ -360,8 +362,8 @@ lpt_infer_split (LptNode *node,
   else if (in.dims[axis] != LPT_DYNAMIC)
     {
       if (in.dims[axis] % parts != 0)
-        return lpt_infer_fail (error, "axis %d of length %" G_GINT64_FORMAT " has no %" G_GINT64_FORMAT " equal parts", axis,
-                               in.dims[axis], parts);
+        return lpt_infer_fail (error, "axis %d of length %" G_GINT64_FORMAT " has no %" G_GINT64_FORMAT " equal parts",
+                               axis, in.dims[axis], parts);
       out.dims[axis] = in.dims[axis] / parts;
     }
   for (guint i = 0; i < node->n_out; i++)
@@ -404,7 +406,8 @@ lpt_infer_variadic_split (LptNode *node,
 
   total = axis >= 0 ? in.dims[axis] : LPT_DYNAMIC;
   if (total != LPT_DYNAMIC && sum != LPT_DYNAMIC && (open >= 0 ? sum > total : sum != total))
-    return lpt_infer_fail (error, "lengths sum to %" G_GINT64_FORMAT ", axis %d has length %" G_GINT64_FORMAT, sum, axis, total);
+    return lpt_infer_fail (error, "lengths sum to %" G_GINT64_FORMAT ", axis %d has length %" G_GINT64_FORMAT, sum,
+                           axis, total);
   for (guint i = 0; i < node->n_out; i++)
     {
       LptShape out = axis >= 0 ? in : lpt_shape_unknown (in.rank);

@@ -129,7 +129,8 @@ check_window (LptNode *node,
       !lpt_infer_want_rank (node, 1, 1, 1, error))
     return FALSE;
   if (size != LPT_UNKNOWN && length != LPT_DYNAMIC && length > size)
-    return lpt_infer_fail (error, "the window has %" G_GINT64_FORMAT " elements, the frame %" G_GINT64_FORMAT, length, size);
+    return lpt_infer_fail (error, "the window has %" G_GINT64_FORMAT " elements, the frame %" G_GINT64_FORMAT, length,
+                           size);
 
   return TRUE;
 }
@@ -144,7 +145,8 @@ lpt_infer_stft (LptNode *node,
   gint64 size, step, length, frames = LPT_DYNAMIC, bins;
   gint n;
 
-  if (!read_frame (node, &size, &step, error) || !check_window (node, size, error) || !lpt_infer_want_rank (node, 0, 1, 2, error))
+  if (!read_frame (node, &size, &step, error) || !check_window (node, size, error) ||
+      !lpt_infer_want_rank (node, 0, 1, 2, error))
     return FALSE;
   if (shape.rank == LPT_DYNAMIC)
     return lpt_infer_set_rank (node, 0, lpt_infer_dtype_in (node, 0), LPT_DYNAMIC, error);
@@ -152,7 +154,8 @@ lpt_infer_stft (LptNode *node,
   length = shape.dims[n];
   bins = size == LPT_UNKNOWN ? LPT_DYNAMIC : size / 2 + 1;
   if (length != LPT_DYNAMIC && size != LPT_UNKNOWN && length < size)
-    return lpt_infer_fail (error, "the signal has %" G_GINT64_FORMAT " elements, a frame %" G_GINT64_FORMAT, length, size);
+    return lpt_infer_fail (error, "the signal has %" G_GINT64_FORMAT " elements, a frame %" G_GINT64_FORMAT, length,
+                           size);
   if (length != LPT_DYNAMIC && size != LPT_UNKNOWN && step != LPT_UNKNOWN)
     frames = (length - size) / step + 1;
 
@@ -185,7 +188,8 @@ lpt_infer_istft (LptNode *node,
   bins = shape.dims[n];
   frames = shape.dims[n + 1];
   if (size != LPT_UNKNOWN && bins != LPT_DYNAMIC && bins != size / 2 + 1)
-    return lpt_infer_fail (error, "%" G_GINT64_FORMAT " frequencies, a frame of %" G_GINT64_FORMAT " has %" G_GINT64_FORMAT,
+    return lpt_infer_fail (error,
+                           "%" G_GINT64_FORMAT " frequencies, a frame of %" G_GINT64_FORMAT " has %" G_GINT64_FORMAT,
                            bins, size, size / 2 + 1);
 
   out = lpt_shape_unknown (n + 1);

@@ -220,7 +220,8 @@ plan_slice (LptNode        *node,
       if (n == LPT_DYNAMIC)
         n = m;
       else if (n != m)
-        return lpt_infer_fail (error, "inputs 1 and %u have %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT " values", i, n, m);
+        return lpt_infer_fail (error, "inputs 1 and %u have %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT " values", i, n,
+                               m);
     }
   if (x.rank == LPT_DYNAMIC)
     {

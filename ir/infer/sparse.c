@@ -37,7 +37,8 @@ check_weights (LptNode *node,
   if (!has_input (node, i))
     return TRUE;
   if (!lpt_infer_is_relaxed (node) && lpt_infer_dtype_in (node, i) != lpt_infer_dtype_in (node, 0))
-    return lpt_infer_fail (error, "per_sample_weights have type %s, the table %s", lpt_dtype_name (lpt_infer_dtype_in (node, i)),
+    return lpt_infer_fail (error, "per_sample_weights have type %s, the table %s",
+                           lpt_dtype_name (lpt_infer_dtype_in (node, i)),
                            lpt_dtype_name (lpt_infer_dtype_in (node, 0)));
   if (!lpt_shape_compatible (&indices, &weights))
     {
@@ -88,7 +89,8 @@ lpt_infer_embedding_bag_packed (LptNode *node,
 {
   LptShape indices = lpt_infer_shape_in (node, 1);
 
-  return check_table (node, 2, error) && check_reduction (node, 2, error) && set_rows (node, lpt_shape_dim (&indices, 0), error);
+  return check_table (node, 2, error) && check_reduction (node, 2, error) &&
+         set_rows (node, lpt_shape_dim (&indices, 0), error);
 }
 
 gboolean
@@ -100,7 +102,8 @@ lpt_infer_embedding_segments_sum (LptNode *node,
 
   if (!check_table (node, 1, error) || !lpt_infer_want_integer (node, 2, "segment_ids", error) ||
       !lpt_infer_want_rank (node, 2, 1, 1, error) || !lpt_infer_want_index (node, 3, "num_segments", error) ||
-      (has_input (node, 4) && !lpt_infer_want_index (node, 4, "default_index", error)) || !check_weights (node, 5, error))
+      (has_input (node, 4) && !lpt_infer_want_index (node, 4, "default_index", error)) ||
+      !check_weights (node, 5, error))
     return FALSE;
   if (!lpt_shape_compatible (&indices, &ids))
     return lpt_infer_fail (error, "indices and segment_ids differ in length");
@@ -123,8 +126,10 @@ lpt_infer_segment_max (LptNode *node,
 
   if (!check_table (node, 1, error) || (has_input (node, 2) && !lpt_infer_want_index (node, 2, "num_segments", error)))
     return FALSE;
-  if (data.rank > 0 && ids.rank == 1 && data.dims[0] != LPT_DYNAMIC && ids.dims[0] != LPT_DYNAMIC && data.dims[0] != ids.dims[0])
-    return lpt_infer_fail (error, "%" G_GINT64_FORMAT " segment_ids for %" G_GINT64_FORMAT " rows", ids.dims[0], data.dims[0]);
+  if (data.rank > 0 && ids.rank == 1 && data.dims[0] != LPT_DYNAMIC && ids.dims[0] != LPT_DYNAMIC &&
+      data.dims[0] != ids.dims[0])
+    return lpt_infer_fail (error, "%" G_GINT64_FORMAT " segment_ids for %" G_GINT64_FORMAT " rows", ids.dims[0],
+                           data.dims[0]);
   if (has_input (node, 2))
     {
       if (!lpt_infer_int_in (node, 2, &n))
@@ -213,7 +218,8 @@ lpt_infer_col2im (LptNode *node,
                   GError **error)
 {
   const LptCol2ImAttrs *attrs = LPT_ATTRS (node, LptCol2ImAttrs);
-  LptWindow window = { &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end, LPT_AUTO_PAD_EXPLICIT, LPT_ROUNDING_FLOOR };
+  LptWindow window = { &attrs->strides,  &attrs->dilations,     &attrs->pads_begin,
+                       &attrs->pads_end, LPT_AUTO_PAD_EXPLICIT, LPT_ROUNDING_FLOOR };
   LptShape in = lpt_infer_shape_in (node, 0), out;
   g_auto (LptInts) size = { 0 }, kernel = { 0 };
   gboolean size_known, kernel_known;
@@ -228,7 +234,8 @@ lpt_infer_col2im (LptNode *node,
   if ((size_known && size.n != 2) || (kernel_known && kernel.n != 2))
     return lpt_infer_fail (error, "output_size and kernel_size are not two numbers each");
   for (guint i = 0; i < 2; i++)
-    if ((size_known && size.v[i] != LPT_UNKNOWN && size.v[i] < 0) || (kernel_known && kernel.v[i] != LPT_UNKNOWN && kernel.v[i] < 1))
+    if ((size_known && size.v[i] != LPT_UNKNOWN && size.v[i] < 0) ||
+        (kernel_known && kernel.v[i] != LPT_UNKNOWN && kernel.v[i] < 1))
       return lpt_infer_fail (error, "output_size or kernel_size is not positive");
   if (in.rank == LPT_DYNAMIC)
     return lpt_infer_set_rank (node, 0, lpt_infer_dtype_in (node, 0), LPT_DYNAMIC, error);
@@ -242,7 +249,9 @@ lpt_infer_col2im (LptNode *node,
   if (kernel_known && lpt_infer_all_known (&kernel))
     {
       if (!lpt_dim_mul (kernel.v[0], kernel.v[1], &taps) || (in.dims[n] != LPT_DYNAMIC && in.dims[n] % taps != 0))
-        return lpt_infer_fail (error, "%" G_GINT64_FORMAT " values in a block are not whole windows of %" G_GINT64_FORMAT " by %" G_GINT64_FORMAT,
+        return lpt_infer_fail (error,
+                               "%" G_GINT64_FORMAT " values in a block are not whole windows of %" G_GINT64_FORMAT
+                               " by %" G_GINT64_FORMAT,
                                in.dims[n], kernel.v[0], kernel.v[1]);
       if (in.dims[n] != LPT_DYNAMIC)
         out.dims[n] = in.dims[n] / taps;
@@ -253,7 +262,8 @@ lpt_infer_col2im (LptNode *node,
           blocks = blocks == LPT_DYNAMIC || count == LPT_DYNAMIC ? LPT_DYNAMIC : lpt_dim_mul (blocks, count, &blocks) ? blocks : LPT_DYNAMIC;
         }
       if (blocks != LPT_DYNAMIC && in.dims[n + 1] != LPT_DYNAMIC && blocks != in.dims[n + 1])
-        return lpt_infer_fail (error, "%" G_GINT64_FORMAT " blocks where output_size has %" G_GINT64_FORMAT " windows", in.dims[n + 1], blocks);
+        return lpt_infer_fail (error, "%" G_GINT64_FORMAT " blocks where output_size has %" G_GINT64_FORMAT " windows",
+                               in.dims[n + 1], blocks);
     }
 
   return lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &out, error);
@@ -279,9 +289,10 @@ lpt_infer_scaled_dot_product_attention (LptNode *node,
       if (in[i].rank != LPT_DYNAMIC)
         batch[i].rank -= 2;
     }
-  if (has_input (node, 3) && lpt_infer_dtype_in (node, 3) != LPT_DTYPE_BOOL && lpt_infer_dtype_in (node, 3) != lpt_infer_dtype_in (node, 0) &&
-      !lpt_infer_is_relaxed (node))
-    return lpt_infer_fail (error, "the mask has type %s, neither boolean nor that of the query", lpt_dtype_name (lpt_infer_dtype_in (node, 3)));
+  if (has_input (node, 3) && lpt_infer_dtype_in (node, 3) != LPT_DTYPE_BOOL &&
+      lpt_infer_dtype_in (node, 3) != lpt_infer_dtype_in (node, 0) && !lpt_infer_is_relaxed (node))
+    return lpt_infer_fail (error, "the mask has type %s, neither boolean nor that of the query",
+                           lpt_dtype_name (lpt_infer_dtype_in (node, 3)));
   if (has_input (node, 4) && (!lpt_infer_want_real (node, 4, error) || !lpt_infer_want_rank (node, 4, 0, 1, error)))
     return FALSE;
   if (in[0].rank == LPT_DYNAMIC || in[1].rank == LPT_DYNAMIC || in[2].rank == LPT_DYNAMIC)
@@ -302,7 +313,8 @@ lpt_infer_scaled_dot_product_attention (LptNode *node,
     {
       LptShape merged;
 
-      if (mask.rank > scores.rank || !lpt_shape_broadcast (&scores, &mask, &merged) || !lpt_shape_compatible (&scores, &merged))
+      if (mask.rank > scores.rank || !lpt_shape_broadcast (&scores, &mask, &merged) ||
+          !lpt_shape_compatible (&scores, &merged))
         {
           g_autofree char *a = lpt_infer_text (&mask), *b = lpt_infer_text (&scores);
 

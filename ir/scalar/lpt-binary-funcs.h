@@ -1,7 +1,7 @@
 /* lpt-binary-funcs.h - what the elementwise ops of two inputs do with two numbers: the rows of a table
  *
- * Expressions of a and b, of whatever real type, rounded once where it is f32 (powers and remainders are computed in f64), and of
- * i64, which wraps. Loops over arrays are made of the same rows as the functions of lpt-binary.h.
+ * Expressions of a and b, of whatever real type, rounded once where it is f32 (powers and remainders are computed in
+ * f64), and of i64, which wraps. Loops over arrays are made of the same rows as the functions of lpt-binary.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

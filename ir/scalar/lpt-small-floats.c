@@ -46,7 +46,8 @@ static const float nf4[16] =
   0.44070982933044434f, 0.5626170039176941f, 0.7229568362236023f, 1.0f,
 };
 
-/* Above which a number takes the next entry: the middle of the two as OpenVINO has it, a few in the last bit of f32 beside it. */
+/* Above which a number takes the next entry: the middle of the two as OpenVINO has it, a few in the last bit of f32
+ * beside it. */
 static const float nf4_limits[15] =
 {
   -0.8480964004993439f, -0.6106329262256622f, -0.4599952697753906f, -0.33967943489551544f, -0.23460740596055984f,

@@ -246,7 +246,9 @@ lpt_dtype_round (LptDType dtype,
     case LPT_DTYPE_BF16:
       return lpt_bf16_to_f32 (lpt_f32_to_bf16 ((float) value));
     default:
-      return lpt_dtype_is_small_float (dtype) ? lpt_float_decode (dtype, lpt_float_encode (dtype, value, LPT_POWER_ROUND_EVEN)) : value;
+      return lpt_dtype_is_small_float (dtype)
+                 ? lpt_float_decode (dtype, lpt_float_encode (dtype, value, LPT_POWER_ROUND_EVEN))
+                 : value;
     }
 }
 

@@ -79,7 +79,8 @@ gelu (double x,
   X (TAN, 0, tan (x)) \
   X (TANH, 0, tanh (x))
 
-/* Those that kernels have, as ENUM, what its parameter must be (0 of those that have none) and the name of the kernel's. */
+/* Those that kernels have, as ENUM, what its parameter must be (0 of those that have none) and the name of the
+ * kernel's. */
 #define VECTOR_FUNCTIONS(X) \
   X (EXP, 0, EXP) \
   X (SIGMOID, 0, SIGMOID) \

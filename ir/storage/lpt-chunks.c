@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Small models have small pages, of which little stays unused. The last size is one of addresses: memory comes as it is touched,
- * and with few ends of chunks there are few huge pages that are used in part. */
+/* Small models have small pages, of which little stays unused. The last size is one of addresses: memory comes as it is
+ * touched, and with few ends of chunks there are few huge pages that are used in part. */
 static const gsize chunk_sizes[] = { (gsize) 64 << 10, (gsize) 1 << 20, (gsize) 4 << 20, (gsize) 256 << 20 };
 
 #define MIN_HUGE ((gsize) 16 << 20)

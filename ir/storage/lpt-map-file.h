@@ -11,8 +11,9 @@
 /* @path mapped for reading (transfer full); NULL + "PATH: what is wrong" (LPT_ERROR_IO). */
 GMappedFile *lpt_map_file (const char *path, GError **error);
 
-/* Where the file is that a model in @folder calls @name (transfer full). It must lie below the folder, links followed, unless
- * the limits of the thread allow other paths. NULL + `WHAT "NAME" leads out of the model's folder`, LPT_ERROR_IO where it does not exist. */
+/* Where the file is that a model in @folder calls @name (transfer full). It must lie below the folder, links followed,
+ * unless the limits of the thread allow other paths. NULL + `WHAT "NAME" leads out of the model's folder`, LPT_ERROR_IO
+ * where it does not exist. */
 char        *lpt_path_beside (const char *folder, const char *name, const char *what, GError **error);
 
 #endif

@@ -16,7 +16,8 @@ LptTensor *lpt_tensor_new_in (LptChunks *chunks, LptDType dtype, const LptShape 
 /* The bytes of @tensor, made by lpt_tensor_new_bytes(), lie in a file that is mapped for reading only. */
 void lpt_tensor_set_mapped (LptTensor *tensor);
 
-/* The whole pages of such a tensor leave the process; they come back from the file when they are read. Nothing for other tensors. */
+/* The whole pages of such a tensor leave the process; they come back from the file when they are read. Nothing for
+ * other tensors. */
 void lpt_tensor_drop_pages (const LptTensor *tensor);
 
 #endif

@@ -107,7 +107,8 @@ read_string (LptLexer *lexer)
               bad (lexer, "\\x takes two hexadecimal digits, not 00");
               return;
             }
-          g_string_append_c (text, (char) (g_ascii_xdigit_value (lexer->p[1]) * 16 + g_ascii_xdigit_value (lexer->p[2])));
+          g_string_append_c (text,
+                             (char) (g_ascii_xdigit_value (lexer->p[1]) * 16 + g_ascii_xdigit_value (lexer->p[2])));
           lexer->p += 2;
           break;
         case '"':

@@ -90,8 +90,8 @@ same_box_value (const LptBoxValue *a,
     case LPT_BOX_PRECISIONS:
       return lpt_type_list_equal (&a->types, &b->types);
     case LPT_BOX_INTERVAL:
-      return memcmp (&a->interval.low, &b->interval.low, 4 * sizeof (float)) == 0 && a->interval.levels == b->interval.levels &&
-             a->interval.min_levels == b->interval.min_levels &&
+      return memcmp (&a->interval.low, &b->interval.low, 4 * sizeof (float)) == 0 &&
+             a->interval.levels == b->interval.levels && a->interval.min_levels == b->interval.min_levels &&
              lpt_type_list_equal (&a->interval.preferred, &b->interval.preferred);
     default:
       return a->flag == b->flag;

@@ -22,9 +22,10 @@ set_error (LptParser  *parser,
 
   if (parser->error == NULL || *parser->error != NULL)
     return;
-  g_set_error (parser->error, LPT_ERROR, strstr (text, "unsupported") != NULL ? LPT_ERROR_UNSUPPORTED : LPT_ERROR_INVALID,
-               "%s%s%u:%u: %s", parser->filename != NULL ? parser->filename : "", parser->filename != NULL ? ":" : "",
-               line, column, text);
+  g_set_error (parser->error, LPT_ERROR,
+               strstr (text, "unsupported") != NULL ? LPT_ERROR_UNSUPPORTED : LPT_ERROR_INVALID, "%s%s%u:%u: %s",
+               parser->filename != NULL ? parser->filename : "", parser->filename != NULL ? ":" : "", line, column,
+               text);
 }
 
 gboolean
@@ -74,8 +75,8 @@ lpt_parse_expected (LptParser  *parser,
       return lpt_parse_fail (parser, "%s", token->text->str);
     default:
       shown = g_utf8_make_valid (token->text->str, (gssize) MIN (token->text->len, 40));
-      return lpt_parse_fail (parser, "%s is expected, not %s%s%s", what, token->kind == LPT_TOKEN_VALUE ? "%" : "'", shown,
-                             token->kind == LPT_TOKEN_VALUE ? "" : "'");
+      return lpt_parse_fail (parser, "%s is expected, not %s%s%s", what, token->kind == LPT_TOKEN_VALUE ? "%" : "'",
+                             shown, token->kind == LPT_TOKEN_VALUE ? "" : "'");
     }
 }
 

@@ -55,7 +55,8 @@ set_attr (LptParser       *parser,
       return TRUE;
     }
   if (field == NULL)
-    return lpt_parse_fail_at (parser, attr->line, attr->column, "%s has no attribute '%s'", node->info->name, attr->name);
+    return lpt_parse_fail_at (parser, attr->line, attr->column, "%s has no attribute '%s'", node->info->name,
+                              attr->name);
   list = field->kind == LPT_ATTR_INTS || field->kind == LPT_ATTR_FLOATS || field->kind == LPT_ATTR_SHAPE;
   if (list != attr->is_list)
     return lpt_parse_fail_at (parser, attr->line, attr->column, "attribute '%s' is %s", attr->name,
@@ -90,7 +91,8 @@ set_types (LptParser *parser,
            LptStatement *s)
 {
   if (s->types->len != 0 && s->types->len != node->n_out)
-    return lpt_parse_fail_at (parser, s->line, s->column, "%s has %u outputs, not %u", s->info->name, node->n_out, s->types->len);
+    return lpt_parse_fail_at (parser, s->line, s->column, "%s has %u outputs, not %u", s->info->name, node->n_out,
+                              s->types->len);
   if (s->types->len == 0 && (node->op == LPT_OP_PARAMETER || node->op == LPT_OP_OPAQUE))
     return lpt_parse_fail_at (parser, s->line, s->column, "%s needs a type", s->info->name);
   for (guint i = 0; i < s->types->len; i++)
@@ -135,7 +137,8 @@ check_types (LptParser *parser,
       if ((value->dtype != type->dtype && type->dtype != LPT_DTYPE_UNDEFINED && type->dtype != LPT_DTYPE_DYNAMIC) ||
           !lpt_shape_compatible (&value->shape, &type->shape))
         return lpt_parse_fail_at (parser, s->line, s->column, "node \"%s\": output %u is %s[%s], but %s[%s] is written",
-                                  node->name, i, lpt_dtype_name (value->dtype), have, lpt_dtype_name (type->dtype), written);
+                                  node->name, i, lpt_dtype_name (value->dtype), have, lpt_dtype_name (type->dtype),
+                                  written);
       if (lpt_node_n_bodies (node) > 0 && !lpt_node_declare_output (node, i, &type->shape, parser->error))
         return FALSE;
     }
@@ -157,8 +160,8 @@ make_node (LptParser     *parser,
 
   if (s->inputs->len < s->info->min_in ||
       (s->info->max_in != LPT_ANY_INPUTS && s->inputs->len > s->info->max_in))
-    return lpt_parse_fail_at (parser, s->line, s->column, "%s has %u inputs, takes %u to %u", s->info->name, s->inputs->len,
-                              s->info->min_in, s->info->max_in);
+    return lpt_parse_fail_at (parser, s->line, s->column, "%s has %u inputs, takes %u to %u", s->info->name,
+                              s->inputs->len, s->info->min_in, s->info->max_in);
   for (guint i = 0; i < s->inputs->len; i++)
     in[i] = g_array_index (s->inputs, LptInput, i).value;
   if (name == NULL && in[0] != NULL)
@@ -205,9 +208,10 @@ parse_port (LptParser  *parser,
             GArray     *ports)
 {
   LptBodyPort port = { .external = -1, .end = -1, .stride = 1, .part_size = 1 };
-  const struct { const char *name; gint64 *value; } numbers[] =
-  {
-    { "axis", &port.axis }, { "start", &port.start }, { "end", &port.end }, { "stride", &port.stride }, { "part", &port.part_size },
+  const struct { const char *name; gint64 *value;
+  } numbers[] = {
+    { "axis", &port.axis },     { "start", &port.start },    { "end", &port.end },
+    { "stride", &port.stride }, { "part", &port.part_size },
   };
   gint64 value;
 
@@ -331,7 +335,8 @@ set_graph_attr (LptParser      *parser,
   else if (strcmp (attr->name, "ir_version") == 0 && g_ascii_string_to_signed (attr->text, 10, 0, 1000, &version, NULL))
     graph->ir_version = (gint) version;
   else
-    return lpt_parse_fail_at (parser, attr->line, attr->column, "a graph has no attribute %s=%s", attr->name, attr->text);
+    return lpt_parse_fail_at (parser, attr->line, attr->column, "a graph has no attribute %s=%s", attr->name,
+                              attr->text);
 
   return TRUE;
 }

@@ -121,7 +121,8 @@ count_box (LptPrinter *p,
   if (!box_exists (p, box))
     return;
   root = GUINT_TO_POINTER (lpt_box_root (p->graph, box));
-  g_hash_table_insert (p->holders, root, GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (p->holders, root)) + 1));
+  g_hash_table_insert (p->holders, root,
+                       GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (p->holders, root)) + 1));
 }
 
 void
@@ -237,7 +238,8 @@ append_mark (LptPrinter    *p,
   append_box (p, open, "interval", mark->interval);
   append_box (p, open, "alignment", mark->alignment);
   if (mark->granularity != LPT_GRANULARITY_NONE)
-    item (p, open, mark->granularity == LPT_GRANULARITY_PER_TENSOR ? "granularity=per_tensor" : "granularity=per_channel");
+    item (p, open,
+          mark->granularity == LPT_GRANULARITY_PER_TENSOR ? "granularity=per_tensor" : "granularity=per_channel");
 }
 
 void
@@ -443,7 +445,8 @@ lpt_print_type (LptPrinter *p,
   g_autofree char *shape = known ? lpt_shape_to_string (&value->shape) : NULL;
   gboolean open = FALSE;
 
-  g_string_append_printf (p->out, "%s[%s]", known ? lpt_dtype_name (value->dtype) : "undefined", known ? shape : "<no shape>");
+  g_string_append_printf (p->out, "%s[%s]", known ? lpt_dtype_name (value->dtype) : "undefined",
+                          known ? shape : "<no shape>");
   if (value->quant != NULL)
     lpt_print_quant (p->out, value->quant);
   for (guint i = 0; value->names != NULL && i < value->names->len; i++)

@@ -76,7 +76,8 @@ has_own_name (LptPrinter *p,
   const char *output = LPT_ATTRS (result, LptResultAttrs)->output;
   g_autofree char *plain = NULL;
 
-  if (output == NULL || *output == '\0' || value == NULL || (p->values != NULL && !g_hash_table_contains (p->values, value)))
+  if (output == NULL || *output == '\0' || value == NULL ||
+      (p->values != NULL && !g_hash_table_contains (p->values, value)))
     return output != NULL && *output != '\0';
   if (value->producer->name == NULL)
     return TRUE;
@@ -177,9 +178,12 @@ append_port (LptPrinter        *p,
     g_string_append (p->out, port->purpose == LPT_PORT_ITERATION ? " iteration" : " condition");
   if (port->sliced)
     {
-      const struct { const char *name; gint64 value, plain; } numbers[] =
-      {
-        { "start", port->start, 0 }, { "end", port->end, -1 }, { "stride", port->stride, 1 }, { "part", port->part_size, 1 },
+      const struct { const char *name; gint64 value, plain;
+      } numbers[] = {
+        { "start", port->start, 0 },
+        { "end", port->end, -1 },
+        { "stride", port->stride, 1 },
+        { "part", port->part_size, 1 },
       };
 
       g_string_append_printf (p->out, " axis=%" G_GINT64_FORMAT, port->axis);

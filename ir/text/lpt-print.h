@@ -10,7 +10,8 @@
 
 G_BEGIN_DECLS
 
-/* @notes: (nullable): LptNode * (or LptGraph *) -> GString * with lines that follow the node as comments; then also dead nodes
+/* @notes: (nullable): LptNode * (or LptGraph *) -> GString * with lines that follow the node as comments; then also
+ *   dead nodes
  * are printed, and nothing is assumed of the links between nodes. */
 char *lpt_graph_print (LptGraph *graph, LptTextFlags flags, GHashTable *notes);
 

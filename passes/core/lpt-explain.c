@@ -1,9 +1,9 @@
 /* lpt-explain.c - what became of each op, and why
  *
  * Each op of the source is joined with the nodes of the result that stand for it (passes rename what they rewrite, and
- * say what becomes of what); its element type is theirs, read from the finished graph as --stats does. An op that nothing
- * stands for is part of another one, or gone. Reasons are those of lowering and of the passes that left the op alone; an op on
- * real data names the first op in front that made them real.
+ * say what becomes of what); its element type is theirs, read from the finished graph as --stats does. An op that
+ * nothing stands for is part of another one, or gone. Reasons are those of lowering and of the passes that left the op
+ * alone; an op on real data names the first op in front that made them real.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -187,7 +187,8 @@ index_fates (Account         *account,
           if (!g_hash_table_contains (account->absorbed, fate->source))
             g_hash_table_insert (account->absorbed, fate->source, (gpointer) fate);
         }
-      else if (g_hash_table_contains (nodes, fate->node) && fate->node->id == fate->id && g_hash_table_add (seen, fate->node))
+      else if (g_hash_table_contains (nodes, fate->node) && fate->node->id == fate->id &&
+               g_hash_table_add (seen, fate->node))
         add_live (account, fate->source, fate->node, fate->reason);
     }
 }
@@ -325,7 +326,8 @@ static char *
 say_root (const Root *root)
 {
   if (root->node->op == LPT_OP_PARAMETER)
-    return g_strdup_printf ("its data is real from the input \"%s\" on, behind which no FakeQuantize stands", root->name);
+    return g_strdup_printf ("its data is real from the input \"%s\" on, behind which no FakeQuantize stands",
+                            root->name);
 
   return g_strdup_printf ("its data is real from %s \"%s\" on: %s", root->node->info->name, root->name, root->reason);
 }
@@ -340,7 +342,8 @@ say_live (const LptNode *node,
   const LptValue *data = lpt_node_in ((LptNode *) node, lpt_node_first_operand (node));
 
   if (lpt_node_runs_on_codes (node))
-    return g_strdup_printf ("runs on the %s integers of \"%s\"", lpt_dtype_name (dtype), lpt_node_known_as (data->producer));
+    return g_strdup_printf ("runs on the %s integers of \"%s\"", lpt_dtype_name (dtype),
+                            lpt_node_known_as (data->producer));
   if (lpt_node_recurrent_weights (node) > 0)
     return g_strdup ("its weights are integers, each row of its data and state becomes 16-bit codes");
 
@@ -425,7 +428,8 @@ macs_of (const GArray *live)
       const LptNode *node = g_array_index (live, Live, i).node;
 
       if (node->n_in >= 2 && node->in[0].value != NULL && node->in[1].value != NULL && node->n_out > 0)
-        sum += MAX (lpt_node_macs_for (node, &node->in[0].value->shape, &node->in[1].value->shape, &node->out[0].shape), 0);
+        sum += MAX (lpt_node_macs_for (node, &node->in[0].value->shape, &node->in[1].value->shape, &node->out[0].shape),
+                    0);
     }
 
   return sum;
@@ -450,13 +454,15 @@ explain_node (Account       *account,
   live = g_hash_table_lookup (account->live, e->name);
   fate = g_hash_table_lookup (account->absorbed, e->name);
   for (i = 0; live != NULL && i < live->len; i++)
-    if (one == NULL || (lpt_node_runs_in (one->node) != e->precision && lpt_node_runs_in (g_array_index (live, Live, i).node) == e->precision))
+    if (one == NULL || (lpt_node_runs_in (one->node) != e->precision &&
+                        lpt_node_runs_in (g_array_index (live, Live, i).node) == e->precision))
       one = &g_array_index (live, Live, i);
   e->inputs = input_types (one != NULL ? one->node : node);
 
   if (one != NULL && e->precision == LPT_DTYPE_F32)
     {
-      g_autofree char *own = join_remarks (g_hash_table_lookup (account->remarks, e->name), unknown_reason (one->node, one->reason));
+      g_autofree char *own = join_remarks (g_hash_table_lookup (account->remarks, e->name),
+                                           unknown_reason (one->node, one->reason));
       Root kept = { NULL, NULL, NULL };
 
       e->reason = say_real (account, node, prefix, own, &kept);

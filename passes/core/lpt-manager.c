@@ -48,7 +48,8 @@ pass_fits (const LptPass *pass,
   return FALSE;
 }
 
-/* The error that a rewrite left behind, if any, said of the pass and of what it was offered. @mark: lpt_memory_mark() before. */
+/* The error that a rewrite left behind, if any, said of the pass and of what it was offered. @mark: lpt_memory_mark()
+ * before. */
 static gboolean
 is_fine (LptRewriter  *rw,
          guint         mark,
@@ -97,7 +98,8 @@ offer (LptRewriter  *rw,
           lpt_rewriter_decline (rw, node, "left alone by a callback of the target");
           continue;
         }
-      if ((pass->stage == LPT_STAGE_PROPAGATE || pass->stage == LPT_STAGE_DECOMPOSE) && lpt_layer_is_restricted (rw, node))
+      if ((pass->stage == LPT_STAGE_PROPAGATE || pass->stage == LPT_STAGE_DECOMPOSE) &&
+          lpt_layer_is_restricted (rw, node))
         continue;
       start = g_get_monotonic_time ();
       name = g_strdup (node->name);

@@ -13,13 +13,13 @@ G_BEGIN_DECLS
 /* Which mark of a node spreads. */
 typedef enum { LPT_SPREAD_PRECISIONS, LPT_SPREAD_AVG_POOL, LPT_SPREAD_INTERVAL, LPT_SPREAD_ALIGNMENT } LptSpread;
 
-/* Called for every node, bodies included, in the order from the results: what is met first decides the type of a region,
- * and must not be another one after a rewrite made new nodes. */
+/* Called for every node, bodies included, in the order from the results: what is met first decides the type of a
+ * region, and must not be another one after a rewrite made new nodes. */
 typedef void (*LptMarkFunc) (LptRewriter *rw, LptNode *node);
 gboolean lpt_markup_each (LptRewriter *rw, LptGraph *graph, LptMarkFunc func, GError **error);
 
-/* The node that a mark on input @index comes from: its producer, or the FakeQuantize behind a chain; an Add of a constant
- * that becomes part of the chain is looked through. NULL = absent input. */
+/* The node that a mark on input @index comes from: its producer, or the FakeQuantize behind a chain; an Add of a
+ * constant that becomes part of the chain is looked through. NULL = absent input. */
 LptNode *lpt_markup_source (LptRewriter *rw, LptNode *node, guint index);
 /* Box of @what on @node: on the output of a FakeQuantize for precisions, else on the node. */
 LptBox  *lpt_markup_box    (LptNode *node, LptSpread what);

@@ -278,8 +278,8 @@ lpt_graph_is_quantized (LptGraph *graph)
 
       if ((node->info->flags & LPT_OP_F_QUANTIZES) != 0)
         return TRUE;
-      if (constant != NULL && lpt_dtype_is_real (node->out[0].dtype) && lpt_dtype_is_integer (lpt_tensor_dtype (constant)) &&
-          lpt_dtype_bits (lpt_tensor_dtype (constant)) <= 8)
+      if (constant != NULL && lpt_dtype_is_real (node->out[0].dtype) &&
+          lpt_dtype_is_integer (lpt_tensor_dtype (constant)) && lpt_dtype_bits (lpt_tensor_dtype (constant)) <= 8)
         return TRUE;
       for (k = 0; k < node->n_out; k++)
         if (node->out[k].quant != NULL)
@@ -300,7 +300,8 @@ lpt_body_prefix (const LptNode *node,
   return lpt_node_n_bodies (node) > 1 ? g_strdup_printf ("%s/%u/", name, body) : g_strconcat (name, "/", NULL);
 }
 
-/* Every node stands for itself: what rewrites make of it is reported and restricted under its name, in bodies behind that of the node. */
+/* Every node stands for itself: what rewrites make of it is reported and restricted under its name, in bodies behind
+ * that of the node. */
 static void
 mark_origins (LptGraph   *graph,
               const char *prefix)
@@ -346,8 +347,8 @@ forget_raised (LptGraph *graph)
   g_clear_pointer (&graph->op_requant, g_hash_table_unref);
 }
 
-/* A graph on integers needs no other pass: what was raised goes back to them, what is on them is fitted to the target and held to
- * its restrictions. */
+/* A graph on integers needs no other pass: what was raised goes back to them, what is on them is fitted to the target
+ * and held to its restrictions. */
 static gboolean
 run_lowering (LptGraph           *graph,
               const LptConfig    *config,
@@ -376,14 +377,16 @@ lpt_pipeline_run (LptGraph           *graph,
   mark_origins (graph, "");
   if (until == LPT_STAGE_LOWER && (graph->lowered || lpt_graph_is_raised (graph)))
     return run_lowering (graph, config, report, observer, error);
-  if (until < LPT_STAGE_LOWER && !run_stages (graph, config, LPT_STAGE_RAISE, LPT_STAGE_RAISE, FALSE, report, observer, error))
+  if (until < LPT_STAGE_LOWER &&
+      !run_stages (graph, config, LPT_STAGE_RAISE, LPT_STAGE_RAISE, FALSE, report, observer, error))
     return FALSE;
   if (until == LPT_STAGE_RAISE)
     return lpt_graph_check_scales (graph, error);
   forget_raised (graph);
   g_autoptr (GPtrArray) ends = lpt_end_codes_note (graph);
   /* What folding found to be an interval may make no sense: the same error as of a file that says so. */
-  if (!run_groups (graph, config, config->prepare, LPT_STAGE_PREPARE, report, observer, error) || !lpt_graph_check_scales (graph, error))
+  if (!run_groups (graph, config, config->prepare, LPT_STAGE_PREPARE, report, observer, error) ||
+      !lpt_graph_check_scales (graph, error))
     return FALSE;
   if (until >= LPT_STAGE_MARKUP &&
       !run_stages (graph, config, LPT_STAGE_MARKUP, LPT_STAGE_MARKUP, FALSE, report, observer, error))

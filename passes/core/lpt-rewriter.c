@@ -229,7 +229,8 @@ move_controls (LptRewriter *rw,
 
       if (node->controls == NULL || !g_ptr_array_remove (node->controls, old))
         continue;
-      if (fresh != NULL && !lpt_node_is_const (fresh) && fresh != node && !g_ptr_array_find (node->controls, fresh, NULL))
+      if (fresh != NULL && !lpt_node_is_const (fresh) && fresh != node &&
+          !g_ptr_array_find (node->controls, fresh, NULL))
         g_ptr_array_add (node->controls, fresh);
       if (node->controls->len == 0)
         g_clear_pointer (&node->controls, g_ptr_array_unref);

@@ -60,14 +60,16 @@ clamp_codes (LptLower       *lw,
     return value;
   if (value->quant->n == 1)
     return lpt_lower_emit_clamp (lw, value, (lo - value->quant->zero_point[0] + 0.0) * value->quant->scale[0],
-                                 (hi - value->quant->zero_point[0]) * value->quant->scale[0], form != NULL ? form->bounded : NULL);
+                                 (hi - value->quant->zero_point[0]) * value->quant->scale[0],
+                                 form != NULL ? form->bounded : NULL);
   else
     {
       /* One bound in several steps: on the integers read as themselves. */
       g_autoptr (LptQuant) plain = lpt_quant_new_one (1, 0);
       g_autoptr (LptQuant) quant = lpt_quant_ref (value->quant);
 
-      value = lpt_lower_emit_clamp (lw, lpt_lower_with_quant (lw, value, plain), lo, hi, form != NULL ? form->bounded : NULL);
+      value = lpt_lower_emit_clamp (lw, lpt_lower_with_quant (lw, value, plain), lo, hi,
+                                    form != NULL ? form->bounded : NULL);
       return lpt_lower_with_quant (lw, value, quant);
     }
 }

@@ -90,7 +90,8 @@ remark_disabled (LptLower *lw,
   const char *pass = g_hash_table_size (config->disabled) > 0 ? lpt_config_disabled_pass (config, node->op) : NULL;
 
   if (pass != NULL)
-    lpt_rewriter_decline (lw->rw, node, "its pass %s is off, the op is not: --restrict %s keeps it real", pass, node->info->name);
+    lpt_rewriter_decline (lw->rw, node, "its pass %s is off, the op is not: --restrict %s keeps it real", pass,
+                          node->info->name);
 }
 
 LptNode *
@@ -142,7 +143,8 @@ lpt_lower_stands_for (LptLower *lw,
   if (source == NULL)
     return;
   lpt_node_set_origin (node, source->origin);
-  lpt_rewriter_fate (lw->rw, node, "its result is used as a real number: no FakeQuantize behind it says what integers to write");
+  lpt_rewriter_fate (lw->rw, node,
+                     "its result is used as a real number: no FakeQuantize behind it says what integers to write");
 }
 
 LptValue *

@@ -9,16 +9,17 @@
  *     weights with the code -128    =>  the channel's step grows by 128 / 127 and its codes and bias are rounded anew
  *     one scale for all channels    =>  the largest; codes and bias likewise
  *     remainders of biases          =>  left out: the int32 bias is the nearest one
- *     int32 accumulators as values, sums with a real constant or an operand of several scales, activations with a scale per channel,
- *     codes whose scale is computed, weights whose zero point takes their codes out of the range
+ *     int32 accumulators as values, sums with a real constant or an operand of several scales, activations with a scale
+ *     per channel, codes whose scale is computed, weights whose zero point takes their codes out of the range
  *                                   =>  the op and what reads them compute on real values, with FakeQuantize in place
  *                                       of the codes; but where only the scales of constant weights and of a
  *                                       depthwise product meet in a value, they take over the channels' factors and
  *                                       the codes stay
  *
  * The first is exact. A Requantize rounds once more to the step that its readers had; weights are rounded by half
- * a step at most; an accumulator has no 8-bit interval of its own. What cannot be had this way is an error that names the node. Runs when the target has a
- * table (LptConfig.quant_rules); the target's requant mode becomes the graph's default.
+ * a step at most; an accumulator has no 8-bit interval of its own. What cannot be had this way is an error that names
+ * the node. Runs when the target has a table (LptConfig.quant_rules); the target's requant mode becomes the graph's
+ * default.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -199,19 +200,18 @@ run (LptRewriter  *rw,
     {
       const LptViolation *first = left->pdata[0];
 
-      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\": unsupported by the target: %s: %s", first->node->name,
-                   first->node->info->name, first->what);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\": unsupported by the target: %s: %s",
+                   first->node->name, first->node->info->name, first->what);
       return FALSE;
     }
 
   return TRUE;
 }
 
-const LptPass lpt_pass_fit_restrictions =
-{
-  .name      = "fit-restrictions",
-  .doc       = "Integer ops keep the target's demands on quantization: i8, equal or fixed parameters, symmetric weights",
-  .stage     = LPT_STAGE_LOWER,
-  .run       = run,
+const LptPass lpt_pass_fit_restrictions = {
+  .name = "fit-restrictions",
+  .doc = "Integer ops keep the target's demands on quantization: i8, equal or fixed parameters, symmetric weights",
+  .stage = LPT_STAGE_LOWER,
+  .run = run,
   .exactness = LPT_COARSENS,
 };

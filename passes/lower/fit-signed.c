@@ -97,7 +97,8 @@ lpt_fit_signed (LptGraph  *graph,
 
               if ((use.node->info->flags & LPT_OP_F_SINK) != 0)
                 {
-                  lpt_node_set_input (use.node, use.index, lpt_fit_convert (graph, LPT_OP_REQUANTIZE, value, LPT_DTYPE_U8, unsigned_quant));
+                  lpt_node_set_input (use.node, use.index,
+                                      lpt_fit_convert (graph, LPT_OP_REQUANTIZE, value, LPT_DTYPE_U8, unsigned_quant));
                   u = -1;
                 }
             }

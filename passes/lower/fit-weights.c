@@ -1,4 +1,5 @@
-/* fit-weights.c - constant weights as a target wants them: no zero point, no code -128, one step; steps that channels share
+/* fit-weights.c - constant weights as a target wants them: no zero point, no code -128, one step; steps that channels
+ * share
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -172,7 +173,8 @@ lpt_fit_weights (LptGraph                *graph,
 
 /* --- one scale for the codes of all channels --------------------------------------------------- */
 
-/* Weights of @op with the scale of each output channel times factor[c] (or / for @inverse): constant, one per channel. */
+/* Weights of @op with the scale of each output channel times factor[c] (or / for @inverse): constant, one per
+ * channel. */
 static gboolean
 can_take_factors (LptNode *op,
                   guint    n)
@@ -191,7 +193,8 @@ is_depthwise (LptNode *op,
 {
   LptValue *w = lpt_node_in (op, 1);
 
-  return op->op == LPT_OP_GROUP_CONVOLUTION && w->shape.rank > 2 && w->shape.dims[0] == n && w->shape.dims[1] == 1 && w->shape.dims[2] == 1;
+  return op->op == LPT_OP_GROUP_CONVOLUTION && w->shape.rank > 2 && w->shape.dims[0] == n && w->shape.dims[1] == 1 &&
+         w->shape.dims[2] == 1;
 }
 
 static void

@@ -27,8 +27,8 @@ gboolean  lpt_fit_weights_never  (LptNode *op, LptQuantRules target);
  * where that cannot be. */
 void      lpt_fit_share_scale    (LptGraph *graph, LptValue *value);
 
-/* Accumulators as values, sums in the general form, scales per channel, weights that never fit: the ops around them compute on
- * real values. @order is topological, so that whatever reads an accumulator follows it. */
+/* Accumulators as values, sums in the general form, scales per channel, weights that never fit: the ops around them
+ * compute on real values. @order is topological, so that whatever reads an accumulator follows it. */
 void      lpt_fit_accumulators   (LptRewriter *rw, LptGraph *graph, GPtrArray *order, LptQuantRules target);
 
 /* Codes whose scale is computed, and the products that read them, become real: no target has them (raise.c). */

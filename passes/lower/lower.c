@@ -49,8 +49,8 @@ lpt_lower_rule (LptOp op)
   return NULL;
 }
 
-/* What explain says of a node whose values have forms, where nothing stands for it when all is emitted: its arithmetic is in the
- * quantization, the bias or the bounds of others. */
+/* What explain says of a node whose values have forms, where nothing stands for it when all is emitted: its arithmetic
+ * is in the quantization, the bias or the bounds of others. */
 static void
 note_absorbed (LptLower *lw,
                LptNode  *node)
@@ -64,15 +64,18 @@ note_absorbed (LptLower *lw,
   if (into == node || g_strcmp0 (into->origin, node->origin) == 0)
     return;
   if (form->op != NULL && form->op->value == NULL && g_hash_table_contains (lw->reals, &into->out[0]))
-    lpt_rewriter_absorbed (lw->rw, node, lpt_node_known_as (into), "part of the real arithmetic behind \"%s\"", lpt_node_known_as (into));
+    lpt_rewriter_absorbed (lw->rw, node, lpt_node_known_as (into), "part of the real arithmetic behind \"%s\"",
+                           lpt_node_known_as (into));
   else if (form->op != NULL)
-    lpt_rewriter_absorbed (lw->rw, node, lpt_node_known_as (into), "part of how \"%s\" writes its integers", lpt_node_known_as (into));
+    lpt_rewriter_absorbed (lw->rw, node, lpt_node_known_as (into), "part of how \"%s\" writes its integers",
+                           lpt_node_known_as (into));
   else
-    lpt_rewriter_absorbed (lw->rw, node, lpt_node_known_as (into), "part of the scale of \"%s\"", lpt_node_known_as (into));
+    lpt_rewriter_absorbed (lw->rw, node, lpt_node_known_as (into), "part of the scale of \"%s\"",
+                           lpt_node_known_as (into));
 }
 
-/* Does its input keep the type that it has in the source? Outputs of the model do; bodies are lowered for the types that
- * their parameters have. */
+/* Does its input keep the type that it has in the source? Outputs of the model do; bodies are lowered for the types
+ * that their parameters have. */
 static gboolean
 keeps_types (LptNode *node)
 {
@@ -130,7 +133,9 @@ keep_real (LptLower *lw,
         continue;
       real = lpt_lower_real (lw, value);
       if (keeps_types (node) && real->dtype != dtype)
-        real = value->dtype == dtype && g_hash_table_lookup (lw->forms, value) == NULL ? value : result_of_type (lw, value, real, dtype);
+        real = value->dtype == dtype && g_hash_table_lookup (lw->forms, value) == NULL
+                   ? value
+                   : result_of_type (lw, value, real, dtype);
       if (real == value)
         continue;
       lpt_node_set_input (node, i, real);
@@ -158,7 +163,8 @@ is_kept_real (LptRewriter *rw,
   const LptRestriction *restriction = lpt_config_restriction (lpt_rewriter_config (rw), node);
   g_autofree char *reason = NULL;
 
-  if (restriction == NULL || !lpt_restriction_is_never (restriction) || node->n_in == 0 || lpt_node_is_dequantization (node))
+  if (restriction == NULL || !lpt_restriction_is_never (restriction) || node->n_in == 0 ||
+      lpt_node_is_dequantization (node))
     return FALSE;
   reason = lpt_restriction_never_reason (restriction, node);
   lpt_rewriter_decline (rw, node, "%s", reason);
@@ -220,8 +226,8 @@ static gboolean
 is_left_real (const LptLower *lw,
               const LptNode  *node)
 {
-  return lw->raised && (node->flags & LPT_NODE_RAISED) == 0 && node->op != LPT_OP_CONST && node->op != LPT_OP_PARAMETER &&
-         node->op != LPT_OP_DEQUANTIZE;
+  return lw->raised && (node->flags & LPT_NODE_RAISED) == 0 && node->op != LPT_OP_CONST &&
+         node->op != LPT_OP_PARAMETER && node->op != LPT_OP_DEQUANTIZE;
 }
 
 /* Quantize and Reinterpret of the file whose codes lowering has in another value. */
@@ -277,8 +283,9 @@ computes_integers (const LptNode *node)
 {
   guint k;
 
-  if ((node->info->flags & LPT_OP_F_ELEMENTWISE) == 0 || (node->info->flags & LPT_OP_F_LOWERED) || node->op == LPT_OP_CONVERT ||
-      (node->flags & LPT_NODE_RELAXED) || node->n_out == 0 || node->out[0].quant != NULL || !lpt_dtype_is_integer (node->out[0].dtype))
+  if ((node->info->flags & LPT_OP_F_ELEMENTWISE) == 0 || (node->info->flags & LPT_OP_F_LOWERED) ||
+      node->op == LPT_OP_CONVERT || (node->flags & LPT_NODE_RELAXED) || node->n_out == 0 ||
+      node->out[0].quant != NULL || !lpt_dtype_is_integer (node->out[0].dtype))
     return FALSE;
   for (k = 0; k < node->n_in; k++)
     if (node->in[k].value != NULL && lpt_dtype_is_real (node->in[k].value->dtype))

@@ -92,7 +92,8 @@ static inline gboolean lpt_form_is_clamped (const LptForm *form) { return form->
 /* A constant along one axis: x * scale + shift for every c. FALSE when that does not fit one axis,
  * a clamp is in the way, or the result is not finite. */
 gboolean  lpt_form_affine     (LptForm *form, gint axis, guint n, const double *scale, const double *shift);
-/* The constant operand of an elementwise op of output shape @shape as a list along one axis; FALSE when it varies along several. */
+/* The constant operand of an elementwise op of output shape @shape as a list along one axis; FALSE when it varies along
+ * several. */
 gboolean  lpt_constant_along  (LptTensor *tensor, const LptShape *shape, gint *axis, guint *n, double **values);
 /* Scale and integer zero point of an 8-bit form, one for all elements; FALSE when per channel, a <= 0, clamped,
  * or the zero point leaves the type by more than rounding. */
@@ -117,19 +118,20 @@ LptValue *lpt_lower_codes     (LptLower *lw, LptForm *form, const LptCodes *code
 /* The same from any source value: by its form, else by Quantize. Never NULL. */
 LptValue *lpt_lower_quantize  (LptLower *lw, LptValue *value, const LptCodes *codes);
 
-/* May @node run on the integers that the forms of its first @n_data inputs are? FALSE: its restriction does not allow them, and it
- * is told so. Inputs without integers yet are judged when the op is emitted. */
+/* May @node run on the integers that the forms of its first @n_data inputs are? FALSE: its restriction does not allow
+ * them, and it is told so. Inputs without integers yet are judged when the op is emitted. */
 gboolean  lpt_lower_may       (LptLower *lw, LptNode *node, guint n_data);
 /* The same of codes of @dtype that are yet to be made, of one scale. */
 gboolean  lpt_lower_may_codes (LptLower *lw, LptNode *node, guint n_data, LptDType dtype);
-/* A copy of source node @node that reads @in; takes its name. Output types are the caller's. NULL: its restriction does not
- * allow these integers. */
+/* A copy of source node @node that reads @in; takes its name. Output types are the caller's. NULL: its restriction does
+ * not allow these integers. */
 LptNode  *lpt_lower_emit      (LptLower *lw, LptNode *node, guint n_in, LptValue *const *in);
 /* The same on real values. */
 LptNode  *lpt_lower_emit_real (LptLower *lw, LptNode *node, guint n_in, LptValue *const *in);
 /* New node of a lowered op. */
 LptValue *lpt_lower_convert   (LptLower *lw, LptOp op, LptValue *value, const char *base, LptDType dtype, LptQuant *quant);
-/* a * q + b of a form over @dtype as an LptQuant; the zero points are the nearest of the type and what they leave goes to
+/* a * q + b of a form over @dtype as an LptQuant; the zero points are the nearest of the type and what they leave goes
+ * to
  * @rest (real, form->n values; NULL = fail when it is not negligible). NULL when scales or zero points do not fit. */
 LptQuant *lpt_form_quant      (const LptForm *form, LptDType dtype, double *rest);
 /* The codes of @value with the quantization with which they were made: in front of all Reinterprets. */
@@ -142,7 +144,8 @@ LptValue *lpt_lower_with_quant (LptLower *lw, LptValue *value, LptQuant *quant);
 /* The same scales (but for what float32 rounds), zero points and axis; @a may be NULL. */
 gboolean  lpt_lower_same_quant (const LptQuant *a, const LptQuant *b);
 gboolean  lpt_form_is_positive (const LptForm *form);      /* every scale is */
-/* Nodes behind @value: bounds in real numbers (Relu or Clamp); another real type; + or * a constant along @axis, in f32.
+/* Nodes behind @value: bounds in real numbers (Relu or Clamp); another real type; + or * a constant along @axis, in
+ * f32.
  * @source: what they are made of, or NULL. */
 LptValue *lpt_lower_emit_clamp (LptLower *lw, LptValue *value, double lo, double hi, LptNode *source);
 LptValue *lpt_lower_emit_convert (LptLower *lw, LptValue *value, LptDType dtype);

@@ -3,7 +3,8 @@
  *     lo = Minimum (ReduceMin (x), 0), hi = Maximum (ReduceMax (x), 0), s = (hi - lo) / 255, 1 where that is 0
  *     z = Clamp (Round ((0 - lo) / s), 0, 255),  q = Clamp (Round (x / s) + z, 0, 255)
  *
- * The formula of the op in the same precision and order: the same codes for finite data. Formats without the op are written so.
+ * The formula of the op in the same precision and order: the same codes for finite data. Formats without the op are
+ * written so.
  * For one interval of all data that is not symmetric, of a known rank.
  *
  * Golden tests: tests/golden/raise/
@@ -40,7 +41,8 @@ reduce_all (LptGraph *graph,
   for (i = 0; i < rank; i++)
     axes[i] = i;
   tensor = lpt_tensor_new_copy (LPT_DTYPE_I64, &shape, axes, NULL);
-  node = lpt_graph_add (graph, op, 0, NULL, 2, (LptValue *[]) { x, lpt_node_out (lpt_graph_add_const (graph, NULL, tensor)) });
+  node = lpt_graph_add (graph, op, 0, NULL, 2,
+                        (LptValue *[]) { x, lpt_node_out (lpt_graph_add_const (graph, NULL, tensor)) });
   lpt_node_out (node)->dtype = LPT_DTYPE_F32;
 
   return lpt_node_out (node);
@@ -83,7 +85,8 @@ lpt_raise_dynamic (LptGraph *graph,
   LptValue *width = lpt_unlower_binary (graph, LPT_OP_SUBTRACT, high, low);
   LptValue *step = lpt_unlower_binary (graph, LPT_OP_DIVIDE, width, number (graph, 255));
   LptNode *empty = lpt_graph_add (graph, LPT_OP_EQUAL, 0, NULL, 2, (LptValue *[]) { width, zero });
-  LptNode *scale = lpt_graph_add (graph, LPT_OP_SELECT, 0, NULL, 3, (LptValue *[]) { lpt_node_out (empty), number (graph, 1), step });
+  LptNode *scale = lpt_graph_add (graph, LPT_OP_SELECT, 0, NULL, 3,
+                                  (LptValue *[]) { lpt_node_out (empty), number (graph, 1), step });
   LptValue *from_low, *codes;
 
   lpt_node_out (empty)->dtype = LPT_DTYPE_BOOL;

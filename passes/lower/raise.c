@@ -9,9 +9,10 @@
  *     zero point that is computed         =>  Subtract in front of the product
  *     DynamicQuantize                     =>  what it stands for (raise-dynamic.c)
  *
- * Scales and zero points stay what they are, on values, so nothing is rounded, and lowering meets the codes that it is asked for:
- * what was raised and is lowered again, with nothing between, gives the same codes. The mark "raised" of nodes and of the graph
- * says so: nothing else goes to integers then, and the graph's goes when other passes change it. Other graphs are left alone.
+ * Scales and zero points stay what they are, on values, so nothing is rounded, and lowering meets the codes that it is
+ * asked for: what was raised and is lowered again, with nothing between, gives the same codes. The mark "raised" of
+ * nodes and of the graph says so: nothing else goes to integers then, and the graph's goes when other passes change it.
+ * Other graphs are left alone.
  *
  * Refused, and kept on integers, when
  *   - the op has no real form (Table, LiteLSTMCell, LiteSVDF) or has bodies;
@@ -51,13 +52,14 @@ is_sum (const LptValue *value)
   return value->quant != NULL && value->dtype == LPT_DTYPE_I32 && value->producer->data == NULL;
 }
 
-/* Does it make codes of what it computes? Not what only calls them so; and a variable keeps the codes that it has: what it starts with
- * and what is stored are of its type. */
+/* Does it make codes of what it computes? Not what only calls them so; and a variable keeps the codes that it has: what
+ * it starts with and what is stored are of its type. */
 static gboolean
 makes_codes (const LptNode *node)
 {
-  return node->n_in > 0 && node->n_out > 0 && node->out[0].quant != NULL && node->data == NULL && node->op != LPT_OP_QUANTIZE &&
-         node->op != LPT_OP_REINTERPRET && (node->info->flags & (LPT_OP_F_STATE | LPT_OP_F_SINK)) == 0;
+  return node->n_in > 0 && node->n_out > 0 && node->out[0].quant != NULL && node->data == NULL &&
+         node->op != LPT_OP_QUANTIZE && node->op != LPT_OP_REINTERPRET &&
+         (node->info->flags & (LPT_OP_F_STATE | LPT_OP_F_SINK)) == 0;
 }
 
 static guint
@@ -69,7 +71,8 @@ bias_port (const LptNode *node)
 static LptValue *
 bias_of (LptNode *node)
 {
-  return lpt_node_bias_rest (node) != NULL && node->n_in > bias_port (node) ? lpt_node_in (node, bias_port (node)) : NULL;
+  return lpt_node_bias_rest (node) != NULL && node->n_in > bias_port (node) ? lpt_node_in (node, bias_port (node))
+                                                                            : NULL;
 }
 
 /* Real numbers do for this reader of sums. */
@@ -80,7 +83,8 @@ reads_real (const LptUse   *use,
   const LptNode *user = use->node;
 
   if (user->op == LPT_OP_CONVERT)
-    return lpt_dtype_is_real (user->out[0].dtype) && sum->quant->n == 1 && sum->quant->scale[0] == 1 && sum->quant->zero_point[0] == 0;
+    return lpt_dtype_is_real (user->out[0].dtype) && sum->quant->n == 1 && sum->quant->scale[0] == 1 &&
+           sum->quant->zero_point[0] == 0;
   if (user->op == LPT_OP_REINTERPRET)
     return is_sum (&user->out[0]);
 
@@ -182,7 +186,8 @@ sum_quant (LptNode *node,
   guint c;
 
   for (c = 0; c < n; c++)
-    steps[c] = x->scale[x->n == 1 ? 0 : c / MAX (n / x->n, 1)] * (w != NULL ? w->scale[w->n == 1 ? 0 : MIN (c, w->n - 1)] : 1);
+    steps[c] = x->scale[x->n == 1 ? 0 : c / MAX (n / x->n, 1)] *
+               (w != NULL ? w->scale[w->n == 1 ? 0 : MIN (c, w->n - 1)] : 1);
 
   return lpt_quant_new (n == 1 ? LPT_QUANT_PER_TENSOR : 0, n, steps, NULL);
 }
@@ -205,7 +210,8 @@ add_bias (Raise    *r,
   if (bias != NULL)
     {
       LptShape shape = { .rank = n == 1 ? 0 : real->shape.rank };
-      g_autoptr (LptQuant) quant = lpt_quant_new (steps->n == 1 ? LPT_QUANT_PER_TENSOR : axis, steps->n, steps->scale, NULL);
+      g_autoptr (LptQuant) quant = lpt_quant_new (steps->n == 1 ? LPT_QUANT_PER_TENSOR : axis, steps->n, steps->scale,
+                                                  NULL);
       g_autoptr (LptTensor) tensor = NULL;
       gint d;
 
@@ -340,7 +346,8 @@ raise_op (Raise    *r,
         y = add_shift (r, node, y);
       if (y == NULL)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "node \"%s\": its bias has another shape than its result", node->name);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "node \"%s\": its bias has another shape than its result",
+                       node->name);
           return FALSE;
         }
       give (r, &node->out[o], y);

@@ -159,7 +159,8 @@ emit_real_op (LptLower *lw,
     in[i] = node->in[i].value != NULL ? lpt_lower_real (lw, node->in[i].value) : NULL;
   copy = lpt_lower_emit_real (lw, node, node->n_in, in);
   copy->flags &= ~(guint32) LPT_NODE_RELAXED;
-  lpt_rewriter_fate (lw->rw, copy, "its result is used as a real number: no FakeQuantize behind it says what integers to write");
+  lpt_rewriter_fate (lw->rw, copy,
+                     "its result is used as a real number: no FakeQuantize behind it says what integers to write");
   lpt_node_infer (copy, NULL);      /* what does not fit is found when the whole graph is inferred */
   for (i = 0; i < copy->n_out; i++)
     g_hash_table_insert (lw->reals, &node->out[i], &copy->out[i]);
@@ -199,7 +200,8 @@ lpt_lower_real (LptLower *lw,
     real = emit_real_op (lw, form->op->node, 0);
   else
     {
-      /* What the form says happened behind the op, whose own a u + b it is: f (own a u + own b) + (b - f own b), f = a / own a. */
+      /* What the form says happened behind the op, whose own a u + b it is: f (own a u + own b) + (b - f own b), f = a
+       * / own a. */
       const LptForm *own = g_hash_table_lookup (lw->forms, source);
       g_autofree double *factor = g_new (double, form->n), *shift = g_new (double, form->n);
       gboolean any_factor = FALSE, any_shift = FALSE;

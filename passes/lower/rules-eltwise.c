@@ -71,7 +71,8 @@ constant_operand (LptLower *lw,
   if (tensor == NULL || lpt_tensor_count (tensor) > G_MAXUINT16 ||
       !lpt_constant_along (tensor, &node->out[0].shape, axis, n, values))
     return FALSE;
-  if (form != NULL && form->n > 1 && !spread_along (form, form->axis + node->out[0].shape.rank - lpt_tensor_shape (tensor)->rank, axis, n, values))
+  if (form != NULL && form->n > 1 &&
+      !spread_along (form, form->axis + node->out[0].shape.rank - lpt_tensor_shape (tensor)->rank, axis, n, values))
     return FALSE;
   for (c = 0; form != NULL && c < *n; c++)
     (*values)[c] = lpt_form_a (form, c) * (*values)[c] + lpt_form_b (form, c);
@@ -275,7 +276,8 @@ lpt_lower_add (LptLower *lw,
             constant[c] = -constant[c];
         }
       return affine (lw, node, form, axis, n, scale, constant) ||
-             lpt_rewriter_decline (lw->rw, node, "its constant varies along another axis than the scale of the other input");
+             lpt_rewriter_decline (lw->rw, node,
+                                   "its constant varies along another axis than the scale of the other input");
     }
 
   return pending_pair (lw, node);
@@ -300,7 +302,8 @@ lpt_lower_multiply (LptLower *lw,
         continue;
       shift = g_new0 (double, n);
       return affine (lw, node, form, axis, n, constant, shift) ||
-             lpt_rewriter_decline (lw->rw, node, "its constant varies along another axis than the scale of the other input");
+             lpt_rewriter_decline (lw->rw, node,
+                                   "its constant varies along another axis than the scale of the other input");
     }
 
   return pending_pair (lw, node);

@@ -107,8 +107,8 @@ adds_zeros (LptNode *node)
   return FALSE;
 }
 
-/* The codes that @data are, with one quantization for all of them with which they were made, where there is one: an op that moves or
- * selects codes does the same with them however they are seen. */
+/* The codes that @data are, with one quantization for all of them with which they were made, where there is one: an op
+ * that moves or selects codes does the same with them however they are seen. */
 static gboolean
 see_as_made (LptNode          *node,
              guint             n_data,
@@ -121,15 +121,16 @@ see_as_made (LptNode          *node,
     {
       made[i] = lpt_lower_seen_as (data[i]);
       if (made[i]->quant == NULL || made[i]->quant->n > 1 || data[i]->quant == NULL || data[i]->quant->n > 1 ||
-          !lpt_lower_same_quant (made[i]->quant, made[0]->quant) || !lpt_lower_same_quant (data[i]->quant, data[0]->quant))
+          !lpt_lower_same_quant (made[i]->quant, made[0]->quant) ||
+          !lpt_lower_same_quant (data[i]->quant, data[0]->quant))
         return FALSE;
     }
 
   return made[0] != data[0] && !adds_zeros (node);
 }
 
-/* A copy of the node on integers @data, every output with quantization along @axis of the output, in @out; FALSE: it may not read
- * them. */
+/* A copy of the node on integers @data, every output with quantization along @axis of the output, in @out; FALSE: it
+ * may not read them. */
 static gboolean
 emit_moved (LptLower         *lw,
             LptNode          *node,
@@ -196,7 +197,9 @@ emit_pending_move (LptLower       *lw,
     for (i = 0; i < op->n_in; i++)
       data[i] = lpt_lower_quantize (lw, node->in[i].value, &inner);
 
-    return emit_moved (lw, node, op->n_in, data, LPT_QUANT_PER_TENSOR, moved) ? lpt_lower_with_quant (lw, moved[0], quant) : NULL;
+    return emit_moved (lw, node, op->n_in, data, LPT_QUANT_PER_TENSOR, moved)
+               ? lpt_lower_with_quant (lw, moved[0], quant)
+               : NULL;
   }
 }
 
@@ -244,7 +247,8 @@ lpt_lower_movement (LptLower *lw,
   if (x == NULL || !lpt_lower_may (lw, node, 1))
     return FALSE;
   if ((node->info->flags & LPT_OP_F_MONOTONE) && !has_positive_scales (x))
-    return lpt_rewriter_decline (lw->rw, node, "a scale is not positive: the order of the integers is not that of the values");
+    return lpt_rewriter_decline (lw->rw, node,
+                                 "a scale is not positive: the order of the integers is not that of the values");
   if (adds_zeros (node) && !zero_is_zero (x))
     return lpt_rewriter_decline (lw->rw, node, "elements are padded with zeros, and there is a zero point");
   if (!lpt_form_is_8bit (x))
@@ -344,7 +348,9 @@ lpt_lower_pad (LptLower *lw,
   copy->out[0].shape = node->out[0].shape;
   lpt_value_set_quant (&copy->out[0], in[0]->quant);
   form = lpt_form_copy (x);
-  form->q = in[0] != x->q && x->q->quant != NULL && x->q->quant->n == 1 ? lpt_lower_with_quant (lw, &copy->out[0], x->q->quant) : &copy->out[0];
+  form->q = in[0] != x->q && x->q->quant != NULL && x->q->quant->n == 1
+                ? lpt_lower_with_quant (lw, &copy->out[0], x->q->quant)
+                : &copy->out[0];
   lpt_lower_set_form (lw, &node->out[0], form);
 
   return TRUE;

@@ -79,12 +79,14 @@ lpt_lower_dequantize (LptLower *lw,
 
   if (quant == NULL || (form == NULL && !(value->producer->data != NULL && value->dtype == LPT_DTYPE_I32)))
     return FALSE;
-  if (form != NULL && (form->q == NULL || form->n != 1 || form->a[0] != 1 || form->b[0] != 0 || lpt_form_is_clamped (form)))
+  if (form != NULL &&
+      (form->q == NULL || form->n != 1 || form->a[0] != 1 || form->b[0] != 0 || lpt_form_is_clamped (form)))
     return FALSE;
   shift = g_new (double, quant->n);
   for (c = 0; c < quant->n; c++)
     shift[c] = -quant->scale[c] * quant->zero_point[c];
-  lpt_lower_set_form (lw, &node->out[0], lpt_form_new_value (form != NULL ? form->q : value, quant->axis, quant->n, quant->scale, shift));
+  lpt_lower_set_form (lw, &node->out[0],
+                      lpt_form_new_value (form != NULL ? form->q : value, quant->axis, quant->n, quant->scale, shift));
 
   return TRUE;
 }
@@ -156,8 +158,8 @@ is_taken (const LptConfig *config,
   return TRUE;
 }
 
-/* Type and first code. LPT's choice when it made one, else i8 for what is symmetric around 0, else u8; the other one where the
- * restrictions of all readers take that and not this. */
+/* Type and first code. LPT's choice when it made one, else i8 for what is symmetric around 0, else u8; the other one
+ * where the restrictions of all readers take that and not this. */
 static void
 choose_type (LptLower    *lw,
              LptNode     *node,
@@ -228,8 +230,9 @@ fold_codes (LptLower       *lw,
   return value;
 }
 
-/* Intervals are float32: il = -z s that was rounded gives an offset that is z but for z 2^-24, and the formula itself, in float32, has its quotient
- * (x - il) / (ih - il) to 2^-24 and so its code to (L - 1) 2^-24. An offset that is nearer to an integer than that cannot be told from it. */
+/* Intervals are float32: il = -z s that was rounded gives an offset that is z but for z 2^-24, and the formula itself,
+ * in float32, has its quotient (x - il) / (ih - il) to 2^-24 and so its code to (L - 1) 2^-24. An offset that is nearer
+ * to an integer than that cannot be told from it. */
 static double
 whole_offset (double offset,
               gint64 levels)
@@ -237,8 +240,9 @@ whole_offset (double offset,
   return fabs (offset - rint (offset)) <= ldexp ((double) (levels - 1), -24) ? rint (offset) : offset;
 }
 
-/* The step with which codes are read as [low, high], and their zero point: what the offsets of the channels have in common, so that the biases
- * keep their size and with it their precision; the one of the reading where they have nothing; any where that is none of the codes. */
+/* The step with which codes are read as [low, high], and their zero point: what the offsets of the channels have in
+ * common, so that the biases keep their size and with it their precision; the one of the reading where they have
+ * nothing; any where that is none of the codes. */
 static void
 read_as_one (double    low,
              double    high,
@@ -300,7 +304,8 @@ lpt_lower_fake_quantize (LptLower *lw,
   for (c = 0; c < codes.n; c++)
     if (!(at (&b[0], c) < at (&b[1], c)) || !isfinite (at (&b[1], c) - at (&b[0], c)))
       {
-        lpt_rewriter_decline (lw->rw, node, "its input interval [%g, %g] is empty or infinite", at (&b[0], c), at (&b[1], c));
+        lpt_rewriter_decline (lw->rw, node, "its input interval [%g, %g] is empty or infinite", at (&b[0], c),
+                              at (&b[1], c));
         goto out;
       }
 
@@ -325,7 +330,8 @@ lpt_lower_fake_quantize (LptLower *lw,
     for (c = 0; c < n; c++)
       {
         a[c] = (at (&b[3], c) - at (&b[2], c)) / (double) (levels - 1);
-        shift[c] = a[c] > 0 ? -a[c] * whole_offset (codes.qmin - at (&b[2], c) / a[c], levels) : at (&b[2], c) - a[c] * codes.qmin;
+        shift[c] = a[c] > 0 ? -a[c] * whole_offset (codes.qmin - at (&b[2], c) / a[c], levels)
+                            : at (&b[2], c) - a[c] * codes.qmin;
       }
     lpt_lower_set_form (lw, &node->out[0], lpt_form_new_value (q, axis, n, a, shift));
   }

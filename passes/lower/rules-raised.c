@@ -2,9 +2,9 @@
  *
  *     Quantize (op (Dequantize (x)...))  =>  op (x...) that writes the codes
  *
- * in raised graphs, as it was before. In other graphs such an op stays real, as nobody has said that its integer form is meant, but
- * where a requantization mode of TensorFlow Lite is asked for and the codes are those that LiteRT's specification fixes (Softmax:
- * steps of 1/256).
+ * in raised graphs, as it was before. In other graphs such an op stays real, as nobody has said that its integer form
+ * is meant, but where a requantization mode of TensorFlow Lite is asked for and the codes are those that LiteRT's
+ * specification fixes (Softmax: steps of 1/256).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -79,7 +79,8 @@ set_pending (LptLower *lw,
   LptForm *x = lpt_lower_form (lw, node, 0);
   LptPending *op;
 
-  if (x == NULL || !lpt_form_is_8bit (x) || node->n_out != 1 || !lpt_dtype_is_real (node->out[0].dtype) || !lpt_lower_may (lw, node, 1))
+  if (x == NULL || !lpt_form_is_8bit (x) || node->n_out != 1 || !lpt_dtype_is_real (node->out[0].dtype) ||
+      !lpt_lower_may (lw, node, 1))
     return FALSE;
   op = lpt_pending_new (node, 1);
   op->in[0] = lpt_form_copy (x);
@@ -104,5 +105,6 @@ lpt_lower_fixed (LptLower *lw,
   const gboolean fixed = mode != NULL && (g_str_has_prefix (mode, "litert") || g_str_equal (mode, "xnnpack"));
   guint n = 0;
 
-  return fixed && lpt_op_restrictions (node->op, LPT_QUANT_RULES_LITERT, &n) != NULL && set_pending (lw, node, emit_fixed);
+  return fixed && lpt_op_restrictions (node->op, LPT_QUANT_RULES_LITERT, &n) != NULL &&
+         set_pending (lw, node, emit_fixed);
 }

@@ -1,12 +1,14 @@
 /* rules-recurrent.c - lowering of recurrent cells and sequences: their weights stay integers
  *
- *     LSTMSequence (x, h, c, lengths, dequantized w, dequantized r, b)  =>  LSTMSequence (x, h, c, lengths, w : i8, r : i8, b)
+ *     LSTMSequence (x, h, c, lengths, dequantized w, dequantized r, b)  =>  LSTMSequence (x, h, c, lengths, w : i8, r :
+ *     i8, b)
  *
- * Data and states stay real: the op makes 16-bit codes of each row of them, so that all its products are integers (eval/real/rnn.c).
+ * Data and states stay real: the op makes 16-bit codes of each row of them, so that all its products are integers
+ * (eval/real/rnn.c).
  * What that rounds is 2^-16 of the largest number of a row.
  *
- * Stays real when the weights of only one half are integers, or they are not i8, have zero points, or scales along another axis than
- * the rows.
+ * Stays real when the weights of only one half are integers, or they are not i8, have zero points, or scales along
+ * another axis than the rows.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -3,18 +3,21 @@
  *     x = sx (qx - zx[c]), w = sw[o] (qw - zw[o])
  *     y[o] = sx sw[o] * acc[o],   acc = sum (qx - zx[c]) (qw - zw[o])    in int32
  *
- * The int32 bias is round (b[o] / (sx sw[o])); what the rounding left is kept as a real number beside it (bias_rest), which
- * requant mode single adds before its one rounding. Where the result is used as a real number, the bias is added there. The scale of the input stays the
- * one of its integers; what the graph multiplies behind the op goes into the
+ * The int32 bias is round (b[o] / (sx sw[o])); what the rounding left is kept as a real number beside it (bias_rest),
+ * which requant mode single adds before its one rounding. Where the result is used as a real number, the bias is added
+ * there. The scale of the input stays the one of its integers; what the graph multiplies behind the op goes into the
  * scale of the weights, so that sx sw[o] is the whole factor.
  *
- * Where the codes have a step and an offset per channel (FakeQuantize took a bias and factors per channel into its interval),
+ * Where the codes have a step and an offset per channel (FakeQuantize took a bias and factors per channel into its
+ * interval),
  *     code = round (x / step[c] + offset[c]) = round ((x + (offset[c] - Z) step[c]) / step[c]) + Z     for any integer Z,
- * which is the code of one quantization (S, Z) of S / step[c] (x + (offset[c] - Z) step[c]): the factor goes into the weights, the
- * sum into the bias, and (S, Z) are those with which the codes are read. Zero points that rounding would part (130.5) stay one.
+ * which is the code of one quantization (S, Z) of S / step[c] (x + (offset[c] - Z) step[c]): the factor goes into the
+ * weights, the sum into the bias, and (S, Z) are those with which the codes are read. Zero points that rounding would
+ * part (130.5) stay one.
  *
- * A fractional zero point of the input is rounded to Z; sx (Z - z) sum (qw - zw[o]) goes to the bias. That is exact but where the
- * window reaches over the border: there the padding counts as sx (Z - z), less than half a step, in place of 0.
+ * A fractional zero point of the input is rounded to Z; sx (Z - z) sum (qw - zw[o]) goes to the bias. That is exact but
+ * where the window reaches over the border: there the padding counts as sx (Z - z), less than half a step, in place of
+ * 0.
  *
  * Stays real when an operand is not 8-bit, when the activation varies along an
  * axis (but per group in a grouped convolution), when a scale is not positive, when
@@ -282,7 +285,8 @@ add_zero_point_rest (LptNode       *node,
     (*real)[i] += sum[i];
 }
 
-/* int32 bias of @real[c] / step[c]; NULL when all are 0; FALSE when one leaves int32. What rounding leaves goes to @rest. */
+/* int32 bias of @real[c] / step[c]; NULL when all are 0; FALSE when one leaves int32. What rounding leaves goes to
+ * @rest. */
 static gboolean
 bias_const (LptLower      *lw,
             LptNode       *node,
@@ -328,8 +332,8 @@ bias_const (LptLower      *lw,
   return TRUE;
 }
 
-/* How many scales the second operand gets: of a product by numbers with one scale one, where a requantization mode may compute
- * otherwise with a scale for each channel; else as many as the sums have. */
+/* How many scales the second operand gets: of a product by numbers with one scale one, where a requantization mode may
+ * compute otherwise with a scale for each channel; else as many as the sums have. */
 static guint
 n_weight_scales (const LptPending *op,
                  guint             n,
@@ -437,12 +441,13 @@ emit_codes (LptLower       *lw,
       guint k = codes->n == 1 ? 0 : c;
 
       /* What the zero point leaves of the offset moves into the bias. */
-      real[c] = lpt_form_b (form, c) + (codes->offset[k] - (one_quant ? codes->read_zero : quant->zero_point[k])) * codes->step[k];
+      real[c] = lpt_form_b (form, c) +
+                (codes->offset[k] - (one_quant ? codes->read_zero : quant->zero_point[k])) * codes->step[k];
     }
   if (one_quant)
     {
-      /* The steps of the channels go into the weights, their offsets into the bias: the codes have the step and zero point with
-       * which they are read. */
+      /* The steps of the channels go into the weights, their offsets into the bias: the codes have the step and zero
+       * point with which they are read. */
       g_autofree double *factor = g_new (double, codes->n);
       g_autofree double *none = g_new0 (double, codes->n);
 
@@ -542,13 +547,17 @@ lpt_lower_weighted (LptLower *lw,
   if (!out_channels (node, &axis, &channels, &weights_axis))
     return lpt_rewriter_decline (lw->rw, node, "its rank or its output channels are not known");
   if (activation (lw, node, x, &own_scales, &scales, &n_scales) == NULL)
-    return lpt_rewriter_decline (lw->rw, node, "the scale of input 0 varies between channels that are summed, or is not positive, or its zero point leaves the type");
+    return lpt_rewriter_decline (lw->rw, node,
+                                 "the scale of input 0 varies between channels that are summed, or is not positive, or "
+                                 "its zero point leaves the type");
   for (c = 0; c < w->n; c++)
     if (!(w->a[c] > 0) || fabs (round (-w->b[c] / w->a[c])) > 255)
-      return lpt_rewriter_decline (lw->rw, node, "a scale of input 1 is not positive or its zero point leaves the type");
+      return lpt_rewriter_decline (lw->rw, node,
+                                   "a scale of input 1 is not positive or its zero point leaves the type");
   if (w->n > 1 && !(weights_axis >= 0 ? w->axis == weights_axis && (gint64) w->n == channels
                                       : w->axis == 0 && (gint64) w->n == channels))
-    return lpt_rewriter_decline (lw->rw, node, "the scale of input 1 varies along another axis than the output channels");
+    return lpt_rewriter_decline (lw->rw, node,
+                                 "the scale of input 1 varies along another axis than the output channels");
 
   n = n_scales > 1 ? (guint) channels : w->n;
   a = g_new (double, n);

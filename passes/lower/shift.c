@@ -2,9 +2,10 @@
  *
  *     y = round (v + B) + z,   v = M1 (q1 - z1) + M2 (q2 - z2)   or   v = M (q1 - z1) (q2 - z2)
  *
- * Operands of 8 bits give at most 2^16 values v. Where none of them lies within |B| of k + 1/2, both v and v + B are on the same side of every
- * tie, and round (v + B) = round (v) for each of them, whichever way a requant mode rounds ties: B is 0. What is within |B| of a tie
- * may round to another code, and B stays. Products take few distinct values: those of |q1 - z1| |q2 - z2|, and a tie of v is one of -v.
+ * Operands of 8 bits give at most 2^16 values v. Where none of them lies within |B| of k + 1/2, both v and v + B are on
+ * the same side of every tie, and round (v + B) = round (v) for each of them, whichever way a requant mode rounds ties:
+ * B is 0. What is within |B| of a tie may round to another code, and B stays. Products take few distinct values: those
+ * of |q1 - z1| |q2 - z2|, and a tie of v is one of -v.
  *
  * An int32 operand has too many values to try: its shift stays.
  *
@@ -42,7 +43,8 @@ channel_shows (const LptValue *const  in[2],
   for (gint a = (gint) lpt_dtype_min (in[0]->dtype); a <= (gint) lpt_dtype_max (in[0]->dtype); a++)
     for (gint b = (gint) lpt_dtype_min (in[1]->dtype); b <= (gint) lpt_dtype_max (in[1]->dtype); b++)
       {
-        const double v = product ? factor[0] * (a - zero[0]) * (b - zero[1]) : factor[0] * (a - zero[0]) + factor[1] * (b - zero[1]);
+        const double v = product ? factor[0] * (a - zero[0]) * (b - zero[1])
+                                 : factor[0] * (a - zero[0]) + factor[1] * (b - zero[1]);
 
         if (tie_distance (v) <= shift)
           return TRUE;

@@ -51,7 +51,8 @@ lpt_unlower_constant (LptGraph       *graph,
 
   for (gint a = 0; a < shape.rank; a++)
     shape.dims[a] = a == axis ? n : 1;
-  if (n > 1 && axis == 0 && shape.rank > 1 && like->shape.dims[0] != n && like->shape.dims[0] * like->shape.dims[1] == n)
+  if (n > 1 && axis == 0 && shape.rank > 1 && like->shape.dims[0] != n &&
+      like->shape.dims[0] * like->shape.dims[1] == n)
     {
       shape.dims[0] = like->shape.dims[0];
       shape.dims[1] = like->shape.dims[1];
@@ -134,9 +135,11 @@ reinterpreted (LptUnlower     *u,
       ratio[c] = b->scale[k] / a->scale[i];
       offset[c] = b->scale[k] * (a->zero_point[i] - b->zero_point[k]);
     }
-  real = lpt_unlower_binary (u->graph, LPT_OP_MULTIPLY, real, lpt_unlower_constant (u->graph, to, wider->axis, n, ratio, LPT_DTYPE_F32));
+  real = lpt_unlower_binary (u->graph, LPT_OP_MULTIPLY, real,
+                             lpt_unlower_constant (u->graph, to, wider->axis, n, ratio, LPT_DTYPE_F32));
 
-  return lpt_unlower_binary (u->graph, LPT_OP_ADD, real, lpt_unlower_constant (u->graph, to, wider->axis, n, offset, LPT_DTYPE_F32));
+  return lpt_unlower_binary (u->graph, LPT_OP_ADD, real,
+                             lpt_unlower_constant (u->graph, to, wider->axis, n, offset, LPT_DTYPE_F32));
 }
 
 /* Codes as numbers, then as what they stand for: a Dequantize where none is allowed. */
@@ -255,8 +258,9 @@ lpt_unlower (LptUnlower *u,
   LptNode *real;
 
   for (guint k = 0; k < node->n_in; k++)
-    in[k] = moves_numbers (u, node, lpt_node_in (node, k)) ? lpt_unlower_convert (u->graph, lpt_node_in (node, k), LPT_DTYPE_F32)
-                                                           : real_of (u, lpt_node_in (node, k));
+    in[k] = moves_numbers (u, node, lpt_node_in (node, k))
+                ? lpt_unlower_convert (u->graph, lpt_node_in (node, k), LPT_DTYPE_F32)
+                : real_of (u, lpt_node_in (node, k));
   for (guint k = 2; k < node->n_in; k++)
     in[k] = real_bias (u, node, k, in[k]);
 

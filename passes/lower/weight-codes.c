@@ -3,8 +3,8 @@
  *     Const (codes) -> [Reinterpret] -> Dequantize
  *     Const (codes) -> Convert -> [Subtract (zero points)] -> Multiply (scales)
  *
- * and behind these Convert, Reshape and a Transpose of the matrix. Scales and zero points are constants, or computed from such, and
- * broadcast to the codes in any way: where along a row they change is found by looking.
+ * and behind these Convert, Reshape and a Transpose of the matrix. Scales and zero points are constants, or computed
+ * from such, and broadcast to the codes in any way: where along a row they change is found by looking.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -117,7 +117,8 @@ read_dequantize (LptNode *node,
   gint axis = 0;
 
   if (quant == NULL || !is_codes (source->data) || !lpt_shape_is_static (&q->shape) ||
-      (quant->n > 1 && (!lpt_axis_normalize (quant->axis, q->shape.rank, &axis) || q->shape.dims[axis] != (gint64) quant->n)))
+      (quant->n > 1 &&
+       (!lpt_axis_normalize (quant->axis, q->shape.rank, &axis) || q->shape.dims[axis] != (gint64) quant->n)))
     return FALSE;
   c->codes = lpt_tensor_ref (source->data);
   count = lpt_tensor_count (c->codes);
@@ -152,7 +153,8 @@ read_product (LptNode *node,
           difference = inner;
           inner = lpt_node_src (inner, 0);
         }
-      if (inner->op != LPT_OP_CONVERT || !is_codes (lpt_node_const_in (inner, 0)) || lpt_node_in (inner, 0)->quant != NULL)
+      if (inner->op != LPT_OP_CONVERT || !is_codes (lpt_node_const_in (inner, 0)) ||
+          lpt_node_in (inner, 0)->quant != NULL)
         continue;
       c->codes = lpt_tensor_ref (lpt_node_const_in (inner, 0));
       c->scale = spread (lpt_node_in (node, 1 - side), lpt_tensor_shape (c->codes));
@@ -177,8 +179,9 @@ read_chain (LptValue *value,
       if (node->op == LPT_OP_MULTIPLY)
         return read_product (node, c);
       if (x == NULL || !lpt_shape_is_static (&x->shape) ||
-          (node->op == LPT_OP_TRANSPOSE ? value->shape.rank != 2 || x->shape.rank != 2 || c->swapped
-                                        : node->op != LPT_OP_RESHAPE && (node->op != LPT_OP_CONVERT || !lpt_dtype_is_real (x->dtype))))
+          (node->op == LPT_OP_TRANSPOSE
+               ? value->shape.rank != 2 || x->shape.rank != 2 || c->swapped
+               : node->op != LPT_OP_RESHAPE && (node->op != LPT_OP_CONVERT || !lpt_dtype_is_real (x->dtype))))
         return FALSE;
       /* A Transpose of the matrix comes last: in front of it the order of the codes is that of their constant. */
       if (node->op == LPT_OP_TRANSPOSE)
@@ -321,7 +324,9 @@ lpt_weight_codes_read (LptValue       *value,
   k_stride = by_rows ? 1 : w->n;
   w->block = find_block (&c, w->n, w->k, n_stride, k_stride);
   blocks = w->block > 0 ? (w->k + w->block - 1) / w->block : 1;
-  mid = lpt_dtype_min (lpt_tensor_dtype (c.codes)) < 0 ? 0 : (float) (1 << (lpt_dtype_bits (lpt_tensor_dtype (c.codes)) - 1));
+  mid = lpt_dtype_min (lpt_tensor_dtype (c.codes)) < 0
+            ? 0
+            : (float) (1 << (lpt_dtype_bits (lpt_tensor_dtype (c.codes)) - 1));
   w->codes = arrange (c.codes, w->n, w->k, by_rows);
   w->scale = numbers (c.scale, w->n, blocks, n_stride, w->block * k_stride);
   if (c.zero == NULL && mid != 0)
@@ -337,12 +342,15 @@ split (LptTensor *tensor,
        gint64     longer,
        gint64     block)
 {
-  const gint64 n = lpt_tensor_shape (tensor)->dims[0], old = lpt_tensor_shape (tensor)->dims[1], blocks = (k + block - 1) / block;
+  const gint64 n = lpt_tensor_shape (tensor)->dims[0], old = lpt_tensor_shape (tensor)->dims[1],
+               blocks = (k + block - 1) / block;
   const LptShape shape = lpt_shape_make (2, (const gint64[]) { n, blocks });
   LptTensor *parts = lpt_tensor_new (LPT_DTYPE_F32, &shape, NULL);
 
   for (gint64 i = 0; i < n * blocks && parts != NULL; i++)
-    ((float *) lpt_tensor_writable (parts))[i] = ((const float *) lpt_tensor_data (tensor))[i / blocks * old + i % blocks * block / longer];
+    ((float *) lpt_tensor_writable (parts))[i] = ((const float *)
+                                                      lpt_tensor_data (tensor))[i / blocks * old +
+                                                                                i % blocks * block / longer];
   lpt_tensor_unref (tensor);
 
   return parts;
@@ -369,7 +377,8 @@ lpt_weight_codes_round (LptValue       *value,
   const float *x;
   gint64 n_stride, k_stride;
 
-  if (shape->rank != 2 || !lpt_shape_is_static (shape) || value->producer->data == NULL || value->quant != NULL || !lpt_dtype_is_real (value->dtype))
+  if (shape->rank != 2 || !lpt_shape_is_static (shape) || value->producer->data == NULL || value->quant != NULL ||
+      !lpt_dtype_is_real (value->dtype))
     return FALSE;
   w->n = shape->dims[rows ? 0 : 1];
   w->k = shape->dims[rows ? 1 : 0];
@@ -398,7 +407,8 @@ lpt_weight_codes_round (LptValue       *value,
       step = most > 0 ? most / 127.0f : 1.0f;
       ((float *) lpt_tensor_writable (w->scale))[i] = step;
       for (gint64 j = 0; j < w->k; j++)
-        ((gint8 *) lpt_tensor_writable (w->codes))[i * w->k + j] = (gint8) CLAMP (rintf (x[i * n_stride + j * k_stride] / step), -127.0f, 127.0f);
+        ((gint8 *) lpt_tensor_writable (w->codes))[i * w->k + j] = (gint8)
+            CLAMP (rintf (x[i * n_stride + j * k_stride] / step), -127.0f, 127.0f);
     }
 
   return TRUE;

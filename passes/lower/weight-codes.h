@@ -21,7 +21,8 @@ typedef struct
 void     lpt_weight_codes_clear (LptWeightCodes *w);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptWeightCodes, lpt_weight_codes_clear)
 
-/* Of @value, a matrix [n, k], or [k, n] unless @rows: behind Convert, Subtract and Multiply, Dequantize, Reshape, Transpose.
+/* Of @value, a matrix [n, k], or [k, n] unless @rows: behind Convert, Subtract and Multiply, Dequantize, Reshape,
+ * Transpose.
  * FALSE: it is something else. */
 gboolean lpt_weight_codes_read  (LptValue *value, gboolean rows, LptWeightCodes *w);
 /* Scales and zero points of blocks of @block, a part of its own. */

@@ -2,10 +2,11 @@
  *
  *     MatMul (x, weights)  =>  BlockMatMul (DynamicQuantize (x), codes)
  *
- * The weights' codes stay as they are stored; the data is quantized when it is there, symmetrically, in blocks of its rows: those of the
- * weights' scales, parts of those longer than 256, or 128 where a row of weights has one. Several products that read the same data share its codes. Rounds: the data,
- * to 8 bits of each block. Weights whose scales change inside blocks of 16 stay real, and what the file asks to be (MatMulNBits with
- * accuracy_level 1 to 3). With the configuration's `dynamic` real constant weights are rounded to 8 bits, too.
+ * The weights' codes stay as they are stored; the data is quantized when it is there, symmetrically, in blocks of its
+ * rows: those of the weights' scales, parts of those longer than 256, or 128 where a row of weights has one. Several
+ * products that read the same data share its codes. Rounds: the data, to 8 bits of each block. Weights whose scales
+ * change inside blocks of 16 stay real, and what the file asks to be (MatMulNBits with accuracy_level 1 to 3). With the
+ * configuration's `dynamic` real constant weights are rounded to 8 bits, too.
  *
  * Golden tests: tests/golden/weight-only/
  *
@@ -87,7 +88,8 @@ is_quantized (const LptValue *x)
 {
   const LptNode *node = x->producer;
 
-  while ((node->info->flags & LPT_OP_F_PRESERVES) && node->op != LPT_OP_FAKE_QUANTIZE && node->n_in > 0 && node->in[0].value != NULL)
+  while ((node->info->flags & LPT_OP_F_PRESERVES) && node->op != LPT_OP_FAKE_QUANTIZE && node->n_in > 0 &&
+         node->in[0].value != NULL)
     node = node->in[0].value->producer;
 
   return (node->info->flags & LPT_OP_F_QUANTIZES) || node->op == LPT_OP_DYNAMIC_FAKE_QUANTIZE;
@@ -106,8 +108,8 @@ rewrite (WeightOnly *u,
   LptNode *codes, *y;
   gint64 block;
 
-  if (node->n_in != 2 || attrs->transpose_a || x->dtype != LPT_DTYPE_F32 || x->quant != NULL || x->producer->data != NULL || x->shape.rank < 2 ||
-      lpt_node_out (node)->dtype != LPT_DTYPE_F32 || is_quantized (x))
+  if (node->n_in != 2 || attrs->transpose_a || x->dtype != LPT_DTYPE_F32 || x->quant != NULL ||
+      x->producer->data != NULL || x->shape.rank < 2 || lpt_node_out (node)->dtype != LPT_DTYPE_F32 || is_quantized (x))
     return;
   if (!lpt_weight_codes_read (lpt_node_in (node, 1), attrs->transpose_b, &w))
     {
@@ -127,7 +129,9 @@ rewrite (WeightOnly *u,
     }
   if (block == 0)
     {
-      lpt_rewriter_decline (u->rw, node, "the scales of its weights change every %" G_GINT64_FORMAT " weights, no multiple of 16", w.block);
+      lpt_rewriter_decline (u->rw, node,
+                            "the scales of its weights change every %" G_GINT64_FORMAT " weights, no multiple of 16",
+                            w.block);
       return;
     }
   codes = quantized (u, x, block);

@@ -136,7 +136,8 @@ lpt_codes_are_numbers (const LptQuant *quant)
   return quant == NULL || (quant->n == 1 && quant->scale[0] == 1 && quant->zero_point[0] == 0);
 }
 
-/* The integers of @value as numbers: those of another constant or behind a Reinterpret, until values lose their quantization. */
+/* The integers of @value as numbers: those of another constant or behind a Reinterpret, until values lose their
+ * quantization. */
 static LptValue *
 bare (LptCodes   *nz,
       LptValue   *value,

@@ -176,10 +176,13 @@ lpt_dequant_append (LptRewriter      *rw,
     {
       LptDType wide = lpt_layer_holds (scale, value->dtype) ? value->dtype : LPT_DTYPE_F32;
       LptValue *constant = constant_for (rw, scale, lpt_dequant_scale (like),
-                                         like->scale_const != NULL ? &like->scale_const->out[0] : NULL, wide, scale_name);
+                                         like->scale_const != NULL ? &like->scale_const->out[0] : NULL, wide,
+                                         scale_name);
 
       real = wide == value->dtype ? real : wide;
-      value = &moved (lpt_layer_arithmetic (rw, LPT_OP_MULTIPLY, multiply_name, value, constant, real, out), like->multiply)->out[0];
+      value = &moved (lpt_layer_arithmetic (rw, LPT_OP_MULTIPLY, multiply_name, value, constant, real, out),
+                      like->multiply)
+                   ->out[0];
     }
 
   return value;

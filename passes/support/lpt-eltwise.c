@@ -24,9 +24,10 @@ lpt_eltwise_match (LptRewriter *rw,
         usable = TRUE;
     }
   if (!usable)
-    return lpt_rewriter_decline (rw, node, "%s", lpt_dequant_is_empty (&dq[0]) && lpt_dequant_is_empty (&dq[1])
-                                                 ? "no quantization on its inputs"
-                                                 : "the scales of its inputs vary along another axis than the channel axis");
+    return lpt_rewriter_decline (rw, node, "%s",
+                                 lpt_dequant_is_empty (&dq[0]) && lpt_dequant_is_empty (&dq[1])
+                                     ? "no quantization on its inputs"
+                                     : "the scales of its inputs vary along another axis than the channel axis");
   problem = lpt_layer_static_problem (node, &dq[0]);
   if (problem != NULL)
     return lpt_rewriter_decline (rw, node, "%s", problem);

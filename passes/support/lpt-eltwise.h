@@ -12,7 +12,8 @@ G_BEGIN_DECLS
 
 /* The chains on both inputs. FALSE (declined) when neither branch is quantized in a usable way. */
 gboolean lpt_eltwise_match     (LptRewriter *rw, LptNode *node, LptDequant dq[2]);
-/* The branch that keeps a whole chain in front of the operation; the other one feeds raw data. -1: a branch is constant. */
+/* The branch that keeps a whole chain in front of the operation; the other one feeds raw data. -1: a branch is
+ * constant. */
 gint     lpt_eltwise_full_path (LptRewriter *rw, LptNode *node, const LptDequant dq[2]);
 
 /* A branch that is Multiply (x, constant) with x not constant, while the other one folds to a constant. */

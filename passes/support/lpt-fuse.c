@@ -104,7 +104,9 @@ rounds_results (LptNode   *fq,
 {
   LptDType dtype = fq->out[0].dtype;
   gint64 steps = LPT_ATTRS (fq, LptFakeQuantizeAttrs)->levels - 1;
-  g_autoptr (LptTensor) span = lpt_dtype_is_integer (dtype) ? lpt_fold_binary (LPT_OP_SUBTRACT, high, low, LPT_DTYPE_F32) : NULL;
+  g_autoptr (LptTensor) span = lpt_dtype_is_integer (dtype)
+                                   ? lpt_fold_binary (LPT_OP_SUBTRACT, high, low, LPT_DTYPE_F32)
+                                   : NULL;
   gint64 i;
 
   if (!lpt_dtype_is_integer (dtype))
@@ -113,7 +115,8 @@ rounds_results (LptNode   *fq,
     if (fmod (lpt_tensor_get_f64 (span, i), (double) steps) != 0)
       return TRUE;
   for (i = 0; i < lpt_tensor_count (low); i++)
-    if (lpt_tensor_get_f64 (low, i) != lpt_tensor_get_i64 (low, i) || lpt_tensor_get_f64 (low, i) < lpt_dtype_min (dtype))
+    if (lpt_tensor_get_f64 (low, i) != lpt_tensor_get_i64 (low, i) ||
+        lpt_tensor_get_f64 (low, i) < lpt_dtype_min (dtype))
       return TRUE;
   for (i = 0; i < lpt_tensor_count (high); i++)
     if (lpt_tensor_get_f64 (high, i) > lpt_dtype_max (dtype))
@@ -182,7 +185,8 @@ lpt_fuse_above (LptRewriter *rw,
   high = apply (op, old_high, constant);
   if (low == NULL || high == NULL || !is_interval (low, high))
     {
-      lpt_rewriter_decline (rw, fq, "%s \"%s\" stays in front: the interval would become infinite", op->info->name, op->name);
+      lpt_rewriter_decline (rw, fq, "%s \"%s\" stays in front: the interval would become infinite", op->info->name,
+                            op->name);
       return NULL;
     }
   if (lpt_tensor_shape (low)->rank > 1 && fq->out[0].shape.rank > 0)
@@ -264,7 +268,8 @@ lpt_fuse_below (LptRewriter *rw,
   if ((op->info->flags & LPT_OP_F_FACTOR) != 0 && interval != NULL && interval->interval.levels != 0)
     LPT_ATTRS (fresh, LptFakeQuantizeAttrs)->levels = (gint64) interval->interval.levels;
   lpt_node_take_name (fresh, fq, "/replaced");
-  lpt_rewriter_absorbed (rw, op, lpt_node_known_as (fresh), "part of the interval of \"%s\"", lpt_node_known_as (fresh));
+  lpt_rewriter_absorbed (rw, op, lpt_node_known_as (fresh), "part of the interval of \"%s\"",
+                         lpt_node_known_as (fresh));
   lpt_rewriter_replace (rw, &op->out[0], &fresh->out[0], NULL);
   lpt_rewriter_visit (rw, fresh);
 

@@ -19,7 +19,8 @@ G_BEGIN_DECLS
 const char *lpt_fuse_shape_problem (LptNode *op, guint side);
 /* The operation in front of @fq in its input interval; the new FakeQuantize in its place, or NULL. */
 LptNode    *lpt_fuse_above         (LptRewriter *rw, LptNode *fq);
-/* A Subtract or Multiply by a constant behind a FakeQuantize (a Convert between them is skipped) in its output interval. */
+/* A Subtract or Multiply by a constant behind a FakeQuantize (a Convert between them is skipped) in its output
+ * interval. */
 gboolean    lpt_fuse_below         (LptRewriter *rw, LptNode *op);
 
 G_END_DECLS

@@ -19,8 +19,8 @@ lpt_layer_find (LptRewriter *rw,
   return lpt_dequant_find_input (node, index, &lpt_rewriter_config (rw)->default_precisions, dq);
 }
 
-/* The type with which input @index comes as codes, or will; FALSE: as real numbers. What a FakeQuantize will write is not
- * known: it is one of those that its reader takes, if there is one. */
+/* The type with which input @index comes as codes, or will; FALSE: as real numbers. What a FakeQuantize will write is
+ * not known: it is one of those that its reader takes, if there is one. */
 static gboolean
 low_type (LptRewriter *rw,
           LptNode     *node,
@@ -34,7 +34,8 @@ low_type (LptRewriter *rw,
   if (lpt_node_in (node, index) == NULL)
     return FALSE;
   /* Weights of groups, which a Reshape cuts. */
-  if (index == 1 && lpt_node_is_weighted (node) && (node->info->flags & LPT_OP_F_GROUPED) != 0 && lpt_node_src (node, 1)->op == LPT_OP_RESHAPE)
+  if (index == 1 && lpt_node_is_weighted (node) && (node->info->flags & LPT_OP_F_GROUPED) != 0 &&
+      lpt_node_src (node, 1)->op == LPT_OP_RESHAPE)
     lpt_layer_find (rw, lpt_node_src (node, 1), 0, &dq);
   else
     lpt_layer_find (rw, node, index, &dq);
@@ -97,7 +98,8 @@ lpt_layer_remark_types (LptRewriter *rw,
 
   for (i = 0; restriction != NULL && i < restriction->ports->len; i++)
     for (k = 0; k < config->default_precisions.n; k++)
-      any |= !lpt_type_list_has (&g_array_index (restriction->ports, LptPortTypes, i).types, (LptDType) config->default_precisions.v[k]);
+      any |= !lpt_type_list_has (&g_array_index (restriction->ports, LptPortTypes, i).types,
+                                 (LptDType) config->default_precisions.v[k]);
   if (any)
     lpt_rewriter_decline (rw, node, "its types are those of restriction \"%s\"", restriction->text);
 }
@@ -144,8 +146,8 @@ lpt_layer_static_problem (LptNode          *node,
       if (dq->axis >= 0 && dq->axis < dq->data->shape.rank && dq->data->shape.dims[dq->axis] < 0 &&
           lpt_dequant_varies (constants[i], dq->data->shape.rank, dq->axis))
         return "the dequantization is per channel and the number of channels is dynamic";
-      if (is_spatial (constants[i], dq) ||
-          (dq->axis > 1 && moves_along_space (node->op) && lpt_dequant_varies (constants[i], dq->data->shape.rank, dq->axis)))
+      if (is_spatial (constants[i], dq) || (dq->axis > 1 && moves_along_space (node->op) &&
+                                            lpt_dequant_varies (constants[i], dq->data->shape.rank, dq->axis)))
         return "scale or zero point varies along another axis than the channel axis";
     }
 
@@ -301,7 +303,8 @@ static guint
 n_data_inputs (LptNode *node,
                guint    n_in)
 {
-  const gboolean two = lpt_node_is_weighted (node) || (node->info->flags & LPT_OP_F_SHIFTED) != 0 || node->op == LPT_OP_PRELU;
+  const gboolean two = lpt_node_is_weighted (node) || (node->info->flags & LPT_OP_F_SHIFTED) != 0 ||
+                       node->op == LPT_OP_PRELU;
 
   return MIN (n_in, node->op == LPT_OP_FAKE_QUANTIZE ? 5 : two ? 2 : 1);
 }
@@ -389,7 +392,9 @@ LptTensor *
 lpt_layer_narrow (LptTensor *tensor,
                   LptDType   dtype)
 {
-  return lpt_layer_holds (tensor, dtype) && lpt_tensor_dtype (tensor) != dtype ? lpt_tensor_convert (tensor, dtype, NULL) : lpt_tensor_ref (tensor);
+  return lpt_layer_holds (tensor, dtype) && lpt_tensor_dtype (tensor) != dtype
+             ? lpt_tensor_convert (tensor, dtype, NULL)
+             : lpt_tensor_ref (tensor);
 }
 
 LptTensor *

@@ -30,7 +30,8 @@ gboolean lpt_layer_match         (LptRewriter *rw, LptNode *node, LptDequant *dq
 gboolean lpt_layer_match_spatial (LptRewriter *rw, LptNode *node, LptDequant *dq);
 /* Under updatePrecisions the data must have a low type. */
 gboolean lpt_layer_is_low        (LptRewriter *rw, const LptDequant *dq);
-/* Convolution, GroupConvolution, ConvolutionBackpropData, MatMul: the weighted operations that OpenVINO's LPT knows; and those but MatMul. */
+/* Convolution, GroupConvolution, ConvolutionBackpropData, MatMul: the weighted operations that OpenVINO's LPT knows;
+ * and those but MatMul. */
 gboolean lpt_node_is_weighted    (const LptNode *node);
 gboolean lpt_node_is_convolution (const LptNode *node);
 /* No Parameter, weighted operation or state is found above @value: it is computed from constants. */
@@ -43,7 +44,8 @@ gboolean lpt_node_is_preserved   (LptNode *node);          /* the PrecisionPrese
 
 /* The inputs of @node as an array (g_free). */
 LptValue **lpt_layer_inputs    (LptNode *node);
-/* @node with other inputs; output 0 gets @dtype, relaxed where that is not what inference gives. UNDEFINED = inferred. */
+/* @node with other inputs; output 0 gets @dtype, relaxed where that is not what inference gives. UNDEFINED =
+ * inferred. */
 LptNode  *lpt_layer_clone      (LptRewriter *rw, LptNode *node, guint n_in, LptValue *const *in, LptDType dtype);
 LptNode  *lpt_layer_convert    (LptRewriter *rw, LptValue *value, LptDType dtype, const char *name);
 /* Elementwise operation; relaxed when types differ. */
@@ -54,7 +56,8 @@ LptValue *lpt_layer_chain      (LptRewriter *rw, LptValue *value, LptDType real,
                                 LptDType out, const char *name);
 /* Type of the chain's arithmetic: that of its scale, else of its zero point. */
 LptDType  lpt_layer_chain_type (const LptDequant *dq);
-/* Is @node marked to survive constant folding? Targets that ignore the marks of files (made-only) look at ours alone. */
+/* Is @node marked to survive constant folding? Targets that ignore the marks of files (made-only) look at ours
+ * alone. */
 gboolean  lpt_layer_is_kept    (LptRewriter *rw, LptNode *node);
 /* Does @dtype hold every number of @tensor? f32 holds all that lpt_fold_binary() computes. */
 gboolean  lpt_layer_holds      (LptTensor *tensor, LptDType dtype);

@@ -100,7 +100,8 @@ lpt_pull_through_dequantization (LptRewriter    *rw,
 
           if (constant == NULL)
             {
-              lpt_rewriter_decline (rw, node, "the constant of %s \"%s\" cannot follow", above->info->name, above->name);
+              lpt_rewriter_decline (rw, node, "the constant of %s \"%s\" cannot follow", above->info->name,
+                                    above->name);
               break;
             }
           moved = lpt_layer_clone (rw, node, 2, in, LPT_DTYPE_UNDEFINED);

@@ -27,7 +27,8 @@ is_glob (const char *pattern)
   return strchr (pattern, '*') != NULL || strchr (pattern, '?') != NULL;
 }
 
-/* 2: by its name; 1: by a glob; 0: not at all. The op behind an output of the model is known by the output's name, too. */
+/* 2: by its name; 1: by a glob; 0: not at all. The op behind an output of the model is known by the output's name,
+ * too. */
 static guint
 name_fits (const char *pattern,
            LptNode    *node)
@@ -315,7 +316,8 @@ hold_ports (Breaches             *breaches,
       if (!lpt_type_list_has (&ports->types, dtype))
         add_breach (breaches, "input %u is %s, the target takes %s", port, lpt_dtype_name (dtype), types);
       else if (agreed != LPT_DTYPE_UNDEFINED && agreed != dtype)
-        add_breach (breaches, "input %u is %s, another input of its group is %s", port, lpt_dtype_name (dtype), lpt_dtype_name (agreed));
+        add_breach (breaches, "input %u is %s, another input of its group is %s", port, lpt_dtype_name (dtype),
+                    lpt_dtype_name (agreed));
       agreed = dtype;
     }
 }
@@ -336,7 +338,8 @@ hold (Breaches        *breaches,
       breaches->restriction = r->text;
       for (k = 0; r->never && k < n_codes; k++)
         if (codes[k].dtype != LPT_DTYPE_UNDEFINED)
-          add_breach (breaches, "input %u is %s, the target never runs it on integers", k, lpt_dtype_name (codes[k].dtype));
+          add_breach (breaches, "input %u is %s, the target never runs it on integers", k,
+                      lpt_dtype_name (codes[k].dtype));
       for (k = 0; !r->never && k < r->ports->len; k++)
         hold_ports (breaches, &g_array_index (r->ports, LptPortTypes, k), codes, n_codes);
     }
@@ -378,7 +381,8 @@ char *
 lpt_restriction_never_reason (const LptRestriction *restriction,
                               const LptNode        *node)
 {
-  return g_strdup_printf ("the target never runs %s on integers (restriction \"%s\")", node->info->name, restriction->text);
+  return g_strdup_printf ("the target never runs %s on integers (restriction \"%s\")", node->info->name,
+                          restriction->text);
 }
 
 char *

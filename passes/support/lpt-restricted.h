@@ -28,8 +28,8 @@ gboolean  lpt_config_is_strict      (const LptConfig *config);
 /* Arithmetic of dequantization, which is no op of its own. */
 gboolean  lpt_node_is_dequantization (const LptNode *node);
 
-/* What is wrong with @node on @codes (@n_codes ports), for check and for people who ask why it is real (the restriction is
- * named); NULL: nothing (transfer full). */
+/* What is wrong with @node on @codes (@n_codes ports), for check and for people who ask why it is real (the restriction
+ * is named); NULL: nothing (transfer full). */
 char     *lpt_config_breach         (const LptConfig *config, LptNode *node, const LptCode *codes, guint n_codes);
 /* The same of @node as it stands. */
 char     *lpt_config_node_breach    (const LptConfig *config, LptNode *node);

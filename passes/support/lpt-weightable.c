@@ -72,7 +72,8 @@ data_scale_problem (LptNode          *node,
   return NULL;
 }
 
-/* One zero point for all of the data stays one number in front of a ConvolutionBackpropData (R21; newer OpenVINO repeats it). */
+/* One zero point for all of the data stays one number in front of a ConvolutionBackpropData (R21; newer OpenVINO
+ * repeats it). */
 static gboolean
 keeps_one_zero_point (LptNode   *node,
                       LptTensor *zp)

@@ -31,7 +31,8 @@ lpt_weights_find (LptNode           *node,
   *weights = (LptWeights) { NULL };
   if (value == NULL)
     return;
-  if (lpt_node_is_weighted (node) && (node->info->flags & LPT_OP_F_GROUPED) != 0 && value->producer->op == LPT_OP_RESHAPE)
+  if (lpt_node_is_weighted (node) && (node->info->flags & LPT_OP_F_GROUPED) != 0 &&
+      value->producer->op == LPT_OP_RESHAPE)
     {
       weights->reshape = value->producer;
       value = lpt_node_in (weights->reshape, 0);

@@ -106,7 +106,8 @@ add_conv (const cJSON *json,
   CaseGraph *run = variant (runs, mode);
   const gint64 group = (gint64) case_number (json, "group", 1);
   const LptShape w_shape = shape_at (json, "weight_q"), y = shape_at (json, "output");
-  const LptShape grouped = lpt_shape_make (5, (gint64[]) { group, w_shape.dims[0] / group, w_shape.dims[1], w_shape.dims[2], w_shape.dims[3] });
+  const LptShape grouped = lpt_shape_make (5, (gint64[]) { group, w_shape.dims[0] / group, w_shape.dims[1],
+                                                           w_shape.dims[2], w_shape.dims[3] });
   g_autoptr (GArray) scales = case_doubles (cJSON_GetObjectItem (json, "weight_scales"));
   LptTensor *w = array_of (json, "weight_q", group > 1 ? &grouped : NULL);
   LptTensor *bias = unfolded_bias (json, w, w_shape.dims[0], FALSE);
@@ -126,7 +127,8 @@ add_conv (const cJSON *json,
   lpt_ints_set (&attrs->pads_begin, 2, pads);
   lpt_ints_set (&attrs->pads_end, 2, pads + 2);
 
-  value = output_like (lpt_node_out (node), &y, case_number (json, "output_scale", 1), (gint32) case_number (json, "output_zp", 0));
+  value = output_like (lpt_node_out (node), &y, case_number (json, "output_scale", 1),
+                       (gint32) case_number (json, "output_zp", 0));
   if (case_flag (json, "do_relu"))
     {
       node = case_node (run, LPT_OP_RELU, 1, &value, 1);
@@ -148,9 +150,11 @@ add_inner_product (const cJSON *json,
   LptTensor *w = array_of (json, "weight_q", NULL);
   LptTensor *bias = unfolded_bias (json, w, y.dims[1], TRUE);
   LptValue *in[] = { case_input (run, array_of (json, "input", NULL), quant_of (json, "input_scale", "input_zp")),
-                     case_const (run, w, quant_of (json, "weight_scale", "")), case_const (run, bias, lpt_quant_new_one (1.0, 0)) };
+                     case_const (run, w, quant_of (json, "weight_scale", "")),
+                     case_const (run, bias, lpt_quant_new_one (1.0, 0)) };
   LptNode *node = case_node (run, LPT_OP_MATMUL, 3, in, 1);
-  LptValue *value = output_like (lpt_node_out (node), &y, case_number (json, "output_scale", 1), (gint32) case_number (json, "output_zp", 0));
+  LptValue *value = output_like (lpt_node_out (node), &y, case_number (json, "output_scale", 1),
+                                 (gint32) case_number (json, "output_zp", 0));
 
   if (mode == NULL)
     case_result (run, value, "0");
@@ -171,7 +175,8 @@ add_add (const cJSON *json,
   LptQuant *b = symmetric ? lpt_quant_new_one (s[1], 0) : quant_of (json, "b_scale", "b_zp");
   LptValue *in[] = { case_input (run, array_of (json, "a", NULL), a), case_input (run, array_of (json, "b", NULL), b) };
   LptNode *node = case_node (run, LPT_OP_ADD, 2, in, 1);
-  LptValue *value = output_like (lpt_node_out (node), &in[0]->shape, symmetric ? s[2] : case_number (json, "y_scale", 1),
+  LptValue *value = output_like (lpt_node_out (node), &in[0]->shape,
+                                 symmetric ? s[2] : case_number (json, "y_scale", 1),
                                  (gint32) case_number (json, "y_zp", 0));
 
   if (mode == NULL)
@@ -199,7 +204,8 @@ add_avg_pool (const cJSON *json,
   lpt_ints_set (&attrs->pads_begin, 2, pads);
   lpt_ints_set (&attrs->pads_end, 2, pads + 2);
   attrs->exclude_pad = !case_flag (json, "count_include_pad");
-  value = output_like (lpt_node_out (node), &y, case_number (json, "output_scale", 1), (gint32) case_number (json, "output_zp", 0));
+  value = output_like (lpt_node_out (node), &y, case_number (json, "output_scale", 1),
+                       (gint32) case_number (json, "output_zp", 0));
   case_result (run, value, "0");
   case_result (run, value, case_flag (json, "asymmetric") ? "output_float_half_away" : "output_i8mult_half_up");
 }
@@ -224,7 +230,8 @@ add_prelu (const cJSON *json,
   if (slopes == NULL)
     g_array_append_val (values, alpha);
   shape = lpt_shape_make (1, (gint64[]) { values->len });
-  node = case_node (run, LPT_OP_PRELU, 2, (LptValue *[]) { x, case_const (run, case_tensor (LPT_DTYPE_F32, &shape, values, NULL), NULL) }, 1);
+  node = case_node (run, LPT_OP_PRELU, 2,
+                    (LptValue *[]) { x, case_const (run, case_tensor (LPT_DTYPE_F32, &shape, values, NULL), NULL) }, 1);
   output_like (lpt_node_out (node), &x->shape, scale, zero);
   case_result (run, lpt_node_out (node), index);
   case_result (run, lpt_node_out (node), field);
@@ -250,8 +257,10 @@ add_pad (const cJSON *json,
   LPT_ATTRS (quantize, LptQuantizeAttrs)->type = LPT_DTYPE_I8;
   output_like (lpt_node_out (quantize), &none, case_number (json, scale, 1), (gint32) case_number (json, zero, 0));
   numbers_of (json, "pads_begin_end", pads, 2 * rank);
-  node = case_node (run, LPT_OP_PAD, 4, (LptValue *[]) { x, case_ints (run, rank, pads), case_ints (run, rank, pads + rank),
-                                                         lpt_node_out (quantize) }, 1);
+  node = case_node (run, LPT_OP_PAD, 4,
+                    (LptValue *[]) { x, case_ints (run, rank, pads), case_ints (run, rank, pads + rank),
+                                     lpt_node_out (quantize) },
+                    1);
   output_like (lpt_node_out (node), &y, case_number (json, scale, 1), (gint32) case_number (json, zero, 0));
   case_result (run, lpt_node_out (node), index);
   case_result (run, lpt_node_out (node), field);
@@ -286,7 +295,8 @@ case_tpu_build (const cJSON *json,
   else if (strcmp (op, "leaky_relu_symmetric") == 0)
     add_prelu (json, runs, 1.0 / 127, 0, "0", "output_half_up");
   else if (strcmp (op, "leaky_relu_asymmetric") == 0)
-    add_prelu (json, runs, case_number (json, "scale", 1), (gint32) case_number (json, "zero_point", 0), "0", "output_half_up");
+    add_prelu (json, runs, case_number (json, "scale", 1), (gint32) case_number (json, "zero_point", 0), "0",
+               "output_half_up");
   else if (strcmp (op, "prelu") == 0)
     {
       add_prelu (json, runs, 1.0 / 127, 0, "0", "output_symmetric");

@@ -43,7 +43,8 @@ case_build (const cJSON *json,
             GPtrArray   *runs,
             GError     **error)
 {
-  return cJSON_GetObjectItem (json, "tensors") != NULL ? case_litert_build (json, runs, error) : case_tpu_build (json, runs, error);
+  return cJSON_GetObjectItem (json, "tensors") != NULL ? case_litert_build (json, runs, error)
+                                                       : case_tpu_build (json, runs, error);
 }
 
 GPtrArray *
@@ -367,7 +368,8 @@ case_reshape (CaseGraph      *run,
               LptValue       *value,
               const LptShape *shape)
 {
-  LptNode *node = case_node (run, LPT_OP_RESHAPE, 2, (LptValue *[]) { value, case_ints (run, shape->rank, shape->dims) }, 1);
+  LptNode *node = case_node (run, LPT_OP_RESHAPE, 2,
+                             (LptValue *[]) { value, case_ints (run, shape->rank, shape->dims) }, 1);
 
   LPT_ATTRS (node, LptReshapeAttrs)->special_zero = FALSE;
 

@@ -48,7 +48,8 @@ gboolean   case_build        (const cJSON *json, GPtrArray *runs, GError **error
 gboolean   case_litert_build (const cJSON *json, GPtrArray *runs, GError **error);
 gboolean   case_tpu_build    (const cJSON *json, GPtrArray *runs, GError **error);
 
-/* Runs under the modes of @specs (NULL-terminated or NULL), or the variant's own: the outputs (transfer full, LptTensor). */
+/* Runs under the modes of @specs (NULL-terminated or NULL), or the variant's own: the outputs (transfer full,
+ * LptTensor). */
 GPtrArray *case_run          (CaseGraph *run, const char *const *specs, gboolean reference, GError **error);
 
 /* --- JSON ----------------------------------------------------------------------- */
@@ -62,7 +63,8 @@ const char *case_string (const cJSON *object, const char *name, const char *fall
 
 /* --- nodes; types and shapes are set, not inferred ------------------------------------ */
 
-/* Elements of @values in row-major order of @shape, permuted: axis i of the result is axis perm[i] (NULL = as it is). */
+/* Elements of @values in row-major order of @shape, permuted: axis i of the result is axis perm[i] (NULL = as it
+ * is). */
 LptTensor *case_tensor  (LptDType dtype, const LptShape *shape, const GArray *values, const gint *perm);
 LptTensor *case_permuted (LptTensor *tensor, const gint *perm);
 LptValue  *case_const   (CaseGraph *run, LptTensor *tensor, LptQuant *quant);                  /* takes both */

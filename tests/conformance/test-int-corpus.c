@@ -32,11 +32,12 @@ static const Mode modes[] =
 };
 
 /* Known differences: case, mode, reason. */
-static const struct { const char *name, *mode, *reason; } known[] =
-{
+static const struct { const char *name, *mode, *reason;
+} known[] = {
   { "quantize_30_float_beyond_int32", NULL, "undefined upstream" },
   { "fully_connected_11_weights_zero_point_nonzero", "xnnpack", "the delegate ignores the weights' zero point" },
-  { "batch_matmul_32_large_const_rhs", "xnnpack", "the delegate leaves BATCH_MATMUL to the builtin kernel; a constant right side counts as FULLY_CONNECTED here" },
+  { "batch_matmul_32_large_const_rhs", "xnnpack",
+    "the delegate leaves BATCH_MATMUL to the builtin kernel; a constant right side counts as FULLY_CONNECTED here" },
 };
 
 static gboolean
@@ -95,7 +96,8 @@ static const cJSON *
 golden (const cJSON *json,
         const char  *backend)
 {
-  static const char *const rounds_nothing[] = { "ARG_MAX", "ARG_MIN", "SHAPE", "STRIDED_SLICE", "SPACE_TO_BATCH_ND", NULL };
+  static const char *const rounds_nothing[] = { "ARG_MAX",       "ARG_MIN",           "SHAPE",
+                                                "STRIDED_SLICE", "SPACE_TO_BATCH_ND", NULL };
   const char *op = case_string (json, "op", "");
   const gboolean micro = strcmp (backend, DOUBLE) == 0 || strcmp (backend, SINGLE) == 0;
   const gboolean free_of_rounding = one_of (op, rounds_nothing);
@@ -126,8 +128,9 @@ differing (LptTensor   *got,
   if (lpt_tensor_count (got) != values->len)
     return G_MAXUINT64;
   for (guint i = 0; i < values->len; i++)
-    n += lpt_tensor_get_f64 (got, i) != (lpt_tensor_dtype (got) == LPT_DTYPE_F32 ? (float) g_array_index (values, double, i)
-                                         : g_array_index (values, double, i));
+    n += lpt_tensor_get_f64 (got, i) != (lpt_tensor_dtype (got) == LPT_DTYPE_F32
+                                             ? (float) g_array_index (values, double, i)
+                                             : g_array_index (values, double, i));
 
   return n;
 }
@@ -236,7 +239,8 @@ add_folder (const char *path,
 {
   g_autofree char *test = g_strconcat ("/int-corpus/", name, NULL);
 
-  g_test_add_data_func_full (test, g_strdup (path), g_file_test (path, G_FILE_TEST_IS_DIR) ? test_folder : test_absent, g_free);
+  g_test_add_data_func_full (test, g_strdup (path), g_file_test (path, G_FILE_TEST_IS_DIR) ? test_folder : test_absent,
+                             g_free);
 }
 
 int

@@ -87,7 +87,9 @@ run_model (const char  *folder,
   const gint64 runs = lpt_plan_stack (graph, (LptTensor *const *) inputs->pdata, shapes, &error);
   g_autoptr (LptPlan) plan = runs > 0 ? lpt_plan_new (graph, shapes, 0, &error) : NULL;
   g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, 1, &error) : NULL;
-  GPtrArray *outputs = context != NULL ? lpt_plan_run_stacked (plan, context, (LptTensor *const *) inputs->pdata, runs, &error) : NULL;
+  GPtrArray *outputs = context != NULL
+                           ? lpt_plan_run_stacked (plan, context, (LptTensor *const *) inputs->pdata, runs, &error)
+                           : NULL;
 
   if (outputs == NULL)
     g_error ("%s: %s", model, error->message);
@@ -136,7 +138,8 @@ is_final (LptTensor   *output,
 
   if (cJSON_IsObject (want))
     {
-      g_autofree char *got = g_compute_checksum_for_data (G_CHECKSUM_SHA256, lpt_tensor_data (output), lpt_tensor_size (output));
+      g_autofree char *got = g_compute_checksum_for_data (G_CHECKSUM_SHA256, lpt_tensor_data (output),
+                                                          lpt_tensor_size (output));
 
       return g_str_equal (got, case_string (want, "sha256", ""));
     }
@@ -169,7 +172,8 @@ check_final (const char  *folder,
         {
           if (!is_final (outputs->pdata[o], cJSON_GetArrayItem (want, o)))
             {
-              g_test_message ("%s, %s: output %u differs in mode %s", folder, case_string (golden, "name", ""), o, modes[m].mode);
+              g_test_message ("%s, %s: output %u differs in mode %s", folder, case_string (golden, "name", ""), o,
+                              modes[m].mode);
               g_test_fail ();
             }
         }
@@ -210,8 +214,8 @@ main (int   argc,
       char *argv[])
 {
   static const char *const models[] = {
-    "person_detect", "mobilenet_v2_dog", "micro_speech", "hello_world_int8", "dtln_noise_suppression", "keyword_scrambled_8bit",
-    "micro_speech_lstm", "mnist_lstm_int8",
+    "person_detect",          "mobilenet_v2_dog",       "micro_speech",      "hello_world_int8",
+    "dtln_noise_suppression", "keyword_scrambled_8bit", "micro_speech_lstm", "mnist_lstm_int8",
   };
 
   g_test_init (&argc, &argv, NULL);

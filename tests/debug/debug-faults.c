@@ -2,11 +2,13 @@
  *
  *   debug-faults [--trials N] [--seed N] [--samples N] NAME=MODEL[,SAMPLES[,MEAN[,SCALE]]]...
  *
- * Each model is quantized; then one quantizer is harmed: a range times or divided by 4, the scale of one channel of weights likewise, a zero point moved. Harm that
- * costs the output less than 6 dB is drawn again. The layer must be first in the list, and the remedy that is named first the best of those tried on samples that were not seen
- * (within 0.1 dB: two of them may do the same). On the model as it was, keeping the first three layers float must gain 90 % of what the best three of the first eight gain.
- * A model that is quantized loses its quantizers first. Samples become (x - MEAN) / SCALE (MEAN, where it is not given); without SAMPLES
- * numbers are drawn. Prints TAP.
+ * Each model is quantized; then one quantizer is harmed: a range times or divided by 4, the scale of one channel of
+ * weights likewise, a zero point moved. Harm that costs the output less than 6 dB is drawn again. The layer must be
+ * first in the list, and the remedy that is named first the best of those tried on samples that were not seen (within
+ * 0.1 dB: two of them may do the same). On the model as it was, keeping the first three layers float must gain 90 % of
+ * what the best three of the first eight gain.
+ * A model that is quantized loses its quantizers first. Samples become (x - MEAN) / SCALE (MEAN, where it is not
+ * given); without SAMPLES numbers are drawn. Prints TAP.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -55,7 +57,8 @@ static gboolean
 get_sample (LptData *data, guint i, LptTensor **tensors, GError **error)
 {
   const Samples *samples = (Samples *) data;
-  return samples->of != NULL ? lpt_data_get (samples->of, samples->first + i, tensors, error) : draw_sample (samples, i, tensors, error);
+  return samples->of != NULL ? lpt_data_get (samples->of, samples->first + i, tensors, error)
+                             : draw_sample (samples, i, tensors, error);
 }
 
 static Samples
@@ -73,7 +76,8 @@ find_quantizers (LptGraph *graph, gboolean of_weights)
   for (guint i = 0; i < graph->nodes->len; i++)
     {
       LptNode *node = graph->nodes->pdata[i];
-      if (node->op == LPT_OP_FAKE_QUANTIZE && !(node->flags & LPT_NODE_DEAD) && lpt_node_is_const (lpt_node_src (node, 0)) == of_weights)
+      if (node->op == LPT_OP_FAKE_QUANTIZE && !(node->flags & LPT_NODE_DEAD) &&
+          lpt_node_is_const (lpt_node_src (node, 0)) == of_weights)
         g_ptr_array_add (list, node);
     }
   return list;
@@ -103,7 +107,8 @@ change_interval (LptNode *fq, gint64 channel, double factor, double shift)
     }
 }
 
-/* The name of the quantizer that was harmed, or of the op whose weights were (transfer full); what was done into @what. */
+/* The name of the quantizer that was harmed, or of the op whose weights were (transfer full); what was done into
+ * @what. */
 static char *
 harm (LptGraph *graph, GRand *rand, guint kind, GString *what)
 {
@@ -111,7 +116,8 @@ harm (LptGraph *graph, GRand *rand, guint kind, GString *what)
   g_autoptr (GPtrArray) list = find_quantizers (graph, of_weights);
   LptNode *fq = list->pdata[g_rand_int_range (rand, 0, (gint) list->len)];
   double factor = kind == 0 ? 4.0 : kind == 1 || g_rand_boolean (rand) ? 0.25 : 4.0, shift = (g_rand_boolean (rand) ? 1.0 : -1.0) * g_rand_double_range (rand, 0.1, 0.5);
-  gint64 n = lpt_tensor_count (lpt_node_const_in (fq, 1)), channel = of_weights ? g_rand_int_range (rand, 0, (gint) n) : -1;
+  gint64 n = lpt_tensor_count (lpt_node_const_in (fq, 1)),
+         channel = of_weights ? g_rand_int_range (rand, 0, (gint) n) : -1;
   if (kind == 3)
     change_interval (fq, -1, 1.0, shift);
   else
@@ -184,9 +190,12 @@ open_network (Network *n, const char *text)
   if (n->real == NULL)
     die (error);
   leave_out_quantizers (n->real);
-  if (parts[1] != NULL && parts[2] != NULL && (!lpt_data_options_mean (&samples, parts[2], &error) || !lpt_data_options_scale (&samples, parts[3] != NULL ? parts[3] : parts[2], &error)))
+  if (parts[1] != NULL && parts[2] != NULL &&
+      (!lpt_data_options_mean (&samples, parts[2], &error) ||
+       !lpt_data_options_scale (&samples, parts[3] != NULL ? parts[3] : parts[2], &error)))
     die (error);
-  if (parts[1] != NULL && (n->file = lpt_data_open (n->real, (const char *[]) { parts[1], NULL }, &samples, &error)) == NULL)
+  if (parts[1] != NULL &&
+      (n->file = lpt_data_open (n->real, (const char *[]) { parts[1], NULL }, &samples, &error)) == NULL)
     die (error);
   guint half = n->file != NULL ? MIN (samples_wanted, n->file->n / 2) : samples_wanted;
   n->seen = some (n->file, n->real, 0, half);
@@ -238,12 +247,15 @@ try_harm (Network *n, GRand *rand, guint kind)
       n->trials++;
       n->found += found;
       n->best += best;
-      printf ("# %s: %s (%.1f to %.1f dB): %s%s%s; named first: %s%s\n", n->name, what->str, n->sqnr, sqnr, found ? "first" : "NOT first, but ", found ? "" : first->name, "",
+      printf ("# %s: %s (%.1f to %.1f dB): %s%s%s; named first: %s%s\n", n->name, what->str, n->sqnr, sqnr,
+              found ? "first" : "NOT first, but ", found ? "" : first->name, "",
               ((LptDebugRemedy *) first->remedies->pdata[0])->kind, best ? "" : ", NOT the best on other samples");
       for (guint i = 0; !found && i < MIN (4, debug->layers->len); i++)
-        printf ("#   %.2f dB: %s\n", ((LptDebugLayer *) debug->layers->pdata[i])->gain, ((LptDebugLayer *) debug->layers->pdata[i])->name);
+        printf ("#   %.2f dB: %s\n", ((LptDebugLayer *) debug->layers->pdata[i])->gain,
+                ((LptDebugLayer *) debug->layers->pdata[i])->name);
       for (guint i = 0; i < first->remedies->len; i++)
-        printf ("#   %.2f dB, %.2f dB on other samples: %s\n", ((LptDebugRemedy *) first->remedies->pdata[i])->sqnr, ((LptDebugRemedy *) first->remedies->pdata[i])->held,
+        printf ("#   %.2f dB, %.2f dB on other samples: %s\n", ((LptDebugRemedy *) first->remedies->pdata[i])->sqnr,
+                ((LptDebugRemedy *) first->remedies->pdata[i])->held,
                 ((LptDebugRemedy *) first->remedies->pdata[i])->text);
       fflush (stdout);
       return TRUE;
@@ -262,7 +274,9 @@ share_of_best (const Network *n)
     for (guint j = i + 1; j < m; j++)
       for (guint k = j + 1; k < m; k++)
         {
-          const char *names[] = { ((LptDebugLayer *) debug->layers->pdata[i])->name, ((LptDebugLayer *) debug->layers->pdata[j])->name, ((LptDebugLayer *) debug->layers->pdata[k])->name, NULL };
+          const char *names[] = { ((LptDebugLayer *) debug->layers->pdata[i])->name,
+                                  ((LptDebugLayer *) debug->layers->pdata[j])->name,
+                                  ((LptDebugLayer *) debug->layers->pdata[k])->name, NULL };
           double gain = kept (n, n->model, names) - debug->sqnr;
           first = i + j + k == 3 ? gain : first;
           best = MAX (best, gain);
@@ -283,8 +297,10 @@ run_network (const char *text, guint trials, guint seed, guint number)
   double share = share_of_best (&n);
   gboolean found = n.trials > 0 && n.found == n.trials, best = n.best * 10 >= n.trials * 8, three = share >= ENOUGH;
   printf ("%s %u - %s: found %u of %u\n", found ? "ok" : "not ok", 3 * number + 1, name, n.found, n.trials);
-  printf ("%s %u - %s: the remedy named first is the best in %u of %u\n", best ? "ok" : "not ok", 3 * number + 2, name, n.best, n.trials);
-  printf ("%s %u - %s: the first three layers gain %.0f %% of what the best three do\n", three ? "ok" : "not ok", 3 * number + 3, name, 100.0 * share);
+  printf ("%s %u - %s: the remedy named first is the best in %u of %u\n", best ? "ok" : "not ok", 3 * number + 2, name,
+          n.best, n.trials);
+  printf ("%s %u - %s: the first three layers gain %.0f %% of what the best three do\n", three ? "ok" : "not ok",
+          3 * number + 3, name, 100.0 * share);
   fflush (stdout);
   g_rand_free (rand);
   lpt_graph_free (n.model);
@@ -308,7 +324,9 @@ main (int argc, char **argv)
     else if (strchr (argv[i], '=') != NULL)
       fine &= run_network (argv[i], trials, seed, n++);
     else
-      return fprintf (stderr, "debug-faults [--trials N] [--seed N] [--samples N] NAME=MODEL[,SAMPLES[,MEAN[,SCALE]]]...\n"), 2;
+      return fprintf (stderr,
+                      "debug-faults [--trials N] [--seed N] [--samples N] NAME=MODEL[,SAMPLES[,MEAN[,SCALE]]]...\n"),
+             2;
   printf ("1..%u\n", 3 * n);
   return fine ? 0 : 1;
 }

@@ -1,6 +1,6 @@
-/* driver.c - runs a fuzz target without libFuzzer: every file of the given folders as it is, then cut off and with bytes
- * changed (LPT_FUZZ_MUTATIONS times each, 100 by default), or as the target's own mutator changes it (3 times, 60 with
- * LPT_TEST_NIGHTLY=1); seeded by the file's content
+/* driver.c - runs a fuzz target without libFuzzer: every file of the given folders as it is, then cut off and with
+ * bytes changed (LPT_FUZZ_MUTATIONS times each, 100 by default), or as the target's own mutator changes it (3 times, 60
+ * with LPT_TEST_NIGHTLY=1); seeded by the file's content
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -70,7 +70,8 @@ mutate (const guint8 *data, gsize size, GRand *rand)
           break;
         default:
           {
-            guint from = (guint) g_rand_int_range (rand, 0, (gint32) bytes->len), n = MIN (bytes->len - MAX (at, from), 32);
+            guint from = (guint) g_rand_int_range (rand, 0, (gint32) bytes->len),
+                  n = MIN (bytes->len - MAX (at, from), 32);
             memmove (bytes->data + at, bytes->data + from, n);
           }
         }

@@ -52,8 +52,9 @@ finish (void)
 {
   g_rmdir (folder);
   if (g_getenv ("LPT_FUZZ_COUNTS") != NULL)
-    g_printerr ("%" G_GUINT64_FORMAT " inputs, %" G_GUINT64_FORMAT " graphs, %" G_GUINT64_FORMAT " ran, %" G_GUINT64_FORMAT
-                " were transformed\n", counts.inputs, counts.graphs, counts.ran, counts.transformed);
+    g_printerr ("%" G_GUINT64_FORMAT " inputs, %" G_GUINT64_FORMAT " graphs, %" G_GUINT64_FORMAT
+                " ran, %" G_GUINT64_FORMAT " were transformed\n",
+                counts.inputs, counts.graphs, counts.ran, counts.transformed);
 }
 
 static void
@@ -153,7 +154,8 @@ through_json (LptGraph *graph)
     return;
   if (again == NULL)
     fail (graph, json != NULL ? "the JSON form is not read back" : "the JSON form is not written", error->message);
-  g_autofree char *before = lpt_graph_to_text (graph, LPT_TEXT_RT_INFO), *after = lpt_graph_to_text (again, LPT_TEXT_RT_INFO);
+  g_autofree char *before = lpt_graph_to_text (graph, LPT_TEXT_RT_INFO),
+                  *after = lpt_graph_to_text (again, LPT_TEXT_RT_INFO);
   if (strcmp (before, after) != 0)
     fail (graph, "the JSON form is read back as another graph", after);
 }
@@ -207,7 +209,8 @@ compare_outputs (LptGraph *graph, LptGraph *again, const char *form)
 
 static GPtrArray *run (LptGraph *graph, guint flags, guint threads, GError **error);
 
-/* The ONNX reader folds while it reads, and finds then what a run fails with: an axis that is computed and out of range.
+/* The ONNX reader folds while it reads, and finds then what a run fails with: an axis that is computed and out of
+ * range.
  * It reads all nodes, and so all are run. */
 static gboolean
 fails_anyway (LptGraph *source)
@@ -289,7 +292,8 @@ is_small (LptGraph *graph)
       for (guint o = 0; o < node->n_out; o++)
         {
           gint64 count = 0;
-          if (lpt_shape_is_static (&node->out[o].shape) && (!lpt_shape_count (&node->out[o].shape, &count) || count > MAX_ELEMENTS))
+          if (lpt_shape_is_static (&node->out[o].shape) &&
+              (!lpt_shape_count (&node->out[o].shape, &count) || count > MAX_ELEMENTS))
             return FALSE;
         }
     }
@@ -358,8 +362,8 @@ reads_codes (LptNode *node)
   return FALSE;
 }
 
-/* Is everything in f32, and in integers that are none of the real ops' results, nor the numbers behind codes? A reference run
- * does not round. */
+/* Is everything in f32, and in integers that are none of the real ops' results, nor the numbers behind codes? A
+ * reference run does not round. */
 static gboolean
 is_plain (LptGraph *graph)
 {
@@ -371,8 +375,9 @@ is_plain (LptGraph *graph)
       for (guint o = 0; o < node->n_out; o++)
         {
           LptDType dtype = node->out[o].dtype;
-          gboolean computed = node->data == NULL
-                              && ((node->info->flags & (LPT_OP_F_COMPUTE | LPT_OP_F_ELEMENTWISE)) != 0 || reads_codes (node));
+          gboolean computed = node->data == NULL &&
+                              ((node->info->flags & (LPT_OP_F_COMPUTE | LPT_OP_F_ELEMENTWISE)) != 0 ||
+                               reads_codes (node));
           if ((lpt_dtype_is_real (dtype) && dtype != LPT_DTYPE_F32)
               || (computed && lpt_dtype_is_integer (dtype) && node->out[o].quant == NULL))
             return FALSE;
@@ -394,7 +399,8 @@ compare_runs (LptGraph *graph, GPtrArray *plain, GPtrArray *fast, const char *le
           double x = lpt_tensor_get_f64 (a, k), y = lpt_tensor_get_f64 (b, k);
           if (x != y && !(isnan (x) && isnan (y)))
             {
-              g_autofree char *why = g_strdup_printf ("output %u, element %" G_GINT64_FORMAT ": %.9g instead of %.9g", i, k, y, x);
+              g_autofree char *why = g_strdup_printf ("output %u, element %" G_GINT64_FORMAT ": %.9g instead of %.9g",
+                                                      i, k, y, x);
               fail (graph, level, why);
             }
         }
@@ -485,7 +491,8 @@ compare_step (Verify *verify, const LptPass *pass, GPtrArray *after)
             continue;
           fail (verify->source, pass->name, "changed the shape of an output");
         }
-      if (verify->plain && pass->exactness <= LPT_EXACT_REAL && distance (a, b) > 0.2 && !jumps (verify->graph, after, i))
+      if (verify->plain && pass->exactness <= LPT_EXACT_REAL && distance (a, b) > 0.2 &&
+          !jumps (verify->graph, after, i))
         fail (verify->source, pass->name, "changed the values of an output");
     }
 }
@@ -592,7 +599,8 @@ LLVMFuzzerCustomMutator (uint8_t *data, size_t size, size_t max, unsigned seed)
 }
 
 size_t
-LLVMFuzzerCustomCrossOver (const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size, uint8_t *out, size_t max, unsigned seed)
+LLVMFuzzerCustomCrossOver (const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size, uint8_t *out, size_t max,
+                           unsigned seed)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
   g_autofree char *text = text_of (a, a_size), *other = text_of (b, b_size);

@@ -1,5 +1,5 @@
-/* fuzz-tflite.c - the TensorFlow Lite reader and writer: every entry point; what it accepts is printed and read again, and
- * written from its nodes and read again
+/* fuzz-tflite.c - the TensorFlow Lite reader and writer: every entry point; what it accepts is printed and read again,
+ * and written from its nodes and read again
  *
  * SPDX-License-Identifier: Apache-2.0
  */

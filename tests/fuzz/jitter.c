@@ -1,8 +1,8 @@
 /* jitter.c - a graph whose numbers are off by some last bits
  *
- * A number that lies where a function jumps (half of a step of a FakeQuantize, 0 of Sign, equal ones of Less) may come out on
- * either side behind a pass that is exact on real numbers. What such a graph gives when all of its numbers move a little
- * says whether a difference means anything.
+ * A number that lies where a function jumps (half of a step of a FakeQuantize, 0 of Sign, equal ones of Less) may come
+ * out on either side behind a pass that is exact on real numbers. What such a graph gives when all of its numbers move
+ * a little says whether a difference means anything.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

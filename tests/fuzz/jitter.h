@@ -10,7 +10,8 @@
 
 #define JITTER_DRAWS 6
 
-/* A copy of @graph where every f32 value that is no constant is multiplied by about 1 and moved by about 0 (transfer full);
+/* A copy of @graph where every f32 value that is no constant is multiplied by about 1 and moved by about 0 (transfer
+ * full);
  * NULL when that makes no graph. @draw: 0 = all up, 1 = all down, then by chance. */
 LptGraph *jitter_graph (LptGraph *graph, guint draw);
 

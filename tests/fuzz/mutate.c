@@ -180,8 +180,8 @@ drop_types (GPtrArray *lines, GRand *rand)
 
 /* --- what is drawn --------------------------------------------------------- */
 
-static const char *const types[] = { "f32", "f16", "bf16", "f64", "i64", "i32", "u32", "u64", "i16", "u16", "i8", "u8", "i4",
-                                     "u4", "boolean" };
+static const char *const types[] = { "f32", "f16", "bf16", "f64", "i64", "i32", "u32",    "u64",
+                                     "i16", "u16", "i8",   "u8",  "i4",  "u4",  "boolean" };
 
 static gboolean
 is_type (const char *word, gsize n)
@@ -216,8 +216,8 @@ draw_number (const char *old, gsize n, GRand *rand)
     }
 }
 
-/* What is set between a value and its readers: "$" = the value, "$2" = another one, "&1", "&2" = new constants, "@" = the
- * result. */
+/* What is set between a value and its readers: "$" = the value, "$2" = another one, "&1", "&2" = new constants, "@" =
+ * the result. */
 static const char *const phrases[] = {
   "@ = Relu($)",
   "@ = Sigmoid($)",
@@ -368,7 +368,8 @@ change_op (GPtrArray *lines, GRand *rand)
   for (guint k = 0; from != NULL && k < 100; k++)
     {
       const LptOpInfo *to = lpt_op_info ((LptOp) draw (rand, LPT_N_OPS));
-      if (to == NULL || to->min_in > from->max_in || to->max_in < from->min_in || to->op == LPT_OP_PARAMETER || to->op == LPT_OP_RESULT)
+      if (to == NULL || to->min_in > from->max_in || to->max_in < from->min_in || to->op == LPT_OP_PARAMETER ||
+          to->op == LPT_OP_RESULT)
         continue;
       replace (lines, (guint) i, (Span) { (gsize) (op - line), (gsize) (op - line) + n }, to->name);
       return;
@@ -402,7 +403,8 @@ change_quantization (GPtrArray *lines, GRand *rand)
   if (close == NULL)
     return;
   gsize end = (gsize) (close - line) + 1;
-  replace (lines, i, (Span) { have != NULL ? (gsize) (have - line) : end, end }, quants[draw (rand, G_N_ELEMENTS (quants))]);
+  replace (lines, i, (Span) { have != NULL ? (gsize) (have - line) : end, end },
+           quants[draw (rand, G_N_ELEMENTS (quants))]);
 }
 
 /* Everything that reads @old below line @from reads @new (NULL = some of it). */
@@ -458,7 +460,8 @@ graft (GPtrArray *lines, GRand *rand)
   guint id = g_rand_int (rand) % 100000;
   g_autofree char *result = g_strdup_printf ("%%drawn_%u", id);
   redirect (lines, (guint) at + 1, value, result, rand);
-  g_auto (GStrv) more = fill (phrases[draw (rand, G_N_ELEMENTS (phrases))], value, other != NULL ? other : value, indent, id);
+  g_auto (GStrv) more = fill (phrases[draw (rand, G_N_ELEMENTS (phrases))], value, other != NULL ? other : value,
+                              indent, id);
   for (guint k = 0; more[k] != NULL; k++)
     g_ptr_array_insert (lines, at + 1 + (gint) k, g_strdup (more[k]));
 }
@@ -485,11 +488,13 @@ static void
 write_again (GPtrArray *lines, GRand *rand)
 {
   gint i = draw_statement (lines, rand);
-  if (i < 0 || lines->len > MAX_LINES || g_str_has_suffix (lines->pdata[i], "{") || is_op (lines->pdata[i], "Parameter"))
+  if (i < 0 || lines->len > MAX_LINES || g_str_has_suffix (lines->pdata[i], "{") ||
+      is_op (lines->pdata[i], "Parameter"))
     return;
   const char *line = lines->pdata[i];
   g_autofree char *name = defined (line), *again = g_strdup_printf ("%%again_%u", g_rand_int (rand) % 100000);
-  char *copy = g_strdup_printf ("%.*s%s%s", (int) strspn (line, " "), line, again, line + strspn (line, " ") + strlen (name));
+  char *copy = g_strdup_printf ("%.*s%s%s", (int) strspn (line, " "), line, again,
+                                line + strspn (line, " ") + strlen (name));
   redirect (lines, (guint) i + 1, name, again, rand);
   g_ptr_array_insert (lines, i + 1, copy);
 }
@@ -514,9 +519,11 @@ swap_lines (GPtrArray *lines, GRand *rand)
 typedef void (*Change) (GPtrArray *lines, GRand *rand);
 
 /* By how often each is drawn. */
-static const struct { Change change; guint weight; } changes[] = {
-  { graft, 30 }, { change_number, 25 }, { change_operand, 12 }, { change_type, 8 }, { change_op, 8 }, { change_quantization, 4 },
-  { take_out, 5 }, { write_again, 4 }, { change_opset, 3 }, { add_result, 3 }, { swap_lines, 1 },
+static const struct { Change change; guint weight;
+} changes[] = {
+  { graft, 30 },       { change_number, 25 },      { change_operand, 12 }, { change_type, 8 },
+  { change_op, 8 },    { change_quantization, 4 }, { take_out, 5 },        { write_again, 4 },
+  { change_opset, 3 }, { add_result, 3 },          { swap_lines, 1 },
 };
 
 /* --- the whole ------------------------------------------------------------- */
@@ -571,7 +578,8 @@ mutate_cross (const char *text, const char *other, GRand *rand)
   guint at = 0;
   while (at < lines->len && !is_result (lines->pdata[at]))
     at++;
-  for (guint i = draw (rand, theirs->len), n = 1 + draw (rand, 8); n > 0 && i < theirs->len && lines->len <= MAX_LINES; n--, i++)
+  for (guint i = draw (rand, theirs->len), n = 1 + draw (rand, 8); n > 0 && i < theirs->len && lines->len <= MAX_LINES;
+       n--, i++)
     {
       char *line = g_strdup (theirs->pdata[i]);
       if (is_result (line) || is_op (line, "Parameter") || *line == ' ' || g_str_has_suffix (line, "{") || *line != '%')

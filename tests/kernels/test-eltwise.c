@@ -54,7 +54,8 @@ random_mul (void)
 static bool
 run_binary (const LptEltwiseKernel *row, bool multiply)
 {
-  size_t rows = (size_t) random_range (1, 5), cols = (size_t) random_range (1, 300), ldo = cols + (size_t) random_range (0, 3);
+  size_t rows = (size_t) random_range (1, 5), cols = (size_t) random_range (1, 300),
+         ldo = cols + (size_t) random_range (0, 3);
   size_t lda = cols + 1, a_step = 1, ldb = cols + 2, b_step = 1;
   bool ok = true;
 
@@ -67,7 +68,8 @@ run_binary (const LptEltwiseKernel *row, bool multiply)
     default: break;
     }
 
-  uint8_t *a = exact_bytes ((rows - 1) * lda + (a_step ? cols : 1)), *b = exact_bytes ((rows - 1) * ldb + (b_step ? cols : 1));
+  uint8_t *a = exact_bytes ((rows - 1) * lda + (a_step ? cols : 1)),
+          *b = exact_bytes ((rows - 1) * ldb + (b_step ? cols : 1));
   Buffer out = buffer_new ((rows - 1) * ldo + cols);
   LptAdd add = random_add ();
   LptMul mul = random_mul ();
@@ -85,7 +87,8 @@ run_binary (const LptEltwiseKernel *row, bool multiply)
         if (out.data[i * ldo + j] != want)
           {
             printf ("# %s form %d cols %zu steps %zu %zu: element %zu %zu is %u, not %u\n", multiply ? "mul" : "add",
-                    multiply ? (int) mul.scheme : (int) add.form, cols, a_step, b_step, i, j, out.data[i * ldo + j], want);
+                    multiply ? (int) mul.scheme : (int) add.form, cols, a_step, b_step, i, j, out.data[i * ldo + j],
+                    want);
             ok = false;
           }
       }
@@ -106,7 +109,8 @@ affine_limit (int64_t x)
 static bool
 run_affine (const LptEltwiseKernel *row)
 {
-  size_t rows = (size_t) random_range (1, 4), cols = (size_t) random_range (1, 600), ldo = cols + (size_t) random_range (0, 3);
+  size_t rows = (size_t) random_range (1, 4), cols = (size_t) random_range (1, 600),
+         ldo = cols + (size_t) random_range (0, 3);
   LptAffine p = { .product = random_u32 () % 2, .same = random_u32 () % 2, .words_a = random_u32 () % 2, .words_b = random_u32 () % 2,
                   .lo = random_range (0, 20), .hi = random_range (200, 255) };
   size_t n = p.same ? 1 : cols, size[2] = { p.words_a ? 4 : 1, p.words_b ? 4 : 1 };
@@ -146,8 +150,8 @@ run_affine (const LptEltwiseKernel *row)
         v = v < p.lo ? p.lo : v > p.hi ? p.hi : v;
         ok = out.data[i * ldo + j] == v;
         if (!ok)
-          printf ("# affine product %d same %d words %d %d: element %zu %zu is %u, not %d\n", p.product, p.same, p.words_a, p.words_b, i, j,
-                  out.data[i * ldo + j], (int) v);
+          printf ("# affine product %d same %d words %d %d: element %zu %zu is %u, not %d\n", p.product, p.same,
+                  p.words_a, p.words_b, i, j, out.data[i * ldo + j], (int) v);
       }
   ok = ok && buffer_guards_hold (&out);
   for (size_t k = 0; k < 5; k++)
@@ -164,8 +168,8 @@ run_affine (const LptEltwiseKernel *row)
 static float
 random_float (void)
 {
-  static const float special[] = { 0.0f, -0.0f, 0.5f, -0.5f, 1.5f, 2.5f, 0.49999997f, -0.49999997f, 1e30f, -1e30f, 3e9f, -3e9f,
-                                   INFINITY, -INFINITY, NAN, 1e-40f };
+  static const float special[] = { 0.0f,  -0.0f,  0.5f, -0.5f, 1.5f,     2.5f,      0.49999997f, -0.49999997f,
+                                   1e30f, -1e30f, 3e9f, -3e9f, INFINITY, -INFINITY, NAN,         1e-40f };
 
   if (random_u32 () % 8 == 0)
     return special[random_u32 () % 16];
@@ -191,7 +195,8 @@ quantize_reference (const LptQuantize *p, float x, float scale, int32_t zp)
 static bool
 run_conversions (const LptEltwiseKernel *row)
 {
-  size_t rows = (size_t) random_range (1, 4), cols = (size_t) random_range (1, 200), steps[3][2] = { { 0, 0 }, { 0, 1 }, { 1, 0 } };
+  size_t rows = (size_t) random_range (1, 4), cols = (size_t) random_range (1, 200),
+         steps[3][2] = { { 0, 0 }, { 0, 1 }, { 1, 0 } };
   size_t *step = steps[random_u32 () % 3], n_params = step[0] ? rows : step[1] ? cols : 1, ldo = cols + 1;
   float *in = (float *) exact_bytes (rows * cols * 4), *scale = (float *) exact_bytes (n_params * 4);
   int32_t *zp = (int32_t *) exact_bytes (n_params * 4);
@@ -216,7 +221,8 @@ run_conversions (const LptEltwiseKernel *row)
 
       if (want != got)
         {
-          printf ("# quantize form %d: %a by %a zp %d is %u, not %u\n", q.form, (double) in[i], (double) scale[at], zp[at], got, want);
+          printf ("# quantize form %d: %a by %a zp %d is %u, not %u\n", q.form, (double) in[i], (double) scale[at],
+                  zp[at], got, want);
           ok = false;
         }
     }
@@ -457,7 +463,8 @@ run_places (const LptFloatKernel *row)
   size_t n = (size_t) random_range (1, 300);
   float *x = (float *) exact_bytes (n * 4), *best = (float *) exact_bytes (n * 4);
   int32_t *places = (int32_t *) exact_bytes (n * 4);
-  double *sums = (double *) exact_bytes (n * 8), minus = random_range (-50, 50) / 7.0, factor = random_range (1, 50) / 3.0;
+  double *sums = (double *) exact_bytes (n * 8), minus = random_range (-50, 50) / 7.0,
+         factor = random_range (1, 50) / 3.0;
   const double betas[] = { 0.5, 0.75, 1, 0.9 }, beta = betas[random_u32 () % 4];
   Buffer out = buffer_new (n * 4);
   float *got = (float *) (void *) out.data;
@@ -631,7 +638,9 @@ run_maps (const LptFloatKernel *row, const LptFloatKernel *scalar, bool report)
           unit = relative[map] > 0 ? relative[map] * ldexp (fmax (fabs (right), ldexp (1, -126)), -23)
                  : map == LPT_MAP_ERF || map == LPT_MAP_HSIGMOID ? ldexp (1, -22) : ldexp (fmax (1, fabs (x)), -21);
           /* Results that should be denormal are 0. */
-          error = fabs (got[i] - right) / (unit + (fabs (right) < ldexp (4, -126) * fmax (1, fabs (x)) ? ldexp (8, -126) * fmax (1, fabs (x)) : 0));
+          error = fabs (got[i] - right) /
+                  (unit +
+                   (fabs (right) < ldexp (4, -126) * fmax (1, fabs (x)) ? ldexp (8, -126) * fmax (1, fabs (x)) : 0));
           if (error > worst)
             worst = error;
           if (error > 1 || isnan (got[i]))
@@ -690,7 +699,8 @@ main (void)
           continue;
         }
       for (int j = 0; j < 300; j++)
-        ok = run_transpose (&transposes[i], 1) && run_transpose (&transposes[i], 4) && run_permute (&transposes[i]) && ok;
+        ok = run_transpose (&transposes[i], 1) && run_transpose (&transposes[i], 4) && run_permute (&transposes[i]) &&
+             ok;
       test_report (ok, "%s: 300 cases", transposes[i].name);
     }
 

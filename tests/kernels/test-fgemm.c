@@ -40,9 +40,11 @@ expected (const LptFgemmTile *t, const float *b, size_t ldb, size_t r, size_t c)
 static bool
 check (const LptFgemmKernel *kernel, size_t m, size_t n, size_t channels, size_t taps, unsigned forms)
 {
-  size_t k = channels * taps, all = n + LPT_FGEMM_PANEL, panels = (n + LPT_FGEMM_PANEL - 1) / LPT_FGEMM_PANEL, ldy = n + 3;
+  size_t k = channels * taps, all = n + LPT_FGEMM_PANEL, panels = (n + LPT_FGEMM_PANEL - 1) / LPT_FGEMM_PANEL,
+         ldy = n + 3;
   size_t a_step = forms & 8 ? 3 : 1, row = (channels - (channels > 0)) * a_step + 1, size = row + 40;
-  float *a = random_floats (size), *b = random_floats (k * all), *bias = random_floats (n), *residual = random_floats (m * (n + 1));
+  float *a = random_floats (size), *b = random_floats (k * all), *bias = random_floats (n),
+        *residual = random_floats (m * (n + 1));
   float *turned = random_floats (k * all), *packed = aligned_bytes (panels * k * LPT_FGEMM_PANEL * sizeof (float));
   const float **rows = (const float **) (void *) region_place (taps * (m + 2) * sizeof *rows, sizeof *rows);
   Buffer y = buffer_new (m * ldy * sizeof (float));

@@ -24,7 +24,8 @@ fill (float *p, size_t n, bool odd)
 }
 
 static float
-expected (Form form, const LptFwindowTile *t, const float *const *w, const LptFgemmEnd *end, double divisor, size_t p, size_t c)
+expected (Form form, const LptFwindowTile *t, const float *const *w, const LptFgemmEnd *end, double divisor, size_t p,
+          size_t c)
 {
   float result = form == MAX ? -FLT_MAX : 0;
   double sum = 0;

@@ -10,7 +10,8 @@
 
 /* acc = sum a * w over the stored (signed) weights. */
 static void
-reference (size_t m, size_t k, size_t n, const uint8_t *a, size_t lda, const LptGemmWeights *w, int32_t *acc, size_t lacc)
+reference (size_t m, size_t k, size_t n, const uint8_t *a, size_t lda, const LptGemmWeights *w, int32_t *acc,
+           size_t lacc)
 {
   for (size_t i = 0; i < m; i++)
     for (size_t j = 0; j < n; j++)
@@ -24,12 +25,14 @@ reference (size_t m, size_t k, size_t n, const uint8_t *a, size_t lda, const Lpt
 }
 
 static void
-test_shape (const LptGemmKernel *row, const LptEpilogueKernel *stage, size_t m, size_t k, size_t n, int variant, bool *ok)
+test_shape (const LptGemmKernel *row, const LptEpilogueKernel *stage, size_t m, size_t k, size_t n, int variant,
+            bool *ok)
 {
   const LptEpilogueKernel *stages, *scalar;
   size_t n_stages, lacc = (n + 15) / 16 * 16, lda = k + (variant % 3), panel = lpt_gemm_panel (row, n);
   size_t params = (n + 15) / 16 * 16;
-  bool transposed = variant & 1, is_unsigned = variant & 2, extreme = variant & 4, q8 = variant & 8, wzp = variant & 16, floats = variant & 32;
+  bool transposed = variant & 1, is_unsigned = variant & 2, extreme = variant & 4, q8 = variant & 8, wzp = variant & 16,
+       floats = variant & 32;
   uint8_t *a = exact_bytes (lda * (m - 1) + k), *weights = exact_bytes (k * n);
   int32_t *acc = aligned_bytes ((m * lacc + 16) * 4), *sums = aligned_bytes (m * 4), *got_sums = aligned_bytes (n * 4);
   int32_t *bias = (int32_t *) exact_bytes (params * 4), *zps = (int32_t *) exact_bytes (params * 4);
@@ -53,7 +56,8 @@ test_shape (const LptGemmKernel *row, const LptEpilogueKernel *stage, size_t m, 
     {
       bias[c] = random_range (-100000, 100000);
       zps[c] = c > 0 && variant % 3 ? zps[0] : random_range (-128, 127);
-      scale[c] = ldexpf ((float) random_range (1 << 22, 1 << 24), -24 - 12) * (floats && random_u32 () % 4 == 0 ? -1.0f : 1.0f);
+      scale[c] = ldexpf ((float) random_range (1 << 22, 1 << 24), -24 - 12) *
+                 (floats && random_u32 () % 4 == 0 ? -1.0f : 1.0f);
       fbias[c] = ldexpf ((float) random_range (-(1 << 23), 1 << 23), -20);
     }
 
@@ -138,8 +142,8 @@ test_row (const LptGemmKernel *row, const LptEpilogueKernel *stage)
     for (int variant = 0; variant < 64; variant++, cases++)
       test_shape (row, stage, shapes[i][0], shapes[i][1], shapes[i][2], variant, &ok);
   for (int i = 0; i < 150; i++, cases++)
-    test_shape (row, stage, (size_t) random_range (1, 40), (size_t) random_range (1, 200), (size_t) random_range (1, 150),
-                random_range (0, 31), &ok);
+    test_shape (row, stage, (size_t) random_range (1, 40), (size_t) random_range (1, 200),
+                (size_t) random_range (1, 150), random_range (0, 31), &ok);
   test_report (ok, "%s: %u cases", row->name, cases);
 }
 
@@ -147,7 +151,8 @@ test_row (const LptGemmKernel *row, const LptEpilogueKernel *stage)
 static void
 test_guards (const LptGemmKernel *row)
 {
-  static const size_t ms[] = { 1, 4, 5, 13, 16, 17, 32, 47, 96, 200 }, ks[] = { 1, 3, 4, 31, 60, 63, 64, 65, 127, 128, 200 };
+  static const size_t ms[] = { 1, 4, 5, 13, 16, 17, 32, 47, 96, 200 },
+                      ks[] = { 1, 3, 4, 31, 60, 63, 64, 65, 127, 128, 200 };
   enum { N = 40 };
   LptEpilogue e = { .store = LPT_STORE_I32 };
   bool ok = true;

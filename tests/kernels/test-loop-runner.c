@@ -57,7 +57,8 @@ draw_loops (Loops *l)
   l->n_loops = 1 + random_u32 () % MAX_LOOPS;
   for (size_t i = 0; i < l->n_loops; i++)
     {
-      unsigned most = random_u32 () % 3 ? 8 : LPT_TASK_LOOP_UNITS, n = 1 + random_u32 () % most, form = random_u32 () % 4;
+      unsigned most = random_u32 () % 3 ? 8 : LPT_TASK_LOOP_UNITS, n = 1 + random_u32 () % most,
+               form = random_u32 () % 4;
 
       for (unsigned u = 0; i > 0 && u < n; u++)
         {

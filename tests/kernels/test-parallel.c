@@ -68,7 +68,8 @@ test_boxes (void)
             {
               LptCutBox box = lpt_cut_box (&task, end, columns);
 
-              ok = ok && box.i0 < box.i1 && box.j0 < box.j1 && box.j1 <= columns && (box.i1 == box.i0 + 1 || box.j1 - box.j0 == columns);
+              ok = ok && box.i0 < box.i1 && box.j0 < box.j1 && box.j1 <= columns &&
+                   (box.i1 == box.i0 + 1 || box.j1 - box.j0 == columns);
               for (size_t i = box.i0; i < box.i1; i++)
                 for (size_t j = box.j0; j < box.j1; j++)
                   ok = ok && i * columns + j == next++;
@@ -79,7 +80,8 @@ test_boxes (void)
   test_report (ok, "boxes of parts of grids");
 }
 
-/* Loops of one run: many short ones, one behind the other, and a run inside the run, each after a call to wake the others. */
+/* Loops of one run: many short ones, one behind the other, and a run inside the run, each after a call to wake the
+ * others. */
 typedef struct {
   LptPool *pool;
   size_t   runs;
@@ -111,7 +113,8 @@ test_runs (LptPool *pool)
     }
   nanosleep (&(struct timespec) { .tv_nsec = 20000000 }, NULL);
   loops.ok = run_counts (pool, 1000) && loops.ok;
-  test_report (loops.ok && loops.runs == 40, "%u threads stand by for %zu runs of loops, and loops follow", lpt_pool_n_threads (pool), loops.runs);
+  test_report (loops.ok && loops.runs == 40, "%u threads stand by for %zu runs of loops, and loops follow",
+               lpt_pool_n_threads (pool), loops.runs);
 }
 
 /* The same bytes from one thread and from several. */
@@ -133,7 +136,8 @@ multiply_tile (void *data, size_t task, unsigned thread)
 
   size_t m0 = task / columns * tm, n0 = task % columns * tn;
 
-  lpt_gemm_tile (g, m0, m0 + tm < g->m ? m0 + tm : g->m, n0, n0 + tn < g->n ? n0 + tn : g->n, p->workspace + thread * p->workspace_bytes);
+  lpt_gemm_tile (g, m0, m0 + tm < g->m ? m0 + tm : g->m, n0, n0 + tn < g->n ? n0 + tn : g->n,
+                 p->workspace + thread * p->workspace_bytes);
 }
 
 static void
@@ -189,12 +193,14 @@ main (void)
   lpt_pool_free (NULL);
   test_report (lpt_pool_new (1) == NULL && lpt_pool_n_threads (NULL) == 1, "one thread needs no pool");
 
-  test_report (lpt_cpu_limit (&lowered, "scalar") && lowered == LPT_CPU_SCALAR && strcmp (lpt_cpu_level_name (lowered), "scalar") == 0
-               && lpt_kernels_for (lowered).gemm->needs == 0, "scalar is the lowest level");
+  test_report (lpt_cpu_limit (&lowered, "scalar") && lowered == LPT_CPU_SCALAR &&
+                   strcmp (lpt_cpu_level_name (lowered), "scalar") == 0 && lpt_kernels_for (lowered).gemm->needs == 0,
+               "scalar is the lowest level");
   lowered = cpu;
   test_report (!lpt_cpu_limit (&lowered, "mmx") && lowered == cpu, "an unknown level is refused");
   lowered = cpu;
-  test_report (lpt_cpu_limit (&lowered, lpt_cpu_level_name (cpu)) && strcmp (lpt_cpu_level_name (lowered), lpt_cpu_level_name (cpu)) == 0,
+  test_report (lpt_cpu_limit (&lowered, lpt_cpu_level_name (cpu)) &&
+                   strcmp (lpt_cpu_level_name (lowered), lpt_cpu_level_name (cpu)) == 0,
                "level %s by its name", lpt_cpu_level_name (cpu));
   test_product (cpu);
   return test_end ();

@@ -31,10 +31,13 @@ reference (const LptPoolOp *p, size_t r, size_t ox, size_t c)
         ptrdiff_t x = (ptrdiff_t) (ox * s->stride_w + kx * s->dilation_w) - s->pad_left;
         uint8_t q;
 
-        padded += z < (ptrdiff_t) (s->id + p->pad_back) && y < (ptrdiff_t) (s->ih + p->pad_bottom) && x < (ptrdiff_t) (s->iw + p->pad_right);
+        padded += z < (ptrdiff_t) (s->id + p->pad_back) && y < (ptrdiff_t) (s->ih + p->pad_bottom) &&
+                  x < (ptrdiff_t) (s->iw + p->pad_right);
         if (z < 0 || y < 0 || x < 0 || z >= (ptrdiff_t) s->id || y >= (ptrdiff_t) s->ih || x >= (ptrdiff_t) s->iw)
           continue;
-        q = p->in[r / s->oh / s->od * p->image_stride + (size_t) z * p->plane_stride + (size_t) y * p->row_stride + (size_t) x * p->pixel_stride + c] ^ p->flip;
+        q = p->in[r / s->oh / s->od * p->image_stride + (size_t) z * p->plane_stride + (size_t) y * p->row_stride +
+                  (size_t) x * p->pixel_stride + c] ^
+            p->flip;
         sum += q;
         n++;
         best = q > best ? q : best;
@@ -125,8 +128,8 @@ run_case (const LptPoolKernel *row, bool big)
 
         if (got.data[i * p.ldo + c] != want)
           {
-            printf ("# form %d scheme %d taps %zux%zu channels %zu: pixel %zu channel %zu is %u, not %u\n", p.form, p.scheme,
-                    s.kh, s.kw, s.ic, i, c, got.data[i * p.ldo + c], want);
+            printf ("# form %d scheme %d taps %zux%zu channels %zu: pixel %zu channel %zu is %u, not %u\n", p.form,
+                    p.scheme, s.kh, s.kw, s.ic, i, c, got.data[i * p.ldo + c], want);
             ok = false;
           }
       }

@@ -182,7 +182,8 @@ test_row (const LptEpilogueKernel *row)
         row_sum[i] = random_range (0, 1 << 20);
 
       width = channels * (e.store == LPT_STORE_Q8 ? 1 : 4);
-      size_t ldo = (width + (size_t) random_range (0, 70)) / 4 * 4 + (e.store == LPT_STORE_Q8 && random_u32 () % 2 ? 5 : 4);
+      size_t ldo = (width + (size_t) random_range (0, 70)) / 4 * 4 +
+                   (e.store == LPT_STORE_Q8 && random_u32 () % 2 ? 5 : 4);
       size_t ldr = channels + (size_t) random_range (0, 9);
       Buffer want = buffer_new (ldo * (rows - 1) + width), got = buffer_new (ldo * (rows - 1) + width);
       uint8_t *residual = exact_bytes (ldr * (rows - 1) + channels);
@@ -222,7 +223,8 @@ test_definitions (void)
   ok = ok && lpt_requant_single (INT32_MAX, INT32_MAX, 40) == INT32_MAX;
   ok = ok && lpt_requant_single (INT32_MIN, INT32_MAX, 63) == INT32_MIN;
   ok = ok && lpt_requant_double (-3, 1 << 30, 0) == -1 && lpt_requant_double (-6, 1 << 30, -1) == -2;
-  ok = ok && lpt_requant_two_step (-6, 1 << 30, -1) == -1 && lpt_requant_two_step (INT32_MAX, INT32_MAX, -1) == (1 << 30) - 1;
+  ok = ok && lpt_requant_two_step (-6, 1 << 30, -1) == -1 &&
+       lpt_requant_two_step (INT32_MAX, INT32_MAX, -1) == (1 << 30) - 1;
   ok = ok && lpt_requant_float (5, 0.5f, -128, 127) == 2 && lpt_requant_float (7, 0.5f, -128, 127) == 4;
   ok = ok && lpt_requant_float (0, NAN, -7, 9) == -7;
   ok = ok && lpt_requant_tpu (3, 1, 1) == 2 && lpt_requant_tpu (-3, 1, 1) == -1 && lpt_requant_tpu (3, 5, -2) == 60;
@@ -233,7 +235,8 @@ test_definitions (void)
 static int32_t
 fma_code (const LptEpilogue *e, size_t c, int32_t acc)
 {
-  float f = (float) (int32_t) ((uint32_t) acc + (uint32_t) e->fma.offset[c]), inner = fmaf (f, e->fma.low[c], e->fma.half[c]);
+  float f = (float) (int32_t) ((uint32_t) acc + (uint32_t) e->fma.offset[c]),
+        inner = fmaf (f, e->fma.low[c], e->fma.half[c]);
   volatile double product = (double) f * (double) e->fma.high[c], sum;
   double v;
 
@@ -322,7 +325,8 @@ test_fma (void)
           ones += ordinary && shift[c] >= -8 && low[c] == 0.0f;
           if (!same_steps (&e, c, REACH))
             {
-              printf ("# mult %d shift %d rest %d zp %d lo %d hi %d\n", mult[c], shift[c], e.rest ? rest[c] : 0, e.zp, e.lo, e.hi);
+              printf ("# mult %d shift %d rest %d zp %d lo %d hi %d\n", mult[c], shift[c], e.rest ? rest[c] : 0, e.zp,
+                      e.lo, e.hi);
               ok = false;
             }
         }

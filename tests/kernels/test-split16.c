@@ -16,7 +16,8 @@ fill (float *x, size_t n, unsigned round)
   float size = round % 5 == 0 ? 1e-33f : round % 5 == 1 ? 1e20f : 1.0f;
 
   for (size_t i = 0; i < n; i++)
-    x[i] = round % 3 == 0 && random_range (0, 9) == 0 ? values[random_range (0, 6)] : size * (float) random_range (-100000, 100000) / 33333.0f;
+    x[i] = round % 3 == 0 && random_range (0, 9) == 0 ? values[random_range (0, 6)]
+                                                      : size * (float) random_range (-100000, 100000) / 33333.0f;
 }
 
 static float
@@ -62,7 +63,8 @@ check_join (const LptSplit16Kernel *kernel, size_t n, unsigned round)
 {
   int32_t *high = (int32_t *) exact_bytes (n * sizeof (int32_t)), *low = (int32_t *) exact_bytes (n * sizeof (int32_t));
   float *scale = (float *) exact_bytes (n * sizeof (float)), *add = (float *) exact_bytes (n * sizeof (float));
-  float *out = round % 2 ? add : (float *) exact_bytes (n * sizeof (float)), *sums = (float *) exact_bytes (n * sizeof (float)), step = 0.37f;
+  float *out = round % 2 ? add : (float *) exact_bytes (n * sizeof (float)),
+        *sums = (float *) exact_bytes (n * sizeof (float)), step = 0.37f;
   bool ok = true;
 
   for (size_t i = 0; i < n; i++)

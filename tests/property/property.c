@@ -97,7 +97,8 @@ reduced (LptGraph *graph, guint seed, PropertyExamine examine, char **failure)
       if (smaller == NULL || smaller->nodes->len >= graph->nodes->len)
         continue;
       char *still = examine (smaller, seed);
-      if (still == NULL || strcspn (still, ":") != strcspn (*failure, ":") || strncmp (still, *failure, strcspn (still, ":")) != 0)
+      if (still == NULL || strcspn (still, ":") != strcspn (*failure, ":") ||
+          strncmp (still, *failure, strcspn (still, ":")) != 0)
         {
           g_free (still);
           continue;

@@ -1,7 +1,7 @@
 /* property.h - what holds for every random graph
  *
- * LPT_TEST_GRAPH=N runs graph N alone, FIRST-LAST these. A failing graph is reduced (ops that keep the shape are bypassed,
- * outputs dropped, the graph cut at inner values) as long as it fails, and printed.
+ * LPT_TEST_GRAPH=N runs graph N alone, FIRST-LAST these. A failing graph is reduced (ops that keep the shape are
+ * bypassed, outputs dropped, the graph cut at inner values) as long as it fails, and printed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,8 @@
 
 #include "tests/property/random-graph.h"
 
-/* NULL: the graph is as it should be. What stands before the first colon names the way in which it fails (transfer full). */
+/* NULL: the graph is as it should be. What stands before the first colon names the way in which it fails (transfer
+ * full). */
 typedef char *(*PropertyExamine) (LptGraph *graph, guint seed);
 
 /* Graphs 0 to @usual, or with LPT_TEST_NIGHTLY=1 to @nightly; at most five failures. */

@@ -194,7 +194,9 @@ convolution (Maker *m, LptValue *x, gboolean group)
 static LptValue *
 mat_mul (Maker *m, LptValue *x)
 {
-  LptNode *node = add (m, LPT_OP_MATMUL, 1, 2, (LptValue *[]) { x, any_weights (m, 2, (gint64[]) { any (m, 1, m->sizes->columns), x->shape.dims[3] }) });
+  LptNode *node = add (m, LPT_OP_MATMUL, 1, 2,
+                       (LptValue *[]) {
+                           x, any_weights (m, 2, (gint64[]) { any (m, 1, m->sizes->columns), x->shape.dims[3] }) });
   LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = TRUE;
   return done (node);
 }
@@ -202,7 +204,8 @@ mat_mul (Maker *m, LptValue *x)
 static LptValue *
 pool (Maker *m, LptValue *x, gboolean max)
 {
-  gint64 k = any (m, 1, (gint) MIN (3, MIN (x->shape.dims[2], x->shape.dims[3]))), s = any (m, 1, 2), p = k > 1 && chance (m, 0.3);
+  gint64 k = any (m, 1, (gint) MIN (3, MIN (x->shape.dims[2], x->shape.dims[3]))), s = any (m, 1, 2),
+         p = k > 1 && chance (m, 0.3);
   LptNode *node = add (m, max ? LPT_OP_MAX_POOL : LPT_OP_AVG_POOL, 1, 1, &x);
 #define SET_WINDOW(attrs) \
   lpt_ints_fill (&(attrs)->kernel, 2, k); lpt_ints_fill (&(attrs)->strides, 2, s); \
@@ -238,7 +241,8 @@ binary (Maker *m, LptOp op, LptValue *x)
       gint n = chance (m, 0.5) ? (gint) x->shape.dims[1] : 1;
       g_autofree double *values = g_new (double, n);
       for (gint i = 0; i < n; i++)
-        values[i] = op != LPT_OP_MULTIPLY ? g_rand_double_range (m->rand, -1.0, 1.0) : g_rand_double_range (m->rand, 0.1, 2.0) * (chance (m, 0.1) ? -1 : 1);
+        values[i] = op != LPT_OP_MULTIPLY ? g_rand_double_range (m->rand, -1.0, 1.0)
+                                          : g_rand_double_range (m->rand, 0.1, 2.0) * (chance (m, 0.1) ? -1 : 1);
       other = constant (m, 4, (gint64[]) { 1, n, 1, 1 }, values);
     }
   return done (add (m, op, 1, 2, (LptValue *[]) { x, other }));
@@ -253,7 +257,8 @@ concat (Maker *m, LptValue *x)
   for (guint i = 0; i < m->values->len && n < 3; i++)
     {
       LptValue *v = g_ptr_array_index (m->values, i);
-      if (v != x && v->shape.dims[0] == x->shape.dims[0] && v->shape.dims[3 - axis] == x->shape.dims[3 - axis] && v->shape.dims[3] == x->shape.dims[3] && chance (m, 0.6))
+      if (v != x && v->shape.dims[0] == x->shape.dims[0] && v->shape.dims[3 - axis] == x->shape.dims[3 - axis] &&
+          v->shape.dims[3] == x->shape.dims[3] && chance (m, 0.6))
         in[n++] = v;
     }
   if (n == 1 || x->shape.dims[axis] > 3 * m->sizes->channels)
@@ -303,11 +308,14 @@ reduce (Maker *m, LptValue *x, LptOp op)
 static LptValue *
 slice (Maker *m, LptValue *x)
 {
-  const gint64 *d = x->shape.dims, first = any (m, 0, 1), begin[2] = { first, 0 }, end[2] = { d[2] - 1 + first, d[3] }, step[2] = { 1, any (m, 1, 2) };
+  const gint64 *d = x->shape.dims, first = any (m, 0, 1), begin[2] = { first, 0 }, end[2] = { d[2] - 1 + first, d[3] },
+               step[2] = { 1, any (m, 1, 2) };
   const gint64 axes[2] = { 2, 3 };
   if (d[2] < 2)
     return NULL;
-  return done (add (m, LPT_OP_SLICE, 8, 5, (LptValue *[]) { x, indices (m, 2, begin), indices (m, 2, end), indices (m, 2, step), indices (m, 2, axes) }));
+  return done (add (m, LPT_OP_SLICE, 8, 5,
+                    (LptValue *[]) { x, indices (m, 2, begin), indices (m, 2, end), indices (m, 2, step),
+                                     indices (m, 2, axes) }));
 }
 
 /* Channels to another place, or into the image. */
@@ -334,7 +342,8 @@ static LptValue *
 odd_convolution (Maker *m, LptValue *x)
 {
   const gint64 *d = x->shape.dims, groups = d[1] % 2 == 0 ? d[1] % 4 == 0 && chance (m, 0.5) ? 4 : 2 : d[1];
-  const gint64 kh = any (m, 1, (gint) MIN (m->sizes->kernel, d[2])), kw = any (m, 1, (gint) MIN (m->sizes->kernel, d[3]));
+  const gint64 kh = any (m, 1, (gint) MIN (m->sizes->kernel, d[2])),
+               kw = any (m, 1, (gint) MIN (m->sizes->kernel, d[3]));
   gboolean group = chance (m, 0.6);
   LptValue *w = group ? any_weights (m, 5, (gint64[]) { groups, any (m, 1, 3), d[1] / groups, kh, kw })
                       : any_weights (m, 4, (gint64[]) { any (m, 1, m->sizes->channels), d[1], kh, kw });
@@ -363,10 +372,12 @@ product (Maker *m, LptValue *x)
   for (guint i = 0; i < m->values->len && chance (m, 0.7); i++)
     {
       LptValue *v = g_ptr_array_index (m->values, i);
-      if (v->shape.dims[0] == x->shape.dims[0] && v->shape.dims[1] == x->shape.dims[1] && v->shape.dims[3] == x->shape.dims[3])
+      if (v->shape.dims[0] == x->shape.dims[0] && v->shape.dims[1] == x->shape.dims[1] &&
+          v->shape.dims[3] == x->shape.dims[3])
         other = v;
     }
-  LptNode *node = add (m, LPT_OP_MATMUL, 1, 2, (LptValue *[]) { quantize (m, x), chance (m, 0.7) ? quantize (m, other) : other });
+  LptNode *node = add (m, LPT_OP_MATMUL, 1, 2,
+                       (LptValue *[]) { quantize (m, x), chance (m, 0.7) ? quantize (m, other) : other });
   LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = TRUE;
   return done (node);
 }
@@ -374,10 +385,14 @@ product (Maker *m, LptValue *x)
 static LptValue *
 resize (Maker *m, LptValue *x)
 {
-  const gint64 *d = x->shape.dims, size[2] = { any (m, 1, (gint) MIN (2 * d[2], m->sizes->size)), any (m, 1, (gint) MIN (2 * d[3], m->sizes->size)) };
-  LptNode *node = add (m, LPT_OP_INTERPOLATE, 4, 4, (LptValue *[]) { x, indices (m, 2, size),
-                       constant (m, 1, (gint64[]) { 2 }, (double[]) { (double) size[0] / (double) d[2], (double) size[1] / (double) d[3] }),
-                       indices (m, 2, (gint64[]) { 2, 3 }) });
+  const gint64 *d = x->shape.dims, size[2] = { any (m, 1, (gint) MIN (2 * d[2], m->sizes->size)),
+                                               any (m, 1, (gint) MIN (2 * d[3], m->sizes->size)) };
+  LptNode *node = add (m, LPT_OP_INTERPOLATE, 4, 4,
+                       (LptValue *[]) {
+                           x, indices (m, 2, size),
+                           constant (m, 1, (gint64[]) { 2 },
+                                     (double[]) { (double) size[0] / (double) d[2], (double) size[1] / (double) d[3] }),
+                           indices (m, 2, (gint64[]) { 2, 3 }) });
   LPT_ATTRS (node, LptInterpolateAttrs)->mode = chance (m, 0.7) ? LPT_INTERPOLATE_NEAREST : LPT_INTERPOLATE_LINEAR_ONNX;
   LPT_ATTRS (node, LptInterpolateAttrs)->shape_calculation_mode = LPT_INTERPOLATE_SIZES;
   return done (node);
@@ -407,7 +422,8 @@ gather (Maker *m, LptValue *x)
   for (guint i = 0; i < n; i++)
     picked[i] = any (m, 0, (gint) x->shape.dims[axis] - 1);
   g_autoptr (LptTensor) along = lpt_tensor_scalar (LPT_DTYPE_I64, axis);
-  return done (add (m, LPT_OP_GATHER, 8, 3, (LptValue *[]) { x, indices (m, n, picked), done (lpt_graph_add_const (m->graph, NULL, along)) }));
+  return done (add (m, LPT_OP_GATHER, 8, 3,
+                    (LptValue *[]) { x, indices (m, n, picked), done (lpt_graph_add_const (m->graph, NULL, along)) }));
 }
 
 /* The first part, and a second one for others. */
@@ -420,7 +436,8 @@ uneven_split (Maker *m, LptValue *x)
   gint64 lengths[2] = { any (m, 1, (gint) n - 1), -1 };
   g_autoptr (LptTensor) along = lpt_tensor_scalar (LPT_DTYPE_I64, axis);
   LptValue *in[3] = { x, done (lpt_graph_add_const (m->graph, NULL, along)), indices (m, 2, lengths) };
-  LptNode *node = done (lpt_graph_add_full (m->graph, lpt_op_info (LPT_OP_VARIADIC_SPLIT), 1, NULL, 3, in, 2))->producer;
+  LptNode *node = done (lpt_graph_add_full (m->graph, lpt_op_info (LPT_OP_VARIADIC_SPLIT), 1, NULL, 3, in, 2))
+                      ->producer;
   g_ptr_array_add (m->values, &node->out[1]);
   return lpt_node_out (node);
 }
@@ -429,7 +446,8 @@ uneven_split (Maker *m, LptValue *x)
 static LptValue *
 squeeze (Maker *m, LptValue *x)
 {
-  LptValue *wide = done (add (m, LPT_OP_UNSQUEEZE, 1, 2, (LptValue *[]) { x, indices (m, 1, (gint64[]) { any (m, 0, 4) }) }));
+  LptValue *wide = done (add (m, LPT_OP_UNSQUEEZE, 1, 2,
+                              (LptValue *[]) { x, indices (m, 1, (gint64[]) { any (m, 0, 4) }) }));
   gint64 axis;
   wide = chance (m, 0.5) ? done (add (m, LPT_OP_RELU, 1, 1, &wide)) : wide;
   for (axis = 4; wide->shape.dims[axis] != 1; axis--)
@@ -496,7 +514,8 @@ attention (Maker *m, LptValue *x)
   const gint64 *d = x->shape.dims, n = d[0], t = d[2], heads = any (m, 1, 4), width = heads * any (m, 1, 20);
   LptValue *words = reshape (m, transpose (m, x, (gint64[]) { 0, 2, 1, 3 }), 3, (gint64[]) { n, t, d[1] * d[3] });
   gboolean turned = chance (m, 0.5);
-  LptValue *q = heads_of (m, dense (m, words, width), heads, FALSE), *k = heads_of (m, dense (m, words, width), heads, turned);
+  LptValue *q = heads_of (m, dense (m, words, width), heads, FALSE),
+           *k = heads_of (m, dense (m, words, width), heads, turned);
   LptValue *v = heads_of (m, dense (m, words, width), heads, FALSE), *y;
   LptNode *node = add (m, LPT_OP_MATMUL, 1, 2, (LptValue *[]) { q, k });
   LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = !turned;
@@ -528,8 +547,10 @@ normalized_rows (Maker *m, LptValue *x)
   y = quantize (m, done (add (m, LPT_OP_ADD, 1, 2, (LptValue *[]) { y, constant (m, 1, &columns, gain) })));
   if (chance (m, 0.5))
     return y;
-  e = done (add (m, LPT_OP_MULTIPLY, 1, 2, (LptValue *[]) { y, constant (m, 0, NULL, (double[]) { 0.7071067811865475 }) }));
-  e = done (add (m, LPT_OP_ADD, 1, 2, (LptValue *[]) { done (add (m, LPT_OP_ERF, 1, 1, &e)), constant (m, 0, NULL, (double[]) { 1 }) }));
+  e = done (add (m, LPT_OP_MULTIPLY, 1, 2,
+                 (LptValue *[]) { y, constant (m, 0, NULL, (double[]) { 0.7071067811865475 }) }));
+  e = done (add (m, LPT_OP_ADD, 1, 2,
+                 (LptValue *[]) { done (add (m, LPT_OP_ERF, 1, 1, &e)), constant (m, 0, NULL, (double[]) { 1 }) }));
   y = done (add (m, LPT_OP_MULTIPLY, 1, 2, (LptValue *[]) { y, e }));
   return done (add (m, LPT_OP_MULTIPLY, 1, 2, (LptValue *[]) { y, constant (m, 0, NULL, (double[]) { 0.5 }) }));
 }
@@ -538,7 +559,8 @@ normalized_rows (Maker *m, LptValue *x)
 static LptValue *
 another (Maker *m, LptValue *x)
 {
-  static const LptOp functions[] = { LPT_OP_HSWISH, LPT_OP_SWISH, LPT_OP_GELU, LPT_OP_ELU, LPT_OP_EXP, LPT_OP_ABS, LPT_OP_SOFT_PLUS };
+  static const LptOp functions[] = { LPT_OP_HSWISH, LPT_OP_SWISH, LPT_OP_GELU,     LPT_OP_ELU,
+                                     LPT_OP_EXP,    LPT_OP_ABS,   LPT_OP_SOFT_PLUS };
   LptNode *node;
   switch (any (m, 0, 19))
     {
@@ -551,7 +573,9 @@ another (Maker *m, LptValue *x)
     case 13: return normalize (m, x);
     case 14: return reduce (m, x, LPT_OP_REDUCE_SUM);
     case 15: return reduce (m, x, LPT_OP_REDUCE_MIN);
-    case 16: return done (add (m, LPT_OP_TILE, 1, 2, (LptValue *[]) { x, indices (m, 4, (gint64[]) { 1, 1, 1, any (m, 1, 2) }) }));
+    case 16:
+      return done (add (m, LPT_OP_TILE, 1, 2,
+                        (LptValue *[]) { x, indices (m, 4, (gint64[]) { 1, 1, 1, any (m, 1, 2) }) }));
     case 0: case 1: return odd_convolution (m, quantize (m, x));
     case 2: return odd_convolution (m, x);
     case 3: return product (m, x);
@@ -591,9 +615,11 @@ one (Maker *m, LptValue *x)
     case 10: return split (m, x);
     case 11: return pad (m, x);
     case 12:
-      node = add (m, LPT_OP_RESHAPE, 1, 2, (LptValue *[]) { x, indices (m, 4, (gint64[]) { d[0], d[1], d[2] * d[3], 1 }) });
+      node = add (m, LPT_OP_RESHAPE, 1, 2,
+                  (LptValue *[]) { x, indices (m, 4, (gint64[]) { d[0], d[1], d[2] * d[3], 1 }) });
       return done (node);
-    case 13: return done (add (m, LPT_OP_TRANSPOSE, 1, 2, (LptValue *[]) { x, indices (m, 4, (gint64[]) { 0, 1, 3, 2 }) }));
+    case 13:
+      return done (add (m, LPT_OP_TRANSPOSE, 1, 2, (LptValue *[]) { x, indices (m, 4, (gint64[]) { 0, 1, 3, 2 }) }));
     case 14:
       node = add (m, LPT_OP_CLAMP, 1, 1, &x);
       LPT_ATTRS (node, LptClampAttrs)->min = chance (m, 0.5) ? 0.0 : -1.0;
@@ -603,7 +629,10 @@ one (Maker *m, LptValue *x)
     case 16: return reduce (m, x, LPT_OP_REDUCE_MEAN);
     case 17: return reduce (m, x, LPT_OP_REDUCE_MAX);
     case 18: return done (add (m, chance (m, 0.5) ? LPT_OP_SIGMOID : LPT_OP_TANH, 1, 1, &x));
-    case 19: return done (add (m, LPT_OP_PRELU, 1, 2, (LptValue *[]) { x, constant (m, 1, (gint64[]) { 1 }, (double[]) { g_rand_double_range (m->rand, 0.05, 0.9) }) }));
+    case 19:
+      return done (add (m, LPT_OP_PRELU, 1, 2,
+                        (LptValue *[]) { x, constant (m, 1, (gint64[]) { 1 },
+                                                      (double[]) { g_rand_double_range (m->rand, 0.05, 0.9) }) }));
     case 20: return slice (m, x);
     case 21: return move_channels (m, x);
     default: return quantize (m, x);

@@ -1,7 +1,8 @@
 /* test-property-fast.c - random graphs: the fused program gives the bytes of the plain ops
  *
  * The source, and what the pipeline makes of it for one target after the other, at every level of the CPU with one to
- * three threads, twice in the same memory; and with the units of chains in orders that threads might get them to run in.
+ * three threads, twice in the same memory; and with the units of chains in orders that threads might get them to run
+ * in.
  *
  * 40 graphs, LPT_TEST_NIGHTLY=1: 5000.
  *
@@ -82,7 +83,8 @@ examine (LptGraph *graph, guint seed)
   config->until = LPT_STAGE_LOWER;
   /* Targets refuse some graphs by name. */
   if (!lpt_pipeline_run (lowered, config, NULL, NULL, &error))
-    return error->code == LPT_ERROR_UNSUPPORTED ? NULL : g_strdup_printf ("pipeline for %s: %s", target, error->message);
+    return error->code == LPT_ERROR_UNSUPPORTED ? NULL
+                                                : g_strdup_printf ("pipeline for %s: %s", target, error->message);
   if (!lpt_graph_validate (lowered, &error))
     return g_strdup_printf ("result for %s: %s", target, error->message);
   return compare (lowered, target, seed);

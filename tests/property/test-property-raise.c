@@ -1,9 +1,10 @@
 /* test-property-raise.c - what was lowered, raised and lowered again computes the same codes
  *
- * 300 random graphs, lowered for one of the targets in turn, LPT_TEST_NIGHTLY=1: 10000; each under its default requant mode, litert and
- * onnx: every output is that of the first lowering; real ones to 2^-22, for the step of int32 sums is a product of two that may be
- * rounded another way, the smallest difference of a code is 2^-16 of its range. The raised graph is printed and parsed on the way. And the
- * .tflite files of ../shared/models of at most 5 million products, where that folder is.
+ * 300 random graphs, lowered for one of the targets in turn, LPT_TEST_NIGHTLY=1: 10000; each under its default requant
+ * mode, litert and onnx: every output is that of the first lowering; real ones to 2^-22, for the step of int32 sums is
+ * a product of two that may be rounded another way, the smallest difference of a code is 2^-16 of its range. The raised
+ * graph is printed and parsed on the way. And the .tflite files of ../shared/models of at most 5 million products,
+ * where that folder is.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -7,7 +7,8 @@
  *     type, or integer to real); or it has no integers of its own (a sum, a mean, a move: codes are what its
  *     readers ask for; on targets without accumulators all) and a reader has changed.
  *
- * Under target none a first restriction switches markup on, so that only the promise is held there. 500 graphs, LPT_TEST_NIGHTLY=1: 10000. LPT_TEST_GRAPH as in property.h.
+ * Under target none a first restriction switches markup on, so that only the promise is held there. 500 graphs,
+ * LPT_TEST_NIGHTLY=1: 10000. LPT_TEST_GRAPH as in property.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,11 +42,14 @@ any (GRand *rand, guint n)
 /* --- drawing --- */
 
 /* Under none the first restriction switches the markup of types on: another pipeline, which no comparison holds. */
-static const char *const targets[] = { "native", "native", "native", "native", "none", "openvino-cpu", "openvino-cpu-new", "openvino-gpu", "arm", "litert", "tpu" };
-static const char *const ops[] = { "conv", "group_conv", "deconv", "matmul", "add", "mul", "sub", "avg_pool", "max_pool", "concat", "relu",
-                                   "clamp", "Requantize", "Reinterpret", "Dequantize", "FakeQuantize" };
-static const char *const types[] = { NULL, NULL, "f32", "f32,f32", "u8", "i8", "u8,i8", "u8,u8", "i8,i8", "i8,u8", "u8|i8,i8", ",i8", ",u8", ",i4", "u8,i4",
-                                     "i16,i8", "0+1=u8", "0+1=i8", "i4" };
+static const char *const targets[] = { "native",           "native",       "native", "native", "none", "openvino-cpu",
+                                       "openvino-cpu-new", "openvino-gpu", "arm",    "litert", "tpu" };
+static const char *const ops[] = { "conv",       "group_conv",  "deconv",     "matmul",      "add",  "mul",
+                                   "sub",        "avg_pool",    "max_pool",   "concat",      "relu", "clamp",
+                                   "Requantize", "Reinterpret", "Dequantize", "FakeQuantize" };
+static const char *const types[] = { NULL,    NULL,     "f32",    "f32,f32",  "u8",  "i8",  "u8,i8",
+                                     "u8,u8", "i8,i8",  "i8,u8",  "u8|i8,i8", ",i8", ",u8", ",i4",
+                                     "u8,i4", "i16,i8", "0+1=u8", "0+1=i8",   "i4" };
 static const char *const ports[] = { "", ":0", ":1", ":0,1" };
 
 /* An op of the graph, one of the list, a name or a glob. */
@@ -155,8 +159,10 @@ is_restricted (const Account *a, LptNode *node)
 static gboolean
 differs (const Account *a, const LptNode *node)
 {
-  const LptExplanation *before = g_hash_table_lookup (a->before, node->name), *after = g_hash_table_lookup (a->after, node->name);
-  return before != NULL && after != NULL && (before->precision != after->precision || g_strcmp0 (before->inputs, after->inputs) != 0);
+  const LptExplanation *before = g_hash_table_lookup (a->before, node->name),
+                       *after = g_hash_table_lookup (a->after, node->name);
+  return before != NULL && after != NULL &&
+         (before->precision != after->precision || g_strcmp0 (before->inputs, after->inputs) != 0);
 }
 
 static gboolean
@@ -196,7 +202,8 @@ reader_changed (const Account *a, LptValue *value, const LptNode *except, guint 
         return TRUE;
       if (!is_explained (a, reader) && is_restricted (a, reader))
         return TRUE;
-      if (!is_explained (a, reader) && reader->n_out > 0 && reader_changed (a, lpt_node_out (reader), except, depth + 1))
+      if (!is_explained (a, reader) && reader->n_out > 0 &&
+          reader_changed (a, lpt_node_out (reader), except, depth + 1))
         return TRUE;
     }
   return FALSE;
@@ -226,7 +233,8 @@ value_changed (const Account *a, LptValue *value, const LptNode *except, guint d
     return FALSE;
   if (!is_explained (a, node) && is_restricted (a, node))
     return TRUE;
-  if (is_explained (a, node) && (differs (a, node) || is_kept_real (a, node) || reader_changed (a, value, except, depth + 1)))
+  if (is_explained (a, node) &&
+      (differs (a, node) || is_kept_real (a, node) || reader_changed (a, value, except, depth + 1)))
     return TRUE;
   if (is_explained (a, node) && runs_low (a, node))
     return FALSE;
@@ -293,13 +301,15 @@ code_types (LptGraph *graph, LptConfig *config)
       {
         LptNode *node = g_ptr_array_index (copy->nodes, i);
         if (node->op == LPT_OP_FAKE_QUANTIZE && lpt_dtype_is_low (node->out[0].dtype))
-          g_hash_table_insert (written, g_strdup (node->origin != NULL ? node->origin : node->name), GUINT_TO_POINTER (node->out[0].dtype));
+          g_hash_table_insert (written, g_strdup (node->origin != NULL ? node->origin : node->name),
+                               GUINT_TO_POINTER (node->out[0].dtype));
       }
   config->until = LPT_STAGE_LOWER;
   return written;
 }
 
-/* A FakeQuantize above, seen through any op, writes another integer type: the restrictions of other readers reach it. */
+/* A FakeQuantize above, seen through any op, writes another integer type: the restrictions of other readers reach
+ * it. */
 static gboolean
 type_changed (LptNode *node, GHashTable *before, GHashTable *after, guint depth)
 {
@@ -347,22 +357,23 @@ examine_with (LptGraph *graph, const char *target, GPtrArray *options)
       LptNode *node = lpt_graph_find (graph, e->name);
       gboolean said, allowed = FALSE;
       /* What is a part of another op has no type of its own. */
-      if (was == NULL || was->precision == LPT_DTYPE_F32 || was->precision == LPT_DTYPE_I32 || e->precision != LPT_DTYPE_F32 ||
-          g_str_has_prefix (was->reason, "part of "))
+      if (was == NULL || was->precision == LPT_DTYPE_F32 || was->precision == LPT_DTYPE_I32 ||
+          e->precision != LPT_DTYPE_F32 || g_str_has_prefix (was->reason, "part of "))
         continue;
       gboolean named = is_named (e, config, node, options, &said);
       for (guint k = 0; k < node->n_in; k++)
         allowed |= lpt_node_in (node, k) != NULL && value_changed (&account, lpt_node_in (node, k), node, 0);
       if (!has_own_integers (node) || config->quant_rules != LPT_QUANT_RULES_NONE)
-        allowed |= reader_changed (&account, lpt_node_out (node), node, 0) || restricted_reader (&account, lpt_node_out (node), 0);
+        allowed |= reader_changed (&account, lpt_node_out (node), node, 0) ||
+                   restricted_reader (&account, lpt_node_out (node), 0);
       if (!said && !allowed)
         {
           g_autoptr (GHashTable) types_before = code_types (graph, plain), types_after = code_types (graph, config);
           allowed = type_changed (node, types_before, types_after, 0);
         }
       if (!named && !allowed)
-        return g_strdup_printf ("without need: %s: %s \"%s\" is real: %s (was %s: %s)", text, node->info->name, e->name, e->reason,
-                                lpt_dtype_name (was->precision), was->reason);
+        return g_strdup_printf ("without need: %s: %s \"%s\" is real: %s (was %s: %s)", text, node->info->name, e->name,
+                                e->reason, lpt_dtype_name (was->precision), was->reason);
       if (named && !said && !allowed)
         return g_strdup_printf ("not said: %s: %s \"%s\" is real: %s", text, node->info->name, e->name, e->reason);
     }

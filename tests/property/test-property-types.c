@@ -1,7 +1,7 @@
 /* test-property-types.c - one truth about element types: explain, statistics, profile and what was called
  *
- * 500 random graphs, LPT_TEST_NIGHTLY=1: 10000; graphs of the corpora and models where ../shared is, those of at most 300 kB and 5
- * million products, in the night of any size.
+ * 500 random graphs, LPT_TEST_NIGHTLY=1: 10000; graphs of the corpora and models where ../shared is, those of at most
+ * 300 kB and 5 million products, in the night of any size.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -21,8 +21,8 @@
  *     the others                  e = greatest e of the inputs: they select or are Lipschitz with constant 1
  *
  * A second run leaves every op, type, shape and link as it is. An interval that goes through decomposition and is fused
- * back is computed in float32 again: constants may differ by 1e-5 of their greatest number (of both ends of an interval),
- * and inner nodes have other names.
+ * back is computed in float32 again: constants may differ by 1e-5 of their greatest number (of both ends of an
+ * interval), and inner nodes have other names.
  *
  * Every op adds 1e-5 of the greatest number that it sums, for float32. Weights have one code under any rounding.
  *
@@ -56,7 +56,8 @@ static char *scratch;
 static GPtrArray *
 run (LptGraph *graph, guint seed, GHashTable *magnitudes, GError **error)
 {
-  g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, LPT_PLAN_REFERENCE | (magnitudes != NULL ? LPT_PLAN_KEEP_ALL : 0), error);
+  g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL,
+                                           LPT_PLAN_REFERENCE | (magnitudes != NULL ? LPT_PLAN_KEEP_ALL : 0), error);
   g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, 1, error) : NULL;
   g_autoptr (GPtrArray) outputs = context != NULL ? property_run (plan, context, graph, seed, error) : NULL;
   for (guint i = 0; outputs != NULL && magnitudes != NULL && i < lpt_plan_n_values (plan); i++)
@@ -112,7 +113,8 @@ greatest_of (LptNode *node)
     }
 }
 
-/* W. A weight of FakeQuantize (Const) is at most a step away from its source; other weights count as their greatest one. */
+/* W. A weight of FakeQuantize (Const) is at most a step away from its source; other weights count as their greatest
+ * one. */
 static double
 weight_sum (LptNode *node, LptNode *weights)
 {
@@ -298,7 +300,8 @@ differs (GPtrArray *before, GPtrArray *after, const double *limits, const char *
         {
           double x = lpt_tensor_get_f64 (a, k), y = lpt_tensor_get_f64 (b, k);
           if (x != y && !(fabs (x - y) <= limits[i]))
-            return g_strdup_printf ("%s: element %d of output %u is %.9g, was %.9g, allowed %.3g", what, (int) k, i, y, x, limits[i]);
+            return g_strdup_printf ("%s: element %d of output %u is %.9g, was %.9g, allowed %.3g", what, (int) k, i, y,
+                                    x, limits[i]);
         }
     }
   return NULL;
@@ -323,7 +326,8 @@ near (LptTensor *a, LptTensor *b, double limit)
   return TRUE;
 }
 
-/* The constants on input @i of both. The ends of an interval are one pair of numbers: what rounds is their difference. */
+/* The constants on input @i of both. The ends of an interval are one pair of numbers: what rounds is their
+ * difference. */
 static gboolean
 same_constant (LptNode *a, LptNode *b, guint i)
 {
@@ -348,7 +352,8 @@ same_node (LptNode *a, LptNode *b, GHashTable *seen)
     return FALSE;
   for (guint i = 0; i < a->n_in; i++)
     if (a->in[i].value->index != b->in[i].value->index || a->in[i].compute != b->in[i].compute ||
-        !(lpt_node_is_const (lpt_node_src (a, i)) ? same_constant (a, b, i) : same_node (lpt_node_src (a, i), lpt_node_src (b, i), seen)))
+        !(lpt_node_is_const (lpt_node_src (a, i)) ? same_constant (a, b, i)
+                                                  : same_node (lpt_node_src (a, i), lpt_node_src (b, i), seen)))
       return FALSE;
   for (guint i = 0; i < a->n_out; i++)
     if (a->out[i].dtype != b->out[i].dtype || !lpt_shape_equal (&a->out[i].shape, &b->out[i].shape))
@@ -417,15 +422,18 @@ transformed (LptGraph *graph, LptStage until, GError **error)
   return g_steal_pointer (&copy);
 }
 
-/* The file as ONNX, lowered or as it is, has the results of the source, within the bounds; NULL also for what cannot be written. */
+/* The file as ONNX, lowered or as it is, has the results of the source, within the bounds; NULL also for what cannot be
+ * written. */
 static char *
-onnx_form (LptGraph *graph, const char *what, gboolean lower, guint seed, guint flags, GPtrArray *before, const double *limits)
+onnx_form (LptGraph *graph, const char *what, gboolean lower, guint seed, guint flags, GPtrArray *before,
+           const double *limits)
 {
   g_autofree char *path = g_build_filename (scratch, "g.onnx", NULL);
   g_autoptr (GError) error = NULL;
   if (!lpt_onnx_save (graph, path, flags, &error))
     return error->code == LPT_ERROR_UNSUPPORTED ? NULL : g_strdup_printf ("%s, written: %s", what, error->message);
-  g_autoptr (LptGraph) again = lpt_onnx_load (path, &error), result = again != NULL && lower ? transformed (again, LPT_STAGE_LOWER, &error) : NULL;
+  g_autoptr (LptGraph) again = lpt_onnx_load (path, &error),
+                       result = again != NULL && lower ? transformed (again, LPT_STAGE_LOWER, &error) : NULL;
   g_autoptr (GPtrArray) after = again != NULL && (result != NULL || !lower) ? run (lower ? result : again, seed, NULL, &error) : NULL;
   return after == NULL ? g_strdup_printf ("%s, read: %s", what, error->message) : differs (before, after, limits, what);
 }
@@ -440,7 +448,8 @@ examine_forms (LptGraph *graph, guint seed, gboolean again)
   char *failure = NULL;
   if (before == NULL)
     return g_strdup_printf ("source: %s", error->message);
-  if ((failure = text_form (graph, "text of the source")) != NULL || (failure = ir_form (graph, "IR of the source")) != NULL)
+  if ((failure = text_form (graph, "text of the source")) != NULL ||
+      (failure = ir_form (graph, "IR of the source")) != NULL)
     return failure;
   for (guint i = 0; i < G_N_ELEMENTS (stages) && failure == NULL; i++)
     {

@@ -61,8 +61,8 @@ check_rows (LptGraph *lowered, GPtrArray *list, const LptProfileRow *rows, guint
         if (!rows[i].executed)
           continue;
         if (rows[i].runs_in != lpt_node_runs_in (node))
-          return g_strdup_printf ("profile: %s \"%s\" ran on %s, the graph says %s", node->info->name, node->name, type_name (rows[i].runs_in),
-                                  type_name (lpt_node_runs_in (node)));
+          return g_strdup_printf ("profile: %s \"%s\" ran on %s, the graph says %s", node->info->name, node->name,
+                                  type_name (rows[i].runs_in), type_name (lpt_node_runs_in (node)));
         const LptExplanation *e = node->origin != NULL ? find (list, node->origin) : NULL;
         /* MultiplyToGroupConvolution makes convolutions of dequantization. */
         if (e == NULL && rows[i].macs > 0 && node->op != LPT_OP_GROUP_CONVOLUTION)
@@ -71,7 +71,8 @@ check_rows (LptGraph *lowered, GPtrArray *list, const LptProfileRow *rows, guint
           continue;
         g_hash_table_add (seen, node->origin);
         if (pass == 1 && e->precision != (g_hash_table_contains (real, node->origin) ? LPT_DTYPE_F32 : rows[i].runs_in))
-          return g_strdup_printf ("explain: %s is %s, \"%s\" ran on %s", e->name, type_name (e->precision), node->name, type_name (rows[i].runs_in));
+          return g_strdup_printf ("explain: %s is %s, \"%s\" ran on %s", e->name, type_name (e->precision), node->name,
+                                  type_name (rows[i].runs_in));
       }
   return NULL;
 }

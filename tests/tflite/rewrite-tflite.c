@@ -1,7 +1,7 @@
 /* rewrite-tflite.c - a model of any node-by-node form written anew: rewrite-tflite IN.tflite OUT.tflite [--behind]
  *
- * As lptc transform does with a changed graph, but for graphs that nobody changed, too; --behind: constants stand behind
- * the FlatBuffer. For test-tflite-write.py.
+ * As lptc transform does with a changed graph, but for graphs that nobody changed, too; --behind: constants stand
+ * behind the FlatBuffer. For test-tflite-write.py.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

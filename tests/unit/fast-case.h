@@ -129,7 +129,8 @@ fast_read_count (const char  *at,
   return n;
 }
 
-/* The lowered graph of a text with integers for every $(a*b*...), 0 to 255 for @, 0 to 7 for ^, and reals for every #(a*b*...). */
+/* The lowered graph of a text with integers for every $(a*b*...), 0 to 255 for @, 0 to 7 for ^, and reals for every
+ * #(a*b*...). */
 static inline LptGraph *
 fast_case_graph_for (const char *text,
                      const char *name,

@@ -1,4 +1,5 @@
-/* test-bus-error.c - a mapped file that shrinks while an output is being written: one line, exit code 1, nothing left behind
+/* test-bus-error.c - a mapped file that shrinks while an output is being written: one line, exit code 1, nothing left
+ * behind
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,8 +1,8 @@
 /* test-check.c - lowered graphs that break restrictions, and what lpt_config_check() says of them
  *
- * tests/broken/NAME.lpt: options ("# set: restrict conv:u8,i4; per-tensor conv; target openvino-cpu"), a graph, a line of
- * dashes, the violations as `lptc check` prints them. The graphs are what lowering made of these options when it looked at
- * "never" alone; a check that lets one pass has become weaker.
+ * tests/broken/NAME.lpt: options ("# set: restrict conv:u8,i4; per-tensor conv; target openvino-cpu"), a graph, a line
+ * of dashes, the violations as `lptc check` prints them. The graphs are what lowering made of these options when it
+ * looked at "never" alone; a check that lets one pass has become weaker.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

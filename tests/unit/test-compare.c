@@ -84,13 +84,14 @@ test_weights (void)
 static void
 test_absorbed (void)
 {
-  g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
-                                         "%conv = Convolution(%x, %w1) " WINDOW "\n%r = ReLU(%conv)\n"
-                                         "%p = MaxPool(%r) {kernel=[2,2], strides=[2,2]}\nResult(%p)\n",
-                                         "%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
-                                         "%l = Const {0} : f32[]\n%h = Const {10.2} : f32[]\n%c = Convolution(%x, %w1) " WINDOW "\n"
-                                         "%conv = FakeQuantize(%c, %l, %h, %l, %h) {levels=256}\n"
-                                         "%p = MaxPool(%conv) {kernel=[2,2], strides=[2,2]}\nResult(%p)\n");
+  g_autoptr (LptComparison)
+      c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS "%conv = Convolution(%x, %w1) " WINDOW
+                   "\n%r = ReLU(%conv)\n"
+                   "%p = MaxPool(%r) {kernel=[2,2], strides=[2,2]}\nResult(%p)\n",
+                   "%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
+                   "%l = Const {0} : f32[]\n%h = Const {10.2} : f32[]\n%c = Convolution(%x, %w1) " WINDOW "\n"
+                   "%conv = FakeQuantize(%c, %l, %h, %l, %h) {levels=256}\n"
+                   "%p = MaxPool(%conv) {kernel=[2,2], strides=[2,2]}\nResult(%p)\n");
 
   g_assert_cmpstr (partner (c, "conv"), !=, "conv");
   g_assert_cmpstr (partner (c, "r"), ==, "conv");
@@ -101,10 +102,11 @@ test_absorbed (void)
 static void
 test_moved (void)
 {
-  g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
-                                         "%c = Convolution(%x, %w1) " WINDOW "\n%p = MaxPool(%c) {kernel=[2,2], strides=[2,2]}\n%r = ReLU(%p)\nResult(%r)\n",
-                                         "%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
-                                         "%c = Convolution(%x, %w1) " WINDOW "\n%q = ReLU(%c)\n%p = MaxPool(%q) {kernel=[2,2], strides=[2,2]}\nResult(%p)\n");
+  g_autoptr (LptComparison)
+      c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS "%c = Convolution(%x, %w1) " WINDOW
+                   "\n%p = MaxPool(%c) {kernel=[2,2], strides=[2,2]}\n%r = ReLU(%p)\nResult(%r)\n",
+                   "%x = Parameter : f32[1,1,8,8]\n" WEIGHTS "%c = Convolution(%x, %w1) " WINDOW
+                   "\n%q = ReLU(%c)\n%p = MaxPool(%q) {kernel=[2,2], strides=[2,2]}\nResult(%p)\n");
 
   g_assert_cmpstr (partner (c, "c"), !=, "q");
   g_assert_cmpstr (partner (c, "p"), !=, "p");
@@ -115,16 +117,17 @@ test_moved (void)
 static void
 test_inserted (void)
 {
-  g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
-                                         "%c = Convolution(%x, %w1) " WINDOW "\n%d = Convolution(%c, %w2) " WINDOW "\nResult(%d)\n",
-                                         "%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
-                                         "%e = Convolution(%x, %w2) " WINDOW "\nResult(%e)\n");
+  g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS "%c = Convolution(%x, %w1) " WINDOW
+                                         "\n%d = Convolution(%c, %w2) " WINDOW "\nResult(%d)\n",
+                                         "%x = Parameter : f32[1,1,8,8]\n" WEIGHTS "%e = Convolution(%x, %w2) " WINDOW
+                                         "\nResult(%e)\n");
 
   g_assert_cmpstr (partner (c, "c"), ==, NULL);
   g_assert_cmpstr (partner (c, "x"), ==, "x");
 }
 
-/* Without a Relu of its own the second model cuts at 0 all the same: what stands in front of the Relu is no value of it. The first axis is open. */
+/* Without a Relu of its own the second model cuts at 0 all the same: what stands in front of the Relu is no value of
+ * it. The first axis is open. */
 static void
 test_open_and_cut (void)
 {

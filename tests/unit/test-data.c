@@ -156,7 +156,8 @@ test_archive_and_folder (void)
 {
 #ifdef LPT_HAVE_LIBZIP
   g_autoptr (GError) error = NULL;
-  g_autofree char *folder = path_of ("folder"), *a = g_build_filename (folder, "a.npz", NULL), *b = g_build_filename (folder, "b.npy", NULL);
+  g_autofree char *folder = path_of ("folder"), *a = g_build_filename (folder, "a.npz", NULL),
+                  *b = g_build_filename (folder, "b.npy", NULL);
   g_autoptr (LptGraph) graph = model (LPT_DTYPE_I32, 2, (gint64[]) { 1, 2 });
   LptShape shape = lpt_shape_make (2, (gint64[]) { 3, 2 });
   g_autoptr (LptTensor) x = lpt_tensor_from_f64 (LPT_DTYPE_I32, &shape, (double[]) { 0, 1, 2, 3, 4, 5 }, &error);
@@ -184,8 +185,9 @@ static void
 test_resize (void)
 {
   static const guint8 small[] = { 67, 108, 156, 162, 101, 98, 115, 104, 144, 140, 124, 130 };
-  static const guint8 large[] = { 34, 157, 94, 193, 146, 48, 129, 104, 187, 154, 70, 81, 120, 176, 168, 88, 80, 97, 135, 139, 105, 90, 64, 87, 100, 116,
-                                  125, 136, 79, 101, 125, 156, 181, 80, 111, 129, 168, 114, 114, 153, 131, 176, 74, 134, 179 };
+  static const guint8 large[] = { 34,  157, 94,  193, 146, 48,  129, 104, 187, 154, 70,  81,  120, 176, 168,
+                                  88,  80,  97,  135, 139, 105, 90,  64,  87,  100, 116, 125, 136, 79,  101,
+                                  125, 156, 181, 80,  111, 129, 168, 114, 114, 153, 131, 176, 74,  134, 179 };
   guint8 image[5][7];
   for (guint y = 0; y < 5; y++)
     for (guint x = 0; x < 7; x++)
@@ -193,7 +195,8 @@ test_resize (void)
   LptShape shape = lpt_shape_make (3, (gint64[]) { 5, 7, 1 });
   g_autoptr (GError) error = NULL;
   g_autoptr (LptTensor) tensor = lpt_tensor_new_copy (LPT_DTYPE_U8, &shape, image, &error);
-  g_autoptr (LptTensor) a = lpt_image_resize (tensor, 3, 4, &error), b = lpt_image_resize (tensor, 9, 5, &error), c = lpt_image_resize (tensor, 5, 7, &error);
+  g_autoptr (LptTensor) a = lpt_image_resize (tensor, 3, 4, &error), b = lpt_image_resize (tensor, 9, 5, &error),
+                        c = lpt_image_resize (tensor, 5, 7, &error);
   g_assert_no_error (error);
   g_assert_cmpmem (lpt_tensor_data (a), lpt_tensor_size (a), small, sizeof small);
   g_assert_cmpmem (lpt_tensor_data (b), lpt_tensor_size (b), large, sizeof large);
@@ -206,9 +209,11 @@ test_resize (void)
 static void
 test_bytes (void)
 {
-  static const char wav[] = "RIFF\x2a\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x80\x3e\0\0\0\x7d\0\0\2\0\x10\0data\6\0\0\0\0\0\0\x40\0\x80";
+  static const char
+      wav[] = "RIFF\x2a\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x80\x3e\0\0\0\x7d\0\0\2\0\x10\0data\6\0\0\0\0\0\0\x40\0\x80";
   g_autoptr (GError) error = NULL;
-  g_autofree char *path = path_of ("x.bin"), *good = g_strconcat (path, ":u8[1,2,3]", NULL), *bad = g_strconcat (path, ":f32[2]", NULL), *sound = path_of ("x.wav");
+  g_autofree char *path = path_of ("x.bin"), *good = g_strconcat (path, ":u8[1,2,3]", NULL),
+                  *bad = g_strconcat (path, ":f32[2]", NULL), *sound = path_of ("x.wav");
   g_file_set_contents (path, "\1\2\3\4\5\6", 6, &error);
   g_file_set_contents (sound, wav, sizeof wav - 1, &error);
   g_assert_no_error (error);
@@ -238,7 +243,8 @@ static void
 test_image (void)
 {
 #ifdef LPT_HAVE_PIXBUF
-  static const char bmp[] = "BM\x3e\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\2\0\0\0\1\0\0\0\1\0\x18\0\0\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+  static const char bmp[] = "BM\x3e\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\2\0\0\0\1\0\0\0\1\0\x18\0\0\0\0\0\x08\0\0\0\0\0\0"
+                            "\0\0\0\0\0\0\0\0\0\0\0\0\0"
                             "\0\0\xff\x1e\x14\x0a\0\0";
   static const double want[6] = { -5, 10, -5, 5, 122.5, 0 };
   g_autofree char *path = path_of ("x.bmp");

@@ -52,7 +52,8 @@ test_statistics (void)
 static void
 test_top (void)
 {
-  g_autoptr (LptMetric) one = lpt_metric_new (lpt_metric_find ("top1")), five = lpt_metric_new (lpt_metric_find ("top5"));
+  g_autoptr (LptMetric) one = lpt_metric_new (lpt_metric_find ("top1")),
+                        five = lpt_metric_new (lpt_metric_find ("top5"));
   const double scores[7] = { 1, 5, 5, 2, 3, 4, 0 };
   /* Of two equal ones the first is the answer. */
   for (gint64 label = 0; label < 7; label++)
@@ -69,7 +70,8 @@ test_top (void)
   g_assert_cmpint (one->hits->data[2], ==, 0);
   /* A label outside. */
   g_autoptr (GError) error = NULL;
-  g_autoptr (LptTensor) output = tensor (LPT_DTYPE_F32, 2, (gint64[]) { 1, 7 }, scores), label = lpt_tensor_scalar (LPT_DTYPE_I64, 7);
+  g_autoptr (LptTensor) output = tensor (LPT_DTYPE_F32, 2, (gint64[]) { 1, 7 }, scores),
+                        label = lpt_tensor_scalar (LPT_DTYPE_I64, 7);
   LptAnswer answer = { &output, 1, label, 0 };
   g_assert_false (one->kind->add (one, &answer, &error));
   g_assert_error (error, LPT_ERROR, LPT_ERROR_INVALID);
@@ -79,11 +81,13 @@ test_top (void)
 static void
 test_entropy (void)
 {
-  g_autoptr (LptMetric) entropy = lpt_metric_new (lpt_metric_find ("cross-entropy")), perplexity = lpt_metric_new (lpt_metric_find ("perplexity"));
+  g_autoptr (LptMetric) entropy = lpt_metric_new (lpt_metric_find ("cross-entropy")),
+                        perplexity = lpt_metric_new (lpt_metric_find ("perplexity"));
   const double scores[4] = { log (3.0), 0.0, 1000.0 + log (3.0), 1000.0 }, labels[2] = { 0, 1 };
   LptMetric *both[] = { entropy, perplexity };
   for (guint i = 0; i < 2; i++)
-    add (both[i], tensor (LPT_DTYPE_F32, 3, (gint64[]) { 1, 2, 2 }, scores), tensor (LPT_DTYPE_I64, 1, (gint64[]) { 2 }, labels));
+    add (both[i], tensor (LPT_DTYPE_F32, 3, (gint64[]) { 1, 2, 2 }, scores),
+         tensor (LPT_DTYPE_I64, 1, (gint64[]) { 2 }, labels));
   near (lpt_metric_score (entropy).value, -(log (0.75) + log (0.25)) / 2.0, 1e-4);
   near (lpt_metric_score (perplexity).value, 1.0 / sqrt (0.75 * 0.25), 1e-3);
 }
@@ -94,7 +98,8 @@ test_miou (void)
 {
   g_autoptr (LptMetric) metric = lpt_metric_new (lpt_metric_find ("miou"));
   const double scores[12] = { 1, 0, 0, 0, 0, 1, 1, 0, -1, -1, -1, 5 }, mask[4] = { 0, 0, 1, 255 };
-  add (metric, tensor (LPT_DTYPE_F32, 4, (gint64[]) { 1, 3, 2, 2 }, scores), tensor (LPT_DTYPE_U8, 2, (gint64[]) { 2, 2 }, mask));
+  add (metric, tensor (LPT_DTYPE_F32, 4, (gint64[]) { 1, 3, 2, 2 }, scores),
+       tensor (LPT_DTYPE_U8, 2, (gint64[]) { 2, 2 }, mask));
   near (metric->kind->value (metric, NULL), 0.5, 1e-12);
   near (metric->kind->value (metric, (guint32[]) { 3 }), 0.5, 1e-12);
 }
@@ -109,15 +114,16 @@ test_auc (void)
   near (metric->kind->value (metric, NULL), 4.5 / 6.0, 1e-12);
 }
 
-/* A detection that fits to IoU 0.8, one in the void that is less sure, one of a class without boxes: precision 1 up to recall 1/2
- * at the thresholds to 0.8, 51 of 101 points. */
+/* A detection that fits to IoU 0.8, one in the void that is less sure, one of a class without boxes: precision 1 up to
+ * recall 1/2 at the thresholds to 0.8, 51 of 101 points. */
 static void
 test_map (void)
 {
   g_autoptr (LptMetric) metric = lpt_metric_new (lpt_metric_find ("map"));
   const double found[21] = { 0, 1, 0.9, 0.0, 0.0, 0.8, 1.0, 0, 1, 0.8, 5.0, 5.0, 6.0, 6.0, 0, 2, 0.7, 0.0, 0.0, 1.0, 1.0 };
   const double boxes[12] = { 0, 0, 1, 1, 1, 0, 2, 2, 1, 1, 1, 0 };
-  add (metric, tensor (LPT_DTYPE_F32, 4, (gint64[]) { 1, 1, 3, 7 }, found), tensor (LPT_DTYPE_F64, 2, (gint64[]) { 2, 6 }, boxes));
+  add (metric, tensor (LPT_DTYPE_F32, 4, (gint64[]) { 1, 1, 3, 7 }, found),
+       tensor (LPT_DTYPE_F64, 2, (gint64[]) { 2, 6 }, boxes));
   near (metric->kind->value (metric, NULL), 7.0 / 10.0 * 51.0 / 101.0, 1e-6);
 }
 

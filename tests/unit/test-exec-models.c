@@ -23,13 +23,13 @@ typedef struct
   double      most, mean;  /* bounds of the difference; 0: 1e-4 */
 } Model;
 
-static const Model models[] =
-{
-  { "head-pose-estimation-adas-0001", "FP16 FP16-INT8", "data", "out_angle_y_fc=angle_y_fc out_angle_p_fc=angle_p_fc out_angle_r_fc=angle_r_fc" },
+static const Model models[] = {
+  { "head-pose-estimation-adas-0001", "FP16 FP16-INT8", "data",
+    "out_angle_y_fc=angle_y_fc out_angle_p_fc=angle_p_fc out_angle_r_fc=angle_r_fc" },
   { "person-reidentification-retail-0031", "FP16 FP32 FP16-INT8", "data", "out_ip_reid=ip_reid" },
   { "open-closed-eye-0001", "FP16 FP32", "input.1", "out_19=19" },
-  { "gaze-estimation-adas-0002", "FP16 FP16-INT8", "head_pose_angles left_eye_image right_eye_image", "out_gaze_vector=gaze_vector",
-    3 * 0.00203, 3 * 0.001073 },
+  { "gaze-estimation-adas-0002", "FP16 FP16-INT8", "head_pose_angles left_eye_image right_eye_image",
+    "out_gaze_vector=gaze_vector", 3 * 0.00203, 3 * 0.001073 },
   { "face-detection-retail-0004", "FP32 FP16-INT8", "data", "det_loc=0 det_conf=1", 3 * 0.11061, 3 * 0.004748 },
 };
 

@@ -223,7 +223,8 @@ test_corpus (gconstpointer shuffled)
     }
   while ((name = g_dir_read_name (dir)) != NULL)
     {
-      g_autofree char *folder = g_build_filename (corpus, name, NULL), *model = g_build_filename (folder, "model.onnx", NULL);
+      g_autofree char *folder = g_build_filename (corpus, name, NULL),
+                      *model = g_build_filename (folder, "model.onnx", NULL);
       const char *why = why_left_out (name);
       g_autofree char *problem = NULL;
       g_autoptr (GError) error = NULL;

@@ -156,7 +156,8 @@ test_keep_all_and_profile (void)
 static void
 test_stacked (void)
 {
-  g_autoptr (LptGraph) graph = parse ("%x = Parameter : f32[1,2]\n%k = Parameter : f32[1,2]\n%y = Multiply(%x, %k) : f32[1,2]\nResult(%y)\n");
+  g_autoptr (LptGraph) graph =
+      parse ("%x = Parameter : f32[1,2]\n%k = Parameter : f32[1,2]\n%y = Multiply(%x, %k) : f32[1,2]\nResult(%y)\n");
   g_autoptr (LptTensor) x = floats (3, 2, (const float[]) { 1, 2, 3, 4, 5, 6 });
   g_autoptr (LptTensor) k = floats (1, 2, (const float[]) { 10, 100 });
   LptTensor *inputs[2] = { x, k };
@@ -220,9 +221,10 @@ test_quantised_moves (void)
 static void
 test_evaluate_const (void)
 {
-  g_autoptr (LptGraph) graph = parse ("%x = Const {1, 2, 255} : u8[3]\n%f = Convert(%x) {destination_type=f32} : f32[3]\n"
-                                      "%k = Const {2} : f32[]\n%m = Multiply(%x as f32, %k) #{relaxed} : u8[3]\n%p = Parameter : f32[3]\n"
-                                      "%n = Add(%p, %f) : f32[3]\nResult(%f)\nResult(%m)\nResult(%n)\n");
+  g_autoptr (LptGraph) graph =
+      parse ("%x = Const {1, 2, 255} : u8[3]\n%f = Convert(%x) {destination_type=f32} : f32[3]\n"
+             "%k = Const {2} : f32[]\n%m = Multiply(%x as f32, %k) #{relaxed} : u8[3]\n%p = Parameter : f32[3]\n"
+             "%n = Add(%p, %f) : f32[3]\nResult(%f)\nResult(%m)\nResult(%n)\n");
   g_autoptr (GError) error = NULL;
   g_autoptr (LptTensor) real = lpt_node_evaluate_const (lpt_graph_find (graph, "f"), &error);
   g_autoptr (LptTensor) low = lpt_node_evaluate_const (lpt_graph_find (graph, "m"), &error);

@@ -84,7 +84,8 @@ whole (gint64 value)
   return shaped (lpt_tensor_vector_i64 (1, &value), "");
 }
 
-/* Runs @op on the case's inputs, integers and booleans as constants, real numbers as parameters; @set sets attributes. */
+/* Runs @op on the case's inputs, integers and booleans as constants, real numbers as parameters; @set sets
+ * attributes. */
 static LptTensor *
 run (Case  *c,
      LptOp  op,
@@ -138,7 +139,8 @@ run (Case  *c,
   g_clear_pointer (&again, lpt_graph_free);
   again = lpt_openvino_load (xml, bin, &error);
   g_assert_no_error (error);
-  g_assert_true (lpt_shape_equal (&lpt_node_in (g_ptr_array_index (again->results, 0), 0)->shape, &lpt_node_out (node)->shape));
+  g_assert_true (lpt_shape_equal (&lpt_node_in (g_ptr_array_index (again->results, 0), 0)->shape,
+                                  &lpt_node_out (node)->shape));
   for (const LptAttrField *field = node->info->attrs; field->name != NULL; field++)
     if (lpt_attr_field_applies (field, node->opset))
       {
@@ -209,7 +211,8 @@ sum2 (const double complex *x,
 
   for (gint64 j = 0; j < n; j++)
     for (gint64 i = 0; i < m; i++)
-      sum += x[j * m + i] * cexp (sign * 2 * G_PI * I * ((double) (j * k) / (double) n + (double) (i * l) / (double) m));
+      sum += x[j * m + i] *
+             cexp (sign * 2 * G_PI * I * ((double) (j * k) / (double) n + (double) (i * l) / (double) m));
 
   return sign > 0 ? sum / (double) (n * m) : sum;
 }
@@ -274,7 +277,8 @@ test_rdft (void)
         static const gint64 axes[2] = { 0, 1 };
         gint64 sizes[2] = { 4, filled };
         Case c = { .n = 0 }, back = { .n = 0 };
-        g_autofree char *dims = g_strdup_printf ("3,%d", (int) m), *out = g_strdup_printf ("4,%d,2", (int) filled / 2 + 1);
+        g_autofree char *dims = g_strdup_printf ("3,%d", (int) m),
+                        *out = g_strdup_printf ("4,%d,2", (int) filled / 2 + 1);
         g_autofree char *real = g_strdup_printf ("4,%d", (int) filled);
         g_autofree double complex *x = g_new (double complex, 4 * filled);
         LptTensor *y, *z;
@@ -354,7 +358,8 @@ test_stft (void)
               double complex wanted = 0;
 
               for (gint64 i = 0; i < size; i++)
-                wanted += window[i] * at (c.in[0], b * length + t * step + i) * cexp (-2 * G_PI * I * (double) (i * k) / (double) size);
+                wanted += window[i] * at (c.in[0], b * length + t * step + i) *
+                          cexp (-2 * G_PI * I * (double) (i * k) / (double) size);
               near_to (at (y, to), creal (wanted));
               near_to (at (y, to + 1), cimag (wanted));
             }
@@ -597,7 +602,8 @@ test_col2im (void)
   for (int mode = 0; mode < 2; mode++)
     {
       static const gint64 image[2] = { 6, 7 }, kernel[2] = { 2, 3 };
-      gint64 stride = mode ? 2 : 1, dilation = mode ? 2 : 1, pad = mode ? 1 : 0, rows = mode ? 3 : 5, columns = mode ? 3 : 5;
+      gint64 stride = mode ? 2 : 1, dilation = mode ? 2 : 1, pad = mode ? 1 : 0, rows = mode ? 3 : 5,
+             columns = mode ? 3 : 5;
       g_autofree char *dims = g_strdup_printf ("2,18,%d", (int) (rows * columns));
       g_autofree double *wanted = g_new0 (double, 2 * 3 * 42);
       Case c = { .n = 0 };
@@ -617,7 +623,8 @@ test_col2im (void)
                   gint64 row = r * stride - pad + kr * dilation, column = q * stride - pad + kc * dilation;
 
                   if (row >= 0 && row < 6 && column >= 0 && column < 7)
-                    wanted[p * 42 + row * 7 + column] += at (c.in[0], ((p * 2 + kr) * 3 + kc) * rows * columns + r * columns + q);
+                    wanted[p * 42 + row * 7 + column] += at (c.in[0], ((p * 2 + kr) * 3 + kc) * rows * columns +
+                                                                          r * columns + q);
                 }
       for (gint64 i = 0; i < 2 * 3 * 42; i++)
         near_to (at (y, i), wanted[i]);

@@ -1,8 +1,8 @@
 /* test-explain.c - every op of the source is accounted for, every reason is documented
  *
- * Reasons are the string literals of lpt_rewriter_decline(), lpt_rewriter_fate() and lpt_rewriter_absorbed(), and those that functions of
- * passes/ return or store as a problem. Each must be a line of docs/explain.md ("- REASON — `file`, `file`", with N,
- * NAME, ... for what is filled in), and each line must name the files that give it.
+ * Reasons are the string literals of lpt_rewriter_decline(), lpt_rewriter_fate() and lpt_rewriter_absorbed(), and those
+ * that functions of passes/ return or store as a problem. Each must be a line of docs/explain.md ("- REASON — `file`,
+ * `file`", with N, NAME, ... for what is filled in), and each line must name the files that give it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -122,7 +122,8 @@ test_real_end (void)
   g_assert_cmpint (find (list, "a")->precision, ==, LPT_DTYPE_F32);
   g_assert_cmpint (find (list, "r")->precision, ==, LPT_DTYPE_F32);
   g_assert_cmpint (find (list, "s")->precision, ==, LPT_DTYPE_F32);
-  g_assert_nonnull (strstr (find (list, "s")->reason, "its data is real from Add \"a\" on: its result is used as a real number"));
+  g_assert_nonnull (strstr (find (list, "s")->reason,
+                            "its data is real from Add \"a\" on: its result is used as a real number"));
 }
 
 /* The first op that is real names why; those behind it name that op. */
@@ -152,7 +153,8 @@ test_numbers (void)
                                         "Result(%e)\n");
 
   g_assert_cmpint (find (list, "m")->precision, ==, LPT_DTYPE_I64);
-  g_assert_nonnull (strstr (find (list, "e")->reason, "its data is real from the input \"x\" on, behind which no FakeQuantize stands"));
+  g_assert_nonnull (strstr (find (list, "e")->reason,
+                            "its data is real from the input \"x\" on, behind which no FakeQuantize stands"));
 }
 
 /* --- the list of reasons --- */
@@ -200,7 +202,9 @@ static void
 collect (const char *text,
          GPtrArray  *literals)
 {
-  g_autoptr (GRegex) regex = g_regex_new ("\"((?:[^\"\\\\]|\\\\.)*)\"(?:\\s*(?:G_[A-Z0-9_]+\\s*)?\"(?:[^\"\\\\]|\\\\.)*\")*", 0, 0, NULL);
+  g_autoptr (GRegex)
+      regex = g_regex_new ("\"((?:[^\"\\\\]|\\\\.)*)\"(?:\\s*(?:G_[A-Z0-9_]+\\s*)?\"(?:[^\"\\\\]|\\\\.)*\")*", 0, 0,
+                           NULL);
   g_autoptr (GRegex) joint = g_regex_new ("\"\\s*(G_[A-Z0-9_]+\\s*)?\"", 0, 0, NULL);
   g_autoptr (GMatchInfo) match = NULL;
 

@@ -1,6 +1,8 @@
-/* test-fast-affine.c - sums and products in their general form, drawn: the fused program gives the bytes of the plain ops
+/* test-fast-affine.c - sums and products in their general form, drawn: the fused program gives the bytes of the plain
+ * ops
  *
- * int32 sums and codes as operands, scales, zero points and shifts for each index of any axis or one for all. Every one has a kernel.
+ * int32 sums and codes as operands, scales, zero points and shifts for each index of any axis or one for all. Every one
+ * has a kernel.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -42,7 +44,8 @@ add_type (Draw       *d,
     g_string_append_printf (d->text, "axis=%d, ", d->axis);
   g_string_append (d->text, n > 1 ? "scale=[" : "scale=");
   for (i = 0; i < n; i++)
-    g_string_append_printf (d->text, "%s%.9g", i > 0 ? "," : "", g_rand_double_range (d->rand, 0.01, 0.1) * (words && below (d, 4) > 0 ? 1e-8 : 1));
+    g_string_append_printf (d->text, "%s%.9g", i > 0 ? "," : "",
+                            g_rand_double_range (d->rand, 0.01, 0.1) * (words && below (d, 4) > 0 ? 1e-8 : 1));
   g_string_append (d->text, n > 1 ? "], zp=[" : ", zp=");
   for (i = 0; i < n; i++)
     g_string_append_printf (d->text, "%s%d", i > 0 ? "," : "", words ? 0 : g_str_equal (type, "u8") ? below (d, 256) : below (d, 256) - 128);

@@ -1,7 +1,7 @@
 /* test-fast-matmul.c - products on kernels give the bytes of the scalar integer ops
  *
- * Two activations, drawn at random: types, zero points, sizes, transposes, batch axes that broadcast, vectors, constants,
- * what stands before and behind. And layers whose sums several steps read.
+ * Two activations, drawn at random: types, zero points, sizes, transposes, batch axes that broadcast, vectors,
+ * constants, what stands before and behind. And layers whose sums several steps read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -134,7 +134,8 @@ net_transpose (Net          *net,
   for (i = 0; i < shape.rank; i++)
     shape.dims[i] = x->shape.dims[order[i]];
 
-  return net_add (net, LPT_OP_TRANSPOSE, x, lpt_node_out (lpt_graph_add_const (net->graph, NULL, tensor)), x->dtype, &shape, x->quant);
+  return net_add (net, LPT_OP_TRANSPOSE, x, lpt_node_out (lpt_graph_add_const (net->graph, NULL, tensor)), x->dtype,
+                  &shape, x->quant);
 }
 
 static void
@@ -255,7 +256,8 @@ net_readers (Net      *net,
           LptShape columns = lpt_shape_make (shape.rank > 0, shape.dims + MAX (shape.rank - 1, 0));
           g_autoptr (LptTensor) tensor = fast_random_tensor (LPT_DTYPE_F32, &columns, -5, 5, rand);
 
-          x = net_add (net, LPT_OP_ADD, x, lpt_node_out (lpt_graph_add_const (net->graph, NULL, tensor)), LPT_DTYPE_F32, &y->shape, NULL);
+          x = net_add (net, LPT_OP_ADD, x, lpt_node_out (lpt_graph_add_const (net->graph, NULL, tensor)), LPT_DTYPE_F32,
+                       &y->shape, NULL);
         }
       y = x;
     }
@@ -291,7 +293,8 @@ test_products (void)
     {
       Net net;
       LptShape batch = { .rank = g_rand_int_range (rand, 0, 3) }, own, shape, a_shape, b_shape;
-      gint64 m = sizes[g_rand_int_range (rand, 0, G_N_ELEMENTS (sizes))], k = sizes[g_rand_int_range (rand, 0, G_N_ELEMENTS (sizes))];
+      gint64 m = sizes[g_rand_int_range (rand, 0, G_N_ELEMENTS (sizes))],
+             k = sizes[g_rand_int_range (rand, 0, G_N_ELEMENTS (sizes))];
       gint64 n = sizes[g_rand_int_range (rand, 0, G_N_ELEMENTS (sizes))];
       gboolean turn_a = g_rand_boolean (rand), turn_b = g_rand_boolean (rand);
       gint vector = g_rand_int_range (rand, 0, 12), constant = g_rand_int_range (rand, 0, 8), i;
@@ -329,7 +332,8 @@ test_products (void)
         {
           g_autoptr (LptQuant) zero = random_quant (dtype, rand);
 
-          quant = lpt_quant_new_one (a->quant->scale[0] * b->quant->scale[0] * sqrt ((double) k) * 60, zero->zero_point[0]);
+          quant = lpt_quant_new_one (a->quant->scale[0] * b->quant->scale[0] * sqrt ((double) k) * 60,
+                                     zero->zero_point[0]);
         }
       y = net_add (&net, LPT_OP_MATMUL, a, b, dtype, &shape, quant);
       LPT_ATTRS (y->producer, LptMatMulAttrs)->transpose_a = turn_a;
@@ -357,10 +361,12 @@ test_tiles (gconstpointer data)
 {
   gboolean floats = GPOINTER_TO_INT (data);
   const gint64 m = 205, k = 131, n = 270;
-  LptShape a = lpt_shape_make (3, (gint64[]) { 2, floats ? k : m, floats ? m : k }), b = lpt_shape_make (3, (gint64[]) { 2, k, n });
+  LptShape a = lpt_shape_make (3, (gint64[]) { 2, floats ? k : m, floats ? m : k }),
+           b = lpt_shape_make (3, (gint64[]) { 2, k, n });
   LptShape shape = lpt_shape_make (3, (gint64[]) { 2, m, n }), columns = lpt_shape_make (1, &n);
   g_autoptr (GRand) rand = g_rand_new_with_seed (5);
-  g_autoptr (LptTensor) bias = fast_random_tensor (floats ? LPT_DTYPE_F32 : LPT_DTYPE_I32, &columns, -50000, 50000, rand);
+  g_autoptr (LptTensor) bias = fast_random_tensor (floats ? LPT_DTYPE_F32 : LPT_DTYPE_I32, &columns, -50000, 50000,
+                                                   rand);
   g_autoptr (LptQuant) quant = NULL, sum = lpt_quant_new_one (0.9, 77);
   LptValue *left, *right, *y, *constant;
   Net net;
@@ -397,8 +403,10 @@ test_shared_sums (gconstpointer data)
   gboolean conv = GPOINTER_TO_INT (data);
   const gint64 channels = 21;
   LptShape x = conv ? lpt_shape_make (4, (gint64[]) { 2, 5, 6, 7 }) : lpt_shape_make (2, (gint64[]) { 9, 5 });
-  LptShape w = conv ? lpt_shape_make (4, (gint64[]) { channels, 5, 3, 3 }) : lpt_shape_make (2, (gint64[]) { 5, channels });
-  LptShape y = conv ? lpt_shape_make (4, (gint64[]) { 2, channels, 4, 5 }) : lpt_shape_make (2, (gint64[]) { 9, channels });
+  LptShape w = conv ? lpt_shape_make (4, (gint64[]) { channels, 5, 3, 3 })
+                    : lpt_shape_make (2, (gint64[]) { 5, channels });
+  LptShape y = conv ? lpt_shape_make (4, (gint64[]) { 2, channels, 4, 5 })
+                    : lpt_shape_make (2, (gint64[]) { 9, channels });
   double scales[21];
   g_autoptr (GRand) rand = g_rand_new_with_seed (9);
   g_autoptr (LptTensor) weights = fast_random_tensor (LPT_DTYPE_I8, &w, -128, 128, rand);
@@ -432,7 +440,8 @@ test_shared_sums (gconstpointer data)
   lpt_quant_unref (quant);
   quant = lpt_quant_new (1, (guint) channels, scales, NULL);
   other = net_add (&net, LPT_OP_REINTERPRET, sums, NULL, LPT_DTYPE_I32, &y, quant);
-  net_result (&net, net_add (&net, LPT_OP_RELU, net_add (&net, LPT_OP_DEQUANTIZE, sums, NULL, LPT_DTYPE_F32, &y, NULL), NULL, LPT_DTYPE_F32, &y, NULL));
+  net_result (&net, net_add (&net, LPT_OP_RELU, net_add (&net, LPT_OP_DEQUANTIZE, sums, NULL, LPT_DTYPE_F32, &y, NULL),
+                             NULL, LPT_DTYPE_F32, &y, NULL));
   net_result (&net, net_add (&net, LPT_OP_DEQUANTIZE, other, NULL, LPT_DTYPE_F32, &y, NULL));
   check (&net, LPT_OP_DEQUANTIZE, LPT_OP_OPAQUE);
   net_clear (&net);
@@ -443,7 +452,8 @@ static void
 test_attention (void)
 {
   const gint64 tokens = 70, heads = 3, size = 20, swap[] = { 0, 2, 1, 3 }, turn[] = { 0, 2, 3, 1 };
-  LptShape x = lpt_shape_make (4, (gint64[]) { 2, tokens, heads, size }), scores = lpt_shape_make (4, (gint64[]) { 2, heads, tokens, tokens });
+  LptShape x = lpt_shape_make (4, (gint64[]) { 2, tokens, heads, size }),
+           scores = lpt_shape_make (4, (gint64[]) { 2, heads, tokens, tokens });
   LptShape context = lpt_shape_make (4, (gint64[]) { 2, heads, tokens, size });
   g_autoptr (GRand) rand = g_rand_new_with_seed (3);
   LptValue *q, *k, *v, *y;

@@ -1,8 +1,8 @@
 /* test-fast-moves.c - movements drawn: the fused program gives the bytes of the plain ops
  *
- * Chains of one to three movements of codes, reals and integers, channels last and row-major; Concat of equal and of other scales,
- * with constants among its inputs; Requantize from and to several scales. None of them may be left a reference op but look-ups,
- * which may fail.
+ * Chains of one to three movements of codes, reals and integers, channels last and row-major; Concat of equal and of
+ * other scales, with constants among its inputs; Requantize from and to several scales. None of them may be left a
+ * reference op but look-ups, which may fail.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -94,23 +94,27 @@ draw_pad (Draw *d)
   add_ints (d, "b", begin, d->rank);
   add_ints (d, "e", end, d->rank);
   if (mode == 0 && d->quant[0] == '\0')
-    g_string_append_printf (d->text, "%%p%u = Const {7} : %s[]\n%%v%u = Pad(%%v%u, %%b%u, %%e%u, %%p%u) {pad_mode=constant}", d->n, d->type,
-                            d->n, d->n - 1, d->n, d->n, d->n);
+    g_string_append_printf (d->text,
+                            "%%p%u = Const {7} : %s[]\n%%v%u = Pad(%%v%u, %%b%u, %%e%u, %%p%u) {pad_mode=constant}",
+                            d->n, d->type, d->n, d->n - 1, d->n, d->n, d->n);
   else
-    g_string_append_printf (d->text, "%%v%u = Pad(%%v%u, %%b%u, %%e%u) {pad_mode=%s}", d->n, d->n - 1, d->n, d->n, modes[mode]);
+    g_string_append_printf (d->text, "%%v%u = Pad(%%v%u, %%b%u, %%e%u) {pad_mode=%s}", d->n, d->n - 1, d->n, d->n,
+                            modes[mode]);
 }
 
 static void
 draw_slice (Draw *d)
 {
-  const gint axis = below (d, d->rank), step = d->dims[axis] > 1 ? 1 + below (d, 2) : 1, begin = below (d, d->dims[axis]);
+  const gint axis = below (d, d->rank), step = d->dims[axis] > 1 ? 1 + below (d, 2) : 1,
+             begin = below (d, d->dims[axis]);
 
   add_ints (d, "b", &begin, 1);
   add_ints (d, "e", &(gint) { d->dims[axis] }, 1);
   add_ints (d, "s", &step, 1);
   add_ints (d, "a", &axis, 1);
   d->dims[axis] = (d->dims[axis] - begin + step - 1) / step;
-  g_string_append_printf (d->text, "%%v%u = Slice(%%v%u, %%b%u, %%e%u, %%s%u, %%a%u)", d->n, d->n - 1, d->n, d->n, d->n, d->n);
+  g_string_append_printf (d->text, "%%v%u = Slice(%%v%u, %%b%u, %%e%u, %%s%u, %%a%u)", d->n, d->n - 1, d->n, d->n, d->n,
+                          d->n);
 }
 
 static void
@@ -144,7 +148,8 @@ draw_gather (Draw *d)
     index[i] = below (d, 2 * d->dims[axis]) - d->dims[axis];
   d->dims[axis] = n;
   add_ints (d, "i", index, n);
-  g_string_append_printf (d->text, "%%a%u = Const {%d} : i64[]\n%%v%u = Gather(%%v%u, %%i%u, %%a%u)", d->n, axis, d->n, d->n - 1, d->n, d->n);
+  g_string_append_printf (d->text, "%%a%u = Const {%d} : i64[]\n%%v%u = Gather(%%v%u, %%i%u, %%a%u)", d->n, axis, d->n,
+                          d->n - 1, d->n, d->n);
 }
 
 static void
@@ -175,8 +180,8 @@ draw_blocks (Draw *d)
 }
 
 typedef void (*DrawFunc) (Draw *d);
-static const DrawFunc movements[] = { draw_transpose, draw_transpose, draw_pad, draw_slice, draw_tile, draw_roll, draw_gather, draw_shuffle,
-                                      draw_blocks };
+static const DrawFunc movements[] = { draw_transpose, draw_transpose, draw_pad,     draw_slice, draw_tile,
+                                      draw_roll,      draw_gather,    draw_shuffle, draw_blocks };
 
 static const struct { const char *type, *quant; } kinds[] =
 {
@@ -216,7 +221,8 @@ count_references (LptGraph *graph,
     {
       const LptProgramOp *step = plan->program->ops->pdata[i];
 
-      n += !step->has_form && !step->folded && (all || (step->row->flags & LPT_EXEC_MOVES) != 0) && step->node->op != LPT_OP_GATHER;
+      n += !step->has_form && !step->folded && (all || (step->row->flags & LPT_EXEC_MOVES) != 0) &&
+           step->node->op != LPT_OP_GATHER;
     }
 
   return n;
@@ -314,10 +320,12 @@ test_concats (void)
       const guint kind = seed % G_N_ELEMENTS (kinds);
       Draw d = { .rand = rand, .text = text, .type = kinds[kind].type, .quant = kinds[kind].quant };
       gint axis, n = 1 + below (&d, 12), k, length = 0;
-      const gboolean codes = d.quant[0] != '\0', others = codes && below (&d, 2) == 0, constant = codes && below (&d, 3) == 0;
+      const gboolean codes = d.quant[0] != '\0', others = codes && below (&d, 2) == 0,
+                     constant = codes && below (&d, 3) == 0;
       g_autofree char *quant = NULL;
 
-      g_string_append_printf (text, "graph {lowered=true, requant=\"%s\"}\n", lpt_mode_name ((LptMode) (seed % 5 == 0 ? below (&d, LPT_N_MODES) : 0)));
+      g_string_append_printf (text, "graph {lowered=true, requant=\"%s\"}\n",
+                              lpt_mode_name ((LptMode) (seed % 5 == 0 ? below (&d, LPT_N_MODES) : 0)));
       begin (&d, 2 + below (&d, 3));
       axis = below (&d, d.rank);
       for (k = 0; k < n; k++, d.n++)
@@ -373,7 +381,8 @@ draw_quant (Draw *d,
     return g_strdup_printf (" q{scale=%.9g, zp=%d}", g_rand_double_range (d->rand, 0.01, 0.1), low + below (d, 256));
   g_string_append_printf (s, " q{axis=%d, scale=[", axis);
   for (k = 0; k < n; k++)
-    g_string_append_printf (s, "%s%.9g", k > 0 ? "," : "", below (d, 8) == 0 ? 0.05 : g_rand_double_range (d->rand, 0.01, 0.1));
+    g_string_append_printf (s, "%s%.9g", k > 0 ? "," : "",
+                            below (d, 8) == 0 ? 0.05 : g_rand_double_range (d->rand, 0.01, 0.1));
   g_string_append (s, "], zp=[");
   for (k = 0; k < n; k++)
     g_string_append_printf (s, "%s%d", k > 0 ? "," : "", low + below (d, 256));
@@ -392,7 +401,10 @@ test_requantize (void)
       g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
       g_autoptr (GString) text = g_string_new ("graph {lowered=true}\n");
       const gboolean is_signed = seed % 2 == 1;
-      Draw d = { .rand = rand, .text = text, .type = is_signed ? "i8" : "u8", .quant = is_signed ? " q{scale=0.05, zp=-7}" : " q{scale=0.05, zp=100}" };
+      Draw d = { .rand = rand,
+                 .text = text,
+                 .type = is_signed ? "i8" : "u8",
+                 .quant = is_signed ? " q{scale=0.05, zp=-7}" : " q{scale=0.05, zp=100}" };
       g_autofree char *from = NULL, *to = NULL;
       gint axis;
 
@@ -401,8 +413,9 @@ test_requantize (void)
       d.dims[axis] = MAX (d.dims[axis], 2);
       g_string_assign (text, "graph {lowered=true}\n%x = Parameter");
       add_shape (&d);
-      g_string_append (text, d.rank == 4 && below (&d, 2) == 0 ? "%p = MaxPool(%x) {kernel=[1,1], strides=[1,1], pads_begin=[0,0], pads_end=[0,0]}"
-                                                               : "%p = Relu(%x)");
+      g_string_append (text, d.rank == 4 && below (&d, 2) == 0
+                                 ? "%p = MaxPool(%x) {kernel=[1,1], strides=[1,1], pads_begin=[0,0], pads_end=[0,0]}"
+                                 : "%p = Relu(%x)");
       add_shape (&d);
       from = draw_quant (&d, axis, below (&d, 3) == 0 ? 1 : d.dims[axis], is_signed ? -128 : 0);
       to = draw_quant (&d, axis, strchr (from, '[') == NULL || below (&d, 2) == 0 ? d.dims[axis] : 1, 0);

@@ -1,5 +1,5 @@
-/* test-fast-norm.c - NormalizeL2, GroupNormalization, BatchNormInference and LRN give the bytes of the plain ops, which follow
- * their definitions
+/* test-fast-norm.c - NormalizeL2, GroupNormalization, BatchNormInference and LRN give the bytes of the plain ops, which
+ * follow their definitions
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,7 +34,9 @@ inputs_of (LptGraph *graph)
   guint i;
 
   for (i = 0; i < graph->parameters->len; i++)
-    g_ptr_array_add (inputs, fast_random_tensor (LPT_DTYPE_F32, &lpt_node_out (g_ptr_array_index (graph->parameters, i))->shape, 0.25, 2, draws));
+    g_ptr_array_add (inputs,
+                     fast_random_tensor (LPT_DTYPE_F32, &lpt_node_out (g_ptr_array_index (graph->parameters, i))->shape,
+                                         0.25, 2, draws));
 
   return inputs;
 }
@@ -72,11 +74,14 @@ test_l2 (void)
   draws = g_rand_new_with_seed (1);
   for (round = 0; round < 24; round++)
     {
-      gint n = draw (1, 3), c = draw (1, 20), w = draw (1, round % 3 == 0 ? 700 : 9), axes = 1 + round % 7, adds = draw (0, 1), i, j, k;
-      g_autofree char *set = g_strdup_printf ("%s%s%s", axes & 1 ? "0" : "", axes & 2 ? (axes & 1 ? ",1" : "1") : "", axes & 4 ? (axes & 3 ? ",-1" : "-1") : "");
-      g_autofree char *text = g_strdup_printf ("%%x = Parameter : f32[%d,%d,%d]\n%%a = Const {%s} : i64[%d]\n"
-                                               "%%y = NormalizeL2(%%x, %%a) {eps=0.5, eps_mode=%s} : f32[%d,%d,%d]\nResult(%%y)\n",
-                                               n, c, w, set, (axes & 1) + (axes >> 1 & 1) + (axes >> 2), modes[1 - adds], n, c, w);
+      gint n = draw (1, 3), c = draw (1, 20), w = draw (1, round % 3 == 0 ? 700 : 9), axes = 1 + round % 7,
+           adds = draw (0, 1), i, j, k;
+      g_autofree char *set = g_strdup_printf ("%s%s%s", axes & 1 ? "0" : "", axes & 2 ? (axes & 1 ? ",1" : "1") : "",
+                                              axes & 4 ? (axes & 3 ? ",-1" : "-1") : "");
+      g_autofree char
+          *text = g_strdup_printf ("%%x = Parameter : f32[%d,%d,%d]\n%%a = Const {%s} : i64[%d]\n"
+                                   "%%y = NormalizeL2(%%x, %%a) {eps=0.5, eps_mode=%s} : f32[%d,%d,%d]\nResult(%%y)\n",
+                                   n, c, w, set, (axes & 1) + (axes >> 1 & 1) + (axes >> 2), modes[1 - adds], n, c, w);
       g_autoptr (LptGraph) graph = read_graph (text);
       g_autoptr (GPtrArray) inputs = inputs_of (graph);
       g_autofree double *sums = g_new0 (double, n * c * w);
@@ -86,8 +91,8 @@ test_l2 (void)
 #define EACH for (i = 0; i < n; i++) for (j = 0; j < c; j++) for (k = 0; k < w; k++)
       EACH
         sums[PLACE] += at (inputs, 0, (i * c + j) * w + k) * at (inputs, 0, (i * c + j) * w + k);
-      EACH
-        want[(i * c + j) * w + k] = at (inputs, 0, (i * c + j) * w + k) / sqrt (adds ? sums[PLACE] + 0.5 : MAX (sums[PLACE], 0.5));
+      EACH want[(i * c + j) * w + k] = at (inputs, 0, (i * c + j) * w + k) /
+                                       sqrt (adds ? sums[PLACE] + 0.5 : MAX (sums[PLACE], 0.5));
 #undef EACH
 #undef PLACE
       compare (graph, inputs, want);
@@ -103,11 +108,14 @@ test_groups (void)
   draws = g_rand_new_with_seed (2);
   for (round = 0; round < 16; round++)
     {
-      gint n = draw (1, 3), groups = draw (1, 5), per = draw (1, 4), c = groups * per, w = draw (1, round % 2 ? 500 : 9), g, i;
+      gint n = draw (1, 3), groups = draw (1, 5), per = draw (1, 4), c = groups * per,
+           w = draw (1, round % 2 ? 500 : 9), g, i;
       gint length = per * w;
-      g_autofree char *text = g_strdup_printf ("%%x = Parameter : f32[%d,%d,%d]\n%%s = Parameter : f32[%d]\n%%b = Parameter : f32[%d]\n"
-                                               "%%y = GroupNormalization(%%x, %%s, %%b) {num_groups=%d, epsilon=0.25} : f32[%d,%d,%d]\n"
-                                               "Result(%%y)\n", n, c, w, c, c, groups, n, c, w);
+      g_autofree char *text =
+          g_strdup_printf ("%%x = Parameter : f32[%d,%d,%d]\n%%s = Parameter : f32[%d]\n%%b = Parameter : f32[%d]\n"
+                           "%%y = GroupNormalization(%%x, %%s, %%b) {num_groups=%d, epsilon=0.25} : f32[%d,%d,%d]\n"
+                           "Result(%%y)\n",
+                           n, c, w, c, c, groups, n, c, w);
       g_autoptr (LptGraph) graph = read_graph (text);
       g_autoptr (GPtrArray) inputs = inputs_of (graph);
       double *want = g_new (double, n * c * w);
@@ -124,7 +132,9 @@ test_groups (void)
             {
               gint channel = g % groups * per + i / w;
 
-              want[g * length + i] = (at (inputs, 0, g * length + i) - mean) / sqrt (square + 0.25) * at (inputs, 1, channel) + at (inputs, 2, channel);
+              want[g * length + i] = (at (inputs, 0, g * length + i) - mean) / sqrt (square + 0.25) *
+                                         at (inputs, 1, channel) +
+                                     at (inputs, 2, channel);
             }
         }
       compare (graph, inputs, want);
@@ -141,16 +151,19 @@ test_batch (void)
   for (round = 0; round < 8; round++)
     {
       gint n = draw (1, 3), c = draw (1, 9), w = draw (1, 400), i;
-      g_autofree char *text = g_strdup_printf ("%%x = Parameter : f32[%d,%d,%d]\n%%g = Parameter : f32[%d]\n%%b = Parameter : f32[%d]\n"
-                                               "%%m = Parameter : f32[%d]\n%%v = Parameter : f32[%d]\n"
-                                               "%%y = BatchNormInference(%%x, %%g, %%b, %%m, %%v) {epsilon=0.25} : f32[%d,%d,%d]\n"
-                                               "Result(%%y)\n", n, c, w, c, c, c, c, n, c, w);
+      g_autofree char *text =
+          g_strdup_printf ("%%x = Parameter : f32[%d,%d,%d]\n%%g = Parameter : f32[%d]\n%%b = Parameter : f32[%d]\n"
+                           "%%m = Parameter : f32[%d]\n%%v = Parameter : f32[%d]\n"
+                           "%%y = BatchNormInference(%%x, %%g, %%b, %%m, %%v) {epsilon=0.25} : f32[%d,%d,%d]\n"
+                           "Result(%%y)\n",
+                           n, c, w, c, c, c, c, n, c, w);
       g_autoptr (LptGraph) graph = read_graph (text);
       g_autoptr (GPtrArray) inputs = inputs_of (graph);
       double *want = g_new (double, n * c * w);
 
       for (i = 0; i < n * c * w; i++)
-        want[i] = (at (inputs, 0, i) - at (inputs, 3, i / w % c)) * at (inputs, 1, i / w % c) / sqrt (at (inputs, 4, i / w % c) + 0.25) +
+        want[i] = (at (inputs, 0, i) - at (inputs, 3, i / w % c)) * at (inputs, 1, i / w % c) /
+                      sqrt (at (inputs, 4, i / w % c) + 0.25) +
                   at (inputs, 2, i / w % c);
       compare (graph, inputs, want);
     }
@@ -167,12 +180,14 @@ test_lrn (void)
   draws = g_rand_new_with_seed (4);
   for (round = 0; round < 24; round++)
     {
-      gint n = draw (1, 3), last = round % 2, c = draw (1, last ? 1100 : 9), w = last ? 1 : draw (2, 1100), size = draw (1, 12), i, k;
+      gint n = draw (1, 3), last = round % 2, c = draw (1, last ? 1100 : 9), w = last ? 1 : draw (2, 1100),
+           size = draw (1, 12), i, k;
       double beta = betas[round / 2 % 4];
       g_autofree char *shape = last ? g_strdup_printf ("f32[%d,%d]", n, c) : g_strdup_printf ("f32[%d,%d,%d]", n, c, w);
-      g_autofree char *text = g_strdup_printf ("%%x = Parameter : %s\n%%a = Const {1} : i64[1]\n"
-                                               "%%y = LRN(%%x, %%a) {alpha=0.5, beta=%g, bias=0.25, size=%d} : %s\nResult(%%y)\n",
-                                               shape, beta, size, shape);
+      g_autofree char
+          *text = g_strdup_printf ("%%x = Parameter : %s\n%%a = Const {1} : i64[1]\n"
+                                   "%%y = LRN(%%x, %%a) {alpha=0.5, beta=%g, bias=0.25, size=%d} : %s\nResult(%%y)\n",
+                                   shape, beta, size, shape);
       g_autoptr (LptGraph) graph = read_graph (text);
       g_autoptr (GPtrArray) inputs = inputs_of (graph);
       double *want = g_new (double, n * c * w);

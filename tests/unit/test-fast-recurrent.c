@@ -24,7 +24,8 @@ append_numbers (GString *text,
   gint64 i;
 
   for (i = 0; i < n; i++)
-    g_string_append_printf (text, "%s%.9g", i > 0 ? "," : "", (double) (float) g_rand_double_range (draws, -most, most));
+    g_string_append_printf (text, "%s%.9g", i > 0 ? "," : "",
+                            (double) (float) g_rand_double_range (draws, -most, most));
 }
 
 static void
@@ -80,9 +81,10 @@ append_attributes (GString *text,
                    gint     hidden,
                    gboolean linear)
 {
-  static const char *const functions[3][3] =
-  {
-    { "", "sigmoid,tanh,relu", "hardsigmoid,softsign,tanh" }, { "", "tanh,sigmoid", "hardsigmoid,relu" }, { "", "relu", "softplus" },
+  static const char *const functions[3][3] = {
+    { "", "sigmoid,tanh,relu", "hardsigmoid,softsign,tanh" },
+    { "", "tanh,sigmoid", "hardsigmoid,relu" },
+    { "", "relu", "softplus" },
   };
   const char *names = functions[kind][draw (0, 2)];
 
@@ -105,7 +107,8 @@ draw_graph (gint     kind,
   static const char *const ways[] = { "forward", "reverse", "bidirectional" };
   GString *text = g_string_new ("graph {lowered=true}\n");
   gint gates = kind == 0 ? 4 : kind == 1 ? 3 : 1, way = cell ? 0 : draw (0, 2), directions = way == 2 ? 2 : 1;
-  gint batch = draw (0, 3) == 0 ? draw (8, 33) : draw (1, 5), steps = cell ? 1 : draw (1, 20), inputs = draw (1, 40), hidden = draw (1, 70);
+  gint batch = draw (0, 3) == 0 ? draw (8, 33) : draw (1, 5), steps = cell ? 1 : draw (1, 20), inputs = draw (1, 40),
+       hidden = draw (1, 70);
   gboolean linear = kind == 1 && draw (0, 1), biased = draw (0, 3) > 0 || !cell;
   gint rows = gates * hidden, sums = (gates + linear) * hidden, i;
   g_autofree char *d = cell ? g_strdup ("") : g_strdup_printf ("%d,", directions), *state = NULL, *shape = NULL;
@@ -133,9 +136,11 @@ draw_graph (gint     kind,
   append_const (text, "b", shape, (gint64) directions * sums, 0.5);
 
   if (!cell)
-    g_string_append_printf (text, "%%y = %sSequence(%%x, %%h%s, %%s, %%w, %%r, %%b) {direction=%s, ", names[kind], kind == 0 ? ", %c" : "", ways[way]);
+    g_string_append_printf (text, "%%y = %sSequence(%%x, %%h%s, %%s, %%w, %%r, %%b) {direction=%s, ", names[kind],
+                            kind == 0 ? ", %c" : "", ways[way]);
   else
-    g_string_append_printf (text, "%%y = %sCell(%%x, %%h%s, %%w, %%r%s) {", names[kind], kind == 0 ? ", %c" : "", biased ? ", %b" : "");
+    g_string_append_printf (text, "%%y = %sCell(%%x, %%h%s, %%w, %%r%s) {", names[kind], kind == 0 ? ", %c" : "",
+                            biased ? ", %b" : "");
   append_attributes (text, kind, hidden, linear);
   g_string_append (text, "} : ");
   if (!cell)

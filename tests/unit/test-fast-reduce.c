@@ -1,4 +1,5 @@
-/* test-fast-reduce.c - reductions of real numbers: the bytes of the plain op along any axes, and the plain op by its definition
+/* test-fast-reduce.c - reductions of real numbers: the bytes of the plain op along any axes, and the plain op by its
+ * definition
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +39,8 @@ graph_of (const char *op,
       if (axes >> d & 1)
         g_string_append_printf (set, "%s%d", n++ > 0 ? "," : "", draw (0, 1) ? d : d - rank);
     }
-  text = g_strdup_printf ("%%x = Parameter : f32[%s]\n%%a = Const {%s} : i64[%d]\n%%y = Reduce%s(%%x, %%a) {keep_dims=true} : f32[%s]\nResult(%%y)\n",
+  text = g_strdup_printf ("%%x = Parameter : f32[%s]\n%%a = Const {%s} : i64[%d]\n%%y = Reduce%s(%%x, %%a) "
+                          "{keep_dims=true} : f32[%s]\nResult(%%y)\n",
                           x->str, set->str, n, op, y->str);
   graph = lpt_graph_from_text (text, -1, "drawn", &error);
   g_assert_no_error (error);
@@ -70,7 +72,9 @@ check_definition (LptGraph   *graph,
                   guint       axes)
 {
   g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref), outputs = NULL;
-  LptTensor *x = fast_random_tensor (LPT_DTYPE_F32, &lpt_node_out (g_ptr_array_index (graph->parameters, 0))->shape, -2, 2, draws), *y;
+  LptTensor *x = fast_random_tensor (LPT_DTYPE_F32, &lpt_node_out (g_ptr_array_index (graph->parameters, 0))->shape, -2,
+                                     2, draws),
+            *y;
   g_autofree double *sums = NULL, *sizes = NULL;
   g_autofree gint *counts = NULL;
   gint64 i, n;
@@ -106,7 +110,8 @@ check_definition (LptGraph   *graph,
     {
       double want = strcmp (op, "Mean") == 0 ? sums[i] / counts[i] : strcmp (op, "L2") == 0 ? sqrt (sums[i]) : sums[i];
 
-      g_assert_cmpfloat (fabs (lpt_tensor_get_f64 (y, i) - want), <=, ldexp (fabs (want), -24) + sizes[i] * 1e-12 + 1e-44);
+      g_assert_cmpfloat (fabs (lpt_tensor_get_f64 (y, i) - want), <=,
+                         ldexp (fabs (want), -24) + sizes[i] * 1e-12 + 1e-44);
     }
 }
 

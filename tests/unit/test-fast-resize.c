@@ -1,7 +1,8 @@
 /* test-fast-resize.c - Interpolate drawn: the fused program gives the bytes of the plain op
  *
- * Codes in every requant mode and reals in every mode of Interpolate, one to three axes, channels last and planes, up and down, by
- * sizes and by scales; at every level of the CPU with one to three threads. What a form can do must have one.
+ * Codes in every requant mode and reals in every mode of Interpolate, one to three axes, channels last and planes, up
+ * and down, by sizes and by scales; at every level of the CPU with one to three threads. What a form can do must have
+ * one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +15,8 @@
 
 #define ROUNDS 60
 
-static const char *const coordinates[] = { "half_pixel", "pytorch_half_pixel", "asymmetric", "tf_half_pixel_for_nn", "align_corners" };
+static const char *const coordinates[] = { "half_pixel", "pytorch_half_pixel", "asymmetric", "tf_half_pixel_for_nn",
+                                           "align_corners" };
 static const char *const nearests[] = { "round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple" };
 static const char *const modes[] = { "nearest", "linear", "linear_onnx", "cubic", "bilinear_pillow", "bicubic_pillow" };
 
@@ -83,7 +85,8 @@ add_sizes (Draw *d,
   for (i = first; i < d->rank; i++)
     g_string_append_printf (d->text, "%s%d", i > first ? "," : "", i);
   g_string_append_printf (d->text, "} : i64[%d]\n", d->rank - first);
-  g_string_append_printf (d->text, "%%y = Interpolate(%%p, %%h, %%i) {shape_calculation_mode=%s, ", scales ? "scales" : "sizes");
+  g_string_append_printf (d->text, "%%y = Interpolate(%%p, %%h, %%i) {shape_calculation_mode=%s, ",
+                          scales ? "scales" : "sizes");
 }
 
 static guint
@@ -164,7 +167,8 @@ test_codes (void)
         g_autoptr (GString) text = g_string_new (NULL);
         Draw d = { .rand = rand, .text = text };
         gboolean is_signed = below (&d, 2) == 1, same = below (&d, 2) == 1, nearest = below (&d, 3) == 0;
-        const char *type = is_signed ? "i8" : "u8", *quant = is_signed ? " q{scale=0.04, zp=-3}" : " q{scale=0.04, zp=120}";
+        const char *type = is_signed ? "i8" : "u8",
+                   *quant = is_signed ? " q{scale=0.04, zp=-3}" : " q{scale=0.04, zp=120}";
 
         if (seed % 4 != 0 && mode != LPT_MODE_SINGLE)
           continue;
@@ -199,8 +203,9 @@ test_reals (void)
       draw_shapes (&d, rank, first);
       add_input (&d, "f32", "");
       add_sizes (&d, first);
-      g_string_append_printf (text, "mode=%s, coordinate_transformation_mode=%s, nearest_mode=%s%s} : ", modes[seed % G_N_ELEMENTS (modes)],
-                              coordinates[below (&d, 5)], nearests[below (&d, 5)], below (&d, 3) == 0 ? ", antialias=true" : "");
+      g_string_append_printf (text, "mode=%s, coordinate_transformation_mode=%s, nearest_mode=%s%s} : ",
+                              modes[seed % G_N_ELEMENTS (modes)], coordinates[below (&d, 5)], nearests[below (&d, 5)],
+                              below (&d, 3) == 0 ? ", antialias=true" : "");
       add_shape (text, "f32", d.to, d.rank);
       g_string_append (text, "\nResult(%y)\n");
       run_text (&d);

@@ -1,4 +1,5 @@
-/* test-fast-softmax.c - Softmax and LogSoftmax, of codes and of real numbers, give the bytes of the plain ops along every axis
+/* test-fast-softmax.c - Softmax and LogSoftmax, of codes and of real numbers, give the bytes of the plain ops along
+ * every axis
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,9 +1,9 @@
-/* test-fast-windows.c - drawn convolutions, transposed ones and pools of one to three axes: the fast program gives the bytes of the
- * plain ops
+/* test-fast-windows.c - drawn convolutions, transposed ones and pools of one to three axes: the fast program gives the
+ * bytes of the plain ops
  *
- * Integers: u8 and i8 activations and weights, zero points on both, for all or for each channel, strides, dilations, groups, depthwise,
- * asymmetric pads, output padding; what follows is requantized, int32, real or a sum. The same shapes in float. Every case must have run
- * a kernel.
+ * Integers: u8 and i8 activations and weights, zero points on both, for all or for each channel, strides, dilations,
+ * groups, depthwise, asymmetric pads, output padding; what follows is requantized, int32, real or a sum. The same
+ * shapes in float. Every case must have run a kernel.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -61,7 +61,9 @@ draw_window (Draw *d)
         d->end[k] = draw (d, 0, MIN (2, reach - 1));
         d->more[k] = d->transposed && d->stride[k] > 1 ? draw (d, 0, d->stride[k] - 1) : 0;
         d->out[k] = d->transposed ? (d->in[k] - 1) * d->stride[k] + reach - d->pad[k] - d->end[k] + d->more[k]
-                  : d->in[k] + d->pad[k] + d->end[k] < reach ? 0 : (d->in[k] + d->pad[k] + d->end[k] - reach) / d->stride[k] + 1;
+                    : d->in[k] + d->pad[k] + d->end[k] < reach
+                        ? 0
+                        : (d->in[k] + d->pad[k] + d->end[k] - reach) / d->stride[k] + 1;
       }
     while (d->out[k] < 1 || d->out[k] > 40);
 }
@@ -143,7 +145,8 @@ put_weights (Draw       *d,
   g_string_append_printf (d->text, "} : %s[", type);
   if (grouped)
     g_string_append_printf (d->text, "%d,", d->groups);
-  g_string_append_printf (d->text, "%d,%d", d->transposed ? d->channels : d->results, d->transposed ? d->results : d->channels);
+  g_string_append_printf (d->text, "%d,%d", d->transposed ? d->channels : d->results,
+                          d->transposed ? d->results : d->channels);
   put_dims (d, d->kernel);
   g_string_append (d->text, "]");
 }
@@ -224,7 +227,8 @@ put_product (Draw    *d,
              gboolean grouped,
              gboolean biased)
 {
-  g_string_append_printf (d->text, "%%c = %s(%%x, %%w%s%s) {", op_name (d, grouped), d->transposed && biased ? ", _" : "", biased ? ", %b" : "");
+  g_string_append_printf (d->text, "%%c = %s(%%x, %%w%s%s) {", op_name (d, grouped),
+                          d->transposed && biased ? ", _" : "", biased ? ", %b" : "");
   put_window (d, TRUE);
   g_string_append (d->text, d->real ? "}" : "} #{relaxed}");
 }
@@ -308,7 +312,8 @@ draw_pool (Draw *d)
   draw_window (d);
   g_string_append (d->text, x < 2 ? "graph {lowered=true}\n%x = Parameter" : "%x = Parameter");
   put_value (d, types[x], d->channels, d->in);
-  g_string_append_printf (d->text, "%s\n%%y = %s(%%x) {", x < 2 ? " q{scale=0.02, zp=9}" : "", max ? "MaxPool" : "AvgPool");
+  g_string_append_printf (d->text, "%s\n%%y = %s(%%x) {", x < 2 ? " q{scale=0.02, zp=9}" : "",
+                          max ? "MaxPool" : "AvgPool");
   put_ints (d, "kernel", d->kernel);
   g_string_append (d->text, ", ");
   put_window (d, max);

@@ -41,7 +41,8 @@ main (int argc, char **argv)
                         LPT_SHARED_DIR "/models/ir-person-reidentification-retail-0031/FP16-INT8/person-reidentification-retail-0031.xml",
                         test_model);
   g_test_add_data_func ("/fast/head-pose",
-                        LPT_SHARED_DIR "/models/ir-head-pose-estimation-adas-0001/FP16-INT8/head-pose-estimation-adas-0001.xml",
+                        LPT_SHARED_DIR
+                        "/models/ir-head-pose-estimation-adas-0001/FP16-INT8/head-pose-estimation-adas-0001.xml",
                         test_model);
 
   return g_test_run ();

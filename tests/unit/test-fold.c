@@ -1,4 +1,5 @@
-/* test-fold.c - FakeQuantize of constants: the codes that are stored are the real results, cut to the type and rounded half to even
+/* test-fold.c - FakeQuantize of constants: the codes that are stored are the real results, cut to the type and rounded
+ * half to even
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -61,7 +62,8 @@ check (LptDType dtype,
   const float low[ROWS] = { -1, -0.3f, 0, 1, 2.5f, -1e-3f, -100 }, high[ROWS] = { 1, 0.7f, 2, -1, 7, 1e-3f, 3 };
   g_autoptr (LptGraph) graph = lpt_graph_new ("fold");
   g_autoptr (LptTensor) x = draw (rand, low, high, (gint) levels - 1), lows = ends (low), highs = ends (high);
-  g_autoptr (LptTensor) to_low = lpt_tensor_scalar (LPT_DTYPE_F32, out_low), to_high = lpt_tensor_scalar (LPT_DTYPE_F32, out_high);
+  g_autoptr (LptTensor) to_low = lpt_tensor_scalar (LPT_DTYPE_F32, out_low),
+                        to_high = lpt_tensor_scalar (LPT_DTYPE_F32, out_high);
   g_autoptr (LptTensor) codes = NULL, reals = NULL;
   LptTensor *in[] = { x, lows, highs, to_low, to_high };
   LptValue *values[5];

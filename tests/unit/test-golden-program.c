@@ -9,8 +9,8 @@
  *     -----
  *     <the program after the pass, in the first mode, for the level avx2>
  *
- * The outputs are those of a reference plan in each mode, at each level of the processor and with one to three threads. The program is
- * not compared where the processor has no avx2. LPT_TEST_UPDATE=1 rewrites it.
+ * The outputs are those of a reference plan in each mode, at each level of the processor and with one to three threads.
+ * The program is not compared where the processor has no avx2. LPT_TEST_UPDATE=1 rewrites it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -513,8 +513,8 @@ test_coverage (void)
               }
         }
       /* Inferred through bodies, in test-text.c and test-validate.c; and states. */
-      if (!g_hash_table_contains (seen, info->name) && op != LPT_OP_TENSOR_ITERATOR && op != LPT_OP_LOOP && op != LPT_OP_IF &&
-          op != LPT_OP_READ_VALUE && op != LPT_OP_RESULT)
+      if (!g_hash_table_contains (seen, info->name) && op != LPT_OP_TENSOR_ITERATOR && op != LPT_OP_LOOP &&
+          op != LPT_OP_IF && op != LPT_OP_READ_VALUE && op != LPT_OP_RESULT)
         g_string_append_printf (missing, " %s", info->name);
     }
   g_assert_cmpstr (missing->str, ==, "");
@@ -607,13 +607,14 @@ test_evaluate_shared (void)
 static void
 test_evaluate_nested_slices (void)
 {
-  g_autoptr (GString) text = g_string_new ("%v0 = Const {0, 1, 2} : i64[3]\n%e = Const {3} : i64[1]\n%z = Const {0} : i64[1]\n");
+  g_autoptr (GString)
+      text = g_string_new ("%v0 = Const {0, 1, 2} : i64[3]\n%e = Const {3} : i64[1]\n%z = Const {0} : i64[1]\n");
   g_autoptr (GError) error = NULL;
   g_autoptr (LptGraph) graph = NULL;
 
   for (guint i = 1; i <= 40; i++)
-    g_string_append_printf (text, "%%b%u = Slice(%%v%u, %%z, %%o%u, %%o%u)\n%%v%u = Concat(%%v0, %%b%u) {axis=0}\n", i, i - 1,
-                            i - 1, i - 1, i, i);
+    g_string_append_printf (text, "%%b%u = Slice(%%v%u, %%z, %%o%u, %%o%u)\n%%v%u = Concat(%%v0, %%b%u) {axis=0}\n", i,
+                            i - 1, i - 1, i - 1, i, i);
   /* %%o0 first */
   g_string_prepend (text, "%o0 = Const {1} : i64[1]\n");
   for (guint i = 1; i <= 40; i++)
@@ -688,7 +689,8 @@ compare_ports (LptGraph   *graph,
                 g_autofree char *a = lpt_shape_to_string (&have);
                 g_autofree char *b = lpt_shape_to_string (&want);
 
-                g_error ("%s: %s \"%s\": output %u is [%s], OpenVINO says [%s]", path, node->info->name, node->name, k - 1, a, b);
+                g_error ("%s: %s \"%s\": output %u is [%s], OpenVINO says [%s]", path, node->info->name, node->name,
+                         k - 1, a, b);
               }
             n++;
           }

@@ -182,7 +182,8 @@ set_convolution (LptNode *node,
   const LptShape x = lpt_shape_make (4, (gint64[]) { trial == 1 ? 0 : 2, g * ci, h, w });
   const LptShape weights = grouped ? lpt_shape_make (5, (gint64[]) { g, co, ci, k, k })
                            : back ? lpt_shape_make (4, (gint64[]) { ci, co, k, k }) : lpt_shape_make (4, (gint64[]) { co, ci, k, k });
-  const LptShape y = lpt_shape_make (4, (gint64[]) { x.dims[0], g * co, back ? h + k - 1 : h - k + 1, back ? w + k - 1 : w - k + 1 });
+  const LptShape y = lpt_shape_make (4, (gint64[]) { x.dims[0], g * co, back ? h + k - 1 : h - k + 1,
+                                                     back ? w + k - 1 : w - k + 1 });
 
   in[0] = random_operand (&x, random_scale (-7, 0), trial);
   in[1] = (Operand) { .dtype = LPT_DTYPE_I8, .shape = weights, .n = 1, .scale = { random_scale (-9, -3) }, .axis = LPT_QUANT_PER_TENSOR,
@@ -547,11 +548,13 @@ check (const Case *test,
   g_assert_cmpint (lpt_tensor_count (q), ==, lpt_tensor_count (y));
   for (gint64 i = 0; i < lpt_tensor_count (q); i++)
     {
-      const double ideal = CLAMP (lpt_tensor_get_f64 (y, i) / out.scale[0] + out.zero[0], lpt_dtype_min (out.dtype), lpt_dtype_max (out.dtype));
+      const double ideal = CLAMP (lpt_tensor_get_f64 (y, i) / out.scale[0] + out.zero[0], lpt_dtype_min (out.dtype),
+                                  lpt_dtype_max (out.dtype));
       const double got = lpt_tensor_get_f64 (q, i);
 
       if (!(fabs (got - ideal) <= bound))
-        g_error ("%s, %s, trial %u, element %d: %g, real arithmetic %g", test->name, lpt_mode_name (mode), trial, (gint) i, got, ideal);
+        g_error ("%s, %s, trial %u, element %d: %g, real arithmetic %g", test->name, lpt_mode_name (mode), trial,
+                 (gint) i, got, ideal);
     }
 }
 
@@ -645,7 +648,8 @@ test_snps (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (table); i++)
     {
-      const LptRequantRule *rule = lpt_requant_rule (LPT_MODE_SNPS, LPT_CLASS_CONV, table[i].granularity, table[i].kind);
+      const LptRequantRule *rule = lpt_requant_rule (LPT_MODE_SNPS, LPT_CLASS_CONV, table[i].granularity,
+                                                     table[i].kind);
 
       g_assert_cmpint (rule->arith, ==, table[i].arith);
       g_assert_cmpint (rule->rounding, ==, table[i].rounding);

@@ -8,7 +8,8 @@
 
 #define MOST 19
 
-static const char *const coordinates[] = { "half_pixel", "pytorch_half_pixel", "asymmetric", "tf_half_pixel_for_nn", "align_corners" };
+static const char *const coordinates[] = { "half_pixel", "pytorch_half_pixel", "asymmetric", "tf_half_pixel_for_nn",
+                                           "align_corners" };
 static const char *const roundings[] = { "round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple" };
 
 /* Positions 0, 1, ... of @in elements of @type, resized; @scale > 0: by this scale instead of to @out elements. */
@@ -20,13 +21,15 @@ resized (const char *type,
          const char *coordinate,
          const char *rounding)
 {
-  g_autofree char *text = g_strdup_printf ("graph {lowered=true}\n%%x = Parameter : %s[1,1,1,%d]\n%%q = %s(%%x) : %s[1,1,1,%d]%s\n"
-                                           "%%s = Const {%d} : i64[1]\n%%f = Const {%.9g} : f32[1]\n%%a = Const {3} : i64[1]\n"
-                                           "%%y = Interpolate@4(%%q, %%s, %%f, %%a) {mode=nearest, shape_calculation_mode=%s, "
-                                           "coordinate_transformation_mode=%s, nearest_mode=%s} : %s[1,1,1,%d]%s\nResult(%%y)\n",
-                                           type, in, type[0] == 'u' ? "Reinterpret" : "Relu", type, in, type[0] == 'u' ? " q{scale=1}" : "",
-                                           out, scale > 0 ? scale : (double) out / in, scale > 0 ? "scales" : "sizes", coordinate, rounding,
-                                           type, out, type[0] == 'u' ? " q{scale=1}" : "");
+  g_autofree char
+      *text = g_strdup_printf ("graph {lowered=true}\n%%x = Parameter : %s[1,1,1,%d]\n%%q = %s(%%x) : %s[1,1,1,%d]%s\n"
+                               "%%s = Const {%d} : i64[1]\n%%f = Const {%.9g} : f32[1]\n%%a = Const {3} : i64[1]\n"
+                               "%%y = Interpolate@4(%%q, %%s, %%f, %%a) {mode=nearest, shape_calculation_mode=%s, "
+                               "coordinate_transformation_mode=%s, nearest_mode=%s} : %s[1,1,1,%d]%s\nResult(%%y)\n",
+                               type, in, type[0] == 'u' ? "Reinterpret" : "Relu", type, in,
+                               type[0] == 'u' ? " q{scale=1}" : "", out, scale > 0 ? scale : (double) out / in,
+                               scale > 0 ? "scales" : "sizes", coordinate, rounding, type, out,
+                               type[0] == 'u' ? " q{scale=1}" : "");
   g_autoptr (GError) error = NULL;
   g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
   g_autoptr (LptPlan) plan = NULL;
@@ -39,7 +42,8 @@ resized (const char *type,
   g_assert_no_error (error);
   for (i = 0; i < in; i++)
     values[i] = i;
-  x = lpt_tensor_from_f64 (type[0] == 'u' ? LPT_DTYPE_U8 : LPT_DTYPE_F32, &lpt_node_out (graph->parameters->pdata[0])->shape, values, NULL);
+  x = lpt_tensor_from_f64 (type[0] == 'u' ? LPT_DTYPE_U8 : LPT_DTYPE_F32,
+                           &lpt_node_out (graph->parameters->pdata[0])->shape, values, NULL);
   plan = lpt_plan_new (graph, NULL, 0, &error);
   g_assert_no_error (error);
   context = lpt_plan_context_new (plan, 1, &error);
@@ -57,7 +61,8 @@ compare (gint        in,
          const char *coordinate,
          const char *rounding)
 {
-  g_autoptr (LptTensor) real = resized ("f32", in, out, scale, coordinate, rounding), codes = resized ("u8", in, out, scale, coordinate, rounding);
+  g_autoptr (LptTensor) real = resized ("f32", in, out, scale, coordinate, rounding),
+                        codes = resized ("u8", in, out, scale, coordinate, rounding);
   gint i;
 
   for (i = 0; i < out; i++)

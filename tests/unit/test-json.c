@@ -97,9 +97,11 @@ static void
 test_sample (void)
 {
   g_autoptr (LptGraph) graph = sample ();
-  g_autoptr (LptQuant) quant = lpt_quant_new (1, 4, (double[]) { 0.1, 0.2, 1.0 / 3.0, 1e-9 }, (gint32[]) { 0, 128, -3, 255 });
+  g_autoptr (LptQuant) quant = lpt_quant_new (1, 4, (double[]) { 0.1, 0.2, 1.0 / 3.0, 1e-9 },
+                                              (gint32[]) { 0, 128, -3, 255 });
   round_trip (graph);
-  g_autoptr (LptGraph) codes = lpt_graph_from_text ("%x = Parameter : u8[2,4]\n%t = Relu(%x)\nResult(%t)\n", -1, "codes.lpt", NULL);
+  g_autoptr (LptGraph) codes = lpt_graph_from_text ("%x = Parameter : u8[2,4]\n%t = Relu(%x)\nResult(%t)\n", -1,
+                                                    "codes.lpt", NULL);
   lpt_value_set_quant (&lpt_graph_find (codes, "x")->out[0], quant);
   round_trip (codes);
 }
@@ -116,7 +118,8 @@ test_content (void)
   g_assert_cmpuint (add->flags, ==, LPT_NODE_DEQUANTIZATION | LPT_NODE_KEEP_CONST);
   g_assert_cmpstr (add->requant, ==, "onnx");
   g_assert_cmpint (add->in[0].mark.granularity, ==, LPT_GRANULARITY_PER_TENSOR);
-  g_assert_true (lpt_box_root (again, add->in[0].mark.precisions) == lpt_box_root (again, clamp->out[0].mark.precisions));
+  g_assert_true (lpt_box_root (again, add->in[0].mark.precisions) ==
+                 lpt_box_root (again, clamp->out[0].mark.precisions));
   g_assert_cmpuint (lpt_box (again, add->in[0].mark.precisions)->types.n, ==, 2);
   g_assert_true (lpt_box (again, clamp->mark.preserved)->flag);
   g_assert_true (LPT_ATTRS (clamp, LptClampAttrs)->min == -HUGE_VAL);
@@ -224,7 +227,10 @@ main (int argc, char **argv)
       g_test_add_data_func (path, GUINT_TO_POINTER (i), test_bad);
     }
   g_test_add_data_func ("/json/models/digits", LPT_SOURCE_DIR "/models/digits.xml", test_models);
-  g_test_add_data_func ("/json/models/head-pose", LPT_SHARED_DIR "/models/ir-head-pose-estimation-adas-0001/FP16-INT8/head-pose-estimation-adas-0001.xml", test_models);
+  g_test_add_data_func ("/json/models/head-pose",
+                        LPT_SHARED_DIR
+                        "/models/ir-head-pose-estimation-adas-0001/FP16-INT8/head-pose-estimation-adas-0001.xml",
+                        test_models);
   int code = g_test_run ();
   g_rmdir (folder);
   g_free (folder);

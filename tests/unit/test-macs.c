@@ -1,4 +1,5 @@
-/* test-macs.c - multiply-accumulates against what the weights say: each of them is used once for every position that it meets
+/* test-macs.c - multiply-accumulates against what the weights say: each of them is used once for every position that it
+ * meets
  *
  * SPDX-License-Identifier: Apache-2.0
  */

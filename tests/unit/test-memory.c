@@ -1,7 +1,7 @@
 /* test-memory.c - every allocation whose size comes from a file fails once, and all from there on
  *
- * What is asked for is counted in a first run, whose result is kept. Then each run lacks one of the blocks, or all from one
- * on: it has to end in LPT_ERROR_MEMORY or in the same bytes. Sanitizers see the rest.
+ * What is asked for is counted in a first run, whose result is kept. Then each run lacks one of the blocks, or all from
+ * one on: it has to end in LPT_ERROR_MEMORY or in the same bytes. Sanitizers see the rest.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -100,7 +100,8 @@ run (LptGraph   *graph,
     return FALSE;
   for (i = 0; i < lpt_plan_n_inputs (plan); i++)
     {
-      g_autoptr (LptTensor) zeros = lpt_tensor_new (lpt_plan_input_dtype (plan, i), lpt_plan_input_shape (plan, i), error);
+      g_autoptr (LptTensor) zeros = lpt_tensor_new (lpt_plan_input_dtype (plan, i), lpt_plan_input_shape (plan, i),
+                                                    error);
 
       if (zeros == NULL || !lpt_plan_context_set_input (context, i, zeros, error))
         return FALSE;
@@ -196,13 +197,15 @@ test_digits (void)
 
 /* A loop over a product with weights, quantized: as ONNX. */
 static const char loop_text[] =
-  "%%n = Const {3} : i64[]\n%%go = Const {true} : boolean[]\n%%x = Parameter : f32[4,32]\n"
-  "%%l = Loop(%%n, %%go, %%x) : f32[4,32], f32[?,32] {\n  body {\n    in 2 -> 0\n    out _ <- 0 condition\n    out 0 <- 1\n    out 1 <- 1 axis=0\n"
-  "    back 1 -> 0\n    %%y = Parameter : f32[4,32]\n    %%t = Const {true} : boolean[]\n"
-  "    %%l0 = Const {0} : f32[]\n    %%h0 = Const {2.55} : f32[]\n    %%q = FakeQuantize(%%y, %%l0, %%h0, %%l0, %%h0) {levels=256}\n"
-  "    %%w = Const {%s} : f32[32,32]\n    %%l1 = Const {-1.27} : f32[]\n    %%h1 = Const {1.27} : f32[]\n"
-  "    %%wq = FakeQuantize(%%w, %%l1, %%h1, %%l1, %%h1) {levels=255}\n    %%m = MatMul(%%q, %%wq)\n"
-  "    Result(%%t)\n    Result(%%m)\n  }\n}\nResult(%%l)\nResult(%%l.1)\n";
+    "%%n = Const {3} : i64[]\n%%go = Const {true} : boolean[]\n%%x = Parameter : f32[4,32]\n"
+    "%%l = Loop(%%n, %%go, %%x) : f32[4,32], f32[?,32] {\n  body {\n    in 2 -> 0\n    out _ <- 0 condition\n    out 0 "
+    "<- 1\n    out 1 <- 1 axis=0\n"
+    "    back 1 -> 0\n    %%y = Parameter : f32[4,32]\n    %%t = Const {true} : boolean[]\n"
+    "    %%l0 = Const {0} : f32[]\n    %%h0 = Const {2.55} : f32[]\n    %%q = FakeQuantize(%%y, %%l0, %%h0, %%l0, "
+    "%%h0) {levels=256}\n"
+    "    %%w = Const {%s} : f32[32,32]\n    %%l1 = Const {-1.27} : f32[]\n    %%h1 = Const {1.27} : f32[]\n"
+    "    %%wq = FakeQuantize(%%w, %%l1, %%h1, %%l1, %%h1) {levels=255}\n    %%m = MatMul(%%q, %%wq)\n"
+    "    Result(%%t)\n    Result(%%m)\n  }\n}\nResult(%%l)\nResult(%%l.1)\n";
 
 static GBytes *
 work_onnx (gconstpointer data,

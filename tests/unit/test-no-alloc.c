@@ -1,8 +1,8 @@
 /* test-no-alloc.c - lpt_plan_run () takes no memory after its first run
  *
- * The program's own malloc () and its kin stand before those of the C library, also for GLib and the thread pool, and count
- * while they are told to. g_slice would hide allocations: GLib reads G_SLICE when it is loaded, so the program starts itself
- * again with it.
+ * The program's own malloc () and its kin stand before those of the C library, also for GLib and the thread pool, and
+ * count while they are told to. g_slice would hide allocations: GLib reads G_SLICE when it is loaded, so the program
+ * starts itself again with it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -100,7 +100,8 @@ check_runs (LptGraph *graph,
   g_assert_no_error (error);
   for (i = 0; i < lpt_plan_n_inputs (plan); i++)
     {
-      g_autoptr (LptTensor) tensor = lpt_tensor_new (lpt_plan_input_dtype (plan, i), lpt_plan_input_shape (plan, i), &error);
+      g_autoptr (LptTensor) tensor = lpt_tensor_new (lpt_plan_input_dtype (plan, i), lpt_plan_input_shape (plan, i),
+                                                     &error);
 
       g_assert_true (lpt_plan_context_set_input (context, i, tensor, &error));
     }
@@ -210,11 +211,14 @@ main (int argc, char **argv)
   g_test_add_data_func ("/no-alloc/attention", ATTENTION, test_text);
   g_test_add_data_func ("/no-alloc/floats", FLOATS, test_text);
   g_test_add_data_func ("/no-alloc/digits", LPT_SOURCE_DIR "/models/digits.xml", test_file);
-  g_test_add_data_func ("/no-alloc/mobilenetv2", LPT_SHARED_DIR "/models/synthetic/mobilenetv2_025/ir_u8.xml", test_file);
+  g_test_add_data_func ("/no-alloc/mobilenetv2", LPT_SHARED_DIR "/models/synthetic/mobilenetv2_025/ir_u8.xml",
+                        test_file);
   g_test_add_data_func ("/no-alloc/resnet50", LPT_SHARED_DIR "/models/synthetic/resnet50_w8/ir_i8.xml", test_file);
   g_test_add_data_func ("/no-alloc/bert", LPT_SHARED_DIR "/models/synthetic/bert2_tiny/ir_u8.xml", test_file);
   g_test_add_data_func ("/no-alloc/head-pose",
-                        LPT_SHARED_DIR "/models/ir-head-pose-estimation-adas-0001/FP16-INT8/head-pose-estimation-adas-0001.xml", test_file);
+                        LPT_SHARED_DIR
+                        "/models/ir-head-pose-estimation-adas-0001/FP16-INT8/head-pose-estimation-adas-0001.xml",
+                        test_file);
 
   return g_test_run ();
 }

@@ -13,9 +13,11 @@ static char *scratch;
 static void
 test_types (void)
 {
-  static const LptDType types[] = { LPT_DTYPE_F64, LPT_DTYPE_F32, LPT_DTYPE_F16, LPT_DTYPE_I64, LPT_DTYPE_U64, LPT_DTYPE_I32, LPT_DTYPE_U32, LPT_DTYPE_I16,
-                                    LPT_DTYPE_U16, LPT_DTYPE_I8, LPT_DTYPE_U8, LPT_DTYPE_BOOL };
-  const LptShape shapes[] = { LPT_SHAPE_SCALAR, lpt_shape_make (1, (gint64[]) { 1 }), lpt_shape_make (3, (gint64[]) { 2, 3, 1 }), lpt_shape_make (2, (gint64[]) { 0, 5 }) };
+  static const LptDType types[] = { LPT_DTYPE_F64, LPT_DTYPE_F32, LPT_DTYPE_F16, LPT_DTYPE_I64,
+                                    LPT_DTYPE_U64, LPT_DTYPE_I32, LPT_DTYPE_U32, LPT_DTYPE_I16,
+                                    LPT_DTYPE_U16, LPT_DTYPE_I8,  LPT_DTYPE_U8,  LPT_DTYPE_BOOL };
+  const LptShape shapes[] = { LPT_SHAPE_SCALAR, lpt_shape_make (1, (gint64[]) { 1 }),
+                              lpt_shape_make (3, (gint64[]) { 2, 3, 1 }), lpt_shape_make (2, (gint64[]) { 0, 5 }) };
   const double values[6] = { 1, 0, 1, 1, 0, 1 };
   g_autofree char *path = g_build_filename (scratch, "array.npy", NULL);
   for (guint t = 0; t < G_N_ELEMENTS (types); t++)
@@ -37,7 +39,10 @@ test_types (void)
 static void
 test_widened (void)
 {
-  static const struct { LptDType from, to; } types[] = { { LPT_DTYPE_I4, LPT_DTYPE_I8 }, { LPT_DTYPE_U4, LPT_DTYPE_U8 } };
+  static const struct
+  {
+    LptDType from, to;
+  } types[] = { { LPT_DTYPE_I4, LPT_DTYPE_I8 }, { LPT_DTYPE_U4, LPT_DTYPE_U8 } };
   const LptShape shape = lpt_shape_make (1, (gint64[]) { 3 });
   g_autofree char *path = g_build_filename (scratch, "wide.npy", NULL);
   for (guint t = 0; t < G_N_ELEMENTS (types); t++)
@@ -76,7 +81,8 @@ test_orders (void)
   g_autoptr (GBytes) big = file ("{'descr': '>i2', 'fortran_order': False, 'shape': (2, 3), }\n", 12);
   g_autoptr (GBytes) fortran = file ("{'descr': '<i2', 'fortran_order': True, 'shape': (2, 3), }\n", 12);
   g_autoptr (GBytes) quoted = file ("{\"shape\": (2,3),\"fortran_order\": False,\"descr\":\"|u1\"}", 6);
-  g_autoptr (LptTensor) a = lpt_npy_parse (big, "big", &error), b = lpt_npy_parse (fortran, "fortran", &error), c = lpt_npy_parse (quoted, "quoted", &error);
+  g_autoptr (LptTensor) a = lpt_npy_parse (big, "big", &error), b = lpt_npy_parse (fortran, "fortran", &error),
+                        c = lpt_npy_parse (quoted, "quoted", &error);
   g_assert_no_error (error);
   g_assert_cmpint (lpt_tensor_get_i64 (a, 1), ==, 0x0203);
   g_assert_cmpint (lpt_tensor_get_i64 (b, 1), ==, 0x0504);      /* [0][1]: third element of the file */
@@ -118,7 +124,8 @@ test_archive (void)
 #ifdef LPT_HAVE_LIBZIP
   g_autoptr (GError) error = NULL;
   g_autofree char *path = g_build_filename (scratch, "arrays.npz", NULL);
-  g_autoptr (LptTensor) a = lpt_tensor_scalar (LPT_DTYPE_F32, 2.5), b = lpt_tensor_vector_i64 (3, (gint64[]) { 1, -2, 3 });
+  g_autoptr (LptTensor) a = lpt_tensor_scalar (LPT_DTYPE_F32, 2.5),
+                        b = lpt_tensor_vector_i64 (3, (gint64[]) { 1, -2, 3 });
   const char *const names[] = { "first", "second" };
   LptTensor *const tensors[] = { a, b };
   lpt_npz_save (path, 2, names, tensors, &error);

@@ -453,8 +453,11 @@ test_deep (void)
     {
       g_autofree char *once = g_strdup (inner->str);
 
-      g_string_printf (inner, NODE ("If", "'c'", "'a'", "{'name':'then_branch','g':{'output':[{'name':'a'}],'node':[%s]}},"
-                                    "{'name':'else_branch','g':{'output':[{'name':'x'}]}}"), once);
+      g_string_printf (inner,
+                       NODE ("If", "'c'", "'a'",
+                             "{'name':'then_branch','g':{'output':[{'name':'a'}],'node':[%s]}},"
+                             "{'name':'else_branch','g':{'output':[{'name':'x'}]}}"),
+                       once);
     }
   deep = g_strdup_printf (MODEL (IN (C "," X2) OUT (NAMED ("a")) NODES ("%s")), inner->str);
   json = json_of (deep);
@@ -464,19 +467,25 @@ test_deep (void)
   g_clear_error (&error);
 
   for (guint i = 0; i < 30; i++)
-    g_string_append_printf (doubled, "%s{'name':'F%u','domain':'own','input':['a'],'output':['b'],'opsetImport':[{'domain':'own','version':1}],'node':["
-                            "{'opType':'F%u','domain':'own','input':['a'],'output':['t']},{'opType':'F%u','domain':'own','input':['t'],'output':['b']}]}",
+    g_string_append_printf (doubled,
+                            "%s{'name':'F%u','domain':'own','input':['a'],'output':['b'],'opsetImport':[{'domain':'own'"
+                            ",'version':1}],'node':["
+                            "{'opType':'F%u','domain':'own','input':['a'],'output':['t']},{'opType':'F%u','domain':'"
+                            "own','input':['t'],'output':['b']}]}",
                             i > 0 ? "," : "", i, i + 1, i + 1);
-  wide = g_strdup_printf ("{'opsetImport':[{'domain':'own','version':1}],'graph':{'input':[" X2 "],'output':[{'name':'y'}],'node':["
+  wide = g_strdup_printf ("{'opsetImport':[{'domain':'own','version':1}],'graph':{'input':[" X2
+                          "],'output':[{'name':'y'}],'node':["
                           "{'opType':'F0','domain':'own','input':['x'],'output':['y']}]},'functions':[%s,"
-                          "{'name':'F30','domain':'own','input':['b'],'output':['b']}]}", doubled->str);
+                          "{'name':'F30','domain':'own','input':['b'],'output':['b']}]}",
+                          doubled->str);
   g_strdelimit (wide, "'", '"');
   graph = lpt_onnx_parse (wide, strlen (wide), NULL, &error);
   g_assert_null (graph);
   g_assert_nonnull (strstr (error->message, "unsupported: more than 1048576 nodes"));
 }
 
-/* A branch inside a function reads the attributes of the call and the inputs of the function, not the names of the caller. */
+/* A branch inside a function reads the attributes of the call and the inputs of the function, not the names of the
+ * caller. */
 static void
 test_function (void)
 {

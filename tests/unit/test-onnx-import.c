@@ -39,7 +39,8 @@ read_folder (const char *folder,
       else
         {
           g_test_message ("%s", error->message);
-          if (!g_error_matches (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED) || strstr (error->message, "unsupported") == NULL)
+          if (!g_error_matches (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED) ||
+              strstr (error->message, "unsupported") == NULL)
             {
               g_test_fail_printf ("%s", error->message);
               continue;

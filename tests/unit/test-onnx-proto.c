@@ -126,13 +126,13 @@ test_forms (gconstpointer data)
 static void
 test_json_spellings (void)
 {
-  const char *text =
-    "\xef\xbb\xbf \n{ \"ir_version\": 8, \"producerName\": null, \"unknownKey\": [1, {}],"
-    " \"graph\": { \"initializer\": [ { \"dims\": [\"2\", 1], \"data_type\": 1,"
-    "   \"rawData\": \"AACAPwAAAEA\", \"dataLocation\": 1 } ],"
-    "  \"node\": [ { \"opType\": \"A\", \"attribute\": ["
-    "    { \"name\": \"a\", \"type\": \"INT\", \"i\": \"-9223372036854775808\" },"
-    "    { \"name\": \"b\", \"type\": 6, \"floats\": [\"NaN\", \"-Infinity\", 1.5, \"2.5e1\", 3.4028235e38] } ] } ] } }";
+  const char *text = "\xef\xbb\xbf \n{ \"ir_version\": 8, \"producerName\": null, \"unknownKey\": [1, {}],"
+                     " \"graph\": { \"initializer\": [ { \"dims\": [\"2\", 1], \"data_type\": 1,"
+                     "   \"rawData\": \"AACAPwAAAEA\", \"dataLocation\": 1 } ],"
+                     "  \"node\": [ { \"opType\": \"A\", \"attribute\": ["
+                     "    { \"name\": \"a\", \"type\": \"INT\", \"i\": \"-9223372036854775808\" },"
+                     "    { \"name\": \"b\", \"type\": 6, \"floats\": [\"NaN\", \"-Infinity\", 1.5, \"2.5e1\", "
+                     "3.4028235e38] } ] } ] } }";
   g_autoptr (LptOnnxFile) file = load_text (text);
   const Onnx__TensorProto *tensor = file->model->graph->initializer[0];
   const Onnx__NodeProto *node = file->model->graph->node[0];
@@ -211,10 +211,13 @@ test_wire_refused (void)
   assert_refused ("", 0, "the file is empty");
   assert_refused (BYTES (0x08), "irVersion: cut off inside a value");
   assert_refused (BYTES (0x08, 0x80, 0x80), "irVersion: cut off inside a value");
-  assert_refused (BYTES (0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01), "irVersion: cut off inside a value");
+  assert_refused (BYTES (0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01),
+                  "irVersion: cut off inside a value");
   assert_refused (BYTES (0x3a, 0x05, 0x0a, 0x10), "graph: a length of 5 bytes runs past the end (2 are left)");
-  assert_refused (BYTES (0x3a, 0x04, 0x0a, 0x10, 0x00, 0x00), "graph.node[0]: a length of 16 bytes runs past the end (2 are left)");
-  assert_refused (BYTES (0x3a, 0xff, 0xff, 0xff, 0xff, 0x7f), "graph: a length of 34359738367 bytes runs past the end (0 are left)");
+  assert_refused (BYTES (0x3a, 0x04, 0x0a, 0x10, 0x00, 0x00),
+                  "graph.node[0]: a length of 16 bytes runs past the end (2 are left)");
+  assert_refused (BYTES (0x3a, 0xff, 0xff, 0xff, 0xff, 0x7f),
+                  "graph: a length of 34359738367 bytes runs past the end (0 are left)");
   assert_refused (BYTES (0x3a, 0x00, 0x3a, 0x00), "graph: given twice");
   assert_refused (BYTES (0x12, 0x02, 0xff, 0xfe), "producerName: not UTF-8 text");
   assert_refused (BYTES (0x12, 0x02, 0x61, 0x00), "producerName: not UTF-8 text");
@@ -233,9 +236,10 @@ test_wire_refused (void)
 static void
 test_wire_truncated (void)
 {
-  const char *text =
-    "{\"irVersion\": 8, \"graph\": {\"name\": \"g\", \"node\": [{\"opType\": \"Add\", \"input\": [\"a\", \"b\"], \"attribute\":"
-    "[{\"name\": \"x\", \"ints\": [\"1\", \"300\"], \"t\": {\"dims\": [2], \"dataType\": 1, \"floatData\": [1, 2]}}]}]}}";
+  const char *text = "{\"irVersion\": 8, \"graph\": {\"name\": \"g\", \"node\": [{\"opType\": \"Add\", \"input\": "
+                     "[\"a\", \"b\"], \"attribute\":"
+                     "[{\"name\": \"x\", \"ints\": [\"1\", \"300\"], \"t\": {\"dims\": [2], \"dataType\": 1, "
+                     "\"floatData\": [1, 2]}}]}]}}";
   g_autoptr (LptOnnxFile) file = load_text (text);
   g_autoptr (GError) error = NULL;
   g_autoptr (GBytes) packed = lpt_onnx_model_to_wire (file->model, &error);
@@ -256,7 +260,8 @@ test_wire_truncated (void)
   g_assert_cmpuint (refused, >=, size - 3);   /* the model's own version is a field that stands whole */
 }
 
-/* A file's large initializers are read where they are mapped: the same message, one that owns nothing of it when it goes. */
+/* A file's large initializers are read where they are mapped: the same message, one that owns nothing of it when it
+ * goes. */
 static void
 test_wire_lent (void)
 {
@@ -391,7 +396,8 @@ test_tensor_encodings (void)
 static void
 test_tensor_refused (void)
 {
-  static const struct { const char *fields, *message; } cases[] = {
+  static const struct { const char *fields, *message;
+  } cases[] = {
     { "\"dims\": [2], \"dataType\": 1, \"floatData\": [1]", "holds 1 values where its shape needs 2" },
     { "\"dims\": [2], \"dataType\": 1, \"int64Data\": [1, 2]", "holds 0 values where its shape needs 2" },
     { "\"dims\": [2], \"dataType\": 1, \"rawData\": \"AAAA\"", "holds 3 bytes where its shape needs 8" },
@@ -406,7 +412,8 @@ test_tensor_refused (void)
     { "\"dims\": [1]", "element type 0 does not exist" },
     { "\"dims\": [1], \"dataType\": 9, \"int32Data\": [2]", "element 0 is 2, not a boolean" },
     { "\"dims\": [1], \"dataType\": 9, \"rawData\": \"Ag==\"", "element 0 is 2, not a boolean" },
-    { "\"dims\": [1], \"dataType\": 1, \"floatData\": [1], \"rawData\": \"AACAPw==\"", "its elements stand in several fields" },
+    { "\"dims\": [1], \"dataType\": 1, \"floatData\": [1], \"rawData\": \"AACAPw==\"",
+      "its elements stand in several fields" },
     { "\"dims\": [1], \"dataType\": 1, \"segment\": {}, \"floatData\": [1]", "unsupported: a tensor in segments" },
   };
 
@@ -426,7 +433,8 @@ static void
 test_tensor_outlives_file (void)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (LptTensor) tensor = read_initializer ("\"dims\": [2], \"dataType\": 1, \"rawData\": \"AACAPwAAAEA=\"", NULL, &error);
+  g_autoptr (LptTensor) tensor = read_initializer ("\"dims\": [2], \"dataType\": 1, \"rawData\": \"AACAPwAAAEA=\"",
+                                                   NULL, &error);
 
   g_assert_no_error (error);
   g_assert_cmpfloat (lpt_tensor_get_f64 (tensor, 1), ==, 2);

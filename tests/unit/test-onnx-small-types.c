@@ -18,9 +18,11 @@
 #define INT4  22
 
 /* Operators of opset 21 whose first input may have 4 bits; the others of the table take such data nowhere. */
-static const struct { const char *name; gboolean hands_on; } takes[] = {
-  { "Cast" }, { "CastLike" }, { "DequantizeLinear" }, { "Shape" }, { "Size" }, { "Identity", TRUE },
-  { "Reshape", TRUE }, { "Flatten", TRUE }, { "Squeeze", TRUE }, { "Unsqueeze", TRUE }, { "Transpose", TRUE }, { "Pad", TRUE },
+static const struct { const char *name; gboolean hands_on;
+} takes[] = {
+  { "Cast" },          { "CastLike" },        { "DequantizeLinear" }, { "Shape" },
+  { "Size" },          { "Identity", TRUE },  { "Reshape", TRUE },    { "Flatten", TRUE },
+  { "Squeeze", TRUE }, { "Unsqueeze", TRUE }, { "Transpose", TRUE },  { "Pad", TRUE },
 };
 
 /* @T@ is i4 or u4. */

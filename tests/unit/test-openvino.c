@@ -170,8 +170,10 @@ test_relaxed (void)
   g_assert_cmpint (conv->in[1].compute, ==, LPT_DTYPE_UNDEFINED);
   write_and_read (graph);
 
-  g_autofree char *dumped = changed (xml, "type=\"FakeQuantize\" version=\"opset1\"><data levels=\"256\"",
-                                     "type=\"FakeQuantize\" version=\"type_relaxed_opset\"><data type_relax=\"true\" input_data_types=\"f32,f32,f32,f32,f32\" output_data_types=\"u8\" levels=\"256\"");
+  g_autofree char
+      *dumped = changed (xml, "type=\"FakeQuantize\" version=\"opset1\"><data levels=\"256\"",
+                         "type=\"FakeQuantize\" version=\"type_relaxed_opset\"><data type_relax=\"true\" "
+                         "input_data_types=\"f32,f32,f32,f32,f32\" output_data_types=\"u8\" levels=\"256\"");
   g_autoptr (LptGraph) other = parse (dumped, &error);
   g_assert_no_error (error);
   g_assert_cmpint (lpt_graph_find (other, "fq")->out[0].dtype, ==, LPT_DTYPE_U8);
@@ -182,9 +184,12 @@ static void
 test_opaque (void)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *named = changed (base, "type=\"ReLU\" version=\"opset1\">", "type=\"Frob\" version=\"acme\"><data depth=\"3 &lt; 4\"/><blob><x/></blob>");
-  g_autofree char *ports = changed (named, "<input><port id=\"0\"/></input><output><port id=\"1\"", "<input><port id=\"7\"/></input><output><port id=\"9\"");
-  g_autofree char *edge = changed (ports, "to-layer=\"6\" to-port=\"0\"", "to-layer=\"6\" to-port=\"7\""), *xml = changed (edge, "from-layer=\"6\" from-port=\"1\"", "from-layer=\"6\" from-port=\"9\"");
+  g_autofree char *named = changed (base, "type=\"ReLU\" version=\"opset1\">",
+                                    "type=\"Frob\" version=\"acme\"><data depth=\"3 &lt; 4\"/><blob><x/></blob>");
+  g_autofree char *ports = changed (named, "<input><port id=\"0\"/></input><output><port id=\"1\"",
+                                    "<input><port id=\"7\"/></input><output><port id=\"9\"");
+  g_autofree char *edge = changed (ports, "to-layer=\"6\" to-port=\"0\"", "to-layer=\"6\" to-port=\"7\""),
+                  *xml = changed (edge, "from-layer=\"6\" from-port=\"1\"", "from-layer=\"6\" from-port=\"9\"");
   g_autoptr (LptGraph) graph = parse (xml, &error);
   g_assert_no_error (error);
   LptNode *node = lpt_graph_find (graph, "relu");
@@ -208,8 +213,10 @@ test_opaque (void)
 static void
 test_lenient (void)
 {
-  static const struct { const char *from, *to; } fine[] = {
-    { "<layers>\n", "<layers>\n<layer id=\"99\" name=\"dead\" type=\"Add\" version=\"opset1\"><input><port id=\"0\"/></input></layer>\n" },
+  static const struct { const char *from, *to;
+  } fine[] = {
+    { "<layers>\n", "<layers>\n<layer id=\"99\" name=\"dead\" type=\"Add\" version=\"opset1\"><input><port "
+                    "id=\"0\"/></input></layer>\n" },
     { "name=\"low\"", "name=\"high\"" },
     { "type=\"ReLU\"", "type=\"rElU\"" },
     { "version=\"11\"", "version=\"10\"" },
@@ -368,7 +375,8 @@ static void
 test_spelled (void)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *path = g_build_filename (scratch, "spelled.xml", NULL), *bin = g_build_filename (scratch, "spelled.bin", NULL);
+  g_autofree char *path = g_build_filename (scratch, "spelled.xml", NULL),
+                  *bin = g_build_filename (scratch, "spelled.bin", NULL);
   g_autoptr (LptGraph) graph = lpt_graph_from_text ("%x = Parameter : f32[2,3]\n"
                                       "%a = ArgMax(%x) {axis=1, keep_dims=false, output_type=i32} : i32[2]\n"
                                       "%b = ArgMin(%x) {axis=0} : i64[1,3]\n"
@@ -393,8 +401,11 @@ static void
 test_output_names (void)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *two = changed (base, "</layers>", "<layer id=\"8\" name=\"r2\" type=\"Result\" version=\"opset1\"><input><port id=\"0\"/></input></layer>\n</layers>");
-  g_autofree char *xml = changed (two, "</edges>", "<edge from-layer=\"6\" from-port=\"1\" to-layer=\"8\" to-port=\"0\"/></edges>");
+  g_autofree char *two = changed (base, "</layers>",
+                                  "<layer id=\"8\" name=\"r2\" type=\"Result\" version=\"opset1\"><input><port "
+                                  "id=\"0\"/></input></layer>\n</layers>");
+  g_autofree char *xml = changed (two, "</edges>",
+                                  "<edge from-layer=\"6\" from-port=\"1\" to-layer=\"8\" to-port=\"0\"/></edges>");
   g_autoptr (LptGraph) graph = parse (xml, &error);
   g_assert_no_error (error);
   g_assert_cmpstr (lpt_result_name (g_ptr_array_index (graph->results, 0)), ==, "y");
@@ -452,7 +463,8 @@ test_boxes (void)
           g_assert_cmpint (lpt_node_out (lpt_graph_find (graph, "boxes"))->dtype, ==, LPT_DTYPE_F32);
         }
       else
-        g_assert_true (graph == NULL && strstr (error->message, "is declared as f32, but DetectionOutput makes f16") != NULL);
+        g_assert_true (graph == NULL &&
+                       strstr (error->message, "is declared as f32, but DetectionOutput makes f16") != NULL);
     }
 }
 

@@ -55,8 +55,10 @@ test_prior_box (void)
   for (round = 0; round < rounds (200); round++)
     {
       g_autoptr (GString) text = g_string_new (NULL);
-      const gint version = toss () ? 1 : 8, n_min = draw (1, 2), n_ratio = draw (0, 2), n_variance = (gint[]) { 0, 1, 4 }[draw (0, 2)];
-      const gboolean flip = toss (), clip = toss (), all = toss () || version == 1, says_order = version == 8 && toss ();
+      const gint version = toss () ? 1 : 8, n_min = draw (1, 2), n_ratio = draw (0, 2),
+                 n_variance = (gint[]) { 0, 1, 4 }[draw (0, 2)];
+      const gboolean flip = toss (), clip = toss (), all = toss () || version == 1,
+                     says_order = version == 8 && toss ();
       const gint n_max = all ? draw (0, n_min) : 0;
       const gboolean max_first = !says_order || toss ();
       const double offset = draw (0, 4) / 4.0, step = toss () ? draw (4, 16) : 0;
@@ -103,7 +105,8 @@ test_prior_box (void)
                     }
                   else if (all || s == n_min - 1)
                     for (r = 0; r < n_all; r++)
-                      at = put_box (at, ax, ay, ratio_size * sqrt (all_ratios[r]), ratio_size / sqrt (all_ratios[r]), image[1], image[0]);
+                      at = put_box (at, ax, ay, ratio_size * sqrt (all_ratios[r]), ratio_size / sqrt (all_ratios[r]),
+                                    image[1], image[0]);
               }
           }
       dims[1] = at;
@@ -115,9 +118,12 @@ test_prior_box (void)
       append_list (text, ", max_size", n_max, max);
       append_list (text, ", aspect_ratio", n_ratio, ratio);
       append_list (text, ", variance", n_variance, variance);
-      g_string_append_printf (text, ", offset=%g, step=%g%s%s%s%s}\nResult(%%y)\n", offset, step, flip ? ", flip=true" : "", clip ? ", clip=true" : "",
+      g_string_append_printf (text, ", offset=%g, step=%g%s%s%s%s}\nResult(%%y)\n", offset, step,
+                              flip ? ", flip=true" : "", clip ? ", clip=true" : "",
                               all ? "" : ", scale_all_sizes=false",
-                              !says_order ? "" : max_first ? ", min_max_aspect_ratios_order=true" : ", min_max_aspect_ratios_order=false");
+                              !says_order ? ""
+                              : max_first ? ", min_max_aspect_ratios_order=true"
+                                          : ", min_max_aspect_ratios_order=false");
       expect_one (text, 2, dims, out_values, 1e-5, "f32");
     }
 }
@@ -132,7 +138,8 @@ test_prior_box_clustered (void)
       g_autoptr (GString) text = g_string_new (NULL);
       const gint n = draw (1, 3), n_variance = (gint[]) { 0, 1, 4 }[draw (0, 2)];
       const gboolean clip = toss ();
-      const double offset = draw (0, 4) / 4.0, step = toss () ? draw (4, 16) : 0, step_w = toss () ? draw (4, 16) : 0, step_h = toss () ? draw (4, 16) : 0;
+      const double offset = draw (0, 4) / 4.0, step = toss () ? draw (4, 16) : 0, step_w = toss () ? draw (4, 16) : 0,
+                   step_h = toss () ? draw (4, 16) : 0;
       const double map[2] = { draw (1, 3), draw (1, 3) }, image[2] = { draw (20, 60), draw (20, 60) };
       const double sx = step_w != 0 ? step_w : step != 0 ? step : image[1] / map[1], sy = step_h != 0 ? step_h : step != 0 ? step : image[0] / map[0];
       double width[3], height[3], variance[4];
@@ -158,7 +165,8 @@ test_prior_box_clustered (void)
       append_list (text, "width", n, width);
       append_list (text, ", height", n, height);
       append_list (text, ", variance", n_variance, variance);
-      g_string_append_printf (text, ", offset=%g, step=%g, step_w=%g, step_h=%g%s}\nResult(%%y)\n", offset, step, step_w, step_h, clip ? ", clip=true" : "");
+      g_string_append_printf (text, ", offset=%g, step=%g, step_w=%g, step_h=%g%s}\nResult(%%y)\n", offset, step,
+                              step_w, step_h, clip ? ", clip=true" : "");
       expect_one (text, 2, dims, out_values, 1e-5, "f32");
     }
 }
@@ -177,7 +185,8 @@ overlap (const double *a,
 
 typedef struct { gint image, label, box; double score; } Row;
 
-/* Opsets 1 to 4 give all rows that there can be, the unused ones -1; from 5 on those that there are, with scores and count. */
+/* Opsets 1 to 4 give all rows that there can be, the unused ones -1; from 5 on those that there are, with scores and
+ * count. */
 static void
 test_nms (void)
 {
@@ -186,7 +195,8 @@ test_nms (void)
   for (round = 0; round < rounds (200); round++)
     {
       g_autoptr (GString) text = g_string_new (NULL);
-      const gint version = (gint[]) { 1, 3, 4, 5, 9 }[draw (0, 4)], images = version >= 4 ? draw (1, 2) : 1, labels = draw (1, 2), n = draw (1, 6);
+      const gint version = (gint[]) { 1, 3, 4, 5, 9 }[draw (0, 4)], images = version >= 4 ? draw (1, 2) : 1,
+                 labels = draw (1, 2), n = draw (1, 6);
       const gint n_limits = draw (0, 3);      /* how many of count, overlap and score are given */
       const gint most = n_limits > 0 ? draw (0, n) : 0;
       const gboolean sorted = toss (), narrow = version >= 3 && toss (), center = toss ();
@@ -272,7 +282,9 @@ test_nms (void)
           const double count = n_found;
 
           g_string_append (text, "Result(%y)\nResult(%y.1)\nResult(%y.2)\n");
-          expect (text, 3, (Want[]) { { 2, dims, rows, 0, type }, { 2, dims, row_scores, 1e-6, "f32" }, { 1, &one, &count, 0, type } });
+          expect (text, 3,
+                  (Want[]) {
+                      { 2, dims, rows, 0, type }, { 2, dims, row_scores, 1e-6, "f32" }, { 1, &one, &count, 0, type } });
         }
       else
         {
@@ -284,7 +296,8 @@ test_nms (void)
 
 /* --- DetectionOutput ------------------------------------------------------------------ */
 
-/* Boxes that do not overlap: decoded, above the threshold, by class and falling score; opset8 counts the classes itself. */
+/* Boxes that do not overlap: decoded, above the threshold, by class and falling score; opset8 counts the classes
+ * itself. */
 static void
 test_detection_output (void)
 {
@@ -325,7 +338,8 @@ test_detection_output (void)
               gint best = -1;
 
               for (i = 0; i < n; i++)
-                if (scores[i * classes + c] > threshold && scores[i * classes + c] < before && (best < 0 || scores[i * classes + c] > scores[best * classes + c]))
+                if (scores[i * classes + c] > threshold && scores[i * classes + c] < before &&
+                    (best < 0 || scores[i * classes + c] > scores[best * classes + c]))
                   best = i;
               if (best < 0)
                 break;
@@ -334,7 +348,8 @@ test_detection_output (void)
               out_values[rows * 7 + 1] = c;
               out_values[rows * 7 + 2] = before;
               for (i = 0; i < 4; i++)
-                out_values[rows * 7 + 3 + i] = priors[0][best * 4 + i] + deltas[best * 4 + i] * (encoded ? 1 : priors[1][best * 4 + i]);
+                out_values[rows * 7 + 3 + i] = priors[0][best * 4 + i] +
+                                               deltas[best * 4 + i] * (encoded ? 1 : priors[1][best * 4 + i]);
               rows++;
             }
         }
@@ -427,7 +442,8 @@ test_roi_align (void)
       g_autoptr (GString) text = g_string_new (NULL);
       const gint version = toss () ? 3 : 9, mode = version == 9 ? draw (0, 2) : 0;
       const gboolean says = version == 9 && (mode > 0 || toss ());
-      const double x0 = draw (0, 8) / 2.0, y0 = draw (0, 6) / 2.0, region[4] = { x0, y0, x0 + draw (1, 8) / 2.0, y0 + draw (1, 8) / 2.0 };
+      const double x0 = draw (0, 8) / 2.0, y0 = draw (0, 6) / 2.0,
+                   region[4] = { x0, y0, x0 + draw (1, 8) / 2.0, y0 + draw (1, 8) / 2.0 };
       const double scale = draw (1, 4) / 2.0, before = mode == 2 ? 0.5 : 0, behind = mode > 0 ? 0.5 : 0;
       double start_x = (region[0] + before) * scale - behind, start_y = (region[1] + before) * scale - behind;
       double width = (region[2] - region[0]) * scale, height = (region[3] - region[1]) * scale;
@@ -447,7 +463,8 @@ test_roi_align (void)
 
             for (sy = 0; sy < S; sy++)
               for (sx = 0; sx < S; sx++)
-                sum += bilinear (in_values, H, W, start_y + height / PH * (py + (sy + 0.5) / S), start_x + width / PW * (px + (sx + 0.5) / S));
+                sum += bilinear (in_values, H, W, start_y + height / PH * (py + (sy + 0.5) / S),
+                                 start_x + width / PW * (px + (sx + 0.5) / S));
             out_values[py * PW + px] = sum / (S * S);
           }
       add_const (text, "x", "f32", 4, (gint64[]) { 1, 1, H, W }, in_values);

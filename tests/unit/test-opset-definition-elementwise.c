@@ -1,8 +1,9 @@
-/* test-opset-definition-elementwise.c - elementwise ops, Softmax and normalizations whose defaults or meaning differ between opsets, against their definitions
+/* test-opset-definition-elementwise.c - elementwise ops, Softmax and normalizations whose defaults or meaning differ
+ * between opsets, against their definitions
  *
- * Every op is computed here from what the specification of its opset says, over drawn attributes, and compared with what
- * the executor gives. Nothing of the executor is used: what both have in common would not be tested. An attribute that is
- * drawn to be absent has the default that the specification names.
+ * Every op is computed here from what the specification of its opset says, over drawn attributes, and compared with
+ * what the executor gives. Nothing of the executor is used: what both have in common would not be tested. An attribute
+ * that is drawn to be absent has the default that the specification names.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,7 +37,8 @@ clamp_integer (double x,
 static void
 test_clamp (void)
 {
-  static const double bounds[] = { -INFINITY, -1e300, -9.3e18, -300, -5.5, -1, 0, 0.5, 5, 7.25, 200, 300, 1e19, 1e300, INFINITY, NAN };
+  static const double bounds[] = { -INFINITY, -1e300, -9.3e18, -300, -5.5, -1,    0,        0.5,
+                                   5,         7.25,   200,     300,  1e19, 1e300, INFINITY, NAN };
   static const struct { const char *name; double low, high; } types[] =
     { { "i64", -0x1p63, 0x1p63 }, { "i32", -0x1p31, 0x1p31 - 1 }, { "u8", 0, 255 }, { "i8", -128, 127 }, { "f32", -INFINITY, INFINITY } };
   guint round, i;
@@ -49,9 +51,11 @@ test_clamp (void)
       const gint64 n = 9;
 
       for (i = 0; i < n; i++)
-        in_values[i] = t == 4 ? draw (-160, 160) / 16.0 : draw ((gint) fmax (types[t].low, -400), (gint) fmin (types[t].high, 400));
+        in_values[i] = t == 4 ? draw (-160, 160) / 16.0
+                              : draw ((gint) fmax (types[t].low, -400), (gint) fmin (types[t].high, 400));
       for (i = 0; i < n; i++)
-        out_values[i] = t == 4 ? (float) fmin (fmax (in_values[i], min), max) : clamp_integer (in_values[i], min, max, types[t].low, types[t].high);
+        out_values[i] = t == 4 ? (float) fmin (fmax (in_values[i], min), max)
+                               : clamp_integer (in_values[i], min, max, types[t].low, types[t].high);
       add_list (text, "x", types[t].name, n, in_values);
       g_string_append (text, "%y = Clamp(%x) {min=");
       append_number (text, min);
@@ -188,7 +192,9 @@ test_mvn (void)
                 mean /= n;
             }
           square /= n;
-          out_values[at] = (in_values[at] - mean) / (!variance ? 1 : outside ? sqrt (square) + 0.25 : sqrt (square + 0.25));
+          out_values[at] = (in_values[at] - mean) / (!variance ? 1
+                                                     : outside ? sqrt (square) + 0.25
+                                                               : sqrt (square + 0.25));
         }
       add_const (text, "x", "f32", rank, dims, in_values);
       if (version == 6)
@@ -196,7 +202,8 @@ test_mvn (void)
       g_string_append_printf (text, "%%y = MVN@%d(%%x%s) {eps=0.25, normalize_variance=%s%s%s}\nResult(%%y)\n", version,
                               version == 6 ? ", %a" : "", variance ? "true" : "false",
                               version == 6 ? (outside ? ", eps_mode=outside_sqrt" : ", eps_mode=inside_sqrt") : "",
-                              version == 2 && said ? (across ? ", across_channels=true" : ", across_channels=false") : "");
+                              version == 2 && said ? (across ? ", across_channels=true" : ", across_channels=false")
+                                                   : "");
       expect_one (text, rank, dims, out_values, 1e-5, "f32");
     }
 }
@@ -218,7 +225,8 @@ test_gelu (void)
         {
           double x = in_values[i];
 
-          out_values[i] = tanhs ? x / 2 * (1 + tanh (sqrt (2 / G_PI) * (x + 0.044715 * x * x * x))) : x / 2 * (1 + erf (x / sqrt (2)));
+          out_values[i] = tanhs ? x / 2 * (1 + tanh (sqrt (2 / G_PI) * (x + 0.044715 * x * x * x)))
+                                : x / 2 * (1 + erf (x / sqrt (2)));
         }
       add_list (text, "x", "f32", n, in_values);
       g_string_append_printf (text, "%%y = Gelu@%d(%%x)%s\nResult(%%y)\n", version,

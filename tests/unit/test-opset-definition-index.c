@@ -22,7 +22,8 @@ test_gather (void)
     {
       g_autoptr (GString) text = g_string_new (NULL);
       const gint version = (gint[]) { 1, 7, 8 }[draw (0, 2)], rank = draw (1, 4), axis = draw (0, rank - 1);
-      const gint batch = version > 1 ? draw (0, axis) : 0, more = draw (0, 2), n_index = batch + more, n_out = rank - 1 + more;
+      const gint batch = version > 1 ? draw (0, axis) : 0, more = draw (0, 2), n_index = batch + more,
+                 n_out = rank - 1 + more;
       gint64 dims[8], index_dims[8], out_dims[8], at, k[8], from[8], to[8];
       gint i;
 
@@ -53,7 +54,8 @@ test_gather (void)
       add_scalar (text, "a", "i64", toss () ? axis : axis - rank);
       g_string_append_printf (text, "%%y = Gather@%d(%%x, %%xi, %%a)", version);
       if (batch > 0)
-        g_string_append_printf (text, " {batch_dims=%d}", version == 8 && more > 0 && toss () ? batch - n_index : batch);
+        g_string_append_printf (text, " {batch_dims=%d}",
+                                version == 8 && more > 0 && toss () ? batch - n_index : batch);
       g_string_append (text, "\nResult(%y)\n");
       expect_one (text, n_out, out_dims, out_values, 0, "f32");
     }
@@ -68,7 +70,8 @@ test_gather_nd (void)
   for (round = 0; round < rounds (100); round++)
     {
       g_autoptr (GString) text = g_string_new (NULL);
-      const gint version = toss () ? 5 : 8, rank = draw (1, 4), batch = draw (0, MIN (rank - 1, 2)), tuple = draw (1, rank - batch);
+      const gint version = toss () ? 5 : 8, rank = draw (1, 4), batch = draw (0, MIN (rank - 1, 2)),
+                 tuple = draw (1, rank - batch);
       const gint more = draw (0, 1), n_index = batch + more + 1, n_out = batch + more + rank - batch - tuple;
       gint64 dims[8], index_dims[8], out_dims[8], merged[8], at, to[8], k[8], from[8];
       gint i, n_merged = 0;
@@ -168,10 +171,13 @@ test_top_k (void)
         }
       add_const (text, "x", "f32", rank, dims, in_values);
       add_scalar (text, "k", "i64", (double) k);
-      g_string_append_printf (text, "%%y = TopK@%d(%%x, %%k) {axis=%d, mode=%s, sort=%s%s%s}\nResult(%%y)\nResult(%%y.1)\n", version,
-                              toss () ? axis : axis - rank, max ? "max" : "min", by_index ? "index" : "value",
+      g_string_append_printf (text,
+                              "%%y = TopK@%d(%%x, %%k) {axis=%d, mode=%s, sort=%s%s%s}\nResult(%%y)\nResult(%%y.1)\n",
+                              version, toss () ? axis : axis - rank, max ? "max" : "min", by_index ? "index" : "value",
                               wide ? ", index_element_type=i64" : "", version == 11 ? ", stable=true" : "");
-      expect (text, 2, (Want[]) { { rank, out_dims, out_values, 0, "f32" }, { rank, out_dims, more_values, 0, wide ? "i64" : "i32" } });
+      expect (text, 2,
+              (Want[]) { { rank, out_dims, out_values, 0, "f32" },
+                         { rank, out_dims, more_values, 0, wide ? "i64" : "i32" } });
     }
 }
 
@@ -186,7 +192,8 @@ test_scatter_elements (void)
   for (round = 0; round < rounds (150); round++)
     {
       g_autoptr (GString) text = g_string_new (NULL);
-      const gint version = toss () ? 3 : 12, rank = draw (1, 3), axis = draw (0, rank - 1), reduction = version == 12 ? draw (0, 5) : 0;
+      const gint version = toss () ? 3 : 12, rank = draw (1, 3), axis = draw (0, rank - 1),
+                 reduction = version == 12 ? draw (0, 5) : 0;
       const gboolean first = version == 3 || toss ();
       gint64 dims[3], index_dims[3], at, index[3], hits[MAX_COUNT];
       double updates[128], indices[128];
@@ -259,7 +266,8 @@ reduce (gint   how,
     }
 }
 
-/* Slices at tuples of indices, which may be negative from opset 15 on; opset 3 replaces, from 15 on they may be joined. */
+/* Slices at tuples of indices, which may be negative from opset 15 on; opset 3 replaces, from 15 on they may be
+ * joined. */
 static void
 test_scatter_nd (void)
 {

@@ -51,7 +51,8 @@ nearest (Nearest n,
 static void
 test_interpolate (void)
 {
-  static const char *const coordinates[] = { "half_pixel", "pytorch_half_pixel", "asymmetric", "tf_half_pixel_for_nn", "align_corners" };
+  static const char *const coordinates[] = { "half_pixel", "pytorch_half_pixel", "asymmetric", "tf_half_pixel_for_nn",
+                                             "align_corners" };
   static const char *const roundings[] = { "round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple" };
   guint round;
 
@@ -59,7 +60,8 @@ test_interpolate (void)
     {
       g_autoptr (GString) text = g_string_new (NULL);
       const gint version = (gint[]) { 1, 4, 11 }[draw (0, 2)], rank = draw (3, 4), n_axes = draw (1, 2);
-      const gboolean linear = toss (), by_scales = version > 1 && toss (), align = toss (), says_align = align ? toss () : TRUE;
+      const gboolean linear = toss (), by_scales = version > 1 && toss (), align = toss (),
+                     says_align = align ? toss () : TRUE;
       const gboolean says_coordinate = toss (), says_nearest = toss ();
       const gint first = draw (rank - n_axes - 1, rank - n_axes);
       Coordinate c = says_coordinate ? (Coordinate) draw (0, 4) : HALF_PIXEL;
@@ -93,7 +95,8 @@ test_interpolate (void)
           for (d = 0; d < rank; d++)
             {
               const double x = position (c, (double) index[d], (double) dims[d], (double) out_dims[d]);
-              const gint64 n = linear ? (gint64) floor (CLAMP (x, 0, (double) dims[d] - 1)) : nearest (how, x, (double) dims[d], (double) out_dims[d]);
+              const gint64 n = linear ? (gint64) floor (CLAMP (x, 0, (double) dims[d] - 1))
+                                      : nearest (how, x, (double) dims[d], (double) out_dims[d]);
 
               low[d] = CLAMP (n, 0, dims[d] - 1);
               a[d] = linear ? CLAMP (x, 0, (double) dims[d] - 1) - (double) low[d] : 0;

@@ -29,7 +29,8 @@ test_lstm_cell (void)
       g_autoptr (GString) text = g_string_new (NULL);
       const gint version = toss () ? 1 : 4;
       const gboolean biased = toss ();
-      double x[BATCH * IN], h[BATCH * HIDDEN], c[BATCH * HIDDEN], w[4 * HIDDEN * IN], r[4 * HIDDEN * HIDDEN], b[4 * HIDDEN];
+      double x[BATCH * IN], h[BATCH * HIDDEN], c[BATCH * HIDDEN], w[4 * HIDDEN * IN], r[4 * HIDDEN * HIDDEN],
+          b[4 * HIDDEN];
       const gint64 state[2] = { BATCH, HIDDEN };
       gint n, j, k, g;
 
@@ -107,7 +108,8 @@ lstm_step (const double *x,
     }
 }
 
-/* Rows are as long as their lengths say, behind that the output is 0 and the state stays; reverse begins at the end of a row. */
+/* Rows are as long as their lengths say, behind that the output is 0 and the state stays; reverse begins at the end of
+ * a row. */
 static void
 test_lstm_sequence (void)
 {
@@ -146,8 +148,8 @@ test_lstm_sequence (void)
               const gint at = direction == 1 || d == 1 ? (gint) lengths[row] - 1 - t : t;
               double *own = h + (row * n + d) * STATE;
 
-              lstm_step (x + (row * STEPS + at) * WIDTH, own, c + (row * n + d) * STATE, w + d * 4 * STATE * WIDTH, r + d * 4 * STATE * STATE,
-                         b + d * 4 * STATE, clip);
+              lstm_step (x + (row * STEPS + at) * WIDTH, own, c + (row * n + d) * STATE, w + d * 4 * STATE * WIDTH,
+                         r + d * 4 * STATE * STATE, b + d * 4 * STATE, clip);
               for (j = 0; j < STATE; j++)
                 y[((row * n + d) * STEPS + at) * STATE + j] = own[j];
             }
@@ -155,7 +157,10 @@ test_lstm_sequence (void)
       if (clip > 0)
         g_string_append_printf (text, ", clip=%g", clip);
       g_string_append (text, "}\nResult(%y)\nResult(%y.1)\nResult(%y.2)\n");
-      expect (text, 3, (Want[]) { { 4, (gint64[]) { ROWS, n, STEPS, STATE }, y, 1e-5, "f32" }, { 3, state, h, 1e-5, "f32" }, { 3, state, c, 1e-5, "f32" } });
+      expect (text, 3,
+              (Want[]) { { 4, (gint64[]) { ROWS, n, STEPS, STATE }, y, 1e-5, "f32" },
+                         { 3, state, h, 1e-5, "f32" },
+                         { 3, state, c, 1e-5, "f32" } });
     }
 }
 

@@ -69,14 +69,16 @@ test_shape_of_and_range (void)
 
       draw_reals (in_values, dims[0] * dims[1]);
       add_const (text, "x", "f32", 2, dims, in_values);
-      g_string_append_printf (text, "%%y = ShapeOf@%d(%%x)%s\nResult(%%y)\n", version, narrow ? " {output_type=i32}" : "");
+      g_string_append_printf (text, "%%y = ShapeOf@%d(%%x)%s\nResult(%%y)\n", version,
+                              narrow ? " {output_type=i32}" : "");
       expect_one (text, 1, &two, (double[]) { (double) dims[0], (double) dims[1] }, 0, narrow ? "i32" : "i64");
     }
   for (round = 0; round < rounds (60); round++)
     {
       static const char *const types[] = { "i32", "i64", "f32" };
       g_autoptr (GString) text = g_string_new (NULL);
-      const gint version = toss () ? 1 : 4, from = draw (-5, 5), step = toss () ? draw (1, 3) : draw (-3, -1), to = draw (-12, 12);
+      const gint version = toss () ? 1 : 4, from = draw (-5, 5), step = toss () ? draw (1, 3) : draw (-3, -1),
+                 to = draw (-12, 12);
       const char *in = types[draw (0, 2)], *out = version == 1 ? in : types[draw (0, 2)];
       const gint64 n = MAX (0, (to - from + step - (step > 0 ? 1 : -1)) / step);
 

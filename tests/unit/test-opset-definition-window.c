@@ -57,8 +57,8 @@ test_pools (void)
           dilation[d] = dilates && toss () ? 2 : 1;
           begin[d] = draw (0, (gint) kernel[d] - 1);
           end[d] = draw (0, (gint) kernel[d] - 1);
-          out_dims[2 + d] = pool_length (dims[2 + d], (gint64) kernel[d], (gint64) stride[d], (gint64) dilation[d], (gint64) begin[d],
-                                         (gint64) end[d], rounding);
+          out_dims[2 + d] = pool_length (dims[2 + d], (gint64) kernel[d], (gint64) stride[d], (gint64) dilation[d],
+                                         (gint64) begin[d], (gint64) end[d], rounding);
         }
       memcpy (out_dims, dims, 2 * sizeof *dims);
       draw_reals (in_values, product (dims, 4));
@@ -70,7 +70,8 @@ test_pools (void)
           for (y = 0; y < (gint64) kernel[0]; y++)
             for (x = 0; x < (gint64) kernel[1]; x++)
               {
-                gint64 from[4] = { index[0], index[1], index[2] * (gint64) stride[0] - (gint64) begin[0] + y * (gint64) dilation[0],
+                gint64 from[4] = { index[0], index[1],
+                                   index[2] * (gint64) stride[0] - (gint64) begin[0] + y * (gint64) dilation[0],
                                    index[3] * (gint64) stride[1] - (gint64) begin[1] + x * (gint64) dilation[1] };
 
                 padded += from[2] < dims[2] + (gint64) end[0] && from[3] < dims[3] + (gint64) end[1];
@@ -109,9 +110,11 @@ test_pools (void)
         {
           const gboolean narrow = toss ();
 
-          g_string_append_printf (text, "%s} : f32[...], %s[...]\nResult(%%y)\nResult(%%y.1)\n", narrow ? ", index_element_type=i32" : "",
-                                  narrow ? "i32" : "i64");
-          expect (text, 2, (Want[]) { { 4, out_dims, out_values, 1e-6, "f32" }, { 4, out_dims, more_values, 0, narrow ? "i32" : "i64" } });
+          g_string_append_printf (text, "%s} : f32[...], %s[...]\nResult(%%y)\nResult(%%y.1)\n",
+                                  narrow ? ", index_element_type=i32" : "", narrow ? "i32" : "i64");
+          expect (text, 2,
+                  (Want[]) { { 4, out_dims, out_values, 1e-6, "f32" },
+                             { 4, out_dims, more_values, 0, narrow ? "i32" : "i64" } });
         }
       else
         {
@@ -169,16 +172,16 @@ test_pad (void)
       add_list (text, "e", "i64", rank, end);
       if (mode == 0 && value != 0)
         add_scalar (text, "xv", "f32", value);
-      g_string_append_printf (text, "%%y = Pad@%d(%%x, %%b, %%e%s) {pad_mode=%s}\nResult(%%y)\n", version, mode == 0 && value != 0 ? ", %xv" : "",
-                              modes[mode]);
+      g_string_append_printf (text, "%%y = Pad@%d(%%x, %%b, %%e%s) {pad_mode=%s}\nResult(%%y)\n", version,
+                              mode == 0 && value != 0 ? ", %xv" : "", modes[mode]);
       expect_one (text, rank, out_dims, out_values, 0, "f32");
     }
 }
 
 /* --- DeformableConvolution ----------------------------------------------------------- */
 
-/* The plane at a fractional place. Opset 1: outside of the plane is 0, between its last element and its end that element. Opset 8
- * with bilinear_interpolation_pad: the plane has zeros around it. */
+/* The plane at a fractional place. Opset 1: outside of the plane is 0, between its last element and its end that
+ * element. Opset 8 with bilinear_interpolation_pad: the plane has zeros around it. */
 static double
 sample (const double *plane,
         gint64        h,
@@ -214,9 +217,11 @@ test_deformable (void)
       g_autoptr (GString) text = g_string_new (NULL);
       const gint version = toss () ? 1 : 8, group = draw (1, 2), deformable = draw (1, 2);
       const gboolean masked = version == 8 && toss (), padded = version == 8 && toss (), said = padded || toss ();
-      const gint64 channels = 2 * group, outputs = 2 * group, h = draw (3, 5), w = draw (3, 5), kh = draw (1, 2), kw = draw (1, 3);
+      const gint64 channels = 2 * group, outputs = 2 * group, h = draw (3, 5), w = draw (3, 5), kh = draw (1, 2),
+                   kw = draw (1, 3);
       const gint64 stride = draw (1, 2), dilation = draw (1, 2), pad = draw (0, 1);
-      const gint64 oh = (h + 2 * pad - (kh - 1) * dilation - 1) / stride + 1, ow = (w + 2 * pad - (kw - 1) * dilation - 1) / stride + 1;
+      const gint64 oh = (h + 2 * pad - (kh - 1) * dilation - 1) / stride + 1,
+                   ow = (w + 2 * pad - (kw - 1) * dilation - 1) / stride + 1;
       const gint64 taps = kh * kw, size = oh * ow;
       double offsets[MAX_COUNT], mask[MAX_COUNT], weights[64];
       gint64 o, c, y, x, i, j;
@@ -244,7 +249,8 @@ test_deformable (void)
                       const double py = (double) (y * stride - pad + i * dilation) + offsets[2 * tap * size + at];
                       const double px = (double) (x * stride - pad + j * dilation) + offsets[(2 * tap + 1) * size + at];
 
-                      sum += sample (in_values + channel * h * w, h, w, py, px, padded) * (masked ? mask[tap * size + at] : 1) *
+                      sum += sample (in_values + channel * h * w, h, w, py, px, padded) *
+                             (masked ? mask[tap * size + at] : 1) *
                              weights[((o * (channels / group) + c) * kh + i) * kw + j];
                     }
               out_values[(o * oh + y) * ow + x] = sum;
@@ -254,8 +260,11 @@ test_deformable (void)
       add_const (text, "w", "f32", 4, (gint64[]) { outputs, channels / group, kh, kw }, weights);
       if (masked)
         add_const (text, "xm", "f32", 4, (gint64[]) { 1, deformable * taps, oh, ow }, mask);
-      g_string_append_printf (text, "%%y = DeformableConvolution@%d(%%x, %%xo, %%w%s) {strides=[%d,%d], pads_begin=[%d,%d], pads_end=[%d,%d], dilations=[%d,%d]",
-                              version, masked ? ", %xm" : "", (int) stride, (int) stride, (int) pad, (int) pad, (int) pad, (int) pad, (int) dilation, (int) dilation);
+      g_string_append_printf (text,
+                              "%%y = DeformableConvolution@%d(%%x, %%xo, %%w%s) {strides=[%d,%d], pads_begin=[%d,%d], "
+                              "pads_end=[%d,%d], dilations=[%d,%d]",
+                              version, masked ? ", %xm" : "", (int) stride, (int) stride, (int) pad, (int) pad,
+                              (int) pad, (int) pad, (int) dilation, (int) dilation);
       if (group > 1 || toss ())
         g_string_append_printf (text, ", group=%d", group);
       if (deformable > 1 || toss ())

@@ -35,7 +35,8 @@ drawn_get (LptData *data, guint i, LptTensor **tensors, GError **error)
     inner *= drawn->shape.dims[k];
   g_autofree float *v = g_new (float, count);
   for (gint64 k = 0; k < count; k++)
-    v[k] = (float) (g_rand_double_range (rand, -1.0, 1.0) * (k / inner % drawn->shape.dims[1] == 1 ? drawn->size : 1.0));
+    v[k] = (float) (g_rand_double_range (rand, -1.0, 1.0) *
+                    (k / inner % drawn->shape.dims[1] == 1 ? drawn->size : 1.0));
   tensors[0] = lpt_tensor_from_f32 (&drawn->shape, v, error);
   return tensors[0] != NULL;
 }
@@ -60,7 +61,8 @@ test_spread (void)
   lpt_tensor_unref (b);
 }
 
-/* Of 3 places over 5 elements padded by 1 the outer ones miss one of 5; a transposed one with stride 2 meets each second. */
+/* Of 3 places over 5 elements padded by 1 the outer ones miss one of 5; a transposed one with stride 2 meets each
+ * second. */
 static void
 test_window (void)
 {
@@ -93,13 +95,14 @@ test_concat (void)
     {
       g_autoptr (GError) error = NULL;
       g_autoptr (LptGraph) graph = read_graph (
-        "%x = Parameter : f32[1,2,4,4]\n%axis = Const {1} : i64[]\n"
-        "%s = Split(%x, %axis) {num_splits=2} : f32[1,1,4,4], f32[1,1,4,4]\n"
-        "%b = Abs(%s.1) : f32[1,1,4,4]\n%w = Const {1, -2} : f32[2,1,1,1]\n"
-        "%v = Const {1, 2, 3, 4} : f32[2,2,1,1]\n%d = Abs(%s) : f32[1,1,4,4]\n%j = Concat(%d, %b) {axis=1} : f32[1,2,4,4]\n"
-        "%c = Convolution(%d, %w) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]} : f32[1,2,4,4]\n"
-        "%e = Convolution(%j, %v) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]} : f32[1,2,4,4]\n"
-        "Result(%c)\nResult(%e)\n");
+          "%x = Parameter : f32[1,2,4,4]\n%axis = Const {1} : i64[]\n"
+          "%s = Split(%x, %axis) {num_splits=2} : f32[1,1,4,4], f32[1,1,4,4]\n"
+          "%b = Abs(%s.1) : f32[1,1,4,4]\n%w = Const {1, -2} : f32[2,1,1,1]\n"
+          "%v = Const {1, 2, 3, 4} : f32[2,2,1,1]\n%d = Abs(%s) : f32[1,1,4,4]\n%j = Concat(%d, %b) {axis=1} : "
+          "f32[1,2,4,4]\n"
+          "%c = Convolution(%d, %w) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]} : f32[1,2,4,4]\n"
+          "%e = Convolution(%j, %v) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]} : f32[1,2,4,4]\n"
+          "Result(%c)\nResult(%e)\n");
       g_autoptr (LptConfig) config = lpt_config_new ();
       Drawn drawn = { { 4, drawn_get, NULL, NULL }, { 4, { 1, 2, 4, 4 } }, rows[i].size };
       LptQuantizeOptions options;
@@ -120,10 +123,11 @@ static void
 test_dynamic (void)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (LptGraph) graph = read_graph (
-    "graph {lowered=true, requant=\"litert\"}\n%x = Parameter : f32[1,3]\n%r = DynamicFakeQuantize(%x) {axis=-1} : f32[1,3]\n"
-    "%w = Const {127, -127, 64, 32, 16, 1} : i8[3,2] q{scale=0.25}\n%d = Dequantize(%w) : f32[3,2]\n"
-    "%y = MatMul(%r, %d) : f32[1,2]\nResult(%y)\n");
+  g_autoptr (LptGraph) graph =
+      read_graph ("graph {lowered=true, requant=\"litert\"}\n%x = Parameter : f32[1,3]\n%r = DynamicFakeQuantize(%x) "
+                  "{axis=-1} : f32[1,3]\n"
+                  "%w = Const {127, -127, 64, 32, 16, 1} : i8[3,2] q{scale=0.25}\n%d = Dequantize(%w) : f32[3,2]\n"
+                  "%y = MatMul(%r, %d) : f32[1,2]\nResult(%y)\n");
   g_autoptr (LptConfig) config = lpt_config_new ();
   g_autoptr (LptQuantizeReport) report = lpt_quantize_report_new ();
   Drawn drawn = { { 9, drawn_get, NULL, NULL }, { 2, { 1, 3 } }, 1.0 };

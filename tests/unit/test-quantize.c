@@ -28,7 +28,8 @@ test_histogram (void)
   float values[3000];
   for (guint i = 0; i < G_N_ELEMENTS (values); i++)
     values[i] = i % 7 == 0 ? 0.0f : ldexpf (draw (rand), (gint) (i / 300) - 5);
-  g_autoptr (LptHistogram) whole = lpt_histogram_new (), parts = lpt_histogram_new (), a = lpt_histogram_new (), b = lpt_histogram_new ();
+  g_autoptr (LptHistogram) whole = lpt_histogram_new (), parts = lpt_histogram_new (), a = lpt_histogram_new (),
+                           b = lpt_histogram_new ();
   lpt_histogram_add (whole, values, 3000);
   for (guint i = 0; i < 30; i++)
     lpt_histogram_add (parts, values + 100 * (29 - i), 100);
@@ -85,12 +86,15 @@ test_ranges (void)
     values[i] = (float) g_rand_double_range (rand, 0.0, 1.0);
   values[77] = 40.0f;                                    /* one outlier */
   lpt_histogram_add (h, values, 100000);
-  LptLattice all = lpt_range_find (h, LPT_RANGES_MIN_MAX, 100.0, 256, FALSE), most = lpt_range_find (h, LPT_RANGES_PERCENTILE, 99.9, 256, FALSE);
-  LptLattice mse = lpt_range_find (h, LPT_RANGES_MSE, 100.0, 256, FALSE), kl = lpt_range_find (h, LPT_RANGES_KL, 100.0, 256, FALSE);
+  LptLattice all = lpt_range_find (h, LPT_RANGES_MIN_MAX, 100.0, 256, FALSE),
+             most = lpt_range_find (h, LPT_RANGES_PERCENTILE, 99.9, 256, FALSE);
+  LptLattice mse = lpt_range_find (h, LPT_RANGES_MSE, 100.0, 256, FALSE),
+             kl = lpt_range_find (h, LPT_RANGES_KL, 100.0, 256, FALSE);
   g_assert_true (all.low == 0.0 && all.high >= 40.0 && all.high < 40.1);
   g_assert_true (most.low == 0.0 && most.high >= 0.99 && most.high < 1.1);
   g_assert_true (kl.low == 0.0 && kl.high < 10.0);
-  /* Half a step of [0, 40] all over costs more than the outlier's tail does not: (40 - h)^2 against 10^5 (h / 255)^2 / 12. */
+  /* Half a step of [0, 40] all over costs more than the outlier's tail does not: (40 - h)^2 against 10^5 (h / 255)^2 /
+   * 12. */
   g_assert_true (mse.high < all.high);
   double best = HUGE_VAL, best_high = 0.0;
   for (double high = 4.0; high <= 40.0; high += 0.4)
@@ -130,7 +134,8 @@ print_weights (GString *text, const char *name, const char *shape, guint n, guin
   g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
   g_string_append_printf (text, "%%%s = Const {", name);
   for (guint i = 0; i < n; i++)
-    g_string_append_printf (text, "%s%.6g", i > 0 ? ", " : "", g_rand_double_range (rand, -1.0, 1.0) * size * (i % 9 == 3 ? 8.0 : 1.0));
+    g_string_append_printf (text, "%s%.6g", i > 0 ? ", " : "",
+                            g_rand_double_range (rand, -1.0, 1.0) * size * (i % 9 == 3 ? 8.0 : 1.0));
   g_string_append_printf (text, "} : f32[%s]\n", shape);
 }
 
@@ -172,7 +177,8 @@ count_real_products (LptGraph *graph)
   for (guint i = 0; i < graph->nodes->len; i++)
     {
       LptNode *node = g_ptr_array_index (graph->nodes, i);
-      gboolean product = node->op == LPT_OP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION || node->op == LPT_OP_MATMUL;
+      gboolean product = node->op == LPT_OP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION ||
+                         node->op == LPT_OP_MATMUL;
       n += product && lpt_dtype_is_real (node->in[0].value->dtype);
     }
   return n;
@@ -210,7 +216,8 @@ test_network (void)
           options.repairs |= 1u << lpt_repair_find (rows[i].repairs[k]);
         }
       if (rows[i].per_tensor != NULL)
-        g_assert_true (lpt_config_per_tensor (config, rows[i].per_tensor, &error) && lpt_config_per_tensor (config, "group_conv:1", &error));
+        g_assert_true (lpt_config_per_tensor (config, rows[i].per_tensor, &error) &&
+                       lpt_config_per_tensor (config, "group_conv:1", &error));
       g_assert_true (lpt_quantize (graph, &drawn.data, &options, NULL, &error));
       g_assert_no_error (error);
       g_assert_true (lpt_graph_validate (graph, &error));

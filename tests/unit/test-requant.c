@@ -130,8 +130,9 @@ static void
 row_rdbpot (char **row,
             char **header)
 {
-  g_assert_cmpint (lpt_rounding_divide_by_pot ((gint32) cell_int (row, header, "x"), (gint) cell_int (row, header, "exponent")), ==,
-                   cell_int (row, header, "rounding_divide_by_pot"));
+  g_assert_cmpint (lpt_rounding_divide_by_pot ((gint32) cell_int (row, header, "x"),
+                                               (gint) cell_int (row, header, "exponent")),
+                   ==, cell_int (row, header, "rounding_divide_by_pot"));
 }
 
 /* An undefined cell: the exact product, rounded once and saturated. */
@@ -141,7 +142,8 @@ check_saturates (const LptMultiplier *m,
 {
   const double exact = ldexp ((double) acc * m->m, m->s - 31);
 
-  g_assert_cmpint (lpt_multiplier_apply (m, acc), ==, (gint32) CLAMP (floor (exact + 0.5), (double) G_MININT32, (double) G_MAXINT32));
+  g_assert_cmpint (lpt_multiplier_apply (m, acc), ==,
+                   (gint32) CLAMP (floor (exact + 0.5), (double) G_MININT32, (double) G_MAXINT32));
 }
 
 static void
@@ -179,7 +181,8 @@ row_acc64 (char **row,
   const LptMultiplier m = { .rounding = LPT_REQUANT_SINGLE, .m = (gint32) cell_int (row, header, "multiplier"),
                             .s = (gint) cell_int (row, header, "shift") };
 
-  g_assert_cmpint (lpt_multiplier_apply_acc64 (&m, cell_int (row, header, "acc64")), ==, cell_int (row, header, "result"));
+  g_assert_cmpint (lpt_multiplier_apply_acc64 (&m, cell_int (row, header, "acc64")), ==,
+                   cell_int (row, header, "result"));
 }
 
 static void
@@ -206,14 +209,16 @@ row_compare (char **row,
     {
       const LptRequantMethod *method = lpt_requant_method_find (columns[i].scheme);
       LptMultiplier m;
-      const gboolean ok = lpt_requant_multiplier (method, cell_real (row, header, "input_scale"), cell_real (row, header, "weight_scale"),
+      const gboolean ok = lpt_requant_multiplier (method, cell_real (row, header, "input_scale"),
+                                                  cell_real (row, header, "weight_scale"),
                                                   cell_real (row, header, "output_scale"), &m);
 
       if (*cell (row, header, columns[i].column) == '\0')
         continue;
 
       g_assert_true (ok);
-      g_assert_cmpint (lpt_multiplier_apply (&m, acc), ==, CLAMP (cell_int (row, header, columns[i].column), G_MININT32, G_MAXINT32));
+      g_assert_cmpint (lpt_multiplier_apply (&m, acc), ==,
+                       CLAMP (cell_int (row, header, columns[i].column), G_MININT32, G_MAXINT32));
 
       if (strcmp (method->name, "tpu") == 0 || strcmp (method->name, "tpu8") == 0)
         {
@@ -242,7 +247,8 @@ row_tpu (char **row,
     {
       LptMultiplier m;
 
-      g_assert_true (lpt_multiplier_make (columns[i].form, LPT_REQUANT_SINGLE, cell_real (row, header, "scale_f32hex"), &m));
+      g_assert_true (lpt_multiplier_make (columns[i].form, LPT_REQUANT_SINGLE, cell_real (row, header, "scale_f32hex"),
+                                          &m));
       g_assert_cmpint (m.m, ==, cell_int (row, header, columns[i].m));
       g_assert_cmpint (31 - m.s, ==, cell_int (row, header, columns[i].s));
     }
@@ -308,7 +314,8 @@ test_ties (void)
 static void
 test_bounds (void)
 {
-  static const gint32 accs[] = { G_MININT32, G_MININT32 + 1, -65537, -128, -1, 0, 1, 127, 65536, G_MAXINT32 - 1, G_MAXINT32 };
+  static const gint32 accs[] = { G_MININT32, G_MININT32 + 1, -65537,         -128,      -1, 0, 1,
+                                 127,        65536,          G_MAXINT32 - 1, G_MAXINT32 };
 
   for (const LptRequantMethod *method = lpt_requant_methods (); method->name != NULL; method++)
     {
@@ -319,7 +326,8 @@ test_bounds (void)
         for (guint i = 0; i < G_N_ELEMENTS (accs) + 20; i++)
           {
             const double real = ldexp (g_test_rand_double_range (0.5, 1.0), e);
-            const gint32 acc = i < G_N_ELEMENTS (accs) ? accs[i] : (gint32) g_test_rand_int () >> g_test_rand_int_range (0, 24);
+            const gint32 acc = i < G_N_ELEMENTS (accs) ? accs[i]
+                                                       : (gint32) g_test_rand_int () >> g_test_rand_int_range (0, 24);
             LptMultiplier m;
 
             if (!lpt_requant_multiplier (method, real, 1.0, 1.0, &m))
@@ -341,9 +349,10 @@ test_bounds (void)
 static void
 test_edges (void)
 {
-  static const LptMultiplierForm forms[] = { LPT_MULTIPLIER_Q31, LPT_MULTIPLIER_Q31_BOUNDED, LPT_MULTIPLIER_FLOAT, LPT_MULTIPLIER_TPU32,
-                                             LPT_MULTIPLIER_TPU8, LPT_MULTIPLIER_TPU32_POSITIVE, LPT_MULTIPLIER_TPU8_POSITIVE,
-                                             LPT_MULTIPLIER_CV18XX };
+  static const LptMultiplierForm forms[] = { LPT_MULTIPLIER_Q31,           LPT_MULTIPLIER_Q31_BOUNDED,
+                                             LPT_MULTIPLIER_FLOAT,         LPT_MULTIPLIER_TPU32,
+                                             LPT_MULTIPLIER_TPU8,          LPT_MULTIPLIER_TPU32_POSITIVE,
+                                             LPT_MULTIPLIER_TPU8_POSITIVE, LPT_MULTIPLIER_CV18XX };
   static const double reals[] = { 0.0, -0.0, 0x1p-200, 0x1p200, -0x1p200, -0.3, INFINITY, -INFINITY, NAN };
   LptMultiplier m;
 

@@ -165,7 +165,8 @@ check_fits (Fixture *f,
 static void
 test_pool (void)
 {
-  const LptShape in = lpt_shape_make (4, (gint64[]) { 1, 2, 4, 4 }), out = lpt_shape_make (4, (gint64[]) { 1, 2, 2, 2 });
+  const LptShape in = lpt_shape_make (4, (gint64[]) { 1, 2, 4, 4 }),
+                 out = lpt_shape_make (4, (gint64[]) { 1, 2, 2, 2 });
   Fixture f = fixture (&in, 0.02, 100);
   LptNode *node = lpt_graph_add (f.graph, LPT_OP_AVG_POOL, 0, "pool", 1, &f.codes);
   LptAvgPoolAttrs *attrs = LPT_ATTRS (node, LptAvgPoolAttrs);
@@ -216,7 +217,8 @@ convolution (LptDType      w_dtype,
              double        w_scale,
              gint32        w_zero)
 {
-  const LptShape in = lpt_shape_make (4, (gint64[]) { 1, 2, 3, 3 }), w_shape = lpt_shape_make (4, (gint64[]) { 1, 2, 1, 1 });
+  const LptShape in = lpt_shape_make (4, (gint64[]) { 1, 2, 3, 3 }),
+                 w_shape = lpt_shape_make (4, (gint64[]) { 1, 2, 1, 1 });
   const LptShape out = lpt_shape_make (4, (gint64[]) { 1, 1, 3, 3 });
   Fixture f = fixture (&in, 0.04, 77);
   g_autoptr (LptTensor) w = lpt_tensor_new_copy (w_dtype, &w_shape, codes, NULL);

@@ -31,7 +31,8 @@ subtract (LptRewriter *rw,
           LptNode     *node)
 {
   LptShape shape = lpt_shape_make (3, (const gint64[]) { 1, 5, 1 });
-  LptValue *in[2] = { lpt_node_in (node, 0), lpt_rewriter_const (rw, "c", lpt_tensor_new (LPT_DTYPE_F32, &shape, NULL)) };
+  LptValue *in[2] = { lpt_node_in (node, 0),
+                      lpt_rewriter_const (rw, "c", lpt_tensor_new (LPT_DTYPE_F32, &shape, NULL)) };
   LptNode *fresh = lpt_rewriter_add (rw, LPT_OP_SUBTRACT, "misfit", 2, in);
   LptValue *value = lpt_node_out (fresh);
 
@@ -88,9 +89,11 @@ static void
 test_misfit (void)
 {
   check_error (&misfit, LPT_ERROR_INVALID,
-               "pass misfit: node \"r\": the rewrite does not fit: node \"misfit\": Subtract: inputs [1,3,4] and [1,5,1] do not broadcast");
+               "pass misfit: node \"r\": the rewrite does not fit: node \"misfit\": Subtract: inputs [1,3,4] and "
+               "[1,5,1] do not broadcast");
   check_error (&misfit_whole, LPT_ERROR_INVALID,
-               "pass misfit-whole: the rewrite does not fit: node \"misfit\": Subtract: inputs [1,3,4] and [1,5,1] do not broadcast");
+               "pass misfit-whole: the rewrite does not fit: node \"misfit\": Subtract: inputs [1,3,4] and [1,5,1] do "
+               "not broadcast");
 }
 
 static void

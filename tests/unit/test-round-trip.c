@@ -20,7 +20,8 @@ through_json (LptGraph *graph, const char *what)
   g_assert_no_error (error);
   g_autoptr (LptGraph) again = lpt_json_parse (json, strlen (json), NULL, what, &error);
   g_assert_no_error (error);
-  g_autofree char *before = lpt_graph_to_text (graph, LPT_TEXT_RT_INFO), *after = lpt_graph_to_text (again, LPT_TEXT_RT_INFO);
+  g_autofree char *before = lpt_graph_to_text (graph, LPT_TEXT_RT_INFO),
+                  *after = lpt_graph_to_text (again, LPT_TEXT_RT_INFO);
   g_assert_cmpstr (before, ==, after);
 }
 
@@ -51,7 +52,8 @@ through_xml (LptGraph *graph)
     return FALSE;
   g_autoptr (LptGraph) second = write_xml (first, &unsupported);
   g_assert_false (unsupported);
-  g_autofree char *before = lpt_graph_to_text (first, LPT_TEXT_RT_INFO), *after = lpt_graph_to_text (second, LPT_TEXT_RT_INFO);
+  g_autofree char *before = lpt_graph_to_text (first, LPT_TEXT_RT_INFO),
+                  *after = lpt_graph_to_text (second, LPT_TEXT_RT_INFO);
   g_assert_cmpstr (before, ==, after);
   for (guint i = 0; i < first->nodes->len; i++)
     {
@@ -82,7 +84,9 @@ test_file (gconstpointer data)
   guint n = 0;
   for (guint i = 0; parts[i] != NULL; i++)
     {
-      g_autoptr (LptGraph) graph = strstr (parts[i], "Result(") != NULL ? lpt_graph_from_text (parts[i], -1, data, &error) : NULL;
+      g_autoptr (LptGraph) graph = strstr (parts[i], "Result(") != NULL
+                                       ? lpt_graph_from_text (parts[i], -1, data, &error)
+                                       : NULL;
       g_clear_error (&error);        /* a file may hold what must not parse */
       if (graph == NULL)
         continue;

@@ -1,4 +1,5 @@
-/* test-small-floats.c - every code of every float of 8 and 4 bits against its definition, and the rounding of numbers to them
+/* test-small-floats.c - every code of every float of 8 and 4 bits against its definition, and the rounding of numbers
+ * to them
  *
  * The definitions are those of the OCP specifications, ONNX and OpenVINO, spelled out here bit by bit. Rounding is
  * checked by looking at all codes: the nearest number wins, of two the one with an even code; the limit of what
@@ -180,12 +181,14 @@ test_powers (void)
     {
       g_assert_true (lpt_float_decode (LPT_DTYPE_F8E8M0, code) == pow (2, (double) code - 127));
       for (guint round = 0; round < 4; round++)
-        g_assert_cmpuint (lpt_float_encode (LPT_DTYPE_F8E8M0, pow (2, (double) code - 127), (LptPowerRound) round), ==, code);
+        g_assert_cmpuint (lpt_float_encode (LPT_DTYPE_F8E8M0, pow (2, (double) code - 127), (LptPowerRound) round), ==,
+                          code);
     }
   g_assert_true (isnan (lpt_float_decode (LPT_DTYPE_F8E8M0, 255)));
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     for (guint round = 0; round < 4; round++)
-      g_assert_cmpuint (lpt_float_encode (LPT_DTYPE_F8E8M0, cases[i].x, (LptPowerRound) round), ==, cases[i].code[round]);
+      g_assert_cmpuint (lpt_float_encode (LPT_DTYPE_F8E8M0, cases[i].x, (LptPowerRound) round), ==,
+                        cases[i].code[round]);
 }
 
 /* The nearest entry; what lies in the middle of two, up to the last bit of f32, may take either. */
@@ -205,7 +208,8 @@ test_nf4 (void)
   for (guint i = 0; i < 15; i++)
     g_assert_true (lpt_float_decode (LPT_DTYPE_NF4, i) < lpt_float_decode (LPT_DTYPE_NF4, i + 1));
   for (guint i = 0; i < 16; i++)
-    g_assert_cmpuint (lpt_float_encode (LPT_DTYPE_NF4, lpt_float_decode (LPT_DTYPE_NF4, i), LPT_POWER_ROUND_EVEN), ==, i);
+    g_assert_cmpuint (lpt_float_encode (LPT_DTYPE_NF4, lpt_float_decode (LPT_DTYPE_NF4, i), LPT_POWER_ROUND_EVEN), ==,
+                      i);
   g_assert_true (lpt_float_decode (LPT_DTYPE_NF4, 0) == -1 && lpt_float_decode (LPT_DTYPE_NF4, 7) == 0 &&
                  lpt_float_decode (LPT_DTYPE_NF4, 15) == 1);
   g_assert_cmpuint (lpt_float_encode (LPT_DTYPE_NF4, INFINITY, LPT_POWER_ROUND_EVEN), ==, 15);
@@ -216,8 +220,9 @@ test_nf4 (void)
 static void
 test_tensors (void)
 {
-  static const LptDType types[] = { LPT_DTYPE_I4, LPT_DTYPE_U4, LPT_DTYPE_I2, LPT_DTYPE_U2, LPT_DTYPE_F8E4M3, LPT_DTYPE_F8E4M3FNUZ,
-                                    LPT_DTYPE_F8E5M2, LPT_DTYPE_F8E5M2FNUZ, LPT_DTYPE_F8E8M0, LPT_DTYPE_F4E2M1, LPT_DTYPE_NF4 };
+  static const LptDType types[] = { LPT_DTYPE_I4,     LPT_DTYPE_U4,         LPT_DTYPE_I2,     LPT_DTYPE_U2,
+                                    LPT_DTYPE_F8E4M3, LPT_DTYPE_F8E4M3FNUZ, LPT_DTYPE_F8E5M2, LPT_DTYPE_F8E5M2FNUZ,
+                                    LPT_DTYPE_F8E8M0, LPT_DTYPE_F4E2M1,     LPT_DTYPE_NF4 };
 
   for (guint k = 0; k < G_N_ELEMENTS (types); k++)
     for (gint64 n = 1; n < 12; n++)
@@ -244,9 +249,11 @@ test_tensors (void)
         g_assert_true (lpt_tensor_equal (tensor, back));
         if (lpt_dtype_is_small_float (types[k]))
           {
-            g_autoptr (LptTensor) codes = lpt_tensor_to_bits (tensor, NULL), again = lpt_tensor_from_bits (codes, types[k], NULL);
+            g_autoptr (LptTensor) codes = lpt_tensor_to_bits (tensor, NULL),
+                                  again = lpt_tensor_from_bits (codes, types[k], NULL);
 
-            g_assert_cmpuint (((const guint8 *) lpt_tensor_data (codes))[n - 1], ==, ((guint) (n - 1) * 5 + 2) % levels);
+            g_assert_cmpuint (((const guint8 *) lpt_tensor_data (codes))[n - 1], ==,
+                              ((guint) (n - 1) * 5 + 2) % levels);
             g_assert_true (lpt_tensor_equal (tensor, again));
           }
       }

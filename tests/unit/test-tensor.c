@@ -175,7 +175,8 @@ test_tensor_strings (void)
   static const guint8 packed[] = { 3, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 'a', 'b', 'c', 0, 0xff };
   const char *const strings[] = { "ab", "", "c\0\xff" };
   const gsize lengths[] = { 2, 0, 3 };
-  LptShape shape = lpt_shape_make (2, (gint64[]) { 3, 1 }), flat = lpt_shape_make (1, (gint64[]) { 3 }), none = lpt_shape_make (1, (gint64[]) { 0 });
+  LptShape shape = lpt_shape_make (2, (gint64[]) { 3, 1 }), flat = lpt_shape_make (1, (gint64[]) { 3 }),
+           none = lpt_shape_make (1, (gint64[]) { 0 });
   g_autoptr (GBytes) bytes = g_bytes_new_static (packed, sizeof packed);
   g_autoptr (LptTensor) made = lpt_tensor_new_strings (&shape, strings, lengths, NULL);
   g_autoptr (LptTensor) read = lpt_tensor_new_bytes (LPT_DTYPE_STRING, &shape, bytes, 0, NULL);
@@ -197,7 +198,8 @@ test_tensor_strings (void)
   g_assert_null (lpt_tensor_new (LPT_DTYPE_STRING, &flat, NULL));
   g_assert_null (lpt_tensor_convert (made, LPT_DTYPE_F32, NULL));
   g_assert_cmpfloat (lpt_tensor_get_f64 (made, 0), ==, 0);
-  /* Every byte of the header with another value, and every length that cuts it, is refused or stays within the bytes. */
+  /* Every byte of the header with another value, and every length that cuts it, is refused or stays within the
+   * bytes. */
   for (i = 0; i <= (gint64) sizeof packed; i++)
     {
       g_autofree guint8 *copy = g_memdup2 (packed, sizeof packed);
@@ -211,7 +213,8 @@ test_tensor_strings (void)
 
           g_assert_true (tensor == NULL || lpt_tensor_size (tensor) <= sizeof packed);
           if (tensor != NULL)
-            g_assert_true (lpt_tensor_string (tensor, 2, &length) + length <= (const char *) lpt_tensor_data (tensor) + lpt_tensor_size (tensor));
+            g_assert_true (lpt_tensor_string (tensor, 2, &length) + length <=
+                           (const char *) lpt_tensor_data (tensor) + lpt_tensor_size (tensor));
         }
       g_autoptr (GBytes) cut = g_bytes_new (packed, (gsize) i);
       g_autoptr (LptTensor) tensor = lpt_tensor_new_bytes (LPT_DTYPE_STRING, &flat, cut, 0, NULL);

@@ -12,8 +12,7 @@
 
 /* --- canonical texts: read, printed, the same --- */
 
-static const char *const canonical[] =
-{
+static const char *const canonical[] = {
   /* the example of the documentation */
   "%x = Parameter : u8[1,32,72,48]\n"
   "%xf = Convert(%x) : f32[1,32,72,48]\n"
@@ -31,7 +30,8 @@ static const char *const canonical[] =
   "%s = Split(%\"x:0\", %axis) {num_splits=3} : f32[1,2,8,8], f32[1,2,8,8], f32[1,2,8,8]\n"
   "%\"s.1\" = Relu(%s.1) : f32[1,2,8,8]\n"
   "%p = MaxPool@8(%\"s.1\") {kernel=[2,2], strides=[2,2]} : f32[1,2,4,4], i64[1,2,4,4] #{precisions=none}\n"
-  "%q = AvgPool@1(%s.2) {kernel=[2,2], strides=[2,2], pads_begin=[0,0], pads_end=[0,0], exclude-pad=true} : f32[1,2,4,4]\n"
+  "%q = AvgPool@1(%s.2) {kernel=[2,2], strides=[2,2], pads_begin=[0,0], pads_end=[0,0], exclude-pad=true} : "
+  "f32[1,2,4,4]\n"
   "Result(%p) {output=\"y\"}\n"
   "Result(%p.1)\n"
   "Result(%q) {output=\"z\"}\n",
@@ -65,12 +65,14 @@ static const char *const canonical[] =
   /* relaxed types, flags, markup with shared values */
   "%x = Parameter : u8[1,3,4,4]\n"
   "%w = Const {1, 2, 3} : i8[1,3,1,1]\n"
-  "%c = Convolution(%x as f32 #{precisions=1:u8|i8, granularity=per_tensor}, %w as f32 #{precisions=i8}) {strides=[1,1], "
+  "%c = Convolution(%x as f32 #{precisions=1:u8|i8, granularity=per_tensor}, %w as f32 #{precisions=i8}) "
+  "{strides=[1,1], "
   "pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]} #{relaxed} : f32[1,1,4,4]\n"
   "%s = Const {0.5} : f32[]\n"
   "%m = Multiply(%c, %s) #{relaxed, dequantization, lpt_made} : f32[1,1,4,4]\n"
   "%p = Relu(%m) #{precisions=1:u8|i8, preserved=2:true, avg_pool=2:true, "
-  "interval=3:{low=-1.5, high=2, min_low=-1, min_high=1, levels=256, min_levels=255, preferred=u8}, alignment=false} : f32[1,1,4,4]\n"
+  "interval=3:{low=-1.5, high=2, min_low=-1, min_high=1, levels=256, min_levels=255, preferred=u8}, alignment=false} : "
+  "f32[1,1,4,4]\n"
   "%r = Relu(%p) #{no_cleanup, bias, requant=\"litert\", interval=3} after(%c, %s) : f32[1,1,4,4]\n"
   "Result(%r)\n",
 
@@ -80,7 +82,8 @@ static const char *const canonical[] =
   "%q = Quantize(%x) : u8[1,3,4,4] q{scale=0.02, zp=128}\n"
   "%w = Const {1, 2, 3, -4, 5, -6} : i8[2,3,1,1] q{axis=0, scale=[0.1,0.2]}\n"
   "%b = Const {7, -8} : i32[2] q{axis=0, scale=[0.002,0.004], zp=[0,1]}\n"
-  "%c = Convolution(%q, %w, %b) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]} : i8[1,2,4,4] q{scale=0.25}\n"
+  "%c = Convolution(%q, %w, %b) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]} : i8[1,2,4,4] "
+  "q{scale=0.25}\n"
   "%t = Table(%c) {function=\"Sigmoid\"} : u8[1,2,4,4] q{scale=0.00390625}\n"
   "%d = Dequantize(%t) : f32[1,2,4,4]\n"
   "Result(%d)\n",
@@ -310,8 +313,8 @@ test_dot (void)
 
 /* --- errors --- */
 
-static const struct { const char *text, *error; } wrong[] =
-{
+static const struct { const char *text, *error;
+} wrong[] = {
   { "%x = Parameter\n", "f.lpt:1:1: Parameter needs a type" },
   { "%x = Parameter : f32[1]\n%x = Relu(%x)\n", "f.lpt:2:1: the name %x is taken" },
   { "%y = Relu(%x)\n", "f.lpt:1:11: no value is named %x above" },
@@ -348,12 +351,14 @@ static const struct { const char *text, *error; } wrong[] =
   { "%x = Parameter : f32[1] q{zp=1}\n", "quantization without scale" },
   { "%x = Parameter #{precisions=3} : f32[1]\n", "shared value 3 is not known yet" },
   { "%x = Parameter #{precisions=3:u8, preserved=3:true} : f32[1]\n", "shared value 3 is of another kind" },
-  { "%x = Parameter #{precisions=3:u8} : f32[1]\n%y = Relu(%x) #{precisions=3:i8}\n", "shared value 3 is something else above" },
+  { "%x = Parameter #{precisions=3:u8} : f32[1]\n%y = Relu(%x) #{precisions=3:i8}\n",
+    "shared value 3 is something else above" },
   { "%x = Parameter #{frozen} : f32[1]\n", "'frozen' is not a mark of a node" },
   { "%x = Parameter : f32[1]\n%y = Relu(%x #{relaxed})\n", "'relaxed' is not a mark of an input or output" },
   { "%x = Parameter : f32[1]\n%y = Relu(%x) : f32[1] {\n}\n", "Relu has no body" },
   { "%x = Parameter : f32[1]\n%y = TensorIterator(%x) : f32[1] {\n}\n", "has 0 bodies, not 1" },
-  { "%x = Parameter : f32[1]\n%y = TensorIterator(%x) : f32[1] {\n  body {\n  in 0 -> 7\n  }\n}\n", "mapped to parameter 7" },
+  { "%x = Parameter : f32[1]\n%y = TensorIterator(%x) : f32[1] {\n  body {\n  in 0 -> 7\n  }\n}\n",
+    "mapped to parameter 7" },
   { "graph {speed=1}\n", "a graph has no attribute speed=1" },
   { "\x01", "unexpected character" },
   { "%x", "'=' is expected" },

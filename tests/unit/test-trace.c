@@ -60,7 +60,8 @@ test_tasks (void)
 
           g_assert_cmpint (other->begin_ns, <=, e->begin_ns);
           /* Two conversions of one node may have one name. */
-          g_assert_false (!g_str_equal (e->type, "Convert") && g_str_equal (other->name, e->name) && g_str_equal (other->kernel, e->kernel) && other->task < e->end && e->task < other->end);
+          g_assert_false (!g_str_equal (e->type, "Convert") && g_str_equal (other->name, e->name) &&
+                          g_str_equal (other->kernel, e->kernel) && other->task < e->end && e->task < other->end);
         }
     }
 }

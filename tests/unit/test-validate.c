@@ -254,7 +254,8 @@ test_bodies (void)
   g_assert_false (lpt_graph_validate (graph, &error));
   g_assert_nonnull (strstr (error->message, "body 0: input 0 is mapped to parameter 5 of 1"));
   g_assert_nonnull (strstr (error->message, "body 0: output 3 is mapped to result 0 of 1"));
-  g_assert_nonnull (strstr (error->message, "    %y = Relu(%x) : u8[2,1,4]\n    # ^ output 0 is u8[2,1,4], but Relu makes f32[2,1,4]"));
+  g_assert_nonnull (strstr (error->message,
+                            "    %y = Relu(%x) : u8[2,1,4]\n    # ^ output 0 is u8[2,1,4], but Relu makes f32[2,1,4]"));
 }
 
 int

@@ -27,7 +27,8 @@ graph_of (const char *text)
 static char *
 ties_text (double factor)
 {
-  GString *text = g_string_new ("%x = Parameter : f32[255]\n%zero = Const {0} : f32[]\n%n = Multiply(%x, %zero)\n%v = Const {");
+  GString *text =
+      g_string_new ("%x = Parameter : f32[255]\n%zero = Const {0} : f32[]\n%n = Multiply(%x, %zero)\n%v = Const {");
   for (guint i = 0; i < 255; i++)
     g_string_append_printf (text, "%s%.9g", i > 0 ? ", " : "", (double) (((float) i + 0.5f) * 0.1f));
   g_string_append_printf (text, "} : f32[255]\n%%t = Add(%%n, %%v)\n%%c = Const {%.9g} : f32[]\n%%m = Multiply(%%t, %%c)\n"
@@ -56,7 +57,8 @@ distance (LptGraph *a, LptGraph *b)
   g_auto (CmdOutputs) first = { NULL }, second = { NULL };
   CmdDistance d;
   g_ptr_array_add (inputs, x);
-  g_assert_true (cmd_run (a, inputs, LPT_PLAN_REFERENCE, 1, &first, &error) && cmd_run (b, inputs, LPT_PLAN_REFERENCE, 1, &second, &error));
+  g_assert_true (cmd_run (a, inputs, LPT_PLAN_REFERENCE, 1, &first, &error) &&
+                 cmd_run (b, inputs, LPT_PLAN_REFERENCE, 1, &second, &error));
   g_assert_true (cmd_distance (first.tensors->pdata[0], second.tensors->pdata[0], &d));
   return d.mean;
 }
@@ -102,8 +104,8 @@ test_no_ties (void)
     }
 }
 
-static const char chain[] =
-  "%x = Parameter : f32[1,2,4,4]\n%s = Const {-1.5, 0.25} : f32[1,2,1,1]\n%m = Multiply(%x, %s)\n%r = Relu(%m)\n%y = Tanh(%r)\nResult(%y)\n";
+static const char chain[] = "%x = Parameter : f32[1,2,4,4]\n%s = Const {-1.5, 0.25} : f32[1,2,1,1]\n%m = Multiply(%x, "
+                            "%s)\n%r = Relu(%m)\n%y = Tanh(%r)\nResult(%y)\n";
 
 /* Relu in front of a factor that may be negative: wrong where it is made, and hidden by nothing. */
 static void
@@ -111,7 +113,8 @@ swap_relu (LptGraph *graph)
 {
   LptNode *relu = lpt_graph_find (graph, "r");
   lpt_node_set_input (relu, 0, lpt_graph_find_value (graph, "x"));
-  LptNode *behind = lpt_graph_add (graph, LPT_OP_MULTIPLY, 1, "behind", 2, (LptValue *[]) { &relu->out[0], lpt_graph_find_value (graph, "s") });
+  LptNode *behind = lpt_graph_add (graph, LPT_OP_MULTIPLY, 1, "behind", 2,
+                                   (LptValue *[]) { &relu->out[0], lpt_graph_find_value (graph, "s") });
   g_assert_true (lpt_node_infer (behind, NULL));
   lpt_value_replace (&relu->out[0], &behind->out[0], behind);
 }
@@ -147,7 +150,9 @@ test_right (void)
   swap_relu (graph);
   cmd_verify_step (verify, &exact, "r", &error);
   g_assert_no_error (error);
-  LptNode *both = lpt_graph_add (graph, LPT_OP_MULTIPLY, 1, "both", 2, (LptValue *[]) { lpt_graph_find_value (graph, "s"), lpt_graph_find_value (graph, "t") });
+  LptNode *both = lpt_graph_add (graph, LPT_OP_MULTIPLY, 1, "both", 2,
+                                 (LptValue *[]) { lpt_graph_find_value (graph, "s"),
+                                                  lpt_graph_find_value (graph, "t") });
   g_assert_true (lpt_node_infer (both, NULL));
   LptNode *one = lpt_graph_add (graph, LPT_OP_MULTIPLY, 1, "one", 2, (LptValue *[]) { &relu->out[0], &both->out[0] });
   g_assert_true (lpt_node_infer (one, NULL));
@@ -158,7 +163,8 @@ test_right (void)
   g_assert_no_error (error);
 }
 
-/* A reference run keeps the fractions of an AvgPool of u8; a FakeQuantize that only rounds them is nothing to its type. */
+/* A reference run keeps the fractions of an AvgPool of u8; a FakeQuantize that only rounds them is nothing to its
+ * type. */
 static void
 test_integers (void)
 {

@@ -1,8 +1,10 @@
 /* executor/kernels/dwconv/dwconv.h - depthwise convolution, channels last, output stage fused
  *
- *   out[y][x][c*mult + j] = stage (sum over ky, kx of in[y*sh - pt + ky*dh][x*sw - pl + kx*dw][c] * w[ky][kx][c*mult + j])
+ *   out[y][x][c*mult + j] = stage (sum over ky, kx of in[y*sh - pt + ky*dh][x*sw - pl + kx*dw][c] * w[ky][kx][c*mult +
+ *   j])
  *
- * and with planes in front: their rows are more rows of a column, and so are neighbouring pixels where a kernel has one or two rows.
+ * and with planes in front: their rows are more rows of a column, and so are neighbouring pixels where a kernel has one
+ * or two rows.
  * Weights are s8 with zero point 0. Packed once, the same for every instruction set:
  * [16 channels][kx][ky / 4][channel][4], ky padded with zeros, so that four rows of a column meet four
  * weights in one dot product.
@@ -13,8 +15,9 @@
 
 #include "executor/kernels/igemm/conv.h"
 
-/* Whole output rows, one behind the other. cols[y * cols_step + x * kh + ky] points at channel 0 of a column's row; pixel i
- * of row y, tap (ky, kx) reads column i * stride_w + kx * dilation_w. Reads channels [c0, c1) of the input only. */
+/* Whole output rows, one behind the other. cols[y * cols_step + x * kh + ky] points at channel 0 of a column's row;
+ * pixel i of row y, tap (ky, kx) reads column i * stride_w + kx * dilation_w. Reads channels [c0, c1) of the input
+ * only. */
 typedef struct {
   size_t                   kh, kw, stride_w, dilation_w;
   size_t                   multiplier, c0, c1;           /* output channels, c0 a multiple of 16 */

@@ -112,13 +112,14 @@ n_columns (const LptConvShape *s)
   return s->ow == 0 ? 0 : (pixels_at_once (s) - 1) * s->stride_w + (f.kw - 1) * f.dilation_w + 1;
 }
 
-/* Output rows of one call: enough pixels that what a block of channels needs is read seldom, but all near at hand; two at
- * least, which kernels may make together. */
+/* Output rows of one call: enough pixels that what a block of channels needs is read seldom, but all near at hand; two
+ * at least, which kernels may make together. */
 static size_t
 rows_at_once (const LptConvShape *s)
 {
   enum { COLUMNS = 128 };
-  size_t all = s->batch * s->od * s->oh, columns = n_columns (s), rows = columns == 0 || columns > COLUMNS / 2 ? 2 : COLUMNS / columns;
+  size_t all = s->batch * s->od * s->oh, columns = n_columns (s),
+         rows = columns == 0 || columns > COLUMNS / 2 ? 2 : COLUMNS / columns;
 
   return pixels_at_once (s) < s->ow ? 1 : rows < all ? rows : all;
 }
@@ -137,7 +138,8 @@ fill_columns (const LptDwconv *d, size_t r, size_t x, size_t columns, const uint
 {
   const LptConvShape *s = &d->shape;
   Folded f = folded (s);
-  size_t z0 = r / s->oh % s->od * s->stride_d - (size_t) s->pad_front, y0 = r % s->oh * s->stride_h - (size_t) s->pad_top;
+  size_t z0 = r / s->oh % s->od * s->stride_d - (size_t) s->pad_front,
+         y0 = r % s->oh * s->stride_h - (size_t) s->pad_top;
 
   for (size_t row = 0; row < f.kh; row++)
     {

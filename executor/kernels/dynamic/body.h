@@ -1,4 +1,5 @@
-/* executor/kernels/dynamic/body.h - intervals of rows, four vectors side by side; codes of blocks and what joins their products
+/* executor/kernels/dynamic/body.h - intervals of rows, four vectors side by side; codes of blocks and what joins their
+ * products
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,7 +1,7 @@
 /* executor/kernels/dynamic/dynamic.h - data whose quantization is found at run time, and products of it by blocks
  *
- * Smallest and largest elements do not depend on the order in which they are found, and the rest is the same chain of float
- * operations everywhere: all rows give the same bits.
+ * Smallest and largest elements do not depend on the order in which they are found, and the rest is the same chain of
+ * float operations everywhere: all rows give the same bits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

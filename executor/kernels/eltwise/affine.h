@@ -1,6 +1,8 @@
-/* executor/kernels/eltwise/affine.h - sums and products with parameters for each column, in plain C, compiled per instruction set
+/* executor/kernels/eltwise/affine.h - sums and products with parameters for each column, in plain C, compiled per
+ * instruction set
  *
- * Part of body.h. Operands become int32 without their zero points, a block of columns at a time; the block is computed in 64 bits.
+ * Part of body.h. Operands become int32 without their zero points, a block of columns at a time; the block is computed
+ * in 64 bits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

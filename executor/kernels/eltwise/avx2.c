@@ -33,8 +33,10 @@ add_bytes (const Sum *s, __m256i a, __m256i b)
   __m256i low = _mm256_xor_si256 (_mm256_unpacklo_epi8 (a, b), s->xors);
   __m256i high = _mm256_xor_si256 (_mm256_unpackhi_epi8 (a, b), s->xors);
 
-  low = _mm256_packs_epi32 (add_words (s, _mm256_unpacklo_epi8 (low, none)), add_words (s, _mm256_unpackhi_epi8 (low, none)));
-  high = _mm256_packs_epi32 (add_words (s, _mm256_unpacklo_epi8 (high, none)), add_words (s, _mm256_unpackhi_epi8 (high, none)));
+  low = _mm256_packs_epi32 (add_words (s, _mm256_unpacklo_epi8 (low, none)),
+                            add_words (s, _mm256_unpackhi_epi8 (low, none)));
+  high = _mm256_packs_epi32 (add_words (s, _mm256_unpacklo_epi8 (high, none)),
+                             add_words (s, _mm256_unpackhi_epi8 (high, none)));
   low = limit_words (&s->limits, low);
   high = limit_words (&s->limits, high);
   return s->limits.is_signed ? _mm256_packs_epi16 (low, high) : _mm256_packus_epi16 (low, high);

@@ -16,8 +16,8 @@ look_up (const __m512i t[4], __m512i x)
 }
 
 void
-lpt_eltwise_table__avx512vbmi (const uint8_t *table, size_t rows, size_t cols, const uint8_t *in, size_t ldi, uint8_t *out,
-                               size_t ldo)
+lpt_eltwise_table__avx512vbmi (const uint8_t *table, size_t rows, size_t cols, const uint8_t *in, size_t ldi,
+                               uint8_t *out, size_t ldo)
 {
   const __m512i t[4] = { _mm512_loadu_si512 (table), _mm512_loadu_si512 (table + 64), _mm512_loadu_si512 (table + 128),
                          _mm512_loadu_si512 (table + 192) };

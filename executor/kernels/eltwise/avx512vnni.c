@@ -13,15 +13,18 @@
 #include "executor/kernels/eltwise/body.h"
 
 INLINE void
-add_all (LptAddForm form, LptRequantScheme step, const PairSum *s, const AddVec *v, size_t rows, size_t cols, const uint8_t *a, size_t lda,
-         size_t a_step, const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo)
+add_all (LptAddForm form, LptRequantScheme step, const PairSum *s, const AddVec *v, size_t rows, size_t cols,
+         const uint8_t *a, size_t lda, size_t a_step, const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out,
+         size_t ldo)
 {
   const size_t per = a_step && b_step ? narrow_per (cols) : 1;
 
   for (; per == 4 && rows >= 4; rows -= 4, a += 4 * lda, b += 4 * ldb, out += 4 * ldo)
-    narrow_store (4, 4, cols, out, ldo, add_bytes (form, step, s, v, narrow_load (4, 4, cols, a, lda), narrow_load (4, 4, cols, b, ldb)));
+    narrow_store (4, 4, cols, out, ldo,
+                  add_bytes (form, step, s, v, narrow_load (4, 4, cols, a, lda), narrow_load (4, 4, cols, b, ldb)));
   for (; per == 2 && rows >= 2; rows -= 2, a += 2 * lda, b += 2 * ldb, out += 2 * ldo)
-    narrow_store (2, 2, cols, out, ldo, add_bytes (form, step, s, v, narrow_load (2, 2, cols, a, lda), narrow_load (2, 2, cols, b, ldb)));
+    narrow_store (2, 2, cols, out, ldo,
+                  add_bytes (form, step, s, v, narrow_load (2, 2, cols, a, lda), narrow_load (2, 2, cols, b, ldb)));
   for (size_t i = 0; i < rows; i++, a += lda, b += ldb, out += ldo)
     {
       __m512i x = _mm512_set1_epi8 ((char) a[0]), y = _mm512_set1_epi8 ((char) b[0]);
@@ -117,8 +120,8 @@ mul_bytes (int stage, const Product *p, __m512i a, __m512i b)
   b_low = _mm512_unpacklo_epi8 (b, none);
   b_high = _mm512_unpackhi_epi8 (b, none);
 #define WORDS(half, x, y) mul_words (stage, p, _mm512_unpack##half##_epi16 (x, none), _mm512_unpack##half##_epi16 (y, none))
-  return pack_quarters (&p->limits, true, WORDS (lo, a_low, b_low), WORDS (hi, a_low, b_low), WORDS (lo, a_high, b_high),
-                        WORDS (hi, a_high, b_high));
+  return pack_quarters (&p->limits, true, WORDS (lo, a_low, b_low), WORDS (hi, a_low, b_low),
+                        WORDS (lo, a_high, b_high), WORDS (hi, a_high, b_high));
 #undef WORDS
 }
 
@@ -129,9 +132,11 @@ mul_all (int stage, const Product *p, size_t rows, size_t cols, const uint8_t *a
   const size_t per = a_step && b_step ? narrow_per (cols) : 1;
 
   for (; per == 4 && rows >= 4; rows -= 4, a += 4 * lda, b += 4 * ldb, out += 4 * ldo)
-    narrow_store (4, 4, cols, out, ldo, mul_bytes (stage, p, narrow_load (4, 4, cols, a, lda), narrow_load (4, 4, cols, b, ldb)));
+    narrow_store (4, 4, cols, out, ldo,
+                  mul_bytes (stage, p, narrow_load (4, 4, cols, a, lda), narrow_load (4, 4, cols, b, ldb)));
   for (; per == 2 && rows >= 2; rows -= 2, a += 2 * lda, b += 2 * ldb, out += 2 * ldo)
-    narrow_store (2, 2, cols, out, ldo, mul_bytes (stage, p, narrow_load (2, 2, cols, a, lda), narrow_load (2, 2, cols, b, ldb)));
+    narrow_store (2, 2, cols, out, ldo,
+                  mul_bytes (stage, p, narrow_load (2, 2, cols, a, lda), narrow_load (2, 2, cols, b, ldb)));
   for (size_t i = 0; i < rows; i++, a += lda, b += ldb, out += ldo)
     {
       __m512i x = _mm512_set1_epi8 ((char) a[0]), y = _mm512_set1_epi8 ((char) b[0]);
@@ -164,8 +169,10 @@ lpt_eltwise_mul__avx512vnni (const LptMul *p, size_t rows, size_t cols, const ui
       mul_plain (p, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
       return;
     }
-  q.v = high ? requant_vec (REQUANT_SINGLE_HIGH, _mm512_set1_epi32 (p->mult), _mm512_set1_epi32 (p->shift), _mm512_setzero_ps ())
-             : requant_vec (LPT_REQUANT_FLOAT, _mm512_setzero_si512 (), _mm512_setzero_si512 (), _mm512_set1_ps (p->scale));
+  q.v = high ? requant_vec (REQUANT_SINGLE_HIGH, _mm512_set1_epi32 (p->mult), _mm512_set1_epi32 (p->shift),
+                            _mm512_setzero_ps ())
+             : requant_vec (LPT_REQUANT_FLOAT, _mm512_setzero_si512 (), _mm512_setzero_si512 (),
+                            _mm512_set1_ps (p->scale));
   q.limits = pack_limits (zp, p->lo, p->hi);
   q.xor_a = _mm512_set1_epi8 ((char) p->xor_a);
   q.xor_b = _mm512_set1_epi8 ((char) p->xor_b);

@@ -37,7 +37,8 @@ typedef struct {
 /* Sums and products with parameters of their own for each column, or (`same`) one for all:
  *   sums       (m1 x + m2 y + bias) >> shift, x = a - za, y = b - zb, each limited to +-LPT_AFFINE_LIMIT
  *   products   (m1 (x y) + bias) >> shift, x y limited, too; m2 is not read
- * in 64 bits, + zp, clamped to [lo, hi]. The rounding is in the bias; |bias| <= 2^62, 0 < shift < 63. An operand is bytes or int32. */
+ * in 64 bits, + zp, clamped to [lo, hi]. The rounding is in the bias; |bias| <= 2^62, 0 < shift < 63. An operand is
+ * bytes or int32. */
 #define LPT_AFFINE_LIMIT (1 << 29)
 
 typedef struct {

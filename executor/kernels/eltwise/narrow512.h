@@ -1,6 +1,7 @@
 /* executor/kernels/eltwise/narrow512.h - several narrow rows in one register of 512 bits
  *
- * Channels last, few channels: rows of up to 16 bytes go by four, those of up to 32 by two. `per`, 4 or 2, is a constant.
+ * Channels last, few channels: rows of up to 16 bytes go by four, those of up to 32 by two. `per`, 4 or 2, is a
+ * constant.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -2,9 +2,9 @@
  *
  *   y[r][c] = clamp (residual[r][c] + (bias[c] + sum over channels i, taps t of a[t][r][i] * b[i][t][c]))
  *
- * The sum is one chain of fused multiply-adds from +0 in the order of the channels, for each of them in the order of the taps,
- * whatever the width of the vectors, so every instruction set, tile and number of threads gives the same bits. Bias and
- * residual are added and rounded one after the other. A matrix product has one tap.
+ * The sum is one chain of fused multiply-adds from +0 in the order of the channels, for each of them in the order of
+ * the taps, whatever the width of the vectors, so every instruction set, tile and number of threads gives the same
+ * bits. Bias and residual are added and rounded one after the other. A matrix product has one tap.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,8 @@
 
 #include <lpt/lpt-cpu.h>
 
-/* Columns of a panel: b is packed as [channel][tap][LPT_FGEMM_PANEL], columns that do not exist zero, panel after panel. */
+/* Columns of a panel: b is packed as [channel][tap][LPT_FGEMM_PANEL], columns that do not exist zero, panel after
+ * panel. */
 #define LPT_FGEMM_PANEL 16
 
 /* Blocks of rows divide this on all x86 levels. */
@@ -57,5 +58,6 @@ typedef struct {
 const LptFgemmKernel *lpt_fgemm_kernels (size_t *n);
 const LptFgemmKernel *lpt_fgemm_kernel  (LptCpu cpu);
 
-/* The panel of columns [column, column + LPT_FGEMM_PANEL) of b, element (k, c) at b[k * k_stride + c * n_stride], n in all. */
+/* The panel of columns [column, column + LPT_FGEMM_PANEL) of b, element (k, c) at b[k * k_stride + c * n_stride], n in
+ * all. */
 void lpt_fgemm_pack (size_t k, size_t n, size_t column, const float *b, ptrdiff_t k_stride, ptrdiff_t n_stride, float *panel);

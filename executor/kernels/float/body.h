@@ -1,13 +1,13 @@
 /* executor/kernels/float/body.h - functions of floats on sixteen lanes; those of rows are in body-rows.h
  *
- * A sixteen is one register of AVX-512, two of AVX2, or four of SSE or NEON, and twice as many of doubles, in the compiler's
- * own vector types: the same IEEE operations in the same order everywhere. Polynomials are chains of fused multiply-adds;
- * where the processor has none, C's fmaf () is slow but gives the same bits.
+ * A sixteen is one register of AVX-512, two of AVX2, or four of SSE or NEON, and twice as many of doubles, in the
+ * compiler's own vector types: the same IEEE operations in the same order everywhere. Polynomials are chains of fused
+ * multiply-adds; where the processor has none, C's fmaf () is slow but gives the same bits.
  *
  * exp (x) = 2^n * e^r with n = rint (x / ln 2) and |r| <= ln 2 / 2: Cephes' polynomial, about 1 ulp; 0 below -87.33.
- * tanh, erf and e^x - 1 near zero are polynomials times x; elsewhere tanh is 1 - 2 / (e^2x + 1) and erf 1 - 2^p (x), p a polynomial
- * of |x| that errs by less where 2^p is small. The coefficients are those of interpolation at Chebyshev's nodes, erf's of
- * the exchange algorithm.
+ * tanh, erf and e^x - 1 near zero are polynomials times x; elsewhere tanh is 1 - 2 / (e^2x + 1) and erf 1 - 2^p (x), p
+ * a polynomial of |x| that errs by less where 2^p is small. The coefficients are those of interpolation at Chebyshev's
+ * nodes, erf's of the exchange algorithm.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

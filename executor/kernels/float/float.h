@@ -1,7 +1,7 @@
 /* executor/kernels/float/float.h - floats: softmax, normalisation, smooth functions, arithmetic
  *
- * Sums run in sixteen lanes of doubles, lane l taking the elements l, l + 16, …, and end in a fixed tree; products and sums
- * are rounded separately. So every instruction set and every number of threads gives the same bits.
+ * Sums run in sixteen lanes of doubles, lane l taking the elements l, l + 16, …, and end in a fixed tree; products and
+ * sums are rounded separately. So every instruction set and every number of threads gives the same bits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,9 +13,9 @@
 
 #include <lpt/lpt-cpu.h>
 
-/* Functions of one value. Results below 2^-126 are 0; a NaN stays one. Bounds of the errors, which tests/kernels checks on a
- * grid: exp 2 ulp, sigmoid, tanh and ELU 4 ulp; erf and HSigmoid 2^-22, the two GELUs, HSwish and Mish 2^-21 * max (1, |x|) in
- * absolute terms. */
+/* Functions of one value. Results below 2^-126 are 0; a NaN stays one. Bounds of the errors, which tests/kernels checks
+ * on a grid: exp 2 ulp, sigmoid, tanh and ELU 4 ulp; erf and HSigmoid 2^-22, the two GELUs, HSwish and Mish 2^-21 * max
+ * (1, |x|) in absolute terms. */
 typedef enum {
   LPT_MAP_EXP,
   LPT_MAP_SIGMOID,
@@ -38,8 +38,8 @@ typedef enum {
   LPT_N_MAPS
 } LptFloatMap;
 
-/* Of two values a and b; the larger and the smaller one are b where a is not larger or smaller, but a NaN stays one. Powers are
- * those of pow () in double, but for the exponents 2 and 3, which are products in double. */
+/* Of two values a and b; the larger and the smaller one are b where a is not larger or smaller, but a NaN stays one.
+ * Powers are those of pow () in double, but for the exponents 2 and 3, which are products in double. */
 typedef enum {
   LPT_BINARY_ADD,
   LPT_BINARY_SUBTRACT,
@@ -85,7 +85,8 @@ typedef struct {
    * without `variance` only the mean is subtracted. */
   void      (*normalize) (size_t rows, size_t cols, const float *in, size_t ldi, double eps, bool eps_outside, bool variance,
                           float *out, size_t ldo);
-  /* Where in[c] is greater than best[c] (least: smaller; last: or equal) it takes its place, and places[c] becomes k. */
+  /* Where in[c] is greater than best[c] (least: smaller; last: or equal) it takes its place, and places[c] becomes
+   * k. */
   void      (*places)    (size_t cols, const float *in, int32_t k, bool least, bool last, float *best, int32_t *places);
   /* out = (x - minus) * factor + plus, in double, each step rounded, and rounded once more; out may be in. */
   void      (*shift)     (size_t n, const float *in, double minus, double factor, double plus, float *out);

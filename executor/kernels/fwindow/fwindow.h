@@ -1,10 +1,12 @@
 /* executor/kernels/fwindow/fwindow.h - depthwise convolution, max and average of float32 windows, channels last
  *
- *   dwconv  y[p][c] = end (sum over taps t of x[t][p][c] * w[t][c]), a chain of fused multiply-adds from +0 in the order of the taps
+ *   dwconv  y[p][c] = end (sum over taps t of x[t][p][c] * w[t][c]), a chain of fused multiply-adds from +0 in the
+ *   order of the taps
  *   max     the first tap, then each that is larger; -FLT_MAX without taps
  *   mean    (sum over taps in their order, in double) / divisor, rounded once; 0 where the divisor is 0
  *
- * Only taps inside the image are named, so pixels of one call have the same ones. Every row gives the bits of the scalar row.
+ * Only taps inside the image are named, so pixels of one call have the same ones. Every row gives the bits of the
+ * scalar row.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

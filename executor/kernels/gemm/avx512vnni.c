@@ -79,8 +79,8 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
 #define STEP4_LATER(i) if (i > 0) STEP4 (i)
 #define STEP4_EARLIER(i) if (i + 1 < mr) STEP4 (i)
 
-  /* A tap is one part, or two where its k leaves a rest. Most tiles have one inner loop, and nothing branches around it:
-   * otherwise compilers copy the accumulators to and fro, which only long loops are worth. */
+  /* A tap is one part, or two where its k leaves a rest. Most tiles have one inner loop, and nothing branches around
+   * it: otherwise compilers copy the accumulators to and fro, which only long loops are worth. */
   for (size_t part = 0, parts = rest ? 2 * t->taps : t->taps; part < parts; part++)
     {
       const uint8_t *const *rows = a;
@@ -413,7 +413,8 @@ lpt_gemm_interleave__avx512vnni (size_t n, const uint8_t *a, const uint8_t *b, c
 }
 
 void
-lpt_gemm_row_sums__avx512vnni (size_t rows, size_t taps, size_t k, const uint8_t *const *a, size_t a_stride, int32_t *sums)
+lpt_gemm_row_sums__avx512vnni (size_t rows, size_t taps, size_t k, const uint8_t *const *a, size_t a_stride,
+                               int32_t *sums)
 {
   const __m512i ones = _mm512_set1_epi8 (1);
 
@@ -465,7 +466,8 @@ transpose_words (__m512i r[16])
   for (int i = 0; i < 4; i++)
     {
       __m512i a = _mm512_shuffle_i32x4 (r[i], r[i + 4], 0x88), b = _mm512_shuffle_i32x4 (r[i], r[i + 4], 0xdd);
-      __m512i c = _mm512_shuffle_i32x4 (r[i + 8], r[i + 12], 0x88), d = _mm512_shuffle_i32x4 (r[i + 8], r[i + 12], 0xdd);
+      __m512i c = _mm512_shuffle_i32x4 (r[i + 8], r[i + 12], 0x88),
+              d = _mm512_shuffle_i32x4 (r[i + 8], r[i + 12], 0xdd);
 
       t[i] = _mm512_shuffle_i32x4 (a, c, 0x88);
       t[i + 4] = _mm512_shuffle_i32x4 (b, d, 0x88);
@@ -478,7 +480,8 @@ transpose_words (__m512i r[16])
 
 /* Up to 64 k of n columns, `pitch` bytes apart. */
 INLINE __m512i
-pack_block (const uint8_t *from, ptrdiff_t pitch, size_t n, size_t k, __m512i flip, int8_t *out, size_t step, __m512i sum)
+pack_block (const uint8_t *from, ptrdiff_t pitch, size_t n, size_t k, __m512i flip, int8_t *out, size_t step,
+            __m512i sum)
 {
   __m512i r[16];
   __mmask64 mask = k < 64 ? ((__mmask64) 1 << k) - 1 : ~(__mmask64) 0;
@@ -504,8 +507,10 @@ pack_columns (const LptGemmWeights *w, size_t tap, size_t n0, size_t n, int8_t *
   const __m512i flip = _mm512_set1_epi8 (w->is_unsigned ? -128 : 0), ones = _mm512_set1_epi8 (1);
   __mmask16 columns = (__mmask16) ((1u << n) - 1);
 
-  from += (w->tap_inner ? (ptrdiff_t) (tap / w->tap_inner) * w->tap_outer_stride + (ptrdiff_t) (tap % w->tap_inner) * w->tap_stride
-                        : (ptrdiff_t) tap * w->tap_stride) + (ptrdiff_t) n0 * w->n_stride;
+  from += (w->tap_inner ? (ptrdiff_t) (tap / w->tap_inner) * w->tap_outer_stride +
+                              (ptrdiff_t) (tap % w->tap_inner) * w->tap_stride
+                        : (ptrdiff_t) tap * w->tap_stride) +
+          (ptrdiff_t) n0 * w->n_stride;
   if (w->n_stride == 1)
     for (size_t p = 0; p < w->k; p += 4, out += step)
       {
@@ -547,7 +552,8 @@ tell_apart (const uint8_t *from, size_t k, size_t taps, size_t column, uint8_t a
       apart[tap][column][i] = from[tap];
 }
 
-/* Sixteen columns from n0 of all taps, where taps lie side by side within a k: they are told apart first, 64 k at a time. */
+/* Sixteen columns from n0 of all taps, where taps lie side by side within a k: they are told apart first, 64 k at a
+ * time. */
 static __m512i
 pack_taps (const LptGemmWeights *w, size_t n0, size_t n, int8_t *out, size_t step, __m512i sum)
 {

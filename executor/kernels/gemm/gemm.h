@@ -24,7 +24,8 @@ typedef enum {
 } LptPackOrder;
 
 /* One panel of nr columns (16, 32, 48 or 64) times mr rows. a[tap * a_stride + i] points at row i's k bytes
- * of that tap; reads no byte outside. A tap where every row is `zeros` adds nothing and is passed over (NULL: no such). */
+ * of that tap; reads no byte outside. A tap where every row is `zeros` adds nothing and is passed over (NULL: no
+ * such). */
 typedef struct {
   size_t                mr, nr, taps, k, a_stride;
   const uint8_t *const *a;
@@ -45,8 +46,8 @@ typedef struct {
   size_t         ldr;
 } LptGemmOut;
 
-/* The first stage of a fusable output stage on the registers: `columns` results in each row. `params` is what LptGemmParams
- * made of the panel's channels. */
+/* The first stage of a fusable output stage on the registers: `columns` results in each row. `params` is what
+ * LptGemmParams made of the panel's channels. */
 #define LPT_GEMM_PARAMS_SIZE 4096
 typedef void (*LptGemmParams) (const LptEpilogue *e, size_t channel0, size_t columns, void *params);
 typedef void (*LptGemmFused)  (const LptGemmTile *t, const void *params, size_t columns,
@@ -101,8 +102,8 @@ typedef void (*LptGemmPackPanel) (const LptGemmWeights *w, size_t n0, size_t n1,
 
 struct LptGemmBlock;
 
-/* A block loop of its own for rows that are many enough: columns [n0, n1), output stage `e` fused where it is fusable. `scratch`:
- * bytes (), 64-byte aligned; dense: one tap, rows at a fixed distance. */
+/* A block loop of its own for rows that are many enough: columns [n0, n1), output stage `e` fused where it is fusable.
+ * `scratch`: bytes (), 64-byte aligned; dense: one tap, rows at a fixed distance. */
 typedef struct {
   size_t   least;                                                        /* rows */
   size_t   step;                                                         /* rows that cost the same as one of them */

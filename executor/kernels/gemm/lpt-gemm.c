@@ -168,8 +168,8 @@ lpt_gemm_pack_panel (const LptGemmKernel *kernel, const LptGemmWeights *w, size_
         size_t at, stride;
 
         order_of (kernel->order, nr, p % 4, &at, &stride);
-        pack_row ((const uint8_t *) w->data + lpt_gemm_weight_at (w, tap, p, n0), w->n_stride, n, w->is_unsigned ? 0x80 : 0,
-                  out + (tap * k4 + p / 4) * nr * 4 + at, stride, sums);
+        pack_row ((const uint8_t *) w->data + lpt_gemm_weight_at (w, tap, p, n0), w->n_stride, n,
+                  w->is_unsigned ? 0x80 : 0, out + (tap * k4 + p / 4) * nr * 4 + at, stride, sums);
       }
   for (size_t j = 0; j < nr && kernel->prefix; j++)
     {
@@ -245,7 +245,8 @@ run_rows (Panel *p, size_t i, size_t rows, const uint8_t *const *ptr)
       p->tile.ahead = p->next + 64 * (p->tiles++ % (p->tile.nr / 16));
       if (p->fused)
         b->kernel->fused (&p->tile, p->params, p->columns,
-                          &(LptGemmOut) { (uint8_t *) out, b->ldo, p->epilogue->sum_fusable ? residual : NULL, b->ldr });
+                          &(LptGemmOut) { (uint8_t *) out, b->ldo, p->epilogue->sum_fusable ? residual : NULL,
+                                          b->ldr });
       else
         {
           b->kernel->micro (&p->tile, p->acc);
@@ -342,7 +343,8 @@ lpt_gemm_adds_in_place (const LptGemmKernel *kernel, const LptEpilogue *e)
 size_t
 lpt_gemm_workspace (const LptGemm *g)
 {
-  return BLOCK_ROWS * (sizeof (void *) + sizeof (int32_t)) + lpt_gemm_block_scratch (g->kernel, true, BLOCK_ROWS, 1, g->k);
+  return BLOCK_ROWS * (sizeof (void *) + sizeof (int32_t)) +
+         lpt_gemm_block_scratch (g->kernel, true, BLOCK_ROWS, 1, g->k);
 }
 
 void
@@ -369,8 +371,8 @@ lpt_gemm_tile (const LptGemm *g, size_t m0, size_t m1, size_t n0, size_t n1, voi
 void
 lpt_gemm_tiling (const LptGemmKernel *kernel, size_t m, size_t k, size_t n, size_t *tm, size_t *tn)
 {
-  /* Tiles are worth a task, with several per thread for two to eight threads; columns are cut first where the weights are
-   * larger than the activations. */
+  /* Tiles are worth a task, with several per thread for two to eight threads; columns are cut first where the weights
+   * are larger than the activations. */
   const double least = lpt_gemm_part (kernel);
   size_t panel = lpt_gemm_panel (kernel, n);
   double total = (double) m * (double) (k ? k : 1) * (double) n;

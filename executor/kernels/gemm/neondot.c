@@ -1,7 +1,7 @@
 /* executor/kernels/gemm/neondot.c - micro kernel on sdot, six rows by sixteen columns
  *
- * sdot multiplies signed bytes: activations u become u - 128 by an xor, and the panel's prefix, 128 * column sum, is where
- * the accumulators begin. Zero taps are therefore not passed over.
+ * sdot multiplies signed bytes: activations u become u - 128 by an xor, and the panel's prefix, 128 * column sum, is
+ * where the accumulators begin. Zero taps are therefore not passed over.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,7 +1,8 @@
 /* executor/kernels/gemm/tile256.h - micro kernel for panels of sixteen columns in two registers of 256 bits
  *
- * The includer defines TILE_ROWS (X), a list of row numbers; LOAD_WEIGHTS, declarations of the step's weights from `b` (64
- * bytes a step); and DOT (c, x, j): register c plus the dot products of the four bytes in x with columns 8j to 8j + 7.
+ * The includer defines TILE_ROWS (X), a list of row numbers; LOAD_WEIGHTS, declarations of the step's weights from `b`
+ * (64 bytes a step); and DOT (c, x, j): register c plus the dot products of the four bytes in x with columns 8j to 8j +
+ * 7.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -7,8 +7,8 @@
  *
  * No im2col copy: each output pixel has a pointer per tap, taps outside the image point at a row of
  * pad_value (the input's zero point). With few input channels, or a kernel that reads rows at fixed distances, the rows
- * that a tile reads are copied with their padding, then a whole row of taps (kw * ic bytes) is contiguous and counts as one
- * tap; such inputs may be planar (channel_stride not 1).
+ * that a tile reads are copied with their padding, then a whole row of taps (kw * ic bytes) is contiguous and counts as
+ * one tap; such inputs may be planar (channel_stride not 1).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

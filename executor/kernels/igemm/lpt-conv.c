@@ -51,7 +51,8 @@ conv_k (const LptGemmKernel *kernel, const LptConvShape *s)
   return copies_rows (kernel, s) ? s->kw * s->ic : s->ic / s->groups;
 }
 
-/* Pixels of one block: pointers (one per tap) and row sums stay small, and rows that the kernel copies in the second cache. */
+/* Pixels of one block: pointers (one per tap) and row sums stay small, and rows that the kernel copies in the second
+ * cache. */
 static size_t
 block_most (const LptConv *c)
 {
@@ -157,7 +158,8 @@ ring_bytes (const LptConv *c)
   return s->kd * copied_rows (c) * copied_row_bytes (s) + (c->kernel->sweep ? ALIGN_64 (16 * s->stride_w * s->ic) : 0);
 }
 
-/* Results of a block that are not neighbours in memory, room for those of a group's earlier channels, and their residuals. */
+/* Results of a block that are not neighbours in memory, room for those of a group's earlier channels, and their
+ * residuals. */
 static size_t
 apart_bytes (const LptConv *c)
 {
@@ -217,7 +219,8 @@ fill_run (const uint8_t **to, size_t n, const uint8_t *x, size_t step)
 
 /* One tap of pixels from p on: line by line padding, a run inside, padding. */
 static void
-fill_tap (const LptConv *c, Pixel p, size_t pixels, size_t tap, size_t channel, const uint8_t *pad_row, const uint8_t **to)
+fill_tap (const LptConv *c, Pixel p, size_t pixels, size_t tap, size_t channel, const uint8_t *pad_row,
+          const uint8_t **to)
 {
   const LptConvShape *s = &c->shape;
   const size_t kx = tap % s->kw, ky = tap / s->kw % s->kh, kz = tap / s->kw / s->kh;
@@ -256,9 +259,10 @@ is_dense (const LptConv *c)
 {
   const LptConvShape *s = &c->shape;
 
-  return s->kd * s->kh * s->kw == 1 && s->stride_d * s->stride_h * s->stride_w == 1 && s->od == s->id && s->oh == s->ih && s->ow == s->iw
-         && s->pad_front == 0 && s->pad_top == 0 && s->pad_left == 0 && c->row_stride == s->iw * c->pixel_stride
-         && c->plane_stride == s->ih * c->row_stride && c->image_stride == s->id * c->plane_stride;
+  return s->kd * s->kh * s->kw == 1 && s->stride_d * s->stride_h * s->stride_w == 1 && s->od == s->id &&
+         s->oh == s->ih && s->ow == s->iw && s->pad_front == 0 && s->pad_top == 0 && s->pad_left == 0 &&
+         c->row_stride == s->iw * c->pixel_stride && c->plane_stride == s->ih * c->row_stride &&
+         c->image_stride == s->id * c->plane_stride;
 }
 
 static void
@@ -390,7 +394,8 @@ static void
 apart_gather (const LptConv *c, const Apart *a, size_t m, size_t pixels, size_t n0, size_t n1)
 {
   for (size_t i = 0; i < pixels; i++)
-    memcpy (a->residual + i * a->ldr + n0, c->residual + lpt_conv_place_at (c->place, &c->shape, m + i) * c->ldr + n0, n1 - n0);
+    memcpy (a->residual + i * a->ldr + n0, c->residual + lpt_conv_place_at (c->place, &c->shape, m + i) * c->ldr + n0,
+            n1 - n0);
 }
 
 static void
@@ -495,7 +500,9 @@ lpt_conv_tiling (const LptGemmKernel *kernel, const LptConvShape *s, LptCut *pix
    * a panel are near: at whole lines where tiles end with them anyway, else at tiles of the kernel. */
   size_t ocg = s->oc / s->groups, panel = lpt_gemm_panel (kernel, ocg), mr = lpt_gemm_rows (kernel, panel);
   size_t lines = s->batch * s->od * s->oh, m = lines * s->ow;
-  double want = (double) m * (double) (conv_taps (kernel, s) * conv_k (kernel, s)) * (double) s->oc / lpt_gemm_part (kernel), most = (double) (m / 48);
+  double want = (double) m * (double) (conv_taps (kernel, s) * conv_k (kernel, s)) * (double) s->oc /
+                lpt_gemm_part (kernel),
+         most = (double) (m / 48);
 
   *pixels = lpt_cut_make (m, mr, want < most ? want : most);
   if (s->ow > 0 && s->ow % mr != 0 && lines >= pixels->cuts)

@@ -59,6 +59,7 @@ typedef struct {
 
 size_t lpt_pool_workspace (const LptPoolOp *p);
 
-/* Output rows [r0, r1) of batch * od * oh. A window without a tap inside gives zp clamped (average) or the least code (max). */
+/* Output rows [r0, r1) of batch * od * oh. A window without a tap inside gives zp clamped (average) or the least code
+ * (max). */
 void   lpt_pool_tile      (const LptPoolOp *p, size_t r0, size_t r1, void *workspace);
 size_t lpt_pool_tiling    (const LptConvShape *s);

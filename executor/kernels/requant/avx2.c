@@ -56,9 +56,11 @@ store_q8 (const Job *j, LptRequantScheme scheme)
     {
       size_t at = j->channel0 + c, n = j->channels - c < 16 ? j->channels - c : 16;
       Channels c0 = channels_at (e, at), c1 = channels_at (e, at + 8);
-      RequantVec v0 = requant_vec (scheme, fixed ? load_256 (e->mult + at) : none, fixed ? load_256 (e->shift + at) : none,
+      RequantVec v0 = requant_vec (scheme, fixed ? load_256 (e->mult + at) : none,
+                                   fixed ? load_256 (e->shift + at) : none,
                                    fixed ? _mm256_setzero_ps () : _mm256_loadu_ps (e->scale + at));
-      RequantVec v1 = requant_vec (scheme, fixed ? load_256 (e->mult + at + 8) : none, fixed ? load_256 (e->shift + at + 8) : none,
+      RequantVec v1 = requant_vec (scheme, fixed ? load_256 (e->mult + at + 8) : none,
+                                   fixed ? load_256 (e->shift + at + 8) : none,
                                    fixed ? _mm256_setzero_ps () : _mm256_loadu_ps (e->scale + at + 8));
 
       if (scheme == LPT_REQUANT_SINGLE && e->rest)
@@ -141,7 +143,8 @@ lpt_epilogue__avx2 (const LptEpilogue *e, size_t rows, size_t channels, size_t c
     }
   if (!e->fast)
     {
-      epilogue_plain (e, rows, channels, channel0, acc, acc_stride, row_sum, out, out_stride, residual, residual_stride);
+      epilogue_plain (e, rows, channels, channel0, acc, acc_stride, row_sum, out, out_stride, residual,
+                      residual_stride);
       return;
     }
   switch (e->scheme)

@@ -1,7 +1,7 @@
 /* executor/kernels/requant/avx512.h - schemes and sums on sixteen lanes of AVX-512
  *
- * The vector forms of requant-scalar.h and of lpt_add_code (), for parameters that lpt_epilogue_prepare () or add_fits ()
- * accept. Even and odd lanes are multiplied apart; the odd results are shifted so that they land in the
+ * The vector forms of requant-scalar.h and of lpt_add_code (), for parameters that lpt_epilogue_prepare () or add_fits
+ * () accept. Even and odd lanes are multiplied apart; the odd results are shifted so that they land in the
  * upper halves, and one blend joins both.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -14,8 +14,8 @@
 
 #define INLINE static inline __attribute__ ((always_inline))
 
-/* Single rounding where every right shift is 33 or more: the rounding term then lies in the upper word of the product, and
- * only that word is needed. */
+/* Single rounding where every right shift is 33 or more: the rounding term then lies in the upper word of the product,
+ * and only that word is needed. */
 #define REQUANT_SINGLE_HIGH LPT_REQUANT_N_SCHEMES
 
 typedef struct {
@@ -122,7 +122,8 @@ requant_lanes (int scheme, const RequantVec *v, __m512i x, __m512 low, __m512 hi
 
 /* --- four registers of sums to sixty-four bytes --- */
 
-/* Limits of codes in u8 form, which are turned back at the end: packing to bytes then saturates on both sides for nothing. */
+/* Limits of codes in u8 form, which are turned back at the end: packing to bytes then saturates on both sides for
+ * nothing. */
 typedef struct {
   __m512i zp;                /* 16-bit lanes */
   __m512i low, high, flip;   /* bytes */
@@ -138,8 +139,8 @@ pack_limits (int32_t zp, int32_t lo, int32_t hi)
                         _mm512_set1_ps ((float) (hi - zp)), lo != 0 || hi != 255 };
 }
 
-/* Bytes of x0, x1, x2, x3 by quarters: the first four of each, the second four of each, and so on. `add_zp`, a constant:
- * the sums lack the zero point. */
+/* Bytes of x0, x1, x2, x3 by quarters: the first four of each, the second four of each, and so on. `add_zp`, a
+ * constant: the sums lack the zero point. */
 INLINE __m512i
 pack_quarters (const PackLimits *l, bool add_zp, __m512i x0, __m512i x1, __m512i x2, __m512i x3)
 {
@@ -264,8 +265,8 @@ stage_vec (int stage, const LptEpilogue *e, const StageChannels *s, RequantVec *
     }
 }
 
-/* Codes of a stage, not yet limited. A float below the integers' range, or a NaN, converts to the lowest integer, which the
- * limits turn into lo; one above must be cut before, where multipliers may be large. */
+/* Codes of a stage, not yet limited. A float below the integers' range, or a NaN, converts to the lowest integer, which
+ * the limits turn into lo; one above must be cut before, where multipliers may be large. */
 INLINE __m512i
 stage_lanes (int stage, const RequantVec *v, const PackLimits *l, __m512i x)
 {
@@ -283,8 +284,8 @@ stage_lanes (int stage, const RequantVec *v, const PackLimits *l, __m512i x)
 
 /* --- sums of two codes --- */
 
-/* Single: S = m1*a + m2*b + bias + half is split into 2^16 * H + L with signed 16-bit factors, so that one dot product of
- * pairs gives each part and floor (S / 2^shift) = (H + (L >> 16)) >> (shift - 16). */
+/* Single: S = m1*a + m2*b + bias + half is split into 2^16 * H + L with signed 16-bit factors, so that one dot product
+ * of pairs gives each part and floor (S / 2^shift) = (H + (L >> 16)) >> (shift - 16). */
 typedef struct {
   __m512i    high, low, high_bias, low_bias, shift;
   __m512i    xor_a, xor_b;

@@ -83,7 +83,8 @@ store_q8 (const Job *j, LptRequantScheme scheme, bool residual)
 
               bytes = _mm_xor_si128 (bytes, _mm512_castsi512_si128 (sum.xor_a));
               other = _mm_xor_si128 (other, _mm512_castsi512_si128 (sum.xor_b));
-              pairs = _mm512_or_si512 (_mm512_cvtepu8_epi32 (bytes), _mm512_slli_epi32 (_mm512_cvtepu8_epi32 (other), 16));
+              pairs = _mm512_or_si512 (_mm512_cvtepu8_epi32 (bytes),
+                                       _mm512_slli_epi32 (_mm512_cvtepu8_epi32 (other), 16));
               sums = add_lanes_any (e->add, &sum, &add, pairs);
               sums = _mm512_max_epi32 (sums, _mm512_set1_epi32 (e->add->lo - e->add->zp));
               sums = _mm512_min_epi32 (sums, _mm512_set1_epi32 (e->add->hi - e->add->zp));
@@ -145,7 +146,8 @@ lpt_epilogue__avx512vnni (const LptEpilogue *e, size_t rows, size_t channels, si
     }
   if ((!e->fast && e->scheme != LPT_REQUANT_FLOAT) || (e->add && !add_fits (e->add)))
     {
-      epilogue_plain (e, rows, channels, channel0, acc, acc_stride, row_sum, out, out_stride, residual, residual_stride);
+      epilogue_plain (e, rows, channels, channel0, acc, acc_stride, row_sum, out, out_stride, residual,
+                      residual_stride);
       return;
     }
 #define SCHEME(name)                                                                                         \

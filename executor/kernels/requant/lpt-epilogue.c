@@ -56,9 +56,11 @@ lpt_epilogue_prepare (LptEpilogue *e, size_t channels, double reach)
     one_zp = one_zp && e->weight_zp[c] == e->weight_zp[0];
   e->fusable = one_zp && (e->store != LPT_STORE_Q8
                           || (e->fast && room && (e->scheme == LPT_REQUANT_SINGLE || e->scheme == LPT_REQUANT_FLOAT)));
-  e->sum_fusable = e->fusable && e->store == LPT_STORE_Q8 && e->add && !e->table && !e->add_table && e->add->form == LPT_ADD_SINGLE && is_byte (e->add->zp, e->add->lo, e->add->hi)
-                   && lpt_add_fits_pairs (e->add);
-  e->by_fma = e->fusable && e->store == LPT_STORE_Q8 && e->scheme == LPT_REQUANT_SINGLE && e->fma.half && lpt_requant_fma (e, channels, reach);
+  e->sum_fusable = e->fusable && e->store == LPT_STORE_Q8 && e->add && !e->table && !e->add_table &&
+                   e->add->form == LPT_ADD_SINGLE && is_byte (e->add->zp, e->add->lo, e->add->hi) &&
+                   lpt_add_fits_pairs (e->add);
+  e->by_fma = e->fusable && e->store == LPT_STORE_Q8 && e->scheme == LPT_REQUANT_SINGLE && e->fma.half &&
+              lpt_requant_fma (e, channels, reach);
 }
 
 void

@@ -5,27 +5,28 @@
  *
  *   f = (float) (acc + offset),   v = down (f * high + nearest (f * low + half)),   floor (v)
  *
- * does not fall either when acc grows, since every step rounds monotonically. Two such staircases are equal when they agree
- * right below and at the first accumulator T of each code n in (lo, hi]:  floor (v (T)) >= n > floor (v (T - 1)).
+ * does not fall either when acc grows, since every step rounds monotonically. Two such staircases are equal when they
+ * agree right below and at the first accumulator T of each code n in (lo, hi]:  floor (v (T)) >= n > floor (v (T - 1)).
  *
  *   high + low = M exactly: the upper 24 bits of mult and the rest of it.
  *   offset     = nearest integer to (zp + 1/2) / M, so that half is as small as M: then the inner sum, not larger than
- *                |f * low| + |half| <= 2^-14 + |half|, is wrong by at most 2^-24 of that, and half itself by 2^-24 of it. The
- *                outer sum, rounded down, has the floor of its exact value. So before the floor v is off by no more than
- *                E = 2^-24 * (2^-14 + 2 |half|).
+ *                |f * low| + |half| <= 2^-14 + |half|, is wrong by at most 2^-24 of that, and half itself by 2^-24 of
+ *                it. The outer sum, rounded down, has the floor of its exact value. So before the floor v is off by no
+ *                more than E = 2^-24 * (2^-14 + 2 |half|).
  *   half       = zp + 1/2 - offset * M + (rest + d) / 2^s: d moves the steps into the middle of the room that they have.
  *
  * At T, w = n + r / 2^s with 0 <= r < mult, and at T - 1 it is n - (mult - r) / 2^s. Over all codes r runs through
- * r' = (r - 2^s) mod mult, so its smallest a and its largest value b need 255 subtractions; with d = (mult - b - a) / 2 each step
- * has (a + mult - b) / 2 units of 2^-s of room, which must be more than E. f is exact as
+ * r' = (r - 2^s) mod mult, so its smallest a and its largest value b need 255 subtractions; with d = (mult - b - a) / 2
+ * each step has (a + mult - b) / 2 units of 2^-s of room, which must be more than E. f is exact as
  * long as T + offset, about n / M, is below 2^24.
  *
  * One multiply-add, low = 0, has no sum but the one that is rounded down: the steps agree exactly when
  *
  *   f * high + half >= n  and  (f - 1) * high + half < n   with f = T + offset, so   max (g) <= half < min (g) + high,  g = n - f * high,
  *
- * over all codes n. A float near M and a float half like that exist nearly always where M > 2^-10. g is exact in doubles, its bits
- * are below 2^9 and not below those of high. From code to code T grows by floor (2^s / mult), and by one more where r < 2^s mod mult.
+ * over all codes n. A float near M and a float half like that exist nearly always where M > 2^-10. g is exact in
+ * doubles, its bits are below 2^9 and not below those of high. From code to code T grows by floor (2^s / mult), and by
+ * one more where r < 2^s mod mult.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,7 @@
 /* executor/kernels/requant/neon.c - the output stage on four channels at a time
  *
- * sqrdmulh is srdhm, and a rounding shift rounds half up; double's ties away come from taking one off negative values first.
+ * sqrdmulh is srdhm, and a rounding shift rounds half up; double's ties away come from taking one off negative values
+ * first.
  * Table and residual follow on the bytes of each row.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -77,7 +78,9 @@ requant_lanes (LptRequantScheme scheme, const LptEpilogue *e, size_t c, int32x4_
   mask = vsubq_s32 (vshlq_s32 (vdupq_n_s32 (1), vnegq_s32 (shift)), vdupq_n_s32 (1));
   rest = vaddq_s32 (vandq_s32 (t, mask), vshrq_n_s32 (x, 31));
   return vsubq_s32 (vshlq_s32 (t, shift),
-                    vreinterpretq_s32_u32 (vcgtq_s32 (rest, vreinterpretq_s32_u32 (vshrq_n_u32 (vreinterpretq_u32_s32 (mask), 1)))));
+                    vreinterpretq_s32_u32 (vcgtq_s32 (rest,
+                                                      vreinterpretq_s32_u32 (vshrq_n_u32 (vreinterpretq_u32_s32 (mask),
+                                                                                          1)))));
 }
 
 INLINE void
@@ -142,7 +145,8 @@ lpt_epilogue__neon (const LptEpilogue *e, size_t rows, size_t channels, size_t c
     }
   if (!e->fast)
     {
-      epilogue_plain (e, rows, channels, channel0, acc, acc_stride, row_sum, out, out_stride, residual, residual_stride);
+      epilogue_plain (e, rows, channels, channel0, acc, acc_stride, row_sum, out, out_stride, residual,
+                      residual_stride);
       return;
     }
   switch (e->scheme)

@@ -75,7 +75,8 @@ typedef struct {
 
 /* Single rounding as two fused multiply-adds, for kernels that can round down. With f = (float) (acc + offset[c]),
  *   u8 form of the code = floor (f * high[c] + (f * low[c] + half[c])),    the inner sum to nearest, the outer one down,
- * is the definition's for every accumulator, limits apart: lpt_epilogue_prepare () fills the arrays and proves it (lpt-fma.c).
+ * is the definition's for every accumulator, limits apart: lpt_epilogue_prepare () fills the arrays and proves it
+ * (lpt-fma.c).
  * Most channels have low[c] = 0, where the inner sum is half[c]. */
 typedef struct {
   int32_t *offset;
@@ -101,10 +102,12 @@ typedef struct {
   bool             fusable, by_fma, sum_fusable;
 } LptEpilogue;
 
-/* Sets `fast`: every product's result fits 32 bits without saturation and the codes are of 8 bits, so vector kernels may
- * skip the general care; `fusable`: kernels may make the result from their registers (words; codes by float and single, where
- * the product has room for a code above it); `sum_fusable`: those of products add the residual there, too; `by_fma`: e->fma is filled and right.
- * Without this call all must be false. `reach`: no accumulator with its bias is larger in magnitude (before it wraps). */
+/* Sets `fast`: every product's result fits 32 bits without saturation and the codes are of 8 bits, so vector kernels
+ * may skip the general care; `fusable`: kernels may make the result from their registers (words; codes by float and
+ * single, where the product has room for a code above it); `sum_fusable`: those of products add the residual there,
+ * too; `by_fma`: e->fma is filled and right.
+ * Without this call all must be false. `reach`: no accumulator with its bias is larger in magnitude (before it
+ * wraps). */
 void lpt_epilogue_prepare (LptEpilogue *e, size_t channels, double reach);
 
 /* Fills e->fma for single rounding; false if one channel's codes would differ somewhere. */

@@ -114,7 +114,8 @@ limit (I q, int32_t lo, int32_t hi)
   return (I) choose (q > hi, (V) splat_int (hi), (V) q);
 }
 
-/* Between halves away from zero: the float below one half carries all that are not below it over to the next integer. */
+/* Between halves away from zero: the float below one half carries all that are not below it over to the next
+ * integer. */
 INLINE I
 round_lanes (V x, int away)
 {

@@ -16,7 +16,8 @@
 
 #include <lpt/lpt-cpu.h>
 
-/* Position o takes taps start[o] to start[o + 1] of an axis: weight * the element at index, zero where that is negative. */
+/* Position o takes taps start[o] to start[o + 1] of an axis: weight * the element at index, zero where that is
+ * negative. */
 typedef struct {
   size_t    *start;
   ptrdiff_t *index;

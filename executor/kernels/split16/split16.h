@@ -3,9 +3,9 @@
  *   q = rint (x * factor) within [-32639, 32639] = 256 high + low,   factor = 32639 / max |x|,   step = max |x| / 32639
  *   sum q w = 256 sum high w + sum low w
  *
- * So a product of 16-bit codes is one of bytes with twice as many rows. Bytes are in u8 form (128 more); NaN is 0, infinity the
- * largest code. A row whose numbers are all below 1e-30 has factor and step 0. Every row of the table gives the bytes and bits of the
- * scalar one.
+ * So a product of 16-bit codes is one of bytes with twice as many rows. Bytes are in u8 form (128 more); NaN is 0,
+ * infinity the largest code. A row whose numbers are all below 1e-30 has factor and step 0. Every row of the table
+ * gives the bytes and bits of the scalar one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,7 +23,8 @@ typedef struct {
   LptCpu      needs;
   /* Codes of n numbers; returns the step. */
   float     (*split) (size_t n, const float *x, uint8_t *high, uint8_t *low);
-  /* out = ((float) high * 256 + (float) low) * (scale * step) + add, each operation rounded. add: NULL or of n; out may be add. */
+  /* out = ((float) high * 256 + (float) low) * (scale * step) + add, each operation rounded. add: NULL or of n; out may
+   * be add. */
   void      (*join)  (size_t n, const int32_t *high, const int32_t *low, const float *scale, float step, const float *add, float *out);
 } LptSplit16Kernel;
 

@@ -1,8 +1,8 @@
 /* executor/kernels/transpose/avx2.c - transposes in blocks of 16 x 16 bytes and 4 x 4 words
  *
  * Interleaving register i with register i + 8 rotates the eight bits of an element's place (row, column) by one; four
- * times exchange rows and columns. The last block of a side overlaps the one before it; what is narrower than a block goes
- * through a square of its own.
+ * times exchange rows and columns. The last block of a side overlaps the one before it; what is narrower than a block
+ * goes through a square of its own.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -77,7 +77,8 @@ lpt_transpose_bytes__avx2 (size_t rows, size_t cols, const uint8_t *in, size_t l
         if (rows >= SIDE && cols >= SIDE)
           transpose_square (in + r * ldi + c, ldi, out + c * ldo + r, ldo);
         else
-          transpose_edge (rows < SIDE ? rows : SIDE, cols < SIDE ? cols : SIDE, in + r * ldi + c, ldi, out + c * ldo + r, ldo);
+          transpose_edge (rows < SIDE ? rows : SIDE, cols < SIDE ? cols : SIDE, in + r * ldi + c, ldi,
+                          out + c * ldo + r, ldo);
       }
 }
 
@@ -93,7 +94,8 @@ store_words (uint32_t *p, __m128 x)
   _mm_storeu_ps ((float *) (void *) p, x);
 }
 
-/* Columns of three words; returns how many it has done. A store reaches into the next column, which is written after it. */
+/* Columns of three words; returns how many it has done. A store reaches into the next column, which is written after
+ * it. */
 static size_t
 transpose_three (size_t cols, const uint32_t *in, size_t ldi, uint32_t *out)
 {
@@ -124,7 +126,8 @@ lpt_transpose_words__avx2 (size_t rows, size_t cols, const uint32_t *in, size_t 
         {
           const uint32_t *x = in + r * ldi + c;
           uint32_t *y = out + c * ldo + r;
-          __m128 a = load_words (x), b = load_words (x + ldi), d = load_words (x + 2 * ldi), e = load_words (x + 3 * ldi);
+          __m128 a = load_words (x), b = load_words (x + ldi), d = load_words (x + 2 * ldi),
+                 e = load_words (x + 3 * ldi);
 
           _MM_TRANSPOSE4_PS (a, b, d, e);
           store_words (y, a);

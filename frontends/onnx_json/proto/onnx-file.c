@@ -50,7 +50,8 @@ lpt_onnx_file_lends (const LptOnnxFile *file,
   return from != NULL && (guintptr) data - (guintptr) from < size;
 }
 
-/* JSON starts with "{", maybe behind a byte order mark or spaces. In protobuf "{" is a group of field 15, which no ONNX file has. */
+/* JSON starts with "{", maybe behind a byte order mark or spaces. In protobuf "{" is a group of field 15, which no ONNX
+ * file has. */
 static gsize
 json_start (const char *text,
             gsize       size)
@@ -207,7 +208,8 @@ lpt_onnx_file_external (LptOnnxFile             *file,
         number = &length;
       if (number != NULL && !g_ascii_string_to_unsigned (value, 10, 0, G_MAXSSIZE, number, NULL))
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "external data: %s \"%.40s\" is not a number of bytes", key, value);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "external data: %s \"%.40s\" is not a number of bytes", key,
+                       value);
           return NULL;
         }
     }
@@ -219,7 +221,8 @@ lpt_onnx_file_external (LptOnnxFile             *file,
   if (length != size)
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
-                   "external data \"%s\": length %" G_GUINT64_FORMAT " where the shape needs %" G_GSIZE_FORMAT " bytes", location, length, size);
+                   "external data \"%s\": length %" G_GUINT64_FORMAT " where the shape needs %" G_GSIZE_FORMAT " bytes",
+                   location, length, size);
       return NULL;
     }
   bytes = map_external (file, location, error);
@@ -228,7 +231,8 @@ lpt_onnx_file_external (LptOnnxFile             *file,
   if (offset > g_bytes_get_size (bytes) || size > g_bytes_get_size (bytes) - offset)
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
-                   "external data \"%s\": bytes %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT " of a file of %" G_GSIZE_FORMAT,
+                   "external data \"%s\": bytes %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT
+                   " of a file of %" G_GSIZE_FORMAT,
                    location, offset, offset + size, g_bytes_get_size (bytes));
       return NULL;
     }

@@ -23,7 +23,8 @@ typedef struct
   guint64 n_objects;
 } Reader;
 
-static gboolean read_message (Reader *reader, const cJSON *object, ProtobufCMessage *message, const LptOnnxPath *up, GError **error);
+static gboolean
+read_message (Reader *reader, const cJSON *object, ProtobufCMessage *message, const LptOnnxPath *up, GError **error);
 
 static gboolean
 wrong_type (const LptOnnxPath  *path,
@@ -50,7 +51,8 @@ read_signed (const cJSON        *item,
     {
       if (g_ascii_string_to_signed (item->valuestring, 10, min, max, value, NULL))
         return TRUE;
-      lpt_onnx_path_error (path, error, LPT_ERROR_INVALID, "\"%.40s\" is not an integer in its range", item->valuestring);
+      lpt_onnx_path_error (path, error, LPT_ERROR_INVALID, "\"%.40s\" is not an integer in its range",
+                           item->valuestring);
       return FALSE;
     }
   if (!cJSON_IsNumber (item) || number != floor (number))
@@ -82,7 +84,8 @@ read_unsigned (const cJSON        *item,
     {
       if (g_ascii_string_to_unsigned (item->valuestring, 10, 0, max, value, NULL))
         return TRUE;
-      lpt_onnx_path_error (path, error, LPT_ERROR_INVALID, "\"%.40s\" is not an integer in its range", item->valuestring);
+      lpt_onnx_path_error (path, error, LPT_ERROR_INVALID, "\"%.40s\" is not an integer in its range",
+                           item->valuestring);
       return FALSE;
     }
   if (!read_signed (item, 0, (gint64) MIN (max, (guint64) G_MAXINT64), &small, path, error))
@@ -143,7 +146,8 @@ read_enum (const cJSON        *item,
 
   if (cJSON_IsString (item))
     {
-      const ProtobufCEnumValue *named = protobuf_c_enum_descriptor_get_value_by_name (path->field->descriptor, item->valuestring);
+      const ProtobufCEnumValue *named = protobuf_c_enum_descriptor_get_value_by_name (path->field->descriptor,
+                                                                                      item->valuestring);
 
       if (named == NULL)
         {
@@ -208,7 +212,8 @@ read_bytes (const cJSON          *item,
   out = bytes->data = g_try_malloc (digits / 4 * 3 + 3);
   if (out == NULL)
     {
-      lpt_onnx_path_error (path, error, LPT_ERROR_MEMORY, "%" G_GSIZE_FORMAT " bytes do not fit in memory", digits / 4 * 3);
+      lpt_onnx_path_error (path, error, LPT_ERROR_MEMORY, "%" G_GSIZE_FORMAT " bytes do not fit in memory",
+                           digits / 4 * 3);
       return FALSE;
     }
   for (gsize i = 0; i < digits; i++)
@@ -244,7 +249,8 @@ read_string (const cJSON        *item,
 
 /* --- fields ----------------------------------------------------------------- */
 
-/* One value into @slot, an element of the field's type. What is half read is in its place in the message, which frees it. */
+/* One value into @slot, an element of the field's type. What is half read is in its place in the message, which frees
+ * it. */
 static gboolean
 read_value (Reader             *reader,
             const cJSON        *item,
@@ -304,7 +310,8 @@ read_value (Reader             *reader,
 
         if (path->depth >= LPT_ONNX_MAX_DEPTH)
           {
-            lpt_onnx_path_error (NULL, error, LPT_ERROR_UNSUPPORTED, "unsupported: messages nested deeper than %d", LPT_ONNX_MAX_DEPTH);
+            lpt_onnx_path_error (NULL, error, LPT_ERROR_UNSUPPORTED, "unsupported: messages nested deeper than %d",
+                                 LPT_ONNX_MAX_DEPTH);
             return FALSE;
           }
         message = g_malloc0 (descriptor->sizeof_message);
@@ -419,7 +426,8 @@ read_message (Reader             *reader,
     return wrong_type (up, "an object", error);
   if (++reader->n_objects > LPT_ONNX_MAX_OBJECTS)
     {
-      lpt_onnx_path_error (up, error, LPT_ERROR_UNSUPPORTED, "unsupported: more than %d messages", LPT_ONNX_MAX_OBJECTS);
+      lpt_onnx_path_error (up, error, LPT_ERROR_UNSUPPORTED, "unsupported: more than %d messages",
+                           LPT_ONNX_MAX_OBJECTS);
       return FALSE;
     }
 
@@ -475,7 +483,8 @@ lpt_onnx_model_from_json (const char  *text,
     end++;
   if (end < text + size)
     {
-      lpt_onnx_path_error (NULL, error, LPT_ERROR_INVALID, "text after the end of the JSON object, line %u", line_of (text, end));
+      lpt_onnx_path_error (NULL, error, LPT_ERROR_INVALID, "text after the end of the JSON object, line %u",
+                           line_of (text, end));
       cJSON_Delete (root);
       return NULL;
     }

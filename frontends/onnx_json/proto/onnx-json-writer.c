@@ -207,7 +207,8 @@ write_message (GString                 *out,
 
   if (depth > LPT_ONNX_MAX_DEPTH)
     {
-      lpt_onnx_path_error (NULL, error, LPT_ERROR_UNSUPPORTED, "unsupported: messages nested deeper than %d", LPT_ONNX_MAX_DEPTH);
+      lpt_onnx_path_error (NULL, error, LPT_ERROR_UNSUPPORTED, "unsupported: messages nested deeper than %d",
+                           LPT_ONNX_MAX_DEPTH);
       return FALSE;
     }
   g_string_append_c (out, '{');

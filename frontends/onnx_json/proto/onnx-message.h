@@ -36,7 +36,8 @@ void   lpt_onnx_append_json_name (GString *out, const char *snake);
 /* Bytes of one element of the field in a message struct. */
 gsize  lpt_onnx_element_size   (const ProtobufCFieldDescriptor *field);
 
-/* With @lend, initializers may point into @data, which then outlives the model; lpt_onnx_model_return() comes before its end. */
+/* With @lend, initializers may point into @data, which then outlives the model; lpt_onnx_model_return() comes before
+ * its end. */
 Onnx__ModelProto *lpt_onnx_model_from_wire (gconstpointer data, gsize size, gboolean lend, GError **error);
 /* Gives up what points into @data. */
 void              lpt_onnx_model_return    (Onnx__ModelProto *model, gconstpointer data, gsize size);

@@ -153,7 +153,8 @@ tensor_from_typed (const Onnx__TensorProto  *tensor,
     for (gsize i = 0; i < n; i++)
       if (tensor->int32_data[i] != 0 && tensor->int32_data[i] != 1)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "element %" G_GSIZE_FORMAT " is %d, not a boolean", i, tensor->int32_data[i]);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "element %" G_GSIZE_FORMAT " is %d, not a boolean", i,
+                       tensor->int32_data[i]);
           return NULL;
         }
   if (step == value_size)
@@ -171,8 +172,9 @@ tensor_from_typed (const Onnx__TensorProto  *tensor,
 static gboolean
 has_several (const Onnx__TensorProto *tensor)
 {
-  guint n = (tensor->n_float_data > 0) + (tensor->n_int32_data > 0) + (tensor->n_int64_data > 0)
-            + (tensor->n_double_data > 0) + (tensor->n_uint64_data > 0) + (tensor->has_raw_data && tensor->raw_data.len > 0);
+  guint n = (tensor->n_float_data > 0) + (tensor->n_int32_data > 0) + (tensor->n_int64_data > 0) +
+            (tensor->n_double_data > 0) + (tensor->n_uint64_data > 0) +
+            (tensor->has_raw_data && tensor->raw_data.len > 0);
 
   return n > 1;
 }
@@ -190,7 +192,8 @@ read_shape (const Onnx__TensorProto  *tensor,
   for (gsize i = 0; i < tensor->n_dims; i++)
     if (tensor->dims[i] < 0)
       {
-        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "dimension %" G_GSIZE_FORMAT " is %" G_GINT64_FORMAT, i, tensor->dims[i]);
+        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "dimension %" G_GSIZE_FORMAT " is %" G_GINT64_FORMAT, i,
+                     tensor->dims[i]);
         return FALSE;
       }
   *shape = lpt_shape_make ((gint) tensor->n_dims, tensor->dims);
@@ -206,7 +209,10 @@ read_strings (const Onnx__TensorProto  *tensor,
   g_autofree gsize *lengths = NULL;
   gint64 count;
 
-  if (has_several (tensor) || tensor->n_float_data + tensor->n_int32_data + tensor->n_int64_data + tensor->n_double_data + tensor->n_uint64_data > 0 ||
+  if (has_several (tensor) ||
+      tensor->n_float_data + tensor->n_int32_data + tensor->n_int64_data + tensor->n_double_data +
+              tensor->n_uint64_data >
+          0 ||
       tensor->has_raw_data || tensor->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
     {
       g_set_error_literal (error, LPT_ERROR, LPT_ERROR_INVALID, "its strings do not stand in string_data");
@@ -274,7 +280,8 @@ read_tensor (LptOnnxFile              *file,
           wrong_count (tensor->raw_data.len, size, "bytes", error);
           return NULL;
         }
-      bytes = g_bytes_new_with_free_func (tensor->raw_data.data, size, (GDestroyNotify) lpt_onnx_file_unref, lpt_onnx_file_ref (file));
+      bytes = g_bytes_new_with_free_func (tensor->raw_data.data, size, (GDestroyNotify) lpt_onnx_file_unref,
+                                          lpt_onnx_file_ref (file));
     }
   else
     return tensor_from_typed (tensor, dtype, &shape, size, error);
@@ -286,7 +293,8 @@ read_tensor (LptOnnxFile              *file,
       for (gsize i = 0; i < size; i++)
         if (values[i] > 1)
           {
-            g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "element %" G_GSIZE_FORMAT " is %u, not a boolean", i, values[i]);
+            g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "element %" G_GSIZE_FORMAT " is %u, not a boolean", i,
+                         values[i]);
             return NULL;
           }
     }

@@ -107,14 +107,15 @@ scan_packed (const LptOnnxPath  *path,
     }
   else if (size % (wire == PROTOBUF_C_WIRE_TYPE_32BIT ? 4 : 8) != 0)
     {
-      lpt_onnx_path_error (path, error, LPT_ERROR_INVALID, "%" G_GSIZE_FORMAT " bytes are not a whole count of numbers", size);
+      lpt_onnx_path_error (path, error, LPT_ERROR_INVALID, "%" G_GSIZE_FORMAT " bytes are not a whole count of numbers",
+                           size);
       return FALSE;
     }
   return TRUE;
 }
 
-static gboolean
-scan_message (Scan *scan, const ProtobufCMessageDescriptor *message, Cursor cursor, const LptOnnxPath *up, GError **error);
+static gboolean scan_message (Scan *scan, const ProtobufCMessageDescriptor *message, Cursor cursor,
+                              const LptOnnxPath *up, GError **error);
 
 /* The body of a length-delimited field. */
 static gboolean
@@ -125,11 +126,13 @@ scan_body (Scan               *scan,
 {
   const ProtobufCFieldDescriptor *field = path->field;
 
-  if (field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_BYTES || field->type == PROTOBUF_C_TYPE_MESSAGE)
+  if (field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_BYTES ||
+      field->type == PROTOBUF_C_TYPE_MESSAGE)
     {
       if (++scan->n_objects > LPT_ONNX_MAX_OBJECTS)
         {
-          lpt_onnx_path_error (path, error, LPT_ERROR_UNSUPPORTED, "unsupported: more than %d messages and strings", LPT_ONNX_MAX_OBJECTS);
+          lpt_onnx_path_error (path, error, LPT_ERROR_UNSUPPORTED, "unsupported: more than %d messages and strings",
+                               LPT_ONNX_MAX_OBJECTS);
           return FALSE;
         }
     }
@@ -139,7 +142,8 @@ scan_body (Scan               *scan,
     case PROTOBUF_C_TYPE_MESSAGE:
       if (path->depth >= LPT_ONNX_MAX_DEPTH)
         {
-          lpt_onnx_path_error (NULL, error, LPT_ERROR_UNSUPPORTED, "unsupported: messages nested deeper than %d", LPT_ONNX_MAX_DEPTH);
+          lpt_onnx_path_error (NULL, error, LPT_ERROR_UNSUPPORTED, "unsupported: messages nested deeper than %d",
+                               LPT_ONNX_MAX_DEPTH);
           return FALSE;
         }
       return scan_message (scan, field->descriptor, body, path, error);
@@ -190,7 +194,8 @@ scan_value (Scan               *scan,
         if (whole && !skip (cursor, number))
           {
             lpt_onnx_path_error (where, error, LPT_ERROR_INVALID,
-                                 "a length of %" G_GUINT64_FORMAT " bytes runs past the end (%" G_GSIZE_FORMAT " are left)",
+                                 "a length of %" G_GUINT64_FORMAT " bytes runs past the end (%" G_GSIZE_FORMAT
+                                 " are left)",
                                  number, (gsize) (cursor->end - cursor->at));
             return FALSE;
           }
@@ -254,7 +259,8 @@ scan_message (Scan                              *scan,
       packed = repeated && wire == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED;
       if (wire != wire_type_of (field->type) && !packed)
         {
-          lpt_onnx_path_error (&path, error, LPT_ERROR_INVALID, "wire type %u where %u belongs", wire, wire_type_of (field->type));
+          lpt_onnx_path_error (&path, error, LPT_ERROR_INVALID, "wire type %u where %u belongs", wire,
+                               wire_type_of (field->type));
           return FALSE;
         }
       if (!scan_value (scan, wire, &cursor, &path, up, error))
@@ -460,14 +466,16 @@ lpt_onnx_model_from_wire (gconstpointer   data,
 
   if (size > G_MAXINT32)
     {
-      lpt_onnx_path_error (NULL, error, LPT_ERROR_UNSUPPORTED, "unsupported: binary ONNX beyond protobuf's limit of 2 GB");
+      lpt_onnx_path_error (NULL, error, LPT_ERROR_UNSUPPORTED,
+                           "unsupported: binary ONNX beyond protobuf's limit of 2 GB");
       return NULL;
     }
   if (!scan_message (&scan, &onnx__model_proto__descriptor, cursor, NULL, error))
     return NULL;
   if (lend)
     rest = cut_model (cursor, loans);
-  model = (Onnx__ModelProto *) protobuf_c_message_unpack (&onnx__model_proto__descriptor, NULL, rest != NULL ? rest->len : size,
+  model = (Onnx__ModelProto *) protobuf_c_message_unpack (&onnx__model_proto__descriptor, NULL,
+                                                          rest != NULL ? rest->len : size,
                                                           rest != NULL ? rest->data : data);
   if (model == NULL)
     lpt_onnx_path_error (NULL, error, LPT_ERROR_INVALID, "cannot be decoded: malformed, or memory is short");

@@ -52,8 +52,8 @@ lpt_onnx_body_parameter (LptOnnxBody    *body,
   LptDType declared = dtype;
   LptShape known = LPT_SHAPE_ANY;
 
-  if (body->inner.error == NULL && info->type != NULL && lpt_onnx_read_type (info->type, &declared, &known, &body->inner.error)
-      && declared != dtype)
+  if (body->inner.error == NULL && info->type != NULL &&
+      lpt_onnx_read_type (info->type, &declared, &known, &body->inner.error) && declared != dtype)
     lpt_onnx_fail (&body->inner, LPT_ERROR_INVALID, "input \"%s\" is %s, the value is %s", lpt_onnx_text (info->name),
                    lpt_dtype_name (declared), lpt_dtype_name (dtype));
   attrs->element_type = dtype;
@@ -84,7 +84,8 @@ lpt_onnx_body_output (LptOnnxBody *body,
   LptValue *value = NULL;
 
   if (body->inner.error == NULL)
-    value = lpt_onnx_scope_find (body->inner.import, body->scope, lpt_onnx_text (body->proto->output[i]->name), &body->inner.error);
+    value = lpt_onnx_scope_find (body->inner.import, body->scope, lpt_onnx_text (body->proto->output[i]->name),
+                                 &body->inner.error);
   return value != NULL ? lpt_onnx_plain (&body->inner, value) : NULL;
 }
 

@@ -193,7 +193,8 @@ lpt_onnx_string (LptOnnxNode *on,
       lpt_onnx_fail (on, LPT_ERROR_INVALID, "attribute \"%s\" is not text", name);
       return fallback;
     }
-  return g_string_chunk_insert_len (on->scope->strings, attr->s.len > 0 ? (const char *) attr->s.data : "", (gssize) attr->s.len);
+  return g_string_chunk_insert_len (on->scope->strings, attr->s.len > 0 ? (const char *) attr->s.data : "",
+                                    (gssize) attr->s.len);
 }
 
 gboolean
@@ -247,7 +248,8 @@ lpt_onnx_dtype (LptOnnxNode *on,
 
   if (attr == NULL)
     return LPT_DTYPE_UNDEFINED;
-  return lpt_onnx_type_to_dtype (attr->i >= 0 && attr->i <= G_MAXINT32 ? (gint32) attr->i : -1, on->error == NULL ? &on->error : NULL);
+  return lpt_onnx_type_to_dtype (attr->i >= 0 && attr->i <= G_MAXINT32 ? (gint32) attr->i : -1,
+                                 on->error == NULL ? &on->error : NULL);
 }
 
 /* --- building --------------------------------------------------------------- */

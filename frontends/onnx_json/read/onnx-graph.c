@@ -44,7 +44,8 @@ lpt_onnx_find_op (const char  *domain,
   if (best == NULL && oldest == NULL)
     g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported operator");
   else if (best == NULL)
-    g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported version of the operator: it is known from opset %" G_GINT64_FORMAT " on", oldest->since);
+    g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+                 "unsupported version of the operator: it is known from opset %" G_GINT64_FORMAT " on", oldest->since);
   return best;
 }
 
@@ -84,7 +85,8 @@ find_unread_attribute (LptOnnxNode  *on,
   for (gsize i = 0; i < MIN (on->proto->n_attribute, 64); i++)
     if ((on->attrs_read & (G_GUINT64_CONSTANT (1) << i)) == 0)
       {
-        g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported attribute \"%s\"", lpt_onnx_text (on->proto->attribute[i]->name));
+        g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported attribute \"%s\"",
+                     lpt_onnx_text (on->proto->attribute[i]->name));
         return TRUE;
       }
   return FALSE;
@@ -151,7 +153,9 @@ inline_function (LptOnnxNode                *on,
       /* A reference of the call is resolved where the call stands. */
       if (attr->name != NULL && attr->ref_attr_name != NULL && *attr->ref_attr_name != '\0')
         {
-          gpointer outer = on->scope->call_attrs != NULL ? g_hash_table_lookup (on->scope->call_attrs, attr->ref_attr_name) : NULL;
+          gpointer outer = on->scope->call_attrs != NULL
+                               ? g_hash_table_lookup (on->scope->call_attrs, attr->ref_attr_name)
+                               : NULL;
 
           if (outer != NULL)
             g_hash_table_insert (scope->call_attrs, attr->name, outer);
@@ -220,8 +224,8 @@ import_node (LptOnnxImport          *import,
       ok = function != NULL ? inline_function (&on, function, error) : map_node (&on, domain, error);
     }
   if (!ok)
-    g_prefix_error (error, "node \"%s\" (%s%s%s, opset %" G_GINT64_FORMAT "): ", name, domain, *domain != '\0' ? "." : "",
-                    lpt_onnx_text (proto->op_type), on.opset);
+    g_prefix_error (error, "node \"%s\" (%s%s%s, opset %" G_GINT64_FORMAT "): ", name, domain,
+                    *domain != '\0' ? "." : "", lpt_onnx_text (proto->op_type), on.opset);
   return ok;
 }
 
@@ -237,7 +241,8 @@ lpt_onnx_import_nodes (LptOnnxImport    *import,
 
   if (import->depth >= MAX_NESTING)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: functions and subgraphs nested deeper than %d", MAX_NESTING);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+                   "unsupported: functions and subgraphs nested deeper than %d", MAX_NESTING);
       return FALSE;
     }
   /* A chain of functions that call the next one twice each doubles with every link. */
@@ -274,9 +279,12 @@ lpt_onnx_read_type (const Onnx__TypeProto  *type,
     }
   if (type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
     {
-      static const struct { Onnx__TypeProto__ValueCase which; const char *name; } kinds[] = {
-        { ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE, "sequence" }, { ONNX__TYPE_PROTO__VALUE_MAP_TYPE, "map" },
-        { ONNX__TYPE_PROTO__VALUE_OPAQUE_TYPE, "opaque" }, { ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE, "sparse tensor" },
+      static const struct { Onnx__TypeProto__ValueCase which; const char *name;
+      } kinds[] = {
+        { ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE, "sequence" },
+        { ONNX__TYPE_PROTO__VALUE_MAP_TYPE, "map" },
+        { ONNX__TYPE_PROTO__VALUE_OPAQUE_TYPE, "opaque" },
+        { ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE, "sparse tensor" },
         { ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE, "optional" },
       };
 

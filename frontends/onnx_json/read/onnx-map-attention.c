@@ -25,17 +25,19 @@ given_mask (LptOnnxNode *on,
   gint64 length = rank > 0 ? mask->shape.dims[rank - 1] : 1, total = k->shape.dims[2];
   LptNode *node;
 
-  mask = mask->dtype == LPT_DTYPE_BOOL ? lpt_onnx_mask_bias (on, mask, q, -INFINITY) : lpt_onnx_convert (on, mask, q->dtype);
+  mask = mask->dtype == LPT_DTYPE_BOOL ? lpt_onnx_mask_bias (on, mask, q, -INFINITY)
+                                       : lpt_onnx_convert (on, mask, q->dtype);
   if (rank == 0 || length == LPT_DYNAMIC || total == LPT_DYNAMIC || length >= total || length == 1)
     return mask;
   ends[rank - 1] = total - length;
-  node = lpt_onnx_add (on, LPT_OP_PAD, 4, mask, lpt_onnx_i64 (on, (guint) rank, zeros), lpt_onnx_i64 (on, (guint) rank, ends),
-                       lpt_onnx_like (on, mask, -INFINITY));
+  node = lpt_onnx_add (on, LPT_OP_PAD, 4, mask, lpt_onnx_i64 (on, (guint) rank, zeros),
+                       lpt_onnx_i64 (on, (guint) rank, ends), lpt_onnx_like (on, mask, -INFINITY));
   LPT_ATTRS (node, LptPadAttrs)->pad_mode = LPT_PAD_CONSTANT;
   return lpt_onnx_done (on, node);
 }
 
-/* Query i sees keys up to i + offset: behind what was there before, or so that the last query sees the last valid key. */
+/* Query i sees keys up to i + offset: behind what was there before, or so that the last query sees the last valid
+ * key. */
 static LptValue *
 causal_mask (LptOnnxNode *on,
              LptValue    *q,
@@ -53,7 +55,8 @@ causal_mask (LptOnnxNode *on,
     {
       LptValue *offset = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, valid, lpt_onnx_dim (on, q, 2));
 
-      rows = lpt_onnx_emit (on, LPT_OP_ADD, 2, rows, lpt_onnx_emit (on, LPT_OP_UNSQUEEZE, 2, offset, lpt_onnx_i64 (on, 3, axes)));
+      rows = lpt_onnx_emit (on, LPT_OP_ADD, 2, rows,
+                            lpt_onnx_emit (on, LPT_OP_UNSQUEEZE, 2, offset, lpt_onnx_i64 (on, 3, axes)));
     }
   return lpt_onnx_mask_bias (on, lpt_onnx_emit (on, LPT_OP_GREATER_EQUAL, 2, rows, columns), q, -INFINITY);
 }
@@ -68,7 +71,9 @@ padding_mask (LptOnnxNode *on,
   gint64 axes[3] = { 1, 2, 3 };
   LptValue *ends = lpt_onnx_emit (on, LPT_OP_UNSQUEEZE, 2, valid, lpt_onnx_i64 (on, 3, axes));
 
-  return lpt_onnx_mask_bias (on, lpt_onnx_emit (on, LPT_OP_LESS, 2, lpt_onnx_count_to (on, lpt_onnx_dim (on, k, 2)), ends), q, -INFINITY);
+  return lpt_onnx_mask_bias (on,
+                             lpt_onnx_emit (on, LPT_OP_LESS, 2, lpt_onnx_count_to (on, lpt_onnx_dim (on, k, 2)), ends),
+                             q, -INFINITY);
 }
 
 static LptValue *
@@ -85,7 +90,8 @@ softmax (LptOnnxNode *on,
   if (bias == NULL)
     return y;
   highest = lpt_onnx_reduce (on, LPT_OP_REDUCE_MAX, bias, lpt_onnx_i64 (on, 1, &last), TRUE);
-  return lpt_onnx_emit (on, LPT_OP_SELECT, 3, lpt_onnx_emit (on, LPT_OP_EQUAL, 2, highest, lpt_onnx_like (on, highest, -INFINITY)),
+  return lpt_onnx_emit (on, LPT_OP_SELECT, 3,
+                        lpt_onnx_emit (on, LPT_OP_EQUAL, 2, highest, lpt_onnx_like (on, highest, -INFINITY)),
                         lpt_onnx_like (on, y, 0), y);
 }
 

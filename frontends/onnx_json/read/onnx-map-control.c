@@ -4,21 +4,24 @@
  *   Loop (M, c, v...)               for i = 0, 1, ... while i < M and c:   c, v, s = body (i, c, v)
  *   Scan (v..., x...)               for i = 0, 1, ...:                     v, s = body (v, x[i])
  *
- * y of Loop and Scan are the last v, then each s of all iterations. M and c of Loop may be absent: no limit, true. Ours:
+ * y of Loop and Scan are the last v, then each s of all iterations. M and c of Loop may be absent: no limit, true.
+ * Ours:
  *
  *   If    the same, with what the branches read from outside as inputs. A constant condition leaves the nodes of its branch.
- *   Loop  a trip count of -1 is no limit, so one that is computed goes through max (M, 0). ONNX stacks s along a new axis 0,
+ *   Loop  a trip count of -1 is no limit, so one that is computed goes through max (M, 0). ONNX stacks s along a new
+ *   axis 0,
  *         ours joins along an existing one: the body returns s with an axis of length 1 in front.
- *   Scan  TensorIterator: x[i] is the slice i of an axis (from the end when its direction is 1) with length 1, which the body
+ *   Scan  TensorIterator: x[i] is the slice i of an axis (from the end when its direction is 1) with length 1, which
+ *   the body
  *         squeezes away; s gets an axis of length 1 that the slices are joined along, last one first for direction 1.
  *
- * The shapes of v may change from one iteration to the next, and the nodes of a body are mapped with the shapes at hand. So a
- * body is mapped with the shapes that v starts with; where the body returns others, the dimensions that differ become dynamic
- * and the body is mapped anew, at last with no shape known. A condition that the body returns as it got it is the one at the
- * start.
+ * The shapes of v may change from one iteration to the next, and the nodes of a body are mapped with the shapes at
+ * hand. So a body is mapped with the shapes that v starts with; where the body returns others, the dimensions that
+ * differ become dynamic and the body is mapped anew, at last with no shape known. A condition that the body returns as
+ * it got it is the one at the start.
  *
- * Refused: branches or bodies that are missing or have another number of inputs or outputs than the node, states whose element
- * type changes, branches whose types differ, a Loop that has no end, Scan of opset 8 (with a batch axis).
+ * Refused: branches or bodies that are missing or have another number of inputs or outputs than the node, states whose
+ * element type changes, branches whose types differ, a Loop that has no end, Scan of opset 8 (with a batch axis).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -75,8 +78,9 @@ lpt_onnx_map_if (LptOnnxNode *on)
     {
       protos[b] = lpt_onnx_subgraph (on, names[b]);
       if (protos[b] != NULL && (protos[b]->n_input > 0 || protos[b]->n_output != on->n_out || on->n_out == 0))
-        lpt_onnx_fail (on, LPT_ERROR_INVALID, "%s: %" G_GSIZE_FORMAT " inputs and %" G_GSIZE_FORMAT " outputs, not 0 and %u",
-                       names[b], protos[b]->n_input, protos[b]->n_output, on->n_out);
+        lpt_onnx_fail (on, LPT_ERROR_INVALID,
+                       "%s: %" G_GSIZE_FORMAT " inputs and %" G_GSIZE_FORMAT " outputs, not 0 and %u", names[b],
+                       protos[b]->n_input, protos[b]->n_output, on->n_out);
     }
   if (on->n_in != 1)
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "%u inputs, not 1", on->n_in);
@@ -173,7 +177,9 @@ add_parameters (const Iteration  *it,
       LptShape shape = x->shape;
 
       shape.dims[it->sliced[k].axis] = 1;
-      lpt_onnx_body_define (body, at, lpt_onnx_squeeze (&body->inner, lpt_onnx_body_parameter (body, at, x->dtype, &shape), it->sliced[k].axis));
+      lpt_onnx_body_define (body, at,
+                            lpt_onnx_squeeze (&body->inner, lpt_onnx_body_parameter (body, at, x->dtype, &shape),
+                                              it->sliced[k].axis));
     }
 }
 
@@ -195,7 +201,8 @@ states_settle (Iteration    *it,
         return TRUE;
       if (back->dtype != states[k]->dtype)
         lpt_onnx_fail (&body->inner, LPT_ERROR_INVALID, "output \"%s\" is %s, it starts as %s",
-                       lpt_onnx_text (body->proto->output[k]->name), lpt_dtype_name (back->dtype), lpt_dtype_name (states[k]->dtype));
+                       lpt_onnx_text (body->proto->output[k]->name), lpt_dtype_name (back->dtype),
+                       lpt_dtype_name (states[k]->dtype));
       wide = lpt_shape_widen (&states[k]->shape, &back->shape);
       if (lpt_shape_equal (&wide, &states[k]->shape))
         continue;
@@ -303,11 +310,13 @@ check_counts (Iteration *it)
   gsize n_in = lead + it->n_states + it->n_slices;
 
   if (it->proto->n_input != n_in)
-    lpt_onnx_fail (it->on, LPT_ERROR_INVALID, "body: %" G_GSIZE_FORMAT " inputs, not %" G_GSIZE_FORMAT, it->proto->n_input, n_in);
+    lpt_onnx_fail (it->on, LPT_ERROR_INVALID, "body: %" G_GSIZE_FORMAT " inputs, not %" G_GSIZE_FORMAT,
+                   it->proto->n_input, n_in);
   if (it->proto->n_output < it->n_states || it->proto->n_output > G_MAXUINT16 || it->on->n_out == 0
       || it->on->n_out + lead > it->proto->n_output)
-    lpt_onnx_fail (it->on, LPT_ERROR_INVALID, "body: %" G_GSIZE_FORMAT " outputs for %u states and %u outputs of the node",
-                   it->proto->n_output, it->n_states, it->on->n_out);
+    lpt_onnx_fail (it->on, LPT_ERROR_INVALID,
+                   "body: %" G_GSIZE_FORMAT " outputs for %u states and %u outputs of the node", it->proto->n_output,
+                   it->n_states, it->on->n_out);
   /* Joined values that nobody reads stay in the body. */
   if (it->on->error == NULL)
     it->n_joined = it->on->n_out + lead > it->n_states ? it->on->n_out + lead - it->n_states : 0;
@@ -337,8 +346,9 @@ iterate (Iteration *it,
       LptNode *condition = it->is_loop ? lpt_node_src (g_ptr_array_index (body.graph->results, 0), 0) : NULL;
       LptTensor *trips = ((LptValue *) g_ptr_array_index (it->inputs, 0))->producer->data;
 
-      if (condition != NULL && lpt_node_is_const (condition) && truth (it->on, lpt_node_out (condition)) == 1 && trips != NULL
-          && (lpt_tensor_get_i64 (trips, 0) < 0 || lpt_tensor_get_i64 (trips, 0) > G_MAXINT32) && truth (it->on, state_start (it, 0)) != 0)
+      if (condition != NULL && lpt_node_is_const (condition) && truth (it->on, lpt_node_out (condition)) == 1 &&
+          trips != NULL && (lpt_tensor_get_i64 (trips, 0) < 0 || lpt_tensor_get_i64 (trips, 0) > G_MAXINT32) &&
+          truth (it->on, state_start (it, 0)) != 0)
         lpt_onnx_fail (it->on, LPT_ERROR_INVALID, "the loop has no end");
       map = make_map (it, &body);
       lpt_onnx_body_finish (it->on, op, it->inputs, 1, bodies, &map);
@@ -443,7 +453,8 @@ lpt_onnx_map_scan (LptOnnxNode *on)
   it.sliced = read_along (on, "scan_input_axes", "scan_input_directions", it.n_slices);
   it.joined = read_along (on, "scan_output_axes", "scan_output_directions", it.n_joined);
   for (guint k = 0; k < it.n_slices; k++)
-    it.sliced[k].axis = lpt_onnx_axis (on, it.sliced[k].axis, lpt_onnx_rank (on, g_ptr_array_index (inputs, it.n_states + k)));
+    it.sliced[k].axis = lpt_onnx_axis (on, it.sliced[k].axis,
+                                       lpt_onnx_rank (on, g_ptr_array_index (inputs, it.n_states + k)));
   if (on->error == NULL)
     iterate (&it, LPT_OP_TENSOR_ITERATOR);
   g_free (it.sliced);

@@ -1,12 +1,12 @@
 /* onnx-map-einsum.c - Einsum: of two factors a matrix product, of one a sum and a transposition
  *
- * A label is of the batch (in both factors and the result), contracted (in both), or of the left or right side (in one and the
- * result); those of one factor alone are summed at first. Several labels of a kind become one axis:
+ * A label is of the batch (in both factors and the result), contracted (in both), or of the left or right side (in one
+ * and the result); those of one factor alone are summed at first. Several labels of a kind become one axis:
  *
  *     [batch, left, contracted] x [batch, contracted, right] -> [batch, left, right]
  *
- * The op Einsum has the rest: more factors, an ellipsis, a label twice in one factor, integers, and axes whose lengths are not known
- * where they must be.
+ * The op Einsum has the rest: more factors, an ellipsis, a label twice in one factor, integers, and axes whose lengths
+ * are not known where they must be.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -78,7 +78,8 @@ imply_result (Equation *e)
   gint label;
 
   for (label = 0; label < N_LETTERS; label++)
-    if ((place_of (&e->factors[0], label) >= 0) + (e->n > 1 && place_of (&e->factors[1], label) >= 0) == 1 && e->result.n < LPT_MAX_RANK)
+    if ((place_of (&e->factors[0], label) >= 0) + (e->n > 1 && place_of (&e->factors[1], label) >= 0) == 1 &&
+        e->result.n < LPT_MAX_RANK)
       e->result.labels[e->result.n++] = label;
 }
 
@@ -96,18 +97,21 @@ read_equation (LptOnnxNode *on,
     return FALSE;
   comma = memchr (text, ',', (gsize) (end - text));
   if ((comma != NULL) != (e->n == 2) || !read_term (text, comma != NULL ? comma : end, &e->factors[0]) ||
-      (comma != NULL && !read_term (comma + 1, end, &e->factors[1])) || (arrow != NULL && !read_term (arrow + 2, arrow + strlen (arrow), &e->result)))
+      (comma != NULL && !read_term (comma + 1, end, &e->factors[1])) ||
+      (arrow != NULL && !read_term (arrow + 2, arrow + strlen (arrow), &e->result)))
     return FALSE;
   if (arrow == NULL)
     imply_result (e);
   for (i = 0; i < e->n; i++)
     {
       e->factors[i].value = lpt_onnx_in (on, i);
-      if (on->error != NULL || e->factors[i].value->shape.rank != e->factors[i].n || !lpt_dtype_is_real (e->factors[i].value->dtype))
+      if (on->error != NULL || e->factors[i].value->shape.rank != e->factors[i].n ||
+          !lpt_dtype_is_real (e->factors[i].value->dtype))
         return FALSE;
     }
   for (k = 0; k < e->result.n; k++)
-    if (place_of (&e->factors[0], e->result.labels[k]) < 0 && (e->n == 1 || place_of (&e->factors[1], e->result.labels[k]) < 0))
+    if (place_of (&e->factors[0], e->result.labels[k]) < 0 &&
+        (e->n == 1 || place_of (&e->factors[1], e->result.labels[k]) < 0))
       return FALSE;
 
   return TRUE;
@@ -259,7 +263,8 @@ product (LptOnnxNode *on,
   LptValue *a, *b;
   gboolean turned;
 
-  if (!group_labels (e, groups) || groups[BATCH].n + MAX (groups[LEFT].n, 1) + MAX (groups[RIGHT].n, 1) > LPT_MAX_RANK ||
+  if (!group_labels (e, groups) ||
+      groups[BATCH].n + MAX (groups[LEFT].n, 1) + MAX (groups[RIGHT].n, 1) > LPT_MAX_RANK ||
       groups[BATCH].n + 2 > LPT_MAX_RANK)
     return NULL;
   /* The right factor may come as [batch, right, contracted]. */

@@ -85,7 +85,8 @@ keys_between (LptOnnxNode *on,
   mask = lpt_onnx_concat (on, 0, 2, both);
   keep = lpt_onnx_emit (on, LPT_OP_SLICE, 5, mask, axis, length, step, axis);
   keep = lpt_onnx_emit (on, LPT_OP_LESS, 2, position, per_batch (on, keep));
-  length = lpt_onnx_emit (on, LPT_OP_SLICE, 5, mask, length, lpt_onnx_emit (on, LPT_OP_ADD, 2, length, length), step, axis);
+  length = lpt_onnx_emit (on, LPT_OP_SLICE, 5, mask, length, lpt_onnx_emit (on, LPT_OP_ADD, 2, length, length), step,
+                          axis);
   return lpt_onnx_emit (on, LPT_OP_LOGICAL_AND, 2, keep,
                         lpt_onnx_emit (on, LPT_OP_GREATER_EQUAL, 2, position, per_batch (on, length)));
 }

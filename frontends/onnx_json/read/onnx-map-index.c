@@ -63,7 +63,8 @@ lpt_onnx_map_scatter_elements (LptOnnxNode *on)
 {
   LptValue *x = lpt_onnx_in (on, 0);
   gint axis = lpt_onnx_axis (on, lpt_onnx_int (on, "axis", 0), lpt_onnx_rank (on, x));
-  LptNode *node = lpt_onnx_add (on, LPT_OP_SCATTER_ELEMENTS_UPDATE, 4, x, lpt_onnx_in (on, 1), lpt_onnx_in (on, 2), lpt_onnx_i64_scalar (on, axis));
+  LptNode *node = lpt_onnx_add (on, LPT_OP_SCATTER_ELEMENTS_UPDATE, 4, x, lpt_onnx_in (on, 1), lpt_onnx_in (on, 2),
+                                lpt_onnx_i64_scalar (on, axis));
 
   LPT_ATTRS (node, LptScatterAttrs)->reduction = reduction_of (on);
   lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
@@ -72,7 +73,8 @@ lpt_onnx_map_scatter_elements (LptOnnxNode *on)
 void
 lpt_onnx_map_scatter_nd (LptOnnxNode *on)
 {
-  LptNode *node = lpt_onnx_add (on, LPT_OP_SCATTER_ND_UPDATE, 3, lpt_onnx_in (on, 0), lpt_onnx_in (on, 1), lpt_onnx_in (on, 2));
+  LptNode *node = lpt_onnx_add (on, LPT_OP_SCATTER_ND_UPDATE, 3, lpt_onnx_in (on, 0), lpt_onnx_in (on, 1),
+                                lpt_onnx_in (on, 2));
 
   LPT_ATTRS (node, LptScatterAttrs)->reduction = reduction_of (on);
   lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
@@ -137,7 +139,9 @@ void
 lpt_onnx_map_range (LptOnnxNode *on)
 {
   lpt_onnx_ignore (on, "stash_type");
-  lpt_onnx_set (on, 0, lpt_onnx_range (on, scalar_of (on, lpt_onnx_in (on, 0)), scalar_of (on, lpt_onnx_in (on, 1)), scalar_of (on, lpt_onnx_in (on, 2))));
+  lpt_onnx_set (on, 0,
+                lpt_onnx_range (on, scalar_of (on, lpt_onnx_in (on, 0)), scalar_of (on, lpt_onnx_in (on, 1)),
+                                scalar_of (on, lpt_onnx_in (on, 2))));
 }
 
 /* Negative indices count from the end; what is out of range is off everywhere. */
@@ -215,7 +219,8 @@ lpt_onnx_map_non_max_suppression (LptOnnxNode *on)
   limit = limit != NULL ? scalar_of (on, limit) : lpt_onnx_i64_scalar (on, 0);
   overlap = overlap != NULL ? scalar_of (on, overlap) : lpt_onnx_scalar (on, LPT_DTYPE_F32, 0);
   least = least != NULL ? scalar_of (on, least) : lpt_onnx_scalar (on, LPT_DTYPE_F32, -G_MAXFLOAT);
-  node = lpt_onnx_add_outs (on, LPT_OP_NON_MAX_SUPPRESSION, 3, 5, lpt_onnx_in (on, 0), lpt_onnx_in (on, 1), limit, overlap, least);
+  node = lpt_onnx_add_outs (on, LPT_OP_NON_MAX_SUPPRESSION, 3, 5, lpt_onnx_in (on, 0), lpt_onnx_in (on, 1), limit,
+                            overlap, least);
   attrs = LPT_ATTRS (node, LptNonMaxSuppressionAttrs);
   attrs->box_encoding = lpt_onnx_int (on, "center_point_box", 0) != 0 ? LPT_BOX_CENTER : LPT_BOX_CORNER;
   attrs->sort_result_descending = FALSE;

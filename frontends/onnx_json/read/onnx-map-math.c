@@ -68,12 +68,15 @@ lpt_onnx_map_clip (LptOnnxNode *on)
 {
   LptValue *x = lpt_onnx_in (on, 0), *low = lpt_onnx_optional (on, 1), *high = lpt_onnx_optional (on, 2);
   LptTensor *low_data = lpt_onnx_const_in (on, 1), *high_data = lpt_onnx_const_in (on, 2);
-  gboolean constant = (low == NULL || low_data != NULL) && (high == NULL || high_data != NULL) && lpt_dtype_is_real (x->dtype);
+  gboolean constant = (low == NULL || low_data != NULL) && (high == NULL || high_data != NULL) &&
+                      lpt_dtype_is_real (x->dtype);
 
   if (constant && (low != NULL || high != NULL))
     {
-      double a = low_data != NULL && lpt_tensor_count (low_data) == 1 ? lpt_tensor_get_f64 (low_data, 0) : lpt_dtype_min (x->dtype);
-      double b = high_data != NULL && lpt_tensor_count (high_data) == 1 ? lpt_tensor_get_f64 (high_data, 0) : lpt_dtype_max (x->dtype);
+      double a = low_data != NULL && lpt_tensor_count (low_data) == 1 ? lpt_tensor_get_f64 (low_data, 0)
+                                                                      : lpt_dtype_min (x->dtype);
+      double b = high_data != NULL && lpt_tensor_count (high_data) == 1 ? lpt_tensor_get_f64 (high_data, 0)
+                                                                        : lpt_dtype_max (x->dtype);
 
       if (a <= b)
         {
@@ -116,7 +119,8 @@ lpt_onnx_map_celu (LptOnnxNode *on)
 
   /* Positive values stay as they are: x / alpha * alpha would round twice. */
   negative = elu (on, lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, negative, alpha), 1);
-  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_ADD, 2, positive, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, negative, alpha)));
+  lpt_onnx_set (on, 0,
+                lpt_onnx_emit (on, LPT_OP_ADD, 2, positive, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, negative, alpha)));
 }
 
 void
@@ -126,7 +130,8 @@ lpt_onnx_map_selu (LptOnnxNode *on)
   double alpha = lpt_onnx_float (on, "alpha", 1.67326319217681884765625);
   double gamma = lpt_onnx_float (on, "gamma", 1.05070102214813232421875);
 
-  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_SELU, 3, x, lpt_onnx_like (on, x, alpha), lpt_onnx_like (on, x, gamma)));
+  lpt_onnx_set (on, 0,
+                lpt_onnx_emit (on, LPT_OP_SELU, 3, x, lpt_onnx_like (on, x, alpha), lpt_onnx_like (on, x, gamma)));
 }
 
 void
@@ -134,7 +139,9 @@ lpt_onnx_map_leaky_relu (LptOnnxNode *on)
 {
   LptValue *x = lpt_onnx_in (on, 0);
 
-  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_PRELU, 2, x, lpt_onnx_like (on, x, (float) lpt_onnx_float (on, "alpha", 0.01f))));
+  lpt_onnx_set (on, 0,
+                lpt_onnx_emit (on, LPT_OP_PRELU, 2, x,
+                               lpt_onnx_like (on, x, (float) lpt_onnx_float (on, "alpha", 0.01f))));
 }
 
 void
@@ -172,7 +179,9 @@ lpt_onnx_map_prelu (LptOnnxNode *on)
     {
       LptValue *positive = lpt_onnx_emit (on, LPT_OP_GREATER, 2, x, lpt_onnx_like (on, x, 0));
 
-      lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_SELECT, 3, positive, x, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, x, slope)));
+      lpt_onnx_set (on, 0,
+                    lpt_onnx_emit (on, LPT_OP_SELECT, 3, positive, x,
+                                   lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, x, slope)));
     }
 }
 
@@ -219,7 +228,8 @@ lpt_onnx_map_shrink (LptOnnxNode *on)
   LptValue *bias = lpt_onnx_like (on, x, shift);
   LptValue *below = lpt_onnx_emit (on, LPT_OP_LESS, 2, x, lpt_onnx_like (on, x, -lambd));
   LptValue *above = lpt_onnx_emit (on, LPT_OP_GREATER, 2, x, lpt_onnx_like (on, x, lambd));
-  LptValue *high = lpt_onnx_emit (on, LPT_OP_SELECT, 3, above, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, x, bias), lpt_onnx_like (on, x, 0));
+  LptValue *high = lpt_onnx_emit (on, LPT_OP_SELECT, 3, above, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, x, bias),
+                                  lpt_onnx_like (on, x, 0));
 
   lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_SELECT, 3, below, lpt_onnx_emit (on, LPT_OP_ADD, 2, x, bias), high));
 }
@@ -241,7 +251,8 @@ cast_to_float (LptOnnxNode *on,
   return x;
 }
 
-/* Four and two bits keep the low bits of the integer part; elsewhere what leaves an integer type is undefined in ONNX. */
+/* Four and two bits keep the low bits of the integer part; elsewhere what leaves an integer type is undefined in
+ * ONNX. */
 static LptValue *
 cast (LptOnnxNode *on,
       LptValue    *x,
@@ -379,5 +390,6 @@ lpt_onnx_map_mean (LptOnnxNode *on)
 void
 lpt_onnx_map_where (LptOnnxNode *on)
 {
-  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_SELECT, 3, lpt_onnx_in (on, 0), lpt_onnx_in (on, 1), lpt_onnx_in (on, 2)));
+  lpt_onnx_set (on, 0,
+                lpt_onnx_emit (on, LPT_OP_SELECT, 3, lpt_onnx_in (on, 0), lpt_onnx_in (on, 1), lpt_onnx_in (on, 2)));
 }

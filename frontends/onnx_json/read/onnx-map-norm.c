@@ -110,7 +110,8 @@ lpt_onnx_map_batch_norm (LptOnnxNode *on)
   axes = lpt_onnx_i64 (on, (guint) MAX (rank - 1, 1), all_but_one);
   batch_mean = lpt_onnx_reduce (on, LPT_OP_REDUCE_MEAN, x, axes, FALSE);
   distance = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, x, per_channel (on, batch_mean, rank));
-  batch_variance = lpt_onnx_reduce (on, LPT_OP_REDUCE_MEAN, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, distance, distance), axes, FALSE);
+  batch_variance = lpt_onnx_reduce (on, LPT_OP_REDUCE_MEAN, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, distance, distance),
+                                    axes, FALSE);
   lpt_onnx_set (on, 0, batch_norm (on, x, batch_mean, batch_variance, epsilon));
   lpt_onnx_set (on, 1, running (on, mean, lpt_onnx_convert (on, batch_mean, mean->dtype), momentum));
   lpt_onnx_set (on, 2, running (on, variance, lpt_onnx_convert (on, batch_variance, variance->dtype), momentum));
@@ -206,7 +207,8 @@ lpt_onnx_map_layer_norm (LptOnnxNode *on)
     {
       LptValue *mean = lpt_onnx_reduce (on, LPT_OP_REDUCE_MEAN, wide, axes, TRUE);
       LptValue *distance = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, wide, mean);
-      LptValue *variance = lpt_onnx_reduce (on, LPT_OP_REDUCE_MEAN, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, distance, distance), axes, TRUE);
+      LptValue *variance = lpt_onnx_reduce (on, LPT_OP_REDUCE_MEAN,
+                                            lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, distance, distance), axes, TRUE);
 
       lpt_onnx_set (on, 1, mean);
       lpt_onnx_set (on, 2, lpt_onnx_inverse_root (on, variance, epsilon));
@@ -221,10 +223,14 @@ lpt_onnx_map_rms_norm (LptOnnxNode *on)
   gint rank = lpt_onnx_rank (on, x);
   LptValue *axes = axes_from (on, lpt_onnx_axis (on, lpt_onnx_int (on, "axis", -1), rank), rank);
   LptValue *wide = to_stash_type (on, x);
-  LptValue *square = lpt_onnx_reduce (on, LPT_OP_REDUCE_MEAN, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, wide, wide), axes, TRUE);
-  LptValue *y = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, wide, lpt_onnx_inverse_root (on, square, lpt_onnx_float (on, "epsilon", 1e-5f)));
+  LptValue *square = lpt_onnx_reduce (on, LPT_OP_REDUCE_MEAN, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, wide, wide), axes,
+                                      TRUE);
+  LptValue *y = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, wide,
+                               lpt_onnx_inverse_root (on, square, lpt_onnx_float (on, "epsilon", 1e-5f)));
 
-  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, lpt_onnx_convert (on, y, dtype), lpt_onnx_convert (on, scale, dtype)));
+  lpt_onnx_set (on, 0,
+                lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, lpt_onnx_convert (on, y, dtype),
+                               lpt_onnx_convert (on, scale, dtype)));
 }
 
 /* x / norm; 0 where the norm is 0 */

@@ -48,7 +48,8 @@ read_bias (LptOnnxNode *on,
   r = lpt_onnx_slice (on, bias, 1, rows, 2 * rows);
   if (!linear)
     return order_gates (on, lpt_onnx_emit (on, LPT_OP_ADD, 2, w, r), hidden);
-  parts[0] = lpt_onnx_emit (on, LPT_OP_ADD, 2, lpt_onnx_slice (on, w, 1, 0, 2 * hidden), lpt_onnx_slice (on, r, 1, 0, 2 * hidden));
+  parts[0] = lpt_onnx_emit (on, LPT_OP_ADD, 2, lpt_onnx_slice (on, w, 1, 0, 2 * hidden),
+                            lpt_onnx_slice (on, r, 1, 0, 2 * hidden));
   parts[1] = lpt_onnx_slice (on, w, 1, 2 * hidden, rows);
   parts[2] = lpt_onnx_slice (on, r, 1, 2 * hidden, rows);
   return lpt_onnx_concat (on, 1, 3, parts);

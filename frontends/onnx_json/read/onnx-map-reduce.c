@@ -12,7 +12,8 @@ typedef struct
   gboolean  keep_dims;
 } Reduction;
 
-/* Axes: an attribute, later an input (ReduceSum 13, the others 18); none = all, or nothing where noop_with_empty_axes says so. */
+/* Axes: an attribute, later an input (ReduceSum 13, the others 18); none = all, or nothing where noop_with_empty_axes
+ * says so. */
 static Reduction
 reduction (LptOnnxNode *on)
 {
@@ -132,7 +133,9 @@ lpt_onnx_map_arg_reduce (LptOnnxNode *on)
   gint axis = lpt_onnx_axis (on, lpt_onnx_int (on, "axis", 0), lpt_onnx_rank (on, x));
   gboolean keep_dims = lpt_onnx_int (on, "keepdims", 1) != 0;
 
-  lpt_onnx_set (on, 0, arg_reduce (on, (LptOp) on->argument, x, axis, keep_dims, lpt_onnx_int (on, "select_last_index", 0) != 0));
+  lpt_onnx_set (on, 0,
+                arg_reduce (on, (LptOp) on->argument, x, axis, keep_dims,
+                            lpt_onnx_int (on, "select_last_index", 0) != 0));
 }
 
 void
@@ -197,7 +200,8 @@ hardmax_along (LptOnnxNode *on,
 {
   LptValue *index = arg_reduce (on, LPT_OP_ARG_MAX, x, axis, FALSE, FALSE);
   LptValue *depth = lpt_onnx_squeeze (on, lpt_onnx_dim (on, x, axis), 0);
-  LptNode *node = lpt_onnx_add (on, LPT_OP_ONE_HOT, 4, index, depth, lpt_onnx_like (on, x, 1), lpt_onnx_like (on, x, 0));
+  LptNode *node = lpt_onnx_add (on, LPT_OP_ONE_HOT, 4, index, depth, lpt_onnx_like (on, x, 1),
+                                lpt_onnx_like (on, x, 0));
 
   LPT_ATTRS (node, LptOneHotAttrs)->axis = axis;
   return lpt_onnx_done (on, node);

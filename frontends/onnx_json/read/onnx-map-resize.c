@@ -12,9 +12,10 @@ static const LptOnnxChoice modes[] = {
   { "nearest", LPT_INTERPOLATE_NEAREST }, { "linear", LPT_INTERPOLATE_LINEAR_ONNX }, { "cubic", LPT_INTERPOLATE_CUBIC },
 };
 static const LptOnnxChoice coordinates[] = {
-  { "half_pixel", LPT_COORD_HALF_PIXEL }, { "pytorch_half_pixel", LPT_COORD_PYTORCH_HALF_PIXEL }, { "asymmetric", LPT_COORD_ASYMMETRIC },
-  { "tf_half_pixel_for_nn", LPT_COORD_TF_HALF_PIXEL_FOR_NN }, { "align_corners", LPT_COORD_ALIGN_CORNERS },
-  { "half_pixel_symmetric", LPT_ONNX_COORD_SYMMETRIC }, { "tf_crop_and_resize", LPT_ONNX_COORD_CROP },
+  { "half_pixel", LPT_COORD_HALF_PIXEL },        { "pytorch_half_pixel", LPT_COORD_PYTORCH_HALF_PIXEL },
+  { "asymmetric", LPT_COORD_ASYMMETRIC },        { "tf_half_pixel_for_nn", LPT_COORD_TF_HALF_PIXEL_FOR_NN },
+  { "align_corners", LPT_COORD_ALIGN_CORNERS },  { "half_pixel_symmetric", LPT_ONNX_COORD_SYMMETRIC },
+  { "tf_crop_and_resize", LPT_ONNX_COORD_CROP },
 };
 static const LptOnnxChoice nearest[] = {
   { "round_prefer_floor", LPT_NEAREST_ROUND_PREFER_FLOOR }, { "round_prefer_ceil", LPT_NEAREST_ROUND_PREFER_CEIL },
@@ -61,7 +62,8 @@ read_numbers (LptOnnxNode *on,
 {
   if (lpt_tensor_count (tensor) != t->n)
     {
-      lpt_onnx_fail (on, LPT_ERROR_INVALID, "%" G_GINT64_FORMAT " scales or sizes for %u axes", lpt_tensor_count (tensor), t->n);
+      lpt_onnx_fail (on, LPT_ERROR_INVALID, "%" G_GINT64_FORMAT " scales or sizes for %u axes",
+                     lpt_tensor_count (tensor), t->n);
       return FALSE;
     }
   for (guint i = 0; i < t->n; i++)
@@ -124,7 +126,8 @@ interpolate (LptOnnxNode *on,
   shape.dims[0] = t->n;
   for (guint i = 0; i < t->n; i++)
     scales[i] = (float) t->scales[i];
-  target = is_size ? lpt_onnx_i64 (on, t->n, t->sizes) : lpt_onnx_tensor_value (on, lpt_tensor_from_f32 (&shape, scales, NULL));
+  target = is_size ? lpt_onnx_i64 (on, t->n, t->sizes)
+                   : lpt_onnx_tensor_value (on, lpt_tensor_from_f32 (&shape, scales, NULL));
   return interpolate_to (on, x, target, t, is_size);
 }
 
@@ -209,7 +212,8 @@ aspect_ratio_sizes (LptOnnxNode *on,
                     const char  *policy)
 {
   LptOp op = strcmp (policy, "not_larger") == 0 ? LPT_OP_REDUCE_MIN : LPT_OP_REDUCE_MAX;
-  LptValue *lengths = lpt_onnx_emit (on, LPT_OP_GATHER, 3, lpt_onnx_shape_of (on, x), lpt_onnx_i64 (on, t->n, t->axes), lpt_onnx_i64_scalar (on, 0));
+  LptValue *lengths = lpt_onnx_emit (on, LPT_OP_GATHER, 3, lpt_onnx_shape_of (on, x), lpt_onnx_i64 (on, t->n, t->axes),
+                                     lpt_onnx_i64_scalar (on, 0));
   LptValue *scale;
   gint64 first = 0;
 
@@ -218,7 +222,8 @@ aspect_ratio_sizes (LptOnnxNode *on,
   lengths = lpt_onnx_convert (on, lengths, LPT_DTYPE_F32);
   scale = lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, lpt_onnx_convert (on, sizes, LPT_DTYPE_F32), lengths);
   scale = lpt_onnx_reduce (on, op, scale, lpt_onnx_i64 (on, 1, &first), TRUE);
-  lengths = lpt_onnx_emit (on, LPT_OP_ADD, 2, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, lengths, scale), lpt_onnx_like (on, lengths, 0.5));
+  lengths = lpt_onnx_emit (on, LPT_OP_ADD, 2, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, lengths, scale),
+                           lpt_onnx_like (on, lengths, 0.5));
   return lpt_onnx_convert (on, lpt_onnx_emit (on, LPT_OP_FLOOR, 1, lengths), LPT_DTYPE_I64);
 }
 
@@ -240,7 +245,8 @@ check_vector (LptOnnxNode    *on,
               const LptValue *vector,
               guint           n)
 {
-  if (vector->shape.rank != LPT_DYNAMIC && (vector->shape.rank != 1 || (vector->shape.dims[0] >= 0 && vector->shape.dims[0] != n)))
+  if (vector->shape.rank != LPT_DYNAMIC &&
+      (vector->shape.rank != 1 || (vector->shape.dims[0] >= 0 && vector->shape.dims[0] != n)))
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "scales, sizes or region are not a vector of %u", n);
 }
 
@@ -272,7 +278,8 @@ lpt_onnx_map_resize (LptOnnxNode *on)
   Target t = { 0 };
   LptNode *node;
   int mode = lpt_onnx_choose (on, "mode", "nearest", modes, G_N_ELEMENTS (modes));
-  int coordinate = lpt_onnx_choose (on, "coordinate_transformation_mode", "half_pixel", coordinates, G_N_ELEMENTS (coordinates));
+  int coordinate = lpt_onnx_choose (on, "coordinate_transformation_mode", "half_pixel", coordinates,
+                                    G_N_ELEMENTS (coordinates));
   int rounding = lpt_onnx_choose (on, "nearest_mode", "round_prefer_floor", nearest, G_N_ELEMENTS (nearest));
   gboolean antialias = lpt_onnx_int (on, "antialias", 0) != 0;
   double cube_coeff = lpt_onnx_float (on, "cubic_coeff_a", -0.75);
@@ -293,7 +300,8 @@ lpt_onnx_map_resize (LptOnnxNode *on)
 
       if (antialias)
         lpt_onnx_unsupported (on, "antialias with exclude_outside or this coordinate_transformation_mode");
-      if (exclude_outside && coordinate != LPT_COORD_HALF_PIXEL && coordinate != LPT_COORD_ALIGN_CORNERS && coordinate < LPT_ONNX_COORD_SYMMETRIC)
+      if (exclude_outside && coordinate != LPT_COORD_HALF_PIXEL && coordinate != LPT_COORD_ALIGN_CORNERS &&
+          coordinate < LPT_ONNX_COORD_SYMMETRIC)
         lpt_onnx_unsupported (on, "exclude_outside with this coordinate_transformation_mode");
       r.target = computed_target (on, x, scales, sizes, &t, policy);
       r.roi = coordinate == LPT_ONNX_COORD_CROP ? lpt_onnx_in (on, 1) : NULL;

@@ -13,8 +13,8 @@ lpt_onnx_map_grid_sample (LptOnnxNode *on)
 {
   /* Opset 20 says linear and cubic. */
   static const LptOnnxChoice modes[] = {
-    { "bilinear", LPT_GRID_BILINEAR }, { "linear", LPT_GRID_BILINEAR }, { "bicubic", LPT_GRID_BICUBIC }, { "cubic", LPT_GRID_BICUBIC },
-    { "nearest", LPT_GRID_NEAREST },
+    { "bilinear", LPT_GRID_BILINEAR }, { "linear", LPT_GRID_BILINEAR }, { "bicubic", LPT_GRID_BICUBIC },
+    { "cubic", LPT_GRID_BICUBIC },     { "nearest", LPT_GRID_NEAREST },
   };
   static const LptOnnxChoice paddings[] = {
     { "zeros", LPT_GRID_ZEROS }, { "border", LPT_GRID_BORDER }, { "reflection", LPT_GRID_REFLECTION },

@@ -45,7 +45,9 @@ static LptTensor *
 strings_attribute (LptOnnxNode *on)
 {
   const Onnx__AttributeProto *one = lpt_onnx_attr (on, "value_string", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);
-  const Onnx__AttributeProto *list = one == NULL ? lpt_onnx_attr (on, "value_strings", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS) : NULL;
+  const Onnx__AttributeProto *list = one == NULL ? lpt_onnx_attr (on, "value_strings",
+                                                                  ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS)
+                                                 : NULL;
   const ProtobufCBinaryData *data = one != NULL ? &one->s : list != NULL ? list->strings : NULL;
   size_t n = one != NULL ? 1 : list != NULL ? list->n_strings : 0;
   LptShape shape = { .rank = one != NULL ? 0 : 1, .dims = { (gint64) n } };
@@ -71,7 +73,8 @@ lpt_onnx_map_constant (LptOnnxNode *on)
   LptInts ints = { 0 };
   const Onnx__AttributeProto *attr;
 
-  if (tensor == NULL && (attr = lpt_onnx_attr (on, "value_float", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT)) != NULL)
+  if (tensor == NULL &&
+      (attr = lpt_onnx_attr (on, "value_float", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT)) != NULL)
     tensor = lpt_tensor_scalar (LPT_DTYPE_F32, attr->f);
   if (tensor == NULL && (attr = lpt_onnx_attr (on, "value_int", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT)) != NULL)
     tensor = lpt_tensor_new_copy (LPT_DTYPE_I64, &LPT_SHAPE_SCALAR, &attr->i, NULL);
@@ -126,7 +129,9 @@ lpt_onnx_map_size (LptOnnxNode *on)
   if (lpt_shape_count (&x->shape, &count))
     lpt_onnx_set (on, 0, lpt_onnx_i64_scalar (on, count));
   else
-    lpt_onnx_set (on, 0, lpt_onnx_reduce (on, LPT_OP_REDUCE_PROD, lpt_onnx_shape_of (on, x), lpt_onnx_i64 (on, 1, &first), FALSE));
+    lpt_onnx_set (on, 0,
+                  lpt_onnx_reduce (on, LPT_OP_REDUCE_PROD, lpt_onnx_shape_of (on, x), lpt_onnx_i64 (on, 1, &first),
+                                   FALSE));
 }
 
 void
@@ -222,10 +227,13 @@ lpt_onnx_map_concat (LptOnnxNode *on)
 
   for (guint i = 0; i < n; i++)
     in[i] = lpt_onnx_in (on, i);
-  lpt_onnx_set (on, 0, lpt_onnx_concat (on, lpt_onnx_axis (on, lpt_onnx_int (on, "axis", 0), lpt_onnx_rank (on, in[0])), n, in));
+  lpt_onnx_set (on, 0,
+                lpt_onnx_concat (on, lpt_onnx_axis (on, lpt_onnx_int (on, "axis", 0), lpt_onnx_rank (on, in[0])), n,
+                                 in));
 }
 
-/* Lengths: an attribute, an input from opset 13 on; without them equal parts, the last one shorter where they do not fit. */
+/* Lengths: an attribute, an input from opset 13 on; without them equal parts, the last one shorter where they do not
+ * fit. */
 void
 lpt_onnx_map_split (LptOnnxNode *on)
 {
@@ -277,8 +285,10 @@ lpt_onnx_map_slice_attributes (LptOnnxNode *on)
         axes.v[i] = i;
     }
   lpt_ints_fill (&steps, starts.n, 1);
-  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_SLICE, 5, lpt_onnx_in (on, 0), lpt_onnx_i64_list (on, &starts),
-                                      lpt_onnx_i64_list (on, &ends), lpt_onnx_i64_list (on, &steps), lpt_onnx_i64_list (on, &axes)));
+  lpt_onnx_set (on, 0,
+                lpt_onnx_emit (on, LPT_OP_SLICE, 5, lpt_onnx_in (on, 0), lpt_onnx_i64_list (on, &starts),
+                               lpt_onnx_i64_list (on, &ends), lpt_onnx_i64_list (on, &steps),
+                               lpt_onnx_i64_list (on, &axes)));
   lpt_ints_clear (&starts);
   lpt_ints_clear (&ends);
   lpt_ints_clear (&axes);
@@ -306,8 +316,10 @@ lpt_onnx_map_slice (LptOnnxNode *on)
   if (axes == NULL)
     axes = lpt_onnx_i64_list (on, &list);
   lpt_ints_clear (&list);
-  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_SLICE, 5, lpt_onnx_in (on, 0), starts, ends,
-                                      lpt_onnx_convert (on, steps, LPT_DTYPE_I64), lpt_onnx_convert (on, axes, LPT_DTYPE_I64)));
+  lpt_onnx_set (on, 0,
+                lpt_onnx_emit (on, LPT_OP_SLICE, 5, lpt_onnx_in (on, 0), starts, ends,
+                               lpt_onnx_convert (on, steps, LPT_DTYPE_I64),
+                               lpt_onnx_convert (on, axes, LPT_DTYPE_I64)));
 }
 
 /* --- padding ---------------------------------------------------------------------------- */
@@ -324,13 +336,15 @@ pad_wrapped (LptOnnxNode *on,
   for (gint64 axis = 0; axis < lpt_onnx_rank (on, x); axis++)
     {
       LptValue *at = lpt_onnx_i64_scalar (on, axis), *length = lpt_onnx_squeeze (on, lpt_onnx_dim (on, x, axis), 0);
-      LptValue *before = lpt_onnx_emit (on, LPT_OP_GATHER, 3, begin, at, zero), *after = lpt_onnx_emit (on, LPT_OP_GATHER, 3, end, at, zero);
+      LptValue *before = lpt_onnx_emit (on, LPT_OP_GATHER, 3, begin, at, zero),
+               *after = lpt_onnx_emit (on, LPT_OP_GATHER, 3, end, at, zero);
       LptValue *index;
 
       if (lpt_node_is_const (before->producer) && lpt_node_is_const (after->producer)
           && lpt_tensor_get_i64 (before->producer->data, 0) == 0 && lpt_tensor_get_i64 (after->producer->data, 0) == 0)
         continue;
-      index = lpt_onnx_range (on, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, zero, before), lpt_onnx_emit (on, LPT_OP_ADD, 2, length, after), one);
+      index = lpt_onnx_range (on, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, zero, before),
+                              lpt_onnx_emit (on, LPT_OP_ADD, 2, length, after), one);
       x = lpt_onnx_emit (on, LPT_OP_GATHER, 3, x, lpt_onnx_emit (on, LPT_OP_FLOOR_MOD, 2, index, length), at);
     }
   return x;
@@ -378,8 +392,10 @@ spread_pads (LptOnnxNode *on,
     return pads;
   axes = lpt_onnx_convert (on, axes, LPT_DTYPE_I64);
   negative = lpt_onnx_emit (on, LPT_OP_LESS, 2, axes, lpt_onnx_i64_scalar (on, 0));
-  axes = lpt_onnx_emit (on, LPT_OP_SELECT, 3, negative, lpt_onnx_emit (on, LPT_OP_ADD, 2, axes, lpt_onnx_i64_scalar (on, rank)), axes);
-  return lpt_onnx_emit (on, LPT_OP_SCATTER_ELEMENTS_UPDATE, 4, lpt_onnx_i64 (on, (guint) rank, zeros), axes, pads, lpt_onnx_i64_scalar (on, 0));
+  axes = lpt_onnx_emit (on, LPT_OP_SELECT, 3, negative,
+                        lpt_onnx_emit (on, LPT_OP_ADD, 2, axes, lpt_onnx_i64_scalar (on, rank)), axes);
+  return lpt_onnx_emit (on, LPT_OP_SCATTER_ELEMENTS_UPDATE, 4, lpt_onnx_i64 (on, (guint) rank, zeros), axes, pads,
+                        lpt_onnx_i64_scalar (on, 0));
 }
 
 static void
@@ -422,7 +438,8 @@ pad_axes (LptOnnxNode   *on,
       end.v[axis] = pads->v[n + i];
     }
   if (on->error == NULL)
-    lpt_onnx_set (on, 0, pad (on, lpt_onnx_in (on, 0), lpt_onnx_i64_list (on, &begin), lpt_onnx_i64_list (on, &end), value));
+    lpt_onnx_set (on, 0,
+                  pad (on, lpt_onnx_in (on, 0), lpt_onnx_i64_list (on, &begin), lpt_onnx_i64_list (on, &end), value));
   lpt_ints_clear (&begin);
   lpt_ints_clear (&end);
 }

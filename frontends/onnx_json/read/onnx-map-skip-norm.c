@@ -77,7 +77,8 @@ lpt_onnx_map_skip_layer_norm (LptOnnxNode *on)
     {
       LptValue *mean = lpt_onnx_reduce (on, LPT_OP_REDUCE_MEAN, sum, lpt_onnx_i64 (on, 1, &last), TRUE);
 
-      root = lpt_onnx_inverse_root (on, mean_of_squares (on, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, sum, mean)), epsilon);
+      root = lpt_onnx_inverse_root (on, mean_of_squares (on, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, sum, mean)),
+                                    epsilon);
       lpt_onnx_set (on, 1, mean);
     }
   lpt_onnx_set (on, 2, root);

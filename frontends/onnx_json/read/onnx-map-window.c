@@ -83,7 +83,8 @@ read_list (LptOnnxNode *on,
   lpt_ints_clear (&list);
 }
 
-/* Strides, dilations, pads of a window over the @n last axes; the kernel where @kernel is NULL comes from the attribute. */
+/* Strides, dilations, pads of a window over the @n last axes; the kernel where @kernel is NULL comes from the
+ * attribute. */
 static Window
 read_window (LptOnnxNode  *on,
              LptValue     *x,
@@ -151,7 +152,8 @@ group_weights (LptOnnxNode *on,
     }
   if (groups < 1 || s->dims[0] % groups != 0)
     {
-      lpt_onnx_fail (on, LPT_ERROR_INVALID, "%" G_GINT64_FORMAT " filters do not divide into %" G_GINT64_FORMAT " groups", s->dims[0], groups);
+      lpt_onnx_fail (on, LPT_ERROR_INVALID,
+                     "%" G_GINT64_FORMAT " filters do not divide into %" G_GINT64_FORMAT " groups", s->dims[0], groups);
       return weights;
     }
   dims[0] = groups;
@@ -192,7 +194,8 @@ kernel_of (LptOnnxNode *on,
            gint64      *kernel)
 {
   if (lpt_onnx_rank (on, x) != lpt_onnx_rank (on, weights))
-    lpt_onnx_fail (on, LPT_ERROR_INVALID, "weights of rank %d for an input of rank %d", weights->shape.rank, x->shape.rank);
+    lpt_onnx_fail (on, LPT_ERROR_INVALID, "weights of rank %d for an input of rank %d", weights->shape.rank,
+                   x->shape.rank);
   for (gint i = 0; i < LPT_MAX_RANK; i++)
     kernel[i] = i + 2 < weights->shape.rank ? weights->shape.dims[i + 2] : 0;
 }
@@ -233,7 +236,8 @@ lpt_onnx_map_conv (LptOnnxNode *on)
   lpt_onnx_set (on, 0, add_bias (on, y, lpt_onnx_optional (on, 2), (guint) MAX (x->shape.rank - 2, 0)));
 }
 
-/* With output_shape (or SAME) the padding follows: ONNX gives the odd element to the end for SAME_UPPER, else to the begin. */
+/* With output_shape (or SAME) the padding follows: ONNX gives the odd element to the end for SAME_UPPER, else to the
+ * begin. */
 static void
 pads_of_transposed (LptOnnxNode *on,
                     LptValue    *x,
@@ -282,8 +286,9 @@ lpt_onnx_map_conv_transpose (LptOnnxNode *on)
   w = read_window (on, x, kernel);
   read_list (on, "output_padding", w.n, 0, 0, output_padding);
   pads_of_transposed (on, x, &w, output_padding);
-  node = groups == 1 ? lpt_onnx_add (on, LPT_OP_CONVOLUTION_BACKPROP_DATA, 2, x, weights)
-                     : lpt_onnx_add (on, LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA, 2, x, group_weights (on, weights, groups));
+  node = groups == 1
+             ? lpt_onnx_add (on, LPT_OP_CONVOLUTION_BACKPROP_DATA, 2, x, weights)
+             : lpt_onnx_add (on, LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA, 2, x, group_weights (on, weights, groups));
   attrs = LPT_ATTRS (node, LptDeconvAttrs);
   lpt_ints_set (&attrs->strides, w.n, w.strides);
   lpt_ints_set (&attrs->dilations, w.n, w.dilations);

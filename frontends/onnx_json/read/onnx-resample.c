@@ -4,7 +4,8 @@
  *
  *     y[o] = sum over the taps k of w_k[o] * x[clamp (i[o] + k, 0, L - 1)]
  *
- * with c[o] the place of o in x, as sums of Gather times a vector along the axis. Lengths may be known at run time only.
+ * with c[o] the place of o in x, as sums of Gather times a vector along the axis. Lengths may be known at run time
+ * only.
  * L is the length of x, s the scale, M = L s (or the size asked for), floor (M) = N the number of o:
  *
  *     half_pixel            c = (o + 1/2) / s - 1/2
@@ -78,7 +79,8 @@ per_step (LptOnnxNode *on,
           LptValue    *single)
 {
   LptValue *is_one = with (on, LPT_OP_EQUAL, length, 1);
-  LptValue *steps = lpt_onnx_emit (on, LPT_OP_SELECT, 3, is_one, lpt_onnx_like (on, length, 1), with (on, LPT_OP_SUBTRACT, length, 1));
+  LptValue *steps = lpt_onnx_emit (on, LPT_OP_SELECT, 3, is_one, lpt_onnx_like (on, length, 1),
+                                   with (on, LPT_OP_SUBTRACT, length, 1));
 
   return lpt_onnx_emit (on, LPT_OP_SELECT, 3, is_one, single, binary (on, LPT_OP_DIVIDE, numbers, steps));
 }
@@ -91,7 +93,8 @@ find_places (Axis     *a,
   LptOnnxNode *on = a->on;
   const LptOnnxResample *r = a->r;
   LptValue *length = real (on, lpt_onnx_squeeze (on, lpt_onnx_dim (on, x, a->axis), 0));
-  LptValue *target = element (on, r->target, i), *scale, *resized, *whole, *count, *o, *zero = lpt_onnx_scalar (on, LPT_DTYPE_F32, 0);
+  LptValue *target = element (on, r->target, i), *scale, *resized, *whole, *count, *o,
+           *zero = lpt_onnx_scalar (on, LPT_DTYPE_F32, 0);
 
   a->last = with (on, LPT_OP_SUBTRACT, length, 1);
   if (lpt_dtype_is_real (target->dtype))
@@ -123,9 +126,11 @@ find_places (Axis     *a,
       a->place = with (on, LPT_OP_SUBTRACT, binary (on, LPT_OP_DIVIDE, with (on, LPT_OP_ADD, o, 0.5), scale), 0.5);
       if (r->coordinate == LPT_ONNX_COORD_SYMMETRIC)
         {
-          LptValue *missing = binary (on, LPT_OP_SUBTRACT, lpt_onnx_like (on, whole, 1), binary (on, LPT_OP_DIVIDE, whole, resized));
+          LptValue *missing = binary (on, LPT_OP_SUBTRACT, lpt_onnx_like (on, whole, 1),
+                                      binary (on, LPT_OP_DIVIDE, whole, resized));
 
-          a->place = binary (on, LPT_OP_ADD, a->place, with (on, LPT_OP_MULTIPLY, binary (on, LPT_OP_MULTIPLY, missing, length), 0.5));
+          a->place = binary (on, LPT_OP_ADD, a->place,
+                             with (on, LPT_OP_MULTIPLY, binary (on, LPT_OP_MULTIPLY, missing, length), 0.5));
         }
     }
 }
@@ -146,7 +151,8 @@ static LptValue *
 inside (const Axis *a,
         LptValue   *place)
 {
-  return binary (a->on, LPT_OP_LOGICAL_AND, with (a->on, LPT_OP_GREATER_EQUAL, place, 0), binary (a->on, LPT_OP_LESS_EQUAL, place, a->last));
+  return binary (a->on, LPT_OP_LOGICAL_AND, with (a->on, LPT_OP_GREATER_EQUAL, place, 0),
+                 binary (a->on, LPT_OP_LESS_EQUAL, place, a->last));
 }
 
 /* Keys' kernel at distance @d, with the polynomials for d < 1 (@near) and for 1 <= d < 2 in Horner form. */
@@ -172,7 +178,8 @@ find_taps (const Axis  *a,
 {
   LptOnnxNode *on = a->on;
   LptValue *whole = lpt_onnx_emit (on, LPT_OP_FLOOR, 1, a->place);
-  LptValue *f = binary (on, LPT_OP_SUBTRACT, a->place, whole), *rest = binary (on, LPT_OP_SUBTRACT, lpt_onnx_like (on, f, 1), f), *sum = NULL;
+  LptValue *f = binary (on, LPT_OP_SUBTRACT, a->place, whole),
+           *rest = binary (on, LPT_OP_SUBTRACT, lpt_onnx_like (on, f, 1), f), *sum = NULL;
   guint n = a->r->mode == LPT_INTERPOLATE_CUBIC ? 4 : 2;
 
   if (n == 2)
@@ -192,7 +199,8 @@ find_taps (const Axis  *a,
       places[k] = with (on, LPT_OP_ADD, whole, (double) k - (n == 4 ? 1 : 0));
       if (!a->r->exclude_outside)
         continue;
-      weights[k] = lpt_onnx_emit (on, LPT_OP_SELECT, 3, inside (a, places[k]), weights[k], lpt_onnx_like (on, weights[k], 0));
+      weights[k] = lpt_onnx_emit (on, LPT_OP_SELECT, 3, inside (a, places[k]), weights[k],
+                                  lpt_onnx_like (on, weights[k], 0));
       sum = sum == NULL ? weights[k] : binary (on, LPT_OP_ADD, sum, weights[k]);
     }
   for (guint k = 0; sum != NULL && k < n; k++)
@@ -206,9 +214,11 @@ gather (const Axis *a,
         LptValue   *place)
 {
   LptOnnxNode *on = a->on;
-  LptValue *index = binary (on, LPT_OP_MAXIMUM, binary (on, LPT_OP_MINIMUM, place, a->last), lpt_onnx_scalar (on, LPT_DTYPE_F32, 0));
+  LptValue *index = binary (on, LPT_OP_MAXIMUM, binary (on, LPT_OP_MINIMUM, place, a->last),
+                            lpt_onnx_scalar (on, LPT_DTYPE_F32, 0));
 
-  return lpt_onnx_emit (on, LPT_OP_GATHER, 3, x, lpt_onnx_convert (on, index, LPT_DTYPE_I64), lpt_onnx_i64_scalar (on, a->axis));
+  return lpt_onnx_emit (on, LPT_OP_GATHER, 3, x, lpt_onnx_convert (on, index, LPT_DTYPE_I64),
+                        lpt_onnx_i64_scalar (on, a->axis));
 }
 
 static LptValue *
@@ -263,7 +273,8 @@ lpt_onnx_resample (LptOnnxNode           *on,
   if (r->mode != LPT_INTERPOLATE_NEAREST)
     {
       if (!lpt_dtype_is_real (dtype))
-        lpt_onnx_unsupported (on, "this coordinate_transformation_mode or exclude_outside on %s", lpt_dtype_name (dtype));
+        lpt_onnx_unsupported (on, "this coordinate_transformation_mode or exclude_outside on %s",
+                              lpt_dtype_name (dtype));
       y = real (on, y);
     }
   for (guint i = 0; i < r->n && on->error == NULL; i++)

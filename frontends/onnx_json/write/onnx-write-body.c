@@ -79,13 +79,15 @@ lpt_onnx_wb_add_input (LptOnnxBodyWriter          *t,
   return name;
 }
 
-/* A new output of the subgraph. It gets a name of its own: a subgraph may not return what is outside, or one value twice. */
+/* A new output of the subgraph. It gets a name of its own: a subgraph may not return what is outside, or one value
+ * twice. */
 void
 lpt_onnx_wb_add_output (LptOnnxBodyWriter      *t,
                         const char *name,
                         LptDType    dtype)
 {
-  g_ptr_array_add (t->out, lpt_onnx_w_value_info (t->w, lpt_onnx_w_step (t->w, "Identity", 1, name), dtype, &LPT_SHAPE_ANY));
+  g_ptr_array_add (t->out,
+                   lpt_onnx_w_value_info (t->w, lpt_onnx_w_step (t->w, "Identity", 1, name), dtype, &LPT_SHAPE_ANY));
 }
 
 /* What the node reads on input @i. */

@@ -7,9 +7,9 @@
  *   TensorIterator  Scan, where each slice is one element of an axis, all of it, from either end; else Loop over
  *                   x[start + i stride ... + part), where the number of slices is known
  *
- * Values that follow a back edge are the states. An output that is none is the last element of a scan output. Joined outputs
- * are scan outputs: ONNX stacks along a new axis, so an axis of length 1 is squeezed away in the body; a longer one is joined
- * behind the node by Transpose and Reshape.
+ * Values that follow a back edge are the states. An output that is none is the last element of a scan output. Joined
+ * outputs are scan outputs: ONNX stacks along a new axis, so an axis of length 1 is squeezed away in the body; a longer
+ * one is joined behind the node by Transpose and Reshape.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -45,7 +45,8 @@ write_branch (LptOnnxWriter *w,
         if (g_array_index (t.map->outputs, LptBodyPort, k).external == (gint) o)
           port = &g_array_index (t.map->outputs, LptBodyPort, k);
       if (port != NULL)
-        lpt_onnx_wb_add_output (&t, lpt_onnx_w_codes (w, lpt_onnx_wb_result (&t, port->internal)), lpt_onnx_wb_result (&t, port->internal)->dtype);
+        lpt_onnx_wb_add_output (&t, lpt_onnx_w_codes (w, lpt_onnx_wb_result (&t, port->internal)),
+                                lpt_onnx_wb_result (&t, port->internal)->dtype);
       else
         lpt_onnx_w_fail (w, "output %u, which a branch does not give", o);
     }
@@ -134,7 +135,8 @@ is_scan (const LptOnnxBodyWriter *t)
       const LptShape *shape = &lpt_onnx_wb_result (t, port->internal)->shape;
       gint axis;
 
-      if (port->external >= 0 && port->sliced && (!lpt_axis_normalize (port->axis, shape->rank, &axis) || shape->dims[axis] != 1))
+      if (port->external >= 0 && port->sliced &&
+          (!lpt_axis_normalize (port->axis, shape->rank, &axis) || shape->dims[axis] != 1))
         return FALSE;
       if (port->external >= 0 && !port->sliced && lpt_onnx_wb_state (t, port->internal) < 0)
         return FALSE;
@@ -202,7 +204,8 @@ cut (LptOnnxBodyWriter *t,
   from = lpt_onnx_w_step (w, "Mul", 2, from, lpt_onnx_w_i64s (w, "stride", 1, &stride));
   from = lpt_onnx_w_step (w, "Add", 2, from, lpt_onnx_w_i64s (w, "start", 1, &start));
   return lpt_onnx_w_step (w, "Slice", 4, lpt_onnx_w_codes (w, x), from,
-                          lpt_onnx_w_step (w, "Add", 2, from, lpt_onnx_w_i64s (w, "part", 1, &part)), lpt_onnx_w_i64s (w, "axis", 1, &at));
+                          lpt_onnx_w_step (w, "Add", 2, from, lpt_onnx_w_i64s (w, "part", 1, &part)),
+                          lpt_onnx_w_i64s (w, "axis", 1, &at));
 }
 
 /* Inputs of the subgraph, and what they start from. The condition of a Loop may be a parameter, too. */
@@ -272,7 +275,8 @@ feed_rest (LptOnnxBodyWriter *t)
             shape.dims[d] = x->shape.dims[d + 1];
           g_ptr_array_add (t->starts, (gpointer) lpt_onnx_wb_start (t, port->external));
           g_ptr_array_add (t->inputs_axes, (gpointer) port);
-          name = lpt_onnx_w_step (t->w, "Unsqueeze", 2, lpt_onnx_wb_add_input (t, value->producer->name, value->dtype, &shape),
+          name = lpt_onnx_w_step (t->w, "Unsqueeze", 2,
+                                  lpt_onnx_wb_add_input (t, value->producer->name, value->dtype, &shape),
                                   lpt_onnx_w_i64s (t->w, "axis", 1, &axis));
         }
       lpt_onnx_w_alias (t->w, value, name);
@@ -353,7 +357,9 @@ put_along (LptOnnxBodyWriter *t,
     {
       const LptBodyPort *port = g_ptr_array_index (ports, i);
 
-      axes[i] = port_axis (t, port, of_inputs ? lpt_node_in (t->node, (guint) port->external)->shape.rank : lpt_onnx_wb_result (t, port->internal)->shape.rank);
+      axes[i] = port_axis (t, port,
+                           of_inputs ? lpt_node_in (t->node, (guint) port->external)->shape.rank
+                                     : lpt_onnx_wb_result (t, port->internal)->shape.rank);
       directions[i] = port->stride < 0;
       any = any || axes[i] != 0 || directions[i] != 0;
     }
@@ -383,7 +389,8 @@ return_states (LptOnnxBodyWriter *t)
 
       if (g_hash_table_lookup (t->w->names, lpt_node_out (lpt_onnx_wb_parameter (t, edge->parameter))) == t->condition)
         continue;
-      lpt_onnx_wb_add_output (t, lpt_onnx_w_codes (t->w, lpt_onnx_wb_result (t, edge->result)), lpt_onnx_wb_result (t, edge->result)->dtype);
+      lpt_onnx_wb_add_output (t, lpt_onnx_w_codes (t->w, lpt_onnx_wb_result (t, edge->result)),
+                              lpt_onnx_wb_result (t, edge->result)->dtype);
       for (guint o = 0; o < t->map->outputs->len; o++)
         {
           const LptBodyPort *port = &g_array_index (t->map->outputs, LptBodyPort, o);
@@ -447,7 +454,10 @@ lpt_onnx_write_loop (LptOnnxWriter *w,
 
   /* What comes out: the condition, the states, what is joined. */
   if (!t.scan && w->error == NULL)
-    lpt_onnx_wb_add_output (&t, go_on != NULL ? lpt_onnx_w_codes (w, lpt_onnx_wb_result (&t, go_on->internal)) : lpt_onnx_w_scalar (w, "true", LPT_DTYPE_BOOL, 1), LPT_DTYPE_BOOL);
+    lpt_onnx_wb_add_output (&t,
+                            go_on != NULL ? lpt_onnx_w_codes (w, lpt_onnx_wb_result (&t, go_on->internal))
+                                          : lpt_onnx_w_scalar (w, "true", LPT_DTYPE_BOOL, 1),
+                            LPT_DTYPE_BOOL);
   return_states (&t);
   for (guint o = 0; o < t.map->outputs->len && w->error == NULL; o++)
     {
@@ -457,7 +467,8 @@ lpt_onnx_write_loop (LptOnnxWriter *w,
         continue;
       join (&t, port);
       g_ptr_array_add (t.outputs_axes, (gpointer) port);
-      g_ptr_array_add (t.ends, (gpointer) (t.scan ? lpt_onnx_w_own_name (w, &node->out[port->external]) : lpt_onnx_w_temp (w, "stacked")));
+      g_ptr_array_add (t.ends, (gpointer) (t.scan ? lpt_onnx_w_own_name (w, &node->out[port->external])
+                                                  : lpt_onnx_w_temp (w, "stacked")));
     }
   graph = lpt_onnx_wb_close (&t);
 

@@ -61,7 +61,8 @@ gboolean
 lpt_onnx_w_integer_product (LptOnnxWriter *w,
                             LptNode       *node)
 {
-  LptValue *weights = lpt_node_in (node, 1), *bias = lpt_node_in (node, 2), *zero = node->n_in > 3 ? lpt_node_in (node, 3) : NULL;
+  LptValue *weights = lpt_node_in (node, 1), *bias = lpt_node_in (node, 2),
+           *zero = node->n_in > 3 ? lpt_node_in (node, 3) : NULL;
   const gboolean matmul = node->op == LPT_OP_MATMUL, grouped = node->op == LPT_OP_GROUP_CONVOLUTION;
   const gboolean bare = lpt_node_out (node)->quant == NULL;
   const char *codes, *sum;
@@ -77,8 +78,8 @@ lpt_onnx_w_integer_product (LptOnnxWriter *w,
     }
   codes = grouped ? lpt_onnx_w_merged_groups (w, node) : lpt_onnx_w_codes (w, weights);
   sum = bare ? OUT (0) : lpt_onnx_w_temp (w, "sum");
-  y = lpt_onnx_w_node (w, matmul ? "MatMulInteger" : "ConvInteger", sum, 4, lpt_onnx_w_codes (w, lpt_node_in (node, 0)), codes,
-                       lpt_onnx_w_codes (w, zero), weight_zeros (w, weights));
+  y = lpt_onnx_w_node (w, matmul ? "MatMulInteger" : "ConvInteger", sum, 4, lpt_onnx_w_codes (w, lpt_node_in (node, 0)),
+                       codes, lpt_onnx_w_codes (w, zero), weight_zeros (w, weights));
   if (!matmul)
     lpt_onnx_w_conv_attributes (w, y, node);
   /* Sums with a quantization count as real numbers. */
@@ -89,8 +90,8 @@ lpt_onnx_w_integer_product (LptOnnxWriter *w,
 
 /* --- products by blocks --- */
 
-/* Numbers of the blocks of rows, of the weights' type where they are zero points; a vector where a row has one; NULL: they are
- * between codes. */
+/* Numbers of the blocks of rows, of the weights' type where they are zero points; a vector where a row has one; NULL:
+ * they are between codes. */
 static const char *
 block_zeros (LptOnnxWriter *w,
              LptNode       *node)
@@ -142,9 +143,14 @@ spread_weights (LptOnnxWriter *w,
   scales.rank = 3;
   scales.dims[2] = 1;
   for (guint i = 0; i < 2; i++)
-    numbers[i] = lpt_onnx_w_tensor (w, i == 0 ? "zeros" : "scales", lpt_tensor_reshape (lpt_node_const_in (node, 4 - i), &scales, NULL));
-  x = lpt_onnx_w_step (w, "Reshape", 2, x, lpt_onnx_w_i64s (w, "blocks", 3, (const gint64[]) { codes.dims[0], scales.dims[1], codes.dims[1] / scales.dims[1] }));
-  x = lpt_onnx_w_step (w, "Mul", 2, lpt_onnx_w_step (w, "Sub", 2, lpt_onnx_w_cast (w, x, LPT_DTYPE_F32), numbers[0]), numbers[1]);
+    numbers[i] = lpt_onnx_w_tensor (w, i == 0 ? "zeros" : "scales",
+                                    lpt_tensor_reshape (lpt_node_const_in (node, 4 - i), &scales, NULL));
+  x = lpt_onnx_w_step (w, "Reshape", 2, x,
+                       lpt_onnx_w_i64s (w, "blocks", 3,
+                                        (const gint64[]) { codes.dims[0], scales.dims[1],
+                                                           codes.dims[1] / scales.dims[1] }));
+  x = lpt_onnx_w_step (w, "Mul", 2, lpt_onnx_w_step (w, "Sub", 2, lpt_onnx_w_cast (w, x, LPT_DTYPE_F32), numbers[0]),
+                       numbers[1]);
 
   return lpt_onnx_w_step (w, "Reshape", 2, x, lpt_onnx_w_i64s (w, "rows", 2, codes.dims));
 }
@@ -184,12 +190,14 @@ lpt_onnx_write_block_matmul (LptOnnxWriter *w,
   LptNode *data = lpt_node_src (node, 0);
   const gint64 block = LPT_ATTRS (node, LptBlockMatMulAttrs)->block, k = lpt_node_in (node, 1)->shape.dims[1];
   const LptShape *scale = &lpt_node_in (node, 3)->shape;
-  const gboolean zeros = node->n_in > 4 && lpt_node_in (node, 4) != NULL, bias = node->n_in > 5 && lpt_node_in (node, 5) != NULL;
+  const gboolean zeros = node->n_in > 4 && lpt_node_in (node, 4) != NULL,
+                 bias = node->n_in > 5 && lpt_node_in (node, 5) != NULL;
   const char *product;
   Onnx__NodeProto *turned;
 
-  if (data->op != LPT_OP_DYNAMIC_QUANTIZE || lpt_node_const_in (node, 1) == NULL || lpt_node_const_in (node, 3) == NULL ||
-      (zeros && lpt_node_const_in (node, 4) == NULL) || (scale->dims[1] != 1 && scale->dims[1] != (k + block - 1) / block))
+  if (data->op != LPT_OP_DYNAMIC_QUANTIZE || lpt_node_const_in (node, 1) == NULL ||
+      lpt_node_const_in (node, 3) == NULL || (zeros && lpt_node_const_in (node, 4) == NULL) ||
+      (scale->dims[1] != 1 && scale->dims[1] != (k + block - 1) / block))
     {
       lpt_onnx_w_fail (w, "a product by blocks of other data than DynamicQuantize's, or with other scales than one for each");
       return;

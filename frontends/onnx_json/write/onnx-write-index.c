@@ -33,7 +33,8 @@ lpt_onnx_write_gather_elements (LptOnnxWriter *w,
                                 LptNode       *node,
                                 const char    *onnx)
 {
-  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "GatherElements", OUT (0), 2, IN (0), IN (1)), "axis", LPT_ATTRS (node, LptAxisAttrs)->axis);
+  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "GatherElements", OUT (0), 2, IN (0), IN (1)), "axis",
+                  LPT_ATTRS (node, LptAxisAttrs)->axis);
 }
 
 void
@@ -97,7 +98,8 @@ lpt_onnx_write_one_hot (LptOnnxWriter *w,
 {
   gint64 one = 1;
   const char *shape = lpt_onnx_w_i64s (w, "shape", 1, &one), *values = lpt_onnx_w_temp (w, "values");
-  const char *parts[2] = { lpt_onnx_w_step (w, "Reshape", 2, IN (3), shape), lpt_onnx_w_step (w, "Reshape", 2, IN (2), shape) };
+  const char *parts[2] = { lpt_onnx_w_step (w, "Reshape", 2, IN (3), shape),
+                           lpt_onnx_w_step (w, "Reshape", 2, IN (2), shape) };
 
   const char *depth = IN (1);
 
@@ -105,7 +107,8 @@ lpt_onnx_write_one_hot (LptOnnxWriter *w,
   if (node->out[0].dtype == LPT_DTYPE_I32)
     depth = lpt_onnx_w_cast (w, depth, LPT_DTYPE_F32);
   lpt_onnx_w_int (w, lpt_onnx_w_list (w, "Concat", 1, &values, 2, parts), "axis", 0);
-  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "OneHot", OUT (0), 3, IN (0), depth, values), "axis", LPT_ATTRS (node, LptOneHotAttrs)->axis);
+  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "OneHot", OUT (0), 3, IN (0), depth, values), "axis",
+                  LPT_ATTRS (node, LptOneHotAttrs)->axis);
 }
 
 /* --- scattering --------------------------------------------------------------------------- */
@@ -153,8 +156,8 @@ lpt_onnx_write_scatter_nd (LptOnnxWriter *w,
   write_reduction (w, node, lpt_onnx_w_node (w, "ScatterND", OUT (0), 3, IN (0), I64 (1), IN (2)));
 }
 
-/* data[..., i, ...] = updates[..., k..., ...] for i = indices[k...]: the axis of the data and those of the indices go to
- * the front, where ScatterND wants them, and the result back. */
+/* data[..., i, ...] = updates[..., k..., ...] for i = indices[k...]: the axis of the data and those of the indices go
+ * to the front, where ScatterND wants them, and the result back. */
 void
 lpt_onnx_write_scatter_update (LptOnnxWriter *w,
                                LptNode       *node,
@@ -199,7 +202,8 @@ lpt_onnx_write_bucketize (LptOnnxWriter *w,
 {
   const LptBucketizeAttrs *attrs = LPT_ATTRS (node, LptBucketizeAttrs);
   gint64 last = -1;
-  const char *x = lpt_onnx_w_step (w, "Unsqueeze", 2, IN (0), lpt_onnx_w_i64s (w, "axis", 1, &last)), *bounds = IN (1), *sum;
+  const char *x = lpt_onnx_w_step (w, "Unsqueeze", 2, IN (0), lpt_onnx_w_i64s (w, "axis", 1, &last)), *bounds = IN (1),
+             *sum;
   LptDType x_type = lpt_onnx_w_real_type (node, 0), b_type = lpt_onnx_w_real_type (node, 1);
 
   if (b_type != x_type && lpt_dtype_is_real (x_type))
@@ -208,7 +212,9 @@ lpt_onnx_write_bucketize (LptOnnxWriter *w,
     x = lpt_onnx_w_cast (w, x, b_type);
   x = lpt_onnx_w_step (w, attrs->with_right_bound ? "Less" : "LessOrEqual", 2, bounds, x);
   sum = lpt_onnx_w_temp (w, "ReduceSum");
-  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "ReduceSum", sum, 2, lpt_onnx_w_cast (w, x, LPT_DTYPE_I64), lpt_onnx_w_i64s (w, "axis", 1, &last)),
+  lpt_onnx_w_int (w,
+                  lpt_onnx_w_node (w, "ReduceSum", sum, 2, lpt_onnx_w_cast (w, x, LPT_DTYPE_I64),
+                                   lpt_onnx_w_i64s (w, "axis", 1, &last)),
                   "keepdims", 0);
   lpt_onnx_w_cast_out (w, node, sum, LPT_DTYPE_I64);
 }
@@ -226,7 +232,8 @@ lpt_onnx_write_eye (LptOnnxWriter *w,
 
   if (node->n_in > 3)
     lpt_onnx_w_fail (w, "a batch of matrices");
-  y = lpt_onnx_w_node (w, "EyeLike", OUT (0), 1, lpt_onnx_w_step (w, "ConstantOfShape", 1, lpt_onnx_w_joined (w, 0, 2, parts)));
+  y = lpt_onnx_w_node (w, "EyeLike", OUT (0), 1,
+                       lpt_onnx_w_step (w, "ConstantOfShape", 1, lpt_onnx_w_joined (w, 0, 2, parts)));
   lpt_onnx_w_int (w, y, "k", diagonal);
   lpt_onnx_w_int (w, y, "dtype", lpt_onnx_type_from_dtype (node->out[0].dtype));
 }

@@ -47,7 +47,9 @@ lpt_onnx_write_round (LptOnnxWriter *w,
       lpt_onnx_w_node (w, "Round", OUT (0), 1, x);
       return;
     }
-  y = lpt_onnx_w_step (w, "Floor", 1, lpt_onnx_w_step (w, "Add", 2, lpt_onnx_w_step (w, "Abs", 1, x), lpt_onnx_w_number (w, node, 0.5)));
+  y = lpt_onnx_w_step (w, "Floor", 1,
+                       lpt_onnx_w_step (w, "Add", 2, lpt_onnx_w_step (w, "Abs", 1, x),
+                                        lpt_onnx_w_number (w, node, 0.5)));
   lpt_onnx_w_node (w, "Mul", OUT (0), 2, lpt_onnx_w_step (w, "Sign", 1, x), y);
 }
 
@@ -59,7 +61,8 @@ lpt_onnx_write_clamp (LptOnnxWriter *w,
   const LptClampAttrs *attrs = LPT_ATTRS (node, LptClampAttrs);
   const char *low = isinf (attrs->min) ? "" : lpt_onnx_w_number (w, node, attrs->min);
 
-  lpt_onnx_w_node (w, "Clip", OUT (0), 3, IN (0), low, isinf (attrs->max) ? "" : lpt_onnx_w_number (w, node, attrs->max));
+  lpt_onnx_w_node (w, "Clip", OUT (0), 3, IN (0), low,
+                   isinf (attrs->max) ? "" : lpt_onnx_w_number (w, node, attrs->max));
 }
 
 void
@@ -126,8 +129,10 @@ lpt_onnx_write_gelu (LptOnnxWriter *w,
     y = lpt_onnx_w_step (w, "Erf", 1, lpt_onnx_w_step (w, "Div", 2, x, lpt_onnx_w_number (w, node, sqrt (2))));
   else
     {
-      y = lpt_onnx_w_step (w, "Mul", 2, lpt_onnx_w_step (w, "Mul", 2, lpt_onnx_w_step (w, "Mul", 2, x, x), x), lpt_onnx_w_number (w, node, 0.044715));
-      y = lpt_onnx_w_step (w, "Mul", 2, lpt_onnx_w_step (w, "Add", 2, x, y), lpt_onnx_w_number (w, node, sqrt (2 / G_PI)));
+      y = lpt_onnx_w_step (w, "Mul", 2, lpt_onnx_w_step (w, "Mul", 2, lpt_onnx_w_step (w, "Mul", 2, x, x), x),
+                           lpt_onnx_w_number (w, node, 0.044715));
+      y = lpt_onnx_w_step (w, "Mul", 2, lpt_onnx_w_step (w, "Add", 2, x, y),
+                           lpt_onnx_w_number (w, node, sqrt (2 / G_PI)));
       y = lpt_onnx_w_step (w, "Tanh", 1, y);
     }
   y = lpt_onnx_w_step (w, "Add", 2, y, lpt_onnx_w_number (w, node, 1));
@@ -156,7 +161,8 @@ lpt_onnx_write_swish (LptOnnxWriter *w,
       LptDType dtype = lpt_onnx_w_real_type (node, 0);
 
       /* The factor may be of any type. */
-      inner = lpt_onnx_w_step (w, "Mul", 2, x, lpt_onnx_w_real_type (node, 1) == dtype ? IN (1) : lpt_onnx_w_cast (w, IN (1), dtype));
+      inner = lpt_onnx_w_step (w, "Mul", 2, x,
+                               lpt_onnx_w_real_type (node, 1) == dtype ? IN (1) : lpt_onnx_w_cast (w, IN (1), dtype));
     }
   lpt_onnx_w_node (w, "Mul", OUT (0), 2, x, lpt_onnx_w_step (w, "Sigmoid", 1, inner));
 }
@@ -173,7 +179,8 @@ lpt_onnx_write_prelu (LptOnnxWriter *w,
 
   if (tensor != NULL && lpt_tensor_count (tensor) == 1 && slope->quant == NULL)
     {
-      lpt_onnx_w_float (w, lpt_onnx_w_node (w, "LeakyRelu", OUT (0), 1, IN (0)), "alpha", lpt_tensor_get_f64 (tensor, 0));
+      lpt_onnx_w_float (w, lpt_onnx_w_node (w, "LeakyRelu", OUT (0), 1, IN (0)), "alpha",
+                        lpt_tensor_get_f64 (tensor, 0));
       return;
     }
   if (slope->shape.rank == 1 && x->shape.rank > 2)
@@ -195,7 +202,8 @@ lpt_onnx_write_convert (LptOnnxWriter *w,
 {
   static const char *const modes[] = { NULL, "up", "down", "nearest" };      /* LptPowerRound */
   LptDType to = node->out[0].dtype;
-  guint power_round = node->op == LPT_OP_CONVERT ? (guint) LPT_ATTRS (node, LptConvertAttrs)->power_round : LPT_POWER_ROUND_EVEN;
+  guint power_round = node->op == LPT_OP_CONVERT ? (guint) LPT_ATTRS (node, LptConvertAttrs)->power_round
+                                                 : LPT_POWER_ROUND_EVEN;
 
   if (lpt_onnx_w_real_type (node, 0) == to)
     lpt_onnx_w_node (w, "Identity", OUT (0), 1, IN (0));
@@ -226,10 +234,11 @@ operand (LptOnnxWriter *w,
   LptDType compute = LPT_DTYPE_UNDEFINED;
 
   for (guint k = 0; k < node->n_in; k++)
-    if (lpt_dtype_is_real (lpt_onnx_w_real_type (node, k))
-        && (compute == LPT_DTYPE_UNDEFINED || lpt_dtype_bits (lpt_onnx_w_real_type (node, k)) > lpt_dtype_bits (compute)))
+    if (lpt_dtype_is_real (lpt_onnx_w_real_type (node, k)) &&
+        (compute == LPT_DTYPE_UNDEFINED || lpt_dtype_bits (lpt_onnx_w_real_type (node, k)) > lpt_dtype_bits (compute)))
       compute = lpt_onnx_w_real_type (node, k);
-  if (compute == LPT_DTYPE_UNDEFINED || lpt_onnx_w_real_type (node, i) == compute || lpt_onnx_w_real_type (node, i) == LPT_DTYPE_BOOL)
+  if (compute == LPT_DTYPE_UNDEFINED || lpt_onnx_w_real_type (node, i) == compute ||
+      lpt_onnx_w_real_type (node, i) == LPT_DTYPE_BOOL)
     return IN (i);
   return lpt_onnx_w_cast (w, IN (i), compute);
 }
@@ -250,10 +259,12 @@ divide_down (LptOnnxWriter *w,
   const char *a = IN (0), *b = IN (1), *zero = lpt_onnx_w_number (w, node, 0);
   const char *quotient = lpt_onnx_w_step (w, "Div", 2, a, b);
   const char *rest = lpt_onnx_w_step (w, "Sub", 2, a, lpt_onnx_w_step (w, "Mul", 2, quotient, b));
-  const char *other_sign = lpt_onnx_w_step (w, "Xor", 2, lpt_onnx_w_step (w, "Less", 2, rest, zero), lpt_onnx_w_step (w, "Less", 2, b, zero));
+  const char *other_sign = lpt_onnx_w_step (w, "Xor", 2, lpt_onnx_w_step (w, "Less", 2, rest, zero),
+                                            lpt_onnx_w_step (w, "Less", 2, b, zero));
   const char *not_zero = lpt_onnx_w_step (w, "Not", 1, lpt_onnx_w_step (w, "Equal", 2, rest, zero));
 
-  lpt_onnx_w_node (w, "Sub", OUT (0), 2, quotient, lpt_onnx_w_cast (w, lpt_onnx_w_step (w, "And", 2, not_zero, other_sign), dtype));
+  lpt_onnx_w_node (w, "Sub", OUT (0), 2, quotient,
+                   lpt_onnx_w_cast (w, lpt_onnx_w_step (w, "And", 2, not_zero, other_sign), dtype));
 }
 
 void
@@ -261,7 +272,8 @@ lpt_onnx_write_binary (LptOnnxWriter *w,
                        LptNode       *node,
                        const char    *onnx)
 {
-  if (node->op == LPT_OP_DIVIDE && LPT_ATTRS (node, LptDivideAttrs)->pythondiv && lpt_dtype_kind (lpt_onnx_w_real_type (node, 0)) == LPT_KIND_SINT)
+  if (node->op == LPT_OP_DIVIDE && LPT_ATTRS (node, LptDivideAttrs)->pythondiv &&
+      lpt_dtype_kind (lpt_onnx_w_real_type (node, 0)) == LPT_KIND_SINT)
     divide_down (w, node);
   else if (has_shift (node))
     {
@@ -345,7 +357,8 @@ lpt_onnx_write_bit_shift (LptOnnxWriter *w,
 {
   if (lpt_dtype_kind (lpt_onnx_w_real_type (node, 0)) != LPT_KIND_UINT)
     lpt_onnx_w_fail (w, "shifts of signed integers");
-  lpt_onnx_w_string (w, lpt_onnx_w_node (w, "BitShift", OUT (0), 2, operand (w, node, 0), operand (w, node, 1)), "direction", onnx);
+  lpt_onnx_w_string (w, lpt_onnx_w_node (w, "BitShift", OUT (0), 2, operand (w, node, 0), operand (w, node, 1)),
+                     "direction", onnx);
 }
 
 /* Half precision as float32: some operators have no other types. */
@@ -378,5 +391,7 @@ lpt_onnx_write_is_finite (LptOnnxWriter *w,
 {
   const char *x = wide_in (w, node, 0);
 
-  lpt_onnx_w_node (w, "Not", OUT (0), 1, lpt_onnx_w_step (w, "Or", 2, lpt_onnx_w_step (w, "IsInf", 1, x), lpt_onnx_w_step (w, "IsNaN", 1, x)));
+  lpt_onnx_w_node (w, "Not", OUT (0), 1,
+                   lpt_onnx_w_step (w, "Or", 2, lpt_onnx_w_step (w, "IsInf", 1, x),
+                                    lpt_onnx_w_step (w, "IsNaN", 1, x)));
 }

@@ -46,7 +46,8 @@ lpt_onnx_w_fail (LptOnnxWriter *w,
   message = g_strdup_vprintf (format, args);
   va_end (args);
   if (w->node != NULL)
-    w->error = g_error_new (LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\" (%s): unsupported in ONNX: %s", w->node->name, w->node->info->name, message);
+    w->error = g_error_new (LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\" (%s): unsupported in ONNX: %s",
+                            w->node->name, w->node->info->name, message);
   else
     w->error = g_error_new (LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported in ONNX: %s", message);
 }
@@ -349,7 +350,8 @@ lpt_onnx_w_quant (LptOnnxWriter   *w,
 {
   LptShape shape = { .rank = quant->n == 1 ? 0 : 1, .dims = { quant->n } };
   g_autofree double *zeros = g_new (double, quant->n);
-  g_autofree char *scale_name = g_strconcat (what, "_scale", NULL), *zero_name = g_strconcat (what, "_zero_point", NULL);
+  g_autofree char *scale_name = g_strconcat (what, "_scale", NULL),
+                  *zero_name = g_strconcat (what, "_zero_point", NULL);
 
   for (guint i = 0; i < quant->n; i++)
     zeros[i] = quant->zero_point[i];

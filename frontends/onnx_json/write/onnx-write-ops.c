@@ -123,8 +123,9 @@ lpt_onnx_w_sliced (LptOnnxWriter *w,
                    gint64         stop,
                    gint64         step)
 {
-  return lpt_onnx_w_step (w, "Slice", 5, x, lpt_onnx_w_i64s (w, "start", 1, &start), lpt_onnx_w_i64s (w, "stop", 1, &stop),
-                          lpt_onnx_w_i64s (w, "axis", 1, &axis), lpt_onnx_w_i64s (w, "step", 1, &step));
+  return lpt_onnx_w_step (w, "Slice", 5, x, lpt_onnx_w_i64s (w, "start", 1, &start),
+                          lpt_onnx_w_i64s (w, "stop", 1, &stop), lpt_onnx_w_i64s (w, "axis", 1, &axis),
+                          lpt_onnx_w_i64s (w, "step", 1, &step));
 }
 
 const char *

@@ -76,7 +76,8 @@ read_interval (LptOnnxWriter  *w,
           return FALSE;
         }
       out->zero[i] = qmin - out->low[i] / out->scale[i];
-      if (fabs (out->zero[i] - round (out->zero[i])) > SAME_ZERO || round (out->zero[i]) < lpt_dtype_min (dtype) || round (out->zero[i]) > lpt_dtype_max (dtype))
+      if (fabs (out->zero[i] - round (out->zero[i])) > SAME_ZERO || round (out->zero[i]) < lpt_dtype_min (dtype) ||
+          round (out->zero[i]) > lpt_dtype_max (dtype))
         out->shifted = TRUE;
     }
   for (guint i = 0; i < n; i++)
@@ -113,7 +114,8 @@ write_linear (LptOnnxWriter  *w,
               LptDType        dtype)
 {
   LptShape shape = { .rank = interval->n > 1 ? 1 : 0, .dims = { interval->n } };
-  const char *scale = lpt_onnx_w_tensor (w, "scale", lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, interval->scale, NULL));
+  const char *scale = lpt_onnx_w_tensor (w, "scale",
+                                         lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, interval->scale, NULL));
   const char *zero = lpt_onnx_w_tensor (w, "zero_point", lpt_tensor_from_f64 (dtype, &shape, interval->zero, NULL));
   Onnx__NodeProto *y = lpt_onnx_w_node (w, onnx, output, 3, input, scale, zero);
 
@@ -232,7 +234,8 @@ constant_data (LptNode *node)
 
   if (lpt_node_in (node, 0)->quant != NULL)
     return NULL;
-  if (source->op == LPT_OP_CONVERT && lpt_dtype_is_real (lpt_node_out (source)->dtype) && lpt_node_in (source, 0)->quant == NULL)
+  if (source->op == LPT_OP_CONVERT && lpt_dtype_is_real (lpt_node_out (source)->dtype) &&
+      lpt_node_in (source, 0)->quant == NULL)
     return lpt_node_const_in (source, 0);
   return lpt_node_const_in (node, 0);
 }
@@ -262,9 +265,10 @@ lpt_onnx_write_fake_quantize (LptOnnxWriter *w,
       lpt_onnx_w_fail (w, "intervals that are not constant");
       return;
     }
-  if (!(to_codes ? read_codes : choose_type) (w, node, &d, &dtype, &qmin)
-      || !read_interval (w, d.in_low, d.in_high, &d.in_shape, d.n_in, rank, d.levels, qmin, dtype, &in)
-      || (!to_codes && !read_interval (w, d.out_low, d.out_high, &d.out_shape, d.n_out, rank, d.levels, qmin, dtype, &out)))
+  if (!(to_codes ? read_codes : choose_type) (w, node, &d, &dtype, &qmin) ||
+      !read_interval (w, d.in_low, d.in_high, &d.in_shape, d.n_in, rank, d.levels, qmin, dtype, &in) ||
+      (!to_codes &&
+       !read_interval (w, d.out_low, d.out_high, &d.out_shape, d.n_out, rank, d.levels, qmin, dtype, &out)))
     return;
   if (constant != NULL)
     codes = constant_codes (w, constant, &d, &in, dtype, qmin);
@@ -283,7 +287,8 @@ lpt_onnx_write_fake_quantize (LptOnnxWriter *w,
       if (out.shifted)
         real = lpt_onnx_w_step (w, "Add", 2, real, per_channel (w, "low", &out, rank, out.low));
       if (narrow)
-        lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (0), 1, real), "to", lpt_onnx_type_from_dtype (lpt_node_out (node)->dtype));
+        lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (0), 1, real), "to",
+                        lpt_onnx_type_from_dtype (lpt_node_out (node)->dtype));
       else if (out.shifted)
         lpt_onnx_w_node (w, "Identity", OUT (0), 1, real);
     }
@@ -311,7 +316,8 @@ lpt_onnx_write_dequantize (LptOnnxWriter *w,
   if (lpt_node_out (node)->dtype == lpt_onnx_w_real_type (node, 0))
     lpt_onnx_w_alias (w, lpt_node_out (node), IN (0));
   else
-    lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (0), 1, IN (0)), "to", lpt_onnx_type_from_dtype (lpt_node_out (node)->dtype));
+    lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (0), 1, IN (0)), "to",
+                    lpt_onnx_type_from_dtype (lpt_node_out (node)->dtype));
 }
 
 void
@@ -348,7 +354,8 @@ static gboolean
 zero_fits (const LptValue *value)
 {
   for (guint i = 0; i < value->quant->n; i++)
-    if (value->quant->zero_point[i] < lpt_dtype_min (value->dtype) || value->quant->zero_point[i] > lpt_dtype_max (value->dtype))
+    if (value->quant->zero_point[i] < lpt_dtype_min (value->dtype) ||
+        value->quant->zero_point[i] > lpt_dtype_max (value->dtype))
       return FALSE;
   return TRUE;
 }
@@ -391,8 +398,8 @@ qlinear_conv (LptOnnxWriter *w,
     lpt_onnx_w_quant (w, "y", lpt_node_out (node)->quant, lpt_node_out (node)->dtype, &y.scale, &y.zero);
     if (node->op == LPT_OP_GROUP_CONVOLUTION)
       b.codes = lpt_onnx_w_merged_groups (w, node);
-    conv = lpt_onnx_w_node (w, name, codes_out (w, node), 9, a.codes, a.scale, a.zero, b.codes, b.scale, b.zero, y.scale, y.zero,
-                            bias != NULL ? lpt_onnx_w_codes (w, bias) : "");
+    conv = lpt_onnx_w_node (w, name, codes_out (w, node), 9, a.codes, a.scale, a.zero, b.codes, b.scale, b.zero,
+                            y.scale, y.zero, bias != NULL ? lpt_onnx_w_codes (w, bias) : "");
     lpt_onnx_w_conv_attributes (w, conv, node);
   }
   return TRUE;
@@ -408,17 +415,20 @@ qlinear_matmul (LptOnnxWriter *w,
   gboolean flat = a->shape.rank == 2 && b->shape.rank == 2;
   Codes x, y, out = { 0 };
 
-  if (!one_scale (a) || !is_8bit (b) || !zero_fits (b) || attrs->bias_rest.n > 0 || !one_scale (lpt_node_out (node)) || (bias != NULL && (!flat || bias->dtype != LPT_DTYPE_I32))
-      || (!flat && (attrs->transpose_a || attrs->transpose_b)))
+  if (!one_scale (a) || !is_8bit (b) || !zero_fits (b) || attrs->bias_rest.n > 0 || !one_scale (lpt_node_out (node)) ||
+      (bias != NULL && (!flat || bias->dtype != LPT_DTYPE_I32)) ||
+      (!flat && (attrs->transpose_a || attrs->transpose_b)))
     return FALSE;
   x = codes_of (w, a, "a");
   y = codes_of (w, b, "b");
   lpt_onnx_w_quant (w, "y", lpt_node_out (node)->quant, lpt_node_out (node)->dtype, &out.scale, &out.zero);
   if (bias == NULL && !attrs->transpose_a && !attrs->transpose_b)
-    lpt_onnx_w_node (w, name, codes_out (w, node), 8, x.codes, x.scale, x.zero, y.codes, y.scale, y.zero, out.scale, out.zero);
+    lpt_onnx_w_node (w, name, codes_out (w, node), 8, x.codes, x.scale, x.zero, y.codes, y.scale, y.zero, out.scale,
+                     out.zero);
   else
     {
-      Onnx__NodeProto *gemm = lpt_onnx_w_node (w, "com.microsoft.QGemm", codes_out (w, node), 9, x.codes, x.scale, x.zero, y.codes, y.scale, y.zero,
+      Onnx__NodeProto *gemm = lpt_onnx_w_node (w, "com.microsoft.QGemm", codes_out (w, node), 9, x.codes, x.scale,
+                                               x.zero, y.codes, y.scale, y.zero,
                                                bias != NULL ? lpt_onnx_w_codes (w, bias) : "", out.scale, out.zero);
 
       lpt_onnx_w_int (w, gemm, "transA", attrs->transpose_a);
@@ -440,7 +450,8 @@ qlinear_binary (LptOnnxWriter *w,
   a = codes_of (w, lpt_node_in (node, 0), "a");
   b = codes_of (w, lpt_node_in (node, 1), "b");
   lpt_onnx_w_quant (w, "y", lpt_node_out (node)->quant, lpt_node_out (node)->dtype, &y.scale, &y.zero);
-  lpt_onnx_w_node (w, onnx, codes_out (w, node), 8, a.codes, a.scale, a.zero, b.codes, b.scale, b.zero, y.scale, y.zero);
+  lpt_onnx_w_node (w, onnx, codes_out (w, node), 8, a.codes, a.scale, a.zero, b.codes, b.scale, b.zero, y.scale,
+                   y.zero);
   return TRUE;
 }
 
@@ -481,7 +492,8 @@ qlinear_concat (LptOnnxWriter *w,
       in[4 + 3 * i] = x.zero;
     }
   out = codes_out (w, node);
-  lpt_onnx_w_int (w, lpt_onnx_w_list (w, name, 1, &out, 2 + 3 * node->n_in, in), "axis", LPT_ATTRS (node, LptAxisAttrs)->axis);
+  lpt_onnx_w_int (w, lpt_onnx_w_list (w, name, 1, &out, 2 + 3 * node->n_in, in), "axis",
+                  LPT_ATTRS (node, LptAxisAttrs)->axis);
   return TRUE;
 }
 

@@ -1,7 +1,7 @@
 /* onnx-write-recurrent.c - LSTM, GRU and Elman networks in ONNX; layouts: see onnx-map-recurrent.c
  *
- * A cell is a sequence of length 1 with one direction. Bias goes to W's half, R's is zero but for the last gate of a GRU with
- * linear_before_reset, which has two.
+ * A cell is a sequence of length 1 with one direction. Bias goes to W's half, R's is zero but for the last gate of a
+ * GRU with linear_before_reset, which has two.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -111,7 +111,8 @@ write_net (const Net  *n,
   static const gint64 swap[] = { 1, 0, 2 }, batch_first[] = { 2, 1, 0, 3 };
   LptOnnxWriter *w = n->w;
   LptNode *node = n->node;
-  guint states = n->gates == 4 ? 2 : 1, at = n->cell ? 1 + states : 2 + states, directions = strcmp (direction, "bidirectional") == 0 ? 2 : 1;
+  guint states = n->gates == 4 ? 2 : 1, at = n->cell ? 1 + states : 2 + states,
+        directions = strcmp (direction, "bidirectional") == 0 ? 2 : 1;
   gint64 front[2] = { 0, 1 };
   const char *in[7] = { "", "", "", "", "", "", "" }, *out[3] = { "", "", "" };
   Onnx__NodeProto *y;
@@ -125,7 +126,8 @@ write_net (const Net  *n,
   if (!n->cell)
     in[4] = lpt_onnx_w_cast (w, lpt_onnx_w_i64 (w, node, 1 + states), LPT_DTYPE_I32);
   for (guint i = 0; i < states; i++)
-    in[5 + i] = n->cell ? with_directions (n, 1 + i) : lpt_onnx_w_transposed (w, lpt_onnx_w_in (w, node, 1 + i), 3, swap);
+    in[5 + i] = n->cell ? with_directions (n, 1 + i)
+                        : lpt_onnx_w_transposed (w, lpt_onnx_w_in (w, node, 1 + i), 3, swap);
 
   for (guint i = n->cell ? 1 : 0; i <= states; i++)
     out[i] = lpt_onnx_w_temp (w, n->onnx);

@@ -85,7 +85,8 @@ lpt_onnx_write_arg_reduce (LptOnnxWriter *w,
   lpt_onnx_w_int (w, y, "keepdims", attrs->keep_dims);
   lpt_onnx_w_int (w, y, "select_last_index", attrs->last_index);
   if (!wide)
-    lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (0), 1, output), "to", lpt_onnx_type_from_dtype (attrs->output_type));
+    lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (0), 1, output), "to",
+                    lpt_onnx_type_from_dtype (attrs->output_type));
 }
 
 void
@@ -93,7 +94,8 @@ lpt_onnx_write_cum_sum (LptOnnxWriter *w,
                         LptNode       *node,
                         const char    *onnx)
 {
-  Onnx__NodeProto *y = lpt_onnx_w_node (w, "CumSum", OUT (0), 2, IN (0), node->n_in > 1 ? IN (1) : lpt_onnx_w_scalar (w, "axis", LPT_DTYPE_I64, 0));
+  Onnx__NodeProto *y = lpt_onnx_w_node (w, "CumSum", OUT (0), 2, IN (0),
+                                        node->n_in > 1 ? IN (1) : lpt_onnx_w_scalar (w, "axis", LPT_DTYPE_I64, 0));
 
   lpt_onnx_w_int (w, y, "exclusive", LPT_ATTRS (node, LptCumSumAttrs)->exclusive);
   lpt_onnx_w_int (w, y, "reverse", LPT_ATTRS (node, LptCumSumAttrs)->reverse);
@@ -118,7 +120,8 @@ lpt_onnx_write_top_k (LptOnnxWriter *w,
   lpt_onnx_w_int (w, y, "largest", attrs->mode == LPT_TOPK_MAX);
   lpt_onnx_w_int (w, y, "sorted", attrs->sort == LPT_TOPK_SORT_VALUE);
   if (!wide)
-    lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (1), 1, outputs[1]), "to", lpt_onnx_type_from_dtype (attrs->index_element_type));
+    lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (1), 1, outputs[1]), "to",
+                    lpt_onnx_type_from_dtype (attrs->index_element_type));
 }
 
 void
@@ -126,7 +129,8 @@ lpt_onnx_write_softmax (LptOnnxWriter *w,
                         LptNode       *node,
                         const char    *onnx)
 {
-  gint64 axis = node->op == LPT_OP_SOFTMAX ? LPT_ATTRS (node, LptSoftMaxAttrs)->axis : LPT_ATTRS (node, LptLogSoftmaxAttrs)->axis;
+  gint64 axis = node->op == LPT_OP_SOFTMAX ? LPT_ATTRS (node, LptSoftMaxAttrs)->axis
+                                           : LPT_ATTRS (node, LptLogSoftmaxAttrs)->axis;
 
   lpt_onnx_w_int (w, lpt_onnx_w_node (w, onnx, OUT (0), 1, IN (0)), "axis", axis);
 }
@@ -247,7 +251,8 @@ lpt_onnx_write_batch_norm (LptOnnxWriter *w,
                            const char    *onnx)
 {
   gboolean old = node->opset > 0 && node->opset < 5;
-  Onnx__NodeProto *y = lpt_onnx_w_node (w, "BatchNormalization", OUT (0), 5, IN (old ? 2 : 0), IN (old ? 0 : 1), IN (old ? 1 : 2), IN (3), IN (4));
+  Onnx__NodeProto *y = lpt_onnx_w_node (w, "BatchNormalization", OUT (0), 5, IN (old ? 2 : 0), IN (old ? 0 : 1),
+                                        IN (old ? 1 : 2), IN (3), IN (4));
 
   lpt_onnx_w_float (w, y, "epsilon", LPT_ATTRS (node, LptBatchNormAttrs)->epsilon);
 }
@@ -292,12 +297,15 @@ lpt_onnx_write_group_normalization (LptOnnxWriter *w,
       return;
     }
   numbers = g_new0 (double, attrs->num_groups);
-  factors[1] = lpt_onnx_w_tensor (w, "zeros", lpt_tensor_from_f64 (lpt_onnx_w_real_type (node, 0), &groups, numbers, NULL));
+  factors[1] = lpt_onnx_w_tensor (w, "zeros",
+                                  lpt_tensor_from_f64 (lpt_onnx_w_real_type (node, 0), &groups, numbers, NULL));
   for (gint64 i = 0; i < attrs->num_groups; i++)
     numbers[i] = 1;
-  factors[0] = lpt_onnx_w_tensor (w, "ones", lpt_tensor_from_f64 (lpt_onnx_w_real_type (node, 0), &groups, numbers, NULL));
+  factors[0] = lpt_onnx_w_tensor (w, "ones",
+                                  lpt_tensor_from_f64 (lpt_onnx_w_real_type (node, 0), &groups, numbers, NULL));
   y = lpt_onnx_w_temp (w, "InstanceNormalization");
-  normalized = lpt_onnx_w_node (w, "InstanceNormalization", y, 3, lpt_onnx_w_reshaped (w, x, 3, split), factors[0], factors[1]);
+  normalized = lpt_onnx_w_node (w, "InstanceNormalization", y, 3, lpt_onnx_w_reshaped (w, x, 3, split), factors[0],
+                                factors[1]);
   lpt_onnx_w_float (w, normalized, "epsilon", attrs->epsilon);
   y = lpt_onnx_w_step (w, "Reshape", 2, y, lpt_onnx_w_step (w, "Shape", 1, x));
   for (gint i = 1; i < rank - 1; i++)

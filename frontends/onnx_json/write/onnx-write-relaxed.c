@@ -1,8 +1,9 @@
 /* onnx-write-relaxed.c - the types in which ONNX computes a relaxed node
  *
- * A relaxed node mixes element types, says what its inputs count as, and keeps the types of its outputs whatever it reads.
- * In ONNX inputs have the type that the operator wants, and outputs what follows from it. Numbers do not change when their
- * type is wider, so
+ * A relaxed node mixes element types, says what its inputs count as, and keeps the types of its outputs whatever it
+ * reads.
+ * In ONNX inputs have the type that the operator wants, and outputs what follows from it. Numbers do not change when
+ * their type is wider, so
  *
  *   - an input is of the type that it counts as, where that holds all of its own numbers;
  *   - integers and booleans that are computed with are float32, as relaxed arithmetic is of real numbers;

@@ -49,8 +49,8 @@ all_scales (LptOnnxWriter *w,
   return lpt_onnx_w_tensor (w, "scales", lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, numbers, NULL));
 }
 
-/* Scales as they are, for coordinates follow from them and not from the lengths; else the sizes of the output. Either for
- * all axes, or, where they are computed, for those that opset 18 can name. */
+/* Scales as they are, for coordinates follow from them and not from the lengths; else the sizes of the output. Either
+ * for all axes, or, where they are computed, for those that opset 18 can name. */
 static Onnx__NodeProto *
 write_resize (LptOnnxWriter *w,
               LptNode       *node,
@@ -59,7 +59,8 @@ write_resize (LptOnnxWriter *w,
 {
   const LptInterpolateAttrs *attrs = LPT_ATTRS (node, LptInterpolateAttrs);
   const LptShape *out = &node->out[0].shape;
-  gboolean by_scales = (node->opset == 0 || node->opset >= 4) && attrs->shape_calculation_mode == LPT_INTERPOLATE_SCALES;
+  gboolean by_scales = (node->opset == 0 || node->opset >= 4) &&
+                       attrs->shape_calculation_mode == LPT_INTERPOLATE_SCALES;
   guint input = by_scales && node->opset > 0 && node->opset < 11 ? 2 : 1;
   const char *target = NULL;
   Onnx__NodeProto *y;
@@ -73,7 +74,9 @@ write_resize (LptOnnxWriter *w,
                      : lpt_onnx_w_node (w, "Resize", OUT (0), 4, IN (0), "", "", target);
   if (by_scales)
     y = lpt_onnx_w_node (w, "Resize", OUT (0), 3, IN (0), "",
-                         lpt_node_in (node, input)->dtype == LPT_DTYPE_F32 ? IN (input) : lpt_onnx_w_cast (w, IN (input), LPT_DTYPE_F32));
+                         lpt_node_in (node, input)->dtype == LPT_DTYPE_F32
+                             ? IN (input)
+                             : lpt_onnx_w_cast (w, IN (input), LPT_DTYPE_F32));
   else
     y = lpt_onnx_w_node (w, "Resize", OUT (0), 4, IN (0), "", "", I64 (input));
   lpt_onnx_w_ints (w, y, "axes", axes->n, axes->v);
@@ -112,12 +115,15 @@ lpt_onnx_write_interpolate (LptOnnxWriter *w,
                             LptNode       *node,
                             const char    *onnx)
 {
-  static const char *const coordinates[] = { "half_pixel", "pytorch_half_pixel", "asymmetric", "tf_half_pixel_for_nn", "align_corners" };
+  static const char *const coordinates[] = { "half_pixel", "pytorch_half_pixel", "asymmetric", "tf_half_pixel_for_nn",
+                                             "align_corners" };
   static const char *const nearest[] = { "round_prefer_floor", "round_prefer_ceil", "floor", "ceil" };
   const LptInterpolateAttrs *attrs = LPT_ATTRS (node, LptInterpolateAttrs);
   int coordinate = attrs->coordinate_transformation_mode, rounding = attrs->nearest_mode;
   gboolean old = node->opset > 0 && node->opset < 4;
-  const char *mode = attrs->mode == LPT_INTERPOLATE_NEAREST ? "nearest" : attrs->mode == LPT_INTERPOLATE_CUBIC ? "cubic" : "linear";
+  const char *mode = attrs->mode == LPT_INTERPOLATE_NEAREST ? "nearest"
+                     : attrs->mode == LPT_INTERPOLATE_CUBIC ? "cubic"
+                                                            : "linear";
   gint rank = lpt_node_in (node, 0)->shape.rank;
   LptInts axes = { 0 };
   Onnx__NodeProto *y;
@@ -134,8 +140,9 @@ lpt_onnx_write_interpolate (LptOnnxWriter *w,
       const gboolean image = rank == 4 && attrs->axes.n == 2 && attrs->axes.v[0] + attrs->axes.v[1] == 5;
 
       coordinate = attrs->align_corners ? LPT_COORD_ALIGN_CORNERS
-                   : image || attrs->mode == LPT_INTERPOLATE_NEAREST || attrs->mode == LPT_INTERPOLATE_CUBIC ? LPT_COORD_ASYMMETRIC
-                   : LPT_COORD_HALF_PIXEL;
+                   : image || attrs->mode == LPT_INTERPOLATE_NEAREST || attrs->mode == LPT_INTERPOLATE_CUBIC
+                       ? LPT_COORD_ASYMMETRIC
+                       : LPT_COORD_HALF_PIXEL;
       rounding = LPT_NEAREST_SIMPLE;
     }
   if (w->error == NULL && interpolated_axes (w, node, rank, &axes))
@@ -162,7 +169,8 @@ lpt_onnx_write_grid_sample (LptOnnxWriter *w,
                             LptNode       *node,
                             const char    *onnx)
 {
-  static const char *const old_modes[] = { "bilinear", "bicubic", "nearest" }, *const new_modes[] = { "linear", "cubic", "nearest" };
+  static const char *const old_modes[] = { "bilinear", "bicubic", "nearest" }, *const new_modes[] = { "linear", "cubic",
+                                                                                                      "nearest" };
   static const char *const paddings[] = { "zeros", "border", "reflection" };
   const LptGridSampleAttrs *attrs = LPT_ATTRS (node, LptGridSampleAttrs);
   Onnx__NodeProto *y = lpt_onnx_w_node (w, "GridSample", OUT (0), 2, IN (0), IN (1));
@@ -185,7 +193,8 @@ lpt_onnx_write_roi_align (LptOnnxWriter *w,
     lpt_onnx_w_fail (w, "the maximum of samples");
   if (attrs->aligned_mode != LPT_ROI_ASYMMETRIC && attrs->aligned_mode != LPT_ROI_HALF_PIXEL_FOR_NN)
     lpt_onnx_w_fail (w, "this aligned_mode");
-  lpt_onnx_w_string (w, y, "coordinate_transformation_mode", attrs->aligned_mode == LPT_ROI_ASYMMETRIC ? "output_half_pixel" : "half_pixel");
+  lpt_onnx_w_string (w, y, "coordinate_transformation_mode",
+                     attrs->aligned_mode == LPT_ROI_ASYMMETRIC ? "output_half_pixel" : "half_pixel");
   lpt_onnx_w_int (w, y, "output_height", attrs->pooled_h);
   lpt_onnx_w_int (w, y, "output_width", attrs->pooled_w);
   lpt_onnx_w_int (w, y, "sampling_ratio", attrs->sampling_ratio);
@@ -211,7 +220,9 @@ lpt_onnx_write_non_max_suppression (LptOnnxWriter *w,
     lpt_onnx_w_fail (w, "boxes sorted across classes");
   if (node->opset > 0 && node->opset < 9)
     lpt_onnx_w_fail (w, "a result that is filled up");
-  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "NonMaxSuppression", y, 5, IN (0), IN (1), node->n_in > 2 ? I64 (2) : "", IN (3), IN (4)),
+  lpt_onnx_w_int (w,
+                  lpt_onnx_w_node (w, "NonMaxSuppression", y, 5, IN (0), IN (1), node->n_in > 2 ? I64 (2) : "", IN (3),
+                                   IN (4)),
                   "center_point_box", attrs->box_encoding == LPT_BOX_CENTER);
   lpt_onnx_w_cast_out (w, node, y, LPT_DTYPE_I64);
 }

@@ -125,7 +125,8 @@ lpt_onnx_write_strided_slice (LptOnnxWriter *w,
 {
   const LptStridedSliceAttrs *a = LPT_ATTRS (node, LptStridedSliceAttrs);
   LptInts begin = { 0 }, end = { 0 }, stride = { 0 };
-  gint64 starts[LPT_MAX_RANK], stops[LPT_MAX_RANK], steps[LPT_MAX_RANK], axes[LPT_MAX_RANK], squeeze[LPT_MAX_RANK], inserted[LPT_MAX_RANK];
+  gint64 starts[LPT_MAX_RANK], stops[LPT_MAX_RANK], steps[LPT_MAX_RANK], axes[LPT_MAX_RANK], squeeze[LPT_MAX_RANK],
+      inserted[LPT_MAX_RANK];
   guint n = 0, n_squeeze = 0, n_inserted = 0;
   const char *x = IN (0);
   gint axis = 0, place = 0;
@@ -145,8 +146,10 @@ lpt_onnx_write_strided_slice (LptOnnxWriter *w,
               gboolean shrink = lpt_ints_get (&a->shrink_axis_mask, i, 0) != 0;
 
               steps[n] = lpt_ints_get (&stride, i, 1);
-              starts[n] = lpt_ints_get (&a->begin_mask, i, 0) != 0 && !shrink ? (steps[n] > 0 ? 0 : G_MAXINT64) : begin.v[i];
-              stops[n] = lpt_ints_get (&a->end_mask, i, 0) != 0 ? (steps[n] > 0 ? G_MAXINT64 : G_MININT64) : lpt_ints_get (&end, i, 0);
+              starts[n] = lpt_ints_get (&a->begin_mask, i, 0) != 0 && !shrink ? (steps[n] > 0 ? 0 : G_MAXINT64)
+                                                                              : begin.v[i];
+              stops[n] = lpt_ints_get (&a->end_mask, i, 0) != 0 ? (steps[n] > 0 ? G_MAXINT64 : G_MININT64)
+                                                                : lpt_ints_get (&end, i, 0);
               if (shrink)
                 {
                   steps[n] = 1;
@@ -159,8 +162,9 @@ lpt_onnx_write_strided_slice (LptOnnxWriter *w,
             }
         }
       if (w->error == NULL && n > 0)
-        x = lpt_onnx_w_step (w, "Slice", 5, x, lpt_onnx_w_i64s (w, "starts", n, starts), lpt_onnx_w_i64s (w, "ends", n, stops),
-                             lpt_onnx_w_i64s (w, "axes", n, axes), lpt_onnx_w_i64s (w, "steps", n, steps));
+        x = lpt_onnx_w_step (w, "Slice", 5, x, lpt_onnx_w_i64s (w, "starts", n, starts),
+                             lpt_onnx_w_i64s (w, "ends", n, stops), lpt_onnx_w_i64s (w, "axes", n, axes),
+                             lpt_onnx_w_i64s (w, "steps", n, steps));
       if (w->error == NULL && n_squeeze > 0)
         x = lpt_onnx_w_step (w, "Squeeze", 2, x, lpt_onnx_w_i64s (w, "axes", n_squeeze, squeeze));
       if (w->error == NULL && n_inserted > 0)
@@ -260,7 +264,8 @@ lpt_onnx_write_shuffle_channels (LptOnnxWriter *w,
   const char *x, *moved = lpt_onnx_w_temp (w, "Transpose");
   gint axis;
 
-  if (!lpt_shape_is_static (shape) || shape->rank >= LPT_MAX_RANK || !lpt_axis_normalize (attrs->axis, shape->rank, &axis))
+  if (!lpt_shape_is_static (shape) || shape->rank >= LPT_MAX_RANK ||
+      !lpt_axis_normalize (attrs->axis, shape->rank, &axis))
     {
       lpt_onnx_w_fail (w, "a dynamic shape");
       return;

@@ -19,10 +19,11 @@ read_blocks (LptOnnxWriter *w,
              LptShape      *shape,
              Blocks        *b)
 {
-  if (!lpt_onnx_w_static (w, node, 0, shape) || !lpt_onnx_w_const_ints (w, node, 1, "a block", &b->block)
-      || !lpt_onnx_w_const_ints (w, node, 2, "begins", &b->begin) || !lpt_onnx_w_const_ints (w, node, 3, "ends", &b->end))
+  if (!lpt_onnx_w_static (w, node, 0, shape) || !lpt_onnx_w_const_ints (w, node, 1, "a block", &b->block) ||
+      !lpt_onnx_w_const_ints (w, node, 2, "begins", &b->begin) || !lpt_onnx_w_const_ints (w, node, 3, "ends", &b->end))
     return FALSE;
-  if (b->block.n == (guint) shape->rank && b->begin.n == b->block.n && b->end.n == b->block.n && 2 * b->block.n <= LPT_MAX_RANK + 1)
+  if (b->block.n == (guint) shape->rank && b->begin.n == b->block.n && b->end.n == b->block.n &&
+      2 * b->block.n <= LPT_MAX_RANK + 1)
     return TRUE;
   lpt_onnx_w_fail (w, "blocks of rank %d", shape->rank);
   return FALSE;
@@ -78,7 +79,8 @@ lpt_onnx_write_batch_to_space (LptOnnxWriter *w,
                                LptNode       *node,
                                const char    *onnx)
 {
-  gint64 view[2 * LPT_MAX_RANK], order[2 * LPT_MAX_RANK], whole[LPT_MAX_RANK], stops[LPT_MAX_RANK], axes[LPT_MAX_RANK], batch = 1;
+  gint64 view[2 * LPT_MAX_RANK], order[2 * LPT_MAX_RANK], whole[LPT_MAX_RANK], stops[LPT_MAX_RANK], axes[LPT_MAX_RANK],
+      batch = 1;
   Blocks b = { { 0 } };
   LptShape shape;
 
@@ -104,8 +106,8 @@ lpt_onnx_write_batch_to_space (LptOnnxWriter *w,
         }
       x = lpt_onnx_w_transposed (w, lpt_onnx_w_reshaped (w, IN (0), k, view), k, order);
       x = lpt_onnx_w_reshaped (w, x, n, whole);
-      lpt_onnx_w_node (w, "Slice", OUT (0), 4, x, lpt_onnx_w_i64s (w, "starts", n, b.begin.v), lpt_onnx_w_i64s (w, "stops", n, stops),
-                       lpt_onnx_w_i64s (w, "axes", n, axes));
+      lpt_onnx_w_node (w, "Slice", OUT (0), 4, x, lpt_onnx_w_i64s (w, "starts", n, b.begin.v),
+                       lpt_onnx_w_i64s (w, "stops", n, stops), lpt_onnx_w_i64s (w, "axes", n, axes));
     }
   clear_blocks (&b);
 }
@@ -142,7 +144,8 @@ lpt_onnx_write_reverse_sequence (LptOnnxWriter *w,
   Onnx__NodeProto *y = lpt_onnx_w_node (w, "ReverseSequence", OUT (0), 2, IN (0), I64 (1));
 
   /* ONNX knows the first two axes. */
-  if (!lpt_axis_normalize (attrs->batch_axis, rank, &batch) || !lpt_axis_normalize (attrs->seq_axis, rank, &time) || batch + time != 1)
+  if (!lpt_axis_normalize (attrs->batch_axis, rank, &batch) || !lpt_axis_normalize (attrs->seq_axis, rank, &time) ||
+      batch + time != 1)
     lpt_onnx_w_fail (w, "sequences along other axes than 0 and 1");
   lpt_onnx_w_int (w, y, "batch_axis", batch);
   lpt_onnx_w_int (w, y, "time_axis", time);

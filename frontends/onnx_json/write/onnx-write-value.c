@@ -17,7 +17,8 @@ lpt_onnx_w_own_name (LptOnnxWriter *w,
 
   if (name != NULL)
     return name;
-  wish = value->index == 0 ? g_strdup (value->producer->name) : g_strdup_printf ("%s.%u", value->producer->name, value->index);
+  wish = value->index == 0 ? g_strdup (value->producer->name)
+                           : g_strdup_printf ("%s.%u", value->producer->name, value->index);
   name = lpt_onnx_w_claim (w, wish);
   g_hash_table_insert (w->names, value, (gpointer) name);
   return name;
@@ -142,7 +143,8 @@ lpt_onnx_w_codes (LptOnnxWriter *w,
   return "";
 }
 
-/* Scales along the first of two axes, a number for each pair of group and channel: ONNX has them along one, that both make. */
+/* Scales along the first of two axes, a number for each pair of group and channel: ONNX has them along one, that both
+ * make. */
 static const char *
 dequantize_groups (LptOnnxWriter *w,
                    LptValue      *value)
@@ -224,8 +226,8 @@ computes_otherwise (const LptOnnxWriter *w,
                     const LptNode       *node,
                     const LptValue      *value)
 {
-  return node == w->node && w->relaxed.made != NULL && w->relaxed.made[value->index] != value->dtype
-         && node->op != LPT_OP_CONVERT && node->op != LPT_OP_CONVERT_LIKE && (node->info->flags & LPT_OP_F_QUANTIZES) == 0;
+  return node == w->node && w->relaxed.made != NULL && w->relaxed.made[value->index] != value->dtype &&
+         node->op != LPT_OP_CONVERT && node->op != LPT_OP_CONVERT_LIKE && (node->info->flags & LPT_OP_F_QUANTIZES) == 0;
 }
 
 const char *
@@ -236,7 +238,8 @@ lpt_onnx_w_out (LptOnnxWriter *w,
   LptValue *value = &node->out[i];
   const char *name;
 
-  if ((value->quant == NULL && lpt_onnx_w_takes (node, value->dtype) && !computes_otherwise (w, node, value)) || w->bare)
+  if ((value->quant == NULL && lpt_onnx_w_takes (node, value->dtype) && !computes_otherwise (w, node, value)) ||
+      w->bare)
     return lpt_onnx_w_own_name (w, value);
   name = g_hash_table_lookup (w->reals, value);
   if (name == NULL)

@@ -134,14 +134,15 @@ groups_of (LptNode *node)
   return grouped ? lpt_node_in (node, 1)->shape.dims[0] : 1;
 }
 
-/* The pads that auto_pad stands for, which ONNX Runtime does not know beside dilations; FALSE: there are none, or lengths
- * are open. */
+/* The pads that auto_pad stands for, which ONNX Runtime does not know beside dilations; FALSE: there are none, or
+ * lengths are open. */
 static gboolean
 same_pads (LptNode *node,
            gint64  *pads)
 {
   const LptConvAttrs *attrs = LPT_ATTRS (node, LptConvAttrs);
-  const LptShape *x = &lpt_node_in (node, 0)->shape, *y = &lpt_node_out (node)->shape, *k = &lpt_node_in (node, 1)->shape;
+  const LptShape *x = &lpt_node_in (node, 0)->shape, *y = &lpt_node_out (node)->shape,
+                 *k = &lpt_node_in (node, 1)->shape;
   const guint n = attrs->strides.n;
   gboolean dilated = FALSE;
 
@@ -183,7 +184,8 @@ lpt_onnx_w_conv_attributes (LptOnnxWriter   *w,
       write_window (w, y, NULL, &attrs->strides, &attrs->dilations, &begin, &end, LPT_AUTO_PAD_EXPLICIT);
     }
   else
-    write_window (w, y, NULL, &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end, attrs->auto_pad);
+    write_window (w, y, NULL, &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
+                  attrs->auto_pad);
 }
 
 /* Only where constant weights can take the factor: else the scales stay per channel. */
@@ -199,11 +201,14 @@ lpt_onnx_w_fold_init (LptOnnxWriter *w,
   double scale, zero;
 
   *fold = (LptOnnxFold) { 0 };
-  if (!lpt_onnx_w_is_quantized (out) || quant->n < 2 || quant->axis != axis || lpt_node_in (node, 0)->quant == NULL
-      || !lpt_onnx_w_is_quantized (weights) || weights->producer->data == NULL || (weights->quant->n > 1 && weights->quant->n != quant->n))
+  if (!lpt_onnx_w_is_quantized (out) || quant->n < 2 || quant->axis != axis || lpt_node_in (node, 0)->quant == NULL ||
+      !lpt_onnx_w_is_quantized (weights) || weights->producer->data == NULL ||
+      (weights->quant->n > 1 && weights->quant->n != quant->n))
     return;
   /* The codes are read as these numbers next, or as those of the first channel. */
-  wish = reader != NULL && reader->op == LPT_OP_REINTERPRET && lpt_node_out (reader)->quant->n == 1 ? lpt_node_out (reader)->quant : quant;
+  wish = reader != NULL && reader->op == LPT_OP_REINTERPRET && lpt_node_out (reader)->quant->n == 1
+             ? lpt_node_out (reader)->quant
+             : quant;
   scale = wish->scale[0];
   zero = CLAMP (wish->zero_point[0], lpt_dtype_min (out->dtype), lpt_dtype_max (out->dtype));
   fold->n = quant->n;
@@ -314,7 +319,8 @@ lpt_onnx_write_conv (LptOnnxWriter *w,
       LptInts spatial = { 0 };
 
       lpt_onnx_w_int (w, y, "group", groups_of (node));
-      write_window (w, y, NULL, &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end, attrs->auto_pad);
+      write_window (w, y, NULL, &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
+                    attrs->auto_pad);
       if (attrs->output_padding.n > 0)
         lpt_onnx_w_ints (w, y, "output_padding", attrs->output_padding.n, attrs->output_padding.v);
       if (lpt_node_in (node, 2) != NULL && lpt_onnx_w_const_ints (w, node, 2, "an output shape", &spatial))
@@ -358,7 +364,9 @@ lpt_onnx_write_matmul (LptOnnxWriter *w,
   if (flat)
     lpt_onnx_w_fold_init (w, node, 1, &fold);
   bias = lpt_onnx_w_bias (w, node, 2, &attrs->bias_rest, &fold);
-  right = fold.n == 0 ? IN (1) : folded_weights (w, node, lpt_onnx_w_codes (w, lpt_node_in (node, 1)), attrs->transpose_b ? 0 : 1, &fold);
+  right = fold.n == 0 ? IN (1)
+                      : folded_weights (w, node, lpt_onnx_w_codes (w, lpt_node_in (node, 1)),
+                                        attrs->transpose_b ? 0 : 1, &fold);
   if (flat && (*bias != '\0' || attrs->transpose_a || attrs->transpose_b))
     {
       Onnx__NodeProto *y = lpt_onnx_w_node (w, "Gemm", OUT (0), 3, IN (0), right, bias);
@@ -368,7 +376,8 @@ lpt_onnx_write_matmul (LptOnnxWriter *w,
     }
   else
     {
-      const char *a = attrs->transpose_a ? swapped (w, node, 0) : IN (0), *b = attrs->transpose_b ? swapped (w, node, 1) : IN (1);
+      const char *a = attrs->transpose_a ? swapped (w, node, 0) : IN (0),
+                 *b = attrs->transpose_b ? swapped (w, node, 1) : IN (1);
 
       if (*bias != '\0')
         lpt_onnx_w_node (w, "Add", OUT (0), 2, lpt_onnx_w_step (w, "MatMul", 2, a, b), bias);
@@ -382,7 +391,8 @@ lpt_onnx_write_einsum (LptOnnxWriter *w,
                        LptNode       *node,
                        const char    *onnx)
 {
-  lpt_onnx_w_string (w, lpt_onnx_w_all_inputs (w, "Einsum", node), "equation", LPT_ATTRS (node, LptEinsumAttrs)->equation);
+  lpt_onnx_w_string (w, lpt_onnx_w_all_inputs (w, "Einsum", node), "equation",
+                     LPT_ATTRS (node, LptEinsumAttrs)->equation);
 }
 
 /* ONNX's ceil_mode drops a last window that starts behind the input. */
@@ -394,13 +404,15 @@ write_rounding (LptOnnxWriter   *w,
                 LptWindow        window)
 {
   lpt_onnx_w_int (w, y, "ceil_mode", window.rounding != LPT_ROUNDING_FLOOR);
-  for (gint i = 0; window.rounding == LPT_ROUNDING_CEIL && window.auto_pad == LPT_AUTO_PAD_EXPLICIT && i < (gint) kernel->n; i++)
+  for (gint i = 0;
+       window.rounding == LPT_ROUNDING_CEIL && window.auto_pad == LPT_AUTO_PAD_EXPLICIT && i < (gint) kernel->n; i++)
     {
       gint64 in = x->rank == (gint) kernel->n + 2 ? x->dims[i + 2] : LPT_DYNAMIC, out = 0, torch = 0;
       LptWindow other = window;
 
       other.rounding = LPT_ROUNDING_CEIL_TORCH;
-      if (in == LPT_DYNAMIC && lpt_ints_get (window.pads_end, (guint) i, 0) + lpt_ints_get (window.strides, (guint) i, 1) <= kernel->v[i])
+      if (in == LPT_DYNAMIC &&
+          lpt_ints_get (window.pads_end, (guint) i, 0) + lpt_ints_get (window.strides, (guint) i, 1) <= kernel->v[i])
         continue;
       if (in == LPT_DYNAMIC || !lpt_window_out (&window, i, in, kernel->v[i], &out, NULL)
           || !lpt_window_out (&other, i, in, kernel->v[i], &torch, NULL) || out != torch)
@@ -418,7 +430,8 @@ lpt_onnx_write_max_pool (LptOnnxWriter *w,
                          const char    *onnx)
 {
   const LptMaxPoolAttrs *attrs = LPT_ATTRS (node, LptMaxPoolAttrs);
-  gboolean indexed = node->n_out > 1 && lpt_value_n_uses (&node->out[1]) > 0, wide = indexed && node->out[1].dtype == LPT_DTYPE_I64;
+  gboolean indexed = node->n_out > 1 && lpt_value_n_uses (&node->out[1]) > 0,
+           wide = indexed && node->out[1].dtype == LPT_DTYPE_I64;
   const char *x = IN (0), *out[2] = { OUT (0), "" };
   gint axis = 0;
   Onnx__NodeProto *y;
@@ -428,12 +441,14 @@ lpt_onnx_write_max_pool (LptOnnxWriter *w,
   if (indexed)
     out[1] = wide ? OUT (1) : lpt_onnx_w_temp (w, "index");
   y = lpt_onnx_w_list (w, "MaxPool", indexed ? 2 : 1, out, 1, &x);
-  write_window (w, y, &attrs->kernel, &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end, attrs->auto_pad);
+  write_window (w, y, &attrs->kernel, &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
+                attrs->auto_pad);
   write_rounding (w, y, &lpt_node_in (node, 0)->shape, &attrs->kernel,
-                  (LptWindow) { &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end, (LptAutoPad) attrs->auto_pad,
-                                (LptRoundingType) attrs->rounding_type });
+                  (LptWindow) { &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
+                                (LptAutoPad) attrs->auto_pad, (LptRoundingType) attrs->rounding_type });
   if (indexed && !wide)
-    lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (1), 1, out[1]), "to", lpt_onnx_type_from_dtype (node->out[1].dtype));
+    lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (1), 1, out[1]), "to",
+                    lpt_onnx_type_from_dtype (node->out[1].dtype));
 }
 
 void
@@ -444,10 +459,11 @@ lpt_onnx_write_avg_pool (LptOnnxWriter *w,
   const LptAvgPoolAttrs *attrs = LPT_ATTRS (node, LptAvgPoolAttrs);
   Onnx__NodeProto *y = lpt_onnx_w_node (w, "AveragePool", OUT (0), 1, IN (0));
 
-  write_window (w, y, &attrs->kernel, &attrs->strides, w->opset >= 19 ? &attrs->dilations : NULL, &attrs->pads_begin, &attrs->pads_end, attrs->auto_pad);
+  write_window (w, y, &attrs->kernel, &attrs->strides, w->opset >= 19 ? &attrs->dilations : NULL, &attrs->pads_begin,
+                &attrs->pads_end, attrs->auto_pad);
   write_rounding (w, y, &lpt_node_in (node, 0)->shape, &attrs->kernel,
-                  (LptWindow) { &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end, (LptAutoPad) attrs->auto_pad,
-                                (LptRoundingType) attrs->rounding_type });
+                  (LptWindow) { &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
+                                (LptAutoPad) attrs->auto_pad, (LptRoundingType) attrs->rounding_type });
   lpt_onnx_w_int (w, y, "count_include_pad", !attrs->exclude_pad);
 }
 

@@ -135,7 +135,8 @@ lpt_onnx_w_nodes (LptOnnxWriter *w,
     {
       LptNode *node = g_ptr_array_index (order, i);
 
-      if (!(node->flags & LPT_NODE_DEAD) && node->op != LPT_OP_PARAMETER && node->op != LPT_OP_RESULT && node->data == NULL)
+      if (!(node->flags & LPT_NODE_DEAD) && node->op != LPT_OP_PARAMETER && node->op != LPT_OP_RESULT &&
+          node->data == NULL)
         write_node (w, node);
     }
 }
@@ -184,12 +185,14 @@ node_opset (LptNode *node)
     opset = WIDE_OPSET;
   if (node->op == LPT_OP_BLOCK_MATMUL)
     opset = WIDE_OPSET;
-  if (node->op >= LPT_OP_REDUCE_MAX && node->op <= LPT_OP_REDUCE_LOGICAL_OR && !lpt_node_is_const (lpt_node_src (node, 1)))
+  if (node->op >= LPT_OP_REDUCE_MAX && node->op <= LPT_OP_REDUCE_LOGICAL_OR &&
+      !lpt_node_is_const (lpt_node_src (node, 1)))
     opset = WIDE_OPSET;
   for (guint k = 0; node->op == LPT_OP_AVG_POOL && k < LPT_ATTRS (node, LptAvgPoolAttrs)->dilations.n; k++)
     if (LPT_ATTRS (node, LptAvgPoolAttrs)->dilations.v[k] != 1)
       opset = WIDE_OPSET;
-  if (node->op == LPT_OP_INTERPOLATE && (LPT_ATTRS (node, LptInterpolateAttrs)->antialias || !lpt_shape_is_static (&node->out[0].shape)))
+  if (node->op == LPT_OP_INTERPOLATE &&
+      (LPT_ATTRS (node, LptInterpolateAttrs)->antialias || !lpt_shape_is_static (&node->out[0].shape)))
     opset = WIDE_OPSET;
   for (guint b = 0; b < lpt_node_n_bodies (node); b++)
     {

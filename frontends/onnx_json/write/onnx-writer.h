@@ -150,7 +150,8 @@ typedef struct
 void        lpt_onnx_w_fold_init   (LptOnnxWriter *w, LptNode *node, gint axis, LptOnnxFold *fold);
 void        lpt_onnx_w_fold_clear  (LptOnnxFold *fold);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptOnnxFold, lpt_onnx_w_fold_clear)
-/* The quantization of constant weights (input 1) behind the fold, one number per channel along @axis (transfer full). */
+/* The quantization of constant weights (input 1) behind the fold, one number per channel along @axis (transfer
+ * full). */
 LptQuant   *lpt_onnx_w_fold_weights (LptNode *node, gint axis, const LptOnnxFold *fold);
 /* Bias of a weighted op as real numbers, with what its rounding to int32 left (bias_rest); "" when there is none. */
 const char *lpt_onnx_w_bias        (LptOnnxWriter *w, LptNode *node, guint i, const LptFloats *rest, const LptOnnxFold *fold);

@@ -2,9 +2,10 @@
  *
  *     consumer FOLDER-OF-MODELS WORK-FOLDER
  *
- * It loads a model by its content, transforms it for a target of its own, given as text, with a pass of its own that makes an op of its own,
- * plans and runs the result (the op computes by a function of this file) and holds it against the model as it was; explains what became of the
- * layers; writes the lowered model, reads it back, and runs it with packed weights that an earlier plan left. Prints one line a step.
+ * It loads a model by its content, transforms it for a target of its own, given as text, with a pass of its own that
+ * makes an op of its own, plans and runs the result (the op computes by a function of this file) and holds it against
+ * the model as it was; explains what became of the layers; writes the lowered model, reads it back, and runs it with
+ * packed weights that an earlier plan left. Prints one line a step.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -87,8 +88,8 @@ static LptPass my_pass;
 
 /* --- steps --------------------------------------------------------------------------------------------- */
 
-static const char my_target[] =
-  "{ \"base\": \"native\", \"restrict\": [\"Convolution:u8,i8\", \"MatMul:u8,i8\"], \"per-tensor\": [\"Convolution:0\"] }";
+static const char my_target[] = "{ \"base\": \"native\", \"restrict\": [\"Convolution:u8,i8\", \"MatMul:u8,i8\"], "
+                                "\"per-tensor\": [\"Convolution:0\"] }";
 
 static LptConfig *
 configure (GError **error)
@@ -116,7 +117,8 @@ run (LptGraph *graph, LptTensor *input, LptPack *pack, GError **error)
   g_autofree char *text = lpt_plan_to_text (plan, LPT_PLAN_TEXT_DEFAULT);
   if (memory.arena < memory.arena_bound || (pack != NULL && memory.packed == 0) || *text == '\0')
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "arena %" G_GSIZE_FORMAT ", packed %" G_GSIZE_FORMAT, memory.arena, memory.packed);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "arena %" G_GSIZE_FORMAT ", packed %" G_GSIZE_FORMAT,
+                   memory.arena, memory.packed);
       return NULL;
     }
   return lpt_plan_context_output (context, 0, error);
@@ -140,8 +142,10 @@ static gboolean
 work (const char *models, const char *folder)
 {
   GError *error = NULL;
-  g_autofree char *path = g_build_filename (models, "digits.xml", NULL), *images = g_build_filename (models, "digits-images.npy", NULL);
-  g_autofree char *broken = g_build_filename (models, "digits.txt", NULL), *lowered = g_build_filename (folder, "lowered.json", NULL);
+  g_autofree char *path = g_build_filename (models, "digits.xml", NULL),
+                  *images = g_build_filename (models, "digits-images.npy", NULL);
+  g_autofree char *broken = g_build_filename (models, "digits.txt", NULL),
+                  *lowered = g_build_filename (folder, "lowered.json", NULL);
   guint major = 99, minor = 99;
 
   lpt_version (&major, &minor, NULL);
