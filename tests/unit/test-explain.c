@@ -205,7 +205,8 @@ collect (const char *text,
   g_autoptr (GRegex)
       regex = g_regex_new ("\"((?:[^\"\\\\]|\\\\.)*)\"(?:\\s*(?:G_[A-Z0-9_]+\\s*)?\"(?:[^\"\\\\]|\\\\.)*\")*", 0, 0,
                            NULL);
-  g_autoptr (GRegex) joint = g_regex_new ("\"\\s*(G_[A-Z0-9_]+\\s*)?\"", 0, 0, NULL);
+  g_autoptr (GRegex) macro = g_regex_new ("\"\\s*G_[A-Z0-9_]+\\s*\"", 0, 0, NULL);
+  g_autoptr (GRegex) joint = g_regex_new ("\"\\s*\"", 0, 0, NULL);
   g_autoptr (GMatchInfo) match = NULL;
 
   g_regex_match (regex, text, 0, &match);
@@ -213,7 +214,8 @@ collect (const char *text,
     {
       g_autofree char *whole = g_match_info_fetch (match, 0);
       g_autofree char *inner = g_strndup (whole + 1, strlen (whole) - 2);
-      g_autofree char *joined = g_regex_replace_literal (joint, inner, -1, 0, "u", 0, NULL);
+      g_autofree char *spelled = g_regex_replace_literal (macro, inner, -1, 0, "u", 0, NULL);
+      g_autofree char *joined = g_regex_replace_literal (joint, spelled, -1, 0, "", 0, NULL);
 
       if (strcmp (joined, "%s") != 0)
         g_ptr_array_add (literals, g_strcompress (joined));
