@@ -381,6 +381,18 @@ find_wide (Placer *p)
     }
 }
 
+/* Weights of attention over many keys, which a product reads, are far below 1; only targets with rules for codes insist
+ * on steps of [0, 1]. */
+static gboolean
+is_attention (const Placer *p, const LptValue *value)
+{
+  gboolean read = FALSE;
+  for (guint i = 0; i < value->uses->len; i++)
+    read |= g_hash_table_contains (p->products, lpt_value_use (value, i)->node);
+  return read && value->producer->op == LPT_OP_SOFTMAX &&
+         p->q->options->config->quant_rules == LPT_QUANT_RULES_NONE;
+}
+
 /* For the readers of @value that wish @wide data, or for the others. */
 static void
 add_point (Placer *p, LptValue *value, gboolean wide)
@@ -414,9 +426,8 @@ add_point (Placer *p, LptValue *value, gboolean wide)
       return;
     }
   point->levels = 1u << bits;
-  /* Weights of attention over many keys are far below 1, which only targets with rules for codes insist on. */
-  point->fixed = !point->symmetric && lpt_quantize_fixed_range (value->producer, &low, &high)
-                 && (value->producer->op != LPT_OP_SOFTMAX || q->options->config->quant_rules != LPT_QUANT_RULES_NONE);
+  point->fixed = !point->symmetric && !is_attention (p, value) &&
+                 lpt_quantize_fixed_range (value->producer, &low, &high);
   if (point->fixed)
     point->lattice = lpt_lattice_make (low, high, point->levels, FALSE);
   g_ptr_array_add (q->points, point);
