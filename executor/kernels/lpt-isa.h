@@ -10,3 +10,18 @@
 #define LPT_ISA_PASTE(name, isa) name##__##isa
 #define LPT_ISA_NAME(name, isa)  LPT_ISA_PASTE (name, isa)
 #define LPT_FN(name)             LPT_ISA_NAME (name, LPT_ISA)
+
+/* A tile of registers. Its callers give it constants, so that rows and columns that a variant lacks fold away; under
+ * a sanitizer it is one function with variables in their place: compilers need minutes for all copies. */
+#if defined (__SANITIZE_ADDRESS__)
+#define LPT_ONE_TILE 1
+#elif defined (__has_feature)
+#if __has_feature (address_sanitizer)
+#define LPT_ONE_TILE 1
+#endif
+#endif
+#ifdef LPT_ONE_TILE
+#define LPT_TILE static __attribute__ ((noinline))
+#else
+#define LPT_TILE static inline __attribute__ ((always_inline))
+#endif

@@ -32,7 +32,7 @@
 #define SUMS (ROWS * PANELS > MAX_PANELS ? ROWS * PANELS * PARTS : MAX_PANELS * PARTS)
 
 /* Rows from `row` on and columns from `column` on, `left` of them; `rows` and `panels` are constants. */
-INLINE void
+LPT_TILE void
 block (const LptFgemmTile *t, size_t rows, size_t panels, size_t row, size_t column)
 {
   const float *const *a = t->a + row;

@@ -9,16 +9,12 @@
 #include "executor/kernels/gemm/helpers.h"
 #include "executor/kernels/gemm/params512.h"
 #include "executor/kernels/gemm/tails.h"
+#include "executor/kernels/lpt-isa.h"
 
 #define ROWS(X) X (0) X (1) X (2) X (3) X (4) X (5) X (6) X (7) X (8) X (9) X (10) X (11)
 
 /* mr, nb and stage are constants: STAGE_NONE writes accumulators, STAGE_WORDS int32 or float, the others bytes. */
-#ifdef __SANITIZE_ADDRESS__
-/* One copy with variables in their place: sanitizers would need minutes for all. */
-static __attribute__ ((noinline)) void
-#else
-INLINE void
-#endif
+LPT_TILE void
 tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const Params *params, size_t columns,
       const LptGemmOut *o)
 {
