@@ -322,7 +322,6 @@ test_concats (void)
       gint axis, n = 1 + below (&d, 12), k, length = 0;
       const gboolean codes = d.quant[0] != '\0', others = codes && below (&d, 2) == 0,
                      constant = codes && below (&d, 3) == 0;
-      g_autofree char *quant = NULL;
 
       g_string_append_printf (text, "graph {lowered=true, requant=\"%s\"}\n",
                               lpt_mode_name ((LptMode) (seed % 5 == 0 ? below (&d, LPT_N_MODES) : 0)));

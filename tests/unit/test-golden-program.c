@@ -51,6 +51,7 @@ print_program (LptGraph   *graph,
   g_autoptr (LptPlan) plan = lpt_plan_new_full (graph, &options, &error);
 
   g_assert_no_error (error);
+  g_assert_nonnull (plan);
 
   return g_strdup (strchr (text, '\n') + 1);
 }
