@@ -6,9 +6,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "frontends/openvino_xml/ov-flags.h"
+#include "frontends/openvino_xml/ov-out.h"
 #include "frontends/openvino_xml/ov-spell.h"
-#include "frontends/openvino_xml/ov-text.h"
+#include "frontends/openvino_xml/ov-write-info.h"
 #include "ir/storage/lpt-blob.h"
 #include <lpt/lpt-out-file.h>
 
@@ -25,12 +25,36 @@
 
 typedef struct
 {
-  GString    *out;
+  OvOut      *out;
   LptBlob    *blob;
   GHashTable *ids;         /* node -> layer id, of the graph at hand */
   GHashTable *names;       /* value -> tensor name to put first (char *) */
   GHashTable *opaque;      /* node -> its port ids (GArray of guint64): inputs, then outputs */
 } OvWriter;
+
+static OvWriter
+ov_writer (OvOut *out, LptBlob *blob)
+{
+  return (OvWriter) { .out = out, .blob = blob,
+                      .ids = g_hash_table_new (NULL, NULL),
+                      .names = g_hash_table_new_full (NULL, NULL, NULL, g_free),
+                      .opaque = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_array_unref) };
+}
+
+static void
+ov_writer_clear (OvWriter *w)
+{
+  g_hash_table_unref (w->ids);
+  g_hash_table_unref (w->names);
+  g_hash_table_unref (w->opaque);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (OvWriter, ov_writer_clear)
+
+static guint
+layer_id (GHashTable *ids, const LptNode *node)
+{
+  return GPOINTER_TO_UINT (g_hash_table_lookup (ids, node));
+}
 
 static gboolean G_GNUC_PRINTF (3, 4)
 fail (GError **error, const LptNode *node, const char *format, ...)
@@ -39,91 +63,9 @@ fail (GError **error, const LptNode *node, const char *format, ...)
   va_start (args, format);
   g_autofree char *message = g_strdup_vprintf (format, args);
   va_end (args);
-  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\": unsupported in an OpenVINO IR: %s", node->name, message);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\": unsupported in an OpenVINO IR: %s", node->name,
+               message);
   return FALSE;
-}
-
-static int
-compare_keys (const void *a, const void *b)
-{
-  /* '/' before everything, so that children follow their parent at once. */
-  const char *s = *(const char *const *) a, *t = *(const char *const *) b;
-  for (; *s != '\0' && *s == *t; s++, t++)
-    ;
-  int x = *s == '/' ? 1 : (guchar) *s, y = *t == '/' ? 1 : (guchar) *t;
-  return x - y;
-}
-
-/* --- rt_info --------------------------------------------------------------- */
-
-static void
-put_types (GString *out, const char *name, const LptNode *node, gboolean inputs)
-{
-  g_autoptr (GString) list = g_string_new (NULL);
-  guint n = inputs ? node->n_in : node->n_out;
-  for (guint i = 0; i < n; i++)
-    g_string_append_printf (list, "%s%s", i > 0 ? "," : "", lpt_dtype_name (inputs ? node->in[i].compute : node->out[i].dtype));
-  ov_put_attr (out, name, list->str);
-}
-
-/* The rt_info whose keys begin with @prefix: "" for the layer's own, "in0/", "out1/" for ports. */
-static void
-put_rt_info (GString *out, const LptNode *node, const char *prefix)
-{
-  g_autoptr (GString) body = g_string_new (NULL);
-  gsize skip = strlen (prefix);
-  guint n = 0;
-  g_autofree gpointer *keys = node->rt_info != NULL ? g_hash_table_get_keys_as_array (node->rt_info, &n) : NULL;
-  if (n > 0)
-    qsort (keys, n, sizeof *keys, compare_keys);
-  const char *open = NULL;     /* name of the attribute whose element is open */
-  for (guint i = 0; i < n; i++)
-    {
-      const char *key = keys[i], *name = key + skip;
-      gboolean port = (g_str_has_prefix (key, "in") || g_str_has_prefix (key, "out")) && strchr (key, '/') != NULL
-                      && g_ascii_isdigit (key[strcspn (key, "0123456789/")]);
-      if (skip == 0 ? port : !g_str_has_prefix (key, prefix))
-        continue;
-      const char *at = strchr (name, '@'), *value = g_hash_table_lookup (node->rt_info, key);
-      if (at == NULL || open == NULL || strncmp (open, name, (gsize) (at - name)) != 0 || open[at - name] != '\0')
-        {
-          if (at != NULL || !ov_is_text (name) || !ov_is_text (value))
-            continue;
-          if (open != NULL)
-            g_string_append (body, "/>\n");
-          open = name;
-          g_string_append (body, "<attribute");
-          ov_put_attr (body, "name", name);
-          g_autofree char *version = g_strconcat (key, "@version", NULL);
-          if (!g_hash_table_contains (node->rt_info, version))
-            ov_put_attr (body, "version", "0");
-          if (*value != '\0')
-            ov_put_attr (body, "value", value);
-        }
-      else if (ov_is_text (value) && xmlValidateName ((const xmlChar *) at + 1, 0) == 0)
-        ov_put_attr (body, at + 1, value);
-    }
-  if (open != NULL)
-    g_string_append (body, "/>\n");
-  if (skip == 0)
-    {
-      guint32 done = 0;
-      for (guint i = 0; i < G_N_ELEMENTS (ov_rt_flags); i++)
-        if (node->flags & ov_rt_flags[i].flag & ~done)
-          {
-            g_string_append_printf (body, "<attribute name=\"%s\" version=\"0\"/>\n", ov_rt_flags[i].key);
-            done |= ov_rt_flags[i].flag;
-          }
-      if (node->flags & LPT_NODE_RELAXED)
-        {
-          g_string_append (body, "<attribute name=\"TYPE_RELAXED\" version=\"0\"");
-          put_types (body, "origin_input_types", node, TRUE);
-          put_types (body, "overridden_output_types", node, FALSE);
-          g_string_append (body, "/>\n");
-        }
-    }
-  if (body->len > 0)
-    g_string_append_printf (out, "<rt_info>\n%s</rt_info>\n", body->str);
 }
 
 /* --- ports ----------------------------------------------------------------- */
@@ -158,23 +100,37 @@ put_port (OvWriter *w, LptNode *node, const LptValue *value, guint id, gboolean 
     return fail (error, node, "%s %u has no element type", output ? "output" : "input", index);
   if (lpt_dtype_ir_name (value->dtype) == NULL)
     return fail (error, node, "element type %s", lpt_dtype_name (value->dtype));
-  g_string_append_printf (w->out, "<port id=\"%u\" precision=\"%s\"", id,
-                          value->dtype == LPT_DTYPE_DYNAMIC ? "dynamic" : lpt_dtype_ir_name (value->dtype));
+  ov_out_begin (w->out, "port");
+  ov_out_number (w->out, "id", id);
+  ov_out_attr (w->out, "precision", value->dtype == LPT_DTYPE_DYNAMIC ? "dynamic" : lpt_dtype_ir_name (value->dtype));
   if (output)
     {
       g_autofree char *names = tensor_names (w, value);
       if (!ov_is_text (names))
         return fail (error, node, "a tensor name with control characters");
       if (*names != '\0')
-        ov_put_attr (w->out, "names", names);
+        ov_out_attr (w->out, "names", names);
     }
   if (value->shape.rank == LPT_DYNAMIC)
-    ov_put_attr (w->out, "rank", "-1");
-  g_string_append (w->out, ">\n");
+    ov_out_attr (w->out, "rank", "-1");
   for (gint i = 0; i < value->shape.rank; i++)
-    g_string_append_printf (w->out, "<dim>%" G_GINT64_FORMAT "</dim>\n", value->shape.dims[i]);
-  put_rt_info (w->out, node, prefix);
-  g_string_append (w->out, "</port>\n");
+    ov_out_item (w->out, "dim", value->shape.dims[i]);
+  ov_put_rt_info (w->out, node, prefix);
+  ov_out_end (w->out);
+  return TRUE;
+}
+
+/* <input> or <output> with @n ports. */
+static gboolean
+put_ports (OvWriter *w, LptNode *node, gboolean output, guint n, guint first, GError **error)
+{
+  if (n == 0)
+    return TRUE;
+  ov_out_begin (w->out, output ? "output" : "input");
+  for (guint i = 0; i < n; i++)
+    if (!put_port (w, node, output ? &node->out[i] : node->in[i].value, first + i, output, i, error))
+      return FALSE;
+  ov_out_end (w->out);
   return TRUE;
 }
 
@@ -219,11 +175,14 @@ put_opaque (OvWriter *w, LptNode *node, guint id, GError **error)
 {
   g_autoptr (GArray) ports = g_array_new (FALSE, FALSE, sizeof (guint64));
   xmlSetGenericErrorFunc (NULL, ignore_xml_error);
-  xmlDocPtr doc = node->raw != NULL ? xmlReadMemory (node->raw, (int) strlen (node->raw), NULL, "UTF-8", XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING) : NULL;
+  xmlDocPtr doc = node->raw != NULL ? xmlReadMemory (node->raw, (int) strlen (node->raw), NULL, "UTF-8",
+                                                     XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING)
+                                    : NULL;
   xmlSetGenericErrorFunc (NULL, NULL);
   xmlNodePtr layer = doc != NULL ? xmlDocGetRootElement (doc) : NULL;
-  gboolean ok = layer != NULL && g_str_equal ((const char *) layer->name, "layer") && xml_port_ids (layer, "input", ports) && ports->len == node->n_in
-                && xml_port_ids (layer, "output", ports) && ports->len == node->n_in + node->n_out;
+  gboolean ok = layer != NULL && g_str_equal ((const char *) layer->name, "layer") &&
+                xml_port_ids (layer, "input", ports) && ports->len == node->n_in &&
+                xml_port_ids (layer, "output", ports) && ports->len == node->n_in + node->n_out;
   if (ok)
     {
       g_autofree char *number = g_strdup_printf ("%u", id);
@@ -231,7 +190,8 @@ put_opaque (OvWriter *w, LptNode *node, guint id, GError **error)
       xmlSetProp (layer, (const xmlChar *) "name", (const xmlChar *) node->name);
       xmlBufferPtr buffer = xmlBufferCreate ();
       xmlNodeDump (buffer, doc, layer, 0, 0);
-      g_string_append_printf (w->out, "%s\n", (const char *) xmlBufferContent (buffer));
+      ov_out_raw (w->out, (const char *) xmlBufferContent (buffer));
+      ov_out_raw (w->out, "\n");
       xmlBufferFree (buffer);
       g_hash_table_insert (w->opaque, node, g_steal_pointer (&ports));
     }
@@ -251,7 +211,8 @@ port_id (const OvWriter *w, LptNode *node, gboolean output, guint i)
 
 /* --- layers ---------------------------------------------------------------- */
 
-static gboolean put_net (OvWriter *w, LptGraph *graph, GError **error);
+static GPtrArray *number_layers (OvWriter *w, LptGraph *graph, GError **error);
+static gboolean   put_net       (OvWriter *w, const GPtrArray *layers, GError **error);
 
 static gboolean
 put_data (OvWriter *w, LptNode *node, GError **error)
@@ -260,8 +221,12 @@ put_data (OvWriter *w, LptNode *node, GError **error)
     {
       guint64 offset = lpt_blob_add (w->blob, node->data);
       g_autofree char *shape = lpt_shape_to_string (lpt_tensor_shape (node->data));
-      g_string_append_printf (w->out, "<data element_type=\"%s\" shape=\"%s\" offset=\"%" G_GUINT64_FORMAT "\" size=\"%" G_GSIZE_FORMAT "\"/>\n",
-                              lpt_dtype_name (lpt_tensor_dtype (node->data)), shape, offset, lpt_tensor_size (node->data));
+      ov_out_begin (w->out, "data");
+      ov_out_attr (w->out, "element_type", lpt_dtype_name (lpt_tensor_dtype (node->data)));
+      ov_out_attr (w->out, "shape", shape);
+      ov_out_number (w->out, "offset", (gint64) offset);
+      ov_out_number (w->out, "size", (gint64) lpt_tensor_size (node->data));
+      ov_out_end (w->out);
       return TRUE;
     }
   gpointer fresh = lpt_attrs_new (node->info, node->opset);
@@ -285,12 +250,13 @@ put_data (OvWriter *w, LptNode *node, GError **error)
           ok = fail (error, node, "attribute \"%s\" with control characters", f->name);
           continue;
         }
-      g_string_append (w->out, any ? "" : "<data");
+      if (!any)
+        ov_out_begin (w->out, "data");
       any = TRUE;
-      ov_put_attr (w->out, f->name, text);
+      ov_out_attr (w->out, f->name, text);
     }
   if (any)
-    g_string_append (w->out, "/>\n");
+    ov_out_end (w->out);
   lpt_attrs_free (node->info, fresh);
   return ok;
 }
@@ -301,51 +267,89 @@ put_map_entries (OvWriter *w, LptNode *node, GArray *ports, gboolean inputs, GPt
   for (guint i = 0; i < ports->len; i++)
     {
       const LptBodyPort *p = &g_array_index (ports, LptBodyPort, i);
-      gint64 external = p->external < 0 ? -1 : (gint64) port_id (w, node, !inputs, (guint) p->external);
-      g_string_append_printf (w->out, "<%s external_port_id=\"%" G_GINT64_FORMAT "\" internal_layer_id=\"%u\"", inputs ? "input" : "output", external,
-                              GPOINTER_TO_UINT (g_hash_table_lookup (ids, g_ptr_array_index (internal, p->internal))));
+      ov_out_begin (w->out, inputs ? "input" : "output");
+      ov_out_number (w->out, "external_port_id",
+                     p->external < 0 ? -1 : (gint64) port_id (w, node, !inputs, (guint) p->external));
+      ov_out_number (w->out, "internal_layer_id", layer_id (ids, g_ptr_array_index (internal, p->internal)));
       if (p->sliced)
-        g_string_append_printf (w->out, " axis=\"%" G_GINT64_FORMAT "\" start=\"%" G_GINT64_FORMAT "\" end=\"%" G_GINT64_FORMAT "\" stride=\"%" G_GINT64_FORMAT
-                                "\" part_size=\"%" G_GINT64_FORMAT "\"", p->axis, p->start, p->end, p->stride, p->part_size);
+        {
+          ov_out_number (w->out, "axis", p->axis);
+          ov_out_number (w->out, "start", p->start);
+          ov_out_number (w->out, "end", p->end);
+          ov_out_number (w->out, "stride", p->stride);
+          ov_out_number (w->out, "part_size", p->part_size);
+        }
       if (p->purpose != LPT_PORT_PLAIN)
-        ov_put_attr (w->out, "purpose", p->purpose == LPT_PORT_ITERATION ? "current_iteration" : "execution_condition");
-      g_string_append (w->out, "/>\n");
+        ov_out_attr (w->out, "purpose",
+                     p->purpose == LPT_PORT_ITERATION ? "current_iteration" : "execution_condition");
+      ov_out_end (w->out);
     }
+}
+
+static void
+put_back_edges (OvWriter *w, const LptBodyMap *map, LptGraph *body, GHashTable *ids)
+{
+  if (map->back_edges->len == 0)
+    return;
+  ov_out_begin (w->out, "back_edges");
+  for (guint k = 0; k < map->back_edges->len; k++)
+    {
+      const LptBackEdge *e = &g_array_index (map->back_edges, LptBackEdge, k);
+      ov_out_begin (w->out, "edge");
+      ov_out_number (w->out, "from-layer", layer_id (ids, g_ptr_array_index (body->results, e->result)));
+      ov_out_number (w->out, "to-layer", layer_id (ids, g_ptr_array_index (body->parameters, e->parameter)));
+      ov_out_end (w->out);
+    }
+  ov_out_end (w->out);
 }
 
 static gboolean
 put_bodies (OvWriter *w, LptNode *node, GError **error)
 {
-  static const char *const plain[] = { "body", "port_map" }, *const branches[] = { "then_body", "then_port_map", "else_body", "else_port_map" };
+  static const char *const plain[] = { "body", "port_map" },
+                    *const branches[] = { "then_body", "then_port_map", "else_body", "else_port_map" };
   for (guint i = 0; i < lpt_node_n_bodies (node); i++)
     {
       const char *const *tags = node->op == LPT_OP_IF ? branches + 2 * MIN (i, 1) : plain;
       const LptBodyMap *map = lpt_node_body_map (node, i);
       LptGraph *body = lpt_node_body (node, i);
-      g_autoptr (GHashTable) ids = g_hash_table_new (NULL, NULL), names = g_hash_table_new_full (NULL, NULL, NULL, g_free);
-      g_autoptr (GHashTable) opaque = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_array_unref);
-      OvWriter inner = { .out = g_string_new (NULL), .blob = w->blob, .ids = ids, .names = names, .opaque = opaque };
-      g_autoptr (GString) text = inner.out;
-      if (!put_net (&inner, body, error))
+      g_auto (OvWriter) inner = ov_writer (w->out, w->blob);
+      g_autoptr (GPtrArray) layers = number_layers (&inner, body, error);
+      if (layers == NULL)
         return FALSE;
-      g_string_append_printf (w->out, "<%s>\n", tags[1]);
-      put_map_entries (w, node, map->inputs, TRUE, body->parameters, ids);
-      put_map_entries (w, node, map->outputs, FALSE, body->results, ids);
-      g_string_append_printf (w->out, "</%s>\n", tags[1]);
-      if (map->back_edges->len > 0)
-        {
-          g_string_append (w->out, "<back_edges>\n");
-          for (guint k = 0; k < map->back_edges->len; k++)
-            {
-              const LptBackEdge *e = &g_array_index (map->back_edges, LptBackEdge, k);
-              g_string_append_printf (w->out, "<edge from-layer=\"%u\" to-layer=\"%u\"/>\n",
-                                      GPOINTER_TO_UINT (g_hash_table_lookup (ids, g_ptr_array_index (body->results, e->result))),
-                                      GPOINTER_TO_UINT (g_hash_table_lookup (ids, g_ptr_array_index (body->parameters, e->parameter))));
-            }
-          g_string_append (w->out, "</back_edges>\n");
-        }
-      g_string_append_printf (w->out, "<%s>\n%s</%s>\n", tags[0], text->str, tags[0]);
+      ov_out_begin (w->out, tags[1]);
+      put_map_entries (w, node, map->inputs, TRUE, body->parameters, inner.ids);
+      put_map_entries (w, node, map->outputs, FALSE, body->results, inner.ids);
+      ov_out_end (w->out);
+      put_back_edges (w, map, body, inner.ids);
+      ov_out_begin (w->out, tags[0]);
+      if (!put_net (&inner, layers, error))
+        return FALSE;
+      ov_out_end (w->out);
     }
+  return TRUE;
+}
+
+/* Can an IR say this node, whatever its op? @n_in: its inputs without those at the end that are absent. */
+static gboolean
+is_sayable (const LptNode *node, guint version, guint *n_in, GError **error)
+{
+  if (node->op == LPT_OP_CUSTOM || version == 0)
+    return fail (error, node, "%s is no operation of opset%u", node->info->name, node->opset);
+  if (node->requant != NULL)
+    return fail (error, node, "a requantization mode");
+  if (!ov_is_text (node->name))
+    return fail (error, node, "a name with control characters");
+  for (*n_in = node->n_in; *n_in > 0 && node->in[*n_in - 1].value == NULL; )
+    --*n_in;
+  if (*n_in < node->n_in && node->n_out > 0)
+    return fail (error, node, "an input that is listed, but absent");
+  for (guint i = 0; i < *n_in; i++)
+    if (node->in[i].value == NULL)
+      return fail (error, node, "input %u is absent, later ones are given", i);
+  for (guint i = 0; i < node->n_out; i++)
+    if (node->out[i].quant != NULL)
+      return fail (error, node, "quantization of a value; --until prepare makes FakeQuantize of it");
   return TRUE;
 }
 
@@ -356,54 +360,26 @@ put_layer (OvWriter *w, LptNode *node, guint id, GError **error)
     { LPT_OP_CONST, "Const" }, { LPT_OP_RELU, "ReLU" }, { LPT_OP_PRELU, "PReLU" }, { LPT_OP_SOFTMAX, "SoftMax" } };
   if (node->op == LPT_OP_OPAQUE)
     return put_opaque (w, node, id, error);
-  guint version = lpt_op_version (node->info, node->opset);
-  if (node->op == LPT_OP_CUSTOM || version == 0)
-    return fail (error, node, "%s is no operation of opset%u", node->info->name, node->opset);
-  if (node->requant != NULL)
-    return fail (error, node, "a requantization mode");
-  if (!ov_is_text (node->name))
-    return fail (error, node, "a name with control characters");
-  guint n_in = node->n_in;
-  while (n_in > 0 && node->in[n_in - 1].value == NULL)
-    n_in--;
-  if (n_in < node->n_in && node->n_out > 0)
-    return fail (error, node, "an input that is listed, but absent");
-  for (guint i = 0; i < n_in; i++)
-    if (node->in[i].value == NULL)
-      return fail (error, node, "input %u is absent, later ones are given", i);
-  for (guint i = 0; i < node->n_out; i++)
-    if (node->out[i].quant != NULL)
-      return fail (error, node, "quantization of a value; --until prepare makes FakeQuantize of it");
-
+  guint version = lpt_op_version (node->info, node->opset), n_in = 0;
+  if (!is_sayable (node, version, &n_in, error))
+    return FALSE;
   const char *type = node->info->name;
   for (guint i = 0; i < G_N_ELEMENTS (spelled); i++)
     if (spelled[i].op == node->op)
       type = spelled[i].type;
-  g_string_append_printf (w->out, "<layer id=\"%u\"", id);
-  ov_put_attr (w->out, "name", node->name);
-  g_string_append_printf (w->out, " type=\"%s\" version=\"opset%u\">\n", type, node->opset > 0 ? node->opset : version);
+  g_autofree char *opset = g_strdup_printf ("opset%u", node->opset > 0 ? node->opset : version);
+  ov_out_begin (w->out, "layer");
+  ov_out_number (w->out, "id", id);
+  ov_out_attr (w->out, "name", node->name);
+  ov_out_attr (w->out, "type", type);
+  ov_out_attr (w->out, "version", opset);
   if (!put_data (w, node, error))
     return FALSE;
-  put_rt_info (w->out, node, "");
-  if (n_in > 0)
-    {
-      g_string_append (w->out, "<input>\n");
-      for (guint i = 0; i < n_in; i++)
-        if (!put_port (w, node, node->in[i].value, i, FALSE, i, error))
-          return FALSE;
-      g_string_append (w->out, "</input>\n");
-    }
-  if (node->n_out > 0)
-    {
-      g_string_append (w->out, "<output>\n");
-      for (guint i = 0; i < node->n_out; i++)
-        if (!put_port (w, node, &node->out[i], n_in + i, TRUE, i, error))
-          return FALSE;
-      g_string_append (w->out, "</output>\n");
-    }
-  if (!put_bodies (w, node, error))
+  ov_put_rt_info (w->out, node, "");
+  if (!put_ports (w, node, FALSE, n_in, 0, error) || !put_ports (w, node, TRUE, node->n_out, n_in, error) ||
+      !put_bodies (w, node, error))
     return FALSE;
-  g_string_append (w->out, "</layer>\n");
+  ov_out_end (w->out);
   return TRUE;
 }
 
@@ -424,8 +400,10 @@ plan_output_names (OvWriter *w, LptGraph *graph, GError **error)
       if (value == NULL)
         return fail (error, result, "a Result of nothing");
       g_autofree char *base = first != NULL ? g_strdup (first)
-                              : value->names != NULL && value->names->len > 0 ? g_strdup (g_ptr_array_index (value->names, 0))
-                              : value->producer->n_out > 1 ? g_strdup_printf ("%s.%u", value->producer->name, value->index)
+                              : value->names != NULL && value->names->len > 0
+                              ? g_strdup (g_ptr_array_index (value->names, 0))
+                              : value->producer->n_out > 1
+                              ? g_strdup_printf ("%s.%u", value->producer->name, value->index)
                               : g_strdup (value->producer->name);
       g_autofree char *natural = g_strdup (base);
       for (guint n = 2; g_hash_table_contains (taken, natural); n++)
@@ -449,13 +427,13 @@ plan_output_names (OvWriter *w, LptGraph *graph, GError **error)
 
 /* --- the net --------------------------------------------------------------- */
 
-/* <layers> and <edges>. */
-static gboolean
-put_net (OvWriter *w, LptGraph *graph, GError **error)
+/* The nodes that become layers (transfer container), each with its id: its place. */
+static GPtrArray *
+number_layers (OvWriter *w, LptGraph *graph, GError **error)
 {
   g_autoptr (GPtrArray) order = lpt_graph_order (graph, error), layers = g_ptr_array_new ();
   if (order == NULL || !plan_output_names (w, graph, error))
-    return FALSE;
+    return NULL;
   g_ptr_array_extend (layers, graph->parameters, NULL, NULL);
   for (guint i = 0; i < order->len; i++)
     {
@@ -464,90 +442,63 @@ put_net (OvWriter *w, LptGraph *graph, GError **error)
         g_ptr_array_add (layers, node);
     }
   g_ptr_array_extend (layers, graph->results, NULL, NULL);
-  g_string_append (w->out, "<layers>\n");
   for (guint i = 0; i < layers->len; i++)
-    {
-      g_hash_table_insert (w->ids, g_ptr_array_index (layers, i), GUINT_TO_POINTER (i));
-      if (!put_layer (w, g_ptr_array_index (layers, i), i, error))
-        return FALSE;
-    }
-  g_string_append (w->out, "</layers>\n<edges>\n");
+    g_hash_table_insert (w->ids, g_ptr_array_index (layers, i), GUINT_TO_POINTER (i));
+  return g_steal_pointer (&layers);
+}
+
+/* <layers> and <edges>. */
+static gboolean
+put_net (OvWriter *w, const GPtrArray *layers, GError **error)
+{
+  ov_out_begin (w->out, "layers");
+  for (guint i = 0; i < layers->len; i++)
+    if (!put_layer (w, g_ptr_array_index (layers, i), i, error))
+      return FALSE;
+  ov_out_end (w->out);
+  ov_out_begin (w->out, "edges");
   for (guint i = 0; i < layers->len; i++)
     {
       LptNode *node = g_ptr_array_index (layers, i);
       for (guint k = 0; k < node->n_in; k++)
         {
           const LptValue *value = node->in[k].value;
-          if (value != NULL)
-            g_string_append_printf (w->out, "<edge from-layer=\"%u\" from-port=\"%" G_GUINT64_FORMAT "\" to-layer=\"%u\" to-port=\"%" G_GUINT64_FORMAT "\"/>\n",
-                                    GPOINTER_TO_UINT (g_hash_table_lookup (w->ids, value->producer)), port_id (w, value->producer, TRUE, value->index),
-                                    i, port_id (w, node, FALSE, k));
+          if (value == NULL)
+            continue;
+          ov_out_begin (w->out, "edge");
+          ov_out_number (w->out, "from-layer", layer_id (w->ids, value->producer));
+          ov_out_number (w->out, "from-port", (gint64) port_id (w, value->producer, TRUE, value->index));
+          ov_out_number (w->out, "to-layer", i);
+          ov_out_number (w->out, "to-port", (gint64) port_id (w, node, FALSE, k));
+          ov_out_end (w->out);
         }
     }
-  g_string_append (w->out, "</edges>\n");
+  ov_out_end (w->out);
   return TRUE;
 }
 
-/* Model-level rt_info: "a/b" -> v becomes <a><b value="v"/></a>. Keys that are no XML names are left out. */
-static void
-put_meta (GString *out, GHashTable *meta)
+static gboolean
+write_xml (LptGraph *graph, FILE *stream, LptBlob *blob, GError **error)
 {
-  guint n = 0;
-  g_autofree gpointer *keys = meta != NULL ? g_hash_table_get_keys_as_array (meta, &n) : NULL;
-  g_autoptr (GPtrArray) open = g_ptr_array_new_with_free_func (g_free);
-  if (n == 0)
-    return;
-  qsort (keys, n, sizeof *keys, compare_keys);
-  g_string_append (out, "<rt_info>\n");
-  for (guint i = 0; i < n; i++)
-    {
-      g_auto (GStrv) path = g_strsplit (keys[i], "/", -1);
-      const char *value = g_hash_table_lookup (meta, keys[i]);
-      guint depth = g_strv_length (path), common = 0;
-      gboolean good = depth > 0 && ov_is_text (value);
-      for (guint k = 0; k < depth; k++)
-        good = good && xmlValidateNCName ((const xmlChar *) path[k], 0) == 0;
-      if (!good)
-        continue;
-      while (common < open->len && common + 1 < depth && g_str_equal (g_ptr_array_index (open, common), path[common]))
-        common++;
-      while (open->len > common)
-        {
-          g_string_append_printf (out, "</%s>\n", (char *) g_ptr_array_index (open, open->len - 1));
-          g_ptr_array_set_size (open, (gint) open->len - 1);
-        }
-      for (guint k = common; k < depth; k++)
-        {
-          g_string_append_printf (out, "<%s", path[k]);
-          if (k + 1 == depth)
-            ov_put_attr (out, "value", value);
-          g_string_append (out, ">\n");
-          g_ptr_array_add (open, g_strdup (path[k]));
-        }
-    }
-  while (open->len > 0)
-    {
-      g_string_append_printf (out, "</%s>\n", (char *) g_ptr_array_index (open, open->len - 1));
-      g_ptr_array_set_size (open, (gint) open->len - 1);
-    }
-  g_string_append (out, "</rt_info>\n");
-}
-
-static GString *
-ov_text (LptGraph *graph, LptBlob *blob, GError **error)
-{
-  g_autoptr (GHashTable) ids = g_hash_table_new (NULL, NULL), names = g_hash_table_new_full (NULL, NULL, NULL, g_free);
-  g_autoptr (GHashTable) opaque = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_array_unref);
-  g_autoptr (GString) out = g_string_new ("<?xml version=\"1.0\"?>\n<net");
-  OvWriter w = { .out = out, .blob = blob, .ids = ids, .names = names, .opaque = opaque };
+  g_auto (OvOut) out = { NULL };
+  g_auto (OvWriter) w = ov_writer (&out, blob);
+  g_autoptr (GPtrArray) layers = number_layers (&w, graph, error);
+  if (layers == NULL)
+    return FALSE;
+  ov_out_open (&out, stream);
+  ov_out_begin (&out, "net");
   if (graph->name != NULL && ov_is_text (graph->name))
-    ov_put_attr (out, "name", graph->name);
-  g_string_append (out, " version=\"11\">\n");
-  if (!put_net (&w, graph, error))
-    return NULL;
-  put_meta (out, graph->meta);
-  g_string_append (out, "</net>\n");
-  return g_steal_pointer (&out);
+    ov_out_attr (&out, "name", graph->name);
+  ov_out_attr (&out, "version", "11");
+  if (!put_net (&w, layers, error))
+    return FALSE;
+  ov_put_meta (&out, graph->meta);
+  if (!ov_out_finish (&out))
+    {
+      g_set_error_literal (error, LPT_ERROR, LPT_ERROR_MEMORY, "out of memory while an OpenVINO IR is written");
+      return FALSE;
+    }
+  return TRUE;
 }
 
 gboolean
@@ -563,9 +514,11 @@ lpt_openvino_save (LptGraph *graph, const char *xml_path, const char *bin_path, 
 
   if (lowered || lpt_graph_has_integer_ops (graph) || (modes && !graph->lowered))
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s: unsupported in an OpenVINO IR: %s; write .json, or stop before with --until cleanup", xml_path,
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+                   "%s: unsupported in an OpenVINO IR: %s; write .json, or stop before with --until cleanup", xml_path,
                    lowered ? "a lowered graph, whose values carry quantization"
-                   : lpt_graph_has_integer_ops (graph) ? "integer ops, whose values carry quantization" : "requantization modes");
+                   : lpt_graph_has_integer_ops (graph) ? "integer ops, whose values carry quantization"
+                   : "requantization modes");
       return FALSE;
     }
   g_autoptr (LptGraph) spelled = ov_needs_spelling (graph) ? lpt_graph_copy (graph) : NULL;
@@ -574,10 +527,8 @@ lpt_openvino_save (LptGraph *graph, const char *xml_path, const char *bin_path, 
   if (!lpt_out_file_open (&xml, xml_path, error) || !lpt_out_file_open (&bin, bin_name, error))
     return FALSE;
   lpt_blob_init (&blob, bin.stream, 64);
-  g_autoptr (GString) text = ov_text (spelled != NULL ? spelled : graph, &blob, error);
-  if (text == NULL)
+  if (!write_xml (spelled != NULL ? spelled : graph, xml.stream, &blob, error))
     return FALSE;
-  fwrite (text->str, 1, text->len, xml.stream);
   return lpt_out_file_finish (&xml, error) && lpt_out_file_finish (&bin, error)
          && lpt_out_file_commit (&bin, error) && lpt_out_file_commit (&xml, error);
 }
