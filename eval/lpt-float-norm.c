@@ -147,7 +147,8 @@ respond_last (const LptFloatNorm   *n,
             last = MIN (end, n->channels + n->back - MIN (k, n->channels + n->back));
 
       if (first < last)
-        kernel->reduce_columns (LPT_REDUCE_SQUARES, last - first, x + first + k - n->back, sums + first - from);
+        kernel->reduce_columns (LPT_REDUCE_SQUARES, last - first, x + (first + k - n->back),
+                                sums + (first - from));
     }
   kernel->respond (end - from, x + from, sums, n->alpha, n->bias, n->beta, y + from);
 }
