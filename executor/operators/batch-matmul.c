@@ -126,7 +126,7 @@ batch_matmul_bind (LptProgramOp *op)
 {
   BatchMatMul *p = op->form.params;
 
-  lpt_epilogue_prepare (&p->epilogue.e, p->n, p->epilogue.bound);
+  lpt_fused_epilogue_bind (&p->epilogue, &p->epilogue.e, p->n, p->epilogue.bound);
 }
 
 static void

@@ -218,7 +218,7 @@ conv_bind (LptProgramOp *op)
       c->plane_stride = d->plane_stride = s->ih * c->row_stride;
       c->channel_stride = last ? 1 : s->id * c->plane_stride;
       c->image_stride = d->image_stride = s->id * c->plane_stride * (last ? 1 : s->ic);
-      lpt_epilogue_prepare (&v->parts[i].e, s->oc, v->parts[i].bound);
+      lpt_fused_epilogue_bind (&v->epilogue, &v->parts[i].e, s->oc, v->parts[i].bound);
     }
   if (v->epilogue.residual != NULL)
     in[1].overwritten = !v->depthwise && v->n_parts == 1 &&

@@ -421,6 +421,16 @@ lpt_fused_epilogue_follow (LptFusedEpilogue *epilogue,
 }
 
 void
+lpt_fused_epilogue_bind (const LptFusedEpilogue *epilogue,
+                         LptEpilogue            *e,
+                         gsize                   channels,
+                         double                  bound)
+{
+  lpt_epilogue_to_single (e, channels, epilogue->shift, epilogue->rest);
+  lpt_epilogue_prepare (e, channels, bound);
+}
+
+void
 lpt_fused_epilogue_clear (LptFusedEpilogue *epilogue)
 {
   lpt_aligned_free (epilogue->bias);

@@ -115,19 +115,22 @@ typedef struct
   LptProgramValue *zero, *run_scale;
   gint        axis;          /* of the channels in the output */
   gsize       channels, taps;
-  double      bound;         /* of the sums, for lpt_epilogue_prepare() */
+  double      bound;         /* of the sums, for lpt_fused_epilogue_bind() */
   const gint32 *col_sum;     /* NULL: the form itself folds the computed zero point */
   gint32      offset;        /* from the zero point to that of the u8 form */
 } LptFusedEpilogue;
 
-/* Of the product alone, still without lpt_epilogue_prepare(), which is dear: the form's bind() calls it once for all.
- * @axis: of the channels in the output. FALSE: the result cannot be written in one pass. */
+/* Of the product alone, still without lpt_fused_epilogue_bind(), which is dear: the form's bind() calls it once for
+ * all. @axis: of the channels in the output. FALSE: the result cannot be written in one pass. */
 gboolean lpt_fused_epilogue_init  (LptFusedEpilogue *epilogue, LptProgramOp *op, gint axis, gsize channels,
                                    const double *weight_scales, guint n_scales, double input_scale, const LptFloats *rest);
 /* Takes in the ops behind @op as far as they fit; FALSE: none. */
 gboolean lpt_fused_epilogue_follow (LptFusedEpilogue *epilogue, LptProgram *program, LptProgramOp *op);
 /* Of a Dequantize of int32 by itself. */
 gboolean lpt_fused_epilogue_words (LptFusedEpilogue *epilogue, LptProgramOp *op, gint axis, gsize channels);
+/* lpt_epilogue_prepare() of @e, that of @epilogue or of one of its parts, in single rounding where that gives the same
+ * codes. */
+void     lpt_fused_epilogue_bind  (const LptFusedEpilogue *epilogue, LptEpilogue *e, gsize channels, double bound);
 void     lpt_fused_epilogue_clear (LptFusedEpilogue *epilogue);
 /* Appends what is computed to the inputs of a form whose first ones are set, three at most, and its room to the
  * workspace. */

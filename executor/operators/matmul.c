@@ -71,7 +71,7 @@ matmul_bind (LptProgramOp *op)
 {
   MatMul *m = op->form.params;
 
-  lpt_epilogue_prepare (&m->epilogue.e, m->gemm.n, m->epilogue.bound);
+  lpt_fused_epilogue_bind (&m->epilogue, &m->epilogue.e, m->gemm.n, m->epilogue.bound);
 }
 
 static void

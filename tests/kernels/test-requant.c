@@ -338,6 +338,74 @@ test_fma (void)
   test_report (ones * 100 >= large * 98, "of %zu with a multiplier above 2^-9 %zu need one", large, ones);
 }
 
+/* Around every step of both: where the rounding's boundaries lie, by 2^31 before and behind in p = acc * mult. */
+static bool
+same_codes (const LptEpilogue *e, const LptEpilogue *single, size_t c)
+{
+  const int64_t step = (int64_t) 1 << (31 - e->shift[c]);
+
+  for (int32_t n = e->lo - e->zp - 1; n <= e->hi - e->zp + 1 && e->mult[c] != 0; n++)
+    {
+      int64_t middle = (n * step - step / 2) / e->mult[c];
+
+      for (int64_t acc = middle - 5; acc <= middle + 5; acc++)
+        if (acc >= INT32_MIN && acc <= INT32_MAX &&
+            lpt_requant_code (e->scheme, (int32_t) acc, e->mult[c], e->shift[c], 0, e->zp, e->lo, e->hi) !=
+              single_code (single, c, (int32_t) acc))
+          return false;
+    }
+  for (int i = 0; i < 300; i++)
+    {
+      int32_t acc = interesting_i32 ();
+
+      if (lpt_requant_code (e->scheme, acc, e->mult[c], e->shift[c], 0, e->zp, e->lo, e->hi) !=
+          single_code (single, c, acc))
+        return false;
+    }
+  return true;
+}
+
+static void
+test_to_single (void)
+{
+  enum { ROUNDS = 60 };
+  static int32_t own_shift[CHANNELS], own_rest[CHANNELS];
+  size_t taken = 0, cut = 0;
+  bool ok = true;
+
+  for (int round = 0; round < ROUNDS && ok; round++)
+    {
+      const LptRequantScheme scheme = round % 2 ? LPT_REQUANT_TWO_STEP : LPT_REQUANT_DOUBLE;
+      LptEpilogue e = { .store = LPT_STORE_Q8, .scheme = scheme, .zp = random_range (-128, 127), .lo = -128, .hi = 127,
+                        .mult = mult, .shift = shift }, single;
+      bool relu = random_u32 () % 2;
+
+      fill_parameters (scheme, round % 3 == 0);
+      for (size_t c = 0; c < CHANNELS && round % 6 < 3; c++)
+        {
+          shift[c] = mult[c] == 0 ? 0 : -random_range (1, 31);
+          mult[c] = random_u32 () % 4 ? mult[c] : mult[c] & INT32_MIN >> random_range (4, 24);
+          mult[c] = mult[c] == INT32_MIN ? 1 << 30 : mult[c];
+        }
+      e.lo = relu ? random_range (e.zp, 127) : e.lo;
+      single = e;
+      if (!lpt_epilogue_to_single (&single, CHANNELS, own_shift, own_rest))
+        {
+          ok = ok && single.scheme == scheme && single.rest == NULL && single.shift == shift;
+          cut += scheme == LPT_REQUANT_DOUBLE && !relu;
+          continue;
+        }
+      ok = ok && single.scheme == LPT_REQUANT_SINGLE && (scheme == LPT_REQUANT_TWO_STEP || e.lo >= e.zp);
+      for (size_t c = 0; c < CHANNELS && ok; c++, taken++)
+        if (!same_codes (&e, &single, c))
+          {
+            printf ("# scheme %d mult %d shift %d zp %d lo %d\n", scheme, mult[c], shift[c], e.zp, e.lo);
+            ok = false;
+          }
+    }
+  test_report (ok && taken > 20 * CHANNELS && cut > 0, "two-step and double as single rounding: %zu channels", taken);
+}
+
 int
 main (void)
 {
@@ -348,6 +416,7 @@ main (void)
   make_parameters ();
   test_definitions ();
   test_fma ();
+  test_to_single ();
   for (size_t i = 0; i < n; i++)
     if (lpt_cpu_has (cpu, rows[i].needs))
       test_row (&rows[i]);

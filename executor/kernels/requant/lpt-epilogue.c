@@ -37,6 +37,38 @@ is_byte (int32_t zp, int32_t lo, int32_t hi)
   return zp >= -128 && zp <= 255 && lo >= -128 && hi <= 255 && lo <= hi && (lo >= 0 || hi <= 127);
 }
 
+/* With p = acc * mult, e = -shift >= 1 and s = 31 + e, what the schemes make of p lies at n or above exactly when
+ *
+ *   single, rest r   p >= n 2^s - 2^(s-1) - r
+ *   two-step         floor ((p + 2^30) / 2^31) >= n 2^e - 2^(e-1),  the right side whole:  p >= n 2^s - 2^(s-1) - 2^30
+ *   double           where n >= 1, the same: ties of what is not negative go up. Where n <= 0 ties go down, so
+ *                    floor ((p + 2^30) / 2^31) >= n 2^e - 2^(e-1) + 1:                     p >= n 2^s - 2^(s-1) + 2^30
+ *
+ * Two-step is single with a rest of 2^30, and so is double where limits leave out all below the zero point: no step
+ * n <= 0 is left. Where they leave in none above it (hi <= zp) the rest would be -2^30; between, no rest serves both
+ * halves, since 2^31 is more than mult. p = 2^62 alone saturates on the way, which mult != -2^31 excludes; a multiplier
+ * of 0 gives 0 by any shift. */
+bool
+lpt_epilogue_to_single (LptEpilogue *e, size_t channels, int32_t *shift, int32_t *rest)
+{
+  if (e->store != LPT_STORE_Q8 || e->rest ||
+      !(e->scheme == LPT_REQUANT_TWO_STEP || (e->scheme == LPT_REQUANT_DOUBLE && e->lo >= e->zp)))
+    return false;
+  for (size_t c = 0; c < channels; c++)
+    if (e->mult[c] == INT32_MIN || (e->mult[c] != 0 && (e->shift[c] > -1 || e->shift[c] < -31)))
+      return false;
+
+  for (size_t c = 0; c < channels; c++)
+    {
+      shift[c] = e->mult[c] != 0 ? e->shift[c] : -1;
+      rest[c] = e->mult[c] != 0 ? 1 << 30 : 0;
+    }
+  e->scheme = LPT_REQUANT_SINGLE;
+  e->shift = shift;
+  e->rest = rest;
+  return true;
+}
+
 void
 lpt_epilogue_prepare (LptEpilogue *e, size_t channels, double reach)
 {

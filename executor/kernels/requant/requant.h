@@ -102,6 +102,11 @@ typedef struct {
   bool             fusable, by_fma, sum_fusable;
 } LptEpilogue;
 
+/* Turns two-step rounding, and double where no code lies below the zero point, into single with rests, which kernels
+ * fuse: the same codes for every accumulator. Limits must be final. `shift` (which may be that of e) and `rest`: room
+ * for all channels. False: left as it was. */
+bool lpt_epilogue_to_single (LptEpilogue *e, size_t channels, int32_t *shift, int32_t *rest);
+
 /* Sets `fast`: every product's result fits 32 bits without saturation and the codes are of 8 bits, so vector kernels
  * may skip the general care; `fusable`: kernels may make the result from their registers (words; codes by float and
  * single, where the product has room for a code above it); `sum_fusable`: those of products add the residual there,
