@@ -3,8 +3,8 @@
  *     acc = sum (x - Zx[c]) (w - Zw[o]) + bias[o]
  *     y   = clamp (rescale (acc, M[o]) + Zy[o])
  *
- * The scale of the input is one for each group. Input 3 of those that are not transposed is a zero point of x that
- * somebody computes.
+ * The scale of the input is one for each group. The input behind the bias is a zero point of x that somebody
+ * computes.
  * Padding contributes 0, that is: it holds Zx. Accumulators are 32-bit and wrap,
  * as those of every kernel; of 16-bit data 64-bit ones in the modes of TensorFlow Lite. An i32 output is the
  * accumulator itself. Depthwise is a group convolution with one channel per group; the transposed forms
@@ -182,10 +182,10 @@ conv_run (const LptIntOp           *op,
           const LptIntArray        *out)
 {
   const Conv *conv = (const Conv *) op;
-  const guint bias = conv->transposed ? 3 : 2;
+  const guint bias = conv->transposed ? 3 : 2, zero = bias + 1;
   const gint64 *const w = in[1]->shape.dims + (conv->grouped ? 1 : 0);
   Geometry g = { .x = in[0], .w = in[1], .bias = n_in > bias ? in[bias] : NULL,
-                 .zero = !conv->transposed && n_in > 3 ? in[3] : NULL, .spatial = in[0]->shape.rank - 2,
+                 .zero = n_in > zero ? in[zero] : NULL, .spatial = in[0]->shape.rank - 2,
                  .groups = conv->grouped ? in[1]->shape.dims[0] : 1, .w_in = w[conv->transposed ? 0 : 1],
                  .w_out = w[conv->transposed ? 1 : 0], .kernel = w + 2, .x_size = 1, .y_size = 1, .k_size = 1 };
 
@@ -294,7 +294,7 @@ conv_make (LptNode              *node,
   conv->transposed = transposed;
   conv->grouped = node->op == LPT_OP_GROUP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
 
-  if (!transposed && !lpt_int_check_zero_in (node, error))
+  if (!lpt_int_check_zero_in (node, transposed ? 4 : 3, error))
     return NULL;
   if (w == NULL || w->quant == NULL || !lpt_int_is_code (w->dtype) || !lpt_shape_is_static (&w->shape))
     {

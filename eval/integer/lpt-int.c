@@ -179,10 +179,11 @@ lpt_int_scale_of (LptValue    *value,
 }
 
 gboolean
-lpt_int_check_zero_in (LptNode *node,
-                       GError **error)
+lpt_int_check_zero_in (LptNode  *node,
+                       guint     input,
+                       GError  **error)
 {
-  LptValue *zero = node->n_in > 3 ? lpt_node_in (node, 3) : NULL, *x = lpt_node_in (node, 0);
+  LptValue *zero = node->n_in > input ? lpt_node_in (node, input) : NULL, *x = lpt_node_in (node, 0);
   gint64 count = 0;
 
   if (zero == NULL)

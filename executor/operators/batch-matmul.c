@@ -66,7 +66,8 @@ batch_matmul_task (const LptProgramOp *op,
   gsize m = MIN (p->tm, p->m - m0), n = MIN (p->tn, p->n - n0), at[N_VIEWS] = { 0 }, c;
   guint8 *workspace = data->workspace;
   gint32 *sums = (gint32 *) (gpointer) (workspace + p->at_sums), *bias = (gint32 *) (gpointer) (workspace + p->at_bias);
-  LptEpilogue made, e = *lpt_fused_epilogue_of_run (&p->epilogue, &p->epilogue.e, op, data, n0, n0 + n, &made);
+  const LptEpiloguePart part = { .e = &p->epilogue.e };
+  LptEpilogue made, e = *lpt_fused_epilogue_of_run (&p->epilogue, &part, op, data, n0, n0 + n, &made);
   const guint32 zero_a = p->epilogue.zero != NULL ? lpt_fused_epilogue_zero (&p->epilogue, op, data, 0) : p->zero_a;
   const guint8 *a;
   gint d, v;

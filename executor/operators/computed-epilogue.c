@@ -47,7 +47,7 @@ lpt_fused_epilogue_zero (const LptFusedEpilogue *epilogue,
 
 const LptEpilogue *
 lpt_fused_epilogue_of_run (const LptFusedEpilogue *epilogue,
-                           const LptEpilogue      *e,
+                           const LptEpiloguePart  *part,
                            const LptProgramOp     *op,
                            const LptOpData        *data,
                            gsize                   c0,
@@ -59,16 +59,16 @@ lpt_fused_epilogue_of_run (const LptFusedEpilogue *epilogue,
   gsize c;
 
   if (n_computed (epilogue) == 0)
-    return e;
-  *made = *e;
-  if (epilogue->zero != NULL && epilogue->col_sum != NULL)
+    return part->e;
+  *made = *part->e;
+  if (epilogue->zero != NULL && part->col_sum != NULL)
     {
       const guint32 zero = lpt_fused_epilogue_zero (epilogue, op, data, 0);
       gint32 *bias = (gint32 *) (gpointer) room;
 
       for (c = c0; c < end; c++)
-        bias[c] = c < n ? (gint32) ((guint32) e->bias[c] - zero * (guint32) epilogue->col_sum[c] +
-                                    (guint32) epilogue->taps * zero * (guint32) epilogue->weight_zp[c]) : 0;
+        bias[c] = c < n ? (gint32) ((guint32) part->e->bias[c] - zero * (guint32) part->col_sum[c] +
+                                    (guint32) part->taps * zero * (guint32) epilogue->weight_zp[c]) : 0;
       made->bias = bias;
       room += array_size (epilogue);
     }

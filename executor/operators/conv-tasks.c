@@ -85,7 +85,7 @@ conv_run (const LptProgramOp *op,
           c.out = data->out;
           c.residual = v->epilogue.residual != NULL ? data->in[1] : NULL;
           c.pad_value = lpt_fused_epilogue_zero (&v->epilogue, op, data, c.pad_value);
-          c.epilogue = lpt_fused_epilogue_of_run (&v->epilogue, c.epilogue, op, data, box.j0, box.j1, &made);
+          c.epilogue = lpt_fused_epilogue_of_run (&v->epilogue, &v->parts[i].sums, op, data, box.j0, box.j1, &made);
           if (m0 < m1)
             lpt_conv_tile (&c, m0, m1, box.j0, box.j1, data->workspace);
         }
@@ -116,7 +116,7 @@ dwconv_run (const LptProgramOp *op,
           d.out = data->out;
           d.residual = v->epilogue.residual != NULL ? data->in[1] : NULL;
           d.pad_value = lpt_fused_epilogue_zero (&v->epilogue, op, data, d.pad_value);
-          d.epilogue = lpt_fused_epilogue_of_run (&v->epilogue, d.epilogue, op, data, box.j0, box.j1, &made);
+          d.epilogue = lpt_fused_epilogue_of_run (&v->epilogue, &v->parts[i].sums, op, data, box.j0, box.j1, &made);
           if (r0 < r1)
             lpt_dwconv_tile (&d, r0, r1, box.j0, box.j1, data->workspace);
         }

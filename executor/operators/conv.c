@@ -258,8 +258,7 @@ lpt_conv_maker_add (LptConvMaker       *maker,
 
       part->bound = lpt_fold_zero_points (&part->e, &sums, s.oc, v->depthwise ? NULL : &maker->weights, maker->bias,
                                           zeros, taps);
-      v->epilogue.col_sum = col_sum;
-      v->epilogue.taps = taps;
+      part->sums = (LptEpiloguePart) { &part->e, col_sum, taps };
     }
 }
 

@@ -13,6 +13,7 @@ typedef struct
   LptConv      conv;
   LptDwconv    dwconv;
   LptEpilogue  e;            /* that of the whole, with arrays of its own */
+  LptEpiloguePart sums;
   gint32      *bias;
   double       bound;        /* of the sums */
   LptRequantFma fma;

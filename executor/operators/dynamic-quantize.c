@@ -4,8 +4,8 @@
  * by tasks.
  * The data may lie in any order, which the codes keep.
  *
- * Rows, or blocks of rows, that have an interval each: two ops that both find it, codes and scales. Zero points of
- * theirs that somebody reads make it a reference op.
+ * Rows, or blocks of rows, that have an interval each: two ops that both find it, codes and scales; an interval around 0
+ * for all of the data is that of one long row. Zero points of theirs that somebody reads make it a reference op.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -182,13 +182,15 @@ prepare_rows (LptProgram   *program,
   const LptShape *shape = &op->in[0]->array.shape;
   Rows p = { program->kernels.dynamic };
   LptOpForm form;
-  gint axis;
+  const gboolean whole = attrs->axis == 0 && attrs->block == 0;
+  gint axis = 0;
 
-  if (!attrs->symmetric || !lpt_axis_normalize (attrs->axis, shape->rank, &axis) || axis != shape->rank - 1 ||
+  if (!attrs->symmetric ||
+      (!whole && (!lpt_axis_normalize (attrs->axis, shape->rank, &axis) || axis != shape->rank - 1)) ||
       lpt_program_n_uses (op->out[2]) > 0 || op->out[0]->array.dtype != LPT_DTYPE_I8 ||
       op->out[1]->array.dtype != LPT_DTYPE_F32)
     return FALSE;
-  p.n = (gsize) shape->dims[axis];
+  p.n = whole ? lpt_program_count (op->in[0]) : (gsize) shape->dims[axis];
   p.rows = lpt_program_count (op->in[0]) / p.n;
   p.block = attrs->block > 0 ? MIN ((gsize) attrs->block, p.n) : p.n;
   p.blocks = (p.n + p.block - 1) / p.block;

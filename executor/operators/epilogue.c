@@ -332,10 +332,9 @@ lpt_fused_epilogue_words (LptFusedEpilogue *epilogue,
 static LptProgramValue *
 zero_of (const LptProgramOp *op)
 {
-  const gboolean transposed = op->node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA ||
-                              op->node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
+  const guint input = op->node->info->flags & LPT_OP_F_TRANSPOSED ? 4 : 3;
 
-  return op->n_in > 3 && !transposed ? op->in[3] : NULL;
+  return op->n_in > input ? op->in[input] : NULL;
 }
 
 gboolean

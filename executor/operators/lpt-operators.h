@@ -97,6 +97,14 @@ void      lpt_span_lines   (const LptConvShape *s, gsize first, gsize last, gsiz
 
 /* --- what follows sums of codes (epilogue.c) --- */
 
+/* A part of a product: its epilogue, and what its packing folds into the bias where the zero point is known before. */
+typedef struct
+{
+  const LptEpilogue *e;
+  const gint32 *col_sum;     /* NULL: the form itself folds the computed zero point */
+  gsize         taps;
+} LptEpiloguePart;
+
 /* How the sums of a product are stored, and the readers of its result as far as the same pass over it does their
  * work. */
 typedef struct
@@ -114,9 +122,9 @@ typedef struct
    * one for each channel. They are inputs of the form behind the codes. */
   LptProgramValue *zero, *run_scale;
   gint        axis;          /* of the channels in the output */
-  gsize       channels, taps;
+  gsize       channels;
   double      bound;         /* of the sums, for lpt_fused_epilogue_bind() */
-  const gint32 *col_sum;     /* NULL: the form itself folds the computed zero point */
+  LptEpiloguePart whole;     /* of a product of one part */
   gint32      offset;        /* from the zero point to that of the u8 form */
 } LptFusedEpilogue;
 
@@ -135,9 +143,10 @@ void     lpt_fused_epilogue_clear (LptFusedEpilogue *epilogue);
 /* Appends what is computed to the inputs of a form whose first ones are set, three at most, and its room to the
  * workspace. */
 void     lpt_fused_epilogue_computed (LptFusedEpilogue *epilogue, LptOpForm *form);
-/* @e, or for channels [@c0, @c1) *made from it where something is computed. */
-const LptEpilogue *lpt_fused_epilogue_of_run (const LptFusedEpilogue *epilogue, const LptEpilogue *e, const LptProgramOp *op,
-                                              const LptOpData *data, gsize c0, gsize c1, LptEpilogue *made);
+/* The epilogue of @part, or for channels [@c0, @c1) *made from it where something is computed. */
+const LptEpilogue *lpt_fused_epilogue_of_run (const LptFusedEpilogue *epilogue, const LptEpiloguePart *part,
+                                              const LptProgramOp *op, const LptOpData *data, gsize c0, gsize c1,
+                                              LptEpilogue *made);
 /* The zero point of the input in u8 form of a run, @fallback where it is constant. */
 guint8   lpt_fused_epilogue_zero (const LptFusedEpilogue *epilogue, const LptProgramOp *op, const LptOpData *data, guint8 fallback);
 /* What tables behind @value do to it, one after the other, as long as each alone reads what it maps: as one @table.

@@ -42,7 +42,7 @@ matmul_run (const LptProgramOp *op,
     {
       LptCutBox box = next_tiles (m, &task, end);
 
-      g.epilogue = lpt_fused_epilogue_of_run (&m->epilogue, &m->epilogue.e, op, data, box.j0, box.j1, &made);
+      g.epilogue = lpt_fused_epilogue_of_run (&m->epilogue, &m->epilogue.whole, op, data, box.j0, box.j1, &made);
       lpt_gemm_tile (&g, box.i0, box.i1, box.j0, box.j1, data->workspace);
     }
 }
@@ -172,8 +172,7 @@ lpt_prepare_matmul (LptProgram   *program,
                                                                   m->epilogue.weight_zp },
                                               n, &channels, bias, (LptInputZeros) { &zero, n }, k);
   lpt_weight_channels_clear (&channels);
-  m->epilogue.col_sum = packed.col_sum;
-  m->epilogue.taps = k;
+  m->epilogue.whole = (LptEpiloguePart) { &m->epilogue.e, packed.col_sum, k };
 
   m->gemm = (LptGemm) { .kernel = gemm, .epilogue_kernel = program->kernels.epilogue, .epilogue = &m->epilogue.e,
                         .m = rows, .k = k, .n = n, .lda = k, .packed = packed.data,

@@ -289,7 +289,9 @@ give (Raise    *r,
 static LptValue *
 zero_of (LptNode *node)
 {
-  return lpt_node_is_weighted (node) && bias_port (node) == 2 && node->n_in > 3 ? lpt_node_in (node, 3) : NULL;
+  const guint input = bias_port (node) + 1;
+
+  return lpt_node_is_weighted (node) && node->n_in > input ? lpt_node_in (node, input) : NULL;
 }
 
 static void

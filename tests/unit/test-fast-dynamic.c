@@ -124,6 +124,35 @@ static const struct { const char *name; LptOp op; const char *text; } cases[] =
     "%e = Convert(%d) {destination_type=f32} : f32[2,20,5,12]\n"
     "%z = Multiply(%e, %n.1) : f32[2,20,5,12]\n"
     "Result(%z)\n" },
+  { "transposed", LPT_OP_CONVOLUTION_BACKPROP_DATA,
+    "%x = Parameter : f32[2,20,5,6]\n"
+    "%q = DynamicQuantize(%x) : u8[2,20,5,6] q{scale=1}, f32[], u8[] q{scale=1}\n"
+    "%w = Const {$(20*18*3*2)} : i8[20,18,3,2] q{scale=1, zp=-3}\n"
+    "%a = ConvolutionBackpropData(%q, %w, _, _, %q.2)"
+    " {strides=[2,3], pads_begin=[1,0], pads_end=[0,1], dilations=[1,1]} #{relaxed} : i32[2,18,10,16] q{scale=1}\n"
+    "%c = Dequantize(%a) : f32[2,18,10,16]\n"
+    "%s = Const {#(18)} : f32[18,1,1]\n"
+    "%f = Multiply(%q.1, %s) : f32[18,1,1]\n"
+    "%y = Multiply(%c, %f) : f32[2,18,10,16]\n"
+    "Result(%y)\n" },
+  { "transposed-groups", LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA,
+    "%x = Parameter : f32[1,16,7,5]\n"
+    "%q = DynamicQuantize(%x) : u8[1,16,7,5] q{scale=1}, f32[], u8[] q{scale=1}\n"
+    "%w = Const {$(16*16)} : i8[16,1,1,4,4] q{scale=1}\n"
+    "%a = GroupConvolutionBackpropData(%q, %w, _, _, %q.2)"
+    " {strides=[2,2], pads_begin=[1,1], pads_end=[1,1], dilations=[1,1]} #{relaxed} : i32[1,16,14,10] q{scale=1}\n"
+    "%c = Dequantize(%a) : f32[1,16,14,10]\n"
+    "%y = Multiply(%c, %q.1) : f32[1,16,14,10]\n"
+    "Result(%y)\n" },
+  { "symmetric", LPT_OP_CONVOLUTION,
+    "%x = Parameter : f32[2,3,40,300]\n"
+    "%q = DynamicQuantize(%x) {symmetric=true} : i8[2,3,40,300] q{scale=1}, f32[], i8[] q{scale=1}\n"
+    "%w = Const {$(20*3*3*3)} : i8[20,3,3,3] q{scale=1}\n"
+    "%a = Convolution(%q, %w)"
+    " {strides=[2,2], pads_begin=[1,1], pads_end=[1,1], dilations=[1,1]} #{relaxed} : i32[2,20,20,150] q{scale=1}\n"
+    "%c = Dequantize(%a) : f32[2,20,20,150]\n"
+    "%y = Multiply(%c, %q.1) : f32[2,20,20,150]\n"
+    "Result(%y)\n" },
 };
 
 static void

@@ -304,6 +304,8 @@ lpt_onnx_write_conv (LptOnnxWriter *w,
   bias = lpt_onnx_w_bias (w, node, transposed ? 3 : 2, transposed ? &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest
                                                                   : &LPT_ATTRS (node, LptConvAttrs)->bias_rest, &fold);
 
+  if (transposed && node->n_in > 4 && lpt_node_in (node, 4) != NULL)
+    x = lpt_onnx_w_step (w, "Sub", 2, x, IN (4));     /* ONNX has no such product of integers */
   if (lpt_node_in (node, 0)->quant == NULL && lpt_dtype_is_integer (lpt_node_in (node, 0)->dtype))
     x = lpt_onnx_w_cast (w, x, LPT_DTYPE_F32);
   if (lpt_node_in (node, 1)->quant == NULL && lpt_dtype_is_integer (lpt_node_in (node, 1)->dtype))
