@@ -360,6 +360,7 @@ run_lowering (LptGraph           *graph,
   lpt_graph_clear_marks (graph);
   if (!run_stages (graph, config, LPT_STAGE_LOWER, LPT_STAGE_LOWER, FALSE, report, observer, error))
     return FALSE;
+  g_hash_table_remove (graph->meta, LPT_RAISED);
 
   return lpt_graph_check_scales (graph, error);
 }

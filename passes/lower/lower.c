@@ -362,11 +362,8 @@ run (LptRewriter  *rw,
   if (graph->lowered)
     return TRUE;
   lpt_rewriter_changed (rw, NULL);
-  if (!lower_graph (rw, graph, lpt_graph_is_raised (graph), error))
-    return FALSE;
-  g_hash_table_remove (graph->meta, LPT_RAISED);
 
-  return TRUE;
+  return lower_graph (rw, graph, lpt_graph_is_raised (graph), error);
 }
 
 const LptPass lpt_pass_lower =

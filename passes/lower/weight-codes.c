@@ -413,3 +413,62 @@ lpt_weight_codes_round (LptValue       *value,
 
   return TRUE;
 }
+
+/* The channel of each weight of @shape. */
+static gint64
+channel_of (const LptShape *shape,
+            gint64          at,
+            gint            first,
+            gint            second)
+{
+  gint64 place[2] = { 0, 0 };
+
+  for (gint axis = shape->rank - 1; axis >= 0; at /= shape->dims[axis--])
+    if (axis == first || axis == second)
+      place[axis == second] = at % shape->dims[axis];
+
+  return second >= 0 ? place[0] * shape->dims[second] + place[1] : place[0];
+}
+
+gboolean
+lpt_weight_codes_window (LptValue       *value,
+                         gint            first,
+                         gint            second,
+                         LptWeightCodes *w)
+{
+  g_auto (Chain) c = { 0 };
+  const LptShape *shape = &value->shape;
+  LptShape one;
+  float *scale, *zero;
+
+  if (!lpt_shape_is_static (shape) || first >= shape->rank || second >= shape->rank || !read_chain (value, &c) ||
+      c.swapped || lpt_tensor_count (c.codes) != lpt_dims_product (shape, 0, shape->rank) ||
+      lpt_tensor_count (c.codes) < 1)
+    return FALSE;
+  w->n = shape->dims[first] * (second >= 0 ? shape->dims[second] : 1);
+  w->k = lpt_tensor_count (c.codes) / w->n;
+  one = lpt_shape_make (2, (const gint64[]) { w->n, 1 });
+  w->codes = lpt_tensor_reshape (c.codes, shape, NULL);
+  w->scale = lpt_tensor_new (LPT_DTYPE_F32, &one, NULL);
+  w->zero = lpt_tensor_new (LPT_DTYPE_F32, &one, NULL);
+  if (w->codes == NULL || w->scale == NULL || w->zero == NULL)
+    return FALSE;
+  scale = lpt_tensor_writable (w->scale);
+  zero = lpt_tensor_writable (w->zero);
+  for (gint pass = 0; pass < 2; pass++)
+    for (gint64 i = 0; i < lpt_tensor_count (w->codes); i++)
+      {
+        const gint64 channel = channel_of (shape, i, first, second);
+        const float z = c.zero != NULL ? c.zero[i] : 0;
+
+        if (pass == 0)
+          {
+            scale[channel] = c.scale[i];
+            zero[channel] = z;
+          }
+        else if (scale[channel] != c.scale[i] || zero[channel] != z)
+          return FALSE;
+      }
+
+  return TRUE;
+}

@@ -30,4 +30,9 @@ void     lpt_weight_codes_split (LptWeightCodes *w, gint64 block);
 /* Of real constants: 8 bits, one scale for each row, the largest weight is 127. */
 gboolean lpt_weight_codes_round (LptValue *value, gboolean rows, LptWeightCodes *w);
 
+/* Of a convolution's weights @value, whose channels of the output run along axes @first and @second (-1 = one alone):
+ * codes in the shape of @value, one scale and zero point for each channel, [n, 1]; k = weights of a channel. FALSE:
+ * it is something else, or they change inside a channel. */
+gboolean lpt_weight_codes_window (LptValue *value, gint first, gint second, LptWeightCodes *w);
+
 #endif

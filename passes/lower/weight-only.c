@@ -6,7 +6,7 @@
  * rows: those of the weights' scales, parts of those longer than 256, or 128 where a row of weights has one. Several
  * products that read the same data share its codes. Rounds: the data, to 8 bits of each block. Weights whose scales
  * change inside blocks of 16 stay real, and what the file asks to be (MatMulNBits with accuracy_level 1 to 3). With the
- * configuration's `dynamic` real constant weights are rounded to 8 bits, too.
+ * configuration's `dynamic` real constant weights are rounded to 8 bits, too. Convolutions: weight-only-window.c.
  *
  * Golden tests: tests/golden/weight-only/
  *
@@ -17,26 +17,20 @@
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-pass.h>
 
-#include "passes/core/lpt-rewriter.h"
 #include "passes/lower/weight-codes.h"
+#include "passes/lower/weight-only.h"
 #include "passes/support/lpt-restricted.h"
 
 #define DEFAULT_BLOCK 128
 #define LEAST_BLOCK 16
 
-typedef struct
+LptNode *
+lpt_weight_only_codes (LptWeightOnly *u,
+                       LptValue      *x,
+                       gint64         block,
+                       gboolean       asymmetric)
 {
-  LptRewriter *rw;
-  GHashTable  *codes;     /* "address of a value, block" -> DynamicQuantize of it */
-} WeightOnly;
-
-/* Codes of @x in blocks, once. */
-static LptNode *
-quantized (WeightOnly *u,
-           LptValue   *x,
-           gint64      block)
-{
-  g_autofree char *key = g_strdup_printf ("%p %" G_GINT64_FORMAT, (gpointer) x, block);
+  g_autofree char *key = g_strdup_printf ("%p %" G_GINT64_FORMAT " %d", (gpointer) x, block, asymmetric);
   LptNode *node = g_hash_table_lookup (u->codes, key);
   g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
   g_autofree char *name = NULL;
@@ -47,9 +41,12 @@ quantized (WeightOnly *u,
   name = g_strconcat (x->producer->name, "/codes", NULL);
   node = lpt_graph_add (lpt_rewriter_graph (u->rw), LPT_OP_DYNAMIC_QUANTIZE, 0, name, 1, &x);
   attrs = LPT_ATTRS (node, LptDynamicQuantizeAttrs);
-  attrs->axis = -1;
-  attrs->symmetric = TRUE;
-  attrs->block = block;
+  attrs->symmetric = !asymmetric;
+  if (block > 0)
+    {
+      attrs->axis = -1;
+      attrs->block = block;
+    }
   lpt_value_set_quant (&node->out[0], unit);
   lpt_value_set_quant (&node->out[2], unit);
   g_hash_table_insert (u->codes, g_steal_pointer (&key), lpt_rewriter_infer (u->rw, node));
@@ -57,11 +54,11 @@ quantized (WeightOnly *u,
   return node;
 }
 
-static LptValue *
-constant (WeightOnly  *u,
-          LptNode     *node,
-          const char  *what,
-          LptTensor  **tensor)
+LptValue *
+lpt_weight_only_const (LptWeightOnly  *u,
+                       LptNode        *node,
+                       const char     *what,
+                       LptTensor     **tensor)
 {
   g_autofree char *name = g_strconcat (node->name, what, NULL);
 
@@ -82,7 +79,7 @@ fit_block (gint64 block)
   return part >= LEAST_BLOCK ? part : 0;
 }
 
-/* Whether @x were codes: what reads them and is real has another reason, and another quantization would round twice. */
+/* Whether @x were codes. */
 static gboolean
 is_quantized (const LptValue *x)
 {
@@ -95,9 +92,16 @@ is_quantized (const LptValue *x)
   return (node->info->flags & LPT_OP_F_QUANTIZES) || node->op == LPT_OP_DYNAMIC_FAKE_QUANTIZE;
 }
 
+gboolean
+lpt_weight_only_takes (const LptValue *x)
+{
+  return x->dtype == LPT_DTYPE_F32 && x->quant == NULL && x->producer->data == NULL && x->shape.rank >= 2 &&
+         !is_quantized (x);
+}
+
 static void
-rewrite (WeightOnly *u,
-         LptNode    *node)
+rewrite (LptWeightOnly *u,
+         LptNode       *node)
 {
   const LptMatMulAttrs *attrs = LPT_ATTRS (node, LptMatMulAttrs);
   const LptConfig *config = lpt_rewriter_config (u->rw);
@@ -108,8 +112,8 @@ rewrite (WeightOnly *u,
   LptNode *codes, *y;
   gint64 block;
 
-  if (node->n_in != 2 || attrs->transpose_a || x->dtype != LPT_DTYPE_F32 || x->quant != NULL ||
-      x->producer->data != NULL || x->shape.rank < 2 || lpt_node_out (node)->dtype != LPT_DTYPE_F32 || is_quantized (x))
+  if (node->n_in != 2 || attrs->transpose_a || lpt_node_out (node)->dtype != LPT_DTYPE_F32 ||
+      !lpt_weight_only_takes (x))
     return;
   if (!lpt_weight_codes_read (lpt_node_in (node, 1), attrs->transpose_b, &w))
     {
@@ -134,13 +138,13 @@ rewrite (WeightOnly *u,
                             w.block);
       return;
     }
-  codes = quantized (u, x, block);
+  codes = lpt_weight_only_codes (u, x, block, FALSE);
   in[0] = &codes->out[0];
-  in[1] = constant (u, node, "/codes", &w.codes);
+  in[1] = lpt_weight_only_const (u, node, "/codes", &w.codes);
   lpt_value_set_quant (in[1], unit);
   in[2] = &codes->out[1];
-  in[3] = constant (u, node, "/scales", &w.scale);
-  in[4] = constant (u, node, "/zeros", &w.zero);
+  in[3] = lpt_weight_only_const (u, node, "/scales", &w.scale);
+  in[4] = lpt_weight_only_const (u, node, "/zeros", &w.zero);
   y = lpt_graph_add (lpt_rewriter_graph (u->rw), LPT_OP_BLOCK_MATMUL, 0, node->name, in[4] != NULL ? 5 : 4, in);
   LPT_ATTRS (y, LptBlockMatMulAttrs)->block = block;
   lpt_rewriter_infer (u->rw, y);
@@ -157,13 +161,20 @@ run_graph (LptRewriter  *rw,
 {
   g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
   g_autoptr (GHashTable) codes = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  WeightOnly u = { rw, codes };
+  LptWeightOnly u = { rw, codes };
+  const gboolean raised = lpt_graph_is_raised (graph);
 
   if (order == NULL)
     return FALSE;
   for (guint i = 0; i < order->len; i++)
-    if (((LptNode *) order->pdata[i])->op == LPT_OP_MATMUL)
-      rewrite (&u, order->pdata[i]);
+    {
+      LptNode *node = order->pdata[i];
+
+      if (node->op == LPT_OP_MATMUL)
+        rewrite (&u, node);
+      else if (!raised && (node->info->flags & LPT_OP_F_WEIGHTED))     /* what was integers is so again by now */
+        lpt_weight_only_window (&u, node);
+    }
   lpt_graph_sweep (graph);
 
   return TRUE;

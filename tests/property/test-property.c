@@ -161,6 +161,13 @@ is_weights (LptNode *node)
   return node->op == LPT_OP_FAKE_QUANTIZE && lpt_node_const_in (node, 0) != NULL;
 }
 
+/* The step of real data beside weights that are codes: 8 bits of an interval of at most twice the largest number. */
+static double
+run_time_step (LptNode *node, const Bound *data)
+{
+  return data->g == 0.0 && lpt_node_src (node, 1)->op == LPT_OP_FAKE_QUANTIZE ? 2.0 * data->m / 255.0 : 0.0;
+}
+
 static Bound
 bound_of (LptNode *node, const Bound *in, double m, double coarse, gboolean lowered)
 {
@@ -188,7 +195,7 @@ bound_of (LptNode *node, const Bound *in, double m, double coarse, gboolean lowe
           break;
         }
       sums = weight_sum (node, lpt_node_src (node, 1));
-      b.e = sums * in[0].e;
+      b.e = sums * (in[0].e + (lowered ? run_time_step (node, &in[0]) : 0.0));
       sums *= in[0].m;
       break;
     case LPT_OP_ADD:
@@ -202,7 +209,7 @@ bound_of (LptNode *node, const Bound *in, double m, double coarse, gboolean lowe
       break;
     case LPT_OP_CONVOLUTION_BACKPROP_DATA:
       sums = weight_sum (node, lpt_node_src (node, 1));
-      b.e = sums * in[0].e;
+      b.e = sums * (in[0].e + (lowered ? run_time_step (node, &in[0]) : 0.0));
       sums *= in[0].m;
       break;
     case LPT_OP_REDUCE_SUM:

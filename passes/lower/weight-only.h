@@ -1,0 +1,29 @@
+/* weight-only.h - what the products that quantize their data at run time share (weight-only.c)
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef WEIGHT_ONLY_H
+#define WEIGHT_ONLY_H
+
+#include "passes/core/lpt-rewriter.h"
+
+typedef struct
+{
+  LptRewriter *rw;
+  GHashTable  *codes;     /* "address of a value, block" -> DynamicQuantize of it */
+} LptWeightOnly;
+
+/* Is @x something whose data a product may quantize: f32, computed, and no codes behind it? Codes that are read as real
+ * numbers have another reason, and another quantization would round twice. */
+gboolean  lpt_weight_only_takes   (const LptValue *x);
+/* The DynamicQuantize of @x, once for each @block: of its rows; 0 = one interval for all of it, then from its least to
+ * its largest number, or unless @asymmetric around 0. */
+LptNode  *lpt_weight_only_codes   (LptWeightOnly *u, LptValue *x, gint64 block, gboolean asymmetric);
+/* A constant named after @node; takes *@tensor; NULL where there is none. */
+LptValue *lpt_weight_only_const   (LptWeightOnly *u, LptNode *node, const char *what, LptTensor **tensor);
+
+/* Convolutions and their transposes (weight-only-window.c). */
+void      lpt_weight_only_window  (LptWeightOnly *u, LptNode *node);
+
+#endif
