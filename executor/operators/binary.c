@@ -258,6 +258,8 @@ binary_bind (LptProgramOp *op)
   Binary *s = op->form.params;
 
   set_dims (op);
+  if (!s->product)
+    lpt_add_to_single (&s->add);
   s->cols = s->n > 1 ? s->dims[s->n - 1].size : MIN (CHUNK, s->count);
   s->ldo = op->form.out_layout == LPT_LAYOUT_CODES_PITCHED ? op->form.out->pitch : s->cols;
   s->rows = (s->count + s->cols - 1) / s->cols;

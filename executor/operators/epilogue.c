@@ -420,11 +420,13 @@ lpt_fused_epilogue_follow (LptFusedEpilogue *epilogue,
 }
 
 void
-lpt_fused_epilogue_bind (const LptFusedEpilogue *epilogue,
-                         LptEpilogue            *e,
-                         gsize                   channels,
-                         double                  bound)
+lpt_fused_epilogue_bind (LptFusedEpilogue *epilogue,
+                         LptEpilogue      *e,
+                         gsize             channels,
+                         double            bound)
 {
+  if (e->add != NULL)
+    lpt_add_to_single (&epilogue->add);
   lpt_epilogue_to_single (e, channels, epilogue->shift, epilogue->rest);
   lpt_epilogue_prepare (e, channels, bound);
 }

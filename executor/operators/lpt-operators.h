@@ -138,7 +138,7 @@ gboolean lpt_fused_epilogue_follow (LptFusedEpilogue *epilogue, LptProgram *prog
 gboolean lpt_fused_epilogue_words (LptFusedEpilogue *epilogue, LptProgramOp *op, gint axis, gsize channels);
 /* lpt_epilogue_prepare() of @e, that of @epilogue or of one of its parts, in single rounding where that gives the same
  * codes. */
-void     lpt_fused_epilogue_bind  (const LptFusedEpilogue *epilogue, LptEpilogue *e, gsize channels, double bound);
+void     lpt_fused_epilogue_bind  (LptFusedEpilogue *epilogue, LptEpilogue *e, gsize channels, double bound);
 void     lpt_fused_epilogue_clear (LptFusedEpilogue *epilogue);
 /* Appends what is computed to the inputs of a form whose first ones are set, three at most, and its room to the
  * workspace. */

@@ -338,6 +338,42 @@ test_fma (void)
   test_report (ones * 100 >= large * 98, "of %zu with a multiplier above 2^-9 %zu need one", large, ones);
 }
 
+/* TensorFlow Lite's sums, their multipliers in its range. */
+static void
+test_sums (void)
+{
+  enum { ROUNDS = 300 };
+  size_t taken = 0, simple = 0;
+  bool ok = true;
+
+  for (int round = 0; round < ROUNDS && ok; round++)
+    {
+      LptAdd p = random_add (LPT_ADD_STEPPED), single;
+
+      p.left = 20;
+      p.so = -random_range (16, 20);
+      if (round % 8 == 0)
+        p.m1 = p.m2 = 1 << 30, p.s1 = p.s2 = 0, p.mo = 3 << 29, simple++;
+      p.m2 = p.m2 < 0 ? -p.m2 : p.m2;
+      p.lo = random_u32 () % 2 ? p.zp : p.lo;
+      single = p;
+      if (!lpt_add_to_single (&single))
+        continue;
+      taken += round % 8 != 0;
+      for (int i = 0; i < 65536 && ok; i++)
+        {
+          const uint8_t a = (uint8_t) i, b = (uint8_t) (i >> 8);
+
+          ok = lpt_add_code (&p, a, b) == lpt_add_code (&single, a, b);
+        }
+      if (!ok)
+        printf ("# m %d %d %d s %d %d %d z %d %d %d lo %d\n", p.m1, p.m2, p.mo, p.s1, p.s2, p.so, p.za, p.zb, p.zp,
+                p.lo);
+    }
+  test_report (ok, "single sums have the codes of the stepped ones");
+  test_report (taken * 100 >= (ROUNDS - simple) * 80, "of %zu stepped sums %zu have that form", ROUNDS - simple, taken);
+}
+
 /* Around every step of both: where the rounding's boundaries lie, by 2^31 before and behind in p = acc * mult. */
 static bool
 same_codes (const LptEpilogue *e, const LptEpilogue *single, size_t c)
@@ -417,6 +453,7 @@ main (void)
   test_definitions ();
   test_fma ();
   test_to_single ();
+  test_sums ();
   for (size_t i = 0; i < n; i++)
     if (lpt_cpu_has (cpu, rows[i].needs))
       test_row (&rows[i]);

@@ -62,6 +62,10 @@ lpt_add_fits_pairs (const LptAdd *p)
          && (bias >> 16) < (1 << 30) && (bias >> 16) > -(1 << 30);
 }
 
+/* Turns a stepped sum into a single one that has the same code for every pair of codes within the limits, which must be
+ * final (lpt-sum.c). False: there is none, left as it was. */
+bool lpt_add_to_single (LptAdd *p);
+
 /* y = code of (a - za) * (b - zb) * M. */
 typedef struct {
   LptRequantScheme scheme;
