@@ -379,7 +379,7 @@ main (int argc, char **argv)
         {
           Case c;
           LptEpilogue stages[2];
-          Peer *peer = NULL;
+          Peer *peer;
           double macs, t[N_TURNS], scale;
           size_t channels;
 
@@ -389,10 +389,8 @@ main (int argc, char **argv)
           channels = c.conv ? c.convolution.shape.oc : c.gemm.n;
           set_epilogue (&stages[0], channels, LPT_REQUANT_SINGLE);
           set_epilogue (&stages[1], channels, LPT_REQUANT_FLOAT);
-#ifdef LPT_HAVE_DNNL
           peer = c.conv ? peer_convolution (&c.convolution.shape)
                         : peer_product (c.batch, c.gemm.m, c.gemm.k, c.gemm.n, c.batched);
-#endif
           time_case (&c, (const LptEpilogue *[]) { &stages[0], &stages[1] }, peer, t);
           scale = peak > 0 ? 100 / peak : 0;
           macs *= 1e-9;

@@ -11,7 +11,7 @@
 typedef struct Peer Peer;
 
 /* u8 x s8 -> u8 with a scale per output channel, a bias and a ReLU; layouts are oneDNN's own choice and reorders are
- * not part of a run. NULL where oneDNN refuses. */
+ * not part of a run. NULL where oneDNN refuses, or is not there (peer-none.c). */
 Peer *peer_convolution (const LptConvShape *s);
 Peer *peer_product     (size_t batch, size_t m, size_t k, size_t n, bool batched);
 void  peer_run         (Peer *peer);
