@@ -16,13 +16,13 @@
 
 #include "executor/operators/lpt-operators.h"
 
-/* The op that alone reads @value and that no other stands for yet, or NULL. */
+/* The op that alone reads @value and whose work neither a form of its own nor another op does yet, or NULL. */
 static LptProgramOp *
 only_reader (const LptProgramValue *value)
 {
   LptProgramOp *reader = lpt_program_reader (value);
 
-  return reader != NULL && reader->fused_into == NULL ? reader : NULL;
+  return reader != NULL && lpt_program_is_free (reader) ? reader : NULL;
 }
 
 /* --- tables --- */

@@ -556,14 +556,28 @@ normalized_rows (Maker *m, LptValue *x)
 }
 
 /* What is not drawn where sizes->more is not set. */
+/* A leaky ReLU as exporters decompose it: Select (x > 0, x, slope x). */
+static LptValue *
+leak (Maker *m, LptValue *x)
+{
+  LptValue *zero = constant (m, 1, (gint64[]) { 1 }, (double[]) { 0.0 }),
+           *slope = constant (m, 1, (gint64[]) { 1 }, (double[]) { g_rand_double_range (m->rand, 0.05, 0.9) }),
+           *positive = done (add (m, LPT_OP_GREATER, 1, 2, (LptValue *[]) { x, zero })),
+           *scaled = done (add (m, LPT_OP_MULTIPLY, 1, 2, (LptValue *[]) { x, slope }));
+  LptValue *y = done (add (m, LPT_OP_SELECT, 1, 3, (LptValue *[]) { positive, x, scaled }));
+
+  return chance (m, 0.7) ? quantize (m, y) : y;
+}
+
 static LptValue *
 another (Maker *m, LptValue *x)
 {
   static const LptOp functions[] = { LPT_OP_HSWISH, LPT_OP_SWISH, LPT_OP_GELU,     LPT_OP_ELU,
                                      LPT_OP_EXP,    LPT_OP_ABS,   LPT_OP_SOFT_PLUS };
   LptNode *node;
-  switch (any (m, 0, 19))
+  switch (any (m, 0, 20))
     {
+    case 20: return leak (m, x);
     case 17: case 18: return attention (m, x);
     case 19: return normalized_rows (m, x);
     case 9: return deconvolution (m, quantize (m, x));
