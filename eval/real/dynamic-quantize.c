@@ -24,46 +24,48 @@
 
 #include <math.h>
 
+#include "eval/lpt-dynamic.h"
 #include "eval/lpt-exec-ops.h"
 #include "ir/scalar/lpt-loop.h"
 
-static void
-round_symmetric (gint64 n, const float *x, float *y)
+LptDynamicStep
+lpt_dynamic_fake_step (gboolean symmetric, float lo, float hi)
 {
-  float range = 0;
-  for (gint64 i = 0; i < n; i++)
-    range = fmaxf (range, fabsf (x[i]));
-  if (range == 0)
+  if (symmetric)
     {
-      for (gint64 i = 0; i < n; i++)
-        y[i] = 0;
-      return;
+      const float range = fmaxf (-lo, hi);
+
+      return (LptDynamicStep) { range / 127.0f, 127.0f / range, 0.0f, -127.0f };
     }
-  float scale = range / 127.0f, inverse = 127.0f / range;
-  for (gint64 i = 0; i < n; i++)
-    y[i] = fminf (fmaxf (roundf (x[i] * inverse), -127.0f), 127.0f) * scale;
+  const double low = (double) lo, high = (double) hi, step = (high - low) / 255.0;
+  const double from_low = -128.0 - low / step, from_high = 127.0 - high / step;
+  const double zero = 128.0 + fabs (low / step) < 127.0 + fabs (high / step) ? from_low : from_high;
+  const float scale = (float) step;
+
+  return (LptDynamicStep) { scale, 1.0f / scale, (float) CLAMP (round (zero), -128.0, 127.0), -128.0f };
 }
 
 static void
-round_asymmetric (gint64 n, const float *x, float *y)
+round_row (gboolean symmetric, gint64 n, const float *x, float *y)
 {
-  double low = 0, high = 0;
+  float lo = 0, hi = 0;
   for (gint64 i = 0; i < n; i++)
     {
-      low = fmin (low, (double) x[i]);
-      high = fmax (high, (double) x[i]);
+      lo = fminf (lo, x[i]);
+      hi = fmaxf (hi, x[i]);
     }
-  if (low == high)
+  if (lo == hi)
     {
       for (gint64 i = 0; i < n; i++)
         y[i] = 0;
       return;
     }
-  double step = (high - low) / 255.0, from_low = -128.0 - low / step, from_high = 127.0 - high / step;
-  double zero = 128.0 + fabs (low / step) < 127.0 + fabs (high / step) ? from_low : from_high;
-  float z = (float) CLAMP (round (zero), -128.0, 127.0), scale = (float) step, inverse = 1.0f / scale;
+  const LptDynamicStep s = lpt_dynamic_fake_step (symmetric, lo, hi);
   for (gint64 i = 0; i < n; i++)
-    y[i] = scale * (fminf (fmaxf (roundf (z + x[i] * inverse), -128.0f), 127.0f) - z);
+    {
+      const float code = roundf (symmetric ? x[i] * s.inverse : s.zero + x[i] * s.inverse);
+      y[i] = s.scale * (fminf (fmaxf (code, s.least), 127.0f) - s.zero);
+    }
 }
 
 gboolean
@@ -78,7 +80,7 @@ lpt_run_dynamic_fake_quantize (LptCall *call, GError **error)
     return FALSE;
   gint64 rows = lpt_dims_product (shape, 0, axis), n = lpt_dims_product (shape, axis, shape->rank);
   for (gint64 r = 0; r < rows; r++)
-    (attrs->symmetric ? round_symmetric : round_asymmetric) (n, x + r * n, y + r * n);
+    round_row (attrs->symmetric, n, x + r * n, y + r * n);
   return TRUE;
 }
 

@@ -1,4 +1,4 @@
-/* dynamic-quantize.c - DynamicQuantize: 8-bit codes of an interval that is found at run time
+/* dynamic-quantize.c - 8-bit codes of an interval that is found at run time: DynamicQuantize, DynamicFakeQuantize
  *
  * One node, four ops: the intervals of parts of the data, by tasks; from them the scale and the zero point; the codes,
  * by tasks.
@@ -7,11 +7,16 @@
  * Rows, or blocks of rows, that have an interval each: two ops that both find it, codes and scales; an interval around 0
  * for all of the data is that of one long row. Zero points of theirs that somebody reads make it a reference op.
  *
+ * DynamicFakeQuantize: rows that become their codes' values, one a task; its data may lie with the channels last where
+ * a row has all channels.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include <math.h>
+#include <string.h>
 
+#include "eval/lpt-dynamic.h"
 #include "executor/kernels/lpt-cut.h"
 #include "executor/operators/lpt-operators.h"
 
@@ -205,6 +210,75 @@ prepare_rows (LptProgram   *program,
   form.out_layout = LPT_LAYOUT_TYPED;
   form.last = NULL;
   lpt_program_set_form (lpt_program_add_op (program, op->node, op->index), &form);
+
+  return TRUE;
+}
+
+/* --- rows that stay real --- */
+
+static void
+fake_run (const LptProgramOp *op,
+          const LptOpData    *data,
+          gsize               task,
+          gsize               end)
+{
+  const gboolean symmetric = LPT_ATTRS (op->node, LptDynamicFakeQuantizeAttrs)->symmetric;
+  const Rows *p = op->form.params;
+
+  for (; task < end; task++)
+    {
+      const float *x = (const float *) (gconstpointer) data->in[0] + task * p->n;
+      float *y = (float *) (gpointer) data->out + task * p->n, range[2];
+      LptDynamicStep step;
+      LptDynamicRound round;
+
+      p->dynamic->range (p->n, x, range);
+      if (range[0] == range[1])
+        {
+          memset (y, 0, p->n * sizeof *y);
+          continue;
+        }
+      step = lpt_dynamic_fake_step (symmetric, range[0], range[1]);
+      /* Adding -0 changes nothing, not even the sign of a zero. */
+      round = (LptDynamicRound) { step.inverse, symmetric ? -0.0f : step.zero, step.least, step.zero, step.scale };
+      p->dynamic->round (p->n, x, &round, y);
+    }
+}
+
+static LptOpSpan
+fake_access (const LptProgramOp *op,
+             gsize               task,
+             guint               k)
+{
+  const Rows *p = op->form.params;
+
+  return lpt_span (task * p->n, (task + 1) * p->n, sizeof (float));
+}
+
+gboolean
+lpt_prepare_dynamic_fake_quantize (LptProgram   *program,
+                                   LptProgramOp *op)
+{
+  LptProgramValue *x = op->in[0];
+  const LptShape *shape = &x->array.shape;
+  Rows p = { program->kernels.dynamic };
+  LptValueLayout layout;
+  gint axis, i;
+
+  if (!lpt_program_is_real (x) || !lpt_program_is_real (op->out[0]) || x->kind == LPT_STORAGE_CONST ||
+      lpt_program_count (x) == 0)
+    return lpt_refuse (op, LPT_REMARK_TYPES);
+  if (!lpt_axis_normalize (LPT_ATTRS (op->node, LptDynamicFakeQuantizeAttrs)->axis, shape->rank, &axis))
+    return lpt_refuse (op, LPT_REMARK_ATTRIBUTE);
+  for (i = 0, p.rows = 1; i < axis; i++)
+    p.rows *= (gsize) shape->dims[i];
+  p.n = lpt_program_count (x) / p.rows;
+  layout = lpt_program_layout (x, x->layout == LPT_LAYOUT_WORDS_LAST && axis <= 1 ? LPT_LAYOUT_WORDS_LAST
+                                                                                  : LPT_LAYOUT_TYPED);
+  lpt_program_set_form (op, &(LptOpForm) { .run = fake_run, .access = fake_access, .params = g_memdup2 (&p, sizeof p),
+                                           .kernel = p.dynamic->name, .tasks = p.rows, .n_in = 1,
+                                           .in = LPT_OPERANDS ({ x, layout }), .out = op->out[0],
+                                           .out_layout = layout });
 
   return TRUE;
 }

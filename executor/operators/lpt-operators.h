@@ -56,6 +56,7 @@ gboolean lpt_prepare_recurrent      (LptProgram *program, LptProgramOp *op);
 
 /* Codes of an interval that is found at run time. */
 gboolean lpt_prepare_dynamic_quantize (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_dynamic_fake_quantize (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_block_matmul     (LptProgram *program, LptProgramOp *op);
 
 /* --- helpers --- */

@@ -80,6 +80,33 @@ to_float (I v)
   return __builtin_convertvector (v, V);
 }
 
+/* To nearest, ties away from zero, of magnitudes that an integer holds; the sign of a zero stays. */
+INLINE V
+round_away (V v)
+{
+  const V whole = to_float (__builtin_convertvector (v, I)), rest = v - whole, none = { 0 };
+  const V up = where_less (rest, splat (0.5f), none, splat (1.0f));
+  const V down = where_less (splat (-0.5f), rest, none, splat (1.0f));
+
+  return (V) ((I) (whole + up - down) | ((I) v & INT32_MIN));
+}
+
+void
+LPT_FN (lpt_dynamic_round) (size_t n, const float *x, const LptDynamicRound *p, float *y)
+{
+  const V least = splat (p->least), most = splat (127.0f);
+
+  for (size_t i = 0; i < n; i += WIDTH)
+    {
+      const size_t left = n - i < WIDTH ? n - i : WIDTH;
+      V v = splat (p->add) + load (x + i, left, 0) * splat (p->inverse);
+
+      v = where_less (least, v, v, least);
+      v = where_less (v, most, v, most);
+      store (y + i, splat (p->scale) * (round_away (v) - splat (p->less)), left);
+    }
+}
+
 void
 LPT_FN (lpt_dynamic_combine) (const LptDynamicBlock *b)
 {

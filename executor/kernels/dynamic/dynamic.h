@@ -31,6 +31,11 @@ typedef struct {
   const int32_t *codes;                /* [rows], with zero */
 } LptDynamicBlock;
 
+/* y = scale (min (max (round-away (add + x inverse), least), 127) - less). */
+typedef struct {
+  float inverse, add, least, less, scale;
+} LptDynamicRound;
+
 typedef struct {
   const char *name;
   LptCpu      needs;
@@ -38,6 +43,8 @@ typedef struct {
   void      (*range)   (size_t n, const float *x, float range[2]);
   /* code + 128 of one block: rint (x (127 / r)) within +-127, r = max |x|; all 128 where that is 0. */
   void      (*codes)   (size_t n, const float *x, uint8_t *codes);
+  /* A NaN is the lowest code. */
+  void      (*round)   (size_t n, const float *x, const LptDynamicRound *p, float *y);
   void      (*combine) (const LptDynamicBlock *b);
   /* What follows the sums, to rows of n results. */
   void      (*finish)  (size_t rows, size_t n, const float *y, size_t stride, const LptFgemmEnd *end, float *out, size_t ldo);
@@ -48,6 +55,7 @@ typedef struct {
 #define LPT_DYNAMIC_KERNEL(needs, isa)                                               \
   void lpt_dynamic_range__##isa   (size_t n, const float *x, float range[2]);        \
   void lpt_dynamic_codes__##isa   (size_t n, const float *x, uint8_t *codes);        \
+  void lpt_dynamic_round__##isa   (size_t n, const float *x, const LptDynamicRound *p, float *y); \
   void lpt_dynamic_combine__##isa (const LptDynamicBlock *b);                        \
   void lpt_dynamic_finish__##isa  (size_t rows, size_t n, const float *y, size_t stride, const LptFgemmEnd *end, float *out, size_t ldo); \
   void lpt_dynamic_nibbles__##isa (size_t n, const uint8_t *in, int8_t *out);
