@@ -141,11 +141,12 @@ lpt_run_scatter_elements (LptCall *call,
 {
   const LptScatterAttrs *attrs = LPT_ATTRS (call->node, LptScatterAttrs);
   const LptShape *data = &call->in[0].shape, *shape = &call->in[1].shape;
-  gint64 index[LPT_MAX_RANK] = { 0 }, strides[LPT_MAX_RANK], value, at, i, k, count = lpt_array_count (&call->in[0]);
+  gint64 index[LPT_MAX_RANK] = { 0 }, strides[LPT_MAX_RANK], value, at, i, j, k, line,
+         count = lpt_array_count (&call->in[0]);
   gint64 *hits;
   double *sums;
   Scatter s;
-  gint axis, d;
+  gint axis, d, last;
 
   if (!open_scatter (call, &s, error) || !lpt_call_int (call, 3, 0, &value, error) ||
       !lpt_call_axis (call, value, data->rank, &axis, error))
@@ -176,19 +177,25 @@ lpt_run_scatter_elements (LptCall *call,
 
   lpt_shape_strides (data, strides);
   i = 0;
+  last = data->rank - 1;
   do
     {
-      if (!lpt_index_wrap (s.indices[i], data->dims[axis], &at, error))
-        return FALSE;
-      for (d = 0, k = at * strides[axis]; d < data->rank; d++)
-        k += d == axis ? 0 : index[d] * strides[d];
-      if (attrs->reduction == LPT_REDUCTION_NONE)
-        copy (&s, k, i);
-      else
-        sums[k] = hits[k]++ == 0 ? get (&s, s.updates, i) : reduce (attrs->reduction, sums[k], get (&s, s.updates, i));
-      i++;
+      for (d = 0, line = 0; d < last; d++)
+        line += d == axis ? 0 : index[d] * strides[d];
+      for (j = 0; j < shape->dims[last]; j++, i++)
+        {
+          at = s.indices[i] + (s.indices[i] < 0 ? data->dims[axis] : 0);
+          if ((at < 0 || at >= data->dims[axis]) && !lpt_index_wrap (s.indices[i], data->dims[axis], &at, error))
+            return FALSE;
+          k = line + at * strides[axis] + (axis == last ? 0 : j);
+          if (attrs->reduction == LPT_REDUCTION_NONE)
+            copy (&s, k, i);
+          else
+            sums[k] = hits[k]++ == 0 ? get (&s, s.updates, i)
+                                     : reduce (attrs->reduction, sums[k], get (&s, s.updates, i));
+        }
     }
-  while (lpt_index_next (shape->rank, shape->dims, index));
+  while (lpt_index_next (last, shape->dims, index));
 
   for (k = 0; k < count && attrs->reduction != LPT_REDUCTION_NONE; k++)
     if (hits[k] > (attrs->use_init_val ? 1 : 0))
