@@ -80,6 +80,15 @@ Result(%q) {output="y"}""",
 %x = Parameter : f32[1,3,6,7]
 %p = AvgPool(%x) {kernel=[3,3], strides=[2,2], pads_begin=[1,1], pads_end=[0,1], exclude-pad=true} : f32[1,3,3,4]
 Result(%p) {output="y"}""",
+    "codes under another quantization, whose zero point is none": """ {lowered=true}
+%x = Parameter : f32[1,2,3,4]
+%q = Quantize(%x) : u8[1,2,3,4] q{scale=0.05, zp=-3}
+%r = Reinterpret(%q) : u8[1,2,3,4] q{scale=0.02, zp=3}
+%d = Dequantize(%r) : f32[1,2,3,4]
+%s = Reinterpret(%r) : u8[1,2,3,4] q{axis=1, scale=[0.5,2], zp=[1,-7]}
+%e = Dequantize(%s) : f32[1,2,3,4]
+Result(%d) {output="d"}
+Result(%e) {output="e"}""",
     "a transposed convolution that is cut, dilated, longer": """
 %x = Parameter : f32[1,2,4,5]
 %w = Const {1,2,3,4,5,6,7,8,9,-1,-2,-3,-4,-5,-6,-7,-8,-9} : f32[2,1,3,3]

@@ -117,10 +117,8 @@ lpt_tfl_w_is_spelled (const LptValue *value)
          || quant->zero_point[0] > lpt_dtype_max (value->dtype);
 }
 
-/* Data with a scale for each channel, or a zero point that is no code, has tensors of plain codes (scale 1): s (q -
-   z) of the numbers @codes, or r / s + z of * the numbers @real, as numbers. */
-static gint
-scale_channels (LptTflWriter *w, LptValue *value, LptTflLayout layout, gint codes, gint real)
+gint
+lpt_tfl_w_scale (LptTflWriter *w, LptValue *value, LptTflLayout layout, gint codes, gint real)
 {
   const LptQuant *quant = value->quant;
   LptShape shape = { .rank = value->shape.rank };
@@ -202,7 +200,7 @@ lpt_tfl_w_real (LptTflWriter *w, LptValue *value, LptTflLayout layout)
     }
   gint out = lpt_tfl_w_tensor (w, name, LPT_DTYPE_F32, &shape, NULL);
   lpt_tfl_w_op (w, TFL_DEQUANTIZE, 1, &tensor, out);
-  place->real[layout] = lpt_tfl_w_is_spelled (value) ? scale_channels (w, value, layout, out, -1) : out;
+  place->real[layout] = lpt_tfl_w_is_spelled (value) ? lpt_tfl_w_scale (w, value, layout, out, -1) : out;
   return place->real[layout];
 }
 
@@ -343,7 +341,7 @@ lpt_tfl_w_flush (LptTflWriter *w)
     {
       const LptTflPending *item = &g_array_index (w->pending, LptTflPending, i);
       LptTflLayout layout = item->value->shape.rank < 3 ? LPT_TFL_PLAIN : item->layout;
-      gint from = lpt_tfl_w_is_spelled (item->value) ? scale_channels (w, item->value, layout, -1, item->from)
+      gint from = lpt_tfl_w_is_spelled (item->value) ? lpt_tfl_w_scale (w, item->value, layout, -1, item->from)
                                                      : item->from;
       lpt_tfl_w_op (w, TFL_QUANTIZE, 1, &from, lpt_tfl_w_place (w, item->value)->tensor[layout]);
     }

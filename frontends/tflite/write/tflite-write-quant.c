@@ -2,7 +2,8 @@
  *
  *     Quantize, Requantize   QUANTIZE
  *     Dequantize             DEQUANTIZE; of a constant the numbers
- *     Reinterpret            nothing, the value has another gauge; with another zero point a RESHAPE
+ *     Reinterpret            nothing, the value has another gauge; with another zero point a RESHAPE; where a side has
+ *                            scales or zero points that the file cannot give to codes: the codes as real numbers
  *     FakeQuantize           QUANTIZE and DEQUANTIZE where it is 8 bits per tensor and rounds its input; else its
  *     arithmetic
  *
@@ -91,9 +92,16 @@ lpt_tfl_write_reinterpret (LptTflWriter *w, gint64 code)
   LptValue *x = lpt_node_in (w->node, 0), *y = lpt_node_out (w->node);
   const LptQuant *a = x->quant, *b = y->quant;
   double gauge;
+  if (a != NULL && b != NULL && (lpt_tfl_w_is_spelled (x) || lpt_tfl_w_is_spelled (y)))
+    {
+      gint codes = lpt_tfl_w_scale (w, x, layout, -1, lpt_tfl_w_real (w, x, layout));
+      w->real = TRUE;
+      gint numbers = w->error == NULL ? lpt_tfl_w_scale (w, y, layout, codes, -1) : -1;
+      lpt_tfl_w_pass (w, numbers, w->error == NULL ? lpt_tfl_w_out (w, 0, layout, 1) : -1);
+      return;
+    }
   gint tensor = lpt_tfl_w_in_free (w, 0, layout, &gauge);
-  if (a != NULL && b != NULL && !lpt_tfl_w_is_spelled (x) && !lpt_tfl_w_is_spelled (y)
-      && a->zero_point[0] == b->zero_point[0] && w->error == NULL)
+  if (a != NULL && b != NULL && a->zero_point[0] == b->zero_point[0] && w->error == NULL)
     {
       lpt_tfl_w_alias (w, 0, layout, tensor, gauge * a->scale[0] / b->scale[0]);
       return;

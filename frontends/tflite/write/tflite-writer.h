@@ -137,6 +137,9 @@ gint64        lpt_tfl_w_activation (LptTflWriter *w, LptValue **value, double *g
 void          lpt_tfl_w_pass    (LptTflWriter *w, gint from, gint to);
 /* Have the codes of computed @value a meaning that a tensor cannot say? They are plain codes then. */
 gboolean      lpt_tfl_w_is_spelled (const LptValue *value);
+/* With the quantization of @value s (q - z) of the codes @codes, or r / s + z of the numbers @real, as numbers; the
+ * other one is -1. */
+gint          lpt_tfl_w_scale   (LptTflWriter *w, LptValue *value, LptTflLayout layout, gint codes, gint real);
 /* QUANTIZE behind what was written in real numbers. */
 void          lpt_tfl_w_flush   (LptTflWriter *w);
 
