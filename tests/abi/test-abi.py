@@ -38,6 +38,14 @@ def section_of(version):
     return found.group(0) if found else ""
 
 
+def removed_ops():
+    """Ops of the record that the table has no more: their numbers may move, their names stay."""
+    ops = re.search(r"<enum-decl name='LptOp'.*?</enum-decl>", open(record).read(), re.S).group(0)
+    rows = re.findall(r"^LPT_OP \((\w+),", open(os.path.join(source, "ir/lpt-ops.def")).read(), re.M)
+    had = set(re.findall(r"enumerator name='LPT_OP_(\w+)'", ops))
+    return sorted("removed: LPT_OP_" + name for name in had - set(rows) - {"NONE", "OPAQUE", "CUSTOM"})
+
+
 def update():
     old = soname_of(record)[len("liblpt.so."):] if os.path.exists(record) else None
     if old is not None and "not released" not in section_of(old).split("\n")[0] and soname_of(record) == soname_of(library):
@@ -68,7 +76,7 @@ def main():
         if done.returncode & 3:
             print("not ok 1 - interface: %s" % done.stderr)
             return 1
-        change = done.stdout if done.returncode & 12 else ""
+        change = "\n".join(removed_ops() + ([done.stdout] if done.returncode & 12 else []))
     was, now = soname_of(record), soname_of(library)
     said = "- Interface:" in section_of(now[len("liblpt.so."):])
     if change and not (was != now and said):
