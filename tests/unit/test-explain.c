@@ -322,7 +322,9 @@ check_literal (const Source *source,
       if (documented != NULL && stands_for (documented, literal) && strstr (dash, quoted) != NULL)
         return;
     }
-  g_test_message ("docs/explain.md does not say what to do about \"%s\" of %s.c", literal, source->file);
+  g_test_message ("docs/explain.md does not say what to do about \"%s\" of %s.c: a line "
+                  "\"- REASON — `%s` [CODE]\" there, and a row in passes/core/lpt-reasons.def",
+                  literal, source->file, source->file);
   g_test_fail ();
 }
 

@@ -250,7 +250,8 @@ test_complete (void)
 
       if (!g_file_test (folder, G_FILE_TEST_IS_DIR))
         {
-          g_test_message ("no golden files for pass %s", (*pass)->name);
+          g_test_message ("no golden files for pass %s: put graphs into tests/golden/%s/ (CONTRIBUTING.md, \"A pass\")",
+                          (*pass)->name, (*pass)->name);
           g_test_fail ();
         }
     }
@@ -274,7 +275,9 @@ test_lower_rules (void)
 
       if (!g_file_test (path, G_FILE_TEST_EXISTS))
         {
-          g_test_message ("no golden file for the lowering rule %s", rules[i]);
+          g_test_message ("no golden file for the lowering rule %s: put a graph into %s (CONTRIBUTING.md, "
+                          "\"A lowering rule\")",
+                          rules[i], path + strlen (LPT_SOURCE_DIR "/"));
           g_test_fail ();
         }
     }
