@@ -382,7 +382,9 @@ same_codes (const LptEpilogue *e, const LptEpilogue *single, size_t c)
 
   for (int32_t n = e->lo - e->zp - 1; n <= e->hi - e->zp + 1 && e->mult[c] != 0; n++)
     {
-      int64_t middle = (n * step - step / 2) / e->mult[c];
+      /* Of 64 bits where the step is large: then no sum of 32 bits comes near, and any end of the interval will do. */
+      __int128 exact = ((__int128) n * step - step / 2) / e->mult[c];
+      int64_t middle = exact > INT32_MAX ? INT32_MAX : exact < INT32_MIN ? INT32_MIN : (int64_t) exact;
 
       for (int64_t acc = middle - 5; acc <= middle + 5; acc++)
         if (acc >= INT32_MIN && acc <= INT32_MAX &&

@@ -40,15 +40,15 @@ block (const LptFgemmTile *t, size_t rows, size_t panels, size_t row, size_t col
   size_t next = t->channels * t->taps * LPT_FGEMM_PANEL, parts = panels * PARTS, left = t->n - column;
   V acc[SUMS];
 
-#pragma GCC unroll 16
+  LPT_TILE_UNROLL
   for (size_t r = 0; r < rows; r++)
-#pragma GCC unroll 16
+    LPT_TILE_UNROLL
     for (size_t q = 0; q < parts; q++)
       acc[r * parts + q] = splat (0.0f);
   /* Results and what is added to them arrive while the sums run. */
-#pragma GCC unroll 16
+  LPT_TILE_UNROLL
   for (size_t r = 0; r < rows; r++)
-#pragma GCC unroll 16
+    LPT_TILE_UNROLL
     for (size_t q = 0; q < panels; q++)
       {
         __builtin_prefetch (t->y + (row + r) * t->ldy + column + q * LPT_FGEMM_PANEL, 1);
@@ -63,23 +63,23 @@ block (const LptFgemmTile *t, size_t rows, size_t panels, size_t row, size_t col
         {
           V w[MAX_PANELS * PARTS];
 
-#pragma GCC unroll 16
+          LPT_TILE_UNROLL
           for (size_t q = 0; q < parts; q++)
             w[q] = load (b + q / PARTS * next + q % PARTS * WIDTH, WIDTH, 0.0f);
-#pragma GCC unroll 16
+          LPT_TILE_UNROLL
           for (size_t r = 0; r < rows; r++)
             {
               V x = splat (from[r][at]);
 
-#pragma GCC unroll 16
+              LPT_TILE_UNROLL
               for (size_t q = 0; q < parts; q++)
                 acc[r * parts + q] = fused (x, w[q], acc[r * parts + q]);
             }
         }
     }
-#pragma GCC unroll 16
+  LPT_TILE_UNROLL
   for (size_t r = 0; r < rows; r++)
-#pragma GCC unroll 16
+    LPT_TILE_UNROLL
     for (size_t q = 0; q < parts; q++)
       {
         size_t at = q * WIDTH, n = left <= at ? 0 : left - at < WIDTH ? left - at : WIDTH;
