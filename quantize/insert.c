@@ -26,8 +26,8 @@ add_fake_quantize (LptValue *value, const char *name, guint levels, const LptSha
 {
   LptGraph *graph = value->producer->graph;
   g_autofree char *low_name = g_strconcat (name, "/low", NULL), *high_name = g_strconcat (name, "/high", NULL);
-  LptNode *a = lpt_quantize_add_const (graph, low_name, shape, low, error);
-  LptNode *b = a != NULL ? lpt_quantize_add_const (graph, high_name, shape, high, error) : NULL;
+  LptNode *a = lpt_product_add_const (graph, low_name, shape, low, error);
+  LptNode *b = a != NULL ? lpt_product_add_const (graph, high_name, shape, high, error) : NULL;
   if (b == NULL)
     return NULL;
   LptValue *const in[] = { value, lpt_node_out (a), lpt_node_out (b), lpt_node_out (a), lpt_node_out (b) };

@@ -2,12 +2,12 @@
  *
  * Half floats become f32 (inputs and outputs, too), what depends on constants alone is folded, 8-bit weights beside
  * real data among it, data that a run would round to intervals of its own (DynamicFakeQuantize) is left as it is, and
- * what scales and shifts the results of products goes into them (absorb.c).
+ * what scales and shifts the results of products goes into them (lpt-absorb.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "quantize/absorb.h"
+#include "passes/support/lpt-absorb.h"
 #include "quantize/quantizer.h"
 
 #include <lpt/lpt-attrs.h>

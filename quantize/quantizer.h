@@ -9,7 +9,7 @@
 #include <lpt/lpt-quantize.h>
 
 #include "quantize/evaluate.h"
-#include "quantize/layer.h"
+#include "passes/support/lpt-product.h"
 #include "quantize/range.h"
 
 G_BEGIN_DECLS

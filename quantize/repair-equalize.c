@@ -148,7 +148,7 @@ split_clamp (Pair *pair, GError **error)
     shape.dims[i] = i == 1 ? n : 1;
   for (gint64 c = 0; c < n; c++)
     caps[c] = (float) (cap / pair->total[c]);
-  LptNode *constant = lpt_quantize_add_const (graph, name, &shape, caps, error);
+  LptNode *constant = lpt_product_add_const (graph, name, &shape, caps, error);
   if (constant == NULL)
     return FALSE;
   LptNode *relu = lpt_graph_add (graph, LPT_OP_RELU, 0, relu_name, 1, &in);

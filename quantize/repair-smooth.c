@@ -63,7 +63,7 @@ divide_constant (LptNode *node, gint64 n, const double *s, GError **error)
   for (gint64 i = 0; v != NULL && i < n; i++)
     v[i] = (float) (v[i] / s[i]);
   LptNode *constant =
-    v != NULL ? lpt_quantize_add_const (node->graph, old->name, lpt_tensor_shape (old->data), v, error) : NULL;
+    v != NULL ? lpt_product_add_const (node->graph, old->name, lpt_tensor_shape (old->data), v, error) : NULL;
   if (constant != NULL)
     lpt_node_set_input (node, (guint) port, lpt_node_out (constant));
   return constant != NULL;

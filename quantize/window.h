@@ -6,7 +6,7 @@
 #ifndef LPT_QUANTIZE_WINDOW_H
 #define LPT_QUANTIZE_WINDOW_H
 
-#include "quantize/layer.h"
+#include "passes/support/lpt-product.h"
 
 /* Over axes 2, 3, ... of data [N,C,...]: element y of the result and place k of the kernel meet at x = y stride - pad +
    k dilation

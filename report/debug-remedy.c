@@ -16,7 +16,7 @@
 
 #include "report/debugger.h"
 
-#include "quantize/layer.h"
+#include "passes/support/lpt-product.h"
 #include "quantize/range.h"
 
 #include <lpt/lpt-attrs.h>
@@ -132,8 +132,8 @@ round_weights (LptGraph *copy, const LptLayer *real, GError **error)
     }
   LptNode *weights = w != NULL ? lpt_graph_add_const (copy, NULL, lpt_node_const_in (real->node, real->weights_port))
                                : NULL;
-  LptNode *a = weights != NULL ? lpt_quantize_add_const (copy, NULL, &real->scale_shape, low, error) : NULL;
-  LptNode *b = a != NULL ? lpt_quantize_add_const (copy, NULL, &real->scale_shape, high, error) : NULL;
+  LptNode *a = weights != NULL ? lpt_product_add_const (copy, NULL, &real->scale_shape, low, error) : NULL;
+  LptNode *b = a != NULL ? lpt_product_add_const (copy, NULL, &real->scale_shape, high, error) : NULL;
   if (b == NULL)
     return NULL;
   LptValue *const in[] = { &weights->out[0], &a->out[0], &b->out[0], &a->out[0], &b->out[0] };

@@ -6,7 +6,7 @@
 #include "report/debugger.h"
 
 #include "ir/lpt-quantize-details.h"
-#include "quantize/layer.h"
+#include "passes/support/lpt-product.h"
 
 #include <math.h>
 

@@ -22,7 +22,7 @@
 #endif
 #ifdef LPT_ONE_TILE
 #define LPT_TILE static __attribute__ ((noinline))
-#define LPT_TILE_UNROLL               /* gcc takes copies beyond the last pass of a loop of variable length for accesses */
+#define LPT_TILE_UNROLL   /* copies beyond the end of a loop of variable length look like accesses to gcc */
 #else
 #define LPT_TILE static inline __attribute__ ((always_inline))
 #define LPT_TILE_UNROLL _Pragma ("GCC unroll 16")

@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 
-FLOORS = ["include", "executor/runtime", "executor/kernels", "ir/scalar", "ir", "eval", "passes", "executor/operators", "executor/program", "executor", "quantize", "report", "frontends", "cli"]
+FLOORS = ["include", "executor/runtime", "executor/kernels", "ir/scalar", "ir", "eval", "passes", "executor/operators", "executor/program", "executor", "frontends", "quantize", "report", "cli"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 
 

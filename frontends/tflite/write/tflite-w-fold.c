@@ -13,7 +13,7 @@
 #include "eval/lpt-evaluate-node.h"
 #include "ir/infer/lpt-evaluate.h"
 #include "ir/lpt-fold.h"
-#include "quantize/absorb.h"
+#include "passes/support/lpt-absorb.h"
 
 #include <lpt/lpt-body.h>
 

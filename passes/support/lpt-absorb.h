@@ -1,10 +1,10 @@
-/* absorb.h - factors and offsets behind products go into their constants (absorb.c)
+/* lpt-absorb.h - factors and offsets behind products go into their constants (lpt-absorb.c)
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#ifndef LPT_QUANTIZE_ABSORB_H
-#define LPT_QUANTIZE_ABSORB_H
+#ifndef LPT_ABSORB_H
+#define LPT_ABSORB_H
 
 #include <lpt/lpt-graph.h>
 

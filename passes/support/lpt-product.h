@@ -1,4 +1,4 @@
-/* layer.h - an op with constant weights, seen as a matrix per group
+/* lpt-product.h - an op with constant weights, seen as a matrix per group
  *
  * y[g, o] = sum over i, k of w[g, o, i, k] x[g, i, k]: groups, outputs and inputs of a group, places of the kernel.
  * Element (g, o, i, k) lies at g stride_g + o stride_o + i stride_i + k.
@@ -6,8 +6,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#ifndef LPT_QUANTIZE_LAYER_H
-#define LPT_QUANTIZE_LAYER_H
+#ifndef LPT_PRODUCT_H
+#define LPT_PRODUCT_H
 
 #include <lpt/lpt-config.h>
 
@@ -57,8 +57,8 @@ double     lpt_layer_round       (const LptLayer *layer, gint64 channel, double 
 LptValue  *lpt_layer_out         (const LptLayer *layer);
 
 /* A constant of @n values of f32. NULL + error. */
-LptNode *lpt_quantize_add_const (LptGraph *graph, const char *name, const LptShape *shape, const float *values,
-                                 GError **error);
+LptNode *lpt_product_add_const (LptGraph *graph, const char *name, const LptShape *shape, const float *values,
+                                GError **error);
 
 G_END_DECLS
 

@@ -1,4 +1,4 @@
-/* absorb.c - what scales and shifts the results of a product goes into its weights and bias
+/* lpt-absorb.c - what scales and shifts the results of a product goes into its weights and bias
  *
  *     BatchNormInference (op (x, W) + b)  =>  op (x, g W) + beta + g (b - mean),     g = gamma / sqrt (variance + eps)
  *     Multiply (op (x, W) + b, c)         =>  op (x, c W) + c b
@@ -10,9 +10,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "quantize/absorb.h"
+#include "passes/support/lpt-absorb.h"
 
-#include "quantize/layer.h"
+#include "passes/support/lpt-product.h"
 
 #include <lpt/lpt-attrs.h>
 

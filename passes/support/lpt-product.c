@@ -1,4 +1,4 @@
-/* layer.c - an op with constant weights, seen as a matrix per group
+/* lpt-product.c - an op with constant weights, seen as a matrix per group
  *
  * Convolution W[O,I,k], transposed ones W[I,O,k], grouped ones with G in front, MatMul with a constant of rank 2
  * (longer ones with 1 in front count) on either input that is not transposed to a row vector. Refused: weights that are
@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "quantize/layer.h"
+#include "passes/support/lpt-product.h"
 
 #include <lpt/lpt-attrs.h>
 #include <math.h>
@@ -141,7 +141,7 @@ lpt_layer_out (const LptLayer *layer)
 /* --- constants ------------------------------------------------------------------ */
 
 LptNode *
-lpt_quantize_add_const (LptGraph *graph, const char *name, const LptShape *shape, const float *values, GError **error)
+lpt_product_add_const (LptGraph *graph, const char *name, const LptShape *shape, const float *values, GError **error)
 {
   g_autoptr (LptTensor) tensor = lpt_tensor_from_f32 (shape, values, error);
   return tensor != NULL ? lpt_graph_add_const (graph, name, tensor) : NULL;
@@ -158,7 +158,7 @@ lpt_layer_set_weights (LptLayer *layer, const float *weights, GError **error)
 {
   LptNode *old = lpt_node_src (layer->node, layer->weights_port);
   LptNode *constant =
-    lpt_quantize_add_const (layer->node->graph, old->name, lpt_tensor_shape (old->data), weights, error);
+    lpt_product_add_const (layer->node->graph, old->name, lpt_tensor_shape (old->data), weights, error);
   if (constant == NULL)
     return FALSE;
   lpt_node_set_input (layer->node, layer->weights_port, lpt_node_out (constant));
@@ -202,7 +202,7 @@ lpt_layer_set_bias (LptLayer *layer, const double *bias, GError **error)
     values[i] = (float) bias[i];
   g_autofree char *name = g_strconcat (layer->node->name, "/bias", NULL),
                   *add_name = g_strconcat (layer->node->name, "/add", NULL);
-  LptNode *constant = lpt_quantize_add_const (graph, name, &full, values, error);
+  LptNode *constant = lpt_product_add_const (graph, name, &full, values, error);
   if (constant == NULL)
     return FALSE;
   if (layer->bias != NULL)
