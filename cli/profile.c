@@ -64,10 +64,9 @@ put_fields (GString *out, const LptProfileRow *row, const CmdProfile *profile, d
 
   if (profile->form == NULL)
     {
-      g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s %5.1f%%", row->name, status, row->type, kernel,
-                              wall, cpu, g_ascii_strtod (share, NULL));
+      g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s", row->name, status, row->type, kernel, wall, cpu);
       put_rate (out, row->executed ? row->macs : 0, MIN (wall_ms, cpu_ms), profile->peak);
-      g_string_append_printf (out, "  [%s]  %s\n", shape, runs_in);
+      g_string_append_printf (out, " %5.1f%%  [%s]  %s\n", g_ascii_strtod (share, NULL), shape, runs_in);
       return;
     }
   gboolean json = g_str_equal (profile->form, "json");
@@ -194,7 +193,7 @@ put_table (GString *out, const LptPlan *plan, LptPlanContext *context, const Cmd
   g_autoptr (GPtrArray) rows = rows_of (context, profile, &total_ns);
   g_string_append_printf (out, "times in ms of one run: the mean of %u run%s, %u before to warm up\n", profile->n_runs,
                           profile->n_runs == 1 ? "" : "s", profile->n_warm_up);
-  g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s  share  GMAC/s%s  %s  %s\n", "layerName", "execStatus",
+  g_string_append_printf (out, "%-40s %-9s %-22s %-28s %10s %10s  GMAC/s%s  share  %s  %s\n", "layerName", "execStatus",
                           "layerType", "execType", "realTime", "cpuTime", profile->peak > 0.0 ? "  peak" : "", "shape",
                           "runsIn");
   for (guint i = 0; i < rows->len; i++)
@@ -205,20 +204,19 @@ put_table (GString *out, const LptPlan *plan, LptPlanContext *context, const Cmd
       macs += row->executed ? row->macs : 0;
     }
   double wall_ms = total_ns / 1e6 / profile->n_runs, cpu_ms = (double) cpu / 1e6 / profile->n_runs;
-  g_string_append_printf (out, "%-102s %10.6f %10.6f %5.1f%%", "total", wall_ms, cpu_ms, 100.0);
+  g_string_append_printf (out, "%-102s %10.6f %10.6f", "total", wall_ms, cpu_ms);
   put_rate (out, macs, MIN (wall_ms, cpu_ms), profile->peak);
   g_autofree char *line = lpt_plan_macs_line (plan);
   g_autoptr (GArray) sums = sums_of (context);
-  g_string_append (out, "  ms\n");
+  g_string_append_printf (out, " %5.1f%%  ms\n", 100.0);
   for (guint i = 0; i < sums->len; i++)
     {
       const TypeSum *sum = &g_array_index (sums, TypeSum, i);
       double ms = (double) sum->wall_ns / 1e6 / profile->n_runs;
       g_autofree char *ops = g_strdup_printf ("in %s: %u op%s", type_name (sum), sum->ops, sum->ops == 1 ? "" : "s");
-      g_string_append_printf (out, "%-102s %10.6f %10s %5.1f%%", ops, ms, "",
-                              total_ns > 0.0 ? 100.0 * (double) sum->wall_ns / total_ns : 0.0);
-      put_rate (out, sum->macs, ms, 0.0);
-      g_string_append_c (out, '\n');
+      g_string_append_printf (out, "%-102s %10.6f %10s", ops, ms, "");
+      put_rate (out, sum->macs, ms, profile->peak);
+      g_string_append_printf (out, " %5.1f%%\n", total_ns > 0.0 ? 100.0 * (double) sum->wall_ns / total_ns : 0.0);
     }
   g_string_append_printf (out, "%s\n", line);
 }
