@@ -101,6 +101,31 @@ lpt_window_init_transposed (LptWindow            *window,
   return TRUE;
 }
 
+static gboolean
+is_trivial (const LptWindow *window,
+            guint            axis)
+{
+  return window->in[axis] == 1 && window->out[axis] == 1 && window->kernel[axis] == 1 && window->pad[axis] == 0 &&
+         window->pad_end[axis] == 0;
+}
+
+void
+lpt_window_line_up (LptWindow *window)
+{
+  gint64 *fields[] = { window->in, window->out, window->kernel, window->stride, window->dilation, window->pad, window->pad_end };
+  guint turns, i;
+
+  for (turns = 0; turns < 2 && is_trivial (window, 2); turns++)
+    for (i = 0; i < G_N_ELEMENTS (fields); i++)
+      {
+        gint64 last = fields[i][2];
+
+        fields[i][2] = fields[i][1];
+        fields[i][1] = fields[i][0];
+        fields[i][0] = last;
+      }
+}
+
 void
 lpt_window_range (const LptWindow *window,
                   guint            axis,

@@ -31,6 +31,10 @@ gboolean lpt_window_init (LptWindow *window, gint n, const gint64 *in, const gin
 gboolean lpt_window_init_transposed (LptWindow *window, gint n, const gint64 *data, const gint64 *result, const gint64 *kernel,
                                      const LptWindowAttrs *attrs, const LptInts *output_padding, GError **error);
 
+/* Moves the last axes over which there is nothing to go (length, kernel and result of 1, no padding) to the front: the
+ * same elements in the same order, along longer lines. */
+void     lpt_window_line_up (LptWindow *window);
+
 /* Output positions [from, to) along @axis whose input at kernel offset @k lies inside. */
 void     lpt_window_range (const LptWindow *window, guint axis, gint64 k, gint64 *from, gint64 *to);
 

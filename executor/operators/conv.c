@@ -90,7 +90,6 @@ lpt_conv_maker_init (LptConvMaker       *maker,
   gboolean grouped = op->node->op == LPT_OP_GROUP_CONVOLUTION || op->node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA,
            ok;
   LptWeightChannels *w = &maker->weights;
-  const LptShape *y = &op->out[0]->array.shape;
   LptConvForm *v;
 
   *maker = (LptConvMaker) { .program = program, .op = op };
@@ -114,9 +113,6 @@ lpt_conv_maker_init (LptConvMaker       *maker,
       return FALSE;
     }
   v->depthwise = maker->copies > 0;
-  v->ow = (gsize) y->dims[y->rank - 1];
-  v->oh = y->rank > 3 ? (gsize) y->dims[y->rank - 2] : 1;
-  v->od = y->rank > 4 ? (gsize) y->dims[y->rank - 3] : 1;
   read_zeros (maker);
 
   return TRUE;
@@ -306,6 +302,7 @@ conv_shape (const LptProgramOp *op,
   for (k = 0; k < 3; k++)
     if (v.in[k] < 1 || v.out[k] < 1 || v.kernel[k] < 1)
       return FALSE;
+  lpt_window_line_up (&v);
   *s = (LptConvShape) { .batch = (gsize) x->dims[0], .ic = (gsize) x->dims[1], .oc = (gsize) y->dims[1],
                         .groups = lead == 3 ? (gsize) w->dims[0] : 1 };
   lpt_conv_shape_take (s, &v);
@@ -326,6 +323,9 @@ lpt_prepare_conv (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
   if (!lpt_conv_maker_init (&maker, program, op, &key.shape, 2, &LPT_ATTRS (op->node, LptConvAttrs)->bias_rest))
     return FALSE;
+  maker.form->od = key.shape.od;
+  maker.form->oh = key.shape.oh;
+  maker.form->ow = key.shape.ow;
   maker.form->n_parts = 1;
   maker.form->parts = g_new0 (LptConvPart, 1);
   lpt_conv_maker_add (&maker, 0, &key, op->in[1]->array.data, NULL);

@@ -53,8 +53,8 @@ typedef struct
   gint64       tap[3], every[3], none;
 } LptConvKey;
 
-/* The op and its weights fit; @s: its geometry, @bias: a port. The caller then makes form->parts. FALSE:
- * nothing is left to clear. */
+/* The op and its weights fit; @s: its geometry, @bias: a port. The caller then makes form->parts and says the lengths of
+ * the output. FALSE: nothing is left to clear. */
 gboolean lpt_conv_maker_init  (LptConvMaker *maker, LptProgram *program, LptProgramOp *op, const LptConvShape *s, guint bias,
                                const LptFloats *rest);
 void     lpt_conv_maker_clear (LptConvMaker *maker);

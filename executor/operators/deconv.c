@@ -27,6 +27,7 @@ deconv_shape (const LptProgramOp *op,
       !lpt_window_init_transposed (&d->window, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs,
                                    &a->output_padding, NULL))
     return FALSE;
+  lpt_window_line_up (&d->window);
   d->in = (gsize) w->dims[lead - 2];
   d->out = (gsize) w->dims[lead - 1];
   d->s = (LptConvShape) { .batch = (gsize) x->dims[0], .ic = (gsize) x->dims[1], .oc = (gsize) y->dims[1],
@@ -118,6 +119,9 @@ lpt_prepare_deconv (LptProgram   *program,
       lpt_phases_clear (&phases);
       return FALSE;
     }
+  maker.form->od = (gsize) d.window.in[0];
+  maker.form->oh = (gsize) d.window.in[1];
+  maker.form->ow = (gsize) d.window.in[2];
   maker.form->n_parts = phases.n;
   maker.form->parts = g_new0 (LptConvPart, phases.n);
   for (i = 0; i < phases.n; i++)

@@ -426,6 +426,7 @@ lpt_prepare_float_conv (LptProgram   *program,
   y = &op->out[0]->array.shape;
   if (!lpt_window_init (&v, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs, NULL))
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
+  lpt_window_line_up (&v);
   if (lead == 3 && s.in == 1 && s.out == 1)
     return lpt_prepare_float_dwconv (program, op, &v);
 
@@ -522,8 +523,10 @@ lpt_prepare_float_deconv (LptProgram   *program,
   w = &op->in[1]->array.shape;
   y = &op->out[0]->array.shape;
   if (!lpt_window_init_transposed (&v, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs,
-                                   &a->output_padding, NULL) ||
-      !lpt_phases_init (&phases, &v))
+                                   &a->output_padding, NULL))
+    return lpt_refuse (op, LPT_REMARK_GEOMETRY);
+  lpt_window_line_up (&v);
+  if (!lpt_phases_init (&phases, &v))
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
   if (lead == 3 && s.in == 1 && s.out == 1)
     lpt_prepare_float_dwdeconv (program, op, &v, &phases);

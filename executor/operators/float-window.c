@@ -338,8 +338,12 @@ pool_window (const LptProgramOp   *op,
 {
   const LptShape *x = &op->in[0]->array.shape, *y = &op->out[0]->array.shape;
 
-  return x->rank >= 3 && y->rank == x->rank && kernel->n == (guint) x->rank - 2 &&
-         lpt_window_init (v, x->rank - 2, x->dims + 2, y->dims + 2, kernel->v, attrs, NULL);
+  if (x->rank < 3 || y->rank != x->rank || kernel->n != (guint) x->rank - 2 ||
+      !lpt_window_init (v, x->rank - 2, x->dims + 2, y->dims + 2, kernel->v, attrs, NULL))
+    return FALSE;
+  lpt_window_line_up (v);
+
+  return TRUE;
 }
 
 gboolean

@@ -208,6 +208,7 @@ pool_shape (const LptProgramOp *op,
   for (k = 0; k < 3; k++)
     if (v->pad[k] < 0 || v->pad_end[k] < 0)
       return FALSE;
+  lpt_window_line_up (v);
   *s = (LptConvShape) { .batch = (gsize) x->dims[0], .ic = (gsize) x->dims[1], .oc = (gsize) x->dims[1], .groups = 1 };
   lpt_conv_shape_take (s, v);
 
