@@ -41,20 +41,22 @@ draw_yes (Draw *d,
   return draw (d, 1, of) == 1;
 }
 
-/* Windows, until all axes have an output. */
+/* Windows, until all axes have an output; over some last axes there is nothing to go. */
 static void
 draw_window (Draw *d)
 {
+  gboolean column = d->axes > 1 && draw_yes (d, 5);
   gint k;
 
   for (k = 0; k < d->axes; k++)
     do
       {
+        gboolean single = column && k == d->axes - 1;
         gint reach;
 
-        d->in[k] = draw (d, 1, d->axes == 1 ? 24 : d->axes == 2 ? 9 : 5);
-        d->kernel[k] = draw (d, 1, d->axes == 1 ? 7 : d->axes == 2 ? 5 : 3);
-        d->stride[k] = draw (d, 1, 3);
+        d->in[k] = single ? 1 : draw (d, 1, d->axes == 1 ? 24 : d->axes == 2 ? 9 : 5);
+        d->kernel[k] = single ? 1 : draw (d, 1, d->axes == 1 ? 7 : d->axes == 2 ? 5 : 3);
+        d->stride[k] = d->transposed && single ? 1 : draw (d, 1, 3);
         d->dilation[k] = d->dilated && draw_yes (d, 3) ? draw (d, 1, 3) : 1;
         reach = (d->kernel[k] - 1) * d->dilation[k] + 1;
         d->pad[k] = draw (d, 0, MIN (2, reach - 1));
