@@ -112,7 +112,8 @@ is_trivial (const LptWindow *window,
 void
 lpt_window_line_up (LptWindow *window)
 {
-  gint64 *fields[] = { window->in, window->out, window->kernel, window->stride, window->dilation, window->pad, window->pad_end };
+  gint64 *fields[] = { window->in,       window->out, window->kernel, window->stride,
+                       window->dilation, window->pad, window->pad_end };
   guint turns, i;
 
   for (turns = 0; turns < 2 && is_trivial (window, 2); turns++)

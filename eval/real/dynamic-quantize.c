@@ -1,4 +1,4 @@
-/* dynamic-quantize.c - DynamicFakeQuantize, DynamicQuantize
+/* dynamic-quantize.c - DynamicFakeQuantize, DynamicQuantize, DynamicRest
  *
  * A row is everything from an axis on. DynamicFakeQuantize: its codes, as TensorFlow Lite's hybrid kernels find them,
  * times the step:
@@ -18,6 +18,12 @@
  *
  * With blocks each so many elements of a row are one of these rows. NaN does not count in the interval; its code is the
  * lowest one.
+ *
+ * DynamicRest, of x with codes q, scale s and zero point z (absent: 0): what they leave, in steps of s / 256,
+ *
+ *   r = x - s (q - z);  l = round-even (r (256 / s)) within -128 .. 127
+ *
+ * so that x = s (q - z) + s / 256 l to half a step of the latter, but for a whole one where r is s / 2.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -143,5 +149,27 @@ lpt_run_dynamic_quantize (LptCall *call, GError **error)
     }
   for (gint64 r = 0; r < rows && blocks <= 1; r++)
     (attrs->symmetric ? quantize_symmetric : quantize_asymmetric) (n, x + r * n, codes + r * n, scale + r, zero + r);
+  return TRUE;
+}
+
+gboolean
+lpt_run_dynamic_rest (LptCall *call, GError **error)
+{
+  const float *x = lpt_call_f32 (call, 0, error);
+  const float *codes = x != NULL ? lpt_call_f32 (call, 1, error) : NULL;
+  const float *scale = codes != NULL ? lpt_call_f32 (call, 2, error) : NULL;
+  const gboolean shifted = lpt_call_has (call, 3);
+  const float *zero = scale != NULL && shifted ? lpt_call_f32 (call, 3, error) : NULL;
+  float *y = scale != NULL && (!shifted || zero != NULL) ? lpt_call_out_f32 (call, 0, error) : NULL;
+  gint64 count = lpt_dims_product (&call->in[0].shape, 0, call->in[0].shape.rank);
+  const float none = y != NULL && shifted ? *zero : 0;
+  if (y == NULL)
+    return FALSE;
+  for (gint64 i = 0; i < count; i++)
+    {
+      const float rest = x[i] - *scale * (codes[i] - none);
+
+      y[i] = code_of (rest * (256.0f / *scale), -128.0f, 127.0f);
+    }
   return TRUE;
 }

@@ -1,11 +1,12 @@
-/* dynamic-quantize.c - 8-bit codes of an interval that is found at run time: DynamicQuantize, DynamicFakeQuantize
+/* dynamic-quantize.c - 8-bit codes of an interval that is found at run time: DynamicQuantize, DynamicRest,
+ * DynamicFakeQuantize
  *
  * One node, four ops: the intervals of parts of the data, by tasks; from them the scale and the zero point; the codes,
  * by tasks.
  * The data may lie in any order, which the codes keep.
  *
- * Rows, or blocks of rows, that have an interval each: two ops that both find it, codes and scales; an interval around 0
- * for all of the data is that of one long row. Zero points of theirs that somebody reads make it a reference op.
+ * Rows, or blocks of rows, that have an interval each: two ops that both find it, codes and scales; an interval around
+ * 0 for all of the data is that of one long row. Zero points of theirs that somebody reads make it a reference op.
  *
  * DynamicFakeQuantize: rows that become their codes' values, one a task; its data may lie with the channels last where
  * a row has all channels.
@@ -332,6 +333,78 @@ lpt_prepare_dynamic_quantize (LptProgram   *program,
   add_form (program, op, &d, &(LptOpForm) { .run = codes_run, .access = dynamic_access, .kernel = d.dynamic->name, .tasks = d.parts, .n_in = 3,
                                             .in = LPT_OPERANDS ({ x, layout }, { scale, LPT_LAYOUT_TYPED }, { zero, LPT_LAYOUT_TYPED }), .out = codes,
                                             .out_layout = layout == LPT_LAYOUT_WORDS_LAST ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_CODES });
+
+  return TRUE;
+}
+
+/* --- what the codes leave --- */
+
+static void
+rest_run (const LptProgramOp *op,
+          const LptOpData    *data,
+          gsize               task,
+          gsize               end)
+{
+  const Dynamic *d = op->form.params;
+  const gsize from = task * d->part, n = part_end (d, end - 1) - from;
+  /* Of codes in u8 form. */
+  const float zero = op->form.n_in < 4 ? 128.0f : (float) *data->in[3];
+
+  d->dynamic->rest (n, (const float *) (gconstpointer) data->in[0] + from, data->in[1] + from,
+                    *(const float *) (gconstpointer) data->in[2], zero, data->out + from);
+}
+
+static LptOpSpan
+rest_access (const LptProgramOp *op,
+             gsize               task,
+             guint               k)
+{
+  const Dynamic *d = op->form.params;
+  const gsize from = task * d->part, to = part_end (d, task);
+
+  if (k >= 2 && k < op->form.n_in)
+    return lpt_span (0, 1, k == 2 ? sizeof (float) : 1);
+
+  return lpt_span (from, to, k == 0 ? sizeof (float) : 1);
+}
+
+/* Codes with a step of 1, and this zero point. */
+static gboolean
+counts_from (const LptProgramValue *value,
+             gint32                 zero_point)
+{
+  const LptQuant *quant = value->array.quant;
+
+  return quant != NULL && quant->n == 1 && quant->scale[0] == 1 && quant->zero_point[0] == zero_point;
+}
+
+gboolean
+lpt_prepare_dynamic_rest (LptProgram   *program,
+                          LptProgramOp *op)
+{
+  LptProgramValue *x = op->in[0], *codes = op->in[1], *y = op->out[0];
+  const LptValueLayout layout = lpt_program_layout (x, x->layout == LPT_LAYOUT_WORDS_LAST ? LPT_LAYOUT_WORDS_LAST
+                                                                                          : LPT_LAYOUT_TYPED);
+  const LptValueLayout same = layout == LPT_LAYOUT_WORDS_LAST ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_CODES;
+  const gboolean shifted = op->n_in > 3 && op->in[3] != NULL;
+  Dynamic d = { program->kernels.dynamic, NULL, lpt_program_count (x) };
+  LptOperand in[] = { { x, layout }, { codes, same }, { op->in[2], LPT_LAYOUT_TYPED },
+                      { shifted ? op->in[3] : NULL, LPT_LAYOUT_TYPED } };
+  LptCut cut;
+
+  if (!lpt_program_is_real (x) || x->kind == LPT_STORAGE_CONST || d.count == 0 ||
+      op->in[2]->array.dtype != LPT_DTYPE_F32 || codes->array.dtype != (shifted ? LPT_DTYPE_U8 : LPT_DTYPE_I8) ||
+      (shifted && op->in[3]->array.dtype != LPT_DTYPE_U8) || y->array.dtype != codes->array.dtype)
+    return lpt_refuse (op, LPT_REMARK_TYPES);
+  if (!counts_from (codes, 0) || (shifted && !counts_from (op->in[3], 0)) ||
+      !counts_from (y, y->array.dtype == LPT_DTYPE_U8 ? 128 : 0))
+    return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
+  cut = lpt_cut_make (d.count, 64, (gdouble) d.count / PART);
+  d.part = MIN (d.count, (cut.units + cut.cuts - 1) / cut.cuts * cut.unit);
+  d.parts = (d.count + d.part - 1) / d.part;
+  lpt_program_set_form (op, &(LptOpForm) { .run = rest_run, .access = rest_access, .params = g_memdup2 (&d, sizeof d),
+                                           .kernel = d.dynamic->name, .tasks = d.parts, .n_in = shifted ? 4 : 3,
+                                           .in = in, .out = y, .out_layout = same });
 
   return TRUE;
 }

@@ -58,6 +58,7 @@ gboolean lpt_prepare_recurrent      (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_dynamic_quantize (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_dynamic_fake_quantize (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_block_matmul     (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_dynamic_rest     (LptProgram *program, LptProgramOp *op);
 
 /* --- helpers --- */
 

@@ -136,6 +136,30 @@ lpt_infer_dynamic_quantize (LptNode *node,
          lpt_infer_set (node, 2, dtype, &rows, error);
 }
 
+/* Data, its codes, their scale and zero point (absent: 0): codes of their type, numbers where they are such. */
+gboolean
+lpt_infer_dynamic_rest (LptNode *node,
+                        GError **error)
+{
+  LptShape x = lpt_infer_shape_in (node, 0), codes = lpt_infer_shape_in (node, 1), shape;
+  guint i;
+
+  if (!lpt_infer_want_real (node, 0, error))
+    return FALSE;
+  if (!lpt_shape_merge (&x, &codes, &shape))
+    return lpt_infer_fail (error, "the codes have another shape than the data");
+  for (i = 2; i < node->n_in && lpt_node_in (node, i) != NULL; i++)
+    {
+      LptShape one = lpt_infer_shape_in (node, i);
+      gint64 count;
+
+      if (lpt_shape_count (&one, &count) && count != 1)
+        return lpt_infer_fail (error, "input %u has %" G_GINT64_FORMAT " elements, not one", i, count);
+    }
+
+  return lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 1), &shape, error);
+}
+
 gboolean
 lpt_infer_table (LptNode *node,
                  GError **error)

@@ -1,7 +1,8 @@
-/* raise-dynamic.c - DynamicQuantize as the real ops that it stands for
+/* raise-dynamic.c - DynamicQuantize and DynamicRest as the real ops that they stand for
  *
  *     lo = Minimum (ReduceMin (x), 0), hi = Maximum (ReduceMax (x), 0), s = (hi - lo) / 255, 1 where that is 0
  *     z = Clamp (Round ((0 - lo) / s), 0, 255),  q = Clamp (Round (x / s) + z, 0, 255)
+ *     rest: Clamp (Round ((x - s (q - z)) (256 / s)), -128, 127)
  *
  * The formula of the op in the same precision and order: the same codes for finite data. Formats without the op are
  * written so.
@@ -62,12 +63,13 @@ round_even (LptGraph *graph,
 
 static LptValue *
 clamp_codes (LptGraph *graph,
-             LptValue *x)
+             LptValue *x,
+             double    least)
 {
   LptNode *node = lpt_graph_add (graph, LPT_OP_CLAMP, 0, NULL, 1, &x);
 
-  LPT_ATTRS (node, LptClampAttrs)->min = 0;
-  LPT_ATTRS (node, LptClampAttrs)->max = 255;
+  LPT_ATTRS (node, LptClampAttrs)->min = least;
+  LPT_ATTRS (node, LptClampAttrs)->max = least + 255;
   lpt_node_out (node)->dtype = LPT_DTYPE_F32;
   lpt_node_out (node)->shape = x->shape;
 
@@ -93,7 +95,21 @@ lpt_raise_dynamic (LptGraph *graph,
   lpt_node_out (scale)->dtype = LPT_DTYPE_F32;
   made[1] = lpt_node_out (scale);
   from_low = lpt_unlower_binary (graph, LPT_OP_DIVIDE, lpt_unlower_binary (graph, LPT_OP_SUBTRACT, zero, low), made[1]);
-  made[2] = clamp_codes (graph, round_even (graph, from_low));
+  made[2] = clamp_codes (graph, round_even (graph, from_low), 0);
   codes = round_even (graph, lpt_unlower_binary (graph, LPT_OP_DIVIDE, x, made[1]));
-  made[0] = clamp_codes (graph, lpt_unlower_binary (graph, LPT_OP_ADD, codes, made[2]));
+  made[0] = clamp_codes (graph, lpt_unlower_binary (graph, LPT_OP_ADD, codes, made[2]), 0);
+}
+
+LptValue *
+lpt_raise_rest (LptGraph       *graph,
+                LptValue *const in[4])
+{
+  LptValue *codes = in[3] != NULL ? lpt_unlower_binary (graph, LPT_OP_SUBTRACT, in[1], in[3]) : in[1];
+  LptValue *inverse = lpt_unlower_binary (graph, LPT_OP_DIVIDE, number (graph, 256), in[2]);
+  LptValue *rest = lpt_unlower_binary (graph, LPT_OP_SUBTRACT, in[0],
+                                       lpt_unlower_binary (graph, LPT_OP_MULTIPLY, in[2], codes));
+
+  rest = lpt_unlower_binary (graph, LPT_OP_MULTIPLY, rest, inverse);
+
+  return clamp_codes (graph, round_even (graph, rest), -128);
 }

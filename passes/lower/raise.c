@@ -7,7 +7,7 @@
  *     Reinterpret of sums                 =>  Multiply by the ratio of the steps, Add what the zero point moves
  *     bias_rest, shift                    =>  Add of rest Sb, shift Sy, as float64 constants
  *     zero point that is computed         =>  Subtract in front of the product
- *     DynamicQuantize                     =>  what it stands for (raise-dynamic.c)
+ *     DynamicQuantize, DynamicRest        =>  what they stand for (raise-dynamic.c)
  *
  * Scales and zero points stay what they are, on values, so nothing is rounded, and lowering meets the codes that it is
  * asked for: what was raised and is lowered again, with nothing between, gives the same codes. The mark "raised" of
@@ -307,6 +307,34 @@ raise_dynamic (Raise   *r,
   lpt_rewriter_changed (r->rw, made[0]->producer);
 }
 
+static void
+raise_rest (Raise   *r,
+            LptNode *node)
+{
+  LptValue *in[4], *real;
+
+  for (guint k = 0; k < 4; k++)
+    in[k] = k < node->n_in ? real_of (r, lpt_node_in (node, k)) : NULL;
+  real = raised (lpt_raise_rest (r->graph, in));
+  give (r, &node->out[0], real);
+  lpt_rewriter_changed (r->rw, real->producer);
+}
+
+/* What computes codes of data: FALSE: @node is another op. */
+static gboolean
+raise_source (Raise   *r,
+              LptNode *node)
+{
+  if (node->op == LPT_OP_DYNAMIC_QUANTIZE)
+    raise_dynamic (r, node);
+  else if (node->op == LPT_OP_DYNAMIC_REST)
+    raise_rest (r, node);
+  else
+    return FALSE;
+
+  return TRUE;
+}
+
 static gboolean
 raise_op (Raise    *r,
           LptNode  *node,
@@ -446,9 +474,7 @@ raise_graph (LptRewriter  *rw,
         lpt_rewriter_decline (rw, node, "%s", problem);
       else if (node->op == LPT_OP_REQUANTIZE)
         give (&r, &node->out[0], real_of (&r, lpt_node_in (node, 0)));
-      else if (node->op == LPT_OP_DYNAMIC_QUANTIZE)
-        raise_dynamic (&r, node);
-      else if (!raise_op (&r, node, error))
+      else if (!raise_source (&r, node) && !raise_op (&r, node, error))
         return FALSE;
     }
   graph->lowered = graph->lowered && !all;

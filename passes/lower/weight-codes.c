@@ -1,6 +1,6 @@
 /* weight-codes.c - constant weights of a product that are codes of a few bits with scales
  *
- *     Const (codes) -> [Reinterpret] -> Dequantize
+ *     Const (codes) -> [Reshape] -> [Reinterpret] -> Dequantize -> [Multiply (scales)]
  *     Const (codes) -> Convert -> [Subtract (zero points)] -> Multiply (scales)
  *
  * and behind these Convert, Reshape and a Transpose of the matrix. Scales and zero points are constants, or computed
@@ -116,6 +116,8 @@ read_dequantize (LptNode *node,
   gint64 inner = 1, count;
   gint axis = 0;
 
+  while (source->op == LPT_OP_RESHAPE && lpt_node_in (source, 0)->quant == NULL)
+    source = lpt_node_src (source, 0);
   if (quant == NULL || !is_codes (source->data) || !lpt_shape_is_static (&q->shape) ||
       (quant->n > 1 &&
        (!lpt_axis_normalize (quant->axis, q->shape.rank, &axis) || q->shape.dims[axis] != (gint64) quant->n)))
@@ -135,6 +137,25 @@ read_dequantize (LptNode *node,
     }
 
   return c->scale != NULL && c->zero != NULL;
+}
+
+/* Multiply (Dequantize (codes), scales) */
+static gboolean
+read_scaled (LptNode *node,
+             Chain   *c)
+{
+  const guint side = lpt_node_src (node, 0)->op == LPT_OP_DEQUANTIZE ? 0 : 1;
+  LptNode *dequantize = lpt_node_src (node, side);
+  const LptShape *shape = &dequantize->out[0].shape;
+  g_autofree float *factor = NULL;
+
+  if (dequantize->op != LPT_OP_DEQUANTIZE || !read_dequantize (dequantize, c))
+    return FALSE;
+  factor = spread (lpt_node_in (node, 1 - side), shape);
+  for (gint64 i = 0; factor != NULL && i < lpt_dims_product (shape, 0, shape->rank); i++)
+    c->scale[i] *= factor[i];
+
+  return factor != NULL;
 }
 
 /* Multiply (Subtract (Convert (codes), zero points), scales) */
@@ -177,7 +198,7 @@ read_chain (LptValue *value,
       if (node->op == LPT_OP_DEQUANTIZE)
         return read_dequantize (node, c);
       if (node->op == LPT_OP_MULTIPLY)
-        return read_product (node, c);
+        return read_product (node, c) || read_scaled (node, c);
       if (x == NULL || !lpt_shape_is_static (&x->shape) ||
           (node->op == LPT_OP_TRANSPOSE
                ? value->shape.rank != 2 || x->shape.rank != 2 || c->swapped

@@ -1,13 +1,16 @@
 /* weight-only-window.c - convolutions of real data with weights of 8 bits run on integers
  *
  *     Convolution (x, weights)  =>  Convolution (codes, weights' codes, zero) * (scale * scales of the weights)
- *     codes, scale, zero = DynamicQuantize (x)
+ *                                 + Convolution (rest, weights' codes) * (scale / 256 * scales of the weights)
+ *     codes, scale, zero = DynamicQuantize (x),  rest = DynamicRest (x, codes, scale, zero)
  *
  * One interval for all of the data, found when it is there: from its least to its largest number, or around 0 where
- * the target takes signed data alone. The sum of a
- * window has one scale then, and the weights one per channel of the output, so that both leave it as one factor.
- * Rounds: the data, to 8 bits. Several ops that read the same data share its codes. Weights whose scales change inside
- * a channel, or whose zero points are no integers, stay real, as do those of other than 8 bits.
+ * the target takes signed data alone. The sum of a window has one scale then, and the weights one per channel of the
+ * output, so that both leave it as one factor. 8 bits of one interval are too few beside weights that were rounded
+ * alone (networks lost 3 to 8 dB), so the data has 16, as two codes; with the configuration's `dynamic` it is asked for
+ * speed, and has the first alone.
+ * Rounds: the data, to 16 or to 8 bits. Several ops that read the same data share its codes. Weights whose scales
+ * change inside a channel, or whose zero points are no integers, stay real, as do those of other than 8 bits.
  *
  * Golden tests: tests/golden/weight-only/
  *
@@ -67,55 +70,97 @@ channel_axis (const LptShape *shape,
   return second < 0 || shape->dims[second] == 1 ? first : shape->dims[first] == 1 ? second : -1;
 }
 
-/* Scales of the weights in front of the window's axes: [n, 1, 1] for two (transfer full). */
-static LptTensor *
-scales_of (const LptWeightCodes *w,
-           gint                  n_spatial)
+/* @unit times the scales of the weights in front of the window's axes: [n, 1, 1] for two. */
+static LptValue *
+scales_of (LptWeightOnly        *u,
+           LptNode              *node,
+           const LptWeightCodes *w,
+           float                 unit,
+           const char           *what)
 {
+  const gint n_spatial = lpt_node_in (node, 0)->shape.rank - 2;
+  const float *from = lpt_tensor_data (w->scale);
   gint64 dims[LPT_MAX_RANK] = { w->n };
+  LptTensor *scales;
   LptShape shape;
+  float *to;
 
   for (gint i = 1; i <= n_spatial; i++)
     dims[i] = 1;
   shape = lpt_shape_make (n_spatial + 1, dims);
+  scales = lpt_tensor_new (LPT_DTYPE_F32, &shape, NULL);
+  if (scales == NULL)
+    return NULL;
+  to = lpt_tensor_writable (scales);
+  for (gint64 i = 0; i < w->n; i++)
+    to[i] = unit * from[i];
 
-  return lpt_tensor_reshape (w->scale, &shape, NULL);
+  return lpt_weight_only_const (u, node, what, &scales);
 }
 
 static LptValue *
-multiply (LptWeightOnly *u,
-          const char    *name,
-          LptValue      *a,
-          LptValue      *b)
+emit (LptWeightOnly *u,
+      LptOp          op,
+      const char    *name,
+      LptValue      *a,
+      LptValue      *b)
 {
   LptValue *in[2] = { a, b };
-  LptNode *node = lpt_graph_add (lpt_rewriter_graph (u->rw), LPT_OP_MULTIPLY, 0, name, 2, in);
+  LptNode *node = lpt_graph_add (lpt_rewriter_graph (u->rw), op, 0, name, b != NULL ? 2 : 1, in);
 
   return lpt_node_out (lpt_rewriter_infer (u->rw, node));
 }
 
-/* The sums of @node on codes, as real numbers. */
-static LptValue *
-sum_of (LptWeightOnly  *u,
-        LptNode        *node,
-        LptNode        *data,
-        LptWeightCodes *w,
-        LptQuant       *weights)
+/* The codes of what @data, the codes of @x, leave of it, once for each. */
+static LptNode *
+rest_of (LptWeightOnly *u,
+         LptValue      *x,
+         LptNode       *data)
 {
-  const gboolean computed = !LPT_ATTRS (data, LptDynamicQuantizeAttrs)->symmetric;
-  g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
-  g_autofree char *name = g_strconcat (node->name, "/sum", NULL), *real = g_strconcat (name, "/real", NULL);
-  const guint zero = node->info->flags & LPT_OP_F_TRANSPOSED ? 4 : 3;
-  LptValue *in[5] = { &data->out[0], lpt_weight_only_const (u, node, "/codes", &w->codes), NULL, NULL, NULL };
-  guint n_in = node->n_in;
-  LptNode *sum, *dequantize;
+  g_autofree char *key = g_strdup_printf ("rest of %p", (gpointer) data);
+  g_autofree char *name = g_strconcat (x->producer->name, "/rest", NULL);
+  const gboolean symmetric = LPT_ATTRS (data, LptDynamicQuantizeAttrs)->symmetric;
+  g_autoptr (LptQuant) unit = lpt_quant_new_one (1, symmetric ? 0 : 128);
+  LptValue *in[4] = { x, &data->out[0], &data->out[1], &data->out[2] };
+  LptNode *node = g_hash_table_lookup (u->codes, key);
 
-  lpt_value_set_quant (in[1], weights);
+  if (node != NULL)
+    return node;
+  node = lpt_graph_add (lpt_rewriter_graph (u->rw), LPT_OP_DYNAMIC_REST, 0, name, symmetric ? 3 : 4, in);
+  lpt_value_set_quant (&node->out[0], unit);
+  g_hash_table_insert (u->codes, g_steal_pointer (&key), lpt_rewriter_infer (u->rw, node));
+
+  return node;
+}
+
+/* Codes of the data: their scale; their zero point, or NULL: that of their quantization. */
+typedef struct
+{
+  LptValue *codes, *scale, *zero;
+} Data;
+
+/* @node on the codes @data and @weights: its sums as real numbers, times the scale of @data and @scales. */
+static LptValue *
+product_of (LptWeightOnly *u,
+            LptNode       *node,
+            const Data    *data,
+            LptValue      *weights,
+            LptValue      *scales,
+            const char    *part)
+{
+  g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
+  g_autofree char *own = g_strconcat (node->name, part, NULL), *name = g_strconcat (own, "/sum", NULL);
+  g_autofree char *real = g_strconcat (name, "/real", NULL), *factor = g_strconcat (own, "/factor", NULL);
+  const guint zero = node->info->flags & LPT_OP_F_TRANSPOSED ? 4 : 3;
+  LptValue *in[5] = { data->codes, weights, NULL, NULL, NULL };
+  guint n_in = node->n_in;
+  LptNode *sum;
+
   if (n_in > 2)
     in[2] = lpt_node_in (node, 2);       /* the shape of what a transposed one writes */
-  if (computed)
+  if (data->zero != NULL)
     {
-      in[zero] = &data->out[2];
+      in[zero] = data->zero;
       n_in = zero + 1;
     }
   sum = lpt_node_clone (node, name, n_in, in);
@@ -125,55 +170,62 @@ sum_of (LptWeightOnly  *u,
   sum->out[0].dtype = LPT_DTYPE_I32;
   lpt_value_set_quant (&sum->out[0], unit);
   lpt_rewriter_fate (u->rw, sum, "runs on integers");
-  dequantize = lpt_graph_add (lpt_rewriter_graph (u->rw), LPT_OP_DEQUANTIZE, 0, real, 1,
-                              (LptValue *[]) { &sum->out[0] });
 
-  return lpt_node_out (lpt_rewriter_infer (u->rw, dequantize));
+  return emit (u, LPT_OP_MULTIPLY, own, emit (u, LPT_OP_DEQUANTIZE, real, &sum->out[0], NULL),
+               emit (u, LPT_OP_MULTIPLY, factor, data->scale, scales));
+}
+
+/* May @node read 8-bit codes beside the weights @w, of any interval or around 0? FALSE: it says why not. */
+static gboolean
+is_allowed (LptWeightOnly        *u,
+            LptNode              *node,
+            const LptWeightCodes *w,
+            gboolean             *asymmetric)
+{
+  const LptConfig *config = lpt_rewriter_config (u->rw);
+  g_autofree char *breach = breach_of (config, node, LPT_DTYPE_U8, w), *again = NULL;
+
+  *asymmetric = breach == NULL;
+  if (breach == NULL || (again = breach_of (config, node, LPT_DTYPE_I8, w)) == NULL)
+    return TRUE;
+
+  return lpt_rewriter_decline (u->rw, node, "%s", breach);
 }
 
 void
 lpt_weight_only_window (LptWeightOnly *u,
                         LptNode       *node)
 {
-  const LptConfig *config = lpt_rewriter_config (u->rw);
   const gboolean grouped = (node->info->flags & LPT_OP_F_GROUPED) != 0,
                  transposed = (node->info->flags & LPT_OP_F_TRANSPOSED) != 0;
   const gint first = !grouped && transposed ? 1 : 0, second = !grouped ? -1 : transposed ? 2 : 1;
-  LptValue *x = lpt_node_in (node, 0), *y = lpt_node_out (node);
+  LptValue *x = lpt_node_in (node, 0), *y = lpt_node_out (node), *weights, *real;
   g_auto (LptWeightCodes) w = { 0 };
-  g_autoptr (LptQuant) weights = NULL;
-  g_autofree char *breach = NULL, *factor = g_strconcat (node->name, "/factor", NULL);
-  g_autoptr (LptTensor) scales = NULL;
-  gboolean asymmetric = TRUE;
+  g_autoptr (LptQuant) unit = NULL;
+  gboolean asymmetric;
   LptNode *data;
-  LptValue *real;
 
   if (!lpt_weight_only_takes (x) || y->dtype != LPT_DTYPE_F32 || y->quant != NULL ||
       !lpt_weight_codes_window (lpt_node_in (node, 1), first, second, &w) ||
       lpt_dtype_bits (lpt_tensor_dtype (w.codes)) != 8)
     return;
-  weights = unit_of (&w, channel_axis (&lpt_node_in (node, 1)->shape, first, second));
-  scales = scales_of (&w, x->shape.rank - 2);
-  if (weights == NULL || scales == NULL)
+  unit = unit_of (&w, channel_axis (&lpt_node_in (node, 1)->shape, first, second));
+  if (unit == NULL || !is_allowed (u, node, &w, &asymmetric))
     return;
-  breach = breach_of (config, node, LPT_DTYPE_U8, &w);
-  if (breach != NULL)
-    {
-      g_autofree char *again = breach_of (config, node, LPT_DTYPE_I8, &w);
-
-      asymmetric = FALSE;
-      if (again == NULL)
-        g_clear_pointer (&breach, g_free);
-    }
-  if (breach != NULL)
-    {
-      lpt_rewriter_decline (u->rw, node, "%s", breach);
-      return;
-    }
   data = lpt_weight_only_codes (u, x, 0, asymmetric);
-  real = sum_of (u, node, data, &w, weights);
-  real = multiply (u, node->name, real,
-                   multiply (u, factor, &data->out[1], lpt_weight_only_const (u, node, "/scales", &scales)));
+  weights = lpt_weight_only_const (u, node, "/codes", &w.codes);
+  lpt_value_set_quant (weights, unit);
+  real = product_of (u, node, &(Data) { &data->out[0], &data->out[1], asymmetric ? &data->out[2] : NULL }, weights,
+                     scales_of (u, node, &w, 1, "/scales"), "");
+  if (!lpt_rewriter_config (u->rw)->dynamic)
+    {
+      LptNode *rest = rest_of (u, x, data);
+
+      real = emit (u, LPT_OP_ADD, node->name,
+                   product_of (u, node, &(Data) { &rest->out[0], &data->out[1], NULL }, weights,
+                               scales_of (u, node, &w, 1 / 256.0f, "/rest/scales"), "/rest"),
+                   real);
+    }
   lpt_node_take_name (real->producer, node, "/real");
   lpt_rewriter_changed (u->rw, real->producer);
   lpt_rewriter_replace (u->rw, y, real, NULL);

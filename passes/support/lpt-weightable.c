@@ -404,7 +404,8 @@ lpt_weightable_rewrite (LptRewriter *rw,
 
   lpt_weights_find (node, accepted, &weights);
   lpt_layer_find (rw, node, 0, &dq);
-  if (dq.multiply == NULL && node->op != LPT_OP_GROUP_CONVOLUTION)
+  /* Weights that the file has as codes stay such: a product of real data has a use for them, too. */
+  if (dq.multiply == NULL && (node->op != LPT_OP_GROUP_CONVOLUTION || weights.fq == NULL))
     return lpt_rewriter_decline (rw, node, "no quantization on input 0");
   if (weights.dq.data == NULL || (weights.fq == NULL && weights.dq.multiply == NULL))
     return lpt_rewriter_decline (rw, node, "no quantization on its weights");

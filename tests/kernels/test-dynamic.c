@@ -60,6 +60,34 @@ check_round (const LptDynamicKernel *kernel, size_t n, bool odd)
   return ok;
 }
 
+/* What codes leave, those that fit and others; NaN counts as the lowest code. */
+static bool
+check_rest (const LptDynamicKernel *kernel, size_t n, bool odd)
+{
+  float *x = (float *) exact_bytes (n * sizeof (float));
+  uint8_t *codes = exact_bytes (n), *rest = exact_bytes (n);
+  const float scale = 0.01f * (float) random_range (1, 90), zero = (float) random_range (0, 255);
+  bool ok = true;
+
+  for (size_t i = 0; i < n; i++)
+    {
+      codes[i] = (uint8_t) random_range (0, 255);
+      x[i] = i % 3 ? scale * ((float) codes[i] - zero + (float) random_range (-140, 140) / 256.0f) : draw (odd);
+    }
+  kernel->rest (n, x, codes, scale, zero, rest);
+  for (size_t i = 0; i < n; i++)
+    {
+      float code = (x[i] - scale * ((float) codes[i] - zero)) * (256.0f / scale);
+
+      code = code > -128.0f ? code < 127.0f ? rintf (code) : 127.0f : -128.0f;
+      ok = ok && rest[i] == (uint8_t) (code + 128.0f);
+    }
+  bytes_free (x);
+  bytes_free (codes);
+  bytes_free (rest);
+  return ok;
+}
+
 int
 main (void)
 {
@@ -78,7 +106,8 @@ main (void)
       for (size_t n = 1; n < 300; n++)
         for (int odd = 0; odd < 2; odd++)
           for (int shift = -1; shift < 2; shift++)
-            ok = check (&kernels[k], n, odd, 4.0f * (float) shift) && check_round (&kernels[k], n, odd) && ok;
+            ok = check (&kernels[k], n, odd, 4.0f * (float) shift) && check_round (&kernels[k], n, odd) &&
+                 check_rest (&kernels[k], n, odd) && ok;
       test_report (ok, "%s", kernels[k].name);
     }
   return test_end ();

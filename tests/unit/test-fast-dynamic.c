@@ -75,6 +75,22 @@ static const struct { const char *name; LptOp op; const char *text; } cases[] =
     "Result(%q)\n"
     "Result(%s)\n"
     "Result(%q.2)\n" },
+  { "rest", LPT_OP_DYNAMIC_REST,
+    "%x = Parameter : f32[2,3,9,11]\n"
+    "%q = DynamicQuantize(%x) : u8[2,3,9,11] q{scale=1}, f32[], u8[] q{scale=1}\n"
+    "%l = DynamicRest(%x, %q, %q.1, %q.2) : u8[2,3,9,11] q{scale=1, zp=128}\n"
+    "%w = Const {$(20*3*3*3)} : i8[20,3,3,3] q{scale=1}\n"
+    "%a = Convolution(%l, %w) {strides=[2,1], pads_begin=[1,2], pads_end=[1,1], dilations=[1,1]} #{relaxed} "
+    ": i32[2,20,5,12] q{scale=1}\n"
+    "%c = Dequantize(%a) : f32[2,20,5,12]\n"
+    "%y = Multiply(%c, %q.1) : f32[2,20,5,12]\n"
+    "Result(%y)\n"
+    "Result(%l)\n" },
+  { "signed-rest", LPT_OP_DYNAMIC_REST,
+    "%x = Parameter : f32[40,2000]\n"
+    "%q = DynamicQuantize(%x) {symmetric=true} : i8[40,2000] q{scale=1}, f32[], i8[] q{scale=1}\n"
+    "%l = DynamicRest(%x, %q, %q.1) : i8[40,2000] q{scale=1}\n"
+    "Result(%l)\n" },
   { "blocks", LPT_OP_BLOCK_MATMUL,
     "%x = Parameter : f32[3,7,300]\n"
     "%q = DynamicQuantize(%x) {axis=-1, symmetric=true, block=128} : i8[3,7,300] q{scale=1}, f32[3,7,3], i8[3,7,3] q{scale=1}\n"

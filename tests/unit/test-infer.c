@@ -368,6 +368,10 @@ static const Row rows[] =
   { X ("f32[2,5,7]") "%o = DynamicQuantize(%x)", "u8[2,5,7], f32[], u8[]" },
   { X ("f32[2,5,7]") "%o = DynamicQuantize(%x) {axis=-1, symmetric=true}", "i8[2,5,7], f32[2,5,1], i8[2,5,1]" },
   { X ("f32[2,5,7]") "%o = DynamicQuantize(%x) {axis=3}", "!axis 3" },
+  { X ("f32[2,5]") "%q = DynamicQuantize(%x) : u8[2,5], f32[], u8[]\n%o = DynamicRest(%x, %q, %q.1, %q.2)", "u8[2,5]" },
+  { X ("f32[2,5]") "%q = DynamicQuantize(%x) {symmetric=true} : i8[2,5], f32[], i8[]\n%o = DynamicRest(%x, %q, %q.1)",
+    "i8[2,5]" },
+  { X ("f32[2,5]") "%q = DynamicQuantize(%x) : u8[2,5], f32[], u8[]\n%o = DynamicRest(%x, %q, %x)", "!not one" },
   { X ("f32[2,5,70]") "%o = DynamicQuantize(%x) {axis=-1, symmetric=true, block=32}", "i8[2,5,70], f32[2,5,3], i8[2,5,3]" },
   { X ("f32[2,5,70]") "%o = DynamicQuantize(%x) {axis=1, symmetric=true, block=32}", "!blocks of 32 in rows that are not the last axis" },
   { X ("i8[2,5,70]") Y ("u4[9,70]") "%s = Parameter : f32[2,5,3]\n%t = Parameter : f32[9,3]\n"

@@ -45,6 +45,25 @@ LPT_FN (lpt_dynamic_range) (size_t n, const float *x, float range[2])
     }
 }
 
+/* The codes of @v, within @low and @high, as bytes with 128 added. A NaN is the lowest code. */
+INLINE void
+put_codes (V v, float low, float high, size_t n, uint8_t *codes)
+{
+  const V magic = splat (12582912.0f);   /* 1.5 * 2^23: adding it rounds to an integer */
+  I q;
+  uint8_t bytes[WIDTH];
+
+  v = where_less (splat (low), v, v, splat (low));
+  v = where_less (v, splat (high), v, splat (high));
+  q = (I) (v + magic) - (I) magic + 128;
+  for (int k = 0; k < WIDTH; k++)
+    bytes[k] = (uint8_t) q[k];
+  if (n == WIDTH)
+    memcpy (codes, bytes, WIDTH);
+  else
+    memcpy (codes, bytes, n);
+}
+
 void
 LPT_FN (lpt_dynamic_codes) (size_t n, const float *x, uint8_t *codes)
 {
@@ -56,21 +75,8 @@ LPT_FN (lpt_dynamic_codes) (size_t n, const float *x, uint8_t *codes)
   for (size_t i = 0; i < n; i += WIDTH)
     {
       const size_t left = n - i < WIDTH ? n - i : WIDTH;
-      const V magic = splat (12582912.0f), low = splat (-127.0f), high = splat (127.0f);   /* 1.5 * 2^23: adding it rounds to an integer */
-      V v = load (x + i, left, 0) * splat (inverse);
-      I q;
-      uint8_t bytes[WIDTH];
 
-      /* A NaN is the lowest code. */
-      v = where_less (low, v, v, low);
-      v = where_less (v, high, v, high);
-      q = (I) (v + magic) - (I) magic + 128;
-      for (int k = 0; k < WIDTH; k++)
-        bytes[k] = (uint8_t) q[k];
-      if (left == WIDTH)
-        memcpy (codes + i, bytes, WIDTH);
-      else
-        memcpy (codes + i, bytes, left);
+      put_codes (load (x + i, left, 0) * splat (inverse), -127.0f, 127.0f, left, codes + i);
     }
 }
 
@@ -78,6 +84,27 @@ INLINE V
 to_float (I v)
 {
   return __builtin_convertvector (v, V);
+}
+
+void
+LPT_FN (lpt_dynamic_rest) (size_t n, const float *x, const uint8_t *codes, float scale, float zero, uint8_t *rest)
+{
+  const V step = splat (scale), inverse = splat (256.0f / scale), none = splat (zero);
+
+  for (size_t i = 0; i < n; i += WIDTH)
+    {
+      const size_t left = n - i < WIDTH ? n - i : WIDTH;
+      uint8_t bytes[WIDTH] = { 0 };
+      I q;
+
+      if (left == WIDTH)
+        memcpy (bytes, codes + i, WIDTH);
+      else
+        memcpy (bytes, codes + i, left);
+      for (int k = 0; k < WIDTH; k++)
+        q[k] = bytes[k];
+      put_codes ((load (x + i, left, 0) - step * (to_float (q) - none)) * inverse, -128.0f, 127.0f, left, rest + i);
+    }
 }
 
 /* To nearest, ties away from zero, of magnitudes that an integer holds; the sign of a zero stays. */

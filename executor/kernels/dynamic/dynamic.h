@@ -43,6 +43,9 @@ typedef struct {
   void      (*range)   (size_t n, const float *x, float range[2]);
   /* code + 128 of one block: rint (x (127 / r)) within +-127, r = max |x|; all 128 where that is 0. */
   void      (*codes)   (size_t n, const float *x, uint8_t *codes);
+  /* What codes leave of x, in 256ths of their step: rint ((x - scale (codes - zero)) (256 / scale)) within -128 .. 127,
+   * and 128 more. A NaN is the lowest code. */
+  void      (*rest)    (size_t n, const float *x, const uint8_t *codes, float scale, float zero, uint8_t *rest);
   /* A NaN is the lowest code. */
   void      (*round)   (size_t n, const float *x, const LptDynamicRound *p, float *y);
   void      (*combine) (const LptDynamicBlock *b);
@@ -55,6 +58,8 @@ typedef struct {
 #define LPT_DYNAMIC_KERNEL(needs, isa)                                               \
   void lpt_dynamic_range__##isa   (size_t n, const float *x, float range[2]);        \
   void lpt_dynamic_codes__##isa   (size_t n, const float *x, uint8_t *codes);        \
+  void lpt_dynamic_rest__##isa    (size_t n, const float *x, const uint8_t *codes, float scale, float zero,          \
+                                   uint8_t *rest);                                                                   \
   void lpt_dynamic_round__##isa   (size_t n, const float *x, const LptDynamicRound *p, float *y); \
   void lpt_dynamic_combine__##isa (const LptDynamicBlock *b);                        \
   void lpt_dynamic_finish__##isa  (size_t rows, size_t n, const float *y, size_t stride, const LptFgemmEnd *end, float *out, size_t ldo); \

@@ -42,6 +42,22 @@ lpt_onnx_write_dynamic_quantize (LptOnnxWriter *w,
   lpt_onnx_w_list (w, onnx, 3, out, 1, &x);
 }
 
+/* Cast (Clip (Round ((x - scale (codes - zero point)) (256 / scale)), -128, 127)), the numbers in the op's order */
+void
+lpt_onnx_write_dynamic_rest (LptOnnxWriter *w,
+                             LptNode       *node,
+                             const char    *onnx)
+{
+  const gboolean shifted = node->n_in > 3 && lpt_node_in (node, 3) != NULL;
+  const char *scale = IN (2), *codes = shifted ? lpt_onnx_w_step (w, "Sub", 2, IN (1), IN (3)) : IN (1);
+  const char *inverse = lpt_onnx_w_step (w, "Div", 2, lpt_onnx_w_scalar (w, "fine", LPT_DTYPE_F32, 256), scale);
+  const char *rest = lpt_onnx_w_step (w, "Sub", 2, IN (0), lpt_onnx_w_step (w, "Mul", 2, scale, codes));
+
+  rest = lpt_onnx_w_step (w, "Round", 1, lpt_onnx_w_step (w, "Mul", 2, rest, inverse));
+  lpt_onnx_w_node (w, "Clip", lpt_onnx_w_out (w, node, 0), 3, rest, lpt_onnx_w_scalar (w, "low", LPT_DTYPE_F32, -128),
+                   lpt_onnx_w_scalar (w, "high", LPT_DTYPE_F32, 127));
+}
+
 /* Zero points of constant weights */
 static const char *
 weight_zeros (LptOnnxWriter *w,
