@@ -1,6 +1,8 @@
-/* split-wide-data.c - products of data of up to 16 bits with weights of up to 8 become two products of 8 bits
+/* split-wide-data.c - products of data of up to 16 bits become two products of 8 bits, or four
  *
  *     P (x, w)  =>  Add (P (h, w), P (FakeQuantize (Subtract (x, h)), w)),   h = FakeQuantize (x)
+ *
+ * with weights w of up to 8 bits. A MatMul of two such data is the sum of the four products of their halves.
  *
  * where x was rounded to 257 to 65536 levels of an interval [lo, hi], which is taken wide enough for 0. h rounds x to
  * 256 levels a step S = (hi - lo) / 255 apart, one of which is 0; what is left, at most S / 2, is rounded to 8 bits as
@@ -8,8 +10,8 @@
  * after their sum. Products with the same x share h and the rest. Rounds: x, to less than a step of its own levels
  * (1.004 / 2 for 65536).
  *
- * Left alone: weights that are no codes of 8 bits or less, intervals that are not one constant, data that is not f32,
- * ops that are to stay real. Behind moves x counts as rounded, too, in all intervals that a Concat joins.
+ * Left alone: other operands beside such data, intervals that are not one constant, data that is not f32, ops that are
+ * to stay real. Behind moves x counts as rounded, too, in all intervals that a Concat joins.
  *
  * Golden tests: tests/golden/split-wide-data/
  *
@@ -179,32 +181,65 @@ split (Split    *s,
   return halves;
 }
 
+/* @node once more, with @x and @w. */
+static LptValue *
+product (Split      *s,
+         LptNode    *node,
+         LptValue   *x,
+         LptValue   *w,
+         const char *part)
+{
+  g_autofree char *name = g_strconcat (node->name, part, NULL);
+  g_autofree LptValue **in = g_new0 (LptValue *, node->n_in);
+
+  for (guint i = 0; i < node->n_in; i++)
+    in[i] = lpt_node_in (node, i);
+  in[0] = x;
+  in[1] = w;
+
+  return lpt_node_out (lpt_rewriter_infer (s->rw, lpt_node_clone (node, name, node->n_in, in)));
+}
+
+static LptValue *
+add (Split      *s,
+     LptNode    *node,
+     LptValue   *a,
+     LptValue   *b,
+     const char *part)
+{
+  g_autofree char *name = g_strconcat (node->name, part, NULL);
+
+  return lpt_node_out (lpt_rewriter_add (s->rw, LPT_OP_ADD, name, 2, (LptValue *[]) { a, b }));
+}
+
 static void
 rewrite (Split   *s,
          LptNode *node)
 {
   const LptRestriction *restriction = lpt_config_restriction (lpt_rewriter_config (s->rw), node);
-  LptValue *x = lpt_node_in (node, 0), *y = lpt_node_out (node);
-  g_autofree char *name = g_strconcat (node->name, "/low", NULL), *sum_name = g_strconcat (node->name, "/sum", NULL);
-  g_autofree LptValue **in = NULL;
-  const Halves *halves;
-  LptNode *low, *sum;
-  double lo, hi;
+  LptValue *x = lpt_node_in (node, 0), *w = lpt_node_in (node, 1), *y = lpt_node_out (node), *sum;
+  const Halves *of_x, *of_w = NULL;
+  double lo, hi, w_lo, w_hi;
 
   if (x->dtype != LPT_DTYPE_F32 || y->dtype != LPT_DTYPE_F32 ||
-      (restriction != NULL && lpt_restriction_is_never (restriction)) || !find_interval (x, &lo, &hi) ||
-      !is_coded (lpt_node_in (node, 1), MAX_STEPS))
+      (restriction != NULL && lpt_restriction_is_never (restriction)) || !find_interval (x, &lo, &hi))
     return;
-  halves = split (s, x, lo, hi);
-  in = g_new0 (LptValue *, node->n_in);
-  for (guint i = 1; i < node->n_in; i++)
-    in[i] = lpt_node_in (node, i);
-  in[0] = halves->low;
-  low = lpt_rewriter_infer (s->rw, lpt_node_clone (node, name, node->n_in, in));
-  lpt_node_set_input (node, 0, halves->high);
-  sum = lpt_rewriter_add (s->rw, LPT_OP_ADD, sum_name, 2, (LptValue *[]) { y, lpt_node_out (low) });
+  if (node->op == LPT_OP_MATMUL && w->dtype == LPT_DTYPE_F32 && find_interval (w, &w_lo, &w_hi))
+    of_w = split (s, w, w_lo, w_hi);
+  else if (!is_coded (w, MAX_STEPS))
+    return;
+  of_x = split (s, x, lo, hi);
+  lpt_node_set_input (node, 0, of_x->high);
+  sum = product (s, node, of_x->low, of_w != NULL ? of_w->high : w, "/low");
+  if (of_w != NULL)
+    {
+      lpt_node_set_input (node, 1, of_w->high);
+      sum = add (s, node, sum, product (s, node, of_x->high, of_w->low, "/high-low"), "/low/sum");
+      sum = add (s, node, sum, product (s, node, of_x->low, of_w->low, "/low-low"), "/rest");
+    }
+  sum = add (s, node, y, sum, "/sum");
   lpt_rewriter_changed (s->rw, node);
-  lpt_rewriter_replace (s->rw, y, lpt_node_out (sum), sum);
+  lpt_rewriter_replace (s->rw, y, sum, sum->producer);
 }
 
 static gboolean
@@ -228,7 +263,7 @@ run_graph (LptRewriter  *rw,
 const LptPass lpt_pass_split_wide_data =
 {
   .name      = "split-wide-data",
-  .doc       = "Products of data of up to 16 bits become two products of 8 bits",
+  .doc       = "Products of data of up to 16 bits become products of 8 bits",
   .stage     = LPT_STAGE_PREPARE,
   .run       = run_graph,
   .exactness = LPT_ROUNDS,
