@@ -5,6 +5,9 @@
  *
  *     sum (a - Za) (b - Zb) = sum a (b - 128) - Za * column sum - W * row sum + K * Za * W
  *
+ * The right side may have a scale and a zero point for each column: what scales its columns behind it is seen as
+ * theirs.
+ *
  * Operands and result are seen through strides, so that a Transpose that only the product reads, or that alone reads
  * the product, costs nothing: heads of attention stay where they are. A left side whose rows lie apart is turned in the
  * workspace, too.
@@ -48,7 +51,7 @@ typedef struct
   gsize        a_row, a_column, y_row, element;
   ptrdiff_t    b_row, b_column;
   gboolean     b_unsigned;
-  guint32      zero_a, w;
+  guint32      zero_a;
   gint32      *bias;                  /* of the step, or NULL */
   gsize        workspace, at_sums, at_bias, at_rows, at_gemm;   /* parts of it; the packed columns come first */
   gboolean     adds;                  /* has a residual */
@@ -87,12 +90,14 @@ batch_matmul_task (const LptProgramOp *op,
                  0, n, workspace, sums);
   for (c = 0; c < n; c++)
     bias[c] = (gint32) ((p->bias != NULL ? (guint32) p->bias[n0 + c] : 0u) - zero_a * (guint32) sums[c] +
-                        (guint32) p->k * zero_a * p->w);
+                        (guint32) p->k * zero_a * (guint32) p->epilogue.weight_zp[n0 + c]);
   memset (bias + n, 0, LPT_CHANNEL_PAD * sizeof *bias);
   e.bias = bias;
   e.scale += n0;
   e.mult += n0;
   e.shift += n0;
+  if (e.weight_zp != NULL)
+    e.weight_zp += n0;
   if (e.rest != NULL)
     e.rest += n0;
   e.fma = (LptRequantFma) { e.fma.offset + n0, e.fma.high + n0, e.fma.low + n0, e.fma.half + n0 };
@@ -377,28 +382,49 @@ set_workspace (BatchMatMul *p)
                  round_up (lpt_gemm_workspace (&(LptGemm) { .kernel = p->gemm, .m = p->tm, .k = p->k, .n = p->tn }));
 }
 
-/* Codes with one scale; rank 1 or more, not empty. */
+/* Codes; rank 1 or more, not empty. With one scale and zero point, or one for each index of @axis (-1: not). */
 static gboolean
-is_operand (const LptProgramValue *value)
+is_operand (const LptProgramValue *value,
+            gint                   axis)
 {
-  const LptArray *array = value != NULL ? &value->array : NULL;
+  const LptArray *array;
 
-  return array != NULL && lpt_program_is_codes (value) && array->shape.rank >= 1 && lpt_array_count (array) > 0;
+  if (value == NULL || value->array.shape.rank < 1 || !lpt_shape_is_static (&value->array.shape) ||
+      lpt_array_count (&value->array) == 0)
+    return FALSE;
+  array = &value->array;
+
+  return lpt_program_is_codes (value) ||
+         ((array->dtype == LPT_DTYPE_U8 || array->dtype == LPT_DTYPE_I8) && array->quant != NULL && axis >= 0 &&
+          array->quant->axis == axis && (gint64) array->quant->n == array->shape.dims[axis]);
 }
 
-/* The zero point of the right side and the bias, for each column. */
+/* The axis of the columns of the right side, or -1: it is a vector. */
+static gint
+column_axis (const LptProgramOp *op)
+{
+  const gint rank = op->in[1] != NULL ? op->in[1]->array.shape.rank : 0;
+
+  return rank < 2 ? -1 : LPT_ATTRS (op->node, LptMatMulAttrs)->transpose_b ? rank - 2 : rank - 1;
+}
+
+/* The zero points of the right side and the bias, for each column. */
 static void
 set_channels (BatchMatMul    *p,
+              const LptArray *right,
               const LptArray *bias)
 {
+  const LptQuant *quant = right->quant;
   double largest = 0;
   gsize c;
 
-  if (p->w != 0)
+  for (c = 0; c < p->n; c++)
     {
-      for (c = 0; c < p->n; c++)
-        p->epilogue.weight_zp[c] = (gint32) p->w;
-      p->epilogue.e.weight_zp = p->epilogue.weight_zp;
+      gint32 w = quant->zero_point[quant->n == 1 ? 0 : c] + lpt_program_offset (right->dtype) - 128;
+
+      p->epilogue.weight_zp[c] = w;
+      if (w != 0)
+        p->epilogue.e.weight_zp = p->epilogue.weight_zp;
     }
   if (bias != NULL)
     {
@@ -464,7 +490,7 @@ lpt_prepare_batch_matmul (LptProgram   *program,
   gboolean ok;
   guint k;
 
-  if (!is_operand (op->in[0]) || !is_operand (op->in[1]))
+  if (!is_operand (op->in[0], -1) || !is_operand (op->in[1], column_axis (op)))
     return lpt_refuse (op, lpt_remark_of_codes (op->in[0], op->in[1]));
   left = &op->in[0]->array;
   right = &op->in[1]->array;
@@ -482,8 +508,8 @@ lpt_prepare_batch_matmul (LptProgram   *program,
   p->n = (gsize) b.columns;
   /* What is packed at each run pays later than weights do. */
   p->gemm = lpt_gemm_kernel_for (program->kernels.gemm, (gsize) a.rows, p->k / 2);
-  if (!lpt_fused_epilogue_init (&p->epilogue, op, op->out[0]->array.shape.rank - 1, p->n, right->quant->scale, 1,
-                                left->quant->scale[0], &attrs->bias_rest))
+  if (!lpt_fused_epilogue_init (&p->epilogue, op, op->out[0]->array.shape.rank - 1, p->n, right->quant->scale,
+                                right->quant->n, left->quant->scale[0], &attrs->bias_rest))
     {
       batch_matmul_clear (p);
       g_free (p);
@@ -500,8 +526,7 @@ lpt_prepare_batch_matmul (LptProgram   *program,
   p->b_column = (ptrdiff_t) b.column;
   p->b_unsigned = b.value->kind != LPT_STORAGE_CONST || right->dtype == LPT_DTYPE_U8;
   p->zero_a = (guint32) lpt_program_zero (op->in[0]);
-  p->w = (guint32) lpt_program_zero (op->in[1]) - 128u;
-  set_channels (p, bias);
+  set_channels (p, right, bias);
   set_form (op, p);
 
   return TRUE;
