@@ -2,22 +2,26 @@
  *
  *     Pad ((x - z) s, v)  =>  (Pad (x, v') - z') s'
  *
- * constant mode: the padded area gets zero point 0 and, for v != 0, scale 1, so that it holds v; constants are padded
- * along the one padded axis. v' is v in the type of the data. edge, symmetric, reflect: constants that vary along a
- * padded axis are padded the same way. Exact.
+ * constant mode: where z and s are one number each and a code q of the data's type stands for v, v = (q - z) s, v' is
+ * q and they stay as they are: what reads the result finds one scale and one zero point. Else the padded area gets zero
+ * point 0 and, for v != 0, scale 1, so that it holds v; constants are padded along the one padded axis, and v' is v in
+ * the type of the data. edge, symmetric, reflect: constants that vary along a padded axis are padded the same way.
+ * Exact but for what float32 rounded in z, which was made of the ends of an interval: q - z - v / s is 0 to 2^-14.
  *
  * Refused when
  *   - there is no quantization on input 0, or the output has a dynamic rank;
  *   - pads or the pad value are not constant, or a pad is negative;
- *   - constant mode with a zero point (or v != 0): several axes are padded, or a dynamic one, or the constants vary
- *     along another axis;
- *   - v is not an integer in the range of the data's type and would stand in integer data;
+ *   - constant mode with a zero point (or v != 0) and no code for v: several axes are padded, or a dynamic one, or the
+ *     constants vary along another axis;
+ *   - v is not an integer in the range of the data's type, nor has a code, and would stand in integer data;
  *   - reflect mode: scale or zero point varies along a padded axis.
  *
  * Golden tests: tests/golden/pad/
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+
+#include <math.h>
 
 #include "ir/lpt-fold.h"
 #include "ir/lpt-memory.h"
@@ -175,16 +179,80 @@ new_constant (LptNode          *node,
   return g_steal_pointer (&value);
 }
 
+/* A zero point that was computed from an interval in float32 is whole to this. */
+#define WHOLE 0x1p-14
+
+/* The code that stands for @fill, where the data has one scale and zero point and one of its type does. */
+static gboolean
+code_of (const LptDequant *dq,
+         double            fill,
+         double           *code)
+{
+  LptTensor *zp = lpt_dequant_zp (dq), *scale = lpt_dequant_scale (dq);
+  double z, s, q;
+
+  if (!lpt_dtype_is_low (dq->data->dtype) || (zp != NULL && lpt_tensor_count (zp) != 1) ||
+      (scale != NULL && lpt_tensor_count (scale) != 1))
+    return FALSE;
+  z = zp != NULL ? lpt_tensor_get_f64 (zp, 0) : 0;
+  s = scale != NULL ? lpt_tensor_get_f64 (scale, 0) : 1;
+  q = rint (fill / s + z);
+  if (!(q >= lpt_dtype_min (dq->data->dtype) && q <= lpt_dtype_max (dq->data->dtype)) ||
+      !(fabs (q - z - fill / s) <= WHOLE))
+    return FALSE;
+  *code = q;
+
+  return TRUE;
+}
+
+/* The number that is padded with, in a constant of one element; NAN + problem. */
+static double
+find_fill (const LptNode  *node,
+           const char    **problem)
+{
+  LptTensor *value = lpt_node_const_in (node, 3);
+
+  if (lpt_node_in (node, 3) == NULL)
+    return 0;
+  if (value != NULL && lpt_tensor_count (value) == 1)
+    return lpt_tensor_get_f64 (value, 0);
+  *problem = "its pad value is not constant";
+
+  return NAN;
+}
+
+/* Input 3 becomes @fill in the type of the data. */
+static gboolean
+set_fill (LptRewriter      *rw,
+          LptNode          *node,
+          const LptDequant *dq,
+          double            fill)
+{
+  g_autofree char *name = g_strconcat (node->name, "/pad_value", NULL);
+  const LptShape one = { .rank = 0 };
+  LptTensor *old = lpt_node_const_in (node, 3), *typed;
+
+  if (old == NULL ? fill == 0
+                  : lpt_tensor_dtype (old) == dq->data->dtype && lpt_tensor_get_f64 (old, 0) == fill)
+    return TRUE;
+  typed = lpt_tensor_from_f64 (dq->data->dtype, old != NULL ? lpt_tensor_shape (old) : &one, &fill, NULL);
+  if (typed == NULL)
+    return FALSE;
+  lpt_node_set_input (node, 3, lpt_rewriter_const (rw, name, typed));
+
+  return TRUE;
+}
+
 static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *node)
 {
   g_autoptr (LptTensor) zp = NULL;
   g_autoptr (LptTensor) scale = NULL;
-  g_autofree char *value_name = NULL;
   LptInts pads[2] = { { 0 } };
   gboolean constant = LPT_ATTRS (node, LptPadAttrs)->pad_mode == LPT_PAD_CONSTANT;
   const char *problem = NULL;
+  gboolean coded = FALSE;
   double fill = 0;
   LptDequant dq;
   LptNode *fresh;
@@ -197,26 +265,23 @@ rewrite (LptRewriter *rw,
     problem = "its pads are not constant";
   else if (has_negative (&pads[0]) || has_negative (&pads[1]))
     problem = "a pad is negative";
-  else if (constant && lpt_node_in (node, 3) != NULL)
-    {
-      if (lpt_node_const_in (node, 3) == NULL || lpt_tensor_count (lpt_node_const_in (node, 3)) != 1)
-        problem = "its pad value is not constant";
-      else
-        fill = lpt_tensor_get_f64 (lpt_node_const_in (node, 3), 0);
-    }
-  if (problem == NULL && lpt_dtype_is_low (dq.data->dtype) &&
+  else if (constant)
+    fill = find_fill (node, &problem);
+  if (problem == NULL && constant)
+    coded = code_of (&dq, fill, &fill);
+  if (problem == NULL && !coded && lpt_dtype_is_low (dq.data->dtype) &&
       (fill != (double) (gint64) fill || fill < lpt_dtype_min (dq.data->dtype) ||
        fill > lpt_dtype_max (dq.data->dtype)))
     problem = "its pad value is no integer of the data's type";
   if (problem == NULL && dq.subtract != NULL)
     {
-      zp = new_constant (node, &dq, lpt_dequant_zp (&dq), pads, -1, constant, &problem);
+      zp = new_constant (node, &dq, lpt_dequant_zp (&dq), pads, -1, constant && !coded, &problem);
       if (zp == NULL && problem == NULL)
         problem = "its zero point cannot be padded";
     }
   if (problem == NULL)
     {
-      scale = new_constant (node, &dq, lpt_dequant_scale (&dq), pads, -2, constant && fill != 0, &problem);
+      scale = new_constant (node, &dq, lpt_dequant_scale (&dq), pads, -2, constant && !coded && fill != 0, &problem);
       if (scale == NULL && problem == NULL)
         problem = "its scale cannot be padded";
     }
@@ -225,15 +290,8 @@ rewrite (LptRewriter *rw,
   if (problem != NULL)
     return lpt_rewriter_decline (rw, node, "%s", problem);
 
-  if (node->n_in > 3 && lpt_node_in (node, 3) != NULL && lpt_node_in (node, 3)->dtype != dq.data->dtype)
-    {
-      LptTensor *typed = lpt_tensor_convert (lpt_node_const_in (node, 3), dq.data->dtype, NULL);
-
-      if (typed == NULL)
-        return lpt_rewriter_decline (rw, node, "its pad value is not constant");
-      value_name = g_strconcat (node->name, "/pad_value", NULL);
-      lpt_node_set_input (node, 3, lpt_rewriter_const (rw, value_name, typed));
-    }
+  if (!set_fill (rw, node, &dq, fill))
+    return lpt_rewriter_decline (rw, node, "its pad value is not constant");
   fresh = lpt_dequant_move_after (rw, node, 0, &dq, TRUE, zp, scale);
 
   return fresh != NULL;
@@ -245,5 +303,5 @@ const LptPass lpt_pass_pad = {
   .stage     = LPT_STAGE_PROPAGATE,
   .roots     = LPT_ROOTS (LPT_OP_PAD),
   .rewrite   = rewrite,
-  .exactness = LPT_EXACT,
+  .exactness = LPT_EXACT_REAL,
 };
