@@ -79,21 +79,26 @@ gelu (double x,
   X (TAN, 0, tan (x)) \
   X (TANH, 0, tanh (x))
 
-/* Those that kernels have, as ENUM, what its parameter must be (0 of those that have none) and the name of the
+/* Those that kernels have, as ENUM, what its parameters must be (0 of those that have none) and the name of the
  * kernel's. */
 #define VECTOR_FUNCTIONS(X) \
-  X (EXP, 0, EXP) \
-  X (SIGMOID, 0, SIGMOID) \
-  X (SWISH, 1, SILU) \
-  X (TANH, 0, TANH) \
-  X (ERF, 0, ERF) \
-  X (GELU, LPT_GELU_ERF, GELU) \
-  X (GELU, LPT_GELU_TANH, GELU_TANH) \
-  X (ELU, 1, ELU) \
-  X (HSWISH, 0, HSWISH) \
-  X (HSIGMOID, 0, HSIGMOID) \
-  X (ABS, 0, ABS) \
-  X (NEGATIVE, 0, NEGATIVE)
+  X (EXP, 0, 0, EXP) \
+  X (LOG, 0, 0, LOG) \
+  X (SIGMOID, 0, 0, SIGMOID) \
+  X (SWISH, 1, 0, SILU) \
+  X (TANH, 0, 0, TANH) \
+  X (ERF, 0, 0, ERF) \
+  X (GELU, LPT_GELU_ERF, 0, GELU) \
+  X (GELU, LPT_GELU_TANH, 0, GELU_TANH) \
+  X (ELU, 1, 0, ELU) \
+  X (SELU, LPT_SELU_ALPHA, LPT_SELU_SCALE, SELU) \
+  X (SOFT_PLUS, 0, 0, SOFT_PLUS) \
+  X (SOFT_SIGN, 0, 0, SOFT_SIGN) \
+  X (MISH, 0, 0, MISH) \
+  X (HSWISH, 0, 0, HSWISH) \
+  X (HSIGMOID, 0, 0, HSIGMOID) \
+  X (ABS, 0, 0, ABS) \
+  X (NEGATIVE, 0, 0, NEGATIVE)
 
 /* Those that integers have, as ENUM and expression of x. */
 #define INTEGER_FUNCTIONS(X) \
@@ -154,17 +159,18 @@ lpt_unary_map (LptOp         op,
                const double *p,
                LptFloatMap  *map)
 {
-  static const struct { LptOp op; double parameter; LptFloatMap map; } rows[] =
+  static const struct { LptOp op; double p[2]; LptFloatMap map; } rows[] =
   {
-#define ROW(ENUM, parameter, map) { LPT_OP_##ENUM, parameter, LPT_MAP_##map },
+#define ROW(ENUM, first, second, map) { LPT_OP_##ENUM, { first, second }, LPT_MAP_##map },
     VECTOR_FUNCTIONS (ROW)
 #undef ROW
   };
-  const double parameter = lpt_unary_n_parameters (op) > 0 ? p[0] : 0;
+  const guint n = lpt_unary_n_parameters (op);
+  const double first = n > 0 ? p[0] : 0, second = n > 1 ? p[1] : 0;
   guint i;
 
   for (i = 0; i < G_N_ELEMENTS (rows); i++)
-    if (rows[i].op == op && rows[i].parameter == parameter)
+    if (rows[i].op == op && rows[i].p[0] == first && rows[i].p[1] == second)
       {
         *map = rows[i].map;
         return TRUE;

@@ -5,6 +5,8 @@
  * multiply-adds; where the processor has none, C's fmaf () is slow but gives the same bits.
  *
  * exp (x) = 2^n * e^r with n = rint (x / ln 2) and |r| <= ln 2 / 2: Cephes' polynomial, about 1 ulp; 0 below -87.33.
+ * ln (1 + e) and ln (m) are 2 artanh (s) with s = e / (2 + e) and (m - 1) / (m + 1): odd polynomials for |s| <= 1/3 and
+ * |s| <= 0.172, the terms of Taylor.
  * tanh, erf and e^x - 1 near zero are polynomials times x; elsewhere tanh is 1 - 2 / (e^2x + 1) and erf 1 - 2^p (x), p
  * a polynomial of |x| that errs by less where 2^p is small. The coefficients are those of interpolation at Chebyshev's
  * nodes, erf's of the exchange algorithm.
@@ -70,7 +72,8 @@ polynomial (V x, const float *c, int n)
 INLINE V
 exp_lanes (V x)
 {
-  const V zero = { 0 }, least = splat (-87.33f), magic = splat (12582912.0f);   /* 1.5 * 2^23: adding it rounds to an integer */
+  const V zero = { 0 }, least = splat (-87.33f);
+  const V magic = splat (12582912.0f);      /* 1.5 * 2^23: adding it rounds to an integer */
   V in = where_less (x, least, zero, x), n, r, p;
 
   n = fused (in, splat (1.44269504088896341f), magic) - magic;
@@ -149,6 +152,39 @@ elu_lanes (V x)
   return where_less (zero, x, x, where_less (splat (-0.35f), below, near, far));
 }
 
+/* 2 artanh (s) / s of s^2 <= 1/9. */
+INLINE V
+artanh_lanes (V q)
+{
+  return POLYNOMIAL (q, 2.0f / 15, 2.0f / 13, 2.0f / 11, 2.0f / 9, 2.0f / 7, 2.0f / 5, 2.0f / 3, 2.0f);
+}
+
+/* The larger one of x and 0, plus ln (1 + e^-|x|); the factor e comes last: no denormals on the way. */
+INLINE V
+soft_plus_lanes (V x)
+{
+  const V zero = { 0 };
+  V e = exp_lanes (-magnitude (x)), r = 1.0f / (e + 2.0f), s = e * r;
+
+  return where_less (zero, x, x, zero) + e * (r * artanh_lanes (s * s));
+}
+
+/* x = 2^n m with m in [sqrt (1/2), sqrt (2)); denormals are made larger first. */
+INLINE V
+log_lanes (V x)
+{
+  const V zero = { 0 }, least = splat (1.17549435e-38f), most = splat (3.40282347e38f), half = splat (0.70710678f);
+  V in = where_less (x, least, x * 8388608.0f, x), n = where_less (x, least, splat (-23.0f), zero), m, s, y;
+  I bits = (I) in - (I) half;
+
+  n += __builtin_convertvector (bits >> 23, V);
+  m = (V) ((bits & 0x7fffff) + (I) half) - 1.0f;
+  s = m / (m + 2.0f);
+  y = fused (n, splat (0.693359375f), fused (n, splat (-2.12194440e-4f), s * artanh_lanes (s * s)));
+  y = where_less (most, x, x, y);
+  return where_less (zero, x, y, choose (x == 0.0f, splat (-INFINITY), splat (NAN)));
+}
+
 /* With e = e^x and n = e (e + 2), tanh (ln (1 + e)) = n / (n + 2). */
 INLINE V
 mish_lanes (V x)
@@ -189,6 +225,14 @@ map_lanes (LptFloatMap map, V x)
       return magnitude (x);
     case LPT_MAP_MISH:
       return mish_lanes (x);
+    case LPT_MAP_SELU:
+      return elu_lanes (x) * where_less ((V) { 0 }, x, splat (LPT_SELU_SCALE), splat (LPT_SELU_SCALE * LPT_SELU_ALPHA));
+    case LPT_MAP_SOFT_PLUS:
+      return soft_plus_lanes (x);
+    case LPT_MAP_SOFT_SIGN:
+      return x / (1.0f + magnitude (x));
+    case LPT_MAP_LOG:
+      return log_lanes (x);
     default:
       return (V) ((I) x ^ (int32_t) 0x80000000);
     }
@@ -251,6 +295,10 @@ LPT_FN (lpt_float_map) (LptFloatMap map, size_t n, const float *in, float *out)
     MAP (LPT_MAP_HSIGMOID)
     MAP (LPT_MAP_ABS)
     MAP (LPT_MAP_MISH)
+    MAP (LPT_MAP_SELU)
+    MAP (LPT_MAP_SOFT_PLUS)
+    MAP (LPT_MAP_SOFT_SIGN)
+    MAP (LPT_MAP_LOG)
     MAP (LPT_MAP_NEGATIVE)
 #undef MAP
     default:
@@ -334,7 +382,8 @@ binary_steps (LptFloatBinary op, size_t n, const float *a, size_t a_step, const 
 }
 
 void
-LPT_FN (lpt_float_binary) (LptFloatBinary op, size_t n, const float *a, size_t a_step, const float *b, size_t b_step, float *out)
+LPT_FN (lpt_float_binary) (LptFloatBinary op, size_t n, const float *a, size_t a_step, const float *b, size_t b_step,
+                           float *out)
 {
   switch (op)
     {
