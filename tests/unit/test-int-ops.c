@@ -11,6 +11,7 @@
 
 #include <lpt/lpt.h>
 #include <lpt/lpt-executor.h>
+#include <lpt/lpt-text.h>
 
 #include <math.h>
 #include <string.h>
@@ -656,6 +657,27 @@ test_snps (void)
     }
 }
 
+/* Averages of two codes in the default mode: ties go to even, so that what follows has no bias. */
+static void
+test_ties (void)
+{
+  static const char text[] = "graph {lowered=true}\n"
+                             "%x = Const {0, 1, 1, 2, 2, 3, 3, 4} : u8[1,1,1,8] q{scale=0.25}\n"
+                             "%y = AvgPool(%x) {kernel=[1,2], strides=[1,2], pads_begin=[0,0], pads_end=[0,0], "
+                             "exclude-pad=true} : u8[1,1,1,4] q{scale=0.25}\n"
+                             "Result(%y)\n";
+  static const gint64 wanted[] = { 0, 2, 2, 4 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, "ties", &error);
+  g_autoptr (GPtrArray) none = g_ptr_array_new ();
+  g_autoptr (LptTensor) y = NULL;
+
+  g_assert_no_error (error);
+  y = run (graph, NULL, 0, none, 0);
+  for (gsize i = 0; i < G_N_ELEMENTS (wanted); i++)
+    g_assert_cmpint (lpt_tensor_get_i64 (y, (gint64) i), ==, wanted[i]);
+}
+
 int
 main (int   argc,
       char *argv[])
@@ -665,6 +687,7 @@ main (int   argc,
   g_test_add_func ("/int-ops/spec", test_spec);
   g_test_add_func ("/int-ops/snps", test_snps);
   g_test_add_func ("/int-ops/extremes", test_extremes);
+  g_test_add_func ("/int-ops/ties", test_ties);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
       g_autofree char *name = g_strconcat ("/int-ops/", cases[i].name, NULL);
