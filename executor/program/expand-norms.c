@@ -1,0 +1,62 @@
+/* expand-norms.c - batch normalizations with constants as a factor and a term for each channel
+ *
+ *     BatchNormInference (x)  =>  Add (Multiply (x, factor), term)
+ *
+ * Elementwise ops of reals are fused with their neighbours: with the function behind, with the product in front. Rounds
+ * in other places than the op does, so it is no part of plans that show the graph as it is. The graph is the program's
+ * own.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "executor/program/lpt-program-passes.h"
+#include "ir/lpt-batch-norm.h"
+
+/* @op of @x and a constant (taken over), with the type of @like. */
+static LptNode *
+add_op (LptGraph       *graph,
+        LptOp           op,
+        const char     *name,
+        LptValue       *x,
+        LptTensor      *constant,
+        const LptValue *like)
+{
+  LptValue *in[2] = { x, lpt_node_out (lpt_graph_add_const (graph, NULL, constant)) };
+  LptNode *node = lpt_graph_add (graph, op, 0, name, 2, in);
+
+  node->out[0].dtype = like->dtype;
+  node->out[0].shape = like->shape;
+  lpt_tensor_unref (constant);
+
+  return node;
+}
+
+gboolean
+lpt_program_expand_norms (LptProgram *program,
+                          GError    **error)
+{
+  g_autoptr (GPtrArray) order = lpt_graph_order (program->graph, error);
+  guint i;
+
+  if (order == NULL)
+    return FALSE;
+  for (i = 0; i < order->len; i++)
+    {
+      LptNode *norm = g_ptr_array_index (order, i), *product, *sum;
+      g_autofree char *name = g_strconcat (norm->name, "/Multiply", NULL);
+      LptTensor *factor, *term;
+      LptValue *x;
+
+      if (norm->op != LPT_OP_BATCH_NORM_INFERENCE || lpt_node_out (norm)->dtype != LPT_DTYPE_F32)
+        continue;
+      x = lpt_batch_norm_line (norm, &factor, &term);
+      if (x == NULL)
+        continue;
+      product = add_op (program->graph, LPT_OP_MULTIPLY, name, x, factor, lpt_node_out (norm));
+      sum = add_op (program->graph, LPT_OP_ADD, NULL, lpt_node_out (product), term, lpt_node_out (norm));
+      lpt_value_replace (lpt_node_out (norm), lpt_node_out (sum), NULL);
+      lpt_node_take_name (sum, norm, "/expanded");
+    }
+
+  return TRUE;
+}

@@ -1,0 +1,16 @@
+/* lpt-batch-norm.h - a batch normalization with constants as a line for each channel
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <lpt/lpt-graph.h>
+
+/**
+ * lpt_batch_norm_line:
+ * @factor: (out) (transfer full): gamma / sqrt (variance + eps) of each channel, in front of the axes behind axis 1
+ * @term: (out) (transfer full): beta - factor * mean, likewise
+ * Both in double, rounded once to the type of the result.
+ * Returns: (nullable): the data; NULL: a parameter is computed, or the rank or the channels are not known
+ */
+LptValue *lpt_batch_norm_line (const LptNode *norm, LptTensor **factor, LptTensor **term);
