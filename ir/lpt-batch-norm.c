@@ -31,9 +31,9 @@ find_inputs (const LptNode *norm,
 
 /* One number for each of @n channels (g_free), or NULL. */
 static double *
-read_parameter (const LptNode *norm,
-                guint          at,
-                gint64         n)
+read_parameter (LptNode *norm,
+                guint    at,
+                gint64   n)
 {
   LptTensor *tensor = lpt_node_const_in (norm, at);
 
@@ -41,9 +41,9 @@ read_parameter (const LptNode *norm,
 }
 
 LptValue *
-lpt_batch_norm_line (const LptNode *norm,
-                     LptTensor    **factor,
-                     LptTensor    **term)
+lpt_batch_norm_line (LptNode    *norm,
+                     LptTensor **factor,
+                     LptTensor **term)
 {
   const LptShape *shape = &norm->out[0].shape;
   const gint64 n = shape->rank >= 2 ? shape->dims[1] : -1;

@@ -13,4 +13,4 @@
  * Both in double, rounded once to the type of the result.
  * Returns: (nullable): the data; NULL: a parameter is computed, or the rank or the channels are not known
  */
-LptValue *lpt_batch_norm_line (const LptNode *norm, LptTensor **factor, LptTensor **term);
+LptValue *lpt_batch_norm_line (LptNode *norm, LptTensor **factor, LptTensor **term);
