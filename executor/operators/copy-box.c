@@ -3,7 +3,8 @@
  * An axis whose places repeat a pattern (two axes of the input, flattened) is taken as two. Axes that go on evenly on
  * both sides, from the innermost, make a run; the next axis makes segments of runs,
  * merged where they touch; the rest are rows. Where the innermost axis of the output is not that of the input and both
- * are even, a row is a plane for the transpose kernel.
+ * are even, a row is a plane for the transpose kernel; where its elements each come several times, one after the other,
+ * a row repeats them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -92,6 +93,24 @@ add_outer (LptCopyBox   *box,
   box->stride[box->n] = stride;
   box->from[box->n++] = g_memdup2 (map, n * sizeof *map);
   box->rows *= n;
+}
+
+/* How often each element comes where elements that follow each other come equally often, more than once; else 0. */
+static gsize
+repeats_of (const gssize *map,
+            gsize         n)
+{
+  gsize times = 1, i;
+
+  while (times < n && map[times] == map[0])
+    times++;
+  if (map[0] == LPT_COPY_FILL || times == 1 || n % times != 0)
+    return 0;
+  for (i = times; i < n; i++)
+    if (map[i] != map[0] + (gssize) (i / times))
+      return 0;
+
+  return times;
 }
 
 typedef struct
@@ -201,6 +220,12 @@ lpt_copy_box_init (LptCopyBox     *box,
       box->start += axes[0].map[0] + axes[plane].map[0];
       box->row_length = box->plane_rows * box->plane_cols;
     }
+  else if (n > 0 && !filled && run == 1 && axes[0].stride == 1 &&
+           (box->repeats = repeats_of (axes[0].map, axes[0].size)) > 0)
+    {
+      box->start += axes[0].map[0];
+      box->row_length = axes[0].size;
+    }
   else if (n > 0 && !filled)
     {
       add_segments (box, axes[0].map, axes[0].size, axes[0].stride, run);
@@ -240,7 +265,8 @@ lpt_copy_box_is_view (const LptCopyBox *box,
 gsize
 lpt_copy_box_cost (const LptCopyBox *box)
 {
-  gsize copies = box->plane_rows > 0 ? box->plane_rows * box->plane_cols / 8 : box->n_segments;
+  gsize copies = box->plane_rows > 0 ? box->plane_rows * box->plane_cols / 8
+                 : box->repeats > 0 ? box->row_length / 8 : box->n_segments;
 
   return box->rows * copies;
 }
@@ -308,6 +334,40 @@ copy_segments (const LptCopyBox     *box,
     }
 }
 
+/* Pairs as one store of twice the width, which compilers do in vectors. */
+#define REPEAT(type, wide)                                                                                    \
+  for (i = 0; i < n; i++)                                                                                    \
+    {                                                                                                        \
+      type x;                                                                                                \
+      wide pair;                                                                                             \
+                                                                                                             \
+      memcpy (&x, in + i * sizeof x, sizeof x);                                                              \
+      pair = (wide) ((wide) x | (wide) x << 8 * sizeof x);                                                   \
+      memcpy (out + i * sizeof pair, &pair, sizeof pair);                                                    \
+    }
+
+static void
+copy_repeated (const LptCopyBox     *box,
+               const LptCopyElement *e,
+               const guint8         *in,
+               guint8               *out)
+{
+  const gsize times = box->repeats, n = box->row_length / times, size = e->element;
+  gsize i, k;
+
+  if (times == 2 && size == 1)
+    REPEAT (guint8, guint16)
+  else if (times == 2 && size == 4)
+    REPEAT (guint32, guint64)
+  else if (size == 1)
+    for (i = 0; i < n; i++)
+      memset (out + i * times, in[i], times);
+  else
+    for (i = 0; i < n; i++)
+      for (k = 0; k < times; k++)
+        memcpy (out + (i * times + k) * size, in + i * size, size);
+}
+
 static void
 copy_plane (const LptCopyBox     *box,
             const LptCopyElement *e,
@@ -355,7 +415,11 @@ lpt_copy_box_run (const LptCopyBox     *box,
           to += index * box->stride[i];
           rest /= box->size[i];
         }
-      if (box->plane_rows == 0)
+      if (box->repeats > 0 && !filled)
+        copy_repeated (box, e, in + from * (gssize) size, out + to * size);
+      else if (box->repeats > 0)
+        fill_elements (e, box->row_length, out + to * size);
+      else if (box->plane_rows == 0)
         copy_segments (box, e, filled ? NULL : in + from * (gssize) size, out + to * size);
       else if (!filled)
         copy_plane (box, e, in + from * (gssize) size, out + to * size);

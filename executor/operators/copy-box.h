@@ -29,7 +29,7 @@ typedef struct
   gssize from;               /* or LPT_COPY_FILL */
 } LptCopySegment;
 
-/* Rows over the outer axes; each is the same segments, or a plane to transpose. */
+/* Rows over the outer axes; each is the same segments, a plane to transpose, or elements that are repeated. */
 typedef struct
 {
   guint           n;         /* outer axes */
@@ -38,6 +38,7 @@ typedef struct
   LptCopySegment *segments;
   guint           n_segments;
   gsize           plane_rows, plane_cols, plane_ldi, plane_ldo;
+  gsize           repeats;   /* how often each of row_length / repeats elements comes, or 0 */
   gssize          start;     /* in the input */
   gsize           at;        /* in the output */
   gsize           rows, row_length;    /* row_length: elements */

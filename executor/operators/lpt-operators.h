@@ -46,6 +46,7 @@ gboolean lpt_prepare_float_avg_pool (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_mean     (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_concat   (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_move     (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_nearest        (LptProgram *program, LptProgramOp *op);   /* of reals, in any layout */
 gboolean lpt_prepare_float_resize   (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_softmax  (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_reduce   (LptProgram *program, LptProgramOp *op);

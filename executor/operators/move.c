@@ -1,4 +1,4 @@
-/* move.c - movements: whatever copies elements of one input, and Interpolate nearest of codes
+/* move.c - movements: whatever copies elements of one input, and Interpolate nearest
  *
  * What a movement does is asked of the op itself: it runs once on numbered elements when the plan is made. Steps that
  * follow each other (Reshape, Transpose, Reshape) are one movement. The input is numbered in the layout in which it was
@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "eval/lpt-resize-taps.h"
 #include "executor/operators/copy-form.h"
 
 /* Numbered when the plan is made, by eight bytes each. */
@@ -272,6 +273,22 @@ lpt_is_repeating (const LptProgramOp *op)
          op->in[0]->kind != LPT_STORAGE_CONST && lpt_copy_form_is_codes (op->in[0], op->out[0]);
 }
 
+/* Elements of input 0 by @maps (taken over). */
+static LptCopyForm *
+repetition_of (LptProgram    *program,
+               LptProgramOp  *op,
+               const char    *kernel,
+               LptValueLayout layout,
+               gssize       **maps)
+{
+  LptCopyForm *m = lpt_copy_form_new (program, kernel, op, 0, layout, 1);
+
+  m->form.out_layout = choose_box (&m->pieces[0].box, &op->out[0]->array, maps, layout);
+  lpt_copy_form_add_input (m, op->in[0], layout, &op->out[0]->array.shape, maps, 0);
+
+  return m;
+}
+
 gboolean
 lpt_prepare_resize (LptProgram   *program,
                     LptProgramOp *op)
@@ -297,11 +314,68 @@ lpt_prepare_resize (LptProgram   *program,
         maps[axis][k] = (gssize) (lpt_int_resize_source (op->integer, axis, k, x->dims[axis], y->dims[axis]) *
                                   (gint64) strides[axis]);
     }
-  m = lpt_copy_form_new (program, "resize_u8", op, 0, layout, 1);
-  m->form.out_layout = choose_box (&m->pieces[0].box, &op->out[0]->array, maps, layout);
-  lpt_copy_form_add_input (m, op->in[0], layout, y, maps, 0);
+  m = repetition_of (program, op, "resize_u8", layout, maps);
   m->in[0].pitched = TRUE;
   lpt_program_set_form (op, &m->form);
 
   return TRUE;
+}
+
+/* The one element that each position of an axis reads, as an offset; FALSE: there are several, or none. */
+static gboolean
+map_of_taps (const LptResizeTaps *taps,
+             gsize                n,
+             gsize                stride,
+             gssize             **map)
+{
+  gsize k;
+
+  if (taps->n == 0)
+    {
+      lpt_copy_form_even_map (map, n, stride);
+      return TRUE;
+    }
+  *map = g_new (gssize, n);
+  for (k = 0; k < n && taps->n == 1 && taps->index[k] >= 0 && taps->weight[k] == 1; k++)
+    (*map)[k] = (gssize) (taps->index[k] * (gint64) stride);
+
+  return k == n;
+}
+
+gboolean
+lpt_prepare_nearest (LptProgram   *program,
+                     LptProgramOp *op)
+{
+  g_autoptr (LptScratch) scratch = lpt_scratch_new ();
+  g_autofree LptArray *in = NULL;
+  LptResizeTaps taps[LPT_MAX_RANK] = { { 0 } };
+  gssize *maps[LPT_MAX_RANK] = { NULL };
+  gsize strides[LPT_MAX_RANK];
+  LptValueLayout layout;
+  const LptShape *x, *y;
+  gboolean ok = TRUE;
+  LptArray out;
+  LptCall call;
+  gint axis;
+
+  if (op->n_out != 1 || !has_constant_rest (op) || !lpt_program_is_real (op->in[0]) ||
+      op->in[0]->kind == LPT_STORAGE_CONST || !lpt_copy_form_is_typed (op->in[0], op->out[0]))
+    return FALSE;
+  in = lpt_copy_inputs (op);
+  out = op->out[0]->array;
+  call = (LptCall) { .node = op->node, .in = in, .n_in = op->n_in, .out = &out, .n_out = 1, .scratch = scratch };
+  if (!lpt_interpolate_taps (&call, taps, NULL))
+    return FALSE;
+  x = &op->in[0]->array.shape;
+  y = &op->out[0]->array.shape;
+  layout = lpt_copy_form_layout (op->in[0], FALSE);
+  lpt_copy_strides (x, layout, strides);
+  for (axis = 0; axis < y->rank && ok; axis++)
+    ok = map_of_taps (&taps[axis], (gsize) y->dims[axis], strides[axis], &maps[axis]);
+  if (ok)
+    lpt_program_set_form (op, &repetition_of (program, op, "resize", layout, maps)->form);
+  else
+    lpt_copy_form_clear_maps (maps);
+
+  return ok;
 }
