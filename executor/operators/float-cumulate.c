@@ -1,0 +1,94 @@
+/* float-cumulate.c - CumSum of real numbers
+ *
+ * Columns beside the axis are summed side by side, some of them a task; sums are doubles from the first element on, as
+ * those of the op. Bits are those of the op.
+ *
+ * Not: an axis that is computed.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "executor/operators/lpt-operators.h"
+
+/* Columns of a task. */
+#define COLUMNS 128
+
+typedef struct
+{
+  const LptFloatKernel *floats;
+  gsize    length, inner, blocks;      /* blocks of columns */
+  gboolean exclusive, reverse;
+} Cumulate;
+
+static void
+cumulate_block (const Cumulate *p,
+                const float    *in,
+                float          *out,
+                gsize           n)
+{
+  double sums[COLUMNS] = { 0 };
+  gsize k, c;
+
+  for (k = 0; k < p->length; k++)
+    {
+      const gsize at = (p->reverse ? p->length - 1 - k : k) * p->inner;
+
+      float row[COLUMNS];
+
+      for (c = 0; c < n && p->exclusive; c++)
+        row[c] = (float) sums[c];
+      p->floats->reduce_columns (LPT_REDUCE_SUM, n, in + at, sums);
+      for (c = 0; c < n; c++)
+        out[at + c] = p->exclusive ? row[c] : (float) sums[c];
+    }
+}
+
+static void
+cumulate_run (const LptProgramOp *op,
+              const LptOpData    *data,
+              gsize               task,
+              gsize               end)
+{
+  const Cumulate *p = op->form.params;
+
+  for (; task < end; task++)
+    {
+      const gsize column = task % p->blocks * COLUMNS, at = task / p->blocks * p->length * p->inner + column;
+
+      cumulate_block (p, (const float *) (gconstpointer) data->in[0] + at, (float *) (gpointer) data->out + at,
+                      MIN (COLUMNS, p->inner - column));
+    }
+}
+
+gboolean
+lpt_prepare_float_cumulate (LptProgram   *program,
+                            LptProgramOp *op)
+{
+  const LptCumSumAttrs *attrs = LPT_ATTRS (op->node, LptCumSumAttrs);
+  const LptShape *shape = &op->in[0]->array.shape;
+  gboolean set[LPT_MAX_RANK];
+  gsize outer = 1;
+  gint axis, i;
+  Cumulate *p;
+
+  if (!lpt_program_is_real (op->in[0]) || !lpt_program_is_real (op->out[0]))
+    return lpt_refuse (op, LPT_REMARK_TYPES);
+  if (op->in[0]->kind == LPT_STORAGE_CONST)
+    return lpt_refuse (op, LPT_REMARK_CONSTANT);
+  if (!lpt_program_axis_set (op->in[1], shape->rank, set))
+    return lpt_refuse (op, LPT_REMARK_COMPUTED);
+  for (axis = 0; axis < shape->rank - 1 && !set[axis]; axis++)
+    outer *= (gsize) shape->dims[axis];
+  p = g_new (Cumulate, 1);
+  *p = (Cumulate) { .floats = program->kernels.floats, .length = (gsize) shape->dims[axis], .inner = 1,
+                    .exclusive = attrs->exclusive, .reverse = attrs->reverse };
+  for (i = axis + 1; i < shape->rank; i++)
+    p->inner *= (gsize) shape->dims[i];
+  p->blocks = (p->inner + COLUMNS - 1) / COLUMNS;
+  lpt_program_set_form (op, &(LptOpForm) {
+    .run = cumulate_run, .params = p, .kernel = program->kernels.floats->name, .tasks = outer * p->blocks,
+    .n_in = 1, .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }), .out = op->out[0],
+    .out_layout = LPT_LAYOUT_TYPED });
+
+  return TRUE;
+}
