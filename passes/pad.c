@@ -207,8 +207,8 @@ code_of (const LptDequant *dq,
 
 /* The number that is padded with, in a constant of one element; NAN + problem. */
 static double
-find_fill (const LptNode  *node,
-           const char    **problem)
+find_fill (LptNode     *node,
+           const char **problem)
 {
   LptTensor *value = lpt_node_const_in (node, 3);
 
