@@ -2,8 +2,9 @@
  *
  * Weights are packed when the plan is made, for each panel of columns block behind block: codes in the layout of the
  * integer product kernel (two of four bits in a byte), the sums of the columns, scales, zero points. Codes of four bits
- * are unpacked on the way: block by block for a few rows, for the whole panel before many. A block's sums are int32;
- * they join the results as eval/integer has it.
+ * are unpacked on the way: block by block for a few rows, for the whole panel before many. One row, or a few, meet them
+ * as they are: reading them is all the time that a step of decoding takes. A block's sums are int32; they join the
+ * results as eval/integer has it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,6 +19,8 @@ enum { A, B, SCALE_A, SCALE_B, ZERO_B, BIAS };
 #define TASK_WORK (1 << 20)
 #define MANY_TASKS 16
 #define MAX_ROWS 168
+/* Rows that each read the weights' nibbles for themselves. */
+#define FEW_ROWS 4
 
 typedef struct
 {
@@ -27,6 +30,7 @@ typedef struct
   gsize    m, n, k, block, blocks, width;    /* width: columns of a panel */
   gsize    rows, panels, row_tasks, col_tasks;   /* of a task; tasks */
   gboolean nibbles, zeros;
+  gboolean by_rows;          /* a few rows and nibbles: in panels of LPT_NIBBLE_COLUMNS */
   const guint8 *packed;
 } BlockMatMul;
 
@@ -164,6 +168,51 @@ panel_run (const BlockMatMul *p,
     }
 }
 
+/* Workspace of a row: its codes with their sign, and the sums of the blocks. */
+static gsize
+row_size (const BlockMatMul *p)
+{
+  return round_up (p->blocks * p->block) + round_up (p->blocks * sizeof (gint32));
+}
+
+/* Row @row with the panels from @from to @to. */
+static void
+run_row (const BlockMatMul *p,
+         const LptOpData   *data,
+         gsize              row,
+         gsize              from,
+         gsize              to)
+{
+  const Block b = block_of (p, p->width);
+  const guint8 *codes = data->in[0] + row * p->k;
+  gint8 *a = (gint8 *) data->workspace;
+  gint32 *sums = (gint32 *) (gpointer) (data->workspace + round_up (p->blocks * p->block));
+  _Alignas (64) float y[LPT_NIBBLE_COLUMNS];
+  LptNibbleRow r = { p->blocks, p->block, a, sums, (const float *) (gconstpointer) data->in[1] + row * p->blocks, NULL,
+                     b.size, b.scales, p->zeros ? b.zeros : 0, y };
+  gsize i, k, column;
+
+  memset (a, 0, p->blocks * p->block);
+  memset (sums, 0, p->blocks * sizeof *sums);
+  for (i = 0, k = 0; i < p->blocks; i++)
+    for (; k < MIN ((i + 1) * p->block, p->k); k++)
+      {
+        a[k] = (gint8) (codes[k] - 128);
+        sums[i] += a[k];
+      }
+  for (column = from; column < to; column += p->width)
+    {
+      const gsize n = MIN (p->width, p->n - column);
+      LptFgemmEnd e = lpt_float_epilogue_at (&p->end, data->in, row, p->n, column);
+      float *out = (float *) (gpointer) data->out + row * p->n + column;
+
+      r.panel = panel_at (p, column);
+      p->dynamic->nibble_row (&r);
+      p->dynamic->finish (1, n, y, LPT_NIBBLE_COLUMNS, &e, out, p->n);
+      lpt_float_epilogue_finish (&p->end, data->in, row, p->n, column, 1, n, out);
+    }
+}
+
 static void
 block_matmul_run (const LptProgramOp *op,
                   const LptOpData    *data,
@@ -176,10 +225,13 @@ block_matmul_run (const LptProgramOp *op,
     {
       const gsize row = task / p->col_tasks * p->rows, from = task % p->col_tasks * p->panels * p->width;
       const gsize to = MIN (from + p->panels * p->width, p->n);
-      gsize column;
+      const gsize end_row = MIN (row + p->rows, p->m);
+      gsize column, i;
 
-      for (column = from; column < to; column += p->width)
-        panel_run (p, data, column, row, MIN (row + p->rows, p->m));
+      for (i = row; i < end_row && p->by_rows; i++)
+        run_row (p, data, i, from, to);
+      for (column = from; column < to && !p->by_rows; column += p->width)
+        panel_run (p, data, column, row, end_row);
     }
 }
 
@@ -309,6 +361,17 @@ is_constant (const LptProgramOp *op,
   return i >= op->n_in || op->in[i] == NULL || op->in[i]->kind == LPT_STORAGE_CONST;
 }
 
+static gsize
+workspace_of (const BlockMatMul *p)
+{
+  if (p->by_rows)
+    return row_size (p);
+  if (!p->nibbles)
+    return 0;
+
+  return (p->rows > p->gemm->mr[p->width / 16 - 1] ? p->blocks : 1) * round_up (block_of (p, p->width).bytes);
+}
+
 gboolean
 lpt_prepare_block_matmul (LptProgram   *program,
                           LptProgramOp *op)
@@ -331,15 +394,18 @@ lpt_prepare_block_matmul (LptProgram   *program,
   p->m = (gsize) lpt_array_count (a) / p->k;
   p->block = (gsize) LPT_ATTRS (op->node, LptBlockMatMulAttrs)->block;
   p->blocks = (p->k + p->block - 1) / p->block;
-  p->width = lpt_gemm_panel (p->gemm, p->n);
   p->nibbles = lpt_dtype_bits (w->declared) == 4;
+  p->by_rows = p->nibbles && p->m <= FEW_ROWS && p->block % 8 == 0;
+  if (p->by_rows)
+    p->gemm = lpt_gemm_kernel (LPT_CPU_SCALAR);      /* whose panels are those of nibble_row */
+  p->width = p->by_rows ? LPT_NIBBLE_COLUMNS : lpt_gemm_panel (p->gemm, p->n);
   p->zeros = zeros;
   split_tasks (p);
   lpt_float_epilogue_init (&p->end, op, BIAS, a->shape.rank - 1, p->n);
   pack (program, op, p);
   form = (LptOpForm) { .run = block_matmul_run, .access = block_matmul_access, .follow = block_matmul_follow, .clear = block_matmul_clear, .params = p,
-                       .kernel = p->gemm->name, .tasks = p->row_tasks * p->col_tasks,
-                       .workspace = p->nibbles ? (p->rows > p->gemm->mr[p->width / 16 - 1] ? p->blocks : 1) * round_up (block_of (p, p->width).bytes) : 0,
+                       .kernel = p->by_rows ? p->dynamic->name : p->gemm->name, .tasks = p->row_tasks * p->col_tasks,
+                       .workspace = workspace_of (p),
                        .n_in = 2, .in = LPT_OPERANDS ({ op->in[A], LPT_LAYOUT_CODES }, { op->in[SCALE_A], LPT_LAYOUT_TYPED }),
                        .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED };
   lpt_program_set_form (op, &form);

@@ -88,6 +88,67 @@ check_rest (const LptDynamicKernel *kernel, size_t n, bool odd)
   return ok;
 }
 
+/* Nibbles as they are packed, against the formula of LptDynamicBlock. */
+static bool
+check_nibble_row (const LptDynamicKernel *kernel, size_t blocks, size_t block, bool zeros)
+{
+  enum { N = LPT_NIBBLE_COLUMNS };
+  const size_t scales = N * block / 2, size = scales + (1 + zeros) * N * sizeof (float);
+  uint8_t *panel = exact_bytes (blocks * size), *a = exact_bytes (blocks * block);
+  int32_t *sums = (int32_t *) exact_bytes (blocks * sizeof (int32_t));
+  float *sa = (float *) exact_bytes (blocks * sizeof (float)), y[N];
+  bool ok = true;
+
+  for (size_t i = 0; i < blocks * size; i++)
+    panel[i] = (uint8_t) random_range (0, 255);
+  for (size_t i = 0; i < blocks; i++)
+    {
+      float *numbers = (float *) (void *) (panel + i * size + scales);
+
+      for (size_t c = 0; c < N * (1u + zeros); c++)
+        numbers[c] = draw (false);
+      sa[i] = draw (false);
+      sums[i] = 0;
+      for (size_t k = 0; k < block; k++)
+        {
+          int code = random_range (0, 9) ? random_range (-127, 127) : -127;
+
+          a[i * block + k] = (uint8_t) code;
+          sums[i] += code;
+        }
+    }
+  kernel->nibble_row (&(LptNibbleRow) { blocks, block, (const int8_t *) a, sums, sa, panel, size, scales,
+                                        zeros ? scales + N * sizeof (float) : 0, y });
+  for (size_t c = 0; c < N; c++)
+    {
+      float want = 0;
+
+      for (size_t i = 0; i < blocks; i++)
+        {
+          const float *numbers = (const float *) (const void *) (panel + i * size + scales);
+          int32_t acc = 0;
+          float t;
+
+          for (size_t k = 0; k < block; k++)
+            {
+              uint8_t pair = panel[i * size + (k % (block / 2)) / 4 * 4 * N + 4 * c + k % 4];
+
+              acc += ((k < block / 2 ? pair & 15 : pair >> 4) - 8) * (int8_t) a[i * block + k];
+            }
+          t = (float) acc;
+          if (zeros)
+            t = t - numbers[N + c] * (float) sums[i];
+          want = fmaf (t, sa[i] * numbers[c], want);
+        }
+      ok = ok && memcmp (&want, y + c, sizeof want) == 0;
+    }
+  bytes_free (panel);
+  bytes_free (a);
+  bytes_free (sums);
+  bytes_free (sa);
+  return ok;
+}
+
 int
 main (void)
 {
@@ -108,6 +169,10 @@ main (void)
           for (int shift = -1; shift < 2; shift++)
             ok = check (&kernels[k], n, odd, 4.0f * (float) shift) && check_round (&kernels[k], n, odd) &&
                  check_rest (&kernels[k], n, odd) && ok;
+      for (size_t block = 16; block <= 256; block += 16)
+        for (size_t blocks = 1; blocks < 5; blocks++)
+          ok = check_nibble_row (&kernels[k], blocks, block, false) &&
+               check_nibble_row (&kernels[k], blocks, block, true) && ok;
       test_report (ok, "%s", kernels[k].name);
     }
   return test_end ();

@@ -186,3 +186,46 @@ LPT_FN (lpt_dynamic_finish) (size_t rows, size_t n, const float *y, size_t strid
         store (out + r * ldo + c, end_lanes (end, load (y + r * stride + c, left, 0), r, c, left), left);
       }
 }
+
+/* What the sums of a block add to a row: @acc less the middle of the codes. */
+INLINE void
+add_block (const LptNibbleRow *r, size_t i, size_t c, I acc, V *y)
+{
+  const uint8_t *block = r->panel + i * r->size;
+  const V scale = load ((const float *) (const void *) (block + r->scales) + c, WIDTH, 0);
+  V t = to_float (acc - 8 * r->a_sums[i]);
+
+  if (r->zeros)
+    t = t - load ((const float *) (const void *) (block + r->zeros) + c, WIDTH, 0) * splat ((float) r->a_sums[i]);
+  *y = fused (t, splat (r->sa[i]) * scale, *y);
+}
+
+#ifndef LPT_OWN_NIBBLE_ROW
+void
+LPT_FN (lpt_dynamic_nibble_row) (const LptNibbleRow *r)
+{
+  enum { COLUMNS = LPT_NIBBLE_COLUMNS };
+
+  for (size_t c = 0; c < COLUMNS; c += WIDTH)
+    {
+      V y = { 0 };
+
+      for (size_t i = 0; i < r->blocks; i++)
+        {
+          const uint8_t *codes = r->panel + i * r->size + 4 * c;
+          const int8_t *a = r->a + i * r->block, *half = a + r->block / 2;
+          I acc = { 0 };
+
+          for (size_t k = 0; k < r->block / 2; k++)
+            for (size_t w = 0; w < WIDTH; w++)
+              {
+                const uint8_t pair = codes[k / 4 * 4 * COLUMNS + 4 * w + k % 4];
+
+                acc[w] += (pair & 15) * a[k] + (pair >> 4) * half[k];
+              }
+          add_block (r, i, c, acc, &y);
+        }
+      store (r->y + c, y, WIDTH);
+    }
+}
+#endif

@@ -31,6 +31,22 @@ typedef struct {
   const int32_t *codes;                /* [rows], with zero */
 } LptDynamicBlock;
 
+#define LPT_NIBBLE_COLUMNS 16
+
+/* One row times LPT_NIBBLE_COLUMNS columns of codes of four bits: y as blocks one after the other give it (LptDynamicBlock).
+ * A block of the panel has its codes + 8 as [block / 8][columns][4], the first half of the block in the low halves of the
+ * bytes and the second in the high ones, and behind them numbers for each column. */
+typedef struct {
+  size_t         blocks, block;        /* elements of a block: a multiple of 8 */
+  const int8_t  *a;                    /* [blocks][block], 0 behind the end of the row */
+  const int32_t *a_sums;               /* [blocks] */
+  const float   *sa;                   /* [blocks] */
+  const uint8_t *panel;
+  size_t         size;                 /* bytes of a block of the panel */
+  size_t         scales, zeros;        /* where they lie in it; zeros: 0 = none */
+  float         *y;
+} LptNibbleRow;
+
 /* y = scale (min (max (round-away (add + x inverse), least), 127) - less). */
 typedef struct {
   float inverse, add, least, less, scale;
@@ -51,6 +67,7 @@ typedef struct {
   void      (*combine) (const LptDynamicBlock *b);
   /* What follows the sums, to rows of n results. */
   void      (*finish)  (size_t rows, size_t n, const float *y, size_t stride, const LptFgemmEnd *end, float *out, size_t ldo);
+  void      (*nibble_row) (const LptNibbleRow *r);
   /* Two codes of four bits for each byte: out[i] = (in[i] & 15) - 8, out[i + n] = (in[i] >> 4) - 8. */
   void      (*nibbles) (size_t n, const uint8_t *in, int8_t *out);
 } LptDynamicKernel;
@@ -63,6 +80,7 @@ typedef struct {
   void lpt_dynamic_round__##isa   (size_t n, const float *x, const LptDynamicRound *p, float *y); \
   void lpt_dynamic_combine__##isa (const LptDynamicBlock *b);                        \
   void lpt_dynamic_finish__##isa  (size_t rows, size_t n, const float *y, size_t stride, const LptFgemmEnd *end, float *out, size_t ldo); \
+  void lpt_dynamic_nibble_row__##isa (const LptNibbleRow *r);                        \
   void lpt_dynamic_nibbles__##isa (size_t n, const uint8_t *in, int8_t *out);
 #include "executor/kernels/dynamic/dynamic.def"
 #undef LPT_DYNAMIC_KERNEL
