@@ -131,7 +131,7 @@ keep_real (LptLower *lw,
 
       if (value == NULL || (node->op == LPT_OP_CONVERT && g_hash_table_lookup (lw->forms, value) == NULL))
         continue;
-      real = lpt_lower_real (lw, value);
+      real = lpt_lower_real_in (lw, &node->in[i]);
       if (keeps_types (node) && real->dtype != dtype)
         real = value->dtype == dtype && g_hash_table_lookup (lw->forms, value) == NULL
                    ? value

@@ -108,6 +108,8 @@ LptForm  *lpt_lower_form      (LptLower *lw, LptNode *node, guint i);
 void      lpt_lower_set_form  (LptLower *lw, LptValue *value, LptForm *form);
 /* The real value of input @i: the source's own, or dequantized. */
 LptValue *lpt_lower_real      (LptLower *lw, LptValue *value);
+/* The same for an input: integers that stand for nothing and are read as f32 become real by a Convert. */
+LptValue *lpt_lower_real_in   (LptLower *lw, const LptInput *in);
 /* The form over emitted integers: itself, or over its int32 accumulator; NULL when there is neither (transfer full). */
 LptForm  *lpt_lower_raw       (LptLower *lw, LptForm *form);
 /* 8-bit integers of the form with an LptQuant that says exactly a * q + b (a Reinterpret, Relu or Clamp is added

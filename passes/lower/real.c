@@ -145,6 +145,17 @@ lpt_lower_raw (LptLower *lw,
   return raw;
 }
 
+LptValue *
+lpt_lower_real_in (LptLower       *lw,
+                   const LptInput *in)
+{
+  LptValue *real = lpt_lower_real (lw, in->value);
+
+  if (in->compute == LPT_DTYPE_UNDEFINED || !lpt_dtype_is_real (in->compute) || lpt_dtype_is_real (real->dtype))
+    return real;
+  return lpt_lower_emit_convert (lw, real, LPT_DTYPE_F32);
+}
+
 /* The source op on real inputs, when its integers cannot be had. */
 static LptValue *
 emit_real_op (LptLower *lw,
@@ -156,7 +167,7 @@ emit_real_op (LptLower *lw,
   guint i;
 
   for (i = 0; i < node->n_in; i++)
-    in[i] = node->in[i].value != NULL ? lpt_lower_real (lw, node->in[i].value) : NULL;
+    in[i] = node->in[i].value != NULL ? lpt_lower_real_in (lw, &node->in[i]) : NULL;
   copy = lpt_lower_emit_real (lw, node, node->n_in, in);
   copy->flags &= ~(guint32) LPT_NODE_RELAXED;
   lpt_rewriter_fate (lw->rw, copy,
