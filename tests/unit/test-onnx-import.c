@@ -204,7 +204,7 @@ test_refused (void)
     { MODEL (NODE ("Relu", "", "\"y\"")), "node \"y\" (Relu, opset 17): input 0 is missing" },
     { MODEL (NODE ("Frobnicate", "\"x\"", "\"y\"")), "node \"y\" (Frobnicate, opset 17): unsupported operator" },
     { MODEL ("{\"opType\": \"Relu\", \"domain\": \"elsewhere\", \"input\": [\"x\"], \"output\": [\"y\"]}"),
-      "node \"y\" (elsewhere.Relu, opset 0): unsupported operator" },
+      "node \"y\" (elsewhere.Relu, opset 1): unsupported operator" },
     { MODEL (NODE ("Swish", "\"x\"", "\"y\"")),
       "node \"y\" (Swish, opset 17): unsupported version of the operator: it is known from opset 24 on" },
     { MODEL ("{\"opType\": \"Relu\", \"input\": [\"x\"], \"output\": [\"y\"], \"attribute\": [{\"name\": \"slope\", \"type\": 1, \"f\": 1}]}"),

@@ -105,6 +105,8 @@ map_node (LptOnnxNode  *on,
     return FALSE;
   on->since = op->since;
   on->argument = op->argument;
+  if (on->opset < 6)
+    lpt_onnx_ignore (on, "consumed_inputs");   /* which inputs may be overwritten */
   op->map (on);
   if (on->error != NULL)
     {

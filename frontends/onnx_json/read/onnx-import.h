@@ -107,6 +107,8 @@ LptValue *lpt_onnx_convert    (LptOnnxNode *on, LptValue *value, LptDType dtype)
 /* To a float of 8 or 4 bits; what is too large becomes the largest number with @saturate, else as in Convert. */
 LptValue *lpt_onnx_to_small_float (LptOnnxNode *on, LptValue *value, LptDType dtype, gboolean saturate, LptPowerRound round);
 LptValue *lpt_onnx_reshape    (LptOnnxNode *on, LptValue *value, guint n, const gint64 *dims);  /* -1 allowed, 0 is 0 */
+/* 0 keeps the length. */
+LptValue *lpt_onnx_reshape_keep (LptOnnxNode *on, LptValue *value, guint n, const gint64 *dims);
 LptValue *lpt_onnx_reshape_to (LptOnnxNode *on, LptValue *value, LptValue *shape);
 LptValue *lpt_onnx_shape_of   (LptOnnxNode *on, LptValue *value);                   /* i64 vector */
 LptValue *lpt_onnx_dim        (LptOnnxNode *on, LptValue *value, gint64 axis);      /* i64 vector of one */
@@ -124,8 +126,13 @@ LptValue *lpt_onnx_broadcast  (LptOnnxNode *on, LptValue *value, LptValue *shape
 
 /* The rank; an error and 0 when it is not known. */
 gint      lpt_onnx_rank       (LptOnnxNode *on, LptValue *value);
+/* @value, whose rank the operator fixes, as one of a known rank: the branches of an If may leave it open. Another rank
+ * than @rank is found when it runs. */
+LptValue *lpt_onnx_with_rank  (LptOnnxNode *on, LptValue *value, gint rank);
 /* @axis counted from the front; an error and 0 when it is out of range. */
 gint      lpt_onnx_axis       (LptOnnxNode *on, gint64 axis, gint rank);
+/* The same for an axis of @value; one that is counted from the front needs no rank. */
+gint      lpt_onnx_axis_of    (LptOnnxNode *on, LptValue *value, gint64 axis);
 
 /* [N, spatial, C] -> [N, C, spatial] or back; quantization is kept. */
 LptValue *lpt_onnx_move_channels (LptOnnxNode *on, LptValue *x, gboolean to_front);

@@ -18,7 +18,7 @@ void
 lpt_onnx_map_gather (LptOnnxNode *on)
 {
   LptValue *x = lpt_onnx_in (on, 0);
-  gint axis = lpt_onnx_axis (on, lpt_onnx_int (on, "axis", 0), lpt_onnx_rank (on, x));
+  gint axis = lpt_onnx_axis_of (on, x, lpt_onnx_int (on, "axis", 0));
 
   lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_GATHER, 3, x, lpt_onnx_in (on, 1), lpt_onnx_i64_scalar (on, axis)));
 }
@@ -29,7 +29,7 @@ lpt_onnx_map_gather_elements (LptOnnxNode *on)
   LptValue *x = lpt_onnx_in (on, 0);
   LptNode *node = lpt_onnx_add (on, LPT_OP_GATHER_ELEMENTS, 2, x, lpt_onnx_in (on, 1));
 
-  LPT_ATTRS (node, LptAxisAttrs)->axis = lpt_onnx_axis (on, lpt_onnx_int (on, "axis", 0), lpt_onnx_rank (on, x));
+  LPT_ATTRS (node, LptAxisAttrs)->axis = lpt_onnx_axis_of (on, x, lpt_onnx_int (on, "axis", 0));
   lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
 }
 
@@ -62,7 +62,7 @@ void
 lpt_onnx_map_scatter_elements (LptOnnxNode *on)
 {
   LptValue *x = lpt_onnx_in (on, 0);
-  gint axis = lpt_onnx_axis (on, lpt_onnx_int (on, "axis", 0), lpt_onnx_rank (on, x));
+  gint axis = lpt_onnx_axis_of (on, x, lpt_onnx_int (on, "axis", 0));
   LptNode *node = lpt_onnx_add (on, LPT_OP_SCATTER_ELEMENTS_UPDATE, 4, x, lpt_onnx_in (on, 1), lpt_onnx_in (on, 2),
                                 lpt_onnx_i64_scalar (on, axis));
 

@@ -127,8 +127,8 @@ void
 lpt_onnx_map_selu (LptOnnxNode *on)
 {
   LptValue *x = lpt_onnx_in (on, 0);
-  double alpha = lpt_onnx_float (on, "alpha", 1.67326319217681884765625);
-  double gamma = lpt_onnx_float (on, "gamma", 1.05070102214813232421875);
+  double alpha = lpt_onnx_float (on, "alpha", on->opset < 6 ? 1.6732f : 1.67326319217681884765625);
+  double gamma = lpt_onnx_float (on, "gamma", on->opset < 6 ? 1.0507f : 1.05070102214813232421875);
 
   lpt_onnx_set (on, 0,
                 lpt_onnx_emit (on, LPT_OP_SELU, 3, x, lpt_onnx_like (on, x, alpha), lpt_onnx_like (on, x, gamma)));
@@ -300,6 +300,8 @@ lpt_onnx_map_dropout (LptOnnxNode *on)
 
   lpt_onnx_ignore (on, "ratio");
   lpt_onnx_ignore (on, "seed");
+  if (on->opset < 7 && lpt_onnx_int (on, "is_test", 0) == 0 && lpt_onnx_wants (on, 1))
+    lpt_onnx_unsupported (on, "is_test=0 with a mask");
   if (lpt_onnx_optional (on, 2) != NULL && !drops_nothing
       && (training == NULL || lpt_tensor_count (training) != 1 || lpt_tensor_get_f64 (training, 0) != 0))
     lpt_onnx_unsupported (on, "training_mode");

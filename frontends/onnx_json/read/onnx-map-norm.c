@@ -100,6 +100,7 @@ lpt_onnx_map_batch_norm (LptOnnxNode *on)
 
   if (lpt_onnx_int (on, "spatial", 1) != 1)
     lpt_onnx_unsupported (on, "spatial=0");
+  lpt_onnx_ignore (on, "is_test");   /* below opset 7: outputs 1 to 4, which nothing sets, say that it trains */
   if (lpt_onnx_int (on, "training_mode", 0) == 0)
     {
       lpt_onnx_set (on, 0, batch_norm (on, x, mean, variance, epsilon));
@@ -238,7 +239,7 @@ void
 lpt_onnx_map_lp_norm (LptOnnxNode *on)
 {
   LptValue *x = lpt_onnx_in (on, 0), *norm, *zero;
-  gint64 axis = lpt_onnx_axis (on, lpt_onnx_int (on, "axis", -1), lpt_onnx_rank (on, x));
+  gint64 axis = lpt_onnx_axis_of (on, x, lpt_onnx_int (on, "axis", -1));
   gint64 p = lpt_onnx_int (on, "p", 2);
 
   if (p != 1 && p != 2)

@@ -80,6 +80,8 @@ read_state (LptOnnxNode *on,
   LptValue *shape[2];
 
   if (value != NULL)
+    value = lpt_onnx_with_rank (on, value, 3);
+  if (value != NULL)
     return batch_first ? value : lpt_onnx_transpose (on, value, 3, swap_axes);
   shape[0] = lpt_onnx_dim (on, x, 0);
   shape[1] = lpt_onnx_i64 (on, 2, dims);
@@ -142,7 +144,8 @@ lpt_onnx_map_recurrent (LptOnnxNode *on)
   gboolean linear = op == LPT_OP_GRU_SEQUENCE && lpt_onnx_int (on, "linear_before_reset", 0) != 0;
   LptDirection direction = read_direction (on);
   gint64 directions = direction == LPT_DIRECTION_BIDIRECTIONAL ? 2 : 1, hidden;
-  LptValue *x = lpt_onnx_in (on, 0), *w = lpt_onnx_in (on, 1), *r = lpt_onnx_in (on, 2);
+  LptValue *x = lpt_onnx_with_rank (on, lpt_onnx_in (on, 0), 3);
+  LptValue *w = lpt_onnx_with_rank (on, lpt_onnx_in (on, 1), 3), *r = lpt_onnx_with_rank (on, lpt_onnx_in (on, 2), 3);
   LptValue *bias = lpt_onnx_optional (on, 3), *lengths = lpt_onnx_optional (on, 4), *in[7];
   g_autofree char *activations = read_activations (on);
   LptRnnSequenceAttrs *attrs;
@@ -157,6 +160,7 @@ lpt_onnx_map_recurrent (LptOnnxNode *on)
     lpt_onnx_unsupported (on, "peepholes");
   if (states > 1 && lpt_onnx_int (on, "input_forget", 0) != 0)
     lpt_onnx_unsupported (on, "input_forget");
+  lpt_onnx_ignore (on, "output_sequence");   /* below opset 7: whether Y is wanted */
   refuse_numbers (on, "activation_alpha");
   refuse_numbers (on, "activation_beta");
   if (on->error != NULL)

@@ -5,6 +5,8 @@
 
 #include "frontends/onnx_json/read/onnx-import.h"
 
+#include <string.h>
+
 typedef struct
 {
   LptValue *x;
@@ -130,7 +132,7 @@ void
 lpt_onnx_map_arg_reduce (LptOnnxNode *on)
 {
   LptValue *x = lpt_onnx_in (on, 0);
-  gint axis = lpt_onnx_axis (on, lpt_onnx_int (on, "axis", 0), lpt_onnx_rank (on, x));
+  gint axis = lpt_onnx_axis_of (on, x, lpt_onnx_int (on, "axis", 0));
   gboolean keep_dims = lpt_onnx_int (on, "keepdims", 1) != 0;
 
   lpt_onnx_set (on, 0,
@@ -164,7 +166,7 @@ lpt_onnx_map_top_k (LptOnnxNode *on)
     k = lpt_onnx_squeeze (on, k, 0);
   node = lpt_onnx_add (on, LPT_OP_TOP_K, 2, x, k);
   attrs = LPT_ATTRS (node, LptTopKAttrs);
-  attrs->axis = lpt_onnx_axis (on, lpt_onnx_int (on, "axis", -1), lpt_onnx_rank (on, x));
+  attrs->axis = lpt_onnx_axis_of (on, x, lpt_onnx_int (on, "axis", -1));
   attrs->mode = lpt_onnx_int (on, "largest", 1) != 0 ? LPT_TOPK_MAX : LPT_TOPK_MIN;
   attrs->sort = lpt_onnx_int (on, "sorted", 1) != 0 ? LPT_TOPK_SORT_VALUE : LPT_TOPK_SORT_NONE;
   attrs->index_element_type = LPT_DTYPE_I64;
@@ -213,7 +215,7 @@ map_along (LptOnnxNode *on,
 {
   LptValue *x = lpt_onnx_in (on, 0);
 
-  lpt_onnx_set (on, 0, along (on, x, lpt_onnx_axis (on, lpt_onnx_int (on, "axis", -1), lpt_onnx_rank (on, x))));
+  lpt_onnx_set (on, 0, along (on, x, lpt_onnx_axis_of (on, x, lpt_onnx_int (on, "axis", -1))));
 }
 
 /* Up to opset 12: the input as a matrix, cut in front of the axis. */
@@ -224,7 +226,7 @@ map_flat (LptOnnxNode *on,
   LptValue *x = lpt_onnx_in (on, 0), *flat;
   gint rank = lpt_onnx_rank (on, x);
   gint64 axis = lpt_onnx_int (on, "axis", 1);
-  gint64 dims[2] = { 1, 1 };
+  gint64 dims[LPT_MAX_RANK] = { 1, 1 };
 
   axis = axis == rank ? rank : lpt_onnx_axis (on, axis, rank);
   if (axis == rank - 1)
@@ -243,9 +245,14 @@ map_flat (LptOnnxNode *on,
       else
         *part *= x->shape.dims[i];
     }
-  if (dims[0] == -1 && dims[1] == -1)
-    lpt_onnx_unsupported (on, "dynamic shape on both sides of the axis");
-  flat = along (on, lpt_onnx_reshape (on, x, 2, dims), 1);
+  if (dims[0] == -1 && dims[1] == -1)   /* the axes in front stay apart */
+    {
+      memset (dims, 0, (gsize) axis * sizeof *dims);
+      dims[axis] = -1;
+      flat = along (on, lpt_onnx_reshape_keep (on, x, (guint) axis + 1, dims), axis);
+    }
+  else
+    flat = along (on, lpt_onnx_reshape (on, x, 2, dims), 1);
   lpt_onnx_set (on, 0, lpt_onnx_reshape_to (on, flat, lpt_onnx_shape_of (on, x)));
 }
 

@@ -223,13 +223,13 @@ void
 lpt_onnx_map_concat (LptOnnxNode *on)
 {
   guint n = MAX (on->n_in, 1);
+  gint64 axis = lpt_onnx_int (on, "axis", on->opset < 4 ? 1 : 0);
   g_autofree LptValue **in = g_new0 (LptValue *, n);
 
   for (guint i = 0; i < n; i++)
     in[i] = lpt_onnx_in (on, i);
   lpt_onnx_set (on, 0,
-                lpt_onnx_concat (on, lpt_onnx_axis (on, lpt_onnx_int (on, "axis", 0), lpt_onnx_rank (on, in[0])), n,
-                                 in));
+                lpt_onnx_concat (on, lpt_onnx_axis_of (on, in[0], axis), n, in));
 }
 
 /* Lengths: an attribute, an input from opset 13 on; without them equal parts, the last one shorter where they do not
@@ -238,8 +238,8 @@ void
 lpt_onnx_map_split (LptOnnxNode *on)
 {
   LptValue *x = lpt_onnx_in (on, 0), *lengths = lpt_onnx_optional (on, 1);
-  gint axis = lpt_onnx_axis (on, lpt_onnx_int (on, "axis", 0), lpt_onnx_rank (on, x));
-  gint64 n = on->n_out, parts = lpt_onnx_int (on, "num_outputs", n), length = x->shape.dims[axis];
+  gint axis = lpt_onnx_axis_of (on, x, lpt_onnx_int (on, "axis", 0));
+  gint64 n = on->n_out, parts = lpt_onnx_int (on, "num_outputs", n), length = lpt_shape_dim (&x->shape, axis);
   LptValue *axis_value = lpt_onnx_i64_scalar (on, axis);
   LptInts list = { 0 };
   LptNode *node;
@@ -449,7 +449,7 @@ lpt_onnx_map_pad_attributes (LptOnnxNode *on)
 {
   LptInts pads = { 0 };
 
-  lpt_onnx_ints (on, "pads", &pads);
+  lpt_onnx_ints (on, on->opset < 2 ? "paddings" : "pads", &pads);
   pad_axes (on, &pads, NULL, lpt_onnx_like (on, lpt_onnx_in (on, 0), lpt_onnx_float (on, "value", 0)));
   lpt_ints_clear (&pads);
 }

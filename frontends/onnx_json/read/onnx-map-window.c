@@ -38,6 +38,7 @@ lpt_onnx_map_gemm (LptOnnxNode *on)
   LptValue *c = lpt_onnx_optional (on, 2);
   LptValue *y = matmul (on, lpt_onnx_in (on, 0), lpt_onnx_in (on, 1), transpose_a, transpose_b);
 
+  lpt_onnx_ignore (on, "broadcast");   /* below opset 7: whether input 2 may; shapes say it */
   if (alpha != 1)
     y = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, y, lpt_onnx_like (on, y, alpha));
   if (c != NULL && beta != 1)
@@ -230,8 +231,8 @@ lpt_onnx_conv_node (LptOnnxNode *on,
 void
 lpt_onnx_map_conv (LptOnnxNode *on)
 {
-  LptValue *x = lpt_onnx_in (on, 0);
-  LptValue *y = lpt_onnx_done (on, lpt_onnx_conv_node (on, x, lpt_onnx_in (on, 1), NULL));
+  LptValue *weights = lpt_onnx_in (on, 1), *x = lpt_onnx_with_rank (on, lpt_onnx_in (on, 0), weights->shape.rank);
+  LptValue *y = lpt_onnx_done (on, lpt_onnx_conv_node (on, x, weights, NULL));
 
   lpt_onnx_set (on, 0, add_bias (on, y, lpt_onnx_optional (on, 2), (guint) MAX (x->shape.rank - 2, 0)));
 }
@@ -275,7 +276,7 @@ pads_of_transposed (LptOnnxNode *on,
 void
 lpt_onnx_map_conv_transpose (LptOnnxNode *on)
 {
-  LptValue *x = lpt_onnx_in (on, 0), *weights = lpt_onnx_in (on, 1), *y;
+  LptValue *weights = lpt_onnx_in (on, 1), *x = lpt_onnx_with_rank (on, lpt_onnx_in (on, 0), weights->shape.rank), *y;
   gint64 groups = lpt_onnx_int (on, "group", 1);
   gint64 kernel[LPT_MAX_RANK], output_padding[LPT_MAX_RANK];
   LptDeconvAttrs *attrs;

@@ -62,10 +62,14 @@ lpt_onnx_scope_opsets (LptOnnxScope              *scope,
   for (gsize i = 0; i < n; i++)
     {
       const char *domain = lpt_onnx_domain (imports[i]->domain);
-      gint64 *version = g_new (gint64, 1);
+      const gint64 *before = g_hash_table_lookup (scope->opsets, domain);
+      gint64 *version;
 
+      if (before != NULL && *before == imports[i]->version)
+        continue;
+      version = g_new (gint64, 1);
       *version = imports[i]->version;
-      if (*version < 1 || g_hash_table_contains (scope->opsets, domain))
+      if (*version < 1 || before != NULL)
         {
           g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "opsetImport[%" G_GSIZE_FORMAT "]: domain \"%s\" has %s",
                        i, domain, *version < 1 ? "no version" : "two versions");
@@ -83,7 +87,7 @@ lpt_onnx_scope_opset (const LptOnnxScope *scope,
 {
   const gint64 *version = g_hash_table_lookup (scope->opsets, domain);
 
-  return version != NULL ? *version : 0;
+  return version != NULL ? *version : 1;   /* not imported: as in files that are older than imports */
 }
 
 gboolean

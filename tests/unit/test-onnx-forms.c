@@ -1,0 +1,189 @@
+/* test-onnx-forms.c - forms that exporters write: old opsets, values of open rank, imports that are missing or twice
+ *
+ * Models are protobuf's JSON with ' for ". Each runs, and again as it is written.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "exec-case.h"
+
+#include <lpt/lpt-onnx.h>
+
+#include <string.h>
+
+#define FLOAT "1"
+#define INT64 "7"
+
+#define VALUE(name, elem, dims) \
+  "{'name':'" name "','type':{'tensorType':{'elemType':" elem ",'shape':{'dim':[" dims "]}}}}"
+#define DIM(n)              "{'dimValue':" n "}"
+#define OPEN(n)             "{'dimParam':'" n "'}"
+#define NAMED(name)         "{'name':'" name "'}"
+#define NODE(op, in, out, attributes) \
+  "{'opType':'" op "','input':[" in "],'output':[" out "],'attribute':[" attributes "]}"
+#define INT(name, value)    "{'name':'" name "','type':'INT','i':" value "}"
+#define INTS(name, values)  "{'name':'" name "','type':'INTS','ints':[" values "]}"
+#define REAL(name, value)   "{'name':'" name "','type':'FLOAT','f':" value "}"
+#define REALS(name, values) "{'name':'" name "','type':'FLOATS','floats':[" values "]}"
+#define TEXT(name, base64)  "{'name':'" name "','type':'STRING','s':'" base64 "'}"
+#define GRAPH(name, content) "{'name':'" name "','type':'GRAPH','g':{'name':'" name "'," content "}}"
+#define INIT(name, elem, dims, field, values) \
+  "{'name':'" name "','dataType':" elem ",'dims':[" dims "],'" field "':[" values "]}"
+#define IMPORTS(opset, imports, inits, in, nodes) \
+  "{'irVersion':8,'opsetImport':[{'version':" opset "}" imports "],'graph':{'name':'g','initializer':[" inits "]," \
+  "'input':[" in "],'output':[" NAMED ("y") "],'node':[" nodes "]}}"
+#define MODEL(opset, inits, in, nodes) IMPORTS (opset, "", inits, in, nodes)
+
+#define X4   VALUE ("x", FLOAT, DIM ("4"))
+#define X12  VALUE ("x", FLOAT, DIM ("1") "," DIM ("2") "," DIM ("1") "," DIM ("2"))
+#define X21  VALUE ("x", FLOAT, DIM ("2") "," DIM ("1"))
+#define X1123 VALUE ("x", FLOAT, DIM ("1") "," DIM ("1") "," DIM ("2") "," DIM ("3"))
+#define C2   INIT ("c", FLOAT, "2", "floatData", "10,20")
+#define COPIES INTS ("consumed_inputs", "0")
+
+typedef struct
+{
+  const char *name, *model;
+  const char *shape;      /* of the input */
+  const char *values;     /* of the input: numbers */
+  const char *expected;
+} Case;
+
+/* A value whose rank an If leaves open: its branches have three axes and two. */
+#define BRANCH(name, op, in) GRAPH (name, "'output':[" NAMED ("b") "],'node':[" NODE (op, in, "'b'", "") "]")
+#define OPEN_RANK(nodes) \
+  MODEL ("13", INIT ("one", INT64, "1", "int64Data", "1") "," INIT ("k", FLOAT, "1,1,1", "floatData", "3") "," \
+               INIT ("w", FLOAT, "1,4,2", "floatData", "1,0,0,1,1,0,0,1") "," \
+               INIT ("r", FLOAT, "1,4,1", "floatData", "0,0,0,0"), \
+         VALUE ("x", FLOAT, OPEN ("t") "," DIM ("1") "," DIM ("2")), \
+         NODE ("Shape", "'x'", "'s'", "") "," NODE ("ReduceSum", "'s'", "'n'", INT ("keepdims", "0")) "," \
+         NODE ("Equal", "'n','one'", "'e'", "") "," \
+         NODE ("If", "'e'", "'z'", BRANCH ("then_branch", "Squeeze", "'x','one'") "," \
+                                   BRANCH ("else_branch", "Identity", "'x'")) "," nodes)
+
+static const Case cases[] = {
+  /* broadcasting along a named axis, below opset 7 */
+  { "add-along-axis",
+    MODEL ("6", C2, X12, NODE ("Add", "'x','c'", "'y'", INT ("axis", "1") "," INT ("broadcast", "1"))),
+    "1,2,1,2", "1,2,3,4", "11,12,23,24" },
+  { "mul-behind", MODEL ("6", C2, X12, NODE ("Mul", "'x','c'", "'y'", INT ("broadcast", "1"))),
+    "1,2,1,2", "1,2,3,4", "10,40,30,80" },
+  { "div-along-axis",
+    MODEL ("1", C2, X12, NODE ("Div", "'x','c'", "'y'", INT ("axis", "1") "," INT ("broadcast", "1") "," COPIES)),
+    "1,2,1,2", "1,2,4,6", "0.1,0.2,0.2,0.3" },
+  { "pow-along-axis",
+    MODEL ("1", INIT ("c", FLOAT, "2", "floatData", "1,2"), X12,
+           NODE ("Pow", "'x','c'", "'y'", INT ("axis", "1") "," INT ("broadcast", "1"))),
+    "1,2,1,2", "1,2,3,4", "1,2,9,16" },
+  { "prelu-channels", MODEL ("6", C2, X12, NODE ("PRelu", "'x','c'", "'y'", "")),
+    "1,2,1,2", "-1,2,-3,4", "-10,2,-60,4" },
+  /* attributes in place of inputs, other defaults */
+  { "relu-1", MODEL ("1", "", X4, NODE ("Relu", "'x'", "'y'", COPIES)), "4", "-1,2,-3,4", "0,2,0,4" },
+  { "min-6", MODEL ("6", "", X4, NODE ("Min", "'x','x'", "'y'", "")), "4", "-1,2,-3,4", "-1,2,-3,4" },
+  { "concat-1", MODEL ("1", "", X21, NODE ("Concat", "'x','x'", "'y'", "")), "2,1", "1,2", "1,1,2,2" },
+  { "reshape-1",
+    MODEL ("1", "", X4, NODE ("Reshape", "'x'", "'t'", INTS ("shape", "2,2")) "," NODE ("Transpose", "'t'", "'y'", "")),
+    "4", "1,2,3,4", "1,3,2,4" },
+  { "cast-1", /* INT32, FLOAT */
+    MODEL ("1", "", X4, NODE ("Cast", "'x'", "'i'", TEXT ("to", "SU5UMzI=")) ","
+                        NODE ("Cast", "'i'", "'y'", TEXT ("to", "RkxPQVQ="))),
+    "4", "1.5,2.5,-3.5,4", "1,2,-3,4" },
+  { "top-k-1", MODEL ("1", "", X4, NODE ("TopK", "'x'", "'y','i'", INT ("k", "2") "," INT ("axis", "0"))),
+    "4", "1,4,3,2", "4,3" },
+  { "upsample-7", MODEL ("7", "", X12, NODE ("Upsample", "'x'", "'y'", REALS ("scales", "1,1,1,2"))),
+    "1,2,1,2", "1,2,3,4", "1,1,2,2,3,3,4,4" },
+  { "pad-1", MODEL ("1", "", X4, NODE ("Pad", "'x'", "'y'", INTS ("paddings", "1,0"))), "4", "1,2,3,4", "0,1,2,3,4" },
+  { "dropout-6", MODEL ("6", "", X4, NODE ("Dropout", "'x'", "'y'", INT ("is_test", "1"))), "4", "1,2,3,4", "1,2,3,4" },
+  /* operators that are no more */
+  { "image-scaler",
+    MODEL ("7", "", X12, NODE ("ImageScaler", "'x'", "'y'", REAL ("scale", "2") "," REALS ("bias", "1,-1"))),
+    "1,2,1,2", "1,2,3,4", "3,5,5,7" },
+  { "affine", MODEL ("7", "", X4, NODE ("Affine", "'x'", "'y'", REAL ("alpha", "2") "," REAL ("beta", "1"))),
+    "4", "1,2,3,4", "3,5,7,9" },
+  { "crop", MODEL ("7", "", X1123, NODE ("Crop", "'x'", "'y'", INTS ("border", "1,0,0,1"))),
+    "1,1,2,3", "1,2,3,4,5,6", "2,3" },
+  { "crop-size",
+    MODEL ("7", "", X1123, NODE ("Crop", "'x'", "'y'", INTS ("border", "1,0,0,0") "," INTS ("scale", "2,1"))),
+    "1,1,2,3", "1,2,3,4,5,6", "2,5" },
+  /* imports */
+  { "not-imported",
+    MODEL ("13", INIT ("c", FLOAT, "4", "floatData", "0,0,0,0"), X4,
+           "{'opType':'BiasGelu','domain':'com.microsoft','input':['x','c'],'output':['y']}"),
+    "4", "0,0,0,100", "0,0,0,100" },
+  { "imported-twice",
+    IMPORTS ("13", ",{'domain':'ai.onnx','version':13}", "", X4, NODE ("Relu", "'x'", "'y'", "")),
+    "4", "-1,2,-3,4", "0,2,0,4" },
+  /* lengths and ranks that are open */
+  { "softmax-open",
+    MODEL ("11", "", VALUE ("x", FLOAT, OPEN ("a") "," OPEN ("b") "," DIM ("2")),
+           NODE ("Softmax", "'x'", "'y'", INT ("axis", "1"))),
+    "2,1,2", "0,0,1,1", "0.5,0.5,0.5,0.5" },
+  { "lstm-open-rank",
+    OPEN_RANK (NODE ("LSTM", "'z','w','r'", "'h'", INT ("hidden_size", "1")) ","
+               NODE ("ReduceMax", "'h'", "'y'", INTS ("axes", "3") "," INT ("keepdims", "0"))),
+    "2,1,2", "0,0,0,0", "0,0" },
+  { "conv-open-rank", OPEN_RANK (NODE ("Conv", "'z','k'", "'y'", "")), "2,1,2", "1,2,3,4", "3,6,9,12" },
+  { "concat-open-rank", OPEN_RANK (NODE ("Concat", "'z','z'", "'y'", INT ("axis", "1"))),
+    "2,1,2", "1,2,3,4", "1,2,1,2,3,4,3,4" },
+};
+
+static LptTensor *
+tensor_of (const char *dims,
+           const char *numbers)
+{
+  g_auto (GStrv) lengths = g_strsplit (dims, ",", -1), values = g_strsplit (numbers, ",", -1);
+  g_autofree double *list = g_new0 (double, g_strv_length (values) + 1);
+  LptShape shape = { .rank = (gint) g_strv_length (lengths) };
+
+  for (gint i = 0; i < shape.rank; i++)
+    shape.dims[i] = g_ascii_strtoll (lengths[i], NULL, 10);
+  for (guint i = 0; values[i] != NULL; i++)
+    list[i] = g_ascii_strtod (values[i], NULL);
+  return lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, list, NULL);
+}
+
+static void
+run (const Case *c,
+     LptGraph   *graph)
+{
+  const ExecCase as = { .name = c->name, .tolerance = 1e-6 };
+  g_autoptr (LptTensor) input = tensor_of (c->shape, c->values), got = NULL;
+  g_autoptr (GError) error = NULL;
+
+  lpt_graph_set_input_shape (graph, "x", lpt_tensor_shape (input), &error);
+  g_assert_no_error (error);
+  got = exec_case_run (graph, &input, 0);
+  exec_case_compare (&as, got, c->expected);
+}
+
+static void
+test_case (gconstpointer data)
+{
+  const Case *c = data;
+  g_autofree char *json = g_strdelimit (g_strdup (c->model), "'", '"');
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_onnx_parse (json, strlen (json), NULL, &error), again = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+
+  g_assert_no_error (error);
+  bytes = lpt_onnx_serialise (graph, 0, &error);   /* before shapes are set */
+  g_assert_no_error (error);
+  run (c, graph);
+  again = lpt_onnx_parse (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), NULL, &error);
+  g_assert_no_error (error);
+  run (c, again);
+}
+
+int
+main (int   argc,
+      char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *path = g_strconcat ("/onnx-forms/", cases[i].name, NULL);
+
+      g_test_add_data_func (path, &cases[i], test_case);
+    }
+  return g_test_run ();
+}
