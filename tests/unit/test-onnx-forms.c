@@ -1,4 +1,5 @@
-/* test-onnx-forms.c - forms that exporters write: old opsets, values of open rank, imports that are missing or twice
+/* test-onnx-forms.c - forms that exporters write: old opsets, values of open rank, imports that are missing or twice;
+ * forms that are written
  *
  * Models are protobuf's JSON with ' for ". Each runs, and again as it is written.
  *
@@ -174,6 +175,30 @@ test_case (gconstpointer data)
   run (c, again);
 }
 
+/* --- what is written --------------------------------------------------------------- */
+
+/* DequantizeLinear takes no codes of 64 bits: biases of products of 16-bit data are Cast, Sub and Mul. */
+static void
+test_wide_codes (void)
+{
+  static const char text[] = "graph {lowered=true}\n%x = Parameter : f32[1,2]\n"
+                             "%b = Const {300, 5000000000} : i64[2] q{axis=0, scale=[0.5,0.25], zp=[100,0]}\n"
+                             "%d = Dequantize(%b) : f32[2]\n%y = Add(%x, %d) : f32[1,2]\nResult(%y)\n";
+  const Case c = { "wide-codes", "", "1,2", "1,2", "101,1250000002" };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error), again = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+
+  g_assert_no_error (error);
+  bytes = lpt_onnx_serialise (graph, LPT_ONNX_JSON, &error);
+  g_assert_no_error (error);
+  g_assert_null (g_strstr_len (g_bytes_get_data (bytes, NULL), (gssize) g_bytes_get_size (bytes),
+                               "\"opType\": \"DequantizeLinear\""));
+  again = lpt_onnx_parse (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), NULL, &error);
+  g_assert_no_error (error);
+  run (&c, again);
+}
+
 int
 main (int   argc,
       char *argv[])
@@ -185,5 +210,6 @@ main (int   argc,
 
       g_test_add_data_func (path, &cases[i], test_case);
     }
+  g_test_add_func ("/onnx-forms/wide-codes", test_wide_codes);
   return g_test_run ();
 }

@@ -66,6 +66,25 @@ element_axis (const LptQuant *quant)
   return quant->n == 1 ? 0 : quant->axis;
 }
 
+/* @numbers, one for all or one for each part of @quant's axis, as a constant that meets the codes from the right. */
+static const char *
+along_axis (LptOnnxWriter  *w,
+            const char     *what,
+            const LptQuant *quant,
+            const double   *numbers,
+            gint            rank)
+{
+  LptShape shape = LPT_SHAPE_SCALAR;
+
+  if (quant->n > 1 && rank > quant->axis)
+    {
+      shape.rank = rank - quant->axis;
+      for (gint i = 0; i < shape.rank; i++)
+        shape.dims[i] = i == 0 ? quant->n : 1;
+    }
+  return lpt_onnx_w_tensor (w, what, lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, numbers, NULL));
+}
+
 /* ONNX's zero points are of the codes' type. Ours may lie outside of it: then zero * scale is added to the numbers, and
  * the zero point is 0. The name of that constant, or NULL when the zero points fit. */
 static const char *
@@ -74,7 +93,6 @@ outside_offset (LptOnnxWriter  *w,
                 LptDType        dtype,
                 gint            rank)
 {
-  LptShape shape = LPT_SHAPE_SCALAR;
   g_autofree double *offsets = g_new (double, quant->n);
   gboolean fits = TRUE;
 
@@ -83,21 +101,39 @@ outside_offset (LptOnnxWriter  *w,
       fits = fits && quant->zero_point[i] >= lpt_dtype_min (dtype) && quant->zero_point[i] <= lpt_dtype_max (dtype);
       offsets[i] = quant->zero_point[i] * quant->scale[i];
     }
-  if (fits)
-    return NULL;
-  if (quant->n > 1 && rank > quant->axis)
-    {
-      shape.rank = rank - quant->axis;
-      for (gint i = 0; i < shape.rank; i++)
-        shape.dims[i] = i == 0 ? quant->n : 1;
-    }
-  return lpt_onnx_w_tensor (w, "offset", lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, offsets, NULL));
+  return fits ? NULL : along_axis (w, "offset", quant, offsets, rank);
 }
 
 static LptQuant *
 without_zero_points (const LptQuant *quant)
 {
   return lpt_quant_new (quant->axis, quant->n, quant->scale, NULL);
+}
+
+/* DequantizeLinear has no codes of 64 bits (biases of products of 16-bit data have): (codes - zero) * scale in f32. */
+static const char *
+dequantize_wide (LptOnnxWriter  *w,
+                 const char     *codes,
+                 const LptQuant *quant,
+                 gint            rank,
+                 const char     *output)
+{
+  g_autofree double *zeros = g_new (double, quant->n);
+  const char *real = lpt_onnx_w_cast (w, codes, LPT_DTYPE_F32), *centred = real;
+  gboolean any = FALSE;
+
+  for (guint i = 0; i < quant->n; i++)
+    {
+      zeros[i] = quant->zero_point[i];
+      any = any || zeros[i] != 0;
+    }
+  if (any)
+    {
+      centred = lpt_onnx_w_temp (w, "centred");
+      lpt_onnx_w_node (w, "Sub", centred, 2, real, along_axis (w, "zero_point", quant, zeros, rank));
+    }
+  lpt_onnx_w_node (w, "Mul", output, 2, centred, along_axis (w, "scale", quant, quant->scale, rank));
+  return output;
 }
 
 /* DequantizeLinear of codes */
@@ -112,6 +148,8 @@ dequantize (LptOnnxWriter  *w,
   const char *scale, *zero, *offset = outside_offset (w, quant, dtype, rank);
   Onnx__NodeProto *node;
 
+  if (lpt_dtype_bits (dtype) == 64)
+    return dequantize_wide (w, codes, quant, rank, output);
   if (offset != NULL)
     {
       g_autoptr (LptQuant) bare = without_zero_points (quant);
