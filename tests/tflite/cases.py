@@ -170,11 +170,14 @@ def windows():
             q = {} if kind == "f32" else {"scale": 0.03 if kind != "i16" else 0.0001, "zero": 0 if kind == "i16" else 5}
             oq = {} if kind == "f32" else {"scale": 0.2 if kind != "i16" else 0.001, "zero": 0 if kind == "i16" else 9}
             bias = mm.data("f32", (5,)) if kind == "f32" else mm.r.randint(-3000, 3000, 5).astype(I64 if kind == "i16" else I32)
-            data = model([tensor("s", I32, (4,), np.array(out, I32)), tensor("w", CODES[wk], shape, w, **wq), tensor("x0", CODES[kind], (2, 5, 4, 4), **q),
-                          tensor("b", bias.dtype, (5,), bias, **({} if kind == "f32" else {"scale": 0.001})), tensor("y0", CODES[kind], out, **oq)],
-                         [op("TRANSPOSE_CONV", [0, 1, 2, 3] if seed else [0, 1, 2], [4], ("TransposeConvOptions", {"padding": pad, "stride_w": stride, "stride_h": stride}),
-                             version=3 if seed else 1)], [2], [4])
-            yield x[0], data, [("x0", a)], ["y0"], None
+            lengths = np.array(out, I32)
+            for computed in (False, True):      # the output's shape: a constant, or an input
+                data = model([tensor("s", I32, (4,), None if computed else lengths), tensor("w", CODES[wk], shape, w, **wq),
+                              tensor("x0", CODES[kind], (2, 5, 4, 4), **q), tensor("b", bias.dtype, (5,), bias, **({} if kind == "f32" else {"scale": 0.001})),
+                              tensor("y0", CODES[kind], out, **oq)],
+                             [op("TRANSPOSE_CONV", [0, 1, 2, 3] if seed else [0, 1, 2], [4], ("TransposeConvOptions", {"padding": pad, "stride_w": stride, "stride_h": stride}),
+                                 version=3 if seed else 1)], [0, 2] if computed else [2], [4])
+                yield x[0] + "/computed" * computed, data, [("s", lengths)] * computed + [("x0", a)], ["y0"], None
     w = m.data("f32", (2, 2, 3, 2, 4))
     yield one("CONV_3D", "f32", [(1, 4, 5, 6, 2)], ("Conv3DOptions", {"padding": 0, "stride_d": 1, "stride_w": 2, "stride_h": 1}), consts=[w, m.data("f32", (4,))], out=(1, 4, 5, 3, 4))
 

@@ -15,6 +15,8 @@
 
 #include "frontends/tflite/read/tflite-import.h"
 
+#include "ir/infer/lpt-evaluate.h"
+
 #define MAX_SPATIAL 3
 
 /* Strides, dilations and padding of an operator, spatial axes in the IR's order. */
@@ -225,6 +227,22 @@ lpt_tfl_map_conv_3d (LptTflOp *op)
 
 /* --- transposed convolutions --------------------------------------------------- */
 
+/* The lengths of the output along the spatial axes: NULL when @size has them (behind the batch) and those of the data
+   are known, so that the padding is; else the value, for a batch or a data size that is open. */
+static LptValue *
+computed_lengths (LptTflOp *op, const LptValue *x, guint n, LptInts *size)
+{
+  LptValue *shape = lpt_tfl_in (op, 0);
+  gboolean known = lpt_value_ints (shape, size) && size->n == n + 2;
+  if (shape->shape.rank != 1 || shape->shape.dims[0] != n + 2 || x->shape.rank != (gint) n + 2)
+    lpt_tfl_invalid (op, "an output shape of %u lengths", size->n);
+  if (op->error != NULL)
+    return NULL;
+  for (guint a = 0; a < n && known; a++)
+    known = size->v[a + 1] != LPT_UNKNOWN && x->shape.dims[2 + a] != LPT_DYNAMIC;
+  return known ? NULL : lpt_tfl_slice (op, lpt_tfl_convert (op, shape, LPT_DTYPE_I64), 0, 1, n + 1);
+}
+
 /* Padding is what the output's length (input 0) leaves: (in - 1) stride + kernel - out, half of it, rounded down,
    before. A length that is longer than that has a tail of zeros. */
 static void
@@ -232,13 +250,12 @@ set_deconv (LptTflOp *op, LptNode *node, const LptValue *x, const LptValue *w, c
             const Window *window)
 {
   LptDeconvAttrs *attrs = LPT_ATTRS (node, LptDeconvAttrs);
-  gint64 begin[MAX_SPATIAL], end[MAX_SPATIAL], extra[MAX_SPATIAL];
+  gint64 begin[MAX_SPATIAL] = { 0 }, end[MAX_SPATIAL] = { 0 }, extra[MAX_SPATIAL] = { 0 };
+  gboolean computed = node->n_in > 2 && lpt_node_in (node, 2) != NULL;
   lpt_ints_set (&attrs->strides, window->n, window->strides);
   lpt_ints_set (&attrs->dilations, window->n, window->dilations);
-  for (guint a = 0; a < window->n; a++)
+  for (guint a = 0; a < window->n && !computed; a++)
     {
-      if (x->shape.dims[2 + a] == LPT_DYNAMIC)
-        lpt_tfl_unsupported (op, "length %u of the data that is not known", a);
       gint64 span = (w->shape.dims[2 + a] - 1) * window->dilations[a] + 1;
       gint64 total = (x->shape.dims[2 + a] - 1) * window->strides[a] + span - size->v[a + 1];
       begin[a] = window->same ? MAX (total, 0) / 2 : 0;
@@ -247,6 +264,8 @@ set_deconv (LptTflOp *op, LptNode *node, const LptValue *x, const LptValue *w, c
       if (size->v[a + 1] < 1 || size->v[a + 1] > G_MAXINT32)
         lpt_tfl_invalid (op, "an output of length %" G_GINT64_FORMAT, size->v[a + 1]);
     }
+  if (computed && window->same)
+    attrs->auto_pad = LPT_AUTO_PAD_SAME_LOWER;
   lpt_ints_set (&attrs->pads_begin, window->n, begin);
   lpt_ints_set (&attrs->pads_end, window->n, end);
   lpt_ints_set (&attrs->output_padding, window->n, extra);
@@ -262,21 +281,21 @@ deconvolve (LptTflOp *op, const gint64 *order, const Window *window)
   LptTflTensor *out = lpt_tfl_out_tensor (op, 0);
   LptInts size = { 0 };
   LptValue *w = lpt_tfl_permute (op, weights, window->n + 2, order);
-  if (!lpt_tfl_ints_in (op, 0, &size) || size.n != window->n + 2 || x->shape.rank != (gint) window->n + 2)
-    lpt_tfl_invalid (op, "an output shape of %u lengths", size.n);
+  LptValue *lengths = computed_lengths (op, x, window->n, &size);
   gboolean integer = x->quant != NULL && w->quant != NULL && out != NULL && out->quant != NULL;
   if (op->error == NULL && integer)
     {
-      LptValue *in[] = { x, w, NULL, bias != NULL ? lpt_tfl_bias (op, bias, x, w) : NULL };
-      LptNode *node = lpt_tfl_add_list (op, LPT_OP_CONVOLUTION_BACKPROP_DATA, 1, bias != NULL ? 4 : 2, in);
+      LptValue *in[] = { x, w, lengths, bias != NULL ? lpt_tfl_bias (op, bias, x, w) : NULL };
+      LptNode *node = lpt_tfl_add_list (op, LPT_OP_CONVOLUTION_BACKPROP_DATA, 1,
+                                        bias != NULL ? 4 : lengths != NULL ? 3 : 2, in);
       set_deconv (op, node, x, w, &size, window);
       y = lpt_tfl_done_as (op, node, 0);
       lpt_tfl_set (op, 0, lpt_tfl_back (op, lpt_tfl_activate (op, y, window->activation)));
     }
   else if (op->error == NULL)
     {
-      LptNode *node = lpt_tfl_add (op, LPT_OP_CONVOLUTION_BACKPROP_DATA, 2, lpt_tfl_real_of (op, x),
-                                   lpt_tfl_real_of (op, w));
+      LptValue *in[] = { lpt_tfl_real_of (op, x), lpt_tfl_real_of (op, w), lengths };
+      LptNode *node = lpt_tfl_add_list (op, LPT_OP_CONVOLUTION_BACKPROP_DATA, 1, lengths != NULL ? 3 : 2, in);
       set_deconv (op, node, x, w, &size, window);
       y = add_bias (op, lpt_tfl_done (op, node), bias != NULL ? lpt_tfl_real_of (op, bias) : NULL);
       lpt_tfl_set (op, 0, lpt_tfl_back (op, lpt_tfl_activate (op, y, window->activation)));
