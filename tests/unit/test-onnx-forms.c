@@ -119,6 +119,11 @@ static const Case cases[] = {
     MODEL ("11", "", VALUE ("x", FLOAT, OPEN ("a") "," OPEN ("b") "," DIM ("2")),
            NODE ("Softmax", "'x'", "'y'", INT ("axis", "1"))),
     "2,1,2", "0,0,1,1", "0.5,0.5,0.5,0.5" },
+  { "slice-open-length", /* as many starts as there are ends */
+    MODEL ("13", INIT ("e", INT64, "1", "int64Data", "4") "," INIT ("zero", INT64, "1", "int64Data", "0"), X4,
+           NODE ("NonZero", "'x'", "'n'", "") "," NODE ("Squeeze", "'n','zero'", "'s'", "") ","
+           NODE ("Slice", "'x','s','e','zero'", "'y'", "")),
+    "4", "0,0,5,0", "5,0" },
   { "lstm-open-rank",
     OPEN_RANK (NODE ("LSTM", "'z','w','r'", "'h'", INT ("hidden_size", "1")) ","
                NODE ("ReduceMax", "'h'", "'y'", INTS ("axes", "3") "," INT ("keepdims", "0"))),
@@ -199,6 +204,43 @@ test_wide_codes (void)
   run (&c, again);
 }
 
+/* A Loop whose condition and number of the iteration are declared as vectors of one. */
+#define ONE(name, elem) VALUE (name, elem, DIM ("1"))
+#define LOOP_OF_ONE \
+  "{'irVersion':8,'opsetImport':[{'version':13}],'graph':{'name':'g','initializer':[" \
+  INIT ("go", "9", "1", "int32Data", "1") "," INIT ("m", INT64, "1", "int64Data", "5") "," \
+  INIT ("limit", FLOAT, "1", "floatData", "4") "],'input':[" ONE ("x", FLOAT) "],'output':[" NAMED ("y") "],'node':[" \
+  "{'opType':'Loop','input':['m','go','x'],'output':['y'],'attribute':[{'name':'body','type':'GRAPH','g':{'name':'b'," \
+  "'input':[" ONE ("i", INT64) "," ONE ("c", "9") "," ONE ("v", FLOAT) "]," \
+  "'output':[" NAMED ("more") "," NAMED ("w") "],'node':[" NODE ("Cast", "'i'", "'f'", INT ("to", "1")) "," \
+  NODE ("Add", "'v','f'", "'w'", "") "," NODE ("Less", "'w','limit'", "'l'", "") "," NODE ("And", "'l','c'", "'more'", "") \
+  "]}}]}]}}"
+
+static void
+test_loop_of_one (void)
+{
+  const Case c = { "loop-of-one", LOOP_OF_ONE, "1", "1", "4" };   /* 1 + 0 + 1 + 2 */
+  g_autofree char *json = g_strdelimit (g_strdup (c.model), "'", '"');
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_onnx_parse (json, strlen (json), NULL, &error), again = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+
+  g_assert_no_error (error);
+  run (&c, graph);
+  bytes = lpt_onnx_serialise (graph, 0, &error);
+  g_assert_no_error (error);
+  again = lpt_onnx_parse (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), NULL, &error);
+  g_assert_no_error (error);
+  run (&c, again);
+  for (guint i = 0; i < again->nodes->len; i++)
+    {
+      const LptNode *node = g_ptr_array_index (again->nodes, i);
+
+      if (node->op == LPT_OP_LOOP)
+        g_assert_cmpint (lpt_node_in (node, 1)->shape.rank, ==, 0);   /* other runtimes ask for a scalar */
+    }
+}
+
 int
 main (int   argc,
       char *argv[])
@@ -211,5 +253,6 @@ main (int   argc,
       g_test_add_data_func (path, &cases[i], test_case);
     }
   g_test_add_func ("/onnx-forms/wide-codes", test_wide_codes);
+  g_test_add_func ("/onnx-forms/loop-of-one", test_loop_of_one);
   return g_test_run ();
 }

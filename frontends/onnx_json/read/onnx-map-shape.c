@@ -301,14 +301,24 @@ lpt_onnx_map_slice (LptOnnxNode *on)
   LptValue *starts = lpt_onnx_convert (on, lpt_onnx_in (on, 1), LPT_DTYPE_I64);
   LptValue *ends = lpt_onnx_convert (on, lpt_onnx_in (on, 2), LPT_DTYPE_I64);
   LptValue *axes = lpt_onnx_optional (on, 3), *steps = lpt_onnx_optional (on, 4);
+  LptValue *const vectors[] = { starts, ends, axes, steps };
   LptInts list = { 0 };
+  gint64 n = LPT_DYNAMIC;
 
-  if (starts->shape.rank != 1 || starts->shape.dims[0] < 0 || starts->shape.dims[0] > LPT_MAX_RANK)
+  /* Their length: starts that are a slice themselves may leave it open, axes seldom do. */
+  for (guint i = 0; n == LPT_DYNAMIC && i < G_N_ELEMENTS (vectors); i++)
+    if (vectors[i] != NULL && vectors[i]->shape.rank == 1)
+      n = vectors[i]->shape.dims[0];
+  if (starts->shape.rank != 1 || n < 0 || n > LPT_MAX_RANK)
     {
       lpt_onnx_fail (on, LPT_ERROR_INVALID, "starts is not a short vector");
       return;
     }
-  lpt_ints_fill (&list, (guint) starts->shape.dims[0], 1);
+  if (starts->shape.dims[0] == LPT_DYNAMIC)
+    starts = lpt_onnx_reshape (on, starts, 1, &n);
+  if (ends->shape.rank == 1 && ends->shape.dims[0] == LPT_DYNAMIC)
+    ends = lpt_onnx_reshape (on, ends, 1, &n);
+  lpt_ints_fill (&list, (guint) n, 1);
   if (steps == NULL)
     steps = lpt_onnx_i64_list (on, &list);
   for (guint i = 0; i < list.n; i++)

@@ -226,6 +226,8 @@ feed_states (LptOnnxBodyWriter *t,
         }
       if (t->node->op == LPT_OP_LOOP && port->external == 1 && (gint) edge->result == condition_result)
         {
+          if (value->shape.rank > 0)
+            t->condition = lpt_onnx_w_reshaped (t->w, t->condition, 1, (gint64[]) { 1 });
           lpt_onnx_w_alias (t->w, value, t->condition);
           continue;
         }
@@ -378,6 +380,16 @@ condition_port (const LptOnnxBodyWriter *t)
   return NULL;
 }
 
+/* A condition in ONNX is a scalar; ours may have an axis of length 1. */
+static const char *
+condition_of (LptOnnxBodyWriter *t,
+              LptValue          *value)
+{
+  const char *name = lpt_onnx_w_codes (t->w, value);
+
+  return value->shape.rank > 0 ? lpt_onnx_w_reshaped (t->w, name, 0, NULL) : name;
+}
+
 /* What comes back of the states, and the outputs of the node that are the last of them. */
 static void
 return_states (LptOnnxBodyWriter *t)
@@ -455,7 +467,7 @@ lpt_onnx_write_loop (LptOnnxWriter *w,
   /* What comes out: the condition, the states, what is joined. */
   if (!t.scan && w->error == NULL)
     lpt_onnx_wb_add_output (&t,
-                            go_on != NULL ? lpt_onnx_w_codes (w, lpt_onnx_wb_result (&t, go_on->internal))
+                            go_on != NULL ? condition_of (&t, lpt_onnx_wb_result (&t, go_on->internal))
                                           : lpt_onnx_w_scalar (w, "true", LPT_DTYPE_BOOL, 1),
                             LPT_DTYPE_BOOL);
   return_states (&t);
@@ -474,7 +486,10 @@ lpt_onnx_write_loop (LptOnnxWriter *w,
 
   if (w->error == NULL && !t.scan)
     {
-      const char *limit = trip_count (&t), *start = node->op == LPT_OP_LOOP ? lpt_onnx_w_in (w, node, 1) : "";
+      const char *limit = trip_count (&t), *start = "";
+
+      if (node->op == LPT_OP_LOOP && lpt_node_in (node, 1) != NULL)
+        start = condition_of (&t, lpt_node_in (node, 1));
 
       g_ptr_array_insert (t.starts, 0, (gpointer) start);
       g_ptr_array_insert (t.starts, 0, (gpointer) limit);
