@@ -133,6 +133,56 @@ static const Case cases[] = {
     "2,1,2", "1,2,3,4", "1,2,1,2,3,4,3,4" },
 };
 
+#define AXIS1 INIT ("axis", INT64, "", "int64Data", "1")
+#define X141 VALUE ("x", FLOAT, DIM ("1") "," DIM ("4") "," DIM ("1"))
+#define X1114 VALUE ("x", FLOAT, DIM ("1") "," DIM ("1") "," DIM ("1") "," DIM ("4"))
+
+/* What ONNX has and is not written. */
+static const Case read_only[] = {
+  /* 1 + 2 w + 3 w^2 + 4 w^3 for the roots w of 1 */
+  { "dft-17", MODEL ("17", "", X141, NODE ("DFT", "'x'", "'y'", "")),
+    "1,4,1", "1,2,3,4", "10,0,-2,2,-2,0,-2,-2" },
+  { "dft-one-sided",
+    MODEL ("17", "", X141, NODE ("DFT", "'x'", "'y'", INT ("onesided", "1"))),
+    "1,4,1", "1,2,3,4", "10,0,-2,2,-2,0" },
+  { "dft-20-inverse",
+    MODEL ("20", AXIS1, VALUE ("x", FLOAT, DIM ("1") "," DIM ("4") "," DIM ("2")),
+           NODE ("DFT", "'x','','axis'", "'y'", INT ("inverse", "1"))),
+    "1,4,2", "10,0,-2,2,-2,0,-2,-2", "1,0,2,0,3,0,4,0" },
+  { "dft-inverse-one-sided",
+    MODEL ("17", "", VALUE ("x", FLOAT, DIM ("1") "," DIM ("3") "," DIM ("2")),
+           NODE ("DFT", "'x'", "'y'", INT ("onesided", "1") "," INT ("inverse", "1"))),
+    "1,3,2", "10,0,-2,2,-2,0", "1,2,3,4" },
+  { "dft-length",
+    MODEL ("17", INIT ("n", INT64, "", "int64Data", "2"), X141,
+           NODE ("DFT", "'x','n'", "'y'", "")),
+    "1,4,1", "1,2,3,4", "3,0,-1,0" },
+  { "stft",
+    MODEL ("17", INIT ("step", INT64, "", "int64Data", "2") "," INIT ("n", INT64, "", "int64Data", "2"),
+           X141, NODE ("STFT", "'x','step','','n'", "'y'", "")),
+    "1,4,1", "1,2,3,4", "3,0,-1,0,7,0,-1,0" },
+  { "stft-window",
+    MODEL ("17", INIT ("step", INT64, "", "int64Data", "1") "," INIT ("w", FLOAT, "2", "floatData", "1,2"),
+           VALUE ("x", FLOAT, DIM ("1") "," DIM ("3")), NODE ("STFT", "'x','step','w'", "'y'", "")),
+    "1,3", "1,2,3", "5,0,-3,0,8,0,-4,0" },
+  { "hann-window",
+    MODEL ("17", INIT ("n", INT64, "", "int64Data", "4"), X4,
+           NODE ("HannWindow", "'n'", "'h'", "") "," NODE ("Mul", "'x','h'", "'y'", "")),
+    "4", "1,2,3,4", "0,1,3,2" },
+  { "blackman-window",
+    MODEL ("17", INIT ("n", INT64, "", "int64Data", "3"), VALUE ("x", FLOAT, DIM ("3")),
+           NODE ("BlackmanWindow", "'n'", "'h'", INT ("periodic", "0")) "," NODE ("Mul", "'x','h'", "'y'", "")),
+    "3", "1,2,3", "0,2,0" },
+  /* each tap half an element to the right: the last sees half of the border */
+  { "deform-conv",
+    MODEL ("19", INIT ("w", FLOAT, "1,1,1,1", "floatData", "2") ","
+           INIT ("o", FLOAT, "1,2,1,4", "floatData", "0,0,0,0,0.5,0.5,0.5,0.5") ","
+           INIT ("b", FLOAT, "1", "floatData", "1"),
+           X1114,
+           NODE ("DeformConv", "'x','w','o','b'", "'y'", "")),
+    "1,1,1,4", "1,2,3,4", "4,6,8,5" },
+};
+
 static LptTensor *
 tensor_of (const char *dims,
            const char *numbers)
@@ -180,6 +230,18 @@ test_case (gconstpointer data)
   run (c, again);
 }
 
+static void
+test_read_only (gconstpointer data)
+{
+  const Case *c = data;
+  g_autofree char *json = g_strdelimit (g_strdup (c->model), "'", '"');
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_onnx_parse (json, strlen (json), NULL, &error);
+
+  g_assert_no_error (error);
+  run (c, graph);
+}
+
 /* --- what is written --------------------------------------------------------------- */
 
 /* DequantizeLinear takes no codes of 64 bits: biases of products of 16-bit data are Cast, Sub and Mul. */
@@ -213,7 +275,8 @@ test_wide_codes (void)
   "{'opType':'Loop','input':['m','go','x'],'output':['y'],'attribute':[{'name':'body','type':'GRAPH','g':{'name':'b'," \
   "'input':[" ONE ("i", INT64) "," ONE ("c", "9") "," ONE ("v", FLOAT) "]," \
   "'output':[" NAMED ("more") "," NAMED ("w") "],'node':[" NODE ("Cast", "'i'", "'f'", INT ("to", "1")) "," \
-  NODE ("Add", "'v','f'", "'w'", "") "," NODE ("Less", "'w','limit'", "'l'", "") "," NODE ("And", "'l','c'", "'more'", "") \
+  NODE ("Add", "'v','f'", "'w'", "") "," NODE ("Less", "'w','limit'", "'l'", "") "," \
+  NODE ("And", "'l','c'", "'more'", "") \
   "]}}]}]}}"
 
 static void
@@ -251,6 +314,12 @@ main (int   argc,
       g_autofree char *path = g_strconcat ("/onnx-forms/", cases[i].name, NULL);
 
       g_test_add_data_func (path, &cases[i], test_case);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (read_only); i++)
+    {
+      g_autofree char *path = g_strconcat ("/onnx-forms/", read_only[i].name, NULL);
+
+      g_test_add_data_func (path, &read_only[i], test_read_only);
     }
   g_test_add_func ("/onnx-forms/wide-codes", test_wide_codes);
   g_test_add_func ("/onnx-forms/loop-of-one", test_loop_of_one);

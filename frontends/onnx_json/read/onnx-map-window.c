@@ -237,6 +237,36 @@ lpt_onnx_map_conv (LptOnnxNode *on)
   lpt_onnx_set (on, 0, add_bias (on, y, lpt_onnx_optional (on, 2), (guint) MAX (x->shape.rank - 2, 0)));
 }
 
+/* Taps less than one element outside still see the border. */
+void
+lpt_onnx_map_deform_conv (LptOnnxNode *on)
+{
+  LptValue *weights = lpt_onnx_in (on, 1), *offsets = lpt_onnx_in (on, 2), *mask = lpt_onnx_optional (on, 4), *y;
+  LptValue *x = lpt_onnx_with_rank (on, lpt_onnx_in (on, 0), weights->shape.rank);
+  gint64 kernel[LPT_MAX_RANK];
+  LptDeformableConvAttrs *attrs;
+  LptNode *node;
+  Window w;
+
+  if (on->error == NULL && lpt_onnx_rank (on, x) != 4)
+    lpt_onnx_unsupported (on, "number of spatial axes: %d", lpt_onnx_rank (on, x) - 2);
+  kernel_of (on, x, weights, kernel);
+  w = read_window (on, x, kernel);
+  node = mask != NULL ? lpt_onnx_add (on, LPT_OP_DEFORMABLE_CONVOLUTION, 4, x, offsets, weights, mask)
+                      : lpt_onnx_add (on, LPT_OP_DEFORMABLE_CONVOLUTION, 3, x, offsets, weights);
+  attrs = LPT_ATTRS (node, LptDeformableConvAttrs);
+  lpt_ints_set (&attrs->strides, w.n, w.strides);
+  lpt_ints_set (&attrs->dilations, w.n, w.dilations);
+  lpt_ints_set (&attrs->pads_begin, w.n, w.begin);
+  lpt_ints_set (&attrs->pads_end, w.n, w.end);
+  attrs->auto_pad = w.auto_pad;
+  attrs->group = lpt_onnx_int (on, "group", 1);
+  attrs->deformable_group = lpt_onnx_int (on, "offset_group", 1);
+  attrs->bilinear_interpolation_pad = TRUE;
+  y = lpt_onnx_done (on, node);
+  lpt_onnx_set (on, 0, add_bias (on, y, lpt_onnx_optional (on, 3), w.n));
+}
+
 /* With output_shape (or SAME) the padding follows: ONNX gives the odd element to the end for SAME_UPPER, else to the
  * begin. */
 static void

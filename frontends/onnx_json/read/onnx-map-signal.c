@@ -1,0 +1,137 @@
+/* onnx-map-signal.c - ONNX DFT, STFT and windows
+ *
+ *   DFT    [..., 1] one-sided           RDFT
+ *          [..., 2] one-sided, inverse  IRDFT: a real signal, [..., 1]
+ *          else                         DFT or IDFT of pairs; a real signal gets zeros beside it
+ *   STFT   [B, T] or [B, T, 1], one-sided    STFT; no window is one of ones
+ *   windows of N points, n = 0 ... N - 1, t = 2 pi n / N (periodic) or / (N - 1):
+ *          c0 - c1 cos t + c2 cos 2 t
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/onnx_json/read/onnx-import.h"
+
+/* --- transforms ------------------------------------------------------------------ */
+
+/* A scalar or a vector of one as a vector of one. */
+static LptValue *
+vector_of_one (LptOnnxNode *on,
+               LptValue    *value)
+{
+  const gint64 one = 1;
+
+  return lpt_onnx_reshape (on, lpt_onnx_convert (on, value, LPT_DTYPE_I64), 1, &one);
+}
+
+/* The axis that is transformed, a vector of one; it counts from the front of a signal that may lose its last axis. */
+static LptValue *
+transformed_axis (LptOnnxNode *on,
+                  gint         rank)
+{
+  LptInts given = { 0 };
+  gint64 axis = -2;
+
+  if (on->since < 20)
+    axis = lpt_onnx_int (on, "axis", 1);
+  else if (lpt_onnx_ints_in (on, 2, &given) && given.n == 1)
+    axis = given.v[0];
+  lpt_ints_clear (&given);
+  axis = lpt_onnx_axis (on, axis, rank);
+  if (axis == rank - 1)
+    lpt_onnx_fail (on, LPT_ERROR_INVALID, "the last axis holds the parts of a number");
+  return lpt_onnx_i64 (on, 1, &axis);
+}
+
+void
+lpt_onnx_map_dft (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0), *size = lpt_onnx_optional (on, 1), *axis;
+  gboolean inverse = lpt_onnx_int (on, "inverse", 0) != 0, half = lpt_onnx_int (on, "onesided", 0) != 0;
+  gint rank = lpt_onnx_rank (on, x);
+  gint64 parts = rank > 1 ? x->shape.dims[rank - 1] : 0;
+  LptOp op = inverse ? LPT_OP_IDFT : LPT_OP_DFT;
+
+  if (on->error == NULL && parts != 1 && parts != 2)
+    lpt_onnx_unsupported (on, "signal whose last axis is not known to be 1 or 2");
+  if (half && (parts == 2) != inverse)
+    lpt_onnx_unsupported (on, "onesided of %s", inverse ? "the inverse of a real signal" : "a complex signal");
+  axis = transformed_axis (on, rank);
+  if (on->error != NULL)
+    return;
+  if (half)
+    op = inverse ? LPT_OP_IRDFT : LPT_OP_RDFT;
+  if (op == LPT_OP_RDFT)
+    x = lpt_onnx_squeeze (on, x, rank - 1);
+  else if (parts == 1)
+    {
+      LptValue *pair[2] = { x, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, x, lpt_onnx_like (on, x, 0)) };
+
+      x = lpt_onnx_concat (on, rank - 1, 2, pair);
+    }
+  x = size != NULL ? lpt_onnx_emit (on, op, 3, x, axis, vector_of_one (on, size)) : lpt_onnx_emit (on, op, 2, x, axis);
+  lpt_onnx_set (on, 0, op == LPT_OP_IRDFT ? lpt_onnx_unsqueeze (on, x, rank - 1) : x);
+}
+
+void
+lpt_onnx_map_stft (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0), *step = lpt_onnx_in (on, 1), *window = lpt_onnx_optional (on, 2);
+  LptValue *size = lpt_onnx_optional (on, 3);
+  gint rank = lpt_onnx_rank (on, x);
+  LptNode *node;
+
+  if (lpt_onnx_int (on, "onesided", 1) == 0)
+    lpt_onnx_unsupported (on, "onesided=0");
+  if (rank == 3 && x->shape.dims[2] != 1)
+    lpt_onnx_unsupported (on, "signal that is not known to be real");
+  if (size == NULL && window == NULL)
+    lpt_onnx_fail (on, LPT_ERROR_INVALID, "neither a window nor a frame's length");
+  if (on->error != NULL)
+    return;
+  if (rank == 3)
+    x = lpt_onnx_squeeze (on, x, 2);
+  size = vector_of_one (on, size != NULL ? size : lpt_onnx_dim (on, window, 0));
+  if (window == NULL)
+    window = lpt_onnx_broadcast (on, lpt_onnx_like (on, x, 1), size);
+  node = lpt_onnx_add (on, LPT_OP_STFT, 4, x, window, lpt_onnx_squeeze (on, size, 0),
+                       lpt_onnx_squeeze (on, vector_of_one (on, step), 0));
+  LPT_ATTRS (node, LptStftAttrs)->transpose_frames = FALSE;
+  lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
+}
+
+/* --- windows ----------------------------------------------------------------------- */
+
+static LptValue *
+cosine (LptOnnxNode *on,
+        LptValue    *t,
+        double       times,
+        double       factor)
+{
+  LptValue *y = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, t, lpt_onnx_like (on, t, times));
+
+  y = lpt_onnx_emit (on, LPT_OP_COS, 1, y);
+  return lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, y, lpt_onnx_like (on, y, factor));
+}
+
+/* Argument: 0 Hann, 1 Hamming, 2 Blackman. */
+void
+lpt_onnx_map_window_function (LptOnnxNode *on)
+{
+  static const double factors[][3] = { { 0.5, 0.5, 0 }, { 25.0 / 46, 21.0 / 46, 0 }, { 0.42, 0.5, 0.08 } };
+  const double *c = factors[on->argument];
+  const gboolean periodic = lpt_onnx_int (on, "periodic", 1) != 0;
+  LptDType dtype = lpt_onnx_dtype (on, "output_datatype");
+  LptValue *size = lpt_onnx_squeeze (on, vector_of_one (on, lpt_onnx_in (on, 0)), 0), *n, *t, *y;
+
+  n = lpt_onnx_range (on, lpt_onnx_i64_scalar (on, 0), size, lpt_onnx_i64_scalar (on, 1));
+  if (!periodic)
+    size = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, size, lpt_onnx_i64_scalar (on, 1));
+  n = lpt_onnx_convert (on, n, LPT_DTYPE_F64);
+  t = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, n, lpt_onnx_like (on, n, 2 * G_PI));
+  t = lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, t, lpt_onnx_convert (on, size, LPT_DTYPE_F64));
+  y = lpt_onnx_emit (on, LPT_OP_ADD, 2, cosine (on, t, 1, -c[1]), lpt_onnx_like (on, t, c[0]));
+  if (c[2] != 0)
+    y = lpt_onnx_emit (on, LPT_OP_ADD, 2, y, cosine (on, t, 2, c[2]));
+  lpt_onnx_set (on, 0, lpt_onnx_convert (on, y, dtype != LPT_DTYPE_UNDEFINED ? dtype : LPT_DTYPE_F32));
+}
