@@ -40,6 +40,11 @@
 #define X21  VALUE ("x", FLOAT, DIM ("2") "," DIM ("1"))
 #define X1123 VALUE ("x", FLOAT, DIM ("1") "," DIM ("1") "," DIM ("2") "," DIM ("3"))
 #define C2   INIT ("c", FLOAT, "2", "floatData", "10,20")
+#define QUANT(domain, op, in, attributes) \
+  "{'opType':'" op "','domain':'" domain "','input':[" in "],'output':['y'],'attribute':[" attributes "]}"
+#define QUANT_INIT(scale, zero, bits) \
+  INIT ("s", FLOAT, "1", "floatData", scale) "," INIT ("z", FLOAT, "", "floatData", zero) "," \
+  INIT ("bits", FLOAT, "", "floatData", bits)
 #define COPIES INTS ("consumed_inputs", "0")
 
 typedef struct
@@ -114,6 +119,27 @@ static const Case cases[] = {
   { "imported-twice",
     IMPORTS ("13", ",{'domain':'ai.onnx','version':13}", "", X4, NODE ("Relu", "'x'", "'y'", "")),
     "4", "-1,2,-3,4", "0,2,0,4" },
+  /* QONNX */
+  { "quant-4-bits",
+    MODEL ("13", QUANT_INIT ("0.5", "0", "4"), X4,
+           QUANT ("qonnx.custom_op.general", "Quant", "'x','s','z','bits'", INT ("signed", "1"))),
+    "4", "-5,0.3,1.2,9", "-4,0.5,1,3.5" },
+  { "quant-narrow", /* a tie goes to the even code */
+    MODEL ("13", QUANT_INIT ("1", "0", "2"), X4,
+           QUANT ("onnx.brevitas", "Quant", "'x','s','z','bits'", INT ("signed", "1") "," INT ("narrow", "1"))),
+    "4", "-3,-0.4,0.6,0.5", "-1,0,1,0" },
+  { "quant-zero-point",
+    MODEL ("13", QUANT_INIT ("0.5", "10", "8"), X4,
+           QUANT ("qonnx.custom_op.general", "IntQuant", "'x','s','z','bits'", INT ("signed", "0"))),
+    "4", "-9,-1.2,2,200", "-5,-1,2,122.5" },
+  { "quant-channels",
+    MODEL ("13", INIT ("s", FLOAT, "2,1,1", "floatData", "1,2") "," INIT ("z", FLOAT, "", "floatData", "0") ","
+                 INIT ("bits", FLOAT, "", "floatData", "3"), X12,
+           QUANT ("finn.custom_op.general", "Quant", "'x','s','z','bits'", INT ("signed", "1"))),
+    "1,2,1,2", "1.4,9,-9,4.5", "1,3,-8,4" },
+  { "bipolar-quant",
+    MODEL ("13", QUANT_INIT ("2", "0", "1"), X4, QUANT ("qonnx.custom_op.general", "BipolarQuant", "'x','s'", "")),
+    "4", "-1,0,1,3", "-2,2,2,2" },
   /* lengths and ranks that are open */
   { "softmax-open",
     MODEL ("11", "", VALUE ("x", FLOAT, OPEN ("a") "," OPEN ("b") "," DIM ("2")),
