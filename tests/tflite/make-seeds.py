@@ -53,6 +53,8 @@ def seeds():
         ([tensor("h", 13, ()), tensor("c", f32, (1, 2), np.array([[1, 2]], f32))],
          [op("VAR_HANDLE", [], [0], ("VarHandleOptions", {"shared_name": "s"})), op("ASSIGN_VARIABLE", [0, 1], [])], [], [])])
     yield "custom", model([tensor("x", f32, (1, 2)), tensor("y", f32, (1, 2))], [op("", [0], [1], custom="FlexSoftplus", raw=[1, 2, 3])], [0], [1])
+    yield "scratch", model([tensor("x", f32, (1, 2)), tensor("memory", np.uint8, (64,)), tensor("y", f32, (1, 2))],
+                           [op("", [0, 1], [2], custom="device", raw=[1])], [0], [2])
 
 
 for name, data in seeds():

@@ -133,8 +133,14 @@ map_opaque (LptTflOp *op)
   for (guint i = 0; i < op->n_in; i++)
     {
       LptTflTensor *t = lpt_tfl_in_tensor (op, i);
-      /* A constant of strings has no value: it stays in the file. */
-      if (t != NULL && (t->value != NULL || (t->dtype != LPT_DTYPE_STRING && t->dtype != LPT_DTYPE_UNDEFINED)))
+      /* A constant of strings has no value: it stays in the file. So does scratch memory, which nothing writes. */
+      gboolean has_value = t != NULL && (t->value != NULL || (t->dtype != LPT_DTYPE_STRING
+                                                           && t->dtype != LPT_DTYPE_UNDEFINED));
+      GError *cause = NULL;
+      if (has_value && t->value == NULL && lpt_tfl_scope_data (op->scope, op->in[i], &cause) == NULL && cause == NULL)
+        has_value = FALSE;
+      g_clear_error (&cause);   /* said again below */
+      if (has_value)
         in[i] = lpt_tfl_in (op, i);
     }
   if (op->error != NULL)
