@@ -111,6 +111,16 @@ static const Case cases[] = {
   { "crop-size",
     MODEL ("7", "", X1123, NODE ("Crop", "'x'", "'y'", INTS ("border", "1,0,0,0") "," INTS ("scale", "2,1"))),
     "1,1,2,3", "1,2,3,4,5,6", "2,5" },
+  /* blocks of two beside each other, and such that overlap */
+  { "col2im",
+    MODEL ("18", INIT ("i", INT64, "2", "int64Data", "1,4") "," INIT ("b", INT64, "2", "int64Data", "1,2"),
+           VALUE ("x", FLOAT, DIM ("1") "," DIM ("2") "," DIM ("2")),
+           NODE ("Col2Im", "'x','i','b'", "'y'", INTS ("strides", "1,2"))),
+    "1,2,2", "1,2,3,4", "1,3,2,4" },
+  { "col2im-overlap",
+    MODEL ("18", INIT ("i", INT64, "2", "int64Data", "1,4") "," INIT ("b", INT64, "2", "int64Data", "1,2"),
+           VALUE ("x", FLOAT, DIM ("1") "," DIM ("2") "," DIM ("3")), NODE ("Col2Im", "'x','i','b'", "'y'", "")),
+    "1,2,3", "1,2,3,4,5,6", "1,6,8,6" },
   /* imports */
   { "not-imported",
     MODEL ("13", INIT ("c", FLOAT, "4", "floatData", "0,0,0,0"), X4,
@@ -155,6 +165,8 @@ static const Case cases[] = {
                NODE ("ReduceMax", "'h'", "'y'", INTS ("axes", "3") "," INT ("keepdims", "0"))),
     "2,1,2", "0,0,0,0", "0,0" },
   { "conv-open-rank", OPEN_RANK (NODE ("Conv", "'z','k'", "'y'", "")), "2,1,2", "1,2,3,4", "3,6,9,12" },
+  { "pool-open-rank", OPEN_RANK (NODE ("MaxPool", "'z'", "'y'", INTS ("kernel_shape", "2"))),
+    "2,1,2", "1,2,3,4", "2,4" },
   { "concat-open-rank", OPEN_RANK (NODE ("Concat", "'z','z'", "'y'", INT ("axis", "1"))),
     "2,1,2", "1,2,3,4", "1,2,1,2,3,4,3,4" },
 };

@@ -365,10 +365,23 @@ column_major (LptOnnxNode *on,
   return lpt_onnx_emit (on, LPT_OP_ADD, 2, plane, lpt_onnx_emit (on, LPT_OP_ADD, 2, column, row));
 }
 
+/* The data of a pool: its rank follows from the kernel. */
+static LptValue *
+pooled (LptOnnxNode *on)
+{
+  LptInts kernel = { 0 };
+  LptValue *x = lpt_onnx_in (on, 0);
+
+  if (lpt_onnx_ints (on, "kernel_shape", &kernel) && kernel.n + 2 <= LPT_MAX_RANK)
+    x = lpt_onnx_with_rank (on, x, (gint) kernel.n + 2);
+  lpt_ints_clear (&kernel);
+  return x;
+}
+
 void
 lpt_onnx_map_max_pool (LptOnnxNode *on)
 {
-  LptValue *x = lpt_onnx_in (on, 0);
+  LptValue *x = pooled (on);
   gboolean wants_index = lpt_onnx_wants (on, 1);
   gint64 storage_order = lpt_onnx_int (on, "storage_order", 0);
   Window w = read_window (on, x, NULL);
@@ -422,7 +435,7 @@ lpt_onnx_average_pool_node (LptOnnxNode *on,
 void
 lpt_onnx_map_average_pool (LptOnnxNode *on)
 {
-  lpt_onnx_set (on, 0, lpt_onnx_done (on, lpt_onnx_average_pool_node (on, lpt_onnx_in (on, 0))));
+  lpt_onnx_set (on, 0, lpt_onnx_done (on, lpt_onnx_average_pool_node (on, pooled (on))));
 }
 
 /* (sum |x|^p)^(1/p) over windows: the sum is the mean, padding counted, times the window's size. */
