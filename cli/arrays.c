@@ -38,6 +38,44 @@ find_interval (const LptValue *value, double *low, double *high)
     }
 }
 
+/* The length of the axis that @node looks up by index in input 1; G_MAXINT64: it is no such op, or not known. */
+static gint64
+indexed_length (LptNode *node)
+{
+  LptTensor *given = node->op == LPT_OP_GATHER ? lpt_node_const_in (node, 2) : NULL;
+  const LptValue *data = node->n_in > 1 ? lpt_node_in (node, 0) : NULL;
+  gint64 axis;
+  if (node->op == LPT_OP_GATHER_ELEMENTS)
+    axis = LPT_ATTRS (node, LptAxisAttrs)->axis;
+  else if (given != NULL && lpt_tensor_count (given) == 1)
+    axis = (gint64) lpt_tensor_get_f64 (given, 0);
+  else
+    return G_MAXINT64;
+  if (data == NULL || data->shape.rank < 1)
+    return G_MAXINT64;
+  axis += axis < 0 ? data->shape.rank : 0;
+  return axis >= 0 && axis < data->shape.rank && data->shape.dims[axis] > 0 ? data->shape.dims[axis] : G_MAXINT64;
+}
+
+/* Below which number @value stays where it is an index, as it is or moved or converted by up to @depth ops. */
+static gint64
+find_length (const LptValue *value, guint depth)
+{
+  gint64 least = G_MAXINT64;
+  for (guint i = 0; i < value->uses->len; i++)
+    {
+      const LptUse *use = &g_array_index (value->uses, LptUse, i);
+      gint64 length = G_MAXINT64;
+      if (use->index == 1)
+        length = indexed_length (use->node);
+      else if (use->index == 0 && depth > 0 && use->node->n_out == 1
+               && (use->node->op == LPT_OP_CONVERT || (use->node->info->flags & LPT_OP_F_PRESERVES)))
+        length = find_length (lpt_node_out (use->node), depth - 1);
+      least = MIN (least, length);
+    }
+  return least;
+}
+
 /* Zeros of the shape of an input, dynamic dimensions being 1. */
 static LptTensor *
 make_zeros (LptNode *parameter, GError **error)
@@ -67,7 +105,7 @@ cmd_arrays_random (LptNode *parameter, GRand *rand, GError **error)
     {
       gboolean code = lpt_dtype_bits (dtype) <= 8;
       low = code ? lpt_dtype_min (dtype) : 0.0;
-      high = code ? lpt_dtype_max (dtype) + 1.0 : 10.0;
+      high = code ? lpt_dtype_max (dtype) + 1.0 : (double) MIN (10, find_length (value, 8));
     }
   else
     {
