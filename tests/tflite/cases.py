@@ -211,6 +211,8 @@ def products():
                 consts.append(tensor("b", bias.dtype, (6,), bias, **({} if kind == "f32" else {"scale": float(F(q["scale"]) * F(ws))})))
             yield one("FULLY_CONNECTED", kind, [(2, 3, 20)], ("FullyConnectedOptions", {"keep_num_dims": int(seed == 2), "fused_activation_function": seed}),
                       (2, 3, 6) if seed == 2 else (6, 6), consts, seed=seed, q=q, out_q={"scale": 0.01 if kind == "i16" else 0.2, "zero": 0 if kind == "i16" else 9}, version=6)
+            yield one("FULLY_CONNECTED", kind, [(20,)], ("FullyConnectedOptions", {"keep_num_dims": int(seed != 1)}), (6,) if seed != 1 else (1, 6), consts, seed=seed + 3,
+                      q=q, out_q={"scale": 0.01 if kind == "i16" else 0.2, "zero": 0 if kind == "i16" else 9}, version=6)
     for kind in ("f32", "i8", "i16"):
         for seed in (0, 1):
             yield one("BATCH_MATMUL", kind, [(2, 3, 4, 5), (3, 6, 5) if seed else (3, 5, 6)], ("BatchMatMulOptions", {"adj_y": seed}), (2, 3, 4, 6), seed=seed,

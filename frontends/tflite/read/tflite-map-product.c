@@ -90,7 +90,7 @@ lpt_tfl_map_fully_connected (LptTflOp *op)
     lpt_tfl_invalid (op, "weights of rank %d", w->shape.rank);
   if (op->error != NULL || lpt_tfl_out_tensor (op, 0) == NULL)
     return;
-  gboolean keep = lpt_tfl_opt_int (op, TFL_FullyConnectedOptions_keep_num_dims) != 0 && x->shape.rank > 2;
+  gboolean keep = lpt_tfl_opt_int (op, TFL_FullyConnectedOptions_keep_num_dims) != 0 && x->shape.rank != 2;
   LptValue *y = product (op, as_rows (op, x, w->shape.dims[1]), w, bias);
   y = lpt_tfl_activate (op, y, lpt_tfl_opt_int (op, TFL_FullyConnectedOptions_fused_activation_function));
   lpt_tfl_set (op, 0, keep ? shape_back (op, y, x, w->shape.dims[0]) : y);

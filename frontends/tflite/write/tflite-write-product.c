@@ -108,11 +108,12 @@ write_fully_connected (LptTflWriter *w, Product *p)
       return;
     }
   gint in[] = { p->from, weights, bias };
+  gboolean keep = p->x->shape.rank != 2;   /* else the result has two axes, of a vector, too */
   LptTflWOp *op = lpt_tfl_w_op (w, TFL_FULLY_CONNECTED, 3, in, out);
   lpt_tfl_w_set (op, LPT_TFL_INT (FullyConnectedOptions, fused_activation_function, activation));
-  lpt_tfl_w_set (op, LPT_TFL_INT (FullyConnectedOptions, keep_num_dims, p->x->shape.rank > 2));
+  lpt_tfl_w_set (op, LPT_TFL_INT (FullyConnectedOptions, keep_num_dims, keep));
   lpt_tfl_w_set (op, LPT_TFL_INT (FullyConnectedOptions, asymmetric_quantize_inputs, p->hybrid && p->asymmetric));
-  lpt_tfl_w_need (op, p->hybrid && p->asymmetric ? 9 : bias < 0 ? 6 : p->x->shape.rank > 2 ? 5 : p->hybrid ? 3 : 1);
+  lpt_tfl_w_need (op, p->hybrid && p->asymmetric ? 9 : bias < 0 ? 6 : keep ? 5 : p->hybrid ? 3 : 1);
 }
 
 static void
