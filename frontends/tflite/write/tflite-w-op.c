@@ -76,7 +76,7 @@ lpt_tfl_w_transpose (LptTflWriter *w, gint tensor, guint n, const gint64 *order)
   gint out = lpt_tfl_w_tensor (w, name, LPT_DTYPE_F32, &shape, t->quant);
   lpt_tfl_w_get (w, out)->type = t->type;
   gint in[] = { tensor, lpt_tfl_w_i32s (w, "order", n, order) };
-  lpt_tfl_w_op (w, TFL_TRANSPOSE, 2, in, out);
+  lpt_tfl_w_need (lpt_tfl_w_op (w, TFL_TRANSPOSE, 2, in, out), n == 5 ? 4 : n == 6 ? 6 : 1);
   return out;
 }
 
