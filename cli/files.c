@@ -52,6 +52,10 @@ cmd_overwrites (const char *in, const char *out)
   return NULL;
 }
 
+/* File systems take names of 255 bytes; the rest is for endings. */
+#define LONGEST_NAME 200
+#define KEPT         160
+
 char *
 cmd_file_name (const char *value_name)
 {
@@ -61,5 +65,10 @@ cmd_file_name (const char *value_name)
       *p = '_';
   if (g_str_equal (name, ".") || g_str_equal (name, ".."))
     name[0] = '_';
-  return name;
+  if (strlen (name) <= LONGEST_NAME)
+    return name;
+
+  /* Converters join the names of all that they fused: the beginning, and a number of the whole. */
+  g_autofree char *sum = g_compute_checksum_for_string (G_CHECKSUM_SHA256, value_name, -1), *whole = name;
+  return g_strdup_printf ("%.*s_%.12s", KEPT, whole, sum);
 }

@@ -16,7 +16,7 @@ LptGraph *cmd_load (const char *path, GError **error);
  * (transfer full). */
 char     *cmd_overwrites (const char *in, const char *out);
 
-/* A file name for a value: what is not in [A-Za-z0-9_.-] becomes "_" (transfer full). */
+/* A file name for a value: what is not in [A-Za-z0-9_.-] becomes "_", a long one is cut (transfer full). */
 char     *cmd_file_name (const char *value_name);
 
 #endif
