@@ -335,7 +335,7 @@ test_loop_of_one (void)
   run (&c, again);
   for (guint i = 0; i < again->nodes->len; i++)
     {
-      const LptNode *node = g_ptr_array_index (again->nodes, i);
+      LptNode *node = g_ptr_array_index (again->nodes, i);
 
       if (node->op == LPT_OP_LOOP)
         g_assert_cmpint (lpt_node_in (node, 1)->shape.rank, ==, 0);   /* other runtimes ask for a scalar */

@@ -3,8 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "ir/lpt-memory.h"
 #include "frontends/onnx_json/read/onnx-scope.h"
+#include "ir/infer/lpt-infer-util.h"
+#include "ir/lpt-memory.h"
 
 #include <string.h>
 
