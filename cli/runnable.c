@@ -52,10 +52,29 @@ cmd_note_float (const char *path, const char *what)
   cmd_note ("%s: no FakeQuantize or Q/DQ: %s", path, what);
 }
 
+/* The first op that is to compute f64 numbers, or NULL. */
+static const LptNode *
+find_double (const LptGraph *graph)
+{
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      const LptNode *node = g_ptr_array_index (graph->nodes, i);
+      if ((node->info->flags & LPT_OP_F_COMPUTE) != 0 && node->n_out > 0 && node->out[0].dtype == LPT_DTYPE_F64)
+        return node;
+    }
+  return NULL;
+}
+
 gboolean
 cmd_make_runnable (LptGraph *graph, const char *path, const CmdRunArgs *args, gboolean reference, int *code)
 {
   gboolean given = cmd_pipeline_is_given (&args->pipeline), quantized = lpt_graph_is_quantized (graph);
+  const LptNode *wide = find_double (graph);
+  if (wide != NULL)
+    {
+      progress_end ();
+      cmd_note ("%s: \"%s\" is declared f64: it is computed in single precision", path, wide->name);
+    }
   if (cmd_runs_as_is (args, reference) || (graph->lowered && !given))
     return TRUE;
   if (!quantized)
