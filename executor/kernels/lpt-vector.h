@@ -34,6 +34,7 @@
 
 typedef float   V __attribute__ ((vector_size (WIDTH * 4)));
 typedef int32_t I __attribute__ ((vector_size (WIDTH * 4)));
+typedef uint32_t U __attribute__ ((vector_size (WIDTH * 4)));
 typedef float   H __attribute__ ((vector_size (HALF * 4)));
 typedef double  D __attribute__ ((vector_size (HALF * 8)));
 

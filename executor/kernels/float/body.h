@@ -175,7 +175,7 @@ log_lanes (V x)
 {
   const V zero = { 0 }, least = splat (1.17549435e-38f), most = splat (3.40282347e38f), half = splat (0.70710678f);
   V in = where_less (x, least, x * 8388608.0f, x), n = where_less (x, least, splat (-23.0f), zero), m, s, y;
-  I bits = (I) in - (I) half;
+  I bits = (I) ((U) in - (U) half);          /* of a negative number it wraps, and the number has no logarithm */
 
   n += __builtin_convertvector (bits >> 23, V);
   m = (V) ((bits & 0x7fffff) + (I) half) - 1.0f;
