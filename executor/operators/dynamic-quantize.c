@@ -31,6 +31,19 @@ typedef struct
   gsize count, part, parts;
 } Dynamic;
 
+/* Codes with a step of 1, and this zero point; or integers. */
+static gboolean
+counts_from (const LptProgramValue *value,
+             gint32                 zero_point)
+{
+  const LptQuant *quant = value->array.quant;
+
+  if (quant == NULL)
+    return zero_point == 0;
+
+  return quant->n == 1 && quant->scale[0] == 1 && quant->zero_point[0] == zero_point;
+}
+
 static gsize
 part_end (const Dynamic *d,
           gsize          task)
@@ -310,6 +323,8 @@ lpt_prepare_dynamic_quantize (LptProgram   *program,
   LptCut cut;
   Dynamic d;
 
+  if (!counts_from (codes, 0) || !counts_from (zero, 0))
+    return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
   if (x->kind != LPT_STORAGE_CONST && (attrs->symmetric || attrs->axis != 0))
     return prepare_rows (program, op);
   if (attrs->symmetric || attrs->axis != 0 || attrs->block != 0 || x->kind == LPT_STORAGE_CONST ||
@@ -366,16 +381,6 @@ rest_access (const LptProgramOp *op,
     return lpt_span (0, 1, k == 2 ? sizeof (float) : 1);
 
   return lpt_span (from, to, k == 0 ? sizeof (float) : 1);
-}
-
-/* Codes with a step of 1, and this zero point. */
-static gboolean
-counts_from (const LptProgramValue *value,
-             gint32                 zero_point)
-{
-  const LptQuant *quant = value->array.quant;
-
-  return quant != NULL && quant->n == 1 && quant->scale[0] == 1 && quant->zero_point[0] == zero_point;
 }
 
 gboolean
