@@ -80,6 +80,11 @@ lpt_onnx_quantized (LptOnnxNode *on,
                     LptQuant    *quant)
 {
   on->quantized = TRUE;
+  if (lpt_dtype_is_real (value->dtype) && !lpt_dtype_is_small_float (value->dtype))
+    {
+      lpt_onnx_fail (on, LPT_ERROR_INVALID, "%s where codes are due", lpt_dtype_name (value->dtype));
+      return reinterpret (on, value, quant);      /* whoever asked for a quantization finds one */
+    }
   if (value->quant != NULL && lpt_quant_equal (value->quant, quant))
     return value;
   if (value->producer->data != NULL)
