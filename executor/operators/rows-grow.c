@@ -5,6 +5,7 @@
  *
  *     x - mean x    x / sqrt (mean (x x) + eps)    e^(x - max x) / sum e^(x - max x)
  *
+ * A comparison joins as the mask of a Select.
  * A row is the last axis, or the last few where a reduction or MVN goes over those; then only ops join whose operands
  * go on along the whole row as along its last axis.
  *
@@ -235,7 +236,7 @@ lpt_rows_grow (LptRows        *p,
 {
   *p = (LptRows) { .n_runs = 1 };
   if (!lpt_rows_read_op (last, &p->runs[0]) || p->runs[0].kind == LPT_RUN_RENAME || p->runs[0].kind == LPT_RUN_REDUCE ||
-      (layout != LPT_ROWS_ANY && p->runs[0].layout != LPT_ROWS_ANY && p->runs[0].layout != layout))
+      p->runs[0].truth || (layout != LPT_ROWS_ANY && p->runs[0].layout != LPT_ROWS_ANY && p->runs[0].layout != layout))
     return FALSE;
   p->layout = MAX (layout, p->runs[0].layout);
   p->axis = p->runs[0].axis >= 0 ? row_axis (shape, p->runs[0].axis) : -1;

@@ -142,7 +142,11 @@ mask_at (const Tile          *t,
   if (!o->whole && o->step == 0)
     n = 1;
   for (i = 0; i < n; i++)
-    made[i] = words[i] != 0;
+    {
+      const guint64 word = (guint64) words[i];
+
+      made[i] = (float) (gint32) ((word | (0 - word)) >> 63);      /* != 0, without a branch that depends on data */
+    }
 
   return made;
 }

@@ -20,6 +20,9 @@ find_binary (LptOp           op,
     { LPT_OP_ADD, LPT_BINARY_ADD }, { LPT_OP_SUBTRACT, LPT_BINARY_SUBTRACT }, { LPT_OP_MULTIPLY, LPT_BINARY_MULTIPLY },
     { LPT_OP_DIVIDE, LPT_BINARY_DIVIDE }, { LPT_OP_MAXIMUM, LPT_BINARY_MAXIMUM }, { LPT_OP_MINIMUM, LPT_BINARY_MINIMUM },
     { LPT_OP_SQUARED_DIFFERENCE, LPT_BINARY_SQUARED_DIFFERENCE }, { LPT_OP_PRELU, LPT_BINARY_PRELU }, { LPT_OP_POWER, LPT_BINARY_POWER },
+    { LPT_OP_EQUAL, LPT_BINARY_EQUAL }, { LPT_OP_NOT_EQUAL, LPT_BINARY_NOT_EQUAL }, { LPT_OP_LESS, LPT_BINARY_LESS },
+    { LPT_OP_LESS_EQUAL, LPT_BINARY_LESS_EQUAL }, { LPT_OP_GREATER, LPT_BINARY_GREATER },
+    { LPT_OP_GREATER_EQUAL, LPT_BINARY_GREATER_EQUAL },
   };
   guint i;
 
@@ -163,6 +166,31 @@ unary_run (const LptProgramOp *op,
   return run->function != NULL;
 }
 
+/* A comparison of real values, whose result are words where the program does not hold it. */
+static gboolean
+compare_run (const LptProgramOp *op,
+             LptRun             *run)
+{
+  run->kind = LPT_RUN_BINARY;
+  run->n = 2;
+  run->truth = op->n_in == 2 && op->out[0]->array.dtype == LPT_DTYPE_I64 && lpt_program_is_real (op->in[0]) &&
+               lpt_program_is_real (op->in[1]) && find_binary (op->node->op, &run->binary);
+
+  return run->truth;
+}
+
+/* Does @mask come from a comparison of the same shape that has no other reader? It will be part of the program. */
+static gboolean
+is_compared (const LptProgramValue *mask,
+             const LptShape        *shape)
+{
+  LptRun run;
+
+  return mask->kind == LPT_STORAGE_DYNAMIC && mask->def != NULL && mask->def->fused_into == NULL &&
+         lpt_program_n_uses (mask) == 1 && lpt_shape_equal (&mask->array.shape, shape) &&
+         compare_run (mask->def, &run);
+}
+
 /* A mask, constant or 64-bit words, between real values. */
 static gboolean
 select_run (const LptProgramOp *op,
@@ -172,7 +200,7 @@ select_run (const LptProgramOp *op,
 
   run->kind = LPT_RUN_SELECT;
   run->n = 3;
-  if (mask->kind != LPT_STORAGE_CONST)
+  if (mask->kind != LPT_STORAGE_CONST && !is_compared (mask, &op->out[0]->array.shape))
     run->layout = LPT_ROWS_PLAIN;
 
   return op->n_in == 3 && mask->array.dtype == LPT_DTYPE_I64 && lpt_shape_is_static (&mask->array.shape) &&
@@ -263,6 +291,8 @@ lpt_rows_read_op (LptProgramOp *op,
     return op->in[0]->kind != LPT_STORAGE_CONST && convert_run (op, run);
   if (op->node->op == LPT_OP_SELECT)
     return select_run (op, run);
+  if (op->out[0]->array.dtype == LPT_DTYPE_I64)
+    return compare_run (op, run);
   if (!lpt_program_is_real (op->out[0]) || !lpt_program_is_real (op->in[0]))
     return FALSE;
   if (find_binary (op->node->op, &run->binary))

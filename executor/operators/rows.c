@@ -60,7 +60,7 @@ turned (const LptShape *shape)
   return result;
 }
 
-/* Operands of other shapes must go by one element along the channels, or stand still. */
+/* Operands of other shapes must go by one element along the channels, or stand still; masks of words are row-major. */
 static gboolean
 fits_last (const LptRows  *p,
            const LptShape *shape)
@@ -74,6 +74,9 @@ fits_last (const LptRows  *p,
         const LptShape own = lpt_rows_shape (&p->runs[k], i);
         gint64 strides[LPT_MAX_RANK];
 
+        if (array->dtype == LPT_DTYPE_I64 && p->runs[k].op->in[i]->kind != LPT_STORAGE_CONST &&
+            lpt_rows_find (p, p->runs[k].op->in[i]->def) < 0)
+          return FALSE;
         lpt_broadcast_strides (&own, shape, strides);
         if (strides[1] > 1 && (p->runs[k].op->in[i]->kind == LPT_STORAGE_CONST ||
                                !lpt_shape_equal (&array->shape, shape)))

@@ -52,6 +52,7 @@ typedef struct
   gboolean       narrow;             /* makes one element for each row */
   guint          out;                /* register, or LPT_ROWS_RESULT */
   LptFloatBinary binary;
+  gboolean       truth;              /* makes 0 and 1, a mask within the program */
   LptFloatMap    map;
   float          lo, hi;             /* clamp */
   LptFloatReduce reduce;

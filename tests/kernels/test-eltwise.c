@@ -516,6 +516,12 @@ exact_binary (LptFloatBinary op, float a, float b)
     case LPT_BINARY_MAXIMUM:  return a > b || isnan (a) ? a : b;
     case LPT_BINARY_SQUARED_DIFFERENCE: return (a - b) * (a - b);
     case LPT_BINARY_PRELU:    return a < 0 ? a * b : a;
+    case LPT_BINARY_EQUAL:    return a == b;
+    case LPT_BINARY_NOT_EQUAL: return a != b;
+    case LPT_BINARY_LESS:     return a < b;
+    case LPT_BINARY_LESS_EQUAL: return a <= b;
+    case LPT_BINARY_GREATER:  return a > b;
+    case LPT_BINARY_GREATER_EQUAL: return a >= b;
     case LPT_BINARY_POWER:    return (float) (b == 2 ? (double) a * a : b == 3 ? (double) a * a * a : pow (a, b));
     default:                  return a < b || isnan (a) ? a : b;
     }

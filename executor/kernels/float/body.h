@@ -315,6 +315,12 @@ operand (const float *p, size_t step, size_t i, size_t n)
 }
 
 INLINE V
+truth (I mask)
+{
+  return choose (mask, splat (1.0f), (V) { 0 });
+}
+
+INLINE V
 binary_lanes (LptFloatBinary op, V a, V b)
 {
   switch (op)
@@ -333,6 +339,18 @@ binary_lanes (LptFloatBinary op, V a, V b)
       return (a - b) * (a - b);
     case LPT_BINARY_PRELU:
       return where_less (a, (V) { 0 }, a * b, a);
+    case LPT_BINARY_EQUAL:
+      return truth (a == b);
+    case LPT_BINARY_NOT_EQUAL:
+      return truth (a != b);
+    case LPT_BINARY_LESS:
+      return truth (a < b);
+    case LPT_BINARY_LESS_EQUAL:
+      return truth (a <= b);
+    case LPT_BINARY_GREATER:
+      return truth (a > b);
+    case LPT_BINARY_GREATER_EQUAL:
+      return truth (a >= b);
     default:
       return choose ((a < b) | (a != a), a, b);
     }
@@ -395,6 +413,12 @@ LPT_FN (lpt_float_binary) (LptFloatBinary op, size_t n, const float *a, size_t a
     BINARY (LPT_BINARY_MAXIMUM)
     BINARY (LPT_BINARY_SQUARED_DIFFERENCE)
     BINARY (LPT_BINARY_PRELU)
+    BINARY (LPT_BINARY_EQUAL)
+    BINARY (LPT_BINARY_NOT_EQUAL)
+    BINARY (LPT_BINARY_LESS)
+    BINARY (LPT_BINARY_LESS_EQUAL)
+    BINARY (LPT_BINARY_GREATER)
+    BINARY (LPT_BINARY_GREATER_EQUAL)
     case LPT_BINARY_POWER:
       power_all (n, a, a_step, b, b_step, out);
       break;

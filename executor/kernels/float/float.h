@@ -47,7 +47,8 @@ typedef enum {
 } LptFloatMap;
 
 /* Of two values a and b; the larger and the smaller one are b where a is not larger or smaller, but a NaN stays one.
- * Powers are those of pow () in double, but for the exponents 2 and 3, which are products in double. */
+ * Powers are those of pow () in double, but for the exponents 2 and 3, which are products in double.
+ * Comparisons give 1 or 0. */
 typedef enum {
   LPT_BINARY_ADD,
   LPT_BINARY_SUBTRACT,
@@ -58,6 +59,12 @@ typedef enum {
   LPT_BINARY_SQUARED_DIFFERENCE,
   LPT_BINARY_PRELU,    /* a < 0 ? a * b : a */
   LPT_BINARY_POWER,
+  LPT_BINARY_EQUAL,
+  LPT_BINARY_NOT_EQUAL,
+  LPT_BINARY_LESS,
+  LPT_BINARY_LESS_EQUAL,
+  LPT_BINARY_GREATER,
+  LPT_BINARY_GREATER_EQUAL,
   LPT_N_BINARIES
 } LptFloatBinary;
 
