@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 
-MOST = 11
+MOST = 10
 QUICK_BYTES = 2 << 20
 QUICK_NETS, QUICK_FORMS = ["dlrm", "crnn"], "qdq_u8,qdq_i8,dynamic"
 NIGHTLY = bool(os.environ.get("LPT_TEST_NIGHTLY"))

@@ -1,0 +1,67 @@
+/* test-fast-convert.c - Convert between types that are held as reals or words gives the bytes of the plain op
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "fast-case.h"
+
+static const LptDType types[] =
+{
+  LPT_DTYPE_F32, LPT_DTYPE_F64, LPT_DTYPE_F16, LPT_DTYPE_BF16, LPT_DTYPE_I64, LPT_DTYPE_U64, LPT_DTYPE_I32,
+  LPT_DTYPE_U32, LPT_DTYPE_BOOL, LPT_DTYPE_U8, LPT_DTYPE_I8, LPT_DTYPE_I16,
+};
+
+/* Beside ordinary numbers those at which types end, and what is no number. */
+static LptTensor *
+tensor_of (LptDType        dtype,
+           const LptShape *shape)
+{
+  static const double ends[] =
+  {
+    0, -0.0, 0.5, -0.5, 1.5, -1, 255, 256, 65503.9, 65520, 0x1p-24, 0x1p-25, 0x1.8p-24, 2147483647, 2147483648.0,
+    -2147483649.0, 4294967295.0, 4294967296.0, 9.3e18, -9.3e18, 16777217, 1e30, NAN, INFINITY, -INFINITY,
+  };
+  const double low = MAX (lpt_dtype_min (dtype), -9.2e18), high = MIN (lpt_dtype_max (dtype), 9.2e18);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (9);
+  double values[3 * 11 * 601];
+  gsize i;
+
+  for (i = 0; i < G_N_ELEMENTS (values); i++)
+    {
+      values[i] = i % 3 == 0 ? ends[i / 3 % G_N_ELEMENTS (ends)] : g_rand_double_range (rand, -400, 400);
+      if (!lpt_dtype_is_real (dtype))
+        values[i] = isnan (values[i]) ? 0 : CLAMP (values[i], low, high);
+    }
+
+  return lpt_tensor_from_f64 (dtype, shape, values, NULL);
+}
+
+static void
+test_types (void)
+{
+  guint from, to;
+
+  for (from = 0; from < G_N_ELEMENTS (types); from++)
+    for (to = 0; to < G_N_ELEMENTS (types); to++)
+      {
+        const char *a = lpt_dtype_name (types[from]), *b = lpt_dtype_name (types[to]);
+        g_autofree char *text = g_strdup_printf ("%%x = Parameter : %s[3,11,601]\n"
+                                                 "%%y = Convert(%%x) {destination_type=%s} : %s[3,11,601]\n"
+                                                 "Result(%%y)\n", a, b, b);
+        g_autoptr (LptGraph) graph = fast_case_graph (text, "types");
+        g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+        const LptShape shape = { .rank = 3, .dims = { 3, 11, 601 } };
+
+        g_ptr_array_add (inputs, tensor_of (types[from], &shape));
+        fast_case_compare_inputs (graph, inputs);
+      }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/fast/convert/types", test_types);
+
+  return g_test_run ();
+}
