@@ -21,6 +21,7 @@
 #include <lpt/lpt-restrictions.h>
 
 #include "executor/program/lpt-program-passes.h"
+#include "ir/lpt-memory.h"
 
 /* Output channels that kernels compute at once, at least. */
 #define LANES 16
@@ -138,6 +139,25 @@ repeat_quant (const Wide     *w,
   return lpt_quant_new (quant->axis, quant->n * (guint) w->group, scale, zero);
 }
 
+/* A constant of @values in the type of @own, with its quantization for G times the channels; NULL: no memory. */
+static LptValue *
+add_like (const Wide     *w,
+          const LptValue *own,
+          const LptShape *shape,
+          const double   *values)
+{
+  g_autoptr (LptTensor) tensor = lpt_tensor_from_f64 (own->dtype, shape, values, NULL);
+  g_autoptr (LptQuant) repeated = own->quant != NULL ? repeat_quant (w, own->quant) : NULL;
+  LptNode *constant;
+
+  if (tensor == NULL)
+    return NULL;
+  constant = lpt_graph_add_const (w->graph, NULL, tensor);
+  lpt_value_set_quant (lpt_node_out (constant), repeated);
+
+  return lpt_node_out (constant);
+}
+
 /* The weights of G windows side by side, or NULL: no memory. */
 static LptValue *
 wide_weights (const Wide *w)
@@ -146,17 +166,15 @@ wide_weights (const Wide *w)
   const LptQuant *quant = own->quant;
   const gint64 wide = w->taps + w->stride * (w->group - 1);
   g_autofree double *v = lpt_tensor_to_f64 (own->producer->data, NULL), *all = NULL;
-  g_autoptr (LptTensor) tensor = NULL;
-  g_autoptr (LptQuant) repeated = repeat_quant (w, quant);
   LptShape shape = own->shape;
   gint64 lines = lpt_tensor_count (own->producer->data) / w->taps, per_channel = lines / w->channels, g, i, t;
-  LptNode *constant;
 
-  if (v == NULL)
+  if (v != NULL)
+    all = lpt_memory_try ((gsize) (lines * w->group * wide), sizeof *all, NULL);
+  if (all == NULL)
     return NULL;
   shape.dims[0] *= w->group;
   shape.dims[w->axis] = wide;
-  all = g_new (double, (gsize) (lines * w->group * wide));
   for (g = 0; g < w->group; g++)
     for (i = 0; i < lines; i++)
       {
@@ -166,13 +184,8 @@ wide_weights (const Wide *w)
           to[t] = quant->zero_point[quant->n == 1 ? 0 : i / per_channel];
         memcpy (to + w->stride * g, v + i * w->taps, (gsize) w->taps * sizeof *v);
       }
-  tensor = lpt_tensor_from_f64 (own->dtype, &shape, all, NULL);
-  if (tensor == NULL)
-    return NULL;
-  constant = lpt_graph_add_const (w->graph, NULL, tensor);
-  lpt_value_set_quant (lpt_node_out (constant), repeated);
 
-  return lpt_node_out (constant);
+  return add_like (w, own, &shape, all);
 }
 
 static LptValue *
@@ -181,20 +194,12 @@ wide_bias (const Wide     *w,
 {
   const LptShape shape = lpt_shape_make (1, (gint64[]) { w->channels * w->group });
   g_autofree double *v = lpt_tensor_to_f64 (bias->producer->data, NULL), *all = NULL;
-  g_autoptr (LptTensor) tensor = NULL;
-  g_autoptr (LptQuant) repeated = bias->quant != NULL ? repeat_quant (w, bias->quant) : NULL;
-  LptNode *constant;
 
   if (v == NULL)
     return NULL;
   all = repeat (w, (guint) w->channels, v);
-  tensor = lpt_tensor_from_f64 (bias->dtype, &shape, all, NULL);
-  if (tensor == NULL)
-    return NULL;
-  constant = lpt_graph_add_const (w->graph, NULL, tensor);
-  lpt_value_set_quant (lpt_node_out (constant), repeated);
 
-  return lpt_node_out (constant);
+  return add_like (w, bias, &shape, all);
 }
 
 /* An op that moves @x into @shape, by the numbers @how. */
@@ -243,6 +248,21 @@ in_order (const Wide *w,
   return move (w, LPT_OP_RESHAPE, x, y->rank, y->dims, y);
 }
 
+/* Strides may be given for fewer axes than there are: 1 for the others. */
+static void
+set_strides (const Wide *w,
+             LptNode    *wide)
+{
+  LptInts *strides = &LPT_ATTRS (wide, LptConvAttrs)->strides;
+  gint64 all[LPT_MAX_RANK];
+  gint k;
+
+  for (k = 0; k < w->axis - 1; k++)
+    all[k] = lpt_ints_get (strides, (guint) k, 1);
+  all[w->axis - 2] *= w->group;
+  lpt_ints_set (strides, (guint) w->axis - 1, all);
+}
+
 static void
 widen (const Wide *w)
 {
@@ -263,7 +283,7 @@ widen (const Wide *w)
   if (in[1] == NULL || (in[2] == NULL && node->n_in > 2 && lpt_node_in (node, 2) != NULL))
     return;
   wide = lpt_node_clone (node, name, node->n_in, in);
-  LPT_ATTRS (wide, LptConvAttrs)->strides.v[w->axis - 2] *= w->group;
+  set_strides (w, wide);
   if (rests != NULL)
     lpt_floats_set (lpt_node_bias_rest (wide), rest->n * (guint) w->group, rests);
   wide->out[0].dtype = node->out[0].dtype;
