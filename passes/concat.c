@@ -87,12 +87,14 @@ join (LptNode          *node,
   for (i = 0; i < node->n_in; i++)
     {
       LptTensor *own = zero_points ? lpt_dequant_zp (&dq[i]) : lpt_dequant_scale (&dq[i]);
+      LptTensor *part = own != NULL ? lpt_tensor_convert (own, real, NULL)
+                                    : lpt_tensor_scalar (real, zero_points ? 0 : 1);
 
-      g_ptr_array_add (parts, own != NULL ? lpt_tensor_convert (own, real, NULL)
-                                          : lpt_tensor_scalar (real, zero_points ? 0 : 1));
-      same = same && lpt_tensor_count (g_ptr_array_index (parts, i)) == 1 &&
-             lpt_tensor_get_f64 (g_ptr_array_index (parts, i), 0) ==
-                 lpt_tensor_get_f64 (g_ptr_array_index (parts, 0), 0);
+      if (part == NULL)
+        return NULL;
+      g_ptr_array_add (parts, part);
+      same = same && lpt_tensor_count (part) == 1 &&
+             lpt_tensor_get_f64 (part, 0) == lpt_tensor_get_f64 (g_ptr_array_index (parts, 0), 0);
     }
   if (same)
     return lpt_fold_scalar_if_possible (g_ptr_array_index (parts, 0));

@@ -261,7 +261,7 @@ lpt_fuse_below (LptRewriter *rw,
                                                                          : lpt_fold_value (in[k]);
 
       if (k >= 3 || in[k]->dtype != LPT_DTYPE_F32)
-        in[k] = lpt_rewriter_const (rw, name, lpt_tensor_convert (own, LPT_DTYPE_F32, NULL));
+        in[k] = lpt_rewriter_const (rw, name, own != NULL ? lpt_tensor_convert (own, LPT_DTYPE_F32, NULL) : NULL);
     }
   fresh = lpt_layer_clone (rw, fq, 5, in, op->out[0].dtype);
   interval = lpt_box (fq->graph, fq->mark.interval);

@@ -298,7 +298,7 @@ shifted_weights (LptRewriter         *rw,
   return &subtract->out[0];
 }
 
-/* [1, n, 1, ...] of the output's rank. */
+/* [1, n, 1, ...] of the output's rank, or NULL where there is none. */
 static LptTensor *
 as_channels (LptTensor *tensor,
              gint       rank)
@@ -306,6 +306,8 @@ as_channels (LptTensor *tensor,
   gint64 dims[LPT_MAX_RANK];
   gint d;
 
+  if (tensor == NULL)
+    return NULL;
   for (d = 0; d < rank; d++)
     dims[d] = d == 1 ? lpt_tensor_count (tensor) : 1;
 
