@@ -198,7 +198,7 @@ read_chain (LptValue *value,
       if (node->op == LPT_OP_DEQUANTIZE)
         return read_dequantize (node, c);
       if (node->op == LPT_OP_MULTIPLY)
-        return read_product (node, c) || read_scaled (node, c);
+        return read_product (node, c) || (c->codes == NULL && read_scaled (node, c));
       if (x == NULL || !lpt_shape_is_static (&x->shape) ||
           (node->op == LPT_OP_TRANSPOSE
                ? value->shape.rank != 2 || x->shape.rank != 2 || c->swapped

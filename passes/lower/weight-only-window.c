@@ -70,15 +70,12 @@ channel_axis (const LptShape *shape,
   return second < 0 || shape->dims[second] == 1 ? first : shape->dims[first] == 1 ? second : -1;
 }
 
-/* @unit times the scales of the weights in front of the window's axes: [n, 1, 1] for two. */
-static LptValue *
-scales_of (LptWeightOnly        *u,
-           LptNode              *node,
-           const LptWeightCodes *w,
-           float                 unit,
-           const char           *what)
+/* @unit times the scales of the weights in front of the window's axes: [n, 1, 1] for two (transfer full). */
+static LptTensor *
+scales_of (const LptWeightCodes *w,
+           gint                  n_spatial,
+           float                 unit)
 {
-  const gint n_spatial = lpt_node_in (node, 0)->shape.rank - 2;
   const float *from = lpt_tensor_data (w->scale);
   gint64 dims[LPT_MAX_RANK] = { w->n };
   LptTensor *scales;
@@ -95,7 +92,7 @@ scales_of (LptWeightOnly        *u,
   for (gint64 i = 0; i < w->n; i++)
     to[i] = unit * from[i];
 
-  return lpt_weight_only_const (u, node, what, &scales);
+  return scales;
 }
 
 static LptValue *
@@ -201,6 +198,7 @@ lpt_weight_only_window (LptWeightOnly *u,
   const gint first = !grouped && transposed ? 1 : 0, second = !grouped ? -1 : transposed ? 2 : 1;
   LptValue *x = lpt_node_in (node, 0), *y = lpt_node_out (node), *weights, *real;
   g_auto (LptWeightCodes) w = { 0 };
+  g_autoptr (LptTensor) scales = NULL, fine = NULL;
   g_autoptr (LptQuant) unit = NULL;
   gboolean asymmetric;
   LptNode *data;
@@ -210,20 +208,22 @@ lpt_weight_only_window (LptWeightOnly *u,
       lpt_dtype_bits (lpt_tensor_dtype (w.codes)) != 8)
     return;
   unit = unit_of (&w, channel_axis (&lpt_node_in (node, 1)->shape, first, second));
-  if (unit == NULL || !is_allowed (u, node, &w, &asymmetric))
+  scales = scales_of (&w, x->shape.rank - 2, 1);
+  fine = scales_of (&w, x->shape.rank - 2, 1 / 256.0f);
+  if (unit == NULL || scales == NULL || fine == NULL || !is_allowed (u, node, &w, &asymmetric))
     return;
   data = lpt_weight_only_codes (u, x, 0, asymmetric);
   weights = lpt_weight_only_const (u, node, "/codes", &w.codes);
   lpt_value_set_quant (weights, unit);
   real = product_of (u, node, &(Data) { &data->out[0], &data->out[1], asymmetric ? &data->out[2] : NULL }, weights,
-                     scales_of (u, node, &w, 1, "/scales"), "");
+                     lpt_weight_only_const (u, node, "/scales", &scales), "");
   if (!lpt_rewriter_config (u->rw)->dynamic)
     {
       LptNode *rest = rest_of (u, x, data);
 
       real = emit (u, LPT_OP_ADD, node->name,
                    product_of (u, node, &(Data) { &rest->out[0], &data->out[1], NULL }, weights,
-                               scales_of (u, node, &w, 1 / 256.0f, "/rest/scales"), "/rest"),
+                               lpt_weight_only_const (u, node, "/rest/scales", &fine), "/rest"),
                    real);
     }
   lpt_node_take_name (real->producer, node, "/real");

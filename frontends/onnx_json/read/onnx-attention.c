@@ -8,18 +8,6 @@
 static const gint64 swap_heads[4] = { 0, 2, 1, 3 };
 
 LptValue *
-lpt_onnx_reshape_keeping (LptOnnxNode  *on,
-                          LptValue     *x,
-                          guint         n,
-                          const gint64 *dims)
-{
-  LptNode *node = lpt_onnx_add (on, LPT_OP_RESHAPE, 2, x, lpt_onnx_i64 (on, n, dims));
-
-  LPT_ATTRS (node, LptReshapeAttrs)->special_zero = TRUE;
-  return lpt_onnx_done (on, node);
-}
-
-LptValue *
 lpt_onnx_split_heads (LptOnnxNode *on,
                       LptValue    *x,
                       gint64       heads)
@@ -33,7 +21,7 @@ lpt_onnx_split_heads (LptOnnxNode *on,
       lpt_onnx_fail (on, LPT_ERROR_INVALID, "input of rank %d with %" G_GINT64_FORMAT " heads", x->shape.rank, heads);
       return x;
     }
-  return lpt_onnx_transpose (on, lpt_onnx_reshape_keeping (on, x, 4, dims), 4, swap_heads);
+  return lpt_onnx_transpose (on, lpt_onnx_reshape_keep (on, x, 4, dims), 4, swap_heads);
 }
 
 LptValue *
@@ -42,7 +30,7 @@ lpt_onnx_join_heads (LptOnnxNode *on,
 {
   gint64 dims[3] = { 0, 0, -1 };
 
-  return lpt_onnx_reshape_keeping (on, lpt_onnx_transpose (on, x, 4, swap_heads), 3, dims);
+  return lpt_onnx_reshape_keep (on, lpt_onnx_transpose (on, x, 4, swap_heads), 3, dims);
 }
 
 LptValue *
@@ -57,7 +45,7 @@ lpt_onnx_repeat_heads (LptOnnxNode *on,
   if (dims[3] == LPT_DYNAMIC)
     lpt_onnx_unsupported (on, "grouped heads of dynamic size");
   x = lpt_onnx_broadcast (on, lpt_onnx_unsqueeze (on, x, 2), lpt_onnx_i64 (on, 5, wide));
-  return lpt_onnx_reshape_keeping (on, x, 4, dims);
+  return lpt_onnx_reshape_keep (on, x, 4, dims);
 }
 
 LptValue *

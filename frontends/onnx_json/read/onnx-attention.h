@@ -10,8 +10,6 @@
 
 #include "frontends/onnx_json/read/onnx-import.h"
 
-/* 0 keeps a dimension, -1 takes the rest. */
-LptValue *lpt_onnx_reshape_keeping (LptOnnxNode *on, LptValue *x, guint n, const gint64 *dims);
 /* [B, S, H * D] -> [B, H, S, D]; four axes are there already. */
 LptValue *lpt_onnx_split_heads     (LptOnnxNode *on, LptValue *x, gint64 heads);
 /* [B, H, S, D] -> [B, S, H * D] */

@@ -107,7 +107,7 @@ LptValue *lpt_onnx_convert    (LptOnnxNode *on, LptValue *value, LptDType dtype)
 /* To a float of 8 or 4 bits; what is too large becomes the largest number with @saturate, else as in Convert. */
 LptValue *lpt_onnx_to_small_float (LptOnnxNode *on, LptValue *value, LptDType dtype, gboolean saturate, LptPowerRound round);
 LptValue *lpt_onnx_reshape    (LptOnnxNode *on, LptValue *value, guint n, const gint64 *dims);  /* -1 allowed, 0 is 0 */
-/* 0 keeps the length. */
+/* 0 keeps the length, -1 takes the rest. */
 LptValue *lpt_onnx_reshape_keep (LptOnnxNode *on, LptValue *value, guint n, const gint64 *dims);
 LptValue *lpt_onnx_reshape_to (LptOnnxNode *on, LptValue *value, LptValue *shape);
 LptValue *lpt_onnx_shape_of   (LptOnnxNode *on, LptValue *value);                   /* i64 vector */

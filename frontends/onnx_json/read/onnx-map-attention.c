@@ -189,7 +189,7 @@ lpt_onnx_map_rotary_embedding (LptOnnxNode *on)
 
       if (heads < 1)
         lpt_onnx_fail (on, LPT_ERROR_INVALID, "num_heads is %" G_GINT64_FORMAT, heads);
-      x = lpt_onnx_reshape_keeping (on, x, 4, dims);
+      x = lpt_onnx_reshape_keep (on, x, 4, dims);
       heads_axis = 2;
     }
   if (n == 0 && x->shape.rank == 4)

@@ -152,7 +152,7 @@ by_group (LptOnnxNode *on,
 
   if (x->shape.rank != 3)
     return x;
-  return lpt_onnx_emit (on, LPT_OP_GATHER, 3, lpt_onnx_reshape_keeping (on, x, 2, flat), groups,
+  return lpt_onnx_emit (on, LPT_OP_GATHER, 3, lpt_onnx_reshape_keep (on, x, 2, flat), groups,
                         lpt_onnx_i64_scalar (on, 1));
 }
 

@@ -76,7 +76,7 @@ lpt_onnx_map_bias_softmax (LptOnnxNode *on)
   if (axis != rank - 1)
     {
       flat[axis] = -1;
-      x = lpt_onnx_reshape_keeping (on, x, (guint) axis + 1, flat);
+      x = lpt_onnx_reshape_keep (on, x, (guint) axis + 1, flat);
     }
   node = lpt_onnx_add (on, LPT_OP_SOFTMAX, 1, x);
   LPT_ATTRS (node, LptSoftMaxAttrs)->axis = axis;

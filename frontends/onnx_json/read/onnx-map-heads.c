@@ -342,7 +342,7 @@ lpt_onnx_map_rotary_positions (LptOnnxNode *on)
           dims[2] = -1;
           dims[3] = n;
         }
-      x = lpt_onnx_reshape_keeping (on, x, 4, dims);
+      x = lpt_onnx_reshape_keep (on, x, 4, dims);
     }
   if (lpt_onnx_rank (on, positions) <= 1)
     {

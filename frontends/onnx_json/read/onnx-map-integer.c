@@ -58,9 +58,7 @@ lpt_onnx_map_qlinear_softmax (LptOnnxNode *on)
 
       flat[axis] = -1;
       shape = lpt_onnx_shape_of (on, x);
-      node = lpt_onnx_add (on, LPT_OP_RESHAPE, 2, x, lpt_onnx_i64 (on, (guint) axis + 1, flat));
-      LPT_ATTRS (node, LptReshapeAttrs)->special_zero = TRUE;
-      x = lpt_onnx_done (on, node);
+      x = lpt_onnx_reshape_keep (on, x, (guint) axis + 1, flat);
     }
   node = lpt_onnx_add (on, LPT_OP_SOFTMAX, 1, x);
   LPT_ATTRS (node, LptSoftMaxAttrs)->axis = axis;

@@ -197,7 +197,7 @@ lpt_onnx_map_group_norm_activation (LptOnnxNode *on)
       if (lpt_onnx_rank (on, skip) == 2)
         {
           dims[3] = skip->shape.dims[1];
-          skip = lpt_onnx_reshape_keeping (on, skip, 4, dims);
+          skip = lpt_onnx_reshape_keep (on, skip, 4, dims);
         }
       sum = lpt_onnx_emit (on, LPT_OP_ADD, 2, sum, skip);
       if (bias != NULL)

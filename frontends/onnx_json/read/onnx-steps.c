@@ -43,15 +43,24 @@ lpt_onnx_to_small_float (LptOnnxNode  *on,
   return lpt_onnx_done (on, node);
 }
 
+static LptValue *
+reshape (LptOnnxNode *on,
+         LptValue    *value,
+         LptValue    *shape,
+         gboolean     keep)
+{
+  LptNode *node = lpt_onnx_add (on, LPT_OP_RESHAPE, 2, value, shape);
+
+  LPT_ATTRS (node, LptReshapeAttrs)->special_zero = keep;
+  return lpt_onnx_done (on, node);
+}
+
 LptValue *
 lpt_onnx_reshape_to (LptOnnxNode *on,
                      LptValue    *value,
                      LptValue    *shape)
 {
-  LptNode *node = lpt_onnx_add (on, LPT_OP_RESHAPE, 2, value, shape);
-
-  LPT_ATTRS (node, LptReshapeAttrs)->special_zero = FALSE;
-  return lpt_onnx_done (on, node);
+  return reshape (on, value, shape, FALSE);
 }
 
 LptValue *
@@ -69,10 +78,7 @@ lpt_onnx_reshape_keep (LptOnnxNode  *on,
                        guint         n,
                        const gint64 *dims)
 {
-  LptNode *node = lpt_onnx_add (on, LPT_OP_RESHAPE, 2, value, lpt_onnx_i64 (on, n, dims));
-
-  LPT_ATTRS (node, LptReshapeAttrs)->special_zero = TRUE;
-  return lpt_onnx_done (on, node);
+  return reshape (on, value, lpt_onnx_i64 (on, n, dims), TRUE);
 }
 
 LptValue *
