@@ -29,15 +29,46 @@ find_inputs (const LptNode *norm,
   return data;
 }
 
-/* One number for each of @n channels (g_free), or NULL. */
+/* As many numbers as there are channels (g_free), the first time their number; NULL: they are not constant. */
 static double *
 read_parameter (LptNode *norm,
                 guint    at,
-                gint64   n)
+                gint64  *n)
 {
   LptTensor *tensor = lpt_node_const_in (norm, at);
+  const gint64 count = tensor != NULL ? lpt_tensor_count (tensor) : 0;
 
-  return tensor != NULL && lpt_tensor_count (tensor) == n ? lpt_tensor_to_f64 (tensor, NULL) : NULL;
+  if (count < 1 || (*n >= 0 && *n != count))
+    return NULL;
+  *n = count;
+
+  return lpt_tensor_to_f64 (tensor, NULL);
+}
+
+gint64
+lpt_batch_norm_numbers (LptNode  *norm,
+                        double  **factor,
+                        double  **term)
+{
+  gint64 n = -1, c;
+  guint at[N_PARAMETERS];
+  g_autofree double *gamma = NULL, *beta = NULL, *mean = NULL, *variance = NULL;
+
+  find_inputs (norm, at);
+  *factor = *term = NULL;
+  if ((gamma = read_parameter (norm, at[GAMMA], &n)) == NULL || (beta = read_parameter (norm, at[BETA], &n)) == NULL ||
+      (mean = read_parameter (norm, at[MEAN], &n)) == NULL ||
+      (variance = read_parameter (norm, at[VARIANCE], &n)) == NULL)
+    return -1;
+  for (c = 0; c < n; c++)
+    {
+      gamma[c] /= sqrt (variance[c] + LPT_ATTRS (norm, LptBatchNormAttrs)->epsilon);
+      beta[c] -= gamma[c] * mean[c];
+    }
+  *factor = g_steal_pointer (&gamma);
+  *term = g_steal_pointer (&beta);
+
+  return n;
 }
 
 LptValue *
@@ -46,31 +77,23 @@ lpt_batch_norm_line (LptNode    *norm,
                      LptTensor **term)
 {
   const LptShape *shape = &norm->out[0].shape;
-  const gint64 n = shape->rank >= 2 ? shape->dims[1] : -1;
-  guint at[N_PARAMETERS];
-  LptValue *x = lpt_node_in (norm, find_inputs (norm, at));
-  g_autofree double *gamma = read_parameter (norm, at[GAMMA], n), *beta = read_parameter (norm, at[BETA], n);
-  g_autofree double *mean = read_parameter (norm, at[MEAN], n), *variance = read_parameter (norm, at[VARIANCE], n);
+  g_autofree double *factors = NULL, *terms = NULL;
+  const gint64 n = lpt_batch_norm_numbers (norm, &factors, &terms);
   gint64 dims[LPT_MAX_RANK] = { n };
+  guint at[N_PARAMETERS];
   LptShape own;
-  gint64 c;
   gint i;
 
   *factor = *term = NULL;
-  if (n < 1 || gamma == NULL || beta == NULL || mean == NULL || variance == NULL)
+  if (n < 1 || shape->rank < 2 || shape->dims[1] != n)
     return NULL;
-  for (c = 0; c < n; c++)
-    {
-      gamma[c] /= sqrt (variance[c] + LPT_ATTRS (norm, LptBatchNormAttrs)->epsilon);
-      beta[c] -= gamma[c] * mean[c];
-    }
   for (i = 1; i < shape->rank - 1; i++)
     dims[i] = 1;
   own = lpt_shape_make (shape->rank - 1, dims);
-  *factor = lpt_tensor_from_f64 (norm->out[0].dtype, &own, gamma, NULL);
-  *term = lpt_tensor_from_f64 (norm->out[0].dtype, &own, beta, NULL);
+  *factor = lpt_tensor_from_f64 (norm->out[0].dtype, &own, factors, NULL);
+  *term = lpt_tensor_from_f64 (norm->out[0].dtype, &own, terms, NULL);
   if (*factor != NULL && *term != NULL)
-    return x;
+    return lpt_node_in (norm, find_inputs (norm, at));
   g_clear_pointer (factor, lpt_tensor_unref);
   g_clear_pointer (term, lpt_tensor_unref);
 

@@ -6,6 +6,9 @@
 
 #include <lpt/lpt-graph.h>
 
+/* gamma / sqrt (variance + eps) and beta less that times the mean, in double (transfer full, g_free): returns how many
+ * channels there are, -1 where a parameter is computed. */
+gint64    lpt_batch_norm_numbers (LptNode *norm, double **factor, double **term);
 /**
  * lpt_batch_norm_line:
  * @factor: (out) (transfer full): gamma / sqrt (variance + eps) of each channel, in front of the axes behind axis 1
@@ -13,4 +16,4 @@
  * Both in double, rounded once to the type of the result.
  * Returns: (nullable): the data; NULL: a parameter is computed, or the rank or the channels are not known
  */
-LptValue *lpt_batch_norm_line (LptNode *norm, LptTensor **factor, LptTensor **term);
+LptValue *lpt_batch_norm_line    (LptNode *norm, LptTensor **factor, LptTensor **term);

@@ -12,11 +12,8 @@
 
 #include "passes/support/lpt-absorb.h"
 
+#include "ir/lpt-batch-norm.h"
 #include "passes/support/lpt-product.h"
-
-#include <lpt/lpt-attrs.h>
-
-#include <math.h>
 
 /* @value as one per output channel of @layer (g_free), or NULL. @like: the value that it is broadcast on. */
 static double *
@@ -57,32 +54,6 @@ apply (LptLayer *layer, const double *factor, const double *offset, GError **err
   return (factor == NULL || lpt_layer_set_weights (layer, w, error)) && lpt_layer_set_bias (layer, b, error);
 }
 
-/* gamma, beta, mean, variance as factor and offset. */
-static gboolean
-read_norm (LptNode *norm, const LptLayer *layer, double **factor, double **offset)
-{
-  guint x = lpt_op_version (norm->info, norm->opset) == 1 ? 2 : 0, at[4], n = 0;
-  for (guint i = 0; i < 5 && n < 4; i++)
-    if (i != x)
-      at[n++] = i;
-  gint64 channels = lpt_layer_channels (layer);
-  LptValue like = { .shape = { layer->out_axis + 1, { 0 } } };
-  g_autofree double *gamma = per_channel (lpt_node_const_in (norm, at[0]), layer, &like);
-  g_autofree double *beta = per_channel (lpt_node_const_in (norm, at[1]), layer, &like);
-  g_autofree double *mean = per_channel (lpt_node_const_in (norm, at[2]), layer, &like);
-  g_autofree double *variance = per_channel (lpt_node_const_in (norm, at[3]), layer, &like);
-  if (gamma == NULL || beta == NULL || mean == NULL || variance == NULL)
-    return FALSE;
-  *factor = g_new (double, channels);
-  *offset = g_new (double, channels);
-  for (gint64 i = 0; i < channels; i++)
-    {
-      (*factor)[i] = gamma[i] / sqrt (variance[i] + LPT_ATTRS (norm, LptBatchNormAttrs)->epsilon);
-      (*offset)[i] = beta[i] - (*factor)[i] * mean[i];
-    }
-  return TRUE;
-}
-
 /* Takes the op behind @layer into it. *done: there was none to take. */
 static gboolean
 absorb (LptLayer *layer, LptAbsorb what, gboolean *done, GError **error)
@@ -94,7 +65,8 @@ absorb (LptLayer *layer, LptAbsorb what, gboolean *done, GError **error)
   if (user == NULL || user->n_out != 1 || !lpt_shape_equal (&user->out[0].shape, &out->shape))
     return TRUE;
   LptTensor *other = user->n_in == 2 ? lpt_node_const_in (user, lpt_node_in (user, 0) == out ? 1 : 0) : NULL;
-  if (user->op == LPT_OP_BATCH_NORM_INFERENCE && !read_norm (user, layer, &factor, &offset))
+  if (user->op == LPT_OP_BATCH_NORM_INFERENCE &&
+      lpt_batch_norm_numbers (user, &factor, &offset) != lpt_layer_channels (layer))
     return TRUE;
   if (user->op == LPT_OP_MULTIPLY && what == LPT_ABSORB_ALL)
     factor = per_channel (other, layer, out);

@@ -5,9 +5,8 @@
 
 #include "frontends/tflite/write/tflite-writer.h"
 
-#include <math.h>
-
 #include "ir/infer/lpt-infer-util.h"
+#include "ir/lpt-batch-norm.h"
 
 static LptTflLayout
 layout_of (LptTflWriter *w)
@@ -237,37 +236,22 @@ lpt_tfl_write_batch_norm (LptTflWriter *w, gint64 code)
 {
   LptTflLayout layout = layout_of (w);
   gint rank = lpt_node_in (w->node, 0)->shape.rank;
-  double *vectors[4] = { NULL };
-  gint64 n = -1;
-  for (guint i = 0; i < 4; i++)
-    {
-      LptTensor *data = lpt_node_const_in (w->node, i + 1);
-      if (data == NULL || (n >= 0 && lpt_tensor_count (data) != n))
-        lpt_tfl_w_fail (w, "a batch normalisation whose parameters are computed");
-      else
-        vectors[i] = lpt_tensor_to_f64 (data, w->error == NULL ? &w->error : NULL);
-      n = data != NULL ? lpt_tensor_count (data) : n;
-    }
+  g_autofree double *factors = NULL, *terms = NULL;
+  gint64 n = lpt_batch_norm_numbers (w->node, &factors, &terms);
+  if (n < 0)
+    lpt_tfl_w_fail (w, "a batch normalisation whose parameters are computed");
   if (rank < 2 || lpt_op_version (w->node->info, w->node->opset) == 1)
     lpt_tfl_w_fail (w, "an older form");
-  if (w->error == NULL)
-    {
-      LptShape shape = { .rank = layout == LPT_TFL_LAST ? 1 : rank - 1 };
-      for (gint i = 0; i < shape.rank; i++)
-        shape.dims[i] = i == 0 ? n : 1;
-      for (gint64 c = 0; c < n; c++)
-        {
-          vectors[0][c] /= sqrt (vectors[3][c] + LPT_ATTRS (w->node, LptBatchNormAttrs)->epsilon);
-          vectors[1][c] -= vectors[2][c] * vectors[0][c];
-        }
-      gint factor = lpt_tfl_w_const (w, "factor", lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, vectors[0], NULL), NULL);
-      gint offset = lpt_tfl_w_const (w, "offset", lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, vectors[1], NULL), NULL);
-      gint x = lpt_tfl_w_in (w, 0, layout);
-      gint scaled = lpt_tfl_w_step (w, TFL_MUL, "scaled", x, 2, (gint[]) { x, factor });
-      lpt_tfl_w_op (w, TFL_ADD, 2, (gint[]) { scaled, offset }, lpt_tfl_w_out (w, 0, layout, 1));
-    }
-  for (guint i = 0; i < 4; i++)
-    g_free (vectors[i]);
+  if (w->error != NULL)
+    return;
+  LptShape shape = { .rank = layout == LPT_TFL_LAST ? 1 : rank - 1 };
+  for (gint i = 0; i < shape.rank; i++)
+    shape.dims[i] = i == 0 ? n : 1;
+  gint factor = lpt_tfl_w_const (w, "factor", lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, factors, NULL), NULL);
+  gint offset = lpt_tfl_w_const (w, "offset", lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, terms, NULL), NULL);
+  gint x = lpt_tfl_w_in (w, 0, layout);
+  gint scaled = lpt_tfl_w_step (w, TFL_MUL, "scaled", x, 2, (gint[]) { x, factor });
+  lpt_tfl_w_op (w, TFL_ADD, 2, (gint[]) { scaled, offset }, lpt_tfl_w_out (w, 0, layout, 1));
 }
 
 /* --- resizing ---------------------------------------------------------------------------------------- */
