@@ -15,6 +15,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "eval/lpt-convert-bounds.h"
 #include "eval/lpt-exec-ops.h"
 #include "ir/scalar/lpt-loop.h"
 
@@ -59,7 +60,7 @@ to_integer (LptCall *call,
 {
   gint64 i, count = lpt_array_count (&call->out[0]);
   gboolean from_integer = !lpt_dtype_is_real (call->in[0].declared);
-  double low = lpt_dtype_min (dtype), high = lpt_dtype_max (dtype);
+  double low = lpt_convert_low (dtype), high = lpt_convert_high (dtype);
   double slack = lpt_dtype_bits (dtype) <= 16 ? (high - low) / (1 << 22) : 0;
   LptNode *source = lpt_node_src (call->node, 0);
   gint64 *y = lpt_call_out_i64 (call, 0, error);
@@ -73,10 +74,6 @@ to_integer (LptCall *call,
       low = -9.0e18;
       high = 9.0e18;
     }
-  if (dtype == LPT_DTYPE_I64 || dtype == LPT_DTYPE_U64)
-    high = 9223372036854774784.0;   /* largest double below 2^63 */
-  if (dtype == LPT_DTYPE_U64)
-    low = 0;
 
   if (from_integer)
     {

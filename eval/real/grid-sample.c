@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "eval/lpt-exec-ops.h"
+#include "eval/lpt-grid.h"
 
 typedef struct
 {
@@ -64,16 +65,6 @@ get (const Image *image,
     }
 
   return image->plane[y * image->w + x];
-}
-
-static double
-unnormalise (double   v,
-             gint64   n,
-             gboolean corners)
-{
-  double x = corners ? (v + 1) / 2 * (double) (n - 1) : ((v + 1) * (double) n - 1) / 2;
-
-  return isfinite (x) ? CLAMP (x, -1e15, 1e15) : -1e15;
 }
 
 static void
@@ -138,8 +129,8 @@ lpt_run_grid_sample (LptCall *call,
         const float *at = grid + n * places * 2;
 
         for (i = 0; i < places; i++, at += 2)
-          *to++ = (float) sample (&image, attrs->mode, unnormalise (at[1], image.h, image.corners),
-                                  unnormalise (at[0], image.w, image.corners));
+          *to++ = (float) sample (&image, attrs->mode, lpt_grid_place (at[1], image.h, image.corners),
+                                  lpt_grid_place (at[0], image.w, image.corners));
       }
 
   return TRUE;

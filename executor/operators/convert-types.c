@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "eval/lpt-convert-bounds.h"
 #include "executor/operators/lpt-operators.h"
 
 /* Elements of a task. */
@@ -29,9 +30,7 @@ reals_to_words (gconstpointer in,
                 LptDType      dtype)
 {
   const float *x = in;
-  const double low = dtype == LPT_DTYPE_U64 ? 0 : lpt_dtype_min (dtype);
-  /* 2^63 - 1024 is the largest double below 2^63. */
-  const double high = lpt_dtype_bits (dtype) == 64 ? 9223372036854774784.0 : lpt_dtype_max (dtype);
+  const double low = lpt_convert_low (dtype), high = lpt_convert_high (dtype);
   gint64 *y = out;
   gsize i;
 

@@ -44,6 +44,33 @@ counts_from (const LptProgramValue *value,
   return quant->n == 1 && quant->scale[0] == 1 && quant->zero_point[0] == zero_point;
 }
 
+/* @x in tasks. */
+static Dynamic
+cut (const LptProgram      *program,
+     const LptProgramValue *x)
+{
+  Dynamic d = { program->kernels.dynamic, program->kernels.eltwise, lpt_program_count (x) };
+  const LptCut parts = lpt_cut_make (d.count, 64, (gdouble) d.count / PART);
+
+  d.part = MIN (d.count, (parts.units + parts.cuts - 1) / parts.cuts * parts.unit);
+  d.parts = (d.count + d.part - 1) / d.part;
+
+  return d;
+}
+
+/* The order of data that may lie in any, and in *codes that of its codes. */
+static LptValueLayout
+layouts_of (const LptProgramValue *x,
+            LptValueLayout        *codes)
+{
+  const LptValueLayout layout = lpt_program_layout (x, x->layout == LPT_LAYOUT_WORDS_LAST ? LPT_LAYOUT_WORDS_LAST
+                                                                                          : LPT_LAYOUT_TYPED);
+
+  *codes = layout == LPT_LAYOUT_WORDS_LAST ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_CODES;
+
+  return layout;
+}
+
 static gsize
 part_end (const Dynamic *d,
           gsize          task)
@@ -318,9 +345,8 @@ lpt_prepare_dynamic_quantize (LptProgram   *program,
 {
   const LptDynamicQuantizeAttrs *attrs = LPT_ATTRS (op->node, LptDynamicQuantizeAttrs);
   LptProgramValue *x = op->in[0], *codes = op->out[0], *scale = op->out[1], *zero = op->out[2], *ranges;
-  const LptValueLayout layout = lpt_program_layout (x, x->layout == LPT_LAYOUT_WORDS_LAST ? LPT_LAYOUT_WORDS_LAST
-                                                                                          : LPT_LAYOUT_TYPED);
-  LptCut cut;
+  LptValueLayout same;
+  const LptValueLayout layout = layouts_of (x, &same);
   Dynamic d;
 
   if (!counts_from (codes, 0) || !counts_from (zero, 0))
@@ -330,10 +356,7 @@ lpt_prepare_dynamic_quantize (LptProgram   *program,
   if (attrs->symmetric || attrs->axis != 0 || attrs->block != 0 || x->kind == LPT_STORAGE_CONST ||
       codes->array.dtype != LPT_DTYPE_U8 || scale->array.dtype != LPT_DTYPE_F32 || zero->array.dtype != LPT_DTYPE_U8)
     return lpt_refuse (op, attrs->symmetric || attrs->axis != 0 ? LPT_REMARK_ATTRIBUTE : LPT_REMARK_TYPES);
-  d = (Dynamic) { program->kernels.dynamic, program->kernels.eltwise, lpt_program_count (x) };
-  cut = lpt_cut_make (d.count, 64, (gdouble) d.count / PART);
-  d.part = MIN (d.count, (cut.units + cut.cuts - 1) / cut.cuts * cut.unit);
-  d.parts = (d.count + d.part - 1) / d.part;
+  d = cut (program, x);
 
   ranges = lpt_program_copy_value (program, x, LPT_LAYOUT_TYPED);
   ranges->array.shape = lpt_shape_make (2, (const gint64[]) { (gint64) d.parts, 2 });
@@ -347,7 +370,7 @@ lpt_prepare_dynamic_quantize (LptProgram   *program,
                                             .in = LPT_OPERANDS ({ ranges, LPT_LAYOUT_TYPED }), .out = zero, .out_layout = LPT_LAYOUT_TYPED });
   add_form (program, op, &d, &(LptOpForm) { .run = codes_run, .access = dynamic_access, .kernel = d.dynamic->name, .tasks = d.parts, .n_in = 3,
                                             .in = LPT_OPERANDS ({ x, layout }, { scale, LPT_LAYOUT_TYPED }, { zero, LPT_LAYOUT_TYPED }), .out = codes,
-                                            .out_layout = layout == LPT_LAYOUT_WORDS_LAST ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_CODES });
+                                            .out_layout = same });
 
   return TRUE;
 }
@@ -388,25 +411,21 @@ lpt_prepare_dynamic_rest (LptProgram   *program,
                           LptProgramOp *op)
 {
   LptProgramValue *x = op->in[0], *codes = op->in[1], *y = op->out[0];
-  const LptValueLayout layout = lpt_program_layout (x, x->layout == LPT_LAYOUT_WORDS_LAST ? LPT_LAYOUT_WORDS_LAST
-                                                                                          : LPT_LAYOUT_TYPED);
-  const LptValueLayout same = layout == LPT_LAYOUT_WORDS_LAST ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_CODES;
+  LptValueLayout same;
+  const LptValueLayout layout = layouts_of (x, &same);
   const gboolean shifted = op->n_in > 3 && op->in[3] != NULL;
-  Dynamic d = { program->kernels.dynamic, NULL, lpt_program_count (x) };
+  Dynamic d;
   LptOperand in[] = { { x, layout }, { codes, same }, { op->in[2], LPT_LAYOUT_TYPED },
                       { shifted ? op->in[3] : NULL, LPT_LAYOUT_TYPED } };
-  LptCut cut;
 
-  if (!lpt_program_is_real (x) || x->kind == LPT_STORAGE_CONST || d.count == 0 ||
+  if (!lpt_program_is_real (x) || x->kind == LPT_STORAGE_CONST || lpt_program_count (x) == 0 ||
       op->in[2]->array.dtype != LPT_DTYPE_F32 || codes->array.dtype != (shifted ? LPT_DTYPE_U8 : LPT_DTYPE_I8) ||
       (shifted && op->in[3]->array.dtype != LPT_DTYPE_U8) || y->array.dtype != codes->array.dtype)
     return lpt_refuse (op, LPT_REMARK_TYPES);
   if (!counts_from (codes, 0) || (shifted && !counts_from (op->in[3], 0)) ||
       !counts_from (y, y->array.dtype == LPT_DTYPE_U8 ? 128 : 0))
     return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
-  cut = lpt_cut_make (d.count, 64, (gdouble) d.count / PART);
-  d.part = MIN (d.count, (cut.units + cut.cuts - 1) / cut.cuts * cut.unit);
-  d.parts = (d.count + d.part - 1) / d.part;
+  d = cut (program, x);
   lpt_program_set_form (op, &(LptOpForm) { .run = rest_run, .access = rest_access, .params = g_memdup2 (&d, sizeof d),
                                            .kernel = d.dynamic->name, .tasks = d.parts, .n_in = shifted ? 4 : 3,
                                            .in = in, .out = y, .out_layout = same });

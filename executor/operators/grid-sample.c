@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "eval/lpt-grid.h"
 #include "executor/operators/lpt-operators.h"
 
 /* Places of a task. */
@@ -28,16 +29,6 @@ typedef struct
   gint64 from[4][PLACES];
   double dy[PLACES], dx[PLACES];
 } Taps;
-
-static double
-unnormalise (double   v,
-             gint64   n,
-             gboolean corners)
-{
-  double x = corners ? (v + 1) / 2 * (double) (n - 1) : ((v + 1) * (double) n - 1) / 2;
-
-  return isfinite (x) ? CLAMP (x, -1e15, 1e15) : -1e15;
-}
 
 static gint64
 tap (const Sample *p,
@@ -60,7 +51,7 @@ find_taps (const Sample *p,
 
   for (i = 0; i < n; i++, grid += 2)
     {
-      double y = unnormalise (grid[1], p->h, p->corners), x = unnormalise (grid[0], p->w, p->corners);
+      double y = lpt_grid_place (grid[1], p->h, p->corners), x = lpt_grid_place (grid[0], p->w, p->corners);
       gint64 y0 = (gint64) floor (y), x0 = (gint64) floor (x);
 
       if (p->nearest)
