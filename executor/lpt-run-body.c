@@ -58,6 +58,25 @@ find_body (LptPlanContext *context,
   return NULL;
 }
 
+/* The packed weights that plans of the body share, whatever their shapes; NULL: it has none yet. */
+static LptPack *
+find_pack (LptPlanContext *context,
+           const LptNode  *node,
+           guint           body)
+{
+  guint i;
+
+  for (i = 0; i < context->bodies->len; i++)
+    {
+      const BodyRun *run = g_ptr_array_index (context->bodies, i);
+
+      if (run->node == node && run->body == body)
+        return run->plan->program->pack;
+    }
+
+  return NULL;
+}
+
 static BodyRun *
 plan_body (LptPlanContext *context,
            LptNode        *node,
@@ -67,15 +86,19 @@ plan_body (LptPlanContext *context,
            GError        **error)
 {
   g_autofree LptShape *shapes = g_new (LptShape, n_in + 1);
+  const LptProgram *program = context->plan->program;
   BodyRun *run = g_new0 (BodyRun, 1);
+  LptPlanOptions options;
   guint k;
 
   for (k = 0; k < n_in; k++)
     shapes[k] = in[k].shape;
   run->node = node;
   run->body = body;
-  run->plan = lpt_plan_new (lpt_node_body (node, body), shapes, context->plan->program->flags & LPT_PLAN_REFERENCE,
-                            error);
+  options = (LptPlanOptions) { .flags = program->flags & LPT_PLAN_REFERENCE, .shapes = shapes,
+                               .pack = find_pack (context, node, body),
+                               .level = lpt_cpu_level_name (program->kernels.cpu) };
+  run->plan = lpt_plan_new_full (lpt_node_body (node, body), &options, error);
   if (run->plan != NULL)
     run->context = lpt_plan_context_new_on (run->plan, context->pool, error);
   if (run->context == NULL)

@@ -314,6 +314,25 @@ lpt_program_array (gsize n,
   return data;
 }
 
+/* Weights that were folded from shapes are other ones in a plan for other shapes, which may share the pack. */
+static void
+name_shapes (GString            *name,
+             const LptProgram   *program,
+             const LptProgramOp *op)
+{
+  gboolean any = FALSE;
+  guint i;
+
+  for (i = 0; i < op->n_in; i++)
+    any |= op->in[i] != NULL && op->in[i]->by_shape;
+  for (i = 0; i < program->n_inputs && any; i++)
+    {
+      g_autofree char *shape = lpt_shape_to_string (&program->inputs[i]->array.shape);
+
+      g_string_append_printf (name, " [%s]", shape);
+    }
+}
+
 LptPackedWeights
 lpt_program_pack (LptProgram         *program,
                   const LptProgramOp *op,
@@ -339,6 +358,7 @@ lpt_program_pack (LptProgram         *program,
     }
   g_string_append_c (name, ' ');
   g_string_append (name, op->node->name);
+  name_shapes (name, program, op);
   /* Vectors may read past the end. */
   w.col_sum = lpt_pack_take (program->pack, name->str, sums + size + LPT_CHANNEL_PAD, &w.fresh);
   w.data = w.col_sum != NULL ? (guint8 *) w.col_sum + sums : NULL;

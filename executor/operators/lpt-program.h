@@ -63,6 +63,7 @@ struct _LptProgramValue
   GPtrArray     *uses;       /* LptProgramOp that read it, once for each operand */
   guint          n_outputs;  /* outputs of the program that it is */
   LptStorageKind kind;
+  gboolean       by_shape;   /* CONST: folded, and another one for other shapes of the inputs */
   LptProgramValue *in;       /* VIEW: in whose storage, from `offset` bytes on; never itself a view once places are known */
   gsize          size, offset;
   guint          first, last;  /* places in program->ops: first written, last read; last = G_MAXUINT: kept */

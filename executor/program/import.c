@@ -95,7 +95,7 @@ fold (LptProgram   *program,
   g_autofree LptArray *out = g_new0 (LptArray, op->n_out + 1);
   LptCall call = { .node = op->node, .in = in, .n_in = op->n_in, .out = out, .n_out = op->n_out, .scratch = scratch,
                    .integer = op->integer };
-  gboolean ok;
+  gboolean by_shape = FALSE, ok;
   guint i;
 
   for (i = 0; i < op->n_in; i++)
@@ -103,6 +103,7 @@ fold (LptProgram   *program,
       {
         in[i] = op->in[i]->array;
         in[i].owned = FALSE;
+        by_shape |= op->in[i]->by_shape || op->in[i]->kind != LPT_STORAGE_CONST;
       }
   for (i = 0; i < op->n_out; i++)
     out[i] = op->out[i]->array;
@@ -112,6 +113,7 @@ fold (LptProgram   *program,
   for (i = 0; i < op->n_out; i++)
     {
       op->out[i]->kind = LPT_STORAGE_CONST;
+      op->out[i]->by_shape = by_shape;
       op->out[i]->def = NULL;
       op->out[i]->array = out[i];
       op->out[i]->origin->shape = out[i].shape;
