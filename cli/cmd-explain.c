@@ -71,7 +71,7 @@ cmd_explain (int argc, char **argv)
     cmd_note_float (argv[1], CMD_NOTHING_TO_DO);
   progress ("transforming", 0, 0);
   g_autofree char *macs = NULL;
-  g_autoptr (GPtrArray) list = lpt_explain_full (graph, config, &macs, &error);
+  g_autoptr (GPtrArray) list = lpt_explain_full (graph, cmd_pipeline_is_given (&args) ? config : NULL, &macs, &error);
   progress_end ();
   if (list == NULL)
     return cmd_fail (error);

@@ -106,7 +106,8 @@ make_page (const ReportArgs *args, const char *path, const char *original_path, 
   if (error != NULL)
     return cmd_fail (error);
   const LptPageOptions options = {
-    .config = config, .title = name_of (path), .original_title = original_path != NULL ? name_of (original_path) : NULL,
+    .config = cmd_pipeline_is_given (&args->pipeline) ? config : NULL, .title = name_of (path),
+    .original_title = original_path != NULL ? name_of (original_path) : NULL,
     .against_title = args->against != NULL ? name_of (args->against) : NULL, .original = original, .against = against, .data = data, .labels = labels,
     .label_offset = args->offset, .threads = (guint) args->threads, .profile = profile, .original_profile = original_profile, .file_size = size_of (path),
     .original_size = original_path != NULL ? size_of (original_path) : 0, .against_size = args->against != NULL ? size_of (args->against) : 0, .progress = on_progress };

@@ -256,6 +256,5 @@ cmd_prepare_graph (LptGraph *graph, char **shapes, char **outputs, char **requan
 gboolean
 cmd_lower (LptGraph *graph, GError **error)
 {
-  g_autoptr (LptConfig) config = lpt_config_new ();
-  return graph->lowered || !lpt_graph_is_quantized (graph) || lpt_pipeline_run (graph, config, NULL, NULL, error);
+  return !lpt_graph_is_quantized (graph) || lpt_pipeline_run (graph, NULL, NULL, NULL, error);
 }

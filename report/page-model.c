@@ -173,7 +173,7 @@ lpt_page_new (LptGraph *given, const LptConfig *config, LptGraph *of, LptData *d
   page->by_name = g_hash_table_new (g_str_hash, g_str_equal);
   page->by_now = g_hash_table_new (g_str_hash, g_str_equal);
   page->lowered = lpt_graph_copy (graph);
-  if (!graph->lowered && lpt_graph_is_quantized (graph) &&
+  if (lpt_graph_is_quantized (graph) &&
       !lpt_pipeline_run (page->lowered, config, page->report, NULL, error))
     return NULL;
   page->rows = lpt_explain_full (graph, config, &page->macs, error);

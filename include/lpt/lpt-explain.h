@@ -41,16 +41,15 @@ typedef struct
 
 /**
  * lpt_explain:
- * Transforms and lowers a copy of @graph under @config and says what became of each op that computes,
- * in topological order of the source.
+ * Transforms and lowers a copy of @graph under @config, NULL as for lpt_pipeline_run(), and says what became of each op
+ * that computes, in topological order of the source.
  * Returns: (transfer full) (element-type LptExplanation): frees its elements; NULL + error
  */
 LPT_EXPORT GPtrArray *lpt_explain (LptGraph *graph, const LptConfig *config, GError **error);
 /* The row of the node called @name in what lpt_explain() gave (transfer none); NULL: none. */
 LPT_EXPORT const LptExplanation *lpt_explain_find (GPtrArray *rows, const char *name);
 
-/* The same; @macs: (out) (optional) (transfer full): what lpt_graph_macs_line() says of the result. A lowered graph is
- * explained as it is. */
+/* The same; @macs: (out) (optional) (transfer full): what lpt_graph_macs_line() says of the result. */
 LPT_EXPORT GPtrArray *lpt_explain_full (LptGraph *graph, const LptConfig *config, char **macs, GError **error);
 
 G_END_DECLS

@@ -16,7 +16,7 @@ G_BEGIN_DECLS
 
 /**
  * LptPageOptions:
- * @config: how the model is lowered, if it is not yet
+ * @config: (nullable): how the model is lowered, as lpt_pipeline_run() takes it
  * @title: of the page, "model.onnx"
  * @original: (nullable): the float graph that errors are held against
  * @data: (nullable): samples; with @labels (nullable, lpt_labels_open()) accuracy, too

@@ -139,7 +139,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptReport, lpt_report_free)
 
 /**
  * lpt_pipeline_run:
- * Runs all stages up to config->until on @graph, in place. @report and @observer may be NULL.
+ * Runs all stages up to config->until on @graph, in place. @report and @observer may be NULL. Without @config the
+ * defaults hold, and a graph that is lowered stays as it is; with one it is fitted to that.
  * On failure the graph is left consistent but partly transformed.
  */
 LPT_EXPORT gboolean lpt_pipeline_run (LptGraph *graph, const LptConfig *config, LptReport *report,

@@ -527,9 +527,7 @@ lpt_explain_full (LptGraph         *graph,
   Account account;
   gboolean ok;
 
-  if (graph->lowered)
-    lpt_graph_mark_origins (copy);
-  else if (!lpt_pipeline_run (copy, config, report, NULL, error))
+  if (!lpt_pipeline_run (copy, config, report, NULL, error))
     return NULL;
   account = (Account) { g_hash_table_new_full (g_str_hash, g_str_equal, NULL, (GDestroyNotify) g_ptr_array_unref),
                         g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) g_array_unref),

@@ -325,12 +325,6 @@ mark_origins (LptGraph   *graph,
     }
 }
 
-void
-lpt_graph_mark_origins (LptGraph *graph)
-{
-  mark_origins (graph, "");
-}
-
 gboolean
 lpt_graph_is_raised (LptGraph *graph)
 {
@@ -373,9 +367,13 @@ lpt_pipeline_run (LptGraph           *graph,
                   GError            **error)
 {
   gint64 start = g_get_monotonic_time ();
-  LptStage until = config->until;
+  g_autoptr (LptConfig) plain = config == NULL ? lpt_config_new () : NULL;
+  LptStage until = config != NULL ? config->until : plain->until;
 
   mark_origins (graph, "");
+  if (config == NULL && graph->lowered)
+    return TRUE;
+  config = config != NULL ? config : plain;
   if (until == LPT_STAGE_LOWER && (graph->lowered || lpt_graph_is_raised (graph)))
     return run_lowering (graph, config, report, observer, error);
   if (until < LPT_STAGE_LOWER &&

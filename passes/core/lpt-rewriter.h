@@ -41,7 +41,5 @@ void       lpt_end_codes_restore (LptGraph *graph, GPtrArray *ends);
 /* What stands before the names of nodes of body @body of @node, known as @name, where reports speak of them (transfer
  * full). */
 char *lpt_body_prefix (const LptNode *node, guint body, const char *name);
-/* Every node of @graph stands for itself. */
-void  lpt_graph_mark_origins (LptGraph *graph);
 
 #endif
