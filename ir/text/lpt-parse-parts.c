@@ -344,7 +344,7 @@ parse_string_data (LptParser       *parser,
 
   while (!lpt_lexer_is (&parser->lexer, "}"))
     {
-      char *text;
+      char *text = NULL;
 
       if (!lpt_parse_string (parser, &text))
         return FALSE;

@@ -155,6 +155,10 @@ static const Case cases[] = {
     MODEL ("11", "", VALUE ("x", FLOAT, OPEN ("a") "," OPEN ("b") "," DIM ("2")),
            NODE ("Softmax", "'x'", "'y'", INT ("axis", "1"))),
     "2,1,2", "0,0,1,1", "0.5,0.5,0.5,0.5" },
+  { "softmax-of-squeezed-open-length",
+    MODEL ("13", INIT ("zero", INT64, "1", "int64Data", "0"), VALUE ("x", FLOAT, OPEN ("a") "," OPEN ("b") "," DIM ("2")),
+           NODE ("Squeeze", "'x','zero'", "'s'", "") "," NODE ("Softmax", "'s'", "'y'", "")),
+    "1,2,2", "0,0,1,1", "0.5,0.5,0.5,0.5" },
   { "slice-open-length", /* as many starts as there are ends */
     MODEL ("13", INIT ("e", INT64, "1", "int64Data", "4") "," INIT ("zero", INT64, "1", "int64Data", "0"), X4,
            NODE ("NonZero", "'x'", "'n'", "") "," NODE ("Squeeze", "'n','zero'", "'s'", "") ","

@@ -168,12 +168,14 @@ lpt_onnx_map_flatten (LptOnnxNode *on)
   lpt_onnx_set (on, 0, lpt_onnx_reshape_to (on, x, lpt_onnx_concat (on, 0, 2, dims)));
 }
 
-/* Squeeze, Unsqueeze: axes are an attribute, an input from opset 13 on */
+/* Squeeze, Unsqueeze: axes are an attribute, an input from opset 13 on. An axis that is squeezed has length 1, as opset1
+ * wants it. */
 void
 lpt_onnx_map_squeeze (LptOnnxNode *on)
 {
   LptValue *x = lpt_onnx_in (on, 0), *axes = lpt_onnx_optional (on, 1);
   LptOp op = (LptOp) on->argument;
+  LptNode *node;
   LptInts list = { 0 };
 
   if (axes == NULL && lpt_onnx_ints (on, "axes", &list))
@@ -181,10 +183,9 @@ lpt_onnx_map_squeeze (LptOnnxNode *on)
   lpt_ints_clear (&list);
   if (axes == NULL && op == LPT_OP_UNSQUEEZE)
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "has no axes");
-  if (axes == NULL)
-    lpt_onnx_set (on, 0, lpt_onnx_emit (on, op, 1, x));
-  else
-    lpt_onnx_set (on, 0, lpt_onnx_emit (on, op, 2, x, axes));
+  node = axes == NULL ? lpt_onnx_add (on, op, 1, x) : lpt_onnx_add (on, op, 2, x, axes);
+  node->opset = 1;
+  lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
 }
 
 void
