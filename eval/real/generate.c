@@ -249,7 +249,7 @@ lpt_run_random_uniform (LptCall *call,
         {
           if (i % 4 == 0)
             philox ((guint64) attrs->global_seed, (guint64) (i / 4), (guint64) attrs->op_seed, words);
-          y[i] = (float) (words[i % 4] >> 9) / 8388608.0f * (high[0] - low[0]) + low[0];
+          y[i] = (float) (words[i % 4] & 0x7fffff) / 8388608.0f * (high[0] - low[0]) + low[0];
         }
     }
 

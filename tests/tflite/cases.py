@@ -233,8 +233,8 @@ def reduce():
     for name in ("REDUCE_ANY", "REDUCE_ALL"):
         yield one(name, "bool", [(2, 3, 4)], ("ReducerOptions", {"keep_dims": 0}), consts=[np.array([1], I32)])
     for name in ("ARG_MAX", "ARG_MIN"):
-        for kind in ("f32", "i8", "u8", "i32"):
-            yield one(name, kind, [(2, 3, 40)], (("ArgMaxOptions" if name == "ARG_MAX" else "ArgMinOptions"), {"output_type": 2}), consts=[np.array(2, I32)], out_kind="i32")
+        for kind in ("f32", "i8", "u8", "i32", "bool"):
+            yield one(name, kind, [(2, 3, 40)], (("ArgMaxOptions" if name == "ARG_MAX" else "ArgMinOptions"), {"output_type": 2}), consts=[np.array(2, I32)], out_kind="i32", version=3 if kind == "bool" else 1)
     for kind in ("f32", "i32", "i64"):
         for ex in (0, 1):
             yield one("CUMSUM", kind, [(2, 3, 4)], ("CumsumOptions", {"exclusive": ex, "reverse": ex}), consts=[np.array(1, I32)], seed=ex)
@@ -362,6 +362,58 @@ def quantize():
         yield "CONCATENATION/%s/rescale" % kind, data, [("a", m.data(kind, (2, 3))), ("b", m.data(kind, (2, 4)))], ["y"], None
 
 
+def search():
+    """(name, inputs, outputs, options): inputs in a tuple are constants."""
+    r = np.random.RandomState(12)
+    for kind in ("f32", "i8", "u8", "i16", "i32", "i64"):
+        yield mixed("UNIQUE/" + kind, [r.randint(0, 9, 40).astype(CODES[kind])], [(CODES[kind], (9,)), (I32, (40,))], ("UniqueOptions", {"idx_out_type": 2}))
+    yield mixed("UNIQUE/wide", [np.array([2**40 + 1, 2**40, -5, 2**40 + 1, 2**40], I64)], [(I64, (3,)), (I64, (5,))], ("UniqueOptions", {"idx_out_type": 4}))
+    yield mixed("HASHTABLE_LOOKUP/f32", [np.array([5, 3, 4, -1], I32), (np.array([1, 3, 5], I32),), (r.randn(3, 2, 2).astype(F),)], [(F, (4, 2, 2)), (U8, (4,))])
+    for combiner in (0, 1, 2):
+        yield mixed("EMBEDDING_LOOKUP_SPARSE/%d" % combiner, [np.array([1, 3, 0, 2], I32), (np.array([[0, 0], [2, 0], [2, 1], [3, 0]], I32),), (np.array([4, 2], I32),),
+                    np.array([1, 2, 4, 0.5], F), (r.randn(4, 3, 2).astype(F),)], [(F, (4, 3, 2))], ("EmbeddingLookupSparseOptions", {"combiner": combiner}))
+    low = r.uniform(0, 1, (60, 2))
+    boxes = np.concatenate([low, low + r.uniform(0.1, 0.5, (60, 2))], 1).astype(F)
+    boxes[3] = boxes[3][[2, 3, 0, 1]]
+    boxes[7] = boxes[5]
+    scores = r.uniform(0, 1, 60).astype(F)
+    half = np.array([[0, 0, 1, 1], [0, 0, 1, 0.5], [3, 3, 4, 4]], F)
+    for seed, (most, overlap, least) in enumerate(((20, 0.3, 0.2), (5, 0.5, 0), (60, 0.9, 0.5), (4, 0.0, 0.1), (3, 1.0, 2.0))):
+        numbers = [(np.array(v, t),) for v, t in ((most, I32), (overlap, F), (least, F))]
+        yield mixed("NON_MAX_SUPPRESSION_V4/%d" % seed, [boxes, scores] + numbers, [(I32, (most,)), (I32, ())])
+        yield mixed("NON_MAX_SUPPRESSION_V5/%d" % seed, [boxes, scores] + numbers + [(np.array(0, F),)], [(I32, (most,)), (F, (most,)), (I32, ())])
+        yield mixed("NON_MAX_SUPPRESSION_V5/%d/soft" % seed, [boxes, scores] + numbers + [(np.array(0.3, F),)], [(I32, (most,)), (F, (most,)), (I32, ())])
+    yield mixed("NON_MAX_SUPPRESSION_V4/half", [half, np.array([3, 2, 1], F), np.array(3, I32), np.array(0.5, F), np.array(0, F)], [(I32, (3,)), (I32, ())])
+    for name in ("RANDOM_UNIFORM", "RANDOM_STANDARD_NORMAL"):
+        for seeds in ((1, 2), (123456, 0), (0, 7)):
+            yield mixed("%s/%d" % (name, seeds[0]), [(np.array([3, 5], I32),)], [(F, (3, 5))], ("RandomOptions", {"seed": seeds[0], "seed2": seeds[1]}))
+
+
+def refused():
+    """What ends in one line, of which the last element is a part."""
+    f, i = np.zeros((3, 4), F), np.zeros(3, I32)
+    one_, half = (np.array(1, I32),), (np.array(0.5, F),)
+    yield mixed("UNIQUE/rank", [f], [(F, (3,)), (I32, (3,))], None, "UNIQUE, \"y0\"): input of rank 2, not 1")
+    yield mixed("HASHTABLE_LOOKUP/rank", [i, f.astype(I32), f], [(F, (3, 4)), (U8, (3,))], None, "keys of rank 1 and 2")
+    yield mixed("EMBEDDING_LOOKUP_SPARSE/rank", [i, i, i, f, f], [(F, (3, 4))], None, "ranks 1, 1, 2, 2")
+    yield mixed("EMBEDDING_LOOKUP_SPARSE/missing", [i], [(F, (3, 4))], None, "is missing")
+    yield mixed("NON_MAX_SUPPRESSION_V4/rank", [f, f, one_, half, half], [(I32, (1,)), (I32, ())], None, "scores of rank 2, not 1")
+    yield mixed("NON_MAX_SUPPRESSION_V4/most", [f, f[:, 0], (np.array(-1, I32),), half, half], [(I32, (1,)), (I32, ())], None, "-1 boxes")
+    yield mixed("NON_MAX_SUPPRESSION_V5/boxes", [f[:, :3], f[:, 0], one_, half, half, half], [(I32, (1,)), (F, (1,)), (I32, ())], None, "boxes of 3 numbers")
+    yield mixed("NON_MAX_SUPPRESSION_V5/missing", [f, f[:, 0], one_, half, half], [(I32, (1,)), (F, (1,)), (I32, ())], None, "input 5 is missing")
+    yield mixed("RANDOM_UNIFORM/type", [f], [(F, (3, 5))], ("RandomOptions", {"seed": 1, "seed2": 2}), "")
+
+
+def mixed(name, inputs, outputs, options=None, expected=None, **more):
+    """One operator of the type before "/"; inputs in a tuple are constants, outputs (type, shape)."""
+    tensors = [tensor("x%d" % k, a[0].dtype, a[0].shape, a[0]) if isinstance(a, tuple) else tensor("x%d" % k, a.dtype, a.shape) for k, a in enumerate(inputs)]
+    given = [k for k, a in enumerate(inputs) if not isinstance(a, tuple)]
+    outs = list(range(len(inputs), len(inputs) + len(outputs)))
+    tensors += [tensor("y%d" % k, t, shape) for k, (t, shape) in enumerate(outputs)]
+    data = model(tensors, [op(name.split("/")[0], list(range(len(inputs))), outs, options, **more)], given, outs)
+    return name, data, [("x%d" % k, inputs[k]) for k in given], ["y%d" % k for k in range(len(outputs))], expected
+
+
 def cases():
-    for part in (elementwise, unary, windows, hybrid, products, reduce, moves, index, quantize):
+    for part in (elementwise, unary, windows, hybrid, products, reduce, moves, index, quantize, search, refused):
         yield from part()

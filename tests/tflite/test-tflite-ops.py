@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """Single operators of random data: lptc against TensorFlow Lite.
 
-test-tflite-ops.py LPTC [NAME...]; $TFLITE_LIB is libtensorflowlite_c.so 2.9, without it the test is skipped. Prints TAP.
-DIFFERENCES names the cases that are known to differ. Integers are equal bit for bit, floats within 1e-5 of the greatest.
+test-tflite-ops.py LPTC [NAME...]; $TFLITE_LIB is libtensorflowlite_c.so 2.9, without it only operators run that the cases define themselves, and
+those that lptc has to refuse. Prints TAP. DIFFERENCES names the cases that are known to differ. Integers are equal bit for bit, floats within 1e-5
+of the greatest.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -29,16 +30,13 @@ DIFFERENCES = {
 def main():
     lptc, chosen = sys.argv[1], sys.argv[2:]
     lib = load_library()
-    if lib is None:
-        print("1..0 # SKIP TFLITE_LIB names no libtensorflowlite_c.so")
-        sys.exit(77)
     n = bad = 0
     refused = []
     for name, data, inputs, outputs, expected in cases():
         if chosen and not any(c in name for c in chosen):
             continue
         names, arrays = [i[0] for i in inputs], [i[1] for i in inputs]
-        wants = peer(lib, data, arrays) if expected is None else expected
+        wants = peer(lib, data, arrays) if expected is None and lib is not None else expected
         if wants is None:
             refused.append(name)
             continue
@@ -46,7 +44,9 @@ def main():
         for flags in ([], ["--reference"]):
             got = own(lptc, data, arrays, names, outputs, flags)
             if isinstance(got, str):
-                problem = got
+                problem = None if isinstance(wants, str) and wants in got and got.startswith("lptc: ") else got
+            elif isinstance(wants, str):
+                problem = "runs"
             else:
                 for g, w in zip(got, wants):
                     problem = problem or difference(g, w)

@@ -59,6 +59,8 @@ lpt_tfl_map_arg (LptTflOp *op)
   if (!lpt_tfl_ints_in (op, 1, &axis) || axis.n != 1)
     lpt_tfl_invalid (op, "input 1 is not one axis");
   gint64 at = lpt_ints_get (&axis, 0, 0);
+  if (x->dtype == LPT_DTYPE_BOOL)
+    x = lpt_tfl_convert (op, x, LPT_DTYPE_U8);
   /* Over the channels the answer has no axis that a Transpose moves. */
   LptValue *front = op->error == NULL ? lpt_tfl_is_back (x) : NULL;
   if (front != NULL && (at == -1 || at == x->shape.rank - 1))
