@@ -92,7 +92,7 @@ static const ExecCase cases[] =
     "%sl = ReduceLogicalAnd(%s, %z) : boolean[]\n%m = ReduceMean(%a, %z) : f32[]\n%r = Round(%m) : f32[]\n"
     "Result(%el)\nResult(%dl)\nResult(%sl)\nResult(%r)\n",
     "1; 1; 1; 1" },
-  { "random-words",                /* Philox of key and counter 0: 6627e8d5 e169c58d bc57ac4c 9b00dbd8, the lower 23 bits of each */
+  { "random-words",                /* Philox of 0: 6627e8d5 e169c58d bc57ac4c 9b00dbd8, the lower 23 bits */
     "%n = Const {4} : i64[1]\n%l = Const {0} : f32[]\n%h = Const {8388608} : f32[]\n"
     "%a = RandomUniform(%n, %l, %h) {output_type=f32} : f32[4]\nResult(%a)\n",
     "2615509, 6931853, 5745740, 56280" },

@@ -27,8 +27,8 @@ static const LptTflRow rows[] = {
 #include "frontends/tflite/tflite-ops.def"
 };
 
-static const LptTflRow *
-find_row (gint64 code, const char *custom)
+const LptTflRow *
+lpt_tfl_find_row (gint64 code, const char *custom)
 {
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
     if (rows[i].code == code && (custom == NULL || g_str_equal (rows[i].name, custom)))
@@ -208,7 +208,7 @@ run_op (LptTflScope *scope, guint index, LptTflTable table, GError **error)
   const char *custom = NULL;
   gint64 version, code = lpt_tfl_file_code (import->file, lpt_tfl_int (op.flat, table, TFL_Operator_opcode_index),
                                             &custom, &version, &op.error);
-  const LptTflRow *row = code >= 0 ? find_row (code, custom) : NULL;
+  const LptTflRow *row = code >= 0 ? lpt_tfl_find_row (code, custom) : NULL;
   g_autofree char *number = g_strdup_printf ("operator %" G_GINT64_FORMAT, code), *unnamed = NULL, *valid = NULL;
   valid = custom != NULL ? g_utf8_make_valid (custom, -1) : NULL;
   op.type = valid != NULL ? valid : row != NULL ? row->name : number;

@@ -208,6 +208,9 @@ LptTflVariable *lpt_tfl_variable (LptTflImport *import, const char *name);
 LptValue    *lpt_tfl_variable_read (LptTflOp *op, const char *name, const LptTflTensor *like);
 void         lpt_tfl_variable_write (LptTflOp *op, const char *name, LptValue *value);
 
+/* The row of a builtin code, or of a custom operator's name; NULL. */
+const LptTflRow *lpt_tfl_find_row (gint64 code, const char *custom);
+
 /* --- the op table (tflite-ops.def) ----------------------------------------------------- */
 
 #define TFL_OP(number, NAME, map, argument, OP, write, types) void lpt_tfl_map_##map (LptTflOp *op);

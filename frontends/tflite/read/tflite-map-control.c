@@ -252,14 +252,22 @@ lpt_tfl_map_if (LptTflOp *op)
 
 /* --- WHILE ------------------------------------------------------------------------------- */
 
+static gint64
+while_graph (LptTflOp *op, gboolean body)
+{
+  if (op->argument != 0)
+    return lpt_tfl_opt_int (op, body ? TFL_StablehloWhileOptions_body_subgraph_index
+                                     : TFL_StablehloWhileOptions_cond_subgraph_index);
+  return lpt_tfl_opt_int (op, body ? TFL_WhileOptions_body_subgraph_index : TFL_WhileOptions_cond_subgraph_index);
+}
+
 /* The body with the condition behind it as result 0. Shapes that do not come back as they went in widen; then NULL
    without error. */
 static LptGraph *
 while_body (LptTflOp *op, LptValue *const *in, LptShape *shapes, gboolean *settled)
 {
   g_autoptr (LptTflScope) scope = NULL;
-  g_autoptr (LptGraph) body = make_body (op, lpt_tfl_opt_int (op, TFL_WhileOptions_body_subgraph_index), op->n_in, in,
-                                         shapes, op->n_in, &scope);
+  g_autoptr (LptGraph) body = make_body (op, while_graph (op, TRUE), op->n_in, in, shapes, op->n_in, &scope);
   if (body == NULL)
     return NULL;
   g_autofree LptValue **next = g_new0 (LptValue *, op->n_in + 1);
@@ -280,7 +288,7 @@ while_body (LptTflOp *op, LptValue *const *in, LptShape *shapes, gboolean *settl
     return NULL;
   inner.scope = scope;
   inner.name = "condition";
-  inline_graph (&inner, lpt_tfl_opt_int (op, TFL_WhileOptions_cond_subgraph_index), op->n_in, next, 1, &condition);
+  inline_graph (&inner, while_graph (op, FALSE), op->n_in, next, 1, &condition);
   if (inner.error == NULL && condition->shape.rank != 0)
     condition = lpt_tfl_reshape (&inner, condition, 0, NULL);
   op->error = inner.error;
@@ -316,7 +324,7 @@ lpt_tfl_map_while (LptTflOp *op)
       lpt_tfl_unsupported (op, "loop whose shapes do not settle");
       return;
     }
-  inline_graph (op, lpt_tfl_opt_int (op, TFL_WhileOptions_cond_subgraph_index), op->n_in, in + 2, 1, &start);
+  inline_graph (op, while_graph (op, FALSE), op->n_in, in + 2, 1, &start);
   if (op->error == NULL && start->shape.rank != 0)
     start = lpt_tfl_reshape (op, start, 0, NULL);
   in[0] = lpt_tfl_i64_scalar (op, -1);

@@ -76,10 +76,12 @@ lpt_tfl_map_add_n (LptTflOp *op)
   lpt_tfl_set (op, 0, op->n_in > 1 ? y : lpt_tfl_emit (op, LPT_OP_IDENTITY, 1, y));
 }
 
+/* Of bits where the operands are integers. */
 void
-lpt_tfl_map_stablehlo_and (LptTflOp *op)
+lpt_tfl_map_hlo_logic (LptTflOp *op)
 {
-  op->argument = lpt_tfl_in (op, 0)->dtype == LPT_DTYPE_BOOL ? LPT_OP_LOGICAL_AND : LPT_OP_BITWISE_AND;
+  if (lpt_tfl_in (op, 0)->dtype != LPT_DTYPE_BOOL)
+    op->argument = op->argument == LPT_OP_LOGICAL_AND ? LPT_OP_BITWISE_AND : LPT_OP_BITWISE_OR;
   lpt_tfl_map_binary (op);
 }
 

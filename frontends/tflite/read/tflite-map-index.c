@@ -78,14 +78,27 @@ lpt_tfl_map_sparse_to_dense (LptTflOp *op)
   lpt_tfl_set (op, 0, lpt_tfl_done (op, node));
 }
 
+/* Starts along the axes: input 2, or of StableHLO an input for each. */
+static LptValue *
+starts (LptTflOp *op, gint rank)
+{
+  LptValue *parts[LPT_MAX_RANK];
+  if (op->argument == 0 || rank == 0)
+    return rank > 0 ? lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64) : lpt_tfl_i64 (op, 0, NULL);
+  for (gint i = 0; i < rank; i++)
+    parts[i] = lpt_tfl_reshape (op, lpt_tfl_convert (op, lpt_tfl_in (op, 2 + (guint) i), LPT_DTYPE_I64), 1,
+                                (gint64[]) { 1 });
+  return lpt_tfl_concat (op, 0, (guint) rank, parts);
+}
+
 /* The update lies inside: its start is moved so that it fits. Slices along all axes at once: by indices of each. */
 void
 lpt_tfl_map_dynamic_update_slice (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0);
   LptValue *update = lpt_tfl_in (op, 1);
-  LptValue *start = lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64);
   gint rank = lpt_tfl_rank (op, x);
+  LptValue *start = starts (op, rank);
   gint64 ones[LPT_MAX_RANK], axes[LPT_MAX_RANK];
   for (gint i = 0; i < rank; i++)
     {

@@ -26,7 +26,8 @@ lpt_tfl_map_concatenation (LptTflOp *op)
       front = front && lpt_tfl_is_back (in[i]) != NULL && in[i]->shape.rank == in[0]->shape.rank;
     }
   gint rank = lpt_tfl_rank (op, in[0]);
-  gint axis = lpt_tfl_axis (op, lpt_tfl_opt_int (op, TFL_ConcatenationOptions_axis), rank);
+  LptTflField field = op->argument != 0 ? TFL_StablehloConcatenateOptions_dimension : TFL_ConcatenationOptions_axis;
+  gint axis = lpt_tfl_axis (op, lpt_tfl_opt_int (op, field), rank);
   for (guint i = 0; front && i < op->n_in; i++)
     in[i] = lpt_tfl_front (op, in[i]);
   LptNode *node = lpt_tfl_add_list (op, LPT_OP_CONCAT, 1, op->n_in, in);
