@@ -32,7 +32,7 @@ KNOWN = {"TRANSPOSE_CONV/i16/0", "UNPACK/bool/0"}
 NETWORKS = """tflite-audio-model-float tflite-automl-labeler-quant tflite-conformer tflite-coral-head-layers tflite-deeplabv3
 tflite-deeplabv3-dm05-quant tflite-dtln tflite-esphome-hey-jarvis-v1 tflite-esphome-okay-nabu tflite-kwt1 tflite-litert-ff
 tflite-mcunet-vww tflite-mlperf-tiny tflite-mnist-lenet-300-100 tflite-mobilenet-v1-025-224 tflite-mobilenet-v1-05-160-quant
-tflite-mobilenet-v2-ptq tflite-movie-review tflite-resnet-large-cifar10 tflite-split-concat tflite-str-ww""".split()
+tflite-mnist-lstm-float tflite-mobilenet-v2-ptq tflite-movie-review tflite-resnet-large-cifar10 tflite-split-concat tflite-str-ww""".split()
 
 # Others as .tflite, and how many TRANSPOSE they may have: at the borders and before a flattening Reshape.
 OTHERS = [
@@ -98,6 +98,153 @@ Result(%e) {output="e"}""",
 Result(%a) {output="a"}
 Result(%b) {output="b"}
 Result(%c) {output="c"}""",
+}
+
+# Bodies.
+TEXTS.update({
+    "a loop over slices, backwards, with its trip": """
+%x = Parameter : f32[6,2,4]
+%n = Const {-1} : i64[]
+%go = Const {true} : boolean[]
+%s = Const {1,2,3,4,5,6,7,8} : f32[1,2,4]
+%l = Loop(%n, %go, %x, %s) : f32[3,2,4], f32[1,2,4], f32[6,2,4], f32[2,2,4] {
+  body {
+    in 2 -> 1 axis=0 start=-1 end=0 stride=-2 part=2
+    in _ -> 0 iteration
+    in 3 -> 2
+    out _ <- 0 condition
+    out 0 <- 1 axis=0
+    out 1 <- 1
+    out 2 <- 2 axis=0 start=-1 end=0 stride=-2 part=2
+    out 3 <- 2
+    back 1 -> 2
+    %i = Parameter : i64[]
+    %p = Parameter : f32[2,2,4]
+    %h = Parameter : f32[1,2,4]
+    %t = Const {true} : boolean[]
+    %a = Const {0} : i64[1]
+    %m = ReduceMean(%p, %a) {keep_dims=true} : f32[1,2,4]
+    %f = Convert(%i) {destination_type=f32} : f32[]
+    %g = Multiply(%h, %f) : f32[1,2,4]
+    %y = Add(%m, %g) : f32[1,2,4]
+    %z = Subtract(%p, %h) : f32[2,2,4]
+    Result(%t)
+    Result(%y)
+    Result(%z)
+  }
+}
+Result(%l) {output="joined"}
+Result(%l.1) {output="last"}
+Result(%l.2) {output="parts"}
+Result(%l.3) {output="part"}""",
+    "a loop with a condition, and one whose trips are computed": """
+%x = Parameter : f32[2,3]
+%m = Const {100} : i64[]
+%c = Const {true} : boolean[]
+%l = Loop(%m, %c, %x) : f32[2,3] {
+  body {
+    in 2 -> 0
+    out _ <- 1 condition
+    out 0 <- 0
+    back 0 -> 0
+    %a = Parameter : f32[2,3]
+    %two = Const {2} : f32[]
+    %d = Multiply(%a, %two) : f32[2,3]
+    %axes = Const {0,1} : i64[2]
+    %top = ReduceMax(%d, %axes) : f32[]
+    %end = Const {10} : f32[]
+    %b = Less(%top, %end) : boolean[]
+    Result(%d)
+    Result(%b)
+  }
+}
+%axes = Const {0,1} : i64[2]
+%big = Const {20} : f32[]
+%up = Add(%x, %big) : f32[2,3]
+%mean = ReduceMean(%up, %axes) : f32[]
+%trips = Convert(%mean) {destination_type=i64} : i64[]
+%k = Loop(%trips, %c, %x, %l) : f32[2,3], f32[2,3] {
+  body {
+    in 2 -> 0
+    in 3 -> 1
+    out 0 <- 0
+    out 1 <- 1
+    back 0 -> 0
+    back 1 -> 1
+    %a = Parameter : f32[2,3]
+    %b = Parameter : f32[2,3]
+    Result(%b)
+    Result(%a)
+  }
+}
+Result(%l) {output="grown"}
+Result(%k) {output="one"}
+Result(%k.1) {output="other"}""",
+    "branches that hand on what they get": """
+%x = Parameter : f32[2,3]
+%axes = Const {0,1} : i64[2]
+%s = ReduceSum(%x, %axes) : f32[]
+%zero = Const {0} : f32[]
+%c = Less(%s, %zero) : boolean[]
+%y = If(%c, %x, %s) : f32[2,3], f32[] {
+  body {
+    in 1 -> 0
+    in 2 -> 1
+    out 0 <- 0
+    out 1 <- 1
+    %a = Parameter : f32[2,3]
+    %b = Parameter : f32[]
+    %n = Negative(%a) : f32[2,3]
+    Result(%n)
+    Result(%b)
+  }
+  body {
+    in 1 -> 0
+    out 0 <- 0
+    out 1 <- 1
+    %a = Parameter : f32[2,3]
+    %seven = Const {7} : f32[]
+    Result(%a)
+    Result(%seven)
+  }
+}
+Result(%y) {output="y"}
+Result(%y.1) {output="z"}""",
+})
+
+# Refused, with a part of the line.
+REFUSED_TEXTS = {
+    "an output of a loop whose shape is not known": """
+%x = Parameter : f32[1]
+%m = Const {100} : i64[]
+%c = Const {true} : boolean[]
+%l = Loop(%m, %c, %x) : f32[?] {
+  body {
+    in 2 -> 0
+    out _ <- 1 condition
+    out 0 <- 0 axis=0
+    back 0 -> 0
+    %a = Parameter : f32[1]
+    %d = Add(%a, %a) : f32[1]
+    %t = Const {10} : f32[1]
+    %b = Less(%d, %t) : boolean[1]
+    Result(%d)
+    Result(%b)
+  }
+}
+Result(%l) {output="y"}""",
+    "slices of an axis of unknown length": """
+%x = Parameter : f32[?,2]
+%t = TensorIterator(%x) : f32[?,2] {
+  body {
+    in 0 -> 0 axis=0
+    out 0 <- 0 axis=0
+    %a = Parameter : f32[1,2]
+    %b = Negative(%a) : f32[1,2]
+    Result(%b)
+  }
+}
+Result(%t) {output="y"}""",
 }
 
 # Refused by name.
@@ -198,6 +345,12 @@ def test_texts(tap, lptc, lib, tmp):
         if problem is None and lib is not None and "open" not in name:
             problem = worst(peer(lib, data, arrays), want)
         tap.say(name, problem)
+    for message, text in REFUSED_TEXTS.items():
+        with open(tmp + "/a.lpt", "w") as f:
+            f.write('graph "t"' + text + "\n")
+        run = subprocess.run([lptc, "transform", tmp + "/a.lpt", "-o", tmp + "/b.tflite"], capture_output=True, text=True)
+        right = run.returncode == 1 and message in run.stderr
+        tap.say("refused: " + message, None if right else run.stderr.strip() or "written")
 
 
 def main():

@@ -79,18 +79,6 @@ lpt_tfl_write_none (LptTflWriter *w, gint64 code)
 }
 
 void
-lpt_tfl_write_if (LptTflWriter *w, gint64 code)
-{
-  lpt_tfl_w_fail (w, "branches");
-}
-
-void
-lpt_tfl_write_loop (LptTflWriter *w, gint64 code)
-{
-  lpt_tfl_w_fail (w, "loops");
-}
-
-void
 lpt_tfl_write_opaque (LptTflWriter *w, gint64 code)
 {
   lpt_tfl_w_fail (w, "an operator of which only the name was kept, in a model that was changed");

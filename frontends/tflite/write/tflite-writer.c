@@ -185,23 +185,28 @@ is_port (const GArray *list, gint tensor)
   return FALSE;
 }
 
+gint
+lpt_tfl_w_own (LptTflWriter *w, LptValue *value)
+{
+  gint tensor = lpt_tfl_w_value (w, value, LPT_TFL_PLAIN);
+  LptTflWTensor *t = lpt_tfl_w_get (w, tensor);
+  if (w->error != NULL || (t->data == NULL && !is_port (w->to->inputs, tensor) && !is_port (w->to->outputs, tensor)))
+    return tensor;
+  LptShape shape = t->shape;
+  g_autoptr (LptQuant) quant = lpt_quant_ref (t->quant);
+  return lpt_tfl_w_reshape (w, tensor, &shape, quant, -1);
+}
+
 /* The tensor of an output: of its own, under its name. Names of others make room. */
 static gint
 output_tensor (LptTflWriter *w, LptNode *result)
 {
   const char *name = lpt_result_name (result);
-  gint tensor = lpt_tfl_w_value (w, lpt_node_in (result, 0), LPT_TFL_PLAIN);
+  gint tensor = lpt_tfl_w_own (w, lpt_node_in (result, 0));
   if (w->error != NULL)
     return -1;
   LptTflWTensor *t = lpt_tfl_w_get (w, tensor);
-  if (t->data != NULL || is_port (w->to->inputs, tensor) || is_port (w->to->outputs, tensor))
-    {
-      LptShape shape = t->shape;
-      g_autoptr (LptQuant) quant = lpt_quant_ref (t->quant);
-      tensor = lpt_tfl_w_reshape (w, tensor, &shape, quant, -1);
-      t = lpt_tfl_w_get (w, tensor);
-    }
-  if (w->error != NULL || g_str_equal (t->name, name))
+  if (g_str_equal (t->name, name))
     return tensor;
   for (guint i = 0; i < w->to->tensors->len; i++)
     {
@@ -216,23 +221,27 @@ output_tensor (LptTflWriter *w, LptNode *result)
   return tensor;
 }
 
-gint
-lpt_tfl_w_graph (LptTflWriter *w, LptGraph *graph, const char *name)
+void
+lpt_tfl_w_nodes (LptTflWriter *w, LptGraph *graph)
 {
-  LptTflWGraph *around = w->to;
   g_autoptr (GPtrArray) order = lpt_graph_order (graph, w->error == NULL ? &w->error : NULL);
-  gint number = (gint) w->graphs->len;
-  if (w->error != NULL)
-    return -1;
-  w->to = lpt_tfl_w_new_graph (w, name);
-  write_inputs (w, graph);
-  for (guint i = 0; i < order->len && w->error == NULL; i++)
+  for (guint i = 0; order != NULL && i < order->len && w->error == NULL; i++)
     {
       LptNode *node = g_ptr_array_index (order, i);
       gboolean own = node->op != LPT_OP_PARAMETER && node->op != LPT_OP_RESULT && node->data == NULL;
       if (own && !(node->flags & LPT_NODE_DEAD) && !g_hash_table_contains (w->done, node))
         write_node (w, node);
     }
+}
+
+gint
+lpt_tfl_w_graph (LptTflWriter *w, LptGraph *graph, const char *name)
+{
+  LptTflWGraph *around = w->to;
+  gint number = (gint) w->graphs->len;
+  w->to = lpt_tfl_w_new_graph (w, name);
+  write_inputs (w, graph);
+  lpt_tfl_w_nodes (w, graph);
   for (guint i = 0; i < graph->results->len && w->error == NULL; i++)
     {
       gint tensor = output_tensor (w, g_ptr_array_index (graph->results, i));

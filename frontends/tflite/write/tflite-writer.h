@@ -186,6 +186,10 @@ void       lpt_tfl_w_first_values (LptTflWriter *w);
 void       lpt_tfl_w_prune (LptTflWGraph *graph);
 /* Writes the nodes of a graph as a subgraph: its number; -1: an error. */
 gint       lpt_tfl_w_graph (LptTflWriter *w, LptGraph *graph, const char *name);
+/* The nodes of @graph, whose parameters have their tensors. */
+void       lpt_tfl_w_nodes (LptTflWriter *w, LptGraph *graph);
+/* The tensor of @value, of its own: no constant, and no input or output of the subgraph yet. */
+gint       lpt_tfl_w_own   (LptTflWriter *w, LptValue *value);
 /* The whole file; @behind: constants behind the FlatBuffer, as they are anyway where there are more than 2 GB. */
 GBytes    *lpt_tfl_w_serialise (LptTflWriter *w, gboolean behind, GError **error);
 
