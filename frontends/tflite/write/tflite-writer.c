@@ -10,6 +10,7 @@
 #include "frontends/tflite/write/tflite-writer.h"
 
 #include "frontends/tflite/tflite-origin.h"
+#include "frontends/tflite/write/tflite-expand.h"
 #include "ir/lpt-memory.h"
 
 #include <lpt/lpt-body.h>
@@ -264,7 +265,7 @@ lpt_tflite_serialise (LptGraph *graph, guint flags, GError **error)
     return bytes;
   g_autoptr (LptGraph) copy = lpt_graph_copy (graph);
   LptTflWriter w = { .graph = copy };
-  if (!lpt_tfl_w_fold (copy, error))
+  if (!lpt_tfl_w_fold (copy, error) || !lpt_tfl_w_expand (copy, error) || !lpt_tfl_w_fold (copy, error))
     return NULL;
   w.graphs = g_ptr_array_new_with_free_func (free_graph);
   w.places = g_hash_table_new_full (NULL, NULL, NULL, g_free);
