@@ -7,6 +7,7 @@
  */
 #include <lpt/lpt-cpu.h>
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -53,8 +54,8 @@ may_use_tiles (void)
 }
 #endif
 
-LptCpu
-lpt_cpu_detect (void)
+static LptCpu
+detect (void)
 {
   LptCpu cpu = 0;
 
@@ -98,6 +99,22 @@ lpt_cpu_detect (void)
 #endif
 #endif
   return cpu;
+}
+
+/* Every plan asks, and cpuid leaves a virtual machine each time. */
+LptCpu
+lpt_cpu_detect (void)
+{
+  static _Atomic (LptCpu) found;
+  const LptCpu known = 1u << 31;
+  LptCpu cpu = atomic_load_explicit (&found, memory_order_relaxed);
+
+  if ((cpu & known) == 0)
+    {
+      cpu = detect () | known;
+      atomic_store_explicit (&found, cpu, memory_order_relaxed);
+    }
+  return cpu & ~known;
 }
 
 bool

@@ -1,7 +1,7 @@
 /* lpt-cpu.h - which instruction sets the processor and the operating system offer
  *
- * A set of bits, found by cpuid and XGETBV (x86) or the auxiliary vector (Arm). Nothing here
- * depends on GLib and nothing is remembered: callers keep the value.
+ * A set of bits, found by cpuid and XGETBV (x86) or the auxiliary vector (Arm), once for the
+ * process. Nothing here depends on GLib.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
