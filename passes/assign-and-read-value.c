@@ -3,7 +3,8 @@
  *     Assign (x s)   paired with   ReadValue (0)
  *  => Assign (x)     paired with   ReadValue (0 : type of x) -> Convert -> Multiply s
  *
- * The state starts at zero, which is zero in integers too as there is no zero point. Exact.
+ * The state starts at zero, which is zero in integers too as there is no zero point. Exact. What else reads the Assign
+ * reads it dequantized.
  *
  * Refused when
  *   - there is no quantization on the Assign, or it starts from a real type (unless updatePrecisions is off);
@@ -48,6 +49,21 @@ set_type (LptNode  *node,
 
   if (attrs->variable_type != LPT_DTYPE_UNDEFINED)
     attrs->variable_type = dtype;
+}
+
+/* What reads the value that is stored reads real numbers still. */
+static void
+dequantize_readers (LptRewriter      *rw,
+                    LptNode          *assign,
+                    const LptDequant *dq)
+{
+  LptValue *out = &assign->out[0], *tail;
+  const guint n = lpt_value_n_uses (out);
+
+  if (n == 0)
+    return;
+  tail = lpt_dequant_append (rw, out, dq, NULL, lpt_dequant_scale (dq), assign->name);
+  lpt_rewriter_replace (rw, out, tail, lpt_value_use (out, n)->node);
 }
 
 static gboolean
@@ -95,6 +111,7 @@ rewrite (LptRewriter *rw,
   lpt_node_set_input (assign, 0, dq.data);
   set_type (assign, dq.data->dtype);
   lpt_rewriter_infer (rw, assign);
+  dequantize_readers (rw, assign, &dq);
   lpt_rewriter_drop_unused (rw, old);
 
   return TRUE;
