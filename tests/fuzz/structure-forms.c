@@ -1,0 +1,224 @@
+/* structure-forms.c - a graph of fuzz-structure in each form, and back
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "tests/fuzz/structure.h"
+
+#include <lpt/lpt.h>
+#include <lpt/lpt-onnx.h>
+#include <lpt/lpt-text.h>
+
+#include <glib/gstdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+gsize
+structure_first_graph (const char *data, gsize size)
+{
+  const char *line = size > 0 ? g_strstr_len (data, (gssize) size, "\n-----\n") : NULL;
+  return line != NULL ? (gsize) (line - data) + 1 : size;
+}
+
+/* Weights for IRs, which have none with them: 0.5 wherever one looks. */
+static GBytes *
+weights (void)
+{
+  static float numbers[4096];
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
+    numbers[i] = 0.5f;
+  return g_bytes_new_static (numbers, sizeof numbers);
+}
+
+LptGraph *
+structure_read (const char *data, gsize size, GError **error)
+{
+  g_autoptr (GBytes) bytes = weights ();
+  if (size > 0 && data[0] == '<')
+    return lpt_openvino_parse (data, size, bytes, "fuzz.xml", error);
+  if (size > 0 && data[0] == '{' && g_strstr_len (data, (gssize) size, "\"" LPT_JSON_FORMAT "\"") != NULL)
+    return lpt_json_parse (data, size, NULL, "fuzz.json", error);
+  if (size > 0 && (data[0] == '{' || data[0] == '\x08'))
+    return lpt_onnx_parse (data, size, NULL, error);
+  return lpt_graph_from_text (data, (gssize) structure_first_graph (data, size), "fuzz.lpt", error);
+}
+
+static void
+through_text (LptGraph *graph)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = lpt_graph_to_text (graph, LPT_TEXT_RT_INFO), *twice = NULL;
+  g_autoptr (LptGraph) again = lpt_graph_from_text (text, -1, "again.lpt", &error);
+  if (again == NULL && structure_is_limit (error))
+    return;
+  if (again == NULL)
+    structure_fail (graph, "the text form is not read back", error->message);
+  twice = lpt_graph_to_text (again, LPT_TEXT_RT_INFO);
+  if (strcmp (text, twice) != 0)
+    structure_fail (graph, "the text form is read back as another graph", twice);
+}
+
+static void
+through_json (LptGraph *graph)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *json = lpt_json_print (graph, &error);
+  g_autoptr (LptGraph) again = json != NULL ? lpt_json_parse (json, strlen (json), NULL, "again.json", &error) : NULL;
+  if (again == NULL && structure_is_limit (error))
+    return;
+  if (again == NULL)
+    structure_fail (graph, json != NULL ? "the JSON form is not read back" : "the JSON form is not written", error->message);
+  g_autofree char *before = lpt_graph_to_text (graph, LPT_TEXT_RT_INFO),
+                  *after = lpt_graph_to_text (again, LPT_TEXT_RT_INFO);
+  if (strcmp (before, after) != 0)
+    structure_fail (graph, "the JSON form is read back as another graph", after);
+}
+
+/* The ONNX reader wants to know ranks. Lowered graphs take types in text that ONNX does not have there. */
+static gboolean
+has_unknown_rank (LptGraph *graph)
+{
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      LptNode *node = graph->nodes->pdata[i];
+      for (guint o = 0; o < node->n_out; o++)
+        if (node->out[o].shape.rank == LPT_DYNAMIC)
+          return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+has_integers (LptGraph *graph)
+{
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      const LptNode *node = graph->nodes->pdata[i];
+      for (guint o = 0; o < node->n_out; o++)
+        if (node->out[o].quant != NULL)
+          return TRUE;
+      for (guint b = 0; b < lpt_node_n_bodies (node); b++)
+        if (has_integers (lpt_node_body (node, b)))
+          return TRUE;
+    }
+  return graph->lowered;
+}
+
+/* Other forms say the same in other ops: what is written is read, with as many outputs of the same types. */
+static void
+compare_outputs (LptGraph *graph, LptGraph *again, const char *form)
+{
+  if (again->results->len != graph->results->len)
+    structure_fail (graph, form, "other outputs");
+  /* Integer operators in another form are real; without a quantization their integers have no meaning there. */
+  if (has_integers (graph))
+    return;
+  for (guint i = 0; i < graph->results->len; i++)
+    {
+      const LptValue *a = lpt_node_in (graph->results->pdata[i], 0), *b = lpt_node_in (again->results->pdata[i], 0);
+      if (a->dtype != b->dtype || !lpt_shape_compatible (&a->shape, &b->shape))
+        structure_fail (graph, form, "an output of another type or shape");
+    }
+}
+
+/* The ONNX reader folds while it reads, and finds then what a run fails with: an axis that is computed and out of
+ * range.
+ * It reads all nodes, and so all are run. */
+static gboolean
+fails_anyway (LptGraph *source)
+{
+  g_autoptr (LptGraph) graph = lpt_graph_copy (source);
+  g_autoptr (GError) error = NULL;
+  for (guint i = 0, n = graph->nodes->len; i < n; i++)
+    {
+      LptNode *node = graph->nodes->pdata[i];
+      for (guint o = 0; node->data == NULL && o < node->n_out; o++)
+        if (lpt_value_n_uses (&node->out[o]) == 0)
+          lpt_node_infer (lpt_graph_add (graph, LPT_OP_RESULT, 0, NULL, 1, (LptValue *[]) { &node->out[o] }), NULL);
+    }
+  g_autoptr (GPtrArray) outputs = structure_run (graph, &error);
+  return outputs == NULL && !structure_is_limit (error);
+}
+
+static void
+through_onnx (LptGraph *graph, LptOnnxSaveFlags flags)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GBytes) bytes = lpt_onnx_serialise (graph, flags, &error);
+  if (bytes == NULL && !structure_is_limit (error) && !g_error_matches (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED))
+    structure_fail (graph, "ONNX is not written", error->message);
+  if (bytes == NULL)
+    return;
+  g_autoptr (LptGraph) again = lpt_onnx_parse (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), NULL, &error);
+  if (again == NULL && !structure_is_limit (error) && !has_unknown_rank (graph) && !has_integers (graph) && !fails_anyway (graph))
+    structure_fail (graph, "ONNX is not read back", error->message);
+  if (again != NULL)
+    compare_outputs (graph, again, "ONNX is read back with");
+}
+
+/* Where IRs are written: in memory, where the system has such a folder. */
+static const char *
+folder (void)
+{
+  static char shared[] = "/dev/shm/lpt-fuzz-XXXXXX", *made;
+  if (made == NULL && (made = g_mkdtemp (shared)) == NULL)
+    made = g_dir_make_tmp ("lpt-fuzz-XXXXXX", NULL);
+  g_assert_nonnull (made);
+  return made;
+}
+
+static void
+remove_folder (void)
+{
+  g_rmdir (folder ());
+}
+
+static void
+through_xml (LptGraph *graph)
+{
+  if (has_integers (graph))
+    return;
+  g_autoptr (GError) error = NULL;
+  static gsize once;
+  if (g_once_init_enter (&once))
+    {
+      atexit (remove_folder);
+      g_once_init_leave (&once, 1);
+    }
+  g_autofree char *xml = g_build_filename (folder (), "g.xml", NULL), *bin = lpt_openvino_bin_path (xml);
+  g_autoptr (LptGraph) again = NULL;
+  gboolean written = lpt_openvino_save (graph, xml, NULL, &error);
+  if (written)
+    again = lpt_openvino_load (xml, NULL, &error);
+  g_unlink (xml);
+  g_unlink (bin);
+  if (again == NULL && !structure_is_limit (error) && (written || !g_error_matches (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED)))
+    structure_fail (graph, written ? "the IR is not read back" : "the IR is not written", error->message);
+  if (again != NULL)
+    compare_outputs (graph, again, "the IR is read back with");
+}
+
+static void
+through_qdq (LptGraph *graph)
+{
+  through_onnx (graph, 0);
+}
+
+static void
+through_qoperator (LptGraph *graph)
+{
+  through_onnx (graph, LPT_ONNX_JSON | LPT_ONNX_QOPERATOR);
+}
+
+void
+structure_through_forms (LptGraph *graph, guint draw)
+{
+  static const struct { const char *name; void (*go) (LptGraph *graph);
+  } forms[] = {
+    { "text", through_text }, { "json", through_json }, { "onnx", through_qdq }, { "onnx", through_qoperator },
+    { "xml", through_xml },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (forms); i++)
+    if (structure_does (forms[i].name) && (!structure_draws () || i == draw % G_N_ELEMENTS (forms)))
+      forms[i].go (graph);
+}
