@@ -121,17 +121,28 @@ affine (LptLower     *lw,
 
 /* --- sums and products --- */
 
-/* Integers of one operand of a pending op, its real factor multiplied by @factor; what its zero point leaves is
- * added to @rest[c] (real). */
+/* Does @q, an operand of an op whose output has @rank, have an axis for the factors of @outer? */
+static gboolean
+has_channels (const LptValue *q,
+              const LptForm  *outer,
+              gint            rank)
+{
+  return outer->n == 1 || (q->shape.rank == rank && q->shape.dims[outer->axis] == (gint64) outer->n);
+}
+
+/* Integers of one operand of @node, which is pending, its real factor multiplied by those of @outer; what its zero point
+ * leaves is added to @rest[c] (real). */
 static LptValue *
 operand (LptLower      *lw,
+         const LptNode *node,
          LptForm       *source,
          const LptForm *outer,
-         gboolean       low_only,
          double         sign,
          double        *rest,
          guint          n)
 {
+  const gboolean low_only = node->op == LPT_OP_MULTIPLY;
+  const gint rank = node->out[0].shape.rank;
   LptForm *raw = lpt_lower_raw (lw, source);
   g_autofree double *left = NULL;
   g_autofree double *none = NULL;
@@ -144,7 +155,7 @@ operand (LptLower      *lw,
   none = g_new0 (double, outer->n);
   if (lpt_form_is_clamped (raw) && lpt_form_is_8bit (raw))
     lpt_lower_integers (lw, raw);
-  if (!lpt_form_is_clamped (raw) && (!low_only || lpt_form_is_8bit (raw)) &&
+  if (has_channels (raw->q, outer, rank) && !lpt_form_is_clamped (raw) && (!low_only || lpt_form_is_8bit (raw)) &&
       lpt_form_affine (raw, outer->axis, outer->n, outer->a, none))
     {
       left = g_new0 (double, raw->n);
@@ -194,8 +205,8 @@ emit_sum (LptLower       *lw,
         }
   }
 
-  in[0] = operand (lw, op->in[0], form, product, 1, shift, n);
-  in[1] = in[0] != NULL ? operand (lw, op->in[1], product ? &plain : form, product, sign, shift, n) : NULL;
+  in[0] = operand (lw, node, op->in[0], form, 1, shift, n);
+  in[1] = in[0] != NULL ? operand (lw, node, op->in[1], product ? &plain : form, sign, shift, n) : NULL;
   if (in[1] == NULL)
     return NULL;
   for (c = 0; c < n; c++)

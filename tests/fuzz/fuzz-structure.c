@@ -261,5 +261,6 @@ LLVMFuzzerInitialize (int *argc, char ***argv)
 const char *
 __asan_default_options (void)
 {
-  return "malloc_context_size=3:quarantine_size_mb=1:thread_local_quarantine_size_kb=16:detect_stack_use_after_return=0";
+  return "malloc_context_size=3:quarantine_size_mb=1:thread_local_quarantine_size_kb=16:"
+         "detect_stack_use_after_return=0";
 }

@@ -67,7 +67,8 @@ through_json (LptGraph *graph)
   if (again == NULL && structure_is_limit (error))
     return;
   if (again == NULL)
-    structure_fail (graph, json != NULL ? "the JSON form is not read back" : "the JSON form is not written", error->message);
+    structure_fail (graph, json != NULL ? "the JSON form is not read back" : "the JSON form is not written",
+                    error->message);
   g_autofree char *before = lpt_graph_to_text (graph, LPT_TEXT_RT_INFO),
                   *after = lpt_graph_to_text (again, LPT_TEXT_RT_INFO);
   if (strcmp (before, after) != 0)
@@ -145,12 +146,14 @@ through_onnx (LptGraph *graph, LptOnnxSaveFlags flags)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GBytes) bytes = lpt_onnx_serialise (graph, flags, &error);
-  if (bytes == NULL && !structure_is_limit (error) && !g_error_matches (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED))
+  if (bytes == NULL && !structure_is_limit (error) &&
+      !g_error_matches (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED))
     structure_fail (graph, "ONNX is not written", error->message);
   if (bytes == NULL)
     return;
   g_autoptr (LptGraph) again = lpt_onnx_parse (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), NULL, &error);
-  if (again == NULL && !structure_is_limit (error) && !has_unknown_rank (graph) && !has_integers (graph) && !fails_anyway (graph))
+  if (again == NULL && !structure_is_limit (error) && !has_unknown_rank (graph) && !has_integers (graph) &&
+      !fails_anyway (graph))
     structure_fail (graph, "ONNX is not read back", error->message);
   if (again != NULL)
     compare_outputs (graph, again, "ONNX is read back with");
@@ -192,7 +195,8 @@ through_xml (LptGraph *graph)
     again = lpt_openvino_load (xml, NULL, &error);
   g_unlink (xml);
   g_unlink (bin);
-  if (again == NULL && !structure_is_limit (error) && (written || !g_error_matches (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED)))
+  if (again == NULL && !structure_is_limit (error) &&
+      (written || !g_error_matches (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED)))
     structure_fail (graph, written ? "the IR is not read back" : "the IR is not written", error->message);
   if (again != NULL)
     compare_outputs (graph, again, "the IR is read back with");

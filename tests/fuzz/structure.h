@@ -35,11 +35,11 @@ gboolean   structure_is_small      (LptGraph *graph);
 gboolean   structure_is_plain      (LptGraph *graph);
 /* Outputs of a run of the reference on drawn inputs (transfer full); NULL + error. */
 GPtrArray *structure_run           (LptGraph *graph, GError **error);
-/* The reference, and the fast program at the levels of the processor, one of them by @draw where one is drawn: they must
- * agree. Returns: the reference ran. */
+/* The reference, and the fast program at the levels of the processor, one of them by @draw where one is drawn: they
+ * must agree. Returns: the reference ran. */
 gboolean   structure_through_levels (LptGraph *graph, guint draw);
 /* How far output @i of @b is from that of @a, that of a run of @graph: the mean difference in parts of the greatest
- * number; 0 where there is little to compare, or where it changes as well when all numbers are off by some last bits. */
+ * number; 0 where there is little to compare, or where it changes as well when all numbers move by some last bits. */
 double     structure_distance      (LptGraph *graph, GPtrArray *a, GPtrArray *b, guint i);
 
 #endif
