@@ -165,6 +165,50 @@ xml_port_ids (xmlNodePtr layer, const char *direction, GArray *ids)
   return TRUE;
 }
 
+/* A <port> says the type, names and lengths that @value has now. */
+static void
+set_port (const OvWriter *w, xmlNodePtr port, const LptValue *value)
+{
+  g_autofree char *names = tensor_names (w, value);
+  const LptShape *shape = &value->shape;
+  for (xmlNodePtr c = port->children, next; c != NULL; c = next)
+    {
+      next = c->next;
+      if (c->type == XML_ELEMENT_NODE && g_str_equal ((const char *) c->name, "dim"))
+        {
+          xmlUnlinkNode (c);
+          xmlFreeNode (c);
+        }
+    }
+  for (gint i = 0; i < shape->rank; i++)
+    {
+      g_autofree char *length = g_strdup_printf ("%" G_GINT64_FORMAT, shape->dims[i]);
+      xmlNewChild (port, NULL, (const xmlChar *) "dim", (const xmlChar *) length);
+    }
+  if (shape->rank == LPT_DYNAMIC)
+    xmlSetProp (port, (const xmlChar *) "rank", (const xmlChar *) "-1");
+  if (value->dtype != LPT_DTYPE_DYNAMIC)
+    xmlSetProp (port, (const xmlChar *) "precision", (const xmlChar *) lpt_dtype_ir_name (value->dtype));
+  if (*names != '\0' && ov_is_text (names))
+    xmlSetProp (port, (const xmlChar *) "names", (const xmlChar *) names);
+}
+
+static gboolean
+set_outputs (const OvWriter *w, xmlNodePtr layer, LptNode *node, GError **error)
+{
+  xmlNodePtr list = xml_child (layer, "output");
+  guint i = 0;
+  for (xmlNodePtr c = list != NULL ? list->children : NULL; c != NULL && i < node->n_out; c = c->next)
+    {
+      if (c->type != XML_ELEMENT_NODE)
+        continue;
+      if (node->out[i].dtype == LPT_DTYPE_UNDEFINED || lpt_dtype_ir_name (node->out[i].dtype) == NULL)
+        return fail (error, node, "element type %s", lpt_dtype_name (node->out[i].dtype));
+      set_port (w, c, &node->out[i++]);
+    }
+  return TRUE;
+}
+
 static void
 ignore_xml_error (void *data, const char *format, ...)
 {
@@ -183,7 +227,8 @@ put_opaque (OvWriter *w, LptNode *node, guint id, GError **error)
   gboolean ok = layer != NULL && g_str_equal ((const char *) layer->name, "layer") &&
                 xml_port_ids (layer, "input", ports) && ports->len == node->n_in &&
                 xml_port_ids (layer, "output", ports) && ports->len == node->n_in + node->n_out;
-  if (ok)
+  const gboolean typed = !ok || set_outputs (w, layer, node, error);
+  if (ok && typed)
     {
       g_autofree char *number = g_strdup_printf ("%u", id);
       xmlSetProp (layer, (const xmlChar *) "id", (const xmlChar *) number);
@@ -197,7 +242,7 @@ put_opaque (OvWriter *w, LptNode *node, guint id, GError **error)
     }
   if (doc != NULL)
     xmlFreeDoc (doc);
-  return ok || fail (error, node, "an opaque op without the XML that it was read from");
+  return typed && (ok || fail (error, node, "an opaque op without the XML that it was read from"));
 }
 
 /* Port id of input @i or output @i of a node. */
