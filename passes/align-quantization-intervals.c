@@ -1,6 +1,6 @@
 /* passes/align-quantization-intervals.c - the combined output interval of FakeQuantizes that meet
  *
- * Each FakeQuantize with constant, finite, per-tensor output interval starts a box: its interval (times
+ * Each FakeQuantize with constant, finite, rising, per-tensor output interval starts a box: its interval (times
  * the scale of a chain right below it), its levels and preferred type. Operations that preserve precision
  * join the boxes of their sources: the union of the intervals, the narrowest of them, and how many levels
  * the narrowest keeps in the union. Without a Concat nothing can meet and nothing is
@@ -41,7 +41,8 @@ create (LptRewriter *rw,
   LptBox box;
 
   if (!lpt_quantize_is_supported (fq) || !lpt_quantize_details_read (fq, &details) ||
-      !all_equal (details.out_low, details.n_out) || !all_equal (details.out_high, details.n_out))
+      !all_equal (details.out_low, details.n_out) || !all_equal (details.out_high, details.n_out) ||
+      details.out_low[0] > details.out_high[0])
     return;
   if (lpt_dequant_find_below (fq, TRUE, &below))
     scale = (float) lpt_tensor_get_f64 (lpt_dequant_scale (&below), 0);
