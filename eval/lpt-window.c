@@ -142,3 +142,28 @@ lpt_window_range (const LptWindow *window,
   if (*from > *to)
     *from = *to;
 }
+
+gboolean
+lpt_window_misses (const LptWindow *window)
+{
+  for (guint axis = 0; axis < 3; axis++)
+    {
+      const gint64 last = (window->in[axis] - 1 + window->pad[axis]) / window->dilation[axis];
+      gint64 seen = 0, from, to, k;
+
+      /* From one offset in the window to the next, what lies inside begins and ends earlier. */
+      for (k = MIN (window->kernel[axis] - 1, last); k >= 0 && seen < window->out[axis]; k--)
+        {
+          lpt_window_range (window, axis, k, &from, &to);
+          if (to <= seen)
+            continue;
+          if (from > seen)
+            return TRUE;
+          seen = to;
+        }
+      if (seen < window->out[axis])
+        return TRUE;
+    }
+
+  return FALSE;
+}

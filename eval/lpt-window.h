@@ -35,6 +35,9 @@ gboolean lpt_window_init_transposed (LptWindow *window, gint n, const gint64 *da
  * same elements in the same order, along longer lines. */
 void     lpt_window_line_up (LptWindow *window);
 
+/* Does a window lie beside the input, in padding alone? */
+gboolean lpt_window_misses (const LptWindow *window);
+
 /* Output positions [from, to) along @axis whose input at kernel offset @k lies inside. */
 void     lpt_window_range (const LptWindow *window, guint axis, gint64 k, gint64 *from, gint64 *to);
 
