@@ -53,13 +53,20 @@ wrap (gint64   x,
   return (gint64) u;
 }
 
+/* Codes stand for numbers, which an output without quantization holds. */
+static gboolean
+reads_numbers (const LptCall *call)
+{
+  return call->in[0].quant != NULL && call->out[0].quant == NULL;
+}
+
 static gboolean
 to_integer (LptCall *call,
             LptDType dtype,
             GError **error)
 {
   gint64 i, count = lpt_array_count (&call->out[0]);
-  gboolean from_integer = !lpt_dtype_is_real (call->in[0].declared);
+  gboolean from_integer = !lpt_dtype_is_real (call->in[0].declared) && !reads_numbers (call);
   double low = lpt_convert_low (dtype), high = lpt_convert_high (dtype);
   double slack = lpt_dtype_bits (dtype) <= 16 ? (high - low) / (1 << 22) : 0;
   LptNode *source = lpt_node_src (call->node, 0);
@@ -103,8 +110,9 @@ lpt_run_convert (LptCall *call,
   if (dtype == LPT_DTYPE_BOOL)
     {
       gint64 *y = lpt_call_out_i64 (call, 0, error);
-      const float *x = y == NULL || lpt_call_is_i64 (call, 0) ? NULL : lpt_call_f32 (call, 0, error);
-      const gint64 *k = y != NULL && lpt_call_is_i64 (call, 0) ? call->in[0].data : NULL;
+      const gboolean words = lpt_call_is_i64 (call, 0) && !reads_numbers (call);
+      const float *x = y == NULL || words ? NULL : lpt_call_f32 (call, 0, error);
+      const gint64 *k = y != NULL && words ? call->in[0].data : NULL;
 
       if (y == NULL || (x == NULL && k == NULL))
         return FALSE;

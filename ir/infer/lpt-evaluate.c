@@ -47,9 +47,11 @@ evaluate (LptEvaluation *ctx,
     return NULL;
   /* In case of a cycle the value depends on itself: unknown. */
   g_hash_table_insert (ctx->memo, value, NULL);
-  if (node->data != NULL)
+  if (value->quant != NULL)
+    s = NULL;      /* its integers stand for other numbers */
+  else if (node->data != NULL)
     s = lpt_small_from_tensor (ctx, node->data);
-  else if ((func = function_of (node->op)) != NULL && (node->flags & LPT_NODE_RELAXED) == 0 && value->quant == NULL)
+  else if ((func = function_of (node->op)) != NULL && (node->flags & LPT_NODE_RELAXED) == 0)
     {
       ctx->depth++;
       s = func (ctx, node, value);

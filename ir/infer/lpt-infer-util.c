@@ -175,6 +175,8 @@ lpt_infer_want_integer (LptNode    *node,
 
   if (is_known_type (dtype) && !lpt_dtype_is_integer (dtype))
     return lpt_infer_fail (error, "input %u (%s) has type %s, not an integer type", i, what, lpt_dtype_name (dtype));
+  if (node->in[i].value != NULL && node->in[i].value->quant != NULL)
+    return lpt_infer_fail (error, "input %u (%s) is quantized: its integers stand for other numbers", i, what);
 
   return TRUE;
 }

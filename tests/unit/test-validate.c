@@ -105,6 +105,12 @@ static void quant_on_real (LptGraph *g)
 
   lpt_value_set_quant (&node (g, "r")->out[0], quant);
 }
+static void quant_on_axis (LptGraph *g)
+{
+  g_autoptr (LptQuant) quant = lpt_quant_new_one (0.5, 0);
+
+  lpt_value_set_quant (&node (g, "axis")->out[0], quant);
+}
 static void
 set_quant (LptGraph     *g,
            gint          axis,
@@ -161,6 +167,7 @@ static const struct { const char *name; void (*harm) (LptGraph *g); const char *
   { "no-box", no_box, "precisions: box 99 does not exist" },
   { "wrong-box", wrong_box, "interval: box 1 is of another kind" },
   { "box-ring", box_ring, "precisions: box 1 does not exist" },
+  { "quant-on-axis", quant_on_axis, "input 1 (axis) is quantized: its integers stand for other numbers" },
   { "quant-on-real", quant_on_real, "output 0: f32 cannot be quantized" },
   { "quant-length", quant_length, "has 3 scales for an axis of length 4" },
   { "quant-axis", quant_axis, "is along axis 4 of rank 2" },
