@@ -130,8 +130,8 @@ has_channels (const LptValue *q,
   return outer->n == 1 || (q->shape.rank == rank && q->shape.dims[outer->axis] == (gint64) outer->n);
 }
 
-/* Integers of one operand of @node, which is pending, its real factor multiplied by those of @outer; what its zero point
- * leaves is added to @rest[c] (real). */
+/* Integers of one operand of @node, which is pending, its real factor multiplied by those of @outer; what its zero
+ * point leaves is added to @rest[c] (real). */
 static LptValue *
 operand (LptLower      *lw,
          const LptNode *node,
