@@ -316,9 +316,10 @@ check_quant (Check          *check,
 
   if (!lpt_value_check_codes (value, &error))
     complain (check, node, "output %u: %s", k, error->message);
-  /* Zero points may lie outside of the type: intervals need not contain 0. */
+  /* Zero points may lie outside of the type: intervals need not contain 0. Channels of a constant that are 0 may have
+   * the scale 0. */
   for (guint i = 0; i < quant->n; i++)
-    if (!(quant->scale[i] > 0) || !isfinite (quant->scale[i]))
+    if (!(quant->scale[i] > 0 || (quant->scale[i] == 0 && node->data != NULL)) || !isfinite (quant->scale[i]))
       {
         complain (check, node, "quantization of output %u has the scale %g", k, quant->scale[i]);
         break;

@@ -189,8 +189,7 @@ want_boolean (LptNode *node,
 {
   LptDType dtype = lpt_infer_dtype_in (node, i);
 
-  if (dtype != LPT_DTYPE_BOOL && dtype != LPT_DTYPE_UNDEFINED && dtype != LPT_DTYPE_DYNAMIC &&
-      !lpt_infer_is_relaxed (node))
+  if (dtype != LPT_DTYPE_BOOL && dtype != LPT_DTYPE_UNDEFINED && dtype != LPT_DTYPE_DYNAMIC)
     return lpt_infer_fail (error, "input %u has type %s, not boolean", i, lpt_dtype_name (dtype));
 
   return TRUE;
