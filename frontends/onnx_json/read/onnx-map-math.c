@@ -172,7 +172,7 @@ lpt_onnx_map_prelu (LptOnnxNode *on)
     }
   if (per_channel && count == channels)
     {
-      slope = lpt_onnx_reshape (on, slope, 1, &channels);
+      slope = lpt_onnx_reshape (on, slope, rank > 0 ? 1 : 0, &channels);
       lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_PRELU, 2, x, slope));
     }
   else
