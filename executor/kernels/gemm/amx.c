@@ -373,7 +373,7 @@ store_kind (Waiting *w, size_t nb, size_t end, bool adds_rows, bool floats, bool
 
             if (biased)
               f = _mm512_add_ps (f, fbias[j]);
-            x = _mm512_castps_si512 (_mm512_min_ps (_mm512_max_ps (f, low), high));
+            x = _mm512_castps_si512 (_mm512_min_ps (high, _mm512_max_ps (low, f)));
           }
         _mm512_mask_storeu_epi32 (out + 64 * j, j == 0 ? m0 : m1, x);
       }

@@ -165,7 +165,7 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
     {                                                                                                        \
       __m512 f = _mm512_mul_ps (_mm512_cvtepi32_ps (c##i##_##j), scale);                                     \
                                                                                                              \
-      f = _mm512_min_ps (_mm512_max_ps (plus, params->flo), params->fhi);                                    \
+      f = _mm512_min_ps (params->fhi, _mm512_max_ps (params->flo, plus));                                    \
       STORE_WORDS (i, j, _mm512_castps_si512 (f))                                                            \
     }
 #define INT_0(i) STORE_WORDS (i, 0, c##i##_0)

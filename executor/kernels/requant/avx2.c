@@ -110,7 +110,7 @@ store_words (const Job *j, bool as_float)
 
               if (e->fbias)
                 f = _mm256_add_ps (f, _mm256_loadu_ps (e->fbias + at));
-              sum = _mm256_castps_si256 (_mm256_min_ps (_mm256_max_ps (f, low), high));
+              sum = _mm256_castps_si256 (_mm256_min_ps (high, _mm256_max_ps (low, f)));
             }
           if (n == 8)
             _mm256_storeu_si256 ((__m256i *) (void *) out, sum);

@@ -121,7 +121,7 @@ store_words (const Job *j, bool as_float)
 
               if (e->fbias)
                 f = _mm512_add_ps (f, _mm512_loadu_ps (e->fbias + ch));
-              f = _mm512_min_ps (_mm512_max_ps (f, low), high);
+              f = _mm512_min_ps (high, _mm512_max_ps (low, f));
               sum = _mm512_castps_si512 (f);
             }
           _mm512_mask_storeu_epi32 (j->out + r * j->out_stride + c * 4, mask, sum);

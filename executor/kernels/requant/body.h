@@ -35,8 +35,8 @@ epilogue_plain (const LptEpilogue *e, size_t rows, size_t channels, size_t chann
 
               if (e->fbias)
                 f = f + e->fbias[c];
-              f = f > e->flo ? f : e->flo;
-              f = f < e->fhi ? f : e->fhi;
+              f = f < e->flo ? e->flo : f;
+              f = f > e->fhi ? e->fhi : f;
               ((float *) row)[j] = f;
             }
           else

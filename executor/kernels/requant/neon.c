@@ -120,7 +120,8 @@ store_words (const Job *j, bool as_float)
 
             if (e->fbias)
               f = vaddq_f32 (f, vld1q_f32 (e->fbias + j->channel0 + c));
-            f = vminnmq_f32 (vmaxnmq_f32 (f, vdupq_n_f32 (e->flo)), vdupq_n_f32 (e->fhi));
+            f = vbslq_f32 (vcltq_f32 (f, vdupq_n_f32 (e->flo)), vdupq_n_f32 (e->flo), f);
+            f = vbslq_f32 (vcgtq_f32 (f, vdupq_n_f32 (e->fhi)), vdupq_n_f32 (e->fhi), f);
             x = vreinterpretq_s32_f32 (f);
           }
         memcpy (j->out + r * j->out_stride + c * 4, &x, n * 4);

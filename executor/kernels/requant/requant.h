@@ -3,7 +3,7 @@
  *   acc + bias[c] - row_sum[r] * weight_zp[c]
  *     Q8:  -> requantize (scheme) -> clamp [lo, hi] -> table -> (+ residual -> clamp -> table) -> byte
  *     I32: -> int32
- *     F32: -> (float) acc * scale[c] + fbias[c], clamp [flo, fhi], no FMA -> float
+ *     F32: -> (float) acc * scale[c] + fbias[c], clamp [flo, fhi], a NaN stays one, no FMA -> float
  *
  * A byte is a code of any 8-bit type: signedness is only in zp, lo and hi, so a u8 tensor that holds
  * int8 + 128 is written by adding 128 to the three. Operands that are read (residual, add, mul) are
