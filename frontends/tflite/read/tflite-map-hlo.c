@@ -17,23 +17,34 @@
 
 /* --- options ----------------------------------------------------------------------- */
 
+/* @shape where it is known and places in it are numbers, whatever axes of it are empty. */
+static LptShape
+known_shape (LptTflOp *op, const LptShape *shape, const char *what)
+{
+  gint64 places = 1;
+  if (shape == NULL || !lpt_shape_is_static (shape))
+    lpt_tfl_unsupported (op, "%s of unknown shape", what);
+  for (gint i = 0; op->error == NULL && i < shape->rank; i++)
+    {
+      if (shape->dims[i] > G_MAXINT32 / places)
+        lpt_tfl_unsupported (op, "%s of more than 2^31 elements", what);
+      else
+        places *= MAX (shape->dims[i], 1);
+    }
+  return op->error == NULL ? *shape : LPT_SHAPE_SCALAR;
+}
+
 LptShape
 lpt_tfl_hlo_shape (LptTflOp *op)
 {
   LptTflTensor *out = lpt_tfl_out_tensor (op, 0);
-  if (out != NULL && lpt_shape_is_static (&out->shape))
-    return out->shape;
-  lpt_tfl_unsupported (op, "output of unknown shape");
-  return LPT_SHAPE_SCALAR;
+  return known_shape (op, out != NULL ? &out->shape : NULL, "output");
 }
 
 LptShape
 lpt_tfl_hlo_shape_of (LptTflOp *op, LptValue *value)
 {
-  if (lpt_shape_is_static (&value->shape))
-    return value->shape;
-  lpt_tfl_unsupported (op, "input of unknown shape");
-  return LPT_SHAPE_SCALAR;
+  return known_shape (op, &value->shape, "input");
 }
 
 gboolean
