@@ -144,6 +144,8 @@ check_strings (LptNode *node,
   gboolean any = FALSE;
   guint i;
 
+  if (node->op == LPT_OP_OPAQUE)
+    return TRUE;      /* refused by its name */
   for (i = 0; i < node->n_out; i++)
     any |= node->out[i].dtype == LPT_DTYPE_STRING;
   for (i = 0; i < node->n_in; i++)

@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 import numpy as np
 
 import hlo_cases
+import list_cases
 from tfl import model, op, tensor
 
 F, I8, U8, I16, I32, I64, B = np.float32, np.int8, np.uint8, np.int16, np.int32, np.int64, np.bool_
@@ -416,5 +417,5 @@ def mixed(name, inputs, outputs, options=None, expected=None, **more):
 
 
 def cases():
-    for part in (elementwise, unary, windows, hybrid, products, reduce, moves, index, quantize, search, refused, hlo_cases.cases):
+    for part in (elementwise, unary, windows, hybrid, products, reduce, moves, index, quantize, search, refused, hlo_cases.cases, list_cases.cases):
         yield from part()

@@ -156,7 +156,8 @@ static const Case cases[] = {
            NODE ("Softmax", "'x'", "'y'", INT ("axis", "1"))),
     "2,1,2", "0,0,1,1", "0.5,0.5,0.5,0.5" },
   { "softmax-of-squeezed-open-length",
-    MODEL ("13", INIT ("zero", INT64, "1", "int64Data", "0"), VALUE ("x", FLOAT, OPEN ("a") "," OPEN ("b") "," DIM ("2")),
+    MODEL ("13", INIT ("zero", INT64, "1", "int64Data", "0"),
+           VALUE ("x", FLOAT, OPEN ("a") "," OPEN ("b") "," DIM ("2")),
            NODE ("Squeeze", "'x','zero'", "'s'", "") "," NODE ("Softmax", "'s'", "'y'", "")),
     "1,2,2", "0,0,1,1", "0.5,0.5,0.5,0.5" },
   { "slice-open-length", /* as many starts as there are ends */

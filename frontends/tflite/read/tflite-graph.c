@@ -124,9 +124,8 @@ read_options (LptTflOp *op)
     }
 }
 
-/* Kept: a node that says what it was. */
-static void
-map_opaque (LptTflOp *op)
+void
+lpt_tfl_keep (LptTflOp *op)
 {
   g_autofree LptValue **in = g_new0 (LptValue *, op->n_in + 1);
   g_autofree char *type = g_markup_escape_text (op->type, -1);
@@ -187,7 +186,7 @@ map_op (LptTflOp *op, const LptTflRow *row)
     return;
   if (row == NULL || row->map == NULL)
     {
-      map_opaque (op);
+      lpt_tfl_keep (op);
       return;
     }
   op->argument = row->argument;
@@ -195,7 +194,7 @@ map_op (LptTflOp *op, const LptTflRow *row)
   for (guint o = 0; o < op->n_out && op->error == NULL; o++)
     {
       LptTflTensor *t = lpt_tfl_out_tensor (op, o);
-      if (t->value == NULL && t->resource == NULL)
+      if (t->value == NULL && t->resource == NULL && !t->is_filled)
         lpt_tfl_unsupported (op, "output %u", o);
     }
 }

@@ -32,6 +32,9 @@ typedef struct
   LptTensor   *data;        /* of constants that were read */
   LptValue    *value;       /* once it is in the graph */
   const char  *resource;    /* which variable a resource stands for */
+  gint64       n_reserved;  /* elements of a tensor list that was made for so many and holds none; else 0 */
+  gboolean     is_filled;   /* a tensor list that a loop fills: it has no value, but puts `item` at `place` */
+  LptValue    *item, *place;
 } LptTflTensor;
 
 /* A variable: state of the graph from run to run. */
@@ -208,6 +211,8 @@ LptTflVariable *lpt_tfl_variable (LptTflImport *import, const char *name);
 LptValue    *lpt_tfl_variable_read (LptTflOp *op, const char *name, const LptTflTensor *like);
 void         lpt_tfl_variable_write (LptTflOp *op, const char *name, LptValue *value);
 
+/* An operator that stays one: a node that says what it was, and cannot run (tflite-graph.c). */
+void         lpt_tfl_keep (LptTflOp *op);
 /* The row of a builtin code, or of a custom operator's name; NULL. */
 const LptTflRow *lpt_tfl_find_row (gint64 code, const char *custom);
 

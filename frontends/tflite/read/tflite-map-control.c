@@ -1,20 +1,15 @@
-/* tflite-map-control.c - state, calls, IF and WHILE
+/* tflite-map-control.c - state, calls, bodies and IF
  *
  *   CALL, STABLEHLO_COMPOSITE    the subgraph's operators stand where the call stood
  *   CALL_ONCE                    its assignments are the first values of variables
  *   IF                           If with both subgraphs as bodies; a constant condition leaves its branch
- *   WHILE                        Loop: c = cond (v); while c: v = body (v), c = cond (v)
- *
- * Loop variables whose shapes change from one iteration to the next become dynamic, as in the ONNX importer.
  *
  * Refused: state inside of bodies, subgraphs with other numbers of inputs and outputs than the operator.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "frontends/tflite/read/tflite-import.h"
-
-#include <lpt/lpt-body.h>
+#include "frontends/tflite/read/tflite-body.h"
 
 /* --- state ------------------------------------------------------------------------- */
 
@@ -61,9 +56,8 @@ lpt_tfl_map_assign_variable (LptTflOp *op)
 
 /* --- calls --------------------------------------------------------------------------- */
 
-/* Input or output tensor @k of a subgraph; NULL + error. */
-static LptTflTensor *
-port (LptTflOp *op, LptTflScope *scope, LptTflField field, guint k)
+LptTflTensor *
+lpt_tfl_body_port (LptTflOp *op, LptTflScope *scope, LptTflField field, guint k)
 {
   LptTflVector list = lpt_tfl_scope_list (scope, field);
   gint64 index = lpt_tfl_item_int (&list, k);
@@ -73,11 +67,11 @@ port (LptTflOp *op, LptTflScope *scope, LptTflField field, guint k)
   return NULL;
 }
 
-static LptValue *
-scope_output (LptTflOp *op, LptTflScope *scope, guint k)
+LptValue *
+lpt_tfl_body_output (LptTflOp *op, LptTflScope *scope, guint k)
 {
   LptTflVector list = lpt_tfl_scope_list (scope, TFL_SubGraph_outputs);
-  LptValue *value = port (op, scope, TFL_SubGraph_outputs, k) != NULL
+  LptValue *value = lpt_tfl_body_port (op, scope, TFL_SubGraph_outputs, k) != NULL
                         ? lpt_tfl_scope_value (scope, lpt_tfl_item_int (&list, k), &op->error)
                         : NULL;
   return value != NULL ? value : lpt_tfl_scalar (op, LPT_DTYPE_F32, 0);
@@ -103,21 +97,20 @@ open_scope (LptTflOp *op, LptGraph *graph, gint64 index, const char *prefix, gui
   return scope;
 }
 
-/* The operators of subgraph @index on @in, here. */
-static void
-inline_graph (LptTflOp *op, gint64 index, guint n_in, LptValue *const *in, guint n_out, LptValue **out)
+void
+lpt_tfl_inline (LptTflOp *op, gint64 index, guint n_in, LptValue *const *in, guint n_out, LptValue **out)
 {
   g_autoptr (LptTflScope) scope = open_scope (op, op->scope->graph, index, op->name, n_in, n_out);
   for (guint k = 0; k < n_in && op->error == NULL; k++)
     {
-      LptTflTensor *t = port (op, scope, TFL_SubGraph_inputs, k);
+      LptTflTensor *t = lpt_tfl_body_port (op, scope, TFL_SubGraph_inputs, k);
       if (t != NULL)
         t->value = in[k];
     }
   if (op->error == NULL)
     lpt_tfl_scope_run (scope, &op->error);
   for (guint k = 0; k < n_out; k++)
-    out[k] = op->error == NULL ? scope_output (op, scope, k) : NULL;
+    out[k] = op->error == NULL ? lpt_tfl_body_output (op, scope, k) : NULL;
 }
 
 void
@@ -129,7 +122,7 @@ lpt_tfl_map_call (LptTflOp *op)
   g_autofree LptValue **out = g_new0 (LptValue *, op->n_out + 1);
   for (guint i = 0; i < op->n_in; i++)
     in[i] = lpt_tfl_in (op, i);
-  inline_graph (op, index, op->n_in, in, op->n_out, out);
+  lpt_tfl_inline (op, index, op->n_in, in, op->n_out, out);
   for (guint o = 0; o < op->n_out && op->error == NULL; o++)
     lpt_tfl_set (op, o, out[o]);
 }
@@ -147,9 +140,8 @@ lpt_tfl_map_call_once (LptTflOp *op)
 
 /* --- bodies ---------------------------------------------------------------------------- */
 
-/* A subgraph as a graph of its own; @shapes of its inputs (NULL: those of @in). NULL + error. */
-static LptGraph *
-make_body (LptTflOp *op, gint64 index, guint n_in, LptValue *const *in, const LptShape *shapes, guint n_out,
+LptGraph *
+lpt_tfl_body_new (LptTflOp *op, gint64 index, guint n_in, LptValue *const *in, const LptShape *shapes, guint n_out,
            LptTflScope **scope_out)
 {
   g_autoptr (LptGraph) body = lpt_graph_new ("body");
@@ -159,13 +151,18 @@ make_body (LptTflOp *op, gint64 index, guint n_in, LptValue *const *in, const Lp
   scope->is_body = TRUE;
   for (guint k = 0; k < n_in && op->error == NULL; k++)
     {
-      LptTflTensor *t = port (op, scope, TFL_SubGraph_inputs, k);
-      LptNode *node = lpt_graph_add (body, LPT_OP_PARAMETER, 0, t != NULL && *t->name != '\0' ? t->name : "input", 0,
-                                     NULL);
+      LptTflTensor *t = lpt_tfl_body_port (op, scope, TFL_SubGraph_inputs, k);
+      LptNode *node;
+      if (t == NULL)
+        return NULL;
+      t->is_filled = in[k] == NULL;
+      if (in[k] == NULL)
+        continue;
+      node = lpt_graph_add (body, LPT_OP_PARAMETER, 0, *t->name != '\0' ? t->name : "input", 0, NULL);
       LPT_ATTRS (node, LptParameterAttrs)->element_type = in[k]->dtype;
       LPT_ATTRS (node, LptParameterAttrs)->shape = shapes != NULL ? shapes[k] : in[k]->shape;
       lpt_value_set_quant (lpt_node_out (node), in[k]->quant);
-      if (t == NULL || !lpt_node_infer (node, &op->error))
+      if (!lpt_node_infer (node, &op->error))
         return NULL;
       /* A tensor that stands for two inputs, or an input that the subgraph does not know: the first one wins. */
       t->value = lpt_node_out (node);
@@ -176,23 +173,22 @@ make_body (LptTflOp *op, gint64 index, guint n_in, LptValue *const *in, const Lp
   return g_steal_pointer (&body);
 }
 
-static gboolean
-add_body_result (LptTflOp *op, LptGraph *body, LptValue *value)
+gboolean
+lpt_tfl_body_result (LptTflOp *op, LptGraph *body, LptValue *value)
 {
   LptNode *node = lpt_graph_add (body, LPT_OP_RESULT, 0, NULL, 1, &value);
   return op->error == NULL && lpt_node_infer (node, &op->error);
 }
 
-static void
-add_port (GArray *ports, gint external, guint internal, LptPortPurpose purpose)
+void
+lpt_tfl_body_connect (GArray *ports, gint external, guint internal, LptPortPurpose purpose)
 {
   LptBodyPort port = { .external = external, .internal = internal, .purpose = purpose };
   g_array_append_val (ports, port);
 }
 
-/* Outputs have the types of the results; If and Loop infer the rest. */
-static void
-finish_bodies (LptTflOp *op, LptNode *node, LptGraph *body, guint lead)
+void
+lpt_tfl_body_finish (LptTflOp *op, LptNode *node, LptGraph *body, guint lead)
 {
   if (op->error != NULL || !lpt_node_infer (node, &op->error))
     return;
@@ -220,7 +216,7 @@ lpt_tfl_map_if (LptTflOp *op)
     return;
   if (known != NULL)
     {
-      inline_graph (
+      lpt_tfl_inline (
           op, lpt_tfl_opt_int (op, fields[lpt_tensor_count (known) == 1 && lpt_tensor_get_i64 (known, 0) != 0 ? 0 : 1]),
           op->n_in - 1, in + 1, op->n_out, out);
       for (guint o = 0; o < op->n_out && op->error == NULL; o++)
@@ -234,111 +230,18 @@ lpt_tfl_map_if (LptTflOp *op)
   for (guint b = 0; b < 2 && op->error == NULL; b++)
     {
       g_autoptr (LptTflScope) scope = NULL;
-      body = make_body (op, lpt_tfl_opt_int (op, fields[b]), op->n_in - 1, in + 1, NULL, op->n_out, &scope);
+      body = lpt_tfl_body_new (op, lpt_tfl_opt_int (op, fields[b]), op->n_in - 1, in + 1, NULL, op->n_out, &scope);
       if (body == NULL)
         return;
       LptBodyMap *map = lpt_body_map_new ();
       for (guint o = 0; o < op->n_out; o++)
         {
-          add_body_result (op, body, scope_output (op, scope, o));
-          add_port (map->outputs, (gint) o, o, LPT_PORT_PLAIN);
+          lpt_tfl_body_result (op, body, lpt_tfl_body_output (op, scope, o));
+          lpt_tfl_body_connect (map->outputs, (gint) o, o, LPT_PORT_PLAIN);
         }
       for (guint i = 1; i < op->n_in; i++)
-        add_port (map->inputs, (gint) i, i - 1, LPT_PORT_PLAIN);
+        lpt_tfl_body_connect (map->inputs, (gint) i, i - 1, LPT_PORT_PLAIN);
       lpt_node_add_body (node, body, map);
     }
-  finish_bodies (op, node, body, 0);
-}
-
-/* --- WHILE ------------------------------------------------------------------------------- */
-
-static gint64
-while_graph (LptTflOp *op, gboolean body)
-{
-  if (op->argument != 0)
-    return lpt_tfl_opt_int (op, body ? TFL_StablehloWhileOptions_body_subgraph_index
-                                     : TFL_StablehloWhileOptions_cond_subgraph_index);
-  return lpt_tfl_opt_int (op, body ? TFL_WhileOptions_body_subgraph_index : TFL_WhileOptions_cond_subgraph_index);
-}
-
-/* The body with the condition behind it as result 0. Shapes that do not come back as they went in widen; then NULL
-   without error. */
-static LptGraph *
-while_body (LptTflOp *op, LptValue *const *in, LptShape *shapes, gboolean *settled)
-{
-  g_autoptr (LptTflScope) scope = NULL;
-  g_autoptr (LptGraph) body = make_body (op, while_graph (op, TRUE), op->n_in, in, shapes, op->n_in, &scope);
-  if (body == NULL)
-    return NULL;
-  g_autofree LptValue **next = g_new0 (LptValue *, op->n_in + 1);
-  LptTflOp inner = *op;
-  LptValue *condition;
-  *settled = TRUE;
-  for (guint k = 0; k < op->n_in && op->error == NULL; k++)
-    {
-      next[k] = scope_output (op, scope, k);
-      LptShape wide = lpt_shape_widen (&shapes[k], &next[k]->shape);
-      if (next[k]->dtype != in[k]->dtype)
-        lpt_tfl_invalid (op, "variable %u is %s, and comes back as %s", k, lpt_dtype_name (in[k]->dtype),
-                         lpt_dtype_name (next[k]->dtype));
-      *settled = *settled && lpt_shape_equal (&wide, &shapes[k]);
-      shapes[k] = wide;
-    }
-  if (op->error != NULL || !*settled)
-    return NULL;
-  inner.scope = scope;
-  inner.name = "condition";
-  inline_graph (&inner, while_graph (op, FALSE), op->n_in, next, 1, &condition);
-  if (inner.error == NULL && condition->shape.rank != 0)
-    condition = lpt_tfl_reshape (&inner, condition, 0, NULL);
-  op->error = inner.error;
-  if (op->error == NULL)
-    add_body_result (op, body, condition);
-  for (guint k = 0; k < op->n_in && op->error == NULL; k++)
-    add_body_result (op, body, next[k]);
-  return op->error == NULL ? g_steal_pointer (&body) : NULL;
-}
-
-void
-lpt_tfl_map_while (LptTflOp *op)
-{
-  g_autofree LptValue **in = g_new0 (LptValue *, op->n_in + 3);
-  g_autofree LptShape *shapes = g_new0 (LptShape, op->n_in + 1);
-  gboolean settled = FALSE;
-  LptGraph *body = NULL;
-  LptValue *start = NULL;
-  for (guint i = 0; i < op->n_in; i++)
-    {
-      in[i + 2] = lpt_tfl_in (op, i);
-      shapes[i] = in[i + 2]->shape;
-    }
-  if (op->n_out != op->n_in)
-    lpt_tfl_invalid (op, "%u inputs and %u outputs", op->n_in, op->n_out);
-  if (op->error != NULL)
-    return;
-  /* Each attempt makes a dimension dynamic, or the last. */
-  for (guint attempt = 0; !settled && op->error == NULL && attempt < 3 + LPT_MAX_RANK; attempt++)
-    body = while_body (op, in + 2, shapes, &settled);
-  if (body == NULL)
-    {
-      lpt_tfl_unsupported (op, "loop whose shapes do not settle");
-      return;
-    }
-  inline_graph (op, while_graph (op, FALSE), op->n_in, in + 2, 1, &start);
-  if (op->error == NULL && start->shape.rank != 0)
-    start = lpt_tfl_reshape (op, start, 0, NULL);
-  in[0] = lpt_tfl_i64_scalar (op, -1);
-  in[1] = start != NULL ? start : lpt_tfl_scalar (op, LPT_DTYPE_BOOL, 0);
-  LptNode *node = lpt_tfl_add_list (op, LPT_OP_LOOP, op->n_out, op->n_in + 2, in);
-  LptBodyMap *map = lpt_body_map_new ();
-  add_port (map->outputs, -1, 0, LPT_PORT_CONDITION);
-  for (guint k = 0; k < op->n_in; k++)
-    {
-      LptBackEdge edge = { .result = k + 1, .parameter = k };
-      add_port (map->inputs, (gint) k + 2, k, LPT_PORT_PLAIN);
-      add_port (map->outputs, (gint) k, k + 1, LPT_PORT_PLAIN);
-      g_array_append_val (map->back_edges, edge);
-    }
-  lpt_node_add_body (node, body, map);
-  finish_bodies (op, node, body, 1);
+  lpt_tfl_body_finish (op, node, body, 0);
 }
