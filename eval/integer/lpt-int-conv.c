@@ -322,7 +322,9 @@ conv_make (LptNode              *node,
       take (conv->pads, &attrs->pads_begin, 0);
     }
 
-  conv->wide = lpt_int_is_wide (rule, lpt_node_in (node, 0));
+  /* TensorFlow Lite rescales sums of a transposed convolution without a bias as 32 bits. */
+  conv->wide = lpt_int_is_wide (rule, lpt_node_in (node, 0))
+               && !(transposed && rule->mode == LPT_MODE_LITERT && lpt_node_in (node, 3) == NULL);
   if (!take_parameters (conv, w, rule, lpt_node_in (node, 0), lpt_node_out (node),
                         transposed ? &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest
                                    : &LPT_ATTRS (node, LptConvAttrs)->bias_rest,

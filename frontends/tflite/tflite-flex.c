@@ -113,3 +113,49 @@ lpt_tfl_flex_number (const guint8 *data, gsize size, const char *key, double fal
       return map_number (&f, map, width, n, i, fallback);
   return fallback;
 }
+
+/* --- writing ----------------------------------------------------------------- */
+
+static void
+put (GByteArray *out, guint64 value)
+{
+  guint64 little = GUINT64_TO_LE (value);
+  g_byte_array_append (out, (const guint8 *) &little, sizeof little);
+}
+
+/* Everything is 8 bytes wide. Keys, the vector of their offsets; the map: that vector, its width, how many, numbers,
+ * their types; where the map is. */
+GBytes *
+lpt_tfl_flex_map (guint n, const LptTflFlexPair *pairs)
+{
+  GByteArray *out = g_byte_array_new ();
+  g_autofree guint64 *at = g_new (guint64, n + 1);
+  for (guint i = 0; i < n; i++)
+    {
+      at[i] = out->len;
+      g_byte_array_append (out, (const guint8 *) pairs[i].key, (guint) strlen (pairs[i].key) + 1);
+    }
+  while (out->len % 8 != 0)
+    g_byte_array_append (out, (const guint8 *) "", 1);
+  put (out, n);
+  guint64 keys = out->len;
+  for (guint i = 0; i < n; i++)
+    put (out, out->len - at[i]);
+  put (out, out->len - keys);
+  put (out, 8);
+  put (out, n);
+  guint64 map = out->len;
+  for (guint i = 0; i < n; i++)
+    {
+      guint64 bits;
+      memcpy (&bits, &pairs[i].number, sizeof bits);
+      put (out, pairs[i].whole ? (guint64) (gint64) pairs[i].number : bits);
+    }
+  for (guint i = 0; i < n; i++)
+    g_byte_array_append (out, &(guint8) { (pairs[i].whole ? FLEX_INT : FLEX_FLOAT) << 2 | 3 }, 1);
+  while (out->len % 8 != 0)
+    g_byte_array_append (out, (const guint8 *) "", 1);
+  put (out, out->len - map);
+  g_byte_array_append (out, (const guint8[]) { FLEX_MAP << 2 | 3, 8 }, 2);
+  return g_byte_array_free_to_bytes (out);
+}

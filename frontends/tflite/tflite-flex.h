@@ -11,4 +11,10 @@
 /* The number or boolean @key of a map; @fallback where it is not there, no number, or the buffer is broken. */
 double lpt_tfl_flex_number (const guint8 *data, gsize size, const char *key, double fallback);
 
+/* A number of a map that is written. */
+typedef struct { const char *key; gboolean whole; double number; } LptTflFlexPair;
+
+/* A map of numbers, whose keys are in order (transfer full). */
+GBytes *lpt_tfl_flex_map (guint n, const LptTflFlexPair *pairs);
+
 #endif

@@ -45,7 +45,7 @@ lpt_tfl_map_top_k (LptTflOp *op)
 
 /* --- writing by index ---------------------------------------------------------------- */
 
-/* Updates at the same place add up. */
+/* Updates at the same place add up; sums of 8 bits wrap around. */
 void
 lpt_tfl_map_scatter_nd (LptTflOp *op)
 {
@@ -53,11 +53,14 @@ lpt_tfl_map_scatter_nd (LptTflOp *op)
   LptValue *updates = lpt_tfl_in (op, 1);
   LptValue *shape = lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64);
   LptValue *codes = lpt_tfl_codes (op, updates);
+  LptDType dtype = codes->dtype;
+  if (lpt_dtype_is_integer (dtype) && lpt_dtype_bits (dtype) < 32)
+    codes = lpt_tfl_convert (op, codes, LPT_DTYPE_I32);
   LptValue *zeros = lpt_tfl_broadcast (op, lpt_tfl_like (op, codes, 0), shape);
   LptNode *node = lpt_tfl_add (op, LPT_OP_SCATTER_ND_UPDATE, 3, zeros, indices, codes);
   node->opset = 15;
   LPT_ATTRS (node, LptScatterAttrs)->reduction = LPT_REDUCTION_SUM;
-  lpt_tfl_set (op, 0, lpt_tfl_done (op, node));
+  lpt_tfl_set (op, 0, lpt_tfl_convert (op, lpt_tfl_done (op, node), dtype));
 }
 
 /* Inputs: indices (of rank 0, 1 or 2), shape, values, default. */

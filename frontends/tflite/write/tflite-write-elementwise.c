@@ -62,9 +62,44 @@ set_activation (LptTflWOp *op, gint64 code, gint64 activation)
     }
 }
 
+/* Kernels of 8 and 16 bits want a scale, or TensorFlow Lite 2.9 ends the process. */
+static gboolean
+is_short (const LptValue *value)
+{
+  return value->quant == NULL && lpt_dtype_is_integer (value->dtype) && lpt_dtype_bits (value->dtype) < 32;
+}
+
+/* Of plain short integers: as 32 bits. */
+static void
+write_short (LptTflWriter *w, gint64 code)
+{
+  LptTflLayout layout = lpt_tfl_w_layout (w);
+  LptValue *y = lpt_node_out (w->node);
+  gint in[2];
+  for (guint i = 0; i < 2; i++)
+    in[i] = lpt_tfl_w_cast (w, lpt_tfl_w_in (w, i, layout), LPT_DTYPE_I32);
+  gint out = lpt_tfl_w_out (w, 0, layout, 1), wide = out;
+  if (w->error != NULL)
+    return;
+  LptShape shape = lpt_tfl_w_get (w, out)->shape;
+  if (is_short (y))
+    wide = lpt_tfl_w_tensor (w, "wide", LPT_DTYPE_I32, &shape, NULL);
+  set_activation (lpt_tfl_w_op (w, code, 2, in, wide), code, TFL_ACT_NONE);
+  if (wide == out)
+    return;
+  LptTflWOp *op = lpt_tfl_w_op (w, TFL_CAST, 1, &wide, out);
+  lpt_tfl_w_set (op, LPT_TFL_INT (CastOptions, in_data_type, TFL_TYPE_INT32));
+  lpt_tfl_w_set (op, LPT_TFL_INT (CastOptions, out_data_type, lpt_tfl_w_type (y->dtype)));
+}
+
 static void
 write_binary (LptTflWriter *w, gint64 code)
 {
+  if (is_short (lpt_node_in (w->node, 0)) && is_short (lpt_node_in (w->node, 1)))
+    {
+      write_short (w, code);
+      return;
+    }
   LptTflLayout layout = lpt_tfl_w_layout (w);
   LptValue *value = lpt_node_out (w->node);
   gint in[2];

@@ -1,0 +1,206 @@
+/* tflite-expand-numbers.c - functions of numbers, reductions and norms as those that TensorFlow Lite has
+ *
+ *     LogicalXor      a != b
+ *     Mod             the remainder of |a| and |b|, with the sign of a
+ *     IsNaN           x != x;  IsInf: x is one of the infinities;  IsFinite: |x| is below infinity
+ *     Sign            (x > 0) - (x < 0)
+ *     Round           half away from 0: sign (x) floor (|x| + 1/2)
+ *     Elu, Selu       max (x, 0) + alpha min (elu (x), 0), times lambda
+ *     ReduceL1, L2    sum |x|, sqrt (sum x^2)
+ *     Sinh, ...       by exponentials and logarithms
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/tflite/write/tflite-expand.h"
+
+#include <math.h>
+
+#define EMIT1(op, a) lpt_tfl_x_emit (x, LPT_OP_##op, 1, (a))
+#define EMIT2(op, a, b) lpt_tfl_x_emit (x, LPT_OP_##op, 2, (a), (b))
+#define NUMBER(number) lpt_tfl_x_like (x, v, (number))
+
+/* --- two inputs -------------------------------------------------------------------- */
+
+void
+lpt_tfl_expand_xor (LptTflExpand *x)
+{
+  lpt_tfl_x_set (x, 0, EMIT2 (NOT_EQUAL, lpt_tfl_x_in (x, 0), lpt_tfl_x_in (x, 1)));
+}
+
+static LptValue *
+magnitude (LptTflExpand *x, LptValue *v)
+{
+  return EMIT2 (MAXIMUM, v, EMIT1 (NEGATIVE, v));
+}
+
+void
+lpt_tfl_expand_mod (LptTflExpand *x)
+{
+  LptValue *v = lpt_tfl_x_in (x, 0), *rest = EMIT2 (FLOOR_MOD, magnitude (x, v), magnitude (x, lpt_tfl_x_in (x, 1)));
+  LptValue *below = EMIT2 (LESS, v, NUMBER (0));
+  lpt_tfl_x_set (x, 0, lpt_tfl_x_emit (x, LPT_OP_SELECT, 3, below, EMIT1 (NEGATIVE, rest), rest));
+}
+
+/* --- what numbers are ---------------------------------------------------------------- */
+
+void
+lpt_tfl_expand_is_nan (LptTflExpand *x)
+{
+  LptValue *v = lpt_tfl_x_in (x, 0);
+  lpt_tfl_x_set (x, 0, EMIT2 (NOT_EQUAL, v, v));
+}
+
+void
+lpt_tfl_expand_is_finite (LptTflExpand *x)
+{
+  LptValue *v = lpt_tfl_x_in (x, 0);
+  lpt_tfl_x_set (x, 0, EMIT2 (LESS, EMIT1 (ABS, v), NUMBER (INFINITY)));
+}
+
+void
+lpt_tfl_expand_is_inf (LptTflExpand *x)
+{
+  const LptIsInfAttrs *attrs = LPT_ATTRS (x->node, LptIsInfAttrs);
+  LptValue *v = lpt_tfl_x_in (x, 0);
+  if (attrs->detect_negative && attrs->detect_positive)
+    lpt_tfl_x_set (x, 0, EMIT2 (EQUAL, EMIT1 (ABS, v), NUMBER (INFINITY)));
+  else if (attrs->detect_negative || attrs->detect_positive)
+    lpt_tfl_x_set (x, 0, EMIT2 (EQUAL, v, NUMBER (attrs->detect_positive ? INFINITY : -INFINITY)));
+}
+
+static LptValue *
+sign (LptTflExpand *x, LptValue *v)
+{
+  LptValue *above = lpt_tfl_x_convert (x, EMIT2 (GREATER, v, NUMBER (0)), v->dtype);
+  return EMIT2 (SUBTRACT, above, lpt_tfl_x_convert (x, EMIT2 (LESS, v, NUMBER (0)), v->dtype));
+}
+
+void
+lpt_tfl_expand_sign (LptTflExpand *x)
+{
+  lpt_tfl_x_set (x, 0, sign (x, lpt_tfl_x_in (x, 0)));
+}
+
+void
+lpt_tfl_expand_round (LptTflExpand *x)
+{
+  LptValue *v = lpt_tfl_x_in (x, 0);
+  if (LPT_ATTRS (x->node, LptRoundAttrs)->mode == LPT_ROUND_MODE_HALF_TO_EVEN)
+    return;
+  LptValue *up = EMIT1 (FLOOR, EMIT2 (ADD, EMIT1 (ABS, v), NUMBER (0.5)));
+  lpt_tfl_x_set (x, 0, EMIT2 (MULTIPLY, sign (x, v), up));
+}
+
+/* --- functions ------------------------------------------------------------------------ */
+
+/* max (x, 0) + alpha min (elu (x), 0) */
+static LptValue *
+elu (LptTflExpand *x, LptValue *v, double alpha)
+{
+  LptNode *node = lpt_tfl_x_add (x, LPT_OP_ELU, 1, 1, &v);
+  LPT_ATTRS (node, LptEluAttrs)->alpha = 1;
+  LptValue *below = EMIT2 (MINIMUM, lpt_tfl_x_done (x, node), NUMBER (0));
+  return EMIT2 (ADD, EMIT1 (RELU, v), EMIT2 (MULTIPLY, below, NUMBER (alpha)));
+}
+
+void
+lpt_tfl_expand_elu (LptTflExpand *x)
+{
+  double alpha = LPT_ATTRS (x->node, LptEluAttrs)->alpha;
+  if (alpha != 1)
+    lpt_tfl_x_set (x, 0, elu (x, lpt_tfl_x_in (x, 0), alpha));
+}
+
+void
+lpt_tfl_expand_selu (LptTflExpand *x)
+{
+  LptTensor *alpha = lpt_node_const_in (x->node, 1), *lambda = lpt_node_const_in (x->node, 2);
+  LptValue *v = lpt_tfl_x_in (x, 0);
+  if (alpha == NULL || lambda == NULL || lpt_tensor_count (alpha) != 1 || lpt_tensor_count (lambda) != 1)
+    return;
+  v = elu (x, v, lpt_tensor_get_f64 (alpha, 0));
+  lpt_tfl_x_set (x, 0, EMIT2 (MULTIPLY, v, NUMBER (lpt_tensor_get_f64 (lambda, 0))));
+}
+
+void
+lpt_tfl_expand_soft_sign (LptTflExpand *x)
+{
+  LptValue *v = lpt_tfl_x_in (x, 0);
+  lpt_tfl_x_set (x, 0, EMIT2 (DIVIDE, v, EMIT2 (ADD, EMIT1 (ABS, v), NUMBER (1))));
+}
+
+void
+lpt_tfl_expand_tan (LptTflExpand *x)
+{
+  LptValue *v = lpt_tfl_x_in (x, 0);
+  lpt_tfl_x_set (x, 0, EMIT2 (DIVIDE, EMIT1 (SIN, v), EMIT1 (COS, v)));
+}
+
+/* (e^x -+ e^-x) / 2 */
+void
+lpt_tfl_expand_hyperbolic (LptTflExpand *x)
+{
+  LptValue *v = lpt_tfl_x_in (x, 0), *up = EMIT1 (EXP, v), *down = EMIT1 (EXP, EMIT1 (NEGATIVE, v));
+  LptValue *both = x->node->op == LPT_OP_SINH ? EMIT2 (SUBTRACT, up, down) : EMIT2 (ADD, up, down);
+  lpt_tfl_x_set (x, 0, EMIT2 (MULTIPLY, both, NUMBER (0.5)));
+}
+
+/* sign (x) ln (|x| + sqrt (x^2 + 1)) */
+void
+lpt_tfl_expand_asinh (LptTflExpand *x)
+{
+  LptValue *v = lpt_tfl_x_in (x, 0), *root = EMIT1 (SQRT, EMIT2 (ADD, EMIT2 (MULTIPLY, v, v), NUMBER (1)));
+  lpt_tfl_x_set (x, 0, EMIT2 (MULTIPLY, sign (x, v), EMIT1 (LOG, EMIT2 (ADD, EMIT1 (ABS, v), root))));
+}
+
+/* ln (x + sqrt (x^2 - 1)) */
+void
+lpt_tfl_expand_acosh (LptTflExpand *x)
+{
+  LptValue *v = lpt_tfl_x_in (x, 0), *root = EMIT1 (SQRT, EMIT2 (SUBTRACT, EMIT2 (MULTIPLY, v, v), NUMBER (1)));
+  lpt_tfl_x_set (x, 0, EMIT1 (LOG, EMIT2 (ADD, v, root)));
+}
+
+/* ln ((1 + x) / (1 - x)) / 2 */
+void
+lpt_tfl_expand_atanh (LptTflExpand *x)
+{
+  LptValue *v = lpt_tfl_x_in (x, 0), *one = NUMBER (1);
+  LptValue *ratio = EMIT2 (DIVIDE, EMIT2 (ADD, one, v), EMIT2 (SUBTRACT, one, v));
+  lpt_tfl_x_set (x, 0, EMIT2 (MULTIPLY, EMIT1 (LOG, ratio), NUMBER (0.5)));
+}
+
+/* --- reductions ------------------------------------------------------------------------ */
+
+void
+lpt_tfl_expand_reduce_norm (LptTflExpand *x)
+{
+  LptValue *v = lpt_tfl_x_in (x, 0);
+  gboolean root = x->node->op == LPT_OP_REDUCE_L2, keep = LPT_ATTRS (x->node, LptReduceAttrs)->keep_dims;
+  v = root ? EMIT2 (MULTIPLY, v, v) : EMIT1 (ABS, v);
+  v = lpt_tfl_x_reduce (x, LPT_OP_REDUCE_SUM, v, lpt_tfl_x_raw (x, 1), keep);
+  lpt_tfl_x_set (x, 0, root ? EMIT1 (SQRT, v) : v);
+}
+
+/* (x - mean) / sqrt (variance + eps) in groups of channels, times gamma, plus beta. */
+void
+lpt_tfl_expand_group_normalization (LptTflExpand *x)
+{
+  const LptGroupNormalizationAttrs *attrs = LPT_ATTRS (x->node, LptGroupNormalizationAttrs);
+  LptValue *v = lpt_tfl_x_in (x, 0), *factors[2];
+  LptShape shape = lpt_tfl_x_shape (x, v), one = shape;
+  if (x->declined || shape.rank < 2 || attrs->num_groups < 1)
+    return;
+  LptValue *axis = lpt_tfl_x_i64 (x, 1, (gint64[]) { 2 });
+  v = lpt_tfl_x_reshape (x, v, 3, (gint64[]) { shape.dims[0], attrs->num_groups, -1 });
+  v = EMIT2 (SUBTRACT, v, lpt_tfl_x_reduce (x, LPT_OP_REDUCE_MEAN, v, axis, TRUE));
+  LptValue *variance = lpt_tfl_x_reduce (x, LPT_OP_REDUCE_MEAN, EMIT2 (MULTIPLY, v, v), axis, TRUE);
+  v = EMIT2 (DIVIDE, v, EMIT1 (SQRT, EMIT2 (ADD, variance, NUMBER (attrs->epsilon))));
+  v = lpt_tfl_x_reshape (x, v, (guint) shape.rank, shape.dims);
+  for (gint i = 0; i < shape.rank; i++)
+    one.dims[i] = i == 1 ? shape.dims[1] : 1;
+  for (guint i = 0; i < 2; i++)
+    factors[i] = lpt_tfl_x_reshape (x, lpt_tfl_x_in (x, 1 + i), (guint) shape.rank, one.dims);
+  lpt_tfl_x_set (x, 0, EMIT2 (ADD, EMIT2 (MULTIPLY, v, factors[0]), factors[1]));
+}

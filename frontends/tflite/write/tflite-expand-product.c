@@ -1,0 +1,156 @@
+/* tflite-expand-product.c - products and windows that TensorFlow Lite has in parts
+ *
+ *     MatMul                     vectors as matrices of one row or column
+ *     ScaledDotProductAttention  softmax (Q K^T scale + mask) V
+ *     MaxPool, AvgPool           over three axes: over the last two, then over the first
+ *     DepthToSpace               the depth before the blocks: Transpose
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/tflite/write/tflite-expand.h"
+
+#include <math.h>
+
+#define EMIT2(op, a, b) lpt_tfl_x_emit (x, LPT_OP_##op, 2, (a), (b))
+
+/* --- products ------------------------------------------------------------------------ */
+
+/* A vector at the left is a row, at the right a column, whatever the transposition says. */
+void
+lpt_tfl_expand_matmul (LptTflExpand *x)
+{
+  const LptMatMulAttrs *attrs = LPT_ATTRS (x->node, LptMatMulAttrs);
+  LptValue *a = lpt_tfl_x_raw (x, 0), *b = lpt_tfl_x_raw (x, 1), *y = lpt_node_out (x->node);
+  gint64 axes[2], n = 0;
+  gboolean row = a->shape.rank == 1, column = b->shape.rank == 1;
+  if ((!row && !column) || x->node->n_in > 2)
+    return;
+  a = row ? lpt_tfl_x_reshape (x, lpt_tfl_x_in (x, 0), 2, (gint64[]) { 1, -1 }) : lpt_tfl_x_in (x, 0);
+  b = column ? lpt_tfl_x_reshape (x, lpt_tfl_x_in (x, 1), 2, (gint64[]) { -1, 1 }) : lpt_tfl_x_in (x, 1);
+  LptNode *node = lpt_tfl_x_add (x, LPT_OP_MATMUL, 1, 2, (LptValue *[]) { a, b });
+  LPT_ATTRS (node, LptMatMulAttrs)->transpose_a = attrs->transpose_a && !row;
+  LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = attrs->transpose_b && !column;
+  LptValue *whole = lpt_tfl_x_done (x, node);
+  gint rank = y->shape.rank + row + column;
+  if (row)
+    axes[n++] = rank - 2;
+  if (column)
+    axes[n++] = rank - 1;
+  lpt_tfl_x_set (x, 0, EMIT2 (SQUEEZE, whole, lpt_tfl_x_i64 (x, (guint) n, axes)));
+}
+
+/* 0 where key j may be seen by query i, j <= i, else as good as -infinity. */
+static LptValue *
+causal_mask (LptTflExpand *x, gint64 queries, gint64 keys)
+{
+  LptShape shape = lpt_shape_make (2, (gint64[]) { queries, keys });
+  LptTensor *mask = lpt_tensor_new (LPT_DTYPE_F32, &shape, &x->error);
+  for (gint64 i = 0; mask != NULL && i < queries * keys; i++)
+    ((float *) lpt_tensor_writable (mask))[i] = i % keys <= i / keys ? 0 : -3e38f;
+  return lpt_tfl_x_tensor (x, mask);
+}
+
+void
+lpt_tfl_expand_attention (LptTflExpand *x)
+{
+  LptValue *q = lpt_tfl_x_in (x, 0), *k = lpt_tfl_x_in (x, 1), *v = lpt_tfl_x_in (x, 2), *mask = lpt_tfl_x_in (x, 3);
+  gboolean causal = LPT_ATTRS (x->node, LptAttentionAttrs)->causal;
+  gint rank = q->shape.rank;
+  if (rank < 2 || k->shape.rank < 2 || q->shape.dims[rank - 1] < 1)
+    return;
+  gint64 queries = q->shape.dims[rank - 2], keys = k->shape.dims[k->shape.rank - 2];
+  LptValue *scale = lpt_tfl_x_in (x, 4) != NULL ? lpt_tfl_x_in (x, 4)
+                                                : lpt_tfl_x_like (x, q, 1 / sqrt ((double) q->shape.dims[rank - 1]));
+  if (causal && (queries < 1 || keys < 1))
+    return;
+  LptValue *scores = EMIT2 (MULTIPLY, lpt_tfl_x_matmul (x, q, k, TRUE), scale);
+  if (causal)
+    scores = EMIT2 (ADD, scores, causal_mask (x, queries, keys));
+  else if (mask != NULL && mask->dtype == LPT_DTYPE_BOOL)
+    scores = lpt_tfl_x_emit (x, LPT_OP_SELECT, 3, mask, scores, lpt_tfl_x_like (x, scores, -3e38));
+  else if (mask != NULL)
+    scores = EMIT2 (ADD, scores, mask);
+  LptNode *node = lpt_tfl_x_add (x, LPT_OP_SOFTMAX, 1, 1, &scores);
+  LPT_ATTRS (node, LptSoftMaxAttrs)->axis = scores->shape.rank - 1;
+  lpt_tfl_x_set (x, 0, lpt_tfl_x_matmul (x, lpt_tfl_x_done (x, node), v, FALSE));
+}
+
+/* --- windows ---------------------------------------------------------------------------- */
+
+/* The node's pool over axes [@from, @from + @n) of its windows, as one of two axes; @lengths is the output's shape. */
+static LptValue *
+pool_part (LptTflExpand *x, LptValue *v, guint from, guint n, guint at)
+{
+  gboolean max = x->node->op == LPT_OP_MAX_POOL;
+  const LptMaxPoolAttrs *m = LPT_ATTRS (x->node, LptMaxPoolAttrs);
+  const LptAvgPoolAttrs *a = LPT_ATTRS (x->node, LptAvgPoolAttrs);
+  LptNode *node = lpt_tfl_x_add (x, x->node->op, 1, 1, &v);
+  LptMaxPoolAttrs *to_max = LPT_ATTRS (node, LptMaxPoolAttrs);
+  LptAvgPoolAttrs *to_avg = LPT_ATTRS (node, LptAvgPoolAttrs);
+  const LptInts *lists[] = { max ? &m->kernel : &a->kernel, max ? &m->strides : &a->strides,
+                             max ? &m->pads_begin : &a->pads_begin, max ? &m->pads_end : &a->pads_end };
+  LptInts *to[] = { max ? &to_max->kernel : &to_avg->kernel, max ? &to_max->strides : &to_avg->strides,
+                    max ? &to_max->pads_begin : &to_avg->pads_begin, max ? &to_max->pads_end : &to_avg->pads_end };
+  node->opset = max ? 1 : node->opset;
+  for (guint k = 0; k < 4; k++)
+    {
+      gint64 values[2] = { k < 2, k < 2 };
+      for (guint i = 0; i < n; i++)
+        values[at + i] = lpt_ints_get (lists[k], from + i, k < 2);
+      lpt_ints_set (to[k], 2, values);
+    }
+  if (max)
+    {
+      to_max->rounding_type = m->rounding_type;
+      to_max->auto_pad = m->auto_pad;
+    }
+  else
+    {
+      to_avg->rounding_type = a->rounding_type;
+      to_avg->auto_pad = a->auto_pad;
+      to_avg->exclude_pad = a->exclude_pad;
+    }
+  if (v->quant != NULL)
+    lpt_value_set_quant (lpt_node_out (node), v->quant);
+  return lpt_tfl_x_done (x, node);
+}
+
+/* [N, C, D, H, W] -> [N, C D, H, W] -> pooled -> [N, C, D, H' W'] -> pooled along D. An average is one of averages, for
+ * each window of one axis counts as many elements whatever the others. */
+void
+lpt_tfl_expand_pool (LptTflExpand *x)
+{
+  gboolean max = x->node->op == LPT_OP_MAX_POOL;
+  const LptInts *dilations = max ? &LPT_ATTRS (x->node, LptMaxPoolAttrs)->dilations
+                                 : &LPT_ATTRS (x->node, LptAvgPoolAttrs)->dilations;
+  LptValue *v = max ? lpt_tfl_x_raw (x, 0) : lpt_tfl_x_in (x, 0), *y = lpt_node_out (x->node);
+  if (v->shape.rank != 5 || !lpt_shape_is_static (&v->shape) || !lpt_shape_is_static (&y->shape)
+      || (x->node->n_out > 1 && lpt_value_n_uses (&x->node->out[1]) > 0) || (v->quant != NULL && v->quant->n > 1))
+    return;
+  for (guint i = 0; i < dilations->n; i++)
+    if (dilations->v[i] != 1)
+      return;
+  const gint64 *d = v->shape.dims, *o = y->shape.dims;
+  LptValue *flat = lpt_tfl_x_reshape (x, v, 4, (gint64[]) { d[0], d[1] * d[2], d[3], d[4] });
+  flat = pool_part (x, flat, 1, 2, 0);
+  flat = lpt_tfl_x_reshape (x, flat, 4, (gint64[]) { d[0], d[1], d[2], o[3] * o[4] });
+  flat = pool_part (x, flat, 0, 1, 0);
+  lpt_tfl_x_set (x, 0, lpt_tfl_x_reshape (x, flat, 5, o));
+}
+
+/* [N, C, b, b, H, W] -> [N, C, H, b, W, b] */
+void
+lpt_tfl_expand_depth_to_space (LptTflExpand *x)
+{
+  const LptDepthToSpaceAttrs *attrs = LPT_ATTRS (x->node, LptDepthToSpaceAttrs);
+  LptValue *v = lpt_tfl_x_raw (x, 0);
+  gint64 b = attrs->block_size;
+  if (attrs->mode != LPT_DEPTH_DEPTH_FIRST || v->shape.rank != 4 || !lpt_shape_is_static (&v->shape) || b < 1
+      || (v->quant != NULL && v->quant->n > 1))
+    return;
+  const gint64 *d = v->shape.dims;
+  LptValue *y = lpt_tfl_x_reshape (x, v, 6, (gint64[]) { d[0], d[1] / (b * b), b, b, d[2], d[3] });
+  y = lpt_tfl_x_transpose (x, y, 6, (gint64[]) { 0, 1, 4, 2, 5, 3 });
+  lpt_tfl_x_set (x, 0, lpt_tfl_x_reshape (x, y, 4, (gint64[]) { d[0], d[1] / (b * b), d[2] * b, d[3] * b }));
+}
