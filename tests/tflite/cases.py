@@ -6,7 +6,7 @@ import numpy as np
 
 import hlo_cases
 import list_cases
-from tfl import model, op, tensor
+from tfl import flex_map, model, op, tensor
 
 F, I8, U8, I16, I32, I64, B = np.float32, np.int8, np.uint8, np.int16, np.int32, np.int64, np.bool_
 CODES = {"f32": F, "i8": I8, "u8": U8, "i16": I16, "i32": I32, "i64": I64, "bool": B}
@@ -406,6 +406,32 @@ def refused():
     yield mixed("RANDOM_UNIFORM/type", [f], [(F, (3, 5))], ("RandomOptions", {"seed": 1, "seed2": 2}), "")
 
 
+def audio():
+    r = np.random.RandomState(2)
+    sound = (np.sin(np.arange(4000)[:, None] * [0.05, 0.3]) + 0.1 * r.randn(4000, 2)).astype(F)
+    # The second channel begins in TensorFlow Lite 2.9 with what the first one left.
+    for n, (window, stride, squared) in enumerate(((640, 320, 1), (256, 300, 0), (480, 160, 1))):
+        for channels in (1, 2):
+            frames = np.array([[sound[i:i + window, c] for i in range(0, 4000 - window + 1, stride)] for c in range(channels)])
+            length = 1 << (window - 1).bit_length()
+            want = np.abs(np.fft.rfft(frames * (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(window) / window)), length)) ** (2 if squared else 1)
+            yield mixed("AudioSpectrogram/%d/%d" % (n, channels), [sound[:, :channels]], [(F, want.shape)], custom="AudioSpectrogram", expected=[want.astype(F)] if channels > 1 else None,
+                        raw=flex_map(window_size=window, stride=stride, magnitude_squared=squared))
+    power = (r.rand(2, 7, 513) ** 4 * 100).astype(F)
+    power[0, 1] = 0
+    for n, (low, high, channels, count, rate) in enumerate(((20.0, 4000.0, 40, 13, 16000), (0.0, 8000.0, 20, 20, 16000), (300.0, 3000.0, 64, 10, 44100))):
+        yield mixed("Mfcc/%d" % n, [power, (np.array([rate], I32),)], [(F, (2, 7, count))], custom="Mfcc",
+                    raw=flex_map(upper_frequency_limit=high, lower_frequency_limit=low, filterbank_channel_count=channels, dct_coefficient_count=count))
+    spectrogram = {"custom": "AudioSpectrogram", "outputs": [(F, (2, 1, 1))]}
+    yield mixed("AudioSpectrogram/rank", [sound[:, 0]], expected="samples of rank 1", raw=flex_map(window_size=9, stride=9), **spectrogram)
+    yield mixed("AudioSpectrogram/stride", [sound], expected="stride is 0", raw=flex_map(window_size=9), **spectrogram)
+    yield mixed("AudioSpectrogram/window", [sound], expected="window_size is 0", **spectrogram)
+    yield mixed("AudioSpectrogram/broken", [sound], expected="window_size is 0", raw=b"ABC", **spectrogram)
+    yield mixed("Mfcc/rate", [power, np.array([16000], I32)], [(F, (2, 7, 13))], custom="Mfcc", expected="a sample rate that is not constant", raw=flex_map(a=1))
+    yield mixed("Mfcc/limits", [power, (np.array([16000], I32),)], [(F, (2, 7, 13))], custom="Mfcc", expected="frequencies from 20 to 10", raw=flex_map(upper_frequency_limit=10.0))
+    yield mixed("Mfcc/count", [power, (np.array([16000], I32),)], [(F, (2, 7, 13))], custom="Mfcc", expected="41 coefficients of 40", raw=flex_map(dct_coefficient_count=41))
+
+
 def mixed(name, inputs, outputs, options=None, expected=None, **more):
     """One operator of the type before "/"; inputs in a tuple are constants, outputs (type, shape)."""
     tensors = [tensor("x%d" % k, a[0].dtype, a[0].shape, a[0]) if isinstance(a, tuple) else tensor("x%d" % k, a.dtype, a.shape) for k, a in enumerate(inputs)]
@@ -417,5 +443,5 @@ def mixed(name, inputs, outputs, options=None, expected=None, **more):
 
 
 def cases():
-    for part in (elementwise, unary, windows, hybrid, products, reduce, moves, index, quantize, search, refused, hlo_cases.cases, list_cases.cases):
+    for part in (elementwise, unary, windows, hybrid, products, reduce, moves, index, quantize, search, audio, refused, hlo_cases.cases, list_cases.cases):
         yield from part()

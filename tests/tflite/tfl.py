@@ -163,3 +163,22 @@ def models(graphs, **more):
 
 def model(tensors, ops, inputs, outputs, **more):
     return models([(tensors, ops, inputs, outputs)], **more)
+
+
+def flex_map(**numbers):
+    """Options of a custom operator: a FlexBuffer of a map, everything 8 bytes wide."""
+    out, places = bytearray(), []
+    for key in sorted(numbers):
+        places.append(len(out))
+        out += key.encode() + b"\0"
+    out += bytes(-len(out) % 8) + struct.pack("<q", len(places))
+    keys = len(out)
+    for place in places:
+        out += struct.pack("<q", len(out) - place)
+    out += struct.pack("<qqq", len(out) - keys, 8, len(places))
+    first = len(out)
+    for key in sorted(numbers):
+        out += struct.pack("<q" if isinstance(numbers[key], int) else "<d", numbers[key])
+    out += bytes((1 if isinstance(numbers[key], int) else 3) << 2 | 3 for key in sorted(numbers))
+    out += bytes(-len(out) % 8)
+    return bytes(out + struct.pack("<q", len(out) - first) + bytes([9 << 2 | 3, 8]))
