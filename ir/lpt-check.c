@@ -111,6 +111,32 @@ lpt_value_check_codes (const LptValue *value, GError **error)
   return FALSE;
 }
 
+/* A bias of 64 bits is read by the product whose sums it counts in, or as the numbers that it stands for; an op on 64-bit
+ * integers would take its codes for numbers. */
+static gboolean
+takes_wide_codes (const LptNode *node)
+{
+  return (node->flags & (LPT_NODE_RELAXED | LPT_NODE_DEAD)) != 0 || lpt_node_n_bodies (node) > 0 ||
+         (node->info->flags & (LPT_OP_F_LOWERED | LPT_OP_F_WEIGHTED | LPT_OP_F_SINK | LPT_OP_F_COUNTS)) != 0 ||
+         (node->n_out > 0 && (node->out[0].quant != NULL || lpt_dtype_is_real (node->out[0].dtype)));
+}
+
+static gboolean
+check_readers (const LptValue *value, GError **error)
+{
+  for (guint i = 0; value->quant != NULL && value->dtype == LPT_DTYPE_I64 && i < value->uses->len; i++)
+    {
+      const LptNode *reader = lpt_value_use (value, i)->node;
+      if (takes_wide_codes (reader))
+        continue;
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                   "quantized i64 is a bias, which \"%s\" (%s) takes for plain integers", reader->name,
+                   reader->info->name);
+      return FALSE;
+    }
+  return TRUE;
+}
+
 gboolean
 lpt_graph_check_codes (LptGraph *graph, GError **error)
 {
@@ -121,7 +147,7 @@ lpt_graph_check_codes (LptGraph *graph, GError **error)
         if (!lpt_graph_check_codes (lpt_node_body (node, b), error))
           return FALSE;
       for (guint k = 0; k < node->n_out; k++)
-        if (!lpt_value_check_codes (&node->out[k], error))
+        if (!lpt_value_check_codes (&node->out[k], error) || !check_readers (&node->out[k], error))
           {
             g_autofree char *line = node->line > 0 ? g_strdup_printf ("%u:", node->line) : g_strdup ("");
             g_prefix_error (error, "%s:%s node \"%s\": ", graph->source != NULL ? graph->source : "model", line,

@@ -237,6 +237,21 @@ feed_body (LptNode   *node,
   return TRUE;
 }
 
+/* A state may become longer, but not another kind of number. */
+static gboolean
+same_kind (const LptValue *parameter,
+           const LptValue *result,
+           GError        **error)
+{
+  const LptDTypeKind from = lpt_dtype_kind (parameter->dtype), to = lpt_dtype_kind (result->dtype);
+
+  if (from == to || from == LPT_KIND_NONE || to == LPT_KIND_NONE || parameter->quant != NULL || result->quant != NULL)
+    return TRUE;
+
+  return lpt_infer_fail (error, "body: a state begins as %s and goes on as %s", lpt_dtype_name (parameter->dtype),
+                         lpt_dtype_name (result->dtype));
+}
+
 static gboolean
 settle_body (LptGraph   *body,
              LptBodyMap *map,
@@ -258,6 +273,8 @@ settle_body (LptGraph   *body,
           LptValue *result = body_result (body, edge->result);
           LptShape wide = lpt_shape_widen (&parameter->out[0].shape, &result->shape);
 
+          if (!same_kind (&parameter->out[0], result, error))
+            return FALSE;
           if (lpt_shape_equal (&wide, &parameter->out[0].shape))
             continue;
           if (round >= MAX_ROUNDS)
