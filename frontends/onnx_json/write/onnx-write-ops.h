@@ -28,6 +28,8 @@ const char *lpt_onnx_w_reshaped   (LptOnnxWriter *w, const char *x, guint n, con
 /* As @output. An axis of length 0 is one, and beside -1 as long as the one of @x. */
 const char *lpt_onnx_w_reshape    (LptOnnxWriter *w, const char *output, const char *x, guint n, const gint64 *dims);
 const char *lpt_onnx_w_sliced     (LptOnnxWriter *w, const char *x, gint64 axis, gint64 start, gint64 stop, gint64 step);
+void        lpt_onnx_w_reduction  (LptOnnxWriter *w, const char *onnx, const char *output, const char *x,
+                                   const LptInts *axes, gboolean keep_dims);
 const char *lpt_onnx_w_joined     (LptOnnxWriter *w, gint64 axis, guint n, const char *const *parts);
 /* @x, as type @from, is output 0 of @node, which has another type perhaps. */
 void        lpt_onnx_w_cast_out   (LptOnnxWriter *w, LptNode *node, const char *x, LptDType from);

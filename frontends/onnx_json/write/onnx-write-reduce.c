@@ -9,13 +9,13 @@
 #include <string.h>
 
 /* Axes: an input for ReduceSum, and for the others from opset 18 on, else an attribute */
-static void
-write_reduction (LptOnnxWriter *w,
-                 const char    *onnx,
-                 const char    *output,
-                 const char    *x,
-                 const LptInts *axes,
-                 gboolean       keep_dims)
+void
+lpt_onnx_w_reduction (LptOnnxWriter *w,
+                      const char    *onnx,
+                      const char    *output,
+                      const char    *x,
+                      const LptInts *axes,
+                      gboolean       keep_dims)
 {
   Onnx__NodeProto *y;
 
@@ -46,7 +46,7 @@ write_reduce (LptOnnxWriter *w,
       if (axes.n == 0)
         lpt_onnx_w_node (w, "Identity", output, 1, x);
       else
-        write_reduction (w, onnx, output, x, &axes, keep_dims);
+        lpt_onnx_w_reduction (w, onnx, output, x, &axes, keep_dims);
     }
   lpt_ints_clear (&axes);
 }
@@ -144,7 +144,7 @@ mean (LptOnnxWriter *w,
 {
   const char *output = lpt_onnx_w_temp (w, "ReduceMean");
 
-  write_reduction (w, "ReduceMean", output, x, axes, TRUE);
+  lpt_onnx_w_reduction (w, "ReduceMean", output, x, axes, TRUE);
   return output;
 }
 
@@ -218,7 +218,7 @@ lpt_onnx_write_normalize_l2 (LptOnnxWriter *w,
 
   if (lpt_onnx_w_const_ints (w, node, 1, "axes", &axes))
     {
-      write_reduction (w, "ReduceSum", sum, lpt_onnx_w_step (w, "Mul", 2, x, x), &axes, TRUE);
+      lpt_onnx_w_reduction (w, "ReduceSum", sum, lpt_onnx_w_step (w, "Mul", 2, x, x), &axes, TRUE);
       sum = lpt_onnx_w_step (w, attrs->eps_mode == LPT_L2_EPS_ADD ? "Add" : "Max", 2, sum, eps);
       lpt_onnx_w_node (w, "Div", OUT (0), 2, x, lpt_onnx_w_step (w, "Sqrt", 1, sum));
     }
@@ -267,7 +267,7 @@ lpt_onnx_write_grn (LptOnnxWriter *w,
   LptInts axes = { 1, &channels };
   const char *x = IN (0), *sum = lpt_onnx_w_temp (w, "ReduceSum");
 
-  write_reduction (w, "ReduceSum", sum, lpt_onnx_w_step (w, "Mul", 2, x, x), &axes, TRUE);
+  lpt_onnx_w_reduction (w, "ReduceSum", sum, lpt_onnx_w_step (w, "Mul", 2, x, x), &axes, TRUE);
   sum = lpt_onnx_w_step (w, "Add", 2, sum, lpt_onnx_w_number (w, node, LPT_ATTRS (node, LptGrnAttrs)->bias));
   lpt_onnx_w_node (w, "Div", OUT (0), 2, x, lpt_onnx_w_step (w, "Sqrt", 1, sum));
 }
