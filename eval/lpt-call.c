@@ -8,6 +8,7 @@
 
 #include "eval/lpt-call.h"
 #include "ir/scalar/lpt-loop.h"
+#include "ir/scalar/lpt-wrap.h"
 
 /* --- conversions --- */
 
@@ -347,6 +348,46 @@ lpt_call_is_integer (const LptCall *call)
       return FALSE;
 
   return call->n_in > 0;
+}
+
+gboolean
+lpt_call_wraps (const LptCall *call)
+{
+  return lpt_call_is_integer (call) && call->n_out > 0 && lpt_dtype_is_integer (call->out[0].declared) &&
+         call->out[0].quant == NULL;
+}
+
+const gint64 *
+lpt_call_whole (LptCall *call,
+                guint    i,
+                GError **error)
+{
+  const LptArray *in = &call->in[i];
+  gint64 k, count;
+  gint64 *copy;
+
+  if (!lpt_call_has (call, i) || in->dtype != LPT_DTYPE_F32)
+    return lpt_call_i64 (call, i, error);
+  count = lpt_array_count (in);
+  copy = lpt_call_scratch (call, (gsize) count, sizeof (gint64), error);
+  for (k = 0; copy != NULL && k < count; k++)
+    copy[k] = real_to_i64 (nearbyintf (((const float *) in->data)[k]));
+
+  return copy;
+}
+
+void
+lpt_call_wrap (const LptCall *call,
+               gint64        *values,
+               gint64         n)
+{
+  const LptDType dtype = call->out[0].declared;
+  gint64 i;
+
+  if (lpt_dtype_bits (dtype) >= 64 || !lpt_dtype_is_integer (dtype))
+    return;
+  for (i = 0; i < n; i++)
+    values[i] = lpt_wrap (values[i], dtype);
 }
 
 gboolean

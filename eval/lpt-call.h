@@ -151,6 +151,12 @@ lpt_call_is_i64 (const LptCall *call, guint i)
 }
 /* The op computes on integers by its declared type (integer division ...), although they may be stored as f32. */
 gboolean      lpt_call_is_integer (const LptCall *call);
+/* The same, and output 0 is one: results keep the bits of its type (lpt-wrap.h). */
+gboolean      lpt_call_wraps      (const LptCall *call);
+/* Integers of input @i of such an op, those held as f32 to the nearest; NULL + error. */
+const gint64 *lpt_call_whole      (LptCall *call, guint i, GError **error);
+/* Keeps of @n integers the bits of the type of output 0. */
+void          lpt_call_wrap       (const LptCall *call, gint64 *values, gint64 n);
 /* One element of input @i written at @to in the storage of output @o (pad values). */
 gboolean      lpt_call_element (LptCall *call, guint i, guint o, gpointer to, GError **error);
 /* Real 0 in the storage of output @o. */

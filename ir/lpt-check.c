@@ -111,8 +111,8 @@ lpt_value_check_codes (const LptValue *value, GError **error)
   return FALSE;
 }
 
-/* A bias of 64 bits is read by the product whose sums it counts in, or as the numbers that it stands for; an op on 64-bit
- * integers would take its codes for numbers. */
+/* A bias of 64 bits is read by the product whose sums it counts in, or as the numbers that it stands for; an op on
+ * 64-bit integers would take its codes for numbers. */
 static gboolean
 takes_wide_codes (const LptNode *node)
 {

@@ -1,8 +1,7 @@
 /* binary.c - elementwise ops of two inputs with broadcasting, PRelu and Select
  *
- * f32 operands compute in f32 (powers and remainders in f64, rounded once); integer operands (shape arithmetic)
- * compute in i64 and wrap. Integers of 8 and 16 bit, which are held as f32, divide as integers unless the node is
- * relaxed.
+ * f32 operands compute in f32 (powers and remainders in f64, rounded once); plain integers, those of few bits that are
+ * held as f32 too, compute in i64, of which the result keeps the bits of its type. Relaxed nodes compute in f32.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,8 +47,6 @@ LPT_BINARY_COMPARISONS (DEFINE)
 LPT_BINARY_INTEGERS (DEFINE)
 #undef DEFINE
 ROW (int_divide_trunc, gint64, gint64, lpt_div_trunc (a, b))
-ROW (real_divide_floor, float, float, floorf (a / b))
-ROW (real_divide_trunc, float, float, truncf (a / b))
 
 static Row
 find_row (LptOp    op,
@@ -131,8 +128,9 @@ lpt_run_binary (LptCall *call,
   LptShape b = op == LPT_OP_PRELU ? slope_shape (shape, &call->in[1].shape) : call->in[1].shape;
   gboolean compares = (call->node->info->flags & LPT_OP_F_COMPUTE) == 0;
   gboolean logical = lpt_binary_is_of_integers (op);
-  gboolean integer = logical || (lpt_call_is_i64 (call, 0) && lpt_call_is_i64 (call, 1) &&
-                                 (compares || call->out[0].dtype == LPT_DTYPE_I64));
+  gboolean wraps = !compares && lpt_call_wraps (call);
+  gboolean integer = logical || wraps || (lpt_call_is_i64 (call, 0) && lpt_call_is_i64 (call, 1) &&
+                                          (compares || call->out[0].dtype == LPT_DTYPE_I64));
   gint64 strides[3][LPT_MAX_RANK];
   gconstpointer x, y;
   gpointer z;
@@ -149,22 +147,20 @@ lpt_run_binary (LptCall *call,
     return FALSE;
   lpt_shape_strides (shape, strides[2]);
 
-  x = integer ? (gconstpointer) lpt_call_i64 (call, 0, error) : lpt_call_f32 (call, 0, error);
-  y = x == NULL ? NULL : integer ? (gconstpointer) lpt_call_i64 (call, 1, error) : lpt_call_f32 (call, 1, error);
+  x = integer ? (gconstpointer) lpt_call_whole (call, 0, error) : lpt_call_f32 (call, 0, error);
+  y = x == NULL ? NULL : integer ? (gconstpointer) lpt_call_whole (call, 1, error) : lpt_call_f32 (call, 1, error);
   z = y == NULL ? NULL : integer || compares ? (gpointer) lpt_call_out_i64 (call, 0, error)
                                              : (gpointer) lpt_call_out_f32 (call, 0, error);
   if (z == NULL || (integer && !check_divisors (op, y, lpt_array_count (&call->in[1]), error)))
     return FALSE;
 
   row = find_row (op, integer);
-  if (op == LPT_OP_DIVIDE && lpt_call_is_integer (call))
-    {
-      gboolean python = LPT_ATTRS (call->node, LptDivideAttrs)->pythondiv;
-
-      row = integer ? (python ? row : int_divide_trunc) : python ? real_divide_floor : real_divide_trunc;
-    }
+  if (op == LPT_OP_DIVIDE && wraps && !LPT_ATTRS (call->node, LptDivideAttrs)->pythondiv)
+    row = int_divide_trunc;
   run_loop (row, shape, strides, x, y, integer ? sizeof (gint64) : sizeof (float),
             z, integer || compares ? sizeof (gint64) : sizeof (float));
+  if (wraps)
+    lpt_call_wrap (call, z, lpt_array_count (&call->out[0]));
 
   return TRUE;
 }

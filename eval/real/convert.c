@@ -18,6 +18,7 @@
 #include "eval/lpt-convert-bounds.h"
 #include "eval/lpt-exec-ops.h"
 #include "ir/scalar/lpt-loop.h"
+#include "ir/scalar/lpt-wrap.h"
 
 /* --- Convert --- */
 
@@ -34,23 +35,6 @@ to_whole (double   x,
   x = fabs (x - near) <= slack ? near : trunc (x);
 
   return x < low ? low : x > high ? high : x;
-}
-
-/* Keeps the bits of @dtype. */
-static inline gint64
-wrap (gint64   x,
-      LptDType dtype)
-{
-  guint bits = lpt_dtype_bits (dtype);
-  guint64 u = (guint64) x;
-
-  if (bits >= 64)
-    return x;
-  u &= ((guint64) 1 << bits) - 1;
-  if (lpt_dtype_kind (dtype) == LPT_KIND_SINT && (u >> (bits - 1)) != 0)
-    u |= ~(guint64) 0 << bits;
-
-  return (gint64) u;
 }
 
 /* Codes stand for numbers, which an output without quantization holds. */
@@ -87,7 +71,7 @@ to_integer (LptCall *call,
       const gint64 *x = lpt_call_i64 (call, 0, error);
 
       for (i = 0; x != NULL && i < count; i++)
-        y[i] = wrap (x[i], dtype);
+        y[i] = lpt_wrap (x[i], dtype);
       return x != NULL;
     }
   else
@@ -95,7 +79,7 @@ to_integer (LptCall *call,
       const float *x = lpt_call_f32 (call, 0, error);
 
       for (i = 0; x != NULL && i < count; i++)
-        y[i] = wrap ((gint64) to_whole (x[i], slack, low, high), dtype);
+        y[i] = lpt_wrap ((gint64) to_whole (x[i], slack, low, high), dtype);
       return x != NULL;
     }
 }

@@ -57,6 +57,8 @@ lpt_run_reduce (LptCall *call,
           }
       for (i = 0; i < count; i++)
         y[i] = lpt_reduction_end_i64 (op, y[i], each);
+      if (!logical)
+        lpt_call_wrap (call, y, count);
     }
   else
     {

@@ -289,5 +289,8 @@ lpt_run_cum_sum (LptCall *call,
           }
       }
 
+  if (ints != NULL)
+    lpt_call_wrap (call, ints, lpt_array_count (&call->out[0]));
+
   return TRUE;
 }

@@ -63,15 +63,18 @@ get_parameters (LptCall *call,
          input_parameters (call, lpt_unary_n_parameters (call->node->op), p, error);
 }
 
-/* FALSE where the function leaves the integers. */
+/* A function that keeps integers, on those. */
 static gboolean
-run_i64 (LptCall      *call,
-         const gint64 *x,
-         gint64       *y,
-         gint64        count)
+run_i64 (LptCall *call,
+         gint64   count,
+         GError **error)
 {
+  const gint64 *x = lpt_call_whole (call, 0, error);
+  gint64 *y = x != NULL ? lpt_call_out_i64 (call, 0, error) : NULL;
   gint64 i, low, high;
 
+  if (y == NULL)
+    return FALSE;
   if (call->node->op == LPT_OP_CLAMP)
     {
       lpt_clamp_bounds_i64 (call->node, call->out[0].declared, &low, &high);
@@ -80,10 +83,10 @@ run_i64 (LptCall      *call,
       return TRUE;
     }
   for (i = 0; i < count; i++)
-    if (!lpt_unary_i64 (call->node->op, x[i], &y[i]))
-      return FALSE;
+    lpt_unary_i64 (call->node->op, x[i], &y[i]);
+  lpt_call_wrap (call, y, count);
 
-  return count > 0;
+  return TRUE;
 }
 
 gboolean
@@ -101,9 +104,13 @@ lpt_run_unary (LptCall *call,
   if (!get_parameters (call, p, error))
     return FALSE;
 
-  if (lpt_call_is_i64 (call, 0) && call->out[0].dtype == LPT_DTYPE_I64 &&
-      run_i64 (call, call->in[0].data, call->out[0].data, count))
-    return TRUE;
+  if (lpt_call_wraps (call))
+    {
+      gint64 trial;
+
+      if (count == 0 || op == LPT_OP_CLAMP || lpt_unary_i64 (op, 0, &trial))
+        return run_i64 (call, count, error);
+    }
 
   x = lpt_call_f32 (call, 0, error);
   y = x != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;

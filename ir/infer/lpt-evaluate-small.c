@@ -7,6 +7,7 @@
 
 #include "ir/infer/lpt-evaluate-private.h"
 #include "ir/infer/lpt-evaluate.h"
+#include "ir/scalar/lpt-wrap.h"
 
 #define MAX_COMPUTED 1024      /* elements of one computed value */
 #define MAX_WORK     65536     /* elements of all values of one call */
@@ -31,29 +32,11 @@ lpt_item_unknown (gboolean real)
   return item;
 }
 
-/* The value as the element type holds it. */
-static gint64
-wrap (LptDType dtype,
-      gint64   value)
-{
-  guint bits = lpt_dtype_bits (dtype);
-
-  if (dtype == LPT_DTYPE_BOOL)
-    return value != 0;
-  if (bits == 0 || bits >= 64)
-    return value;
-  value = (gint64) ((guint64) value & ((G_GUINT64_CONSTANT (1) << bits) - 1));
-  if (lpt_dtype_kind (dtype) == LPT_KIND_SINT && (value >> (bits - 1)) != 0)
-    value -= (gint64) (G_GUINT64_CONSTANT (1) << bits);
-
-  return value;
-}
-
 LptItem
 lpt_item_int (LptDType dtype,
               gint64   value)
 {
-  return (LptItem) { .i = wrap (dtype, value) };
+  return (LptItem) { .i = dtype == LPT_DTYPE_BOOL ? value != 0 : lpt_wrap (value, dtype) };
 }
 
 LptItem

@@ -11,9 +11,9 @@
  *     as an f16 output, lowered       5e-4 M more
  *
  * Of graphs of two normalizations, of those whose codes are rounded again behind or before one, of those whose products
- * or lengths are left by a zero point, or whose products by weights that are rounded to f16 (0 here, noise there), and of
- * targets that keep eps as OpenVINO does, a normalization's results are not compared: what it divides by may be as small
- * as that.
+ * or lengths are left by a zero point, or whose products by weights that are rounded to f16 (0 here, noise there), and
+ * of targets that keep eps as OpenVINO does, a normalization's results are not compared: what it divides by may be as
+ * small as that.
  *
  * 500 graphs, LPT_TEST_NIGHTLY=1: 10000.
  *

@@ -1,0 +1,162 @@
+/* test-integer-wrap.c - arithmetic of plain integers: results keep the lowest bits of their type
+ *
+ * As NumPy has it, and with it ONNX's definitions, and ONNX Runtime. Each op is computed here in 128 bits, over the
+ * ends of every integer type and drawn numbers, and compared with the reference, the kernels and folding.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <lpt/lpt-executor.h>
+#include <lpt/lpt-text.h>
+
+#define N 128
+
+static const LptDType types[] = { LPT_DTYPE_I4, LPT_DTYPE_U4, LPT_DTYPE_I8, LPT_DTYPE_U8, LPT_DTYPE_I16, LPT_DTYPE_U16,
+                                  LPT_DTYPE_I32, LPT_DTYPE_U32, LPT_DTYPE_I64, LPT_DTYPE_U64 };
+
+typedef __int128 Wide;
+
+typedef struct
+{
+  const char *op;
+  guint       n_in;
+  Wide      (*define) (Wide a, Wide b);
+} Case;
+
+static Wide add (Wide a, Wide b) { return a + b; }
+static Wide subtract (Wide a, Wide b) { return a - b; }
+static Wide multiply (Wide a, Wide b) { return (Wide) ((unsigned __int128) a * (unsigned __int128) b); }
+static Wide squared_difference (Wide a, Wide b) { return multiply (a - b, a - b); }
+static Wide negative (Wide a, Wide b) { return -a; }
+static Wide absolute (Wide a, Wide b) { return a < 0 ? -a : a; }
+
+static const Case cases[] = {
+  { "Add", 2, add },           { "Subtract", 2, subtract }, { "Multiply", 2, multiply },
+  { "SquaredDifference", 2, squared_difference }, { "Negative", 1, negative }, { "Abs", 1, absolute },
+};
+
+/* The number that the lowest bits are. */
+static Wide
+keep (Wide     x,
+      LptDType dtype)
+{
+  const guint bits = lpt_dtype_bits (dtype);
+  const Wide low = x & (((Wide) 1 << bits) - 1);
+
+  return lpt_dtype_kind (dtype) == LPT_KIND_SINT && (low >> (bits - 1)) != 0 ? low - ((Wide) 1 << bits) : low;
+}
+
+/* Ends of the type and their neighbours, and any number of it. */
+static Wide
+draw (LptDType dtype)
+{
+  static const gint64 near[] = { 0, 1, 2, 3, -1, -2, -3 };
+  const guint bits = lpt_dtype_bits (dtype);
+  const Wide end = (Wide) 1 << (bits - (lpt_dtype_kind (dtype) == LPT_KIND_SINT));
+  const Wide any = ((Wide) (guint32) g_test_rand_int () << 32) | (guint32) g_test_rand_int ();
+
+  switch (g_test_rand_int_range (0, 3))
+    {
+    case 0: return keep (near[g_test_rand_int_range (0, G_N_ELEMENTS (near))], dtype);
+    case 1: return keep (end + near[g_test_rand_int_range (0, G_N_ELEMENTS (near))], dtype);
+    default: return keep (any, dtype);
+    }
+}
+
+/* u64 have no other way into a tensor than their bytes. */
+static LptTensor *
+tensor_of (LptDType    dtype,
+           const Wide *values)
+{
+  const LptShape shape = { .rank = 1, .dims = { N } };
+  guint64 words[N];
+  double numbers[N];
+  guint i;
+
+  for (i = 0; i < N; i++)
+    {
+      words[i] = (guint64) values[i];
+      numbers[i] = (double) values[i];
+    }
+
+  return lpt_dtype_bits (dtype) == 64 ? lpt_tensor_new_copy (dtype, &shape, words, NULL)
+                                      : lpt_tensor_from_f64 (dtype, &shape, numbers, NULL);
+}
+
+static void
+check (const Case *c,
+       LptDType    dtype,
+       guint       flags,
+       gboolean    folded)
+{
+  g_autofree char *text = g_strdup_printf ("%%a = Parameter : %s[%d]\n%%b = Parameter : %s[%d]\n%%y = %s(%s)\n"
+                                           "Result(%%y)\nResult(%%a)\nResult(%%b)\n",
+                                           lpt_dtype_name (dtype), N, lpt_dtype_name (dtype), N, c->op,
+                                           c->n_in == 2 ? "%a, %b" : "%a");
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
+  g_autoptr (LptTensor) a = NULL, b = NULL, out = NULL;
+  LptTensor **in[2] = { &a, &b };
+  g_autoptr (LptPlan) plan = NULL;
+  g_autoptr (LptPlanContext) context = NULL;
+  Wide values[2][N];
+  guint i, k;
+
+  g_assert_no_error (error);
+  for (i = 0; i < 2; i++)
+    {
+      for (k = 0; k < N; k++)
+        values[i][k] = draw (dtype);
+      *in[i] = tensor_of (dtype, values[i]);
+      if (folded)
+        lpt_value_replace (lpt_node_out (lpt_graph_find (graph, i == 0 ? "a" : "b")),
+                           lpt_node_out (lpt_graph_add_const (graph, NULL, *in[i])), NULL);
+    }
+  plan = lpt_plan_new (graph, NULL, flags, &error);
+  g_assert_no_error (error);
+  context = lpt_plan_context_new (plan, 1, &error);
+  g_assert_no_error (error);
+  for (i = 0; i < lpt_plan_n_inputs (plan); i++)
+    g_assert_true (lpt_plan_context_set_input (context, i, *in[i], &error));
+  g_assert_true (lpt_plan_run (plan, context, &error));
+  out = lpt_plan_context_output (context, 0, &error);
+  g_assert_no_error (error);
+  for (k = 0; k < N; k++)
+    {
+      const Wide want = keep (c->define (values[0][k], values[1][k]), dtype);
+
+      if (lpt_tensor_get_i64 (out, k) != (gint64) want)
+        g_error ("%s of %s, %s%s: %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT " give %" G_GINT64_FORMAT ", not %"
+                 G_GINT64_FORMAT, c->op, lpt_dtype_name (dtype), flags != 0 ? "reference" : "kernels",
+                 folded ? ", folded" : "", (gint64) values[0][k], (gint64) values[1][k],
+                 lpt_tensor_get_i64 (out, k), (gint64) want);
+    }
+}
+
+static void
+test_wrap (gconstpointer data)
+{
+  const Case *c = data;
+  guint t, how;
+
+  for (t = 0; t < G_N_ELEMENTS (types); t++)
+    for (how = 0; how < 4 && (c->define != absolute || types[t] != LPT_DTYPE_U64); how++)      /* held as i64 */
+      check (c, types[t], how & 1 ? LPT_PLAN_REFERENCE : 0, how >= 2);
+}
+
+int
+main (int    argc,
+      char **argv)
+{
+  guint i;
+
+  g_test_init (&argc, &argv, NULL);
+  for (i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *path = g_strconcat ("/wrap/", cases[i].op, NULL);
+
+      g_test_add_data_func (path, &cases[i], test_wrap);
+    }
+
+  return g_test_run ();
+}
