@@ -285,6 +285,14 @@ EXPANSIONS = """
 %z = Const {0.2} : f32[]; %b = Less(%x, %z) : boolean[2,3,4,4]; %y = NonZero(%b) : i64[4,?]
 %l = Const {3,2} : i64[2]; %y = ReverseSequence(%x, %l) {batch_axis=0, seq_axis=1} : f32[2,3,4,4]
 %n = Const {2,3,4,4} : i64[4]; %l = Const {-1} : f32[]; %h = Const {3} : f32[]; %r = RandomUniform(%n, %l, %h) {output_type=f32, global_seed=7, op_seed=1} : f32[2,3,4,4]; %y = Add(%x, %r) : f32[2,3,4,4]
+%a = Const {3} : i64[1]; %y = RDFT(%x, %a) : f32[2,3,4,3,2]
+%a = Const {3} : i64[1]; %n = Const {6} : i64[1]; %y = RDFT(%x, %a, %n) : f32[2,3,4,4,2]
+%a = Const {2,3} : i64[2]; %n = Const {8,2} : i64[2]; %y = RDFT(%x, %a, %n) : f32[2,3,8,2,2]
+%a = Const {1} : i64[1]; %y = RDFT(%x, %a) : f32[2,2,4,4,2]
+%s = Const {2,3,8,2} : i64[4]; %r = Reshape(%x, %s) {special_zero=false} : f32[2,3,8,2]; %a = Const {-1} : i64[1]; %y = DFT(%r, %a) : f32[2,3,8,2]
+%s = Const {2,3,8,2} : i64[4]; %r = Reshape(%x, %s) {special_zero=false} : f32[2,3,8,2]; %a = Const {1} : i64[1]; %n = Const {2} : i64[1]; %y = IDFT(%r, %a, %n) : f32[2,2,8,2]
+%s = Const {2,3,8,2} : i64[4]; %r = Reshape(%x, %s) {special_zero=false} : f32[2,3,8,2]; %a = Const {2} : i64[1]; %y = IRDFT(%r, %a) : f32[2,3,14]
+%s = Const {2,48} : i64[2]; %r = Reshape(%x, %s) {special_zero=false} : f32[2,48]; %w = Const {VALUES12} : f32[12]; %n = Const {12} : i64[]; %t = Const {5} : i64[]; %y = STFT(%r, %w, %n, %t) {transpose_frames=true} : f32[2,7,8,2]
 """.strip().splitlines()
 
 
@@ -297,6 +305,19 @@ def expansion(line):
 
 
 TEXTS.update(("expansion %d: %s" % (n, line.split("%y = ")[1].split("(")[0]), expansion(line)) for n, line in enumerate(EXPANSIONS))
+
+TEXTS.update({
+    "best boxes" + (" with shrinking scores" if soft else ""): """
+%%x = Parameter : f32[2,6,4]
+%%s = Const {%s} : f32[2,2,6]
+%%m = Const {3} : i64[]
+%%o = Const {0.3} : f32[]
+%%l = Const {-0.5} : f32[]
+%%g = Const {%s} : f32[]
+%%n = NonMaxSuppression@9(%%x, %%s, %%m, %%o, %%l, %%g) {box_encoding=corner, sort_result_descending=false, output_type=i64} : i64[?,3], f32[?,3], i64[1]
+Result(%%n) {output="boxes"}
+Result(%%n.1) {output="scores"}
+Result(%%n.2) {output="count"}""" % (numbers(24, 5), soft) for soft in (0, 0.4)})
 
 # Refused, with a part of the line.
 REFUSED_TEXTS = {
