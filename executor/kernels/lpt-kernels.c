@@ -17,6 +17,7 @@ lpt_kernels_for (LptCpu cpu)
     .transpose = lpt_transpose_kernel (cpu),
     .floats = lpt_float_kernel (cpu),
     .fgemm = lpt_fgemm_kernel (cpu),
+    .winograd = lpt_winograd_kernel (cpu),
     .dynamic = lpt_dynamic_kernel (cpu),
     .fwindow = lpt_fwindow_kernel (cpu),
     .split16 = lpt_split16_kernel (cpu),

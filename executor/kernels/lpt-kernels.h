@@ -17,6 +17,7 @@
 #include "executor/kernels/resize/resize.h"
 #include "executor/kernels/split16/split16.h"
 #include "executor/kernels/transpose/transpose.h"
+#include "executor/kernels/winograd/winograd.h"
 
 typedef struct {
   LptCpu                    cpu;
@@ -28,6 +29,7 @@ typedef struct {
   const LptTransposeKernel *transpose;
   const LptFloatKernel     *floats;
   const LptFgemmKernel     *fgemm;       /* float products and convolutions */
+  const LptWinogradKernel  *winograd;    /* transforms of float 3x3 convolutions */
   const LptDynamicKernel   *dynamic;     /* intervals found at run time */
   const LptFwindowKernel   *fwindow;     /* float depthwise convolutions and pools */
   const LptResizeKernel    *resize;

@@ -4,7 +4,7 @@
  * for each tap, those outside of the image by one to zeros. Where neighbouring pixels would share few sets of the cache
  * what a task reads is copied. A transposed convolution is one for each phase of its output (phases.h), whose pixels
  * are made apart and then put where they belong; the taps of a phase stay in their order, so sums do. Depthwise ones
- * are windows (float-window.c).
+ * are windows (float-window.c), those of 3x3 taps and many channels go through transforms (float-winograd.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -429,6 +429,11 @@ lpt_prepare_float_conv (LptProgram   *program,
   lpt_window_line_up (&v);
   if (lead == 3 && s.in == 1 && s.out == 1)
     return lpt_prepare_float_dwconv (program, op, &v);
+  if (lpt_float_winograd_pays (&v, s.out, s.in))
+    {
+      lpt_prepare_float_winograd (program, op, &v, s.groups);
+      return TRUE;
+    }
 
   form = form_new (&s, 1);
   weights = (LptFloatPacks) { op->in[1]->array.data, NULL, 0, s.groups, s.in * (gsize) lpt_window_size (v.kernel), s.out, 1, 0 };

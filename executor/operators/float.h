@@ -79,3 +79,7 @@ void     lpt_float_copy_rows   (const float **rows, gsize n, gsize k, float *to)
 gboolean lpt_prepare_float_dwconv (LptProgram *program, LptProgramOp *op, const LptWindow *window);
 /* The same of GroupConvolutionBackpropData, which lpt_prepare_float_deconv() has looked at. */
 void     lpt_prepare_float_dwdeconv (LptProgram *program, LptProgramOp *op, const LptWindow *window, const LptPhases *phases);
+/* Of a convolution of this window that lpt_prepare_float_conv() has looked at, with @rows output channels and @channels
+ * input channels in a group: whether Winograd's transforms cost less, and the form that has them. */
+gboolean lpt_float_winograd_pays    (const LptWindow *window, gsize rows, gsize channels);
+void     lpt_prepare_float_winograd (LptProgram *program, LptProgramOp *op, const LptWindow *window, gsize groups);

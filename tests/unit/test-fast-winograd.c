@@ -1,0 +1,151 @@
+/* test-fast-winograd.c - real 3x3 convolutions by Winograd's transforms against the plain op
+ *
+ * Within two millionths of the largest output, and with the same bits at every level that has vectors and for every
+ * number of threads. Odd lengths, pads, dilations, groups, images, and what follows the sums. What is too small for it,
+ * and what it cannot do, has the bits of the plain op.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "executor/kernels/lpt-kernels.h"
+#include "fast-case.h"
+
+#define BOUND 2e-6
+
+#define CONV(window, out) "%c = Convolution(%x, %w) {" window "} : f32" out "\n"
+#define PAD_1 "strides=[1,1], pads_begin=[1,1], pads_end=[1,1], dilations=[1,1]"
+#define X(shape) "%x = Parameter : f32" shape "\n"
+#define W(n, shape) "%w = Const {#(" n ")} : f32" shape "\n"
+#define END "Result(%c)\n"
+
+static const struct { const char *name, *text; } cases[] = {
+  { "even", X ("[1,32,12,20]") W ("32*32*9", "[32,32,3,3]") CONV (PAD_1, "[1,32,12,20]") END },
+  { "odd, images", X ("[2,33,13,17]") W ("50*33*9", "[50,33,3,3]") CONV (PAD_1, "[2,50,13,17]") END },
+  { "valid", X ("[1,40,14,9]") W ("32*40*9", "[32,40,3,3]")
+             CONV ("strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]", "[1,32,12,7]") END },
+  { "wide pads", X ("[1,32,9,9]") W ("32*32*9", "[32,32,3,3]")
+                 CONV ("strides=[1,1], pads_begin=[3,0], pads_end=[4,2], dilations=[1,1]", "[1,32,14,9]") END },
+  { "dilations", X ("[1,32,17,19]") W ("32*32*9", "[32,32,3,3]")
+                 CONV ("strides=[1,1], pads_begin=[3,2], pads_end=[3,2], dilations=[3,2]", "[1,32,17,19]") END },
+  { "columns in tasks", X ("[1,64,14,14]") W ("300*64*9", "[300,64,3,3]") CONV (PAD_1, "[1,300,14,14]") END },
+  { "end", X ("[1,32,15,14]") W ("48*32*9", "[48,32,3,3]") "%b = Const {#(48)} : f32[1,48,1,1]\n"
+           "%r = Parameter : f32[1,48,15,14]\n" CONV (PAD_1, "[1,48,15,14]")
+           "%d = Add(%c, %b) : f32[1,48,15,14]\n%e = Add(%d, %r) : f32[1,48,15,14]\n"
+           "%f = Relu(%e) : f32[1,48,15,14]\nResult(%f)\n" },
+  { "function, sum", X ("[1,32,15,14]") W ("48*32*9", "[48,32,3,3]") "%r = Parameter : f32[1,48,15,14]\n"
+                     CONV (PAD_1, "[1,48,15,14]")
+                     "%d = Sigmoid(%c) : f32[1,48,15,14]\n%e = Multiply(%c, %d) : f32[1,48,15,14]\n"
+                     "%f = Add(%e, %r) : f32[1,48,15,14]\nResult(%f)\n" },
+  { "groups", X ("[1,64,12,12]") W ("2*40*32*9", "[2,40,32,3,3]")
+              "%c = GroupConvolution(%x, %w) {" PAD_1 "} : f32[1,80,12,12]\n" END },
+};
+
+/* These keep their bits. */
+static const struct { const char *name, *text; } others[] = {
+  { "few channels", X ("[1,4,12,20]") W ("32*4*9", "[32,4,3,3]") CONV (PAD_1, "[1,32,12,20]") END },
+  { "one output", X ("[1,32,3,3]") W ("32*32*9", "[32,32,3,3]")
+                  CONV ("strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]", "[1,32,1,1]") END },
+  { "dilations beyond", X ("[1,32,5,17]") W ("32*32*9", "[32,32,3,3]")
+                        CONV ("strides=[1,1], pads_begin=[7,4], pads_end=[7,4], dilations=[7,4]", "[1,32,5,17]") END },
+  { "stride", X ("[1,32,12,20]") W ("32*32*9", "[32,32,3,3]")
+              CONV ("strides=[2,1], pads_begin=[1,1], pads_end=[1,1], dilations=[1,1]", "[1,32,6,20]") END },
+  { "infinite", X ("[1,32,8,8]") "%w0 = Const {#(32*32*9)} : f32[32,32,3,3]\n%i = Const {inf} : f32[]\n"
+                "%w = Multiply(%w0, %i) : f32[32,32,3,3]\n" CONV (PAD_1, "[1,32,8,8]") END },
+};
+
+static GPtrArray *
+draw_inputs (LptGraph *graph)
+{
+  GPtrArray *inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (11);
+  guint i;
+
+  for (i = 0; i < graph->parameters->len; i++)
+    {
+      LptValue *value = lpt_node_out (g_ptr_array_index (graph->parameters, i));
+
+      g_ptr_array_add (inputs, fast_random_tensor (value->dtype, &value->shape, -2, 2, rand));
+    }
+
+  return inputs;
+}
+
+/* The level that runs here is a scalar one. */
+static gboolean
+program_has_no_vectors (void)
+{
+  return lpt_kernels_for (lpt_cpu_detect ()).fgemm->needs == LPT_CPU_SCALAR;
+}
+
+static void
+test_bound (gconstpointer data)
+{
+  g_autoptr (LptGraph) graph = fast_case_graph (data, "winograd");
+  g_autoptr (GPtrArray) inputs = draw_inputs (graph);
+  g_autoptr (GPtrArray) expected = fast_run (graph, LPT_PLAN_REFERENCE, 1, inputs), same = NULL;
+  LptTensor *want = g_ptr_array_index (expected, 0);
+  double largest = 0;
+  guint k, threads;
+  gint64 i, differ;
+
+  for (i = 0; i < lpt_tensor_count (want); i++)
+    largest = MAX (largest, fabs (lpt_tensor_get_f64 (want, i)));
+  for (k = 0; lpt_cpu_level_at (k) != NULL; k++)
+    for (threads = 1; threads <= LOOPS_DRAWN; threads++)
+      {
+        g_autoptr (GPtrArray) outputs = NULL;
+        LptTensor *got;
+
+        g_setenv ("LPT_CPU", lpt_cpu_level_at (k), TRUE);
+        outputs = fast_run (graph, 0, threads, inputs);
+        got = g_ptr_array_index (outputs, 0);
+        for (i = 0, differ = 0; i < lpt_tensor_count (want); i++)
+          {
+            double x = lpt_tensor_get_f64 (got, i), y = lpt_tensor_get_f64 (want, i);
+
+            g_assert_cmpfloat (fabs (x - y), <=, BOUND * largest);
+            differ += x != y;
+          }
+        /* Levels without vectors run the plain op. */
+        if (differ == 0)
+          continue;
+        if (same == NULL)
+          same = g_ptr_array_ref (outputs);
+        for (i = 0; i < lpt_tensor_count (want); i++)
+          g_assert_cmpfloat (lpt_tensor_get_f64 (got, i), ==, lpt_tensor_get_f64 (g_ptr_array_index (same, 0), i));
+      }
+  g_unsetenv ("LPT_CPU");
+  g_assert_true (same != NULL || program_has_no_vectors ());
+}
+
+static void
+test_others (gconstpointer data)
+{
+  g_autoptr (LptGraph) graph = fast_case_graph (data, "winograd");
+  g_autoptr (GPtrArray) inputs = draw_inputs (graph);
+
+  fast_case_compare_inputs (graph, inputs);
+}
+
+int
+main (int    argc,
+      char **argv)
+{
+  guint i;
+
+  g_test_init (&argc, &argv, NULL);
+  for (i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/winograd/%s", cases[i].name);
+
+      g_test_add_data_func (path, cases[i].text, test_bound);
+    }
+  for (i = 0; i < G_N_ELEMENTS (others); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/winograd/not/%s", others[i].name);
+
+      g_test_add_data_func (path, others[i].text, test_others);
+    }
+
+  return g_test_run ();
+}
