@@ -57,8 +57,8 @@ static void
 test_rows (gconstpointer data)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *text = g_strdup_printf ("%%x = Parameter : f32[%d,%d]\n%%y = DynamicFakeQuantize(%%x) {%s} : "
-                                           "f32[%d,%d]\nResult(%%y)\n", ROWS, LENGTH, (const char *) data, ROWS, LENGTH);
+  g_autofree char *text = g_strdup_printf ("%%x = Parameter : f32[%d,%d]\n%%y = DynamicFakeQuantize(%%x) {%s}\n"
+                                           "Result(%%y)\n", ROWS, LENGTH, (const char *) data);
   g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, "test", &error), again = NULL;
   g_autoptr (GBytes) bytes = NULL;
   g_autoptr (LptTensor) x = draw (), y = NULL, z = NULL;

@@ -168,8 +168,8 @@ lpt_onnx_map_flatten (LptOnnxNode *on)
   lpt_onnx_set (on, 0, lpt_onnx_reshape_to (on, x, lpt_onnx_concat (on, 0, 2, dims)));
 }
 
-/* Squeeze, Unsqueeze: axes are an attribute, an input from opset 13 on. An axis that is squeezed has length 1, as opset1
- * wants it. */
+/* Squeeze, Unsqueeze: axes are an attribute, an input from opset 13 on. An axis that is squeezed has length 1, which is
+ * what opset1 asks for. */
 void
 lpt_onnx_map_squeeze (LptOnnxNode *on)
 {

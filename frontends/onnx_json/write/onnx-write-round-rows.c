@@ -5,7 +5,7 @@
  *
  *   lo = Min (ReduceMin (x), 0), hi = Max (ReduceMax (x), 0)
  *   symmetric    r = Max (-lo, hi);  q = Clip (round (x (127 / r)), -127, 127);  y = (r / 127) q
- *   asymmetric   s = (hi - lo) / 255;  z = Clip (round (of -128 - lo / s and 127 - hi / s the more exact one), -128, 127)
+ *   asymmetric   s = (hi - lo) / 255;  z = Clip (round (the more exact of -128 - lo / s and 127 - hi / s), -128, 127)
  *                q = Clip (round (z + x (1 / s)), -128, 127);  y = s (q - z)
  *
  * A row of zeros has a divisor of 1: its codes are the zero point. Halves are rounded away from 0, which ONNX's Round
