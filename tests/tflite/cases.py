@@ -6,6 +6,7 @@ import numpy as np
 
 import hlo_cases
 import list_cases
+import signal_cases
 from tfl import flex_map, model, op, tensor
 
 F, I8, U8, I16, I32, I64, B = np.float32, np.int8, np.uint8, np.int16, np.int32, np.int64, np.bool_
@@ -443,5 +444,5 @@ def mixed(name, inputs, outputs, options=None, expected=None, **more):
 
 
 def cases():
-    for part in (elementwise, unary, windows, hybrid, products, reduce, moves, index, quantize, search, audio, refused, hlo_cases.cases, list_cases.cases):
+    for part in (elementwise, unary, windows, hybrid, products, reduce, moves, index, quantize, search, audio, refused, hlo_cases.cases, list_cases.cases, signal_cases.cases):
         yield from part()
