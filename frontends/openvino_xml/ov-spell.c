@@ -126,8 +126,17 @@ ov_spell (LptGraph *graph, GError **error)
       for (guint b = 0; b < lpt_node_n_bodies (node); b++)
         if (!ov_spell (lpt_node_body (node, b), error))
           return FALSE;
-      if (is_ours (node) && !(is_arg (node) ? spell_arg (node, error) : spell_rsqrt (node, error)))
-        return FALSE;
+      if (!is_ours (node))
+        continue;
+      g_autoptr (GError) why = NULL;
+      if (is_arg (node) ? spell_arg (node, &why) : spell_rsqrt (node, &why))
+        continue;
+      /* What its words cannot say: of a scalar, with indices of 8 bits. */
+      const gboolean memory = why == NULL || g_error_matches (why, LPT_ERROR, LPT_ERROR_MEMORY);
+      g_set_error (error, LPT_ERROR, memory ? LPT_ERROR_MEMORY : LPT_ERROR_UNSUPPORTED,
+                   "node \"%s\" (%s): unsupported in an OpenVINO IR: %s", node->name, node->info->name,
+                   why != NULL ? why->message : "no memory");
+      return FALSE;
     }
   if (order == NULL)
     return FALSE;
