@@ -452,13 +452,27 @@ check_list (const LptInts *list,
   return TRUE;
 }
 
+/* Files have 32 bits for them. */
+static gboolean
+check_steps (const LptInts *list,
+             const char    *what,
+             GError       **error)
+{
+  for (guint i = 0; list != NULL && i < list->n; i++)
+    if (list->v[i] > G_MAXINT32)
+      return lpt_infer_fail (error, "%s has %" G_GINT64_FORMAT ", more than 2147483647", what, list->v[i]);
+
+  return TRUE;
+}
+
 gboolean
 lpt_window_check (const LptWindow *window,
                   gint             n,
                   GError         **error)
 {
   /* Negative pads crop: OpenVINO allows them for convolutions. */
-  return check_list (window->strides, "strides", n, 1, error) &&
+  return check_steps (window->strides, "strides", error) && check_steps (window->dilations, "dilations", error) &&
+         check_list (window->strides, "strides", n, 1, error) &&
          check_list (window->dilations, "dilations", n, 1, error) &&
          check_list (window->pads_begin, "pads_begin", n, G_MININT64, error) &&
          check_list (window->pads_end, "pads_end", n, G_MININT64, error);

@@ -111,6 +111,9 @@ lpt_infer_rnn_sequence (LptNode *node,
         (i > 0 && (!merge_dim (node, i, 1, "the number of directions", &state.dims[1], error) ||
                    !merge_dim (node, i, 2, "the hidden size", &state.dims[2], error))))
       return FALSE;
+  for (guint i = 1; i <= lengths + 3; i++)
+    if (i != lengths && !lpt_infer_want_real (node, i, error))
+      return FALSE;
   for (guint i = lengths + 1; i <= lengths + 3; i++)
     if (lpt_node_in (node, i) != NULL && !merge_dim (node, i, 0, "the number of directions", &directions, error))
       return FALSE;

@@ -40,7 +40,13 @@ write_reduce (LptOnnxWriter *w,
   LptInts axes = { 0 };
 
   if (w->opset >= 18 && !lpt_node_is_const (lpt_node_src (node, 1)))
-    lpt_onnx_w_int (w, lpt_onnx_w_node (w, onnx, output, 2, x, lpt_onnx_w_i64 (w, node, 1)), "keepdims", keep_dims);
+    {
+      Onnx__NodeProto *y = lpt_onnx_w_node (w, onnx, output, 2, x, lpt_onnx_w_i64 (w, node, 1));
+
+      lpt_onnx_w_int (w, y, "keepdims", keep_dims);
+      /* No axes are none here, all there unless it says so. */
+      lpt_onnx_w_int (w, y, "noop_with_empty_axes", 1);
+    }
   else if (lpt_onnx_w_const_ints (w, node, 1, "axes", &axes))
     {
       if (axes.n == 0)
