@@ -6,6 +6,7 @@
 #include "ir/lpt-check.h"
 #include "ir/lpt-memory.h"
 
+#include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
 
 #include <math.h>
@@ -158,12 +159,43 @@ lpt_graph_check_codes (LptGraph *graph, GError **error)
   return TRUE;
 }
 
+/* An output whose name is that of one before is NAME_2: results are files and entries of tables by their names. */
+static void
+name_repeated_outputs (LptGraph *graph)
+{
+  g_autoptr (GHashTable) all = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GHashTable) before = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  for (guint i = 0; i < graph->results->len; i++)
+    g_hash_table_add (all, g_strdup (lpt_result_name (g_ptr_array_index (graph->results, i))));
+  for (guint i = 0; i < graph->results->len; i++)
+    {
+      LptNode *result = g_ptr_array_index (graph->results, i);
+      LptResultAttrs *attrs = LPT_ATTRS (result, LptResultAttrs);
+      g_autofree char *wish = g_strdup (lpt_result_name (result)), *name = NULL;
+      if (g_hash_table_add (before, g_strdup (wish)))
+        continue;
+      for (guint n = 2; name == NULL || g_hash_table_contains (all, name); n++)
+        {
+          g_free (name);
+          name = g_strdup_printf ("%s_%u", wish, n);
+        }
+      g_free (attrs->output);
+      attrs->output = g_strdup (name);
+      g_hash_table_add (before, g_strdup (name));
+      g_hash_table_add (all, g_steal_pointer (&name));
+    }
+}
+
 LptGraph *
 lpt_graph_check_read (LptGraph *graph, guint mark, GError **error)
 {
   if (graph == NULL ||
       (lpt_memory_check (mark, error) && lpt_graph_check_codes (graph, error) && lpt_graph_check_scales (graph, error)))
-    return graph;
+    {
+      if (graph != NULL)
+        name_repeated_outputs (graph);
+      return graph;
+    }
   lpt_graph_free (graph);
   return NULL;
 }

@@ -33,6 +33,7 @@ gboolean lpt_graph_check_codes  (LptGraph *graph, GError **error);
  * @graph: (transfer full) (nullable): what a reader made; NULL is handed on
  * @mark: lpt_memory_mark() from before it began
  * The end of every reader: memory did not lack on the way, quantization is where codes are, and its numbers are good.
+ * Outputs of one name become NAME, NAME_2, ...
  * Returns: (transfer full): @graph, or NULL + error
  */
 LptGraph *lpt_graph_check_read  (LptGraph *graph, guint mark, GError **error);

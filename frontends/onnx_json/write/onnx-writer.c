@@ -109,6 +109,8 @@ static void
 finish_outputs (LptOnnxWriter     *w,
                 Onnx__GraphProto  *graph)
 {
+  g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
+
   graph->n_output = w->graph->results->len;
   graph->output = lpt_onnx_w_alloc (w, graph->n_output * sizeof *graph->output);
   for (guint i = 0; i < w->graph->results->len; i++)
@@ -119,6 +121,8 @@ finish_outputs (LptOnnxWriter     *w,
       gboolean codes = value->quant == NULL || lpt_onnx_w_is_quantized (value);
       const char *name = codes ? lpt_onnx_w_codes (w, value) : accumulator (w, value);
 
+      if (!g_hash_table_add (names, (gpointer) wanted))
+        lpt_onnx_w_fail (w, "two outputs of the name \"%s\"", wanted);
       if (strcmp (name, wanted) != 0)
         lpt_onnx_w_node (w, "Identity", wanted, 1, name);
       graph->output[i] = lpt_onnx_w_value_info (w, wanted, value->dtype, &value->shape);
