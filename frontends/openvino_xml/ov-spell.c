@@ -46,6 +46,12 @@ spell_arg (LptNode *node, GError **error)
   LptValue *in[] = { lpt_node_in (node, 0), number (node, "k", lpt_tensor_scalar (LPT_DTYPE_I64, 1)) };
   if (in[1] == NULL)
     return FALSE;
+  if (in[0]->shape.rank == 0)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+                   "node \"%s\": unsupported in an OpenVINO IR: %s of a scalar", node->name, node->info->name);
+      return FALSE;
+    }
   LptNode *top = add (node, LPT_OP_TOP_K, 11, "TopK", 2, in);
   LptTopKAttrs *to = LPT_ATTRS (top, LptTopKAttrs);
   to->axis = attrs->axis;
