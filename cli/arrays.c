@@ -93,6 +93,22 @@ make_zeros (LptNode *parameter, GError **error)
   return lpt_tensor_new (LPT_DTYPE_F32, &shape, error);
 }
 
+void
+cmd_arrays_name_open (LptGraph *graph, GError **error)
+{
+  for (guint i = 0; i < graph->parameters->len && error != NULL && *error != NULL; i++)
+    {
+      LptNode *parameter = g_ptr_array_index (graph->parameters, i);
+      const LptShape *shape = &lpt_node_out (parameter)->shape;
+      if (lpt_shape_is_static (shape) || !g_error_matches (*error, LPT_ERROR, LPT_ERROR_INVALID))
+        continue;
+      g_autofree char *lengths = lpt_shape_to_string (shape), *said = (*error)->message;
+      (*error)->message = g_strdup_printf ("%s; open lengths of input \"%s\" [%s] are 1 unless arrays or --shape say "
+                                           "otherwise", said, parameter->name, lengths);
+      return;
+    }
+}
+
 LptTensor *
 cmd_arrays_random (LptNode *parameter, GRand *rand, GError **error)
 {

@@ -31,5 +31,7 @@ gboolean   cmd_arrays_save (const char *dir, guint n, const char *const *names, 
 /* Values of an input that is drawn: reals in the interval of a FakeQuantize that reads it, else [-1, 1); 8-bit codes
  * over all their range; other integers 0..9. Dynamic dimensions are 1. NULL + error. */
 LptTensor *cmd_arrays_random (LptNode *parameter, GRand *rand, GError **error);
+/* Says behind what was wrong with @graph which input has lengths that are 1 for want of another number. */
+void       cmd_arrays_name_open (LptGraph *graph, GError **error);
 
 #endif

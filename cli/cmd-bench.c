@@ -212,7 +212,10 @@ bench (const BenchArgs *args, LptGraph **graph, GPtrArray *tensors, CmdCache *ca
   g_autoptr (LptPlan) plan = lpt_plan_new_full (*graph, &options, error);
   g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, (guint) args->threads, error) : NULL;
   if (context == NULL)
-    return FALSE;
+    {
+      cmd_arrays_name_open (*graph, error);
+      return FALSE;
+    }
   t->pack = now_ms () - start;
   if (!cmd_cache_save (cache, *graph, hit, error))
     return FALSE;

@@ -161,6 +161,8 @@ run (const ExecArgs *args, LptGraph *graph, GPtrArray *tensors, CmdCache *cache,
   g_autoptr (LptPlan) plan = lpt_plan_new_full (graph, &(LptPlanOptions) { .flags = flags, .shapes = shapes, .pack = cache->pack,
                                                                          .disabled = (const char *const *) args->form.left_out }, error);
   g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, (guint) args->threads, error) : NULL;
+  if (context == NULL)
+    cmd_arrays_name_open (graph, error);
   if (context == NULL || !cmd_cache_save (cache, graph, hit, error))
     return FALSE;
   progress ("running", 0, 0);

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "cli/arrays.h"
 #include "cli/cmd.h"
 #include "cli/files.h"
 #include "cli/progress.h"
@@ -87,6 +88,7 @@ cmd_plan (int argc, char **argv)
   g_autoptr (LptPlan) plan = lpt_plan_new_full (graph, &options, &error);
   if (plan == NULL)
     {
+      cmd_arrays_name_open (graph, &error);
       cmd_name_file (&error, argv[1]);
       return cmd_fail (error);
     }
