@@ -392,6 +392,18 @@ def search():
             yield mixed("%s/%d" % (name, seeds[0]), [(np.array([3, 5], I32),)], [(F, (3, 5))], ("RandomOptions", {"seed": seeds[0], "seed2": seeds[1]}))
 
 
+def computed_pads():
+    """Numbers of padding that are an input of the model."""
+    r = np.random.RandomState(5)
+    pads = np.array([[0, 0], [1, 2], [0, 1], [2, 0]], I32)
+    x = r.randn(1, 3, 4, 2).astype(F)
+    yield mixed("PAD/computed", [x, pads], [(F, (1, 6, 5, 4))], ("PadOptions", {}))
+    yield mixed("PAD/computed/i64", [x, pads.astype(I64)], [(F, (1, 6, 5, 4))], ("PadOptions", {}), [np.pad(x, pads)])     # 2.9 reads them as int32
+    yield mixed("PADV2/computed", [r.randn(1, 3, 4, 2).astype(F), pads, (np.array(7, F),)], [(F, (1, 6, 5, 4))], ("PadV2Options", {}))
+    yield mixed("MIRROR_PAD/computed", [r.randn(2, 3, 4).astype(F), np.array([[0, 1], [2, 1], [0, 3]], I32)], [(F, (3, 6, 7))], ("MirrorPadOptions", {"mode": 0}))
+    yield mixed("PAD/pairs", [r.randn(2, 3).astype(F), np.array([1, 2], I32)], [(F, (2, 3))], ("PadOptions", {}), "no pair for each axis")
+
+
 def refused():
     """What ends in one line, of which the last element is a part."""
     f, i = np.zeros((3, 4), F), np.zeros(3, I32)
@@ -444,5 +456,5 @@ def mixed(name, inputs, outputs, options=None, expected=None, **more):
 
 
 def cases():
-    for part in (elementwise, unary, windows, hybrid, products, reduce, moves, index, quantize, search, audio, refused, hlo_cases.cases, list_cases.cases, signal_cases.cases):
+    for part in (elementwise, unary, windows, hybrid, products, reduce, moves, index, quantize, search, audio, computed_pads, refused, hlo_cases.cases, list_cases.cases, signal_cases.cases):
         yield from part()

@@ -309,6 +309,26 @@ test_wide_codes (void)
   run (&c, again);
 }
 
+/* Readers keep an Identity where one value has two names. */
+static void
+test_identity (void)
+{
+  static const char text[] = "%x = Parameter : f32[1,2]\n%y = Identity(%x) : f32[1,2]\n"
+                             "%q = Quantize(%x) : i8[1,2] q{scale=0.5}\n%i = Identity(%q) : i8[1,2] q{scale=0.5}\n"
+                             "%d = Dequantize(%i) : f32[1,2]\n%z = Add(%y, %d) : f32[1,2]\nResult(%z)\n";
+  const Case c = { "identity", "", "1,2", "1,2.2", "2,4.2" };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error), again = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+
+  g_assert_no_error (error);
+  bytes = lpt_onnx_serialise (graph, 0, &error);
+  g_assert_no_error (error);
+  again = lpt_onnx_parse (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), NULL, &error);
+  g_assert_no_error (error);
+  run (&c, again);
+}
+
 /* A Loop whose condition and number of the iteration are declared as vectors of one. */
 #define ONE(name, elem) VALUE (name, elem, DIM ("1"))
 #define LOOP_OF_ONE \
@@ -365,6 +385,7 @@ main (int   argc,
       g_test_add_data_func (path, &read_only[i], test_read_only);
     }
   g_test_add_func ("/onnx-forms/wide-codes", test_wide_codes);
+  g_test_add_func ("/onnx-forms/identity", test_identity);
   g_test_add_func ("/onnx-forms/loop-of-one", test_loop_of_one);
   return g_test_run ();
 }

@@ -266,10 +266,32 @@ lpt_tfl_map_strided_slice (LptTflOp *op)
 
 /* --- borders ------------------------------------------------------------------------- */
 
+/* Pad of @x by [rank, 2] numbers that are computed. */
+static void
+pad_by_values (LptTflOp *op, LptValue *x, LptValue *value, LptPadMode mode)
+{
+  LptValue *pads = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64), *ends[2];
+  if (pads->shape.rank != 2 || (pads->shape.dims[1] != 2 && pads->shape.dims[1] != LPT_DYNAMIC))
+    lpt_tfl_unsupported (op, "padding that is computed and no pair for each axis");
+  if (op->error != NULL)
+    return;
+  for (guint e = 0; e < 2; e++)
+    ends[e] = lpt_tfl_squeeze (op, lpt_tfl_slice (op, pads, 1, e, e + 1), 1);
+  LptValue *in[] = { x, ends[0], ends[1], value };
+  LptNode *node = lpt_tfl_add_list (op, LPT_OP_PAD, 1, value != NULL ? 4 : 3, in);
+  LPT_ATTRS (node, LptPadAttrs)->pad_mode = mode;
+  lpt_tfl_set (op, 0, lpt_tfl_done (op, node));
+}
+
 /* Pad of @x by the [rank, 2] numbers of input 1; @value NULL: of the mode. */
 static void
 pad (LptTflOp *op, LptValue *x, LptValue *value, LptPadMode mode)
 {
+  if (lpt_tfl_given (op, 1) && lpt_tfl_const_in (op, 1) == NULL)
+    {
+      pad_by_values (op, x, value, mode);
+      return;
+    }
   LptInts pads = { 0 };
   gint rank = lpt_tfl_rank (op, x);
   gint64 begin[LPT_MAX_RANK], end[LPT_MAX_RANK];

@@ -88,9 +88,14 @@ lpt_tfl_integer_cell (LptTflOp *op, LptValue **inputs)
     }
   read_intermediates (op, &cell);
   LptTflTensor *out = lpt_tfl_out_tensor (op, 0), *h = lpt_tfl_in_tensor (op, 18), *c = lpt_tfl_in_tensor (op, 19);
-  if (out == NULL || h == NULL || c == NULL || out->quant == NULL || h->quant == NULL || c->quant == NULL
-      || out->dtype != LPT_DTYPE_I8 || h->dtype != LPT_DTYPE_I8 || c->dtype != LPT_DTYPE_I16)
-    lpt_tfl_unsupported (op, "output or state that are not int8 and int16 codes");
+  if (out == NULL || h == NULL || c == NULL)
+    lpt_tfl_invalid (op, "has no output or no state");
+  else if (out->quant == NULL || h->quant == NULL || c->quant == NULL || out->dtype != LPT_DTYPE_I8
+           || h->dtype != LPT_DTYPE_I8 || c->dtype != LPT_DTYPE_I16)
+    lpt_tfl_unsupported (op, "output of %s%s with states of %s%s and %s%s, not codes of i8, i8 and i16",
+                         lpt_dtype_name (out->dtype), out->quant == NULL ? " without scale" : "",
+                         lpt_dtype_name (h->dtype), h->quant == NULL ? " without scale" : "",
+                         lpt_dtype_name (c->dtype), c->quant == NULL ? " without scale" : "");
   else
     {
       cell.out_quant = out->quant;
