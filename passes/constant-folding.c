@@ -26,7 +26,7 @@ is_foldable (LptRewriter *rw,
   guint i;
 
   if (node->n_in == 0 || node->n_out != 1 || (node->info->flags & (LPT_OP_F_SINK | LPT_OP_F_RANDOM)) ||
-      lpt_layer_is_kept (rw, node) || lpt_node_is_const (node) || node->op == LPT_OP_READ_VALUE ||
+      (node->flags & LPT_NODE_KEEP_CONST) || lpt_node_is_const (node) || node->op == LPT_OP_READ_VALUE ||
       node->bodies != NULL)
     return FALSE;
   for (i = 0; i < node->n_in; i++)

@@ -60,9 +60,11 @@ rewrite (LptRewriter *rw,
       (convert->out[0].dtype != LPT_DTYPE_F32 && convert->out[0].dtype != LPT_DTYPE_F16))
     return FALSE;
   x = lpt_node_in (convert, 0);
+  if ((node->info->flags & LPT_OP_F_AFFINE) != 0 && lpt_node_const_in (node, 1) == NULL)
+    return FALSE;
   if (lpt_node_is_const (x->producer))
     return fold_constant (rw, node, convert);
-  if ((node->info->flags & LPT_OP_F_AFFINE) == 0 || lpt_node_const_in (node, 1) == NULL)
+  if ((node->info->flags & LPT_OP_F_AFFINE) == 0)
     return FALSE;
   if (node->flags & LPT_NODE_NO_CLEANUP)
     return lpt_rewriter_decline (rw, node, "it is kept from clean-up");
