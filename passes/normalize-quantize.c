@@ -239,7 +239,11 @@ takes_real (LptCodes *nz,
   if (lpt_node_infer (node, NULL))
     return TRUE;
   for (guint i = 0; i < node->n_in; i++)
-    if (i != index && in[i] != NULL && in[i]->quant == NULL && lpt_dtype_is_integer (in[i]->dtype))
+    if (i != index && in[i] == in[index])
+      lpt_node_set_input (node, i, real);
+    else if (i != index && in[i] != NULL && !lpt_codes_are_numbers (in[i]->quant))
+      lpt_node_set_input (node, i, lpt_codes_chain (nz, in[i], in[i]->quant, real->dtype, in[i]->producer->name));
+    else if (i != index && in[i] != NULL && lpt_dtype_is_integer (in[i]->dtype))
       lpt_node_set_input (node, i, lpt_codes_convert (nz, in[i], real->dtype, in[i]->producer->name));
   if (lpt_node_infer (node, NULL))
     return TRUE;
@@ -354,12 +358,26 @@ normalize_bodies (LptRewriter  *rw,
   return TRUE;
 }
 
+static void
+replace_all (LptCodes  *nz,
+             GPtrArray *order,
+             LptOp      op,
+             void     (*replace_one) (LptCodes *nz, LptNode *node))
+{
+  for (guint i = 0; i < order->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (order, i);
+
+      if (node->op == op && (node->flags & LPT_NODE_DEAD) == 0 && lpt_node_in (node, 0) != NULL)
+        replace_one (nz, node);
+    }
+}
+
 static gboolean
 normalize_graph (LptRewriter  *rw,
                  LptGraph     *graph,
                  GError      **error)
 {
-  static const LptOp kinds[] = { LPT_OP_DEQUANTIZE, LPT_OP_QUANTIZE };
   g_autoptr (GHashTable) fakes = g_hash_table_new (NULL, NULL);
   g_autoptr (GHashTable) bares = g_hash_table_new (NULL, NULL);
   g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
@@ -368,18 +386,8 @@ normalize_graph (LptRewriter  *rw,
 
   if (order == NULL || !normalize_bodies (rw, graph, order, error))
     return FALSE;
-  for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
-    for (guint i = 0; i < order->len; i++)
-      {
-        LptNode *node = g_ptr_array_index (order, i);
-
-        if (node->op != kinds[k] || (node->flags & LPT_NODE_DEAD) || lpt_node_in (node, 0) == NULL)
-          continue;
-        if (node->op == LPT_OP_DEQUANTIZE)
-          replace_dequantize (&nz, node);
-        else
-          replace_quantize (&nz, node);
-      }
+  replace_all (&nz, order, LPT_OP_DEQUANTIZE, replace_dequantize);
+  /* Before Quantize gives bare codes. */
   for (guint i = 0; i < order->len; i++)
     {
       LptNode *node = g_ptr_array_index (order, i);
@@ -388,6 +396,7 @@ normalize_graph (LptRewriter  *rw,
         if (!lpt_codes_are_numbers (node->out[o].quant))
           dequantize_readers (&nz, &node->out[o]);
     }
+  replace_all (&nz, order, LPT_OP_QUANTIZE, replace_quantize);
 
   /* Integers are bare now, unless one of those that stay reads them. */
   for (guint i = 0; i < graph->nodes->len; i++)
