@@ -534,6 +534,10 @@ lpt_lower_weighted (LptLower *lw,
     return lpt_rewriter_decline (lw->rw, node, "no quantization on input 1");
   if (!lpt_lower_may (lw, node, 2))
     return FALSE;
+  if (x->q != NULL && !lpt_form_is_8bit (x))
+    return lpt_rewriter_decline (lw->rw, node, "input 0 is not rounded to 8 bits before it");
+  if (w->q != NULL && !lpt_form_is_8bit (w))
+    return lpt_rewriter_decline (lw->rw, node, "input 1 is not rounded to 8 bits before it");
   if (!lpt_form_is_8bit (x))
     return lpt_rewriter_decline (lw->rw, node, "input 0 is the result of %s \"%s\" without quantization behind it",
                                  x->op->node->info->name, lpt_node_known_as (x->op->node));
