@@ -4,12 +4,13 @@
  * against the source on the reference executor. With M the greatest number behind the first scale, an element may move
  * by
  *
- *     after clean-up                  3e-5 M for float32; 3e-4 behind a normalization, which divides by what is small
- *     with arithmetic of f16 constants 5e-3 M: folded, they are rounded to f16
+ *     after clean-up                  3e-5 M and 1e-6 of a step for float32; 3e-4 behind a normalization, which divides by what is small
+ *                                     (1e-2: where a constant is added in front that may be larger than all else)
+ *     with arithmetic of f16 constants 5e-3 M: folded, they are rounded to f16 (0.05: in a body, where M is not seen)
  *     where codes are rounded again   0.05 M and two steps of the grid: lowered averages, sums, clamps and functions, a
  *                                     zero point that is fractional or what is added in front of a product. Weights
- *                                     carry a step as far as they are large and many, a product as far as the other
- *                                     factor is
+ *                                     carry a step as far as they are large and many, a sum as far as it is long, a
+ *                                     product as far as the other factor is large
  *     lowered                         1e-3 of such a step: a zero point that is that near to a whole number is one
  *     as an f16 output, lowered       5e-4 M more
  *
@@ -157,6 +158,15 @@ gain_of (LptNode *node)
   return most * scale * (double) n;
 }
 
+/* Elements of a sum. */
+static double
+summed (LptNode *node)
+{
+  gint64 from = 1, to = 1;
+  return lpt_shape_count (&lpt_node_in (node, 0)->shape, &from) && lpt_shape_count (&lpt_node_out (node)->shape, &to)
+         ? (double) from / (double) MAX (to, 1) : 1;
+}
+
 static void
 look (LptGraph *graph, Content *content)
 {
@@ -191,6 +201,8 @@ look (LptGraph *graph, Content *content)
         default:
           break;
         }
+      if (node->op == LPT_OP_REDUCE_SUM)
+        content->gain = fmax (content->gain, 1) * summed (node);
       content->means |= node->op == LPT_OP_AVG_POOL || node->op == LPT_OP_REDUCE_MEAN || node->op == LPT_OP_REDUCE_SUM;
       content->products |= node->op == LPT_OP_MULTIPLY && !is_fixed (lpt_node_src (node, 1));
       content->adds |= node->op == LPT_OP_ADD ||
@@ -319,7 +331,9 @@ examine_for (LptGraph *graph, guint seed, const char *target, LptStage until, GP
   const LptConfig *config = config_of (target, until);
   gboolean lowered = until == LPT_STAGE_LOWER;
   gboolean coarse = content->rounds || (content->sums && content->adds) || (lowered && content->averages);
-  double limit = coarse ? 0.05 : content->folds ? 5e-3 : content->normalizes ? 3e-4 : 3e-5;
+  double limit = coarse || (content->folds && content->bodies) ? 0.05
+                 : content->adds && content->divides > 0 ? 1e-2
+                 : content->folds ? 5e-3 : content->normalizes ? 3e-4 : 3e-5;
   /* Targets refuse some graphs by name. */
   if (!lpt_pipeline_run (copy, config, NULL, NULL, &error))
     return error->code == LPT_ERROR_UNSUPPORTED ? NULL : g_strdup_printf ("%s: %s", what, error->message);
@@ -337,7 +351,7 @@ examine_for (LptGraph *graph, guint seed, const char *target, LptStage until, GP
                    (content->folds && content->sums) || content->normalizes > 1;
   if (content->divides > 1 || (content->divides > 0 && (coarse || noise || config->normalization_keeps_eps)))
     limit = INFINITY;
-  const double steps = (coarse ? 2 : lowered ? 1e-3 : 0) * content->step * fmax (content->gain, 1);
+  const double steps = (coarse ? 2 : lowered ? 1e-3 : 1e-6) * content->step * fmax (content->gain, 1);
   failure = differs (before, after, limit * greatest + steps * (content->products ? fmax (greatest, 1) : 1),
                      5e-4 * greatest, what);
   /* What is 0 by chance of these numbers, and noise in float32, becomes any number: not of others, too. */
