@@ -4,7 +4,8 @@
  * against the source on the reference executor. With M the greatest number behind the first scale, an element may move
  * by
  *
- *     after clean-up                  3e-5 M and 1e-6 of a step for float32; 3e-4 behind a normalization, which divides by what is small
+ *     after clean-up                  3e-5 M and 1e-6 of a step for float32; 3e-4 behind a normalization, which divides
+ *                                     by what is small
  *                                     (1e-2: where a constant is added in front that may be larger than all else)
  *     with arithmetic of f16 constants 5e-3 M: folded, they are rounded to f16 (0.05: in a body, where M is not seen)
  *     where codes are rounded again   0.05 M and two steps of the grid: lowered averages, sums, clamps and functions, a
