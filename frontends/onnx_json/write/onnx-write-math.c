@@ -59,8 +59,14 @@ lpt_onnx_write_clamp (LptOnnxWriter *w,
                       const char    *onnx)
 {
   const LptClampAttrs *attrs = LPT_ATTRS (node, LptClampAttrs);
-  const char *low = isinf (attrs->min) ? "" : lpt_onnx_w_number (w, node, attrs->min);
+  const char *low;
 
+  if (lpt_onnx_w_is_idle_clamp (node))
+    {
+      lpt_onnx_w_alias (w, lpt_node_out (node), IN (0));
+      return;
+    }
+  low = isinf (attrs->min) ? "" : lpt_onnx_w_number (w, node, attrs->min);
   lpt_onnx_w_node (w, "Clip", OUT (0), 3, IN (0), low,
                    isinf (attrs->max) ? "" : lpt_onnx_w_number (w, node, attrs->max));
 }
@@ -272,6 +278,8 @@ lpt_onnx_write_binary (LptOnnxWriter *w,
                        LptNode       *node,
                        const char    *onnx)
 {
+  if (lpt_onnx_w_is_bias (node))
+    return;      /* the convolution's, which wrote it */
   if (node->op == LPT_OP_DIVIDE && LPT_ATTRS (node, LptDivideAttrs)->pythondiv &&
       lpt_dtype_kind (lpt_onnx_w_real_type (node, 0)) == LPT_KIND_SINT)
     divide_down (w, node);

@@ -250,6 +250,7 @@ lpt_onnx_write_fake_quantize (LptOnnxWriter *w,
   g_auto (Interval) out = { 0 };
   gint rank = lpt_node_in (node, 0)->shape.rank;
   LptTensor *constant = constant_data (node);
+  g_autoptr (LptTensor) merged = NULL;
   gboolean to_codes = lpt_dtype_is_integer (node->out[0].dtype), narrow = node->out[0].dtype != LPT_DTYPE_F32;
   LptDType dtype;
   double qmin;
@@ -264,6 +265,13 @@ lpt_onnx_write_fake_quantize (LptOnnxWriter *w,
     {
       lpt_onnx_w_fail (w, "intervals that are not constant");
       return;
+    }
+  if (constant != NULL && !to_codes && !narrow && lpt_onnx_w_is_for_groups (lpt_node_out (node)) &&
+      (merged = lpt_onnx_w_merge_details (constant, &d)) != NULL)
+    {
+      constant = merged;
+      rank--;
+      g_hash_table_add (w->merged, lpt_node_out (node));
     }
   if (!(to_codes ? read_codes : choose_type) (w, node, &d, &dtype, &qmin) ||
       !read_interval (w, d.in_low, d.in_high, &d.in_shape, d.n_in, rank, d.levels, qmin, dtype, &in) ||

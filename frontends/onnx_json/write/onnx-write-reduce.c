@@ -57,12 +57,36 @@ write_reduce (LptOnnxWriter *w,
   lpt_ints_clear (&axes);
 }
 
+/* A mean over all places of a picture's channels: GlobalAveragePool has an integer kernel, ReduceMean has none. */
+static gboolean
+is_global_pool (LptNode *node)
+{
+  const gint rank = lpt_node_in (node, 0)->shape.rank;
+  LptTensor *axes = lpt_node_const_in (node, 1);
+  guint32 seen = 0;
+
+  if (node->op != LPT_OP_REDUCE_MEAN || rank < 3 || axes == NULL || !LPT_ATTRS (node, LptReduceAttrs)->keep_dims ||
+      lpt_node_in (node, 0)->dtype != LPT_DTYPE_F32 || lpt_node_in (node, 0)->quant != NULL ||
+      lpt_node_out (node)->quant != NULL)
+    return FALSE;
+  for (gint64 i = 0; i < lpt_tensor_count (axes); i++)
+    {
+      gint64 axis = lpt_tensor_get_i64 (axes, i);
+
+      seen |= 1u << (axis < 0 ? axis + rank : axis);
+    }
+  return seen == (1u << rank) - 4;
+}
+
 void
 lpt_onnx_write_reduce (LptOnnxWriter *w,
                        LptNode       *node,
                        const char    *onnx)
 {
-  write_reduce (w, node, onnx, OUT (0), IN (0));
+  if (is_global_pool (node))
+    lpt_onnx_w_node (w, "GlobalAveragePool", OUT (0), 1, IN (0));
+  else
+    write_reduce (w, node, onnx, OUT (0), IN (0));
 }
 
 /* Of booleans: all = the least, any = the greatest, as numbers */

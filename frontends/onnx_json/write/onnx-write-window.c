@@ -110,6 +110,8 @@ merge_groups (LptOnnxWriter     *w,
   Onnx__NodeProto *dequantize;
   LptShape shape;
 
+  if (g_hash_table_contains (w->merged, weights))
+    return IN (1);
   if (weights->producer->data == NULL || !lpt_onnx_w_is_quantized (weights))
     {
       if (!merged_shape (w, weights, &shape))
@@ -292,16 +294,19 @@ lpt_onnx_write_conv (LptOnnxWriter *w,
   gboolean integers = lpt_node_out (node)->quant == NULL && lpt_dtype_is_integer (lpt_node_out (node)->dtype);
   const char *x, *weights, *bias, *out;
   g_auto (LptOnnxFold) fold = { 0 };
+  LptNode *add;
   Onnx__NodeProto *y;
 
   if (!transposed && lpt_onnx_w_integer_product (w, node))
     return;
   x = IN (0);
-  out = integers ? lpt_onnx_w_temp (w, "real") : OUT (0);
+  add = lpt_onnx_w_bias_reader (node);
+  out = integers ? lpt_onnx_w_temp (w, "real") : add != NULL ? lpt_onnx_w_own_name (w, lpt_node_out (add)) : OUT (0);
   if (!transposed)
     lpt_onnx_w_fold_init (w, node, 1, &fold);
   weights = grouped ? merge_groups (w, node, &fold) : fold.n == 0 ? IN (1) : folded_weights (w, node, lpt_onnx_w_codes (w, lpt_node_in (node, 1)), 0, &fold);
-  bias = lpt_onnx_w_bias (w, node, transposed ? 3 : 2, transposed ? &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest
+  bias = add != NULL ? lpt_onnx_w_added_bias (w, add)
+                     : lpt_onnx_w_bias (w, node, transposed ? 3 : 2, transposed ? &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest
                                                                   : &LPT_ATTRS (node, LptConvAttrs)->bias_rest, &fold);
 
   if (transposed && node->n_in > 4 && lpt_node_in (node, 4) != NULL)

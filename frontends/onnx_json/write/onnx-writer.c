@@ -329,6 +329,7 @@ lpt_onnx_serialise (LptGraph         *graph,
   w.names = g_hash_table_new (NULL, NULL);
   w.reals = g_hash_table_new (NULL, NULL);
   w.quants = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) lpt_quant_unref);
+  w.merged = g_hash_table_new (NULL, NULL);
   {
     Onnx__ModelProto *model = write_model (&w);
 
@@ -340,6 +341,7 @@ lpt_onnx_serialise (LptGraph         *graph,
       bytes = serialise (model, (flags & LPT_ONNX_JSON) != 0, error);
   }
   g_hash_table_unref (w.quants);
+  g_hash_table_unref (w.merged);
   g_hash_table_unref (w.reals);
   g_hash_table_unref (w.names);
   g_hash_table_unref (w.taken);

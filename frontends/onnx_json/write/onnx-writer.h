@@ -17,6 +17,7 @@
 #include <lpt/lpt-graph.h>
 
 #include "frontends/onnx_json/proto/onnx-file.h"
+#include "ir/lpt-quantize-details.h"
 
 /* Of a relaxed node while it is written; of others NULL. */
 typedef struct
@@ -39,6 +40,7 @@ typedef struct
   GHashTable *names;        /* LptValue * -> name of its codes, or of its numbers when it has no quantization */
   GHashTable *reals;        /* LptValue * with quantization -> name of its numbers */
   GHashTable *quants;       /* LptValue * -> LptQuant * that QuantizeLinear gets instead of the value's own */
+  GHashTable *merged;       /* set of LptValue *: weights of groups, written as Conv reads them */
   LptNode    *node;         /* that is being written */
   LptOnnxRelaxed relaxed;   /* its types */
   gboolean    bare;         /* now codes stand for the numbers: moves and integer operators */
@@ -131,6 +133,18 @@ gboolean    lpt_onnx_w_write_row   (LptOnnxWriter *w, LptNode *node);
 const char *lpt_onnx_w_merged_groups (LptOnnxWriter *w, LptNode *node);
 /* group, strides, dilations, pads of a convolution */
 void        lpt_onnx_w_conv_attributes (LptOnnxWriter *w, Onnx__NodeProto *y, LptNode *node);
+
+/* onnx-write-fuse.c: the Add that alone reads @conv and can be its bias, or NULL; the bias; is @add one? */
+LptNode    *lpt_onnx_w_bias_reader  (LptNode *conv);
+const char *lpt_onnx_w_added_bias   (LptOnnxWriter *w, LptNode *add);
+gboolean    lpt_onnx_w_is_bias      (LptNode *add);
+/* Do convolutions by groups alone read @weights? */
+gboolean    lpt_onnx_w_is_for_groups (LptValue *weights);
+/* @data, of such weights, and its intervals with the first two axes as one; NULL: intervals along others, too (transfer
+ * full). */
+LptTensor  *lpt_onnx_w_merge_details (LptTensor *data, LptQuantizeDetails *details);
+/* A Clamp whose readers all make the same codes without it. */
+gboolean    lpt_onnx_w_is_idle_clamp (LptNode *node);
 
 /* Writes a product whose zero point is computed; FALSE: its is constant. */
 gboolean    lpt_onnx_w_integer_product (LptOnnxWriter *w, LptNode *node);
