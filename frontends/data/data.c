@@ -204,6 +204,16 @@ add_spec (Files *files, const char *spec, GError **error)
           path = p + 1;
         }
     }
+  const char *sign = strchr (path, '=');
+  if (column == NULL && sign != NULL && !g_file_test (path, G_FILE_TEST_EXISTS))
+    {
+      g_autoptr (GString) names = g_string_new (NULL);
+      for (guint i = 0; i < files->n_columns; i++)
+        g_string_append_printf (names, "%s%s", i > 0 ? ", " : "", files->columns[i].value->producer->name);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: no input is called \"%.*s\", they are %s", spec,
+                   (int) (sign - path), path, names->str);
+      return FALSE;
+    }
   return g_file_test (path, G_FILE_TEST_IS_DIR) ? add_folder (files, column, path, error)
                                                 : add_file (files, column, path, error);
 }

@@ -12,10 +12,23 @@
 typedef struct
 {
   LptValue *x, *weights;    /* codes or numbers */
+  LptShape  matrix;         /* of the weights, without axes of length 1 in front */
   gint      from;
   double    gauge;
   gboolean  hybrid, asymmetric;
 } Product;
+
+/* The last two axes of @shape, where those before have length 1, and @x is multiplied by the same matrix everywhere. */
+static gboolean
+find_matrix (const LptShape *shape, const LptShape *x, LptShape *matrix)
+{
+  gboolean one = shape->rank >= 2 && x->rank > 0 && (shape->rank == 2 || shape->rank <= x->rank);
+  for (gint i = 0; one && i < shape->rank - 2; i++)
+    one = shape->dims[i] == 1;
+  if (one)
+    *matrix = lpt_shape_make (2, shape->dims + shape->rank - 2);
+  return one;
+}
 
 /* Is input 1 a constant matrix, whose codes have a kernel? */
 static gboolean
@@ -30,7 +43,7 @@ read_product (LptTflWriter *w, Product *p)
       p->x = lpt_node_in (round, 0);
       p->weights = lpt_node_in (deq, 0);
     }
-  return p->weights->producer->data != NULL && p->weights->shape.rank == 2 && p->x->shape.rank > 0
+  return p->weights->producer->data != NULL && find_matrix (&p->weights->shape, &p->x->shape, &p->matrix)
          && !LPT_ATTRS (w->node, LptMatMulAttrs)->transpose_a;
 }
 
@@ -77,7 +90,7 @@ static void
 write_fully_connected (LptTflWriter *w, Product *p)
 {
   gboolean turned = LPT_ATTRS (w->node, LptMatMulAttrs)->transpose_b;
-  const LptShape *s = &p->weights->shape;
+  const LptShape *s = &p->matrix;
   gint64 outputs = s->dims[turned ? 0 : 1], inputs = s->dims[turned ? 1 : 0];
   gboolean per_axis = !w->real && !p->hybrid && p->weights->quant != NULL && p->weights->quant->n > 1;
   LptValue *value = lpt_node_out (w->node);

@@ -83,6 +83,17 @@ added_constant (LptTflWriter *w, LptValue **value, gint axis, gint64 n)
   return bias;
 }
 
+/* [first, first + n) of @all. */
+static LptTensor *
+own_part (LptTflWriter *w, LptTensor *all, const LptTflBiasForm *form)
+{
+  const LptShape flat = lpt_shape_make (1, (gint64[]) { lpt_tensor_count (all) });
+  g_autoptr (LptTensor) row = lpt_tensor_reshape (all, &flat, &w->error);
+  if (row != NULL && form->first + form->n > flat.dims[0])
+    lpt_tfl_w_fail (w, "a bias of another length");
+  return row != NULL && w->error == NULL ? lpt_fold_range (row, 0, form->first, form->n) : NULL;
+}
+
 gint
 lpt_tfl_w_bias (LptTflWriter *w, guint i, gint weights, const LptTflBiasForm *form, LptValue **value)
 {
@@ -96,7 +107,7 @@ lpt_tfl_w_bias (LptTflWriter *w, guint i, gint weights, const LptTflBiasForm *fo
     {
       g_autoptr (LptTensor) real = given != NULL && given->producer->data != NULL ? lpt_tfl_w_real_data (w, given)
                                                                                   : NULL;
-      LptTensor *data = real != NULL ? lpt_tensor_reshape (real, &flat, &w->error)
+      LptTensor *data = real != NULL ? own_part (w, real, form)
                                      : added_constant (w, value, form->axis, form->n);
       if (data == NULL && form->must && w->error == NULL)
         data = lpt_tensor_new (LPT_DTYPE_F32, &flat, &w->error);
@@ -110,7 +121,7 @@ lpt_tfl_w_bias (LptTflWriter *w, guint i, gint weights, const LptTflBiasForm *fo
     lpt_tfl_w_fail (w, "a bias that is not constant");
   if (w->error != NULL || (given == NULL && !form->must))
     return -1;
-  LptTensor *data = given != NULL ? lpt_tensor_reshape (given->producer->data, &flat, &w->error)
+  LptTensor *data = given != NULL ? own_part (w, given->producer->data, form)
                                   : lpt_tensor_new (form->wide ? LPT_DTYPE_I64 : LPT_DTYPE_I32, &flat, &w->error);
   if (data != NULL && given != NULL && form->wide)
     {

@@ -240,8 +240,6 @@ write_groups (LptTflWriter *w, Weighted *v, LptTflWindow *window, const LptShape
   gint x = pads ? lpt_tfl_window_pad (w, v->x, window, FALSE) : v->x;
   gint64 activation = lpt_tfl_w_activation (w, &value, &gauge);
   gint out = lpt_tfl_w_out_value (w, value, LPT_TFL_LAST, gauge);
-  if (lpt_node_in (w->node, 2) != NULL)
-    lpt_tfl_w_fail (w, "a bias of groups of integers");
   if (w->error != NULL || data == NULL)
     return;
   LptTflWOp *split = lpt_tfl_w_op (w, TFL_SPLIT, 2, (gint[]) { lpt_tfl_w_i32 (w, "axis", 3), x }, -1);
@@ -263,11 +261,14 @@ write_groups (LptTflWriter *w, Weighted *v, LptTflWindow *window, const LptShape
         .gauge = v->gauge, .result = lpt_shape_make (4, (gint64[]) { outputs, s->dims[3], s->dims[4], inputs }),
       };
       gint weights = lpt_tfl_w_weights (w, slice, own != NULL ? own : quant, &form);
-      LptTflBiasForm bias_form = { .n = outputs, .axis = -1, .must = TRUE, .x_scale = scale_of (w, x) };
+      LptTflBiasForm bias_form = {
+        .n = outputs, .first = g * outputs, .axis = -1, .must = TRUE,
+        .wide = lpt_tfl_w_get (w, x)->type == TFL_TYPE_INT16, .x_scale = scale_of (w, x),
+      };
       LptValue *none = value;
-      gint zero = lpt_tfl_w_bias (w, 9, weights, &bias_form, &none);
+      gint bias = lpt_tfl_w_bias (w, 2, weights, &bias_form, &none);
       parts[g] = lpt_tfl_w_like (w, "part", out, &y_part);
-      set_window (lpt_tfl_w_op (w, TFL_CONV_2D, 3, (gint[]) { in, weights, zero }, parts[g]), window, activation, FALSE,
+      set_window (lpt_tfl_w_op (w, TFL_CONV_2D, 3, (gint[]) { in, weights, bias }, parts[g]), window, activation, FALSE,
                   0);
     }
   LptTflWOp *join = lpt_tfl_w_op (w, TFL_CONCATENATION, (guint) groups, parts, out);
@@ -285,8 +286,6 @@ lpt_tfl_write_group_conv (LptTflWriter *w, gint64 code)
     return;
   gint64 height = window.n == 2 ? s->dims[3] : 1, width = window.n == 2 ? s->dims[4] : s->dims[3];
   gint64 outputs = s->dims[0] * s->dims[1];
-  if (s->dims[2] != 1 && lpt_node_in (w->node, 2) != NULL)
-    w->real = lpt_node_out (w->node)->quant != NULL;
   Weighted v = read_weighted (w);
   if (s->dims[2] != 1)
     {
