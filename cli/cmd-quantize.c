@@ -210,6 +210,8 @@ fix_shapes (LptGraph *graph, LptData *data, GError **error)
   return ok && lpt_graph_infer (graph, error);
 }
 
+#define FEW 4      /* samples: below, the worst of networks lost 7 dB and more */
+
 /* Each product with the type in which it will run. FALSE: some stay real without being told to. */
 static gboolean
 print_report (LptGraph *graph, const LptConfig *config, const LptQuantizeReport *report, gboolean quiet, GError **error)
@@ -248,6 +250,8 @@ print_report (LptGraph *graph, const LptConfig *config, const LptQuantizeReport 
     printf ("--wide %s\n", (char *) report->wide->pdata[i]);
   printf ("%u of %u products on integers, %u activations quantized by %u samples\n%s\n", low, report->layers->len,
           report->n_values, report->n_samples, macs);
+  if (report->n_samples < FEW)
+    cmd_note ("samples: %u. Intervals want %u at least, better 32", report->n_samples, FEW);
   if (report->n_judged >= 10 && report->top_share > 0.5)
     cmd_note ("the float model answers %.0f %% of the samples with class %" G_GINT64_FORMAT
               ": are --mean, --scale, --channels and --layout what it was trained with?",

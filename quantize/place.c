@@ -129,8 +129,9 @@ report_layer (LptQuantizer *q, LptNode *node, const char *reason)
 {
   LptQuantizedLayer *row = g_new0 (LptQuantizedLayer, 1);
   row->name = g_strdup (node->name);
+  const guint w = MAX (lpt_node_recurrent_weights (node), 1);
   row->macs =
-    MAX (0, lpt_node_macs_for (node, &node->in[0].value->shape, &node->in[1].value->shape, &node->out[0].shape));
+    MAX (0, lpt_node_macs_for (node, &node->in[0].value->shape, &node->in[w].value->shape, &node->out[0].shape));
   row->quantized = reason == NULL;
   row->reason = g_strdup (reason);
   g_ptr_array_add (q->report->layers, row);
@@ -160,6 +161,8 @@ static void
 find_product (Placer *p, LptNode *node)
 {
   LptLayer layer;
+  if (lpt_node_recurrent_weights (node) > 0 && lpt_dtype_is_real (node->out[0].dtype))
+    report_layer (p->q, node, "a recurrent layer: its weights and states stay real");
   if (!lpt_layer_is_product (node) || !lpt_dtype_is_real (node->out[0].dtype))
     return;
   gboolean viewed = lpt_layer_view (node, &layer);

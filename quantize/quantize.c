@@ -130,9 +130,10 @@ look_at_data (LptQuantizer *q, GError **error)
     }
   for (guint k = 0; k < n; k++)
     g_ptr_array_add (q->report->inputs,
-                     g_strdup_printf ("input \"%s\": %s %g .. %g",
+                     g_strdup_printf ("input \"%s\": %s %g .. %g%s",
                                       ((LptNode *) g_ptr_array_index (q->graph->parameters, k))->name,
-                                      lpt_dtype_name (ends[k].dtype), ends[k].low, ends[k].high));
+                                      lpt_dtype_name (ends[k].dtype), ends[k].low, ends[k].high,
+                                      ends[k].low == ends[k].high ? ": all samples are this value" : ""));
   g_free (q->report->digest);
   q->report->digest = g_strdup (g_checksum_get_string (sum));
   return TRUE;
