@@ -36,7 +36,8 @@ know_inputs (const LptDebugger *d, LptValue *from, LptValue *to, gboolean forth,
       for (guint k = 0; k < b->n_in && !found; k++)
         {
           guint port = (i + k) % b->n_in;
-          found = are_partners (d, trail, lpt_trail_of (theirs, lpt_node_in (b, port)), forth) &&
+          const LptTrail *other = lpt_trail_of (theirs, lpt_node_in (b, port));
+          found = are_partners (d, trail, other, forth) && trail->coded == other->coded &&
                   lpt_shape_equal (&lpt_node_in (b, port)->shape, &trail->value->shape);
           if (found)
             g_hash_table_insert (known, trail->value, lpt_node_in (now, port));

@@ -6,6 +6,7 @@
 #include "report/debugger.h"
 
 #include "quantize/quantizer.h"
+#include "report/norms.h"
 
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-pass.h>
@@ -71,11 +72,13 @@ lpt_debug_keeps_unit (LptNode *fq)
 
 /* --- graphs --------------------------------------------------------------------- */
 
-/* What stands for quantization becomes FakeQuantize: the target's first stage. */
+/* What stands for quantization becomes FakeQuantize: the target's first stage. Values of 16 bits stay one. */
 static gboolean
 prepare_model (LptDebugger *d, LptGraph *model, GError **error)
 {
   g_autoptr (LptConfig) config = lpt_config_new ();
+  if (!lpt_config_disable (config, "split-wide-data", error))
+    return FALSE;
   if (!lpt_graph_is_quantized (model))
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the model is not quantized");
@@ -86,7 +89,7 @@ prepare_model (LptDebugger *d, LptGraph *model, GError **error)
   if (!lpt_pipeline_run (d->model, config, NULL, NULL, error) || !lpt_debug_free_borders (d->model, error))
     return FALSE;
   config->until = LPT_STAGE_PREPARE;
-  if (!lpt_pipeline_run (d->model, config, NULL, NULL, error))
+  if (!lpt_pipeline_run (d->model, config, NULL, NULL, error) || !lpt_norms_join (d->model, error))
     return FALSE;
   if (!d->model->lowered && !lpt_graph_has_integer_ops (d->model))
     return TRUE;
@@ -155,6 +158,8 @@ prepare_real (LptGraph *real, GError **error)
   g_autoptr (LptConfig) config = lpt_config_new ();
   config->until = LPT_STAGE_RAISE;
   if (copy->lowered && !lpt_pipeline_run (copy, config, NULL, NULL, error))
+    return NULL;
+  if (!lpt_norms_join (copy, error))
     return NULL;
   if (!rounds_values (copy))
     return g_steal_pointer (&copy);

@@ -10,6 +10,9 @@
 
 #include "report/match.h"
 
+#include "report/alike.h"
+#include "report/norms.h"
+
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-work.h>
 
@@ -168,51 +171,14 @@ inputs_fit (const Matcher *m, const LptNode *a, const LptNode *b, gboolean *swap
   return *swapped && ports_fit (m, a, b, TRUE);
 }
 
-/* The constant behind input @port, as it is stored. */
-static LptTensor *
-stored_const (const LptNode *node, guint port)
-{
-  const LptNode *from = port < node->n_in ? lpt_node_src ((LptNode *) node, port) : NULL;
-  for (guint steps = 0; from != NULL && steps < 8; steps++)
-    {
-      if (from->data != NULL)
-        return from->data;
-      from = from->n_in > 0 ? lpt_node_src ((LptNode *) from, 0) : NULL;
-      if (from != NULL && from->op == LPT_OP_PARAMETER)
-        return NULL;
-    }
-  return NULL;
-}
-
-/* Cosine of the weights of both, mean taken off; NaN: there is nothing to compare. */
-static double
-weights_alike (const LptNode *a, const LptNode *b)
-{
-  LptTensor *x = stored_const (a, 1), *y = stored_const (b, 1);
-  if (x == NULL || y == NULL || !lpt_shape_equal (lpt_tensor_shape (x), lpt_tensor_shape (y)) || lpt_tensor_count (x) < 8)
-    return NAN;
-  gint64 n = lpt_tensor_count (x), step = MAX (n / 4096, 1), k = 0;
-  double sx = 0, sy = 0, xx = 0, yy = 0, xy = 0;
-  for (gint64 i = 0; i < n; i += step, k++)
-    {
-      double u = lpt_tensor_get_f64 (x, i), v = lpt_tensor_get_f64 (y, i);
-      sx += u;
-      sy += v;
-      xx += u * u;
-      yy += v * v;
-      xy += u * v;
-    }
-  double vx = xx - sx * sx / (double) k, vy = yy - sy * sy / (double) k;
-  return vx > 0 && vy > 0 ? (xy - sx * sy / (double) k) / sqrt (vx * vy) : NAN;
-}
-
 /* One op that may be the same op of both graphs. */
 static gboolean
 roots_fit (const Matcher *m, LptValue *a, LptValue *b)
 {
   gboolean swapped;
   return g_hash_table_lookup (m->a.partner, a) == NULL && g_hash_table_lookup (m->b.partner, b) == NULL && a->producer->info == b->producer->info
-         && a->index == b->index && lpt_value_count (a) == lpt_value_count (b) && inputs_fit (m, a->producer, b->producer, &swapped);
+         && a->index == b->index && lpt_value_count (a) == lpt_value_count (b) && inputs_fit (m, a->producer, b->producer, &swapped)
+         && !lpt_moves_otherwise (a->producer, b->producer);
 }
 
 static void
@@ -302,7 +268,7 @@ pair_readers (Matcher *m, LptValue *a, LptValue *b)
           if (x->index != y->index || !roots_fit (m, &x->node->out[0], &y->node->out[0]))
             continue;
           fit++;
-          likeness = weights_alike (x->node, y->node);
+          likeness = lpt_weights_alike (x->node, y->node);
           if (best == NULL || likeness > most)
             best = &y->node->out[0];
           most = likeness > most ? likeness : most;
@@ -327,7 +293,7 @@ pair_sources (Matcher *m, const LptNode *a, const LptNode *b)
   for (guint i = 0; i < MIN (a->n_in, b->n_in); i++)
     {
       LptValue *ra = root_of (&m->a, a->in[i].value), *rb = root_of (&m->b, b->in[i].value);
-      if (ra != NULL && rb != NULL && roots_fit (m, ra, rb) && !(weights_alike (ra->producer, rb->producer) < 0.5))
+      if (ra != NULL && rb != NULL && roots_fit (m, ra, rb) && !(lpt_weights_alike (ra->producer, rb->producer) < 0.5))
         pair (m, ra, rb);
     }
 }
@@ -492,16 +458,27 @@ last_of_places (const Side *side, GPtrArray *order)
   return last;
 }
 
+/* Is @trail a place that one of the two graphs may have inside of an op: the sigmoid of a swish? */
+static gboolean
+is_inside (GHashTable *last, const char *place, const LptTrail *trail)
+{
+  g_autofree char *whole = g_strdup_printf ("%s %d", place, LPT_OP_MULTIPLY);
+  return trail->n_steps > 0 && trail->n_steps < LPT_TRAIL_STEPS &&
+         lpt_trail_may_be_part (trail->steps[trail->n_steps - 1]) && g_hash_table_contains (last, whole);
+}
+
 /* Number of places by root. */
 static GHashTable *
 places_by_root (GHashTable *last)
 {
   GHashTable *counts = g_hash_table_new (NULL, NULL);
   GHashTableIter iter;
-  gpointer trail;
+  gpointer place, trail;
   g_hash_table_iter_init (&iter, last);
-  while (g_hash_table_iter_next (&iter, NULL, &trail))
+  while (g_hash_table_iter_next (&iter, &place, &trail))
     {
+      if (is_inside (last, place, trail))
+        continue;
       LptValue *root = ((const LptTrail *) trail)->root;
       g_hash_table_insert (counts, root, GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (counts, root)) + 1));
     }
@@ -560,18 +537,50 @@ collect_all (Matcher *m)
   return match;
 }
 
+/* @value of a copy, in @graph; NULL: it is not there. */
+static LptValue *
+value_in (LptGraph *graph, const LptValue *value)
+{
+  LptNode *node = lpt_graph_find (graph, value->producer->name);
+  return node != NULL && value->index < node->n_out ? &node->out[value->index] : NULL;
+}
+
+/* From values of copies to those of the graphs. */
+static void
+take_back (LptMatch *match, LptGraph *a, LptGraph *b)
+{
+  for (guint i = match->pairs->len; i-- > 0;)
+    {
+      LptValueMatch *pair = &g_array_index (match->pairs, LptValueMatch, i);
+      pair->a = value_in (a, pair->a);
+      pair->b = value_in (b, pair->b);
+      if (pair->a == NULL || pair->b == NULL)
+        g_array_remove_index (match->pairs, i);
+    }
+  for (guint i = 0; i < 2; i++)
+    {
+      GPtrArray *rest = i == 0 ? match->only_a : match->only_b;
+      for (guint k = rest->len; k-- > 0;)
+        if ((rest->pdata[k] = value_in (i == 0 ? a : b, rest->pdata[k])) == NULL)
+          g_ptr_array_remove_index (rest, k);
+    }
+}
+
 LptMatch *
 lpt_match_new (LptGraph *a, LptGraph *b, GError **error)
 {
   Matcher m = { .changed = FALSE };
   LptMatch *match = NULL;
-  if (side_init (&m.a, a, error) && side_init (&m.b, b, error))
+  g_autoptr (LptGraph) left = lpt_graph_copy (a), right = lpt_graph_copy (b);
+  if (lpt_norms_join (left, error) && lpt_norms_join (right, error) && side_init (&m.a, left, error) &&
+      side_init (&m.b, right, error))
     {
       pair_inputs (&m);
       pair_names (&m);
       pair_results (&m);
       pair_neighbours (&m);
       match = collect_all (&m);
+      take_back (match, a, b);
     }
   side_clear (&m.a);
   side_clear (&m.b);

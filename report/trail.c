@@ -7,6 +7,8 @@
 
 #include "eval/lpt-call.h"
 
+#include <lpt/lpt-attrs.h>
+
 #include <math.h>
 #include <string.h>
 
@@ -94,14 +96,79 @@ are_bare_codes (const LptValue *value)
          lpt_dtype_bits (value->dtype) <= 16;
 }
 
-/* Codes have their meaning again behind the multiplication of a dequantization. */
+/* Integers that stand for themselves. */
 static gboolean
-is_coded (const LptNode *node, gboolean inputs_are)
+is_unit (const LptQuant *q)
+{
+  return q == NULL || (q->n == 1 && q->scale[0] == 1.0f && q->zero_point[0] == 0);
+}
+
+/* From an interval of codes to one of real numbers. */
+static gboolean
+changes_interval (LptNode *node)
+{
+  for (guint i = 1; node->op == LPT_OP_FAKE_QUANTIZE && i <= 2; i++)
+    {
+      LptTensor *in = lpt_node_const_in (node, i), *out = lpt_node_const_in (node, i + 2);
+      if (in != NULL && out != NULL && in != out && !lpt_tensor_equal (in, out))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* What was codes is real numbers, or codes that say their scale, behind @node. */
+static gboolean
+gives_scale (LptNode *node)
+{
+  if (node->op == LPT_OP_MULTIPLY)
+    return (node->flags & LPT_NODE_DEQUANTIZATION) != 0;
+  gboolean recoded = (node->info->flags & LPT_OP_F_QUANTIZES) != 0 && lpt_dtype_is_integer (node->in[0].value->dtype);
+  return node->op == LPT_OP_DEQUANTIZE || changes_interval (node) || (recoded && !is_unit (node->out[0].quant));
+}
+
+static gboolean
+is_coded (LptNode *node, gboolean inputs_are)
 {
   if (are_bare_codes (&node->out[0]))
     return TRUE;
-  return inputs_are && node->op != LPT_OP_DEQUANTIZE &&
-         !(node->op == LPT_OP_MULTIPLY && (node->flags & LPT_NODE_DEQUANTIZATION));
+  return inputs_are && !gives_scale (node);
+}
+
+/* The step that an op takes in front of a Multiply. */
+static const struct { LptOp op, step; int mode; } written_out[] = {
+#define WRITTEN_OUT(op, step, mode) { LPT_OP_##op, LPT_OP_##step, mode },
+#include "report/written-out.def"
+};
+
+gboolean
+lpt_trail_may_be_part (LptOp op)
+{
+  gboolean may = FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS (written_out); i++)
+    may |= written_out[i].step == op;
+  return may;
+}
+
+static void
+take_step (LptTrail *trail, LptOp op)
+{
+  if (trail->n_steps < LPT_TRAIL_STEPS)
+    trail->steps[trail->n_steps] = op;
+  trail->n_steps++;
+}
+
+static void
+take_steps (LptTrail *trail, const LptNode *node)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (written_out); i++)
+    if (node->op == written_out[i].op &&
+        (written_out[i].mode < 0 || (int) LPT_ATTRS (node, LptGeluAttrs)->approximation_mode == written_out[i].mode))
+      {
+        take_step (trail, written_out[i].step);
+        take_step (trail, LPT_OP_MULTIPLY);
+        return;
+      }
+  take_step (trail, node->op);
 }
 
 /* What @node, which has inputs that vary, does to the longest of their trails. */
@@ -135,11 +202,7 @@ follow (LptTrails *trails, LptNode *node)
   trail->value = &node->out[0];
   trail->coded = coded;
   if (!is_notation (node) && !is_affine (node, n_data))
-    {
-      if (trail->n_steps < LPT_TRAIL_STEPS)
-        trail->steps[trail->n_steps] = node->op;
-      trail->n_steps++;
-    }
+    take_steps (trail, node);
   g_ptr_array_add (trails->values, trail);
   g_hash_table_insert (trails->of, trail->value, trail);
 }

@@ -36,6 +36,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptTrails, lpt_trails_free)
 const LptTrail *lpt_trail_of    (const LptTrails *trails, const LptValue *value);
 /* The same functions behind the root? */
 gboolean        lpt_trail_equal (const LptTrail *a, const LptTrail *b);
+/* The function that some graphs have as part of another one, in which Multiply follows it? */
+gboolean        lpt_trail_may_be_part (LptOp op);
 /* Elements, -1 = not known. */
 gint64          lpt_value_count (const LptValue *value);
 /* The least real number that @value can hold, -HUGE_VAL = no bound is known. */

@@ -141,6 +141,92 @@ test_open_and_cut (void)
     g_assert_cmpfloat (((LptValueDistance *) c->rows->pdata[i])->sqnr, >, 20.0);
 }
 
+#define POOL "{kernel=[2,2], strides=[1,1], pads_begin=[0,0], pads_end=[0,0]}"
+#define NORM_AS_ONE "%n = MVN(%x, %axes) {eps=0.00001, normalize_variance=true, eps_mode=inside_sqrt}\n"
+#define NORM_WRITTEN(square, root, last)                                                              \
+  "%m = ReduceMean(%x, %axes) {keep_dims=true}\n%d = Subtract(%x, %m)\n%sq = " square "\n" \
+  "%v = ReduceMean(%sq, %axes) {keep_dims=true}\n%e = Const {0.00001} : f32[]\n%s = Add(%v, %e)\n" root last
+#define NORM(how) "%x = Parameter : f32[1,4,8]\n%axes = Const {2} : i64[1]\n" how "%r = Relu(%n)\nResult(%r)\n"
+
+/* A normalization as one op, and as those that it is written out as. */
+static void
+test_norms (void)
+{
+  const char *const written[] = {
+    NORM (NORM_WRITTEN ("Multiply(%d, %d)", "%q = Sqrt(%s)\n", "%n = Divide(%d, %q) {m_pythondiv=false}\n")),
+    NORM ("%two = Const {2} : f32[]\n" NORM_WRITTEN ("Power(%d, %two)", "%q = Sqrt(%s)\n"
+          "%one = Const {1} : f32[]\n%i = Divide(%one, %q) {m_pythondiv=false}\n", "%n = Multiply(%i, %d)\n")),
+    NORM (NORM_WRITTEN ("SquaredDifference(%m, %x)", "%half = Const {-0.5} : f32[]\n%q = Power(%s, %half)\n"
+                        "", "%n = Multiply(%d, %q)\n")) };
+  /* The second mean is along another axis, the deviation is multiplied with: none is one. */
+  const char *const others[] = {
+    NORM (NORM_WRITTEN ("Multiply(%d, %d)", "%q = Sqrt(%s)\n", "%n = Multiply(%d, %q)\n")),
+    NORM (NORM_WRITTEN ("Multiply(%d, %x)", "%q = Sqrt(%s)\n", "%n = Divide(%d, %q) {m_pythondiv=false}\n")) };
+
+  for (guint i = 0; i < G_N_ELEMENTS (written); i++)
+    {
+      g_autoptr (LptComparison) c = compare (NORM (NORM_AS_ONE), written[i]);
+
+      g_assert_cmpstr (partner (c, "n"), ==, "n");
+      g_assert_cmpuint (c->only_a->len + c->only_b->len, ==, 0);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+    {
+      g_autoptr (LptComparison) c = compare (NORM (NORM_AS_ONE), others[i]);
+
+      g_assert_null (partner (c, "n"));
+    }
+}
+
+/* A function as one op, and as two. */
+static void
+test_swish (void)
+{
+  g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
+                                         "%a = Convolution(%x, %w1) " WINDOW "\n%h = HSwish(%a)\n"
+                                         "%b = Convolution(%h, %w2) " WINDOW "\nResult(%b)\n",
+                                         "%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
+                                         "%a = Convolution(%x, %w1) " WINDOW "\n%alpha = Const {0.16666667} : f32[]\n"
+                                         "%beta = Const {0.5} : f32[]\n%s = HardSigmoid(%a, %alpha, %beta)\n"
+                                         "%p = Multiply(%a, %s)\n%b = Convolution(%p, %w2) " WINDOW "\nResult(%b)\n");
+
+  g_assert_cmpstr (partner (c, "a"), ==, "a");
+  g_assert_cmpstr (partner (c, "h"), ==, "p");
+  g_assert_cmpstr (partner (c, "b"), ==, "b");
+}
+
+/* Two transpositions as one: the first of them is another order of the same values. */
+static void
+test_orders (void)
+{
+  g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,2,3,4]\n%o = Const {0,2,1,3} : i64[4]\n"
+                                         "%k = Const {0,1,3,2} : i64[4]\n"
+                                         "%t = Transpose(%x, %o)\n%u = Transpose(%t, %k)\n"
+                                         "%r = MaxPool@1(%u) " POOL "\nResult(%r)\n",
+                                         "%x = Parameter : f32[1,2,3,4]\n%o = Const {0,2,3,1} : i64[4]\n"
+                                         "%v = Transpose(%x, %o)\n%r = MaxPool@1(%v) " POOL "\nResult(%r)\n");
+
+  g_assert_null (partner (c, "t"));
+}
+
+/* Codes stand for themselves until an interval gives them a scale; what is behind is real. */
+static void
+test_codes (void)
+{
+  g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS "%m = MaxPool@1(%x) " POOL "\n"
+                                         "%b = Convolution(%m, %w1) " WINDOW "\nResult(%b)\n",
+                                         "%x = Parameter : f32[1,1,8,8]\n"
+                                         "" WEIGHTS "%u = Convert(%x) {destination_type=u8}\n"
+                                         "%m = MaxPool@1(%u) " POOL "\n%f = Convert(%m) {destination_type=f32}\n"
+                                         "%l = Const {0} : f32[]\n%h = Const {255} : f32[]\n"
+                                         "%ol = Const {-1} : f32[]\n%oh = Const {1.55} : f32[]\n"
+                                         "%q = FakeQuantize(%f, %l, %h, %ol, %oh) {levels=256}\n"
+                                         "%b = Convolution(%q, %w1) " WINDOW "\nResult(%b)\n");
+
+  g_assert_cmpstr (partner (c, "b"), ==, "b");
+  g_assert_cmpstr (partner (c, "m"), !=, "m");
+}
+
 int
 main (int    argc,
       char **argv)
@@ -149,6 +235,10 @@ main (int    argc,
   g_test_add_func ("/compare/weights", test_weights);
   g_test_add_func ("/compare/absorbed", test_absorbed);
   g_test_add_func ("/compare/moved", test_moved);
+  g_test_add_func ("/compare/norms", test_norms);
+  g_test_add_func ("/compare/swish", test_swish);
+  g_test_add_func ("/compare/orders", test_orders);
+  g_test_add_func ("/compare/codes", test_codes);
   g_test_add_func ("/compare/inserted", test_inserted);
 
   g_test_add_func ("/compare/open-and-cut", test_open_and_cut);

@@ -188,6 +188,30 @@ test_kept (void)
   g_assert_cmpfloat (lpt_debug_kept (graph, real, data, all, &options, &error), >, 120.0);
 }
 
+/* Values of 16 bits are one layer, and so is a normalization that one of both models has as its ops. */
+static void
+test_counterparts (void)
+{
+#define BEHIND(norm, more)                                                                           \
+  INPUT "%axes = Const {3} : i64[1]\n" norm more "%b = Convolution(%c, %w2) " WINDOW "\nResult(%b)\n"
+#define AS_ONE "%n = MVN(%x, %axes) {eps=0.00001, normalize_variance=true, eps_mode=inside_sqrt}\n"
+#define WRITTEN                                                                                      \
+  "%m = ReduceMean(%x, %axes) {keep_dims=true}\n%d = Subtract(%x, %m)\n%sq = Multiply(%d, %d)\n"       \
+  "%v = ReduceMean(%sq, %axes) {keep_dims=true}\n%e = Const {0.00001} : f32[]\n%s = Add(%v, %e)\n"     \
+  "%root = Sqrt(%s)\n%n = Divide(%d, %root)\n"
+#define ROUNDED                                                                                      \
+  "%l = Const {-4} : f32[]\n%h = Const {4} : f32[]\n%c = FakeQuantize(%n, %l, %h, %l, %h) {levels=65536}\n"
+#define REAL "%e = Const {0} : f32[]\n%c = Add(%n, %e)\n"
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptDebug) result = debug (BEHIND (WRITTEN, ROUNDED), BEHIND (AS_ONE, REAL), &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (result->layers->len, ==, 1);
+  g_assert_cmpstr (((LptDebugLayer *) result->layers->pdata[0])->name, ==, "n");
+  g_assert_true (((LptDebugLayer *) result->layers->pdata[0])->replaced);
+  g_assert_cmpuint (result->remarks->len, ==, 0);
+}
+
 int
 main (int   argc,
       char *argv[])
@@ -199,6 +223,7 @@ main (int   argc,
   g_test_add_func ("/debug/alone", test_alone);
   g_test_add_func ("/debug/refused", test_refused);
   g_test_add_func ("/debug/kept", test_kept);
+  g_test_add_func ("/debug/counterparts", test_counterparts);
 
   return g_test_run ();
 }
