@@ -269,7 +269,8 @@ lpt_evaluate (LptGraph *const *graphs, guint n_graphs, LptData *data, const LptE
   for (guint m = 0; m < n_graphs; m++)
     {
       LptGraph *const *sources = options->sources != NULL ? options->sources : graphs;
-      e.runners[m] = (LptRunner) { graphs[m], sources[m], sources[0], .threads = options->threads };
+      e.runners[m] = (LptRunner) { graphs[m], sources[m], sources[0], .threads = options->threads,
+                                   .flags = options->plan_flags };
     }
   result->n_models = n_graphs;
   result->n_samples = data->n;

@@ -64,7 +64,7 @@ lpt_quantize_watch (LptQuantizer *q, GPtrArray *values, LptData *samples, LptWat
     {
       to = take (values, from);
       g_autoptr (LptGraph) part = cut_out (q, values, from, to, error);
-      g_auto (LptRunner) runner = { .graph = part, .threads = q->options->threads };
+      g_auto (LptRunner) runner = { .graph = part, .threads = q->options->threads, .flags = LPT_PLAN_ORDERED };
       gboolean ok = part != NULL;
       for (guint i = 0; ok && i < samples->n; i++)
         {

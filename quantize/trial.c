@@ -30,6 +30,7 @@ lpt_quantize_measure (LptGraph *real, LptGraph *quantized, LptData *data, const 
   g_autoptr (LptGraph) lowered = lpt_graph_copy (quantized);
   LptEvalOptions both = *options;
   both.sources = (LptGraph *const[]) { real, quantized };
+  both.plan_flags = LPT_PLAN_ORDERED;      /* what is decided here depends on no processor */
   if (!lpt_pipeline_run (lowered, config, NULL, NULL, error))
     return NULL;
   return lpt_evaluate ((LptGraph *const[]) { real, lowered }, 2, data, &both, error);

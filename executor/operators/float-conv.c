@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#include <lpt/lpt-executor.h>
+
 #include "executor/operators/float.h"
 #include "executor/operators/phases.h"
 #include "eval/lpt-window.h"
@@ -429,7 +431,7 @@ lpt_prepare_float_conv (LptProgram   *program,
   lpt_window_line_up (&v);
   if (lead == 3 && s.in == 1 && s.out == 1)
     return lpt_prepare_float_dwconv (program, op, &v);
-  if (lpt_float_winograd_pays (&v, s.out, s.in))
+  if ((program->flags & LPT_PLAN_ORDERED) == 0 && lpt_float_winograd_pays (&v, s.out, s.in))
     {
       lpt_prepare_float_winograd (program, op, &v, s.groups);
       return TRUE;

@@ -26,6 +26,7 @@ typedef void (*LptProgressFunc) (const char *what, guint64 done, guint64 total, 
  * @sources: (nullable): the graphs as they were before lowering, which say what codes of inputs and results stand for
  *   (lowering keeps the codes and not always their scale)
  * @threads: 0 = one per processor
+ * @plan_flags: LptPlanFlags of the plans that run
  */
 typedef struct
 {
@@ -36,6 +37,7 @@ typedef struct
   LptProgressFunc   progress;     /* nullable */
   gpointer          progress_data;
   LptGraph *const  *sources;
+  guint             plan_flags;
 } LptEvalOptions;
 
 /* One metric of one model. @count: answers, pixels, tokens or samples that it is over. */

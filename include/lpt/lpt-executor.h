@@ -34,6 +34,7 @@ typedef struct _LptPlanContext LptPlanContext;
  * @LPT_PLAN_PROFILE: time every node
  * @LPT_PLAN_CHECK: the program is checked after each pass that makes it: slow, for tests; LPT_PLAN_CHECK=1 in the
  *   environment sets it in all plans
+ * @LPT_PLAN_ORDERED: sums of real products in one order, the reference's: the same bytes on every processor
  */
 typedef enum
 {
@@ -41,6 +42,7 @@ typedef enum
   LPT_PLAN_KEEP_ALL  = 1 << 1,
   LPT_PLAN_PROFILE   = 1 << 2,
   LPT_PLAN_CHECK     = 1 << 3,
+  LPT_PLAN_ORDERED   = 1 << 4,
 } LptPlanFlags;
 
 /* --- plans ----------------------------------------------------------------- */

@@ -88,6 +88,8 @@ with tempfile.TemporaryDirectory(prefix='lptc-') as folder:
             done = run('quantize', small, '--data', os.path.join(images, 'x.u8.npy'), '--threads', threads, '-o', 'r.tflite')
             made.append(read('r.tflite') if done.returncode == 0 else threads)
         check(made[0] == made[1] == made[2], 'a .tflite of the same bytes by one to three threads')
+        done = run('quantize', small, '--data', os.path.join(images, 'x.u8.npy'), '-o', 'r.tflite', LPT_CPU='scalar')
+        check(done.returncode == 0 and read('r.tflite') == made[0], 'and with LPT_CPU=scalar, which has no transforms for windows of 3x3')
         text = run('print', 'r.tflite').stdout
         sums = [line for line in text.splitlines() if ' = Add(' in line]
         check(len(sums) == 3 and all(' : i8[' in line for line in sums), 'residual sums are integers in it')
