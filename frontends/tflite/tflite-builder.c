@@ -82,7 +82,8 @@ push (LptTflBuilder *builder, gsize size)
     return NULL;
   builder->used += size;
   guint8 *at = builder->data + builder->capacity - builder->used;
-  memset (at, 0, size);
+  if (size > 0)
+    memset (at, 0, size);
   return at;
 }
 

@@ -26,14 +26,52 @@ lpt_onnx_write_reshape (LptOnnxWriter *w,
     }
 }
 
+/* Of constant axes those that Squeeze takes out: from opset15 on one that is longer stays, which ONNX refuses. FALSE:
+ * all of them go. */
+static gboolean
+drop_longer (LptNode *node,
+             guint   *n,
+             gint64  *axes)
+{
+  const LptShape *x = &lpt_node_in (node, 0)->shape;
+  LptInts list = { 0 };
+  guint i;
+
+  *n = 0;
+  if (node->op != LPT_OP_SQUEEZE || x->rank < 0 || !lpt_node_ints_in (node, 1, &list) || list.n > LPT_MAX_RANK)
+    return FALSE;
+  for (i = 0; i < list.n; i++)
+    {
+      const gint64 axis = list.v[i] < 0 ? list.v[i] + x->rank : list.v[i];
+
+      if (axis >= 0 && axis < x->rank && (x->dims[axis] == 1 || x->dims[axis] == LPT_DYNAMIC))
+        axes[(*n)++] = axis;
+    }
+  i = list.n;
+  lpt_ints_clear (&list);
+
+  return *n < i;
+}
+
 void
 lpt_onnx_write_squeeze (LptOnnxWriter *w,
                         LptNode       *node,
                         const char    *onnx)
 {
+  gint64 axes[LPT_MAX_RANK];
+  guint n;
+
   if (node->n_in < 2)
     {
       lpt_onnx_w_node (w, onnx, OUT (0), 1, IN (0));
+      return;
+    }
+  if (drop_longer (node, &n, axes))
+    {
+      if (n == 0)
+        lpt_onnx_w_node (w, "Identity", OUT (0), 1, IN (0));
+      else
+        lpt_onnx_w_node (w, onnx, OUT (0), 2, IN (0), lpt_onnx_w_i64s (w, "axes", n, axes));
       return;
     }
   if (lpt_node_in (node, 1)->shape.rank == 0)
