@@ -60,7 +60,7 @@ reserve (LptTflBuilder *builder, gsize size)
                            "unsupported: a TensorFlow Lite model of more than 2 GB");
       return FALSE;
     }
-  if (size <= builder->capacity - builder->used)
+  if (builder->data != NULL && size <= builder->capacity - builder->used)
     return TRUE;
   gsize capacity = MAX (2 * builder->capacity, builder->used + size + 4096);
   guint8 *data = lpt_memory_try (capacity, 1, &builder->error);
@@ -82,8 +82,7 @@ push (LptTflBuilder *builder, gsize size)
     return NULL;
   builder->used += size;
   guint8 *at = builder->data + builder->capacity - builder->used;
-  if (size > 0)
-    memset (at, 0, size);
+  memset (at, 0, size);
   return at;
 }
 
