@@ -95,7 +95,7 @@ plan_body (LptPlanContext *context,
     shapes[k] = in[k].shape;
   run->node = node;
   run->body = body;
-  options = (LptPlanOptions) { .flags = program->flags & LPT_PLAN_REFERENCE, .shapes = shapes,
+  options = (LptPlanOptions) { .flags = program->flags & (LPT_PLAN_REFERENCE | LPT_PLAN_ORDERED), .shapes = shapes,
                                .pack = find_pack (context, node, body),
                                .level = lpt_cpu_level_name (program->kernels.cpu) };
   run->plan = lpt_plan_new_full (lpt_node_body (node, body), &options, error);
