@@ -38,9 +38,9 @@ drop_longer (LptNode *node,
   guint i;
 
   *n = 0;
-  if (node->op != LPT_OP_SQUEEZE || x->rank < 0 || !lpt_node_ints_in (node, 1, &list) || list.n > LPT_MAX_RANK)
+  if (node->op != LPT_OP_SQUEEZE || x->rank < 0 || !lpt_node_ints_in (node, 1, &list))
     return FALSE;
-  for (i = 0; i < list.n; i++)
+  for (i = 0; i < list.n && *n < LPT_MAX_RANK; i++)
     {
       const gint64 axis = list.v[i] < 0 ? list.v[i] + x->rank : list.v[i];
 
@@ -50,7 +50,7 @@ drop_longer (LptNode *node,
   i = list.n;
   lpt_ints_clear (&list);
 
-  return *n < i;
+  return *n < i && i <= LPT_MAX_RANK;
 }
 
 void
