@@ -287,6 +287,20 @@ test_read_only (gconstpointer data)
 
 /* --- what is written --------------------------------------------------------------- */
 
+static LptGraph *
+write_and_read (LptGraph *graph)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GBytes) bytes = lpt_onnx_serialise (graph, 0, &error);
+  LptGraph *again;
+
+  g_assert_no_error (error);
+  again = lpt_onnx_parse (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), NULL, &error);
+  g_assert_no_error (error);
+
+  return again;
+}
+
 /* DequantizeLinear takes no codes of 64 bits: biases of products of 16-bit data are Cast, Sub and Mul. */
 static void
 test_wide_codes (void)
@@ -319,13 +333,9 @@ test_identity (void)
   const Case c = { "identity", "", "1,2", "1,2.2", "2,4.2" };
   g_autoptr (GError) error = NULL;
   g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error), again = NULL;
-  g_autoptr (GBytes) bytes = NULL;
 
   g_assert_no_error (error);
-  bytes = lpt_onnx_serialise (graph, 0, &error);
-  g_assert_no_error (error);
-  again = lpt_onnx_parse (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), NULL, &error);
-  g_assert_no_error (error);
+  again = write_and_read (graph);
   run (&c, again);
 }
 
@@ -349,14 +359,10 @@ test_loop_of_one (void)
   g_autofree char *json = g_strdelimit (g_strdup (c.model), "'", '"');
   g_autoptr (GError) error = NULL;
   g_autoptr (LptGraph) graph = lpt_onnx_parse (json, strlen (json), NULL, &error), again = NULL;
-  g_autoptr (GBytes) bytes = NULL;
 
   g_assert_no_error (error);
   run (&c, graph);
-  bytes = lpt_onnx_serialise (graph, 0, &error);
-  g_assert_no_error (error);
-  again = lpt_onnx_parse (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), NULL, &error);
-  g_assert_no_error (error);
+  again = write_and_read (graph);
   run (&c, again);
   for (guint i = 0; i < again->nodes->len; i++)
     {
