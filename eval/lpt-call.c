@@ -336,12 +336,29 @@ lpt_call_refuse_zero (const LptCall *call,
   return FALSE;
 }
 
+/* Arithmetic of dequantization is on numbers, although a file may give it the type of its codes (u8 x 3); so is what
+ * reads its results. */
+static gboolean
+is_on_numbers (const LptNode *node)
+{
+  guint i;
+
+  if (node->flags & (LPT_NODE_RELAXED | LPT_NODE_DEQUANTIZATION))
+    return TRUE;
+  for (i = 0; i < node->n_in; i++)
+    if (node->in[i].value != NULL && (node->in[i].value->producer->flags & LPT_NODE_DEQUANTIZATION) != 0 &&
+        !lpt_node_is_const (node->in[i].value->producer))
+      return TRUE;
+
+  return FALSE;
+}
+
 gboolean
 lpt_call_is_integer (const LptCall *call)
 {
   guint i;
 
-  if (call->node->flags & LPT_NODE_RELAXED)
+  if (is_on_numbers (call->node))
     return FALSE;
   for (i = 0; i < call->n_in; i++)
     if (lpt_call_has (call, i) && (!lpt_dtype_is_integer (call->in[i].declared) || call->in[i].quant != NULL))

@@ -144,6 +144,37 @@ test_wrap (gconstpointer data)
       check (c, types[t], how & 1 ? LPT_PLAN_REFERENCE : 0, how >= 2);
 }
 
+/* Arithmetic of a dequantization is on numbers, whatever type the file gives it, and so is what reads them. An output
+ * of the kernels' plan saturates to the type. */
+static void
+test_dequantization (void)
+{
+  const char *text = "%x = Parameter : u8[2]\n%s = Const {3} : u8[]\n%z = Const {128} : u8[]\n"
+                     "%m = Multiply(%x, %s) #{dequantization} : u8[2]\n%y = Add(%m, %z) : u8[2]\nResult(%y)\n";
+  const double codes[] = { 255, 5 };
+  const LptShape shape = { .rank = 1, .dims = { 2 } };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
+  g_autoptr (LptTensor) x = lpt_tensor_from_f64 (LPT_DTYPE_U8, &shape, codes, NULL);
+  guint flags;
+
+  g_assert_no_error (error);
+  for (flags = 0; flags <= LPT_PLAN_REFERENCE; flags += LPT_PLAN_REFERENCE)
+    {
+      g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, flags, &error);
+      g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, 1, &error) : NULL;
+      g_autoptr (LptTensor) out = NULL;
+
+      g_assert_no_error (error);
+      g_assert_true (lpt_plan_context_set_input (context, 0, x, &error));
+      g_assert_true (lpt_plan_run (plan, context, &error));
+      out = lpt_plan_context_output (context, 0, &error);
+      g_assert_no_error (error);
+      g_assert_cmpfloat (lpt_tensor_get_f64 (out, 0), ==, flags == LPT_PLAN_REFERENCE ? 893 : 255);
+      g_assert_cmpfloat (lpt_tensor_get_f64 (out, 1), ==, 143);
+    }
+}
+
 int
 main (int    argc,
       char **argv)
@@ -157,6 +188,7 @@ main (int    argc,
 
       g_test_add_data_func (path, &cases[i], test_wrap);
     }
+  g_test_add_func ("/wrap/dequantization", test_dequantization);
 
   return g_test_run ();
 }
