@@ -336,29 +336,12 @@ lpt_call_refuse_zero (const LptCall *call,
   return FALSE;
 }
 
-/* Arithmetic of dequantization is on numbers, although a file may give it the type of its codes (u8 x 3); so is what
- * reads its results. */
-static gboolean
-is_on_numbers (const LptNode *node)
-{
-  guint i;
-
-  if (node->flags & (LPT_NODE_RELAXED | LPT_NODE_DEQUANTIZATION))
-    return TRUE;
-  for (i = 0; i < node->n_in; i++)
-    if (node->in[i].value != NULL && (node->in[i].value->producer->flags & LPT_NODE_DEQUANTIZATION) != 0 &&
-        !lpt_node_is_const (node->in[i].value->producer))
-      return TRUE;
-
-  return FALSE;
-}
-
 gboolean
 lpt_call_is_integer (const LptCall *call)
 {
   guint i;
 
-  if (is_on_numbers (call->node))
+  if (call->node->flags & LPT_NODE_RELAXED)
     return FALSE;
   for (i = 0; i < call->n_in; i++)
     if (lpt_call_has (call, i) && (!lpt_dtype_is_integer (call->in[i].declared) || call->in[i].quant != NULL))
@@ -393,6 +376,13 @@ lpt_call_whole (LptCall *call,
   return copy;
 }
 
+/* OpenVINO computes integers of few bits in wider ones and saturates what leaves the model; nothing wraps between. */
+static gboolean
+is_wide (const LptNode *node)
+{
+  return node->graph->ir_version != 0 && node->n_out > 0 && lpt_dtype_bits (node->out[0].dtype) <= 16;
+}
+
 void
 lpt_call_wrap (const LptCall *call,
                gint64        *values,
@@ -401,7 +391,7 @@ lpt_call_wrap (const LptCall *call,
   const LptDType dtype = call->out[0].declared;
   gint64 i;
 
-  if (lpt_dtype_bits (dtype) >= 64 || !lpt_dtype_is_integer (dtype))
+  if (lpt_dtype_bits (dtype) >= 64 || !lpt_dtype_is_integer (dtype) || is_wide (call->node))
     return;
   for (i = 0; i < n; i++)
     values[i] = lpt_wrap (values[i], dtype);

@@ -144,13 +144,13 @@ test_wrap (gconstpointer data)
       check (c, types[t], how & 1 ? LPT_PLAN_REFERENCE : 0, how >= 2);
 }
 
-/* Arithmetic of a dequantization is on numbers, whatever type the file gives it, and so is what reads them. An output
- * of the kernels' plan saturates to the type. */
+/* In a graph of an OpenVINO IR integers of few bits do not wrap; an output of the kernels' plan saturates. */
 static void
-test_dequantization (void)
+test_openvino (void)
 {
-  const char *text = "%x = Parameter : u8[2]\n%s = Const {3} : u8[]\n%z = Const {128} : u8[]\n"
-                     "%m = Multiply(%x, %s) #{dequantization} : u8[2]\n%y = Add(%m, %z) : u8[2]\nResult(%y)\n";
+  const char *text = "graph \"g\" {ir_version=11}\n%x = Parameter : u8[2]\n"
+                     "%s = Const {3} : u8[]\n%z = Const {128} : u8[]\n"
+                     "%m = Multiply(%x, %s) : u8[2]\n%y = Add(%m, %z) : u8[2]\nResult(%y)\n";
   const double codes[] = { 255, 5 };
   const LptShape shape = { .rank = 1, .dims = { 2 } };
   g_autoptr (GError) error = NULL;
@@ -188,7 +188,7 @@ main (int    argc,
 
       g_test_add_data_func (path, &cases[i], test_wrap);
     }
-  g_test_add_func ("/wrap/dequantization", test_dequantization);
+  g_test_add_func ("/wrap/openvino", test_openvino);
 
   return g_test_run ();
 }
