@@ -115,6 +115,16 @@ fused (V a, V b, V c)
 #endif
 }
 
+INLINE D
+wide_half (H h)
+{
+#if defined (__AVX512F__)
+  return (D) _mm512_cvtps_pd ((__m256) h);
+#else
+  return __builtin_convertvector (h, D);
+#endif
+}
+
 /* n elements as doubles, others `fill`. */
 INLINE D
 load_wide (const float *p, size_t n, double fill)

@@ -56,17 +56,21 @@ max_step (const float *in, size_t left, V best[PARTS])
     }
 }
 
+/* Elements that a row does not have are -inf and add nothing; the sums read registers, not what was just stored. */
 INLINE void
 exp_step (const float *in, size_t left, float max, float *out, D sum[2 * PARTS])
 {
   FOR_PARTS (q)
     {
       size_t n = part_size (left, q, WIDTH);
+      V v = exp_lanes (load (in + q * WIDTH, n, -INFINITY) - max);
+      H half[2];
 
-      store (out + q * WIDTH, exp_lanes (load (in + q * WIDTH, n, 0.0f) - max), n);
+      store (out + q * WIDTH, v, n);
+      memcpy (half, &v, sizeof v);
+      sum[2 * q] += wide_half (half[0]);
+      sum[2 * q + 1] += wide_half (half[1]);
     }
-  FOR_HALVES (q)
-    sum[q] += load_wide (out + q * HALF, part_size (left, q, HALF), 0.0);
 }
 
 INLINE void
@@ -125,12 +129,12 @@ softmax_lanes (size_t n, size_t cols, const float *in, size_t ld, float *out)
     }
   for (size_t i = 0; i < n; i++)
     {
-      float e[WIDTH];
       V v = exp_lanes (load (in + i * ld, cols, 0.0f) - best);
+      H half[2];
 
-      memcpy (e, &v, sizeof e);
+      memcpy (half, &v, sizeof v);
       for (int q = 0; q < 2; q++)
-        sum[q] += load_wide (e + q * HALF, HALF, 0.0);
+        sum[q] += wide_half (half[q]);
       store (out + i * ld, v, cols);
     }
   for (int q = 0; q < 2; q++)
