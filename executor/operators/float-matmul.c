@@ -57,7 +57,9 @@ lpt_float_split (gsize items,
 
   max_rows = CLAMP (max_rows / step * step, step, MAX_ROWS);
   s.row_tasks = (m + max_rows - 1) / max_rows;
-  s.rows = ((m + s.row_tasks - 1) / s.row_tasks + step - 1) / step * step;
+  s.rows = (m + s.row_tasks - 1) / s.row_tasks;
+  if (s.rows % step < step / 2)
+    s.rows = (s.rows + step - 1) / step * step;      /* no block of a few rows in every task */
   s.row_tasks = (m + s.rows - 1) / s.rows;
   want = work < 1 ? 1 : work > MANY_TASKS ? MANY_TASKS : (gsize) work;
   s.col_tasks = CLAMP (want / (items * s.row_tasks), 1, blocks);
@@ -119,10 +121,11 @@ matmul_task (const MatMul    *p,
              const LptOpData *data,
              gsize            task)
 {
+  /* Tasks with the same rows follow each other: a thread finds in its cache what it wrote of them in the op before. */
   const LptFloatSplit *s = &p->split;
   guint8 *workspace = data->workspace;
   const float **rows = (const float **) (gpointer) workspace, *a = (const float *) (gconstpointer) data->in[0];
-  gsize column = task / s->row_tasks % s->col_tasks * s->cols, row = task % s->row_tasks * s->rows;
+  gsize column = task % s->col_tasks * s->cols, row = task / s->col_tasks % s->row_tasks * s->rows;
   gsize matrix = task / s->col_tasks / s->row_tasks, rest = matrix, at, r;
   gsize end = p->packed != NULL ? MIN (row + s->rows, p->m) : p->m;
   LptFgemmTile t = { .n = MIN (s->cols, p->n - column), .channels = p->k, .taps = 1, .a = rows, .a_rows = s->rows,
