@@ -295,9 +295,10 @@ lpt_call_int (LptCall *call,
   *value = fallback;
   if (!lpt_call_has (call, i))
     return TRUE;
-  if (lpt_array_count (&call->in[i]) < 1)
+  if (lpt_array_count (&call->in[i]) != 1)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input %u is empty", i);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input %u has %" G_GINT64_FORMAT " elements, not one", i,
+                   lpt_array_count (&call->in[i]));
       return FALSE;
     }
   v = lpt_call_i64 (call, i, error);

@@ -404,17 +404,29 @@ finish (Run     *run,
   return TRUE;
 }
 
+/* What the body says of another trip; a body that says nothing wants one. */
 static gboolean
-condition_holds (Run *run)
+read_condition (Run      *run,
+                gboolean *holds,
+                GError  **error)
 {
   guint k;
 
+  *holds = TRUE;
   for (k = 0; k < run->map->outputs->len; k++)
     {
       const LptBodyPort *port = &g_array_index (run->map->outputs, LptBodyPort, k);
+      const LptArray *value = run->out[port->internal];
 
-      if (port->purpose == LPT_PORT_CONDITION && lpt_array_count (run->out[port->internal]) > 0)
-        return ((const gint64 *) run->out[port->internal]->data)[0] != 0;
+      if (port->purpose != LPT_PORT_CONDITION)
+        continue;
+      if (lpt_array_count (value) != 1)
+        {
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the condition has %" G_GINT64_FORMAT " elements, not one",
+                       lpt_array_count (value));
+          return FALSE;
+        }
+      *holds = ((const gint64 *) value->data)[0] != 0;
     }
 
   return TRUE;
@@ -426,9 +438,10 @@ iterate (Run     *run,
          GError **error)
 {
   GError *local = NULL;
+  gboolean holds = TRUE;
   gint64 i;
 
-  for (i = 0; i < limit; i++)
+  for (i = 0; i < limit && holds; i++)
     {
       if (!feed (run, i, &local))
         {
@@ -446,10 +459,8 @@ iterate (Run     *run,
       if (!run->call->run_body (run->call, 0, run->in, run->body->parameters->len, run->out, error))
         return FALSE;
       g_array_set_size (run->retired, 0);
-      if (!collect (run, error))
+      if (!collect (run, error) || !read_condition (run, &holds, error))
         return FALSE;
-      if (!condition_holds (run))
-        break;
     }
   /* Without iterations the merged inputs are still what outputs may show. */
   if (i == 0 && limit <= 0)

@@ -366,14 +366,42 @@ truth (LptValue *value)
   return list.v[0] != 0;
 }
 
+/* One answer: which of several would count? */
 static gboolean
-want_condition (LptDType dtype,
-                GError **error)
+want_one (const LptShape *shape,
+          const char     *what,
+          GError        **error)
 {
-  if (dtype == LPT_DTYPE_BOOL || dtype == LPT_DTYPE_UNDEFINED || dtype == LPT_DTYPE_DYNAMIC)
-    return TRUE;
+  g_autofree char *have = NULL;
+  gint64 count;
 
-  return lpt_infer_fail (error, "the condition has type %s, not boolean", lpt_dtype_name (dtype));
+  if (!lpt_shape_is_static (shape) || (lpt_shape_count (shape, &count) && count == 1))
+    return TRUE;
+  have = lpt_infer_text (shape);
+
+  return lpt_infer_fail (error, "the %s has shape %s, not one element", what, have);
+}
+
+/* @value may be absent. */
+static gboolean
+want_condition (const LptValue *value,
+                GError        **error)
+{
+  if (value == NULL)
+    return TRUE;
+  if (value->dtype != LPT_DTYPE_BOOL && value->dtype != LPT_DTYPE_UNDEFINED && value->dtype != LPT_DTYPE_DYNAMIC)
+    return lpt_infer_fail (error, "the condition has type %s, not boolean", lpt_dtype_name (value->dtype));
+
+  return want_one (&value->shape, "condition", error);
+}
+
+static gboolean
+want_trips (LptNode *node,
+            GError **error)
+{
+  const LptShape shape = lpt_infer_shape_in (node, 0);
+
+  return lpt_infer_want_integer (node, 0, "trip count", error) && want_one (&shape, "trip count", error);
 }
 
 gboolean
@@ -388,8 +416,7 @@ lpt_infer_loop (LptNode *node,
   LptBodyMap *map;
   int start;
 
-  if (!check_maps (node, 1, error) || !lpt_infer_want_integer (node, 0, "trip count", error)
-      || !want_condition (lpt_infer_dtype_in (node, 1), error))
+  if (!check_maps (node, 1, error) || !want_trips (node, error) || !want_condition (lpt_node_in (node, 1), error))
     return FALSE;
   body = lpt_node_body (node, 0);
   map = lpt_node_body_map (node, 0);
@@ -402,7 +429,7 @@ lpt_infer_loop (LptNode *node,
 
       if (port->purpose != LPT_PORT_CONDITION)
         continue;
-      if (!want_condition (body_result (body, port->internal)->dtype, error))
+      if (!want_condition (body_result (body, port->internal), error))
         return FALSE;
       go_on = truth (body_result (body, port->internal));
     }
@@ -429,7 +456,7 @@ lpt_infer_if (LptNode *node,
   g_autofree gboolean *seen = g_new0 (gboolean, node->n_out + 1);
   int taken = truth (lpt_node_in (node, 0));
 
-  if (!want_condition (lpt_infer_dtype_in (node, 0), error) || !check_maps (node, 2, error))
+  if (!want_condition (lpt_node_in (node, 0), error) || !check_maps (node, 2, error))
     return FALSE;
   for (guint b = 0; b < 2; b++)
     {
