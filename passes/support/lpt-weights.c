@@ -295,7 +295,7 @@ lpt_weights_fold (LptRewriter      *rw,
                   const LptWeights *weights)
 {
   LptNode *old = lpt_node_src (node, 1);
-  LptTensor *folded;
+  g_autoptr (LptTensor) folded = NULL;
 
   if (weights->dq.data == NULL || lpt_node_is_const (old))
     return FALSE;
@@ -324,7 +324,7 @@ lpt_weights_fold (LptRewriter      *rw,
     }
   if (folded == NULL || !apply_reshape (weights, &folded))
     return FALSE;
-  lpt_node_set_input (node, 1, lpt_rewriter_const (rw, old->name, folded));
+  lpt_node_set_input (node, 1, lpt_rewriter_const (rw, old->name, g_steal_pointer (&folded)));
   lpt_rewriter_drop_unused (rw, old);
 
   return TRUE;
