@@ -16,7 +16,11 @@
  *
  * What else reads codes, in files of ours, reads the numbers that they stand for:
  *
- *     op (q)                      =>  op (Multiply (Subtract (Convert (q), zero point), scale)), and Convert behind an integer output
+ *     op (q)                      =>  op (Multiply (Subtract (Convert (q), zero point), scale)); Round and Convert behind an integer output
+ *
+ * and what writes codes of numbers, in such files, writes numbers:
+ *
+ *     op (x), whose output is codes  =>  Quantize (op (x))
  *
  * Integer ops of the file (QLinearConv, MatMulInteger, ...) stay as they are, with the Quantize and Reinterpret that
  * they read.
@@ -224,6 +228,43 @@ reads_numbers (const LptNode *node)
   return node->op == LPT_OP_QUANTIZE || !lpt_node_keeps_codes (node);
 }
 
+/* The inputs of @node as they are (transfer full); restore_inputs() sets them again. */
+static LptValue **
+inputs_of (LptNode *node)
+{
+  LptValue **in = g_new (LptValue *, node->n_in + 1);
+
+  for (guint i = 0; i < node->n_in; i++)
+    in[i] = lpt_node_in (node, i);
+  return in;
+}
+
+static void
+restore_inputs (LptNode   *node,
+                LptValue **in)
+{
+  for (guint i = 0; i < node->n_in; i++)
+    if (lpt_node_in (node, i) != in[i])
+      lpt_node_set_input (node, i, in[i]);
+}
+
+/* Input @i of @node as real numbers of @dtype. */
+static void
+read_real (LptCodes *nz,
+           LptNode  *node,
+           guint     i,
+           LptDType  dtype)
+{
+  LptValue *value = lpt_node_in (node, i);
+
+  if (value == NULL)
+    return;
+  if (!lpt_codes_are_numbers (value->quant))
+    lpt_node_set_input (node, i, lpt_codes_chain (nz, value, value->quant, dtype, value->producer->name));
+  else if (lpt_dtype_is_integer (value->dtype))
+    lpt_node_set_input (node, i, lpt_codes_convert (nz, value, dtype, value->producer->name));
+}
+
 /* @node reads @real in place of codes, and real numbers beside it. FALSE when it wants integers, the codes then. */
 static gboolean
 takes_real (LptCodes *nz,
@@ -231,27 +272,39 @@ takes_real (LptCodes *nz,
             guint      index,
             LptValue  *real)
 {
-  g_autofree LptValue **in = g_new (LptValue *, node->n_in);
+  g_autofree LptValue **in = inputs_of (node);
 
-  for (guint i = 0; i < node->n_in; i++)
-    in[i] = lpt_node_in (node, i);
   lpt_node_set_input (node, index, real);
   if (lpt_node_infer (node, NULL))
     return TRUE;
   for (guint i = 0; i < node->n_in; i++)
     if (i != index && in[i] == in[index])
       lpt_node_set_input (node, i, real);
-    else if (i != index && in[i] != NULL && !lpt_codes_are_numbers (in[i]->quant))
-      lpt_node_set_input (node, i, lpt_codes_chain (nz, in[i], in[i]->quant, real->dtype, in[i]->producer->name));
-    else if (i != index && in[i] != NULL && lpt_dtype_is_integer (in[i]->dtype))
-      lpt_node_set_input (node, i, lpt_codes_convert (nz, in[i], real->dtype, in[i]->producer->name));
+    else if (i != index)
+      read_real (nz, node, i, real->dtype);
   if (lpt_node_infer (node, NULL))
     return TRUE;
-  for (guint i = 0; i < node->n_in; i++)
-    if (lpt_node_in (node, i) != in[i])
-      lpt_node_set_input (node, i, in[i]);
+  restore_inputs (node, in);
 
   return FALSE;
+}
+
+/* Readers of @value, an output of @node, get integers of the type @dtype, by the rule by which integer ops take numbers. */
+static void
+round_result (LptNode  *node,
+              LptValue *value,
+              LptDType  dtype)
+{
+  g_autofree char *name = g_strconcat (node->name, "/Round", NULL);
+  LptNode *round = lpt_graph_add (node->graph, LPT_OP_ROUND, 5, name, 1, &value), *back;
+
+  LPT_ATTRS (round, LptRoundAttrs)->mode = LPT_ROUND_MODE_HALF_TO_EVEN;
+  lpt_node_infer (round, NULL);
+  back = lpt_graph_add (node->graph, LPT_OP_CONVERT, 1, node->name, 1, (LptValue *[]) { lpt_node_out (round) });
+  LPT_ATTRS (back, LptConvertAttrs)->destination_type = dtype;
+  lpt_node_infer (back, NULL);
+  lpt_value_replace (value, lpt_node_out (back), round);
+  lpt_node_take_name (back, node, "/numbers");
 }
 
 /* Integers that @node makes of the numbers are still integers. */
@@ -271,14 +324,7 @@ feed_numbers (LptCodes *nz,
       }
   for (guint o = 0; o < node->n_out; o++)
     if (node->out[o].quant == NULL && node->out[o].dtype != have[o].dtype)
-      {
-        LptNode *back = lpt_graph_add (node->graph, LPT_OP_CONVERT, 1, node->name, 1, (LptValue *[]) { &node->out[o] });
-
-        LPT_ATTRS (back, LptConvertAttrs)->destination_type = have[o].dtype;
-        lpt_node_infer (back, NULL);
-        lpt_value_replace (&node->out[o], lpt_node_out (back), back);
-        lpt_node_take_name (back, node, "/numbers");
-      }
+      round_result (node, &node->out[o], have[o].dtype);
 }
 
 /* Dequantizes @value for what reads its numbers without a Dequantize. */
@@ -307,6 +353,59 @@ dequantize_readers (LptCodes *nz,
       feed_numbers (nz, use.node, use.index, real);
       if (lpt_node_in (use.node, use.index) == real)
         lpt_rewriter_changed (nz->rw, use.node);
+    }
+}
+
+/* Does @node, which may mix types no more, make real numbers, of real ones where it must? */
+static gboolean
+makes_real (LptCodes *nz,
+            LptNode  *node)
+{
+  g_autofree LptValue **in = inputs_of (node);
+
+  node->flags &= ~LPT_NODE_RELAXED;
+  if (lpt_node_infer (node, NULL) && lpt_dtype_is_real (lpt_node_out (node)->dtype))
+    return TRUE;
+  for (guint i = 0; i < node->n_in; i++)
+    read_real (nz, node, i, LPT_DTYPE_F32);
+  if (lpt_node_infer (node, NULL) && lpt_dtype_is_real (lpt_node_out (node)->dtype))
+    return TRUE;
+  restore_inputs (node, in);
+  node->flags |= LPT_NODE_RELAXED;
+
+  return FALSE;
+}
+
+/* What makes codes of numbers makes numbers, and a Quantize their codes. */
+static void
+quantize_results (LptCodes *nz,
+                  LptGraph *graph)
+{
+  const guint n = graph->nodes->len;
+
+  for (guint i = 0; i < n; i++)
+    {
+      LptNode *node = g_ptr_array_index (graph->nodes, i), *codes;
+      LptValue *value = node->n_out == 1 ? lpt_node_out (node) : NULL;
+      g_autoptr (LptQuant) quant = value != NULL ? lpt_quant_ref (value->quant) : NULL;
+      const LptDType dtype = value != NULL ? value->dtype : LPT_DTYPE_UNDEFINED;
+
+      if ((node->flags & LPT_NODE_RELAXED) == 0 || quant == NULL || lpt_node_keeps_codes (node))
+        continue;
+      lpt_value_set_quant (value, NULL);
+      if (!makes_real (nz, node))
+        {
+          value->dtype = dtype;
+          lpt_value_set_quant (value, quant);
+          continue;
+        }
+      codes = lpt_graph_add (graph, LPT_OP_QUANTIZE, 0, node->name, 1, &value);
+      LPT_ATTRS (codes, LptQuantizeAttrs)->type = dtype;
+      lpt_value_replace (value, lpt_node_out (codes), codes);
+      lpt_value_set_quant (lpt_node_out (codes), quant);
+      lpt_node_infer (codes, NULL);
+      lpt_node_take_name (codes, node, "/numbers");
+      lpt_rewriter_changed (nz->rw, node);
     }
 }
 
@@ -380,10 +479,12 @@ normalize_graph (LptRewriter  *rw,
 {
   g_autoptr (GHashTable) fakes = g_hash_table_new (NULL, NULL);
   g_autoptr (GHashTable) bares = g_hash_table_new (NULL, NULL);
-  g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
+  g_autoptr (GPtrArray) order = NULL;
   LptCodes nz = { rw, fakes, bares };
   gboolean left = lpt_graph_has_integer_ops (graph);
 
+  quantize_results (&nz, graph);
+  order = lpt_graph_order (graph, error);
   if (order == NULL || !normalize_bodies (rw, graph, order, error))
     return FALSE;
   replace_all (&nz, order, LPT_OP_DEQUANTIZE, replace_dequantize);
