@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "eval/lpt-exec-ops.h"
+#include "ir/scalar/lpt-fused.h"
 #include "ir/scalar/lpt-loop.h"
 #include "eval/lpt-window.h"
 
@@ -39,20 +40,16 @@ add_row (double      *to,
          gint64       x_step,
          gint64       from,
          gint64       end,
-         double       w,
+         float        w,
          gboolean     exact)
 {
   gint64 i;
 
   if (exact)
     for (i = from; i < end; i++)
-      to[i * to_step] += w * x[i * x_step];
-  else if (to_step == 1 && x_step == 1)
-    for (i = from; i < end; i++)
-      to[i] = (float) (to[i] + w * x[i]);
+      to[i * to_step] += (double) w * x[i * x_step];
   else
-    for (i = from; i < end; i++)
-      to[i * to_step] = (float) (to[i * to_step] + w * x[i * x_step]);
+    lpt_fused_row (to + from * to_step, to_step, x + from * x_step, x_step, end - from, w);
 }
 
 /* Adds what the kernel makes of plane @x. Transposed (ConvolutionBackpropData) the roles of input and output are
@@ -71,7 +68,7 @@ add_plane (const Conv  *c,
       for (kx = 0; kx < v->kernel[2]; kx++)
         {
           gint64 z0, z1, y0, y1, x0, x1;
-          double weight = *w++;
+          const float weight = *w++;
 
           lpt_window_range (v, 0, kz, &z0, &z1);
           lpt_window_range (v, 1, ky, &y0, &y1);

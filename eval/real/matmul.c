@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "eval/lpt-exec-ops.h"
+#include "ir/scalar/lpt-fused.h"
 #include "ir/scalar/lpt-loop.h"
 
 typedef struct
@@ -22,14 +23,6 @@ typedef struct
   double      *rows;                 /* one row of sums per thread */
 } MatMul;
 
-static inline double
-step (double   sum,
-      double   product,
-      gboolean exact)
-{
-  return exact ? sum + product : (float) (sum + product);
-}
-
 /* @n <= 4 columns of a transposed B at a time, so that their chains overlap. */
 static void
 dots (const float *a,
@@ -42,11 +35,16 @@ dots (const float *a,
 {
   gint64 i, j;
 
+  if (!exact)
+    {
+      lpt_fused_dots (a, a_step, b, k, n, sum);
+      return;
+    }
   for (j = 0; j < n; j++)
     sum[j] = 0;
   for (i = 0; i < k; i++)
     for (j = 0; j < n; j++)
-      sum[j] = step (sum[j], (double) a[i * a_step] * b[j * k + i], exact);
+      sum[j] += (double) a[i * a_step] * b[j * k + i];
 }
 
 static void
@@ -68,11 +66,14 @@ run_row (void    *data,
   else
     for (i = 0; i < p->k; i++)
       {
-        double x = a[i * p->a_step];
+        const float x = a[i * p->a_step];
         const float *b = p->b + i * p->n;
 
-        for (j = 0; j < p->n; j++)
-          sum[j] = step (sum[j], x * b[j], p->exact);
+        if (!p->exact)
+          lpt_fused_row (sum, 1, b, 1, p->n, x);
+        else
+          for (j = 0; j < p->n; j++)
+            sum[j] += (double) x * b[j];
       }
   for (j = 0; j < p->n; j++)
     y[j] = (float) sum[j] + (p->bias != NULL ? p->bias[j] : 0);
