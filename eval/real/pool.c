@@ -2,12 +2,13 @@
  *
  * Windows are cut at the borders. A maximum over padding alone is the lowest number of the type. A mean counts the
  * elements inside, or with exclude-pad off also the padding (but nothing past it: ceil rounding may let a
- * window reach further). Indices of MaxPool are positions in the axes from `axis` on, flattened.
+ * window reach further); the mean of integers is an integer, to even from the middle. Indices of MaxPool are positions in the axes from `axis` on, flattened.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include <float.h>
+#include <math.h>
 
 #include "eval/lpt-exec-ops.h"
 #include "ir/scalar/lpt-loop.h"
@@ -106,6 +107,7 @@ lpt_run_avg_pool (LptCall *call,
   const LptShape *in = &call->in[0].shape, *out = &call->out[0].shape;
   const float *x = lpt_call_f32 (call, 0, error);
   float *y = x != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
+  const gboolean rounds = lpt_call_wraps (call);        /* the mean of integers, as an integer */
   gint64 plane, planes, c, oz, oy, ox, kz, ky, kx;
   LptWindow v;
 
@@ -137,7 +139,8 @@ lpt_run_avg_pool (LptCall *call,
                            + sx + kx * v.dilation[2]];
             count = a->exclude_pad ? MAX (z1 - z0, 0) * MAX (y1 - y0, 0) * MAX (x1 - x0, 0)
                     : with_padding (&v, 0, sz) * with_padding (&v, 1, sy) * with_padding (&v, 2, sx);
-            *y++ = count > 0 ? (float) (sum / (double) count) : 0;
+            sum = count > 0 ? sum / (double) count : 0;
+            *y++ = (float) (rounds ? nearbyint (sum) : sum);
           }
 
   return TRUE;

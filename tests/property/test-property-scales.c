@@ -224,6 +224,21 @@ look (LptGraph *graph, Content *content)
     }
 }
 
+/* Means that are rounded to integers. */
+static guint
+rounded_means (LptGraph *graph)
+{
+  guint n = 0;
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      const LptNode *node = g_ptr_array_index (graph->nodes, i);
+      for (guint k = 0; k < lpt_node_n_bodies (node); k++)
+        n += rounded_means (lpt_node_body (node, k));
+      n += node->op == LPT_OP_AVG_POOL && lpt_dtype_is_integer (node->out[0].dtype);
+    }
+  return n;
+}
+
 /* --- properties: NULL when they hold, else what does not (transfer full) --- */
 
 static char *
@@ -352,7 +367,7 @@ examine_for (LptGraph *graph, guint seed, const char *target, LptStage until, GP
                    (content->folds && content->sums) || content->normalizes > 1;
   if (content->divides > 1 || (content->divides > 0 && (coarse || noise || config->normalization_keeps_eps)))
     limit = INFINITY;
-  const double steps = (coarse ? 2 : lowered ? 1e-3 : 1e-6) * content->step * fmax (content->gain, 1);
+  const double steps = (coarse ? 2 : (lowered ? 1e-3 : 1e-6) + 0.5 * rounded_means (copy)) * content->step * fmax (content->gain, 1);
   failure = differs (before, after, limit * greatest + steps * (content->products ? fmax (greatest, 1) : 1),
                      5e-4 * greatest, what);
   /* What is 0 by chance of these numbers, and noise in float32, becomes any number: not of others, too. */

@@ -175,6 +175,40 @@ test_openvino (void)
     }
 }
 
+/* The mean of integers is an integer, whatever reads it. */
+static void
+test_mean (void)
+{
+  const char *text = "%x = Parameter : u8[1,3,1,2]\n"
+                     "%m = AvgPool(%x) {kernel=[1,2], strides=[1,1], pads_begin=[0,0], pads_end=[0,0], exclude-pad=true} : u8[1,3,1,1]\n"
+                     "%r = Relu(%m) : u8[1,3,1,1]\n%f = Convert(%m) {destination_type=f32} : f32[1,3,1,1]\nResult(%m)\nResult(%r)\nResult(%f)\n";
+  const double codes[] = { 1, 4, 3, 4, 255, 254 }, means[] = { 2, 4, 254 };
+  const LptShape shape = { .rank = 4, .dims = { 1, 3, 1, 2 } };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
+  g_autoptr (LptTensor) x = lpt_tensor_from_f64 (LPT_DTYPE_U8, &shape, codes, NULL);
+  guint flags, o, i;
+
+  g_assert_no_error (error);
+  for (flags = 0; flags <= LPT_PLAN_REFERENCE; flags += LPT_PLAN_REFERENCE)
+    {
+      g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, flags, &error);
+      g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, 1, &error) : NULL;
+
+      g_assert_no_error (error);
+      g_assert_true (lpt_plan_context_set_input (context, 0, x, &error));
+      g_assert_true (lpt_plan_run (plan, context, &error));
+      for (o = 0; o < 3; o++)
+        {
+          g_autoptr (LptTensor) out = lpt_plan_context_output (context, o, &error);
+
+          g_assert_no_error (error);
+          for (i = 0; i < 3; i++)
+            g_assert_cmpfloat (lpt_tensor_get_f64 (out, i), ==, means[i]);
+        }
+    }
+}
+
 int
 main (int    argc,
       char **argv)
@@ -189,6 +223,7 @@ main (int    argc,
       g_test_add_data_func (path, &cases[i], test_wrap);
     }
   g_test_add_func ("/wrap/openvino", test_openvino);
+  g_test_add_func ("/wrap/mean", test_mean);
 
   return g_test_run ();
 }
