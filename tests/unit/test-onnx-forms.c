@@ -301,6 +301,36 @@ write_and_read (LptGraph *graph)
   return again;
 }
 
+/* -1 is the rest of an axis here and nothing in ONNX, computed as well as constant. */
+static void
+test_split_rest (void)
+{
+  static const char *const lengths[] = {
+    "%l = Const {1, -1} : i64[2]\n",
+    "%s = ShapeOf(%x) : i64[2]\n%i = Const {1} : i64[1]\n%o = Const {0} : i64[]\n%g = Gather(%s, %i, %o) : i64[1]\n"
+    "%t = Const {3} : i64[]\n%h = Divide(%g, %t) : i64[1]\n%r = Const {-1} : i64[1]\n%l = Concat(%h, %r) {axis=0} : i64[2]\n",
+  };
+
+  for (guint k = 0; k < G_N_ELEMENTS (lengths); k++)
+    {
+      g_autofree char *text = g_strconcat ("%x = Parameter : f32[1,3]\n", lengths[k],
+                                           "%a = Const {1} : i64[]\n%y = VariadicSplit(%x, %a, %l) : f32[1,1], f32[1,2]\n"
+                                           "Result(%y.1)\n", NULL);
+      const Case c = { "split-rest", "", "1,3", "1,2,3", "2,3" };
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error), again = NULL;
+      LptTensor *written;
+
+      g_assert_no_error (error);
+      again = write_and_read (graph);
+      run (&c, again);
+      written = lpt_node_const_in (lpt_node_src (g_ptr_array_index (again->results, 0), 0), 2);
+      g_assert_nonnull (written);
+      for (gint64 i = 0; i < lpt_tensor_count (written); i++)
+        g_assert_cmpint (lpt_tensor_get_i64 (written, i), ==, i + 1);
+    }
+}
+
 /* DequantizeLinear takes no codes of 64 bits: biases of products of 16-bit data are Cast, Sub and Mul. */
 static void
 test_wide_codes (void)
@@ -390,6 +420,7 @@ main (int   argc,
 
       g_test_add_data_func (path, &read_only[i], test_read_only);
     }
+  g_test_add_func ("/onnx-forms/split-rest", test_split_rest);
   g_test_add_func ("/onnx-forms/wide-codes", test_wide_codes);
   g_test_add_func ("/onnx-forms/identity", test_identity);
   g_test_add_func ("/onnx-forms/loop-of-one", test_loop_of_one);

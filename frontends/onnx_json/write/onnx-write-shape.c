@@ -4,6 +4,7 @@
  */
 
 #include "frontends/onnx_json/write/onnx-write-ops.h"
+#include "ir/infer/lpt-evaluate.h"
 
 void
 lpt_onnx_write_reshape (LptOnnxWriter *w,
@@ -110,6 +111,35 @@ lpt_onnx_write_concat (LptOnnxWriter *w,
   lpt_onnx_w_int (w, lpt_onnx_w_all_inputs (w, "Concat", node), "axis", LPT_ATTRS (node, LptAxisAttrs)->axis);
 }
 
+/* The lengths of a VariadicSplit. -1 stands for the rest in it, and for nothing in ONNX: the outputs say how much that is. */
+static const char *
+split_lengths (LptOnnxWriter *w,
+               LptNode       *node,
+               gint64         axis)
+{
+  g_autofree gint64 *lengths = g_new (gint64, node->n_out + 1);
+  LptInts given = { 0 };
+  gint at;
+
+  for (guint i = 0; i < node->n_out; i++)
+    {
+      const LptShape *shape = &node->out[i].shape;
+
+      lengths[i] = lpt_axis_normalize (axis, shape->rank, &at) ? shape->dims[at] : LPT_DYNAMIC;
+      if (lengths[i] == LPT_DYNAMIC)
+        break;
+      if (i + 1 == node->n_out)
+        return lpt_onnx_w_i64s (w, "split", node->n_out, lengths);
+    }
+  lpt_value_ints (lpt_node_in (node, 2), &given);
+  for (guint i = 0; i < given.n; i++)
+    if (given.v[i] == -1)
+      lpt_onnx_w_fail (w, "lengths that are not known");
+  lpt_ints_clear (&given);
+
+  return I64 (2);
+}
+
 void
 lpt_onnx_write_split (LptOnnxWriter *w,
                       LptNode       *node,
@@ -123,24 +153,7 @@ lpt_onnx_write_split (LptOnnxWriter *w,
   for (guint i = 0; i < node->n_out; i++)
     out[i] = OUT (i);
   if (node->op == LPT_OP_VARIADIC_SPLIT)
-    {
-      gint rank = lpt_node_in (node, 0)->shape.rank, at;
-      LptInts lengths = { 0 };
-
-      /* -1 stands for the rest here, and is not known there. */
-      if (!lpt_node_ints_in (node, 2, &lengths))
-        in[1] = I64 (2);
-      else if (lpt_axis_normalize (axis, rank, &at))
-        for (guint i = 0; i < lengths.n && i < node->n_out; i++)
-          {
-            if (node->out[i].shape.rank < 0 || node->out[i].shape.dims[at] < 0)
-              lpt_onnx_w_fail (w, "lengths that are not known");
-            lengths.v[i] = node->out[i].shape.rank < 0 ? 0 : node->out[i].shape.dims[at];
-          }
-      if (lengths.n > 0)
-        in[1] = lpt_onnx_w_i64s (w, "split", lengths.n, lengths.v);
-      lpt_ints_clear (&lengths);
-    }
+    in[1] = split_lengths (w, node, axis);
   y = lpt_onnx_w_list (w, "Split", node->n_out, out, 2, in);
   lpt_onnx_w_int (w, y, "axis", axis);
   if (node->op == LPT_OP_SPLIT && w->opset >= 18)
