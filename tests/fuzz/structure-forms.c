@@ -85,6 +85,9 @@ has_unknown_rank (LptGraph *graph)
       for (guint o = 0; o < node->n_out; o++)
         if (node->out[o].shape.rank == LPT_DYNAMIC)
           return TRUE;
+      for (guint b = 0; b < lpt_node_n_bodies (node); b++)
+        if (has_unknown_rank (lpt_node_body (node, b)))
+          return TRUE;
     }
   return FALSE;
 }
