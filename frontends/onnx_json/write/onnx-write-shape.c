@@ -27,7 +27,7 @@ lpt_onnx_write_reshape (LptOnnxWriter *w,
     }
 }
 
-/* Of constant axes those that Squeeze takes out: from opset15 on one that is longer stays, which ONNX refuses. FALSE:
+/* Of known axes those that Squeeze takes out: from opset15 on one that is longer stays, which ONNX refuses. FALSE:
  * all of them go. */
 static gboolean
 drop_longer (LptNode *node,
@@ -39,10 +39,15 @@ drop_longer (LptNode *node,
   guint i;
 
   *n = 0;
-  if (node->op != LPT_OP_SQUEEZE || x->rank < 0 || !lpt_node_ints_in (node, 1, &list))
+  if (node->op != LPT_OP_SQUEEZE || x->rank < 0 || !lpt_value_ints (lpt_node_in (node, 1), &list))
     return FALSE;
   for (i = 0; i < list.n && *n < LPT_MAX_RANK; i++)
     {
+      if (list.v[i] == LPT_UNKNOWN)
+        {
+          lpt_ints_clear (&list);
+          return FALSE;
+        }
       const gint64 axis = list.v[i] < 0 ? list.v[i] + x->rank : list.v[i];
 
       if (axis >= 0 && axis < x->rank && (x->dims[axis] == 1 || x->dims[axis] == LPT_DYNAMIC))
