@@ -331,6 +331,52 @@ test_split_rest (void)
     }
 }
 
+/* Gather takes indices of 32 and 64 bits with a sign. */
+static void
+test_index_types (void)
+{
+  static const char *const types[] = { "u8", "u32", "i32", "i64" }, *const ops[] = { "Gather@8(%x, %i, %a)", "GatherElements(%x, %i) {axis=1}" };
+
+  for (guint k = 0; k < G_N_ELEMENTS (types) * G_N_ELEMENTS (ops); k++)
+    {
+      g_autofree char *text = g_strdup_printf ("%%x = Parameter : f32[1,3]\n%%j = Const {2, 0} : %s[1,2]\n%%i = Relu(%%j) : %s[1,2]\n"
+                                               "%%a = Const {1} : i64[]\n%%y = %s\nResult(%%y)\n",
+                                               types[k / 2], types[k / 2], ops[k % 2]);
+      const Case c = { "index-types", "", "1,3", "1,2,3", "3,1" };
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error), again = NULL;
+      LptDType dtype;
+
+      g_assert_no_error (error);
+      again = write_and_read (graph);
+      run (&c, again);
+      dtype = lpt_node_in (lpt_node_src (g_ptr_array_index (again->results, 0), 0), 1)->dtype;
+      g_assert_true (dtype == LPT_DTYPE_I32 || dtype == LPT_DTYPE_I64);
+    }
+}
+
+/* One class of one image is sorted as it is found; of more the order is that of ONNX no more. */
+static void
+test_sorted_boxes (void)
+{
+  for (gint64 classes = 1; classes <= 2; classes++)
+    {
+      g_autofree char *text = g_strdup_printf ("%%b = Parameter : f32[1,4,4]\n%%s = Parameter : f32[1,%d,4]\n%%n = Const {3} : i64[]\n"
+                                               "%%t = Const {0.5} : f32[]\n%%y = NonMaxSuppression(%%b, %%s, %%n, %%t, %%t) "
+                                               "{sort_result_descending=true} : i64[?,3], f32[?,3], i64[1]\nResult(%%y)\n", (int) classes);
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
+      g_autoptr (GBytes) bytes = NULL;
+
+      g_assert_no_error (error);
+      bytes = lpt_onnx_serialise (graph, 0, &error);
+      if (classes == 1)
+        g_assert_no_error (error);
+      else
+        g_assert_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED);
+    }
+}
+
 /* DequantizeLinear takes no codes of 64 bits: biases of products of 16-bit data are Cast, Sub and Mul. */
 static void
 test_wide_codes (void)
@@ -421,6 +467,8 @@ main (int   argc,
       g_test_add_data_func (path, &read_only[i], test_read_only);
     }
   g_test_add_func ("/onnx-forms/split-rest", test_split_rest);
+  g_test_add_func ("/onnx-forms/index-types", test_index_types);
+  g_test_add_func ("/onnx-forms/sorted-boxes", test_sorted_boxes);
   g_test_add_func ("/onnx-forms/wide-codes", test_wide_codes);
   g_test_add_func ("/onnx-forms/identity", test_identity);
   g_test_add_func ("/onnx-forms/loop-of-one", test_loop_of_one);

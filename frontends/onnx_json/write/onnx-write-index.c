@@ -5,6 +5,14 @@
 
 #include "frontends/onnx_json/write/onnx-write-ops.h"
 
+/* Indices in a type that Gather takes: int32 as it is, others as int64. */
+static const char *
+indices_of (LptOnnxWriter *w,
+            LptNode       *node)
+{
+  return lpt_node_in (node, 1)->dtype == LPT_DTYPE_I32 ? IN (1) : I64 (1);
+}
+
 void
 lpt_onnx_write_gather (LptOnnxWriter *w,
                        LptNode       *node,
@@ -25,7 +33,7 @@ lpt_onnx_write_gather (LptOnnxWriter *w,
     }
   if (batch != 0)
     lpt_onnx_w_fail (w, "batch dimensions of Gather before other ones");
-  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Gather", OUT (0), 2, IN (0), IN (1)), "axis", axis);
+  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Gather", OUT (0), 2, IN (0), indices_of (w, node)), "axis", axis);
 }
 
 void
@@ -33,7 +41,7 @@ lpt_onnx_write_gather_elements (LptOnnxWriter *w,
                                 LptNode       *node,
                                 const char    *onnx)
 {
-  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "GatherElements", OUT (0), 2, IN (0), IN (1)), "axis",
+  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "GatherElements", OUT (0), 2, IN (0), indices_of (w, node)), "axis",
                   LPT_ATTRS (node, LptAxisAttrs)->axis);
 }
 

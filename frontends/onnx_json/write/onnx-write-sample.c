@@ -208,6 +208,7 @@ lpt_onnx_write_non_max_suppression (LptOnnxWriter *w,
                                     const char    *onnx)
 {
   const LptNonMaxSuppressionAttrs *attrs = LPT_ATTRS (node, LptNonMaxSuppressionAttrs);
+  const LptShape *scores = &lpt_node_in (node, 1)->shape;
   LptTensor *sigma = node->n_in > 5 ? lpt_node_const_in (node, 5) : NULL;
   const char *y = lpt_onnx_w_temp (w, "NonMaxSuppression");
 
@@ -216,7 +217,8 @@ lpt_onnx_write_non_max_suppression (LptOnnxWriter *w,
       lpt_onnx_w_fail (w, "the scores and numbers of the boxes");
   if (node->n_in > 5 && lpt_node_in (node, 5) != NULL && (sigma == NULL || lpt_tensor_get_f64 (sigma, 0) != 0))
     lpt_onnx_w_fail (w, "scores that fade instead of boxes that go");
-  if (attrs->sort_result_descending)
+  /* Of one class of one image they are sorted as they are found. */
+  if (attrs->sort_result_descending && !(scores->rank == 3 && scores->dims[0] == 1 && scores->dims[1] == 1))
     lpt_onnx_w_fail (w, "boxes sorted across classes");
   if (node->opset > 0 && node->opset < 9)
     lpt_onnx_w_fail (w, "a result that is filled up");
