@@ -68,6 +68,18 @@ Result(%n) {output="y"}""",
 %w = Broadcast(%one, %shape) : f32[4,2,3,3]
 %c = Convolution(%x, %w) {strides=[1,1], pads_begin=[1,1], pads_end=[1,1], dilations=[1,1]} : f32[1,4,5,5]
 Result(%c) {output="y"}""",
+    "indices that count from the end": """
+%x = Parameter : f32[2,3,4]
+%i = Const {-1,0,-3} : i64[3]
+%a = Const {1} : i64[]
+%g = Gather@8(%x, %i, %a) : f32[2,3,4]
+Result(%g) {output="y"}""",
+    "resizing with a padding of nothing": """
+%x = Parameter : f32[1,2,3,4]
+%s = Const {2,2} : f32[2]
+%a = Const {2,3} : i64[2]
+%r = Interpolate@11(%x, %s, %a) {mode=nearest, pads_begin=[0,0,0,0], pads_end=[0,0,0,0], shape_calculation_mode=scales, coordinate_transformation_mode=asymmetric, nearest_mode=floor} : f32[1,2,6,8]
+Result(%r) {output="y"}""",
     "several open lengths": """
 %x = Parameter : f32[?,?,6]
 %s = Const {0,0,2,3} : i64[4]

@@ -18,19 +18,42 @@ one_axis (LptTflWriter *w, guint i, gint rank, gint64 *axis)
   return ok;
 }
 
+/* The indices; constant ones that count from the end of an axis of @length count from its beginning there. */
+static gint
+indices_of (LptTflWriter *w, gint64 length)
+{
+  LptTensor *known = lpt_node_const_in (w->node, 1);
+  const gint64 n = known != NULL ? lpt_tensor_count (known) : 0;
+  g_autofree double *values = g_new (double, (gsize) n + 1);
+  gboolean from_end = FALSE;
+  for (gint64 i = 0; i < n; i++)
+    {
+      const gint64 index = lpt_tensor_get_i64 (known, i);
+      from_end |= index < 0;
+      values[i] = (double) (index < 0 ? index + length : index);
+    }
+  if (!from_end)
+    return lpt_tfl_w_in (w, 1, LPT_TFL_PLAIN);
+  if (length < 0)
+    lpt_tfl_w_fail (w, "an index that counts from the end");
+  LptTensor *fresh = lpt_tensor_from_f64 (lpt_tensor_dtype (known), lpt_tensor_shape (known), values, NULL);
+  if (w->error != NULL || fresh == NULL)
+    return -1;
+  return lpt_tfl_w_const (w, lpt_node_src (w->node, 1)->name, fresh, NULL);
+}
+
 void
 lpt_tfl_write_gather (LptTflWriter *w, gint64 code)
 {
   gint64 axis = 0, batch = LPT_ATTRS (w->node, LptGatherAttrs)->batch_dims;
   double gauge;
-  gint rank = lpt_node_in (w->node, 0)->shape.rank, in[] = { lpt_tfl_w_in_free (w, 0, LPT_TFL_PLAIN, &gauge), -1 };
-  LptTensor *known = lpt_node_const_in (w->node, 1);
-  for (gint64 i = 0; known != NULL && i < lpt_tensor_count (known); i++)
-    if (lpt_tensor_get_i64 (known, i) < 0)
-      lpt_tfl_w_fail (w, "an index that counts from the end");
+  const LptShape *shape = &lpt_node_in (w->node, 0)->shape;
+  gint rank = shape->rank, in[] = { lpt_tfl_w_in_free (w, 0, LPT_TFL_PLAIN, &gauge), -1 };
   if (w->error != NULL || !one_axis (w, 2, rank, &axis))
     return;
-  in[1] = lpt_tfl_w_in (w, 1, LPT_TFL_PLAIN);
+  in[1] = indices_of (w, axis >= 0 && axis < rank ? shape->dims[axis] : LPT_DYNAMIC);
+  if (w->error != NULL)
+    return;
   LptTflWOp *op = lpt_tfl_w_op (w, code, 2, in, lpt_tfl_w_out (w, 0, LPT_TFL_PLAIN, gauge));
   lpt_tfl_w_set (op, LPT_TFL_INT (GatherOptions, axis, axis));
   lpt_tfl_w_set (op, LPT_TFL_INT (GatherOptions, batch_dims, batch));

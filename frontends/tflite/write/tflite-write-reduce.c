@@ -280,6 +280,15 @@ is_whole_upsampling (LptTflWriter *w, const LptInterpolateAttrs *a)
   return a->coordinate_transformation_mode == LPT_COORD_HALF_PIXEL || a->nearest_mode == LPT_NEAREST_FLOOR;
 }
 
+static gboolean
+pads (const LptInts *lengths)
+{
+  for (guint i = 0; i < lengths->n; i++)
+    if (lengths->v[i] != 0)
+      return TRUE;
+  return FALSE;
+}
+
 void
 lpt_tfl_write_resize (LptTflWriter *w, gint64 code)
 {
@@ -293,7 +302,7 @@ lpt_tfl_write_resize (LptTflWriter *w, gint64 code)
   double gauge;
   if (!known && nearest && rank == 4 && modern && is_whole_upsampling (w, a))
     known = TRUE;
-  if (rank != 4 || !known || !(nearest || linear) || a->antialias || a->pads_begin.n + a->pads_end.n > 0
+  if (rank != 4 || !known || !(nearest || linear) || a->antialias || pads (&a->pads_begin) || pads (&a->pads_end)
       || y->shape.dims[1] != x->shape.dims[1] || y->shape.dims[2] < 0 || y->shape.dims[3] < 0)
     lpt_tfl_w_fail (w, "this mode of resizing");
   gint in[2] = { lpt_tfl_w_in_free (w, 0, LPT_TFL_LAST, &gauge), -1 };
