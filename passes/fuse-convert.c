@@ -7,6 +7,7 @@
  *
  * Refused when
  *   - the Convert does not go to f32 or f16, or comes from another type than an 8, 16, 32 bit integer or a real type;
+ *   - it rounds: from a real type of more bits;
  *   - Subtract of a negative value from an unsigned type;
  *   - the operation is kept from clean-up, or the Convert over a constant is marked to be kept.
  *
@@ -68,7 +69,8 @@ rewrite (LptRewriter *rw,
     return FALSE;
   if (node->flags & LPT_NODE_NO_CLEANUP)
     return lpt_rewriter_decline (rw, node, "it is kept from clean-up");
-  if (!lpt_dtype_is_low (x->dtype) && !lpt_dtype_is_real (x->dtype))
+  if (!lpt_dtype_is_low (x->dtype) &&
+      (!lpt_dtype_is_real (x->dtype) || lpt_dtype_bits (x->dtype) > lpt_dtype_bits (convert->out[0].dtype)))
     return FALSE;
   if (node->op == LPT_OP_SUBTRACT && lpt_dtype_kind (x->dtype) == LPT_KIND_UINT &&
       is_negative_somewhere (lpt_node_const_in (node, 1)))
