@@ -270,9 +270,12 @@ take_parameters (Conv                 *conv,
                                groups * per_group);
       conv->rest[channel] = rest->n == 0 ? 0 : rest->v[rest->n == 1 ? 0 : channel];
       conv->zero_w[channel] = w->quant->zero_point[i];
-      if (!raw)
-        conv->multipliers[channel] = lpt_requant_rule_multiplier (rule, scale_x[channel / per_group * in_group],
-                                                                  w->quant->scale[i], scale_y[channel]);
+      if (raw)
+        continue;
+      conv->multipliers[channel] = lpt_requant_rule_multiplier (rule, scale_x[channel / per_group * in_group],
+                                                                w->quant->scale[i], scale_y[channel]);
+      if (!conv->wide && !conv->transposed)
+        lpt_int_round_narrow (rule, x, &conv->multipliers[channel]);
     }
 
   return TRUE;
@@ -323,7 +326,7 @@ conv_make (LptNode              *node,
     }
 
   /* TensorFlow Lite rescales sums of a transposed convolution without a bias as 32 bits. */
-  conv->wide = lpt_int_is_wide (rule, lpt_node_in (node, 0))
+  conv->wide = lpt_int_is_wide (rule, lpt_node_in (node, 0), lpt_node_in (node, transposed ? 3 : 2))
                && !(transposed && rule->mode == LPT_MODE_LITERT && lpt_node_in (node, 3) == NULL);
   if (!take_parameters (conv, w, rule, lpt_node_in (node, 0), lpt_node_out (node),
                         transposed ? &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest

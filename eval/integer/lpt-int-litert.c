@@ -1,7 +1,8 @@
 /* lpt-int-litert.c - TensorFlow Lite's own integer functions: Sigmoid, Tanh, Softmax of 16 bits, Abs, Rsqrt,
  * SquaredDifference
  *
- *   Sigmoid, Tanh   a table of the sigmoid in 24ths from 0 to 10.6 in 2^-16, interpolated; at the scale 2^-12 in 16-bit fixed point
+ *   Sigmoid, Tanh   a table of the sigmoid in 24ths from 0 to 10.6 in 2^-16, interpolated; at the scale 2^-12, Tanh
+ *                   at 2^-11 as well, in 16-bit fixed point
  *   Softmax         tables of e^x and 1 / (1 + x) of 513 numbers in 2^-15, interpolated
  *   Abs             rescale (|q - Z|, Sx / Sy) + Zy; with equal scales |q - Z| + Zy
  *   SquaredDifference   T = 2 max (S1, S2); a = rescale (x1 << 7, S1 / T), b likewise; rescale ((a - b)^2, T^2 / (2^14 Sy)) + Zy
@@ -133,7 +134,9 @@ lpt_int_litert_sigmoid (const LptIntScale *x, const LptIntScale *y, gint32 q)
 gint32
 lpt_int_litert_tanh (const LptIntScale *x, const LptIntScale *y, gint32 q)
 {
-  gint32 v = x->scale == 0x1p-12 ? lpt_fixed16_tanh ((gint16) q, 3) : lpt_int_litert_tanh16 (third_steps (x, q));
+  gint32 v = x->scale == 0x1p-12   ? lpt_fixed16_tanh ((gint16) q, 3)
+             : x->scale == 0x1p-11 ? lpt_fixed16_tanh (lpt_fixed16_shl ((gint16) q, 1), 3)
+                                   : lpt_int_litert_tanh16 (third_steps (x, q));
   return lpt_int_clamp (v, y->lo, y->hi);
 }
 

@@ -5,8 +5,8 @@
  *
  * Za is that of the quantization of a, or input 3, which somebody computes.
  * Operands of rank 1 are a row (left) and a column (right), and the batch axes
- * broadcast. Accumulators are 32-bit and wrap (of 16-bit data 64-bit ones in the modes of TensorFlow Lite); an i32
- * output is the accumulator.
+ * broadcast. Accumulators are 32-bit and wrap (of 16-bit data 64-bit ones in the modes of TensorFlow Lite, unless the
+ * bias has 32 bits, or there is none of 8-bit weights); an i32 output is the accumulator.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -163,7 +163,9 @@ lpt_int_matmul_new (LptNode              *node,
     }
   lpt_floats_set (&mm->rest, attrs->bias_rest.n, attrs->bias_rest.v);
   mm->zero_a = a.zero;
-  mm->wide = lpt_int_is_wide (rule, lpt_node_in (node, 0));
+  /* Weights of 8 bits without a bias add up as with one of 32 bits. */
+  mm->wide = lpt_int_is_wide (rule, lpt_node_in (node, 0), lpt_node_in (node, 2))
+             && !(lpt_node_in (node, 2) == NULL && lpt_dtype_bits (b->dtype) == 8);
   mm->n = MAX (b->quant->n, y->quant->n);
   mm->n_y = y->quant->n;
   if (b->quant->n > 1 && y->quant->n > 1 && b->quant->n != y->quant->n)
@@ -182,8 +184,11 @@ lpt_int_matmul_new (LptNode              *node,
       const guint cb = b->quant->n == 1 ? 0 : c, cy = y->quant->n == 1 ? 0 : c;
 
       mm->zero_b[c] = b->quant->zero_point[cb];
-      if (mm->multipliers != NULL)
-        mm->multipliers[c] = lpt_requant_rule_multiplier (rule, a.scale, b->quant->scale[cb], y->quant->scale[cy]);
+      if (mm->multipliers == NULL)
+        continue;
+      mm->multipliers[c] = lpt_requant_rule_multiplier (rule, a.scale, b->quant->scale[cb], y->quant->scale[cy]);
+      if (!mm->wide)
+        lpt_int_round_narrow (rule, lpt_node_in (node, 0), &mm->multipliers[c]);
     }
 
   return g_steal_pointer (&op);

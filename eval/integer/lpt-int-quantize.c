@@ -20,13 +20,14 @@ typedef struct
 {
   LptIntOp     op;
   LptAlgorithm algorithm;
-  gint         axis;      /* LPT_QUANT_PER_TENSOR or an axis */
-  LptIntScale *scales;
+  LptQuant    *quant;
+  LptIntScale *scales;    /* of its entries */
 } Affine;
 
 static void
 affine_clear (gpointer data)
 {
+  lpt_quant_unref (((Affine *) data)->quant);
   g_free (((Affine *) data)->scales);
 }
 
@@ -64,17 +65,17 @@ quantize_one (const Affine      *q,
     }
 }
 
+/* Element i has scale i / @inner % @n. */
 static void
 axis_steps (const Affine   *affine,
             const LptShape *shape,
             gint64         *n,
             gint64         *inner)
 {
-  gint64 outer;
+  const LptQuant *quant = affine->quant;
 
-  *n = *inner = 1;
-  if (affine->axis != LPT_QUANT_PER_TENSOR)
-    lpt_int_split_axis (shape, affine->axis, &outer, n, inner);
+  *n = quant->n;
+  *inner = lpt_quant_run (quant, shape);
 }
 
 static void
@@ -119,9 +120,8 @@ affine_new (LptValue    *integers,
             GError     **error)
 {
   g_autoptr (LptIntOp) op = NULL;
-  const LptQuant *quant = integers->quant;
+  LptQuant *quant = integers->quant;
   Affine *affine = g_new0 (Affine, 1);
-  gint axis = LPT_QUANT_PER_TENSOR;
 
   op = &affine->op;
   op->run = run;
@@ -133,13 +133,13 @@ affine_new (LptValue    *integers,
       lpt_int_refuse (error, "unsupported: %s has no integer quantization", what);
       return NULL;
     }
-  if (quant->n > 1 && !lpt_axis_normalize (quant->axis, integers->shape.rank, &axis))
+  if (quant->n > 1 && (quant->axis < 0 || quant->axis >= integers->shape.rank))
     {
       lpt_int_refuse (error, "unsupported axis %d of the quantization of %s", quant->axis, what);
       return NULL;
     }
 
-  affine->axis = axis;
+  affine->quant = lpt_quant_ref (quant);
   affine->scales = g_new (LptIntScale, quant->n);
   for (guint i = 0; i < quant->n; i++)
     {

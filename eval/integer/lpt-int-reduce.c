@@ -5,7 +5,8 @@
  *     RESCALE  rescale (acc, Sx / (Sy n)) + Zy
  *     MICRO    (m, s) = Q31 of Sx / Sy; rescale (acc, ((m << k) / n, s - k)) + Zy
  *     LITERT   spatial axes of 4-D data, kept: rescale (acc, Sx / Sy), then / n with ties
- *              away from zero, + Zy; else with equal parameters: sum q / n, truncated; otherwise
+ *              away from zero, + Zy; of uint8 rescale (sum q, Sx / (Sy n)) + Zy - round-away (Zx Sx / Sy);
+ *              else with equal parameters: sum q / n, truncated; otherwise
  *              in float32: round-away (mean Sx / Sy - Zx Sx / Sy) + Zy
  *              XNNPACK takes two of four axes itself: acc times float32 Sx / (Sy n), ties to even, + Zy
  *     FLOAT    float32 mean of dequantized values, quantized
@@ -32,6 +33,7 @@ typedef struct
   const LptRequantRule *rule;
   gboolean              axes[LPT_MAX_RANK];
   gboolean              spatial_kept;     /* 4-D, axes {2, 3}, keep_dims */
+  gboolean              zero_apart;       /* the same of uint8 in TensorFlow Lite: the zero point is rounded alone */
   gboolean              rescales_images;  /* XNNPACK takes means of two of four axes */
   LptIntScale           x, y;
   LptIntRescale         rescale;
@@ -86,6 +88,17 @@ wrapping_sum (const Reduce *r,
 }
 
 static gint32
+mean_of_bytes (const Reduce        *r,
+               gint64               sum,
+               const LptMultiplier *mean)
+{
+  const float zero = (float) r->x.zero * (float) r->x.scale / (float) r->y.scale;
+
+  return lpt_int_clamp ((gint64) lpt_multiplier_apply (mean, lpt_requant_sat32 (sum)) + r->y.zero
+                        - (gint64) roundf (CLAMP (zero, -1e9f, 1e9f)), r->y.lo, r->y.hi);
+}
+
+static gint32
 finish (const Reduce        *r,
         gint64               sum,
         gint64               n,
@@ -110,6 +123,8 @@ finish (const Reduce        *r,
     return wrapping_sum (r, sum, n);
   if (r->kind == LPT_OP_REDUCE_MEAN && r->rescales_images)
     return lpt_int_code ((float) acc * ((float) x->scale / ((float) y->scale * (float) n)), y, FALSE);
+  if (r->zero_apart)
+    return mean_of_bytes (r, sum, mean);
   if (divides_last (r))
     {
       const float ratio = (float) x->scale / (float) y->scale;
@@ -135,8 +150,16 @@ static LptMultiplier
 multiplier_for (const Reduce *r,
                 gint64        n)
 {
+  LptMultiplier m;
+
   if (r->kind != LPT_OP_REDUCE_MEAN)
     return r->multiplier;
+  if (r->zero_apart)
+    {
+      lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_DOUBLE,
+                           (double) ((float) r->x.scale / ((float) n * (float) r->y.scale)), &m);
+      return m;
+    }
   if (r->rule->algorithm == LPT_ALGO_MICRO || r->rule->algorithm == LPT_ALGO_LITERT)
     return micro_mean (&r->multiplier, n);
 
@@ -286,6 +309,7 @@ lpt_int_reduce_new (LptNode              *node,
 
   r->spatial_kept = x->shape.rank == 4 && n_axes == 2 && r->axes[2] && r->axes[3] &&
                     LPT_ATTRS (node, LptReduceAttrs)->keep_dims;
+  r->zero_apart = r->spatial_kept && divides_last (r) && x->dtype == LPT_DTYPE_U8;
   r->rescales_images = rule->mode == LPT_MODE_XNNPACK && x->shape.rank == 4 && n_axes == 2;
   r->multiplier = lpt_requant_rule_multiplier (rule, r->x.scale, 1.0, r->y.scale);
   lpt_int_rescale_init (&r->rescale, rule, &r->x, &r->y);

@@ -124,7 +124,8 @@ code_of (const Softmax *sm,
     {
       const gint32 p = lpt_requant_srdhm (share->scale, exp_of (sm, d));
 
-      q = share->to_8_bits ? lpt_requant_rdbpot (p, share->over + 31 - 8)
+      /* Of many equal elements less than half a step is left: a shift by more bits than there are. */
+      q = share->to_8_bits ? (share->over > 8 ? 0 : lpt_requant_rdbpot (p, share->over + 31 - 8))
                            : lpt_multiplier_apply (&sm->from_q0, share->over >= 0 ? lpt_requant_rdbpot (p, share->over)
                                                                                   : lpt_fixed_shl (p, -share->over));
     }

@@ -116,9 +116,19 @@ lpt_int_is_litert (const LptRequantRule *rule)
 
 gboolean
 lpt_int_is_wide (const LptRequantRule *rule,
-                 const LptValue       *x)
+                 const LptValue       *x,
+                 const LptValue       *bias)
 {
-  return lpt_dtype_bits (x->dtype) == 16 && lpt_int_is_litert (rule);
+  return lpt_dtype_bits (x->dtype) == 16 && lpt_int_is_litert (rule) && (bias == NULL || bias->dtype == LPT_DTYPE_I64);
+}
+
+void
+lpt_int_round_narrow (const LptRequantRule *rule,
+                      const LptValue       *x,
+                      LptMultiplier        *multiplier)
+{
+  if (lpt_dtype_bits (x->dtype) == 16 && rule->mode == LPT_MODE_LITERT)
+    multiplier->rounding = LPT_REQUANT_SINGLE;
 }
 
 gboolean

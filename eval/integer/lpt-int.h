@@ -142,8 +142,11 @@ lpt_int_at64 (const LptIntArray *array,
 
 /* Is it a mode of TensorFlow Lite's kernels? */
 gboolean lpt_int_is_litert (const LptRequantRule *rule);
-/* Do products of @x add up in 64 bits? Those of 16-bit codes do where TensorFlow Lite is followed. */
-gboolean lpt_int_is_wide (const LptRequantRule *rule, const LptValue *x);
+/* Do products of @x add up in 64 bits? Those of 16-bit codes do where TensorFlow Lite is followed, unless their bias
+ * (nullable) has 32 bits. */
+gboolean lpt_int_is_wide (const LptRequantRule *rule, const LptValue *x, const LptValue *bias);
+/* 32-bit sums of 16-bit codes are rounded once in TensorFlow Lite. */
+void     lpt_int_round_narrow (const LptRequantRule *rule, const LptValue *x, LptMultiplier *multiplier);
 
 /* Stores without saturation: @q is in range. */
 static inline void

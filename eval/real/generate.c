@@ -114,7 +114,6 @@ lpt_run_one_hot (LptCall *call,
       for (i = 0; i < inner; i++, to += form.size)
         {
           index = indices[o * inner + i];
-          index = index < 0 ? index + depth : index;
           lpt_copy_one (to, index == d ? &on : &off, form.size);
         }
 

@@ -105,6 +105,20 @@ problem_of_dynamic (const LptNode *node)
   return NULL;
 }
 
+/* A constant of 32 bits, or one of 64 bits that needs no more. */
+static gboolean
+is_plain_bias (const LptValue *bias)
+{
+  const LptTensor *data = bias->producer->data;
+  gint64 i, n = data != NULL && bias->dtype == LPT_DTYPE_I64 ? lpt_tensor_count (data) : 0;
+
+  for (i = 0; i < n; i++)
+    if (lpt_tensor_get_i64 (data, i) != (gint32) lpt_tensor_get_i64 (data, i))
+      return FALSE;
+
+  return data != NULL && (bias->dtype == LPT_DTYPE_I32 || bias->dtype == LPT_DTYPE_I64);
+}
+
 /* NULL, or why the node stays on integers. */
 static const char *
 problem_of (LptNode *node)
@@ -116,7 +130,7 @@ problem_of (LptNode *node)
     return problem_of_dynamic (node);
   if (((node->info->flags & LPT_OP_F_LOWERED) && node->op != LPT_OP_REQUANTIZE) || lpt_node_n_bodies (node) > 0)
     return "it stays on integers: the op has no real form";
-  if (bias != NULL && (bias->producer->data == NULL || bias->dtype != LPT_DTYPE_I32))
+  if (bias != NULL && !is_plain_bias (bias))
     return "it stays on integers: its bias is not an int32 constant";
   for (o = 0; o < node->n_out; o++)
     for (u = 0; is_sum (&node->out[o]) && u < lpt_value_n_uses (&node->out[o]); u++)
@@ -212,12 +226,14 @@ add_bias (Raise    *r,
       LptShape shape = { .rank = n == 1 ? 0 : real->shape.rank };
       g_autoptr (LptQuant) quant = lpt_quant_new (steps->n == 1 ? LPT_QUANT_PER_TENSOR : axis, steps->n, steps->scale,
                                                   NULL);
+      g_autoptr (LptTensor) narrow = NULL;
       g_autoptr (LptTensor) tensor = NULL;
       gint d;
 
       for (d = 0; d < shape.rank; d++)
         shape.dims[d] = d == axis ? n : 1;
-      tensor = lpt_tensor_reshape (bias->producer->data, &shape, NULL);
+      narrow = lpt_tensor_convert (bias->producer->data, LPT_DTYPE_I32, NULL);
+      tensor = narrow != NULL ? lpt_tensor_reshape (narrow, &shape, NULL) : NULL;
       if (tensor == NULL)
         return NULL;
       codes = lpt_node_out (lpt_graph_add_const (r->graph, bias->producer->name, tensor));
