@@ -55,12 +55,22 @@ def products(r):
         want = np.repeat(x, m, -1) * (w[0, 0, 0] * np.array(s, F))
         yield one("DEPTHWISE_CONV_2D/hybrid/%dx%d" % (c, m), [(x, None), (w, q(s, axis=3)), (np.zeros(c * m, F), None)], [0], (F, want.shape, None),
                   ("DepthwiseConv2DOptions", {"padding": 1, "stride_w": 1, "stride_h": 1, "depth_multiplier": m}), 6, want)
+    x, w = r.randint(-127, 128, (8, 3)).astype(F), r.randint(-127, 128, (8, 5)).astype(I8)
+    x[2] = [127, -127, 127]
+    yield one("BATCH_MATMUL/hybrid/turned", [(x, None), (w, q(0.5))], [0], (F, (3, 5), None), ("BatchMatMulOptions", {"adj_x": 1}), 1, x.T @ (w * F(0.5)))
 
 
 def functions(r):
     flat = np.tile(np.array([7, 8], I8), 2000)[None]
     yield one("SOFTMAX/flat", [(flat, q(0.001))], [0], (I8, flat.shape, q(1 / 256, -128)), ("SoftmaxOptions", {"beta": 1.0}), 2, np.full(flat.shape, -128, I8))
     yield one("TANH/i16/eleven", [(r.randint(-32768, 32768, 3000).astype(I16), q(2.0 ** -11))], [0], (I16, (3000,), q(2.0 ** -15)), None, 3)
+    yield one("LEAKY_RELU/scalar", [(np.array(-2, F), None)], [0], (F, (), None), ("LeakyReluOptions", {"alpha": 0.5}), 1, np.array(-1, F))
+    x = r.uniform(-1, 4, 200).astype(F)
+    for low, high in ((0.5, 3.0), (-3.0, -0.5)):
+        step = F(high - low) / 255
+        least = 0 if low > 0 else -255
+        yield one("FAKE_QUANT/%g" % low, [(x if low > 0 else -x, None)], [0], (F, x.shape, None), ("FakeQuantOptions", {"min": low, "max": high, "num_bits": 8}), 1,
+                  (np.clip(np.floor((x if low > 0 else -x) / step + F(0.5)), least, least + 255) * step).astype(F))
     # uint8: the zero point is rounded by itself.
     for seed in range(4):
         x, sx, zx, sy, zy = r.randint(0, 256, (1, 7, 7, 16)).astype(U8), F(0.0636), 145 - seed, F(0.0539), 115 + seed
@@ -69,10 +79,36 @@ def functions(r):
         yield one("MEAN/u8/%d" % seed, [(x, q(float(sx), zx)), (np.array([1, 2], I32), None)], [0], (U8, want.shape, q(float(sy), zy)), ("ReducerOptions", {"keep_dims": 1}), 1, want)
 
 
+def nearest(n, out):
+    scale = F(n - 1) / F(out - 1) if out > 1 else F(n)
+    return [min(int(math.floor((i + 0.5) * scale + F(0.5))), n - 1) for i in range(out)]
+
+
 def movement(r):
+    x = r.randint(-128, 128, (1, 5, 4, 3)).astype(I8)
+    for h, w in ((7, 9), (3, 1)):
+        yield one("RESIZE_NEAREST_NEIGHBOR/both/%d" % h, [(x, q(0.1, 3)), (np.array([h, w], I32), None)], [0], (I8, (1, h, w, 3), q(0.1, 3)),
+                  ("ResizeNearestNeighborOptions", {"align_corners": 1, "half_pixel_centers": 1}), 3, x[:, nearest(5, h)][:, :, nearest(4, w)])
+    x = r.randn(5, 4).astype(F)
+    yield one("STRIDED_SLICE/shrunk", [(x, None)] + [(np.array(v, I32), None) for v in ([2, 1], [3, 3], [1, 1])], [0], (F, (2,), None),
+              ("StridedSliceOptions", {"begin_mask": 1, "shrink_axis_mask": 1}), 1, x[0, 1:3])
     i = np.array([-1, 0, 3, 4, 1], I32)
     want = np.array([[1 if k == v else 0 for k in range(4)] for v in i], I32)
     yield one("ONE_HOT/negative", [(i, None), (np.array(4, I32), None), (np.array(1, I32), None), (np.array(0, I32), None)], [0], (I32, want.shape, None), ("OneHotOptions", {"axis": -1}), 1, want)
+    # Codes stay codes, and what is not written is the code 0.
+    x, codes = r.randint(-128, 128, (3, 4)).astype(I8), q(0.05, 7)
+    want = np.zeros((5, 4), I8)
+    for k, row in zip((1, 4, 1), x):
+        want[k] += row
+    yield one("SCATTER_ND/codes", [(np.array([[1], [4], [1]], I32), None), (x, codes), (np.array([5, 4], I32), None)], [1], (I8, want.shape, codes), ("ScatterNdOptions", {}), 1, want)
+    want = np.full((6,), x[0, 3], I8)
+    want[[0, 2, 5]] = x[0, :3]
+    yield one("SPARSE_TO_DENSE/codes", [(np.array([0, 2, 5], I32), None), (np.array([6], I32), None), (x[0, :3].copy(), codes), (x[0, 3], codes)], [2, 3], (I8, want.shape, codes),
+              ("SparseToDenseOptions", {}), 3, want)
+    yield one("MATRIX_DIAG/codes", [(x, codes)], [0], (I8, (3, 4, 4), codes), ("MatrixDiagOptions", {}), 1, np.stack([np.diag(row) for row in x]))
+    want = x.copy()
+    want[[0, 1, 2], [0, 1, 2]] = x[2, :3]
+    yield one("MATRIX_SET_DIAG/codes", [(x, codes), (x[2, :3].copy(), codes)], [0, 1], (I8, want.shape, codes), ("MatrixSetDiagOptions", {}), 1, want)
 
 
 def cases():

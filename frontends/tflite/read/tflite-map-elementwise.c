@@ -117,7 +117,7 @@ lpt_tfl_map_leaky_relu (LptTflOp *op)
   LptValue *x = lpt_tfl_in (op, 0);
   gboolean front = lpt_tfl_align (op, 1, &x);
   float alpha = (float) lpt_tfl_opt_real (op, TFL_LeakyReluOptions_alpha);
-  LptShape one = lpt_shape_make (1, (gint64[]) { 1 });
+  LptShape one = lpt_shape_make (x->shape.rank == 0 ? 0 : 1, (gint64[]) { 1 });
   LptValue *slope = lpt_tfl_tensor_value (op, lpt_tensor_from_f32 (&one, &alpha, NULL), NULL);
   finish (op, lpt_tfl_done_as (op, lpt_tfl_add (op, LPT_OP_PRELU, 2, x, slope), 0), front);
 }

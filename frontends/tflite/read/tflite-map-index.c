@@ -53,7 +53,7 @@ lpt_tfl_map_scatter_nd (LptTflOp *op)
   LptValue *updates = lpt_tfl_in (op, 1);
   LptValue *shape = lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64);
   LptValue *codes = lpt_tfl_codes (op, updates);
-  LptDType dtype = codes->dtype;
+  LptDType dtype = updates->dtype;
   if (lpt_dtype_is_integer (dtype) && lpt_dtype_bits (dtype) < 32)
     codes = lpt_tfl_convert (op, codes, LPT_DTYPE_I32);
   LptValue *zeros = lpt_tfl_broadcast (op, lpt_tfl_like (op, codes, 0), shape);
@@ -78,7 +78,7 @@ lpt_tfl_map_sparse_to_dense (LptTflOp *op)
   values = lpt_tfl_broadcast (op, values, count);
   LptNode *node = lpt_tfl_add (op, LPT_OP_SCATTER_ND_UPDATE, 3, dense, indices, values);
   node->opset = 15;
-  lpt_tfl_set (op, 0, lpt_tfl_done (op, node));
+  lpt_tfl_set (op, 0, lpt_tfl_done_as (op, node, 0));
 }
 
 /* Starts along the axes: input 2, or of StableHLO an input for each. */
@@ -249,13 +249,23 @@ diagonal (LptTflOp *op, LptValue *rows, LptValue *columns)
   return lpt_tfl_emit (op, LPT_OP_EQUAL, 2, along[0], along[1]);
 }
 
+/* 0 as a number, or as a code where @x has codes. */
+static LptValue *
+zero_like (LptTflOp *op, LptValue *x)
+{
+  LptValue *zero = lpt_tfl_like (op, x, 0);
+  if (x->quant != NULL && x->quant->n == 1)
+    lpt_value_set_quant (zero, x->quant);
+  return zero;
+}
+
 void
 lpt_tfl_map_matrix_diag (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0), *n = lpt_tfl_slice (op, lpt_tfl_shape_of (op, x), 0, -1, G_MAXINT32);
-  lpt_tfl_set (
-      op, 0,
-      lpt_tfl_emit (op, LPT_OP_SELECT, 3, diagonal (op, n, n), lpt_tfl_unsqueeze (op, x, -1), lpt_tfl_like (op, x, 0)));
+  LptNode *node = lpt_tfl_add (op, LPT_OP_SELECT, 3, diagonal (op, n, n), lpt_tfl_unsqueeze (op, x, -1),
+                               zero_like (op, x));
+  lpt_tfl_set (op, 0, lpt_tfl_done_as (op, node, 0));
 }
 
 /* The diagonal, as long as the shorter side, broadcast along rows: it needs as many columns as the matrix. */
@@ -269,7 +279,8 @@ lpt_tfl_map_matrix_set_diag (LptTflOp *op)
   if (rank < 2 || !lpt_shape_is_static (&x->shape))
     lpt_tfl_unsupported (op, "matrices of unknown size");
   values = lpt_tfl_unsqueeze (op, values, wide ? -1 : -2);
-  lpt_tfl_set (op, 0, lpt_tfl_emit (op, LPT_OP_SELECT, 3, diagonal (op, rows, columns), values, x));
+  LptNode *node = lpt_tfl_add (op, LPT_OP_SELECT, 3, diagonal (op, rows, columns), values, x);
+  lpt_tfl_set (op, 0, lpt_tfl_done_as (op, node, 0));
 }
 
 /* --- complex numbers: a last axis of real and imaginary part ------------------------------ */

@@ -238,6 +238,18 @@ read_mask (LptTflOp *op, LptInts *list, LptTflField field, guint n)
     list->v[i] = bits >> i & 1;
 }
 
+/* @begin, 0 where the file says that an axis that shrinks begins at its start: the IR looks at no mask there. */
+static LptValue *
+begin_at_start (LptTflOp *op, LptValue *begin, guint n)
+{
+  guint bits = (guint) lpt_tfl_opt_int (op, TFL_StridedSliceOptions_begin_mask)
+               & (guint) lpt_tfl_opt_int (op, TFL_StridedSliceOptions_shrink_axis_mask);
+  gint64 keep[32];
+  for (guint i = 0; i < n; i++)
+    keep[i] = (bits >> i & 1) == 0;
+  return bits != 0 ? lpt_tfl_emit (op, LPT_OP_MULTIPLY, 2, begin, lpt_tfl_i64 (op, n, keep)) : begin;
+}
+
 /* A mask bit of the IR means that the bound is not used, as here; an axis that shrinks is one element from begin on,
    whatever end and stride say. */
 void
@@ -254,6 +266,7 @@ lpt_tfl_map_strided_slice (LptTflOp *op)
     return;
   if (lpt_tfl_opt_int (op, TFL_StridedSliceOptions_offset) != 0)
     end = lpt_tfl_emit (op, LPT_OP_ADD, 2, begin, end);
+  begin = begin_at_start (op, begin, (guint) n);
   LptNode *node = lpt_tfl_add (op, LPT_OP_STRIDED_SLICE, 4, x, begin, end, strides);
   LptStridedSliceAttrs *attrs = LPT_ATTRS (node, LptStridedSliceAttrs);
   read_mask (op, &attrs->begin_mask, TFL_StridedSliceOptions_begin_mask, (guint) n);

@@ -102,8 +102,17 @@ lpt_tfl_map_batch_matmul (LptTflOp *op)
   LptValue *x = lpt_tfl_in (op, 0), *y = lpt_tfl_in (op, 1);
   LptTflTensor *out = lpt_tfl_out_tensor (op, 0);
   gboolean integer = x->quant != NULL && y->quant != NULL && out != NULL && out->quant != NULL;
+  gboolean turned = lpt_tfl_opt_int (op, TFL_BatchMatMulOptions_adj_x) != 0;
   if (lpt_tfl_is_hybrid (x, y))
     {
+      /* Rows of the product are what is rounded together. */
+      gint rank = lpt_tfl_rank (op, x);
+      gint64 order[LPT_MAX_RANK];
+      for (gint i = 0; i < rank; i++)
+        order[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
+      if (turned && rank >= 2)
+        x = lpt_tfl_transpose (op, x, (guint) rank, order);
+      turned = turned && rank < 2;
       x = lpt_tfl_round_dynamic (op, x, lpt_tfl_opt_int (op, TFL_BatchMatMulOptions_asymmetric_quantize_inputs) != 0,
                                  -1);
       y = lpt_tfl_hybrid_weights (op, y);
@@ -114,7 +123,7 @@ lpt_tfl_map_batch_matmul (LptTflOp *op)
       y = lpt_tfl_real_of (op, y);
     }
   LptNode *node = lpt_tfl_add (op, LPT_OP_MATMUL, 2, x, y);
-  LPT_ATTRS (node, LptMatMulAttrs)->transpose_a = lpt_tfl_opt_int (op, TFL_BatchMatMulOptions_adj_x) != 0;
+  LPT_ATTRS (node, LptMatMulAttrs)->transpose_a = turned;
   LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = lpt_tfl_opt_int (op, TFL_BatchMatMulOptions_adj_y) != 0;
   lpt_tfl_set (op, 0, lpt_tfl_done_as (op, node, 0));
 }

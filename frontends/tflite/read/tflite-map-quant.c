@@ -84,7 +84,7 @@ lpt_tfl_map_fake_quant (LptTflOp *op)
   gint64 low = lpt_tfl_opt_int (op, TFL_FakeQuantOptions_narrow_range) != 0;
   float min = (float) lpt_tfl_opt_real (op, TFL_FakeQuantOptions_min);
   float max = (float) lpt_tfl_opt_real (op, TFL_FakeQuantOptions_max);
-  if (bits < 2 || bits > 16 || !(min <= 0) || !(max >= 0) || !(max > min))
+  if (bits < 2 || bits > 16 || !(max > min))
     {
       lpt_tfl_invalid (op, "%" G_GINT64_FORMAT " bits from %g to %g", bits, (double) min, (double) max);
       return;

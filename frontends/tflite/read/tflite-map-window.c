@@ -17,6 +17,8 @@
 
 #include "ir/infer/lpt-evaluate.h"
 
+#include <math.h>
+
 #define MAX_SPATIAL 3
 
 /* Strides, dilations and padding of an operator, spatial axes in the IR's order. */
@@ -369,6 +371,30 @@ lpt_tfl_map_l2_pool (LptTflOp *op)
 
 /* --- resizing, blocks ------------------------------------------------------------ */
 
+/* Nearest elements with both flags: between the corners, half a pixel further; no mode of Interpolate. */
+static LptValue *
+corners_and_half (LptTflOp *op, LptValue *x, LptValue *size)
+{
+  LptInts to = { 0 };
+  gboolean known = lpt_value_ints (size, &to) && to.n == 2 && x->shape.rank == 4;
+  for (gint a = 0; a < 2 && op->error == NULL; a++)
+    {
+      gint64 in = known ? x->shape.dims[2 + a] : LPT_DYNAMIC, out = lpt_ints_get (&to, (guint) a, 0);
+      if (in < 1 || out < 1 || out > G_MAXUINT16)
+        {
+          lpt_tfl_unsupported (op, "align_corners together with half_pixel_centers of unknown sizes");
+          break;
+        }
+      g_autofree gint64 *from = g_new (gint64, out);
+      float scale = out > 1 ? (float) (in - 1) / (float) (out - 1) : (float) in;
+      for (gint64 i = 0; i < out; i++)
+        from[i] = MIN ((gint64) roundf (((float) i + 0.5f) * scale), in - 1);
+      x = lpt_tfl_emit (op, LPT_OP_GATHER, 3, x, lpt_tfl_i64 (op, (guint) out, from), lpt_tfl_i64_scalar (op, 2 + a));
+    }
+  lpt_ints_clear (&to);
+  return x;
+}
+
 void
 lpt_tfl_map_resize (LptTflOp *op)
 {
@@ -380,6 +406,11 @@ lpt_tfl_map_resize (LptTflOp *op)
                                                : TFL_ResizeBilinearOptions_half_pixel_centers)
                   != 0;
   LptValue *x = lpt_tfl_front (op, lpt_tfl_in (op, 0)), *size = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64);
+  if (corners && half && nearest)
+    {
+      lpt_tfl_set (op, 0, lpt_tfl_back (op, corners_and_half (op, x, size)));
+      return;
+    }
   if (corners && half)
     lpt_tfl_unsupported (op, "align_corners together with half_pixel_centers");
   LptNode *node = lpt_tfl_add (op, LPT_OP_INTERPOLATE, 3, x, size, lpt_tfl_i64 (op, 2, (gint64[]) { 2, 3 }));
