@@ -2,8 +2,9 @@
  *
  * LiteLSTMCell: x, h int8, c int16 of a scale 2^n, weights int8, biases int32; gates in the order i, f, c, o
  *   g = sat16 (sat16 (D (W (x - Zx) + b, Sx Sw / Sg)) + D (R (h - Zh), Sh Sr / Sg)), Sg = 2^-12, or the gate's own with
- *   a layer norm; a peephole adds D (P c, Sc Sp / Sg); the norm: mean = 1024 sum / n, v (g) / deviation, times N, plus
- *   b i, f, o = logistic (g), g' = tanh (g) in 16-bit fixed point; without weights of i: i = 32767 - f
+ *   a layer norm; a peephole adds D (P c, Sc Sp / Sg), in TensorFlow Lite for as many cells as there are outputs; the
+ *   norm: mean = 1024 sum / n, v (g) / deviation, times N, plus b
+ *   i, f, o = logistic (g), g' = tanh (g) in 16-bit fixed point; without weights of i: i = 32767 - f
  *   (tflite-micro, which is right, adds Zm and takes it away)
  *   c = sat16 (f c / 2^15 + i g' 2^-(30 + n)), clipped;  m = D (o tanh (c), 2^-30 / Sm) - Zm
  *   no projection: h = m;  else h = D (Wp (m + Zm) + bp, Sp Sm / Sy) + Zy
@@ -144,7 +145,8 @@ gate (const Lstm *l, guint g, gint64 b, const gint16 *cell, gint16 *v)
       gint64 acc = dot (w, k, x, b * l->inputs, l->inputs) + (norm == NULL && bias != NULL ? lpt_int_at (bias, k) : 0);
       v[k] = sat16 (rescale (l->mode, sx, acc));
       v[k] = sat16 ((gint64) v[k] + rescale (l->mode, sh, dot (r, k, h, b * l->outputs, l->outputs)));
-      if (p != NULL)
+      /* TensorFlow Lite's peepholes see as many cells as there are outputs, which a projection makes fewer. */
+      if (p != NULL && (k < l->outputs || is_micro (l->mode)))
         v[k] = sat16 ((gint64) v[k] + rescale (l->mode, (double) (scale_of (input (l, 19)) * scale_of (p) / step),
                                                (gint64) lpt_int_at (p, k) * cell[k]));
     }
