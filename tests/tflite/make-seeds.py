@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """Small .tflite files for the fuzzer: make-seeds.py FOLDER (tests/fuzz/corpus/tflite)
 
+Those below, and op-NAME for each operator of tflite-ops.def that they lack: the smallest of cases.py.
+
 SPDX-License-Identifier: Apache-2.0
 """
 import os
@@ -9,7 +11,8 @@ import sys
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from tfl import model, models, op, tensor
+from cases import cases
+from tfl import CODES, CUSTOM, model, models, op, operators, tensor
 
 
 def seeds():
@@ -57,6 +60,26 @@ def seeds():
                            [op("", [0, 1], [2], custom="device", raw=[1])], [0], [2])
 
 
-for name, data in seeds():
+def of_operators(have):
+    """(name, file): the smallest case of each operator that is not there yet; of those that nothing maps, a file that names them."""
+    for _, data, *_ in sorted(cases(), key=lambda c: len(c[1])):
+        new = operators(data) - have
+        if new:
+            have |= new
+            yield "op-" + min(new).lower(), data
+    for kind in sorted((set(CODES) - {"CUSTOM"} | set(CUSTOM)) - have):
+        rows = [tensor("x", np.float32, (1, 2)), tensor("y", np.float32, (1, 2))]
+        yield "op-" + kind.lower(), model(rows, [op(kind, [0], [1], custom=None if kind in CODES else kind)], [0], [1])
+
+
+def everything():
+    have = set()
+    for name, data in seeds():
+        have |= operators(data)
+        yield name, data
+    yield from of_operators(have)
+
+
+for name, data in everything():
     with open(os.path.join(sys.argv[1], name + ".tflite"), "wb") as f:
         f.write(data)

@@ -36,12 +36,13 @@ def read_schema():
                 if m:
                     unions[m[1], m[3]] = int(m[2])
     with open(os.path.join(folder, "tflite-ops.def")) as f:
-        for m in re.finditer(r"TFL_(?:NO_)?OP \((\d+), (\w+)", f.read()):
-            codes[m[2]] = int(m[1])
-    return tables, unions, codes
+        rows = f.read()
+    for m in re.finditer(r"^TFL_(?:NO_)?OP \((\d+), (\w+)", rows, re.M):
+        codes[m[2]] = int(m[1])
+    return tables, unions, codes, re.findall(r'^TFL_CUSTOM \("(\w+)", \w+, ', rows, re.M)
 
 
-TABLES, UNIONS, CODES = read_schema()
+TABLES, UNIONS, CODES, CUSTOM = read_schema()
 
 
 class Writer:
@@ -117,6 +118,35 @@ def write(model):
     w = Writer()
     w.point(0, w.table("Model", model))
     return bytes(w.out)
+
+
+def field(data, table, name, slot):
+    """Where a field lies; 0: it is not there."""
+    vtable = table - struct.unpack_from("<i", data, table)[0]
+    at = 4 + 2 * TABLES[name][slot][0]
+    place = struct.unpack_from("<H", data, vtable + at)[0] if at < struct.unpack_from("<H", data, vtable)[0] else 0
+    return table + place if place else 0
+
+
+def follow(data, at):
+    return at + struct.unpack_from("<I", data, at)[0]
+
+
+def operators(data):
+    """Names of the operator codes of a file that is not broken."""
+    names = {v: k for k, v in CODES.items()}
+    found = set()
+    codes = follow(data, field(data, follow(data, 0), "Model", "operator_codes"))
+    for i in range(struct.unpack_from("<I", data, codes)[0]):
+        table = follow(data, codes + 4 + 4 * i)
+        old, new, custom = (field(data, table, "OperatorCode", n) for n in ("deprecated_builtin_code", "builtin_code", "custom_code"))
+        code = max(struct.unpack_from("<b", data, old)[0] if old else 0, struct.unpack_from("<i", data, new)[0] if new else 0)
+        if code != 32:
+            found.add(names.get(code, str(code)))
+        elif custom:
+            at = follow(data, custom)
+            found.add(data[at + 4:at + 4 + struct.unpack_from("<I", data, at)[0]].decode())
+    return found
 
 
 def tensor(name, dtype, shape, data=None, scale=None, zero=0, axis=0, **more):
