@@ -41,6 +41,9 @@ cmd_data_options (const CmdDataArgs *args, LptDataOptions *options, int *code)
     { "scale", args->scale, lpt_data_options_scale },
   };
   *options = (LptDataOptions) { .remark = on_remark, .limit = args->samples };
+  options->from_model = (args->mean == NULL && args->scale == NULL ? LPT_DATA_NORMAL : 0)
+                        | (args->channels == NULL ? LPT_DATA_CHANNELS : 0)
+                        | (args->resize == NULL && args->pad == NULL ? LPT_DATA_FIT : 0);
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
     {
       g_autoptr (GError) error = NULL;

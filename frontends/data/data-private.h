@@ -48,6 +48,12 @@ LptLayout  data_layout     (const LptShape *model, LptLayout said);
 LptTensor *data_normalize  (LptTensor *tensor, const LptValue *value, const LptDataOptions *options, GError **error);
 /* Channels last to channels first, or back: [..,H,W,C] of @tensor (transfer full). */
 LptTensor *data_transpose  (LptTensor *tensor, const LptShape *shape, GError **error);
+/* @options with what the model of @value says of images (model-info.c). */
+LptDataOptions data_options_for_images (const LptDataOptions *options, const LptValue *value);
+/* What data_options_for_images() asks for. */
+void       data_copy_model_info (const LptGraph *from, LptGraph *to);
+/* " --mean 1 --scale 2": how @own differs from @options (transfer full); NULL = nowhere. */
+char      *data_options_said (const LptDataOptions *options, const LptDataOptions *own);
 /* An image u8[H,W,3] as the input @value (transfer full); NULL + error. */
 LptTensor *data_fit_image  (LptTensor *image, const LptValue *value, const LptDataOptions *options, GError **error);
 

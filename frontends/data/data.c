@@ -29,7 +29,7 @@ typedef struct
   guint      n;
   DataRows  *rows;          /* of piece @open */
   guint      open;
-  gboolean   said;
+  gboolean   said, told;    /* that the type differs; what the model says of images */
 } Column;
 
 typedef struct
@@ -234,6 +234,17 @@ remark (Files *files, Column *column, LptDType from)
   files->options.remark (text, files->options.remark_data);
 }
 
+/* What the model says of images, once. */
+static void
+tell_options (const LptDataOptions *options, const LptDataOptions *own)
+{
+  g_autofree char *said = data_options_said (options, own);
+  if (said == NULL || options->remark == NULL)
+    return;
+  g_autofree char *text = g_strdup_printf ("images as the model's metadata say:%s", said);
+  options->remark (text, options->remark_data);
+}
+
 static Piece *
 find_piece (const Column *column, guint i, guint *index)
 {
@@ -291,9 +302,14 @@ load (Files *files, Column *column, guint i, GError **error)
 {
   guint index;
   Piece *piece = find_piece (column, i, &index);
-  g_autoptr (LptTensor) raw = piece->media ? load_media (piece, column, &files->options, error)
+  gboolean image = piece->media && data_is_image (piece->path);
+  const LptDataOptions own = image ? data_options_for_images (&files->options, column->value) : files->options;
+  if (image && !column->told)
+    tell_options (&files->options, &own);
+  column->told = column->told || image;
+  g_autoptr (LptTensor) raw = piece->media ? load_media (piece, column, &own, error)
                                            : load_rows (piece, column, index, i - piece->first, error);
-  LptTensor *done = raw != NULL ? data_normalize (raw, column->value, &files->options, error) : NULL;
+  LptTensor *done = raw != NULL ? data_normalize (raw, column->value, &own, error) : NULL;
   if (raw != NULL && !piece->media)
     remark (files, column, lpt_tensor_dtype (raw));
   if (done == NULL && error != NULL && *error != NULL && strstr ((*error)->message, piece->path) == NULL)
@@ -333,17 +349,20 @@ lpt_data_load_input (LptNode *parameter, const char *path, const LptDataOptions 
 {
   const LptDataOptions none = { 0 };
   const LptValue *value = lpt_node_out (parameter);
+  gboolean image = data_is_image (path);
   if (options == NULL)
     options = &none;
+  const LptDataOptions own = image ? data_options_for_images (options, value) : *options;
+  if (image)
+    tell_options (options, &own);
   g_autoptr (LptTensor) array = lpt_array_load (path, error);
-  g_autoptr (LptTensor) fitted = array == NULL          ? NULL
-                                 : data_is_image (path) ? data_fit_image (array, value, options, error)
-                                                        : lpt_tensor_ref (array);
+  g_autoptr (LptTensor) fitted = array == NULL ? NULL
+                                 : image       ? data_fit_image (array, value, &own, error)
+                                               : lpt_tensor_ref (array);
   if (fitted == NULL)
     return NULL;
-  LptTensor *done = data_is_image (path) || options->n_mean + options->n_scale > 0
-                      ? data_normalize (fitted, value, options, error)
-                      : lpt_tensor_ref (fitted);
+  LptTensor *done =
+    image || own.n_mean + own.n_scale > 0 ? data_normalize (fitted, value, &own, error) : lpt_tensor_ref (fitted);
   if (done == NULL)
     g_prefix_error (error, "%s: ", path);
   return done;
@@ -377,6 +396,7 @@ lpt_data_open (LptGraph *graph, const char *const *specs, const LptDataOptions *
   if (options != NULL)
     files->options = *options;
   files->inputs = lpt_graph_new ("inputs");
+  data_copy_model_info (graph, files->inputs);
   files->n_columns = graph->parameters->len;
   files->columns = g_new0 (Column, files->n_columns + 1);
   for (guint i = 0; i < files->n_columns; i++)

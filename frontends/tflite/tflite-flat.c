@@ -25,6 +25,7 @@ typedef struct
 
 typedef enum
 {
+  UNION_ProcessUnitOptions,
   UNION_QuantizationDetails,
   UNION_SparseIndexVector,
   UNION_BuiltinOptions,
@@ -362,6 +363,14 @@ verify_table (Verifier *v, gsize at, LptTflTableId id)
       return FALSE;
   v->depth--;
   return TRUE;
+}
+
+LptTflTable
+lpt_tfl_root (const LptTflFlat *flat, const char *identifier)
+{
+  guint64 root = read_bytes (flat, 0, 4);
+  return flat->size >= 12 && memcmp (flat->data + 4, identifier, 4) == 0 && root >= 8 && root <= flat->size - 4
+           && root <= G_MAXINT32 ? (LptTflTable) root : 0;
 }
 
 LptTflTable

@@ -54,6 +54,9 @@ typedef struct
 /* The root, a Model; 0 + error: the identifier or anything behind the root is broken. */
 LptTflTable   lpt_tfl_verify       (const LptTflFlat *flat, GError **error);
 
+/* The root of a file that nobody has verified; 0: it has not this identifier. */
+LptTflTable   lpt_tfl_root         (const LptTflFlat *flat, const char *identifier);
+
 /* --- fields ------------------------------------------------------------------ */
 
 gboolean      lpt_tfl_has          (const LptTflFlat *flat, LptTflTable table, LptTflField field);

@@ -64,6 +64,10 @@ typedef enum { LPT_CHANNELS_RGB, LPT_CHANNELS_BGR, LPT_CHANNELS_GRAY } LptChanne
  */
 typedef enum { LPT_FIT_BILINEAR, LPT_FIT_CROP, LPT_FIT_PAD } LptImageFit;
 
+/* What the model's metadata may say of images, where it does (frontends/data/model-info.c): mean and scale; the order
+   of colours; whether the aspect is kept. */
+typedef enum { LPT_DATA_NORMAL = 1, LPT_DATA_CHANNELS = 2, LPT_DATA_FIT = 4 } LptDataFromModel;
+
 /* Zero-initialised = images in RGB, stretched, 0 .. 255; arrays as they are. */
 typedef struct
 {
@@ -77,6 +81,7 @@ typedef struct
   gint64      limit;         /* samples at most; 0 = all */
   void (*remark) (const char *text, gpointer data); /* nullable: said once per input: "input \"x\": u8 becomes f32" */
   gpointer    remark_data;
+  guint       from_model;    /* LptDataFromModel: for images, in place of what stands above */
 } LptDataOptions;
 
 /* The options from text: "NHWC"; "bgr"; "bilinear", "crop", "crop:256"; "123.7,116.3,103.5". FALSE + error. */

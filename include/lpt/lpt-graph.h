@@ -123,6 +123,8 @@ struct _LptNode
 /* In an LptGraph's meta: tool, options and samples that a quantized model was made with; .onnx and .tflite keep it,
  * too. */
 #define LPT_META_QUANTIZED_BY "quantized_by"
+/* What keys begin with that say how images become inputs: "model_info/mean_values", ... (LptDataOptions.from_model). */
+#define LPT_META_MODEL_INFO "model_info/"
 
 /* A model, or a body of one. One thread at a time; copies (lpt_graph_copy()) are apart. */
 struct _LptGraph

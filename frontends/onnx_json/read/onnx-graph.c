@@ -382,6 +382,28 @@ import_graph (LptOnnxImport           *import,
   return TRUE;
 }
 
+/* Of the images that a model takes: what ONNX's standard keys mean under the names of frontends/data/model-info.c. */
+static void
+keep_image_property (LptGraph                           *graph,
+                     const Onnx__StringStringEntryProto *entry)
+{
+  static const struct
+  {
+    const char *key, *value, *name, *text;
+  } rows[] = {
+    { "Image.BitmapPixelFormat", "Bgr8", "reverse_input_channels", "NO" },
+    { "Image.BitmapPixelFormat", "Rgb8", "reverse_input_channels", "YES" },
+    { "Image.NominalPixelRange", "Normalized_0_1", "scale_values", "255" },
+    { "Image.NominalPixelRange", "Normalized_1_1", "mean_values", "127.5" },
+    { "Image.NominalPixelRange", "Normalized_1_1", "scale_values", "127.5" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    if (g_str_equal (entry->key, rows[i].key) && g_str_equal (entry->value, rows[i].value))
+      g_hash_table_replace (graph->meta, g_strconcat (LPT_META_MODEL_INFO, rows[i].name, NULL),
+                            g_strdup (rows[i].text));
+}
+
 static void
 keep_metadata (const Onnx__ModelProto *model,
                LptGraph               *graph)
@@ -390,9 +412,11 @@ keep_metadata (const Onnx__ModelProto *model,
     {
       const Onnx__StringStringEntryProto *entry = model->metadata_props[i];
 
-      if (g_strcmp0 (entry->key, LPT_META_QUANTIZED_BY) == 0 && entry->value != NULL &&
-          g_utf8_validate (entry->value, -1, NULL))
-        g_hash_table_replace (graph->meta, g_strdup (LPT_META_QUANTIZED_BY), g_strdup (entry->value));
+      if (entry->key == NULL || entry->value == NULL || !g_utf8_validate (entry->value, -1, NULL))
+        continue;
+      if (g_str_equal (entry->key, LPT_META_QUANTIZED_BY) || g_str_has_prefix (entry->key, LPT_META_MODEL_INFO))
+        g_hash_table_replace (graph->meta, g_strdup (entry->key), g_strdup (entry->value));
+      keep_image_property (graph, entry);
     }
 }
 

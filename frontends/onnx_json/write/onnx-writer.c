@@ -235,23 +235,26 @@ needed_opset (LptGraph *graph)
   return opset;
 }
 
-/* What the model was quantized with. */
+/* What the model was quantized with, and what it says of images, in the order of the keys. */
 static void
 add_metadata (LptOnnxWriter    *w,
               Onnx__ModelProto *model)
 {
-  const char *text = g_hash_table_lookup (w->graph->meta, LPT_META_QUANTIZED_BY);
-  Onnx__StringStringEntryProto *entry;
+  g_autoptr (GList) keys = g_list_sort (g_hash_table_get_keys (w->graph->meta), (GCompareFunc) strcmp);
 
-  if (text == NULL)
-    return;
-  entry = lpt_onnx_w_alloc (w, sizeof *entry);
-  onnx__string_string_entry_proto__init (entry);
-  entry->key = (char *) LPT_META_QUANTIZED_BY;
-  entry->value = (char *) lpt_onnx_w_strdup (w, text);
-  model->n_metadata_props = 1;
-  model->metadata_props = lpt_onnx_w_alloc (w, sizeof *model->metadata_props);
-  model->metadata_props[0] = entry;
+  model->metadata_props = lpt_onnx_w_alloc (w, (g_list_length (keys) + 1) * sizeof *model->metadata_props);
+  for (GList *l = keys; l != NULL; l = l->next)
+    {
+      Onnx__StringStringEntryProto *entry;
+
+      if (!g_str_equal (l->data, LPT_META_QUANTIZED_BY) && !g_str_has_prefix (l->data, LPT_META_MODEL_INFO))
+        continue;
+      entry = lpt_onnx_w_alloc (w, sizeof *entry);
+      onnx__string_string_entry_proto__init (entry);
+      entry->key = (char *) lpt_onnx_w_strdup (w, l->data);
+      entry->value = (char *) lpt_onnx_w_strdup (w, g_hash_table_lookup (w->graph->meta, l->data));
+      model->metadata_props[model->n_metadata_props++] = entry;
+    }
 }
 
 static Onnx__ModelProto *

@@ -98,6 +98,9 @@ struct _LptTflOp
   GError       *error;
 };
 
+/* What the metadata @flat says of images, into @graph's meta (tflite-metadata.c). */
+void      lpt_tfl_keep_normalization (const LptTflFlat *flat, LptGraph *graph);
+
 void      lpt_tfl_fail     (LptTflOp *op, LptError code, const char *format, ...) G_GNUC_PRINTF (3, 4);
 #define   lpt_tfl_unsupported(op, ...) lpt_tfl_fail ((op), LPT_ERROR_UNSUPPORTED, "unsupported " __VA_ARGS__)
 #define   lpt_tfl_invalid(op, ...) lpt_tfl_fail ((op), LPT_ERROR_INVALID, __VA_ARGS__)

@@ -332,9 +332,13 @@ keep_metadata (const LptTflFile *file, LptGraph *graph)
           || !lpt_tfl_file_buffer (file, lpt_tfl_int (flat, item, TFL_Metadata_buffer), &offset, &size, &given, NULL))
         continue;
       const char *data = (const char *) flat->data + offset;
+      if (g_str_equal (name, "TFLITE_METADATA"))
+        lpt_tfl_keep_normalization (&(LptTflFlat) { (const guint8 *) data, size }, graph);
       while (length < size && data[length] != '\0')
         length++;
       g_autofree char *text = g_strndup (data, MIN (length, MAX_META));
+      if (g_str_has_prefix (name, LPT_META_MODEL_INFO) && g_utf8_validate (text, -1, NULL))
+        g_hash_table_replace (graph->meta, g_strdup (name), g_strdup (text));
       g_autofree char *bytes = g_strdup_printf ("%" G_GSIZE_FORMAT " bytes", size);
       keep (graph, "metadata", name,
             length <= MAX_META && g_utf8_validate (text, -1, NULL) && length + 16 >= size ? text : bytes);

@@ -2,7 +2,8 @@
  *
  * Buffer 0 is empty, others hold the data of constants, at multiples of 16; tensors of the same data share one. Where
  * the data is too much for a FlatBuffer it stands behind it, and the buffers say where. The entry point has the
- * signature "serving_default"; min_runtime_version is in the metadata, 16 bytes long.
+ * signature "serving_default"; min_runtime_version is in the metadata, 16 bytes long, and what the model says of
+ * images.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,6 +24,7 @@ typedef struct
   GPtrArray     *buffers;     /* LptTensor of buffers 1, 2, ... (borrowed) */
   GHashTable    *numbers;     /* of buffers, by their data */
   GPtrArray     *codes;       /* LptTflWOp: the first one of each operator code */
+  GList         *infos;       /* keys of the graph's meta that say how images become inputs, in order */
   gboolean       behind;
 } File;
 
@@ -50,7 +52,8 @@ build_buffer (File *f, gconstpointer bytes, gsize size)
 static LptTflRef
 build_buffers (File *f, const char *runtime)
 {
-  g_autofree LptTflRef *refs = g_new (LptTflRef, f->buffers->len + 2);
+  guint n = f->buffers->len + 2;
+  g_autofree LptTflRef *refs = g_new (LptTflRef, n + g_list_length (f->infos));
   char text[ALIGN] = { 0 };
   refs[0] = lpt_tfl_build_table (f->b, 0, NULL);
   for (guint i = 0; i < f->buffers->len; i++)
@@ -62,8 +65,13 @@ build_buffers (File *f, const char *runtime)
                         : build_buffer (f, lpt_tensor_data (data), lpt_tensor_size (data));
     }
   g_strlcpy (text, runtime, sizeof text);
-  refs[f->buffers->len + 1] = build_buffer (f, text, sizeof text);
-  return lpt_tfl_build_refs (f->b, f->buffers->len + 2, refs);
+  refs[n - 1] = build_buffer (f, text, sizeof text);
+  for (GList *l = f->infos; l != NULL; l = l->next)
+    {
+      const char *info = g_hash_table_lookup (f->w->graph->meta, l->data);
+      refs[n++] = build_buffer (f, info, strlen (info));
+    }
+  return lpt_tfl_build_refs (f->b, n, refs);
 }
 
 /* --- tensors ------------------------------------------------------------------- */
@@ -216,13 +224,35 @@ build_signatures (File *f)
 }
 
 static LptTflRef
+build_entry (File *f, const char *key, guint buffer)
+{
+  LptTflRef name = lpt_tfl_build_string (f->b, key);
+  return lpt_tfl_build_table (
+      f->b, 2, (LptTflSlot[]) { LPT_TFL_REF (Metadata, name, name), LPT_TFL_INT (Metadata, buffer, buffer) });
+}
+
+static LptTflRef
 build_metadata (File *f)
 {
-  LptTflRef name = lpt_tfl_build_string (f->b, "min_runtime_version");
-  LptTflRef entry = lpt_tfl_build_table (
-      f->b, 2,
-      (LptTflSlot[]) { LPT_TFL_REF (Metadata, name, name), LPT_TFL_INT (Metadata, buffer, f->buffers->len + 1) });
-  return lpt_tfl_build_refs (f->b, 1, &entry);
+  guint n = 0, buffer = f->buffers->len + 1;
+  g_autofree LptTflRef *refs = g_new (LptTflRef, g_list_length (f->infos) + 1);
+  refs[n++] = build_entry (f, "min_runtime_version", buffer++);
+  for (GList *l = f->infos; l != NULL; l = l->next)
+    refs[n++] = build_entry (f, l->data, buffer++);
+  return lpt_tfl_build_refs (f->b, n, refs);
+}
+
+static GList *
+find_infos (const LptGraph *graph)
+{
+  GList *keys = g_list_sort (g_hash_table_get_keys (graph->meta), (GCompareFunc) strcmp);
+  for (GList *l = keys, *next; l != NULL; l = next)
+    {
+      next = l->next;
+      if (!g_str_has_prefix (l->data, LPT_META_MODEL_INFO))
+        keys = g_list_delete_link (keys, l);
+    }
+  return keys;
 }
 
 static GBytes *
@@ -306,7 +336,8 @@ lpt_tfl_w_serialise (LptTflWriter *w, gboolean behind, GError **error)
   g_autoptr (LptTflBuilder) builder = lpt_tfl_builder_new ();
   g_autoptr (GPtrArray) buffers = g_ptr_array_new (), codes = g_ptr_array_new ();
   g_autoptr (GHashTable) numbers = g_hash_table_new (NULL, NULL);
-  File f = { w, builder, buffers, numbers, codes, behind || data_size (w) > MAX_INSIDE };
+  g_autoptr (GList) infos = find_infos (w->graph);
+  File f = { w, builder, buffers, numbers, codes, infos, behind || data_size (w) > MAX_INSIDE };
   GBytes *bytes = build_model (&f, error);
   if (bytes == NULL || !f.behind)
     return bytes;
