@@ -123,6 +123,45 @@ warn_about (const LptEvaluation *e, char **models)
                 models[m], 100.0 * e->top_share[m], e->top_class[m]);
 }
 
+/* The largest share of labels that are one class, and which; 0: they are no classes. */
+static double
+find_top_label (LptData *labels, gint64 *class)
+{
+  g_autoptr (GHashTable) counts = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  guint most = 0;
+  for (guint i = 0; i < labels->n; i++)
+    {
+      g_autoptr (LptTensor) label = NULL;
+      if (!lpt_data_get (labels, i, &label, NULL) || lpt_tensor_count (label) != 1)
+        return 0.0;
+      gint64 value = (gint64) lpt_tensor_get_f64 (label, 0);
+      guint n = GPOINTER_TO_UINT (g_hash_table_lookup (counts, &value)) + 1;
+      g_hash_table_replace (counts, g_memdup2 (&value, sizeof value), GUINT_TO_POINTER (n));
+      if (n > most)
+        *class = value;
+      most = MAX (most, n);
+    }
+  return labels->n > 0 ? (double) most / labels->n : 0.0;
+}
+
+/* A model that knows no more than which label is the most frequent one. */
+static void
+warn_of_chance (const LptEvaluation *e, LptData *labels, char **models)
+{
+  gint64 class = 0;
+  gboolean many = labels != NULL && e->n_samples >= 10 && e->n_samples == labels->n;
+  double share = many ? find_top_label (labels, &class) : 0.0;
+  for (guint m = 0; share > 0.0 && m < e->n_models; m++)
+    for (guint k = 0; k < e->scores[m]->len; k++)
+      {
+        const LptScore *s = &g_array_index (e->scores[m], LptScore, k);
+        if (g_str_equal (s->metric, "top1") && s->value <= share)
+          cmd_note ("%s is right no more often than label %" G_GINT64_FORMAT " alone, which is %.0f %% of them: are "
+                    "--mean, --scale, --channels, --layout and --label-offset right?",
+                    models[m], class, 100.0 * share);
+      }
+}
+
 /* --- running ------------------------------------------------------------------------- */
 
 /* Ready to run; *source is the graph as it was before lowering. */
@@ -161,6 +200,7 @@ evaluate (const EvalArgs *args, char **models, guint n)
   g_autoptr (LptData) labels = args->labels != NULL ? lpt_labels_open (args->labels, data, &error) : NULL;
   if (error != NULL)
     return cmd_fail (error);
+  cmd_data_warn (source, data);
   g_auto (GStrv) metrics = args->metric != NULL ? g_strsplit (args->metric, ",", -1) : NULL;
   LptEvalOptions options = {
     labels, args->offset, (const char *const *) metrics, (guint) args->threads, on_progress, NULL,
@@ -171,6 +211,7 @@ evaluate (const EvalArgs *args, char **models, guint n)
   if (e == NULL)
     return cmd_fail (error);
   warn_about (e, models);
+  warn_of_chance (e, labels, models);
   if (args->json)
     print_json (e, models);
   else

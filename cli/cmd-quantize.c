@@ -348,6 +348,7 @@ quantize (QuantizeArgs *args, const char *in)
       return cmd_usage ("--wide %s: no node has this name", args->wide[i]);
   if (!open_judge (args, graph, data, &options, &judge, &code))
     return code;
+  cmd_data_warn (graph, data);
   gboolean ok = lpt_quantize (graph, data, &options, report, &error);
   progress_end ();
   if (!ok)

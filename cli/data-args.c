@@ -7,6 +7,8 @@
 #include "cli/cmd.h"
 #include "cli/progress.h"
 
+#include <lpt/lpt-eval.h>
+
 void
 cmd_data_args_clear (CmdDataArgs *args)
 {
@@ -84,4 +86,13 @@ cmd_data_open (const CmdDataArgs *args, LptGraph *graph, int *code)
   if (data == NULL)
     *code = cmd_fail (error);
   return data;
+}
+
+void
+cmd_data_warn (LptGraph *graph, LptData *data)
+{
+  g_autoptr (GPtrArray) remarks = g_ptr_array_new_with_free_func (g_free);
+  lpt_samples_check (graph, data, remarks, NULL);
+  for (guint i = 0; i < remarks->len; i++)
+    cmd_note ("%s: are --mean, --scale, --channels and --layout what it was trained with?", (char *) remarks->pdata[i]);
 }

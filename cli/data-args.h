@@ -41,6 +41,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CmdDataArgs, cmd_data_args_clear)
 
 /* What the options ask for. FALSE: *code is the exit code, the message is printed. */
 gboolean cmd_data_options    (const CmdDataArgs *args, LptDataOptions *options, int *code);
+/* Warns of samples that cannot be what @graph was trained with; what goes wrong is left to who runs them. */
+void     cmd_data_warn       (LptGraph *graph, LptData *data);
 /* --data for @graph (transfer full); NULL: as above. */
 LptData *cmd_data_open       (const CmdDataArgs *args, LptGraph *graph, int *code);
 

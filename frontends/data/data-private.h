@@ -46,6 +46,10 @@ gboolean   data_fit        (const LptShape *has, const LptShape *model, DataFit 
 LptLayout  data_layout     (const LptShape *model, LptLayout said);
 /* Does (x - mean) / scale, and makes it the type of @value: (transfer full); NULL + error. */
 LptTensor *data_normalize  (LptTensor *tensor, const LptValue *value, const LptDataOptions *options, GError **error);
+/* Do the samples of @raw, normalized, reach so far beyond what the codes of @value hold that they are of another scale?
+   Their ends. */
+gboolean   data_misses_codes (LptTensor *raw, const LptValue *value, const LptDataOptions *options, double *low,
+                              double *high);
 /* Channels last to channels first, or back: [..,H,W,C] of @tensor (transfer full). */
 LptTensor *data_transpose  (LptTensor *tensor, const LptShape *shape, GError **error);
 /* @options with what the model of @value says of images (model-info.c). */

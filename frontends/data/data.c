@@ -29,7 +29,7 @@ typedef struct
   guint      n;
   DataRows  *rows;          /* of piece @open */
   guint      open;
-  gboolean   said, told;    /* that the type differs; what the model says of images */
+  gboolean   said, told, missed;    /* that the type differs; what the model says of images; another scale */
 } Column;
 
 typedef struct
@@ -245,6 +245,20 @@ tell_options (const LptDataOptions *options, const LptDataOptions *own)
   options->remark (text, options->remark_data);
 }
 
+/* Samples that the codes of the input cannot hold, once. */
+static void
+tell_misses (Files *files, Column *column, LptTensor *raw, const LptDataOptions *own)
+{
+  double low, high;
+  if (column->missed || files->options.remark == NULL || !data_misses_codes (raw, column->value, own, &low, &high))
+    return;
+  column->missed = TRUE;
+  g_autofree char *text = g_strdup_printf ("input \"%s\": samples of %g .. %g are beyond what its codes hold: are "
+                                           "--mean and --scale what the model was trained with?",
+                                           column->value->producer->name, low, high);
+  files->options.remark (text, files->options.remark_data);
+}
+
 static Piece *
 find_piece (const Column *column, guint i, guint *index)
 {
@@ -310,6 +324,8 @@ load (Files *files, Column *column, guint i, GError **error)
   g_autoptr (LptTensor) raw = piece->media ? load_media (piece, column, &own, error)
                                            : load_rows (piece, column, index, i - piece->first, error);
   LptTensor *done = raw != NULL ? data_normalize (raw, column->value, &own, error) : NULL;
+  if (raw != NULL)
+    tell_misses (files, column, raw, &own);
   if (raw != NULL && !piece->media)
     remark (files, column, lpt_tensor_dtype (raw));
   if (done == NULL && error != NULL && *error != NULL && strstr ((*error)->message, piece->path) == NULL)

@@ -3,7 +3,8 @@
  * An array holds n samples when it has the model's rank and n times its first length (an unknown one counts as 1), one
  * more axis in front, or none of the axes of length 1. Channels last become first, and the other way, where only that
  * fits. Arithmetic is in f64, one rounding to f32; integers round half to even and saturate. What has the type of an
- * input of codes is taken for codes; other samples, and all that are normalized, are what the codes stand for.
+ * input of codes is taken for codes; other samples, and all that are normalized, are what the codes stand for: real
+ * numbers of which some lie further than half the width of the codes' interval beyond it are of another scale.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -200,6 +201,37 @@ data_normalize (LptTensor *tensor, const LptValue *value, const LptDataOptions *
       out[j] = (float) (((double) from[j] - n.mean[k]) / n.scale[k] / n.step + n.zero);
   return want == LPT_DTYPE_F32 ? g_steal_pointer (&real)
                                : lpt_tensor_convert_round (real, want, LPT_ROUND_HALF_EVEN, error);
+}
+
+gboolean
+data_misses_codes (LptTensor *raw, const LptValue *value, const LptDataOptions *options, double *low, double *high)
+{
+  const LptQuant *quant = value->quant;
+  guint n = MAX (MAX (options->n_mean, options->n_scale), 1);
+  double least = HUGE_VAL, most = -HUGE_VAL, is_low = HUGE_VAL, is_high = -HUGE_VAL;
+  if (quant == NULL || quant->n != 1 || lpt_dtype_bits (value->dtype) != 8
+      || (options->n_mean + options->n_scale == 0 && lpt_tensor_dtype (raw) == value->dtype))
+    return FALSE;
+  for (gint64 i = 0, count = lpt_tensor_count (raw); i < count; i++)
+    {
+      double x = lpt_tensor_get_f64 (raw, i);
+      least = MIN (least, x);
+      most = MAX (most, x);
+    }
+  for (guint c = 0; c < n; c++)
+    {
+      double mean = options->n_mean > 0 ? options->mean[options->n_mean > 1 ? c : 0] : 0.0,
+             scale = options->n_scale > 0 ? options->scale[options->n_scale > 1 ? c : 0] : 1.0;
+      double a = (least - mean) / scale, b = (most - mean) / scale;
+      is_low = MIN (is_low, MIN (a, b));
+      is_high = MAX (is_high, MAX (a, b));
+    }
+  double code = lpt_dtype_kind (value->dtype) == LPT_KIND_SINT ? -128.0 : 0.0;
+  double first = (code - quant->zero_point[0]) * quant->scale[0], last = first + 255.0 * quant->scale[0],
+         half = (last - first) / 2.0;
+  *low = is_low;
+  *high = is_high;
+  return is_low < first - half || is_high > last + half;
 }
 
 /* --- images ------------------------------------------------------------------ */

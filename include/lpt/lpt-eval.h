@@ -83,6 +83,15 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptEvaluation, lpt_evaluation_free)
 LPT_EXPORT LptEvaluation *lpt_evaluate (LptGraph *const *graphs, guint n_graphs, LptData *data,
                                         const LptEvalOptions *options, GError **error);
 
+/**
+ * lpt_samples_check:
+ * @graph: as it was read
+ * @remarks: (element-type utf8): gets a line (transfer full) for each input whose samples cannot be what the model was
+ *   trained with: another scale. Nothing is said where the model does not tell
+ * FALSE + error: samples cannot be read or run
+ */
+LPT_EXPORT gboolean       lpt_samples_check   (LptGraph *graph, LptData *data, GPtrArray *remarks, GError **error);
+
 /* "top1", ..., ends with NULL. */
 LPT_EXPORT const char *const *lpt_metric_names (void);
 LPT_EXPORT const char    *lpt_metric_doc      (const char *name);      /* NULL: there is none of this name */
