@@ -16,7 +16,7 @@ G_BEGIN_DECLS
 /* What a body uses a port for. */
 typedef enum { LPT_PORT_PLAIN, LPT_PORT_ITERATION, LPT_PORT_CONDITION } LptPortPurpose;
 
-/* One connection between the node and a body. */
+/* One connection between the node and a body. Plain data. */
 typedef struct
 {
   gint     external;     /* input or output of the node; -1 = not connected */

@@ -14,7 +14,8 @@
 
 G_BEGIN_DECLS
 
-/* One value that both have. SQNR in dB, HUGE_VAL where they are equal; NaN elements count apart. */
+/* One value that both have. SQNR in dB, HUGE_VAL where they are equal; NaN elements count apart. Plain
+ * data; names are owned. */
 typedef struct
 {
   char    *a, *b;               /* the names of the values */
@@ -30,6 +31,7 @@ typedef struct
  * @rows: LptValueDistance *, in the order of the first model
  * @only_a, @only_b: char *, values without a counterpart: computed inside of another op there, or nothing says which it
  *   is
+ * One thread at a time; owns its lists.
  */
 typedef struct
 {
@@ -47,6 +49,7 @@ LPT_EXPORT guint          lpt_comparison_n_both (const LptComparison *comparison
  * LptCompareOptions:
  * @reference: run scalar and unfused
  * @limit: samples at most, 0 = all
+ * Plain data.
  */
 typedef struct
 {

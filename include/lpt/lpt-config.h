@@ -31,7 +31,7 @@ LPT_EXPORT const char *lpt_stage_name      (LptStage stage);   /* static; "raise
 /* FALSE: no stage has this name. */
 LPT_EXPORT gboolean    lpt_stage_from_name (const char *name, LptStage *stage);
 
-/* Ports that must agree on one of @types (empty: the ports are free). */
+/* Ports that must agree on one of @types (empty: the ports are free). Plain data. */
 typedef struct
 {
   guint8      n_ports;
@@ -39,7 +39,8 @@ typedef struct
   LptTypeList types;
 } LptPortTypes;
 
-/* Of one op, or of the nodes that a name or glob says; node > op, an exact name > a glob, later > earlier. */
+/* Of one op, or of the nodes that a name or glob says; node > op, an exact name > a glob, later > earlier.
+ * Belongs to its configuration, whose threads are its own. */
 typedef struct
 {
   char    *text;              /* as it was given, for messages */
@@ -51,7 +52,7 @@ typedef struct
   GArray  *ports;             /* of LptPortTypes */
 } LptRestriction;
 
-/* Which inputs of an op want one scale for all channels. Belongs to its configuration. */
+/* Which inputs of an op want one scale for all channels. Belongs to its configuration, whose threads are its own. */
 typedef struct
 {
   char    *text, *node;

@@ -68,7 +68,8 @@ typedef enum { LPT_FIT_BILINEAR, LPT_FIT_CROP, LPT_FIT_PAD } LptImageFit;
    of colours; whether the aspect is kept. */
 typedef enum { LPT_DATA_NORMAL = 1, LPT_DATA_CHANNELS = 2, LPT_DATA_FIT = 4 } LptDataFromModel;
 
-/* Zero-initialised = images in RGB, stretched, 0 .. 255; arrays as they are. */
+/* Zero-initialised = images in RGB, stretched, 0 .. 255; arrays as they are. Plain data; @remark is called by
+ * the thread that reads the samples. */
 typedef struct
 {
   LptLayout   layout;        /* of the model's input; GUESS: channels are where 1, 3 or 4 is */

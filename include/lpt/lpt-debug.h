@@ -5,6 +5,8 @@
  * A layer is made real by putting in its place what the float model computes there, on the same inputs; it is quantized
  * alone by putting it into the float model.
  *
+ * What is said of layers is plain data: one thread at a time, and any thread while nobody changes it.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 

@@ -10,7 +10,7 @@
 
 G_BEGIN_DECLS
 
-/* A reason: a row of passes/core/lpt-reasons.def, which docs/explain.md lists. */
+/* A reason: a row of passes/core/lpt-reasons.def, which docs/explain.md lists. Static and immutable. */
 typedef struct
 {
   const char *code;          /* stable: "no-quantization-input"; what fits no row is "other" */
@@ -24,7 +24,7 @@ LPT_EXPORT const LptReason *lpt_reasons     (guint *n);
 /* The row that @text, one reason, is worded by; never NULL. */
 LPT_EXPORT const LptReason *lpt_reason_find (const char *text);
 
-/* One op of the source model that computes, or that nobody knows here. */
+/* One op of the source model that computes, or that nobody knows here. Plain data; its strings are owned. */
 typedef struct
 {
   char     *name;            /* in a body: behind the name of the node that has it, NODE/NAME, with several bodies NODE/K/NAME */

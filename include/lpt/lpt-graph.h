@@ -57,7 +57,7 @@ typedef struct
   guint    index;       /* which input */
 } LptUse;
 
-/* An output of a node. */
+/* An output of a node. Belongs to its graph: one thread at a time. */
 struct _LptValue
 {
   LptNode  *producer;

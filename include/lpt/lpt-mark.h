@@ -17,7 +17,7 @@ G_BEGIN_DECLS
 /* Most element types in a list. */
 #define LPT_MAX_TYPES 8
 
-/* An ordered list of element types without repeats; the order decides. */
+/* An ordered list of element types without repeats; the order decides. Plain data. */
 typedef struct
 {
   guint8 n;
@@ -65,7 +65,7 @@ typedef struct
 /* One scale for all channels, or one each. */
 typedef enum { LPT_GRANULARITY_NONE, LPT_GRANULARITY_PER_TENSOR, LPT_GRANULARITY_PER_CHANNEL } LptGranularity;
 
-/* Zero-initialised = no mark. */
+/* Zero-initialised = no mark. Belongs to its graph, as the boxes do: one thread at a time. */
 typedef struct
 {
   LptBox         precisions;         /* inputs of restricted ops, outputs of FakeQuantize, preserved nodes */

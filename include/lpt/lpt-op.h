@@ -111,7 +111,7 @@ typedef enum
 
 /**
  * LptAttrField:
- * One attribute. The table of an op ends with name == NULL.
+ * One attribute. The table of an op ends with name == NULL. Immutable.
  */
 typedef struct
 {

@@ -13,7 +13,8 @@
 G_BEGIN_DECLS
 
 /* Zero-initialised = none. A path that is no regular file (a pipe, a device) is written in place; of a link the file
- * that it leads to is replaced. What replaces a file has its mode bits. */
+ * that it leads to is replaced. What replaces a file has its mode bits. One thread at a time; several files
+ * may be open in several threads. */
 typedef struct
 {
   char *path;      /* as it was given */

@@ -24,6 +24,7 @@ G_BEGIN_DECLS
  * @profile, @original_profile: (nullable): text of the JSON of `bench --profile --json` of the model, and of @original
  * @against: (nullable): another model; what differs is shown
  * @file_size, @against_size: bytes of the files, 0 = not known
+ * Plain data.
  */
 typedef struct
 {

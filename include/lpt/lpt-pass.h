@@ -85,7 +85,7 @@ LPT_EXPORT void      lpt_rewriter_drop_unused (LptRewriter *rw, LptNode *node);
 
 /* --- the pipeline ----------------------------------------------------------- */
 
-/* Why a pass left a node alone. */
+/* Why a pass left a node alone. Plain data; its strings are owned. */
 typedef struct
 {
   const LptPass *pass;
@@ -107,6 +107,7 @@ typedef struct
  * LptObserver:
  * @after: called after every rewrite that changed something (@node may be gone: it is only valid as a name
  *   holder until the next sweep; NULL for whole-graph passes). FALSE + error stops the pipeline.
+ * Plain data; @after is called by the thread that runs the pipeline.
  */
 typedef struct
 {
@@ -114,7 +115,8 @@ typedef struct
   gpointer data;
 } LptObserver;
 
-/* What became of a node of the source graph: a node of the result, or a part of what became of another one. */
+/* What became of a node of the source graph: a node of the result, or a part of what became of another one.
+ * Belongs to its report: one thread at a time. */
 typedef struct
 {
   char       *source;        /* as which the node is known */

@@ -52,6 +52,7 @@ typedef struct
  * @what: "input 1: zero point 3, must be 0"
  * @rule: its name (static): "element-type", "range", "per-tensor", "equal-parameters", "fixed-parameters",
  *   "zero-point", "bias-scale", "remainder"; "restriction" of a configuration
+ * Plain data; the node belongs to its graph: one thread at a time.
  */
 typedef struct
 {

@@ -109,6 +109,7 @@ LPT_EXPORT guint16 lpt_f32_to_bf16 (float value);   /* nearest even */
  * LptShape:
  * @rank: number of dimensions, 0 for a scalar, LPT_DYNAMIC when unknown
  * @dims: the dimensions, each >= 0 or LPT_DYNAMIC
+ * Plain data.
  */
 typedef struct
 {
