@@ -109,21 +109,23 @@ chain_operand (LptRewriter      *rw,
   return out->scale != NULL;
 }
 
-/* Swaps the last two axes; vectors and scalars stay. */
+/* Swaps the last two axes; a vector lies along the last one, one number stays. */
 static LptTensor *
 transposed (LptTensor *tensor,
             gboolean   wanted)
 {
-  gint rank = lpt_tensor_shape (tensor)->rank;
+  g_autoptr (LptTensor) wide = NULL;
   gint64 order[LPT_MAX_RANK];
-  gint d;
+  gint rank, d;
 
-  if (!wanted || rank < 2)
+  if (!wanted || lpt_tensor_count (tensor) == 1)
     return lpt_tensor_ref (tensor);
+  wide = lpt_fold_extend_all (tensor, 2);
+  rank = lpt_tensor_shape (wide)->rank;
   for (d = 0; d < rank; d++)
     order[d] = d == rank - 1 ? rank - 2 : d == rank - 2 ? rank - 1 : d;
 
-  return lpt_fold_transpose (tensor, order);
+  return lpt_fold_transpose (wide, order);
 }
 
 /* zp * w in f32: [.., R, K] x [.., K, N], batch axes broadcast. */
