@@ -11,7 +11,7 @@
  *   - scale or zero point varies along another axis than the channel axis;
  *   - there is a zero point;
  *   - the axes are not constant, or others than {1} or {1, 2, 3};
- *   - the scale differs between channels, or the number of channels is dynamic;
+ *   - the scale differs between channels, or varies along an axis of unknown length;
  *   - eps is not kept, and the scale is zero or denormal or the new eps no normal number of float32.
  *
  * Golden tests: tests/golden/normalize-l2/
@@ -57,8 +57,6 @@ rewrite (LptRewriter *rw,
   scale = lpt_dequant_scale (&dq);
   if (!lpt_tensor_is_scalar_like (scale))
     return lpt_rewriter_decline (rw, node, "the scale differs between channels");
-  if (lpt_tensor_count (scale) > 1 && (dq.data->shape.rank < 2 || dq.data->shape.dims[1] != lpt_tensor_count (scale)))
-    return lpt_rewriter_decline (rw, node, "the number of channels is dynamic");
   problem = lpt_normalization_eps (rw, &dq, TRUE, 0, &eps);
   if (problem != NULL)
     return lpt_rewriter_decline (rw, node, "%s", problem);

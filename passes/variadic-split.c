@@ -7,7 +7,7 @@
  * Refused when
  *   - there is no quantization on input 0, or the output has a dynamic rank;
  *   - the axis or the lengths are not constant;
- *   - scale or zero point varies along the axis and the axis is dynamic.
+ *   - scale or zero point varies along an axis of unknown length.
  *
  * Golden tests: tests/golden/variadic-split/
  *

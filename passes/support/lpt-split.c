@@ -37,7 +37,7 @@ lpt_split_rewrite (LptRewriter *rw,
   LptNode *fresh;
   gint rank, axis = 0;
   gint64 start = 0;
-  gboolean ok, varies;
+  gboolean ok;
   guint i;
 
   if (!lpt_layer_match_spatial (rw, node, &dq))
@@ -51,14 +51,11 @@ lpt_split_rewrite (LptRewriter *rw,
     return lpt_rewriter_decline (rw, node, "its lengths are not constant");
   zp = lpt_dequant_zp (&dq);
   scale = lpt_dequant_scale (&dq);
-  varies = (zp != NULL && lpt_dequant_varies (zp, rank, axis)) || lpt_dequant_varies (scale, rank, axis);
   for (i = 0; i < node->n_out; i++)
     {
       gint64 length = node->out[i].shape.dims[axis];
       LptTensor *part;
 
-      if (varies && length < 0)
-        return lpt_rewriter_decline (rw, node, "scale or zero point varies along the axis, and the axis is dynamic");
       if (zp != NULL)
         {
           part = part_of (zp, rank, axis, start, length);

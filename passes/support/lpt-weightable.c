@@ -60,7 +60,8 @@ data_scale_problem (LptNode          *node,
     return "its number of groups is dynamic";
   if (groups == 1 || lpt_tensor_count (scale) == 1)
     return lpt_tensor_is_scalar_like (scale) ? NULL : "the scale of its data differs between channels";
-  if (!lpt_dequant_is_elementwise (dq, dq->multiply))
+  /* Behind a MatMul the last axis stands for the channels, here it is a spatial one. */
+  if (dq->axis != 1)
     return "the scale of its data varies along another axis than the channel axis";
   if (node->out[0].shape.rank < 3 || node->out[0].shape.rank > 5)
     return "per-channel scales of its data need an output of rank 3 to 5";
@@ -88,13 +89,9 @@ data_zero_point_problem (LptRewriter      *rw,
 {
   if (dq->subtract == NULL)
     return NULL;
-  if (lpt_rewriter_config (rw)->update_precisions)
-    {
-      if (!lpt_dtype_is_low (dq->data->dtype))
-        return "the data in front of its zero point is not quantized";
-      if (dq->zp_convert != NULL && dq->zp_const->out[0].dtype != dq->data->dtype)
-        return "the zero point of its data has another type than the data";
-    }
+  if (lpt_rewriter_config (rw)->update_precisions && dq->zp_convert != NULL &&
+      dq->zp_const->out[0].dtype != dq->data->dtype)
+    return "the zero point of its data has another type than the data";
   if (!lpt_dequant_zero_point_fits (dq))
     return "the zero point of its data is out of the range of the type";
   if (!keeps_one_zero_point (node, lpt_dequant_zp (dq)) && (dq->data->shape.rank < 2 || dq->data->shape.dims[1] < 0))

@@ -102,8 +102,6 @@ chain_problem (const LptWeights *weights,
   const LptDequant *dq = &weights->dq;
   gint rank = dq->data->shape.rank;
 
-  if (rank < 0)
-    return "its weights have a dynamic rank";
   if (dq->zp_convert != NULL && dq->zp_const->out[0].dtype != dq->data->dtype)
     return "the zero point of its weights has another type than the weights";
   if ((dq->subtract != NULL && varies_elsewhere (lpt_dequant_zp (dq), rank, axes)) ||
@@ -121,8 +119,6 @@ lpt_weights_static_problem (LptNode           *node,
   guint axes;
 
   lpt_weights_find (node, accepted, &weights);
-  if (weights.dq.data == NULL)
-    return "it has no weights";
   axes = allowed_axes (node, &weights);
   if (weights.fq != NULL)
     {
