@@ -40,7 +40,7 @@ lpt_comparison_free (LptComparison *comparison)
 guint
 lpt_comparison_n_both (const LptComparison *comparison)
 {
-  return comparison->rows->len + MIN (comparison->only_a->len, comparison->only_b->len);
+  return comparison->rows->len + comparison->n_unsure;
 }
 
 /* --- running --------------------------------------------------------------------- */
@@ -143,6 +143,7 @@ make_result (const LptMatch *match, const Pair *pairs)
   result->rows = g_ptr_array_new_with_free_func ((GDestroyNotify) distance_free);
   result->only_a = g_ptr_array_new_with_free_func (g_free);
   result->only_b = g_ptr_array_new_with_free_func (g_free);
+  result->n_unsure = match->n_unsure;
   for (guint i = 0; i < match->pairs->len; i++)
     {
       const LptValueMatch *pair = &g_array_index (match->pairs, LptValueMatch, i);
@@ -158,6 +159,7 @@ make_result (const LptMatch *match, const Pair *pairs)
         {
           g_ptr_array_add (result->only_a, lpt_value_name (pair->a));
           g_ptr_array_add (result->only_b, lpt_value_name (pair->b));
+          result->n_unsure++;
           continue;
         }
       LptValueDistance *row = g_new0 (LptValueDistance, 1);

@@ -7,8 +7,10 @@
 
 #include <math.h>
 
-/* Elements of a channel below which a factor of its own would hide errors. */
+/* Elements of a channel below which a factor of its own would hide errors, unless hardly any are left with it; and
+ * below which it would hide all of them. */
 #define ENOUGH 32
+#define FEWEST 4
 /* How much less must be left for a factor, or for more of them. */
 #define GAIN 0.25
 
@@ -65,23 +67,25 @@ line_of (const LptFitSums *s, double *k, double *m)
   *m = s->n > 0 ? (s->a - *k * s->b) / s->n : 0.0;
 }
 
-/* What is left of the squares; HUGE_VAL: too few elements to tell. */
+/* What is left of the squares, as a multiple of what may be; HUGE_VAL: too few elements to tell. */
 static double
 left (const LptFitAxis *axis)
 {
-  double sum = 0.0;
+  double sum = 0.0, fewest = ENOUGH;
   for (gint64 i = 0; i < axis->length; i++)
     {
       const LptFitSums *s = &axis->sums[i];
       double va, vb, cov;
-      if (s->n < ENOUGH)
+      if (s->n < FEWEST)
         return HUGE_VAL;
+      fewest = fmin (fewest, s->n);
       va = s->aa - s->a * s->a / s->n;
       vb = s->bb - s->b * s->b / s->n;
       cov = s->ab - s->a * s->b / s->n;
       sum += fmax (va - (vb > 0 ? cov * cov / vb : 0.0), 0.0) * s->n / (s->n - 2);
     }
-  return sum;
+  double sure = (fewest - 2.0) / (ENOUGH - 2.0);
+  return sum / (sure * sure);
 }
 
 void

@@ -1,331 +1,29 @@
 /* match.c - which values of two graphs are the same place of one model
  *
- * Roots of trails are matched first: inputs and outputs by their names; others of one op and as many elements by names that they or what follows on their
- * trail have in common; then neighbours of those that are matched, where one of each graph fits, or weights tell which of several does. Never
- * against what is matched in front of them. Values of matched trails are then matched where an op that is matched reads them, at results,
- * and between, where both trails take the same steps: what one graph computes inside of another op (a Relu in the clamp of a convolution) has no counterpart.
+ * Roots of trails first (match-roots.c). Values of matched trails are the same
+ * place where an op that is matched reads them, at results, and between, where
+ * both trails take the same steps: what one graph computes inside of another op
+ * (a Relu in the clamp of a convolution) has no counterpart.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "report/match.h"
 
-#include "report/alike.h"
+#include "report/match-roots.h"
 #include "report/norms.h"
 
-#include <lpt/lpt-attrs.h>
-#include <lpt/lpt-work.h>
-
-#include <math.h>
 #include <string.h>
-
-/* One of the two graphs. */
-typedef struct
-{
-  LptGraph   *graph;
-  LptTrails  *trails;
-  GPtrArray  *roots;      /* LptValue * */
-  GHashTable *names;      /* name (char *) -> root, or NULL where several have it */
-  GHashTable *readers;    /* root -> GPtrArray of LptUse *: inputs of nodes that begin trails */
-  GHashTable *partner;    /* root -> root of the other graph */
-  GHashTable *clamped;    /* set of roots whose trails begin with a clamp */
-} Side;
-
-typedef struct { Side a, b; gboolean changed; } Matcher;
-
-static gboolean
-is_clamp (LptOp op)
-{
-  return op == LPT_OP_RELU || op == LPT_OP_CLAMP;
-}
-
-/* --- sides ---------------------------------------------------------------------- */
-
-static void
-add_name (Side *side, const char *name, LptValue *root)
-{
-  gpointer known;
-  if (!g_hash_table_lookup_extended (side->names, name, NULL, &known))
-    g_hash_table_insert (side->names, g_strdup (name), root);
-  else if (known != root)
-    g_hash_table_insert (side->names, g_strdup (name), NULL);
-}
-
-/* A pass renames what it takes a name from. */
-static char *
-plain_name (const LptNode *node)
-{
-  const char *name = node->origin != NULL ? node->origin : node->name;
-  return g_str_has_suffix (name, "_original") ? g_strndup (name, strlen (name) - strlen ("_original")) : g_strdup (name);
-}
-
-static void
-index_names (Side *side, const LptTrail *trail)
-{
-  const LptValue *value = trail->value;
-  for (guint k = 0; value->names != NULL && k < value->names->len; k++)
-    {
-      g_autofree char *tensor = g_strconcat ("tensor ", (char *) g_ptr_array_index (value->names, k), NULL);
-      add_name (side, tensor, trail->root);
-    }
-  g_autofree char *plain = plain_name (value->producer);
-  g_autofree char *node = g_strdup_printf ("node %s.%u", plain, value->index);
-  add_name (side, node, trail->root);
-}
-
-static void
-index_readers (Side *side, LptNode *node)
-{
-  if (node->n_out == 0 || lpt_trail_of (side->trails, &node->out[0]) == NULL || lpt_trail_of (side->trails, &node->out[0])->root != &node->out[0])
-    return;
-  for (guint i = 0; i < node->n_in; i++)
-    {
-      const LptTrail *trail = lpt_trail_of (side->trails, node->in[i].value);
-      if (trail == NULL)
-        continue;
-      GPtrArray *list = g_hash_table_lookup (side->readers, trail->root);
-      if (list == NULL)
-        {
-          list = g_ptr_array_new_with_free_func (g_free);
-          g_hash_table_insert (side->readers, trail->root, list);
-        }
-      g_ptr_array_add (list, g_memdup2 (&(LptUse) { node, i }, sizeof (LptUse)));
-    }
-}
-
-static gboolean
-side_init (Side *side, LptGraph *graph, GError **error)
-{
-  side->graph = graph;
-  side->trails = lpt_trails_new (graph, error);
-  if (side->trails == NULL)
-    return FALSE;
-  side->roots = g_ptr_array_new ();
-  side->names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  side->readers = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_ptr_array_unref);
-  side->partner = g_hash_table_new (NULL, NULL);
-  side->clamped = g_hash_table_new (NULL, NULL);
-  for (guint i = 0; i < side->trails->values->len; i++)
-    {
-      const LptTrail *trail = g_ptr_array_index (side->trails->values, i);
-      if (trail->root == trail->value)
-        g_ptr_array_add (side->roots, trail->value);
-      if (trail->n_steps > 0 && is_clamp (trail->steps[0]))
-        g_hash_table_add (side->clamped, trail->root);
-      index_names (side, trail);
-      if (trail->value->index == 0)
-        index_readers (side, trail->value->producer);
-    }
-  return TRUE;
-}
-
-static void
-side_clear (Side *side)
-{
-  g_clear_pointer (&side->trails, lpt_trails_free);
-  g_clear_pointer (&side->roots, g_ptr_array_unref);
-  g_clear_pointer (&side->names, g_hash_table_unref);
-  g_clear_pointer (&side->readers, g_hash_table_unref);
-  g_clear_pointer (&side->partner, g_hash_table_unref);
-  g_clear_pointer (&side->clamped, g_hash_table_unref);
-}
-
-static LptValue *
-root_of (const Side *side, const LptValue *value)
-{
-  const LptTrail *trail = lpt_trail_of (side->trails, value);
-  return trail != NULL ? trail->root : NULL;
-}
-
-/* --- which roots fit ------------------------------------------------------------ */
-
-/* Nothing says that the two are different places: unmatched, or matched with each other. */
-static gboolean
-may_pair (const Matcher *m, LptValue *a, LptValue *b)
-{
-  LptValue *pa = g_hash_table_lookup (m->a.partner, a), *pb = g_hash_table_lookup (m->b.partner, b);
-  return (pa == NULL && pb == NULL) || (pa == b && pb == a);
-}
-
-static gboolean
-ports_fit (const Matcher *m, const LptNode *a, const LptNode *b, gboolean swapped)
-{
-  for (guint i = 0; i < MIN (a->n_in, b->n_in); i++)
-    {
-      guint k = swapped && i < 2 ? 1 - i : i;
-      LptValue *ra = root_of (&m->a, a->in[i].value), *rb = k < b->n_in ? root_of (&m->b, b->in[k].value) : NULL;
-      if (ra != NULL && rb != NULL && !may_pair (m, ra, rb))
-        return FALSE;
-    }
-  return TRUE;
-}
-
-/* Do both read what may be the same? @swapped: in the other order. */
-static gboolean
-inputs_fit (const Matcher *m, const LptNode *a, const LptNode *b, gboolean *swapped)
-{
-  *swapped = FALSE;
-  if (ports_fit (m, a, b, FALSE))
-    return TRUE;
-  *swapped = (a->info->flags & LPT_OP_F_COMMUTES) != 0;
-  return *swapped && ports_fit (m, a, b, TRUE);
-}
-
-/* One op that may be the same op of both graphs. */
-static gboolean
-roots_fit (const Matcher *m, LptValue *a, LptValue *b)
-{
-  gboolean swapped;
-  return g_hash_table_lookup (m->a.partner, a) == NULL && g_hash_table_lookup (m->b.partner, b) == NULL && a->producer->info == b->producer->info
-         && a->index == b->index && lpt_value_count (a) == lpt_value_count (b) && inputs_fit (m, a->producer, b->producer, &swapped)
-         && !lpt_moves_otherwise (a->producer, b->producer);
-}
-
-static void
-pair (Matcher *m, LptValue *a, LptValue *b)
-{
-  g_hash_table_insert (m->a.partner, a, b);
-  g_hash_table_insert (m->b.partner, b, a);
-  m->changed = TRUE;
-}
-
-/* --- anchors -------------------------------------------------------------------- */
-
-static void
-pair_inputs (Matcher *m)
-{
-  GPtrArray *as = m->a.graph->parameters, *bs = m->b.graph->parameters;
-  for (guint i = 0; i < as->len; i++)
-    {
-      LptNode *a = as->pdata[i], *b = lpt_graph_find_parameter (m->b.graph, a->name);
-      if (b == NULL && as->len == bs->len)
-        b = bs->pdata[i];
-      if (b != NULL && roots_fit (m, &a->out[0], &b->out[0]))
-        pair (m, &a->out[0], &b->out[0]);
-    }
-}
-
-/* In topological order: what is in front is known. */
-static void
-pair_names (Matcher *m)
-{
-  for (guint i = 0; i < m->a.trails->values->len; i++)
-    {
-      const LptTrail *trail = g_ptr_array_index (m->a.trails->values, i);
-      g_autoptr (GPtrArray) keys = g_ptr_array_new_with_free_func (g_free);
-      g_autofree char *plain = plain_name (trail->value->producer);
-      for (guint k = 0; trail->value->names != NULL && k < trail->value->names->len; k++)
-        g_ptr_array_add (keys, g_strconcat ("tensor ", (char *) g_ptr_array_index (trail->value->names, k), NULL));
-      g_ptr_array_add (keys, g_strdup_printf ("node %s.%u", plain, trail->value->index));
-      for (guint k = 0; k < keys->len; k++)
-        {
-          LptValue *b = g_hash_table_lookup (m->b.names, keys->pdata[k]);
-          if (b != NULL && g_hash_table_lookup (m->a.names, keys->pdata[k]) == trail->root && roots_fit (m, trail->root, b))
-            pair (m, trail->root, b);
-        }
-    }
-}
-
-/* The result of @b that is called as @result, or stands where it does. */
-static LptNode *
-result_for (const Matcher *m, guint i)
-{
-  GPtrArray *as = m->a.graph->results, *bs = m->b.graph->results;
-  for (guint k = 0; k < bs->len; k++)
-    if (g_strcmp0 (lpt_result_name (as->pdata[i]), lpt_result_name (bs->pdata[k])) == 0)
-      return bs->pdata[k];
-  return as->len == bs->len ? bs->pdata[i] : NULL;
-}
-
-static void
-pair_results (Matcher *m)
-{
-  for (guint i = 0; i < m->a.graph->results->len; i++)
-    {
-      LptNode *b = result_for (m, i);
-      LptValue *ra = root_of (&m->a, lpt_node_in (m->a.graph->results->pdata[i], 0)), *rb = b != NULL ? root_of (&m->b, lpt_node_in (b, 0)) : NULL;
-      if (ra != NULL && rb != NULL && roots_fit (m, ra, rb))
-        pair (m, ra, rb);
-    }
-}
-
-/* --- neighbours ----------------------------------------------------------------- */
-
-/* What reads the pair at the same input: the only two that fit, or those whose weights say so. */
-static void
-pair_readers (Matcher *m, LptValue *a, LptValue *b)
-{
-  GPtrArray *as = g_hash_table_lookup (m->a.readers, a), *bs = g_hash_table_lookup (m->b.readers, b);
-  for (guint i = 0; as != NULL && bs != NULL && i < as->len; i++)
-    {
-      const LptUse *x = as->pdata[i];
-      LptValue *best = NULL;
-      guint fit = 0, rivals = 0;
-      double most = 0.5, likeness = NAN;
-      for (guint k = 0; k < bs->len; k++)
-        {
-          const LptUse *y = bs->pdata[k];
-          if (x->index != y->index || !roots_fit (m, &x->node->out[0], &y->node->out[0]))
-            continue;
-          fit++;
-          likeness = lpt_weights_alike (x->node, y->node);
-          if (best == NULL || likeness > most)
-            best = &y->node->out[0];
-          most = likeness > most ? likeness : most;
-        }
-      for (guint k = 0; k < as->len; k++)
-        rivals += ((const LptUse *) as->pdata[k])->index == x->index && best != NULL && roots_fit (m, &((const LptUse *) as->pdata[k])->node->out[0], best);
-      gboolean sure = fit == 1 && rivals == 1 ? !(likeness < 0.5) : most > 0.9;
-      if (best != NULL && sure)
-        for (guint k = 0; k < x->node->n_out; k++)
-          if (k < best->producer->n_out && roots_fit (m, &x->node->out[k], &best->producer->out[k]))
-            pair (m, &x->node->out[k], &best->producer->out[k]);
-    }
-}
-
-/* What the pair reads. */
-static void
-pair_sources (Matcher *m, const LptNode *a, const LptNode *b)
-{
-  gboolean swapped;
-  if (!inputs_fit (m, a, b, &swapped) || (a->info->flags & LPT_OP_F_COMMUTES) != 0)
-    return;
-  for (guint i = 0; i < MIN (a->n_in, b->n_in); i++)
-    {
-      LptValue *ra = root_of (&m->a, a->in[i].value), *rb = root_of (&m->b, b->in[i].value);
-      if (ra != NULL && rb != NULL && roots_fit (m, ra, rb) && !(lpt_weights_alike (ra->producer, rb->producer) < 0.5))
-        pair (m, ra, rb);
-    }
-}
-
-static void
-pair_neighbours (Matcher *m)
-{
-  do
-    {
-      m->changed = FALSE;
-      for (guint i = 0; i < m->a.roots->len; i++)
-        {
-          LptValue *a = m->a.roots->pdata[i], *b = g_hash_table_lookup (m->a.partner, a);
-          if (b == NULL)
-            continue;
-          pair_readers (m, a, b);
-          pair_sources (m, a->producer, b->producer);
-        }
-    }
-  while (m->changed);
-}
-
-/* --- values --------------------------------------------------------------------- */
 
 /* The steps of @longer are those of @shorter and clamps behind them. */
 static gboolean
 adds_clamps (const LptTrail *shorter, const LptTrail *longer)
 {
-  if (longer->n_steps > LPT_TRAIL_STEPS || shorter->n_steps >= longer->n_steps || memcmp (shorter->steps, longer->steps, shorter->n_steps * sizeof shorter->steps[0]) != 0)
+  if (longer->n_steps > LPT_TRAIL_STEPS || shorter->n_steps >= longer->n_steps ||
+      memcmp (shorter->steps, longer->steps, shorter->n_steps * sizeof shorter->steps[0]) != 0)
     return FALSE;
   for (guint i = shorter->n_steps; i < longer->n_steps; i++)
-    if (!is_clamp (longer->steps[i]))
+    if (!lpt_match_is_clamp (longer->steps[i]))
       return FALSE;
   return TRUE;
 }
@@ -336,9 +34,10 @@ ends_in_table (const LptTrail *trail)
   return trail->n_steps > 0 && trail->n_steps <= LPT_TRAIL_STEPS && trail->steps[trail->n_steps - 1] == LPT_OP_TABLE;
 }
 
-/* Does a clamp stand behind an op that moves what is on the trail? Passes take it to the other side. */
+/* Does a clamp stand behind an op that moves what is on the trail? Passes take
+ * it to the other side. */
 static gboolean
-clamp_follows (const Side *side, const LptTrail *trail)
+clamp_follows (const LptMatchSide *side, const LptTrail *trail)
 {
   GPtrArray *readers = g_hash_table_lookup (side->readers, trail->root);
   for (guint i = 0; readers != NULL && i < readers->len; i++)
@@ -350,9 +49,10 @@ clamp_follows (const Side *side, const LptTrail *trail)
   return FALSE;
 }
 
-/* Are values that stand at the same place of matched trails the same but for rounding? */
+/* Are values that stand at the same place of matched trails the same but for
+ * rounding? */
 static gboolean
-are_alike (const Matcher *m, const LptTrail *a, const LptTrail *b, gboolean *doubtful)
+are_alike (const LptMatcher *m, const LptTrail *a, const LptTrail *b, gboolean *doubtful)
 {
   const LptTrail *shorter = a->n_steps < b->n_steps ? a : b, *longer = shorter == a ? b : a;
   gboolean bounded = lpt_value_floor (a->value) >= 0.0, other = lpt_value_floor (b->value) >= 0.0;
@@ -374,9 +74,9 @@ are_alike (const Matcher *m, const LptTrail *a, const LptTrail *b, gboolean *dou
 
 typedef struct
 {
-  Matcher    *m;
-  LptMatch   *match;
-  GHashTable *seen_a, *seen_b;    /* places (char *) that are in a pair */
+  LptMatcher *m;
+  LptMatch *match;
+  GHashTable *seen_a, *seen_b; /* places (char *) that are in a pair */
 } Collector;
 
 /* A place: root and steps. */
@@ -396,15 +96,17 @@ static void
 collect (Collector *c, const LptTrail *a, const LptTrail *b)
 {
   LptValueMatch found = { NULL };
-  if (a == NULL || b == NULL || g_hash_table_lookup (c->m->a.partner, a->root) != b->root || !are_alike (c->m, a, b, &found.doubtful))
+  if (a == NULL || b == NULL || g_hash_table_lookup (c->m->a.partner, a->root) != b->root ||
+      !are_alike (c->m, a, b, &found.doubtful))
     return;
   g_autofree char *pa = place_of (a), *pb = place_of (b);
   if (g_hash_table_contains (c->seen_a, pa) || g_hash_table_contains (c->seen_b, pb))
     return;
   found.a = a->value;
   found.b = b->value;
-  found.bounded = (lpt_value_floor (a->value) >= 0.0) != (lpt_value_floor (b->value) >= 0.0)
-                  && (g_hash_table_contains (c->m->a.clamped, a->root) || g_hash_table_contains (c->m->b.clamped, b->root));
+  found.bounded =
+      (lpt_value_floor (a->value) >= 0.0) != (lpt_value_floor (b->value) >= 0.0) &&
+      (g_hash_table_contains (c->m->a.clamped, a->root) || g_hash_table_contains (c->m->b.clamped, b->root));
   g_hash_table_add (c->seen_a, g_steal_pointer (&pa));
   g_hash_table_add (c->seen_b, g_steal_pointer (&pb));
   g_array_append_val (c->match->pairs, found);
@@ -418,7 +120,7 @@ collect_read (Collector *c)
     {
       const LptValue *a = c->m->a.roots->pdata[i], *b = g_hash_table_lookup (c->m->a.partner, a);
       gboolean swapped;
-      if (b == NULL || !inputs_fit (c->m, a->producer, b->producer, &swapped))
+      if (b == NULL || !lpt_match_inputs_fit (c->m, a->producer, b->producer, &swapped))
         continue;
       for (guint k = 0; k < MIN (a->producer->n_in, b->producer->n_in); k++)
         collect (c, lpt_trail_of (c->m->a.trails, a->producer->in[k].value),
@@ -431,22 +133,25 @@ collect_results (Collector *c)
 {
   for (guint i = 0; i < c->m->a.graph->results->len; i++)
     {
-      LptNode *b = result_for (c->m, i);
+      LptNode *b = lpt_match_result_for (c->m, i);
       if (b != NULL)
-        collect (c, lpt_trail_of (c->m->a.trails, lpt_node_in (c->m->a.graph->results->pdata[i], 0)), lpt_trail_of (c->m->b.trails, lpt_node_in (b, 0)));
+        collect (c, lpt_trail_of (c->m->a.trails, lpt_node_in (c->m->a.graph->results->pdata[i], 0)),
+                 lpt_trail_of (c->m->b.trails, lpt_node_in (b, 0)));
     }
 }
 
 /* The last value of each place, in topological order: place -> LptTrail *. */
 static GHashTable *
-last_of_places (const Side *side, GPtrArray *order)
+last_of_places (const LptMatchSide *side, GPtrArray *order)
 {
   GHashTable *last = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   for (guint i = 0; i < side->trails->values->len; i++)
     {
       LptTrail *trail = g_ptr_array_index (side->trails->values, i);
       char *place = place_of (trail);
-      if (trail->coded)
+      /* What nothing reads (the last state of a recurrent layer) is computed by
+     * neither. */
+      if (trail->coded || lpt_value_n_uses (trail->value) == 0)
         {
           g_free (place);
           continue;
@@ -458,7 +163,8 @@ last_of_places (const Side *side, GPtrArray *order)
   return last;
 }
 
-/* Is @trail a place that one of the two graphs may have inside of an op: the sigmoid of a swish? */
+/* Is @trail a place that one of the two graphs may have inside of an op: the
+ * sigmoid of a swish? */
 static gboolean
 is_inside (GHashTable *last, const char *place, const LptTrail *trail)
 {
@@ -485,11 +191,13 @@ places_by_root (GHashTable *last)
   return counts;
 }
 
-/* Between: where both trails have as many places, those of the same steps; and what is left over. */
+/* Between: where both trails have as many places, those of the same steps; and
+ * what is left over. */
 static void
 collect_rest (Collector *c)
 {
-  g_autoptr (GPtrArray) order_a = g_ptr_array_new_with_free_func (g_free), order_b = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GPtrArray) order_a = g_ptr_array_new_with_free_func (g_free),
+                        order_b = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GHashTable) last_a = last_of_places (&c->m->a, order_a), last_b = last_of_places (&c->m->b, order_b);
   g_autoptr (GHashTable) count_a = places_by_root (last_a), count_b = places_by_root (last_b);
   for (guint i = 0; i < order_a->len; i++)
@@ -509,20 +217,54 @@ collect_rest (Collector *c)
       g_ptr_array_add (c->match->only_b, ((const LptTrail *) g_hash_table_lookup (last_b, order_b->pdata[i]))->value);
 }
 
-/* --- all of it ------------------------------------------------------------------ */
-
 static gint
 compare_order (gconstpointer x, gconstpointer y, gpointer data)
 {
-  guint i = GPOINTER_TO_UINT (g_hash_table_lookup (data, ((const LptValueMatch *) x)->a)), k = GPOINTER_TO_UINT (g_hash_table_lookup (data, ((const LptValueMatch *) y)->a));
+  guint i = GPOINTER_TO_UINT (g_hash_table_lookup (data, ((const LptValueMatch *) x)->a)),
+        k = GPOINTER_TO_UINT (g_hash_table_lookup (data, ((const LptValueMatch *) y)->a));
   return i < k ? -1 : i > k;
 }
 
+/* Values without a counterpart: roots of matched trails -> how many, those of
+ * the first graph by their partner. Returns how many others of them may have
+ * one. */
+static guint
+count_left (const LptMatchSide *side, const GPtrArray *only, gboolean by_partner, GHashTable *counts)
+{
+  guint others = 0;
+  for (guint i = 0; i < only->len; i++)
+    {
+      LptValue *root = lpt_match_root_of (side, only->pdata[i]), *partner = g_hash_table_lookup (side->partner, root);
+      gpointer key = by_partner ? partner : root;
+      if (partner != NULL)
+        g_hash_table_insert (counts, key, GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (counts, key)) + 1));
+      else if (!g_hash_table_contains (side->moved, root))
+        others++;
+    }
+  return others;
+}
+
+/* A place on a matched trail may be one on its partner, and no other. */
+static guint
+count_unsure (const LptMatcher *m, const LptMatch *match)
+{
+  g_autoptr (GHashTable) left_a = g_hash_table_new (NULL, NULL), left_b = g_hash_table_new (NULL, NULL);
+  guint a = count_left (&m->a, match->only_a, TRUE, left_a), b = count_left (&m->b, match->only_b, FALSE, left_b),
+        n = MIN (a, b);
+  GHashTableIter iter;
+  gpointer root, count;
+  g_hash_table_iter_init (&iter, left_a);
+  while (g_hash_table_iter_next (&iter, &root, &count))
+    n += MIN (GPOINTER_TO_UINT (count), GPOINTER_TO_UINT (g_hash_table_lookup (left_b, root)));
+  return n;
+}
+
 static LptMatch *
-collect_all (Matcher *m)
+collect_all (LptMatcher *m)
 {
   LptMatch *match = g_new0 (LptMatch, 1);
-  g_autoptr (GHashTable) seen_a = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL), seen_b = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GHashTable) seen_a = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL),
+                         seen_b = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   g_autoptr (GHashTable) at = g_hash_table_new (NULL, NULL);
   Collector c = { m, match, seen_a, seen_b };
   match->pairs = g_array_new (FALSE, FALSE, sizeof (LptValueMatch));
@@ -531,11 +273,15 @@ collect_all (Matcher *m)
   collect_read (&c);
   collect_results (&c);
   collect_rest (&c);
+  match->n_unsure = count_unsure (m, match);
   for (guint i = 0; i < m->a.trails->values->len; i++)
     g_hash_table_insert (at, ((LptTrail *) m->a.trails->values->pdata[i])->value, GUINT_TO_POINTER (i));
   g_array_sort_with_data (match->pairs, compare_order, at);
   return match;
 }
+
+/* --- all of it
+ * ------------------------------------------------------------------ */
 
 /* @value of a copy, in @graph; NULL: it is not there. */
 static LptValue *
@@ -569,21 +315,18 @@ take_back (LptMatch *match, LptGraph *a, LptGraph *b)
 LptMatch *
 lpt_match_new (LptGraph *a, LptGraph *b, GError **error)
 {
-  Matcher m = { .changed = FALSE };
+  LptMatcher m = { .changed = FALSE };
   LptMatch *match = NULL;
   g_autoptr (LptGraph) left = lpt_graph_copy (a), right = lpt_graph_copy (b);
-  if (lpt_norms_join (left, error) && lpt_norms_join (right, error) && side_init (&m.a, left, error) &&
-      side_init (&m.b, right, error))
+  if (lpt_norms_join (left, error) && lpt_norms_join (right, error) && lpt_match_side_init (&m.a, left, error) &&
+      lpt_match_side_init (&m.b, right, error))
     {
-      pair_inputs (&m);
-      pair_names (&m);
-      pair_results (&m);
-      pair_neighbours (&m);
+      lpt_match_roots (&m);
       match = collect_all (&m);
       take_back (match, a, b);
     }
-  side_clear (&m.a);
-  side_clear (&m.b);
+  lpt_match_side_clear (&m.a);
+  lpt_match_side_clear (&m.b);
   return match;
 }
 

@@ -31,18 +31,21 @@ typedef struct
  * @rows: LptValueDistance *, in the order of the first model
  * @only_a, @only_b: char *, values without a counterpart: computed inside of another op there, or nothing says which it
  *   is
+ * @n_unsure: so many of them at most may be the same value after all; of the others it is known that the other model
+ *   does not have them
  * One thread at a time; owns its lists.
  */
 typedef struct
 {
   GPtrArray *rows, *only_a, *only_b;
   guint      n_samples;
+  guint      n_unsure;
 } LptComparison;
 
 LPT_EXPORT void           lpt_comparison_free (LptComparison *comparison);   /* NULL allowed */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptComparison, lpt_comparison_free)
 
-/* The number of values of the two that has fewer: what can be matched at most. */
+/* The number of values that both have: what can be matched at most. */
 LPT_EXPORT guint          lpt_comparison_n_both (const LptComparison *comparison);
 
 /**

@@ -60,7 +60,9 @@ partner (const LptComparison *c,
   return NULL;
 }
 
-#define WEIGHTS "%w1 = Const {1, -2, 3, 4, 0.5, 0.25, -1, 2, -3} : f32[1,1,3,3]\n%w2 = Const {-1, 2, 0.3, -0.4, 5, 0.25, 1, -2, 3} : f32[1,1,3,3]\n"
+#define WEIGHTS                                                         \
+  "%w1 = Const {1, -2, 3, 4, 0.5, 0.25, -1, 2, -3} : f32[1,1,3,3]\n"    \
+  "%w2 = Const {-1, 2, 0.3, -0.4, 5, 0.25, 1, -2, 3} : f32[1,1,3,3]\n"
 #define WINDOW "{strides=[1,1], pads_begin=[1,1], pads_end=[1,1], dilations=[1,1]}"
 
 /* Two ops of one kind and no name in common: the weights tell them apart. */
@@ -131,7 +133,8 @@ test_inserted (void)
 static void
 test_open_and_cut (void)
 {
-  g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS "%a = Convolution(%x, %w1) " WINDOW "\n%r = Relu(%a)\n%b = Convolution(%r, %w2) " WINDOW "\nResult(%b)\n",
+  g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS "%a = Convolution(%x, %w1) " WINDOW "\n"
+                                         "%r = Relu(%a)\n%b = Convolution(%r, %w2) " WINDOW "\nResult(%b)\n",
                                          "%x = Parameter : f32[?,1,8,8]\n" WEIGHTS "%a = Convolution(%x, %w1) " WINDOW "\n%l = Const {0} : f32[]\n%h = Const {50} : f32[]\n"
                                          "%q = FakeQuantize(%a, %l, %h, %l, %h) {levels=256}\n%b = Convolution(%q, %w2) " WINDOW "\nResult(%b)\n");
 
@@ -227,6 +230,65 @@ test_codes (void)
   g_assert_cmpstr (partner (c, "m"), !=, "m");
 }
 
+/* One cuts what a Transpose gives, the other transposes the parts; the middle part stays there in another order. What
+ * nothing reads is no value of either. */
+static void
+test_cut_and_turned (void)
+{
+  g_autoptr (LptComparison) c = compare (
+    "%x = Parameter : f32[1,3,3,4]\n%o = Const {0,1,3,2} : i64[4]\n%t = Transpose(%x, %o)\n%axis = Const {1} : i64[]\n"
+    "%s = Split(%t, %axis) {num_splits=3}\n%a = MaxPool@1(%s) " POOL "\n%b = AvgPool@1(%s.2) " POOL "\n"
+    "Result(%a)\nResult(%b)\n",
+    "%x = Parameter : f32[1,3,3,4]\n%o = Const {0,1,3,2} : i64[4]\n%axis = Const {1} : i64[]\n"
+    "%s = Split(%x, %axis) {num_splits=3}\n%p = Transpose(%s, %o)\n%q = Transpose(%s.2, %o)\n"
+    "%a = MaxPool@1(%p) " POOL "\n%b = AvgPool@1(%q) " POOL "\nResult(%a)\nResult(%b)\n");
+
+  g_assert_cmpstr (partner (c, "s"), ==, "p");
+  g_assert_cmpstr (partner (c, "s.2"), ==, "q");
+  g_assert_null (partner (c, "s.1"));
+  g_assert_null (partner (c, "t"));
+  g_assert_cmpuint (c->rows->len, ==, 5);
+  /* t here; s and s.2 there. */
+  g_assert_cmpuint (c->only_a->len, ==, 1);
+  g_assert_cmpuint (c->only_b->len, ==, 2);
+  g_assert_cmpuint (lpt_comparison_n_both (c), ==, c->rows->len);
+}
+
+/* Each has a value that the other computes inside of an op: both are matched as far as they can be. */
+static void
+test_only_here (void)
+{
+  g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
+                                         "%a = Convolution(%x, %w1) " WINDOW "\n%r = Relu(%a)\n"
+                                         "%b = Convolution(%r, %w2) " WINDOW "\n%h = Swish(%b)\nResult(%h)\n",
+                                         "%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
+                                         "%l = Const {0} : f32[]\n%u = Const {50} : f32[]\n"
+                                         "%a = Convolution(%x, %w1) " WINDOW "\n"
+                                         "%q = FakeQuantize(%a, %l, %u, %l, %u) {levels=256}\n"
+                                         "%b = Convolution(%q, %w2) " WINDOW "\n%s = Sigmoid(%b)\n"
+                                         "%h = Multiply(%b, %s)\nResult(%h)\n");
+
+  g_assert_cmpuint (c->only_a->len, ==, 1);
+  g_assert_cmpuint (c->only_b->len, ==, 1);
+  g_assert_cmpuint (lpt_comparison_n_both (c), ==, c->rows->len);
+}
+
+/* Each channel has another unit in the lowered graph, and 16 elements. */
+static void
+test_units (void)
+{
+  g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,3,5,5]\n%p = MaxPool@1(%x) " POOL "\nResult(%p)\n",
+                                         "graph {lowered=true}\n%x = Parameter : f32[1,3,5,5]\n"
+                                         "%p = MaxPool@1(%x) " POOL "\n"
+                                         "%k = Const {3, 200, -50} : f32[1,3,1,1]\n%m = Multiply(%p, %k)\n"
+                                         "Result(%m)\n");
+  const LptValueDistance *last = c->rows->pdata[c->rows->len - 1];
+
+  g_assert_cmpstr (last->b, ==, "m");
+  g_assert_true (last->fitted);
+  g_assert_cmpfloat (last->sqnr, >, 100.0);
+}
+
 int
 main (int    argc,
       char **argv)
@@ -240,7 +302,9 @@ main (int    argc,
   g_test_add_func ("/compare/orders", test_orders);
   g_test_add_func ("/compare/codes", test_codes);
   g_test_add_func ("/compare/inserted", test_inserted);
-
+  g_test_add_func ("/compare/cut-and-turned", test_cut_and_turned);
+  g_test_add_func ("/compare/only-here", test_only_here);
+  g_test_add_func ("/compare/units", test_units);
   g_test_add_func ("/compare/open-and-cut", test_open_and_cut);
 
   return g_test_run ();
