@@ -6,7 +6,7 @@ const bounded = /^(Sigmoid|HSigmoid|HardSigmoid|Tanh|Softmax|SoftMax|Clamp|FakeQ
 const db = v => v >= 900 ? "no error" : format (v, 1) + " dB";
 const isNumber = v => v !== undefined && v !== null;
 const gmac = v => v >= 1e9 ? (v / 1e9).toFixed (2) + " GMAC" : v >= 1e6 ? (v / 1e6).toFixed (2) + " MMAC" : (v / 1e3).toFixed (1) + " KMAC";
-const percent = v => (100 * v).toFixed (1) + " %";
+const percent = v => (v > 0 && v < .0005 ? "less than 0.1" : (100 * v).toFixed (1)) + " %";
 
 // "a, b and c" with nodes as they are, and how many more there are.
 function listOf (some, all, after) {

@@ -24,7 +24,7 @@ const hasError = nodes.some (n => n.e !== undefined);
 const known = { u8: 1, i8: 1, i16: 1, i32: 1, f32: 1, none: 1 };
 
 // --- colours ---
-const ramp = v => "hsl(" + Math.round (120 * Math.max (0, Math.min (1, v))) + " 60% 36%)";
+const ramp = v => "hsl(" + Math.round (120 * Math.max (0, Math.min (1, v))) + " 65% 29%)";
 const colours = { type: n => n.p === "" ? "var(--none)" : "var(--" + (known[n.p] ? n.p : "other") + ")" };
 if (hasError) colours.error = n => n.e === undefined || n.e === null ? "var(--none)" : ramp ((n.e - 5) / 35);
 if (hasTime) colours.time = n => !n.t ? "var(--none)" : ramp (1 - Math.min (1, n.t / totalTime * 12));
@@ -40,13 +40,15 @@ function summary () {
   tiles.append (tile (all > 0 ? (100 * low / all).toFixed (1) + " %" : "none", all > 0 ? "of " + gmac (all) + " on 8-bit integers" : "multiply-accumulates", bar));
   const parts = nodes.filter (isPart).length, ops = data.types.map (t => [t.type, nodes.filter (n => n.p === t.type && !isPart (n)).length]).filter (t => t[1] > 0).sort ((a, b) => b[1] - a[1]);
   tiles.append (tile (String (ops.reduce ((s, t) => s + t[1], 0)), "ops that compute: " + ops.map (t => t[1] + " " + t[0]).join (", ") + (parts ? "; " + parts + " more are parts of these" : "")));
+  const samples = data.samples + (data.samples === 1 ? " sample" : " samples");
   for (const s of data.scores || []) {
     const before = (data.originalScores || []).find (o => o.metric === s.metric);
-    tiles.append (tile (format (s.value, 4), s.metric + " on " + data.samples + " samples, [" + format (s.low, 4) + ", " + format (s.high, 4) + "]" + (before ? "; original " + format (before.value, 4) : "")));
+    tiles.append (tile (format (s.value, 4), s.metric + " on " + samples + ", [" + format (s.low, 4) + ", " + format (s.high, 4) + "]" + (before ? "; original " + format (before.value, 4) : "")));
   }
   if (data.sqnr !== undefined && data.sqnr !== null) tiles.append (tile (format (data.sqnr, 1) + " dB", "SQNR of the output against " + data.original));
-  if (data.agree !== undefined && data.agree !== null) tiles.append (tile ((100 * data.agree).toFixed (1) + " %", "same answer as the original, " + data.samples + " samples"));
-  if (data.size) tiles.append (tile (bytes (data.size), "file" + (data.originalSize ? ", " + (data.originalSize >= data.size ? (data.originalSize / data.size).toFixed (1) + " times smaller than the original" : (data.size / data.originalSize).toFixed (1) + " times larger than the original") : "")));
+  if (data.agree !== undefined && data.agree !== null) tiles.append (tile ((100 * data.agree).toFixed (1) + " %", "same answer as the original, " + samples));
+  const ratio = data.originalSize ? Math.max (data.size, data.originalSize) / Math.min (data.size, data.originalSize) : 0;
+  if (data.size) tiles.append (tile (bytes (data.size), "file" + (!ratio ? "" : ratio < 1.05 ? ", as large as the original" : ", " + ratio.toFixed (1) + " times " + (data.originalSize > data.size ? "smaller" : "larger") + " than the original")));
   tiles.append (tile (bytes (data.weights), "constants as they run" + (data.sourceWeights > data.weights ? ", " + bytes (data.sourceWeights) + " before" : "")));
   if (profile) {
     tiles.append (tile (format (profile.median_ms, 3) + " ms", "median of a run, " + profile.threads + " thread" + (profile.threads === 1 ? "" : "s") + ", " + (profile.cpu || profile.level)));
@@ -75,7 +77,6 @@ function buildItems () {
   });
   const edges = [];
   nodes.forEach ((n, i) => n.i.forEach (k => edges.push ([view.itemOf[k], view.itemOf[i]])));
-  view.edges = edges;
   const width = view.items.map (t => Math.max (70, 7 * Math.max (t.text.length, t.op.length) + 14)), height = view.items.map (t => t.closed ? 46 : 36);
   view.layout = layoutGraph ({ n: view.items.length, edges, width, height });
   view.items.forEach ((t, i) => { t.w = width[i]; t.h = height[i]; t.x = view.layout.x[i]; t.y = view.layout.y[i]; });
@@ -100,17 +101,14 @@ function fillOf (t) {
 function drawGraph () {
   buildItems ();
   const svg = $("svg"), root = draw ("g");
-  const lines = new Set ();
   let path = "";
-  for (const [a, b] of view.edges) {
-    if (a === b || lines.has (a + " " + b)) continue;
-    lines.add (a + " " + b);
-    const s = view.items[a], t = view.items[b], y0 = s.y + s.h, y1 = t.y, bend = Math.max (12, (y1 - y0) / 2);
-    path += "M" + s.x.toFixed (1) + " " + y0 + "C" + s.x.toFixed (1) + " " + (y0 + bend).toFixed (1) + " " + t.x.toFixed (1) + " " + (y1 - bend).toFixed (1) + " " + t.x.toFixed (1) + " " + y1;
+  for (const line of view.layout.lines) {
+    const [x0, y0, x1, y1] = line.map (v => v.toFixed (1)), middle = ((line[1] + line[3]) / 2).toFixed (1);
+    path += "M" + x0 + " " + y0 + (x0 === x1 ? "V" + y1 : "C" + x0 + " " + middle + " " + x1 + " " + middle + " " + x1 + " " + y1);
   }
   root.append (draw ("path", { d: path, class: "edge" }));
   view.items.forEach ((t, i) => {
-    const g = draw ("g", { class: "node", transform: "translate(" + (t.x - t.w / 2).toFixed (1) + " " + t.y + ")" }), fill = fillOf (t), name = t.closed ? data.blocks[t.block] : t.node.n;
+    const g = draw ("g", { class: "node", transform: "translate(" + (t.x - t.w / 2).toFixed (1) + " " + t.y.toFixed (1) + ")" }), fill = fillOf (t), name = t.closed ? data.blocks[t.block] : t.node.n;
     const r = draw ("rect", { width: t.w, height: t.h });
     r.style.fill = fill;
     if (isPale (fill)) g.classList.add ("pale");
@@ -143,7 +141,7 @@ function fitGraph (readable) {
   const box = $("canvas").getBoundingClientRect (), w = box.width || 600, h = box.height || 400;
   view.scale = Math.min (1.2, Math.max (.01, Math.min (w / (view.layout.w + 20), h / (view.layout.h + 20))));
   if (readable && view.scale < .9) view.scale = Math.min (1, Math.max (.6, w / (view.layout.w + 20)));
-  view.x = (w - view.layout.w * view.scale) / 2;
+  view.x = readable && view.items.length ? w / 2 - view.items[0].x * view.scale : (w - view.layout.w * view.scale) / 2;
   view.y = 10;
   move ();
 }
@@ -201,6 +199,7 @@ function details (n) {
   if (n.e !== undefined && n.e !== null) term (list, "error", n.e >= 900 ? "none" : "SQNR " + format (n.e, 1) + " dB, cosine " + format (n.co, 5));
   if (isNumber (n.ie)) term (list, "alone", n.ie >= 900 ? "no error" : "SQNR " + format (n.ie, 1) + " dB with only this layer quantized" + (n.cl ? "; " + (100 * n.cl).toFixed (2) + " % of its values lie beyond the range" : ""));
   if (n.h) term (list, "integers", format (n.eb, 1) + " bits of 8 used, " + n.un + " codes never; " + (100 * n.lo).toFixed (2) + " % at the least, " + (100 * n.hi).toFixed (2) + " % at the greatest");
+  links ("fused into", n.w === undefined ? [] : [n.w]);
   links ("reads", n.i);
   links ("read by", readers[n.index]);
   const box = $("details");
@@ -333,7 +332,7 @@ function start () {
   $("depth").hidden = !depthPlot ($("depth-plot"), nodes, colours.type, n => choose (n.index, true));
   $("roofline").hidden = !profile || !rooflinePlot ($("roofline-plot"), nodes, profile, colours.type, n => choose (n.index, true));
   $("memory").hidden = !memoryPlot ($("memory-plot"), data.memory, pick);
-  for (const s of document.querySelectorAll ("main > section")) if (!s.hidden) $("nav").append (make ("a", { href: "#" + s.id, text: s.querySelector ("h2").textContent }));
+  for (const s of document.querySelectorAll ("main section")) if (!s.hidden) $("nav").append (make ("a", { href: "#" + s.id, text: s.querySelector ("h2").textContent }));
   document.body.dataset.ready = "yes";
 }
 start ();

@@ -64,7 +64,7 @@ function rooflinePlot (into, nodes, profile, colour, choose) {
 }
 function memoryPlot (into, memory, pick) {
   if (!memory || !memory.blocks.length) return false;
-  const f = frame (into, "Arena of " + bytes (memory.size) + ": what lies where, from which op to which", { title: "op of the run", low: 0, high: memory.ops }, { title: "offset", low: 0, high: memory.size, tick: v => v ? bytes (v) : "0", unit: memory.size >= 6 << 20 ? 1 << 20 : memory.size >= 6 << 10 ? 1024 : 1 });
+  const f = frame (into, "Arena of " + bytes (memory.size) + ": what lies where, from which op to which", { title: "op of the run", low: 0, high: Math.max (memory.ops, ...memory.blocks.map (b => b[2] + 1)) }, { title: "offset", low: 0, high: memory.size, tick: v => v ? bytes (v).replace (".0 ", " ") : "0", unit: memory.size >= 6 << 20 ? 1 << 20 : memory.size >= 6 << 10 ? 1024 : 1 });
   memory.blocks.forEach (([name, first, last, offset, size], i) => {
     const r = draw ("rect", { x: f.px (first), width: Math.max (1.5, f.px (last + 1) - f.px (first)), y: f.py (offset + size), height: Math.max (1, f.py (offset) - f.py (offset + size)),
       fill: "hsl(" + (i * 67) % 360 + " 55% 55%)", "fill-opacity": .75, stroke: "var(--bg)", "stroke-width": .5 });

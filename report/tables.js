@@ -15,7 +15,7 @@ const bytes = v => v >= 1 << 20 ? (v / (1 << 20)).toFixed (1) + " MB" : v >= 102
 // full: row => told where a pointer rests }]. Many rows: as many as scroll into sight.
 function makeTable (into, caption, columns, rows, onSort) {
   const state = { rows, key: null, down: false, shown: 0, page: 200 };
-  const head = make ("tr"), body = make ("tbody"), table = make ("table", {}, make ("caption", { text: caption }), make ("thead", {}, head), body);
+  const head = make ("tr"), body = make ("tbody"), table = make ("table", {}, make ("caption", {}, make ("span", { text: caption })), make ("thead", {}, head), body);
   const more = () => {
     const part = document.createDocumentFragment ();
     for (const row of state.rows.slice (state.shown, state.shown + state.page)) {

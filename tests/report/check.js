@@ -4,6 +4,14 @@
   window.addEventListener ("error", e => result.errors.push (String (e.message)));
   const wait = () => new Promise (r => setTimeout (r, 20));
   const input = (id, text) => { const e = document.getElementById (id); e.value = text; e.dispatchEvent (new Event ("input")); };
+  // Pieces of edges that go through a box, by points on their curves.
+  const crossed = () => view.layout.lines.filter (([x0, y0, x1, y1]) => {
+    for (let t = .1; t < 1; t += .1) {
+      const u = 1 - t, x = (u * u * u + 3 * u * u * t) * x0 + (3 * u * t * t + t * t * t) * x1, y = u * u * u * y0 + 3 * u * t * (y0 + y1) / 2 + t * t * t * y1;
+      if (view.items.some (b => Math.abs (b.x - x) < b.w / 2 - 1 && y > b.y + 1 && y < b.y + b.h - 1)) return true;
+    }
+    return false;
+  }).length;
   const rows = () => document.querySelectorAll ("#layer-table tbody tr").length;
   try {
     result.ready = document.body.dataset.ready || "no";
@@ -50,8 +58,9 @@
     for (const c of Object.keys (colours)) { const s = document.getElementById ("colour"); s.value = c; s.dispatchEvent (new Event ("change")); }
     document.getElementById ("theme").click ();
     result.themed = true;
-    // Boxes of one layer do not meet.
+    // Boxes of one layer do not meet, and no edge lies on a box that it does not end at.
     document.getElementById ("expand").click ();
+    if (nodes.length <= 600) result.crossed = crossed ();
     const t = view.items.slice ().sort ((a, b) => a.y - b.y || a.x - b.x);
     result.overlaps = t.filter ((b, i) => i > 0 && t[i - 1].y === b.y && t[i - 1].x + t[i - 1].w / 2 > b.x - b.w / 2 + .5).length;
     await wait ();
