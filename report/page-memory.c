@@ -1,4 +1,4 @@
-/* page-memory.c - the arena of a plan over time: what lies where from which op to which
+/* page-memory.c - the plan of a model: what is fused into what, and what lies where in the arena from which op to which
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,6 +39,21 @@ compare_places (gconstpointer a, gconstpointer b)
   return x->first != y->first ? (x->first < y->first ? -1 : 1) : x->index < y->index ? -1 : x->index > y->index;
 }
 
+static void
+note_fused (const LptPage *page, const LptProgram *program)
+{
+  for (guint i = 0; i < program->nodes->len; i++)
+    {
+      LptProgramOp *op = program->nodes->pdata[i];
+      LptPageNode *node = lpt_page_find (page, op->node->name);
+      const LptPageNode *into = op->fused_into != NULL ? lpt_page_find (page, lpt_program_owner (op)->node->name) : NULL;
+      /* What else stands for the op says nothing of it. */
+      if (node != NULL && node != into && node->now != NULL &&
+          g_str_equal (node->now->producer->name, op->node->name))
+        node->within = into;
+    }
+}
+
 gboolean
 lpt_page_memory (const LptPage *page, GString *out, GError **error)
 {
@@ -47,6 +62,7 @@ lpt_page_memory (const LptPage *page, GString *out, GError **error)
   if (plan == NULL)
     return FALSE;
   const LptProgram *program = plan->program;
+  note_fused (page, program);
   g_autoptr (GPtrArray) blocks = g_ptr_array_new ();
   for (guint i = 0; i < program->values->len; i++)
     {

@@ -87,15 +87,19 @@ join (LptPage *page)
       LptPageNode *node = now->origin != NULL ? g_hash_table_lookup (page->by_name, now->origin) : NULL;
       if (node == NULL)
         node = g_hash_table_lookup (page->by_name, plain != NULL ? plain : now->name);
+      /* What lowering puts between ops is the value of the op in front: codes in another unit. */
+      gboolean between = node == NULL && (now->info->flags & LPT_OP_F_QUANTIZES) != 0 && lpt_node_src (now, 0) != NULL;
+      if (between)
+        node = g_hash_table_lookup (page->by_now, lpt_node_src (now, 0)->name);
       if (node == NULL || now->data != NULL || now->n_out == 0)
         continue;
       g_hash_table_insert (page->by_now, (gpointer) now->name, node);
       /* Of several the one with codes, else the first. */
       if (node->now == NULL || (node->now->quant == NULL && now->out[0].quant != NULL))
         node->now = &now->out[0];
-      for (guint k = 0; k < now->n_in; k++)
+      for (guint k = 0; k < now->n_in && !between; k++)
         node->bytes += value_bytes (now->in[k].value);
-      node->bytes += value_bytes (&now->out[0]);
+      node->bytes += between ? 0 : value_bytes (&now->out[0]);
     }
 }
 

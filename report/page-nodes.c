@@ -118,6 +118,8 @@ lpt_page_put_nodes (const LptPage *page, GString *out)
       put_quant (out, node->now);
       if (node->now != NULL && g_strcmp0 (node->now->producer->name, node->node->name) != 0)
         lpt_page_json_string (out, "as", node->now->producer->name);
+      if (node->within != NULL)
+        lpt_page_json_int (out, "w", node->within->index);
       if (node->bytes > 0)
         lpt_page_json_int (out, "y", node->bytes);
       if (!isnan (node->sqnr))

@@ -10,7 +10,8 @@
 #include "report/codes.h"
 
 /* An op of the source, as the page shows it. */
-typedef struct
+typedef struct LptPageNode LptPageNode;
+struct LptPageNode
 {
   LptNode              *node;
   guint                 index, block;
@@ -22,7 +23,8 @@ typedef struct
   double                ms, original_ms;     /* -1 = not known */
   char                 *kernel;
   gint64                bytes;      /* that what stands for it reads and writes at least */
-} LptPageNode;
+  const LptPageNode    *within;     /* the op whose kernel does its work, or NULL */
+};
 
 typedef struct
 {
@@ -55,7 +57,7 @@ gboolean lpt_page_measure (LptPage *page, const LptPageOptions *options, GString
 /* page-profile.c: times of a profile's JSON into the nodes, what belongs to no node and the machine into @out. */
 gboolean lpt_page_profile (LptPage *page, const char *text, gboolean original, GString *out, GError **error);
 
-/* page-memory.c: the arena of a plan over time. */
+/* page-memory.c: the arena of a plan over time; into the nodes, which others they are fused into. */
 gboolean lpt_page_memory  (const LptPage *page, GString *out, GError **error);
 
 /* page-nodes.c: lists of nodes, reasons, passes, types, and what differs from another model. */

@@ -334,16 +334,32 @@ say_root (const Root *root)
 
 /* --- one op --- */
 
-/* What stands for the op computes in @dtype. */
+/* The name of @node that a reader of @source knows: of what lowering put between ops (Reinterpret, Requantize) that of
+ * the op in front. */
+static const char *
+known_in (LptGraph      *source,
+          const LptNode *node)
+{
+  const LptNode *known = node;
+
+  while (known != NULL && (known->info->flags & LPT_OP_F_QUANTIZES) != 0 &&
+         lpt_graph_find (source, lpt_node_known_as (known)) == NULL)
+    known = lpt_node_src ((LptNode *) known, 0);
+
+  return lpt_node_known_as (known != NULL ? known : node);
+}
+
+/* What stands for the op of @source computes in @dtype. */
 static char *
-say_live (const LptNode *node,
+say_live (LptGraph      *source,
+          const LptNode *node,
           LptDType       dtype)
 {
   const LptValue *data = lpt_node_in ((LptNode *) node, lpt_node_first_operand (node));
 
   if (lpt_node_runs_on_codes (node))
     return g_strdup_printf ("runs on the %s integers of \"%s\"", lpt_dtype_name (dtype),
-                            lpt_node_known_as (data->producer));
+                            known_in (source, data->producer));
   if (lpt_node_recurrent_weights (node) > 0)
     return g_strdup ("its weights are integers, each row of its data and state becomes 16-bit codes");
 
@@ -472,7 +488,7 @@ explain_node (Account       *account,
         g_hash_table_insert (account->roots, e, g_memdup2 (&kept, sizeof kept));
     }
   else if (one != NULL && e->precision != LPT_DTYPE_UNDEFINED)
-    e->reason = say_live (one->node, e->precision);
+    e->reason = say_live (node->graph, one->node, e->precision);
   else if (one != NULL)
     e->reason = g_strdup (unknown_reason (one->node, one->reason));
   else if (fate != NULL)

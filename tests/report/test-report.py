@@ -79,6 +79,8 @@ def check_files(folder):
     data = data_of(first)
     ok(len(first) <= 400 * 1024 + 1024 * len(data["nodes"]), "its size")
     ok(sum(t["ops"] for t in data["types"]) == 19 and data["scores"][0]["value"] > 0.9 and data["profile"]["median_ms"] > 0, "what it says of digits", data["types"])
+    names = {x["n"]: x for x in data["nodes"]}
+    ok(data["nodes"][names["residual"].get("w", 0)]["n"] == "pointwise" and "w" not in names["pointwise"], "what is fused into what", names["residual"])
     ok(any(x.get("t") for x in data["nodes"]) and any(x.get("h") for x in data["nodes"]), "times and histograms")
     plain, _ = report(folder, digits)
     ok("profile" not in data_of(plain) and not any("t" in x for x in data_of(plain)["nodes"]), "no times without a profile")
@@ -147,7 +149,7 @@ def judge(what, seen, console, blocks=False):
     want = ["found", "chosen", "filtered", "sorted", "clicked", "keyed", "themed"]
     ok(not seen["errors"] and not console and seen.get("ready") == "yes", what + ": opens, the console is empty", (seen, console))
     ok(all(seen.get(k) for k in want), what + ": search, filter, sort, click, keyboard", seen)
-    ok(seen.get("images") == 0 and seen.get("overlaps") == 0 and seen.get("overflow", 1) <= 0 and seen.get("unlabelled") == 0 and seen.get("findings", 0) >= 1,
+    ok(seen.get("images") == 0 and seen.get("overlaps") == 0 and seen.get("crossed", 0) == 0 and seen.get("overflow", 1) <= 0 and seen.get("unlabelled") == 0 and seen.get("findings", 0) >= 1,
        what + ": layout, labels, findings", seen)
     # A machine that does other work is no reason to fail: how long they took is for people.
     print("# %s: search %.0f ms, filter %.0f ms" % (what, seen.get("searchMs", -1), seen.get("filterMs", -1)))
