@@ -13,9 +13,11 @@
 #include <math.h>
 
 #define JUDGED 32
-/* So many layers are meant to be kept float together; they are looked for among so many. */
+/* So many layers are meant to be kept float together; they are looked for among so many, and among so few for each in
+ * the place of each. */
 #define TOGETHER 3
 #define NEXT     12
+#define NEAR     8
 
 /* --- what is handed out --------------------------------------------------------- */
 
@@ -135,6 +137,23 @@ compare_debugged (gconstpointer a, gconstpointer b)
   return compare_layers (x->row, y->row);
 }
 
+static void
+swap (GPtrArray *list, guint i, guint k)
+{
+  gpointer kept = list->pdata[i];
+  list->pdata[i] = list->pdata[k];
+  list->pdata[k] = kept;
+}
+
+/* Those from @first to @end by what each gains alone. */
+static void
+sort_part (GPtrArray *list, guint first, guint end)
+{
+  for (guint i = first + 1; i < end; i++)
+    for (guint k = i; k > first && compare_debugged (&list->pdata[k - 1], &list->pdata[k]) > 0; k--)
+      swap (list, k - 1, k);
+}
+
 /* SQNR with the first @n of the list and @more real; NaN + error. */
 static double
 judge_together (LptDebugger *d, guint n, guint more, GError **error)
@@ -146,6 +165,36 @@ judge_together (LptDebugger *d, guint n, guint more, GError **error)
   g_ptr_array_sort (layers, compare_places);
   g_autoptr (LptGraph) copy = lpt_debug_layers_real (d, layers, error);
   return copy != NULL ? lpt_debug_judge (d, copy, error) : NAN;
+}
+
+/* The first of the list, then each of those behind it in the place of each of them, as long as that gains. */
+static gboolean
+exchange_companions (LptDebugger *d, GError **error)
+{
+  guint n = MIN (TOGETHER, d->layers->len), best_at = 0, best_other = 0;
+  double most = n < 2 ? NAN : judge_together (d, n - 1, n - 1, error);
+  for (guint round = 0; n >= 2 && round < TOGETHER; round++)
+    {
+      double before = most;
+      for (guint at = 0; at < n; at++)
+        for (guint other = n; other < MIN (NEAR, d->layers->len); other++)
+          {
+            swap (d->layers, at, other);
+            double sqnr = judge_together (d, n - 1, n - 1, error);
+            swap (d->layers, at, other);
+            if (isnan (sqnr))
+              return FALSE;
+            best_at = sqnr > most ? at : best_at;
+            best_other = sqnr > most ? other : best_other;
+            most = fmax (sqnr, most);
+          }
+      if (isnan (most) || most <= before)
+        break;
+      swap (d->layers, best_at, best_other);
+      sort_part (d->layers, 0, n);
+      sort_part (d->layers, n, MIN (NEXT, d->layers->len));
+    }
+  return n < 2 || !isnan (most);
 }
 
 /* Errors of layers may undo each other: the second and the third of the list are those of the next ones that gain most
@@ -167,6 +216,8 @@ choose_companions (LptDebugger *d, GError **error)
         }
       g_ptr_array_insert (d->layers, (gint) at, g_ptr_array_steal_index (d->layers, best));
     }
+  if (!exchange_companions (d, error))
+    return FALSE;
   for (guint i = 0; i < d->layers->len; i++)
     d->result->layers->pdata[i] = ((LptDebugged *) d->layers->pdata[i])->row;
   return TRUE;
