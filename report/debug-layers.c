@@ -99,19 +99,47 @@ prepare_model (LptDebugger *d, LptGraph *model, GError **error)
   return FALSE;
 }
 
-/* What a quantizer that begins at 0 does to numbers below may be a Relu that was folded into it, and is kept. */
+static gboolean
+cuts_at_zero (const LptNode *node)
+{
+  return node->op == LPT_OP_RELU || (node->op == LPT_OP_CLAMP && LPT_ATTRS (node, LptClampAttrs)->min >= 0.0);
+}
+
+/* Does an op in front of the quantizer, or all of those behind it, do what one that was folded into it did? */
+static gboolean
+is_cut_beside (const LptNode *fq)
+{
+  gboolean behind = lpt_value_n_uses (&fq->out[0]) > 0;
+  for (guint i = 0; i < lpt_value_n_uses (&fq->out[0]) && behind; i++)
+    behind = cuts_at_zero (lpt_value_use (&fq->out[0], i)->node);
+  return behind || cuts_at_zero (fq->in[0].value->producer);
+}
+
+gboolean
+lpt_debug_may_cut (LptNode *fq, double *greatest)
+{
+  float low, high;
+  if (!lpt_debug_interval (fq, &low, &high) || low != 0.0f)
+    return FALSE;
+  *greatest = fabsf (high - 6.0f) < 6.0f / 512.0f ? 6.0 : HUGE_VAL;
+  return TRUE;
+}
+
 void
 lpt_debug_leave_out (LptNode *fq)
 {
-  float low, high;
+  double greatest;
   LptValue *in = lpt_node_in (fq, 0);
   if (!lpt_debug_keeps_unit (fq))
     return;
-  if (lpt_debug_interval (fq, &low, &high) && low == 0.0f && in->producer->op != LPT_OP_RELU)
+  if (lpt_debug_may_cut (fq, &greatest) && !is_cut_beside (fq))
     {
-      LptNode *relu = lpt_graph_add (fq->graph, LPT_OP_RELU, 0, NULL, 1, &in);
-      if (lpt_node_infer (relu, NULL))
-        in = &relu->out[0];
+      gboolean bounded = isfinite (greatest);
+      LptNode *cut = lpt_graph_add (fq->graph, bounded ? LPT_OP_CLAMP : LPT_OP_RELU, 0, NULL, 1, &in);
+      if (bounded)
+        LPT_ATTRS (cut, LptClampAttrs)->max = greatest;
+      if (lpt_node_infer (cut, NULL))
+        in = &cut->out[0];
     }
   lpt_value_replace (&fq->out[0], in, NULL);
 }

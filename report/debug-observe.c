@@ -11,6 +11,8 @@
 #include "ir/lpt-quantize-details.h"
 #include "report/distance.h"
 
+#include <lpt/lpt-attrs.h>
+
 #include <math.h>
 
 typedef struct
@@ -70,25 +72,28 @@ count_values (LptDebugGrid *grid, guint64 *codes, const LptQuantizeDetails *deta
   grid->n += (guint64) n;
 }
 
-/* What it cuts off at 0 the Relu behind it would, or the Relu that may have been folded into it where nobody knows what
- * is wanted. */
-static gboolean
-serves_relu (LptNode *fq, gboolean known)
+/* What it cuts off the Relu or Clamp behind it would, too, or what may have been folded into it where nobody knows
+ * what is wanted: the bounds of these. */
+static void
+find_cut (const LptNode *fq, double *least, double *greatest)
 {
-  float low, high;
-  gboolean serves = lpt_value_n_uses (&fq->out[0]) > 0;
-  if (!known && lpt_debug_interval (fq, &low, &high) && low == 0.0f)
-    return TRUE;
+  gboolean read = lpt_value_n_uses (&fq->out[0]) > 0;
+  *least = read ? HUGE_VAL : -HUGE_VAL;
+  *greatest = -*least;
   for (guint i = 0; i < lpt_value_n_uses (&fq->out[0]); i++)
-    serves &= lpt_value_use (&fq->out[0], i)->node->op == LPT_OP_RELU;
-  return serves;
+    {
+      const LptNode *reader = lpt_value_use (&fq->out[0], i)->node;
+      const LptClampAttrs *clamp = reader->op == LPT_OP_CLAMP ? LPT_ATTRS (reader, LptClampAttrs) : NULL;
+      *least = fmin (*least, clamp != NULL ? clamp->min : reader->op == LPT_OP_RELU ? 0.0 : -HUGE_VAL);
+      *greatest = fmax (*greatest, clamp != NULL ? clamp->max : HUGE_VAL);
+    }
 }
 
 static void
-cut_negative (float *x, gint64 n)
+cut_values (float *x, gint64 n, double least, double greatest)
 {
   for (gint64 i = 0; i < n; i++)
-    x[i] = fmaxf (x[i], 0.0f);
+    x[i] = isnan (x[i]) ? x[i] : (float) fmin (fmax (x[i], least), greatest);
 }
 
 static gboolean
@@ -97,15 +102,19 @@ watch_quantizer (Observer *o, LptNode *fq, LptDebugGrid *grid, LptHistogram *see
   g_auto (LptQuantizeDetails) details = { 0 };
   LptValue *in = lpt_node_in (fq, 0), *real = lpt_debugger_real_of (o->d, &fq->out[0]);
   gint64 n, inner, m = 0;
+  double least, greatest, folded;
   g_autofree float *x = lpt_value_run_real (&o->model, in, &n, error);
   if (x == NULL || !lpt_quantize_details_read (fq, &details))
     return *error == NULL;
   g_autofree float *wanted = real != NULL ? lpt_value_run_real (&o->alone, real, &m, error) : NULL;
-  if (serves_relu (fq, wanted != NULL))
+  find_cut (fq, &least, &greatest);
+  if (wanted == NULL && lpt_debug_may_cut (fq, &folded))
     {
-      cut_negative (x, n);
-      cut_negative (wanted, m);
+      least = fmax (least, 0.0);
+      greatest = fmin (greatest, folded);
     }
+  cut_values (x, n, least, greatest);
+  cut_values (wanted, m, least, greatest);
   if (find_axis (&details, &in->shape, &inner))
     count_values (grid, codes, &details, x, wanted != NULL && m == n ? wanted : NULL, n, inner);
   lpt_histogram_add (seen, wanted != NULL ? wanted : x, wanted != NULL ? m : n);

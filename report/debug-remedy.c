@@ -66,6 +66,10 @@ with_ranges (LptDebugger *d, LptDebugged *layer, LptRangeMethod method, guint le
       gboolean symmetric = grid->low < 0.0 && fabs (grid->low + grid->high) <=
                                                   1.5 * (grid->high - grid->low) / (double) (grid->levels - 1);
       LptLattice lattice = lpt_range_find (seen, method, 99.99, n, symmetric && grid->levels <= 256 && levels == 0);
+      double half = 0.5 * (grid->high - grid->low) / (double) (grid->levels - 1);
+      /* The same interval, as far as its codes tell. */
+      if (levels == 0 && fabs (lattice.low - grid->low) <= half && fabs (lattice.high - grid->high) <= half)
+        continue;
       if (!lpt_debug_set_grid (copy, fq->name, lattice.low, lattice.high, lattice.levels, error))
         return NULL;
       g_string_append_printf (text, "%s[%.4g, %.4g] in place of [%.4g, %.4g]", text->len > 0 ? ", " : "range ",
@@ -89,9 +93,7 @@ try_ranges (LptDebugger *d, LptDebugged *layer, GError **error)
       double sqnr = copy != NULL && text->len > 0 ? lpt_debug_judge (d, copy, error) : NAN;
       if (copy == NULL || (isnan (sqnr) && text->len > 0))
         return FALSE;
-      if (text->len == 0)
-        return TRUE;
-      if (sqnr <= most)
+      if (text->len == 0 || sqnr <= most)
         continue;
       most = sqnr;
       lpt_graph_free (best);
@@ -99,7 +101,7 @@ try_ranges (LptDebugger *d, LptDebugged *layer, GError **error)
       g_free (best_text);
       best_text = g_strdup (text->str);
     }
-  return remedy_add (d, layer, "other range", g_steal_pointer (&best_text), most, best, error);
+  return best == NULL || remedy_add (d, layer, "other range", g_steal_pointer (&best_text), most, best, error);
 }
 
 static gboolean

@@ -51,7 +51,10 @@ void     lpt_debugger_clear (LptDebugger *d);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptDebugger, lpt_debugger_clear)
 /* What the float model has in place of @end; NULL. */
 LptValue *lpt_debugger_real_of (const LptDebugger *d, const LptValue *end);
-/* Its readers read what it takes. */
+/* What a quantizer that begins at 0 does to numbers below may be a Relu that was folded into it; what one that ends at 6,
+ * but for rounding, does to numbers above, a Relu6: @greatest is 6 then, else infinite. */
+gboolean lpt_debug_may_cut    (LptNode *fq, double *greatest);
+/* Its readers read what it takes; what may have been folded into it is kept. */
 void     lpt_debug_leave_out  (LptNode *fq);
 /* Does @fq give back what it takes, but for rounding? */
 gboolean lpt_debug_keeps_unit (LptNode *fq);

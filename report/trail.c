@@ -54,8 +54,8 @@ lpt_value_floor (const LptValue *value)
     return least;
   if (node->op == LPT_OP_FAKE_QUANTIZE)
     return least_of (lpt_node_const_in (node, 3));
-  return lpt_node_in (node, 0) != NULL && node->op == LPT_OP_DEQUANTIZE ? lpt_value_floor (lpt_node_in (node, 0))
-                                                                        : -HUGE_VAL;
+  gboolean same = node->op == LPT_OP_DEQUANTIZE || (lpt_exec_op (node->op)->flags & LPT_EXEC_ALIAS) != 0;
+  return lpt_node_in (node, 0) != NULL && same ? lpt_value_floor (lpt_node_in (node, 0)) : -HUGE_VAL;
 }
 
 /* --- what a node does to a trail ------------------------------------------------ */

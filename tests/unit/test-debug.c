@@ -4,6 +4,7 @@
  */
 
 #include <math.h>
+#include <string.h>
 
 #include <lpt/lpt-compare.h>
 #include <lpt/lpt-debug.h>
@@ -145,6 +146,39 @@ test_weights (void)
   g_assert_cmpfloat (g_array_index (first->channels, double, 1), <, 5.0);
 }
 
+/* Without the float model: what a Clamp behind its interval cuts off, and what a Relu6 that was folded into it did, is
+ * no damage; a range that is right is no remedy. */
+static void
+test_folded_clamp (void)
+{
+  static const char *const cut[] = { "%c = Clamp(%aq) {min=0, max=6}\n", "%c = Identity(%aq)\n" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cut); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autofree char *text = g_strconcat (
+        INPUT "%l = Const {-1} : f32[]\n%h = Const {1} : f32[]\n%ten = Const {10} : f32[]\n"
+        "%six = Const {6} : f32[]\n%zero = Const {0} : f32[]\n%minus = Const {-10} : f32[]\n%v = Const {9, -7, 10, 4} : f32[2,2,1,1]\n"
+        "%wq1 = FakeQuantize(%v, %minus, %ten, %minus, %ten) {levels=255}\n"
+        "%xq = FakeQuantize(%x, %l, %h, %l, %h) {levels=256}\n"
+        "%a = Convolution(%xq, %wq1) " WINDOW "\n"
+        "%aq = FakeQuantize(%a, %zero, %six, %zero, %six) {levels=256}\n", cut[i],
+        "%wq2 = FakeQuantize(%w2, %l, %h, %l, %h) {levels=255}\n"
+        "%b = Convolution(%c, %wq2) " WINDOW "\nResult(%b)\n", NULL);
+      g_autoptr (LptDebug) result = debug (text, NULL, &error);
+      const LptDebugLayer *row;
+
+      g_assert_no_error (error);
+      row = layer (result, "a");
+      g_assert_true (row->replaced);
+      g_assert_cmpfloat (result->sqnr, >, 30.0);
+      g_assert_cmpfloat (((LptDebugGrid *) row->grids->pdata[0])->clipped, ==, 0.0);
+      g_assert_cmpfloat (((LptDebugGrid *) row->grids->pdata[0])->seen_high, ==, 6.0);
+      for (guint k = 0; k < row->remedies->len; k++)
+        g_assert_null (strstr (((LptDebugRemedy *) row->remedies->pdata[k])->text, "[0, 6] in place of [0, 6]"));
+    }
+}
+
 /* Without the float model a remark says what is missing; errors are still those of the quantizers. */
 static void
 test_alone (void)
@@ -217,6 +251,7 @@ main (int   argc,
       char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/debug/folded-clamp", test_folded_clamp);
   g_test_add_func ("/debug/small-range", test_small_range);
   g_test_add_func ("/debug/large-range", test_large_range);
   g_test_add_func ("/debug/weights", test_weights);
