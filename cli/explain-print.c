@@ -54,19 +54,32 @@ group_free (Group *group)
   g_free (group);
 }
 
+/* What made the data real, where that is no op of the list that could be mended in the place of this one: an input, a
+ * quantizer that stays real. NULL: it is one, or nothing in front. */
 static const char *
-last_reason (const LptExplanation *e)
+cause_of (const LptExplanation *e, GHashTable *names)
 {
-  const char *last = e->reason;
+  const char *last = e->real_from != NULL && !g_hash_table_contains (names, e->real_from)
+                         ? g_strrstr (e->reason, "its data is real from ")
+                         : NULL;
+  const char *why = last != NULL ? strstr (last, "\" on: ") : NULL;
+  return why != NULL ? why + strlen ("\" on: ") : last;
+}
+
+static const char *
+last_reason (const LptExplanation *e, GHashTable *names)
+{
+  const char *cause = cause_of (e, names), *last = cause != NULL ? cause : e->reason;
   for (const char *at = strstr (last, "; "); e->real_from == NULL && at != NULL; at = strstr (last, "; "))
     last = at + 2;
   return last;
 }
 
 static Group *
-group_of (GPtrArray *groups, const LptExplanation *e)
+group_of (GPtrArray *groups, const LptExplanation *e, GHashTable *names)
 {
-  const LptReason *why = e->real_from != NULL ? NULL : e->why;
+  const char *cause = cause_of (e, names);
+  const LptReason *why = cause != NULL ? lpt_reason_find (cause) : e->real_from != NULL ? NULL : e->why;
   const char *type = cmd_explain_type (e);
   for (guint i = 0; i < groups->len; i++)
     {
@@ -75,7 +88,8 @@ group_of (GPtrArray *groups, const LptExplanation *e)
         return group;
     }
   Group *group = g_new0 (Group, 1);
-  *group = (Group) { .why = why, .type = type, .reason = last_reason (e), .real = is_real (e), .rows = g_ptr_array_new () };
+  *group = (Group) { .why = why, .type = type, .reason = last_reason (e, names), .real = is_real (e) };
+  group->rows = g_ptr_array_new ();
   g_ptr_array_add (groups, group);
   return group;
 }
@@ -98,15 +112,18 @@ static GPtrArray *
 group_rows (GPtrArray *list, const char *only)
 {
   GPtrArray *groups = g_ptr_array_new_with_free_func ((GDestroyNotify) group_free);
+  g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
+  for (guint i = 0; i < list->len; i++)
+    g_hash_table_add (names, ((LptExplanation *) list->pdata[i])->name);
   for (guint i = 0; i < list->len; i++)
     {
       const LptExplanation *e = g_ptr_array_index (list, i);
       if (!is_wanted (e, only))
         continue;
-      Group *group = group_of (groups, e);
+      Group *group = group_of (groups, e, names);
       g_ptr_array_add (group->rows, (gpointer) e);
       group->macs += e->macs;
-      if (group->reason != NULL && !g_str_equal (group->reason, last_reason (e)))
+      if (group->reason != NULL && !g_str_equal (group->reason, last_reason (e, names)))
         group->reason = NULL;
     }
   g_ptr_array_sort (groups, compare_groups);

@@ -296,7 +296,10 @@ root_of_value (Account        *account,
       if (node->op == LPT_OP_FAKE_QUANTIZE || node->op == LPT_OP_QUANTIZE)
         {
           *found = (Root) { node, node->name, remarks != NULL ? ((LptRemark *) g_ptr_array_index (remarks, 0))->reason : "it stays real" };
-          return node->op == LPT_OP_FAKE_QUANTIZE && type_of (account, name) == LPT_DTYPE_F32 ? found : NULL;
+          /* A Quantize of the file became a FakeQuantize: a pass that left that alone says why. */
+          if (node->op == LPT_OP_QUANTIZE)
+            return remarks != NULL && type_of (account, name) == LPT_DTYPE_UNDEFINED ? found : NULL;
+          return type_of (account, name) == LPT_DTYPE_F32 ? found : NULL;
         }
       if (first >= node->n_in || node->data != NULL)
         return NULL;
@@ -487,7 +490,7 @@ explain_node (Account       *account,
       if (kept.node != NULL)
         g_hash_table_insert (account->roots, e, g_memdup2 (&kept, sizeof kept));
     }
-  else if (one != NULL && e->precision != LPT_DTYPE_UNDEFINED)
+  else if (one != NULL && e->precision != LPT_DTYPE_UNDEFINED && one->node->op != LPT_OP_OPAQUE)
     e->reason = say_live (node->graph, one->node, e->precision);
   else if (one != NULL)
     e->reason = g_strdup (unknown_reason (one->node, one->reason));
