@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Below this a value is far from what it should be. */
 #define DIVERGED 20.0
@@ -115,13 +116,25 @@ print_json (const LptComparison *c, GPtrArray *sorted, gint64 seed)
 
 /* --- text ------------------------------------------------------------------ */
 
+/* TensorFlow Lite names a value after all that became part of it, "a;b;c": the first of them (transfer full). JSON has
+ * all. */
+static char *
+brief (const char *name)
+{
+  const char *end = strchr (name, ';');
+  return end != NULL ? g_strdup_printf ("%.*s;…", (int) (end - name), name) : g_strdup (name);
+}
+
 static void
 print_names (const char *path, const GPtrArray *names)
 {
   if (names->len > 0)
     printf ("\nonly in %s, or inside of another op there:\n", path);
   for (guint i = 0; i < names->len; i++)
-    printf ("  %s\n", (char *) g_ptr_array_index (names, i));
+    {
+      g_autofree char *name = brief (g_ptr_array_index (names, i));
+      printf ("  %s\n", name);
+    }
 }
 
 static void
@@ -132,22 +145,26 @@ print_text (const LptComparison *c, GPtrArray *sorted, char **paths, const CmdCo
     printf ("inputs that are not given were drawn, seed %" G_GINT64_FORMAT
             ": give samples of your own (--data, -i) to judge a model\n",
             how->seed);
-  printf ("%u values in both, %u sample%s; the worst first\n", c->rows->len, c->n_samples,
+  guint unsure = lpt_comparison_n_both (c) - c->rows->len;
+  g_autofree char *more = unsure > 0 ? g_strdup_printf (", %u more may be", unsure) : g_strdup ("");
+  printf ("%u values in both%s, %u sample%s; the worst first\n", c->rows->len, more, c->n_samples,
           c->n_samples == 1 ? "" : "s");
   printf ("%-40s %-22s %10s %12s %13s %13s  %s\n", "value", "op", "SQNR dB", "cosine", "max |diff|", "mean |diff|",
           "types");
   for (guint i = 0; i < sorted->len; i++)
     {
       const LptValueDistance *row = g_ptr_array_index (sorted, i);
+      g_autofree char *name = brief (row->a);
       gboolean past = !isnan (how->tolerance) && !(row->max <= how->tolerance);
-      printf ("%-40s %-22s %10.2f %12.9f %13.6g %13.6g  %s, %s", row->a, row->op, row->sqnr, row->cosine, row->max,
+      printf ("%-40s %-22s %10.2f %12.9f %13.6g %13.6g  %s, %s", name, row->op, row->sqnr, row->cosine, row->max,
               row->mean, lpt_dtype_name (row->type_a), lpt_dtype_name (row->type_b));
       if (row->nan_a + row->nan_b > 0)
         printf ("  NaN: %" G_GINT64_FORMAT " in A, %" G_GINT64_FORMAT " in B", row->nan_a, row->nan_b);
       printf ("%s%s\n", row->fitted ? "  unit fitted" : "", past ? "  past the tolerance" : "");
     }
-  printf ("\nfirst that differs: %s\n", differs != NULL ? differs->a : "none");
-  printf ("first below %.0f dB: %s\n", DIVERGED, diverged != NULL ? diverged->a : "none");
+  g_autofree char *first = brief (differs != NULL ? differs->a : "none"),
+                  *far = brief (diverged != NULL ? diverged->a : "none");
+  printf ("\nfirst that differs: %s\nfirst below %.0f dB: %s\n", first, DIVERGED, far);
   print_names (paths[0], c->only_a);
   print_names (paths[1], c->only_b);
 }
