@@ -5,6 +5,7 @@
 
 #include <lpt/lpt-compare.h>
 
+#include "executor/runtime/lpt-parallel.h"
 #include "report/distance.h"
 #include "report/fit.h"
 #include "report/match.h"
@@ -79,34 +80,53 @@ clamp_between (const LptValueMatch *pair, const Pair *numbers)
   return pair->bounded && unlike > 0.01 && 1.0 - lpt_distance_cosine (&numbers->cut) < 0.5 * unlike;
 }
 
-/* First the sums that say the unit, then, when it is chosen, the distances. */
-static gboolean
-measure (const LptMatch *match, LptValueRun *a, LptValueRun *b, Pair *pairs, gboolean fitting, GError **error)
+/* What a sample says of all pairs, each a task. */
+typedef struct
 {
-  for (guint i = 0; i < match->pairs->len; i++)
+  const LptMatch *match;
+  LptValueRun    *a, *b;
+  Pair           *pairs;
+  gboolean        fitting;      /* the sums that say the unit; distances come when that is chosen */
+  GError        **problems;     /* of each pair */
+} Measure;
+
+static void
+measure_pair (void *data, size_t i, unsigned thread)
+{
+  const Measure *m = data;
+  const LptValueMatch *pair = &g_array_index (m->match->pairs, LptValueMatch, i);
+  Pair *numbers = &m->pairs[i];
+  gint64 na = 0, nb = 0;
+  g_autofree float *x = lpt_value_run_real (m->a, pair->a, &na, &m->problems[i]);
+  g_autofree float *y = x != NULL ? lpt_value_run_real (m->b, pair->b, &nb, &m->problems[i]) : NULL;
+  if (x == NULL || y == NULL || na != nb)
+    return;
+  if (m->fitting && may_be_scaled (pair))
+    lpt_fit_add (&numbers->fit, &pair->a->shape, x, y, na);
+  if (m->fitting)
+    return;
+  if (pair->bounded)
+    add_cut (&numbers->cut, x, y, na);
+  lpt_fit_apply (&numbers->fit, y, nb);
+  lpt_distance_add (&numbers->distance, x, y, na);
+}
+
+static gboolean
+measure (Measure *m, LptPool *pool, GError **error)
+{
+  gboolean ok = TRUE;
+  g_autofree GError **problems = g_new0 (GError *, m->match->pairs->len + 1);
+  m->problems = problems;
+  lpt_parallel_for (pool, m->match->pairs->len, measure_pair, m);
+  for (guint i = 0; i < m->match->pairs->len; i++)
     {
-      const LptValueMatch *pair = &g_array_index (match->pairs, LptValueMatch, i);
-      GError *problem = NULL;
-      gint64 na, nb;
-      g_autofree float *x = lpt_value_run_real (a, pair->a, &na, &problem);
-      g_autofree float *y = problem == NULL ? lpt_value_run_real (b, pair->b, &nb, &problem) : NULL;
-      if (problem != NULL)
-        {
-          g_propagate_error (error, problem);
-          return FALSE;
-        }
-      if (x == NULL || y == NULL || na != nb)
-        continue;
-      if (fitting && may_be_scaled (pair))
-        lpt_fit_add (&pairs[i].fit, &pair->a->shape, x, y, na);
-      if (fitting)
-        continue;
-      if (pair->bounded)
-        add_cut (&pairs[i].cut, x, y, na);
-      lpt_fit_apply (&pairs[i].fit, y, nb);
-      lpt_distance_add (&pairs[i].distance, x, y, na);
+      if (problems[i] != NULL && ok)
+        g_propagate_error (error, problems[i]);
+      else
+        g_clear_error (&problems[i]);
+      ok &= problems[i] == NULL;
     }
-  return TRUE;
+  return ok;
 }
 
 /* --- samples --------------------------------------------------------------------- */
@@ -118,6 +138,8 @@ run_samples (const LptMatch *match, LptValueRun *a, LptValueRun *b, LptData *dat
   guint n_in = a->graph->parameters->len, n = options->limit > 0 ? MIN (options->limit, data->n) : data->n;
   n = fitting ? MIN (n, FIT_SAMPLES) : n;
   gboolean ok = TRUE;
+  Measure m = { match, a, b, pairs, fitting };
+  LptPool *pool = lpt_pool_new (options->threads);
   for (*done = 0; ok && *done < n; ++*done)
     {
       g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1),
@@ -127,10 +149,11 @@ run_samples (const LptMatch *match, LptValueRun *a, LptValueRun *b, LptData *dat
       ok = lpt_data_get (data, *done, tensors, error) &&
            lpt_samples_inputs_for (a->graph, tensors, b->graph, others, error) &&
            lpt_value_run_sample (a, tensors, error) && lpt_value_run_sample (b, others, error) &&
-           measure (match, a, b, pairs, fitting, error);
+           measure (&m, pool, error);
       lpt_samples_clear (tensors, n_in);
       lpt_samples_clear (others, b->graph->parameters->len);
     }
+  lpt_pool_free (pool);
   return ok;
 }
 

@@ -8,6 +8,7 @@
 
 #include "report/debugger.h"
 
+#include "executor/runtime/lpt-parallel.h"
 #include "ir/lpt-quantize-details.h"
 #include "report/distance.h"
 
@@ -23,6 +24,7 @@ typedef struct
   LptDistance  *accumulated, *isolated;     /* of each layer */
   guint64     **codes;                      /* of all quantizers one after the other; NULL: more than 256 */
   guint64      *sums, *beyond;              /* of each layer: sums of products, those that 32 bits do not hold */
+  LptPool      *pool;
 } Observer;
 
 /* --- quantizers ----------------------------------------------------------------- */
@@ -181,6 +183,47 @@ watch_sums (Observer *o, guint i, GError **error)
   return *error == NULL;
 }
 
+/* What a sample says of all layers, each a task. */
+typedef struct
+{
+  Observer *o;
+  guint    *first;        /* place of the layer's first quantizer among all */
+  GError  **problems;
+} Watch;
+
+static void
+watch_layer (void *data, size_t i, unsigned thread)
+{
+  const Watch *w = data;
+  const LptDebugged *layer = w->o->d->layers->pdata[i];
+  gboolean ok = watch_errors (w->o, (guint) i, &w->problems[i]) && watch_sums (w->o, (guint) i, &w->problems[i]);
+  for (guint k = 0; k < layer->quantizers->len && ok; k++)
+    ok = watch_quantizer (w->o, layer->quantizers->pdata[k], layer->row->grids->pdata[k], layer->seen->pdata[k],
+                          w->o->codes[w->first[i] + k], &w->problems[i]);
+}
+
+static gboolean
+watch_layers (Observer *o, GError **error)
+{
+  guint n = o->d->layers->len;
+  gboolean ok = TRUE;
+  g_autofree guint *first = g_new0 (guint, n + 1);
+  g_autofree GError **problems = g_new0 (GError *, n + 1);
+  Watch watch = { o, first, problems };
+  for (guint i = 0; i < n; i++)
+    first[i + 1] = first[i] + ((LptDebugged *) o->d->layers->pdata[i])->quantizers->len;
+  lpt_parallel_for (o->pool, n, watch_layer, &watch);
+  for (guint i = 0; i < n; i++)
+    {
+      if (problems[i] != NULL && ok)
+        g_propagate_error (error, problems[i]);
+      else
+        g_clear_error (&problems[i]);
+      ok &= problems[i] == NULL;
+    }
+  return ok;
+}
+
 static gboolean
 watch_sample (Observer *o, guint sample, GError **error)
 {
@@ -189,7 +232,6 @@ watch_sample (Observer *o, guint sample, GError **error)
   g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1),
                        **others = g_new0 (LptTensor *, d->real->parameters->len + 1);
   g_autofree LptTensor **own = g_new0 (LptTensor *, d->model->parameters->len + 1);
-  GError *problem = NULL;
   gboolean ok = lpt_data_get (d->data, sample, tensors, error) &&
                 lpt_samples_inputs_for (d->samples_of, tensors, d->real, others, error) &&
                 lpt_samples_inputs_for (d->samples_of, tensors, d->model, own, error) &&
@@ -197,17 +239,7 @@ watch_sample (Observer *o, guint sample, GError **error)
   lpt_samples_clear (tensors, n_in);
   lpt_samples_clear (others, d->real->parameters->len);
   lpt_samples_clear (own, d->model->parameters->len);
-  for (guint i = 0, at = 0; ok && i < d->layers->len; i++)
-    {
-      const LptDebugged *layer = d->layers->pdata[i];
-      ok = watch_errors (o, i, &problem) && watch_sums (o, i, &problem);
-      for (guint k = 0; k < layer->quantizers->len && ok; k++, at++)
-        ok = watch_quantizer (o, layer->quantizers->pdata[k], layer->row->grids->pdata[k], layer->seen->pdata[k],
-                              o->codes[at], &problem);
-    }
-  if (problem != NULL)
-    g_propagate_error (error, problem);
-  return ok;
+  return ok && watch_layers (o, error);
 }
 
 /* --- results -------------------------------------------------------------------- */
@@ -275,6 +307,7 @@ observer_clear (Observer *o)
   g_strfreev (o->names);
   lpt_value_run_clear (&o->model);
   lpt_value_run_clear (&o->alone);
+  lpt_pool_free (o->pool);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Observer, observer_clear)
 
@@ -283,7 +316,7 @@ lpt_debug_observe (LptDebugger *d, GError **error)
 {
   guint n = d->layers->len;
   g_auto (Observer) o = { .d = d, .codes = new_codes (d), .accumulated = g_new0 (LptDistance, n + 1), .isolated = g_new0 (LptDistance, n + 1),
-                          .sums = g_new0 (guint64, n + 1), .beyond = g_new0 (guint64, n + 1) };
+                          .sums = g_new0 (guint64, n + 1), .beyond = g_new0 (guint64, n + 1), .pool = lpt_pool_new (d->options->threads) };
   g_autoptr (LptGraph) alone = lpt_debug_all_alone (d, &o.names, error);
   if (alone == NULL)
     return FALSE;

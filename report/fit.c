@@ -34,6 +34,23 @@ begin (LptFit *fit, const LptShape *shape, gint64 n)
     }
 }
 
+static void
+add_run (LptFitSums *s, const float *a, const float *b, gint64 n)
+{
+  for (gint64 i = 0; i < n; i++)
+    {
+      double x = a[i], y = b[i];
+      if (!isfinite (x) || !isfinite (y))
+        continue;
+      s->n++;
+      s->a += x;
+      s->b += y;
+      s->aa += x * x;
+      s->bb += y * y;
+      s->ab += x * y;
+    }
+}
+
 void
 lpt_fit_add (LptFit *fit, const LptShape *shape, const float *a, const float *b, gint64 n)
 {
@@ -43,19 +60,11 @@ lpt_fit_add (LptFit *fit, const LptShape *shape, const float *a, const float *b,
     if (isfinite (a[i]) && isfinite (b[i]))
       fit->dd += ((double) a[i] - b[i]) * ((double) a[i] - b[i]);
   for (guint k = 0; k < fit->n_axes; k++)
-    for (gint64 i = 0; i < n; i++)
-      {
-        LptFitSums *s = &fit->axes[k].sums[i / MAX (fit->axes[k].inner, 1) % fit->axes[k].length];
-        double x = a[i], y = b[i];
-        if (!isfinite (x) || !isfinite (y))
-          continue;
-        s->n++;
-        s->a += x;
-        s->b += y;
-        s->aa += x * x;
-        s->bb += y * y;
-        s->ab += x * y;
-      }
+    {
+      gint64 inner = MAX (fit->axes[k].inner, 1);
+      for (gint64 i = 0; i < n; i += inner)
+        add_run (&fit->axes[k].sums[i / inner % fit->axes[k].length], a + i, b + i, MIN (inner, n - i));
+    }
 }
 
 /* a ~ k b + m. */
@@ -112,10 +121,12 @@ lpt_fit_apply (const LptFit *fit, float *b, gint64 n)
   g_autofree double *lines = g_new (double, 2 * axis->length);
   for (gint64 i = 0; i < axis->length; i++)
     line_of (&axis->sums[i], &lines[2 * i], &lines[2 * i + 1]);
-  for (gint64 i = 0; i < n; i++)
+  gint64 inner = MAX (axis->inner, 1);
+  for (gint64 first = 0; first < n; first += inner)
     {
-      const double *line = &lines[2 * (i / MAX (axis->inner, 1) % axis->length)];
-      b[i] = (float) (line[0] * (double) b[i] + line[1]);
+      const double *line = &lines[2 * (first / inner % axis->length)];
+      for (gint64 i = first; i < MIN (first + inner, n); i++)
+        b[i] = (float) (line[0] * (double) b[i] + line[1]);
     }
 }
 
