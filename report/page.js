@@ -66,7 +66,7 @@ nodes.forEach (n => members[n.b].push (n.index));
 const kindOf = members.map (list => list.map (k => nodes[k].o).join (" ")), alike = new Map ();
 members.forEach ((list, b) => { if (list.length > 3) alike.set (kindOf[b], (alike.get (kindOf[b]) || 0) + 1); });
 const open = new Set (nodes.length <= 260 ? data.blocks.keys () : []);
-const view = { items: [], itemOf: [], x: 0, y: 0, scale: 1, chosen: -1, hits: [], hit: -1, root: null };
+const view = { moved: false, items: [], itemOf: [], x: 0, y: 0, scale: 1, chosen: -1, hits: [], hit: -1, root: null };
 function buildItems () {
   view.items = [];
   view.itemOf = new Array (nodes.length);
@@ -146,6 +146,7 @@ function fitGraph (readable) {
   move ();
 }
 function zoom (factor, cx, cy) {
+  view.moved = true;
   const box = $("canvas").getBoundingClientRect (), x = cx === undefined ? box.width / 2 : cx - box.left, y = cy === undefined ? box.height / 2 : cy - box.top;
   const s = Math.max (.01, Math.min (4, view.scale * factor));
   view.x = x - (x - view.x) * s / view.scale;
@@ -154,6 +155,7 @@ function zoom (factor, cx, cy) {
   move ();
 }
 function center (k) {
+  view.moved = true;
   const t = view.items[view.itemOf[k]], box = $("canvas").getBoundingClientRect ();
   view.scale = Math.max (view.scale, .7);
   view.x = box.width / 2 - t.x * view.scale;
@@ -242,9 +244,11 @@ function legend () {
 function graphEvents () {
   const canvas = $("canvas");
   let drag = null;
+  // Until a reader moves it the beginning stays in the middle, however wide the page gets.
+  new ResizeObserver (() => { if (!view.moved) fitGraph (true); }).observe (canvas);
   canvas.addEventListener ("wheel", e => { e.preventDefault (); zoom (e.deltaY < 0 ? 1.15 : 1 / 1.15, e.clientX, e.clientY); }, { passive: false });
   canvas.addEventListener ("pointerdown", e => { drag = { x: e.clientX - view.x, y: e.clientY - view.y, far: 0, sx: e.clientX, sy: e.clientY }; });
-  window.addEventListener ("pointermove", e => { if (!drag) return; drag.far = Math.max (drag.far, Math.abs (e.clientX - drag.sx) + Math.abs (e.clientY - drag.sy)); view.x = e.clientX - drag.x; view.y = e.clientY - drag.y; move (); });
+  window.addEventListener ("pointermove", e => { if (!drag) return; drag.far = Math.max (drag.far, Math.abs (e.clientX - drag.sx) + Math.abs (e.clientY - drag.sy)); view.x = e.clientX - drag.x; view.y = e.clientY - drag.y; view.moved = true; move (); });
   window.addEventListener ("pointerup", () => { setTimeout (() => { drag = null; }, 0); });
   canvas.addEventListener ("click", e => {
     const g = e.target.closest (".node");
@@ -261,7 +265,7 @@ function graphEvents () {
   });
   $("zoom-in").addEventListener ("click", () => zoom (1.3));
   $("zoom-out").addEventListener ("click", () => zoom (1 / 1.3));
-  $("fit").addEventListener ("click", () => fitGraph (false));
+  $("fit").addEventListener ("click", () => { view.moved = true; fitGraph (false); });
   $("expand").addEventListener ("click", () => { data.blocks.forEach ((_, b) => open.add (b)); drawGraph (); fitGraph (true); });
   $("collapse").addEventListener ("click", () => { open.clear (); drawGraph (); fitGraph (true); });
   $("find").addEventListener ("input", find);

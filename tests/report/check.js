@@ -20,6 +20,7 @@
     result.drawn = document.querySelectorAll ("#svg .node").length;
     result.images = document.images.length;
     result.scripts = document.scripts.length;
+    result.requests = performance.getEntriesByType ("resource").filter (e => !e.name.startsWith ("data:")).map (e => e.name);
     result.tiles = document.querySelectorAll (".tile").length;
     result.findings = document.querySelectorAll ("#findings li").length;
     result.overflow = document.documentElement.scrollWidth - window.innerWidth;

@@ -145,10 +145,24 @@ def browse(chromium, folder, page, width, height, dark=False):
     return (json.loads(html.unescape(seen.group(1))) if seen else {"errors": ["no result", done.stderr[-500:]]}), console
 
 
+def check_markup(folder, what, page):
+    """By tidy, where it is installed; warnings are about its age."""
+    tidy = shutil.which("tidy")
+    if tidy is None:
+        print("# tidy is not installed: the markup of %s is not checked" % what)
+        return
+    path = os.path.join(folder, "markup.html")
+    with open(path, "wb") as f:
+        f.write(page)
+    done = subprocess.run([tidy, "-q", "-e", path], capture_output=True, text=True)
+    ok(done.returncode < 2, what + ": tidy finds no error", done.stderr[:500])
+
+
 def judge(what, seen, console, blocks=False):
     want = ["found", "chosen", "filtered", "sorted", "clicked", "keyed", "themed"]
     ok(not seen["errors"] and not console and seen.get("ready") == "yes", what + ": opens, the console is empty", (seen, console))
     ok(all(seen.get(k) for k in want), what + ": search, filter, sort, click, keyboard", seen)
+    ok(seen.get("requests") == [], what + ": nothing is asked for", seen.get("requests"))
     ok(seen.get("images") == 0 and seen.get("overlaps") == 0 and seen.get("crossed", 0) == 0 and seen.get("overflow", 1) <= 0 and seen.get("unlabelled") == 0 and seen.get("findings", 0) >= 1,
        what + ": layout, labels, findings", seen)
     # A machine that does other work is no reason to fail: how long they took is for people.
@@ -161,6 +175,8 @@ def main():
         digits, args = check_files(folder)
         check_float(folder)
         evil = check_names(folder)
+        check_markup(folder, "digits", report(folder, digits, *args)[0])
+        check_markup(folder, "names like markup", report(folder, evil)[0])
         chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         if chromium is None:
             print("# chromium is not installed: pages are not opened")
@@ -168,6 +184,13 @@ def main():
             for width in (390, 1280, 2560):
                 judge("digits at %d" % width, *browse(chromium, folder, report(folder, digits, *args)[0], width, 900, dark=width == 1280))
             judge("names like markup", *browse(chromium, folder, report(folder, evil)[0], 1280, 900))
+            # Small ones of the kinds that people have, where they are at hand.
+            for name, width in (("resnet50_w8", 390), ("bert2_tiny", 2560)):
+                model = os.path.join(SOURCE, "..", "shared", "models", "synthetic", name, "ir_u8.xml")
+                if os.path.exists(model):
+                    page, said = report(folder, model)
+                    check_markup(folder, name, page)
+                    judge("%s at %d" % (name, width), *browse(chromium, folder, page, width, 900, dark=width == 390))
             large = os.path.join(folder, "large.lpt")
             with open(large, "w") as f:
                 f.write(text_graph(2300, lambda i: "stage%d/unit%d" % (i // 40, i // 4) + "/" + str(i), 20))
