@@ -64,7 +64,8 @@ lpt_value_floor (const LptValue *value)
 static gboolean
 is_notation (const LptNode *node)
 {
-  if ((node->info->flags & LPT_OP_F_QUANTIZES) != 0 || node->op == LPT_OP_CONVERT)
+  if ((node->info->flags & LPT_OP_F_QUANTIZES) != 0 || node->op == LPT_OP_CONVERT ||
+      node->op == LPT_OP_DYNAMIC_FAKE_QUANTIZE)
     return TRUE;
   return (lpt_exec_op (node->op)->flags & LPT_EXEC_ALIAS) != 0 && node->op != LPT_OP_RESULT;
 }

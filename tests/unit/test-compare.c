@@ -273,6 +273,19 @@ test_only_here (void)
   g_assert_cmpuint (lpt_comparison_n_both (c), ==, c->rows->len);
 }
 
+/* Rows that are rounded when they are there are the same values. */
+static void
+test_dynamic (void)
+{
+  g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS "%d = DynamicFakeQuantize(%x)\n"
+                                         "%a = Convolution(%d, %w1) " WINDOW "\nResult(%a)\n",
+                                         "%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
+                                         "%b = Convolution(%x, %w1) " WINDOW "\nResult(%b)\n");
+
+  g_assert_cmpstr (partner (c, "a"), ==, "b");
+  g_assert_cmpuint (lpt_comparison_n_both (c), ==, c->rows->len);
+}
+
 /* Each channel has another unit in the lowered graph, and 16 elements. */
 static void
 test_units (void)
@@ -305,6 +318,7 @@ main (int    argc,
   g_test_add_func ("/compare/cut-and-turned", test_cut_and_turned);
   g_test_add_func ("/compare/only-here", test_only_here);
   g_test_add_func ("/compare/units", test_units);
+  g_test_add_func ("/compare/dynamic", test_dynamic);
   g_test_add_func ("/compare/open-and-cut", test_open_and_cut);
 
   return g_test_run ();
