@@ -169,7 +169,9 @@ take_steps (LptTrail *trail, const LptNode *node)
         take_step (trail, LPT_OP_MULTIPLY);
         return;
       }
-  take_step (trail, node->op);
+  /* On codes a Relu is a Clamp to what they hold. */
+  gboolean relu = node->op == LPT_OP_CLAMP && LPT_ATTRS (node, LptClampAttrs)->min == 0.0;
+  take_step (trail, relu ? LPT_OP_RELU : node->op);
 }
 
 /* What @node, which has inputs that vary, does to the longest of their trails. */

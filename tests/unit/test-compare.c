@@ -286,6 +286,21 @@ test_dynamic (void)
   g_assert_cmpuint (lpt_comparison_n_both (c), ==, c->rows->len);
 }
 
+/* A Relu that became a Clamp to what the codes hold, with another reader in front of it. */
+static void
+test_relu_of_codes (void)
+{
+  g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS "%a = Convolution(%x, %w1) " WINDOW "\n"
+                                         "%r = Relu(%a)\n%p = MaxPool@1(%r) " POOL "\n%q = MaxPool@1(%a) " POOL "\n"
+                                         "Result(%p)\nResult(%q)\n",
+                                         "%x = Parameter : f32[1,1,8,8]\n" WEIGHTS "%a = Convolution(%x, %w1) " WINDOW "\n"
+                                         "%c = Clamp(%a) {min=0, max=100}\n%p = MaxPool@1(%c) " POOL "\n"
+                                         "%q = MaxPool@1(%a) " POOL "\nResult(%p)\nResult(%q)\n");
+
+  g_assert_cmpstr (partner (c, "r"), ==, "c");
+  g_assert_cmpstr (partner (c, "a"), ==, "a");
+}
+
 /* Each channel has another unit in the lowered graph, and 16 elements. */
 static void
 test_units (void)
@@ -318,6 +333,7 @@ main (int    argc,
   g_test_add_func ("/compare/cut-and-turned", test_cut_and_turned);
   g_test_add_func ("/compare/only-here", test_only_here);
   g_test_add_func ("/compare/units", test_units);
+  g_test_add_func ("/compare/relu-of-codes", test_relu_of_codes);
   g_test_add_func ("/compare/dynamic", test_dynamic);
   g_test_add_func ("/compare/open-and-cut", test_open_and_cut);
 
