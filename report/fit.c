@@ -100,7 +100,9 @@ left (const LptFitAxis *axis)
 void
 lpt_fit_choose (LptFit *fit)
 {
-  double best = fit->dd;
+  /* What a constant would leave, too: numbers that have nothing to do with each other have no unit in common. */
+  const LptFitSums *all = fit->n_axes > 0 ? &fit->axes[0].sums[0] : NULL;
+  double best = all != NULL && all->n > 0 ? fmin (fit->dd, all->aa - all->a * all->a / all->n) : fit->dd;
   fit->chosen = -1;
   for (guint k = 0; k < fit->n_axes; k++)
     {

@@ -19,8 +19,7 @@
 #include <math.h>
 #include <string.h>
 
-/* --- which roots fit
- * ------------------------------------------------------------ */
+/* --- which roots fit ------------------------------------------------------------------ */
 
 /* Nothing says that the two are different places: unmatched, or matched with
  * each other. */
@@ -74,8 +73,7 @@ pair (LptMatcher *m, LptValue *a, LptValue *b)
   m->changed = TRUE;
 }
 
-/* --- anchors
- * -------------------------------------------------------------------- */
+/* --- anchors -------------------------------------------------------------------------- */
 
 static void
 pair_inputs (LptMatcher *m)
@@ -136,8 +134,7 @@ pair_results (LptMatcher *m)
     }
 }
 
-/* --- neighbours
- * ----------------------------------------------------------------- */
+/* --- neighbours ----------------------------------------------------------------------- */
 
 /* What reads the pair at the same input: the only two that fit, or those whose
  * weights say so. */
@@ -206,8 +203,7 @@ pair_neighbours (LptMatcher *m)
   while (m->changed);
 }
 
-/* --- elements in another order
- * -------------------------------------------------------- */
+/* --- elements in another order -------------------------------------------------------- */
 
 /* Roots without a partner. */
 static GPtrArray *
@@ -256,8 +252,41 @@ pair_moved (LptMatcher *m)
   note_moved (&m->b, moves_b);
 }
 
-/* --- all of it
- * ------------------------------------------------------------------ */
+/* --- what lowering made several ops of ---------------------------------------------- */
+
+/* The root of the value that is called @name, which stands where its trail begins; NULL. */
+static LptValue *
+named_root (const LptMatchSide *side, const char *name)
+{
+  const LptTrail *trail = lpt_trail_of (side->trails, lpt_graph_find_value (side->graph, name));
+  return trail != NULL && trail->n_steps == 0 && !trail->coded && !g_hash_table_contains (side->partner, trail->root)
+             ? trail->root
+             : NULL;
+}
+
+/* A product that reads codes made there, sums of two of them: another op writes what the file calls by the name. Only
+ * numbers tell whether it is. */
+static void
+pair_named (LptMatcher *m)
+{
+  if (m->a.graph->lowered == m->b.graph->lowered)
+    return;
+  for (guint i = 0; i < m->a.trails->values->len; i++)
+    {
+      const LptTrail *trail = g_ptr_array_index (m->a.trails->values, i);
+      const GPtrArray *names = trail->value->names;
+      for (guint k = 0; names != NULL && k < names->len; k++)
+        {
+          LptValue *a = named_root (&m->a, names->pdata[k]), *b = named_root (&m->b, names->pdata[k]);
+          if (a != trail->root || b == NULL || lpt_value_count (a) != lpt_value_count (b) || lpt_value_count (a) < 0)
+            continue;
+          pair (m, a, b);
+          g_hash_table_add (m->named, a);
+        }
+    }
+}
+
+/* --- all of it ------------------------------------------------------------------------ */
 
 void
 lpt_match_roots (LptMatcher *m)
@@ -267,5 +296,7 @@ lpt_match_roots (LptMatcher *m)
   pair_results (m);
   pair_neighbours (m);
   pair_moved (m);
+  pair_neighbours (m);
+  pair_named (m);
   pair_neighbours (m);
 }

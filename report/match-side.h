@@ -20,7 +20,12 @@ typedef struct
                            * not have */
 } LptMatchSide;
 
-typedef struct { LptMatchSide a, b; gboolean changed; } LptMatcher;
+typedef struct
+{
+  LptMatchSide a, b;
+  GHashTable  *named;      /* set of roots of `a` that nothing but a name pairs */
+  gboolean     changed;
+} LptMatcher;
 
 gboolean  lpt_match_side_init   (LptMatchSide *side, LptGraph *graph, GError **error);
 void      lpt_match_side_clear  (LptMatchSide *side);

@@ -61,7 +61,8 @@ are_alike (const LptMatcher *m, const LptTrail *a, const LptTrail *b, gboolean *
     return FALSE;
   if (lpt_trail_equal (a, b))
     {
-      *doubtful = bounded != other && (clamp_follows (&m->a, a) || clamp_follows (&m->b, b));
+      *doubtful = g_hash_table_contains (m->named, a->root);
+      *doubtful |= bounded != other && (clamp_follows (&m->a, a) || clamp_follows (&m->b, b));
       return TRUE;
     }
   if (adds_clamps (shorter, longer))
@@ -280,8 +281,7 @@ collect_all (LptMatcher *m)
   return match;
 }
 
-/* --- all of it
- * ------------------------------------------------------------------ */
+/* --- all of it ------------------------------------------------------------------------ */
 
 /* @value of a copy, in @graph; NULL: it is not there. */
 static LptValue *
@@ -315,7 +315,7 @@ take_back (LptMatch *match, LptGraph *a, LptGraph *b)
 LptMatch *
 lpt_match_new (LptGraph *a, LptGraph *b, GError **error)
 {
-  LptMatcher m = { .changed = FALSE };
+  LptMatcher m = { .named = g_hash_table_new (NULL, NULL) };
   LptMatch *match = NULL;
   g_autoptr (LptGraph) left = lpt_graph_copy (a), right = lpt_graph_copy (b);
   if (lpt_norms_join (left, error) && lpt_norms_join (right, error) && lpt_match_side_init (&m.a, left, error) &&
@@ -327,6 +327,7 @@ lpt_match_new (LptGraph *a, LptGraph *b, GError **error)
     }
   lpt_match_side_clear (&m.a);
   lpt_match_side_clear (&m.b);
+  g_hash_table_unref (m.named);
   return match;
 }
 

@@ -135,8 +135,11 @@ test_open_and_cut (void)
 {
   g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS "%a = Convolution(%x, %w1) " WINDOW "\n"
                                          "%r = Relu(%a)\n%b = Convolution(%r, %w2) " WINDOW "\nResult(%b)\n",
-                                         "%x = Parameter : f32[?,1,8,8]\n" WEIGHTS "%a = Convolution(%x, %w1) " WINDOW "\n%l = Const {0} : f32[]\n%h = Const {50} : f32[]\n"
-                                         "%q = FakeQuantize(%a, %l, %h, %l, %h) {levels=256}\n%b = Convolution(%q, %w2) " WINDOW "\nResult(%b)\n");
+                                         "%x = Parameter : f32[?,1,8,8]\n" WEIGHTS
+                                         "%a = Convolution(%x, %w1) " WINDOW "\n"
+                                         "%l = Const {0} : f32[]\n%h = Const {50} : f32[]\n"
+                                         "%q = FakeQuantize(%a, %l, %h, %l, %h) {levels=256}\n"
+                                         "%b = Convolution(%q, %w2) " WINDOW "\nResult(%b)\n");
 
   g_assert_cmpstr (partner (c, "r"), ==, "q");
   g_assert_cmpuint (c->rows->len, ==, 3);
@@ -290,15 +293,33 @@ test_dynamic (void)
 static void
 test_relu_of_codes (void)
 {
-  g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS "%a = Convolution(%x, %w1) " WINDOW "\n"
-                                         "%r = Relu(%a)\n%p = MaxPool@1(%r) " POOL "\n%q = MaxPool@1(%a) " POOL "\n"
+  g_autoptr (LptComparison) c = compare ("%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
+                                         "%a = Convolution(%x, %w1) " WINDOW "\n%r = Relu(%a)\n%p = MaxPool@1(%r) " POOL "\n%q = MaxPool@1(%a) " POOL "\n"
                                          "Result(%p)\nResult(%q)\n",
-                                         "%x = Parameter : f32[1,1,8,8]\n" WEIGHTS "%a = Convolution(%x, %w1) " WINDOW "\n"
-                                         "%c = Clamp(%a) {min=0, max=100}\n%p = MaxPool@1(%c) " POOL "\n"
+                                         "%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
+                                         "%a = Convolution(%x, %w1) " WINDOW "\n%c = Clamp(%a) {min=0, max=100}\n%p = MaxPool@1(%c) " POOL "\n"
                                          "%q = MaxPool@1(%a) " POOL "\nResult(%p)\nResult(%q)\n");
 
   g_assert_cmpstr (partner (c, "r"), ==, "c");
   g_assert_cmpstr (partner (c, "a"), ==, "a");
+}
+
+/* Lowering writes a value by another op under its name: numbers tell whether it is the same. */
+static void
+test_named (void)
+{
+#define POOLS "%x = Parameter : f32[1,1,5,5]\n%p = MaxPool@1(%x) " POOL "\n%q = AvgPool@1(%x) " POOL "\n"
+#define LOWERED(how) "graph {lowered=true}\n" POOLS "%k = Const {-1} : f32[]\n%j = Const {1000} : f32[]\n" how \
+                   "%t = Add(%p, %n) : f32[1,1,4,4] names{\"y\"}\n%z = Relu(%t)\nResult(%z)\n"
+  const char *source = POOLS "%s = Subtract(%p, %q) : f32[1,1,4,4] names{\"y\"}\n%z = Relu(%s)\n"
+                             "Result(%z)\n";
+  g_autoptr (LptComparison) same = compare (source, LOWERED ("%n = Multiply(%q, %k)\n"));
+  g_autoptr (LptComparison)
+      other = compare (source, LOWERED ("%m = Multiply(%q, %j)\n%o = Sin(%m)\n%n = Multiply(%o, %j)\n"));
+
+  g_assert_cmpstr (partner (same, "s"), ==, "t");
+  g_assert_cmpuint (lpt_comparison_n_both (same), ==, same->rows->len);
+  g_assert_null (partner (other, "s"));
 }
 
 /* Each channel has another unit in the lowered graph, and 16 elements. */
@@ -333,6 +354,7 @@ main (int    argc,
   g_test_add_func ("/compare/cut-and-turned", test_cut_and_turned);
   g_test_add_func ("/compare/only-here", test_only_here);
   g_test_add_func ("/compare/units", test_units);
+  g_test_add_func ("/compare/named", test_named);
   g_test_add_func ("/compare/relu-of-codes", test_relu_of_codes);
   g_test_add_func ("/compare/dynamic", test_dynamic);
   g_test_add_func ("/compare/open-and-cut", test_open_and_cut);
