@@ -16,7 +16,8 @@
  *
  * What else reads codes, in files of ours, reads the numbers that they stand for:
  *
- *     op (q)                      =>  op (Multiply (Subtract (Convert (q), zero point), scale)); Round and Convert behind an integer output
+ *     op (q)                      =>  op (Multiply (Subtract (Convert (q), zero point), scale))
+ *     an integer output of it     =>  Convert (Round (op (...)))
  *
  * and what writes codes of numbers, in such files, writes numbers:
  *
@@ -289,7 +290,7 @@ takes_real (LptCodes *nz,
   return FALSE;
 }
 
-/* Readers of @value, an output of @node, get integers of the type @dtype, by the rule by which integer ops take numbers. */
+/* Readers of @value, an output of @node, get integers of type @dtype, rounded as integer ops round what they take. */
 static void
 round_result (LptNode  *node,
               LptValue *value,

@@ -1,8 +1,9 @@
 /* pool.c - MaxPool, AvgPool and the adaptive pools
  *
  * Windows are cut at the borders. A maximum over padding alone is the lowest number of the type. A mean counts the
- * elements inside, or with exclude-pad off also the padding (but nothing past it: ceil rounding may let a
- * window reach further); the mean of integers is an integer, to even from the middle. Indices of MaxPool are positions in the axes from `axis` on, flattened.
+ * elements inside, or with exclude-pad off also the padding (but nothing past it: ceil rounding may let a window
+ * reach further); the mean of integers is an integer, to even from the middle. Indices of MaxPool are positions in
+ * the axes from `axis` on, flattened.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -367,7 +367,8 @@ examine_for (LptGraph *graph, guint seed, const char *target, LptStage until, GP
                    (content->folds && content->sums) || content->normalizes > 1;
   if (content->divides > 1 || (content->divides > 0 && (coarse || noise || config->normalization_keeps_eps)))
     limit = INFINITY;
-  const double steps = (coarse ? 2 : (lowered ? 1e-3 : 1e-6) + 0.5 * rounded_means (copy)) * content->step * fmax (content->gain, 1);
+  const double unit = coarse ? 2 : (lowered ? 1e-3 : 1e-6) + 0.5 * rounded_means (copy);
+  const double steps = unit * content->step * fmax (content->gain, 1);
   failure = differs (before, after, limit * greatest + steps * (content->products ? fmax (greatest, 1) : 1),
                      5e-4 * greatest, what);
   /* What is 0 by chance of these numbers, and noise in float32, becomes any number: not of others, too. */

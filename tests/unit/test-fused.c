@@ -123,7 +123,8 @@ test_plans (void)
     "%y = MatMul(%x, %w) {transpose_b=true} : f32[2,1]\nResult(%y)\n",
     "%x = Parameter : f32[2,3]\n%s = Const {2, 3, 1, 1} : i64[4]\n%r = Reshape(%x, %s) : f32[2,3,1,1]\n"
     "%w = Const {5.7e-19, 1096.6331787109375, 6.9e-13} : f32[1,3,1,1]\n"
-    "%y = Convolution(%r, %w) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]} : f32[2,1,1,1]\nResult(%y)\n",
+    "%y = Convolution(%r, %w) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]} : f32[2,1,1,1]\n"
+    "Result(%y)\n",
   };
   const double values[] = { 1, 3, 1, -1, 3, -1 };
   const float w[] = { 5.7e-19f, 1096.6331787109375f, 6.9e-13f };

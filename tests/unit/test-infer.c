@@ -400,11 +400,16 @@ static const Row rows[] =
   /* bodies */
 #define SAME "  body {\n    in 2 -> 0\n    out 0 <- 0\n    %a = Parameter : f32[2]\n    Result(%a)\n  }\n"
   { X ("f32[2]") Y ("boolean[1]") "%o = If(%y, _, %x) : f32[2] {\n" SAME SAME "}", "f32[2]" },
-  { X ("f32[2]") Y ("boolean[1,2]") "%o = If(%y, _, %x) : f32[2] {\n" SAME SAME "}", "!the condition has shape [1,2], not one element" },
-  { X ("f32[2]") Y ("boolean[]") Z ("i64[2]") "%o = Loop(%z, %y, %x) : f32[2] {\n" SAME "}", "!the trip count has shape [2], not one element" },
-  { X ("f32[2]") Y ("boolean[0]") Z ("i64[]") "%o = Loop(%z, %y, %x) : f32[2] {\n" SAME "}", "!the condition has shape [0], not one element" },
-  { X ("f32[2]") Y ("boolean[]") Z ("i64[]") "%o = Loop(%z, %y, %x) : f32[2] {\n  body {\n    in 2 -> 0\n    out _ <- 1 condition\n    out 0 <- 0\n"
-    "    %a = Parameter : f32[2]\n    %b = Less(%a, %a)\n    Result(%a)\n    Result(%b)\n  }\n}", "!the condition has shape [2], not one element" },
+  { X ("f32[2]") Y ("boolean[1,2]") "%o = If(%y, _, %x) : f32[2] {\n" SAME SAME "}",
+    "!the condition has shape [1,2], not one element" },
+  { X ("f32[2]") Y ("boolean[]") Z ("i64[2]") "%o = Loop(%z, %y, %x) : f32[2] {\n" SAME "}",
+    "!the trip count has shape [2], not one element" },
+  { X ("f32[2]") Y ("boolean[0]") Z ("i64[]") "%o = Loop(%z, %y, %x) : f32[2] {\n" SAME "}",
+    "!the condition has shape [0], not one element" },
+  { X ("f32[2]") Y ("boolean[]") Z ("i64[]") "%o = Loop(%z, %y, %x) : f32[2] {\n"
+    "  body {\n    in 2 -> 0\n    out _ <- 1 condition\n    out 0 <- 0\n"
+    "    %a = Parameter : f32[2]\n    %b = Less(%a, %a)\n    Result(%a)\n    Result(%b)\n  }\n}",
+    "!the condition has shape [2], not one element" },
 #undef SAME
 
   /* shapes that the model computes */

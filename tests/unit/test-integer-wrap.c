@@ -180,8 +180,10 @@ static void
 test_mean (void)
 {
   const char *text = "%x = Parameter : u8[1,3,1,2]\n"
-                     "%m = AvgPool(%x) {kernel=[1,2], strides=[1,1], pads_begin=[0,0], pads_end=[0,0], exclude-pad=true} : u8[1,3,1,1]\n"
-                     "%r = Relu(%m) : u8[1,3,1,1]\n%f = Convert(%m) {destination_type=f32} : f32[1,3,1,1]\nResult(%m)\nResult(%r)\nResult(%f)\n";
+                     "%m = AvgPool(%x) {kernel=[1,2], strides=[1,1], "
+                     "pads_begin=[0,0], pads_end=[0,0], exclude-pad=true} : u8[1,3,1,1]\n"
+                     "%r = Relu(%m) : u8[1,3,1,1]\n%f = Convert(%m) {destination_type=f32} : f32[1,3,1,1]\n"
+                     "Result(%m)\nResult(%r)\nResult(%f)\n";
   const double codes[] = { 1, 4, 3, 4, 255, 254 }, means[] = { 2, 4, 254 };
   const LptShape shape = { .rank = 4, .dims = { 1, 3, 1, 2 } };
   g_autoptr (GError) error = NULL;

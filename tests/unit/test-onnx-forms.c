@@ -308,13 +308,15 @@ test_split_rest (void)
   static const char *const lengths[] = {
     "%l = Const {1, -1} : i64[2]\n",
     "%s = ShapeOf(%x) : i64[2]\n%i = Const {1} : i64[1]\n%o = Const {0} : i64[]\n%g = Gather(%s, %i, %o) : i64[1]\n"
-    "%t = Const {3} : i64[]\n%h = Divide(%g, %t) : i64[1]\n%r = Const {-1} : i64[1]\n%l = Concat(%h, %r) {axis=0} : i64[2]\n",
+    "%t = Const {3} : i64[]\n%h = Divide(%g, %t) : i64[1]\n"
+    "%r = Const {-1} : i64[1]\n%l = Concat(%h, %r) {axis=0} : i64[2]\n",
   };
 
   for (guint k = 0; k < G_N_ELEMENTS (lengths); k++)
     {
       g_autofree char *text = g_strconcat ("%x = Parameter : f32[1,3]\n", lengths[k],
-                                           "%a = Const {1} : i64[]\n%y = VariadicSplit(%x, %a, %l) : f32[1,1], f32[1,2]\n"
+                                           "%a = Const {1} : i64[]\n"
+                                           "%y = VariadicSplit(%x, %a, %l) : f32[1,1], f32[1,2]\n"
                                            "Result(%y.1)\n", NULL);
       const Case c = { "split-rest", "", "1,3", "1,2,3", "2,3" };
       g_autoptr (GError) error = NULL;
@@ -335,11 +337,13 @@ test_split_rest (void)
 static void
 test_index_types (void)
 {
-  static const char *const types[] = { "u8", "u32", "i32", "i64" }, *const ops[] = { "Gather@8(%x, %i, %a)", "GatherElements(%x, %i) {axis=1}" };
+  static const char *const types[] = { "u8", "u32", "i32", "i64" };
+  static const char *const ops[] = { "Gather@8(%x, %i, %a)", "GatherElements(%x, %i) {axis=1}" };
 
   for (guint k = 0; k < G_N_ELEMENTS (types) * G_N_ELEMENTS (ops); k++)
     {
-      g_autofree char *text = g_strdup_printf ("%%x = Parameter : f32[1,3]\n%%j = Const {2, 0} : %s[1,2]\n%%i = Relu(%%j) : %s[1,2]\n"
+      g_autofree char *text = g_strdup_printf ("%%x = Parameter : f32[1,3]\n"
+                                               "%%j = Const {2, 0} : %s[1,2]\n%%i = Relu(%%j) : %s[1,2]\n"
                                                "%%a = Const {1} : i64[]\n%%y = %s\nResult(%%y)\n",
                                                types[k / 2], types[k / 2], ops[k % 2]);
       const Case c = { "index-types", "", "1,3", "1,2,3", "3,1" };
@@ -361,9 +365,12 @@ test_sorted_boxes (void)
 {
   for (gint64 classes = 1; classes <= 2; classes++)
     {
-      g_autofree char *text = g_strdup_printf ("%%b = Parameter : f32[1,4,4]\n%%s = Parameter : f32[1,%d,4]\n%%n = Const {3} : i64[]\n"
-                                               "%%t = Const {0.5} : f32[]\n%%y = NonMaxSuppression(%%b, %%s, %%n, %%t, %%t) "
-                                               "{sort_result_descending=true} : i64[?,3], f32[?,3], i64[1]\nResult(%%y)\n", (int) classes);
+      g_autofree char *text = g_strdup_printf ("%%b = Parameter : f32[1,4,4]\n"
+                                               "%%s = Parameter : f32[1,%d,4]\n%%n = Const {3} : i64[]\n"
+                                               "%%t = Const {0.5} : f32[]\n"
+                                               "%%y = NonMaxSuppression(%%b, %%s, %%n, %%t, %%t) "
+                                               "{sort_result_descending=true} : i64[?,3], f32[?,3], i64[1]\n"
+                                               "Result(%%y)\n", (int) classes);
       g_autoptr (GError) error = NULL;
       g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
       g_autoptr (GBytes) bytes = NULL;

@@ -116,7 +116,7 @@ lpt_onnx_write_concat (LptOnnxWriter *w,
   lpt_onnx_w_int (w, lpt_onnx_w_all_inputs (w, "Concat", node), "axis", LPT_ATTRS (node, LptAxisAttrs)->axis);
 }
 
-/* The lengths of a VariadicSplit. -1 stands for the rest in it, and for nothing in ONNX: the outputs say how much that is. */
+/* The lengths of a VariadicSplit. -1 stands for the rest in it, for nothing in ONNX: the outputs say how much it is. */
 static const char *
 split_lengths (LptOnnxWriter *w,
                LptNode       *node,
