@@ -377,11 +377,10 @@ lpt_call_whole (LptCall *call,
   return copy;
 }
 
-/* OpenVINO computes integers of few bits in wider ones and saturates what leaves the model; nothing wraps between. */
-static gboolean
-is_wide (const LptNode *node)
+gboolean
+lpt_call_is_wide (const LptCall *call)
 {
-  return node->graph->ir_version != 0 && node->n_out > 0 && lpt_dtype_bits (node->out[0].dtype) <= 16;
+  return call->node->graph->ir_version != 0 && call->n_out > 0 && lpt_dtype_bits (call->out[0].declared) <= 16;
 }
 
 void
@@ -392,7 +391,7 @@ lpt_call_wrap (const LptCall *call,
   const LptDType dtype = call->out[0].declared;
   gint64 i;
 
-  if (lpt_dtype_bits (dtype) >= 64 || !lpt_dtype_is_integer (dtype) || is_wide (call->node))
+  if (lpt_dtype_bits (dtype) >= 64 || !lpt_dtype_is_integer (dtype) || lpt_call_is_wide (call))
     return;
   for (i = 0; i < n; i++)
     values[i] = lpt_wrap (values[i], dtype);

@@ -153,6 +153,9 @@ lpt_call_is_i64 (const LptCall *call, guint i)
 gboolean      lpt_call_is_integer (const LptCall *call);
 /* The same, and output 0 is one: results keep the bits of its type (lpt-wrap.h). */
 gboolean      lpt_call_wraps      (const LptCall *call);
+/* OpenVINO computes integers of few bits in wider types, means with their fraction, and saturates what leaves the model;
+ * nothing wraps or is rounded between. */
+gboolean      lpt_call_is_wide    (const LptCall *call);
 /* Integers of input @i of such an op, those held as f32 to the nearest; NULL + error. */
 const gint64 *lpt_call_whole      (LptCall *call, guint i, GError **error);
 /* Keeps of @n integers the bits of the type of output 0. */

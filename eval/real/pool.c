@@ -2,8 +2,8 @@
  *
  * Windows are cut at the borders. A maximum over padding alone is the lowest number of the type. A mean counts the
  * elements inside, or with exclude-pad off also the padding (but nothing past it: ceil rounding may let a window
- * reach further); the mean of integers is an integer, to even from the middle. Indices of MaxPool are positions in
- * the axes from `axis` on, flattened.
+ * reach further); the mean of integers is an integer, to even from the middle, but not of those that OpenVINO computes
+ * in wider types. Indices of MaxPool are positions in the axes from `axis` on, flattened.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -108,7 +108,7 @@ lpt_run_avg_pool (LptCall *call,
   const LptShape *in = &call->in[0].shape, *out = &call->out[0].shape;
   const float *x = lpt_call_f32 (call, 0, error);
   float *y = x != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
-  const gboolean rounds = lpt_call_wraps (call);        /* the mean of integers, as an integer */
+  const gboolean rounds = lpt_call_wraps (call) && !lpt_call_is_wide (call);    /* the mean of integers, as one */
   gint64 plane, planes, c, oz, oy, ox, kz, ky, kx;
   LptWindow v;
 
