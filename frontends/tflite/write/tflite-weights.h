@@ -23,7 +23,7 @@ typedef struct
   gint64   first;           /* which of those that input @i of the node has, as groups do: [first, first + n) */
   gint     axis;            /* of the graph's value, along which they lie */
   gboolean must;            /* the operator wants one */
-  gboolean wide;            /* int64: data of 16 bits */
+  gboolean wide;            /* int64: data of 16 bits (a bias of TensorFlow Lite keeps its own) */
   gboolean hybrid;          /* real data */
   double   x_scale;
 } LptTflBiasForm;
