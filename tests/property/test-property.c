@@ -155,6 +155,26 @@ reduced_count (LptNode *node)
   return n;
 }
 
+/* How far two results of a normalization may lie from each other, whatever the data: a quotient by the norm is at most
+ * 1, one by the standard deviation of n elements at most sqrt (n - 1), where one element has all of the variance. How
+ * much closer they are depends on the norm, which may be as small as what the data is off by. */
+static double
+normalized_bound (LptNode *node, const Bound *data)
+{
+  const LptShape *shape = &lpt_node_in (node, 0)->shape;
+  LptInts axes = { 0 };
+  double n = 1.0;
+  if (node->op == LPT_OP_NORMALIZE_L2)
+    return 2.0;
+  if (!LPT_ATTRS (node, LptMvnAttrs)->normalize_variance)
+    return 2.0 * data->e;
+  g_assert_true (lpt_node_ints_in (node, 1, &axes));
+  for (guint i = 0; i < axes.n; i++)
+    n *= (double) shape->dims[axes.v[i] < 0 ? axes.v[i] + shape->rank : axes.v[i]];
+  lpt_ints_clear (&axes);
+  return 2.0 * sqrt (fmax (n - 1.0, 0.0));
+}
+
 static gboolean
 is_weights (LptNode *node)
 {
@@ -219,7 +239,7 @@ bound_of (LptNode *node, const Bound *in, double m, double coarse, gboolean lowe
       break;
     case LPT_OP_MVN:
     case LPT_OP_NORMALIZE_L2:
-      b.e = 1e30;      /* no bound */
+      b.e = normalized_bound (node, &in[0]);
       break;
     case LPT_OP_EXP:
       b.e = m * expm1 (in[0].e);
