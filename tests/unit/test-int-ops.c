@@ -357,7 +357,8 @@ static const Case cases[] =
   { "deconvolution", LPT_OP_CONVOLUTION_BACKPROP_DATA, 1.01, 3.5, set_convolution },
   { "matmul", LPT_OP_MATMUL, 1.01, 3.5, set_matmul },
   { "avg-pool", LPT_OP_AVG_POOL, 1.01, 3.5, set_pool },
-  { "reduce-mean", LPT_OP_REDUCE_MEAN, 1.01, 3.5, set_reduce },
+  /* litert rounds the sum of bytes in two steps, 1/2 + 1/4 at most, and their zero point by itself, 1/2. */
+  { "reduce-mean", LPT_OP_REDUCE_MEAN, 1.26, 3.5, set_reduce },
   { "reduce-sum", LPT_OP_REDUCE_SUM, 1.01, 3.5, set_reduce },
   { "reduce-max", LPT_OP_REDUCE_MAX, 1.01, 3.0, set_reduce },
   { "normalize-l2", LPT_OP_NORMALIZE_L2, 1.5, 1.5, set_l2 },
