@@ -317,7 +317,7 @@ test_detection_output (void)
         {
           priors[0][i] = (i / 4) / 4.0 + (i % 4 >= 2 ? 0.125 : 0.03125);
           priors[1][i] = draw (1, 2) / 8.0;
-          deltas[i] = draw (-2, 2) / 16.0;
+          deltas[i] = draw (-2, 2) / 32.0;    /* priors 5/32 apart stay apart */
         }
       for (i = 0; i < n * classes; i++)
         scores[i] = (i + 1) / 16.0;
