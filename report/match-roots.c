@@ -96,11 +96,7 @@ pair_names (LptMatcher *m)
   for (guint i = 0; i < m->a.trails->values->len; i++)
     {
       const LptTrail *trail = g_ptr_array_index (m->a.trails->values, i);
-      g_autoptr (GPtrArray) keys = g_ptr_array_new_with_free_func (g_free);
-      g_autofree char *plain = lpt_match_plain_name (trail->value->producer);
-      for (guint k = 0; trail->value->names != NULL && k < trail->value->names->len; k++)
-        g_ptr_array_add (keys, g_strconcat ("tensor ", (char *) g_ptr_array_index (trail->value->names, k), NULL));
-      g_ptr_array_add (keys, g_strdup_printf ("node %s.%u", plain, trail->value->index));
+      g_autoptr (GPtrArray) keys = lpt_match_names (trail);
       for (guint k = 0; k < keys->len; k++)
         {
           LptValue *b = g_hash_table_lookup (m->b.names, keys->pdata[k]);

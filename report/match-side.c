@@ -24,26 +24,33 @@ add_name (LptMatchSide *side, const char *name, LptValue *root)
     g_hash_table_insert (side->names, g_strdup (name), NULL);
 }
 
-char *
-lpt_match_plain_name (const LptNode *node)
+/* A pass renames what it takes a name from (transfer full). */
+static char *
+plain_name (const LptNode *node)
 {
   const char *name = node->origin != NULL ? node->origin : node->name;
   return g_str_has_suffix (name, "_original") ? g_strndup (name, strlen (name) - strlen ("_original"))
                                               : g_strdup (name);
 }
 
+GPtrArray *
+lpt_match_names (const LptTrail *trail)
+{
+  const LptValue *value = trail->value;
+  GPtrArray *names = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *plain = plain_name (value->producer);
+  for (guint k = 0; value->names != NULL && k < value->names->len; k++)
+    g_ptr_array_add (names, g_strconcat ("tensor ", (char *) g_ptr_array_index (value->names, k), NULL));
+  g_ptr_array_add (names, g_strdup_printf ("node %s.%u", plain, value->index));
+  return names;
+}
+
 static void
 index_names (LptMatchSide *side, const LptTrail *trail)
 {
-  const LptValue *value = trail->value;
-  for (guint k = 0; value->names != NULL && k < value->names->len; k++)
-    {
-      g_autofree char *tensor = g_strconcat ("tensor ", (char *) g_ptr_array_index (value->names, k), NULL);
-      add_name (side, tensor, trail->root);
-    }
-  g_autofree char *plain = lpt_match_plain_name (value->producer);
-  g_autofree char *node = g_strdup_printf ("node %s.%u", plain, value->index);
-  add_name (side, node, trail->root);
+  g_autoptr (GPtrArray) names = lpt_match_names (trail);
+  for (guint k = 0; k < names->len; k++)
+    add_name (side, names->pdata[k], trail->root);
 }
 
 static void

@@ -29,7 +29,7 @@ typedef struct
 
 gboolean  lpt_match_side_init   (LptMatchSide *side, LptGraph *graph, GError **error);
 void      lpt_match_side_clear  (LptMatchSide *side);
-/* A pass renames what it takes a name from (transfer full). */
-char     *lpt_match_plain_name  (const LptNode *node);
+/* The names that say what the value of the trail is: of its tensor, and of its node (transfer full). */
+GPtrArray *lpt_match_names      (const LptTrail *trail);
 LptValue *lpt_match_root_of     (const LptMatchSide *side, const LptValue *value);
 gboolean  lpt_match_is_clamp    (LptOp op);
