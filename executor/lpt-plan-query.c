@@ -5,6 +5,7 @@
 
 #include <lpt/lpt-work.h>
 
+#include "ir/lpt-value-name.h"
 #include "ir/scalar/lpt-loop.h"
 #include "executor/lpt-plan.h"
 #include "executor/program/lpt-program-print.h"
@@ -87,8 +88,7 @@ lpt_plan_value_name (const LptPlan *plan,
 
   g_return_val_if_fail (value != NULL, NULL);
 
-  return value->origin->index == 0 ? g_strdup (value->origin->producer->name)
-                                   : g_strdup_printf ("%s.%u", value->origin->producer->name, value->origin->index);
+  return lpt_value_name (value->origin);
 }
 
 /* From what the function of the node is called with: a prepared op on codes, or arrays in the storage of lpt-call.h. */

@@ -329,3 +329,13 @@ lpt_quantize_align (float min,
 
   return result;
 }
+
+void
+lpt_quant_interval (const LptQuant *quant,
+                    LptDType        dtype,
+                    double         *low,
+                    double         *high)
+{
+  *low = (lpt_dtype_min (dtype) - quant->zero_point[0]) * quant->scale[0];
+  *high = *low + (lpt_dtype_max (dtype) - lpt_dtype_min (dtype)) * quant->scale[0];
+}

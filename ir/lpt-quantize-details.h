@@ -61,6 +61,9 @@ LptDataPrecision    lpt_quantize_data_precision (const LptQuantizeDetails *detai
 gboolean            lpt_quantize_zero_point_fits (const LptQuantizeDetails *details, const LptDataPrecision *precision);
 
 /* Where one interval lands when a region shares one scale. */
+/* The real numbers that codes of @dtype hold at most, with the one scale of @quant. */
+void lpt_quant_interval (const LptQuant *quant, LptDType dtype, double *low, double *high);
+
 typedef struct
 {
   float  low, high;      /* rounded */

@@ -17,7 +17,10 @@
 
 #include "quantize/evaluate.h"
 #include "quantize/samples.h"
+#include "quantize/statistics.h"
 
+#include "ir/lpt-quantize-details.h"
+#include "ir/lpt-value-name.h"
 #include "passes/support/lpt-product.h"
 
 #include <lpt/lpt-attrs.h>
@@ -41,9 +44,7 @@ find_interval (const LptValue *value, Ends *ends)
   const LptQuant *quant = value->quant;
   if (quant != NULL && quant->n == 1 && lpt_dtype_bits (value->dtype) == 8)
     {
-      double least = lpt_dtype_kind (value->dtype) == LPT_KIND_SINT ? -128.0 : 0.0;
-      ends->low = (least - quant->zero_point[0]) * quant->scale[0];
-      ends->high = ends->low + 255.0 * quant->scale[0];
+      lpt_quant_interval (quant, value->dtype, &ends->low, &ends->high);
       return TRUE;
     }
   for (guint i = 0; i < value->uses->len; i++)
@@ -171,13 +172,6 @@ add_sums (const Evidence *evidence, Sums *sums, LptTensor *tensor, GError **erro
   return TRUE;
 }
 
-static int
-compare (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-  return (x > y) - (x < y);
-}
-
 static void
 judge (const Evidence *evidence, const Sums *sums, GPtrArray *remarks)
 {
@@ -202,7 +196,7 @@ judge (const Evidence *evidence, const Sums *sums, GPtrArray *remarks)
       double mean = sums->sum[c] / count, seen = MAX (sums->square[c] / count - mean * mean, 0.0);
       quotients[c] = seen / MAX (lpt_tensor_get_f64 (variance, c), 1e-12);
     }
-  qsort (quotients, (gsize) sums->channels, sizeof *quotients, compare);
+  qsort (quotients, (gsize) sums->channels, sizeof *quotients, lpt_stat_compare);
   double median = quotients[sums->channels / 2];
   if (median > FAR || median < 1.0 / FAR)
     g_ptr_array_add (remarks,
@@ -215,8 +209,7 @@ static LptGraph *
 cut_at (LptGraph *graph, const LptValue *value, GError **error)
 {
   g_autoptr (LptGraph) copy = lpt_graph_copy (graph);
-  g_autofree char *name = value->index > 0 ? g_strdup_printf ("%s.%u", value->producer->name, value->index)
-                                           : g_strdup (value->producer->name);
+  g_autofree char *name = lpt_value_name (value);
   return lpt_graph_cut (copy, (const char *const[]) { name, NULL }, error) ? g_steal_pointer (&copy) : NULL;
 }
 

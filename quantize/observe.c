@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "ir/lpt-value-name.h"
 #include "quantize/quantizer.h"
 #include "quantize/stats-file.h"
 
@@ -27,9 +28,7 @@ cut_out (LptQuantizer *q, GPtrArray *values, guint from, guint to, GError **erro
   for (guint i = from; i < to; i++)
     {
       const LptValue *value = g_ptr_array_index (values, i);
-      LptNode *node = lpt_graph_find (copy, value->producer->name);
-      g_ptr_array_add (names,
-                       value->index > 0 ? g_strdup_printf ("%s.%u", node->name, value->index) : g_strdup (node->name));
+      g_ptr_array_add (names, lpt_value_name (value));
     }
   g_ptr_array_add (names, NULL);
   if (!lpt_graph_cut (copy, (const char *const *) names->pdata, error))

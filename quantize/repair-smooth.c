@@ -15,6 +15,7 @@
  */
 
 #include "quantize/quantizer.h"
+#include "quantize/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -69,18 +70,11 @@ divide_constant (LptNode *node, gint64 n, const double *s, GError **error)
   return constant != NULL;
 }
 
-static int
-compare (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-  return (x > y) - (x < y);
-}
-
 static gboolean
 has_outliers (const LptSeen *seen)
 {
   g_autofree double *sorted = g_memdup2 (seen->channels.largest, sizeof (double) * (gsize) seen->channels.n);
-  qsort (sorted, (size_t) seen->channels.n, sizeof *sorted, compare);
+  qsort (sorted, (size_t) seen->channels.n, sizeof *sorted, lpt_stat_compare);
   return sorted[seen->channels.n - 1] > OUTLIER * sorted[seen->channels.n / 2] && sorted[seen->channels.n / 2] > 0.0;
 }
 

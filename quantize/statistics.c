@@ -58,8 +58,8 @@ lpt_stat_hash (guint64 seed, guint64 a, guint64 b)
   return mix (mix (mix (seed) ^ a) ^ b);
 }
 
-static int
-compare (const void *a, const void *b)
+int
+lpt_stat_compare (const void *a, const void *b)
 {
   double x = *(const double *) a, y = *(const double *) b;
   return (x > y) - (x < y);
@@ -83,7 +83,7 @@ lpt_stat_bootstrap (guint n, double (*value) (gconstpointer data, const guint32 
       values[found] = value (data, times);
       found += !isnan (values[found]);
     }
-  qsort (values, found, sizeof *values, compare);
+  qsort (values, found, sizeof *values, lpt_stat_compare);
   if (found == 0)
     return;
   *low = values[found * 25 / 1000];

@@ -114,19 +114,10 @@ measure_pair (void *data, size_t i, unsigned thread)
 static gboolean
 measure (Measure *m, LptPool *pool, GError **error)
 {
-  gboolean ok = TRUE;
   g_autofree GError **problems = g_new0 (GError *, m->match->pairs->len + 1);
   m->problems = problems;
   lpt_parallel_for (pool, m->match->pairs->len, measure_pair, m);
-  for (guint i = 0; i < m->match->pairs->len; i++)
-    {
-      if (problems[i] != NULL && ok)
-        g_propagate_error (error, problems[i]);
-      else
-        g_clear_error (&problems[i]);
-      ok &= problems[i] == NULL;
-    }
-  return ok;
+  return lpt_take_problems (problems, m->match->pairs->len, error);
 }
 
 /* --- samples --------------------------------------------------------------------- */

@@ -206,22 +206,13 @@ static gboolean
 watch_layers (Observer *o, GError **error)
 {
   guint n = o->d->layers->len;
-  gboolean ok = TRUE;
   g_autofree guint *first = g_new0 (guint, n + 1);
   g_autofree GError **problems = g_new0 (GError *, n + 1);
   Watch watch = { o, first, problems };
   for (guint i = 0; i < n; i++)
     first[i + 1] = first[i] + ((LptDebugged *) o->d->layers->pdata[i])->quantizers->len;
   lpt_parallel_for (o->pool, n, watch_layer, &watch);
-  for (guint i = 0; i < n; i++)
-    {
-      if (problems[i] != NULL && ok)
-        g_propagate_error (error, problems[i]);
-      else
-        g_clear_error (&problems[i]);
-      ok &= problems[i] == NULL;
-    }
-  return ok;
+  return lpt_take_problems (problems, n, error);
 }
 
 static gboolean

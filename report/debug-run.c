@@ -5,6 +5,7 @@
 
 #include "report/debugger.h"
 
+#include "quantize/statistics.h"
 #include "report/distance.h"
 
 #include <lpt/lpt-pass.h>
@@ -92,13 +93,6 @@ lpt_debug_judge_held (LptDebugger *d, LptGraph *graph, GError **error)
 
 /* --- times ---------------------------------------------------------------------- */
 
-static gint
-compare_doubles (gconstpointer a, gconstpointer b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-  return (x > y) - (x < y);
-}
-
 double
 lpt_debug_time (LptDebugger *d, LptGraph *first, LptGraph *second)
 {
@@ -124,7 +118,7 @@ lpt_debug_time (LptDebugger *d, LptGraph *first, LptGraph *second)
     {
       lpt_runner_clear (&runners[m]);
       if (ok)
-        qsort (times[m], TIMES, sizeof times[m][0], compare_doubles);
+        qsort (times[m], TIMES, sizeof times[m][0], lpt_stat_compare);
     }
   return ok && times[0][TIMES / 2] > 0.0 ? times[1][TIMES / 2] / times[0][TIMES / 2] : NAN;
 }

@@ -12,11 +12,19 @@
 #include "report/distance.h"
 #include "report/trail.h"
 
-char *
-lpt_value_name (const LptValue *value)
+gboolean
+lpt_take_problems (GError **problems, guint n, GError **error)
 {
-  return value->index == 0 ? g_strdup (value->producer->name)
-                           : g_strdup_printf ("%s.%u", value->producer->name, value->index);
+  gboolean ok = TRUE;
+  for (guint i = 0; i < n; i++)
+    if (problems[i] != NULL && ok)
+      {
+        g_propagate_error (error, problems[i]);
+        ok = FALSE;
+      }
+    else
+      g_clear_error (&problems[i]);
+  return ok;
 }
 
 void

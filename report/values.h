@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "ir/lpt-value-name.h"
 #include "quantize/evaluate.h"
 
 typedef struct
@@ -20,8 +21,9 @@ LptTensor *lpt_value_run_held   (LptValueRun *run, const LptValue *value, GError
 /* The same as real numbers, *n of them (transfer full, g_free). */
 float     *lpt_value_run_real   (LptValueRun *run, const LptValue *value, gint64 *n, GError **error);
 void       lpt_value_run_clear  (LptValueRun *run);
-/* "node" or "node.1" (transfer full). */
-char      *lpt_value_name       (const LptValue *value);
+/* What went wrong in @n tasks, each of which had its own place: the first goes to @error, all are freed. FALSE: there
+ * was one. */
+gboolean   lpt_take_problems    (GError **problems, guint n, GError **error);
 /* The inputs of @b made of @tensors, those of @a: of the same names, or in the same order; as codes where one takes
  * these and the other does not (transfer full,
    lpt_samples_clear()); FALSE + error. */

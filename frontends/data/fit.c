@@ -10,6 +10,7 @@
  */
 
 #include "frontends/data/data-private.h"
+#include "ir/lpt-quantize-details.h"
 
 #include <math.h>
 #include <string.h>
@@ -208,7 +209,7 @@ data_misses_codes (LptTensor *raw, const LptValue *value, const LptDataOptions *
 {
   const LptQuant *quant = value->quant;
   guint n = MAX (MAX (options->n_mean, options->n_scale), 1);
-  double least = HUGE_VAL, most = -HUGE_VAL, is_low = HUGE_VAL, is_high = -HUGE_VAL;
+  double least = HUGE_VAL, most = -HUGE_VAL, is_low = HUGE_VAL, is_high = -HUGE_VAL, first, last;
   if (quant == NULL || quant->n != 1 || lpt_dtype_bits (value->dtype) != 8
       || (options->n_mean + options->n_scale == 0 && lpt_tensor_dtype (raw) == value->dtype))
     return FALSE;
@@ -226,9 +227,8 @@ data_misses_codes (LptTensor *raw, const LptValue *value, const LptDataOptions *
       is_low = MIN (is_low, MIN (a, b));
       is_high = MAX (is_high, MAX (a, b));
     }
-  double code = lpt_dtype_kind (value->dtype) == LPT_KIND_SINT ? -128.0 : 0.0;
-  double first = (code - quant->zero_point[0]) * quant->scale[0], last = first + 255.0 * quant->scale[0],
-         half = (last - first) / 2.0;
+  lpt_quant_interval (quant, value->dtype, &first, &last);
+  const double half = (last - first) / 2.0;
   *low = is_low;
   *high = is_high;
   return is_low < first - half || is_high > last + half;

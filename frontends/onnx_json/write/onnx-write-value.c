@@ -5,6 +5,7 @@
 
 #include "frontends/onnx_json/write/onnx-write-ops.h"
 #include "frontends/onnx_json/write/onnx-writer.h"
+#include "ir/lpt-value-name.h"
 
 #include <string.h>
 
@@ -17,8 +18,7 @@ lpt_onnx_w_own_name (LptOnnxWriter *w,
 
   if (name != NULL)
     return name;
-  wish = value->index == 0 ? g_strdup (value->producer->name)
-                           : g_strdup_printf ("%s.%u", value->producer->name, value->index);
+  wish = lpt_value_name (value);
   name = lpt_onnx_w_claim (w, wish);
   g_hash_table_insert (w->names, value, (gpointer) name);
   return name;
