@@ -142,7 +142,7 @@ load_wide (const float *p, size_t n, double fill)
   if (n == HALF)
     {
       memcpy (&h, p, sizeof h);
-      return __builtin_convertvector (h, D);
+      return wide_half (h);
     }
   for (size_t i = 0; i < HALF; i++)
     f[i] = i < n ? p[i] : fill;
