@@ -247,13 +247,46 @@ lpt_program_set_form (LptProgramOp    *op,
   form->out->layout = op->form.out_layout != LPT_LAYOUT_CODES_PITCHED ? op->form.out_layout : LPT_LAYOUT_CODES_LAST;
 }
 
+static guint
+position (const LptProgramOp *op)
+{
+  return op->has_form ? op->form.last->index : op->index;
+}
+
+static int
+by_position (const void *a,
+             const void *b)
+{
+  const LptProgramOp *x = *(LptProgramOp *const *) a, *y = *(LptProgramOp *const *) b;
+
+  return position (x) < position (y) ? -1 : position (x) > position (y);
+}
+
+GPtrArray *
+lpt_program_order (const LptProgram *program)
+{
+  GPtrArray *order = g_ptr_array_new ();
+  guint i;
+
+  for (i = 0; i < program->nodes->len; i++)
+    {
+      LptProgramOp *op = program->nodes->pdata[i];
+
+      if (!op->folded && op->fused_into == NULL)
+        g_ptr_array_add (order, op);
+    }
+  g_ptr_array_sort (order, by_position);
+
+  return order;
+}
+
 gboolean
 lpt_program_renames (const LptProgramOp *op,
                      LptValueLayout      layout)
 {
   const LptArray *x, *y;
 
-  if ((op->row->flags & LPT_EXEC_ALIAS) == 0 || op->n_in == 0 || op->in[0] == NULL || op->n_out != 1)
+  if (op->has_form || (op->row->flags & LPT_EXEC_ALIAS) == 0 || op->n_in == 0 || op->in[0] == NULL || op->n_out != 1)
     return FALSE;
   x = &op->in[0]->array;
   y = &op->out[0]->array;

@@ -48,7 +48,9 @@ LptProgramOp *lpt_program_add_op    (LptProgram *program, LptNode *node, guint i
  * bytes. */
 void          lpt_program_set_form  (LptProgramOp *op, const LptOpForm *form);
 void          lpt_program_drop_form (LptProgramOp *op);
-/* The output of @op in @layout is its first input in @layout, under another name. */
+/* Ops that run or name bytes, by the places where they will stand in `ops`. (transfer container) */
+GPtrArray    *lpt_program_order     (const LptProgram *program);
+/* The output of @op, which has no form, in @layout is its first input in @layout, under another name. */
 gboolean      lpt_program_renames   (const LptProgramOp *op, LptValueLayout layout);
 /* @into does its work from now on; *last (nullable) becomes the later one of both. What it reads counts as read. */
 void          lpt_program_fuse      (LptProgramOp *op, LptProgramOp *into, LptProgramOp **last);

@@ -1,66 +1,21 @@
 /* choose-layouts.c - the ops that run, in order, and the layouts in which values are made
  *
  * A value is made in the layout that its op writes; the first reader of another one has it converted, and readers after
- * it share that. Renames become views in every layout that has the same bytes under both names. A value may lie in
- * another one: parts of a concatenation are written in place, pieces of a split read in place. Along the channels that
- * is CODES_PITCHED, for ops that can.
+ * it share that. Renames become views in every layout that has the same bytes under both names, and so do pieces of a
+ * split. What place-parts has found a place for is written there.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-
-#include <stdlib.h>
 
 #include "executor/operators/lpt-convert.h"
 #include "executor/operators/lpt-program-edit.h"
 #include "executor/program/lpt-program-passes.h"
 
-/* Where a value had better be written: in the place that it has in another one. */
-typedef struct
-{
-  LptProgramValue *whole;    /* NULL: nowhere */
-  LptValueLayout        layout;
-  gsize            at;
-} Place;
-
 typedef struct
 {
   LptProgram       *program;
-  GPtrArray        *order;   /* ops that run or rename, by the places where they stand */
   LptProgramValue **made;    /* value * LPT_N_LAYOUTS + layout -> the value in that layout, or NULL */
-  Place            *places;  /* likewise */
-  gboolean         *divisible; /* value -> all that write it and read it in CODES_LAST do as well with CODES_PITCHED */
-  LptProgramOp    **writers; /* value -> op that writes it, under another name too, or NULL */
 } Sweep;
-
-static guint
-position (const LptProgramOp *op)
-{
-  return op->has_form ? op->form.last->index : op->index;
-}
-
-static int
-by_position (const void *a,
-             const void *b)
-{
-  const LptProgramOp *x = *(LptProgramOp *const *) a, *y = *(LptProgramOp *const *) b;
-
-  return position (x) < position (y) ? -1 : position (x) > position (y);
-}
-
-static void
-find_order (Sweep *s)
-{
-  guint i;
-
-  for (i = 0; i < s->program->nodes->len; i++)
-    {
-      LptProgramOp *op = s->program->nodes->pdata[i];
-
-      if (!op->folded && op->fused_into == NULL)
-        g_ptr_array_add (s->order, op);
-    }
-  g_ptr_array_sort (s->order, by_position);
-}
 
 static LptProgramValue **
 made_in (const Sweep           *s,
@@ -68,14 +23,6 @@ made_in (const Sweep           *s,
          LptValueLayout         layout)
 {
   return &s->made[value->index * LPT_N_LAYOUTS + layout];
-}
-
-static Place *
-place_of (const Sweep           *s,
-          const LptProgramValue *value,
-          LptValueLayout         layout)
-{
-  return &s->places[value->index * LPT_N_LAYOUTS + layout];
 }
 
 static LptValueLayout
@@ -89,130 +36,6 @@ first_layout (const Sweep           *s,
 
   return layout;
 }
-
-/* --- parts --- */
-
-static gboolean
-is_name (const LptProgramOp *op,
-         LptValueLayout      layout)
-{
-  return !op->has_form && lpt_program_renames (op, layout);
-}
-
-static void
-find_divisible (Sweep *s)
-{
-  guint i, k;
-
-  for (i = 0; i < s->order->len; i++)
-    {
-      LptProgramOp *op = s->order->pdata[i];
-
-      if (op->has_form)
-        {
-          s->divisible[op->form.out->index] = op->form.out_pitched && op->form.out_layout == LPT_LAYOUT_CODES_LAST;
-          s->writers[op->form.out->index] = op;
-        }
-      else if (is_name (op, LPT_LAYOUT_CODES_PITCHED))
-        {
-          s->divisible[op->out[0]->index] = s->divisible[op->in[0]->index];
-          s->writers[op->out[0]->index] = s->writers[op->in[0]->index];
-        }
-    }
-  for (i = s->order->len; i-- > 0; )
-    {
-      LptProgramOp *op = s->order->pdata[i];
-
-      for (k = 0; op->has_form && k < op->form.n_in; k++)
-        if (op->form.in[k].layout == LPT_LAYOUT_CODES_LAST && !op->form.in[k].pitched)
-          s->divisible[op->form.in[k].value->index] = FALSE;
-      if (is_name (op, LPT_LAYOUT_CODES_PITCHED))
-        s->divisible[op->in[0]->index] &= s->divisible[op->out[0]->index];
-    }
-}
-
-/* The op whose output's channels @value is a piece of, or NULL. */
-static const LptProgramOp *
-piece_of (const Sweep           *s,
-          const LptProgramValue *value)
-{
-  const LptProgramOp *op = s->writers[value->index];
-
-  return op != NULL && op->form.run == NULL && op->form.out_layout == LPT_LAYOUT_CODES_PITCHED ? op : NULL;
-}
-
-/* Input @k of the concatenation @op, from @at on, is a piece of a value: with all the others of it, that stand beside
- * it in their order, the whole is a part. */
-static void
-place_whole (const Sweep        *s,
-             const LptProgramOp *op,
-             guint               k,
-             gsize               at)
-{
-  const LptProgramOp *piece = piece_of (s, op->form.in[k].value);
-  gsize start = piece->form.start, channels = 0, own;
-  LptProgramValue *whole = piece->form.in[0].value;
-  LptValueLayout layout;
-  guint n;
-
-  if (at < start || !s->divisible[whole->index] || place_of (s, whole, LPT_LAYOUT_CODES_LAST)->whole != NULL ||
-      place_of (s, whole, LPT_LAYOUT_CODES_PITCHED)->whole != NULL)
-    return;
-  for (n = 0; n < op->form.n_in; n++)
-    if ((piece = piece_of (s, op->form.in[n].value)) != NULL && piece->form.in[0].value == whole &&
-        op->form.part (op, n, &layout, &own) && layout == LPT_LAYOUT_CODES_PITCHED &&
-        own + start == at + piece->form.start)
-      channels += lpt_program_channels (op->form.in[n].value);
-  if (channels == lpt_program_channels (whole))
-    *place_of (s, whole, LPT_LAYOUT_CODES_PITCHED) = (Place) { op->form.out, op->form.out_layout, at - start };
-}
-
-static void
-place_operand (const Sweep        *s,
-               const LptProgramOp *op,
-               guint               k)
-{
-  LptProgramValue *value = op->form.in[k].value;
-  Place *place = place_of (s, value, op->form.in[k].layout);
-  LptValueLayout layout;
-  gsize at;
-
-  if (place->whole != NULL)
-    return;
-  if (op->form.run == NULL && op->form.start == 0 && lpt_program_count (value) == lpt_program_count (op->form.out))
-    *place = *place_of (s, op->form.out, op->form.out_layout);
-  else if (op->form.run == NULL || op->form.part == NULL || !op->form.part (op, k, &layout, &at))
-    return;
-  else if (layout == LPT_LAYOUT_CODES_PITCHED && piece_of (s, value) != NULL)
-    place_whole (s, op, k, at);
-  else if (layout != LPT_LAYOUT_CODES_PITCHED ||
-           (s->divisible[value->index] && place_of (s, value, layout)->whole == NULL))
-    *place_of (s, value, layout) = (Place) { op->form.out, op->form.out_layout, at };
-}
-
-/* Parts of a concatenation, and what is the same bytes as one of them, are written where they belong. */
-static void
-find_places (Sweep *s)
-{
-  LptValueLayout layout;
-  guint i, k;
-
-  for (i = s->order->len; i-- > 0; )
-    {
-      LptProgramOp *op = s->order->pdata[i];
-
-      if (op->has_form && op->form.out_pitched && op->form.out_layout == LPT_LAYOUT_CODES_LAST &&
-          place_of (s, op->form.out, LPT_LAYOUT_CODES_PITCHED)->whole != NULL)
-        op->form.out_layout = LPT_LAYOUT_CODES_PITCHED;
-      for (k = 0; op->has_form && k < op->form.n_in; k++)
-        place_operand (s, op, k);
-      for (layout = LPT_LAYOUT_TYPED; layout <= LPT_LAYOUT_CODES_PITCHED; layout++)
-        if (is_name (op, layout) && place_of (s, op->in[0], layout)->whole == NULL)
-          *place_of (s, op->in[0], layout) = *place_of (s, op->out[0], layout);
-    }
-}
-
-/* --- the list --- */
 
 /* @value in @layout, that nobody has made so yet. */
 static LptProgramValue *
@@ -249,7 +72,7 @@ add_output (Sweep           *s,
             LptProgramValue *value,
             LptValueLayout   layout)
 {
-  const Place *place = place_of (s, value, layout);
+  const LptValuePlace *place = &value->places[layout];
   LptProgramValue *whole, *made;
 
   if (*made_in (s, value, layout) != NULL)
@@ -364,7 +187,7 @@ add_name (Sweep        *s,
 
   for (layout = LPT_LAYOUT_TYPED; layout < LPT_N_LAYOUTS; layout++)
     {
-      LptProgramValue *in = is_name (op, layout) ? *made_in (s, op->in[0], layout) : NULL;
+      LptProgramValue *in = lpt_program_renames (op, layout) ? *made_in (s, op->in[0], layout) : NULL;
 
       if (in != NULL)
         {
@@ -390,7 +213,7 @@ add_reference (Sweep        *s,
 
   if (add_name (s, op))
     return;
-  if (is_name (op, LPT_LAYOUT_TYPED))
+  if (lpt_program_renames (op, LPT_LAYOUT_TYPED))
     {
       provide (s, op->in[0], LPT_LAYOUT_TYPED, op);
       add_name (s, op);
@@ -409,16 +232,10 @@ lpt_program_choose_layouts (LptProgram *program,
                             GError    **error)
 {
   guint n = program->values->len, i;
-  g_autoptr (GPtrArray) order = g_ptr_array_new ();
+  g_autoptr (GPtrArray) order = lpt_program_order (program);
   g_autofree LptProgramValue **made = g_new0 (LptProgramValue *, n * LPT_N_LAYOUTS + 1);
-  g_autofree Place *places = g_new0 (Place, n * LPT_N_LAYOUTS + 1);
-  g_autofree gboolean *divisible = g_new0 (gboolean, n + 1);
-  g_autofree LptProgramOp **writers = g_new0 (LptProgramOp *, n + 1);
-  Sweep s = { program, order, made, places, divisible, writers };
+  Sweep s = { program, made };
 
-  find_order (&s);
-  find_divisible (&s);
-  find_places (&s);
   for (i = 0; i < order->len; i++)
     if (((LptProgramOp *) order->pdata[i])->has_form)
       add_form (&s, order->pdata[i]);

@@ -8,11 +8,12 @@
  * A value's name is that of the graph's value, and says the form that differs from the graph's: .u8 (8-bit codes plus
  * 128 where they are signed), .last (that, channels last), .part (that, pixels with a pitch), .lastf (32-bit elements,
  * channels last); $name is a constant. Places are @input, @const, @dynamic (allocated when its shape is known) or
- * @arena+OFFSET, /PITCH behind it; before pass place @dynamic, and @%value+OFFSET in the storage of that value. Ops
- * without kernel are views; reference ops say why they are such (operators/remarks.def). Before its layouts are chosen
- * a program prints in the order of the graph, one line for each op that none does the work of, values in the layouts
- * that forms ask for. All that a run depends on is there but the parameters of ops, which follow from their nodes, and
- * the bytes of constants. Before pass import there is only the graph, and its text.
+ * @arena+OFFSET, /PITCH behind it; before pass place @dynamic, and @%value+OFFSET in the storage of that value (before
+ * choose-layouts: where place-parts had rather it were). Ops without kernel are views; reference ops say why they are
+ * such (operators/remarks.def). Before its layouts are chosen a program prints in the order of the graph, one line for
+ * each op that none does the work of, values in the layouts that forms ask for. All that a run depends on is there but
+ * the parameters of ops, which follow from their nodes, and the bytes of constants. Before pass import there is only
+ * the graph, and its text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -73,6 +74,19 @@ append_type (Text                  *t,
 }
 
 static void
+append_part (Text                  *t,
+             const LptProgramValue *whole,
+             LptValueLayout         layout,
+             gsize                  at)
+{
+  g_string_append (t->out, " @");
+  append_name (t, whole);
+  append_layout (t, layout);
+  if (at > 0)
+    g_string_append_printf (t->out, "+%" G_GSIZE_FORMAT, at);
+}
+
+static void
 append_place (Text                  *t,
               const LptProgramValue *value)
 {
@@ -86,15 +100,13 @@ append_place (Text                  *t,
   if (storage->kind == LPT_STORAGE_ARENA)
     at += storage->offset;
   if (value->kind == LPT_STORAGE_VIEW && !t->program->placed)
-    {
-      g_string_append (t->out, " @");
-      append_name (t, storage);
-      append_layout (t, storage->layout);
-    }
+    append_part (t, storage, storage->layout, at);
   else
-    g_string_append_printf (t->out, " @%s", names[storage->kind]);
-  if (at > 0 || storage->kind == LPT_STORAGE_ARENA)
-    g_string_append_printf (t->out, "+%" G_GSIZE_FORMAT, at);
+    {
+      g_string_append_printf (t->out, " @%s", names[storage->kind]);
+      if (at > 0 || storage->kind == LPT_STORAGE_ARENA)
+        g_string_append_printf (t->out, "+%" G_GSIZE_FORMAT, at);
+    }
   if (value->layout == LPT_LAYOUT_CODES_PITCHED)
     g_string_append_printf (t->out, "/%" G_GSIZE_FORMAT, value->pitch);
 }
@@ -104,10 +116,15 @@ append_value (Text                  *t,
               const LptProgramValue *value,
               LptValueLayout         layout)
 {
+  const LptValuePlace *better = &value->places[layout];
+
   append_name (t, value);
   append_layout (t, layout);
   append_type (t, value);
-  append_place (t, value);
+  if (t->program->ops->len > 0 || better->whole == NULL)
+    append_place (t, value);
+  else
+    append_part (t, better->whole, better->layout, better->at);
 }
 
 /* --- ops --- */

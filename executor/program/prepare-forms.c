@@ -1,8 +1,7 @@
 /* prepare-forms.c - forms for the ops that kernels do, by the rows of operators.def
  *
- * Three passes: products first, so that fuse-epilogues finds them; then what stays real becomes programs of rows, from
- * the last one on; then the rest, in order, so that an op sees in which layout its inputs had better be read. What is
- * left is reference ops.
+ * Two passes that read the same rows: prepare-products, so that fuse-epilogues finds them; behind fuse-rows the rest, in
+ * order, so that an op sees in which layout its inputs had better be read. What is left is reference ops.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -130,19 +129,6 @@ lpt_program_prepare_products (LptProgram *program,
       if (is_open (op) && is_product (op) && prepare (program, op))
         drop_weights (op->node);
     }
-
-  return TRUE;
-}
-
-gboolean
-lpt_program_fuse_rows (LptProgram *program,
-                       GError    **error)
-{
-  guint i;
-
-  for (i = program->n_nodes; i-- > 0; )
-    if (is_open (program->nodes->pdata[i]))
-      lpt_prepare_rows (program, program->nodes->pdata[i]);
 
   return TRUE;
 }
