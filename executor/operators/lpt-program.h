@@ -72,7 +72,7 @@ struct _LptProgramValue
   guint          n_outputs;  /* outputs of the program that it is */
   LptStorageKind kind;
   gboolean       by_shape;   /* CONST: folded, and another one for other shapes of the inputs */
-  LptValuePlace  places[LPT_N_LAYOUTS];  /* where it had better be written in each layout: place-parts for choose-layouts */
+  LptValuePlace  places[LPT_N_LAYOUTS];  /* where it had better be written, before layouts are chosen */
   LptProgramValue *in;       /* VIEW: in whose storage, from `offset` bytes on; never itself a view once places are known */
   gsize          size, offset;
   guint          first, last;  /* places in program->ops: first written, last read; last = G_MAXUINT: kept */

@@ -128,10 +128,18 @@ fold (LptProgram   *program,
 static char *
 kernel_name (const LptProgramOp *op)
 {
-  const LptArray *array = op->n_in > 0 && op->in[0] != NULL ? &op->in[0]->array : op->n_out > 0 ? &op->out[0]->array : NULL;
+  const LptArray *array = op->n_in > 0 && op->in[0] != NULL ? &op->in[0]->array
+                          : op->n_out > 0                   ? &op->out[0]->array
+                                                            : NULL;
   LptDType dtype = array != NULL ? array->dtype : LPT_DTYPE_F32;
-  const char *suffix = dtype == LPT_DTYPE_F32 ? "FP32" : lpt_dtype_bits (dtype) == 8 && !lpt_dtype_is_real (dtype) ? "I8"
-                       : lpt_dtype_ir_name (dtype) != NULL ? lpt_dtype_ir_name (dtype) : lpt_dtype_name (dtype);
+  const char *suffix = lpt_dtype_ir_name (dtype);
+
+  if (dtype == LPT_DTYPE_F32)
+    suffix = "FP32";
+  else if (lpt_dtype_bits (dtype) == 8 && !lpt_dtype_is_real (dtype))
+    suffix = "I8";
+  else if (suffix == NULL)
+    suffix = lpt_dtype_name (dtype);
 
   return g_strconcat (op->row->name, "_", suffix, NULL);
 }

@@ -157,7 +157,8 @@ add_overlap (const LptProgram *program,
              guint             end,
              guint             n)
 {
-  LptOverlap o = { first, end, 0, g_new (LptProgramOp *, n), g_new (guint, n), g_new (LptTaskLoop, n), g_new (guint64, n * LPT_TASK_LOOP_UNITS) };
+  LptOverlap o = { first, end, 0, g_new (LptProgramOp *, n), g_new (guint, n), g_new (LptTaskLoop, n),
+                   g_new (guint64, n * LPT_TASK_LOOP_UNITS) };
   Loop loops[2] = { { 0 } };
   guint i, u;
 

@@ -1,9 +1,9 @@
 /* place-parts.c - parts of a concatenation are written where they belong
  *
- * A value may lie in another one: a part of a concatenation in the whole, and what is the same bytes as one under another
- * name, or a piece of a value that is such a part. From the last op to the first, so that a whole knows its own place
- * before its parts ask for theirs. Along the channels a part is CODES_PITCHED, for ops that can write it so and whose
- * readers can read it so; all others are copied by the concatenation, as all are without this pass.
+ * A value may lie in another one: a part of a concatenation in the whole, and what is the same bytes as one under
+ * another name, or a piece of a value that is such a part. From the last op to the first, so that a whole knows its own
+ * place before its parts ask for theirs. Along the channels a part is CODES_PITCHED, for ops that can write it so and
+ * whose readers can read it so; all others are copied by the concatenation, as all are without this pass.
  *
  * It says where values had better be written (LptProgramValue.places); choose-layouts makes them there.
  *

@@ -1,7 +1,7 @@
 /* prepare-forms.c - forms for the ops that kernels do, by the rows of operators.def
  *
- * Two passes that read the same rows: prepare-products, so that fuse-epilogues finds them; behind fuse-rows the rest, in
- * order, so that an op sees in which layout its inputs had better be read. What is left is reference ops.
+ * Two passes that read the same rows: prepare-products, so that fuse-epilogues finds them; behind fuse-rows the rest,
+ * in order, so that an op sees in which layout its inputs had better be read. What is left is reference ops.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
