@@ -1,15 +1,18 @@
-/* tflite-check.c - rules of LiteRT's quantization specification that only the file shows broken
+/* tflite-check.c - rules of LiteRT's quantization specification, asked of the file
  *
- * The rules of types, ranges, granularity, equal and fixed parameters are asked of the graph (lpt_graph_check()).
- * Reading puts right what kernels ignore, and leaves out versions: those are asked here, a row for each operator with
- * weights.
+ * Reading puts right what kernels ignore, leaves out versions and makes other operators of some: so the file's own
+ * operators are asked, by the rows of tflite-rules.def, and those with weights by the table below.
  *
+ *     element-type           int8; of operators without a row one that they run on in TensorFlow Lite 2.9
+ *     per-tensor             data has one scale
+ *     equal-parameters       of operators that move codes
+ *     fixed-parameters       of outputs of tables
+ *     range                  weights within +-127
+ *     zero-point             of weights and 16-bit data 0, else one of the codes
  *     bias                   8-bit convolutions have one
  *     bias-type              int32, beside data of 16 bits int64 or int32
  *     bias-scale             that of the input times that of the weights, zero point 0
  *     quantized-dimension    of weights the row's, of a bias 0
- *     zero-point             of 16-bit data 0
- *     element-type           one that the operator runs on in TensorFlow Lite 2.9
  *     version                not above that of TensorFlow Lite 2.9
  *     small-scale            comparisons need scales below 1
  *
@@ -38,8 +41,19 @@ static const struct { const char *name, *runtimes; } versions[] = {
 #include "frontends/tflite/write/tflite-versions.def"
 };
 
+enum { ANY, SAME, FIXED, BORDER };
+
+typedef struct { const char *name; guint rule; double scale; gint64 zero; } Rule;
+
+static const Rule rules[] = {
+#define TFL_RULE(NAME, rule, scale, zero) { #NAME, rule, scale, zero },
+#include "frontends/tflite/tflite-rules.def"
+};
+
 /* Operators with weights: places of data, weights and bias, the axis of the weights' scales, whether a bias must be. */
-static const struct { const char *name; guint x, weights, bias; gint64 axis; gboolean must; } weighted[] = {
+typedef struct { const char *name; guint x, weights, bias; gint64 axis; gboolean must; } Weighted;
+
+static const Weighted weighted[] = {
   { "CONV_2D", 0, 1, 2, 0, TRUE },
   { "DEPTHWISE_CONV_2D", 0, 1, 2, 3, TRUE },
   { "FULLY_CONNECTED", 0, 1, 2, 0, FALSE },
@@ -50,6 +64,7 @@ static const char *const comparisons[] = { "LESS", "LESS_EQUAL", "GREATER", "GRE
 
 typedef struct
 {
+  const LptTflFile *file;
   const LptTflFlat *flat;
   GPtrArray        *list;
   LptTflVector      tensors, in, out;
@@ -114,20 +129,113 @@ type_bit (gint64 type)
     }
 }
 
-/* --- rules ------------------------------------------------------------------- */
+/* Are these codes of real numbers? Indices, biases and real numbers have no such rules. */
+static gboolean
+is_codes (const Tensor *t)
+{
+  return t->scales.n > 0 && (type_bit (t->type) & (F | I32 | I64 | B)) == 0;
+}
+
+/* --- data -------------------------------------------------------------------- */
 
 static void
-check_types (const Check *check, guint types)
+check_type (const Check *check, const Tensor *t, const char *where, gboolean is_int8, guint types)
 {
-  Tensor t;
+  if (types != 0 && (type_bit (t->type) & types) == 0)
+    breaks (check, "element-type", "%s is %s, which it does not run on", where, lpt_tfl_type_name (t->type));
+  else if (is_int8 && t->type != TFL_TYPE_INT8)
+    breaks (check, "element-type", "%s is %s, must be INT8", where, lpt_tfl_type_name (t->type));
+}
+
+static void
+check_zero (const Check *check, const Tensor *t, const char *where)
+{
+  for (guint i = 0; i < t->zeros.n; i++)
+    {
+      gint64 zero = lpt_tfl_item_int (&t->zeros, i), bound = t->type == TFL_TYPE_INT16 ? 0 : 128;
+      gint64 middle = type_bit (t->type) == U8 ? 128 : 0;
+      if (zero - middle >= -bound && zero - middle <= MAX (bound - 1, 0))
+        continue;
+      if (bound == 0)
+        breaks (check, "zero-point", "%" G_GINT64_FORMAT " of %s, must be 0", zero, where);
+      else
+        breaks (check, "zero-point", "%" G_GINT64_FORMAT " of %s, which is no code", zero, where);
+      return;
+    }
+}
+
+static void
+check_parameters (const Check *check, const Tensor *t, const char *where, double scale, gint64 zero, const char *rule)
+{
+  double is = lpt_tfl_item_real (&t->scales, 0);
+  gint64 is_zero = lpt_tfl_item_int (&t->zeros, 0);
+  if ((float) is != (float) scale || is_zero != zero)
+    breaks (check, rule, "(%g, %" G_GINT64_FORMAT ") of %s, must be (%g, %" G_GINT64_FORMAT ")", is, is_zero, where,
+            scale, zero);
+}
+
+/* The rows of the operator, or NULL. */
+static const Weighted *
+find_weighted (const Check *check)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (weighted); i++)
+    if (g_str_equal (weighted[i].name, check->op))
+      return &weighted[i];
+  return NULL;
+}
+
+static const Rule *
+find_rule (const Check *check)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (rules); i++)
+    if (g_str_equal (rules[i].name, check->op))
+      return &rules[i];
+  return NULL;
+}
+
+/* Inputs and outputs that are codes, but for weights and biases: types, granularity, parameters. */
+static void
+check_data (const Check *check, guint types)
+{
   const LptTflVector *lists[] = { &check->in, &check->out };
-  types |= I32 | I64;           /* of biases */
+  const Weighted *weights = find_weighted (check);
+  const Rule *rule = find_rule (check);
+  gboolean has_first = FALSE;
+  Tensor t, first = { 0 };
   for (guint side = 0; side < 2; side++)
     for (guint i = 0; i < lists[side]->n; i++)
-      if (tensor_at (check, lists[side], i, &t) && t.scales.n > 0 && (type_bit (t.type) & types) == 0)
-        breaks (check, "element-type", "%s %u is %s, which it does not run on", side == 0 ? "input" : "output", i,
-                lpt_tfl_type_name (t.type));
+      {
+        g_autofree char *where = g_strdup_printf ("%s %u", side == 0 ? "input" : "output", i);
+        gboolean is_data = side == 1 || weights == NULL || (i != weights->weights && i != weights->bias);
+        if (!tensor_at (check, lists[side], i, &t) || !is_codes (&t))
+          continue;
+        check_type (check, &t, where, rule != NULL && rule->rule != BORDER, types);
+        if (!is_data)
+          continue;
+        check_zero (check, &t, where);
+        if (rule != NULL && t.scales.n > 1)
+          breaks (check, "per-tensor", "%u scales of %s, must be one", t.scales.n, where);
+        if (rule != NULL && rule->rule == FIXED && side == 1)
+          check_parameters (check, &t, where, rule->scale, rule->zero, "fixed-parameters");
+        if (rule != NULL && rule->rule == SAME && has_first)
+          check_parameters (check, &t, where, lpt_tfl_item_real (&first.scales, 0), lpt_tfl_item_int (&first.zeros, 0),
+                            "equal-parameters");
+        first = has_first ? first : t;
+        has_first = TRUE;
+      }
 }
+
+static void
+check_comparison (const Check *check)
+{
+  Tensor t;
+  for (guint k = 0; k < G_N_ELEMENTS (comparisons); k++)
+    for (guint i = 0; g_str_equal (comparisons[k], check->op) && i < check->in.n; i++)
+      if (tensor_at (check, &check->in, i, &t) && is_codes (&t) && lpt_tfl_item_real (&t.scales, 0) >= 1)
+        breaks (check, "small-scale", "scale %g of input %u, must be below 1", lpt_tfl_item_real (&t.scales, 0), i);
+}
+
+/* --- versions, weights ------------------------------------------------------- */
 
 static void
 check_version (const Check *check, gint64 version)
@@ -161,39 +269,45 @@ check_bias (const Check *check, const Tensor *x, const Tensor *w, const Tensor *
     }
 }
 
+/* Codes of constant weights of 8 bits, and their zero points; those that are computed are data. */
 static void
-check_weighted (const Check *check)
+check_weights (const Check *check, const Tensor *w)
 {
-  Tensor x, w, bias;
-  for (guint i = 0; i < G_N_ELEMENTS (weighted); i++)
-    {
-      if (!g_str_equal (weighted[i].name, check->op) || !tensor_at (check, &check->in, weighted[i].x, &x)
-          || !tensor_at (check, &check->in, weighted[i].weights, &w) || x.scales.n == 0 || w.scales.n == 0)
-        continue;
-      if (w.scales.n > 1 && w.axis != weighted[i].axis)
-        breaks (check, "quantized-dimension", "%" G_GINT64_FORMAT " of the weights, must be %" G_GINT64_FORMAT, w.axis,
-                weighted[i].axis);
-      if (tensor_at (check, &check->in, weighted[i].bias, &bias))
-        check_bias (check, &x, &w, &bias);
-      else if (weighted[i].must && x.type == TFL_TYPE_INT8)
-        breaks (check, "bias", "it has no bias");
-    }
+  gsize offset, size;
+  gboolean given;
+  if (!lpt_tfl_file_buffer (check->file, lpt_tfl_int (check->flat, w->table, TFL_Tensor_buffer), &offset, &size, &given,
+                            NULL) || !given)
+    return;
+  for (guint i = 0; i < w->zeros.n; i++)
+    if (lpt_tfl_item_int (&w->zeros, i) != 0)
+      {
+        breaks (check, "zero-point", "%" G_GINT64_FORMAT " of the weights, must be 0", lpt_tfl_item_int (&w->zeros, i));
+        break;
+      }
+  for (gsize k = 0; w->type == TFL_TYPE_INT8 && k < size; k++)
+    if ((gint8) check->flat->data[offset + k] == -128)
+      {
+        breaks (check, "range", "code -128 of the weights, must be in [-127, 127]");
+        break;
+      }
 }
 
 static void
-check_data (const Check *check)
+check_weighted (const Check *check)
 {
-  Tensor t;
-  for (guint i = 0; i < check->in.n; i++)
-    {
-      if (!tensor_at (check, &check->in, i, &t) || t.scales.n == 0)
-        continue;
-      if (t.type == TFL_TYPE_INT16 && t.zeros.n > 0 && lpt_tfl_item_int (&t.zeros, 0) != 0)
-        breaks (check, "zero-point", "%" G_GINT64_FORMAT " of input %u, must be 0", lpt_tfl_item_int (&t.zeros, 0), i);
-      for (guint k = 0; k < G_N_ELEMENTS (comparisons); k++)
-        if (g_str_equal (comparisons[k], check->op) && lpt_tfl_item_real (&t.scales, 0) >= 1)
-          breaks (check, "small-scale", "scale %g of input %u, must be below 1", lpt_tfl_item_real (&t.scales, 0), i);
-    }
+  const Weighted *row = find_weighted (check);
+  Tensor x, w, bias;
+  if (row == NULL || !tensor_at (check, &check->in, row->x, &x) || !tensor_at (check, &check->in, row->weights, &w)
+      || !is_codes (&x) || !is_codes (&w))
+    return;
+  if (w.scales.n > 1 && w.axis != row->axis)
+    breaks (check, "quantized-dimension", "%" G_GINT64_FORMAT " of the weights, must be %" G_GINT64_FORMAT, w.axis,
+            row->axis);
+  check_weights (check, &w);
+  if (tensor_at (check, &check->in, row->bias, &bias))
+    check_bias (check, &x, &w, &bias);
+  else if (row->must && x.type == TFL_TYPE_INT8)
+    breaks (check, "bias", "it has no bias");
 }
 
 static gboolean
@@ -210,11 +324,10 @@ check_op (const LptTflFile *file, Check *check, LptTflTable table, GError **erro
     if (ops[i].code == code)
       {
         check->op = ops[i].name;
-        if (ops[i].types != 0)
-          check_types (check, ops[i].types);
+        check_data (check, ops[i].types);
+        check_comparison (check);
         check_version (check, version);
         check_weighted (check);
-        check_data (check);
       }
   return TRUE;
 }
@@ -230,7 +343,7 @@ lpt_tflite_check (GBytes *bytes, GError **error)
     {
       LptTflTable graph = lpt_tfl_item (&file->subgraphs, g);
       LptTflVector nodes = lpt_tfl_vector (&file->flat, graph, TFL_SubGraph_operators);
-      Check check = { .flat = &file->flat, .list = list, .graph = g,
+      Check check = { .file = file, .flat = &file->flat, .list = list, .graph = g,
                       .tensors = lpt_tfl_vector (&file->flat, graph, TFL_SubGraph_tensors) };
       for (check.index = 0; check.index < nodes.n; check.index++)
         if (!check_op (file, &check, lpt_tfl_item (&nodes, check.index), error))

@@ -17,6 +17,7 @@ except ImportError:
     sys.exit(77)
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from check_cases import cases
 from tfl import model, op, tensor
 
 
@@ -56,6 +57,7 @@ CASES = [
     ("comparison", single("LESS", (0.1, 3), None, y_type="bool", n=2), None),
     ("no bias", conv(bias=None), "bias"),
     ("64-bit bias", conv(bias="int64"), "bias-type"),
+    ("weights that are unsigned", conv(w="uint8", zeros=128), "element-type"),
     ("scale of the bias", conv(bias_scale=2.0), "bias-scale"),
     ("axis of the bias", conv(bias_axis=3), "quantized-dimension"),
     ("axis of the weights", conv(scales=[0.5, 0.25], axis=3, bias=None), "quantized-dimension"),
@@ -73,10 +75,10 @@ CASES = [
 
 
 def main():
-    lptc, bad = sys.argv[1], 0
+    lptc, bad, found = sys.argv[1], 0, CASES + cases()
     with tempfile.TemporaryDirectory() as tmp:
         path = tmp + "/m.tflite"
-        for k, (what, data, rule) in enumerate(CASES):
+        for k, (what, data, rule) in enumerate(found):
             with open(path, "wb") as f:
                 f.write(data)
             run = subprocess.run([lptc, "check", path, "--target", "litert"], capture_output=True, text=True)
@@ -86,7 +88,7 @@ def main():
                 fine = run.returncode == 1 and "[%s]\n" % rule in run.stdout
             bad += not fine
             print("%s %d %s%s" % ("ok" if fine else "not ok", k + 1, what, "" if fine else " # %s" % (run.stdout + run.stderr).replace("\n", "; ")))
-    print("1..%d" % len(CASES))
+    print("1..%d" % len(found))
     sys.exit(bad > 0)
 
 
