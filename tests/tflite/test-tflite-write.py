@@ -230,31 +230,41 @@ def numbers(n, seed):
     return ",".join("%.3f" % v for v in np.random.RandomState(seed).uniform(-1, 1, n))
 
 
-def recurrent(kind, gates, directions, way, more="", bias_gates=None):
-    """A sequence of five steps of [2, 3] with four units, beside the same network's cell on the first step."""
+def recurrent(kind, gates, directions, way, more="", bias_gates=None, units=4, codes=False):
+    """A sequence of five steps of [2, 3], beside the same network's cell on the first step."""
     states = 2 if kind == "LSTM" else 1
     text = "\n%x = Parameter : f32[2,5,3]\n%n = Const {5,5} : i64[2]\n"
-    shapes = [("h", [2, directions, 4]), ("c", [2, directions, 4]), ("w", [directions, gates * 4, 3]), ("r", [directions, gates * 4, 4]), ("b", [directions, (bias_gates or gates) * 4])]
+    shapes = [("h", [2, directions, units]), ("c", [2, directions, units]), ("w", [directions, gates * units, 3]), ("r", [directions, gates * units, units]), ("b", [directions, (bias_gates or gates) * units])]
     for seed, (name, shape) in enumerate(shapes):
-        text += "%%%s = Const {%s} : f32[%s]\n" % (name, numbers(int(np.prod(shape)), seed), ",".join(map(str, shape)))
+        dims, n = ",".join(map(str, shape)), int(np.prod(shape))
+        if codes and name in "wr":
+            values = ",".join(map(str, np.random.RandomState(seed).randint(-127, 128, n)))
+            text += "%%%s8 = Const {%s} : i8[%s]\n%%%s = Reinterpret(%%%s8) : i8[%s] q{scale=0.0078125}\n" % (name, values, dims, name, name, dims)
+        else:
+            text += "%%%s = Const {%s} : f32[%s]\n" % (name, numbers(n, seed), dims)
+    text = " {lowered=true}" + text if codes else text
     names = "%h, %c" if states == 2 else "%h"
-    outs = ["f32[2,%d,5,4]" % directions] + ["f32[2,%d,4]" % directions] * states
-    text += "%%y = %sSequence(%%x, %s, %%n, %%w, %%r, %%b) {hidden_size=4, direction=%s%s} : %s\n" % (kind, names, way, more, ", ".join(outs))
+    outs = ["f32[2,%d,5,%d]" % (directions, units)] + ["f32[2,%d,%d]" % (directions, units)] * states
+    text += "%%y = %sSequence(%%x, %s, %%n, %%w, %%r, %%b) {hidden_size=%d, direction=%s%s} : %s\n" % (kind, names, units, way, more, ", ".join(outs))
     text += "".join("Result(%%y%s) {output=\"o%d\"}\n" % (".%d" % o if o else "", o) for o in range(1 + states))
     if directions == 1:
-        flat = [("hc", "h", [2, 4]), ("cc", "c", [2, 4]), ("wc", "w", [gates * 4, 3]), ("rc", "r", [gates * 4, 4]), ("bc", "b", [(bias_gates or gates) * 4])]
+        flat = [("hc", "h", [2, units]), ("cc", "c", [2, units]), ("wc", "w", [gates * units, 3]), ("rc", "r", [gates * units, units]), ("bc", "b", [(bias_gates or gates) * units])]
         for name, of, shape in flat:
             text += "%%%ss = Const {%s} : i64[%d]\n%%%s = Reshape(%%%s, %%%ss) {special_zero=false} : f32[%s]\n" % (
                 name, ",".join(map(str, shape)), len(shape), name, of, name, ",".join(map(str, shape)))
         text += "%z = Const {0} : i64[]\n%a = Const {1} : i64[]\n%x0 = Gather@8(%x, %z, %a) : f32[2,3]\n"
-        text += "%%k = %sCell(%%x0, %s, %%wc, %%rc, %%bc) {hidden_size=4%s} : %s\n" % (kind, "%hc, %cc" if states == 2 else "%hc", more, ", ".join(["f32[2,4]"] * states))
+        text += "%%k = %sCell(%%x0, %s, %%wc, %%rc, %%bc) {hidden_size=%d%s} : %s\n" % (
+            kind, "%hc, %cc" if states == 2 else "%hc", units, more, ", ".join(["f32[2,%d]" % units] * states))
         text += "Result(%k)\n"
     return text
 
 
 TEXTS.update({
     "LSTM": recurrent("LSTM", 4, 1, "forward"), "LSTM backwards, clipped": recurrent("LSTM", 4, 1, "reverse", ", clip=0.4"),
-    "LSTM both ways": recurrent("LSTM", 4, 2, "bidirectional"), "GRU": recurrent("GRU", 3, 1, "forward"),
+    "LSTM both ways": recurrent("LSTM", 4, 2, "bidirectional"),
+    "LSTM both ways, weights of many units": recurrent("LSTM", 4, 2, "bidirectional", units=96),
+    "LSTM both ways, weights of 8 bits": recurrent("LSTM", 4, 2, "bidirectional", codes=True),
+    "GRU": recurrent("GRU", 3, 1, "forward"),
     "GRU both ways, other functions": recurrent("GRU", 3, 2, "bidirectional", ', activations="sigmoid,tanh,sigmoid,relu"'),
     "GRU, reset behind the product": recurrent("GRU", 3, 1, "reverse", ", linear_before_reset=true", 4),
     "Elman network": recurrent("RNN", 1, 1, "forward", ', activations="relu"'),

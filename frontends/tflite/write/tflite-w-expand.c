@@ -6,8 +6,7 @@
  */
 
 #include "frontends/tflite/write/tflite-expand.h"
-
-#include "ir/infer/lpt-evaluate.h"
+#include "frontends/tflite/write/tflite-weights.h"
 
 #include <lpt/lpt-body.h>
 
@@ -33,7 +32,7 @@ lpt_tfl_x_done (LptTflExpand *x, LptNode *node)
 {
   if (x->error == NULL && !x->declined)
     lpt_node_infer (node, &x->error);
-  return x->error == NULL && !x->declined ? lpt_node_fold (x->graph, node) : lpt_node_out (node);
+  return x->error == NULL && !x->declined ? lpt_tfl_w_folded (x->graph, node) : lpt_node_out (node);
 }
 
 LptValue *
@@ -63,6 +62,13 @@ lpt_tfl_x_in (LptTflExpand *x, guint i)
   LptValue *value = lpt_node_in (x->node, i);
   if (value == NULL || value->quant == NULL)
     return value;
+  if (value->producer->data != NULL)
+    {
+      LptTflWriter none = { 0 };
+      LptTensor *numbers = lpt_tfl_w_real_data (&none, value);
+      g_clear_error (&none.error);
+      return lpt_tfl_x_tensor (x, numbers);
+    }
   LptNode *node = lpt_tfl_x_add (x, LPT_OP_DEQUANTIZE, 1, 1, &value);
   LPT_ATTRS (node, LptQuantizeAttrs)->type = LPT_DTYPE_F32;
   return lpt_tfl_x_done (x, node);

@@ -46,6 +46,20 @@ is_constant (LptNode *node)
   return TRUE;
 }
 
+LptValue *
+lpt_tfl_w_folded (LptGraph *graph, LptNode *node)
+{
+  LptValue *out = lpt_node_out (node), *folded = lpt_node_fold (graph, node);
+  g_autoptr (LptTensor) data = folded == out && node->n_in > 0 && node->n_out == 1 && is_constant (node)
+                                   ? lpt_node_evaluate_const (node, NULL)
+                                   : NULL;
+  if (data == NULL)
+    return folded;
+  folded = lpt_node_out (lpt_graph_add_const (graph, node->name, data));
+  lpt_value_set_quant (folded, out->quant);
+  return folded;
+}
+
 static void
 fold_node (LptGraph *graph, LptNode *node)
 {
@@ -55,13 +69,10 @@ fold_node (LptGraph *graph, LptNode *node)
   node->flags &= ~(guint32) LPT_NODE_KEEP_CONST;
   if (node->op != LPT_OP_DEQUANTIZE && node->op != LPT_OP_REINTERPRET && (node->op != LPT_OP_CONVERT || data == NULL))
     {
-      LptValue *folded = lpt_node_fold (graph, node);
+      LptValue *folded = lpt_tfl_w_folded (graph, node);
       if (folded != lpt_node_out (node))
         lpt_value_replace (lpt_node_out (node), folded, NULL);
-      else if (is_constant (node))
-        data = real = lpt_node_evaluate_const (node, NULL);
-      if (real == NULL)
-        return;
+      return;
     }
   else if (data == NULL || (node->op == LPT_OP_DEQUANTIZE && stays_codes (node)))
     return;

@@ -179,6 +179,8 @@ typedef void (*LptTflWriteFunc) (LptTflWriter *w, gint64 code);
 
 /* What is constant becomes a Const. */
 gboolean   lpt_tfl_w_fold  (LptGraph *graph, GError **error);
+/* What @node gives: of a Const in its place where it follows from constants of plain numbers alone. */
+LptValue  *lpt_tfl_w_folded (LptGraph *graph, LptNode *node);
 LptTflWGraph *lpt_tfl_w_new_graph (LptTflWriter *w, const char *name);
 /* First values of variables, behind all other graphs. */
 void       lpt_tfl_w_first_values (LptTflWriter *w);
