@@ -43,7 +43,8 @@ LPT_EXPORT LptGraph *lpt_tflite_parse (GBytes *bytes, const char *folder, const 
 
 /**
  * lpt_tflite_check:
- * What in the file breaks LiteRT's quantization specification: "subgraph 0: operator 3 (CONV_2D): it has no bias [bias]".
+ * What in the file breaks LiteRT's quantization specification: "subgraph 0: operator 3 (CONV_2D): it has no bias
+ * [bias]".
  * Returns: (transfer full) (element-type utf8): NULL + error: it cannot be read
  */
 LPT_EXPORT GPtrArray *lpt_tflite_check (GBytes *bytes, GError **error);
