@@ -2,8 +2,8 @@
  * bytes of the plain ops
  *
  * Integers: u8 and i8 activations and weights, zero points on both, for all or for each channel, strides, dilations,
- * groups, depthwise, asymmetric pads, output padding; what follows is requantized, int32, real or a sum. The same
- * shapes in float. Every case must have run a kernel.
+ * groups, depthwise, asymmetric pads, output padding; what follows is requantized, by the default mode or as TensorFlow
+ * Lite does, int32, real or a sum. The same shapes in float. Every case must have run a kernel.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,6 +20,7 @@ typedef struct
   gint     in[3], out[3], kernel[3], stride[3], dilation[3], pad[3], end[3], more[3];
   gint     batch, groups, channels, results;         /* of a group */
   gboolean transposed, dilated, real;
+  const char *requant;       /* mode of the graph's requantization */
 } Draw;
 
 static gint
@@ -245,7 +246,7 @@ draw_integers (Draw *d)
   gboolean grouped = d->groups > 1 || draw_yes (d, 4), biased = draw_yes (d, 2);
   const char *own = kind == 2 ? "i32" : types[y];
 
-  g_string_append (d->text, "graph {lowered=true}\n%x = Parameter");
+  g_string_append_printf (d->text, "graph {lowered=true, requant=\"%s\"}\n%%x = Parameter", d->requant);
   put_value (d, types[x], d->groups * d->channels, d->in);
   g_string_append_printf (d->text, " q{scale=0.02, zp=%d}\n", draw_yes (d, 3) ? 0 : x == 0 ? draw (d, 0, 255) : draw (d, -128, 127));
   put_weights (d, types[w], w == 0 ? 0 : -128, w == 0 ? 255 : 127, grouped);
@@ -353,17 +354,18 @@ check (Draw *d)
 static void
 test_windows (gconstpointer data)
 {
+  static const char *const modes[] = { "single", "single", "single", "litert" };
   const guint kind = GPOINTER_TO_UINT (data);
   guint i;
 
   for (i = 0; i < N_CASES; i++)
     {
-      Draw d = { .text = g_string_new (NULL), .state = 77 + 1000 * kind + i * 7919 };
+      Draw d = { .text = g_string_new (NULL), .state = 77 + 1000 * kind + i * 7919, .requant = modes[kind] };
 
       while (draw (&d, 0, 9) > 0)
         ;
       draw_shape (&d);
-      (kind == 0 ? draw_integers : kind == 1 ? draw_floats : draw_pool) (&d);
+      (kind == 1 ? draw_floats : kind == 2 ? draw_pool : draw_integers) (&d);
       check (&d);
     }
 }
@@ -375,6 +377,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/fast-windows/integers", GUINT_TO_POINTER (0), test_windows);
   g_test_add_data_func ("/fast-windows/floats", GUINT_TO_POINTER (1), test_windows);
   g_test_add_data_func ("/fast-windows/pools", GUINT_TO_POINTER (2), test_windows);
+  g_test_add_data_func ("/fast-windows/integers-of-litert", GUINT_TO_POINTER (3), test_windows);
 
   return g_test_run ();
 }
