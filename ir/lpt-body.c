@@ -40,11 +40,29 @@ lpt_body_map_free (LptBodyMap *map)
   g_free (map);
 }
 
+/* A body computes as the graph does that it is part of. Readers make the innermost first. */
+static void
+inherit (LptGraph *graph,
+         gint      ir_version)
+{
+  guint i, k;
+
+  graph->ir_version = ir_version;
+  for (i = 0; i < graph->nodes->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (graph->nodes, i);
+
+      for (k = 0; k < lpt_node_n_bodies (node); k++)
+        inherit (lpt_node_body (node, k), ir_version);
+    }
+}
+
 void
 lpt_node_add_body (LptNode    *node,
                    LptGraph   *body,
                    LptBodyMap *map)
 {
+  inherit (body, node->graph->ir_version);
   if (node->bodies == NULL)
     {
       node->bodies = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_graph_free);

@@ -451,7 +451,7 @@ put_graph_members (JsonWriter *w, LptGraph *graph, GError **error)
   inner.box_roots = roots;
   g_string_append (w->out, "\"name\": ");
   json_put_string (w->out, graph->name != NULL ? graph->name : "");
-  if (graph->ir_version > 0)
+  if (graph->ir_version != (w->graph != NULL ? w->graph->ir_version : 0))      /* a body inherits it */
     g_string_append_printf (w->out, ", \"ir_version\": %d", graph->ir_version);
   g_string_append_printf (w->out, ", \"lowered\": %s", graph->lowered ? "true" : "false");
   if (graph->requant != NULL)

@@ -39,7 +39,7 @@ typedef struct
   GArray *back_edges;   /* of LptBackEdge */
 } LptBodyMap;
 
-/* Gives @node its next body; takes @body and @map over. */
+/* Gives @node its next body; takes @body and @map over. The body's ir_version becomes that of the node's graph. */
 LPT_EXPORT void        lpt_node_add_body (LptNode *node, LptGraph *body, LptBodyMap *map);
 /* Holds output @o of @node, which is inferred, to @shape, and sets it. FALSE + error: it cannot have that shape. */
 LPT_EXPORT gboolean    lpt_node_declare_output (LptNode *node, guint o, const LptShape *shape, GError **error);

@@ -324,6 +324,7 @@ static void
 append_graph_attrs (LptPrinter *p,
                     LptGraph   *graph)
 {
+  const gint inherited = p->graph != graph ? p->graph->ir_version : 0;      /* of a body, by lpt_node_add_body() */
   gboolean open = FALSE;
 
   if (graph->lowered)
@@ -336,7 +337,7 @@ append_graph_attrs (LptPrinter *p,
       attr_item (p->out, &open, "raised");
       g_string_append (p->out, "true");
     }
-  if (graph->ir_version != 0)
+  if (graph->ir_version != inherited)
     {
       attr_item (p->out, &open, "ir_version");
       g_string_append_printf (p->out, "%d", graph->ir_version);

@@ -7,7 +7,10 @@
  */
 
 #include <lpt/lpt-executor.h>
+#include <lpt/lpt-file.h>
 #include <lpt/lpt-text.h>
+
+#include <glib/gstdio.h>
 
 #define N 128
 
@@ -175,6 +178,62 @@ test_openvino (void)
     }
 }
 
+/* So in bodies within bodies, whose graphs no file gives a version, in whatever form the graph was kept meanwhile. */
+static void
+test_bodies (void)
+{
+  const char *text = "graph \"g\" {ir_version=11}\n%x = Parameter : u8[2]\n%c = Parameter : boolean[1]\n"
+                     "%y = TensorIterator(%x, %c) : u8[2] {\n  body {\n"
+                     "    in 0 -> 0 axis=0\n    in 1 -> 1\n    out 0 <- 0 axis=0\n"
+                     "    %a = Parameter : u8[1]\n    %d = Parameter : boolean[1]\n    %i = If(%d, %a) : u8[1] {\n"
+                     "      body {\n        in 1 -> 0\n        out 0 <- 0\n        %b = Parameter : u8[1]\n"
+                     "        %s = Const {3} : u8[]\n        %z = Const {128} : u8[]\n        %e = Const {8} : u8[]\n"
+                     "        %m = Multiply(%b, %s) : u8[1]\n        %p = Add(%m, %z) : u8[1]\n"
+                     "        %q = Divide(%p, %e) : u8[1]\n        Result(%q)\n      }\n"
+                     "      body {\n        in 1 -> 0\n        out 0 <- 0\n        %k = Parameter : u8[1]\n"
+                     "        Result(%k)\n      }\n"
+                     "    }\n    Result(%i)\n  }\n}\nResult(%y)\n";
+  const char *const forms[] = { "lpt", "json", "xml" };
+  const double codes[] = { 255, 5 }, yes[] = { 1 };
+  const LptShape shape = { .rank = 1, .dims = { 2 } }, one = { .rank = 1, .dims = { 1 } };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
+  g_autoptr (LptTensor) x = lpt_tensor_from_f64 (LPT_DTYPE_U8, &shape, codes, NULL);
+  g_autoptr (LptTensor) c = lpt_tensor_from_f64 (LPT_DTYPE_BOOL, &one, yes, NULL);
+  g_autofree char *folder = g_dir_make_tmp ("lpt-wrap-XXXXXX", NULL);
+  guint f, flags;
+
+  g_assert_no_error (error);
+  for (f = 0; f < G_N_ELEMENTS (forms); f++)
+    {
+      g_autofree char *path = g_strdup_printf ("%s/g.%s", folder, forms[f]);
+      g_autofree char *weights = g_strdup_printf ("%s/g.bin", folder);
+      g_autoptr (LptGraph) again = NULL;
+
+      g_assert_true (lpt_graph_save (graph, path, NULL, &error));
+      again = lpt_graph_load (path, NULL, &error);
+      g_assert_no_error (error);
+      for (flags = 0; flags <= LPT_PLAN_REFERENCE; flags += LPT_PLAN_REFERENCE)
+        {
+          g_autoptr (LptPlan) plan = lpt_plan_new (again, NULL, flags, &error);
+          g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, 1, &error) : NULL;
+          g_autoptr (LptTensor) out = NULL;
+
+          g_assert_no_error (error);
+          g_assert_true (lpt_plan_context_set_input (context, 0, x, &error));
+          g_assert_true (lpt_plan_context_set_input (context, 1, c, &error));
+          g_assert_true (lpt_plan_run (plan, context, &error));
+          out = lpt_plan_context_output (context, 0, &error);
+          g_assert_no_error (error);
+          g_assert_cmpfloat (lpt_tensor_get_f64 (out, 0), ==, (255 * 3 + 128) / 8);
+          g_assert_cmpfloat (lpt_tensor_get_f64 (out, 1), ==, (5 * 3 + 128) / 8);
+        }
+      g_unlink (path);
+      g_unlink (weights);
+    }
+  g_rmdir (folder);
+}
+
 /* The mean of integers is an integer, whatever reads it. */
 static void
 test_mean (void)
@@ -225,6 +284,7 @@ main (int    argc,
       g_test_add_data_func (path, &cases[i], test_wrap);
     }
   g_test_add_func ("/wrap/openvino", test_openvino);
+  g_test_add_func ("/wrap/bodies", test_bodies);
   g_test_add_func ("/wrap/mean", test_mean);
 
   return g_test_run ();
