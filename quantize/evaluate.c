@@ -95,13 +95,11 @@ lpt_runner_execute (LptRunner *runner, LptTensor *const *tensors, GError **error
 }
 
 GPtrArray *
-lpt_runner_run (LptRunner *runner, LptTensor *const *tensors, GError **error)
+lpt_runner_outputs (LptRunner *runner, GError **error)
 {
   LptGraph *source = source_of (runner);
-  if (!lpt_runner_execute (runner, tensors, error))
-    return NULL;
   g_autoptr (GPtrArray) outputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
-  for (guint i = 0; i < lpt_plan_n_outputs (runner->plan); i++)
+  for (guint i = 0; i < source->results->len; i++)
     {
       g_autoptr (LptTensor) output = lpt_plan_context_output (runner->context, i, error);
       LptNode *result = g_ptr_array_index (source->results, i);
@@ -113,29 +111,38 @@ lpt_runner_run (LptRunner *runner, LptTensor *const *tensors, GError **error)
   return g_steal_pointer (&outputs);
 }
 
+GPtrArray *
+lpt_runner_run (LptRunner *runner, LptTensor *const *tensors, GError **error)
+{
+  return lpt_runner_execute (runner, tensors, error) ? lpt_runner_outputs (runner, error) : NULL;
+}
+
 /* --- both ------------------------------------------------------------------------- */
 
-typedef struct
+struct LptEvaluator
 {
-  const LptEvalOptions *options;
+  LptEvalOptions options;
   LptEvaluation *result;
   guint          n_models, n_metrics;
   LptRunner      runners[2];
   GPtrArray     *metrics[2];        /* of LptMetric */
   LptAgreement   agreement;
-} Evaluator;
+};
 
-static void
-evaluator_clear (Evaluator *e)
+void
+lpt_evaluator_free (LptEvaluator *e)
 {
+  if (e == NULL)
+    return;
   for (guint i = 0; i < 2; i++)
     {
       lpt_runner_clear (&e->runners[i]);
       g_clear_pointer (&e->metrics[i], g_ptr_array_unref);
     }
   lpt_agreement_clear (&e->agreement);
+  lpt_evaluation_free (e->result);
+  g_free (e);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Evaluator, evaluator_clear)
 
 void
 lpt_evaluation_free (LptEvaluation *evaluation)
@@ -148,11 +155,11 @@ lpt_evaluation_free (LptEvaluation *evaluation)
 }
 
 static gboolean
-choose_metrics (Evaluator *e, GError **error)
+choose_metrics (LptEvaluator *e, GError **error)
 {
   static const char *const by_default[] = { "top1", NULL };
-  const char *const *names = e->options->metrics != NULL  ? e->options->metrics
-                             : e->options->labels != NULL ? by_default
+  const char *const *names = e->options.metrics != NULL  ? e->options.metrics
+                             : e->options.labels != NULL ? by_default
                                                           : NULL;
   for (guint m = 0; m < e->n_models; m++)
     {
@@ -165,7 +172,7 @@ choose_metrics (Evaluator *e, GError **error)
       g_autofree char *known = g_strjoinv (", ", (char **) lpt_metric_names ());
       if (kind == NULL)
         g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "no metric is called \"%s\": %s", name, known);
-      else if (kind->needs_labels && e->options->labels == NULL)
+      else if (kind->needs_labels && e->options.labels == NULL)
         g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s needs labels", name);
       else
         {
@@ -178,38 +185,58 @@ choose_metrics (Evaluator *e, GError **error)
   return TRUE;
 }
 
-static gboolean
-add_sample (Evaluator *e, guint i, LptTensor *const *tensors, LptTensor *label, GError **error)
+/* Runs model @m; NULL + error. */
+static GPtrArray *
+run_model (LptEvaluator *e, guint m, LptTensor *const *tensors, GError **error)
 {
-  g_autoptr (GPtrArray) first = NULL, second = NULL;
-  GPtrArray **outputs[2] = { &first, &second };
-  for (guint m = 0; m < e->n_models; m++)
+  gint64 start = g_get_monotonic_time ();
+  GPtrArray *outputs = lpt_runner_run (&e->runners[m], tensors, error);
+  e->result->run_seconds[m] += (double) (g_get_monotonic_time () - start) / G_USEC_PER_SEC;
+  return outputs;
+}
+
+static gboolean
+add_answer (LptEvaluator *e, guint m, guint i, GPtrArray *outputs, LptTensor *label, GError **error)
+{
+  LptAnswer answer = { (LptTensor *const *) outputs->pdata, outputs->len, label, e->options.offset };
+  if (outputs->len == 0)
     {
-      gint64 start = g_get_monotonic_time ();
-      if ((*outputs[m] = lpt_runner_run (&e->runners[m], tensors, error)) == NULL)
-        return FALSE;
-      e->result->run_seconds[m] += (double) (g_get_monotonic_time () - start) / G_USEC_PER_SEC;
-      if ((*outputs[m])->len == 0)
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the model has no outputs");
+      return FALSE;
+    }
+  for (guint k = 0; k < e->n_metrics; k++)
+    {
+      LptMetric *metric = g_ptr_array_index (e->metrics[m], k);
+      if (!metric->kind->add (metric, &answer, error))
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the model has no outputs");
+          g_prefix_error (error, "sample %u: ", i);
           return FALSE;
         }
-      LptAnswer answer = { (LptTensor *const *) (*outputs[m])->pdata, (*outputs[m])->len, label, e->options->offset };
-      for (guint k = 0; k < e->n_metrics; k++)
-        {
-          LptMetric *metric = g_ptr_array_index (e->metrics[m], k);
-          if (!metric->kind->add (metric, &answer, error))
-            {
-              g_prefix_error (error, "sample %u: ", i);
-              return FALSE;
-            }
-        }
+    }
+  return TRUE;
+}
+
+gboolean
+lpt_evaluator_add (LptEvaluator *e, guint i, LptTensor *const *tensors, GPtrArray *const *outputs, GError **error)
+{
+  g_autoptr (GPtrArray) first = NULL, second = NULL;
+  GPtrArray **all[2] = { &first, &second };
+  g_autoptr (LptTensor) label = NULL;
+  gint64 start = g_get_monotonic_time ();
+  if (e->options.labels != NULL && !lpt_data_get (e->options.labels, i, &label, error))
+    return FALSE;
+  e->result->data_seconds += (double) (g_get_monotonic_time () - start) / G_USEC_PER_SEC;
+  for (guint m = 0; m < e->n_models; m++)
+    {
+      *all[m] = outputs != NULL ? g_ptr_array_ref (outputs[m]) : run_model (e, m, tensors, error);
+      if (*all[m] == NULL || !add_answer (e, m, i, *all[m], label, error))
+        return FALSE;
     }
   return lpt_agreement_add (&e->agreement, first, second, error);
 }
 
 static void
-finish (Evaluator *e)
+finish (LptEvaluator *e)
 {
   LptEvaluation *r = e->result;
   for (guint m = 0; m < e->n_models; m++)
@@ -255,41 +282,47 @@ check_inputs (LptGraph *const *graphs, guint n, GError **error)
   return FALSE;
 }
 
+LptEvaluator *
+lpt_evaluator_new (LptGraph *const *graphs, guint n_graphs, guint n_samples, const LptEvalOptions *options,
+                   GError **error)
+{
+  LptGraph *const *sources = options->sources != NULL ? options->sources : graphs;
+  g_return_val_if_fail (n_graphs == 1 || n_graphs == 2, NULL);
+  g_autoptr (LptEvaluator) e = g_new0 (LptEvaluator, 1);
+  e->options = *options;
+  e->result = g_new0 (LptEvaluation, 1);
+  e->n_models = e->result->n_models = n_graphs;
+  e->result->n_samples = n_samples;
+  lpt_agreement_init (&e->agreement);
+  for (guint m = 0; m < n_graphs; m++)
+    e->runners[m] = (LptRunner) { graphs[m], sources[m], sources[0], .threads = options->threads,
+                                  .flags = options->plan_flags };
+  return check_inputs (graphs, n_graphs, error) && choose_metrics (e, error) ? g_steal_pointer (&e) : NULL;
+}
+
+LptEvaluation *
+lpt_evaluator_finish (LptEvaluator *e)
+{
+  finish (e);
+  return g_steal_pointer (&e->result);
+}
+
 LptEvaluation *
 lpt_evaluate (LptGraph *const *graphs, guint n_graphs, LptData *data, const LptEvalOptions *options, GError **error)
 {
-  g_return_val_if_fail (n_graphs == 1 || n_graphs == 2, NULL);
-  g_autoptr (LptEvaluation) result = g_new0 (LptEvaluation, 1);
-  g_auto (Evaluator) e = { .options = options, .result = result, .n_models = n_graphs };
-  lpt_agreement_init (&e.agreement);
+  g_autoptr (LptEvaluator) e = lpt_evaluator_new (graphs, n_graphs, data->n, options, error);
   guint n_inputs = graphs[0]->parameters->len;
   g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_inputs + 1);
-  if (!check_inputs (graphs, n_graphs, error) || !choose_metrics (&e, error))
-    return NULL;
-  for (guint m = 0; m < n_graphs; m++)
+  gboolean ok = e != NULL;
+  for (guint i = 0; ok && i < data->n; i++)
     {
-      LptGraph *const *sources = options->sources != NULL ? options->sources : graphs;
-      e.runners[m] = (LptRunner) { graphs[m], sources[m], sources[0], .threads = options->threads,
-                                   .flags = options->plan_flags };
-    }
-  result->n_models = n_graphs;
-  result->n_samples = data->n;
-  for (guint i = 0; i < data->n; i++)
-    {
-      g_autoptr (LptTensor) label = NULL;
       gint64 start = g_get_monotonic_time ();
       if (options->progress != NULL)
         options->progress ("evaluating", i, data->n, options->progress_data);
-      if (options->labels != NULL && !lpt_data_get (options->labels, i, &label, error))
-        return NULL;
-      if (!lpt_data_get (data, i, tensors, error))
-        return NULL;
-      result->data_seconds += (double) (g_get_monotonic_time () - start) / G_USEC_PER_SEC;
-      gboolean ok = add_sample (&e, i, tensors, label, error);
+      ok = lpt_data_get (data, i, tensors, error);
+      e->result->data_seconds += (double) (g_get_monotonic_time () - start) / G_USEC_PER_SEC;
+      ok = ok && lpt_evaluator_add (e, i, tensors, NULL, error);
       clear_tensors (tensors, n_inputs);
-      if (!ok)
-        return NULL;
     }
-  finish (&e);
-  return g_steal_pointer (&result);
+  return ok ? lpt_evaluator_finish (e) : NULL;
 }

@@ -13,16 +13,26 @@ lpt_codes_countable (const LptValue *value)
   return value->quant != NULL && lpt_dtype_is_integer (value->dtype) && lpt_dtype_bits (value->dtype) == 8;
 }
 
+/* Neighbours are often the same code: counted in turn in several lists, which do not wait for each other. */
+#define LISTS 4
+
 void
-lpt_codes_add (LptCodeCounts *codes, const LptValue *value, LptTensor *tensor)
+lpt_codes_add (LptCodeCounts *codes, const LptValue *value, const LptArray *held)
 {
-  const guint8 *bytes = lpt_tensor_data (tensor);
-  gint64 n = lpt_tensor_count (tensor);
+  const guint8 *bytes = held->data;
   guint8 flip = value->dtype == LPT_DTYPE_I8 ? 0x80 : 0;
-  if (lpt_dtype_bits (lpt_tensor_dtype (tensor)) != 8)
+  guint64 counts[LISTS][256] = { { 0 } };
+  gint64 n = lpt_array_count (held), i = 0;
+  if (lpt_dtype_bits (held->dtype) != 8)
     return;
-  for (gint64 i = 0; i < n; i++)
-    codes->counts[bytes[i] ^ flip]++;
+  for (; i + LISTS <= n; i += LISTS)
+    for (guint k = 0; k < LISTS; k++)
+      counts[k][bytes[i + k]]++;
+  for (; i < n; i++)
+    counts[0][bytes[i]]++;
+  for (guint code = 0; code < 256; code++)
+    for (guint k = 0; k < LISTS; k++)
+      codes->counts[code ^ flip] += counts[k][code];
   codes->n += (guint64) n;
 }
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <lpt/lpt-graph.h>
+#include "eval/lpt-call.h"
 
 /* How often each code of an 8-bit value came, from its least one on. */
 typedef struct
@@ -15,7 +15,8 @@ typedef struct
 
 /* Is @value one of 8-bit codes that say what they stand for? */
 gboolean lpt_codes_countable (const LptValue *value);
-void     lpt_codes_add       (LptCodeCounts *codes, const LptValue *value, LptTensor *tensor);
+/* @held: elements of such a value. */
+void     lpt_codes_add       (LptCodeCounts *codes, const LptValue *value, const LptArray *held);
 /* Shares at the ends of the range, unused codes, entropy in bits. */
 double   lpt_codes_at_low    (const LptCodeCounts *codes);
 double   lpt_codes_at_high   (const LptCodeCounts *codes);

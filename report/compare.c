@@ -3,16 +3,16 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include <lpt/lpt-compare.h>
+#include "report/compare.h"
 
 #include "executor/runtime/lpt-parallel.h"
 #include "report/distance.h"
 #include "report/fit.h"
 #include "report/match.h"
 #include "report/trail.h"
-#include "report/values.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Numbers less alike than this are not one place where a clamp may stand between. */
 #define DOUBT 0.9
@@ -60,14 +60,15 @@ may_be_scaled (const LptValueMatch *pair)
   return pair->a->producer->graph->lowered || pair->b->producer->graph->lowered;
 }
 
+/* @n <= LPT_VIEW_BLOCK. */
 static void
 add_cut (LptDistance *d, const float *x, const float *y, gint64 n)
 {
-  g_autofree float *a = g_new (float, n + 1), *b = g_new (float, n + 1);
+  float a[LPT_VIEW_BLOCK], b[LPT_VIEW_BLOCK];
   for (gint64 i = 0; i < n; i++)
     {
-      a[i] = fmaxf (x[i], 0.0f);
-      b[i] = fmaxf (y[i], 0.0f);
+      a[i] = x[i] < 0.0f ? 0.0f : x[i];
+      b[i] = y[i] < 0.0f ? 0.0f : y[i];
     }
   lpt_distance_add (d, a, b, n);
 }
@@ -91,24 +92,38 @@ typedef struct
 } Measure;
 
 static void
+measure_block (const Measure *m, size_t i, const LptValueView *a, const LptValueView *b, gint64 first, gint64 n)
+{
+  const LptValueMatch *pair = &g_array_index (m->match->pairs, LptValueMatch, i);
+  Pair *numbers = &m->pairs[i];
+  float own[LPT_VIEW_BLOCK], others[LPT_VIEW_BLOCK];
+  const float *x = lpt_value_view_read (a, first, n, own), *y = lpt_value_view_read (b, first, n, others);
+  if (m->fitting)
+    {
+      lpt_fit_add (&numbers->fit, &pair->a->shape, a->n, x, y, first, n);
+      return;
+    }
+  if (pair->bounded)
+    add_cut (&numbers->cut, x, y, n);
+  if (numbers->fit.chosen >= 0)
+    {
+      y = memmove (others, y, (gsize) n * sizeof *y);
+      lpt_fit_apply (&numbers->fit, others, first, n);
+    }
+  lpt_distance_add (&numbers->distance, x, y, n);
+}
+
+static void
 measure_pair (void *data, size_t i, unsigned thread)
 {
   const Measure *m = data;
   const LptValueMatch *pair = &g_array_index (m->match->pairs, LptValueMatch, i);
-  Pair *numbers = &m->pairs[i];
-  gint64 na = 0, nb = 0;
-  g_autofree float *x = lpt_value_run_real (m->a, pair->a, &na, &m->problems[i]);
-  g_autofree float *y = x != NULL ? lpt_value_run_real (m->b, pair->b, &nb, &m->problems[i]) : NULL;
-  if (x == NULL || y == NULL || na != nb)
+  g_auto (LptValueView) a = { NULL }, b = { NULL };
+  if ((m->fitting && !may_be_scaled (pair)) || !lpt_value_run_view (m->a, pair->a, &a, &m->problems[i]) ||
+      !lpt_value_run_view (m->b, pair->b, &b, &m->problems[i]) || a.n != b.n)
     return;
-  if (m->fitting && may_be_scaled (pair))
-    lpt_fit_add (&numbers->fit, &pair->a->shape, x, y, na);
-  if (m->fitting)
-    return;
-  if (pair->bounded)
-    add_cut (&numbers->cut, x, y, na);
-  lpt_fit_apply (&numbers->fit, y, nb);
-  lpt_distance_add (&numbers->distance, x, y, na);
+  for (gint64 first = 0; first < a.n; first += LPT_VIEW_BLOCK)
+    measure_block (m, i, &a, &b, first, MIN (a.n - first, LPT_VIEW_BLOCK));
 }
 
 static gboolean
@@ -122,30 +137,58 @@ measure (Measure *m, LptPool *pool, GError **error)
 
 /* --- samples --------------------------------------------------------------------- */
 
-static gboolean
-run_samples (const LptMatch *match, LptValueRun *a, LptValueRun *b, LptData *data, const LptCompareOptions *options,
-             Pair *pairs, gboolean fitting, guint *done, GError **error)
+static guint
+n_samples (const LptData *data, const LptCompareOptions *options, gboolean fitting)
 {
-  guint n_in = a->graph->parameters->len, n = options->limit > 0 ? MIN (options->limit, data->n) : data->n;
-  n = fitting ? MIN (n, FIT_SAMPLES) : n;
+  guint n = options->limit > 0 ? MIN (options->limit, data->n) : data->n;
+  return fitting ? MIN (n, FIT_SAMPLES) : n;
+}
+
+/* @visitor: (nullable) */
+static gboolean
+run_sample (Measure *m, LptPool *pool, LptData *data, guint i, const LptCompareVisitor *visitor, GError **error)
+{
+  guint n_in = m->a->graph->parameters->len;
+  g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1),
+                       **others = g_new0 (LptTensor *, m->b->graph->parameters->len + 1);
+  gboolean ok = lpt_data_get (data, i, tensors, error) &&
+                lpt_samples_inputs_for (m->a->graph, tensors, m->b->graph, others, error) &&
+                lpt_value_run_sample (m->a, tensors, error) && lpt_value_run_sample (m->b, others, error) &&
+                measure (m, pool, error) &&
+                (visitor == NULL || visitor->visit (m->a, m->b, i, tensors, visitor->data, error));
+  lpt_samples_clear (tensors, n_in);
+  lpt_samples_clear (others, m->b->graph->parameters->len);
+  return ok;
+}
+
+static gboolean
+run_samples (Measure *m, LptData *data, const LptCompareOptions *options, const LptCompareVisitor *visitor,
+             GError **error)
+{
+  guint n = n_samples (data, options, m->fitting);
   gboolean ok = TRUE;
-  Measure m = { match, a, b, pairs, fitting };
   LptPool *pool = lpt_pool_new (options->threads);
-  for (*done = 0; ok && *done < n; ++*done)
+  for (guint i = 0; ok && i < n; i++)
     {
-      g_autofree LptTensor **tensors = g_new0 (LptTensor *, n_in + 1),
-                           **others = g_new0 (LptTensor *, b->graph->parameters->len + 1);
       if (options->progress != NULL)
-        options->progress ("comparing", *done, n, options->progress_data);
-      ok = lpt_data_get (data, *done, tensors, error) &&
-           lpt_samples_inputs_for (a->graph, tensors, b->graph, others, error) &&
-           lpt_value_run_sample (a, tensors, error) && lpt_value_run_sample (b, others, error) &&
-           measure (&m, pool, error);
-      lpt_samples_clear (tensors, n_in);
-      lpt_samples_clear (others, b->graph->parameters->len);
+        options->progress ("comparing", i, n, options->progress_data);
+      ok = run_sample (m, pool, data, i, visitor, error);
     }
   lpt_pool_free (pool);
   return ok;
+}
+
+static void
+watch (const Measure *m, const LptCompareVisitor *visitor)
+{
+  for (guint i = 0; i < m->match->pairs->len; i++)
+    {
+      const LptValueMatch *pair = &g_array_index (m->match->pairs, LptValueMatch, i);
+      lpt_value_run_watch (m->a, pair->a);
+      lpt_value_run_watch (m->b, pair->b);
+    }
+  if (visitor != NULL && visitor->watch != NULL)
+    visitor->watch (m->a, m->b, visitor->data);
 }
 
 /* --- result ---------------------------------------------------------------------- */
@@ -205,31 +248,40 @@ copy_graphs (LptGraph *a, LptGraph *b, LptData *data, LptGraph **first, LptGraph
 }
 
 LptComparison *
-lpt_compare_values (LptGraph *given_a, LptGraph *given_b, LptData *data, const LptCompareOptions *options,
-                    GError **error)
+lpt_compare_visited (LptGraph *given_a, LptGraph *given_b, LptData *data, const LptCompareOptions *options,
+                     const LptCompareVisitor *visitor, GError **error)
 {
   g_autoptr (LptGraph) a = NULL, b = NULL;
   if (!copy_graphs (given_a, given_b, data, &a, &b, error))
     return NULL;
-  guint flags = options->reference ? LPT_PLAN_REFERENCE : 0u, n = 0;
+  guint flags = options->reference ? LPT_PLAN_REFERENCE : 0u;
   LptValueRun first = { .graph = given_a, .runner = { .threads = options->threads, .flags = flags } };
   LptValueRun second = { .graph = given_b, .runner = { .threads = options->threads, .flags = flags } };
   g_autoptr (LptMatch) match = lpt_match_new (a, b, error);
   guint n_pairs = match != NULL ? match->pairs->len : 0;
   g_autofree Pair *pairs = g_new0 (Pair, n_pairs + 1);
+  Measure m = { match, &first, &second, pairs, .fitting = a->lowered || b->lowered };
   LptComparison *result = NULL;
-  gboolean ok = match != NULL && (!(a->lowered || b->lowered) ||
-                                  run_samples (match, &first, &second, data, options, pairs, TRUE, &n, error));
+  if (match != NULL)
+    watch (&m, visitor);
+  gboolean ok = match != NULL && (!m.fitting || run_samples (&m, data, options, NULL, error));
   for (guint i = 0; i < n_pairs; i++)
     lpt_fit_choose (&pairs[i].fit);
-  if (ok && run_samples (match, &first, &second, data, options, pairs, FALSE, &n, error))
+  m.fitting = FALSE;
+  if (ok && run_samples (&m, data, options, visitor, error))
     {
       result = make_result (match, pairs);
-      result->n_samples = n;
+      result->n_samples = n_samples (data, options, FALSE);
     }
   for (guint i = 0; i < n_pairs; i++)
     lpt_fit_clear (&pairs[i].fit);
   lpt_value_run_clear (&first);
   lpt_value_run_clear (&second);
   return result;
+}
+
+LptComparison *
+lpt_compare_values (LptGraph *a, LptGraph *b, LptData *data, const LptCompareOptions *options, GError **error)
+{
+  return lpt_compare_visited (a, b, data, options, NULL, error);
 }

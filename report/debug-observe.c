@@ -9,6 +9,7 @@
 #include "report/debugger.h"
 
 #include "executor/runtime/lpt-parallel.h"
+#include "ir/lpt-memory.h"
 #include "ir/lpt-quantize-details.h"
 #include "report/distance.h"
 
@@ -48,30 +49,60 @@ find_axis (const LptQuantizeDetails *details, const LptShape *shape, gint64 *inn
   return FALSE;
 }
 
-/* @wanted: what they should be, (nullable): a quantizer that does the work of a Relu clips nothing that is wanted. */
+/* Whole numbers are those of a double when this is added, halves to even ones. */
+#define TO_WHOLE 6755399441055744.0
+
+/* The values of one interval. @wanted: what they should be, (nullable): a quantizer that does the work of a Relu clips
+ * nothing that is wanted. */
 static void
-count_values (LptDebugGrid *grid, guint64 *codes, const LptQuantizeDetails *details, const float *x,
-              const float *wanted, gint64 n, gint64 inner)
+count_values (LptDebugGrid *grid, guint64 *codes, double low, double width, const float *x, const float *wanted,
+              gint64 n)
 {
+  double last = (double) (grid->levels - 1), margin = 0.5 / last;
+  double seen_low = grid->seen_low, seen_high = grid->seen_high;
   guint64 beyond = 0;
   for (gint64 i = 0; i < n; i++)
     {
-      guint k = details->n_in > 1 ? (guint) (i / inner % details->n_in) : 0;
-      double low = details->in_low[k], width = (double) details->in_high[k] - low,
-             value = wanted != NULL ? wanted[i] : x[i], at = width > 0.0 ? (value - low) / width : 0.0;
+      double value = wanted != NULL ? wanted[i] : x[i], at = width > 0.0 ? (value - low) / width : 0.0;
       if (isnan (x[i]) || isnan (value))
         continue;
-      grid->seen_low = fmin (grid->seen_low, value);
-      grid->seen_high = fmax (grid->seen_high, value);
+      seen_low = value < seen_low ? value : seen_low;
+      seen_high = value > seen_high ? value : seen_high;
       /* Half a step beyond still rounds to the last code. */
-      beyond += at < -0.5 / (double) (details->levels - 1) || at > 1.0 + 0.5 / (double) (details->levels - 1);
-      grid->bars[(guint) CLAMP (floor ((0.25 + 0.5 * at) * LPT_DEBUG_BARS), 0.0, LPT_DEBUG_BARS - 1.0)]++;
-      if (codes != NULL)
-        codes[(guint) rint (CLAMP (width > 0.0 ? (x[i] - low) / width : 0.0, 0.0, 1.0) *
-                            (double) (details->levels - 1))]++;
+      beyond += at < -margin || at > 1.0 + margin;
+      grid->bars[(guint) CLAMP ((0.25 + 0.5 * at) * LPT_DEBUG_BARS, 0.0, LPT_DEBUG_BARS - 1.0)]++;
+      if (codes == NULL)
+        continue;
+      at = wanted != NULL && width > 0.0 ? (x[i] - low) / width : at;
+      codes[(guint) (CLAMP (at, 0.0, 1.0) * last + TO_WHOLE - TO_WHOLE)]++;
     }
+  grid->seen_low = seen_low;
+  grid->seen_high = seen_high;
   grid->clipped += (double) beyond;       /* becomes a share at the end */
   grid->n += (guint64) n;
+}
+
+/* Elements of a value from @first on. */
+typedef struct
+{
+  gint64       first, n;
+  const float *x, *wanted;
+} Block;
+
+/* A run of one interval, of @inner elements, at a time. */
+static void
+count_block (LptDebugGrid *grid, guint64 *codes, const LptQuantizeDetails *details, gint64 inner, const Block *block)
+{
+  gint64 run = details->n_in > 1 ? inner : G_MAXINT64, last = block->first + block->n;
+  for (gint64 i = block->first, end; i < last; i = end)
+    {
+      guint k = (guint) (i / run % MAX (details->n_in, 1));
+      double low = details->in_low[k];
+      const float *x = block->x + (i - block->first), *wanted = block->wanted;
+      end = details->n_in > 1 ? MIN ((i / run + 1) * run, last) : last;
+      count_values (grid, codes, low, (double) details->in_high[k] - low, x,
+                    wanted != NULL ? wanted + (i - block->first) : NULL, end - i);
+    }
 }
 
 /* What it cuts off the Relu or Clamp behind it would, too, or what may have been folded into it where nobody knows
@@ -91,55 +122,91 @@ find_cut (const LptNode *fq, double *least, double *greatest)
     }
 }
 
+/* @n <= LPT_VIEW_BLOCK elements of @view from @first on, cut, in @to. */
 static void
-cut_values (float *x, gint64 n, double least, double greatest)
+read_cut (const LptValueView *view, gint64 first, gint64 n, double least, double greatest, float *to)
 {
+  const float *x = lpt_value_view_read (view, first, n, to);
+  float low = (float) least, high = (float) greatest;
   for (gint64 i = 0; i < n; i++)
-    x[i] = isnan (x[i]) ? x[i] : (float) fmin (fmax (x[i], least), greatest);
+    to[i] = x[i] < low ? low : x[i] > high ? high : x[i];
+}
+
+/* All of @view, cut, are seen. */
+static gboolean
+see_values (LptHistogram *seen, const LptValueView *view, double least, double greatest, GError **error)
+{
+  g_autofree float *x = lpt_memory_try ((gsize) MAX (view->n, 1), sizeof *x, error);
+  for (gint64 first = 0; x != NULL && first < view->n; first += LPT_VIEW_BLOCK)
+    read_cut (view, first, MIN (view->n - first, LPT_VIEW_BLOCK), least, greatest, x + first);
+  if (x != NULL)
+    lpt_histogram_add (seen, x, view->n);
+  return x != NULL;
 }
 
 static gboolean
 watch_quantizer (Observer *o, LptNode *fq, LptDebugGrid *grid, LptHistogram *seen, guint64 *codes, GError **error)
 {
   g_auto (LptQuantizeDetails) details = { 0 };
+  g_auto (LptValueView) values = { NULL }, wanted = { NULL };
   LptValue *in = lpt_node_in (fq, 0), *real = lpt_debugger_real_of (o->d, &fq->out[0]);
-  gint64 n, inner, m = 0;
+  gint64 inner;
   double least, greatest, folded;
-  g_autofree float *x = lpt_value_run_real (&o->model, in, &n, error);
-  if (x == NULL || !lpt_quantize_details_read (fq, &details))
+  if (!lpt_value_run_view (&o->model, in, &values, error) || !lpt_quantize_details_read (fq, &details) ||
+      (real != NULL && !lpt_value_run_view (&o->alone, real, &wanted, error) && *error != NULL))
     return *error == NULL;
-  g_autofree float *wanted = real != NULL ? lpt_value_run_real (&o->alone, real, &m, error) : NULL;
   find_cut (fq, &least, &greatest);
-  if (wanted == NULL && lpt_debug_may_cut (fq, &folded))
+  if (wanted.held == NULL && lpt_debug_may_cut (fq, &folded))
     {
       least = fmax (least, 0.0);
       greatest = fmin (greatest, folded);
     }
-  cut_values (x, n, least, greatest);
-  cut_values (wanted, m, least, greatest);
-  if (find_axis (&details, &in->shape, &inner))
-    count_values (grid, codes, &details, x, wanted != NULL && m == n ? wanted : NULL, n, inner);
-  lpt_histogram_add (seen, wanted != NULL ? wanted : x, wanted != NULL ? m : n);
-  return *error == NULL;
+  gboolean known = wanted.held != NULL && wanted.n == values.n;
+  gint64 total = find_axis (&details, &in->shape, &inner) ? values.n : 0;
+  for (gint64 first = 0; first < total; first += LPT_VIEW_BLOCK)
+    {
+      float x[LPT_VIEW_BLOCK], y[LPT_VIEW_BLOCK];
+      gint64 n = MIN (total - first, LPT_VIEW_BLOCK);
+      read_cut (&values, first, n, least, greatest, x);
+      if (known)
+        read_cut (&wanted, first, n, least, greatest, y);
+      count_block (grid, codes, &details, inner, &(Block) { first, n, x, known ? y : NULL });
+    }
+  return o->d->options->unranked ||
+         see_values (seen, wanted.held != NULL ? &wanted : &values, least, greatest, error);
 }
 
 /* --- layers --------------------------------------------------------------------- */
+
+static const LptValue *
+value_alone (const Observer *o, guint i)
+{
+  return *o->names[i] != '\0' ? lpt_graph_find_value (o->alone.graph, o->names[i]) : NULL;
+}
+
+static void
+add_distance (LptDistance *d, const LptValueView *a, const LptValueView *b)
+{
+  float x[LPT_VIEW_BLOCK], y[LPT_VIEW_BLOCK];
+  for (gint64 first = 0; a->n == b->n && first < a->n; first += LPT_VIEW_BLOCK)
+    {
+      gint64 n = MIN (a->n - first, LPT_VIEW_BLOCK);
+      lpt_distance_add (d, lpt_value_view_read (a, first, n, x), lpt_value_view_read (b, first, n, y), n);
+    }
+}
 
 static gboolean
 watch_errors (Observer *o, guint i, GError **error)
 {
   const LptDebugged *layer = o->d->layers->pdata[i];
-  const LptValue *end = layer->ends->pdata[0], *real = lpt_debugger_real_of (o->d, end),
-                 *own = *o->names[i] != '\0' ? lpt_graph_find_value (o->alone.graph, o->names[i]) : NULL;
-  gint64 na, nb, nc;
-  g_autofree float *a = real != NULL ? lpt_value_run_real (&o->alone, real, &na, error) : NULL;
-  g_autofree float *b = a != NULL ? lpt_value_run_real (&o->model, end, &nb, error) : NULL;
-  g_autofree float *c = a != NULL && *error == NULL && own != NULL ? lpt_value_run_real (&o->alone, own, &nc, error)
-                                                                   : NULL;
-  if (a != NULL && b != NULL && na == nb)
-    lpt_distance_add (&o->accumulated[i], a, b, na);
-  if (a != NULL && c != NULL && na == nc)
-    lpt_distance_add (&o->isolated[i], a, c, na);
+  const LptValue *end = layer->ends->pdata[0], *real = lpt_debugger_real_of (o->d, end), *own = value_alone (o, i);
+  g_auto (LptValueView) a = { NULL }, b = { NULL }, c = { NULL };
+  if (real == NULL || !lpt_value_run_view (&o->alone, real, &a, error))
+    return *error == NULL;
+  if (lpt_value_run_view (&o->model, end, &b, error))
+    add_distance (&o->accumulated[i], &a, &b);
+  if (*error == NULL && own != NULL && lpt_value_run_view (&o->alone, own, &c, error))
+    add_distance (&o->isolated[i], &a, &c);
   return *error == NULL;
 }
 
@@ -155,6 +222,22 @@ data_step (const LptDebugged *layer)
   return ((double) details.out_high[0] - details.out_low[0]) / (double) (details.levels - 1);
 }
 
+/* @n sums of products, of one unit. */
+static void
+count_sums (LptDebugLayer *row, guint64 *beyond, const float *x, gint64 n, double unit)
+{
+  float most = 0.0f;
+  for (gint64 i = 0; i < n; i++)
+    {
+      float size = fabsf (x[i]);
+      most = size > most ? size : most;
+      *beyond += unit > 0.0 && size / unit > 2147483647.0;
+    }
+  row->accumulator = isnan (row->accumulator) ? 0.0 : row->accumulator;
+  if (unit > 0.0 && most / unit > row->accumulator)
+    row->accumulator = most / unit;
+}
+
 /* The sums of products in steps of data and weights. */
 static gboolean
 watch_sums (Observer *o, guint i, GError **error)
@@ -165,22 +248,23 @@ watch_sums (Observer *o, guint i, GError **error)
   g_autofree double *steps = step > 0.0 ? lpt_debug_weight_steps (layer, &n_steps) : NULL;
   const LptShape *shape = &layer->root->shape;
   gint axis = layer->root->producer->op == LPT_OP_MATMUL ? shape->rank - 1 : 1;
-  gint64 n, inner = 1;
+  gint64 inner = 1;
+  g_auto (LptValueView) view = { NULL };
   if (steps == NULL || (n_steps > 1 && (shape->rank <= axis || axis < 0 || shape->dims[axis] != (gint64) n_steps)))
     return TRUE;
   for (gint k = axis + 1; k < shape->rank; k++)
     inner *= shape->dims[k];
-  g_autofree float *x = lpt_value_run_real (&o->model, layer->root, &n, error);
-  for (gint64 k = 0; x != NULL && k < n; k++)
+  if (inner == 0 || !lpt_value_run_view (&o->model, layer->root, &view, error))
+    return *error == NULL;
+  for (gint64 first = 0, end; first < view.n; first = end)
     {
-      double unit = step * steps[n_steps > 1 ? k / inner % n_steps : 0], sum = unit > 0.0 ? fabs (x[k]) / unit : 0.0;
-      layer->row->accumulator = isnan (layer->row->accumulator) || sum > layer->row->accumulator
-                                    ? sum
-                                    : layer->row->accumulator;
-      o->beyond[i] += sum > 2147483647.0;
+      float buffer[LPT_VIEW_BLOCK];
+      end = MIN (MIN (first + LPT_VIEW_BLOCK, view.n), n_steps > 1 ? (first / inner + 1) * inner : view.n);
+      const float *x = lpt_value_view_read (&view, first, end - first, buffer);
+      count_sums (layer->row, &o->beyond[i], x, end - first, step * steps[n_steps > 1 ? first / inner % n_steps : 0]);
     }
-  o->sums[i] += x != NULL ? (guint64) n : 0;
-  return *error == NULL;
+  o->sums[i] += (guint64) view.n;
+  return TRUE;
 }
 
 /* What a sample says of all layers, each a task. */
@@ -302,6 +386,27 @@ observer_clear (Observer *o)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Observer, observer_clear)
 
+/* Everything that watch_layers() reads. */
+static void
+choose_values (Observer *o)
+{
+  for (guint i = 0; i < o->d->layers->len; i++)
+    {
+      const LptDebugged *layer = o->d->layers->pdata[i];
+      const LptValue *end = layer->ends->pdata[0];
+      lpt_value_run_watch (&o->model, end);
+      lpt_value_run_watch (&o->model, layer->weights_port >= 0 ? layer->root : NULL);
+      lpt_value_run_watch (&o->alone, lpt_debugger_real_of (o->d, end));
+      lpt_value_run_watch (&o->alone, value_alone (o, i));
+      for (guint k = 0; k < layer->quantizers->len; k++)
+        {
+          LptNode *fq = layer->quantizers->pdata[k];
+          lpt_value_run_watch (&o->model, lpt_node_in (fq, 0));
+          lpt_value_run_watch (&o->alone, lpt_debugger_real_of (o->d, &fq->out[0]));
+        }
+    }
+}
+
 gboolean
 lpt_debug_observe (LptDebugger *d, GError **error)
 {
@@ -313,6 +418,7 @@ lpt_debug_observe (LptDebugger *d, GError **error)
     return FALSE;
   o.model = (LptValueRun) { .graph = d->model, .runner = { .threads = d->options->threads } };
   o.alone = (LptValueRun) { .graph = alone, .runner = { .threads = d->options->threads } };
+  choose_values (&o);
   for (guint i = 0; i < d->result->n_samples; i++)
     {
       lpt_debugger_step (d, "observing", i, d->result->n_samples);

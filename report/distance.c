@@ -98,20 +98,3 @@ lpt_distance_cosine (const LptDistance *d)
 {
   return d->aa > 0.0 && d->bb > 0.0 ? d->ab / (sqrt (d->aa) * sqrt (d->bb)) : d->aa == d->bb ? 1.0 : 0.0;
 }
-
-float *
-lpt_value_to_real (const LptValue *value, LptTensor *tensor, GError **error)
-{
-  float *x = lpt_tensor_to_f32 (tensor, error);
-  const LptQuant *q = value->quant;
-  const LptShape *shape = lpt_tensor_shape (tensor);
-  if (x == NULL || q == NULL || lpt_dtype_is_real (lpt_tensor_dtype (tensor)))
-    return x;
-  gint64 run = q->n > 1 ? lpt_quant_run (q, shape) : 1;
-  for (gint64 i = 0, n = lpt_tensor_count (tensor); i < n; i++)
-    {
-      guint k = q->n > 1 ? (guint) (i / run % q->n) : 0;
-      x[i] = (float) (q->scale[k] * ((double) x[i] - q->zero_point[k]));
-    }
-  return x;
-}

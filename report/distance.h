@@ -15,6 +15,3 @@ typedef struct
 void   lpt_distance_add    (LptDistance *d, const float *a, const float *b, gint64 n);
 double lpt_distance_sqnr   (const LptDistance *d);     /* dB; HUGE_VAL: equal */
 double lpt_distance_cosine (const LptDistance *d);
-
-/* The real numbers that the elements of @value, held as @tensor, stand for (transfer full, g_free); NULL + error. */
-float *lpt_value_to_real   (const LptValue *value, LptTensor *tensor, GError **error);

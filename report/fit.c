@@ -52,18 +52,21 @@ add_run (LptFitSums *s, const float *a, const float *b, gint64 n)
 }
 
 void
-lpt_fit_add (LptFit *fit, const LptShape *shape, const float *a, const float *b, gint64 n)
+lpt_fit_add (LptFit *fit, const LptShape *shape, gint64 total, const float *a, const float *b, gint64 first, gint64 n)
 {
   if (fit->n_axes == 0)
-    begin (fit, shape, n);
+    begin (fit, shape, total);
   for (gint64 i = 0; i < n; i++)
     if (isfinite (a[i]) && isfinite (b[i]))
       fit->dd += ((double) a[i] - b[i]) * ((double) a[i] - b[i]);
   for (guint k = 0; k < fit->n_axes; k++)
     {
       gint64 inner = MAX (fit->axes[k].inner, 1);
-      for (gint64 i = 0; i < n; i += inner)
-        add_run (&fit->axes[k].sums[i / inner % fit->axes[k].length], a + i, b + i, MIN (inner, n - i));
+      for (gint64 i = first, end; i < first + n; i = end)
+        {
+          end = MIN ((i / inner + 1) * inner, first + n);
+          add_run (&fit->axes[k].sums[i / inner % fit->axes[k].length], a + i - first, b + i - first, end - i);
+        }
     }
 }
 
@@ -112,23 +115,25 @@ lpt_fit_choose (LptFit *fit)
       best = rest;
       fit->chosen = (gint) k;
     }
+  const LptFitAxis *axis = fit->chosen >= 0 ? &fit->axes[fit->chosen] : NULL;
+  fit->lines = axis != NULL ? g_new (double, 2 * axis->length) : NULL;
+  for (gint64 i = 0; axis != NULL && i < axis->length; i++)
+    line_of (&axis->sums[i], &fit->lines[2 * i], &fit->lines[2 * i + 1]);
 }
 
 void
-lpt_fit_apply (const LptFit *fit, float *b, gint64 n)
+lpt_fit_apply (const LptFit *fit, float *b, gint64 first, gint64 n)
 {
   if (fit->chosen < 0)
     return;
   const LptFitAxis *axis = &fit->axes[fit->chosen];
-  g_autofree double *lines = g_new (double, 2 * axis->length);
-  for (gint64 i = 0; i < axis->length; i++)
-    line_of (&axis->sums[i], &lines[2 * i], &lines[2 * i + 1]);
   gint64 inner = MAX (axis->inner, 1);
-  for (gint64 first = 0; first < n; first += inner)
+  for (gint64 i = first, end; i < first + n; i = end)
     {
-      const double *line = &lines[2 * (first / inner % axis->length)];
-      for (gint64 i = first; i < MIN (first + inner, n); i++)
-        b[i] = (float) (line[0] * (double) b[i] + line[1]);
+      const double *line = &fit->lines[2 * (i / inner % axis->length)];
+      end = MIN ((i / inner + 1) * inner, first + n);
+      for (gint64 at = i - first; at < end - first; at++)
+        b[at] = (float) (line[0] * (double) b[at] + line[1]);
     }
 }
 
@@ -137,4 +142,5 @@ lpt_fit_clear (LptFit *fit)
 {
   for (guint k = 0; k < fit->n_axes; k++)
     g_free (fit->axes[k].sums);
+  g_free (fit->lines);
 }

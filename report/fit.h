@@ -30,10 +30,13 @@ typedef struct
   guint      n_axes;
   double     dd;                  /* as it is */
   gint       chosen;              /* an axis, or -1 = as it is */
+  double    *lines;               /* of the chosen axis: k and m of each channel */
 } LptFit;
 
-void   lpt_fit_add    (LptFit *fit, const LptShape *shape, const float *a, const float *b, gint64 n);
+/* @n elements from @first on, of @total. */
+void   lpt_fit_add    (LptFit *fit, const LptShape *shape, gint64 total, const float *a, const float *b,
+                       gint64 first, gint64 n);
 void   lpt_fit_choose (LptFit *fit);
-/* b in the unit of a. */
-void   lpt_fit_apply  (const LptFit *fit, float *b, gint64 n);
+/* @n elements of b from @first on, in the unit of a. */
+void   lpt_fit_apply  (const LptFit *fit, float *b, gint64 first, gint64 n);
 void   lpt_fit_clear  (LptFit *fit);

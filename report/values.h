@@ -1,9 +1,10 @@
-/* values.h - every value of a graph, sample by sample
+/* values.h - values of a graph, sample by sample
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
+#include "eval/lpt-call.h"
 #include "ir/lpt-value-name.h"
 #include "quantize/evaluate.h"
 
@@ -15,11 +16,28 @@ typedef struct
   GHashTable *at;          /* name of a value -> its place among the results + 1 */
 } LptValueRun;
 
+/* The real numbers that a value held in the last run, read in blocks. */
+#define LPT_VIEW_BLOCK 1024
+typedef struct
+{
+  const LptArray *held;
+  const LptQuant *quant;        /* NULL: the numbers are what they stand for */
+  gint64          n, inner;     /* inner: elements behind each other of one channel */
+  float          *own;          /* numbers that are held in a rare form */
+  float           table[256];   /* what the bytes of one unit stand for */
+} LptValueView;
+
+/* @value (nullable) is to be looked at; all that are, before the first sample. */
+void       lpt_value_run_watch  (LptValueRun *run, const LptValue *value);
 gboolean   lpt_value_run_sample (LptValueRun *run, LptTensor *const *tensors, GError **error);
-/* What @value held in the last run, as it is held (transfer full); NULL without an error: nothing reads it. */
-LptTensor *lpt_value_run_held   (LptValueRun *run, const LptValue *value, GError **error);
-/* The same as real numbers, *n of them (transfer full, g_free). */
-float     *lpt_value_run_real   (LptValueRun *run, const LptValue *value, gint64 *n, GError **error);
+/* What @value held in the last run, as it is held; NULL: nothing reads it, or it was not to be looked at. */
+const LptArray *lpt_value_run_held (LptValueRun *run, const LptValue *value);
+/* The same as real numbers; FALSE without an error: NULL above. */
+gboolean   lpt_value_run_view   (LptValueRun *run, const LptValue *value, LptValueView *view, GError **error);
+/* @n <= LPT_VIEW_BLOCK numbers from @first on: in @to, or where they are held. */
+const float *lpt_value_view_read (const LptValueView *view, gint64 first, gint64 n, float *to);
+void       lpt_value_view_clear (LptValueView *view);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptValueView, lpt_value_view_clear)
 void       lpt_value_run_clear  (LptValueRun *run);
 /* What went wrong in @n tasks, each of which had its own place: the first goes to @error, all are freed. FALSE: there
  * was one. */
