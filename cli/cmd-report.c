@@ -123,7 +123,7 @@ make_page (const ReportArgs *args, const char *path, const char *original_path, 
 int
 cmd_report (int argc, char **argv)
 {
-  g_auto (ReportArgs) args = { .threads = 1 };
+  g_auto (ReportArgs) args = { 0 };
   int code;
   const GOptionEntry own[] = {
     { "out", 'o', 0, G_OPTION_ARG_FILENAME, &args.out, "The page", "FILE.html" },
@@ -134,7 +134,7 @@ cmd_report (int argc, char **argv)
     { "labels", 0, 0, G_OPTION_ARG_FILENAME, &args.labels, "What is right, for accuracy (see lptc eval)", "FILE" },
     { "label-offset", 0, 0, G_OPTION_ARG_INT, &args.offset, "Added to labels", "K" },
     CMD_DATA_ENTRIES (&args.data),
-    { "threads", 0, 0, G_OPTION_ARG_INT, &args.threads, "Threads; 0 = one per processor (default 1)", "N" },
+    { "threads", 0, 0, G_OPTION_ARG_INT, &args.threads, "Threads; 0 = one per processor (default)", "N" },
     { NULL },
   };
   g_autofree GOptionEntry *entries = cmd_pipeline_entries (&args.pipeline, own);
