@@ -164,7 +164,7 @@ rewrite (LptRewriter *rw,
   LptNode *conv, *add, *fresh;
   LptValue *in[2];
 
-  if (scale == NULL || lpt_node_const_in (multiply, 1 - side) != NULL)
+  if (scale == NULL)
     return FALSE;
   if (!lpt_layer_find (rw, multiply, 1 - side, &dq) || dq.multiply != NULL || dq.subtract == NULL)
     return FALSE;

@@ -28,7 +28,7 @@ rewrite (LptRewriter *rw,
     return FALSE;
   if (dq.subtract != NULL)
     return lpt_rewriter_decline (rw, node, "there is a zero point, and the function bends at zero");
-  if (!lpt_tensor_all_above (lpt_dequant_scale (&dq), -1e-38))
+  if (!lpt_tensor_all_above (lpt_dequant_scale (&dq), -G_MINDOUBLE))
     return lpt_rewriter_decline (rw, node, "a scale is negative");
   lpt_dequant_move_after (rw, node, 0, &dq, TRUE, lpt_dequant_zp (&dq), lpt_dequant_scale (&dq));
 

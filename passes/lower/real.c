@@ -151,7 +151,7 @@ lpt_lower_real_in (LptLower       *lw,
 {
   LptValue *real = lpt_lower_real (lw, in->value);
 
-  if (in->compute == LPT_DTYPE_UNDEFINED || !lpt_dtype_is_real (in->compute) || lpt_dtype_is_real (real->dtype))
+  if (!lpt_dtype_is_real (in->compute) || lpt_dtype_is_real (real->dtype))
     return real;
   return lpt_lower_emit_convert (lw, real, LPT_DTYPE_F32);
 }

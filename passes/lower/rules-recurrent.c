@@ -46,7 +46,7 @@ lpt_lower_recurrent (LptLower *lw,
   guint w = lpt_node_recurrent_weights (node), i;
   LptNode *copy;
 
-  if (w + 1 >= node->n_in || (lpt_lower_form (lw, node, w) == NULL && lpt_lower_form (lw, node, w + 1) == NULL))
+  if (lpt_lower_form (lw, node, w) == NULL && lpt_lower_form (lw, node, w + 1) == NULL)
     return FALSE;
   in[w] = weights_of (lw, node, w);
   in[w + 1] = weights_of (lw, node, w + 1);
