@@ -74,12 +74,33 @@ note_absorbed (LptLower *lw,
                            lpt_node_known_as (into));
 }
 
-/* Does its input keep the type that it has in the source? Outputs of the model do; bodies are lowered for the types
- * that their parameters have. */
+/* Arithmetic on integers as they are, which wraps: no real numbers stand for them. What selects gives one of its
+ * operands; the passes let it select codes. */
 static gboolean
-keeps_types (LptNode *node)
+computes_integers (const LptLower *lw,
+                   const LptNode  *node)
 {
-  return node->op == LPT_OP_RESULT || lpt_node_n_bodies (node) > 0;
+  guint k;
+
+  if ((node->info->flags & LPT_OP_F_ELEMENTWISE) == 0 || (node->info->flags & LPT_OP_F_LOWERED) ||
+      ((node->info->flags & LPT_OP_F_PRESERVES) && !lw->integers) ||
+      node->op == LPT_OP_CONVERT || (node->flags & LPT_NODE_RELAXED) || node->n_out == 0 ||
+      node->out[0].quant != NULL || !lpt_dtype_is_integer (node->out[0].dtype))
+    return FALSE;
+  for (k = 0; k < node->n_in; k++)
+    if (node->in[k].value != NULL && lpt_dtype_is_real (node->in[k].value->dtype))
+      return FALSE;
+
+  return TRUE;
+}
+
+/* Does its input keep the type that it has in the source? Outputs of the model and arithmetic on integers do; bodies
+ * are lowered for the types that their parameters have. */
+static gboolean
+keeps_types (const LptLower *lw,
+             LptNode        *node)
+{
+  return node->op == LPT_OP_RESULT || lpt_node_n_bodies (node) > 0 || computes_integers (lw, node);
 }
 
 /* Element types of the source: what stays real changes its own from f16 to f32 on the way. */
@@ -93,25 +114,46 @@ note_types (LptLower  *lw,
     {
       LptNode *node = g_ptr_array_index (order, i);
 
-      for (k = 0; k < node->n_in && keeps_types (node); k++)
+      for (k = 0; k < node->n_in; k++)
         if (node->in[k].value != NULL)
           g_hash_table_insert (lw->types, &node->in[k], GINT_TO_POINTER (node->in[k].value->dtype));
     }
 }
 
+/* What @node reads for the integers @value. Arithmetic takes them bare: codes with a scale stand for numbers. */
 static LptValue *
-result_of_type (LptLower *lw,
-                LptValue *value,
-                LptValue *real,
-                LptDType  dtype)
+value_of_type (LptLower *lw,
+               LptNode  *node,
+               LptValue *value,
+               LptValue *real,
+               LptDType  dtype)
 {
   LptForm *form = g_hash_table_lookup (lw->forms, value);
 
+  if (form == NULL && value->dtype == dtype)
+    return value;
   if (form != NULL && form->q != NULL && form->q->dtype == dtype && form->n == 1 && form->a[0] == 1 &&
-      form->b[0] == 0 && !lpt_form_is_clamped (form))
+      form->b[0] == 0 && !lpt_form_is_clamped (form) && (form->q->quant == NULL || !computes_integers (lw, node)))
     return form->q;
 
   return lpt_lower_emit_convert (lw, real, dtype);
+}
+
+/* Does @node join plain integers, for which no numbers stand, into integers? */
+static gboolean
+joins_integers (LptLower *lw,
+                LptNode  *node)
+{
+  guint i;
+
+  if ((node->info->flags & LPT_OP_F_PRESERVES) == 0 || node->n_out == 0 || !lpt_dtype_is_integer (node->out[0].dtype))
+    return FALSE;
+  for (i = 0; i < node->n_in; i++)
+    if (node->in[i].value != NULL && node->in[i].value->dtype == node->out[0].dtype &&
+        g_hash_table_lookup (lw->forms, node->in[i].value) == NULL)
+      return TRUE;
+
+  return FALSE;
 }
 
 /* An op that stays real reads real values. */
@@ -119,6 +161,7 @@ static void
 keep_real (LptLower *lw,
            LptNode  *node)
 {
+  const gboolean keeps = keeps_types (lw, node) || joins_integers (lw, node);
   gboolean changed = FALSE;
   guint i;
 
@@ -132,10 +175,8 @@ keep_real (LptLower *lw,
       if (value == NULL || (node->op == LPT_OP_CONVERT && g_hash_table_lookup (lw->forms, value) == NULL))
         continue;
       real = lpt_lower_real_in (lw, &node->in[i]);
-      if (keeps_types (node) && real->dtype != dtype)
-        real = value->dtype == dtype && g_hash_table_lookup (lw->forms, value) == NULL
-                   ? value
-                   : result_of_type (lw, value, real, dtype);
+      if (keeps && real->dtype != dtype)
+        real = value_of_type (lw, node, value, real, dtype);
       if (real == value)
         continue;
       lpt_node_set_input (node, i, real);
@@ -277,23 +318,6 @@ keep_integers (LptLower *lw,
   return TRUE;
 }
 
-/* Arithmetic on integers as they are, which wraps: no real numbers stand for them. */
-static gboolean
-computes_integers (const LptNode *node)
-{
-  guint k;
-
-  if ((node->info->flags & LPT_OP_F_ELEMENTWISE) == 0 || (node->info->flags & LPT_OP_F_LOWERED) ||
-      node->op == LPT_OP_CONVERT || (node->flags & LPT_NODE_RELAXED) || node->n_out == 0 ||
-      node->out[0].quant != NULL || !lpt_dtype_is_integer (node->out[0].dtype))
-    return FALSE;
-  for (k = 0; k < node->n_in; k++)
-    if (node->in[k].value != NULL && lpt_dtype_is_real (node->in[k].value->dtype))
-      return FALSE;
-
-  return TRUE;
-}
-
 static gboolean
 lower_graph (LptRewriter  *rw,
              LptGraph     *graph,
@@ -301,9 +325,8 @@ lower_graph (LptRewriter  *rw,
              GError      **error)
 {
   g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
-  LptLower lw = { .rw = rw, .graph = graph, .raised = raised };
+  LptLower lw = { .rw = rw, .graph = graph, .raised = raised, .integers = raised || lpt_graph_has_integer_ops (graph) };
   g_autoptr (GPtrArray) formed = g_ptr_array_new ();
-  gboolean integers = raised || lpt_graph_has_integer_ops (graph);
   guint i, k;
 
   if (order == NULL)
@@ -332,11 +355,12 @@ lower_graph (LptRewriter  *rw,
               return FALSE;
             }
         }
-      if (integers && (keep_integers (&lw, node) || computes_integers (node)))
+      if (lw.integers && (keep_integers (&lw, node) || computes_integers (&lw, node)))
         continue;
       if (rule == NULL)
         rule = raised ? lpt_lower_raised : lpt_lower_fixed;
-      if (is_kept_real (rw, node) || is_left_real (&lw, node) || rule == NULL || !rule (&lw, node))
+      if (is_kept_real (rw, node) || is_left_real (&lw, node) || computes_integers (&lw, node) ||
+          joins_integers (&lw, node) || rule == NULL || !rule (&lw, node))
         keep_real (&lw, node);
       else
         g_ptr_array_add (formed, node);

@@ -71,8 +71,9 @@ struct _LptLower
   LptGraph    *graph;
   GHashTable  *forms;       /* LptValue * of the source -> LptForm * */
   GHashTable  *reals;       /* LptValue * of the source -> LptValue * that has it as a real value */
-  gboolean    raised;       /* what was on integers goes back to them, nothing else does */
-  GHashTable *types;      /* LptInput * of outputs and of ops with bodies -> LptDType in the source */
+  gboolean     raised;      /* what was on integers goes back to them, nothing else does */
+  gboolean     integers;    /* the source has ops on codes */
+  GHashTable  *types;       /* LptInput * -> LptDType in the source */
 };
 
 /* --- forms (forms.c) --- */
