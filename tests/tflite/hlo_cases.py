@@ -27,6 +27,20 @@ def one(name, inputs, expected, options=None, body=None, **more):
     return name, models(graphs), [("x%d" % k, arrays[k]) for k in given], ["y"], expected if isinstance(expected, str) else [expected]
 
 
+def case(index, constant=False, n=3):
+    """Branch k is x * (k + 2); an index that is none takes the last."""
+    x, i = np.array([1.5, -2, 3], F), np.array(index, I32)
+    taken = index if 0 <= index < n else n - 1
+    graphs = [([tensor("i", I32, (), i if constant else None), tensor("x", F, (3,)), tensor("y", F, (3,))],
+               [op("STABLEHLO_CASE", [0, 1], [2], options_2=("StablehloCaseOptions", {"branch_subgraph_indices": list(range(1, n + 1))}))],
+               [1] if constant else [0, 1], [2])]
+    for k in range(n):
+        graphs.append(([tensor("a", F, (3,)), tensor("f", F, (), np.array(k + 2, F)), tensor("b", F, (3,))],
+                       [op("MUL", [0, 1], [2], ("MulOptions", {}))], [0], [2]))
+    inputs = [("x", x)] if constant else [("i", i), ("x", x)]
+    return "STABLEHLO_CASE/%d%s" % (index, "/constant" if constant else ""), models(graphs), inputs, ["y"], [x * F(taken + 2)]
+
+
 def places(shape):
     return itertools.product(*(range(n) for n in shape))
 
@@ -227,3 +241,8 @@ def cases():
     r = np.random.RandomState(3)
     for part in (elementwise, movement, products, reductions, gathers):
         yield from part(r)
+    for index in (0, 1, 2, 3, -1):
+        yield case(index)
+        yield case(index, constant=True)
+    name, data, inputs, outputs, _ = case(1)
+    yield name + "/branches", data.replace(bytes([3, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3]), bytes([3, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 9])), inputs, outputs, "subgraph 9"

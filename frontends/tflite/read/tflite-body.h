@@ -21,6 +21,9 @@ void          lpt_tfl_inline       (LptTflOp *op, gint64 index, guint n_in, LptV
  * it is a list that the body fills. NULL + error. */
 LptGraph     *lpt_tfl_body_new     (LptTflOp *op, gint64 index, guint n_in, LptValue *const *in, const LptShape *shapes,
                                     guint n_out, LptTflScope **scope_out);
+/* A parameter of @body like @value, of @shape. */
+LptValue     *lpt_tfl_body_parameter (LptTflOp *op, LptGraph *body, const char *name, const LptValue *value,
+                                      const LptShape *shape);
 gboolean      lpt_tfl_body_result  (LptTflOp *op, LptGraph *body, LptValue *value);
 void          lpt_tfl_body_connect (GArray *ports, gint external, guint internal, LptPortPurpose purpose);
 /* Outputs have the types of the results, which stand behind @lead others; If and Loop infer the rest. */

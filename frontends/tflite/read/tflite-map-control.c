@@ -140,6 +140,18 @@ lpt_tfl_map_call_once (LptTflOp *op)
 
 /* --- bodies ---------------------------------------------------------------------------- */
 
+LptValue *
+lpt_tfl_body_parameter (LptTflOp *op, LptGraph *body, const char *name, const LptValue *value, const LptShape *shape)
+{
+  LptNode *node = lpt_graph_add (body, LPT_OP_PARAMETER, 0, name, 0, NULL);
+  LPT_ATTRS (node, LptParameterAttrs)->element_type = value->dtype;
+  LPT_ATTRS (node, LptParameterAttrs)->shape = *shape;
+  lpt_value_set_quant (lpt_node_out (node), value->quant);
+  if (op->error == NULL)
+    lpt_node_infer (node, &op->error);
+  return lpt_node_out (node);
+}
+
 LptGraph *
 lpt_tfl_body_new (LptTflOp *op, gint64 index, guint n_in, LptValue *const *in, const LptShape *shapes, guint n_out,
            LptTflScope **scope_out)
@@ -152,22 +164,16 @@ lpt_tfl_body_new (LptTflOp *op, gint64 index, guint n_in, LptValue *const *in, c
   for (guint k = 0; k < n_in && op->error == NULL; k++)
     {
       LptTflTensor *t = lpt_tfl_body_port (op, scope, TFL_SubGraph_inputs, k);
-      LptNode *node;
       if (t == NULL)
         return NULL;
       t->is_filled = in[k] == NULL;
       if (in[k] == NULL)
         continue;
-      node = lpt_graph_add (body, LPT_OP_PARAMETER, 0, *t->name != '\0' ? t->name : "input", 0, NULL);
-      LPT_ATTRS (node, LptParameterAttrs)->element_type = in[k]->dtype;
-      LPT_ATTRS (node, LptParameterAttrs)->shape = shapes != NULL ? shapes[k] : in[k]->shape;
-      lpt_value_set_quant (lpt_node_out (node), in[k]->quant);
-      if (!lpt_node_infer (node, &op->error))
-        return NULL;
       /* A tensor that stands for two inputs, or an input that the subgraph does not know: the first one wins. */
-      t->value = lpt_node_out (node);
+      t->value = lpt_tfl_body_parameter (op, body, *t->name != '\0' ? t->name : "input", in[k],
+                                         shapes != NULL ? &shapes[k] : &in[k]->shape);
     }
-  if (!lpt_tfl_scope_run (scope, &op->error))
+  if (op->error != NULL || !lpt_tfl_scope_run (scope, &op->error))
     return NULL;
   *scope_out = g_steal_pointer (&scope);
   return g_steal_pointer (&body);
