@@ -239,6 +239,8 @@ rewrite (Split   *s,
     }
   sum = add (s, node, y, sum, "/sum");
   lpt_rewriter_changed (s->rw, node);
+  /* The whole product is what the node stood for. */
+  lpt_node_take_name (sum->producer, node, "/high");
   lpt_rewriter_replace (s->rw, y, sum, sum->producer);
 }
 

@@ -10,6 +10,7 @@
 
 #include "report/match.h"
 
+#include "report/halves.h"
 #include "report/match-roots.h"
 #include "report/norms.h"
 
@@ -318,7 +319,8 @@ lpt_match_new (LptGraph *a, LptGraph *b, GError **error)
   LptMatcher m = { .named = g_hash_table_new (NULL, NULL) };
   LptMatch *match = NULL;
   g_autoptr (LptGraph) left = lpt_graph_copy (a), right = lpt_graph_copy (b);
-  if (lpt_norms_join (left, error) && lpt_norms_join (right, error) && lpt_match_side_init (&m.a, left, error) &&
+  if (lpt_norms_join (left, error) && lpt_norms_join (right, error) && lpt_halves_join (left, error) &&
+      lpt_halves_join (right, error) && lpt_match_side_init (&m.a, left, error) &&
       lpt_match_side_init (&m.b, right, error))
     {
       lpt_match_roots (&m);

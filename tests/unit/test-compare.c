@@ -338,6 +338,46 @@ test_units (void)
   g_assert_cmpfloat (last->sqnr, >, 100.0);
 }
 
+/* A product of wide data is the sum of products of its halves; a sum of others is not. */
+static void
+test_halves (void)
+{
+#define X "%x = Parameter : f32[1,1,8,8]\n" WEIGHTS
+#define HALF "%l = Const {-1} : f32[]\n%u = Const {1} : f32[]\n%h = FakeQuantize(%x, %l, %u, %l, %u) {levels=256}\n"
+#define END "%z = MaxPool(%r) {kernel=[2,2], strides=[2,2]}\nResult(%z)\n"
+#define PARTS(second, rest)                                                                              \
+  X HALF "%e = " rest "\n%p = Convolution(%h, %w1) " WINDOW "\n%q = Convolution(%e, " second ") " WINDOW \
+         "\n%s = Add(%p, %q)\n%r = ReLU(%s)\n" END
+  const char *whole = X "%c = Convolution(%x, %w1) " WINDOW "\n%r = ReLU(%c)\n" END;
+  g_autoptr (LptComparison) same = compare (whole, PARTS ("%w1", "Subtract(%x, %h)"));
+  g_autoptr (LptComparison) weights = compare (whole, PARTS ("%w2", "Subtract(%x, %h)"));
+  g_autoptr (LptComparison) data = compare (whole, PARTS ("%w1", "Sin(%x)"));
+
+  g_assert_cmpstr (partner (same, "c"), ==, "s");
+  g_assert_cmpstr (partner (same, "r"), ==, "r");
+  g_assert_cmpuint (lpt_comparison_n_both (same), ==, same->rows->len);
+  g_assert_cmpstr (partner (weights, "c"), !=, "s");
+  g_assert_cmpstr (partner (data, "c"), !=, "s");
+}
+
+/* The product of two such data is the sum of four. */
+static void
+test_four_parts (void)
+{
+#define TWO "%x = Parameter : f32[1,4,4]\n%y = Sin(%x)\n"
+#define SPLIT(h, e, of) \
+  "%" h " = FakeQuantize(%" of ", %l, %u, %l, %u) {levels=256}\n%" e " = Subtract(%" of ", %" h ")\n"
+  g_autoptr (LptComparison) c = compare (
+      TWO "%m = MatMul(%x, %y)\n%z = Softmax(%m) {axis=-1}\nResult(%z)\n",
+      TWO "%l = Const {-1} : f32[]\n%u = Const {1} : f32[]\n" SPLIT ("xh", "xe", "x") SPLIT ("yh", "ye", "y")
+          "%a = MatMul(%xh, %yh)\n%b = MatMul(%xe, %yh)\n%c = MatMul(%xh, %ye)\n%d = MatMul(%xe, %ye)\n"
+          "%s = Add(%b, %c)\n%t = Add(%s, %d)\n%n = Add(%a, %t)\n%z = Softmax(%n) {axis=-1}\nResult(%z)\n");
+
+  g_assert_cmpstr (partner (c, "m"), ==, "n");
+  g_assert_cmpstr (partner (c, "z"), ==, "z");
+  g_assert_cmpuint (lpt_comparison_n_both (c), ==, c->rows->len);
+}
+
 int
 main (int    argc,
       char **argv)
@@ -358,6 +398,8 @@ main (int    argc,
   g_test_add_func ("/compare/relu-of-codes", test_relu_of_codes);
   g_test_add_func ("/compare/dynamic", test_dynamic);
   g_test_add_func ("/compare/open-and-cut", test_open_and_cut);
+  g_test_add_func ("/compare/halves", test_halves);
+  g_test_add_func ("/compare/four-parts", test_four_parts);
 
   return g_test_run ();
 }
