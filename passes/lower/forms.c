@@ -218,25 +218,3 @@ lpt_form_is_8bit (const LptForm *form)
 {
   return form->q != NULL && (form->q->dtype == LPT_DTYPE_U8 || form->q->dtype == LPT_DTYPE_I8);
 }
-
-gboolean
-lpt_form_per_tensor (const LptForm *form,
-                     double        *scale,
-                     gint32        *zero_point)
-{
-  double zero;
-  guint c;
-
-  if (!lpt_form_is_8bit (form) || lpt_form_is_clamped (form) || !(form->a[0] > 0))
-    return FALSE;
-  for (c = 1; c < form->n; c++)
-    if (form->a[c] != form->a[0] || form->b[c] != form->b[0])
-      return FALSE;
-  zero = round (-form->b[0] / form->a[0]);
-  if (!(zero >= lpt_dtype_min (form->q->dtype) && zero <= lpt_dtype_max (form->q->dtype)))
-    return FALSE;
-  *scale = form->a[0];
-  *zero_point = (gint32) zero;
-
-  return TRUE;
-}

@@ -96,9 +96,6 @@ gboolean  lpt_form_affine     (LptForm *form, gint axis, guint n, const double *
 /* The constant operand of an elementwise op of output shape @shape as a list along one axis; FALSE when it varies along
  * several. */
 gboolean  lpt_constant_along  (LptTensor *tensor, const LptShape *shape, gint *axis, guint *n, double **values);
-/* Scale and integer zero point of an 8-bit form, one for all elements; FALSE when per channel, a <= 0, clamped,
- * or the zero point leaves the type by more than rounding. */
-gboolean  lpt_form_per_tensor (const LptForm *form, double *scale, gint32 *zero_point);
 gboolean  lpt_form_is_8bit    (const LptForm *form);
 
 /* --- asking for values (emit.c, real.c, codes.c) --- */
