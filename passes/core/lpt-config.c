@@ -120,14 +120,19 @@ parse_op (const char  *text,
   *rank = -1;
   if (bracket != NULL)
     {
-      if (sscanf (bracket, "[rank=%d]", rank) != 1 || *rank < 0)
+      int length = 0;
+
+      if (sscanf (bracket, "[rank=%d]%n", rank, &length) != 1 || *rank < 0 || length == 0 ||
+          (bracket[length] != '\0' && bracket[length] != '@'))
         return invalid (error, whole, "only [rank=N] may stand in brackets");
       *bracket = '\0';
     }
   if (at != NULL)
     {
-      *since = *until = (guint) strtoul (at + 1, NULL, 10);
-      if (*since == 0)
+      char *end;
+
+      *since = *until = (guint) strtoul (at + 1, &end, 10);
+      if (*since == 0 || *end != '\0')
         return invalid (error, whole, "a version must be a number from 1 on");
       *at = '\0';
     }
@@ -310,7 +315,7 @@ lpt_config_per_tensor (LptConfig   *config,
 
   if (name != NULL)
     {
-      if (*name == '\0')
+      if (*name == '\0' || (numbers && colon == name))
         return invalid (error, text, "a name is missing");
       key.ports = numbers ? key.ports : 0;
       key.node = numbers ? g_strndup (name, (gsize) (colon - name)) : g_strdup (name);

@@ -1,0 +1,140 @@
+/* test-target.c - what a target file says, and what is said of one that is wrong
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <lpt/lpt-config.h>
+#include <lpt/lpt.h>
+
+static LptConfig *
+parse (const char *text,
+       GError    **error)
+{
+  return lpt_config_new_text (text, -1, "mine", error);
+}
+
+/* One key a row: what a file with it is refused with. */
+static void
+test_wrong (void)
+{
+  static const struct { const char *text, *message; } rows[] = {
+    { "[]", "mine:1: not a JSON object" },
+    { "{\n\"strict\": tru\n}", "mine:2: not a JSON object" },
+    { "{\"colour\": 1}", "mine: \"colour\" is not a key of a target" },
+    { "{\"strict\": 1}", "mine: \"strict\" must be true or false" },
+    { "{\"doc\": 1}", "mine: \"doc\" must be a text" },
+    { "{\"base\": \"nobody\"}", "mine: no target is named \"nobody\"" },
+    { "{\"restrict\": \"conv\"}", "mine: \"restrict\" must be a list of strings" },
+    { "{\"restrict\": [1]}", "mine: \"restrict\" must be a list of strings" },
+    { "{\"restrict\": [\"nothing:u8\"]}", "mine: 'nothing:u8': no such op *" },
+    { "{\"disable\": [\"nothing\"]}", "mine: 'nothing': no such pass *" },
+    { "{\"prepare\": \"pad\"}", "mine: \"prepare\" must be a list of lists of passes" },
+    { "{\"prepare\": [\"pad\"]}", "mine: \"prepare\" must be a list of lists of passes" },
+    { "{\"cleanup\": [[1]]}", "mine: \"cleanup\" must be a list of lists of passes" },
+    { "{\"cleanup\": [[\"nothing\"]]}", "mine: no pass is named \"nothing\"" },
+    { "{\"callbacks\": []}", "mine: \"callbacks\" must be an object of lists of predicates" },
+    { "{\"callbacks\": {\"pad\": 1}}", "mine: \"pad\" must be a list of predicates" },
+    { "{\"callbacks\": {\"pad\": [1]}}", "mine: \"pad\" must be a list of predicates" },
+    { "{\"callbacks\": {\"pad\": [\"nothing\"]}}", "mine: 'nothing': no such predicate" },
+    { "{\"callbacks\": {\"nothing\": [\"per-channel\"]}}", "mine: 'nothing': no such pass *" },
+    { "{\"deq-precision\": \"u8\"}", "mine: \"deq-precision\" must be a real element type" },
+    { "{\"deq-precision\": 1}", "mine: \"deq-precision\" must be a real element type" },
+    { "{\"default-precisions\": \"u9\"}", "mine: \"default-precisions\" must be a list of element types*" },
+    { "{\"default-precisions\": 1}", "mine: \"default-precisions\" must be a list of element types*" },
+    { "{\"quantization\": \"mine\"}", "mine: \"quantization\" must be \"litert\" or \"tpu\"" },
+    { "{\"quantization\": 1}", "mine: \"quantization\" must be \"litert\" or \"tpu\"" },
+    { "{\"requant\": 1}", "mine: \"requant\" must be a requant mode" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LptConfig) config = parse (rows[i].text, &error);
+
+      g_assert_null (config);
+      g_assert_nonnull (error);
+      if (!g_pattern_match_simple (rows[i].message, error->message))
+        g_error ("%s: \"%s\" instead of \"%s\"", rows[i].text, error->message, rows[i].message);
+    }
+}
+
+/* Restrictions as --restrict and --per-tensor have them: what is no op, no version, no rank, no port, no type. */
+static void
+test_restrictions (void)
+{
+  static const struct { gboolean granularity; const char *text; gboolean valid; } rows[] = {
+    { FALSE, "conv[rank=5]:u8", TRUE },       { FALSE, "conv[rank=x]:u8", FALSE },
+    { FALSE, "conv[rank=-1]:u8", FALSE },     { FALSE, "max_pool@8[rank=4]", TRUE },
+    { FALSE, "conv[rank=5:u8", FALSE },       { FALSE, "conv[rank=5]x:u8", FALSE },
+    { FALSE, "max_pool[rank=4]@8", TRUE },    { FALSE, "max_pool@0", FALSE },       { FALSE, "max_pool@8x", FALSE },
+    { FALSE, "add:0+1=u8|i8", TRUE },         { FALSE, "add:0+x=u8", FALSE },       { FALSE, "add:99=u8", FALSE },
+    { FALSE, "add:u9", FALSE },               { FALSE, ":u8", FALSE },              { FALSE, "node=:u8", FALSE },
+    { FALSE, "concat:0+1+2+3+4+5+6+7+8+9+10+11+12+13+14+15+16=u8", FALSE },
+    { TRUE, "conv:0", TRUE },                 { TRUE, "conv", TRUE },               { TRUE, "node=a:0,1", TRUE },
+    { TRUE, "conv:x", FALSE },                { TRUE, "conv:32", FALSE },           { TRUE, ":0", FALSE },
+    { TRUE, "node=:0", FALSE },               { TRUE, "nothing:0", FALSE },         { TRUE, "conv@x:0", FALSE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LptConfig) config = lpt_config_new ();
+      gboolean ok = rows[i].granularity ? lpt_config_per_tensor (config, rows[i].text, &error)
+                                        : lpt_config_restrict (config, rows[i].text, &error);
+
+      if (ok != rows[i].valid || ok != (error == NULL))
+        g_error ("\"%s\" is %s", rows[i].text, ok ? "taken" : "refused");
+    }
+}
+
+/* Every key that a target can have, and what it sets. */
+static void
+test_keys (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptConfig) config = NULL;
+
+  config = parse ("{\"base\": \"none\", \"doc\": \"mine\", \"strict\": false, \"update-precisions\": false,"
+                  " \"scaling-mode\": true,"
+                  " \"reshape-ignores-per-tensor\": true, \"made-only\": true, \"normalization-keeps-eps\": true,"
+                  " \"integer-zero-points\": true, \"deq-precision\": \"f16\", \"default-precisions\": \"i8\","
+                  " \"quantization\": \"tpu\", \"requant\": \"tpu\", \"disable\": [\"pad\"],"
+                  " \"prepare\": [[\"normalize-quantize\"]],"
+                  " \"cleanup\": [[\"fold-convert\", \"fuse-convert\"]], \"restrict\": [\"conv:u8,i8\"],"
+                  " \"per-tensor\": [\"conv:0\"], \"callbacks\": {\"pad\": [\"per-channel\"]}}",
+                  &error);
+  g_assert_no_error (error);
+  g_assert_false (config->update_precisions);
+  g_assert_true (config->scaling_mode);
+  g_assert_true (config->reshape_ignores_per_tensor);
+  g_assert_true (config->made_only);
+  g_assert_true (config->normalization_keeps_eps);
+  g_assert_cmpint (config->deq_precision, ==, LPT_DTYPE_F16);
+  g_assert_cmpuint (config->default_precisions.n, ==, 1);
+  g_assert_cmpstr (config->requant, ==, "tpu");
+  g_assert_true (g_hash_table_contains (config->disabled, "pad"));
+  g_assert_cmpuint (config->restrictions->len, ==, 1);
+  g_assert_cmpuint (config->granularity->len, ==, 1);
+}
+
+static void
+test_file (void)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (lpt_config_new_file ("/nowhere/target.json", &error));
+  g_assert_error (error, LPT_ERROR, LPT_ERROR_IO);
+}
+
+int
+main (int    argc,
+      char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/target/wrong", test_wrong);
+  g_test_add_func ("/target/restrictions", test_restrictions);
+  g_test_add_func ("/target/keys", test_keys);
+  g_test_add_func ("/target/file", test_file);
+
+  return g_test_run ();
+}
