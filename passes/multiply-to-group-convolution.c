@@ -23,11 +23,10 @@
 #include "passes/support/lpt-restricted.h"
 #include "passes/core/lpt-rewriter.h"
 
-/* Types that the target allows on @port of GroupConvolution; FALSE when it says nothing. */
-static gboolean
+/* Types that the target allows on @port of GroupConvolution; none when it says nothing. */
+static LptTypeList
 restricted_types (LptRewriter *rw,
-                  guint        port,
-                  LptTypeList *types)
+                  guint        port)
 {
   const LptConfig *config = lpt_rewriter_config (rw);
   guint i, k, p;
@@ -44,14 +43,11 @@ restricted_types (LptRewriter *rw,
 
           for (p = 0; p < ports->n_ports; p++)
             if (ports->ports[p] == port)
-              {
-                *types = ports->types;
-                return TRUE;
-              }
+              return ports->types;
         }
     }
 
-  return FALSE;
+  return (LptTypeList) { 0 };
 }
 
 /* May the pass make ops of kind @op? */
@@ -94,11 +90,11 @@ weights_type (LptRewriter *rw,
 {
   const LptConfig *config = lpt_rewriter_config (rw);
   LptBoxValue *box = lpt_box (multiply->graph, multiply->in[side].mark.precisions);
-  LptTypeList types = { 0 };
+  const LptTypeList types = restricted_types (rw, 1);
 
   if (!config->update_precisions)
     return data;
-  if (restricted_types (rw, 1, &types) && types.n > 0)
+  if (types.n > 0)
     return (LptDType) types.v[0];
   if (box != NULL && box->types.n > 0)
     return (LptDType) box->types.v[0];
@@ -158,7 +154,7 @@ rewrite (LptRewriter *rw,
   g_autoptr (LptTensor) minus = NULL;
   g_autofree char *add_name = NULL;
   g_autofree char *const_name = NULL;
-  LptTypeList types = { 0 };
+  const LptTypeList types = restricted_types (rw, 0);
   LptDequant dq;
   LptDType weights;
   LptNode *conv, *add, *fresh;
@@ -180,7 +176,7 @@ rewrite (LptRewriter *rw,
     return lpt_rewriter_decline (rw, multiply, "its channel axis is dynamic or broadcast");
   if (varies_spatially (scale, out->rank))
     return lpt_rewriter_decline (rw, multiply, "a constant varies along a spatial axis");
-  if (lpt_rewriter_config (rw)->update_precisions && restricted_types (rw, 0, &types) && types.n > 0 &&
+  if (lpt_rewriter_config (rw)->update_precisions && types.n > 0 &&
       !lpt_type_list_has (&types, dq.data->dtype))
     return lpt_rewriter_decline (rw, multiply, "the target does not allow %s data for GroupConvolution",
                                  lpt_dtype_name (dq.data->dtype));
