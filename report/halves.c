@@ -39,13 +39,14 @@ whole_of (LptValue *value)
              : NULL;
 }
 
-/* The products that @value is the sum of, *n of them; FALSE: there are more, or other ones. */
+/* The products that @value is the sum of, *n of them, through at most @depth sums; FALSE: there are more, or others. */
 static gboolean
-find_parts (LptValue *value, LptNode **parts, guint *n)
+find_parts (LptValue *value, guint depth, LptNode **parts, guint *n)
 {
   LptNode *node = source_of (value)->producer;
   if (node->op == LPT_OP_ADD)
-    return find_parts (lpt_node_in (node, 0), parts, n) && find_parts (lpt_node_in (node, 1), parts, n);
+    return depth > 0 && find_parts (lpt_node_in (node, 0), depth - 1, parts, n) &&
+           find_parts (lpt_node_in (node, 1), depth - 1, parts, n);
   if (*n == MAX_PARTS || (node->info->flags & LPT_OP_F_WEIGHTED) == 0 || node->n_in < 2)
     return FALSE;
   parts[(*n)++] = node;
@@ -74,7 +75,7 @@ join (LptNode *sum)
   LptNode *parts[MAX_PARTS];
   LptValue *whole[2];
   guint n = 0;
-  if (!find_parts (&sum->out[0], parts, &n) || !reads_halves (parts, n, 0, &whole[0]) ||
+  if (!find_parts (&sum->out[0], MAX_PARTS - 1, parts, &n) || !reads_halves (parts, n, 0, &whole[0]) ||
       !reads_halves (parts, n, 1, &whole[1]) || whole[0] == NULL || n != (whole[1] != NULL ? 4u : 2u))
     return;
   LptNode *first = NULL;
