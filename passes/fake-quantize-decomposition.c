@@ -263,8 +263,10 @@ rewrite (LptRewriter *rw,
         }
       ok = decompose_aligned (rw, fq, &details, &precision, &parts, &levels);
     }
+  else if (!lpt_decompose (&details, &precision, &parts))
+    return leave (rw, fq, given, "a step of the FakeQuantize is not within 1e-32 and 1e32");
   else
-    ok = lpt_decompose (&details, &precision, &parts);
+    ok = TRUE;
   if (!ok || (!config->update_precisions && lpt_decomposition_is_identity (&parts)))
     return fq != given;
 

@@ -269,6 +269,26 @@ read_as_one (double    low,
   codes->read_zero = (gint32) point;
 }
 
+/* Has a step that is not 0 no reciprocal in float32, or nearly none? As passes/support/lpt-decompose.c. */
+static gboolean
+is_extreme (const Bound *low,
+            const Bound *high,
+            guint        n,
+            gint64       levels)
+{
+  guint c;
+
+  for (c = 0; c < n; c++)
+    {
+      const double step = fabs (at (high, c) - at (low, c)) / (double) (levels - 1);
+
+      if (step != 0 && !(step >= 1e-32 && step <= 1e32))
+        return TRUE;
+    }
+
+  return FALSE;
+}
+
 gboolean
 lpt_lower_fake_quantize (LptLower *lw,
                          LptNode  *node)
@@ -308,6 +328,11 @@ lpt_lower_fake_quantize (LptLower *lw,
                               at (&b[1], c));
         goto out;
       }
+  if (is_extreme (&b[0], &b[1], codes.n, levels) || is_extreme (&b[2], &b[3], n, levels))
+    {
+      lpt_rewriter_decline (lw->rw, node, "a step of the FakeQuantize is not within 1e-32 and 1e32");
+      goto out;
+    }
 
   choose_type (lw, node, levels, b, &codes);
   codes.step = g_new (double, codes.n);

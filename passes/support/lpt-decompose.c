@@ -4,6 +4,7 @@
  *
  * so that ol..oh becomes min..max and value = (q - zp) * scale. A point interval
  * (ol = oh) keeps its value in the scale: q = 1, scale = ol; q = 0 where it is 0.
+ * Refused: scales that are not within 1e-32 and 1e32, with which float32 has no reciprocals or products left.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -73,10 +74,8 @@ lpt_decompose (const LptQuantizeDetails *details,
           scale[i] = ol != 0 ? ol : 1;
           low[i] = high[i] = ol != 0 ? 1 : 0;
         }
-      if (fabsf (scale[i]) < SCALE_MIN)
-        scale[i] = scale[i] < 0 ? -SCALE_MIN : SCALE_MIN;
-      else if (fabsf (scale[i]) > SCALE_MAX)
-        scale[i] = scale[i] < 0 ? -SCALE_MAX : SCALE_MAX;
+      if (!(fabsf (scale[i]) >= SCALE_MIN && fabsf (scale[i]) <= SCALE_MAX))
+        return FALSE;
     }
   parts->low = scalar_or (&details->out_shape, low);
   parts->high = scalar_or (&details->out_shape, high);
