@@ -5,8 +5,8 @@
  *
  * The operation stays real. Quantized weights become integers with a dequantization in front, and the chains on all
  * four quantized inputs (X, H, W, R) are kept from clean-up, so that `integers -> Convert -> Multiply` is there for a
- * runtime that computes the cell in integers. Where data and state are real, chains on both weights are kept all the
- * same.
+ * runtime that computes the cell in integers. Where data and state are real, quantized weights of both halves become
+ * integers, and their chains are kept, all the same.
  *
  * Rounds weights that are not on the lattice of their FakeQuantize.
  *
@@ -77,6 +77,19 @@ quantize_weights (LptRewriter *rw,
   return TRUE;
 }
 
+/* Are the weights on input @index quantized? */
+static gboolean
+is_quantized (LptRewriter *rw,
+              LptNode     *cell,
+              guint        index)
+{
+  const LptNode *source = lpt_node_src (cell, index);
+  LptDequant dq;
+
+  return source != NULL && (source->op == LPT_OP_FAKE_QUANTIZE ||
+                            (lpt_layer_find (rw, cell, index, &dq) && lpt_dequant_is_low (&dq)));
+}
+
 /* Integer weights of the data, input @index, and of the state stay integers. */
 static gboolean
 keep_weights (LptRewriter *rw,
@@ -84,13 +97,19 @@ keep_weights (LptRewriter *rw,
               guint        index)
 {
   LptDequant dq[2];
+  gboolean changed = FALSE;
   guint i;
 
+  if (!is_quantized (rw, cell, index) || !is_quantized (rw, cell, index + 1))
+    return FALSE;
+  for (i = 0; i < 2; i++)
+    if (!quantize_weights (rw, cell, index + i, &changed))
+      return changed;
   for (i = 0; i < 2; i++)
     if (!lpt_layer_find (rw, cell, index + i, &dq[i]) || !lpt_dequant_is_low (&dq[i]))
-      return FALSE;
+      return changed;
 
-  return keep_chain (&dq[0]) | keep_chain (&dq[1]);
+  return changed | keep_chain (&dq[0]) | keep_chain (&dq[1]);
 }
 
 static gboolean

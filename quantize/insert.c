@@ -88,6 +88,9 @@ lpt_quantize_insert (LptQuantizer *q, LptGraph *graph, GError **error)
   for (guint i = 0; i < q->layers->len; i++)
     if (!insert_weights (graph, g_ptr_array_index (q->layers, i), error))
       return FALSE;
+  for (guint i = 0; i < q->recurrent->len; i++)
+    if (!insert_weights (graph, g_ptr_array_index (q->recurrent, i), error))
+      return FALSE;
   lpt_graph_sweep (graph);
   return lpt_graph_infer (graph, error);
 }

@@ -136,20 +136,27 @@ fit_bias (LptQuantizer *q, LptLayer *layer, GError **error)
   return TRUE;
 }
 
+static gboolean
+scale_layer (LptLayer *layer, gboolean mse, GError **error)
+{
+  g_autofree float *w = lpt_layer_weights (layer, error);
+  if (w == NULL)
+    return FALSE;
+  lpt_layer_clear (layer);
+  find_scales (layer, w, mse);
+  layer->original = g_steal_pointer (&w);
+  return TRUE;
+}
+
 gboolean
 lpt_quantize_scales (LptQuantizer *q, gboolean mse, GError **error)
 {
   for (guint i = 0; i < q->layers->len; i++)
-    {
-      LptLayer *layer = g_ptr_array_index (q->layers, i);
-      g_autofree float *w = lpt_layer_weights (layer, error);
-      if (w == NULL)
-        return FALSE;
-      lpt_layer_clear (layer);
-      find_scales (layer, w, mse);
-      if (!fit_bias (q, layer, error))
-        return FALSE;
-      layer->original = g_steal_pointer (&w);
-    }
+    if (!scale_layer (g_ptr_array_index (q->layers, i), mse, error)
+        || !fit_bias (q, g_ptr_array_index (q->layers, i), error))
+      return FALSE;
+  for (guint i = 0; i < q->recurrent->len; i++)
+    if (!scale_layer (g_ptr_array_index (q->recurrent, i), mse, error))
+      return FALSE;
   return TRUE;
 }

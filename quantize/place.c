@@ -162,7 +162,10 @@ find_product (Placer *p, LptNode *node)
 {
   LptLayer layer;
   if (lpt_node_recurrent_weights (node) > 0 && lpt_dtype_is_real (node->out[0].dtype))
-    report_layer (p->q, node, "a recurrent layer: its weights and states stay real");
+    {
+      const char *why = keeps_real (p->q, node);
+      report_layer (p->q, node, why != NULL ? why : lpt_quantize_add_recurrent (p->q, node));
+    }
   if (!lpt_layer_is_product (node) || !lpt_dtype_is_real (node->out[0].dtype))
     return;
   gboolean viewed = lpt_layer_view (node, &layer);
@@ -498,6 +501,8 @@ lpt_quantize_place (LptQuantizer *q, GError **error)
   p.elementwise = q->options->elementwise > 0 || (q->options->elementwise == 0 && !has_attention_or_norms (q->graph));
   g_clear_pointer (&q->layers, g_ptr_array_unref);
   g_clear_pointer (&q->points, g_ptr_array_unref);
+  g_clear_pointer (&q->recurrent, g_ptr_array_unref);
+  q->recurrent = g_ptr_array_new_with_free_func (free_layer);
   q->layers = g_ptr_array_new_with_free_func (free_layer);
   q->points = g_ptr_array_new_with_free_func (free_point);
   g_ptr_array_set_size (q->report->layers, 0);

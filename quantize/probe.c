@@ -11,6 +11,7 @@
 #include "quantize/quantizer.h"
 
 #include <lpt/lpt-explain.h>
+#include <lpt/lpt-work.h>
 
 #define ROUNDS 64
 
@@ -75,7 +76,8 @@ lpt_quantize_probe (LptQuantizer *q, GError **error)
           const LptExplanation *row = layer->quantized ? lpt_explain_find (rows, layer->name) : NULL;
           if (row == NULL || row->precision != LPT_DTYPE_F32)
             continue;
-          if (block (q, lpt_graph_find (q->graph, layer->name)))
+          LptNode *node = lpt_graph_find (q->graph, layer->name);
+          if (lpt_node_recurrent_weights (node) == 0 && block (q, node))
             changed++;
           else
             {

@@ -41,6 +41,7 @@ void
 lpt_quantizer_clear (LptQuantizer *q)
 {
   g_clear_pointer (&q->layers, g_ptr_array_unref);
+  g_clear_pointer (&q->recurrent, g_ptr_array_unref);
   g_clear_pointer (&q->points, g_ptr_array_unref);
   g_clear_pointer (&q->seen, g_hash_table_unref);
   g_clear_pointer (&q->kept, g_hash_table_unref);

@@ -50,6 +50,7 @@ typedef struct
   const LptQuantizeOptions *options;
   LptQuantizeReport        *report;
   GPtrArray                *layers;    /* LptLayer *: with constant weights, in topological order */
+  GPtrArray                *recurrent; /* LptLayer *: weights of recurrent layers, two of each */
   GPtrArray                *points;    /* LptPoint * */
   GHashTable               *seen;      /* LptValue * -> LptSeen * */
   GHashTable               *kept;      /* names of nodes that stay float -> why, or "" */
@@ -71,6 +72,8 @@ guint    lpt_quantize_count_pools   (LptGraph *graph);
 gboolean lpt_quantize_replace_pools (LptGraph *graph, GError **error);
 /* place.c: fills layers and points. */
 gboolean lpt_quantize_place   (LptQuantizer *q, GError **error);
+/* recurrent.c: the weights of recurrent @node, or why they stay real. */
+const char *lpt_quantize_add_recurrent (LptQuantizer *q, LptNode *node);
 /* Does a wish for integers climb through @node? */
 gboolean lpt_quantize_moves_data (LptQuantizer *q, LptNode *node);
 /* Ends of what @node gives that are known without looking. */

@@ -32,13 +32,13 @@ run_float_repairs (LptQuantizer *q, GError **error)
   return TRUE;
 }
 
-/* SQNR of each layer's weights, for people. */
+/* SQNR of the weights of @layers, for people; where a node has several, the least. */
 static gboolean
-measure_weights (LptQuantizer *q, GError **error)
+measure_weights (LptQuantizer *q, GPtrArray *layers, GError **error)
 {
-  for (guint i = 0; i < q->layers->len; i++)
+  for (guint i = 0; i < layers->len; i++)
     {
-      const LptLayer *layer = g_ptr_array_index (q->layers, i);
+      const LptLayer *layer = g_ptr_array_index (layers, i);
       const float *was = layer->original;
       g_autofree float *w = lpt_layer_weights (layer, error);
       double signal = 0.0, noise = 0.0;
@@ -52,11 +52,12 @@ measure_weights (LptQuantizer *q, GError **error)
             signal += (double) was[at] * was[at];
             noise += d * d;
           }
+      double db = noise > 0.0 ? 10.0 * log10 (signal / noise) : HUGE_VAL;
       for (guint k = 0; k < q->report->layers->len; k++)
         {
           LptQuantizedLayer *row = g_ptr_array_index (q->report->layers, k);
           if (g_str_equal (row->name, layer->node->name))
-            row->sqnr = noise > 0.0 ? 10.0 * log10 (signal / noise) : HUGE_VAL;
+            row->sqnr = row->sqnr != 0.0 ? MIN (row->sqnr, db) : db;
         }
     }
   return TRUE;
@@ -77,7 +78,7 @@ run_steps (LptQuantizer *q, GError **error)
 {
   if (!lpt_quantize_probe (q, error))
     return FALSE;
-  if (q->points->len == 0)
+  if (q->points->len == 0 && q->recurrent->len == 0)
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "the target leaves nothing to quantize");
       return FALSE;
@@ -88,7 +89,8 @@ run_steps (LptQuantizer *q, GError **error)
   lpt_quantize_ranges (q);
   if (!lpt_quantize_scales (q, q->options->weights_mse, error))
     return FALSE;
-  return lpt_trial_repairs (q, error) && measure_weights (q, error) && lpt_quantize_insert (q, q->graph, error)
+  return lpt_trial_repairs (q, error) && measure_weights (q, q->layers, error)
+         && measure_weights (q, q->recurrent, error) && lpt_quantize_insert (q, q->graph, error)
          && (q->options->io_type == LPT_DTYPE_F32 || lpt_quantize_set_io (q, q->options->io_type, error));
 }
 

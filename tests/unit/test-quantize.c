@@ -257,6 +257,55 @@ test_refused (void)
   g_assert_false (lpt_quantize_options_init (&options, "best", &error));
 }
 
+/* Both directions of an LSTM alone: codes in place of all its weights, or none where it is kept. */
+static void
+test_recurrent (void)
+{
+  g_autoptr (GString) text = g_string_new ("%x = Parameter : f32[1,4,6,6]\n%s = Const {1, 4, 36} : i64[3]\n"
+                                           "%n = Const {4} : i64[1]\n");
+  print_weights (text, "h", "1,2,4", 8, 1, 0.2);
+  print_weights (text, "c", "1,2,4", 8, 2, 0.2);
+  print_weights (text, "w", "2,16,36", 1152, 3, 0.1);
+  print_weights (text, "r", "2,16,4", 128, 4, 0.3);
+  print_weights (text, "b", "2,16", 32, 5, 0.1);
+  g_string_append (text, "%d = Reshape(%x, %s) {special_zero=false} : f32[1,4,36]\n"
+                         "%y = LSTMSequence(%d, %h, %c, %n, %w, %r, %b) {hidden_size=4, direction=bidirectional} : "
+                         "f32[1,2,4,4], f32[1,2,4], f32[1,2,4]\n"
+                         "Result(%y) {output=\"steps\"}\n");
+  Drawn drawn = { { 8, drawn_get, NULL, drawn_free } };
+  for (guint kept = 0; kept < 2; kept++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LptGraph) real = lpt_graph_from_text (text->str, -1, "recurrent", &error);
+      g_autoptr (LptGraph) graph = lpt_graph_from_text (text->str, -1, "recurrent", &error);
+      g_autoptr (LptConfig) config = lpt_config_new ();
+      g_autoptr (LptQuantizeReport) report = lpt_quantize_report_new ();
+      LptQuantizeOptions options;
+      g_assert_no_error (error);
+      lpt_quantize_options_init (&options, NULL, &error);
+      options.config = config;
+      g_assert_true (kept == 0 || lpt_config_keep (config, "y", &error));
+      g_assert_true (lpt_quantize (graph, &drawn.data, &options, report, &error) == (kept == 0));
+      g_assert_true (((LptQuantizedLayer *) report->layers->pdata[0])->quantized == (kept == 0));
+      if (kept > 0)
+        {
+          g_assert_error (error, LPT_ERROR, LPT_ERROR_INVALID);
+          continue;
+        }
+      g_assert_cmpfloat (((LptQuantizedLayer *) report->layers->pdata[0])->sqnr, >, 30.0);
+      g_assert_true (lpt_pipeline_run (graph, config, NULL, NULL, &error));
+      g_assert_no_error (error);
+      LptNode *lstm = lpt_graph_find (graph, "y");
+      g_assert_cmpint (lpt_node_in (lstm, 4)->dtype, ==, LPT_DTYPE_I8);
+      g_assert_cmpint (lpt_node_in (lstm, 5)->dtype, ==, LPT_DTYPE_I8);
+      LptEvalOptions eval = { .threads = 1 };
+      g_autoptr (LptEvaluation) e = lpt_evaluate ((LptGraph *const[]) { real, graph }, 2, &drawn.data, &eval, &error);
+      g_assert_no_error (error);
+      g_test_message ("recurrent: %.1f dB", e->sqnr);
+      g_assert_cmpfloat (e->sqnr, >, 30.0);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -266,5 +315,6 @@ main (int argc, char **argv)
   g_test_add_func ("/quantize/ranges", test_ranges);
   g_test_add_func ("/quantize/network", test_network);
   g_test_add_func ("/quantize/refused", test_refused);
+  g_test_add_func ("/quantize/recurrent", test_recurrent);
   return g_test_run ();
 }
