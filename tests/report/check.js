@@ -57,8 +57,14 @@
     document.getElementById ("canvas").dispatchEvent (new KeyboardEvent ("keydown", { key: "End", bubbles: true }));
     result.keyed = document.querySelector ("#details h3").textContent === nodes[nodes.length - 1].n;
     for (const c of Object.keys (colours)) { const s = document.getElementById ("colour"); s.value = c; s.dispatchEvent (new Event ("change")); }
-    document.getElementById ("theme").click ();
-    result.themed = true;
+    const theme = document.getElementById ("theme"), look = () => getComputedStyle (theme).backgroundColor;
+    const looks = [look ()];
+    theme.click ();
+    looks.push (look (), getComputedStyle (document.body).backgroundColor);
+    theme.click ();
+    looks.push (getComputedStyle (document.body).backgroundColor);
+    /* Another page, and a button that shows that it is pressed: both ways one of the two is not like the page. */
+    result.themed = looks[2] !== looks[3] && looks.slice (0, 2).some (colour => !looks.slice (2).includes (colour));
     // Boxes of one layer do not meet, and no edge lies on a box that it does not end at.
     document.getElementById ("expand").click ();
     if (nodes.length <= 600) result.crossed = crossed ();
