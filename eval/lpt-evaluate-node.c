@@ -78,6 +78,26 @@ lpt_node_evaluate (LptNode          *node,
   return ok;
 }
 
+/* Bytes of a constant that is made of however few. */
+#define ALWAYS_ALLOWED ((gsize) 1 << 20)
+
+gboolean
+lpt_node_const_grows (LptNode *node)
+{
+  const LptValue *out = &node->out[0];
+  gsize from = 0, to;
+  gint64 count;
+  guint i;
+
+  for (i = 0; i < node->n_in; i++)
+    if (lpt_node_const_in (node, i) != NULL)
+      from += lpt_tensor_size (lpt_node_const_in (node, i));
+
+  return lpt_shape_is_static (&out->shape) &&
+         (!lpt_shape_count (&out->shape, &count) || !lpt_tensor_byte_size (out->dtype, count, &to) ||
+          (to > ALWAYS_ALLOWED && to / LPT_CONST_MAX_GROWTH > from));
+}
+
 LptTensor *
 lpt_node_evaluate_const (LptNode *node,
                          GError **error)

@@ -36,27 +36,6 @@ is_foldable (LptRewriter *rw,
   return TRUE;
 }
 
-#define MAX_GROWTH     16
-#define ALWAYS_ALLOWED ((gsize) 1 << 20)
-
-/* Bytes of the inputs, and of the output as far as it is known before. */
-static gboolean
-grows_too_much (LptNode *node)
-{
-  const LptValue *out = &node->out[0];
-  gsize from = 0, to;
-  gint64 count;
-  guint i;
-
-  for (i = 0; i < node->n_in; i++)
-    if (lpt_node_const_in (node, i) != NULL)
-      from += lpt_tensor_size (lpt_node_const_in (node, i));
-
-  return lpt_shape_is_static (&out->shape) &&
-         (!lpt_shape_count (&out->shape, &count) || !lpt_tensor_byte_size (out->dtype, count, &to) ||
-          (to > ALWAYS_ALLOWED && to / MAX_GROWTH > from));
-}
-
 static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *node)
@@ -67,9 +46,9 @@ rewrite (LptRewriter *rw,
 
   if (!is_foldable (rw, node))
     return FALSE;
-  if (grows_too_much (node))
+  if (lpt_node_const_grows (node))
     return lpt_rewriter_decline (rw, node, "the constant would be more than %d times as large as its inputs",
-                                 MAX_GROWTH);
+                                 LPT_CONST_MAX_GROWTH);
   folded = lpt_node_evaluate_const (node, &error);
   if (folded == NULL)
     return lpt_rewriter_decline (rw, node, "%s", error != NULL ? error->message : "cannot be evaluated");

@@ -50,9 +50,9 @@ LptValue *
 lpt_tfl_w_folded (LptGraph *graph, LptNode *node)
 {
   LptValue *out = lpt_node_out (node), *folded = lpt_node_fold (graph, node);
-  g_autoptr (LptTensor) data = folded == out && node->n_in > 0 && node->n_out == 1 && is_constant (node)
-                                   ? lpt_node_evaluate_const (node, NULL)
-                                   : NULL;
+  gboolean may_fold = folded == out && node->n_in > 0 && node->n_out == 1 && is_constant (node)
+                      && !lpt_node_const_grows (node);
+  g_autoptr (LptTensor) data = may_fold ? lpt_node_evaluate_const (node, NULL) : NULL;
   if (data == NULL)
     return folded;
   folded = lpt_node_out (lpt_graph_add_const (graph, node->name, data));
