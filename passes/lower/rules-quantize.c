@@ -15,6 +15,7 @@
 #include <lpt/lpt-attrs.h>
 
 #include "passes/lower/lower.h"
+#include "passes/support/lpt-decompose.h"
 #include "passes/support/lpt-restricted.h"
 
 static const double one = 1;
@@ -269,20 +270,20 @@ read_as_one (double    low,
   codes->read_zero = (gint32) point;
 }
 
-/* Has a step that is not 0 no reciprocal in float32, or nearly none? As passes/support/lpt-decompose.c. */
+/* Is a step that is not 0 extreme? */
 static gboolean
-is_extreme (const Bound *low,
-            const Bound *high,
-            guint        n,
-            gint64       levels)
+has_extreme_step (const Bound *low,
+                  const Bound *high,
+                  guint        n,
+                  gint64       levels)
 {
   guint c;
 
   for (c = 0; c < n; c++)
     {
-      const double step = fabs (at (high, c) - at (low, c)) / (double) (levels - 1);
+      const double step = (at (high, c) - at (low, c)) / (double) (levels - 1);
 
-      if (step != 0 && !(step >= 1e-32 && step <= 1e32))
+      if (step != 0 && lpt_step_is_extreme (step))
         return TRUE;
     }
 
@@ -328,7 +329,7 @@ lpt_lower_fake_quantize (LptLower *lw,
                               at (&b[1], c));
         goto out;
       }
-  if (is_extreme (&b[0], &b[1], codes.n, levels) || is_extreme (&b[2], &b[3], n, levels))
+  if (has_extreme_step (&b[0], &b[1], codes.n, levels) || has_extreme_step (&b[2], &b[3], n, levels))
     {
       lpt_rewriter_decline (lw->rw, node, "a step of the FakeQuantize is not within 1e-32 and 1e32");
       goto out;

@@ -4,7 +4,7 @@
  *
  * so that ol..oh becomes min..max and value = (q - zp) * scale. A point interval
  * (ol = oh) keeps its value in the scale: q = 1, scale = ol; q = 0 where it is 0.
- * Refused: scales that are not within 1e-32 and 1e32, with which float32 has no reciprocals or products left.
+ * Refused: extreme scales (lpt_step_is_extreme()).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,9 +14,6 @@
 #include "ir/lpt-fold.h"
 #include "passes/support/lpt-decompose.h"
 
-#define SCALE_MIN 1e-32f
-#define SCALE_MAX 1e32f
-
 void
 lpt_decomposition_clear (LptDecomposition *parts)
 {
@@ -24,6 +21,12 @@ lpt_decomposition_clear (LptDecomposition *parts)
   g_clear_pointer (&parts->high, lpt_tensor_unref);
   g_clear_pointer (&parts->zp, lpt_tensor_unref);
   g_clear_pointer (&parts->scale, lpt_tensor_unref);
+}
+
+gboolean
+lpt_step_is_extreme (double step)
+{
+  return !(fabs (step) >= 1e-32f && fabs (step) <= 1e32f);
 }
 
 static LptTensor *
@@ -74,7 +77,7 @@ lpt_decompose (const LptQuantizeDetails *details,
           scale[i] = ol != 0 ? ol : 1;
           low[i] = high[i] = ol != 0 ? 1 : 0;
         }
-      if (!(fabsf (scale[i]) >= SCALE_MIN && fabsf (scale[i]) <= SCALE_MAX))
+      if (lpt_step_is_extreme (scale[i]))
         return FALSE;
     }
   parts->low = scalar_or (&details->out_shape, low);

@@ -21,7 +21,9 @@ typedef struct
 void     lpt_decomposition_clear (LptDecomposition *parts);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptDecomposition, lpt_decomposition_clear)
 
-/* ol..oh -> min..max: out = (q - zp) * scale. */
+/* A step, not 0, with which float32 has no reciprocals or products left: not within 1e-32 and 1e32. */
+gboolean lpt_step_is_extreme (double step);
+/* ol..oh -> min..max: out = (q - zp) * scale. FALSE: a scale is extreme, or there is no memory. */
 gboolean lpt_decompose (const LptQuantizeDetails *details, const LptDataPrecision *precision, LptDecomposition *parts);
 /* Nothing to do: scale 1 and no zero point everywhere. */
 gboolean lpt_decomposition_is_identity (const LptDecomposition *parts);
