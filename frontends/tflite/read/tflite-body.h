@@ -28,5 +28,7 @@ gboolean      lpt_tfl_body_result  (LptTflOp *op, LptGraph *body, LptValue *valu
 void          lpt_tfl_body_connect (GArray *ports, gint external, guint internal, LptPortPurpose purpose);
 /* Outputs have the types of the results, which stand behind @lead others; If and Loop infer the rest. */
 void          lpt_tfl_body_finish  (LptTflOp *op, LptNode *node, LptGraph *body, guint lead);
+/* The same for @n outputs that are not yet those of the operator. */
+void          lpt_tfl_body_outputs (LptTflOp *op, LptNode *node, LptGraph *body, guint lead, guint n, LptValue **out);
 
 #endif

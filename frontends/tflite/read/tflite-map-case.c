@@ -74,14 +74,8 @@ choose_by_if (LptTflOp *op, const Case *c, guint from, LptValue *const *in, LptV
       else
         lpt_body_map_free (map);
     }
-  if (op->error == NULL && lpt_node_infer (node, &op->error))
-    for (guint o = 0; o < c->n_out; o++)
-      {
-        LptValue *value = lpt_node_in (g_ptr_array_index (lpt_node_body (node, 0)->results, o), 0);
-        if (value->dtype == node->out[o].dtype)
-          lpt_value_set_quant (&node->out[o], value->quant);
-        out[o] = &node->out[o];
-      }
+  if (op->error == NULL)
+    lpt_tfl_body_outputs (op, node, lpt_node_body (node, 0), 0, c->n_out, out);
 }
 
 static void

@@ -194,17 +194,26 @@ lpt_tfl_body_connect (GArray *ports, gint external, guint internal, LptPortPurpo
 }
 
 void
-lpt_tfl_body_finish (LptTflOp *op, LptNode *node, LptGraph *body, guint lead)
+lpt_tfl_body_outputs (LptTflOp *op, LptNode *node, LptGraph *body, guint lead, guint n, LptValue **out)
 {
   if (op->error != NULL || !lpt_node_infer (node, &op->error))
     return;
-  for (guint o = 0; o < op->n_out; o++)
+  for (guint o = 0; o < n; o++)
     {
       LptValue *inner = lpt_node_in (g_ptr_array_index (body->results, o + lead), 0);
       if (inner->dtype == node->out[o].dtype)
         lpt_value_set_quant (&node->out[o], inner->quant);
-      lpt_tfl_set (op, o, &node->out[o]);
+      out[o] = &node->out[o];
     }
+}
+
+void
+lpt_tfl_body_finish (LptTflOp *op, LptNode *node, LptGraph *body, guint lead)
+{
+  g_autofree LptValue **out = g_new0 (LptValue *, op->n_out + 1);
+  lpt_tfl_body_outputs (op, node, body, lead, op->n_out, out);
+  for (guint o = 0; o < op->n_out && op->error == NULL; o++)
+    lpt_tfl_set (op, o, out[o]);
 }
 
 void
