@@ -117,6 +117,13 @@ lpt_runner_run (LptRunner *runner, LptTensor *const *tensors, GError **error)
   return lpt_runner_execute (runner, tensors, error) ? lpt_runner_outputs (runner, error) : NULL;
 }
 
+void
+lpt_samples_clear (LptTensor **tensors, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    g_clear_pointer (&tensors[i], lpt_tensor_unref);
+}
+
 /* --- both ------------------------------------------------------------------------- */
 
 struct LptEvaluator
@@ -264,13 +271,6 @@ finish (LptEvaluator *e)
   lpt_agreement_finish (&e->agreement, r);
 }
 
-static void
-clear_tensors (LptTensor **tensors, guint n)
-{
-  for (guint i = 0; i < n; i++)
-    g_clear_pointer (&tensors[i], lpt_tensor_unref);
-}
-
 /* Can the inputs of the first model be those of the second? */
 static gboolean
 check_inputs (LptGraph *const *graphs, guint n, GError **error)
@@ -322,7 +322,7 @@ lpt_evaluate (LptGraph *const *graphs, guint n_graphs, LptData *data, const LptE
       ok = lpt_data_get (data, i, tensors, error);
       e->result->data_seconds += (double) (g_get_monotonic_time () - start) / G_USEC_PER_SEC;
       ok = ok && lpt_evaluator_add (e, i, tensors, NULL, error);
-      clear_tensors (tensors, n_inputs);
+      lpt_samples_clear (tensors, n_inputs);
     }
   return ok ? lpt_evaluator_finish (e) : NULL;
 }

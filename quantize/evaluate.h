@@ -29,6 +29,8 @@ gboolean   lpt_runner_execute (LptRunner *runner, LptTensor *const *tensors, GEr
 /* What the last run gave, as lpt_runner_run() does. */
 GPtrArray *lpt_runner_outputs (LptRunner *runner, GError **error);
 void       lpt_runner_clear (LptRunner *runner);
+/* Drops the tensors of a sample, of which some may be NULL. */
+void       lpt_samples_clear (LptTensor **tensors, guint n);
 /* @tensor, made for an input with the quantization @from (nullable), as the input @parameter takes it: codes or what
  * they stand for (transfer full); NULL + error. */
 LptTensor *lpt_input_adapt  (LptTensor *tensor, const LptQuant *from, LptNode *parameter, GError **error);

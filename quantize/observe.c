@@ -72,8 +72,7 @@ lpt_quantize_watch (LptQuantizer *q, GPtrArray *values, LptData *samples, LptWat
           if (!ok)
             break;
           g_autoptr (GPtrArray) outputs = lpt_runner_run (&runner, tensors, error);
-          for (guint k = 0; k < n_inputs; k++)
-            g_clear_pointer (&tensors[k], lpt_tensor_unref);
+          lpt_samples_clear (tensors, n_inputs);
           ok = outputs != NULL;
           for (guint k = 0; ok && k < outputs->len; k++)
             ok = func (q, from + k, g_ptr_array_index (outputs, k), i, data, error);

@@ -198,13 +198,6 @@ lpt_samples_inputs_for (LptGraph *a, LptTensor *const *tensors, LptGraph *b, Lpt
   return TRUE;
 }
 
-void
-lpt_samples_clear (LptTensor **tensors, guint n)
-{
-  for (guint i = 0; i < n; i++)
-    g_clear_pointer (&tensors[i], lpt_tensor_unref);
-}
-
 gboolean
 lpt_samples_fix_shapes (LptGraph *graph, LptGraph *given, LptTensor *const *tensors, GError **error)
 {

@@ -46,7 +46,6 @@ gboolean   lpt_take_problems    (GError **problems, guint n, GError **error);
  * these and the other does not (transfer full,
    lpt_samples_clear()); FALSE + error. */
 gboolean   lpt_samples_inputs_for (LptGraph *a, LptTensor *const *tensors, LptGraph *b, LptTensor **inputs, GError **error);
-void       lpt_samples_clear      (LptTensor **tensors, guint n);
 /* The inputs of @graph get the shapes that these samples, made for @given, have, so that what depends on them is known;
  * FALSE + error. */
 gboolean   lpt_samples_fix_shapes (LptGraph *graph, LptGraph *given, LptTensor *const *tensors, GError **error);
