@@ -111,7 +111,6 @@ place_operand (const Parts        *s,
     value->places[layout] = (LptValuePlace) { op->form.out, op->form.out_layout, at };
 }
 
-/* Parts of a concatenation, and what is the same bytes as one of them, are written where they belong. */
 static void
 find_places (Parts *s)
 {
