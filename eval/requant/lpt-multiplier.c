@@ -242,16 +242,6 @@ lpt_multiplier_apply (const LptMultiplier *multiplier,
   return lpt_requant_float (acc, multiplier->f, G_MININT32, G_MAXINT32 - 127);
 }
 
-void
-lpt_multiplier_apply_n (const LptMultiplier *multiplier,
-                        gsize                n,
-                        const gint32        *acc,
-                        gint32              *out)
-{
-  for (gsize i = 0; i < n; i++)
-    out[i] = lpt_multiplier_apply (multiplier, acc[i]);
-}
-
 gint32
 lpt_multiplier_apply_acc64 (const LptMultiplier *multiplier,
                             gint64               acc)

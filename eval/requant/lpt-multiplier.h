@@ -108,8 +108,6 @@ gboolean lpt_requant_multiplier (const LptRequantMethod *method, double input, d
 
 /* Rescales one accumulator; saturates to int32. */
 gint32 lpt_multiplier_apply   (const LptMultiplier *multiplier, gint32 acc);
-/* Rescales @n accumulators; @out may be @acc. */
-void   lpt_multiplier_apply_n (const LptMultiplier *multiplier, gsize n, const gint32 *acc, gint32 *out);
 /* A 48-bit accumulator (16-bit activations) with a Q31 multiplier cut to 16 bits; one rounding. */
 gint32 lpt_multiplier_apply_acc64 (const LptMultiplier *multiplier, gint64 acc);
 

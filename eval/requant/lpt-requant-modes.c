@@ -101,21 +101,6 @@ lpt_requant_rule_multiplier (const LptRequantRule *rule,
   return multiplier;
 }
 
-LptMultiplier *
-lpt_requant_rule_multipliers (const LptRequantRule *rule,
-                              double                input,
-                              guint                 n,
-                              const double         *weight,
-                              double                output)
-{
-  LptMultiplier *multipliers = g_new (LptMultiplier, n);
-
-  for (guint i = 0; i < n; i++)
-    multipliers[i] = lpt_requant_rule_multiplier (rule, input, weight[i], output);
-
-  return multipliers;
-}
-
 void
 lpt_sum64_make (LptSum64     *sum,
                 guint         n,

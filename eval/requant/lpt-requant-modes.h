@@ -136,9 +136,6 @@ gboolean              lpt_mode_from_name   (const char *name, LptMode *mode);
 /* The first row that fits; there always is one. */
 const LptRequantRule *lpt_requant_rule     (LptMode mode, LptClass class, LptRuleGranularity granularity, guint kinds);
 
-/* Multipliers for n weight scales (n = 1: per tensor) in the rule's representation; *out is g_new'ed. */
-LptMultiplier        *lpt_requant_rule_multipliers (const LptRequantRule *rule, double input, guint n, const double *weight,
-                                                    double output);
 /* One multiplier for a ready-made real value, which the rule's arithmetic may narrow to float32. */
 LptMultiplier         lpt_requant_rule_multiplier  (const LptRequantRule *rule, double input, double weight, double output);
 

@@ -266,7 +266,7 @@ lpt_dequant_merge_multiplies (LptRewriter *rw,
   next = lpt_value_use (&multiply->out[0], 0)->node;
   a = lpt_node_const_in (multiply, 1);
   b = next->op == LPT_OP_MULTIPLY ? lpt_node_const_in (next, 1) : NULL;
-  if (a == NULL || b == NULL || lpt_node_in (next, 0) != &multiply->out[0])
+  if (a == NULL || b == NULL)
     return multiply;
   product = lpt_layer_binary (LPT_OP_MULTIPLY, a, b, lpt_tensor_dtype (a));
   if (product == NULL)

@@ -1,8 +1,9 @@
-/* test-rewriter.c - what comes of rewrites that do not fit
+/* test-rewriter.c - what comes of rewrites that do not fit, and what only passes outside of the library call
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <lpt/lpt-dequant.h>
 #include <lpt/lpt-pass.h>
 #include <lpt/lpt-text.h>
 
@@ -102,6 +103,65 @@ test_no_memory (void)
   check_error (&starved, LPT_ERROR_MEMORY, "pass starved: node \"t\": no memory for the constant \"c\"");
 }
 
+static gboolean
+merge (LptRewriter *rw,
+       LptNode     *node)
+{
+  LptNode *left = lpt_dequant_merge_multiplies (rw, node);
+
+  if (left != node)
+    lpt_rewriter_visit (rw, left);
+
+  return left != node;
+}
+
+static const LptPass merges = { .name = "merges", .doc = "", .stage = LPT_STAGE_CLEANUP,
+                                .roots = LPT_ROOTS (LPT_OP_MULTIPLY), .rewrite = merge };
+
+/* Products of constants are one constant, a single number where all are equal; what others read stays, and a factor in
+ * front is none. */
+static void
+test_merge (void)
+{
+  const LptPass *const group[] = { &merges, NULL };
+  g_autoptr (LptConfig) config = lpt_config_new ();
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text ("%x = Parameter : f32[1,2,4]\n"
+                                                    "%two = Const {2, 3} : f32[1,2,1]\n"
+                                                    "%half = Const {0.5} : f32[]\n"
+                                                    "%a = Multiply(%x, %two)\n"
+                                                    "%b = Multiply(%a, %half)\n"
+                                                    "%six = Const {3, 2} : f32[1,2,1]\n"
+                                                    "%c = Multiply(%b, %six)\n"
+                                                    "%d = Tanh(%c)\n"
+                                                    "%e = Multiply(%d, %two)\n"
+                                                    "%f = Multiply(%half, %e)\n"
+                                                    "%g = Multiply(%f, %half)\n"
+                                                    "%h = Tanh(%f)\n"
+                                                    "Result(%g)\n"
+                                                    "Result(%h)\n", -1, NULL, &error);
+
+  g_assert_no_error (error);
+  lpt_pipeline_run_passes (graph, config, group, NULL, NULL, &error);
+  g_assert_no_error (error);
+  lpt_graph_clear_marks (graph);
+  text = lpt_graph_to_text (graph, LPT_TEXT_DEFAULT);
+  g_assert_cmpstr (text, ==,
+                   "%x = Parameter : f32[1,2,4]\n"
+                   "%two = Const {2, 3} : f32[1,2,1]\n"
+                   "%half = Const {0.5} : f32[]\n"
+                   "%c/Constant = Const {3} : f32[]\n"
+                   "%c = Multiply(%x, %c/Constant) #{dequantization, lpt_made} : f32[1,2,4]\n"
+                   "%d = Tanh(%c) : f32[1,2,4]\n"
+                   "%e = Multiply(%d, %two) : f32[1,2,4]\n"
+                   "%f = Multiply(%half, %e) : f32[1,2,4]\n"
+                   "%g = Multiply(%f, %half) : f32[1,2,4]\n"
+                   "%h = Tanh(%f) : f32[1,2,4]\n"
+                   "Result(%g)\n"
+                   "Result(%h)\n");
+}
+
 int
 main (int    argc,
       char **argv)
@@ -109,6 +169,7 @@ main (int    argc,
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/rewriter/misfit", test_misfit);
   g_test_add_func ("/rewriter/no-memory", test_no_memory);
+  g_test_add_func ("/rewriter/merge", test_merge);
 
   return g_test_run ();
 }
