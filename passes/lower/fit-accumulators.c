@@ -53,8 +53,7 @@ lpt_fit_accumulators (LptRewriter   *rw,
 
       for (guint k = 0; k < node->n_in; k++)
         touches = touches || is_accumulator (lpt_node_in (node, k));
-      for (guint o = 0; o < node->n_out; o++)
-        touches = touches || is_accumulator (&node->out[o]);
+      touches = touches || (node->n_out > 0 && is_accumulator (&node->out[0]));
       if (touches && (node->info->flags & LPT_OP_F_SINK) == 0)
         lpt_unlower (&u, node);
     }

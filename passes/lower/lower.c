@@ -360,7 +360,7 @@ lower_graph (LptRewriter  *rw,
       if (rule == NULL)
         rule = raised ? lpt_lower_raised : lpt_lower_fixed;
       if (is_kept_real (rw, node) || is_left_real (&lw, node) || computes_integers (&lw, node) ||
-          joins_integers (&lw, node) || rule == NULL || !rule (&lw, node))
+          joins_integers (&lw, node) || !rule (&lw, node))
         keep_real (&lw, node);
       else
         g_ptr_array_add (formed, node);

@@ -348,9 +348,7 @@ lpt_lower_pad (LptLower *lw,
   copy->out[0].shape = node->out[0].shape;
   lpt_value_set_quant (&copy->out[0], in[0]->quant);
   form = lpt_form_copy (x);
-  form->q = in[0] != x->q && x->q->quant != NULL && x->q->quant->n == 1
-                ? lpt_lower_with_quant (lw, &copy->out[0], x->q->quant)
-                : &copy->out[0];
+  form->q = &copy->out[0];
   lpt_lower_set_form (lw, &node->out[0], form);
 
   return TRUE;

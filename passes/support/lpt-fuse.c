@@ -189,14 +189,14 @@ lpt_fuse_above (LptRewriter *rw,
                             op->name);
       return NULL;
     }
-  if (lpt_tensor_shape (low)->rank > 1 && fq->out[0].shape.rank > 0)
+  if (lpt_tensor_shape (low)->rank > 1)
     {
       LptTensor *wide = lpt_fold_extend_all (low, fq->out[0].shape.rank);
 
       lpt_tensor_unref (low);
       low = wide;
     }
-  if (lpt_tensor_shape (high)->rank > 1 && fq->out[0].shape.rank > 0)
+  if (lpt_tensor_shape (high)->rank > 1)
     {
       LptTensor *wide = lpt_fold_extend_all (high, fq->out[0].shape.rank);
 

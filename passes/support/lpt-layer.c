@@ -378,7 +378,7 @@ lpt_layer_holds (LptTensor *tensor,
   g_autoptr (LptTensor) held = NULL;
   gint64 i;
 
-  if (dtype == lpt_tensor_dtype (tensor) || dtype == LPT_DTYPE_F32 || dtype == LPT_DTYPE_F64)
+  if (dtype == lpt_tensor_dtype (tensor))
     return TRUE;
   held = lpt_tensor_convert (tensor, dtype, NULL);
   for (i = 0; held != NULL && i < lpt_tensor_count (tensor); i++)
