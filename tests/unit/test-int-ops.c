@@ -658,6 +658,48 @@ test_snps (void)
     }
 }
 
+/* What the rows are chosen by: a window of any extent is dense, that of one place is not; without a window, too. */
+static void
+test_kinds (void)
+{
+  static const struct { const char *data, *op, *weights, *attributes, *out; guint kinds; } table[] =
+  {
+    { "1,2,3,3", "Convolution", "2,2,1,1", "[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]", "1,2,3,3",
+      LPT_KIND_OF_POINTWISE },
+    { "1,2,3,3", "Convolution", "2,2,2,1", "[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]", "1,2,2,3",
+      LPT_KIND_OF_DENSE },
+    { "1,2,3,3", "Convolution", "2,2,1,2", "[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]", "1,2,3,2",
+      LPT_KIND_OF_DENSE },
+    { "1,2,3", "Convolution", "2,2,1", "[1], pads_begin=[0], pads_end=[0], dilations=[1]", "1,2,3",
+      LPT_KIND_OF_POINTWISE },
+    { "1,2,3", "GroupConvolution", "2,1,1,1", "[1], pads_begin=[0], pads_end=[0], dilations=[1]", "1,2,3",
+      LPT_KIND_OF_DEPTHWISE },
+    { "1,4,3", "GroupConvolution", "2,1,2,1", "[1], pads_begin=[0], pads_end=[0], dilations=[1]", "1,2,3",
+      LPT_KIND_OF_DENSE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (table); i++)
+    {
+      g_autofree char *text = g_strdup_printf ("graph {lowered=true}\n"
+                                               "%%x = Parameter : i8[%s] q{scale=0.25}\n"
+                                               "%%w = Parameter : i8[%s] q{scale=0.5}\n"
+                                               "%%y = %s(%%x, %%w) {strides=%s} : i8[%s] q{scale=1}\n"
+                                               "Result(%%y)\n", table[i].data, table[i].weights, table[i].op,
+                                               table[i].attributes, table[i].out);
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, "kinds", &error);
+      LptRuleGranularity granularity;
+      LptClass class;
+      guint kinds;
+
+      g_assert_no_error (error);
+      g_assert_true (lpt_requant_classify (lpt_graph_find (graph, "y"), &class, &granularity, &kinds));
+      g_assert_cmpint (class, ==, LPT_CLASS_CONV);
+      g_assert_cmpint (granularity, ==, LPT_GRANULARITY_TENSOR);
+      g_assert_cmpuint (kinds, ==, table[i].kinds | LPT_KIND_OF_NO_BIAS);
+    }
+}
+
 /* Averages of two codes in the default mode: ties go to even, so that what follows has no bias. */
 static void
 test_ties (void)
@@ -687,6 +729,7 @@ main (int   argc,
 
   g_test_add_func ("/int-ops/spec", test_spec);
   g_test_add_func ("/int-ops/snps", test_snps);
+  g_test_add_func ("/int-ops/kinds", test_kinds);
   g_test_add_func ("/int-ops/extremes", test_extremes);
   g_test_add_func ("/int-ops/ties", test_ties);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
