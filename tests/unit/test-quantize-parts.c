@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "passes/support/lpt-absorb.h"
 #include "quantize/samples.h"
 #include "quantize/window.h"
 
@@ -145,6 +146,52 @@ test_dynamic (void)
   g_assert_cmpuint (judged, ==, 3);
 }
 
+/* Factors of channels go into weights and bias, shifts into the bias. */
+static void
+test_absorb (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (
+    "%x = Parameter : f32[1,2,2,2]\n"
+    "%w = Const {1, 2, 3, 4, 5, 6} : f32[3,2,1,1]\n"
+    "%v = Convolution(%x, %w) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]}\n"
+    "%b = Const {1, 2, 3} : f32[1,3,1,1]\n"
+    "%a = Add(%v, %b)\n"
+    "%f = Const {2, 3, 4} : f32[3,1,1]\n"
+    "%m = Multiply(%a, %f)\n"
+    "%y = Relu(%m)\n"
+    "%c = Parameter : f32[2,3]\n"
+    "%d = Const {1, 2, 3, 4, 5, 6} : f32[3,2]\n"
+    "%e = MatMul(%c, %d)\n"
+    "%g = Const {1} : f32[]\n"
+    "%h = Add(%e, %g)\n"
+    "%o = Const {10, 20} : f32[2]\n"
+    "%z = Add(%h, %o)\n"
+    "Result(%y)\n"
+    "Result(%z)\n", -1, NULL, &error);
+
+  g_assert_no_error (error);
+  g_assert_true (lpt_absorb (graph, LPT_ABSORB_ALL, &error));
+  g_assert_no_error (error);
+  text = lpt_graph_to_text (graph, LPT_TEXT_DEFAULT);
+  g_assert_cmpstr (text, ==,
+    "%x = Parameter : f32[1,2,2,2]\n"
+    "%c = Parameter : f32[2,3]\n"
+    "%w = Const {2, 4, 9, 12, 20, 24} : f32[3,2,1,1]\n"
+    "%v = Convolution(%x, %w) {strides=[1,1], pads_begin=[0,0],"
+    " pads_end=[0,0], dilations=[1,1]} : f32[1,3,2,2]\n"
+    "%v/bias = Const {2, 6, 12} : f32[1,3,1,1]\n"
+    "%m = Add(%v, %v/bias) : f32[1,3,2,2]\n"
+    "%y = Relu(%m) : f32[1,3,2,2]\n"
+    "%d = Const {1, 2, 3, 4, 5, 6} : f32[3,2]\n"
+    "%e = MatMul(%c, %d) : f32[2,2]\n"
+    "%e/bias = Const {11, 21} : f32[1,2]\n"
+    "%z = Add(%e, %e/bias) : f32[2,2]\n"
+    "Result(%y)\n"
+    "Result(%z)\n");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -153,5 +200,6 @@ main (int argc, char **argv)
   g_test_add_func ("/quantize-parts/window", test_window);
   g_test_add_func ("/quantize-parts/concat", test_concat);
   g_test_add_func ("/quantize-parts/dynamic", test_dynamic);
+  g_test_add_func ("/quantize-parts/absorb", test_absorb);
   return g_test_run ();
 }
