@@ -71,6 +71,8 @@ test_fit (void)
     { 4, { 1, 2, 2, 3 }, 4, { 4, 3, 2, 2 }, 4, { 36, 40, 44 } },                /* and the other way */
     { 3, { 2, 2, 3 }, 3, { 8, 2, 3 }, 4, { 36, 37, 38 } },                      /* batches of two */
     { 2, { 1, 3 }, 1, { 3 }, 1, { 0, 1, 2 } },                                  /* one sample */
+    { 4, { LPT_DYNAMIC, 1, 4, 1 }, 2, { 5, 4 }, 5, { 16, 17, 18 } },            /* axes of length 1 are put in */
+    { 4, { 1, 4, 1, 1 }, 2, { 1, 4 }, 1, { 0, 1, 2 } },
   };
   g_autofree char *path = path_of ("fit.npy");
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
@@ -238,14 +240,18 @@ test_bytes (void)
   g_unlink (sound);
 }
 
+#ifdef LPT_HAVE_PIXBUF
+/* A red pixel and (10, 20, 30). */
+static const char bmp[] = "BM\x3e\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\2\0\0\0\1\0\0\0\1\0\x18\0\0\0\0\0\x08\0\0\0\0\0\0"
+                          "\0\0\0\0\0\0\0\0\0\0\0\0\0"
+                          "\0\0\xff\x1e\x14\x0a\0\0";
+#endif
+
 /* Two pixels, red and (10, 20, 30), as BGR in channels first, less 10, halved. */
 static void
 test_image (void)
 {
 #ifdef LPT_HAVE_PIXBUF
-  static const char bmp[] = "BM\x3e\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\2\0\0\0\1\0\0\0\1\0\x18\0\0\0\0\0\x08\0\0\0\0\0\0"
-                            "\0\0\0\0\0\0\0\0\0\0\0\0\0"
-                            "\0\0\xff\x1e\x14\x0a\0\0";
   static const double want[6] = { -5, 10, -5, 5, 122.5, 0 };
   g_autofree char *path = path_of ("x.bmp");
   g_autoptr (LptGraph) graph = model (LPT_DTYPE_F32, 4, (gint64[]) { 1, 3, 1, 2 });
@@ -271,6 +277,203 @@ test_image (void)
 #endif
 }
 
+/* A red pixel beside (10, 20, 30), as inputs of several shapes take it. */
+static void
+test_image_fit (void)
+{
+#ifdef LPT_HAVE_PIXBUF
+  static const struct
+  {
+    gint rank;
+    gint64 dims[4];
+    LptDataOptions options;
+    const char *message;
+    guint n;
+    double want[8];
+  } rows[] = {
+    { 4, { 1, 1, 1, 2 }, { 0 }, NULL, 2, { 76, 18 } },        /* grey */
+    { 4, { 1, 1, 2, 3 }, { .layout = LPT_LAYOUT_NHWC }, NULL, 6, { 255, 0, 0, 10, 20, 30 } },
+    { 3, { 3, 1, 2 }, { 0 }, NULL, 6, { 255, 10, 0, 20, 0, 30 } },
+    { 4, { 1, 3, LPT_DYNAMIC, LPT_DYNAMIC }, { 0 }, NULL, 6, { 255, 10, 0, 20, 0, 30 } },
+    { 4, { 1, 3, 1, 1 }, { .fit = LPT_FIT_CROP }, NULL, 3, { 255, 0, 0 } },
+    { 4, { 1, 1, 2, 2 }, { .fit = LPT_FIT_PAD, .pad = 7 }, NULL, 4, { 76, 18, 7, 7 } },
+    { 4, { 1, 3, 1, 2 }, { .n_mean = 3, .mean = { 5, 10, 20 } }, NULL, 6, { 250, 5, -10, 10, -20, 10 } },
+    { 4, { 1, 3, 1, 2 }, { .n_scale = 2, .scale = { 1, 1 } }, "has 2 values, the input has 3", 0, { 0 } },
+    { 4, { 1, 2, 1, 2 }, { 0 }, "the image has 3 channels, the input \"x\" 2", 0, { 0 } },
+    { 2, { 1, 6 }, { 0 }, "the input \"x\" takes no image: its rank is 2", 0, { 0 } },
+  };
+  g_autofree char *path = path_of ("fit.bmp");
+  g_file_set_contents (path, bmp, sizeof bmp - 1, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (LptGraph) graph = model (LPT_DTYPE_F32, rows[i].rank, rows[i].dims);
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LptTensor) image =
+        lpt_data_load_input (g_ptr_array_index (graph->parameters, 0), path, &rows[i].options, &error);
+      if ((image == NULL) != (rows[i].message != NULL)
+          || (image == NULL && strstr (error->message, rows[i].message) == NULL))
+        g_test_fail_printf ("row %u: %s", i, error != NULL ? error->message : "no error");
+      g_assert_cmpint (image != NULL ? lpt_tensor_count (image) : 0, ==, rows[i].n);
+      for (guint k = 0; k < rows[i].n; k++)
+        g_assert_cmpfloat (lpt_tensor_get_f64 (image, k), ==, rows[i].want[k]);
+    }
+  g_unlink (path);
+#else
+  g_test_skip ("built without gdk-pixbuf");
+#endif
+}
+
+/* --- options, several inputs ------------------------------------------------------- */
+
+static void
+test_options (void)
+{
+  typedef gboolean (*Set) (LptDataOptions *options, const char *text, GError **error);
+  static const struct { Set set; const char *text, *message; } bad[] = {
+    { lpt_data_options_layout, "HWC", "HWC: one of NCHW, NHWC is wanted" },
+    { lpt_data_options_channels, "cmyk", "cmyk: one of rgb, bgr, gray is wanted" },
+    { lpt_data_options_resize, "area", "area: one of bilinear, crop is wanted" },
+    { lpt_data_options_resize, "crop:0", "out of bounds" },
+    { lpt_data_options_resize, "crop:x", "not a signed number" },
+    { lpt_data_options_mean, "", "one to four numbers" },
+    { lpt_data_options_mean, "1,2x", "one to four numbers" },
+    { lpt_data_options_mean, "nan", "one to four numbers" },
+    { lpt_data_options_scale, "inf", "one to four numbers" },
+    { lpt_data_options_scale, "1,0", "the scale divides" },
+  };
+  LptDataOptions options = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_assert_true (lpt_data_options_layout (&options, "nhwc", &error) && options.layout == LPT_LAYOUT_NHWC);
+  g_assert_true (lpt_data_options_layout (&options, "NCHW", &error) && options.layout == LPT_LAYOUT_NCHW);
+  g_assert_true (lpt_data_options_channels (&options, "Gray", &error) && options.channels == LPT_CHANNELS_GRAY);
+  g_assert_true (lpt_data_options_resize (&options, "crop", &error) && options.fit == LPT_FIT_CROP);
+  g_assert_true (lpt_data_options_resize (&options, "bilinear", &error) && options.fit == LPT_FIT_BILINEAR);
+  g_assert_true (lpt_data_options_resize (&options, "crop:232", &error));
+  g_assert_true (options.fit == LPT_FIT_CROP && options.shorter == 232);
+  for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      g_assert_false (bad[i].set (&options, bad[i].text, &error));
+      if (error == NULL || strstr (error->message, bad[i].message) == NULL)
+        g_test_fail_printf ("%s: %s", bad[i].text, error != NULL ? error->message : "no error");
+      g_clear_error (&error);
+    }
+}
+
+/* Rows of 2: i16, turned in @order or in Fortran's order; @cut bytes of the end are missing. */
+static void
+save_raw (const char *path, const char *descr, gboolean fortran, gsize cut)
+{
+  g_autofree char *header = g_strdup_printf ("{'descr': '%s', 'fortran_order': %s, 'shape': (3, 2), }\n", descr,
+                                             fortran ? "True" : "False");
+  const guint8 size[2] = { (guint8) strlen (header), 0 };
+  g_autoptr (GString) text = g_string_new_len ("\x93NUMPY\x01\x00", 8);
+  g_string_append_len (text, (const char *) size, 2);
+  g_string_append (text, header);
+  for (char i = 0; i < 6; i++)
+    g_string_append_len (text, (const char[]) { descr[0] == '>' ? 0 : i, descr[0] == '>' ? i : 0 }, 2);
+  g_assert_true (g_file_set_contents (path, text->str, (gssize) (text->len - cut), NULL));
+}
+
+/* Rows forwards and back, whatever the order of bytes and axes; a file that ends early is told when it is read. */
+static void
+test_rows (void)
+{
+  static const struct { const char *descr; gboolean fortran; double first[3]; } rows[] = {
+    { "<i2", FALSE, { 0, 2, 4 } }, { ">i2", FALSE, { 0, 2, 4 } },
+    { "<i2", TRUE, { 0, 1, 2 } },  { ">i2", TRUE, { 0, 1, 2 } },
+  };
+  g_autofree char *path = path_of ("rows.npy");
+  g_autoptr (LptGraph) graph = model (LPT_DTYPE_I16, 2, (gint64[]) { 1, 2 });
+  g_autoptr (GError) error = NULL;
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      save_raw (path, rows[i].descr, rows[i].fortran, 0);
+      g_autoptr (LptData) data = open_data (graph, path, NULL);
+      for (guint k = 0; k < 4; k++)
+        {
+          g_autoptr (LptTensor) row = get (data, 2 * k % 3);
+          g_assert_cmpfloat (lpt_tensor_get_f64 (row, 0), ==, rows[i].first[2 * k % 3]);
+          g_assert_cmpfloat (lpt_tensor_get_f64 (row, 1), ==, rows[i].first[2 * k % 3] + (rows[i].fortran ? 3 : 1));
+        }
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      LptTensor *last = NULL;
+      save_raw (path, rows[i].descr, rows[i].fortran, 1);
+      g_autoptr (LptData) data = open_data (graph, path, NULL);
+      g_assert_false (lpt_data_get (data, 2, &last, &error));
+      g_assert_nonnull (strstr (error->message, "ends early"));
+      g_clear_error (&error);
+    }
+  g_unlink (path);
+}
+
+/* Two inputs; @ stands for the scratch folder. */
+static void
+test_inputs (void)
+{
+  static const struct { const char *spec, *other, *message; } rows[] = {
+    { "x=@/two.npy", "z=w=@/two.npy", NULL },
+    { "@/both.npz", NULL, NULL },
+    { "@/two.npy", NULL, "the model has several inputs: NAME=PATH is wanted" },
+    { "y=@/two.npy", NULL, "no input is called \"y\", they are x, z=w" },
+    { "x=@/two.npy", "z=w=@/three.npy", "input \"x\" has 2 samples, input \"z=w\" 3" },
+    { "x=@/two.npy", NULL, "input \"z=w\" has no samples" },
+    { "z=w=@/both.npz", NULL, "input \"x\" has no samples" },
+    { "@/other.npz", NULL, "none of its arrays is called as an input" },
+    { "x=@/nowhere.npz", NULL, "not an archive, or it cannot be read" },
+    { "x=@/empty", NULL, "the folder has no arrays and no images" },
+  };
+#ifdef LPT_HAVE_LIBZIP
+  static const char *const names[] = { "two.npy", "three.npy", "both.npz", "other.npz" };
+  g_autoptr (LptGraph) graph = model (LPT_DTYPE_U8, 2, (gint64[]) { 1, 2 });
+  LptNode *second = lpt_graph_add (graph, LPT_OP_PARAMETER, 0, "z=w", 0, NULL);
+  g_autoptr (GError) error = NULL;
+  g_autofree char *two = path_of (names[0]), *three = path_of (names[1]), *both = path_of (names[2]),
+                  *other = path_of (names[3]), *empty = path_of ("empty");
+  second->out[0].dtype = LPT_DTYPE_U8;
+  second->out[0].shape = lpt_shape_make (2, (gint64[]) { 1, 2 });
+  save_range (two, 2, (gint64[]) { 2, 2 });
+  save_range (three, 2, (gint64[]) { 3, 2 });
+  g_autoptr (LptTensor) array = lpt_npy_load (two, &error);
+  g_assert_true (lpt_npz_save (both, 2, (const char *const[]) { "x", "z=w" }, (LptTensor *const[]) { array, array },
+                               &error)
+                 && lpt_npz_save (other, 1, (const char *const[]) { "v" }, (LptTensor *const[]) { array }, &error));
+  g_mkdir (empty, 0777);
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (GString) spec = g_string_new (rows[i].spec), more = g_string_new (rows[i].other);
+      g_string_replace (spec, "@", scratch, 0);
+      g_string_replace (more, "@", scratch, 0);
+      g_autoptr (LptData) data =
+        lpt_data_open (graph, (const char *const[]) { spec->str, rows[i].other != NULL ? more->str : NULL, NULL }, NULL,
+                       &error);
+      if ((data == NULL) != (rows[i].message != NULL)
+          || (data == NULL && strstr (error->message, rows[i].message) == NULL))
+        g_test_fail_printf ("%s: %s", rows[i].spec, error != NULL ? error->message : "no error");
+      g_clear_error (&error);
+      LptTensor *inputs[2] = { NULL };
+      if (data == NULL)
+        continue;
+      g_assert_true (lpt_data_get (data, 1, inputs, &error));
+      for (guint k = 0; k < 2; k++)
+        {
+          g_assert_cmpfloat (lpt_tensor_get_f64 (inputs[k], 1), ==, 3.0);
+          lpt_tensor_unref (inputs[k]);
+        }
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autofree char *path = path_of (names[i]);
+      g_unlink (path);
+    }
+  g_rmdir (empty);
+#else
+  g_assert_cmpuint (G_N_ELEMENTS (rows), >, 0);
+  g_test_skip ("built without libzip");
+#endif
+}
+
 int
 main (int argc, char **argv)
 {
@@ -284,6 +487,10 @@ main (int argc, char **argv)
   g_test_add_func ("/data/resize", test_resize);
   g_test_add_func ("/data/bytes", test_bytes);
   g_test_add_func ("/data/image", test_image);
+  g_test_add_func ("/data/image-fit", test_image_fit);
+  g_test_add_func ("/data/options", test_options);
+  g_test_add_func ("/data/rows", test_rows);
+  g_test_add_func ("/data/inputs", test_inputs);
   int code = g_test_run ();
   g_rmdir (scratch);
   g_free (scratch);
