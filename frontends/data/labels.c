@@ -1,9 +1,10 @@
 /* labels.c - what is right for each sample
  *
  * .npy: row i for sample i. .csv: columns "file" and "label" in any order, with or without quotes; rows are found by
- * the names of the samples' files, or taken in order where samples have none (rows of one array). A folder: the mask or
+ * the names of the samples' files, or taken in order where either has none (rows of one array). A folder: the mask or
  * array called as the sample, whatever the extension. COCO's JSON: boxes as parts of the image, f64[n,6] x, y, width,
- * height, category, crowd. Refused: samples without a label, labels that are no whole numbers, other lengths.
+ * height, category, crowd. Refused: samples without a label, labels that are no whole numbers, other lengths, two
+ * images of one id.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -146,7 +147,7 @@ static gboolean
 match_rows (Labels *labels, const char *path, LptData *data, GHashTable *by_name, GArray *in_order, GError **error)
 {
   const char *first = lpt_data_name (data, 0);
-  gboolean named = first != NULL
+  gboolean named = first != NULL && g_hash_table_size (by_name) > 0
                    && (g_hash_table_contains (by_name, first) || data->n == 1
                        || g_strcmp0 (first, lpt_data_name (data, data->n - 1)) != 0);
   labels->tensors = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
@@ -245,11 +246,14 @@ read_coco (const cJSON *root, GHashTable *by_id, GHashTable *by_name)
   cJSON_ArrayForEach (item, images)
     {
       const cJSON *name = cJSON_GetObjectItemCaseSensitive (item, "file_name");
+      gpointer id = GINT_TO_POINTER ((gint) CLAMP (number (item, "id"), G_MININT, G_MAXINT));
+      if (g_hash_table_contains (by_id, id))
+        return FALSE;
       CocoImage *image = g_new0 (CocoImage, 1);
       image->width = number (item, "width");
       image->height = number (item, "height");
       image->boxes = g_array_new (FALSE, FALSE, 6 * sizeof (double));
-      g_hash_table_replace (by_id, GINT_TO_POINTER ((gint) CLAMP (number (item, "id"), G_MININT, G_MAXINT)), image);
+      g_hash_table_insert (by_id, id, image);
       if (cJSON_IsString (name))
         g_hash_table_replace (by_name, g_path_get_basename (name->valuestring), image);
     }
@@ -262,7 +266,12 @@ read_coco (const cJSON *root, GHashTable *by_id, GHashTable *by_name)
         return FALSE;
       double row[6] = { 0, 0, 0, 0, number (item, "category_id"), number (item, "iscrowd") };
       for (int k = 0; k < 4; k++)
-        row[k] = cJSON_GetNumberValue (cJSON_GetArrayItem (box, k)) / (k % 2 == 0 ? image->width : image->height);
+        {
+          const cJSON *side = cJSON_GetArrayItem (box, k);
+          if (!cJSON_IsNumber (side))
+            return FALSE;
+          row[k] = side->valuedouble / (k % 2 == 0 ? image->width : image->height);
+        }
       g_array_append_vals (image->boxes, row, 1);
     }
   return TRUE;
@@ -277,7 +286,7 @@ open_coco (Labels *labels, const char *path, const char *text, gsize length, Lpt
   gboolean ok = read_coco (root, by_id, by_name);
   cJSON_Delete (root);
   if (!ok)
-    return fail (error, path, "not COCO's instances: images with sizes and annotations with boxes are wanted", "");
+    return fail (error, path, "not COCO's instances: images with ids and sizes, annotations with boxes are wanted", "");
   labels->tensors = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
   for (guint i = 0; i < data->n; i++)
     {
