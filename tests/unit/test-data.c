@@ -414,6 +414,7 @@ test_rows (void)
 static void
 test_inputs (void)
 {
+#ifdef LPT_HAVE_LIBZIP
   static const struct { const char *spec, *other, *message; } rows[] = {
     { "x=@/two.npy", "z=w=@/two.npy", NULL },
     { "@/both.npz", NULL, NULL },
@@ -426,7 +427,6 @@ test_inputs (void)
     { "x=@/nowhere.npz", NULL, "not an archive, or it cannot be read" },
     { "x=@/empty", NULL, "the folder has no arrays and no images" },
   };
-#ifdef LPT_HAVE_LIBZIP
   static const char *const names[] = { "two.npy", "three.npy", "both.npz", "other.npz" };
   g_autoptr (LptGraph) graph = model (LPT_DTYPE_U8, 2, (gint64[]) { 1, 2 });
   LptNode *second = lpt_graph_add (graph, LPT_OP_PARAMETER, 0, "z=w", 0, NULL);
@@ -471,7 +471,6 @@ test_inputs (void)
     }
   g_rmdir (empty);
 #else
-  g_assert_cmpuint (G_N_ELEMENTS (rows), >, 0);
   g_test_skip ("built without libzip");
 #endif
 }

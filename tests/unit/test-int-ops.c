@@ -662,20 +662,16 @@ test_snps (void)
 static void
 test_kinds (void)
 {
-  static const struct { const char *data, *op, *weights, *attributes, *out; guint kinds; } table[] =
+  static const char *const attributes[] = { "[1], pads_begin=[0], pads_end=[0], dilations=[1]",
+                                            "[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]" };
+  static const struct { const char *op, *data, *weights, *out; guint axes, kinds; } table[] =
   {
-    { "1,2,3,3", "Convolution", "2,2,1,1", "[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]", "1,2,3,3",
-      LPT_KIND_OF_POINTWISE },
-    { "1,2,3,3", "Convolution", "2,2,2,1", "[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]", "1,2,2,3",
-      LPT_KIND_OF_DENSE },
-    { "1,2,3,3", "Convolution", "2,2,1,2", "[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]", "1,2,3,2",
-      LPT_KIND_OF_DENSE },
-    { "1,2,3", "Convolution", "2,2,1", "[1], pads_begin=[0], pads_end=[0], dilations=[1]", "1,2,3",
-      LPT_KIND_OF_POINTWISE },
-    { "1,2,3", "GroupConvolution", "2,1,1,1", "[1], pads_begin=[0], pads_end=[0], dilations=[1]", "1,2,3",
-      LPT_KIND_OF_DEPTHWISE },
-    { "1,4,3", "GroupConvolution", "2,1,2,1", "[1], pads_begin=[0], pads_end=[0], dilations=[1]", "1,2,3",
-      LPT_KIND_OF_DENSE },
+    { "Convolution", "1,2,3,3", "2,2,1,1", "1,2,3,3", 2, LPT_KIND_OF_POINTWISE },
+    { "Convolution", "1,2,3,3", "2,2,2,1", "1,2,2,3", 2, LPT_KIND_OF_DENSE },
+    { "Convolution", "1,2,3,3", "2,2,1,2", "1,2,3,2", 2, LPT_KIND_OF_DENSE },
+    { "Convolution", "1,2,3", "2,2,1", "1,2,3", 1, LPT_KIND_OF_POINTWISE },
+    { "GroupConvolution", "1,2,3", "2,1,1,1", "1,2,3", 1, LPT_KIND_OF_DEPTHWISE },
+    { "GroupConvolution", "1,4,3", "2,1,2,1", "1,2,3", 1, LPT_KIND_OF_DENSE },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (table); i++)
@@ -685,7 +681,7 @@ test_kinds (void)
                                                "%%w = Parameter : i8[%s] q{scale=0.5}\n"
                                                "%%y = %s(%%x, %%w) {strides=%s} : i8[%s] q{scale=1}\n"
                                                "Result(%%y)\n", table[i].data, table[i].weights, table[i].op,
-                                               table[i].attributes, table[i].out);
+                                               attributes[table[i].axes - 1], table[i].out);
       g_autoptr (GError) error = NULL;
       g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, "kinds", &error);
       LptRuleGranularity granularity;
