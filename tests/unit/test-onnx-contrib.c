@@ -1,4 +1,4 @@
-/* test-onnx-contrib.c - com.microsoft's operators: read, run, written and read again
+/* test-onnx-contrib.c - com.microsoft's operators and rare forms of ONNX's: read, run, written and read again
  *
  * tests/onnx/contrib: models of one operator in ONNX's JSON form, with inputs and outputs. What computed the outputs,
  * ONNX Runtime or the operator's definition, and how far others may be, stands beside them. Each model runs as it is
@@ -265,7 +265,8 @@ int
 main (int    argc,
       char **argv)
 {
-  static const char *const files[] = { "activation-norm-product", "attention", "cache", "quantized", "recurrent" };
+  static const char *const files[] = { "activation-norm-product", "attention", "cache", "quantized", "recurrent",
+                                       "recurrent-forms" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)

@@ -7,12 +7,12 @@
  *   gates    LSTM i o f c, GRU z r h       LSTM f i c o, GRU z r h
  *   bias     [D, 2 g S], W's and R's       [D, g S], their sum; GRU with linear_before_reset: z r h of W's, h of R's
  *
- * Lengths that are not given are T.
+ * Lengths that are not given are T. An LSTM with peepholes or input_forget goes step by step (onnx-lstm.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "frontends/onnx_json/read/onnx-import.h"
+#include "frontends/onnx_json/read/onnx-lstm.h"
 
 #include <string.h>
 
@@ -88,35 +88,32 @@ read_state (LptOnnxNode *on,
   return lpt_onnx_broadcast (on, lpt_onnx_like (on, x, 0), lpt_onnx_concat (on, 0, 2, shape));
 }
 
-/* "Tanh", "Sigmoid" ... as "tanh,sigmoid". */
-static char *
-read_activations (LptOnnxNode *on)
-{
-  const Onnx__AttributeProto *attr = lpt_onnx_attr (on, "activations", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS);
-  GString *names;
-
-  names = g_string_new (NULL);
-  if (attr == NULL)
-    return g_string_free (names, FALSE);
-  for (size_t i = 0; i < attr->n_strings; i++)
-    {
-      if (i > 0)
-        g_string_append_c (names, ',');
-      if (attr->strings[i].len > 0)
-        g_string_append_len (names, (const char *) attr->strings[i].data, (gssize) attr->strings[i].len);
-    }
-  return g_string_free (g_string_ascii_down (names), FALSE);
-}
-
-/* Numbers of activations count only the functions that have any; the IR counts all. Few models have them. */
+/* "Tanh", "Sigmoid" ... as "tanh,sigmoid". The IR counts numbers of all functions, ONNX of those that have any. */
 static void
-refuse_numbers (LptOnnxNode *on,
-                const char  *name)
+set_activations (LptOnnxNode         *on,
+                 LptRnnSequenceAttrs *attrs,
+                 guint                n,
+                 guint                directions)
 {
-  const Onnx__AttributeProto *attr = lpt_onnx_attr (on, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS);
+  LptOnnxActivation list[6];
+  GString *names;
+  double alpha[6], beta[6];
 
-  if (attr != NULL && attr->n_floats > 0)
-    lpt_onnx_unsupported (on, "%s", name);
+  if (!lpt_onnx_activations (on, n, directions, list) || on->error != NULL)
+    return;
+  names = g_string_new (NULL);
+  for (guint i = 0; i < n * directions; i++)
+    {
+      g_string_append_printf (names, "%s%s", i > 0 ? "," : "", list[i].name);
+      alpha[i] = list[i].alpha;
+      beta[i] = list[i].beta;
+    }
+  g_free (attrs->activations);
+  attrs->activations = g_string_free (g_string_ascii_down (names), FALSE);
+  if (!lpt_onnx_activation_numbers (on))
+    return;
+  lpt_floats_set (&attrs->activations_alpha, n * directions, alpha);
+  lpt_floats_set (&attrs->activations_beta, n * directions, beta);
 }
 
 static LptDirection
@@ -133,6 +130,54 @@ read_direction (LptOnnxNode *on)
   return LPT_DIRECTION_BIDIRECTIONAL;
 }
 
+/* LSTM with peepholes or coupled gates: X [T, B, I], states [B, D, S]; sets the outputs with the batch second. */
+static void
+go_by_steps (LptOnnxNode *on,
+             LptValue    *x,
+             LptValue   **state,
+             gint64       hidden)
+{
+  LptValue *out[2][3] = { { NULL } };
+  LptOnnxLstm lstm;
+
+  if (!lpt_onnx_lstm_read (on, &lstm, hidden))
+    return;
+  for (gint64 d = 0; d < lstm.directions && on->error == NULL; d++)
+    {
+      LptValue *in[LPT_ONNX_LSTM_INPUTS] = { NULL }, *bias = lpt_onnx_of_direction (on, lpt_onnx_optional (on, 3), d);
+      LptNode *step = lpt_onnx_add (on, LPT_OP_MATMUL, 2, x, lpt_onnx_of_direction (on, lpt_onnx_in (on, 1), d));
+
+      LPT_ATTRS (step, LptMatMulAttrs)->transpose_b = TRUE;
+      in[LPT_ONNX_LSTM_STEP] = lpt_onnx_done (on, step);
+      if (bias != NULL)
+        {
+          bias = lpt_onnx_emit (on, LPT_OP_ADD, 2, lpt_onnx_slice (on, bias, 0, 0, 4 * hidden),
+                                lpt_onnx_slice (on, bias, 0, 4 * hidden, 8 * hidden));
+          in[LPT_ONNX_LSTM_STEP] = lpt_onnx_emit (on, LPT_OP_ADD, 2, in[LPT_ONNX_LSTM_STEP], bias);
+        }
+      in[LPT_ONNX_LSTM_HIDDEN] = lpt_onnx_squeeze (on, lpt_onnx_slice (on, state[0], 1, d, d + 1), 1);
+      in[LPT_ONNX_LSTM_CELL] = lpt_onnx_squeeze (on, lpt_onnx_slice (on, state[1], 1, d, d + 1), 1);
+      in[LPT_ONNX_LSTM_WEIGHTS] = lpt_onnx_of_direction (on, lpt_onnx_in (on, 2), d);
+      in[LPT_ONNX_LSTM_PEEPHOLES] = lpt_onnx_of_direction (on, lpt_onnx_optional (on, 7), d);
+      in[LPT_ONNX_LSTM_LENGTHS] = lpt_onnx_optional (on, 4);
+      lpt_onnx_lstm_run (on, &lstm, d, in, out[d]);
+    }
+  lpt_onnx_lstm_set (on, &lstm, out);
+}
+
+/* Y and the states from [T, D, B, S] and [D, B, S] to layout 1. */
+static void
+set_batch_first (LptOnnxNode *on,
+                 guint        states)
+{
+  const gint64 order[] = { 2, 0, 1, 3 };
+
+  for (guint i = 0; i <= states; i++)
+    if (lpt_onnx_wants (on, i) && on->error == NULL)
+      lpt_onnx_set (on, i, i == 0 ? lpt_onnx_transpose (on, on->out[0], 4, order)
+                                  : lpt_onnx_transpose (on, on->out[i], 3, swap_axes));
+}
+
 /* Argument: the op. */
 void
 lpt_onnx_map_recurrent (LptOnnxNode *on)
@@ -147,7 +192,6 @@ lpt_onnx_map_recurrent (LptOnnxNode *on)
   LptValue *x = lpt_onnx_with_rank (on, lpt_onnx_in (on, 0), 3);
   LptValue *w = lpt_onnx_with_rank (on, lpt_onnx_in (on, 1), 3), *r = lpt_onnx_with_rank (on, lpt_onnx_in (on, 2), 3);
   LptValue *bias = lpt_onnx_optional (on, 3), *lengths = lpt_onnx_optional (on, 4), *in[7];
-  g_autofree char *activations = read_activations (on);
   LptRnnSequenceAttrs *attrs;
   LptNode *node;
 
@@ -156,13 +200,7 @@ lpt_onnx_map_recurrent (LptOnnxNode *on)
   hidden = lpt_onnx_int (on, "hidden_size", on->error == NULL ? r->shape.dims[2] : 0);
   if (on->error == NULL && (hidden < 1 || hidden > G_MAXINT32 / 8))
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "hidden_size is %" G_GINT64_FORMAT, hidden);
-  if (states > 1 && lpt_onnx_optional (on, 7) != NULL)
-    lpt_onnx_unsupported (on, "peepholes");
-  if (states > 1 && lpt_onnx_int (on, "input_forget", 0) != 0)
-    lpt_onnx_unsupported (on, "input_forget");
   lpt_onnx_ignore (on, "output_sequence");   /* below opset 7: whether Y is wanted */
-  refuse_numbers (on, "activation_alpha");
-  refuse_numbers (on, "activation_beta");
   if (on->error != NULL)
     return;
 
@@ -170,6 +208,13 @@ lpt_onnx_map_recurrent (LptOnnxNode *on)
   in[n++] = x;
   for (guint i = 0; i < states; i++)
     in[n++] = read_state (on, lpt_onnx_optional (on, 5 + i), x, directions, hidden, batch_first);
+  if (states > 1 && (lpt_onnx_optional (on, 7) != NULL || lpt_onnx_int (on, "input_forget", 0) != 0))
+    {
+      go_by_steps (on, lpt_onnx_transpose (on, x, 3, swap_axes), in + 1, hidden);
+      if (batch_first)
+        set_batch_first (on, states);
+      return;
+    }
   in[n++] = lengths != NULL ? lpt_onnx_convert (on, lengths, LPT_DTYPE_I64)
                             : lpt_onnx_broadcast (on, lpt_onnx_dim (on, x, 1), lpt_onnx_dim (on, x, 0));
   in[n++] = order_gates (on, w, hidden);
@@ -182,8 +227,7 @@ lpt_onnx_map_recurrent (LptOnnxNode *on)
   attrs->direction = direction;
   attrs->clip = lpt_onnx_float (on, "clip", 0);
   attrs->linear_before_reset = linear;
-  g_free (attrs->activations);
-  attrs->activations = g_steal_pointer (&activations);
+  set_activations (on, attrs, gates == 4 ? 3 : gates == 3 ? 2 : 1, (guint) directions);
   lpt_onnx_done (on, node);
   if (on->error != NULL)
     return;

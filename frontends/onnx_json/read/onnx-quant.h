@@ -28,5 +28,7 @@ LptValue *lpt_onnx_matmul_integer (LptOnnxNode *on, guint a, guint b, guint zero
 typedef struct { LptValue *codes, *scale, *zero_point; } LptOnnxDynamic;
 
 LptOnnxDynamic lpt_onnx_quantize_dynamic (LptOnnxNode *on, LptValue *x);
+/* (codes of @x - their zero point) @weights * (the two scales) */
+LptValue      *lpt_onnx_dynamic_product  (LptOnnxNode *on, LptOnnxDynamic x, LptValue *weights, LptValue *scale);
 
 #endif

@@ -236,6 +236,21 @@ lpt_onnx_w_ints (LptOnnxWriter   *w,
 }
 
 void
+lpt_onnx_w_floats (LptOnnxWriter   *w,
+                   Onnx__NodeProto *node,
+                   const char      *name,
+                   guint            n,
+                   const double    *values)
+{
+  Onnx__AttributeProto *attr = add_attribute (w, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS);
+
+  attr->n_floats = n;
+  attr->floats = lpt_onnx_w_alloc (w, n * sizeof *attr->floats);
+  for (guint i = 0; i < n; i++)
+    attr->floats[i] = (float) values[i];
+}
+
+void
 lpt_onnx_w_strings (LptOnnxWriter     *w,
                     Onnx__NodeProto   *node,
                     const char        *name,

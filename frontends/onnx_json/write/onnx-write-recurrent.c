@@ -19,6 +19,8 @@ typedef struct
   gint64         hidden;
   gint64         gates;
   gboolean       linear;
+  const char    *activations;
+  LptFloats     *numbers[2];      /* alpha, beta */
 } Net;
 
 /* Input @i with its axis of directions; cells have none. */
@@ -70,16 +72,24 @@ both_biases (const Net  *n,
   return lpt_onnx_w_joined (w, 1, 2, parts);
 }
 
-/* "tanh,sigmoid" as ONNX's names, for each direction. */
+/* ONNX's functions, and the numbers that they have where the graph gives none. */
+static const struct { const char *name; guint numbers; double own[2]; } functions[] =
+{
+#define ONNX_ACTIVATION(name, build, op, numbers, alpha, beta) { name, numbers, { alpha, beta } },
+#include "frontends/onnx_json/onnx-activations.def"
+};
+
+/* "tanh,sigmoid" as ONNX's names, for each direction, with the numbers of those functions that have any. */
 static void
 put_activations (const Net       *n,
                  Onnx__NodeProto *y,
-                 const char      *names,
                  guint            directions)
 {
-  g_auto (GStrv) list = names != NULL && *names != '\0' ? g_strsplit (names, ",", -1) : NULL;
-  g_autoptr (GPtrArray) all = g_ptr_array_new ();
+  g_auto (GStrv) list = n->activations != NULL && *n->activations != '\0' ? g_strsplit (n->activations, ",", -1) : NULL;
   guint have = list != NULL ? g_strv_length (list) : 0, each = n->gates == 4 ? 3 : n->gates == 3 ? 2 : 1;
+  const char *names[6];
+  double numbers[2][6];
+  guint count[2] = { 0 };
 
   if (have == 0)
     return;
@@ -88,24 +98,32 @@ put_activations (const Net       *n,
       lpt_onnx_w_fail (n->w, "%u activations", have);
       return;
     }
-  for (guint d = 0; d < directions; d++)
-    for (guint i = 0; i < each; i++)
-      {
-        const char *name = list[have >= each * directions ? d * each + i : i];
-        g_autofree char *spelled = g_ascii_strdown (g_strstrip ((char *) name), -1);
+  for (guint i = 0; i < each * directions; i++)
+    {
+      guint from = have >= each * directions ? i : i % each, f = 0;
+      const char *name = g_strstrip (list[from]);
 
-        *spelled = g_ascii_toupper (*spelled);
-        if (strcmp (spelled, "Sigmoid") != 0 && strcmp (spelled, "Tanh") != 0 && strcmp (spelled, "Relu") != 0)
+      while (f < G_N_ELEMENTS (functions) && g_ascii_strcasecmp (functions[f].name, name) != 0)
+        f++;
+      if (f == G_N_ELEMENTS (functions))
+        {
           lpt_onnx_w_fail (n->w, "activation \"%s\"", name);
-        g_ptr_array_add (all, (gpointer) lpt_onnx_w_strdup (n->w, spelled));
-      }
-  lpt_onnx_w_strings (n->w, y, "activations", all->len, (const char *const *) all->pdata);
+          return;
+        }
+      names[i] = functions[f].name;
+      for (guint k = 0; k < functions[f].numbers; k++)
+        numbers[k][count[k]++] = n->numbers[k]->n > from ? n->numbers[k]->v[from] : functions[f].own[k];
+    }
+  lpt_onnx_w_strings (n->w, y, "activations", each * directions, names);
+  if (count[0] > 0)
+    lpt_onnx_w_floats (n->w, y, "activation_alpha", count[0], numbers[0]);
+  if (count[1] > 0)
+    lpt_onnx_w_floats (n->w, y, "activation_beta", count[1], numbers[1]);
 }
 
 static void
 write_net (const Net  *n,
            const char *direction,
-           const char *activations,
            double      clip)
 {
   static const gint64 swap[] = { 1, 0, 2 }, batch_first[] = { 2, 1, 0, 3 };
@@ -139,7 +157,7 @@ write_net (const Net  *n,
     lpt_onnx_w_int (w, y, "linear_before_reset", n->linear);
   if (clip > 0 && clip < G_MAXFLOAT)
     lpt_onnx_w_float (w, y, "clip", clip);
-  put_activations (n, y, activations, directions);
+  put_activations (n, y, directions);
 
   for (guint i = 0; i <= states; i++)
     {
@@ -165,12 +183,13 @@ lpt_onnx_write_cell (LptOnnxWriter *w,
                      LptNode       *node,
                      const char    *onnx)
 {
-  const LptRnnCellAttrs *attrs = LPT_ATTRS (node, LptRnnCellAttrs);
-  Net n = { w, node, onnx, TRUE, attrs->hidden_size, gates_of (onnx), attrs->linear_before_reset };
+  LptRnnCellAttrs *attrs = LPT_ATTRS (node, LptRnnCellAttrs);
+  Net n = { w, node, onnx, TRUE, attrs->hidden_size, gates_of (onnx), attrs->linear_before_reset, attrs->activations,
+            { &attrs->activations_alpha, &attrs->activations_beta } };
 
-  if (attrs->activations_alpha.n + attrs->activations_beta.n > 0 || node->n_in > (n.gates == 4 ? 6 : 5))
-    lpt_onnx_w_fail (w, "numbers of activations, or peepholes");
-  write_net (&n, "forward", attrs->activations, attrs->clip);
+  if (node->n_in > (n.gates == 4 ? 6 : 5))
+    lpt_onnx_w_fail (w, "peepholes");
+  write_net (&n, "forward", attrs->clip);
 }
 
 void
@@ -179,10 +198,11 @@ lpt_onnx_write_sequence (LptOnnxWriter *w,
                          const char    *onnx)
 {
   static const char *const directions[] = { "forward", "reverse", "bidirectional" };
-  const LptRnnSequenceAttrs *attrs = LPT_ATTRS (node, LptRnnSequenceAttrs);
-  Net n = { w, node, onnx, FALSE, attrs->hidden_size, gates_of (onnx), attrs->linear_before_reset };
+  LptRnnSequenceAttrs *attrs = LPT_ATTRS (node, LptRnnSequenceAttrs);
+  Net n = { w, node, onnx, FALSE, attrs->hidden_size, gates_of (onnx), attrs->linear_before_reset, attrs->activations,
+            { &attrs->activations_alpha, &attrs->activations_beta } };
 
-  if (attrs->activations_alpha.n + attrs->activations_beta.n > 0 || node->n_in > (n.gates == 4 ? 7 : 6))
-    lpt_onnx_w_fail (w, "numbers of activations, or peepholes");
-  write_net (&n, directions[attrs->direction], attrs->activations, attrs->clip);
+  if (node->n_in > (n.gates == 4 ? 7 : 6))
+    lpt_onnx_w_fail (w, "peepholes");
+  write_net (&n, directions[attrs->direction], attrs->clip);
 }

@@ -100,6 +100,7 @@ void        lpt_onnx_w_int        (LptOnnxWriter *w, Onnx__NodeProto *node, cons
 void        lpt_onnx_w_float      (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, double value);
 void        lpt_onnx_w_string     (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, const char *value);
 void        lpt_onnx_w_ints       (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, guint n, const gint64 *values);
+void        lpt_onnx_w_floats     (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, guint n, const double *values);
 /* @values live as long as the writer. */
 void        lpt_onnx_w_strings    (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, guint n, const char *const *values);
 void        lpt_onnx_w_graph      (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, Onnx__GraphProto *graph);
