@@ -266,7 +266,7 @@ main (int    argc,
       char **argv)
 {
   static const char *const files[] = { "activation-norm-product", "attention", "cache", "quantized", "recurrent",
-                                       "recurrent-forms", "selections" };
+                                       "recurrent-forms", "selections", "placements" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)

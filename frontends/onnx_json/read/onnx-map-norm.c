@@ -88,6 +88,22 @@ running (LptOnnxNode *on,
                         lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, now, lpt_onnx_like (on, now, 1 - momentum)));
 }
 
+/* spatial=0, below opset 9: parameters [C, D...] for each element of an item, (x - mean) / sqrt (variance + epsilon) scale
+ * + shift. */
+static LptValue *
+each_element_norm (LptOnnxNode *on,
+                   LptValue    *x,
+                   LptValue    *mean,
+                   LptValue    *variance,
+                   double       epsilon)
+{
+  LptValue *factor = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, lpt_onnx_inverse_root (on, variance, epsilon),
+                                    lpt_onnx_in (on, 1));
+
+  x = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, x, mean);
+  return scale_and_shift (on, x, factor, lpt_onnx_in (on, 2));
+}
+
 /* With training_mode the statistics are those of the batch, and the running ones are outputs too. */
 void
 lpt_onnx_map_batch_norm (LptOnnxNode *on)
@@ -98,9 +114,12 @@ lpt_onnx_map_batch_norm (LptOnnxNode *on)
   gint rank = lpt_onnx_rank (on, x);
   gint64 all_but_one[LPT_MAX_RANK] = { 0 };
 
-  if (lpt_onnx_int (on, "spatial", 1) != 1)
-    lpt_onnx_unsupported (on, "spatial=0");
   lpt_onnx_ignore (on, "is_test");   /* below opset 7: outputs 1 to 4, which nothing sets, say that it trains */
+  if (lpt_onnx_int (on, "spatial", 1) == 0)
+    {
+      lpt_onnx_set (on, 0, each_element_norm (on, x, mean, variance, epsilon));
+      return;
+    }
   if (lpt_onnx_int (on, "training_mode", 0) == 0)
     {
       lpt_onnx_set (on, 0, batch_norm (on, x, mean, variance, epsilon));

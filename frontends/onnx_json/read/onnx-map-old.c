@@ -121,6 +121,46 @@ lpt_onnx_map_upsample_attribute (LptOnnxNode *on)
     lpt_onnx_map_resize_scales (on);
 }
 
+/* Opset 1: two scales of [N, C, H, W], "bilinear" for "linear". */
+void
+lpt_onnx_map_upsample_sides (LptOnnxNode *on)
+{
+  const float scales[] = { 1, 1, (float) lpt_onnx_float (on, "height_scale", 1),
+                           (float) lpt_onnx_float (on, "width_scale", 1) };
+  const LptShape shape = { .rank = 1, .dims = { G_N_ELEMENTS (scales) } };
+
+  give_input_1 (on, lpt_onnx_tensor_value (on, lpt_tensor_from_f32 (&shape, scales, NULL)));
+  if (on->error == NULL)
+    lpt_onnx_map_resize_scales (on);
+}
+
+/* Opset 1: repeats along one axis. */
+void
+lpt_onnx_map_tile_axis (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0);
+  LptTensor *repeats = lpt_onnx_const_in (on, 1), *axis = lpt_onnx_const_in (on, 2);
+  gint64 counts[LPT_MAX_RANK];
+  gint rank = lpt_onnx_rank (on, x);
+  double times, along;
+
+  if (repeats == NULL || axis == NULL || lpt_tensor_count (repeats) != 1 || lpt_tensor_count (axis) != 1)
+    {
+      lpt_onnx_unsupported (on, "tiles or axis that is not a constant number");
+      return;
+    }
+  times = lpt_tensor_get_f64 (repeats, 0);
+  along = lpt_tensor_get_f64 (axis, 0);
+  if (!(times >= 0 && times <= G_MAXINT32) || !(along >= -LPT_MAX_RANK && along <= LPT_MAX_RANK))
+    lpt_onnx_fail (on, LPT_ERROR_INVALID, "tiles is %g, axis %g", times, along);
+  for (gint i = 0; i < rank; i++)
+    counts[i] = 1;
+  if (on->error == NULL)
+    counts[lpt_onnx_axis (on, (gint64) along, rank)] = (gint64) times;
+  if (on->error == NULL)
+    lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_TILE, 2, x, lpt_onnx_i64 (on, (guint) rank, counts)));
+}
+
 /* Cast whose type is a name of TensorProto.DataType. */
 void
 lpt_onnx_map_cast_name (LptOnnxNode *on)

@@ -10,6 +10,7 @@
 
 static const LptOnnxChoice modes[] = {
   { "nearest", LPT_INTERPOLATE_NEAREST }, { "linear", LPT_INTERPOLATE_LINEAR_ONNX }, { "cubic", LPT_INTERPOLATE_CUBIC },
+  { "bilinear", LPT_INTERPOLATE_LINEAR_ONNX },   /* Upsample of opset 1 */
 };
 static const LptOnnxChoice coordinates[] = {
   { "half_pixel", LPT_COORD_HALF_PIXEL },        { "pytorch_half_pixel", LPT_COORD_PYTORCH_HALF_PIXEL },

@@ -438,23 +438,62 @@ lpt_onnx_map_average_pool (LptOnnxNode *on)
   lpt_onnx_set (on, 0, lpt_onnx_done (on, lpt_onnx_average_pool_node (on, pooled (on))));
 }
 
+/* The exponent, which was a float below opset 2 (argument 1). */
+static double
+norm_of (LptOnnxNode *on)
+{
+  double p = on->argument == 1 ? lpt_onnx_float (on, "p", 2) : (double) lpt_onnx_int (on, "p", 2);
+
+  if (!(p >= 1 && p <= G_MAXINT32))
+    {
+      lpt_onnx_fail (on, LPT_ERROR_INVALID, "p is %g", p);
+      return 1;
+    }
+  return p;
+}
+
+/* Windows that ceil_mode lets reach over the end find padding there. */
+static void
+pad_to_whole_windows (LptOnnxNode *on,
+                      LptValue    *x,
+                      Window      *w)
+{
+  if (rounding_of (on) == LPT_ROUNDING_FLOOR || w->auto_pad != LPT_AUTO_PAD_EXPLICIT)
+    return;
+  for (guint i = 0; i < w->n && on->error == NULL; i++)
+    {
+      gint64 length = x->shape.dims[i + 2], reach = (w->kernel[i] - 1) * w->dilations[i] + 1, steps, rest;
+
+      if (length == LPT_DYNAMIC)
+        {
+          lpt_onnx_unsupported (on, "ceil_mode of dynamic lengths");
+          return;
+        }
+      rest = length + w->begin[i] + w->end[i] - reach;
+      steps = rest > 0 ? (rest + w->strides[i] - 1) / w->strides[i] : 0;
+      if (steps * w->strides[i] >= length + w->begin[i])
+        steps--;                       /* a window that starts behind the end is none */
+      w->end[i] += MAX (steps * w->strides[i] - rest, 0);
+    }
+}
+
 /* (sum |x|^p)^(1/p) over windows: the sum is the mean, padding counted, times the window's size. */
 void
 lpt_onnx_map_lp_pool (LptOnnxNode *on)
 {
   LptValue *x = lpt_onnx_in (on, 0), *y;
-  gint64 p = lpt_onnx_int (on, "p", 2);
+  double p = norm_of (on), size = 1;
   Window w = read_window (on, x, NULL);
-  double size = 1;
 
-  if (p < 1)
-    lpt_onnx_fail (on, LPT_ERROR_INVALID, "p is %" G_GINT64_FORMAT, p);
   for (guint i = 0; i < w.n; i++)
     size *= (double) w.kernel[i];
-  y = lpt_onnx_emit (on, LPT_OP_POWER, 2, lpt_onnx_emit (on, LPT_OP_ABS, 1, x), lpt_onnx_like (on, x, (double) p));
+  if (on->error != NULL)
+    return;
+  pad_to_whole_windows (on, x, &w);
+  y = lpt_onnx_emit (on, LPT_OP_POWER, 2, lpt_onnx_emit (on, LPT_OP_ABS, 1, x), lpt_onnx_like (on, x, p));
   y = lpt_onnx_done (on, average_pool (on, y, FALSE, &w));
   y = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, y, lpt_onnx_like (on, x, size));
-  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_POWER, 2, y, lpt_onnx_like (on, x, 1.0 / (double) MAX (p, 1))));
+  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_POWER, 2, y, lpt_onnx_like (on, x, 1 / p)));
 }
 
 static LptValue *
@@ -481,7 +520,7 @@ void
 lpt_onnx_map_global_lp_pool (LptOnnxNode *on)
 {
   LptValue *x = lpt_onnx_in (on, 0), *y;
-  double p = (double) lpt_onnx_int (on, "p", 2);
+  double p = norm_of (on);
 
   y = lpt_onnx_emit (on, LPT_OP_POWER, 2, lpt_onnx_emit (on, LPT_OP_ABS, 1, x), lpt_onnx_like (on, x, p));
   y = lpt_onnx_reduce (on, LPT_OP_REDUCE_SUM, y, spatial_axes (on, x), TRUE);
