@@ -166,79 +166,32 @@ lpt_onnx_map_resize_scales (LptOnnxNode *on)
   lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
 }
 
-/* keep_aspect_ratio_policy: one scale for all axes, the least or the greatest of those asked for. */
-static void
+/* keep_aspect_ratio_policy: one scale for all axes, the least or the greatest of those asked for; sizes are round (scale *
+ * length). NULL: stretch. */
+static LptValue *
 keep_aspect_ratio (LptOnnxNode *on,
                    LptValue    *x,
+                   LptValue   **sizes,
                    Target      *t,
                    const char  *policy)
 {
-  gboolean smaller = strcmp (policy, "not_larger") == 0;
-  double scale = smaller ? INFINITY : 0;
-
-  if (strcmp (policy, "stretch") == 0)
-    return;
-  if (!smaller && strcmp (policy, "not_smaller") != 0)
-    {
-      lpt_onnx_unsupported (on, "keep_aspect_ratio_policy \"%s\"", policy);
-      return;
-    }
-  for (guint i = 0; i < t->n; i++)
-    {
-      double length = (double) x->shape.dims[t->axes[i]];
-
-      if (length <= 0)
-        {
-          lpt_onnx_unsupported (on, "keep_aspect_ratio_policy with a dynamic or empty shape");
-          return;
-        }
-      scale = smaller ? MIN (scale, (double) t->sizes[i] / length) : MAX (scale, (double) t->sizes[i] / length);
-    }
-  for (guint i = 0; i < t->n; i++)
-    {
-      double size = floor (scale * (double) x->shape.dims[t->axes[i]] + 0.5);
-
-      if (!(size <= G_MAXINT32))
-        lpt_onnx_fail (on, LPT_ERROR_INVALID, "size %g", size);
-      t->sizes[i] = (gint64) MIN (size, G_MAXINT32);
-    }
-}
-
-/* The same for sizes that are computed: round (scale * length), scale the extreme of size / length */
-static LptValue *
-aspect_ratio_sizes (LptOnnxNode *on,
-                    LptValue    *x,
-                    LptValue    *sizes,
-                    Target      *t,
-                    const char  *policy)
-{
   LptOp op = strcmp (policy, "not_larger") == 0 ? LPT_OP_REDUCE_MIN : LPT_OP_REDUCE_MAX;
-  LptValue *lengths = lpt_onnx_emit (on, LPT_OP_GATHER, 3, lpt_onnx_shape_of (on, x), lpt_onnx_i64 (on, t->n, t->axes),
-                                     lpt_onnx_i64_scalar (on, 0));
-  LptValue *scale;
+  LptValue *lengths, *scale;
   gint64 first = 0;
 
+  if (*sizes == NULL || strcmp (policy, "stretch") == 0)
+    return NULL;
   if (op == LPT_OP_REDUCE_MAX && strcmp (policy, "not_smaller") != 0)
     lpt_onnx_unsupported (on, "keep_aspect_ratio_policy \"%s\"", policy);
+  lengths = lpt_onnx_emit (on, LPT_OP_GATHER, 3, lpt_onnx_shape_of (on, x), lpt_onnx_i64 (on, t->n, t->axes),
+                           lpt_onnx_i64_scalar (on, 0));
   lengths = lpt_onnx_convert (on, lengths, LPT_DTYPE_F32);
-  scale = lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, lpt_onnx_convert (on, sizes, LPT_DTYPE_F32), lengths);
-  scale = lpt_onnx_reduce (on, op, scale, lpt_onnx_i64 (on, 1, &first), TRUE);
+  scale = lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, lpt_onnx_convert (on, *sizes, LPT_DTYPE_F32), lengths);
+  scale = lpt_onnx_reduce (on, op, scale, lpt_onnx_i64 (on, 1, &first), FALSE);
   lengths = lpt_onnx_emit (on, LPT_OP_ADD, 2, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, lengths, scale),
                            lpt_onnx_like (on, lengths, 0.5));
-  return lpt_onnx_convert (on, lpt_onnx_emit (on, LPT_OP_FLOOR, 1, lengths), LPT_DTYPE_I64);
-}
-
-static LptValue *
-computed_target (LptOnnxNode *on,
-                 LptValue    *x,
-                 LptValue    *scales,
-                 LptValue    *sizes,
-                 Target      *t,
-                 const char  *policy)
-{
-  LptValue *target = sizes != NULL ? lpt_onnx_convert (on, sizes, LPT_DTYPE_I64) : scales;
-
-  return sizes != NULL && strcmp (policy, "stretch") != 0 ? aspect_ratio_sizes (on, x, target, t, policy) : target;
+  *sizes = lpt_onnx_convert (on, lpt_onnx_emit (on, LPT_OP_FLOOR, 1, lengths), LPT_DTYPE_I64);
+  return scale;
 }
 
 static void
@@ -288,23 +241,29 @@ lpt_onnx_map_resize (LptOnnxNode *on)
 
   gboolean exclude_outside = lpt_onnx_int (on, "exclude_outside", 0) != 0 && mode != LPT_INTERPOLATE_NEAREST;
   double extrapolation = lpt_onnx_float (on, "extrapolation_value", 0);
+  LptValue *scale;
 
   read_axes (on, x, &t);
   if (scales == NULL && sizes == NULL)
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "has neither scales nor sizes");
   if (on->error != NULL)
     return;
-  if (coordinate >= LPT_ONNX_COORD_SYMMETRIC || exclude_outside
+  if (sizes != NULL)
+    check_vector (on, sizes, t.n);
+  scale = keep_aspect_ratio (on, x, &sizes, &t, policy);
+  if (coordinate >= LPT_ONNX_COORD_SYMMETRIC || exclude_outside || scale != NULL
       || (coordinate == LPT_COORD_ALIGN_CORNERS && sizes == NULL && !whole_lengths (x, data, &t)))
     {
       LptOnnxResample r = { mode, coordinate, rounding, exclude_outside, cube_coeff, extrapolation, t.n, t.axes };
 
       if (antialias)
-        lpt_onnx_unsupported (on, "antialias with exclude_outside or this coordinate_transformation_mode");
-      if (exclude_outside && coordinate != LPT_COORD_HALF_PIXEL && coordinate != LPT_COORD_ALIGN_CORNERS &&
-          coordinate < LPT_ONNX_COORD_SYMMETRIC)
-        lpt_onnx_unsupported (on, "exclude_outside with this coordinate_transformation_mode");
-      r.target = computed_target (on, x, scales, sizes, &t, policy);
+        lpt_onnx_unsupported (on, "antialias with exclude_outside, a kept aspect ratio or this "
+                                  "coordinate_transformation_mode");
+      if (coordinate != LPT_COORD_HALF_PIXEL && coordinate != LPT_COORD_ALIGN_CORNERS
+          && coordinate != LPT_COORD_ASYMMETRIC && coordinate < LPT_ONNX_COORD_SYMMETRIC)
+        lpt_onnx_unsupported (on, "exclude_outside or a kept aspect ratio with this coordinate_transformation_mode");
+      r.target = sizes != NULL ? lpt_onnx_convert (on, sizes, LPT_DTYPE_I64) : scales;
+      r.scale = scale;
       r.roi = coordinate == LPT_ONNX_COORD_CROP ? lpt_onnx_in (on, 1) : NULL;
       check_vector (on, r.target, t.n);
       if (r.roi != NULL)
@@ -314,7 +273,7 @@ lpt_onnx_map_resize (LptOnnxNode *on)
     }
   if (data == NULL)
     {
-      LptValue *target = computed_target (on, x, scales, sizes, &t, policy);
+      LptValue *target = sizes != NULL ? lpt_onnx_convert (on, sizes, LPT_DTYPE_I64) : scales;
 
       node = interpolate_to (on, x, target, &t, sizes != NULL);
     }
@@ -324,8 +283,6 @@ lpt_onnx_map_resize (LptOnnxNode *on)
         return;
       for (guint i = 0; i < t.n; i++)
         t.sizes[i] = (gint64) t.scales[i];
-      if (sizes != NULL)
-        keep_aspect_ratio (on, x, &t, policy);
       keep_changing (&t, sizes != NULL, x);
       if (t.n == 0)
         {

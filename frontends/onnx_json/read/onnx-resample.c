@@ -6,9 +6,11 @@
  *
  * with c[o] the place of o in x, as sums of Gather times a vector along the axis. Lengths may be known at run time
  * only.
- * L is the length of x, s the scale, M = L s (or the size asked for), floor (M) = N the number of o:
+ * L is the length of x, s the scale, M = L s (or the size asked for), N the number of o: floor (M), and with a scale that
+ * keeps the aspect ratio round (M):
  *
  *     half_pixel            c = (o + 1/2) / s - 1/2
+ *     asymmetric            c = o / s
  *     half_pixel_symmetric  the same + (1 - N / M) L / 2
  *     align_corners         c = o (L - 1) / (M - 1), 0 where M = 1; Interpolate has floor (M) there
  *     tf_crop_and_resize    c = a (L - 1) + o (b - a) (L - 1) / (M - 1), (a + b) (L - 1) / 2 where M = 1, of a region [a, b]
@@ -105,14 +107,17 @@ find_places (Axis     *a,
     }
   else
     {
-      whole = resized = real (on, target);
-      scale = binary (on, LPT_OP_DIVIDE, resized, length);
+      whole = real (on, target);
+      scale = r->scale != NULL ? r->scale : binary (on, LPT_OP_DIVIDE, whole, length);
+      resized = r->scale != NULL ? binary (on, LPT_OP_MULTIPLY, length, scale) : whole;
     }
   count = lpt_onnx_convert (on, whole, LPT_DTYPE_I64);
   o = real (on, lpt_onnx_range (on, lpt_onnx_i64_scalar (on, 0), count, lpt_onnx_i64_scalar (on, 1)));
 
   if (r->coordinate == LPT_COORD_ALIGN_CORNERS)
     a->place = per_step (on, binary (on, LPT_OP_MULTIPLY, o, a->last), resized, zero);
+  else if (r->coordinate == LPT_COORD_ASYMMETRIC)
+    a->place = binary (on, LPT_OP_DIVIDE, o, scale);
   else if (r->coordinate == LPT_ONNX_COORD_CROP)
     {
       LptValue *from = real (on, element (on, r->roi, i)), *to = real (on, element (on, r->roi, i + r->n));
