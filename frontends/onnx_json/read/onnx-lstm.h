@@ -19,8 +19,8 @@ struct _LptOnnxActivation
   double      alpha, beta;
 };
 
-/* "activations" with their numbers: @n in each of @directions. A list for one direction stands for both; FALSE: the node
- * names none, these are its own. */
+/* "activations" with their numbers: @n in each of @directions. A list for one direction stands for both; FALSE: the
+ * node names none, these are its own. */
 gboolean  lpt_onnx_activations (LptOnnxNode *on, guint n, guint directions, LptOnnxActivation *list);
 /* Does the node give numbers, "activation_alpha" or "activation_beta"? */
 gboolean  lpt_onnx_activation_numbers (LptOnnxNode *on);
@@ -45,14 +45,14 @@ enum
   LPT_ONNX_LSTM_LAST_HIDDEN, /* set by lpt_onnx_lstm_run() */
   LPT_ONNX_LSTM_LAST_CELL,
   LPT_ONNX_LSTM_WEIGHTS,     /* [4 S, S]; with a scale [S, 4 S] */
-  LPT_ONNX_LSTM_SCALE,       /* of codes of the weights, NULL = real weights: then the state is quantized anew at each step */
+  LPT_ONNX_LSTM_SCALE,       /* of codes of the weights: each step quantizes the state anew; NULL = real weights */
   LPT_ONNX_LSTM_LENGTHS,     /* [B] or NULL = all steps */
   LPT_ONNX_LSTM_PEEPHOLES,   /* [3 S]: i o f, or NULL */
   LPT_ONNX_LSTM_INPUTS
 };
 
-/* direction, clip, input_forget, activations and hidden_size, which is @hidden where the node does not say; FALSE + error
- * of the node. */
+/* direction, clip, input_forget, activations and hidden_size, which is @hidden where the node does not say; FALSE +
+ * error of the node. */
 gboolean  lpt_onnx_lstm_read      (LptOnnxNode *on, LptOnnxLstm *lstm, gint64 hidden);
 /* Element @d of axis 0, without the axis; NULL stays NULL. */
 LptValue *lpt_onnx_of_direction   (LptOnnxNode *on, LptValue *x, gint64 d);

@@ -1,7 +1,7 @@
 /* onnx-map-loss.c - ONNX losses: NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss
  *
- *     loss = -w[t] x[n, t, d...] for the class t = target[n, d...]; SoftmaxCrossEntropyLoss has the logarithm of the softmax
- *     of its scores for x, and gives it as output 1
+ *     loss = -w[t] x[n, t, d...] for the class t = target[n, d...]; SoftmaxCrossEntropyLoss has the logarithm of the
+ *     softmax of its scores for x, and gives it as output 1
  *
  * Weights are one per class, 1 where none are given, and 0 for targets that are `ignore_index`. The mean divides by the
  * sum of the weights, which is the number of targets only where all are 1.

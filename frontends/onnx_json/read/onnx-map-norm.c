@@ -88,8 +88,8 @@ running (LptOnnxNode *on,
                         lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, now, lpt_onnx_like (on, now, 1 - momentum)));
 }
 
-/* spatial=0, below opset 9: parameters [C, D...] for each element of an item, (x - mean) / sqrt (variance + epsilon) scale
- * + shift. */
+/* spatial=0, below opset 9: parameters [C, D...] for each element of an item, (x - mean) / sqrt (variance + epsilon)
+ * scale + shift. */
 static LptValue *
 each_element_norm (LptOnnxNode *on,
                    LptValue    *x,

@@ -1,13 +1,13 @@
 /* onnx-map-place.c - ONNX operators that put values at computed places
  *
- *   CenterCropPad   axes that are too long are cut, those too short padded with zeros; half of an odd difference, rounded
- *                   down, is in front
- *   TensorScatter   steps of an update from write_indices[b] on along an axis of a cache; mode circular counts on from 0
- *                   behind its end
+ *   CenterCropPad   axes that are too long are cut, those too short padded with zeros; half of an odd difference,
+ *                   rounded down, is in front
+ *   TensorScatter   steps of an update from write_indices[b] on along an axis of a cache; mode circular counts on from
+ *                   0 behind its end
  *   MaxUnpool       zeros but x at its indices, which count the elements of the result in a row; its lengths are
  *                   output_shape, or (length - 1) stride + kernel - pads
- *   AffineGrid      theta [N, 2, 3] or [N, 3, 4] times (x, y, (z,) 1) of each place: -1 ... 1 between the middles of the
- *                   outer elements with align_corners, else between their borders
+ *   AffineGrid      theta [N, 2, 3] or [N, 3, 4] times (x, y, (z,) 1) of each place: -1 ... 1 between the middles of
+ *                   the outer elements with align_corners, else between their borders
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -75,7 +75,8 @@ lpt_onnx_map_center_crop_pad (LptOnnxNode *on)
     }
   for (guint i = 0; i < axes.n; i++)
     axes.v[i] = lpt_onnx_axis (on, axes.v[i], rank);
-  if (axes.n > (guint) rank || wanted->shape.rank != 1 || (wanted->shape.dims[0] != LPT_DYNAMIC && wanted->shape.dims[0] != axes.n))
+  if (axes.n > (guint) rank || wanted->shape.rank != 1
+      || (wanted->shape.dims[0] != LPT_DYNAMIC && wanted->shape.dims[0] != axes.n))
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "shape is not a vector of %u", axes.n);
   if (on->error == NULL)
     {
@@ -115,9 +116,13 @@ lpt_onnx_map_tensor_scatter (LptOnnxNode *on)
       steps[i] = i == axis ? -1 : 1;
       batch[i] = i == 0 ? -1 : 1;
     }
-  at = lpt_onnx_reshape (on, count_to (on, lpt_onnx_squeeze (on, lpt_onnx_dim (on, update, axis), 0)), (guint) rank, steps);
+  at = count_to (on, lpt_onnx_squeeze (on, lpt_onnx_dim (on, update, axis), 0));
+  at = lpt_onnx_reshape (on, at, (guint) rank, steps);
   if (from != NULL)
-    at = binary (on, LPT_OP_ADD, at, lpt_onnx_reshape (on, lpt_onnx_convert (on, from, LPT_DTYPE_I64), (guint) rank, batch));
+    {
+      from = lpt_onnx_reshape (on, lpt_onnx_convert (on, from, LPT_DTYPE_I64), (guint) rank, batch);
+      at = binary (on, LPT_OP_ADD, at, from);
+    }
   if (circular)
     at = binary (on, LPT_OP_FLOOR_MOD, at, lpt_onnx_squeeze (on, lpt_onnx_dim (on, cache, axis), 0));
   at = lpt_onnx_broadcast (on, at, lpt_onnx_shape_of (on, update));
@@ -174,8 +179,10 @@ lpt_onnx_map_max_unpool (LptOnnxNode *on)
   if (lpt_onnx_optional (on, 2) != NULL)
     shape = lpt_onnx_convert (on, lpt_onnx_in (on, 2), LPT_DTYPE_I64);
   else
-    shape = binary (on, LPT_OP_ADD, binary (on, LPT_OP_MULTIPLY, lpt_onnx_shape_of (on, x), lpt_onnx_i64 (on, rank, times)),
-                    lpt_onnx_i64 (on, rank, more));
+    {
+      shape = binary (on, LPT_OP_MULTIPLY, lpt_onnx_shape_of (on, x), lpt_onnx_i64 (on, rank, times));
+      shape = binary (on, LPT_OP_ADD, shape, lpt_onnx_i64 (on, rank, more));
+    }
   zeros = lpt_onnx_broadcast (on, lpt_onnx_like (on, x, 0), lpt_onnx_reduce (on, LPT_OP_REDUCE_PROD, shape,
                                                                              lpt_onnx_i64 (on, 1, &first), TRUE));
   y = lpt_onnx_emit (on, LPT_OP_SCATTER_ELEMENTS_UPDATE, 4, zeros, lpt_onnx_reshape (on, indices, 1, &flat),

@@ -166,8 +166,8 @@ lpt_onnx_map_resize_scales (LptOnnxNode *on)
   lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
 }
 
-/* keep_aspect_ratio_policy: one scale for all axes, the least or the greatest of those asked for; sizes are round (scale *
- * length). NULL: stretch. */
+/* keep_aspect_ratio_policy: one scale for all axes, the least or the greatest of those asked for; sizes are
+ * round (scale * length). NULL: stretch. */
 static LptValue *
 keep_aspect_ratio (LptOnnxNode *on,
                    LptValue    *x,

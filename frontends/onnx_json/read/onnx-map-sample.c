@@ -1,4 +1,4 @@
-/* onnx-map-sample.c - ONNX GridSample and RoiAlign
+/* onnx-map-sample.c - ONNX GridSample, RoiAlign and MaxRoiPool
  *
  * RoiAlign: ONNX's half_pixel is x * scale - 0.5, which the IR calls half_pixel_for_nn; output_half_pixel, all that
  * opset 10 has, is asymmetric.
@@ -54,5 +54,25 @@ lpt_onnx_map_roi_align (LptOnnxNode *on)
   attrs->pooled_w = lpt_onnx_int (on, "output_width", 1);
   attrs->sampling_ratio = lpt_onnx_int (on, "sampling_ratio", 0);
   attrs->spatial_scale = lpt_onnx_float (on, "spatial_scale", 1);
+  lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
+}
+
+void
+lpt_onnx_map_max_roi_pool (LptOnnxNode *on)
+{
+  LptNode *node = lpt_onnx_add (on, LPT_OP_ROI_POOLING, 2, lpt_onnx_in (on, 0), lpt_onnx_in (on, 1));
+  LptRoiPoolingAttrs *attrs = LPT_ATTRS (node, LptRoiPoolingAttrs);
+  LptInts pooled = { 0 };
+
+  if (!lpt_onnx_ints (on, "pooled_shape", &pooled) || pooled.n != 2 || pooled.v[0] < 1 || pooled.v[1] < 1)
+    lpt_onnx_fail (on, LPT_ERROR_INVALID, "pooled_shape is not two lengths");
+  else
+    {
+      attrs->pooled_h = pooled.v[0];
+      attrs->pooled_w = pooled.v[1];
+    }
+  lpt_ints_clear (&pooled);
+  attrs->spatial_scale = lpt_onnx_float (on, "spatial_scale", 1);
+  attrs->method = LPT_ROI_MAX;
   lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
 }

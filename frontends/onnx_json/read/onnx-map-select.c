@@ -1,15 +1,15 @@
 /* onnx-map-select.c - ONNX operators whose length depends on data: Compress and Unique
  *
  *   Compress   slices where the condition is true: NonZero, then Gather; without an axis of all elements in a row
- *   Unique     one of each slice along the axis, or of all elements in a row. With p the order that sorts them, stably, and
- *              s = x[p], groups start where s[i] != s[i - 1]:
+ *   Unique     one of each slice along the axis, or of all elements in a row. With p the order that sorts them, stably,
+ *              and s = x[p], groups start where s[i] != s[i - 1]:
  *                first    p[start], where each first occurs       y      x[first]
  *                group    sum of starts up to i, less 1           inverse[p[i]] = group[i]
  *                counts   distances of starts
  *              Without `sorted` groups are in the order of first.
  *
- * Slices of several elements are sorted by their last element first, a stable sort each; more than MOST_KEYS, or a number
- * that is not known, is refused.
+ * Slices of several elements are sorted by their last element first, a stable sort each; more than MOST_KEYS, or a
+ * number that is not known, is refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -165,6 +165,7 @@ starts_of (LptOnnxNode *on,
   return lpt_onnx_emit (on, LPT_OP_LOGICAL_OR, 2, differs, lpt_onnx_emit (on, LPT_OP_EQUAL, 2, at, zero));
 }
 
+/* Argument 1: com.microsoft's, of vectors, in the order of first occurrence; its outputs are y, inverse, counts. */
 void
 lpt_onnx_map_unique (LptOnnxNode *on)
 {
@@ -198,7 +199,7 @@ lpt_onnx_map_unique (LptOnnxNode *on)
   ends[0] = lpt_onnx_slice (on, start, 0, 1, G_MAXINT64);
   ends[1] = lpt_onnx_dim (on, rows, 0);
   counts = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, lpt_onnx_concat (on, front, 2, ends), start);
-  if (lpt_onnx_int (on, "sorted", 1) == 0)
+  if (on->argument == 1 || lpt_onnx_int (on, "sorted", 1) == 0)
     {
       order = order_of (on, first);
       first = gather (on, first, order, 0);
@@ -206,7 +207,8 @@ lpt_onnx_map_unique (LptOnnxNode *on)
       inverse = gather (on, scatter (on, order, positions (on, order)), inverse, 0);
     }
   lpt_onnx_set (on, 0, gather (on, x, first, axis));
-  lpt_onnx_set (on, 1, first);
-  lpt_onnx_set (on, 2, inverse);
-  lpt_onnx_set (on, 3, counts);
+  if (on->argument == 0)
+    lpt_onnx_set (on, 1, first);
+  lpt_onnx_set (on, on->argument == 0 ? 2 : 1, inverse);
+  lpt_onnx_set (on, on->argument == 0 ? 3 : 2, counts);
 }

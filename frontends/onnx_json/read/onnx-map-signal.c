@@ -1,4 +1,4 @@
-/* onnx-map-signal.c - ONNX DFT, STFT and windows
+/* onnx-map-signal.c - ONNX DFT, STFT, windows and mel weights
  *
  *   DFT    [..., 1] one-sided           RDFT
  *          [..., 2] one-sided, inverse  IRDFT: a real signal, [..., 1]
@@ -6,11 +6,15 @@
  *   STFT   [B, T] or [B, T, 1], one-sided    STFT; no window is one of ones
  *   windows of N points, n = 0 ... N - 1, t = 2 pi n / N (periodic) or / (N - 1):
  *          c0 - c1 cos t + c2 cos 2 t
+ *   MelWeightMatrix   triangles over the bins of a transform, whose corners are floor ((length + 1) f / rate) for
+ *          frequencies f that lie evenly on the mel scale 2595 log10 (1 + f / 700); its inputs are constant
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "frontends/onnx_json/read/onnx-import.h"
+
+#include <math.h>
 
 /* --- transforms ------------------------------------------------------------------ */
 
@@ -134,4 +138,77 @@ lpt_onnx_map_window_function (LptOnnxNode *on)
   if (c[2] != 0)
     y = lpt_onnx_emit (on, LPT_OP_ADD, 2, y, cosine (on, t, 2, c[2]));
   lpt_onnx_set (on, 0, lpt_onnx_convert (on, y, dtype != LPT_DTYPE_UNDEFINED ? dtype : LPT_DTYPE_F32));
+}
+
+/* --- mel weights --------------------------------------------------------------------- */
+
+/* Constant input @i, one number. */
+static double
+constant_number (LptOnnxNode *on,
+                 guint        i)
+{
+  LptTensor *tensor = lpt_onnx_const_in (on, i);
+  double number = tensor != NULL && lpt_tensor_count (tensor) == 1 ? lpt_tensor_get_f64 (tensor, 0) : NAN;
+
+  lpt_onnx_in (on, i);
+  if (on->error == NULL && !(fabs (number) <= G_MAXINT32))
+    lpt_onnx_unsupported (on, "input %u that is not one constant number", i);
+  return on->error == NULL ? number : 1;
+}
+
+/* Weights of one triangle, column @column of @columns. */
+static void
+fill_triangle (double *weights,
+               gint64  column,
+               gint64  columns,
+               gint64  low,
+               gint64  centre,
+               gint64  high)
+{
+  for (gint64 bin = low; bin <= centre; bin++)
+    weights[bin * columns + column] = centre > low ? (double) (bin - low) / (double) (centre - low) : 1;
+  for (gint64 bin = centre; bin < high; bin++)
+    weights[bin * columns + column] = (double) (high - bin) / (double) (high - centre);
+}
+
+/* Inputs: number of triangles, length of the transform, samples in a second, lowest and highest frequency */
+void
+lpt_onnx_map_mel_weight_matrix (LptOnnxNode *on)
+{
+  double columns = constant_number (on, 0), length = constant_number (on, 1), rate = constant_number (on, 2);
+  double low = 2595 * log10 (1 + constant_number (on, 3) / 700);
+  double high = 2595 * log10 (1 + constant_number (on, 4) / 700);
+  LptDType dtype = lpt_onnx_dtype (on, "output_datatype");
+  gint64 rows = (gint64) length / 2 + 1, n = (gint64) columns, corners[3] = { 0 };
+  LptShape shape = { .rank = 2, .dims = { rows, n } };
+  g_autofree double *weights = NULL;
+
+  if (on->error == NULL && (n < 1 || length < 1 || rate < 1 || !(low >= 0 && high >= low)))
+    lpt_onnx_fail (on, LPT_ERROR_INVALID, "%g triangles over %g samples at %g per second", columns, length, rate);
+  if (on->error == NULL && rows > G_MAXINT32 / n)
+    lpt_onnx_unsupported (on, "%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " weights", rows, n);
+  weights = on->error == NULL ? g_try_new0 (double, (gsize) (rows * n)) : NULL;
+  for (gint64 i = 0; i < n + 2 && weights != NULL; i++)
+    {
+      double f = 700 * (pow (10, (low + (double) i * ((high - low) / (double) (n + 2))) / 2595) - 1);
+      double bin = floor ((length + 1) * f / rate);
+
+      if (!(bin >= 0 && bin < (double) rows))
+        {
+          lpt_onnx_fail (on, LPT_ERROR_INVALID, "%g Hz lies above half of the sampling rate", f);
+          return;
+        }
+      corners[0] = corners[1];
+      corners[1] = corners[2];
+      corners[2] = (gint64) bin;
+      if (i >= 2)
+        fill_triangle (weights, i - 2, n, corners[0], corners[1], corners[2]);
+    }
+  if (weights != NULL)
+    {
+      dtype = dtype != LPT_DTYPE_UNDEFINED ? dtype : LPT_DTYPE_F32;
+      lpt_onnx_set (on, 0, lpt_onnx_tensor_value (on, lpt_tensor_from_f64 (dtype, &shape, weights, NULL)));
+    }
+  else if (on->error == NULL)
+    lpt_onnx_fail (on, LPT_ERROR_MEMORY, "no memory for the weights");
 }

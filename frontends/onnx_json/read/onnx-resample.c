@@ -6,8 +6,8 @@
  *
  * with c[o] the place of o in x, as sums of Gather times a vector along the axis. Lengths may be known at run time
  * only.
- * L is the length of x, s the scale, M = L s (or the size asked for), N the number of o: floor (M), and with a scale that
- * keeps the aspect ratio round (M):
+ * L is the length of x, s the scale, M = L s (or the size asked for), N the number of o: floor (M), and with a scale
+ * that keeps the aspect ratio round (M):
  *
  *     half_pixel            c = (o + 1/2) / s - 1/2
  *     asymmetric            c = o / s

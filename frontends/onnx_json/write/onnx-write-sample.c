@@ -201,6 +201,22 @@ lpt_onnx_write_roi_align (LptOnnxWriter *w,
   lpt_onnx_w_float (w, y, "spatial_scale", attrs->spatial_scale);
 }
 
+void
+lpt_onnx_write_roi_pooling (LptOnnxWriter *w,
+                            LptNode       *node,
+                            const char    *onnx)
+{
+  const LptRoiPoolingAttrs *attrs = LPT_ATTRS (node, LptRoiPoolingAttrs);
+  const gint64 given[2] = { attrs->pooled_h, attrs->pooled_w };
+  const gint64 *pooled = attrs->output_size.n == 2 ? attrs->output_size.v : given;
+  Onnx__NodeProto *y = lpt_onnx_w_node (w, "MaxRoiPool", OUT (0), 2, IN (0), IN (1));
+
+  if (attrs->method != LPT_ROI_MAX)
+    lpt_onnx_w_fail (w, "bilinear samples of regions");
+  lpt_onnx_w_ints (w, y, "pooled_shape", 2, pooled);
+  lpt_onnx_w_float (w, y, "spatial_scale", attrs->spatial_scale);
+}
+
 /* The indices alone; ours may fill up with rows of -1 before opset9. */
 void
 lpt_onnx_write_non_max_suppression (LptOnnxWriter *w,
