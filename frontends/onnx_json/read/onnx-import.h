@@ -139,6 +139,8 @@ LptValue *lpt_onnx_move_channels (LptOnnxNode *on, LptValue *x, gboolean to_fron
 
 /* The node of Conv (attributes read from @on), not inferred yet; @bias NULL or int32. */
 LptNode  *lpt_onnx_conv_node         (LptOnnxNode *on, LptValue *x, LptValue *weights, LptValue *bias);
+/* GridSample of rank 5. */
+void      lpt_onnx_map_grid_sample_volume (LptOnnxNode *on);
 /* The node of AveragePool, not inferred yet. */
 LptNode  *lpt_onnx_average_pool_node (LptOnnxNode *on, LptValue *x);
 

@@ -281,6 +281,26 @@ lpt_onnx_map_mean_variance_norm (LptOnnxNode *on)
   lpt_ints_clear (&axes);
 }
 
+/* Below opset 9: over items and places, and over channels too where the node says so; perhaps without the deviation. */
+void
+lpt_onnx_map_mean_variance_norm_channels (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0), *axes;
+  gboolean channels = lpt_onnx_int (on, "across_channels", 0) != 0;
+  gint64 all[LPT_MAX_RANK] = { 0 };
+  gint rank = lpt_onnx_rank (on, x), n = 0;
+
+  for (gint i = 0; i < rank; i++)
+    if (i != 1 || channels)
+      all[n++] = i;
+  axes = lpt_onnx_i64 (on, (guint) n, all);
+  if (lpt_onnx_int (on, "normalize_variance", 1) != 0)
+    lpt_onnx_set (on, 0, mvn (on, x, axes, 1e-9, LPT_EPS_OUTSIDE_SQRT));
+  else
+    lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, x,
+                                        lpt_onnx_reduce (on, LPT_OP_REDUCE_MEAN, x, axes, TRUE)));
+}
+
 void
 lpt_onnx_map_lrn (LptOnnxNode *on)
 {

@@ -24,6 +24,11 @@ lpt_onnx_map_grid_sample (LptOnnxNode *on)
   LptNode *node;
   gint rank = lpt_onnx_rank (on, x);
 
+  if (rank == 5)
+    {
+      lpt_onnx_map_grid_sample_volume (on);
+      return;
+    }
   if (on->error == NULL && rank != 4)
     lpt_onnx_unsupported (on, "rank %d", rank);
   node = lpt_onnx_add (on, LPT_OP_GRID_SAMPLE, 2, x, grid);
