@@ -4,6 +4,7 @@
  *          [..., 2] one-sided, inverse  IRDFT: a real signal, [..., 1]
  *          else                         DFT or IDFT of pairs; a real signal gets zeros beside it
  *   STFT   [B, T] or [B, T, 1], one-sided    STFT; no window is one of ones
+ *          else                         frames by a Gather, times the window, DFT; one-sided the first n / 2 + 1 of it
  *   windows of N points, n = 0 ... N - 1, t = 2 pi n / N (periodic) or / (N - 1):
  *          c0 - c1 cos t + c2 cos 2 t
  *   MelWeightMatrix   triangles over the bins of a transform, whose corners are floor ((length + 1) f / rate) for
@@ -47,6 +48,17 @@ transformed_axis (LptOnnxNode *on,
   return lpt_onnx_i64 (on, 1, &axis);
 }
 
+/* A real signal [..., 1] with zeros beside it, [..., 2] */
+static LptValue *
+as_pairs (LptOnnxNode *on,
+          LptValue    *x,
+          gint         rank)
+{
+  LptValue *pair[2] = { x, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, x, lpt_onnx_like (on, x, 0)) };
+
+  return lpt_onnx_concat (on, rank - 1, 2, pair);
+}
+
 void
 lpt_onnx_map_dft (LptOnnxNode *on)
 {
@@ -68,13 +80,39 @@ lpt_onnx_map_dft (LptOnnxNode *on)
   if (op == LPT_OP_RDFT)
     x = lpt_onnx_squeeze (on, x, rank - 1);
   else if (parts == 1)
-    {
-      LptValue *pair[2] = { x, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, x, lpt_onnx_like (on, x, 0)) };
-
-      x = lpt_onnx_concat (on, rank - 1, 2, pair);
-    }
+    x = as_pairs (on, x, rank);
   x = size != NULL ? lpt_onnx_emit (on, op, 3, x, axis, vector_of_one (on, size)) : lpt_onnx_emit (on, op, 2, x, axis);
   lpt_onnx_set (on, 0, op == LPT_OP_IRDFT ? lpt_onnx_unsqueeze (on, x, rank - 1) : x);
+}
+
+/* All frames of @x [B, T, parts], each of @size elements, transformed: [B, frames, size, 2], or its first half. */
+static LptValue *
+transform_frames (LptOnnxNode *on,
+                  LptValue    *x,
+                  LptValue    *window,
+                  LptValue    *size,
+                  LptValue    *step,
+                  gboolean     half)
+{
+  const gint64 zero = 0, one = 1, axis = 2;
+  LptValue *start, *at, *none = lpt_onnx_i64_scalar (on, 0), *next = lpt_onnx_i64_scalar (on, 1);
+
+  /* Where frames start: 0, step, ... while a whole frame is left. */
+  start = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, lpt_onnx_squeeze (on, lpt_onnx_dim (on, x, 1), 0), size);
+  start = lpt_onnx_range (on, none, lpt_onnx_emit (on, LPT_OP_ADD, 2, start, next), step);
+  at = lpt_onnx_emit (on, LPT_OP_ADD, 2, lpt_onnx_unsqueeze (on, start, 1), lpt_onnx_range (on, none, size, next));
+  x = lpt_onnx_emit (on, LPT_OP_GATHER, 3, x, at, next);
+  if (window != NULL)
+    x = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, x, lpt_onnx_unsqueeze (on, window, 1));
+  if (x->shape.rank == 4 && x->shape.dims[3] == 1)
+    x = as_pairs (on, x, 4);
+  x = lpt_onnx_emit (on, LPT_OP_DFT, 2, x, lpt_onnx_i64 (on, 1, &axis));
+  if (!half)
+    return x;
+  size = lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, size, lpt_onnx_i64_scalar (on, 2));
+  size = lpt_onnx_unsqueeze (on, lpt_onnx_emit (on, LPT_OP_ADD, 2, size, next), 0);
+  return lpt_onnx_emit (on, LPT_OP_SLICE, 5, x, lpt_onnx_i64 (on, 1, &zero), size, lpt_onnx_i64 (on, 1, &one),
+                        lpt_onnx_i64 (on, 1, &axis));
 }
 
 void
@@ -82,24 +120,32 @@ lpt_onnx_map_stft (LptOnnxNode *on)
 {
   LptValue *x = lpt_onnx_in (on, 0), *step = lpt_onnx_in (on, 1), *window = lpt_onnx_optional (on, 2);
   LptValue *size = lpt_onnx_optional (on, 3);
+  gboolean half = lpt_onnx_int (on, "onesided", 1) != 0;
   gint rank = lpt_onnx_rank (on, x);
+  gint64 parts = rank == 3 ? x->shape.dims[2] : 1;
   LptNode *node;
 
-  if (lpt_onnx_int (on, "onesided", 1) == 0)
-    lpt_onnx_unsupported (on, "onesided=0");
-  if (rank == 3 && x->shape.dims[2] != 1)
-    lpt_onnx_unsupported (on, "signal that is not known to be real");
+  if (on->error == NULL && (rank < 2 || rank > 3))
+    lpt_onnx_fail (on, LPT_ERROR_INVALID, "signal of rank %d", rank);
+  if (on->error == NULL && parts != 1 && parts != 2)
+    lpt_onnx_unsupported (on, "signal whose last axis is not known to be 1 or 2");
   if (size == NULL && window == NULL)
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "neither a window nor a frame's length");
   if (on->error != NULL)
     return;
+  size = vector_of_one (on, size != NULL ? size : lpt_onnx_dim (on, window, 0));
+  step = lpt_onnx_squeeze (on, vector_of_one (on, step), 0);
+  if (!half || parts == 2)
+    {
+      x = rank == 2 ? lpt_onnx_unsqueeze (on, x, 2) : x;
+      lpt_onnx_set (on, 0, transform_frames (on, x, window, lpt_onnx_squeeze (on, size, 0), step, half));
+      return;
+    }
   if (rank == 3)
     x = lpt_onnx_squeeze (on, x, 2);
-  size = vector_of_one (on, size != NULL ? size : lpt_onnx_dim (on, window, 0));
   if (window == NULL)
     window = lpt_onnx_broadcast (on, lpt_onnx_like (on, x, 1), size);
-  node = lpt_onnx_add (on, LPT_OP_STFT, 4, x, window, lpt_onnx_squeeze (on, size, 0),
-                       lpt_onnx_squeeze (on, vector_of_one (on, step), 0));
+  node = lpt_onnx_add (on, LPT_OP_STFT, 4, x, window, lpt_onnx_squeeze (on, size, 0), step);
   LPT_ATTRS (node, LptStftAttrs)->transpose_frames = FALSE;
   lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
 }
