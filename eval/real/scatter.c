@@ -117,14 +117,14 @@ open_scatter (LptCall *call,
               Scatter *s,
               GError **error)
 {
-  s->integer = lpt_call_is_i64 (call, 0) && lpt_call_is_i64 (call, 2);
+  s->integer = lpt_call_wraps (call) || (lpt_call_is_i64 (call, 0) && lpt_call_is_i64 (call, 2));
   s->indices = lpt_call_i64 (call, 1, error);
   if (s->indices == NULL)
     return FALSE;
-  s->data = s->integer ? (gconstpointer) lpt_call_i64 (call, 0, error) : lpt_call_f32 (call, 0, error);
+  s->data = s->integer ? (gconstpointer) lpt_call_whole (call, 0, error) : lpt_call_f32 (call, 0, error);
   if (s->data == NULL)
     return FALSE;
-  s->updates = s->integer ? (gconstpointer) lpt_call_i64 (call, 2, error) : lpt_call_f32 (call, 2, error);
+  s->updates = s->integer ? (gconstpointer) lpt_call_whole (call, 2, error) : lpt_call_f32 (call, 2, error);
   if (s->updates == NULL)
     return FALSE;
   s->y = s->integer ? (gpointer) lpt_call_out_i64 (call, 0, error) : lpt_call_out_f32 (call, 0, error);
@@ -133,6 +133,16 @@ open_scatter (LptCall *call,
   memcpy (s->y, s->data, (gsize) lpt_array_count (&call->in[0]) * (s->integer ? sizeof (gint64) : sizeof (float)));
 
   return TRUE;
+}
+
+/* Sums and products of integers wrap as the type does. */
+static void
+wrap (LptCall       *call,
+      const Scatter *s,
+      int            reduction)
+{
+  if (s->integer && reduction != LPT_REDUCTION_NONE && lpt_call_wraps (call))
+    lpt_call_wrap (call, s->y, lpt_array_count (&call->out[0]));
 }
 
 gboolean
@@ -204,6 +214,7 @@ lpt_run_scatter_elements (LptCall *call,
 
         put (&s, k, x);
       }
+  wrap (call, &s, attrs->reduction);
 
   return TRUE;
 }
@@ -249,6 +260,7 @@ lpt_run_scatter_nd (LptCall *call,
           put (&s, at * inner + k,
                reduce (reduction, get (&s, s.y, at * inner + k), get (&s, s.updates, i * inner + k)));
     }
+  wrap (call, &s, reduction);
 
   return TRUE;
 }

@@ -74,6 +74,14 @@ note_absorbed (LptLower *lw,
                            lpt_node_known_as (into));
 }
 
+/* Does it add or multiply what falls on one place? */
+static gboolean
+scatters_sums (const LptNode *node)
+{
+  return (node->op == LPT_OP_SCATTER_ELEMENTS_UPDATE || node->op == LPT_OP_SCATTER_ND_UPDATE) &&
+         LPT_ATTRS (node, LptScatterAttrs)->reduction != LPT_REDUCTION_NONE;
+}
+
 /* Arithmetic on integers as they are, which wraps: no real numbers stand for them. What selects gives one of its
  * operands; the passes let it select codes. */
 static gboolean
@@ -82,7 +90,8 @@ computes_integers (const LptLower *lw,
 {
   guint k;
 
-  if ((node->info->flags & LPT_OP_F_ELEMENTWISE) == 0 || (node->info->flags & LPT_OP_F_LOWERED) ||
+  if (((node->info->flags & LPT_OP_F_ELEMENTWISE) == 0 && !scatters_sums (node)) ||
+      (node->info->flags & LPT_OP_F_LOWERED) ||
       ((node->info->flags & LPT_OP_F_PRESERVES) && !lw->integers) ||
       node->op == LPT_OP_CONVERT || (node->flags & LPT_NODE_RELAXED) || node->n_out == 0 ||
       node->out[0].quant != NULL || !lpt_dtype_is_integer (node->out[0].dtype))
