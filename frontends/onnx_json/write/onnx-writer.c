@@ -187,7 +187,8 @@ node_opset (LptNode *node)
 
   if (node->op == LPT_OP_FAKE_QUANTIZE && LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels > 256)
     opset = WIDE_OPSET;
-  if (node->op == LPT_OP_BLOCK_MATMUL)
+  if (node->op == LPT_OP_BLOCK_MATMUL ||
+      (node->op == LPT_OP_EQUAL && lpt_node_in (node, 0)->dtype == LPT_DTYPE_STRING))
     opset = WIDE_OPSET;
   if (node->op >= LPT_OP_REDUCE_MAX && node->op <= LPT_OP_REDUCE_LOGICAL_OR &&
       !lpt_node_is_const (lpt_node_src (node, 1)))
