@@ -232,6 +232,57 @@ test_file (gconstpointer data)
   cJSON_Delete (tests);
 }
 
+/* Without a seed the numbers are the runtime's: two nodes draw different ones, of the distribution asked for. */
+static void
+test_unseeded (void)
+{
+  enum { N = 10000 };
+  static const struct { const char *op; double mean, deviation; } cases[] = {
+    { "RandomUniform", 0.5, 0.288675 }, { "RandomNormal", 0, 1 },
+  };
+
+  for (guint c = 0; c < G_N_ELEMENTS (cases); c++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autofree char *model = g_strdup_printf (
+        "{\"opsetImport\": [{\"version\": 17}], \"graph\": {"
+        "\"output\": [{\"name\": \"y\"}, {\"name\": \"z\"}], \"node\": ["
+        "{\"name\": \"m\", \"opType\": \"%s\", \"output\": [\"y\"], \"attribute\": "
+        "[{\"name\": \"shape\", \"type\": \"INTS\", \"ints\": [100, 100]}]},"
+        "{\"name\": \"n\", \"opType\": \"%sLike\", \"input\": [\"y\"], \"output\": [\"z\"]}]}}",
+        cases[c].op, cases[c].op);
+      g_autoptr (LptGraph) graph = lpt_onnx_parse (model, strlen (model), NULL, &error);
+      g_autoptr (LptPlan) plan = graph != NULL ? lpt_plan_new (graph, NULL, 0, &error) : NULL;
+      g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, 1, &error) : NULL;
+      double sum[2] = { 0 }, squares[2] = { 0 }, product = 0;
+
+      g_assert_no_error (error);
+      g_assert_true (lpt_plan_run (plan, context, &error));
+      {
+        g_autoptr (LptTensor) y = lpt_plan_context_output (context, 0, &error);
+        g_autoptr (LptTensor) z = lpt_plan_context_output (context, 1, &error);
+
+        g_assert_cmpint (lpt_tensor_count (z), ==, N);
+        for (gint64 i = 0; i < N; i++)
+          {
+            double a = lpt_tensor_get_f64 (y, i) - cases[c].mean, b = lpt_tensor_get_f64 (z, i) - cases[c].mean;
+
+            sum[0] += a;
+            sum[1] += b;
+            squares[0] += a * a;
+            squares[1] += b * b;
+            product += a * b;
+          }
+      }
+      for (guint k = 0; k < 2; k++)
+        {
+          g_assert_cmpfloat (fabs (sum[k] / N), <, 0.04 * cases[c].deviation);
+          g_assert_cmpfloat (fabs (sqrt (squares[k] / N) / cases[c].deviation - 1), <, 0.03);
+        }
+      g_assert_cmpfloat (fabs (product / N), <, 0.04 * cases[c].deviation * cases[c].deviation);
+    }
+}
+
 /* What has no row is refused with its name and domain. */
 static void
 test_refused (void)
@@ -267,7 +318,7 @@ main (int    argc,
 {
   static const char *const files[] = { "activation-norm-product", "attention", "cache", "quantized", "recurrent",
                                        "recurrent-forms", "selections", "placements",
-                                       "algebra", "samples", "signals" };
+                                       "algebra", "samples", "signals", "random" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)
@@ -277,6 +328,7 @@ main (int    argc,
 
       g_test_add_data_func_full (name, path, test_file, g_free);
     }
+  g_test_add_func ("/onnx-contrib/unseeded", test_unseeded);
   g_test_add_func ("/onnx-contrib/refused", test_refused);
   return g_test_run ();
 }
