@@ -128,7 +128,7 @@ lpt_run_binary (LptCall *call,
   LptShape b = op == LPT_OP_PRELU ? slope_shape (shape, &call->in[1].shape) : call->in[1].shape;
   gboolean compares = (call->node->info->flags & LPT_OP_F_COMPUTE) == 0;
   gboolean logical = lpt_binary_is_of_integers (op);
-  gboolean wraps = !compares && lpt_call_wraps (call);
+  gboolean wraps = (!compares || (call->node->info->flags & LPT_OP_F_BITS) != 0) && lpt_call_wraps (call);
   gboolean integer = logical || wraps || (lpt_call_is_i64 (call, 0) && lpt_call_is_i64 (call, 1) &&
                                           (compares || call->out[0].dtype == LPT_DTYPE_I64));
   gint64 strides[3][LPT_MAX_RANK];

@@ -340,29 +340,38 @@ rounding_of (LptOnnxNode *on)
   return lpt_onnx_int (on, "ceil_mode", 0) != 0 ? LPT_ROUNDING_CEIL_TORCH : LPT_ROUNDING_FLOOR;
 }
 
-/* Index in row-major order -> index in column-major order of the two last axes. */
+/* Index in row-major order -> index with the first of the spatial axes as the one that moves fastest. */
 static LptValue *
 column_major (LptOnnxNode *on,
               LptValue    *index,
               LptValue    *x)
 {
-  gint rank = x->shape.rank;
-  gint64 h = rank == 4 ? x->shape.dims[2] : 0, w = rank == 4 ? x->shape.dims[3] : 0;
-  LptValue *plane, *inside, *row, *column, *size, *width;
+  gint64 size = 1, stride;
+  LptValue *rest, *plane, *sum = NULL;
 
-  if (h <= 0 || w <= 0 || h > G_MAXINT32 || w > G_MAXINT32)
+  for (gint i = 2; i < x->shape.rank; i++)
     {
-      lpt_onnx_unsupported (on, "storage_order 1 of this shape");
-      return index;
+      if (x->shape.dims[i] <= 0 || x->shape.dims[i] > G_MAXINT32 || size > G_MAXINT32)
+        {
+          lpt_onnx_unsupported (on, "storage_order 1 of this shape");
+          return index;
+        }
+      size *= x->shape.dims[i];
     }
-  size = lpt_onnx_i64_scalar (on, h * w);
-  width = lpt_onnx_i64_scalar (on, w);
-  inside = lpt_onnx_emit (on, LPT_OP_FLOOR_MOD, 2, index, size);
-  plane = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, index, inside);
-  column = lpt_onnx_emit (on, LPT_OP_FLOOR_MOD, 2, inside, width);
-  row = lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, inside, width);
-  column = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, column, lpt_onnx_i64_scalar (on, h));
-  return lpt_onnx_emit (on, LPT_OP_ADD, 2, plane, lpt_onnx_emit (on, LPT_OP_ADD, 2, column, row));
+  rest = lpt_onnx_emit (on, LPT_OP_FLOOR_MOD, 2, index, lpt_onnx_i64_scalar (on, size));
+  plane = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, index, rest);
+  stride = size;
+  for (gint i = x->shape.rank - 1; i >= 2; i--)
+    {
+      LptValue *length = lpt_onnx_i64_scalar (on, x->shape.dims[i]), *at;
+
+      stride /= x->shape.dims[i];
+      at = lpt_onnx_emit (on, LPT_OP_FLOOR_MOD, 2, rest, length);
+      at = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, at, lpt_onnx_i64_scalar (on, stride));
+      sum = sum != NULL ? lpt_onnx_emit (on, LPT_OP_ADD, 2, sum, at) : at;
+      rest = lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, rest, length);
+    }
+  return sum != NULL ? lpt_onnx_emit (on, LPT_OP_ADD, 2, plane, sum) : index;
 }
 
 /* The data of a pool: its rank follows from the kernel. */
