@@ -58,7 +58,8 @@ distance (LptTensor   *got,
   cJSON_ArrayForEach (item, data)
     {
       double wanted = cJSON_IsString (item) ? g_ascii_strtod (item->valuestring, NULL) : item->valuedouble;
-      double d = fabs (lpt_tensor_get_f64 (got, i++) - wanted) / MAX (floor, fabs (wanted));
+      double found = lpt_tensor_get_f64 (got, i++);
+      double d = found == wanted ? 0 : fabs (found - wanted) / MAX (floor, fabs (wanted));   /* infinity, too */
 
       worst = d <= worst ? worst : isnan (d) ? INFINITY : d;
     }

@@ -8,12 +8,17 @@
  *                   output_shape, or (length - 1) stride + kernel - pads
  *   AffineGrid      theta [N, 2, 3] or [N, 3, 4] times (x, y, (z,) 1) of each place: -1 ... 1 between the middles of
  *                   the outer elements with align_corners, else between their borders
+ * Of com.microsoft:
+ *   UnfoldTensor      windows of `size` along an axis, every `step`, their elements along a new last axis
+ *   NGramRepeatBlock  -infinity for scores [B, V] of what would repeat an n-gram: ids[b, i + n - 1] where the n - 1 ids
+ *                     from i on are the last n - 1
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "frontends/onnx_json/read/onnx-import.h"
 
+#include <math.h>
 #include <string.h>
 
 static LptValue *
@@ -249,4 +254,68 @@ lpt_onnx_map_affine_grid (LptOnnxNode *on)
   ends[1] = shape;
   ends[2] = lpt_onnx_i64 (on, 1, &n);
   lpt_onnx_set (on, 0, lpt_onnx_reshape_to (on, lpt_onnx_done (on, node), lpt_onnx_concat (on, 0, 3, ends)));
+}
+
+/* --- com.microsoft ------------------------------------------------------------------------- */
+
+void
+lpt_onnx_map_unfold_tensor (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0), *length, *start;
+  gint64 size = lpt_onnx_int (on, "size", 0), step = lpt_onnx_int (on, "step", 1), order[LPT_MAX_RANK + 1];
+  gint rank = lpt_onnx_rank (on, x), axis = lpt_onnx_axis (on, lpt_onnx_int (on, "dim", -1), rank), n = 0;
+
+  if (size < 1 || step < 1 || size > G_MAXINT32 || step > G_MAXINT32)
+    lpt_onnx_fail (on, LPT_ERROR_INVALID, "windows of %" G_GINT64_FORMAT " every %" G_GINT64_FORMAT, size, step);
+  if (on->error != NULL)
+    return;
+  length = lpt_onnx_squeeze (on, lpt_onnx_dim (on, x, axis), 0);
+  start = binary (on, LPT_OP_SUBTRACT, length, lpt_onnx_i64_scalar (on, size - 1));
+  start = lpt_onnx_range (on, lpt_onnx_i64_scalar (on, 0), start, lpt_onnx_i64_scalar (on, step));
+  start = binary (on, LPT_OP_ADD, lpt_onnx_unsqueeze (on, start, 1), count_to (on, lpt_onnx_i64_scalar (on, size)));
+  x = lpt_onnx_emit (on, LPT_OP_GATHER, 3, x, start, lpt_onnx_i64_scalar (on, axis));
+  for (gint i = 0; i <= rank; i++)
+    if (i != axis + 1)
+      order[n++] = i;
+  order[n] = axis + 1;
+  lpt_onnx_set (on, 0, axis + 1 < rank ? lpt_onnx_transpose (on, x, (guint) rank + 1, order) : x);
+}
+
+/* Elements @from up to the one @left in front of the end, along axis 1. */
+static LptValue *
+columns (LptOnnxNode *on,
+         LptValue    *x,
+         gint64       from,
+         gint64       left)
+{
+  return lpt_onnx_slice (on, x, 1, from, left > 0 ? -left : G_MAXINT64);
+}
+
+void
+lpt_onnx_map_ngram_repeat_block (LptOnnxNode *on)
+{
+  LptValue *ids = lpt_onnx_convert (on, lpt_onnx_in (on, 0), LPT_DTYPE_I64), *scores = lpt_onnx_in (on, 1);
+  gint64 n = lpt_onnx_int (on, "ngram_size", 0);
+  LptValue *repeats = NULL, *next, *blocked, *kept;
+  LptNode *node;
+
+  if (on->error == NULL && (n < 1 || n > 64))
+    lpt_onnx_unsupported (on, "ngram_size %" G_GINT64_FORMAT, n);
+  if (on->error != NULL)
+    return;
+  for (gint64 i = 0; i < n - 1; i++)
+    {
+      LptValue *last = columns (on, ids, i - (n - 1), n - 2 - i);
+      LptValue *same = binary (on, LPT_OP_EQUAL, columns (on, ids, i, n - 1 - i), last);
+
+      repeats = repeats != NULL ? binary (on, LPT_OP_LOGICAL_AND, repeats, same) : same;
+    }
+  next = columns (on, ids, n - 1, 0);
+  blocked = lpt_onnx_like (on, scores, -INFINITY);
+  kept = lpt_onnx_like (on, scores, INFINITY);
+  blocked = repeats != NULL ? lpt_onnx_emit (on, LPT_OP_SELECT, 3, repeats, blocked, kept)
+                            : lpt_onnx_broadcast (on, blocked, lpt_onnx_shape_of (on, next));
+  node = lpt_onnx_add (on, LPT_OP_SCATTER_ELEMENTS_UPDATE, 4, scores, next, blocked, lpt_onnx_i64_scalar (on, 1));
+  LPT_ATTRS (node, LptScatterAttrs)->reduction = LPT_REDUCTION_MIN;
+  lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
 }
