@@ -284,6 +284,65 @@ test_unseeded (void)
     }
 }
 
+/* Bernoulli and Multinomial draw by their probabilities; with a seed they are refused. */
+static void
+test_draws (void)
+{
+  enum { N = 10000 };
+  static const struct { const char *op, *shape, *size; double ones; } cases[] = {
+    { "Bernoulli", "[{\"dimValue\": 10000}, {\"dimValue\": 1}]", "", 0.7 },
+    { "Multinomial", "[{\"dimValue\": 1}, {\"dimValue\": 2}]",
+      "{\"name\": \"sample_size\", \"type\": \"INT\", \"i\": 10000}", 0.377541 },
+  };
+
+  for (guint c = 0; c < 2 * G_N_ELEMENTS (cases); c++)
+    {
+      gboolean seeded = c >= G_N_ELEMENTS (cases);
+      guint k = c % G_N_ELEMENTS (cases);
+      const char *seed = seeded ? "{\"name\": \"seed\", \"type\": \"FLOAT\", \"f\": 3}" : "";
+      g_autoptr (GError) error = NULL;
+      g_autofree char *model = g_strdup_printf (
+        "{\"opsetImport\": [{\"version\": 17}], \"graph\": {\"input\": [{\"name\": \"x\", \"type\": {\"tensorType\": "
+        "{\"elemType\": 1, \"shape\": {\"dim\": %s}}}}], \"output\": [{\"name\": \"y\"}], \"node\": ["
+        "{\"name\": \"n\", \"opType\": \"%s\", \"input\": [\"x\"], \"output\": [\"y\"], \"attribute\": [%s%s%s]}]}}",
+        cases[k].shape, cases[k].op, cases[k].size, *cases[k].size != '\0' && seeded ? "," : "", seed);
+      g_autoptr (LptGraph) graph = lpt_onnx_parse (model, strlen (model), NULL, &error);
+      g_autofree double *values = g_new0 (double, N);
+      g_autoptr (LptPlan) plan = NULL;
+      g_autoptr (LptPlanContext) context = NULL;
+      g_autoptr (LptTensor) x = NULL, y = NULL;
+      double ones = 0;
+
+      if (seeded)
+        {
+          g_assert_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED);
+          g_assert_nonnull (strstr (error->message, "seed"));
+          continue;
+        }
+      g_assert_no_error (error);
+      /* The probability 0.7 of each; scores 0.5 and 0, of which the second has the probability 0.3775. */
+      for (guint i = 0; i < N; i++)
+        values[i] = k == 0 ? 0.7 : i == 0 ? 0.5 : 0;
+      x = lpt_tensor_from_f64 (LPT_DTYPE_F32, &lpt_node_out (g_ptr_array_index (graph->parameters, 0))->shape, values,
+                               &error);
+      plan = lpt_plan_new (graph, NULL, 0, &error);
+      g_assert_no_error (error);
+      context = lpt_plan_context_new (plan, 1, &error);
+      lpt_plan_context_set_input (context, 0, x, &error);
+      g_assert_true (lpt_plan_run (plan, context, &error));
+      y = lpt_plan_context_output (context, 0, &error);
+      g_assert_cmpint (lpt_tensor_count (y), ==, N);
+      for (guint i = 0; i < N; i++)
+        {
+          double v = lpt_tensor_get_f64 (y, i);
+
+          g_assert_true (v == 0 || v == 1);
+          ones += v;
+        }
+      g_assert_cmpfloat (fabs (ones / N - cases[k].ones), <, 0.02);
+    }
+}
+
 /* What has no row is refused with its name and domain. */
 static void
 test_refused (void)
@@ -330,6 +389,7 @@ main (int    argc,
       g_test_add_data_func_full (name, path, test_file, g_free);
     }
   g_test_add_func ("/onnx-contrib/unseeded", test_unseeded);
+  g_test_add_func ("/onnx-contrib/draws", test_draws);
   g_test_add_func ("/onnx-contrib/refused", test_refused);
   return g_test_run ();
 }

@@ -1,4 +1,4 @@
-/* onnx-map-random.c - ONNX RandomUniform, RandomNormal, and those of the shape of an input
+/* onnx-map-random.c - ONNX RandomUniform, RandomNormal, and those of the shape of an input; Bernoulli, Multinomial
  *
  * ONNX does not say how numbers are drawn.
  *
@@ -9,7 +9,10 @@
  *   without one     RandomUniform of the graph, whose numbers depend on the node's name and are the same in each run;
  *                   normal ones sqrt (-2 ln (1 - u)) cos (2 pi v) of two of them
  *
- * Refused: a seed that is no whole number below 2^32, or has another type, a computed shape, more than MOST_NUMBERS.
+ * Bernoulli is 1 where u < p; Multinomial how many sums p[0] + ... + p[c], p the softmax of its input, are not above u.
+ *
+ * Refused: a seed of the last two (ONNX Runtime 1.30 gives 1 with the probability 1 - p), a seed that is no whole
+ * number below 2^32, or has another type, a computed shape, more than MOST_NUMBERS.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -197,4 +200,57 @@ lpt_onnx_map_random_like (LptOnnxNode *on)
   r.shape = lpt_shape_is_static (&x->shape) ? &x->shape : NULL;
   r.lengths = lpt_onnx_shape_of (on, x);
   set_numbers (on, &r);
+}
+
+/* --- draws -------------------------------------------------------------------------------- */
+
+static void
+refuse_seed (LptOnnxNode *on)
+{
+  if (lpt_onnx_attr (on, "seed", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT) != NULL)
+    lpt_onnx_unsupported (on, "seed");
+}
+
+void
+lpt_onnx_map_bernoulli (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_in (on, 0), *p = lpt_onnx_convert (on, x, LPT_DTYPE_F32);
+  Numbers r = { .lengths = lpt_onnx_shape_of (on, x) };
+  LptDType dtype = lpt_onnx_dtype (on, "dtype");
+
+  refuse_seed (on);
+  if (on->error == NULL)
+    lpt_onnx_set (on, 0, lpt_onnx_convert (on, lpt_onnx_emit (on, LPT_OP_LESS, 2, uniform (on, &r, 0, 1, 0), p),
+                                           dtype != LPT_DTYPE_UNDEFINED ? dtype : x->dtype));
+}
+
+void
+lpt_onnx_map_multinomial (LptOnnxNode *on)
+{
+  LptValue *x = lpt_onnx_convert (on, lpt_onnx_in (on, 0), LPT_DTYPE_F32), *shape[2], *sum, *index, *last;
+  gint64 samples = lpt_onnx_int (on, "sample_size", 1), axis = 2;
+  LptDType dtype = lpt_onnx_dtype (on, "dtype");
+  LptNode *node;
+  Numbers r = { 0 };
+
+  refuse_seed (on);
+  if (on->error == NULL && (lpt_onnx_rank (on, x) != 2 || samples < 1 || samples > MOST_NUMBERS))
+    lpt_onnx_fail (on, LPT_ERROR_INVALID, "input of rank %d, %" G_GINT64_FORMAT " samples", x->shape.rank, samples);
+  if (on->error != NULL)
+    return;
+  shape[0] = lpt_onnx_dim (on, x, 0);
+  shape[1] = lpt_onnx_i64 (on, 1, &samples);
+  r.lengths = lpt_onnx_concat (on, 0, 2, shape);
+  node = lpt_onnx_add (on, LPT_OP_SOFTMAX, 1, x);
+  LPT_ATTRS (node, LptSoftMaxAttrs)->axis = 1;
+  sum = lpt_onnx_emit (on, LPT_OP_CUM_SUM, 2, lpt_onnx_done (on, node), lpt_onnx_i64_scalar (on, 1));
+  index = lpt_onnx_emit (on, LPT_OP_GREATER_EQUAL, 2, lpt_onnx_unsqueeze (on, uniform (on, &r, 0, 1, 0), 2),
+                         lpt_onnx_unsqueeze (on, sum, 1));
+  index = lpt_onnx_reduce (on, LPT_OP_REDUCE_SUM, lpt_onnx_convert (on, index, LPT_DTYPE_I64),
+                           lpt_onnx_i64 (on, 1, &axis), FALSE);
+  /* All sums may be a little below 1. */
+  last = lpt_onnx_squeeze (on, lpt_onnx_dim (on, x, 1), 0);
+  last = lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, last, lpt_onnx_i64_scalar (on, 1));
+  lpt_onnx_set (on, 0, lpt_onnx_convert (on, lpt_onnx_emit (on, LPT_OP_MINIMUM, 2, index, last),
+                                         dtype != LPT_DTYPE_UNDEFINED ? dtype : LPT_DTYPE_I32));
 }
