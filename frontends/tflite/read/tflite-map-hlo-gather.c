@@ -157,6 +157,8 @@ lpt_tfl_map_hlo_gather (LptTflOp *op)
     return;
   if (lpt_tfl_hlo_axes (op, TFL_StablehloGatherOptions_offset_dims, (gint) rank, offsets) != s.n_inside)
     lpt_tfl_invalid (op, "another number of axes than the slices have");
+  if (op->error != NULL)
+    return;
   for (guint k = 0; k < s.n_map; k++)
     last[k] = s.shape.dims[s.map[k]] - s.sizes[s.map[k]];
   indices = lpt_tfl_emit (op, LPT_OP_MINIMUM, 2,
