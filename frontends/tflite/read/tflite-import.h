@@ -212,6 +212,7 @@ LptTensor *lpt_tfl_densify (const LptTflFlat *flat, LptTflTable sparsity, LptTen
 LptTflVariable *lpt_tfl_variable (LptTflImport *import, const char *name);
 /* What the variable holds at this place; @like says its type, shape and quantization. */
 LptValue    *lpt_tfl_variable_read (LptTflOp *op, const char *name, const LptTflTensor *like);
+gboolean     lpt_tfl_check_state   (LptTflOp *op, const LptShape *shape);   /* FALSE and an error: too large */
 void         lpt_tfl_variable_write (LptTflOp *op, const char *name, LptValue *value);
 
 /* An operator that stays one: a node that says what it was, and cannot run (tflite-graph.c). */

@@ -19,7 +19,8 @@
 #include <lpt/lpt-tflite.h>
 #include <string.h>
 
-#define MAX_META 4096      /* bytes of metadata that are kept as text */
+#define MAX_META  4096      /* bytes of metadata that are kept as text */
+#define MAX_STATE (1 << 28) /* elements of a variable */
 
 /* --- state ------------------------------------------------------------------- */
 
@@ -44,6 +45,16 @@ lpt_tfl_variable (LptTflImport *import, const char *name)
   return variable;
 }
 
+gboolean
+lpt_tfl_check_state (LptTflOp *op, const LptShape *shape)
+{
+  gint64 count;
+  if (!lpt_shape_count (shape, &count) || count <= MAX_STATE)
+    return TRUE;
+  lpt_tfl_unsupported (op, "state of %" G_GINT64_FORMAT " elements", count);
+  return FALSE;
+}
+
 LptValue *
 lpt_tfl_variable_read (LptTflOp *op, const char *name, const LptTflTensor *like)
 {
@@ -58,6 +69,8 @@ lpt_tfl_variable_read (LptTflOp *op, const char *name, const LptTflTensor *like)
     return variable->value;
   LptShape shape = variable->init != NULL ? *lpt_tensor_shape (variable->init) : like->shape;
   LptDType dtype = variable->init != NULL ? lpt_tensor_dtype (variable->init) : like->dtype;
+  if (!lpt_tfl_check_state (op, &shape))
+    return lpt_tfl_scalar (op, LPT_DTYPE_F32, 0);
   g_autoptr (LptTensor) init = variable->init != NULL
                                    ? lpt_tensor_ref (variable->init)
                                    : lpt_tensor_new (dtype, &shape, op->error == NULL ? &op->error : NULL);

@@ -57,7 +57,7 @@ lpt_tfl_state_in (LptTflOp *op, guint i)
   g_autofree char *name = state_name (op, i);
   LptTflVariable *variable = lpt_tfl_variable (op->scope->import, name);
   /* Variables of int8 start at their zero point, others at bytes of 0. */
-  if (variable->init == NULL && t->quant != NULL && t->dtype == LPT_DTYPE_I8)
+  if (variable->init == NULL && lpt_tfl_check_state (op, &t->shape) && t->quant != NULL && t->dtype == LPT_DTYPE_I8)
     {
       g_autoptr (LptTensor) zero = lpt_tensor_new (t->dtype, &t->shape, op->error == NULL ? &op->error : NULL);
       if (zero != NULL)
