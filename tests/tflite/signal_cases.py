@@ -84,11 +84,12 @@ def root_of(x):
 
 def gain_of(x, table):
     if x <= 2:
-        return int(table[x])
+        return int(table[x]) % 2**32
     bits = x.bit_length()
     t = [int(v) for v in table[4 * bits - 6:4 * bits - 3]]
     part = (x << (11 - bits) if bits < 11 else x >> (bits - 11)) & 0x3ff
-    return ((((t[2] * part) >> 5) + (t[1] << 5)) * part + (1 << 14) >> 15) + t[0]
+    y = (((t[2] * part) >> 5) + (t[1] << 5)) * part + (1 << 14)
+    return wrap(((y + 2**31) % 2**32 - 2**31 >> 15) + t[0]) % 2**32
 
 
 def pcan(x, noise, table, shift):
@@ -96,7 +97,7 @@ def pcan(x, noise, table, shift):
     return (r * r) >> 20 if r < 8192 else (r >> 6) - 64
 
 
-def log_of(x, scale, up):
+def log_of(x, scale, up, most=32767):
     x = x << up & 0xffffffff
     if x <= 1:
         return 0
@@ -107,7 +108,7 @@ def log_of(x, scale, up):
     seg = part >> 9
     y = (whole << 16) + part + chord[seg] + ((chord[seg + 1] - chord[seg]) * (part - (seg << 9)) >> 16)
     y = (y * 45426 + 32768) >> 16
-    return min((y * scale + 32768 & 0xffffffff) >> 16, 32767)
+    return min((y * scale + 32768 & 0xffffffff) >> 16, most)
 
 
 def subtraction(x, o, noise):

@@ -15,7 +15,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "frontends/tflite/read/tflite-import.h"
+#include "frontends/tflite/read/tflite-signal.h"
 
 #include "frontends/tflite/tflite-flex.h"
 
@@ -61,9 +61,8 @@ clamped (LptTflOp *op, LptValue *x, gint64 min, gint64 max)
   return OP2 (MINIMUM, OP2 (MAXIMUM, x, NUMBER (min)), NUMBER (max));
 }
 
-/* How many bits a number has: the powers of two that are not above it. */
-static LptValue *
-bits_of (LptTflOp *op, LptValue *x)
+LptValue *
+lpt_tfl_signal_bits (LptTflOp *op, LptValue *x)
 {
   gint64 powers[33];
   for (guint i = 0; i < G_N_ELEMENTS (powers); i++)
@@ -80,9 +79,8 @@ look_up (LptTflOp *op, LptValue *table, LptValue *at)
   return lpt_tfl_emit (op, LPT_OP_GATHER, 3, table, at, NUMBER (0));
 }
 
-/* x shifted to the left by n where that is more than 0, else to the right. */
-static LptValue *
-shifted (LptTflOp *op, LptValue *x, LptValue *n)
+LptValue *
+lpt_tfl_signal_shifted (LptTflOp *op, LptValue *x, LptValue *n)
 {
   LptValue *left = LEFT (x, OP2 (MAXIMUM, n, NUMBER (0)));
   return RIGHT (left, OP2 (MAXIMUM, lpt_tfl_emit (op, LPT_OP_NEGATIVE, 1, n), NUMBER (0)));
@@ -104,7 +102,7 @@ lpt_tfl_map_signal_fft_auto_scale (LptTflOp *op)
   LptValue *x = wide_in (op, 0, LPT_DTYPE_I16, 1);
   LptValue *size = OP2 (MAXIMUM, x, lpt_tfl_emit (op, LPT_OP_NEGATIVE, 1, x));
   size = lpt_tfl_reduce (op, LPT_OP_REDUCE_MAX, size, lpt_tfl_i64_one (op, 0), FALSE);
-  LptValue *shift = OP2 (MAXIMUM, OP2 (SUBTRACT, NUMBER (15), bits_of (op, size)), NUMBER (0));
+  LptValue *shift = OP2 (MAXIMUM, OP2 (SUBTRACT, NUMBER (15), lpt_tfl_signal_bits (op, size)), NUMBER (0));
   set_out (op, 0, LEFT (x, shift));
   set_out (op, 1, shift);
 }
@@ -130,8 +128,6 @@ lpt_tfl_map_signal_energy (LptTflOp *op)
 
 /* --- filter bank ------------------------------------------------------------------------- */
 
-typedef struct { LptInts weights, rest, starts, places, widths; } Bank;
-
 static gint64
 at (const LptInts *list, gint64 i)
 {
@@ -145,10 +141,21 @@ new_matrix (LptTflOp *op, gint64 rows, gint64 columns)
   return op->error == NULL ? lpt_tensor_new (LPT_DTYPE_I64, &shape, &op->error) : NULL;
 }
 
-/* Channel c reads the bins of entry c + 1 with their weights, and those of entry c with what these left. */
-static LptValue *
-channels (LptTflOp *op, LptValue *x, const Bank *bank, gint64 n, gint64 longest)
+void
+lpt_tfl_bank_clear (LptTflBank *bank)
 {
+  LptInts *lists[] = { &bank->weights, &bank->rest, &bank->starts, &bank->places, &bank->widths };
+  for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
+    lpt_ints_clear (lists[i]);
+}
+
+/* Channel c reads the bins of entry c + 1 with their weights, and those of entry c with what these left. */
+LptValue *
+lpt_tfl_signal_channels (LptTflOp *op, LptValue *x, const LptTflBank *bank, gint64 n)
+{
+  gint64 longest = 1;
+  for (gint64 i = 0; i < bank->widths.n; i++)
+    longest = MAX (longest, bank->widths.v[i]);
   LptTensor *bins = new_matrix (op, n, 2 * longest), *weights = new_matrix (op, n, 2 * longest);
   for (gint64 i = 0; bins != NULL && weights != NULL && i < n * 2 * longest; i++)
     {
@@ -158,42 +165,38 @@ channels (LptTflOp *op, LptValue *x, const Bank *bank, gint64 n, gint64 longest)
       ((gint64 *) lpt_tensor_writable (bins))[i] = used ? bin : 0;
       ((gint64 *) lpt_tensor_writable (weights))[i] = used ? at (own ? &bank->weights : &bank->rest, place) : 0;
     }
-  LptValue *read = look_up (op, x, lpt_tfl_tensor_value (op, bins, NULL));
+  LptValue *read = lpt_tfl_emit (op, LPT_OP_GATHER, 3, x, lpt_tfl_tensor_value (op, bins, NULL), NUMBER (-1));
   return lpt_tfl_reduce (op, LPT_OP_REDUCE_SUM, OP2 (MULTIPLY, read, lpt_tfl_tensor_value (op, weights, NULL)),
-                         lpt_tfl_i64_one (op, 1), FALSE);
+                         lpt_tfl_i64_one (op, -1), FALSE);
 }
 
 void
 lpt_tfl_map_signal_filter_bank (LptTflOp *op)
 {
   LptValue *x = wide_in (op, 0, LPT_DTYPE_U32, 1);
-  Bank bank = { 0 };
+  LptTflBank bank = { 0 };
   LptInts *lists[] = { &bank.weights, &bank.rest, &bank.starts, &bank.places, &bank.widths };
-  gint64 n = option (op, "num_channels", 1, 4096), longest = 1;
+  gint64 n = option (op, "num_channels", 1, 4096);
   for (guint i = 0; i < 5; i++)
     if (!lpt_tfl_ints_in (op, i + 1, lists[i]))
       lpt_tfl_invalid (op, "input %u is missing", i + 1);
   for (gint64 i = 0; i <= n && op->error == NULL; i++)
     {
       gint64 width = at (&bank.widths, i), place = at (&bank.places, i), start = at (&bank.starts, i);
-      longest = MAX (longest, width);
       if (i >= bank.widths.n || i >= bank.places.n || i >= bank.starts.n || width < 0 || place < 0 || start < 0
           || place + width > MIN (bank.weights.n, bank.rest.n)
           || (x->shape.dims[0] != LPT_DYNAMIC && start + width > x->shape.dims[0]))
         lpt_tfl_invalid (op, "channel %d reads what is not there", (int) i);
     }
   if (op->error == NULL)
-    set_out (op, 0, channels (op, x, &bank, n, longest));
-  for (guint i = 0; i < 5; i++)
-    lpt_ints_clear (lists[i]);
+    set_out (op, 0, lpt_tfl_signal_channels (op, x, &bank, n));
+  lpt_tfl_bank_clear (&bank);
 }
 
 /* The root of single precision is at most a few off: one step of Newton's in integers, and it is at most one. */
-void
-lpt_tfl_map_signal_square_root (LptTflOp *op)
+LptValue *
+lpt_tfl_signal_root (LptTflOp *op, LptValue *x)
 {
-  LptValue *x = wide_in (op, 0, LPT_DTYPE_U64, 1);
-  LptValue *shift = lpt_tfl_reshape (op, wide_in (op, 1, LPT_DTYPE_I32, 0), 0, NULL);
   LptValue *root = lpt_tfl_emit (op, LPT_OP_SQRT, 1, lpt_tfl_convert (op, x, LPT_DTYPE_F32));
   root = OP2 (MAXIMUM, lpt_tfl_convert (op, root, LPT_DTYPE_I64), NUMBER (1));
   root = RIGHT (OP2 (ADD, root, OP2 (DIVIDE, x, root)), NUMBER (1));
@@ -209,15 +212,21 @@ lpt_tfl_map_signal_square_root (LptTflOp *op)
   LptValue *more = OP2 (GREATER, OP2 (SUBTRACT, x, OP2 (MULTIPLY, root, root)), root);
   LptValue *most = OP2 (LOGICAL_AND, OP2 (EQUAL, root, NUMBER (0xffff)), OP2 (LESS, x, NUMBER ((gint64) 1 << 32)));
   more = OP2 (LOGICAL_AND, more, lpt_tfl_emit (op, LPT_OP_LOGICAL_NOT, 1, most));
-  root = OP2 (ADD, root, lpt_tfl_convert (op, more, LPT_DTYPE_I64));
-  set_out (op, 0, RIGHT (root, shift));
+  return OP2 (ADD, root, lpt_tfl_convert (op, more, LPT_DTYPE_I64));
+}
+
+void
+lpt_tfl_map_signal_square_root (LptTflOp *op)
+{
+  LptValue *x = wide_in (op, 0, LPT_DTYPE_U64, 1);
+  LptValue *shift = lpt_tfl_reshape (op, wide_in (op, 1, LPT_DTYPE_I32, 0), 0, NULL);
+  set_out (op, 0, RIGHT (lpt_tfl_signal_root (op, x), shift));
 }
 
 /* --- noise ------------------------------------------------------------------------------- */
 
-/* @even, @odd, @even ...: the numbers of channels in turn. */
-static LptValue *
-in_turn (LptTflOp *op, gint64 n, gint64 even, gint64 odd)
+LptValue *
+lpt_tfl_signal_in_turn (LptTflOp *op, gint64 n, gint64 even, gint64 odd)
 {
   LptShape shape = lpt_shape_make (1, (gint64[]) { n });
   LptTensor *list = op->error == NULL ? lpt_tensor_new (LPT_DTYPE_I64, &shape, &op->error) : NULL;
@@ -246,8 +255,8 @@ lpt_tfl_map_signal_spectral_subtraction (LptTflOp *op)
   g_autofree char *name = g_strconcat (op->name, "/noise", NULL);
   LptValue *noise = lpt_tfl_convert (op, lpt_tfl_variable_read (op, name, kept), LPT_DTYPE_I64);
   LptValue *signal = LEFT (x, NUMBER (up));
-  noise = OP2 (ADD, OP2 (MULTIPLY, signal, in_turn (op, n, even[0], odd[0])),
-               OP2 (MULTIPLY, noise, in_turn (op, n, even[1], odd[1])));
+  LptValue *fresh = OP2 (MULTIPLY, signal, lpt_tfl_signal_in_turn (op, n, even[0], odd[0]));
+  noise = OP2 (ADD, fresh, OP2 (MULTIPLY, noise, lpt_tfl_signal_in_turn (op, n, even[1], odd[1])));
   noise = RIGHT (noise, NUMBER (down));
   LptValue *estimate = OP2 (MINIMUM, noise, signal);
   noise = lpt_tfl_convert (op, clamps ? estimate : noise, LPT_DTYPE_U32);
@@ -260,23 +269,42 @@ lpt_tfl_map_signal_spectral_subtraction (LptTflOp *op)
 
 /* --- gain -------------------------------------------------------------------------------- */
 
-/* The first numbers up to 2, then three for each number of bits, at 4 bits - 6, and one that is not used. */
+static LptValue *
+wrapped (LptTflOp *op, LptValue *x, LptDType dtype)
+{
+  return lpt_tfl_convert (op, lpt_tfl_convert (op, x, dtype), LPT_DTYPE_I64);
+}
+
+/* The first numbers up to 2, then three for each number of bits, at 4 bits - 6, and one that is not used. A table that
+ * bends too much makes gains wrap around: below 0 they are great ones of 32 bits. */
 static LptValue *
 gain_of (LptTflOp *op, LptValue *noise, LptValue *table)
 {
-  LptValue *bits = bits_of (op, noise);
+  LptValue *bits = lpt_tfl_signal_bits (op, noise);
   LptValue *base = OP2 (MAXIMUM, OP2 (SUBTRACT, LEFT (bits, NUMBER (2)), NUMBER (6)), NUMBER (0));
-  LptValue *part = OP2 (BITWISE_AND, shifted (op, noise, OP2 (SUBTRACT, NUMBER (11), bits)), NUMBER (0x3ff));
+  LptValue *part = lpt_tfl_signal_shifted (op, noise, OP2 (SUBTRACT, NUMBER (11), bits));
+  part = OP2 (BITWISE_AND, part, NUMBER (0x3ff));
   LptValue *slope = look_up (op, table, OP2 (ADD, base, NUMBER (1)));
   LptValue *curve = look_up (op, table, OP2 (ADD, base, NUMBER (2)));
   LptValue *y = OP2 (ADD, RIGHT (OP2 (MULTIPLY, curve, part), NUMBER (5)), LEFT (slope, NUMBER (5)));
-  y = RIGHT (OP2 (ADD, OP2 (MULTIPLY, y, part), NUMBER (1 << 14)), NUMBER (15));
-  y = OP2 (ADD, y, look_up (op, table, base));
+  y = wrapped (op, OP2 (ADD, OP2 (MULTIPLY, y, part), NUMBER (1 << 14)), LPT_DTYPE_I32);
+  y = wrapped (op, OP2 (ADD, RIGHT (y, NUMBER (15)), look_up (op, table, base)), LPT_DTYPE_I16);
   LptValue *first = look_up (op, table, OP2 (MINIMUM, noise, NUMBER (2)));
-  return lpt_tfl_emit (op, LPT_OP_SELECT, 3, OP2 (LESS_EQUAL, noise, NUMBER (2)), first, y);
+  y = lpt_tfl_emit (op, LPT_OP_SELECT, 3, OP2 (LESS_EQUAL, noise, NUMBER (2)), first, y);
+  return OP2 (BITWISE_AND, y, NUMBER (G_MAXUINT32));
 }
 
 /* The signal to the noise has 12 bits behind the point, the result 6. */
+LptValue *
+lpt_tfl_signal_pcan (LptTflOp *op, LptValue *x, LptValue *noise, LptValue *table, gint64 shift)
+{
+  LptValue *ratio = RIGHT (OP2 (MULTIPLY, x, gain_of (op, noise, table)), NUMBER (shift));
+  ratio = OP2 (BITWISE_AND, ratio, NUMBER (G_MAXUINT32));
+  LptValue *low = RIGHT (OP2 (MULTIPLY, ratio, ratio), NUMBER (20));
+  LptValue *high = OP2 (SUBTRACT, RIGHT (ratio, NUMBER (6)), NUMBER (64));
+  return lpt_tfl_emit (op, LPT_OP_SELECT, 3, OP2 (LESS, ratio, NUMBER (8192)), low, high);
+}
+
 void
 lpt_tfl_map_signal_pcan (LptTflOp *op)
 {
@@ -285,13 +313,8 @@ lpt_tfl_map_signal_pcan (LptTflOp *op)
   gint64 shift = option (op, "snr_shift", 0, 63);
   if (table->shape.dims[0] != LPT_DYNAMIC && table->shape.dims[0] < 125)
     lpt_tfl_invalid (op, "a table of %d gains, not 125", (int) table->shape.dims[0]);
-  if (op->error != NULL)
-    return;
-  LptValue *ratio = RIGHT (OP2 (MULTIPLY, x, gain_of (op, noise, table)), NUMBER (shift));
-  ratio = OP2 (BITWISE_AND, ratio, NUMBER (G_MAXUINT32));
-  LptValue *low = RIGHT (OP2 (MULTIPLY, ratio, ratio), NUMBER (20));
-  LptValue *high = OP2 (SUBTRACT, RIGHT (ratio, NUMBER (6)), NUMBER (64));
-  set_out (op, 0, lpt_tfl_emit (op, LPT_OP_SELECT, 3, OP2 (LESS, ratio, NUMBER (8192)), low, high));
+  if (op->error == NULL)
+    set_out (op, 0, lpt_tfl_signal_pcan (op, x, noise, table, shift));
 }
 
 /* --- logarithm ------------------------------------------------------------------------------- */
@@ -306,16 +329,13 @@ chords (LptTflOp *op)
   return lpt_tfl_i64 (op, G_N_ELEMENTS (table), table);
 }
 
-void
-lpt_tfl_map_signal_log (LptTflOp *op)
+LptValue *
+lpt_tfl_signal_log (LptTflOp *op, LptValue *x, gint64 scale)
 {
-  LptValue *x = wide_in (op, 0, LPT_DTYPE_U32, 1), *table = chords (op);
-  gint64 scale = option (op, "output_scale", 0, G_MAXINT32), up = option (op, "input_correction_bits", 0, 31);
-  x = OP2 (BITWISE_AND, LEFT (x, NUMBER (up)), NUMBER (G_MAXUINT32));
-  LptValue *some = OP2 (MAXIMUM, x, NUMBER (1));
-  LptValue *whole = OP2 (SUBTRACT, bits_of (op, some), NUMBER (1));
+  LptValue *table = chords (op), *some = OP2 (MAXIMUM, x, NUMBER (1));
+  LptValue *whole = OP2 (SUBTRACT, lpt_tfl_signal_bits (op, some), NUMBER (1));
   LptValue *part = OP2 (SUBTRACT, some, LEFT (NUMBER (1), whole));
-  part = shifted (op, part, OP2 (SUBTRACT, NUMBER (16), whole));
+  part = lpt_tfl_signal_shifted (op, part, OP2 (SUBTRACT, NUMBER (16), whole));
   LptValue *segment = RIGHT (part, NUMBER (9)), *from = look_up (op, table, segment);
   LptValue *rise = OP2 (SUBTRACT, look_up (op, table, OP2 (ADD, segment, NUMBER (1))), from);
   LptValue *along = OP2 (SUBTRACT, part, LEFT (segment, NUMBER (9)));
@@ -324,7 +344,14 @@ lpt_tfl_map_signal_log (LptTflOp *op)
   /* ln 2 in 65536ths, then the scale, whose product has 32 bits. */
   y = RIGHT (OP2 (ADD, OP2 (MULTIPLY, y, NUMBER (45426)), NUMBER (32768)), NUMBER (16));
   y = OP2 (BITWISE_AND, OP2 (ADD, OP2 (MULTIPLY, y, NUMBER (scale)), NUMBER (32768)), NUMBER (G_MAXUINT32));
-  y = RIGHT (y, NUMBER (16));
-  y = OP2 (MINIMUM, y, NUMBER (G_MAXINT16));
-  set_out (op, 0, lpt_tfl_emit (op, LPT_OP_SELECT, 3, OP2 (GREATER, x, NUMBER (1)), y, NUMBER (0)));
+  return lpt_tfl_emit (op, LPT_OP_SELECT, 3, OP2 (GREATER, x, NUMBER (1)), RIGHT (y, NUMBER (16)), NUMBER (0));
+}
+
+void
+lpt_tfl_map_signal_log (LptTflOp *op)
+{
+  LptValue *x = wide_in (op, 0, LPT_DTYPE_U32, 1);
+  gint64 scale = option (op, "output_scale", 0, G_MAXINT32), up = option (op, "input_correction_bits", 0, 31);
+  x = OP2 (BITWISE_AND, LEFT (x, NUMBER (up)), NUMBER (G_MAXUINT32));
+  set_out (op, 0, OP2 (MINIMUM, lpt_tfl_signal_log (op, x, scale), NUMBER (G_MAXINT16)));
 }
