@@ -13,8 +13,7 @@
  */
 
 #include "frontends/tflite/write/tflite-expand.h"
-
-#include <string.h>
+#include "frontends/tflite/write/tflite-writer.h"
 
 #define EMIT1(op, a) lpt_tfl_x_emit (x, LPT_OP_##op, 1, (a))
 #define EMIT2(op, a, b) lpt_tfl_x_emit (x, LPT_OP_##op, 2, (a), (b))
@@ -158,16 +157,6 @@ lpt_tfl_expand_scatter_update (LptTflExpand *x)
   lpt_tfl_x_set (x, 0, to_front (x, y, axis, 1, TRUE));
 }
 
-static gboolean
-is_zero (const LptValue *value)
-{
-  LptTensor *data = value->producer->data;
-  for (gint64 i = 0; data != NULL && i < lpt_tensor_count (data); i++)
-    if (lpt_tensor_get_f64 (data, i) != 0)
-      return FALSE;
-  return data != NULL;
-}
-
 /* Is a place named twice among constant ones (rows of the last axis)? */
 static gboolean
 repeats (const LptValue *places)
@@ -188,6 +177,13 @@ repeats (const LptValue *places)
   return FALSE;
 }
 
+static LptValue *
+filled (LptTflExpand *x, LptDType dtype, double number, const LptShape *shape)
+{
+  LptValue *one = lpt_tfl_x_tensor (x, lpt_tensor_scalar (dtype, number));
+  return EMIT2 (BROADCAST, one, lpt_tfl_x_i64 (x, (guint) shape->rank, shape->dims));
+}
+
 /* The operator adds up at repeated places. Written once are the places whose count is not 0. */
 void
 lpt_tfl_expand_scatter_nd (LptTflExpand *x)
@@ -195,34 +191,21 @@ lpt_tfl_expand_scatter_nd (LptTflExpand *x)
   gint reduction = LPT_ATTRS (x->node, LptScatterAttrs)->reduction;
   LptValue *data = lpt_tfl_x_in (x, 0), *places = lpt_tfl_x_raw (x, 1), *updates = lpt_tfl_x_in (x, 2);
   LptShape shape = lpt_tfl_x_shape (x, data), some = lpt_tfl_x_shape (x, updates);
-  if (x->declined || (is_zero (data) && reduction == LPT_REDUCTION_SUM && data == lpt_tfl_x_raw (x, 0))
+  if (x->declined || (lpt_tfl_w_is_zero (data) && reduction == LPT_REDUCTION_SUM && data == lpt_tfl_x_raw (x, 0))
       || (reduction != LPT_REDUCTION_NONE && reduction != LPT_REDUCTION_SUM)
       || (reduction == LPT_REDUCTION_NONE && repeats (places)))
     return;
   LptDType own = data->dtype == LPT_DTYPE_BOOL ? LPT_DTYPE_I32 : data->dtype;
-  LptTensor *zeros = lpt_tensor_new (own, &shape, &x->error), *ones = NULL;
-  if (zeros == NULL)
-    return;
-  memset (lpt_tensor_writable (zeros), 0, lpt_tensor_size (zeros));
-  LptValue *none = lpt_tfl_x_tensor (x, zeros);
+  LptValue *none = filled (x, own, 0, &shape);
   LptValue *sums = scatter (x, none, places, lpt_tfl_x_convert (x, updates, own), LPT_REDUCTION_SUM);
   if (reduction == LPT_REDUCTION_SUM)
     {
       lpt_tfl_x_set (x, 0, EMIT2 (ADD, data, sums));
       return;
     }
-  ones = lpt_tensor_new (own, &some, &x->error);
-  for (gint64 i = 0; ones != NULL && i < lpt_tensor_count (ones); i++)
-    if (lpt_dtype_is_real (own))
-      ((float *) lpt_tensor_writable (ones))[i] = 1;
-    else
-      memset ((char *) lpt_tensor_writable (ones) + (gsize) i * lpt_dtype_bits (own) / 8, 1, 1);
-  if (ones == NULL || own == LPT_DTYPE_F16 || own == LPT_DTYPE_F64 || own == LPT_DTYPE_BF16)
-    {
-      g_clear_pointer (&ones, lpt_tensor_unref);
-      return;
-    }
-  LptValue *count = scatter (x, none, places, lpt_tfl_x_tensor (x, ones), LPT_REDUCTION_SUM);
+  if (own == LPT_DTYPE_F16 || own == LPT_DTYPE_F64 || own == LPT_DTYPE_BF16)
+    return;
+  LptValue *count = scatter (x, none, places, filled (x, own, 1, &some), LPT_REDUCTION_SUM);
   LptValue *written = EMIT2 (NOT_EQUAL, count, lpt_tfl_x_like (x, count, 0));
   lpt_tfl_x_set (x, 0, lpt_tfl_x_emit (x, LPT_OP_SELECT, 3, written, lpt_tfl_x_convert (x, sums, data->dtype), data));
 }

@@ -30,16 +30,24 @@ lpt_tfl_write_non_zero (LptTflWriter *w, gint64 code)
   lpt_tfl_w_alias (w, 0, LPT_TFL_PLAIN, lpt_tfl_w_cast (w, lpt_tfl_w_transpose (w, places, 2, turned), y->dtype), 1);
 }
 
+gboolean
+lpt_tfl_w_is_zero (const LptValue *value)
+{
+  while (value->producer->op == LPT_OP_BROADCAST)
+    value = lpt_node_in (value->producer, 0);
+  LptTensor *data = value->producer->data;
+  for (gint64 i = 0; data != NULL && i < lpt_tensor_count (data); i++)
+    if (lpt_tensor_get_f64 (data, i) != 0)
+      return FALSE;
+  return data != NULL;
+}
+
 /* Into zeros, adding up; tflite-expand-index.c makes this of the others. */
 void
 lpt_tfl_write_scatter_nd (LptTflWriter *w, gint64 code)
 {
   LptValue *y = lpt_node_out (w->node), *data = lpt_node_in (w->node, 0);
-  LptTensor *zeros = data->producer->data;
-  for (gint64 i = 0; zeros != NULL && i < lpt_tensor_count (zeros); i++)
-    if (lpt_tensor_get_f64 (zeros, i) != 0)
-      zeros = NULL;
-  if (zeros == NULL || LPT_ATTRS (w->node, LptScatterAttrs)->reduction != LPT_REDUCTION_SUM)
+  if (!lpt_tfl_w_is_zero (data) || LPT_ATTRS (w->node, LptScatterAttrs)->reduction != LPT_REDUCTION_SUM)
     lpt_tfl_w_fail (w, "updates that do not add up in zeros");
   if (y->quant != NULL || data->quant != NULL)
     lpt_tfl_w_fail (w, "updates of codes");

@@ -85,6 +85,8 @@ typedef struct
 } LptTflWriter;
 
 void  lpt_tfl_w_fail   (LptTflWriter *w, const char *format, ...) G_GNUC_PRINTF (2, 3);   /* "unsupported ..." */
+/* Zeros everywhere, and constant. */
+gboolean lpt_tfl_w_is_zero (const LptValue *value);
 
 /* --- tensors (tflite-w-tensor.c) -------------------------------------------------- */
 
