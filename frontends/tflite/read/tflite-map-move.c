@@ -123,6 +123,8 @@ lpt_tfl_map_reshape (LptTflOp *op)
            && lpt_tensor_get_i64 (shape->producer->data, 0) == 0 && lpt_shape_count (&x->shape, &count) && count == 1)
     shape = lpt_tfl_i64 (op, 0, NULL);
   shape = lpt_tfl_convert (op, shape, LPT_DTYPE_I64);
+  if (op->error != NULL)
+    return;
   if (lpt_tfl_in_tensor (op, 0)->type == TFL_TYPE_COMPLEX64)
     shape = lpt_tfl_concat (op, 0, 2, (LptValue *[]) { shape, lpt_tfl_i64_one (op, 2) });
   lpt_tfl_set (op, 0, lpt_tfl_reshape_to (op, x, shape));

@@ -65,6 +65,8 @@ lpt_tfl_map_cast (LptTflOp *op)
   LptValue *x = lpt_tfl_in (op, 0);
   LptTflTensor *out = lpt_tfl_out_tensor (op, 0);
   gboolean front = lpt_tfl_align (op, 1, &x);
+  if (op->error != NULL)
+    return;
   if (out == NULL || out->dtype == LPT_DTYPE_UNDEFINED || lpt_tfl_in_tensor (op, 0)->dtype == LPT_DTYPE_UNDEFINED)
     {
       lpt_tfl_unsupported (op, "type %s", lpt_tfl_type_name (out != NULL ? out->type : -1));
