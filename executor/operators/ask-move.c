@@ -12,8 +12,9 @@
 #include "ir/scalar/lpt-loop.h"
 #include "ir/lpt-memory.h"
 
-/* Numbers of elements begin here; constants are codes. */
-#define FIRST (1 << 30)
+/* Numbers of elements begin here; constants are codes. There are 2^23 at most (move.c), so that all are exact in single
+ * precision: a Concat with a constant of another type than theirs goes through that. */
+#define FIRST (1 << 23)
 
 LptArray *
 lpt_copy_inputs (const LptProgramOp *op)
