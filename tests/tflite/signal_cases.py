@@ -42,23 +42,23 @@ def add(a, b, sign=1):
     return wrap(a[0] + sign * b[0]), wrap(a[1] + sign * b[1])
 
 
-def transform(x, n):
-    """Decimation in time by four, by two at the end; n numbers in all."""
+def transform(x, n, turn=-1):
+    """Decimation in time by four, by two at the end; n numbers in all. turn 1: the inverse."""
     if len(x) == 1:
         return x
     p = 4 if len(x) % 4 == 0 else 2
     m = len(x) // p
-    parts = [transform(x[k::p], n) for k in range(p)]
+    parts = [transform(x[k::p], n, turn) for k in range(p)]
     y = [None] * len(x)
     for j in range(m):
         f = [div(part[j], p) for part in parts]
-        f = f[:1] + [mul(f[k], root(-2 * math.pi * (j * k * (n // len(x))) / n)) for k in range(1, p)]
+        f = f[:1] + [mul(f[k], root(turn * 2 * math.pi * (j * k * (n // len(x))) / n)) for k in range(1, p)]
         if p == 2:
             y[j], y[j + m] = add(f[0], f[1]), add(f[0], f[1], -1)
             continue
-        apart, even, odd, turn = add(f[0], f[2], -1), add(f[0], f[2]), add(f[1], f[3]), add(f[1], f[3], -1)
+        apart, even, odd, across = add(f[0], f[2], -1), add(f[0], f[2]), add(f[1], f[3]), add(f[1], f[3], -1)
         y[j], y[j + 2 * m] = add(even, odd), add(even, odd, -1)
-        y[j + m], y[j + 3 * m] = add(apart, (turn[1], -turn[0])), add(apart, (-turn[1], turn[0]))
+        y[j + m], y[j + 3 * m] = add(apart, (-turn * across[1], turn * across[0])), add(apart, (turn * across[1], -turn * across[0]))
     return y
 
 

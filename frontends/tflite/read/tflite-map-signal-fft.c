@@ -236,6 +236,9 @@ even_and_odd (const Transform *t, Pair x, gint64 n, Pair *both, Pair *turned)
   far = divided (t, (Pair) { reversed (t, far.re), negative (t, reversed (t, far.im)) }, 2);
   *both = sum (t, near, far);
   *turned = product (t, difference (t, near, far), roots (t, n / 2, 1 + (double) n / 2, 0.5, (double) n));
+  /* A spectrum of samples has no number that is turned out of the type. */
+  if (t->inverse)
+    *turned = (Pair) { wrapped (t, turned->re), wrapped (t, turned->im) };
 }
 
 /* The spectrum of 2 n samples from that of n pairs: bins 0 and n, then k and n - k together, the middle one from k. */
@@ -255,6 +258,22 @@ spectrum (const Transform *t, Pair x, gint64 n)
   up = part (t, up, 0, n / 2 - 1);
   LptValue *re[] = { low, up.re, reversed (t, down.re), high }, *im[] = { none, up.im, reversed (t, down.im), none };
   return (Pair) { lpt_tfl_concat (t->op, 1, 4, re), lpt_tfl_concat (t->op, 1, 4, im) };
+}
+
+/* The spectrum of n pairs from that of 2 n samples: n + 1 bins, whose first and last are real. */
+static Pair
+paired (const Transform *t, Pair x, gint64 n)
+{
+  Pair low = part (t, x, 0, 1), high = part (t, x, n, n + 1), both, turned;
+  Pair first = { wrapped (t, OP2 (ADD, low.re, high.re)), wrapped (t, OP2 (SUBTRACT, low.re, high.re)) };
+  first = divided (t, first, 2);
+  if (n == 1)
+    return first;
+  even_and_odd (t, part (t, x, 0, n), n, &both, &turned);
+  Pair up = part (t, sum (t, both, turned), 0, n / 2 - 1), down = difference (t, both, turned);
+  LptValue *re[] = { first.re, up.re, reversed (t, down.re) };
+  LptValue *im[] = { first.im, up.im, negative (t, reversed (t, down.im)) };
+  return (Pair) { lpt_tfl_concat (t->op, 1, 3, re), lpt_tfl_concat (t->op, 1, 3, im) };
 }
 
 /* [rows, have] -> [rows, n]: zeros behind, or without what is too much. */
@@ -338,4 +357,32 @@ lpt_tfl_map_signal_rfft (LptTflOp *op)
       y = lpt_tfl_convert (op, lpt_tfl_signal_rfft (op, x, dtype, length), dtype);
     }
   set_last (op, y, &shape, length + 2);
+}
+
+/* [..., bins of two numbers] -> [..., samples]; of real numbers divided by their number. */
+void
+lpt_tfl_map_signal_irfft (LptTflOp *op)
+{
+  LptValue *x = lpt_tfl_codes (op, lpt_tfl_in (op, 0)), *y;
+  gint64 length = length_of (op, x), n = length / 2;
+  if (length == 0)
+    return;
+  const LptShape shape = x->shape;
+  const Transform t = transform_of (op, x->dtype, TRUE);
+  if (shape.dims[shape.rank - 1] != length + 2)
+    lpt_tfl_invalid (op, "%d numbers are no spectrum of %d samples", (int) shape.dims[shape.rank - 1], (int) length);
+  if (op->error != NULL)
+    return;
+  if (x->dtype == LPT_DTYPE_F32)
+    {
+      x = lpt_tfl_reshape (op, x, 3, (gint64[]) { -1, n + 1, 2 });
+      y = lpt_tfl_emit (op, LPT_OP_IRDFT, 3, x, lpt_tfl_i64_one (op, 1), lpt_tfl_i64_one (op, length));
+    }
+  else
+    {
+      x = lpt_tfl_reshape (op, lpt_tfl_convert (op, x, t.wide), 2, (gint64[]) { -1, length + 2 });
+      Pair z = split (&t, x, n + 1);
+      y = lpt_tfl_convert (op, interleaved (&t, butterflies (&t, paired (&t, z, n), n), n), t.code);
+    }
+  set_last (op, y, &shape, length);
 }

@@ -26,9 +26,8 @@
 #define RIGHT(a, n) OP2 (BITWISE_RIGHT_SHIFT, a, n)
 #define LEFT(a, n) OP2 (BITWISE_LEFT_SHIFT, a, n)
 
-/* An option that has to be a whole number from @min to @max. */
-static gint64
-option (LptTflOp *op, const char *key, gint64 min, gint64 max)
+gint64
+lpt_tfl_signal_option (LptTflOp *op, const char *key, gint64 min, gint64 max)
 {
   LptTflVector bytes = lpt_tfl_vector (op->flat, op->table, TFL_Operator_custom_options);
   double value = bytes.n > 0 ? lpt_tfl_flex_number (op->flat->data + bytes.at, bytes.n, key, NAN) : NAN;
@@ -92,7 +91,7 @@ void
 lpt_tfl_map_signal_window (LptTflOp *op)
 {
   LptValue *x = wide_in (op, 0, LPT_DTYPE_I16, 0), *w = wide_in (op, 1, LPT_DTYPE_I16, 1);
-  gint64 shift = option (op, "shift", 0, 31);
+  gint64 shift = lpt_tfl_signal_option (op, "shift", 0, 31);
   set_out (op, 0, clamped (op, RIGHT (OP2 (MULTIPLY, x, w), NUMBER (shift)), G_MININT16, G_MAXINT16));
 }
 
@@ -112,7 +111,8 @@ void
 lpt_tfl_map_signal_energy (LptTflOp *op)
 {
   LptValue *x = wide_in (op, 0, LPT_DTYPE_I16, 1), *parts[3];
-  gint64 first = option (op, "start_index", 0, G_MAXINT16), last = option (op, "end_index", 0, G_MAXINT16);
+  gint64 first = lpt_tfl_signal_option (op, "start_index", 0, G_MAXINT16);
+  gint64 last = lpt_tfl_signal_option (op, "end_index", 0, G_MAXINT16);
   gint64 bins = x->shape.rank == 1 && x->shape.dims[0] >= 0 ? x->shape.dims[0] / 2 : 0;
   if (first > last || last > bins || x->shape.dims[0] % 2 != 0)
     lpt_tfl_invalid (op, "bins %d to %d of %d", (int) first, (int) last, (int) bins);
@@ -176,7 +176,7 @@ lpt_tfl_map_signal_filter_bank (LptTflOp *op)
   LptValue *x = wide_in (op, 0, LPT_DTYPE_U32, 1);
   LptTflBank bank = { 0 };
   LptInts *lists[] = { &bank.weights, &bank.rest, &bank.starts, &bank.places, &bank.widths };
-  gint64 n = option (op, "num_channels", 1, 4096);
+  gint64 n = lpt_tfl_signal_option (op, "num_channels", 1, 4096);
   for (guint i = 0; i < 5; i++)
     if (!lpt_tfl_ints_in (op, i + 1, lists[i]))
       lpt_tfl_invalid (op, "input %u is missing", i + 1);
@@ -240,13 +240,15 @@ lpt_tfl_map_signal_spectral_subtraction (LptTflOp *op)
 {
   LptValue *x = wide_in (op, 0, LPT_DTYPE_U32, 1);
   LptTflTensor *kept = lpt_tfl_out_tensor (op, 1);
-  gint64 n = option (op, "num_channels", 1, 4096), up = option (op, "smoothing_bits", 0, 31);
-  gint64 down = option (op, "spectral_subtraction_bits", 0, 31);
-  gint64 keep = option (op, "min_signal_remaining", 0, G_MAXINT32);
-  gint64 even[] = { option (op, "smoothing", 0, G_MAXINT32), option (op, "one_minus_smoothing", 0, G_MAXINT32) };
-  gint64 odd[] = { option (op, "alternate_smoothing", 0, G_MAXINT32),
-                   option (op, "alternate_one_minus_smoothing", 0, G_MAXINT32) };
-  gboolean clamps = option (op, "clamping", 0, 1) != 0;
+  gint64 n = lpt_tfl_signal_option (op, "num_channels", 1, 4096);
+  gint64 up = lpt_tfl_signal_option (op, "smoothing_bits", 0, 31);
+  gint64 down = lpt_tfl_signal_option (op, "spectral_subtraction_bits", 0, 31);
+  gint64 keep = lpt_tfl_signal_option (op, "min_signal_remaining", 0, G_MAXINT32);
+  gint64 even[] = { lpt_tfl_signal_option (op, "smoothing", 0, G_MAXINT32),
+                    lpt_tfl_signal_option (op, "one_minus_smoothing", 0, G_MAXINT32) };
+  gint64 odd[] = { lpt_tfl_signal_option (op, "alternate_smoothing", 0, G_MAXINT32),
+                   lpt_tfl_signal_option (op, "alternate_one_minus_smoothing", 0, G_MAXINT32) };
+  gboolean clamps = lpt_tfl_signal_option (op, "clamping", 0, 1) != 0;
   if (kept == NULL || kept->dtype != LPT_DTYPE_U32 || kept->shape.rank != 1 || kept->shape.dims[0] != n
       || x->shape.dims[0] != n)
     lpt_tfl_invalid (op, "signal and noise of other lengths than %d", (int) n);
@@ -310,7 +312,7 @@ lpt_tfl_map_signal_pcan (LptTflOp *op)
 {
   LptValue *x = wide_in (op, 0, LPT_DTYPE_U32, 1), *noise = wide_in (op, 1, LPT_DTYPE_U32, 1);
   LptValue *table = wide_in (op, 2, LPT_DTYPE_I16, 1);
-  gint64 shift = option (op, "snr_shift", 0, 63);
+  gint64 shift = lpt_tfl_signal_option (op, "snr_shift", 0, 63);
   if (table->shape.dims[0] != LPT_DYNAMIC && table->shape.dims[0] < 125)
     lpt_tfl_invalid (op, "a table of %d gains, not 125", (int) table->shape.dims[0]);
   if (op->error == NULL)
@@ -351,7 +353,8 @@ void
 lpt_tfl_map_signal_log (LptTflOp *op)
 {
   LptValue *x = wide_in (op, 0, LPT_DTYPE_U32, 1);
-  gint64 scale = option (op, "output_scale", 0, G_MAXINT32), up = option (op, "input_correction_bits", 0, 31);
+  gint64 scale = lpt_tfl_signal_option (op, "output_scale", 0, G_MAXINT32);
+  gint64 up = lpt_tfl_signal_option (op, "input_correction_bits", 0, 31);
   x = OP2 (BITWISE_AND, LEFT (x, NUMBER (up)), NUMBER (G_MAXUINT32));
   set_out (op, 0, OP2 (MINIMUM, lpt_tfl_signal_log (op, x, scale), NUMBER (G_MAXINT16)));
 }

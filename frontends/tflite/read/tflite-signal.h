@@ -13,6 +13,9 @@
 /* Channel c of n has the bins from starts[c + 1] on with their weights, and those from starts[c] on with rest. */
 typedef struct { LptInts weights, rest, starts, places, widths; } LptTflBank;
 
+/* An option that has to be a whole number from @min to @max. */
+gint64    lpt_tfl_signal_option   (LptTflOp *op, const char *key, gint64 min, gint64 max);
+
 void      lpt_tfl_bank_clear      (LptTflBank *bank);
 
 /* Codes of 16 or 32 bits @x [rows, samples] as [rows, bins of re and im], in the type that computes them. */
