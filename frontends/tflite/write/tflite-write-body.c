@@ -18,6 +18,8 @@
 #include <lpt/lpt-body.h>
 #include <string.h>
 
+#define MAX_ZEROS (1 << 20)   /* elements; more are broadcast */
+
 /* A variable of WHILE: tensors in front of it, in the subgraph, behind a trip there, and behind it. */
 typedef struct
 {
@@ -82,11 +84,20 @@ zeros (Loop *l, const char *what, const LptValue *like, const LptShape *shape)
     lpt_tfl_w_fail (l->w, "an output of a loop whose shape is not known");
   if (like->quant != NULL && like->quant->n > 1)
     lpt_tfl_w_fail (l->w, "an output of a loop with several scales");
-  LptTensor *data = l->w->error == NULL ? lpt_tensor_new (like->dtype, shape, &l->w->error) : NULL;
+  const LptShape one = lpt_shape_make (1, (gint64[]) { 1 });
+  gint64 count = 0;
+  gboolean large = lpt_shape_count (shape, &count) && count > MAX_ZEROS;
+  LptTensor *data = l->w->error == NULL ? lpt_tensor_new (like->dtype, large ? &one : shape, &l->w->error) : NULL;
   if (data == NULL)
     return -1;
   memset (lpt_tensor_writable (data), 0, lpt_tensor_size (data));
-  return lpt_tfl_w_const (l->w, what, data, quant);
+  gint zero = lpt_tfl_w_const (l->w, what, data, quant);
+  if (!large)
+    return zero;
+  gint in[] = { zero, lpt_tfl_w_i32s (l->w, "shape", (guint) shape->rank, shape->dims) };
+  gint all = lpt_tfl_w_tensor (l->w, what, like->dtype, shape, quant);
+  lpt_tfl_w_op (l->w, TFL_BROADCAST_TO, 2, in, all);
+  return all;
 }
 
 /* --- how often, and over what ---------------------------------------------------------- */
