@@ -12,6 +12,7 @@ import microfrontend_cases
 import newer_cases
 import recurrent_cases
 import signal_cases
+import state_cases
 from tfl import flex_map, model, op, tensor
 
 F, I8, U8, I16, I32, I64, B = np.float32, np.int8, np.uint8, np.int16, np.int32, np.int64, np.bool_
@@ -461,5 +462,5 @@ def mixed(name, inputs, outputs, options=None, expected=None, **more):
 
 
 def cases():
-    for part in (elementwise, unary, windows, hybrid, products, reduce, moves, index, quantize, search, audio, computed_pads, refused, edge_cases.cases, frame_cases.cases, hlo_cases.cases, list_cases.cases, microfrontend_cases.cases, newer_cases.cases, recurrent_cases.cases, signal_cases.cases):
+    for part in (elementwise, unary, windows, hybrid, products, reduce, moves, index, quantize, search, audio, computed_pads, refused, edge_cases.cases, frame_cases.cases, hlo_cases.cases, list_cases.cases, microfrontend_cases.cases, newer_cases.cases, recurrent_cases.cases, signal_cases.cases, state_cases.cases):
         yield from part()

@@ -52,6 +52,7 @@ lpt_tfl_scope_free (LptTflScope *scope)
       lpt_quant_unref (scope->tensors[i].quant);
       g_clear_pointer (&scope->tensors[i].data, lpt_tensor_unref);
     }
+  g_clear_pointer (&scope->locals, g_ptr_array_unref);
   g_free (scope->tensors);
   g_free (scope);
 }

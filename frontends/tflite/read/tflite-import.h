@@ -47,6 +47,15 @@ typedef struct
   gboolean   assigned;      /* by an operator of the graph */
 } LptTflVariable;
 
+/* A variable inside of a body. */
+typedef struct
+{
+  char     *name;
+  LptValue *parameter;      /* what it holds when the body begins */
+  LptValue *value;          /* what it holds at this place of the file */
+  gboolean  assigned;
+} LptTflLocal;
+
 typedef struct
 {
   LptTflFile *file;
@@ -66,7 +75,8 @@ typedef struct
   guint         index;      /* of the subgraph */
   LptTflTable   table;
   const char   *prefix;     /* of names, where it stands for a call; NULL */
-  gboolean      is_body;    /* of If, Loop: no state inside */
+  gboolean      is_body;    /* of If, Loop */
+  GPtrArray    *locals;     /* LptTflLocal: variables of the body; NULL: it may have none */
   gboolean      is_init;    /* of CALL_ONCE: what it assigns are first values */
   guint         n_tensors;
   LptTflTensor *tensors;
@@ -192,7 +202,7 @@ gboolean  lpt_tfl_align     (LptTflOp *op, guint n, LptValue **values);
 /* Where axis @axis of rank @rank lies with the channels first. */
 gint      lpt_tfl_front_axis (gint axis, gint rank);
 
-/* --- graphs (tflite-graph.c, tflite-tensor.c) ---------------------------------------- */
+/* --- graphs (tflite-graph.c, tflite-tensor.c, tflite-state.c) ---------------------------------------- */
 
 LptTflScope *lpt_tfl_scope_new (LptTflImport *import, LptGraph *graph, guint index, const char *prefix, GError **error);
 void         lpt_tfl_scope_free  (LptTflScope *scope);
@@ -212,6 +222,13 @@ LptTensor *lpt_tfl_densify (const LptTflFlat *flat, LptTflTable sparsity, LptTen
 LptTflVariable *lpt_tfl_variable (LptTflImport *import, const char *name);
 /* What the variable holds at this place; @like says its type, shape and quantization. */
 LptValue    *lpt_tfl_variable_read (LptTflOp *op, const char *name, const LptTflTensor *like);
+void         lpt_tfl_variable_free (gpointer variable);
+/* The variable in the body where @op stands; NULL + error. */
+LptTflLocal *lpt_tfl_local         (LptTflOp *op, const char *name, const LptTflTensor *like);
+GPtrArray   *lpt_tfl_locals_new    (void);
+/* What it holds around the body, where @op stands; what the body leaves. */
+LptValue    *lpt_tfl_local_outside (LptTflOp *op, const LptTflLocal *local);
+LptValue    *lpt_tfl_local_left    (LptTflOp *op, const LptTflLocal *local);
 gboolean     lpt_tfl_check_state   (LptTflOp *op, const LptShape *shape);   /* FALSE and an error: too large */
 void         lpt_tfl_variable_write (LptTflOp *op, const char *name, LptValue *value);
 

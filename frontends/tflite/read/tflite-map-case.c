@@ -25,7 +25,10 @@ static LptGraph *
 branch_body (LptTflOp *op, const Case *c, guint from, LptValue *const *in)
 {
   g_autoptr (LptTflScope) scope = NULL;
-  LptGraph *body = lpt_tfl_body_new (op, c->branches.v[from], c->n_in - 1, in + 1, NULL, c->n_out, &scope);
+  LptGraph *body = lpt_tfl_body_new (op, c->branches.v[from], &(LptTflBodyInputs) { c->n_in - 1, in + 1, NULL },
+                                     NULL, c->n_out, &scope);
+  if (body != NULL && scope->locals->len > 0)
+    lpt_tfl_unsupported (op, "state inside of a branch of CASE");
   for (guint o = 0; body != NULL && o < c->n_out; o++)
     lpt_tfl_body_result (op, body, lpt_tfl_body_output (op, scope, o));
   return body;
@@ -42,6 +45,7 @@ others_body (LptTflOp *op, const Case *c, guint from, LptValue *const *in)
   g_autofree LptValue **out = g_new0 (LptValue *, c->n_out + 1);
   scope.graph = body;
   scope.is_body = TRUE;
+  scope.locals = NULL;
   inner.scope = &scope;
   for (guint k = 0; k < c->n_in; k++)
     parameters[k] = lpt_tfl_body_parameter (&inner, body, k == 0 ? "index" : "input", in[k], &in[k]->shape);
@@ -82,7 +86,7 @@ static void
 choose (LptTflOp *op, const Case *c, guint from, LptValue *const *in, LptValue **out)
 {
   if (from + 1 == c->branches.n)
-    lpt_tfl_inline (op, c->branches.v[from], c->n_in - 1, in + 1, c->n_out, out);
+    lpt_tfl_inline (op, c->branches.v[from], &(LptTflBodyInputs) { c->n_in - 1, in + 1, NULL }, c->n_out, out);
   else
     choose_by_if (op, c, from, in, out);
 }
@@ -104,7 +108,7 @@ lpt_tfl_map_hlo_case (LptTflOp *op)
     {
       gint64 index = lpt_tensor_count (known) == 1 ? lpt_tensor_get_i64 (known, 0) : -1;
       guint taken = index >= 0 && index < c.branches.n ? (guint) index : c.branches.n - 1;
-      lpt_tfl_inline (op, c.branches.v[taken], c.n_in - 1, in + 1, c.n_out, out);
+      lpt_tfl_inline (op, c.branches.v[taken], &(LptTflBodyInputs) { c.n_in - 1, in + 1, NULL }, c.n_out, out);
     }
   else if (op->error == NULL)
     choose (op, &c, 0, in, out);

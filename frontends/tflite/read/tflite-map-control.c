@@ -4,12 +4,17 @@
  *   CALL_ONCE                    its assignments are the first values of variables
  *   IF                           If with both subgraphs as bodies; a constant condition leaves its branch
  *
- * Refused: state inside of bodies, subgraphs with other numbers of inputs and outputs than the operator.
+ * Variables that a branch names go into it behind the operator's inputs; those that one assigns come out of both, and
+ * are assigned behind the If.
+ *
+ * Refused: resources that come out of bodies, subgraphs with other numbers of inputs and outputs than the operator.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "frontends/tflite/read/tflite-body.h"
+
+#include <string.h>
 
 /* --- state ------------------------------------------------------------------------- */
 
@@ -91,21 +96,32 @@ open_scope (LptTflOp *op, LptGraph *graph, gint64 index, const char *prefix, gui
   LptTflVector ins = lpt_tfl_scope_list (scope, TFL_SubGraph_inputs);
   LptTflVector outs = lpt_tfl_scope_list (scope, TFL_SubGraph_outputs);
   scope->is_body = op->scope->is_body;
+  scope->locals = op->scope->locals != NULL ? g_ptr_array_ref (op->scope->locals) : NULL;
   if (ins.n != n_in || outs.n != n_out)
     lpt_tfl_invalid (op, "subgraph %" G_GINT64_FORMAT " has %u inputs and %u outputs, not %u and %u", index, ins.n,
                      outs.n, n_in, n_out);
   return scope;
 }
 
-void
-lpt_tfl_inline (LptTflOp *op, gint64 index, guint n_in, LptValue *const *in, guint n_out, LptValue **out)
+LptValue *
+lpt_tfl_body_in (LptTflOp *op, guint i, const char **resource)
 {
-  g_autoptr (LptTflScope) scope = open_scope (op, op->scope->graph, index, op->name, n_in, n_out);
-  for (guint k = 0; k < n_in && op->error == NULL; k++)
+  LptTflTensor *t = lpt_tfl_in_tensor (op, i);
+  *resource = t != NULL ? t->resource : NULL;
+  return *resource != NULL ? NULL : lpt_tfl_in (op, i);
+}
+
+void
+lpt_tfl_inline (LptTflOp *op, gint64 index, const LptTflBodyInputs *in, guint n_out, LptValue **out)
+{
+  g_autoptr (LptTflScope) scope = open_scope (op, op->scope->graph, index, op->name, in->n, n_out);
+  for (guint k = 0; k < in->n && op->error == NULL; k++)
     {
       LptTflTensor *t = lpt_tfl_body_port (op, scope, TFL_SubGraph_inputs, k);
       if (t != NULL)
-        t->value = in[k];
+        t->value = in->values[k];
+      if (t != NULL && in->resources != NULL)
+        t->resource = in->resources[k];
     }
   if (op->error == NULL)
     lpt_tfl_scope_run (scope, &op->error);
@@ -120,9 +136,10 @@ lpt_tfl_map_call (LptTflOp *op)
                                                         : TFL_CallOptions_subgraph);
   g_autofree LptValue **in = g_new0 (LptValue *, op->n_in + 1);
   g_autofree LptValue **out = g_new0 (LptValue *, op->n_out + 1);
+  g_autofree const char **resources = g_new0 (const char *, op->n_in + 1);
   for (guint i = 0; i < op->n_in; i++)
-    in[i] = lpt_tfl_in (op, i);
-  lpt_tfl_inline (op, index, op->n_in, in, op->n_out, out);
+    in[i] = lpt_tfl_body_in (op, i, &resources[i]);
+  lpt_tfl_inline (op, index, &(LptTflBodyInputs) { op->n_in, in, resources }, op->n_out, out);
   for (guint o = 0; o < op->n_out && op->error == NULL; o++)
     lpt_tfl_set (op, o, out[o]);
 }
@@ -153,25 +170,28 @@ lpt_tfl_body_parameter (LptTflOp *op, LptGraph *body, const char *name, const Lp
 }
 
 LptGraph *
-lpt_tfl_body_new (LptTflOp *op, gint64 index, guint n_in, LptValue *const *in, const LptShape *shapes, guint n_out,
-           LptTflScope **scope_out)
+lpt_tfl_body_new (LptTflOp *op, gint64 index, const LptTflBodyInputs *in, const LptShape *shapes, guint n_out,
+                  LptTflScope **scope_out)
 {
   g_autoptr (LptGraph) body = lpt_graph_new ("body");
-  g_autoptr (LptTflScope) scope = open_scope (op, body, index, NULL, n_in, n_out);
+  g_autoptr (LptTflScope) scope = open_scope (op, body, index, NULL, in->n, n_out);
   if (op->error != NULL)
     return NULL;
   scope->is_body = TRUE;
-  for (guint k = 0; k < n_in && op->error == NULL; k++)
+  g_clear_pointer (&scope->locals, g_ptr_array_unref);
+  scope->locals = lpt_tfl_locals_new ();
+  for (guint k = 0; k < in->n && op->error == NULL; k++)
     {
       LptTflTensor *t = lpt_tfl_body_port (op, scope, TFL_SubGraph_inputs, k);
       if (t == NULL)
         return NULL;
-      t->is_filled = in[k] == NULL;
-      if (in[k] == NULL)
+      t->resource = in->resources != NULL ? in->resources[k] : NULL;
+      t->is_filled = in->values[k] == NULL && t->resource == NULL;
+      if (in->values[k] == NULL)
         continue;
       /* A tensor that stands for two inputs, or an input that the subgraph does not know: the first one wins. */
-      t->value = lpt_tfl_body_parameter (op, body, *t->name != '\0' ? t->name : "input", in[k],
-                                         shapes != NULL ? &shapes[k] : &in[k]->shape);
+      t->value = lpt_tfl_body_parameter (op, body, *t->name != '\0' ? t->name : "input", in->values[k],
+                                         shapes != NULL ? &shapes[k] : &in->values[k]->shape);
     }
   if (op->error != NULL || !lpt_tfl_scope_run (scope, &op->error))
     return NULL;
@@ -207,13 +227,122 @@ lpt_tfl_body_outputs (LptTflOp *op, LptNode *node, LptGraph *body, guint lead, g
     }
 }
 
-void
-lpt_tfl_body_finish (LptTflOp *op, LptNode *node, LptGraph *body, guint lead)
+/* --- IF ----------------------------------------------------------------------------------- */
+
+typedef struct
 {
-  g_autofree LptValue **out = g_new0 (LptValue *, op->n_out + 1);
-  lpt_tfl_body_outputs (op, node, body, lead, op->n_out, out);
+  LptTflOp    *op;
+  LptTflBodyInputs in;      /* of the branches */
+  LptGraph    *body[2];
+  LptTflScope *scope[2];
+  GPtrArray   *names;       /* of variables, behind the inputs */
+} Branches;
+
+/* Variables that one branch assigns are in both; all that are in one, in the order in which they go in. */
+static void
+share_variables (Branches *b)
+{
+  for (guint k = 0; k < 2; k++)
+    for (guint i = 0; i < b->scope[k]->locals->len; i++)
+      {
+        const LptTflLocal *local = b->scope[k]->locals->pdata[i];
+        LptTflOp other = *b->op;
+        other.scope = b->scope[1 - k];
+        const LptTflTensor like = { .dtype = local->parameter->dtype, .shape = local->parameter->shape,
+                                    .quant = local->parameter->quant };
+        if (local->assigned)
+          lpt_tfl_local (&other, local->name, &like);
+        b->op->error = other.error;
+        if (!g_ptr_array_find_with_equal_func (b->names, local->name, g_str_equal, NULL))
+          g_ptr_array_add (b->names, local->name);
+      }
+}
+
+static LptTflLocal *
+local_of (const Branches *b, guint k, const char *name)
+{
+  GPtrArray *locals = b->scope[k]->locals;
+  for (guint i = 0; i < locals->len; i++)
+    if (strcmp (((LptTflLocal *) locals->pdata[i])->name, name) == 0)
+      return locals->pdata[i];
+  return NULL;
+}
+
+static gboolean
+is_assigned (const Branches *b, const char *name)
+{
+  const LptTflLocal *one = local_of (b, 0, name), *other = local_of (b, 1, name);
+  return (one != NULL && one->assigned) || (other != NULL && other->assigned);
+}
+
+/* Results of branch @k, and where everything goes in and out; @plain: inputs of the If before the variables. */
+static LptBodyMap *
+connect_branch (Branches *b, guint k, guint plain)
+{
+  LptTflOp *op = b->op;
+  LptBodyMap *map = lpt_body_map_new ();
+  guint parameter = 0, result = 0;
+  for (guint o = 0; o < op->n_out; o++, result++)
+    {
+      lpt_tfl_body_result (op, b->body[k], lpt_tfl_body_output (op, b->scope[k], o));
+      lpt_tfl_body_connect (map->outputs, (gint) result, result, LPT_PORT_PLAIN);
+    }
+  for (; parameter < plain - 1; parameter++)
+    lpt_tfl_body_connect (map->inputs, (gint) parameter + 1, parameter, LPT_PORT_PLAIN);
+  for (guint i = 0; i < b->scope[k]->locals->len; i++)
+    {
+      const LptTflLocal *local = b->scope[k]->locals->pdata[i];
+      guint at = 0;
+      g_ptr_array_find_with_equal_func (b->names, local->name, g_str_equal, &at);
+      lpt_tfl_body_connect (map->inputs, (gint) (plain + at), parameter++, LPT_PORT_PLAIN);
+    }
+  for (guint i = 0; i < b->names->len && op->error == NULL; i++)
+    if (is_assigned (b, b->names->pdata[i]))
+      {
+        lpt_tfl_body_result (op, b->body[k], lpt_tfl_local_left (op, local_of (b, k, b->names->pdata[i])));
+        lpt_tfl_body_connect (map->outputs, (gint) result, result, LPT_PORT_PLAIN);
+        result++;
+      }
+  return map;
+}
+
+/* The If of both branches, whose inputs are @inputs, room for all. */
+static void
+add_if (Branches *b, LptValue *condition)
+{
+  LptTflOp *op = b->op;
+  share_variables (b);
+  g_autofree LptValue **inputs = g_new0 (LptValue *, b->in.n + b->names->len + 1);
+  guint n = 0, plain, n_out = op->n_out;
+  inputs[n++] = condition;
+  for (guint i = 0; i < b->in.n; i++)
+    if (b->in.values[i] != NULL)
+      inputs[n++] = b->in.values[i];
+  plain = n;
+  for (guint i = 0; i < b->names->len && op->error == NULL; i++)
+    {
+      const char *name = b->names->pdata[i];
+      const LptTflLocal *one = local_of (b, 0, name), *other = local_of (b, 1, name);
+      inputs[n++] = lpt_tfl_local_outside (op, one != NULL ? one : other);
+      if (one != NULL && other != NULL)
+        lpt_tfl_local_outside (op, other);
+      n_out += is_assigned (b, name);
+    }
+  if (op->error != NULL)
+    return;
+  LptNode *node = lpt_tfl_add_list (op, LPT_OP_IF, n_out, n, inputs);
+  for (guint k = 0; k < 2; k++)
+    {
+      LptBodyMap *map = connect_branch (b, k, plain);
+      lpt_node_add_body (node, g_steal_pointer (&b->body[k]), map);
+    }
+  g_autofree LptValue **out = g_new0 (LptValue *, n_out + 1);
+  lpt_tfl_body_outputs (op, node, lpt_node_body (node, 1), 0, n_out, out);
   for (guint o = 0; o < op->n_out && op->error == NULL; o++)
     lpt_tfl_set (op, o, out[o]);
+  for (guint i = 0, o = op->n_out; i < b->names->len && op->error == NULL; i++)
+    if (is_assigned (b, b->names->pdata[i]))
+      lpt_tfl_variable_write (op, b->names->pdata[i], out[o++]);
 }
 
 void
@@ -222,41 +351,31 @@ lpt_tfl_map_if (LptTflOp *op)
   static const LptTflField fields[] = { TFL_IfOptions_then_subgraph_index, TFL_IfOptions_else_subgraph_index };
   LptTensor *known = lpt_tfl_const_in (op, 0);
   g_autofree LptValue **in = g_new0 (LptValue *, op->n_in + 1);
+  g_autofree const char **resources = g_new0 (const char *, op->n_in + 1);
   g_autofree LptValue **out = g_new0 (LptValue *, op->n_out + 1);
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
   for (guint i = 0; i < op->n_in; i++)
-    in[i] = lpt_tfl_in (op, i);
-  if (op->n_in == 0 || in[0]->dtype != LPT_DTYPE_BOOL)
+    in[i] = lpt_tfl_body_in (op, i, &resources[i]);
+  if (op->n_in == 0 || in[0] == NULL || in[0]->dtype != LPT_DTYPE_BOOL)
     lpt_tfl_invalid (op, "the condition is not one boolean");
   if (op->error != NULL)
     return;
+  Branches b = { .op = op, .in = { op->n_in - 1, in + 1, resources + 1 }, .names = names };
   if (known != NULL)
     {
-      lpt_tfl_inline (
-          op, lpt_tfl_opt_int (op, fields[lpt_tensor_count (known) == 1 && lpt_tensor_get_i64 (known, 0) != 0 ? 0 : 1]),
-          op->n_in - 1, in + 1, op->n_out, out);
+      guint taken = lpt_tensor_count (known) == 1 && lpt_tensor_get_i64 (known, 0) != 0 ? 0 : 1;
+      lpt_tfl_inline (op, lpt_tfl_opt_int (op, fields[taken]), &b.in, op->n_out, out);
       for (guint o = 0; o < op->n_out && op->error == NULL; o++)
         lpt_tfl_set (op, o, out[o]);
       return;
     }
-  if (in[0]->shape.rank > 0)
-    in[0] = lpt_tfl_reshape (op, in[0], 0, NULL);
-  LptNode *node = lpt_tfl_add_list (op, LPT_OP_IF, op->n_out, op->n_in, in);
-  LptGraph *body = NULL;
-  for (guint b = 0; b < 2 && op->error == NULL; b++)
+  for (guint k = 0; k < 2 && op->error == NULL; k++)
+    b.body[k] = lpt_tfl_body_new (op, lpt_tfl_opt_int (op, fields[k]), &b.in, NULL, op->n_out, &b.scope[k]);
+  if (b.body[0] != NULL && b.body[1] != NULL)
+    add_if (&b, in[0]->shape.rank > 0 ? lpt_tfl_reshape (op, in[0], 0, NULL) : in[0]);
+  for (guint k = 0; k < 2; k++)
     {
-      g_autoptr (LptTflScope) scope = NULL;
-      body = lpt_tfl_body_new (op, lpt_tfl_opt_int (op, fields[b]), op->n_in - 1, in + 1, NULL, op->n_out, &scope);
-      if (body == NULL)
-        return;
-      LptBodyMap *map = lpt_body_map_new ();
-      for (guint o = 0; o < op->n_out; o++)
-        {
-          lpt_tfl_body_result (op, body, lpt_tfl_body_output (op, scope, o));
-          lpt_tfl_body_connect (map->outputs, (gint) o, o, LPT_PORT_PLAIN);
-        }
-      for (guint i = 1; i < op->n_in; i++)
-        lpt_tfl_body_connect (map->inputs, (gint) i, i - 1, LPT_PORT_PLAIN);
-      lpt_node_add_body (node, body, map);
+      g_clear_pointer (&b.body[k], lpt_graph_free);
+      g_clear_pointer (&b.scope[k], lpt_tfl_scope_free);
     }
-  lpt_tfl_body_finish (op, node, body, 0);
 }

@@ -2,6 +2,9 @@
  *
  *     c = cond (v); while c: v = body (v), c = cond (v)
  *
+ * State that the body or the condition names goes in behind the variables, and out again where the body assigns it; an
+ * input that is a resource stands for the same one in all trips.
+ *
  * Variables whose shapes change from one trip to the next become dynamic, as in the ONNX importer.
  *
  * A recurrent layer that was not unrolled puts what each step gives into a list:
@@ -22,11 +25,13 @@
 typedef struct
 {
   LptTflOp   *op;
-  LptValue  **in;             /* variables before the loop; NULL: a list that it fills */
+  LptValue  **in;             /* variables before the loop; NULL: a list that it fills, or a resource */
+  const char **resources;
   LptShape   *shapes;         /* of the variables, in all trips */
   LptValue  **now, **next;    /* in the body: as a trip finds them and as it leaves them */
   LptTflTensor **left;        /* the tensors that `next` are */
   LptGraph   *body;
+  GPtrArray  *locals;         /* state in the body */
   gint64      trips;          /* -1: as many as the condition says */
 } Loop;
 
@@ -115,6 +120,9 @@ take_next (Loop *loop, LptTflScope *scope)
     {
       loop->left[k] = lpt_tfl_body_port (op, scope, TFL_SubGraph_outputs, k);
       loop->now[k] = loop->next[k] = NULL;
+      if (loop->resources[k] != NULL
+          && (loop->left[k] == NULL || g_strcmp0 (loop->left[k]->resource, loop->resources[k]) != 0))
+        lpt_tfl_unsupported (op, "resource %u that does not stay the same", k);
       if (loop->in[k] == NULL)
         continue;
       loop->now[k] = lpt_node_out (g_ptr_array_index (loop->body->parameters, parameter++));
@@ -139,12 +147,13 @@ add_results (Loop *loop, LptTflScope *scope)
   gboolean filled = TRUE;
   inner.scope = scope;
   inner.name = "condition";
-  lpt_tfl_inline (&inner, while_graph (&inner, FALSE), inner.n_in, loop->next, 1, &condition);
+  const LptTflBodyInputs next = { inner.n_in, loop->next, loop->resources };
+  lpt_tfl_inline (&inner, while_graph (&inner, FALSE), &next, 1, &condition);
   if (inner.error == NULL && condition->shape.rank != 0)
     condition = lpt_tfl_reshape (&inner, condition, 0, NULL);
   loop->trips = inner.error == NULL ? count_trips (loop, condition, 0) : -1;
   for (guint k = 0; k < inner.n_in && inner.error == NULL; k++)
-    if (loop->in[k] == NULL)
+    if (loop->in[k] == NULL && loop->resources[k] == NULL)
       {
         filled = filled && is_filled (loop, k);
         loop->next[k] = filled ? lpt_tfl_unsqueeze (&inner, loop->left[k]->item, 0) : NULL;
@@ -155,7 +164,14 @@ add_results (Loop *loop, LptTflScope *scope)
   if (inner.error == NULL && filled)
     lpt_tfl_body_result (loop->op, loop->body, condition);
   for (guint k = 0; k < inner.n_in && loop->op->error == NULL && filled; k++)
-    lpt_tfl_body_result (loop->op, loop->body, loop->next[k]);
+    if (loop->resources[k] == NULL)
+      lpt_tfl_body_result (loop->op, loop->body, loop->next[k]);
+  for (guint i = 0; i < scope->locals->len && loop->op->error == NULL && filled; i++)
+    {
+      const LptTflLocal *local = scope->locals->pdata[i];
+      if (local->assigned)
+        lpt_tfl_body_result (loop->op, loop->body, lpt_tfl_local_left (loop->op, local));
+    }
   if (filled && loop->op->error == NULL)
     lpt_graph_sweep (loop->body);
   return filled && loop->op->error == NULL;
@@ -166,10 +182,13 @@ static gboolean
 make_body (Loop *loop)
 {
   LptTflOp *op = loop->op;
+  const LptTflBodyInputs in = { op->n_in, loop->in, loop->resources };
   for (guint attempt = 0; op->error == NULL && attempt < 3 + LPT_MAX_RANK; attempt++)
     {
       g_autoptr (LptTflScope) scope = NULL;
-      loop->body = lpt_tfl_body_new (op, while_graph (op, TRUE), op->n_in, loop->in, loop->shapes, op->n_in, &scope);
+      loop->body = lpt_tfl_body_new (op, while_graph (op, TRUE), &in, loop->shapes, op->n_in, &scope);
+      g_clear_pointer (&loop->locals, g_ptr_array_unref);
+      loop->locals = scope != NULL ? g_ptr_array_ref (scope->locals) : NULL;
       if (loop->body != NULL && take_next (loop, scope))
         return add_results (loop, scope);
       g_clear_pointer (&loop->body, lpt_graph_free);
@@ -187,7 +206,9 @@ find_body (Loop *loop)
   for (guint k = 0; k < op->n_in; k++)
     {
       LptTflTensor *t = lpt_tfl_in_tensor (op, k);
-      loop->in[k] = lpt_tfl_in (op, k);
+      loop->in[k] = lpt_tfl_body_in (op, k, &loop->resources[k]);
+      if (loop->in[k] == NULL)
+        continue;
       loop->shapes[k] = loop->in[k]->shape;
       if (t != NULL && t->n_reserved > 0)
         {
@@ -203,8 +224,9 @@ find_body (Loop *loop)
   g_clear_pointer (&loop->body, lpt_graph_free);
   for (guint k = 0; k < op->n_in; k++)
     {
-      loop->in[k] = lpt_tfl_in (op, k);
-      loop->shapes[k] = loop->in[k]->shape;
+      loop->in[k] = lpt_tfl_body_in (op, k, &loop->resources[k]);
+      if (loop->in[k] != NULL)
+        loop->shapes[k] = loop->in[k]->shape;
     }
   return make_body (loop);
 }
@@ -215,14 +237,16 @@ static LptBodyMap *
 make_map (const Loop *loop)
 {
   LptBodyMap *map = lpt_body_map_new ();
-  guint parameter = 0;
+  guint parameter = 0, result = 1;
   lpt_tfl_body_connect (map->outputs, -1, 0, LPT_PORT_CONDITION);
   for (guint k = 0; k < loop->op->n_in; k++)
     {
-      lpt_tfl_body_connect (map->outputs, (gint) k, k + 1, LPT_PORT_PLAIN);
+      if (loop->resources[k] != NULL)
+        continue;
+      lpt_tfl_body_connect (map->outputs, (gint) result - 1, result, LPT_PORT_PLAIN);
       if (loop->in[k] != NULL)
         {
-          LptBackEdge edge = { .result = k + 1, .parameter = parameter };
+          LptBackEdge edge = { .result = result++, .parameter = parameter };
           lpt_tfl_body_connect (map->inputs, (gint) parameter + 2, parameter, LPT_PORT_PLAIN);
           g_array_append_val (map->back_edges, edge);
           parameter++;
@@ -232,6 +256,17 @@ make_map (const Loop *loop)
       port->sliced = lpt_tfl_in_tensor (loop->op, k)->n_reserved > 1;
       port->end = -1;
       port->stride = port->part_size = 1;
+      result++;
+    }
+  for (guint i = 0; i < loop->locals->len; i++, parameter++)
+    {
+      LptBackEdge edge = { .result = result, .parameter = parameter };
+      lpt_tfl_body_connect (map->inputs, (gint) parameter + 2, parameter, LPT_PORT_PLAIN);
+      if (!((const LptTflLocal *) loop->locals->pdata[i])->assigned)
+        continue;
+      lpt_tfl_body_connect (map->outputs, (gint) result - 1, result, LPT_PORT_PLAIN);
+      g_array_append_val (map->back_edges, edge);
+      result++;
     }
   return map;
 }
@@ -244,32 +279,62 @@ may_start (const Loop *loop)
   LptValue *start = NULL;
   if (loop->trips >= 0)
     return lpt_tfl_scalar (op, LPT_DTYPE_BOOL, 1);
-  lpt_tfl_inline (op, while_graph (op, FALSE), op->n_in, loop->in, 1, &start);
+  lpt_tfl_inline (op, while_graph (op, FALSE), &(LptTflBodyInputs) { op->n_in, loop->in, loop->resources }, 1, &start);
   if (op->error == NULL && start->shape.rank != 0)
     start = lpt_tfl_reshape (op, start, 0, NULL);
   return start != NULL ? start : lpt_tfl_scalar (op, LPT_DTYPE_BOOL, 0);
+}
+
+/* The Loop, and what it leaves: resources are what they were. */
+static void
+add_loop (Loop *loop)
+{
+  LptTflOp *op = loop->op;
+  g_autofree LptValue **inputs = g_new0 (LptValue *, op->n_in + loop->locals->len + 3);
+  guint n = 2, n_out = 0, o = 0;
+  inputs[0] = lpt_tfl_i64_scalar (op, loop->trips);
+  inputs[1] = may_start (loop);
+  for (guint k = 0; k < op->n_in; k++)
+    {
+      if (loop->in[k] != NULL)
+        inputs[n++] = loop->in[k];
+      n_out += loop->resources[k] == NULL;
+    }
+  for (guint i = 0; i < loop->locals->len; i++)
+    {
+      const LptTflLocal *local = loop->locals->pdata[i];
+      inputs[n++] = lpt_tfl_local_outside (op, local);
+      n_out += local->assigned;
+    }
+  g_autofree LptValue **out = g_new0 (LptValue *, n_out + 1);
+  LptNode *node = lpt_tfl_add_list (op, LPT_OP_LOOP, n_out, n, inputs);
+  lpt_node_add_body (node, loop->body, make_map (loop));
+  lpt_tfl_body_outputs (op, node, loop->body, 1, n_out, out);
+  for (guint k = 0; k < op->n_out && op->error == NULL; k++)
+    if (loop->resources[k] == NULL)
+      lpt_tfl_set (op, k, out[o++]);
+    else if (lpt_tfl_out_tensor (op, k) != NULL)
+      lpt_tfl_out_tensor (op, k)->resource = loop->resources[k];
+  for (guint i = 0; i < loop->locals->len && op->error == NULL; i++)
+    {
+      const LptTflLocal *local = loop->locals->pdata[i];
+      if (local->assigned)
+        lpt_tfl_variable_write (op, local->name, out[o++]);
+    }
 }
 
 void
 lpt_tfl_map_while (LptTflOp *op)
 {
   g_autofree LptValue **in = g_new0 (LptValue *, op->n_in + 1), **now = g_new0 (LptValue *, op->n_in + 1);
-  g_autofree LptValue **next = g_new0 (LptValue *, op->n_in + 1), **inputs = g_new0 (LptValue *, op->n_in + 3);
+  g_autofree LptValue **next = g_new0 (LptValue *, op->n_in + 1);
   g_autofree LptTflTensor **left = g_new0 (LptTflTensor *, op->n_in + 1);
+  g_autofree const char **resources = g_new0 (const char *, op->n_in + 1);
   g_autofree LptShape *shapes = g_new0 (LptShape, op->n_in + 1);
-  Loop loop = { .op = op, .in = in, .shapes = shapes, .now = now, .next = next, .left = left };
-  guint n = 2;
-  if (!find_body (&loop))
-    {
-      g_clear_pointer (&loop.body, lpt_graph_free);
-      return;
-    }
-  inputs[0] = lpt_tfl_i64_scalar (op, loop.trips);
-  inputs[1] = may_start (&loop);
-  for (guint k = 0; k < op->n_in; k++)
-    if (in[k] != NULL)
-      inputs[n++] = in[k];
-  LptNode *node = lpt_tfl_add_list (op, LPT_OP_LOOP, op->n_out, n, inputs);
-  lpt_node_add_body (node, loop.body, make_map (&loop));
-  lpt_tfl_body_finish (op, node, loop.body, 1);
+  Loop loop = { .op = op, .in = in, .resources = resources, .shapes = shapes, .now = now, .next = next, .left = left };
+  if (find_body (&loop))
+    add_loop (&loop);
+  else
+    g_clear_pointer (&loop.body, lpt_graph_free);
+  g_clear_pointer (&loop.locals, g_ptr_array_unref);
 }

@@ -19,99 +19,9 @@
 #include <lpt/lpt-tflite.h>
 #include <string.h>
 
-#define MAX_META  4096      /* bytes of metadata that are kept as text */
-#define MAX_STATE (1 << 28) /* elements of a variable */
+#define MAX_META 4096      /* bytes of metadata that are kept as text */
 
 /* --- state ------------------------------------------------------------------- */
-
-static void
-variable_free (gpointer data)
-{
-  LptTflVariable *variable = data;
-  g_clear_pointer (&variable->init, lpt_tensor_unref);
-  lpt_quant_unref (variable->quant);
-  g_free (variable);
-}
-
-LptTflVariable *
-lpt_tfl_variable (LptTflImport *import, const char *name)
-{
-  LptTflVariable *variable = g_hash_table_lookup (import->variables, name);
-  if (variable == NULL)
-    {
-      variable = g_new0 (LptTflVariable, 1);
-      g_hash_table_insert (import->variables, g_strdup (name), variable);
-    }
-  return variable;
-}
-
-gboolean
-lpt_tfl_check_state (LptTflOp *op, const LptShape *shape)
-{
-  gint64 count;
-  if (!lpt_shape_count (shape, &count) || count <= MAX_STATE)
-    return TRUE;
-  lpt_tfl_unsupported (op, "state of %" G_GINT64_FORMAT " elements", count);
-  return FALSE;
-}
-
-LptValue *
-lpt_tfl_variable_read (LptTflOp *op, const char *name, const LptTflTensor *like)
-{
-  LptTflVariable *variable = lpt_tfl_variable (op->scope->import, name);
-  g_autofree char *read_name = g_strconcat (name, "/ReadValue", NULL);
-  if (op->scope->is_body)
-    {
-      lpt_tfl_unsupported (op, "state inside of a body of control flow");
-      return lpt_tfl_scalar (op, LPT_DTYPE_F32, 0);
-    }
-  if (variable->value != NULL)
-    return variable->value;
-  LptShape shape = variable->init != NULL ? *lpt_tensor_shape (variable->init) : like->shape;
-  LptDType dtype = variable->init != NULL ? lpt_tensor_dtype (variable->init) : like->dtype;
-  if (!lpt_tfl_check_state (op, &shape))
-    return lpt_tfl_scalar (op, LPT_DTYPE_F32, 0);
-  g_autoptr (LptTensor) init = variable->init != NULL
-                                   ? lpt_tensor_ref (variable->init)
-                                   : lpt_tensor_new (dtype, &shape, op->error == NULL ? &op->error : NULL);
-  LptQuant *quant = like->quant != NULL ? like->quant : variable->quant;
-  LptValue *start = lpt_tfl_tensor_value (op, g_steal_pointer (&init), quant);
-  LptNode *node = lpt_graph_add (op->scope->graph, LPT_OP_READ_VALUE, 0, read_name, 1, &start);
-  LptVariableAttrs *attrs = LPT_ATTRS (node, LptVariableAttrs);
-  g_free (attrs->variable_id);
-  attrs->variable_id = g_strdup (name);
-  attrs->variable_type = dtype;
-  attrs->variable_shape = shape;
-  lpt_value_set_quant (lpt_node_out (node), quant);
-  variable->read = node;
-  if (op->error == NULL)
-    lpt_node_infer (node, &op->error);
-  variable->value = lpt_node_out (node);
-  return variable->value;
-}
-
-void
-lpt_tfl_variable_write (LptTflOp *op, const char *name, LptValue *value)
-{
-  LptTflVariable *variable = lpt_tfl_variable (op->scope->import, name);
-  if (op->scope->is_body)
-    lpt_tfl_unsupported (op, "state inside of a body of control flow");
-  if (op->scope->is_init)
-    {
-      if (value->producer->data == NULL)
-        lpt_tfl_unsupported (op, "a first value that is not constant");
-      else
-        {
-          g_clear_pointer (&variable->init, lpt_tensor_unref);
-          variable->init = lpt_tensor_ref (value->producer->data);
-          lpt_quant_unref (variable->quant);
-          variable->quant = lpt_quant_ref (value->quant);
-        }
-      return;
-    }
-  variable->value = value;
-  variable->assigned = TRUE;
-}
 
 static gint
 by_name (gconstpointer a, gconstpointer b)
@@ -425,7 +335,7 @@ has_codes (LptGraph *graph)
 static LptGraph *
 import_file (LptTflFile *file, const char *key, guint flags, GError **error)
 {
-  g_autoptr (GHashTable) variables = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, variable_free);
+  g_autoptr (GHashTable) variables = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, lpt_tfl_variable_free);
   LptTflImport import = { .file = file, .variables = variables, .flags = flags, .stateful = has_state (file) };
   LptTflTable signature;
   guint index;
