@@ -46,6 +46,11 @@ def products(r):
         want = np.clip(rounded_once(acc, float(sx * sw) / float(sy)), -32768, 32767).astype(I16)
         tensors = [(x, q(float(sx))), (w, q(float(sw)))] + ([] if bias is None else [(bias, q(float(sx * sw)))])
         yield one("FULLY_CONNECTED/i16/" + name, tensors, [0], (I16, want.shape, q(float(sy))), ("FullyConnectedOptions", {}), 7, want)
+    # A scale for each output, enough numbers that a multiplier of 16 bits would round some of them elsewhere.
+    x, s = r.randint(-32768, 32768, (3000, 64)).astype(I16), [float(F(0.011 + 0.0013 * k)) for k in range(5)]
+    acc = x.astype(I64) @ w.T.astype(I64)
+    want = np.stack([np.clip(rounded_once(acc[:, k], float(sx) * s[k] / float(sy)), -32768, 32767) for k in range(5)], 1).astype(I16)
+    yield one("FULLY_CONNECTED/i16/scales", [(x, q(float(sx))), (w, q(s))], [0], (I16, want.shape, q(float(sy))), ("FullyConnectedOptions", {}), 7, want)
     # Weights of several channels for each of the data, with a scale each, beside real data that quantizes exactly.
     for c, m in ((3, 2), (4, 3)):
         x = r.randint(-127, 128, (1, 2, 3, c)).astype(F)

@@ -95,12 +95,12 @@ own_part (LptTflWriter *w, LptTensor *all, const LptTflBiasForm *form)
   return row != NULL && w->error == NULL ? lpt_fold_range (row, 0, form->first, form->n) : NULL;
 }
 
-/* 16-bit data add up in 64 bits, but those of TensorFlow Lite in 32 where the bias has as many. */
+/* 16-bit data add up in 64 bits, but those of TensorFlow Lite in 32 where the bias has as many, or a MatMul none. */
 static gboolean
 is_wide (LptTflWriter *w, LptValue *given, const LptTflBiasForm *form)
 {
-  return form->wide && !(given != NULL && given->dtype == LPT_DTYPE_I32 &&
-                         lpt_requant_node_rule (w->node)->mode == LPT_MODE_LITERT);
+  gboolean narrow = given != NULL ? given->dtype == LPT_DTYPE_I32 : w->node->op == LPT_OP_MATMUL;
+  return form->wide && !(narrow && lpt_requant_node_rule (w->node)->mode == LPT_MODE_LITERT);
 }
 
 gint
@@ -131,7 +131,8 @@ lpt_tfl_w_bias (LptTflWriter *w, guint i, gint weights, const LptTflBiasForm *fo
   if (w->error != NULL || (given == NULL && !form->must))
     return -1;
   LptTensor *data = given != NULL ? own_part (w, given->producer->data, form)
-                                  : lpt_tensor_new (form->wide ? LPT_DTYPE_I64 : LPT_DTYPE_I32, &flat, &w->error);
+                                  : lpt_tensor_new (is_wide (w, NULL, form) ? LPT_DTYPE_I64 : LPT_DTYPE_I32, &flat,
+                                                    &w->error);
   if (data != NULL && given != NULL && is_wide (w, given, form))
     {
       LptTensor *wide = lpt_tensor_convert (data, LPT_DTYPE_I64, &w->error);
