@@ -12,6 +12,7 @@
 #include "frontends/tflite/read/tflite-hlo.h"
 
 #define MAX_ELEMENTS (G_GINT64_CONSTANT (1) << 28)
+#define MAX_PLACES   (1 << 24)   /* of the windows along one axis */
 
 static const LptTflHloJoin kinds[] = {
 #define TFL_JOIN(OP, REDUCE, reduction) { LPT_OP_##OP, LPT_OP_##REDUCE, LPT_REDUCTION_##reduction },
@@ -99,7 +100,7 @@ reduce_axis (LptTflOp *op, LptValue *x, const LptTflHloJoin *kind, const Windows
   gint64 reach = (size - 1) * step + 1, windows = n < reach ? 0 : (n - reach) / stride + 1;
   LptShape shape = lpt_shape_make (2, (gint64[]) { windows, size }), whole = x->shape;
   whole.dims[axis] = 1;
-  if (!lpt_shape_count (&whole, &count) || windows * size > MAX_ELEMENTS / MAX (count, 1)
+  if (!lpt_shape_count (&whole, &count) || windows * size > MIN (MAX_ELEMENTS / MAX (count, 1), MAX_PLACES)
       || x->shape.rank >= LPT_MAX_RANK)
     lpt_tfl_unsupported (op, "%" G_GINT64_FORMAT " windows of %" G_GINT64_FORMAT, windows, size);
   LptTensor *places = op->error == NULL ? lpt_tensor_new (LPT_DTYPE_I64, &shape, &op->error) : NULL;
