@@ -215,6 +215,32 @@ def reductions(r):
     yield one("STABLEHLO_REDUCE/axis", [x, first], "axis 3 of rank 3", ("StablehloReduceOptions", {"dimensions": [3], "body_subgraph_index": 1}), "add")
 
 
+def sort(name, arrays, axis, kind, pair, expected, **more):
+    """@kind compares inputs @pair of the comparator: two of each operand in turn."""
+    n = len(arrays)
+    rows = [tensor("x%d" % k, a.dtype, a.shape) for k, a in enumerate(arrays)] + [tensor("y%d" % k, a.dtype, a.shape) for k, a in enumerate(arrays)]
+    options = ("StablehloSortOptions", {"dimension": axis, "is_stable": 1, "comparator_subgraph_index": 1})
+    main = rows, [op("STABLEHLO_SORT", list(range(n)), list(range(n, 2 * n)), options_2=options)], list(range(n)), list(range(n, 2 * n))
+    pairs = [tensor("p%d" % k, arrays[k // 2].dtype, ()) for k in range(2 * n)] + [tensor("c", np.bool_, ())]
+    compare = pairs, [op(kind, list(pair), [2 * n], **more)], list(range(2 * n)), [2 * n]
+    return "STABLEHLO_SORT/" + name, models([main, compare]), [("x%d" % k, a) for k, a in enumerate(arrays)], ["y%d" % k for k in range(n)], expected
+
+
+def sorts(r):
+    x, k = r.randn(3, 7, 2).astype(F), r.randint(0, 4, (3, 7, 2)).astype(I32)
+    yield sort("up", [x], 1, "LESS", (0, 1), [np.sort(x, 1)])
+    yield sort("down", [x], 2, "LESS", (1, 0), [-np.sort(-x, 2)])
+    for name, kind, pair, order in (("keys", "LESS", (2, 3), np.argsort(k, 0, "stable")), ("greatest", "GREATER", (2, 3), np.argsort(-k, 0, "stable")),
+                                    ("turned", "GREATER", (3, 2), np.argsort(k, 0, "stable"))):
+        yield sort(name, [x, k], 0, kind, pair, [np.take_along_axis(a, order, 0) for a in (x, k)])
+    direction = ("StablehloCompareOptions", {"comparison_direction": 3, "compare_type": 1})
+    yield sort("compare", [x], 1, "STABLEHLO_COMPARE", (0, 1), [-np.sort(-x, 1)], options_2=direction)
+    yield sort("mixed", [x, x], 1, "LESS", (0, 3), "comparator that is not one LESS or GREATER")
+    yield sort("equal", [x], 1, "LESS_EQUAL", (0, 1), "comparator that is not one LESS or GREATER")
+    yield sort("axis", [x], 3, "LESS", (0, 1), "axis 3 is outside of rank 3")
+    yield sort("shapes", [x, k[0]], 0, "LESS", (0, 1), "operand 1 has another shape")
+
+
 def gathers(r):
     x = r.randn(5, 6, 7).astype(F)
     sets = ((r.randint(-2, 9, (2, 3, 2)).astype(I32), [1, 3], [1], [2, 1], 2, [2, 1, 3]), (r.randint(0, 5, (4,)).astype(I64), [1, 2], [0], [0], 1, [1, 6, 7]),
@@ -239,7 +265,7 @@ def gathers(r):
 
 def cases():
     r = np.random.RandomState(3)
-    for part in (elementwise, movement, products, reductions, gathers):
+    for part in (elementwise, movement, products, reductions, gathers, sorts):
         yield from part(r)
     for index in (0, 1, 2, 3, -1):
         yield case(index)
