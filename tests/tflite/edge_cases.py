@@ -38,6 +38,29 @@ def rounded_twice(acc, real):
     return np.array([int(math.copysign((abs(v) + (1 << (-e - 1))) >> -e, v)) for v in high]).reshape(acc.shape)
 
 
+def blocks(a):
+    """[rows, columns] in blocks of @rows or 4 and 16, one behind the other, codes of 128 as 0."""
+    n = min(len(a), 4)
+    return (a.reshape(-1, n, a.shape[1] // 16, 16).transpose(0, 2, 1, 3) ^ 0x80).reshape(a.shape)
+
+
+def shuffled(r):
+    for rows in (1, 4):
+        x, w, b = r.randint(0, 256, (rows, 48)).astype(U8), r.randint(0, 256, (8, 48)).astype(U8), r.randint(-999, 999, 8).astype(I32)
+        tensors = [tensor("x0", U8, x.shape, scale=0.0078125, zero=128), tensor("w", U8, w.shape, blocks(w), scale=0.01, zero=128),
+                   tensor("b", I32, b.shape, b, scale=0.0078125 * 0.01), tensor("y", I16, (rows, 8), scale=2.0 ** -12), tensor("s", U8, x.shape)]
+        acc = (x.astype(I64) - 128) @ (w.astype(I64) - 128).T + b
+        want = np.clip(rounded_twice(acc, float(F(0.01)) * 0.0078125 * 4096), -32768, 32767).astype(I16)
+        options = ("FullyConnectedOptions", {"weights_format": 1})
+        data = model(tensors, [op("FULLY_CONNECTED", [0, 1, 2], [3, 4], options, version=2)], [0], [3, 4])
+        yield "FULLY_CONNECTED/shuffled/%d" % rows, data, [("x0", x)], ["y", "s"], [want, blocks(x)]
+        yield "FULLY_CONNECTED/shuffled/peer/%d" % rows, data, [("x0", x)], ["y", "s"], None
+    for name, message, x, w, more in (("rows", "shuffled weights with 2 rows of u8", x[:2], w, {}), ("blocks", "in blocks of 4 rows and 16 columns", x, w[:6], {}),
+                                      ("activation", "shuffled weights and an activation", x, w, {"fused_activation_function": 1}), ("format", "weights in format 2", x, w, {"weights_format": 2})):
+        yield one("FULLY_CONNECTED/shuffled/" + name, [(x, q(0.0078125, 128)), (w, q(0.01, 128))], [0], (I16, (len(x), len(w)), q(2.0 ** -12)),
+                  ("FullyConnectedOptions", {"weights_format": 1, **more}), 2, message)
+
+
 def products(r):
     x, w, b = r.randint(-32768, 32768, (9, 64)).astype(I16), r.randint(-127, 128, (5, 64)).astype(I8), r.randint(-9999, 9999, 5).astype(I32)
     sx, sw, sy = F(0.0002), F(0.013), F(0.0017)
@@ -51,6 +74,7 @@ def products(r):
     acc = x.astype(I64) @ w.T.astype(I64)
     want = np.stack([np.clip(rounded_once(acc[:, k], float(sx) * s[k] / float(sy)), -32768, 32767) for k in range(5)], 1).astype(I16)
     yield one("FULLY_CONNECTED/i16/scales", [(x, q(float(sx))), (w, q(s))], [0], (I16, want.shape, q(float(sy))), ("FullyConnectedOptions", {}), 7, want)
+    yield from shuffled(r)
     # Weights of several channels for each of the data, with a scale each, beside real data that quantizes exactly.
     for c, m in ((3, 2), (4, 3)):
         x = r.randint(-127, 128, (1, 2, 3, c)).astype(F)

@@ -2,7 +2,8 @@
  *
  *     FULLY_CONNECTED    x as rows of the weights' length, MatMul (x, w, transpose_b) + bias, shaped back
  *
- * Refused: weights in shuffled blocks.
+ * Weights in shuffled blocks are put in order: blocks of 4 rows and 16 columns behind each other, codes of 128 as 0.
+ * The second output is the input so. The kernel has no activation.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -80,18 +81,68 @@ shape_back (LptTflOp *op, LptValue *y, LptValue *x, gint64 n)
   return lpt_tfl_reshape_to (op, y, lpt_tfl_concat (op, 0, 2, parts));
 }
 
+/* Shuffled blocks of 4 x 16 as rows. */
+static LptValue *
+in_order (LptTflOp *op, LptValue *w)
+{
+  LptTensor *data = w->producer->data;
+  const LptShape *shape = &w->shape;
+  if (w->dtype != LPT_DTYPE_U8 || data == NULL || shape->rank != 2 || shape->dims[0] % 4 != 0
+      || shape->dims[1] % 16 != 0)
+    lpt_tfl_unsupported (op, "shuffled weights that are no constant of u8 in blocks of 4 rows and 16 columns");
+  LptTensor *sorted = op->error == NULL ? lpt_tensor_new (w->dtype, shape, &op->error) : NULL;
+  if (sorted == NULL)
+    return w;
+  const guint8 *from = lpt_tensor_data (data);
+  guint8 *to = lpt_tensor_writable (sorted);
+  gint64 columns = shape->dims[1];
+  for (gint64 i = 0; i < lpt_tensor_count (data); i++)
+    {
+      gint64 block = i / 64, row = block / (columns / 16) * 4 + i % 64 / 16;
+      to[row * columns + block % (columns / 16) * 16 + i % 16] = from[i] ^ 0x80;
+    }
+  return lpt_tfl_constant_like (op, w, sorted, w->quant);
+}
+
+/* One row, or four, in blocks as the weights are. */
+static void
+set_shuffled (LptTflOp *op, LptValue *x, gint64 columns)
+{
+  LptValue *codes = lpt_tfl_codes (op, x);
+  gint64 count = 0, rows = lpt_shape_count (&x->shape, &count) ? count / columns : 0;
+  if (x->dtype != LPT_DTYPE_U8 || (rows != 1 && rows != 4))
+    lpt_tfl_unsupported (op, "shuffled weights with %d rows of %s", (int) rows, lpt_dtype_name (x->dtype));
+  if (lpt_tfl_opt_int (op, TFL_FullyConnectedOptions_fused_activation_function) != TFL_ACT_NONE)
+    lpt_tfl_unsupported (op, "shuffled weights and an activation");
+  if (op->error != NULL || lpt_tfl_out_tensor (op, 1) == NULL)
+    return;
+  LptShape shape = x->shape;
+  codes = lpt_tfl_reshape (op, codes, 3, (gint64[]) { rows, columns / 16, 16 });
+  codes = lpt_tfl_convert (op, lpt_tfl_transpose (op, codes, 3, (gint64[]) { 1, 0, 2 }), LPT_DTYPE_I32);
+  codes = lpt_tfl_emit (op, LPT_OP_BITWISE_XOR, 2, codes, lpt_tfl_like (op, codes, 0x80));
+  lpt_tfl_set (op, 1, lpt_tfl_reshape (op, lpt_tfl_convert (op, codes, LPT_DTYPE_U8), (guint) shape.rank, shape.dims));
+}
+
 void
 lpt_tfl_map_fully_connected (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0), *w = lpt_tfl_in (op, 1), *bias = lpt_tfl_optional (op, 2);
-  if (lpt_tfl_opt_int (op, TFL_FullyConnectedOptions_weights_format) != 0)
-    lpt_tfl_unsupported (op, "weights in shuffled blocks");
+  gint64 format = lpt_tfl_opt_int (op, TFL_FullyConnectedOptions_weights_format);
+  if (format > 1)
+    lpt_tfl_unsupported (op, "weights in format %" G_GINT64_FORMAT, format);
+  if (format == 1)
+    w = in_order (op, w);
   if (w->shape.rank != 2 || w->shape.dims[1] < 1)
     lpt_tfl_invalid (op, "weights of rank %d", w->shape.rank);
   if (op->error != NULL || lpt_tfl_out_tensor (op, 0) == NULL)
     return;
+  if (format == 1)
+    set_shuffled (op, x, w->shape.dims[1]);
   gboolean keep = lpt_tfl_opt_int (op, TFL_FullyConnectedOptions_keep_num_dims) != 0 && x->shape.rank != 2;
   LptValue *y = product (op, as_rows (op, x, w->shape.dims[1]), w, bias);
+  /* 2.9 has a kernel of its own for them, which rounds twice. */
+  if (format == 1 && y->producer->requant == NULL)
+    y->producer->requant = g_strdup ("litert-double");
   y = lpt_tfl_activate (op, y, lpt_tfl_opt_int (op, TFL_FullyConnectedOptions_fused_activation_function));
   lpt_tfl_set (op, 0, keep ? shape_back (op, y, x, w->shape.dims[0]) : y);
 }
