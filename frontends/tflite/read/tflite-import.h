@@ -120,6 +120,7 @@ void      lpt_tfl_fail     (LptTflOp *op, LptError code, const char *format, ...
 gboolean      lpt_tfl_given     (const LptTflOp *op, guint i);
 LptValue     *lpt_tfl_in        (LptTflOp *op, guint i);     /* an error when absent; never NULL */
 LptValue     *lpt_tfl_optional  (LptTflOp *op, guint i);     /* NULL when absent */
+LptValue     *lpt_tfl_whole_in  (LptTflOp *op, guint i);     /* places or lengths, in 64 bits; an error when real */
 LptTflTensor *lpt_tfl_in_tensor (LptTflOp *op, guint i);     /* NULL when absent */
 LptTflTensor *lpt_tfl_out_tensor (LptTflOp *op, guint o);    /* NULL when absent */
 LptDType      lpt_tfl_out_dtype (LptTflOp *op, guint o);

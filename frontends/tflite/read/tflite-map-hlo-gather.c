@@ -41,7 +41,7 @@ read_slices (LptTflOp *op, LptValue *x, LptTflField map, LptTflField without)
 static LptValue *
 read_indices (LptTflOp *op, LptTflField field, guint n_map)
 {
-  LptValue *indices = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64);
+  LptValue *indices = lpt_tfl_whole_in (op, 1);
   gint rank = lpt_tfl_rank (op, indices);
   gint64 at = lpt_tfl_opt_int (op, field), order[LPT_MAX_RANK];
   if (at < 0 || at > rank || rank >= LPT_MAX_RANK)

@@ -51,7 +51,7 @@ lpt_tfl_map_scatter_nd (LptTflOp *op)
 {
   LptValue *indices = lpt_tfl_in (op, 0);
   LptValue *updates = lpt_tfl_in (op, 1);
-  LptValue *shape = lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64);
+  LptValue *shape = lpt_tfl_whole_in (op, 2);
   LptValue *codes = lpt_tfl_codes (op, updates);
   LptDType dtype = updates->dtype;
   if (lpt_dtype_is_integer (dtype) && lpt_dtype_bits (dtype) < 32)
@@ -68,7 +68,7 @@ void
 lpt_tfl_map_sparse_to_dense (LptTflOp *op)
 {
   LptValue *indices = lpt_tfl_in (op, 0);
-  LptValue *shape = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64);
+  LptValue *shape = lpt_tfl_whole_in (op, 1);
   LptValue *values = lpt_tfl_in (op, 2);
   gint rank = lpt_tfl_rank (op, indices);
   LptValue *dense = lpt_tfl_broadcast (op, lpt_tfl_in (op, 3), shape);
@@ -87,7 +87,7 @@ starts (LptTflOp *op, gint rank)
 {
   LptValue *parts[LPT_MAX_RANK];
   if (op->argument == 0 || rank == 0)
-    return rank > 0 ? lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64) : lpt_tfl_i64 (op, 0, NULL);
+    return rank > 0 ? lpt_tfl_whole_in (op, 2) : lpt_tfl_i64 (op, 0, NULL);
   for (gint i = 0; i < rank; i++)
     parts[i] = lpt_tfl_reshape (op, lpt_tfl_convert (op, lpt_tfl_in (op, 2 + (guint) i), LPT_DTYPE_I64), 1,
                                 (gint64[]) { 1 });
@@ -143,7 +143,7 @@ segments (LptTflOp *op, LptValue *x, LptValue *ids, LptValue *n, LptReduction re
 void
 lpt_tfl_map_segment_sum (LptTflOp *op)
 {
-  LptValue *x = lpt_tfl_in (op, 0), *ids = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64);
+  LptValue *x = lpt_tfl_in (op, 0), *ids = lpt_tfl_whole_in (op, 1);
   LptValue *n = lpt_tfl_emit (op, LPT_OP_ADD, 2, lpt_tfl_slice (op, ids, 0, -1, G_MAXINT32), lpt_tfl_i64_one (op, 1));
   segments (op, x, ids, n, LPT_REDUCTION_SUM);
 }
@@ -151,8 +151,8 @@ lpt_tfl_map_segment_sum (LptTflOp *op)
 void
 lpt_tfl_map_unsorted_segment (LptTflOp *op)
 {
-  LptValue *n = lpt_tfl_reshape (op, lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64), 1, (gint64[]) { 1 });
-  segments (op, lpt_tfl_in (op, 0), lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64), n,
+  LptValue *n = lpt_tfl_reshape (op, lpt_tfl_whole_in (op, 2), 1, (gint64[]) { 1 });
+  segments (op, lpt_tfl_in (op, 0), lpt_tfl_whole_in (op, 1), n,
             (LptReduction) op->argument);
 }
 
@@ -183,7 +183,7 @@ void
 lpt_tfl_map_fill (LptTflOp *op)
 {
   LptNode *node = lpt_tfl_add (op, LPT_OP_BROADCAST, 2, lpt_tfl_in (op, 1),
-                               lpt_tfl_convert (op, lpt_tfl_in (op, 0), LPT_DTYPE_I64));
+                               lpt_tfl_whole_in (op, 0));
   lpt_tfl_set (op, 0, lpt_tfl_done (op, node));
 }
 
@@ -310,7 +310,7 @@ lpt_tfl_map_complex_abs (LptTflOp *op)
 void
 lpt_tfl_map_rfft2d (LptTflOp *op)
 {
-  LptValue *x = lpt_tfl_in (op, 0), *length = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64);
+  LptValue *x = lpt_tfl_in (op, 0), *length = lpt_tfl_whole_in (op, 1);
   gint rank = lpt_tfl_rank (op, x);
   lpt_tfl_set (op, 0,
                lpt_tfl_emit (op, LPT_OP_RDFT, 3, x, lpt_tfl_i64 (op, 2, (gint64[]) { rank - 2, rank - 1 }), length));

@@ -95,7 +95,7 @@ lpt_tfl_map_split_v (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0);
   LptValue *in[] = { x, lpt_tfl_i64_scalar (op, axis_in (op, 2, x)),
-                     lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64) };
+                     lpt_tfl_whole_in (op, 1) };
   LptNode *node = lpt_tfl_add_list (op, LPT_OP_VARIADIC_SPLIT, op->n_out, 3, in);
   lpt_tfl_done (op, node);
   for (guint o = 0; o < op->n_out && op->error == NULL; o++)
@@ -147,7 +147,7 @@ lpt_tfl_map_expand_dims (LptTflOp *op)
 {
   lpt_tfl_set (op, 0,
                lpt_tfl_emit (op, LPT_OP_UNSQUEEZE, 2, lpt_tfl_in (op, 0),
-                             lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64)));
+                             lpt_tfl_whole_in (op, 1)));
 }
 
 void
@@ -157,7 +157,7 @@ lpt_tfl_map_transpose (LptTflOp *op)
   LptInts order = { 0 };
   if (lpt_tfl_const_in (op, 1) == NULL)
     lpt_tfl_set (op, 0,
-                 lpt_tfl_emit (op, LPT_OP_TRANSPOSE, 2, x, lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64)));
+                 lpt_tfl_emit (op, LPT_OP_TRANSPOSE, 2, x, lpt_tfl_whole_in (op, 1)));
   else if (lpt_tfl_ints_in (op, 1, &order))
     {
       for (guint i = 0; i < order.n; i++)
@@ -172,14 +172,14 @@ lpt_tfl_map_tile (LptTflOp *op)
 {
   lpt_tfl_set (
       op, 0,
-      lpt_tfl_emit (op, LPT_OP_TILE, 2, lpt_tfl_in (op, 0), lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64)));
+      lpt_tfl_emit (op, LPT_OP_TILE, 2, lpt_tfl_in (op, 0), lpt_tfl_whole_in (op, 1)));
 }
 
 void
 lpt_tfl_map_reverse (LptTflOp *op)
 {
   LptNode *node = lpt_tfl_add (op, LPT_OP_REVERSE, 2, lpt_tfl_in (op, 0),
-                               lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64));
+                               lpt_tfl_whole_in (op, 1));
   LPT_ATTRS (node, LptReverseAttrs)->mode = LPT_REVERSE_INDEX;
   lpt_tfl_set (op, 0, lpt_tfl_done (op, node));
 }
@@ -197,7 +197,7 @@ void
 lpt_tfl_map_broadcast_to (LptTflOp *op)
 {
   LptNode *node = lpt_tfl_add (op, LPT_OP_BROADCAST, 2, lpt_tfl_in (op, 0),
-                               lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64));
+                               lpt_tfl_whole_in (op, 1));
   LPT_ATTRS (node, LptBroadcastAttrs)->mode = LPT_BROADCAST_MODE_NUMPY;
   lpt_tfl_set (op, 0, lpt_tfl_done (op, node));
 }
@@ -207,8 +207,8 @@ void
 lpt_tfl_map_broadcast_args (LptTflOp *op)
 {
   LptValue *zero = lpt_tfl_scalar (op, LPT_DTYPE_I32, 0);
-  LptValue *a = lpt_tfl_broadcast (op, zero, lpt_tfl_convert (op, lpt_tfl_in (op, 0), LPT_DTYPE_I64));
-  LptValue *b = lpt_tfl_broadcast (op, zero, lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64));
+  LptValue *a = lpt_tfl_broadcast (op, zero, lpt_tfl_whole_in (op, 0));
+  LptValue *b = lpt_tfl_broadcast (op, zero, lpt_tfl_whole_in (op, 1));
   lpt_tfl_set (op, 0, lpt_tfl_shape_of (op, lpt_tfl_emit (op, LPT_OP_ADD, 2, a, b)));
 }
 
@@ -219,8 +219,8 @@ void
 lpt_tfl_map_slice (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0);
-  LptValue *begin = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64);
-  LptValue *size = lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64);
+  LptValue *begin = lpt_tfl_whole_in (op, 1);
+  LptValue *size = lpt_tfl_whole_in (op, 2);
   gint rank = lpt_tfl_rank (op, x);
   gint64 ones[LPT_MAX_RANK];
   for (gint i = 0; i < rank; i++)
@@ -258,9 +258,9 @@ void
 lpt_tfl_map_strided_slice (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0);
-  LptValue *begin = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64);
-  LptValue *end = lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64);
-  LptValue *strides = lpt_tfl_convert (op, lpt_tfl_in (op, 3), LPT_DTYPE_I64);
+  LptValue *begin = lpt_tfl_whole_in (op, 1);
+  LptValue *end = lpt_tfl_whole_in (op, 2);
+  LptValue *strides = lpt_tfl_whole_in (op, 3);
   gint64 n = begin->shape.rank == 1 ? begin->shape.dims[0] : -1;
   if (n < 0 || n > 32)
     lpt_tfl_unsupported (op, "slices of an unknown number of axes");
@@ -285,7 +285,7 @@ lpt_tfl_map_strided_slice (LptTflOp *op)
 static void
 pad_by_values (LptTflOp *op, LptValue *x, LptValue *value, LptPadMode mode)
 {
-  LptValue *pads = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64), *ends[2];
+  LptValue *pads = lpt_tfl_whole_in (op, 1), *ends[2];
   if (pads->shape.rank != 2 || (pads->shape.dims[1] != 2 && pads->shape.dims[1] != LPT_DYNAMIC))
     lpt_tfl_unsupported (op, "padding that is computed and no pair for each axis");
   if (op->error != NULL)
@@ -358,8 +358,8 @@ void
 lpt_tfl_map_space_batch (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0);
-  LptValue *blocks = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64);
-  LptValue *pads = lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64);
+  LptValue *blocks = lpt_tfl_whole_in (op, 1);
+  LptValue *pads = lpt_tfl_whole_in (op, 2);
   gint rank = lpt_tfl_rank (op, x);
   gint64 n = blocks->shape.rank == 1 ? blocks->shape.dims[0] : -1, fill[LPT_MAX_RANK];
   if (n < 0 || n >= rank || pads->shape.rank != 2)

@@ -24,7 +24,7 @@ uniform (LptTflOp *op, LptValue *shape)
 void
 lpt_tfl_map_random_uniform (LptTflOp *op)
 {
-  lpt_tfl_set (op, 0, uniform (op, lpt_tfl_convert (op, lpt_tfl_in (op, 0), LPT_DTYPE_I64)));
+  lpt_tfl_set (op, 0, uniform (op, lpt_tfl_whole_in (op, 0)));
 }
 
 static LptValue *
@@ -37,7 +37,7 @@ column (LptTflOp *op, LptValue *pairs, gint64 which)
 void
 lpt_tfl_map_random_normal (LptTflOp *op)
 {
-  LptValue *shape = lpt_tfl_convert (op, lpt_tfl_in (op, 0), LPT_DTYPE_I64);
+  LptValue *shape = lpt_tfl_whole_in (op, 0);
   LptValue *count = lpt_tfl_reduce (op, LPT_OP_REDUCE_PROD, shape, lpt_tfl_i64_one (op, 0), TRUE);
   LptValue *half = lpt_tfl_emit (op, LPT_OP_DIVIDE, 2, lpt_tfl_emit (op, LPT_OP_ADD, 2, count, lpt_tfl_i64_one (op, 1)),
                                  lpt_tfl_i64_one (op, 2));

@@ -135,7 +135,7 @@ void
 lpt_tfl_map_embedding_lookup_sparse (LptTflOp *op)
 {
   LptValue *ids = lpt_tfl_in (op, 0), *indices = lpt_tfl_in (op, 1), *weights = lpt_tfl_in (op, 3);
-  LptValue *table = lpt_tfl_in (op, 4), *shape = lpt_tfl_convert (op, lpt_tfl_in (op, 2), LPT_DTYPE_I64);
+  LptValue *table = lpt_tfl_in (op, 4), *shape = lpt_tfl_whole_in (op, 2);
   gint64 combiner = lpt_tfl_opt_int (op, TFL_EmbeddingLookupSparseOptions_combiner);
   if (lpt_tfl_rank (op, ids) != 1 || lpt_tfl_rank (op, indices) != 2 || lpt_tfl_rank (op, weights) != 1
       || lpt_tfl_rank (op, table) < 2 || indices->shape.dims[1] < 2)

@@ -405,7 +405,7 @@ lpt_tfl_map_resize (LptTflOp *op)
   gboolean half = lpt_tfl_opt_int (op, nearest ? TFL_ResizeNearestNeighborOptions_half_pixel_centers
                                                : TFL_ResizeBilinearOptions_half_pixel_centers)
                   != 0;
-  LptValue *x = lpt_tfl_front (op, lpt_tfl_in (op, 0)), *size = lpt_tfl_convert (op, lpt_tfl_in (op, 1), LPT_DTYPE_I64);
+  LptValue *x = lpt_tfl_front (op, lpt_tfl_in (op, 0)), *size = lpt_tfl_whole_in (op, 1);
   if (corners && half && nearest)
     {
       lpt_tfl_set (op, 0, lpt_tfl_back (op, corners_and_half (op, x, size)));

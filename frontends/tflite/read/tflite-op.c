@@ -51,6 +51,15 @@ lpt_tfl_in (LptTflOp *op, guint i)
   return lpt_tfl_scalar (op, LPT_DTYPE_F32, 0);
 }
 
+LptValue *
+lpt_tfl_whole_in (LptTflOp *op, guint i)
+{
+  LptValue *value = lpt_tfl_in (op, i);
+  if (lpt_dtype_is_real (value->dtype))
+    lpt_tfl_invalid (op, "input %u is %s, not integers", i, lpt_dtype_name (value->dtype));
+  return lpt_tfl_convert (op, value, LPT_DTYPE_I64);
+}
+
 LptTflTensor *
 lpt_tfl_in_tensor (LptTflOp *op, guint i)
 {
