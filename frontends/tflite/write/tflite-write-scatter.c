@@ -14,6 +14,8 @@ lpt_tfl_write_non_zero (LptTflWriter *w, gint64 code)
   const gint64 turned[] = { 1, 0 };
   if (x->shape.rank < 1)
     lpt_tfl_w_fail (w, "places of a number, or of unknown rank");
+  if (x->dtype != LPT_DTYPE_BOOL && lpt_dtype_bits (x->dtype) < 8)
+    lpt_tfl_w_fail (w, "places of %s", lpt_dtype_name (x->dtype));
   gint in = lpt_tfl_w_in (w, 0, LPT_TFL_PLAIN);
   if (w->error == NULL && x->dtype == LPT_DTYPE_I16 && x->quant == NULL)
     in = lpt_tfl_w_cast (w, in, LPT_DTYPE_I32);
