@@ -20,7 +20,7 @@
 
 #define OP2(kind, a, b) lpt_tfl_emit (op, LPT_OP_##kind, 2, (a), (b))
 #define NUMBER(n) lpt_tfl_scalar (op, LPT_DTYPE_I32, (n))
-#define MAX_KEPT (1 << 24)
+#define MAX_KEPT (1 << 20)
 
 /* Input 0, of known shape and the rank @min at least. */
 static LptValue *
