@@ -190,6 +190,12 @@ lpt_tfl_map_fill (LptTflOp *op)
 void
 lpt_tfl_map_range (LptTflOp *op)
 {
+  for (guint i = 0; i < 3; i++)
+    if (lpt_tfl_in (op, i)->dtype != lpt_tfl_out_dtype (op, 0))
+      lpt_tfl_invalid (op, "input %u is %s, but the output %s", i, lpt_dtype_name (lpt_tfl_in (op, i)->dtype),
+                       lpt_dtype_name (lpt_tfl_out_dtype (op, 0)));
+  if (op->error != NULL)
+    return;
   LptNode *node = lpt_tfl_add (op, LPT_OP_RANGE, 3, lpt_tfl_in (op, 0), lpt_tfl_in (op, 1), lpt_tfl_in (op, 2));
   LPT_ATTRS (node, LptRangeAttrs)->output_type = lpt_tfl_out_dtype (op, 0);
   lpt_tfl_set (op, 0, lpt_tfl_done (op, node));
