@@ -47,6 +47,7 @@ NAMES (roi_aligned, "asymmetric", "half_pixel_for_nn", "half_pixel")
 NAMES (psroi_mode, "average", "bilinear")
 NAMES (segment_fill, "ZERO", "LOWEST")
 NAMES (bag, "sum", "mean")
+NAMES (aggregate, "sum", "average", "minimum", "maximum")
 NAMES (fake_convert, "f8e4m3", "f8e5m2")
 
 #define R LPT_ATTR_F_REQUIRED

@@ -20,6 +20,10 @@
 
 #define X(type) "%x = Parameter : " type "\n"
 #define Y(type) "%y = Parameter : " type "\n"
+#define FOREST(nodes, splits, weights, targets) \
+  "%r = Parameter : i32[1]\n%n = Parameter : i32[" nodes "]\n%s = Parameter : f32[" splits "]\n" \
+  "%t = Parameter : i32[2]\n%w = Parameter : f32[" weights "]\n" \
+  "%o = TreeEnsemble(%x, %r, %n, %s, %t, %w) {n_targets=" targets "}"
 #define Z(type) "%z = Parameter : " type "\n"
 #define I64(name, n, values) "%" name " = Const {" values "} : i64[" n "]\n"
 #define S(name, value) I64 (name, "", value)
@@ -90,6 +94,15 @@ static const Row rows[] =
   { X ("f32[6,16,2]") Y ("f32[7]") S ("n", "11") S ("s", "3") "%o = ISTFT(%x, %y, %n, %s) {center=true, normalized=true}", "f32[45]" },
   { X ("f32[6,16,2]") Y ("f32[7]") S ("n", "11") S ("s", "3") S ("l", "64") "%o = ISTFT(%x, %y, %n, %s, %l) {center=true, normalized=true}", "f32[64]" },
   { X ("f32[5,16,2]") Y ("f32[7]") S ("n", "11") S ("s", "3") "%o = ISTFT(%x, %y, %n, %s) {center=true, normalized=true}", "!5 frequencies" },
+
+  /* trees */
+  { X ("f32[?,5]") FOREST ("3,4", "3", "2", "7"), "f32[?,7]" },
+  { X ("i64[6,5]") FOREST ("3,4", "3", "2", "1"), "f32[6,1]" },
+  { X ("f32[5]") FOREST ("3,4", "3", "2", "1"), "!rank" },
+  { X ("f32[6,5]") FOREST ("3,4", "3", "2", "0"), "!n_targets is 0" },
+  { X ("f32[6,5]") FOREST ("3,5", "3", "2", "1"), "!nodes have 5 columns" },
+  { X ("f32[6,5]") FOREST ("3,4", "4", "2", "1"), "!inputs 3 and 2 have 4 and 3 rows" },
+  { X ("f32[6,5]") FOREST ("3,4", "3", "3", "1"), "!inputs 4 and 5 have 2 and 3 rows" },
 
   /* bags, segments, sorted sequences */
   { X ("f32[5,2,3]") Y ("i64[6]") Z ("i64[4]") "%o = EmbeddingBagOffsets(%x, %y, %z)", "f32[4,2,3]" },

@@ -1,4 +1,4 @@
-/* test-onnx-contrib.c - com.microsoft's operators and rare forms of ONNX's: read, run, written and read again
+/* test-onnx-contrib.c - com.microsoft's and ai.onnx.ml's operators and rare forms of ONNX's: read, run, written, read again
  *
  * tests/onnx/contrib: models of one operator in ONNX's JSON form, with inputs and outputs. What computed the outputs,
  * ONNX Runtime or the operator's definition, and how far others may be, stands beside them. Each model runs as it is
@@ -378,7 +378,7 @@ main (int    argc,
 {
   static const char *const files[] = { "activation-norm-product", "attention", "cache", "quantized", "recurrent",
                                        "recurrent-forms", "selections", "placements",
-                                       "algebra", "samples", "signals", "random" };
+                                       "algebra", "samples", "signals", "random", "trees" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)

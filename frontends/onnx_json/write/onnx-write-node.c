@@ -99,8 +99,8 @@ lpt_onnx_w_list (LptOnnxWriter     *w,
   node->op_type = (char *) (dot != NULL ? dot + 1 : op);
   if (dot != NULL)
     {
-      node->domain = (char *) "com.microsoft";
-      w->microsoft = TRUE;
+      node->domain = (char *) (g_str_has_prefix (op, "ai.onnx.ml.") ? "ai.onnx.ml" : "com.microsoft");
+      *(g_str_has_prefix (op, "ai.onnx.ml.") ? &w->ml : &w->microsoft) = TRUE;
     }
   node->name = (char *) (n_out > 0 ? outputs[0] : "");
   node->n_input = n_in;
@@ -240,14 +240,14 @@ lpt_onnx_w_floats (LptOnnxWriter   *w,
                    Onnx__NodeProto *node,
                    const char      *name,
                    guint            n,
-                   const double    *values)
+                   const float     *values)
 {
   Onnx__AttributeProto *attr = add_attribute (w, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS);
 
   attr->n_floats = n;
-  attr->floats = lpt_onnx_w_alloc (w, n * sizeof *attr->floats);
-  for (guint i = 0; i < n; i++)
-    attr->floats[i] = (float) values[i];
+  attr->floats = lpt_onnx_w_alloc (w, n * sizeof *values);
+  if (n > 0)
+    memcpy (attr->floats, values, n * sizeof *values);
 }
 
 void

@@ -88,7 +88,7 @@ put_activations (const Net       *n,
   g_auto (GStrv) list = n->activations != NULL && *n->activations != '\0' ? g_strsplit (n->activations, ",", -1) : NULL;
   guint have = list != NULL ? g_strv_length (list) : 0, each = n->gates == 4 ? 3 : n->gates == 3 ? 2 : 1;
   const char *names[6];
-  double numbers[2][6];
+  float numbers[2][6];
   guint count[2] = { 0 };
 
   if (have == 0)
@@ -112,7 +112,8 @@ put_activations (const Net       *n,
         }
       names[i] = functions[f].name;
       for (guint k = 0; k < functions[f].numbers; k++)
-        numbers[k][count[k]++] = n->numbers[k]->n > from ? n->numbers[k]->v[from] : functions[f].own[k];
+        numbers[k][count[k]++] = n->numbers[k]->n > from ? (float) n->numbers[k]->v[from]
+                                                                  : (float) functions[f].own[k];
     }
   lpt_onnx_w_strings (n->w, y, "activations", each * directions, names);
   if (count[0] > 0)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define BASE_OPSET 17     /* what every runtime of these years reads */
+#define MAX_DOMAINS 3
 #define WIDE_OPSET 21     /* 16 and 4 bits, bitwise operators, extremes of updates, axes of
                            * reductions that are computed, axes of Resize, dilated AveragePool */
 
@@ -258,6 +259,23 @@ add_metadata (LptOnnxWriter    *w,
     }
 }
 
+static void
+add_opset (LptOnnxWriter    *w,
+           Onnx__ModelProto *model,
+           const char       *domain,
+           gint64            version)
+{
+  Onnx__OperatorSetIdProto *opset = lpt_onnx_w_alloc (w, sizeof *opset);
+
+  onnx__operator_set_id_proto__init (opset);
+  opset->domain = (char *) domain;
+  opset->has_version = TRUE;
+  opset->version = version;
+  if (model->opset_import == NULL)
+    model->opset_import = lpt_onnx_w_alloc (w, MAX_DOMAINS * sizeof *model->opset_import);
+  model->opset_import[model->n_opset_import++] = opset;
+}
+
 static Onnx__ModelProto *
 write_model (LptOnnxWriter *w)
 {
@@ -287,18 +305,11 @@ write_model (LptOnnxWriter *w)
   model->producer_name = (char *) "lptc";
   model->producer_version = (char *) LPT_VERSION;
   model->graph = graph;
-  model->n_opset_import = w->microsoft ? 2 : 1;
-  model->opset_import = lpt_onnx_w_alloc (w, 2 * sizeof *model->opset_import);
-  for (gsize i = 0; i < model->n_opset_import; i++)
-    {
-      Onnx__OperatorSetIdProto *opset = lpt_onnx_w_alloc (w, sizeof *opset);
-
-      onnx__operator_set_id_proto__init (opset);
-      opset->domain = (char *) (i == 0 ? "" : "com.microsoft");
-      opset->has_version = TRUE;
-      opset->version = i == 0 ? w->opset : 1;
-      model->opset_import[i] = opset;
-    }
+  add_opset (w, model, "", w->opset);
+  if (w->microsoft)
+    add_opset (w, model, "com.microsoft", 1);
+  if (w->ml)
+    add_opset (w, model, "ai.onnx.ml", 3);
   add_metadata (w, model);
   return model;
 }

@@ -32,6 +32,7 @@ typedef struct
   gboolean    qoperator;    /* integer operators instead of Q/DQ pairs where there are any */
   gint64      opset;
   gboolean    microsoft;    /* an operator of com.microsoft was written */
+  gboolean    ml;           /* one of ai.onnx.ml */
   GPtrArray  *memory;       /* all that the messages point to */
   GPtrArray  *tensors;      /* LptTensor * whose bytes the messages point to */
   GPtrArray  *nodes;        /* Onnx__NodeProto *, of the graph or body being written */
@@ -100,7 +101,7 @@ void        lpt_onnx_w_int        (LptOnnxWriter *w, Onnx__NodeProto *node, cons
 void        lpt_onnx_w_float      (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, double value);
 void        lpt_onnx_w_string     (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, const char *value);
 void        lpt_onnx_w_ints       (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, guint n, const gint64 *values);
-void        lpt_onnx_w_floats     (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, guint n, const double *values);
+void        lpt_onnx_w_floats     (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, guint n, const float *values);
 /* @values live as long as the writer. */
 void        lpt_onnx_w_strings    (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, guint n, const char *const *values);
 void        lpt_onnx_w_graph      (LptOnnxWriter *w, Onnx__NodeProto *node, const char *name, Onnx__GraphProto *graph);
