@@ -377,8 +377,8 @@ main (int    argc,
       char **argv)
 {
   static const char *const files[] = { "activation-norm-product", "attention", "cache", "quantized", "recurrent",
-                                       "recurrent-forms", "selections", "placements",
-                                       "algebra", "samples", "signals", "random", "features", "trees" };
+                                       "recurrent-forms", "selections", "placements", "algebra", "samples", "signals",
+                                       "random", "features", "svm", "trees" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)

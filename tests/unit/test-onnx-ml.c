@@ -18,6 +18,9 @@
 #define LIST(name, kind, type, values) "{\"name\": \"" name "\", \"" kind "\": [" values "], \"type\": \"" type "\"}"
 #define CLASSIFIER "{\"name\": \"coefficients\", \"floats\": [1, 2], \"type\": \"FLOATS\"}, " \
                    "{\"name\": \"intercepts\", \"floats\": [0.5], \"type\": \"FLOATS\"}, "
+#define SVM LIST ("coefficients", "floats", "FLOATS", "1, 2") ", " \
+            LIST ("classlabels_ints", "ints", "INTS", "1, 2, 3") ", " \
+            LIST ("vectors_per_class", "ints", "INTS", "1, 1, 0") ", "
 /* "no" and "yes" */
 #define STRINGS LIST ("classlabels_strings", "strings", "STRINGS", "\"bm8=\", \"eWVz\"")
 
@@ -98,6 +101,11 @@ test_refused (void)
   refuse (ML ("FeatureVectorizer", "x", "\"y\"", LIST ("inputdimensions", "ints", "INTS", "2, 3")),
           "inputdimensions has 2 elements for 1 inputs");
   refuse (ML ("LinearRegressor", "x", "\"y\"", ""), "0 coefficients for 1 scores");
+  refuse (ML ("SVMRegressor", "x", "\"y\"", LIST ("rho", "floats", "FLOATS", "1")), "0 coefficients for 0 support");
+  refuse (ML ("SVMClassifier", "x", "\"y\"", SVM LIST ("rho", "floats", "FLOATS", "1")),
+          "2 coefficients and 1 rho for 3 labels and 2 support vectors");
+  refuse (ML ("SVMClassifier", "x", "\"y\"", SVM LIST ("rho", "floats", "FLOATS", "1,2,3")),
+          "2 coefficients and 3 rho");
   refuse (ML ("LinearClassifier", "x", "\"y\"", CLASSIFIER LIST ("classlabels_ints", "ints", "INTS", "")), "0 labels");
 }
 
