@@ -1,4 +1,4 @@
-/* tree.c - inference of TreeEnsemble
+/* tree.c - inference of TreeEnsemble, PairCoupling
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,6 +6,8 @@
 #include "ir/infer/lpt-infer-util.h"
 
 #include "ir/lpt-tree.h"
+
+#define MAX_CLASSES 1000
 
 /* Input @i is a list as long as input @other is. */
 static gboolean
@@ -57,4 +59,28 @@ lpt_infer_tree_ensemble (LptNode *node,
 
   return lpt_infer_set (node, 0, lpt_infer_dtype_in (node, LPT_TREE_WEIGHTS), &out, error) &&
          (node->n_out < 2 || lpt_infer_set (node, 1, LPT_DTYPE_BOOL, &out, error));
+}
+
+/* Chances of pairs [N,C(C-1)/2]: of classes [N,C] */
+gboolean
+lpt_infer_pair_coupling (LptNode *node,
+                         GError **error)
+{
+  LptShape in = lpt_infer_shape_in (node, 0), out = lpt_shape_unknown (2);
+  gint64 n = 2;
+
+  if (!lpt_infer_want_real (node, 0, error) || !lpt_infer_want_rank (node, 0, 2, 2, error))
+    return FALSE;
+  if (lpt_shape_dim (&in, 1) != LPT_DYNAMIC)
+    {
+      while (n < MAX_CLASSES && n * (n - 1) / 2 < in.dims[1])
+        n++;
+      if (n * (n - 1) / 2 != in.dims[1])
+        return lpt_infer_fail (error, "%" G_GINT64_FORMAT " are not the pairs of 2 to %d classes", in.dims[1],
+                               MAX_CLASSES);
+      out.dims[1] = n;
+    }
+  out.dims[0] = lpt_shape_dim (&in, 0);
+
+  return lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &out, error);
 }

@@ -103,6 +103,10 @@ static const Row rows[] =
   { X ("f32[6,5]") FOREST ("3,5", "3", "2", "1"), "!nodes have 5 columns" },
   { X ("f32[6,5]") FOREST ("3,4", "4", "2", "1"), "!inputs 3 and 2 have 4 and 3 rows" },
   { X ("f32[6,5]") FOREST ("3,4", "3", "3", "1"), "!inputs 4 and 5 have 2 and 3 rows" },
+  { X ("f32[?,6]") "%o = PairCoupling(%x)", "f32[?,4]" },
+  { X ("f32[3,1]") "%o = PairCoupling(%x)", "f32[3,2]" },
+  { X ("f32[3,?]") "%o = PairCoupling(%x)", "f32[3,?]" },
+  { X ("f32[3,5]") "%o = PairCoupling(%x)", "!5 are not the pairs" },
 
   /* bags, segments, sorted sequences */
   { X ("f32[5,2,3]") Y ("i64[6]") Z ("i64[4]") "%o = EmbeddingBagOffsets(%x, %y, %z)", "f32[4,2,3]" },

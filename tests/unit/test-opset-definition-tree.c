@@ -250,6 +250,38 @@ test_faults (void)
     }
 }
 
+/* --- PairCoupling ----------------------------------------------------------------------------- */
+
+/* Chances r = p / (p + p') of pairs are those of p: how far off the answer is, is what the iteration stops at. */
+static void
+test_pair_coupling (void)
+{
+  for (guint round = 0; round < rounds (30); round++)
+    {
+      g_autoptr (GString) text = g_string_new (NULL);
+      const gint n = draw (2, 6);
+      const gint64 dims[] = { ROWS, n }, pair_dims[] = { ROWS, n * (n - 1) / 2 };
+      static double p[ROWS * 6], r[ROWS * 15];
+      gint at = 0;
+
+      for (gint row = 0; row < ROWS; row++)
+        {
+          double sum = 0;
+
+          for (gint i = 0; i < n; i++)
+            sum += p[row * n + i] = draw (1, 16);
+          for (gint i = 0; i < n; i++)
+            p[row * n + i] /= sum;
+          for (gint i = 0; i < n; i++)
+            for (gint j = i + 1; j < n; j++)
+              r[at++] = p[row * n + i] / (p[row * n + i] + p[row * n + j]);
+        }
+      add_const (text, "x", "f32", 2, pair_dims, r);
+      g_string_append (text, "%y = PairCoupling(%x)\nResult(%y)\n");
+      expect_one (text, 2, dims, p, 0.03, "f32");
+    }
+}
+
 int
 main (int    argc,
       char **argv)
@@ -258,5 +290,6 @@ main (int    argc,
   g_test_add_func ("/opset/tree-ensemble", test_definition);
   g_test_add_func ("/opset/tree-ensemble/broken", test_broken);
   g_test_add_func ("/opset/tree-ensemble/faults", test_faults);
+  g_test_add_func ("/opset/pair-coupling", test_pair_coupling);
   return g_test_run ();
 }

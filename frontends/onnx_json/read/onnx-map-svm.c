@@ -15,7 +15,10 @@
  * no coefficient is negative. Differences of RBF are taken before they are squared: no digits are lost, and N V F
  * numbers are held.
  *
- * Refused: probabilities (prob_a), which are found by iteration; PROBIT of two labels; post_transform of regressors.
+ * With prob_a a pair's chance is 1 - f(prob_a d + prob_b) within [1e-7, 1 - 1e-7], and the scores are the chances of
+ * the classes that follow (PairCoupling).
+ *
+ * Refused: PROBIT of two labels without prob_a; post_transform of regressors.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -134,6 +137,8 @@ typedef struct
   const gint64 *per_class;
   gsize         n_coefficients, n_rho;
   float        *coefficients, *rho;
+  gsize         n_prob;
+  float        *prob_a, *prob_b;
   LptOnnxPost   post;
 } Svm;
 
@@ -184,6 +189,24 @@ count_votes (LptOnnxNode *on,
                               svm->n_classes, n, second));
 }
 
+/* Chances of the classes from the scores of pairs. */
+static LptValue *
+chances (LptOnnxNode *on,
+         const Svm   *svm,
+         LptValue    *d)
+{
+  LptValue *a = lpt_onnx_ml_vector (on, svm->n_prob, svm->prob_a);
+  LptValue *b = lpt_onnx_ml_vector (on, svm->n_prob, svm->prob_b);
+  LptValue *f = lpt_onnx_emit (on, LPT_OP_SIGMOID, 1,
+                               lpt_onnx_emit (on, LPT_OP_ADD, 2, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, d, a), b));
+  LptNode *node = lpt_onnx_add (on, LPT_OP_CLAMP, 1,
+                                lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, lpt_onnx_like (on, f, 1), f));
+
+  LPT_ATTRS (node, LptClampAttrs)->min = 1e-7;
+  LPT_ATTRS (node, LptClampAttrs)->max = 1 - 1e-7;
+  return lpt_onnx_emit (on, LPT_OP_PAIR_COUPLING, 1, lpt_onnx_done (on, node));
+}
+
 static void
 by_pairs (LptOnnxNode *on,
           Svm         *svm)
@@ -196,7 +219,9 @@ by_pairs (LptOnnxNode *on,
   d = dots (on, kernels (on, d, svm->n_vectors), svm->n_pairs, (gsize) (svm->n_pairs * svm->n_vectors), rows);
   d = lpt_onnx_emit (on, LPT_OP_ADD, 2, d, lpt_onnx_ml_vector (on, (gsize) svm->n_pairs, svm->rho));
   lpt_onnx_set (on, 0, lpt_onnx_ml_best (on, count_votes (on, svm, d), svm->labels));
-  if (svm->n_pairs > 1)
+  if (svm->n_prob > 0)
+    d = chances (on, svm, d);
+  if (svm->n_pairs > 1 || svm->n_prob > 0)
     {
       lpt_onnx_set (on, 1, lpt_onnx_ml_transform (on, d, svm->post));
       return;
@@ -283,8 +308,12 @@ lpt_onnx_map_ml_svm_classifier (LptOnnxNode *on)
   svm.post = lpt_onnx_ml_post (on);
   if (!check (on, &svm, n_per_class))
     return;
-  if (svm.n_vectors > 0 && n_a > 0)
-    lpt_onnx_unsupported (on, "prob_a: probabilities that are found by iteration");
+  svm.n_prob = n_a;
+  svm.prob_a = a;
+  svm.prob_b = b;
+  if (n_a != n_b || (svm.n_vectors > 0 && n_a != 0 && n_a != (gsize) svm.n_pairs))
+    lpt_onnx_fail (on, LPT_ERROR_INVALID, "%" G_GSIZE_FORMAT " prob_a and %" G_GSIZE_FORMAT " prob_b for %"
+                   G_GINT64_FORMAT " pairs", n_a, n_b, svm.n_pairs);
   else if (svm.n_vectors > 0)
     by_pairs (on, &svm);
   else
