@@ -1,4 +1,4 @@
-/* test-onnx-contrib.c - com.microsoft's and ai.onnx.ml's operators and rare forms of ONNX's: read, run, written, read again
+/* test-onnx-contrib.c - operators of com.microsoft and ai.onnx.ml and rare forms: read, run, written, read again
  *
  * tests/onnx/contrib: models of one operator in ONNX's JSON form, with inputs and outputs. What computed the outputs,
  * ONNX Runtime or the operator's definition, and how far others may be, stands beside them. Each model runs as it is

@@ -112,8 +112,11 @@ put_activations (const Net       *n,
         }
       names[i] = functions[f].name;
       for (guint k = 0; k < functions[f].numbers; k++)
-        numbers[k][count[k]++] = n->numbers[k]->n > from ? (float) n->numbers[k]->v[from]
-                                                                  : (float) functions[f].own[k];
+        {
+          const LptFloats *given = n->numbers[k];
+
+          numbers[k][count[k]++] = (float) (given->n > from ? given->v[from] : functions[f].own[k]);
+        }
     }
   lpt_onnx_w_strings (n->w, y, "activations", each * directions, names);
   if (count[0] > 0)
