@@ -8,7 +8,8 @@
  *   TPU       no zero points: RESCALE with an 8-bit multiplier; else
  *             Scale sum (x) + Offset in float32, Scale = Sx / (Sy n), Offset = Zy - Sx / Sy Zx
  *
- * MaxPool compares codes, then rescales when the output has other parameters.
+ * MaxPool compares codes, then rescales when the output has other parameters. Several scales are taken where both have
+ * them per image or channel: no window joins codes of different ones.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -269,11 +270,25 @@ take (gint64        *to,
     to[i] = lpt_ints_get (from, i, fallback);
 }
 
+/* The same quantization before and behind, which no window crosses. */
+static gboolean
+keeps_channels (LptNode *node)
+{
+  const LptValue *x = lpt_node_in (node, 0), *y = lpt_node_out (node);
+
+  return x->quant != NULL && x->quant->n > 1 && x->quant->axis >= 0 && x->quant->axis < 2 &&
+         lpt_quant_last_axis (x->quant, &x->shape) < 2 && x->dtype == y->dtype && lpt_quant_equal (x->quant, y->quant);
+}
+
 static gboolean
 pool_scales (Pool    *pool,
              LptNode *node,
              GError **error)
 {
+  if (pool->maximum && keeps_channels (node))
+    return lpt_int_scale_at (lpt_node_in (node, 0), "the input", 0, &pool->x, error)
+           && lpt_int_scale_at (lpt_node_out (node), "the output", 0, &pool->y, error);
+
   return lpt_int_scale_of (lpt_node_in (node, 0), "the input", &pool->x, error)
          && lpt_int_scale_of (lpt_node_out (node), "the output", &pool->y, error);
 }

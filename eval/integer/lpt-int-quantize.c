@@ -188,11 +188,25 @@ lpt_int_dequantize_new (LptNode              *node,
 
 /* --- Requantize ----------------------------------------------------------------- */
 
+/* Element i goes by entry i / inner % n of whichever of both quantizations has several. */
 typedef struct
 {
-  LptIntOp      op;
-  LptIntRescale rescale;
+  LptIntOp       op;
+  const LptQuant *along;      /* it; NULL: one scale each */
+  LptQuant      *x, *y;
+  guint          n;
+  LptIntRescale *rescales;    /* n */
 } Requantize;
+
+static void
+requantize_clear (gpointer data)
+{
+  Requantize *r = data;
+
+  lpt_quant_unref (r->x);
+  lpt_quant_unref (r->y);
+  g_free (r->rescales);
+}
 
 static void
 requantize_run (const LptIntOp           *op,
@@ -200,8 +214,20 @@ requantize_run (const LptIntOp           *op,
                 guint                     n_in,
                 const LptIntArray        *out)
 {
-  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++)
-    lpt_int_put (out, i, lpt_int_rescale (&((const Requantize *) op)->rescale, lpt_int_at (in[0], i)));
+  const Requantize *r = (const Requantize *) op;
+  const gint64 inner = r->along != NULL ? lpt_quant_run (r->along, &out->shape) : 1;
+
+  for (gint64 i = 0, count = lpt_int_count (&out->shape); i < count; i++)
+    lpt_int_put (out, i, lpt_int_rescale (&r->rescales[i / inner % r->n], lpt_int_at (in[0], i)));
+}
+
+const LptIntRescale *
+lpt_int_requantize_rescale (const LptIntOp *op,
+                            guint           k)
+{
+  const Requantize *r = (const Requantize *) op;
+
+  return &r->rescales[r->n == 1 ? 0 : k];
 }
 
 LptIntOp *
@@ -211,14 +237,32 @@ lpt_int_requantize_new (LptNode              *node,
 {
   g_autoptr (LptIntOp) op = NULL;
   Requantize *r = g_new0 (Requantize, 1);
-  LptIntScale x, y;
+  LptValue *x = lpt_node_in (node, 0), *y = lpt_node_out (node);
+  LptIntScale from, to;
 
   op = &r->op;
   op->run = requantize_run;
-  if (!lpt_int_scale_of (lpt_node_in (node, 0), "the input", &x, error)
-      || !lpt_int_scale_of (lpt_node_out (node), "the output", &y, error))
+  op->clear = requantize_clear;
+  if (!lpt_int_scale_at (x, "the input", 0, &from, error) || !lpt_int_scale_at (y, "the output", 0, &to, error))
     return NULL;
-  lpt_int_rescale_init (&r->rescale, rule, &x, &y);
+  if (x->quant->n > 1 && y->quant->n > 1 &&
+      (x->quant->n != y->quant->n || lpt_quant_run (x->quant, &x->shape) != lpt_quant_run (y->quant, &y->shape)))
+    {
+      lpt_int_refuse (error, "unsupported: the input is quantized along another axis than the output");
+      return NULL;
+    }
+
+  r->x = lpt_quant_ref (x->quant);
+  r->y = lpt_quant_ref (y->quant);
+  r->n = MAX (x->quant->n, y->quant->n);
+  r->along = r->n == 1 ? NULL : x->quant->n > 1 ? r->x : r->y;
+  r->rescales = g_new (LptIntRescale, r->n);
+  for (guint i = 0; i < r->n; i++)
+    {
+      if (!lpt_int_scale_at (x, "the input", i, &from, error) || !lpt_int_scale_at (y, "the output", i, &to, error))
+        return NULL;
+      lpt_int_rescale_init (&r->rescales[i], rule, &from, &to);
+    }
 
   return g_steal_pointer (&op);
 }

@@ -164,28 +164,46 @@ lpt_int_scales_along (LptValue    *value,
 }
 
 gboolean
+lpt_int_scale_at (LptValue    *value,
+                  const char  *what,
+                  guint        entry,
+                  LptIntScale *out,
+                  GError     **error)
+{
+  const LptQuant *quant = value != NULL ? value->quant : NULL;
+
+  if (quant == NULL)
+    return lpt_int_refuse (error, "unsupported: %s has no quantization", what);
+  if (!lpt_int_is_code (value->dtype) && value->dtype != LPT_DTYPE_I32)
+    return lpt_int_refuse (error, "unsupported type %s of %s", lpt_dtype_name (value->dtype), what);
+  if (quant->n > 1 && (quant->axis < 0 || quant->axis >= value->shape.rank))
+    return lpt_int_refuse (error, "unsupported axis %d of the quantization of %s", quant->axis, what);
+  if (quant->n == 1)
+    entry = 0;
+  if (!(quant->scale[entry] > 0.0) || isinf (quant->scale[entry]))
+    return lpt_int_refuse (error, "unsupported: the scale of %s is %g", what, quant->scale[entry]);
+
+  out->scale = quant->scale[entry];
+  out->zero = quant->zero_point[entry];
+  out->lo = value->dtype == LPT_DTYPE_I32 ? G_MININT32 : (gint32) lpt_dtype_min (value->dtype);
+  out->hi = value->dtype == LPT_DTYPE_I32 ? G_MAXINT32 : (gint32) lpt_dtype_max (value->dtype);
+
+  return TRUE;
+}
+
+gboolean
 lpt_int_scale_of (LptValue    *value,
                   const char  *what,
                   LptIntScale *out,
                   GError     **error)
 {
-  if (value == NULL || value->quant == NULL)
-    return lpt_int_refuse (error, "unsupported: %s has no quantization", what);
-  if (!lpt_int_is_code (value->dtype) && value->dtype != LPT_DTYPE_I32)
-    return lpt_int_refuse (error, "unsupported type %s of %s", lpt_dtype_name (value->dtype), what);
-  for (guint i = 1; i < value->quant->n; i++)
-    if (value->quant->scale[i] != value->quant->scale[0] || value->quant->zero_point[i] != value->quant->zero_point[0])
+  const LptQuant *quant = value != NULL ? value->quant : NULL;
+
+  for (guint i = 1; quant != NULL && i < quant->n; i++)
+    if (quant->scale[i] != quant->scale[0] || quant->zero_point[i] != quant->zero_point[0])
       return lpt_int_refuse (error, "unsupported: %s is quantized per channel", what);
 
-  if (!(value->quant->scale[0] > 0.0) || isinf (value->quant->scale[0]))
-    return lpt_int_refuse (error, "unsupported: the scale of %s is %g", what, value->quant->scale[0]);
-
-  out->scale = value->quant->scale[0];
-  out->zero = value->quant->zero_point[0];
-  out->lo = value->dtype == LPT_DTYPE_I32 ? G_MININT32 : (gint32) lpt_dtype_min (value->dtype);
-  out->hi = value->dtype == LPT_DTYPE_I32 ? G_MAXINT32 : (gint32) lpt_dtype_max (value->dtype);
-
-  return TRUE;
+  return lpt_int_scale_at (value, what, 0, out, error);
 }
 
 gboolean

@@ -112,6 +112,8 @@ LptIntResizeTap lpt_int_resize_tap (const LptIntOp *op, gint64 i, gint64 in, gin
 
 /* Concat: what becomes of the codes of input @k. */
 const struct _LptIntRescale *lpt_int_concat_rescale (const LptIntOp *op, guint k);
+/* Requantize: of the codes of channel @k. */
+const struct _LptIntRescale *lpt_int_requantize_rescale (const LptIntOp *op, guint k);
 /* LPT_MAX_RANK flags: which axes the reduction takes together. */
 const gboolean *lpt_int_reduce_axes   (const LptIntOp *op);
 
@@ -183,6 +185,8 @@ typedef struct
 
 /* FALSE + error unless the value is i8, u8, i16, u16 or i32 with one scale and zero point; @what names it. */
 gboolean lpt_int_scale_of  (LptValue *value, const char *what, LptIntScale *out, GError **error);
+/* The same of entry @entry of its quantization, which may have several. */
+gboolean lpt_int_scale_at  (LptValue *value, const char *what, guint entry, LptIntScale *out, GError **error);
 /* Scales and zero points along @axis of length @n, spread where the value has one of each (both transfer full);
  * FALSE + error when they vary along another axis. */
 gboolean lpt_int_scales_along (LptValue *value, const char *what, gint axis, gint64 n, double **scale, gint32 **zero,

@@ -250,9 +250,8 @@ lpt_prepare_requantize (LptProgram   *program,
   r->tables = lpt_program_array (r->channels * 256, 1);
   for (c = 0; c < r->channels && r->tables != NULL; c++)
     for (q = 0; q < 256; q++)
-      r->tables[c * 256 + q] = (guint8) (lpt_array_requantize (x, n[0] > 1 ? (gint64) c : 0, y,
-                                                               n[1] > 1 ? (gint64) c : 0,
-                                                               (gint64) q - lpt_program_offset (x->dtype)) +
+      r->tables[c * 256 + q] = (guint8) (lpt_int_rescale (lpt_int_requantize_rescale (op->integer, (guint) c),
+                                                          (gint32) q - lpt_program_offset (x->dtype)) +
                                          lpt_program_offset (y->dtype));
   r->cols = r->inner;
   if (r->inner == 1 && r->tables != NULL)

@@ -336,6 +336,41 @@ set_concat (LptNode *node,
   return TRUE;
 }
 
+/* Channels of any axis on the side of the input, of the output or of both. */
+static gboolean
+set_channels (LptNode *node,
+              Operand *in,
+              guint   *n_in,
+              Operand *out,
+              guint    trial)
+{
+  const LptShape shape = random_shape (trial + 2, trial % 3 + 2);
+  const gint axis = g_test_rand_int_range (0, shape.rank);
+  Operand *sides[] = { &in[0], out };
+
+  in[0] = random_operand (&shape, random_scale (-7, 0), trial);
+  *out = random_operand (&shape, in[0].scale[0] * random_scale (-1, 3), trial / 2);
+  for (guint k = 0; k < G_N_ELEMENTS (sides); k++)
+    {
+      Operand *side = sides[k];
+      const gint32 lo = (gint32) lpt_dtype_min (side->dtype), hi = (gint32) lpt_dtype_max (side->dtype);
+
+      if (trial % 3 == k)
+        continue;
+      side->axis = axis;
+      side->n = (guint) shape.dims[axis];
+      for (guint c = 1; c < side->n; c++)
+        {
+          side->scale[c] = side->scale[0] * g_test_rand_double_range (0.5, 2);
+          side->zero[c] = g_test_rand_int_range (lo, hi + 1);
+        }
+    }
+  LPT_ATTRS (node, LptQuantizeAttrs)->type = out->dtype;
+  *n_in = 1;
+
+  return TRUE;
+}
+
 static const Case cases[] =
 {
   { "add", LPT_OP_ADD, 1.01, 12.0, set_binary },
@@ -344,6 +379,7 @@ static const Case cases[] =
   { "maximum", LPT_OP_MAXIMUM, 1.01, 3.0, set_binary },
   { "minimum", LPT_OP_MINIMUM, 1.01, 3.0, set_binary },
   { "requantize", LPT_OP_REQUANTIZE, 1.01, 3.0, set_same },
+  { "requantize-channels", LPT_OP_REQUANTIZE, 1.01, 3.0, set_channels },
   { "relu", LPT_OP_RELU, 1.01, 3.0, set_same },
   { "clamp", LPT_OP_CLAMP, 1.01, 3.0, set_same },
   { "sigmoid", LPT_OP_SIGMOID, 1.01, 1.01, set_same },
@@ -397,21 +433,33 @@ random_codes (const Operand *o)
   return lpt_tensor_from_f64 (o->dtype, &o->shape, codes, NULL);
 }
 
+/* Which scale element @i has. */
+static guint
+channel_of (const Operand *o,
+            gint64         i)
+{
+  gint64 inner = 1;
+
+  if (o->n == 1)
+    return 0;
+  for (gint a = o->axis + 1; a < o->shape.rank; a++)
+    inner *= o->shape.dims[a];
+  if (o->shape.dims[o->axis] != o->n)
+    inner /= o->shape.dims[o->axis + 1];
+
+  return (guint) (i / inner % o->n);
+}
+
 static LptTensor *
 real_values (const Operand *o,
              LptTensor     *codes)
 {
   const gint64 n = lpt_tensor_count (codes);
   g_autofree float *values = g_new (float, n + 1);
-  gint64 inner = 1;
 
-  for (gint a = o->axis + 1; o->n > 1 && a < o->shape.rank; a++)
-    inner *= o->shape.dims[a];
-  if (o->n > 1 && o->shape.dims[o->axis] != o->n)
-    inner /= o->shape.dims[o->axis + 1];
   for (gint64 i = 0; i < n; i++)
     {
-      const guint c = o->n == 1 ? 0 : i / inner % o->n;
+      const guint c = channel_of (o, i);
 
       values[i] = (float) ((double) (lpt_tensor_get_i64 (codes, i) - o->zero[c]) * o->scale[c]);
     }
@@ -550,7 +598,8 @@ check (const Case *test,
   g_assert_cmpint (lpt_tensor_count (q), ==, lpt_tensor_count (y));
   for (gint64 i = 0; i < lpt_tensor_count (q); i++)
     {
-      const double ideal = CLAMP (lpt_tensor_get_f64 (y, i) / out.scale[0] + out.zero[0], lpt_dtype_min (out.dtype),
+      const guint c = channel_of (&out, i);
+      const double ideal = CLAMP (lpt_tensor_get_f64 (y, i) / out.scale[c] + out.zero[c], lpt_dtype_min (out.dtype),
                                   lpt_dtype_max (out.dtype));
       const double got = lpt_tensor_get_f64 (q, i);
 
