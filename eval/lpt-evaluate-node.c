@@ -51,14 +51,16 @@ lpt_node_evaluate (LptNode          *node,
   g_autoptr (LptScratch) scratch = lpt_scratch_new ();
   g_autofree LptArray *in = g_new0 (LptArray, node->n_in + 1);
   g_autofree LptArray *out = g_new0 (LptArray, node->n_out + 1);
-  g_autoptr (LptIntOp) integer = lpt_int_wants (node) ? lpt_int_op_new (node, NULL) : NULL;
-  LptCall call = { .node = node, .in = in, .n_in = node->n_in, .out = out, .n_out = node->n_out, .scratch = scratch,
-                   .integer = integer };
+  g_autoptr (LptIntOp) integer = NULL;
+  LptCall call = { .node = node, .in = in, .n_in = node->n_in, .out = out, .n_out = node->n_out, .scratch = scratch };
   gboolean ok;
   guint i;
 
   for (i = 0; i < node->n_out; i++)
     results[i] = NULL;
+  if (lpt_int_wants (node) && !lpt_int_op_of (node, &integer, error))
+    return FALSE;
+  call.integer = integer;
   ok = set_arrays (node, tensors, in, out, error) && lpt_call_run (&call, error);
   for (i = 0; i < node->n_out && ok; i++)
     {

@@ -108,11 +108,11 @@ common_axis (LptNode         *node,
       const LptQuant *quant = values[i]->quant;
 
       if (quant == NULL || !lpt_dtype_is_low (values[i]->dtype))
-        return lpt_int_refuse (error, "unsupported: an operand has no integer quantization");
+        return lpt_int_refuse (error, "an operand has no integer quantization");
       if (quant->n == 1)
         continue;
       if ((*n > 1 && (*n != quant->n || *axis != quant->axis)) || values[i]->shape.rank != rank)
-        return lpt_int_refuse (error, "unsupported: operands quantized along different axes");
+        return lpt_int_refuse (error, "operands quantized along different axes");
       *n = quant->n;
       *axis = quant->axis;
     }
@@ -121,11 +121,11 @@ common_axis (LptNode         *node,
       const gint64 wish = LPT_ATTRS (node, LptBinaryAttrs)->shift_axis;
 
       if (!lpt_axis_normalize (wish, rank, axis) || values[2]->shape.dims[*axis] != (gint64) n_shift)
-        return lpt_int_refuse (error, "unsupported: a shift of %u values along axis %" G_GINT64_FORMAT, n_shift, wish);
+        return lpt_int_refuse (error, "a shift of %u values along axis %" G_GINT64_FORMAT, n_shift, wish);
       *n = n_shift;
     }
   if (n_shift > 1 && n_shift != *n)
-    return lpt_int_refuse (error, "unsupported: a shift of %u values for %u channels", n_shift, *n);
+    return lpt_int_refuse (error, "a shift of %u values for %u channels", n_shift, *n);
 
   return TRUE;
 }

@@ -92,7 +92,7 @@ lpt_int_block_matmul_new (LptNode              *node,
       !lpt_dtype_is_integer (b->dtype) || !is_f32 (node, BIAS) || !is_f32 (node, SCALE_A) || !is_f32 (node, SCALE_B) ||
       !is_f32 (node, ZERO_B) || mm->block < 1 || mm->block > MAX_BLOCK)
     {
-      lpt_int_refuse (error, "unsupported: types or block of the product");
+      lpt_int_refuse (error, "types or block of the product");
       return NULL;
     }
   mm->mid = lpt_dtype_min (b->dtype) < 0 ? 0 : 1 << (lpt_dtype_bits (b->dtype) - 1);

@@ -250,14 +250,14 @@ take_parameters (Conv                 *conv,
     return FALSE;
   for (gint64 c = 0; c < groups * in_group; c++)
     if (scale_x[c] != scale_x[c / in_group * in_group])
-      return lpt_int_refuse (error, "unsupported: the scale of the input varies inside a group");
+      return lpt_int_refuse (error, "the scale of the input varies inside a group");
   conv->lo = (gint32) lpt_dtype_min (y->dtype);
   conv->hi = (gint32) lpt_dtype_max (y->dtype);
 
   conv->zero_w = g_new0 (gint32, groups * per_group);
   conv->rest = g_new0 (double, groups * per_group);
   if (rest->n > 1 && (gint64) rest->n != groups * per_group)
-    return lpt_int_refuse (error, "unsupported: a bias_rest of %u values for %" G_GINT64_FORMAT " channels", rest->n,
+    return lpt_int_refuse (error, "a bias_rest of %u values for %" G_GINT64_FORMAT " channels", rest->n,
                            groups * per_group);
   if (!raw)
     conv->multipliers = g_new0 (LptMultiplier, groups * per_group);
@@ -266,7 +266,7 @@ take_parameters (Conv                 *conv,
       const gint64 i = lpt_int_weight_parameter (w->quant, conv->grouped ? 0 : -2, groups, per_group, channel);
 
       if (i < 0)
-        return lpt_int_refuse (error, "unsupported: %u scales for %" G_GINT64_FORMAT " output channels", w->quant->n,
+        return lpt_int_refuse (error, "%u scales for %" G_GINT64_FORMAT " output channels", w->quant->n,
                                groups * per_group);
       conv->rest[channel] = rest->n == 0 ? 0 : rest->v[rest->n == 1 ? 0 : channel];
       conv->zero_w[channel] = w->quant->zero_point[i];
@@ -301,7 +301,7 @@ conv_make (LptNode              *node,
     return NULL;
   if (w == NULL || w->quant == NULL || !lpt_int_is_code (w->dtype) || !lpt_shape_is_static (&w->shape))
     {
-      lpt_int_refuse (error, "unsupported: weights without quantization or shape");
+      lpt_int_refuse (error, "weights without quantization or shape");
       return NULL;
     }
 

@@ -378,7 +378,7 @@ lpt_int_compare_new (LptNode              *node,
     return NULL;
   if (c->algorithm == LPT_ALGO_MICRO && (c->a.scale >= 1.0 || c->b.scale >= 1.0))
     {
-      lpt_int_refuse (error, "unsupported: a comparison in this requant mode needs scales below 1");
+      lpt_int_refuse (error, "a comparison in this requant mode needs scales below 1");
       return NULL;
     }
 

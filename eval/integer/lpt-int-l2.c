@@ -192,7 +192,7 @@ lpt_int_l2_new (LptNode              *node,
     return NULL;
   if (!lpt_int_is_code (x->dtype) || x->shape.rank < 0 || !lpt_node_ints_in (node, 1, &axes))
     {
-      lpt_int_refuse (error, "unsupported: an integer NormalizeL2 needs 8- or 16-bit data and constant axes");
+      lpt_int_refuse (error, "an integer NormalizeL2 needs 8- or 16-bit data and constant axes");
       return NULL;
     }
   for (guint i = 0; i < axes.n; i++)

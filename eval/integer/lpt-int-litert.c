@@ -236,7 +236,7 @@ lpt_int_squared_difference_new (LptNode *node, const LptRequantRule *rule, GErro
     return NULL;
   if (!lpt_int_is_litert (rule) || s->a.hi - s->a.lo != 255 || s->b.hi - s->b.lo != 255)
     {
-      lpt_int_refuse (error, "unsupported: SquaredDifference of these codes in this mode");
+      lpt_int_refuse (error, "SquaredDifference of these codes in this mode");
       return NULL;
     }
   double twice = 2.0 * MAX ((float) s->a.scale, (float) s->b.scale);

@@ -137,12 +137,12 @@ lpt_int_matmul_new (LptNode              *node,
   if (y->quant == NULL || (!lpt_int_is_code (y->dtype) && y->dtype != LPT_DTYPE_I32) ||
       (y->quant->n > 1 && (y->quant->axis != y->shape.rank - 1 || y->shape.dims[y->quant->axis] != y->quant->n)))
     {
-      lpt_int_refuse (error, "unsupported: the output is not quantized, or not per column");
+      lpt_int_refuse (error, "the output is not quantized, or not per column");
       return NULL;
     }
   if (b == NULL || b->quant == NULL || !lpt_int_is_code (b->dtype))
     {
-      lpt_int_refuse (error, "unsupported: the right side has no quantization");
+      lpt_int_refuse (error, "the right side has no quantization");
       return NULL;
     }
   if (b->quant->n > 1)
@@ -151,14 +151,14 @@ lpt_int_matmul_new (LptNode              *node,
 
       if (b->shape.rank < 2 || b->quant->axis != column_axis || b->shape.dims[column_axis] != b->quant->n)
         {
-          lpt_int_refuse (error, "unsupported: the right side is not quantized per column");
+          lpt_int_refuse (error, "the right side is not quantized per column");
           return NULL;
         }
     }
 
   if (attrs->bias_rest.n > 1 && y->shape.dims[y->shape.rank - 1] != attrs->bias_rest.n)
     {
-      lpt_int_refuse (error, "unsupported: a bias_rest of %u values", attrs->bias_rest.n);
+      lpt_int_refuse (error, "a bias_rest of %u values", attrs->bias_rest.n);
       return NULL;
     }
   lpt_floats_set (&mm->rest, attrs->bias_rest.n, attrs->bias_rest.v);
@@ -170,7 +170,7 @@ lpt_int_matmul_new (LptNode              *node,
   mm->n_y = y->quant->n;
   if (b->quant->n > 1 && y->quant->n > 1 && b->quant->n != y->quant->n)
     {
-      lpt_int_refuse (error, "unsupported: %u scales of the right side for %u of the output", b->quant->n, y->quant->n);
+      lpt_int_refuse (error, "%u scales of the right side for %u of the output", b->quant->n, y->quant->n);
       return NULL;
     }
   mm->lo = (gint32) lpt_dtype_min (y->dtype);

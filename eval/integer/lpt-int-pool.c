@@ -364,11 +364,6 @@ lpt_int_max_pool_new (LptNode              *node,
   take (pool->pads_end, &attrs->pads_end, 0);
   if (!pool_scales (pool, node, error))
     return NULL;
-  if (node->n_out > 1 && node->out[1].uses != NULL && lpt_value_n_uses (&node->out[1]) > 0)
-    {
-      lpt_int_refuse (error, "unsupported: indices of an integer MaxPool");
-      return NULL;
-    }
 
   if (!window_size (pool, node, error))
     return NULL;

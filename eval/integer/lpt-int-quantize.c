@@ -130,7 +130,7 @@ affine_new (LptValue    *integers,
 
   if (quant == NULL || (!lpt_int_is_code (integers->dtype) && integers->dtype != LPT_DTYPE_I32))
     {
-      lpt_int_refuse (error, "unsupported: %s has no integer quantization", what);
+      lpt_int_refuse (error, "%s has no integer quantization", what);
       return NULL;
     }
   if (quant->n > 1 && (quant->axis < 0 || quant->axis >= integers->shape.rank))
@@ -145,7 +145,7 @@ affine_new (LptValue    *integers,
     {
       if (!(quant->scale[i] > 0.0) || isinf (quant->scale[i]))
         {
-          lpt_int_refuse (error, "unsupported: a scale of %s is %g", what, quant->scale[i]);
+          lpt_int_refuse (error, "a scale of %s is %g", what, quant->scale[i]);
           return NULL;
         }
       affine->scales[i] = (LptIntScale) { quant->scale[i], quant->zero_point[i],
@@ -248,7 +248,7 @@ lpt_int_requantize_new (LptNode              *node,
   if (x->quant->n > 1 && y->quant->n > 1 &&
       (x->quant->n != y->quant->n || lpt_quant_run (x->quant, &x->shape) != lpt_quant_run (y->quant, &y->shape)))
     {
-      lpt_int_refuse (error, "unsupported: the input is quantized along another axis than the output");
+      lpt_int_refuse (error, "the input is quantized along another axis than the output");
       return NULL;
     }
 

@@ -292,7 +292,7 @@ lpt_int_reduce_new (LptNode              *node,
     return NULL;
   if (x->shape.rank < 0 || !lpt_node_ints_in (node, 1, &axes))
     {
-      lpt_int_refuse (error, "unsupported: axes of an integer reduction that are not constant");
+      lpt_int_refuse (error, "axes of an integer reduction that are not constant");
       return NULL;
     }
   for (guint i = 0; i < axes.n; i++)

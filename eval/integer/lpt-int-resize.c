@@ -288,18 +288,18 @@ lpt_int_resize_new (LptNode              *node,
     return NULL;
   if (!lpt_shape_is_static (x) || !lpt_shape_is_static (y))
     {
-      lpt_int_refuse (error, "unsupported: an integer Interpolate of dynamic shape");
+      lpt_int_refuse (error, "an integer Interpolate of dynamic shape");
       return NULL;
     }
   if (nearest && !read_scales (node, r))
     {
-      lpt_int_refuse (error, "unsupported: computed scales of an integer Interpolate");
+      lpt_int_refuse (error, "computed scales of an integer Interpolate");
       return NULL;
     }
   for (guint i = 0; i < MAX (attrs->pads_begin.n, attrs->pads_end.n); i++)
     if (lpt_ints_get (&attrs->pads_begin, i, 0) != 0 || lpt_ints_get (&attrs->pads_end, i, 0) != 0)
       {
-        lpt_int_refuse (error, "unsupported: padding in an integer Interpolate");
+        lpt_int_refuse (error, "padding in an integer Interpolate");
         return NULL;
       }
   if (!nearest)

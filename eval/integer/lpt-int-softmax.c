@@ -434,7 +434,7 @@ lpt_int_softmax_new (LptNode              *node,
     return NULL;
   if ((gint64) sm->x.hi - sm->x.lo > G_MAXUINT16)
     {
-      lpt_int_refuse (error, "unsupported: a 32-bit input of an integer %s", node->info->name);
+      lpt_int_refuse (error, "a 32-bit input of an integer %s", node->info->name);
       return NULL;
     }
 

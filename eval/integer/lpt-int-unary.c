@@ -242,7 +242,7 @@ lpt_int_unary_new (LptNode              *node,
 
   if (!lpt_int_function_of (node, &f.f))
     {
-      lpt_int_refuse (error, "unsupported: %s is not a function of one input", node->info->name);
+      lpt_int_refuse (error, "%s is not a function of one input", node->info->name);
       return NULL;
     }
   if (!lpt_int_scale_of (lpt_node_in (node, 0), "the input", &f.x, error)
@@ -250,7 +250,7 @@ lpt_int_unary_new (LptNode              *node,
     return NULL;
   if (!lpt_int_is_code (lpt_node_in (node, 0)->dtype))
     {
-      lpt_int_refuse (error, "unsupported: a table over 32-bit integers");
+      lpt_int_refuse (error, "a table over 32-bit integers");
       return NULL;
     }
 
@@ -289,7 +289,7 @@ lpt_int_clamp_new (LptNode              *node,
     return NULL;
   if (!lpt_int_is_code (lpt_node_in (node, 0)->dtype))
     {
-      lpt_int_refuse (error, "unsupported: an integer %s of 32-bit data", node->info->name);
+      lpt_int_refuse (error, "an integer %s of 32-bit data", node->info->name);
       return NULL;
     }
 
@@ -440,7 +440,7 @@ lpt_int_prelu_new (LptNode              *node,
     return NULL;
   if (!p->quantized && lpt_node_const_in (node, 1) == NULL)
     {
-      lpt_int_refuse (error, "unsupported: a real slope that is not constant");
+      lpt_int_refuse (error, "a real slope that is not constant");
       return NULL;
     }
 

@@ -4,6 +4,7 @@
  */
 
 #include "eval/integer/lpt-int.h"
+#include "ir/lpt-memory.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -28,14 +29,19 @@ maker_of (LptNode *node)
 gboolean
 lpt_int_wants (LptNode *node)
 {
-  LptValue *first = lpt_node_in (node, 0);
+  LptValue *first = lpt_node_in (node, 0), *codes = node->op == LPT_OP_QUANTIZE ? lpt_node_out (node) : first;
 
   if (maker_of (node) == NULL || first == NULL || node->n_out == 0)
     return FALSE;
-  if (node->op == LPT_OP_QUANTIZE)
-    return lpt_node_out (node)->quant != NULL;
+  /* Codes are numbers where they are moved to values that have no quantization. */
+  if ((node->info->flags & LPT_OP_F_PRESERVES) != 0 && node->out[0].quant == NULL)
+    return FALSE;
+  /* An integer op gives one output: indices of MaxPool are those of the real numbers, whose greatest are the codes'. */
+  for (guint i = 1; i < node->n_out; i++)
+    if (node->out[i].uses != NULL && lpt_value_n_uses (&node->out[i]) > 0)
+      return FALSE;
 
-  return first->quant != NULL && (lpt_int_is_code (first->dtype) || first->dtype == LPT_DTYPE_I32);
+  return codes->quant != NULL && (lpt_int_is_code (codes->dtype) || codes->dtype == LPT_DTYPE_I32);
 }
 
 static gboolean
@@ -71,6 +77,24 @@ lpt_int_op_new (LptNode *node,
     op->call = run_call;
 
   return op;
+}
+
+gboolean
+lpt_int_op_of (LptNode   *node,
+               LptIntOp **op,
+               GError   **error)
+{
+  g_autoptr (GError) why = NULL;
+  const guint mark = lpt_memory_mark ();
+
+  *op = lpt_int_op_new (node, &why);
+  if (*op == NULL && !lpt_memory_check (mark, error))
+    return FALSE;
+  if (*op != NULL || node->graph == NULL || !node->graph->lowered)
+    return TRUE;
+  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\": unsupported: %s on integers: %s", node->name,
+               node->info->name, why->message);
+  return FALSE;
 }
 
 void
@@ -143,14 +167,14 @@ lpt_int_scales_along (LptValue    *value,
   const LptQuant *quant = value != NULL ? value->quant : NULL;
 
   if (quant == NULL)
-    return lpt_int_refuse (error, "unsupported: %s has no quantization", what);
+    return lpt_int_refuse (error, "%s has no quantization", what);
   if (!lpt_int_is_code (value->dtype) && value->dtype != LPT_DTYPE_I32)
     return lpt_int_refuse (error, "unsupported type %s of %s", lpt_dtype_name (value->dtype), what);
   if (quant->n > 1 && (quant->axis != axis || (gint64) quant->n != n))
-    return lpt_int_refuse (error, "unsupported: %s is quantized along axis %d", what, quant->axis);
+    return lpt_int_refuse (error, "%s is quantized along axis %d", what, quant->axis);
   for (guint i = 0; i < quant->n; i++)
     if (!(quant->scale[i] > 0.0) || isinf (quant->scale[i]))
-      return lpt_int_refuse (error, "unsupported: a scale of %s is %g", what, quant->scale[i]);
+      return lpt_int_refuse (error, "a scale of %s is %g", what, quant->scale[i]);
 
   *scale = g_new (double, MAX (n, 1));
   *zero = g_new (gint32, MAX (n, 1));
@@ -173,7 +197,7 @@ lpt_int_scale_at (LptValue    *value,
   const LptQuant *quant = value != NULL ? value->quant : NULL;
 
   if (quant == NULL)
-    return lpt_int_refuse (error, "unsupported: %s has no quantization", what);
+    return lpt_int_refuse (error, "%s has no quantization", what);
   if (!lpt_int_is_code (value->dtype) && value->dtype != LPT_DTYPE_I32)
     return lpt_int_refuse (error, "unsupported type %s of %s", lpt_dtype_name (value->dtype), what);
   if (quant->n > 1 && (quant->axis < 0 || quant->axis >= value->shape.rank))
@@ -181,7 +205,7 @@ lpt_int_scale_at (LptValue    *value,
   if (quant->n == 1)
     entry = 0;
   if (!(quant->scale[entry] > 0.0) || isinf (quant->scale[entry]))
-    return lpt_int_refuse (error, "unsupported: the scale of %s is %g", what, quant->scale[entry]);
+    return lpt_int_refuse (error, "the scale of %s is %g", what, quant->scale[entry]);
 
   out->scale = quant->scale[entry];
   out->zero = quant->zero_point[entry];
@@ -201,7 +225,7 @@ lpt_int_scale_of (LptValue    *value,
 
   for (guint i = 1; quant != NULL && i < quant->n; i++)
     if (quant->scale[i] != quant->scale[0] || quant->zero_point[i] != quant->zero_point[0])
-      return lpt_int_refuse (error, "unsupported: %s is quantized per channel", what);
+      return lpt_int_refuse (error, "%s is quantized per channel", what);
 
   return lpt_int_scale_at (value, what, 0, out, error);
 }
@@ -218,10 +242,10 @@ lpt_int_check_zero_in (LptNode  *node,
     return TRUE;
   if (zero->dtype != x->dtype || !lpt_int_is_code (zero->dtype) || zero->quant == NULL || x->quant == NULL ||
       x->quant->n != 1)
-    return lpt_int_refuse (error, "unsupported: the zero point has type %s, or is not of one scale",
+    return lpt_int_refuse (error, "the zero point has type %s, or is not of one scale",
                            lpt_dtype_name (zero->dtype));
   if (!lpt_shape_count (&zero->shape, &count) || count != 1)
-    return lpt_int_refuse (error, "unsupported: a zero point of several numbers");
+    return lpt_int_refuse (error, "a zero point of several numbers");
 
   return TRUE;
 }

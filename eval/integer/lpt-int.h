@@ -40,6 +40,9 @@ lpt_int_op_run (const LptIntOp           *op,
 LptIntOp *lpt_int_op_new (LptNode *node, GError **error);
 /* Does the node compute on quantized integers, so that lpt_int_op_new() is what runs it? */
 gboolean  lpt_int_wants  (LptNode *node);
+/* What runs such a node (transfer full): in a lowered graph an integer op, and that there is none is an error that
+ * names the node; elsewhere NULL and TRUE where there is none: it computes on real values. */
+gboolean  lpt_int_op_of  (LptNode *node, LptIntOp **op, GError **error);
 
 /* --- one function per family; they take the node for its attributes and parameters --- */
 

@@ -27,6 +27,7 @@
 #include <lpt/lpt-attrs.h>
 
 #include "passes/lower/fit.h"
+#include "passes/lower/unlower.h"
 
 /* --- adding ----------------------------------------------------------------------- */
 
@@ -191,7 +192,7 @@ run (LptRewriter  *rw,
     if (!fit_node (graph, order->pdata[i], config->quant_rules, error))
       return FALSE;
   lpt_graph_sweep (graph);
-  if (!lpt_graph_infer (graph, error))
+  if (!lpt_graph_infer (graph, error) || !lpt_unlower_refused (rw, graph, error))
     return FALSE;
   lpt_rewriter_changed (rw, NULL);
 

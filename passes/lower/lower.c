@@ -6,7 +6,7 @@
  * One walk in topological order gives every value a form (lower.h) where its
  * producer has a rule; a value without a form stays real, and reads the
  * integers through Dequantize. New nodes are added beside the old ones, which
- * the sweep removes.
+ * the sweep removes. What no integer op runs goes back to real values (refused.c).
  *
  * The codes are those of FakeQuantize on the exact real numbers: integer sums have
  * no rounding, the fraction of a bias is kept beside it, and each op rounds
@@ -22,6 +22,7 @@
 #include <lpt/lpt-work.h>
 
 #include "passes/lower/lower.h"
+#include "passes/lower/unlower.h"
 #include "passes/support/lpt-restricted.h"
 #include "passes/core/lpt-rewriter.h"
 
@@ -392,11 +393,14 @@ run (LptRewriter  *rw,
      LptGraph     *graph,
      GError      **error)
 {
-  if (graph->lowered)
-    return TRUE;
-  lpt_rewriter_changed (rw, NULL);
+  if (!graph->lowered)
+    {
+      lpt_rewriter_changed (rw, NULL);
+      if (!lower_graph (rw, graph, lpt_graph_is_raised (graph), error))
+        return FALSE;
+    }
 
-  return lower_graph (rw, graph, lpt_graph_is_raised (graph), error);
+  return lpt_unlower_refused (rw, graph, error);
 }
 
 const LptPass lpt_pass_lower =

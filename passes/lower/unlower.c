@@ -4,6 +4,7 @@
  */
 
 #include <lpt/lpt-attrs.h>
+#include <lpt/lpt-body.h>
 
 #include "passes/lower/fit.h"
 #include "passes/lower/unlower.h"
@@ -324,4 +325,64 @@ lpt_unlower (LptUnlower *u,
         to = fake_quantized (u, to, from);
       write_codes (u, from, to);
     }
+}
+
+/* Codes are made again, accumulators are not. */
+static gboolean
+goes (const LptValue *value)
+{
+  return value->dtype == LPT_DTYPE_I32;
+}
+
+static gboolean
+reads_what_is_gone (LptNode    *node,
+                    GHashTable *gone)
+{
+  for (guint k = 0; k < node->n_in; k++)
+    if (lpt_node_in (node, k) != NULL && g_hash_table_contains (gone, lpt_node_in (node, k)))
+      return TRUE;
+
+  return FALSE;
+}
+
+gboolean
+lpt_unlower_where (LptRewriter    *rw,
+                   LptGraph       *graph,
+                   LptUnlowerWhy   why,
+                   GError        **error)
+{
+  g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
+  g_autoptr (GHashTable) real = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) gone = g_hash_table_new (NULL, NULL);
+  LptUnlower u = { rw, graph, real, goes, NULL, TRUE };
+  gboolean changed = FALSE;
+
+  if (order == NULL)
+    return FALSE;
+  for (guint i = 0; i < order->len; i++)
+    {
+      LptNode *node = order->pdata[i];
+      g_autofree char *reason = why (rw, node);
+
+      for (guint k = 0; k < lpt_node_n_bodies (node); k++)
+        if (!lpt_unlower_where (rw, lpt_node_body (node, k), why, error))
+          return FALSE;
+      if (node->n_out == 0 || node->n_in == 0 || lpt_node_n_bodies (node) > 0 ||
+          (reason == NULL && !reads_what_is_gone (node, gone)))
+        continue;
+      if (reason != NULL)
+        lpt_rewriter_decline (rw, node, "%s", reason);
+      u.why = reason != NULL ? reason : "an accumulator that it reads is real";
+      lpt_unlower (&u, node);
+      for (guint o = 0; o < node->n_out; o++)
+        if (node->out[o].quant != NULL && goes (&node->out[o]))
+          g_hash_table_add (gone, &node->out[o]);
+      changed = TRUE;
+    }
+  if (!changed)
+    return TRUE;
+  lpt_graph_sweep (graph);
+  lpt_rewriter_changed (rw, NULL);
+
+  return lpt_graph_infer (graph, error);
 }

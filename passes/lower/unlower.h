@@ -21,6 +21,16 @@ typedef struct
 /* The node on real values; outputs that do not go are quantized as they were. */
 void lpt_unlower (LptUnlower *u, LptNode *node);
 
+/* All nodes of the graph and of its bodies for which @why has a reason (transfer full; NULL: none), remarked with it,
+ * and the readers of their accumulators, which are not made again. FALSE + error: the graph has a circle, or its shapes
+ * do not fit. */
+typedef char *(*LptUnlowerWhy) (LptRewriter *rw, LptNode *node);
+gboolean lpt_unlower_where (LptRewriter *rw, LptGraph *graph, LptUnlowerWhy why, GError **error);
+
+/* Of all nodes that no integer op runs (refused.c); the second without a report, for readers of files on integers. */
+gboolean lpt_unlower_refused       (LptRewriter *rw, LptGraph *graph, GError **error);
+gboolean lpt_graph_unlower_refused (LptGraph *graph, GError **error);
+
 /* a @op b in f32, of the shape of @a. */
 LptValue *lpt_unlower_binary   (LptGraph *graph, LptOp op, LptValue *a, LptValue *b);
 LptValue *lpt_unlower_convert  (LptGraph *graph, LptValue *value, LptDType dtype);

@@ -15,6 +15,7 @@
 #include "frontends/tflite/tflite-origin.h"
 #include "ir/lpt-check.h"
 #include "ir/lpt-memory.h"
+#include "passes/lower/unlower.h"
 
 #include <lpt/lpt-tflite.h>
 #include <string.h>
@@ -362,6 +363,8 @@ import_file (LptTflFile *file, const char *key, guint flags, GError **error)
     {
       graph->lowered = TRUE;
       graph->requant = g_strdup ("litert");
+      if (!lpt_graph_unlower_refused (graph, error))
+        return NULL;
     }
   /* The other subgraphs are other graphs: what is written from them begins elsewhere. */
   if (index == 0 && flags == 0)
