@@ -16,6 +16,7 @@
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-out-file.h>
 #include <lpt/lpt-tflite.h>
+#include <string.h>
 
 enum { F = 1, I8 = 2, U8 = 4, I16 = 8, I32 = 16, I64 = 32, B = 64 };
 
@@ -106,6 +107,8 @@ write_node (LptTflWriter *w, LptNode *node)
             && is_quantized (node) && !runs_on_codes (row, node);
   if (row == NULL)
     lpt_tfl_w_fail (w, "no operator does this");
+  else if (node->requant != NULL && is_quantized (node) && strcmp (node->requant, "litert") != 0)
+    lpt_tfl_w_fail (w, "requant mode %s of one node", node->requant);
   else
     row->write (w, row->code);
   if (w->error == NULL)
