@@ -263,10 +263,13 @@ cmd_bench (int argc, char **argv)
     { NULL },
   };
   g_autofree GOptionEntry *entries = cmd_run_entries (&args.form, own);
-  if (!cmd_parse (&argc, &argv, entries, "MODEL", "A model that carries quantization is transformed and lowered first, unless it is already. "
-                  "Inputs that are not given are drawn; a warm-up is not counted.\n"
-                  "--json: plan_ms is from the file to a model that can run, its parts are load_ms, lower_ms and pack_ms.", 1, 1, &code)
-      || !cmd_run_check (&args.form, &code))
+  const CmdLine line = { entries, "MODEL",
+                         "A model that carries quantization is transformed and lowered first, unless it is "
+                         "already. Inputs that are not given are drawn; a warm-up is not counted.\n"
+                         "--json: plan_ms is from the file to a model that can run, its parts are load_ms, "
+                         "lower_ms and pack_ms.",
+                         1, 1 };
+  if (!cmd_parse (&argc, &argv, &line, &code) || !cmd_run_check (&args.form, &code))
     return code;
   if (!cmd_threads_ok (args.threads, &code))
     return code;

@@ -70,8 +70,8 @@ cmd_check (int argc, char **argv)
     CMD_RESTRICTION_ENTRIES (&args),
     { NULL },
   };
-  if (!cmd_parse (&argc, &argv, entries, "IN --target NAME", "Prints each violation; exit code 1 when there is any.", 1,
-                  1, &code))
+  const CmdLine line = { entries, "IN --target NAME", "Prints each violation; exit code 1 when there is any.", 1, 1 };
+  if (!cmd_parse (&argc, &argv, &line, &code))
     return code;
   if (args.target == NULL && args.config == NULL && args.restrict_ == NULL && args.per_tensor == NULL &&
       args.keep == NULL)

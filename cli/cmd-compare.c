@@ -371,12 +371,13 @@ cmd_compare (int argc, char **argv)
     { NULL },
   };
   g_autofree GOptionEntry *entries = cmd_run_entries (&args.form, own);
-  if (!cmd_parse (&argc, &argv, entries, "A [B]",
-                  "A and B: two models, or two .npy files. Models that carry quantization are transformed and lowered "
-                  "first; where one of\n"
-                  "them is lowered already the other runs as it is. A alone is set against what transform makes of it.",
-                  1, 2, &code) ||
-      !cmd_run_check (&args.form, &code))
+  const CmdLine line = { entries, "A [B]",
+                         "A and B: two models, or two .npy files. Models that carry quantization are transformed "
+                         "and lowered first; where one of\n"
+                         "them is lowered already the other runs as it is. A alone is set against what transform "
+                         "makes of it.",
+                         1, 2 };
+  if (!cmd_parse (&argc, &argv, &line, &code) || !cmd_run_check (&args.form, &code))
     return code;
   if (tolerance != NULL)
     {

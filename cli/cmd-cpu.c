@@ -42,7 +42,8 @@ cmd_cpu (int argc, char **argv)
   for (guint i = 0; lpt_cpu_level_at (i) != NULL; i++)
     g_string_append_printf (help, "%s%s", i > 0 ? ", " : "", lpt_cpu_level_at (i));
   g_string_append (help, ") lowers the level.");
-  if (!cmd_parse (&argc, &argv, entries, "", help->str, 0, 0, &code))
+  const CmdLine line = { entries, "", help->str, 0, 0 };
+  if (!cmd_parse (&argc, &argv, &line, &code))
     return code;
 
   LptCpu found = lpt_cpu_detect (), used = found;

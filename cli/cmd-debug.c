@@ -98,12 +98,12 @@ cmd_debug (int argc, char **argv)
     { NULL },
   };
   g_autofree GOptionEntry *entries = cmd_pipeline_entries (&args.pipeline, own);
-  if (!cmd_parse (&argc, &argv, entries, "MODEL [FLOAT] --data DATA",
-                  "Layers in the order of what the output would win if that layer alone were float. FLOAT is the model "
-                  "that MODEL was made of; without it MODEL with its\n"
-                  "quantizers left out stands in, and damage in what is stored as integers does not show.",
-                  1, 2, &code) ||
-      !cmd_threads_ok (args.threads, &code))
+  const CmdLine line = { entries, "MODEL [FLOAT] --data DATA",
+                         "Layers in the order of what the output would win if that layer alone were float. FLOAT "
+                         "is the model that MODEL was made of; without it MODEL with its\n"
+                         "quantizers left out stands in, and damage in what is stored as integers does not show.",
+                         1, 2 };
+  if (!cmd_parse (&argc, &argv, &line, &code) || !cmd_threads_ok (args.threads, &code))
     return code;
   if (args.remedies < 0 || args.judged < 0)
     return cmd_usage ("--%s %d: a number above 0 is wanted", args.remedies < 0 ? "remedies" : "judge",

@@ -249,8 +249,10 @@ cmd_eval (int argc, char **argv)
   };
   g_autofree GOptionEntry *entries = cmd_run_entries (&args.form, own);
   g_autofree char *text = describe ();
-  if (!cmd_parse (&argc, &argv, entries, "MODEL [MODEL2] --data DATA [--labels FILE]", text, 1, 2, &code)
-      || !cmd_run_check (&args.form, &code) || !cmd_threads_ok (args.threads, &code))
+  const CmdLine line = { entries, "MODEL [MODEL2] --data DATA [--labels FILE]", text, 1, 2 };
+  if (!cmd_parse (&argc, &argv, &line, &code) ||
+      !cmd_run_check (&args.form, &code) ||
+      !cmd_threads_ok (args.threads, &code))
     return code;
   g_auto (GStrv) metrics = args.metric != NULL ? g_strsplit (args.metric, ",", -1) : NULL;
   for (guint i = 0; metrics != NULL && metrics[i] != NULL; i++)

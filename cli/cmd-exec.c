@@ -223,11 +223,12 @@ cmd_exec (int argc, char **argv)
     { NULL },
   };
   g_autofree GOptionEntry *entries = cmd_run_entries (&args.form, own);
-  if (!cmd_parse_data (&argc, &argv, entries, "MODEL",
-                       "A model that carries quantization is transformed and lowered first, unless it is already. "
-                       "Outputs that -o does not\nwrite are printed in short.",
-                       1, 1, &args, &code) ||
-      !cmd_run_check (&args.form, &code))
+  const CmdLine line = { entries, "MODEL",
+                         "A model that carries quantization is transformed and lowered first, unless it is "
+                         "already. Outputs that -o does not\n"
+                         "write are printed in short.",
+                         1, 1, .data = &args };
+  if (!cmd_parse (&argc, &argv, &line, &code) || !cmd_run_check (&args.form, &code))
     return code;
   if (!cmd_threads_ok (args.threads, &code) || !is_folder_name ("-o", args.out, &code)
       || !is_folder_name ("--dump-all", args.dump, &code))

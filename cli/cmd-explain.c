@@ -47,8 +47,12 @@ cmd_explain (int argc, char **argv)
     { NULL },
   };
   g_autofree GOptionEntry *entries = cmd_pipeline_entries (&args, own);
-  if (!cmd_parse (&argc, &argv, entries, "IN [NAME]", "In which element types a model computes, and why: the ops of one reason together, or all that is known of\n"
-                  "the op NAME.", 1, 2, &code))
+  const CmdLine line = { entries, "IN [NAME]",
+                         "In which element types a model computes, and why: the ops of one reason together, or all "
+                         "that is known of\n"
+                         "the op NAME.",
+                         1, 2 };
+  if (!cmd_parse (&argc, &argv, &line, &code))
     return code;
   if (only != NULL && !is_type (only))
     return cmd_usage ("--only %s: no element type", only);

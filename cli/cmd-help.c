@@ -65,7 +65,8 @@ cmd_help (int argc, char **argv)
       "bash|zsh|fish" },
     { NULL },
   };
-  if (!cmd_parse (&argc, &argv, entries, "[COMMAND]", "Without a COMMAND: all of them, each in a line.", 0, 1, &code))
+  const CmdLine line = { entries, "[COMMAND]", "Without a COMMAND: all of them, each in a line.", 0, 1 };
+  if (!cmd_parse (&argc, &argv, &line, &code))
     return code;
   if (args.completion != NULL)
     return write_completion (args.completion);

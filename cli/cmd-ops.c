@@ -168,8 +168,10 @@ cmd_ops (int argc, char **argv)
     { "attributes", 'a', 0, G_OPTION_ARG_NONE, &attributes, "Show attributes and demands of targets, too", NULL },
     { NULL },
   };
-  if (!cmd_parse (&argc, &argv, entries, "[OP]",
-                  "OP: one operation with its attributes and what targets demand of its quantization.", 0, 1, &code))
+  const CmdLine line = { entries, "[OP]",
+                         "OP: one operation with its attributes and what targets demand of its quantization.",
+                         0, 1 };
+  if (!cmd_parse (&argc, &argv, &line, &code))
     return code;
 
   const LptOpInfo *only = argc > 1 ? lpt_op_find (argv[1]) : NULL;

@@ -20,8 +20,8 @@ cmd_passes (int argc, char **argv)
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "For scripts", NULL },
     { NULL },
   };
-  if (!cmd_parse (&argc, &argv, entries, "", "Stages run in this order; --disable takes any of the names.", 0, 0,
-                  &code))
+  const CmdLine line = { entries, "", "Stages run in this order; --disable takes any of the names.", 0, 0 };
+  if (!cmd_parse (&argc, &argv, &line, &code))
     return code;
 
   const LptPass *const *passes = lpt_passes ();

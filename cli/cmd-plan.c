@@ -58,14 +58,14 @@ cmd_plan (int argc, char **argv)
     { NULL },
   };
   g_autofree GOptionEntry *entries = cmd_run_entries (&args.form, own);
-  if (!cmd_parse_data (&argc, &argv, entries, "MODEL",
-                       "One line for each op, in the order of a run: its value, type, place in memory, kernel and the "
-                       "nodes that it\n"
-                       "stands for. Dynamic dimensions of inputs are 1, unless --shape gives them. LPT_CPU=LEVEL shows "
-                       "the plan for\n"
-                       "another level of the processor.",
-                       1, 1, &args, &code) ||
-      !cmd_run_check (&args.form, &code) || !cmd_cpu_ok (&code))
+  const CmdLine line = { entries, "MODEL",
+                         "One line for each op, in the order of a run: its value, type, place in memory, kernel "
+                         "and the nodes that it\n"
+                         "stands for. Dynamic dimensions of inputs are 1, unless --shape gives them. LPT_CPU=LEVEL "
+                         "shows the plan for\n"
+                         "another level of the processor.",
+                         1, 1, .data = &args };
+  if (!cmd_parse (&argc, &argv, &line, &code) || !cmd_run_check (&args.form, &code) || !cmd_cpu_ok (&code))
     return code;
   GError *error = NULL;
   progress ("loading", 0, 0);

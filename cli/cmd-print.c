@@ -23,7 +23,8 @@ cmd_print (int argc, char **argv)
     { "dot", 0, 0, G_OPTION_ARG_NONE, &dot, "Graphviz", NULL },
     { NULL },
   };
-  if (!cmd_parse (&argc, &argv, entries, "MODEL", NULL, 1, 1, &code))
+  const CmdLine line = { entries, "MODEL", NULL, 1, 1 };
+  if (!cmd_parse (&argc, &argv, &line, &code))
     return code;
   if (json + dot + (full || rt_info) > 1)
     return cmd_usage ("print: --json, --dot and the options of text exclude each other");

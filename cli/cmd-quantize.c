@@ -438,8 +438,8 @@ cmd_quantize (int argc, char **argv)
   };
   g_autofree GOptionEntry *entries = cmd_pipeline_entries (&args.pipeline, own);
   g_autofree char *text = describe ();
-  if (!cmd_parse (&argc, &argv, entries, "IN --data DATA -o OUT", text, 1, 1, &code)
-      || !cmd_threads_ok (args.threads, &code))
+  const CmdLine line = { entries, "IN --data DATA -o OUT", text, 1, 1 };
+  if (!cmd_parse (&argc, &argv, &line, &code) || !cmd_threads_ok (args.threads, &code))
     return code;
   return quantize (&args, argv[1]);
 }

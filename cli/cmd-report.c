@@ -138,12 +138,12 @@ cmd_report (int argc, char **argv)
     { NULL },
   };
   g_autofree GOptionEntry *entries = cmd_pipeline_entries (&args.pipeline, own);
-  if (!cmd_parse (&argc, &argv, entries, "MODEL [FLOAT] -o FILE.html",
-                  "One file of HTML that needs nothing else. Times are never measured here; the same input makes the "
-                  "same bytes. With FLOAT and --data\n"
-                  "it shows the error of each layer.",
-                  1, 2, &code) ||
-      !cmd_threads_ok (args.threads, &code))
+  const CmdLine line = { entries, "MODEL [FLOAT] -o FILE.html",
+                         "One file of HTML that needs nothing else. Times are never measured here; the same input "
+                         "makes the same bytes. With FLOAT and --data\n"
+                         "it shows the error of each layer.",
+                         1, 2 };
+  if (!cmd_parse (&argc, &argv, &line, &code) || !cmd_threads_ok (args.threads, &code))
     return code;
   if (args.out == NULL)
     return cmd_usage ("report: -o FILE.html is missing");

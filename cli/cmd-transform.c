@@ -217,11 +217,11 @@ cmd_transform (int argc, char **argv)
   g_autofree char *forms = lpt_save_forms ();
   g_autofree char *description = g_strdup_printf ("OUT is written as %s.", forms);
   g_autofree GOptionEntry *entries = cmd_pipeline_entries (&args, own);
-  if (!cmd_parse (&argc, &argv, entries, "IN -o OUT", description, 1, 1, &code))
+  const CmdLine line = { entries, "IN -o OUT", description, 1, 1 };
+  if (!cmd_parse (&argc, &argv, &line, &code))
     return code;
   if (!check_output (argv[1], out, stats || remarks || verify))
     return CMD_USAGE;
-
   GError *error = NULL;
   const gboolean plain = !cmd_pipeline_is_given (&args);
   if (args.target == NULL && args.config == NULL)

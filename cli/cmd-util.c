@@ -11,13 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-gboolean
-cmd_parse (int *argc, char ***argv, const GOptionEntry *entries, const char *usage, const char *description,
-           int min, int max, int *code)
-{
-  return cmd_parse_data (argc, argv, entries, usage, description, min, max, NULL, code);
-}
-
 static void
 offer_option (const GOptionEntry *entry, gpointer nearest)
 {
@@ -40,10 +33,9 @@ say_wrong_option (const HelpPage *page, const GError *error)
 }
 
 gboolean
-cmd_parse_data (int *argc, char ***argv, const GOptionEntry *entries, const char *usage, const char *description,
-                int min, int max, gpointer data, int *code)
+cmd_parse (int *argc, char ***argv, const CmdLine *line, int *code)
 {
-  g_autoptr (GOptionContext) context = g_option_context_new (usage);
+  g_autoptr (GOptionContext) context = g_option_context_new (line->usage);
   g_autoptr (GError) error = NULL;
   gboolean help = FALSE;
   const GOptionEntry extra[] = {
@@ -52,7 +44,9 @@ cmd_parse_data (int *argc, char ***argv, const GOptionEntry *entries, const char
   };
 
   /* Who needs a file reads models. */
-  const HelpPage page = { (*argv)[0], usage, description, { entries, extra, min > 0 ? cmd_limits_entries () : NULL }, min > 0 ? 3 : 2 };
+  const gboolean reads = line->min > 0;
+  const HelpPage page = { (*argv)[0], line->usage, line->description,
+                          { line->entries, extra, reads ? cmd_limits_entries () : NULL }, reads ? 3 : 2 };
   if (help_write (&page))
     {
       *code = CMD_OK;
@@ -60,13 +54,13 @@ cmd_parse_data (int *argc, char ***argv, const GOptionEntry *entries, const char
     }
   /* GOption calls exit() for its own --help. */
   g_option_context_set_help_enabled (context, FALSE);
-  GOptionGroup *group = g_option_group_new ("lptc", "", "", data, NULL);
-  g_option_group_add_entries (group, entries);
-  if (min > 0)
+  GOptionGroup *group = g_option_group_new ("lptc", "", "", line->data, NULL);
+  g_option_group_add_entries (group, line->entries);
+  if (reads)
     g_option_group_add_entries (group, cmd_limits_entries ());
   g_option_group_add_entries (group, extra);
   g_option_context_set_main_group (context, group);
-  g_option_context_set_description (context, description);
+  g_option_context_set_description (context, line->description);
   g_autofree char *program = g_strdup_printf ("lptc %s", (*argv)[0]);
   g_set_prgname (program);
   if (!g_option_context_parse (context, argc, argv, &error))
@@ -90,11 +84,13 @@ cmd_parse_data (int *argc, char ***argv, const GOptionEntry *entries, const char
       (*argc)--;
     }
   int n = *argc - 1;
-  if (n < min)
-    *code = cmd_usage ("%s: %s is missing (lptc %s %s)", (*argv)[0], n == 0 ? "a file" : "a second file", (*argv)[0], usage);
-  else if (n > max)
-    *code = cmd_usage ("%s: \"%s\" is too much (lptc %s %s)", (*argv)[0], (*argv)[max + 1], (*argv)[0], usage);
-  return n >= min && n <= max && cmd_cpu_ok (code);
+  if (n < line->min)
+    *code = cmd_usage ("%s: %s is missing (lptc %s %s)", (*argv)[0], n == 0 ? "a file" : "a second file", (*argv)[0],
+                       line->usage);
+  else if (n > line->max)
+    *code = cmd_usage ("%s: \"%s\" is too much (lptc %s %s)", (*argv)[0], (*argv)[line->max + 1], (*argv)[0],
+                       line->usage);
+  return n >= line->min && n <= line->max && cmd_cpu_ok (code);
 }
 
 gboolean

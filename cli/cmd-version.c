@@ -18,7 +18,8 @@ cmd_version (int argc, char **argv)
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "For scripts", NULL },
     { NULL },
   };
-  if (!cmd_parse (&argc, &argv, entries, "", NULL, 0, 0, &code))
+  const CmdLine line = { entries, "", NULL, 0, 0 };
+  if (!cmd_parse (&argc, &argv, &line, &code))
     return code;
   printf (json ? "{\"name\": \"lptc\", \"version\": \"%s\"}\n" : "lptc %s\n", LPT_VERSION);
   for (const char *const *name = lpt_lacks (); *name != NULL && !json; name++)

@@ -51,16 +51,19 @@ void              cmd_print_commands (FILE *out);
 /* Says that there is none of this name, and which one may be meant; CMD_USAGE. */
 int               cmd_no_command (const char *name);
 
-/* Parses the options of a sub-command; what is left are the positional arguments, of which there must be
- * @min to @max. A command that needs one reads models, and has the options of limits.h, too. Returns FALSE when the
- *   command is over (help was asked: *code 0; wrong usage: *code 2).
- * @usage: "IN -o OUT", @description: text below the options or NULL. */
-gboolean cmd_parse (int *argc, char ***argv, const GOptionEntry *entries, const char *usage, const char *description,
-                    int min, int max, int *code);
+/* The command line of a sub-command. */
+typedef struct
+{
+  const GOptionEntry *entries;
+  const char *usage;           /* "IN -o OUT" */
+  const char *description;     /* text below the options, or NULL */
+  int         min, max;        /* positional arguments */
+  gpointer    data;            /* for G_OPTION_ARG_CALLBACK rows */
+} CmdLine;
 
-/* The same with @data for G_OPTION_ARG_CALLBACK rows. */
-gboolean cmd_parse_data (int *argc, char ***argv, const GOptionEntry *entries, const char *usage, const char *description,
-                         int min, int max, gpointer data, int *code);
+/* Parses the options; what is left are the positional arguments. A command that needs one reads models, and has the
+ * options of limits.h, too. Returns FALSE when the command is over (help was asked: *code 0; wrong usage: *code 2). */
+gboolean cmd_parse (int *argc, char ***argv, const CmdLine *line, int *code);
 
 /* Threads that an option may ask for; FALSE: *code is the exit code, the message is printed. */
 gboolean cmd_threads_ok (int threads, int *code);
