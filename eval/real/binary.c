@@ -65,21 +65,25 @@ find_row (LptOp    op,
     }
 }
 
+/* Two operands and the result, with the bytes of their elements. */
+typedef struct
+{
+  const char *x, *y;
+  char       *z;
+  gint64      in_size, out_size;
+} Operands;
+
 static void
-run_loop (Row            row,
+run_loop (Row             row,
           const LptShape *shape,
           gint64        (*strides)[LPT_MAX_RANK],
-          const char     *x,
-          const char     *y,
-          gsize           in_size,
-          char           *z,
-          gsize           out_size)
+          const Operands *o)
 {
   LptLoop loop;
 
   for (lpt_loop_init (&loop, shape, 3, strides); !loop.done; lpt_loop_next (&loop))
-    row (x + loop.offset[0] * (gint64) in_size, loop.step[0], y + loop.offset[1] * (gint64) in_size, loop.step[1],
-         z + loop.offset[2] * (gint64) out_size, loop.inner);
+    row (o->x + loop.offset[0] * o->in_size, loop.step[0], o->y + loop.offset[1] * o->in_size, loop.step[1],
+         o->z + loop.offset[2] * o->out_size, loop.inner);
 }
 
 /* The slope of PRelu: [C] lies along axis 1, other shapes broadcast. */
@@ -157,8 +161,8 @@ lpt_run_binary (LptCall *call,
   row = find_row (op, integer);
   if (op == LPT_OP_DIVIDE && wraps && !LPT_ATTRS (call->node, LptDivideAttrs)->pythondiv)
     row = int_divide_trunc;
-  run_loop (row, shape, strides, x, y, integer ? sizeof (gint64) : sizeof (float),
-            z, integer || compares ? sizeof (gint64) : sizeof (float));
+  run_loop (row, shape, strides, &(Operands) { x, y, z, integer ? sizeof (gint64) : sizeof (float),
+                                               integer || compares ? sizeof (gint64) : sizeof (float) });
   if (wraps)
     lpt_call_wrap (call, z, lpt_array_count (&call->out[0]));
 

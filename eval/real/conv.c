@@ -32,24 +32,23 @@ typedef struct
   double      *planes;                              /* one per thread */
 } Conv;
 
-/* to[i * to_step] += w * x[i * x_step] for i in [from, end). */
+/* to[i * to_step] += w * x[i * x_step] for i in [0, n). */
 static inline void
 add_row (double      *to,
          gint64       to_step,
          const float *x,
          gint64       x_step,
-         gint64       from,
-         gint64       end,
+         gint64       n,
          float        w,
          gboolean     exact)
 {
   gint64 i;
 
   if (exact)
-    for (i = from; i < end; i++)
+    for (i = 0; i < n; i++)
       to[i * to_step] += (double) w * x[i * x_step];
   else
-    lpt_fused_row (to + from * to_step, to_step, x + from * x_step, x_step, end - from, w);
+    lpt_fused_row (to, to_step, x, x_step, n, w);
 }
 
 /* Adds what the kernel makes of plane @x. Transposed (ConvolutionBackpropData) the roles of input and output are
@@ -78,13 +77,14 @@ add_plane (const Conv  *c,
               {
                 gint64 iz = z * v->stride[0] + kz * v->dilation[0] - v->pad[0];
                 gint64 iy = y * v->stride[1] + ky * v->dilation[1] - v->pad[1];
-                gint64 large = (iz * v->in[1] + iy) * v->in[2] + kx * v->dilation[2] - v->pad[2];
-                gint64 small = (z * v->out[1] + y) * v->out[2];
+                gint64 ix = x0 * v->stride[2] + kx * v->dilation[2] - v->pad[2];
+                gint64 large = (iz * v->in[1] + iy) * v->in[2] + ix;
+                gint64 small = (z * v->out[1] + y) * v->out[2] + x0;
 
                 if (c->transposed)
-                  add_row (acc + large, v->stride[2], x + small, 1, x0, x1, weight, c->exact);
+                  add_row (acc + large, v->stride[2], x + small, 1, x1 - x0, weight, c->exact);
                 else
-                  add_row (acc + small, 1, x + large, v->stride[2], x0, x1, weight, c->exact);
+                  add_row (acc + small, 1, x + large, v->stride[2], x1 - x0, weight, c->exact);
               }
         }
 }

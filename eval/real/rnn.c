@@ -126,27 +126,24 @@ step (const Direction *d,
   lpt_recurrent_next (net, floats, d->sums, h, c);
 }
 
-/* Input @i in direction @direction: rows of @k. */
+/* Rows of @w->k from row @first on: of @data, or where that is NULL of the codes of @array. */
 static gboolean
-open_weights (LptCall     *call,
-              Weights     *w,
-              guint        i,
-              guint        direction,
-              gint64       rows,
-              gint64       k,
-              const float *data,
-              GError     **error)
+open_weights (LptCall        *call,
+              Weights        *w,
+              const LptArray *array,
+              const float    *data,
+              gint64          first,
+              gint64          rows,
+              GError        **error)
 {
-  const LptArray *array = &call->in[i];
   gint64 row;
 
-  *w = (Weights) { .k = k };
   if (data != NULL)
     {
-      w->data = data + direction * rows * k;
+      w->data = data + first * w->k;
       return TRUE;
     }
-  w->codes = (const gint8 *) array->data + direction * rows * k;
+  w->codes = (const gint8 *) array->data + first * w->k;
   w->scale = lpt_call_scratch (call, (gsize) rows, sizeof (float), error);
   for (row = 0; row < rows && w->scale != NULL; row++)
     w->scale[row] = (float) array->quant->scale[array->quant->n == 1 ? 0 : row];
@@ -169,8 +166,10 @@ open_direction (LptCall           *call,
   w = lpt_recurrent_weights (&d->net);
   rows = d->net.gates * d->net.hidden;
   d->b = in[w + 2] != NULL ? in[w + 2] + direction * d->net.bias_gates * d->net.hidden : NULL;
-  if (!open_weights (call, &d->w, w, direction, rows, inputs, in[w], error) ||
-      !open_weights (call, &d->r, w + 1, direction, rows, d->net.hidden, in[w + 1], error))
+  d->w = (Weights) { .k = inputs };
+  d->r = (Weights) { .k = d->net.hidden };
+  if (!open_weights (call, &d->w, &call->in[w], in[w], direction * rows, rows, error) ||
+      !open_weights (call, &d->r, &call->in[w + 1], in[w + 1], direction * rows, rows, error))
     return FALSE;
   d->sums = lpt_call_scratch (call, (gsize) rows, sizeof (float), error);
   d->other = d->sums != NULL ? lpt_call_scratch (call, (gsize) d->net.hidden, sizeof (float), error) : NULL;

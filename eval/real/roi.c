@@ -170,25 +170,28 @@ lpt_run_roi_pooling (LptCall *call,
 
 /* --- ROIAlign --- */
 
+/* A part of a region: @ny rows of @nx samples. */
+typedef struct
+{
+  double y, x, h, w;
+  gint64 ny, nx;
+} Part;
+
 /* Mean or maximum over the samples of a part; samples more than one element outside count as 0. */
 static float
 align_part (const Image *image,
             const float *plane,
-            double       y0,
-            double       x0,
-            double       part_h,
-            double       part_w,
-            gint64       ny,
-            gint64       nx,
+            const Part  *part,
             gboolean     max)
 {
   double sum = max ? -FLT_MAX : 0;
   gint64 iy, ix;
 
-  for (iy = 0; iy < ny; iy++)
-    for (ix = 0; ix < nx; ix++)
+  for (iy = 0; iy < part->ny; iy++)
+    for (ix = 0; ix < part->nx; ix++)
       {
-        double y = y0 + ((double) iy + 0.5) * part_h / (double) ny, x = x0 + ((double) ix + 0.5) * part_w / (double) nx;
+        double y = part->y + ((double) iy + 0.5) * part->h / (double) part->ny,
+               x = part->x + ((double) ix + 0.5) * part->w / (double) part->nx;
         double v = 0;
 
         if (y >= -1 && y <= (double) image->h && x >= -1 && x <= (double) image->w)
@@ -196,7 +199,7 @@ align_part (const Image *image,
         sum = max ? MAX (sum, v) : sum + v;
       }
 
-  return (float) (max ? sum : sum / (double) (ny * nx));
+  return (float) (max ? sum : sum / (double) (part->ny * part->nx));
 }
 
 gboolean
@@ -236,8 +239,11 @@ lpt_run_roi_align (LptCall *call,
       for (c = 0; c < image.c; c++)
         for (py = 0; py < out->dims[2]; py++)
           for (px = 0; px < out->dims[3]; px++)
-            *y++ = align_part (&image, plane_of (&image, n, c), y0 + (double) py * h, x0 + (double) px * w, h, w, ny, nx,
-                               a->mode == LPT_ROI_ALIGN_MAX);
+            {
+              const Part part = { y0 + (double) py * h, x0 + (double) px * w, h, w, ny, nx };
+
+              *y++ = align_part (&image, plane_of (&image, n, c), &part, a->mode == LPT_ROI_ALIGN_MAX);
+            }
     }
 
   return TRUE;
