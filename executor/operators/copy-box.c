@@ -141,19 +141,24 @@ pieces_of (const gssize *map,
   return length;
 }
 
-/* Axes of more than one element, from the innermost one of the layout; @outer: maps to free. The others go into the
- * start. */
-static guint
+/* Axes of more than one element, from the innermost one of the layout. */
+typedef struct
+{
+  guint      n;
+  Axis       axes[LPT_COPY_MAX_AXES];
+  GPtrArray *own;              /* maps that are none of the caller's */
+  gboolean   filled;           /* one of the other axes is a constant */
+} Axes;
+
+/* The axes of one element go into the start. */
+static void
 find_axes (LptCopyBox     *box,
            const LptShape *shape,
            gssize *const  *maps,
            LptValueLayout  layout,
            const gsize    *strides,
-           Axis           *axes,
-           GPtrArray      *outer,
-           gboolean       *filled)
+           Axes           *found)
 {
-  guint n = 0;
   gint i;
 
   for (i = 0; i < shape->rank; i++)
@@ -163,24 +168,22 @@ find_axes (LptCopyBox     *box,
 
       if (size == 1)
         {
-          *filled |= maps[axis][0] == LPT_COPY_FILL;
+          found->filled |= maps[axis][0] == LPT_COPY_FILL;
           box->start += maps[axis][0] != LPT_COPY_FILL ? maps[axis][0] : 0;
           continue;
         }
       length = pieces_of (maps[axis], size);
-      axes[n++] = (Axis) { length, strides[axis], maps[axis] };
+      found->axes[found->n++] = (Axis) { length, strides[axis], maps[axis] };
       if (length < size)
         {
           gssize *starts = g_new (gssize, size / length);
 
           for (k = 0; k < size / length; k++)
             starts[k] = maps[axis][k * length] - maps[axis][0];
-          g_ptr_array_add (outer, starts);
-          axes[n++] = (Axis) { size / length, strides[axis] * length, starts };
+          g_ptr_array_add (found->own, starts);
+          found->axes[found->n++] = (Axis) { size / length, strides[axis] * length, starts };
         }
     }
-
-  return n;
 }
 
 void
@@ -192,15 +195,17 @@ lpt_copy_box_init (LptCopyBox     *box,
                    gsize           at)
 {
   static const gssize nothing = 0, fill = LPT_COPY_FILL;
-  g_autoptr (GPtrArray) outer = g_ptr_array_new_with_free_func (g_free);
-  Axis all[LPT_COPY_MAX_AXES], *axes = all;
-  gboolean filled = FALSE;
+  g_autoptr (GPtrArray) own = g_ptr_array_new_with_free_func (g_free);
+  Axes found = { .own = own };
+  const Axis *axes = found.axes;
+  gboolean filled;
   guint n, plane = 0, i;
   gsize run = 1;
 
   *box = (LptCopyBox) { .at = at, .rows = 1 };
-  n = find_axes (box, shape, maps, layout, strides, all, outer, &filled);
-  for (; n > 0 && axes->stride == run && is_even (axes->map, axes->size, run); axes++, n--)
+  find_axes (box, shape, maps, layout, strides, &found);
+  filled = found.filled;
+  for (n = found.n; n > 0 && axes->stride == run && is_even (axes->map, axes->size, run); axes++, n--)
     {
       box->start += axes->map[0];
       run *= axes->size;
