@@ -164,7 +164,7 @@ panel_run (const BlockMatMul *p,
       rows = (end - row + tiles - 1) / tiles;
       panel_rows (p, data, column, row, rows, unpacked, y);
       p->dynamic->finish (rows, n, y, LPT_GEMM_NR_MAX, &e, out, p->n);
-      lpt_float_epilogue_finish (&p->end, data->in, row, p->n, column, rows, n, out);
+      lpt_float_epilogue_finish (&p->end, data->in, &(LptFloatBlock) { row, column, rows, n, out, p->n });
     }
 }
 
@@ -209,7 +209,7 @@ run_row (const BlockMatMul *p,
       r.panel = panel_at (p, column);
       p->dynamic->nibble_row (&r);
       p->dynamic->finish (1, n, y, LPT_NIBBLE_COLUMNS, &e, out, p->n);
-      lpt_float_epilogue_finish (&p->end, data->in, row, p->n, column, 1, n, out);
+      lpt_float_epilogue_finish (&p->end, data->in, &(LptFloatBlock) { row, column, 1, n, out, p->n });
     }
 }
 

@@ -191,7 +191,7 @@ run_placed (const Conv      *c,
   t->y = own;
   t->ldy = t->n;
   c->kernel->run (t);
-  lpt_float_epilogue_finish (c->end, in, 0, t->n, 0, t->m, t->n, own);
+  lpt_float_epilogue_finish (c->end, in, &(LptFloatBlock) { 0, 0, t->m, t->n, own, t->n });
   for (i = 0; i < t->m; i++)
     memcpy (y + place_pixel (c, image, row + i) * all + channel, own + i * t->n, size);
 }
@@ -231,7 +231,7 @@ conv_task (const Conv      *c,
   t.y = (float *) (gpointer) data->out + first * all + channel;
   t.ldy = all;
   c->kernel->run (&t);
-  lpt_float_epilogue_finish (c->end, data->in, first, all, channel, t.m, t.n, t.y);
+  lpt_float_epilogue_finish (c->end, data->in, &(LptFloatBlock) { first, channel, t.m, t.n, t.y, all });
 }
 
 static void

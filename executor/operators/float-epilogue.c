@@ -198,20 +198,17 @@ lpt_float_epilogue_at (const LptFloatEpilogue *end,
 void
 lpt_float_epilogue_finish (const LptFloatEpilogue *end,
                            guint8 *const          *in,
-                           gsize                   row,
-                           gsize                   ldr,
-                           gsize                   column,
-                           gsize                   m,
-                           gsize                   n,
-                           float                  *y)
+                           const LptFloatBlock    *block)
 {
-  gsize count = n == ldr ? m * n : n, r;
+  gsize count = block->n == block->ldr ? block->m * block->n : block->n, r;
 
-  for (r = 0; end->maps != NULL && r < m * n / count; r++)
+  for (r = 0; end->maps != NULL && r < block->m * block->n / count; r++)
     {
-      end->maps->map (end->map, count, y + r * ldr, y + r * ldr);
+      float *y = block->y + r * block->ldr;
+
+      end->maps->map (end->map, count, y, y);
       if (end->after)
-        end->maps->binary (LPT_BINARY_ADD, count, y + r * ldr, 1,
-                           (const float *) (gconstpointer) in[end->port] + (row + r) * ldr + column, 1, y + r * ldr);
+        end->maps->binary (LPT_BINARY_ADD, count, y, 1, (const float *) (gconstpointer) in[end->port] +
+                           (block->row + r) * block->ldr + block->column, 1, y);
     }
 }

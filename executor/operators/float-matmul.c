@@ -161,7 +161,8 @@ matmul_task (const MatMul    *p,
       t.end = lpt_float_epilogue_at (&p->end, data->in, matrix * p->m + row, p->n, column);
       t.y = (float *) (gpointer) data->out + (matrix * p->m + row) * p->n + column;
       p->kernel->run (&t);
-      lpt_float_epilogue_finish (&p->end, data->in, matrix * p->m + row, p->n, column, t.m, t.n, t.y);
+      lpt_float_epilogue_finish (&p->end, data->in,
+                                 &(LptFloatBlock) { matrix * p->m + row, column, t.m, t.n, t.y, p->n });
     }
 }
 

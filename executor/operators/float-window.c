@@ -106,7 +106,8 @@ run_pixels (const Window    *p,
 
       end.ldr = apart;
       p->kernel->dwconv (&t, weights, &end);
-      lpt_float_epilogue_finish (p->fused, data->in, 0, apart, pixel * p->channels, (gsize) n, p->channels, t.y);
+      lpt_float_epilogue_finish (p->fused, data->in,
+                                 &(LptFloatBlock) { 0, pixel * p->channels, (gsize) n, p->channels, t.y, apart });
     }
 }
 

@@ -125,8 +125,9 @@ finish_pixels (const Winograd       *c,
 
   for (i = 0; i < out->n * OUT * OUT && c->end.maps != NULL; i++)
     if (out->pixels[i] != LPT_WINOGRAD_NONE)
-      lpt_float_epilogue_finish (&c->end, data->in, first + out->pixels[i], out->ldy, channel, 1, out->columns,
-                                 out->y + out->pixels[i] * out->ldy);
+      lpt_float_epilogue_finish (&c->end, data->in,
+                                 &(LptFloatBlock) { first + out->pixels[i], channel, 1, out->columns,
+                                                    out->y + out->pixels[i] * out->ldy, out->ldy });
 }
 
 static void

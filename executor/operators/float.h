@@ -51,8 +51,17 @@ void     lpt_float_epilogue_clear (LptFloatEpilogue *end);
 
 /* The end of a tile whose first row is @row of the result, with rows of @ldr, and whose first column is @column. */
 LptFgemmEnd lpt_float_epilogue_at (const LptFloatEpilogue *end, guint8 *const *in, gsize row, gsize ldr, gsize column);
-/* What kernels leave of it, for the @m x @n elements of that tile, which they have written to @y with rows of @ldr. */
-void     lpt_float_epilogue_finish (const LptFloatEpilogue *end, guint8 *const *in, gsize row, gsize ldr, gsize column, gsize m, gsize n, float *y);
+/* Elements of the result from @row and @column on, @m x @n of them, which kernels have written to @y with rows of
+ * @ldr. */
+typedef struct
+{
+  gsize  row, column, m, n;
+  float *y;
+  gsize  ldr;
+} LptFloatBlock;
+
+/* What kernels leave of it, for a block. */
+void     lpt_float_epilogue_finish (const LptFloatEpilogue *end, guint8 *const *in, const LptFloatBlock *block);
 
 /* Rows and columns of a task of a product, from its shape only. */
 typedef struct
