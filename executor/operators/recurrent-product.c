@@ -16,15 +16,32 @@ round_up (gsize n)
   return (n + 63) & ~(gsize) 63;
 }
 
-static gboolean
-pack_floats (LptRecurrentProduct *p,
-             LptProgram          *program,
-             const LptProgramOp  *op,
-             const float         *weights,
-             const char          *key)
+/* Of the packed weights (transfer full). */
+static char *
+name_of (const LptRecurrentColumns *columns,
+         const char                *kernel)
 {
+  return g_strdup_printf ("%s %s %" G_GSIZE_FORMAT, kernel, columns->key, columns->direction);
+}
+
+/* The first row of all directions. */
+static gsize
+first_row (const LptRecurrentColumns *columns)
+{
+  const LptShape *shape = &columns->weights->shape;
+
+  return columns->direction * (gsize) shape->dims[shape->rank - 2] + columns->from;
+}
+
+static gboolean
+pack_floats (LptRecurrentProduct       *p,
+             LptProgram                *program,
+             const LptProgramOp        *op,
+             const LptRecurrentColumns *columns)
+{
+  const float *weights = (const float *) columns->weights->data + first_row (columns) * p->k;
   gsize panels = (p->n + PANEL - 1) / PANEL, at;
-  g_autofree char *name = g_strconcat ("fgemm ", key, NULL);
+  g_autofree char *name = name_of (columns, "fgemm");
   LptPackedWeights packed = lpt_program_pack (program, op, name, NULL, 0, panels * PANEL * p->k * sizeof (float), 0);
 
   for (at = 0; at < p->n && packed.fresh; at += PANEL)
@@ -35,19 +52,17 @@ pack_floats (LptRecurrentProduct *p,
 }
 
 static gboolean
-pack_codes (LptRecurrentProduct *p,
-            LptProgram          *program,
-            const LptProgramOp  *op,
-            const LptArray      *weights,
-            const char          *key,
-            gsize                first,
-            gsize                from,
-            gsize                rows)
+pack_codes (LptRecurrentProduct       *p,
+            LptProgram                *program,
+            const LptProgramOp        *op,
+            const LptRecurrentColumns *columns,
+            gsize                      rows)
 {
   const LptGemmKernel *gemm = lpt_gemm_kernel_for (program->kernels.gemm, 2 * rows, p->k);
-  LptGemmWeights w = { .data = (const gint8 *) weights->data + first * p->k, .taps = 1, .k = p->k, .n = p->n, .k_stride = 1,
-                       .n_stride = (ptrdiff_t) p->k };
-  g_autofree char *name = g_strconcat (gemm->name, " ", key, NULL);
+  const LptQuant *quant = columns->weights->quant;
+  LptGemmWeights w = { .data = (const gint8 *) columns->weights->data + first_row (columns) * p->k, .taps = 1,
+                       .k = p->k, .n = p->n, .k_stride = 1, .n_stride = (ptrdiff_t) p->k };
+  g_autofree char *name = name_of (columns, gemm->name);
   LptPackedWeights packed = lpt_program_pack (program, op, name, NULL, 0, lpt_gemm_packed_size (gemm, 1, p->k, p->n),
                                               p->n);
   gsize c;
@@ -61,7 +76,7 @@ pack_codes (LptRecurrentProduct *p,
   for (c = 0; c < p->n; c++)
     {
       p->bias[c] = -128 * packed.col_sum[c];
-      p->scale[c] = (float) weights->quant->scale[weights->quant->n == 1 ? 0 : from + c];
+      p->scale[c] = (float) quant->scale[quant->n == 1 ? 0 : columns->from + c];
     }
   p->end = (LptEpilogue) { .store = LPT_STORE_I32, .bias = p->bias };
   p->gemm = (LptGemm) { .kernel = gemm, .epilogue_kernel = program->kernels.epilogue, .epilogue = &p->end, .m = 2 * rows, .k = p->k, .n = p->n,
@@ -72,26 +87,20 @@ pack_codes (LptRecurrentProduct *p,
 }
 
 gboolean
-lpt_recurrent_product_init (LptRecurrentProduct *product,
-                            LptProgram          *program,
-                            const LptProgramOp  *op,
-                            const LptArray      *weights,
-                            const char          *key,
-                            gsize                direction,
-                            gsize                from,
-                            gsize                n,
-                            gsize                rows)
+lpt_recurrent_product_init (LptRecurrentProduct       *product,
+                            LptProgram                *program,
+                            const LptProgramOp        *op,
+                            const LptRecurrentColumns *columns,
+                            gsize                      rows)
 {
-  const LptShape *shape = &weights->shape;
-  g_autofree char *own = g_strdup_printf ("%s %" G_GSIZE_FORMAT, key, direction);
-  gsize first = direction * (gsize) shape->dims[shape->rank - 2] + from;
+  const LptShape *shape = &columns->weights->shape;
 
-  *product = (LptRecurrentProduct) { .k = (gsize) shape->dims[shape->rank - 1], .n = n, .fgemm = program->kernels.fgemm,
-                                     .split = program->kernels.split16 };
-  if (weights->quant == NULL)
-    return pack_floats (product, program, op, (const float *) weights->data + first * product->k, own);
+  *product = (LptRecurrentProduct) { .k = (gsize) shape->dims[shape->rank - 1], .n = columns->n,
+                                     .fgemm = program->kernels.fgemm, .split = program->kernels.split16 };
+  if (columns->weights->quant == NULL)
+    return pack_floats (product, program, op, columns);
 
-  return pack_codes (product, program, op, weights, own, first, from, rows);
+  return pack_codes (product, program, op, columns, rows);
 }
 
 void
@@ -117,21 +126,17 @@ lpt_recurrent_product_room (const LptRecurrentProduct *p,
 /* In the workspace: steps of the rows, their bytes, sums, and what the kernel needs. */
 static void
 run_codes (const LptRecurrentProduct *p,
-           gsize                      m,
-           const float *const        *rows,
-           const float               *bias,
-           const float               *residual,
-           float                     *y,
-           gsize                      ldy,
+           const LptRecurrentBlock   *b,
            guint8                    *workspace)
 {
+  const gsize m = b->m;
   LptGemm gemm = p->gemm;
   float *steps = (float *) (gpointer) workspace;
   guint8 *codes = workspace + round_up (m * sizeof (float)), *sums = codes + 2 * m * gemm.lda;
   gsize i;
 
   for (i = 0; i < m; i++)
-    steps[i] = p->split->split (p->k, rows[i], codes + 2 * i * gemm.lda, codes + (2 * i + 1) * gemm.lda);
+    steps[i] = p->split->split (p->k, b->rows[i], codes + 2 * i * gemm.lda, codes + (2 * i + 1) * gemm.lda);
   gemm.epilogue = &p->end;
   gemm.m = 2 * m;
   gemm.a = codes;
@@ -140,24 +145,20 @@ run_codes (const LptRecurrentProduct *p,
   for (i = 0; i < m; i++)
     p->split->join (p->n, (const gint32 *) (gconstpointer) (sums + 2 * i * gemm.ldo),
                     (const gint32 *) (gconstpointer) (sums + (2 * i + 1) * gemm.ldo), p->scale, steps[i],
-                    residual != NULL ? residual + i * ldy : bias, y + i * ldy);
+                    b->residual != NULL ? b->residual + i * b->ldy : b->bias, b->y + i * b->ldy);
 }
 
 void
 lpt_recurrent_product_run (const LptRecurrentProduct *p,
-                           gsize                      m,
-                           const float *const        *rows,
-                           const float               *bias,
-                           const float               *residual,
-                           float                     *y,
-                           gsize                      ldy,
+                           const LptRecurrentBlock   *b,
                            guint8                    *workspace)
 {
-  LptFgemmTile tile = { .m = m, .n = p->n, .channels = p->k, .taps = 1, .a = rows, .a_rows = m, .a_step = 1, .b = p->packed,
-                        .end = { .bias = bias, .residual = residual, .ldr = ldy }, .y = y, .ldy = ldy };
+  LptFgemmTile tile = { .m = b->m, .n = p->n, .channels = p->k, .taps = 1, .a = b->rows, .a_rows = b->m, .a_step = 1,
+                        .b = p->packed, .end = { .bias = b->bias, .residual = b->residual, .ldr = b->ldy }, .y = b->y,
+                        .ldy = b->ldy };
 
   if (p->packed != NULL)
     p->fgemm->run (&tile);
   else
-    run_codes (p, m, rows, bias, residual, y, ldy, workspace);
+    run_codes (p, b, workspace);
 }

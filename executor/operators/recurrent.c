@@ -80,7 +80,9 @@ input_half (const Task *t,
   for (s = 0; s < n; s++)
     for (i = 0; i < t->n; i++)
       t->rows[s * t->n + i] = x + ((t->first + i) * t->p->steps + time_of (t, i, step + s)) * t->p->inputs;
-  lpt_recurrent_product_run (&t->d->input, n * t->n, t->rows, t->d->bias, NULL, t->sums, t->p->columns, t->room);
+  lpt_recurrent_product_run (&t->d->input,
+                             &(LptRecurrentBlock) { n * t->n, t->rows, t->d->bias, NULL, t->sums, t->p->columns },
+                             t->room);
 }
 
 /* The last gate of a GRU, for all sequences. @sums: of the step. */
@@ -93,15 +95,18 @@ candidate_half (const Task *t,
   gsize size = p->hidden, i;
 
   if (net->linear_before_reset)
-    lpt_recurrent_product_run (&t->d->candidate, t->n, t->rows, t->d->bias != NULL ? t->d->bias + 3 * size : NULL, NULL,
-                               t->other, size, t->room);
+    lpt_recurrent_product_run (&t->d->candidate,
+                               &(LptRecurrentBlock) { t->n, t->rows, t->d->bias != NULL ? t->d->bias + 3 * size : NULL,
+                                                      NULL, t->other, size },
+                               t->room);
   for (i = 0; i < t->n; i++)
     lpt_recurrent_reset (net, p->floats, sums + i * p->columns, t->h + i * size, t->other + i * size);
   if (net->linear_before_reset)
     return;
   for (i = 0; i < t->n; i++)
     t->rows[i] = t->other + i * size;
-  lpt_recurrent_product_run (&t->d->candidate, t->n, t->rows, NULL, sums + 2 * size, sums + 2 * size, p->columns,
+  lpt_recurrent_product_run (&t->d->candidate,
+                             &(LptRecurrentBlock) { t->n, t->rows, NULL, sums + 2 * size, sums + 2 * size, p->columns },
                              t->room);
 }
 
@@ -116,7 +121,8 @@ step (const Task *t,
 
   for (i = 0; i < t->n; i++)
     t->rows[i] = t->h + i * size;
-  lpt_recurrent_product_run (&t->d->state, t->n, t->rows, NULL, sums, sums, p->columns, t->room);
+  lpt_recurrent_product_run (&t->d->state, &(LptRecurrentBlock) { t->n, t->rows, NULL, sums, sums, p->columns },
+                             t->room);
   if (t->d->net.kind == LPT_RECURRENT_GRU)
     candidate_half (t, sums);
   for (i = 0; i < t->n; i++)
@@ -231,12 +237,13 @@ pack_weights (LptProgram         *program,
   for (d = 0; d < p->directions && ok; d++)
     {
       Direction *own = &p->direction[d];
+      const LptRecurrentColumns of_input = { input, "input", d, 0, p->columns },
+                                of_state = { state, "state", d, 0, first },
+                                of_candidate = { state, "candidate", d, first, p->columns - first };
 
-      ok = lpt_recurrent_product_init (&own->input, program, op, input, "input", d, 0, p->columns,
-                                       p->chunk * p->group) &&
-           lpt_recurrent_product_init (&own->state, program, op, state, "state", d, 0, first, p->group) &&
-           (first == p->columns || lpt_recurrent_product_init (&own->candidate, program, op, state, "candidate", d,
-                                                               first, p->columns - first, p->group));
+      ok = lpt_recurrent_product_init (&own->input, program, op, &of_input, p->chunk * p->group) &&
+           lpt_recurrent_product_init (&own->state, program, op, &of_state, p->group) &&
+           (of_candidate.n == 0 || lpt_recurrent_product_init (&own->candidate, program, op, &of_candidate, p->group));
     }
 
   return ok;

@@ -21,15 +21,30 @@ typedef struct
   const LptSplit16Kernel *split;
 } LptRecurrentProduct;
 
-/* Where rows [@from, @from + @n) of @weights [directions, rows, k] are columns of the product. @key tells it from the
- * op's other products; @rows: most rows that meet it at a time. FALSE: no memory. */
-gboolean lpt_recurrent_product_init  (LptRecurrentProduct *product, LptProgram *program, const LptProgramOp *op, const LptArray *weights,
-                                      const char *key, gsize direction, gsize from, gsize n, gsize rows);
+/* Which weights [directions, rows, k] are columns of a product: rows [from, from + n) of a direction. */
+typedef struct
+{
+  const LptArray *weights;
+  const char     *key;             /* tells it from the op's other products */
+  gsize           direction, from, n;
+} LptRecurrentColumns;
+
+/* @rows: most rows that meet it at a time. FALSE: no memory. */
+gboolean lpt_recurrent_product_init  (LptRecurrentProduct *product, LptProgram *program, const LptProgramOp *op,
+                                      const LptRecurrentColumns *columns, gsize rows);
 void     lpt_recurrent_product_clear (LptRecurrentProduct *product);
 /* Bytes of workspace for @m rows, a multiple of 64. */
 gsize    lpt_recurrent_product_room  (const LptRecurrentProduct *product, gsize m);
-/* @y = @rows[0 .. m) times the weights + @bias (nullable, of the columns) + @residual (nullable, as @y; may be @y);
- *   rows of @y and
- * @residual lie @ldy elements apart. Not both. */
-void     lpt_recurrent_product_run   (const LptRecurrentProduct *product, gsize m, const float *const *rows, const float *bias,
-                                      const float *residual, float *y, gsize ldy, guint8 *workspace);
+/* y = rows[0 .. m) times the weights + bias (nullable, of the columns) + residual (nullable, as y; may be y); not both.
+ * Rows of y and residual lie ldy elements apart. */
+typedef struct
+{
+  gsize        m;
+  const float *const *rows;
+  const float *bias, *residual;
+  float       *y;
+  gsize        ldy;
+} LptRecurrentBlock;
+
+void     lpt_recurrent_product_run   (const LptRecurrentProduct *product, const LptRecurrentBlock *block,
+                                      guint8 *workspace);
