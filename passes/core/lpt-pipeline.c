@@ -168,6 +168,26 @@ lpt_pipeline_run_passes (LptGraph             *graph,
   return ok;
 }
 
+/* What all groups of a run have in common. */
+typedef struct
+{
+  LptGraph          *graph;
+  const LptConfig   *config;
+  LptReport         *report;
+  const LptObserver *observer;
+} Run;
+
+static gboolean
+run_group (const Run *run,
+           GPtrArray *group,
+           GError   **error)
+{
+  g_ptr_array_add (group, NULL);
+
+  return lpt_pipeline_run_passes (run->graph, run->config, (const LptPass *const *) group->pdata, run->report,
+                                  run->observer, error);
+}
+
 static gboolean
 is_enabled (const LptConfig *config,
             const LptPass   *pass)
@@ -195,13 +215,10 @@ add_extra (GPtrArray       *group,
 
 /* The target's groups of names for prepare and cleanup, then the user's own passes of @stage as one more. */
 static gboolean
-run_groups (LptGraph           *graph,
-            const LptConfig    *config,
-            GPtrArray          *groups,
-            LptStage            stage,
-            LptReport          *report,
-            const LptObserver  *observer,
-            GError            **error)
+run_groups (const Run *run,
+            GPtrArray *groups,
+            LptStage   stage,
+            GError   **error)
 {
   guint i, k;
 
@@ -211,19 +228,15 @@ run_groups (LptGraph           *graph,
       g_autoptr (GPtrArray) group = g_ptr_array_new ();
 
       if (names == NULL)
-        add_extra (group, config, stage, stage);
+        add_extra (group, run->config, stage, stage);
       for (k = 0; names != NULL && names[k] != NULL; k++)
         {
           const LptPass *pass = lpt_pass_find (names[k]);
 
-          if (pass != NULL && is_enabled (config, pass))
+          if (pass != NULL && is_enabled (run->config, pass))
             g_ptr_array_add (group, (gpointer) pass);
         }
-      if (group->len == 0)
-        continue;
-      g_ptr_array_add (group, NULL);
-      if (!lpt_pipeline_run_passes (graph, config, (const LptPass *const *) group->pdata,
-                                    report, observer, error))
+      if (group->len > 0 && !run_group (run, group, error))
         return FALSE;
     }
 
@@ -232,34 +245,27 @@ run_groups (LptGraph           *graph,
 
 /* Passes of the table and the user's own whose stage is first..last; together, or each alone. */
 static gboolean
-run_stages (LptGraph           *graph,
-            const LptConfig    *config,
-            LptStage            first,
-            LptStage            last,
-            gboolean            together,
-            LptReport          *report,
-            const LptObserver  *observer,
-            GError            **error)
+run_stages (const Run *run,
+            LptStage   first,
+            LptStage   last,
+            gboolean   together,
+            GError   **error)
 {
   g_autoptr (GPtrArray) group = g_ptr_array_new ();
   guint i;
 
   for (i = 0; passes[i] != NULL; i++)
-    if (passes[i]->stage >= first && passes[i]->stage <= last && is_enabled (config, passes[i]))
+    if (passes[i]->stage >= first && passes[i]->stage <= last && is_enabled (run->config, passes[i]))
       g_ptr_array_add (group, (gpointer) passes[i]);
-  add_extra (group, config, first, last);
+  add_extra (group, run->config, first, last);
 
   if (together)
-    {
-      g_ptr_array_add (group, NULL);
-      return lpt_pipeline_run_passes (graph, config, (const LptPass *const *) group->pdata,
-                                      report, observer, error);
-    }
+    return run_group (run, group, error);
   for (i = 0; i < group->len; i++)
     {
       const LptPass *one[] = { g_ptr_array_index (group, i), NULL };
 
-      if (!lpt_pipeline_run_passes (graph, config, one, report, observer, error))
+      if (!lpt_pipeline_run_passes (run->graph, run->config, one, run->report, run->observer, error))
         return FALSE;
     }
 
@@ -344,19 +350,16 @@ forget_raised (LptGraph *graph)
 /* A graph on integers needs no other pass: what was raised goes back to them, what is on them is fitted to the target
  * and held to its restrictions. */
 static gboolean
-run_lowering (LptGraph           *graph,
-              const LptConfig    *config,
-              LptReport          *report,
-              const LptObserver  *observer,
-              GError            **error)
+run_lowering (const Run *run,
+              GError   **error)
 {
-  lpt_name_outputs (graph);
-  lpt_graph_clear_marks (graph);
-  if (!run_stages (graph, config, LPT_STAGE_LOWER, LPT_STAGE_LOWER, FALSE, report, observer, error))
+  lpt_name_outputs (run->graph);
+  lpt_graph_clear_marks (run->graph);
+  if (!run_stages (run, LPT_STAGE_LOWER, LPT_STAGE_LOWER, FALSE, error))
     return FALSE;
-  g_hash_table_remove (graph->meta, LPT_RAISED);
+  g_hash_table_remove (run->graph->meta, LPT_RAISED);
 
-  return lpt_graph_check_scales (graph, error);
+  return lpt_graph_check_scales (run->graph, error);
 }
 
 gboolean
@@ -368,40 +371,36 @@ lpt_pipeline_run (LptGraph           *graph,
 {
   gint64 start = g_get_monotonic_time ();
   g_autoptr (LptConfig) plain = config == NULL ? lpt_config_new () : NULL;
-  LptStage until = config != NULL ? config->until : plain->until;
+  const Run run = { graph, config != NULL ? config : plain, report, observer };
+  const LptStage until = run.config->until;
 
   mark_origins (graph, "");
   if (config == NULL && graph->lowered)
     return TRUE;
-  config = config != NULL ? config : plain;
   if (until == LPT_STAGE_LOWER && (graph->lowered || lpt_graph_is_raised (graph)))
-    return run_lowering (graph, config, report, observer, error);
-  if (until < LPT_STAGE_LOWER &&
-      !run_stages (graph, config, LPT_STAGE_RAISE, LPT_STAGE_RAISE, FALSE, report, observer, error))
+    return run_lowering (&run, error);
+  if (until < LPT_STAGE_LOWER && !run_stages (&run, LPT_STAGE_RAISE, LPT_STAGE_RAISE, FALSE, error))
     return FALSE;
   if (until == LPT_STAGE_RAISE)
     return lpt_graph_check_scales (graph, error);
   forget_raised (graph);
   g_autoptr (GPtrArray) ends = lpt_end_codes_note (graph);
   /* What folding found to be an interval may make no sense: the same error as of a file that says so. */
-  if (!run_groups (graph, config, config->prepare, LPT_STAGE_PREPARE, report, observer, error) ||
+  if (!run_groups (&run, run.config->prepare, LPT_STAGE_PREPARE, error) ||
       !lpt_graph_check_scales (graph, error))
     return FALSE;
-  if (until >= LPT_STAGE_MARKUP &&
-      !run_stages (graph, config, LPT_STAGE_MARKUP, LPT_STAGE_MARKUP, FALSE, report, observer, error))
+  if (until >= LPT_STAGE_MARKUP && !run_stages (&run, LPT_STAGE_MARKUP, LPT_STAGE_MARKUP, FALSE, error))
     return FALSE;
   if (until >= LPT_STAGE_DECOMPOSE &&
-      !run_stages (graph, config, LPT_STAGE_DECOMPOSE, MIN (until, LPT_STAGE_PROPAGATE), TRUE,
-                   report, observer, error))
+      !run_stages (&run, LPT_STAGE_DECOMPOSE, MIN (until, LPT_STAGE_PROPAGATE), TRUE, error))
     return FALSE;
-  if (until >= LPT_STAGE_CLEANUP &&
-      !run_groups (graph, config, config->cleanup, LPT_STAGE_CLEANUP, report, observer, error))
+  if (until >= LPT_STAGE_CLEANUP && !run_groups (&run, run.config->cleanup, LPT_STAGE_CLEANUP, error))
     return FALSE;
   lpt_name_outputs (graph);
   if (until >= LPT_STAGE_LOWER)
     {
       lpt_graph_clear_marks (graph);
-      if (!run_stages (graph, config, LPT_STAGE_LOWER, LPT_STAGE_LOWER, FALSE, report, observer, error))
+      if (!run_stages (&run, LPT_STAGE_LOWER, LPT_STAGE_LOWER, FALSE, error))
         return FALSE;
       lpt_end_codes_restore (graph, ends);
     }
