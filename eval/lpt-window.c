@@ -71,30 +71,32 @@ lpt_window_init (LptWindow            *window,
 }
 
 gboolean
-lpt_window_init_transposed (LptWindow            *window,
-                            gint                  n,
-                            const gint64         *data,
-                            const gint64         *result,
-                            const gint64         *kernel,
-                            const LptWindowAttrs *attrs,
-                            const LptInts        *output_padding,
-                            GError              **error)
+lpt_window_init_weighted (LptWindow             *window,
+                          const LptWeightedView *view,
+                          const LptShape        *x,
+                          const LptShape        *w,
+                          const LptShape        *y,
+                          GError               **error)
 {
+  const LptWindowAttrs attrs = { view->strides, view->dilations, view->pads_begin, view->pads_end, view->auto_pad };
+  const gint64 *data = x->dims + 2, *result = y->dims + 2, *kernel = w->dims + view->kernel;
+  const gint n = x->rank - 2;
   gint i;
 
-  if (!lpt_window_init (window, n, result, data, kernel, attrs, error))
+  if (!view->transposed)
+    return lpt_window_init (window, n, data, result, kernel, &attrs, error);
+  if (!lpt_window_init (window, n, result, data, kernel, &attrs, error))
     return FALSE;
   for (i = 0; i < n; i++)
     {
       gint axis = 3 - n + i;
-      gint64 more = output_padding != NULL ? lpt_ints_get (output_padding, i, 0) : 0;
       gint64 total = window->stride[axis] * (data[i] - 1) + window->dilation[axis] * (kernel[i] - 1) + 1 - result[i] +
-                     more;
+                     lpt_ints_get (view->output_padding, i, 0);
 
       total = MAX (total, 0);
-      if (attrs->auto_pad == LPT_AUTO_PAD_SAME_UPPER)
+      if (attrs.auto_pad == LPT_AUTO_PAD_SAME_UPPER)
         window->pad[axis] = total - total / 2;
-      else if (attrs->auto_pad == LPT_AUTO_PAD_SAME_LOWER)
+      else if (attrs.auto_pad == LPT_AUTO_PAD_SAME_LOWER)
         window->pad[axis] = total / 2;
     }
 

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include <lpt/lpt-attrs.h>
+#include "ir/lpt-weighted.h"
 
 typedef struct
 {
@@ -24,12 +24,12 @@ typedef struct
 gboolean lpt_window_init (LptWindow *window, gint n, const gint64 *in, const gint64 *out, const gint64 *kernel,
                           const LptWindowAttrs *attrs, GError **error);
 
-/* Of a transposed convolution (ConvolutionBackpropData), where the roles of input and output are swapped: window->in is
- * @result, its lengths, window->out the data's. Padding that auto_pad chooses follows from them, and @output_padding
- *   (or NULL); the odd element is
- * at the beginning for same_upper, at the end for same_lower. */
-gboolean lpt_window_init_transposed (LptWindow *window, gint n, const gint64 *data, const gint64 *result, const gint64 *kernel,
-                                     const LptWindowAttrs *attrs, const LptInts *output_padding, GError **error);
+/* Of a convolution (lpt_weighted_view) of data @x of rank 3 or more with weights @w, whose result is @y of that rank,
+ * too. Of a transposed one the roles of input and output are swapped: window->in has the lengths of @y, window->out
+ * those of @x. Padding that auto_pad chooses follows from them and output_padding; the odd element is at the beginning
+ * for same_upper, at the end for same_lower. */
+gboolean lpt_window_init_weighted (LptWindow *window, const LptWeightedView *view, const LptShape *x, const LptShape *w,
+                                   const LptShape *y, GError **error);
 
 /* Moves the last axes over which there is nothing to go (length, kernel and result of 1, no padding) to the front: the
  * same elements in the same order, along longer lines. */

@@ -13,6 +13,8 @@
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-work.h>
 
+#include "ir/lpt-weighted.h"
+
 static gint64
 product (const LptShape *shape,
          gint            from)
@@ -34,14 +36,12 @@ last (const LptShape *shape)
 
 /* Each output, transposed each input, meets the weights of its channel. */
 static gint64
-macs_of_convolution (const LptNode  *node,
-                     const LptShape *x,
-                     const LptShape *w,
-                     const LptShape *y)
+macs_of_convolution (const LptWeightedView *view,
+                     const LptShape        *x,
+                     const LptShape        *w,
+                     const LptShape        *y)
 {
-  const guint32 flags = node->info->flags;
-
-  return product ((flags & LPT_OP_F_TRANSPOSED) != 0 ? x : y, 0) * product (w, (flags & LPT_OP_F_GROUPED) != 0 ? 2 : 1);
+  return product (view->transposed ? x : y, 0) * product (w, view->kernel - 1);
 }
 
 static gint64
@@ -84,6 +84,7 @@ lpt_node_macs_for (const LptNode  *node,
                    const LptShape *y)
 {
   const guint32 flags = node->info->flags;
+  LptWeightedView view;
 
   if ((flags & (LPT_OP_F_WEIGHTED | LPT_OP_F_RECURRENT)) == 0 && node->op != LPT_OP_SCALED_DOT_PRODUCT_ATTENTION &&
       node->op != LPT_OP_BLOCK_MATMUL)
@@ -97,5 +98,5 @@ lpt_node_macs_for (const LptNode  *node,
   if (node->op == LPT_OP_BLOCK_MATMUL)
     return product (y, 0) * last (x);
 
-  return (flags & LPT_OP_F_WEIGHTED) != 0 ? macs_of_convolution (node, x, w, y) : macs_of_attention (x, w, y);
+  return lpt_weighted_view (node, &view) ? macs_of_convolution (&view, x, w, y) : macs_of_attention (x, w, y);
 }

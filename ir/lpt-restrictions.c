@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/lpt-weighted.h"
+
 /* A bias scale is a product of float32 scales somewhere: this much of rounding is forgiven. */
 #define SAME_SCALE 1e-5
 
@@ -57,15 +59,9 @@ lpt_quant_rules_from_name (const char    *name,
 LptFloats *
 lpt_node_bias_rest (LptNode *node)
 {
-  const guint32 flags = node->info->flags;
+  LptWeightedView view;
 
-  if ((flags & LPT_OP_F_WEIGHTED) == 0)
-    return NULL;
-  if (node->op == LPT_OP_MATMUL)
-    return &LPT_ATTRS (node, LptMatMulAttrs)->bias_rest;
-
-  return (flags & LPT_OP_F_TRANSPOSED) != 0 ? &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest
-                                            : &LPT_ATTRS (node, LptConvAttrs)->bias_rest;
+  return lpt_weighted_view (node, &view) ? (LptFloats *) view.rest : NULL;
 }
 
 const LptOpRestriction *

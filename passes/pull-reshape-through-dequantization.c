@@ -63,8 +63,10 @@ follow (LptTensor      *tensor,
 static gboolean
 is_grouping (LptNode *reshape)
 {
-  return lpt_value_n_uses (&reshape->out[0]) > 0 &&
-         lpt_value_use (&reshape->out[0], 0)->node->op == LPT_OP_GROUP_CONVOLUTION;
+  const guint32 traits = lpt_value_n_uses (&reshape->out[0]) > 0
+                             ? lpt_value_use (&reshape->out[0], 0)->node->info->flags : 0;
+
+  return (traits & (LPT_OP_F_GROUPED | LPT_OP_F_TRANSPOSED)) == LPT_OP_F_GROUPED;
 }
 
 /* Reshape of the weights themselves. */

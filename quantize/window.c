@@ -5,16 +5,16 @@
 
 #include "quantize/window.h"
 
-#include <lpt/lpt-attrs.h>
+#include "ir/lpt-weighted.h"
 
 static void
-read_axis (const LptConvAttrs *attrs, gint i, LptWindow *w)
+read_axis (const LptWeightedView *view, gint i, LptWindow *w)
 {
-  w->stride[i] = lpt_ints_get (&attrs->strides, (guint) i, 1);
-  w->dilation[i] = lpt_ints_get (&attrs->dilations, (guint) i, 1);
+  w->stride[i] = lpt_ints_get (view->strides, (guint) i, 1);
+  w->dilation[i] = lpt_ints_get (view->dilations, (guint) i, 1);
   gint64 steps = w->transposed ? w->in[i] : w->out[i], length = w->transposed ? w->out[i] : w->in[i];
   gint64 whole = MAX (0, (steps - 1) * w->stride[i] + (w->kernel[i] - 1) * w->dilation[i] + 1 - length);
-  switch (attrs->auto_pad)
+  switch (view->auto_pad)
     {
     case LPT_AUTO_PAD_SAME_UPPER:
       w->pad[i] = whole / 2;
@@ -26,7 +26,7 @@ read_axis (const LptConvAttrs *attrs, gint i, LptWindow *w)
       w->pad[i] = 0;
       break;
     default:
-      w->pad[i] = lpt_ints_get (&attrs->pads_begin, (guint) i, 0);
+      w->pad[i] = lpt_ints_get (view->pads_begin, (guint) i, 0);
     }
 }
 
@@ -34,10 +34,11 @@ gboolean
 lpt_window_read (const LptLayer *layer, const LptShape *data, const LptShape *result, LptWindow *window)
 {
   LptWindow w = { .n = data->rank - 2 };
-  if (layer->node->op == LPT_OP_MATMUL || w.n < 1 || w.n > 3 || result->rank != data->rank)
+  LptWeightedView view;
+  if (!lpt_weighted_view (layer->node, &view) || !view.window || w.n < 1 || w.n > 3 || result->rank != data->rank)
     return FALSE;
   const LptShape *weights = lpt_tensor_shape (lpt_node_const_in (layer->node, layer->weights_port));
-  w.transposed = (layer->node->info->flags & LPT_OP_F_TRANSPOSED) != 0;
+  w.transposed = view.transposed;
   for (gint i = 0; i < w.n; i++)
     {
       w.in[i] = data->dims[i + 2];
@@ -45,7 +46,7 @@ lpt_window_read (const LptLayer *layer, const LptShape *data, const LptShape *re
       w.kernel[i] = weights->dims[weights->rank - w.n + i];
       if (w.in[i] <= 0 || w.out[i] <= 0)
         return FALSE;
-      read_axis (LPT_ATTRS (layer->node, LptConvAttrs), i, &w);
+      read_axis (&view, i, &w);
     }
   *window = w;
   return TRUE;

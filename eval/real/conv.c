@@ -153,30 +153,6 @@ run_conv (LptCall *call,
   return TRUE;
 }
 
-/* Weights are [G,A,B,k...], or [A,B,k...] for one group; x has as many channels as the weights say. */
-static gboolean
-read_weights (LptCall       *call,
-              gboolean       grouped,
-              gint64        *dims,
-              const gint64 **kernel,
-              GError       **error)
-{
-  const LptShape *x = &call->in[0].shape, *w = &call->in[1].shape;
-  gint lead = grouped ? 3 : 2;
-
-  if (x->rank < 3 || w->rank != x->rank + lead - 2)
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "data of rank %d with weights of rank %d", x->rank, w->rank);
-      return FALSE;
-    }
-  dims[0] = grouped ? w->dims[0] : 1;
-  dims[1] = w->dims[lead - 2];
-  dims[2] = w->dims[lead - 1];
-  *kernel = w->dims + lead;
-
-  return TRUE;
-}
-
 static gboolean
 check_channels (gint64   channels,
                 gint64   expected,
@@ -191,50 +167,39 @@ check_channels (gint64   channels,
   return FALSE;
 }
 
+static gboolean
+run (LptCall *call,
+     GError **error)
+{
+  const LptShape *x = &call->in[0].shape, *w = &call->in[1].shape;
+  LptWeightedView view;
+  Conv c;
+
+  if (!lpt_weighted_view (call->node, &view))
+    return FALSE;
+  if (x->rank < 3 || w->rank != x->rank + view.kernel - 2)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "data of rank %d with weights of rank %d", x->rank, w->rank);
+      return FALSE;
+    }
+  c = (Conv) { .transposed = view.transposed, .groups = lpt_weighted_groups (&view, w),
+               .out_channels = w->dims[view.out], .in_channels = w->dims[view.in] };
+
+  return check_channels (x->dims[1], c.groups * c.in_channels, error) &&
+         lpt_window_init_weighted (&c.window, &view, x, w, &call->out[0].shape, error) &&
+         run_conv (call, &c, view.bias, error);
+}
+
 gboolean
 lpt_run_conv (LptCall *call,
               GError **error)
 {
-  const LptConvAttrs *a = LPT_ATTRS (call->node, LptConvAttrs);
-  LptWindowAttrs window = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
-  const LptShape *x = &call->in[0].shape, *out = &call->out[0].shape;
-  const gint64 *kernel;
-  gint64 dims[3];
-  Conv c = { .transposed = FALSE };
-
-  if (!lpt_call_refuse_zero (call, error) ||
-      !read_weights (call, call->node->op == LPT_OP_GROUP_CONVOLUTION, dims, &kernel, error))
-    return FALSE;
-  c.groups = dims[0];
-  c.out_channels = dims[1];
-  c.in_channels = dims[2];
-
-  return check_channels (x->dims[1], c.groups * c.in_channels, error) &&
-         lpt_window_init (&c.window, x->rank - 2, x->dims + 2, out->dims + 2, kernel, &window, error) &&
-         run_conv (call, &c, 2, error);
+  return lpt_call_refuse_zero (call, error) && run (call, error);
 }
 
 gboolean
 lpt_run_deconv (LptCall *call,
                 GError **error)
 {
-  const LptDeconvAttrs *a = LPT_ATTRS (call->node, LptDeconvAttrs);
-  LptWindowAttrs window = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
-  const LptShape *x = &call->in[0].shape, *out = &call->out[0].shape;
-  const gint64 *kernel;
-  gint64 dims[3];
-  Conv c = { .transposed = TRUE };
-
-  if (!read_weights (call, call->node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA, dims, &kernel, error))
-    return FALSE;
-  c.groups = dims[0];
-  c.in_channels = dims[1];
-  c.out_channels = dims[2];
-
-  if (!check_channels (x->dims[1], c.groups * c.in_channels, error) ||
-      !lpt_window_init_transposed (&c.window, x->rank - 2, x->dims + 2, out->dims + 2, kernel, &window,
-                                   &a->output_padding, error))
-    return FALSE;
-
-  return run_conv (call, &c, 3, error);
+  return run (call, error);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "executor/kernels/requant/requant-scalar.h"
+#include "ir/lpt-weighted.h"
 
 static const LptModeInfo modes[] =
 {
@@ -155,16 +156,17 @@ static guint
 convolution_kinds (LptNode *node)
 {
   const LptShape *w = &lpt_node_in (node, 1)->shape;
-  const gboolean grouped = node->op == LPT_OP_GROUP_CONVOLUTION;
-  const gint spatial = grouped ? 3 : 2;
-  guint kinds = lpt_node_in (node, 2) == NULL ? LPT_KIND_OF_NO_BIAS : 0;
+  LptWeightedView view;
+  guint kinds;
 
-  if (w->rank <= spatial)
+  lpt_weighted_view (node, &view);
+  kinds = lpt_node_in (node, view.bias) == NULL ? LPT_KIND_OF_NO_BIAS : 0;
+  if (w->rank <= view.kernel)
     return kinds | LPT_KIND_OF_DENSE;
-  if (grouped)
-    return kinds | (w->dims[2] == 1 ? LPT_KIND_OF_DEPTHWISE : LPT_KIND_OF_DENSE);
+  if (view.grouped)
+    return kinds | (w->dims[view.in] == 1 ? LPT_KIND_OF_DEPTHWISE : LPT_KIND_OF_DENSE);
 
-  for (gint i = spatial; i < w->rank; i++)
+  for (gint i = view.kernel; i < w->rank; i++)
     if (w->dims[i] != 1)
       return kinds | LPT_KIND_OF_DENSE;
 

@@ -509,7 +509,7 @@ lpt_prepare_batch_matmul (LptProgram   *program,
   /* What is packed at each run pays later than weights do. */
   p->gemm = lpt_gemm_kernel_for (program->kernels.gemm, (gsize) a.rows, p->k / 2);
   if (!lpt_fused_epilogue_init (&p->epilogue, op, op->out[0]->array.shape.rank - 1, p->n, right->quant->scale,
-                                right->quant->n, left->quant->scale[0], &attrs->bias_rest))
+                                right->quant->n))
     {
       batch_matmul_clear (p);
       g_free (p);

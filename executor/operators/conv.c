@@ -80,23 +80,21 @@ read_zeros (LptConvMaker *maker)
 }
 
 gboolean
-lpt_conv_maker_init (LptConvMaker       *maker,
-                     LptProgram         *program,
-                     LptProgramOp       *op,
-                     const LptConvShape *s,
-                     guint               bias,
-                     const LptFloats    *rest)
+lpt_conv_maker_init (LptConvMaker          *maker,
+                     LptProgram            *program,
+                     LptProgramOp          *op,
+                     const LptWeightedView *view,
+                     const LptConvShape    *s)
 {
-  gboolean grouped = op->node->op == LPT_OP_GROUP_CONVOLUTION || op->node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA,
-           ok;
   LptWeightChannels *w = &maker->weights;
   LptConvForm *v;
+  gboolean ok;
 
   *maker = (LptConvMaker) { .program = program, .op = op };
-  maker->bias = lpt_bias_of (op, bias, s->oc, &ok);
+  maker->bias = lpt_bias_of (op, view->bias, s->oc, &ok);
   if (!ok)
     return lpt_refuse (op, LPT_REMARK_BIAS);
-  if (!lpt_weight_channels_init (w, op->in[1], grouped, s->groups, s->oc))
+  if (!lpt_weight_channels_init (w, op->in[1], view->grouped, s->groups, s->oc))
     return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
   maker->copies = count_copies (s, w);
   if (!lpt_program_is_codes (op->in[0]) && !(maker->copies > 0 && is_channel_codes (op, s)))
@@ -106,8 +104,7 @@ lpt_conv_maker_init (LptConvMaker       *maker,
     }
 
   maker->form = v = g_new0 (LptConvForm, 1);
-  if (!lpt_fused_epilogue_init (&v->epilogue, op, 1, s->oc, w->scale, (guint) s->oc, op->in[0]->array.quant->scale[0],
-                                rest))
+  if (!lpt_fused_epilogue_init (&v->epilogue, op, 1, s->oc, w->scale, (guint) s->oc))
     {
       lpt_conv_maker_clear (maker);
       return FALSE;
@@ -284,28 +281,19 @@ lpt_conv_shape_take (LptConvShape    *s,
   s->pad_left = (ptrdiff_t) v->pad[2];
 }
 
-/* FALSE: no such geometry. */
-static gboolean
-conv_shape (const LptProgramOp *op,
-            LptConvShape       *s)
+gboolean
+lpt_conv_geometry (const LptProgramOp *op,
+                   LptWeightedView    *view,
+                   LptWindow          *window,
+                   LptConvShape       *s)
 {
-  const LptConvAttrs *a = LPT_ATTRS (op->node, LptConvAttrs);
-  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
   const LptShape *x = &op->in[0]->array.shape, *w = &op->in[1]->array.shape, *y = &op->out[0]->array.shape;
-  gint lead = op->node->op == LPT_OP_GROUP_CONVOLUTION ? 3 : 2;
-  LptWindow v;
-  guint k;
 
-  if (x->rank < 3 || x->rank > 5 || w->rank != x->rank + lead - 2 || y->rank != x->rank ||
-      !lpt_window_init (&v, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs, NULL))
+  if (!lpt_weighted_view (op->node, view) || x->rank < 3 || x->rank > 5 || w->rank != x->rank + view->kernel - 2 ||
+      y->rank != x->rank || !lpt_window_init_weighted (window, view, x, w, y, NULL))
     return FALSE;
-  for (k = 0; k < 3; k++)
-    if (v.in[k] < 1 || v.out[k] < 1 || v.kernel[k] < 1)
-      return FALSE;
-  lpt_window_line_up (&v);
   *s = (LptConvShape) { .batch = (gsize) x->dims[0], .ic = (gsize) x->dims[1], .oc = (gsize) y->dims[1],
-                        .groups = lead == 3 ? (gsize) w->dims[0] : 1 };
-  lpt_conv_shape_take (s, &v);
+                        .groups = (gsize) lpt_weighted_groups (view, w) };
 
   return s->batch > 0 && s->ic > 0 && s->oc > 0;
 }
@@ -315,13 +303,21 @@ lpt_prepare_conv (LptProgram   *program,
                   LptProgramOp *op)
 {
   LptConvKey key = { .none = 0 };
+  LptWeightedView view;
   LptConvMaker maker;
+  LptWindow v;
+  guint k;
 
   if (!lpt_reads_codes_with_weights (op))
     return FALSE;
-  if (!conv_shape (op, &key.shape))
+  if (!lpt_conv_geometry (op, &view, &v, &key.shape))
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
-  if (!lpt_conv_maker_init (&maker, program, op, &key.shape, 2, &LPT_ATTRS (op->node, LptConvAttrs)->bias_rest))
+  for (k = 0; k < 3; k++)
+    if (v.in[k] < 1 || v.out[k] < 1 || v.kernel[k] < 1)
+      return lpt_refuse (op, LPT_REMARK_GEOMETRY);
+  lpt_window_line_up (&v);
+  lpt_conv_shape_take (&key.shape, &v);
+  if (!lpt_conv_maker_init (&maker, program, op, &view, &key.shape))
     return FALSE;
   maker.form->od = key.shape.od;
   maker.form->oh = key.shape.oh;

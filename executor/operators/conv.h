@@ -53,10 +53,12 @@ typedef struct
   gint64       tap[3], every[3], none;
 } LptConvKey;
 
-/* The op and its weights fit; @s: its geometry, @bias: a port. The caller then makes form->parts and says the lengths of
- * the output. FALSE: nothing is left to clear. */
-gboolean lpt_conv_maker_init  (LptConvMaker *maker, LptProgram *program, LptProgramOp *op, const LptConvShape *s, guint bias,
-                               const LptFloats *rest);
+/* What @op has as its view tells, seen in the lengths of its operands. FALSE: no such geometry. */
+gboolean lpt_conv_geometry    (const LptProgramOp *op, LptWeightedView *view, LptWindow *window, LptConvShape *s);
+/* The op and its weights fit; @s: its geometry. The caller then makes form->parts and says the lengths of the output.
+ * FALSE: nothing is left to clear. */
+gboolean lpt_conv_maker_init  (LptConvMaker *maker, LptProgram *program, LptProgramOp *op, const LptWeightedView *view,
+                               const LptConvShape *s);
 void     lpt_conv_maker_clear (LptConvMaker *maker);
 /* Part @i, in order, with @weights (NULL: no memory) as [oc][ic / groups][kernel]; @place: NULL where it is the whole
  * output. */

@@ -8,6 +8,7 @@
 
 typedef struct
 {
+  LptWeightedView view;
   LptWindow window;
   LptConvShape s;            /* of the whole, but for the windows */
   gsize     in, out;         /* channels of a group */
@@ -17,27 +18,19 @@ static gboolean
 deconv_shape (const LptProgramOp *op,
               Deconv             *d)
 {
-  const LptDeconvAttrs *a = LPT_ATTRS (op->node, LptDeconvAttrs);
-  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
-  const LptShape *x = &op->in[0]->array.shape, *w = &op->in[1]->array.shape, *y = &op->out[0]->array.shape;
-  gint lead = op->node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA ? 3 : 2;
+  const LptShape *w = &op->in[1]->array.shape;
 
-  if (x->rank < 3 || x->rank > 5 || w->rank != x->rank + lead - 2 || y->rank != x->rank ||
-      lpt_array_count (&op->in[1]->array) == 0 ||
-      !lpt_window_init_transposed (&d->window, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs,
-                                   &a->output_padding, NULL))
+  if (lpt_array_count (&op->in[1]->array) == 0 || !lpt_conv_geometry (op, &d->view, &d->window, &d->s))
     return FALSE;
   lpt_window_line_up (&d->window);
-  d->in = (gsize) w->dims[lead - 2];
-  d->out = (gsize) w->dims[lead - 1];
-  d->s = (LptConvShape) { .batch = (gsize) x->dims[0], .ic = (gsize) x->dims[1], .oc = (gsize) y->dims[1],
-                          .groups = lead == 3 ? (gsize) w->dims[0] : 1 };
+  d->in = (gsize) w->dims[d->view.in];
+  d->out = (gsize) w->dims[d->view.out];
   lpt_conv_shape_take (&d->s, &d->window);
   /* Rather than those of the result. */
   d->s.id = (gsize) d->window.out[0];
   d->s.od = (gsize) d->window.in[0];
 
-  return d->s.batch > 0 && d->s.ic == d->s.groups * d->in && d->s.oc == d->s.groups * d->out;
+  return d->s.ic == d->s.groups * d->in && d->s.oc == d->s.groups * d->out;
 }
 
 /* The weights [groups][in][out][kernel] of one phase as [groups][out][in][its taps], in the order of the places that
@@ -114,7 +107,7 @@ lpt_prepare_deconv (LptProgram   *program,
     return FALSE;
   if (!deconv_shape (op, &d) || !lpt_phases_init (&phases, &d.window))
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
-  if (!lpt_conv_maker_init (&maker, program, op, &d.s, 3, &LPT_ATTRS (op->node, LptDeconvAttrs)->bias_rest))
+  if (!lpt_conv_maker_init (&maker, program, op, &d.view, &d.s))
     {
       lpt_phases_clear (&phases);
       return FALSE;

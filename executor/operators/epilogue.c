@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "executor/operators/lpt-operators.h"
+#include "ir/lpt-weighted.h"
 
 /* The op that alone reads @value and whose work neither a form of its own nor another op does yet, or NULL. */
 static LptProgramOp *
@@ -328,34 +329,27 @@ lpt_fused_epilogue_words (LptFusedEpilogue *epilogue,
   return TRUE;
 }
 
-/* The zero point of the data where it is computed, or NULL. */
-static LptProgramValue *
-zero_of (const LptProgramOp *op)
-{
-  const guint input = op->node->info->flags & LPT_OP_F_TRANSPOSED ? 4 : 3;
-
-  return op->n_in > input ? op->in[input] : NULL;
-}
-
 gboolean
 lpt_fused_epilogue_init (LptFusedEpilogue *epilogue,
                          LptProgramOp     *op,
                          gint              axis,
                          gsize             channels,
-                         const double     *weight_scales,
-                         guint             n_scales,
-                         double            input_scale,
-                         const LptFloats  *rest)
+                         const double     *scales,
+                         guint             n_scales)
 {
   const LptRequantRule *rule = lpt_requant_node_rule (op->node);
-  const LptArray *y = &op->out[0]->array;
+  const LptArray *x = &op->in[0]->array, *y = &op->out[0]->array;
+  LptWeightedView view;
+  LptProgramValue *zero;
   gboolean any_rest = FALSE;
   gint32 offset = lpt_program_offset (y->dtype);
   gsize c;
 
   if (rule == NULL || rule->algorithm != LPT_ALGO_RESCALE)
     return lpt_refuse (op, LPT_REMARK_ROUNDING);
-  if (rest->n > 1 && rest->n != channels)
+  lpt_weighted_view (op->node, &view);
+  zero = op->n_in > view.zero ? op->in[view.zero] : NULL;
+  if (view.rest->n > 1 && view.rest->n != channels)
     return lpt_refuse (op, LPT_REMARK_BIAS);
   if (!alloc_parameters (epilogue, op, channels))
     return lpt_refuse (op, LPT_REMARK_MEMORY);
@@ -364,14 +358,14 @@ lpt_fused_epilogue_init (LptFusedEpilogue *epilogue,
   epilogue->channels = channels;
   if (y->dtype == LPT_DTYPE_I32)
     {
-      epilogue->zero = zero_of (op);
-      epilogue->offset = lpt_program_offset (op->in[0]->array.dtype);
+      epilogue->zero = zero;
+      epilogue->offset = lpt_program_offset (x->dtype);
       epilogue->e.store = LPT_STORE_I32;
       return TRUE;
     }
   if (!lpt_program_is_codes (op->out[0]))
     return lpt_refuse (op, lpt_remark_of_codes (op->out[0], op->out[0]));
-  if (zero_of (op) != NULL)
+  if (zero != NULL)
     return lpt_refuse (op, LPT_REMARK_COMPUTED);
 
   epilogue->e.scheme = rule->rounding;
@@ -380,9 +374,9 @@ lpt_fused_epilogue_init (LptFusedEpilogue *epilogue,
   epilogue->e.hi = (gint32) lpt_dtype_max (y->dtype) + offset;
   for (c = 0; c < channels; c++)
     {
-      LptMultiplier m = lpt_requant_rule_multiplier (rule, input_scale, weight_scales[n_scales == 1 ? 0 : c],
+      LptMultiplier m = lpt_requant_rule_multiplier (rule, x->quant->scale[0], scales[n_scales == 1 ? 0 : c],
                                                      y->quant->scale[0]);
-      double fraction = rest->n == 0 ? 0 : rest->v[rest->n == 1 ? 0 : c];
+      double fraction = view.rest->n == 0 ? 0 : view.rest->v[view.rest->n == 1 ? 0 : c];
 
       if (m.rounding != rule->rounding)
         return lpt_refuse (op, LPT_REMARK_ROUNDING);

@@ -268,46 +268,51 @@ conv_clear (gpointer params)
 
 typedef struct
 {
-  LptProgram   *program;
-  LptProgramOp *op;
-  gsize         images, groups, in, out;    /* channels of a group */
-  guint         bias;                       /* port */
+  LptProgram     *program;
+  LptProgramOp   *op;
+  LptWeightedView view;
+  LptWindow       window;
+  gsize           images, groups, in, out;    /* channels of a group */
 } Shape;
 
-/* @channels: which of the weights' axes behind the groups has the input's channels. */
 static gboolean
 read_shape (LptProgram   *program,
             LptProgramOp *op,
-            gint          lead,
-            gint          channels,
-            guint         bias,
             Shape        *s)
 {
-  gboolean biased = op->n_in > bias && op->in[bias] != NULL;
+  const LptProgramValue *bias;
   const LptShape *x, *w, *y;
 
+  *s = (Shape) { program, op };
+  if (!lpt_weighted_view (op->node, &s->view))
+    return FALSE;
+  bias = op->n_in > s->view.bias ? op->in[s->view.bias] : NULL;
   if (program->kernels.fgemm->needs == LPT_CPU_SCALAR)
     return lpt_refuse (op, LPT_REMARK_LEVEL);
   if (!lpt_program_is_real (op->in[0]) || !lpt_program_is_real (op->out[0]))
     return lpt_refuse (op, LPT_REMARK_TYPES);
   if (op->in[0]->kind == LPT_STORAGE_CONST)
     return lpt_refuse (op, LPT_REMARK_CONSTANT);
-  if (!lpt_is_real_constant (op->in[1]) || (biased && !lpt_is_real_constant (op->in[bias])))
+  if (!lpt_is_real_constant (op->in[1]) || (bias != NULL && !lpt_is_real_constant (bias)))
     return lpt_refuse (op, LPT_REMARK_COMPUTED);
   if (!lpt_is_finite (op->in[1]))
     return lpt_refuse (op, LPT_REMARK_VALUES);
   x = &op->in[0]->array.shape;
   w = &op->in[1]->array.shape;
   y = &op->out[0]->array.shape;
-  if (x->rank < 3 || x->rank > 5 || w->rank != x->rank + lead - 2 || y->rank != x->rank)
+  if (x->rank < 3 || x->rank > 5 || w->rank != x->rank + s->view.kernel - 2 || y->rank != x->rank)
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
-  *s = (Shape) { program, op, (gsize) x->dims[0], lead == 3 ? (gsize) w->dims[0] : 1, (gsize) w->dims[lead - 2 + channels],
-                 (gsize) w->dims[lead - 1 - channels], bias };
-
+  s->images = (gsize) x->dims[0];
+  s->groups = (gsize) lpt_weighted_groups (&s->view, w);
+  s->in = (gsize) w->dims[s->view.in];
+  s->out = (gsize) w->dims[s->view.out];
   if (s->groups * s->in != (gsize) x->dims[1])
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
-  if (biased && lpt_program_count (op->in[bias]) != (gsize) y->dims[1])
+  if (bias != NULL && lpt_program_count (bias) != (gsize) y->dims[1])
     return lpt_refuse (op, LPT_REMARK_BIAS);
+  if (!lpt_window_init_weighted (&s->window, &s->view, x, w, y, NULL))
+    return lpt_refuse (op, LPT_REMARK_GEOMETRY);
+  lpt_window_line_up (&s->window);
 
   return TRUE;
 }
@@ -378,7 +383,7 @@ form_new (const Shape *s,
   form->n_parts = n_parts;
   form->parts = g_new0 (Conv, n_parts);
   form->zeros = g_new0 (float, s->in);
-  lpt_float_epilogue_init (&form->end, s->op, s->bias, 1, s->groups * s->out);
+  lpt_float_epilogue_init (&form->end, s->op, s->view.bias, 1, s->groups * s->out);
 
   return form;
 }
@@ -412,35 +417,25 @@ gboolean
 lpt_prepare_float_conv (LptProgram   *program,
                         LptProgramOp *op)
 {
-  const LptConvAttrs *a = LPT_ATTRS (op->node, LptConvAttrs);
-  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
-  gint lead = op->node->op == LPT_OP_GROUP_CONVOLUTION ? 3 : 2;
-  const LptShape *x, *w, *y;
   LptFloatPacks weights;
-  LptWindow v;
   ConvForm *form;
   Shape s;
 
-  if (!read_shape (program, op, lead, 1, 2, &s))
+  if (!read_shape (program, op, &s))
     return FALSE;
-  x = &op->in[0]->array.shape;
-  w = &op->in[1]->array.shape;
-  y = &op->out[0]->array.shape;
-  if (!lpt_window_init (&v, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs, NULL))
-    return lpt_refuse (op, LPT_REMARK_GEOMETRY);
-  lpt_window_line_up (&v);
-  if (lead == 3 && s.in == 1 && s.out == 1)
-    return lpt_prepare_float_dwconv (program, op, &v);
-  if ((program->flags & LPT_PLAN_ORDERED) == 0 && lpt_float_winograd_pays (&v, s.out, s.in))
+  if (s.view.grouped && s.in == 1 && s.out == 1)
+    return lpt_prepare_float_dwconv (program, op, &s.window);
+  if ((program->flags & LPT_PLAN_ORDERED) == 0 && lpt_float_winograd_pays (&s.window, s.out, s.in))
     {
-      lpt_prepare_float_winograd (program, op, &v, s.groups);
+      lpt_prepare_float_winograd (program, op, &s.window, s.groups);
       return TRUE;
     }
 
   form = form_new (&s, 1);
-  weights = (LptFloatPacks) { op->in[1]->array.data, NULL, 0, s.groups, s.in * (gsize) lpt_window_size (v.kernel), s.out, 1, 0 };
+  weights = (LptFloatPacks) { op->in[1]->array.data, NULL, 0, s.groups,
+                              s.in * (gsize) lpt_window_size (s.window.kernel), s.out, 1, 0 };
   weights.n_stride = (ptrdiff_t) weights.k;
-  add_part (&s, form, 0, &v, &weights, NULL);
+  add_part (&s, form, 0, &s.window, &weights, NULL);
   set_form (&s, form);
 
   return TRUE;
@@ -451,13 +446,12 @@ lpt_prepare_float_conv (LptProgram   *program,
 /* The weights [groups][in][out][kernel] of one phase as [groups][out][in][its taps]. */
 static void
 gather_weights (const Shape           *s,
-                const LptWindow       *window,
                 const LptPhase *const  of[3],
                 const LptWindow       *phase,
                 float                 *to)
 {
   const float *from = s->op->in[1]->array.data;
-  const gint64 *kernel = window->kernel, *n = phase->kernel;
+  const gint64 *kernel = s->window.kernel, *n = phase->kernel;
   const gsize size = (gsize) lpt_window_size (kernel);
   gsize g, o, i;
   gint64 z, y, x;
@@ -483,17 +477,16 @@ static void
 add_phase (const Shape     *s,
            ConvForm        *form,
            guint            i,
-           const LptWindow *window,
            const LptPhase  *of[3])
 {
   struct { gint64 tap[3], every[3], n[3]; } key;
   LptFloatPacks weights;
-  LptConvPlace place = lpt_phase_place (window, of);
+  LptConvPlace place = lpt_phase_place (&s->window, of);
   LptWindow phase;
   float *data;
   guint axis;
 
-  lpt_phase_window (window, of, FALSE, &phase);
+  lpt_phase_window (&s->window, of, FALSE, &phase);
   for (axis = 0; axis < 3; axis++)
     {
       key.tap[axis] = of[axis]->tap;
@@ -505,7 +498,7 @@ add_phase (const Shape     *s,
   weights.n_stride = (ptrdiff_t) weights.k;
   weights.data = data = lpt_program_array (weights.groups * weights.k * weights.n, sizeof *data);
   if (data != NULL)
-    gather_weights (s, window, of, &phase, data);
+    gather_weights (s, of, &phase, data);
   add_part (s, form, i, &phase, &weights, form->n_parts > 1 ? &place : NULL);
   lpt_aligned_free (data);
 }
@@ -514,29 +507,17 @@ gboolean
 lpt_prepare_float_deconv (LptProgram   *program,
                           LptProgramOp *op)
 {
-  const LptDeconvAttrs *a = LPT_ATTRS (op->node, LptDeconvAttrs);
-  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
-  gint lead = op->node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA ? 3 : 2;
-  const LptShape *x, *w, *y;
   LptPhases phases;
-  LptWindow v;
   ConvForm *form;
   Shape s;
   guint i;
 
-  if (!read_shape (program, op, lead, 0, 3, &s))
+  if (!read_shape (program, op, &s))
     return FALSE;
-  x = &op->in[0]->array.shape;
-  w = &op->in[1]->array.shape;
-  y = &op->out[0]->array.shape;
-  if (!lpt_window_init_transposed (&v, x->rank - 2, x->dims + 2, y->dims + 2, w->dims + lead, &attrs,
-                                   &a->output_padding, NULL))
+  if (!lpt_phases_init (&phases, &s.window))
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
-  lpt_window_line_up (&v);
-  if (!lpt_phases_init (&phases, &v))
-    return lpt_refuse (op, LPT_REMARK_GEOMETRY);
-  if (lead == 3 && s.in == 1 && s.out == 1)
-    lpt_prepare_float_dwdeconv (program, op, &v, &phases);
+  if (s.view.grouped && s.in == 1 && s.out == 1)
+    lpt_prepare_float_dwdeconv (program, op, &s.window, &phases);
   else
     {
       form = form_new (&s, phases.n);
@@ -545,7 +526,7 @@ lpt_prepare_float_deconv (LptProgram   *program,
           const LptPhase *of[3];
 
           lpt_phases_at (&phases, i, of);
-          add_phase (&s, form, i, &v, of);
+          add_phase (&s, form, i, of);
         }
       set_form (&s, form);
     }

@@ -134,10 +134,11 @@ typedef struct
   gint32      offset;        /* from the zero point to that of the u8 form */
 } LptFusedEpilogue;
 
-/* Of the product alone, still without lpt_fused_epilogue_bind(), which is dear: the form's bind() calls it once for
- * all. @axis: of the channels in the output. FALSE: the result cannot be written in one pass. */
+/* Of the product @op alone, still without lpt_fused_epilogue_bind(), which is dear: the form's bind() calls it once for
+ * all. @axis: of the channels in the output; @scales: of the weights, one or one for each channel. FALSE: the result
+ * cannot be written in one pass. */
 gboolean lpt_fused_epilogue_init  (LptFusedEpilogue *epilogue, LptProgramOp *op, gint axis, gsize channels,
-                                   const double *weight_scales, guint n_scales, double input_scale, const LptFloats *rest);
+                                   const double *scales, guint n_scales);
 /* Takes in the ops behind @op as far as they fit; FALSE: none. */
 gboolean lpt_fused_epilogue_follow (LptFusedEpilogue *epilogue, LptProgram *program, LptProgramOp *op);
 /* Of a Dequantize of int32 by itself. */

@@ -146,8 +146,7 @@ lpt_prepare_matmul (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
 
   m = g_new0 (MatMul, 1);
-  fits = lpt_fused_epilogue_init (&m->epilogue, op, op->out[0]->array.shape.rank - 1, n, channels.scale, (guint) n,
-                                   a->quant->scale[0], &attrs->bias_rest);
+  fits = lpt_fused_epilogue_init (&m->epilogue, op, op->out[0]->array.shape.rank - 1, n, channels.scale, (guint) n);
   if (!fits)
     {
       lpt_weight_channels_clear (&channels);

@@ -10,6 +10,7 @@
  */
 
 #include "ir/infer/lpt-infer-util.h"
+#include "ir/lpt-weighted.h"
 
 /* Rank of the data: from the data, else from the weights, else from the strides. */
 static gboolean
@@ -43,6 +44,23 @@ check_types (LptNode   *node,
   return lpt_infer_same_types (node, 0, 1, dtype, error) && lpt_infer_want_number (node, 0, error);
 }
 
+/* Channels of the data and of the result, of all groups, that weights of shape @w are for. */
+static gboolean
+weighted_channels (const LptWeightedView *view,
+                   const LptShape        *w,
+                   gint64                *in,
+                   gint64                *out,
+                   GError               **error)
+{
+  *in = lpt_shape_dim (w, view->in);
+  *out = lpt_shape_dim (w, view->out);
+  if (!view->grouped ||
+      (lpt_dim_mul (lpt_shape_dim (w, 0), *in, in) && lpt_dim_mul (lpt_shape_dim (w, 0), *out, out)))
+    return TRUE;
+
+  return lpt_infer_fail (error, "number of channels overflows");
+}
+
 /* Lowered graphs: one int32 (or real) number per output channel. */
 static gboolean
 check_bias (LptNode *node,
@@ -73,23 +91,38 @@ check_channels (gint64    data,
   return TRUE;
 }
 
+/* The window of what @node's view tells, and the rank of its data. */
 static gboolean
-infer_forward (LptNode  *node,
-               gboolean  grouped,
-               GError  **error)
+read_view (LptNode         *node,
+           LptWeightedView *view,
+           LptWindow       *window,
+           gint            *rank,
+           GError         **error)
 {
-  const LptConvAttrs *attrs = LPT_ATTRS (node, LptConvAttrs);
-  const LptWindow window = { &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
-                             (LptAutoPad) attrs->auto_pad, LPT_ROUNDING_FLOOR };
+  LptShape x = lpt_infer_shape_in (node, 0), w = lpt_infer_shape_in (node, 1);
+
+  if (!lpt_weighted_view (node, view))
+    return lpt_infer_fail (error, "it has no weights");
+  *window = (LptWindow) { view->strides, view->dilations, view->pads_begin, view->pads_end, (LptAutoPad) view->auto_pad,
+                          LPT_ROUNDING_FLOOR };
+
+  return data_rank (&x, &w, view->kernel - 2, view->strides, rank, error);
+}
+
+gboolean
+lpt_infer_convolution (LptNode *node,
+                       GError **error)
+{
   LptShape x = lpt_infer_shape_in (node, 0);
   LptShape w = lpt_infer_shape_in (node, 1);
-  gint g = grouped ? 1 : 0;
+  LptWeightedView view;
+  LptWindow window;
   LptShape out;
   LptDType dtype;
   gint rank;
   gint64 in_channels;
 
-  if (!check_types (node, &dtype, error) || !data_rank (&x, &w, g, &attrs->strides, &rank, error))
+  if (!check_types (node, &dtype, error) || !read_view (node, &view, &window, &rank, error))
     return FALSE;
   if (rank == LPT_DYNAMIC)
     return lpt_infer_set_rank (node, 0, dtype, LPT_DYNAMIC, error);
@@ -98,51 +131,35 @@ infer_forward (LptNode  *node,
 
   out = lpt_shape_unknown (rank);
   out.dims[0] = lpt_shape_dim (&x, 0);
-  out.dims[1] = lpt_shape_dim (&w, g);
-  in_channels = lpt_shape_dim (&w, g + 1);
-  if (grouped && (!lpt_dim_mul (lpt_shape_dim (&w, 0), lpt_shape_dim (&w, 1), &out.dims[1]) ||
-                  !lpt_dim_mul (lpt_shape_dim (&w, 0), lpt_shape_dim (&w, 2), &in_channels)))
-    return lpt_infer_fail (error, "number of channels overflows");
-  if (!check_channels (lpt_shape_dim (&x, 1), in_channels, error) || !check_bias (node, 2, out.dims[1], error))
+  if (!weighted_channels (&view, &w, &in_channels, &out.dims[1], error) ||
+      !check_channels (lpt_shape_dim (&x, 1), in_channels, error) ||
+      !check_bias (node, view.bias, out.dims[1], error))
     return FALSE;
   for (gint i = 0; i < rank - 2; i++)
-    if (!lpt_window_out (&window, i, lpt_shape_dim (&x, i + 2), lpt_shape_dim (&w, i + 2 + g), &out.dims[i + 2], error))
+    if (!lpt_window_out (&window, i, lpt_shape_dim (&x, i + 2), lpt_shape_dim (&w, view.kernel + i), &out.dims[i + 2],
+                         error))
       return FALSE;
 
   return lpt_infer_set (node, 0, dtype, &out, error);
 }
 
-gboolean
-lpt_infer_convolution (LptNode *node,
-                       GError **error)
-{
-  return infer_forward (node, FALSE, error);
-}
-
-gboolean
-lpt_infer_group_convolution (LptNode *node,
-                             GError **error)
-{
-  return infer_forward (node, TRUE, error);
-}
-
 /* --- transposed --- */
 
 static gboolean
-transposed_out (const LptDeconvAttrs *attrs,
-                gint                  i,
-                gint64                in,
-                gint64                kernel,
-                gint64               *out,
-                GError              **error)
+transposed_out (const LptWeightedView *view,
+                gint                   i,
+                gint64                 in,
+                gint64                 kernel,
+                gint64                *out,
+                GError               **error)
 {
-  gboolean is_explicit = attrs->auto_pad == LPT_AUTO_PAD_EXPLICIT || attrs->auto_pad == LPT_AUTO_PAD_NOTSET;
-  gint64 stride = lpt_ints_get (&attrs->strides, (guint) i, 1);
-  gint64 dilation = lpt_ints_get (&attrs->dilations, (guint) i, 1);
+  gboolean is_explicit = view->auto_pad == LPT_AUTO_PAD_EXPLICIT || view->auto_pad == LPT_AUTO_PAD_NOTSET;
+  gint64 stride = lpt_ints_get (view->strides, (guint) i, 1);
+  gint64 dilation = lpt_ints_get (view->dilations, (guint) i, 1);
   /* Without an output shape there is nothing that automatic padding could aim at: it is zero. */
-  gint64 begin = is_explicit ? lpt_ints_get (&attrs->pads_begin, (guint) i, 0) : 0;
-  gint64 end = is_explicit ? lpt_ints_get (&attrs->pads_end, (guint) i, 0) : 0;
-  gint64 more = lpt_ints_get (&attrs->output_padding, (guint) i, 0);
+  gint64 begin = is_explicit ? lpt_ints_get (view->pads_begin, (guint) i, 0) : 0;
+  gint64 end = is_explicit ? lpt_ints_get (view->pads_end, (guint) i, 0) : 0;
+  gint64 more = lpt_ints_get (view->output_padding, (guint) i, 0);
   gint64 length, span;
 
   *out = LPT_DYNAMIC;
@@ -168,23 +185,34 @@ transposed_out (const LptDeconvAttrs *attrs,
 }
 
 static gboolean
-infer_transposed (LptNode  *node,
-                  gboolean  grouped,
-                  GError  **error)
+check_output_padding (const LptInts *more,
+                      gint           spatial,
+                      GError       **error)
 {
-  const LptDeconvAttrs *attrs = LPT_ATTRS (node, LptDeconvAttrs);
-  const LptWindow window = { &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
-                             (LptAutoPad) attrs->auto_pad, LPT_ROUNDING_FLOOR };
+  if (more->n != 0 && more->n != (guint) spatial)
+    return lpt_infer_fail (error, "output_padding has %u values for %d spatial axes", more->n, spatial);
+  for (guint i = 0; i < more->n; i++)
+    if (more->v[i] < 0 || more->v[i] > G_MAXINT32)
+      return lpt_infer_fail (error, "output_padding has the value %" G_GINT64_FORMAT, more->v[i]);
+
+  return TRUE;
+}
+
+gboolean
+lpt_infer_convolution_backprop (LptNode *node,
+                                GError **error)
+{
   g_auto (LptInts) wished = { 0 };
   LptShape x = lpt_infer_shape_in (node, 0);
   LptShape w = lpt_infer_shape_in (node, 1);
-  gint g = grouped ? 1 : 0;
+  LptWeightedView view;
+  LptWindow window;
   LptShape out;
   LptDType dtype;
   gint rank;
   gint64 in_channels;
 
-  if (!check_types (node, &dtype, error) || !data_rank (&x, &w, g, &attrs->strides, &rank, error))
+  if (!check_types (node, &dtype, error) || !read_view (node, &view, &window, &rank, error))
     return FALSE;
   if (lpt_node_in (node, 2) != NULL)
     {
@@ -199,23 +227,14 @@ infer_transposed (LptNode  *node,
     }
   if (rank == LPT_DYNAMIC)
     return lpt_infer_set_rank (node, 0, dtype, LPT_DYNAMIC, error);
-  if (!lpt_window_check (&window, rank - 2, error))
+  if (!lpt_window_check (&window, rank - 2, error) || !check_output_padding (view.output_padding, rank - 2, error))
     return FALSE;
-  if (attrs->output_padding.n != 0 && attrs->output_padding.n != (guint) rank - 2)
-    return lpt_infer_fail (error, "output_padding has %u values for %d spatial axes", attrs->output_padding.n,
-                           rank - 2);
-  for (guint i = 0; i < attrs->output_padding.n; i++)
-    if (attrs->output_padding.v[i] < 0 || attrs->output_padding.v[i] > G_MAXINT32)
-      return lpt_infer_fail (error, "output_padding has the value %" G_GINT64_FORMAT, attrs->output_padding.v[i]);
 
   out = lpt_shape_unknown (rank);
   out.dims[0] = lpt_shape_dim (&x, 0);
-  out.dims[1] = lpt_shape_dim (&w, g + 1);
-  in_channels = lpt_shape_dim (&w, g);
-  if (grouped && (!lpt_dim_mul (lpt_shape_dim (&w, 0), lpt_shape_dim (&w, 2), &out.dims[1]) ||
-                  !lpt_dim_mul (lpt_shape_dim (&w, 0), lpt_shape_dim (&w, 1), &in_channels)))
-    return lpt_infer_fail (error, "number of channels overflows");
-  if (!check_channels (lpt_shape_dim (&x, 1), in_channels, error) || !check_bias (node, 3, out.dims[1], error))
+  if (!weighted_channels (&view, &w, &in_channels, &out.dims[1], error) ||
+      !check_channels (lpt_shape_dim (&x, 1), in_channels, error) ||
+      !check_bias (node, view.bias, out.dims[1], error))
     return FALSE;
 
   if (lpt_node_in (node, 2) != NULL)
@@ -230,24 +249,11 @@ infer_transposed (LptNode  *node,
     }
   else
     for (gint i = 0; i < rank - 2; i++)
-      if (!transposed_out (attrs, i, lpt_shape_dim (&x, i + 2), lpt_shape_dim (&w, i + 2 + g), &out.dims[i + 2], error))
+      if (!transposed_out (&view, i, lpt_shape_dim (&x, i + 2), lpt_shape_dim (&w, view.kernel + i), &out.dims[i + 2],
+                           error))
         return FALSE;
 
   return lpt_infer_set (node, 0, dtype, &out, error);
-}
-
-gboolean
-lpt_infer_convolution_backprop (LptNode *node,
-                                GError **error)
-{
-  return infer_transposed (node, FALSE, error);
-}
-
-gboolean
-lpt_infer_group_convolution_backprop (LptNode *node,
-                                      GError **error)
-{
-  return infer_transposed (node, TRUE, error);
 }
 
 /* X [N,C,H,W], offsets [N, deformable_group 2 KH KW, OH, OW], W [O, C/group, KH, KW], mask */

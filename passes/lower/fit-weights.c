@@ -8,6 +8,7 @@
 
 #include <lpt/lpt-attrs.h>
 
+#include "ir/lpt-weighted.h"
 #include "passes/lower/fit.h"
 
 typedef struct
@@ -180,8 +181,9 @@ can_take_factors (LptNode *op,
                   guint    n)
 {
   LptValue *w = lpt_node_in (op, 1);
+  LptWeightedView view;
 
-  if (op->op != LPT_OP_CONVOLUTION && op->op != LPT_OP_GROUP_CONVOLUTION)
+  if (!lpt_weighted_view (op, &view) || !view.window || view.transposed)
     return FALSE;
 
   return lpt_node_const_in (op, 1) != NULL && w->quant != NULL && (w->quant->n == 1 || w->quant->n == n);
@@ -191,10 +193,10 @@ static gboolean
 is_depthwise (LptNode *op,
               guint    n)
 {
-  LptValue *w = lpt_node_in (op, 1);
+  const LptShape *w = &lpt_node_in (op, 1)->shape;
 
-  return op->op == LPT_OP_GROUP_CONVOLUTION && w->shape.rank > 2 && w->shape.dims[0] == n && w->shape.dims[1] == 1 &&
-         w->shape.dims[2] == 1;
+  return (op->info->flags & LPT_OP_F_GROUPED) != 0 && w->rank > 2 && w->dims[0] == n && w->dims[1] == 1 &&
+         w->dims[2] == 1;
 }
 
 static void

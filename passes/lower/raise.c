@@ -30,6 +30,7 @@
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-work.h>
 
+#include "ir/lpt-weighted.h"
 #include "passes/core/lpt-rewriter.h"
 #include "passes/lower/fit.h"
 #include "passes/lower/raise-dynamic.h"
@@ -62,17 +63,12 @@ makes_codes (const LptNode *node)
          (node->info->flags & (LPT_OP_F_STATE | LPT_OP_F_SINK)) == 0;
 }
 
-static guint
-bias_port (const LptNode *node)
-{
-  return (node->info->flags & LPT_OP_F_TRANSPOSED) != 0 ? 3 : 2;
-}
-
 static LptValue *
 bias_of (LptNode *node)
 {
-  return lpt_node_bias_rest (node) != NULL && node->n_in > bias_port (node) ? lpt_node_in (node, bias_port (node))
-                                                                            : NULL;
+  LptWeightedView view;
+
+  return lpt_weighted_view (node, &view) && node->n_in > view.bias ? lpt_node_in (node, view.bias) : NULL;
 }
 
 /* Real numbers do for this reader of sums. */
@@ -301,15 +297,6 @@ give (Raise    *r,
     lpt_value_replace (y, real, NULL);
 }
 
-/* The zero point of the data of a product where it is computed, or NULL. */
-static LptValue *
-zero_of (LptNode *node)
-{
-  const guint input = bias_port (node) + 1;
-
-  return lpt_node_is_weighted (node) && node->n_in > input ? lpt_node_in (node, input) : NULL;
-}
-
 static void
 raise_dynamic (Raise   *r,
                LptNode *node)
@@ -356,8 +343,10 @@ raise_op (Raise    *r,
           LptNode  *node,
           GError  **error)
 {
-  LptValue *zero = zero_of (node);
-  guint n_in = bias_of (node) != NULL || zero != NULL ? bias_port (node) : node->n_in;
+  LptWeightedView view;
+  const gboolean weighted = lpt_weighted_view (node, &view) && lpt_node_is_weighted (node);
+  LptValue *zero = weighted && node->n_in > view.zero ? lpt_node_in (node, view.zero) : NULL;
+  guint n_in = bias_of (node) != NULL || zero != NULL ? view.bias : node->n_in;
   g_autofree LptValue **in = g_new0 (LptValue *, MAX (node->n_in, 1));
   LptNode *real;
   guint k, o;

@@ -30,46 +30,14 @@
 
 #include <lpt/lpt-attrs.h>
 
+#include "ir/lpt-weighted.h"
+#include "ir/scalar/lpt-loop.h"
 #include "passes/lower/lower.h"
-
-static gboolean
-is_group (const LptNode *node)
-{
-  return node->op == LPT_OP_GROUP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
-}
 
 /* What is less of a step of the accumulator never changes a code. */
 #define NO_REST 1e-6
 /* Biases that are whole numbers of steps but for what float32 rounds. */
 #define WHOLE 1e-3
-
-/* Input of the lowered op that takes the bias. */
-static guint
-bias_input (const LptNode *node)
-{
-  switch (node->op)
-    {
-    case LPT_OP_CONVOLUTION_BACKPROP_DATA:
-    case LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA:
-      return 3;
-    default:
-      return 2;
-    }
-}
-
-/* Elements of the window of convolution weights. */
-static gint64
-window_elements (const LptForm *w,
-                     gboolean       grouped)
-{
-  gint64 count = 1;
-  gint i;
-
-  for (i = grouped ? 3 : 2; i < w->q->shape.rank; i++)
-    count *= w->q->shape.dims[i];
-
-  return count;
-}
 
 /* Axis of the output channels in the output, their number, and their axis in the weights (-1 = [G, O] flattened). */
 static gboolean
@@ -80,11 +48,11 @@ out_channels (LptNode *node,
 {
   const LptShape *w = &node->in[1].value->shape;
   const LptShape *y = &node->out[0].shape;
-  gboolean back = (node->info->flags & LPT_OP_F_TRANSPOSED) != 0;
+  LptWeightedView view;
 
-  if (y->rank < 1 || w->rank < 1)
+  if (y->rank < 1 || w->rank < 1 || !lpt_weighted_view (node, &view))
     return FALSE;
-  if (node->op == LPT_OP_MATMUL)
+  if (!view.window)
     {
       *axis = y->rank - 1;
       *weights_axis = w->rank == 1 ? 0 : LPT_ATTRS (node, LptMatMulAttrs)->transpose_b ? w->rank - 2 : w->rank - 1;
@@ -94,16 +62,10 @@ out_channels (LptNode *node,
   if (w->rank < 3)
     return FALSE;
   *axis = 1;
-  if (is_group (node))
-    {
-      *weights_axis = -1;
-      *count = w->dims[0] < 0 || w->dims[back ? 2 : 1] < 0 ? -1 : w->dims[0] * w->dims[back ? 2 : 1];
-    }
-  else
-    {
-      *weights_axis = back ? 1 : 0;
-      *count = w->dims[*weights_axis];
-    }
+  *weights_axis = view.grouped ? -1 : view.out;
+  *count = w->dims[view.out];
+  if (view.grouped)
+    *count = w->dims[0] < 0 || *count < 0 ? -1 : w->dims[0] * *count;
 
   return *count >= 0;
 }
@@ -135,16 +97,19 @@ activation (LptLower *lw,
             double  **scales,
             guint    *n_scales)
 {
-  gint64 groups = is_group (node) ? node->in[1].value->shape.dims[0] : 1;
   g_autofree gint32 *zero = NULL;
   g_autoptr (LptQuant) quant = NULL;
+  LptWeightedView view;
+  gint64 groups;
   guint per_group;
   guint c;
 
+  lpt_weighted_view (node, &view);
+  groups = lpt_weighted_groups (&view, &node->in[1].value->shape);
   if (lpt_form_is_clamped (form) && lpt_lower_integers (lw, form) == NULL)
     return NULL;
   if (!lpt_form_is_8bit (form) ||
-      (form->n > 1 && (form->axis != 1 || node->op == LPT_OP_MATMUL || groups < 1 || form->n % groups != 0)))
+      (form->n > 1 && (form->axis != 1 || !view.window || groups < 1 || form->n % groups != 0)))
     return NULL;
   zero = g_new (gint32, form->n);
   for (c = 0; c < form->n; c++)
@@ -233,12 +198,12 @@ add_zero_point_rest (LptNode       *node,
   LptTensor *tensor = w->q->producer->data;
   g_autofree double *rest = g_new0 (double, x->n);
   g_autofree double *sum = NULL;
-  gint64 groups = is_group (node) ? w->q->shape.dims[0] : 1;
+  const LptShape *shape = &w->q->shape;
+  LptWeightedView view;
   gint axis;
   gint weights_axis;
-  gint64 total, outer, inner, i;
-  gboolean any = FALSE;
-  gboolean back = (node->info->flags & LPT_OP_F_TRANSPOSED) != 0;
+  gint64 total, outer, inner, groups, window, i;
+  gboolean any = FALSE, columns;
   guint c;
 
   for (c = 0; c < x->n; c++)
@@ -250,21 +215,23 @@ add_zero_point_rest (LptNode       *node,
     }
   if (!any || tensor == NULL || channels == 0)
     return;
+  lpt_weighted_view (node, &view);
   out_channels (node, &axis, &channels, &weights_axis);
+  columns = !view.window && !LPT_ATTRS (node, LptMatMulAttrs)->transpose_b;
   /* Weights as [outer, in a group and window...]: only layouts with the output channel first have a cheap sum. */
-  if (back || (node->op == LPT_OP_MATMUL && !LPT_ATTRS (node, LptMatMulAttrs)->transpose_b && w->q->shape.rank != 2))
+  if (view.transposed || (columns && shape->rank != 2))
     return;      /* rounded half away from zero */
 
   total = lpt_tensor_count (tensor);
   outer = channels;
   inner = total / outer;
+  groups = lpt_weighted_groups (&view, shape);
+  window = view.window ? lpt_dims_product (shape, view.kernel, shape->rank) : 1;
   sum = g_new0 (double, outer);
   for (i = 0; i < total; i++)
     {
-      gboolean columns = node->op == LPT_OP_MATMUL && !LPT_ATTRS (node, LptMatMulAttrs)->transpose_b;
       gint64 o = columns ? i % outer : i / inner;
-      gint64 window = node->op == LPT_OP_MATMUL ? 1 : window_elements (w, is_group (node));
-      gint64 in_group = node->op == LPT_OP_MATMUL ? 0 : i % inner / window;
+      gint64 in_group = view.window ? i % inner / window : 0;
       gint64 per_group = inner / window;
       guint from = x->n == 1 ? 0 : (guint) (o / (outer / groups) * per_group + in_group);
       guint k = w->n == 1 ? 0 : (guint) o;
@@ -285,51 +252,64 @@ add_zero_point_rest (LptNode       *node,
     (*real)[i] += sum[i];
 }
 
-/* int32 bias of @real[c] / step[c]; NULL when all are 0; FALSE when one leaves int32. What rounding leaves goes to
- * @rest. */
-static gboolean
-bias_const (LptLower      *lw,
-            LptNode       *node,
-            gint64         channels,
-            guint          n,
-            const double  *step,
-            const double  *real,
-            double       **steps,
-            double       **rest,
-            LptValue     **value)
+/* A bias of @n real numbers with as many steps of the accumulator: round (real[c] / step[c]), and what that leaves. */
+typedef struct
 {
-  LptShape shape = { .rank = 1, .dims = { channels } };
-  g_autofree double *rounded = g_new (double, MAX (channels, 1));
-  g_autofree char *name = NULL;
-  g_autoptr (LptQuant) quant = NULL;
-  gboolean any = FALSE;
-  gint64 c;
+  guint         n;
+  const double *real, *step;
+  double       *steps, *rest;      /* owned by the caller */
+} Bias;
 
-  *value = NULL;
-  *steps = g_new (double, n);
-  *rest = g_new (double, n);
-  for (c = 0; c < (gint64) n; c++)
+/* FALSE: one leaves int32. */
+static gboolean
+round_bias (Bias *bias)
+{
+  guint c;
+
+  bias->steps = g_new (double, bias->n);
+  bias->rest = g_new (double, bias->n);
+  for (c = 0; c < bias->n; c++)
     {
-      double b = round (real[c] / step[c]);
+      const double whole = bias->real[c] / bias->step[c], b = round (whole);
 
       if (!(fabs (b) < 2147483648.0))
         return FALSE;
-      (*steps)[c] = b;
-      (*rest)[c] = real[c] / step[c] - b;
-      if (fabs ((*rest)[c]) <= ldexp (fabs (b), -22))
-        (*rest)[c] = 0;      /* the bias is a float32 number, or its step is: it is not known to more than this */
-      any |= b != 0;
+      bias->steps[c] = b;
+      bias->rest[c] = whole - b;
+      if (fabs (bias->rest[c]) <= ldexp (fabs (b), -22))
+        bias->rest[c] = 0;      /* the bias is a float32 number, or its step is: it is not known to more than this */
     }
-  if (!any)
-    return TRUE;
-  for (c = 0; c < channels; c++)
-    rounded[c] = (*steps)[n == 1 ? 0 : c];
-  name = g_strconcat (node->name, "/bias", NULL);
-  *value = lpt_rewriter_const (lw->rw, name, lpt_tensor_from_f64 (LPT_DTYPE_I32, &shape, rounded, NULL));
-  quant = n == 1 && channels != 1 ? lpt_quant_new_one (step[0], 0) : lpt_quant_new (0, n, step, NULL);
-  lpt_value_set_quant (*value, quant);
 
   return TRUE;
+}
+
+/* The steps as int32, one for each of @channels; NULL: all are 0. */
+static LptValue *
+bias_const (LptLower   *lw,
+            LptNode    *node,
+            gint64      channels,
+            const Bias *bias)
+{
+  const guint n = bias->n;
+  LptShape shape = { .rank = 1, .dims = { channels } };
+  g_autofree double *rounded = g_new (double, MAX (channels, 1));
+  g_autofree char *name = g_strconcat (node->name, "/bias", NULL);
+  g_autoptr (LptQuant) quant = NULL;
+  gboolean any = FALSE;
+  LptValue *value;
+  gint64 c;
+
+  for (c = 0; c < (gint64) n; c++)
+    any |= bias->steps[c] != 0;
+  if (!any)
+    return NULL;
+  for (c = 0; c < channels; c++)
+    rounded[c] = bias->steps[n == 1 ? 0 : c];
+  value = lpt_rewriter_const (lw->rw, name, lpt_tensor_from_f64 (LPT_DTYPE_I32, &shape, rounded, NULL));
+  quant = n == 1 && channels != 1 ? lpt_quant_new_one (bias->step[0], 0) : lpt_quant_new (0, n, bias->step, NULL);
+  lpt_value_set_quant (value, quant);
+
+  return value;
 }
 
 /* How many scales the second operand gets: of a product by numbers with one scale one, where a requantization mode may
@@ -364,12 +344,14 @@ emit_weighted (LptLower      *lw,
   LptPending *op = form->op;
   LptNode *node = op->node;
   LptValue *in[4] = { NULL };
+  LptWeightedView view;
   g_autofree double *scales = NULL;
   g_autofree double *scale = g_new (double, n);
   g_autofree double *step = g_new (double, n);
   g_autofree double *own_scales = NULL;
   g_autofree double *rest = NULL;
-  gboolean exact = TRUE;
+  Bias bias = { n, real, step, NULL, NULL };
+  gboolean exact = TRUE, fits;
   guint n_scales;
   guint n_in = 2;
   gint axis;
@@ -378,7 +360,7 @@ emit_weighted (LptLower      *lw,
   LptNode *copy;
   guint c;
 
-  if (!out_channels (node, &axis, &channels, &weights_axis))
+  if (!lpt_weighted_view (node, &view) || !out_channels (node, &axis, &channels, &weights_axis))
     return NULL;
   in[0] = activation (lw, node, op->in[0], &own_scales, &scales, &n_scales);
   if (in[0] == NULL || (n_scales > 1 && n % n_scales != 0))
@@ -393,15 +375,19 @@ emit_weighted (LptLower      *lw,
   in[1] = weights (lw, node, op->in[1], n_weight_scales (op, n, scale), scale);
   if (in[1] == NULL)
     return NULL;
-  if (!bias_const (lw, node, channels, n, step, real, steps, &rest, &in[bias_input (node)]))
+  fits = round_bias (&bias);
+  *steps = bias.steps;
+  rest = bias.rest;
+  if (!fits)
     return NULL;
-  if (bias_input (node) == 3 && node->n_in > 2)
+  in[view.bias] = bias_const (lw, node, channels, &bias);
+  if (view.transposed && node->n_in > 2)
     {
       in[2] = node->in[2].value;
       n_in = 3;
     }
-  if (in[bias_input (node)] != NULL)
-    n_in = bias_input (node) + 1;
+  if (in[view.bias] != NULL)
+    n_in = view.bias + 1;
 
   copy = lpt_lower_emit (lw, node, n_in, in);
   if (copy == NULL)

@@ -21,6 +21,7 @@
 
 #include <lpt/lpt-attrs.h>
 
+#include "ir/lpt-weighted.h"
 #include "passes/lower/weight-codes.h"
 #include "passes/lower/weight-only.h"
 #include "passes/support/lpt-restricted.h"
@@ -148,17 +149,18 @@ product_of (LptWeightOnly *u,
   g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
   g_autofree char *own = g_strconcat (node->name, part, NULL), *name = g_strconcat (own, "/sum", NULL);
   g_autofree char *real = g_strconcat (name, "/real", NULL), *factor = g_strconcat (own, "/factor", NULL);
-  const guint zero = node->info->flags & LPT_OP_F_TRANSPOSED ? 4 : 3;
+  LptWeightedView view;
   LptValue *in[5] = { data->codes, weights, NULL, NULL, NULL };
   guint n_in = node->n_in;
   LptNode *sum;
 
+  lpt_weighted_view (node, &view);
   if (n_in > 2)
     in[2] = lpt_node_in (node, 2);       /* the shape of what a transposed one writes */
   if (data->zero != NULL)
     {
-      in[zero] = data->zero;
-      n_in = zero + 1;
+      in[view.zero] = data->zero;
+      n_in = view.zero + 1;
     }
   sum = lpt_node_clone (node, name, n_in, in);
   sum->flags |= LPT_NODE_RELAXED;
@@ -193,16 +195,18 @@ void
 lpt_weight_only_window (LptWeightOnly *u,
                         LptNode       *node)
 {
-  const gboolean grouped = (node->info->flags & LPT_OP_F_GROUPED) != 0,
-                 transposed = (node->info->flags & LPT_OP_F_TRANSPOSED) != 0;
-  const gint first = !grouped && transposed ? 1 : 0, second = !grouped ? -1 : transposed ? 2 : 1;
   LptValue *x = lpt_node_in (node, 0), *y = lpt_node_out (node), *weights, *real;
   g_auto (LptWeightCodes) w = { 0 };
   g_autoptr (LptTensor) scales = NULL, fine = NULL;
   g_autoptr (LptQuant) unit = NULL;
+  LptWeightedView view;
   gboolean asymmetric;
+  gint first, second;
   LptNode *data;
 
+  lpt_weighted_view (node, &view);
+  first = view.grouped ? 0 : view.out;
+  second = view.grouped ? view.out : -1;
   if (!lpt_weight_only_takes (x) || y->dtype != LPT_DTYPE_F32 || y->quant != NULL ||
       !lpt_weight_codes_window (lpt_node_in (node, 1), first, second, &w) ||
       lpt_dtype_bits (lpt_tensor_dtype (w.codes)) != 8)

@@ -9,6 +9,8 @@
 
 #include "passes/support/lpt-product.h"
 
+#include "ir/lpt-weighted.h"
+
 #include <lpt/lpt-attrs.h>
 #include <math.h>
 #include <string.h>
@@ -27,20 +29,19 @@ product (const LptShape *shape, gint from)
 static void
 view_convolution (LptLayer *layer, const LptShape *w)
 {
-  gboolean grouped = (layer->node->info->flags & LPT_OP_F_GROUPED) != 0,
-           back = (layer->node->info->flags & LPT_OP_F_TRANSPOSED) != 0;
-  gint first = grouped ? 1 : 0, o = back ? first + 1 : first, i = back ? first : first + 1;
-  layer->groups = grouped ? w->dims[0] : 1;
-  layer->outputs = w->dims[o];
-  layer->inputs = w->dims[i];
-  layer->places = product (w, first + 2);
+  LptWeightedView view;
+  lpt_weighted_view (layer->node, &view);
+  layer->groups = lpt_weighted_groups (&view, w);
+  layer->outputs = w->dims[view.out];
+  layer->inputs = w->dims[view.in];
+  layer->places = product (w, view.kernel);
   layer->stride_g = product (w, 1);
-  layer->stride_o = back ? layer->places : layer->inputs * layer->places;
-  layer->stride_i = back ? layer->outputs * layer->places : layer->places;
+  layer->stride_o = product (w, view.out + 1);
+  layer->stride_i = product (w, view.in + 1);
   layer->out_axis = layer->in_axis = 1;
   layer->scale_shape.rank = w->rank;
   for (gint k = 0; k < w->rank; k++)
-    layer->scale_shape.dims[k] = k == o || (grouped && k == 0) ? w->dims[k] : 1;
+    layer->scale_shape.dims[k] = k == view.out || (view.grouped && k == 0) ? w->dims[k] : 1;
 }
 
 /* @port: of the weights. */

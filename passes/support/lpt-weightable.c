@@ -15,12 +15,18 @@
 #include "ir/lpt-memory.h"
 #include "passes/support/lpt-weightable.h"
 
+static gboolean
+is_grouped (const LptNode *node)
+{
+  return (node->info->flags & LPT_OP_F_GROUPED) != 0;
+}
+
 gint64
 lpt_weightable_groups (LptNode *node)
 {
   LptValue *weights = lpt_node_in (node, 1);
 
-  if (node->op != LPT_OP_GROUP_CONVOLUTION)
+  if (!is_grouped (node))
     return 1;
 
   return weights->shape.rank > 0 && weights->shape.dims[0] > 0 ? weights->shape.dims[0] : 0;
@@ -79,7 +85,7 @@ static gboolean
 keeps_one_zero_point (LptNode   *node,
                       LptTensor *zp)
 {
-  return node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA && lpt_tensor_count (zp) == 1;
+  return (node->info->flags & LPT_OP_F_TRANSPOSED) != 0 && lpt_tensor_count (zp) == 1;
 }
 
 static const char *
@@ -268,11 +274,11 @@ shifted_weights (LptRewriter         *rw,
   in[0] = lpt_rewriter_const (rw, name, lpt_tensor_ref (weights->q));
   if (weights->zp == NULL)
     return in[0];
-  if (node->op == LPT_OP_GROUP_CONVOLUTION && reshape == NULL)
+  if (is_grouped (node) && reshape == NULL)
     zp = one_per_output (weights->zp, shape);
   else
     {
-      gint axis = node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA ? 1 : 0;
+      gint axis = (node->info->flags & LPT_OP_F_TRANSPOSED) != 0 ? 1 : 0;
 
       zp = full_zero_point (weights->zp, shape->rank, axis, shape->dims[axis]);
     }
@@ -355,14 +361,14 @@ weights_scale (LptNode             *node,
   LptTensor *scale = weights->scale;
   gint rank = node->out[0].shape.rank;
 
-  if (node->op == LPT_OP_GROUP_CONVOLUTION && reshape == NULL && lpt_tensor_count (scale) > 1)
+  if (is_grouped (node) && reshape == NULL && lpt_tensor_count (scale) > 1)
     {
       /* One for a group, or for each of its outputs. */
       g_autoptr (LptTensor) full = one_per_output (scale, lpt_tensor_shape (weights->q));
 
       return as_channels (full, rank);
     }
-  if (node->op == LPT_OP_CONVOLUTION || lpt_tensor_count (scale) > 1)
+  if (!(node->info->flags & (LPT_OP_F_GROUPED | LPT_OP_F_TRANSPOSED)) || lpt_tensor_count (scale) > 1)
     return as_channels (scale, rank);
   /* Not more axes than the output has. */
   return lpt_tensor_shape (scale)->rank > rank ? lpt_fold_scalar_if_possible (scale) : lpt_tensor_ref (scale);
@@ -404,7 +410,7 @@ lpt_weightable_rewrite (LptRewriter *rw,
   lpt_weights_find (node, accepted, &weights);
   lpt_layer_find (rw, node, 0, &dq);
   /* Weights that the file has as codes stay such: a product of real data has a use for them, too. */
-  if (dq.multiply == NULL && (node->op != LPT_OP_GROUP_CONVOLUTION || weights.fq == NULL))
+  if (dq.multiply == NULL && (!is_grouped (node) || weights.fq == NULL))
     return lpt_rewriter_decline (rw, node, "no quantization on input 0");
   if (weights.dq.data == NULL || (weights.fq == NULL && weights.dq.multiply == NULL))
     return lpt_rewriter_decline (rw, node, "no quantization on its weights");

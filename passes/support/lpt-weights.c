@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "ir/lpt-fold.h"
+#include "ir/lpt-weighted.h"
 #include "passes/support/lpt-weightable.h"
 
 void
@@ -51,15 +52,12 @@ static guint
 allowed_axes (LptNode          *node,
               const LptWeights *weights)
 {
-  switch (node->op)
-    {
-    case LPT_OP_CONVOLUTION_BACKPROP_DATA:
-      return 1 << 1;
-    case LPT_OP_GROUP_CONVOLUTION:
-      return weights->reshape != NULL ? 1 << 0 : (1 << 0) | (1 << 1);
-    default:
-      return 1 << 0;
-    }
+  LptWeightedView view;
+
+  if (!lpt_weighted_view (node, &view) || !view.window || weights->reshape != NULL)
+    return 1 << 0;
+
+  return (view.grouped ? 1 << 0 : 0) | 1 << view.out;
 }
 
 static gboolean
