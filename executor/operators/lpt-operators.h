@@ -34,8 +34,6 @@ gboolean lpt_prepare_resize       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_resize_lines (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_integer_softmax (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_move         (LptProgram *program, LptProgramOp *op);
-/* The program of rows (rows.c) that ends with @op. */
-gboolean lpt_prepare_rows         (LptProgram *program, LptProgramOp *op);
 
 /* Ops that stay real. */
 gboolean lpt_prepare_float_conv     (LptProgram *program, LptProgramOp *op);

@@ -76,18 +76,18 @@ row_at (const Tile          *t,
 
 /* One row follows the other, as those of the run do. */
 static gboolean
-goes_through (const LptRun        *run,
+goes_through (const LptRunForm    *run,
               const LptRunOperand *o)
 {
-  return run->narrow ? o->narrow : o->whole || o->repeated;
+  return run->run.narrow ? o->narrow : o->whole || o->repeated;
 }
 
 /* From one element to the next. */
 static gsize
-step_of (const LptRun        *run,
+step_of (const LptRunForm    *run,
          const LptRunOperand *o)
 {
-  return run->narrow ? o->narrow : o->whole || o->step;
+  return run->run.narrow ? o->narrow : o->whole || o->step;
 }
 
 static gboolean
@@ -104,17 +104,18 @@ is_scalar (const LptRows       *p,
 }
 
 static void
-run_binary (const Tile   *t,
-            const LptRun *run,
-            float        *out)
+run_binary (const Tile       *t,
+            const LptRunForm *run,
+            float            *out)
 {
   const LptFloatKernel *kernel = t->p->kernels.floats;
   const LptRunOperand *a = &run->in[0], *b = &run->in[1];
   gboolean one_call = (goes_through (run, a) || is_scalar (t->p, a)) && (goes_through (run, b) || is_scalar (t->p, b));
-  gsize row, cols = run->narrow ? 1 : t->cols, n = one_call ? t->rows * cols : cols;
+  gsize row, cols = run->run.narrow ? 1 : t->cols, n = one_call ? t->rows * cols : cols;
 
   for (row = t->row; row < t->row + (one_call ? 1 : t->rows); row++, out += n)
-    kernel->binary (run->binary, n, row_at (t, a, row), step_of (run, a), row_at (t, b, row), step_of (run, b), out);
+    kernel->binary (run->run.binary, n, row_at (t, a, row), step_of (run, a), row_at (t, b, row), step_of (run, b),
+                    out);
 }
 
 /* The mask of some rows from @row on, @n elements; those of words are made numbers in the last register. */
@@ -152,9 +153,9 @@ mask_at (const Tile          *t,
 }
 
 static void
-run_select (const Tile   *t,
-            const LptRun *run,
-            float        *out)
+run_select (const Tile       *t,
+            const LptRunForm *run,
+            float            *out)
 {
   const LptRunOperand *m = &run->in[0], *a = &run->in[1], *b = &run->in[2];
   gboolean one_call = TRUE;
@@ -183,10 +184,10 @@ run_function (const LptRun *run,
 }
 
 static void
-run_reduce (const Tile   *t,
-            const LptRun *run,
-            const float  *x,
-            float        *out)
+run_reduce (const Tile       *t,
+            const LptRunForm *run,
+            const float      *x,
+            float            *out)
 {
   double sums[ROWS];
   gsize row, rows, i;
@@ -194,9 +195,9 @@ run_reduce (const Tile   *t,
   for (row = 0; row < t->rows; row += rows)
     {
       rows = MIN (ROWS, t->rows - row);
-      t->p->kernels.floats->reduce_lines (run->reduce, rows, t->cols, x + row * t->cols, t->cols, sums);
+      t->p->kernels.floats->reduce_lines (run->run.reduce, rows, t->cols, x + row * t->cols, t->cols, sums);
       for (i = 0; i < rows; i++)
-        out[row + i] = (float) lpt_reduction_end (run->op->node->op, sums[i], (gint64) t->cols);
+        out[row + i] = (float) lpt_reduction_end (run->run.op->node->op, sums[i], (gint64) t->cols);
     }
 }
 
@@ -210,32 +211,33 @@ run_tile (const Tile *t)
 
   for (k = 0; k < p->n_runs; k++)
     {
-      const LptRun *run = &p->runs[k];
+      const LptRunForm *form = &p->runs[k];
+      const LptRun *run = &form->run;
       gsize n = run->narrow && run->kind != LPT_RUN_REDUCE ? t->rows : t->rows * t->cols;
-      const LptRunOperand *x = &run->in[0];
-      gpointer out = run->out != LPT_ROWS_RESULT ? register_at (t, run->out)
-                                           : t->data->out + (t->row * p->cols + t->col) * p->result_size;
+      const LptRunOperand *x = &form->in[0];
+      gpointer out = form->out != LPT_ROWS_RESULT ? register_at (t, form->out)
+                                                   : t->data->out + (t->row * p->cols + t->col) * p->result_size;
       const float *real = run->kind == LPT_RUN_BINARY || run->kind == LPT_RUN_SELECT ? NULL
                           : x->narrow ? narrow_at (t, x, t->row) : whole_at (t, x, sizeof (float));
       gsize column = run->by_column ? t->col : 0;
-      gsize rows = run->by_column && !run->repeated ? t->rows : 1, cols = n / rows;
+      gsize rows = run->by_column && !form->repeated ? t->rows : 1, cols = n / rows;
 
       switch (run->kind)
         {
         case LPT_RUN_BINARY:
-          run_binary (t, run, out);
+          run_binary (t, form, out);
           break;
         case LPT_RUN_MAP:
           floats->map (run->map, n, real, out);
           break;
         case LPT_RUN_SELECT:
-          run_select (t, run, out);
+          run_select (t, form, out);
           break;
         case LPT_RUN_FUNCTION:
           run_function (run, n, real, out);
           break;
         case LPT_RUN_REDUCE:
-          run_reduce (t, run, real, out);
+          run_reduce (t, form, real, out);
           break;
         case LPT_RUN_CLAMP:
           floats->clamp (n, real, run->lo, run->hi, out);
@@ -251,18 +253,18 @@ run_tile (const Tile *t)
           break;
         case LPT_RUN_QUANTIZE:
           p->kernels.eltwise->quantize (&(LptQuantize) { .form = LPT_QUANTIZE_DIVIDE, .lo = run->qmin, .hi = run->qmax,
-                                                         .scale = run->scale + column, .zp = run->zero + column,
+                                                         .scale = form->scale + column, .zp = form->zero + column,
                                                          .step = run->by_column },
                                         rows, cols, real, cols * sizeof (float), out, cols);
           break;
         case LPT_RUN_DEQUANTIZE:
-          p->kernels.eltwise->dequantize (&(LptDequantize) { .scale = run->scale + column, .zp = run->zero + column,
+          p->kernels.eltwise->dequantize (&(LptDequantize) { .scale = form->scale + column, .zp = form->zero + column,
                                                              .step = run->by_column },
                                           rows, cols, whole_at (t, x, 1), cols, out, cols * sizeof (float));
           break;
         case LPT_RUN_WORDS:
           for (i = 0; i < rows; i++)
-            floats->words (cols, (const gint32 *) (gconstpointer) real + i * cols, run->scale + column, run->by_column,
+            floats->words (cols, (const gint32 *) (gconstpointer) real + i * cols, form->scale + column, run->by_column,
                            (float *) out + i * cols);
           break;
         default:

@@ -1,4 +1,6 @@
-/* rows.h - a program of rows: what rows.c makes, from what rows-step.c reads, for rows-run.c
+/* rows.h - a program of rows
+ *
+ * rows-step.c reads ops as runs, rows-match.c finds those of a program, rows.c makes of them what rows-run.c runs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,9 +24,43 @@ typedef enum
   LPT_RUN_RENAME                     /* Reinterpret: nothing to do */
 } LptRunKind;
 
-typedef enum { LPT_FROM_REGISTER, LPT_FROM_INPUT, LPT_FROM_CONSTANT } LptRunFrom;
-
 typedef enum { LPT_ROWS_ANY, LPT_ROWS_PLAIN, LPT_ROWS_LAST } LptRowsLayout;
+
+/* What a run does, as its op says. */
+typedef struct
+{
+  LptRunKind     kind;
+  LptRowsLayout  layout;             /* that it needs */
+  LptProgramOp  *op;                 /* that it does */
+  guint          n;                  /* operands */
+  gint           axis;               /* where a row begins that the run needs whole, or -1 */
+  gboolean       narrow;             /* makes one element for each row */
+  LptFloatBinary binary;
+  gboolean       truth;              /* makes 0 and 1, a mask within the program */
+  LptFloatMap    map;
+  float          lo, hi;             /* clamp */
+  LptFloatReduce reduce;
+  LptFloatLevels levels;
+  LptUnaryFunc   function;
+  double         parameters[LPT_UNARY_MAX_PARAMETERS];
+  double         eps;
+  gboolean       eps_outside, variance;
+  gboolean       by_column;          /* quantization */
+  gint32         qmin, qmax;
+} LptRun;
+
+/* Ops that are one program, in order; the result is that of the last one. */
+typedef struct
+{
+  LptRowsLayout layout;              /* of all runs */
+  gint          axis;                /* where a row begins, or -1: any will do */
+  guint         n_runs;
+  LptRun        runs[LPT_ROWS_MAX_RUNS];
+} LptRowsMatch;
+
+/* --- what is made of them --- */
+
+typedef enum { LPT_FROM_REGISTER, LPT_FROM_INPUT, LPT_FROM_CONSTANT } LptRunFrom;
 
 typedef struct
 {
@@ -43,40 +79,21 @@ typedef struct
 
 typedef struct
 {
-  LptRunKind     kind;
-  LptRowsLayout  layout;             /* that it needs */
-  LptProgramOp  *op;                 /* that it does */
-  guint          n;
-  LptRunOperand  in[3];
-  gint           axis;               /* where a row begins that the run needs whole, or -1 */
-  gboolean       narrow;             /* makes one element for each row */
-  guint          out;                /* register, or LPT_ROWS_RESULT */
-  LptFloatBinary binary;
-  gboolean       truth;              /* makes 0 and 1, a mask within the program */
-  LptFloatMap    map;
-  float          lo, hi;             /* clamp */
-  LptFloatReduce reduce;
-  LptFloatLevels levels;
-  LptUnaryFunc   function;
-  double         parameters[LPT_UNARY_MAX_PARAMETERS];
-  double         eps;
-  gboolean       eps_outside, variance;
-  gboolean       by_column, repeated;       /* quantization; its parameters as often as a tile has rows */
-  gint32         qmin, qmax;
-  float         *scale;
-  gint32        *zero;
-} LptRun;
+  LptRun        run;
+  LptRunOperand in[3];
+  guint         out;                 /* register, or LPT_ROWS_RESULT */
+  gboolean      repeated;            /* parameters of a quantization, as often as a tile has rows */
+  float        *scale;
+  gint32       *zero;
+} LptRunForm;
 
 typedef struct
 {
   guint          n_in;
   LptOperand     in[3 * LPT_ROWS_MAX_RUNS];
-  gsize          workspace;
   LptKernels     kernels;
-  LptRowsLayout  layout;             /* of all runs */
-  gint           axis;               /* where a row begins, or -1: any will do */
   guint          n_runs;
-  LptRun         runs[LPT_ROWS_MAX_RUNS];
+  LptRunForm     runs[LPT_ROWS_MAX_RUNS];
   guint          n_registers;        /* one more where masks are read */
   gint           row_axes;           /* axes that count rows; the others are a row */
   gint64         dims[LPT_MAX_RANK];
@@ -86,14 +103,12 @@ typedef struct
   gsize          tasks, result_size;
 } LptRows;
 
-/* --- rows-grow.c --- */
+/* --- rows-match.c --- */
 
-/* The runs of the program that ends with @last, whose result has @shape, without those that another @layout (ANY:
- * either) suits;
- * FALSE: there is none. */
-gboolean lpt_rows_grow      (LptRows *p, LptProgramOp *last, const LptShape *shape, LptRowsLayout layout);
+/* The program that ends with @last; FALSE: there is none. */
+gboolean lpt_rows_match     (LptRowsMatch *m, LptProgramOp *last);
 /* The run that does @op, or -1. */
-gint     lpt_rows_find      (const LptRows *p, const LptProgramOp *op);
+gint     lpt_rows_find      (const LptRowsMatch *m, const LptProgramOp *op);
 /* Has a value of shape @own one element for each row of @shape? */
 gboolean lpt_rows_is_narrow (const LptShape *own, const LptShape *shape, gint axis);
 
@@ -110,5 +125,10 @@ lpt_run_is_elementwise (LptRunKind kind)
 gboolean lpt_rows_read_op (LptProgramOp *op, LptRun *run);
 /* How operand @i of @run broadcasts: its own shape, but for the slopes of PRelu, which lie along axis 1. */
 LptShape lpt_rows_shape   (const LptRun *run, guint i);
+
+/* --- rows.c, rows-run.c --- */
+
+/* The form of what was matched, which its main op gets. */
+void     lpt_prepare_rows  (LptProgram *program, const LptRowsMatch *m);
 /* LptFormRun of a program. */
-void     lpt_rows_run       (const LptProgramOp *op, const LptOpData *data, gsize task, gsize end);
+void     lpt_rows_run      (const LptProgramOp *op, const LptOpData *data, gsize task, gsize end);
