@@ -206,18 +206,21 @@ lpt_float_pack (LptProgram          *program,
   return w.data;
 }
 
-gboolean
-lpt_prepare_float_matmul (LptProgram   *program,
-                          LptProgramOp *op)
+/* What the op has. */
+typedef struct
+{
+  LptShape batch_a, batch_b, batch;
+  gsize    m, n, k;
+} Product;
+
+static gboolean
+match (LptProgram   *program,
+       LptProgramOp *op,
+       Product      *p)
 {
   const LptMatMulAttrs *attrs = LPT_ATTRS (op->node, LptMatMulAttrs);
   gboolean biased = op->n_in > 2 && op->in[2] != NULL;
   const LptShape *x, *w;
-  LptShape batch_a, batch_b, batch;
-  gsize k, n, max_rows;
-  gboolean copies;
-  LptOpForm form;
-  MatMul *p;
 
   if (program->kernels.fgemm->needs == LPT_CPU_SCALAR)
     return lpt_refuse (op, LPT_REMARK_LEVEL);
@@ -231,23 +234,44 @@ lpt_prepare_float_matmul (LptProgram   *program,
   w = &op->in[1]->array.shape;
   if (x->rank < 2 || w->rank < 2)
     return lpt_refuse (op, LPT_REMARK_SHAPES);
-  k = (gsize) x->dims[x->rank - (attrs->transpose_a ? 2 : 1)];
-  n = (gsize) w->dims[w->rank - (attrs->transpose_b ? 2 : 1)];
-  batch_a = lpt_shape_make (x->rank - 2, x->dims);
-  batch_b = lpt_shape_make (w->rank - 2, w->dims);
-  if (k != (gsize) w->dims[w->rank - (attrs->transpose_b ? 1 : 2)] || !lpt_shape_broadcast (&batch_a, &batch_b, &batch))
+  p->m = (gsize) x->dims[x->rank - (attrs->transpose_a ? 1 : 2)];
+  p->k = (gsize) x->dims[x->rank - (attrs->transpose_a ? 2 : 1)];
+  p->n = (gsize) w->dims[w->rank - (attrs->transpose_b ? 2 : 1)];
+  p->batch_a = lpt_shape_make (x->rank - 2, x->dims);
+  p->batch_b = lpt_shape_make (w->rank - 2, w->dims);
+  if (p->k != (gsize) w->dims[w->rank - (attrs->transpose_b ? 1 : 2)] ||
+      !lpt_shape_broadcast (&p->batch_a, &p->batch_b, &p->batch))
     return lpt_refuse (op, LPT_REMARK_SHAPES);
-  if (biased && lpt_program_count (op->in[2]) != n)
+  if (biased && lpt_program_count (op->in[2]) != p->n)
     return lpt_refuse (op, LPT_REMARK_BIAS);
 
+  return TRUE;
+}
+
+gboolean
+lpt_prepare_float_matmul (LptProgram   *program,
+                          LptProgramOp *op)
+{
+  const LptMatMulAttrs *attrs = LPT_ATTRS (op->node, LptMatMulAttrs);
+  gsize k, n, max_rows;
+  gboolean copies;
+  LptOpForm form;
+  Product own;
+  MatMul *p;
+
+  if (!match (program, op, &own))
+    return FALSE;
+  k = own.k;
+  n = own.n;
   p = g_new0 (MatMul, 1);
   p->kernel = program->kernels.fgemm;
-  lpt_broadcast_strides (&batch_a, &batch, p->strides[0]);
-  lpt_broadcast_strides (&batch_b, &batch, p->strides[1]);
-  p->m = (gsize) x->dims[x->rank - (attrs->transpose_a ? 1 : 2)];
+  lpt_broadcast_strides (&own.batch_a, &own.batch, p->strides[0]);
+  lpt_broadcast_strides (&own.batch_b, &own.batch, p->strides[1]);
+  p->m = own.m;
   p->n = n;
   p->k = k;
-  p->matrices = (gsize) lpt_dims_product (&batch, 0, batch.rank);
+  p->batch = own.batch;
+  p->matrices = (gsize) lpt_dims_product (&p->batch, 0, p->batch.rank);
   p->a_row = attrs->transpose_a ? 1 : k;
   p->a_step = attrs->transpose_a ? p->m : 1;
   p->b_k = attrs->transpose_b ? 1 : (ptrdiff_t) n;
@@ -266,7 +290,7 @@ lpt_prepare_float_matmul (LptProgram   *program,
           /* All matrices meet the same one: they are one. */
           p->m *= p->matrices;
           p->matrices = 1;
-          batch.rank = 0;
+          p->batch.rank = 0;
         }
       p->split = lpt_float_split (p->matrices, p->m, n, k, max_rows);
     }
@@ -279,7 +303,6 @@ lpt_prepare_float_matmul (LptProgram   *program,
                                    (n + panels * PANEL - 1) / (panels * PANEL) };
     }
   form.tasks = p->matrices * p->split.row_tasks * p->split.col_tasks;
-  p->batch = batch;
   p->table = (p->split.rows * sizeof (float *) + 63) & ~(gsize) 63;
   p->copies = copies ? lpt_float_copied_size (p->split.rows, k) : 0;
   form.workspace = p->table + p->copies + (p->packed == NULL ? p->split.cols * k * sizeof (float) : 0);

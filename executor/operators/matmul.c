@@ -110,20 +110,21 @@ matmul_follow (LptProgram   *program,
     matmul_set_form (op, m);
 }
 
-gboolean
-lpt_prepare_matmul (LptProgram   *program,
-                    LptProgramOp *op)
+/* What the op has. */
+typedef struct
+{
+  gsize             rows, k, n;
+  const LptArray   *bias;
+  LptWeightChannels channels;        /* to be cleared */
+} Product;
+
+static gboolean
+match (LptProgramOp *op,
+       Product      *p)
 {
   const LptMatMulAttrs *attrs = LPT_ATTRS (op->node, LptMatMulAttrs);
-  const LptArray *a, *w, *bias;
-  LptPackedWeights packed;
-  LptWeightChannels channels;
-  LptGemmWeights weights = { .taps = 1 };
-  const LptGemmKernel *gemm;
-  gsize k, n, rows;
-  gboolean ok, fits;
-  gint32 zero;
-  MatMul *m;
+  const LptArray *a, *w;
+  gboolean ok;
 
   if (!lpt_reads_codes_with_weights (op))
     return FALSE;
@@ -135,48 +136,73 @@ lpt_prepare_matmul (LptProgram   *program,
   w = &op->in[1]->array;
   if (a->shape.rank < 2 || w->shape.rank != 2 || lpt_array_count (a) == 0 || lpt_array_count (w) == 0)
     return lpt_refuse (op, LPT_REMARK_SHAPES);
-  k = (gsize) a->shape.dims[a->shape.rank - 1];
-  n = (gsize) w->shape.dims[attrs->transpose_b ? 0 : 1];
-  rows = (gsize) lpt_array_count (a) / k;
-  bias = lpt_bias_of (op, 2, n, &ok);
+  p->k = (gsize) a->shape.dims[a->shape.rank - 1];
+  p->n = (gsize) w->shape.dims[attrs->transpose_b ? 0 : 1];
+  p->rows = (gsize) lpt_array_count (a) / p->k;
+  p->bias = lpt_bias_of (op, 2, p->n, &ok);
   if (!ok)
     return lpt_refuse (op, LPT_REMARK_BIAS);
   if ((w->quant->n > 1 && w->quant->axis != (attrs->transpose_b ? 0 : 1)) ||
-      !lpt_weight_channels_init (&channels, op->in[1], FALSE, 1, n))
+      !lpt_weight_channels_init (&p->channels, op->in[1], FALSE, 1, p->n))
     return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
 
+  return TRUE;
+}
+
+/* The weights in panels of @gemm, and what zero points add to the sums. */
+static LptPackedWeights
+pack_weights (LptProgram          *program,
+              const LptProgramOp  *op,
+              const Product       *p,
+              const LptGemmKernel *gemm,
+              LptFusedEpilogue    *epilogue)
+{
+  const gboolean transposed = LPT_ATTRS (op->node, LptMatMulAttrs)->transpose_b;
+  const LptArray *w = &op->in[1]->array;
+  const LptGemmWeights weights = { .data = w->data, .is_unsigned = w->dtype == LPT_DTYPE_U8, .taps = 1, .k = p->k,
+                                   .n = p->n, .k_stride = transposed ? 1 : (ptrdiff_t) p->n,
+                                   .n_stride = transposed ? (ptrdiff_t) p->k : 1 };
+  const gint32 zero = epilogue->zero != NULL ? 0 : lpt_program_zero (op->in[0]);
+  LptPackedWeights packed = lpt_program_pack (program, op, gemm->name, NULL, 0,
+                                              lpt_gemm_packed_size (gemm, 1, p->k, p->n), p->n);
+
+  if (packed.fresh)
+    lpt_gemm_pack (gemm, &weights, 0, p->n, packed.data, packed.col_sum);
+  if (packed.data != NULL && epilogue->bias != NULL)
+    epilogue->bound = lpt_fold_zero_points (&epilogue->e,
+                                            &(LptSumChannels) { packed.col_sum, epilogue->bias, epilogue->weight_zp },
+                                            p->n, &p->channels, p->bias, (LptInputZeros) { &zero, p->n }, p->k);
+
+  return packed;
+}
+
+gboolean
+lpt_prepare_matmul (LptProgram   *program,
+                    LptProgramOp *op)
+{
+  const LptGemmKernel *gemm;
+  LptPackedWeights packed;
+  Product p;
+  MatMul *m;
+
+  if (!match (op, &p))
+    return FALSE;
   m = g_new0 (MatMul, 1);
-  fits = lpt_fused_epilogue_init (&m->epilogue, op, op->out[0]->array.shape.rank - 1, n, channels.scale, (guint) n);
-  if (!fits)
+  if (!lpt_fused_epilogue_init (&m->epilogue, op, op->out[0]->array.shape.rank - 1, p.n, p.channels.scale, (guint) p.n))
     {
-      lpt_weight_channels_clear (&channels);
+      lpt_weight_channels_clear (&p.channels);
       matmul_clear (m);
       g_free (m);
       return FALSE;
     }
-  weights.data = w->data;
-  weights.is_unsigned = w->dtype == LPT_DTYPE_U8;
-  weights.k = k;
-  weights.n = n;
-  weights.k_stride = attrs->transpose_b ? 1 : (ptrdiff_t) n;
-  weights.n_stride = attrs->transpose_b ? (ptrdiff_t) k : 1;
-  zero = m->epilogue.zero != NULL ? 0 : lpt_program_zero (op->in[0]);
-  gemm = lpt_gemm_kernel_for (program->kernels.gemm, rows, k);
-  packed = lpt_program_pack (program, op, gemm->name, NULL, 0, lpt_gemm_packed_size (gemm, 1, k, n), n);
-  if (packed.fresh)
-    lpt_gemm_pack (gemm, &weights, 0, n, packed.data, packed.col_sum);
-  if (packed.data != NULL && m->epilogue.bias != NULL)
-    m->epilogue.bound = lpt_fold_zero_points (&m->epilogue.e,
-                                              &(LptSumChannels) { packed.col_sum, m->epilogue.bias,
-                                                                  m->epilogue.weight_zp },
-                                              n, &channels, bias, (LptInputZeros) { &zero, n }, k);
-  lpt_weight_channels_clear (&channels);
-  m->epilogue.whole = (LptEpiloguePart) { &m->epilogue.e, packed.col_sum, k };
-
+  gemm = lpt_gemm_kernel_for (program->kernels.gemm, p.rows, p.k);
+  packed = pack_weights (program, op, &p, gemm, &m->epilogue);
+  lpt_weight_channels_clear (&p.channels);
+  m->epilogue.whole = (LptEpiloguePart) { &m->epilogue.e, packed.col_sum, p.k };
   m->gemm = (LptGemm) { .kernel = gemm, .epilogue_kernel = program->kernels.epilogue, .epilogue = &m->epilogue.e,
-                        .m = rows, .k = k, .n = n, .lda = k, .packed = packed.data,
-                        .ldo = n * (m->epilogue.e.store == LPT_STORE_Q8 ? 1 : 4), .ldr = n };
-  lpt_gemm_tiling (gemm, rows, k, n, &m->tm, &m->tn);
+                        .m = p.rows, .k = p.k, .n = p.n, .lda = p.k, .packed = packed.data,
+                        .ldo = p.n * (m->epilogue.e.store == LPT_STORE_Q8 ? 1 : 4), .ldr = p.n };
+  lpt_gemm_tiling (gemm, p.rows, p.k, p.n, &m->tm, &m->tn);
   matmul_set_form (op, m);
 
   return TRUE;
