@@ -344,7 +344,7 @@ raise_op (Raise    *r,
           GError  **error)
 {
   LptWeightedView view;
-  const gboolean weighted = lpt_weighted_view (node, &view) && lpt_node_is_weighted (node);
+  const gboolean weighted = lpt_weighted_view (node, &view);
   LptValue *zero = weighted && node->n_in > view.zero ? lpt_node_in (node, view.zero) : NULL;
   guint n_in = bias_of (node) != NULL || zero != NULL ? view.bias : node->n_in;
   g_autofree LptValue **in = g_new0 (LptValue *, MAX (node->n_in, 1));
