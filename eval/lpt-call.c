@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "eval/lpt-call.h"
+#include "ir/lpt-weighted.h"
 #include "ir/scalar/lpt-loop.h"
 #include "ir/scalar/lpt-wrap.h"
 
@@ -328,7 +329,9 @@ gboolean
 lpt_call_refuse_zero (const LptCall *call,
                       GError       **error)
 {
-  if (!lpt_call_has (call, 3))
+  LptWeightedView view;
+
+  if (!lpt_weighted_view (call->node, &view) || !lpt_call_has (call, view.zero))
     return TRUE;
 
   g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,

@@ -130,7 +130,7 @@ lpt_call_has (const LptCall *call, guint i)
 /* Elements of input @i; NULL + error when memory runs out or the input is absent. */
 const float  *lpt_call_f32     (LptCall *call, guint i, GError **error);
 const gint64 *lpt_call_i64     (LptCall *call, guint i, GError **error);
-/* A product of real numbers has no zero point (input 3): FALSE + LPT_ERROR_UNSUPPORTED where it is given. */
+/* A product of real numbers has no zero point (lpt_weighted_view): FALSE + LPT_ERROR_UNSUPPORTED where it is given. */
 gboolean      lpt_call_refuse_zero (const LptCall *call, GError **error);
 /* Where to write output @o. */
 float        *lpt_call_out_f32 (LptCall *call, guint o, GError **error);

@@ -167,15 +167,15 @@ check_channels (gint64   channels,
   return FALSE;
 }
 
-static gboolean
-run (LptCall *call,
-     GError **error)
+gboolean
+lpt_run_conv (LptCall *call,
+              GError **error)
 {
   const LptShape *x = &call->in[0].shape, *w = &call->in[1].shape;
   LptWeightedView view;
   Conv c;
 
-  if (!lpt_weighted_view (call->node, &view))
+  if (!lpt_weighted_view (call->node, &view) || !lpt_call_refuse_zero (call, error))
     return FALSE;
   if (x->rank < 3 || w->rank != x->rank + view.kernel - 2)
     {
@@ -191,15 +191,8 @@ run (LptCall *call,
 }
 
 gboolean
-lpt_run_conv (LptCall *call,
-              GError **error)
-{
-  return lpt_call_refuse_zero (call, error) && run (call, error);
-}
-
-gboolean
 lpt_run_deconv (LptCall *call,
                 GError **error)
 {
-  return run (call, error);
+  return lpt_run_conv (call, error);
 }

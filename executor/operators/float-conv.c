@@ -293,7 +293,7 @@ read_shape (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_TYPES);
   if (op->in[0]->kind == LPT_STORAGE_CONST)
     return lpt_refuse (op, LPT_REMARK_CONSTANT);
-  if (!lpt_is_real_constant (op->in[1]) || (bias != NULL && !lpt_is_real_constant (bias)))
+  if (!lpt_is_real_constant (op->in[1]) || (bias != NULL && !lpt_is_real_constant (bias)) || lpt_has_zero (op))
     return lpt_refuse (op, LPT_REMARK_COMPUTED);
   if (!lpt_is_finite (op->in[1]))
     return lpt_refuse (op, LPT_REMARK_VALUES);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "executor/operators/float.h"
+#include "ir/lpt-weighted.h"
 #include "ir/scalar/lpt-loop.h"
 
 #define PANEL LPT_FGEMM_PANEL
@@ -42,6 +43,14 @@ lpt_is_finite (const LptProgramValue *value)
     any |= (bits[i] & 0x7f800000) == 0x7f800000;
 
   return any == 0;
+}
+
+gboolean
+lpt_has_zero (const LptProgramOp *op)
+{
+  LptWeightedView view;
+
+  return lpt_weighted_view (op->node, &view) && op->n_in > view.zero && op->in[view.zero] != NULL;
 }
 
 LptFloatSplit
@@ -228,7 +237,7 @@ match (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_TYPES);
   if (op->in[0]->kind == LPT_STORAGE_CONST && op->in[1]->kind == LPT_STORAGE_CONST)
     return lpt_refuse (op, LPT_REMARK_CONSTANT);
-  if (biased && !lpt_is_real_constant (op->in[2]))
+  if ((biased && !lpt_is_real_constant (op->in[2])) || lpt_has_zero (op))
     return lpt_refuse (op, LPT_REMARK_COMPUTED);
   x = &op->in[0]->array.shape;
   w = &op->in[1]->array.shape;

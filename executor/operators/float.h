@@ -12,6 +12,9 @@ gboolean lpt_is_real_constant (const LptProgramValue *value);
 /* Every element of a real constant is finite: then a product with zero is zero. */
 gboolean lpt_is_finite        (const LptProgramValue *value);
 
+/* The zero point of the data of a product, which real numbers do not have: the reference op says so. */
+gboolean lpt_has_zero         (const LptProgramOp *op);
+
 /* Constant weights: @groups matrices of @k x @n, element (k, n) at k * @k_stride + n * @n_stride; @key: which of the
  * op's, NULL: all. */
 typedef struct
