@@ -81,6 +81,9 @@ absorb (LptLayer *layer, LptAbsorb what, gboolean *done, GError **error)
   lpt_value_replace (gone, lpt_node_out (last), NULL);
   if (last != layer->node)
     lpt_node_take_name (last, user, "/folded");
+  /* It reads the product no more: what stands behind it is the next to take. */
+  for (guint i = 0; i < user->n_in; i++)
+    lpt_node_set_input (user, i, NULL);
   *done = FALSE;
   return TRUE;
 }

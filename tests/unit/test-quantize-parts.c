@@ -146,50 +146,143 @@ test_dynamic (void)
   g_assert_cmpuint (judged, ==, 3);
 }
 
+/* Runs lpt_absorb() and compares what is printed. */
+static void
+absorbs (const char *before, LptAbsorb what, const char *after)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = read_graph (before);
+  g_assert_true (lpt_absorb (graph, what, &error));
+  g_assert_no_error (error);
+  g_autofree char *text = lpt_graph_to_text (graph, LPT_TEXT_DEFAULT);
+  g_assert_cmpstr (text, ==, after);
+}
+
+#define PLACE "{strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]}"
+
 /* Factors of channels go into weights and bias, shifts into the bias. */
 static void
 test_absorb (void)
 {
-  g_autoptr (GError) error = NULL;
-  g_autofree char *text = NULL;
-  g_autoptr (LptGraph) graph = lpt_graph_from_text (
-    "%x = Parameter : f32[1,2,2,2]\n"
-    "%w = Const {1, 2, 3, 4, 5, 6} : f32[3,2,1,1]\n"
-    "%v = Convolution(%x, %w) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]}\n"
-    "%b = Const {1, 2, 3} : f32[1,3,1,1]\n"
-    "%a = Add(%v, %b)\n"
-    "%f = Const {2, 3, 4} : f32[3,1,1]\n"
-    "%m = Multiply(%a, %f)\n"
-    "%y = Relu(%m)\n"
-    "%c = Parameter : f32[2,3]\n"
-    "%d = Const {1, 2, 3, 4, 5, 6} : f32[3,2]\n"
-    "%e = MatMul(%c, %d)\n"
-    "%g = Const {1} : f32[]\n"
-    "%h = Add(%e, %g)\n"
-    "%o = Const {10, 20} : f32[2]\n"
-    "%z = Add(%h, %o)\n"
-    "Result(%y)\n"
-    "Result(%z)\n", -1, NULL, &error);
+  absorbs ("%x = Parameter : f32[1,2,2,2]\n"
+           "%w = Const {1, 2, 3, 4, 5, 6} : f32[3,2,1,1]\n"
+           "%v = Convolution(%x, %w) " PLACE "\n"
+           "%b = Const {1, 2, 3} : f32[1,3,1,1]\n"
+           "%a = Add(%v, %b)\n"
+           "%f = Const {2, 3, 4} : f32[3,1,1]\n"
+           "%m = Multiply(%a, %f)\n"
+           "%y = Relu(%m)\n"
+           "%c = Parameter : f32[2,3]\n"
+           "%d = Const {1, 2, 3, 4, 5, 6} : f32[3,2]\n"
+           "%e = MatMul(%c, %d)\n"
+           "%g = Const {1} : f32[]\n"
+           "%h = Add(%e, %g)\n"
+           "%o = Const {10, 20} : f32[2]\n"
+           "%z = Add(%h, %o)\n"
+           "Result(%y)\n"
+           "Result(%z)\n",
+           LPT_ABSORB_ALL,
+           "%x = Parameter : f32[1,2,2,2]\n"
+           "%c = Parameter : f32[2,3]\n"
+           "%w = Const {2, 4, 9, 12, 20, 24} : f32[3,2,1,1]\n"
+           "%v = Convolution(%x, %w) " PLACE " : f32[1,3,2,2]\n"
+           "%v/bias = Const {2, 6, 12} : f32[1,3,1,1]\n"
+           "%m = Add(%v, %v/bias) : f32[1,3,2,2]\n"
+           "%y = Relu(%m) : f32[1,3,2,2]\n"
+           "%d = Const {1, 2, 3, 4, 5, 6} : f32[3,2]\n"
+           "%e = MatMul(%c, %d) : f32[2,2]\n"
+           "%e/bias = Const {11, 21} : f32[1,2]\n"
+           "%z = Add(%e, %e/bias) : f32[2,2]\n"
+           "Result(%y)\n"
+           "Result(%z)\n");
+}
 
-  g_assert_no_error (error);
-  g_assert_true (lpt_absorb (graph, LPT_ABSORB_ALL, &error));
-  g_assert_no_error (error);
-  text = lpt_graph_to_text (graph, LPT_TEXT_DEFAULT);
-  g_assert_cmpstr (text, ==,
-    "%x = Parameter : f32[1,2,2,2]\n"
-    "%c = Parameter : f32[2,3]\n"
-    "%w = Const {2, 4, 9, 12, 20, 24} : f32[3,2,1,1]\n"
-    "%v = Convolution(%x, %w) {strides=[1,1], pads_begin=[0,0],"
-    " pads_end=[0,0], dilations=[1,1]} : f32[1,3,2,2]\n"
-    "%v/bias = Const {2, 6, 12} : f32[1,3,1,1]\n"
-    "%m = Add(%v, %v/bias) : f32[1,3,2,2]\n"
-    "%y = Relu(%m) : f32[1,3,2,2]\n"
-    "%d = Const {1, 2, 3, 4, 5, 6} : f32[3,2]\n"
-    "%e = MatMul(%c, %d) : f32[2,2]\n"
-    "%e/bias = Const {11, 21} : f32[1,2]\n"
-    "%z = Add(%e, %e/bias) : f32[2,2]\n"
-    "Result(%y)\n"
-    "Result(%z)\n");
+/* One after the other: ((w x + b) f + s) g = f g w x + (b f + s) g, the constant on either side. */
+static void
+test_absorb_chain (void)
+{
+  absorbs ("%c = Parameter : f32[2,3]\n"
+           "%d = Const {1, 2, 3, 4, 5, 6} : f32[3,2]\n"
+           "%e = MatMul(%c, %d)\n"
+           "%f = Const {2, 3} : f32[2]\n"
+           "%m = Multiply(%f, %e)\n"
+           "%s = Const {10, 20} : f32[2]\n"
+           "%a = Add(%s, %m)\n"
+           "%g = Const {0.5} : f32[]\n"
+           "%z = Multiply(%a, %g)\n"
+           "Result(%z)\n",
+           LPT_ABSORB_ALL,
+           "%c = Parameter : f32[2,3]\n"
+           "%d = Const {1, 3, 3, 6, 5, 9} : f32[3,2]\n"
+           "%e = MatMul(%c, %d) : f32[2,2]\n"
+           "%e/bias_2 = Const {5, 10} : f32[1,2]\n"
+           "%z = Add(%e, %e/bias_2) : f32[2,2]\n"
+           "Result(%z)\n");
+}
+
+/* gamma 2 and 6, variance 3 and 8 with eps 1, mean 1 and 2, beta 5 and 7: factors 1 and 2, terms 4 and 3. */
+static void
+test_absorb_norm (void)
+{
+#define NORM "%x = Parameter : f32[1,1,2,2]\n%w = Const {3, 4} : f32[2,1,1,1]\n%v = Convolution(%x, %w) " PLACE "\n" \
+             "%gamma = Const {2, 6} : f32[2]\n%beta = Const {5, 7} : f32[2]\n%mean = Const {1, 2} : f32[2]\n" \
+             "%var = Const {3, 8} : f32[2]\n%n = BatchNormInference(%v, %gamma, %beta, %mean, %var) {epsilon=1}\n"
+#define TAKEN "%x = Parameter : f32[1,1,2,2]\n%w = Const {3, 8} : f32[2,1,1,1]\n" \
+              "%v = Convolution(%x, %w) " PLACE " : f32[1,2,2,2]\n"
+#define BIAS "%v/bias = Const {4, 3} : f32[1,2,1,1]\n%n = Add(%v, %v/bias) : f32[1,2,2,2]\n"
+  absorbs (NORM "Result(%n)\n", LPT_ABSORB_NORMS, TAKEN BIAS "Result(%n)\n");
+  /* The normalization alone: what stands behind it stays. */
+  absorbs (NORM "%f = Const {2} : f32[]\n%m = Multiply(%n, %f)\nResult(%m)\n", LPT_ABSORB_NORMS,
+           TAKEN "%f = Const {2} : f32[]\n" BIAS
+           "%m = Multiply(%n, %f) : f32[1,2,2,2]\nResult(%m)\n");
+}
+
+/* What stays as it is, and why. */
+static void
+test_absorb_refused (void)
+{
+  static const char *const rows[] = {
+    /* another reader of the product */
+    "%f = Const {2} : f32[]\n%m = Multiply(%e, %f) : f32[2,2]\nResult(%m)\nResult(%e)\n",
+    /* the factor is not constant */
+    "%m = Multiply(%e, %c) : f32[2,2]\nResult(%m)\n",
+    /* it varies along the rows, which are no channels */
+    "%f = Const {2, 3} : f32[2,1]\n%m = Multiply(%e, %f) : f32[2,2]\nResult(%m)\n",
+    /* one value for each element */
+    "%f = Const {2, 3, 4, 5} : f32[2,2]\n%m = Multiply(%e, %f) : f32[2,2]\nResult(%m)\n",
+    /* it makes the result larger */
+    "%f = Const {2, 3} : f32[2,1,1]\n%m = Multiply(%e, %f) : f32[2,2,2]\nResult(%m)\n",
+    "%f = Const {2} : f32[1,1,1]\n%m = Multiply(%e, %f) : f32[1,2,2]\nResult(%m)\n",
+    /* another op */
+    "%f = Const {2} : f32[]\n%m = Divide(%e, %f) : f32[2,2]\nResult(%m)\n",
+    /* both inputs are the product */
+    "%m = Multiply(%e, %e) : f32[2,2]\nResult(%m)\n",
+    /* two outputs */
+    "%m = TopK(%e, %k) {axis=1, mode=max, sort=value} : f32[2,1], i32[2,1]\nResult(%m)\nResult(%m.1)\n",
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autofree char *source = g_strconcat ("%c = Parameter : f32[2,2]\n%k = Const {1} : i64[]\n"
+                                             "%d = Const {1, 2, 3, 4} : f32[2,2]\n%e = MatMul(%c, %d) : f32[2,2]\n",
+                                             rows[i], NULL);
+      g_autoptr (LptGraph) graph = read_graph (source), same = read_graph (source);
+      lpt_graph_sweep (same);
+      g_assert_true (lpt_absorb (graph, LPT_ABSORB_ALL, &error));
+      g_autofree char *before = lpt_graph_to_text (same, LPT_TEXT_DEFAULT),
+                      *after = lpt_graph_to_text (graph, LPT_TEXT_DEFAULT);
+      g_assert_cmpstr (before, ==, after);
+    }
+}
+
+/* Weights that are codes keep their scales, and with them what stands behind. */
+static void
+test_absorb_codes (void)
+{
+  const char *text = "%c = Parameter : f32[2,2]\n%d = Const {1, 2, 3, 4} : i8[2,2] q{scale=0.5}\n"
+                     "%e = MatMul(%c, %d) #{relaxed} : f32[2,2]\n%f = Const {2} : f32[]\n"
+                     "%m = Multiply(%e, %f) : f32[2,2]\nResult(%m)\n";
+  absorbs (text, LPT_ABSORB_ALL, text);
 }
 
 int
@@ -201,5 +294,9 @@ main (int argc, char **argv)
   g_test_add_func ("/quantize-parts/concat", test_concat);
   g_test_add_func ("/quantize-parts/dynamic", test_dynamic);
   g_test_add_func ("/quantize-parts/absorb", test_absorb);
+  g_test_add_func ("/quantize-parts/absorb/chain", test_absorb_chain);
+  g_test_add_func ("/quantize-parts/absorb/norm", test_absorb_norm);
+  g_test_add_func ("/quantize-parts/absorb/refused", test_absorb_refused);
+  g_test_add_func ("/quantize-parts/absorb/codes", test_absorb_codes);
   return g_test_run ();
 }
