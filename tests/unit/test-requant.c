@@ -8,6 +8,7 @@
  */
 
 #include "eval/requant/lpt-multiplier.h"
+#include "eval/requant/lpt-requant-modes.h"
 
 #include <math.h>
 #include <string.h>
@@ -378,7 +379,41 @@ test_edges (void)
   g_assert_null (lpt_requant_method_find ("no such scheme"));
   g_assert_cmpint (lpt_saturating_rounding_doubling_high_mul (G_MININT32, G_MININT32), ==, G_MAXINT32);
   g_assert_cmpint (lpt_rounding_divide_by_pot (G_MININT32, 31), ==, -1);
+  g_assert_cmpint (lpt_rounding_divide_by_pot (G_MAXINT32, 31), ==, 1);
+  g_assert_cmpint (lpt_rounding_divide_by_pot (G_MAXINT32, 32), ==, 0);
   g_assert_cmpint (lpt_rounding_divide_by_pot (G_MAXINT32, 40), ==, 0);
+}
+
+/* Of two factors the larger fills 31 bits while the shift is one of 1 to 62, and what rounds to 32 bits takes a shift less. */
+static void
+test_sums (void)
+{
+  static const struct { double real[2]; gint32 zero[2]; double constant; gint shift; gint32 m[2]; gint64 bias; } rows[] = {
+    { { 1.0, 0.5 }, { 3, -2 }, 0.25, 30, { 1 << 30, 1 << 29 }, -2 * (1LL << 30) + (1LL << 28) },
+    { { 0.5, -1.0 }, { 1, 1 }, 0, 30, { 1 << 29, -(1 << 30) }, 1LL << 29 },
+    { { 0.75, 0 }, { 0, 5 }, -1.0, 31, { 3 << 29, 0 }, -(1LL << 31) },
+    { { 1 - 0x1p-40, 0.5 }, { 0, 0 }, 0, 30, { 1 << 30, 1 << 29 }, 0 },
+    { { 1 - 0x1p-31, 0.5 }, { 0, 0 }, 0, 31, { G_MAXINT32, 1 << 30 }, 0 },
+    { { 0x1p29 - 0x1p-10, 0 }, { 0, 0 }, 0, 1, { 1 << 30, 0 }, 0 },
+    { { 0x1p30 - 0x1p-9, -0x1p30 }, { 0, 0 }, 0, 1, { G_MAXINT32, -G_MAXINT32 }, 0 },
+    { { 0x1p40, 1.0 }, { 1, 1 }, 0, 1, { G_MAXINT32, 2 }, -(1LL << 31) - 1 },
+    { { 0x1p-40, 0 }, { 0, 0 }, 0, 62, { 1 << 22, 0 }, 0 },
+    { { 0, 0 }, { 7, 7 }, 1.0, 31, { 0, 0 }, 1LL << 31 },
+    { { 1.0, 0 }, { 0, 0 }, 1e300, 30, { 1 << 30, 0 }, 1LL << 60 },
+    { { 1.0, 0 }, { 0, 0 }, -1e300, 30, { 1 << 30, 0 }, -(1LL << 60) },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      LptSum64 sum;
+
+      lpt_sum64_make (&sum, 2, rows[i].real, rows[i].zero, rows[i].constant);
+      g_test_message ("row %u", i);
+      g_assert_cmpint (sum.shift, ==, rows[i].shift);
+      g_assert_cmpint (sum.m[0], ==, rows[i].m[0]);
+      g_assert_cmpint (sum.m[1], ==, rows[i].m[1]);
+      g_assert_cmpint (sum.bias, ==, rows[i].bias);
+    }
 }
 
 int
@@ -390,6 +425,7 @@ main (int   argc,
   g_test_add_func ("/requant/ties", test_ties);
   g_test_add_func ("/requant/bounds", test_bounds);
   g_test_add_func ("/requant/edges", test_edges);
+  g_test_add_func ("/requant/sums", test_sums);
   for (guint i = 0; i < G_N_ELEMENTS (tables); i++)
     {
       g_autofree char *path = g_strconcat ("/requant/table/", tables[i].file, NULL);
