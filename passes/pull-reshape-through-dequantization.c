@@ -42,12 +42,14 @@ follow (LptTensor      *tensor,
 
       while (a != b)
         {
-          if (a < b && i < from->rank)
+          gboolean shorter = a < b;
+
+          if (shorter ? i == from->rank : k == to->rank)
+            return NULL;      /* there are no elements */
+          if (shorter)
             a *= from->dims[i++];
-          else if (b < a && k < to->rank)
-            b *= to->dims[k++];
           else
-            return NULL;
+            b *= to->dims[k++];
         }
       for (j = first_i; j < i; j++)
         own *= lpt_tensor_shape (wide)->dims[j];

@@ -74,7 +74,8 @@ channel_problem (LptNode          *node,
 {
   const LptShape *in = &dq->data->shape, *out = &node->out[0].shape;
   LptTensor *constants[] = { lpt_dequant_zp (dq), lpt_dequant_scale (dq) };
-  gint first, last = 0, d;
+  gboolean channels = FALSE;
+  gint d;
   guint i;
 
   if (out->rank > 5)
@@ -84,22 +85,17 @@ channel_problem (LptNode          *node,
   if (in->rank < 2 || in->dims[0] != out->dims[0])
     return "it changes the batch axis";
   for (i = 0; i < G_N_ELEMENTS (constants); i++)
-    {
-      if (constants[i] == NULL)
-        continue;
-      for (d = 0; d < in->rank; d++)
-        if (lpt_dequant_varies (constants[i], in->rank, d))
-          last = MAX (last, d);
-    }
-  if (last == 1 && (in->dims[1] < 0 || out->dims[1] < in->dims[1] || out->dims[1] % in->dims[1] != 0))
+    for (d = 0; constants[i] != NULL && d < in->rank; d++)
+      if (lpt_dequant_varies (constants[i], in->rank, d))
+        {
+          if (d != 1)
+            return "scale or zero point varies along another axis than the second";
+          channels = TRUE;
+        }
+  if (channels && (in->dims[1] < 0 || out->dims[1] < in->dims[1] || out->dims[1] % in->dims[1] != 0))
     return "its channels are not whole parts of the old ones";
-  for (first = 0; first < MIN (in->rank, out->rank); first++)
-    if (in->dims[first] != out->dims[first])
-      break;
-  if ((last == 1 && first == 1) || last < first)
-    return NULL;
 
-  return "scale or zero point varies along an axis that it changes";
+  return NULL;
 }
 
 static gboolean

@@ -62,7 +62,7 @@ note_absorbed (LptLower *lw,
   if (form == NULL)
     return;
   into = form->op != NULL ? form->op->node : form->q->producer;
-  if (into == node || g_strcmp0 (into->origin, node->origin) == 0)
+  if (g_strcmp0 (into->origin, node->origin) == 0)
     return;
   if (form->op != NULL && form->op->value == NULL && g_hash_table_contains (lw->reals, &into->out[0]))
     lpt_rewriter_absorbed (lw->rw, node, lpt_node_known_as (into), "part of the real arithmetic behind \"%s\"",

@@ -369,7 +369,7 @@ emit_weighted (LptLower      *lw,
     {
       step[c] = lpt_form_a (form, c);
       scale[c] = step[c] / own_scales[n_scales == 1 ? 0 : c / (n / n_scales)];
-      if (!(step[c] > 0) || !(scale[c] > 0) || !isfinite (scale[c]))
+      if (!(scale[c] > 0) || !isfinite (scale[c]))
         return NULL;
     }
   in[1] = weights (lw, node, op->in[1], n_weight_scales (op, n, scale), scale);
@@ -451,11 +451,12 @@ emit_codes (LptLower       *lw,
     }
   else if (form->n == 1 && codes->n > 1)
     {
+      gboolean same = TRUE;
+
       /* The factor is one for all: the output's own steps are its quantization. */
       for (c = 1; c < n; c++)
-        if (real[c] != real[0])
-          break;
-      if (c == n)
+        same &= real[c] == real[0];
+      if (same)
         n = 1;
     }
 

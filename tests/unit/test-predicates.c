@@ -1,4 +1,4 @@
-/* test-predicates.c - the questions that callbacks of targets ask, each with a node that it is true of and ones that it is not
+/* test-predicates.c - the questions that callbacks of targets ask, of nodes that they are true of and of others
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,9 +20,9 @@
   "%" name ".c = Const {" codes "} : i8[" shape "]\n%" name ".f = Convert(%" name ".c) {destination_type=f32}\n" \
   "%" name " = Multiply(%" name ".f, %s)\n"
 #define SIXTEEN "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16"
-#define CONV(x, w) "%y = Convolution(%" x ", %" w ") {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]}\n"
-#define BACK(x, w) \
-  "%y = ConvolutionBackpropData(%" x ", %" w ") {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]}\n"
+#define PLACE " {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]}\n"
+#define CONV(x, w) "%y = Convolution(%" x ", %" w ")" PLACE
+#define BACK(x, w) "%y = ConvolutionBackpropData(%" x ", %" w ")" PLACE
 #define VECTORS(dims) "%v = Parameter : f32[" dims "]\n%u = Parameter : f32[" dims "]\n%c = Const {2} : f32[]\n"
 
 static const struct { const char *predicate, *graph; gboolean yes; } rows[] = {
@@ -49,15 +49,18 @@ static const struct { const char *predicate, *graph; gboolean yes; } rows[] = {
   { "dynamic-or-scalar", "%y = Multiply(%f, %s16)\n", FALSE },
   { "dynamic-or-scalar", "%y = Relu(%r)\n", FALSE },
   { "dynamic-or-scalar", VECTORS ("1,?,3,4") "%y = Multiply(%v, %u)\n", TRUE },
-  { "fusible-parent", "%x2 = Parameter : u8[2]\n%f2 = Convert(%x2) {destination_type=f32}\n%y = Multiply(%f2, %s)\n", TRUE },
+  { "fusible-parent",
+    "%x2 = Parameter : u8[2]\n%f2 = Convert(%x2) {destination_type=f32}\n%y = Multiply(%f2, %s)\n", TRUE },
   { "fusible-parent", "%y = Relu(%r)\n", FALSE },
   { "fusible-parent",
-    "%x2 = Parameter : u8[2]\n%f2 = Convert(%x2) {destination_type=f32}\n%y = Multiply(%f2, %s)\nResult(%x2)\n", FALSE },
+    "%x2 = Parameter : u8[2]\n%f2 = Convert(%x2) {destination_type=f32}\n%y = Multiply(%f2, %s)\nResult(%x2)\n",
+    FALSE },
   { "decompression",
     "%c = Const {1} : u8[]\n%k = Convert(%c) {destination_type=f32} #{keep_const}\n%y = Multiply(%r, %k)\n", TRUE },
   { "decompression",
     "%c = Const {1} : u8[]\n%k = Convert(%c) {destination_type=f32} #{keep_const}\n%y = Multiply(%k, %r)\n", TRUE },
-  { "decompression", "%c = Const {1} : u8[]\n%k = Convert(%c) {destination_type=f32}\n%y = Multiply(%r, %k)\n", FALSE },
+  { "decompression",
+    "%c = Const {1} : u8[]\n%k = Convert(%c) {destination_type=f32}\n%y = Multiply(%r, %k)\n", FALSE },
   { "decompression",
     "%c = Parameter : u8[1]\n%k = Convert(%c) {destination_type=f32} #{keep_const}\n%y = Multiply(%r, %k)\n", FALSE },
   { "decompression", "%y = Multiply(%r, %s)\n", FALSE },
@@ -78,7 +81,8 @@ static const struct { const char *predicate, *graph; gboolean yes; } rows[] = {
   { "not-channel-multiple-4-16", "%w = Parameter : f32[16,8,1,1]\n" BACK ("r", "w"), TRUE },
   { "not-channel-multiple-4-16", "%w = Parameter : f32[16,?,1,1]\n" BACK ("r", "w"), TRUE },
   { "not-channel-multiple-4-16", "%w = Parameter : f32[?,16,1,1]\n" BACK ("r", "w"), TRUE },
-  { "not-channel-multiple-4-16", "%t = Parameter : f32[1,6,4,4]\n%w = Parameter : f32[6,16,1,1]\n" BACK ("t", "w"), TRUE },
+  { "not-channel-multiple-4-16",
+    "%t = Parameter : f32[1,6,4,4]\n%w = Parameter : f32[6,16,1,1]\n" BACK ("t", "w"), TRUE },
 };
 
 static void

@@ -384,11 +384,19 @@ test_edges (void)
   g_assert_cmpint (lpt_rounding_divide_by_pot (G_MAXINT32, 40), ==, 0);
 }
 
-/* Of two factors the larger fills 31 bits while the shift is one of 1 to 62, and what rounds to 32 bits takes a shift less. */
+/* Of two factors the larger fills 31 bits while the shift is one of 1 to 62; what rounds to 32 bits takes one less. */
 static void
 test_sums (void)
 {
-  static const struct { double real[2]; gint32 zero[2]; double constant; gint shift; gint32 m[2]; gint64 bias; } rows[] = {
+  static const struct
+  {
+    double real[2];
+    gint32 zero[2];
+    double constant;
+    gint   shift;
+    gint32 m[2];
+    gint64 bias;
+  } rows[] = {
     { { 1.0, 0.5 }, { 3, -2 }, 0.25, 30, { 1 << 30, 1 << 29 }, -2 * (1LL << 30) + (1LL << 28) },
     { { 0.5, -1.0 }, { 1, 1 }, 0, 30, { 1 << 29, -(1 << 30) }, 1LL << 29 },
     { { 0.75, 0 }, { 0, 5 }, -1.0, 31, { 3 << 29, 0 }, -(1LL << 31) },

@@ -9,6 +9,8 @@
 
 #include "passes/core/lpt-rewriter.h"
 
+#include <string.h>
+
 static const char source[] =
   "%x = Parameter : f32[1,3,4]\n"
   "%r = Relu(%x)\n"
@@ -103,6 +105,21 @@ test_no_memory (void)
   check_error (&starved, LPT_ERROR_MEMORY, "pass starved: node \"t\": no memory for the constant \"c\"");
 }
 
+/* What a mistaken pass joined to a circle has no order: the next pass says so. */
+static void
+test_cycle (void)
+{
+  const LptPass *const group[] = { &misfit, NULL };
+  g_autoptr (LptGraph) graph = parse ();
+  g_autoptr (LptConfig) config = lpt_config_new ();
+  g_autoptr (GError) error = NULL;
+
+  lpt_node_set_input (lpt_graph_find (graph, "r"), 0, lpt_node_out (lpt_graph_find (graph, "t")));
+  g_assert_false (lpt_pipeline_run_passes (graph, config, group, NULL, NULL, &error));
+  g_assert_error (error, LPT_ERROR, LPT_ERROR_INVALID);
+  g_assert_nonnull (strstr (error->message, "cycle"));
+}
+
 static gboolean
 merge (LptRewriter *rw,
        LptNode     *node)
@@ -169,6 +186,7 @@ main (int    argc,
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/rewriter/misfit", test_misfit);
   g_test_add_func ("/rewriter/no-memory", test_no_memory);
+  g_test_add_func ("/rewriter/cycle", test_cycle);
   g_test_add_func ("/rewriter/merge", test_merge);
 
   return g_test_run ();
