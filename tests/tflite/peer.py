@@ -55,9 +55,10 @@ def peer(lib, data, arrays):
     return out
 
 
-def own(lptc, data, arrays, names, outputs, flags):
+def own(lptc, data, arrays, names, outputs, flags, folder=None):
+    """What lptc makes of it, or what it says; @folder is where the file lies."""
     with tempfile.TemporaryDirectory() as tmp:
-        path = os.path.join(tmp, "m.tflite")
+        path = os.path.join(folder or tmp, "m.tflite")
         with open(path, "wb") as f:
             f.write(data)
         cmd = [lptc, "exec", path, "-o", tmp + "/out.npz"] + flags
@@ -66,7 +67,7 @@ def own(lptc, data, arrays, names, outputs, flags):
             cmd += ["-i", "%s=%s/%d.npy" % (name, tmp, k)]
         run = subprocess.run(cmd, capture_output=True, text=True)
         if run.returncode:
-            return (run.stderr.strip().splitlines() or ["exit %d" % run.returncode])[-1].replace(tmp, "")
+            return (run.stderr.strip().splitlines() or ["exit %d" % run.returncode])[-1].replace(folder or tmp, "")
         z = np.load(tmp + "/out.npz")
         return [z[re.sub(r"[^A-Za-z0-9_.-]", "_", n)] for n in outputs]
 
