@@ -159,6 +159,30 @@ test_unused (void)
   g_assert_cmpstr (g_ptr_array_index (unused, 2), ==, "d");
 }
 
+/* A node of a body has a name, too. */
+static void
+test_unused_bodies (void)
+{
+  static const char text[] = "%c = Parameter : boolean[]\n"
+                             "%x = Parameter : f32[2]\n"
+                             "%y = If(%c, %x) : f32[2] {\n"
+                             "  body {\n    in 1 -> 0\n    out 0 <- 0\n"
+                             "    %u = Parameter : f32[2]\n    %then = Relu(%u)\n    Result(%then)\n  }\n"
+                             "  body {\n    in 1 -> 0\n    out 0 <- 0\n"
+                             "    %u = Parameter : f32[2]\n    %else = Tanh(%u)\n    Result(%else)\n  }\n"
+                             "}\n"
+                             "Result(%y)\n";
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
+  g_autoptr (LptConfig) config = make_config ("keep then; keep e*e; keep nowhere");
+  g_autoptr (GPtrArray) unused = NULL;
+
+  g_assert_no_error (error);
+  unused = lpt_config_unused_names (config, graph);
+  g_assert_cmpuint (unused->len, ==, 1);
+  g_assert_cmpstr (g_ptr_array_index (unused, 0), ==, "nowhere");
+}
+
 /* Names may hold colons. */
 static void
 test_colons (void)
@@ -193,6 +217,7 @@ main (int    argc,
     }
   g_test_add_func ("/check/names", test_names);
   g_test_add_func ("/check/unused", test_unused);
+  g_test_add_func ("/check/unused-bodies", test_unused_bodies);
   g_test_add_func ("/check/colons", test_colons);
 
   return g_test_run ();

@@ -5,7 +5,7 @@
  *     # What the case shows.
  *     # run: markup; fake-quantize-decomposition     groups of passes: "a + b" is one sweep, "markup" all markup passes
  *     # target: none                                 default: none with R21's switches off
- *     # set: no-update-precisions; restrict conv:u8,i8; per-tensor conv:0
+ *     # set: no-update-precisions; strict; restrict conv:u8,i8; per-tensor conv:0
  *     <graph>
  *     -----
  *     <graph, or the word unchanged>
@@ -57,6 +57,8 @@ set_option (LptConfig  *config,
     config->reshape_ignores_per_tensor = TRUE;
   else if (strcmp (option, "normalization-keeps-eps") == 0)
     config->normalization_keeps_eps = TRUE;
+  else if (strcmp (option, "strict") == 0)
+    config->strict = TRUE;
   else if (strcmp (option, "made-only") == 0)
     config->made_only = TRUE;
   else if (g_str_has_prefix (option, "restrict "))

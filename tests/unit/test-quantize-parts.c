@@ -4,6 +4,7 @@
  */
 
 #include "passes/support/lpt-absorb.h"
+#include "passes/support/lpt-product.h"
 #include "quantize/samples.h"
 #include "quantize/window.h"
 
@@ -12,6 +13,7 @@
 #include <lpt/lpt-text.h>
 
 #include <math.h>
+#include <string.h>
 
 static LptGraph *
 read_graph (const char *text)
@@ -220,6 +222,54 @@ test_absorb_chain (void)
            "Result(%z)\n");
 }
 
+/* Which value is a bias: one for each channel, along their axis whatever its rank, or one for all. */
+static void
+test_absorb_bias (void)
+{
+  static const struct { const char *value, *bias; } rows[] = {
+    { "{10, 20} : f32[2]", "{20, 60} : f32[1,2]" },
+    { "{10, 20} : f32[1,2]", "{20, 60} : f32[1,2]" },
+    { "{10} : f32[]", "{20, 30} : f32[1,2]" },
+    { "{10} : f32[1,1]", "{20, 30} : f32[1,2]" },
+    { "{10, 20} : f32[2,1]", NULL },
+    { "{10, 20, 30, 40} : f32[2,2]", NULL },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    for (guint side = 0; side < 2; side++)
+      {
+        g_autoptr (GError) error = NULL;
+        g_autofree char *before = g_strdup_printf ("%%c = Parameter : f32[2,2]\n%%d = Const {1, 2, 3, 4} : f32[2,2]\n"
+                                                   "%%e = MatMul(%%c, %%d)\n%%b = Const %s\n%%a = Add(%%%c, %%%c)\n"
+                                                   "%%f = Const {2, 3} : f32[2]\n%%m = Multiply(%%a, %%f)\n"
+                                                   "Result(%%m)\n",
+                                                   rows[i].value, side == 0 ? 'e' : 'b', side == 0 ? 'b' : 'e');
+        g_autoptr (LptGraph) graph = read_graph (before);
+        g_assert_true (lpt_absorb (graph, LPT_ABSORB_ALL, &error));
+        g_autofree char *after = lpt_graph_to_text (graph, LPT_TEXT_DEFAULT);
+        g_autofree char *bias = g_strdup_printf ("/bias = Const %s\n", rows[i].bias);
+        g_test_message ("%s", after);
+        g_assert_true ((strstr (after, "%d = Const {2, 6, 6, 12} : f32[2,2]\n") != NULL) == (rows[i].bias != NULL));
+        g_assert_true (rows[i].bias == NULL || strstr (after, bias) != NULL);
+      }
+}
+
+/* Products are these of all ops. */
+static void
+test_products (void)
+{
+  static const LptOp products[] = { LPT_OP_CONVOLUTION, LPT_OP_GROUP_CONVOLUTION, LPT_OP_CONVOLUTION_BACKPROP_DATA,
+                                    LPT_OP_MATMUL };
+  for (guint op = 1; op < LPT_N_OPS; op++)
+    {
+      LptNode node = { .op = (LptOp) op, .info = lpt_op_info ((LptOp) op) };
+      gboolean listed = FALSE;
+      for (guint i = 0; i < G_N_ELEMENTS (products); i++)
+        listed |= products[i] == (LptOp) op;
+      if (lpt_layer_is_product (&node) != listed)
+        g_error ("%s is %s product", node.info->name, listed ? "no" : "a");
+    }
+}
+
 /* gamma 2 and 6, variance 3 and 8 with eps 1, mean 1 and 2, beta 5 and 7: factors 1 and 2, terms 4 and 3. */
 static void
 test_absorb_norm (void)
@@ -295,6 +345,8 @@ main (int argc, char **argv)
   g_test_add_func ("/quantize-parts/dynamic", test_dynamic);
   g_test_add_func ("/quantize-parts/absorb", test_absorb);
   g_test_add_func ("/quantize-parts/absorb/chain", test_absorb_chain);
+  g_test_add_func ("/quantize-parts/absorb/bias", test_absorb_bias);
+  g_test_add_func ("/quantize-parts/products", test_products);
   g_test_add_func ("/quantize-parts/absorb/norm", test_absorb_norm);
   g_test_add_func ("/quantize-parts/absorb/refused", test_absorb_refused);
   g_test_add_func ("/quantize-parts/absorb/codes", test_absorb_codes);

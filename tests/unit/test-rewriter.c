@@ -70,6 +70,17 @@ whole (LptRewriter *rw,
 static const LptPass misfit = { .name = "misfit", .doc = "", .stage = LPT_STAGE_PROPAGATE, .roots = LPT_ROOTS (LPT_OP_RELU),
                                 .rewrite = subtract };
 static const LptPass misfit_whole = { .name = "misfit-whole", .doc = "", .stage = LPT_STAGE_MARKUP, .run = whole };
+static gboolean
+refuse (LptRewriter *rw,
+        LptGraph    *graph,
+        GError     **error)
+{
+  g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "nothing for it");
+
+  return FALSE;
+}
+
+static const LptPass refuses = { .name = "refuses", .doc = "", .stage = LPT_STAGE_MARKUP, .run = refuse };
 static const LptPass starved = { .name = "starved", .doc = "", .stage = LPT_STAGE_CLEANUP, .roots = LPT_ROOTS (LPT_OP_TANH),
                                  .rewrite = no_memory };
 
@@ -100,8 +111,9 @@ test_misfit (void)
 }
 
 static void
-test_no_memory (void)
+test_refused (void)
 {
+  check_error (&refuses, LPT_ERROR_UNSUPPORTED, "pass refuses: nothing for it");
   check_error (&starved, LPT_ERROR_MEMORY, "pass starved: node \"t\": no memory for the constant \"c\"");
 }
 
@@ -185,7 +197,7 @@ main (int    argc,
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/rewriter/misfit", test_misfit);
-  g_test_add_func ("/rewriter/no-memory", test_no_memory);
+  g_test_add_func ("/rewriter/refused", test_refused);
   g_test_add_func ("/rewriter/cycle", test_cycle);
   g_test_add_func ("/rewriter/merge", test_merge);
 
