@@ -107,6 +107,8 @@ static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *node)
 {
+  g_auto (LptChainConstants) constants = { NULL };
+  LptTensor *zp, *scale;
   LptDequant dq;
   const char *problem;
 
@@ -115,7 +117,16 @@ rewrite (LptRewriter *rw,
   problem = find_problem (node, &dq);
   if (problem != NULL)
     return lpt_rewriter_decline (rw, node, "%s", problem);
-  lpt_dequant_move_after (rw, node, 0, &dq, TRUE, lpt_dequant_zp (&dq), lpt_dequant_scale (&dq));
+  zp = lpt_dequant_zp (&dq);
+  scale = lpt_dequant_scale (&dq);
+  /* Equal ones of all channels are one number: there may be another number of channels behind it. */
+  if (lpt_dequant_is_scalar_like (&dq))
+    {
+      lpt_chain_constants_single (&dq, &constants);
+      zp = constants.zp;
+      scale = constants.scale;
+    }
+  lpt_dequant_move_after (rw, node, 0, &dq, TRUE, zp, scale);
 
   return TRUE;
 }
