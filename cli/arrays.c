@@ -110,7 +110,7 @@ cmd_arrays_name_open (LptGraph *graph, GError **error)
 }
 
 LptTensor *
-cmd_arrays_random (LptNode *parameter, GRand *rand, GError **error)
+cmd_arrays_random (LptNode *parameter, gint64 below, GRand *rand, GError **error)
 {
   const LptValue *value = lpt_node_out (parameter);
   double low = -1.0, high = 1.0;
@@ -121,7 +121,7 @@ cmd_arrays_random (LptNode *parameter, GRand *rand, GError **error)
     {
       gboolean code = lpt_dtype_bits (dtype) <= 8;
       low = code ? lpt_dtype_min (dtype) : 0.0;
-      high = code ? lpt_dtype_max (dtype) + 1.0 : (double) MIN (10, find_length (value, 8));
+      high = code ? lpt_dtype_max (dtype) + 1.0 : (double) MIN (below, find_length (value, 8));
     }
   else
     {
@@ -281,7 +281,8 @@ cmd_arrays_load_drawn (LptGraph *graph, char **specs, const LptDataOptions *opti
           return NULL;
         }
       n_drawn += !unread;
-      tensors->pdata[i] = unread ? make_zeros (parameter, &error) : cmd_arrays_random (parameter, rand, &error);
+      tensors->pdata[i] = unread ? make_zeros (parameter, &error)
+                                 : cmd_arrays_random (parameter, CMD_DRAWN_BELOW, rand, &error);
       if (tensors->pdata[i] == NULL)
         {
           g_prefix_error (&error, "%s:%u: node \"%s\": ", graph->source != NULL ? graph->source : graph->name,

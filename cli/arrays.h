@@ -29,8 +29,10 @@ GPtrArray *cmd_arrays_load (LptGraph *graph, char **specs, const LptDataOptions 
 gboolean   cmd_arrays_save (const char *dir, guint n, const char *const *names, LptTensor *const *tensors, GError **error);
 
 /* Values of an input that is drawn: reals in the interval of a FakeQuantize that reads it, else [-1, 1); 8-bit codes
- * over all their range; other integers 0..9. Dynamic dimensions are 1. NULL + error. */
-LptTensor *cmd_arrays_random (LptNode *parameter, GRand *rand, GError **error);
+ * over all their range; other integers below @below (CMD_DRAWN_BELOW), and below the length where they are seen to be
+ * indices. Dynamic dimensions are 1. NULL + error. */
+#define CMD_DRAWN_BELOW 10
+LptTensor *cmd_arrays_random (LptNode *parameter, gint64 below, GRand *rand, GError **error);
 /* Says behind what was wrong with @graph which input has lengths that are 1 for want of another number. */
 void       cmd_arrays_name_open (LptGraph *graph, GError **error);
 

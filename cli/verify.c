@@ -34,25 +34,48 @@ struct _CmdVerify
   guint      steps;
 };
 
-CmdVerify *
-cmd_verify_new (LptGraph *graph, GError **error)
+/* The source on drawn inputs, integers below @below. */
+static CmdPlaces *
+run_source (LptGraph *graph, gint64 below, GError **error)
 {
-  g_autoptr (CmdVerify) verify = g_new0 (CmdVerify, 1);
   g_autoptr (GRand) rand = g_rand_new_with_seed (1);
   g_autoptr (GPtrArray) tensors = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
-  verify->graph = graph;
-  verify->moved = g_array_new (FALSE, FALSE, sizeof (Moved));
   for (guint i = 0; i < graph->parameters->len; i++)
     {
-      LptTensor *tensor = cmd_arrays_random (g_ptr_array_index (graph->parameters, i), rand, error);
+      LptTensor *tensor = cmd_arrays_random (g_ptr_array_index (graph->parameters, i), below, rand, error);
       if (tensor == NULL)
         return NULL;
       g_ptr_array_add (tensors, tensor);
     }
   progress ("running the source", 0, 0);
-  verify->places = cmd_places_new (graph, (LptTensor *const *) tensors->pdata, error);
+  CmdPlaces *places = cmd_places_new (graph, (LptTensor *const *) tensors->pdata, error);
   progress_end ();
-  return verify->places != NULL ? g_steal_pointer (&verify) : NULL;
+  return places;
+}
+
+CmdVerify *
+cmd_verify_new (LptGraph *graph, GError **error)
+{
+  /* An integer may be an axis, an index or a length, of which few fit: where the source refuses some, smaller ones. */
+  static const gint64 below[] = { CMD_DRAWN_BELOW, 2, 1 };
+  GError *first = NULL;
+  CmdPlaces *places = run_source (graph, below[0], &first);
+  for (guint i = 1; places == NULL && i < G_N_ELEMENTS (below) && g_error_matches (first, LPT_ERROR, LPT_ERROR_INVALID); i++)
+    {
+      g_autoptr (GError) further = NULL;
+      places = run_source (graph, below[i], &further);
+    }
+  if (places == NULL)
+    {
+      g_propagate_error (error, first);
+      return NULL;
+    }
+  g_clear_error (&first);
+  CmdVerify *verify = g_new0 (CmdVerify, 1);
+  verify->graph = graph;
+  verify->places = places;
+  verify->moved = g_array_new (FALSE, FALSE, sizeof (Moved));
+  return verify;
 }
 
 void
