@@ -252,8 +252,8 @@ cmd_transform (int argc, char **argv)
     }
   progress ("transforming", 0, 0);
   g_autoptr (LptReport) report = lpt_report_new ();
-  /* A graph that only changes its form: lowered ones are what TensorFlow Lite runs, and its own files stay what they are. */
-  gboolean ok = (plain && (graph->lowered || graph->file != NULL) && lpt_path_save_target (out) != NULL)
+  /* A graph that only changes its form: what exec runs and explain explains as it is, and TensorFlow Lite's own files. */
+  gboolean ok = (plain && (graph->lowered || (graph->file != NULL && lpt_path_save_target (out) != NULL)))
                 || lpt_pipeline_run (graph, config, report, print_after != NULL || verify ? &observer : NULL, &error);
   progress_end ();
   if (ok && out != NULL)

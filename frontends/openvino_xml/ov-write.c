@@ -394,7 +394,9 @@ is_sayable (const LptNode *node, guint version, guint *n_in, GError **error)
       return fail (error, node, "input %u is absent, later ones are given", i);
   for (guint i = 0; i < node->n_out; i++)
     if (node->out[i].quant != NULL)
-      return fail (error, node, "quantization of a value; --until prepare makes FakeQuantize of it");
+      return lpt_dtype_bits (node->out[i].dtype) > 8
+               ? fail (error, node, "%s codes with quantization", lpt_dtype_name (node->out[i].dtype))
+               : fail (error, node, "quantization of a value; --until prepare makes FakeQuantize of it");
   return TRUE;
 }
 
