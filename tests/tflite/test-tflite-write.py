@@ -68,6 +68,13 @@ Result(%n) {output="y"}""",
 %w = Broadcast(%one, %shape) : f32[4,2,3,3]
 %c = Convolution(%x, %w) {strides=[1,1], pads_begin=[1,1], pads_end=[1,1], dilations=[1,1]} : f32[1,4,5,5]
 Result(%c) {output="y"}""",
+    "groups along one axis": """
+%x = Parameter : f32[2,4,6]
+%w = Const {1,-2,3,0.5,-1,2,4,1,-3,2,1,0.25,-0.5,3,1,2} : f32[2,2,2,2]
+%b = Const {0.5,-1,2,3} : f32[1,4,1]
+%c = GroupConvolution(%x, %w) {strides=[2], pads_begin=[1], pads_end=[1], dilations=[1]} : f32[2,4,4]
+%a = Add(%c, %b) : f32[2,4,4]
+Result(%a) {output="y"}""",
     "indices that count from the end": """
 %x = Parameter : f32[2,3,4]
 %i = Const {-1,0,-3} : i64[3]

@@ -232,14 +232,18 @@ write_groups (LptTflWriter *w, Weighted *v, LptTflWindow *window, const LptShape
 {
   LptValue *value = lpt_node_out (w->node);
   const LptQuant *quant;
-  gboolean pads;
+  gboolean pads, narrow = window->n == 1;
   double gauge = 1;
   gint64 groups = s->dims[0], outputs = s->dims[1], inputs = s->dims[2];
+  gint64 height = narrow ? 1 : s->dims[3], width = narrow ? s->dims[3] : s->dims[4];
   g_autoptr (LptTensor) data = weight_data (w, v, &quant);
   lpt_tfl_window_pads (w, window, &pads);
-  gint x = pads ? lpt_tfl_window_pad (w, v->x, window, FALSE) : v->x;
+  lpt_tfl_window_widen (window);
+  gint x = narrow ? lpt_tfl_window_unsqueeze (w, v->x, FALSE) : v->x;
+  if (pads)
+    x = lpt_tfl_window_pad (w, x, window, FALSE);
   gint64 activation = lpt_tfl_w_activation (w, &value, &gauge);
-  gint out = lpt_tfl_w_out_value (w, value, LPT_TFL_LAST, gauge);
+  gint out = lpt_tfl_window_out (w, value, gauge);
   if (w->error != NULL || data == NULL)
     return;
   LptTflWOp *split = lpt_tfl_w_op (w, TFL_SPLIT, 2, (gint[]) { lpt_tfl_w_i32 (w, "axis", 3), x }, -1);
@@ -257,8 +261,8 @@ write_groups (LptTflWriter *w, Weighted *v, LptTflWindow *window, const LptShape
       if (quant != NULL && quant->n > 1)
         own = lpt_quant_new (0, (guint) outputs, quant->scale + g * outputs, quant->zero_point + g * outputs);
       LptTflWeightForm form = {
-        .shape = lpt_shape_make (4, (gint64[]) { outputs, inputs, s->dims[3], s->dims[4] }), .order = { 0, 2, 3, 1 },
-        .gauge = v->gauge, .result = lpt_shape_make (4, (gint64[]) { outputs, s->dims[3], s->dims[4], inputs }),
+        .shape = lpt_shape_make (4, (gint64[]) { outputs, inputs, height, width }), .order = { 0, 2, 3, 1 },
+        .gauge = v->gauge, .result = lpt_shape_make (4, (gint64[]) { outputs, height, width, inputs }),
       };
       gint weights = lpt_tfl_w_weights (w, slice, own != NULL ? own : quant, &form);
       LptTflBiasForm bias_form = {
@@ -273,6 +277,7 @@ write_groups (LptTflWriter *w, Weighted *v, LptTflWindow *window, const LptShape
     }
   LptTflWOp *join = lpt_tfl_w_op (w, TFL_CONCATENATION, (guint) groups, parts, out);
   lpt_tfl_w_set (join, LPT_TFL_INT (ConcatenationOptions, axis, 3));
+  lpt_tfl_window_finish (w, value, out);
 }
 
 void
