@@ -11,5 +11,7 @@
 /* Frees the node alone: links and names are the caller's. */
 void lpt_node_free      (LptNode *node);
 void lpt_node_drop_name (LptNode *node);
+/* The nodes that depend on inputs of the graph, on state or on chance, or have bodies (transfer full). */
+GHashTable *lpt_graph_varying (LptGraph *graph);
 
 #endif

@@ -7,6 +7,8 @@
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-work.h>
 
+#include "ir/lpt-graph-private.h"
+
 gboolean
 lpt_node_keeps_codes (const LptNode *node)
 {
@@ -161,23 +163,35 @@ varies (const LptNode *node,
   return FALSE;
 }
 
+GHashTable *
+lpt_graph_varying (LptGraph *graph)
+{
+  g_autoptr (GPtrArray) order = lpt_graph_order (graph, NULL);
+  GHashTable *varying = g_hash_table_new (NULL, NULL);
+  guint i;
+
+  for (i = 0; order != NULL && i < order->len; i++)
+    if (varies (g_ptr_array_index (order, i), varying))
+      g_hash_table_add (varying, g_ptr_array_index (order, i));
+
+  return varying;
+}
+
 guint
 lpt_graph_macs (LptGraph *graph,
                 gint64   *macs)
 {
-  g_autoptr (GPtrArray) order = lpt_graph_order (graph, NULL);
-  g_autoptr (GHashTable) varying = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) varying = lpt_graph_varying (graph);
   guint unknown = 0;
   guint i, k;
 
-  for (i = 0; order != NULL && i < order->len; i++)
+  for (i = 0; i < graph->nodes->len; i++)
     {
-      LptNode *node = g_ptr_array_index (order, i);
+      LptNode *node = g_ptr_array_index (graph->nodes, i);
       gint64 n;
 
-      if (!varies (node, varying))
+      if (!g_hash_table_contains (varying, node))
         continue;
-      g_hash_table_add (varying, node);
       for (k = 0; k < lpt_node_n_bodies (node); k++)
         unknown += lpt_graph_macs (lpt_node_body (node, k), macs);
       if (node->n_in < 2 || node->in[0].value == NULL || node->in[1].value == NULL || node->n_out < 1)

@@ -42,7 +42,8 @@ typedef struct
 /**
  * lpt_explain:
  * Transforms and lowers a copy of @graph under @config, NULL as for lpt_pipeline_run(), and says what became of each op
- * that computes, in topological order of the source.
+ * that computes, in topological order of the source. Of a graph without quantization and without @config it says in
+ * which types the graph runs as it is.
  * Returns: (transfer full) (element-type LptExplanation): frees its elements; NULL + error
  */
 LPT_EXPORT GPtrArray *lpt_explain (LptGraph *graph, const LptConfig *config, GError **error);

@@ -3,7 +3,8 @@
  * Each op of the source is joined with the nodes of the result that stand for it (passes rename what they rewrite, and
  * say what becomes of what); its element type is theirs, read from the finished graph as --stats does. An op that
  * nothing stands for is part of another one, or gone. Reasons are those of lowering and of the passes that left the op
- * alone; an op on real data names the first op in front that made them real.
+ * alone; an op on real data names the first op in front that made them real. A graph without quantization that is
+ * transformed for nothing else runs as it is, and is explained so.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,6 +15,7 @@
 #include <lpt/lpt-explain.h>
 #include <lpt/lpt-work.h>
 
+#include "ir/lpt-graph-private.h"
 #include "passes/core/lpt-rewriter.h"
 
 #define LPT_BETWEEN_REASONS "; "
@@ -193,20 +195,22 @@ index_fates (Account         *account,
     }
 }
 
-/* Nodes that no pass had a word about are what they were. */
+/* Nodes that no pass had a word about are what they were. Without @by_origin all are, as far as they run at all. */
 static void
 index_untouched (Account    *account,
                  LptGraph   *source,
                  const char *prefix,
                  GHashTable *by_origin)
 {
+  g_autoptr (GHashTable) run = by_origin == NULL ? lpt_graph_varying (source) : NULL;
   guint i, k;
 
   for (i = 0; i < source->nodes->len; i++)
     {
       LptNode *node = g_ptr_array_index (source->nodes, i);
       g_autofree char *name = g_strconcat (prefix, node->name, NULL);
-      const LptNode *now = g_hash_table_lookup (by_origin, name);
+      const LptNode *now = run == NULL ? g_hash_table_lookup (by_origin, name)
+                                       : g_hash_table_contains (run, node) ? node : NULL;
 
       if (now != NULL && now->op == node->op && !g_hash_table_contains (account->live, name) &&
           !g_hash_table_contains (account->absorbed, name))
@@ -543,6 +547,7 @@ lpt_explain_full (LptGraph         *graph,
   g_autoptr (LptGraph) copy = lpt_graph_copy (graph);
   g_autoptr (LptReport) report = lpt_report_new ();
   g_autoptr (GPtrArray) list = g_ptr_array_new_with_free_func ((GDestroyNotify) explanation_free);
+  gboolean as_is = config == NULL && !lpt_graph_is_quantized (graph);
   Account account;
   gboolean ok;
 
@@ -553,7 +558,10 @@ lpt_explain_full (LptGraph         *graph,
                         g_hash_table_new (g_str_hash, g_str_equal), g_hash_table_new (g_str_hash, g_str_equal),
                         g_hash_table_new_full (NULL, NULL, NULL, g_free), list };
   index_remarks (&account, report);
-  index_result (&account, graph, copy, report);
+  if (as_is)
+    index_untouched (&account, graph, "", NULL);
+  else
+    index_result (&account, graph, copy, report);
   ok = explain_graph (&account, graph, "", error);
   g_hash_table_unref (account.remarks);
   g_hash_table_unref (account.live);
@@ -561,7 +569,7 @@ lpt_explain_full (LptGraph         *graph,
   g_hash_table_unref (account.entries);
   g_hash_table_unref (account.roots);
   if (ok && macs != NULL)
-    *macs = lpt_graph_macs_line (copy);
+    *macs = lpt_graph_macs_line (as_is ? graph : copy);
 
   return ok ? g_steal_pointer (&list) : NULL;
 }
