@@ -91,8 +91,55 @@ where_less (V x, V y, V a, V b)
 {
 #if defined (__AVX512F__)
   return (V) _mm512_mask_blend_ps (_mm512_cmp_ps_mask ((__m512) x, (__m512) y, _CMP_LT_OQ), (__m512) b, (__m512) a);
+#elif defined (__AVX2__)
+  return (V) _mm256_blendv_ps ((__m256) b, (__m256) a, _mm256_cmp_ps ((__m256) x, (__m256) y, _CMP_LT_OQ));
 #else
   return choose (x < y, a, b);
+#endif
+}
+
+/* a < b ? a : b and a > b ? a : b, which are b where one of them is a NaN */
+INLINE V
+lesser (V a, V b)
+{
+#if defined (__AVX512F__)
+  return (V) _mm512_min_ps ((__m512) a, (__m512) b);
+#elif defined (__AVX2__)
+  return (V) _mm256_min_ps ((__m256) a, (__m256) b);
+#else
+  return choose (a < b, a, b);
+#endif
+}
+
+INLINE V
+greater (V a, V b)
+{
+#if defined (__AVX512F__)
+  return (V) _mm512_max_ps ((__m512) a, (__m512) b);
+#elif defined (__AVX2__)
+  return (V) _mm256_max_ps ((__m256) a, (__m256) b);
+#else
+  return choose (a > b, a, b);
+#endif
+}
+
+/* table[i] of the lowest four bits of each lane */
+INLINE V
+look_up (const float table[16], I i)
+{
+#if defined (__AVX512F__)
+  return (V) _mm512_permutexvar_ps ((__m512i) i, _mm512_loadu_ps (table));
+#elif defined (__AVX2__)
+  __m256 low = _mm256_permutevar8x32_ps (_mm256_loadu_ps (table), (__m256i) i),
+         high = _mm256_permutevar8x32_ps (_mm256_loadu_ps (table + 8), (__m256i) i);
+
+  return (V) _mm256_blendv_ps (low, high, (__m256) (i << 28));
+#else
+  V v;
+
+  for (int l = 0; l < WIDTH; l++)
+    v[l] = table[i[l] & 15];
+  return v;
 #endif
 }
 
@@ -169,5 +216,5 @@ store_narrow (float *p, D d, size_t n)
 INLINE V
 clamp_lanes (V x, float lo, float hi)
 {
-  return where_less (x, splat (lo), splat (lo), where_less (splat (hi), x, splat (hi), x));
+  return where_less (x, splat (lo), splat (lo), lesser (splat (hi), x));
 }

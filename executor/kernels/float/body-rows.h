@@ -21,7 +21,7 @@ softmax_short (size_t rows, size_t cols, const float *in, size_t ldi, float *out
       for (size_t i = 0; i < rows; i++)
         x[j][i] = in[i * ldi + j];
       memcpy (&v, x[j], sizeof v);
-      best = where_less (best, v, v, best);
+      best = greater (v, best);
     }
   for (size_t j = 0; j < cols; j++)
     store (x[j], exp_lanes (load (x[j], WIDTH, 0.0f) - best), WIDTH);
@@ -52,7 +52,7 @@ max_step (const float *in, size_t left, V best[PARTS])
     {
       V x = load (in + q * WIDTH, part_size (left, q, WIDTH), -INFINITY);
 
-      best[q] = where_less (best[q], x, x, best[q]);
+      best[q] = greater (x, best[q]);
     }
 }
 
@@ -125,7 +125,7 @@ softmax_lanes (size_t n, size_t cols, const float *in, size_t ld, float *out)
     {
       V x = load (in + i * ld, cols, -INFINITY);
 
-      best = where_less (best, x, x, best);
+      best = greater (x, best);
     }
   for (size_t i = 0; i < n; i++)
     {
@@ -235,7 +235,7 @@ extreme_step (const float *in, size_t left, float sign, V best[PARTS])
     {
       V x = load (in + q * WIDTH, part_size (left, q, WIDTH), -INFINITY * sign) * sign;
 
-      best[q] = where_less (best[q], x, x, best[q]);
+      best[q] = greater (x, best[q]);
     }
 }
 

@@ -7,9 +7,7 @@
  * exp (x) = 2^n * e^r with n = rint (x / ln 2) and |r| <= ln 2 / 2: Cephes' polynomial, about 1 ulp; 0 below -87.33.
  * ln (1 + e) and ln (m) are 2 artanh (s) with s = e / (2 + e) and (m - 1) / (m + 1): odd polynomials for |s| <= 1/3 and
  * |s| <= 0.172, the terms of Taylor.
- * tanh, erf and e^x - 1 near zero are polynomials times x; elsewhere tanh is 1 - 2 / (e^2x + 1) and erf 1 - 2^p (x), p
- * a polynomial of |x| that errs by less where 2^p is small. The coefficients are those of interpolation at Chebyshev's
- * nodes, erf's of the exchange algorithm.
+ * e^x - 1 near zero is a polynomial; tanh and erf are polynomials by parts (body-tables.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -69,20 +67,35 @@ polynomial (V x, const float *c, int n)
 #define POLYNOMIAL(x, ...)                                                                                   \
   polynomial (x, (const float[]) { __VA_ARGS__ }, (int) (sizeof ((const float[]) { __VA_ARGS__ }) / sizeof (float)))
 
+/* Of x >= -87.33, or a NaN; elsewhere the result means nothing. */
+INLINE V
+exp_within (V x)
+{
+  const V magic = splat (12582912.0f);      /* 1.5 * 2^23: adding it rounds to an integer */
+  V n, r, p;
+
+  n = fused (x, splat (1.44269504088896341f), magic) - magic;
+  r = fused (n, splat (-0.693359375f), x);
+  r = fused (n, splat (2.12194440e-4f), r);
+  p = POLYNOMIAL (r, 1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f);
+  p = fused (p, r * r, r) + 1.0f;
+#if defined (__AVX512F__)
+  return (V) _mm512_scalef_ps ((__m512) p, (__m512) n);
+#else
+  return (V) ((I) p + (__builtin_convertvector (n, I) << 23));
+#endif
+}
+
 INLINE V
 exp_lanes (V x)
 {
   const V zero = { 0 }, least = splat (-87.33f);
-  const V magic = splat (12582912.0f);      /* 1.5 * 2^23: adding it rounds to an integer */
-  V in = where_less (x, least, zero, x), n, r, p;
 
-  n = fused (in, splat (1.44269504088896341f), magic) - magic;
-  r = fused (n, splat (-0.693359375f), in);
-  r = fused (n, splat (2.12194440e-4f), r);
-  p = POLYNOMIAL (r, 1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f);
-  p = fused (p, r * r, r) + 1.0f;
-  p = (V) ((I) p + (__builtin_convertvector (n, I) << 23));
-  return where_less (x, least, zero, p);
+#if defined (__AVX512F__)
+  return where_less (x, least, zero, exp_within (x));
+#else
+  return where_less (x, least, zero, exp_within (where_less (x, least, zero, x)));
+#endif
 }
 
 #include "executor/kernels/float/body-rows.h"
@@ -103,44 +116,19 @@ INLINE V
 sigmoid_lanes (V x)
 {
   const V zero = { 0 }, least = splat (-87.33f);
+  V within = greater (least, lesser (-least, x));      /* e^-x of larger ones is nothing beside 1 */
 
-  return where_less (x, least, zero, 1.0f / (1.0f + exp_lanes (-where_less (x, least, zero, x))));
+  return where_less (x, least, zero, 1.0f / (1.0f + exp_within (-within)));
 }
 
 /* The smaller one; a NaN in x stays. */
 INLINE V
 at_most (V x, float most)
 {
-  return where_less (splat (most), x, splat (most), x);
+  return lesser (splat (most), x);
 }
 
-INLINE V
-tanh_lanes (V x)
-{
-  V t = magnitude (x), s = x * x, near, far;
-
-  near = x * POLYNOMIAL (s, -0.00584964391f, 0.0207513491f, -0.0537679835f, 0.133316796f, -0.333332828f, 0.999999997f);
-  far = at_most (t, 10.0f);
-  far = 1.0f - 2.0f / (exp_lanes (far + far) + 1.0f);
-  return where_less (t, splat (0.6f), near, with_sign_of (far, x));
-}
-
-INLINE V
-erf_lanes (V x)
-{
-  const V magic = splat (12582912.0f);
-  V t = magnitude (x), near, far, n, r;
-
-  near = x * POLYNOMIAL (x * x, -0.025619325361f, 0.1127430996f, -0.37612406769f, 1.1283791582f);
-  far = at_most (t, 4.0f);
-  far = POLYNOMIAL (far, 0.00030830654197f, -0.0046565135511f, 0.033148740995f, -0.15216912316f, -0.91679446835f, -1.6282906424f,
-                    3.7097034068e-5f);
-  n = (far + magic) - magic;
-  r = far - n;
-  far = POLYNOMIAL (r, 0.00015594700363f, 0.0013406643631f, 0.0096176929044f, 0.055503105524f, 0.24022652783f, 0.69314721497f, 1.0f);
-  far = 1.0f - (V) ((I) far + (__builtin_convertvector (n, I) << 23));
-  return where_less (t, splat (0.35f), near, with_sign_of (far, x));
-}
+#include "executor/kernels/float/body-tables.h"
 
 INLINE V
 elu_lanes (V x)
@@ -194,6 +182,13 @@ mish_lanes (V x)
   return where_less (splat (20.0f), x, x, x * (n / (n + 2.0f)));
 }
 
+/* 0, 6 or x between; a NaN stays. */
+INLINE V
+within_six (V x)
+{
+  return greater ((V) { 0 }, lesser (splat (6.0f), x));
+}
+
 INLINE V
 map_lanes (LptFloatMap map, V x)
 {
@@ -218,9 +213,9 @@ map_lanes (LptFloatMap map, V x)
     case LPT_MAP_ELU:
       return elu_lanes (x);
     case LPT_MAP_HSWISH:
-      return x * (clamp_lanes (x + 3.0f, 0.0f, 6.0f) / 6.0f);
+      return x * (within_six (x + 3.0f) / 6.0f);
     case LPT_MAP_HSIGMOID:
-      return clamp_lanes (x + 3.0f, 0.0f, 6.0f) / 6.0f;
+      return within_six (x + 3.0f) / 6.0f;
     case LPT_MAP_ABS:
       return magnitude (x);
     case LPT_MAP_MISH:

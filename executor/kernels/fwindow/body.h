@@ -67,7 +67,7 @@ max_lanes (const LptFwindowTile *t, size_t at, size_t n)
     {
       V x = load (t->x[tap] + at, n, 0.0f);
 
-      max = where_less (max, x, x, max);
+      max = greater (x, max);
     }
   return max;
 }
