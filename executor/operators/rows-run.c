@@ -230,6 +230,9 @@ run_tile (const Tile *t)
         case LPT_RUN_MAP:
           floats->map (run->map, n, real, out);
           break;
+        case LPT_RUN_GELU:
+          floats->gelu (&run->gelu, n, real, out);
+          break;
         case LPT_RUN_SELECT:
           run_select (t, form, out);
           break;

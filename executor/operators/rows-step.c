@@ -212,7 +212,7 @@ LptShape
 lpt_rows_shape (const LptRun *run,
                 guint         i)
 {
-  const LptShape *x = &run->op->out[0]->array.shape, *own = &run->op->in[i]->array.shape;
+  const LptShape *x = &run->op->out[0]->array.shape, *own = &lpt_run_operand (run, i)->array.shape;
   LptShape shape = *own;
   gint d;
 

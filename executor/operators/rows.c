@@ -88,7 +88,7 @@ read_operand (LptRows            *p,
               const LptShape     *shape,
               LptRunOperand      *o)
 {
-  LptProgramValue *s = run->op->in[i];
+  LptProgramValue *s = lpt_run_operand (run, i);
   const LptShape own = lpt_rows_shape (run, i);
   gint d;
 
@@ -258,7 +258,7 @@ is_read_later (const LptRowsMatch    *m,
 
   for (k = after + 1; k < m->n_runs; k++)
     for (i = 0; i < m->runs[k].n && m->runs[k].kind != LPT_RUN_RENAME; i++)
-      if (named (m, m->runs[k].op->in[i]) == value)
+      if (named (m, lpt_run_operand (&m->runs[k], i)) == value)
         return TRUE;
 
   return FALSE;
@@ -285,7 +285,7 @@ place_registers (LptRows            *p,
         keeps |= form->in[i].narrow && !run->narrow;
       for (i = 0; i < run->n; i++)
         for (r = 0; r < p->n_registers && form->in[i].from == LPT_FROM_REGISTER; r++)
-          if (holder[r] == named (m, step->in[i]))
+          if (holder[r] == named (m, lpt_run_operand (run, i)))
             form->in[i].index = r;
       if (run->kind == LPT_RUN_RENAME)
         {
@@ -364,7 +364,7 @@ main_op (const LptRowsMatch *m)
 {
   static const guint8 weights[] = { [LPT_RUN_BINARY] = 2, [LPT_RUN_MAP] = 4, [LPT_RUN_CLAMP] = 2, [LPT_RUN_SOFTMAX] = 5, [LPT_RUN_NORMALIZE] = 5,
                                     [LPT_RUN_QUANTIZE] = 1, [LPT_RUN_DEQUANTIZE] = 1, [LPT_RUN_WORDS] = 1, [LPT_RUN_SELECT] = 2, [LPT_RUN_LEVELS] = 3,
-                                    [LPT_RUN_FUNCTION] = 6, [LPT_RUN_REDUCE] = 0, [LPT_RUN_RENAME] = 0 };
+                                    [LPT_RUN_FUNCTION] = 6, [LPT_RUN_REDUCE] = 0, [LPT_RUN_GELU] = 6, [LPT_RUN_RENAME] = 0 };
   guint best = 0, k;
 
   for (k = 1; k < m->n_runs; k++)
@@ -384,23 +384,29 @@ may_overwrite (const LptRows         *p,
   LptRunKind last = p->runs[p->n_runs - 1].run.kind;
 
   return (last == LPT_RUN_BINARY || last == LPT_RUN_MAP || last == LPT_RUN_FUNCTION || last == LPT_RUN_CLAMP ||
-          last == LPT_RUN_LEVELS) &&
+          last == LPT_RUN_LEVELS || last == LPT_RUN_GELU) &&
          p->in[k].value->array.dtype == result->array.dtype &&
          lpt_shape_equal (&p->in[k].value->array.shape, &result->array.shape);
 }
 
 void
 lpt_prepare_rows (LptProgram         *program,
-                  const LptRowsMatch *m)
+                  const LptRowsMatch *match)
 {
   LptRows *p = g_new0 (LptRows, 1);
-  LptProgramOp *last = m->runs[m->n_runs - 1].op, *main = main_op (m);
+  g_autofree LptRowsMatch *m = g_new (LptRowsMatch, 1);
+  LptProgramOp *last = match->runs[match->n_runs - 1].op, *main = main_op (match);
   LptProgramValue *result = last->out[0];
   const LptShape *own = &result->array.shape;
-  const LptShape shape = m->layout == LPT_ROWS_LAST ? turned (own) : *own;
+  const LptShape shape = match->layout == LPT_ROWS_LAST ? turned (own) : *own;
   LptOpForm form;
   guint k, n;
 
+  for (k = 0; k < match->n_runs; k++)
+    if (match->runs[k].op != main)
+      lpt_program_fuse (match->runs[k].op, main, NULL);
+  *m = *match;
+  lpt_rows_join_gelus (m);
   p->kernels = program->kernels;
   p->result_size = lpt_storage_size (result->array.dtype);
   p->n_runs = m->n_runs;
@@ -412,8 +418,6 @@ lpt_prepare_rows (LptProgram         *program,
       copy_quant (run);
       for (n = 0; n < run->run.n; n++)
         read_operand (p, m, &run->run, n, own, &run->in[n]);
-      if (run->run.op != main)
-        lpt_program_fuse (run->run.op, main, NULL);
     }
   lay_out (p, m, &shape);
   repeat_rows (p);

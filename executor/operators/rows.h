@@ -21,6 +21,7 @@ typedef enum
   LPT_RUN_LEVELS,                    /* FakeQuantize */
   LPT_RUN_FUNCTION,                  /* of one variable, in f64 */
   LPT_RUN_REDUCE,                    /* of each row: one element */
+  LPT_RUN_GELU,
   LPT_RUN_RENAME                     /* Reinterpret: nothing to do */
 } LptRunKind;
 
@@ -33,11 +34,13 @@ typedef struct
   LptRowsLayout  layout;             /* that it needs */
   LptProgramOp  *op;                 /* that it does */
   guint          n;                  /* operands */
+  LptProgramValue *only;             /* the one that it reads, when that is no operand of its op */
   gint           axis;               /* where a row begins that the run needs whole, or -1 */
   gboolean       narrow;             /* makes one element for each row */
   LptFloatBinary binary;
   gboolean       truth;              /* makes 0 and 1, a mask within the program */
   LptFloatMap    map;
+  LptFloatGelu   gelu;
   float          lo, hi;             /* clamp */
   LptFloatReduce reduce;
   LptFloatLevels levels;
@@ -112,6 +115,11 @@ gint     lpt_rows_find      (const LptRowsMatch *m, const LptProgramOp *op);
 /* Has a value of shape @own one element for each row of @shape? */
 gboolean lpt_rows_is_narrow (const LptShape *own, const LptShape *shape, gint axis);
 
+/* --- rows-gelu.c --- */
+
+/* Makes one run of the parts of each GELU. */
+void     lpt_rows_join_gelus (LptRowsMatch *m);
+
 /* --- rows-step.c --- */
 
 /* Does a run take each element by itself, all operands real? */
@@ -119,6 +127,14 @@ static inline gboolean
 lpt_run_is_elementwise (LptRunKind kind)
 {
   return kind == LPT_RUN_BINARY || kind == LPT_RUN_MAP || kind == LPT_RUN_CLAMP || kind == LPT_RUN_FUNCTION;
+}
+
+/* What operand @i of a run is. */
+static inline LptProgramValue *
+lpt_run_operand (const LptRun *run,
+                 guint         i)
+{
+  return run->only != NULL ? run->only : run->op->in[i];
 }
 
 /* Fills what @run knows without its operands; FALSE: the op cannot be part of a program. */

@@ -244,6 +244,8 @@ map_all (LptFloatMap map, size_t n, const float *in, float *out)
     store (out + i, map_lanes (map, load (in + i, n - i, 0.0f)), n - i);
 }
 
+#include "executor/kernels/float/body-gelu.h"
+
 /* Operations that C rounds as every processor does. */
 INLINE void
 map_exactly (LptFloatMap map, size_t n, const float *in, float *out)

@@ -85,6 +85,15 @@ typedef struct {
   float il, ih, ol, oh, steps;
 } LptFloatLevels;
 
+/* A GELU in its parts, each rounded:
+ *
+ *     t = x / factor, or x * factor, or by_tanh: (x + x^3 * cubic) * factor with x^3 in double, rounded once more
+ *     (x * before) * (((erf t or tanh t) + 1) * between) * after */
+typedef struct {
+  bool  by_tanh, divides;
+  float factor, cubic, before, between, after;
+} LptFloatGelu;
+
 typedef struct {
   const char *name;
   LptCpu      needs;
@@ -109,6 +118,7 @@ typedef struct {
   void      (*respond)   (size_t n, const float *in, const double *sums, double alpha, double bias, double beta, float *out);
   /* From here on n elements; out may be an operand. */
   void      (*map)       (LptFloatMap map, size_t n, const float *in, float *out);
+  void      (*gelu)      (const LptFloatGelu *g, size_t n, const float *in, float *out);
   /* A step is 1, or 0: one element for all. */
   void      (*binary)    (LptFloatBinary op, size_t n, const float *a, size_t a_step, const float *b, size_t b_step, float *out);
   /* mask != 0 ? a : b. */
@@ -132,6 +142,7 @@ typedef struct {
   void lpt_float_shift__##isa (size_t n, const float *in, double minus, double factor, double plus, float *out); \
   void lpt_float_respond__##isa (size_t n, const float *in, const double *sums, double alpha, double bias, double beta, float *out); \
   void lpt_float_map__##isa (LptFloatMap map, size_t n, const float *in, float *out);                        \
+  void lpt_float_gelu__##isa (const LptFloatGelu *g, size_t n, const float *in, float *out);                 \
   void lpt_float_binary__##isa (LptFloatBinary op, size_t n, const float *a, size_t a_step, const float *b,  \
                                 size_t b_step, float *out);                                                  \
   void lpt_float_select__##isa (size_t n, const float *mask, size_t mask_step, const float *a, size_t a_step, \
