@@ -35,7 +35,7 @@
 LPT_TILE void
 block (const LptFgemmTile *t, size_t rows, size_t panels, size_t row, size_t column)
 {
-  const float *const *a = t->a + row;
+  const float *const *a = t->a + row, *const *from = a;
   const float *b = t->b + column * t->channels * t->taps;
   size_t next = t->channels * t->taps * LPT_FGEMM_PANEL, parts = panels * PARTS, left = t->n - column;
   V acc[SUMS];
@@ -55,26 +55,29 @@ block (const LptFgemmTile *t, size_t rows, size_t panels, size_t row, size_t col
         if (t->end.residual)
           __builtin_prefetch (t->end.residual + (row + r) * t->end.ldr + column + q * LPT_FGEMM_PANEL);
       }
-  for (size_t i = 0, at = 0; i < t->channels; i++, at += t->a_step)
+  /* One loop over taps and channels, as most products have one tap. */
+  for (size_t steps = t->channels * t->taps, tap = 0, at = 0; steps > 0; steps--, b += LPT_FGEMM_PANEL)
     {
-      const float *const *from = a;
+      V w[MAX_PANELS * PARTS];
 
-      for (size_t tap = 0; tap < t->taps; tap++, from += t->a_rows, b += LPT_FGEMM_PANEL)
+      LPT_TILE_UNROLL
+      for (size_t q = 0; q < parts; q++)
+        w[q] = load (b + q / PARTS * next + q % PARTS * WIDTH, WIDTH, 0.0f);
+      LPT_TILE_UNROLL
+      for (size_t r = 0; r < rows; r++)
         {
-          V w[MAX_PANELS * PARTS];
+          V x = splat (from[r][at]);
 
           LPT_TILE_UNROLL
           for (size_t q = 0; q < parts; q++)
-            w[q] = load (b + q / PARTS * next + q % PARTS * WIDTH, WIDTH, 0.0f);
-          LPT_TILE_UNROLL
-          for (size_t r = 0; r < rows; r++)
-            {
-              V x = splat (from[r][at]);
-
-              LPT_TILE_UNROLL
-              for (size_t q = 0; q < parts; q++)
-                acc[r * parts + q] = fused (x, w[q], acc[r * parts + q]);
-            }
+            acc[r * parts + q] = fused (x, w[q], acc[r * parts + q]);
+        }
+      from += t->a_rows;
+      if (++tap == t->taps)
+        {
+          tap = 0;
+          from = a;
+          at += t->a_step;
         }
     }
   LPT_TILE_UNROLL
