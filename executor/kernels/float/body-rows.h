@@ -97,18 +97,16 @@ LPT_FN (lpt_float_softmax) (size_t rows, size_t cols, const float *in, size_t ld
     {
       V best[PARTS];
       D sum[2 * PARTS];
-      float lanes[16], factor;
+      float factor;
 
       FOR_PARTS (q)
         best[q] = splat (-INFINITY);
       FOR_HALVES (q)
         sum[q] = (D) { 0 };
       EACH_SIXTEEN (cols, max_step (in + j, left, best));
-      memcpy (lanes, best, sizeof lanes);
-      for (size_t half = 8; half > 0; half /= 2)
-        for (size_t l = 0; l < half; l++)
-          lanes[l] = lanes[l + half] > lanes[l] ? lanes[l + half] : lanes[l];
-      EACH_SIXTEEN (cols, exp_step (in + j, left, lanes[0], out + j, sum));
+      const float max = greatest_lane (best);
+
+      EACH_SIXTEEN (cols, exp_step (in + j, left, max, out + j, sum));
       factor = (float) (1.0 / sum_lanes (sum));
       EACH_SIXTEEN (cols, scale_step (out + j, left, factor));
     }
@@ -243,16 +241,11 @@ INLINE double
 extreme_line (size_t cols, const float *in, float sign)
 {
   V best[PARTS];
-  float lanes[16];
 
   FOR_PARTS (q)
     best[q] = splat (-INFINITY);
   EACH_SIXTEEN (cols, extreme_step (in + j, left, sign, best));
-  memcpy (lanes, best, sizeof lanes);
-  for (size_t half = 8; half > 0; half /= 2)
-    for (size_t l = 0; l < half; l++)
-      lanes[l] = lanes[l + half] > lanes[l] ? lanes[l + half] : lanes[l];
-  return (double) lanes[0] * sign;
+  return (double) greatest_lane (best) * sign;
 }
 
 void

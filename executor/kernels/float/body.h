@@ -41,9 +41,21 @@ part_size (size_t left, int q, size_t width)
     }                                                                                                        \
   while (0)
 
+/* Lane l and lane l + 8, then l and l + 4, l and l + 2, the last two. */
 INLINE double
 sum_lanes (const D v[2 * PARTS])
 {
+#if defined (__AVX2__)
+#if defined (__AVX512F__)
+  __m512d eight = (__m512d) (v[0] + v[1]);
+  __m256d four = _mm256_add_pd (_mm512_castpd512_pd256 (eight), _mm512_extractf64x4_pd (eight, 1));
+#else
+  __m256d four = (__m256d) ((v[0] + v[2]) + (v[1] + v[3]));
+#endif
+  __m128d two = _mm_add_pd (_mm256_castpd256_pd128 (four), _mm256_extractf128_pd (four, 1));
+
+  return two[0] + two[1];
+#else
   double f[16];
 
   memcpy (f, v, sizeof f);
@@ -51,6 +63,33 @@ sum_lanes (const D v[2 * PARTS])
     for (size_t i = 0; i < half; i++)
       f[i] += f[i + half];
   return f[0];
+#endif
+}
+
+/* The greatest lane; the first of two that are neither greater nor smaller, in the order of sum_lanes (). */
+INLINE float
+greatest_lane (const V v[PARTS])
+{
+#if defined (__AVX2__)
+#if defined (__AVX512F__)
+  __m256 low = _mm512_castps512_ps256 ((__m512) v[0]),
+         eight = _mm256_max_ps (_mm512_extractf32x8_ps ((__m512) v[0], 1), low);
+#else
+  __m256 eight = (__m256) greater (v[1], v[0]);
+#endif
+  __m128 four = _mm_max_ps (_mm256_extractf128_ps (eight, 1), _mm256_castps256_ps128 (eight)),
+         two = _mm_max_ps (_mm_movehl_ps (four, four), four);
+
+  return two[1] > two[0] ? two[1] : two[0];
+#else
+  float f[16];
+
+  memcpy (f, v, sizeof f);
+  for (size_t half = 8; half > 0; half /= 2)
+    for (size_t i = 0; i < half; i++)
+      f[i] = f[i + half] > f[i] ? f[i + half] : f[i];
+  return f[0];
+#endif
 }
 
 /* Coefficients from the highest power down. */
