@@ -123,6 +123,28 @@ greater (V a, V b)
 #endif
 }
 
+/* The greatest lane: of lanes i and i + WIDTH / 2 the second where it is greater, and so on. */
+INLINE float
+greatest_of (V v)
+{
+#if defined (__AVX2__)
+#if defined (__AVX512F__)
+  __m256 eight = _mm256_max_ps (_mm512_extractf32x8_ps ((__m512) v, 1), _mm512_castps512_ps256 ((__m512) v));
+#else
+  __m256 eight = (__m256) v;
+#endif
+  __m128 four = _mm_max_ps (_mm256_extractf128_ps (eight, 1), _mm256_castps256_ps128 (eight)),
+         two = _mm_max_ps (_mm_movehl_ps (four, four), four);
+
+  return two[1] > two[0] ? two[1] : two[0];
+#else
+  for (int half = WIDTH / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; i++)
+      v[i] = v[i + half] > v[i] ? v[i + half] : v[i];
+  return v[0];
+#endif
+}
+
 /* table[i] of the lowest four bits of each lane */
 INLINE V
 look_up (const float table[16], I i)

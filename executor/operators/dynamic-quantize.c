@@ -178,11 +178,10 @@ row_codes_run (const LptProgramOp *op,
 {
   const Rows *p = op->form.params;
   const float *x = (const float *) (gconstpointer) data->in[0];
-  gsize row, i;
+  gsize row;
 
   for (row = task * p->per_task; row < MIN (end * p->per_task, p->rows); row++)
-    for (i = 0; i < p->n; i += p->block)
-      p->dynamic->codes (MIN (p->block, p->n - i), x + row * p->n + i, data->out + row * p->n + i);
+    p->dynamic->codes (p->n, p->block, x + row * p->n, data->out + row * p->n);
 }
 
 static void
@@ -193,16 +192,10 @@ row_scales_run (const LptProgramOp *op,
 {
   const Rows *p = op->form.params;
   const float *x = (const float *) (gconstpointer) data->in[0];
-  gsize row, i;
+  gsize row;
 
   for (row = task * p->per_task; row < MIN (end * p->per_task, p->rows); row++)
-    for (i = 0; i < p->blocks; i++)
-      {
-        float range[2];
-
-        p->dynamic->range (MIN (p->block, p->n - i * p->block), x + row * p->n + i * p->block, range);
-        ((float *) (gpointer) data->out)[row * p->blocks + i] = lpt_dynamic_step (range);
-      }
+    p->dynamic->steps (p->n, p->block, x + row * p->n, (float *) (gpointer) data->out + row * p->blocks);
 }
 
 static LptOpSpan

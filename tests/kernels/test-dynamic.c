@@ -35,6 +35,41 @@ check (const LptDynamicKernel *kernel, size_t n, bool odd, float shift)
   return ok;
 }
 
+/* Codes and steps of blocks by the formula. */
+static bool
+check_blocks (const LptDynamicKernel *kernel, size_t n, size_t block, bool odd)
+{
+  const size_t blocks = (n + block - 1) / block;
+  float *x = (float *) exact_bytes (n * sizeof (float)), *steps = (float *) exact_bytes (blocks * sizeof (float));
+  uint8_t *codes = exact_bytes (n);
+  bool ok = true;
+
+  for (size_t i = 0; i < n; i++)
+    x[i] = i / block % 5 == 3 ? 0.0f : draw (odd);
+  kernel->codes (n, block, x, codes);
+  kernel->steps (n, block, x, steps);
+  for (size_t b = 0; b < blocks; b++)
+    {
+      float most = 0, step;
+
+      for (size_t i = b * block; i < n && i < (b + 1) * block; i++)
+        most = fabsf (x[i]) > most ? fabsf (x[i]) : most;
+      step = most > 0 ? most / 127.0f : 1.0f;
+      ok = ok && memcmp (&step, steps + b, sizeof step) == 0;
+      for (size_t i = b * block; i < n && i < (b + 1) * block; i++)
+        {
+          float code = x[i] * (most > 0 ? 127.0f / most : 0.0f);
+
+          code = code > -127.0f ? code < 127.0f ? rintf (code) : 127.0f : -127.0f;
+          ok = ok && codes[i] == (uint8_t) ((int) code + 128);
+        }
+    }
+  bytes_free (x);
+  bytes_free (steps);
+  bytes_free (codes);
+  return ok;
+}
+
 /* The formula, in plain floats; NaN counts as the lowest code. */
 static bool
 check_round (const LptDynamicKernel *kernel, size_t n, bool odd)
@@ -168,7 +203,8 @@ main (void)
         for (int odd = 0; odd < 2; odd++)
           for (int shift = -1; shift < 2; shift++)
             ok = check (&kernels[k], n, odd, 4.0f * (float) shift) && check_round (&kernels[k], n, odd) &&
-                 check_rest (&kernels[k], n, odd) && ok;
+                 check_rest (&kernels[k], n, odd) && check_blocks (&kernels[k], n, n, odd) &&
+                 check_blocks (&kernels[k], n, shift < 0 ? 32 : 7, odd) && ok;
       for (size_t block = 16; block <= 256; block += 16)
         for (size_t blocks = 1; blocks < 5; blocks++)
           ok = check_nibble_row (&kernels[k], blocks, block, false) &&

@@ -8,11 +8,17 @@
 
 #define LANES 4
 
+/* The step of a symmetric block with elements up to that. */
+INLINE float
+step_of (float most)
+{
+  return most > 0 ? most / 127.0f : 1.0f;
+}
+
 void
 LPT_FN (lpt_dynamic_range) (size_t n, const float *x, float range[2])
 {
   V lo[LANES] = { { 0 } }, hi[LANES] = { { 0 } };
-  float least[WIDTH], most[WIDTH];
   size_t i = 0;
 
   for (; i + LANES * WIDTH <= n; i += LANES * WIDTH)
@@ -20,29 +26,23 @@ LPT_FN (lpt_dynamic_range) (size_t n, const float *x, float range[2])
       {
         V v = load (x + i + (size_t) k * WIDTH, WIDTH, 0);
 
-        lo[k] = where_less (v, lo[k], v, lo[k]);
-        hi[k] = where_less (hi[k], v, v, hi[k]);
+        lo[k] = lesser (v, lo[k]);
+        hi[k] = greater (v, hi[k]);
       }
   for (; i < n; i += WIDTH)
     {
       V v = load (x + i, n - i < WIDTH ? n - i : WIDTH, 0);
 
-      lo[0] = where_less (v, lo[0], v, lo[0]);
-      hi[0] = where_less (hi[0], v, v, hi[0]);
+      lo[0] = lesser (v, lo[0]);
+      hi[0] = greater (v, hi[0]);
     }
   for (int k = 1; k < LANES; k++)
     {
-      lo[0] = where_less (lo[k], lo[0], lo[k], lo[0]);
-      hi[0] = where_less (hi[0], hi[k], hi[k], hi[0]);
+      lo[0] = lesser (lo[k], lo[0]);
+      hi[0] = greater (hi[k], hi[0]);
     }
-  store (least, lo[0], WIDTH);
-  store (most, hi[0], WIDTH);
-  range[0] = range[1] = 0;
-  for (i = 0; i < WIDTH; i++)
-    {
-      range[0] = least[i] < range[0] ? least[i] : range[0];
-      range[1] = most[i] > range[1] ? most[i] : range[1];
-    }
+  range[0] = -greatest_of (-lo[0]);
+  range[1] = greatest_of (hi[0]);
 }
 
 /* The codes of @v, within @low and @high, as bytes with 128 added. A NaN is the lowest code. */
@@ -50,34 +50,75 @@ INLINE void
 put_codes (V v, float low, float high, size_t n, uint8_t *codes)
 {
   const V magic = splat (12582912.0f);   /* 1.5 * 2^23: adding it rounds to an integer */
-  I q;
   uint8_t bytes[WIDTH];
+  I q;
 
-  v = where_less (splat (low), v, v, splat (low));
-  v = where_less (v, splat (high), v, splat (high));
+  v = lesser (greater (v, splat (low)), splat (high));
   q = (I) (v + magic) - (I) magic + 128;
+#if defined (__AVX512F__)
+  __m128i packed = _mm512_cvtepi32_epi8 ((__m512i) q);
+#elif defined (__AVX2__)
+  __m128i words = _mm_packs_epi32 (_mm256_castsi256_si128 ((__m256i) q), _mm256_extracti128_si256 ((__m256i) q, 1)),
+          packed = _mm_packus_epi16 (words, words);
+#else
+  uint8_t packed[WIDTH];
+
   for (int k = 0; k < WIDTH; k++)
-    bytes[k] = (uint8_t) q[k];
+    packed[k] = (uint8_t) q[k];
+#endif
+  memcpy (bytes, &packed, WIDTH);
   if (n == WIDTH)
     memcpy (codes, bytes, WIDTH);
   else
     memcpy (codes, bytes, n);
 }
 
-void
-LPT_FN (lpt_dynamic_codes) (size_t n, const float *x, uint8_t *codes)
+INLINE float
+greatest_magnitude (size_t n, const float *x)
 {
-  float range[2], most, inverse;
+  V most = { 0 };
 
-  LPT_FN (lpt_dynamic_range) (n, x, range);
-  most = range[1] > -range[0] ? range[1] : -range[0];
-  inverse = most > 0 ? 127.0f / most : 0.0f;
+  for (size_t i = 0; i < n; i += WIDTH)
+    most = greater ((V) ((I) load (x + i, n - i < WIDTH ? n - i : WIDTH, 0) & INT32_MAX), most);
+  return greatest_of (most);
+}
+
+INLINE void
+codes_of_block (size_t n, const float *x, uint8_t *codes)
+{
+  const float most = greatest_magnitude (n, x), inverse = most > 0 ? 127.0f / most : 0.0f;
+
   for (size_t i = 0; i < n; i += WIDTH)
     {
       const size_t left = n - i < WIDTH ? n - i : WIDTH;
 
       put_codes (load (x + i, left, 0) * splat (inverse), -127.0f, 127.0f, left, codes + i);
     }
+}
+
+/* The usual size of a block. */
+#define BLOCK 32
+
+void
+LPT_FN (lpt_dynamic_codes) (size_t n, size_t block, const float *x, uint8_t *codes)
+{
+  size_t i = 0;
+
+  for (; block == BLOCK && i + BLOCK <= n; i += BLOCK)
+    codes_of_block (BLOCK, x + i, codes + i);
+  for (; i < n; i += block)
+    codes_of_block (n - i < block ? n - i : block, x + i, codes + i);
+}
+
+void
+LPT_FN (lpt_dynamic_steps) (size_t n, size_t block, const float *x, float *steps)
+{
+  size_t i = 0;
+
+  for (; block == BLOCK && i + BLOCK <= n; i += BLOCK)
+    *steps++ = step_of (greatest_magnitude (BLOCK, x + i));
+  for (; i < n; i += block)
+    *steps++ = step_of (greatest_magnitude (n - i < block ? n - i : block, x + i));
 }
 
 INLINE V

@@ -57,8 +57,11 @@ typedef struct {
   LptCpu      needs;
   /* range[0] = min (0, x), range[1] = max (0, x); a NaN counts as 0. */
   void      (*range)   (size_t n, const float *x, float range[2]);
-  /* code + 128 of one block: rint (x (127 / r)) within +-127, r = max |x|; all 128 where that is 0. */
-  void      (*codes)   (size_t n, const float *x, uint8_t *codes);
+  /* code + 128 of blocks, the last one may be short: rint (x (127 / r)) within +-127, r = max |x|; all 128 where that
+   * is 0. A NaN is no maximum, and the lowest code. */
+  void      (*codes)   (size_t n, size_t block, const float *x, uint8_t *codes);
+  /* r / 127 of each of these blocks, 1 where r is 0. */
+  void      (*steps)   (size_t n, size_t block, const float *x, float *steps);
   /* What codes leave of x, in 256ths of their step: rint ((x - scale (codes - zero)) (256 / scale)) within -128 .. 127,
    * and 128 more. A NaN is the lowest code. */
   void      (*rest)    (size_t n, const float *x, const uint8_t *codes, float scale, float zero, uint8_t *rest);
@@ -74,7 +77,8 @@ typedef struct {
 
 #define LPT_DYNAMIC_KERNEL(needs, isa)                                               \
   void lpt_dynamic_range__##isa   (size_t n, const float *x, float range[2]);        \
-  void lpt_dynamic_codes__##isa   (size_t n, const float *x, uint8_t *codes);        \
+  void lpt_dynamic_codes__##isa   (size_t n, size_t block, const float *x, uint8_t *codes); \
+  void lpt_dynamic_steps__##isa   (size_t n, size_t block, const float *x, float *steps); \
   void lpt_dynamic_rest__##isa    (size_t n, const float *x, const uint8_t *codes, float scale, float zero,          \
                                    uint8_t *rest);                                                                   \
   void lpt_dynamic_round__##isa   (size_t n, const float *x, const LptDynamicRound *p, float *y); \
@@ -87,12 +91,3 @@ typedef struct {
 
 const LptDynamicKernel *lpt_dynamic_kernels (size_t *n);
 const LptDynamicKernel *lpt_dynamic_kernel  (LptCpu cpu);
-
-/* The step of a symmetric block whose interval is that. */
-static inline float
-lpt_dynamic_step (const float range[2])
-{
-  float r = range[1] > -range[0] ? range[1] : -range[0];
-
-  return r > 0 ? r / 127.0f : 1.0f;
-}

@@ -6,8 +6,8 @@
  *     erf |x|    d = |x| - i / 3.75, i the nearest integer
  *
  * From 9 and 4 on they are 1. The first parts have no constant, so small results keep their relative error. The
- * coefficients are those of the least greatest error (in the first parts of the relative one), 5e-9 and 9e-9 before they
- * are rounded.
+ * coefficients are those of the least greatest error (in the first parts of the relative one), 5e-9 and 9e-9 before
+ * they are rounded.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

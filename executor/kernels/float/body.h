@@ -66,30 +66,20 @@ sum_lanes (const D v[2 * PARTS])
 #endif
 }
 
-/* The greatest lane; the first of two that are neither greater nor smaller, in the order of sum_lanes (). */
+/* The greatest of 16 numbers; the first of two that are neither greater nor smaller, in the order of sum_lanes (). */
 INLINE float
 greatest_lane (const V v[PARTS])
 {
-#if defined (__AVX2__)
-#if defined (__AVX512F__)
-  __m256 low = _mm512_castps512_ps256 ((__m512) v[0]),
-         eight = _mm256_max_ps (_mm512_extractf32x8_ps ((__m512) v[0], 1), low);
-#else
-  __m256 eight = (__m256) greater (v[1], v[0]);
-#endif
-  __m128 four = _mm_max_ps (_mm256_extractf128_ps (eight, 1), _mm256_castps256_ps128 (eight)),
-         two = _mm_max_ps (_mm_movehl_ps (four, four), four);
+  V all[PARTS];
 
-  return two[1] > two[0] ? two[1] : two[0];
-#else
-  float f[16];
-
-  memcpy (f, v, sizeof f);
-  for (size_t half = 8; half > 0; half /= 2)
-    for (size_t i = 0; i < half; i++)
-      f[i] = f[i + half] > f[i] ? f[i + half] : f[i];
-  return f[0];
-#endif
+  FOR_PARTS (q)
+    all[q] = v[q];
+#pragma GCC unroll 2
+  for (int half = PARTS / 2; half > 0; half /= 2)
+#pragma GCC unroll 2
+    for (int q = 0; q < half; q++)
+      all[q] = greater (all[q + half], all[q]);
+  return greatest_of (all[0]);
 }
 
 /* Coefficients from the highest power down. */
