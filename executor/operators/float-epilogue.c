@@ -1,7 +1,7 @@
 /* float-epilogue.c - what follows products of reals, done while their sums are stored
  *
- * What kernels do before they store: a constant for each column, a value of the same shape, two bounds. What is done to
- * their result as long as it is in the cache: a function, then an addition.
+ * What kernels do before they store: a factor and a term for each column, a value of the same shape, two bounds. What
+ * is done to their result as long as it is in the cache: a function, then an addition.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,6 +36,21 @@ read_bias (const LptProgramValue *value,
   return bias;
 }
 
+/* A constant by which sums are multiplied that nothing was added to. */
+static gboolean
+take_factor (LptFloatEpilogue *e,
+             LptProgramOp     *op)
+{
+  const LptProgramValue *other = op->in[op->in[0] == e->out ? 1 : 0];
+
+  if (e->factor != NULL || e->bias != NULL || e->maps != NULL || e->residual != NULL || e->end.clamps ||
+      other->kind != LPT_STORAGE_CONST)
+    return FALSE;
+  e->end.factor = e->factor = read_bias (other, &e->out->array.shape, e->axis, e->columns);
+
+  return e->factor != NULL;
+}
+
 /* Takes the op in; FALSE: it stays outside. */
 static gboolean
 take (LptFloatEpilogue *e,
@@ -61,6 +76,8 @@ take (LptFloatEpilogue *e,
       e->end.hi = run.hi;
       return TRUE;
     }
+  if (run.kind == LPT_RUN_BINARY && run.binary == LPT_BINARY_MULTIPLY)
+    return take_factor (e, op);
   if (run.kind != LPT_RUN_BINARY || run.binary != LPT_BINARY_ADD || e->residual != NULL ||
       (e->end.clamps && e->maps == NULL))
     return FALSE;
@@ -134,6 +151,7 @@ void
 lpt_float_epilogue_clear (LptFloatEpilogue *e)
 {
   lpt_aligned_free (e->bias);
+  lpt_aligned_free (e->factor);
 }
 
 /* The next op of those that only read the result; FALSE: it stays outside. */
@@ -188,6 +206,7 @@ lpt_float_epilogue_at (const LptFloatEpilogue *end,
   LptFgemmEnd e = end->end;
 
   e.bias = e.bias != NULL ? e.bias + column : NULL;
+  e.factor = e.factor != NULL ? e.factor + column : NULL;
   e.residual = end->residual != NULL && !end->after ? (const float *) (gconstpointer) in[end->port] + row * ldr + column
                                                     : NULL;
   e.ldr = ldr;

@@ -28,13 +28,13 @@ typedef struct
 /* In panels, which belong to the plan. */
 const float *lpt_float_pack (LptProgram *program, const LptProgramOp *op, const LptFloatPacks *packs);
 
-/* The bias of a product; behind it, where that follows, additions of a constant by column and of a value of the same
- * shape, ReLU or Clamp, then a function (x * Sigmoid (x), too) and, where there was none before, an addition: as far as
- * only they read the result. */
+/* The bias of a product; behind it, where that follows, a product with a constant by column where there is no bias,
+ * additions of a constant by column and of a value of the same shape, ReLU or Clamp, then a function (x * Sigmoid (x),
+ * too) and, where there was none before, an addition: as far as only they read the result. */
 typedef struct
 {
   LptFgemmEnd end;           /* without the residual's data */
-  float      *bias;
+  float      *bias, *factor;
   gint        axis;          /* of the columns in the result */
   gsize       columns;
   guint       port;          /* of the residual among the form's operands */

@@ -194,7 +194,8 @@ join_parts (LptRowsMatch *m,
   gboolean leaves[LPT_ROWS_MAX_RUNS] = { FALSE };
   guint i, n = 0;
 
-  *last = (LptRun) { .kind = LPT_RUN_GELU, .op = last->op, .n = 1, .only = parts->x, .axis = last->axis, .gelu = parts->gelu };
+  *last = (LptRun) { .kind = LPT_RUN_GELU, .op = last->op, .n = 1, .only = parts->x, .axis = last->axis,
+                     .gelu = parts->gelu };
   leaves[map] = TRUE;
   for (i = 0; i < parts->n; i++)
     leaves[parts->runs[i]] = TRUE;

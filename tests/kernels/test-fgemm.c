@@ -27,6 +27,8 @@ expected (const LptFgemmTile *t, const float *b, size_t ldb, size_t r, size_t c)
   for (size_t i = 0; i < t->channels; i++)
     for (size_t tap = 0; tap < t->taps; tap++)
       sum = fmaf (t->a[tap * t->a_rows + r][i * t->a_step], b[(i * t->taps + tap) * ldb + c], sum);
+  if (t->end.factor)
+    sum *= t->end.factor[c];
   if (t->end.bias)
     sum += t->end.bias[c];
   if (t->end.residual)
@@ -43,13 +45,14 @@ check (const LptFgemmKernel *kernel, size_t m, size_t n, size_t channels, size_t
   size_t k = channels * taps, all = n + LPT_FGEMM_PANEL, panels = (n + LPT_FGEMM_PANEL - 1) / LPT_FGEMM_PANEL,
          ldy = n + 3;
   size_t a_step = forms & 8 ? 3 : 1, row = (channels - (channels > 0)) * a_step + 1, size = row + 40;
-  float *a = random_floats (size), *b = random_floats (k * all), *bias = random_floats (n),
+  float *a = random_floats (size), *b = random_floats (k * all), *bias = random_floats (n), *factor = random_floats (n),
         *residual = random_floats (m * (n + 1));
   float *turned = random_floats (k * all), *packed = aligned_bytes (panels * k * LPT_FGEMM_PANEL * sizeof (float));
   const float **rows = (const float **) (void *) region_place (taps * (m + 2) * sizeof *rows, sizeof *rows);
   Buffer y = buffer_new (m * ldy * sizeof (float));
   LptFgemmTile t = { m, n, channels, taps, rows, m + 2, a_step, packed,
-                     { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, n + 1, forms & 4, -0.5f, 3.0f }, (float *) y.data, ldy, forms & 16 };
+                     { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, n + 1, forms & 4, -0.5f, 3.0f,
+                       forms % 3 == 1 ? factor : NULL }, (float *) y.data, ldy, forms & 16 };
   bool ok = true;
 
   for (size_t i = 0; i < taps * (m + 2); i++)
@@ -78,6 +81,7 @@ check (const LptFgemmKernel *kernel, size_t m, size_t n, size_t channels, size_t
   bytes_free (a);
   bytes_free (b);
   bytes_free (bias);
+  bytes_free (factor);
   bytes_free (residual);
   bytes_free (turned);
   bytes_free (packed);

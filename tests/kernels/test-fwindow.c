@@ -45,6 +45,8 @@ expected (Form form, const LptFwindowTile *t, const float *const *w, const LptFg
     return divisor > 0 ? (float) (sum / divisor) : 0;
   if (form == MAX)
     return result;
+  if (end->factor)
+    result *= end->factor[c];
   if (end->bias)
     result += end->bias[c];
   if (end->residual)
@@ -60,7 +62,8 @@ check (const LptFwindowKernel *kernel, Form form, size_t n, size_t channels, siz
   float *residual = (float *) exact_bytes (n * channels * sizeof (float));
   Buffer y = buffer_new (n * ldy * sizeof (float));
   LptFwindowTile t = { n, step, taps, channels, (const float *const *) x, (float *) y.data, ldy };
-  LptFgemmEnd end = { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, channels, forms & 4, -1.0f, 2.5f };
+  LptFgemmEnd end = { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, channels, forms & 4, -1.0f, 2.5f,
+                      forms & 8 ? residual : NULL };
   double divisor = forms % 5 == 4 ? 0 : (double) taps + forms % 2;
   bool ok = true;
 

@@ -103,7 +103,8 @@ check_out (const LptWinogradKernel *kernel, size_t n, size_t columns, unsigned f
         *residual = random_floats (rows * (columns + 1));
   size_t *pixels = (size_t *) (void *) region_place (rows * sizeof *pixels, sizeof *pixels);
   Buffer y = buffer_new (rows * ldy * sizeof (float));
-  LptFgemmEnd end = { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, columns + 1, forms & 4, -0.5f, 3.0f };
+  LptFgemmEnd end = { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, columns + 1, forms & 4, -0.5f, 3.0f,
+                      forms % 3 == 1 ? residual : NULL };
   bool ok = true;
 
   for (size_t i = 0; i < rows; i++)
@@ -125,6 +126,8 @@ check_out (const LptWinogradKernel *kernel, size_t n, size_t columns, unsigned f
           d[p] = m[p * point + i / (OUT * OUT) * ldm + c];
         transform_out (d, sums);
         want = sums[i % (OUT * OUT)];
+        if (end.factor)
+          want *= residual[c];
         if (end.bias)
           want += bias[c];
         if (end.residual)

@@ -11,6 +11,8 @@
 INLINE V
 end_lanes (const LptFgemmEnd *end, V sum, size_t row, size_t column, size_t n)
 {
+  if (end->factor)
+    sum = sum * load (end->factor + column, n, 0.0f);
   if (end->bias)
     sum = sum + load (end->bias + column, n, 0.0f);
   if (end->residual)

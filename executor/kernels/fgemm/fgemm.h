@@ -1,10 +1,10 @@
 /* executor/kernels/fgemm/fgemm.h - float32 products and convolutions
  *
- *   y[r][c] = clamp (residual[r][c] + (bias[c] + sum over channels i, taps t of a[t][r][i] * b[i][t][c]))
+ *   y[r][c] = clamp (residual[r][c] + (bias[c] + factor[c] * sum over channels i, taps t of a[t][r][i] * b[i][t][c]))
  *
  * The sum is one chain of fused multiply-adds from +0 in the order of the channels, for each of them in the order of
  * the taps, whatever the width of the vectors, so every instruction set, tile and number of threads gives the same
- * bits. Bias and residual are added and rounded one after the other. A matrix product has one tap.
+ * bits. Factor, bias and residual round one after the other. A matrix product has one tap.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,6 +29,7 @@ typedef struct {
   size_t       ldr;
   bool         clamps;               /* lo where x < lo, hi where x > hi, else x */
   float        lo, hi;
+  const float *factor;               /* by column, of the sums themselves, or NULL */
 } LptFgemmEnd;
 
 /* m rows, n columns from the beginning of a panel; strides in elements. */
