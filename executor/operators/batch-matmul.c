@@ -483,7 +483,7 @@ lpt_prepare_batch_matmul (LptProgram   *program,
 {
   const LptMatMulAttrs *attrs = LPT_ATTRS (op->node, LptMatMulAttrs);
   g_autoptr (GPtrArray) cover = g_ptr_array_new ();
-  const LptArray *left, *right, *bias;
+  const LptArray *right, *bias;
   View a, b;
   BatchMatMul *p;
   LptShape shape;
@@ -492,7 +492,6 @@ lpt_prepare_batch_matmul (LptProgram   *program,
 
   if (!is_operand (op->in[0], -1) || !is_operand (op->in[1], column_axis (op)))
     return lpt_refuse (op, lpt_remark_of_codes (op->in[0], op->in[1]));
-  left = &op->in[0]->array;
   right = &op->in[1]->array;
   a = view_operand (op, 0, attrs->transpose_a, cover);
   b = view_operand (op, 1, attrs->transpose_b, cover);

@@ -77,7 +77,7 @@ test_softmax (void)
     {
       g_autoptr (GString) text = g_string_new (NULL);
       const gint version = toss () ? 1 : 8, rank = draw (2, 4);
-      gint64 dims[4], at, k, index[4], other[4];
+      gint64 dims[4], at, k, index[4] = { 0 }, other[4];
       gint axis = 1;
 
       draw_dims (dims, rank, 4);
