@@ -116,6 +116,8 @@ add_constant (LptRewriter *rw,
   /* A constant that widens the data keeps its shape. */
   ratio = lpt_shape_equal (&found.x->shape, &add->out[0].shape) && lpt_tensor_count (b) == 1
           ? lpt_fold_scalar_if_possible (divided) : lpt_tensor_ref (divided);
+  if (ratio == NULL)
+    return FALSE;      /* no memory */
 
   x = found.x;
   subtract = x->producer->op == LPT_OP_SUBTRACT ? x->producer : NULL;

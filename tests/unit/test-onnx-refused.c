@@ -54,11 +54,13 @@ add_value (GString    *inputs,
       g_auto (GStrv) dims = g_strsplit (list != NULL ? list : "", ",", -1);
 
       g_string_append_printf (out, "\"type\":{\"tensorType\":{\"elemType\":%d", types[type].code);
-      for (guint i = 0; list != NULL && (i == 0 || dims[i] != NULL); i++)
+      g_string_append (out, list != NULL ? ",\"shape\":{\"dim\":[" : "");
+      for (guint i = 0; dims[i] != NULL; i++)
         {
-          g_string_append (out, i == 0 ? ",\"shape\":{\"dim\":[" : ",");
-          if (dims[i] != NULL)
-            g_string_append_printf (out, strcmp (dims[i], "?") == 0 ? "{}" : "{\"dimValue\":%s}", dims[i]);
+          const gboolean open_ended = strcmp (dims[i], "?") == 0;
+
+          g_string_append_printf (out, "%s{%s%s}", i > 0 ? "," : "", open_ended ? "" : "\"dimValue\":",
+                                  open_ended ? "" : dims[i]);
         }
       g_string_append (out, list != NULL ? "]}}}}" : "}}}");
     }

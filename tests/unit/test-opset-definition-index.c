@@ -125,7 +125,7 @@ test_top_k (void)
       g_autoptr (GString) text = g_string_new (NULL);
       const gint version = (gint[]) { 1, 3, 11 }[draw (0, 2)], rank = draw (1, 3), axis = draw (0, rank - 1);
       const gboolean max = toss (), by_index = toss (), wide = toss ();
-      gint64 dims[3], out_dims[3], at, index[3], i, j, k;
+      gint64 dims[3] = { 0 }, out_dims[3], at, index[3], i, j, k;
 
       draw_dims (dims, rank, 6);
       k = draw (1, (gint) dims[axis]);
