@@ -1,5 +1,8 @@
 /* unlower.c - the way back of single nodes of a lowered graph: dequantized inputs, real op, codes behind it
  *
+ *     a zero point that is computed                  =>  Subtract in front of the product
+ *     sums that are gone, read as integers by an op  =>  Convert (sums) in front of it: exact below 2^24, as the sums are
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 
@@ -8,6 +11,7 @@
 
 #include "passes/lower/fit.h"
 #include "passes/lower/unlower.h"
+#include "passes/support/lpt-layer.h"
 #include "passes/support/lpt-restricted.h"
 
 LptValue *
@@ -251,6 +255,60 @@ unlower_reinterpret (LptUnlower *u,
   write_codes (u, y, reinterpreted (u, real_of (u, x), x->quant, y));
 }
 
+/* The op computes on integers that stand for themselves: sums in place of codes are such to it. Real sums of unit steps
+ * become them again. */
+static gboolean
+keep_integers (LptUnlower *u,
+               LptNode    *node)
+{
+  gboolean found = FALSE;
+
+  if (node->n_out == 0 || node->op == LPT_OP_CONVERT || (node->info->flags & LPT_OP_F_QUANTIZES) != 0)
+    return FALSE;
+  for (guint o = 0; o < node->n_out; o++)
+    if (node->out[o].quant != NULL || lpt_dtype_is_real (node->out[o].dtype))
+      return FALSE;
+  for (guint k = 0; k < node->n_in; k++)
+    {
+      const LptValue *value = lpt_node_in (node, k);
+
+      if (value != NULL && value->quant != NULL &&
+          (value->quant->n > 1 || value->quant->scale[0] != 1 || value->quant->zero_point[0] != 0 ||
+           !g_hash_table_contains (u->real, value)))
+        return FALSE;
+    }
+  for (guint k = 0; k < node->n_in; k++)
+    {
+      LptValue *value = lpt_node_in (node, k);
+
+      if (value != NULL && value->quant != NULL)
+        {
+          lpt_node_set_input (node, k, lpt_unlower_convert (u->graph, real_of (u, value), value->dtype));
+          found = TRUE;
+        }
+    }
+
+  return found;
+}
+
+/* The zero point of the data of a product, where it is computed, is subtracted. Returns how many inputs are left. */
+static guint
+take_zero (LptUnlower     *u,
+           const LptNode  *node,
+           LptValue      **in)
+{
+  const guint port = (node->info->flags & LPT_OP_F_TRANSPOSED) != 0 ? 4 : 3;
+  guint n = node->n_in;
+
+  if (!lpt_node_is_weighted (node) || n <= port || in[port] == NULL)
+    return n;
+  in[0] = lpt_unlower_binary (u->graph, LPT_OP_SUBTRACT, in[0], in[port]);
+  for (n = port; in[n - 1] == NULL; n--)
+    ;
+
+  return n;
+}
+
 void
 lpt_unlower (LptUnlower *u,
              LptNode    *node)
@@ -258,6 +316,8 @@ lpt_unlower (LptUnlower *u,
   g_autofree LptValue **in = g_new (LptValue *, MAX (node->n_in, 1));
   LptNode *real;
 
+  if (keep_integers (u, node))
+    return;
   for (guint k = 0; k < node->n_in; k++)
     in[k] = moves_numbers (u, node, lpt_node_in (node, k))
                 ? lpt_unlower_convert (u->graph, lpt_node_in (node, k), LPT_DTYPE_F32)
@@ -288,7 +348,7 @@ lpt_unlower (LptUnlower *u,
       return;
     }
 
-  real = lpt_node_clone (node, node->name, node->n_in, in);
+  real = lpt_node_clone (node, node->name, take_zero (u, node, in), in);
   if (u->restricted)
     lpt_node_take_over (real, node, "/codes");
   if (u->why != NULL)
