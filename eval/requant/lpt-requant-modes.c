@@ -271,17 +271,27 @@ lpt_requant_node_mode (LptNode *node)
   return name != NULL && lpt_mode_from_name (name, &mode) ? mode : LPT_MODE_SINGLE;
 }
 
+static gboolean
+is_wide_code (const LptValue *value)
+{
+  return value != NULL && value->quant != NULL && lpt_dtype_bits (value->dtype) == 16;
+}
+
 const LptRequantRule *
 lpt_requant_node_rule (LptNode *node)
 {
+  LptMode mode = lpt_requant_node_mode (node);
   LptRuleGranularity granularity;
   LptClass class;
   guint kinds;
 
   if (!lpt_requant_classify (node, &class, &granularity, &kinds))
     return NULL;
+  /* The delegate takes no codes of 16 bits. */
+  if (mode == LPT_MODE_XNNPACK && (is_wide_code (lpt_node_in (node, 0)) || is_wide_code (lpt_node_out (node))))
+    mode = LPT_MODE_LITERT;
 
-  return lpt_requant_rule (lpt_requant_node_mode (node), class, granularity, kinds);
+  return lpt_requant_rule (mode, class, granularity, kinds);
 }
 
 /* --- --requant SPEC --------------------------------------------------------- */
