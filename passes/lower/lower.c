@@ -21,6 +21,7 @@
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-work.h>
 
+#include "eval/integer/lpt-int.h"
 #include "passes/lower/lower.h"
 #include "passes/lower/unlower.h"
 #include "passes/support/lpt-restricted.h"
@@ -272,13 +273,23 @@ codes_of_quantize (LptLower *lw,
   return lpt_lower_codes (lw, form, &codes);
 }
 
+/* Codes without parameters before and behind it: they were no real numbers. */
+static gboolean
+moves_bare_codes (const LptNode *node)
+{
+  const LptValue *x = node->n_in > 0 ? node->in[0].value : NULL;
+
+  return (node->info->flags & LPT_OP_F_PRESERVES) != 0 && x != NULL && x->quant == NULL &&
+         lpt_int_is_code (x->dtype) && node->n_out > 0 && node->out[0].dtype == x->dtype;
+}
+
 /* Of a raised graph: what was real before stays so. */
 static gboolean
 is_left_real (const LptLower *lw,
               const LptNode  *node)
 {
   return lw->raised && (node->flags & LPT_NODE_RAISED) == 0 && node->op != LPT_OP_CONST &&
-         node->op != LPT_OP_PARAMETER && node->op != LPT_OP_DEQUANTIZE;
+         node->op != LPT_OP_PARAMETER && node->op != LPT_OP_DEQUANTIZE && !moves_bare_codes (node);
 }
 
 /* Quantize and Reinterpret of the file whose codes lowering has in another value. */
