@@ -132,6 +132,38 @@ test_cycle (void)
   g_assert_nonnull (strstr (error->message, "cycle"));
 }
 
+/* What makes an output takes its name, and who had it is told apart; what makes two keeps that of the first; a name that
+ * a parameter or another output has stays there. */
+static void
+test_output_names (void)
+{
+  static const struct { const char *before, *after; } rows[] = {
+    { "%a = Relu(%x)\n%b = Tanh(%a)\nResult(%b) {output=\"a\"}\n",
+      "%a_original = Relu(%x) : f32[2]\n%a = Tanh(%a_original) : f32[2]\nResult(%a)\n" },
+    { "%a = Relu(%x)\nResult(%a) {output=\"z\"}\n", "%z = Relu(%x) : f32[2]\nResult(%z)\n" },
+    { "%a = Relu(%x)\nResult(%a)\nResult(%a) {output=\"z\"}\n",
+      "%a = Relu(%x) : f32[2]\nResult(%a)\nResult(%a) {output=\"z\"}\n" },
+    { "%a = Relu(%x)\nResult(%a) {output=\"z\"}\nResult(%a)\n",
+      "%a = Relu(%x) : f32[2]\nResult(%a) {output=\"z\"}\nResult(%a)\n" },
+    { "%a = Relu(%x)\nResult(%a) {output=\"y\"}\nResult(%a) {output=\"z\"}\n",
+      "%y = Relu(%x) : f32[2]\nResult(%y)\nResult(%y) {output=\"z\"}\n" },
+    { "%a = Relu(%x)\nResult(%x) {output=\"z\"}\nResult(%a) {output=\"x\"}\n",
+      "%a = Relu(%x) : f32[2]\nResult(%x) {output=\"z\"}\nResult(%a) {output=\"x\"}\n" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autofree char *text = g_strconcat ("%x = Parameter : f32[2]\n", rows[i].before, NULL), *after = NULL;
+      g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
+
+      g_assert_no_error (error);
+      lpt_name_outputs (graph);
+      after = lpt_graph_to_text (graph, LPT_TEXT_DEFAULT);
+      g_assert_cmpstr (after + strlen ("%x = Parameter : f32[2]\n"), ==, rows[i].after);
+    }
+}
+
 static gboolean
 merge (LptRewriter *rw,
        LptNode     *node)
@@ -199,6 +231,7 @@ main (int    argc,
   g_test_add_func ("/rewriter/misfit", test_misfit);
   g_test_add_func ("/rewriter/refused", test_refused);
   g_test_add_func ("/rewriter/cycle", test_cycle);
+  g_test_add_func ("/rewriter/output-names", test_output_names);
   g_test_add_func ("/rewriter/merge", test_merge);
 
   return g_test_run ();
