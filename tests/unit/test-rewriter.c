@@ -132,8 +132,8 @@ test_cycle (void)
   g_assert_nonnull (strstr (error->message, "cycle"));
 }
 
-/* What makes an output takes its name, and who had it is told apart; what makes two keeps that of the first; a name that
- * a parameter or another output has stays there. */
+/* What makes an output takes its name, and who had it is told apart; what makes two keeps that of the first; a name
+ * that a parameter or another output has stays there. */
 static void
 test_output_names (void)
 {
