@@ -9,6 +9,7 @@
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
 
+#include "ir/lpt-weighted.h"
 #include "passes/lower/fit.h"
 #include "passes/lower/unlower.h"
 #include "passes/support/lpt-layer.h"
@@ -297,13 +298,13 @@ take_zero (LptUnlower     *u,
            const LptNode  *node,
            LptValue      **in)
 {
-  const guint port = (node->info->flags & LPT_OP_F_TRANSPOSED) != 0 ? 4 : 3;
+  LptWeightedView view;
   guint n = node->n_in;
 
-  if (!lpt_node_is_weighted (node) || n <= port || in[port] == NULL)
+  if (!lpt_weighted_view (node, &view) || n <= view.zero || in[view.zero] == NULL)
     return n;
-  in[0] = lpt_unlower_binary (u->graph, LPT_OP_SUBTRACT, in[0], in[port]);
-  for (n = port; in[n - 1] == NULL; n--)
+  in[0] = lpt_unlower_binary (u->graph, LPT_OP_SUBTRACT, in[0], in[view.zero]);
+  for (n = view.zero; in[n - 1] == NULL; n--)
     ;
 
   return n;
