@@ -125,20 +125,18 @@ multiplier_of (const LptIntOp *op,
 }
 
 static void
-finish_sums (const LptIntOp *op,
-             gint64          valid,
-             gint64          n,
-             gsize           count,
-             const gint32   *sums,
-             gint32          offset_in,
-             gint32          offset_out,
-             guint8         *codes)
+finish_sums (const LptIntSums *sums,
+             gint64            valid,
+             gint64            n,
+             gsize             count,
+             const gint32     *in,
+             guint8           *codes)
 {
   for (gsize i = 0; i < count; i++)
     {
-      const Window w = { .sum = sums[i] - valid * offset_in, .valid = valid, .padded = n };
+      const Window w = { .sum = in[i] - valid * sums->offset_in, .valid = valid, .padded = n };
 
-      codes[i] = (guint8) (average ((const Pool *) op, &w) + offset_out);
+      codes[i] = (guint8) (average ((const Pool *) sums->op, &w) + sums->offset_out);
     }
 }
 
@@ -148,7 +146,8 @@ lpt_int_avg_pool_sums (const LptIntOp *op,
 {
   const Pool *pool = (const Pool *) op;
 
-  *sums = (LptIntSums) { op, only_rescales (pool), multiplier_of, finish_sums };
+  *sums = (LptIntSums) { .op = op, .rescales = only_rescales (pool), .multiplier = multiplier_of,
+                         .finish = finish_sums };
 
   return pool->algorithm != LPT_ALGO_FLOAT && pool->algorithm != LPT_ALGO_FLOAT_AWAY;
 }

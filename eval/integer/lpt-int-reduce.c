@@ -174,20 +174,18 @@ multiplier_of (const LptIntOp *op,
 }
 
 static void
-finish_sums (const LptIntOp *op,
-             gint64          valid,
-             gint64          n,
-             gsize           count,
-             const gint32   *sums,
-             gint32          offset_in,
-             gint32          offset_out,
-             guint8         *codes)
+finish_sums (const LptIntSums *sums,
+             gint64            valid,
+             gint64            n,
+             gsize             count,
+             const gint32     *in,
+             guint8           *codes)
 {
-  const Reduce *r = (const Reduce *) op;
+  const Reduce *r = (const Reduce *) sums->op;
   const LptMultiplier mean = multiplier_for (r, n);
 
   for (gsize i = 0; i < count; i++)
-    codes[i] = (guint8) (finish (r, sums[i] - n * offset_in, n, &mean) + offset_out);
+    codes[i] = (guint8) (finish (r, in[i] - n * sums->offset_in, n, &mean) + sums->offset_out);
 }
 
 void
@@ -196,7 +194,8 @@ lpt_int_reduce_sums (const LptIntOp *op,
 {
   const Reduce *r = (const Reduce *) op;
 
-  *sums = (LptIntSums) { op, !in_float (r) && r->rule->algorithm != LPT_ALGO_LITERT, multiplier_of, finish_sums };
+  *sums = (LptIntSums) { .op = op, .rescales = !in_float (r) && r->rule->algorithm != LPT_ALGO_LITERT,
+                          .multiplier = multiplier_of, .finish = finish_sums };
 }
 
 const gboolean *

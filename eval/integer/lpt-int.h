@@ -85,16 +85,17 @@ void      lpt_int_inverse_root    (gint64 acc, gint32 *m, gint *s);
 /* --- ends of sums, for kernels that add up the codes --- */
 
 /* What AvgPool, ReduceMean and ReduceSum make of the sum of some codes. */
-typedef struct
+typedef struct _LptIntSums LptIntSums;
+
+struct _LptIntSums
 {
   const LptIntOp *op;
   gboolean        rescales;      /* code = multiplier (n) applied to the sum of q - Zx, plus Zy, saturated */
   LptMultiplier (*multiplier) (const LptIntOp *op, gint64 n);
-  /* @sums: of @valid codes with @offset_in added to each, from windows of @n elements with padding; @codes: of the
-   * results, with @offset_out added. */
-  void          (*finish)     (const LptIntOp *op, gint64 valid, gint64 n, gsize count, const gint32 *sums, gint32 offset_in,
-                               gint32 offset_out, guint8 *codes);
-} LptIntSums;
+  gint32          offset_in, offset_out;      /* added to each code that is summed, and to each result: the kernel's choice, 0 */
+  /* @in: sums of @valid codes each, from windows of @n elements with padding; @codes: of the results. */
+  void          (*finish)     (const LptIntSums *sums, gint64 valid, gint64 n, gsize count, const gint32 *in, guint8 *codes);
+};
 
 /* FALSE: the rule needs the elements one by one. */
 gboolean        lpt_int_avg_pool_sums (const LptIntOp *op, LptIntSums *sums);

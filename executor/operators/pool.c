@@ -19,7 +19,6 @@ typedef struct
 {
   LptPoolOp  pool;
   LptIntSums sums;
-  gint32     offset_in, offset_out;
   gint32    *mult, *shift;             /* by the number of elements */
   float     *scale;
   gsize      rows, per_task, channels; /* of a task */
@@ -101,7 +100,7 @@ finish (const void    *data,
 {
   const Pool *p = data;
 
-  p->sums.finish (p->sums.op, (gint64) taps, (gint64) divisor, channels, sums, p->offset_in, p->offset_out, out);
+  p->sums.finish (&p->sums, (gint64) taps, (gint64) divisor, channels, sums, out);
 }
 
 /* The end of sums of @from to @n elements. */
@@ -115,8 +114,8 @@ set_average (Pool               *p,
   gint32 offset = lpt_program_offset (y->dtype);
   gsize i;
 
-  p->offset_in = lpt_program_offset (op->in[0]->array.dtype);
-  p->offset_out = offset;
+  p->sums.offset_in = lpt_program_offset (op->in[0]->array.dtype);
+  p->sums.offset_out = offset;
   p->pool.form = LPT_POOL_FINISH;
   p->pool.finish = finish;
   p->pool.finish_data = p;

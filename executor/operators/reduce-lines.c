@@ -19,7 +19,6 @@ typedef struct
   LptIntSums sums;
   gboolean   adds;
   guint8     flip;             /* 0xff: the least */
-  gint32     offset_in, offset_out;
   gsize      outer, length, inner;
   gsize      blocks, per_task; /* of the columns; units of a task */
 } Lines;
@@ -31,7 +30,7 @@ finish (const Lines  *l,
         const gint32 *sums,
         guint8       *out)
 {
-  l->sums.finish (l->sums.op, (gint64) l->length, (gint64) l->length, n, sums, l->offset_in, l->offset_out, out);
+  l->sums.finish (&l->sums, (gint64) l->length, (gint64) l->length, n, sums, out);
 }
 
 static void
@@ -177,8 +176,8 @@ lpt_prepare_reduce_lines (LptProgram   *program,
   if (adds)
     lpt_int_reduce_sums (op->integer, &l.sums);
   l.flip = op->node->op == LPT_OP_REDUCE_MIN ? 0xff : 0;
-  l.offset_in = lpt_program_offset (in->array.dtype);
-  l.offset_out = lpt_program_offset (out->array.dtype);
+  l.sums.offset_in = lpt_program_offset (in->array.dtype);
+  l.sums.offset_out = lpt_program_offset (out->array.dtype);
   l.blocks = (l.inner + BLOCK - 1) / BLOCK;
   l.per_task = MAX (CHUNK / (l.length * MIN (l.inner, BLOCK)), 1);
   units = l.outer * l.blocks;

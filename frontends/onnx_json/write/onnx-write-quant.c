@@ -41,17 +41,18 @@ interval_clear (Interval *interval)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Interval, interval_clear)
 
 static gboolean
-read_interval (LptOnnxWriter  *w,
-               const float    *low,
-               const float    *high,
-               const LptShape *shape,
-               guint           n,
-               gint            rank,
-               guint64         levels,
-               double          qmin,
-               LptDType        dtype,
-               Interval       *out)
+read_interval (LptOnnxWriter            *w,
+               const LptQuantizeDetails *d,
+               gboolean                  output,
+               gint                      rank,
+               double                    qmin,
+               LptDType                  dtype,
+               Interval                 *out)
 {
+  const float *low = output ? d->out_low : d->in_low, *high = output ? d->out_high : d->in_high;
+  const LptShape *shape = output ? &d->out_shape : &d->in_shape;
+  const guint n = output ? d->n_out : d->n_in;
+
   *out = (Interval) { .axis = -1, .n = n };
   out->low = g_new (double, n);
   out->scale = g_new (double, n);
@@ -69,7 +70,7 @@ read_interval (LptOnnxWriter  *w,
   for (guint i = 0; i < n; i++)
     {
       out->low[i] = low[i];
-      out->scale[i] = ((double) high[i] - low[i]) / (double) (levels - 1);
+      out->scale[i] = ((double) high[i] - low[i]) / (double) (d->levels - 1);
       if (!(out->scale[i] > 0) || isinf (out->scale[i]))
         {
           lpt_onnx_w_fail (w, "an interval from %g to %g", (double) low[i], (double) high[i]);
@@ -274,9 +275,8 @@ lpt_onnx_write_fake_quantize (LptOnnxWriter *w,
       g_hash_table_add (w->merged, lpt_node_out (node));
     }
   if (!(to_codes ? read_codes : choose_type) (w, node, &d, &dtype, &qmin) ||
-      !read_interval (w, d.in_low, d.in_high, &d.in_shape, d.n_in, rank, d.levels, qmin, dtype, &in) ||
-      (!to_codes &&
-       !read_interval (w, d.out_low, d.out_high, &d.out_shape, d.n_out, rank, d.levels, qmin, dtype, &out)))
+      !read_interval (w, &d, FALSE, rank, qmin, dtype, &in) ||
+      (!to_codes && !read_interval (w, &d, TRUE, rank, qmin, dtype, &out)))
     return;
   if (constant != NULL)
     codes = constant_codes (w, constant, &d, &in, dtype, qmin);

@@ -12,21 +12,17 @@ static void
 write_window (LptOnnxWriter   *w,
               Onnx__NodeProto *y,
               const LptInts   *kernel,
-              const LptInts   *strides,
-              const LptInts   *dilations,
-              const LptInts   *begin,
-              const LptInts   *end,
-              int              auto_pad)
+              LptWindow        window)
 {
   gint64 pads[2 * LPT_MAX_RANK] = { 0 };
-  guint n = strides->n;
+  guint n = window.strides->n;
 
   if (kernel != NULL)
     lpt_onnx_w_ints (w, y, "kernel_shape", kernel->n, kernel->v);
-  lpt_onnx_w_ints (w, y, "strides", n, strides->v);
-  if (dilations != NULL && dilations->n > 0)
-    lpt_onnx_w_ints (w, y, "dilations", dilations->n, dilations->v);
-  switch (auto_pad)
+  lpt_onnx_w_ints (w, y, "strides", n, window.strides->v);
+  if (window.dilations != NULL && window.dilations->n > 0)
+    lpt_onnx_w_ints (w, y, "dilations", window.dilations->n, window.dilations->v);
+  switch (window.auto_pad)
     {
     case LPT_AUTO_PAD_SAME_UPPER: lpt_onnx_w_string (w, y, "auto_pad", "SAME_UPPER"); break;
     case LPT_AUTO_PAD_SAME_LOWER: lpt_onnx_w_string (w, y, "auto_pad", "SAME_LOWER"); break;
@@ -34,8 +30,8 @@ write_window (LptOnnxWriter   *w,
     default:
       for (guint i = 0; i < n && i < LPT_MAX_RANK; i++)
         {
-          pads[i] = lpt_ints_get (begin, i, 0);
-          pads[n + i] = lpt_ints_get (end, i, 0);
+          pads[i] = lpt_ints_get (window.pads_begin, i, 0);
+          pads[n + i] = lpt_ints_get (window.pads_end, i, 0);
           if (pads[i] < 0 || pads[n + i] < 0)
             lpt_onnx_w_fail (w, "padding below 0, which cuts the data");
         }
@@ -183,11 +179,11 @@ lpt_onnx_w_conv_attributes (LptOnnxWriter   *w,
       const guint n = attrs->strides.n;
       const LptInts begin = { n, pads }, end = { n, pads + n };
 
-      write_window (w, y, NULL, &attrs->strides, &attrs->dilations, &begin, &end, LPT_AUTO_PAD_EXPLICIT);
+      write_window (w, y, NULL, (LptWindow) { &attrs->strides, &attrs->dilations, &begin, &end, LPT_AUTO_PAD_EXPLICIT });
     }
   else
-    write_window (w, y, NULL, &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
-                  attrs->auto_pad);
+    write_window (w, y, NULL, (LptWindow) { &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
+                                            (LptAutoPad) attrs->auto_pad });
 }
 
 /* Only where constant weights can take the factor: else the scales stay per channel. */
@@ -326,8 +322,8 @@ lpt_onnx_write_conv (LptOnnxWriter *w,
       LptInts spatial = { 0 };
 
       lpt_onnx_w_int (w, y, "group", groups_of (node));
-      write_window (w, y, NULL, &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
-                    attrs->auto_pad);
+      write_window (w, y, NULL, (LptWindow) { &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
+                                              (LptAutoPad) attrs->auto_pad });
       if (attrs->output_padding.n > 0)
         lpt_onnx_w_ints (w, y, "output_padding", attrs->output_padding.n, attrs->output_padding.v);
       if (lpt_node_in (node, 2) != NULL && lpt_onnx_w_const_ints (w, node, 2, "an output shape", &spatial))
@@ -440,6 +436,8 @@ lpt_onnx_write_max_pool (LptOnnxWriter *w,
   gboolean indexed = node->n_out > 1 && lpt_value_n_uses (&node->out[1]) > 0,
            wide = indexed && node->out[1].dtype == LPT_DTYPE_I64;
   const char *x = IN (0), *out[2] = { OUT (0), "" };
+  const LptWindow window = { &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
+                             (LptAutoPad) attrs->auto_pad, (LptRoundingType) attrs->rounding_type };
   gint axis = 0;
   Onnx__NodeProto *y;
 
@@ -448,11 +446,8 @@ lpt_onnx_write_max_pool (LptOnnxWriter *w,
   if (indexed)
     out[1] = wide ? OUT (1) : lpt_onnx_w_temp (w, "index");
   y = lpt_onnx_w_list (w, "MaxPool", indexed ? 2 : 1, out, 1, &x);
-  write_window (w, y, &attrs->kernel, &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
-                attrs->auto_pad);
-  write_rounding (w, y, &lpt_node_in (node, 0)->shape, &attrs->kernel,
-                  (LptWindow) { &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
-                                (LptAutoPad) attrs->auto_pad, (LptRoundingType) attrs->rounding_type });
+  write_window (w, y, &attrs->kernel, window);
+  write_rounding (w, y, &lpt_node_in (node, 0)->shape, &attrs->kernel, window);
   if (indexed && !wide)
     lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (1), 1, out[1]), "to",
                     lpt_onnx_type_from_dtype (node->out[1].dtype));
@@ -464,13 +459,15 @@ lpt_onnx_write_avg_pool (LptOnnxWriter *w,
                          const char    *onnx)
 {
   const LptAvgPoolAttrs *attrs = LPT_ATTRS (node, LptAvgPoolAttrs);
+  const LptWindow window = { &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
+                             (LptAutoPad) attrs->auto_pad, (LptRoundingType) attrs->rounding_type };
+  LptWindow said = window;
   Onnx__NodeProto *y = lpt_onnx_w_node (w, "AveragePool", OUT (0), 1, IN (0));
 
-  write_window (w, y, &attrs->kernel, &attrs->strides, w->opset >= 19 ? &attrs->dilations : NULL, &attrs->pads_begin,
-                &attrs->pads_end, attrs->auto_pad);
-  write_rounding (w, y, &lpt_node_in (node, 0)->shape, &attrs->kernel,
-                  (LptWindow) { &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
-                                (LptAutoPad) attrs->auto_pad, (LptRoundingType) attrs->rounding_type });
+  if (w->opset < 19)
+    said.dilations = NULL;
+  write_window (w, y, &attrs->kernel, said);
+  write_rounding (w, y, &lpt_node_in (node, 0)->shape, &attrs->kernel, window);
   lpt_onnx_w_int (w, y, "count_include_pad", !attrs->exclude_pad);
 }
 
