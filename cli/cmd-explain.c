@@ -71,7 +71,7 @@ cmd_explain (int argc, char **argv)
     return code;
   if (!cmd_prepare_graph (graph, args.shapes, args.outputs, args.requant, &code))
     return code;
-  if (!lpt_graph_is_quantized (graph))
+  if (!lpt_graph_is_quantized (graph) && !args.dynamic)
     cmd_note_float (argv[1], CMD_NOTHING_TO_DO);
   progress ("transforming", 0, 0);
   g_autofree char *macs = NULL;

@@ -77,7 +77,7 @@ cmd_make_runnable (LptGraph *graph, const char *path, const CmdRunArgs *args, gb
     }
   if (cmd_runs_as_is (args, reference) || (graph->lowered && !given))
     return TRUE;
-  if (!quantized)
+  if (!quantized && !args->pipeline.dynamic)
     {
       progress_end ();
       cmd_note_float (path, "it runs in float");
