@@ -148,7 +148,7 @@ reinterpreted (LptUnlower     *u,
                              lpt_unlower_constant (u->graph, to, wider->axis, n, offset, LPT_DTYPE_F32));
 }
 
-/* Codes as numbers, then as what they stand for: a Dequantize where none is allowed. */
+/* Codes without parameters as numbers, then as what they stand for. */
 static LptValue *
 from_numbers (LptUnlower     *u,
               LptValue       *codes,
@@ -180,8 +180,9 @@ real_of (LptUnlower *u,
   if (real == NULL)
     {
       real = lpt_fit_convert (u->graph, LPT_OP_DEQUANTIZE, value, LPT_DTYPE_F32, NULL);
+      /* A Convert of codes gives what they stand for, as every real op that reads some. */
       if (is_breach (u, real->producer))
-        real = from_numbers (u, value, value);
+        real = lpt_unlower_convert (u->graph, value, LPT_DTYPE_F32);
       g_hash_table_insert (u->real, value, real);
     }
 
