@@ -3,7 +3,8 @@
  *     FakeQuantize (constant, ...)  =>  constant'
  *     FakeQuantize (x, il, ih, o, o)  =>  o, broadcast to the shape of x
  *
- * By the exact formula. Integer results are rounded half to even. Exact.
+ * By the exact formula. Integer results are rounded half to even, those of f16 and bf16 to their type. Exact but for
+ * that.
  *
  * Refused when
  *   - the intervals are not constant;
