@@ -350,6 +350,7 @@ Result(%%n.2) {output="count"}""" % (numbers(24, 5), soft) for soft in (0, 0.4)}
 
 # Refused, with a part of the line.
 REFUSED_TEXTS = {
+    "sums of nothing": "\n%x = Parameter : f32[4,4]\n%a = Const {} : f32[4,0]\n%b = Const {} : f32[0,4]\n%m = MatMul(%x, %a) : f32[4,0]\n%n = MatMul(%m, %b) : f32[4,4]\nResult(%n)",
     "updates that do not add up in zeros": expansion("%i = Const {0,1,0,1} : i64[2,2]; %u = Const {VALUES32} : f32[2,4,4]; %y = ScatterNDUpdate@15(%x, %i, %u) : f32[2,3,4,4]"),
     "an output of a loop whose shape is not known": """
 %x = Parameter : f32[1]

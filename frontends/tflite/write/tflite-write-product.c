@@ -156,7 +156,15 @@ write_batch (LptTflWriter *w)
 void
 lpt_tfl_write_matmul (LptTflWriter *w, gint64 code)
 {
+  const LptShape *a = &lpt_node_in (w->node, 0)->shape;
+  const gboolean turned = LPT_ATTRS (w->node, LptMatMulAttrs)->transpose_a;
   Product p;
+  /* Neither operator takes such: zeros. */
+  if (a->rank >= 1 && a->dims[turned && a->rank > 1 ? a->rank - 2 : a->rank - 1] == 0)
+    {
+      lpt_tfl_w_fail (w, "sums of nothing");
+      return;
+    }
   if (!read_product (w, &p))
     {
       write_batch (w);
