@@ -350,6 +350,8 @@ Result(%%n.2) {output="count"}""" % (numbers(24, 5), soft) for soft in (0, 0.4)}
 
 # Refused, with a part of the line.
 REFUSED_TEXTS = {
+    "the last of equal ones": "\n%x = Parameter : f32[1,4]\n%y = ArgMax(%x) {axis=1, last_index=true} : i64[1,1]\nResult(%y)",
+    "i8 numbers made of codes": " {lowered=true}\n%x = Parameter : i8[1,4] q{scale=0.5}\n%y = Relu(%x) : i8[1,4]\n%c = Convert(%y) {destination_type=f32} : f32[1,4]\nResult(%c)",
     "sums of nothing": "\n%x = Parameter : f32[4,4]\n%a = Const {} : f32[4,0]\n%b = Const {} : f32[0,4]\n%m = MatMul(%x, %a) : f32[4,0]\n%n = MatMul(%m, %b) : f32[4,4]\nResult(%n)",
     "updates that do not add up in zeros": expansion("%i = Const {0,1,0,1} : i64[2,2]; %u = Const {VALUES32} : f32[2,4,4]; %y = ScatterNDUpdate@15(%x, %i, %u) : f32[2,3,4,4]"),
     "an output of a loop whose shape is not known": """

@@ -97,6 +97,9 @@ lpt_tfl_write_arg (LptTflWriter *w, gint64 code)
       shape.rank = rank - 1;
       direct = lpt_tfl_w_like (w, "index", out, &shape);
     }
+  /* The operators give the first one. */
+  if (attrs->last_index)
+    lpt_tfl_w_fail (w, "the last of equal ones");
   LptTflWOp *op = lpt_tfl_w_op (w, code, 2, in, direct);
   if (code == TFL_ARG_MAX)
     lpt_tfl_w_set (op, LPT_TFL_INT (ArgMaxOptions, output_type, lpt_tfl_w_type (y->dtype)));

@@ -98,6 +98,17 @@ is_quantized (LptNode *node)
   return node->n_out > 0 && lpt_node_out (node)->quant != NULL;
 }
 
+/* An op reads what its codes stand for; a small integer type without quantization then holds numbers, which no operator
+ * writes beside codes. */
+static gboolean
+makes_numbers (LptNode *node)
+{
+  const LptValue *y = node->n_out > 0 ? lpt_node_out (node) : NULL;
+  return y != NULL && y->quant == NULL && lpt_dtype_is_integer (y->dtype) && lpt_dtype_bits (y->dtype) <= 16
+         && (node->info->flags & LPT_OP_F_QUANTIZES) == 0 && lpt_node_in (node, 0) != NULL
+         && lpt_node_in (node, 0)->quant != NULL;
+}
+
 static void
 write_node (LptTflWriter *w, LptNode *node)
 {
@@ -107,6 +118,8 @@ write_node (LptTflWriter *w, LptNode *node)
             && is_quantized (node) && !runs_on_codes (row, node);
   if (row == NULL)
     lpt_tfl_w_fail (w, "no operator does this");
+  else if (makes_numbers (node))
+    lpt_tfl_w_fail (w, "%s numbers made of codes", lpt_dtype_name (lpt_node_out (node)->dtype));
   else if (node->requant != NULL && is_quantized (node) && strcmp (node->requant, "litert") != 0)
     lpt_tfl_w_fail (w, "requant mode %s of one node", node->requant);
   else
