@@ -215,7 +215,7 @@ void
 lpt_onnx_map_layer_norm (LptOnnxNode *on)
 {
   LptValue *x = lpt_onnx_in (on, 0), *scale = lpt_onnx_optional (on, 1), *shift = lpt_onnx_optional (on, 2);
-  LptDType dtype = x->dtype;
+  LptDType dtype = scale != NULL ? scale->dtype : x->dtype;   /* of older models another one than that of the data */
   gint rank = lpt_onnx_rank (on, x);
   LptValue *axes = axes_from (on, lpt_onnx_axis (on, lpt_onnx_int (on, "axis", -1), rank), rank);
   double epsilon = lpt_onnx_float (on, "epsilon", 1e-5f);
