@@ -52,10 +52,14 @@ LPT_FN (lpt_fwindow_dwconv) (const LptFwindowTile *t, const float *const *w, con
 
   for (; pixel + PIXELS <= t->n; pixel += PIXELS)
     dwconv_pixels (t, w, end, PIXELS, pixel);
-  for (; pixel + 3 <= t->n; pixel += 3)
-    dwconv_pixels (t, w, end, 3, pixel);
-  for (; pixel < t->n; pixel++)
-    dwconv_pixels (t, w, end, 1, pixel);
+  switch (t->n - pixel)
+    {
+#define CASE(pixels) case pixels: dwconv_pixels (t, w, end, pixels, pixel); break;
+    CASE (7) CASE (6) CASE (5) CASE (4) CASE (3) CASE (2) CASE (1)
+#undef CASE
+    default:
+      break;
+    }
 }
 
 INLINE V
