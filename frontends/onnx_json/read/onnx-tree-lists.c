@@ -190,9 +190,10 @@ lpt_onnx_trees_from_lists (LptOnnxNode  *on,
   gsize n, ignored;
   const gint64 *tree_ids = lpt_onnx_ml_ints (on, "nodes_treeids", &n);
   const gint64 *node_ids = node_list (on, "nodes_nodeids", n);
-  g_autofree float *hits = lpt_onnx_ml_floats (on, "nodes_hitrates", &ignored);
   g_autofree Key *keys = NULL;
 
+  /* How often a node was reached: no result depends on it. */
+  g_free (lpt_onnx_ml_floats (on, "nodes_hitrates", &ignored));
   if (n == 0 || n > G_MAXINT32 / LPT_TREE_COLUMNS)
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "trees with %" G_GSIZE_FORMAT " nodes", n);
   keys = on->error == NULL ? lpt_memory_try (n, sizeof *keys, &on->error) : NULL;
@@ -315,11 +316,12 @@ lpt_onnx_trees_from_leaves (LptOnnxNode  *on,
   g_autoptr (LptTensor) splits = lpt_onnx_ml_tensor (on, "nodes_splits");
   g_autoptr (LptTensor) members = lpt_onnx_ml_tensor (on, "membership_values");
   g_autoptr (LptTensor) weights = lpt_onnx_ml_tensor (on, "leaf_weights");
-  g_autoptr (LptTensor) hits = lpt_onnx_ml_tensor (on, "nodes_hitrates");
+  LptTensor *hits = lpt_onnx_ml_tensor (on, "nodes_hitrates");      /* no result depends on it */
   Lists lists = { .modes = modes, .splits = splits, .members = members };
   gsize n_roots;
   const gint64 *roots = lpt_onnx_ml_ints (on, "tree_roots", &n_roots);
 
+  g_clear_pointer (&hits, lpt_tensor_unref);
   lists.features = lpt_onnx_ml_ints (on, "nodes_featureids", &lists.n);
   lists.missing = lpt_onnx_ml_ints (on, "nodes_missing_value_tracks_true", &lists.n_missing);
   lists.yes = node_list (on, "nodes_truenodeids", lists.n);
