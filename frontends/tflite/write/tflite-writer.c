@@ -98,14 +98,14 @@ is_quantized (LptNode *node)
   return node->n_out > 0 && lpt_node_out (node)->quant != NULL;
 }
 
-/* An op reads what its codes stand for; a small integer type without quantization then holds numbers, which no operator
- * writes beside codes. */
+/* An op that computes reads what its codes stand for; a small integer type without quantization then holds numbers,
+ * which no operator writes beside codes. What only moves codes leaves them as they are. */
 static gboolean
 makes_numbers (LptNode *node)
 {
   const LptValue *y = node->n_out > 0 ? lpt_node_out (node) : NULL;
   return y != NULL && y->quant == NULL && lpt_dtype_is_integer (y->dtype) && lpt_dtype_bits (y->dtype) <= 16
-         && (node->info->flags & LPT_OP_F_QUANTIZES) == 0 && lpt_node_in (node, 0) != NULL
+         && (node->info->flags & (LPT_OP_F_QUANTIZES | LPT_OP_F_PRESERVES)) == 0 && lpt_node_in (node, 0) != NULL
          && lpt_node_in (node, 0)->quant != NULL;
 }
 
