@@ -99,13 +99,15 @@ is_quantized (LptNode *node)
 }
 
 /* An op that computes reads what its codes stand for; a small integer type without quantization then holds numbers,
- * which no operator writes beside codes. What only moves codes leaves them as they are. */
+ * which no operator writes beside codes. What only moves codes leaves them as they are; Relu is no such op. */
 static gboolean
 makes_numbers (LptNode *node)
 {
+  const LptOpFlags moves = LPT_OP_F_PRESERVES | LPT_OP_F_UNARY;
   const LptValue *y = node->n_out > 0 ? lpt_node_out (node) : NULL;
   return y != NULL && y->quant == NULL && lpt_dtype_is_integer (y->dtype) && lpt_dtype_bits (y->dtype) <= 16
-         && (node->info->flags & (LPT_OP_F_QUANTIZES | LPT_OP_F_PRESERVES)) == 0 && lpt_node_in (node, 0) != NULL
+         && (node->info->flags & LPT_OP_F_QUANTIZES) == 0
+         && (node->info->flags & moves) != LPT_OP_F_PRESERVES && lpt_node_in (node, 0) != NULL
          && lpt_node_in (node, 0)->quant != NULL;
 }
 
