@@ -22,7 +22,9 @@ refusal_of (LptRewriter *rw,
             LptNode     *node)
 {
   g_autoptr (GError) why = NULL;
-  g_autoptr (LptIntOp) op = lpt_int_wants (node) ? lpt_int_op_new (node, &why) : NULL;
+
+  if (lpt_int_wants (node))
+    lpt_int_op_free (lpt_int_op_new (node, &why));
 
   return why != NULL ? g_strdup_printf ("the integer op refuses it: %s", why->message) : NULL;
 }
