@@ -71,6 +71,7 @@ test_no_weights (void)
   g_autoptr (GError) error = NULL;
   g_autoptr (LptGraph) graph = parse (11, PLACE ("i8", "0", "0", "0"), "<dim>0</dim>", "I8", NULL, &error);
   g_assert_no_error (error);
+  g_assert_nonnull (graph);
   g_assert_null (parse (11, PLACE ("i8", "4", "0", "4"), FOUR, "I8", NULL, &error));
   g_assert_nonnull (strstr (error->message, "no weights for this constant"));
 }
