@@ -88,18 +88,6 @@ lpt_onnx_behind_past (LptOnnxNode *on,
   return past != NULL ? lpt_onnx_concat (on, 2, 2, both) : x;
 }
 
-LptValue *
-lpt_onnx_product (LptOnnxNode *on,
-                  LptValue    *a,
-                  LptValue    *b,
-                  gboolean     transpose_b)
-{
-  LptNode *node = lpt_onnx_add (on, LPT_OP_MATMUL, 2, a, b);
-
-  LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = transpose_b;
-  return lpt_onnx_done (on, node);
-}
-
 /* --- rotary embedding ------------------------------------------------------------------ */
 
 /* Every second element of the last axis from @first on */

@@ -24,7 +24,6 @@ LptValue *lpt_onnx_mask_bias       (LptOnnxNode *on, LptValue *keep, LptValue *l
 LptValue *lpt_onnx_count_to        (LptOnnxNode *on, LptValue *length);
 /* @x [B, H, S, D] behind the @past (NULL: none) along S */
 LptValue *lpt_onnx_behind_past     (LptOnnxNode *on, LptValue *past, LptValue *x);
-LptValue *lpt_onnx_product         (LptOnnxNode *on, LptValue *a, LptValue *b, gboolean transpose_b);
 
 /* The first @n elements of the last axis of @x [.., .., .., D] turned by angles whose cosines and sines broadcast to
  * [.., .., .., n / 2]; pairs are neighbours (@interleaved) or lie n / 2 apart. */

@@ -342,6 +342,18 @@ lpt_onnx_emit (LptOnnxNode *on,
 }
 
 LptValue *
+lpt_onnx_product (LptOnnxNode *on,
+                  LptValue    *a,
+                  LptValue    *b,
+                  gboolean     transpose_b)
+{
+  LptNode *node = lpt_onnx_add (on, LPT_OP_MATMUL, 2, a, b);
+
+  LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = transpose_b;
+  return lpt_onnx_done (on, node);
+}
+
+LptValue *
 lpt_onnx_tensor_value (LptOnnxNode *on,
                        LptTensor   *tensor)
 {

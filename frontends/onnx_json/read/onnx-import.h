@@ -92,6 +92,7 @@ LptDType    lpt_onnx_dtype  (LptOnnxNode *on, const char *name);
 LptNode  *lpt_onnx_add      (LptOnnxNode *on, LptOp op, guint n_in, ...);   /* attributes may be set before ... */
 LptValue *lpt_onnx_done     (LptOnnxNode *on, LptNode *node);               /* ... types are inferred: output 0 */
 LptValue *lpt_onnx_emit     (LptOnnxNode *on, LptOp op, guint n_in, ...);   /* both at once */
+LptValue *lpt_onnx_product  (LptOnnxNode *on, LptValue *a, LptValue *b, gboolean transpose_b);
 LptNode  *lpt_onnx_add_outs (LptOnnxNode *on, LptOp op, guint n_out, guint n_in, ...);
 LptNode  *lpt_onnx_add_list (LptOnnxNode *on, LptOp op, guint n_out, guint n_in, LptValue *const *in);
 

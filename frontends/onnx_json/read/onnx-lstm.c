@@ -58,13 +58,8 @@ state_product (LptOnnxNode *on,
                LptValue    *weights,
                LptValue    *scale)
 {
-  LptNode *node;
-
-  if (scale != NULL)
-    return lpt_onnx_dynamic_product (on, lpt_onnx_quantize_dynamic (on, h), weights, scale);
-  node = lpt_onnx_add (on, LPT_OP_MATMUL, 2, h, weights);
-  LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = TRUE;
-  return lpt_onnx_done (on, node);
+  return scale != NULL ? lpt_onnx_dynamic_product (on, lpt_onnx_quantize_dynamic (on, h), weights, scale)
+                       : lpt_onnx_product (on, h, weights, TRUE);
 }
 
 static LptValue *

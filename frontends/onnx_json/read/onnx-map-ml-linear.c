@@ -20,7 +20,6 @@ linear (LptOnnxNode *on,
   g_autofree float *coefficients = lpt_onnx_ml_floats (on, "coefficients", &n_coefficients);
   g_autofree float *intercepts = lpt_onnx_ml_floats (on, "intercepts", &n_intercepts);
   LptValue *x = lpt_onnx_convert (on, lpt_onnx_ml_rows (on), LPT_DTYPE_F32), *weights;
-  LptNode *node;
 
   if (on->error != NULL)
     return x;
@@ -37,9 +36,7 @@ linear (LptOnnxNode *on,
       return x;
     }
   weights = lpt_onnx_reshape (on, lpt_onnx_ml_vector (on, n_coefficients, coefficients), 2, (gint64[]) { n, -1 });
-  node = lpt_onnx_add (on, LPT_OP_MATMUL, 2, x, weights);
-  LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = TRUE;
-  x = lpt_onnx_done (on, node);
+  x = lpt_onnx_product (on, x, weights, TRUE);
   return n_intercepts > 0 ? lpt_onnx_emit (on, LPT_OP_ADD, 2, x, lpt_onnx_ml_vector (on, n_intercepts, intercepts)) : x;
 }
 

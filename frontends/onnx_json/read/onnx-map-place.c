@@ -225,7 +225,6 @@ lpt_onnx_map_affine_grid (LptOnnxNode *on)
   gboolean corners = lpt_onnx_int (on, "align_corners", 0) != 0;
   gint64 n = lpt_onnx_rank (on, theta) == 3 ? theta->shape.dims[1] : 0;
   LptValue *parts[4], *shape, *grid, *ends[3];
-  LptNode *node;
 
   if (on->error == NULL && n != 2 && n != 3)
     lpt_onnx_unsupported (on, "theta that is not known to be [N, 2, 3] or [N, 3, 4]");
@@ -248,12 +247,11 @@ lpt_onnx_map_affine_grid (LptOnnxNode *on)
     }
   grid = lpt_onnx_concat (on, n, (guint) n + 1, parts);
   grid = lpt_onnx_reshape (on, grid, 2, (const gint64[]) { -1, n + 1 });
-  node = lpt_onnx_add (on, LPT_OP_MATMUL, 2, grid, theta);
-  LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = TRUE;
+  grid = lpt_onnx_product (on, grid, theta, TRUE);
   ends[0] = lpt_onnx_slice (on, size, 0, 0, 1);
   ends[1] = shape;
   ends[2] = lpt_onnx_i64 (on, 1, &n);
-  lpt_onnx_set (on, 0, lpt_onnx_reshape_to (on, lpt_onnx_done (on, node), lpt_onnx_concat (on, 0, 3, ends)));
+  lpt_onnx_set (on, 0, lpt_onnx_reshape_to (on, grid, lpt_onnx_concat (on, 0, 3, ends)));
 }
 
 /* --- com.microsoft ------------------------------------------------------------------------- */

@@ -145,10 +145,8 @@ go_by_steps (LptOnnxNode *on,
   for (gint64 d = 0; d < lstm.directions && on->error == NULL; d++)
     {
       LptValue *in[LPT_ONNX_LSTM_INPUTS] = { NULL }, *bias = lpt_onnx_of_direction (on, lpt_onnx_optional (on, 3), d);
-      LptNode *step = lpt_onnx_add (on, LPT_OP_MATMUL, 2, x, lpt_onnx_of_direction (on, lpt_onnx_in (on, 1), d));
 
-      LPT_ATTRS (step, LptMatMulAttrs)->transpose_b = TRUE;
-      in[LPT_ONNX_LSTM_STEP] = lpt_onnx_done (on, step);
+      in[LPT_ONNX_LSTM_STEP] = lpt_onnx_product (on, x, lpt_onnx_of_direction (on, lpt_onnx_in (on, 1), d), TRUE);
       if (bias != NULL)
         {
           bias = lpt_onnx_emit (on, LPT_OP_ADD, 2, lpt_onnx_slice (on, bias, 0, 0, 4 * hidden),

@@ -38,10 +38,8 @@ dots (LptOnnxNode *on,
       const float *vectors)
 {
   LptValue *rows = lpt_onnx_reshape (on, lpt_onnx_ml_vector (on, count, vectors), 2, (gint64[]) { n, -1 });
-  LptNode *node = lpt_onnx_add (on, LPT_OP_MATMUL, 2, x, rows);
 
-  LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = TRUE;
-  return lpt_onnx_done (on, node);
+  return lpt_onnx_product (on, x, rows, TRUE);
 }
 
 static LptValue *
