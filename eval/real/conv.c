@@ -189,3 +189,10 @@ lpt_run_conv (LptCall *call,
          lpt_window_init_weighted (&c.window, &view, x, w, &call->out[0].shape, error) &&
          run_conv (call, &c, view.bias, error);
 }
+
+gboolean
+lpt_run_deconv (LptCall *call,
+                GError **error)
+{
+  return lpt_run_conv (call, error);
+}
