@@ -7,18 +7,11 @@ numpy it is skipped.
 SPDX-License-Identifier: Apache-2.0
 """
 import collections
-import os
 import struct
 import subprocess
 import sys
 
-try:
-    import numpy  # noqa: F401
-except ImportError:
-    print("1..0 # SKIP numpy is not there")
-    sys.exit(77)
-
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import numpy_or_skip  # noqa: F401
 from cases import cases
 from tfl import field, follow
 

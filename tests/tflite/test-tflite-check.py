@@ -5,18 +5,11 @@ test-tflite-check.py LPTC. Prints TAP; without numpy it is skipped.
 
 SPDX-License-Identifier: Apache-2.0
 """
-import os
 import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy as np
-except ImportError:
-    print("1..0 # SKIP numpy is not there")
-    sys.exit(77)
-
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from numpy_or_skip import np
 from check_cases import cases
 from tfl import model, op, tensor
 

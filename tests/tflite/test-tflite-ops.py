@@ -8,16 +8,9 @@ known to differ. Integers are equal bit for bit, floats within 1e-5 of the great
 SPDX-License-Identifier: Apache-2.0
 """
 import collections
-import os
 import sys
 
-try:
-    import numpy
-except ImportError:
-    print("1..0 # SKIP numpy is not there")
-    sys.exit(77)
-
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import numpy_or_skip  # noqa: F401
 import known
 from cases import cases
 from peer import difference, load_library, own, peer

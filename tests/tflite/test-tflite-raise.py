@@ -14,13 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy as np
-except ImportError:
-    print("1..0 # SKIP numpy is not there")
-    sys.exit(77)
-
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from numpy_or_skip import np
 from peer import describe
 
 NETWORKS = """tflite-mlperf-tiny/kws_int8 tflite-mlperf-tiny/ic_resnet8_int8 tflite-mlperf-tiny/vww_96_int8 tflite-mlperf-tiny/ad01_int8

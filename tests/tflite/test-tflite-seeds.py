@@ -8,16 +8,10 @@ SPDX-License-Identifier: Apache-2.0
 import os
 import sys
 
-try:
-    import numpy
-except ImportError:
-    print("1..0 # SKIP numpy is not there")
-    sys.exit(77)
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+import numpy_or_skip  # noqa: F401
 from tfl import CODES, CUSTOM, operators
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.join(HERE, "../fuzz/corpus/tflite")
 
 

@@ -16,13 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy as np
-except ImportError:
-    print("1..0 # SKIP numpy is not there")
-    sys.exit(77)
-
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from numpy_or_skip import np
 from cases import cases
 from peer import describe, difference, load_library, own, peer
 
