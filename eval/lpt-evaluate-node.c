@@ -58,7 +58,7 @@ lpt_node_evaluate (LptNode          *node,
 
   for (i = 0; i < node->n_out; i++)
     results[i] = NULL;
-  if (lpt_int_wants (node) && !lpt_int_op_of (node, &integer, error))
+  if (!lpt_int_op_of (node, &integer, error))
     return FALSE;
   call.integer = integer;
   ok = set_arrays (node, tensors, in, out, error) && lpt_call_run (&call, error);

@@ -87,6 +87,9 @@ lpt_int_op_of (LptNode   *node,
   g_autoptr (GError) why = NULL;
   const guint mark = lpt_memory_mark ();
 
+  *op = NULL;
+  if (!lpt_int_wants (node))
+    return TRUE;
   *op = lpt_int_op_new (node, &why);
   if (*op == NULL && !lpt_memory_check (mark, error))
     return FALSE;

@@ -40,8 +40,8 @@ lpt_int_op_run (const LptIntOp           *op,
 LptIntOp *lpt_int_op_new (LptNode *node, GError **error);
 /* Does the node compute on quantized integers, so that lpt_int_op_new() is what runs it? */
 gboolean  lpt_int_wants  (LptNode *node);
-/* What runs such a node (transfer full): in a lowered graph an integer op, and that there is none is an error that
- * names the node; elsewhere NULL and TRUE where there is none: it computes on real values. */
+/* What runs a node (transfer full), NULL + TRUE where it computes on real values: nodes that lpt_int_wants() does not
+ * have, and those that lpt_int_op_new() refuses; the latter are an error that names the node in a lowered graph. */
 gboolean  lpt_int_op_of  (LptNode *node, LptIntOp **op, GError **error);
 
 /* --- one function per family; they take the node for its attributes and parameters --- */

@@ -189,7 +189,7 @@ add_op (LptProgram *program,
   op = lpt_program_add_op (program, node, program->nodes->len);
   op->n_in = node->n_in;
   op->n_out = node->n_out;
-  if (lpt_int_wants (node) && !lpt_int_op_of (node, &op->integer, error))
+  if (!lpt_int_op_of (node, &op->integer, error))
     return FALSE;
   if ((op->row->flags & LPT_EXEC_NONE) != 0 && op->integer == NULL)
     {

@@ -9,6 +9,7 @@
 
 #include "frontends/tflite/write/tflite-writer.h"
 
+#include "eval/requant/lpt-requant-modes.h"
 #include "frontends/tflite/tflite-origin.h"
 #include "frontends/tflite/write/tflite-expand.h"
 #include "ir/lpt-memory.h"
@@ -16,7 +17,6 @@
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-out-file.h>
 #include <lpt/lpt-tflite.h>
-#include <string.h>
 
 enum { F = 1, I8 = 2, U8 = 4, I16 = 8, I32 = 16, I64 = 32, B = 64 };
 
@@ -122,7 +122,7 @@ write_node (LptTflWriter *w, LptNode *node)
     lpt_tfl_w_fail (w, "no operator does this");
   else if (makes_numbers (node))
     lpt_tfl_w_fail (w, "%s numbers made of codes", lpt_dtype_name (lpt_node_out (node)->dtype));
-  else if (node->requant != NULL && is_quantized (node) && strcmp (node->requant, "litert") != 0)
+  else if (node->requant != NULL && is_quantized (node) && lpt_requant_node_mode (node) != LPT_MODE_LITERT)
     lpt_tfl_w_fail (w, "requant mode %s of one node", node->requant);
   else
     row->write (w, row->code);
