@@ -189,6 +189,7 @@ can_take_factors (LptNode *op,
   return lpt_node_const_in (op, 1) != NULL && w->quant != NULL && (w->quant->n == 1 || w->quant->n == n);
 }
 
+/* @op reads constant weights: whether it has one channel for each of @n groups. */
 static gboolean
 is_depthwise (LptNode *op,
               guint    n)
@@ -261,7 +262,7 @@ lpt_fit_share_scale (LptGraph *graph,
 
       if (use->node->op == LPT_OP_REINTERPRET)
         continue;
-      if (use->index != 0 || !is_depthwise (use->node, n) || !can_take_factors (use->node, n))
+      if (use->index != 0 || !can_take_factors (use->node, n) || !is_depthwise (use->node, n))
         return;
       g_ptr_array_add (readers, use->node);
     }
