@@ -327,6 +327,8 @@ lpt_config_per_tensor (LptConfig   *config,
         return invalid (error, text, "an op is missing");
       if (!parse_op (op, text, &key.op, &key.since, &key.until, &rank, error))
         return FALSE;
+      if (rank >= 0)
+        return invalid (error, text, "[rank=N] says which types, not which scales: only --restrict has it");
       if (colon != NULL && !numbers)
         return invalid (error, text, "not a list of port numbers");
     }
@@ -335,7 +337,8 @@ lpt_config_per_tensor (LptConfig   *config,
     {
       const LptGranularityRestriction *old = g_ptr_array_index (config->granularity, i);
 
-      if (g_strcmp0 (old->node, key.node) == 0 && old->op == key.op && old->since == key.since)
+      if (g_strcmp0 (old->node, key.node) == 0 && old->op == key.op && old->since == key.since &&
+          old->until == key.until)
         {
           g_ptr_array_remove_index (config->granularity, i);
           break;

@@ -65,12 +65,13 @@ lpt_config_restriction (const LptConfig *config,
 {
   const LptRestriction *best = NULL;
   LptValue *data = lpt_node_in (node, 0);
-  guint closest = 0;
+  guint closest = 0, narrowest = 0;
   guint i;
 
   for (i = 0; i < config->restrictions->len; i++)
     {
       const LptRestriction *r = g_ptr_array_index (config->restrictions, i);
+      guint narrow = (r->rank >= 0 ? 2 : 0) + (r->since > 0 ? 1 : 0);
 
       if (r->node != NULL)
         {
@@ -87,8 +88,11 @@ lpt_config_restriction (const LptConfig *config,
         continue;
       if (r->rank >= 0 && (data == NULL || data->shape.rank != r->rank))
         continue;
-      if (best == NULL || r->rank >= 0 || (r->since > 0 && best->rank < 0))
-        best = r;
+      if (best == NULL || narrow >= narrowest)
+        {
+          narrowest = narrow;
+          best = r;
+        }
     }
 
   return best;
@@ -107,7 +111,8 @@ lpt_config_granularity (const LptConfig *config,
       const LptGranularityRestriction *g = g_ptr_array_index (config->granularity, i);
       guint fit = g->node != NULL ? name_fits (g->node, node) : 0;
 
-      if (g->node == NULL && best == NULL && g->op == node->op && version_fits (g->since, g->until, node))
+      if (g->node == NULL && closest == 0 && g->op == node->op && version_fits (g->since, g->until, node) &&
+          (best == NULL || g->since > 0 || best->since == 0))
         best = g;
       else if (fit > 0 && fit >= closest)
         {

@@ -77,6 +77,7 @@ test_restrictions (void)
     { TRUE, "conv:0", TRUE },                 { TRUE, "conv", TRUE },               { TRUE, "node=a:0,1", TRUE },
     { TRUE, "conv:x", FALSE },                { TRUE, "conv:32", FALSE },           { TRUE, ":0", FALSE },
     { TRUE, "node=:0", FALSE },               { TRUE, "nothing:0", FALSE },         { TRUE, "conv@x:0", FALSE },
+    { TRUE, "conv@1:0", TRUE },               { TRUE, "conv[rank=4]:0", FALSE },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
@@ -122,6 +123,7 @@ test_which (void)
     { "a1", "max_pool[rank=4]:u8 max_pool@1:i8", "max_pool[rank=4]:u8", 0 },
     { "a1", "max_pool@1:i8 max_pool[rank=4]:u8", "max_pool[rank=4]:u8", 0 },
     { "a1", "max_pool[rank=4]:u8 max_pool[rank=4]@1:i8", "max_pool[rank=4]@1:i8", 0 },
+    { "a1", "max_pool[rank=4]@1:i8 max_pool[rank=4]:u8", "max_pool[rank=4]@1:i8", 0 },
     { "x", "parameter[rank=4]:u8", NULL, 0 },
     { "a1", "max_pool:u8 max_pool:i8", "max_pool:i8", 0 },
     { "a1", "node=a1:u8 max_pool:i8", "node=a1:u8", 0 },
@@ -143,6 +145,10 @@ test_which (void)
     { "a1", "max_pool@8:0", NULL, 1 },
     { "a8", "max_pool@1:0", NULL, 1 },
     { "a1", "max_pool:0 max_pool:0,1", "max_pool:0,1", 1 },
+    { "a1", "max_pool:0 max_pool@1:1", "max_pool@1:1", 1 },
+    { "a1", "max_pool@1:1 max_pool:0", "max_pool@1:1", 1 },
+    { "a8", "max_pool:0 max_pool@1:1", "max_pool:0", 1 },
+    { "a1", "max_pool@1:0 max_pool@8:1 max_pool@1:1", "max_pool@1:1", 1 },
     { "a1", "max_pool:0 node=a1:1", "node=a1:1", 1 },
     { "a1", "node=a1:1 max_pool:0", "node=a1:1", 1 },
     { "a1", "node=a*:1 max_pool:0", "node=a*:1", 1 },
