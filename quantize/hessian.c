@@ -65,20 +65,20 @@ gather_window (const Gather *g, const LptWindow *w, const float *x, gint64 at, g
 {
   const LptLayer *layer = g->layer;
   gint64 place[3] = { 0 }, plane = 1, pixels = 1, batch;
-  for (gint i = w->n - 1; i >= 0; i--)
+  for (gint i = 2; i >= 0; i--)
     {
       place[i] = at % w->out[i];
       at /= w->out[i];
       plane *= w->in[i];
     }
   batch = at;
-  for (gint i = 0; i < w->n; i++)
+  for (gint i = 0; i < 3; i++)
     pixels *= w->kernel[i];
   for (gint64 k = 0; k < pixels; k++)
     {
       gint64 rest = k, offset = 0, run = 1;
       gboolean inside = TRUE;
-      for (gint i = w->n - 1; i >= 0; i--)
+      for (gint i = 2; i >= 0; i--)
         {
           gint64 y = place[i] * w->stride[i] - w->pad[i] + rest % w->kernel[i] * w->dilation[i];
           rest /= w->kernel[i];
@@ -100,10 +100,10 @@ gather_codes (Turn *turn, const Gather *g, const LptShape *shape, const float *x
   gint64 d = columns (layer), channels = layer->groups * layer->inputs, total;
   LptWindow w = { 0 };
   gboolean product = layer->node->op == LPT_OP_MATMUL;
-  if (!product && !lpt_window_read (layer, shape, &layer->node->out[0].shape, &w))
+  if (!product && !lpt_layer_window (layer, shape, &layer->node->out[0].shape, &w))
     return 0;
   total = product ? count / channels : shape->dims[0];
-  for (gint i = 0; i < w.n; i++)
+  for (gint i = 0; !product && i < 3; i++)
     total *= w.out[i];
   gint64 n = MIN (total, g->rows), inner = 1;
   for (gint i = layer->in_axis + 1; product && i < shape->rank; i++)

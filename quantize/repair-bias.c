@@ -22,10 +22,10 @@ correct (LptQuantizer *q, LptLayer *layer, GError **error)
     return TRUE;
   LptWindow window;
   g_autofree double *share = g_new (double, layer->places);
-  gboolean known = lpt_window_read (layer, &lpt_node_in (layer->node, layer->data_port)->shape,
-                                    &layer->node->out[0].shape, &window);
+  const LptShape *result = &layer->node->out[0].shape;
+  gboolean known = lpt_layer_window (layer, &lpt_node_in (layer->node, layer->data_port)->shape, result, &window);
   for (gint64 k = 0; k < layer->places; k++)
-    share[k] = known ? lpt_window_coverage (&window, k) : 1.0;
+    share[k] = known ? lpt_window_coverage (&window, result, k) : 1.0;
   g_autofree float *w = lpt_layer_weights (layer, error);
   g_autofree double *bias = w != NULL ? lpt_layer_bias (layer, error) : NULL;
   if (bias == NULL)
