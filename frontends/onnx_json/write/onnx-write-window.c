@@ -186,6 +186,57 @@ lpt_onnx_w_conv_attributes (LptOnnxWriter   *w,
                                             (LptAutoPad) attrs->auto_pad });
 }
 
+/* As written paddings and nothing else. auto_pad means another thing in ONNX (lengths of stride times the data's, the
+ * odd element of SAME_UPPER at the end), and pads are not read beside an output_shape: what eval/lpt-window.h puts in
+ * front is pads, what is left to the length of the result pads behind, or output_padding. */
+static void
+write_transposed_window (LptOnnxWriter   *w,
+                         Onnx__NodeProto *y,
+                         LptNode         *node)
+{
+  const LptDeconvAttrs *attrs = LPT_ATTRS (node, LptDeconvAttrs);
+  const LptShape *x = &lpt_node_in (node, 0)->shape, *out = &lpt_node_out (node)->shape,
+                 *k = &lpt_node_in (node, 1)->shape;
+  const guint n = attrs->strides.n;
+  const gboolean same = attrs->auto_pad == LPT_AUTO_PAD_SAME_UPPER || attrs->auto_pad == LPT_AUTO_PAD_SAME_LOWER;
+  const gboolean automatic = same || attrs->auto_pad == LPT_AUTO_PAD_VALID, wished = lpt_node_in (node, 2) != NULL;
+  gint64 begin[LPT_MAX_RANK] = { 0 }, end[LPT_MAX_RANK] = { 0 }, more[LPT_MAX_RANK] = { 0 };
+  gboolean longer = FALSE;
+
+  for (guint i = 0; i < n && i < LPT_MAX_RANK; i++)
+    {
+      const gint64 stride = attrs->strides.v[i], dilation = lpt_ints_get (&attrs->dilations, i, 1);
+
+      begin[i] = automatic ? 0 : lpt_ints_get (&attrs->pads_begin, i, 0);
+      end[i] = automatic ? 0 : lpt_ints_get (&attrs->pads_end, i, 0);
+      more[i] = lpt_ints_get (&attrs->output_padding, i, 0);
+      if (wished)
+        {
+          const gint64 in = x->rank == (gint) n + 2 ? x->dims[2 + i] : LPT_DYNAMIC,
+                       length = out->rank == (gint) n + 2 ? out->dims[2 + i] : LPT_DYNAMIC,
+                       size = k->rank >= (gint) n ? k->dims[(guint) k->rank - n + i] : LPT_DYNAMIC;
+          const gint64 whole = (in - 1) * stride + (size - 1) * dilation + 1, total = MAX (whole - length + more[i], 0);
+
+          if (in == LPT_DYNAMIC || length == LPT_DYNAMIC || size == LPT_DYNAMIC)
+            {
+              lpt_onnx_w_fail (w, "an output shape where lengths are not known");
+              return;
+            }
+          if (same)
+            begin[i] = attrs->auto_pad == LPT_AUTO_PAD_SAME_UPPER ? total - total / 2 : total / 2;
+          end[i] = MAX (whole - begin[i] - length, 0);
+          more[i] = MAX (length - whole + begin[i], 0);
+        }
+      if (more[i] >= stride)
+        lpt_onnx_w_fail (w, "a result that is longer by %" G_GINT64_FORMAT ", a stride or more", more[i]);
+      longer |= more[i] > 0;
+    }
+  write_window (w, y, NULL, (LptWindow) { &attrs->strides, &attrs->dilations, &(LptInts) { n, begin },
+                                          &(LptInts) { n, end }, LPT_AUTO_PAD_EXPLICIT });
+  if (longer)
+    lpt_onnx_w_ints (w, y, "output_padding", n, more);
+}
+
 /* Only where constant weights can take the factor: else the scales stay per channel. */
 void
 lpt_onnx_w_fold_init (LptOnnxWriter *w,
@@ -318,17 +369,8 @@ lpt_onnx_write_conv (LptOnnxWriter *w,
     lpt_onnx_w_conv_attributes (w, y, node);
   else
     {
-      const LptDeconvAttrs *attrs = LPT_ATTRS (node, LptDeconvAttrs);
-      LptInts spatial = { 0 };
-
       lpt_onnx_w_int (w, y, "group", groups_of (node));
-      write_window (w, y, NULL, (LptWindow) { &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
-                                              (LptAutoPad) attrs->auto_pad });
-      if (attrs->output_padding.n > 0)
-        lpt_onnx_w_ints (w, y, "output_padding", attrs->output_padding.n, attrs->output_padding.v);
-      if (lpt_node_in (node, 2) != NULL && lpt_onnx_w_const_ints (w, node, 2, "an output shape", &spatial))
-        lpt_onnx_w_ints (w, y, "output_shape", spatial.n, spatial.v);
-      lpt_ints_clear (&spatial);
+      write_transposed_window (w, y, node);
     }
 }
 
