@@ -11,7 +11,7 @@
 
 #include "executor/operators/conv.h"
 
-/* --- what parts are made from --- */
+/* --- what fits --- */
 
 /* By how many numbers of i8 each weight less its zero point is expressed; 0: this is not depthwise, or there is no room
  * for them. */
@@ -61,6 +61,30 @@ is_channel_codes (const LptProgramOp *op,
   return TRUE;
 }
 
+gboolean
+lpt_conv_match (LptConvMatch          *match,
+                LptProgramOp          *op,
+                const LptWeightedView *view,
+                const LptConvShape    *s)
+{
+  LptWeightChannels *w = &match->weights;
+  gboolean ok;
+
+  match->bias = lpt_bias_of (op, view->bias, s->oc, &ok);
+  if (!ok)
+    return lpt_refuse (op, LPT_REMARK_BIAS);
+  if (!lpt_weight_channels_init (w, op->in[1], view->grouped, s->groups, s->oc))
+    return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
+  match->copies = count_copies (s, w);
+  if (lpt_program_is_codes (op->in[0]) || (match->copies > 0 && is_channel_codes (op, s)))
+    return TRUE;
+  lpt_weight_channels_clear (w);
+
+  return lpt_refuse (op, lpt_remark_of_codes (op->in[0], op->in[0]));
+}
+
+/* --- what parts are made from --- */
+
 static void
 read_zeros (LptConvMaker *maker)
 {
@@ -80,36 +104,21 @@ read_zeros (LptConvMaker *maker)
 }
 
 gboolean
-lpt_conv_maker_init (LptConvMaker          *maker,
-                     LptProgram            *program,
-                     LptProgramOp          *op,
-                     const LptWeightedView *view,
-                     const LptConvShape    *s)
+lpt_conv_maker_init (LptConvMaker       *maker,
+                     LptProgram         *program,
+                     LptProgramOp       *op,
+                     const LptConvMatch *match)
 {
-  LptWeightChannels *w = &maker->weights;
-  LptConvForm *v;
-  gboolean ok;
+  const LptWeightChannels *w = &match->weights;
+  LptConvForm *v = g_new0 (LptConvForm, 1);
 
-  *maker = (LptConvMaker) { .program = program, .op = op };
-  maker->bias = lpt_bias_of (op, view->bias, s->oc, &ok);
-  if (!ok)
-    return lpt_refuse (op, LPT_REMARK_BIAS);
-  if (!lpt_weight_channels_init (w, op->in[1], view->grouped, s->groups, s->oc))
-    return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
-  maker->copies = count_copies (s, w);
-  if (!lpt_program_is_codes (op->in[0]) && !(maker->copies > 0 && is_channel_codes (op, s)))
-    {
-      lpt_conv_maker_clear (maker);
-      return lpt_refuse (op, lpt_remark_of_codes (op->in[0], op->in[0]));
-    }
-
-  maker->form = v = g_new0 (LptConvForm, 1);
-  if (!lpt_fused_epilogue_init (&v->epilogue, op, 1, s->oc, w->scale, (guint) s->oc))
+  *maker = (LptConvMaker) { .program = program, .op = op, .form = v, .match = *match };
+  if (!lpt_fused_epilogue_init (&v->epilogue, op, 1, w->channels, w->scale, (guint) w->channels))
     {
       lpt_conv_maker_clear (maker);
       return FALSE;
     }
-  v->depthwise = maker->copies > 0;
+  v->depthwise = match->copies > 0;
   read_zeros (maker);
 
   return TRUE;
@@ -118,7 +127,7 @@ lpt_conv_maker_init (LptConvMaker          *maker,
 void
 lpt_conv_maker_clear (LptConvMaker *maker)
 {
-  lpt_weight_channels_clear (&maker->weights);
+  lpt_weight_channels_clear (&maker->match.weights);
   g_clear_pointer (&maker->zeros, g_free);
   if (maker->form != NULL)
     {
@@ -136,9 +145,9 @@ subtract_zeros (const LptConvMaker *maker,
                 const guint8       *weights,
                 gsize               taps)
 {
-  const LptWeightChannels *w = &maker->weights;
+  const LptWeightChannels *w = &maker->match.weights;
   const guint8 flip = w->array->dtype == LPT_DTYPE_U8 ? 0x80 : 0;
-  gint8 *to = lpt_program_array (w->channels * maker->copies * taps, 1);
+  gint8 *to = lpt_program_array (w->channels * maker->match.copies * taps, 1);
   gsize n, i;
   guint k;
 
@@ -147,11 +156,11 @@ subtract_zeros (const LptConvMaker *maker,
       {
         gint value = (gint8) (weights[n * taps + i] ^ flip) - w->zero[n];
 
-        for (k = 0; k < maker->copies; k++)
+        for (k = 0; k < maker->match.copies; k++)
           {
             gint8 own = (gint8) CLAMP (value, -128, 127);
 
-            to[(n * maker->copies + k) * taps + i] = own;
+            to[(n * maker->match.copies + k) * taps + i] = own;
             value -= own;
           }
       }
@@ -169,20 +178,21 @@ pack_weights (const LptConvMaker *maker,
   const LptConvShape *s = &part->conv.shape;
   const LptGemmKernel *gemm = part->conv.kernel;
   const gsize taps = MAX (s->repeats, 1) * s->kd * s->kh * s->kw, icg = s->ic / s->groups;
-  LptConvWeights w = { .data = weights, .is_unsigned = maker->weights.array->dtype == LPT_DTYPE_U8, .ky_stride = (ptrdiff_t) s->kw,
-                       .kx_stride = 1, .c_stride = (ptrdiff_t) taps, .n_stride = (ptrdiff_t) (icg * taps) };
-  const char *name = maker->copies > 0 ? part->dwconv.kernel->name : gemm->name;
+  LptConvWeights w = { .data = weights, .is_unsigned = maker->match.weights.array->dtype == LPT_DTYPE_U8,
+                       .ky_stride = (ptrdiff_t) s->kw, .kx_stride = 1, .c_stride = (ptrdiff_t) taps,
+                       .n_stride = (ptrdiff_t) (icg * taps) };
+  const char *name = maker->match.copies > 0 ? part->dwconv.kernel->name : gemm->name;
   LptPackedWeights packed = lpt_program_pack (maker->program, maker->op, name, key, sizeof *key,
-                                              maker->copies > 0 ? lpt_dwconv_packed_size (s)
+                                              maker->match.copies > 0 ? lpt_dwconv_packed_size (s)
                                                                 : lpt_conv_packed_size (gemm, s),
                                               s->oc);
 
   part->conv.packed = part->dwconv.packed = packed.data;
   if (weights == NULL)
     return NULL;
-  if (packed.fresh && maker->copies > 0)
+  if (packed.fresh && maker->match.copies > 0)
     {
-      gint8 *less = subtract_zeros (maker, weights, taps / maker->copies);
+      gint8 *less = subtract_zeros (maker, weights, taps / maker->match.copies);
 
       w.data = less;
       w.is_unsigned = FALSE;
@@ -231,7 +241,7 @@ lpt_conv_maker_add (LptConvMaker       *maker,
   LptConvShape s = key->shape;
   const gint32 *col_sum;
 
-  s.repeats = maker->copies;
+  s.repeats = maker->match.copies;
   if (place != NULL)
     part->place = *place;
   /* The same for all parts: channels are cut at its panels. */
@@ -249,8 +259,8 @@ lpt_conv_maker_add (LptConvMaker       *maker,
       LptInputZeros zeros = { maker->zeros, maker->n_zeros == 1 ? s.oc : s.oc / s.ic };
       const gsize taps = s.ic / s.groups * MAX (s.repeats, 1) * s.kd * s.kh * s.kw;
 
-      part->bound = lpt_fold_zero_points (&part->e, &sums, s.oc, v->depthwise ? NULL : &maker->weights, maker->bias,
-                                          zeros, taps);
+      part->bound = lpt_fold_zero_points (&part->e, &sums, s.oc, v->depthwise ? NULL : &maker->match.weights,
+                                          maker->match.bias, zeros, taps);
       part->sums = (LptEpiloguePart) { &part->e, col_sum, taps };
     }
 }
@@ -304,6 +314,7 @@ lpt_prepare_conv (LptProgram   *program,
 {
   LptConvKey key = { .none = 0 };
   LptWeightedView view;
+  LptConvMatch match;
   LptConvMaker maker;
   LptWindow v;
   guint k;
@@ -317,7 +328,7 @@ lpt_prepare_conv (LptProgram   *program,
       return lpt_refuse (op, LPT_REMARK_GEOMETRY);
   lpt_window_line_up (&v);
   lpt_conv_shape_take (&key.shape, &v);
-  if (!lpt_conv_maker_init (&maker, program, op, &view, &key.shape))
+  if (!lpt_conv_match (&match, op, &view, &key.shape) || !lpt_conv_maker_init (&maker, program, op, &match))
     return FALSE;
   maker.form->od = key.shape.od;
   maker.form->oh = key.shape.oh;

@@ -31,18 +31,24 @@ typedef struct
   gsize        od, oh, ow;   /* lengths of the output */
 } LptConvForm;
 
+/* What an op has that fits. */
+typedef struct
+{
+  LptWeightChannels weights; /* to be cleared */
+  const LptArray *bias;
+  guint         copies;      /* depthwise: by how many i8 a weight less its zero point is expressed, else 0 */
+} LptConvMatch;
+
 /* What all parts are made from. */
 typedef struct
 {
   LptProgram   *program;
   LptProgramOp *op;
   LptConvForm  *form;
-  LptWeightChannels weights;
-  const LptArray *bias;
+  LptConvMatch  match;
   gint32       *zeros;       /* of the input in u8 form: n_zeros */
   guint         n_zeros;
   const LptGemmKernel *gemm; /* of the first part, NULL before it */
-  guint         copies;      /* depthwise: by how many i8 weights one less its zero point is expressed, 0: not depthwise */
 } LptConvMaker;
 
 /* What packed weights depend on: the geometry, and which elements of the kernel along each axis, tap, tap + every, ...
@@ -55,10 +61,13 @@ typedef struct
 
 /* What @op has as its view tells, seen in the lengths of its operands. FALSE: no such geometry. */
 gboolean lpt_conv_geometry    (const LptProgramOp *op, LptWeightedView *view, LptWindow *window, LptConvShape *s);
-/* The op and its weights fit; @s: its geometry. The caller then makes form->parts and says the lengths of the output.
- * FALSE: nothing is left to clear. */
-gboolean lpt_conv_maker_init  (LptConvMaker *maker, LptProgram *program, LptProgramOp *op, const LptWeightedView *view,
+/* Do the codes, weights and bias of @op fit, whose geometry is @s? FALSE: a remark says what does not, and nothing is
+ * left to clear. */
+gboolean lpt_conv_match       (LptConvMatch *match, LptProgramOp *op, const LptWeightedView *view,
                                const LptConvShape *s);
+/* From a match (taken over). The caller then makes form->parts and says the lengths of the output. FALSE: the result
+ * cannot be written in one pass; nothing is left to clear. */
+gboolean lpt_conv_maker_init  (LptConvMaker *maker, LptProgram *program, LptProgramOp *op, const LptConvMatch *match);
 void     lpt_conv_maker_clear (LptConvMaker *maker);
 /* Part @i, in order, with @weights (NULL: no memory) as [oc][ic / groups][kernel]; @place: NULL where it is the whole
  * output. */

@@ -89,7 +89,7 @@ add_phase (LptConvMaker    *maker,
   place = lpt_phase_place (&d->window, of);
   weights = lpt_program_array (d->s.oc * d->in * (gsize) lpt_window_size (phase.kernel), 1);
   if (weights != NULL)
-    gather_weights (&maker->weights, d, of, &phase, weights);
+    gather_weights (&maker->match.weights, d, of, &phase, weights);
   lpt_conv_maker_add (maker, i, &key, weights, maker->form->n_parts > 1 ? &place : NULL);
   lpt_aligned_free (weights);
 }
@@ -98,6 +98,7 @@ gboolean
 lpt_prepare_deconv (LptProgram   *program,
                     LptProgramOp *op)
 {
+  LptConvMatch match;
   LptConvMaker maker;
   LptPhases phases;
   Deconv d;
@@ -107,7 +108,7 @@ lpt_prepare_deconv (LptProgram   *program,
     return FALSE;
   if (!deconv_shape (op, &d) || !lpt_phases_init (&phases, &d.window))
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
-  if (!lpt_conv_maker_init (&maker, program, op, &d.view, &d.s))
+  if (!lpt_conv_match (&match, op, &d.view, &d.s) || !lpt_conv_maker_init (&maker, program, op, &match))
     {
       lpt_phases_clear (&phases);
       return FALSE;
