@@ -91,7 +91,7 @@ affine_access (const LptProgramOp *op,
   return lpt_span (task * s->per_task * s->cols, MIN ((task + 1) * s->per_task * s->cols, s->count), words ? 4 : 1);
 }
 
-/* --- prepare --- */
+/* --- what is taken --- */
 
 static gboolean
 is_codes (const LptArray *array)
@@ -145,6 +145,44 @@ find_axis (const LptProgramOp *op,
   return n_shift <= 1 || n_shift == *n;
 }
 
+static gboolean
+is_float_mode (const LptRequantRule *rule)
+{
+  return rule->algorithm == LPT_ALGO_FLOAT || rule->algorithm == LPT_ALGO_FLOAT_AWAY ||
+         rule->algorithm == LPT_ALGO_FLOAT_ZERO;
+}
+
+/* What the op has. */
+typedef struct
+{
+  const LptArray *arrays[3];         /* both operands, the result */
+  gint            axis;              /* of the parameters, -1: none varies */
+  gsize           channels, inner;   /* along it; elements of each that follow each other */
+  gboolean        last;              /* channels are kept last */
+} Sum;
+
+static gboolean
+match (const LptProgramOp *op,
+       Sum                *f)
+{
+  const LptRequantRule *rule = lpt_requant_node_rule (op->node);
+  const LptShape *shape = &op->out[0]->array.shape;
+  guint k;
+
+  *f = (Sum) { .arrays = { &op->in[0]->array, &op->in[1]->array, &op->out[0]->array } };
+  if (rule == NULL || is_float_mode (rule) || !lpt_int_is_affine (op->node) || !is_codes (f->arrays[2]) ||
+      !lpt_shape_is_static (shape) || lpt_program_count (op->out[0]) == 0 || !is_operand (op->in[0], shape) ||
+      !is_operand (op->in[1], shape) || !find_axis (op, f->arrays, &f->axis, &f->channels, &f->inner))
+    return FALSE;
+  for (k = 0; k < 2; k++)
+    f->last |= op->in[k]->layout == LPT_LAYOUT_WORDS_LAST || lpt_codes_layout (op->in[k]) == LPT_LAYOUT_CODES_LAST;
+  f->last = shape->rank > 2 && (f->axis == 1 || (f->axis < 0 && f->last));
+
+  return TRUE;
+}
+
+/* --- parameters from it --- */
+
 static gint32
 zero_of (const LptArray *array,
          gsize           c)
@@ -154,9 +192,9 @@ zero_of (const LptArray *array,
 }
 
 static gboolean
-set_parameters (Affine             *s,
-                const LptProgramOp *op,
-                const LptArray     *arrays[3])
+set_parameters (Affine                *s,
+                const LptProgramOp    *op,
+                const LptArray *const  arrays[3])
 {
   const LptFloats *shift = &LPT_ATTRS (op->node, LptBinaryAttrs)->shift;
   const double sign = op->node->op == LPT_OP_SUBTRACT ? -1 : 1;
@@ -194,62 +232,52 @@ set_parameters (Affine             *s,
   return TRUE;
 }
 
-static gboolean
-is_float_mode (const LptRequantRule *rule)
+static LptValueLayout
+layout_of (const LptArray *array,
+           gboolean        last)
 {
-  return rule->algorithm == LPT_ALGO_FLOAT || rule->algorithm == LPT_ALGO_FLOAT_AWAY ||
-         rule->algorithm == LPT_ALGO_FLOAT_ZERO;
+  if (array->dtype == LPT_DTYPE_I32)
+    return last ? LPT_LAYOUT_WORDS_LAST : LPT_LAYOUT_TYPED;
+
+  return last ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_CODES;
 }
 
 gboolean
 lpt_prepare_affine (LptProgram   *program,
                     LptProgramOp *op)
 {
-  const LptRequantRule *rule = lpt_requant_node_rule (op->node);
-  const LptArray *arrays[3] = { &op->in[0]->array, &op->in[1]->array, &op->out[0]->array };
-  const LptShape *shape = &arrays[2]->shape;
-  LptValueLayout layouts[3];
-  gboolean last = FALSE;
-  gsize channels, inner;
-  gint axis;
+  const LptArray *y = &op->out[0]->array;
   Affine *s;
-  guint k;
+  Sum f;
 
-  if (rule == NULL || is_float_mode (rule) || !lpt_int_is_affine (op->node) || !is_codes (arrays[2]) ||
-      !lpt_shape_is_static (shape) || lpt_program_count (op->out[0]) == 0 || !is_operand (op->in[0], shape) ||
-      !is_operand (op->in[1], shape) || !find_axis (op, arrays, &axis, &channels, &inner))
+  if (!match (op, &f))
     return FALSE;
   s = g_new0 (Affine, 1);
-  s->channels = channels;
-  for (k = 0; k < 2; k++)
-    last = last || op->in[k]->layout == LPT_LAYOUT_WORDS_LAST || lpt_codes_layout (op->in[k]) == LPT_LAYOUT_CODES_LAST;
-  last = shape->rank > 2 && (axis == 1 || (axis < 0 && last));
+  s->channels = f.channels;
   s->kernel = program->kernels.eltwise;
   s->affine = (LptAffine) { .product = op->node->op == LPT_OP_MULTIPLY,
-                            .lo = (gint32) lpt_dtype_min (arrays[2]->dtype) + lpt_program_offset (arrays[2]->dtype),
-                            .hi = (gint32) lpt_dtype_max (arrays[2]->dtype) + lpt_program_offset (arrays[2]->dtype),
-                            .words_a = arrays[0]->dtype == LPT_DTYPE_I32,
-                            .words_b = arrays[1]->dtype == LPT_DTYPE_I32 };
-  s->affine.same = axis < 0 || (!last && axis < shape->rank - 1);
+                            .lo = (gint32) lpt_dtype_min (y->dtype) + lpt_program_offset (y->dtype),
+                            .hi = (gint32) lpt_dtype_max (y->dtype) + lpt_program_offset (y->dtype),
+                            .words_a = f.arrays[0]->dtype == LPT_DTYPE_I32,
+                            .words_b = f.arrays[1]->dtype == LPT_DTYPE_I32 };
+  s->affine.same = f.axis < 0 || (!f.last && f.axis < y->shape.rank - 1);
   s->count = lpt_program_count (op->out[0]);
   s->n = s->affine.same || s->channels >= SHORT ? s->channels : s->channels * (SHORT / s->channels);
-  s->cols = !s->affine.same ? s->n : axis < 0 ? MIN (s->count, SHORT) : inner;
+  s->cols = !s->affine.same ? s->n : f.axis < 0 ? MIN (s->count, SHORT) : f.inner;
   s->rows = (s->count + s->cols - 1) / s->cols;
   s->per_task = MAX (TASK / s->cols, 1);
-  if (!set_parameters (s, op, arrays))
+  if (!set_parameters (s, op, f.arrays))
     {
       affine_clear (s);
       g_free (s);
       return FALSE;
     }
-  for (k = 0; k < 3; k++)
-    layouts[k] = arrays[k]->dtype == LPT_DTYPE_I32 ? (last ? LPT_LAYOUT_WORDS_LAST : LPT_LAYOUT_TYPED)
-                                                   : (last ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_CODES);
   lpt_program_set_form (op, &(LptOpForm) {
     .run = affine_run, .access = affine_access, .clear = affine_clear, .params = s, .kernel = "affine_u8",
     .tasks = (s->rows + s->per_task - 1) / s->per_task, .n_in = 2,
-    .in = LPT_OPERANDS ({ op->in[0], layouts[0], .overwritten = !s->affine.words_a }, { op->in[1], layouts[1], .overwritten = !s->affine.words_b }),
-    .out = op->out[0], .out_layout = layouts[2] });
+    .in = LPT_OPERANDS ({ op->in[0], layout_of (f.arrays[0], f.last), .overwritten = !s->affine.words_a },
+                        { op->in[1], layout_of (f.arrays[1], f.last), .overwritten = !s->affine.words_b }),
+    .out = op->out[0], .out_layout = layout_of (y, f.last) });
 
   return TRUE;
 }

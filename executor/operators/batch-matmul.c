@@ -224,16 +224,16 @@ is_readable (const View *v,
 }
 
 /* Operand @k of @op, behind a Transpose (and Reinterprets) that only @op reads where that is possible; what the
- * view stands for goes to the end of @cover. */
+ * view stands for goes to the end of @covered. */
 static View
 view_operand (LptProgramOp *op,
               guint         k,
               gboolean      transposed,
-              GPtrArray    *cover)
+              GPtrArray    *covered)
 {
   LptProgramValue *value = op->in[k];
   LptProgramOp *reader = op;
-  guint before = cover->len;
+  guint before = covered->len;
   const LptShape *shape = &value->array.shape;
   gint64 order[LPT_MAX_RANK], strides[LPT_MAX_RANK];
   View direct, v;
@@ -251,7 +251,7 @@ view_operand (LptProgramOp *op,
       x = &value->array;
       if (x->dtype != y->dtype || value->kind == LPT_STORAGE_CONST)
         break;
-      g_ptr_array_add (cover, reader);
+      g_ptr_array_add (covered, reader);
       if (transpose_order (reader, order))
         {
           ordered_strides (&x->shape, order, strides);
@@ -263,7 +263,7 @@ view_operand (LptProgramOp *op,
       if (reader->node->op != LPT_OP_REINTERPRET)
         break;
     }
-  g_ptr_array_set_size (cover, (gint) before);
+  g_ptr_array_set_size (covered, (gint) before);
 
   return direct;
 }
@@ -408,6 +408,37 @@ column_axis (const LptProgramOp *op)
   return rank < 2 ? -1 : LPT_ATTRS (op->node, LptMatMulAttrs)->transpose_b ? rank - 2 : rank - 1;
 }
 
+/* What the op has. */
+typedef struct
+{
+  View            a, b;
+  LptShape        shape;     /* of the result with its matrices */
+  const LptArray *right, *bias;
+  GPtrArray      *covered;   /* ops that the views stand for; to be freed */
+} Product;
+
+static gboolean
+match (LptProgramOp *op,
+       Product      *p)
+{
+  const LptMatMulAttrs *attrs = LPT_ATTRS (op->node, LptMatMulAttrs);
+  g_autoptr (GPtrArray) covered = g_ptr_array_new ();
+  gboolean ok;
+
+  if (!is_operand (op->in[0], -1) || !is_operand (op->in[1], column_axis (op)))
+    return lpt_refuse (op, lpt_remark_of_codes (op->in[0], op->in[1]));
+  *p = (Product) { .a = view_operand (op, 0, attrs->transpose_a, covered),
+                   .b = view_operand (op, 1, attrs->transpose_b, covered), .right = &op->in[1]->array };
+  p->bias = lpt_bias_of (op, 2, (gsize) p->b.columns, &ok);
+  if (!ok)
+    return lpt_refuse (op, LPT_REMARK_BIAS);
+  if (!result_shape (&p->a, &p->b, &p->shape))
+    return lpt_refuse (op, LPT_REMARK_SHAPES);
+  p->covered = g_steal_pointer (&covered);
+
+  return TRUE;
+}
+
 /* The zero points of the right side and the bias, for each column. */
 static void
 set_channels (BatchMatMul    *p,
@@ -481,51 +512,40 @@ gboolean
 lpt_prepare_batch_matmul (LptProgram   *program,
                           LptProgramOp *op)
 {
-  const LptMatMulAttrs *attrs = LPT_ATTRS (op->node, LptMatMulAttrs);
-  g_autoptr (GPtrArray) cover = g_ptr_array_new ();
-  const LptArray *right, *bias;
-  View a, b;
+  g_autoptr (GPtrArray) covered = NULL;
+  const LptQuant *quant;
   BatchMatMul *p;
-  LptShape shape;
-  gboolean ok;
+  Product found;
   guint k;
 
-  if (!is_operand (op->in[0], -1) || !is_operand (op->in[1], column_axis (op)))
-    return lpt_refuse (op, lpt_remark_of_codes (op->in[0], op->in[1]));
-  right = &op->in[1]->array;
-  a = view_operand (op, 0, attrs->transpose_a, cover);
-  b = view_operand (op, 1, attrs->transpose_b, cover);
-  bias = lpt_bias_of (op, 2, (gsize) b.columns, &ok);
-  if (!ok)
-    return lpt_refuse (op, LPT_REMARK_BIAS);
-  if (!result_shape (&a, &b, &shape))
-    return lpt_refuse (op, LPT_REMARK_SHAPES);
-
+  if (!match (op, &found))
+    return FALSE;
+  covered = found.covered;
+  quant = found.right->quant;
   p = g_new0 (BatchMatMul, 1);
   p->kernels = program->kernels;
-  p->k = (gsize) a.columns;
-  p->n = (gsize) b.columns;
+  p->k = (gsize) found.a.columns;
+  p->n = (gsize) found.b.columns;
   /* What is packed at each run pays later than weights do. */
-  p->gemm = lpt_gemm_kernel_for (program->kernels.gemm, (gsize) a.rows, p->k / 2);
-  if (!lpt_fused_epilogue_init (&p->epilogue, op, op->out[0]->array.shape.rank - 1, p->n, right->quant->scale,
-                                right->quant->n))
+  p->gemm = lpt_gemm_kernel_for (program->kernels.gemm, (gsize) found.a.rows, p->k / 2);
+  if (!lpt_fused_epilogue_init (&p->epilogue, op, op->out[0]->array.shape.rank - 1, p->n, quant->scale, quant->n))
     {
       batch_matmul_clear (p);
       g_free (p);
       return FALSE;
     }
-  for (k = 0; k < cover->len; k++)
-    lpt_program_fuse (cover->pdata[k], op, NULL);
-  p->shape = shape;
-  p->views[A] = a;
-  p->views[B] = b;
-  p->a_row = (gsize) a.row;
-  p->a_column = p->k == 1 ? 1 : (gsize) a.column;
-  p->b_row = (ptrdiff_t) b.row;
-  p->b_column = (ptrdiff_t) b.column;
-  p->b_unsigned = b.value->kind != LPT_STORAGE_CONST || right->dtype == LPT_DTYPE_U8;
+  for (k = 0; k < covered->len; k++)
+    lpt_program_fuse (covered->pdata[k], op, NULL);
+  p->shape = found.shape;
+  p->views[A] = found.a;
+  p->views[B] = found.b;
+  p->a_row = (gsize) found.a.row;
+  p->a_column = p->k == 1 ? 1 : (gsize) found.a.column;
+  p->b_row = (ptrdiff_t) found.b.row;
+  p->b_column = (ptrdiff_t) found.b.column;
+  p->b_unsigned = found.b.value->kind != LPT_STORAGE_CONST || found.right->dtype == LPT_DTYPE_U8;
   p->zero_a = (guint32) lpt_program_zero (op->in[0]);
-  set_channels (p, right, bias);
+  set_channels (p, found.right, found.bias);
   set_form (op, p);
 
   return TRUE;

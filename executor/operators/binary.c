@@ -296,51 +296,69 @@ is_operand (const LptProgramValue *value)
   return value != NULL && lpt_program_is_codes (value) && lpt_program_count (value) > 0;
 }
 
-gboolean
-lpt_prepare_binary (LptProgram   *program,
-                    LptProgramOp *op)
+/* What the op has. */
+typedef struct
 {
-  gboolean product = op->node->op == LPT_OP_MULTIPLY;
+  gboolean        product;
+  LptAdd          add;
+  LptMul          mul;
   const LptShape *out, *in[2];
-  LptValueLayout layout = LPT_LAYOUT_CODES;
-  LptAdd add = { 0 };
-  LptMul mul = { 0 };
-  Binary *s;
+  LptValueLayout  layout;    /* of all three */
+} Operands;
+
+static gboolean
+match (LptProgramOp *op,
+       Operands     *f)
+{
   guint k;
 
+  *f = (Operands) { .product = op->node->op == LPT_OP_MULTIPLY, .layout = LPT_LAYOUT_CODES };
   if (!is_operand (op->in[0]) || !is_operand (op->in[1]))
     return lpt_refuse (op, lpt_remark_of_codes (op->in[0], op->in[1]));
   if (!is_operand (op->out[0]))
     return lpt_refuse (op, lpt_remark_of_codes (op->out[0], op->out[0]));
-  if (!(product ? product_of (op, &mul) : lpt_sum_of (op, 0, &add)))
+  if (!(f->product ? product_of (op, &f->mul) : lpt_sum_of (op, 0, &f->add)))
     return lpt_refuse (op, LPT_REMARK_ROUNDING);
-  out = &op->out[0]->array.shape;
+  f->out = &op->out[0]->array.shape;
   for (k = 0; k < 2; k++)
     {
-      in[k] = &op->in[k]->array.shape;
-      if (lpt_shape_equal (in[k], out))
-        layout = MAX (layout, lpt_codes_layout (op->in[k]));
+      f->in[k] = &op->in[k]->array.shape;
+      if (lpt_shape_equal (f->in[k], f->out))
+        f->layout = MAX (f->layout, lpt_codes_layout (op->in[k]));
     }
   /* Fewer axes than the result stand for its last ones: only one element is the same with the channels last. */
   for (k = 0; k < 2; k++)
-    if (in[k]->rank != out->rank && lpt_program_count (op->in[k]) > 1)
-      layout = LPT_LAYOUT_CODES;
+    if (f->in[k]->rank != f->out->rank && lpt_program_count (op->in[k]) > 1)
+      f->layout = LPT_LAYOUT_CODES;
 
+  return TRUE;
+}
+
+gboolean
+lpt_prepare_binary (LptProgram   *program,
+                    LptProgramOp *op)
+{
+  Operands f;
+  Binary *s;
+
+  if (!match (op, &f))
+    return FALSE;
   s = g_new0 (Binary, 1);
   s->kernel = program->kernels.eltwise;
-  s->product = product;
-  s->flip = product && mul.lo < 0;
-  s->add = add;
-  s->mul = mul;
-  s->out = *out;
-  s->in[0] = *in[0];
-  s->in[1] = *in[1];
+  s->product = f.product;
+  s->flip = f.product && f.mul.lo < 0;
+  s->add = f.add;
+  s->mul = f.mul;
+  s->out = *f.out;
+  s->in[0] = *f.in[0];
+  s->in[1] = *f.in[1];
   s->count = lpt_program_count (op->out[0]);
   lpt_program_set_form (op, &(LptOpForm) {
-    .run = binary_run, .access = binary_access, .bind = binary_bind, .params = s, .kernel = product ? "mul_u8" : "add_u8", .n_in = 2,
-    .in = LPT_OPERANDS ({ op->in[0], layout, .pitched = TRUE, .overwritten = lpt_shape_equal (in[0], out) },
-                        { op->in[1], layout, .pitched = TRUE, .overwritten = lpt_shape_equal (in[1], out) }),
-    .out = op->out[0], .out_layout = layout, .out_pitched = TRUE });
+    .run = binary_run, .access = binary_access, .bind = binary_bind, .params = s,
+    .kernel = f.product ? "mul_u8" : "add_u8", .n_in = 2,
+    .in = LPT_OPERANDS ({ op->in[0], f.layout, .pitched = TRUE, .overwritten = lpt_shape_equal (f.in[0], f.out) },
+                        { op->in[1], f.layout, .pitched = TRUE, .overwritten = lpt_shape_equal (f.in[1], f.out) }),
+    .out = op->out[0], .out_layout = f.layout, .out_pitched = TRUE });
 
   return TRUE;
 }

@@ -167,6 +167,39 @@ is_movement (const LptProgramOp *op,
   return has_constant_rest (op);
 }
 
+/* Ops that follow each other and may be one movement. */
+typedef struct
+{
+  LptProgramOp  *ops[8];
+  guint          n;
+  gboolean       codes;      /* of codes, which keep their quantization */
+  gboolean       moves;      /* not all of them give another name alone */
+  LptValueLayout layout;     /* in which the input is read */
+} Steps;
+
+static gboolean
+match (LptProgramOp *op,
+       Steps        *s)
+{
+  LptProgramOp *at = op;
+
+  *s = (Steps) { .codes = is_movement (op, TRUE) };
+  if (!s->codes && !is_movement (op, FALSE))
+    return lpt_refuse (op, has_constant_rest (op) ? LPT_REMARK_TYPES : LPT_REMARK_COMPUTED);
+  s->layout = lpt_copy_form_layout (op->in[0], s->codes);
+  do
+    {
+      s->moves |= (at->row->flags & LPT_EXEC_ALIAS) == 0;
+      s->ops[s->n++] = at;
+      at = at->n_out == 1 ? lpt_program_reader (at->out[0]) : NULL;
+    }
+  while (s->n < G_N_ELEMENTS (s->ops) && at != NULL && lpt_program_is_free (at) && at->n_out == 1 &&
+         is_movement (at, s->codes));
+
+  /* Names alone need no form where the codes are in order. */
+  return s->moves || op->n_out > 1 || s->layout == LPT_LAYOUT_CODES_LAST || s->layout == LPT_LAYOUT_WORDS_LAST;
+}
+
 /* An op for each output that somebody reads, the first of them @op itself. */
 static gboolean
 prepare_split (LptProgram    *program,
@@ -202,41 +235,21 @@ prepare_split (LptProgram    *program,
   return (ok && !first) || lpt_refuse (step, LPT_REMARK_PATTERN);
 }
 
-gboolean
-lpt_prepare_move (LptProgram   *program,
-                  LptProgramOp *op)
+/* The movement of as many of @s as are one; NULL: not even the first. */
+static LptCopyForm *
+join_steps (LptProgram  *program,
+            const Steps *s)
 {
-  LptProgramOp *first = op, *at = op, *steps[8];
-  gboolean moves = FALSE, filled = FALSE, codes = is_movement (op, TRUE);
-  LptValueLayout layout;
-  gint64 *numbers;
-  guint n = 0, k;
+  LptProgramValue *in = s->ops[0]->in[0];
+  gint64 *numbers = lpt_copy_number (in, s->layout);
   LptCopyForm *best = NULL;
+  gboolean filled = FALSE;
+  guint k;
 
-  if (!codes && !is_movement (op, FALSE))
-    return lpt_refuse (op, has_constant_rest (op) ? LPT_REMARK_TYPES : LPT_REMARK_COMPUTED);
-  layout = lpt_copy_form_layout (op->in[0], codes);
-  if (op->n_out > 1)
-    return prepare_split (program, op, layout);
-
-  /* The ops that follow; names alone need none where the codes are in order. */
-  for (;;)
-    {
-      moves |= (at->row->flags & LPT_EXEC_ALIAS) == 0;
-      steps[n++] = at;
-      at = lpt_program_reader (at->out[0]);
-      if (n == G_N_ELEMENTS (steps) || at == NULL || !lpt_program_is_free (at) || at->n_out != 1 ||
-          !is_movement (at, codes))
-        break;
-    }
-  if (!moves && layout != LPT_LAYOUT_CODES_LAST && layout != LPT_LAYOUT_WORDS_LAST)
-    return FALSE;
-
-  numbers = lpt_copy_number (first->in[0], layout);
-  for (k = 0; k < n && !filled; k++)
+  for (k = 0; k < s->n && !filled; k++)
     {
       gint64 *results = NULL;
-      gboolean ok = lpt_copy_ask (steps[k], numbers, &results);
+      gboolean ok = lpt_copy_ask (s->ops[k], numbers, &results);
       LptCopyForm *m;
 
       g_free (numbers);
@@ -244,22 +257,39 @@ lpt_prepare_move (LptProgram   *program,
       if (!ok)
         break;
       /* A constant is known by its op: what follows is another movement. */
-      filled = lpt_copy_has_fill (numbers, lpt_program_count (steps[k]->out[0]));
-      m = move_of (program, steps[k], first->in[0], layout, 0, numbers);
+      filled = lpt_copy_has_fill (numbers, lpt_program_count (s->ops[k]->out[0]));
+      m = move_of (program, s->ops[k], in, s->layout, 0, numbers);
       if (m == NULL)
         continue;
       lpt_copy_form_free (best);
       best = m;
     }
   g_free (numbers);
+
+  return best;
+}
+
+gboolean
+lpt_prepare_move (LptProgram   *program,
+                  LptProgramOp *op)
+{
+  LptCopyForm *best;
+  Steps s;
+  guint k;
+
+  if (!match (op, &s))
+    return FALSE;
+  if (op->n_out > 1)
+    return prepare_split (program, op, s.layout);
+  best = join_steps (program, &s);
   /* Names alone: the conversion and the name do as well. */
-  if (best != NULL && !moves && best->form.run != NULL)
+  if (best != NULL && !s.moves && best->form.run != NULL)
     g_clear_pointer (&best, lpt_copy_form_free);
   if (best == NULL)
-    return moves && lpt_refuse (op, LPT_REMARK_PATTERN);
-  for (k = 1; k < n && steps[k]->index <= best->form.last->index; k++)
-    lpt_program_fuse (steps[k], first, NULL);
-  lpt_program_set_form (first, &best->form);
+    return s.moves && lpt_refuse (op, LPT_REMARK_PATTERN);
+  for (k = 1; k < s.n && s.ops[k]->index <= best->form.last->index; k++)
+    lpt_program_fuse (s.ops[k], op, NULL);
+  lpt_program_set_form (op, &best->form);
 
   return TRUE;
 }
