@@ -222,17 +222,155 @@ recurrent_clear (gpointer params)
     }
 }
 
-/* --- preparing --- */
+/* --- what is taken --- */
+
+static gboolean
+is_shape (const LptProgramValue *value,
+          gsize                  count)
+{
+  return value != NULL && lpt_program_is_real (value) && lpt_program_count (value) == count;
+}
+
+/* Constant, real, or signed codes without zero points whose scale is one, or one for each row. */
+static gboolean
+is_weights (const LptProgramValue *value,
+            gsize                  rows,
+            gsize                  count)
+{
+  const LptArray *array = value != NULL ? &value->array : NULL;
+  const LptQuant *quant = array != NULL ? array->quant : NULL;
+  gint axis;
+  guint c;
+
+  if (array == NULL || value->kind != LPT_STORAGE_CONST || quant == NULL)
+    return is_shape (value, count) && value->kind == LPT_STORAGE_CONST;
+  if (array->dtype != LPT_DTYPE_I8 || lpt_program_count (value) != count ||
+      (quant->n > 1 && (quant->n != rows || !lpt_axis_normalize (quant->axis, array->shape.rank, &axis) ||
+                        axis != array->shape.rank - 2)))
+    return FALSE;
+  for (c = 0; c < quant->n; c++)
+    if (quant->zero_point[c] != 0)
+      return FALSE;
+
+  return TRUE;
+}
+
+/* What the op has. */
+typedef struct
+{
+  LptRecurrent net[2];               /* of each direction; all but the functions of the gates are those of the first */
+  gsize        batch, steps;
+  const LptProgramValue *input, *state, *bias, *lengths;     /* weights of both halves; NULL: no bias, a cell */
+  gboolean     coded;
+} Network;
+
+/* The network that the node says; FALSE: a function or an input that is not known here. */
+static gboolean
+read_directions (const LptProgramOp *op,
+                 Network            *f)
+{
+  const LptShape *x = &op->in[0]->array.shape;
+  guint d;
+
+  if (op->node->op == LPT_OP_LSTM_CELL && op->n_in > 6 && op->in[6] != NULL)
+    return FALSE;
+  for (d = 0; d == 0 || d < f->net[0].directions; d++)
+    if (!lpt_recurrent_init (&f->net[d], op->node, x->dims[x->rank - 1], d, NULL))
+      return FALSE;
+
+  return TRUE;
+}
+
+/* Operands are as the inference of shapes leaves them. */
+static gboolean
+read_operands (const LptProgram   *program,
+               const LptProgramOp *op,
+               Network            *f)
+{
+  const LptRecurrent *net = &f->net[0];
+  const LptShape *x = &op->in[0]->array.shape;
+  const gsize hidden = (gsize) net->hidden, columns = (gsize) (net->gates * net->hidden);
+  guint w = lpt_recurrent_weights (net), k;
+
+  f->batch = (gsize) x->dims[0];
+  f->steps = net->cell ? 1 : (gsize) x->dims[1];
+  f->input = op->in[w];
+  f->state = op->in[w + 1];
+  f->bias = op->n_in > w + 2 ? op->in[w + 2] : NULL;
+  f->lengths = net->cell ? NULL : op->in[lpt_recurrent_lengths (net)];
+  for (k = 1; k <= net->states; k++)
+    if (!is_shape (op->in[k], f->batch * net->directions * hidden))
+      return FALSE;
+  if (!is_weights (f->input, columns, net->directions * columns * (gsize) net->inputs) ||
+      !is_weights (f->state, columns, net->directions * columns * hidden) ||
+      (f->bias != NULL && (!is_shape (f->bias, net->directions * (gsize) net->bias_gates * hidden) ||
+                           f->bias->kind != LPT_STORAGE_CONST)))
+    return FALSE;
+  f->coded = f->input->array.quant != NULL;
+  if ((f->state->array.quant != NULL) != f->coded || (!f->coded && program->kernels.fgemm->needs == LPT_CPU_SCALAR))
+    return FALSE;
+  for (k = 0; k < op->n_out; k++)
+    if (!lpt_program_is_real (op->out[k]))
+      return FALSE;
+
+  return net->cell || (f->lengths != NULL && f->lengths->array.dtype == LPT_DTYPE_I64 &&
+                       lpt_shape_is_static (&f->lengths->array.shape) && lpt_program_count (f->lengths) == f->batch);
+}
+
+static gboolean
+match (const LptProgram *program,
+       LptProgramOp     *op,
+       Network          *f)
+{
+  if (!read_directions (op, f))
+    return lpt_refuse (op, LPT_REMARK_ATTRIBUTE);
+
+  return read_operands (program, op, f) ||
+         lpt_refuse (op, program->kernels.fgemm->needs == LPT_CPU_SCALAR ? LPT_REMARK_LEVEL : LPT_REMARK_COMPUTED);
+}
+
+/* --- parameters from it --- */
+
+static void
+set_sizes (Recurrent          *p,
+           const LptProgramOp *op,
+           const Network      *f)
+{
+  const LptRecurrent *net = &f->net[0];
+  guint d;
+
+  p->batch = f->batch;
+  p->steps = f->steps;
+  p->inputs = (gsize) net->inputs;
+  p->hidden = (gsize) net->hidden;
+  p->columns = (gsize) (net->gates * net->hidden);
+  p->directions = net->directions;
+  p->states = net->states;
+  p->cell = net->cell;
+  p->coded = f->coded;
+  for (d = 0; d < p->directions; d++)
+    {
+      p->direction[d].net = f->net[d];
+      p->direction[d].reverse = !p->cell && lpt_recurrent_reverse (op->node, d);
+    }
+  p->groups = (p->batch + MAX_GROUP - 1) / MAX_GROUP;
+  if (p->groups == 1 && p->directions == 1 && p->batch >= HALF_GROUP)
+    p->groups = 2;
+  p->group = (p->batch + p->groups - 1) / p->groups;
+  p->groups = (p->batch + p->group - 1) / p->group;
+  p->chunk = MIN (MAX ((p->coded ? CODED_ROWS : CHUNK_ROWS) / p->group, 1), p->steps);
+}
 
 static gboolean
 pack_weights (LptProgram         *program,
               const LptProgramOp *op,
+              const Network      *f,
               Recurrent          *p)
 {
-  guint w = lpt_recurrent_weights (&p->direction[0].net), d;
-  const LptArray *input = &op->in[w]->array, *state = &op->in[w + 1]->array;
-  gsize first = p->direction[0].net.kind == LPT_RECURRENT_GRU ? 2 * p->hidden : p->columns;
+  const LptArray *input = &f->input->array, *state = &f->state->array;
+  gsize first = f->net[0].kind == LPT_RECURRENT_GRU ? 2 * p->hidden : p->columns;
   gboolean ok = TRUE;
+  guint d;
 
   for (d = 0; d < p->directions && ok; d++)
     {
@@ -270,90 +408,18 @@ lay_out (Recurrent *p)
 }
 
 static gboolean
-is_shape (const LptProgramValue *value,
-          gsize                  count)
+copy_bias (const Network *f,
+           Recurrent     *p)
 {
-  return value != NULL && lpt_program_is_real (value) && lpt_program_count (value) == count;
-}
+  gsize n = (gsize) f->net[0].bias_gates * p->hidden;
+  guint d;
 
-/* Constant, real, or signed codes without zero points whose scale is one, or one for each row. */
-static gboolean
-is_weights (const LptProgramValue *value,
-            gsize                  rows,
-            gsize                  count)
-{
-  const LptArray *array = value != NULL ? &value->array : NULL;
-  const LptQuant *quant = array != NULL ? array->quant : NULL;
-  gint axis;
-  guint c;
-
-  if (array == NULL || value->kind != LPT_STORAGE_CONST || quant == NULL)
-    return is_shape (value, count) && value->kind == LPT_STORAGE_CONST;
-  if (array->dtype != LPT_DTYPE_I8 || lpt_program_count (value) != count ||
-      (quant->n > 1 && (quant->n != rows || !lpt_axis_normalize (quant->axis, array->shape.rank, &axis) ||
-                        axis != array->shape.rank - 2)))
-    return FALSE;
-  for (c = 0; c < quant->n; c++)
-    if (quant->zero_point[c] != 0)
-      return FALSE;
-
-  return TRUE;
-}
-
-/* Operands are as the inference of shapes leaves them. */
-static gboolean
-read_shapes (const LptProgram   *program,
-             const LptProgramOp *op,
-             Recurrent          *p)
-{
-  const LptRecurrent *net = &p->direction[0].net;
-  const LptShape *x = &op->in[0]->array.shape;
-  guint w = lpt_recurrent_weights (net), k;
-  const LptProgramValue *lengths = net->cell ? NULL : op->in[lpt_recurrent_lengths (net)];
-  const LptProgramValue *bias = op->n_in > w + 2 ? op->in[w + 2] : NULL;
-
-  p->batch = (gsize) x->dims[0];
-  p->steps = net->cell ? 1 : (gsize) x->dims[1];
-  p->inputs = (gsize) net->inputs;
-  p->hidden = (gsize) net->hidden;
-  p->columns = (gsize) (net->gates * net->hidden);
-  p->directions = net->directions;
-  p->states = net->states;
-  p->cell = net->cell;
-  for (k = 1; k <= net->states; k++)
-    if (!is_shape (op->in[k], p->batch * p->directions * p->hidden))
-      return FALSE;
-  if (!is_weights (op->in[w], p->columns, p->directions * p->columns * p->inputs) ||
-      !is_weights (op->in[w + 1], p->columns, p->directions * p->columns * p->hidden) ||
-      (bias != NULL &&
-       (!is_shape (bias, p->directions * (gsize) net->bias_gates * p->hidden) || bias->kind != LPT_STORAGE_CONST)))
-    return FALSE;
-  p->coded = op->in[w]->array.quant != NULL;
-  if ((op->in[w + 1]->array.quant != NULL) != p->coded ||
-      (!p->coded && program->kernels.fgemm->needs == LPT_CPU_SCALAR))
-    return FALSE;
-  for (k = 0; k < op->n_out; k++)
-    if (!lpt_program_is_real (op->out[k]))
-      return FALSE;
-
-  return net->cell || (lengths != NULL && lengths->array.dtype == LPT_DTYPE_I64 &&
-                       lpt_shape_is_static (&lengths->array.shape) && lpt_program_count (lengths) == p->batch);
-}
-
-static gboolean
-read_bias (const LptProgramOp *op,
-           Recurrent          *p)
-{
-  const LptRecurrent *net = &p->direction[0].net;
-  guint w = lpt_recurrent_weights (net), d;
-  gsize n = (gsize) net->bias_gates * p->hidden;
-
-  if (op->n_in <= w + 2 || op->in[w + 2] == NULL)
+  if (f->bias == NULL)
     return TRUE;
   p->bias = lpt_program_array (p->directions * n, sizeof (float));
   if (p->bias == NULL)
     return FALSE;
-  memcpy (p->bias, op->in[w + 2]->array.data, p->directions * n * sizeof (float));
+  memcpy (p->bias, f->bias->array.data, p->directions * n * sizeof (float));
   for (d = 0; d < p->directions; d++)
     p->direction[d].bias = p->bias + d * n;
 
@@ -364,44 +430,32 @@ gboolean
 lpt_prepare_recurrent (LptProgram   *program,
                        LptProgramOp *op)
 {
-  const LptShape *x = &op->in[0]->array.shape;
-  g_autofree Recurrent *p = g_new0 (Recurrent, 1);
+  g_autofree Recurrent *p = NULL;
   LptOperand in[4];
   LptOpForm form;
-  guint d, k;
+  Network f;
+  guint k;
 
-  if (op->node->op == LPT_OP_LSTM_CELL && op->n_in > 6 && op->in[6] != NULL)
-    return lpt_refuse (op, LPT_REMARK_ATTRIBUTE);
-  p->directions = 1;
-  for (d = 0; d < p->directions; d++)
-    {
-      if (!lpt_recurrent_init (&p->direction[d].net, op->node, x->dims[x->rank - 1], d, NULL))
-        return lpt_refuse (op, LPT_REMARK_ATTRIBUTE);
-      p->directions = p->direction[d].net.directions;
-      p->direction[d].reverse = !p->direction[d].net.cell && lpt_recurrent_reverse (op->node, d);
-    }
-  if (!read_shapes (program, op, p))
-    return lpt_refuse (op, program->kernels.fgemm->needs == LPT_CPU_SCALAR ? LPT_REMARK_LEVEL : LPT_REMARK_COMPUTED);
+  if (!match (program, op, &f))
+    return FALSE;
+  p = g_new0 (Recurrent, 1);
   p->floats = program->kernels.floats;
-  p->groups = (p->batch + MAX_GROUP - 1) / MAX_GROUP;
-  if (p->groups == 1 && p->directions == 1 && p->batch >= HALF_GROUP)
-    p->groups = 2;
-  p->group = (p->batch + p->groups - 1) / p->groups;
-  p->groups = (p->batch + p->group - 1) / p->group;
-  p->chunk = MIN (MAX ((p->coded ? CODED_ROWS : CHUNK_ROWS) / p->group, 1), p->steps);
-  if (!pack_weights (program, op, p) || !read_bias (op, p))
+  set_sizes (p, op, &f);
+  if (!pack_weights (program, op, &f, p) || !copy_bias (&f, p))
     {
       recurrent_clear (p);
       return lpt_refuse (op, LPT_REMARK_MEMORY);
     }
-  form = (LptOpForm) { .run = recurrent_run, .clear = recurrent_clear, .kernel = p->coded ? p->direction[0].state.gemm.kernel->name : program->kernels.fgemm->name, .tasks = p->directions * p->groups,
-                       .workspace = lay_out (p), .in = in, .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED, .n_more = op->n_out - 1 };
+  form = (LptOpForm) { .run = recurrent_run, .clear = recurrent_clear,
+                       .kernel = p->coded ? p->direction[0].state.gemm.kernel->name : program->kernels.fgemm->name,
+                       .tasks = p->directions * p->groups, .workspace = lay_out (p), .in = in, .out = op->out[0],
+                       .out_layout = LPT_LAYOUT_TYPED, .n_more = op->n_out - 1 };
   for (k = 0; k <= p->states; k++)
     in[form.n_in++] = (LptOperand) { op->in[k], LPT_LAYOUT_TYPED };
   if (!p->cell)
     {
       p->lengths = form.n_in;
-      in[form.n_in++] = (LptOperand) { op->in[lpt_recurrent_lengths (&p->direction[0].net)], LPT_LAYOUT_TYPED };
+      in[form.n_in++] = (LptOperand) { op->in[lpt_recurrent_lengths (&f.net[0])], LPT_LAYOUT_TYPED };
     }
   for (k = 1; k < op->n_out; k++)
     form.more[k - 1] = op->out[k];
