@@ -14,6 +14,7 @@
  */
 
 #include "eval/integer/lpt-int.h"
+#include "ir/lpt-weighted.h"
 
 #define MAX_SPATIAL (LPT_MAX_RANK - 2)
 
@@ -22,6 +23,7 @@ typedef struct
   LptIntOp       op;
   gboolean       grouped;          /* W has a leading axis of groups */
   gboolean       transposed;
+  guint          bias, zero;       /* inputs */
   LptAutoPad     auto_pad;
   gint64         strides[MAX_SPATIAL];
   gint64         dilations[MAX_SPATIAL];
@@ -182,10 +184,9 @@ conv_run (const LptIntOp           *op,
           const LptIntArray        *out)
 {
   const Conv *conv = (const Conv *) op;
-  const guint bias = conv->transposed ? 3 : 2, zero = bias + 1;
   const gint64 *const w = in[1]->shape.dims + (conv->grouped ? 1 : 0);
-  Geometry g = { .x = in[0], .w = in[1], .bias = n_in > bias ? in[bias] : NULL,
-                 .zero = n_in > zero ? in[zero] : NULL, .spatial = in[0]->shape.rank - 2,
+  Geometry g = { .x = in[0], .w = in[1], .bias = n_in > conv->bias ? in[conv->bias] : NULL,
+                 .zero = n_in > conv->zero ? in[conv->zero] : NULL, .spatial = in[0]->shape.rank - 2,
                  .groups = conv->grouped ? in[1]->shape.dims[0] : 1, .w_in = w[conv->transposed ? 0 : 1],
                  .w_out = w[conv->transposed ? 1 : 0], .kernel = w + 2, .x_size = 1, .y_size = 1, .k_size = 1 };
 
@@ -228,20 +229,31 @@ take (gint64        *to,
     to[i] = lpt_ints_get (from, i, fallback);
 }
 
-static gboolean
-take_parameters (Conv                 *conv,
-                 LptValue             *w,
-                 const LptRequantRule *rule,
-                 LptValue             *x,
-                 LptValue             *y,
-                 const LptFloats      *rest,
-                 GError              **error)
+static void
+take_window (Conv                  *conv,
+             const LptWeightedView *view)
 {
+  static const LptInts none = { 0, NULL };
+
+  conv->auto_pad = (LptAutoPad) view->auto_pad;
+  take (conv->strides, view->strides, 1);
+  take (conv->dilations, view->dilations, 1);
+  take (conv->pads, view->pads_begin, 0);
+  take (conv->more, view->output_padding != NULL ? view->output_padding : &none, 0);
+}
+
+static gboolean
+take_parameters (Conv                  *conv,
+                 const LptNode         *node,
+                 const LptWeightedView *view,
+                 const LptRequantRule  *rule,
+                 GError               **error)
+{
+  LptValue *x = lpt_node_in (node, 0), *w = lpt_node_in (node, 1), *y = lpt_node_out (node);
+  const LptFloats *rest = view->rest;
   const gboolean raw = y->dtype == LPT_DTYPE_I32;
-  const gint lead = conv->grouped ? 1 : 0;
-  const gint64 groups = conv->grouped ? w->shape.dims[0] : 1;
-  const gint64 per_group = w->shape.dims[lead + (conv->transposed ? 1 : 0)];
-  const gint64 in_group = w->shape.dims[lead + (conv->transposed ? 0 : 1)];
+  const gint64 groups = lpt_weighted_groups (view, &w->shape), per_group = w->shape.dims[view->out],
+               in_group = w->shape.dims[view->in];
   g_autofree double *scale_x = NULL;
   g_autofree double *scale_y = NULL;
 
@@ -281,23 +293,27 @@ take_parameters (Conv                 *conv,
   return TRUE;
 }
 
-static LptIntOp *
-conv_make (LptNode              *node,
-           const LptRequantRule *rule,
-           gboolean              transposed,
-           GError              **error)
+LptIntOp *
+lpt_int_conv_new (LptNode              *node,
+                  const LptRequantRule *rule,
+                  GError              **error)
 {
   g_autoptr (LptIntOp) op = NULL;
   LptValue *w = lpt_node_in (node, 1);
   Conv *conv = g_new0 (Conv, 1);
+  LptWeightedView view;
 
   op = &conv->op;
   op->run = conv_run;
   op->clear = conv_clear;
-  conv->transposed = transposed;
-  conv->grouped = node->op == LPT_OP_GROUP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
+  lpt_weighted_view (node, &view);
+  conv->transposed = view.transposed;
+  conv->grouped = view.grouped;
+  conv->bias = view.bias;
+  conv->zero = view.zero;
+  take_window (conv, &view);
 
-  if (!lpt_int_check_zero_in (node, transposed ? 4 : 3, error))
+  if (!lpt_int_check_zero_in (node, view.zero, error))
     return NULL;
   if (w == NULL || w->quant == NULL || !lpt_int_is_code (w->dtype) || !lpt_shape_is_static (&w->shape))
     {
@@ -305,50 +321,9 @@ conv_make (LptNode              *node,
       return NULL;
     }
 
-  if (transposed)
-    {
-      const LptDeconvAttrs *attrs = LPT_ATTRS (node, LptDeconvAttrs);
-
-      conv->auto_pad = attrs->auto_pad;
-      take (conv->strides, &attrs->strides, 1);
-      take (conv->dilations, &attrs->dilations, 1);
-      take (conv->pads, &attrs->pads_begin, 0);
-      take (conv->more, &attrs->output_padding, 0);
-    }
-  else
-    {
-      const LptConvAttrs *attrs = LPT_ATTRS (node, LptConvAttrs);
-
-      conv->auto_pad = attrs->auto_pad;
-      take (conv->strides, &attrs->strides, 1);
-      take (conv->dilations, &attrs->dilations, 1);
-      take (conv->pads, &attrs->pads_begin, 0);
-    }
-
   /* TensorFlow Lite rescales sums of a transposed convolution without a bias as 32 bits. */
-  conv->wide = lpt_int_is_wide (rule, lpt_node_in (node, 0), lpt_node_in (node, transposed ? 3 : 2))
-               && !(transposed && rule->mode == LPT_MODE_LITERT && lpt_node_in (node, 3) == NULL);
-  if (!take_parameters (conv, w, rule, lpt_node_in (node, 0), lpt_node_out (node),
-                        transposed ? &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest
-                                   : &LPT_ATTRS (node, LptConvAttrs)->bias_rest,
-                        error))
-    return NULL;
+  conv->wide = lpt_int_is_wide (rule, lpt_node_in (node, 0), lpt_node_in (node, view.bias))
+               && !(view.transposed && rule->mode == LPT_MODE_LITERT && lpt_node_in (node, view.bias) == NULL);
 
-  return g_steal_pointer (&op);
-}
-
-LptIntOp *
-lpt_int_conv_new (LptNode              *node,
-                  const LptRequantRule *rule,
-                  GError              **error)
-{
-  return conv_make (node, rule, FALSE, error);
-}
-
-LptIntOp *
-lpt_int_deconv_new (LptNode              *node,
-                    const LptRequantRule *rule,
-                    GError              **error)
-{
-  return conv_make (node, rule, TRUE, error);
+  return take_parameters (conv, node, &view, rule, error) ? g_steal_pointer (&op) : NULL;
 }

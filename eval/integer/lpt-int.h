@@ -49,7 +49,6 @@ gboolean  lpt_int_op_of  (LptNode *node, LptIntOp **op, GError **error);
 typedef LptIntOp *(*LptIntNew) (LptNode *node, const LptRequantRule *rule, GError **error);
 
 LptIntOp *lpt_int_conv_new        (LptNode *node, const LptRequantRule *rule, GError **error);
-LptIntOp *lpt_int_deconv_new      (LptNode *node, const LptRequantRule *rule, GError **error);
 LptIntOp *lpt_int_matmul_new      (LptNode *node, const LptRequantRule *rule, GError **error);
 LptIntOp *lpt_int_block_matmul_new (LptNode *node, const LptRequantRule *rule, GError **error);
 LptIntOp *lpt_int_add_new         (LptNode *node, const LptRequantRule *rule, GError **error);   /* Add, Subtract */

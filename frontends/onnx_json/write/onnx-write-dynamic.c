@@ -79,7 +79,7 @@ lpt_onnx_w_integer_product (LptOnnxWriter *w,
 {
   LptValue *weights = lpt_node_in (node, 1), *bias = lpt_node_in (node, 2),
            *zero = node->n_in > 3 ? lpt_node_in (node, 3) : NULL;
-  const gboolean matmul = node->op == LPT_OP_MATMUL, grouped = node->op == LPT_OP_GROUP_CONVOLUTION;
+  const gboolean matmul = node->op == LPT_OP_MATMUL;
   const gboolean bare = lpt_node_out (node)->quant == NULL;
   const char *codes, *sum;
   Onnx__NodeProto *y;
@@ -92,7 +92,7 @@ lpt_onnx_w_integer_product (LptOnnxWriter *w,
       lpt_onnx_w_fail (w, "a product with a computed zero point and a bias, or transposed");
       return TRUE;
     }
-  codes = grouped ? lpt_onnx_w_merged_groups (w, node) : lpt_onnx_w_codes (w, weights);
+  codes = lpt_onnx_w_weight_codes (w, node);
   sum = bare ? OUT (0) : lpt_onnx_w_temp (w, "sum");
   y = lpt_onnx_w_node (w, matmul ? "MatMulInteger" : "ConvInteger", sum, 4, lpt_onnx_w_codes (w, lpt_node_in (node, 0)),
                        codes, lpt_onnx_w_codes (w, zero), weight_zeros (w, weights));

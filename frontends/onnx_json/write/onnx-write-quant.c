@@ -400,12 +400,11 @@ qlinear_conv (LptOnnxWriter *w,
       || !zero_fits (weights))
     return FALSE;
   {
-    Codes a = codes_of (w, x, "x"), b = codes_of (w, weights, "w"), y = { 0 };
+    Codes a = codes_of (w, x, "x"), b = { lpt_onnx_w_weight_codes (w, node), "", "" }, y = { 0 };
     Onnx__NodeProto *conv;
 
+    lpt_onnx_w_quant (w, "w", weights->quant, weights->dtype, &b.scale, &b.zero);
     lpt_onnx_w_quant (w, "y", lpt_node_out (node)->quant, lpt_node_out (node)->dtype, &y.scale, &y.zero);
-    if (node->op == LPT_OP_GROUP_CONVOLUTION)
-      b.codes = lpt_onnx_w_merged_groups (w, node);
     conv = lpt_onnx_w_node (w, name, codes_out (w, node), 9, a.codes, a.scale, a.zero, b.codes, b.scale, b.zero,
                             y.scale, y.zero, bias != NULL ? lpt_onnx_w_codes (w, bias) : "");
     lpt_onnx_w_conv_attributes (w, conv, node);

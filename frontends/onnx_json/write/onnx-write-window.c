@@ -5,6 +5,7 @@
 
 #include "frontends/onnx_json/write/onnx-write-ops.h"
 #include "ir/infer/lpt-infer-util.h"
+#include "ir/lpt-weighted.h"
 
 #include <string.h>
 
@@ -67,12 +68,16 @@ merged_shape (LptOnnxWriter *w,
 }
 
 const char *
-lpt_onnx_w_merged_groups (LptOnnxWriter *w,
-                          LptNode       *node)
+lpt_onnx_w_weight_codes (LptOnnxWriter *w,
+                         LptNode       *node)
 {
   LptValue *weights = lpt_node_in (node, 1);
+  LptWeightedView view;
   LptShape shape;
 
+  lpt_weighted_view (node, &view);
+  if (!view.grouped)
+    return lpt_onnx_w_codes (w, weights);
   if (!merged_shape (w, weights, &shape))
     return "";
   if (weights->quant->n > 1 && (weights->quant->axis != 0 || weights->quant->n != (guint) shape.dims[0]))
@@ -115,101 +120,71 @@ merge_groups (LptOnnxWriter     *w,
       return lpt_onnx_w_reshaped (w, IN (1), (guint) shape.rank, shape.dims);
     }
   if (fold->n > 0)
-    return folded_weights (w, node, lpt_onnx_w_merged_groups (w, node), 0, fold);
+    return folded_weights (w, node, lpt_onnx_w_weight_codes (w, node), 0, fold);
   lpt_onnx_w_quant (w, "weights", weights->quant, weights->dtype, &scale, &zero);
   output = lpt_onnx_w_temp (w, "weights/DequantizeLinear");
-  dequantize = lpt_onnx_w_node (w, "DequantizeLinear", output, 3, lpt_onnx_w_merged_groups (w, node), scale, zero);
+  dequantize = lpt_onnx_w_node (w, "DequantizeLinear", output, 3, lpt_onnx_w_weight_codes (w, node), scale, zero);
   if (weights->quant->n > 1)
     lpt_onnx_w_int (w, dequantize, "axis", 0);
   return output;
 }
 
-static gint64
-groups_of (LptNode *node)
-{
-  gboolean grouped = node->op == LPT_OP_GROUP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
-
-  return grouped ? lpt_node_in (node, 1)->shape.dims[0] : 1;
-}
-
 /* The pads that auto_pad stands for, which ONNX Runtime does not know beside dilations; FALSE: there are none, or
  * lengths are open. */
 static gboolean
-same_pads (LptNode *node,
-           gint64  *pads)
+same_pads (LptNode               *node,
+           const LptWeightedView *view,
+           gint64                *pads)
 {
-  const LptConvAttrs *attrs = LPT_ATTRS (node, LptConvAttrs);
   const LptShape *x = &lpt_node_in (node, 0)->shape, *y = &lpt_node_out (node)->shape,
                  *k = &lpt_node_in (node, 1)->shape;
-  const guint n = attrs->strides.n;
+  const guint n = view->strides->n;
   gboolean dilated = FALSE;
 
-  if ((attrs->auto_pad != LPT_AUTO_PAD_SAME_UPPER && attrs->auto_pad != LPT_AUTO_PAD_SAME_LOWER) ||
+  if (view->transposed || (view->auto_pad != LPT_AUTO_PAD_SAME_UPPER && view->auto_pad != LPT_AUTO_PAD_SAME_LOWER) ||
       x->rank != (gint) n + 2 || y->rank != x->rank || k->rank < x->rank)
     return FALSE;
   for (guint i = 0; i < n; i++)
     {
       const gint64 in = x->dims[2 + i], out = y->dims[2 + i], size = k->dims[(guint) k->rank - n + i];
-      const gint64 dilation = lpt_ints_get (&attrs->dilations, i, 1);
-      const gint64 total = MAX ((out - 1) * attrs->strides.v[i] + (size - 1) * dilation + 1 - in, 0);
+      const gint64 dilation = lpt_ints_get (view->dilations, i, 1);
+      const gint64 total = MAX ((out - 1) * view->strides->v[i] + (size - 1) * dilation + 1 - in, 0);
       const gint64 less = total / 2;
 
       if (in == LPT_DYNAMIC || out == LPT_DYNAMIC || size == LPT_DYNAMIC)
         return FALSE;
       dilated |= dilation > 1;
-      pads[i] = attrs->auto_pad == LPT_AUTO_PAD_SAME_UPPER ? less : total - less;
+      pads[i] = view->auto_pad == LPT_AUTO_PAD_SAME_UPPER ? less : total - less;
       pads[n + i] = total - pads[i];
     }
 
   return dilated;
 }
 
-void
-lpt_onnx_w_conv_attributes (LptOnnxWriter   *w,
-                            Onnx__NodeProto *y,
-                            LptNode         *node)
-{
-  const LptConvAttrs *attrs = LPT_ATTRS (node, LptConvAttrs);
-
-  gint64 pads[2 * LPT_MAX_RANK];
-
-  lpt_onnx_w_int (w, y, "group", groups_of (node));
-  if (same_pads (node, pads))
-    {
-      const guint n = attrs->strides.n;
-      const LptInts begin = { n, pads }, end = { n, pads + n };
-
-      write_window (w, y, NULL, (LptWindow) { &attrs->strides, &attrs->dilations, &begin, &end, LPT_AUTO_PAD_EXPLICIT });
-    }
-  else
-    write_window (w, y, NULL, (LptWindow) { &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
-                                            (LptAutoPad) attrs->auto_pad });
-}
-
 /* As written paddings and nothing else. auto_pad means another thing in ONNX (lengths of stride times the data's, the
  * odd element of SAME_UPPER at the end), and pads are not read beside an output_shape: what eval/lpt-window.h puts in
  * front is pads, what is left to the length of the result pads behind, or output_padding. */
 static void
-write_transposed_window (LptOnnxWriter   *w,
-                         Onnx__NodeProto *y,
-                         LptNode         *node)
+write_transposed_window (LptOnnxWriter         *w,
+                         Onnx__NodeProto       *y,
+                         LptNode               *node,
+                         const LptWeightedView *view)
 {
-  const LptDeconvAttrs *attrs = LPT_ATTRS (node, LptDeconvAttrs);
   const LptShape *x = &lpt_node_in (node, 0)->shape, *out = &lpt_node_out (node)->shape,
                  *k = &lpt_node_in (node, 1)->shape;
-  const guint n = attrs->strides.n;
-  const gboolean same = attrs->auto_pad == LPT_AUTO_PAD_SAME_UPPER || attrs->auto_pad == LPT_AUTO_PAD_SAME_LOWER;
-  const gboolean automatic = same || attrs->auto_pad == LPT_AUTO_PAD_VALID, wished = lpt_node_in (node, 2) != NULL;
+  const guint n = view->strides->n;
+  const gboolean same = view->auto_pad == LPT_AUTO_PAD_SAME_UPPER || view->auto_pad == LPT_AUTO_PAD_SAME_LOWER;
+  const gboolean automatic = same || view->auto_pad == LPT_AUTO_PAD_VALID, wished = lpt_node_in (node, 2) != NULL;
   gint64 begin[LPT_MAX_RANK] = { 0 }, end[LPT_MAX_RANK] = { 0 }, more[LPT_MAX_RANK] = { 0 };
   gboolean longer = FALSE;
 
   for (guint i = 0; i < n && i < LPT_MAX_RANK; i++)
     {
-      const gint64 stride = attrs->strides.v[i], dilation = lpt_ints_get (&attrs->dilations, i, 1);
+      const gint64 stride = view->strides->v[i], dilation = lpt_ints_get (view->dilations, i, 1);
 
-      begin[i] = automatic ? 0 : lpt_ints_get (&attrs->pads_begin, i, 0);
-      end[i] = automatic ? 0 : lpt_ints_get (&attrs->pads_end, i, 0);
-      more[i] = lpt_ints_get (&attrs->output_padding, i, 0);
+      begin[i] = automatic ? 0 : lpt_ints_get (view->pads_begin, i, 0);
+      end[i] = automatic ? 0 : lpt_ints_get (view->pads_end, i, 0);
+      more[i] = lpt_ints_get (view->output_padding, i, 0);
       if (wished)
         {
           const gint64 in = x->rank == (gint) n + 2 ? x->dims[2 + i] : LPT_DYNAMIC,
@@ -223,7 +198,7 @@ write_transposed_window (LptOnnxWriter   *w,
               return;
             }
           if (same)
-            begin[i] = attrs->auto_pad == LPT_AUTO_PAD_SAME_UPPER ? total - total / 2 : total / 2;
+            begin[i] = view->auto_pad == LPT_AUTO_PAD_SAME_UPPER ? total - total / 2 : total / 2;
           end[i] = MAX (whole - begin[i] - length, 0);
           more[i] = MAX (length - whole + begin[i], 0);
         }
@@ -231,10 +206,34 @@ write_transposed_window (LptOnnxWriter   *w,
         lpt_onnx_w_fail (w, "a result that is longer by %" G_GINT64_FORMAT ", a stride or more", more[i]);
       longer |= more[i] > 0;
     }
-  write_window (w, y, NULL, (LptWindow) { &attrs->strides, &attrs->dilations, &(LptInts) { n, begin },
+  write_window (w, y, NULL, (LptWindow) { view->strides, view->dilations, &(LptInts) { n, begin },
                                           &(LptInts) { n, end }, LPT_AUTO_PAD_EXPLICIT });
   if (longer)
     lpt_onnx_w_ints (w, y, "output_padding", n, more);
+}
+
+void
+lpt_onnx_w_conv_attributes (LptOnnxWriter   *w,
+                            Onnx__NodeProto *y,
+                            LptNode         *node)
+{
+  gint64 pads[2 * LPT_MAX_RANK];
+  LptWeightedView view;
+
+  lpt_weighted_view (node, &view);
+  lpt_onnx_w_int (w, y, "group", lpt_weighted_groups (&view, &lpt_node_in (node, 1)->shape));
+  if (view.transposed)
+    write_transposed_window (w, y, node, &view);
+  else if (same_pads (node, &view, pads))
+    {
+      const guint n = view.strides->n;
+      const LptInts begin = { n, pads }, end = { n, pads + n };
+
+      write_window (w, y, NULL, (LptWindow) { view.strides, view.dilations, &begin, &end, LPT_AUTO_PAD_EXPLICIT });
+    }
+  else
+    write_window (w, y, NULL, (LptWindow) { view.strides, view.dilations, view.pads_begin, view.pads_end,
+                                            (LptAutoPad) view.auto_pad });
 }
 
 /* Only where constant weights can take the factor: else the scales stay per channel. */
@@ -336,28 +335,28 @@ lpt_onnx_write_conv (LptOnnxWriter *w,
                      LptNode       *node,
                      const char    *onnx)
 {
-  gboolean transposed = strcmp (onnx, "ConvTranspose") == 0;
-  gboolean grouped = node->op == LPT_OP_GROUP_CONVOLUTION || node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
   gboolean integers = lpt_node_out (node)->quant == NULL && lpt_dtype_is_integer (lpt_node_out (node)->dtype);
   const char *x, *weights, *bias, *out;
   g_auto (LptOnnxFold) fold = { 0 };
+  LptWeightedView view;
   LptNode *add;
   Onnx__NodeProto *y;
 
-  if (!transposed && lpt_onnx_w_integer_product (w, node))
+  lpt_weighted_view (node, &view);
+  if (!view.transposed && lpt_onnx_w_integer_product (w, node))
     return;
   x = IN (0);
   add = lpt_onnx_w_bias_reader (node);
   out = integers ? lpt_onnx_w_temp (w, "real") : add != NULL ? lpt_onnx_w_own_name (w, lpt_node_out (add)) : OUT (0);
-  if (!transposed)
+  if (!view.transposed)
     lpt_onnx_w_fold_init (w, node, 1, &fold);
-  weights = grouped ? merge_groups (w, node, &fold) : fold.n == 0 ? IN (1) : folded_weights (w, node, lpt_onnx_w_codes (w, lpt_node_in (node, 1)), 0, &fold);
-  bias = add != NULL ? lpt_onnx_w_added_bias (w, add)
-                     : lpt_onnx_w_bias (w, node, transposed ? 3 : 2, transposed ? &LPT_ATTRS (node, LptDeconvAttrs)->bias_rest
-                                                                  : &LPT_ATTRS (node, LptConvAttrs)->bias_rest, &fold);
+  weights = view.grouped ? merge_groups (w, node, &fold)
+            : fold.n == 0 ? IN (1)
+                          : folded_weights (w, node, lpt_onnx_w_weight_codes (w, node), 0, &fold);
+  bias = add != NULL ? lpt_onnx_w_added_bias (w, add) : lpt_onnx_w_bias (w, node, view.bias, view.rest, &fold);
 
-  if (transposed && node->n_in > 4 && lpt_node_in (node, 4) != NULL)
-    x = lpt_onnx_w_step (w, "Sub", 2, x, IN (4));     /* ONNX has no such product of integers */
+  if (view.transposed && node->n_in > view.zero && lpt_node_in (node, view.zero) != NULL)
+    x = lpt_onnx_w_step (w, "Sub", 2, x, IN (view.zero));     /* ONNX has no such product of integers */
   if (lpt_node_in (node, 0)->quant == NULL && lpt_dtype_is_integer (lpt_node_in (node, 0)->dtype))
     x = lpt_onnx_w_cast (w, x, LPT_DTYPE_F32);
   if (lpt_node_in (node, 1)->quant == NULL && lpt_dtype_is_integer (lpt_node_in (node, 1)->dtype))
@@ -365,13 +364,7 @@ lpt_onnx_write_conv (LptOnnxWriter *w,
   y = lpt_onnx_w_node (w, onnx, out, 3, x, weights, bias);
   if (integers)
     lpt_onnx_w_cast_out (w, node, out, LPT_DTYPE_F32);
-  if (!transposed)
-    lpt_onnx_w_conv_attributes (w, y, node);
-  else
-    {
-      lpt_onnx_w_int (w, y, "group", groups_of (node));
-      write_transposed_window (w, y, node);
-    }
+  lpt_onnx_w_conv_attributes (w, y, node);
 }
 
 /* The last two axes of an operand swapped */

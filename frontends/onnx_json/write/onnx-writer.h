@@ -131,9 +131,9 @@ void        lpt_onnx_w_unrelax     (LptNode *node, LptOnnxRelaxed *relaxed);
 const LptOnnxWriteRow *lpt_onnx_w_row (LptOp op);
 /* Writes @node by its row; FALSE when it has none. */
 gboolean    lpt_onnx_w_write_row   (LptOnnxWriter *w, LptNode *node);
-/* Codes of the weights of a group convolution as [G * O, C, ...]. */
-const char *lpt_onnx_w_merged_groups (LptOnnxWriter *w, LptNode *node);
-/* group, strides, dilations, pads of a convolution */
+/* Codes of the weights of @node as ONNX has them: those of groups as [G * O, C, ...]. */
+const char *lpt_onnx_w_weight_codes (LptOnnxWriter *w, LptNode *node);
+/* group, strides, dilations, pads of a convolution, transposed or not */
 void        lpt_onnx_w_conv_attributes (LptOnnxWriter *w, Onnx__NodeProto *y, LptNode *node);
 
 /* onnx-write-fuse.c: the Add that alone reads @conv and can be its bias, or NULL; the bias; is @add one? */
