@@ -1,4 +1,4 @@
-/* test-infer.c - shape and type inference of every op, and values of shape sub-graphs
+/* test-infer.c - shape and type inference of every op
  *
  * A row is a text whose last statement says no type; what is inferred for it is
  * compared, or the error. Every row that succeeds is then inferred with unknown
@@ -9,14 +9,8 @@
 
 #include <string.h>
 
-#include <libxml/parser.h>
-#include <libxml/tree.h>
-
 #include <lpt/lpt-attrs.h>
-#include <lpt/lpt-openvino.h>
 #include <lpt/lpt-text.h>
-
-#include "ir/infer/lpt-evaluate.h"
 
 #define X(type) "%x = Parameter : " type "\n"
 #define Y(type) "%y = Parameter : " type "\n"
@@ -556,242 +550,6 @@ test_coverage (void)
   g_assert_cmpstr (missing->str, ==, "");
 }
 
-/* --- values --- */
-
-static void
-test_evaluate (void)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LptGraph) graph = NULL;
-  LptInts list = { 0 };
-  LptFloats reals = { 0 };
-  LptTensor *tensor;
-
-  graph = lpt_graph_from_text (
-    "%x = Parameter : f32[2,?,5]\n"
-    "%s = ShapeOf(%x)\n"
-    "%k = Const {3, 4, -7} : i64[3]\n"
-    "%m = Multiply(%s, %k)\n"
-    "%f = Convert(%k) : f32[3]\n"
-    "%h = Const {2} : f32[]\n"
-    "%d = Divide(%f, %h)\n"
-    "%i = Convert(%d) : i32[3]\n"
-    "%two = Const {2} : i64[]\n"
-    "%q = Divide(%k, %two)\n"
-    "%c = Divide(%k, %two) {m_pythondiv=false}\n"
-    "%b = Convert(%k) : u8[3]\n"
-    "%z = Const {0} : i64[]\n"
-    "%n = Divide(%k, %z)\n", -1, NULL, &error);
-  g_assert_no_error (error);
-
-  g_assert_true (lpt_value_ints (lpt_node_out (lpt_graph_find (graph, "m")), &list));
-  g_assert_cmpuint (list.n, ==, 3);
-  g_assert_cmpint (list.v[0], ==, 6);
-  g_assert_cmpint (list.v[1], ==, LPT_UNKNOWN);
-  g_assert_cmpint (list.v[2], ==, -35);
-  g_assert_null (lpt_value_evaluate (lpt_node_out (lpt_graph_find (graph, "m"))));
-
-  g_assert_true (lpt_value_reals (lpt_node_out (lpt_graph_find (graph, "d")), &reals));
-  g_assert_cmpfloat (reals.v[2], ==, -3.5);
-  tensor = lpt_value_evaluate (lpt_node_out (lpt_graph_find (graph, "i")));
-  g_assert_nonnull (tensor);
-  g_assert_cmpint (lpt_tensor_dtype (tensor), ==, LPT_DTYPE_I32);
-  g_assert_cmpint (lpt_tensor_get_i64 (tensor, 2), ==, -3);
-  lpt_tensor_unref (tensor);
-
-  g_assert_true (lpt_value_ints (lpt_node_out (lpt_graph_find (graph, "q")), &list));
-  g_assert_cmpint (list.v[2], ==, -4);
-  g_assert_true (lpt_value_ints (lpt_node_out (lpt_graph_find (graph, "c")), &list));
-  g_assert_cmpint (list.v[2], ==, -3);
-  g_assert_true (lpt_value_ints (lpt_node_out (lpt_graph_find (graph, "b")), &list));
-  g_assert_cmpint (list.v[2], ==, 249);
-  g_assert_true (lpt_value_ints (lpt_node_out (lpt_graph_find (graph, "n")), &list));
-  g_assert_cmpint (list.v[0], ==, LPT_UNKNOWN);
-  g_assert_false (lpt_value_ints (lpt_node_out (lpt_graph_find (graph, "x")), &list));
-
-  lpt_ints_clear (&list);
-  lpt_floats_clear (&reals);
-}
-
-/* x + x, doubled a thousand times: each value once. */
-static void
-test_evaluate_shared (void)
-{
-  g_autoptr (GString) text = g_string_new ("%v0 = Const {1} : i64[1]\n");
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LptGraph) graph = NULL;
-  LptInts list = { 0 };
-
-  for (guint i = 1; i <= 60; i++)
-    g_string_append_printf (text, "%%v%u = Add(%%v%u, %%v%u)\n", i, i - 1, i - 1);
-  graph = lpt_graph_from_text (text->str, -1, NULL, &error);
-  g_assert_no_error (error);
-  g_assert_true (lpt_value_ints (lpt_node_out (lpt_graph_find (graph, "v60")), &list));
-  g_assert_cmpint (list.v[0], ==, G_GINT64_CONSTANT (1) << 60);
-
-  /* A chain that is too deep is not constant, but does no harm. */
-  for (guint i = 61; i <= 3000; i++)
-    g_string_append_printf (text, "%%v%u = Relu(%%v%u)\n", i, i - 1);
-  g_clear_pointer (&graph, lpt_graph_free);
-  graph = lpt_graph_from_text (text->str, -1, NULL, &error);
-  g_assert_no_error (error);
-  g_assert_false (lpt_value_ints (lpt_node_out (lpt_graph_find (graph, "v3000")), &list));
-  lpt_ints_clear (&list);
-}
-
-/* Slices whose bounds are slices of slices: no value is computed more than once. */
-static void
-test_evaluate_nested_slices (void)
-{
-  g_autoptr (GString)
-      text = g_string_new ("%v0 = Const {0, 1, 2} : i64[3]\n%e = Const {3} : i64[1]\n%z = Const {0} : i64[1]\n");
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LptGraph) graph = NULL;
-
-  for (guint i = 1; i <= 40; i++)
-    g_string_append_printf (text, "%%b%u = Slice(%%v%u, %%z, %%o%u, %%o%u)\n%%v%u = Concat(%%v0, %%b%u) {axis=0}\n", i,
-                            i - 1, i - 1, i - 1, i, i);
-  /* %%o0 first */
-  g_string_prepend (text, "%o0 = Const {1} : i64[1]\n");
-  for (guint i = 1; i <= 40; i++)
-    {
-      g_autofree char *find = g_strdup_printf ("%%v%u = Concat", i);
-      g_autofree char *put = g_strdup_printf ("%%o%u = Add(%%b%u, %%o0)\n", i, i);
-      const char *at = strstr (text->str, find);
-
-      g_string_insert (text, at - text->str, put);
-    }
-  graph = lpt_graph_from_text (text->str, -1, NULL, &error);
-  g_assert_no_error (error);
-  g_assert_true (lpt_graph_infer (graph, &error));
-}
-
-/* --- what OpenVINO wrote on its ports --- */
-
-static LptShape
-port_shape (xmlNode *port)
-{
-  LptShape shape = LPT_SHAPE_SCALAR;
-  g_autofree char *rank = (char *) xmlGetProp (port, BAD_CAST "rank");
-
-  if (rank != NULL && strcmp (rank, "-1") == 0)
-    return LPT_SHAPE_ANY;
-  for (xmlNode *dim = port->children; dim != NULL; dim = dim->next)
-    if (dim->type == XML_ELEMENT_NODE && strcmp ((const char *) dim->name, "dim") == 0 && shape.rank < LPT_MAX_RANK)
-      {
-        xmlChar *text = xmlNodeGetContent (dim);
-
-        shape.dims[shape.rank++] = MAX (g_ascii_strtoll ((const char *) text, NULL, 10), LPT_DYNAMIC);
-        xmlFree (text);
-      }
-
-  return shape;
-}
-
-static xmlNode *
-child (xmlNode    *parent,
-       const char *name)
-{
-  for (xmlNode *node = parent != NULL ? parent->children : NULL; node != NULL; node = node->next)
-    if (node->type == XML_ELEMENT_NODE && strcmp ((const char *) node->name, name) == 0)
-      return node;
-
-  return NULL;
-}
-
-/* Compatible with every port, and as static: returns how many were compared. */
-static guint
-compare_ports (LptGraph   *graph,
-               const char *path)
-{
-  xmlDoc *doc = xmlReadFile (path, NULL, XML_PARSE_NONET);
-  xmlNode *layers = child (xmlDocGetRootElement (doc), "layers");
-  guint n = 0;
-
-  for (xmlNode *layer = layers->children; layer != NULL; layer = layer->next)
-    {
-      xmlChar *name = layer->type == XML_ELEMENT_NODE ? xmlGetProp (layer, BAD_CAST "name") : NULL;
-      LptNode *node = name != NULL ? lpt_graph_find (graph, (const char *) name) : NULL;
-      xmlNode *port = node != NULL && node->op != LPT_OP_RESULT ? child (child (layer, "output"), "port") : NULL;
-
-      for (guint k = 0; port != NULL; port = port->next)
-        if (port->type == XML_ELEMENT_NODE && k < node->n_out)
-          {
-            LptShape want = port_shape (port);
-            LptShape have = node->out[k++].shape;
-
-            if (!lpt_shape_compatible (&want, &have) || (lpt_shape_is_static (&want) && !lpt_shape_is_static (&have)))
-              {
-                g_autofree char *a = lpt_shape_to_string (&have);
-                g_autofree char *b = lpt_shape_to_string (&want);
-
-                g_error ("%s: %s \"%s\": output %u is [%s], OpenVINO says [%s]", path, node->info->name, node->name,
-                         k - 1, a, b);
-              }
-            n++;
-          }
-      xmlFree (name);
-    }
-  xmlFreeDoc (doc);
-
-  return n;
-}
-
-static void
-find_files (const char *folder,
-            GPtrArray  *found)
-{
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename (folder, name, NULL);
-
-      if (g_str_has_suffix (name, ".xml"))
-        g_ptr_array_add (found, g_steal_pointer (&path));
-      else if (g_file_test (path, G_FILE_TEST_IS_DIR))
-        find_files (path, found);
-    }
-}
-
-static void
-test_ports (gconstpointer data)
-{
-  const char *folder = data;
-  g_autoptr (GPtrArray) found = g_ptr_array_new_with_free_func (g_free);
-  guint ports = 0, refused = 0;
-
-  find_files (folder, found);
-  if (found->len == 0)
-    {
-      g_test_skip_printf ("%s is absent", folder);
-      return;
-    }
-  for (guint i = 0; i < found->len; i++)
-    {
-      const char *path = g_ptr_array_index (found, i);
-      g_autoptr (GError) error = NULL;
-      g_autoptr (LptGraph) graph = lpt_openvino_load (path, NULL, &error);
-
-      if (graph != NULL)
-        {
-          ports += compare_ports (graph, path);
-          lpt_graph_validate (graph, &error);
-          g_assert_no_error (error);
-        }
-      /* Two unit tests reshape [1,64,320,1] to [0,2,3,1], another converts to "undefined". */
-      else if (strstr (error->message, "[1,64,320,1] does not reshape to [0,2,3,1]") != NULL ||
-               strstr (error->message, "destination_type is missing") != NULL)
-        refused++;
-      else
-        g_assert_no_error (error);
-    }
-  g_test_message ("%u files, %u refused, %u ports", found->len, refused, ports);
-  g_assert_cmpuint (ports, >, found->len);
-  g_assert_cmpuint (refused, <=, 13);
-}
-
 int
 main (int    argc,
       char **argv)
@@ -805,12 +563,7 @@ main (int    argc,
       g_test_add_data_func (path, &rows[i], test_row);
       g_test_add_data_func (less, &rows[i], test_less_known);
     }
-  g_test_add_data_func ("/infer/ports/models", LPT_SHARED_DIR "/models", test_ports);
-  g_test_add_data_func ("/infer/ports/corpus", LPT_SHARED_DIR "/corpus/openvino_corpus", test_ports);
   g_test_add_func ("/infer/coverage", test_coverage);
-  g_test_add_func ("/infer/evaluate/values", test_evaluate);
-  g_test_add_func ("/infer/evaluate/shared", test_evaluate_shared);
-  g_test_add_func ("/infer/evaluate/nested-slices", test_evaluate_nested_slices);
 
   return g_test_run ();
 }
