@@ -189,11 +189,18 @@ name_repeated_outputs (LptGraph *graph)
 LptGraph *
 lpt_graph_check_read (LptGraph *graph, guint mark, GError **error)
 {
-  if (graph == NULL ||
-      (lpt_memory_check (mark, error) && lpt_graph_check_codes (graph, error) && lpt_graph_check_scales (graph, error)))
+  GError *lack = NULL;
+
+  /* What lacked memory may have been taken for what does not fit, and that have been said. */
+  if (!lpt_memory_check (mark, &lack))
     {
-      if (graph != NULL)
-        name_repeated_outputs (graph);
+      if (error != NULL)
+        g_clear_error (error);
+      g_propagate_error (error, lack);
+    }
+  else if (graph != NULL && lpt_graph_check_codes (graph, error) && lpt_graph_check_scales (graph, error))
+    {
+      name_repeated_outputs (graph);
       return graph;
     }
   lpt_graph_free (graph);

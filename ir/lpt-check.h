@@ -30,7 +30,7 @@ gboolean lpt_graph_check_codes  (LptGraph *graph, GError **error);
 
 /**
  * lpt_graph_check_read:
- * @graph: (transfer full) (nullable): what a reader made; NULL is handed on
+ * @graph: (transfer full) (nullable): what a reader made; NULL, and what @error says of it, is handed on
  * @mark: lpt_memory_mark() from before it began
  * The end of every reader: memory did not lack on the way, quantization is where codes are, and its numbers are good.
  * Outputs of one name become NAME, NAME_2, ...

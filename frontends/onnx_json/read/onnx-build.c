@@ -7,6 +7,7 @@
 #include "frontends/onnx_json/read/onnx-scope.h"
 
 #include "ir/infer/lpt-evaluate.h"
+#include "ir/lpt-memory.h"
 #include "ir/lpt-quant-move.h"
 
 #include <stdarg.h>
@@ -35,6 +36,14 @@ lpt_onnx_fail (LptOnnxNode *on,
   message = g_strdup_vprintf (format, args);
   va_end (args);
   on->error = g_error_new_literal (LPT_ERROR, code, message);
+}
+
+gpointer
+lpt_onnx_memory (LptOnnxNode *on,
+                 gsize        n,
+                 gsize        size)
+{
+  return on->error == NULL ? lpt_memory_try (n, size, &on->error) : NULL;
 }
 
 /* --- inputs and outputs ----------------------------------------------------- */

@@ -59,6 +59,8 @@ typedef struct { const char *name; int value; } LptOnnxChoice;
 
 LptGraph *lpt_onnx_graph    (LptOnnxNode *on);
 void      lpt_onnx_fail     (LptOnnxNode *on, LptError code, const char *format, ...) G_GNUC_PRINTF (3, 4);
+/* lpt_memory_try(), and NULL behind an error. */
+gpointer  lpt_onnx_memory   (LptOnnxNode *on, gsize n, gsize size);
 #define   lpt_onnx_unsupported(on, ...) lpt_onnx_fail ((on), LPT_ERROR_UNSUPPORTED, "unsupported " __VA_ARGS__)
 
 /* --- inputs and outputs ----------------------------------------------------- */

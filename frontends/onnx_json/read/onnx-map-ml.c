@@ -21,7 +21,6 @@
 
 #include <math.h>
 
-#include "ir/lpt-memory.h"
 
 static LptValue *
 number_in (LptOnnxNode *on,
@@ -249,7 +248,7 @@ positions (LptOnnxNode *on,
   const guint n = (guint) lpt_tensor_count (keys);
   const gboolean real = lpt_dtype_is_real (lpt_tensor_dtype (keys));
   g_autoptr (GHashTable) seen = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
-  g_autofree gint64 *list = lpt_memory_try (n + 1, sizeof *list, &on->error);
+  g_autofree gint64 *list = lpt_onnx_memory (on, n + 1, sizeof *list);
 
   for (guint i = 0; i < n && list != NULL; i++)
     {

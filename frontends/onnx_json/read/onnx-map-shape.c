@@ -5,7 +5,6 @@
 
 #include "frontends/onnx_json/read/onnx-scope.h"
 #include "ir/infer/lpt-infer-util.h"
-#include "ir/lpt-memory.h"
 
 #include <string.h>
 
@@ -57,8 +56,8 @@ strings_attribute (LptOnnxNode *on)
 
   if ((one == NULL && list == NULL) || on->error != NULL)
     return NULL;
-  strings = lpt_memory_try (n + 1, sizeof *strings, &on->error);
-  lengths = strings != NULL ? lpt_memory_try (n + 1, sizeof *lengths, &on->error) : NULL;
+  strings = lpt_onnx_memory (on, n + 1, sizeof *strings);
+  lengths = lpt_onnx_memory (on, n + 1, sizeof *lengths);
   for (size_t i = 0; lengths != NULL && i < n; i++)
     {
       strings[i] = (const char *) data[i].data;

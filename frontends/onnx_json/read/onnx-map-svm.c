@@ -25,7 +25,6 @@
 
 #include "frontends/onnx_json/read/onnx-ml.h"
 
-#include "ir/lpt-memory.h"
 
 typedef enum { LINEAR, POLY, RBF, SIGMOID } Kernel;
 
@@ -145,7 +144,7 @@ static float *
 pair_rows (LptOnnxNode *on,
            const Svm   *svm)
 {
-  float *rows = lpt_memory_try ((gsize) svm->n_pairs * (gsize) svm->n_vectors, sizeof *rows, &on->error);
+  float *rows = lpt_onnx_memory (on, (gsize) svm->n_pairs * (gsize) svm->n_vectors, sizeof *rows);
   gint64 pair = 0, at_i = 0;
 
   for (gint64 i = 0; i < svm->n_classes && rows != NULL; at_i += svm->per_class[i++])
@@ -169,8 +168,8 @@ count_votes (LptOnnxNode *on,
              LptValue    *d)
 {
   const gsize n = (gsize) (svm->n_classes * svm->n_pairs);
-  g_autofree float *first = lpt_memory_try (n, sizeof *first, &on->error);
-  g_autofree float *second = first != NULL ? lpt_memory_try (n, sizeof *second, &on->error) : NULL;
+  g_autofree float *first = lpt_onnx_memory (on, n, sizeof *first);
+  g_autofree float *second = lpt_onnx_memory (on, n, sizeof *second);
   LptValue *wins = lpt_onnx_convert (on, lpt_onnx_ml_with (on, LPT_OP_GREATER, d, 0), LPT_DTYPE_F32);
   gint64 pair = 0;
 

@@ -14,7 +14,6 @@
 #include "frontends/onnx_json/read/onnx-ml.h"
 
 #include "frontends/onnx_json/read/onnx-scope.h"
-#include "ir/lpt-memory.h"
 
 #include <string.h>
 
@@ -51,7 +50,7 @@ lpt_onnx_ml_floats (LptOnnxNode *on,
     return NULL;
   if (attr != NULL && attr->n_floats > 0)
     {
-      values = lpt_memory_try (attr->n_floats, sizeof *values, &on->error);
+      values = lpt_onnx_memory (on, attr->n_floats, sizeof *values);
       if (values != NULL)
         memcpy (values, attr->floats, attr->n_floats * sizeof *values);
       *n = attr->n_floats;
@@ -92,8 +91,8 @@ lpt_onnx_ml_strings (LptOnnxNode *on,
 
   if (attr == NULL || attr->n_strings == 0 || on->error != NULL)
     return NULL;
-  strings = lpt_memory_try (attr->n_strings, sizeof *strings, &on->error);
-  lengths = strings != NULL ? lpt_memory_try (attr->n_strings, sizeof *lengths, &on->error) : NULL;
+  strings = lpt_onnx_memory (on, attr->n_strings, sizeof *strings);
+  lengths = lpt_onnx_memory (on, attr->n_strings, sizeof *lengths);
   for (gsize i = 0; lengths != NULL && i < attr->n_strings; i++)
     {
       strings[i] = (const char *) attr->strings[i].data;

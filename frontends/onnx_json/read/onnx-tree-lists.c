@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/lpt-memory.h"
 
 #define NODE(trees, i) g_array_index ((trees)->nodes, LptOnnxTreeNode, (i))
 
@@ -154,7 +153,7 @@ read_weights (LptOnnxNode  *on,
   g_autofree float *weights = lpt_onnx_ml_floats (on, name, &n);
   const gint64 *ids = node_list (on, ids_name, n), *nodes = node_list (on, nodes_name, n);
   const gint64 *tree_ids = node_list (on, trees_name, n);
-  g_autofree Owner *owners = on->error == NULL ? lpt_memory_try (n + 1, sizeof *owners, &on->error) : NULL;
+  g_autofree Owner *owners = lpt_onnx_memory (on, n + 1, sizeof *owners);
   gsize n_owners = 0;
 
   for (gsize i = 0; i < n && on->error == NULL; i++)
@@ -196,7 +195,7 @@ lpt_onnx_trees_from_lists (LptOnnxNode  *on,
   g_free (lpt_onnx_ml_floats (on, "nodes_hitrates", &ignored));
   if (n == 0 || n > G_MAXINT32 / LPT_TREE_COLUMNS)
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "trees with %" G_GSIZE_FORMAT " nodes", n);
-  keys = on->error == NULL ? lpt_memory_try (n, sizeof *keys, &on->error) : NULL;
+  keys = lpt_onnx_memory (on, n, sizeof *keys);
   if (keys == NULL)
     return;
   for (guint i = 0; i < n; i++)

@@ -9,7 +9,6 @@
 #include "frontends/onnx_json/read/onnx-trees.h"
 
 #include "frontends/onnx_json/read/onnx-ml.h"
-#include "ir/lpt-memory.h"
 
 #define NODE(trees, i) g_array_index ((trees)->nodes, LptOnnxTreeNode, (i))
 #define ROOT(trees, i) g_array_index ((trees)->roots, gint64, (i))
@@ -159,10 +158,10 @@ lpt_onnx_trees_sort (LptOnnxNode  *on,
 
   if (on->error != NULL || !check (on, trees, n_targets))
     return;
-  state = lpt_memory_try (n + 1, sizeof *state, &on->error);
-  place = state != NULL ? lpt_memory_try (n + 1, sizeof *place, &on->error) : NULL;
-  order = place != NULL ? lpt_memory_try (n + 1, sizeof *order, &on->error) : NULL;
-  stack = order != NULL ? lpt_memory_try (n + 1, sizeof *stack, &on->error) : NULL;
+  state = lpt_onnx_memory (on, n + 1, sizeof *state);
+  place = lpt_onnx_memory (on, n + 1, sizeof *place);
+  order = lpt_onnx_memory (on, n + 1, sizeof *order);
+  stack = lpt_onnx_memory (on, n + 1, sizeof *stack);
   if (stack == NULL)
     return;
   for (gsize i = 0; i < n; i++)

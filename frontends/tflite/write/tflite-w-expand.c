@@ -148,7 +148,8 @@ lpt_tfl_x_index (LptTflExpand *x, gint64 value)
 LptValue *
 lpt_tfl_x_like (LptTflExpand *x, LptValue *value, double number)
 {
-  return lpt_tfl_x_tensor (x, lpt_tensor_scalar (value->dtype, number));
+  const gboolean made = value->dtype != LPT_DTYPE_UNDEFINED;      /* not so behind an error */
+  return lpt_tfl_x_tensor (x, lpt_tensor_scalar (made ? value->dtype : LPT_DTYPE_F32, number));
 }
 
 /* --- steps --------------------------------------------------------------------- */

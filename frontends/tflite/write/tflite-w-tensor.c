@@ -121,12 +121,26 @@ local_name (LptTflWriter *w, const char *what)
   return w->node != NULL ? g_strconcat (w->node->name, "/", what, NULL) : g_strdup (what);
 }
 
+static gint
+integers (LptTflWriter *w, const char *what, const LptShape *shape, const gint64 *values)
+{
+  g_autofree char *name = local_name (w, what);
+  g_autoptr (LptTensor) wide = lpt_tensor_new_copy (LPT_DTYPE_I64, shape, values, NULL);
+  return lpt_tfl_w_const (w, name, wide != NULL ? lpt_tensor_convert (wide, LPT_DTYPE_I32, NULL) : NULL, NULL);
+}
+
 gint
 lpt_tfl_w_i32s (LptTflWriter *w, const char *what, guint n, const gint64 *values)
 {
-  g_autofree char *name = local_name (w, what);
-  g_autoptr (LptTensor) wide = lpt_tensor_vector_i64 (n, values);
-  return lpt_tfl_w_const (w, name, wide != NULL ? lpt_tensor_convert (wide, LPT_DTYPE_I32, NULL) : NULL, NULL);
+  const LptShape shape = lpt_shape_make (1, (gint64[]) { n });
+  return integers (w, what, &shape, values);
+}
+
+gint
+lpt_tfl_w_pairs (LptTflWriter *w, const char *what, guint n, const gint64 *values)
+{
+  const LptShape shape = lpt_shape_make (2, (gint64[]) { n, 2 });
+  return integers (w, what, &shape, values);
 }
 
 gint

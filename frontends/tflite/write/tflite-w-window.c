@@ -57,7 +57,7 @@ gint
 lpt_tfl_window_pad (LptTflWriter *w, gint x, const LptTflWindow *window, gboolean lowest)
 {
   LptTflWTensor *t = lpt_tfl_w_get (w, x);
-  LptShape shape = t->shape, list = lpt_shape_make (2, (gint64[]) { window->n + 2, 2 });
+  LptShape shape = t->shape;
   gint64 pads[2 * (LPT_TFL_SPATIAL + 2)] = { 0 };
   for (guint i = 0; i < window->n; i++)
     {
@@ -68,14 +68,9 @@ lpt_tfl_window_pad (LptTflWriter *w, gint x, const LptTflWindow *window, gboolea
       if (shape.dims[i + 1] >= 0)
         shape.dims[i + 1] += window->begin[i] + window->end[i];
     }
-  gint numbers = lpt_tfl_w_i32s (w, "pads", 2 * (window->n + 2), pads);
+  gint numbers = lpt_tfl_w_pairs (w, "pads", window->n + 2, pads);
   if (w->error != NULL)
     return x;
-  LptTflWTensor *p = lpt_tfl_w_get (w, numbers);
-  LptTensor *square = lpt_tensor_reshape (p->data, &list, &w->error);
-  lpt_tensor_unref (p->data);
-  p->data = square;
-  p->shape = list;
   gint out = lpt_tfl_w_like (w, "padded", x, &shape);
   LptDType dtype = lpt_tfl_dtype (t->type);
   gint in[] = { x, numbers,

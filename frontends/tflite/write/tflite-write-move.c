@@ -358,13 +358,7 @@ lpt_tfl_write_pad (LptTflWriter *w, gint64 code)
   gint in[] = { ok ? lpt_tfl_w_in_free (w, 0, layout, &gauge) : -1, -1, -1 };
   if (ok && w->error == NULL)
     {
-      LptShape square = lpt_shape_make (2, (gint64[]) { rank, 2 });
-      in[1] = lpt_tfl_w_i32s (w, "pads", 2 * (guint) rank, pads);
-      LptTflWTensor *p = lpt_tfl_w_get (w, in[1]);
-      LptTensor *data = lpt_tensor_reshape (p->data, &square, &w->error);
-      lpt_tensor_unref (p->data);
-      p->data = data;
-      p->shape = square;
+      in[1] = lpt_tfl_w_pairs (w, "pads", (guint) rank, pads);
       LptTensor *value = lpt_node_const_in (w->node, 3);
       if (mode == LPT_PAD_CONSTANT && value != NULL)
         in[2] = lpt_tfl_w_number (w, "value", in[0], lpt_tensor_get_f64 (value, 0));
@@ -479,14 +473,8 @@ lpt_tfl_write_space_batch (LptTflWriter *w, gint64 code)
   gint in[3] = { ok ? lpt_tfl_w_in_free (w, 0, layout, &gauge) : -1 };
   if (ok && w->error == NULL)
     {
-      LptShape square = lpt_shape_make (2, (gint64[]) { n, 2 });
       in[1] = lpt_tfl_w_i32s (w, "blocks", (guint) n, list);
-      in[2] = lpt_tfl_w_i32s (w, "borders", 2 * (guint) n, pads);
-      LptTflWTensor *p = lpt_tfl_w_get (w, in[2]);
-      LptTensor *data = lpt_tensor_reshape (p->data, &square, &w->error);
-      lpt_tensor_unref (p->data);
-      p->data = data;
-      p->shape = square;
+      in[2] = lpt_tfl_w_pairs (w, "borders", (guint) n, pads);
       lpt_tfl_w_need (lpt_tfl_w_op (w, code, 3, in, lpt_tfl_w_out (w, 0, layout, gauge)), rank != 4 ? 3 : 1);
     }
   else

@@ -94,6 +94,7 @@ gint64        lpt_tfl_w_type    (LptDType dtype);              /* TensorType, -1
 gint lpt_tfl_w_tensor (LptTflWriter *w, const char *name, LptDType dtype, const LptShape *shape, LptQuant *quant);
 gint lpt_tfl_w_const (LptTflWriter *w, const char *name, LptTensor *data, LptQuant *quant); /* takes @data over */
 gint          lpt_tfl_w_i32s    (LptTflWriter *w, const char *what, guint n, const gint64 *values);
+gint          lpt_tfl_w_pairs   (LptTflWriter *w, const char *what, guint n, const gint64 *values);      /* [n, 2] */
 gint          lpt_tfl_w_i32     (LptTflWriter *w, const char *what, gint64 value);     /* rank 0 */
 gint          lpt_tfl_w_f32     (LptTflWriter *w, const char *what, double value);     /* rank 0 */
 /* One code, or number, of the type and quantization of tensor @like. */
