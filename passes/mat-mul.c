@@ -77,6 +77,7 @@ fq_operand (LptRewriter *rw,
   return TRUE;
 }
 
+/* @dq has a scale. */
 static gboolean
 chain_operand (LptRewriter      *rw,
                LptNode          *matmul,
@@ -92,15 +93,15 @@ chain_operand (LptRewriter      *rw,
                                                                 NULL);
 
       if (rounded == NULL || !lpt_tensor_is_zero (rounded))
-        lpt_layer_remark_types (rw, matmul);
-      if (rounded == NULL || !lpt_tensor_is_zero (rounded))
-        return lpt_rewriter_decline (rw, matmul, "input 1 has a zero point");
+        {
+          lpt_layer_remark_types (rw, matmul);
+          return lpt_rewriter_decline (rw, matmul, "input 1 has a zero point");
+        }
     }
-  if (dq->multiply != NULL && lpt_dequant_varies (lpt_dequant_scale (dq), dq->data->shape.rank, summed))
+  if (lpt_dequant_varies (lpt_dequant_scale (dq), dq->data->shape.rank, summed))
     return lpt_rewriter_decline (rw, matmul, "the scale of input 1 varies along the axis that is summed over");
   out->data = dq->data;
-  out->scale = dq->multiply != NULL ? lpt_tensor_convert (lpt_dequant_scale (dq), LPT_DTYPE_F32, NULL)
-                                    : lpt_tensor_scalar (LPT_DTYPE_F32, 1);
+  out->scale = lpt_tensor_convert (lpt_dequant_scale (dq), LPT_DTYPE_F32, NULL);
   if (dq->data->producer->op == LPT_OP_FAKE_QUANTIZE && lpt_quantize_is_supported (dq->data->producer))
     out->q = lpt_fold_fake_quantize (dq->data->producer, dq->data->dtype, TRUE);
   else
