@@ -21,6 +21,13 @@
 
 /* --- reading --------------------------------------------------------------- */
 
+/* How long the mark of UTF-8 is that a text may begin with. */
+static gsize
+bom_size (const char *text, gsize n)
+{
+  return n >= 3 && memcmp (text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 /* The beginning of a file, as it is, and with white space skipped. */
 typedef struct { const char *all; gsize all_size; const char *text; gsize size; } Head;
 
@@ -93,7 +100,10 @@ load_text (const char *path, const LptLoadOptions *options, GError **error)
   g_autofree char *text = NULL;
   gsize length;
   if (g_file_get_contents (path, &text, &length, &cause))
-    return lpt_graph_from_text (text, (gssize) length, path, error);
+    {
+      const gsize skip = bom_size (text, length);
+      return lpt_graph_from_text (text + skip, (gssize) (length - skip), path, error);
+    }
   g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", path, cause->message);
   return NULL;
 }
@@ -144,7 +154,7 @@ lpt_graph_load (const char *path, const LptLoadOptions *options, GError **error)
   if (options == NULL)
     options = &none;
   Head head = { buffer, n, buffer, n };
-  gsize skip = n >= 3 && memcmp (buffer, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+  gsize skip = bom_size (buffer, n);
   while (skip < n && g_ascii_isspace (buffer[skip]))
     skip++;
   head.text += skip;

@@ -118,6 +118,83 @@ test_bad (void)
     }
 }
 
+/* Files that are no arrays, or that end in their header; keys in quotes that do not close, behind blanks, in strings. */
+static void
+test_broken (void)
+{
+#define START "\x93NUMPY"
+  static const struct { const char *bytes; gsize n; const char *message; } bad[] = {
+    { START "\1", 7, "not a .npy file" },
+    { "\x93NUMPX\1\0\2\0{}", 12, "not a .npy file" },
+    { START "\0\0\2\0{}", 12, "unsupported version 0" },
+    { START "\4\0\2\0{}", 12, "unsupported version 4" },
+    { START "\2\0\2\0", 10, "the file ends in its header" },
+    { START "\1\0\3\0{}", 12, "the file ends in its header" },
+    { START "\2\0\2\0\1\0{}", 14, "the file ends in its header" },
+    { START "\1\0\5\0descr", 15, "unsupported element type" },
+    { START "\1\0\7\0'descr\"", 17, "unsupported element type" },
+    { START "\1\0\11\0'descr' 1", 19, "unsupported element type" },
+    { START "\1\0\12\0'descr':\"\"", 20, "unsupported element type" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      g_autoptr (GError) error = NULL, of_file = NULL;
+      g_autoptr (GBytes) bytes = g_bytes_new_static (bad[i].bytes, bad[i].n);
+      g_autoptr (LptTensor) none = lpt_npy_parse (bytes, "bad.npy", &error), loaded = NULL;
+      g_autofree char *path = g_build_filename (scratch, "bad.npy", NULL);
+
+      g_file_set_contents (path, bad[i].bytes, (gssize) bad[i].n, NULL);
+      loaded = lpt_npy_load (path, &of_file);
+      g_unlink (path);
+      g_assert_null (none);
+      g_assert_null (loaded);
+      g_assert_nonnull (of_file);
+      if (strstr (error->message, bad[i].message) == NULL)
+        g_error ("%u: \"%s\" does not say \"%s\"", i, error->message, bad[i].message);
+    }
+}
+
+/* Version 2 has a length of four bytes; types that NumPy lacks are written as their bits. */
+static void
+test_versions (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *path = g_build_filename (scratch, "bits.npy", NULL);
+  const char header[] = "{'descr' : '|u1', 'fortran_order': False, 'shape': (2L,), }";
+  g_autoptr (GByteArray) raw = g_byte_array_new ();
+  g_autoptr (GBytes) bytes = NULL;
+  g_autoptr (LptTensor) two = NULL, again = NULL;
+  g_autoptr (LptTensor) half = lpt_tensor_scalar (LPT_DTYPE_BF16, 1.5);
+  g_autoptr (LptTensor) small = lpt_tensor_scalar (LPT_DTYPE_F8E4M3, 1.5);
+
+  g_byte_array_append (raw, (const guint8 *) START "\2\0", 8);
+  g_byte_array_append (raw, (const guint8[]) { sizeof header - 1, 0, 0, 0 }, 4);
+  g_byte_array_append (raw, (const guint8 *) header, sizeof header - 1);
+  g_byte_array_append (raw, (const guint8[]) { 7, 9 }, 2);
+  bytes = g_bytes_new (raw->data, raw->len);
+  two = lpt_npy_parse (bytes, "two.npy", &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (lpt_tensor_get_i64 (two, 1), ==, 9);
+  g_file_set_contents (path, (const char *) raw->data, raw->len, NULL);
+  again = lpt_npy_load (path, &error);
+  g_assert_no_error (error);
+  g_assert_true (lpt_tensor_equal (two, again));
+  g_clear_pointer (&again, lpt_tensor_unref);
+  lpt_npy_save (path, half, &error);
+  g_assert_no_error (error);
+  again = lpt_npy_load (path, &error);
+  g_assert_cmpint (lpt_tensor_dtype (again), ==, LPT_DTYPE_U16);
+  g_assert_cmpint (lpt_tensor_get_i64 (again, 0), ==, 0x3fc0);
+  g_clear_pointer (&again, lpt_tensor_unref);
+  lpt_npy_save (path, small, &error);
+  g_assert_no_error (error);
+  again = lpt_npy_load (path, &error);
+  g_assert_cmpint (lpt_tensor_dtype (again), ==, LPT_DTYPE_U8);
+  g_assert_cmpint (lpt_tensor_get_i64 (again, 0), ==, 0x3c);
+  g_unlink (path);
+}
+
 static void
 test_archive (void)
 {
@@ -155,6 +232,8 @@ main (int argc, char **argv)
   g_test_add_func ("/npy/widened", test_widened);
   g_test_add_func ("/npy/orders", test_orders);
   g_test_add_func ("/npy/bad", test_bad);
+  g_test_add_func ("/npy/broken", test_broken);
+  g_test_add_func ("/npy/versions", test_versions);
   g_test_add_func ("/npy/archive", test_archive);
   int code = g_test_run ();
   g_rmdir (scratch);
