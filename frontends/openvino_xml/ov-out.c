@@ -5,11 +5,11 @@
 
 #include "frontends/openvino_xml/ov-out.h"
 
+/* The writer does nothing behind its first failure, and says so again. */
 static void
 keep (OvOut *out, int result)
 {
-  if (result < 0)
-    out->failed = TRUE;
+  out->failed |= result < 0;
 }
 
 void
@@ -32,8 +32,7 @@ ov_out_open (OvOut *out, FILE *stream)
 gboolean
 ov_out_finish (OvOut *out)
 {
-  if (!out->failed)
-    keep (out, xmlTextWriterEndDocument (out->writer));
+  keep (out, xmlTextWriterEndDocument (out->writer));
   gboolean ok = !out->failed;
   ov_out_clear (out);
   return ok;
@@ -50,22 +49,19 @@ ov_out_clear (OvOut *out)
 void
 ov_out_begin (OvOut *out, const char *element)
 {
-  if (!out->failed)
-    keep (out, xmlTextWriterStartElement (out->writer, BAD_CAST element));
+  keep (out, xmlTextWriterStartElement (out->writer, BAD_CAST element));
 }
 
 void
 ov_out_end (OvOut *out)
 {
-  if (!out->failed)
-    keep (out, xmlTextWriterEndElement (out->writer));
+  keep (out, xmlTextWriterEndElement (out->writer));
 }
 
 void
 ov_out_attr (OvOut *out, const char *name, const char *text)
 {
-  if (!out->failed)
-    keep (out, xmlTextWriterWriteAttribute (out->writer, BAD_CAST name, BAD_CAST text));
+  keep (out, xmlTextWriterWriteAttribute (out->writer, BAD_CAST name, BAD_CAST text));
 }
 
 void
@@ -79,15 +75,13 @@ void
 ov_out_item (OvOut *out, const char *element, gint64 number)
 {
   g_autofree char *text = g_strdup_printf ("%" G_GINT64_FORMAT, number);
-  if (!out->failed)
-    keep (out, xmlTextWriterWriteElement (out->writer, BAD_CAST element, BAD_CAST text));
+  keep (out, xmlTextWriterWriteElement (out->writer, BAD_CAST element, BAD_CAST text));
 }
 
 void
 ov_out_raw (OvOut *out, const char *xml)
 {
-  if (!out->failed)
-    keep (out, xmlTextWriterWriteRaw (out->writer, BAD_CAST xml));
+  keep (out, xmlTextWriterWriteRaw (out->writer, BAD_CAST xml));
 }
 
 gboolean
