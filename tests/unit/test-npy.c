@@ -118,7 +118,7 @@ test_bad (void)
     }
 }
 
-/* Files that are no arrays, or that end in their header; keys in quotes that do not close, behind blanks, in strings. */
+/* Files that are no arrays, or that end in their header; keys without quotes, in open ones, without a colon. */
 static void
 test_broken (void)
 {
