@@ -1,4 +1,8 @@
-/* lpt-softmax.h - rows of LogSoftmax
+/* lpt-softmax.h - LogSoftmax of a row and of columns
+ *
+ *     y = x - max - ln sum e^(x - max)
+ *
+ * The powers are single, the sum and what follows it double, rounded once. All levels of the kernels give the same bits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,5 +10,12 @@
 
 #include <glib.h>
 
-/* ln (e^x / sum e^x) of @length numbers @step apart, in f64 and rounded once; @y as @x. */
-void lpt_log_softmax_row (gint64 length, gint64 step, const float *x, float *y);
+#include "executor/kernels/float/float.h"
+
+/* Columns that are done together. */
+#define LPT_LOG_SOFTMAX_COLUMNS 256
+
+/* Of @n numbers; @y is other memory than @x. */
+void lpt_log_softmax_row     (const LptFloatKernel *floats, gsize n, const float *x, float *y);
+/* Of each of @columns (LPT_LOG_SOFTMAX_COLUMNS at most), whose @n rows are @ld apart in both. */
+void lpt_log_softmax_columns (const LptFloatKernel *floats, gsize n, gsize columns, gsize ld, const float *x, float *y);

@@ -2,8 +2,8 @@
  *
  *   y = e^(x - max) / sum e^(x - max),   ln y = x - max - ln sum e^(x - max)
  *
- * Softmax is the kernel family's scalar row (executor/kernels/float), by columns where the axis is not the last one;
- * LogSoftmax computes in f64.
+ * Both are made from the kernel family's scalar row (executor/kernels/float), by columns where the axis is not the last
+ * one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,20 +16,53 @@
 #include "ir/scalar/lpt-loop.h"
 
 void
-lpt_log_softmax_row (gint64       length,
-                     gint64       step,
-                     const float *x,
-                     float       *y)
+lpt_log_softmax_row (const LptFloatKernel *floats,
+                     gsize                 n,
+                     const float          *x,
+                     float                *y)
 {
   double max = -INFINITY, sum = 0;
-  gint64 k;
+  float single;
 
-  for (k = 0; k < length; k++)
-    max = MAX (max, (double) x[k * step]);
-  for (k = 0; k < length; k++)
-    sum += exp (x[k * step] - max);
-  for (k = 0; k < length; k++)
-    y[k * step] = (float) (x[k * step] - max - log (sum));
+  floats->reduce_lines (LPT_REDUCE_MAXIMUM, 1, n, x, n, &max);
+  single = (float) max;
+  floats->binary (LPT_BINARY_SUBTRACT, n, x, 1, &single, 0, y);
+  floats->map (LPT_MAP_EXP, n, y, y);
+  floats->reduce_lines (LPT_REDUCE_SUM, 1, n, y, n, &sum);
+  floats->shift (n, x, max, 1, -log (sum), y);
+}
+
+void
+lpt_log_softmax_columns (const LptFloatKernel *floats,
+                         gsize                 n,
+                         gsize                 columns,
+                         gsize                 ld,
+                         const float          *x,
+                         float                *y)
+{
+  double max[LPT_LOG_SOFTMAX_COLUMNS], sum[LPT_LOG_SOFTMAX_COLUMNS] = { 0 };
+  float single[LPT_LOG_SOFTMAX_COLUMNS];
+  gsize i, c;
+
+  for (c = 0; c < columns; c++)
+    max[c] = -INFINITY;
+  for (i = 0; i < n; i++)
+    floats->reduce_columns (LPT_REDUCE_MAXIMUM, columns, x + i * ld, max);
+  for (c = 0; c < columns; c++)
+    single[c] = (float) max[c];
+  for (i = 0; i < n; i++)
+    {
+      float *row = y + i * ld;
+
+      floats->binary (LPT_BINARY_SUBTRACT, columns, x + i * ld, 1, single, 1, row);
+      floats->map (LPT_MAP_EXP, columns, row, row);
+      floats->reduce_columns (LPT_REDUCE_SUM, columns, row, sum);
+    }
+  for (c = 0; c < columns; c++)
+    sum[c] = -log (sum[c]);
+  for (i = 0; i < n; i++)
+    for (c = 0; c < columns; c++)
+      y[i * ld + c] = (float) ((double) x[i * ld + c] - max[c] + sum[c]);
 }
 
 gboolean
@@ -42,6 +75,7 @@ lpt_run_softmax (LptCall *call,
   const LptShape *shape = &call->in[0].shape;
   const float *x = lpt_call_f32 (call, 0, error);
   float *y = x != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
+  const LptFloatKernel *floats = lpt_float_scalar ();
   gint64 outer, length, inner, o, i;
   gint axis;
 
@@ -59,15 +93,18 @@ lpt_run_softmax (LptCall *call,
   inner = lpt_dims_product (shape, axis + 1, shape->rank);
   if (inner == 1 && !logarithm)
     {
-      lpt_float_scalar ()->softmax ((gsize) outer, (gsize) length, x, (gsize) length, y, (gsize) length);
+      floats->softmax ((gsize) outer, (gsize) length, x, (gsize) length, y, (gsize) length);
       return TRUE;
     }
   for (o = 0; o < outer; o++, x += length * inner, y += length * inner)
     if (!logarithm)
-      lpt_float_scalar ()->softmax_columns ((gsize) length, (gsize) inner, x, (gsize) inner, y);
+      floats->softmax_columns ((gsize) length, (gsize) inner, x, (gsize) inner, y);
+    else if (inner == 1)
+      lpt_log_softmax_row (floats, (gsize) length, x, y);
     else
-      for (i = 0; i < inner; i++)
-        lpt_log_softmax_row (length, inner, x + i, y + i);
+      for (i = 0; i < inner; i += LPT_LOG_SOFTMAX_COLUMNS)
+        lpt_log_softmax_columns (floats, (gsize) length, (gsize) MIN (inner - i, LPT_LOG_SOFTMAX_COLUMNS), (gsize) inner,
+                                 x + i, y + i);
 
   return TRUE;
 }

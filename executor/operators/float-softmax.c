@@ -10,7 +10,7 @@
 #include "ir/scalar/lpt-loop.h"
 
 /* Columns of a task, and its elements. */
-#define COLUMNS 256
+#define COLUMNS LPT_LOG_SOFTMAX_COLUMNS
 #define TASK 32768
 
 typedef struct
@@ -27,12 +27,13 @@ run_unit (const Softmax *p,
           float         *y,
           gsize          unit)
 {
-  gsize blocks = (p->inner + p->columns - 1) / p->columns, column = unit % blocks * p->columns, c;
+  gsize blocks = (p->inner + p->columns - 1) / p->columns, column = unit % blocks * p->columns;
   gsize at = unit / blocks * p->n * p->inner + column, columns = MIN (p->columns, p->inner - column);
 
-  if (p->logarithm)
-    for (c = 0; c < columns; c++)
-      lpt_log_softmax_row ((gint64) p->n, (gint64) p->inner, x + at + c, y + at + c);
+  if (p->logarithm && p->inner == 1)
+    lpt_log_softmax_row (p->floats, p->n, x + at, y + at);
+  else if (p->logarithm)
+    lpt_log_softmax_columns (p->floats, p->n, columns, p->inner, x + at, y + at);
   else if (p->inner == 1)
     p->floats->softmax (1, p->n, x + at, p->n, y + at, p->n);
   else
