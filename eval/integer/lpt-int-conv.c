@@ -244,7 +244,7 @@ take_window (Conv                  *conv,
 
 static gboolean
 take_parameters (Conv                  *conv,
-                 const LptNode         *node,
+                 LptNode               *node,
                  const LptWeightedView *view,
                  const LptRequantRule  *rule,
                  GError               **error)
