@@ -54,6 +54,11 @@ gboolean lpt_quantize_details_read  (LptNode *fq, LptQuantizeDetails *details);
 void     lpt_quantize_details_clear (LptQuantizeDetails *details);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptQuantizeDetails, lpt_quantize_details_clear)
 
+/* What the zero point of an interval that counts as symmetric may be off by, in steps of 256 levels: 64 times the
+ * relative bound of lpt_quantize_precision(). Beyond it dropping a fraction shows in sums of products, where it adds up
+ * as the rounding of codes does not. */
+#define LPT_ZERO_POINT_COARSE 0.128
+
 LptPrecisionDetails lpt_quantize_precision (const LptQuantizeDetails *details);
 /* The type for consumers that take @required (ordered; empty = any). */
 LptDataPrecision    lpt_quantize_data_precision (const LptQuantizeDetails *details, const LptTypeList *required);

@@ -3,10 +3,12 @@
  *     MatMul ((a - za) sa, w sw)  =>  Multiply (Subtract (MatMul (a, w), za w), sa sw)
  *
  * sa may vary along everything but the axis that is summed over, sw likewise; transposed operands have their
- * constants transposed. The zero point of the second operand must round to zero; that of the first one needs a
- * constant second operand, whose column sums it turns into a constant behind the product.
+ * constants transposed. The zero point of the second operand must be zero but for LPT_ZERO_POINT_COARSE of a step (for
+ * targets whose zero points are integers: round to zero); that of the first one needs a constant second operand, whose
+ * column sums it turns into a constant behind the product.
  *
- * Rounds: weights that are not on the lattice of their FakeQuantize; everything else is exact in real arithmetic.
+ * Rounds: weights that are not on the lattice of their FakeQuantize, and that part of a zero point; everything else is
+ * exact in real arithmetic.
  *
  * Refused when
  *   - there is no quantization on one of the inputs, or it starts from a real type (unless updatePrecisions is off);
@@ -77,6 +79,20 @@ fq_operand (LptRewriter *rw,
   return TRUE;
 }
 
+/* Does leaving @zp out change no number by more than rounding it may? */
+static gboolean
+is_no_zero_point (LptRewriter *rw,
+                  LptTensor   *zp)
+{
+  const double most = lpt_rewriter_config (rw)->integer_zero_points ? 0.5 : LPT_ZERO_POINT_COARSE;
+
+  for (gint64 i = 0; i < lpt_tensor_count (zp); i++)
+    if (!(fabs (lpt_tensor_get_f64 (zp, i)) < most))
+      return FALSE;
+
+  return TRUE;
+}
+
 /* @dq has a scale. */
 static gboolean
 chain_operand (LptRewriter      *rw,
@@ -87,16 +103,10 @@ chain_operand (LptRewriter      *rw,
 {
   if (!lpt_layer_is_low (rw, dq))
     return lpt_rewriter_decline (rw, matmul, "input 1 is dequantized from a real type");
-  if (dq->subtract != NULL)
+  if (dq->subtract != NULL && !is_no_zero_point (rw, lpt_dequant_zp (dq)))
     {
-      g_autoptr (LptTensor) rounded = lpt_tensor_convert_round (lpt_dequant_zp (dq), LPT_DTYPE_I32, LPT_ROUND_HALF_AWAY,
-                                                                NULL);
-
-      if (rounded == NULL || !lpt_tensor_is_zero (rounded))
-        {
-          lpt_layer_remark_types (rw, matmul);
-          return lpt_rewriter_decline (rw, matmul, "input 1 has a zero point");
-        }
+      lpt_layer_remark_types (rw, matmul);
+      return lpt_rewriter_decline (rw, matmul, "input 1 has a zero point");
     }
   if (lpt_dequant_varies (lpt_dequant_scale (dq), dq->data->shape.rank, summed))
     return lpt_rewriter_decline (rw, matmul, "the scale of input 1 varies along the axis that is summed over");

@@ -172,4 +172,12 @@ gboolean     lpt_lower_fixed  (LptLower *lw, LptNode *node);
 #define LPT_LOWER(OP, rule) gboolean lpt_lower_##rule (LptLower *lw, LptNode *node);
 #include "passes/lower/lower-rules.def"
 
+/* zero-points.c: by how much of a step rounding moves the zero point that is farthest from a whole number. */
+double   lpt_lower_zero_point_fraction (const LptForm *form);
+/* Can a bias take what rounding the zero points of the data leaves? */
+gboolean lpt_lower_zero_point_has_sum  (LptNode *node, const LptForm *w);
+/* Then it is added to @real[o], one for each of @channels from here on: @n of them. */
+void     lpt_lower_zero_point_rest     (LptNode *node, const LptForm *x, const LptForm *w, gint64 channels,
+                                        double **real, guint *n);
+
 #endif

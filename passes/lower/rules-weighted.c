@@ -19,6 +19,9 @@
  * where the window reaches over the border: there the padding counts as sx (Z - z), less than half a step, in place of
  * 0.
  *
+ * * A fractional zero point of weights, or of data whose fraction no bias can take (zero-points.c), is rounded too: by
+ * LPT_ZERO_POINT_COARSE of a step at most, but for targets whose zero points are integers.
+ *
  * Stays real when an operand is not 8-bit, when the activation varies along an
  * axis (but per group in a grouped convolution), when a scale is not positive, when
  * a zero point leaves its type, when a bias leaves int32.
@@ -30,8 +33,8 @@
 
 #include <lpt/lpt-attrs.h>
 
+#include "ir/lpt-quantize-details.h"
 #include "ir/lpt-weighted.h"
-#include "ir/scalar/lpt-loop.h"
 #include "passes/lower/lower.h"
 
 /* What is less of a step of the accumulator never changes a code. */
@@ -183,73 +186,6 @@ weights (LptLower     *lw,
     }
 
   return lpt_lower_with_quant (lw, q, quant);
-}
-
-/* For each output channel the sum over the weights of (qw - zw) times what rounding the zero point of their input
- * channel leaves, in real numbers of the input: added to @real[o], which has @n values, times sw[o]. */
-static void
-add_zero_point_rest (LptNode       *node,
-                     const LptForm *x,
-                     const LptForm *w,
-                     gint64         channels,
-                     double       **real,
-                     guint         *n)
-{
-  LptTensor *tensor = w->q->producer->data;
-  g_autofree double *rest = g_new0 (double, x->n);
-  g_autofree double *sum = NULL;
-  const LptShape *shape = &w->q->shape;
-  LptWeightedView view;
-  gint axis;
-  gint weights_axis;
-  gint64 total, outer, inner, groups, window, i;
-  gboolean any = FALSE, columns;
-  guint c;
-
-  for (c = 0; c < x->n; c++)
-    {
-      rest[c] = x->b[c] + x->a[c] * round (-x->b[c] / x->a[c]);
-      if (fabs (rest[c]) < WHOLE * x->a[c])
-        rest[c] = 0;
-      any |= rest[c] != 0;
-    }
-  if (!any || tensor == NULL || channels == 0)
-    return;
-  lpt_weighted_view (node, &view);
-  out_channels (node, &axis, &channels, &weights_axis);
-  columns = !view.window && !LPT_ATTRS (node, LptMatMulAttrs)->transpose_b;
-  /* Weights as [outer, in a group and window...]: only layouts with the output channel first have a cheap sum. */
-  if (view.transposed || (columns && shape->rank != 2))
-    return;      /* rounded half away from zero */
-
-  total = lpt_tensor_count (tensor);
-  outer = channels;
-  inner = total / outer;
-  groups = lpt_weighted_groups (&view, shape);
-  window = view.window ? lpt_dims_product (shape, view.kernel, shape->rank) : 1;
-  sum = g_new0 (double, outer);
-  for (i = 0; i < total; i++)
-    {
-      gint64 o = columns ? i % outer : i / inner;
-      gint64 in_group = view.window ? i % inner / window : 0;
-      gint64 per_group = inner / window;
-      guint from = x->n == 1 ? 0 : (guint) (o / (outer / groups) * per_group + in_group);
-      guint k = w->n == 1 ? 0 : (guint) o;
-
-      sum[o] += rest[from] * ((double) lpt_tensor_get_i64 (tensor, i) - round (-w->b[k] / w->a[k])) * w->a[k];
-    }
-  if (*n == 1)
-    {
-      double *spread = g_new (double, outer);
-
-      for (i = 0; i < outer; i++)
-        spread[i] = **real;
-      g_free (*real);
-      *real = spread;
-      *n = (guint) outer;
-    }
-  for (i = 0; i < outer; i++)
-    (*real)[i] += sum[i];
 }
 
 /* A bias of @n real numbers with as many steps of the accumulator: round (real[c] / step[c]), and what that leaves. */
@@ -496,6 +432,23 @@ accumulate (LptLower *lw,
   return TRUE;
 }
 
+/* Where zero points may have fractions, none is rounded by more than LPT_ZERO_POINT_COARSE but what the bias takes. */
+static gboolean
+sums_hold (LptLower *lw,
+           LptNode  *node,
+           LptForm  *x,
+           LptForm  *w)
+{
+  const gboolean coarse_x = lpt_lower_zero_point_fraction (x) > LPT_ZERO_POINT_COARSE,
+                 coarse_w = lpt_lower_zero_point_fraction (w) > LPT_ZERO_POINT_COARSE;
+
+  if (lpt_rewriter_config (lw->rw)->integer_zero_points ||
+      (!coarse_w && (!coarse_x || lpt_lower_zero_point_has_sum (node, w))))
+    return TRUE;
+
+  return lpt_rewriter_decline (lw->rw, node, "rounding the zero point of input %d would add up in its sums", coarse_w);
+}
+
 gboolean
 lpt_lower_weighted (LptLower *lw,
                     LptNode  *node)
@@ -550,6 +503,9 @@ lpt_lower_weighted (LptLower *lw,
     return lpt_rewriter_decline (lw->rw, node,
                                  "the scale of input 1 varies along another axis than the output channels");
 
+  if (!sums_hold (lw, node, x, w))
+    return FALSE;
+
   n = n_scales > 1 ? (guint) channels : w->n;
   a = g_new (double, n);
   b = g_new0 (double, n);
@@ -561,7 +517,7 @@ lpt_lower_weighted (LptLower *lw,
   op->in[1] = lpt_form_copy (w);
   op->emit = emit_codes;
   op->accumulate = accumulate;
-  add_zero_point_rest (node, x, w, channels, &b, &n_bias);
+  lpt_lower_zero_point_rest (node, x, w, channels, &b, &n_bias);
   if (n_bias > n)
     {
       double *spread = g_new (double, n_bias);
