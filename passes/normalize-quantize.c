@@ -425,10 +425,17 @@ strip (LptCodes *nz,
     {
       LptNode *node = g_ptr_array_index (graph->nodes, i);
 
+      gboolean had = FALSE;
+
       if (node->op == LPT_OP_REINTERPRET && (node->flags & LPT_NODE_DEAD) == 0 && lpt_node_in (node, 0) != NULL)
         lpt_rewriter_replace (nz->rw, lpt_node_out (node), lpt_node_in (node, 0), NULL);
       for (guint o = 0; o < node->n_out; o++)
-        lpt_value_set_quant (&node->out[o], NULL);
+        {
+          had |= node->out[o].quant != NULL;
+          lpt_value_set_quant (&node->out[o], NULL);
+        }
+      if (had && (node->flags & LPT_NODE_DEAD) == 0)
+        lpt_rewriter_changed (nz->rw, node);
     }
 }
 

@@ -98,8 +98,22 @@ make_config (const char *text)
   return config;
 }
 
+/* The text behind the last change that was reported, and how many were. */
+typedef struct
+{
+  char *last;
+  guint n;
+} Change;
+
+static void
+change_clear (Change *change)
+{
+  g_free (change->last);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Change, change_clear)
+
 /* A pass that says it changed the graph did: else sweeps go on for nothing, and its count is wrong. fit-restrictions
- * goes over every graph of its target as a whole and always says so. */
+ * goes over every graph of its target as a whole and always says so. One that says nothing left it as it was. */
 static gboolean
 after_change (const LptPass *pass,
               LptGraph      *graph,
@@ -107,20 +121,32 @@ after_change (const LptPass *pass,
               gpointer       data,
               GError       **error)
 {
-  char **last = data;
+  Change *change = data;
   char *text = lpt_graph_to_text (graph, LPT_TEXT_DEFAULT);
 
-  if (strcmp (text, *last) == 0 && strcmp (pass->name, "fit-restrictions") != 0)
+  if (strcmp (text, change->last) == 0 && strcmp (pass->name, "fit-restrictions") != 0)
     {
       g_free (text);
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s says that it changed \"%s\", and the graph is as before",
                    pass->name, node != NULL ? node->name : "the graph");
       return FALSE;
     }
-  g_free (*last);
-  *last = text;
+  g_free (change->last);
+  change->last = text;
+  change->n++;
 
   return TRUE;
+}
+
+/* Without marks, which a pass may leave where it declines. */
+static char *
+without_marks (LptGraph *graph)
+{
+  g_autoptr (LptGraph) copy = lpt_graph_copy (graph);
+
+  lpt_graph_clear_marks (copy);
+  lpt_graph_sweep (copy);
+  return lpt_graph_to_text (copy, LPT_TEXT_DEFAULT);
 }
 
 static void
@@ -130,8 +156,10 @@ run_group (LptGraph        *graph,
            LptReport       *report)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *last = lpt_graph_to_text (graph, LPT_TEXT_DEFAULT);
-  const LptObserver observer = { after_change, &last };
+  g_auto (Change) change = { lpt_graph_to_text (graph, LPT_TEXT_DEFAULT), 0 };
+  g_autofree char *before = without_marks (graph);
+  g_autofree char *now = NULL;
+  const LptObserver observer = { after_change, &change };
   g_autoptr (GPtrArray) group = g_ptr_array_new ();
   g_auto (GStrv) list = g_strsplit (names, "+", 0);
   guint i;
@@ -161,6 +189,9 @@ run_group (LptGraph        *graph,
   g_ptr_array_add (group, NULL);
   lpt_pipeline_run_passes (graph, config, (const LptPass *const *) group->pdata, report, &observer, &error);
   g_assert_no_error (error);
+  now = without_marks (graph);
+  if (change.n == 0 && strcmp (now, before) != 0)
+    g_error ("%s changed the graph without saying so:\n%s", names, now);
 }
 
 static void
