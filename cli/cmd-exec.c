@@ -49,7 +49,7 @@ on_profile (const char *option, const char *value, gpointer data, GError **error
   ExecArgs *args = data;
   args->profiled = TRUE;
   g_free (args->profile);
-  args->profile = g_strdup (value);
+  args->profile = value != NULL && *value != '\0' ? g_strdup (value) : NULL;
   return TRUE;
 }
 

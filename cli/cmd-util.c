@@ -32,6 +32,21 @@ say_wrong_option (const HelpPage *page, const GError *error)
   return cmd_usage ("%s (see lptc %s --help)", error->message, page->name);
 }
 
+/* A value that an option need not have is its own only behind '=': the next word, which GOption would take, is the
+   model. */
+static void
+part_optional_values (int argc, char **argv, const GOptionEntry *entries)
+{
+  for (int i = 1; i < argc && !g_str_equal (argv[i], "--"); i++)
+    for (const GOptionEntry *e = entries; g_str_has_prefix (argv[i], "--") && e->long_name != NULL; e++)
+      if ((e->flags & G_OPTION_FLAG_OPTIONAL_ARG) && g_str_equal (argv[i] + 2, e->long_name))
+        {
+          g_autofree char *parted = g_strconcat (argv[i], "=", NULL);
+          argv[i] = (char *) g_intern_string (parted);
+          break;
+        }
+}
+
 gboolean
 cmd_parse (int *argc, char ***argv, const CmdLine *line, int *code)
 {
@@ -63,6 +78,7 @@ cmd_parse (int *argc, char ***argv, const CmdLine *line, int *code)
   g_option_context_set_description (context, line->description);
   g_autofree char *program = g_strdup_printf ("lptc %s", (*argv)[0]);
   g_set_prgname (program);
+  part_optional_values (*argc, *argv, line->entries);
   if (!g_option_context_parse (context, argc, argv, &error))
     {
       *code = say_wrong_option (&page, error);
