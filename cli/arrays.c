@@ -7,6 +7,7 @@
 
 #include "cli/cmd.h"
 #include "cli/files.h"
+#include "cli/limits.h"
 #include <lpt/lpt-npy.h>
 
 #include <lpt/lpt-executor.h>
@@ -256,6 +257,36 @@ cmd_arrays_load (LptGraph *graph, char **specs, const LptDataOptions *options, g
   return cmd_arrays_load_drawn (graph, specs, options, seed, NULL, code);
 }
 
+/* Bytes of a value whose shape is known; 0: it is not. */
+static double
+bytes_of (const LptValue *value)
+{
+  gint64 count;
+  return lpt_shape_is_static (&value->shape) && lpt_shape_count (&value->shape, &count)
+    ? (double) count * (double) lpt_dtype_bits (value->dtype) / 8.0 : 0.0;
+}
+
+/* Inputs that are still to be drawn and the arrays of the outputs live side by side. Drawing takes longer than saying
+   that they do not fit. */
+static gboolean
+drawn_ones_fit (LptGraph *graph, const GPtrArray *tensors, int *code)
+{
+  double bytes = 0.0;
+  for (guint i = 0; i < graph->parameters->len; i++)
+    bytes += tensors->pdata[i] == NULL ? bytes_of (lpt_node_out (g_ptr_array_index (graph->parameters, i))) : 0.0;
+  for (guint i = 0; i < graph->results->len; i++)
+    {
+      const LptValue *value = lpt_node_in (g_ptr_array_index (graph->results, i), 0);
+      bytes += value->producer->data == NULL && value->producer->op != LPT_OP_PARAMETER ? bytes_of (value) : 0.0;
+    }
+  if (!cmd_limits_exceed (bytes))
+    return TRUE;
+  *code = cmd_fail (g_error_new (LPT_ERROR, LPT_ERROR_INVALID,
+                                 "%s: no memory for drawn inputs and their outputs, %.0f bytes together (see --max-memory)",
+                                 graph->source != NULL ? graph->source : graph->name, bytes));
+  return FALSE;
+}
+
 GPtrArray *
 cmd_arrays_load_drawn (LptGraph *graph, char **specs, const LptDataOptions *options, gint64 seed, guint *drawn,
                        int *code)
@@ -267,6 +298,8 @@ cmd_arrays_load_drawn (LptGraph *graph, char **specs, const LptDataOptions *opti
   for (guint i = 0; specs != NULL && specs[i] != NULL; i++)
     if ((*code = load_one (graph, tensors, specs[i], options)) != CMD_OK)
       return NULL;
+  if (seed != CMD_NO_SEED && !drawn_ones_fit (graph, tensors, code))
+    return NULL;
   for (guint i = 0; i < tensors->len; i++)
     {
       LptNode *parameter = g_ptr_array_index (graph->parameters, i);

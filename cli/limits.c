@@ -84,6 +84,13 @@ cmd_limits_apply (void)
   lpt_limits_set_thread (limits ());
 }
 
+gboolean
+cmd_limits_exceed (double bytes)
+{
+  const guint64 most = lpt_limits_max_memory (limits ());
+  return most != 0 && bytes + (double) lpt_limits_memory (limits ()) > (double) most;
+}
+
 char **
 cmd_limits_weights (void)
 {

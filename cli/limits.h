@@ -13,6 +13,9 @@ const GOptionEntry *cmd_limits_entries (void);
 /* After parsing: holds this thread to them. */
 void                cmd_limits_apply   (void);
 
+/* Would @bytes more than are in use be too many? */
+gboolean            cmd_limits_exceed  (double bytes);
+
 /* The files of --weights, in the order of the models; NULL = none (transfer none). */
 char              **cmd_limits_weights (void);
 /* The key of --signature; NULL = none. */
