@@ -404,12 +404,18 @@ run (LptRewriter  *rw,
      LptGraph     *graph,
      GError      **error)
 {
+  const LptConfig *config = lpt_rewriter_config (rw);
+
   if (!graph->lowered)
     {
       lpt_rewriter_changed (rw, NULL);
       if (!lower_graph (rw, graph, lpt_graph_is_raised (graph), error))
         return FALSE;
     }
+
+  /* Under a target's table fit-restrictions changes what integer ops read and asks behind that. */
+  if (config->quant_rules != LPT_QUANT_RULES_NONE && !g_hash_table_contains (config->disabled, "fit-restrictions"))
+    return TRUE;
 
   return lpt_unlower_refused (rw, graph, error);
 }
