@@ -84,8 +84,8 @@ lpt_onnx_body_output (LptOnnxBody *body,
   LptValue *value = NULL;
 
   if (body->inner.error == NULL)
-    value = lpt_onnx_scope_find (body->inner.import, body->scope, lpt_onnx_text (body->proto->output[i]->name),
-                                 &body->inner.error);
+    value = lpt_onnx_scope_find_tensor (body->inner.import, body->scope,
+                                        lpt_onnx_text (body->proto->output[i]->name), &body->inner.error);
   return value != NULL ? lpt_onnx_plain (&body->inner, value) : NULL;
 }
 

@@ -103,6 +103,12 @@ map_node (LptOnnxNode  *on,
   op = lpt_onnx_find_op (domain, lpt_onnx_text (on->proto->op_type), on->opset, error);
   if (op == NULL)
     return FALSE;
+  for (guint i = 0; i < on->n_in && !lpt_onnx_takes_sequence (op); i++)
+    if (lpt_onnx_is_sequence (on->import, on->in[i]))
+      {
+        g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported input %u: a sequence", i);
+        return FALSE;
+      }
   on->since = op->since;
   on->argument = op->argument;
   if (on->opset < 6)
@@ -345,7 +351,7 @@ add_result (LptOnnxImport  *import,
             const char     *name,
             GError        **error)
 {
-  LptValue *value = lpt_onnx_scope_find (import, scope, name, error);
+  LptValue *value = lpt_onnx_scope_find_tensor (import, scope, name, error);
   g_autofree char *node_name = g_strconcat (name, "/Result", NULL);
   LptResultAttrs *attrs;
   LptNode *node;
@@ -425,7 +431,9 @@ import_file (LptOnnxFile  *file,
              GError      **error)
 {
   const Onnx__ModelProto *model = file->model;
-  LptOnnxImport import = { .file = file };
+  g_autoptr (GHashTable) sequences = g_hash_table_new_full (NULL, NULL, (GDestroyNotify) lpt_tensor_unref,
+                                                                 (GDestroyNotify) g_ptr_array_unref);
+  LptOnnxImport import = { .file = file, .sequences = sequences };
   g_autoptr (LptGraph) graph = NULL;
   g_autoptr (LptOnnxScope) scope = NULL;
 

@@ -219,6 +219,11 @@ lpt_onnx_scope_find (LptOnnxImport  *import,
   else if (scope->outer != NULL)
     {
       value = lpt_onnx_scope_find (import, scope->outer, name, error);
+      if (value != NULL && scope->captures != NULL && lpt_onnx_is_sequence (import, value))
+        {
+          g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: sequence \"%s\" inside of a body", name);
+          return NULL;
+        }
       if (value != NULL && scope->captures != NULL)
         value = capture (scope, name, value, error);
     }
@@ -227,4 +232,18 @@ lpt_onnx_scope_find (LptOnnxImport  *import,
   if (value != NULL)
     g_hash_table_insert (scope->values, (gpointer) name, value);
   return value;
+}
+
+LptValue *
+lpt_onnx_scope_find_tensor (LptOnnxImport  *import,
+                            LptOnnxScope   *scope,
+                            const char     *name,
+                            GError        **error)
+{
+  LptValue *value = lpt_onnx_scope_find (import, scope, name, error);
+
+  if (value == NULL || !lpt_onnx_is_sequence (import, value))
+    return value;
+  g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: \"%s\" is a sequence", name);
+  return NULL;
 }

@@ -38,8 +38,13 @@ struct _LptOnnxImport
 {
   LptOnnxFile *file;
   guint        depth;          /* of functions in functions and subgraphs in subgraphs */
+  GHashTable  *sequences;      /* LptTensor * -> GPtrArray of LptValue *: onnx-map-sequence.c */
   guint        nodes;          /* ONNX nodes mapped so far, each copy of a function and each attempt at a body counted */
 };
+
+gboolean      lpt_onnx_is_sequence    (const LptOnnxImport *import, const LptValue *value);
+/* Does the operator know what to do with one? */
+gboolean      lpt_onnx_takes_sequence (const LptOnnxOp *op);
 
 /* NULL is the name "". */
 static inline const char *lpt_onnx_text (const char *string) { return string != NULL ? string : ""; }
@@ -60,8 +65,9 @@ gboolean      lpt_onnx_scope_define (LptOnnxScope *scope, const char *name, LptV
 /* A name may be given twice with equal content. */
 gboolean      lpt_onnx_scope_initializers (LptOnnxImport *import, LptOnnxScope *scope, const Onnx__GraphProto *graph,
                                            GError **error);
-/* The value of a name; NULL + error. */
+/* The value of a name; NULL + error. That of a sequence is for lpt_onnx_takes_sequence() alone: _tensor() refuses it. */
 LptValue     *lpt_onnx_scope_find   (LptOnnxImport *import, LptOnnxScope *scope, const char *name, GError **error);
+LptValue     *lpt_onnx_scope_find_tensor (LptOnnxImport *import, LptOnnxScope *scope, const char *name, GError **error);
 
 /* The order in which the nodes can be mapped: *order NULL = as they are (transfer full, g_free); FALSE + error that
  * names a cycle. */
