@@ -410,16 +410,19 @@ static const struct { const char *model, *message; } refused[] = {
   { LOOP ("'m','c','x'", BODY (VALUE ("i", FLOAT, "") "," NAMED ("ci") "," NAMED ("v"), NAMED ("ci") "," NAMED ("v"), "")),
     "node \"n_Loop\" (Loop, opset 17): body: input \"i\" is f32, the value is i64" },
   /* Sequences are lists of the reader: nothing reads, keeps or carries one. */
-  { MODEL (IN (X2) OUT (NAMED ("y")) NODES (NODE ("SequenceConstruct", "'x','x'", "'s'", "") "," NODE ("Neg", "'s'", "'y'", ""))),
+  { MODEL (IN (X2) OUT (NAMED ("y")) NODES (
+           NODE ("SequenceConstruct", "'x','x'", "'s'", "") "," NODE ("Neg", "'s'", "'y'", ""))),
     "node \"n_Neg\" (Neg, opset 17): unsupported input 0: a sequence" },
   { MODEL (IN (X2) OUT (NAMED ("s")) NODES (NODE ("SequenceConstruct", "'x','x'", "'s'", ""))),
     "output \"s\": unsupported: \"s\" is a sequence" },
   { MODEL (IN (C "," X2) OUT (NAMED ("y")) NODES (NODE ("SequenceConstruct", "'x','x'", "'s'", "") ","
-           NODE ("If", "'c'", "'y'", BRANCHES (NODE ("SequenceLength", "'s'", "'a'", ""), NODE ("Neg", "'x'", "'b'", ""))))),
+           NODE ("If", "'c'", "'y'", BRANCHES (NODE ("SequenceLength", "'s'", "'a'", ""),
+                                           NODE ("Neg", "'x'", "'b'", ""))))),
     "node \"n_If\" (If, opset 17): then_branch: node \"n_SequenceLength\" (SequenceLength, opset 17): "
     "unsupported: sequence \"s\" inside of a body" },
   { MODEL (IN (C "," X2) OUT (NAMED ("y")) NODES (
-           NODE ("If", "'c'", "'y'", BRANCHES (NODE ("SequenceConstruct", "'x'", "'a'", ""), NODE ("Neg", "'x'", "'b'", ""))))),
+           NODE ("If", "'c'", "'y'", BRANCHES (NODE ("SequenceConstruct", "'x'", "'a'", ""),
+                                               NODE ("Neg", "'x'", "'b'", ""))))),
     "node \"n_If\" (If, opset 17): then_branch: unsupported: \"a\" is a sequence" },
   { LOOP ("'m','c','','x'", SUM_BODY ("")), "node \"n_Loop\" (Loop, opset 17): input 2 is missing" },
 

@@ -187,6 +187,10 @@ test_rewrite (gconstpointer data)
 
 #define X_IN  "\"input\": [{\"name\": \"x\", \"type\": {\"tensorType\": {\"elemType\": 1, \"shape\": {\"dim\": [{\"dimValue\": 4}]}}}}]"
 #define Y_OUT "\"output\": [{\"name\": \"y\"}]"
+#define SPARSE(length, n, indices) \
+  "{\"graph\": {\"sparseInitializer\": [{\"dims\": [" length "], " \
+  "\"values\": {\"name\": \"s\", \"dataType\": 1, \"dims\": [2], \"floatData\": [1, 2]}, " \
+  "\"indices\": {\"dataType\": 7, \"dims\": [" n "], \"int64Data\": " indices "}}]}}"
 #define MODEL(nodes) "{\"opsetImport\": [{\"version\": 17}], \"graph\": {" X_IN ", " Y_OUT ", \"node\": [" nodes "]}}"
 #define WEIGHT(values) "{\"name\": \"w\", \"dataType\": 1, \"dims\": [2], \"floatData\": " values "}"
 #define NODE(op, in, out) "{\"opType\": \"" op "\", \"input\": [" in "], \"output\": [" out "]}"
@@ -217,7 +221,14 @@ test_refused (void)
     { "{\"graph\": {\"initializer\": [{\"name\": \"a\"}, {\"name\": \"a\"}]}}", "initializer 1 \"a\": is defined twice" },
     { "{\"graph\": {\"initializer\": [" WEIGHT ("[1, 2]") ", " WEIGHT ("[1, 3]") "]}}",
       "initializer 1 \"w\": is defined twice, with different content" },
-    { "{\"graph\": {\"sparseInitializer\": [{}]}}", "unsupported: sparse initializers" },
+    { "{\"graph\": {\"sparseInitializer\": [{}]}}", "a sparse initializer has no name" },
+    { SPARSE ("4", "2", "[0, 4]"), "initializer \"s\": a sparse tensor has an index outside of its shape" },
+    { SPARSE ("4", "2", "[1, 1]"), "initializer \"s\": a sparse tensor has indices that do not ascend" },
+    { SPARSE ("-4", "2", "[0, 1]"), "initializer \"s\": a sparse tensor has a negative length" },
+    { SPARSE ("4", "1", "[0]"),
+      "initializer \"s\": a sparse tensor has indices that are not one i64, or one row of them, for each value" },
+    { SPARSE ("4", "2, 2", "[0, 0, 0, 0]"),
+      "initializer \"s\": a sparse tensor has indices that are not one i64, or one row of them, for each value" },
     { "{\"opsetImport\": [{\"version\": 17}, {\"domain\": \"ai.onnx\", \"version\": 13}], \"graph\": {}}", "opsetImport[1]: domain \"\" has two versions" },
   };
 

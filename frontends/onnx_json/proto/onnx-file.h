@@ -38,6 +38,8 @@ gboolean     lpt_onnx_file_lends      (const LptOnnxFile *file, gconstpointer da
 GBytes      *lpt_onnx_file_external   (LptOnnxFile *file, const Onnx__TensorProto *tensor, gsize size, GError **error);
 /* Every encoding of TensorProto (transfer full); a slice of the message or of a mapped file where that is possible. */
 LptTensor   *lpt_onnx_file_tensor     (LptOnnxFile *file, const Onnx__TensorProto *tensor, GError **error);
+/* A SparseTensorProto, dense (transfer full). */
+LptTensor   *lpt_onnx_file_sparse     (LptOnnxFile *file, const Onnx__SparseTensorProto *sparse, GError **error);
 
 /* Element types: "FLOAT" for 1, NULL when there is no such number. */
 const char  *lpt_onnx_type_name       (gint32 data_type);

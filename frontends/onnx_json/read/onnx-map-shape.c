@@ -26,6 +26,22 @@ tensor_attribute (LptOnnxNode *on,
   return lpt_onnx_file_tensor (on->import->file, attr->t, &on->error);
 }
 
+static LptTensor *
+sparse_attribute (LptOnnxNode *on)
+{
+  const Onnx__AttributeProto *attr = lpt_onnx_attr (on, "sparse_value",
+                                                    ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__SPARSE_TENSOR);
+
+  if (attr == NULL || on->error != NULL)
+    return NULL;
+  if (attr->sparse_tensor == NULL)
+    {
+      lpt_onnx_fail (on, LPT_ERROR_INVALID, "attribute \"sparse_value\" holds no tensor");
+      return NULL;
+    }
+  return lpt_onnx_file_sparse (on->import->file, attr->sparse_tensor, &on->error);
+}
+
 /* Floats that the attribute holds, as a vector */
 static LptTensor *
 floats_attribute (LptOnnxNode *on,
@@ -84,9 +100,11 @@ lpt_onnx_map_constant (LptOnnxNode *on)
     tensor = floats_attribute (on, "value_floats");
   if (tensor == NULL)
     tensor = strings_attribute (on);
+  if (tensor == NULL)
+    tensor = sparse_attribute (on);
   lpt_ints_clear (&ints);
   if (tensor == NULL)
-    lpt_onnx_unsupported (on, "kind of constant (sparse)");
+    lpt_onnx_unsupported (on, "kind of constant");
   else
     lpt_onnx_set (on, 0, lpt_onnx_tensor_value (on, tensor));
 }

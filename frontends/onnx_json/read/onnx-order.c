@@ -77,6 +77,9 @@ hide_own (Reader                 *r,
     hide (r, graph->input[i]->name, on);
   for (gsize i = 0; i < graph->n_initializer; i++)
     hide (r, graph->initializer[i]->name, on);
+  for (gsize i = 0; i < graph->n_sparse_initializer; i++)
+    if (graph->sparse_initializer[i]->values != NULL)
+      hide (r, graph->sparse_initializer[i]->values->name, on);
   for (gsize i = 0; i < graph->n_node; i++)
     for (gsize k = 0; k < graph->node[i]->n_output; k++)
       hide (r, graph->node[i]->output[k], on);

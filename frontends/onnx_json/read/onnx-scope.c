@@ -125,17 +125,42 @@ check_twice (LptOnnxImport            *import,
   return FALSE;
 }
 
+/* Made at once: nothing tells what of them is read. */
+static gboolean
+take_sparse (LptOnnxImport                  *import,
+             LptOnnxScope                   *scope,
+             const Onnx__SparseTensorProto  *sparse,
+             GError                        **error)
+{
+  const char *name = sparse->values != NULL ? lpt_onnx_text (sparse->values->name) : "";
+  g_autoptr (LptTensor) tensor = NULL;
+  LptValue *value;
+
+  if (*name == '\0')
+    {
+      g_set_error_literal (error, LPT_ERROR, LPT_ERROR_INVALID, "a sparse initializer has no name");
+      return FALSE;
+    }
+  tensor = lpt_onnx_file_sparse (import->file, sparse, error);
+  if (tensor == NULL)
+    {
+      g_prefix_error (error, "initializer \"%s\": ", name);
+      return FALSE;
+    }
+  value = lpt_node_out (lpt_graph_add_const (scope->graph, name, tensor));
+  lpt_value_add_name (value, name);
+  return lpt_onnx_scope_define (scope, name, value, error);
+}
+
 gboolean
 lpt_onnx_scope_initializers (LptOnnxImport           *import,
                              LptOnnxScope            *scope,
                              const Onnx__GraphProto  *graph,
                              GError                 **error)
 {
-  if (graph->n_sparse_initializer > 0)
-    {
-      g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: sparse initializers");
+  for (gsize i = 0; i < graph->n_sparse_initializer; i++)
+    if (!take_sparse (import, scope, graph->sparse_initializer[i], error))
       return FALSE;
-    }
   for (gsize i = 0; i < graph->n_initializer; i++)
     {
       Onnx__TensorProto *tensor = graph->initializer[i], *first;
