@@ -378,6 +378,8 @@ lower_graph (LptRewriter  *rw,
         }
       if (lw.integers && (keep_integers (&lw, node) || computes_integers (&lw, node)))
         continue;
+      if (!is_kept_real (rw, node) && lpt_lower_computed_zero (&lw, node))
+        continue;
       if (rule == NULL)
         rule = raised ? lpt_lower_raised : lpt_lower_fixed;
       if (is_kept_real (rw, node) || is_left_real (&lw, node) || computes_integers (&lw, node) ||

@@ -172,6 +172,8 @@ gboolean     lpt_lower_fixed  (LptLower *lw, LptNode *node);
 #define LPT_LOWER(OP, rule) gboolean lpt_lower_##rule (LptLower *lw, LptNode *node);
 #include "passes/lower/lower-rules.def"
 
+/* Of a raised graph: a product whose data had a computed zero point has it again (computed-zero.c). */
+gboolean lpt_lower_computed_zero       (LptLower *lw, LptNode *node);
 /* zero-points.c: by how much of a step rounding moves the zero point that is farthest from a whole number. */
 double   lpt_lower_zero_point_fraction (const LptForm *form);
 /* Can a bias take what rounding the zero points of the data leaves? */
