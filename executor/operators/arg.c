@@ -1,24 +1,29 @@
-/* arg.c - the place of the greatest or least code along an axis
+/* arg.c - the place of the greatest or least element along an axis, of codes and of real numbers
  *
  * Codes grow with the numbers that they stand for, in u8 form as well. Lines without gaps are searched for their limit
- * first, then for its place; lines side by side are searched together, a block of them at a time. Of equal codes the
- * first counts, or the last where the op says so.
+ * first, then for its place; lines side by side are searched together, a block of them at a time. Of equal elements the
+ * first counts, or the last where the op says so; a NaN counts where it stands first alone, as nothing is greater or
+ * smaller.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "executor/operators/lpt-operators.h"
+#include <math.h>
 
-/* Codes that are worth a task; lines that are searched together. */
+#include "executor/operators/lpt-operators.h"
+#include "ir/scalar/lpt-loop.h"
+
+/* Elements that are worth a task; lines that are searched together, codes and reals. */
 #define CHUNK 32768
-#define BLOCK 64
+#define CODES_BLOCK 64
+#define REALS_BLOCK 256
 
 typedef struct
 {
+  const LptFloatKernel *floats;    /* NULL: codes */
   gsize    lines, inner, length;
   gsize    per_task;
-  guint8   flip;            /* 0xff: the least */
-  gboolean last, narrow;    /* of equal ones the last; results of 32 bits */
+  gboolean least, last, narrow;    /* of equal ones the last; results of 32 bits */
 } Arg;
 
 static void
@@ -33,20 +38,23 @@ put (const Arg *arg,
     ((gint64 *) out)[line] = (gint64) place;
 }
 
+/* --- codes --- */
+
 static gsize
-place_in_line (const Arg    *arg,
-               const guint8 *x)
+code_in_line (const Arg    *arg,
+              const guint8 *x)
 {
+  const guint8 flip = arg->least ? 0xff : 0;
   guint8 best = 0;
   gsize k;
 
   for (k = 0; k < arg->length; k++)
-    best = MAX (best, x[k] ^ arg->flip);
+    best = MAX (best, x[k] ^ flip);
   if (arg->last)
     for (k = arg->length; k-- > 0; )
-      if ((x[k] ^ arg->flip) == best)
+      if ((x[k] ^ flip) == best)
         return k;
-  for (k = 0; (x[k] ^ arg->flip) != best; k++)
+  for (k = 0; (x[k] ^ flip) != best; k++)
     ;
 
   return k;
@@ -54,28 +62,74 @@ place_in_line (const Arg    *arg,
 
 /* @n lines side by side, from @x on. */
 static void
-places_of_block (const Arg    *arg,
-                 const guint8 *x,
-                 gsize         n,
-                 gint32       *places)
+codes_of_block (const Arg    *arg,
+                const guint8 *x,
+                gsize         n,
+                gint32       *places)
 {
-  guint8 best[BLOCK];
+  const guint8 flip = arg->least ? 0xff : 0;
+  guint8 best[CODES_BLOCK];
   gsize k, j;
 
   for (j = 0; j < n; j++)
     {
-      best[j] = x[j] ^ arg->flip;
+      best[j] = x[j] ^ flip;
       places[j] = 0;
     }
   for (k = 1; k < arg->length; k++)
     for (x += arg->inner, j = 0; j < n; j++)
       {
-        const guint8 code = x[j] ^ arg->flip;
+        const guint8 code = x[j] ^ flip;
 
         places[j] = code > best[j] || (arg->last && code == best[j]) ? (gint32) k : places[j];
         best[j] = MAX (best[j], code);
       }
 }
+
+/* --- real numbers --- */
+
+static gsize
+real_in_line (const Arg   *arg,
+              const float *x)
+{
+  double limit = x[0];
+  float best;
+  gsize k;
+
+  if (isnan (x[0]))
+    return 0;
+  arg->floats->reduce_lines (arg->least ? LPT_REDUCE_MINIMUM : LPT_REDUCE_MAXIMUM, 1, arg->length, x, arg->length,
+                             &limit);
+  best = (float) limit;
+  if (arg->last)
+    for (k = arg->length; k-- > 0; )
+      if (x[k] == best)
+        return k;
+  for (k = 0; k < arg->length - 1 && x[k] != best; k++)
+    ;
+
+  return k;
+}
+
+static void
+reals_of_block (const Arg   *arg,
+                const float *x,
+                gsize        n,
+                gint32      *places)
+{
+  float best[REALS_BLOCK];
+  gsize k, j;
+
+  for (j = 0; j < n; j++)
+    {
+      best[j] = x[j];
+      places[j] = 0;
+    }
+  for (k = 1; k < arg->length; k++)
+    arg->floats->places (n, x + k * arg->inner, (gint32) k, arg->least, arg->last, best, places);
+}
+
+/* --- both --- */
 
 static void
 arg_run (const LptProgramOp *op,
@@ -84,54 +138,83 @@ arg_run (const LptProgramOp *op,
          gsize               end)
 {
   const Arg *arg = op->form.params;
+  const gsize block = arg->floats != NULL ? REALS_BLOCK : CODES_BLOCK;
   gsize line = task * arg->per_task, last = MIN (end * arg->per_task, arg->lines), j, n;
-  gint32 places[BLOCK];
+  gint32 places[REALS_BLOCK];
 
   for (; line < last; line += n)
     {
-      const guint8 *x = data->in[0] + line / arg->inner * arg->inner * arg->length + line % arg->inner;
+      const gsize at = line / arg->inner * arg->inner * arg->length + line % arg->inner;
+      const guint8 *codes = data->in[0] + at;
+      const float *reals = (const float *) (gconstpointer) data->in[0] + at;
 
-      n = arg->inner == 1 ? 1 : MIN (MIN (BLOCK, last - line), arg->inner - line % arg->inner);
+      n = arg->inner == 1 ? 1 : MIN (MIN (block, last - line), arg->inner - line % arg->inner);
       if (arg->inner == 1)
-        put (arg, data->out, line, place_in_line (arg, x));
+        places[0] = (gint32) (arg->floats != NULL ? real_in_line (arg, reals) : code_in_line (arg, codes));
+      else if (arg->floats != NULL)
+        reals_of_block (arg, reals, n, places);
       else
-        {
-          places_of_block (arg, x, n, places);
-          for (j = 0; j < n; j++)
-            put (arg, data->out, line + j, (gsize) places[j]);
-        }
+        codes_of_block (arg, codes, n, places);
+      for (j = 0; j < n; j++)
+        put (arg, data->out, line + j, (gsize) places[j]);
     }
+}
+
+/* Of an input that is taken; @floats: NULL for codes. FALSE: of no such axis or result. */
+static gboolean
+prepare (LptProgramOp         *op,
+         const LptFloatKernel *floats)
+{
+  const LptArgReduceAttrs *attrs = LPT_ATTRS (op->node, LptArgReduceAttrs);
+  const LptDType dtype = op->out[0]->array.dtype;
+  const LptShape *x = &op->in[0]->array.shape;
+  Arg *arg;
+  gint axis;
+
+  if (dtype != LPT_DTYPE_I64 && dtype != LPT_DTYPE_I32)
+    return lpt_refuse (op, LPT_REMARK_TYPES);
+  if (!lpt_axis_normalize (attrs->axis, x->rank, &axis) || x->dims[axis] > G_MAXINT32)
+    return lpt_refuse (op, LPT_REMARK_AXES);
+
+  arg = g_new0 (Arg, 1);
+  arg->floats = floats;
+  arg->inner = (gsize) lpt_dims_product (x, axis + 1, x->rank);
+  arg->length = (gsize) x->dims[axis];
+  arg->lines = lpt_program_count (op->in[0]) / arg->length;
+  arg->per_task = MAX (CHUNK / arg->length, 1);
+  arg->least = op->node->op == LPT_OP_ARG_MIN;
+  arg->last = attrs->last_index;
+  arg->narrow = dtype == LPT_DTYPE_I32;
+  lpt_program_set_form (op, &(LptOpForm) {
+    .run = arg_run, .params = arg, .kernel = floats != NULL ? floats->name : "arg_u8",
+    .tasks = (arg->lines + arg->per_task - 1) / arg->per_task, .n_in = 1,
+    .in = LPT_OPERANDS ({ op->in[0], floats != NULL ? LPT_LAYOUT_TYPED : LPT_LAYOUT_CODES }), .out = op->out[0],
+    .out_layout = LPT_LAYOUT_TYPED });
+
+  return TRUE;
 }
 
 gboolean
 lpt_prepare_arg (LptProgram   *program,
                  LptProgramOp *op)
 {
-  const LptArgReduceAttrs *attrs = LPT_ATTRS (op->node, LptArgReduceAttrs);
   const LptProgramValue *in = op->in[0];
-  const LptDType dtype = op->out[0]->array.dtype;
-  const LptShape *x = &in->array.shape;
-  gint axis = (gint) attrs->axis + (attrs->axis < 0 ? x->rank : 0), i;
-  Arg *arg;
 
-  if (!lpt_program_is_codes (in) || in->kind == LPT_STORAGE_CONST || (dtype != LPT_DTYPE_I64 && dtype != LPT_DTYPE_I32))
+  if (!lpt_program_is_codes (in) || in->kind == LPT_STORAGE_CONST)
     return lpt_refuse (op, lpt_remark_of_codes (in, in));
-  if (axis < 0 || axis >= x->rank || lpt_program_count (in) == 0 || x->dims[axis] > G_MAXINT32)
+  if (lpt_program_count (in) == 0)
     return lpt_refuse (op, LPT_REMARK_AXES);
 
-  arg = g_new0 (Arg, 1);
-  arg->inner = 1;
-  for (i = axis + 1; i < x->rank; i++)
-    arg->inner *= (gsize) x->dims[i];
-  arg->length = (gsize) x->dims[axis];
-  arg->lines = lpt_program_count (in) / arg->length;
-  arg->per_task = MAX (CHUNK / arg->length, 1);
-  arg->flip = op->node->op == LPT_OP_ARG_MIN ? 0xff : 0;
-  arg->last = attrs->last_index;
-  arg->narrow = dtype == LPT_DTYPE_I32;
-  lpt_program_set_form (op, &(LptOpForm) {
-    .run = arg_run, .params = arg, .kernel = "arg_u8", .tasks = (arg->lines + arg->per_task - 1) / arg->per_task,
-    .n_in = 1, .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_CODES }), .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED });
+  return prepare (op, NULL);
+}
 
-  return TRUE;
+gboolean
+lpt_prepare_float_arg (LptProgram   *program,
+                       LptProgramOp *op)
+{
+  if (!lpt_shape_is_static (&op->in[0]->array.shape) || lpt_program_count (op->in[0]) == 0 ||
+      op->in[0]->kind == LPT_STORAGE_CONST)
+    return lpt_refuse (op, LPT_REMARK_CONSTANT);
+
+  return prepare (op, program->kernels.floats);
 }
