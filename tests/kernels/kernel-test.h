@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,6 +55,20 @@ static inline int32_t
 random_range (int32_t low, int32_t high)
 {
   return low + (int32_t) (random_u32 () % ((uint32_t) (high - low) + 1u));
+}
+
+/* Numbers that round up and down, and those at the ends. */
+static inline float
+random_float (void)
+{
+  static const float special[] = { 0.0f,  -0.0f,  0.5f, -0.5f, 1.5f,     2.5f,      0.49999997f, -0.49999997f,
+                                   1e30f, -1e30f, 3e9f, -3e9f, INFINITY, -INFINITY, NAN,         1e-40f };
+
+  if (random_u32 () % 8 == 0)
+    return special[random_u32 () % 16];
+  if (random_u32 () % 3 == 0)
+    return (float) random_range (-600, 600) * 0.5f;
+  return (float) random_range (-(1 << 23), 1 << 23) / 32768.0f;
 }
 
 /* --- memory of operands ---------------------------------------------------

@@ -1,0 +1,364 @@
+/* tests/kernels/test-float.c - float rows against the definitions and against scalar
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tests/kernels/kernel-test.h"
+
+#include <math.h>
+
+#include "executor/kernels/float/float.h"
+
+/* Sums of lines: bits equal scalar's and values near a sum in order; of columns: bits equal scalar's. */
+static bool
+run_reductions (const LptFloatKernel *row, const LptFloatKernel *scalar, size_t rows, size_t cols, const float *in)
+{
+  double want[400], got[400];
+  bool ok = true;
+
+  for (int r = 0; r < LPT_N_REDUCES; r++)
+    {
+      scalar->reduce_lines ((LptFloatReduce) r, rows, cols, in, cols, want);
+      row->reduce_lines ((LptFloatReduce) r, rows, cols, in, cols, got);
+      ok = ok && memcmp (want, got, rows * sizeof *want) == 0;
+      for (size_t i = 0; i < rows; i++)
+        {
+          double sum = r == LPT_REDUCE_PRODUCT ? 1 : r == LPT_REDUCE_MAXIMUM ? -INFINITY : r == LPT_REDUCE_MINIMUM ? INFINITY : 0, size = 0;
+
+          for (size_t j = 0; j < cols; j++)
+            {
+              double x = in[i * cols + j];
+
+              size += r == LPT_REDUCE_SQUARES ? x * x : fabs (x);
+              switch (r)
+                {
+                case LPT_REDUCE_SUM:        sum += x; break;
+                case LPT_REDUCE_MAGNITUDES: sum += fabs (x); break;
+                case LPT_REDUCE_SQUARES:    sum += x * x; break;
+                case LPT_REDUCE_PRODUCT:    sum *= x; break;
+                case LPT_REDUCE_MAXIMUM:    sum = x > sum ? x : sum; break;
+                default:                    sum = x < sum ? x : sum;
+                }
+            }
+          ok = ok && (!isfinite (sum) || fabs (got[i] - sum) <= (r == LPT_REDUCE_PRODUCT ? fabs (sum) : size) * 1e-12);
+        }
+      for (size_t j = 0; j < cols; j++)
+        want[j] = got[j] = in[j];
+      for (size_t i = 1; i < rows; i++)
+        {
+          scalar->reduce_columns ((LptFloatReduce) r, cols, in + i * cols, want);
+          row->reduce_columns ((LptFloatReduce) r, cols, in + i * cols, got);
+        }
+      ok = ok && memcmp (want, got, cols * sizeof *want) == 0;
+    }
+  if (!ok)
+    printf ("# reductions of %zu rows of %zu\n", rows, cols);
+  return ok;
+}
+
+/* Bits equal scalar's, and values near a double evaluation: exp and the sums err by a few ulp (2^-23) each. */
+static bool
+run_float (const LptFloatKernel *row, const LptFloatKernel *scalar)
+{
+  size_t rows = (size_t) random_range (1, 40), cols = (size_t) random_range (1, random_u32 () % 2 ? 400 : 20);
+  float *in = (float *) exact_bytes (rows * cols * 4);
+  Buffer want = buffer_new (rows * cols * 4), got = buffer_new (rows * cols * 4);
+  bool ok, outside = random_u32 () % 2, variance = random_u32 () % 4 != 0;
+
+  for (size_t i = 0; i < rows * cols; i++)
+    in[i] = (float) random_range (-(1 << 20), 1 << 20) / 65536.0f;
+  if (random_u32 () % 4 == 0)
+    in[random_u32 () % (rows * cols)] = -INFINITY;
+  scalar->softmax (rows, cols, in, cols, (float *) (void *) want.data, cols);
+  row->softmax (rows, cols, in, cols, (float *) (void *) got.data, cols);
+  ok = memcmp (want.all, got.all, want.size + 2 * GUARD) == 0;
+  for (size_t i = 0; i < rows && ok; i++)
+    {
+      double max = -INFINITY, sum = 0;
+
+      for (size_t j = 0; j < cols; j++)
+        max = in[i * cols + j] > max ? in[i * cols + j] : max;
+      for (size_t j = 0; j < cols; j++)
+        sum += exp (in[i * cols + j] - max);
+      for (size_t j = 0; j < cols && ok && max > -INFINITY; j++)
+        {
+          double right = exp (in[i * cols + j] - max) / sum, have = ((float *) (void *) got.data)[i * cols + j];
+
+          /* exp 2 ulp, reciprocal and product one half each. */
+          ok = fabs (have - right) <= right * 3 * ldexp (1, -23) + 1e-37;
+          if (!ok)
+            printf ("# softmax of %zu: %g, not %g\n", cols, have, right);
+        }
+    }
+  for (size_t i = 0; i < rows * cols; i++)
+    if (in[i] < -1000)
+      in[i] = 0;
+  ok = ok && run_reductions (row, scalar, rows, cols, in);
+  scalar->normalize (rows, cols, in, cols, 1e-5, outside, variance,
+                     (float *) (void *) want.data, cols);
+  row->normalize (rows, cols, in, cols, 1e-5, outside, variance,
+                  (float *) (void *) got.data, cols);
+  ok = ok && memcmp (want.all, got.all, want.size + 2 * GUARD) == 0;
+  for (size_t i = 0; i < rows && ok; i++)
+    {
+      double mean = 0, var = 0;
+
+      for (size_t j = 0; j < cols; j++)
+        mean += in[i * cols + j] / (double) cols;
+      for (size_t j = 0; j < cols; j++)
+        var += (in[i * cols + j] - mean) * (in[i * cols + j] - mean) / (double) cols;
+      for (size_t j = 0; j < cols && ok; j++)
+        {
+          double right = (in[i * cols + j] - mean) / (!variance ? 1 : outside ? sqrt (var) + 1e-5 : sqrt (var + 1e-5));
+          double have = ((float *) (void *) got.data)[i * cols + j];
+
+          ok = fabs (have - right) <= fabs (right) * ldexp (1, -23) + 1e-10;
+          if (!ok)
+            printf ("# normalization of %zu: %.9g, not %.9g\n", cols, have, right);
+        }
+    }
+  bytes_free (in);
+  buffer_free (&want);
+  buffer_free (&got);
+  return ok;
+}
+
+static bool
+same_bits (float a, float b)
+{
+  return isnan (a) ? isnan (b) : memcmp (&a, &b, sizeof a) == 0;
+}
+
+/* Shifts, responses and places are exact: against C's own. */
+static bool
+run_places (const LptFloatKernel *row)
+{
+  size_t n = (size_t) random_range (1, 300);
+  float *x = (float *) exact_bytes (n * 4), *best = (float *) exact_bytes (n * 4);
+  int32_t *places = (int32_t *) exact_bytes (n * 4);
+  double *sums = (double *) exact_bytes (n * 8), minus = random_range (-50, 50) / 7.0,
+         factor = random_range (1, 50) / 3.0;
+  const double betas[] = { 0.5, 0.75, 1, 0.9 }, beta = betas[random_u32 () % 4];
+  Buffer out = buffer_new (n * 4);
+  float *got = (float *) (void *) out.data;
+  bool ok = true, least = random_u32 () % 2, last = random_u32 () % 2;
+
+  for (size_t i = 0; i < n; i++)
+    {
+      x[i] = random_float ();
+      best[i] = random_u32 () % 4 ? random_float () : x[i];
+      places[i] = 5;
+      sums[i] = random_range (0, 1 << 20) / 4096.0;
+    }
+  row->shift (n, x, minus, factor, 1.25, got);
+  for (size_t i = 0; i < n; i++)
+    ok = ok && same_bits ((float) ((x[i] - minus) * factor + 1.25), got[i]);
+  row->respond (n, x, sums, 0.125, 1.5, beta, got);
+  for (size_t i = 0; i < n; i++)
+    {
+      double d = 1.5 + 0.125 * sums[i], power = beta == 0.5 ? sqrt (d) : beta == 0.75 ? sqrt (d) * sqrt (sqrt (d)) : pow (d, beta);
+
+      ok = ok && same_bits ((float) (x[i] / power), got[i]) && fabs (power - pow (d, beta)) <= 1e-15 * power;
+    }
+  memcpy (got, best, n * 4);
+  row->places (n, x, 9, least, last, got, places);
+  for (size_t i = 0; i < n; i++)
+    {
+      bool better = (least ? x[i] < best[i] : x[i] > best[i]) || (last && x[i] == best[i]);
+
+      ok = ok && places[i] == (better ? 9 : 5) && same_bits (better ? x[i] : best[i], got[i]);
+    }
+  ok = ok && buffer_guards_hold (&out);
+  bytes_free (x);
+  bytes_free (best);
+  bytes_free (places);
+  bytes_free (sums);
+  buffer_free (&out);
+  return ok;
+}
+
+static float
+exact_binary (LptFloatBinary op, float a, float b)
+{
+  switch (op)
+    {
+    case LPT_BINARY_ADD:      return a + b;
+    case LPT_BINARY_SUBTRACT: return a - b;
+    case LPT_BINARY_MULTIPLY: return a * b;
+    case LPT_BINARY_DIVIDE:   return a / b;
+    case LPT_BINARY_MAXIMUM:  return a > b || isnan (a) ? a : b;
+    case LPT_BINARY_SQUARED_DIFFERENCE: return (a - b) * (a - b);
+    case LPT_BINARY_PRELU:    return a < 0 ? a * b : a;
+    case LPT_BINARY_EQUAL:    return a == b;
+    case LPT_BINARY_NOT_EQUAL: return a != b;
+    case LPT_BINARY_LESS:     return a < b;
+    case LPT_BINARY_LESS_EQUAL: return a <= b;
+    case LPT_BINARY_GREATER:  return a > b;
+    case LPT_BINARY_GREATER_EQUAL: return a >= b;
+    case LPT_BINARY_POWER:    return (float) (b == 2 ? (double) a * a : b == 3 ? (double) a * a * a : pow (a, b));
+    default:                  return a < b || isnan (a) ? a : b;
+    }
+}
+
+/* Arithmetic is exact: every row against C's own. */
+static bool
+run_arithmetic (const LptFloatKernel *row)
+{
+  size_t n = (size_t) random_range (1, 100), steps = random_u32 () % 4;
+  float *a = (float *) exact_bytes (n * 4), *b = (float *) exact_bytes (n * 4);
+  int32_t *words = (int32_t *) exact_bytes (n * 4);
+  Buffer out = buffer_new (n * 4);
+  float *got = (float *) (void *) out.data, lo = (float) random_range (-100, 0), hi = (float) random_range (0, 100);
+  bool ok = true;
+
+  for (size_t i = 0; i < n; i++)
+    {
+      a[i] = random_u32 () % 4 ? random_float () : 0.0f;
+      b[i] = random_u32 () % 8 ? random_float () : a[i];
+      words[i] = (int32_t) random_u32 ();
+    }
+  for (int op = 0; op < LPT_N_BINARIES; op++)
+    {
+      size_t sa = steps & 1, sb = steps >> 1;
+
+      row->binary ((LptFloatBinary) op, n, a, sa, b, sb, got);
+      for (size_t i = 0; i < n; i++)
+        ok = ok && same_bits (got[i], exact_binary ((LptFloatBinary) op, a[i * sa], b[i * sb]));
+    }
+  row->select (n, a, steps & 1, b, 1, a, steps >> 1, got);
+  for (size_t i = 0; i < n; i++)
+    ok = ok && same_bits (got[i], a[i * (steps & 1)] != 0 ? b[i] : a[i * (steps >> 1)]);
+  row->clamp (n, a, lo, hi, got);
+  for (size_t i = 0; i < n; i++)
+    ok = ok && same_bits (got[i], a[i] < lo ? lo : a[i] > hi ? hi : a[i]);
+  for (int k = 0; k < 3; k++)
+    {
+      const LptFloatLevels q = { lo, hi + 1, -3, 7.5f, k == 0 ? 1.0f : k == 1 ? 255.0f : 65535.0f };
+
+      row->levels (&q, n, a, got);
+      for (size_t i = 0; i < n; i++)
+        ok = ok && same_bits (got[i], a[i] <= q.il ? q.ol : a[i] > q.ih ? q.oh :
+                              nearbyintf ((a[i] - q.il) / (q.ih - q.il) * q.steps) / q.steps * (q.oh - q.ol) + q.ol);
+    }
+  row->words (n, words, b, steps & 1, got);
+  for (size_t i = 0; i < n; i++)
+    ok = ok && same_bits (got[i], (float) words[i] * b[i * (steps & 1)]);
+  ok = ok && buffer_guards_hold (&out);
+  bytes_free (a);
+  bytes_free (b);
+  bytes_free (words);
+  buffer_free (&out);
+  return ok;
+}
+
+static double
+exact_map (LptFloatMap map, double x)
+{
+  switch (map)
+    {
+    case LPT_MAP_EXP:     return exp (x);
+    case LPT_MAP_SIGMOID: return 1 / (1 + exp (-x));
+    case LPT_MAP_SILU:    return x / (1 + exp (-x));
+    case LPT_MAP_TANH:    return tanh (x);
+    case LPT_MAP_ERF:     return erf (x);
+    case LPT_MAP_GELU:    return x / 2 * (1 + erf (x / sqrt (2)));
+    case LPT_MAP_GELU_TANH: return x / 2 * (1 + tanh (sqrt (2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case LPT_MAP_ELU:     return x > 0 ? x : expm1 (x);
+    case LPT_MAP_HSWISH:  return x * fmax (0, fmin (x + 3, 6)) / 6;
+    case LPT_MAP_HSIGMOID: return isnan (x) ? x : fmax (0, fmin (x + 3, 6)) / 6;
+    case LPT_MAP_ABS:     return fabs (x);
+    case LPT_MAP_MISH:    return x * tanh (x > 0 ? x + log1p (exp (-x)) : log1p (exp (x)));
+    case LPT_MAP_SELU:    return LPT_SELU_SCALE * (x > 0 ? x : (double) LPT_SELU_ALPHA * expm1 (x));
+    case LPT_MAP_SOFT_PLUS: return x > 0 ? x + log1p (exp (-x)) : log1p (exp (x));
+    case LPT_MAP_SOFT_SIGN: return x / (1 + fabs (x));
+    case LPT_MAP_LOG:     return log (x);
+    case LPT_MAP_SQRT:    return sqrt (x);
+    case LPT_MAP_RSQRT:   return 1 / sqrt (x);
+    case LPT_MAP_FLOOR:   return floor (x);
+    case LPT_MAP_CEILING: return ceil (x);
+    case LPT_MAP_ROUND:   return nearbyint (x);
+    default:              return -x;
+    }
+}
+
+/* Bits equal scalar's, errors within float.h's. */
+static bool
+run_maps (const LptFloatKernel *row, const LptFloatKernel *scalar, bool report)
+{
+  static const double relative[LPT_N_MAPS] = { 2, 4, 4, 4, 0, 0, 0, 4, 0, 0, 1, 1, 0, 6, 4, 6, 4, 1, 1, 1, 1, 1 };
+  enum { N = 4099 };
+  static float in[N], want[N], got[N];
+  bool ok = true;
+
+  for (int i = 0; i < N; i++)
+    in[i] = i < 64 ? ldexpf (i % 2 ? -1.3f : 1.7f, i * 4 - 128) : (float) (i - N / 2) * 0.0507f;
+  in[0] = INFINITY;
+  in[1] = -INFINITY;
+  in[2] = NAN;
+  in[3] = 0.0f;
+  in[4] = 88.7f;
+  in[5] = -87.4f;
+  for (int map = 0; map < LPT_N_MAPS; map++)
+    {
+      double worst = 0;
+
+      memset (got, 0xA5, sizeof got);
+      scalar->map ((LptFloatMap) map, N, in, want);
+      row->map ((LptFloatMap) map, N - 1, in, got);
+      row->map ((LptFloatMap) map, 1, in + N - 1, got + N - 1);
+      for (int i = 0; i < N; i++)
+        {
+          double x = in[i], right = exact_map ((LptFloatMap) map, x), unit, error;
+
+          if (isnan (want[i]) ? !isnan (got[i]) : memcmp (&want[i], &got[i], 4) != 0)
+            ok = false;
+          if (isnan (right) || isinf (right) || right > 3.4e38)
+            {
+              /* -inf * 0 of SiLU and GELU is a NaN in both. */
+              ok = ok && (isnan (right) ? isnan (got[i]) : isinf (got[i]));
+              continue;
+            }
+          unit = relative[map] > 0 ? relative[map] * ldexp (fmax (fabs (right), ldexp (1, -126)), -23)
+                 : map == LPT_MAP_ERF || map == LPT_MAP_HSIGMOID ? ldexp (1, -22) : ldexp (fmax (1, fabs (x)), -21);
+          /* Results that should be denormal are 0. */
+          error = fabs (got[i] - right) /
+                  (unit +
+                   (fabs (right) < ldexp (4, -126) * fmax (1, fabs (x)) ? ldexp (8, -126) * fmax (1, fabs (x)) : 0));
+          if (error > worst)
+            worst = error;
+          if (error > 1 || isnan (got[i]))
+            {
+              printf ("# map %d of %.9g: %.9g, not %.9g\n", map, x, (double) got[i], right);
+              ok = false;
+              break;
+            }
+        }
+      if (report)
+        printf ("# map %d: %.2f of the bound\n", map, worst);
+    }
+  return ok;
+}
+
+int
+main (void)
+{
+  LptCpu cpu = test_cpu ();
+  size_t n;
+  const LptFloatKernel *floats = lpt_float_kernels (&n);
+
+  for (size_t i = 0; i < n; i++)
+    {
+      bool ok = true;
+
+      if (!lpt_cpu_has (cpu, floats[i].needs))
+        {
+          test_skip (floats[i].name);
+          continue;
+        }
+      for (int j = 0; j < 500; j++)
+        ok = run_float (&floats[i], &floats[n - 1]) && run_arithmetic (&floats[i]) && run_places (&floats[i]) && ok;
+      test_report (ok, "%s rows, arithmetic: 500 cases", floats[i].name);
+      test_report (run_maps (&floats[i], &floats[n - 1], i == 0), "%s functions", floats[i].name);
+    }
+
+  return test_end ();
+}
