@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,6 +177,17 @@ static inline void
 buffer_poison (Buffer *b)
 {
   memset (b->all, POISON, b->size + 2 * GUARD);
+}
+
+/* The first byte in which two of one size differ, which they do: below 0 or from their size on it is a guard. */
+static inline ptrdiff_t
+buffer_difference (const Buffer *a, const Buffer *b)
+{
+  size_t at = 0;
+
+  while (a->all[at] == b->all[at])
+    at++;
+  return (ptrdiff_t) at - GUARD;
 }
 
 static inline bool

@@ -50,18 +50,9 @@ random_place (const LptConvShape *s)
 }
 
 static void
-data_init (Data *d, const Case *c)
+draw_input (Data *d, const LptConvShape *s)
 {
-  const LptConvShape *s = &c->s;
-  size_t icg = s->ic / s->groups, ocg = s->oc / s->groups, params = s->oc + LPT_CHANNEL_PAD - 1, n_stages;
-  size_t rows = (s->repeats ? s->repeats : 1) * s->kd * s->kh, taps = rows * s->kw, all;
-  const LptEpilogueKernel *scalar = lpt_epilogue_kernels (&n_stages) + 0;
-  int32_t acc[1 + 16];
-
-  scalar += n_stages - 1;
-  memset (d, 0, sizeof *d);
-  d->c = *c;
-  if (c->planar)
+  if (d->c.planar)
     {
       d->channel = s->id * s->ih * s->iw + 3;
       d->pixel = 1;
@@ -79,9 +70,16 @@ data_init (Data *d, const Case *c)
     }
   d->in = exact_bytes ((s->batch - 1) * d->image + (s->id - 1) * d->plane + (s->ih - 1) * d->row + (s->iw - 1) * d->pixel
                        + (s->ic - 1) * d->channel + 1);
+}
+
+static void
+draw_weights (Data *d, const LptConvShape *s)
+{
+  size_t icg = s->ic / s->groups, taps = (s->repeats ? s->repeats : 1) * s->kd * s->kh * s->kw;
+
   d->weights = exact_bytes (taps * icg * s->oc);
-  d->w = (LptConvWeights) { .data = d->weights, .is_unsigned = c->is_unsigned };
-  if (c->hwio)
+  d->w = (LptConvWeights) { .data = d->weights, .is_unsigned = d->c.is_unsigned };
+  if (d->c.hwio)
     {
       d->w.n_stride = 1;
       d->w.c_stride = (ptrdiff_t) s->oc;
@@ -95,7 +93,15 @@ data_init (Data *d, const Case *c)
       d->w.c_stride = (ptrdiff_t) taps;
       d->w.n_stride = (ptrdiff_t) (taps * icg);
     }
-  d->pad = random_u32 () % 2 ? (uint8_t) random_u32 () : 0;
+}
+
+/* Codes of u8 or i8, with or without narrower limits, a residual, tables. */
+static void
+draw_epilogue (Data *d, const LptConvShape *s)
+{
+  const Case *c = &d->c;
+  size_t params = s->oc + LPT_CHANNEL_PAD - 1;
+
   d->bias = (int32_t *) exact_bytes (params * 4);
   d->zps = (int32_t *) exact_bytes (params * 4);
   d->mult = (int32_t *) exact_bytes (params * 4);
@@ -109,7 +115,7 @@ data_init (Data *d, const Case *c)
       d->mult[i] = random_range (1 << 30, INT32_MAX);
       d->shift[i] = -random_range (random_u32 () % 8 ? 6 : 1, 10);
     }
-  /* Codes of u8 or i8, with or without narrower limits; the shift of 14 is one that pairs of 16 bits cannot make. */
+  /* The shift of 14 is one that pairs of 16 bits cannot make. */
   bool is_signed = random_u32 () % 3 == 0, sum_signed = random_u32 () % 3 == 0;
   int shift = random_u32 () % 4 ? 20 : 14;
 
@@ -140,17 +146,18 @@ data_init (Data *d, const Case *c)
   if (random_u32 () % 4)
     d->e.fma = d->fma;
   lpt_epilogue_prepare (&d->e, s->oc, 1 << 30);
-  d->element = c->q8 ? 1 : 4;
-  d->pixels = s->batch * s->od * s->oh * s->ow;
-  d->apart = random_u32 () % 3 == 0;
-  d->place = d->apart ? random_place (s) : (LptConvPlace) { 0, 1, s->ow, s->oh * s->ow, s->od * s->oh * s->ow };
-  all = lpt_conv_place_at (&d->place, s, d->pixels - 1) + 1;
-  d->ldo = s->oc * d->element + (c->q8 ? 1 : 4);
-  d->ldr = s->oc + 2;
-  d->residual = exact_bytes (all * d->ldr);
-  d->want = buffer_new ((all - 1) * d->ldo + s->oc * d->element);
-  d->got = buffer_new (d->want.size);
+}
 
+/* What the loops of the definition give, in d->want. */
+static void
+compute (Data *d, const LptConvShape *s)
+{
+  size_t icg = s->ic / s->groups, ocg = s->oc / s->groups, n_stages;
+  size_t rows = (s->repeats ? s->repeats : 1) * s->kd * s->kh;
+  const LptEpilogueKernel *scalar = lpt_epilogue_kernels (&n_stages);
+  int32_t acc[1 + 16];
+
+  scalar += n_stages - 1;
   for (size_t m = 0; m < d->pixels; m++)
     for (size_t n = 0; n < s->oc; n++)
       {
@@ -169,7 +176,7 @@ data_init (Data *d, const Case *c)
                 int32_t v = d->pad;
                 int8_t w = (int8_t) (d->weights[(ptrdiff_t) ky * d->w.ky_stride + (ptrdiff_t) kx * d->w.kx_stride
                                                 + (ptrdiff_t) ch * d->w.c_stride + (ptrdiff_t) n * d->w.n_stride]
-                                     ^ (c->is_unsigned ? 0x80 : 0));
+                                     ^ (d->c.is_unsigned ? 0x80 : 0));
 
                 if (z < s->id && y < s->ih && x < s->iw)
                   v = d->in[b * d->image + z * d->plane + y * d->row + x * d->pixel + (g * icg + ch) * d->channel];
@@ -181,6 +188,31 @@ data_init (Data *d, const Case *c)
         scalar->run (&d->e, 1, 1, n, acc, 1, &row_sum, d->want.data + at * d->ldo + n * d->element, 0,
                      d->residual + at * d->ldr + n, 0);
       }
+}
+
+static void
+data_init (Data *d, const Case *c)
+{
+  const LptConvShape *s = &d->c.s;
+  size_t all;
+
+  memset (d, 0, sizeof *d);
+  d->c = *c;
+  draw_input (d, s);
+  draw_weights (d, s);
+  d->pad = random_u32 () % 2 ? (uint8_t) random_u32 () : 0;
+  draw_epilogue (d, s);
+  d->element = c->q8 ? 1 : 4;
+  d->pixels = s->batch * s->od * s->oh * s->ow;
+  d->apart = random_u32 () % 3 == 0;
+  d->place = d->apart ? random_place (s) : (LptConvPlace) { 0, 1, s->ow, s->oh * s->ow, s->od * s->oh * s->ow };
+  all = lpt_conv_place_at (&d->place, s, d->pixels - 1) + 1;
+  d->ldo = s->oc * d->element + (c->q8 ? 1 : 4);
+  d->ldr = s->oc + 2;
+  d->residual = exact_bytes (all * d->ldr);
+  d->want = buffer_new ((all - 1) * d->ldo + s->oc * d->element);
+  d->got = buffer_new (d->want.size);
+  compute (d, s);
 }
 
 static void
@@ -207,16 +239,13 @@ static bool
 data_check (const Data *d, const char *what)
 {
   const LptConvShape *s = &d->c.s;
-  size_t at = 0;
 
   if (memcmp (d->want.all, d->got.all, d->want.size + 2 * GUARD) == 0)
     return true;
-  while (d->want.all[at] == d->got.all[at])
-    at++;
   printf ("# %s batch %zu in %zux%zux%zux%zu out %zux%zux%zux%zu groups %zu kernel %zux%zux%zu stride %zu %zu %zu dilation %zu %zu %zu"
           " pad %td %td %td q8 %d apart %d: byte %zd\n", what, s->batch, s->id, s->ih, s->iw, s->ic, s->od, s->oh, s->ow, s->oc, s->groups,
           s->kd, s->kh, s->kw, s->stride_d, s->stride_h, s->stride_w, s->dilation_d, s->dilation_h, s->dilation_w, s->pad_front,
-          s->pad_top, s->pad_left, d->c.q8, d->apart, (ptrdiff_t) at - GUARD);
+          s->pad_top, s->pad_left, d->c.q8, d->apart, buffer_difference (&d->want, &d->got));
   return false;
 }
 

@@ -53,8 +53,8 @@ reference (const LptPoolOp *p, size_t r, size_t ox, size_t c)
   return (uint8_t) (sum / (n ? n : 1) + taps + (int64_t) s->kh);
 }
 
-static bool
-run_case (const LptPoolKernel *row, bool big)
+static LptConvShape
+random_shape (bool big)
 {
   LptConvShape s = { .batch = (size_t) random_range (1, 2), .ih = (size_t) random_range (1, 12),
                      .iw = (size_t) random_range (1, 12), .ic = (size_t) random_range (1, 200),
@@ -63,9 +63,6 @@ run_case (const LptPoolKernel *row, bool big)
                      .dilation_h = (size_t) random_range (1, 2), .dilation_w = 1,
                      .pad_top = random_range (0, 2), .pad_left = random_range (0, 2), .groups = 1,
                      .id = 1, .od = 1, .kd = 1, .stride_d = 1, .dilation_d = 1 };
-  int32_t mult[1000], shift[1000];
-  float scale[1000];
-  bool ok = true;
 
   if (random_u32 () % 2)
     {
@@ -87,6 +84,17 @@ run_case (const LptPoolKernel *row, bool big)
   s.oc = s.ic;
   s.oh = (size_t) random_range (1, 6);
   s.ow = (size_t) random_range (1, 6);
+  return s;
+}
+
+static bool
+run_case (const LptPoolKernel *row, bool big)
+{
+  LptConvShape s = random_shape (big);
+  int32_t mult[1000], shift[1000];
+  float scale[1000];
+  bool ok = true;
+
   for (int i = 0; i < 1000; i++)
     {
       double real = 0.9 / (i ? i : 1);

@@ -121,6 +121,43 @@ random_add (int form)
   return a;
 }
 
+/* Codes, now and then words; what is not given stays out. @add: that of a residual, of a drawn @kind. */
+static void
+random_epilogue (LptEpilogue *e, LptRequantScheme scheme, LptAdd *add, int kind)
+{
+  *e = (LptEpilogue) { .store = LPT_STORE_Q8, .scheme = scheme, .zp = random_range (0, 255), .lo = 0, .hi = 255,
+                       .flo = -INFINITY, .fhi = INFINITY, .bias = bias, .mult = mult, .shift = shift, .scale = scale };
+  if (random_u32 () % 2)
+    {
+      e->zp -= 128;
+      e->lo = random_u32 () % 2 ? -128 : e->zp;
+      e->hi = random_u32 () % 2 ? 127 : random_range (e->zp, 127);
+      if (e->lo > e->hi)
+        e->lo = e->hi;
+    }
+  if (random_u32 () % 8 == 0)
+    e->store = random_u32 () % 2 ? LPT_STORE_I32 : LPT_STORE_F32;
+  if (random_u32 () % 4 == 0)
+    e->bias = NULL;
+  if (random_u32 () % 4 == 0)
+    e->weight_zp = wzp;
+  if (random_u32 () % 2 == 0)
+    e->rest = rest;
+  if (random_u32 () % 2 == 0)
+    e->fbias = fbias;
+  if (random_u32 () % 3 == 0)
+    e->flo = 0.0f, e->fhi = 6.0f;
+  if (random_u32 () % 4 == 0)
+    e->table = table;
+  if (random_u32 () % 3 == 0)
+    {
+      *add = random_add (kind);
+      e->add = add;
+      if (random_u32 () % 4 == 0)
+        e->add_table = table2;
+    }
+}
+
 static void
 test_row (const LptEpilogueKernel *row)
 {
@@ -135,9 +172,8 @@ test_row (const LptEpilogueKernel *row)
   for (int round = 0; round < 1500 && ok; round++)
     {
       LptRequantScheme scheme = (LptRequantScheme) (round % LPT_REQUANT_N_SCHEMES);
-      bool wide = round / LPT_REQUANT_N_SCHEMES % 3 == 0, i8 = random_u32 () % 2;
-      LptEpilogue e = { .store = LPT_STORE_Q8, .scheme = scheme, .zp = random_range (0, 255), .lo = 0, .hi = 255,
-                        .flo = -INFINITY, .fhi = INFINITY, .bias = bias, .mult = mult, .shift = shift, .scale = scale };
+      bool wide = round / LPT_REQUANT_N_SCHEMES % 3 == 0;
+      LptEpilogue e;
       size_t rows = (size_t) random_range (1, MAX_ROWS), channels = (size_t) random_range (1, 64);
       size_t channel0 = (size_t) random_range (0, 6) * 16, width;
       int32_t *acc = (int32_t *) (void *) exact_bytes ((rows * STRIDE + 16) * 4);
@@ -145,35 +181,7 @@ test_row (const LptEpilogueKernel *row)
       LptAdd add;
 
       fill_parameters (scheme, wide);
-      if (i8)
-        {
-          e.zp -= 128;
-          e.lo = random_u32 () % 2 ? -128 : e.zp;
-          e.hi = random_u32 () % 2 ? 127 : random_range (e.zp, 127);
-          if (e.lo > e.hi)
-            e.lo = e.hi;
-        }
-      if (random_u32 () % 8 == 0)
-        e.store = random_u32 () % 2 ? LPT_STORE_I32 : LPT_STORE_F32;
-      if (random_u32 () % 4 == 0)
-        e.bias = NULL;
-      if (random_u32 () % 4 == 0)
-        e.weight_zp = wzp;
-      if (random_u32 () % 2 == 0)
-        e.rest = rest;
-      if (random_u32 () % 2 == 0)
-        e.fbias = fbias;
-      if (random_u32 () % 3 == 0)
-        e.flo = 0.0f, e.fhi = 6.0f;
-      if (random_u32 () % 4 == 0)
-        e.table = table;
-      if (random_u32 () % 3 == 0)
-        {
-          add = random_add (round / 7);
-          e.add = &add;
-          if (random_u32 () % 4 == 0)
-            e.add_table = table2;
-        }
+      random_epilogue (&e, scheme, &add, round / 7);
       if (random_u32 () % 8)
         lpt_epilogue_prepare (&e, CHANNELS, 0);
       for (size_t i = 0; i < rows * STRIDE + 16; i++)
@@ -192,13 +200,11 @@ test_row (const LptEpilogueKernel *row)
       row->run (&e, rows, channels, channel0, acc, STRIDE, row_sum, got.data, ldo, residual, ldr);
       if (memcmp (want.all, got.all, want.size + 2 * GUARD) != 0)
         {
-          size_t at = 0;
+          const ptrdiff_t at = buffer_difference (&want, &got);
 
-          while (want.all[at] == got.all[at])
-            at++;
           printf ("# scheme %d store %d add %d table %d fast %d wide %d rows %zu channels %zu: byte %zd is %u, not %u\n",
                   scheme, e.store, e.add ? (int) add.form : -1, e.table != NULL, e.fast, wide, rows, channels,
-                  (ptrdiff_t) at - GUARD, got.all[at], want.all[at]);
+                  at, got.data[at], want.data[at]);
           ok = false;
         }
       cases++;

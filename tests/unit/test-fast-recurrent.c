@@ -40,27 +40,27 @@ append_const (GString    *text,
   g_string_append_printf (text, "} : f32[%s]\n", shape);
 }
 
-/* Weights of rows of @k elements: real, or codes with one scale, or one for each row. */
+/* Weights [directions, rows, elements], the first axis only where it is written: real, or codes with one scale, or one
+ * for each row. */
 static void
 append_weights (GString    *text,
                 const char *name,
                 const char *directions,
-                gint64      n_directions,
-                gint64      rows,
-                gint64      k,
+                const gint  dims[3],
                 gint        coded,
                 double      most)
 {
-  g_autofree char *shape = g_strdup_printf ("%s%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT, directions, rows, k);
+  const gint64 rows = dims[1], count = dims[0] * rows * dims[2];
+  g_autofree char *shape = g_strdup_printf ("%s%d,%d", directions, dims[1], dims[2]);
   gint64 i;
 
   if (coded == 0)
     {
-      append_const (text, name, shape, n_directions * rows * k, most);
+      append_const (text, name, shape, count, most);
       return;
     }
   g_string_append_printf (text, "%%%s = Const {", name);
-  for (i = 0; i < n_directions * rows * k; i++)
+  for (i = 0; i < count; i++)
     g_string_append_printf (text, "%s%d", i > 0 ? "," : "", draw (-128, 127));
   g_string_append_printf (text, "} : i8[%s] q{", shape);
   if (coded == 1)
@@ -130,8 +130,8 @@ draw_graph (gint     kind,
         g_string_append_printf (text, "%s%d", i > 0 ? "," : "", ragged ? draw (0, steps) : steps);
       g_string_append_printf (text, "} : i64[%d]\n", batch);
     }
-  append_weights (text, "w", d, directions, rows, inputs, coded, 0.5);
-  append_weights (text, "r", d, directions, rows, hidden, coded, 0.3);
+  append_weights (text, "w", d, (gint[]) { directions, rows, inputs }, coded, 0.5);
+  append_weights (text, "r", d, (gint[]) { directions, rows, hidden }, coded, 0.3);
   shape = g_strdup_printf ("%s%d", d, sums);
   append_const (text, "b", shape, (gint64) directions * sums, 0.5);
 

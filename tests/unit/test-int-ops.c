@@ -87,16 +87,20 @@ real_values (const Operand *o,
   return lpt_tensor_from_f32 (&o->shape, values, NULL);
 }
 
+/* The operands of a case. */
+typedef struct
+{
+  Operand in[MAX_IN], out;
+  guint   n_in;
+} Drawn;
+
 static LptGraph *
-build (const Case    *test,
-       guint          trial,
-       guint          seed,
-       LptMode        mode,
-       GPtrArray     *inputs,
-       Operand       *in,
-       guint         *n_in,
-       Operand       *out,
-       GPtrArray     *codes)
+build (const Case *test,
+       guint       trial,
+       LptMode     mode,
+       GPtrArray  *inputs,
+       Drawn      *drawn,
+       GPtrArray  *codes)
 {
   const gboolean integer = codes == NULL;
   LptGraph *graph = lpt_graph_new (test->name);
@@ -108,32 +112,31 @@ build (const Case    *test,
   if (integer)
     {
       lpt_node_set_n_in (node, MAX_IN);
-      test->setup (node, in, n_in, out, trial);
+      test->setup (node, drawn->in, &drawn->n_in, &drawn->out, trial);
     }
   else
     {
-      Operand ignored_in[MAX_IN], ignored_out;
-      guint ignored;
+      Drawn ignored;
 
       lpt_node_set_n_in (node, MAX_IN);
-      test->setup (node, ignored_in, &ignored, &ignored_out, trial);
+      test->setup (node, ignored.in, &ignored.n_in, &ignored.out, trial);
     }
 
-  for (guint i = 0; i < *n_in; i++)
+  for (guint i = 0; i < drawn->n_in; i++)
     {
-      LptTensor *data = integer ? random_codes (&in[i]) : real_values (&in[i], codes->pdata[i]);
-      g_autoptr (LptQuant) quant = integer ? quant_of (&in[i]) : NULL;
+      LptTensor *data = integer ? random_codes (&drawn->in[i]) : real_values (&drawn->in[i], codes->pdata[i]);
+      g_autoptr (LptQuant) quant = integer ? quant_of (&drawn->in[i]) : NULL;
       LptNode *source;
 
-      if (in[i].constant)
+      if (drawn->in[i].constant)
         source = lpt_graph_add_const (graph, NULL, data);
       else
         {
           source = lpt_graph_add (graph, LPT_OP_PARAMETER, 0, NULL, 0, NULL);
           LPT_ATTRS (source, LptParameterAttrs)->element_type = lpt_tensor_dtype (data);
-          LPT_ATTRS (source, LptParameterAttrs)->shape = in[i].shape;
+          LPT_ATTRS (source, LptParameterAttrs)->shape = drawn->in[i].shape;
           lpt_node_out (source)->dtype = lpt_tensor_dtype (data);
-          lpt_node_out (source)->shape = in[i].shape;
+          lpt_node_out (source)->shape = drawn->in[i].shape;
         }
       lpt_value_set_quant (lpt_node_out (source), quant);
       lpt_node_set_input (node, i, lpt_node_out (source));
@@ -144,15 +147,15 @@ build (const Case    *test,
 
   if (integer)
     {
-      g_autoptr (LptQuant) quant = quant_of (out);
+      g_autoptr (LptQuant) quant = quant_of (&drawn->out);
 
-      y->dtype = out->dtype;
+      y->dtype = drawn->out.dtype;
       node->flags |= LPT_NODE_RELAXED;
       lpt_value_set_quant (y, quant);
       graph->requant = g_strdup (lpt_mode_name (mode));
       graph->lowered = TRUE;
     }
-  y->shape = out->shape;
+  y->shape = drawn->out.shape;
   lpt_graph_add (graph, LPT_OP_RESULT, 0, "y", 1, &y);
 
   return graph;
@@ -198,29 +201,28 @@ check (const Case *test,
 {
   g_autoptr (GPtrArray) codes = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
   g_autoptr (GPtrArray) reals = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
-  Operand in[MAX_IN] = { 0 }, out = { 0 };
-  guint n_in = 0;
-  g_autoptr (LptGraph) integer = build (test, trial, 0, mode, codes, in, &n_in, &out, NULL);
-  g_autoptr (LptTensor) fast = run (integer, in, n_in, codes, 0);
-  g_autoptr (LptTensor) q = run (integer, in, n_in, codes, LPT_PLAN_REFERENCE);
+  Drawn d = { .n_in = 0 };
+  g_autoptr (LptGraph) integer = build (test, trial, mode, codes, &d, NULL);
+  g_autoptr (LptTensor) fast = run (integer, d.in, d.n_in, codes, 0);
+  g_autoptr (LptTensor) q = run (integer, d.in, d.n_in, codes, LPT_PLAN_REFERENCE);
   g_autoptr (LptGraph) real = NULL;
   g_autoptr (LptTensor) y = NULL;
   const double bound = is_tpu (mode) ? test->coarse : test->bound;
 
   g_assert_true (lpt_tensor_equal (fast, q));
   if (test->op == LPT_OP_REQUANTIZE)
-    y = real_values (&in[0], codes->pdata[0]);
+    y = real_values (&d.in[0], codes->pdata[0]);
   else
     {
-      real = build (test, trial, 0, mode, reals, in, &n_in, &out, codes);
-      y = run (real, in, n_in, reals, LPT_PLAN_REFERENCE);
+      real = build (test, trial, mode, reals, &d, codes);
+      y = run (real, d.in, d.n_in, reals, LPT_PLAN_REFERENCE);
     }
   g_assert_cmpint (lpt_tensor_count (q), ==, lpt_tensor_count (y));
   for (gint64 i = 0; i < lpt_tensor_count (q); i++)
     {
-      const guint c = channel_of (&out, i);
-      const double ideal = CLAMP (lpt_tensor_get_f64 (y, i) / out.scale[c] + out.zero[c], lpt_dtype_min (out.dtype),
-                                  lpt_dtype_max (out.dtype));
+      const guint c = channel_of (&d.out, i);
+      const double ideal = CLAMP (lpt_tensor_get_f64 (y, i) / d.out.scale[c] + d.out.zero[c],
+                                  lpt_dtype_min (d.out.dtype), lpt_dtype_max (d.out.dtype));
       const double got = lpt_tensor_get_f64 (q, i);
 
       if (!(fabs (got - ideal) <= bound))

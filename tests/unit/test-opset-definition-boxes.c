@@ -185,6 +185,75 @@ overlap (const double *a,
 
 typedef struct { gint image, label, box; double score; } Row;
 
+/* @boxes as corners, and as they are written: corners in any order; or centre and size, x first. */
+static void
+draw_boxes (gint     n,
+            gboolean center,
+            double  *boxes,
+            double  *written)
+{
+  gint i;
+
+  for (i = 0; i < n; i++)
+    {
+      const double y = draw (0, 6), x = draw (0, 6), h = draw (1, 5), w = draw (1, 5);
+
+      memcpy (boxes + 4 * i, (double[]) { y, x, y + h, x + w }, 4 * sizeof *boxes);
+      memcpy (written + 4 * i, center ? (double[]) { x + w / 2, y + h / 2, w, h }
+              : toss () ? (double[]) { y + h, x, y, x + w } : (double[]) { y, x, y + h, x + w }, 4 * sizeof *boxes);
+    }
+}
+
+/* All different. */
+static void
+draw_scores (gint    n,
+             double *scores)
+{
+  gint i;
+
+  for (i = 0; i < n; i++)
+    scores[i] = (i + 1) / 32.0;
+  for (i = n - 1; i > 0; i--)
+    {
+      const double swap = scores[i];
+      const gint j = draw (0, i);
+
+      scores[i] = scores[j];
+      scores[j] = swap;
+    }
+}
+
+/* @most of @n boxes by their scores, above @thresholds[1]; none overlaps one before it by more than @thresholds[0].
+ * Returns how many. */
+static gint
+take_boxes (gint          n,
+            gint          most,
+            const double *thresholds,
+            const double *scores,
+            const double *boxes,
+            gint         *taken)
+{
+  gboolean gone[8] = { FALSE };
+  gint n_taken = 0, i;
+
+  while (n_taken < most)
+    {
+      gint best = -1;
+
+      for (i = 0; i < n; i++)
+        if (!gone[i] && scores[i] > thresholds[1] && (best < 0 || scores[i] > scores[best]))
+          best = i;
+      if (best < 0)
+        break;
+      taken[n_taken++] = best;
+      gone[best] = TRUE;
+      for (i = 0; i < n; i++)
+        gone[i] = gone[i] || overlap (boxes + 4 * i, boxes + 4 * best) > thresholds[0];
+    }
+
+  return n_taken;
+}
+
 /* Opsets 1 to 4 give all rows that there can be, the unused ones -1; from 5 on those that there are, with scores and
  * count. */
 static void
@@ -207,48 +276,17 @@ test_nms (void)
       gint64 dims[2] = { 0, 3 }, one = 1;
       gint b, c, i, j, k, n_found = 0;
 
-      for (i = 0; i < images * n; i++)
-        {
-          const double y = draw (0, 6), x = draw (0, 6), h = draw (1, 5), w = draw (1, 5);
-
-          memcpy (boxes + 4 * i, (double[]) { y, x, y + h, x + w }, 4 * sizeof *boxes);
-          /* Corners in any order; or centre and size, x first. */
-          memcpy (written + 4 * i, center ? (double[]) { x + w / 2, y + h / 2, w, h }
-                  : toss () ? (double[]) { y + h, x, y, x + w } : (double[]) { y, x, y + h, x + w }, 4 * sizeof *boxes);
-        }
-      /* All different. */
-      for (i = 0; i < images * labels * n; i++)
-        scores[i] = (i + 1) / 32.0;
-      for (i = images * labels * n - 1; i > 0; i--)
-        {
-          double swap = scores[i];
-
-          j = draw (0, i);
-          scores[i] = scores[j];
-          scores[j] = swap;
-        }
+      draw_boxes (images * n, center, boxes, written);
+      draw_scores (images * labels * n, scores);
       for (b = 0; b < images; b++)
         for (c = 0; c < labels; c++)
           {
-            const double *s = scores + (b * labels + c) * n, *box = boxes + 4 * b * n;
-            gboolean gone[8] = { FALSE };
-            gint taken = 0;
+            const double *s = scores + (b * labels + c) * n, thresholds[2] = { limit, least };
+            gint taken[8];
+            const gint n_taken = take_boxes (n, most, thresholds, s, boxes + 4 * b * n, taken);
 
-            while (taken < most)
-              {
-                gint best = -1;
-
-                for (i = 0; i < n; i++)
-                  if (!gone[i] && s[i] > least && (best < 0 || s[i] > s[best]))
-                    best = i;
-                if (best < 0)
-                  break;
-                found[n_found++] = (Row) { b, c, best, s[best] };
-                taken++;
-                gone[best] = TRUE;
-                for (i = 0; i < n; i++)
-                  gone[i] = gone[i] || overlap (box + 4 * i, box + 4 * best) > limit;
-              }
+            for (i = 0; i < n_taken; i++)
+              found[n_found++] = (Row) { b, c, taken[i], s[taken[i]] };
           }
       for (i = 1; i < n_found && sorted; i++)
         for (j = i; j > 0 && found[j].score > found[j - 1].score; j--)

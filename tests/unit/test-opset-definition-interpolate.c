@@ -48,6 +48,49 @@ nearest (Nearest n,
     }
 }
 
+/* out_values from in_values: each element from the corners around its place. */
+static void
+interpolate (gint          rank,
+             const gint64 *dims,
+             const gint64 *out_dims,
+             gboolean      linear,
+             Coordinate    c,
+             Nearest       how)
+{
+  gint64 at, index[4], low[4];
+  double a[4];
+  gint d, corner;
+
+  for (at = 0; at < product (out_dims, rank); at++)
+    {
+      double sum = 0;
+
+      unravel (at, out_dims, rank, index);
+      for (d = 0; d < rank; d++)
+        {
+          const double x = position (c, (double) index[d], (double) dims[d], (double) out_dims[d]);
+          const gint64 n = linear ? (gint64) floor (CLAMP (x, 0, (double) dims[d] - 1))
+                                  : nearest (how, x, (double) dims[d], (double) out_dims[d]);
+
+          low[d] = CLAMP (n, 0, dims[d] - 1);
+          a[d] = linear ? CLAMP (x, 0, (double) dims[d] - 1) - (double) low[d] : 0;
+        }
+      for (corner = 0; corner < 1 << rank; corner++)
+        {
+          gint64 from[4];
+          double weight = 1;
+
+          for (d = 0; d < rank; d++)
+            {
+              from[d] = MIN (low[d] + (corner >> d & 1), dims[d] - 1);
+              weight *= corner >> d & 1 ? a[d] : 1 - a[d];
+            }
+          sum += weight * in_values[ravel (from, dims, rank)];
+        }
+      out_values[at] = sum;
+    }
+}
+
 static void
 test_interpolate (void)
 {
@@ -66,9 +109,9 @@ test_interpolate (void)
       const gint first = draw (rank - n_axes - 1, rank - n_axes);
       Coordinate c = says_coordinate ? (Coordinate) draw (0, 4) : HALF_PIXEL;
       Nearest how = says_nearest ? (Nearest) draw (0, 4) : PREFER_FLOOR;
-      gint64 dims[4], out_dims[4], at, index[4], low[4];
-      double sizes[2], scales[2], axes[2], a[4];
-      gint d, corner;
+      gint64 dims[4], out_dims[4];
+      double sizes[2], scales[2], axes[2];
+      gint d;
 
       for (d = 0; d < rank; d++)
         dims[d] = out_dims[d] = draw (1, 3);
@@ -87,34 +130,7 @@ test_interpolate (void)
           c = align ? ALIGN : linear && !(rank == 4 && n_axes == 2 && first == 2) ? HALF_PIXEL : ASYMMETRIC;
         }
       draw_reals (in_values, product (dims, rank));
-      for (at = 0; at < product (out_dims, rank); at++)
-        {
-          double sum = 0;
-
-          unravel (at, out_dims, rank, index);
-          for (d = 0; d < rank; d++)
-            {
-              const double x = position (c, (double) index[d], (double) dims[d], (double) out_dims[d]);
-              const gint64 n = linear ? (gint64) floor (CLAMP (x, 0, (double) dims[d] - 1))
-                                      : nearest (how, x, (double) dims[d], (double) out_dims[d]);
-
-              low[d] = CLAMP (n, 0, dims[d] - 1);
-              a[d] = linear ? CLAMP (x, 0, (double) dims[d] - 1) - (double) low[d] : 0;
-            }
-          for (corner = 0; corner < 1 << rank; corner++)
-            {
-              gint64 from[4];
-              double weight = 1;
-
-              for (d = 0; d < rank; d++)
-                {
-                  from[d] = MIN (low[d] + (corner >> d & 1), dims[d] - 1);
-                  weight *= corner >> d & 1 ? a[d] : 1 - a[d];
-                }
-              sum += weight * in_values[ravel (from, dims, rank)];
-            }
-          out_values[at] = sum;
-        }
+      interpolate (rank, dims, out_dims, linear, c, how);
       add_const (text, "x", "f32", rank, dims, in_values);
       add_list (text, "s", "i64", n_axes, sizes);
       add_list (text, "f", "f32", n_axes, scales);

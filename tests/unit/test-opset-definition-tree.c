@@ -159,15 +159,12 @@ test_definition (void)
 #define LEQ  "\"QlJBTkNIX0xFUQ==\""
 #define LEAF "\"TEVBRg==\""
 
+/* Of nodes their trees, numbers, modes, and where they go on; of weights their nodes and targets. */
+#define LISTS(...) ((const char *[]) { __VA_ARGS__ })
+
 static void
-refuse (const char *what,
-        const char *trees,
-        const char *ids,
-        const char *modes,
-        const char *yes,
-        const char *no,
-        const char *weight_nodes,
-        const char *weight_ids)
+refuse (const char        *what,
+        const char *const *lists)
 {
   g_autoptr (GError) error = NULL;
   g_autofree char *model = g_strdup_printf (
@@ -182,7 +179,7 @@ refuse (const char *what,
     "{\"name\":\"nodes_modes\",\"strings\":[%s],\"type\":\"STRINGS\"},"
     "{\"name\":\"nodes_values\",\"floats\":[0,0,0],\"type\":\"FLOATS\"},"
     "{\"name\":\"target_weights\",\"floats\":[1,2],\"type\":\"FLOATS\"}]}]}}",
-    trees, ids, yes, no, weight_nodes, weight_ids, modes);
+    lists[0], lists[1], lists[3], lists[4], lists[5], lists[6], lists[2]);
   g_autoptr (LptGraph) graph = lpt_onnx_parse (model, strlen (model), NULL, &error);
 
   if (what == NULL)
@@ -196,19 +193,20 @@ test_broken (void)
 {
   const char *modes = LEQ "," LEAF "," LEAF;
 
-  refuse (NULL, "0,0,0", "0,1,2", modes, "1,0,0", "2,0,0", "1,2", "0,0");
-  refuse ("go round in a circle", "0,0,0", "0,1,2", LEQ "," LEQ "," LEAF, "1,0,0", "2,2,0", "2,2", "0,0");
-  refuse ("go round in a circle", "0,0,0", "0,1,2", modes, "0,0,0", "2,0,0", "1,2", "0,0");
-  refuse ("goes on to node 7, which is not there", "0,0,0", "0,1,2", modes, "1,0,0", "7,0,0", "1,2", "0,0");
-  refuse ("goes on to node -1, which", "0,0,0", "0,1,2", modes, "-1,0,0", "2,0,0", "1,2", "0,0");
-  refuse ("has two nodes 1", "0,0,0", "0,1,1", modes, "1,0,0", "1,0,0", "1,1", "0,0");
-  refuse ("goes on to node 2, which is not there", "0,0,1", "0,1,2", modes, "1,0,0", "2,0,0", "1,1", "0,0");
-  refuse ("a weight belongs to node 9", "0,0,0", "0,1,2", modes, "1,0,0", "2,0,0", "1,9", "0,0");
-  refuse ("a weight is for target 1 of 1", "0,0,0", "0,1,2", modes, "1,0,0", "2,0,0", "1,2", "0,1");
-  refuse ("nodes_nodeids has 2 elements, not 3", "0,0,0", "0,1", modes, "1,0,0", "2,0,0", "1,2", "0,0");
-  refuse ("nodes_modes does not have 3", "0,0,0", "0,1,2", LEQ, "1,0,0", "2,0,0", "1,2", "0,0");
-  refuse ("unsupported mode \"LEQ\"", "0,0,0", "0,1,2", "\"TEVR\"," LEAF "," LEAF, "1,0,0", "2,0,0", "1,2", "0,0");
-  refuse ("target_ids has 1 elements, not 2", "0,0,0", "0,1,2", modes, "1,0,0", "2,0,0", "1,2", "0");
+  refuse (NULL, LISTS ("0,0,0", "0,1,2", modes, "1,0,0", "2,0,0", "1,2", "0,0"));
+  refuse ("go round in a circle", LISTS ("0,0,0", "0,1,2", (LEQ "," LEQ "," LEAF), "1,0,0", "2,2,0", "2,2", "0,0"));
+  refuse ("go round in a circle", LISTS ("0,0,0", "0,1,2", modes, "0,0,0", "2,0,0", "1,2", "0,0"));
+  refuse ("goes on to node 7, which is not there", LISTS ("0,0,0", "0,1,2", modes, "1,0,0", "7,0,0", "1,2", "0,0"));
+  refuse ("goes on to node -1, which", LISTS ("0,0,0", "0,1,2", modes, "-1,0,0", "2,0,0", "1,2", "0,0"));
+  refuse ("has two nodes 1", LISTS ("0,0,0", "0,1,1", modes, "1,0,0", "1,0,0", "1,1", "0,0"));
+  refuse ("goes on to node 2, which is not there", LISTS ("0,0,1", "0,1,2", modes, "1,0,0", "2,0,0", "1,1", "0,0"));
+  refuse ("a weight belongs to node 9", LISTS ("0,0,0", "0,1,2", modes, "1,0,0", "2,0,0", "1,9", "0,0"));
+  refuse ("a weight is for target 1 of 1", LISTS ("0,0,0", "0,1,2", modes, "1,0,0", "2,0,0", "1,2", "0,1"));
+  refuse ("nodes_nodeids has 2 elements, not 3", LISTS ("0,0,0", "0,1", modes, "1,0,0", "2,0,0", "1,2", "0,0"));
+  refuse ("nodes_modes does not have 3", LISTS ("0,0,0", "0,1,2", LEQ, "1,0,0", "2,0,0", "1,2", "0,0"));
+  refuse ("unsupported mode \"LEQ\"", LISTS ("0,0,0", "0,1,2", ("\"TEVR\"," LEAF "," LEAF), "1,0,0", "2,0,0", "1,2",
+                                             "0,0"));
+  refuse ("target_ids has 1 elements, not 2", LISTS ("0,0,0", "0,1,2", modes, "1,0,0", "2,0,0", "1,2", "0"));
 }
 
 /* Tables of a text file are read as they are: what is wrong with them is found by the walk. */

@@ -31,10 +31,33 @@ pool_length (gint64 in,
   return out;
 }
 
+typedef struct
+{
+  double kernel[2], stride[2], begin[2], end[2], dilation[2];
+  gint   rounding, axis;
+} Window;
+
+static void
+append_window (GString      *text,
+               const Window *w)
+{
+  static const char *const roundings[] = { "floor", "ceil", "ceil_torch" };
+
+  append_list (text, "kernel", 2, w->kernel);
+  append_list (text, ", strides", 2, w->stride);
+  append_list (text, ", pads_begin", 2, w->begin);
+  append_list (text, ", pads_end", 2, w->end);
+  if (w->dilation[0] + w->dilation[1] > 2)
+    append_list (text, ", dilations", 2, w->dilation);
+  if (w->rounding > 0 || toss ())
+    g_string_append_printf (text, ", rounding_type=%s", roundings[w->rounding]);
+  if (w->axis > 0)
+    g_string_append_printf (text, ", axis=%d", w->axis);
+}
+
 static void
 test_pools (void)
 {
-  static const char *const roundings[] = { "floor", "ceil", "ceil_torch" };
   guint round;
 
   for (round = 0; round < rounds (200); round++)
@@ -43,22 +66,22 @@ test_pools (void)
       const gboolean max = toss (), exclude = toss ();
       const gint version = max ? (gint[]) { 1, 8, 14 }[draw (0, 2)] : (gint[]) { 1, 14, 16 }[draw (0, 2)];
       const gboolean dilates = version == 16 || (max && version >= 8);
-      const gint rounding = draw (0, version >= 14 ? 2 : 1), axis = max && version >= 8 ? draw (0, 3) : 0;
+      Window w = { .rounding = draw (0, version >= 14 ? 2 : 1) };
       gint64 dims[4], out_dims[4], index[4], at, y, x;
-      double kernel[2], stride[2], begin[2], end[2], dilation[2] = { 1, 1 };
       gint d;
 
+      w.axis = max && version >= 8 ? draw (0, 3) : 0;
       draw_dims (dims, 4, 3);
       for (d = 0; d < 2; d++)
         {
           dims[2 + d] = draw (5, 8);
-          kernel[d] = draw (1, 3);
-          stride[d] = draw (1, 3);
-          dilation[d] = dilates && toss () ? 2 : 1;
-          begin[d] = draw (0, (gint) kernel[d] - 1);
-          end[d] = draw (0, (gint) kernel[d] - 1);
-          out_dims[2 + d] = pool_length (dims[2 + d], (gint64) kernel[d], (gint64) stride[d], (gint64) dilation[d],
-                                         (gint64) begin[d], (gint64) end[d], rounding);
+          w.kernel[d] = draw (1, 3);
+          w.stride[d] = draw (1, 3);
+          w.dilation[d] = dilates && toss () ? 2 : 1;
+          w.begin[d] = draw (0, (gint) w.kernel[d] - 1);
+          w.end[d] = draw (0, (gint) w.kernel[d] - 1);
+          out_dims[2 + d] = pool_length (dims[2 + d], (gint64) w.kernel[d], (gint64) w.stride[d],
+                                         (gint64) w.dilation[d], (gint64) w.begin[d], (gint64) w.end[d], w.rounding);
         }
       memcpy (out_dims, dims, 2 * sizeof *dims);
       draw_reals (in_values, product (dims, 4));
@@ -67,14 +90,14 @@ test_pools (void)
           double best = -INFINITY, sum = 0, inside = 0, padded = 0, place = 0;
 
           unravel (at, out_dims, 4, index);
-          for (y = 0; y < (gint64) kernel[0]; y++)
-            for (x = 0; x < (gint64) kernel[1]; x++)
+          for (y = 0; y < (gint64) w.kernel[0]; y++)
+            for (x = 0; x < (gint64) w.kernel[1]; x++)
               {
                 gint64 from[4] = { index[0], index[1],
-                                   index[2] * (gint64) stride[0] - (gint64) begin[0] + y * (gint64) dilation[0],
-                                   index[3] * (gint64) stride[1] - (gint64) begin[1] + x * (gint64) dilation[1] };
+                                   index[2] * (gint64) w.stride[0] - (gint64) w.begin[0] + y * (gint64) w.dilation[0],
+                                   index[3] * (gint64) w.stride[1] - (gint64) w.begin[1] + x * (gint64) w.dilation[1] };
 
-                padded += from[2] < dims[2] + (gint64) end[0] && from[3] < dims[3] + (gint64) end[1];
+                padded += from[2] < dims[2] + (gint64) w.end[0] && from[3] < dims[3] + (gint64) w.end[1];
                 if (from[2] < 0 || from[3] < 0 || from[2] >= dims[2] || from[3] >= dims[3])
                   continue;
                 inside++;
@@ -82,7 +105,7 @@ test_pools (void)
                 if (in_values[ravel (from, dims, 4)] > best)
                   {
                     best = in_values[ravel (from, dims, 4)];
-                    place = (double) (ravel (from, dims, 4) % product (dims + axis, 4 - axis));
+                    place = (double) (ravel (from, dims, 4) % product (dims + w.axis, 4 - w.axis));
                   }
               }
           if (inside == 0)
@@ -94,16 +117,7 @@ test_pools (void)
         continue;      /* a window over padding alone is not defined */
       add_const (text, "x", "f32", 4, dims, in_values);
       g_string_append_printf (text, "%%y = %s@%d(%%x) {", max ? "MaxPool" : "AvgPool", version);
-      append_list (text, "kernel", 2, kernel);
-      append_list (text, ", strides", 2, stride);
-      append_list (text, ", pads_begin", 2, begin);
-      append_list (text, ", pads_end", 2, end);
-      if (dilation[0] + dilation[1] > 2)
-        append_list (text, ", dilations", 2, dilation);
-      if (rounding > 0 || toss ())
-        g_string_append_printf (text, ", rounding_type=%s", roundings[rounding]);
-      if (axis > 0)
-        g_string_append_printf (text, ", axis=%d", axis);
+      append_window (text, &w);
       if (!max)
         g_string_append_printf (text, ", exclude-pad=%s", exclude ? "true" : "false");
       if (max && version >= 8)

@@ -92,96 +92,99 @@ test_restrictions (void)
     }
 }
 
+static const char *const which_graph =
+  "%x = Parameter : f32[1,2,8,8]\n"
+  "%v = Parameter : f32[8]\n"
+  "%c = Convert(%x) {destination_type=f16}\n"
+  "%a1 = MaxPool@1(%x) {kernel=[2,2], strides=[2,2]}\n"
+  "%a8 = MaxPool@8(%x) {kernel=[2,2], strides=[2,2]}\n"
+  "%n_original = Relu(%v)\n"
+  "Result(%c)\nResult(%a1)\nResult(%a8)\nResult(%n_original)\n";
+static const struct { const char *node, *restrictions, *best; gint granularity; } which_rows[] =
+{
+  { "a1", "max_pool:u8", "max_pool:u8", 0 },
+  { "a1", "relu:u8", NULL, 0 },
+  { "a1", "max_pool@1:u8", "max_pool@1:u8", 0 },
+  { "a1", "max_pool@8:u8", NULL, 0 },
+  { "a8", "max_pool@1:u8", NULL, 0 },
+  { "a8", "max_pool@8:u8", "max_pool@8:u8", 0 },
+  { "a8", "max_pool@7:u8", NULL, 0 },
+  { "a8", "max_pool@9:u8", NULL, 0 },
+  { "a8", "max_pool@14:u8", NULL, 0 },
+  { "a1", "max_pool@1:u8 max_pool:i8", "max_pool@1:u8", 0 },
+  { "a1", "max_pool:i8 max_pool@1:u8", "max_pool@1:u8", 0 },
+  { "a1", "max_pool[rank=4]:u8", "max_pool[rank=4]:u8", 0 },
+  { "a1", "max_pool[rank=3]:u8", NULL, 0 },
+  { "a1", "max_pool[rank=0]:u8", NULL, 0 },
+  { "a1", "max_pool[rank=4]:u8 max_pool:i8", "max_pool[rank=4]:u8", 0 },
+  { "a1", "max_pool[rank=4]:u8 max_pool@1:i8", "max_pool[rank=4]:u8", 0 },
+  { "a1", "max_pool@1:i8 max_pool[rank=4]:u8", "max_pool[rank=4]:u8", 0 },
+  { "a1", "max_pool[rank=4]:u8 max_pool[rank=4]@1:i8", "max_pool[rank=4]@1:i8", 0 },
+  { "a1", "max_pool[rank=4]@1:i8 max_pool[rank=4]:u8", "max_pool[rank=4]@1:i8", 0 },
+  { "x", "parameter[rank=4]:u8", NULL, 0 },
+  { "a1", "max_pool:u8 max_pool:i8", "max_pool:i8", 0 },
+  { "a1", "node=a1:u8 max_pool:i8", "node=a1:u8", 0 },
+  { "a1", "max_pool@1:i8 node=a1:u8", "node=a1:u8", 0 },
+  { "a1", "max_pool:i8 node=a*:u8", "node=a*:u8", 0 },
+  { "a1", "node=a1:u8 node=a*:i8", "node=a1:u8", 0 },
+  { "a1", "node=a*:i8 node=a1:u8", "node=a1:u8", 0 },
+  { "a1", "node=a?:i8 node=a*:u8", "node=a*:u8", 0 },
+  { "a1", "node=b*:i8 node=?:u8", NULL, 0 },
+  { "a1", "max_pool node=a8", "max_pool", 0 },
+  { "n_original", "node=n:u8", "node=n:u8", 0 },
+  { "n_original", "node=n_o*:u8", "node=n_o*:u8", 0 },
+  { "n_original", "node=?:u8", "node=?:u8", 0 },
+  { "c", "node=?:u8", NULL, 0 },      /* conversions are no ops of their own, but by their names */
+  { "c", "node=c:u8", "node=c:u8", 0 },
+  { "a1", "max_pool:0", "max_pool:0", 1 },
+  { "a1", "relu:0", NULL, 1 },
+  { "a1", "max_pool@1:0", "max_pool@1:0", 1 },
+  { "a1", "max_pool@8:0", NULL, 1 },
+  { "a8", "max_pool@1:0", NULL, 1 },
+  { "a1", "max_pool:0 max_pool:0,1", "max_pool:0,1", 1 },
+  { "a1", "max_pool:0 max_pool@1:1", "max_pool@1:1", 1 },
+  { "a1", "max_pool@1:1 max_pool:0", "max_pool@1:1", 1 },
+  { "a8", "max_pool:0 max_pool@1:1", "max_pool:0", 1 },
+  { "a1", "max_pool@1:0 max_pool@8:1 max_pool@1:1", "max_pool@1:1", 1 },
+  { "a1", "max_pool:0 node=a1:1", "node=a1:1", 1 },
+  { "a1", "node=a1:1 max_pool:0", "node=a1:1", 1 },
+  { "a1", "node=a*:1 max_pool:0", "node=a*:1", 1 },
+  { "a1", "node=a1:0 node=a*:1", "node=a1:0", 1 },
+  { "a1", "node=a*:1 node=a1:0", "node=a1:0", 1 },
+  { "a1", "node=a*:1 node=a?:0", "node=a?:0", 1 },
+  { "a1", "node=b:0", NULL, 1 },
+};
+
 /* Which of several holds for a node: a name before a glob before an op, and of ops a rank before a version before none;
  * of equal ones the later, which takes the place of the earlier where it is of the same. */
 static void
 test_which (void)
 {
-  static const char *const graph_text = "%x = Parameter : f32[1,2,8,8]\n"
-                                        "%v = Parameter : f32[8]\n"
-                                        "%c = Convert(%x) {destination_type=f16}\n"
-                                        "%a1 = MaxPool@1(%x) {kernel=[2,2], strides=[2,2]}\n"
-                                        "%a8 = MaxPool@8(%x) {kernel=[2,2], strides=[2,2]}\n"
-                                        "%n_original = Relu(%v)\n"
-                                        "Result(%c)\nResult(%a1)\nResult(%a8)\nResult(%n_original)\n";
-  static const struct { const char *node, *restrictions, *best; gint granularity; } rows[] = {
-    { "a1", "max_pool:u8", "max_pool:u8", 0 },
-    { "a1", "relu:u8", NULL, 0 },
-    { "a1", "max_pool@1:u8", "max_pool@1:u8", 0 },
-    { "a1", "max_pool@8:u8", NULL, 0 },
-    { "a8", "max_pool@1:u8", NULL, 0 },
-    { "a8", "max_pool@8:u8", "max_pool@8:u8", 0 },
-    { "a8", "max_pool@7:u8", NULL, 0 },
-    { "a8", "max_pool@9:u8", NULL, 0 },
-    { "a8", "max_pool@14:u8", NULL, 0 },
-    { "a1", "max_pool@1:u8 max_pool:i8", "max_pool@1:u8", 0 },
-    { "a1", "max_pool:i8 max_pool@1:u8", "max_pool@1:u8", 0 },
-    { "a1", "max_pool[rank=4]:u8", "max_pool[rank=4]:u8", 0 },
-    { "a1", "max_pool[rank=3]:u8", NULL, 0 },
-    { "a1", "max_pool[rank=0]:u8", NULL, 0 },
-    { "a1", "max_pool[rank=4]:u8 max_pool:i8", "max_pool[rank=4]:u8", 0 },
-    { "a1", "max_pool[rank=4]:u8 max_pool@1:i8", "max_pool[rank=4]:u8", 0 },
-    { "a1", "max_pool@1:i8 max_pool[rank=4]:u8", "max_pool[rank=4]:u8", 0 },
-    { "a1", "max_pool[rank=4]:u8 max_pool[rank=4]@1:i8", "max_pool[rank=4]@1:i8", 0 },
-    { "a1", "max_pool[rank=4]@1:i8 max_pool[rank=4]:u8", "max_pool[rank=4]@1:i8", 0 },
-    { "x", "parameter[rank=4]:u8", NULL, 0 },
-    { "a1", "max_pool:u8 max_pool:i8", "max_pool:i8", 0 },
-    { "a1", "node=a1:u8 max_pool:i8", "node=a1:u8", 0 },
-    { "a1", "max_pool@1:i8 node=a1:u8", "node=a1:u8", 0 },
-    { "a1", "max_pool:i8 node=a*:u8", "node=a*:u8", 0 },
-    { "a1", "node=a1:u8 node=a*:i8", "node=a1:u8", 0 },
-    { "a1", "node=a*:i8 node=a1:u8", "node=a1:u8", 0 },
-    { "a1", "node=a?:i8 node=a*:u8", "node=a*:u8", 0 },
-    { "a1", "node=b*:i8 node=?:u8", NULL, 0 },
-    { "a1", "max_pool node=a8", "max_pool", 0 },
-    { "n_original", "node=n:u8", "node=n:u8", 0 },
-    { "n_original", "node=n_o*:u8", "node=n_o*:u8", 0 },
-    { "n_original", "node=?:u8", "node=?:u8", 0 },
-    { "c", "node=?:u8", NULL, 0 },      /* conversions are no ops of their own, but by their names */
-    { "c", "node=c:u8", "node=c:u8", 0 },
-    { "a1", "max_pool:0", "max_pool:0", 1 },
-    { "a1", "relu:0", NULL, 1 },
-    { "a1", "max_pool@1:0", "max_pool@1:0", 1 },
-    { "a1", "max_pool@8:0", NULL, 1 },
-    { "a8", "max_pool@1:0", NULL, 1 },
-    { "a1", "max_pool:0 max_pool:0,1", "max_pool:0,1", 1 },
-    { "a1", "max_pool:0 max_pool@1:1", "max_pool@1:1", 1 },
-    { "a1", "max_pool@1:1 max_pool:0", "max_pool@1:1", 1 },
-    { "a8", "max_pool:0 max_pool@1:1", "max_pool:0", 1 },
-    { "a1", "max_pool@1:0 max_pool@8:1 max_pool@1:1", "max_pool@1:1", 1 },
-    { "a1", "max_pool:0 node=a1:1", "node=a1:1", 1 },
-    { "a1", "node=a1:1 max_pool:0", "node=a1:1", 1 },
-    { "a1", "node=a*:1 max_pool:0", "node=a*:1", 1 },
-    { "a1", "node=a1:0 node=a*:1", "node=a1:0", 1 },
-    { "a1", "node=a*:1 node=a1:0", "node=a1:0", 1 },
-    { "a1", "node=a*:1 node=a?:0", "node=a?:0", 1 },
-    { "a1", "node=b:0", NULL, 1 },
-  };
   g_autoptr (GError) error = NULL;
-  g_autoptr (LptGraph) graph = lpt_graph_from_text (graph_text, -1, NULL, &error);
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (which_graph, -1, NULL, &error);
 
   g_assert_no_error (error);
-  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+  for (guint i = 0; i < G_N_ELEMENTS (which_rows); i++)
     {
       g_autoptr (LptConfig) config = lpt_config_new ();
-      g_auto (GStrv) texts = g_strsplit (rows[i].restrictions, " ", -1);
+      g_auto (GStrv) texts = g_strsplit (which_rows[i].restrictions, " ", -1);
       LptNode *node = NULL;
 
       for (guint k = 0; texts[k] != NULL; k++)
-        g_assert_true (rows[i].granularity ? lpt_config_per_tensor (config, texts[k], &error)
+        g_assert_true (which_rows[i].granularity ? lpt_config_per_tensor (config, texts[k], &error)
                                            : lpt_config_restrict (config, texts[k], &error));
       for (guint k = 0; k < graph->nodes->len && node == NULL; k++)
-        if (strcmp (((LptNode *) graph->nodes->pdata[k])->name, rows[i].node) == 0)
+        if (strcmp (((LptNode *) graph->nodes->pdata[k])->name, which_rows[i].node) == 0)
           node = graph->nodes->pdata[k];
-      if (rows[i].granularity)
+      if (which_rows[i].granularity)
         {
           const LptGranularityRestriction *best = lpt_config_granularity (config, node);
-          g_assert_cmpstr (best != NULL ? best->text : NULL, ==, rows[i].best);
+          g_assert_cmpstr (best != NULL ? best->text : NULL, ==, which_rows[i].best);
         }
       else
         {
           const LptRestriction *best = lpt_config_restriction (config, node);
-          g_assert_cmpstr (best != NULL ? best->text : NULL, ==, rows[i].best);
+          g_assert_cmpstr (best != NULL ? best->text : NULL, ==, which_rows[i].best);
         }
     }
 }
