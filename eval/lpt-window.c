@@ -103,6 +103,45 @@ lpt_window_init_weighted (LptWindow             *window,
   return TRUE;
 }
 
+const LptInts *
+lpt_window_of_pool (const LptNode  *node,
+                    LptWindowAttrs *attrs)
+{
+  if (node->op == LPT_OP_MAX_POOL)
+    {
+      const LptMaxPoolAttrs *a = LPT_ATTRS (node, LptMaxPoolAttrs);
+
+      *attrs = (LptWindowAttrs) { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
+      return &a->kernel;
+    }
+  else
+    {
+      const LptAvgPoolAttrs *a = LPT_ATTRS (node, LptAvgPoolAttrs);
+
+      *attrs = (LptWindowAttrs) { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
+      return &a->kernel;
+    }
+}
+
+gboolean
+lpt_window_init_pool (LptWindow      *window,
+                      const LptNode  *node,
+                      const LptShape *x,
+                      const LptShape *y,
+                      GError        **error)
+{
+  LptWindowAttrs attrs;
+  const LptInts *kernel = lpt_window_of_pool (node, &attrs);
+
+  if (x->rank < 3 || y->rank != x->rank || kernel->n != (guint) x->rank - 2)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "kernel of %u axes on data of rank %d", kernel->n, x->rank);
+      return FALSE;
+    }
+
+  return lpt_window_init (window, x->rank - 2, x->dims + 2, y->dims + 2, kernel->v, &attrs, error);
+}
+
 static gboolean
 is_trivial (const LptWindow *window,
             guint            axis)

@@ -31,6 +31,13 @@ gboolean lpt_window_init (LptWindow *window, gint n, const gint64 *in, const gin
 gboolean lpt_window_init_weighted (LptWindow *window, const LptWeightedView *view, const LptShape *x, const LptShape *w,
                                    const LptShape *y, GError **error);
 
+/* The kernel of a pool (MaxPool, AvgPool), and in @attrs what else it says of its windows. */
+const LptInts *lpt_window_of_pool (const LptNode *node, LptWindowAttrs *attrs);
+/* Of a pool of data @x whose result is @y. FALSE + error: as lpt_window_init(), or they have not the axes of its kernel
+ * behind two more. */
+gboolean lpt_window_init_pool (LptWindow *window, const LptNode *node, const LptShape *x, const LptShape *y,
+                               GError **error);
+
 /* Moves the last axes over which there is nothing to go (length, kernel and result of 1, no padding) to the front: the
  * same elements in the same order, along longer lines. */
 void     lpt_window_line_up (LptWindow *window);

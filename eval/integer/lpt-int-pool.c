@@ -15,6 +15,7 @@
  */
 
 #include "eval/integer/lpt-int.h"
+#include "eval/lpt-window.h"
 
 #include <math.h>
 
@@ -309,30 +310,37 @@ window_size (Pool    *pool,
   return TRUE;
 }
 
+static gboolean
+pool_init (Pool    *pool,
+           LptNode *node,
+           GError **error)
+{
+  LptWindowAttrs attrs;
+  const LptInts *kernel = lpt_window_of_pool (node, &attrs);
+
+  pool->op.run = pool_run;
+  pool->op.clear = pool_clear;
+  pool->auto_pad = (LptAutoPad) attrs.auto_pad;
+  take (pool->kernel, kernel, 1);
+  take (pool->strides, attrs.strides, 1);
+  take (pool->dilations, attrs.dilations, 1);
+  take (pool->pads_begin, attrs.pads_begin, 0);
+  take (pool->pads_end, attrs.pads_end, 0);
+
+  return pool_scales (pool, node, error) && window_size (pool, node, error);
+}
+
 LptIntOp *
 lpt_int_avg_pool_new (LptNode              *node,
                       const LptRequantRule *rule,
                       GError              **error)
 {
-  g_autoptr (LptIntOp) op = NULL;
-  const LptAvgPoolAttrs *attrs = LPT_ATTRS (node, LptAvgPoolAttrs);
   Pool *pool = g_new0 (Pool, 1);
+  g_autoptr (LptIntOp) op = &pool->op;
 
-  op = &pool->op;
-  op->run = pool_run;
-  op->clear = pool_clear;
   pool->algorithm = rule->algorithm;
-  pool->exclude_pad = attrs->exclude_pad;
-  pool->auto_pad = attrs->auto_pad;
-  take (pool->kernel, &attrs->kernel, 1);
-  take (pool->strides, &attrs->strides, 1);
-  take (pool->dilations, &attrs->dilations, 1);
-  take (pool->pads_begin, &attrs->pads_begin, 0);
-  take (pool->pads_end, &attrs->pads_end, 0);
-  if (!pool_scales (pool, node, error))
-    return NULL;
-
-  if (!window_size (pool, node, error))
+  pool->exclude_pad = LPT_ATTRS (node, LptAvgPoolAttrs)->exclude_pad;
+  if (!pool_init (pool, node, error))
     return NULL;
 
   pool->multipliers = g_new (LptMultiplier, pool->size);
@@ -347,24 +355,11 @@ lpt_int_max_pool_new (LptNode              *node,
                       const LptRequantRule *rule,
                       GError              **error)
 {
-  g_autoptr (LptIntOp) op = NULL;
-  const LptMaxPoolAttrs *attrs = LPT_ATTRS (node, LptMaxPoolAttrs);
   Pool *pool = g_new0 (Pool, 1);
+  g_autoptr (LptIntOp) op = &pool->op;
 
-  op = &pool->op;
-  op->run = pool_run;
-  op->clear = pool_clear;
   pool->maximum = TRUE;
-  pool->auto_pad = attrs->auto_pad;
-  take (pool->kernel, &attrs->kernel, 1);
-  take (pool->strides, &attrs->strides, 1);
-  take (pool->dilations, &attrs->dilations, 1);
-  take (pool->pads_begin, &attrs->pads_begin, 0);
-  take (pool->pads_end, &attrs->pads_end, 0);
-  if (!pool_scales (pool, node, error))
-    return NULL;
-
-  if (!window_size (pool, node, error))
+  if (!pool_init (pool, node, error))
     return NULL;
   lpt_int_rescale_init (&pool->rescale, rule, &pool->x, &pool->y);
 

@@ -47,7 +47,6 @@ lpt_run_max_pool (LptCall *call,
                   GError **error)
 {
   const LptMaxPoolAttrs *a = LPT_ATTRS (call->node, LptMaxPoolAttrs);
-  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
   const LptShape *in = &call->in[0].shape, *out = &call->out[0].shape;
   const float *x = lpt_call_f32 (call, 0, error);
   float *y = x != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
@@ -59,12 +58,7 @@ lpt_run_max_pool (LptCall *call,
 
   if (y == NULL || (call->n_out > 1 && (indices = lpt_call_out_i64 (call, 1, error)) == NULL))
     return FALSE;
-  if (a->kernel.n != (guint) (in->rank - 2) || in->rank < 3)
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "kernel of %u axes on data of rank %d", a->kernel.n, in->rank);
-      return FALSE;
-    }
-  if (!lpt_window_init (&v, in->rank - 2, in->dims + 2, out->dims + 2, a->kernel.v, &attrs, error) ||
+  if (!lpt_window_init_pool (&v, call->node, in, out, error) ||
       !lpt_call_axis (call, a->axis, in->rank, &axis, error))
     return FALSE;
 
@@ -104,7 +98,6 @@ lpt_run_avg_pool (LptCall *call,
                   GError **error)
 {
   const LptAvgPoolAttrs *a = LPT_ATTRS (call->node, LptAvgPoolAttrs);
-  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
   const LptShape *in = &call->in[0].shape, *out = &call->out[0].shape;
   const float *x = lpt_call_f32 (call, 0, error);
   float *y = x != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
@@ -114,12 +107,7 @@ lpt_run_avg_pool (LptCall *call,
 
   if (y == NULL)
     return FALSE;
-  if (a->kernel.n != (guint) (in->rank - 2) || in->rank < 3)
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "kernel of %u axes on data of rank %d", a->kernel.n, in->rank);
-      return FALSE;
-    }
-  if (!lpt_window_init (&v, in->rank - 2, in->dims + 2, out->dims + 2, a->kernel.v, &attrs, error))
+  if (!lpt_window_init_pool (&v, call->node, in, out, error))
     return FALSE;
 
   plane = lpt_window_size (v.in);

@@ -332,15 +332,10 @@ is_pooled (LptProgramOp *op)
 }
 
 static gboolean
-pool_window (const LptProgramOp   *op,
-             const LptInts        *kernel,
-             const LptWindowAttrs *attrs,
-             LptWindow            *v)
+pool_window (const LptProgramOp *op,
+             LptWindow          *v)
 {
-  const LptShape *x = &op->in[0]->array.shape, *y = &op->out[0]->array.shape;
-
-  if (x->rank < 3 || y->rank != x->rank || kernel->n != (guint) x->rank - 2 ||
-      !lpt_window_init (v, x->rank - 2, x->dims + 2, y->dims + 2, kernel->v, attrs, NULL))
+  if (!lpt_window_init_pool (v, op->node, &op->in[0]->array.shape, &op->out[0]->array.shape, NULL))
     return FALSE;
   lpt_window_line_up (v);
 
@@ -351,8 +346,6 @@ gboolean
 lpt_prepare_float_max_pool (LptProgram   *program,
                             LptProgramOp *op)
 {
-  const LptMaxPoolAttrs *a = LPT_ATTRS (op->node, LptMaxPoolAttrs);
-  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
   WindowForm *form;
   LptWindow v;
 
@@ -361,7 +354,7 @@ lpt_prepare_float_max_pool (LptProgram   *program,
     return FALSE;
   if (op->n_out > 1 && lpt_program_n_uses (op->out[1]) > 0)
     return lpt_refuse (op, LPT_REMARK_OUTPUTS);
-  if (!pool_window (op, &a->kernel, &attrs, &v))
+  if (!pool_window (op, &v))
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
 
   form = form_new (1);
@@ -375,17 +368,15 @@ gboolean
 lpt_prepare_float_avg_pool (LptProgram   *program,
                             LptProgramOp *op)
 {
-  const LptAvgPoolAttrs *a = LPT_ATTRS (op->node, LptAvgPoolAttrs);
-  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
   WindowForm *form;
   LptWindow v;
 
   if (!is_pooled (op))
     return FALSE;
-  if (!pool_window (op, &a->kernel, &attrs, &v))
+  if (!pool_window (op, &v))
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
   form = form_new (1);
-  add_window (form, 0, program, op, WINDOW_MEAN, &v)->exclude_pad = a->exclude_pad;
+  add_window (form, 0, program, op, WINDOW_MEAN, &v)->exclude_pad = LPT_ATTRS (op->node, LptAvgPoolAttrs)->exclude_pad;
   set_form (op, form, LPT_LAYOUT_WORDS_LAST);
 
   return TRUE;

@@ -193,16 +193,13 @@ set_form (LptProgramOp *op,
 /* FALSE: no such geometry. */
 static gboolean
 pool_shape (const LptProgramOp *op,
-            const LptInts      *kernel,
-            LptWindowAttrs      attrs,
             LptWindow          *v,
             LptConvShape       *s)
 {
-  const LptShape *x = &op->in[0]->array.shape, *y = &op->out[0]->array.shape;
+  const LptShape *x = &op->in[0]->array.shape;
   guint k;
 
-  if (x->rank < 3 || x->rank > 5 || y->rank != x->rank || kernel->n != (guint) x->rank - 2 ||
-      !lpt_window_init (v, x->rank - 2, x->dims + 2, y->dims + 2, kernel->v, &attrs, NULL))
+  if (!lpt_window_init_pool (v, op->node, x, &op->out[0]->array.shape, NULL))
     return FALSE;
   for (k = 0; k < 3; k++)
     if (v->pad[k] < 0 || v->pad_end[k] < 0)
@@ -218,8 +215,6 @@ gboolean
 lpt_prepare_max_pool (LptProgram   *program,
                       LptProgramOp *op)
 {
-  const LptMaxPoolAttrs *a = LPT_ATTRS (op->node, LptMaxPoolAttrs);
-  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
   LptWindow v;
   LptConvShape s;
 
@@ -227,7 +222,7 @@ lpt_prepare_max_pool (LptProgram   *program,
     return FALSE;
   if (!has_one_quant (op))
     return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
-  if (!pool_shape (op, &a->kernel, attrs, &v, &s))
+  if (!pool_shape (op, &v, &s))
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
 
   set_form (op, pool_new (program, LPT_POOL_MAX, &s));
@@ -239,8 +234,6 @@ gboolean
 lpt_prepare_avg_pool (LptProgram   *program,
                       LptProgramOp *op)
 {
-  const LptAvgPoolAttrs *a = LPT_ATTRS (op->node, LptAvgPoolAttrs);
-  LptWindowAttrs attrs = { &a->strides, &a->dilations, &a->pads_begin, &a->pads_end, a->auto_pad };
   LptIntSums sums;
   LptWindow v;
   LptConvShape s;
@@ -248,13 +241,13 @@ lpt_prepare_avg_pool (LptProgram   *program,
 
   if (!is_pooled (op))
     return FALSE;
-  if (!pool_shape (op, &a->kernel, attrs, &v, &s))
+  if (!pool_shape (op, &v, &s))
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
   if (!lpt_int_avg_pool_sums (op->integer, &sums))
     return lpt_refuse (op, LPT_REMARK_ROUNDING);
   p = pool_new (program, LPT_POOL_AVERAGE, &s);
   p->sums = sums;
-  p->pool.count_padding = !a->exclude_pad;
+  p->pool.count_padding = !LPT_ATTRS (op->node, LptAvgPoolAttrs)->exclude_pad;
   p->pool.pad_back = (gsize) v.pad_end[0];
   p->pool.pad_bottom = (gsize) v.pad_end[1];
   p->pool.pad_right = (gsize) v.pad_end[2];
