@@ -2,7 +2,7 @@
 """What CONTRIBUTING.md says can be done: test-recipes.py SOURCE_DIR BUILD_DIR
 
 Of each command in it: a script is there, runs and knows its options; a program is built; a preset is in CMakePresets.json; what `ctest -R` names is a test; of
-each path: it is there (NAME, FAMILY, ISA and PASS stand for any). Prints TAP.
+each path: it is there (NAME, FAMILY, ISA and PASS stand for any). Each pass of the program is in the table of docs/architecture.md. Prints TAP.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -79,4 +79,12 @@ bad = ["%s: %s" % (" ".join(c), w) for c in commands for w in [wrong(c)] if w] +
 for line in bad:
     print("# " + line)
 print("%sok 1 - %d commands and %d paths of CONTRIBUTING.md" % ("not " if bad else "", len(commands), len(paths)))
-sys.exit(len(bad) > 0)
+
+rows = re.findall(r"^LPT_PROGRAM_PASS \((\w+),", open(os.path.join(source, "executor/program/program-passes.def")).read(), re.M)
+table = "".join(line for line in open(os.path.join(source, "docs/architecture.md")) if line.startswith("| `"))
+absent = [row.replace("_", "-") for row in rows if "`%s`" % row.replace("_", "-") not in table]
+for name in absent:
+    print("# docs/architecture.md does not say what %s decides" % name)
+print("%sok 2 - %d passes of docs/architecture.md" % ("not " if absent else "", len(rows)))
+print("1..2")
+sys.exit(len(bad) + len(absent) > 0)
