@@ -9,7 +9,9 @@
 static bool
 run_transpose (const LptTransposeKernel *row, size_t size)
 {
-  size_t rows = (size_t) random_range (1, 150), cols = (size_t) random_range (1, 150), ldi = cols + 3, ldo = rows + 2;
+  bool dense = random_u32 () % 2, few_rows = random_u32 () % 4 == 0, few_cols = random_u32 () % 4 == 0;
+  size_t rows = (size_t) random_range (1, few_rows ? 4 : 150), cols = (size_t) random_range (1, few_cols ? 4 : 150);
+  size_t ldi = cols + (dense ? 0 : 3), ldo = rows + (dense ? 0 : 2);
   uint8_t *in = exact_bytes (((rows - 1) * ldi + cols) * size);
   Buffer out = buffer_new (((cols - 1) * ldo + rows) * size);
   bool ok = true;

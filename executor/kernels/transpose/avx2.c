@@ -2,14 +2,15 @@
  *
  * Interleaving register i with register i + 8 rotates the eight bits of an element's place (row, column) by one; four
  * times exchange rows and columns. The last block of a side overlaps the one before it; what is narrower than a block
- * goes through a square of its own.
+ * goes through a square of its own, or, two or three rows or columns that lie dense, through narrow.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "executor/kernels/transpose/transpose.h"
 
-#include <immintrin.h>
 #include <string.h>
+
+#include "executor/kernels/transpose/narrow.h"
 
 #define SIDE 16
 /* Below this many rows or columns an edge block is mostly empty. */
@@ -69,6 +70,25 @@ square_at (size_t at, size_t size)
 void
 lpt_transpose_bytes__avx2 (size_t rows, size_t cols, const uint8_t *in, size_t ldi, uint8_t *out, size_t ldo)
 {
+  size_t done = 0;
+
+  if (rows == ldo && rows == 2)
+    done = join_two_bytes (cols, in, ldi, out);
+  else if (rows == ldo && rows == 3)
+    done = join_three_bytes (cols, in, ldi, out);
+  if (done > 0)
+    {
+      in += done;
+      out += done * ldo;
+      cols -= done;
+    }
+  else if (cols == ldi && cols == 2)
+    {
+      done = part_two_bytes (rows, in, out, ldo);
+      in += done * ldi;
+      out += done;
+      rows -= done;
+    }
   for (size_t i = 0; i < rows; i += SIDE)
     for (size_t j = 0; j < cols; j += SIDE)
       {
@@ -117,7 +137,21 @@ transpose_three (size_t cols, const uint32_t *in, size_t ldi, uint32_t *out)
 void
 lpt_transpose_words__avx2 (size_t rows, size_t cols, const uint32_t *in, size_t ldi, uint32_t *out, size_t ldo)
 {
-  size_t whole_rows = rows / 4 * 4, whole_cols = cols / 4 * 4;
+  size_t whole_rows = rows / 4 * 4, whole_cols = cols / 4 * 4, done = 0;
+
+  if (rows == ldo && rows == 2)
+    done = join_two_words (cols, in, ldi, out);
+  else if (rows == ldo && rows == 3)
+    done = transpose_three (cols, in, ldi, out);
+  else if (cols == ldi && cols == 2)
+    {
+      size_t first = part_two_words (rows, in, out, ldo);
+
+      in += first * ldi;
+      out += first;
+      rows -= first;
+      whole_rows = 0;
+    }
 
   /* Squares of blocks, so that the lines written stay in the first cache. */
   for (size_t r0 = 0; r0 < whole_rows; r0 += SIDE)
@@ -135,7 +169,7 @@ lpt_transpose_words__avx2 (size_t rows, size_t cols, const uint32_t *in, size_t 
           store_words (y + 2 * ldo, d);
           store_words (y + 3 * ldo, e);
         }
-  for (size_t c = rows == 3 && ldo == 3 ? transpose_three (cols, in, ldi, out) : 0; c < cols; c++)
+  for (size_t c = done; c < cols; c++)
     for (size_t r = c < whole_cols ? whole_rows : 0; r < rows; r++)
       out[c * ldo + r] = in[r * ldi + c];
 }
