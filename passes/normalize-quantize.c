@@ -24,7 +24,7 @@
  *     op (x), whose output is codes  =>  Quantize (op (x))
  *
  * Integer ops of the file (QLinearConv, MatMulInteger, ...) stay as they are, with the Quantize and Reinterpret that
- * they read.
+ * they read; a Dequantize and Quantize in front of them that give the codes back go.
  * Bodies of If, Loop and TensorIterator go the same way, each for itself: codes enter and leave them bare.
  *
  * Refused when
@@ -188,6 +188,26 @@ replace_dequantize (LptCodes *nz,
   lpt_rewriter_replace (nz->rw, lpt_node_out (node), value, NULL);
 }
 
+/* What hands on the codes of @value, which are bare now, hands on bare ones: integer ops that stay would see them
+ * otherwise. */
+static void
+strip_readers (LptValue *value)
+{
+  for (guint i = 0; i < value->uses->len; i++)
+    {
+      LptNode *user = lpt_value_use (value, i)->node;
+
+      if ((user->flags & LPT_NODE_RELAXED) || user->op == LPT_OP_QUANTIZE || user->op == LPT_OP_REINTERPRET)
+        continue;
+      for (guint o = 0; o < user->n_out; o++)
+        if (user->out[o].quant != NULL)
+          {
+            lpt_value_set_quant (&user->out[o], NULL);
+            strip_readers (&user->out[o]);
+          }
+    }
+}
+
 static void
 replace_quantize (LptCodes *nz,
                   LptNode   *node)
@@ -214,7 +234,9 @@ replace_quantize (LptCodes *nz,
   lpt_rewriter_changed (nz->rw, node);
   fake = lpt_codes_fake_quantize (nz, node, NULL, node->name);
   lpt_node_take_name (fake->producer, node, "/integers");
-  lpt_rewriter_replace (nz->rw, lpt_node_out (node), lpt_codes_convert (nz, fake, dtype, name), NULL);
+  fake = lpt_codes_convert (nz, fake, dtype, name);
+  lpt_rewriter_replace (nz->rw, lpt_node_out (node), fake, NULL);
+  strip_readers (fake);
 }
 
 static gboolean normalize_graph (LptRewriter *rw, LptGraph *graph, GError **error);
@@ -480,6 +502,21 @@ replace_all (LptCodes  *nz,
     }
 }
 
+/* Quantize (Dequantize (q)) with the quantization of q is q: the integer op behind both reads that. */
+static void
+drop_pair (LptCodes *nz,
+           LptNode  *node)
+{
+  LptNode *source = lpt_node_src (node, 0);
+  LptValue *q = source != NULL && source->op == LPT_OP_DEQUANTIZE ? lpt_node_in (source, 0) : NULL;
+
+  if (q == NULL || q->dtype != lpt_node_out (node)->dtype || lpt_dtype_bits (q->dtype) > 16 ||
+      !lpt_quant_equal (q->quant, lpt_node_out (node)->quant) || !feeds_integers (lpt_node_out (node), 64))
+    return;
+  lpt_rewriter_changed (nz->rw, node);
+  lpt_rewriter_replace (nz->rw, lpt_node_out (node), q, NULL);
+}
+
 static gboolean
 normalize_graph (LptRewriter  *rw,
                  LptGraph     *graph,
@@ -495,6 +532,7 @@ normalize_graph (LptRewriter  *rw,
   order = lpt_graph_order (graph, error);
   if (order == NULL || !normalize_bodies (rw, graph, order, error))
     return FALSE;
+  replace_all (&nz, order, LPT_OP_QUANTIZE, drop_pair);
   replace_all (&nz, order, LPT_OP_DEQUANTIZE, replace_dequantize);
   /* Before Quantize gives bare codes. */
   for (guint i = 0; i < order->len; i++)
