@@ -25,6 +25,7 @@ gboolean lpt_prepare_affine       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_table        (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_quantize     (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_requantize   (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_requantize_words (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_dequantize   (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_arg          (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_dequantize_words (LptProgram *program, LptProgramOp *op);
