@@ -486,7 +486,7 @@ lpt_lower_weighted (LptLower *lw,
                                  w->op->node->info->name, lpt_node_known_as (w->op->node));
   if (lpt_form_is_clamped (w) && lpt_lower_integers (lw, w) == NULL)
     return lpt_rewriter_decline (lw->rw, node, "input 1 is clamped between its integers");
-  if (node->op != LPT_OP_MATMUL && w->q->producer->data == NULL)
+  if ((node->info->flags & LPT_OP_F_TRANSPOSED) != 0 && w->q->producer->data == NULL)
     return lpt_rewriter_decline (lw->rw, node, "its weights are not constant");
   if (!out_channels (node, &axis, &channels, &weights_axis))
     return lpt_rewriter_decline (lw->rw, node, "its rank or its output channels are not known");
