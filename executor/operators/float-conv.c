@@ -275,6 +275,18 @@ typedef struct
   gsize           images, groups, in, out;    /* channels of a group */
 } Shape;
 
+/* Depthwise weights that somebody computes: windows take them, as only taps inside of the image are named. */
+static gboolean
+has_computed_depthwise (const LptProgramOp    *op,
+                        const LptWeightedView *view)
+{
+  const LptProgramValue *w = op->in[1];
+
+  return view->grouped && !view->transposed && w != NULL && w->kind != LPT_STORAGE_CONST && lpt_program_is_real (w) &&
+         lpt_shape_is_static (&w->array.shape) && w->array.shape.rank > 2 && w->array.shape.dims[view->in] == 1 &&
+         w->array.shape.dims[view->out] == 1;
+}
+
 static gboolean
 read_shape (LptProgram   *program,
             LptProgramOp *op,
@@ -293,9 +305,11 @@ read_shape (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_TYPES);
   if (op->in[0]->kind == LPT_STORAGE_CONST)
     return lpt_refuse (op, LPT_REMARK_CONSTANT);
-  if (!lpt_is_real_constant (op->in[1]) || (bias != NULL && !lpt_is_real_constant (bias)) || lpt_has_zero (op))
+  if ((bias != NULL && !lpt_is_real_constant (bias)) || lpt_has_zero (op))
     return lpt_refuse (op, LPT_REMARK_COMPUTED);
-  if (!lpt_is_finite (op->in[1]))
+  if (!lpt_is_real_constant (op->in[1]) && !has_computed_depthwise (op, &s->view))
+    return lpt_refuse (op, LPT_REMARK_COMPUTED);
+  if (lpt_is_real_constant (op->in[1]) && !lpt_is_finite (op->in[1]))
     return lpt_refuse (op, LPT_REMARK_VALUES);
   x = &op->in[0]->array.shape;
   w = &op->in[1]->array.shape;

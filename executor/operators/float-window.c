@@ -1,7 +1,8 @@
 /* float-window.c - depthwise convolutions and transposed ones, pools and spatial means that stay real
  *
  * Channels last. Only taps inside of the image are named; between the borders pixels of a line have the same ones. A
- * transposed convolution is one for each phase of its output (phases.h).
+ * transposed convolution is one for each phase of its output (phases.h). Depthwise weights that somebody computes are
+ * turned by every task in its workspace.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,6 +39,7 @@ typedef struct
   LptFloatEpilogue fused;
   guint     n_parts;
   Window   *parts;
+  gsize     at_weights;                      /* where weights that are computed go in the workspace; 0: they are not */
 } WindowForm;
 
 /* Taps along @axis from padded position @start on inside of image and padding. */
@@ -141,6 +143,19 @@ n_tasks (const Window *p)
   return (p->lines + p->per_task - 1) / p->per_task;
 }
 
+/* [channels][tap] as [tap][channels]. */
+static void
+turn_weights (const Window *p,
+              const float  *w,
+              float        *to)
+{
+  gsize c, tap;
+
+  for (c = 0; c < p->channels; c++)
+    for (tap = 0; tap < p->taps; tap++)
+      to[tap * p->channels + c] = w[c * p->taps + tap];
+}
+
 static void
 window_run (const LptProgramOp *op,
             const LptOpData    *data,
@@ -149,6 +164,16 @@ window_run (const LptProgramOp *op,
 {
   const WindowForm *form = op->form.params;
   const Window *p = form->parts, *last = form->parts + form->n_parts - 1;
+
+  if (form->at_weights > 0)
+    {
+      Window own = *p;
+
+      own.w = (float *) (gpointer) (data->workspace + form->at_weights);
+      turn_weights (p, (const float *) (gconstpointer) data->in[1], own.w);
+      run_part (&own, data, task, end);
+      return;
+    }
 
   while (task < end)
     {
@@ -229,19 +254,28 @@ window_follow (LptProgram   *program,
   lpt_float_epilogue_follow (&((WindowForm *) op->form.params)->fused, program, op);
 }
 
+/* @weights: that are computed, or NULL. */
 static void
-set_form (LptProgramOp  *op,
-          WindowForm    *v,
-          LptValueLayout layout)
+set_form (LptProgramOp    *op,
+          WindowForm      *v,
+          LptProgramValue *weights,
+          LptValueLayout   layout)
 {
   const Window *last = &v->parts[v->n_parts - 1];
-  LptOpForm form = { .run = window_run, .follow = v->parts->form == WINDOW_DWCONV ? window_follow : NULL, .clear = window_clear, .params = v, .kernel = last->kernel->name,
-                     .tasks = last->first + n_tasks (last), .n_in = 1,
-                     .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_WORDS_LAST }), .out = op->out[0], .out_layout = layout };
+  const gboolean follows = v->parts->form == WINDOW_DWCONV && weights == NULL;
+  LptOpForm form = { .run = window_run, .follow = follows ? window_follow : NULL, .clear = window_clear, .params = v,
+                     .kernel = last->kernel->name, .tasks = last->first + n_tasks (last), .n_in = weights != NULL ? 2 : 1,
+                     .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_WORDS_LAST }, { weights, LPT_LAYOUT_TYPED }),
+                     .out = op->out[0], .out_layout = layout };
   guint i;
 
   for (i = 0; i < v->n_parts; i++)
     form.workspace = MAX (form.workspace, (2 * v->parts[i].taps * sizeof (float *) + 63) & ~(gsize) 63);
+  if (weights != NULL)
+    {
+      v->at_weights = form.workspace;
+      form.workspace += (last->taps * last->channels * sizeof (float) + 63) & ~(gsize) 63;
+    }
   lpt_program_set_form (op, &form);
 }
 
@@ -250,17 +284,16 @@ lpt_prepare_float_dwconv (LptProgram      *program,
                           LptProgramOp    *op,
                           const LptWindow *v)
 {
-  const float *w = op->in[1]->array.data;
+  const gboolean computed = op->in[1]->kind != LPT_STORAGE_CONST;
   WindowForm *form = form_new (1);
   Window *p = add_window (form, 0, program, op, WINDOW_DWCONV, v);
-  gsize c, tap;
 
-  p->w = lpt_program_array (p->taps * p->channels, sizeof (float));
-  for (c = 0; c < p->channels && p->w != NULL; c++)
-    for (tap = 0; tap < p->taps; tap++)
-      p->w[tap * p->channels + c] = w[c * p->taps + tap];
+  if (!computed)
+    p->w = lpt_program_array (p->taps * p->channels, sizeof (float));
+  if (p->w != NULL)
+    turn_weights (p, op->in[1]->array.data, p->w);
   lpt_float_epilogue_init (&form->fused, op, 2, 1, p->channels);
-  set_form (op, form, LPT_LAYOUT_WORDS_LAST);
+  set_form (op, form, computed ? op->in[1] : NULL, LPT_LAYOUT_WORDS_LAST);
 
   return TRUE;
 }
@@ -316,7 +349,7 @@ lpt_prepare_float_dwdeconv (LptProgram      *program,
         gather_weights (window, of, op->in[1]->array.data, p);
     }
   lpt_float_epilogue_init (&form->fused, op, 3, 1, form->parts->channels);
-  set_form (op, form, LPT_LAYOUT_WORDS_LAST);
+  set_form (op, form, NULL, LPT_LAYOUT_WORDS_LAST);
 }
 
 /* From reals that are no constant to reals; else a remark says what is not. */
@@ -359,7 +392,7 @@ lpt_prepare_float_max_pool (LptProgram   *program,
 
   form = form_new (1);
   add_window (form, 0, program, op, WINDOW_MAX, &v);
-  set_form (op, form, LPT_LAYOUT_WORDS_LAST);
+  set_form (op, form, NULL, LPT_LAYOUT_WORDS_LAST);
 
   return TRUE;
 }
@@ -377,7 +410,7 @@ lpt_prepare_float_avg_pool (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
   form = form_new (1);
   add_window (form, 0, program, op, WINDOW_MEAN, &v)->exclude_pad = LPT_ATTRS (op->node, LptAvgPoolAttrs)->exclude_pad;
-  set_form (op, form, LPT_LAYOUT_WORDS_LAST);
+  set_form (op, form, NULL, LPT_LAYOUT_WORDS_LAST);
 
   return TRUE;
 }
@@ -424,7 +457,7 @@ lpt_prepare_float_mean (LptProgram   *program,
     }
   form = form_new (1);
   add_window (form, 0, program, op, WINDOW_MEAN, &v)->exclude_pad = TRUE;
-  set_form (op, form, LPT_LAYOUT_TYPED);      /* one pixel, or without its axes */
+  set_form (op, form, NULL, LPT_LAYOUT_TYPED);      /* one pixel, or without its axes */
 
   return TRUE;
 }
