@@ -2,8 +2,8 @@
 """No op of a network runs on the reference functions: test-reference-ops.py LPTC SHARED [--list]
 
 Plans every network of SHARED/models (below 2 MB unless LPT_TEST_NIGHTLY is set) and, where ORT_LIB names ONNX Runtime's library, networks
-of SHARED/tools/archgen: two families in three forms, or with LPT_TEST_NIGHTLY all of them in all forms, by seed 1; LPT_ARCH names a folder
-NET/FORM.onnx to take instead. Folders of single operators (*testdata*) and models without a multiply-accumulate (a front end of sound by
+of SHARED/tools/archgen and bench/families.py: two families and all in three forms, or with LPT_TEST_NIGHTLY all of them in all forms, by
+seed 1; LPT_ARCH names a folder NET/FORM.onnx to take instead. Folders of single operators (*testdata*) and models without a multiply-accumulate (a front end of sound by
 itself) are no networks. A model that does not load is another test's matter.
 
 What stays a reference op in a plan stands in tests/plans/reference-ops.txt, by the remark of "plan --remarks":
@@ -79,8 +79,9 @@ def networks(shared, temporary):
             print("# no networks of archgen: neither LPT_ARCH, nor ORT_LIB and %s" % script)
             return
         folder = temporary
-        words = ["all", "--forms", "all"] if NIGHTLY else QUICK_NETS + ["--forms", QUICK_FORMS]
-        subprocess.run([sys.executable, script, "--seed", "1", "--out", folder] + words, check=True, stdout=subprocess.DEVNULL)
+        for source, nets in (script, QUICK_NETS), (os.path.join(HERE, "../../bench/families.py"), ["all"]):
+            words = ["all", "--forms", "all"] if NIGHTLY else nets + ["--forms", QUICK_FORMS]
+            subprocess.run([sys.executable, source, "--seed", "1", "--out", folder] + words, check=True, stdout=subprocess.DEVNULL)
     for path in sorted(glob.glob(os.path.join(folder, "*", "*.onnx"))):
         yield path, "arch/" + os.path.relpath(path, folder)
 
