@@ -55,6 +55,9 @@ lpt_tfl_w_versions (LptTflWriter *w)
             row++;
           if (row == G_N_ELEMENTS (versions))
             continue;
+          /* The first version was never registered. */
+          if (op->code == TFL_BROADCAST_TO)
+            lpt_tfl_w_need (op, 2);
           if (has_type (graph, op->out, TFL_TYPE_INT8) || has_type (graph, op->in, TFL_TYPE_INT8))
             lpt_tfl_w_need (op, versions[row].i8);
           if (has_type (graph, op->out, TFL_TYPE_INT16) || has_type (graph, op->in, TFL_TYPE_INT16))

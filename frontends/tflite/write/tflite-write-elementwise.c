@@ -3,6 +3,9 @@
  * Operands keep their channels last where they have them so. Where both summands have the same gauge the sum has it; a
  * product has the product of both. Functions that TensorFlow Lite lacks are made of others, in real numbers.
  *
+ * Kernels of 2.9 broadcast over four axes, and end the process where there are more: neighbours that go the same way
+ * become one axis, and what is still of five is broadcast by BROADCAST_TO.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 
@@ -36,6 +39,81 @@ read_operands (LptTflWriter *w, LptTflLayout layout, gint *in, double *gauge)
         if (gauges[i] != 1)
           in[i] = lpt_tfl_w_in (w, i, layout);
     }
+}
+
+/* Operand @shape along @axis of @rank: does it repeat one element? */
+static gboolean
+repeats (const LptShape *shape, gint axis, gint rank)
+{
+  gint own = axis - rank + shape->rank;
+  return own < 0 || shape->dims[own] == 1;
+}
+
+/* Fewer axes for @n operands that are broadcast to @whole: in @folded those of the operands, then of the result. */
+static void
+fold_axes (guint n, const LptShape *shapes, const LptShape *whole, LptShape *folded)
+{
+  guint before = G_MAXUINT;
+  for (guint k = 0; k <= n; k++)
+    folded[k].rank = 0;
+  for (gint i = 0; i < whole->rank; i++)
+    {
+      guint pattern = 0;
+      for (guint k = 0; k < n; k++)
+        pattern |= repeats (&shapes[k], i, whole->rank) ? 1u << k : 0;
+      if (whole->dims[i] == 1)
+        continue;
+      for (guint k = 0; k <= n; k++)
+        {
+          gint64 length = (pattern & 1u << k) != 0 ? 1 : whole->dims[i];
+          if (pattern == before)
+            folded[k].dims[folded[k].rank - 1] *= length;
+          else
+            folded[k].dims[folded[k].rank++] = length;
+        }
+      before = pattern;
+    }
+}
+
+static gint
+broadcast_to (LptTflWriter *w, gint tensor, const LptShape *shape)
+{
+  if (lpt_shape_equal (&lpt_tfl_w_get (w, tensor)->shape, shape))
+    return tensor;
+  gint out = lpt_tfl_w_like (w, "broadcast", tensor, shape);
+  lpt_tfl_w_op (w, TFL_BROADCAST_TO, 2,
+                (gint[]) { tensor, lpt_tfl_w_i32s (w, "shape", (guint) shape->rank, shape->dims) }, out);
+  return out;
+}
+
+/* An operator whose @n operands (up to 3) are broadcast to tensor @out. */
+static LptTflWOp *
+broadcast_op (LptTflWriter *w, gint64 code, guint n, const gint *in, gint out)
+{
+  LptShape shapes[3], folded[4], whole = LPT_SHAPE_SCALAR;
+  gint parts[3];
+  gboolean differ = FALSE, known = w->error == NULL;
+  if (known)
+    whole = lpt_tfl_w_get (w, out)->shape;
+  known = known && whole.rank > 4 && lpt_shape_is_static (&whole);
+  for (guint i = 0; i < n && known; i++)
+    {
+      shapes[i] = lpt_tfl_w_get (w, in[i])->shape;
+      known = lpt_shape_is_static (&shapes[i]);
+      differ = differ || !lpt_shape_equal (&shapes[i], &whole);
+    }
+  if (!known || !differ)
+    return lpt_tfl_w_op (w, code, n, in, out);
+  fold_axes (n, shapes, &whole, folded);
+  gboolean folds = folded[n].rank <= 4;
+  for (guint i = 0; i < n; i++)
+    parts[i] = folds ? lpt_tfl_w_reshape (w, in[i], &folded[i], lpt_tfl_w_get (w, in[i])->quant, -1)
+                     : broadcast_to (w, in[i], &whole);
+  gint made = folds ? lpt_tfl_w_like (w, "folded", out, &folded[n]) : out;
+  LptTflWOp *op = lpt_tfl_w_op (w, code, n, parts, made);
+  if (folds)
+    lpt_tfl_w_reshape (w, made, &whole, NULL, out);
+  return op;
 }
 
 static void
@@ -84,7 +162,7 @@ write_short (LptTflWriter *w, gint64 code)
   LptShape shape = lpt_tfl_w_get (w, out)->shape;
   if (is_short (y))
     wide = lpt_tfl_w_tensor (w, "wide", LPT_DTYPE_I32, &shape, NULL);
-  set_activation (lpt_tfl_w_op (w, code, 2, in, wide), code, TFL_ACT_NONE);
+  set_activation (broadcast_op (w, code, 2, in, wide), code, TFL_ACT_NONE);
   if (wide == out)
     return;
   LptTflWOp *op = lpt_tfl_w_op (w, TFL_CAST, 1, &wide, out);
@@ -108,7 +186,7 @@ write_binary (LptTflWriter *w, gint64 code)
   gboolean fuses = code == TFL_ADD || code == TFL_SUB || code == TFL_MUL || code == TFL_DIV;
   gint64 activation = fuses && lpt_dtype_bits (value->dtype) < 64 ? lpt_tfl_w_activation (w, &value, &gauge)
                                                                   : TFL_ACT_NONE;
-  set_activation (lpt_tfl_w_op (w, code, 2, in, lpt_tfl_w_out_value (w, value, layout, gauge)), code, activation);
+  set_activation (broadcast_op (w, code, 2, in, lpt_tfl_w_out_value (w, value, layout, gauge)), code, activation);
 }
 
 /* Kernels of this version want both sums of 64 bits, both of five axes, ... */
@@ -147,7 +225,7 @@ lpt_tfl_write_select (LptTflWriter *w, gint64 code)
       if (gauge != 1)
         in[i] = lpt_tfl_w_in (w, i, layout);
     }
-  lpt_tfl_w_op (w, code, 3, in, lpt_tfl_w_out (w, 0, layout, 1));
+  broadcast_op (w, code, 3, in, lpt_tfl_w_out (w, 0, layout, 1));
 }
 
 /* A slope for each channel lies along axis 1 of the IR. */
@@ -181,7 +259,7 @@ lpt_tfl_write_prelu (LptTflWriter *w, gint64 code)
       double other;
       in[1] = lpt_tfl_w_operand (w, 1, rank, layout, &other);
     }
-  lpt_tfl_w_op (w, code, 2, in, lpt_tfl_w_out (w, 0, layout, gauge));
+  broadcast_op (w, code, 2, in, lpt_tfl_w_out (w, 0, layout, gauge));
 }
 
 /* --- one input ---------------------------------------------------------------------- */
