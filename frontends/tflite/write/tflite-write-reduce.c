@@ -274,9 +274,8 @@ coordinates (const LptInterpolateAttrs *a, gboolean nearest, gboolean *corners, 
 
 /* Both for whole factors: the cell that the centre of a pixel lies in. */
 static gboolean
-is_whole_upsampling (LptTflWriter *w, const LptInterpolateAttrs *a)
+is_whole_upsampling (const LptShape *in, const LptShape *out, const LptInterpolateAttrs *a)
 {
-  const LptShape *in = &lpt_node_in (w->node, 0)->shape, *out = &lpt_node_out (w->node)->shape;
   for (gint i = 2; i < 4; i++)
     if (in->dims[i] < 1 || out->dims[i] < 1 || out->dims[i] % in->dims[i] != 0)
       return FALSE;
@@ -292,21 +291,56 @@ pads (const LptInts *lengths)
   return FALSE;
 }
 
-void
-lpt_tfl_write_resize (LptTflWriter *w, gint64 code)
+/* The operators take the ratio of the lengths for the scale: is it the node's? */
+static gboolean
+scales_are_ratios (LptNode *node)
 {
-  const LptInterpolateAttrs *a = LPT_ATTRS (w->node, LptInterpolateAttrs);
-  LptValue *x = lpt_node_in (w->node, 0), *y = lpt_node_out (w->node);
-  const gboolean modern = w->node->opset == 0 || w->node->opset >= 4;      /* with a mode of coordinates */
+  const LptShape *in = &lpt_node_in (node, 0)->shape, *out = &lpt_node_out (node)->shape;
+  guint version = lpt_op_version (node->info, node->opset), at = version >= 11 ? 2 : 3;
+  LptTensor *scales = lpt_node_const_in (node, version >= 11 ? 1 : 2);
+  LptInts axes = { 0 };
+  gboolean all = lpt_node_in (node, at) == NULL, ok = all || lpt_node_ints_in (node, at, &axes);
+  gint n = all ? in->rank : (gint) axes.n;
+  if (LPT_ATTRS (node, LptInterpolateAttrs)->shape_calculation_mode != LPT_INTERPOLATE_SCALES)
+    return TRUE;
+  ok = ok && scales != NULL && lpt_tensor_count (scales) >= n;
+  for (gint i = 0; i < n && ok; i++)
+    {
+      gint axis = i;
+      ok = all || lpt_axis_normalize (axes.v[i], in->rank, &axis);
+      ok = ok && (float) lpt_tensor_get_f64 (scales, i) == (float) out->dims[axis] / (float) in->dims[axis];
+    }
+  lpt_ints_clear (&axes);
+  return ok;
+}
+
+gboolean
+lpt_tfl_w_resizes (LptNode *node, gboolean *align_corners, gboolean *half_pixels)
+{
+  const LptInterpolateAttrs *a = LPT_ATTRS (node, LptInterpolateAttrs);
+  const LptShape *in = &lpt_node_in (node, 0)->shape, *out = &lpt_node_out (node)->shape;
+  const gboolean modern = node->opset == 0 || node->opset >= 4;      /* with a mode of coordinates */
   gboolean nearest = a->mode == LPT_INTERPOLATE_NEAREST;
   gboolean linear = a->mode == LPT_INTERPOLATE_LINEAR_ONNX || a->mode == LPT_INTERPOLATE_LINEAR;
   gboolean corners = FALSE, half = FALSE, known = modern && coordinates (a, nearest, &corners, &half);
-  gint rank = x->shape.rank;
-  double gauge;
-  if (!known && nearest && rank == 4 && modern && is_whole_upsampling (w, a))
+  if (!known && nearest && in->rank == 4 && modern && is_whole_upsampling (in, out, a))
     known = TRUE;
-  if (rank != 4 || !known || !(nearest || linear) || a->antialias || pads (&a->pads_begin) || pads (&a->pads_end)
-      || y->shape.dims[1] != x->shape.dims[1] || y->shape.dims[2] < 0 || y->shape.dims[3] < 0)
+  if (align_corners != NULL)
+    *align_corners = corners;
+  if (half_pixels != NULL)
+    *half_pixels = half;
+  return in->rank == 4 && known && (nearest || linear) && !a->antialias && !pads (&a->pads_begin)
+         && !pads (&a->pads_end) && out->dims[0] == in->dims[0] && out->dims[1] == in->dims[1] && out->dims[2] >= 0
+         && out->dims[3] >= 0 && (corners || !modern || scales_are_ratios (node));
+}
+
+void
+lpt_tfl_write_resize (LptTflWriter *w, gint64 code)
+{
+  gboolean nearest = LPT_ATTRS (w->node, LptInterpolateAttrs)->mode == LPT_INTERPOLATE_NEAREST, corners, half;
+  LptValue *y = lpt_node_out (w->node);
+  double gauge;
+  if (!lpt_tfl_w_resizes (w->node, &corners, &half))
     lpt_tfl_w_fail (w, "this mode of resizing");
   gint in[2] = { lpt_tfl_w_in_free (w, 0, LPT_TFL_LAST, &gauge), -1 };
   if (w->error != NULL)

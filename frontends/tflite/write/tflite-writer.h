@@ -143,6 +143,8 @@ gboolean      lpt_tfl_w_is_spelled (const LptValue *value);
 /* With the quantization of @value s (q - z) of the codes @codes, or r / s + z of the numbers @real, as numbers; the
  * other one is -1. */
 gint          lpt_tfl_w_scale   (LptTflWriter *w, LptValue *value, LptTflLayout layout, gint codes, gint real);
+/* Has the file an operator for this Interpolate, and with which options (may be NULL)? */
+gboolean      lpt_tfl_w_resizes (LptNode *node, gboolean *align_corners, gboolean *half_pixels);
 /* QUANTIZE behind what was written in real numbers. */
 void          lpt_tfl_w_flush   (LptTflWriter *w);
 
