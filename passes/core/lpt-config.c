@@ -174,7 +174,7 @@ parse_port (const char    *text,
       text = equals + 1;
     }
 
-  return lpt_type_list_from_string (text, &port->types);
+  return port->n_ports > 0 && lpt_type_list_from_string (text, &port->types);
 }
 
 /* "u8|i8,i8", "0+1=u8"; FALSE: something else. */

@@ -228,6 +228,143 @@ test_file (void)
   g_assert_error (error, LPT_ERROR, LPT_ERROR_IO);
 }
 
+/* "node op since until rank: ports=types ..." of the last one; "never" where no ports may be integers. */
+static char *
+restriction_text (const LptConfig *config)
+{
+  const LptRestriction *r = g_ptr_array_index (config->restrictions, config->restrictions->len - 1);
+  GString *text = g_string_new (NULL);
+
+  g_string_append_printf (text, "%s %u %u %d:%s", r->node != NULL ? r->node : lpt_op_info (r->op)->name, r->since,
+                          r->until, r->rank, r->never ? " never" : "");
+  for (guint i = 0; i < r->ports->len; i++)
+    {
+      const LptPortTypes *port = &g_array_index (r->ports, LptPortTypes, i);
+
+      for (guint k = 0; k < port->n_ports; k++)
+        g_string_append_printf (text, "%c%u", k == 0 ? ' ' : '+', port->ports[k]);
+      for (guint k = 0; k < port->types.n; k++)
+        g_string_append_printf (text, "%c%s", k == 0 ? '=' : '|', lpt_dtype_name (port->types.v[k]));
+    }
+
+  return g_string_free (text, FALSE);
+}
+
+static char *
+granularity_text (const LptConfig *config)
+{
+  const LptGranularityRestriction *r = g_ptr_array_index (config->granularity, config->granularity->len - 1);
+
+  return g_strdup_printf ("%s %u %u: %x", r->node != NULL ? r->node : lpt_op_info (r->op)->name, r->since, r->until,
+                          r->ports);
+}
+
+/* How restrictions are spelled, to the ends of what is allowed. */
+static void
+test_spelled (void)
+{
+  static const struct { gboolean (*read) (LptConfig *, const char *, GError **); const char *text, *is; } rows[] = {
+    { lpt_config_restrict, "conv:u8|i8,i8", "Convolution 0 0 -1: 0=u8|i8 1=i8" },
+    { lpt_config_restrict, "conv:,i8", "Convolution 0 0 -1: 1=i8" },
+    { lpt_config_restrict, "conv:", "Convolution 0 0 -1:" },
+    { lpt_config_restrict, "conv", "Convolution 0 0 -1: never" },
+    { lpt_config_restrict, "conv@4:u8", "Convolution 4 4 -1: 0=u8" },
+    { lpt_config_restrict, "conv@1", "Convolution 1 1 -1: never" },
+    { lpt_config_restrict, "conv@0", "! a version must be a number from 1 on" },
+    { lpt_config_restrict, "conv@10", "Convolution 10 10 -1: never" },
+    { lpt_config_restrict, "conv@", "! a version must be a number from 1 on" },
+    { lpt_config_restrict, "conv@4a", "! a version must be a number from 1 on" },
+    { lpt_config_restrict, "conv[rank=5]:u8", "Convolution 0 0 5: 0=u8" },
+    { lpt_config_restrict, "conv[rank=0]", "Convolution 0 0 0: never" },
+    { lpt_config_restrict, "conv[rank=5]@4:u8", "Convolution 4 4 5: 0=u8" },
+    { lpt_config_restrict, "conv[rank=-1]", "! only [rank=N] may stand in brackets" },
+    { lpt_config_restrict, "conv[rank=5", "! only [rank=N] may stand in brackets" },
+    { lpt_config_restrict, "conv[rank=5]x", "! only [rank=N] may stand in brackets" },
+    { lpt_config_restrict, "conv[size=5]", "! only [rank=N] may stand in brackets" },
+    { lpt_config_restrict, "conv: 0 + 1 =u8, 2=i8", "Convolution 0 0 -1: 0+1=u8 2=i8" },
+    { lpt_config_restrict, "conv:63=u8", "Convolution 0 0 -1: 63=u8" },
+    { lpt_config_restrict, "conv:10=u8", "Convolution 0 0 -1: 10=u8" },
+    { lpt_config_restrict, "conv:64=u8", "! not a list of ports" },
+    { lpt_config_restrict, "conv:a=u8", "! not a list of ports" },
+    { lpt_config_restrict, "conv:=u8", "! not a list of ports" },
+    { lpt_config_restrict, "conv:0+1+2+3+4+5+6+7=u8", "Convolution 0 0 -1: 0+1+2+3+4+5+6+7=u8" },
+    { lpt_config_restrict, "conv:0+1+2+3+4+5+6+7+8=u8", "! not a list of ports" },
+    { lpt_config_restrict, "conv:0=u9", "! not a list of ports" },
+    { lpt_config_restrict, "nothing:u8", "! no such op" },
+    { lpt_config_restrict, ":u8", "! an op is missing" },
+    { lpt_config_restrict, "", "! an op is missing" },
+    { lpt_config_restrict, "node=a:u8,i8", "a 0 0 -1: 0=u8 1=i8" },
+    { lpt_config_restrict, "node=a:b:u8", "a:b 0 0 -1: 0=u8" },
+    { lpt_config_restrict, "node=a:b", "a:b 0 0 -1: never" },
+    { lpt_config_restrict, "node=a", "a 0 0 -1: never" },
+    { lpt_config_restrict, "node=:u8", "! a name is missing" },
+    { lpt_config_restrict, "node=", "! a name is missing" },
+    { lpt_config_per_tensor, "conv", "Convolution 0 0: 0" },
+    { lpt_config_per_tensor, "conv@1:0", "Convolution 1 1: 1" },
+    { lpt_config_per_tensor, "conv:0, 1", "Convolution 0 0: 3" },
+    { lpt_config_per_tensor, "conv:10", "Convolution 0 0: 400" },
+    { lpt_config_per_tensor, "conv:31", "Convolution 0 0: 80000000" },
+    { lpt_config_per_tensor, "conv:32", "! not a list of port numbers" },
+    { lpt_config_per_tensor, "conv:a", "! not a list of port numbers" },
+    { lpt_config_per_tensor, "conv:0,", "! not a list of port numbers" },
+    { lpt_config_per_tensor, "nothing:0", "! no such op" },
+    { lpt_config_per_tensor, ":0", "! an op is missing" },
+    { lpt_config_per_tensor, "node=a:0", "a 0 0: 1" },
+    { lpt_config_per_tensor, "node=a:b:1", "a:b 0 0: 2" },
+    { lpt_config_per_tensor, "node=a:b", "a:b 0 0: 0" },
+    { lpt_config_per_tensor, "node=:0", "! a name is missing" },
+    { lpt_config_per_tensor, "node=", "! a name is missing" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LptConfig) config = lpt_config_new ();
+      g_autofree char *is = NULL;
+
+      if (!rows[i].read (config, rows[i].text, &error))
+        is = g_strconcat ("! ", strstr (error->message, "': ") + 3, NULL);
+      else
+        is = rows[i].read == lpt_config_restrict ? restriction_text (config) : granularity_text (config);
+      if (rows[i].is[0] == '!' ? !g_str_has_prefix (is, rows[i].is) : !g_str_equal (is, rows[i].is))
+        g_error ("\"%s\" is \"%s\", not \"%s\"", rows[i].text, is, rows[i].is);
+    }
+}
+
+/* The later of two for the same op, version, rank or node stands; others stand beside each other. */
+static void
+test_repeated (void)
+{
+  static const struct { const char *first, *second; guint n; } rows[] = {
+    { "conv:u8", "conv:i8", 1 },
+    { "conv:u8", "conv@1:i8", 2 },
+    { "conv@1:u8", "conv@2:i8", 2 },
+    { "conv@1:u8", "conv@1:i8", 1 },
+    { "conv:u8", "conv[rank=4]:i8", 2 },
+    { "conv[rank=4]:u8", "conv[rank=4]", 1 },
+    { "conv:u8", "matmul:i8", 2 },
+    { "node=a:u8", "node=a", 1 },
+    { "node=a:u8", "node=b:u8", 2 },
+    { "conv:u8", "node=a:i8", 2 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (LptConfig) config = lpt_config_new_target ("none", NULL);
+      const guint before = config->restrictions->len;
+      g_autofree char *is = NULL, *wanted = NULL;
+      g_autoptr (LptConfig) alone = lpt_config_new_target ("none", NULL);
+
+      lpt_config_restrict (config, rows[i].first, NULL);
+      lpt_config_restrict (config, rows[i].second, NULL);
+      lpt_config_restrict (alone, rows[i].second, NULL);
+      is = restriction_text (config);
+      wanted = restriction_text (alone);
+      g_assert_cmpuint (config->restrictions->len, ==, before + rows[i].n);
+      g_assert_cmpstr (is, ==, wanted);
+    }
+}
+
 int
 main (int    argc,
       char **argv)
@@ -235,6 +372,8 @@ main (int    argc,
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/target/wrong", test_wrong);
   g_test_add_func ("/target/restrictions", test_restrictions);
+  g_test_add_func ("/target/spelled", test_spelled);
+  g_test_add_func ("/target/repeated", test_repeated);
   g_test_add_func ("/target/which", test_which);
   g_test_add_func ("/target/keys", test_keys);
   g_test_add_func ("/target/file", test_file);
