@@ -156,6 +156,64 @@ static const struct { const char *name, *from, *to, *message; } bad[] = {
   { "results", "\"results\": [\"r\"]", "\"results\": [\"x\"]", "\"results\" names something else" },
 };
 
+/* The same of tests/fuzz/corpus/json/markup.json. */
+static const struct { const char *name, *from, *to, *message; } wrong[] = {
+  { "box-kind", "\"kind\": \"preserved\"", "\"kind\": \"kept\"", "a box has no known kind" },
+  { "box-types", "[\"u8\", \"i8\"]", "\"u8\"", "a box of kind \"precisions\" is incomplete" },
+  { "box-type", "[\"u8\", \"i8\"]", "[\"u8\", 3]", "a box of kind \"precisions\" is incomplete" },
+  { "box-type-name", "[\"u8\", \"i8\"]", "[\"u9\"]", "a box of kind \"precisions\" is incomplete" },
+#define INTERVAL(text) "{\"kind\": \"preserved\", \"flag\": true}", "{\"kind\": \"interval\"" text "}", \
+  "a box of kind \"interval\" is incomplete"
+#define ENDS ", \"low\": 0, \"high\": 1, \"min_low\": 0, \"min_high\": \"1e3\""
+  { "interval", INTERVAL ("") },
+  { "interval-high", INTERVAL (", \"low\": 0, \"high\": \"1x\"") },
+  { "interval-low", INTERVAL (", \"low\": \"\", \"high\": 1") },
+  { "interval-ends", INTERVAL (", \"low\": 0, \"high\": 1, \"min_low\": []") },
+  { "interval-levels", INTERVAL (ENDS ", \"levels\": -1, \"min_levels\": 2, \"preferred\": []") },
+  { "interval-half", INTERVAL (ENDS ", \"levels\": 2, \"min_levels\": 2.5, \"preferred\": []") },
+  { "interval-huge", INTERVAL (ENDS ", \"levels\": 1e300, \"min_levels\": 2, \"preferred\": []") },
+  { "interval-types", INTERVAL (ENDS ", \"levels\": \"2\", \"min_levels\": 2, \"preferred\": 1") },
+  { "granularity", "per_tensor", "per_most", "mark: unknown granularity" },
+  { "mark", "\"precisions\": 1}", "\"precisions\": 9}", "mark \"precisions\" names no box" },
+  { "mark-text", "\"precisions\": 1}", "\"precisions\": \"one\"}", "mark \"precisions\" names no box" },
+  { "rt-info", "\"fused_names\": \"a,b\"", "\"fused_names\": 1", "\"rt_info\"" },
+  { "meta", "\"MO_version\": \"1\"", "\"MO_version\": 1", "\"meta\"" },
+  { "attributes", "{\"levels\": 256, \"auto_broadcast\": \"numpy\"}", "[1]", "\"attributes\" is no object" },
+  { "attribute", "\"levels\": 256", "\"levels\": \"many\"", "attribute \"levels\"" },
+  { "attribute-list", "\"strides\": [1,1]", "\"strides\": [1,{}]", "attribute \"strides\" has the wrong kind" },
+  { "attribute-bare", "\"strides\": [1,1]", "\"strides\": null", "attribute \"strides\" has the wrong kind" },
+  { "rank", "\"shape\": [3,2,1,1]", "\"shape\": [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]", "output 0 has no shape" },
+  { "length", "\"shape\": [3,2,1,1]", "\"shape\": [3,2.5,1,1]", "output 0 has no shape" },
+  { "length-text", "\"shape\": [3,2,1,1]", "\"shape\": [3,\"a\",1,1]", "output 0 has no shape" },
+  { "shape", "\"shape\": [3,2,1,1]", "\"shape\": 3", "output 0 has no shape" },
+#define QUANT(text) "\"shape\": [1,3,4,4]}", "\"shape\": [1,3,4,4], \"quantization\": {" text "}}"
+  { "no-scales", QUANT (""), "\"quantization\" needs an axis (or null) and as many scales as zero points" },
+  { "scales", QUANT ("\"axis\": null, \"scale\": [1], \"zero_point\": [0,0]"), "as many scales as zero points" },
+  { "axis", QUANT ("\"axis\": 99, \"scale\": [1,1,1], \"zero_point\": [0,0,0]"), "needs an axis" },
+  { "channels", QUANT ("\"axis\": 1, \"scale\": [1,1], \"zero_point\": [0,0]"), "node \"conv\"" },
+  { "scale", QUANT ("\"axis\": null, \"scale\": [\"a\"], \"zero_point\": [0]"), "element 0 is no number" },
+  { "zero-point", QUANT ("\"axis\": null, \"scale\": [1], \"zero_point\": [0.5]"), "element 0 is no number" },
+};
+
+static void
+test_wrong (gconstpointer data)
+{
+  const guint i = GPOINTER_TO_UINT (data);
+  g_autofree char *text = NULL, *broken = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) none = NULL;
+  const char *at;
+
+  g_assert_true (g_file_get_contents (LPT_SOURCE_DIR "/tests/fuzz/corpus/json/markup.json", &text, NULL, NULL));
+  at = strstr (text, wrong[i].from);
+  if (at == NULL)
+    g_error ("%s: no %s", wrong[i].name, wrong[i].from);
+  broken = g_strdup_printf ("%.*s%s%s", (int) (at - text), text, wrong[i].to, at + strlen (wrong[i].from));
+  none = lpt_json_parse (broken, strlen (broken), NULL, "bad.json", &error);
+  if (none != NULL || strstr (error->message, wrong[i].message) == NULL)
+    g_test_fail_printf ("\"%s\" does not say \"%s\"", none != NULL ? "it is taken" : error->message, wrong[i].message);
+}
+
 static void
 test_bad (gconstpointer data)
 {
@@ -225,6 +283,11 @@ main (int argc, char **argv)
     {
       g_autofree char *path = g_strdup_printf ("/json/bad/%s", bad[i].name);
       g_test_add_data_func (path, GUINT_TO_POINTER (i), test_bad);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/json/wrong/%s", wrong[i].name);
+      g_test_add_data_func (path, GUINT_TO_POINTER (i), test_wrong);
     }
   g_test_add_data_func ("/json/models/digits", LPT_SOURCE_DIR "/models/digits.xml", test_models);
   g_test_add_data_func ("/json/models/head-pose",
