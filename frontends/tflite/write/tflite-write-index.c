@@ -35,10 +35,11 @@ indices_of (LptTflWriter *w, gint64 length)
   if (!from_end)
     return lpt_tfl_w_in (w, 1, LPT_TFL_PLAIN);
   if (length < 0)
-    lpt_tfl_w_fail (w, "an index that counts from the end");
+    {
+      lpt_tfl_w_fail (w, "an index that counts from the end");
+      return -1;
+    }
   LptTensor *fresh = lpt_tensor_from_f64 (lpt_tensor_dtype (known), lpt_tensor_shape (known), values, NULL);
-  if (w->error != NULL || fresh == NULL)
-    return -1;
   return lpt_tfl_w_const (w, lpt_node_src (w->node, 1)->name, fresh, NULL);
 }
 
