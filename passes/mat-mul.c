@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "ir/lpt-fold.h"
+#include "ir/lpt-memory.h"
 #include "passes/support/lpt-weightable.h"
 
 /* The second operand: integers and their scale. */
@@ -165,9 +166,9 @@ multiply_matrices (LptTensor *a,
     return NULL;
   shape.dims[shape.rank++] = rows;
   shape.dims[shape.rank++] = columns;
-  out = lpt_tensor_new (LPT_DTYPE_F32, &shape, NULL);
-  sums = g_try_new (double, (gsize) columns + 1);
-  if (out == NULL || sums == NULL)
+  sums = lpt_memory_try ((gsize) columns, sizeof *sums, NULL);
+  out = sums != NULL ? lpt_tensor_new (LPT_DTYPE_F32, &shape, NULL) : NULL;
+  if (out == NULL)
     return NULL;
   y = lpt_tensor_writable (out);
   for (i = 0; i < batches; i++)
@@ -219,11 +220,12 @@ sum_columns (const guint8 *data,
              guint8        flip,
              gint32       *sums)
 {
-  g_autofree guint16 *part = g_try_new (guint16, (gsize) columns + 1);
+  g_autofree guint16 *part = lpt_memory_try ((gsize) columns, sizeof *part, NULL);
   gint64 k, n, end;
 
   if (part == NULL)
     return FALSE;
+  memset (sums, 0, (gsize) columns * sizeof *sums);
   for (k = 0; k < rows; k = end)
     {
       end = MIN (rows, k + 65535 / 255);
@@ -265,7 +267,7 @@ zero_point_columns (LptTensor *zp,
     return NULL;
   for (k = 0; k < rank; k++)
     shape.dims[k] = k == rank - 1 ? columns : 1;
-  sums = g_try_new0 (gint32, (gsize) columns + 1);
+  sums = lpt_memory_try ((gsize) columns, sizeof *sums, NULL);
   out = lpt_tensor_new (LPT_DTYPE_F32, &shape, NULL);
   if (sums == NULL || out == NULL ||
       !(transposed_w ? sum_rows (data, columns, depth, is_signed ? 128 : 0, sums)

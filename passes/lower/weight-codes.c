@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "eval/lpt-evaluate-node.h"
+#include "ir/lpt-memory.h"
 #include "ir/scalar/lpt-loop.h"
 #include "passes/lower/weight-codes.h"
 
@@ -96,7 +97,7 @@ spread (LptValue       *value,
   real = tensor != NULL ? lpt_tensor_convert (tensor, LPT_DTYPE_F32, NULL) : NULL;
   if (real == NULL || !lpt_broadcast_check (lpt_tensor_shape (real), shape, strides, NULL))
     return NULL;
-  all = g_try_new (float, MAX (count, 1));
+  all = lpt_memory_try ((gsize) MAX (count, 1), sizeof (float), NULL);
   if (all == NULL)
     return NULL;
   lpt_walk_broadcast (&walk, shape, 1, (const LptShape *const[]) { lpt_tensor_shape (real) });
@@ -126,8 +127,8 @@ read_dequantize (LptNode *node,
   count = lpt_tensor_count (c->codes);
   for (gint i = axis + 1; i < q->shape.rank; i++)
     inner *= q->shape.dims[i];
-  c->scale = g_try_new (float, MAX (count, 1));
-  c->zero = g_try_new (float, MAX (count, 1));
+  c->scale = lpt_memory_try ((gsize) MAX (count, 1), sizeof (float), NULL);
+  c->zero = lpt_memory_try ((gsize) MAX (count, 1), sizeof (float), NULL);
   for (gint64 i = 0; i < count && c->scale != NULL && c->zero != NULL; i++)
     {
       const gint64 at = quant->n == 1 ? 0 : i / inner % (gint64) quant->n;
