@@ -99,24 +99,49 @@ lpt_onnx_write_non_zero (LptOnnxWriter *w,
                     lpt_onnx_type_from_dtype (node->out[0].dtype));
 }
 
+/* Indices below 0 are off here and count from the end there: the depth stands for them, which is off. Constants and
+ * types without them are as they are. */
+static const char *
+not_below_zero (LptOnnxWriter *w,
+                LptNode       *node)
+{
+  LptTensor *tensor = lpt_node_const_in (node, 0);
+  gboolean below = tensor == NULL && lpt_dtype_min (lpt_onnx_w_real_type (node, 0)) < 0;
+  const char *indices = I64 (0), *zero;
+
+  for (gint64 i = 0; tensor != NULL && !below && i < lpt_tensor_count (tensor); i++)
+    below = lpt_tensor_get_i64 (tensor, i) < 0;
+  if (!below)
+    return indices;
+  zero = lpt_onnx_w_scalar (w, "zero", LPT_DTYPE_I64, 0);
+
+  return lpt_onnx_w_step (w, "Where", 3, lpt_onnx_w_step (w, "Less", 2, indices, zero), I64 (1), indices);
+}
+
 void
 lpt_onnx_write_one_hot (LptOnnxWriter *w,
                         LptNode       *node,
                         const char    *onnx)
 {
-  gint64 one = 1;
+  gint64 one = 1, all = -1;
   const char *shape = lpt_onnx_w_i64s (w, "shape", 1, &one), *values = lpt_onnx_w_temp (w, "values");
   const char *parts[2] = { lpt_onnx_w_step (w, "Reshape", 2, IN (3), shape),
                            lpt_onnx_w_step (w, "Reshape", 2, IN (2), shape) };
 
-  const char *depth = IN (1);
+  const gboolean single = lpt_node_in (node, 0)->shape.rank == 0;
+  const char *indices = not_below_zero (w, node), *depth = I64 (1);
+  const char *y = single ? lpt_onnx_w_temp (w, "OneHot") : OUT (0);
 
   /* ONNX Runtime's kernels with int32 values want a real depth. */
   if (node->out[0].dtype == LPT_DTYPE_I32)
     depth = lpt_onnx_w_cast (w, depth, LPT_DTYPE_F32);
   lpt_onnx_w_int (w, lpt_onnx_w_list (w, "Concat", 1, &values, 2, parts), "axis", 0);
-  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "OneHot", OUT (0), 3, IN (0), depth, values), "axis",
-                  LPT_ATTRS (node, LptOneHotAttrs)->axis);
+  if (single)      /* ONNX has no index without axes. */
+    indices = lpt_onnx_w_step (w, "Reshape", 2, indices, shape);
+  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "OneHot", y, 3, indices, depth, values), "axis",
+                  single ? 0 : LPT_ATTRS (node, LptOneHotAttrs)->axis);
+  if (single)
+    lpt_onnx_w_reshape (w, OUT (0), y, 1, &all);
 }
 
 /* --- scattering --------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  */
 
 #include "frontends/onnx_json/write/onnx-write-ops.h"
+#include "ir/lpt-clamp.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,12 +27,18 @@ scalar_in (LptOnnxWriter *w,
   return TRUE;
 }
 
+/* Neg and Relu have signed numbers alone: unsigned ones are 0 - x, which wraps, and x. */
 void
 lpt_onnx_write_unary (LptOnnxWriter *w,
                       LptNode       *node,
                       const char    *onnx)
 {
-  lpt_onnx_w_node (w, onnx, OUT (0), 1, IN (0));
+  const gboolean without_sign = lpt_dtype_kind (lpt_onnx_w_real_type (node, 0)) == LPT_KIND_UINT;
+
+  if (without_sign && node->op == LPT_OP_NEGATIVE)
+    lpt_onnx_w_node (w, "Sub", OUT (0), 2, lpt_onnx_w_number (w, node, 0), IN (0));
+  else
+    lpt_onnx_w_node (w, without_sign && node->op == LPT_OP_RELU ? "Identity" : onnx, OUT (0), 1, IN (0));
 }
 
 /* Half away from zero: sign (x) floor (|x| + 1/2) */
@@ -53,12 +60,14 @@ lpt_onnx_write_round (LptOnnxWriter *w,
   lpt_onnx_w_node (w, "Mul", OUT (0), 2, lpt_onnx_w_step (w, "Sign", 1, x), y);
 }
 
+/* Of integers the bounds are integers of the type. */
 void
 lpt_onnx_write_clamp (LptOnnxWriter *w,
                       LptNode       *node,
                       const char    *onnx)
 {
-  const LptClampAttrs *attrs = LPT_ATTRS (node, LptClampAttrs);
+  const LptDType dtype = lpt_onnx_w_real_type (node, 0);
+  double bounds[2];
   const char *low;
 
   if (lpt_onnx_w_is_idle_clamp (node))
@@ -66,9 +75,18 @@ lpt_onnx_write_clamp (LptOnnxWriter *w,
       lpt_onnx_w_alias (w, lpt_node_out (node), IN (0));
       return;
     }
-  low = isinf (attrs->min) ? "" : lpt_onnx_w_number (w, node, attrs->min);
+  lpt_clamp_bounds (node, &bounds[0], &bounds[1]);
+  if (lpt_dtype_is_integer (dtype))
+    {
+      gint64 whole[2];
+
+      lpt_clamp_bounds_i64 (node, dtype, &whole[0], &whole[1]);
+      bounds[0] = (double) whole[0] <= lpt_dtype_min (dtype) ? -INFINITY : (double) whole[0];
+      bounds[1] = (double) whole[1] >= lpt_dtype_max (dtype) ? INFINITY : (double) whole[1];
+    }
+  low = isinf (bounds[0]) ? "" : lpt_onnx_w_number (w, node, bounds[0]);
   lpt_onnx_w_node (w, "Clip", OUT (0), 3, IN (0), low,
-                   isinf (attrs->max) ? "" : lpt_onnx_w_number (w, node, attrs->max));
+                   isinf (bounds[1]) ? "" : lpt_onnx_w_number (w, node, bounds[1]));
 }
 
 void
@@ -273,6 +291,16 @@ divide_down (LptOnnxWriter *w,
                    lpt_onnx_w_cast (w, lpt_onnx_w_step (w, "And", 2, not_zero, other_sign), dtype));
 }
 
+/* Pow has integers of 32 and 64 bits: narrower ones are computed in the former and wrap as they do. */
+static void
+power_of_narrow (LptOnnxWriter *w,
+                 LptNode       *node)
+{
+  const char *a = lpt_onnx_w_cast (w, IN (0), LPT_DTYPE_I32), *b = lpt_onnx_w_cast (w, IN (1), LPT_DTYPE_I32);
+
+  lpt_onnx_w_cast_out (w, node, lpt_onnx_w_step (w, "Pow", 2, a, b), LPT_DTYPE_I32);
+}
+
 void
 lpt_onnx_write_binary (LptOnnxWriter *w,
                        LptNode       *node,
@@ -283,6 +311,9 @@ lpt_onnx_write_binary (LptOnnxWriter *w,
   if (node->op == LPT_OP_DIVIDE && LPT_ATTRS (node, LptDivideAttrs)->pythondiv &&
       lpt_dtype_kind (lpt_onnx_w_real_type (node, 0)) == LPT_KIND_SINT)
     divide_down (w, node);
+  else if (node->op == LPT_OP_POWER && lpt_dtype_is_integer (lpt_onnx_w_real_type (node, 0)) &&
+           lpt_dtype_bits (lpt_onnx_w_real_type (node, 0)) < 32)
+    power_of_narrow (w, node);
   else if (has_shift (node))
     {
       /* Lowered: a real constant in steps of the output */

@@ -41,8 +41,13 @@ write_reduce (LptOnnxWriter *w,
 
   if (w->opset >= 18 && !lpt_node_is_const (lpt_node_src (node, 1)))
     {
-      Onnx__NodeProto *y = lpt_onnx_w_node (w, onnx, output, 2, x, lpt_onnx_w_i64 (w, node, 1));
+      const gint64 list = -1;
+      const char *given = lpt_onnx_w_i64 (w, node, 1);
+      Onnx__NodeProto *y;
 
+      if (lpt_node_in (node, 1)->shape.rank != 1)     /* one axis as a number */
+        given = lpt_onnx_w_reshaped (w, given, 1, &list);
+      y = lpt_onnx_w_node (w, onnx, output, 2, x, given);
       lpt_onnx_w_int (w, y, "keepdims", keep_dims);
       /* No axes are none here, all there unless it says so. */
       lpt_onnx_w_int (w, y, "noop_with_empty_axes", 1);
@@ -83,8 +88,13 @@ lpt_onnx_write_reduce (LptOnnxWriter *w,
                        LptNode       *node,
                        const char    *onnx)
 {
+  const LptDType dtype = lpt_onnx_w_real_type (node, 0);
+  const gboolean extreme = node->op == LPT_OP_REDUCE_MAX || node->op == LPT_OP_REDUCE_MIN;
+
   if (is_global_pool (node))
     lpt_onnx_w_node (w, "GlobalAveragePool", OUT (0), 1, IN (0));
+  else if (lpt_dtype_is_integer (dtype) && lpt_dtype_bits (dtype) < 32 && !(extreme && lpt_dtype_bits (dtype) == 8))
+    lpt_onnx_w_fail (w, "%s of %s", onnx, lpt_dtype_name (dtype));
   else
     write_reduce (w, node, onnx, OUT (0), IN (0));
 }

@@ -156,7 +156,7 @@ lpt_onnx_write_interpolate (LptOnnxWriter *w,
         lpt_onnx_w_string (w, y, "nearest_mode", nearest[MIN (rounding, LPT_NEAREST_CEIL)]);
       if (attrs->mode == LPT_INTERPOLATE_CUBIC)
         lpt_onnx_w_float (w, y, "cubic_coeff_a", attrs->cube_coeff);
-      if (attrs->antialias)
+      if (attrs->antialias && attrs->mode != LPT_INTERPOLATE_NEAREST)
         lpt_onnx_w_int (w, y, "antialias", 1);
     }
   lpt_ints_clear (&axes);

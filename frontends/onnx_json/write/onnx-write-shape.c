@@ -244,12 +244,35 @@ lpt_onnx_write_broadcast (LptOnnxWriter *w,
   lpt_onnx_w_node (w, "Expand", OUT (0), 2, IN (0), I64 (1));
 }
 
+/* As many numbers as axes: ones in front of those, axes in front of these. */
 void
 lpt_onnx_write_tile (LptOnnxWriter *w,
                      LptNode       *node,
                      const char    *onnx)
 {
-  lpt_onnx_w_node (w, "Tile", OUT (0), 2, IN (0), I64 (1));
+  const LptShape *times = &lpt_node_in (node, 1)->shape;
+  const gint64 n = times->rank == 1 ? times->dims[0] : LPT_DYNAMIC, rank = lpt_node_in (node, 0)->shape.rank;
+  const char *x = IN (0), *repeats = I64 (1);
+  gint64 numbers[LPT_MAX_RANK];
+
+  if (n == LPT_DYNAMIC || n > LPT_MAX_RANK || rank < 0)
+    lpt_onnx_w_fail (w, "an unknown rank");
+  else if (n < rank)
+    {
+      const char *parts[2] = { NULL, repeats };
+
+      for (gint64 i = 0; i < rank - n; i++)
+        numbers[i] = 1;
+      parts[0] = lpt_onnx_w_i64s (w, "ones", (guint) (rank - n), numbers);
+      repeats = lpt_onnx_w_joined (w, 0, 2, parts);
+    }
+  else if (n > rank)
+    {
+      for (gint64 i = 0; i < n - rank; i++)
+        numbers[i] = i;
+      x = lpt_onnx_w_step (w, "Unsqueeze", 2, x, lpt_onnx_w_i64s (w, "axes", (guint) (n - rank), numbers));
+    }
+  lpt_onnx_w_node (w, "Tile", OUT (0), 2, x, repeats);
 }
 
 void
@@ -282,30 +305,6 @@ lpt_onnx_write_shape_of (LptOnnxWriter *w,
   else
     lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (0), 1, lpt_onnx_w_step (w, "Shape", 1, IN (0))), "to",
                     lpt_onnx_type_from_dtype (node->out[0].dtype));
-}
-
-void
-lpt_onnx_write_depth_to_space (LptOnnxWriter *w,
-                               LptNode       *node,
-                               const char    *onnx)
-{
-  const LptDepthToSpaceAttrs *attrs = LPT_ATTRS (node, LptDepthToSpaceAttrs);
-  Onnx__NodeProto *y = lpt_onnx_w_node (w, "DepthToSpace", OUT (0), 1, IN (0));
-
-  lpt_onnx_w_int (w, y, "blocksize", attrs->block_size);
-  lpt_onnx_w_string (w, y, "mode", attrs->mode == LPT_DEPTH_DEPTH_FIRST ? "CRD" : "DCR");
-}
-
-void
-lpt_onnx_write_space_to_depth (LptOnnxWriter *w,
-                               LptNode       *node,
-                               const char    *onnx)
-{
-  const LptDepthToSpaceAttrs *attrs = LPT_ATTRS (node, LptDepthToSpaceAttrs);
-
-  if (attrs->mode == LPT_DEPTH_DEPTH_FIRST)
-    lpt_onnx_w_fail (w, "mode depth_first");
-  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "SpaceToDepth", OUT (0), 1, IN (0)), "blocksize", attrs->block_size);
 }
 
 /* [.., C, ..] -> [.., g, C / g, ..] -> swapped -> [.., C, ..] */

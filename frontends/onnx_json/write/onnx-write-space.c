@@ -112,6 +112,92 @@ lpt_onnx_write_batch_to_space (LptOnnxWriter *w,
   clear_blocks (&b);
 }
 
+/* --- blocks and channels ------------------------------------------------------------------------- */
+
+/* ONNX has pictures alone, and in space_to_depth blocks first alone. Others, K axes long: [N, C, D1 ...] seen with the
+ * blocks as axes of their own, those moved, and seen as the result. */
+static void
+move_blocks (LptOnnxWriter *w,
+             LptNode       *node,
+             gboolean       to_space)
+{
+  const LptDepthToSpaceAttrs *attrs = LPT_ATTRS (node, LptDepthToSpaceAttrs);
+  const gboolean channels_first = attrs->mode == LPT_DEPTH_DEPTH_FIRST;
+  gint64 view[2 * LPT_MAX_RANK], order[2 * LPT_MAX_RANK];
+  const LptShape *out = &node->out[0].shape;
+  LptShape x;
+  guint n, k, m = 0;
+
+  if (!lpt_onnx_w_static (w, node, 0, &x) || out->rank != x.rank || x.rank < 3)
+    {
+      lpt_onnx_w_fail (w, "rank %d", x.rank);
+      return;
+    }
+  n = (guint) x.rank - 2;
+  view[0] = x.dims[0];
+  order[m++] = 0;
+  if (to_space)
+    {
+      const guint channel = channels_first ? 1 : n + 1, block = channels_first ? 2 : 1;
+
+      view[channel] = out->dims[1];
+      order[m++] = channel;
+      for (k = 0; k < n; k++)
+        {
+          view[block + k] = attrs->block_size;
+          view[2 + n + k] = x.dims[2 + k];
+          order[m++] = 2 + n + k;
+          order[m++] = block + k;
+        }
+    }
+  else
+    {
+      view[1] = x.dims[1];
+      for (k = 0; k < n; k++)
+        {
+          view[2 + 2 * k] = out->dims[2 + k];
+          view[3 + 2 * k] = attrs->block_size;
+          order[(channels_first ? 2 : 1) + k] = 3 + 2 * k;
+          order[2 + n + k] = 2 + 2 * k;
+        }
+      order[channels_first ? 1 : 1 + n] = 1;
+    }
+  lpt_onnx_w_reshape (w, OUT (0),
+                      lpt_onnx_w_transposed (w, lpt_onnx_w_reshaped (w, IN (0), 2 + 2 * n, view), 2 + 2 * n, order),
+                      2 + n, out->dims);
+}
+
+void
+lpt_onnx_write_depth_to_space (LptOnnxWriter *w,
+                               LptNode       *node,
+                               const char    *onnx)
+{
+  const LptDepthToSpaceAttrs *attrs = LPT_ATTRS (node, LptDepthToSpaceAttrs);
+  Onnx__NodeProto *y;
+
+  if (lpt_node_in (node, 0)->shape.rank != 4)
+    {
+      move_blocks (w, node, TRUE);
+      return;
+    }
+  y = lpt_onnx_w_node (w, "DepthToSpace", OUT (0), 1, IN (0));
+  lpt_onnx_w_int (w, y, "blocksize", attrs->block_size);
+  lpt_onnx_w_string (w, y, "mode", attrs->mode == LPT_DEPTH_DEPTH_FIRST ? "CRD" : "DCR");
+}
+
+void
+lpt_onnx_write_space_to_depth (LptOnnxWriter *w,
+                               LptNode       *node,
+                               const char    *onnx)
+{
+  const LptDepthToSpaceAttrs *attrs = LPT_ATTRS (node, LptDepthToSpaceAttrs);
+
+  if (lpt_node_in (node, 0)->shape.rank != 4 || attrs->mode == LPT_DEPTH_DEPTH_FIRST)
+    move_blocks (w, node, FALSE);
+  else
+    lpt_onnx_w_int (w, lpt_onnx_w_node (w, "SpaceToDepth", OUT (0), 1, IN (0)), "blocksize", attrs->block_size);
+}
+
 /* --- order of the elements ------------------------------------------------------------------------ */
 
 void

@@ -129,36 +129,35 @@ merge_groups (LptOnnxWriter     *w,
   return output;
 }
 
-/* The pads that auto_pad stands for, which ONNX Runtime does not know beside dilations; FALSE: there are none, or
- * lengths are open. */
+/* The pads that SAME of auto_pad stands for, which ONNX Runtime does not know beside dilations and which it makes
+ * negative where a stride passes over more than the kernel; FALSE: there are none, or lengths are open. */
 static gboolean
-same_pads (LptNode               *node,
-           const LptWeightedView *view,
-           gint64                *pads)
+same_pads (const LptShape *x,
+           const LptShape *y,
+           const gint64   *kernel,
+           LptWindow       window,
+           gint64         *pads)
 {
-  const LptShape *x = &lpt_node_in (node, 0)->shape, *y = &lpt_node_out (node)->shape,
-                 *k = &lpt_node_in (node, 1)->shape;
-  const guint n = view->strides->n;
-  gboolean dilated = FALSE;
+  const guint n = window.strides->n;
+  gboolean special = FALSE;
 
-  if (view->transposed || (view->auto_pad != LPT_AUTO_PAD_SAME_UPPER && view->auto_pad != LPT_AUTO_PAD_SAME_LOWER) ||
-      x->rank != (gint) n + 2 || y->rank != x->rank || k->rank < x->rank)
+  if ((window.auto_pad != LPT_AUTO_PAD_SAME_UPPER && window.auto_pad != LPT_AUTO_PAD_SAME_LOWER) ||
+      x->rank != (gint) n + 2 || y->rank != x->rank)
     return FALSE;
   for (guint i = 0; i < n; i++)
     {
-      const gint64 in = x->dims[2 + i], out = y->dims[2 + i], size = k->dims[(guint) k->rank - n + i];
-      const gint64 dilation = lpt_ints_get (view->dilations, i, 1);
-      const gint64 total = MAX ((out - 1) * view->strides->v[i] + (size - 1) * dilation + 1 - in, 0);
-      const gint64 less = total / 2;
+      const gint64 in = x->dims[2 + i], out = y->dims[2 + i], dilation = lpt_ints_get (window.dilations, i, 1);
+      const gint64 total = (out - 1) * window.strides->v[i] + (kernel[i] - 1) * dilation + 1 - in;
+      const gint64 less = MAX (total, 0) / 2;
 
-      if (in == LPT_DYNAMIC || out == LPT_DYNAMIC || size == LPT_DYNAMIC)
+      if (in == LPT_DYNAMIC || out == LPT_DYNAMIC || kernel[i] == LPT_DYNAMIC)
         return FALSE;
-      dilated |= dilation > 1;
-      pads[i] = view->auto_pad == LPT_AUTO_PAD_SAME_UPPER ? less : total - less;
-      pads[n + i] = total - pads[i];
+      special |= dilation > 1 || total < 0;
+      pads[i] = window.auto_pad == LPT_AUTO_PAD_SAME_UPPER ? less : MAX (total, 0) - less;
+      pads[n + i] = MAX (total, 0) - pads[i];
     }
 
-  return dilated;
+  return special;
 }
 
 /* As written paddings and nothing else. auto_pad means another thing in ONNX (lengths of stride times the data's, the
@@ -217,23 +216,28 @@ lpt_onnx_w_conv_attributes (LptOnnxWriter   *w,
                             Onnx__NodeProto *y,
                             LptNode         *node)
 {
-  gint64 pads[2 * LPT_MAX_RANK];
+  const LptShape *k = &lpt_node_in (node, 1)->shape;
   LptWeightedView view;
 
   lpt_weighted_view (node, &view);
-  lpt_onnx_w_int (w, y, "group", lpt_weighted_groups (&view, &lpt_node_in (node, 1)->shape));
+  lpt_onnx_w_int (w, y, "group", lpt_weighted_groups (&view, k));
   if (view.transposed)
     write_transposed_window (w, y, node, &view);
-  else if (same_pads (node, &view, pads))
+  else
     {
       const guint n = view.strides->n;
-      const LptInts begin = { n, pads }, end = { n, pads + n };
+      const LptWindow window = { view.strides, view.dilations, view.pads_begin, view.pads_end,
+                                 (LptAutoPad) view.auto_pad };
+      gint64 pads[2 * LPT_MAX_RANK];
 
-      write_window (w, y, NULL, (LptWindow) { view.strides, view.dilations, &begin, &end, LPT_AUTO_PAD_EXPLICIT });
+      if (k->rank >= (gint) n + 2 &&
+          same_pads (&lpt_node_in (node, 0)->shape, &lpt_node_out (node)->shape, k->dims + ((guint) k->rank - n),
+                     window, pads))
+        write_window (w, y, NULL, (LptWindow) { view.strides, view.dilations, &(LptInts) { n, pads },
+                                                &(LptInts) { n, pads + n }, LPT_AUTO_PAD_EXPLICIT });
+      else
+        write_window (w, y, NULL, window);
     }
-  else
-    write_window (w, y, NULL, (LptWindow) { view.strides, view.dilations, view.pads_begin, view.pads_end,
-                                            (LptAutoPad) view.auto_pad });
 }
 
 /* Only where constant weights can take the factor: else the scales stay per channel. */
@@ -433,17 +437,32 @@ lpt_onnx_write_einsum (LptOnnxWriter *w,
                      LPT_ATTRS (node, LptEinsumAttrs)->equation);
 }
 
-/* ONNX's ceil_mode drops a last window that starts behind the input. */
+/* ONNX's ceil_mode drops a last window that starts behind the input, says nothing beside auto_pad, whose VALID rounds
+ * down, and is not needed beside the pads of SAME. */
 static void
-write_rounding (LptOnnxWriter   *w,
-                Onnx__NodeProto *y,
-                const LptShape  *x,
-                const LptInts   *kernel,
-                LptWindow        window)
+write_pool_window (LptOnnxWriter   *w,
+                   Onnx__NodeProto *y,
+                   LptNode         *node,
+                   const LptInts   *kernel,
+                   LptWindow        window)
 {
-  lpt_onnx_w_int (w, y, "ceil_mode", window.rounding != LPT_ROUNDING_FLOOR);
-  for (gint i = 0;
-       window.rounding == LPT_ROUNDING_CEIL && window.auto_pad == LPT_AUTO_PAD_EXPLICIT && i < (gint) kernel->n; i++)
+  const LptShape *x = &lpt_node_in (node, 0)->shape;
+  const LptInts none = { 0 }, *dilations = window.dilations;
+  gint64 pads[2 * LPT_MAX_RANK];
+  LptInts begin = { window.strides->n, pads }, end = { window.strides->n, pads + window.strides->n };
+  gboolean is_explicit;
+
+  if (window.auto_pad == LPT_AUTO_PAD_VALID)
+    window = (LptWindow) { window.strides, dilations, &none, &none, LPT_AUTO_PAD_EXPLICIT, window.rounding };
+  else if (same_pads (x, &lpt_node_out (node)->shape, kernel->v, window, pads))
+    window = (LptWindow) { window.strides, dilations, &begin, &end, LPT_AUTO_PAD_EXPLICIT, LPT_ROUNDING_FLOOR };
+  is_explicit = window.auto_pad == LPT_AUTO_PAD_EXPLICIT || window.auto_pad == LPT_AUTO_PAD_NOTSET;
+  if (node->op == LPT_OP_AVG_POOL && w->opset < 19)
+    window.dilations = NULL;
+  write_window (w, y, kernel, window);
+  window.dilations = dilations;
+  lpt_onnx_w_int (w, y, "ceil_mode", is_explicit && window.rounding != LPT_ROUNDING_FLOOR);
+  for (gint i = 0; window.rounding == LPT_ROUNDING_CEIL && is_explicit && i < (gint) kernel->n; i++)
     {
       gint64 in = x->rank == (gint) kernel->n + 2 ? x->dims[i + 2] : LPT_DYNAMIC, out = 0, torch = 0;
       LptWindow other = window;
@@ -474,15 +493,17 @@ lpt_onnx_write_max_pool (LptOnnxWriter *w,
   const LptWindow window = { &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
                              (LptAutoPad) attrs->auto_pad, (LptRoundingType) attrs->rounding_type };
   gint axis = 0;
+  const LptDType dtype = lpt_onnx_w_real_type (node, 0);
   Onnx__NodeProto *y;
 
+  if (!lpt_dtype_is_real (dtype) && lpt_dtype_bits (dtype) > 8)
+    lpt_onnx_w_fail (w, "windows of %s", lpt_dtype_name (dtype));
   if (indexed && (!lpt_axis_normalize (attrs->axis, lpt_node_in (node, 0)->shape.rank, &axis) || axis != 0))
     lpt_onnx_w_fail (w, "an index that counts from axis %" G_GINT64_FORMAT, attrs->axis);
   if (indexed)
     out[1] = wide ? OUT (1) : lpt_onnx_w_temp (w, "index");
   y = lpt_onnx_w_list (w, "MaxPool", indexed ? 2 : 1, out, 1, &x);
-  write_window (w, y, &attrs->kernel, window);
-  write_rounding (w, y, &lpt_node_in (node, 0)->shape, &attrs->kernel, window);
+  write_pool_window (w, y, node, &attrs->kernel, window);
   if (indexed && !wide)
     lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (1), 1, out[1]), "to",
                     lpt_onnx_type_from_dtype (node->out[1].dtype));
@@ -496,13 +517,9 @@ lpt_onnx_write_avg_pool (LptOnnxWriter *w,
   const LptAvgPoolAttrs *attrs = LPT_ATTRS (node, LptAvgPoolAttrs);
   const LptWindow window = { &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
                              (LptAutoPad) attrs->auto_pad, (LptRoundingType) attrs->rounding_type };
-  LptWindow said = window;
   Onnx__NodeProto *y = lpt_onnx_w_node (w, "AveragePool", OUT (0), 1, IN (0));
 
-  if (w->opset < 19)
-    said.dilations = NULL;
-  write_window (w, y, &attrs->kernel, said);
-  write_rounding (w, y, &lpt_node_in (node, 0)->shape, &attrs->kernel, window);
+  write_pool_window (w, y, node, &attrs->kernel, window);
   lpt_onnx_w_int (w, y, "count_include_pad", !attrs->exclude_pad);
 }
 

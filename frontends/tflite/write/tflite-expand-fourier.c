@@ -96,7 +96,7 @@ lpt_tfl_expand_dft (LptTflExpand *x)
   gint64 n, dims[LPT_MAX_RANK];
   if (x->declined || rank < 1 || !read_axis (x, rank, &shape, &axis, &n))
     return;
-  if (real_in && axis == rank - 1 && (n & (n - 1)) == 0)
+  if (real_in && axis == rank - 1 && n > 1 && (n & (n - 1)) == 0)
     return;
   gint64 ins = real_out ? n / 2 + 1 : n, outs = real_in ? n / 2 + 1 : n;
   v = exchanged (x, fitted (x, v, axis, ins), axis, rank - 1);

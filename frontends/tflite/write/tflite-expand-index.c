@@ -284,6 +284,30 @@ lpt_tfl_expand_roll (LptTflExpand *x)
   lpt_ints_clear (&axes);
 }
 
+/* One after the other: REVERSE_V2 turns a single axis around, and some versions of it the first of several. */
+void
+lpt_tfl_expand_reverse (LptTflExpand *x)
+{
+  const gboolean mask = LPT_ATTRS (x->node, LptReverseAttrs)->mode == LPT_REVERSE_MASK;
+  LptValue *v = lpt_tfl_x_raw (x, 0);
+  LptInts axes = { 0 };
+  if (lpt_tfl_x_ints (x, 1, &axes) && (mask || axes.n != 1))
+    {
+      for (guint i = 0; i < axes.n; i++)
+        if (!mask || axes.v[i] != 0)
+          {
+            LptValue *in[] = { v, lpt_tfl_x_i64 (x, 1, (gint64[]) { mask ? (gint64) i : axes.v[i] }) };
+            LptNode *node = lpt_tfl_x_add (x, LPT_OP_REVERSE, 1, 2, in);
+            if (node == NULL)
+              break;
+            LPT_ATTRS (node, LptReverseAttrs)->mode = LPT_REVERSE_INDEX;
+            v = lpt_tfl_x_done (x, node);
+          }
+      lpt_tfl_x_set (x, 0, lpt_tfl_x_emit (x, LPT_OP_IDENTITY, 1, v));
+    }
+  lpt_ints_clear (&axes);
+}
+
 /* Bound @i of the node for each axis of @rank, 0 for those that it does not name. */
 static LptValue *
 spread (LptTflExpand *x, guint i, gint rank, const LptInts *axes)

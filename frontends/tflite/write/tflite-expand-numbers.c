@@ -4,9 +4,11 @@
  *     Mod             the remainder of |a| and |b|, with the sign of a
  *     IsNaN           x != x;  IsInf: x is one of the infinities;  IsFinite: |x| is below infinity
  *     Sign            (x > 0) - (x < 0)
+ *     Relu            max (x, 0) of integers without a scale, which RELU divides by one
  *     Round           half away from 0: sign (x) floor (|x| + 1/2)
  *     Elu, Selu       max (x, 0) + alpha min (elu (x), 0), times lambda
  *     ReduceL1, L2    sum |x|, sqrt (sum x^2)
+ *     NormalizeL2     x / sqrt (sum x^2 + eps), or max (., eps), where it is not L2_NORMALIZATION, whose eps is 1e-12
  *     Sinh, ...       by exponentials and logarithms
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -74,6 +76,14 @@ sign (LptTflExpand *x, LptValue *v)
 {
   LptValue *above = lpt_tfl_x_convert (x, EMIT2 (GREATER, v, NUMBER (0)), v->dtype);
   return EMIT2 (SUBTRACT, above, lpt_tfl_x_convert (x, EMIT2 (LESS, v, NUMBER (0)), v->dtype));
+}
+
+void
+lpt_tfl_expand_relu (LptTflExpand *x)
+{
+  LptValue *v = lpt_node_in (x->node, 0);
+  if (v->quant == NULL && lpt_node_out (x->node)->quant == NULL && lpt_dtype_is_integer (v->dtype))
+    lpt_tfl_x_set (x, 0, EMIT2 (MAXIMUM, v, NUMBER (0)));
 }
 
 void
@@ -203,4 +213,33 @@ lpt_tfl_expand_group_normalization (LptTflExpand *x)
   for (guint i = 0; i < 2; i++)
     factors[i] = lpt_tfl_x_reshape (x, lpt_tfl_x_in (x, 1 + i), (guint) shape.rank, one.dims);
   lpt_tfl_x_set (x, 0, EMIT2 (ADD, EMIT2 (MULTIPLY, v, factors[0]), factors[1]));
+}
+
+/* L2_NORMALIZATION is along the channels or the last axis, and its bound is 1e-12: what is not above 1e-10 is taken for
+ * it, and that of codes, whose squares are not that small. */
+void
+lpt_tfl_expand_normalize_l2 (LptTflExpand *x)
+{
+  const LptNormalizeL2Attrs *attrs = LPT_ATTRS (x->node, LptNormalizeL2Attrs);
+  const gint rank = lpt_node_in (x->node, 0)->shape.rank;
+  LptInts axes = { 0 };
+  gint axis = -1;
+
+  if (lpt_tfl_x_ints (x, 1, &axes))
+    {
+      const gboolean one = axes.n == 1 && lpt_axis_normalize (axes.v[0], rank, &axis) &&
+                           (axis == rank - 1 || axis == 1);
+
+      if (!one || (attrs->eps > 1e-10 && lpt_node_in (x->node, 0)->quant == NULL))
+        {
+          LptValue *v = lpt_tfl_x_in (x, 0), *sum = EMIT2 (MULTIPLY, v, v);
+
+          if (axes.n > 0)
+            sum = lpt_tfl_x_reduce (x, LPT_OP_REDUCE_SUM, sum, lpt_tfl_x_raw (x, 1), TRUE);
+          sum = attrs->eps_mode == LPT_L2_EPS_ADD ? EMIT2 (ADD, sum, NUMBER (attrs->eps))
+                                                  : EMIT2 (MAXIMUM, sum, NUMBER (attrs->eps));
+          lpt_tfl_x_set (x, 0, EMIT2 (DIVIDE, v, EMIT1 (SQRT, sum)));
+        }
+    }
+  lpt_ints_clear (&axes);
 }

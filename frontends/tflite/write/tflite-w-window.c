@@ -25,10 +25,12 @@ lpt_tfl_window_pads (LptTflWriter *w, LptTflWindow *window, gboolean *pads)
   gboolean none = TRUE, same = TRUE;
   *pads = FALSE;
   window->same = window->auto_pad == LPT_AUTO_PAD_SAME_UPPER;
-  if (window->same || window->auto_pad == LPT_AUTO_PAD_VALID)
+  if (window->same)
     return;
   for (guint i = 0; i < window->n; i++)
     {
+      if (window->auto_pad == LPT_AUTO_PAD_VALID)
+        window->begin[i] = window->end[i] = 0;
       gint64 length = in->dims[2 + i];
       gint64 wanted = out->dims[2 + i];
       gint64 span = (window->kernel[i] - 1) * window->dilations[i] + 1;

@@ -15,6 +15,7 @@ lpt_tfl_write_rdft (LptTflWriter *w, gint64 code)
   LptInts axes = { 0 }, sizes = { 0 };
   gint rank = x->shape.rank;
   gint64 length[2] = { 1, 1 };
+  gboolean one = FALSE;
   gboolean ok = rank > 0 && lpt_node_ints_in (w->node, 1, &axes) && axes.n >= 1 && axes.n <= 2
                 && (lpt_node_in (w->node, 2) == NULL || lpt_node_ints_in (w->node, 2, &sizes));
   for (guint i = 0; ok && i < axes.n; i++)
@@ -22,8 +23,11 @@ lpt_tfl_write_rdft (LptTflWriter *w, gint64 code)
       gint64 axis = axes.v[i] < 0 ? axes.v[i] + rank : axes.v[i];
       gint64 size = lpt_ints_get (&sizes, i, -1) < 0 ? x->shape.dims[axis] : sizes.v[i];
       ok = axis == rank - (gint) axes.n + (gint) i && size > 0 && (size & (size - 1)) == 0;
+      one |= size == 1;
       length[2 - axes.n + i] = size;
     }
+  if (ok && one)      /* of one number RFFT2D leaves the imaginary part as it was */
+    lpt_tfl_w_fail (w, "a Fourier transform of length 1");
   if (!ok)
     lpt_tfl_w_fail (w, "a Fourier transform along other axes than the last two, or not of a power of two");
   gint in = lpt_tfl_w_in (w, 0, LPT_TFL_PLAIN), parts[2];

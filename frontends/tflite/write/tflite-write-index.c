@@ -106,11 +106,14 @@ lpt_tfl_write_shape (LptTflWriter *w, gint64 code)
 void
 lpt_tfl_write_one_hot (LptTflWriter *w, gint64 code)
 {
+  gint64 axis = LPT_ATTRS (w->node, LptOneHotAttrs)->axis;
   gint in[4];
+  if (axis < -1)      /* the last one alone may be named from behind */
+    axis += lpt_node_in (w->node, 0)->shape.rank + 1;
   for (guint i = 0; i < 4; i++)
     in[i] = i == 1 ? lpt_tfl_w_in_i32 (w, i) : lpt_tfl_w_in (w, i, LPT_TFL_PLAIN);
   LptTflWOp *op = lpt_tfl_w_op (w, code, 4, in, lpt_tfl_w_out (w, 0, LPT_TFL_PLAIN, 1));
-  lpt_tfl_w_set (op, LPT_TFL_INT (OneHotOptions, axis, LPT_ATTRS (w->node, LptOneHotAttrs)->axis));
+  lpt_tfl_w_set (op, LPT_TFL_INT (OneHotOptions, axis, axis));
 }
 
 void

@@ -424,6 +424,8 @@ lpt_tfl_write_reverse (LptTflWriter *w, gint64 code)
   double gauge;
   if (LPT_ATTRS (w->node, LptReverseAttrs)->mode != LPT_REVERSE_INDEX)
     lpt_tfl_w_fail (w, "axes as a mask");
+  else if (lpt_node_in (w->node, 1)->shape.rank != 1 || lpt_node_in (w->node, 1)->shape.dims[0] != 1)
+    lpt_tfl_w_fail (w, "another number of axes than one");
   gint in[] = { lpt_tfl_w_in_free (w, 0, LPT_TFL_PLAIN, &gauge), lpt_tfl_w_in_i32 (w, 1) };
   lpt_tfl_w_op (w, code, 2, in, lpt_tfl_w_out (w, 0, LPT_TFL_PLAIN, gauge));
 }

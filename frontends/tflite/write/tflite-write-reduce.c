@@ -65,6 +65,10 @@ lpt_tfl_write_reduce (LptTflWriter *w, gint64 code)
   /* What is left without its axes has the IR's order. */
   gint out = lpt_tfl_w_out (w, 0, keep ? layout : LPT_TFL_PLAIN, gauge), direct = out;
   const LptTflWTensor *from = lpt_tfl_w_get (w, in[0]), *to = lpt_tfl_w_get (w, out);
+  const LptDType dtype = lpt_node_in (w->node, 0)->dtype;
+  if (lpt_node_in (w->node, 0)->quant == NULL && code != TFL_REDUCE_MAX && code != TFL_REDUCE_MIN
+      && lpt_dtype_is_integer (dtype) && lpt_dtype_bits (dtype) < 32)
+    lpt_tfl_w_fail (w, "sums of %s without a scale", lpt_dtype_name (dtype));
   if (w->error == NULL && from->quant != NULL && to->quant != NULL && (code == TFL_REDUCE_MAX || code == TFL_REDUCE_MIN)
       && !lpt_quant_equal (from->quant, to->quant))
     {
