@@ -122,7 +122,7 @@ test_window (void)
       LptWindow window;
       LptLayer layer;
       gint64 places;
-      LptTensor *zeros = lpt_tensor_new (LPT_DTYPE_F32, &lpt_node_in (node, 1)->shape, NULL);
+      g_autoptr (LptTensor) zeros = lpt_tensor_new (LPT_DTYPE_F32, &lpt_node_in (node, 1)->shape, NULL);
       places = lpt_tensor_count (zeros);
       lpt_node_set_input (node, 1, lpt_node_out (lpt_graph_add_const (graph, "v", zeros)));
       g_assert_true (lpt_layer_view (node, &layer));
