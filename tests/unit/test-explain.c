@@ -73,45 +73,6 @@ test_output (void)
   g_assert_true (g_str_has_prefix (find (list, "y")->reason, "runs on the i8 integers"));
 }
 
-#define POOL " {kernel=[2,2], strides=[1,1], pads_begin=[0,0], pads_end=[0,0]}\n"
-
-/* The FakeQuantize that decides is the one in front, through what moves values, changes their type or scales them. */
-static void
-test_decided (void)
-{
-  g_autoptr (GPtrArray) list = explain ("%x = Parameter : f32[1,2,4,4]\n"
-                                        QUANTIZED ("q", "x")
-                                        "%m = MaxPool(%q)" POOL
-                                        "%s = Const {2} : f32[]\n%k = Multiply(%m, %s)\n%n = Subtract(%k, %s)\n"
-                                        "%a = MaxPool(%n)" POOL
-                                        "%t = Tanh(%q)\n"
-                                        "%b = MaxPool(%t)" POOL
-                                        "%c = Relu(%x)\n"
-                                        "Result(%a)\nResult(%b)\nResult(%c)\n");
-
-  g_assert_cmpstr (find (list, "m")->decided_by, ==, "q");
-  g_assert_cmpstr (find (list, "a")->decided_by, ==, "q");
-  g_assert_cmpstr (find (list, "t")->decided_by, ==, "q");
-  g_assert_cmpstr (find (list, "b")->decided_by, ==, NULL);
-  g_assert_cmpstr (find (list, "c")->decided_by, ==, NULL);
-}
-
-/* Codes whose parameters lowering changes between two ops are those of the op that the source knows. */
-static void
-test_known (void)
-{
-  g_autoptr (GPtrArray) list = explain_for ("litert",
-                                            "%x = Parameter : f32[1,2,4,4]\n%z = Parameter : f32[1,2,4,4]\n"
-                                            QUANTIZED ("q", "x")
-                                            "%l = Const {0} : f32[]\n%h = Const {2.55} : f32[]\n"
-                                            "%p = FakeQuantize(%z, %l, %h, %l, %h) {levels=256}\n"
-                                            "%k = Concat(%q, %p) {axis=1}\n"
-                                            "%m = MaxPool(%k)" POOL
-                                            "Result(%m)\n");
-
-  g_assert_cmpstr (find (list, "m")->reason, ==, "runs on the i8 integers of \"k\"");
-}
-
 /* Clones of one op on several branches, arithmetic that becomes part of others. */
 static void
 test_moved (void)
@@ -598,8 +559,6 @@ main (int    argc,
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/explain/output", test_output);
-  g_test_add_func ("/explain/decided", test_decided);
-  g_test_add_func ("/explain/known", test_known);
   g_test_add_func ("/explain/moved", test_moved);
   g_test_add_func ("/explain/joined", test_joined);
   g_test_add_func ("/explain/real-end", test_real_end);

@@ -1,0 +1,91 @@
+/* test-explain-names.c - the names that an explanation gives of other ops
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <string.h>
+
+#include <lpt/lpt-explain.h>
+#include <lpt/lpt-text.h>
+
+static const LptExplanation *
+find (GPtrArray  *list,
+      const char *name)
+{
+  for (guint i = 0; i < list->len; i++)
+    if (strcmp (((const LptExplanation *) list->pdata[i])->name, name) == 0)
+      return list->pdata[i];
+  g_error ("%s is not explained", name);
+}
+
+static GPtrArray *
+explain (const char *target,
+         const char *text)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
+  g_autoptr (LptConfig) config = lpt_config_new_target (target, &error);
+  GPtrArray *list;
+
+  g_assert_no_error (error);
+  list = lpt_explain (graph, config, &error);
+  g_assert_no_error (error);
+
+  return list;
+}
+
+#define QUANTIZED(x, from) \
+  "%" x ".l = Const {-1.28} : f32[]\n" \
+  "%" x ".h = Const {1.27} : f32[]\n" \
+  "%" x " = FakeQuantize(%" from ", %" x ".l, %" x ".h, %" x ".l, %" x ".h) {levels=256}\n"
+
+#define POOL " {kernel=[2,2], strides=[1,1], pads_begin=[0,0], pads_end=[0,0]}\n"
+
+/* The FakeQuantize that decides is the one in front, through what moves values, changes their type or scales them. */
+static void
+test_decided (void)
+{
+  g_autoptr (GPtrArray) list = explain ("native",
+                                        "%x = Parameter : f32[1,2,4,4]\n"
+                                        QUANTIZED ("q", "x")
+                                        "%m = MaxPool(%q)" POOL
+                                        "%s = Const {2} : f32[]\n%k = Multiply(%m, %s)\n%n = Subtract(%k, %s)\n"
+                                        "%a = MaxPool(%n)" POOL
+                                        "%t = Tanh(%q)\n"
+                                        "%b = MaxPool(%t)" POOL
+                                        "%c = Relu(%x)\n"
+                                        "Result(%a)\nResult(%b)\nResult(%c)\n");
+
+  g_assert_cmpstr (find (list, "m")->decided_by, ==, "q");
+  g_assert_cmpstr (find (list, "a")->decided_by, ==, "q");
+  g_assert_cmpstr (find (list, "t")->decided_by, ==, "q");
+  g_assert_cmpstr (find (list, "b")->decided_by, ==, NULL);
+  g_assert_cmpstr (find (list, "c")->decided_by, ==, NULL);
+}
+
+/* Codes whose parameters lowering changes between two ops are those of the op that the source knows. */
+static void
+test_known (void)
+{
+  g_autoptr (GPtrArray) list = explain ("litert",
+                                            "%x = Parameter : f32[1,2,4,4]\n%z = Parameter : f32[1,2,4,4]\n"
+                                            QUANTIZED ("q", "x")
+                                            "%l = Const {0} : f32[]\n%h = Const {2.55} : f32[]\n"
+                                            "%p = FakeQuantize(%z, %l, %h, %l, %h) {levels=256}\n"
+                                            "%k = Concat(%q, %p) {axis=1}\n"
+                                            "%m = MaxPool(%k)" POOL
+                                            "Result(%m)\n");
+
+  g_assert_cmpstr (find (list, "m")->reason, ==, "runs on the i8 integers of \"k\"");
+}
+
+int
+main (int    argc,
+      char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/explain-names/decided", test_decided);
+  g_test_add_func ("/explain-names/known", test_known);
+
+  return g_test_run ();
+}
