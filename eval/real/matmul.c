@@ -1,7 +1,8 @@
 /* matmul.c - MatMul: the last two axes are matrices, the others broadcast
  *
  * A vector counts as one row (first operand) or one column (second); that axis is missing in the result.
- * Sums are float32 chains of fused multiply-adds along k, exact for integers, as in conv.c. An optional third input is a bias along the last axis.
+ * Integers: products and sums keep the bits of the result's type. Else
+ * sums are float32 chains of fused multiply-adds along k, exact for integers, as in conv.c. An optional third input is a bias along the last axis.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,6 +22,8 @@ typedef struct
   gboolean     b_transposed;         /* B is [n,k] */
   gboolean     exact;                /* sums stay f64: integers */
   double      *rows;                 /* one row of sums per thread */
+  const gint64 *ia, *ib;             /* integers whose products and sums keep the bits of their type: in place of a, b */
+  gint64       *iy;
 } MatMul;
 
 /* @n <= 4 columns of a transposed B at a time, so that their chains overlap. */
@@ -79,6 +82,55 @@ run_row (void    *data,
     y[j] = (float) sum[j] + (p->bias != NULL ? p->bias[j] : 0);
 }
 
+/* Modulo 2^64; the type of the result keeps its bits of that. */
+static void
+run_whole_row (void    *data,
+               size_t   task,
+               unsigned thread)
+{
+  const MatMul *p = data;
+  const gint64 *a = p->ia + (gint64) task * p->a_row;
+  gint64 *y = p->iy + (gint64) task * p->n;
+  gint64 i, j;
+
+  for (j = 0; j < p->n; j++)
+    y[j] = 0;
+  for (i = 0; i < p->k; i++)
+    for (j = 0; j < p->n; j++)
+      y[j] = (gint64) ((guint64) y[j] + (guint64) a[i * p->a_step] *
+                                          (guint64) p->ib[p->b_transposed ? j * p->k + i : i * p->n + j]);
+}
+
+/* Where operands and the result begin. */
+typedef struct
+{
+  const float  *a, *b;
+  const gint64 *ia, *ib;
+} Base;
+
+static gboolean
+take_operands (LptCall  *call,
+               gboolean  whole,
+               MatMul   *p,
+               Base     *base,
+               GError  **error)
+{
+  if (whole)
+    {
+      base->ia = lpt_call_whole (call, 0, error);
+      base->ib = base->ia != NULL ? lpt_call_whole (call, 1, error) : NULL;
+      p->iy = base->ib != NULL ? lpt_call_out_i64 (call, 0, error) : NULL;
+      return p->iy != NULL;
+    }
+  base->a = lpt_call_f32 (call, 0, error);
+  base->b = base->a != NULL ? lpt_call_f32 (call, 1, error) : NULL;
+  p->y = base->b != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
+  p->rows = p->y != NULL ? lpt_call_scratch (call, (gsize) p->n * lpt_pool_n_threads (call->pool), sizeof (double), error)
+                         : NULL;
+
+  return p->rows != NULL;
+}
+
 /* Rank at least 2 and which of the last axes are rows and columns. */
 static void
 as_matrix (LptShape *shape,
@@ -93,6 +145,44 @@ as_matrix (LptShape *shape,
   shape->rank = 2;
 }
 
+/* @shapes: batch axes of both operands and of the result */
+static void
+run_batches (LptCall        *call,
+             MatMul         *p,
+             const Base     *base,
+             const LptShape *shapes[3])
+{
+  const gboolean whole = p->iy != NULL;
+  gint64 strides[2][LPT_MAX_RANK], index[LPT_MAX_RANK] = { 0 };
+
+  lpt_broadcast_strides (shapes[0], shapes[2], strides[0]);
+  lpt_broadcast_strides (shapes[1], shapes[2], strides[1]);
+  do
+    {
+      gint64 at = 0, bt = 0;
+
+      for (gint i = 0; i < shapes[2]->rank; i++)
+        {
+          at += index[i] * strides[0][i];
+          bt += index[i] * strides[1][i];
+        }
+      if (whole)
+        {
+          p->ia = base->ia + at * p->m * p->k;
+          p->ib = base->ib + bt * p->k * p->n;
+        }
+      else
+        {
+          p->a = base->a + at * p->m * p->k;
+          p->b = base->b + bt * p->k * p->n;
+        }
+      lpt_parallel_for (call->pool, (gsize) p->m, whole ? run_whole_row : run_row, p);
+      p->y = whole ? NULL : p->y + p->m * p->n;
+      p->iy = whole ? p->iy + p->m * p->n : NULL;
+    }
+  while (lpt_index_next (shapes[2]->rank, shapes[2]->dims, index));
+}
+
 gboolean
 lpt_run_matmul (LptCall *call,
                 GError **error)
@@ -100,9 +190,9 @@ lpt_run_matmul (LptCall *call,
   const LptMatMulAttrs *attrs = LPT_ATTRS (call->node, LptMatMulAttrs);
   gboolean ta = attrs->transpose_a, tb = attrs->transpose_b;
   LptShape a = call->in[0].shape, b = call->in[1].shape, batch, batch_a, batch_b;
-  gint64 strides[2][LPT_MAX_RANK], index[LPT_MAX_RANK] = { 0 };
-  const float *base_a, *base_b;
-  gint i;
+  const gboolean whole = lpt_call_wraps (call) && !lpt_call_has (call, 2);
+  gint64 *first;
+  Base base = { NULL };
   MatMul p = { 0 };
 
   if (!lpt_call_refuse_zero (call, error))
@@ -135,12 +225,9 @@ lpt_run_matmul (LptCall *call,
     }
 
   p.exact = lpt_dtype_is_integer (call->in[0].declared);
-  base_a = lpt_call_f32 (call, 0, error);
-  base_b = base_a != NULL ? lpt_call_f32 (call, 1, error) : NULL;
-  p.y = base_b != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
-  p.rows = p.y != NULL ? lpt_call_scratch (call, (gsize) p.n * lpt_pool_n_threads (call->pool), sizeof (double), error) : NULL;
-  if (p.rows == NULL)
+  if (!take_operands (call, whole, &p, &base, error))
     return FALSE;
+  first = p.iy;
   if (lpt_call_has (call, 2))
     {
       p.bias = lpt_call_f32 (call, 2, error);
@@ -155,23 +242,9 @@ lpt_run_matmul (LptCall *call,
   if (lpt_dims_product (&batch, 0, batch.rank) == 0)
     return TRUE;
 
-  lpt_broadcast_strides (&batch_a, &batch, strides[0]);
-  lpt_broadcast_strides (&batch_b, &batch, strides[1]);
-  do
-    {
-      gint64 at = 0, bt = 0;
-
-      for (i = 0; i < batch.rank; i++)
-        {
-          at += index[i] * strides[0][i];
-          bt += index[i] * strides[1][i];
-        }
-      p.a = base_a + at * p.m * p.k;
-      p.b = base_b + bt * p.k * p.n;
-      lpt_parallel_for (call->pool, (gsize) p.m, run_row, &p);
-      p.y += p.m * p.n;
-    }
-  while (lpt_index_next (batch.rank, batch.dims, index));
+  run_batches (call, &p, &base, (const LptShape *[]) { &batch_a, &batch_b, &batch });
+  if (whole)
+    lpt_call_wrap (call, first, lpt_array_count (&call->out[0]));
 
   return TRUE;
 }

@@ -147,6 +147,51 @@ test_wrap (gconstpointer data)
       check (c, types[t], how & 1 ? LPT_PLAN_REFERENCE : 0, how >= 2);
 }
 
+/* Products of matrices, transposed and not: every product and sum as if in 128 bits. */
+static void
+test_matmul (void)
+{
+  for (guint how = 0; how < 4 * G_N_ELEMENTS (types); how++)
+    {
+      const LptDType dtype = types[how / 4];
+      const gboolean transposed = (how & 1) != 0;
+      const guint flags = how & 2 ? LPT_PLAN_REFERENCE : 0;
+      g_autofree char *text = g_strdup_printf (
+        "%%a = Parameter : %s[4,32]\n%%b = Parameter : %s[%s]\n%%y = MatMul(%%a, %%b) {transpose_b=%s}\nResult(%%y)\n",
+        lpt_dtype_name (dtype), lpt_dtype_name (dtype), transposed ? "4,32" : "32,4", transposed ? "true" : "false");
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
+      g_autoptr (LptPlan) plan = graph != NULL ? lpt_plan_new (graph, NULL, flags, &error) : NULL;
+      g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, 1, &error) : NULL;
+      g_autoptr (LptTensor) out = NULL;
+      Wide values[2][N];
+
+      g_assert_no_error (error);
+      for (guint i = 0; i < 2; i++)
+        {
+          g_autoptr (LptTensor) vector = NULL, in = NULL;
+
+          for (guint k = 0; k < N; k++)
+            values[i][k] = draw (dtype);
+          vector = tensor_of (dtype, values[i]);
+          in = lpt_tensor_reshape (vector, &lpt_node_out (g_ptr_array_index (graph->parameters, i))->shape, NULL);
+          g_assert_true (lpt_plan_context_set_input (context, i, in, &error));
+        }
+      g_assert_true (lpt_plan_run (plan, context, &error));
+      out = lpt_plan_context_output (context, 0, &error);
+      g_assert_no_error (error);
+      for (guint k = 0; k < 16; k++)
+        {
+          unsigned __int128 sum = 0;
+
+          for (guint i = 0; i < 32; i++)
+            sum += (unsigned __int128) values[0][k / 4 * 32 + i] *
+                   (unsigned __int128) values[1][transposed ? k % 4 * 32 + i : i * 4 + k % 4];
+          g_assert_cmpint (lpt_tensor_get_i64 (out, k), ==, (gint64) keep ((Wide) sum, dtype));
+        }
+    }
+}
+
 /* In a graph of an OpenVINO IR integers of few bits do not wrap; an output of the kernels' plan saturates. */
 static void
 test_openvino (void)
@@ -283,6 +328,7 @@ main (int    argc,
 
       g_test_add_data_func (path, &cases[i], test_wrap);
     }
+  g_test_add_func ("/wrap/matmul", test_matmul);
   g_test_add_func ("/wrap/openvino", test_openvino);
   g_test_add_func ("/wrap/bodies", test_bodies);
   g_test_add_func ("/wrap/mean", test_mean);

@@ -220,10 +220,13 @@ lpt_onnx_map_swish (LptOnnxNode *on)
 }
 
 /* x + bias below -lambd, x - bias above lambd, 0 between */
+/* Of integers computed as float32 numbers, whose fraction is cut off, as ONNX Runtime has it. */
 void
 lpt_onnx_map_shrink (LptOnnxNode *on)
 {
-  LptValue *x = lpt_onnx_in (on, 0);
+  LptValue *given = lpt_onnx_in (on, 0);
+  gboolean whole = lpt_dtype_is_integer (given->dtype);
+  LptValue *x = whole ? lpt_onnx_convert (on, given, LPT_DTYPE_F32) : given, *y;
   double lambd = lpt_onnx_float (on, "lambd", 0.5), shift = lpt_onnx_float (on, "bias", 0);
   LptValue *bias = lpt_onnx_like (on, x, shift);
   LptValue *below = lpt_onnx_emit (on, LPT_OP_LESS, 2, x, lpt_onnx_like (on, x, -lambd));
@@ -231,7 +234,8 @@ lpt_onnx_map_shrink (LptOnnxNode *on)
   LptValue *high = lpt_onnx_emit (on, LPT_OP_SELECT, 3, above, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, x, bias),
                                   lpt_onnx_like (on, x, 0));
 
-  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_SELECT, 3, below, lpt_onnx_emit (on, LPT_OP_ADD, 2, x, bias), high));
+  y = lpt_onnx_emit (on, LPT_OP_SELECT, 3, below, lpt_onnx_emit (on, LPT_OP_ADD, 2, x, bias), high);
+  lpt_onnx_set (on, 0, whole ? lpt_onnx_convert (on, y, given->dtype) : y);
 }
 
 /* To f8e8m0 rounds as "round_mode" says. */

@@ -314,6 +314,54 @@ lpt_onnx_map_slice_attributes (LptOnnxNode *on)
   lpt_ints_clear (&steps);
 }
 
+/* The integers of a constant; FALSE: it is none. */
+static gboolean
+constant_ints (LptValue *value,
+               LptInts  *list)
+{
+  LptTensor *tensor = value->producer->data;
+
+  if (tensor == NULL)
+    return FALSE;
+  lpt_ints_fill (list, (guint) lpt_tensor_count (tensor), 0);
+  for (guint i = 0; i < list->n; i++)
+    list->v[i] = lpt_tensor_get_i64 (tensor, i);
+  return TRUE;
+}
+
+/* What is taken backwards starts inside: at the first element where ONNX's start lies before it, of which Slice here, as
+ * NumPy, takes nothing. Starts and steps that are computed, or axes of unknown length, are taken as they are. */
+static LptValue *
+starts_inside (LptOnnxNode *on,
+               LptValue    *starts,
+               LptValue    *steps,
+               LptValue    *axes)
+{
+  const LptShape *shape = &lpt_onnx_in (on, 0)->shape;
+  LptInts start = { 0 }, step = { 0 }, axis = { 0 };
+  gboolean changed = FALSE;
+
+  if (constant_ints (starts, &start) && constant_ints (steps, &step) && constant_ints (axes, &axis) &&
+      start.n == step.n && start.n == axis.n && shape->rank != LPT_DYNAMIC)
+    for (guint i = 0; i < start.n; i++)
+      {
+        const gint64 at = axis.v[i] < 0 ? axis.v[i] + shape->rank : axis.v[i];
+        const gint64 length = at >= 0 && at < shape->rank ? shape->dims[at] : LPT_DYNAMIC;
+
+        if (step.v[i] < 0 && length > 0 && start.v[i] < -length)
+          {
+            start.v[i] = 0;
+            changed = TRUE;
+          }
+      }
+  starts = changed ? lpt_onnx_i64_list (on, &start) : starts;
+  lpt_ints_clear (&start);
+  lpt_ints_clear (&step);
+  lpt_ints_clear (&axis);
+
+  return starts;
+}
+
 void
 lpt_onnx_map_slice (LptOnnxNode *on)
 {
@@ -346,7 +394,7 @@ lpt_onnx_map_slice (LptOnnxNode *on)
     axes = lpt_onnx_i64_list (on, &list);
   lpt_ints_clear (&list);
   lpt_onnx_set (on, 0,
-                lpt_onnx_emit (on, LPT_OP_SLICE, 5, lpt_onnx_in (on, 0), starts, ends,
+                lpt_onnx_emit (on, LPT_OP_SLICE, 5, lpt_onnx_in (on, 0), starts_inside (on, starts, steps, axes), ends,
                                lpt_onnx_convert (on, steps, LPT_DTYPE_I64),
                                lpt_onnx_convert (on, axes, LPT_DTYPE_I64)));
 }
