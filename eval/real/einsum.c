@@ -169,19 +169,69 @@ offset_of (gint          n,
   return offset;
 }
 
+/* The loops of the labels: those of the output, then those that are summed over. */
+typedef struct
+{
+  guint         n_in;
+  gint          n_loops, n_out;
+  const gint64 *dims, *strides;      /* MAX_LOOPS of them for each input */
+  gconstpointer *in;                 /* f32, or i64 of integers, which keep the bits of their type */
+} Loops;
+
+static double
+sum_real (const Loops *l,
+          gint64      *index)
+{
+  double sum = 0;
+
+  do
+    {
+      double product = 1;
+
+      for (guint k = 0; k < l->n_in; k++)
+        product *= ((const float *) l->in[k])[offset_of (l->n_loops, index, l->strides + k * MAX_LOOPS)];
+      sum += product;
+    }
+  while (lpt_index_next (l->n_loops - l->n_out, l->dims + l->n_out, index + l->n_out));
+
+  return sum;
+}
+
+static gint64
+sum_whole (const Loops *l,
+           gint64      *index)
+{
+  guint64 sum = 0;
+
+  do
+    {
+      guint64 product = 1;
+
+      for (guint k = 0; k < l->n_in; k++)
+        product *= ((const guint64 *) l->in[k])[offset_of (l->n_loops, index, l->strides + k * MAX_LOOPS)];
+      sum += product;
+    }
+  while (lpt_index_next (l->n_loops - l->n_out, l->dims + l->n_out, index + l->n_out));
+
+  return (gint64) sum;
+}
+
 gboolean
 lpt_run_einsum (LptCall *call,
                 GError **error)
 {
   g_autofree Term *terms = g_new0 (Term, call->n_in);
   g_autofree gint64 *strides = g_new0 (gint64, (gsize) call->n_in * MAX_LOOPS);
-  g_autofree const float **in = g_new0 (const float *, call->n_in);
+  g_autofree gconstpointer *in = g_new0 (gconstpointer, call->n_in);
+  const gboolean whole = lpt_call_wraps (call);
   gint64 length[N_LABELS], dims[MAX_LOOPS], index[MAX_LOOPS] = { 0 };
   gint loop_of[N_LABELS], n_loops = 0, i;
   gboolean empty = FALSE;
+  Loops loops;
   Term out;
   guint k;
-  float *y;
+  gint64 at = 0;
+  gpointer y;
 
   if (!parse_equation (call, terms, &out, error))
     return FALSE;
@@ -214,7 +264,7 @@ lpt_run_einsum (LptCall *call,
     {
       gint64 own[LPT_MAX_RANK];
 
-      in[k] = lpt_call_f32 (call, k, error);
+      in[k] = whole ? (gconstpointer) lpt_call_whole (call, k, error) : lpt_call_f32 (call, k, error);
       if (in[k] == NULL)
         return FALSE;
       lpt_shape_strides (&call->in[k].shape, own);
@@ -222,29 +272,21 @@ lpt_run_einsum (LptCall *call,
         if (call->in[k].shape.dims[i] != 1)
           strides[k * MAX_LOOPS + (guint) loop_of[terms[k].labels[i]]] += own[i];
     }
-  y = lpt_call_out_f32 (call, 0, error);
+  y = whole ? (gpointer) lpt_call_out_i64 (call, 0, error) : lpt_call_out_f32 (call, 0, error);
   if (y == NULL || lpt_array_count (&call->out[0]) == 0)
     return y != NULL;
 
   for (i = out.n; i < n_loops; i++)
     empty = empty || dims[i] == 0;
+  loops = (Loops) { call->n_in, n_loops, out.n, dims, strides, in };
   do
-    {
-      double sum = 0;
-
-      if (!empty)
-        do
-          {
-            double product = 1;
-
-            for (k = 0; k < call->n_in; k++)
-              product *= in[k][offset_of (n_loops, index, strides + k * MAX_LOOPS)];
-            sum += product;
-          }
-        while (lpt_index_next (n_loops - out.n, dims + out.n, index + out.n));
-      *y++ = (float) sum;
-    }
+    if (whole)
+      ((gint64 *) y)[at++] = empty ? 0 : sum_whole (&loops, index);
+    else
+      ((float *) y)[at++] = empty ? 0 : (float) sum_real (&loops, index);
   while (lpt_index_next (out.n, dims, index));
+  if (whole)
+    lpt_call_wrap (call, y, at);
 
   return TRUE;
 }

@@ -68,12 +68,21 @@ lpt_onnx_map_reduce (LptOnnxNode *on)
     lpt_onnx_set (on, 0, apply (on, op, &r, r.x));
 }
 
+/* Logarithms of integers are computed as real numbers, whose fraction is cut off. */
+static LptValue *
+as_real (LptOnnxNode *on,
+         LptValue    *value)
+{
+  return lpt_dtype_is_integer (value->dtype) ? lpt_onnx_convert (on, value, LPT_DTYPE_F32) : value;
+}
+
 void
 lpt_onnx_map_reduce_log_sum (LptOnnxNode *on)
 {
   Reduction r = reduction (on);
+  LptValue *log = lpt_onnx_emit (on, LPT_OP_LOG, 1, as_real (on, apply (on, LPT_OP_REDUCE_SUM, &r, r.x)));
 
-  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_LOG, 1, apply (on, LPT_OP_REDUCE_SUM, &r, r.x)));
+  lpt_onnx_set (on, 0, lpt_onnx_convert (on, log, r.x->dtype));
 }
 
 void
@@ -90,12 +99,15 @@ lpt_onnx_map_reduce_log_sum_exp (LptOnnxNode *on)
 {
   Reduction r = reduction (on);
   LptValue *wide, *max, *zero, *finite, *sum, *log;
+  LptDType given;
 
   if (r.axes == NULL)
     {
       lpt_onnx_set (on, 0, r.x);
       return;
     }
+  given = r.x->dtype;
+  r.x = as_real (on, r.x);
   zero = lpt_onnx_like (on, r.x, 0);
   wide = lpt_onnx_reduce (on, LPT_OP_REDUCE_MAX, r.x, r.axes, TRUE);
   finite = lpt_onnx_emit (on, LPT_OP_EQUAL, 2, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, wide, wide), zero);
@@ -105,7 +117,7 @@ lpt_onnx_map_reduce_log_sum_exp (LptOnnxNode *on)
   log = lpt_onnx_emit (on, LPT_OP_ADD, 2, log, max);
   if (!r.keep_dims)
     log = lpt_onnx_emit (on, LPT_OP_SQUEEZE, 2, log, r.axes);
-  lpt_onnx_set (on, 0, log);
+  lpt_onnx_set (on, 0, lpt_onnx_convert (on, log, given));
 }
 
 /* --- along one axis ------------------------------------------------------------ */
