@@ -282,7 +282,8 @@ drawn_ones_fit (LptGraph *graph, const GPtrArray *tensors, int *code)
   if (!cmd_limits_exceed (bytes))
     return TRUE;
   *code = cmd_fail (g_error_new (LPT_ERROR, LPT_ERROR_INVALID,
-                                 "%s: no memory for drawn inputs and their outputs, %.0f bytes together (see --max-memory)",
+                                 "%s: no memory for drawn inputs and their outputs, %.0f bytes together "
+                                 "(see --max-memory)",
                                  graph->source != NULL ? graph->source : graph->name, bytes));
   return FALSE;
 }

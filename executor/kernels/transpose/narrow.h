@@ -44,7 +44,8 @@ join_two_bytes (size_t cols, const uint8_t *in, size_t ldi, uint8_t *out)
 static inline size_t
 join_three_bytes (size_t cols, const uint8_t *in, size_t ldi, uint8_t *out)
 {
-  const __m128i close = _mm_setr_epi8 (0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1), none = _mm_setzero_si128 ();
+  const __m128i close = _mm_setr_epi8 (0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1),
+                none = _mm_setzero_si128 ();
   size_t c = 0;
 
   for (; c + 18 <= cols; c += 16, out += 48)
