@@ -412,6 +412,8 @@ lpt_weightable_rewrite (LptRewriter *rw,
   /* Weights that the file has as codes stay such: a product of real data has a use for them, too. */
   if (dq.multiply == NULL && (!is_grouped (node) || weights.fq == NULL))
     return lpt_rewriter_decline (rw, node, "no quantization on input 0");
+  if (dq.multiply != NULL && weights.fq == NULL && !lpt_layer_is_low (rw, &dq))
+    return lpt_rewriter_decline (rw, node, "its data is dequantized from a real type");
   if (weights.dq.data == NULL || (weights.fq == NULL && weights.dq.multiply == NULL))
     return lpt_rewriter_decline (rw, node, "no quantization on its weights");
 
