@@ -145,6 +145,31 @@ wrap (LptCall       *call,
     lpt_call_wrap (call, s->y, lpt_array_count (&call->out[0]));
 }
 
+/* Real updates of a line are added to sums that begin with the data, which need no count of what falls on each place:
+ * sums[index * stride + j * step] += update j. */
+static gboolean
+add_line (const gint64 *indices,
+          const float  *updates,
+          gint64        n,
+          gint64        length,
+          gint64        stride,
+          double       *sums,
+          GError      **error)
+{
+  const gint64 step = stride > 1 ? 1 : 0;
+  gint64 at, j;
+
+  for (j = 0; j < n; j++)
+    {
+      at = indices[j] + (indices[j] < 0 ? length : 0);
+      if ((at < 0 || at >= length) && !lpt_index_wrap (indices[j], length, &at, error))
+        return FALSE;
+      sums[at * stride + j * step] += updates[j];
+    }
+
+  return TRUE;
+}
+
 gboolean
 lpt_run_scatter_elements (LptCall *call,
                           GError **error)
@@ -157,6 +182,7 @@ lpt_run_scatter_elements (LptCall *call,
   double *sums;
   Scatter s;
   gint axis, d, last;
+  gboolean adds;
 
   if (!open_scatter (call, &s, error) || !lpt_call_int (call, 3, 0, &value, error) ||
       !lpt_call_axis (call, value, data->rank, &axis, error))
@@ -186,13 +212,19 @@ lpt_run_scatter_elements (LptCall *call,
     }
 
   lpt_shape_strides (data, strides);
+  adds = attrs->reduction == LPT_REDUCTION_SUM && attrs->use_init_val && !s.integer;
   i = 0;
   last = data->rank - 1;
   do
     {
       for (d = 0, line = 0; d < last; d++)
         line += d == axis ? 0 : index[d] * strides[d];
-      for (j = 0; j < shape->dims[last]; j++, i++)
+      if (adds && !add_line (s.indices + i, (const float *) s.updates + i, shape->dims[last], data->dims[axis],
+                             strides[axis], sums + line, error))
+        return FALSE;
+      if (adds)
+        i += shape->dims[last];
+      for (j = 0; j < shape->dims[last] && !adds; j++, i++)
         {
           at = s.indices[i] + (s.indices[i] < 0 ? data->dims[axis] : 0);
           if ((at < 0 || at >= data->dims[axis]) && !lpt_index_wrap (s.indices[i], data->dims[axis], &at, error))
@@ -208,7 +240,7 @@ lpt_run_scatter_elements (LptCall *call,
   while (lpt_index_next (last, shape->dims, index));
 
   for (k = 0; k < count && attrs->reduction != LPT_REDUCTION_NONE; k++)
-    if (hits[k] > (attrs->use_init_val ? 1 : 0))
+    if (adds || hits[k] > (attrs->use_init_val ? 1 : 0))
       {
         double x = attrs->reduction == LPT_REDUCTION_MEAN ? sums[k] / (double) hits[k] : sums[k];
 

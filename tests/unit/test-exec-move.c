@@ -58,6 +58,16 @@ static const ExecCase cases[] =
     "%j = Const {1, 1, 3} : i64[3,1]\n%n = ScatterNDUpdate(%x, %j, %u) {reduction=max} : f32[4]\n"
     "Result(%s)\nResult(%e)\nResult(%m)\nResult(%n)\n",
     "0, 6, 0, 7; 0, 11, 0, 7; 0, 5.5, 0, 7; 0, 6, 0, 7" },
+  { "scatter-sums",                /* rows, of which two fall on one; a column of fewer rows, along both axes */
+    "%x = Const {1, 2, 3, 4, 5, 6} : f32[3,2]\n%i = Const {2, 0, -1, 2, 0, 2} : i64[3,2]\n"
+    "%u = Const {10, 20, 30, 40, 50, 60} : f32[3,2]\n%a = Const {0} : i64[]\n"
+    "%r = ScatterElementsUpdate(%x, %i, %u, %a) {reduction=sum} : f32[3,2]\n"
+    "%n = ScatterElementsUpdate(%x, %i, %u, %a) {reduction=sum, use_init_val=false} : f32[3,2]\n"
+    "%j = Const {1, 0} : i64[2,1]\n%v = Const {7, 8} : f32[2,1]\n%b = Const {1} : i64[]\n"
+    "%c = ScatterElementsUpdate(%x, %j, %v, %b) {reduction=sum} : f32[3,2]\n"
+    "%d = ScatterElementsUpdate(%x, %j, %v, %a) {reduction=sum} : f32[3,2]\n"
+    "Result(%r)\nResult(%n)\nResult(%c)\nResult(%d)\n",
+    "51, 22, 3, 4, 45, 106; 50, 20, 3, 4, 40, 100; 1, 9, 11, 4, 5, 6; 9, 2, 10, 4, 5, 6" },
   { "depth-and-space",
     "%x = Const {1, 2, 3, 4, 5, 6, 7, 8} : f32[1,8,1,1]\n"
     "%b = DepthToSpace(%x) {block_size=2, mode=blocks_first} : f32[1,2,2,2]\n"
