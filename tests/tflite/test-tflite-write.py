@@ -113,6 +113,51 @@ Result(%b) {output="b"}
 Result(%c) {output="c"}""",
 }
 
+TEXTS.update({
+    "transposed convolutions: more padding than SAME has, computed weights, groups, one axis": """
+%x = Parameter : f32[1,2,3,3]
+%w = Const {1,2,3,4,5,6,7,8,9,-1,-2,-3,-4,-5,-6,-7,-8,-9} : f32[2,1,3,3]
+%a = ConvolutionBackpropData(%x, %w) {strides=[3,2], pads_begin=[1,2], pads_end=[1,2], dilations=[1,1]} : f32[1,1,7,3]
+%v = Multiply(%x, %x) : f32[1,2,3,3]
+%s = Const {2,1,3,3} : i64[4]
+%u = Reshape(%v, %s) {special_zero=false} : f32[2,1,3,3]
+%b = ConvolutionBackpropData(%x, %u) {strides=[2,2], pads_begin=[1,1], pads_end=[1,1], dilations=[1,1]} : f32[1,1,5,5]
+%g = Const {1,2,3,4,5,6,7,8,9,-1,-2,-3,-4,-5,-6,-7,-8,-9} : f32[2,1,1,3,3]
+%c = GroupConvolutionBackpropData(%x, %g) {strides=[2,2], pads_begin=[1,1], pads_end=[0,0], dilations=[1,1]} : f32[1,2,6,6]
+%t = Const {1,2,9} : i64[3]
+%l = Reshape(%x, %t) {special_zero=false} : f32[1,2,9]
+%k = Const {1,2,3,-1,-2,-3} : f32[2,1,3]
+%d = ConvolutionBackpropData(%l, %k) {strides=[2], pads_begin=[1], pads_end=[1], dilations=[1]} : f32[1,1,17]
+Result(%a) {output="a"}
+Result(%b) {output="b"}
+Result(%c) {output="c"}
+Result(%d) {output="d"}""",
+    "computed weights": """
+%x = Parameter : f32[1,2,4,4]
+%s = Const {2,2,2,4} : i64[4]
+%w = Reshape(%x, %s) {special_zero=false} : f32[2,2,2,4]
+%a = Convolution(%x, %w) {strides=[1,1], pads_begin=[0,1], pads_end=[1,2], dilations=[1,1]} : f32[1,2,4,4]
+%t = Const {2,1,1,4,4} : i64[5]
+%g = Reshape(%x, %t) {special_zero=false} : f32[2,1,1,4,4]
+%b = GroupConvolution(%x, %g) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]} : f32[1,2,1,1]
+Result(%a) {output="a"}
+Result(%b) {output="b"}""",
+    "a batch normalisation with computed numbers, codes of a computed interval, the last of equal ones": """
+%x = Parameter : f32[2,3,4,4]
+%z = Const {0,2,3} : i64[3]
+%m = ReduceMean(%x, %z) : f32[3]
+%g = Const {1,2,-1} : f32[3]
+%v = Exp(%m) : f32[3]
+%n = BatchNormInference(%x, %g, %g, %m, %v) {epsilon=0.001} : f32[2,3,4,4]
+%q = DynamicQuantize(%n) : u8[2,3,4,4], f32[], u8[]
+%a = ArgMax(%q) {axis=1, last_index=true} : i64[2,1,4,4]
+Result(%n) {output="n"}
+Result(%q) {output="q"}
+Result(%q.1) {output="s"}
+Result(%q.2) {output="z"}
+Result(%a) {output="a"}""",
+})
+
 # Bodies.
 TEXTS.update({
     "a loop over slices, backwards, with its trip": """
@@ -352,7 +397,7 @@ Result(%%n.2) {output="count"}""" % (numbers(24, 5), soft) for soft in (0, 0.4)}
 
 # Refused, with a part of the line.
 REFUSED_TEXTS = {
-    "the last of equal ones": "\n%x = Parameter : f32[1,4]\n%y = ArgMax(%x) {axis=1, last_index=true} : i64[1,1]\nResult(%y)",
+    "the last of equal ones": "\n%x = Parameter : f32[1,?]\n%y = ArgMax(%x) {axis=1, last_index=true} : i64[1,1]\nResult(%y)",
     "i8 numbers made of codes": " {lowered=true}\n%x = Parameter : i8[1,4] q{scale=0.5}\n%y = Relu(%x) : i8[1,4]\n%c = Convert(%y) {destination_type=f32} : f32[1,4]\nResult(%c)",
     "sums of nothing": "\n%x = Parameter : f32[4,4]\n%a = Const {} : f32[4,0]\n%b = Const {} : f32[0,4]\n%m = MatMul(%x, %a) : f32[4,0]\n%n = MatMul(%m, %b) : f32[4,4]\nResult(%n)",
     "updates that do not add up in zeros": expansion("%i = Const {0,1,0,1} : i64[2,2]; %u = Const {VALUES32} : f32[2,4,4]; %y = ScatterNDUpdate@15(%x, %i, %u) : f32[2,3,4,4]"),

@@ -8,6 +8,8 @@
  *     Pad                    with the outermost elements: Gather of places that stay inside; less than 0: Slice
  *     Roll, Slice            slices behind each other; computed bounds by StridedSlice
  *     TopK                   the axis behind the others; the smallest as the greatest of -x
+ *     ArgMax, ArgMin         the last of equal ones: the first from the other end
+ *     Reshape                a computed shape in which 0 keeps a length: what stands there in its place
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -394,4 +396,64 @@ lpt_tfl_expand_top_k (LptTflExpand *x)
       LptValue *y = o == 0 && least ? EMIT1 (NEGATIVE, &node->out[0]) : &node->out[o];
       lpt_tfl_x_set (x, o, axis == rank - 1 ? y : lpt_tfl_x_transpose (x, y, (guint) rank, order));
     }
+}
+
+/* The operators give the first of equal ones. */
+void
+lpt_tfl_expand_arg (LptTflExpand *x)
+{
+  const LptArgReduceAttrs *attrs = LPT_ATTRS (x->node, LptArgReduceAttrs);
+  LptValue *v = lpt_tfl_x_raw (x, 0);
+  gint axis;
+  if (!attrs->last_index || !lpt_axis_normalize (attrs->axis, v->shape.rank, &axis) || v->shape.dims[axis] < 1
+      || (v->quant != NULL && v->quant->n > 1))
+    return;
+  gint64 n = v->shape.dims[axis];
+  g_autofree gint64 *places = g_new (gint64, (gsize) n);
+  for (gint64 i = 0; i < n; i++)
+    places[i] = n - 1 - i;
+  v = lpt_tfl_x_gather (x, v, lpt_tfl_x_i64 (x, (guint) n, places), axis);
+  LptNode *node = lpt_tfl_x_add (x, x->node->op, 1, 1, &v);
+  LptArgReduceAttrs *own = LPT_ATTRS (node, LptArgReduceAttrs);
+  own->axis = attrs->axis;
+  own->keep_dims = attrs->keep_dims;
+  own->output_type = attrs->output_type;
+  LptValue *y = lpt_tfl_x_done (x, node);
+  lpt_tfl_x_set (x, 0, EMIT2 (SUBTRACT, lpt_tfl_x_like (x, y, (double) (n - 1)), y));
+}
+
+/* Lengths 0 to n - 1 of @v, 1 behind them. */
+static LptValue *
+lengths_of (LptTflExpand *x, LptValue *v, gint n)
+{
+  LptNode *node = lpt_tfl_x_add (x, LPT_OP_SHAPE_OF, 1, 1, &v);
+  LPT_ATTRS (node, LptShapeOfAttrs)->output_type = LPT_DTYPE_I64;
+  LptValue *parts[2] = { lpt_tfl_x_done (x, node), NULL };
+  if (n < v->shape.rank)
+    return lpt_tfl_x_slice (x, parts[0], 0, 0, n);
+  gint64 ones[LPT_MAX_RANK];
+  for (gint i = 0; i < LPT_MAX_RANK; i++)
+    ones[i] = 1;
+  parts[1] = lpt_tfl_x_i64 (x, (guint) (n - v->shape.rank), ones);
+  return n == v->shape.rank ? parts[0] : lpt_tfl_x_concat (x, 0, 2, parts);
+}
+
+void
+lpt_tfl_expand_reshape (LptTflExpand *x)
+{
+  LptValue *v = lpt_tfl_x_raw (x, 0), *list = lpt_tfl_x_raw (x, 1);
+  gint rank = lpt_node_out (x->node)->shape.rank, open = 0;
+  for (gint i = 0; i < rank; i++)
+    open += lpt_node_out (x->node)->shape.dims[i] == LPT_DYNAMIC;
+  if (!LPT_ATTRS (x->node, LptReshapeAttrs)->special_zero || list->producer->data != NULL || open < 2
+      || v->shape.rank < 0)
+    return;
+  list = lpt_tfl_x_convert (x, list, LPT_DTYPE_I64);
+  LptValue *zero = EMIT2 (EQUAL, list, lpt_tfl_x_like (x, list, 0));
+  LptValue *in[] = { v, lpt_tfl_x_emit (x, LPT_OP_SELECT, 3, zero, lengths_of (x, v, rank), list) };
+  LptNode *node = lpt_tfl_x_add (x, LPT_OP_RESHAPE, 1, 2, in);
+  LPT_ATTRS (node, LptReshapeAttrs)->special_zero = FALSE;
+  if (v->quant != NULL)
+    lpt_value_set_quant (lpt_node_out (node), v->quant);
+  lpt_tfl_x_set (x, 0, lpt_tfl_x_done (x, node));
 }

@@ -10,6 +10,8 @@
  *     ReduceL1, L2    sum |x|, sqrt (sum x^2)
  *     NormalizeL2     x / sqrt (sum x^2 + eps), or max (., eps), where it is not L2_NORMALIZATION, whose eps is 1e-12
  *     Sinh, ...       by exponentials and logarithms
+ *     BatchNorm...    with computed numbers: (x - mean) gamma / sqrt (variance + eps) + beta
+ *     DynamicQuantize one interval for all: s = (hi - lo) / 255, z = round (-lo / s), round (x / s) + z within 0 to 255
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -242,4 +244,48 @@ lpt_tfl_expand_normalize_l2 (LptTflExpand *x)
         }
     }
   lpt_ints_clear (&axes);
+}
+
+/* Numbers of channels along axis 1; those that are constant are a factor and a term when the node is written. */
+void
+lpt_tfl_expand_batch_norm (LptTflExpand *x)
+{
+  LptValue *v = lpt_tfl_x_in (x, 0), *in[4];
+  LptShape shape = { .rank = v->shape.rank };
+  gboolean computed = FALSE;
+  for (guint i = 0; i < 4; i++)
+    computed = computed || lpt_node_const_in (x->node, 1 + i) == NULL;
+  if (!computed || shape.rank < 2 || lpt_op_version (x->node->info, x->node->opset) == 1)
+    return;
+  for (gint i = 0; i < shape.rank; i++)
+    shape.dims[i] = i == 1 ? -1 : 1;
+  for (guint i = 0; i < 4; i++)
+    in[i] = lpt_tfl_x_reshape (x, lpt_tfl_x_in (x, 1 + i), (guint) shape.rank, shape.dims);
+  LptValue *deviation = EMIT1 (SQRT, EMIT2 (ADD, in[3], NUMBER (LPT_ATTRS (x->node, LptBatchNormAttrs)->epsilon)));
+  LptValue *scaled = EMIT2 (MULTIPLY, EMIT2 (SUBTRACT, v, in[2]), EMIT2 (DIVIDE, in[0], deviation));
+  lpt_tfl_x_set (x, 0, EMIT2 (ADD, scaled, in[1]));
+}
+
+void
+lpt_tfl_expand_dynamic_quantize (LptTflExpand *x)
+{
+  const LptDynamicQuantizeAttrs *attrs = LPT_ATTRS (x->node, LptDynamicQuantizeAttrs);
+  LptValue *v = lpt_tfl_x_in (x, 0);
+  gint64 axes[LPT_MAX_RANK];
+  if (attrs->symmetric || attrs->axis != 0 || attrs->block != 0 || v->shape.rank < 0 || v->dtype != LPT_DTYPE_F32)
+    return;
+  for (gint i = 0; i < v->shape.rank; i++)
+    axes[i] = i;
+  LptValue *all = lpt_tfl_x_i64 (x, (guint) v->shape.rank, axes);
+  LptValue *lo = EMIT2 (MINIMUM, lpt_tfl_x_reduce (x, LPT_OP_REDUCE_MIN, v, all, FALSE), NUMBER (0));
+  LptValue *hi = EMIT2 (MAXIMUM, lpt_tfl_x_reduce (x, LPT_OP_REDUCE_MAX, v, all, FALSE), NUMBER (0));
+  LptValue *s = EMIT2 (DIVIDE, EMIT2 (SUBTRACT, hi, lo), NUMBER (255));
+  /* Zeros alone: steps of 1. */
+  s = lpt_tfl_x_emit (x, LPT_OP_SELECT, 3, EMIT2 (EQUAL, hi, lo), NUMBER (1), s);
+  LptValue *z = EMIT2 (DIVIDE, EMIT1 (NEGATIVE, lo), s);
+  z = lpt_tfl_x_clamp (x, EMIT1 (ROUND, z), 0, 255);
+  LptValue *q = EMIT2 (ADD, EMIT1 (ROUND, EMIT2 (DIVIDE, v, s)), z);
+  lpt_tfl_x_set (x, 0, lpt_tfl_x_convert (x, lpt_tfl_x_clamp (x, q, 0, 255), LPT_DTYPE_U8));
+  lpt_tfl_x_set (x, 1, s);
+  lpt_tfl_x_set (x, 2, lpt_tfl_x_convert (x, z, LPT_DTYPE_U8));
 }

@@ -336,9 +336,39 @@ lpt_tfl_write_strided_slice (LptTflWriter *w, gint64 code)
 
 /* --- borders, repetition ------------------------------------------------------------------------ */
 
+/* Numbers of elements in front and behind that are computed, [rank, 2]. */
+static void
+write_computed_pad (LptTflWriter *w)
+{
+  gint rank = lpt_node_in (w->node, 0)->shape.rank, sides[2];
+  const LptShape column = lpt_shape_make (2, (gint64[]) { rank, 1 });
+  const LptShape square = lpt_shape_make (2, (gint64[]) { rank, 2 });
+  double gauge = 1;
+  if (rank < 1 || LPT_ATTRS (w->node, LptPadAttrs)->pad_mode != LPT_PAD_CONSTANT)
+    lpt_tfl_w_fail (w, "computed borders that are not constant numbers");
+  for (guint i = 0; i < 2; i++)
+    sides[i] = lpt_tfl_w_reshape (w, lpt_tfl_w_in_i32 (w, 1 + i), &column, NULL, -1);
+  gint pads = lpt_tfl_w_like (w, "pads", sides[0], &square);
+  lpt_tfl_w_set (lpt_tfl_w_op (w, TFL_CONCATENATION, 2, sides, pads), LPT_TFL_INT (ConcatenationOptions, axis, 1));
+  LptTensor *value = lpt_node_const_in (w->node, 3);
+  gint in[] = { lpt_tfl_w_in_free (w, 0, LPT_TFL_PLAIN, &gauge), pads, -1 };
+  if (value != NULL)
+    in[2] = lpt_tfl_w_number (w, "value", in[0], lpt_tensor_get_f64 (value, 0));
+  else if (lpt_node_in (w->node, 3) != NULL)
+    in[2] = lpt_tfl_w_in (w, 3, LPT_TFL_PLAIN);
+  LptTflWOp *op = lpt_tfl_w_op (w, in[2] >= 0 ? TFL_PADV2 : TFL_PAD, in[2] >= 0 ? 3 : 2, in,
+                                lpt_tfl_w_out (w, 0, LPT_TFL_PLAIN, gauge));
+  lpt_tfl_w_need (op, rank > 4 ? 4 : 1);
+}
+
 void
 lpt_tfl_write_pad (LptTflWriter *w, gint64 code)
 {
+  if (lpt_node_const_in (w->node, 1) == NULL || lpt_node_const_in (w->node, 2) == NULL)
+    {
+      write_computed_pad (w);
+      return;
+    }
   LptInts begin = { 0 }, end = { 0 };
   gint mode = LPT_ATTRS (w->node, LptPadAttrs)->pad_mode, rank = lpt_node_in (w->node, 0)->shape.rank;
   LptTflLayout layout = layout_of (w, 0);

@@ -6,7 +6,9 @@
  * TRANSPOSE_CONV with padding that is its own neither way writes what VALID gives, and a STRIDED_SLICE cuts that;
  * weights of dilated ones have zeros between them.
  *
- * Refused: three-dimensional convolutions of integers (they are real), computed weights of groups.
+ * Weights that are computed are turned by a TRANSPOSE; the product is one of real numbers then.
+ *
+ * Refused: three-dimensional convolutions of integers (they are real), computed weights of dilated transposed ones.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -104,9 +106,10 @@ read_weighted (LptTflWriter *w)
   LptValue *x = lpt_node_in (w->node, 0);
   if (find_hybrid (w, &v))
     return v;
-  if (lpt_node_out (w->node)->quant != NULL && !weights_fit (x, v.weights))
+  gboolean computed = v.weights->producer->data == NULL;
+  if (lpt_node_out (w->node)->quant != NULL && (computed || !weights_fit (x, v.weights)))
     w->real = TRUE;
-  v.x = lpt_tfl_w_in_free (w, 0, LPT_TFL_LAST, &v.gauge);
+  v.x = computed ? lpt_tfl_w_in (w, 0, LPT_TFL_LAST) : lpt_tfl_w_in_free (w, 0, LPT_TFL_LAST, &v.gauge);
   return v;
 }
 
@@ -130,18 +133,31 @@ weight_data (LptTflWriter *w, const Weighted *v, const LptQuant **quant)
   return w->real ? lpt_tfl_w_real_data (w, v->weights) : lpt_tensor_ref (v->weights->producer->data);
 }
 
+/* Weights that are no constant, as the file has them. */
+static gint
+computed_weights (LptTflWriter *w, const Weighted *v, const LptTflWeightForm *form)
+{
+  gint tensor = lpt_tfl_w_real (w, v->weights, LPT_TFL_PLAIN);
+  tensor = lpt_tfl_w_cast (w, tensor, LPT_DTYPE_F32);
+  tensor = lpt_tfl_w_reshape (w, tensor, &form->shape, NULL, -1);
+  if (w->error == NULL)
+    tensor = lpt_tfl_w_transpose (w, tensor, (guint) form->shape.rank, form->order);
+  return lpt_tfl_w_reshape (w, tensor, &form->result, NULL, -1);
+}
+
 /* Weights, bias, activation; one CONV_2D or DEPTHWISE_CONV_2D. */
 static void
 write_2d (LptTflWriter *w, Weighted *v, LptTflWindow *window, const LptTflWeightForm *form, gint64 multiplier)
 {
   LptValue *value = lpt_node_out (w->node);
   gboolean pads, narrow = window->n == 1, depthwise = multiplier > 0;
-  const LptQuant *quant;
+  const LptQuant *quant = NULL;
   double gauge = 1;
-  g_autoptr (LptTensor) data = weight_data (w, v, &quant);
+  gboolean computed = v->weights->producer->data == NULL;
+  g_autoptr (LptTensor) data = computed ? NULL : weight_data (w, v, &quant);
   LptTflWeightForm own = *form;
   own.gauge = v->gauge;
-  gint weights = lpt_tfl_w_weights (w, data, quant, &own);
+  gint weights = computed ? computed_weights (w, v, &own) : lpt_tfl_w_weights (w, data, quant, &own);
   lpt_tfl_window_pads (w, window, &pads);
   lpt_tfl_window_widen (window);
   gint x = narrow ? lpt_tfl_window_unsqueeze (w, v->x, FALSE) : v->x;
@@ -179,9 +195,7 @@ write_3d (LptTflWriter *w, LptTflWindow *window)
     .result = lpt_shape_make (5, (gint64[]) { s->dims[2], s->dims[3], s->dims[4], s->dims[1], s->dims[0] }),
   };
   g_autoptr (LptTensor) data = v.weights->producer->data != NULL ? lpt_tfl_w_real_data (w, v.weights) : NULL;
-  if (data == NULL)
-    lpt_tfl_w_fail (w, "computed weights");
-  gint weights = lpt_tfl_w_weights (w, data, NULL, &form);
+  gint weights = data != NULL ? lpt_tfl_w_weights (w, data, NULL, &form) : computed_weights (w, &v, &form);
   lpt_tfl_window_pads (w, window, &pads);
   gint x = pads ? lpt_tfl_window_pad (w, v.x, window, FALSE) : v.x;
   LptTflBiasForm bias_form = { .n = s->dims[0], .axis = 1, .must = TRUE, .x_scale = 1 };
@@ -323,7 +337,9 @@ deconv_lengths (LptTflWriter *w, LptTflWindow *v, gint64 *lengths)
     {
       gint64 span = (v->kernel[i] - 1) * v->dilations[i] + 1, all = (in->dims[2 + i] - 1) * v->strides[i] + span;
       gint64 total = MAX (all - out->dims[2 + i], 0);
-      as_same = as_same && v->begin[i] == total / 2;
+      /* SAME counts on as many windows as the forward convolution has. */
+      gint64 windows = (out->dims[2 + i] + v->strides[i] - 1) / v->strides[i];
+      as_same = as_same && v->begin[i] == total / 2 && in->dims[2 + i] == windows;
       /* VALID counts on an output that has room for every window. */
       as_valid = as_valid && v->begin[i] == 0 && total == 0;
       lengths[i] = MAX (all, v->begin[i] + out->dims[2 + i]);
@@ -393,19 +409,21 @@ lpt_tfl_write_deconv (LptTflWriter *w, gint64 code)
     lpt_tfl_w_fail (w, "a transposed convolution of open shape or on data of dynamic range");
   if (w->error != NULL)
     return;
-  gboolean whole = deconv_lengths (w, &window, all);
-  const LptQuant *quant;
-  g_autoptr (LptTensor) plain = weight_data (w, &v, &quant);
+  gboolean whole = deconv_lengths (w, &window, all), computed = v.weights->producer->data == NULL;
+  const LptQuant *quant = NULL;
+  g_autoptr (LptTensor) plain = computed ? NULL : weight_data (w, &v, &quant);
   g_autoptr (LptTensor) data = plain != NULL ? dilate (plain, &window, w->error == NULL ? &w->error : NULL) : NULL;
-  if (data == NULL)
+  if (computed && (window.dilations[0] > 1 || window.dilations[1] > 1))
+    lpt_tfl_w_fail (w, "computed weights of a dilated transposed convolution");
+  if ((data == NULL && !computed) || w->error != NULL)
     return;
-  s = lpt_tensor_shape (data);
+  s = computed ? s : lpt_tensor_shape (data);
   /* I,O,H,W; scales are along O, which is axis 1. */
   LptTflWeightForm form = {
     .shape = *s, .order = { 1, 2, 3, 0 }, .axis = 0, .gauge = v.gauge,
     .result = lpt_shape_make (4, (gint64[]) { s->dims[1], s->dims[2], s->dims[3], s->dims[0] }),
   };
-  gint weights = lpt_tfl_w_weights (w, data, quant, &form);
+  gint weights = computed ? computed_weights (w, &v, &form) : lpt_tfl_w_weights (w, data, quant, &form);
   LptTflBiasForm bias_form = { .n = s->dims[1], .axis = 1, .wide = lpt_tfl_w_get (w, v.x)->type == TFL_TYPE_INT16,
                                .x_scale = scale_of (w, v.x) };
   gint bias = lpt_tfl_w_bias (w, 3, weights, &bias_form, &value);
