@@ -57,6 +57,10 @@ lpt_tfl_map_pack (LptTflOp *op)
 static void
 split (LptTflOp *op, LptValue *x, gint axis, gboolean squeeze)
 {
+  if (op->n_out == 0)
+    lpt_tfl_invalid (op, "has no outputs");
+  if (op->error != NULL)
+    return;
   LptValue *in[] = { x, lpt_tfl_i64_scalar (op, axis) };
   LptNode *node = lpt_tfl_add_list (op, LPT_OP_SPLIT, op->n_out, 2, in);
   LPT_ATTRS (node, LptSplitAttrs)->num_splits = op->n_out;
@@ -94,6 +98,10 @@ void
 lpt_tfl_map_split_v (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0);
+  if (op->n_out == 0)
+    lpt_tfl_invalid (op, "has no outputs");
+  if (op->error != NULL)
+    return;
   LptValue *in[] = { x, lpt_tfl_i64_scalar (op, axis_in (op, 2, x)),
                      lpt_tfl_whole_in (op, 1) };
   LptNode *node = lpt_tfl_add_list (op, LPT_OP_VARIADIC_SPLIT, op->n_out, 3, in);
