@@ -193,7 +193,7 @@ LPT_EXPORT void      lpt_value_replace   (LptValue *old, LptValue *value, LptNod
 /* --- asking ---------------------------------------------------------------- */
 
 /* Output 0. */
-static inline LptValue *lpt_node_out (LptNode *node) { return &node->out[0]; }
+static inline LptValue *lpt_node_out (LptNode *node) { return node->out; }
 /* Value of input @i; NULL: absent. */
 static inline LptValue *lpt_node_in  (LptNode *node, guint i) { return i < node->n_in ? node->in[i].value : NULL; }
 /* Producer of input @i; NULL when absent. */
