@@ -372,8 +372,12 @@ lpt_tfl_expand_top_k (LptTflExpand *x)
   LptValue *v = least ? lpt_tfl_x_in (x, 0) : lpt_tfl_x_raw (x, 0), *in[2] = { NULL, lpt_tfl_x_raw (x, 1) };
   gint rank = v->shape.rank, axis;
   gint64 order[LPT_MAX_RANK];
+  /* TOPK_V2 of 2.9 has no plain numbers of 16 bits. */
+  gboolean narrow = v->dtype == LPT_DTYPE_I16 && v->quant == NULL;
+  if (narrow)
+    v = lpt_tfl_x_convert (x, v, LPT_DTYPE_I32);
   if (!lpt_axis_normalize (attrs->axis, rank, &axis) || attrs->sort == LPT_TOPK_SORT_INDEX
-      || (axis == rank - 1 && !least) || (v->quant != NULL && v->quant->n > 1)
+      || (axis == rank - 1 && !least && !narrow) || (v->quant != NULL && v->quant->n > 1)
       || (least && !lpt_dtype_is_real (v->dtype) && v->dtype != LPT_DTYPE_I32 && v->dtype != LPT_DTYPE_I64))
     return;
   for (gint i = 0; i < rank; i++)

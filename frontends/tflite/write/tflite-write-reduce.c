@@ -303,10 +303,10 @@ scales_are_ratios (LptNode *node)
   guint version = lpt_op_version (node->info, node->opset), at = version >= 11 ? 2 : 3;
   LptTensor *scales = lpt_node_const_in (node, version >= 11 ? 1 : 2);
   LptInts axes = { 0 };
-  gboolean all = lpt_node_in (node, at) == NULL, ok = all || lpt_node_ints_in (node, at, &axes);
-  gint n = all ? in->rank : (gint) axes.n;
   if (LPT_ATTRS (node, LptInterpolateAttrs)->shape_calculation_mode != LPT_INTERPOLATE_SCALES)
     return TRUE;
+  gboolean all = lpt_node_in (node, at) == NULL, ok = all || lpt_node_ints_in (node, at, &axes);
+  gint n = all ? in->rank : (gint) axes.n;
   ok = ok && scales != NULL && lpt_tensor_count (scales) >= n;
   for (gint i = 0; i < n && ok; i++)
     {
