@@ -22,7 +22,7 @@ typedef struct
   gboolean     b_transposed;         /* B is [n,k] */
   gboolean     exact;                /* sums stay f64: integers */
   double      *rows;                 /* one row of sums per thread */
-  const gint64 *ia, *ib;             /* integers whose products and sums keep the bits of their type: in place of a, b */
+  const gint64 *ia, *ib;             /* whole numbers, in place of a and b */
   gint64       *iy;
 } MatMul;
 
@@ -125,8 +125,8 @@ take_operands (LptCall  *call,
   base->a = lpt_call_f32 (call, 0, error);
   base->b = base->a != NULL ? lpt_call_f32 (call, 1, error) : NULL;
   p->y = base->b != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
-  p->rows = p->y != NULL ? lpt_call_scratch (call, (gsize) p->n * lpt_pool_n_threads (call->pool), sizeof (double), error)
-                         : NULL;
+  if (p->y != NULL)
+    p->rows = lpt_call_scratch (call, (gsize) p->n * lpt_pool_n_threads (call->pool), sizeof (double), error);
 
   return p->rows != NULL;
 }

@@ -185,8 +185,7 @@ lpt_onnx_map_sequence_length (LptOnnxNode *on)
     lpt_onnx_set (on, 0, lpt_onnx_i64_scalar (on, list->len));
 }
 
-/* The lengths of the pieces: as input 1 lists them, as many of the one that it gives as there are and the rest, or
- * 1. */
+/* The lengths of the pieces: as input 1 lists them, or all the one that it gives, else 1, and what is left. */
 static void
 read_lengths (LptOnnxNode *on,
               gint64       length,

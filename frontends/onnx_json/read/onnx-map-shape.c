@@ -329,8 +329,8 @@ constant_ints (LptValue *value,
   return TRUE;
 }
 
-/* What is taken backwards starts inside: at the first element where ONNX's start lies before it, of which Slice here, as
- * NumPy, takes nothing. Starts and steps that are computed, or axes of unknown length, are taken as they are. */
+/* What is taken backwards starts inside: at the first element where ONNX's start lies before it, of which Slice here
+ * takes nothing, as NumPy. Starts and steps that are computed, or axes of unknown length, are taken as they are. */
 static LptValue *
 starts_inside (LptOnnxNode *on,
                LptValue    *starts,

@@ -65,8 +65,7 @@ gboolean      lpt_onnx_scope_define (LptOnnxScope *scope, const char *name, LptV
 /* A name may be given twice with equal content. */
 gboolean      lpt_onnx_scope_initializers (LptOnnxImport *import, LptOnnxScope *scope, const Onnx__GraphProto *graph,
                                            GError **error);
-/* The value of a name; NULL + error. That of a sequence is for lpt_onnx_takes_sequence() alone: _tensor()
- * refuses it. */
+/* The value of a name; NULL + error. A sequence is for lpt_onnx_takes_sequence() alone: _tensor() refuses it. */
 LptValue     *lpt_onnx_scope_find   (LptOnnxImport *import, LptOnnxScope *scope, const char *name, GError **error);
 LptValue     *lpt_onnx_scope_find_tensor (LptOnnxImport *import, LptOnnxScope *scope, const char *name, GError **error);
 
