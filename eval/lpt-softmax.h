@@ -2,7 +2,8 @@
  *
  *     y = x - max - ln sum e^(x - max)
  *
- * The powers are single, the sum and what follows it double, rounded once. All levels of the kernels give the same bits.
+ * The powers are single, the sum and what follows it double, rounded once. All levels of the kernels give the same
+ * bits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -103,8 +103,8 @@ lpt_run_softmax (LptCall *call,
       lpt_log_softmax_row (floats, (gsize) length, x, y);
     else
       for (i = 0; i < inner; i += LPT_LOG_SOFTMAX_COLUMNS)
-        lpt_log_softmax_columns (floats, (gsize) length, (gsize) MIN (inner - i, LPT_LOG_SOFTMAX_COLUMNS), (gsize) inner,
-                                 x + i, y + i);
+        lpt_log_softmax_columns (floats, (gsize) length, (gsize) MIN (inner - i, LPT_LOG_SOFTMAX_COLUMNS),
+                                 (gsize) inner, x + i, y + i);
 
   return TRUE;
 }
