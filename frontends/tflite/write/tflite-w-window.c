@@ -25,8 +25,6 @@ lpt_tfl_window_pads (LptTflWriter *w, LptTflWindow *window, gboolean *pads)
   gboolean none = TRUE, same = TRUE;
   *pads = FALSE;
   window->same = window->auto_pad == LPT_AUTO_PAD_SAME_UPPER;
-  if (window->same)
-    return;
   for (guint i = 0; i < window->n; i++)
     {
       if (window->auto_pad == LPT_AUTO_PAD_VALID)
@@ -39,10 +37,10 @@ lpt_tfl_window_pads (LptTflWriter *w, LptTflWindow *window, gboolean *pads)
       else
         {
           gint64 total = MAX ((wanted - 1) * window->strides[i] + span - length, 0);
-          if (window->auto_pad == LPT_AUTO_PAD_SAME_LOWER)
+          if (window->auto_pad == LPT_AUTO_PAD_SAME_LOWER || window->auto_pad == LPT_AUTO_PAD_SAME_UPPER)
             {
-              window->begin[i] = total - total / 2;
-              window->end[i] = total / 2;
+              window->begin[i] = window->same ? total / 2 : total - total / 2;
+              window->end[i] = total - window->begin[i];
             }
           /* What the ceiling reads behind the end; what the floor does not read needs no padding. */
           window->end[i] = MAX (window->end[i], (wanted - 1) * window->strides[i] + span - length - window->begin[i]);
@@ -51,6 +49,8 @@ lpt_tfl_window_pads (LptTflWriter *w, LptTflWindow *window, gboolean *pads)
         }
       none = none && window->begin[i] == 0 && window->end[i] == 0;
     }
+  if (window->same)
+    return;
   window->same = same && !none;
   *pads = !none && !window->same;
 }

@@ -488,7 +488,9 @@ lpt_tfl_write_space_batch (LptTflWriter *w, gint64 code)
   double gauge;
   gboolean ok = ints_in (w, 1, &blocks) && ints_in (w, 2, &begin) && ints_in (w, 3, &end) && blocks.n == (guint) rank
                 && begin.n == blocks.n && end.n == blocks.n && rank > 1;
-  LptTflLayout layout = layout_of (w, 0);
+  /* The kernels count on an axis without blocks behind those with some: the channels, or the last one. */
+  const gboolean still = ok && blocks.v[1] == 1 && begin.v[1] == 0 && end.v[1] == 0;
+  LptTflLayout layout = still && rank > 2 ? LPT_TFL_LAST : LPT_TFL_PLAIN;
   for (gint i = 0; ok && i < rank; i++)
     {
       gint at = lpt_tfl_w_axis (i, rank, layout) - 1;
@@ -500,8 +502,10 @@ lpt_tfl_write_space_batch (LptTflWriter *w, gint64 code)
         }
     }
   gint n = rank - 1;
-  while (ok && n > 1 && list[n - 1] == 1 && pads[2 * n - 2] == 0 && pads[2 * n - 1] == 0)
+  while (ok && n > rank - 2 && n > 1 && list[n - 1] == 1 && pads[2 * n - 2] == 0 && pads[2 * n - 1] == 0)
     n--;
+  if (ok && n != rank - 2)
+    lpt_tfl_w_fail (w, "blocks along the last axis");
   gint in[3] = { ok ? lpt_tfl_w_in_free (w, 0, layout, &gauge) : -1 };
   if (ok && w->error == NULL)
     {

@@ -71,7 +71,13 @@ lpt_tfl_write_pool (LptTflWriter *w, gint64 code)
   gboolean weigh = pads && exclude;
   w->real = w->real || weigh;
   /* Padding that counts is padding in front. */
-  pads = pads || (window.same && !max && !exclude && window.auto_pad == LPT_AUTO_PAD_EXPLICIT);
+  if (window.same && !max && !exclude && !lpt_shape_is_static (&lpt_node_in (w->node, 0)->shape))
+    lpt_tfl_w_fail (w, "an average over open lengths that counts padding");
+  pads = pads || (window.same && !max && !exclude);
+  for (guint i = 0; i < window.n && pads && !max && !exclude; i++)
+    if (window.auto_pad != LPT_AUTO_PAD_SAME_UPPER && window.auto_pad != LPT_AUTO_PAD_SAME_LOWER
+        && window.end[i] > (window.auto_pad == LPT_AUTO_PAD_VALID ? 0 : lpt_ints_get (&a->pads_end, i, 0)))
+      lpt_tfl_w_fail (w, "an average that counts padding, whose windows reach past it");
   window.same = window.same && !pads;
   double gauge;
   gint x = lpt_tfl_w_in_free (w, 0, LPT_TFL_LAST, &gauge);

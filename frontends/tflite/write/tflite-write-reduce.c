@@ -5,6 +5,8 @@
 
 #include "frontends/tflite/write/tflite-writer.h"
 
+#include <math.h>
+
 #include "ir/infer/lpt-infer-util.h"
 #include "ir/lpt-batch-norm.h"
 
@@ -269,7 +271,7 @@ coordinates (const LptInterpolateAttrs *a, gboolean nearest, gboolean *corners, 
 {
   gint mode = a->coordinate_transformation_mode;
   *corners = mode == LPT_COORD_ALIGN_CORNERS;
-  *half = mode == LPT_COORD_TF_HALF_PIXEL_FOR_NN || (mode == LPT_COORD_HALF_PIXEL && !nearest);
+  *half = mode == (nearest ? LPT_COORD_TF_HALF_PIXEL_FOR_NN : LPT_COORD_HALF_PIXEL);
   if (!*corners && !*half && mode != LPT_COORD_ASYMMETRIC)
     return FALSE;
   return !nearest
