@@ -26,10 +26,16 @@ lpt_onnx_map_gather (LptOnnxNode *on)
 void
 lpt_onnx_map_gather_elements (LptOnnxNode *on)
 {
-  LptValue *x = lpt_onnx_in (on, 0);
-  LptNode *node = lpt_onnx_add (on, LPT_OP_GATHER_ELEMENTS, 2, x, lpt_onnx_in (on, 1));
+  LptValue *x = lpt_onnx_in (on, 0), *index = lpt_onnx_in (on, 1);
+  const gint axis = (gint) lpt_onnx_axis_of (on, x, lpt_onnx_int (on, "axis", 0));
+  LptNode *node;
 
-  LPT_ATTRS (node, LptAxisAttrs)->axis = lpt_onnx_axis_of (on, x, lpt_onnx_int (on, "axis", 0));
+  /* Along other axes the indices may be fewer than the data: its first elements are those they count. */
+  for (gint i = 0; on->error == NULL && i < x->shape.rank && index->shape.rank == x->shape.rank; i++)
+    if (i != axis && index->shape.dims[i] >= 0 && index->shape.dims[i] < x->shape.dims[i])
+      x = lpt_onnx_slice (on, x, i, 0, index->shape.dims[i]);
+  node = lpt_onnx_add (on, LPT_OP_GATHER_ELEMENTS, 2, x, index);
+  LPT_ATTRS (node, LptAxisAttrs)->axis = axis;
   lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
 }
 

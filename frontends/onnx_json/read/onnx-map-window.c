@@ -467,8 +467,12 @@ pad_to_whole_windows (LptOnnxNode *on,
                       LptValue    *x,
                       Window      *w)
 {
-  if (rounding_of (on) == LPT_ROUNDING_FLOOR || w->auto_pad != LPT_AUTO_PAD_EXPLICIT)
+  if (rounding_of (on) == LPT_ROUNDING_FLOOR ||
+      (w->auto_pad != LPT_AUTO_PAD_EXPLICIT && w->auto_pad != LPT_AUTO_PAD_VALID))
     return;
+  for (guint i = 0; i < w->n && w->auto_pad == LPT_AUTO_PAD_VALID; i++)
+    w->begin[i] = w->end[i] = 0;
+  w->auto_pad = LPT_AUTO_PAD_EXPLICIT;
   for (guint i = 0; i < w->n && on->error == NULL; i++)
     {
       gint64 length = x->shape.dims[i + 2], reach = (w->kernel[i] - 1) * w->dilations[i] + 1, steps, rest;

@@ -437,8 +437,8 @@ lpt_onnx_write_einsum (LptOnnxWriter *w,
                      LPT_ATTRS (node, LptEinsumAttrs)->equation);
 }
 
-/* ONNX's ceil_mode drops a last window that starts behind the input, says nothing beside auto_pad, whose VALID rounds
- * down, and is not needed beside the pads of SAME. */
+/* ONNX's ceil_mode drops a last window that starts behind the input, also one of VALID, which is written as no padding;
+ * beside the pads of SAME it is not needed. */
 static void
 write_pool_window (LptOnnxWriter   *w,
                    Onnx__NodeProto *y,
