@@ -90,7 +90,8 @@ def difference(got, want):
 def describe(lptc, path):
     """Inputs (name, type, shape) and names of outputs of a model; open lengths are 1."""
     text = subprocess.run([lptc, "print", path], capture_output=True, text=True).stdout
-    types = {"f32": np.float32, "i8": np.int8, "u8": np.uint8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "boolean": np.bool_}
+    types = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16, "i32": np.int32,
+             "u32": np.uint32, "i64": np.int64, "u64": np.uint64, "boolean": np.bool_}
     inputs, outputs = [], []
     for line in text.splitlines():
         m = re.match(r'%(?:"(.*?)"|(\S+)) = Parameter\b.*? : (\w+)\[(.*?)\]', line)
