@@ -12,31 +12,29 @@
 
 #include "frontends/tflite/write/tflite-expand.h"
 
+#include "ir/lpt-weighted.h"
+
 #define EMIT2(op, a, b) lpt_tfl_x_emit (x, LPT_OP_##op, 2, (a), (b))
 #define MAX_GROUPS 256
 
 static void
 copy_window (LptTflExpand *x, LptNode *to)
 {
-  if (x->node->op == LPT_OP_GROUP_CONVOLUTION)
+  LptWeightedView view;
+  lpt_weighted_view (x->node, &view);
+  LptConvAttrs *conv = view.transposed ? NULL : LPT_ATTRS (to, LptConvAttrs);
+  LptDeconvAttrs *back = view.transposed ? LPT_ATTRS (to, LptDeconvAttrs) : NULL;
+  lpt_ints_set (conv != NULL ? &conv->strides : &back->strides, view.strides->n, view.strides->v);
+  lpt_ints_set (conv != NULL ? &conv->dilations : &back->dilations, view.dilations->n, view.dilations->v);
+  lpt_ints_set (conv != NULL ? &conv->pads_begin : &back->pads_begin, view.pads_begin->n, view.pads_begin->v);
+  lpt_ints_set (conv != NULL ? &conv->pads_end : &back->pads_end, view.pads_end->n, view.pads_end->v);
+  if (conv != NULL)
+    conv->auto_pad = view.auto_pad;
+  else
     {
-      const LptConvAttrs *from = LPT_ATTRS (x->node, LptConvAttrs);
-      LptConvAttrs *own = LPT_ATTRS (to, LptConvAttrs);
-      lpt_ints_set (&own->strides, from->strides.n, from->strides.v);
-      lpt_ints_set (&own->dilations, from->dilations.n, from->dilations.v);
-      lpt_ints_set (&own->pads_begin, from->pads_begin.n, from->pads_begin.v);
-      lpt_ints_set (&own->pads_end, from->pads_end.n, from->pads_end.v);
-      own->auto_pad = from->auto_pad;
-      return;
+      lpt_ints_set (&back->output_padding, view.output_padding->n, view.output_padding->v);
+      back->auto_pad = view.auto_pad;
     }
-  const LptDeconvAttrs *from = LPT_ATTRS (x->node, LptDeconvAttrs);
-  LptDeconvAttrs *own = LPT_ATTRS (to, LptDeconvAttrs);
-  lpt_ints_set (&own->strides, from->strides.n, from->strides.v);
-  lpt_ints_set (&own->dilations, from->dilations.n, from->dilations.v);
-  lpt_ints_set (&own->pads_begin, from->pads_begin.n, from->pads_begin.v);
-  lpt_ints_set (&own->pads_end, from->pads_end.n, from->pads_end.v);
-  lpt_ints_set (&own->output_padding, from->output_padding.n, from->output_padding.v);
-  own->auto_pad = from->auto_pad;
 }
 
 /* The bias [O] of a lowered node along axis 1 of @v. */
@@ -55,7 +53,7 @@ with_bias (LptTflExpand *x, LptValue *v, LptValue *bias)
 static LptValue *
 one_group (LptTflExpand *x, LptValue *data, LptValue *weights, gint64 g, gint64 groups)
 {
-  gboolean back = x->node->op == LPT_OP_GROUP_CONVOLUTION_BACKPROP_DATA;
+  gboolean back = (x->node->info->flags & LPT_OP_F_TRANSPOSED) != 0;
   gint64 channels = data->shape.dims[1] / groups;
   LptValue *own = lpt_tfl_x_slice (x, weights, 0, g, g + 1);
   LptValue *in[3] = { lpt_tfl_x_slice (x, data, 1, g * channels, (g + 1) * channels),
