@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Axes: an input for ReduceSum, and for the others from opset 18 on, else an attribute */
+/* Axes: an input for ReduceSum, and for the others from opset 18 on, else an attribute. None are all of them there. */
 void
 lpt_onnx_w_reduction (LptOnnxWriter *w,
                       const char    *onnx,
@@ -19,6 +19,11 @@ lpt_onnx_w_reduction (LptOnnxWriter *w,
 {
   Onnx__NodeProto *y;
 
+  if (axes->n == 0)
+    {
+      lpt_onnx_w_node (w, "Identity", output, 1, x);
+      return;
+    }
   if (strcmp (onnx, "ReduceSum") == 0 || w->opset >= 18)
     y = lpt_onnx_w_node (w, onnx, output, 2, x, lpt_onnx_w_i64s (w, "axes", axes->n, axes->v));
   else
@@ -54,10 +59,7 @@ write_reduce (LptOnnxWriter *w,
     }
   else if (lpt_onnx_w_const_ints (w, node, 1, "axes", &axes))
     {
-      if (axes.n == 0)
-        lpt_onnx_w_node (w, "Identity", output, 1, x);
-      else
-        lpt_onnx_w_reduction (w, onnx, output, x, &axes, keep_dims);
+      lpt_onnx_w_reduction (w, onnx, output, x, &axes, keep_dims);
     }
   lpt_ints_clear (&axes);
 }
