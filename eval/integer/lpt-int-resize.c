@@ -113,6 +113,19 @@ read_scales (LptNode *node,
   return TRUE;
 }
 
+/* Lines take the ratio of the lengths for the scale, whatever the node names. */
+static gboolean
+are_ratios (const Resize   *r,
+            const LptShape *x,
+            const LptShape *y)
+{
+  for (gint i = 0; i < x->rank && r->style.coordinate != LPT_COORD_ALIGN_CORNERS; i++)
+    if (r->scale[i] != 0 && fabs ((double) r->scale[i] * (double) x->dims[i] - (double) y->dims[i]) > 1e-3)
+      return FALSE;
+
+  return TRUE;
+}
+
 static void
 nearest_run (const LptIntOp           *op,
              const LptIntArray *const *in,
@@ -291,9 +304,14 @@ lpt_int_resize_new (LptNode              *node,
       lpt_int_refuse (error, "an integer Interpolate of dynamic shape");
       return NULL;
     }
-  if (nearest && !read_scales (node, r))
+  if (!read_scales (node, r))
     {
       lpt_int_refuse (error, "computed scales of an integer Interpolate");
+      return NULL;
+    }
+  if (!nearest && !are_ratios (r, x, y))
+    {
+      lpt_int_refuse (error, "scales of an integer Interpolate that are no ratios of lengths");
       return NULL;
     }
   for (guint i = 0; i < MAX (attrs->pads_begin.n, attrs->pads_end.n); i++)

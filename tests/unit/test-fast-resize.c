@@ -67,10 +67,11 @@ draw_shapes (Draw *d,
     }
 }
 
-/* %h and %i of the axes from @first on; by scales some, which give these lengths. */
+/* %h and %i of the axes from @first on; by scales some, which give these lengths and @more of an element. */
 static void
-add_sizes (Draw *d,
-           gint  first)
+add_sizes (Draw  *d,
+           gint   first,
+           double more)
 {
   gboolean scales = below (d, 3) == 0;
   gint i;
@@ -78,7 +79,7 @@ add_sizes (Draw *d,
   g_string_append (d->text, "%h = Const {");
   for (i = first; i < d->rank; i++)
     if (scales)
-      g_string_append_printf (d->text, "%s%.9g", i > first ? "," : "", ((double) d->to[i] + 0.3) / d->dims[i]);
+      g_string_append_printf (d->text, "%s%.9g", i > first ? "," : "", ((double) d->to[i] + more) / d->dims[i]);
     else
       g_string_append_printf (d->text, "%s%d", i > first ? "," : "", d->to[i]);
   g_string_append_printf (d->text, "} : %s[%d]\n%%i = Const {", scales ? "f32" : "i64", d->rank - first);
@@ -178,7 +179,7 @@ test_codes (void)
             d.to[i] = d.dims[i];
         g_string_append_printf (text, "graph {lowered=true, requant=\"%s\"}\n", lpt_mode_name (mode));
         add_input (&d, type, quant);
-        add_sizes (&d, nearest ? 0 : d.rank - 2);
+        add_sizes (&d, nearest ? 0 : d.rank - 2, nearest ? 0.3 : 1e-4);
         g_string_append_printf (text, "mode=%s, coordinate_transformation_mode=%s, nearest_mode=%s} : ",
                                 nearest ? "nearest" : below (&d, 2) == 1 ? "linear" : "linear_onnx",
                                 coordinates[nearest ? below (&d, 5) : (guint[]) { 0, 1, 2, 4 }[below (&d, 4)]], nearests[below (&d, 5)]);
@@ -202,7 +203,7 @@ test_reals (void)
 
       draw_shapes (&d, rank, first);
       add_input (&d, "f32", "");
-      add_sizes (&d, first);
+      add_sizes (&d, first, 0.3);
       g_string_append_printf (text, "mode=%s, coordinate_transformation_mode=%s, nearest_mode=%s%s} : ",
                               modes[seed % G_N_ELEMENTS (modes)], coordinates[below (&d, 5)], nearests[below (&d, 5)],
                               below (&d, 3) == 0 ? ", antialias=true" : "");
