@@ -193,18 +193,26 @@ replace_dequantize (LptCodes *nz,
 static void
 strip_readers (LptValue *value)
 {
-  for (guint i = 0; i < value->uses->len; i++)
-    {
-      LptNode *user = lpt_value_use (value, i)->node;
+  g_autoptr (GPtrArray) bare = g_ptr_array_new ();
 
-      if ((user->flags & LPT_NODE_RELAXED) || user->op == LPT_OP_QUANTIZE || user->op == LPT_OP_REINTERPRET)
-        continue;
-      for (guint o = 0; o < user->n_out; o++)
-        if (user->out[o].quant != NULL)
-          {
-            lpt_value_set_quant (&user->out[o], NULL);
-            strip_readers (&user->out[o]);
-          }
+  g_ptr_array_add (bare, value);
+  for (guint k = 0; k < bare->len; k++)
+    {
+      const LptValue *read = bare->pdata[k];
+
+      for (guint i = 0; i < lpt_value_n_uses (read); i++)
+        {
+          LptNode *user = lpt_value_use (read, i)->node;
+
+          if ((user->flags & LPT_NODE_RELAXED) || user->op == LPT_OP_QUANTIZE || user->op == LPT_OP_REINTERPRET)
+            continue;
+          for (guint o = 0; o < user->n_out; o++)
+            if (user->out[o].quant != NULL)
+              {
+                lpt_value_set_quant (&user->out[o], NULL);
+                g_ptr_array_add (bare, &user->out[o]);
+              }
+        }
     }
 }
 
