@@ -224,6 +224,8 @@ test_refused (void)
     { "{\"graph\": {\"sparseInitializer\": [{}]}}", "a sparse initializer has no name" },
     { SPARSE ("4", "2", "[0, 4]"), "initializer \"s\": a sparse tensor has an index outside of its shape" },
     { SPARSE ("4", "2", "[1, 1]"), "initializer \"s\": a sparse tensor has indices that do not ascend" },
+    { SPARSE ("2147483648, 2147483648, 3, 0", "2, 4", "[2147483647, 2147483647, 2, 0, 0, 0, 0, 0]"),
+      "initializer \"s\": a sparse tensor has an index outside of its shape" },
     { SPARSE ("-4", "2", "[0, 1]"), "initializer \"s\": a sparse tensor has a negative length" },
     { SPARSE ("4", "1", "[0]"),
       "initializer \"s\": a sparse tensor has indices that are not one i64, or one row of them, for each value" },

@@ -49,6 +49,8 @@ place_of (const gint64   *indices,
 {
   gint64 place = 0;
 
+  if (count == 0)
+    return -1;
   if (!rows)
     return indices[k] >= 0 && indices[k] < count ? indices[k] : -1;
   for (gint i = 0; i < shape->rank; i++)

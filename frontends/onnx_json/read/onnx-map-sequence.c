@@ -191,7 +191,7 @@ read_lengths (LptOnnxNode *on,
               gint64       length,
               LptInts     *lengths)
 {
-  gint64 step = 1;
+  gint64 step = 1, n;
 
   if (lpt_onnx_optional (on, 1) != NULL)
     {
@@ -200,15 +200,16 @@ read_lengths (LptOnnxNode *on,
       step = lengths->n == 1 ? lengths->v[0] : 0;
       lpt_ints_clear (lengths);
     }
+  n = step > 0 ? length / step + (length % step > 0) : 0;
   if (step < 1)
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "pieces of length %" G_GINT64_FORMAT, step);
   else if (length == LPT_DYNAMIC)
     lpt_onnx_unsupported (on, "number of pieces: the length of the axis is not known");
-  else if ((length + step - 1) / step > MOST)
+  else if (n > MOST)
     lpt_onnx_unsupported (on, "sequence of more than %u elements", MOST);
   else
     {
-      lpt_ints_fill (lengths, (guint) ((length + step - 1) / step), step);
+      lpt_ints_fill (lengths, (guint) n, step);
       if (length % step != 0)
         lengths->v[lengths->n - 1] = length % step;
     }

@@ -17,6 +17,9 @@
 #include "frontends/tflite/write/tflite-expand.h"
 #include "frontends/tflite/write/tflite-writer.h"
 
+/* An axis that a list of its places is written for. */
+#define MAX_PLACES (1 << 24)
+
 #define EMIT1(op, a) lpt_tfl_x_emit (x, LPT_OP_##op, 1, (a))
 #define EMIT2(op, a, b) lpt_tfl_x_emit (x, LPT_OP_##op, 2, (a), (b))
 
@@ -410,7 +413,7 @@ lpt_tfl_expand_arg (LptTflExpand *x)
   LptValue *v = lpt_tfl_x_raw (x, 0);
   gint axis;
   if (!attrs->last_index || !lpt_axis_normalize (attrs->axis, v->shape.rank, &axis) || v->shape.dims[axis] < 1
-      || (v->quant != NULL && v->quant->n > 1))
+      || v->shape.dims[axis] > MAX_PLACES || (v->quant != NULL && v->quant->n > 1))
     return;
   gint64 n = v->shape.dims[axis];
   g_autofree gint64 *places = g_new (gint64, (gsize) n);
