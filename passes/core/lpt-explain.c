@@ -266,6 +266,24 @@ type_of (const Account *account,
   return result;
 }
 
+/* Why a quantizer stays real. Passes of the last stage only tidy: what they leave alone is not real for that. NULL: no
+ * pass says so. */
+static const char *
+why_kept (const GPtrArray *remarks)
+{
+  guint i;
+
+  for (i = 0; remarks != NULL && i < remarks->len; i++)
+    {
+      const LptRemark *remark = g_ptr_array_index (remarks, i);
+
+      if (remark->pass->stage != LPT_STAGE_CLEANUP)
+        return remark->reason;
+    }
+
+  return NULL;
+}
+
 /* The real data of @value come from ...; NULL: they are integers here. */
 static const Root *
 root_of_value (Account        *account,
@@ -280,7 +298,7 @@ root_of_value (Account        *account,
       const LptNode *node = value->producer;
       g_autofree char *name = g_strconcat (prefix, node->name, NULL);
       LptExplanation *e = g_hash_table_lookup (account->entries, name);
-      GPtrArray *remarks = g_hash_table_lookup (account->remarks, name);
+      const char *why = why_kept (g_hash_table_lookup (account->remarks, name));
       guint first = lpt_node_first_operand (node);
 
       if (e != NULL)
@@ -299,10 +317,10 @@ root_of_value (Account        *account,
         }
       if (node->op == LPT_OP_FAKE_QUANTIZE || node->op == LPT_OP_QUANTIZE)
         {
-          *found = (Root) { node, node->name, remarks != NULL ? ((LptRemark *) g_ptr_array_index (remarks, 0))->reason : "it stays real" };
+          *found = (Root) { node, node->name, why != NULL ? why : "it stays real" };
           /* A Quantize of the file became a FakeQuantize: a pass that left that alone says why. */
           if (node->op == LPT_OP_QUANTIZE)
-            return remarks != NULL && type_of (account, name) == LPT_DTYPE_UNDEFINED ? found : NULL;
+            return why != NULL && type_of (account, name) == LPT_DTYPE_UNDEFINED ? found : NULL;
           return type_of (account, name) == LPT_DTYPE_F32 ? found : NULL;
         }
       if (first >= node->n_in || node->data != NULL)

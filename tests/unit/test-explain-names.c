@@ -79,6 +79,24 @@ test_known (void)
   g_assert_cmpstr (find (list, "m")->reason, ==, "runs on the i8 integers of \"k\"");
 }
 
+/* A quantizer whose codes are read, and which no pass could leave out, makes nothing real: the weights do. */
+static void
+test_blame (void)
+{
+  g_autoptr (GPtrArray) list = explain ("native",
+                                        "%x = Parameter : f32[1,2,4,4]\n"
+                                        "%q = Quantize(%x) : u8[1,2,4,4] q{scale=0.01, zp=128}\n"
+                                        "%d = Dequantize(%q) : f32[1,2,4,4]\n"
+                                        "%w = Const {0.5, 1.25, -1, 3} : f32[2,2,1,1]\n"
+                                        "%c = Convolution(%d, %w) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], "
+                                        "dilations=[1,1]}\n"
+                                        "Result(%c)\n");
+  const LptExplanation *c = find (list, "c");
+
+  g_assert_cmpstr (c->real_from, ==, NULL);
+  g_assert_cmpstr (c->reason, ==, "no quantization on its weights; no quantization on input 1");
+}
+
 int
 main (int    argc,
       char **argv)
@@ -86,6 +104,7 @@ main (int    argc,
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/explain-names/decided", test_decided);
   g_test_add_func ("/explain-names/known", test_known);
+  g_test_add_func ("/explain-names/blame", test_blame);
 
   return g_test_run ();
 }
