@@ -102,6 +102,16 @@ real_to_code (const LptQuant *quant,
   return real_to_i64 (x);
 }
 
+/* The type whose range codes of @array have: less than 8 bits are stored in 8. */
+static LptDType
+code_type (const LptArray *array)
+{
+  const gboolean narrow = array->quant != NULL && lpt_dtype_is_integer (array->declared) &&
+                          lpt_dtype_bits (array->declared) < 8;
+
+  return narrow ? array->declared : array->dtype;
+}
+
 gint64
 lpt_array_requantize (const LptArray *in,
                       gint64          from,
@@ -109,7 +119,7 @@ lpt_array_requantize (const LptArray *in,
                       gint64          to,
                       gint64          code)
 {
-  return real_to_code (out->quant, out->dtype, to, (float) code_to_real (in->quant, from, code));
+  return real_to_code (out->quant, code_type (out), to, (float) code_to_real (in->quant, from, code));
 }
 
 static gboolean
@@ -237,7 +247,7 @@ write_back (LptCall *call)
             code_set (out->data, out->dtype, k, ((gint64 *) call->pending[o])[k]);
           else
             code_set (out->data, out->dtype, k,
-                      real_to_code (out->quant, out->dtype, channel, ((float *) call->pending[o])[k]));
+                      real_to_code (out->quant, code_type (out), channel, ((float *) call->pending[o])[k]));
         }
     }
 }
@@ -426,7 +436,7 @@ lpt_call_element (LptCall *call,
   if (out->dtype == LPT_DTYPE_F32)
     *(float *) to = (float) x;
   else
-    code_set (to, out->dtype, 0, real_to_code (out->quant, out->dtype, 0, x));
+    code_set (to, out->dtype, 0, real_to_code (out->quant, code_type (out), 0, x));
 
   return TRUE;
 }

@@ -131,6 +131,11 @@ static const ExecCase cases[] =
   { "convert-integers-wrap",
     "%x = Const {300, -1} : i32[2]\n%y = Convert(%x) {destination_type=u8} : u8[2]\nResult(%y)\n",
     "44, 255" },
+  { "quantize-to-few-bits",        /* stored in 8, saturated to 4 and 2 */
+    "%x = Const {-9, 2, 9} : f32[3]\n%q = Quantize(%x) : u4[3] q{scale=0.5, zp=8}\n%d = Dequantize(%q) : f32[3]\n"
+    "%p = Quantize(%x) : i4[3] q{scale=0.5}\n%e = Dequantize(%p) : f32[3]\n"
+    "%r = Quantize(%x) : i2[3] q{scale=2}\n%f = Dequantize(%r) : f32[3]\nResult(%d)\nResult(%e)\nResult(%f)\n",
+    "-4, 2, 3.5; -4, 2, 3.5; -4, 2, 2" },
   { "convert-to-half-and-back",
     "%x = Const {1.0001, 65504} : f32[2]\n%h = Convert(%x) {destination_type=f16} : f16[2]\n"
     "%y = Convert(%h) {destination_type=f32} : f32[2]\nResult(%y)\n",
