@@ -59,9 +59,8 @@ static char *
 input_types (const LptNode *node)
 {
   GString *text = g_string_new (NULL);
-  guint i;
 
-  for (i = 0; i < node->n_in; i++)
+  for (guint i = 0; i < node->n_in; i++)
     if (node->in[i].value != NULL)
       g_string_append_printf (text, "%s%s", text->len > 0 ? ", " : "", lpt_dtype_name (node->in[i].value->dtype));
 
@@ -74,9 +73,8 @@ join_remarks (GPtrArray  *remarks,
               const char *last)
 {
   GString *text = g_string_new (NULL);
-  guint i;
 
-  for (i = 0; remarks != NULL && i < remarks->len; i++)
+  for (guint i = 0; remarks != NULL && i < remarks->len; i++)
     {
       const char *reason = ((LptRemark *) g_ptr_array_index (remarks, i))->reason;
 
@@ -138,9 +136,7 @@ static void
 index_remarks (Account         *account,
                const LptReport *report)
 {
-  guint i;
-
-  for (i = 0; i < report->remarks->len; i++)
+  for (guint i = 0; i < report->remarks->len; i++)
     {
       LptRemark *remark = g_ptr_array_index (report->remarks, i);
       char *name = remark->source != NULL ? remark->source : remark->node;
@@ -178,9 +174,8 @@ index_fates (Account         *account,
              GHashTable      *nodes)
 {
   g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
-  guint i;
 
-  for (i = report->fates->len; i-- > 0; )
+  for (guint i = report->fates->len; i-- > 0; )
     {
       const LptFate *fate = g_ptr_array_index (report->fates, i);
 
@@ -253,9 +248,8 @@ type_of (const Account *account,
 {
   const GArray *list = g_hash_table_lookup (account->live, name);
   LptDType result = LPT_DTYPE_UNDEFINED;
-  guint i;
 
-  for (i = 0; list != NULL && i < list->len; i++)
+  for (guint i = 0; list != NULL && i < list->len; i++)
     {
       LptDType dtype = lpt_node_runs_in (g_array_index (list, Live, i).node);
 
@@ -271,9 +265,7 @@ type_of (const Account *account,
 static const char *
 why_kept (const GPtrArray *remarks)
 {
-  guint i;
-
-  for (i = 0; remarks != NULL && i < remarks->len; i++)
+  for (guint i = 0; remarks != NULL && i < remarks->len; i++)
     {
       const LptRemark *remark = g_ptr_array_index (remarks, i);
 
@@ -338,9 +330,8 @@ root_of (Account       *account,
          Root          *found)
 {
   const Root *root = NULL;
-  guint i;
 
-  for (i = lpt_node_first_operand (node); i < lpt_node_n_operands (node) && root == NULL; i++)
+  for (guint i = lpt_node_first_operand (node); i < lpt_node_n_operands (node) && root == NULL; i++)
     root = root_of_value (account, node->in[i].value, prefix, found);
 
   return root;
@@ -448,13 +439,9 @@ explain_absorbed (const Account  *account,
 static const LptReason *
 deciding (const char *own)
 {
-  const char *last = own;
-  const char *at;
+  const char *last = g_strrstr (own, LPT_BETWEEN_REASONS);
 
-  for (at = strstr (own, LPT_BETWEEN_REASONS); at != NULL; at = strstr (last, LPT_BETWEEN_REASONS))
-    last = at + strlen (LPT_BETWEEN_REASONS);
-
-  return lpt_reason_find (last);
+  return lpt_reason_find (last != NULL ? last + strlen (LPT_BETWEEN_REASONS) : own);
 }
 
 /* Of all nodes that stand for it. */
@@ -462,9 +449,8 @@ static gint64
 macs_of (const GArray *live)
 {
   gint64 sum = 0;
-  guint i;
 
-  for (i = 0; live != NULL && i < live->len; i++)
+  for (guint i = 0; live != NULL && i < live->len; i++)
     {
       const LptNode *node = g_array_index (live, Live, i).node;
 
@@ -486,7 +472,6 @@ explain_node (Account       *account,
   const Live *one = NULL;
   const LptFate *fate;
   LptNode *by = quantizer (lpt_node_in ((LptNode *) node, 0));
-  guint i;
 
   e->name = g_strconcat (prefix, node->name, NULL);
   e->op = node->op;
@@ -494,7 +479,7 @@ explain_node (Account       *account,
   e->precision = type_of (account, e->name);
   live = g_hash_table_lookup (account->live, e->name);
   fate = g_hash_table_lookup (account->absorbed, e->name);
-  for (i = 0; live != NULL && i < live->len; i++)
+  for (guint i = 0; live != NULL && i < live->len; i++)
     if (one == NULL || (lpt_node_runs_in (one->node) != e->precision &&
                         lpt_node_runs_in (g_array_index (live, Live, i).node) == e->precision))
       one = &g_array_index (live, Live, i);
@@ -604,9 +589,7 @@ const LptExplanation *
 lpt_explain_find (GPtrArray  *rows,
                   const char *name)
 {
-  guint i;
-
-  for (i = 0; i < rows->len; i++)
+  for (guint i = 0; i < rows->len; i++)
     if (g_str_equal (((const LptExplanation *) g_ptr_array_index (rows, i))->name, name))
       return g_ptr_array_index (rows, i);
 
