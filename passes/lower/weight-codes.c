@@ -159,6 +159,16 @@ read_scaled (LptNode *node,
   return factor != NULL;
 }
 
+/* Behind what changes the type of real numbers alone: lowering puts that around f16. */
+static LptNode *
+converted (LptNode *node)
+{
+  while (node->op == LPT_OP_CONVERT && lpt_dtype_is_real (lpt_node_in (node, 0)->dtype))
+    node = lpt_node_src (node, 0);
+
+  return node;
+}
+
 /* Multiply (Subtract (Convert (codes), zero points), scales) */
 static gboolean
 read_product (LptNode *node,
@@ -166,14 +176,12 @@ read_product (LptNode *node,
 {
   for (guint side = 0; side < 2; side++)
     {
-      LptNode *inner = lpt_node_src (node, side), *difference = NULL;
+      LptNode *inner = converted (lpt_node_src (node, side)), *difference = NULL;
 
-      while (inner->op == LPT_OP_CONVERT && lpt_dtype_is_real (lpt_node_in (inner, 0)->dtype))
-        inner = lpt_node_src (inner, 0);
       if (inner->op == LPT_OP_SUBTRACT)
         {
           difference = inner;
-          inner = lpt_node_src (inner, 0);
+          inner = converted (lpt_node_src (inner, 0));
         }
       if (inner->op != LPT_OP_CONVERT || !is_codes (lpt_node_const_in (inner, 0)) ||
           lpt_node_in (inner, 0)->quant != NULL)
