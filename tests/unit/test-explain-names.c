@@ -3,41 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include <string.h>
-
-#include <lpt/lpt-explain.h>
-#include <lpt/lpt-text.h>
-
-static const LptExplanation *
-find (GPtrArray  *list,
-      const char *name)
-{
-  for (guint i = 0; i < list->len; i++)
-    if (strcmp (((const LptExplanation *) list->pdata[i])->name, name) == 0)
-      return list->pdata[i];
-  g_error ("%s is not explained", name);
-}
-
-static GPtrArray *
-explain (const char *target,
-         const char *text)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
-  g_autoptr (LptConfig) config = lpt_config_new_target (target, &error);
-  GPtrArray *list;
-
-  g_assert_no_error (error);
-  list = lpt_explain (graph, config, &error);
-  g_assert_no_error (error);
-
-  return list;
-}
-
-#define QUANTIZED(x, from) \
-  "%" x ".l = Const {-1.28} : f32[]\n" \
-  "%" x ".h = Const {1.27} : f32[]\n" \
-  "%" x " = FakeQuantize(%" from ", %" x ".l, %" x ".h, %" x ".l, %" x ".h) {levels=256}\n"
+#include "explain-case.h"
 
 #define POOL " {kernel=[2,2], strides=[1,1], pads_begin=[0,0], pads_end=[0,0]}\n"
 
@@ -45,16 +11,16 @@ explain (const char *target,
 static void
 test_decided (void)
 {
-  g_autoptr (GPtrArray) list = explain ("native",
-                                        "%x = Parameter : f32[1,2,4,4]\n"
-                                        QUANTIZED ("q", "x")
-                                        "%m = MaxPool(%q)" POOL
-                                        "%s = Const {2} : f32[]\n%k = Multiply(%m, %s)\n%n = Subtract(%k, %s)\n"
-                                        "%a = MaxPool(%n)" POOL
-                                        "%t = Tanh(%q)\n"
-                                        "%b = MaxPool(%t)" POOL
-                                        "%c = Relu(%x)\n"
-                                        "Result(%a)\nResult(%b)\nResult(%c)\n");
+  g_autoptr (GPtrArray) list = explain_for ("native",
+                                            "%x = Parameter : f32[1,2,4,4]\n"
+                                            QUANTIZED ("q", "x")
+                                            "%m = MaxPool(%q)" POOL
+                                            "%s = Const {2} : f32[]\n%k = Multiply(%m, %s)\n%n = Subtract(%k, %s)\n"
+                                            "%a = MaxPool(%n)" POOL
+                                            "%t = Tanh(%q)\n"
+                                            "%b = MaxPool(%t)" POOL
+                                            "%c = Relu(%x)\n"
+                                            "Result(%a)\nResult(%b)\nResult(%c)\n");
 
   g_assert_cmpstr (find (list, "m")->decided_by, ==, "q");
   g_assert_cmpstr (find (list, "a")->decided_by, ==, "q");
@@ -67,7 +33,7 @@ test_decided (void)
 static void
 test_known (void)
 {
-  g_autoptr (GPtrArray) list = explain ("litert",
+  g_autoptr (GPtrArray) list = explain_for ("litert",
                                             "%x = Parameter : f32[1,2,4,4]\n%z = Parameter : f32[1,2,4,4]\n"
                                             QUANTIZED ("q", "x")
                                             "%l = Const {0} : f32[]\n%h = Const {2.55} : f32[]\n"
@@ -83,14 +49,14 @@ test_known (void)
 static void
 test_blame (void)
 {
-  g_autoptr (GPtrArray) list = explain ("native",
-                                        "%x = Parameter : f32[1,2,4,4]\n"
-                                        "%q = Quantize(%x) : u8[1,2,4,4] q{scale=0.01, zp=128}\n"
-                                        "%d = Dequantize(%q) : f32[1,2,4,4]\n"
-                                        "%w = Const {0.5, 1.25, -1, 3} : f32[2,2,1,1]\n"
-                                        "%c = Convolution(%d, %w) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], "
-                                        "dilations=[1,1]}\n"
-                                        "Result(%c)\n");
+  g_autoptr (GPtrArray) list = explain_for ("native",
+                                            "%x = Parameter : f32[1,2,4,4]\n"
+                                            "%q = Quantize(%x) : u8[1,2,4,4] q{scale=0.01, zp=128}\n"
+                                            "%d = Dequantize(%q) : f32[1,2,4,4]\n"
+                                            "%w = Const {0.5, 1.25, -1, 3} : f32[2,2,1,1]\n"
+                                            "%c = Convolution(%d, %w) {strides=[1,1], pads_begin=[0,0], "
+                                            "pads_end=[0,0], dilations=[1,1]}\n"
+                                            "Result(%c)\n");
   const LptExplanation *c = find (list, "c");
 
   g_assert_cmpstr (c->real_from, ==, NULL);
