@@ -24,12 +24,9 @@
 #include <lpt/lpt-pass.h>
 
 #include "passes/core/lpt-rewriter.h"
+#include "passes/support/lpt-layer.h"
 #include "passes/support/lpt-restricted.h"
-
-#define MAX_STEPS 16
-/* Moves behind FakeQuantize that are looked through, all together: Concats of Concats would be walked again and
- * again. */
-#define MAX_MOVES 64
+#include "passes/support/lpt-rounded.h"
 
 typedef struct
 {
@@ -41,121 +38,6 @@ typedef struct
   LptRewriter *rw;
   GHashTable  *halves;      /* LptValue * -> Halves * */
 } Split;
-
-/* --- what is read --- */
-
-/* Constant codes, or constants that a FakeQuantize makes such. */
-static gboolean
-is_coded (const LptValue *value,
-          guint           depth)
-{
-  const LptNode *node = value->producer;
-  gboolean all = FALSE;
-
-  if (depth == 0)
-    return FALSE;
-  if (node->data != NULL)
-    return lpt_dtype_is_integer (value->dtype) && lpt_dtype_bits (value->dtype) <= 8;
-  switch ((guint) node->op)
-    {
-    case LPT_OP_FAKE_QUANTIZE:
-      return LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels <= 256;
-    case LPT_OP_MULTIPLY:
-      all = TRUE;
-      break;
-    case LPT_OP_DEQUANTIZE:
-    case LPT_OP_CONVERT:
-    case LPT_OP_SUBTRACT:
-    case LPT_OP_RESHAPE:
-    case LPT_OP_SQUEEZE:
-    case LPT_OP_UNSQUEEZE:
-    case LPT_OP_TRANSPOSE:
-      break;
-    default:
-      return FALSE;
-    }
-
-  return is_coded (node->in[0].value, depth - 1) || (all && is_coded (node->in[1].value, depth - 1));
-}
-
-static gboolean
-number (LptNode *node,
-        guint    i,
-        double  *x)
-{
-  LptTensor *tensor = lpt_node_const_in (node, i);
-
-  if (tensor == NULL || lpt_tensor_count (tensor) != 1)
-    return FALSE;
-  *x = lpt_tensor_get_f64 (tensor, 0);
-
-  return isfinite (*x);
-}
-
-/* Widens [@lo, @hi] to the interval that @x was rounded to, all inputs of a Concat. */
-static gboolean
-widen (const LptValue *x,
-       guint          *left,
-       double         *lo,
-       double         *hi)
-{
-  LptNode *node = x->producer;
-  const guint n = node->op == LPT_OP_CONCAT ? node->n_in : 1;
-  double low, high;
-  guint i = 0;
-
-  if (node->op == LPT_OP_FAKE_QUANTIZE)
-    {
-      const gint64 levels = LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels;
-
-      if (levels <= 256 || levels > 65536 || !number (node, 3, &low) || !number (node, 4, &high) || low >= high)
-        return FALSE;
-      *lo = MIN (*lo, low);
-      *hi = MAX (*hi, high);
-      return TRUE;
-    }
-  if (*left == 0 || !(node->info->flags & LPT_OP_F_PRESERVES) || node->n_in == 0)
-    return FALSE;
-  (*left)--;
-  while (i < n && node->in[i].value != NULL && widen (node->in[i].value, left, lo, hi))
-    i++;
-
-  return i == n;
-}
-
-/* The interval that @x was rounded to, and 0. */
-static gboolean
-find_interval (const LptValue *x,
-               double         *lo,
-               double         *hi)
-{
-  guint left = MAX_MOVES;
-
-  *lo = *hi = 0;
-
-  return widen (x, &left, lo, hi) && isfinite (*hi - *lo) && *hi - *lo > 1e-30;
-}
-
-/* --- what is made --- */
-
-static LptValue *
-rounded (Split      *s,
-         LptValue   *x,
-         const char *name,
-         double      lo,
-         double      step)
-{
-  g_autofree char *low = g_strconcat (name, "/low", NULL), *high = g_strconcat (name, "/high", NULL);
-  LptValue *in[5] = { x };
-  LptNode *fq;
-
-  in[1] = in[3] = lpt_rewriter_const (s->rw, low, lpt_tensor_scalar (LPT_DTYPE_F32, lo));
-  in[2] = in[4] = lpt_rewriter_const (s->rw, high, lpt_tensor_scalar (LPT_DTYPE_F32, lo + 255 * step));
-  fq = lpt_graph_add (lpt_rewriter_graph (s->rw), LPT_OP_FAKE_QUANTIZE, 0, name, 5, in);
-  LPT_ATTRS (fq, LptFakeQuantizeAttrs)->levels = 256;
-
-  return lpt_node_out (lpt_rewriter_infer (s->rw, fq));
-}
 
 static const Halves *
 split (Split    *s,
@@ -173,9 +55,9 @@ split (Split    *s,
   if (halves != NULL)
     return halves;
   halves = g_new (Halves, 1);
-  halves->high = rounded (s, x, high, -rint (-lo / step) * step, step);
+  halves->high = lpt_rounded_add (s->rw, x, high, -rint (-lo / step) * step, step);
   difference = lpt_rewriter_add (s->rw, LPT_OP_SUBTRACT, rest, 2, (LptValue *[]) { x, halves->high });
-  halves->low = rounded (s, lpt_node_out (difference), low, -128 * step / 256, step / 256);
+  halves->low = lpt_rounded_add (s->rw, lpt_node_out (difference), low, -128 * step / 256, step / 256);
   g_hash_table_insert (s->halves, x, halves);
 
   return halves;
@@ -222,11 +104,11 @@ rewrite (Split   *s,
   double lo, hi, w_lo, w_hi;
 
   if (x->dtype != LPT_DTYPE_F32 || y->dtype != LPT_DTYPE_F32 ||
-      (restriction != NULL && lpt_restriction_is_never (restriction)) || !find_interval (x, &lo, &hi))
+      (restriction != NULL && lpt_restriction_is_never (restriction)) || !lpt_rounded_find (x, 256, 65536, &lo, &hi))
     return;
-  if (node->op == LPT_OP_MATMUL && w->dtype == LPT_DTYPE_F32 && find_interval (w, &w_lo, &w_hi))
+  if (node->op == LPT_OP_MATMUL && w->dtype == LPT_DTYPE_F32 && lpt_rounded_find (w, 256, 65536, &w_lo, &w_hi))
     of_w = split (s, w, w_lo, w_hi);
-  else if (!is_coded (w, MAX_STEPS))
+  else if (!lpt_value_is_coded (w))
     return;
   of_x = split (s, x, lo, hi);
   lpt_node_set_input (node, 0, of_x->high);

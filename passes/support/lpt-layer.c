@@ -242,6 +242,47 @@ lpt_value_is_constant_path (LptValue *value)
   return TRUE;
 }
 
+static gboolean
+is_coded (const LptValue *value,
+          guint           depth)
+{
+  const LptNode *node = value->producer;
+  gboolean all = FALSE;
+
+  if (depth == 0)
+    return FALSE;
+  if (node->data != NULL)
+    return lpt_dtype_is_integer (value->dtype) && lpt_dtype_bits (value->dtype) <= 8;
+  switch ((guint) node->op)
+    {
+    case LPT_OP_FAKE_QUANTIZE:
+      return LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels <= 256;
+    case LPT_OP_MULTIPLY:
+      all = TRUE;
+      break;
+    case LPT_OP_DEQUANTIZE:
+    case LPT_OP_CONVERT:
+    case LPT_OP_SUBTRACT:
+    case LPT_OP_RESHAPE:
+    case LPT_OP_SQUEEZE:
+    case LPT_OP_UNSQUEEZE:
+    case LPT_OP_TRANSPOSE:
+      break;
+    default:
+      return FALSE;
+    }
+
+  return is_coded (node->in[0].value, depth - 1) || (all && is_coded (node->in[1].value, depth - 1));
+}
+
+gboolean
+lpt_value_is_coded (const LptValue *value)
+{
+  enum { MAX_STEPS = 16 };
+
+  return is_coded (value, MAX_STEPS);
+}
+
 gboolean
 lpt_node_is_bias_add (LptNode *add)
 {
