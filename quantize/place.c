@@ -11,6 +11,8 @@
  * attention or norms (a product of two activations, a Softmax in front of one, MVN, Sqrt of a mean) these stay real: 8
  * bits cost more there than all methods of ranges differ by.
  *
+ * A constant of more than one matrix that a MatMul reads is one of two data: it has one scale, and zero point 0.
+ *
  * A product whose data is to have 16 bits (options.wide) has points of its own, beside those of other readers, as far
  * up as its wish climbs.
  *
@@ -22,6 +24,8 @@
  */
 
 #include "quantize/quantizer.h"
+
+#include <math.h>
 
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-restrictions.h>
@@ -35,6 +39,7 @@ typedef struct
   GHashTable   *full;         /* set of LptValue *: every reader wishes */
   GHashTable   *wishing;      /* set of LptNode *: wish their data */
   GHashTable   *products;     /* set of LptNode * */
+  GHashTable   *batches;      /* set of LptNode *: constants that are batches of matrices */
   GHashTable   *wide;         /* set of LptNode *: products whose data has 16 bits, and what moves it to them */
   GHashTable   *sets;         /* LptValue * -> LptValue *: union-find */
   gboolean      elementwise;
@@ -46,6 +51,7 @@ placer_clear (Placer *p)
   g_hash_table_unref (p->full);
   g_hash_table_unref (p->wishing);
   g_hash_table_unref (p->products);
+  g_hash_table_unref (p->batches);
   g_hash_table_unref (p->wide);
   g_hash_table_unref (p->sets);
 }
@@ -122,6 +128,20 @@ keeps_real (LptQuantizer *q, LptNode *node)
   return NULL;
 }
 
+/* A constant of more than one matrix that a MatMul reads, or NULL. */
+static LptNode *
+find_batch (LptNode *node)
+{
+  for (guint port = 0; port < 2 && node->op == LPT_OP_MATMUL; port++)
+    {
+      LptTensor *w = lpt_node_const_in (node, port);
+      if (w != NULL && lpt_tensor_shape (w)->rank > 2 && lpt_dtype_is_real (lpt_tensor_dtype (w))
+          && lpt_tensor_count (w) > 0 && node->out[0].shape.rank > 2)
+        return lpt_node_src (node, port);
+    }
+  return NULL;
+}
+
 /* --- products ------------------------------------------------------------------------ */
 
 static void
@@ -170,13 +190,16 @@ find_product (Placer *p, LptNode *node)
     return;
   gboolean viewed = lpt_layer_view (node, &layer);
   gboolean constant = lpt_node_const_in (node, 0) != NULL || lpt_node_const_in (node, 1) != NULL;
+  LptNode *batch = viewed ? NULL : find_batch (node);
   const char *reason = keeps_real (p->q, node);
-  if (reason == NULL && !viewed && (constant || node->op != LPT_OP_MATMUL))
+  if (reason == NULL && !viewed && batch == NULL && (constant || node->op != LPT_OP_MATMUL))
     reason = node->op == LPT_OP_MATMUL ? "its constant is no matrix" : "its weights are not constant";
   report_layer (p->q, node, reason);
   if (reason != NULL)
     return;
   g_hash_table_add (p->products, node);
+  if (batch != NULL)
+    g_hash_table_add (p->batches, batch);
   if (!viewed)
     return;
   prepare_layer (p->q, &layer);
@@ -399,6 +422,22 @@ is_attention (const Placer *p, const LptValue *value)
          p->q->options->config->quant_rules == LPT_QUANT_RULES_NONE;
 }
 
+/* The least and greatest value of a constant. */
+static gboolean
+find_ends (LptTensor *tensor, double *low, double *high)
+{
+  *low = *high = 0.0;
+  for (gint64 i = 0, n = lpt_tensor_count (tensor); i < n; i++)
+    {
+      double x = lpt_tensor_get_f64 (tensor, i);
+      if (!isfinite (x))
+        return FALSE;
+      *low = MIN (*low, x);
+      *high = MAX (*high, x);
+    }
+  return TRUE;
+}
+
 /* For the readers of @value that wish @wide data, or for the others. */
 static void
 add_point (Placer *p, LptValue *value, gboolean wide)
@@ -432,10 +471,13 @@ add_point (Placer *p, LptValue *value, gboolean wide)
       return;
     }
   point->levels = 1u << bits;
-  point->fixed = !point->symmetric && !is_attention (p, value) &&
-                 lpt_quantize_fixed_range (value->producer, &low, &high);
+  if (lpt_node_is_const (value->producer))
+    point->symmetric = point->fixed = find_ends (value->producer->data, &low, &high);
+  else
+    point->fixed = !point->symmetric && !is_attention (p, value) &&
+                   lpt_quantize_fixed_range (value->producer, &low, &high);
   if (point->fixed)
-    point->lattice = lpt_lattice_make (low, high, point->levels, FALSE);
+    point->lattice = lpt_lattice_make (low, high, point->levels, point->symmetric);
   g_ptr_array_add (q->points, point);
 }
 
@@ -494,6 +536,7 @@ lpt_quantize_place (LptQuantizer *q, GError **error)
                         g_hash_table_new (NULL, NULL),
                         g_hash_table_new (NULL, NULL),
                         g_hash_table_new (NULL, NULL),
+                        g_hash_table_new (NULL, NULL),
                         FALSE };
   g_autoptr (GPtrArray) order = lpt_graph_order (q->graph, error);
   if (order == NULL)
@@ -519,7 +562,9 @@ lpt_quantize_place (LptQuantizer *q, GError **error)
         for (guint j = 0; j < node->n_out; j++)
           join (&p, lpt_node_in (node, k), &node->out[j]);
       for (guint k = 0; k < node->n_out; k++)
-        if (lpt_dtype_is_real (node->out[k].dtype) && !lpt_node_is_const (node) && !comes_quantized (&p, &node->out[k]))
+        if (lpt_dtype_is_real (node->out[k].dtype)
+            && (lpt_node_is_const (node) ? g_hash_table_contains (p.batches, node)
+                                         : !comes_quantized (&p, &node->out[k])))
           {
             add_point (&p, &node->out[k], FALSE);
             add_point (&p, &node->out[k], TRUE);

@@ -234,6 +234,44 @@ test_network (void)
     }
 }
 
+/* Constants on the left of a MatMul, and batches of matrices on either side, are weights, too. */
+static void
+test_matrices (void)
+{
+  g_autoptr (GString) text = g_string_new ("%x = Parameter : f32[1,4,6,6]\n");
+  print_weights (text, "left", "5,6", 30, 1, 0.4);
+  print_weights (text, "lefts", "4,3,5", 60, 2, 0.2);
+  print_weights (text, "rights", "4,6,2", 48, 3, 0.3);
+  g_string_append (text, "%a = MatMul(%left, %x) : f32[1,4,5,6]\n"
+                         "%b = MatMul(%lefts, %a) : f32[1,4,3,6]\n"
+                         "%c = Relu(%b) : f32[1,4,3,6]\n"
+                         "%y = MatMul(%c, %rights) : f32[1,4,3,2]\n"
+                         "Result(%y) {output=\"scores\"}\n");
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) real = lpt_graph_from_text (text->str, -1, "matrices", &error);
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (text->str, -1, "matrices", &error);
+  g_assert_no_error (error);
+  g_autoptr (LptConfig) config = lpt_config_new_target ("native", &error);
+  g_autoptr (LptQuantizeReport) report = lpt_quantize_report_new ();
+  Drawn drawn = { { 16, drawn_get, NULL, drawn_free } };
+  LptQuantizeOptions options;
+  lpt_quantize_options_init (&options, NULL, &error);
+  options.config = config;
+  g_assert_true (lpt_quantize (graph, &drawn.data, &options, report, &error));
+  g_assert_no_error (error);
+  g_assert_cmpuint (report->layers->len, ==, 3);
+  for (guint i = 0; i < report->layers->len; i++)
+    g_assert_true (((LptQuantizedLayer *) report->layers->pdata[i])->quantized);
+  g_assert_true (lpt_pipeline_run (graph, config, NULL, NULL, &error));
+  g_assert_no_error (error);
+  g_assert_cmpuint (count_real_products (graph), ==, 0);
+  LptEvalOptions eval = { .threads = 1 };
+  g_autoptr (LptEvaluation) e = lpt_evaluate ((LptGraph *const[]) { real, graph }, 2, &drawn.data, &eval, &error);
+  g_assert_no_error (error);
+  g_test_message ("matrices: %.1f dB", e->sqnr);
+  g_assert_cmpfloat (e->sqnr, >, 25.0);
+}
+
 /* What the target keeps real has no FakeQuantize; a quantized graph is refused. */
 static void
 test_refused (void)
@@ -314,6 +352,7 @@ main (int argc, char **argv)
   g_test_add_func ("/quantize/lattice", test_lattice);
   g_test_add_func ("/quantize/ranges", test_ranges);
   g_test_add_func ("/quantize/network", test_network);
+  g_test_add_func ("/quantize/matrices", test_matrices);
   g_test_add_func ("/quantize/refused", test_refused);
   g_test_add_func ("/quantize/recurrent", test_recurrent);
   return g_test_run ();
