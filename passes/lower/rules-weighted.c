@@ -339,6 +339,39 @@ emit_weighted (LptLower      *lw,
   return &copy->out[0];
 }
 
+/* LiteRT's products of two computed matrices have no bias. One that is the same everywhere is a shift of the zero
+ * point, rounded to whole codes: those are read with the zero point that they should have. */
+static gboolean
+takes_bias (LptLower *lw,
+            LptForm  *form)
+{
+  LptWeightedView view;
+
+  return lpt_rewriter_config (lw->rw)->quant_rules != LPT_QUANT_RULES_LITERT ||
+         form->op->in[1]->q->producer->data != NULL || !lpt_weighted_view (form->op->node, &view) || view.window;
+}
+
+static LptValue *
+emit_shifted (LptLower       *lw,
+              LptForm        *form,
+              const double   *real,
+              guint           n,
+              const LptCodes *codes,
+              LptQuant       *quant)
+{
+  const double none[1] = { 0 }, zero = quant->zero_point[0] + round (real[0] / quant->scale[0]);
+  g_autoptr (LptQuant) own = NULL;
+  g_autofree double *steps = NULL;
+  LptValue *value;
+
+  if (n > 1 || quant->n > 1 || !(zero >= lpt_dtype_min (codes->dtype) && zero <= lpt_dtype_max (codes->dtype)))
+    return NULL;
+  own = lpt_quant_new_one (quant->scale[0], (gint32) zero);
+  value = emit_weighted (lw, form, none, 1, codes->dtype, own, &steps);
+
+  return value != NULL && zero != quant->zero_point[0] ? lpt_lower_with_quant (lw, value, quant) : value;
+}
+
 static LptValue *
 emit_codes (LptLower       *lw,
             LptForm        *form,
@@ -396,6 +429,9 @@ emit_codes (LptLower       *lw,
         n = 1;
     }
 
+  if (!takes_bias (lw, form))
+    return emit_shifted (lw, scaled, real, n, codes, quant);
+
   return emit_weighted (lw, scaled, real, n, codes->dtype, quant, &steps);
 }
 
@@ -406,7 +442,7 @@ accumulate (LptLower *lw,
   LptPending *op = form->op;
   g_autoptr (LptQuant) quant = NULL;
   g_autofree double *bias = NULL;
-  gboolean whole = TRUE;
+  gboolean whole = takes_bias (lw, form);
   gint axis;
   gint weights_axis;
   gint64 channels;
