@@ -10,7 +10,8 @@
  *     one scale for all channels    =>  the largest; codes and bias likewise
  *     remainders of biases          =>  left out: the int32 bias is the nearest one
  *     int32 accumulators as values, sums with a real constant or an operand of several scales, activations with a scale
- *     per channel, codes whose scale is computed, weights whose zero point takes their codes out of the range
+ *     per channel, codes whose scale is computed, weights whose zero point takes their codes out of the range, or that
+ *     are computed and have one
  *                                   =>  the op and what reads them compute on real values, with FakeQuantize in place
  *                                       of the codes; but where only the scales of constant weights and of a
  *                                       depthwise product meet in a value, they take over the channels' factors and

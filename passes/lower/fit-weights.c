@@ -1,4 +1,4 @@
-/* fit-weights.c - constant weights as a target wants them: no zero point, no code -128, one step; steps that channels
+/* fit-weights.c - weights as a target wants them: no zero point, no code -128, one step; steps that channels
  * share
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -54,6 +54,22 @@ growth_of (const Weights *w,
   return TRUE;
 }
 
+/* Weights that are computed cannot be shifted; the right side of a product of two data is none. */
+static gboolean
+is_shifted (LptNode        *op,
+            const LptValue *value)
+{
+  LptWeightedView view;
+
+  if (value->quant == NULL || !lpt_weighted_view (op, &view) || !view.window)
+    return FALSE;
+  for (guint c = 0; c < value->quant->n; c++)
+    if (value->quant->zero_point[c] != 0)
+      return TRUE;
+
+  return FALSE;
+}
+
 gboolean
 lpt_fit_weights_never (LptNode       *op,
                        LptQuantRules  target)
@@ -65,6 +81,8 @@ lpt_fit_weights_never (LptNode       *op,
     {
       LptValue *value = rows[i].rule == LPT_PARAMETERS_ZERO ? lpt_node_in (op, rows[i].port) : NULL;
 
+      if (value != NULL && value->producer->data == NULL && is_shifted (op, value))
+        return TRUE;
       if (value == NULL || value->producer->data == NULL || value->quant == NULL || value->dtype != LPT_DTYPE_I8)
         continue;
 

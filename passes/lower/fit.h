@@ -21,7 +21,8 @@ gboolean  lpt_fit_signed         (LptGraph *graph, GError **error);
 /* Weights of @op without zero point and code -128, and as the granularity of @row wants them; its bias likewise. What
  * does not fit stays a violation. */
 gboolean  lpt_fit_weights        (LptGraph *graph, LptNode *op, const LptOpRestriction *row, gint bias_port, GError **error);
-/* Has @op weights that no codes of the target are, as their zero point lies too far out? */
+/* Has @op weights that no codes of the target are, as their zero point lies too far out, or they are computed and have
+ * one? */
 gboolean  lpt_fit_weights_never  (LptNode *op, LptQuantRules target);
 /* @value = s[c] (q - z): the producer's weights are divided by s[c] / s, its depthwise readers' multiplied; nothing
  * where that cannot be. */
