@@ -8,6 +8,7 @@ import edge_cases
 import frame_cases
 import hlo_cases
 import list_cases
+import mediapipe_cases
 import microfrontend_cases
 import newer_cases
 import recurrent_cases
@@ -462,5 +463,5 @@ def mixed(name, inputs, outputs, options=None, expected=None, **more):
 
 
 def cases():
-    for part in (elementwise, unary, windows, hybrid, products, reduce, moves, index, quantize, search, audio, computed_pads, refused, edge_cases.cases, frame_cases.cases, hlo_cases.cases, list_cases.cases, microfrontend_cases.cases, newer_cases.cases, recurrent_cases.cases, signal_cases.cases, state_cases.cases):
+    for part in (elementwise, unary, windows, hybrid, products, reduce, moves, index, quantize, search, audio, computed_pads, refused, edge_cases.cases, frame_cases.cases, hlo_cases.cases, list_cases.cases, mediapipe_cases.cases, microfrontend_cases.cases, newer_cases.cases, recurrent_cases.cases, signal_cases.cases, state_cases.cases):
         yield from part()

@@ -4,7 +4,7 @@
  *
  *     CONV_2D            O,H,W,I        -> O,I,H,W;  I less than the channels: groups, -> G,O/G,I,H,W
  *     DEPTHWISE_CONV_2D  1,H,W,C*m      -> C,m,1,H,W
- *     TRANSPOSE_CONV     O,H,W,I        -> I,O,H,W
+ *     TRANSPOSE_CONV     O,H,W,I        -> I,O,H,W       (Convolution2DTransposeBias, too)
  *     CONV_3D            D,H,W,I,O      -> O,I,D,H,W;  CONV_3D_TRANSPOSE  D,H,W,O,I -> I,O,D,H,W
  *
  * A bias is input 2 (3 of transposed ones) of an operator on integers, in steps of the product of both scales,
@@ -18,6 +18,7 @@
 #include "ir/infer/lpt-evaluate.h"
 
 #include <math.h>
+#include <string.h>
 
 #define MAX_SPATIAL 3
 
@@ -273,24 +274,20 @@ set_deconv (LptTflOp *op, LptNode *node, const LptValue *x, const LptValue *w, c
   lpt_ints_set (&attrs->output_padding, window->n, extra);
 }
 
+/* @size: the lengths of the output, behind the batch, where @lengths does not compute them. */
 static void
-deconvolve (LptTflOp *op, const gint64 *order, const Window *window)
+deconvolve (LptTflOp *op, LptValue *x, LptValue *w, LptValue *bias, LptValue *lengths, const LptInts *size,
+            const Window *window)
 {
-  LptValue *x = lpt_tfl_front (op, lpt_tfl_in (op, 2));
-  LptValue *weights = lpt_tfl_in (op, 1);
-  LptValue *bias = lpt_tfl_optional (op, 3);
   LptValue *y;
   LptTflTensor *out = lpt_tfl_out_tensor (op, 0);
-  LptInts size = { 0 };
-  LptValue *w = lpt_tfl_permute (op, weights, window->n + 2, order);
-  LptValue *lengths = computed_lengths (op, x, window->n, &size);
   gboolean integer = x->quant != NULL && w->quant != NULL && out != NULL && out->quant != NULL;
   if (op->error == NULL && integer)
     {
       LptValue *in[] = { x, w, lengths, bias != NULL ? lpt_tfl_bias (op, bias, x, w) : NULL };
       LptNode *node = lpt_tfl_add_list (op, LPT_OP_CONVOLUTION_BACKPROP_DATA, 1,
                                         bias != NULL ? 4 : lengths != NULL ? 3 : 2, in);
-      set_deconv (op, node, x, w, &size, window);
+      set_deconv (op, node, x, w, size, window);
       y = lpt_tfl_done_as (op, node, 0);
       lpt_tfl_set (op, 0, lpt_tfl_back (op, lpt_tfl_activate (op, y, window->activation)));
     }
@@ -298,10 +295,20 @@ deconvolve (LptTflOp *op, const gint64 *order, const Window *window)
     {
       LptValue *in[] = { lpt_tfl_real_of (op, x), lpt_tfl_real_of (op, w), lengths };
       LptNode *node = lpt_tfl_add_list (op, LPT_OP_CONVOLUTION_BACKPROP_DATA, 1, lengths != NULL ? 3 : 2, in);
-      set_deconv (op, node, x, w, &size, window);
+      set_deconv (op, node, x, w, size, window);
       y = add_bias (op, lpt_tfl_done (op, node), bias != NULL ? lpt_tfl_real_of (op, bias) : NULL);
       lpt_tfl_set (op, 0, lpt_tfl_back (op, lpt_tfl_activate (op, y, window->activation)));
     }
+}
+
+static void
+deconvolve_to_shape (LptTflOp *op, const gint64 *order, const Window *window)
+{
+  LptValue *x = lpt_tfl_front (op, lpt_tfl_in (op, 2));
+  LptValue *w = lpt_tfl_permute (op, lpt_tfl_in (op, 1), window->n + 2, order);
+  LptInts size = { 0 };
+  LptValue *lengths = computed_lengths (op, x, window->n, &size);
+  deconvolve (op, x, w, lpt_tfl_optional (op, 3), lengths, &size, window);
   lpt_ints_clear (&size);
 }
 
@@ -309,14 +316,47 @@ void
 lpt_tfl_map_transpose_conv (LptTflOp *op)
 {
   const Window window = read_window (op, &transpose_conv);
-  deconvolve (op, (gint64[]) { 3, 0, 1, 2 }, &window);
+  deconvolve_to_shape (op, (gint64[]) { 3, 0, 1, 2 }, &window);
 }
 
 void
 lpt_tfl_map_conv_3d_transpose (LptTflOp *op)
 {
   const Window window = read_window (op, &conv_3d);
-  deconvolve (op, (gint64[]) { 4, 3, 0, 1, 2 }, &window);
+  deconvolve_to_shape (op, (gint64[]) { 4, 3, 0, 1, 2 }, &window);
+}
+
+/* MediaPipe's transposed convolution with a bias: data, weights, bias; options are the words padding (1: SAME), stride
+   of columns, stride of rows. The output has stride (in - 1) + kernel elements; SAME cuts kernel - stride of them off,
+   where that is more than 0. */
+void
+lpt_tfl_map_transpose_conv_bias (LptTflOp *op)
+{
+  enum { PADDING, COLUMNS, ROWS, WORDS };
+  LptTflVector bytes = lpt_tfl_vector (op->flat, op->table, TFL_Operator_custom_options);
+  LptValue *x = lpt_tfl_front (op, lpt_tfl_in (op, 0));
+  LptValue *w = lpt_tfl_permute (op, lpt_tfl_in (op, 1), 4, (gint64[]) { 3, 0, 1, 2 });
+  Window window = { .n = 2, .dilations = { 1, 1 } };
+  gint32 words[WORDS];
+  gint64 lengths[3] = { 1 };
+  if (op->error == NULL && bytes.n < sizeof words)
+    lpt_tfl_invalid (op, "%u bytes of options, fewer than %u", (guint) bytes.n, (guint) sizeof words);
+  if (op->error == NULL && (x->shape.rank != 4 || w->shape.rank != 4 || !lpt_shape_is_static (&x->shape)))
+    lpt_tfl_unsupported (op, "data of other than four known lengths");
+  if (op->error != NULL)
+    return;
+  memcpy (words, op->flat->data + bytes.at, sizeof words);
+  window.same = GINT32_FROM_LE (words[PADDING]) == 1;
+  window.strides[0] = GINT32_FROM_LE (words[ROWS]);
+  window.strides[1] = GINT32_FROM_LE (words[COLUMNS]);
+  for (guint a = 0; a < 2; a++)
+    {
+      const gint64 kernel = w->shape.dims[2 + a], stride = window.strides[a];
+      if (stride < 1 || stride > G_MAXINT16)
+        lpt_tfl_invalid (op, "a stride of %" G_GINT64_FORMAT, stride);
+      lengths[1 + a] = stride * (x->shape.dims[2 + a] - 1) + kernel - (window.same ? MAX (kernel - stride, 0) : 0);
+    }
+  deconvolve (op, x, w, lpt_tfl_optional (op, 2), NULL, &(LptInts) { .v = lengths, .n = 3 }, &window);
 }
 
 /* --- pools --------------------------------------------------------------------- */
