@@ -1,10 +1,11 @@
 /* passes/turn-mat-mul.c - quantized constants of MatMul on its right
  *
- *     MatMul (w, x)  =>  Transpose (MatMul (x, w))        operands transposed; the order of the last two axes changed
+ *     MatMul (w, x)  =>  Transpose (MatMul (Transpose (x), w))        last two axes; w by its attribute
  *
  * where w is a constant as codes, or one that a FakeQuantize rounds (adjacency of a graph network, a filter bank, the
  * mixing of tokens), and x is computed. Rules for weights ask for them on input 1, as OpenVINO's do: there a scale per
- * row of w is one per output channel, and a zero point of x becomes a constant behind the product. Exact, as
+ * row of w is one per output channel, and a zero point of x becomes a constant behind the product. An Add of one
+ * constant per row, which alone reads the product, comes in front of the Transpose and so is its bias. Exact, as
  * (w x)' = x' w'.
  *
  * Left alone: constants without quantization, or as codes with one scale, which take part in a product of two values as
@@ -17,6 +18,7 @@
 
 #include <lpt/lpt-attrs.h>
 
+#include "passes/core/lpt-rewriter.h"
 #include "passes/support/lpt-layer.h"
 #include "passes/support/lpt-restricted.h"
 
@@ -48,6 +50,42 @@ has_one_scale (LptRewriter *rw,
          lpt_node_is_const (dq.data->producer) && lpt_tensor_is_scalar_like (lpt_dequant_scale (&dq));
 }
 
+/* The Add of a constant per row, or of one, that alone reads @value, or NULL. */
+static LptNode *
+find_bias (LptValue *value,
+           guint    *port)
+{
+  LptNode *add = lpt_value_n_uses (value) == 1 ? lpt_value_use (value, 0)->node : NULL;
+  const LptShape *shape;
+  LptTensor *bias;
+
+  if (add == NULL || add->op != LPT_OP_ADD || !lpt_shape_equal (&add->out[0].shape, &value->shape))
+    return NULL;
+  *port = lpt_node_in (add, 0) == value ? 1 : 0;
+  bias = lpt_node_const_in (add, *port);
+  if (bias == NULL)
+    return NULL;
+  shape = lpt_tensor_shape (bias);
+
+  return lpt_tensor_count (bias) == 1 ||
+         (shape->rank >= 2 && shape->dims[shape->rank - 2] == lpt_tensor_count (bias)) ? add : NULL;
+}
+
+/* The same constant for what is turned. */
+static LptTensor *
+turned_bias (LptTensor *bias)
+{
+  LptShape shape = *lpt_tensor_shape (bias);
+
+  if (shape.rank >= 2)
+    {
+      shape.dims[shape.rank - 1] = shape.dims[shape.rank - 2];
+      shape.dims[shape.rank - 2] = 1;
+    }
+
+  return lpt_tensor_reshape (bias, &shape, NULL);
+}
+
 static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *matmul)
@@ -56,18 +94,37 @@ rewrite (LptRewriter *rw,
   const LptRestriction *restriction = lpt_config_restriction (lpt_rewriter_config (rw), matmul);
   LptValue *w = lpt_node_in (matmul, 0), *x = lpt_node_in (matmul, 1);
   g_autofree char *name = g_strconcat (matmul->name, "/turned", NULL);
-  LptNode *fresh;
+  LptNode *fresh, *last = matmul, *add;
+  LptTensor *bias;
+  guint port = 1;
 
   if (w->shape.rank < 2 || x->shape.rank < 2 || !lpt_dtype_is_real (w->dtype) ||
       !lpt_dtype_is_real (matmul->out[0].dtype) || !lpt_value_is_constant_path (w) || !lpt_value_is_coded (w) ||
       has_one_scale (rw, w) || lpt_value_is_constant_path (x) ||
       (restriction != NULL && lpt_restriction_is_never (restriction)))
     return FALSE;
+  /* Products of codes with weights take rows of data: x is turned by an op of its own. */
+  if (!attrs->transpose_b)
+    {
+      g_autofree char *data_name = g_strconcat (matmul->name, "/data", NULL);
+
+      x = swap_last_axes (rw, x, data_name);
+    }
   fresh = lpt_node_clone (matmul, matmul->name, 2, (LptValue *[]) { x, w });
-  LPT_ATTRS (fresh, LptMatMulAttrs)->transpose_a = !attrs->transpose_b;
+  LPT_ATTRS (fresh, LptMatMulAttrs)->transpose_a = FALSE;
   LPT_ATTRS (fresh, LptMatMulAttrs)->transpose_b = !attrs->transpose_a;
   lpt_rewriter_infer (rw, fresh);
-  lpt_rewriter_replace (rw, &matmul->out[0], swap_last_axes (rw, &fresh->out[0], name), NULL);
+  add = find_bias (&matmul->out[0], &port);
+  bias = add != NULL ? turned_bias (lpt_node_const_in (add, port)) : NULL;
+  if (bias != NULL)
+    {
+      g_autofree char *bias_name = g_strconcat (name, "/bias", NULL);
+
+      last = add;
+      fresh = lpt_rewriter_add (rw, LPT_OP_ADD, add->name, 2, (LptValue *[]) {
+        &fresh->out[0], lpt_rewriter_const (rw, bias_name, bias) });
+    }
+  lpt_rewriter_replace (rw, &last->out[0], swap_last_axes (rw, &fresh->out[0], name), NULL);
 
   return TRUE;
 }

@@ -137,20 +137,24 @@ write_batch (LptTflWriter *w)
   LptValue *b = lpt_node_in (w->node, 1);
   LptValue *y = lpt_node_out (w->node);
   LptValue *given = lpt_node_in (w->node, 2);
-  gint ranks[] = { a->shape.rank, b->shape.rank }, in[2], rank = MAX (ranks[0], ranks[1]);
+  gint ranks[] = { a->shape.rank, b->shape.rank }, in[2], rank = MAX (ranks[0], ranks[1]), sum, product;
   gboolean per_axis = (a->quant != NULL && a->quant->n > 1) || (b->quant != NULL && b->quant->n > 1);
   if (y->quant != NULL && (given != NULL || per_axis || a->quant == NULL || b->quant == NULL))
     w->real = TRUE;
-  if (ranks[0] < 2 || ranks[1] < 2 || rank > 5 || given != NULL)
-    lpt_tfl_w_fail (w, given != NULL ? "a bias of a product of computed matrices" : "a product of ranks %d and %d",
-                    ranks[0], ranks[1]);
+  if (ranks[0] < 2 || ranks[1] < 2 || rank > 5)
+    lpt_tfl_w_fail (w, "a product of ranks %d and %d", ranks[0], ranks[1]);
   for (guint i = 0; i < 2 && w->error == NULL; i++)
     in[i] = lpt_tfl_w_in (w, i, LPT_TFL_PLAIN);
   if (w->error != NULL)
     return;
-  LptTflWOp *op = lpt_tfl_w_op (w, TFL_BATCH_MATMUL, 2, in, lpt_tfl_w_out (w, 0, LPT_TFL_PLAIN, 1));
+  /* The operator has no bias: an ADD of real numbers behind it. */
+  sum = lpt_tfl_w_out (w, 0, LPT_TFL_PLAIN, 1);
+  product = given != NULL ? lpt_tfl_w_like (w, "product", sum, NULL) : sum;
+  LptTflWOp *op = lpt_tfl_w_op (w, TFL_BATCH_MATMUL, 2, in, product);
   lpt_tfl_w_set (op, LPT_TFL_INT (BatchMatMulOptions, adj_x, attrs->transpose_a));
   lpt_tfl_w_set (op, LPT_TFL_INT (BatchMatMulOptions, adj_y, attrs->transpose_b));
+  if (given != NULL)
+    lpt_tfl_w_op (w, TFL_ADD, 2, (gint[]) { product, lpt_tfl_w_real (w, given, LPT_TFL_PLAIN) }, sum);
 }
 
 void
