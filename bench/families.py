@@ -110,5 +110,20 @@ def graph_network(seed):
     return b
 
 
+def fsrcnn(seed):
+    """FSRCNN: a transposed convolution of 9x9 taps and stride 3 to one channel at the end; 64 x 64."""
+    b = Build("fsrcnn", seed)
+
+    def layer(x, c, k):
+        return b.op("PRelu", b.conv(x, c, k), b.rng.uniform(0.05, 0.3, (c, 1, 1)).astype(F32))
+    x = layer(layer(b.image("image", 1, 64), 56, 5), 12, 1)
+    for _ in range(4):
+        x = layer(x, 12, 3)
+    x = layer(x, 56, 1)
+    w = b.normal((56, 1, 9, 9), math.sqrt(18 / (56 * 81)))
+    b.output(b.op("ConvTranspose", x, w, b.normal((1,), 0.1), kernel_shape=[9, 9], strides=[3, 3], pads=[4] * 4, output_padding=[2, 2]))
+    return b
+
+
 if __name__ == "__main__":
-    archgen.main([rnnt, shufflenet, siamese, seq2seq, graph_network])
+    archgen.main([rnnt, shufflenet, siamese, seq2seq, graph_network, fsrcnn])
