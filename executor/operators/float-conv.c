@@ -4,7 +4,8 @@
  * for each tap, those outside of the image by one to zeros. Where neighbouring pixels would share few sets of the cache
  * what a task reads is copied. A transposed convolution is one for each phase of its output (phases.h), whose pixels
  * are made apart and then put where they belong; the taps of a phase stay in their order, so sums do. Depthwise ones
- * are windows (float-window.c), those of 3x3 taps and many channels go through transforms (float-winograd.c).
+ * are windows (float-window.c), those of 3x3 taps and many channels go through transforms (float-winograd.c). Weights
+ * that somebody computes are packed by the tasks that need them (float-taps.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,12 +14,16 @@
 
 #include <lpt/lpt-executor.h>
 
-#include "executor/operators/float.h"
-#include "executor/operators/phases.h"
+#include "executor/operators/float-conv.h"
 #include "eval/lpt-window.h"
 
 /* Pointers of a task, which share the first cache with what they point to. */
 #define MAX_POINTERS 4096
+/* Of a task that packs its weights: bytes of panels, how many, tiles of rows that are worth it, tasks of the same. */
+#define COMPUTED_BYTES (256 * 1024)
+#define MAX_PANELS 8
+#define LEAST_TILES 8
+#define MAX_ROW_TASKS 4
 
 typedef enum { COPY_NONE, COPY_ROWS, COPY_LINES } Copy;
 
@@ -33,6 +38,8 @@ typedef struct
   LptFloatSplit split;
   const float *w;
   gsize     group_size;                    /* packed weights of a group */
+  LptFloatTaps *computed;                  /* weights that each task packs for its columns, behind all else; or NULL */
+  gsize     chunk;                         /* rows of a task: of a tile, or, where weights are computed, of several */
   gsize     table;                         /* bytes of the pointers in the workspace */
   Copy      copy;                          /* what is copied behind them */
   gint64    pitch;                         /* from pixel to pixel where the pointers go */
@@ -45,13 +52,13 @@ typedef struct
 } Conv;
 
 /* One, or one for each phase. */
-typedef struct
+struct _LptFloatConvForm
 {
   LptFloatEpilogue end;
   guint     n_parts;
   Conv     *parts;
   float    *zeros;
-} ConvForm;
+};
 
 /* Pointers of @n output pixels of one line from column @x on, for one tap; @line: the line of the input, NULL:
  * outside. */
@@ -166,11 +173,30 @@ place_pixel (const Conv *c,
          (gsize) x * c->place.x;
 }
 
+/* Computed weights of a group that are not finite: its own, and the room for what is made again. */
+typedef struct
+{
+  const float *w;
+  gsize        column;
+  float       *room;
+} Redo;
+
+static void
+run_kernel (const Conv         *c,
+            const LptFgemmTile *t,
+            const Redo         *redo)
+{
+  c->kernel->run (t);
+  if (redo != NULL)
+    lpt_float_taps_redo (c->computed, c->kernel, t, c->zeros, redo->w, redo->column, redo->room);
+}
+
 /* A tile whose rows are not neighbours in the output. */
 static void
 run_placed (const Conv      *c,
             const LptOpData *data,
             LptFgemmTile    *t,
+            const Redo      *redo,
             gsize            image,
             gsize            row,
             gsize            channel)
@@ -179,38 +205,39 @@ run_placed (const Conv      *c,
   float *own = (float *) (gpointer) (data->workspace + c->workspace - c->apart),
         *residual = own + c->split.rows * c->split.cols;
   float *y = (float *) (gpointer) data->out;
-  guint8 *in[] = { NULL, (guint8 *) residual };
+  guint8 *in[] = { NULL, (guint8 *) residual, (guint8 *) residual };
   gsize i;
 
   for (i = 0; i < t->m && c->end->residual != NULL; i++)
     memcpy (residual + i * t->n,
-            (const float *) (gconstpointer) data->in[1] + place_pixel (c, image, row + i) * all + channel, size);
+            (const float *) (gconstpointer) data->in[c->end->port] + place_pixel (c, image, row + i) * all + channel,
+            size);
   t->end = lpt_float_epilogue_at (c->end, data->in, 0, t->n, channel);
   if (t->end.residual != NULL)
     t->end.residual = residual;
   t->y = own;
   t->ldy = t->n;
-  c->kernel->run (t);
+  run_kernel (c, t, redo);
   lpt_float_epilogue_finish (c->end, in, &(LptFloatBlock) { 0, 0, t->m, t->n, own, t->n });
   for (i = 0; i < t->m; i++)
     memcpy (y + place_pixel (c, image, row + i) * all + channel, own + i * t->n, size);
 }
 
+/* The tile of rows from @row on; @t: its columns and weights. */
 static void
-conv_task (const Conv      *c,
+conv_tile (const Conv      *c,
            const LptOpData *data,
-           gsize            task)
+           LptFgemmTile     t,
+           const Redo      *redo,
+           gsize            image_group,
+           gsize            row,
+           gsize            column)
 {
-  const LptFloatSplit *s = &c->split;
-  const float **table = (const float **) (gpointer) data->workspace;
-  gsize column = task / s->row_tasks % s->col_tasks * s->cols, row = task % s->row_tasks * s->rows;
-  gsize image_group = task / s->col_tasks / s->row_tasks, image = image_group / c->groups, g = image_group % c->groups;
-  gsize all = c->groups * c->rows, first = image * c->out_pixels + row, channel = g * c->rows + column;
+  const gsize image = image_group / c->groups, g = image_group % c->groups, all = c->groups * c->rows;
+  const gsize first = image * c->out_pixels + row, channel = g * c->rows + column;
   const float *x = (const float *) (gconstpointer) data->in[0] + (image * c->groups * c->in_pixels + g) * c->channels;
+  const float **table = (const float **) (gpointer) data->workspace;
   float *copies = (float *) (gpointer) ((guint8 *) table + c->table);
-  LptFgemmTile t = { .m = MIN (s->rows, c->out_pixels - row), .n = MIN (s->cols, c->rows - column), .channels = c->channels,
-                     .taps = c->taps, .a = table, .a_rows = s->rows, .a_step = 1,
-                     .b = c->w + g * c->group_size + column * c->channels * c->taps, .by_rows = s->by_rows };
 
   if (c->copy == COPY_LINES)
     {
@@ -222,16 +249,49 @@ conv_task (const Conv      *c,
     name_pixels (c, x, 0, row, t.m, table);
   if (c->copy == COPY_ROWS)
     lpt_float_copy_rows (table, t.m, c->channels, copies);
+  t.a = table;
   if (c->placed)
     {
-      run_placed (c, data, &t, image, row, channel);
+      run_placed (c, data, &t, redo, image, row, channel);
       return;
     }
   t.end = lpt_float_epilogue_at (c->end, data->in, first, all, channel);
   t.y = (float *) (gpointer) data->out + first * all + channel;
   t.ldy = all;
-  c->kernel->run (&t);
+  run_kernel (c, &t, redo);
   lpt_float_epilogue_finish (c->end, data->in, &(LptFloatBlock) { first, channel, t.m, t.n, t.y, all });
+}
+
+static void
+conv_task (const Conv      *c,
+           const LptOpData *data,
+           gsize            task)
+{
+  const LptFloatSplit *s = &c->split;
+  const gsize column = task / s->row_tasks % s->col_tasks * s->cols, image_group = task / s->col_tasks / s->row_tasks,
+              g = image_group % c->groups;
+  gsize row = task % s->row_tasks * c->chunk;
+  const gsize end = MIN (row + c->chunk, c->out_pixels);
+  LptFgemmTile t = { .n = MIN (s->cols, c->rows - column), .channels = c->channels, .taps = c->taps, .a_rows = s->rows,
+                     .a_step = 1, .by_rows = s->by_rows };
+  float *own = (float *) (gpointer) (data->workspace + c->workspace);
+  Redo redo;
+  gboolean finite = TRUE;
+
+  if (c->computed != NULL)
+    {
+      redo = (Redo) { (const float *) (gconstpointer) data->in[1] + g * c->computed->group_stride, column,
+                      own + lpt_float_taps_panels (c->computed, s->cols) / sizeof *own };
+      finite = lpt_float_taps_pack (c->computed, redo.w, column, t.n, own);
+      t.b = own;
+    }
+  else
+    t.b = c->w + g * c->group_size + column * c->channels * c->taps;
+  for (; row < end; row += s->rows)
+    {
+      t.m = MIN (s->rows, end - row);
+      conv_tile (c, data, t, finite ? NULL : &redo, image_group, row, column);
+    }
 }
 
 static void
@@ -240,7 +300,7 @@ conv_run (const LptProgramOp *op,
           gsize               task,
           gsize               end)
 {
-  const ConvForm *v = op->form.params;
+  const LptFloatConvForm *v = op->form.params;
   const Conv *part = v->parts, *last = v->parts + v->n_parts - 1;
 
   for (; task < end; task++)
@@ -254,11 +314,14 @@ conv_run (const LptProgramOp *op,
 static void
 conv_clear (gpointer params)
 {
-  ConvForm *v = params;
+  LptFloatConvForm *v = params;
   guint i;
 
   for (i = 0; i < v->n_parts; i++)
-    g_free (v->parts[i].range);
+    {
+      g_free (v->parts[i].range);
+      g_free (v->parts[i].computed);
+    }
   lpt_float_epilogue_clear (&v->end);
   g_free (v->zeros);
   g_free (v->parts);
@@ -266,36 +329,25 @@ conv_clear (gpointer params)
 
 /* --- what the op has --- */
 
-typedef struct
-{
-  LptProgram     *program;
-  LptProgramOp   *op;
-  LptWeightedView view;
-  LptWindow       window;
-  gsize           images, groups, in, out;    /* channels of a group */
-} Shape;
-
-/* Depthwise weights that somebody computes: windows take them, as only taps inside of the image are named. */
+/* Weights that somebody computes, of a shape that is known. */
 static gboolean
-has_computed_depthwise (const LptProgramOp    *op,
-                        const LptWeightedView *view)
+has_computed (const LptProgramOp *op)
 {
   const LptProgramValue *w = op->in[1];
 
-  return view->grouped && !view->transposed && w != NULL && w->kind != LPT_STORAGE_CONST && lpt_program_is_real (w) &&
-         lpt_shape_is_static (&w->array.shape) && w->array.shape.rank > 2 && w->array.shape.dims[view->in] == 1 &&
-         w->array.shape.dims[view->out] == 1;
+  return w != NULL && w->kind != LPT_STORAGE_CONST && lpt_program_is_real (w) &&
+         lpt_shape_is_static (&w->array.shape) && lpt_program_count (w) > 0;
 }
 
-static gboolean
-read_shape (LptProgram   *program,
-            LptProgramOp *op,
-            Shape        *s)
+gboolean
+lpt_float_conv_shape (LptProgram        *program,
+                      LptProgramOp      *op,
+                      LptFloatConvShape *s)
 {
   const LptProgramValue *bias;
   const LptShape *x, *w, *y;
 
-  *s = (Shape) { program, op };
+  *s = (LptFloatConvShape) { program, op };
   if (!lpt_weighted_view (op->node, &s->view))
     return FALSE;
   bias = op->n_in > s->view.bias ? op->in[s->view.bias] : NULL;
@@ -307,7 +359,7 @@ read_shape (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_CONSTANT);
   if ((bias != NULL && !lpt_is_real_constant (bias)) || lpt_has_zero (op))
     return lpt_refuse (op, LPT_REMARK_COMPUTED);
-  if (!lpt_is_real_constant (op->in[1]) && !has_computed_depthwise (op, &s->view))
+  if (!lpt_is_real_constant (op->in[1]) && !has_computed (op))
     return lpt_refuse (op, LPT_REMARK_COMPUTED);
   if (lpt_is_real_constant (op->in[1]) && !lpt_is_finite (op->in[1]))
     return lpt_refuse (op, LPT_REMARK_VALUES);
@@ -331,15 +383,31 @@ read_shape (LptProgram   *program,
   return TRUE;
 }
 
-/* Part @i, in order, of window @v with @weights as [groups][out][in][kernel]; @place: NULL where it is the whole
- * output. */
+/* A task packs some panels, and its rows are so many that this is little beside them. */
 static void
-add_part (const Shape         *s,
-          ConvForm            *form,
-          guint                i,
-          const LptWindow     *v,
-          const LptFloatPacks *weights,
-          const LptConvPlace *place)
+split_computed (Conv         *c,
+                LptFloatTaps *computed)
+{
+  LptFloatSplit *s = &c->split;
+  const gsize panel = lpt_float_taps_panels (computed, LPT_FGEMM_PANEL),
+              panels = CLAMP (COMPUTED_BYTES / panel, 1, MAX_PANELS), tiles = (c->out_pixels + s->rows - 1) / s->rows;
+
+  s->cols = MIN (panels, (c->rows + LPT_FGEMM_PANEL - 1) / LPT_FGEMM_PANEL) * LPT_FGEMM_PANEL;
+  s->col_tasks = (c->rows + s->cols - 1) / s->cols;
+  s->row_tasks = CLAMP (tiles / LEAST_TILES, 1, MAX_ROW_TASKS);
+  c->chunk = (tiles + s->row_tasks - 1) / s->row_tasks * s->rows;
+  s->row_tasks = (c->out_pixels + c->chunk - 1) / c->chunk;
+  c->computed = computed;
+}
+
+void
+lpt_float_conv_add_part (const LptFloatConvShape *s,
+                         LptFloatConvForm        *form,
+                         guint                    i,
+                         const LptWindow         *v,
+                         const LptFloatPacks     *weights,
+                         LptFloatTaps            *computed,
+                         const LptConvPlace      *place)
 {
   Conv *c = &form->parts[i], *before = c - 1;
   gsize k;
@@ -361,7 +429,9 @@ add_part (const Shape         *s,
     lpt_window_range (v, 2, kx, &c->range[2 * kx], &c->range[2 * kx + 1]);
   k = c->channels * c->taps;
   c->pitch = (gint64) (c->groups * c->channels);
-  if (c->taps == 1 && lpt_float_rows_collide ((gsize) (c->pitch * v->stride[2])))
+  if (computed != NULL)
+    c->copy = COPY_NONE;
+  else if (c->taps == 1 && lpt_float_rows_collide ((gsize) (c->pitch * v->stride[2])))
     c->copy = COPY_ROWS;
   else if (c->taps > 1 && place == NULL && v->in[0] == 1 && v->out[0] == 1 &&
            lpt_float_rows_collide (2 * (gsize) (c->pitch * v->stride[2])))
@@ -371,7 +441,11 @@ add_part (const Shape         *s,
     }
   c->split = lpt_float_split (c->images * c->groups, c->out_pixels, c->rows, k,
                              c->copy == COPY_ROWS ? lpt_float_copied_rows (k) : MAX_POINTERS / c->taps);
-  c->w = lpt_float_pack (s->program, s->op, weights);
+  c->chunk = c->split.rows;
+  if (computed != NULL)
+    split_computed (c, computed);
+  else
+    c->w = lpt_float_pack (s->program, s->op, weights);
   c->group_size = (c->rows + LPT_FGEMM_PANEL - 1) / LPT_FGEMM_PANEL * LPT_FGEMM_PANEL * k;
   c->first = i > 0 ? before->first + before->images * before->groups * before->split.row_tasks * before->split.col_tasks
                    : 0;
@@ -388,11 +462,11 @@ add_part (const Shape         *s,
   c->workspace += c->apart;
 }
 
-static ConvForm *
-form_new (const Shape *s,
-          guint        n_parts)
+LptFloatConvForm *
+lpt_float_conv_form_new (const LptFloatConvShape *s,
+                         guint                    n_parts)
 {
-  ConvForm *form = g_new0 (ConvForm, 1);
+  LptFloatConvForm *form = g_new0 (LptFloatConvForm, 1);
 
   form->n_parts = n_parts;
   form->parts = g_new0 (Conv, n_parts);
@@ -406,22 +480,31 @@ static void
 conv_follow (LptProgram   *program,
              LptProgramOp *op)
 {
-  lpt_float_epilogue_follow (&((ConvForm *) op->form.params)->end, program, op);
+  lpt_float_epilogue_follow (&((LptFloatConvForm *) op->form.params)->end, program, op);
 }
 
-static void
-set_form (const Shape *s,
-          ConvForm    *v)
+void
+lpt_float_conv_set_form (const LptFloatConvShape *s,
+                         LptFloatConvForm        *v)
 {
   const Conv *last = &v->parts[v->n_parts - 1];
-  LptOpForm form = { .run = conv_run, .follow = conv_follow, .clear = conv_clear, .params = v, .kernel = last->kernel->name,
-                     .tasks = last->first + last->images * last->groups * last->split.row_tasks * last->split.col_tasks, .n_in = 1,
-                     .in = LPT_OPERANDS ({ s->op->in[0], LPT_LAYOUT_WORDS_LAST }), .out = s->op->out[0],
-                     .out_layout = LPT_LAYOUT_WORDS_LAST };
+  const gsize tasks = last->images * last->groups * last->split.row_tasks * last->split.col_tasks;
+  LptOpForm form = { .run = conv_run, .follow = conv_follow, .clear = conv_clear, .params = v,
+                     .kernel = last->kernel->name, .tasks = last->first + tasks, .n_in = 1,
+                     .in = LPT_OPERANDS ({ s->op->in[0], LPT_LAYOUT_WORDS_LAST }, { s->op->in[1], LPT_LAYOUT_TYPED }),
+                     .out = s->op->out[0], .out_layout = LPT_LAYOUT_WORDS_LAST };
   guint i;
 
+  if (last->computed != NULL)
+    form.n_in++;
   for (i = 0; i < v->n_parts; i++)
-    form.workspace = MAX (form.workspace, v->parts[i].workspace);
+    {
+      const Conv *c = &v->parts[i];
+
+      form.workspace = MAX (form.workspace, c->workspace);
+      if (c->computed != NULL)
+        form.workspace = MAX (form.workspace, c->workspace + lpt_float_taps_room (c->computed, c->split.cols));
+    }
   lpt_program_set_form (s->op, &form);
 }
 
@@ -432,119 +515,34 @@ lpt_prepare_float_conv (LptProgram   *program,
                         LptProgramOp *op)
 {
   LptFloatPacks weights;
-  ConvForm *form;
-  Shape s;
+  LptFloatConvForm *form;
+  LptFloatConvShape s;
 
-  if (!read_shape (program, op, &s))
+  if (!lpt_float_conv_shape (program, op, &s))
     return FALSE;
   if (s.view.grouped && s.in == 1 && s.out == 1)
     return lpt_prepare_float_dwconv (program, op, &s.window);
-  if ((program->flags & LPT_PLAN_ORDERED) == 0 && lpt_float_winograd_pays (&s.window, s.out, s.in))
+  if (op->in[1]->kind == LPT_STORAGE_CONST && (program->flags & LPT_PLAN_ORDERED) == 0 &&
+      lpt_float_winograd_pays (&s.window, s.out, s.in))
     {
       lpt_prepare_float_winograd (program, op, &s.window, s.groups);
       return TRUE;
     }
 
-  form = form_new (&s, 1);
+  form = lpt_float_conv_form_new (&s, 1);
+  if (op->in[1]->kind != LPT_STORAGE_CONST)
+    {
+      LptFloatTaps *computed = lpt_float_taps_new (&s.view, &op->in[1]->array.shape, s.window.kernel, NULL);
+
+      lpt_float_conv_add_part (&s, form, 0, &s.window, NULL, computed, NULL);
+      lpt_float_conv_set_form (&s, form);
+      return TRUE;
+    }
   weights = (LptFloatPacks) { op->in[1]->array.data, NULL, 0, s.groups,
                               s.in * (gsize) lpt_window_size (s.window.kernel), s.out, 1, 0 };
   weights.n_stride = (ptrdiff_t) weights.k;
-  add_part (&s, form, 0, &s.window, &weights, NULL);
-  set_form (&s, form);
-
-  return TRUE;
-}
-
-/* --- ConvolutionBackpropData, GroupConvolutionBackpropData --- */
-
-/* The weights [groups][in][out][kernel] of one phase as [groups][out][in][its taps]. */
-static void
-gather_weights (const Shape           *s,
-                const LptPhase *const  of[3],
-                const LptWindow       *phase,
-                float                 *to)
-{
-  const float *from = s->op->in[1]->array.data;
-  const gint64 *kernel = s->window.kernel, *n = phase->kernel;
-  const gsize size = (gsize) lpt_window_size (kernel);
-  gsize g, o, i;
-  gint64 z, y, x;
-
-  for (g = 0; g < s->groups; g++)
-    for (o = 0; o < s->out; o++)
-      for (i = 0; i < s->in; i++)
-        for (z = 0; z < n[0]; z++)
-          for (y = 0; y < n[1]; y++)
-            for (x = 0; x < n[2]; x++)
-              {
-                gint64 kz = of[0]->tap + z * of[0]->every, ky = of[1]->tap + y * of[1]->every,
-                       kx = of[2]->tap + x * of[2]->every;
-
-                *to++ = kz < kernel[0] && ky < kernel[1] && kx < kernel[2]
-                            ? from[((g * s->in + i) * s->out + o) * size +
-                                   (gsize) ((kz * kernel[1] + ky) * kernel[2] + kx)]
-                            : 0;
-              }
-}
-
-static void
-add_phase (const Shape     *s,
-           ConvForm        *form,
-           guint            i,
-           const LptPhase  *of[3])
-{
-  struct { gint64 tap[3], every[3], n[3]; } key;
-  LptFloatPacks weights;
-  LptConvPlace place = lpt_phase_place (&s->window, of);
-  LptWindow phase;
-  float *data;
-  guint axis;
-
-  lpt_phase_window (&s->window, of, FALSE, &phase);
-  for (axis = 0; axis < 3; axis++)
-    {
-      key.tap[axis] = of[axis]->tap;
-      key.every[axis] = of[axis]->every;
-      key.n[axis] = of[axis]->n_taps;
-    }
-  weights = (LptFloatPacks) { NULL,   &key, sizeof key, s->groups, s->in * (gsize) lpt_window_size (phase.kernel),
-                              s->out, 1,    0 };
-  weights.n_stride = (ptrdiff_t) weights.k;
-  weights.data = data = lpt_program_array (weights.groups * weights.k * weights.n, sizeof *data);
-  if (data != NULL)
-    gather_weights (s, of, &phase, data);
-  add_part (s, form, i, &phase, &weights, form->n_parts > 1 ? &place : NULL);
-  lpt_aligned_free (data);
-}
-
-gboolean
-lpt_prepare_float_deconv (LptProgram   *program,
-                          LptProgramOp *op)
-{
-  LptPhases phases;
-  ConvForm *form;
-  Shape s;
-  guint i;
-
-  if (!read_shape (program, op, &s))
-    return FALSE;
-  if (!lpt_phases_init (&phases, &s.window))
-    return lpt_refuse (op, LPT_REMARK_GEOMETRY);
-  if (s.view.grouped && s.in == 1 && s.out == 1)
-    lpt_prepare_float_dwdeconv (program, op, &s.window, &phases);
-  else
-    {
-      form = form_new (&s, phases.n);
-      for (i = 0; i < phases.n; i++)
-        {
-          const LptPhase *of[3];
-
-          lpt_phases_at (&phases, i, of);
-          add_phase (&s, form, i, of);
-        }
-      set_form (&s, form);
-    }
-  lpt_phases_clear (&phases);
+  lpt_float_conv_add_part (&s, form, 0, &s.window, &weights, NULL, NULL);
+  lpt_float_conv_set_form (&s, form);
 
   return TRUE;
 }

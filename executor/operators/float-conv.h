@@ -1,0 +1,29 @@
+/* float-conv.h - real convolutions: one part, or, transposed, one for each phase
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "executor/operators/float-taps.h"
+
+typedef struct
+{
+  LptProgram     *program;
+  LptProgramOp   *op;
+  LptWeightedView view;
+  LptWindow       window;
+  gsize           images, groups, in, out;    /* channels of a group */
+} LptFloatConvShape;
+
+typedef struct _LptFloatConvForm LptFloatConvForm;
+
+/* FALSE: a remark says what no kernel does. */
+gboolean          lpt_float_conv_shape    (LptProgram *program, LptProgramOp *op, LptFloatConvShape *shape);
+LptFloatConvForm *lpt_float_conv_form_new (const LptFloatConvShape *shape, guint n_parts);
+/* Part @i, in order, of window @v with @weights as [groups][out][in][kernel], or what tells of computed ones (taken
+ * over); @place: NULL where it is the whole output. */
+void              lpt_float_conv_add_part (const LptFloatConvShape *shape, LptFloatConvForm *form, guint i,
+                                           const LptWindow *v, const LptFloatPacks *weights, LptFloatTaps *computed,
+                                           const LptConvPlace *place);
+/* All parts are there: the op has its form. */
+void              lpt_float_conv_set_form (const LptFloatConvShape *shape, LptFloatConvForm *form);
