@@ -84,6 +84,8 @@ gelu (double x,
 #define VECTOR_FUNCTIONS(X) \
   X (EXP, 0, 0, EXP) \
   X (LOG, 0, 0, LOG) \
+  X (SIN, 0, 0, SIN) \
+  X (COS, 0, 0, COS) \
   X (SIGMOID, 0, 0, SIGMOID) \
   X (SWISH, 1, 0, SILU) \
   X (TANH, 0, 0, TANH) \

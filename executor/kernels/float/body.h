@@ -218,6 +218,8 @@ within_six (V x)
   return greater ((V) { 0 }, lesser (splat (6.0f), x));
 }
 
+#include "executor/kernels/float/body-waves.h"
+
 INLINE V
 map_lanes (LptFloatMap map, V x)
 {
@@ -257,6 +259,9 @@ map_lanes (LptFloatMap map, V x)
       return x / (1.0f + magnitude (x));
     case LPT_MAP_LOG:
       return log_lanes (x);
+    case LPT_MAP_SIN:
+    case LPT_MAP_COS:
+      return wave_lanes (x, map == LPT_MAP_COS);
     default:
       return (V) ((I) x ^ (int32_t) 0x80000000);
     }
@@ -271,6 +276,27 @@ map_all (LptFloatMap map, size_t n, const float *in, float *out)
     store (out + i, map_lanes (map, load (in + i, WIDTH, 0.0f)), WIDTH);
   if (i < n)
     store (out + i, map_lanes (map, load (in + i, n - i, 0.0f)), n - i);
+}
+
+/* Blocks with a large number are copied first: `in` may be `out`. */
+INLINE void
+map_waves (LptFloatMap map, size_t n, const float *in, float *out)
+{
+  for (size_t at = 0; at < n; at += WAVES_BLOCK)
+    {
+      const size_t count = n - at < WAVES_BLOCK ? n - at : WAVES_BLOCK;
+      float own[WAVES_BLOCK];
+      bool large = false;
+
+      for (size_t i = 0; i < count; i++)
+        large |= !(fabsf (in[at + i]) <= WAVES_MOST);
+      if (large)
+        memcpy (own, in + at, count * sizeof *own);
+      map_all (map, count, in + at, out + at);
+      for (size_t i = 0; i < count && large; i++)
+        if (!(fabsf (own[i]) <= WAVES_MOST))
+          out[at + i] = (float) (map == LPT_MAP_COS ? cos ((double) own[i]) : sin ((double) own[i]));
+    }
 }
 
 #include "executor/kernels/float/body-gelu.h"
@@ -327,6 +353,12 @@ LPT_FN (lpt_float_map) (LptFloatMap map, size_t n, const float *in, float *out)
     MAP (LPT_MAP_LOG)
     MAP (LPT_MAP_NEGATIVE)
 #undef MAP
+    case LPT_MAP_SIN:
+      map_waves (LPT_MAP_SIN, n, in, out);
+      break;
+    case LPT_MAP_COS:
+      map_waves (LPT_MAP_COS, n, in, out);
+      break;
     default:
       map_exactly (map, n, in, out);
     }

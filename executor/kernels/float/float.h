@@ -18,8 +18,8 @@
 #define LPT_SELU_SCALE 1.05070102214813232421875f
 
 /* Functions of one value. Results below 2^-126 are 0; a NaN stays one. Bounds of the errors, which tests/kernels checks
- * on a grid: exp 2 ulp, sigmoid, tanh, ELU, softplus and log 4 ulp, SELU and softsign 6 ulp; erf and HSigmoid 2^-22,
- * the two GELUs, HSwish and Mish 2^-21 * max (1, |x|) in absolute terms. */
+ * on a grid: exp 2 ulp, sigmoid, tanh, ELU, softplus and log 4 ulp, SELU and softsign 6 ulp; erf, HSigmoid, sine and
+ * cosine 2^-22, the two GELUs, HSwish and Mish 2^-21 * max (1, |x|) in absolute terms. */
 typedef enum {
   LPT_MAP_EXP,
   LPT_MAP_SIGMOID,
@@ -38,6 +38,8 @@ typedef enum {
   LPT_MAP_SOFT_PLUS,   /* ln (1 + e^x) */
   LPT_MAP_SOFT_SIGN,   /* x / (1 + |x|) */
   LPT_MAP_LOG,
+  LPT_MAP_SIN,
+  LPT_MAP_COS,
   LPT_MAP_SQRT,        /* these are exact, or rounded once */
   LPT_MAP_RSQRT,
   LPT_MAP_FLOOR,
