@@ -170,6 +170,56 @@ add_line (const gint64 *indices,
   return TRUE;
 }
 
+/* The same that replace what is there: of @from on, to @to + index * stride + j * step. */
+static gboolean
+copy_line (const Scatter *s,
+           gint64         from,
+           gint64         n,
+           gint64         to,
+           gint64         length,
+           gint64         stride,
+           GError       **error)
+{
+  const gint64 step = stride > 1 ? 1 : 0;
+  gint64 at, j;
+
+  for (j = 0; j < n; j++, from++, to += step)
+    {
+      at = s->indices[from] + (s->indices[from] < 0 ? length : 0);
+      if ((at < 0 || at >= length) && !lpt_index_wrap (s->indices[from], length, &at, error))
+        return FALSE;
+      copy (s, to + at * stride, from);
+    }
+
+  return TRUE;
+}
+
+/* ScatterElements without a reduction. */
+static gboolean
+replace_elements (LptCall       *call,
+                  const Scatter *s,
+                  gint           axis,
+                  GError       **error)
+{
+  const LptShape *data = &call->in[0].shape, *shape = &call->in[1].shape;
+  gint64 index[LPT_MAX_RANK] = { 0 }, strides[LPT_MAX_RANK], i = 0, to;
+  const gint last = data->rank - 1;
+  gint d;
+
+  lpt_shape_strides (data, strides);
+  do
+    {
+      for (d = 0, to = 0; d < last; d++)
+        to += d == axis ? 0 : index[d] * strides[d];
+      if (!copy_line (s, i, shape->dims[last], to, data->dims[axis], strides[axis], error))
+        return FALSE;
+      i += shape->dims[last];
+    }
+  while (lpt_index_next (last, shape->dims, index));
+
+  return TRUE;
+}
+
 gboolean
 lpt_run_scatter_elements (LptCall *call,
                           GError **error)
@@ -200,6 +250,8 @@ lpt_run_scatter_elements (LptCall *call,
       }
   if (lpt_array_count (&call->in[1]) == 0)
     return TRUE;
+  if (attrs->reduction == LPT_REDUCTION_NONE)
+    return replace_elements (call, &s, axis, error);
 
   hits = lpt_call_scratch (call, (gsize) count, sizeof (gint64), error);
   sums = hits != NULL ? lpt_call_scratch (call, (gsize) count, sizeof (double), error) : NULL;
@@ -230,16 +282,13 @@ lpt_run_scatter_elements (LptCall *call,
           if ((at < 0 || at >= data->dims[axis]) && !lpt_index_wrap (s.indices[i], data->dims[axis], &at, error))
             return FALSE;
           k = line + at * strides[axis] + (axis == last ? 0 : j);
-          if (attrs->reduction == LPT_REDUCTION_NONE)
-            copy (&s, k, i);
-          else
-            sums[k] = hits[k]++ == 0 ? get (&s, s.updates, i)
-                                     : reduce (attrs->reduction, sums[k], get (&s, s.updates, i));
+          sums[k] = hits[k]++ == 0 ? get (&s, s.updates, i)
+                                   : reduce (attrs->reduction, sums[k], get (&s, s.updates, i));
         }
     }
   while (lpt_index_next (last, shape->dims, index));
 
-  for (k = 0; k < count && attrs->reduction != LPT_REDUCTION_NONE; k++)
+  for (k = 0; k < count; k++)
     if (adds || hits[k] > (attrs->use_init_val ? 1 : 0))
       {
         double x = attrs->reduction == LPT_REDUCTION_MEAN ? sums[k] / (double) hits[k] : sums[k];
@@ -257,11 +306,12 @@ lpt_run_scatter_nd (LptCall *call,
 {
   int reduction = LPT_ATTRS (call->node, LptScatterAttrs)->reduction;
   const LptShape *data = &call->in[0].shape, *shape = &call->in[1].shape;
-  gint64 tuple, inner, n, i, k, at, one;
+  gint64 tuple, inner, size, n, i, k, at, one;
   Scatter s;
 
   if (!open_scatter (call, &s, error))
     return FALSE;
+  size = s.integer ? sizeof (gint64) : sizeof (float);
   tuple = shape->rank > 0 ? shape->dims[shape->rank - 1] : -1;
   if (tuple < 0 || tuple > data->rank)
     {
@@ -285,10 +335,10 @@ lpt_run_scatter_nd (LptCall *call,
             return FALSE;
           at = at * data->dims[k] + one;
         }
-      for (k = 0; k < inner; k++)
-        if (reduction == LPT_REDUCTION_NONE)
-          copy (&s, at * inner + k, i * inner + k);
-        else
+      if (reduction == LPT_REDUCTION_NONE)
+        memcpy ((char *) s.y + at * inner * size, (const char *) s.updates + i * inner * size, (gsize) (inner * size));
+      else
+        for (k = 0; k < inner; k++)
           put (&s, at * inner + k,
                reduce (reduction, get (&s, s.y, at * inner + k), get (&s, s.updates, i * inner + k)));
     }

@@ -143,6 +143,29 @@ read_item (const Lines *lines,
   item->index = k;
 }
 
+/* The first of @k and those behind it in a line of reals that may come before the last of the @n kept, by numbers
+ * alone: most elements of long lines do not. Equal ones come later, as their index does. */
+static inline gint64
+skip_reals (const Lines *lines,
+            gint64       o,
+            gint64       k,
+            gint64       i,
+            const Item  *last,
+            gboolean     greatest)
+{
+  const float *x = lines->real + o * lines->length * lines->inner + i;
+  const float limit = (float) last->value;
+
+  if (greatest)
+    while (k < lines->length && x[k * lines->inner] <= limit)
+      k++;
+  else
+    while (k < lines->length && x[k * lines->inner] >= limit)
+      k++;
+
+  return k;
+}
+
 gboolean
 lpt_run_top_k (LptCall *call,
                GError **error)
@@ -182,6 +205,10 @@ lpt_run_top_k (LptCall *call,
 
         for (k = 0; k < lines.length; k++)
           {
+            if (k >= n && n > 0 && lines.real != NULL)
+              k = skip_reals (&lines, o, k, i, &items[0], attrs->mode == LPT_TOPK_MAX);
+            if (k == lines.length)
+              break;
             read_item (&lines, o, k, i, &item);
             take_item (items, n, k, &item, compare);
           }

@@ -351,6 +351,16 @@ copy_segments (const LptCopyBox     *box,
       memcpy (out + i * sizeof pair, &pair, sizeof pair);                                                    \
     }
 
+#define EACH_TIME(type)                                                                                      \
+  for (i = 0; i < n; i++)                                                                                    \
+    {                                                                                                        \
+      type x, *to = (type *) (gpointer) out + i * times;                                                     \
+                                                                                                             \
+      memcpy (&x, in + i * sizeof x, sizeof x);                                                              \
+      for (k = 0; k < times; k++)                                                                            \
+        to[k] = x;                                                                                           \
+    }
+
 static void
 copy_repeated (const LptCopyBox     *box,
                const LptCopyElement *e,
@@ -367,6 +377,10 @@ copy_repeated (const LptCopyBox     *box,
   else if (size == 1)
     for (i = 0; i < n; i++)
       memset (out + i * times, in[i], times);
+  else if (size == 4)
+    EACH_TIME (guint32)
+  else if (size == 8)
+    EACH_TIME (guint64)
   else
     for (i = 0; i < n; i++)
       for (k = 0; k < times; k++)
@@ -387,6 +401,10 @@ copy_plane (const LptCopyBox     *box,
   else if (size == 4)
     e->kernel->words (box->plane_rows, box->plane_cols, (const guint32 *) (gconstpointer) in, box->plane_ldi,
                       (guint32 *) (gpointer) out, box->plane_ldo);
+  else if (size == 8)
+    for (c = 0; c < box->plane_cols; c++)
+      for (r = 0; r < box->plane_rows; r++)
+        memcpy (out + (c * box->plane_ldo + r) * 8, in + (r * box->plane_ldi + c) * 8, 8);
   else
     for (c = 0; c < box->plane_cols; c++)
       for (r = 0; r < box->plane_rows; r++)

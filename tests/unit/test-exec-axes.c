@@ -34,6 +34,12 @@ static const ExecCase cases[] =
     "%v = TopK(%x, %k) {axis=0, mode=max, sort=value} : f32[3], i32[3]\n"
     "%i = TopK(%x, %k) {axis=0, mode=min, sort=index} : f32[3], i32[3]\nResult(%v)\nResult(%v.1)\nResult(%i)\nResult(%i.1)\n",
     "5, 4, 3; 4, 2, 0; 3, 1, 1; 0, 1, 3" },
+  { "top-k-beside",                 /* two lines side by side; a NaN comes last in both modes */
+    "%x = Const {nan, 5, 2, 5, 2, 5, 7, 4, nan, 6, 7, 5, -1, nan, 2, 6, 9, 4, -1, 4} : f32[10,2]\n"
+    "%k = Const {3} : i64[]\n%v = TopK(%x, %k) {axis=0, mode=max, sort=value} : f32[3,2], i32[3,2]\n"
+    "%i = TopK(%x, %k) {axis=0, mode=min, sort=value} : f32[3,2], i32[3,2]\n"
+    "Result(%v)\nResult(%v.1)\nResult(%i)\nResult(%i.1)\n",
+    "9, 6, 7, 6, 7, 5; 8, 4, 3, 7, 5, 0; -1, 4, -1, 4, 2, 4; 6, 3, 9, 8, 1, 9" },
   { "softmax",
     "%x = Const {1, 2, 3} : f32[1,3]\n%s = SoftMax(%x) {axis=-1} : f32[1,3]\n%l = LogSoftmax(%x) {axis=1} : f32[1,3]\n"
     "Result(%s)\nResult(%l)\n",
