@@ -125,5 +125,42 @@ def fsrcnn(seed):
     return b
 
 
+def nerf(seed):
+    """NeRF: sines and cosines of places, a perceptron with its input again in the middle, densities along rays by CumSum."""
+    b = Build("nerf", seed)
+    x = b.input("points", (1024, 3))
+    waves = [b.op(kind, b.op("Mul", x, F32(2.0 ** i))) for i in range(6) for kind in ("Sin", "Cos")]
+    places = b.concat(x, *waves)
+    y = places
+    for i in range(4):
+        y = b.gemm(b.concat(y, places) if i == 2 else y, 128, "relu")
+    thick = b.op("Softplus", b.gemm(y, 1))
+    alpha = b.op("Sub", F32(1), b.op("Exp", b.op("Neg", b.reshape(thick, (32, 32)))))
+    left = b.op("Log", b.op("Add", b.op("Sub", F32(1), alpha), F32(1e-6)))
+    seen = b.op("Mul", alpha, b.op("Exp", b.op("CumSum", left, np.array(1, np.int64), exclusive=1)))
+    colour = b.reshape(b.op("Sigmoid", b.gemm(y, 3)), (32, 32, 3))
+    b.output(b.op("ReduceSum", b.op("Mul", b.op("Unsqueeze", seen, axes(2)), colour), axes(1), keepdims=0))
+    return b
+
+
+def styles(seed):
+    """StyleGAN2's synthesis: weights of dense, transposed and grouped convolutions that a style scales."""
+    b = Build("styles", seed)
+    z = b.input("style", (1, 64))
+    x = b.op("Mul", b.const(b.normal((1, 64, 16, 16), 1)), b.op("Unsqueeze", b.op("ReduceMean", z, axes=[1], keepdims=1), axes(2, 3)))
+
+    def scaled(shape, axis):
+        s = [shape[axis] if i == axis else 1 for i in range(4)]
+        return b.op("Mul", b.const(b.normal(shape, 1 / math.sqrt(9 * shape[axis]))), b.reshape(b.gemm(z, shape[axis]), s))
+    for c in (64, 32):
+        w = scaled((c, b.shape[x][1], 3, 3), 1)
+        norm = b.op("Sqrt", b.op("Add", b.op("ReduceSum", b.op("Mul", w, w), axes(1, 2, 3), keepdims=1), F32(1e-6)))
+        x = b.act(b.op("Conv", x, b.op("Div", w, norm), kernel_shape=[3, 3], pads=[1] * 4), "leaky")
+    x = b.op("ConvTranspose", x, scaled((32, 16, 3, 3), 0), kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4, output_padding=[1, 1])
+    x = b.op("Conv", x, scaled((16, 8, 3, 3), 1), kernel_shape=[3, 3], pads=[1] * 4, group=2)
+    b.output(b.conv(x, 3, 1))
+    return b
+
+
 if __name__ == "__main__":
-    archgen.main([rnnt, shufflenet, siamese, seq2seq, graph_network, fsrcnn])
+    archgen.main([rnnt, shufflenet, siamese, seq2seq, graph_network, fsrcnn, nerf, styles])
