@@ -53,7 +53,26 @@ lpt_float_taps_new (const LptWeightedView *view,
   return taps;
 }
 
-/* The taps of @n_which, in panels of columns. */
+/* One element of each column of a panel. */
+static guint32
+pack_row (const float *from,
+          gsize        stride,
+          gsize        columns,
+          float       *to)
+{
+  guint32 bits[PANEL], any = 0;
+  gsize j;
+
+  for (j = 0; j < PANEL; j++)
+    to[j] = j < columns ? from[j * stride] : 0;
+  memcpy (bits, to, sizeof bits);
+  for (j = 0; j < PANEL; j++)
+    any |= (bits[j] & 0x7f800000) == 0x7f800000;
+
+  return any;
+}
+
+/* The taps of @n_which, in panels of columns; not 0: one is not finite. */
 static guint32
 pack (const LptFloatTaps *taps,
       const float        *w,
@@ -63,28 +82,21 @@ pack (const LptFloatTaps *taps,
       gsize               n_which,
       float              *to)
 {
-  const gsize step = n_which * PANEL;
   guint32 any = 0;
-  gsize p, c, j, i;
+  gsize p, c, i;
 
   for (p = 0; p < n; p += PANEL)
-    for (j = 0; j < PANEL; j++)
-      {
-        const float *from = w + (column + p + j) * taps->n_stride;
-        float *own = to + p * taps->channels * n_which + j;
+    for (c = 0; c < taps->channels; c++)
+      for (i = 0; i < n_which; i++, to += PANEL)
+        {
+          const gssize at = taps->at[which != NULL ? which[i] : i];
+          const float *from = w + (column + p) * taps->n_stride + c * taps->c_stride;
 
-        for (c = 0; c < taps->channels; c++, own += step)
-          for (i = 0; i < n_which; i++)
-            {
-              const gssize at = taps->at[which != NULL ? which[i] : i];
-              float value = p + j < n && at >= 0 ? from[c * taps->c_stride + (gsize) at] : 0;
-              guint32 bits;
-
-              memcpy (&bits, &value, sizeof bits);
-              any |= (bits & 0x7f800000) == 0x7f800000;
-              own[i * PANEL] = value;
-            }
-      }
+          if (at < 0)
+            memset (to, 0, PANEL * sizeof *to);
+          else
+            any |= pack_row (from + at, taps->n_stride, MIN (n - p, PANEL), to);
+        }
 
   return any;
 }
