@@ -45,6 +45,7 @@
 #define QUANT_INIT(scale, zero, bits) \
   INIT ("s", FLOAT, "1", "floatData", scale) "," INIT ("z", FLOAT, "", "floatData", zero) "," \
   INIT ("bits", FLOAT, "", "floatData", bits)
+#define CODES INIT ("s", FLOAT, "", "floatData", "0.5") "," INIT ("z", "2", "", "int32Data", "2")
 #define COPIES INTS ("consumed_inputs", "0")
 
 typedef struct
@@ -147,9 +148,33 @@ static const Case cases[] = {
                  INIT ("bits", FLOAT, "", "floatData", "3"), X12,
            QUANT ("finn.custom_op.general", "Quant", "'x','s','z','bits'", INT ("signed", "1"))),
     "1,2,1,2", "1.4,9,-9,4.5", "1,3,-8,4" },
+  { "quant-one-bit", /* of two signs */
+    MODEL ("13", QUANT_INIT ("2", "0", "1"), X4, QUANT ("onnx.brevitas", "Quant", "'x','s','z','bits'", "")),
+    "4", "-1,0,1,3", "-2,2,2,2" },
+  { "quant-floor",
+    MODEL ("13", QUANT_INIT ("0.5", "0", "4"), X4,
+           QUANT ("qonnx.custom_op.general", "Quant", "'x','s','z','bits'", TEXT ("rounding_mode", "RkxPT1I="))),
+    "4", "-5,-0.1,1.4,9", "-4,-0.5,1,3.5" },
+  { "quant-half-up", /* away from zero */
+    MODEL ("13", QUANT_INIT ("1", "0", "4"), X4,
+           QUANT ("qonnx.custom_op.general", "Quant", "'x','s','z','bits'", TEXT ("rounding_mode", "SEFMRl9VUA=="))),
+    "4", "0.5,-0.5,1.4,2.5", "1,-1,1,3" },
+  { "quant-up",
+    MODEL ("13", QUANT_INIT ("1", "0", "4"), X4,
+           QUANT ("qonnx.custom_op.general", "Quant", "'x','s','z','bits'", TEXT ("rounding_mode", "VVA="))),
+    "4", "0.5,-0.1,1,2.1", "1,-1,1,3" },
+  { "trunc",
+    MODEL ("13", QUANT_INIT ("0.5", "0", "8") "," INIT ("to", FLOAT, "", "floatData", "6"), X4,
+           QUANT ("qonnx.custom_op.general", "Trunc", "'x','s','z','bits','to'", "")),
+    "4", "1.5,2,5,-1", "0,0.5,1,-0.5" },
   { "bipolar-quant",
     MODEL ("13", QUANT_INIT ("2", "0", "1"), X4, QUANT ("qonnx.custom_op.general", "BipolarQuant", "'x','s'", "")),
     "4", "-1,0,1,3", "-2,2,2,2" },
+  { "extended-pair",
+    MODEL ("13", CODES, X4,
+           "{'opType':'ExtendedQuantizeLinear','domain':'com.amd.quark','input':['x','s','z'],'output':['q']},"
+           "{'opType':'ExtendedDequantizeLinear','domain':'com.amd.quark','input':['q','s','z'],'output':['y']}"),
+    "4", "-3,1.3,9,2", "-1,1.5,9,2" },
   /* lengths and ranks that are open */
   { "softmax-open",
     MODEL ("11", "", VALUE ("x", FLOAT, OPEN ("a") "," OPEN ("b") "," DIM ("2")),
