@@ -175,6 +175,18 @@ static const Case cases[] = {
            "{'opType':'ExtendedQuantizeLinear','domain':'com.amd.quark','input':['x','s','z'],'output':['q']},"
            "{'opType':'ExtendedDequantizeLinear','domain':'com.amd.quark','input':['q','s','z'],'output':['y']}"),
     "4", "-3,1.3,9,2", "-1,1.5,9,2" },
+  /* codes that are bounded between their quantization and dequantization */
+  { "clip-of-codes",
+    MODEL ("13", CODES "," INIT ("lo", "2", "", "int32Data", "4") "," INIT ("hi", "2", "", "int32Data", "10"), X4,
+           NODE ("QuantizeLinear", "'x','s','z'", "'q'", "") "," NODE ("Clip", "'q','lo','hi'", "'c'", "") ","
+           NODE ("DequantizeLinear", "'c','s','z'", "'y'", "")),
+    "4", "-3,1.3,9,2", "1,1.5,4,2" },
+  { "clip-of-constant-codes",
+    MODEL ("13", CODES "," INIT ("hi", "2", "", "int32Data", "4") "," INIT ("q", "2", "4", "int32Data", "1,3,5,200"),
+           X4,
+           NODE ("Clip", "'q','','hi'", "'c'", "") "," NODE ("DequantizeLinear", "'c','s','z'", "'w'", "") ","
+           NODE ("Add", "'x','w'", "'y'", "")),
+    "4", "0,0,0,0", "-0.5,0.5,1,1" },
   /* lengths and ranks that are open */
   { "softmax-open",
     MODEL ("11", "", VALUE ("x", FLOAT, OPEN ("a") "," OPEN ("b") "," DIM ("2")),

@@ -62,16 +62,94 @@ lpt_onnx_map_clip_attributes (LptOnnxNode *on)
   lpt_onnx_set (on, 0, clamp (on, lpt_onnx_in (on, 0), low, high));
 }
 
+/* Bound @code of codes as the real numbers (code - z) s, for each channel. */
+static LptValue *
+real_bound (LptOnnxNode    *on,
+            const LptValue *codes,
+            double          code)
+{
+  const LptQuant *quant = codes->quant;
+  LptShape shape = LPT_SHAPE_SCALAR;
+  g_autofree double *numbers = g_new (double, quant->n);
+
+  for (guint i = 0; i < quant->n; i++)
+    numbers[i] = (code - quant->zero_point[i]) * quant->scale[i];
+  if (quant->n > 1)
+    {
+      shape.rank = codes->shape.rank;
+      for (gint d = 0; d < shape.rank; d++)
+        shape.dims[d] = d == quant->axis ? quant->n : 1;
+    }
+  return lpt_onnx_tensor_value (on, lpt_tensor_from_f64 (lpt_node_in (codes->producer, 0)->dtype, &shape, numbers,
+                                                         NULL));
+}
+
+/* Codes of 2 to 7 bits are written as Clip of wider ones: clip (quantize (x)) = quantize (clip (x)), since rounding
+ * keeps the order and the bounds are codes. */
+static gboolean
+clip_quantize (LptOnnxNode *on,
+               LptValue    *codes,
+               LptTensor   *low,
+               LptTensor   *high)
+{
+  LptNode *quantize = codes->producer, *node;
+  LptValue *x, *bounds[2];
+
+  if (quantize->op != LPT_OP_QUANTIZE || codes->quant == NULL || (codes->quant->n > 1 && codes->shape.rank < 0) ||
+      (low != NULL && high != NULL && lpt_tensor_get_i64 (low, 0) > lpt_tensor_get_i64 (high, 0)))
+    return FALSE;
+  x = lpt_node_in (quantize, 0);
+  bounds[0] = low != NULL ? real_bound (on, codes, lpt_tensor_get_f64 (low, 0)) : NULL;
+  bounds[1] = high != NULL ? real_bound (on, codes, lpt_tensor_get_f64 (high, 0)) : NULL;
+  if (on->error == NULL && codes->quant->n == 1)
+    x = clamp (on, x, low != NULL ? lpt_tensor_get_f64 (bounds[0]->producer->data, 0) : -INFINITY,
+               high != NULL ? lpt_tensor_get_f64 (bounds[1]->producer->data, 0) : INFINITY);
+  else
+    for (guint i = 0; i < 2; i++)
+      x = bounds[i] != NULL ? lpt_onnx_emit (on, i == 0 ? LPT_OP_MAXIMUM : LPT_OP_MINIMUM, 2, x, bounds[i]) : x;
+  node = lpt_onnx_add (on, LPT_OP_QUANTIZE, 1, x);
+  LPT_ATTRS (node, LptQuantizeAttrs)->type = codes->dtype;
+  lpt_value_set_quant (lpt_node_out (node), codes->quant);
+  lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
+  return TRUE;
+}
+
+/* Constant codes, bounded. */
+static LptValue *
+clip_constant (LptOnnxNode *on,
+               LptTensor   *data,
+               LptTensor   *low,
+               LptTensor   *high)
+{
+  g_autofree double *values = lpt_tensor_to_f64 (data, NULL);
+
+  for (gint64 i = 0; values != NULL && i < lpt_tensor_count (data); i++)
+    {
+      if (low != NULL)
+        values[i] = MAX (values[i], lpt_tensor_get_f64 (low, 0));
+      if (high != NULL)
+        values[i] = MIN (values[i], lpt_tensor_get_f64 (high, 0));
+    }
+  return lpt_onnx_tensor_value (on, values != NULL ? lpt_tensor_from_f64 (lpt_tensor_dtype (data),
+                                                                          lpt_tensor_shape (data), values, NULL)
+                                                   : NULL);
+}
+
+static gboolean
+is_one (LptTensor *tensor)
+{
+  return tensor == NULL || lpt_tensor_count (tensor) == 1;
+}
+
 /* min (max (x, low), high): high wins where the bounds cross. */
 void
 lpt_onnx_map_clip (LptOnnxNode *on)
 {
   LptValue *x = lpt_onnx_in (on, 0), *low = lpt_onnx_optional (on, 1), *high = lpt_onnx_optional (on, 2);
   LptTensor *low_data = lpt_onnx_const_in (on, 1), *high_data = lpt_onnx_const_in (on, 2);
-  gboolean constant = (low == NULL || low_data != NULL) && (high == NULL || high_data != NULL) &&
-                      lpt_dtype_is_real (x->dtype);
+  const gboolean known = (low == NULL || low_data != NULL) && (high == NULL || high_data != NULL);
 
-  if (constant && (low != NULL || high != NULL))
+  if (known && lpt_dtype_is_real (x->dtype) && (low != NULL || high != NULL))
     {
       double a = low_data != NULL && lpt_tensor_count (low_data) == 1 ? lpt_tensor_get_f64 (low_data, 0)
                                                                       : lpt_dtype_min (x->dtype);
@@ -81,6 +159,17 @@ lpt_onnx_map_clip (LptOnnxNode *on)
       if (a <= b)
         {
           lpt_onnx_set (on, 0, clamp (on, x, low != NULL ? a : -INFINITY, high != NULL ? b : INFINITY));
+          return;
+        }
+    }
+  if (known && lpt_dtype_is_integer (x->dtype) && lpt_dtype_bits (x->dtype) <= 32 && is_one (low_data) &&
+      is_one (high_data))
+    {
+      if (clip_quantize (on, x, low_data, high_data))
+        return;
+      if (x->producer->data != NULL)
+        {
+          lpt_onnx_set (on, 0, clip_constant (on, x->producer->data, low_data, high_data));
           return;
         }
     }
