@@ -27,9 +27,24 @@ lpt_tfl_x_add (LptTflExpand *x, LptOp op, guint n_out, guint n_in, LptValue *con
   return lpt_graph_add_full (x->graph, lpt_op_info (op), 0, name, n_in, in, n_out);
 }
 
+/* Codes that are only moved keep what they mean: kernels hold the constants beside them against it. */
+static void
+keep_meaning (LptNode *node)
+{
+  LptQuant *quant = node->n_in > 0 && node->in[0].value != NULL ? node->in[0].value->quant : NULL;
+  const guint parts = node->op == LPT_OP_CONCAT ? node->n_in : 1;
+  gboolean same = quant != NULL && quant->n == 1 && (node->info->flags & LPT_OP_F_PRESERVES);
+  for (guint i = 1; i < parts && same; i++)
+    same = lpt_quant_equal (quant, node->in[i].value->quant);
+  for (guint o = 0; o < node->n_out && same; o++)
+    if (node->out[o].quant == NULL)
+      lpt_value_set_quant (&node->out[o], quant);
+}
+
 LptValue *
 lpt_tfl_x_done (LptTflExpand *x, LptNode *node)
 {
+  keep_meaning (node);
   if (x->error == NULL && !x->declined)
     lpt_node_infer (node, &x->error);
   return x->error == NULL && !x->declined ? lpt_tfl_w_folded (x->graph, node) : lpt_node_out (node);
@@ -210,8 +225,6 @@ lpt_tfl_x_gather (LptTflExpand *x, LptValue *value, LptValue *indices, gint64 ax
   LptValue *in[] = { value, indices, lpt_tfl_x_index (x, axis) };
   LptNode *node = lpt_tfl_x_add (x, LPT_OP_GATHER, 1, 3, in);
   node->opset = 8;
-  if (value->quant != NULL && value->quant->n == 1)
-    lpt_value_set_quant (lpt_node_out (node), value->quant);
   return lpt_tfl_x_done (x, node);
 }
 
