@@ -14,7 +14,7 @@
  *   - the operation broadcasts its data, its constant varies spatially, or its rank is dynamic;
  *   - it is the Add of a bias, or kept from clean-up;
  *   - it has more than 256 levels, unless split-wide-data is disabled;
- *   - a Convert from i32 to a real type; a type change without updatePrecisions.
+ *   - a Convert from i32 to a real type, or to narrower real numbers; a type change without updatePrecisions.
  *
  * Golden tests: tests/golden/fake-quantize/
  *

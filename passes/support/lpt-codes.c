@@ -73,7 +73,8 @@ lpt_codes_have_levels (LptDType dtype)
 
 /* --- pieces -------------------------------------------------------------------- */
 
-/* FakeQuantize of what @quantize reads; @out NULL = its codes. */
+/* FakeQuantize of what @quantize reads; @out NULL = its codes. In f32, whatever the data: an interval in half
+ * precision has steps of another length. */
 LptValue *
 lpt_codes_fake_quantize (LptCodes       *nz,
                          LptNode        *quantize,
@@ -84,7 +85,7 @@ lpt_codes_fake_quantize (LptCodes       *nz,
   double low = lpt_dtype_min (q->dtype), high = lpt_dtype_max (q->dtype);
   LptValue *x = lpt_node_in (quantize, 0);
   g_autoptr (LptQuant) codes = lpt_quant_new_one (1, 0);
-  LptValue *in[5] = { x };
+  LptValue *in[5] = { lpt_codes_convert (nz, x, LPT_DTYPE_F32, x->producer->name) };
   LptNode *node;
 
   in[1] = end_of (nz, name, "input_low", q->quant, &x->shape, low);
@@ -99,14 +100,6 @@ lpt_codes_fake_quantize (LptCodes       *nz,
       in[3] = end_of (nz, name, "output_low", out != NULL ? out : codes, &x->shape, low);
       in[4] = end_of (nz, name, "output_high", out != NULL ? out : codes, &x->shape, high);
     }
-  if (x->dtype != LPT_DTYPE_F32)
-    for (guint i = 1; i < 5; i++)
-      {
-        node = lpt_graph_add (lpt_rewriter_graph (nz->rw), LPT_OP_CONVERT, 1, in[i]->producer->name, 1, &in[i]);
-        LPT_ATTRS (node, LptConvertAttrs)->destination_type = x->dtype;
-        lpt_node_infer (node, NULL);
-        in[i] = lpt_node_out (node);
-      }
   node = lpt_graph_add (lpt_rewriter_graph (nz->rw), LPT_OP_FAKE_QUANTIZE, 1, name, 5, in);
   LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels = (gint64) (high - low) + 1;
   lpt_node_infer (node, NULL);

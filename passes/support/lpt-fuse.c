@@ -125,6 +125,14 @@ rounds_results (LptNode   *fq,
   return span == NULL;
 }
 
+/* Does a Convert of real numbers lose digits that f32 has? */
+static gboolean
+rounds (LptDType from,
+        LptDType to)
+{
+  return lpt_dtype_is_real (from) && lpt_dtype_bits (to) < MIN (lpt_dtype_bits (from), 32);
+}
+
 LptNode *
 lpt_fuse_above (LptRewriter *rw,
                 LptNode     *fq)
@@ -144,10 +152,10 @@ lpt_fuse_above (LptRewriter *rw,
     return NULL;
   if (op->op == LPT_OP_CONVERT)
     {
-      LptDType from = lpt_node_in (op, 0)->dtype;
+      const LptDType from = lpt_node_in (op, 0)->dtype, to = op->out[0].dtype;
 
-      if (!lpt_dtype_is_real (op->out[0].dtype) || from == LPT_DTYPE_I32 || from == LPT_DTYPE_I64 ||
-          from == LPT_DTYPE_BOOL || (!update && from != op->out[0].dtype))
+      if (!lpt_dtype_is_real (to) || from == LPT_DTYPE_I32 || from == LPT_DTYPE_I64 ||
+          from == LPT_DTYPE_BOOL || (!update && from != to) || rounds (from, to))
         return NULL;
       return replace_input (rw, fq, lpt_node_in (op, 0), NULL, NULL);
     }
