@@ -5,8 +5,8 @@
  *
  * The operation stays real. Quantized weights become integers with a dequantization in front, and the chains on all
  * four quantized inputs (X, H, W, R) are kept from clean-up, so that `integers -> Convert -> Multiply` is there for a
- * runtime that computes the cell in integers. Where data and state are real, quantized weights of both halves become
- * integers, and their chains are kept, all the same.
+ * runtime that computes the cell in integers. Where data and state are real, or of another type, quantized weights of
+ * both halves become integers, and their chains are kept, all the same.
  *
  * Rounds weights that are not on the lattice of their FakeQuantize.
  *
@@ -127,8 +127,11 @@ rewrite (LptRewriter *rw,
       if (!lpt_layer_find (rw, cell, inputs[i], &dq) || lpt_node_is_const (dq.data->producer))
         continue;
       if (lpt_rewriter_config (rw)->update_precisions && dq.data->dtype != LPT_DTYPE_U8)
-        return lpt_rewriter_decline (rw, cell, "input %u is dequantized from %s, not from u8", inputs[i],
-                                     lpt_dtype_name (dq.data->dtype));
+        {
+          lpt_rewriter_decline (rw, cell, "input %u is dequantized from %s, not from u8", inputs[i],
+                                lpt_dtype_name (dq.data->dtype));
+          return keep_weights (rw, cell, weights);
+        }
       any = TRUE;
     }
   if (!any)
