@@ -42,7 +42,8 @@
 /* Biases that are whole numbers of steps but for what float32 rounds. */
 #define WHOLE 1e-3
 
-/* Axis of the output channels in the output, their number, and their axis in the weights (-1 = [G, O] flattened). */
+/* Axis of the output channels in the output, their number (of a matrix product it may be open), and their axis in the
+ * weights (-1 = [G, O] flattened). */
 static gboolean
 out_channels (LptNode *node,
               gint    *axis,
@@ -60,7 +61,7 @@ out_channels (LptNode *node,
       *axis = y->rank - 1;
       *weights_axis = w->rank == 1 ? 0 : LPT_ATTRS (node, LptMatMulAttrs)->transpose_b ? w->rank - 2 : w->rank - 1;
       *count = w->rank == 1 ? 1 : w->dims[*weights_axis];
-      return *count >= 0;
+      return TRUE;
     }
   if (w->rank < 3)
     return FALSE;
@@ -219,6 +220,15 @@ round_bias (Bias *bias)
   return TRUE;
 }
 
+static gboolean
+has_steps (const Bias *bias)
+{
+  for (guint c = 0; c < bias->n; c++)
+    if (bias->steps[c] != 0)
+      return TRUE;
+  return FALSE;
+}
+
 /* The steps as int32, one for each of @channels; NULL: all are 0. */
 static LptValue *
 bias_const (LptLower   *lw,
@@ -231,13 +241,10 @@ bias_const (LptLower   *lw,
   g_autofree double *rounded = g_new (double, MAX (channels, 1));
   g_autofree char *name = g_strconcat (node->name, "/bias", NULL);
   g_autoptr (LptQuant) quant = NULL;
-  gboolean any = FALSE;
   LptValue *value;
   gint64 c;
 
-  for (c = 0; c < (gint64) n; c++)
-    any |= bias->steps[c] != 0;
-  if (!any)
+  if (!has_steps (bias))
     return NULL;
   for (c = 0; c < channels; c++)
     rounded[c] = bias->steps[n == 1 ? 0 : c];
@@ -314,7 +321,7 @@ emit_weighted (LptLower      *lw,
   fits = round_bias (&bias);
   *steps = bias.steps;
   rest = bias.rest;
-  if (!fits)
+  if (!fits || (channels < 0 && has_steps (&bias)))
     return NULL;
   in[view.bias] = bias_const (lw, node, channels, &bias);
   if (view.transposed && node->n_in > 2)
