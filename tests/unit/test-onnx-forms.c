@@ -170,6 +170,21 @@ static const Case cases[] = {
   { "bipolar-quant",
     MODEL ("13", QUANT_INIT ("2", "0", "1"), X4, QUANT ("qonnx.custom_op.general", "BipolarQuant", "'x','s'", "")),
     "4", "-1,0,1,3", "-2,2,2,2" },
+  /* steps that are not positive: constant codes, of which -128 has no opposite, and others */
+  { "negative-steps",
+    MODEL ("13", INIT ("s", FLOAT, "2", "floatData", "-0.5,-2") "," INIT ("q", "3", "2,2", "int32Data", "-128,4,-3,0"),
+           VALUE ("x", FLOAT, DIM ("2") "," DIM ("2")),
+           NODE ("DequantizeLinear", "'q','s'", "'w'", INT ("axis", "1")) "," NODE ("Add", "'x','w'", "'y'", "")),
+    "2,2", "0,0,0,0", "64,-8,1.5,0" },
+  { "step-of-zero",
+    MODEL ("13", INIT ("s", FLOAT, "2", "floatData", "0,-1") "," INIT ("z", "2", "2", "int32Data", "7,3") ","
+                 INIT ("q", "2", "2", "int32Data", "9,4"), VALUE ("x", FLOAT, DIM ("2")),
+           NODE ("DequantizeLinear", "'q','s','z'", "'w'", INT ("axis", "0")) "," NODE ("Add", "'x','w'", "'y'", "")),
+    "2", "1,1", "1,0" },
+  { "negative-step-of-data",
+    MODEL ("13", CODES "," INIT ("n", FLOAT, "", "floatData", "-1"), X4, NODE ("QuantizeLinear", "'x','s','z'", "'q'", "")
+           "," NODE ("DequantizeLinear", "'q','n','z'", "'y'", "")),
+    "4", "-3,1.3,9,2", "2,-3,-18,-4" },
   { "extended-pair",
     MODEL ("13", CODES, X4,
            "{'opType':'ExtendedQuantizeLinear','domain':'com.amd.quark','input':['x','s','z'],'output':['q']},"

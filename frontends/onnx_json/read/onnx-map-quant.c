@@ -1,7 +1,8 @@
 /* onnx-map-quant.c - ONNX quantization: QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear
  *
  * QuantizeLinear is Quantize, DequantizeLinear is Dequantize; blocked or computed
- * scales are spelled out in real arithmetic.
+ * scales are spelled out in real arithmetic, and so are those of DequantizeLinear that are not positive, unless its
+ * codes are constants, which are turned round.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +10,91 @@
 #include "frontends/onnx_json/read/onnx-quant-in.h"
 #include "frontends/onnx_json/read/onnx-scope.h"
 
+#include <math.h>
 #include <string.h>
+
+/* --- steps that are not positive ------------------------------------------------------------- */
+
+/* Are all numbers of the constant input @i above 0 and finite, as a quantization has them? */
+static gboolean
+has_steps (LptOnnxNode *on,
+           guint        i)
+{
+  LptTensor *scale = lpt_onnx_const_in (on, i);
+
+  for (gint64 k = 0; scale != NULL && k < lpt_tensor_count (scale); k++)
+    if (!(lpt_tensor_get_f64 (scale, k) > 0) || isinf (lpt_tensor_get_f64 (scale, k)))
+      return FALSE;
+  return scale != NULL;
+}
+
+/* Steps and zero points of input 0 for turned_codes(); FALSE where they are no finite constants that fit it. */
+static gboolean
+read_steps (LptOnnxNode *on,
+            gint         axis,
+            gint64      *n,
+            double      *steps,
+            gint32      *zeros)
+{
+  const LptValue *x = lpt_onnx_in (on, 0);
+  LptTensor *scale = lpt_onnx_const_in (on, 1), *zero = lpt_onnx_const_in (on, 2);
+
+  if ((lpt_onnx_optional (on, 2) != NULL && zero == NULL) || (*n > 1 && *n != x->shape.dims[axis]) ||
+      (zero != NULL && lpt_tensor_count (zero) != 1 && lpt_tensor_count (zero) != *n))
+    return FALSE;
+  for (gint64 k = 0; k < *n; k++)
+    {
+      steps[k] = lpt_tensor_get_f64 (scale, k);
+      zeros[k] = zero != NULL ? (gint32) lpt_tensor_get_i64 (zero, lpt_tensor_count (zero) == 1 ? 0 : k) : 0;
+      if (!isfinite (steps[k]))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Constant codes whose step is negative are turned round, (q - z) s = ((m - q) - (m - z)) (-s), about their zero point
+ * where they stay codes, m = 2 z, else about the middle of the type; where it is 0 they are the zero point. NULL where
+ * this is no constant with finite steps. */
+static LptValue *
+turned_codes (LptOnnxNode *on,
+              LptValue    *x,
+              gint         axis)
+{
+  LptTensor *data = x->producer->data, *scale = lpt_onnx_const_in (on, 1);
+  gint64 n = scale != NULL ? lpt_tensor_count (scale) : 0, count = data != NULL ? lpt_tensor_count (data) : 0;
+  gint64 run = count;
+  const double least = lpt_dtype_min (x->dtype), most = lpt_dtype_max (x->dtype);
+  g_autofree double *codes = NULL, *steps = g_new (double, n + 1), *turn = g_new (double, n + 1);
+  g_autofree gint32 *zeros = g_new (gint32, n + 1);
+  g_autoptr (LptQuant) quant = NULL;
+
+  if (n < 1 || count < 1 || lpt_dtype_bits (x->dtype) > 16 || !read_steps (on, axis, &n, steps, zeros) ||
+      (codes = lpt_tensor_to_f64 (data, on->error == NULL ? &on->error : NULL)) == NULL)
+    return NULL;
+  for (gint d = 0; n > 1 && d <= axis; d++)
+    run /= x->shape.dims[d];
+  for (gint64 k = 0; k < n; k++)
+    turn[k] = 2.0 * zeros[k];
+  for (gint64 i = 0; i < count; i++)
+    if (turn[i / run % n] - codes[i] < least || turn[i / run % n] - codes[i] > most)
+      turn[i / run % n] = least + most;
+  for (gint64 i = 0; i < count; i++)
+    {
+      const gint64 k = i / run % n;
+
+      codes[i] = steps[k] < 0 ? turn[k] - codes[i] : steps[k] > 0 ? codes[i] : zeros[k];
+    }
+  for (gint64 k = 0; k < n; k++)
+    {
+      zeros[k] = steps[k] < 0 ? (gint32) turn[k] - zeros[k] : zeros[k];
+      steps[k] = steps[k] != 0 ? fabs (steps[k]) : 1;
+    }
+  quant = lpt_quant_new (n == 1 ? LPT_QUANT_PER_TENSOR : axis, (guint) n, steps, zeros);
+  return lpt_onnx_quantized (on, lpt_onnx_tensor_value (on, lpt_tensor_from_f64 (x->dtype, &x->shape, codes, NULL)),
+                             quant);
+}
+
+/* --- operators ------------------------------------------------------------------------------- */
 
 /* The axis along which numbers run, when there are several. */
 static gint
@@ -107,7 +192,7 @@ dequantization (LptOnnxNode *on,
 void
 lpt_onnx_map_dequantize_linear (LptOnnxNode *on)
 {
-  LptValue *x = lpt_onnx_in (on, 0), *scale = lpt_onnx_in (on, 1), *zero = lpt_onnx_optional (on, 2);
+  LptValue *x = lpt_onnx_in (on, 0), *scale = lpt_onnx_in (on, 1), *zero = lpt_onnx_optional (on, 2), *turned;
   LptDType dtype = lpt_onnx_dtype (on, "output_dtype");
   gint axis = quant_axis (on, x, scale);
   gint64 block = lpt_onnx_int (on, "block_size", 0);
@@ -120,7 +205,12 @@ lpt_onnx_map_dequantize_linear (LptOnnxNode *on)
     return;
   if (lpt_dtype_is_small_float (x->dtype))
     zero = NULL;      /* must be 0 */
-  else if (block == 0 && lpt_onnx_const_in (on, 1) != NULL && (zero == NULL || lpt_onnx_const_in (on, 2) != NULL))
+  else if (block == 0 && !has_steps (on, 1) && (turned = turned_codes (on, x, axis)) != NULL)
+    {
+      lpt_onnx_set (on, 0, dequantize (on, turned, dtype));
+      return;
+    }
+  else if (block == 0 && has_steps (on, 1) && (zero == NULL || lpt_onnx_const_in (on, 2) != NULL))
     {
       g_autoptr (LptQuant) quant = lpt_onnx_quant_in (on, 1, axis);
 
