@@ -1,6 +1,6 @@
 /* reduce.c - ReduceMax, Min, Mean, Sum, Prod, L1, L2, LogicalAnd, LogicalOr
  *
- * Real sums run in f64. Integers (shape arithmetic) stay integers; their mean truncates. Over no elements: sum 0,
+ * Real sums run in f64. Integers stay integers of their type, as sums and products wrap; their mean truncates. Over no elements: sum 0,
  * product 1, mean NaN, and the ends of the type for maximum and minimum.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -19,7 +19,8 @@ lpt_run_reduce (LptCall *call,
   LptOp op = call->node->op;
   const LptShape *shape = &call->in[0].shape;
   gboolean logical = op == LPT_OP_REDUCE_LOGICAL_AND || op == LPT_OP_REDUCE_LOGICAL_OR;
-  gboolean integer = logical || (lpt_call_is_i64 (call, 0) && call->out[0].dtype == LPT_DTYPE_I64);
+  gboolean wraps = lpt_call_wraps (call) && !lpt_call_is_wide (call);
+  gboolean integer = logical || wraps || (lpt_call_is_i64 (call, 0) && call->out[0].dtype == LPT_DTYPE_I64);
   gboolean set[LPT_MAX_RANK];
   gint64 strides[2][LPT_MAX_RANK], count, each, i;
   gconstpointer x;
@@ -36,7 +37,7 @@ lpt_run_reduce (LptCall *call,
     }
   lpt_shape_strides (shape, strides[0]);
   lpt_reduced_strides (shape, set, strides[1]);
-  x = integer ? (gconstpointer) lpt_call_i64 (call, 0, error) : lpt_call_f32 (call, 0, error);
+  x = integer ? (gconstpointer) lpt_call_whole (call, 0, error) : lpt_call_f32 (call, 0, error);
   if (x == NULL)
     return FALSE;
 

@@ -282,6 +282,8 @@ lpt_run_cum_sum (LptCall *call,
   if (!lpt_call_int (call, 1, 0, &value, error) || !lpt_call_axis (call, value, call->in[0].shape.rank, &axis, error) ||
       !open_lines (call, axis, &lines, error))
     return FALSE;
+  if (lines.integer == NULL && lpt_call_wraps (call) && !lpt_call_is_wide (call))
+    lines.integer = lpt_call_whole (call, 0, error);
   if (lines.integer != NULL)
     ints = lpt_call_out_i64 (call, 0, error);
   else

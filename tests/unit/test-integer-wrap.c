@@ -24,6 +24,7 @@ typedef struct
   const char *op;
   guint       n_in;
   Wide      (*define) (Wide a, Wide b);
+  const char *ending;     /* of what is computed of both as two rows, %c */
 } Case;
 
 static Wide add (Wide a, Wide b) { return a + b; }
@@ -36,6 +37,8 @@ static Wide absolute (Wide a, Wide b) { return a < 0 ? -a : a; }
 static const Case cases[] = {
   { "Add", 2, add },           { "Subtract", 2, subtract }, { "Multiply", 2, multiply },
   { "SquaredDifference", 2, squared_difference }, { "Negative", 1, negative }, { "Abs", 1, absolute },
+  { "ReduceSum", 2, add, "%y = ReduceSum(%c, %zero)" }, { "ReduceProd", 2, multiply, "%y = ReduceProd(%c, %zero)" },
+  { "CumSum", 2, add, "%s = CumSum(%c, %zero)\n%two = Const {2} : i64[1]\n%y = Slice(%s, %one, %two, %one, %zero)" },
 };
 
 /* The number that the lowest bits are. */
@@ -92,10 +95,15 @@ check (const Case *c,
        guint       flags,
        gboolean    folded)
 {
-  g_autofree char *text = g_strdup_printf ("%%a = Parameter : %s[%d]\n%%b = Parameter : %s[%d]\n%%y = %s(%s)\n"
+  g_autofree char *plain = g_strdup_printf ("%%y = %s(%s)", c->op, c->n_in == 2 ? "%a, %b" : "%a");
+  g_autofree char *rows = g_strdup_printf ("%%zero = Const {0} : i64[1]\n%%one = Const {1} : i64[1]\n"
+                                           "%%d = Const {1, %d} : i64[2]\n%%p = Reshape(%%a, %%d)\n"
+                                           "%%q = Reshape(%%b, %%d)\n%%c = Concat(%%p, %%q) {axis=0}\n%s", N,
+                                           c->ending != NULL ? c->ending : "");
+  g_autofree char *text = g_strdup_printf ("%%a = Parameter : %s[%d]\n%%b = Parameter : %s[%d]\n%s\n"
                                            "Result(%%y)\nResult(%%a)\nResult(%%b)\n",
-                                           lpt_dtype_name (dtype), N, lpt_dtype_name (dtype), N, c->op,
-                                           c->n_in == 2 ? "%a, %b" : "%a");
+                                           lpt_dtype_name (dtype), N, lpt_dtype_name (dtype), N,
+                                           c->ending != NULL ? rows : plain);
   g_autoptr (GError) error = NULL;
   g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
   g_autoptr (LptTensor) a = NULL, b = NULL, out = NULL;

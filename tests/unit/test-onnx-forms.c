@@ -182,8 +182,8 @@ static const Case cases[] = {
            NODE ("DequantizeLinear", "'q','s','z'", "'w'", INT ("axis", "0")) "," NODE ("Add", "'x','w'", "'y'", "")),
     "2", "1,1", "1,0" },
   { "negative-step-of-data",
-    MODEL ("13", CODES "," INIT ("n", FLOAT, "", "floatData", "-1"), X4, NODE ("QuantizeLinear", "'x','s','z'", "'q'", "")
-           "," NODE ("DequantizeLinear", "'q','n','z'", "'y'", "")),
+    MODEL ("13", CODES "," INIT ("n", FLOAT, "", "floatData", "-1"), X4,
+           NODE ("QuantizeLinear", "'x','s','z'", "'q'", "") "," NODE ("DequantizeLinear", "'q','n','z'", "'y'", "")),
     "4", "-3,1.3,9,2", "2,-3,-18,-4" },
   { "extended-pair",
     MODEL ("13", CODES, X4,
