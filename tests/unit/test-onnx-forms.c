@@ -217,6 +217,11 @@ static const Case cases[] = {
            NODE ("NonZero", "'x'", "'n'", "") "," NODE ("Squeeze", "'n','zero'", "'s'", "") ","
            NODE ("Slice", "'x','s','e','zero'", "'y'", "")),
     "4", "0,0,5,0", "5,0" },
+  { "slice-backwards-open-length", /* from the first element, not from before it */
+    MODEL ("13", INIT ("b", INT64, "1", "int64Data", "-9") "," INIT ("e", INT64, "1", "int64Data", "-100") ","
+                 INIT ("a", INT64, "1", "int64Data", "0") "," INIT ("m", INT64, "1", "int64Data", "-1"),
+           VALUE ("x", FLOAT, OPEN ("n")), NODE ("Slice", "'x','b','e','a','m'", "'y'", "")),
+    "3", "3,4,5", "3" },
   { "lstm-open-rank",
     OPEN_RANK (NODE ("LSTM", "'z','w','r'", "'h'", INT ("hidden_size", "1")) ","
                NODE ("ReduceMax", "'h'", "'y'", INTS ("axes", "3") "," INT ("keepdims", "0"))),
