@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "ir/lpt-weighted.h"
 #include "passes/lower/lower.h"
 
 static LptForm *
@@ -71,6 +72,33 @@ lpt_form_copy (const LptForm *form)
   copy->bounded = form->bounded;
 
   return copy;
+}
+
+LptForm *
+lpt_form_spread_groups (const LptForm *form,
+                        LptNode       *node,
+                        gint64         channels)
+{
+  LptForm *spread = lpt_form_copy (form);
+  const LptShape *shape = &lpt_node_in (node, 1)->shape;
+  LptWeightedView view;
+  gint64 each;
+
+  if (!lpt_weighted_view (node, &view) || !view.grouped || view.transposed || form->n < 2 ||
+      (gint64) form->n == channels ||
+      (form->axis != 0 && form->axis != view.out) || form->n != shape->dims[form->axis])
+    return spread;
+  each = form->axis == 0 ? channels / form->n : 1;
+  spread->a = g_renew (double, spread->a, channels);
+  spread->b = g_renew (double, spread->b, channels);
+  for (gint64 c = 0; c < channels; c++)
+    {
+      spread->a[c] = form->a[c / each % form->n];
+      spread->b[c] = form->b[c / each % form->n];
+    }
+  spread->axis = 0;
+  spread->n = (guint) channels;
+  return spread;
 }
 
 LptPending *

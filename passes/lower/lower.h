@@ -81,6 +81,9 @@ struct _LptLower
 LptForm  *lpt_form_new_value (LptValue *q, gint axis, guint n, const double *a, const double *b);
 LptForm  *lpt_form_new_op    (LptPending *op, gint axis, guint n, const double *a, const double *b);
 LptForm  *lpt_form_copy      (const LptForm *form);
+/* Weights of groups [G, O, I, ...] with a scale for each group, or one for each output channel that all groups share,
+ * get one for each of the @channels of @node; others are copied (transfer full). */
+LptForm  *lpt_form_spread_groups (const LptForm *form, LptNode *node, gint64 channels);
 void      lpt_form_free      (LptForm *form);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptForm, lpt_form_free)
 

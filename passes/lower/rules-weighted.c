@@ -498,6 +498,7 @@ lpt_lower_weighted (LptLower *lw,
 {
   LptForm *x = lpt_lower_form (lw, node, 0);
   LptForm *w = lpt_lower_form (lw, node, 1);
+  g_autoptr (LptForm) for_all = NULL;
   g_autofree double *scales = NULL;
   g_autofree double *a = NULL;
   g_autofree double *b = NULL;
@@ -507,9 +508,7 @@ lpt_lower_weighted (LptLower *lw,
   gint axis;
   gint weights_axis;
   gint64 channels;
-  guint n_bias;
-  guint n;
-  guint c;
+  guint n_bias, n, c;
 
   if (x == NULL)
     return lpt_rewriter_decline (lw->rw, node, "no quantization on input 0");
@@ -533,6 +532,7 @@ lpt_lower_weighted (LptLower *lw,
     return lpt_rewriter_decline (lw->rw, node, "its weights are not constant");
   if (!out_channels (node, &axis, &channels, &weights_axis))
     return lpt_rewriter_decline (lw->rw, node, "its rank or its output channels are not known");
+  w = for_all = lpt_form_spread_groups (w, node, channels);
   if (activation (lw, node, x, &own_scales, &scales, &n_scales) == NULL)
     return lpt_rewriter_decline (lw->rw, node,
                                  "the scale of input 0 varies between channels that are summed, or is not positive, or "
