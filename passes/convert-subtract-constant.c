@@ -5,9 +5,10 @@
  * w is a constant of a low type, z a real constant; z' is z rounded half away from zero. When all are zero the
  * Subtract goes. Every operation has one reader.
  *
- * Rounds the zero point.
+ * Rounds the zero point, by LPT_ZERO_POINT_COARSE of a step at most but for targets whose zero points are integers.
  *
  * Refused when
+ *   - rounding would move the zero point by more: weights near it would all be off by the same, which adds up;
  *   - a zero point is out of the range of the type, also after rounding;
  *   - an operation of the chain has other readers.
  *
@@ -19,6 +20,7 @@
 #include <math.h>
 
 #include "ir/lpt-fold.h"
+#include "ir/lpt-quantize-details.h"
 #include "passes/support/lpt-layer.h"
 
 static gboolean
@@ -58,6 +60,9 @@ rewrite (LptRewriter *rw,
 
       if (!(v >= low && v <= high))
         return lpt_rewriter_decline (rw, multiply, "the zero point is out of the range of the weights' type");
+      if (!lpt_rewriter_config (rw)->integer_zero_points &&
+          fabs (v - lpt_tensor_get_f64 (zp, i)) > LPT_ZERO_POINT_COARSE)
+        return lpt_rewriter_decline (rw, multiply, "rounding the zero point of the weights would add up in sums");
     }
   rounded = lpt_tensor_convert_round (zp, weights->out[0].dtype, LPT_ROUND_HALF_AWAY, NULL);
   if (rounded == NULL)

@@ -6,6 +6,9 @@
  * Output channels are axis 1 of the weights. A zero point that is one number stays one.
  * Rounds: a fractional zero point of the data, and weights that are not on the lattice
  * of their FakeQuantize, are rounded to integers; everything else is exact in real arithmetic.
+ * Zero points of weights are integers Z, too; where rounding one moves it by more than LPT_ZERO_POINT_COARSE (and the
+ * target's zero points may have fractions), sx sw (Z - zw) times the sum of x - zx over each window, a product with
+ * weights of 1, is added.
  *
  * Refused when (the weights are then folded to a real constant)
  *   - there is no quantization on the data, or on the weights;

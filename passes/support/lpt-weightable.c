@@ -352,19 +352,19 @@ data_scale (LptNode          *node,
   return lpt_tensor_from_f64 (lpt_tensor_dtype (scale), &shape, values, NULL);
 }
 
-/* The scale of the weights behind the operation. */
+/* What there is for each output channel of the weights (their scale), as it stands behind the operation. */
 static LptTensor *
-weights_scale (LptNode             *node,
-               const LptIntWeights *weights,
-               LptNode             *reshape)
+behind (LptNode   *node,
+        LptTensor *scale,
+        LptTensor *q,
+        LptNode   *reshape)
 {
-  LptTensor *scale = weights->scale;
   gint rank = node->out[0].shape.rank;
 
   if (is_grouped (node) && reshape == NULL && lpt_tensor_count (scale) > 1)
     {
       /* One for a group, or for each of its outputs. */
-      g_autoptr (LptTensor) full = one_per_output (scale, lpt_tensor_shape (weights->q));
+      g_autoptr (LptTensor) full = one_per_output (scale, lpt_tensor_shape (q));
 
       return as_channels (full, rank);
     }
@@ -372,6 +372,59 @@ weights_scale (LptNode             *node,
     return as_channels (scale, rank);
   /* Not more axes than the output has. */
   return lpt_tensor_shape (scale)->rank > rank ? lpt_fold_scalar_if_possible (scale) : lpt_tensor_ref (scale);
+}
+
+/* Weights of 1: for one output channel, which a product by constants spreads over all; in groups for each of them. */
+static LptValue *
+ones (LptRewriter         *rw,
+      LptNode             *node,
+      const LptIntWeights *weights,
+      const char          *name)
+{
+  LptShape shape = *lpt_tensor_shape (weights->q);
+  g_autoptr (LptTensor) one = lpt_tensor_scalar (lpt_tensor_dtype (weights->q), 1);
+
+  if (!is_grouped (node))
+    shape.dims[(node->info->flags & LPT_OP_F_TRANSPOSED) != 0 ? 1 : 0] = 1;
+
+  return lpt_rewriter_const (rw, name, lpt_fold_broadcast (one, &shape));
+}
+
+/* + sx sw (Z - z) sum (x - zx), from @data as shifted; the sum is a product with weights of 1. */
+static LptValue *
+add_rest (LptRewriter         *rw,
+          LptNode             *node,
+          LptValue            *const *in,
+          const LptIntWeights *weights,
+          LptNode             *reshape,
+          LptTensor           *scale,
+          LptValue            *main)
+{
+  LptDType real = lpt_rewriter_config (rw)->deq_precision;
+  g_autofree LptValue **sum_in = lpt_layer_inputs (node);
+  g_autofree char *name = g_strconcat (node->name, "/ZeroPointRest", NULL);
+  g_autofree char *weights_name = g_strconcat (name, "/weights", NULL);
+  g_autofree char *scale_name = g_strconcat (name, "/scale", NULL);
+  g_autofree char *product_name = g_strconcat (name, "/Multiply", NULL);
+  g_autofree char *add_name = g_strconcat (name, "/Add", NULL);
+  g_autoptr (LptTensor) rest = behind (node, weights->rest, weights->q, reshape);
+  g_autoptr (LptTensor) factor = lpt_fold_binary (LPT_OP_MULTIPLY, scale, rest, real);
+  LptValue *pair[2];
+  LptNode *sum, *product;
+
+  sum_in[0] = in[0];
+  sum_in[1] = ones (rw, node, weights, weights_name);
+  /* Without a zero point the codes are reshaped already. */
+  if (reshape != NULL && weights->zp != NULL)
+    sum_in[1] = &lpt_layer_clone (rw, reshape, 2, (LptValue *[2]) { sum_in[1], lpt_node_in (reshape, 1) },
+                                  LPT_DTYPE_UNDEFINED)->out[0];
+  sum = lpt_layer_clone (rw, node, node->n_in, sum_in, real);
+  lpt_node_rename (sum, name);
+  pair[0] = &sum->out[0];
+  pair[1] = lpt_rewriter_const (rw, scale_name, g_steal_pointer (&factor));
+  product = lpt_layer_arithmetic (rw, LPT_OP_MULTIPLY, product_name, pair[0], pair[1], real, main->dtype);
+
+  return &lpt_layer_arithmetic (rw, LPT_OP_ADD, add_name, main, &product->out[0], main->dtype, main->dtype)->out[0];
 }
 
 static void
@@ -385,7 +438,7 @@ build (LptRewriter         *rw,
   g_autofree LptValue **in = lpt_layer_inputs (node);
   g_autofree char *name = g_strdup (node->name);
   g_autoptr (LptTensor) sx = data_scale (node, dq);
-  g_autoptr (LptTensor) sw = weights_scale (node, weights, reshape);
+  g_autoptr (LptTensor) sw = behind (node, weights->scale, weights->q, reshape);
   g_autoptr (LptTensor) scale = lpt_fold_binary (LPT_OP_MULTIPLY, sx, sw, real);
   LptNode *fresh;
   LptValue *tail;
@@ -394,6 +447,8 @@ build (LptRewriter         *rw,
   in[1] = shifted_weights (rw, node, weights, reshape, real);
   fresh = lpt_layer_clone (rw, node, node->n_in, in, real);
   tail = lpt_layer_chain (rw, &fresh->out[0], real, NULL, scale, dq->multiply->out[0].dtype, name);
+  if (weights->rest != NULL)
+    tail = add_rest (rw, node, in, weights, reshape, scale, tail);
   lpt_dequant_rewire (rw, &node->out[0], &fresh->out[0], tail);
 }
 

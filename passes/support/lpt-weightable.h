@@ -23,6 +23,7 @@ typedef struct
 {
   LptTensor *q;          /* in the shape in which the operation reads it; with a zero point before the Reshape */
   LptTensor *zp;         /* integer in the type of q; NULL = zero; shape of the constant */
+  LptTensor *rest;       /* f64, zp minus the real zero point, likewise; NULL where rounding may leave it out */
   LptTensor *scale;      /* f32 */
 } LptIntWeights;
 

@@ -10,6 +10,8 @@
 #include <math.h>
 
 #include "ir/lpt-fold.h"
+#include "ir/lpt-memory.h"
+#include "ir/lpt-quantize-details.h"
 #include "ir/lpt-weighted.h"
 #include "passes/support/lpt-weightable.h"
 
@@ -18,6 +20,7 @@ lpt_int_weights_clear (LptIntWeights *weights)
 {
   g_clear_pointer (&weights->q, lpt_tensor_unref);
   g_clear_pointer (&weights->zp, lpt_tensor_unref);
+  g_clear_pointer (&weights->rest, lpt_tensor_unref);
   g_clear_pointer (&weights->scale, lpt_tensor_unref);
 }
 
@@ -194,6 +197,35 @@ integer_zp (LptTensor *zp,
   return rounded != NULL && !lpt_tensor_is_zero (rounded) ? g_steal_pointer (&rounded) : NULL;
 }
 
+/* Sets what rounding @zp leaves, unless that is little or the target's zero points are integers. FALSE: no memory. */
+static gboolean
+keep_rest (LptRewriter   *rw,
+           LptTensor     *zp,
+           LptIntWeights *out)
+{
+  g_autofree double *rest = NULL;
+  gboolean coarse = FALSE;
+  gint64 count, i;
+
+  if (zp == NULL || lpt_rewriter_config (rw)->integer_zero_points || !lpt_rewriter_config (rw)->update_precisions)
+    return TRUE;
+  count = lpt_tensor_count (zp);
+  rest = lpt_memory_try ((gsize) MAX (count, 1), sizeof *rest, NULL);
+  if (rest == NULL)
+    return FALSE;
+  for (i = 0; i < count; i++)
+    {
+      const double z = lpt_tensor_get_f64 (zp, i);
+
+      rest[i] = (out->zp != NULL ? lpt_tensor_get_f64 (out->zp, i) : 0) - z;
+      coarse |= fabs (rest[i]) > LPT_ZERO_POINT_COARSE;
+    }
+  if (coarse)
+    out->rest = lpt_tensor_from_f64 (LPT_DTYPE_F64, lpt_tensor_shape (zp), rest, NULL);
+
+  return !coarse || out->rest != NULL;
+}
+
 /* With 15 or 16 levels half a step is too much to round a zero point by. */
 static gboolean
 zp_is_coarse (const LptTensor *zp,
@@ -223,12 +255,14 @@ quantize_fq (LptRewriter      *rw,
       !lpt_weights_precision (rw, weights->fq, &details, &precision) ||
       !lpt_quantize_zero_point_fits (&details, &precision) ||
       !lpt_decompose (&details, &precision, &parts) ||
-      (update && zp_is_coarse (parts.zp, details.levels)))
+      (update && lpt_rewriter_config (rw)->integer_zero_points && zp_is_coarse (parts.zp, details.levels)))
     return FALSE;
   out->q = lpt_fold_fake_quantize_to (weights->fq, parts.low, parts.high,
                                       update ? precision.dtype : weights->fq->out[0].dtype, TRUE);
   out->zp = update ? integer_zp (parts.zp, precision.dtype) : parts.zp != NULL ? lpt_tensor_ref (parts.zp) : NULL;
   out->scale = g_steal_pointer (&parts.scale);
+  if (!keep_rest (rw, parts.zp, out))
+    return FALSE;
   if (!lpt_dequant_is_empty (&weights->dq))
     {
       LptTensor *product;
@@ -252,7 +286,7 @@ lpt_weights_quantize (LptRewriter      *rw,
 {
   const LptDequant *dq = &weights->dq;
   gboolean update = lpt_rewriter_config (rw)->update_precisions;
-  gboolean ok;
+  gboolean ok, kept;
 
   *out = (LptIntWeights) { NULL };
   if (weights->fq != NULL && (lpt_dequant_is_empty (dq) || (update && !lpt_dequant_is_low (dq))))
@@ -272,9 +306,10 @@ lpt_weights_quantize (LptRewriter      *rw,
         }
       if (dq->subtract != NULL && out->q != NULL)
         out->zp = integer_zp (lpt_dequant_zp (dq), lpt_tensor_dtype (out->q));
+      kept = dq->subtract == NULL || keep_rest (rw, lpt_dequant_zp (dq), out);
       out->scale = dq->multiply != NULL ? lpt_tensor_convert (lpt_dequant_scale (dq), LPT_DTYPE_F32, NULL)
                                         : lpt_tensor_scalar (LPT_DTYPE_F32, 1);
-      ok = out->q != NULL && out->scale != NULL;
+      ok = kept && out->q != NULL && out->scale != NULL;
     }
   if (ok && (out->zp != NULL || apply_reshape (weights, &out->q)))
     return TRUE;
