@@ -109,12 +109,23 @@ emit (LptWeightOnly *u,
   return lpt_node_out (lpt_rewriter_infer (u->rw, node));
 }
 
-/* The codes of what @data, the codes of @x, leave of it, once for each. */
+static gboolean
+is_dead (gpointer key G_GNUC_UNUSED,
+         gpointer node,
+         gpointer data G_GNUC_UNUSED)
+{
+  return (((LptNode *) node)->flags & LPT_NODE_DEAD) != 0;
+}
+
+/* The codes of what @data, the codes of @x, leave of it, once for each. NULL: a restriction speaks of them, as of an op
+ * whose name the pattern of another meets; @reader says so. */
 static LptNode *
 rest_of (LptWeightOnly *u,
+         LptNode       *reader,
          LptValue      *x,
          LptNode       *data)
 {
+  g_autofree char *breach = NULL;
   g_autofree char *key = g_strdup_printf ("rest of %p", (gpointer) data);
   g_autofree char *name = g_strconcat (x->producer->name, "/rest", NULL);
   const gboolean symmetric = LPT_ATTRS (data, LptDynamicQuantizeAttrs)->symmetric;
@@ -126,7 +137,16 @@ rest_of (LptWeightOnly *u,
     return node;
   node = lpt_graph_add (lpt_rewriter_graph (u->rw), LPT_OP_DYNAMIC_REST, 0, name, symmetric ? 3 : 4, in);
   lpt_value_set_quant (&node->out[0], unit);
-  g_hash_table_insert (u->codes, g_steal_pointer (&key), lpt_rewriter_infer (u->rw, node));
+  lpt_rewriter_infer (u->rw, node);
+  breach = lpt_config_node_breach (lpt_rewriter_config (u->rw), node);
+  if (breach != NULL)
+    {
+      lpt_rewriter_decline (u->rw, reader, "%s", breach);
+      lpt_rewriter_drop_unused (u->rw, node);
+      g_hash_table_foreach_remove (u->codes, is_dead, NULL);
+      return NULL;
+    }
+  g_hash_table_insert (u->codes, g_steal_pointer (&key), node);
 
   return node;
 }
@@ -202,7 +222,7 @@ lpt_weight_only_window (LptWeightOnly *u,
   LptWeightedView view;
   gboolean asymmetric;
   gint first, second;
-  LptNode *data;
+  LptNode *data, *rest = NULL;
 
   lpt_weighted_view (node, &view);
   first = view.grouped ? 0 : view.out;
@@ -217,19 +237,17 @@ lpt_weight_only_window (LptWeightOnly *u,
   if (unit == NULL || scales == NULL || fine == NULL || !is_allowed (u, node, &w, &asymmetric))
     return;
   data = lpt_weight_only_codes (u, x, 0, asymmetric);
+  if (!lpt_rewriter_config (u->rw)->dynamic && (rest = rest_of (u, node, x, data)) == NULL)
+    return;
   weights = lpt_weight_only_const (u, node, "/codes", &w.codes);
   lpt_value_set_quant (weights, unit);
   real = product_of (u, node, &(Data) { &data->out[0], &data->out[1], asymmetric ? &data->out[2] : NULL }, weights,
                      lpt_weight_only_const (u, node, "/scales", &scales), "");
-  if (!lpt_rewriter_config (u->rw)->dynamic)
-    {
-      LptNode *rest = rest_of (u, x, data);
-
-      real = emit (u, LPT_OP_ADD, node->name,
-                   product_of (u, node, &(Data) { &rest->out[0], &data->out[1], NULL }, weights,
-                               lpt_weight_only_const (u, node, "/rest/scales", &fine), "/rest"),
-                   real);
-    }
+  if (rest != NULL)
+    real = emit (u, LPT_OP_ADD, node->name,
+                 product_of (u, node, &(Data) { &rest->out[0], &data->out[1], NULL }, weights,
+                             lpt_weight_only_const (u, node, "/rest/scales", &fine), "/rest"),
+                 real);
   lpt_node_take_name (real->producer, node, "/real");
   lpt_rewriter_changed (u->rw, real->producer);
   lpt_rewriter_replace (u->rw, y, real, NULL);
