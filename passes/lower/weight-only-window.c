@@ -109,14 +109,6 @@ emit (LptWeightOnly *u,
   return lpt_node_out (lpt_rewriter_infer (u->rw, node));
 }
 
-static gboolean
-is_dead (gpointer key G_GNUC_UNUSED,
-         gpointer node,
-         gpointer data G_GNUC_UNUSED)
-{
-  return (((LptNode *) node)->flags & LPT_NODE_DEAD) != 0;
-}
-
 /* The codes of what @data, the codes of @x, leave of it, once for each. NULL: a restriction speaks of them, as of an op
  * whose name the pattern of another meets; @reader says so. */
 static LptNode *
@@ -125,7 +117,6 @@ rest_of (LptWeightOnly *u,
          LptValue      *x,
          LptNode       *data)
 {
-  g_autofree char *breach = NULL;
   g_autofree char *key = g_strdup_printf ("rest of %p", (gpointer) data);
   g_autofree char *name = g_strconcat (x->producer->name, "/rest", NULL);
   const gboolean symmetric = LPT_ATTRS (data, LptDynamicQuantizeAttrs)->symmetric;
@@ -138,14 +129,8 @@ rest_of (LptWeightOnly *u,
   node = lpt_graph_add (lpt_rewriter_graph (u->rw), LPT_OP_DYNAMIC_REST, 0, name, symmetric ? 3 : 4, in);
   lpt_value_set_quant (&node->out[0], unit);
   lpt_rewriter_infer (u->rw, node);
-  breach = lpt_config_node_breach (lpt_rewriter_config (u->rw), node);
-  if (breach != NULL)
-    {
-      lpt_rewriter_decline (u->rw, reader, "%s", breach);
-      lpt_rewriter_drop_unused (u->rw, node);
-      g_hash_table_foreach_remove (u->codes, is_dead, NULL);
-      return NULL;
-    }
+  if (!lpt_weight_only_keeps (u, reader, node))
+    return NULL;
   g_hash_table_insert (u->codes, g_steal_pointer (&key), node);
 
   return node;

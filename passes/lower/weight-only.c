@@ -99,6 +99,30 @@ lpt_weight_only_takes (const LptValue *x)
          !is_quantized (x);
 }
 
+static gboolean
+is_dead (gpointer key G_GNUC_UNUSED,
+         gpointer node,
+         gpointer data G_GNUC_UNUSED)
+{
+  return (((LptNode *) node)->flags & LPT_NODE_DEAD) != 0;
+}
+
+gboolean
+lpt_weight_only_keeps (LptWeightOnly *u,
+                       LptNode       *node,
+                       LptNode       *made)
+{
+  g_autofree char *breach = lpt_config_node_breach (lpt_rewriter_config (u->rw), made);
+
+  if (breach == NULL)
+    return TRUE;
+  lpt_rewriter_decline (u->rw, node, "%s", breach);
+  lpt_rewriter_drop_unused (u->rw, made);
+  g_hash_table_foreach_remove (u->codes, is_dead, NULL);
+
+  return FALSE;
+}
+
 static void
 rewrite (LptWeightOnly *u,
          LptNode       *node)
@@ -149,6 +173,8 @@ rewrite (LptWeightOnly *u,
   LPT_ATTRS (y, LptBlockMatMulAttrs)->block = block;
   lpt_rewriter_infer (u->rw, y);
   lpt_node_set_origin (y, node->origin);
+  if (!lpt_weight_only_keeps (u, node, y))
+    return;
   lpt_rewriter_fate (u->rw, y, "runs on integers");
   lpt_rewriter_changed (u->rw, y);
   lpt_rewriter_replace (u->rw, lpt_node_out (node), lpt_node_out (y), NULL);

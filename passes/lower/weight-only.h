@@ -25,5 +25,7 @@ LptValue *lpt_weight_only_const   (LptWeightOnly *u, LptNode *node, const char *
 
 /* Convolutions and their transposes (weight-only-window.c). */
 void      lpt_weight_only_window  (LptWeightOnly *u, LptNode *node);
+/* Does @made, in place of @node, keep the restrictions? Else it goes again, and @node says why it stays. */
+gboolean   lpt_weight_only_keeps (LptWeightOnly *u, LptNode *node, LptNode *made);
 
 #endif
