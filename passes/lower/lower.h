@@ -181,6 +181,7 @@ gboolean lpt_lower_computed_zero       (LptLower *lw, LptNode *node);
 double   lpt_lower_zero_point_fraction (const LptForm *form);
 /* Can a bias take what rounding the zero points of the data leaves? */
 gboolean lpt_lower_zero_point_has_sum  (LptNode *node, const LptForm *w);
+gboolean lpt_lower_zero_point_shows    (LptNode *node, const LptForm *form);
 /* Then it is added to @real[o], one for each of @channels from here on: @n of them. */
 void     lpt_lower_zero_point_rest     (LptNode *node, const LptForm *x, const LptForm *w, gint64 channels,
                                         double **real, guint *n);

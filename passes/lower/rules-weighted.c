@@ -17,7 +17,7 @@
  *
  * A fractional zero point of the input is rounded to Z; sx (Z - z) sum (qw - zw[o]) goes to the bias. That is exact but
  * where the window reaches over the border: there the padding counts as sx (Z - z), less than half a step, in place of
- * 0.
+ * 0; with 16 codes or fewer that is too much, and the op stays real.
  *
  * * A fractional zero point of weights, or of data whose fraction no bias can take (zero-points.c), is rounded too: by
  * LPT_ZERO_POINT_COARSE of a step at most, but for targets whose zero points are integers.
@@ -485,8 +485,12 @@ sums_hold (LptLower *lw,
   const gboolean coarse_x = lpt_lower_zero_point_fraction (x) > LPT_ZERO_POINT_COARSE,
                  coarse_w = lpt_lower_zero_point_fraction (w) > LPT_ZERO_POINT_COARSE;
 
-  if (lpt_rewriter_config (lw->rw)->integer_zero_points ||
-      (!coarse_w && (!coarse_x || lpt_lower_zero_point_has_sum (node, w))))
+  if (lpt_rewriter_config (lw->rw)->integer_zero_points)
+    return TRUE;
+  if (lpt_lower_zero_point_shows (node, x))
+    return lpt_rewriter_decline (lw->rw, node,
+                                 "its padding would count as a part of a step, and its data has few codes");
+  if ((!coarse_w && (!coarse_x || lpt_lower_zero_point_has_sum (node, w))))
     return TRUE;
 
   return lpt_rewriter_decline (lw->rw, node, "rounding the zero point of input %d would add up in its sums", coarse_w);

@@ -2,8 +2,9 @@
  *
  *     sum (qx - z) (qw - zw[o]) = sum (qx - Z) (qw - zw[o]) + (Z - z) sum (qw - zw[o])
  *
- * Exact but for the border of a window, where padding counts as Z - z. Needs constant weights, and windows that are
- * whole everywhere: none for transposed convolutions and for products of two data.
+ * Exact but for the border of a window, where padding counts as Z - z: data of 16 codes or fewer has none of that.
+ * Needs constant weights, and windows that are whole everywhere: none for transposed convolutions and for products of
+ * two data.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,12 +13,15 @@
 
 #include <lpt/lpt-attrs.h>
 
+#include "ir/lpt-quantize-details.h"
 #include "ir/lpt-weighted.h"
 #include "ir/scalar/lpt-loop.h"
 #include "passes/lower/lower.h"
 
 /* A zero point that is whole but for what float32 rounds. */
 #define WHOLE 1e-3
+/* Steps between the ends of 16 codes, and what float32 rounds. */
+#define FEW_CODES 15.5
 
 /* By how much of a step rounding moves the zero point that is farthest from a whole number. */
 double
@@ -42,6 +46,44 @@ lpt_lower_zero_point_has_sum (LptNode       *node,
     return FALSE;
 
   return view.window || LPT_ATTRS (node, LptMatMulAttrs)->transpose_b || w->q->shape.rank == 2;
+}
+
+/* How many steps lie between the ends of the codes, at most. */
+static double
+steps_of (const LptForm *form)
+{
+  double steps = (form->hi - form->lo) / form->a[0];
+  LptNode *node = form->q != NULL ? form->q->producer : NULL;
+
+  for (guint c = 1; c < form->n; c++)
+    steps = MAX (steps, (form->hi - form->lo) / form->a[c]);
+  while (node != NULL && node->op == LPT_OP_REINTERPRET)
+    node = lpt_node_src (node, 0);
+  if (node != NULL && node->op == LPT_OP_CLAMP && node->out[0].quant != NULL && node->out[0].quant->n == 1)
+    steps = MIN (steps, (LPT_ATTRS (node, LptClampAttrs)->max - LPT_ATTRS (node, LptClampAttrs)->min) /
+                            node->out[0].quant->scale[0]);
+
+  return steps;
+}
+
+/* Has the border of a window more of a step than data of so few codes can lose: half of one in 15? */
+gboolean
+lpt_lower_zero_point_shows (LptNode       *node,
+                            const LptForm *form)
+{
+  LptWeightedView view;
+  gboolean padded;
+  guint d;
+
+  if (!lpt_weighted_view (node, &view) || !view.window || lpt_lower_zero_point_fraction (form) <= LPT_ZERO_POINT_COARSE)
+    return FALSE;
+  padded = view.auto_pad == LPT_AUTO_PAD_SAME_UPPER || view.auto_pad == LPT_AUTO_PAD_SAME_LOWER;
+  for (d = 0; d < view.pads_begin->n && view.auto_pad != LPT_AUTO_PAD_VALID; d++)
+    padded |= view.pads_begin->v[d] > 0;
+  for (d = 0; d < view.pads_end->n && view.auto_pad != LPT_AUTO_PAD_VALID; d++)
+    padded |= view.pads_end->v[d] > 0;
+
+  return padded && steps_of (form) < FEW_CODES;
 }
 
 /* For each output channel the sum over the weights of (qw - zw) times what rounding the zero point of their input
