@@ -36,6 +36,7 @@
 #include "ir/lpt-quantize-details.h"
 #include "ir/lpt-weighted.h"
 #include "passes/lower/lower.h"
+#include "passes/support/lpt-layer.h"
 
 /* What is less of a step of the accumulator never changes a code. */
 #define NO_REST 1e-6
@@ -492,6 +493,9 @@ sums_hold (LptLower *lw,
                                  "its padding would count as a part of a step, and its data has few codes");
   if ((!coarse_w && (!coarse_x || lpt_lower_zero_point_has_sum (node, w))))
     return TRUE;
+
+  /* Types that a restriction left may be why there is a zero point. */
+  lpt_layer_remark_types (lw->rw, node);
 
   return lpt_rewriter_decline (lw->rw, node, "rounding the zero point of input %d would add up in its sums", coarse_w);
 }
