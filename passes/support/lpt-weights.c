@@ -197,10 +197,16 @@ integer_zp (LptTensor *zp,
   return rounded != NULL && !lpt_tensor_is_zero (rounded) ? g_steal_pointer (&rounded) : NULL;
 }
 
-/* Sets what rounding @zp leaves, unless that is little or the target's zero points are integers. FALSE: no memory. */
+/* With 15 or 16 levels half a step is too much to round a zero point by, and so is a tenth. */
+#define FEW_LEVELS 16
+#define COARSE_OF_FEW 0.05
+
+/* Sets what rounding @zp leaves, unless that is @most of a step or less, or the target's zero points are integers.
+ * FALSE: no memory. */
 static gboolean
 keep_rest (LptRewriter   *rw,
            LptTensor     *zp,
+           double         most,
            LptIntWeights *out)
 {
   g_autofree double *rest = NULL;
@@ -218,7 +224,7 @@ keep_rest (LptRewriter   *rw,
       const double z = lpt_tensor_get_f64 (zp, i);
 
       rest[i] = (out->zp != NULL ? lpt_tensor_get_f64 (out->zp, i) : 0) - z;
-      coarse |= fabs (rest[i]) > LPT_ZERO_POINT_COARSE;
+      coarse |= fabs (rest[i]) > most;
     }
   if (coarse)
     out->rest = lpt_tensor_from_f64 (LPT_DTYPE_F64, lpt_tensor_shape (zp), rest, NULL);
@@ -226,15 +232,14 @@ keep_rest (LptRewriter   *rw,
   return !coarse || out->rest != NULL;
 }
 
-/* With 15 or 16 levels half a step is too much to round a zero point by. */
 static gboolean
 zp_is_coarse (const LptTensor *zp,
               guint64          levels)
 {
   gint64 i;
 
-  for (i = 0; zp != NULL && levels <= 16 && i < lpt_tensor_count (zp); i++)
-    if (fabs (lpt_tensor_get_f64 (zp, i) - round (lpt_tensor_get_f64 (zp, i))) > 0.05)
+  for (i = 0; zp != NULL && levels <= FEW_LEVELS && i < lpt_tensor_count (zp); i++)
+    if (fabs (lpt_tensor_get_f64 (zp, i) - round (lpt_tensor_get_f64 (zp, i))) > COARSE_OF_FEW)
       return TRUE;
 
   return FALSE;
@@ -261,7 +266,7 @@ quantize_fq (LptRewriter      *rw,
                                       update ? precision.dtype : weights->fq->out[0].dtype, TRUE);
   out->zp = update ? integer_zp (parts.zp, precision.dtype) : parts.zp != NULL ? lpt_tensor_ref (parts.zp) : NULL;
   out->scale = g_steal_pointer (&parts.scale);
-  if (!keep_rest (rw, parts.zp, out))
+  if (!keep_rest (rw, parts.zp, details.levels <= FEW_LEVELS ? COARSE_OF_FEW : LPT_ZERO_POINT_COARSE, out))
     return FALSE;
   if (!lpt_dequant_is_empty (&weights->dq))
     {
@@ -306,7 +311,7 @@ lpt_weights_quantize (LptRewriter      *rw,
         }
       if (dq->subtract != NULL && out->q != NULL)
         out->zp = integer_zp (lpt_dequant_zp (dq), lpt_tensor_dtype (out->q));
-      kept = dq->subtract == NULL || keep_rest (rw, lpt_dequant_zp (dq), out);
+      kept = dq->subtract == NULL || keep_rest (rw, lpt_dequant_zp (dq), LPT_ZERO_POINT_COARSE, out);
       out->scale = dq->multiply != NULL ? lpt_tensor_convert (lpt_dequant_scale (dq), LPT_DTYPE_F32, NULL)
                                         : lpt_tensor_scalar (LPT_DTYPE_F32, 1);
       ok = kept && out->q != NULL && out->scale != NULL;
