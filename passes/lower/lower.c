@@ -376,7 +376,10 @@ lower_graph (LptRewriter  *rw,
               return FALSE;
             }
         }
-      if (lw.integers && (keep_integers (&lw, node) || computes_integers (&lw, node)))
+      /* A Reinterpret reads codes in every graph: no numbers stand for them. */
+      if ((lw.integers || node->op == LPT_OP_REINTERPRET) && keep_integers (&lw, node))
+        continue;
+      if (lw.integers && computes_integers (&lw, node))
         continue;
       if (!is_kept_real (rw, node) && lpt_lower_computed_zero (&lw, node))
         continue;
