@@ -108,6 +108,16 @@ def functions(r):
         yield one("MEAN/u8/%d" % seed, [(x, q(float(sx), zx)), (np.array([1, 2], I32), None)], [0], (U8, want.shape, q(float(sy), zy)), ("ReducerOptions", {"keep_dims": 1}), 1, want)
 
 
+def marks(r):
+    """Axes that count from the end ask for the general mean; integers have no fused tanh or sign."""
+    x = r.randint(-128, 128, (2, 3, 4, 5)).astype(I8)
+    want = np.trunc(x.sum((1, 2), keepdims=True) / 12).astype(I8)
+    yield one("MEAN/i8/end", [(x, q(0.1, 5)), (np.array([-2, -3], I32), None)], [0], (I8, want.shape, q(0.1, 5)), ("ReducerOptions", {"keep_dims": 1}), 2, want)
+    for act in (4, 5):
+        yield one("ADD/i8/act%d" % act, [(x, q(0.1, 5)), (np.full((1,), 5, I8), q(0.1, 5))], [0], (I8, x.shape, q(0.1, 5)),
+                  ("AddOptions", {"fused_activation_function": act}), 2, x)
+
+
 def nearest(n, out):
     scale = F(n - 1) / F(out - 1) if out > 1 else F(n)
     return [min(int(math.floor((i + 0.5) * scale + F(0.5))), n - 1) for i in range(out)]
@@ -142,5 +152,5 @@ def movement(r):
 
 def cases():
     r = np.random.RandomState(4)
-    for part in (products, functions, movement):
+    for part in (products, functions, marks, movement):
         yield from part(r)

@@ -300,6 +300,9 @@ lpt_tfl_axis (LptTflOp *op, gint64 axis, gint rank)
 LptValue *
 lpt_tfl_activate (LptTflOp *op, LptValue *value, gint64 activation)
 {
+  /* TensorFlow Lite's integers have bounds alone: a fused tanh or sign is not applied. */
+  if (value->quant != NULL && (activation == TFL_ACT_TANH || activation == TFL_ACT_SIGN_BIT))
+    return value;
   switch (activation)
     {
     case TFL_ACT_NONE:

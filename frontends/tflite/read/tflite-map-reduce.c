@@ -7,17 +7,19 @@
 
 #include "frontends/tflite/read/tflite-import.h"
 
-/* The axes of input 1, from the front, each once. */
+/* The axes of input 1, from the front, each once; @counted: some were counted from the end. */
 static guint
-read_axes (LptTflOp *op, gint rank, gboolean *axes)
+read_axes (LptTflOp *op, gint rank, gboolean *axes, gboolean *counted)
 {
   LptInts list = { 0 };
   guint n = 0;
+  *counted = FALSE;
   lpt_tfl_ints_in (op, 1, &list);
   for (guint i = 0; i < list.n; i++)
     {
       gint axis = lpt_tfl_axis (op, list.v[i], rank);
       n += !axes[axis];
+      *counted = *counted || list.v[i] < 0;
       axes[axis] = TRUE;
     }
   lpt_ints_clear (&list);
@@ -29,8 +31,8 @@ lpt_tfl_map_reduce (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0), *source = lpt_tfl_is_back (x);
   gint rank = lpt_tfl_rank (op, x);
-  gboolean keep = lpt_tfl_opt_int (op, TFL_ReducerOptions_keep_dims) != 0, axes[LPT_MAX_RANK] = { FALSE };
-  guint n = read_axes (op, rank, axes), k = 0;
+  gboolean keep = lpt_tfl_opt_int (op, TFL_ReducerOptions_keep_dims) != 0, counted, axes[LPT_MAX_RANK] = { FALSE };
+  guint n = read_axes (op, rank, axes, &counted), k = 0;
   gint64 list[LPT_MAX_RANK];
   if (n == 0)
     {
@@ -38,6 +40,8 @@ lpt_tfl_map_reduce (LptTflOp *op)
       return;
     }
   gboolean spatial = rank == 4 && keep && x->quant != NULL && axes[1] && axes[2] && n == 2;
+  /* Integers have a rule of their own for a mean over images, which axes that count from the end do not ask for. */
+  gboolean apart = spatial && counted && op->argument == LPT_OP_REDUCE_MEAN;
   /* Without the kept axes what is left must have the file's order. */
   gboolean front = spatial || (source != NULL && (keep || axes[rank - 1] || n == (guint) rank - 2));
   if (front)
@@ -46,8 +50,10 @@ lpt_tfl_map_reduce (LptTflOp *op)
     if (axes[i])
       list[k++] = front ? lpt_tfl_front_axis (i, rank) : i;
   LptNode *node = lpt_tfl_add (op, (LptOp) op->argument, 2, x, lpt_tfl_i64 (op, n, list));
-  LPT_ATTRS (node, LptReduceAttrs)->keep_dims = keep;
+  LPT_ATTRS (node, LptReduceAttrs)->keep_dims = keep && !apart;
   LptValue *y = lpt_tfl_done_as (op, node, 0);
+  if (apart)
+    y = lpt_tfl_done_as (op, lpt_tfl_add (op, LPT_OP_UNSQUEEZE, 2, y, lpt_tfl_i64 (op, n, list)), 0);
   lpt_tfl_set (op, 0, front && keep ? lpt_tfl_back (op, y) : y);
 }
 
