@@ -19,6 +19,7 @@ import tempfile
 from numpy_or_skip import np
 from cases import cases
 from peer import describe, difference, load_library, own, peer
+from window_texts import WINDOWS
 
 # Known to differ: 2.9 finds nothing in 16 bits; UNPACK of booleans becomes a SPLIT, which 2.9 has not for them.
 KNOWN = {"WHERE/i16/0", "UNPACK/bool/0"}
@@ -113,6 +114,7 @@ Result(%b) {output="b"}
 Result(%c) {output="c"}""",
 }
 
+TEXTS.update(WINDOWS)
 TEXTS.update({
     "transposed convolutions: more padding than SAME has, computed weights, groups, one axis": """
 %x = Parameter : f32[1,2,3,3]

@@ -2,6 +2,7 @@
  *
  *     LogicalXor      a != b
  *     Mod             the remainder of |a| and |b|, with the sign of a
+ *     Divide          of 64 bits: of 32, which lengths and constants fit
  *     IsNaN           x != x;  IsInf: x is one of the infinities;  IsFinite: |x| is below infinity
  *     Sign            (x > 0) - (x < 0)
  *     Relu            max (x, 0) of integers without a scale, which RELU divides by one
@@ -44,6 +45,42 @@ lpt_tfl_expand_mod (LptTflExpand *x)
   LptValue *v = lpt_tfl_x_in (x, 0), *rest = EMIT2 (FLOOR_MOD, magnitude (x, v), magnitude (x, lpt_tfl_x_in (x, 1)));
   LptValue *below = EMIT2 (LESS, v, NUMBER (0));
   lpt_tfl_x_set (x, 0, lpt_tfl_x_emit (x, LPT_OP_SELECT, 3, below, EMIT1 (NEGATIVE, rest), rest));
+}
+
+/* Do its numbers fit 32 bits, as lengths of a file do, and what only moves them? */
+static gboolean
+is_short (LptValue *v, guint depth)
+{
+  LptNode *node = v->producer;
+  if (lpt_dtype_bits (v->dtype) < 32 || v->dtype == LPT_DTYPE_I32 || node->op == LPT_OP_SHAPE_OF)
+    return TRUE;
+  if (node->data != NULL)
+    {
+      for (gint64 i = 0; i < lpt_tensor_count (node->data); i++)
+        if (lpt_tensor_get_i64 (node->data, i) > G_MAXINT32 || lpt_tensor_get_i64 (node->data, i) <= G_MININT32)
+          return FALSE;
+      return TRUE;
+    }
+  if (depth > 16 || ((node->info->flags & LPT_OP_F_PRESERVES) == 0 && node->op != LPT_OP_CONVERT))
+    return FALSE;
+  for (guint i = 0; i < node->n_in; i++)
+    if (lpt_node_in (node, i) != NULL
+        && (!lpt_dtype_is_integer (lpt_node_in (node, i)->dtype) || !is_short (lpt_node_in (node, i), depth + 1)))
+      return FALSE;
+  return node->n_in > 0;
+}
+
+void
+lpt_tfl_expand_divide (LptTflExpand *x)
+{
+  LptValue *a = lpt_tfl_x_raw (x, 0), *b = lpt_tfl_x_raw (x, 1);
+  if (lpt_node_out (x->node)->dtype != LPT_DTYPE_I64 || lpt_node_out (x->node)->quant != NULL || !is_short (a, 0)
+      || !is_short (b, 0))
+    return;
+  LptValue *in[2] = { lpt_tfl_x_convert (x, a, LPT_DTYPE_I32), lpt_tfl_x_convert (x, b, LPT_DTYPE_I32) };
+  LptNode *node = lpt_tfl_x_add (x, LPT_OP_DIVIDE, 1, 2, in);
+  LPT_ATTRS (node, LptDivideAttrs)->pythondiv = LPT_ATTRS (x->node, LptDivideAttrs)->pythondiv;
+  lpt_tfl_x_set (x, 0, lpt_tfl_x_convert (x, lpt_tfl_x_done (x, node), LPT_DTYPE_I64));
 }
 
 /* --- what numbers are ---------------------------------------------------------------- */

@@ -122,15 +122,17 @@ void
 lpt_tfl_expand_pool (LptTflExpand *x)
 {
   gboolean max = x->node->op == LPT_OP_MAX_POOL;
-  const LptInts *dilations = max ? &LPT_ATTRS (x->node, LptMaxPoolAttrs)->dilations
-                                 : &LPT_ATTRS (x->node, LptAvgPoolAttrs)->dilations;
+  if (x->node->n_out > 1 && lpt_value_n_uses (&x->node->out[1]) > 0)
+    return;
+  if (lpt_tfl_x_pool_has_gaps (x->node))
+    {
+      lpt_tfl_x_pool_gaps (x);
+      return;
+    }
   LptValue *v = max ? lpt_tfl_x_raw (x, 0) : lpt_tfl_x_in (x, 0), *y = lpt_node_out (x->node);
   if (v->shape.rank != 5 || !lpt_shape_is_static (&v->shape) || !lpt_shape_is_static (&y->shape)
-      || (x->node->n_out > 1 && lpt_value_n_uses (&x->node->out[1]) > 0) || (v->quant != NULL && v->quant->n > 1))
+      || (v->quant != NULL && v->quant->n > 1))
     return;
-  for (guint i = 0; i < dilations->n; i++)
-    if (dilations->v[i] != 1)
-      return;
   const gint64 *d = v->shape.dims, *o = y->shape.dims;
   LptValue *flat = lpt_tfl_x_reshape (x, v, 4, (gint64[]) { d[0], d[1] * d[2], d[3], d[4] });
   flat = pool_part (x, flat, 1, 2, 0);

@@ -53,6 +53,10 @@ LptValue *lpt_tfl_x_gather  (LptTflExpand *x, LptValue *value, LptValue *indices
 LptValue *lpt_tfl_x_convert (LptTflExpand *x, LptValue *value, LptDType dtype);
 LptValue *lpt_tfl_x_clamp   (LptTflExpand *x, LptValue *value, double min, double max);
 
+/* A pool whose windows have gaps (tflite-expand-pool.c). */
+gboolean  lpt_tfl_x_pool_has_gaps (LptNode *node);
+void      lpt_tfl_x_pool_gaps (LptTflExpand *x);
+
 /* All nodes of @graph and its bodies. */
 gboolean  lpt_tfl_w_expand  (LptGraph *graph, GError **error);
 

@@ -210,6 +210,8 @@ void
 lpt_tfl_write_divide (LptTflWriter *w, gint64 code)
 {
   gboolean integer = lpt_dtype_is_integer (lpt_node_out (w->node)->dtype) && lpt_node_out (w->node)->quant == NULL;
+  if (integer && lpt_dtype_bits (lpt_node_out (w->node)->dtype) == 64)
+    lpt_tfl_w_fail (w, "a quotient of 64 bits");
   write_binary (w, integer && LPT_ATTRS (w->node, LptDivideAttrs)->pythondiv ? TFL_FLOOR_DIV : TFL_DIV);
 }
 

@@ -8,6 +8,8 @@
 
 #include "frontends/tflite/write/tflite-writer.h"
 
+#include "ir/infer/lpt-infer-util.h"
+
 #include <math.h>
 
 /* A constant list of integers; FALSE + error. */
@@ -121,6 +123,16 @@ lpt_tfl_write_transpose (LptTflWriter *w, gint64 code)
   LptValue *x = lpt_node_in (w->node, 0);
   gint rank = x->shape.rank;
   double gauge;
+  gboolean known = lpt_node_in (w->node, 1) == NULL
+                   || (lpt_infer_ints_in (w->node, 1, &order) && lpt_infer_all_known (&order));
+  lpt_ints_clear (&order);
+  if (!known && rank >= 0 && rank <= 5)
+    {
+      /* A computed order, of the axes as they are. */
+      gint in[] = { lpt_tfl_w_in_free (w, 0, LPT_TFL_PLAIN, &gauge), lpt_tfl_w_in_i32 (w, 1) };
+      lpt_tfl_w_need (lpt_tfl_w_op (w, code, 2, in, lpt_tfl_w_out (w, 0, LPT_TFL_PLAIN, gauge)), rank == 5 ? 4 : 1);
+      return;
+    }
   if (lpt_node_in (w->node, 1) != NULL)
     ints_in (w, 1, &order);
   if (w->error == NULL && order.n == 0 && rank > 0)

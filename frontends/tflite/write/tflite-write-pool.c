@@ -3,7 +3,8 @@
  * An average that leaves out padding which is not SAME is one over all places of the window, zeros among them, times a
  * constant for each place of the result: the window's size to the number of elements that it covers.
  *
- * Refused: dilated pools, pools of three axes, indices of a maximum.
+ * Refused: dilated pools of open lengths (tflite-expand-pool.c has the others), pools of three axes, indices of a
+ * maximum.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

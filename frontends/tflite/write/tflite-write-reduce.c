@@ -320,6 +320,29 @@ scales_are_ratios (LptNode *node)
   return ok;
 }
 
+/* Lengths that a run computes: @from of them lie in front of the last two axes in the list of sizes; FALSE: others. */
+static gboolean
+sizes_computed (LptNode *node, gint64 *from)
+{
+  const LptShape *out = &lpt_node_out (node)->shape;
+  guint version = lpt_op_version (node->info, node->opset), at = version >= 11 ? 2 : 3;
+  LptInts axes = { 0 };
+  if (LPT_ATTRS (node, LptInterpolateAttrs)->shape_calculation_mode != LPT_INTERPOLATE_SIZES || version < 4)
+    return FALSE;
+  gboolean all = lpt_node_in (node, at) == NULL, ok = all || lpt_node_ints_in (node, at, &axes);
+  gint n = all ? out->rank : (gint) axes.n;
+  ok = ok && n >= 2;
+  for (gint i = 0; i < n && ok; i++)
+    {
+      gint axis = i;
+      ok = all || lpt_axis_normalize (axes.v[i], out->rank, &axis);
+      ok = ok && axis == out->rank - n + i;
+    }
+  lpt_ints_clear (&axes);
+  *from = n - 2;
+  return ok;
+}
+
 gboolean
 lpt_tfl_w_resizes (LptNode *node, gboolean *align_corners, gboolean *half_pixels)
 {
@@ -335,23 +358,45 @@ lpt_tfl_w_resizes (LptNode *node, gboolean *align_corners, gboolean *half_pixels
     *align_corners = corners;
   if (half_pixels != NULL)
     *half_pixels = half;
-  return in->rank == 4 && known && (nearest || linear) && !a->antialias && !pads (&a->pads_begin)
-         && !pads (&a->pads_end) && out->dims[0] == in->dims[0] && out->dims[1] == in->dims[1] && out->dims[2] >= 0
-         && out->dims[3] >= 0 && (corners || !modern || scales_are_ratios (node));
+  gint64 from;
+  if (in->rank != 4 || !known || out->rank != 4)
+    return FALSE;
+  gboolean lengths = (out->dims[2] >= 0 && out->dims[3] >= 0) || sizes_computed (node, &from);
+  return (nearest || linear) && !a->antialias && !pads (&a->pads_begin) && !pads (&a->pads_end)
+         && out->dims[0] == in->dims[0] && out->dims[1] == in->dims[1] && lengths
+         && (corners || !modern || scales_are_ratios (node));
+}
+
+/* The last two lengths of the output. */
+static gint
+write_sizes (LptTflWriter *w)
+{
+  const LptShape *y = &lpt_node_out (w->node)->shape, two = lpt_shape_make (1, (gint64[]) { 2 });
+  gint64 from = 0;
+  if (y->dims[2] >= 0 && y->dims[3] >= 0)
+    return lpt_tfl_w_i32s (w, "size", 2, y->dims + 2);
+  sizes_computed (w->node, &from);
+  gint list = lpt_tfl_w_in_i32 (w, 1), size = list;
+  if (w->error == NULL && from > 0)
+    {
+      size = lpt_tfl_w_like (w, "size", list, &two);
+      lpt_tfl_w_op (w, TFL_SLICE, 3, (gint[]) { list, lpt_tfl_w_i32s (w, "from", 1, &from),
+                                                lpt_tfl_w_i32s (w, "count", 1, (gint64[]) { 2 }) }, size);
+    }
+  return size;
 }
 
 void
 lpt_tfl_write_resize (LptTflWriter *w, gint64 code)
 {
   gboolean nearest = LPT_ATTRS (w->node, LptInterpolateAttrs)->mode == LPT_INTERPOLATE_NEAREST, corners, half;
-  LptValue *y = lpt_node_out (w->node);
   double gauge;
   if (!lpt_tfl_w_resizes (w->node, &corners, &half))
     lpt_tfl_w_fail (w, "this mode of resizing");
   gint in[2] = { lpt_tfl_w_in_free (w, 0, LPT_TFL_LAST, &gauge), -1 };
   if (w->error != NULL)
     return;
-  in[1] = lpt_tfl_w_i32s (w, "size", 2, y->shape.dims + 2);
+  in[1] = write_sizes (w);
   LptTflWOp *op = lpt_tfl_w_op (w, nearest ? TFL_RESIZE_NEAREST_NEIGHBOR : TFL_RESIZE_BILINEAR, 2, in,
                                 lpt_tfl_w_out (w, 0, LPT_TFL_LAST, gauge));
   if (nearest)
