@@ -34,7 +34,7 @@
 #define LEFT(a, n) OP2 (BITWISE_LEFT_SHIFT, a, n)
 
 #define MAX_WINDOW 32768
-#define MAX_ELEMENTS ((gint64) 1 << 24)
+#define MAX_ELEMENTS ((gint64) 1 << 22)
 #define NOISE_BITS 14
 
 typedef struct
