@@ -72,16 +72,24 @@ lpt_tfl_hlo_join (LptTflOp *op, gint64 index, gboolean may_replace)
 /* --- reductions -------------------------------------------------------------------- */
 
 /* Inputs: x, the first value; of several reductions at once all x come first. */
+static gboolean
+is_one_reduction (LptTflOp *op)
+{
+  if (op->n_in > 2)
+    lpt_tfl_unsupported (op, "several reductions at once");
+  return op->error == NULL;
+}
+
 void
 lpt_tfl_map_hlo_reduce (LptTflOp *op)
 {
+  if (!is_one_reduction (op))
+    return;
   LptValue *x = lpt_tfl_in (op, 0), *first = lpt_tfl_reshape (op, lpt_tfl_in (op, 1), 0, NULL);
   gint64 axes[LPT_MAX_RANK];
   guint n = lpt_tfl_hlo_axes (op, TFL_StablehloReduceOptions_dimensions, lpt_tfl_rank (op, x), axes);
   const LptTflHloJoin *kind = lpt_tfl_hlo_join (
       op, lpt_tfl_opt_int (op, TFL_StablehloReduceOptions_body_subgraph_index), FALSE);
-  if (op->n_in != 2)
-    lpt_tfl_unsupported (op, "several reductions at once");
   if (op->error != NULL)
     return;
   LptValue *y = lpt_tfl_reduce (op, kind->reduce, x, lpt_tfl_i64 (op, n, axes), FALSE);
@@ -128,14 +136,14 @@ reduce_windows (LptTflOp *op, LptValue *x, LptValue *first, const LptTflHloJoin 
 void
 lpt_tfl_map_hlo_reduce_window (LptTflOp *op)
 {
+  if (!is_one_reduction (op))
+    return;
   LptValue *x = lpt_tfl_in (op, 0), *first = lpt_tfl_reshape (op, lpt_tfl_in (op, 1), 0, NULL);
   guint n = (guint) lpt_tfl_rank (op, x);
   gint64 apart[LPT_MAX_RANK], pads[2 * LPT_MAX_RANK], low[LPT_MAX_RANK], high[LPT_MAX_RANK];
   Windows w;
   const LptTflHloJoin *kind = lpt_tfl_hlo_join (
       op, lpt_tfl_opt_int (op, TFL_StablehloReduceWindowOptions_body_subgraph_index), FALSE);
-  if (op->n_in != 2)
-    lpt_tfl_unsupported (op, "several reductions at once");
   if (!lpt_tfl_hlo_list (op, TFL_StablehloReduceWindowOptions_window_dimensions, n, 1, 1, w.size)
       || !lpt_tfl_hlo_list (op, TFL_StablehloReduceWindowOptions_window_strides, n, 1, 1, w.stride)
       || !lpt_tfl_hlo_list (op, TFL_StablehloReduceWindowOptions_window_dilations, n, 1, 1, w.dilation)

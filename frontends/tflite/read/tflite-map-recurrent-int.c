@@ -58,9 +58,12 @@ read_intermediates (LptTflOp *op, LptTflCell *cell)
   for (guint i = 0; i < 5 && op->error == NULL; i++)
     {
       gint64 index = lpt_tfl_item_int (&list, i);
-      LptTflTable t = index >= 0 && index < op->scope->n_tensors
-                          ? lpt_tfl_table (op->flat, op->scope->tensors[index].table, TFL_Tensor_quantization)
-                          : 0;
+      if (index < 0 || index >= op->scope->n_tensors)
+        {
+          lpt_tfl_invalid (op, "there is no tensor %" G_GINT64_FORMAT, index);
+          return;
+        }
+      LptTflTable t = lpt_tfl_table (op->flat, op->scope->tensors[index].table, TFL_Tensor_quantization);
       LptTflVector scales = lpt_tfl_vector (op->flat, t, TFL_QuantizationParameters_scale);
       LptTflVector zeros = lpt_tfl_vector (op->flat, t, TFL_QuantizationParameters_zero_point);
       double scale = scales.n > 0 ? lpt_tfl_item_real (&scales, 0) : 0x1p-12;

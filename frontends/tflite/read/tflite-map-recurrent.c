@@ -261,6 +261,8 @@ lpt_tfl_map_bidirectional_rnn (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0), *aux = lpt_tfl_optional (op, 9), *y[2];
   gint axis = lpt_tfl_opt_int (op, TFL_BidirectionalSequenceRNNOptions_time_major) != 0 ? 0 : 1;
+  if (is_integer (op))
+    return;
   for (guint d = 0; d < 2; d++)
     {
       LptTflCell cell = read_rnn (op, 1 + 4 * d);
