@@ -12,8 +12,10 @@ import mediapipe_cases
 import microfrontend_cases
 import newer_cases
 import recurrent_cases
+import recurrent_form_cases
 import signal_cases
 import state_cases
+import stored_cases
 from tfl import flex_map, model, op, tensor
 
 F, I8, U8, I16, I32, I64, B = np.float32, np.int8, np.uint8, np.int16, np.int32, np.int64, np.bool_
@@ -463,5 +465,5 @@ def mixed(name, inputs, outputs, options=None, expected=None, **more):
 
 
 def cases():
-    for part in (elementwise, unary, windows, hybrid, products, reduce, moves, index, quantize, search, audio, computed_pads, refused, edge_cases.cases, frame_cases.cases, hlo_cases.cases, list_cases.cases, mediapipe_cases.cases, microfrontend_cases.cases, newer_cases.cases, recurrent_cases.cases, signal_cases.cases, state_cases.cases):
+    for part in (elementwise, unary, windows, hybrid, products, reduce, moves, index, quantize, search, audio, computed_pads, refused, edge_cases.cases, frame_cases.cases, hlo_cases.cases, list_cases.cases, mediapipe_cases.cases, microfrontend_cases.cases, newer_cases.cases, recurrent_cases.cases, recurrent_form_cases.cases, signal_cases.cases, state_cases.cases, stored_cases.cases):
         yield from part()

@@ -9,14 +9,13 @@
 
 #include "frontends/tflite/read/tflite-import.h"
 
-/* Is input @i a tensor, or a list that became one? */
+/* Is input @i a tensor, or a list that became one? What has strings is kept before it comes here. */
 static gboolean
 is_tensor (LptTflOp *op, guint i)
 {
   LptTflTensor *t = lpt_tfl_in_tensor (op, i);
   return t != NULL && !t->is_filled && t->n_reserved == 0
-         && (t->value == NULL ? t->dtype != LPT_DTYPE_UNDEFINED && t->dtype != LPT_DTYPE_STRING
-                              : t->value->dtype != LPT_DTYPE_STRING);
+         && (t->value == NULL ? t->dtype != LPT_DTYPE_UNDEFINED : t->value->dtype != LPT_DTYPE_STRING);
 }
 
 void

@@ -153,9 +153,10 @@ find_bytes (LptTflScope *scope, const LptTflTensor *t, GBytes **bytes, gsize *of
     return lpt_tfl_file_external (file, external, bytes, offset, size, error);
   if (!lpt_tfl_file_buffer (file, lpt_tfl_int (&file->flat, t->table, TFL_Tensor_buffer), offset, size, &given, error))
     return FALSE;
-  /* An empty buffer is a constant only where there is nothing to hold. */
+  /* An empty buffer is a constant only where there is nothing to hold, or all that is not held is 0. */
   gint64 count;
-  if (given && (*size > 0 || (lpt_shape_count (&t->shape, &count) && count == 0)))
+  gboolean sparse = lpt_tfl_table (&file->flat, t->table, TFL_Tensor_sparsity) != 0;
+  if (given && (*size > 0 || sparse || (lpt_shape_count (&t->shape, &count) && count == 0)))
     *bytes = file->bytes;
   return TRUE;
 }

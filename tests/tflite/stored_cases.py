@@ -1,0 +1,143 @@
+"""How a file stores numbers: sparse tensors, blocks with scales of their own, packed integers, options as a FlexBuffer of any width; cases () as in cases.py.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import struct
+
+import numpy as np
+
+from newer_cases import detection
+from tfl import flex_map, model, op, tensor
+
+F, I8, I32 = np.float32, np.int8, np.int32
+INT4, UINT4 = 17, 20
+BYTES = {1: "b", 2: "h", 4: "i", 8: "q"}
+
+
+def densified(name, w, want, kind="DENSIFY"):
+    """y = x + w; @w fields of a tensor of the shape of @want, which @kind makes an operand of ADD."""
+    x = np.random.RandomState(2).randint(-9, 9, want.shape).astype(F)
+    rows = [tensor("x", F, want.shape), tensor("w", w.pop("dtype", F), want.shape, **w), tensor("d", F, want.shape), tensor("y", F, want.shape)]
+    data = model(rows, [op(kind, [1], [2], ("CastOptions", {}) if kind == "CAST" else None), op("ADD", [0, 2], [3], ("AddOptions", {}))], [0], [3])
+    return kind + "/" + name, data, [("x", x)], ["y"], [(x + want).astype(F)]
+
+
+def packed(values):
+    """Two to a byte, the first in the lower half."""
+    flat = values.ravel().astype(I8) & 15
+    return bytes((flat[::2] | flat[1::2] << 4).astype(np.uint8))
+
+
+# --- sparse ---
+
+def sparsify(dense, order, sparse, blocks=(), kinds=("Int32Vector", "Uint8Vector")):
+    """(values, the table) of the levels @order, of which those of @sparse are lists; blocks: (axis, length), levels behind those of the axes."""
+    shape, inner = list(dense.shape), dict(blocks)
+    cut = [v for a, n in enumerate(shape) for v in (n // inner.get(a, 1), inner.get(a, 1))]
+    apart = dense.reshape(cut).transpose(list(range(0, 2 * len(shape), 2)) + list(range(1, 2 * len(shape), 2)))
+    apart = apart.reshape([n // inner.get(a, 1) for a, n in enumerate(shape)] + [n for _, n in sorted(blocks)])
+    places = [axis for axis, _ in sorted(blocks)]
+    parts, dims = [apart.transpose(order)], []
+    for level, of in enumerate(order):
+        if level not in sparse:
+            dims.append({"format": 0, "dense_size": apart.shape[of]})
+            parts = [p[i] for p in parts for i in range(apart.shape[of])]
+            continue
+        segments, indices, below = [0], [], []
+        for p in parts:
+            found = [i for i in range(apart.shape[of]) if np.any(p[i])]
+            indices += found
+            below += [p[i] for i in found]
+            segments.append(len(indices))
+        dims.append({"format": 1, "array_segments": (kinds[0], {"values": segments}), "array_indices": (kinds[1], {"values": indices})})
+        parts = below
+    return np.array(parts, dense.dtype), {"traversal_order": list(order), "block_map": places, "dim_metadata": dims}
+
+
+def sparse(r):
+    dense = np.where(r.rand(4, 6) < 0.4, r.randint(1, 9, (4, 6)), 0).astype(F)
+    deep = np.where(r.rand(2, 4, 3) < 0.3, r.randint(1, 9, (2, 4, 3)), 0).astype(F)
+    forms = (("rows", dense, [0, 1], {1}, ()), ("columns", dense, [1, 0], {1}, ()), ("both", dense, [0, 1], {0, 1}, ()), ("none", dense, [1, 0], set(), ()),
+             ("blocks", dense, [0, 1, 2, 3], {1}, ((0, 2), (1, 3))), ("one-block", dense, [1, 0, 2], {1}, ((1, 2),)), ("turned-blocks", dense, [1, 0, 3, 2], {0, 1}, ((0, 2), (1, 2))),
+             ("three", deep, [2, 0, 1], {1, 2}, ()), ("three-blocks", deep, [0, 1, 2, 3], {1, 2}, ((1, 2),)), ("zero", 0 * dense, [0, 1], {1}, ()))
+    for k, (name, w, order, lists, blocks) in enumerate(forms):
+        values, table = sparsify(w, order, lists, blocks, (("Int32Vector", "Uint8Vector"), ("Uint16Vector", "Uint16Vector"), ("Uint8Vector", "Int32Vector"))[k % 3])
+        yield densified("sparse/" + name, {"data": values, "sparsity": table}, w)
+    whole = np.where(dense > 4, -dense, 0).astype(I8)
+    assert (whole != 0).sum() % 2 == 0
+    values, table = sparsify(whole, [0, 1], {1})
+    yield densified("sparse/i4", {"dtype": INT4, "data": packed(values), "sparsity": table}, whole, "CAST")
+
+
+# --- blocks ---
+
+def blocks(r):
+    codes, scales, zeros = r.randint(-8, 8, (3, 8)).astype(I8), r.randint(1, 9, (3, 2)).astype(F) / 4, r.randint(-3, 4, (3, 2)).astype(I8)
+    x = r.randint(-9, 9, (3, 8)).astype(F)
+    for name, with_zeros in (("scales", False), ("zeros", True)):
+        details = ("BlockwiseQuantization", {"scales": 2, "zero_points": 3 if with_zeros else -1, "block_size": 4})
+        rows = [tensor("x", F, (3, 8)), tensor("w", I8, (3, 8), codes, quantization={"details": details}), tensor("s", F, (3, 2), scales), tensor("z", I8, (3, 2), zeros), tensor("y", F, (3, 8))]
+        want = (codes - (zeros.repeat(4, 1) if with_zeros else 0)) * scales.repeat(4, 1)
+        yield "ADD/blocks/" + name, model(rows, [op("ADD", [0, 1], [4], ("AddOptions", {}))], [0], [4]), [("x", x)], ["y"], [x + want.astype(F)]
+    for name, dtype, a in (("i4", INT4, r.randint(-8, 8, (2, 5))), ("u4", UINT4, r.randint(0, 16, (2, 5)))):
+        yield densified(name, {"dtype": dtype, "data": packed(a)}, a, "CAST")
+
+
+# --- options ---
+
+def flexible(width, indirect, floats, **numbers):
+    """A map of @width bytes for each number, as small writers make it; what is real lies in front as @floats bytes where it is @indirect. Keys are 1 byte wide."""
+    out, places, reals = bytearray(), [], {}
+    for key in sorted(numbers):
+        places.append(len(out))
+        out += key.encode() + b"\0"
+    for key in sorted(numbers):
+        if isinstance(numbers[key], float) and indirect:
+            reals[key] = len(out)
+            out += struct.pack("<" + {4: "f", 8: "d"}[floats], numbers[key])
+    wide = 1 if len(out) < 200 else 2
+    out += struct.pack("<" + BYTES[wide].upper(), len(places))
+    keys = len(out)
+    for place in places:
+        out += struct.pack("<" + BYTES[wide].upper(), len(out) - place)
+    put = lambda v: struct.pack("<" + BYTES[width].upper(), v)
+    out += put(len(out) - keys) + put(wide) + put(len(places))
+    first, types = len(out), []
+    for key in sorted(numbers):
+        v = numbers[key]
+        if key in reals:
+            out += put(len(out) - reals[key])
+            types.append(8 << 2 | {4: 2, 8: 3}[floats])
+        elif isinstance(v, float):
+            out += struct.pack("<" + {2: "e", 4: "f", 8: "d"}[width], v)
+            types.append(3 << 2 | {2: 1, 4: 2, 8: 3}[width])
+        else:
+            out += struct.pack("<" + BYTES[width], v)
+            types.append((26 if isinstance(v, bool) else 2 if v == 2 else 1) << 2 | {1: 0, 2: 1, 4: 2, 8: 3}[width])
+    out += bytes(types)
+    end = len(out) - first
+    out += struct.pack("<H", end) if end > 255 else bytes([end])
+    return bytes(out) + bytes([9 << 2 | {1: 0, 2: 1, 4: 2, 8: 3}[width], 2 if end > 255 else 1])
+
+
+NUMBERS = dict(max_detections=2, max_classes_per_detection=1, num_classes=2, nms_score_threshold=0.125, nms_iou_threshold=0.5, y_scale=10.0, x_scale=10.0, h_scale=5.0, w_scale=5.0, use_regular_nms=False)
+
+
+def options(r):
+    """The same boxes, however their options are written."""
+    (name, data, inputs, outputs, want), = detection(r)
+    old = flex_map(**{k: v for k, v in NUMBERS.items() if k != "use_regular_nms"} | {"nms_score_threshold": 0.1})
+    at = data.index(old)
+    assert struct.unpack_from("<I", data, at - 4)[0] == len(old)
+    for width, indirect, floats in ((2, False, 0), (4, False, 0), (8, False, 0), (2, True, 4), (2, True, 8), (4, True, 4)):
+        new = flexible(width, indirect, floats, **NUMBERS)
+        room = len(old) - len(new)
+        assert room >= 0
+        changed = data[:at - 4] + struct.pack("<I", len(new)) + new + bytes(room) + data[at + len(old):]
+        yield "%s/%d%s" % (name, width, "/to%d" % floats if indirect else ""), changed, inputs, outputs, want
+
+
+def cases():
+    r = np.random.RandomState(9)
+    for part in (sparse, blocks, options):
+        yield from part(r)
