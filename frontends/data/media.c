@@ -2,7 +2,8 @@
  *
  * Images are decoded by gdk-pixbuf, where the build has it, and told by their content; pixels with alpha lie over
  * black. Sound: RIFF WAVE, PCM of 16 bits, one channel, as f32[n] = sample / 32768. FILE:TYPE[SHAPE] is bytes in C
- * order, little-endian. Refused: what is none of these, more than one channel, files that are too short.
+ * order, little-endian. Refused: what is none of these, more than one channel, files that are too short. Of a sound
+ * that was written to a pipe, whose length says nothing, the samples reach to the end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,6 +13,8 @@
 #include <lpt/lpt-npy.h>
 
 #include <string.h>
+
+#define UNKNOWN_LENGTH 0x7ffff000u  /* of samples: so much or more */
 
 #ifdef LPT_HAVE_PIXBUF
 #include <gdk-pixbuf/gdk-pixbuf.h>
@@ -58,7 +61,9 @@ read_file (const char *path, char **text, gsize *length, GError **error)
   g_autoptr (GError) cause = NULL;
   if (g_file_get_contents (path, text, length, &cause))
     return TRUE;
-  g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", path, cause->message);
+  /* Its message has the name a second time, in front of the reason. */
+  const char *reason = g_strrstr (cause->message, ": ");
+  g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", path, reason != NULL ? reason + 2 : cause->message);
   return FALSE;
 }
 
@@ -119,7 +124,7 @@ data_load_image (const char *path, GError **error)
   GdkPixbuf *image = ok ? gdk_pixbuf_loader_get_pixbuf (loader) : NULL;
   if (large)
     return fail (error, path, "unsupported: the image is too large");
-  if (image == NULL || gdk_pixbuf_get_bits_per_sample (image) != 8)
+  if (image == NULL)
     return fail (error, path, cause != NULL ? cause->message : "not an image");
   return copy_pixels (gdk_pixbuf_read_pixels (image), gdk_pixbuf_get_width (image), gdk_pixbuf_get_height (image),
                       gdk_pixbuf_get_rowstride (image), gdk_pixbuf_get_n_channels (image), error);
@@ -157,7 +162,8 @@ load_wav (const char *path, GError **error)
   for (gsize at = 12; length - at >= 8; )
     {
       const char *chunk = text + at;
-      gsize size = MIN ((gsize) read_u32 (chunk + 4), length - at - 8);
+      guint32 said = read_u32 (chunk + 4);
+      gsize size = MIN ((gsize) said, length - at - 8);
       if (memcmp (chunk, "fmt ", 4) == 0 && size >= 16)
         {
           if ((read_u32 (chunk + 8) & 0xffff) != 1 || read_u32 (chunk + 8) >> 16 != 1
@@ -167,6 +173,8 @@ load_wav (const char *path, GError **error)
         }
       else if (memcmp (chunk, "data", 4) == 0 && format)
         {
+          if (size < said && said < UNKNOWN_LENGTH)
+            return fail (error, path, "the file ends early");
           LptShape shape = { 1, { (gint64) (size / 2) } };
           LptTensor *tensor = lpt_tensor_new (LPT_DTYPE_F32, &shape, error);
           float *out = tensor != NULL ? lpt_tensor_writable (tensor) : NULL;
@@ -191,7 +199,12 @@ load_bytes (const char *spec, const char *colon, GError **error)
   gint64 count;
   LptShape shape;
   LptDType dtype = lpt_dtype_from_name (type);
-  if (!lpt_shape_from_string (strchr (colon, '['), &shape, error) || !read_file (path, &text, &length, error))
+  if (!lpt_shape_from_string (strchr (colon, '['), &shape, error))
+    {
+      g_prefix_error (error, "%s: ", path);
+      return NULL;
+    }
+  if (!read_file (path, &text, &length, error))
     return NULL;
   if (!lpt_shape_is_static (&shape) || !lpt_shape_count (&shape, &count) || !lpt_tensor_byte_size (dtype, count, &need))
     return fail (error, spec, "a shape of known sizes is wanted");

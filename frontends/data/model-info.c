@@ -19,7 +19,7 @@ static const char *
 look_up (const LptGraph *graph, const char *name)
 {
   g_autofree char *key = g_strconcat (LPT_META_MODEL_INFO, name, NULL);
-  return graph->meta != NULL ? g_hash_table_lookup (graph->meta, key) : NULL;
+  return g_hash_table_lookup (graph->meta, key);
 }
 
 static gboolean
@@ -38,8 +38,10 @@ static const char *const yes[] = { "YES", "TRUE", NULL }, *const no[] = { "NO", 
 static char *
 commas (const char *text)
 {
+  if (text == NULL)
+    return NULL;
   g_autoptr (GString) s = g_string_new (NULL);
-  g_auto (GStrv) parts = g_strsplit_set (text != NULL ? text : "", " ,[]", -1);
+  g_auto (GStrv) parts = g_strsplit_set (text, " ,[]", -1);
   for (guint i = 0; parts[i] != NULL; i++)
     if (parts[i][0] != '\0')
       g_string_append_printf (s, "%s%s", s->len > 0 ? "," : "", parts[i]);
@@ -90,8 +92,6 @@ data_copy_model_info (const LptGraph *from, LptGraph *to)
 {
   GHashTableIter iter;
   gpointer key, text;
-  if (from->meta == NULL || to->meta == NULL)
-    return;
   g_hash_table_iter_init (&iter, from->meta);
   while (g_hash_table_iter_next (&iter, &key, &text))
     if (g_str_has_prefix (key, LPT_META_MODEL_INFO))

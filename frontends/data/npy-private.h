@@ -27,6 +27,14 @@ typedef struct
 gboolean   npy_fail         (GError **error, const char *source, const char *format, ...) G_GNUC_PRINTF (3, 4);
 /* Of a FILE. */
 gssize     npy_read_file    (gpointer from, gpointer to, gsize size);
+#ifdef LPT_HAVE_LIBZIP
+/* Of an entry of an archive, a zip_file_t. */
+gssize     npy_read_zip     (gpointer from, gpointer to, gsize size);
+/* What an entry is called, without ".npy". */
+char      *npy_entry_name   (const char *entry);
+/* Goes to its end, where the archive's check sum is compared. */
+gboolean   npy_end_zip      (gpointer from, const char *source, GError **error);
+#endif
 /* What there is of @size bytes; G_MAXSIZE: an error. */
 gsize      npy_fill         (const NpyStream *stream, guint8 *to, gsize size);
 /* The stream stands at the elements then, *need bytes. */

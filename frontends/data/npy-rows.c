@@ -17,6 +17,8 @@
 #include <zip.h>
 #endif
 
+#define NOWHERE G_MAXINT64      /* something failed: to be opened again */
+
 struct _DataRows
 {
   char      *path, *entry, *source;
@@ -26,7 +28,7 @@ struct _DataRows
   zip_t      *zip;
   zip_file_t *unpacked;
 #endif
-  gint64     at;            /* the stream stands at this element */
+  gint64     at, n;         /* the stream stands at this element, of so many */
   NpyHeader  header;
   LptTensor *whole;
 };
@@ -56,16 +58,10 @@ data_rows_free (DataRows *rows)
 
 #ifdef LPT_HAVE_LIBZIP
 
-static gssize
-read_zip (gpointer from, gpointer to, gsize size)
-{
-  return (gssize) zip_fread (from, to, size);
-}
-
 static NpyStream
 stream_of (DataRows *rows)
 {
-  return rows->unpacked != NULL ? (NpyStream) { read_zip, rows->unpacked, rows->source }
+  return rows->unpacked != NULL ? (NpyStream) { npy_read_zip, rows->unpacked, rows->source }
                                 : (NpyStream) { npy_read_file, rows->file, rows->source };
 }
 
@@ -74,10 +70,18 @@ open_entry (DataRows *rows, GError **error)
 {
   g_autofree char *name = g_strconcat (rows->entry, ".npy", NULL);
   rows->zip = zip_open (rows->path, ZIP_RDONLY, NULL);
-  rows->unpacked = rows->zip != NULL ? zip_fopen (rows->zip, name, 0) : NULL;
-  if (rows->zip != NULL && rows->unpacked == NULL)
-    rows->unpacked = zip_fopen (rows->zip, rows->entry, 0);
-  return rows->unpacked != NULL || npy_fail (error, rows->source, "cannot be unpacked");
+  if (rows->zip == NULL)
+    return npy_fail (error, rows->source, "not an archive, or it cannot be read");
+  gboolean suffix = zip_name_locate (rows->zip, name, 0) >= 0;
+  rows->unpacked = zip_fopen (rows->zip, suffix ? name : rows->entry, 0);
+  return rows->unpacked != NULL || npy_fail (error, rows->source, "cannot be unpacked: %s", zip_strerror (rows->zip));
+}
+
+/* What was read last of an entry was its end: is its check sum right? */
+static gboolean
+check_end (DataRows *rows, GError **error)
+{
+  return rows->unpacked == NULL || npy_end_zip (rows->unpacked, rows->source, error);
 }
 
 GStrv
@@ -93,10 +97,8 @@ data_archive_names (const char *path, GError **error)
   for (zip_int64_t i = 0, n = zip_get_num_entries (zip, 0); i < n; i++)
     {
       const char *name = zip_get_name (zip, (zip_uint64_t) i, 0);
-      g_autofree char *plain =
-        name == NULL ? NULL : g_strndup (name, strlen (name) - (g_str_has_suffix (name, ".npy") ? 4 : 0));
-      if (plain != NULL)
-        g_strv_builder_add (names, plain);
+      g_autofree char *plain = npy_entry_name (name != NULL ? name : "");
+      g_strv_builder_add (names, plain);
     }
   zip_discard (zip);
   return g_strv_builder_end (names);
@@ -116,6 +118,12 @@ open_entry (DataRows *rows, GError **error)
   return npy_fail (error, rows->path, "unsupported: built without libzip; use .npy files");
 }
 
+static gboolean
+check_end (DataRows *rows, GError **error)
+{
+  return TRUE;
+}
+
 GStrv
 data_archive_names (const char *path, GError **error)
 {
@@ -125,23 +133,42 @@ data_archive_names (const char *path, GError **error)
 
 #endif
 
-/* Opens the array and reads its header; the stream stands at element 0. */
+/* The stream stands at the first byte. */
 static gboolean
-open_stream (DataRows *rows, GError **error)
+open_source (DataRows *rows, GError **error)
 {
-  gsize need;
   close_stream (rows);
-  rows->at = 0;
-  if (rows->entry != NULL && !open_entry (rows, error))
+  if (rows->entry != NULL)
+    return open_entry (rows, error);
+  rows->file = g_fopen (rows->path, "rb");
+  if (rows->file == NULL)
+    g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", rows->path, g_strerror (errno));
+  return rows->file != NULL;
+}
+
+static gboolean
+changed (DataRows *rows, GError **error)
+{
+  return npy_fail (error, rows->source, "the file was changed while it was read");
+}
+
+/* Opens the array and reads its header, which is the same each time; the stream stands at element 0. */
+static gboolean
+open_stream (DataRows *rows, gboolean again, GError **error)
+{
+  NpyHeader header;
+  gsize need;
+  rows->at = NOWHERE;
+  if (!open_source (rows, error))
     return FALSE;
-  if (rows->entry == NULL && (rows->file = g_fopen (rows->path, "rb")) == NULL)
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", rows->path, g_strerror (errno));
-      return FALSE;
-    }
   NpyStream stream = stream_of (rows);
-  if (!npy_load_header (&stream, &rows->header, &need, error))
+  if (!npy_load_header (&stream, &header, &need, error))
     return FALSE;
+  if (again && (header.dtype != rows->header.dtype || header.swap != rows->header.swap || header.fortran))
+    return changed (rows, error);
+  rows->header = header;
+  rows->at = 0;
+  rows->n = (gint64) (need / (lpt_dtype_bits (header.dtype) / 8));
   rows->start = rows->file != NULL ? ftell (rows->file) : 0;
   return TRUE;
 }
@@ -153,7 +180,7 @@ data_rows_open (const char *path, const char *entry, GError **error)
   rows->path = g_strdup (path);
   rows->entry = g_strdup (entry);
   rows->source = entry != NULL ? g_strdup_printf ("%s: %s", path, entry) : g_strdup (path);
-  if (open_stream (rows, error))
+  if (open_stream (rows, FALSE, error))
     return rows;
   data_rows_free (rows);
   return NULL;
@@ -177,17 +204,20 @@ seek (DataRows *rows, gint64 first, gsize width, GError **error)
       return fseek (rows->file, rows->start + (long) ((gsize) first * width), SEEK_SET) == 0
              || npy_fail (error, rows->source, "cannot be read");
     }
-  if (first < rows->at && !open_stream (rows, error))
+  if (first < rows->at && !open_stream (rows, TRUE, error))
     return FALSE;
   NpyStream stream = stream_of (rows);
   guint8 skipped[4096];
-  for (gsize left = (gsize) (first - rows->at) * width; left > 0; )
+  gsize left = (gsize) (first - rows->at) * width;
+  rows->at = NOWHERE;
+  for (gsize n = 1; left > 0 && n > 0; left -= n)
     {
-      gsize n = npy_fill (&stream, skipped, MIN (left, sizeof skipped));
-      if (n != MIN (left, sizeof skipped))
-        return npy_fail (error, rows->source, "the file ends early");
-      left -= n;
+      n = npy_fill (&stream, skipped, MIN (left, sizeof skipped));
+      if (n > left)
+        return npy_fail (error, rows->source, "cannot be read");
     }
+  if (left > 0)
+    return npy_fail (error, rows->source, "the file ends early");
   rows->at = first;
   return TRUE;
 }
@@ -198,24 +228,28 @@ load_whole (DataRows *rows, GError **error)
 {
   if (rows->whole != NULL)
     return TRUE;
-  if (!open_stream (rows, error) || (rows->file != NULL && fseek (rows->file, 0, SEEK_SET) != 0))
-    return FALSE;
-  if (rows->file == NULL && (close_stream (rows), !open_entry (rows, error)))
+  if (!open_source (rows, error))
     return FALSE;
   NpyStream stream = stream_of (rows);
-  rows->whole = npy_load_array (&stream, NULL, NULL, NULL, error);
+  g_autoptr (LptTensor) whole = npy_load_array (&stream, NULL, NULL, NULL, error);
+  gboolean ok = whole != NULL && check_end (rows, error);
   close_stream (rows);
-  return rows->whole != NULL;
+  if (!ok)
+    return FALSE;
+  if (lpt_tensor_dtype (whole) != rows->header.dtype
+      || !lpt_shape_equal (lpt_tensor_shape (whole), &rows->header.shape))
+    return changed (rows, error);
+  rows->whole = g_steal_pointer (&whole);
+  return TRUE;
 }
 
 LptTensor *
 data_rows_read (DataRows *rows, gint64 first, const LptShape *shape, GError **error)
 {
   const NpyHeader *h = &rows->header;
-  gsize width = lpt_dtype_bits (h->dtype) / 8, need;
-  gint64 count, all;
-  if (!lpt_shape_count (shape, &count) || !lpt_shape_count (&h->shape, &all) || first < 0 || count > all - first
-      || !lpt_tensor_byte_size (h->dtype, count, &need))
+  gsize width = lpt_dtype_bits (h->dtype) / 8;
+  gint64 count;
+  if (!lpt_shape_count (shape, &count) || count > rows->n - first)
     {
       npy_fail (error, rows->source, "no such rows");
       return NULL;
@@ -228,14 +262,16 @@ data_rows_read (DataRows *rows, gint64 first, const LptShape *shape, GError **er
   if (tensor == NULL || !seek (rows, first, width, error))
     return NULL;
   NpyStream stream = stream_of (rows);
-  gsize n = npy_fill (&stream, lpt_tensor_writable (tensor), need);
+  gsize need = (gsize) count * width, n = npy_fill (&stream, lpt_tensor_writable (tensor), need);
+  rows->at = NOWHERE;
   if (n != need)
     {
-      rows->at = -1;
-      npy_fail (error, rows->source, "the file ends early");
+      npy_fail (error, rows->source, n < need ? "the file ends early" : "cannot be read");
       return NULL;
     }
   rows->at = first + count;
+  if (rows->at == rows->n && !check_end (rows, error))
+    return NULL;
   if (!h->swap || width <= 1)
     return g_steal_pointer (&tensor);
   NpyHeader part = *h;

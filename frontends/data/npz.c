@@ -1,6 +1,7 @@
 /* npz.c - archives of .npy arrays
  *
- * Read by libzip where the build has it. What would unpack to much more than arrays of numbers do is refused.
+ * Read by libzip where the build has it. What would unpack to much more than arrays of numbers do is refused, and what
+ * has another check sum than the archive says.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,6 +10,7 @@
 
 #include <lpt/lpt-out-file.h>
 
+#include <errno.h>
 #include <string.h>
 
 #ifdef LPT_HAVE_LIBZIP
@@ -19,10 +21,28 @@
 #define MAX_EXPANSION 256
 #define ALWAYS_UNPACKED ((zip_uint64_t) 64 << 20)
 
-static gssize
-read_zip (gpointer from, gpointer to, gsize size)
+gssize
+npy_read_zip (gpointer from, gpointer to, gsize size)
 {
   return (gssize) zip_fread (from, to, size);
+}
+
+gboolean
+npy_end_zip (gpointer from, const char *source, GError **error)
+{
+  guint8 rest[4096];
+  zip_int64_t n;
+  while ((n = zip_fread (from, rest, sizeof rest)) > 0)
+    ;
+  if (n < 0)
+    npy_fail (error, source, "cannot be unpacked: %s", zip_file_strerror (from));
+  return n == 0;
+}
+
+char *
+npy_entry_name (const char *entry)
+{
+  return g_strndup (entry, strlen (entry) - (g_str_has_suffix (entry, ".npy") ? 4 : 0));
 }
 
 /* Entry @i into @arrays, if it is wanted. */
@@ -31,23 +51,23 @@ load_entry (zip_t *zip, zip_uint64_t i, const char *path, LptNpyWant want, gpoin
             GError **error)
 {
   zip_stat_t stat;
-  if (zip_stat_index (zip, i, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_NAME) || !(stat.valid & ZIP_STAT_SIZE)
-      || !(stat.valid & ZIP_STAT_COMP_SIZE))
+  if (zip_stat_index (zip, i, 0, &stat) != 0)
     return npy_fail (error, path, "entry %" G_GUINT64_FORMAT " is broken", (guint64) i);
   g_autofree char *source = g_strdup_printf ("%s: %s", path, stat.name);
-  g_autofree char *name = g_strndup (stat.name, strlen (stat.name) - (g_str_has_suffix (stat.name, ".npy") ? 4 : 0));
+  g_autofree char *name = npy_entry_name (stat.name);
   if (stat.size > ALWAYS_UNPACKED && stat.size / MAX_EXPANSION > stat.comp_size)
     return npy_fail (error, source,
                      "%" G_GUINT64_FORMAT " bytes would become %" G_GUINT64_FORMAT ", more than %d times as many",
                      (guint64) stat.comp_size, (guint64) stat.size, MAX_EXPANSION);
   zip_file_t *file = zip_fopen_index (zip, i, 0);
   if (file == NULL)
-    return npy_fail (error, source, "cannot be unpacked");
+    return npy_fail (error, source, "cannot be unpacked: %s", zip_strerror (zip));
   GError *local = NULL;
-  LptTensor *tensor = npy_load_array (&(NpyStream) { read_zip, file, source }, name, want, data, &local);
+  g_autoptr (LptTensor) tensor = npy_load_array (&(NpyStream) { npy_read_zip, file, source }, name, want, data, &local);
+  gboolean whole = tensor != NULL && npy_end_zip (file, source, &local);
   zip_fclose (file);
-  if (tensor != NULL)
-    g_hash_table_replace (arrays, g_steal_pointer (&name), tensor);
+  if (whole)
+    g_hash_table_replace (arrays, g_steal_pointer (&name), g_steal_pointer (&tensor));
   if (local == NULL)
     return TRUE;
   g_propagate_error (error, local);
@@ -76,43 +96,44 @@ lpt_npz_load (const char *path, LptNpyWant want, gpointer data, GError **error)
   return ok ? g_steal_pointer (&arrays) : NULL;
 }
 
+/* An entry that @bytes stay alive for. */
+static gboolean
+add_entry (zip_t *zip, const char *name, GBytes *bytes)
+{
+  g_autofree char *entry = g_strconcat (name, ".npy", NULL);
+  zip_source_t *source = zip_source_buffer (zip, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), 0);
+  zip_int64_t at = zip_file_add (zip, entry, source, ZIP_FL_ENC_UTF_8 | ZIP_FL_OVERWRITE);
+  if (at < 0)
+    zip_source_free (source);
+  return at >= 0 && zip_set_file_compression (zip, (zip_uint64_t) at, ZIP_CM_STORE, 0) == 0;
+}
+
 gboolean
 lpt_npz_save (const char *path, guint n, const char *const *names, LptTensor *const *tensors, GError **error)
 {
-  int code = 0;
   g_auto (LptOutFile) probe = { NULL };     /* says what is wrong with the place; libzip renames by itself */
   if (!lpt_out_file_open (&probe, path, error))
     return FALSE;
-  zip_t *zip = zip_open (path, ZIP_CREATE | ZIP_TRUNCATE, &code);
   g_autoptr (GPtrArray) buffers = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
-  gboolean ok = zip != NULL;
-  for (guint i = 0; ok && i < n; i++)
+  for (guint i = 0; i < n; i++)
     {
       const char *descr;
-      g_autofree char *name = g_strconcat (names[i], ".npy", NULL);
       g_autoptr (LptTensor) plain = npy_plain_tensor (tensors[i], &descr, error);
       if (plain == NULL)
-        {
-          zip_discard (zip);
-          return FALSE;
-        }
+        return FALSE;
       GString *text = npy_header_text (plain, descr);
       g_string_append_len (text, lpt_tensor_data (plain), (gssize) lpt_tensor_size (plain));
-      GBytes *bytes = g_string_free_to_bytes (text);
-      g_ptr_array_add (buffers, bytes);
-      zip_source_t *source = zip_source_buffer (zip, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), 0);
-      zip_int64_t at = source != NULL ? zip_file_add (zip, name, source, ZIP_FL_ENC_UTF_8 | ZIP_FL_OVERWRITE) : -1;
-      ok = at >= 0 && zip_set_file_compression (zip, (zip_uint64_t) at, ZIP_CM_STORE, 0) == 0;
-      if (at < 0 && source != NULL)
-        zip_source_free (source);
+      g_ptr_array_add (buffers, g_string_free_to_bytes (text));
     }
-  ok = ok && zip_close (zip) == 0;
-  if (ok)
+  zip_t *zip = zip_open (path, ZIP_CREATE | ZIP_TRUNCATE, NULL);
+  gboolean ok = zip != NULL;
+  for (guint i = 0; ok && i < n; i++)
+    ok = add_entry (zip, names[i], buffers->pdata[i]);
+  if (ok && zip_close (zip) == 0)
     return TRUE;
   g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: cannot be written: %s", path,
-               zip != NULL ? zip_strerror (zip) : "no archive");
-  if (zip != NULL)
-    zip_discard (zip);
+               zip != NULL ? zip_strerror (zip) : g_strerror (errno));
+  g_clear_pointer (&zip, zip_discard);
   return FALSE;
 }
 

@@ -94,6 +94,24 @@ test_images (void)
   say (graph, "scale_values", "2");
   say (graph, "embedded_processing", "True");
   check_image (graph, &all, plain, NULL);
+  /* The aspect kept; borders of a level that is none are as if nothing was said. */
+  static const struct { const char *level, *remark; } pads[] = {
+    { NULL, " --pad 0" }, { "114", " --pad 114" }, { "256", NULL }, { "-1", NULL }, { "grey", NULL }
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (pads); i++)
+    {
+      g_autoptr (LptGraph) letterbox = model (LPT_DTYPE_F32);
+      say (letterbox, "resize_type", "FIT_TO_WINDOW_LETTERBOX");
+      if (pads[i].level != NULL)
+        say (letterbox, "pad_value", pads[i].level);
+      check_image (letterbox, &all, plain, pads[i].remark);
+    }
+  /* Codes are the pixels, whatever the model was trained with. */
+  g_autoptr (LptGraph) codes = model (LPT_DTYPE_U8);
+  LptNode *x = codes->parameters->pdata[0];
+  x->out[0].quant = lpt_quant_new_one (0.5, 3);
+  say (codes, "mean_values", "10");
+  check_image (codes, &all, plain, NULL);
 #else
   g_test_skip ("built without gdk-pixbuf");
 #endif

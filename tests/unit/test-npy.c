@@ -6,7 +6,9 @@
 #include <lpt/lpt-npy.h>
 
 #include <glib/gstdio.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static char *scratch;
 
@@ -223,6 +225,113 @@ test_archive (void)
 #endif
 }
 
+#ifdef LPT_HAVE_LIBZIP
+/* Writes an archive whose array "x" is 0, 1, 2 with one thing changed: @n bytes of @value at place @at of what the
+ * archive says of it, in front of it and at the end; where @at is negative, in it, counted from its end. */
+static void
+save_changed (const char *path, gint at, guint n, guint32 value)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptTensor) x = lpt_tensor_vector_i64 (3, (gint64[]) { 0, 1, 2 });
+  g_autofree char *bytes = NULL;
+  gsize size;
+  g_assert_true (lpt_npz_save (path, 1, (const char *const[]) { "x" }, (LptTensor *const[]) { x }, &error));
+  g_assert_true (g_file_get_contents (path, &bytes, &size, &error));
+  char *entry = memmem (bytes, size, "PK\1\2", 4);
+  g_assert_nonnull (entry);
+  value = GUINT32_TO_LE (value);
+  memcpy (entry + at, &value, n);
+  if (at > 0)
+    memcpy (bytes + at - 2, &value, n);
+  g_assert_true (g_file_set_contents (path, bytes, (gssize) size, &error));
+}
+
+static gboolean
+want_none (const char *name, const LptShape *shape, gpointer data, GError **error)
+{
+  g_assert_cmpstr (name, ==, "x");
+  g_assert_cmpint (shape->dims[0], ==, 3);
+  if (data != NULL)
+    g_set_error_literal (error, LPT_ERROR, LPT_ERROR_INVALID, data);
+  return FALSE;
+}
+#endif
+
+/* What an archive says of an entry, and what is there; an error names both. */
+static void
+test_bad_archive (void)
+{
+#ifdef LPT_HAVE_LIBZIP
+  static const struct { gint at; guint n; guint32 value; const char *message; } rows[] = {
+    { 10, 2, 98, "x.npy: cannot be unpacked: Compression method not supported" },
+    { 8, 2, 1, "x.npy: cannot be unpacked: No password provided" },
+    { 16, 4, 12345, "x.npy: cannot be unpacked: CRC error" },
+    { -8, 1, 3, "x.npy: cannot be unpacked: CRC error" },       /* an element */
+    { 24, 4, 1u << 28, "x.npy: 152 bytes would become 268435456, more than 256 times as many" },
+    { -152, 1, 'x', "x.npy: not a .npy file" },
+    { -144, 2, 9999, "x.npy: the file ends in its header" },
+  };
+  g_autofree char *path = g_build_filename (scratch, "changed.npz", NULL);
+  g_autoptr (GError) error = NULL;
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      save_changed (path, rows[i].at, rows[i].n, rows[i].value);
+      g_autoptr (GHashTable) none = lpt_npz_load (path, NULL, NULL, &error);
+      if (none != NULL || !g_str_has_prefix (error->message, path) || strstr (error->message, rows[i].message) == NULL)
+        g_test_fail_printf ("row %u: %s", i, none != NULL ? "is read" : error->message);
+      g_clear_error (&error);
+    }
+  /* What nobody wants is not loaded, whatever is in it. */
+  save_changed (path, -8, 1, 3);
+  g_autoptr (GHashTable) left = lpt_npz_load (path, want_none, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (g_hash_table_size (left), ==, 0);
+  g_autoptr (GHashTable) refused = lpt_npz_load (path, want_none, (gpointer) "no thanks", &error);
+  g_assert_true (refused == NULL && g_str_equal (error->message, "no thanks"));
+  g_unlink (path);
+#else
+  g_test_skip ("built without libzip");
+#endif
+}
+
+/* Where there is no place, and no room. */
+static void
+test_save_fails (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptTensor) x = lpt_tensor_vector_i64 (3, (gint64[]) { 0, 1, 2 });
+  static const char *const names[] = { "a.npy", "a.npz" };
+  const struct rlimit none = { 16, RLIM_INFINITY }, all = { RLIM_INFINITY, RLIM_INFINITY };
+  signal (SIGXFSZ, SIG_IGN);
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      gboolean archive = g_str_has_suffix (names[i], "z");
+      g_autofree char *nowhere = g_build_filename (scratch, "no", "folder", names[i], NULL),
+                      *path = g_build_filename (scratch, names[i], NULL);
+#ifndef LPT_HAVE_LIBZIP
+      if (archive)
+        continue;
+#endif
+      for (guint full = 0; full < 2; full++)
+        {
+          const char *to = full ? path : nowhere;
+          if (full)
+            g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &none), ==, 0);
+          gboolean ok = archive ? lpt_npz_save (to, 1, (const char *const[]) { "x" }, &x, &error)
+                                : lpt_npy_save (to, x, &error);
+          if (full)
+            g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &all), ==, 0);
+          g_assert_false (ok);
+          g_assert_error (error, LPT_ERROR, LPT_ERROR_IO);
+          g_assert_nonnull (strstr (error->message, to));
+          g_assert_nonnull (strstr (error->message, full ? "File too large" : "No such file"));
+          g_clear_error (&error);
+          /* Nothing is left behind: main() removes the folder. */
+          g_assert_false (g_file_test (path, G_FILE_TEST_EXISTS));
+        }
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -235,8 +344,10 @@ main (int argc, char **argv)
   g_test_add_func ("/npy/broken", test_broken);
   g_test_add_func ("/npy/versions", test_versions);
   g_test_add_func ("/npy/archive", test_archive);
+  g_test_add_func ("/npy/bad-archive", test_bad_archive);
+  g_test_add_func ("/npy/save-fails", test_save_fails);
   int code = g_test_run ();
-  g_rmdir (scratch);
+  g_assert_cmpint (g_rmdir (scratch), ==, 0);
   g_free (scratch);
   return code;
 }
