@@ -178,12 +178,55 @@ test_json_refused (void)
     { "{\"graph\": {\"initializer\": [{\"floatData\": [1, \"one\"]}]}}", "graph.initializer[0].floatData[1]: \"one\" is not a number" },
     { "{\"graph\": {\"initializer\": [{\"floatData\": [1e39]}]}}", "graph.initializer[0].floatData[0]: a number out of range" },
     { "{\"graph\": {\"node\": [{\"attribute\": [{\"type\": \"REAL\"}]}]}}", "graph.node[0].attribute[0].type: \"REAL\" is not one of its names" },
+#define INIT(text) "{\"graph\": {\"initializer\": [{" text "}]}}"
+    { "{\"irVersion\": true}", "irVersion: not an integer" },
+    { INIT ("\"dataType\": -3000000000"), "graph.initializer[0].dataType: -3000000000 is out of range" },
+    { INIT ("\"dataLocation\": 0.5"), "graph.initializer[0].dataLocation: not an integer" },
+    { INIT ("\"uint64Data\": [1, -1]"), "graph.initializer[0].uint64Data[1]: -1 is out of range" },
+    { INIT ("\"uint64Data\": [\"-1\"]"), "graph.initializer[0].uint64Data[0]: \"-1\" is not an integer in its range" },
+    { INIT ("\"uint64Data\": [\"18446744073709551616\"]"),
+      "graph.initializer[0].uint64Data[0]: \"18446744073709551616\" is not an integer in its range" },
+    { INIT ("\"doubleData\": [1e999]"), "graph.initializer[0].doubleData[0]: a number out of range" },
+    { INIT ("\"doubleData\": [true]"), "graph.initializer[0].doubleData[0]: not a number" },
+    { INIT ("\"doubleData\": [\"\"]"), "graph.initializer[0].doubleData[0]: \"\" is not a number" },
+    { INIT ("\"doubleData\": [\"+1\"]"), "graph.initializer[0].doubleData[0]: \"+1\" is not a number" },
+    { INIT ("\"doubleData\": [\"1 \"]"), "graph.initializer[0].doubleData[0]: \"1 \" is not a number" },
+    { INIT ("\"doubleData\": [\"-inf\"]"), "graph.initializer[0].doubleData[0]: a number out of range" },
+    { INIT ("\"rawData\": 3"), "graph.initializer[0].rawData: not a base64 string" },
+    { INIT ("\"name\": \"\xff\""), "graph.initializer[0].name: not UTF-8 text" },
     { "{\"graph\": {\"input\": [{\"type\": {\"tensorType\": {}, \"mapType\": {}}}]}}",
       "graph.input[0].type.mapType: another alternative of the same choice is given" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     assert_refused (cases[i].text, strlen (cases[i].text), cases[i].message);
+}
+
+/* Numbers at the ends of their types, a code that has no name, both alphabets of base64, keys that nobody knows. */
+static void
+test_json_ends (void)
+{
+  const char *text = "{\"aKeyThatIsLongerThanAnyNameOfAFieldCouldBeAndIsThereforeNotLookedUpAtAll\": 1, \"graph\": {"
+                     "\"initializer\": [{\"uint64Data\": [\"18446744073709551615\", 7], \"doubleData\": [\"NaN\", "
+                     "\"Infinity\", \"-Infinity\", 1e308, 0.1], \"rawData\": \"-_+/\", \"dataLocation\": 7}]}}\n";
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptOnnxFile) file = lpt_onnx_file_from_data (text, strlen (text) + 1, NULL, &error);
+  g_assert_no_error (error);
+  const Onnx__TensorProto *tensor = file->model->graph->initializer[0];
+  g_autofree char *again = to_json (file->model);
+
+  g_assert_cmpuint (tensor->uint64_data[0], ==, G_MAXUINT64);
+  g_assert_cmpuint (tensor->uint64_data[1], ==, 7);
+  g_assert_cmpfloat (tensor->double_data[4], ==, 0.1);
+  g_assert_cmpmem (tensor->raw_data.data, tensor->raw_data.len, "\xfb\xff\xbf", 3);
+  for (guint i = 0; i < 6; i++)
+    {
+      static const char *const parts[] = { "\"18446744073709551615\"", "\"NaN\"", "\"Infinity\"", "\"-Infinity\"",
+                                           " 0.1]", "\"dataLocation\": 7" };
+
+      if (strstr (again, parts[i]) == NULL)
+        g_error ("%s is not in %s", parts[i], again);
+    }
 }
 
 static void
@@ -504,6 +547,7 @@ main (int   argc,
   g_test_add_func ("/onnx-proto/json/spellings", test_json_spellings);
   g_test_add_func ("/onnx-proto/json/refused", test_json_refused);
   g_test_add_func ("/onnx-proto/json/depth", test_json_depth);
+  g_test_add_func ("/onnx-proto/json/ends", test_json_ends);
   g_test_add_func ("/onnx-proto/wire/refused", test_wire_refused);
   g_test_add_func ("/onnx-proto/wire/truncated", test_wire_truncated);
   g_test_add_func ("/onnx-proto/wire/lent", test_wire_lent);

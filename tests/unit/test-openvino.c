@@ -263,6 +263,8 @@ static const struct { const char *name, *from, *to, *message; } bad[] = {
   { "opset", "type=\"ReLU\" version=\"opset1\"", "type=\"ReLU\" version=\"opset99\"", "node \"relu\": unsupported operation set \"opset99\"" },
   { "no-version", "type=\"ReLU\" version=\"opset1\"", "type=\"ReLU\"", "node \"relu\": type ReLU has no version" },
   { "attribute", " levels=\"256\"", "", "node \"fq\": attribute \"levels\" is missing" },
+  { "attribute-relaxed", "version=\"opset1\"><data strides=\"1,1\"", "version=\"type_relaxed_opset\"><data",
+    "node \"conv\": attribute \"strides\" is missing" },
   { "attribute-value", "strides=\"1,1\"", "strides=\"1,one\"", "node \"conv\": strides=\"1,one\"" },
   { "attribute-name", "auto_pad=\"explicit\"", "auto_pad=\"sideways\"", "node \"conv\": auto_pad=\"sideways\"" },
   { "levels-0", "levels=\"256\"", "levels=\"0\"", "node \"fq\"" },

@@ -73,7 +73,6 @@ read_signed (const cJSON        *item,
 
 static gboolean
 read_unsigned (const cJSON        *item,
-               guint64             max,
                guint64            *value,
                const LptOnnxPath  *path,
                GError            **error)
@@ -82,13 +81,13 @@ read_unsigned (const cJSON        *item,
 
   if (cJSON_IsString (item))
     {
-      if (g_ascii_string_to_unsigned (item->valuestring, 10, 0, max, value, NULL))
+      if (g_ascii_string_to_unsigned (item->valuestring, 10, 0, G_MAXUINT64, value, NULL))
         return TRUE;
       lpt_onnx_path_error (path, error, LPT_ERROR_INVALID, "\"%.40s\" is not an integer in its range",
                            item->valuestring);
       return FALSE;
     }
-  if (!read_signed (item, 0, (gint64) MIN (max, (guint64) G_MAXINT64), &small, path, error))
+  if (!read_signed (item, 0, G_MAXINT64, &small, path, error))
     return FALSE;
   *value = (guint64) small;
   return TRUE;
@@ -249,8 +248,8 @@ read_string (const cJSON        *item,
 
 /* --- fields ----------------------------------------------------------------- */
 
-/* One value into @slot, an element of the field's type. What is half read is in its place in the message, which frees
- * it. */
+/* One value into @slot, an element of the field's type: those that ONNX's messages have. What is half read is in its
+ * place in the message, which frees it. */
 static gboolean
 read_value (Reader             *reader,
             const cJSON        *item,
@@ -260,31 +259,19 @@ read_value (Reader             *reader,
 {
   const ProtobufCFieldDescriptor *field = path->field;
   gint64 integer;
-  guint64 natural;
   double real;
 
-  switch (field->type)
+  switch ((guint) field->type)
     {
     case PROTOBUF_C_TYPE_INT32:
-    case PROTOBUF_C_TYPE_SINT32:
-    case PROTOBUF_C_TYPE_SFIXED32:
       if (!read_signed (item, G_MININT32, G_MAXINT32, &integer, path, error))
         return FALSE;
       *(gint32 *) slot = (gint32) integer;
       return TRUE;
     case PROTOBUF_C_TYPE_INT64:
-    case PROTOBUF_C_TYPE_SINT64:
-    case PROTOBUF_C_TYPE_SFIXED64:
       return read_signed (item, G_MININT64, G_MAXINT64, slot, path, error);
-    case PROTOBUF_C_TYPE_UINT32:
-    case PROTOBUF_C_TYPE_FIXED32:
-      if (!read_unsigned (item, G_MAXUINT32, &natural, path, error))
-        return FALSE;
-      *(guint32 *) slot = (guint32) natural;
-      return TRUE;
     case PROTOBUF_C_TYPE_UINT64:
-    case PROTOBUF_C_TYPE_FIXED64:
-      return read_unsigned (item, G_MAXUINT64, slot, path, error);
+      return read_unsigned (item, slot, path, error);
     case PROTOBUF_C_TYPE_FLOAT:
       if (!read_real (item, TRUE, &real, path, error))
         return FALSE;
@@ -292,11 +279,6 @@ read_value (Reader             *reader,
       return TRUE;
     case PROTOBUF_C_TYPE_DOUBLE:
       return read_real (item, FALSE, slot, path, error);
-    case PROTOBUF_C_TYPE_BOOL:
-      if (!cJSON_IsBool (item))
-        return wrong_type (path, "true or false", error);
-      *(protobuf_c_boolean *) slot = cJSON_IsTrue (item);
-      return TRUE;
     case PROTOBUF_C_TYPE_ENUM:
       return read_enum (item, slot, path, error);
     case PROTOBUF_C_TYPE_STRING:

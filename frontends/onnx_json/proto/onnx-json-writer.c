@@ -104,24 +104,15 @@ write_value (GString            *out,
 {
   const ProtobufCFieldDescriptor *field = path->field;
 
-  switch (field->type)
+  switch ((guint) field->type)      /* those that ONNX's messages have */
     {
     case PROTOBUF_C_TYPE_INT32:
-    case PROTOBUF_C_TYPE_SINT32:
-    case PROTOBUF_C_TYPE_SFIXED32:
       g_string_append_printf (out, "%d", *(const gint32 *) slot);
       return TRUE;
     case PROTOBUF_C_TYPE_INT64:
-    case PROTOBUF_C_TYPE_SINT64:
-    case PROTOBUF_C_TYPE_SFIXED64:
       g_string_append_printf (out, "\"%" G_GINT64_FORMAT "\"", *(const gint64 *) slot);
       return TRUE;
-    case PROTOBUF_C_TYPE_UINT32:
-    case PROTOBUF_C_TYPE_FIXED32:
-      g_string_append_printf (out, "%u", *(const guint32 *) slot);
-      return TRUE;
     case PROTOBUF_C_TYPE_UINT64:
-    case PROTOBUF_C_TYPE_FIXED64:
       g_string_append_printf (out, "\"%" G_GUINT64_FORMAT "\"", *(const guint64 *) slot);
       return TRUE;
     case PROTOBUF_C_TYPE_FLOAT:
@@ -129,9 +120,6 @@ write_value (GString            *out,
       return TRUE;
     case PROTOBUF_C_TYPE_DOUBLE:
       write_real (out, *(const double *) slot, FALSE);
-      return TRUE;
-    case PROTOBUF_C_TYPE_BOOL:
-      g_string_append (out, *(const protobuf_c_boolean *) slot ? "true" : "false");
       return TRUE;
     case PROTOBUF_C_TYPE_ENUM:
       {
