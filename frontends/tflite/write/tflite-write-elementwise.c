@@ -11,6 +11,8 @@
 
 #include "frontends/tflite/write/tflite-writer.h"
 
+#include "ir/lpt-clamp.h"
+
 #include <math.h>
 
 /* --- two inputs -------------------------------------------------------------------- */
@@ -355,6 +357,35 @@ clamp_codes (LptTflWriter *w, LptTflLayout layout)
     }
 }
 
+/* A maximum and a minimum, of which one that changes nothing is left out: a bound of plain integers is one of their
+ * type, or none. */
+static void
+clamp_between (LptTflWriter *w, LptTflLayout layout, gint x)
+{
+  const LptDType dtype = lpt_node_in (w->node, 0)->dtype;
+  double low, high;
+  lpt_clamp_bounds (w->node, &low, &high);
+  if (lpt_dtype_is_integer (dtype) && lpt_tfl_w_get (w, x)->type != TFL_TYPE_FLOAT32)
+    {
+      gint64 least, most;
+      lpt_clamp_bounds_i64 (w->node, dtype, &least, &most);
+      low = (double) least <= lpt_dtype_min (dtype) ? -INFINITY : (double) least;
+      high = (double) most >= lpt_dtype_max (dtype) ? INFINITY : (double) most;
+    }
+  if (isinf (low) && isinf (high))
+    lpt_tfl_w_alias (w, 0, layout, x, 1);
+  if (!isinf (low))
+    {
+      gint in[] = { x, lpt_tfl_w_number (w, "least", x, low) };
+      gint out = !isinf (high) ? lpt_tfl_w_like (w, "above", x, NULL) : lpt_tfl_w_out (w, 0, layout, 1);
+      lpt_tfl_w_op (w, TFL_MAXIMUM, 2, in, out);
+      x = out;
+    }
+  if (!isinf (high))
+    lpt_tfl_w_op (w, TFL_MINIMUM, 2, (gint[]) { x, lpt_tfl_w_number (w, "greatest", x, high) },
+                  lpt_tfl_w_out (w, 0, layout, 1));
+}
+
 void
 lpt_tfl_write_clamp (LptTflWriter *w, gint64 code)
 {
@@ -372,17 +403,12 @@ lpt_tfl_write_clamp (LptTflWriter *w, gint64 code)
                                                             : -1;
   if (own < 0 || (own == TFL_RELU_N1_TO_1 && y->dtype == LPT_DTYPE_I16))
     w->real = w->real || y->quant != NULL;
-  gint in = lpt_tfl_w_in (w, 0, layout), out;
+  gint in = lpt_tfl_w_in (w, 0, layout);
   gboolean numbers = lpt_tfl_w_get (w, in)->type == TFL_TYPE_FLOAT32 || lpt_tfl_w_get (w, in)->quant != NULL;
   if (own >= 0 && numbers)
     lpt_tfl_w_op (w, own, 1, &in, lpt_tfl_w_out (w, 0, layout, 1));
   else
-    {
-      out = lpt_tfl_w_step (w, TFL_MAXIMUM, "above", in, 2,
-                            (gint[]) { in, lpt_tfl_w_number (w, "least", in, attrs->min) });
-      lpt_tfl_w_op (w, TFL_MINIMUM, 2, (gint[]) { out, lpt_tfl_w_number (w, "greatest", in, attrs->max) },
-                    lpt_tfl_w_out (w, 0, layout, 1));
-    }
+    clamp_between (w, layout, in);
 }
 
 /* --- made of several ------------------------------------------------------------------ */
