@@ -48,8 +48,7 @@ spell_arg (LptNode *node, GError **error)
     return FALSE;
   if (in[0]->shape.rank == 0)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
-                   "node \"%s\": unsupported in an OpenVINO IR: %s of a scalar", node->name, node->info->name);
+      g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "of a scalar");
       return FALSE;
     }
   LptNode *top = add (node, LPT_OP_TOP_K, 11, "TopK", 2, in);
