@@ -93,7 +93,9 @@ compare (LptTensor  *have,
          const char *format,
          guint       output)
 {
-  g_assert_cmpint (lpt_tensor_count (have), ==, lpt_tensor_count (want));
+  if (lpt_tensor_count (have) != lpt_tensor_count (want))
+    g_error ("%s, output %u: %" G_GINT64_FORMAT " elements instead of %" G_GINT64_FORMAT, format, output,
+             lpt_tensor_count (have), lpt_tensor_count (want));
   for (gint64 k = 0; k < lpt_tensor_count (want); k++)
     {
       const double a = lpt_tensor_get_f64 (have, k), b = lpt_tensor_get_f64 (want, k);

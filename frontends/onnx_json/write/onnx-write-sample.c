@@ -227,6 +227,9 @@ lpt_onnx_write_non_max_suppression (LptOnnxWriter *w,
   const LptShape *scores = &lpt_node_in (node, 1)->shape;
   LptTensor *sigma = node->n_in > 5 ? lpt_node_const_in (node, 5) : NULL;
   const char *y = lpt_onnx_w_temp (w, "NonMaxSuppression");
+  /* Boxes go whose scores are not above it: by default 0, which ONNX has not. */
+  const char *least = node->n_in > 4 && lpt_node_in (node, 4) != NULL
+                      ? IN (4) : lpt_onnx_w_scalar (w, "least", LPT_DTYPE_F32, 0);
 
   for (guint i = 1; i < node->n_out; i++)
     if (lpt_value_n_uses (&node->out[i]) > 0)
@@ -240,7 +243,7 @@ lpt_onnx_write_non_max_suppression (LptOnnxWriter *w,
     lpt_onnx_w_fail (w, "a result that is filled up");
   lpt_onnx_w_int (w,
                   lpt_onnx_w_node (w, "NonMaxSuppression", y, 5, IN (0), IN (1), node->n_in > 2 ? I64 (2) : "", IN (3),
-                                   IN (4)),
+                                   least),
                   "center_point_box", attrs->box_encoding == LPT_BOX_CENTER);
   lpt_onnx_w_cast_out (w, node, y, LPT_DTYPE_I64);
 }

@@ -10,6 +10,8 @@
 
 #include "frontends/tflite/read/tflite-import.h"
 
+#include <math.h>
+
 static LptValue *
 range_of (LptTflOp *op, LptValue *count)
 {
@@ -185,6 +187,9 @@ filled (LptTflOp *op, LptValue *rows, LptValue *most)
 static LptValue *
 just_below (LptTflOp *op, LptValue *threshold)
 {
+  LptTensor *known = threshold->producer->data;
+  if (known != NULL)
+    return lpt_tfl_scalar (op, LPT_DTYPE_F32, nextafterf ((float) lpt_tensor_get_f64 (known, 0), -INFINITY));
   LptValue *scaled = lpt_tfl_emit (op, LPT_OP_MULTIPLY, 2, threshold,
                                    lpt_tfl_scalar (op, LPT_DTYPE_F32, 1 - 1.0 / (1 << 24)));
   return lpt_tfl_emit (op, LPT_OP_MINIMUM, 2, scaled,
