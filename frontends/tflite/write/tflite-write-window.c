@@ -77,6 +77,13 @@ weights_fit (const LptValue *x, const LptValue *weights)
   return TRUE;
 }
 
+/* Weights have one scale, or one for each of @outputs, which lie along @axis and perhaps the next. */
+static gboolean
+scales_fit (const LptQuant *quant, gint axis, gint64 outputs)
+{
+  return quant == NULL || quant->n == 1 || (quant->axis == axis && quant->n == outputs);
+}
+
 /* What a weighted operator reads and writes. */
 typedef struct
 {
@@ -88,10 +95,11 @@ typedef struct
 
 /* Codes behind @value where it is Dequantize of a constant, and input 0 is rounded to 8 bits. */
 static gboolean
-find_hybrid (LptTflWriter *w, Weighted *v)
+find_hybrid (LptTflWriter *w, Weighted *v, gint axis, gint64 outputs)
 {
   LptNode *round = lpt_node_src (w->node, 0), *deq = lpt_node_src (w->node, 1);
-  if (round->op != LPT_OP_DYNAMIC_FAKE_QUANTIZE || deq->op != LPT_OP_DEQUANTIZE || lpt_node_const_in (deq, 0) == NULL)
+  if (round->op != LPT_OP_DYNAMIC_FAKE_QUANTIZE || deq->op != LPT_OP_DEQUANTIZE || lpt_node_const_in (deq, 0) == NULL
+      || !scales_fit (lpt_node_in (deq, 0)->quant, axis, outputs))
     return FALSE;
   v->hybrid = TRUE;
   v->weights = lpt_node_in (deq, 0);
@@ -100,14 +108,15 @@ find_hybrid (LptTflWriter *w, Weighted *v)
 }
 
 static Weighted
-read_weighted (LptTflWriter *w)
+read_weighted (LptTflWriter *w, gint axis, gint64 outputs)
 {
   Weighted v = { .gauge = 1, .weights = lpt_node_in (w->node, 1) };
   LptValue *x = lpt_node_in (w->node, 0);
-  if (find_hybrid (w, &v))
+  if (find_hybrid (w, &v, axis, outputs))
     return v;
   gboolean computed = v.weights->producer->data == NULL;
-  if (lpt_node_out (w->node)->quant != NULL && (computed || !weights_fit (x, v.weights)))
+  if (!scales_fit (v.weights->quant, axis, outputs)
+      || (lpt_node_out (w->node)->quant != NULL && (computed || !weights_fit (x, v.weights))))
     w->real = TRUE;
   v.x = computed ? lpt_tfl_w_in (w, 0, LPT_TFL_LAST) : lpt_tfl_w_in_free (w, 0, LPT_TFL_LAST, &v.gauge);
   return v;
@@ -230,7 +239,7 @@ lpt_tfl_write_conv (LptTflWriter *w, gint64 code)
       return;
     }
   gint64 height = window.n == 2 ? s->dims[2] : 1, width = window.n == 2 ? s->dims[3] : s->dims[2];
-  Weighted v = read_weighted (w);
+  Weighted v = read_weighted (w, 0, s->dims[0]);
   LptTflWeightForm form = {
     .shape = lpt_shape_make (4, (gint64[]) { s->dims[0], s->dims[1], height, width }),
     .order = { 0, 2, 3, 1 },
@@ -305,7 +314,7 @@ lpt_tfl_write_group_conv (LptTflWriter *w, gint64 code)
     return;
   gint64 height = window.n == 2 ? s->dims[3] : 1, width = window.n == 2 ? s->dims[4] : s->dims[3];
   gint64 outputs = s->dims[0] * s->dims[1];
-  Weighted v = read_weighted (w);
+  Weighted v = read_weighted (w, 0, outputs);
   if (s->dims[2] != 1)
     {
       write_groups (w, &v, &window, s);
@@ -404,7 +413,7 @@ lpt_tfl_write_deconv (LptTflWriter *w, gint64 code)
     window.kernel[i] = s->dims[2 + i];
   if (window.n != 2 || attrs->auto_pad != LPT_AUTO_PAD_EXPLICIT)
     lpt_tfl_w_fail (w, "padding by rules, or other than two axes, of a transposed convolution");
-  Weighted v = w->error == NULL ? read_weighted (w) : (Weighted) { 0 };
+  Weighted v = w->error == NULL ? read_weighted (w, 1, s->dims[1]) : (Weighted) { 0 };
   if (v.hybrid || (w->error == NULL && (!lpt_shape_is_static (&value->shape) || !lpt_shape_is_static (in_shape))))
     lpt_tfl_w_fail (w, "a transposed convolution of open shape or on data of dynamic range");
   if (w->error != NULL)
