@@ -145,7 +145,7 @@ static const struct
 const char *
 lpt_foreign_kind (const guint8 *head, gsize size)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (signatures); i++)
+  for (guint i = 0; size > 0 && i < G_N_ELEMENTS (signatures); i++)
     if (size >= signatures[i].at + signatures[i].n
         && memcmp (head + signatures[i].at, signatures[i].bytes, signatures[i].n) == 0
         && (signatures[i].also == NULL || signatures[i].also (head, size)))
