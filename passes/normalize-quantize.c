@@ -254,7 +254,7 @@ static gboolean
 reads_numbers (const LptNode *node)
 {
   if (node->op == LPT_OP_RESULT || node->op == LPT_OP_DEQUANTIZE || node->op == LPT_OP_REINTERPRET ||
-      node->bodies != NULL || (node->info->flags & (LPT_OP_F_SINK | LPT_OP_F_COUNTS)) || (node->flags & LPT_NODE_DEAD))
+      node->bodies != NULL || (node->info->flags & (LPT_OP_F_SINK | LPT_OP_F_SHAPE)) || (node->flags & LPT_NODE_DEAD))
     return FALSE;
   return node->op == LPT_OP_QUANTIZE || !lpt_node_keeps_codes (node);
 }
