@@ -92,7 +92,7 @@ channel_problem (LptNode          *node,
             return "scale or zero point varies along another axis than the second";
           channels = TRUE;
         }
-  if (channels && (in->dims[1] < 0 || out->dims[1] < in->dims[1] || out->dims[1] % in->dims[1] != 0))
+  if (channels && (out->dims[1] < in->dims[1] || out->dims[1] % in->dims[1] != 0))
     return "its channels are not whole parts of the old ones";
 
   return NULL;

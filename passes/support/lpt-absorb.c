@@ -88,16 +88,6 @@ absorb (LptLayer *layer, LptAbsorb what, gboolean *done, GError **error)
   return TRUE;
 }
 
-/* Codes keep their scales. */
-static gboolean
-is_real (LptNode *node)
-{
-  for (guint i = 0; i < node->n_in; i++)
-    if (lpt_node_in (node, i) != NULL && lpt_node_in (node, i)->quant != NULL)
-      return FALSE;
-  return node->n_out == 1 && lpt_node_out (node)->quant == NULL && lpt_dtype_is_real (lpt_node_out (node)->dtype);
-}
-
 gboolean
 lpt_absorb (LptGraph *graph, LptAbsorb what, GError **error)
 {
@@ -106,10 +96,11 @@ lpt_absorb (LptGraph *graph, LptAbsorb what, GError **error)
     {
       LptNode *node = order->pdata[i];
       LptLayer layer;
-      gboolean done = (node->flags & LPT_NODE_DEAD) != 0 || !is_real (node);
+      gboolean done = (node->flags & LPT_NODE_DEAD) != 0;
       while (!done)
         {
-          if (!lpt_layer_view (node, &layer))
+          /* Weights that are codes are none that it views; codes that it writes keep their scale. */
+          if (!lpt_layer_view (node, &layer) || lpt_node_out (node)->quant != NULL)
             break;
           if (!absorb (&layer, what, &done, error))
             return FALSE;

@@ -19,6 +19,9 @@
 #define WEIGHTS(name, shape, codes) \
   "%" name ".c = Const {" codes "} : i8[" shape "]\n%" name ".f = Convert(%" name ".c) {destination_type=f32}\n" \
   "%" name " = Multiply(%" name ".f, %s)\n"
+#define QUANTIZED(low, high, levels) \
+  "%wr = Const {" SIXTEEN "} : f32[1,16,1,1]\n%wl = Const {" low "} : f32[]\n%wh = Const {" high "} : f32[]\n" \
+  "%wq = FakeQuantize(%wr, %wl, %wh, %wl, %wh) {levels=" levels "}\n"
 #define SIXTEEN "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16"
 #define PLACE " {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]}\n"
 #define CONV(x, w) "%y = Convolution(%" x ", %" w ")" PLACE
@@ -34,6 +37,9 @@ static const struct { const char *predicate, *graph; gboolean yes; } rows[] = {
   { "asymmetric-on-weights",
     WEIGHTS ("w", "1,16,1,1", SIXTEEN) "%wd = Subtract(%w.f, %z)\n%wm = Multiply(%wd, %s)\n" CONV ("m", "wm"), TRUE },
   { "asymmetric-on-weights", "%y = Multiply(%zm, %zm)\n", FALSE },
+  { "asymmetric-on-weights", QUANTIZED ("-1.27", "1.27", "255") CONV ("m", "wq"), FALSE },
+  { "asymmetric-on-weights", QUANTIZED ("0", "2.55", "256") CONV ("m", "wq"), FALSE },
+  { "asymmetric-on-weights", QUANTIZED ("-1", "3", "256") CONV ("m", "wq"), TRUE },
   { "asymmetric", WEIGHTS ("w", "1,16,1,1", SIXTEEN) CONV ("m", "w"), FALSE },
   { "asymmetric", WEIGHTS ("w", "1,16,1,1", SIXTEEN) CONV ("zm", "w"), TRUE },
   { "asymmetric",

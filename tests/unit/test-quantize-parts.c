@@ -376,6 +376,11 @@ test_absorb_codes (void)
                      "%e = MatMul(%c, %d) #{relaxed} : f32[2,2]\n%f = Const {2} : f32[]\n"
                      "%m = Multiply(%e, %f) : f32[2,2]\nResult(%m)\n";
   absorbs (text, LPT_ABSORB_ALL, text);
+  /* So do codes that the product writes itself. */
+  text = "%c = Parameter : f32[2,2]\n%d = Const {1, 2, 3, 4} : f32[2,2]\n"
+         "%e = MatMul(%c, %d) #{relaxed} : u8[2,2] q{scale=0.5}\n%f = Const {2} : f32[]\n"
+         "%m = Multiply(%e as f32, %f) #{relaxed} : f32[2,2]\nResult(%m)\n";
+  absorbs (text, LPT_ABSORB_ALL, text);
 }
 
 int
