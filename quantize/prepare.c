@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "ir/lpt-memory.h"
 #include "passes/support/lpt-absorb.h"
 #include "quantize/quantizer.h"
 
@@ -74,11 +75,12 @@ fold_constants (LptGraph *graph, GError **error)
 gboolean
 lpt_quantize_prepare (LptGraph *graph, GError **error)
 {
+  const guint mark = lpt_memory_mark ();
   for (guint i = 0; i < graph->nodes->len; i++)
     if (!widen_node (g_ptr_array_index (graph->nodes, i), error))
       return FALSE;
   leave_out_dynamic (graph);
   if (!lpt_graph_infer (graph, error) || !fold_constants (graph, error))
     return FALSE;
-  return lpt_absorb (graph, LPT_ABSORB_ALL, error) && lpt_graph_infer (graph, error);
+  return lpt_absorb (graph, LPT_ABSORB_ALL, error) && lpt_graph_infer (graph, error) && lpt_memory_check (mark, error);
 }

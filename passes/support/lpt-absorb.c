@@ -38,8 +38,8 @@ static gboolean
 apply (LptLayer *layer, const double *factor, const double *offset, GError **error)
 {
   g_autofree float *w = factor != NULL ? lpt_layer_weights (layer, error) : NULL;
-  g_autofree double *b = lpt_layer_bias (layer, error);
-  if (b == NULL || (factor != NULL && w == NULL))
+  g_autofree double *b = factor == NULL || w != NULL ? lpt_layer_bias (layer, error) : NULL;
+  if (b == NULL)
     return FALSE;
   for (gint64 c = 0; c < lpt_layer_channels (layer); c++)
     {

@@ -14,6 +14,7 @@
 #include <lpt/lpt.h>
 
 #include "ir/lpt-memory.h"
+#include "quantize/quantizer.h"
 
 #define SEPARATOR "\n-----\n"
 
@@ -211,6 +212,39 @@ work_litert (gconstpointer data,
   return graph != NULL ? transform_and_run (graph, "litert", error) : NULL;
 }
 
+static GBytes *
+text_of (LptGraph *graph)
+{
+  char *text = lpt_graph_to_text (graph, LPT_TEXT_DEFAULT);
+
+  return g_bytes_new_take (text, strlen (text));
+}
+
+/* What is lowered as real ops again. */
+static GBytes *
+work_raised (gconstpointer data,
+             GError      **error)
+{
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (data, -1, "golden.lpt", error);
+  g_autoptr (LptConfig) config = lpt_config_new ();
+
+  config->until = LPT_STAGE_RAISE;
+  if (graph == NULL || !graph->lowered || !lpt_pipeline_run (graph, config, NULL, NULL, error))
+    return NULL;
+
+  return text_of (graph);
+}
+
+/* As the quantizer takes it: what stands behind products is in their constants. */
+static GBytes *
+work_prepared (gconstpointer data,
+               GError      **error)
+{
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (data, -1, "absorb.lpt", error);
+
+  return graph != NULL && lpt_quantize_prepare (graph, error) ? text_of (graph) : NULL;
+}
+
 /* @func gets each file below tests/@folder. */
 static void
 each_file (const char *folder,
@@ -245,6 +279,7 @@ sweep_golden (const char *path)
   sweep (work_text, text, path, FALSE);
   sweep (work_native, text, path, FALSE);
   sweep (work_litert, text, path, FALSE);
+  sweep (work_raised, text, path, FALSE);
 }
 
 /* The graphs of all golden files: what passes do with constants. */
@@ -333,6 +368,25 @@ static void
 test_digits (void)
 {
   sweep (work_digits, NULL, "digits.xml", TRUE);
+}
+
+/* 128 channels: a bias, a factor, a normalization behind a convolution. */
+static void
+test_absorb (void)
+{
+  g_autoptr (GString) numbers = g_string_new (NULL);
+  g_autofree char *text = NULL;
+
+  for (guint i = 0; i < 128; i++)
+    g_string_append_printf (numbers, "%s%u", i > 0 ? "," : "", i + 1);
+  text = g_strdup_printf ("%%x = Parameter : f32[1,1,2,2]\n%%w = Const {%s} : f32[128,1,1,1]\n"
+                          "%%y = Convolution(%%x, %%w) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], "
+                          "dilations=[1,1]}\n"
+                          "%%b = Const {%s} : f32[1,128,1,1]\n%%a = Add(%%y, %%b)\n%%m = Multiply(%%a, %%b)\n"
+                          "%%v = Const {%s} : f32[128]\n"
+                          "%%n = BatchNormInference(%%m, %%v, %%v, %%v, %%v) {epsilon=1}\nResult(%%n)\n",
+                          numbers->str, numbers->str, numbers->str);
+  sweep (work_prepared, text, "absorb.lpt", TRUE);
 }
 
 /* A loop over a product with weights, quantized: as ONNX. */
@@ -497,6 +551,7 @@ main (int    argc,
   g_test_add_func ("/memory/count", test_count);
   g_test_add_func ("/memory/interrupt", test_interrupt);
   g_test_add_func ("/memory/digits", test_digits);
+  g_test_add_func ("/memory/absorb", test_absorb);
   g_test_add_func ("/memory/loop", test_loop);
   g_test_add_func ("/memory/write", test_write);
   g_test_add_func ("/memory/golden", test_golden);
