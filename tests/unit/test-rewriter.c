@@ -6,8 +6,11 @@
 #include <lpt/lpt-dequant.h>
 #include <lpt/lpt-pass.h>
 #include <lpt/lpt-text.h>
+#include <lpt/lpt.h>
 
 #include "passes/core/lpt-rewriter.h"
+#include "passes/lower/unlower.h"
+#include "passes/support/lpt-absorb.h"
 
 #include <string.h>
 
@@ -223,6 +226,102 @@ test_merge (void)
                    "Result(%h)\n");
 }
 
+/* What carries quantization: pairs, codes in few bits behind a Convert, values with parameters; in a body, too. */
+static void
+test_is_quantized (void)
+{
+  static const struct { const char *nodes; gboolean yes; } rows[] = {
+    { "%y = Relu(%x)\n", FALSE },
+    { "%l = Const {0} : f32[]\n%h = Const {1} : f32[]\n%y = FakeQuantize(%x, %l, %h, %l, %h) {levels=256}\n", TRUE },
+    { "%q = Quantize(%x) : u8[2] q{scale=1}\n%y = Dequantize(%q)\n", TRUE },
+    { "%w = Const {1, 2} : i8[2]\n%c = Convert(%w) {destination_type=f32}\n%y = Add(%x, %c)\n", TRUE },
+    { "%w = Const {1, 2} : u4[2]\n%c = Convert(%w) {destination_type=f16}\n%d = Convert(%c) {destination_type=f32}\n"
+      "%y = Add(%x, %d)\n", TRUE },
+    { "%w = Const {1, 2} : i16[2]\n%c = Convert(%w) {destination_type=f32}\n%y = Add(%x, %c)\n", FALSE },
+    { "%w = Const {1, 2} : f16[2]\n%c = Convert(%w) {destination_type=f32}\n%y = Add(%x, %c)\n", FALSE },
+    { "%w = Const {1, 2} : i8[2]\n%c = Convert(%w) {destination_type=i32}\n%y = Convert(%c) {destination_type=f32}\n",
+      FALSE },
+    { "%p = Parameter : i8[2]\n%c = Convert(%p) {destination_type=f32}\n%y = Add(%x, %c)\n", FALSE },
+    { "%p = Parameter : i8[2] q{scale=0.5}\n%y = Relu(%p) : i8[2] q{scale=0.5}\n", TRUE },
+  };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (rows); i++)
+    {
+      const char *nodes = rows[i / 2].nodes;
+      g_autofree char *text =
+        i % 2 == 0 ? g_strconcat ("%x = Parameter : f32[2]\n", nodes, "Result(%y)\n", NULL)
+                   : g_strconcat ("%n = Const {3} : i64[]\n%go = Const {true} : boolean[]\n%i = Parameter : f32[2]\n"
+                                  "%o = Loop(%n, %go, %i) : f32[?,2] {\n  body {\n    in 2 -> 0\n"
+                                  "    out _ <- 0 condition\n    out 0 <- 1 axis=0\n%x = Parameter : f32[2]\n"
+                                  "%t = Const {true} : boolean[]\n", nodes,
+                                  "%z = Convert(%y) {destination_type=f32}\n%s = Const {1, 2} : i64[2]\n"
+                                  "%u = Reshape(%z, %s)\nResult(%t)\nResult(%u)\n  }\n}\nResult(%o)\n", NULL);
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
+
+      g_assert_no_error (error);
+      if (lpt_graph_is_quantized (graph) != rows[i / 2].yes)
+        g_error ("it is %squantized:\n%s", rows[i / 2].yes ? "" : "not ", text);
+    }
+}
+
+/* A bit of what passes look for, lowered or not, and two ops that read each other. */
+static LptGraph *
+parse_circle (gboolean lowered)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = g_strconcat (
+    lowered ? "graph {lowered=true}\n" : "",
+    "%x = Parameter : f32[1,2,2,2]\n%q = Quantize(%x) : i8[1,2,2,2] q{scale=0.5}\n%d = Dequantize(%q)\n"
+    "%l = Const {-1} : f32[]\n%h = Const {1} : f32[]\n%f = FakeQuantize(%d, %l, %h, %l, %h) {levels=256}\n"
+    "%k = Concat(%f, %f) {axis=1}\n%w = Const {1, 2, 3, 4} : i8[1,4,1,1]\n"
+    "%c = Convert(%w) {destination_type=f32}\n%m = Multiply(%c, %h)\n"
+    "%v = Convolution(%k, %m) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]}\n"
+    "%n = DynamicQuantize(%x) : u8[1,2,2,2] q{scale=1}, f32[], u8[] q{scale=1}\n%e = Dequantize(%n)\n"
+    "%a = Relu(%x)\n%b = Tanh(%a)\nResult(%v)\nResult(%e)\nResult(%b)\n", NULL);
+  LptGraph *graph = lpt_graph_from_text (text, -1, NULL, &error);
+
+  g_assert_no_error (error);
+  lpt_node_set_input (lpt_graph_find (graph, "a"), 0, lpt_node_out (lpt_graph_find (graph, "b")));
+
+  return graph;
+}
+
+/* A graph in a circle, which no reader makes but a pass might: whoever orders it says so, and nobody hides it. */
+static void
+test_circle (void)
+{
+  static const char *const targets[] = { "native", "litert" };
+  guint refused = 0;
+
+  for (guint t = 0; t < 2 * G_N_ELEMENTS (targets); t++)
+    for (const LptPass *const *pass = lpt_passes (); *pass != NULL; pass++)
+      {
+        const LptPass *one[] = { *pass, NULL };
+        g_autoptr (GError) error = NULL;
+        g_autoptr (LptGraph) graph = parse_circle (t % 2 == 1);
+        g_autoptr (LptConfig) config = lpt_config_new_target (targets[t / 2], NULL);
+        gboolean ok;
+
+        g_assert_true (lpt_config_restrict (config, "tanh", NULL));
+        config->validate = FALSE;
+        ok = lpt_pipeline_run_passes (graph, config, one, NULL, NULL, &error);
+        if (ok != (error == NULL) || (!ok && strstr (error->message, "cycle") == NULL))
+          g_error ("%s: %s", (*pass)->name, ok ? "an error, and it is none" : error->message);
+        refused += !ok;
+      }
+  g_assert_cmpuint (refused, >, 0);
+  for (guint what = 0; what < 2; what++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LptGraph) graph = parse_circle (FALSE);
+
+      g_assert_false (what == 0 ? lpt_absorb (graph, LPT_ABSORB_ALL, &error)
+                                : lpt_graph_unlower_refused (graph, &error));
+      g_assert_nonnull (strstr (error->message, "cycle"));
+    }
+}
+
 int
 main (int    argc,
       char **argv)
@@ -231,6 +330,8 @@ main (int    argc,
   g_test_add_func ("/rewriter/misfit", test_misfit);
   g_test_add_func ("/rewriter/refused", test_refused);
   g_test_add_func ("/rewriter/cycle", test_cycle);
+  g_test_add_func ("/rewriter/circle", test_circle);
+  g_test_add_func ("/rewriter/is-quantized", test_is_quantized);
   g_test_add_func ("/rewriter/output-names", test_output_names);
   g_test_add_func ("/rewriter/merge", test_merge);
 
