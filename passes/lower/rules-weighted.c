@@ -307,7 +307,7 @@ emit_weighted (LptLower      *lw,
   if (!lpt_weighted_view (node, &view) || !out_channels (node, &axis, &channels, &weights_axis))
     return NULL;
   in[0] = activation (lw, node, op->in[0], &own_scales, &scales, &n_scales);
-  if (in[0] == NULL || (n_scales > 1 && n % n_scales != 0))
+  if (in[0] == NULL)
     return NULL;
   for (c = 0; c < n; c++)
     {
