@@ -27,7 +27,8 @@ swap_last_axes (LptRewriter *rw,
                 LptValue    *value,
                 const char  *name)
 {
-  const guint rank = (guint) value->shape.rank;
+  /* Not known where what is in front could not be built: the rewriter has the error. */
+  const guint rank = (guint) MAX (value->shape.rank, 0);
   g_autofree char *order_name = g_strconcat (name, "/order", NULL);
   gint64 order[LPT_MAX_RANK];
 
