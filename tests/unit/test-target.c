@@ -7,6 +7,8 @@
 #include <lpt/lpt-text.h>
 #include <lpt/lpt.h>
 
+#include "passes/support/lpt-restricted.h"
+
 #include <string.h>
 
 static LptConfig *
@@ -331,6 +333,28 @@ test_spelled (void)
     }
 }
 
+/* Where no type of a port is an integer, or no port is named, the op never runs on integers. */
+static void
+test_never (void)
+{
+  static const struct { const char *text; gboolean never; } rows[] = {
+    { "conv", TRUE },           { "conv:u8", FALSE },          { "conv:f32", TRUE },         { "conv:f32|u8", FALSE },
+    { "conv:u8|f32", FALSE },   { "conv:f16|f32", TRUE },      { "conv:u8,f32", TRUE },   { "conv:u8,f32|i8", FALSE },
+    { "conv:f32,i8", TRUE },    { "conv:", FALSE },            { "conv:,i8", FALSE },        { "conv:0+1=f32", TRUE },
+    { "conv:1=f32|i8", FALSE }, { "node=a", TRUE },            { "node=a:u8", FALSE },       { "node=a:f32", TRUE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (LptConfig) config = lpt_config_new ();
+
+      g_assert_true (lpt_config_restrict (config, rows[i].text, NULL));
+      if (lpt_restriction_is_never (g_ptr_array_index (config->restrictions, config->restrictions->len - 1))
+          != rows[i].never)
+        g_error ("\"%s\" is %snever", rows[i].text, rows[i].never ? "not " : "");
+    }
+}
+
 /* The later of two for the same op, version, rank or node stands; others stand beside each other. */
 static void
 test_repeated (void)
@@ -374,6 +398,7 @@ main (int    argc,
   g_test_add_func ("/target/restrictions", test_restrictions);
   g_test_add_func ("/target/spelled", test_spelled);
   g_test_add_func ("/target/repeated", test_repeated);
+  g_test_add_func ("/target/never", test_never);
   g_test_add_func ("/target/which", test_which);
   g_test_add_func ("/target/keys", test_keys);
   g_test_add_func ("/target/file", test_file);
