@@ -5,8 +5,9 @@
  * Exporters leave arithmetic on weights in front of their quantization: bounds of narrow codes, a Transpose, a factor
  * that was joined to them. Weights are constants where the rules look for them. By the reference executor. Exact.
  *
- * Left alone are FakeQuantize, which says what the integers are; a Convert, which may turn codes or compressed numbers
- * into wider ones; and what is marked to be kept, with everything behind.
+ * Left alone are constants that reach no FakeQuantize, as those of a bias; FakeQuantize itself, which says what the
+ * integers are; a Convert, which may turn codes or compressed numbers into wider ones; and what is marked to be kept,
+ * with everything behind.
  *
  * Refused when
  *   - the result would be more than 16 times as large as what it is made of, and more than 1 MiB.
@@ -34,14 +35,33 @@ is_foldable (LptNode *node)
   return TRUE;
 }
 
+/* Is there a FakeQuantize behind @value, with nothing but constants between? */
+static gboolean
+is_quantized (LptValue *value,
+              guint     depth)
+{
+  for (guint i = 0; depth > 0 && i < lpt_value_n_uses (value); i++)
+    {
+      LptNode *reader = lpt_value_use (value, i)->node;
+
+      if (reader->op == LPT_OP_FAKE_QUANTIZE ||
+          (reader->n_out == 1 && reader->n_in > 0 && lpt_value_is_constant_path (&reader->out[0]) &&
+           is_quantized (&reader->out[0], depth - 1)))
+        return TRUE;
+    }
+
+  return FALSE;
+}
+
 static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *node)
 {
+  enum { MOST_STEPS = 8 };
   LptTensor *folded;
   LptValue *constant;
 
-  if (!is_foldable (node))
+  if (!is_foldable (node) || !is_quantized (&node->out[0], MOST_STEPS))
     return FALSE;
   if (lpt_node_const_grows (node))
     return lpt_rewriter_decline (rw, node, "the constant would be more than %d times as large as its inputs",
