@@ -57,13 +57,17 @@ number (LptTflWriter *w, guint i, double fallback)
   return lpt_tfl_w_reshape (w, tensor, &scalar, NULL, -1);
 }
 
-/* The number above a threshold, which drops nothing where it is 1. */
+/* The number above threshold @i, 0 where there is none, which drops nothing where it is 1. */
 static gint
-just_above (LptTflWriter *w, gint threshold)
+just_above (LptTflWriter *w, guint i)
 {
-  LptTflWTensor *t = lpt_tfl_w_get (w, threshold);
-  if (t->data != NULL)
-    return lpt_tfl_w_f32 (w, "overlap", nextafterf ((float) lpt_tensor_get_f64 (t->data, 0), INFINITY));
+  LptTensor *data = lpt_node_const_in (w->node, i);
+  if (lpt_node_in (w->node, i) == NULL || data != NULL)
+    {
+      double known = data != NULL && lpt_tensor_count (data) > 0 ? lpt_tensor_get_f64 (data, 0) : 0;
+      return lpt_tfl_w_f32 (w, "overlap", nextafterf ((float) known, INFINITY));
+    }
+  gint threshold = number (w, i, 0);
   gint wide = lpt_tfl_w_step (w, TFL_MUL, "wide", threshold, 2,
                               (gint[]) { threshold, lpt_tfl_w_f32 (w, "more", 1 + 0x1p-23) });
   return lpt_tfl_w_step (w, TFL_ADD, "overlap", threshold, 2, (gint[]) { wide, lpt_tfl_w_f32 (w, "least", 1e-38) });
@@ -151,7 +155,7 @@ read_inputs (LptTflWriter *w)
   else
     tensor = lpt_tfl_w_reshape (w, lpt_tfl_w_in_i32 (w, 2), &scalar, NULL, -1);
   return (Inputs) { lpt_tfl_w_in (w, 0, LPT_TFL_PLAIN), lpt_tfl_w_in (w, 1, LPT_TFL_PLAIN),
-                    tensor, just_above (w, number (w, 3, 0)), number (w, 4, 0),
+                    tensor, just_above (w, 3), number (w, 4, 0),
                     soft || is_read (w->node, 1) ? number (w, 5, 0) : -1, most };
 }
 
