@@ -18,76 +18,46 @@
  */
 
 #include <math.h>
-#include <string.h>
 
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-executor.h>
-#include <lpt/lpt-restrictions.h>
 
 #include "eval/lpt-window.h"
 #include "eval/requant/lpt-requant-modes.h"
+#include "executor/program/lpt-more-channels.h"
 #include "executor/program/lpt-program-passes.h"
 #include "ir/lpt-memory.h"
 
-/* Output channels that kernels compute at once, at least. */
-#define LANES 16
-/* Elements of a window and products that are worth it, and the share of the time that may be left. */
-#define LEAST_WINDOW 64
-#define LEAST_PRODUCTS (1 << 18)
-#define MOST_LEFT 0.56
-
 typedef struct
 {
-  LptGraph *graph;
-  LptNode  *node;
-  LptNode  *last;                /* whose result is moved: the convolution, or the Dequantize behind it */
+  LptMoreChannels more;          /* copies: phases */
   LptWeightedView view;
   gint      n;                   /* spatial axes */
-  gint64    in, out, phases;     /* channels, and how many of each output channel */
+  gint64    in;                  /* channels */
   /* J from first on, count of them; cut: elements of the first that are left out. */
   struct { gint64 length, kernel, stride, taps, first, count, cut; } axis[3];
 } Joined;
-
-/* One scale for the codes that are moved; sums are made real first, by the one op that reads them. */
-static gboolean
-find_last (Joined *w)
-{
-  const LptValue *y = lpt_node_out (w->node);
-
-  w->last = w->node;
-  if (y->dtype == LPT_DTYPE_F32)
-    return TRUE;
-  if (y->quant == NULL)
-    return FALSE;
-  if (y->dtype != LPT_DTYPE_I32)
-    return y->quant->n == 1;
-  if (lpt_value_n_uses (y) != 1)
-    return FALSE;
-  w->last = lpt_value_use (y, 0)->node;
-
-  return w->last->op == LPT_OP_DEQUANTIZE && (y->quant->n == 1 || y->quant->axis == 1);
-}
 
 /* The geometry; FALSE: another than the formula has. */
 static gboolean
 read_axes (Joined *w)
 {
-  const LptShape *x = &lpt_node_in (w->node, 0)->shape, *y = &w->node->out[0].shape,
-                 *k = &lpt_node_in (w->node, 1)->shape;
-  const gboolean real = y->dims[1] > 0 && w->node->out[0].dtype == LPT_DTYPE_F32;
+  const LptShape *x = &lpt_node_in (w->more.node, 0)->shape, *y = &w->more.node->out[0].shape,
+                 *k = &lpt_node_in (w->more.node, 1)->shape;
+  const gboolean real = y->dims[1] > 0 && w->more.node->out[0].dtype == LPT_DTYPE_F32;
   LptWindow window;
   gint d;
 
   if (!lpt_window_init_weighted (&window, &w->view, x, k, y, NULL))
     return FALSE;
-  w->phases = 1;
+  w->more.copies = 1;
   for (d = 0; d < w->n; d++)
     {
       const gint at = 3 - w->n + d;
       const gint64 stride = window.stride[at], pad = window.pad[at], kernel = window.kernel[at];
 
-      if (window.dilation[at] != 1 || stride > LANES || kernel < stride || pad < 0 || y->dims[d + 2] < 1 ||
-          x->dims[d + 2] < 1 || (real && kernel % stride != 0))
+      if (window.dilation[at] != 1 || stride > LPT_MORE_LANES || kernel < stride || pad < 0 ||
+          y->dims[d + 2] < 1 || x->dims[d + 2] < 1 || (real && kernel % stride != 0))
         return FALSE;
       w->axis[d].length = y->dims[d + 2];
       w->axis[d].kernel = kernel;
@@ -96,25 +66,25 @@ read_axes (Joined *w)
       w->axis[d].first = pad / stride;
       w->axis[d].count = (pad + y->dims[d + 2] - 1) / stride - w->axis[d].first + 1;
       w->axis[d].cut = pad - w->axis[d].first * stride;
-      w->phases *= stride;
+      w->more.copies *= stride;
       if (w->axis[d].first >= w->axis[d].taps || w->axis[d].first + w->axis[d].count < x->dims[d + 2])
         return FALSE;
     }
 
-  return w->phases > 1;
+  return w->more.copies > 1;
 }
 
 static gint64
 lanes_of (gint64 channels)
 {
-  return (channels + LANES - 1) / LANES * LANES;
+  return (channels + LPT_MORE_LANES - 1) / LPT_MORE_LANES * LPT_MORE_LANES;
 }
 
 /* Is it less work, and enough of it? */
 static gboolean
 pays (const Joined *w)
 {
-  const LptShape *y = &w->node->out[0].shape;
+  const LptShape *y = &w->more.node->out[0].shape;
   gint64 taps = 1, kernel = 1, count;
   gint d;
 
@@ -124,15 +94,10 @@ pays (const Joined *w)
       kernel *= w->axis[d].kernel;
     }
 
-  return taps * w->in >= LEAST_WINDOW && lpt_shape_count (y, &count) &&
-         count / w->phases * kernel >= LEAST_PRODUCTS / w->in &&
-         (double) (taps * lanes_of (w->phases * w->out)) <= MOST_LEFT * (double) (kernel * lanes_of (w->out));
-}
-
-static gboolean
-is_constant (const LptValue *value)
-{
-  return value == NULL || value->producer->data != NULL;
+  return taps * w->in >= LPT_MORE_WINDOW && lpt_shape_count (y, &count) &&
+         count / w->more.copies * kernel >= LPT_MORE_PRODUCTS / w->in &&
+         (double) (taps * lanes_of (w->more.copies * w->more.channels)) <=
+           LPT_MORE_LEFT * (double) (kernel * lanes_of (w->more.channels));
 }
 
 static gboolean
@@ -144,71 +109,20 @@ read_joined (Joined   *w,
   const LptValue *weights = lpt_node_in (node, 1);
   gboolean real;
 
-  *w = (Joined) { .graph = graph, .node = node, .n = y->rank - 2 };
+  *w = (Joined) { .more = { .graph = graph, .node = node, .last = node }, .n = y->rank - 2 };
   if (!lpt_weighted_view (node, &w->view) || w->n < 1 || w->n > 3 || weights->producer->data == NULL ||
       !lpt_shape_is_static (y) || !lpt_shape_is_static (&lpt_node_in (node, 0)->shape) ||
-      weights->shape.rank != y->rank || (node->n_in > w->view.bias && !is_constant (lpt_node_in (node, w->view.bias))))
+      weights->shape.rank != y->rank ||
+      (node->n_in > w->view.bias && !lpt_more_channels_constant (lpt_node_in (node, w->view.bias))))
     return FALSE;
   real = weights->dtype == LPT_DTYPE_F32 && lpt_node_in (node, 0)->dtype == LPT_DTYPE_F32 && node->n_in <= w->view.bias;
   if (!real && (weights->quant == NULL || lpt_dtype_bits (weights->dtype) != 8))
     return FALSE;
   w->in = weights->shape.dims[0];
-  w->out = weights->shape.dims[1];
+  w->more.channels = weights->shape.dims[1];
 
-  return w->in > 0 && w->out > 0 && w->out <= LANES / 2 && read_axes (w) && pays (w) && find_last (w);
-}
-
-/* @values of the channels for all phases (g_free). */
-static double *
-repeat (const Joined *w,
-        const double *values)
-{
-  double *all = g_new (double, (gsize) (w->out * w->phases));
-  gint64 r;
-
-  for (r = 0; r < w->phases; r++)
-    memcpy (all + r * w->out, values, (gsize) w->out * sizeof *values);
-
-  return all;
-}
-
-/* @axis: of the channels in what becomes of it. */
-static LptQuant *
-repeat_quant (const Joined   *w,
-              const LptQuant *quant,
-              gint            axis)
-{
-  g_autofree double *scale = NULL;
-  g_autofree gint32 *zero = NULL;
-  gsize c;
-
-  if (quant->n == 1)
-    return lpt_quant_new_one (quant->scale[0], quant->zero_point[0]);
-  scale = repeat (w, quant->scale);
-  zero = g_new (gint32, (gsize) (w->out * w->phases));
-  for (c = 0; c < (gsize) (w->out * w->phases); c++)
-    zero[c] = quant->zero_point[c % quant->n];
-
-  return lpt_quant_new (axis, (guint) (w->out * w->phases), scale, zero);
-}
-
-/* A constant of @values in the type of @own, with its quantization for all phases; NULL: no memory. */
-static LptValue *
-add_like (const Joined   *w,
-          const LptValue *own,
-          const LptShape *shape,
-          const double   *values)
-{
-  g_autoptr (LptTensor) tensor = lpt_tensor_from_f64 (own->dtype, shape, values, NULL);
-  g_autoptr (LptQuant) repeated = own->quant != NULL ? repeat_quant (w, own->quant, 0) : NULL;
-  LptNode *constant;
-
-  if (tensor == NULL)
-    return NULL;
-  constant = lpt_graph_add_const (w->graph, NULL, tensor);
-  lpt_value_set_quant (lpt_node_out (constant), repeated);
-
-  return lpt_node_out (constant);
+  return w->in > 0 && w->more.channels > 0 && w->more.channels <= LPT_MORE_LANES / 2 && read_axes (w) && pays (w) &&
+         (node->out[0].dtype == LPT_DTYPE_F32 || lpt_more_channels_end (&w->more));
 }
 
 /* Taps of output channel @o and input channel @c in @from, each to its phase and place in @all. */
@@ -234,7 +148,7 @@ spread (const Joined *w,
           place = place * w->axis[d].taps + w->axis[d].taps - 1 - at[d] / w->axis[d].stride;
           taps *= w->axis[d].taps;
         }
-      all[((phase * w->out + o) * w->in + c) * taps + place] = from[i];
+      all[((phase * w->more.channels + o) * w->in + c) * taps + place] = from[i];
       for (d = w->n; d-- > 0 && ++at[d] == w->axis[d].kernel; )
         at[d] = 0;
     }
@@ -244,15 +158,15 @@ spread (const Joined *w,
 static LptValue *
 joined_weights (const Joined *w)
 {
-  const LptValue *own = lpt_node_in (w->node, 1);
+  const LptValue *own = lpt_node_in (w->more.node, 1);
   const LptQuant *quant = own->quant;
   g_autofree double *v = lpt_tensor_to_f64 (own->producer->data, NULL), *all = NULL;
   LptShape shape = own->shape;
-  const gint64 own_count = lpt_tensor_count (own->producer->data), size = own_count / (w->in * w->out);
+  const gint64 own_count = lpt_tensor_count (own->producer->data), size = own_count / (w->in * w->more.channels);
   gint64 per_channel, count, c, o;
   gint d;
 
-  shape.dims[0] = w->out * w->phases;
+  shape.dims[0] = w->more.channels * w->more.copies;
   shape.dims[1] = w->in;
   for (d = 0; d < w->n; d++)
     shape.dims[d + 2] = w->axis[d].taps;
@@ -265,78 +179,28 @@ joined_weights (const Joined *w)
       return NULL;
   per_channel = count / shape.dims[0];
   for (c = 0; c < count; c++)
-    all[c] = quant == NULL ? 0 : quant->zero_point[quant->n == 1 ? 0 : c / per_channel % w->out];
+    all[c] = quant == NULL ? 0 : quant->zero_point[quant->n == 1 ? 0 : c / per_channel % w->more.channels];
   for (c = 0; c < w->in; c++)
-    for (o = 0; o < w->out; o++)
-      spread (w, o, c, v + (c * w->out + o) * size, all);
+    for (o = 0; o < w->more.channels; o++)
+      spread (w, o, c, v + (c * w->more.channels + o) * size, all);
 
-  return add_like (w, own, &shape, all);
-}
-
-static LptValue *
-joined_bias (const Joined   *w,
-             const LptValue *bias)
-{
-  const LptShape shape = lpt_shape_make (1, (gint64[]) { w->out * w->phases });
-  g_autofree double *v = NULL, *all = NULL;
-
-  if (lpt_tensor_count (bias->producer->data) == w->out)
-    v = lpt_tensor_to_f64 (bias->producer->data, NULL);
-  if (v == NULL)
-    return NULL;
-  all = repeat (w, v);
-
-  return add_like (w, bias, &shape, all);
+  return lpt_more_channels_like (&w->more, own, &shape, all);
 }
 
 /* --- the result --- */
-
-static LptValue *
-add_numbers (const Joined *w,
-             gint          n,
-             const gint64 *numbers)
-{
-  g_autoptr (LptTensor) tensor = lpt_tensor_vector_i64 ((guint) n, numbers);
-
-  return lpt_node_out (lpt_graph_add_const (w->graph, NULL, tensor));
-}
-
-/* An op that moves @x into @shape, by @n_in - 1 vectors of @n numbers each. */
-static LptValue *
-move (const Joined   *w,
-      LptOp           op,
-      LptValue       *x,
-      guint           n_in,
-      gint            n,
-      const gint64   *how,
-      const LptShape *shape)
-{
-  LptValue *in[5] = { x };
-  LptNode *node;
-  guint i;
-
-  for (i = 1; i < n_in; i++)
-    in[i] = add_numbers (w, n, how + (i - 1) * LPT_MAX_RANK);
-  node = lpt_graph_add (w->graph, op, 0, NULL, n_in, in);
-  node->out[0].dtype = x->dtype;
-  node->out[0].shape = *shape;
-  lpt_value_set_quant (&node->out[0], x->quant);
-
-  return &node->out[0];
-}
 
 /* [N, r O, J...] to [N, O, s J...], and of that what the op gives. */
 static LptValue *
 in_order (const Joined *w,
           LptValue     *x)
 {
-  const LptShape *y = &w->node->out[0].shape;
+  const LptShape *y = &w->more.node->out[0].shape;
   LptShape apart = { .rank = 2 * w->n + 2 }, turned = apart, whole = *y;
   gint64 order[LPT_MAX_RANK], cut[4][LPT_MAX_RANK];
   gint d;
 
   apart.dims[0] = y->dims[0];
-  apart.dims[w->n + 1] = w->out;
+  apart.dims[w->n + 1] = w->more.channels;
   order[0] = 0;
   order[1] = w->n + 1;
   for (d = 0; d < w->n; d++)
@@ -353,11 +217,11 @@ in_order (const Joined *w,
     }
   for (d = 0; d < turned.rank; d++)
     turned.dims[d] = apart.dims[order[d]];
-  x = move (w, LPT_OP_RESHAPE, x, 2, apart.rank, apart.dims, &apart);
-  x = move (w, LPT_OP_TRANSPOSE, x, 2, turned.rank, order, &turned);
-  x = move (w, LPT_OP_RESHAPE, x, 2, y->rank, whole.dims, &whole);
+  x = lpt_more_channels_move (&w->more, LPT_OP_RESHAPE, x, 2, apart.rank, apart.dims, &apart);
+  x = lpt_more_channels_move (&w->more, LPT_OP_TRANSPOSE, x, 2, turned.rank, order, &turned);
+  x = lpt_more_channels_move (&w->more, LPT_OP_RESHAPE, x, 2, y->rank, whole.dims, &whole);
 
-  return lpt_shape_equal (&whole, y) ? x : move (w, LPT_OP_SLICE, x, 5, w->n, cut[0], y);
+  return lpt_shape_equal (&whole, y) ? x : lpt_more_channels_move (&w->more, LPT_OP_SLICE, x, 5, w->n, cut[0], y);
 }
 
 /* The ordinary convolution of @n_in inputs; its attributes are those of the formula. */
@@ -366,20 +230,19 @@ add_convolution (const Joined *w,
                  guint         n_in,
                  LptValue    **in)
 {
-  g_autofree char *name = g_strconcat (w->node->name, "/phases", NULL);
-  const LptFloats *rest = w->view.rest;
-  LptNode *node = lpt_graph_add (w->graph, LPT_OP_CONVOLUTION, 0, name, n_in, in);
+  g_autofree char *name = g_strconcat (w->more.node->name, "/phases", NULL);
+  LptNode *node = lpt_graph_add (w->more.graph, LPT_OP_CONVOLUTION, 0, name, n_in, in);
   LptConvAttrs *a = LPT_ATTRS (node, LptConvAttrs);
   gint64 ones[3] = { 1, 1, 1 }, begin[3], end[3];
   gint d;
 
-  node->out[0].dtype = w->node->out[0].dtype;
-  node->out[0].shape = w->node->out[0].shape;
-  node->out[0].shape.dims[1] = w->out * w->phases;
+  node->out[0].dtype = w->more.node->out[0].dtype;
+  node->out[0].shape = w->more.node->out[0].shape;
+  node->out[0].shape.dims[1] = w->more.channels * w->more.copies;
   for (d = 0; d < w->n; d++)
     {
       begin[d] = w->axis[d].taps - 1 - w->axis[d].first;
-      end[d] = w->axis[d].first + w->axis[d].count - lpt_node_in (w->node, 0)->shape.dims[d + 2];
+      end[d] = w->axis[d].first + w->axis[d].count - lpt_node_in (w->more.node, 0)->shape.dims[d + 2];
       node->out[0].shape.dims[d + 2] = w->axis[d].count;
     }
   lpt_ints_set (&a->strides, (guint) w->n, ones);
@@ -387,16 +250,9 @@ add_convolution (const Joined *w,
   lpt_ints_set (&a->pads_begin, (guint) w->n, begin);
   lpt_ints_set (&a->pads_end, (guint) w->n, end);
   a->auto_pad = LPT_AUTO_PAD_EXPLICIT;
-  if (w->node->requant != NULL || w->graph->op_requant != NULL)
-    node->requant = g_strdup (lpt_mode_name (lpt_requant_node_mode (w->node)));
-  if (rest != NULL && rest->n > 1)
-    {
-      g_autofree double *rests = repeat (w, rest->v);
-
-      lpt_floats_set (lpt_node_bias_rest (node), rest->n * (guint) w->phases, rests);
-    }
-  else if (rest != NULL && rest->n == 1)
-    lpt_floats_set (lpt_node_bias_rest (node), 1, rest->v);
+  if (w->more.node->requant != NULL || w->more.graph->op_requant != NULL)
+    node->requant = g_strdup (lpt_mode_name (lpt_requant_node_mode (w->more.node)));
+  lpt_more_channels_rest (&w->more, node);
 
   return node;
 }
@@ -415,34 +271,27 @@ rounds_alike (LptNode *a,
 static void
 join (const Joined *w)
 {
-  LptNode *node = w->node, *joined, *end;
-  LptValue *y = lpt_node_out (w->last), *in[4] = { lpt_node_in (node, 0) };
+  LptNode *node = w->more.node, *joined;
+  LptValue *in[4] = { lpt_node_in (node, 0) };
   LptValue *bias = node->n_in > w->view.bias ? lpt_node_in (node, w->view.bias) : NULL;
   const gboolean computed = node->n_in > w->view.zero && lpt_node_in (node, w->view.zero) != NULL;
-  g_autofree char *end_name = g_strconcat (w->last->name, "/phases", NULL);
   g_autoptr (LptQuant) repeated = NULL;
 
   in[1] = joined_weights (w);
   if (bias != NULL)
-    in[2] = joined_bias (w, bias);
+    in[2] = lpt_more_channels_bias (&w->more, bias);
   if (in[1] == NULL || (bias != NULL && in[2] == NULL))
     return;
   if (computed)
     in[3] = lpt_node_in (node, w->view.zero);
   joined = add_convolution (w, computed ? 4 : bias != NULL ? 3 : 2, in);
   if (node->out[0].quant != NULL)
-    repeated = repeat_quant (w, node->out[0].quant, 1);
+    repeated = lpt_more_channels_quant (&w->more, node->out[0].quant, 1);
   lpt_value_set_quant (&joined->out[0], repeated);
   if (lpt_dtype_bits (joined->out[0].dtype) == 8 && !rounds_alike (node, joined))
     return;
-  end = joined;
-  if (w->last != node)
-    {
-      end = lpt_node_clone (w->last, end_name, 1, (LptValue *[]) { &joined->out[0] });
-      end->out[0].dtype = y->dtype;
-      end->out[0].shape = joined->out[0].shape;
-    }
-  lpt_value_replace (y, in_order (w, lpt_node_out (end)), NULL);
+  lpt_value_replace (lpt_node_out (w->more.last),
+                     in_order (w, lpt_more_channels_result (&w->more, joined, "/phases")), NULL);
 }
 
 gboolean
