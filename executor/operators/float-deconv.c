@@ -5,34 +5,24 @@
 
 #include "executor/operators/float-conv.h"
 
-/* The weights [groups][in][out][kernel] of one phase as [groups][out][in][its taps]. */
+/* The weights [groups][in][out][kernel] as [groups][out][in][taps] of one phase. */
 static void
 gather_weights (const LptFloatConvShape *s,
-                const LptPhase *const    of[3],
-                const LptWindow         *phase,
+                const LptFloatTaps      *taps,
                 float                   *to)
 {
-  const float *from = s->op->in[1]->array.data;
-  const gint64 *kernel = s->window.kernel, *n = phase->kernel;
-  const gsize size = (gsize) lpt_window_size (kernel);
-  gsize g, o, i;
-  gint64 z, y, x;
+  gsize g, o, i, t;
 
   for (g = 0; g < s->groups; g++)
     for (o = 0; o < s->out; o++)
       for (i = 0; i < s->in; i++)
-        for (z = 0; z < n[0]; z++)
-          for (y = 0; y < n[1]; y++)
-            for (x = 0; x < n[2]; x++)
-              {
-                gint64 kz = of[0]->tap + z * of[0]->every, ky = of[1]->tap + y * of[1]->every,
-                       kx = of[2]->tap + x * of[2]->every;
+        {
+          const float *from = (const float *) s->op->in[1]->array.data + g * taps->group_stride + o * taps->n_stride +
+                              i * taps->c_stride;
 
-                *to++ = kz < kernel[0] && ky < kernel[1] && kx < kernel[2]
-                            ? from[((g * s->in + i) * s->out + o) * size +
-                                   (gsize) ((kz * kernel[1] + ky) * kernel[2] + kx)]
-                            : 0;
-              }
+          for (t = 0; t < taps->taps; t++)
+            *to++ = taps->at[t] < 0 ? 0 : from[taps->at[t]];
+        }
 }
 
 static void
@@ -43,6 +33,7 @@ add_phase (const LptFloatConvShape *s,
            const LptPhase          *of[3])
 {
   struct { gint64 tap[3], every[3], n[3]; } key;
+  LptFloatTaps *taps = lpt_float_taps_new (&s->view, &s->op->in[1]->array.shape, s->window.kernel, of);
   LptFloatPacks weights;
   LptConvPlace place = lpt_phase_place (&s->window, of);
   LptWindow phase;
@@ -52,9 +43,7 @@ add_phase (const LptFloatConvShape *s,
   lpt_phase_window (&s->window, of, FALSE, &phase);
   if (s->op->in[1]->kind != LPT_STORAGE_CONST)
     {
-      LptFloatTaps *computed = lpt_float_taps_new (&s->view, &s->op->in[1]->array.shape, s->window.kernel, of);
-
-      lpt_float_conv_add_part (s, form, i, &phase, NULL, computed, several ? &place : NULL);
+      lpt_float_conv_add_part (s, form, i, &phase, NULL, taps, several ? &place : NULL);
       return;
     }
   for (axis = 0; axis < 3; axis++)
@@ -63,14 +52,14 @@ add_phase (const LptFloatConvShape *s,
       key.every[axis] = of[axis]->every;
       key.n[axis] = of[axis]->n_taps;
     }
-  weights = (LptFloatPacks) { NULL, &key, sizeof key, s->groups, s->in * (gsize) lpt_window_size (phase.kernel),
-                              s->out, 1, 0 };
+  weights = (LptFloatPacks) { NULL, &key, sizeof key, s->groups, s->in * taps->taps, s->out, 1, 0 };
   weights.n_stride = (ptrdiff_t) weights.k;
   weights.data = data = lpt_program_array (weights.groups * weights.k * weights.n, sizeof *data);
   if (data != NULL)
-    gather_weights (s, of, &phase, data);
+    gather_weights (s, taps, data);
   lpt_float_conv_add_part (s, form, i, &phase, &weights, NULL, several ? &place : NULL);
   lpt_aligned_free (data);
+  g_free (taps);
 }
 
 gboolean
