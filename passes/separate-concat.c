@@ -43,17 +43,20 @@ rewrite (LptRewriter *rw,
          LptNode     *concat)
 {
   const LptGranularityRestriction *given = lpt_config_granularity (lpt_rewriter_config (rw), concat);
+  g_autofree double *widths = NULL;
   double low = 0, high = 0, lo, hi, step, zero;
   gboolean changed = FALSE;
 
   if (given == NULL || given->granularity != LPT_GRANULARITY_PER_TENSOR)
     return FALSE;
+  widths = g_new (double, concat->n_in);
   for (guint i = 0; i < concat->n_in; i++)
     {
       if (!lpt_rounded_find (lpt_node_in (concat, i), 1, 256, &lo, &hi))
         return FALSE;
       low = MIN (low, lo);
       high = MAX (high, hi);
+      widths[i] = hi - lo;
     }
   /* As many steps below 0 as are needed, so that none of the ends is cut off. */
   zero = ceil (-low / (high - low) * 255);
@@ -63,7 +66,7 @@ rewrite (LptRewriter *rw,
       g_autofree char *name = g_strdup_printf ("%s/in%u", concat->name, i);
       LptValue *value = lpt_node_in (concat, i);
 
-      if (!lpt_rounded_find (value, 1, 256, &lo, &hi) || (high - low) <= MOST * (hi - lo) || !is_shared (value))
+      if (high - low <= MOST * widths[i] || !is_shared (value))
         continue;
       lpt_node_set_input (concat, i, lpt_rounded_add (rw, value, name, -zero * step, step));
       changed = TRUE;

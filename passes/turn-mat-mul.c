@@ -20,6 +20,7 @@
 
 #include "passes/core/lpt-rewriter.h"
 #include "passes/support/lpt-layer.h"
+#include "passes/support/lpt-product.h"
 #include "passes/support/lpt-restricted.h"
 
 static LptValue *
@@ -51,33 +52,20 @@ has_one_scale (LptRewriter *rw,
          lpt_node_is_const (dq.data->producer) && lpt_tensor_is_scalar_like (lpt_dequant_scale (&dq));
 }
 
-/* The Add of a constant per row, or of one, that alone reads @value, or NULL. */
-static LptNode *
-find_bias (LptValue *value,
-           guint    *port)
-{
-  LptNode *add = lpt_value_n_uses (value) == 1 ? lpt_value_use (value, 0)->node : NULL;
-  const LptShape *shape;
-  LptTensor *bias;
-
-  if (add == NULL || add->op != LPT_OP_ADD || !lpt_shape_equal (&add->out[0].shape, &value->shape))
-    return NULL;
-  *port = lpt_node_in (add, 0) == value ? 1 : 0;
-  bias = lpt_node_const_in (add, *port);
-  if (bias == NULL)
-    return NULL;
-  shape = lpt_tensor_shape (bias);
-
-  return lpt_tensor_count (bias) == 1 ||
-         (shape->rank >= 2 && shape->dims[shape->rank - 2] == lpt_tensor_count (bias)) ? add : NULL;
-}
-
-/* The same constant for what is turned. */
+/* The constant for each row, or one for all, that the only reader of @y adds, for what is turned; NULL: there is
+ * none. */
 static LptTensor *
-turned_bias (LptTensor *bias)
+turned_bias (LptValue *y)
 {
-  LptShape shape = *lpt_tensor_shape (bias);
+  const gint rows = y->shape.rank - 2;
+  LptNode *add = lpt_value_n_uses (y) == 1 ? lpt_value_use (y, 0)->node : NULL;
+  LptTensor *bias;
+  LptShape shape;
 
+  if (add == NULL || !lpt_product_is_bias (add, y, rows, y->shape.dims[rows]))
+    return NULL;
+  bias = lpt_node_const_in (add, lpt_node_in (add, 0) == y ? 1 : 0);
+  shape = *lpt_tensor_shape (bias);
   if (shape.rank >= 2)
     {
       shape.dims[shape.rank - 1] = shape.dims[shape.rank - 2];
@@ -95,9 +83,8 @@ rewrite (LptRewriter *rw,
   const LptRestriction *restriction = lpt_config_restriction (lpt_rewriter_config (rw), matmul);
   LptValue *w = lpt_node_in (matmul, 0), *x = lpt_node_in (matmul, 1);
   g_autofree char *name = g_strconcat (matmul->name, "/turned", NULL);
-  LptNode *fresh, *last = matmul, *add;
   LptTensor *bias;
-  guint port = 1;
+  LptNode *fresh, *last = matmul;
 
   if (w->shape.rank < 2 || x->shape.rank < 2 || !lpt_dtype_is_real (w->dtype) ||
       !lpt_dtype_is_real (matmul->out[0].dtype) || !lpt_value_is_constant_path (w) || !lpt_value_is_coded (w) ||
@@ -115,14 +102,13 @@ rewrite (LptRewriter *rw,
   LPT_ATTRS (fresh, LptMatMulAttrs)->transpose_a = FALSE;
   LPT_ATTRS (fresh, LptMatMulAttrs)->transpose_b = !attrs->transpose_a;
   lpt_rewriter_infer (rw, fresh);
-  add = find_bias (&matmul->out[0], &port);
-  bias = add != NULL ? turned_bias (lpt_node_const_in (add, port)) : NULL;
+  bias = turned_bias (&matmul->out[0]);
   if (bias != NULL)
     {
       g_autofree char *bias_name = g_strconcat (name, "/bias", NULL);
 
-      last = add;
-      fresh = lpt_rewriter_add (rw, LPT_OP_ADD, add->name, 2, (LptValue *[]) {
+      last = lpt_value_use (&matmul->out[0], 0)->node;
+      fresh = lpt_rewriter_add (rw, LPT_OP_ADD, last->name, 2, (LptValue *[]) {
         &fresh->out[0], lpt_rewriter_const (rw, bias_name, bias) });
     }
   lpt_rewriter_replace (rw, &last->out[0], swap_last_axes (rw, &fresh->out[0], name), NULL);

@@ -1,7 +1,7 @@
 /* reduce.c - ReduceMax, Min, Mean, Sum, Prod, L1, L2, LogicalAnd, LogicalOr
  *
- * Real sums run in f64. Integers stay integers of their type, as sums and products wrap; their mean truncates. Over no elements: sum 0,
- * product 1, mean NaN, and the ends of the type for maximum and minimum.
+ * Real sums run in f64. Integers stay integers of their type, as sums and products wrap; their mean truncates. Over no
+ * elements: sum 0, product 1, mean NaN, and the ends of the type for maximum and minimum.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

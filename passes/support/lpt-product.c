@@ -71,9 +71,8 @@ view_product (LptLayer *layer, const LptShape *w, guint port)
   return TRUE;
 }
 
-/* Does @add put one value on each channel of @value, or one on all? */
-static gboolean
-is_bias (LptNode *add, LptValue *value, gint axis, gint64 channels)
+gboolean
+lpt_product_is_bias (LptNode *add, LptValue *value, gint axis, gint64 channels)
 {
   if (add->op != LPT_OP_ADD)
     return FALSE;
@@ -120,7 +119,8 @@ lpt_layer_view (LptNode *node, LptLayer *layer)
   else
     return FALSE;
   LptValue *out = lpt_node_out (node);
-  if (out->uses->len == 1 && is_bias (lpt_value_use (out, 0)->node, out, layer->out_axis, lpt_layer_channels (layer)))
+  if (out->uses->len == 1
+      && lpt_product_is_bias (lpt_value_use (out, 0)->node, out, layer->out_axis, lpt_layer_channels (layer)))
     layer->bias = lpt_value_use (out, 0)->node;
   return lpt_dtype_is_real (lpt_tensor_dtype (w));
 }

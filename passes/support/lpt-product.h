@@ -34,6 +34,8 @@ typedef struct
 /* Is it an op that a layer can be of: a convolution, transposed too, or a matrix product? Grouped transposed ones are
  * none. */
 gboolean   lpt_layer_is_product (const LptNode *node);
+/* Does @add put one constant on each of the channels of @value along @axis, or one on all? */
+gboolean   lpt_product_is_bias  (LptNode *add, LptValue *value, gint axis, gint64 channels);
 /* Is @node one, and which? FALSE: it is not, or its weights do not allow this view. */
 gboolean   lpt_layer_view    (LptNode *node, LptLayer *layer);
 void       lpt_layer_clear   (LptLayer *layer);
