@@ -93,13 +93,36 @@ fast_case_compare_inputs (LptGraph  *graph,
   g_unsetenv ("LPT_CPU");
 }
 
-/* Real inputs are random in [@low, @high), codes in all of their type. */
-static inline void
-fast_case_compare (LptGraph *graph,
-                   double    low,
-                   double    high)
+/* Each element of @got is within @bound of the largest of @want; returns how many differ. */
+static inline gint64
+fast_assert_near (LptTensor *got,
+                  LptTensor *want,
+                  double     bound)
 {
-  g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+  double largest = 0;
+  gint64 i, differ = 0;
+
+  g_assert_cmpint (lpt_tensor_count (got), ==, lpt_tensor_count (want));
+  for (i = 0; i < lpt_tensor_count (want); i++)
+    largest = MAX (largest, fabs (lpt_tensor_get_f64 (want, i)));
+  for (i = 0; i < lpt_tensor_count (want); i++)
+    {
+      const double x = lpt_tensor_get_f64 (got, i), y = lpt_tensor_get_f64 (want, i);
+
+      g_assert_cmpfloat (fabs (x - y), <=, bound * largest);
+      differ += x != y;
+    }
+
+  return differ;
+}
+
+/* Real inputs are random in [@low, @high), codes in all of their type. */
+static inline GPtrArray *
+fast_case_inputs (LptGraph *graph,
+                  double    low,
+                  double    high)
+{
+  GPtrArray *inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
   g_autoptr (GRand) rand = g_rand_new_with_seed (7);
   guint i;
 
@@ -112,6 +135,17 @@ fast_case_compare (LptGraph *graph,
       else
         g_ptr_array_add (inputs, fast_random_tensor (value->dtype, &value->shape, lpt_dtype_min (value->dtype), lpt_dtype_max (value->dtype), rand));
     }
+
+  return inputs;
+}
+
+static inline void
+fast_case_compare (LptGraph *graph,
+                   double    low,
+                   double    high)
+{
+  g_autoptr (GPtrArray) inputs = fast_case_inputs (graph, low, high);
+
   fast_case_compare_inputs (graph, inputs);
 }
 

@@ -184,6 +184,18 @@ count_real_products (LptGraph *graph)
   return n;
 }
 
+/* Signal-to-noise ratio of what @graph gives for @data, in dB, against @real. */
+static double
+sqnr_of (LptGraph *real, LptGraph *graph, LptData *data, const char *what)
+{
+  LptEvalOptions eval = { .threads = 1 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptEvaluation) e = lpt_evaluate ((LptGraph *const[]) { real, graph }, 2, data, &eval, &error);
+  g_assert_no_error (error);
+  g_test_message ("%s: %.1f dB", what, e->sqnr);
+  return e->sqnr;
+}
+
 /* Every method and repair leaves inputs and outputs as they are, makes integers of every product, and stays near. */
 static void
 test_network (void)
@@ -226,11 +238,8 @@ test_network (void)
       g_assert_true (lpt_pipeline_run (graph, config, NULL, NULL, &error));
       g_assert_no_error (error);
       g_assert_cmpuint (count_real_products (graph), ==, 0);
-      LptEvalOptions eval = { .threads = 1 };
-      g_autoptr (LptEvaluation) e = lpt_evaluate ((LptGraph *const[]) { real, graph }, 2, &drawn.data, &eval, &error);
-      g_assert_no_error (error);
-      g_test_message ("row %u: %.1f dB", i, e->sqnr);
-      g_assert_cmpfloat (e->sqnr, >=, rows[i].least);
+      g_autofree char *row = g_strdup_printf ("row %u", i);
+      g_assert_cmpfloat (sqnr_of (real, graph, &drawn.data, row), >=, rows[i].least);
     }
 }
 
@@ -265,11 +274,7 @@ test_matrices (void)
   g_assert_true (lpt_pipeline_run (graph, config, NULL, NULL, &error));
   g_assert_no_error (error);
   g_assert_cmpuint (count_real_products (graph), ==, 0);
-  LptEvalOptions eval = { .threads = 1 };
-  g_autoptr (LptEvaluation) e = lpt_evaluate ((LptGraph *const[]) { real, graph }, 2, &drawn.data, &eval, &error);
-  g_assert_no_error (error);
-  g_test_message ("matrices: %.1f dB", e->sqnr);
-  g_assert_cmpfloat (e->sqnr, >, 25.0);
+  g_assert_cmpfloat (sqnr_of (real, graph, &drawn.data, "matrices"), >, 25.0);
 }
 
 /* What the target keeps real has no FakeQuantize; a quantized graph is refused. */
@@ -336,11 +341,7 @@ test_recurrent (void)
       LptNode *lstm = lpt_graph_find (graph, "y");
       g_assert_cmpint (lpt_node_in (lstm, 4)->dtype, ==, LPT_DTYPE_I8);
       g_assert_cmpint (lpt_node_in (lstm, 5)->dtype, ==, LPT_DTYPE_I8);
-      LptEvalOptions eval = { .threads = 1 };
-      g_autoptr (LptEvaluation) e = lpt_evaluate ((LptGraph *const[]) { real, graph }, 2, &drawn.data, &eval, &error);
-      g_assert_no_error (error);
-      g_test_message ("recurrent: %.1f dB", e->sqnr);
-      g_assert_cmpfloat (e->sqnr, >, 30.0);
+      g_assert_cmpfloat (sqnr_of (real, graph, &drawn.data, "recurrent"), >, 30.0);
     }
 }
 
