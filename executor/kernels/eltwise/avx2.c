@@ -6,8 +6,7 @@
  */
 #define LPT_ISA avx2
 #define LPT_OWN_ADD
-#include <string.h>
-
+#include "executor/kernels/partial128.h"
 #include "executor/kernels/requant/avx2.h"
 
 #include "executor/kernels/eltwise/body.h"
@@ -78,16 +77,14 @@ lpt_eltwise_add__avx2 (const LptAdd *p, size_t rows, size_t cols, const uint8_t 
             y = load_256 (b + j);
           _mm256_storeu_si256 ((__m256i *) (void *) (out + j), add_bytes (&s, x, y));
         }
-      if (whole < cols)
+      for (size_t j = whole, n; j < cols; j += n)
         {
-          uint8_t rest[32] = { 0 };
-
+          n = cols - j < 16 ? cols - j : 16;
           if (a_step)
-            x = load_256 (memcpy (rest, a + whole, cols - whole));
+            x = _mm256_castsi128_si256 (load_some (a + j, n));
           if (b_step)
-            y = load_256 (memcpy (rest, b + whole, cols - whole));
-          _mm256_storeu_si256 ((__m256i *) (void *) rest, add_bytes (&s, x, y));
-          memcpy (out + whole, rest, cols - whole);
+            y = _mm256_castsi128_si256 (load_some (b + j, n));
+          store_some (out + j, _mm256_castsi256_si128 (add_bytes (&s, x, y)), n);
         }
     }
 }

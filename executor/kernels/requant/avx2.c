@@ -6,9 +6,8 @@
  */
 #include "executor/kernels/requant/body.h"
 
-#include <string.h>
-
 #include "executor/kernels/eltwise/eltwise.h"
+#include "executor/kernels/partial128.h"
 #include "executor/kernels/requant/avx2.h"
 
 typedef struct {
@@ -75,15 +74,7 @@ store_q8 (const Job *j, LptRequantScheme scheme)
           __m128i bytes = pack_16 (&limits, x0, x1);
           char *out = j->out + r * j->out_stride + c;
 
-          if (n == 16)
-            _mm_storeu_si128 ((__m128i *) (void *) out, bytes);
-          else
-            {
-              char rest[16];
-
-              _mm_storeu_si128 ((__m128i *) (void *) rest, bytes);
-              memcpy (out, rest, n);
-            }
+          store_some (out, bytes, n);
         }
     }
 }
@@ -98,6 +89,7 @@ store_words (const Job *j, bool as_float)
     {
       size_t at = j->channel0 + c, n = j->channels - c < 8 ? j->channels - c : 8;
       Channels ch = channels_at (e, at);
+      __m256i some = _mm256_cmpgt_epi32 (_mm256_set1_epi32 ((int) n), _mm256_setr_epi32 (0, 1, 2, 3, 4, 5, 6, 7));
 
       for (size_t r = 0; r < j->rows; r++)
         {
@@ -115,12 +107,7 @@ store_words (const Job *j, bool as_float)
           if (n == 8)
             _mm256_storeu_si256 ((__m256i *) (void *) out, sum);
           else
-            {
-              char rest[32];
-
-              _mm256_storeu_si256 ((__m256i *) (void *) rest, sum);
-              memcpy (out, rest, n * 4);
-            }
+            _mm256_maskstore_epi32 ((int *) (void *) out, some, sum);
         }
     }
 }
