@@ -6,27 +6,30 @@
  */
 #include <arm_neon.h>
 
-#include "executor/kernels/dwconv/dwconv.h"
+#include "executor/kernels/dwconv/lanes.h"
+
+#include <string.h>
 
 #define PIXELS 8
 
 static inline uint8x16_t
-load_row (const LptDwconvRun *r, const uint8_t *x, size_t c, size_t n)
+load_row (const LptDwconvLanes *l, const uint8_t *x)
 {
-  uint8_t b[16] = { 0 };
+  uint8_t few[16] = { 0 };
 
-  if (n == 16 && r->multiplier == 1)
-    return vld1q_u8 (x + c);
-  for (size_t j = 0; j < n; j++)
-    b[j] = x[(c + j) / r->multiplier];
-  return vld1q_u8 (b);
+  if (l->mode == LPT_LANES_WHOLE)
+    return vld1q_u8 (x + l->first);
+  if (l->mode == LPT_LANES_ORDERED)
+    return vqtbl1q_u8 (vld1q_u8 (x + l->first), vld1q_u8 (l->order));
+  memcpy (few, x + l->first, l->count);
+  return vqtbl1q_u8 (vld1q_u8 (few), vld1q_u8 (l->order));
 }
 
 static inline void
-block (const LptDwconvRun *r, size_t c, size_t n)
+block (const LptDwconvRun *r, const LptDwconvLanes *lanes)
 {
   size_t groups = (r->kh + 3) / 4, element = r->epilogue->store == LPT_STORE_Q8 ? 1 : 4;
-  const int8_t *weights = (const int8_t *) r->packed + c * r->kw * groups * 4;
+  const int8_t *weights = (const int8_t *) r->packed + lanes->c * r->kw * groups * 4;
   int32_t acc[PIXELS * 16];
 
   for (size_t i = 0; i < r->pixels; i += PIXELS)
@@ -47,7 +50,7 @@ block (const LptDwconvRun *r, size_t c, size_t n)
 
                 for (size_t ky = 0; ky < rows; ky++)
                   {
-                    uint8x16_t x = load_row (r, col[ky], c, n);
+                    uint8x16_t x = load_row (lanes, col[ky]);
                     int8x16_t v = taps.val[ky];
                     int16x8_t x0 = vreinterpretq_s16_u16 (vmovl_u8 (vget_low_u8 (x)));
                     int16x8_t x1 = vreinterpretq_s16_u16 (vmovl_u8 (vget_high_u8 (x)));
@@ -64,9 +67,9 @@ block (const LptDwconvRun *r, size_t c, size_t n)
           vst1q_s32 (acc + p * 16 + 8, s2);
           vst1q_s32 (acc + p * 16 + 12, s3);
         }
-      r->epilogue_kernel->run (r->epilogue, pixels, n, c, acc, 16, NULL,
-                               (char *) r->out + i * r->ldo + (c - r->c0) * element, r->ldo,
-                               r->residual ? r->residual + i * r->ldr + (c - r->c0) : NULL, r->ldr);
+      r->epilogue_kernel->run (r->epilogue, pixels, lanes->n, lanes->c, acc, 16, NULL,
+                               (char *) r->out + i * r->ldo + (lanes->c - r->c0) * element, r->ldo,
+                               r->residual ? r->residual + i * r->ldr + (lanes->c - r->c0) : NULL, r->ldr);
     }
 }
 
@@ -78,6 +81,10 @@ lpt_dwconv__neon (const LptDwconvRun *r)
       const LptDwconvRun row = lpt_dwconv_row (r, y);
 
       for (size_t c = r->c0; c < r->c1; c += 16)
-        block (&row, c, r->c1 - c < 16 ? r->c1 - c : 16);
+        {
+          const LptDwconvLanes lanes = lpt_dwconv_lanes (&row, c);
+
+          block (&row, &lanes);
+        }
     }
 }
