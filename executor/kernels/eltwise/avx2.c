@@ -1,4 +1,4 @@
-/* executor/kernels/eltwise/avx2.c - body.h for this instruction set, with an own sum of form single
+/* executor/kernels/eltwise/avx2.c - body.h for this instruction set, with an own sum of form single and an own table
  *
  * As in avx512vnni.c: m1*a + m2*b + bias is split into 2^16 * H + L with signed 16-bit factors.
  *
@@ -6,6 +6,7 @@
  */
 #define LPT_ISA avx2
 #define LPT_OWN_ADD
+#define LPT_OWN_TABLE
 #include "executor/kernels/partial128.h"
 #include "executor/kernels/requant/avx2.h"
 
@@ -87,4 +88,103 @@ lpt_eltwise_add__avx2 (const LptAdd *p, size_t rows, size_t cols, const uint8_t 
           store_some (out + j, _mm256_castsi256_si128 (add_bytes (&s, x, y)), n);
         }
     }
+}
+
+/* A table of 256 bytes by sixteen shuffles. pshufb gives 0 where the highest bit of an index is set, so x - 16 k meets
+ * part k of the table where h = x / 16 is among k to k + 7; behind x - 128 the subtraction saturates, lest small x come
+ * round again. All that it gives is xored, and parts are made such that those from h - 7 to h give part h:
+ *
+ *   d[h] = part[h] ^ part[h - 1] ^ d[h - 8],  those before the first being 0
+ */
+typedef struct {
+  __m256i d[16];
+} Table;
+
+static Table
+table_parts (const uint8_t *table)
+{
+  Table t;
+  __m256i before = _mm256_setzero_si256 ();
+
+  for (size_t h = 0; h < 16; h++)
+    {
+      __m256i part = _mm256_broadcastsi128_si256 (_mm_loadu_si128 ((const __m128i *) (const void *) (table + 16 * h)));
+
+      t.d[h] = _mm256_xor_si256 (part, before);
+      if (h >= 8)
+        t.d[h] = _mm256_xor_si256 (t.d[h], t.d[h - 8]);
+      before = part;
+    }
+  return t;
+}
+
+/* Two registers at a time: each part is read once for both. */
+INLINE void
+look_up (const Table *t, __m256i *x0, __m256i *x1)
+{
+  const __m256i step = _mm256_set1_epi8 (16);
+  __m256i y0 = _mm256_shuffle_epi8 (t->d[0], *x0), y1 = _mm256_shuffle_epi8 (t->d[0], *x1);
+
+#pragma GCC unroll 15
+  for (size_t h = 1; h < 16; h++)
+    {
+      *x0 = h <= 8 ? _mm256_sub_epi8 (*x0, step) : _mm256_subs_epi8 (*x0, step);
+      *x1 = h <= 8 ? _mm256_sub_epi8 (*x1, step) : _mm256_subs_epi8 (*x1, step);
+      y0 = _mm256_xor_si256 (y0, _mm256_shuffle_epi8 (t->d[h], *x0));
+      y1 = _mm256_xor_si256 (y1, _mm256_shuffle_epi8 (t->d[h], *x1));
+    }
+  *x0 = y0;
+  *x1 = y1;
+}
+
+/* Four rows of up to sixteen bytes. */
+INLINE void
+look_up_narrow (const Table *t, size_t cols, const uint8_t *in, size_t ldi, uint8_t *out, size_t ldo)
+{
+  __m256i x0 = _mm256_set_m128i (load_some (in + ldi, cols), load_some (in, cols));
+  __m256i x1 = _mm256_set_m128i (load_some (in + 3 * ldi, cols), load_some (in + 2 * ldi, cols));
+
+  look_up (t, &x0, &x1);
+  store_some (out, _mm256_castsi256_si128 (x0), cols);
+  store_some (out + ldo, _mm256_extracti128_si256 (x0, 1), cols);
+  store_some (out + 2 * ldo, _mm256_castsi256_si128 (x1), cols);
+  store_some (out + 3 * ldo, _mm256_extracti128_si256 (x1, 1), cols);
+}
+
+void
+lpt_eltwise_table__avx2 (const uint8_t *table, size_t rows, size_t cols, const uint8_t *in, size_t ldi, uint8_t *out,
+                         size_t ldo)
+{
+  enum { FEW = 128 };      /* bytes that are looked up while a table is made ready */
+  size_t narrow = cols <= 16 ? rows / 4 * 4 : 0, whole = cols / 64 * 64;
+
+  /* Rows without gaps are one. */
+  if (ldi == cols && ldo == cols)
+    {
+      whole = rows * cols / 64 * 64;
+      cols *= rows;
+      rows = 1;
+      narrow = 0;
+    }
+  if (narrow * cols >= FEW || rows * whole >= FEW)
+    {
+      const Table t = table_parts (table);
+
+      for (; narrow > 0; narrow -= 4, rows -= 4, in += 4 * ldi, out += 4 * ldo)
+        look_up_narrow (&t, cols, in, ldi, out, ldo);
+      for (size_t r = 0; r < rows; r++)
+        for (size_t i = 0; i < whole; i += 64)
+          {
+            __m256i x0 = load_256 (in + r * ldi + i), x1 = load_256 (in + r * ldi + i + 32);
+
+            look_up (&t, &x0, &x1);
+            _mm256_storeu_si256 ((__m256i *) (void *) (out + r * ldo + i), x0);
+            _mm256_storeu_si256 ((__m256i *) (void *) (out + r * ldo + i + 32), x1);
+          }
+    }
+  else
+    whole = 0;
+  for (size_t r = 0; r < rows; r++, in += ldi, out += ldo)
+    for (size_t i = whole; i < cols; i++)
+      out[i] = table[in[i]];
 }
