@@ -1,11 +1,12 @@
-/* executor/kernels/eltwise/avx2.c - body.h for this instruction set, with an own sum of form single and an own table
+/* executor/kernels/eltwise/avx2.c - body.h for this instruction set, with its own sums, products and tables
  *
- * As in avx512vnni.c: m1*a + m2*b + bias is split into 2^16 * H + L with signed 16-bit factors.
+ * Sums of form single as in avx512vnni.c: m1*a + m2*b + bias is split into 2^16 * H + L with signed 16-bit factors.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #define LPT_ISA avx2
 #define LPT_OWN_ADD
+#define LPT_OWN_MUL
 #define LPT_OWN_TABLE
 #include "executor/kernels/partial128.h"
 #include "executor/kernels/requant/avx2.h"
@@ -87,6 +88,105 @@ lpt_eltwise_add__avx2 (const LptAdd *p, size_t rows, size_t cols, const uint8_t 
             y = _mm256_castsi128_si256 (load_some (b + j, n));
           store_some (out + j, _mm256_castsi256_si128 (add_bytes (&s, x, y)), n);
         }
+    }
+}
+
+typedef struct {
+  RequantVec v;
+  PackLimits limits;
+  __m256     low, high, zp;
+  __m128i    xor_a, xor_b;
+  __m256i    za, zb;
+} Product;
+
+/* zp_in_float, a constant: the float scheme with the zero point inside, whose limits have it. */
+INLINE __m256i
+mul_words (LptRequantScheme scheme, bool zp_in_float, const Product *p, __m256i x)
+{
+  if (!zp_in_float)
+    return requant_lanes (scheme, &p->v, x, p->low, p->high);
+  __m256 f = _mm256_add_ps (_mm256_mul_ps (_mm256_cvtepi32_ps (x), p->v.scale), p->zp);
+  return _mm256_cvtps_epi32 (_mm256_min_ps (_mm256_max_ps (f, p->low), p->high));
+}
+
+/* Differences of codes are words, products two halves of words; unpacked and packed they are in order again. */
+INLINE __m128i
+mul_bytes (LptRequantScheme scheme, bool zp_in_float, const Product *p, __m128i a, __m128i b)
+{
+  __m256i x = _mm256_sub_epi16 (_mm256_cvtepu8_epi16 (_mm_xor_si128 (a, p->xor_a)), p->za);
+  __m256i y = _mm256_sub_epi16 (_mm256_cvtepu8_epi16 (_mm_xor_si128 (b, p->xor_b)), p->zb);
+  __m256i low = _mm256_mullo_epi16 (x, y), high = _mm256_mulhi_epi16 (x, y);
+  __m256i first = mul_words (scheme, zp_in_float, p, _mm256_unpacklo_epi16 (low, high));
+  __m256i second = mul_words (scheme, zp_in_float, p, _mm256_unpackhi_epi16 (low, high));
+
+  return pack_words (&p->limits, _mm256_packs_epi32 (first, second));
+}
+
+INLINE void
+mul_all (LptRequantScheme scheme, bool zp_in_float, const Product *p, size_t rows, size_t cols, const uint8_t *a,
+         size_t lda, size_t a_step, const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo)
+{
+  for (size_t i = 0; i < rows; i++, a += lda, b += ldb, out += ldo)
+    {
+      __m128i x = _mm_set1_epi8 ((char) a[0]), y = _mm_set1_epi8 ((char) b[0]);
+
+      for (size_t j = 0, n; j < cols; j += n)
+        {
+          n = cols - j < 16 ? cols - j : 16;
+          if (a_step)
+            x = load_some (a + j, n);
+          if (b_step)
+            y = load_some (b + j, n);
+          store_some (out + j, mul_bytes (scheme, zp_in_float, p, x, y), n);
+        }
+    }
+}
+
+void
+lpt_eltwise_mul__avx2 (const LptMul *p, size_t rows, size_t cols, const uint8_t *a, size_t lda, size_t a_step,
+                       const uint8_t *b, size_t ldb, size_t b_step, uint8_t *out, size_t ldo)
+{
+  bool byte = p->lo >= -128 && p->hi <= 255 && (p->lo >= 0 || p->hi <= 127) && p->zp >= -128 && p->zp <= 255
+              && p->za >= 0 && p->za <= 255 && p->zb >= 0 && p->zb <= 255;
+  bool is_float = p->scheme == LPT_REQUANT_FLOAT, inside = is_float && p->zp_in_float;
+  bool shifts = p->shift >= -31 && p->shift <= (p->scheme == LPT_REQUANT_SINGLE ? -1 : 0) && p->mult != INT32_MIN;
+  int32_t zp = inside ? 0 : p->zp;
+  Product q;
+
+  if (!byte || !(is_float || shifts))
+    {
+      mul_plain (p, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
+      return;
+    }
+  q.v = is_float ? requant_vec (LPT_REQUANT_FLOAT, _mm256_setzero_si256 (), _mm256_setzero_si256 (),
+                                _mm256_set1_ps (p->scale))
+                 : requant_vec (p->scheme, _mm256_set1_epi32 (p->mult), _mm256_set1_epi32 (p->shift),
+                                _mm256_setzero_ps ());
+  q.limits = pack_limits (zp, p->lo, p->hi);
+  q.low = _mm256_set1_ps ((float) (p->lo - zp));
+  q.high = _mm256_set1_ps ((float) (p->hi - zp));
+  q.zp = _mm256_set1_ps ((float) p->zp);
+  q.xor_a = _mm_set1_epi8 ((char) p->xor_a);
+  q.xor_b = _mm_set1_epi8 ((char) p->xor_b);
+  q.za = _mm256_set1_epi16 ((int16_t) p->za);
+  q.zb = _mm256_set1_epi16 ((int16_t) p->zb);
+  switch (p->scheme)
+    {
+#define SCHEME(S)                                                                                            \
+    case S:                                                                                                  \
+      mul_all (S, false, &q, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);                          \
+      break;
+    SCHEME (LPT_REQUANT_SINGLE)
+    SCHEME (LPT_REQUANT_DOUBLE)
+    SCHEME (LPT_REQUANT_TWO_STEP)
+    SCHEME (LPT_REQUANT_QNNPACK)
+#undef SCHEME
+    default:
+      if (inside)
+        mul_all (LPT_REQUANT_FLOAT, true, &q, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
+      else
+        mul_all (LPT_REQUANT_FLOAT, false, &q, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
+      break;
     }
 }
 

@@ -121,12 +121,19 @@ limit_words (const PackLimits *l, __m256i x)
   return _mm256_add_epi16 (_mm256_min_epi16 (_mm256_max_epi16 (x, l->low), l->high), l->zp);
 }
 
+/* Sixteen words to bytes. */
+INLINE __m128i
+pack_words (const PackLimits *l, __m256i words)
+{
+  __m256i x = limit_words (l, words);
+  __m128i low = _mm256_castsi256_si128 (x), high = _mm256_extracti128_si256 (x, 1);
+
+  return l->is_signed ? _mm_packs_epi16 (low, high) : _mm_packus_epi16 (low, high);
+}
+
 /* Sixteen sums to bytes, in order. */
 INLINE __m128i
 pack_16 (const PackLimits *l, __m256i x0, __m256i x1)
 {
-  __m256i x = limit_words (l, _mm256_permute4x64_epi64 (_mm256_packs_epi32 (x0, x1), 0xd8));
-  __m128i low = _mm256_castsi256_si128 (x), high = _mm256_extracti128_si256 (x, 1);
-
-  return l->is_signed ? _mm_packs_epi16 (low, high) : _mm_packus_epi16 (low, high);
+  return pack_words (l, _mm256_permute4x64_epi64 (_mm256_packs_epi32 (x0, x1), 0xd8));
 }
