@@ -18,10 +18,15 @@ enum
   FLEX_INT = 1,
   FLEX_UINT,
   FLEX_FLOAT,
-  FLEX_INDIRECT_INT = 6,
+  FLEX_STRING = 5,
+  FLEX_INDIRECT_INT,
   FLEX_INDIRECT_UINT,
   FLEX_INDIRECT_FLOAT,
   FLEX_MAP,
+  FLEX_VECTOR_INT = 11,
+  FLEX_VECTOR_UINT,
+  FLEX_INT4 = 22,
+  FLEX_UINT4,
   FLEX_BOOL = 26
 };
 
@@ -91,27 +96,76 @@ is_key (const Flex *f, gsize at, const char *key)
   return at <= f->size && f->size - at >= n && memcmp (f->data + at, key, n) == 0;
 }
 
+/* Value @i of map @map, @width wide, of @n, is that of @key. */
+typedef struct { gsize map; guint width; guint64 n, i; } Entry;
+
+static gboolean
+find (const Flex *f, const char *key, Entry *entry)
+{
+  if (f->size < 3)
+    return FALSE;
+  guint root_width = f->data[f->size - 1], type = f->data[f->size - 2] >> 2, width = 1u << (f->data[f->size - 2] & 3);
+  if (type != FLEX_MAP || root_width > 8 || f->size < 2 + root_width)
+    return FALSE;
+  gsize map = back (f, f->size - 2 - root_width, root_width);
+  if (map >= f->size || map < 3 * width)
+    return FALSE;
+  guint64 n = read_uint (f, map - width, width);
+  gsize keys = back (f, map - 3 * width, width);
+  guint key_width = (guint) read_uint (f, map - 2 * width, width);
+  if (n > f->size || keys >= f->size || key_width == 0 || key_width > 8)
+    return FALSE;
+  *entry = (Entry) { map, width, n, 0 };
+  for (; entry->i < n; entry->i++)
+    if (is_key (f, back (f, keys + (gsize) entry->i * key_width, key_width), key))
+      return TRUE;
+  return FALSE;
+}
+
 double
 lpt_tfl_flex_number (const guint8 *data, gsize size, const char *key, double fallback)
 {
   Flex f = { data, size };
-  if (size < 3)
-    return fallback;
-  guint root_width = data[size - 1], type = data[size - 2] >> 2, width = 1u << (data[size - 2] & 3);
-  if (type != FLEX_MAP || root_width > 8 || size < 2 + root_width)
-    return fallback;
-  gsize map = back (&f, size - 2 - root_width, root_width);
-  if (map >= size || map < 3 * width)
-    return fallback;
-  guint64 n = read_uint (&f, map - width, width);
-  gsize keys = back (&f, map - 3 * width, width);
-  guint key_width = (guint) read_uint (&f, map - 2 * width, width);
-  if (n > size || keys >= size || key_width == 0 || key_width > 8)
-    return fallback;
-  for (guint64 i = 0; i < n; i++)
-    if (is_key (&f, back (&f, keys + (gsize) i * key_width, key_width), key))
-      return map_number (&f, map, width, n, i, fallback);
-  return fallback;
+  Entry e;
+  return find (&f, key, &e) ? map_number (&f, e.map, e.width, e.n, e.i, fallback) : fallback;
+}
+
+/* What the value of an entry points to, of type *@type and width *@inner; @f->size: nothing. */
+static gsize
+target (const Flex *f, const Entry *e, guint *type, guint *inner)
+{
+  guint64 packed = read_uint (f, e->map + (gsize) e->n * e->width + (gsize) e->i, 1);
+  *type = (guint) packed >> 2;
+  *inner = 1u << (packed & 3);
+  return back (f, e->map + (gsize) e->i * e->width, e->width);
+}
+
+gboolean
+lpt_tfl_flex_list (const guint8 *data, gsize size, const char *key, guint n, gint64 *numbers)
+{
+  Flex f = { data, size };
+  Entry e;
+  guint type, inner;
+  gsize at = find (&f, key, &e) ? target (&f, &e, &type, &inner) : size;
+  if (at >= size || at < inner)
+    return FALSE;
+  gboolean whole = type == FLEX_VECTOR_INT || type == FLEX_VECTOR_UINT, four = type == FLEX_INT4 || type == FLEX_UINT4;
+  if ((!whole && !four) || (whole ? read_uint (&f, at - inner, inner) : 4) != n || n > (size - at) / inner)
+    return FALSE;
+  for (guint i = 0; i < n; i++)
+    numbers[i] = (gint64) read_number (&f, at + i * inner, inner,
+                                       type == FLEX_VECTOR_INT || type == FLEX_INT4 ? FLEX_INT : FLEX_UINT, 0);
+  return TRUE;
+}
+
+gboolean
+lpt_tfl_flex_is (const guint8 *data, gsize size, const char *key, const char *text)
+{
+  Flex f = { data, size };
+  Entry e;
+  guint type, inner;
+  gsize at = find (&f, key, &e) ? target (&f, &e, &type, &inner) : size;
+  return at < size && type == FLEX_STRING && is_key (&f, at, text);
 }
 
 /* --- writing ----------------------------------------------------------------- */

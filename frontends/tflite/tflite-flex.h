@@ -11,6 +11,12 @@
 /* The number or boolean @key of a map; @fallback where it is not there, no number, or the buffer is broken. */
 double lpt_tfl_flex_number (const guint8 *data, gsize size, const char *key, double fallback);
 
+/* The @n whole numbers of list @key of a map; FALSE: it has no such list. */
+gboolean lpt_tfl_flex_list (const guint8 *data, gsize size, const char *key, guint n, gint64 *numbers);
+
+/* Is the string @key of a map @text? */
+gboolean lpt_tfl_flex_is (const guint8 *data, gsize size, const char *key, const char *text);
+
 /* A number of a map that is written. */
 typedef struct { const char *key; gboolean whole; double number; } LptTflFlexPair;
 

@@ -244,6 +244,13 @@ def reduce():
                               low=-3 if name == "REDUCE_PROD" else None, high=4 if name == "REDUCE_PROD" else None)
     for name in ("REDUCE_ANY", "REDUCE_ALL"):
         yield one(name, "bool", [(2, 3, 4)], ("ReducerOptions", {"keep_dims": 0}), consts=[np.array([1], I32)])
+    m = Maker(3)
+    for name, kind, keep in (("MEAN", "f32", 1), ("SUM", "i32", 0), ("REDUCE_MAX", "i64", 1), ("REDUCE_ANY", "bool", 1)):
+        for seed, axes in enumerate(([1, -1], [2, 2])):
+            arrays = [m.data(kind, (2, 3, 4)), np.array(axes, I32)]
+            rows = [tensor("x%d" % k, a.dtype, a.shape) for k, a in enumerate(arrays)] + [tensor("y0", CODES[kind], (2, 1, 1) if keep else (2,))]
+            yield ("%s/computed/%d" % (name, seed), model(rows, [op(name, [0, 1], [2], ("ReducerOptions", {"keep_dims": keep}))], [0, 1], [2]),
+                   [("x%d" % k, a) for k, a in enumerate(arrays)], ["y0"], None)
     for name in ("ARG_MAX", "ARG_MIN"):
         for kind in ("f32", "i8", "u8", "i32", "bool"):
             yield one(name, kind, [(2, 3, 40)], (("ArgMaxOptions" if name == "ARG_MAX" else "ArgMinOptions"), {"output_type": 2}), consts=[np.array(2, I32)], out_kind="i32", version=3 if kind == "bool" else 1)

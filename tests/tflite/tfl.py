@@ -195,20 +195,28 @@ def model(tensors, ops, inputs, outputs, **more):
     return models([(tensors, ops, inputs, outputs)], **more)
 
 
-def flex_map(**numbers):
-    """Options of a custom operator: a FlexBuffer of a map, everything 8 bytes wide."""
-    out, places = bytearray(), []
-    for key in sorted(numbers):
+def flex_map(**values):
+    """Options of a custom operator: a FlexBuffer of a map of numbers, texts and lists of whole numbers, everything 8 bytes wide."""
+    out, places, behind = bytearray(), [], {}
+    for key in sorted(values):
         places.append(len(out))
         out += key.encode() + b"\0"
+    for key, value in values.items():
+        out += bytes(-len(out) % 8)
+        if isinstance(value, (str, list)):
+            out += struct.pack("<q", len(value))
+            behind[key] = len(out)
+            out += value.encode() + b"\0" if isinstance(value, str) else struct.pack("<%dq" % len(value), *value)
     out += bytes(-len(out) % 8) + struct.pack("<q", len(places))
     keys = len(out)
     for place in places:
         out += struct.pack("<q", len(out) - place)
     out += struct.pack("<qqq", len(out) - keys, 8, len(places))
     first = len(out)
-    for key in sorted(numbers):
-        out += struct.pack("<q" if isinstance(numbers[key], int) else "<d", numbers[key])
-    out += bytes((1 if isinstance(numbers[key], int) else 3) << 2 | 3 for key in sorted(numbers))
+    kinds = {int: 1, float: 3, str: 5, list: 11}
+    for key in sorted(values):
+        value = len(out) - behind[key] if key in behind else values[key]
+        out += struct.pack("<d" if isinstance(value, float) else "<q", value)
+    out += bytes(kinds[type(values[key])] << 2 | 3 for key in sorted(values))
     out += bytes(-len(out) % 8)
     return bytes(out + struct.pack("<q", len(out) - first) + bytes([9 << 2 | 3, 8]))

@@ -1,6 +1,7 @@
 /* tflite-map-reduce.c - reductions, ARG_MAX, CUMSUM
  *
- * Data that has its channels first already, and means over the spatial axes of images, are reduced there.
+ * Data that has its channels first already, and means over the spatial axes of images, are reduced there. Axes that are
+ * computed are those of real numbers and plain integers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,10 +27,27 @@ read_axes (LptTflOp *op, gint rank, gboolean *axes, gboolean *counted)
   return n;
 }
 
+/* Axes that a run knows, in the file's order. */
+static void
+reduce_computed (LptTflOp *op, LptValue *x)
+{
+  LptTflTensor *out = lpt_tfl_out_tensor (op, 0);
+  if (x->quant != NULL || (out != NULL && out->quant != NULL))
+    lpt_tfl_unsupported (op, "axes of codes that are not constant");
+  LptNode *node = lpt_tfl_add (op, (LptOp) op->argument, 2, x, lpt_tfl_whole_in (op, 1));
+  LPT_ATTRS (node, LptReduceAttrs)->keep_dims = lpt_tfl_opt_int (op, TFL_ReducerOptions_keep_dims) != 0;
+  lpt_tfl_set (op, 0, lpt_tfl_done (op, node));
+}
+
 void
 lpt_tfl_map_reduce (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0), *source = lpt_tfl_is_back (x);
+  if (op->error == NULL && lpt_tfl_const_in (op, 1) == NULL && lpt_tfl_given (op, 1))
+    {
+      reduce_computed (op, x);
+      return;
+    }
   gint rank = lpt_tfl_rank (op, x);
   gboolean keep = lpt_tfl_opt_int (op, TFL_ReducerOptions_keep_dims) != 0, counted, axes[LPT_MAX_RANK] = { FALSE };
   guint n = read_axes (op, rank, axes, &counted), k = 0;

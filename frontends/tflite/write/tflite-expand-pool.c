@@ -1,4 +1,4 @@
-/* tflite-expand-pool.c - pools whose windows have gaps, which no operator has
+/* tflite-expand-pool.c - pools whose windows have gaps, and places of maxima, which no operator has
  *
  * Along one axis after the other, o and k the places of the result and of the window:
  *
@@ -8,12 +8,20 @@
  * A Gather for each k; a place beyond the data is another one of the same window in a maximum, and counts 0 in a sum.
  * Maxima of codes are codes, averages are real.
  *
- * Refused: lengths that are not known, windows that see padding alone, more than 256 places along an axis, indices.
+ * The place of a maximum, the first of equal ones, goes along: it changes where the next element of the window is
+ * greater than all before. A place beyond the data stands for an element that counts at its own place, too.
+ *
+ * Refused: lengths that are not known, windows that see padding alone, more than 256 places along an axis, or in a
+ * window whose maximum has a place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "frontends/tflite/write/tflite-expand.h"
+
+#include "ir/scalar/lpt-loop.h"
+
+#include <math.h>
 
 #define EMIT2(op, a, b) lpt_tfl_x_emit (x, LPT_OP_##op, 2, (a), (b))
 #define MAX_PLACES 256
@@ -71,7 +79,7 @@ along (LptTflExpand *x, LptValue *v, gint axis, const Gaps *g, gboolean max)
       LptValue *part = lpt_tfl_x_gather (x, v, lpt_tfl_x_i64 (x, (guint) g->out, places), axis);
       if (!max)
         part = EMIT2 (MULTIPLY, part,
-                      lpt_tfl_x_tensor (x, lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, shares, NULL)));
+                      lpt_tfl_x_tensor (x, lpt_tensor_from_f64 (v->dtype, &shape, shares, NULL)));
       y = y == NULL ? part : max ? EMIT2 (MAXIMUM, y, part) : EMIT2 (ADD, y, part);
       if (max && v->quant != NULL)
         {
@@ -140,4 +148,101 @@ lpt_tfl_x_pool_gaps (LptTflExpand *x)
       v = x->declined ? v : along (x, v, axis, &g, max);
     }
   lpt_tfl_x_set (x, 0, v);
+}
+
+/* --- places of maxima ------------------------------------------------------------ */
+
+#define MAX_AXES 3
+
+typedef struct { guint n; Gaps axes[MAX_AXES]; gint64 window, plane; } Window;
+
+static Window
+read_window (LptTflExpand *x, gint rank)
+{
+  Window w = { .n = (guint) MAX (rank - 2, 0), .window = 1, .plane = 1 };
+  if (w.n < 1 || w.n > MAX_AXES)
+    lpt_tfl_x_decline (x);
+  for (guint i = 0; i < w.n && !x->declined; i++)
+    {
+      w.axes[i] = read_gaps (x, i);
+      w.window *= w.axes[i].kernel;
+      w.plane *= w.axes[i].in;
+    }
+  if (w.window > MAX_PLACES || w.plane > G_MAXINT32)
+    lpt_tfl_x_decline (x);
+  return w;
+}
+
+/* Element @k of all windows of @v, in rows of the window; *@at: where it lies in its plane, along @axis and those
+ * behind it, modulo @period. */
+static LptValue *
+element (LptTflExpand *x, LptValue *v, const Window *w, gint64 k, gint64 period, LptValue **at)
+{
+  LptShape shape = { .rank = v->shape.rank, .dims = { 1, 1 } };
+  gint64 count = 1, step = 1;
+  for (guint a = 0; a < w->n; a++)
+    count *= shape.dims[2 + a] = w->axes[a].out;
+  g_autofree double *where = g_new0 (double, (gsize) count);
+  g_autofree gint64 *places = g_new (gint64, 1 << 16);
+  g_autofree double *shares = g_new (double, 1 << 16);
+  for (gint a = (gint) w->n - 1, behind = 1; a >= 0 && !x->declined; a--)
+    {
+      const Gaps *g = &w->axes[a];
+      find_places (x, g, k % g->kernel, places, shares);
+      v = lpt_tfl_x_gather (x, v, lpt_tfl_x_i64 (x, (guint) g->out, places), 2 + a);
+      for (gint64 i = 0; i < count; i++)
+        where[i] += (double) (places[i / behind % g->out] * step);
+      k /= g->kernel;
+      behind *= (gint) g->out;
+      step *= g->in;
+    }
+  for (gint64 i = 0; i < count; i++)
+    where[i] = fmod (where[i], (double) period);
+  *at = lpt_tfl_x_tensor (x, lpt_tensor_from_f64 (x->node->out[1].dtype, &shape, where, NULL));
+  return v;
+}
+
+/* What planes add to places that count from axis @axis on, modulo @period; NULL: nothing. */
+static LptValue *
+planes (LptTflExpand *x, const LptShape *in, gint axis, gint64 plane, gint64 period)
+{
+  LptShape shape = { .rank = in->rank, .dims = { in->dims[0], in->dims[1] } };
+  gint64 count = in->dims[0] * in->dims[1];
+  if (axis > 1)
+    return NULL;
+  for (gint i = 2; i < in->rank; i++)
+    shape.dims[i] = 1;
+  g_autofree double *first = g_new (double, (gsize) count);
+  for (gint64 i = 0; i < count; i++)
+    first[i] = (double) (i * plane % period);
+  return lpt_tfl_x_tensor (x, lpt_tensor_from_f64 (x->node->out[1].dtype, &shape, first, NULL));
+}
+
+void
+lpt_tfl_x_pool_places (LptTflExpand *x)
+{
+  const LptMaxPoolAttrs *m = LPT_ATTRS (x->node, LptMaxPoolAttrs);
+  LptValue *v = lpt_tfl_x_in (x, 0), *best = NULL, *at = NULL, *place_of;
+  const LptShape in = lpt_tfl_x_shape (x, v);
+  const gint axis = (gint) (m->axis < 0 ? m->axis + in.rank : m->axis);
+  lpt_tfl_x_shape (x, lpt_node_out (x->node));
+  if (x->declined)
+    return;
+  const Window w = read_window (x, in.rank);
+  const gint64 period = MAX (lpt_dims_product (&in, axis, in.rank), 1);
+  for (gint64 k = 0; k < w.window && x->error == NULL && !x->declined; k++)
+    {
+      LptValue *part = element (x, v, &w, k, period, &place_of);
+      LptValue *greater = best != NULL ? EMIT2 (GREATER, part, best) : NULL;
+      at = best == NULL ? place_of : lpt_tfl_x_emit (x, LPT_OP_SELECT, 3, greater, place_of, at);
+      best = best == NULL ? part : EMIT2 (MAXIMUM, best, part);
+    }
+  LptValue *first = x->error == NULL && !x->declined ? planes (x, &in, axis, w.plane, period) : NULL;
+  at = first != NULL ? EMIT2 (ADD, at, first) : at;
+  if (x->error == NULL && !x->declined && w.window == 1)
+    at = EMIT2 (BROADCAST, at, lpt_tfl_x_i64 (x, (guint) in.rank, lpt_node_out (x->node)->shape.dims));
+  if (x->error != NULL || x->declined)
+    return;
+  lpt_tfl_x_set (x, 0, best);
+  lpt_tfl_x_set (x, 1, at);
 }

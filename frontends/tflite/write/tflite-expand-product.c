@@ -123,7 +123,10 @@ lpt_tfl_expand_pool (LptTflExpand *x)
 {
   gboolean max = x->node->op == LPT_OP_MAX_POOL;
   if (x->node->n_out > 1 && lpt_value_n_uses (&x->node->out[1]) > 0)
-    return;
+    {
+      lpt_tfl_x_pool_places (x);
+      return;
+    }
   if (lpt_tfl_x_pool_has_gaps (x->node))
     {
       lpt_tfl_x_pool_gaps (x);

@@ -2,7 +2,7 @@
  *
  *     GroupConvolution               over three axes, or with computed weights and more than one input a group
  *     GroupConvolutionBackpropData   all
- *     ConvolutionBackpropData        over one axis: over two, the first of length 1
+ *     ConvolutionBackpropData        over one axis: over two, the first of length 1; over three with a bias: that apart
  *
  * A group has its channels of the data and its weights; the results stand behind each other. Codes become real numbers.
  * Refused: more than 256 groups, a computed output shape.
@@ -99,6 +99,18 @@ lpt_tfl_expand_group_deconv (LptTflExpand *x)
     expand_groups (x, lpt_tfl_x_in (x, 3));
 }
 
+/* Over three axes, the bias apart. */
+static void
+expand_bias (LptTflExpand *x)
+{
+  LptValue *in[3] = { lpt_tfl_x_in (x, 0), lpt_tfl_x_in (x, 1), lpt_tfl_x_raw (x, 2) }, *bias = lpt_tfl_x_in (x, 3);
+  if (bias == NULL)
+    return;
+  LptNode *node = lpt_tfl_x_add (x, LPT_OP_CONVOLUTION_BACKPROP_DATA, 1, in[2] != NULL ? 3 : 2, in);
+  copy_window (x, node);
+  lpt_tfl_x_set (x, 0, with_bias (x, lpt_tfl_x_done (x, node), bias));
+}
+
 /* [N, C, W] as [N, C, 1, W]. */
 static LptValue *
 taller (LptTflExpand *x, LptValue *v)
@@ -110,6 +122,8 @@ void
 lpt_tfl_expand_deconv (LptTflExpand *x)
 {
   LptValue *data = lpt_tfl_x_raw (x, 0), *given = lpt_tfl_x_raw (x, 2);
+  if (data->shape.rank == 5)
+    expand_bias (x);
   if (data->shape.rank != 3 || lpt_tfl_x_raw (x, 1)->shape.rank != 3
       || (given != NULL && lpt_node_const_in (x->node, 2) == NULL))
     return;

@@ -56,6 +56,8 @@ LptValue *lpt_tfl_x_clamp   (LptTflExpand *x, LptValue *value, double min, doubl
 /* A pool whose windows have gaps (tflite-expand-pool.c). */
 gboolean  lpt_tfl_x_pool_has_gaps (LptNode *node);
 void      lpt_tfl_x_pool_gaps (LptTflExpand *x);
+/* Maxima and their places. */
+void      lpt_tfl_x_pool_places (LptTflExpand *x);
 
 /* All nodes of @graph and its bodies. */
 gboolean  lpt_tfl_w_expand  (LptGraph *graph, GError **error);

@@ -17,20 +17,25 @@ layout_of (LptTflWriter *w)
   return x->producer->data == NULL && lpt_tfl_w_place (w, x)->tensor[LPT_TFL_LAST] >= 0 ? LPT_TFL_LAST : LPT_TFL_PLAIN;
 }
 
-/* Axes of input 1, from the front; FALSE: they are computed. */
+/* Axes of input 1, from the front; FALSE: they are computed. They may be worked out of shapes that are known. */
 static gboolean
-read_axes (LptTflWriter *w, LptInts *axes)
+known_axes (LptTflWriter *w, LptInts *axes)
 {
   gint rank = lpt_node_in (w->node, 0)->shape.rank;
-  /* Axes may be worked out of shapes that are known. */
   if (rank < 0 || !lpt_infer_ints_in (w->node, 1, axes) || !lpt_infer_all_known (axes))
-    {
-      lpt_tfl_w_fail (w, "axes that are not constant");
-      return FALSE;
-    }
+    return FALSE;
   for (guint i = 0; i < axes->n; i++)
     axes->v[i] += axes->v[i] < 0 ? rank : 0;
   return TRUE;
+}
+
+static gboolean
+read_axes (LptTflWriter *w, LptInts *axes)
+{
+  if (known_axes (w, axes))
+    return TRUE;
+  lpt_tfl_w_fail (w, "axes that are not constant");
+  return FALSE;
 }
 
 /* Without the kept axes the rest must come in the IR's order: not the channels behind a spatial axis. */
@@ -47,6 +52,26 @@ order_stays (const LptInts *axes, gint rank)
   return channels || spatial == (guint) rank - 2;
 }
 
+static void
+fail_sums (LptTflWriter *w, gint64 code)
+{
+  const LptDType dtype = lpt_node_in (w->node, 0)->dtype;
+  if (lpt_node_in (w->node, 0)->quant == NULL && code != TFL_REDUCE_MAX && code != TFL_REDUCE_MIN
+      && lpt_dtype_is_integer (dtype) && lpt_dtype_bits (dtype) < 32)
+    lpt_tfl_w_fail (w, "sums of %s without a scale", lpt_dtype_name (dtype));
+}
+
+/* Axes that a run knows are those of the IR's order; codes are summed up as real numbers. */
+static void
+reduce_computed (LptTflWriter *w, gint64 code)
+{
+  w->real = w->real || lpt_node_in (w->node, 0)->quant != NULL;
+  fail_sums (w, code);
+  gint in[2] = { lpt_tfl_w_in (w, 0, LPT_TFL_PLAIN), lpt_tfl_w_in_i32 (w, 1) };
+  LptTflWOp *op = lpt_tfl_w_op (w, code, 2, in, lpt_tfl_w_out (w, 0, LPT_TFL_PLAIN, 1));
+  lpt_tfl_w_set (op, LPT_TFL_INT (ReducerOptions, keep_dims, LPT_ATTRS (w->node, LptReduceAttrs)->keep_dims));
+}
+
 void
 lpt_tfl_write_reduce (LptTflWriter *w, gint64 code)
 {
@@ -56,8 +81,12 @@ lpt_tfl_write_reduce (LptTflWriter *w, gint64 code)
   LptTflLayout layout = layout_of (w);
   LptInts axes = { 0 };
   double gauge = 1;
-  if (!read_axes (w, &axes))
-    return;
+  if (!known_axes (w, &axes))
+    {
+      lpt_ints_clear (&axes);
+      reduce_computed (w, code);
+      return;
+    }
   if (!keep && layout == LPT_TFL_LAST && !order_stays (&axes, rank))
     layout = LPT_TFL_PLAIN;
   gint in[2] = { linear ? lpt_tfl_w_in_free (w, 0, layout, &gauge) : lpt_tfl_w_in (w, 0, layout), -1 };
@@ -67,10 +96,7 @@ lpt_tfl_write_reduce (LptTflWriter *w, gint64 code)
   /* What is left without its axes has the IR's order. */
   gint out = lpt_tfl_w_out (w, 0, keep ? layout : LPT_TFL_PLAIN, gauge), direct = out;
   const LptTflWTensor *from = lpt_tfl_w_get (w, in[0]), *to = lpt_tfl_w_get (w, out);
-  const LptDType dtype = lpt_node_in (w->node, 0)->dtype;
-  if (lpt_node_in (w->node, 0)->quant == NULL && code != TFL_REDUCE_MAX && code != TFL_REDUCE_MIN
-      && lpt_dtype_is_integer (dtype) && lpt_dtype_bits (dtype) < 32)
-    lpt_tfl_w_fail (w, "sums of %s without a scale", lpt_dtype_name (dtype));
+  fail_sums (w, code);
   if (w->error == NULL && from->quant != NULL && to->quant != NULL && (code == TFL_REDUCE_MAX || code == TFL_REDUCE_MIN)
       && !lpt_quant_equal (from->quant, to->quant))
     {

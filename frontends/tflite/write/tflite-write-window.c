@@ -3,8 +3,8 @@
  * Groups that are not depthwise become a CONV_2D for each group between SPLIT and CONCATENATION: 2.9 has no others.
  * One-dimensional windows have a spatial axis of length 1 in front.
  *
- * TRANSPOSE_CONV with padding that is its own neither way writes what VALID gives, and a STRIDED_SLICE cuts that;
- * weights of dilated ones have zeros between them.
+ * TRANSPOSE_CONV and CONV_3D_TRANSPOSE with padding that is theirs neither way write what VALID gives, and a
+ * STRIDED_SLICE cuts that; weights of dilated ones have zeros between them.
  *
  * Weights that are computed are turned by a TRANSPOSE; the product is one of real numbers then.
  *
@@ -361,7 +361,7 @@ deconv_lengths (LptTflWriter *w, LptTflWindow *v, gint64 *lengths)
   return as_same || as_valid;
 }
 
-/* [I, O, H, W] with zeros between what the dilations set apart. */
+/* [I, O, spatial] with zeros between what the dilations set apart. */
 static LptTensor *
 dilate (LptTensor *data, const LptTflWindow *v, GError **error)
 {
@@ -374,12 +374,13 @@ dilate (LptTensor *data, const LptTflWindow *v, GError **error)
   gsize size = lpt_dtype_bits (lpt_tensor_dtype (data)) / 8;
   const guint8 *from = lpt_tensor_data (data);
   guint8 *to = lpt_tensor_writable (result);
-  gint64 rows = shape.dims[2], columns = shape.dims[3];
   memset (to, 0, lpt_tensor_size (result));
   for (gint64 k = 0; k < lpt_tensor_count (data); k++)
     {
-      gint64 image = k / (rows * columns), y = k / columns % rows * v->dilations[0], x = k % columns * v->dilations[1];
-      memcpy (to + size * (gsize) ((image * wide.dims[2] + y) * wide.dims[3] + x), from + size * (gsize) k, size);
+      gint64 rest = k, at = 0, step = 1;
+      for (guint i = v->n; i-- > 0; rest /= shape.dims[2 + i], step *= wide.dims[2 + i])
+        at += rest % shape.dims[2 + i] * v->dilations[i] * step;
+      memcpy (to + size * (gsize) (rest * step + at), from + size * (gsize) k, size);
     }
   return g_steal_pointer (&result);
 }
@@ -389,30 +390,79 @@ static void
 cut_out (LptTflWriter *w, gint whole, gint out, const LptTflWindow *v)
 {
   const LptShape *shape = &lpt_tfl_w_get (w, out)->shape;
-  gint64 begin[4] = { 0, v->begin[0], v->begin[1], 0 }, end[4];
-  for (gint i = 0; i < 4; i++)
-    end[i] = begin[i] + shape->dims[i];
-  gint in[] = { whole, lpt_tfl_w_i32s (w, "begin", 4, begin), lpt_tfl_w_i32s (w, "end", 4, end),
-                lpt_tfl_w_i32s (w, "strides", 4, (gint64[]) { 1, 1, 1, 1 }) };
+  gint64 begin[LPT_TFL_SPATIAL + 2] = { 0 }, end[LPT_TFL_SPATIAL + 2], ones[LPT_TFL_SPATIAL + 2];
+  const guint rank = v->n + 2;
+  for (guint i = 0; i < rank; i++)
+    {
+      begin[i] = i > 0 && i <= v->n ? v->begin[i - 1] : 0;
+      end[i] = begin[i] + shape->dims[i];
+      ones[i] = 1;
+    }
+  gint in[] = { whole, lpt_tfl_w_i32s (w, "begin", rank, begin), lpt_tfl_w_i32s (w, "end", rank, end),
+                lpt_tfl_w_i32s (w, "strides", rank, ones) };
   lpt_tfl_w_set (lpt_tfl_w_op (w, TFL_STRIDED_SLICE, 4, in, out), LPT_TFL_INT (StridedSliceOptions, begin_mask, 0));
+}
+
+/* The options of a transposed operator. */
+static void
+set_deconv (LptTflWOp *op, const LptTflWindow *v)
+{
+  gint64 padding = v->same ? TFL_SAME : TFL_VALID;
+  if (v->n == 2)
+    {
+      lpt_tfl_w_set (op, LPT_TFL_INT (TransposeConvOptions, padding, padding));
+      lpt_tfl_w_set (op, LPT_TFL_INT (TransposeConvOptions, stride_w, v->strides[1]));
+      lpt_tfl_w_set (op, LPT_TFL_INT (TransposeConvOptions, stride_h, v->strides[0]));
+      if (op->in->len > 3)
+        lpt_tfl_w_need (op, 3);
+      return;
+    }
+  lpt_tfl_w_set (op, LPT_TFL_INT (Conv3DOptions, padding, padding));
+  lpt_tfl_w_set (op, LPT_TFL_INT (Conv3DOptions, stride_d, v->strides[0]));
+  lpt_tfl_w_set (op, LPT_TFL_INT (Conv3DOptions, stride_h, v->strides[1]));
+  lpt_tfl_w_set (op, LPT_TFL_INT (Conv3DOptions, stride_w, v->strides[2]));
+  lpt_tfl_w_set (op, LPT_TFL_INT (Conv3DOptions, dilation_d_factor, 1));
+  lpt_tfl_w_set (op, LPT_TFL_INT (Conv3DOptions, dilation_h_factor, 1));
+  lpt_tfl_w_set (op, LPT_TFL_INT (Conv3DOptions, dilation_w_factor, 1));
+}
+
+static LptTflWindow
+deconv_window (LptTflWriter *w, const LptShape *s)
+{
+  const LptDeconvAttrs *attrs = LPT_ATTRS (w->node, LptDeconvAttrs);
+  LptTflWindow window = { .n = (guint) MAX (s->rank - 2, 0), .auto_pad = attrs->auto_pad };
+  if (window.n < 2 || window.n > 3 || attrs->auto_pad != LPT_AUTO_PAD_EXPLICIT)
+    lpt_tfl_w_fail (w, "padding by rules, or other than two or three axes, of a transposed convolution");
+  window.n = MIN (window.n, 3);
+  lpt_tfl_window_list (window.strides, window.n, &attrs->strides, 1);
+  lpt_tfl_window_list (window.dilations, window.n, &attrs->dilations, 1);
+  lpt_tfl_window_list (window.begin, window.n, &attrs->pads_begin, 0);
+  for (guint i = 0; i < window.n; i++)
+    window.kernel[i] = s->dims[2 + i];
+  return window;
+}
+
+/* I,O,spatial: O,H,W,I of the operator over two axes, whose scales are along O, D,H,W,O,I of that over three. */
+static LptTflWeightForm
+deconv_form (const LptShape *s, guint n, double gauge)
+{
+  LptTflWeightForm form = { .shape = *s, .result = *s, .order = { 1, 2, 3, 0 }, .gauge = gauge };
+  if (n == 3)
+    memcpy (form.order, (gint64[]) { 2, 3, 4, 1, 0 }, 5 * sizeof (gint64));
+  for (gint i = 0; i < s->rank; i++)
+    form.result.dims[i] = s->dims[form.order[i]];
+  return form;
 }
 
 void
 lpt_tfl_write_deconv (LptTflWriter *w, gint64 code)
 {
-  const LptDeconvAttrs *attrs = LPT_ATTRS (w->node, LptDeconvAttrs);
   LptValue *value = lpt_node_out (w->node);
   const LptShape *s = &lpt_node_in (w->node, 1)->shape;
   const LptShape *in_shape = &lpt_node_in (w->node, 0)->shape;
-  LptTflWindow window = { .n = (guint) MAX (s->rank - 2, 0), .auto_pad = attrs->auto_pad };
-  gint64 lengths[LPT_MAX_RANK], all[LPT_TFL_SPATIAL];
-  lpt_tfl_window_list (window.strides, MIN (window.n, 3), &attrs->strides, 1);
-  lpt_tfl_window_list (window.dilations, MIN (window.n, 3), &attrs->dilations, 1);
-  lpt_tfl_window_list (window.begin, MIN (window.n, 3), &attrs->pads_begin, 0);
-  for (guint i = 0; i < MIN (window.n, 3); i++)
-    window.kernel[i] = s->dims[2 + i];
-  if (window.n != 2 || attrs->auto_pad != LPT_AUTO_PAD_EXPLICIT)
-    lpt_tfl_w_fail (w, "padding by rules, or other than two axes, of a transposed convolution");
+  LptTflWindow window = deconv_window (w, s);
+  gint64 all[LPT_TFL_SPATIAL];
+  w->real = w->real || (window.n == 3 && value->quant != NULL);
   Weighted v = w->error == NULL ? read_weighted (w, 1, s->dims[1]) : (Weighted) { 0 };
   if (v.hybrid || (w->error == NULL && (!lpt_shape_is_static (&value->shape) || !lpt_shape_is_static (in_shape))))
     lpt_tfl_w_fail (w, "a transposed convolution of open shape or on data of dynamic range");
@@ -422,35 +472,26 @@ lpt_tfl_write_deconv (LptTflWriter *w, gint64 code)
   const LptQuant *quant = NULL;
   g_autoptr (LptTensor) plain = computed ? NULL : weight_data (w, &v, &quant);
   g_autoptr (LptTensor) data = plain != NULL ? dilate (plain, &window, w->error == NULL ? &w->error : NULL) : NULL;
-  if (computed && (window.dilations[0] > 1 || window.dilations[1] > 1))
-    lpt_tfl_w_fail (w, "computed weights of a dilated transposed convolution");
+  for (guint i = 0; i < window.n && computed; i++)
+    if (window.dilations[i] > 1)
+      lpt_tfl_w_fail (w, "computed weights of a dilated transposed convolution");
   if ((data == NULL && !computed) || w->error != NULL)
     return;
   s = computed ? s : lpt_tensor_shape (data);
-  /* I,O,H,W; scales are along O, which is axis 1. */
-  LptTflWeightForm form = {
-    .shape = *s, .order = { 1, 2, 3, 0 }, .axis = 0, .gauge = v.gauge,
-    .result = lpt_shape_make (4, (gint64[]) { s->dims[1], s->dims[2], s->dims[3], s->dims[0] }),
-  };
+  LptTflWeightForm form = deconv_form (s, window.n, v.gauge);
   gint weights = computed ? computed_weights (w, &v, &form) : lpt_tfl_w_weights (w, data, quant, &form);
   LptTflBiasForm bias_form = { .n = s->dims[1], .axis = 1, .wide = lpt_tfl_w_get (w, v.x)->type == TFL_TYPE_INT16,
                                .x_scale = scale_of (w, v.x) };
-  gint bias = lpt_tfl_w_bias (w, 3, weights, &bias_form, &value);
+  /* 2.9 takes a bias for each of the inputs over three axes: it is added behind. */
+  gint bias = window.n == 3 ? -1 : lpt_tfl_w_bias (w, 3, weights, &bias_form, &value);
   LptShape last = lpt_tfl_w_shape (&value->shape, LPT_TFL_LAST);
   gint out = lpt_tfl_w_out_value (w, value, LPT_TFL_LAST, 1), made = out;
-  last.dims[1] = all[0];
-  last.dims[2] = all[1];
+  memcpy (last.dims + 1, all, window.n * sizeof (gint64));
   if (!whole)
     made = lpt_tfl_w_like (w, "whole", out, &last);
-  for (gint i = 0; i < 4; i++)
-    lengths[i] = last.dims[i];
-  gint in[] = { lpt_tfl_w_i32s (w, "output_shape", 4, lengths), weights, v.x, bias };
-  LptTflWOp *op = lpt_tfl_w_op (w, TFL_TRANSPOSE_CONV, bias >= 0 ? 4 : 3, in, made);
-  lpt_tfl_w_set (op, LPT_TFL_INT (TransposeConvOptions, padding, window.same ? TFL_SAME : TFL_VALID));
-  lpt_tfl_w_set (op, LPT_TFL_INT (TransposeConvOptions, stride_w, window.strides[1]));
-  lpt_tfl_w_set (op, LPT_TFL_INT (TransposeConvOptions, stride_h, window.strides[0]));
-  if (bias >= 0)
-    lpt_tfl_w_need (op, 3);
+  gint in[] = { lpt_tfl_w_i32s (w, "output_shape", (guint) last.rank, last.dims), weights, v.x, bias };
+  set_deconv (lpt_tfl_w_op (w, window.n == 3 ? TFL_CONV_3D_TRANSPOSE : TFL_TRANSPOSE_CONV, bias >= 0 ? 4 : 3, in, made),
+              &window);
   if (!whole)
     cut_out (w, made, out, &window);
 }
