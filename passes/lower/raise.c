@@ -63,6 +63,15 @@ makes_codes (const LptNode *node)
          (node->info->flags & (LPT_OP_F_STATE | LPT_OP_F_SINK)) == 0;
 }
 
+/* Does it compare what codes stand for? */
+static gboolean
+compares_codes (const LptNode *node)
+{
+  return node->n_in == 2 && node->n_out == 1 && node->out[0].dtype == LPT_DTYPE_BOOL &&
+         (node->info->flags & LPT_OP_F_ELEMENTWISE) != 0 && node->in[0].value->quant != NULL &&
+         node->in[1].value->quant != NULL;
+}
+
 static LptValue *
 bias_of (LptNode *node)
 {
@@ -472,7 +481,7 @@ raise_graph (LptRewriter  *rw,
           if (!ok)
             return FALSE;
         }
-      if (raise_reader_of_sum (&r, node) || !makes_codes (node) || !is_meant (&r, node))
+      if (raise_reader_of_sum (&r, node) || !(makes_codes (node) || compares_codes (node)) || !is_meant (&r, node))
         continue;
       problem = problem_of (node);
       if (problem != NULL)

@@ -514,6 +514,8 @@ lpt_lower_unary (LptLower *lw,
     {
       LptTensor *tensor = lpt_node_const_in (node, i);
 
+      if (node->in[i].value != NULL && tensor == NULL && lw->raised && (node->flags & LPT_NODE_RAISED) != 0)
+        return lpt_lower_raised (lw, node);       /* slopes that are codes */
       if (node->in[i].value != NULL && (tensor == NULL || !lpt_tensor_is_scalar_like (tensor)))
         return lpt_rewriter_decline (lw->rw, node, "input %u is not one constant: one table does not do", i);
     }

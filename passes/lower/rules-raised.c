@@ -1,6 +1,7 @@
 /* rules-raised.c - ops that only a file brings on integers (Softmax, Maximum, ...)
  *
  *     Quantize (op (Dequantize (x)...))  =>  op (x...) that writes the codes
+ *     Less (Dequantize (x), Dequantize (y)), ...  =>  Less (x, y)
  *
  * in raised graphs, as it was before. In other graphs such an op stays real, as nobody has said that its integer form
  * is meant, but where a requantization mode of TensorFlow Lite is asked for and the codes are those that LiteRT's
@@ -90,10 +91,43 @@ set_pending (LptLower *lw,
   return TRUE;
 }
 
+/* On the codes of both sides, whatever reads it. */
+static gboolean
+lower_comparison (LptLower *lw,
+                  LptNode  *node)
+{
+  LptValue *in[2];
+  LptNode *copy;
+  guint i;
+
+  for (i = 0; i < 2; i++)
+    {
+      LptForm *x = lpt_lower_form (lw, node, i);
+
+      if (x == NULL || !lpt_form_is_8bit (x) || x->n > 1)
+        return FALSE;
+    }
+  if (!lpt_lower_may (lw, node, 2))
+    return FALSE;
+  for (i = 0; i < 2; i++)
+    if ((in[i] = lpt_lower_integers (lw, lpt_lower_form (lw, node, i))) == NULL)
+      return FALSE;
+  copy = lpt_lower_emit (lw, node, 2, in);
+  if (copy == NULL)
+    return FALSE;
+  copy->out[0].dtype = LPT_DTYPE_BOOL;
+  copy->out[0].shape = node->out[0].shape;
+  g_hash_table_insert (lw->reals, &node->out[0], &copy->out[0]);
+
+  return TRUE;
+}
+
 gboolean
 lpt_lower_raised (LptLower *lw,
                   LptNode  *node)
 {
+  if (node->n_in == 2 && node->n_out == 1 && node->out[0].dtype == LPT_DTYPE_BOOL)
+    return lower_comparison (lw, node);
   return set_pending (lw, node, emit_raised);
 }
 
