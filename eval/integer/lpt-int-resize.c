@@ -12,6 +12,7 @@
  *   unsigned codes in mode litert: float32 positions and weights, the sum rounded half up
  *   XNNPACK  float32 positions within the image, weights rounded to 11 bits, products in 22 bits, ties toward +inf
  *   FLOAT   float32
+ * Lengths may be open where sizes of the last two axes are computed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -121,6 +122,26 @@ are_ratios (const Resize   *r,
 {
   for (gint i = 0; i < x->rank && r->style.coordinate != LPT_COORD_ALIGN_CORNERS; i++)
     if (r->scale[i] != 0 && fabs ((double) r->scale[i] * (double) x->dims[i] - (double) y->dims[i]) > 1e-3)
+      return FALSE;
+
+  return TRUE;
+}
+
+/* Are lengths that a run knows those of the last two axes alone, and asked for as they are? */
+static gboolean
+has_open_image (LptNode *node)
+{
+  const LptInterpolateAttrs *attrs = LPT_ATTRS (node, LptInterpolateAttrs);
+  const gboolean late = node->opset == 0 || node->opset >= 11;
+  LptTensor *axes = lpt_node_const_in (node, late ? 2 : 3);
+  const gint rank = lpt_node_in (node, 0)->shape.rank;
+  gint axis;
+
+  if ((node->opset >= 1 && node->opset < 4) || attrs->shape_calculation_mode != LPT_INTERPOLATE_SIZES || rank < 2 ||
+      lpt_node_out (node)->shape.rank != rank || axes == NULL)
+    return FALSE;
+  for (gint64 i = 0; i < lpt_tensor_count (axes); i++)
+    if (!lpt_axis_normalize (lpt_tensor_get_i64 (axes, i), rank, &axis) || axis < rank - 2)
       return FALSE;
 
   return TRUE;
@@ -286,7 +307,7 @@ lpt_int_resize_new (LptNode              *node,
   const LptShape *x = &lpt_node_in (node, 0)->shape, *y = &lpt_node_out (node)->shape;
   LptIntScale to;
   Resize *r = g_new0 (Resize, 1);
-  gboolean nearest;
+  gboolean nearest, open;
 
   op = &r->op;
   r->rule = rule;
@@ -299,7 +320,8 @@ lpt_int_resize_new (LptNode              *node,
   if (!lpt_int_scale_of (lpt_node_in (node, 0), "the input", &r->x, error)
       || !lpt_int_scale_of (lpt_node_out (node), "the output", &to, error))
     return NULL;
-  if (!lpt_shape_is_static (x) || !lpt_shape_is_static (y))
+  open = !lpt_shape_is_static (x) || !lpt_shape_is_static (y);
+  if (open && !has_open_image (node))
     {
       lpt_int_refuse (error, "an integer Interpolate of dynamic shape");
       return NULL;
@@ -309,7 +331,7 @@ lpt_int_resize_new (LptNode              *node,
       lpt_int_refuse (error, "computed scales of an integer Interpolate");
       return NULL;
     }
-  if (!nearest && !are_ratios (r, x, y))
+  if (!nearest && !open && !are_ratios (r, x, y))
     {
       lpt_int_refuse (error, "scales of an integer Interpolate that are no ratios of lengths");
       return NULL;
@@ -326,7 +348,7 @@ lpt_int_resize_new (LptNode              *node,
                       && (r->style.mode == LPT_INTERPOLATE_LINEAR || r->style.mode == LPT_INTERPOLATE_LINEAR_ONNX);
 
       for (gint i = 0; i < x->rank - 2; i++)
-        fits = fits && x->dims[i] == y->dims[i];
+        fits = fits && (open || x->dims[i] == y->dims[i]);
       if (!fits)
         {
           lpt_int_refuse (error, "unsupported mode of an integer Interpolate: only nearest, and linear over the last two axes");

@@ -147,6 +147,10 @@ def windows():
             for seed, flags in enumerate(({}, {"align_corners": 1}, {"half_pixel_centers": 1})):
                 for size in ((7, 9), (3, 2)):
                     yield one(name, kind, [(2, 5, 4, 3)], (table, flags), consts=[np.array(size, I32)], seed=seed + 10 * size[0], same_q=True, version=3)
+                m, size = Maker(seed), np.array([7, 3], I32)
+                x, q = m.data(kind, (2, 5, 4, 3)), m.quant(kind)
+                rows = [tensor("x", x.dtype, x.shape, **q), tensor("size", I32, (2,)), tensor("y", x.dtype, (2, 1, 1, 3), **q)]
+                yield "%s/computed/%s/%d" % (name, kind, seed), model(rows, [op(name, [0, 1], [2], (table, flags), version=3)], [0, 1], [2]), [("x", x), ("size", size)], ["y"], None
     for kind in ("f32", "i8", "u8", "i32"):
         yield one("SPACE_TO_DEPTH", kind, [(2, 4, 6, 3)], ("SpaceToDepthOptions", {"block_size": 2}), same_q=True)
         yield one("DEPTH_TO_SPACE", kind, [(2, 2, 3, 12)], ("DepthToSpaceOptions", {"block_size": 2}), same_q=True)
