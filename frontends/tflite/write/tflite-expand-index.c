@@ -8,7 +8,7 @@
  *     Pad                    with the outermost elements: Gather of places that stay inside; less than 0: Slice
  *     Roll, Slice            slices behind each other; computed bounds by StridedSlice
  *     TopK                   the axis behind the others; the smallest as the greatest of -x
- *     ArgMax, ArgMin         the last of equal ones: the first from the other end
+ *     ArgMax, ArgMin         the last of equal ones: the first from the other end; of 64 bits: the first of TopK
  *     Reshape                a computed shape in which 0 keeps a length: what stands there in its place
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -406,12 +406,35 @@ lpt_tfl_expand_top_k (LptTflExpand *x)
 }
 
 /* The operators give the first of equal ones. */
+/* Of 64 bits: the first of TopK, of -1 - x where the least is wanted. */
+static void
+first_of_longs (LptTflExpand *x, LptValue *v)
+{
+  const LptArgReduceAttrs *attrs = LPT_ATTRS (x->node, LptArgReduceAttrs);
+  v = x->node->op == LPT_OP_ARG_MIN ? EMIT2 (SUBTRACT, lpt_tfl_x_like (x, v, -1), v) : v;
+  LptValue *in[2] = { v, lpt_tfl_x_index (x, 1) };
+  LptNode *node = lpt_tfl_x_add (x, LPT_OP_TOP_K, 2, 2, in);
+  LptTopKAttrs *own = LPT_ATTRS (node, LptTopKAttrs);
+  own->axis = attrs->axis;
+  own->mode = LPT_TOPK_MAX;
+  own->sort = LPT_TOPK_SORT_VALUE;
+  own->index_element_type = LPT_DTYPE_I32;
+  lpt_tfl_x_done (x, node);
+  LptValue *at = &node->out[1];
+  lpt_tfl_x_set (x, 0, attrs->keep_dims ? at : EMIT2 (SQUEEZE, at, lpt_tfl_x_i64 (x, 1, &attrs->axis)));
+}
+
 void
 lpt_tfl_expand_arg (LptTflExpand *x)
 {
   const LptArgReduceAttrs *attrs = LPT_ATTRS (x->node, LptArgReduceAttrs);
   LptValue *v = lpt_tfl_x_raw (x, 0);
   gint axis;
+  if (v->dtype == LPT_DTYPE_I64 && v->quant == NULL && !attrs->last_index)
+    {
+      first_of_longs (x, v);
+      return;
+    }
   if (!attrs->last_index || !lpt_axis_normalize (attrs->axis, v->shape.rank, &axis) || v->shape.dims[axis] < 1
       || v->shape.dims[axis] > MAX_PLACES || (v->quant != NULL && v->quant->n > 1))
     return;

@@ -59,6 +59,10 @@ void      lpt_tfl_x_pool_gaps (LptTflExpand *x);
 /* Maxima and their places. */
 void      lpt_tfl_x_pool_places (LptTflExpand *x);
 
+/* Plain numbers that the node's operator has no kernel for: in a wider type, where there is one. */
+void      lpt_tfl_x_widen (LptTflExpand *x);
+gboolean  lpt_tfl_x_lacks_kernel (const LptNode *node, LptDType *dtype);
+
 /* All nodes of @graph and its bodies. */
 gboolean  lpt_tfl_w_expand  (LptGraph *graph, GError **error);
 

@@ -257,11 +257,15 @@ static const struct { LptOp op; void (*expand) (LptTflExpand *x); } rows[] = {
 static gboolean
 expand_node (LptGraph *graph, LptNode *node, GError **error)
 {
+  LptDType dtype;
+  const gboolean lacks = lpt_tfl_x_lacks_kernel (node, &dtype);
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
-    if (rows[i].op == node->op)
+    if (lacks || rows[i].op == node->op)
       {
         LptTflExpand x = { .graph = graph, .node = node };
-        rows[i].expand (&x);
+        (lacks ? lpt_tfl_x_widen : rows[i].expand) (&x);
+        if (lacks && x.error == NULL)
+          break;
         if (x.error == NULL)
           continue;
         g_propagate_prefixed_error (error, x.error, "node \"%s\" (%s): ", node->name, node->info->name);

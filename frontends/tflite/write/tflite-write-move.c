@@ -232,6 +232,18 @@ lpt_tfl_write_concat (LptTflWriter *w, gint64 code)
                                   lpt_tfl_w_axis ((gint) (axis < 0 ? axis + rank : axis), rank, layout)));
 }
 
+/* The parts of a Split by their lengths. */
+static gboolean
+equal_lengths (LptTflWriter *w, gint64 axis, gint rank, gint64 *code, LptInts *lengths)
+{
+  const gint64 n = w->node->n_out, all = lpt_node_in (w->node, 0)->shape.dims[axis < 0 ? axis + rank : axis];
+  if (all < 0)
+    lpt_tfl_w_fail (w, "parts of an axis of unknown length of 64 bits");
+  lpt_ints_fill (lengths, (guint) n, all / n);
+  *code = TFL_SPLIT_V;
+  return all >= 0;
+}
+
 /* Split and VariadicSplit */
 void
 lpt_tfl_write_split (LptTflWriter *w, gint64 code)
@@ -240,6 +252,8 @@ lpt_tfl_write_split (LptTflWriter *w, gint64 code)
   LptTflLayout layout = layout_of (w, 0);
   gint rank = lpt_node_in (w->node, 0)->shape.rank, in[3];
   gboolean ok = ints_in (w, 1, &axes) && axes.n == 1 && (code == TFL_SPLIT || ints_in (w, 2, &lengths));
+  if (ok && code == TFL_SPLIT && lpt_node_in (w->node, 0)->dtype == LPT_DTYPE_I64)      /* it has none of 64 bits */
+    ok = equal_lengths (w, axes.v[0], rank, &code, &lengths);
   double gauge;
   gint x = ok ? lpt_tfl_w_in_free (w, 0, layout, &gauge) : -1;
   if (ok && w->error == NULL)

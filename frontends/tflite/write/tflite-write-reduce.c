@@ -52,21 +52,11 @@ order_stays (const LptInts *axes, gint rank)
   return channels || spatial == (guint) rank - 2;
 }
 
-static void
-fail_sums (LptTflWriter *w, gint64 code)
-{
-  const LptDType dtype = lpt_node_in (w->node, 0)->dtype;
-  if (lpt_node_in (w->node, 0)->quant == NULL && code != TFL_REDUCE_MAX && code != TFL_REDUCE_MIN
-      && lpt_dtype_is_integer (dtype) && lpt_dtype_bits (dtype) < 32)
-    lpt_tfl_w_fail (w, "sums of %s without a scale", lpt_dtype_name (dtype));
-}
-
 /* Axes that a run knows are those of the IR's order; codes are summed up as real numbers. */
 static void
 reduce_computed (LptTflWriter *w, gint64 code)
 {
   w->real = w->real || lpt_node_in (w->node, 0)->quant != NULL;
-  fail_sums (w, code);
   gint in[2] = { lpt_tfl_w_in (w, 0, LPT_TFL_PLAIN), lpt_tfl_w_in_i32 (w, 1) };
   LptTflWOp *op = lpt_tfl_w_op (w, code, 2, in, lpt_tfl_w_out (w, 0, LPT_TFL_PLAIN, 1));
   lpt_tfl_w_set (op, LPT_TFL_INT (ReducerOptions, keep_dims, LPT_ATTRS (w->node, LptReduceAttrs)->keep_dims));
@@ -96,7 +86,6 @@ lpt_tfl_write_reduce (LptTflWriter *w, gint64 code)
   /* What is left without its axes has the IR's order. */
   gint out = lpt_tfl_w_out (w, 0, keep ? layout : LPT_TFL_PLAIN, gauge), direct = out;
   const LptTflWTensor *from = lpt_tfl_w_get (w, in[0]), *to = lpt_tfl_w_get (w, out);
-  fail_sums (w, code);
   if (w->error == NULL && from->quant != NULL && to->quant != NULL && (code == TFL_REDUCE_MAX || code == TFL_REDUCE_MIN)
       && !lpt_quant_equal (from->quant, to->quant))
     {

@@ -115,11 +115,14 @@ static void
 write_node (LptTflWriter *w, LptNode *node)
 {
   const Row *row = find_row (node->op);
+  LptDType dtype;
   w->node = node;
   w->real = row != NULL && row->types != 0 && node->op != LPT_OP_QUANTIZE && node->op != LPT_OP_DEQUANTIZE
             && is_quantized (node) && !runs_on_codes (row, node);
   if (row == NULL)
     lpt_tfl_w_fail (w, "no operator does this");
+  else if (lpt_tfl_x_lacks_kernel (node, &dtype))
+    lpt_tfl_w_fail (w, "%s numbers", lpt_dtype_name (dtype));
   else if (makes_numbers (node))
     lpt_tfl_w_fail (w, "%s numbers made of codes", lpt_dtype_name (lpt_node_out (node)->dtype));
   else if (node->requant != NULL && is_quantized (node) && lpt_requant_node_mode (node) != LPT_MODE_LITERT)
