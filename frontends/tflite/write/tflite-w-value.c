@@ -198,6 +198,9 @@ lpt_tfl_w_real (LptTflWriter *w, LptValue *value, LptTflLayout layout)
       place->real[layout] = lpt_tfl_w_const (w, name, real, NULL);
       return place->real[layout];
     }
+  /* DEQUANTIZE has none of 32 bits. */
+  if (value->dtype == LPT_DTYPE_I32)
+    return place->real[layout] = lpt_tfl_w_scale (w, value, layout, lpt_tfl_w_cast (w, tensor, LPT_DTYPE_F32), -1);
   gint out = lpt_tfl_w_tensor (w, name, LPT_DTYPE_F32, &shape, NULL);
   lpt_tfl_w_op (w, TFL_DEQUANTIZE, 1, &tensor, out);
   place->real[layout] = lpt_tfl_w_is_spelled (value) ? lpt_tfl_w_scale (w, value, layout, out, -1) : out;

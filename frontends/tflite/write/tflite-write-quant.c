@@ -111,11 +111,23 @@ lpt_tfl_write_reinterpret (LptTflWriter *w, gint64 code)
   lpt_tfl_w_reshape (w, tensor, &shape, NULL, out);
 }
 
+/* Do codes stand for themselves? */
+static gboolean
+is_bare (const LptQuant *quant)
+{
+  return quant != NULL && quant->n == 1 && quant->scale[0] == 1 && quant->zero_point[0] == 0;
+}
+
 void
 lpt_tfl_write_convert (LptTflWriter *w, gint64 code)
 {
   LptTflLayout layout = layout_of (w);
-  LptValue *y = lpt_node_out (w->node);
+  LptValue *y = lpt_node_out (w->node), *from = lpt_node_in (w->node, 0);
+  if (is_bare (from->quant) && y->quant == NULL && y->dtype == LPT_DTYPE_F32)
+    {
+      lpt_tfl_w_alias (w, 0, layout, lpt_tfl_w_real (w, from, layout), 1);
+      return;
+    }
   if (lpt_node_in (w->node, 0)->quant != NULL || y->quant != NULL)
     lpt_tfl_w_fail (w, "quantized integers");
   if (lpt_dtype_is_small_float (y->dtype))
