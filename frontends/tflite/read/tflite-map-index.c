@@ -205,10 +205,17 @@ lpt_tfl_map_range (LptTflOp *op)
 void
 lpt_tfl_map_one_hot (LptTflOp *op)
 {
-  LptNode *node = lpt_tfl_add (op, LPT_OP_ONE_HOT, 4, lpt_tfl_in (op, 0), lpt_tfl_in (op, 1), lpt_tfl_in (op, 2),
-                               lpt_tfl_in (op, 3));
+  LptValue *on = lpt_tfl_in (op, 2), *off = lpt_tfl_in (op, 3);
+  const LptDType codes = on->quant != NULL || off->quant != NULL ? on->dtype : LPT_DTYPE_UNDEFINED;
+  if (codes != LPT_DTYPE_UNDEFINED)      /* they are put there as they are */
+    {
+      on = lpt_tfl_convert (op, lpt_tfl_codes (op, on), LPT_DTYPE_F32);
+      off = lpt_tfl_convert (op, lpt_tfl_codes (op, off), LPT_DTYPE_F32);
+    }
+  LptNode *node = lpt_tfl_add (op, LPT_OP_ONE_HOT, 4, lpt_tfl_in (op, 0), lpt_tfl_in (op, 1), on, off);
   LPT_ATTRS (node, LptOneHotAttrs)->axis = lpt_tfl_opt_int (op, TFL_OneHotOptions_axis);
-  lpt_tfl_set (op, 0, lpt_tfl_done (op, node));
+  LptValue *y = lpt_tfl_done (op, node);
+  lpt_tfl_set (op, 0, codes != LPT_DTYPE_UNDEFINED ? lpt_tfl_convert (op, y, codes) : y);
 }
 
 /* Places of what is not 0, a row each. */

@@ -58,7 +58,7 @@ lpt_tfl_map_dequantize (LptTflOp *op)
   lpt_tfl_set (op, 0, front ? lpt_tfl_back (op, y) : y);
 }
 
-/* Codes count as plain integers: the scale is not looked at. */
+/* Codes count as plain integers: the scale is not looked at, and they wrap in a smaller type. */
 void
 lpt_tfl_map_cast (LptTflOp *op)
 {
@@ -72,7 +72,10 @@ lpt_tfl_map_cast (LptTflOp *op)
       lpt_tfl_unsupported (op, "type %s", lpt_tfl_type_name (out != NULL ? out->type : -1));
       return;
     }
-  LptValue *y = lpt_tfl_convert (op, lpt_tfl_codes (op, x), out->dtype);
+  LptValue *codes = lpt_tfl_codes (op, x);
+  if (x->quant != NULL && lpt_dtype_is_integer (out->dtype))
+    codes = lpt_tfl_convert (op, codes, LPT_DTYPE_I32);
+  LptValue *y = lpt_tfl_convert (op, codes, out->dtype);
   y = y == x ? lpt_tfl_emit (op, LPT_OP_IDENTITY, 1, x) : y;
   lpt_tfl_set (op, 0, front ? lpt_tfl_back (op, y) : y);
 }

@@ -52,7 +52,11 @@ lpt_tfl_map_reduce (LptTflOp *op)
   gboolean keep = lpt_tfl_opt_int (op, TFL_ReducerOptions_keep_dims) != 0, counted, axes[LPT_MAX_RANK] = { FALSE };
   guint n = read_axes (op, rank, axes, &counted), k = 0;
   gint64 list[LPT_MAX_RANK];
-  if (n == 0)
+  LptTflTensor *out = lpt_tfl_out_tensor (op, 0);
+  /* A sum or mean of nothing but the number itself is seen in the other scale. */
+  gboolean rescales = (op->argument == LPT_OP_REDUCE_SUM || op->argument == LPT_OP_REDUCE_MEAN) && x->quant != NULL
+                      && out != NULL && out->quant != NULL && !lpt_quant_equal (x->quant, out->quant);
+  if (n == 0 && !rescales)
     {
       lpt_tfl_set (op, 0, lpt_tfl_emit (op, LPT_OP_IDENTITY, 1, x));
       return;
