@@ -248,6 +248,9 @@ def reduce():
                               low=-3 if name == "REDUCE_PROD" else None, high=4 if name == "REDUCE_PROD" else None)
     for name in ("REDUCE_ANY", "REDUCE_ALL"):
         yield one(name, "bool", [(2, 3, 4)], ("ReducerOptions", {"keep_dims": 0}), consts=[np.array([1], I32)])
+    for kind in ("i8", "u8", "i16"):
+        for name in ("MEAN",) + (("SUM", "REDUCE_PROD") if kind == "i8" else ()):      # over no axis, to another scale
+            yield one(name, kind, [(2, 5)], ("ReducerOptions", {"keep_dims": 1}), consts=[np.zeros(0, I32)], seed=40)
     m = Maker(3)
     for name, kind, keep in (("MEAN", "f32", 1), ("SUM", "i32", 0), ("REDUCE_MAX", "i64", 1), ("REDUCE_ANY", "bool", 1)):
         for seed, axes in enumerate(([1, -1], [2, 2])):
@@ -329,7 +332,16 @@ def index():
         for to in ("f32", "i32", "i64", "i8", "u8", "bool", "i16"):
             c = one("CAST", kind, [(3, 7)], ("CastOptions", {}), out_kind=to, q={}, out_q={}, low=0 if kind == "f32" and to in ("u8",) else None)
             yield (c[0] + "/" + to,) + c[1:]
-
+    m, q = Maker(8), {"scale": 0.01, "zero": 19}
+    at = m.r.randint(-1, 4, (2, 3)).astype(I64)
+    rows = [tensor("x", I64, at.shape), tensor("n", I32, ()), tensor("on", I8, (), np.array(-53, I8), **q), tensor("off", I8, (), np.array(38, I8), **q), tensor("y", I8, (2, 3, 1), **q)]
+    yield "ONE_HOT/codes", model(rows, [op("ONE_HOT", [0, 1, 2, 3], [4], ("OneHotOptions", {"axis": -1}))], [0, 1], [4]), [("x", at), ("n", np.array(4, I32))], ["y"], None
+    x = m.data("u8", (3, 1, 2, 2, 2)) // 64
+    yield "WHERE/u8/five", model([tensor("x", U8, x.shape, scale=0.01, zero=2), tensor("y", I64, (1, 5))], [op("WHERE", [0], [1])], [0], [1]), [("x", x)], ["y"], None
+    for kind, to in (("i16", I8), ("i16", U8), ("i8", U8), ("u8", I16)):
+        x = m.data(kind, (3, 7))
+        yield ("CAST/codes/%s/%s" % (kind, to.__name__), model([tensor("x", x.dtype, x.shape, **m.quant(kind)), tensor("y", to, x.shape)], [op("CAST", [0], [1])], [0], [1]),
+               [("x", x)], ["y"], None)
 
 def topk(kind):
     m = Maker(4)

@@ -53,8 +53,9 @@ lpt_tfl_map_reduce (LptTflOp *op)
   guint n = read_axes (op, rank, axes, &counted), k = 0;
   gint64 list[LPT_MAX_RANK];
   LptTflTensor *out = lpt_tfl_out_tensor (op, 0);
-  /* A sum or mean of nothing but the number itself is seen in the other scale. */
-  gboolean rescales = (op->argument == LPT_OP_REDUCE_SUM || op->argument == LPT_OP_REDUCE_MEAN) && x->quant != NULL
+  /* A sum, mean or product of nothing but the number itself is seen in the other scale; what moves codes moves it. */
+  gboolean moves = (lpt_op_info ((LptOp) op->argument)->flags & LPT_OP_F_MONOTONE) != 0;
+  gboolean rescales = !moves && x->quant != NULL
                       && out != NULL && out->quant != NULL && !lpt_quant_equal (x->quant, out->quant);
   if (n == 0 && !rescales)
     {

@@ -141,6 +141,8 @@ write_batch (LptTflWriter *w)
   gboolean per_axis = (a->quant != NULL && a->quant->n > 1) || (b->quant != NULL && b->quant->n > 1);
   if (y->quant != NULL && (given != NULL || per_axis || a->quant == NULL || b->quant == NULL))
     w->real = TRUE;
+  if (a->producer->op == LPT_OP_DYNAMIC_FAKE_QUANTIZE || b->producer->op == LPT_OP_DYNAMIC_FAKE_QUANTIZE)
+    lpt_tfl_w_fail (w, "data rounded at run time before other weights than one matrix");
   if (ranks[0] < 2 || ranks[1] < 2 || rank > 5)
     lpt_tfl_w_fail (w, "a product of ranks %d and %d", ranks[0], ranks[1]);
   for (guint i = 0; i < 2 && w->error == NULL; i++)

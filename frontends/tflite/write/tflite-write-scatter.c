@@ -17,13 +17,17 @@ lpt_tfl_write_non_zero (LptTflWriter *w, gint64 code)
   if (x->dtype != LPT_DTYPE_BOOL && lpt_dtype_bits (x->dtype) < 8)
     lpt_tfl_w_fail (w, "places of %s", lpt_dtype_name (x->dtype));
   gint in = lpt_tfl_w_in (w, 0, LPT_TFL_PLAIN);
-  if (w->error == NULL && x->dtype == LPT_DTYPE_I16 && x->quant == NULL)
-    in = lpt_tfl_w_cast (w, in, LPT_DTYPE_I32);
-  if (w->error == NULL && x->dtype != LPT_DTYPE_BOOL)
+  if (w->error == NULL && x->quant == NULL)
+    in = lpt_tfl_w_cast (w, in, LPT_DTYPE_BOOL);
+  else if (w->error == NULL)
     {
-      gint test[] = { in, lpt_tfl_w_number (w, "zero", in, x->quant != NULL ? x->quant->zero_point[0] : 0) };
-      in = lpt_tfl_w_tensor (w, "set", LPT_DTYPE_BOOL, &x->shape, NULL);
+      /* A number is compared with four axes at most. */
+      const LptShape flat = lpt_shape_make (1, (gint64[]) { -1 });
+      gint codes = x->shape.rank > 4 ? lpt_tfl_w_reshape (w, in, &flat, x->quant, -1) : in;
+      gint test[] = { codes, lpt_tfl_w_number (w, "zero", codes, x->quant->zero_point[0]) };
+      in = lpt_tfl_w_tensor (w, "set", LPT_DTYPE_BOOL, x->shape.rank > 4 ? &flat : &x->shape, NULL);
       lpt_tfl_w_op (w, TFL_NOT_EQUAL, 2, test, in);
+      in = x->shape.rank > 4 ? lpt_tfl_w_reshape (w, in, &x->shape, NULL, -1) : in;
     }
   gint places = lpt_tfl_w_tensor (w, "places", LPT_DTYPE_I64, &rows, NULL);
   if (w->error != NULL)
