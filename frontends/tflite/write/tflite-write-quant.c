@@ -167,11 +167,19 @@ static void
 spell_fake_quantize (LptTflWriter *w, LptTflLayout layout, gint64 levels)
 {
   gint rank = lpt_node_in (w->node, 0)->shape.rank, x = lpt_tfl_w_in (w, 0, layout), ends[4];
-  double gauge;
+  const LptShape row = lpt_shape_make (1, (gint64[]) { -1 });
+  double gauge, end[4];
+  gboolean flat = rank > 4;
   for (guint i = 0; i < 4; i++)
-    ends[i] = lpt_tfl_w_operand (w, i + 1, rank, layout, &gauge);
+    flat = flat && number_in (w, i + 1, &end[i]);
+  /* Numbers meet five axes at most: one interval for all sees a row. */
+  if (rank > 5 && !flat)
+    lpt_tfl_w_fail (w, "intervals of more than five axes");
+  for (guint i = 0; i < 4; i++)
+    ends[i] = flat ? lpt_tfl_w_f32 (w, "end", end[i]) : lpt_tfl_w_operand (w, i + 1, rank, layout, &gauge);
   if (w->error != NULL)
     return;
+  x = flat ? lpt_tfl_w_reshape (w, x, &row, NULL, -1) : x;
   gint steps = lpt_tfl_w_f32 (w, "steps", (double) levels - 1);
   gint width = binary (w, TFL_SUB, ends[1], ends[1], ends[0]);
   gint out_width = binary (w, TFL_SUB, ends[3], ends[3], ends[2]);
@@ -180,7 +188,12 @@ spell_fake_quantize (LptTflWriter *w, LptTflLayout layout, gint64 levels)
   v = binary (w, TFL_MUL, x, v, steps);
   v = lpt_tfl_w_step (w, TFL_ROUND, "rounded", x, 1, &v);
   v = binary (w, TFL_MUL, x, binary (w, TFL_DIV, x, v, steps), out_width);
-  lpt_tfl_w_op (w, TFL_ADD, 2, (gint[]) { v, ends[2] }, lpt_tfl_w_out (w, 0, layout, 1));
+  gint out = lpt_tfl_w_out (w, 0, layout, 1);
+  const LptShape shape = w->error == NULL ? lpt_tfl_w_get (w, out)->shape : row;
+  if (flat)
+    lpt_tfl_w_reshape (w, binary (w, TFL_ADD, x, v, ends[2]), &shape, NULL, out);
+  else
+    lpt_tfl_w_op (w, TFL_ADD, 2, (gint[]) { v, ends[2] }, out);
 }
 
 void
