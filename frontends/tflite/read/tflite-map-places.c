@@ -9,7 +9,8 @@
  * TensorFlow's MaxPoolWithArgmax has places in the whole image, (row W + column) C + channel, as its MaxUnpooling2D
  * takes them: the type of the places tells both operators of that name apart.
  *
- * Refused: blocks with strides other than their sides, lengths that are not known, batches that count in the place.
+ * Refused: blocks with strides other than their sides, lengths that are not known, batches that count in the place,
+ * places of more than 32 bits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -42,6 +43,8 @@ check (LptTflOp *op, const Places *p, const LptValue *x)
   const gint64 *d = x->shape.dims;
   if (op->error == NULL && (x->shape.rank != 4 || d[1] < 1 || d[2] < 1 || d[3] < 1))
     lpt_tfl_unsupported (op, "data of other than four axes, of which the batch alone is open");
+  if (op->error == NULL && (double) d[1] * (double) d[2] * (double) d[3] > G_MAXINT32)
+    lpt_tfl_unsupported (op, "places of more than 32 bits");
   return op->error == NULL;
 }
 
@@ -82,11 +85,25 @@ maxima (LptTflOp *op, LptValue *x, const Places *p)
   return node;
 }
 
-static LptValue *
-whole (LptTflOp *op, gint rank, const gint64 *dims, const gint32 *values)
+/* Whole numbers of this shape, to be filled; NULL: they do not fit in memory, which lpt_tfl_tensor_value() says. */
+static LptTensor *
+numbers_new (gint rank, const gint64 *dims, gint32 **numbers)
 {
   LptShape shape = lpt_shape_make (rank, dims);
-  return lpt_tfl_tensor_value (op, lpt_tensor_new_copy (LPT_DTYPE_I32, &shape, values, NULL), NULL);
+  LptTensor *tensor = lpt_tensor_new (LPT_DTYPE_I32, &shape, NULL);
+  *numbers = tensor != NULL ? lpt_tensor_writable (tensor) : NULL;
+  return tensor;
+}
+
+/* 0, 1, 2, ... */
+static LptValue *
+count_up (LptTflOp *op, gint rank, const gint64 *dims)
+{
+  gint32 *numbers;
+  LptTensor *tensor = numbers_new (rank, dims, &numbers);
+  for (gint64 i = 0; tensor != NULL && i < lpt_tensor_count (tensor); i++)
+    numbers[i] = (gint32) i;
+  return lpt_tfl_tensor_value (op, tensor, NULL);
 }
 
 /* What padding begins with along spatial axis @a: @in elements, @out windows. */
@@ -107,8 +124,9 @@ lpt_tfl_map_pool_places (LptTflOp *op)
   if (op->error != NULL)
     return;
   const gint64 columns = x->shape.dims[2], *out = node->out[0].shape.dims + 2;
-  g_autofree gint32 *first = g_new (gint32, (gsize) (out[0] * out[1]));
-  for (gint64 h = 0; h < out[0]; h++)
+  gint32 *first;
+  LptTensor *windows = numbers_new (2, out, &first);
+  for (gint64 h = 0; windows != NULL && h < out[0]; h++)
     for (gint64 w = 0; w < out[1]; w++)
       first[h * out[1] + w] = (gint32) ((h * p.strides[0] - padding (&p, 0, x->shape.dims[1], out[0])) * p.kernel[1]
                                         + w * p.strides[1] - padding (&p, 1, columns, out[1]));
@@ -117,7 +135,7 @@ lpt_tfl_map_pool_places (LptTflOp *op)
   LptValue *row = lpt_tfl_emit (op, LPT_OP_DIVIDE, 2, at, lpt_tfl_like (op, at, (double) columns));
   row = lpt_tfl_emit (op, LPT_OP_MULTIPLY, 2, row, lpt_tfl_like (op, at, (double) (columns - p.kernel[1])));
   at = lpt_tfl_emit (op, LPT_OP_SUBTRACT, 2, at, row);
-  at = lpt_tfl_emit (op, LPT_OP_SUBTRACT, 2, at, whole (op, 2, out, first));
+  at = lpt_tfl_emit (op, LPT_OP_SUBTRACT, 2, at, lpt_tfl_tensor_value (op, windows, NULL));
   at = lpt_tfl_convert (op, at, LPT_DTYPE_F32);
   at = lpt_tfl_emit (op, LPT_OP_ADD, 2, at, lpt_tfl_like (op, at, 0.1f));
   lpt_tfl_set (op, 0, lpt_tfl_back (op, lpt_tfl_activate (op, &node->out[0], p.activation)));
@@ -130,16 +148,13 @@ fill_blocks (LptTflOp *op, LptValue *x, LptValue *places, const Places *p)
 {
   const gint64 *in = x->shape.dims, apart[] = { -1, 1, in[2], 1, in[3] };
   const gint64 blocks[] = { p->kernel[0], 1, p->kernel[1], 1 };
-  const gint64 image[] = { -1, in[1] * p->kernel[0], in[2] * p->kernel[1], in[3] }, n = p->kernel[0] * p->kernel[1];
-  g_autofree gint32 *numbers = g_new (gint32, (gsize) n);
-  for (gint64 i = 0; i < n; i++)
-    numbers[i] = (gint32) i;
+  const gint64 image[] = { -1, in[1] * p->kernel[0], in[2] * p->kernel[1], in[3] };
   if (p->kernel[0] != p->strides[0] || p->kernel[1] != p->strides[1])
     lpt_tfl_unsupported (op, "blocks with strides other than their sides");
   if (op->error != NULL)
     return x;
   places = lpt_tfl_reshape (op, lpt_tfl_convert (op, places, LPT_DTYPE_I32), 5, apart);
-  LptValue *hit = lpt_tfl_emit (op, LPT_OP_EQUAL, 2, places, whole (op, 4, blocks, numbers));
+  LptValue *hit = lpt_tfl_emit (op, LPT_OP_EQUAL, 2, places, count_up (op, 4, blocks));
   LptValue *y = lpt_tfl_emit (op, LPT_OP_SELECT, 3, hit, lpt_tfl_reshape (op, x, 5, apart), lpt_tfl_like (op, x, 0));
   return lpt_tfl_reshape (op, y, 4, image);
 }
@@ -204,12 +219,9 @@ lpt_tfl_map_pool_argmax (LptTflOp *op)
     return;
   LptNode *node = maxima (op, x, &p);
   const gint64 channels = x->shape.dims[3], dims[] = { channels, 1, 1 };
-  g_autofree gint32 *numbers = g_new (gint32, (gsize) channels);
-  for (gint64 c = 0; c < channels; c++)
-    numbers[c] = (gint32) c;
   LptValue *at = &node->out[1];
   at = lpt_tfl_emit (op, LPT_OP_MULTIPLY, 2, at, lpt_tfl_like (op, at, (double) channels));
-  at = lpt_tfl_emit (op, LPT_OP_ADD, 2, at, whole (op, 3, dims, numbers));
+  at = lpt_tfl_emit (op, LPT_OP_ADD, 2, at, count_up (op, 3, dims));
   lpt_tfl_set (op, 0, lpt_tfl_back (op, &node->out[0]));
   lpt_tfl_set (op, 1, lpt_tfl_back (op, at));
 }
