@@ -6,7 +6,8 @@
  *   {"version": "1.2", "load_ms": 9.5, "load_cpu_ms": 9.1, "peak_rss_mb": 34.2}
  *   {"wall": [1.25, …], "cpu": [1.24, …], "peak_rss_mb": 35.0}
  *
- * Milliseconds; cpu is that of all threads. The end of input ends the process.
+ * Milliseconds; cpu is that of all threads. Short runs are timed several together, of which a time is the mean. The end
+ * of input ends the process.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
