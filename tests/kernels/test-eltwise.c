@@ -177,6 +177,20 @@ quantize_reference (const LptQuantize *p, float x, float scale, int32_t zp)
   return (uint8_t) (int32_t) (v < p->lo ? p->lo : v > p->hi ? p->hi : v);
 }
 
+/* The product of the scale and a half, or a float beside it. */
+static float
+near_tie (float scale)
+{
+  float tie = ((float) random_range (-260, 260) + 0.5f) * scale;
+
+  switch (random_u32 () % 3)
+    {
+    case 0:  return tie;
+    case 1:  return nextafterf (tie, -INFINITY);
+    default: return nextafterf (tie, INFINITY);
+    }
+}
+
 static bool
 run_conversions (const LptEltwiseKernel *row)
 {
@@ -194,10 +208,12 @@ run_conversions (const LptEltwiseKernel *row)
   for (size_t i = 0; i < n_params; i++)
     {
       scale[i] = random_u32 () % 3 ? (float) random_range (1, 1 << 20) / 1048576.0f : 1.0f;
+      if (random_u32 () % 4 == 0)
+        scale[i] = ldexpf ((float) random_range (1 << 23, 1 << 24), random_range (-171, 60));
       zp[i] = random_range (0, 255);
     }
   for (size_t i = 0; i < rows * cols; i++)
-    in[i] = random_float ();
+    in[i] = random_u32 () % 2 ? random_float () : near_tie (scale[i / cols * step[0] + i % cols * step[1]]);
   row->quantize (&q, rows, cols, in, cols * 4, out.data, ldo);
   for (size_t i = 0; i < rows * cols && ok; i++)
     {

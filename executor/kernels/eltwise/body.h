@@ -138,22 +138,29 @@ LPT_FN (lpt_eltwise_table) (const uint8_t *table, size_t rows, size_t cols, cons
 }
 #endif
 
+/* round half away (x / scale), limited to the codes' range around zp, from the reciprocal of the scale in doubles.
+ *
+ * Only quotients of 1/4 to 2^9 in magnitude matter: smaller ones give 0. There x is a multiple of a quarter of the
+ * scale's last place, and so is a half h times the scale. Where x / scale is not h it therefore lies 2^-26 or more from
+ * it, the product less than 2^-42 from x / scale: with 2^-30 more than one half, ties go up and nothing else does. */
+INLINE uint8_t
+quantize_away (float x, double reciprocal, int32_t zp, int32_t lo, int32_t hi)
+{
+  const double over = 0.5 + 0x1p-30;
+  double v = (double) x * reciprocal, l = (double) (lo - zp), h = (double) (hi - zp);
+
+  v = v == v ? v : 0;
+  v = v > l ? v : l;
+  v = v < h ? v : h;
+  return (uint8_t) ((int32_t) (v + copysign (over, v)) + zp);
+}
+
 /* v = x / scale or its like, limited to the codes' range around zp: everything is small before the rounding. */
 INLINE uint8_t
 quantize_one (LptQuantizeForm form, float x, float scale, int32_t zp, int32_t lo, int32_t hi)
 {
   if (form == LPT_QUANTIZE_AWAY)
-    {
-      double v = (double) x / (double) scale, l = (double) (lo - zp), h = (double) (hi - zp), t;
-
-      v = v == v ? v : 0;
-      v = v > l ? v : l;
-      v = v < h ? v : h;
-      /* Truncation of |v| + 0.5 would be wrong just below one half; |v| < 2^9 leaves the fraction exact. */
-      t = trunc (v);
-      t += v - t >= 0.5 ? 1.0 : v - t <= -0.5 ? -1.0 : 0.0;
-      return (uint8_t) ((int32_t) t + zp);
-    }
+    return quantize_away (x, 1.0 / (double) scale, zp, lo, hi);
 
   float v = form == LPT_QUANTIZE_DIVIDE ? x / scale : x * scale, l = (float) (lo - zp), h = (float) (hi - zp);
 
@@ -172,10 +179,12 @@ quantize_row (LptQuantizeForm form, size_t cols, const float *in, const float *s
   else
     {
       float s = scale[0];
+      double reciprocal = 1.0 / (double) s;
       int32_t z = zp[0];
 
       for (size_t j = 0; j < cols; j++)
-        out[j] = quantize_one (form, in[j], s, z, lo, hi);
+        out[j] = form == LPT_QUANTIZE_AWAY ? quantize_away (in[j], reciprocal, z, lo, hi)
+                                           : quantize_one (form, in[j], s, z, lo, hi);
     }
 }
 

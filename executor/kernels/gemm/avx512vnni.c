@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "executor/kernels/gemm/helpers.h"
+#include "executor/kernels/gemm/one-row512.h"
 #include "executor/kernels/gemm/pack512.h"
 #include "executor/kernels/gemm/params512.h"
 #include "executor/kernels/gemm/tails.h"
@@ -391,6 +392,12 @@ lpt_gemm_params__avx512vnni (const LptEpilogue *e, size_t channel0, size_t colum
       case STAGE_WORDS: set_block (STAGE_WORDS, p, e, channel0, j); break;
       default:          set_block (STAGE_SINGLE, p, e, channel0, j); break;
       }
+}
+
+void
+lpt_gemm_one_row__avx512vnni (const LptGemmRow *row, size_t width, size_t channel, size_t columns)
+{
+  one_row (row, width, channel, columns);
 }
 
 /* avxvnni's tile. */

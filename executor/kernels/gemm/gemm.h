@@ -53,6 +53,19 @@ typedef void (*LptGemmParams) (const LptEpilogue *e, size_t channel0, size_t col
 typedef void (*LptGemmFused)  (const LptGemmTile *t, const void *params, size_t columns,
                                const LptGemmOut *o);
 
+/* One row of one tap. Its first stage alone is done, which is fusable, without table and residual. */
+typedef struct {
+  const LptEpilogue *epilogue;
+  const uint8_t     *a;
+  size_t             k;
+  int32_t            add;         /* to all sums: what the weights' zero point takes */
+  const void        *panels;      /* of the columns, and where their results go */
+  void              *out;
+} LptGemmRow;
+
+/* `columns` results from `channel` on, in panels of `width` columns. */
+typedef void (*LptGemmOneRow) (const LptGemmRow *row, size_t width, size_t channel, size_t columns);
+
 /* Sums of mr rows over all taps, in int32. */
 typedef void (*LptGemmRowSums) (size_t rows, size_t taps, size_t k, const uint8_t *const *a, size_t a_stride,
                                 int32_t *sums);
@@ -123,8 +136,9 @@ typedef struct {
   unsigned         nr;       /* widest panel */
   unsigned         mr[4];    /* most rows for panels of 16, 32, 48, 64 columns */
   LptGemmMicro     micro;
-  LptGemmFused     fused;    /* with params, or both NULL */
+  LptGemmFused     fused;    /* with params and one_row, or all NULL */
   LptGemmParams    params;
+  LptGemmOneRow    one_row;
   LptGemmRowSums   row_sums;
   LptGemmInterleave interleave;
   LptGemmPackPanel pack;     /* NULL: the generic one */
@@ -135,7 +149,8 @@ typedef struct {
 
 #define LPT_GEMM_FUSED(needs, isa)                                                                           \
   void lpt_gemm_fused__##isa (const LptGemmTile *t, const void *params, size_t columns, const LptGemmOut *o); \
-  void lpt_gemm_params__##isa (const LptEpilogue *e, size_t channel0, size_t columns, void *params);
+  void lpt_gemm_params__##isa (const LptEpilogue *e, size_t channel0, size_t columns, void *params);         \
+  void lpt_gemm_one_row__##isa (const LptGemmRow *row, size_t width, size_t channel, size_t columns);
 #define LPT_GEMM_KERNEL(needs, isa, fuses, helpers, sweeps, tile, order, prefix, nr, m1, m2, m3, m4)                          \
   void lpt_gemm_u8s8s32_##tile##__##isa (const LptGemmTile *t, int32_t *acc);
 #define LPT_GEMM_HELPERS(needs, isa)                                                                         \

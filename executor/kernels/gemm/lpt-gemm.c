@@ -16,6 +16,7 @@
 #define lpt_gemm_sweep__none (*(const LptGemmSweep *) NULL)
 #define lpt_gemm_fused__none NULL
 #define lpt_gemm_params__none NULL
+#define lpt_gemm_one_row__none NULL
 #define lpt_gemm_row_sums__generic lpt_gemm_row_sums__scalar
 #define lpt_gemm_interleave__generic lpt_gemm_interleave__scalar
 #define lpt_gemm_pack__generic NULL
@@ -23,7 +24,8 @@ static const LptGemmKernel kernels[] = {
 #define LPT_GEMM_KERNEL(set, isa, fuses, helpers, sweeps, tile, pack_order, has_prefix, width, m1, m2, m3, m4)                       \
   { "gemm_u8s8s32_" #tile "__" #isa, LPT_CPU_##set, LPT_PACK_##pack_order, has_prefix, width,                \
     { m1, m2, m3, m4 }, lpt_gemm_u8s8s32_##tile##__##isa, lpt_gemm_fused__##fuses, lpt_gemm_params__##fuses,     \
-    lpt_gemm_row_sums__##helpers, lpt_gemm_interleave__##helpers, lpt_gemm_pack__##helpers, &lpt_gemm_sweep__##sweeps },
+    lpt_gemm_one_row__##fuses, lpt_gemm_row_sums__##helpers, lpt_gemm_interleave__##helpers,                 \
+    lpt_gemm_pack__##helpers, &lpt_gemm_sweep__##sweeps },
 #include "executor/kernels/gemm/gemm.def"
 #undef LPT_GEMM_KERNEL
 };
@@ -33,6 +35,7 @@ static const LptGemmKernel kernels[] = {
 #undef lpt_gemm_sweep__none
 #undef lpt_gemm_fused__none
 #undef lpt_gemm_params__none
+#undef lpt_gemm_one_row__none
 #undef lpt_gemm_row_sums__generic
 #undef lpt_gemm_interleave__generic
 #undef lpt_gemm_pack__generic
@@ -81,25 +84,32 @@ panel_width (size_t panel, size_t n, size_t n0)
   return rest < panel ? rest : panel;
 }
 
+/* Cost of n columns in panels of nr, a constant, in sixteenths of the time of 16 columns in a wide one: narrow panels
+ * load more bytes of A for each product. */
+static inline __attribute__ ((always_inline)) size_t
+panels_cost (size_t nr, size_t n)
+{
+  static const unsigned cost[5] = { 0, 26, 38, 54, 64 };
+
+  return n / nr * cost[nr / 16] + cost[(n % nr + 15) / 16];
+}
+
 size_t
 lpt_gemm_panel (const LptGemmKernel *kernel, size_t n)
 {
-  /* Cost of a panel in sixteenths of the time of 16 columns in a wide one: narrow panels load
-   * more bytes of A for each product. */
-  static const unsigned cost[5] = { 0, 26, 38, 54, 64 };
-  size_t best = kernel->nr, best_cost = SIZE_MAX;
+  size_t best = 0, least = SIZE_MAX;
 
-  for (size_t nr = kernel->nr; nr >= 16; nr -= 16)
-    {
-      size_t full = n / nr, rest = (n % nr + 15) / 16;
-      size_t total = full * cost[nr / 16] + cost[rest];
-
-      if (total < best_cost)
-        {
-          best = nr;
-          best_cost = total;
-        }
+#define CONSIDER(width)                                                                                      \
+  if (kernel->nr >= width && panels_cost (width, n) < least)                                                 \
+    {                                                                                                        \
+      best = width;                                                                                          \
+      least = panels_cost (width, n);                                                                        \
     }
+  CONSIDER (64)
+  CONSIDER (48)
+  CONSIDER (32)
+  CONSIDER (16)
+#undef CONSIDER
   return best;
 }
 
@@ -274,10 +284,37 @@ lpt_gemm_block_scratch (const LptGemmKernel *kernel, bool dense, size_t rows, si
   return kernel->sweep ? kernel->sweep->bytes (dense, rows, taps, k) : 0;
 }
 
+/* One row of a fused stage, if that is what the block is. */
+static bool
+run_one_row (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, size_t n0, size_t n1, int32_t *row_sums)
+{
+  const LptGemmKernel *kernel = b->kernel;
+  const LptEpilogue *e = b->epilogue;
+  const size_t element = e->store == LPT_STORE_Q8 ? 1 : 4;
+  LptGemmRow row;
+
+  if (!kernel->one_row || rows != 1 || b->taps != 1 || !e->fusable || e->add || ptr[0] == b->zeros)
+    return false;
+  row = (LptGemmRow) { .epilogue = e, .a = ptr[0], .k = b->k, .out = (char *) b->out + n0 * element,
+                       .panels = (const char *) b->packed + panel_bytes (kernel, 1, b->k, n0) };
+  if (e->weight_zp)
+    {
+      kernel->row_sums (1, 1, b->k, ptr, 1, row_sums);
+      row.add = (int32_t) (0u - (uint32_t) row_sums[0] * (uint32_t) e->weight_zp[0]);
+    }
+  kernel->one_row (&row, lpt_gemm_panel (kernel, b->n), b->channel0 + n0, n1 - n0);
+  if (e->table && e->store == LPT_STORE_Q8)
+    lpt_epilogue_finish (b->epilogue_kernel, e, 1, n1 - n0, row.out, b->ldo, NULL, 0);
+  return true;
+}
+
 void
 lpt_gemm_block (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, size_t ptr_stride, size_t n0,
                 size_t n1, int32_t *row_sums, void *scratch)
 {
+  if (run_one_row (b, rows, ptr, n0, n1, row_sums))
+    return;
+
   const LptGemmKernel *kernel = b->kernel;
   size_t width = lpt_gemm_panel (kernel, b->n), done = n0;
   LptEpilogue first = *b->epilogue, second = *b->epilogue;

@@ -413,8 +413,30 @@ apart_put (const LptConv *c, const Apart *a, size_t m, size_t pixels, size_t fro
     }
 }
 
-void
-lpt_conv_tile (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, void *workspace)
+/* The pixel @m, and images have no other: a product with one row. */
+static bool
+is_only_pixel (const LptConv *c, size_t m0, size_t m1)
+{
+  const LptConvShape *s = &c->shape;
+
+  return m1 - m0 == 1 && s->groups == 1 && s->kd * s->kh * s->kw == 1 && s->id * s->ih * s->iw == 1
+         && s->od * s->oh * s->ow == 1 && !(s->pad_front | s->pad_top | s->pad_left) && c->channel_stride == 1
+         && !c->place;
+}
+
+static void
+run_only_pixel (const LptConv *c, size_t m, size_t n0, size_t n1, void *workspace)
+{
+  const uint8_t *a = c->in + m * c->image_stride;
+  LptGemmBlock block = { .kernel = c->kernel, .epilogue_kernel = c->epilogue_kernel, .epilogue = c->epilogue, .taps = 1,
+                         .k = c->shape.ic, .n = c->shape.oc, .packed = c->packed, .out = (char *) c->out + m * c->ldo,
+                         .ldo = c->ldo, .residual = c->residual ? c->residual + m * c->ldr : NULL, .ldr = c->ldr };
+
+  lpt_gemm_block (&block, 1, &a, 1, n0, n1, workspace, (char *) workspace + 64);
+}
+
+static void
+run_blocks (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, void *workspace)
 {
   const LptConvShape *s = &c->shape;
   size_t ocg = s->oc / s->groups, icg = s->ic / s->groups, taps = conv_taps (c->kernel, s), k = conv_k (c->kernel, s);
@@ -491,6 +513,15 @@ lpt_conv_tile (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, voi
         apart_put (c, &apart, m, pixels, n0 * element, (n1 - n0) * element);
       m += pixels;
     }
+}
+
+void
+lpt_conv_tile (const LptConv *c, size_t m0, size_t m1, size_t n0, size_t n1, void *workspace)
+{
+  if (is_only_pixel (c, m0, m1))
+    run_only_pixel (c, m0, n0, n1, workspace);
+  else
+    run_blocks (c, m0, m1, n0, n1, workspace);
 }
 
 void

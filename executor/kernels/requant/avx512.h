@@ -191,6 +191,8 @@ stage_of_channels (const LptEpilogue *e, size_t c, size_t n)
   int stage = stage_of (e);
   __mmask16 low = stage != STAGE_FMA;
 
+  if (e->by_one_fma)
+    return STAGE_ONE_FMA;
   for (size_t i = 0; i < n && !low; i += 16)
     low = _mm512_mask_cmp_ps_mask (n - i < 16 ? (__mmask16) ((1u << (n - i)) - 1) : 0xffff, _mm512_loadu_ps (e->fma.low + c + i),
                                    _mm512_setzero_ps (), _CMP_NEQ_UQ);

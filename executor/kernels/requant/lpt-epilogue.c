@@ -93,6 +93,9 @@ lpt_epilogue_prepare (LptEpilogue *e, size_t channels, double reach)
                    lpt_add_fits_pairs (e->add);
   e->by_fma = e->fusable && e->store == LPT_STORE_Q8 && e->scheme == LPT_REQUANT_SINGLE && e->fma.half &&
               lpt_requant_fma (e, channels, reach);
+  e->by_one_fma = e->by_fma;
+  for (size_t c = 0; c < channels && e->by_one_fma; c++)
+    e->by_one_fma = e->fma.low[c] == 0;
 }
 
 void

@@ -103,7 +103,7 @@ typedef struct {
   const uint8_t   *add_table;           /* after the residual */
   LptRequantFma    fma;                 /* [channels] each, or NULL: no room for that form */
   bool             fast;                /* these are set by lpt_epilogue_prepare () */
-  bool             fusable, by_fma, sum_fusable;
+  bool             fusable, by_fma, by_one_fma, sum_fusable;
 } LptEpilogue;
 
 /* Turns two-step rounding, and double where no code lies below the zero point, into single with rests, which kernels
@@ -114,7 +114,7 @@ bool lpt_epilogue_to_single (LptEpilogue *e, size_t channels, int32_t *shift, in
 /* Sets `fast`: every product's result fits 32 bits without saturation and the codes are of 8 bits, so vector kernels
  * may skip the general care; `fusable`: kernels may make the result from their registers (words; codes by float and
  * single, where the product has room for a code above it); `sum_fusable`: those of products add the residual there,
- * too; `by_fma`: e->fma is filled and right.
+ * too; `by_fma`: e->fma is filled and right; `by_one_fma`: and all low[c] are 0.
  * Without this call all must be false. `reach`: no accumulator with its bias is larger in magnitude (before it
  * wraps). */
 void lpt_epilogue_prepare (LptEpilogue *e, size_t channels, double reach);
