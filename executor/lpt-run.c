@@ -43,11 +43,19 @@ add_profile (LptPlanContext     *context,
     row->shape = context->arrays[op->out[0]->index].shape;
 }
 
+/* Nothing but @op itself touches its output. */
+static gboolean
+is_unread (const LptProgramOp *op)
+{
+  return op->out[0]->last == op->out[0]->first && op->out[0]->n_outputs == 0;
+}
+
 /* An op, or a variable that holds something. */
 static gboolean
-run_call (LptPlanContext *context,
-          LptCall        *call,
-          GError        **error)
+run_call (LptPlanContext     *context,
+          const LptProgramOp *op,
+          LptCall            *call,
+          GError            **error)
 {
   gboolean found;
 
@@ -56,7 +64,7 @@ run_call (LptPlanContext *context,
   if (call->node->op == LPT_OP_ASSIGN)
     return lpt_states_write (context->states, LPT_ATTRS (call->node, LptVariableAttrs)->variable_id, &call->in[0],
                              error) &&
-           lpt_call_run (call, error);
+           (is_unread (op) || lpt_call_run (call, error));
 
   return lpt_states_read (context->states, LPT_ATTRS (call->node, LptVariableAttrs)->variable_id, &call->out[0], &found,
                           error) &&
@@ -83,7 +91,7 @@ run_reference (LptPlanContext *context,
   for (k = 0; k < op->n_out; k++)
     context->out[k] = context->arrays[op->out[k]->index];
 
-  ok = run_call (context, &call, error);
+  ok = run_call (context, op, &call, error);
   for (k = 0; k < op->n_out; k++)
     context->arrays[op->out[k]->index] = context->out[k];
 
@@ -173,6 +181,13 @@ overlap_at (const LptPlanContext *context,
   return overlap;
 }
 
+/* Its output is made, or is its input's bytes. */
+static gboolean
+is_idle (const LptProgramOp *op)
+{
+  return op->folded || (op->has_form && op->form.run == NULL);
+}
+
 static gboolean
 run_op (LptPlanContext *context,
         guint           i,
@@ -180,7 +195,7 @@ run_op (LptPlanContext *context,
 {
   const LptProgramOp *op = context->plan->program->ops->pdata[i];
 
-  if (op->folded)
+  if (is_idle (op))
     return TRUE;
   if (!op->has_form)
     {
@@ -191,8 +206,7 @@ run_op (LptPlanContext *context,
         lpt_trace_add (context->trace, i, 0, 1, 0, begin);
       return ok;
     }
-  if (op->form.run != NULL)
-    lpt_parallel_ranges (context->pool, op->form.tasks, run_tasks, &(TaskRun) { context, i, NULL });
+  lpt_parallel_ranges (context->pool, op->form.tasks, run_tasks, &(TaskRun) { context, i, NULL });
 
   return TRUE;
 }
@@ -209,6 +223,8 @@ run_all (LptPlanContext *context,
       const LptOverlap *overlap = overlap_at (context, i, &next);
       gint64 wall = 0, cpu = 0;
 
+      if (overlap == NULL && context->profile == NULL && is_idle (ops->pdata[i]))
+        continue;
       if (!lpt_limits_go_on (error))
         return FALSE;
       if (overlap != NULL)
