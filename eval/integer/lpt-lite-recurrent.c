@@ -23,17 +23,25 @@
 #include "eval/integer/lpt-int-fixed16.h"
 #include "eval/integer/lpt-int-litert.h"
 #include "eval/integer/lpt-int.h"
+#include "eval/integer/lpt-lite-svdf.h"
 #include "eval/lpt-exec-ops.h"
 
 enum { I, F, C, O };
 
-static gint32
-rescale (LptMode mode, double real, gint64 acc)
+static LptMultiplier
+multiplier (LptMode mode, double real)
 {
   gboolean once = mode == LPT_MODE_LITERT_SINGLE;
   LptMultiplier m;
   lpt_multiplier_make (once ? LPT_MULTIPLIER_Q31_BOUNDED : LPT_MULTIPLIER_Q31,
                        once ? LPT_REQUANT_SINGLE : LPT_REQUANT_DOUBLE, real, &m);
+  return m;
+}
+
+static gint32
+rescale (LptMode mode, double real, gint64 acc)
+{
+  LptMultiplier m = multiplier (mode, real);
   return lpt_multiplier_apply (&m, lpt_requant_sat32 (acc));
 }
 
@@ -237,17 +245,26 @@ lpt_run_lite_lstm_cell (LptCall *call, GError **error)
 
 /* --- SVDF ---------------------------------------------------------------------- */
 
+LptLiteSvdf
+lpt_lite_svdf (LptNode *node, const LptArray *x, const LptArray *features, const LptArray *time,
+               const LptArray *state, const LptArray *y)
+{
+  LptMode mode = lpt_requant_node_mode (node);
+  return (LptLiteSvdf) {
+    .batch = x->shape.dims[0], .inputs = features->shape.dims[1], .filters = features->shape.dims[0],
+    .memory = time->shape.dims[1], .rank = LPT_ATTRS (node, LptLiteSvdfAttrs)->rank,
+    .newest = multiplier (mode, (double) (scale_of (x) * scale_of (features) / scale_of (state))),
+    .result = multiplier (mode, (double) (scale_of (state) * scale_of (time) / scale_of (y))) };
+}
+
 gboolean
 lpt_run_lite_svdf (LptCall *call, GError **error)
 {
   const LptArray *x = &call->in[0], *wf = &call->in[1], *wt = &call->in[2],
                  *bias = lpt_call_has (call, 3) ? &call->in[3] : NULL, *state = &call->in[4];
   const LptArray *y = &call->out[0], *next = &call->out[1];
-  gint64 rank = LPT_ATTRS (call->node, LptLiteSvdfAttrs)->rank, filters = wf->shape.dims[0], inputs = wf->shape.dims[1],
-         memory = wt->shape.dims[1];
-  double newest = (double) (scale_of (x) * scale_of (wf) / scale_of (state)),
-         result = (double) (scale_of (state) * scale_of (wt) / scale_of (y));
-  LptMode mode = lpt_requant_node_mode (call->node);
+  const LptLiteSvdf svdf = lpt_lite_svdf (call->node, x, wf, wt, state, y);
+  gint64 rank = svdf.rank, filters = svdf.filters, inputs = svdf.inputs, memory = svdf.memory;
   gint32 zero = zero_of (state), low = state->dtype == LPT_DTYPE_I8 ? -128 : G_MININT16,
          high = state->dtype == LPT_DTYPE_I8 ? 127 : G_MAXINT16;
   gsize item = lpt_storage_size (state->dtype);
@@ -263,7 +280,8 @@ lpt_run_lite_svdf (LptCall *call, GError **error)
       gint64 base = b * filters * memory;
       for (gint64 f = 0; f < filters; f++)
         {
-          gint64 at = base + f * memory, v = rescale (mode, newest, dot (wf, f, x, b * inputs, inputs));
+          gint64 at = base + f * memory, sum = dot (wf, f, x, b * inputs, inputs);
+          gint64 v = lpt_multiplier_apply (&svdf.newest, lpt_requant_sat32 (sum));
           memmove ((char *) next->data + (gsize) at * item, (const char *) state->data + (gsize) (at + 1) * item,
                    (gsize) (memory - 1) * item);
           lpt_int_put (next, at + memory - 1, lpt_int_clamp (v, low, high) + zero);
@@ -274,9 +292,8 @@ lpt_run_lite_svdf (LptCall *call, GError **error)
           for (gint64 k = 0; k < rank * memory; k++)
             acc += (gint64) (lpt_int_at (next, base + u * rank * memory + k) - zero) *
                    lpt_int_at (wt, u * rank * memory + k);
-          ((gint8 *) y->data)[b * (filters / rank) + u] = (gint8) CLAMP ((gint64) rescale (mode, result, acc) +
-                                                                             zero_of (y),
-                                                                         -128, 127);
+          acc = (gint64) lpt_multiplier_apply (&svdf.result, lpt_requant_sat32 (acc)) + zero_of (y);
+          ((gint8 *) y->data)[b * (filters / rank) + u] = (gint8) CLAMP (acc, -128, 127);
         }
     }
   return TRUE;

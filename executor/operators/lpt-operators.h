@@ -35,6 +35,7 @@ gboolean lpt_prepare_concat_tables (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_resize       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_resize_lines (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_integer_softmax (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_svdf         (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_move         (LptProgram *program, LptProgramOp *op);
 
 /* Ops that stay real. */
