@@ -469,6 +469,26 @@ has_quant (const LptArray *arrays,
   return FALSE;
 }
 
+/* An integer without quantization that is made of codes is a whole number of its type, of the number that they stand
+ * for: half to even, saturating, as codes are. All that read it, integer ops and outputs, see the same. What may mix
+ * types (LPT_NODE_RELAXED) computes real numbers whatever types it has. */
+static void
+round_numbers (LptCall *call)
+{
+  if ((call->node->flags & LPT_NODE_RELAXED) || !has_quant (call->in, call->n_in))
+    return;
+  for (guint o = 0; o < call->n_out; o++)
+    {
+      const LptArray *out = &call->out[o];
+      float *y = out->data;
+
+      if (out->dtype != LPT_DTYPE_F32 || out->quant != NULL || !lpt_dtype_is_integer (out->declared))
+        continue;
+      for (gint64 k = 0; k < lpt_array_count (out); k++)
+        y[k] = (float) real_to_code (NULL, out->declared, 0, y[k]);
+    }
+}
+
 /* Takes quantization off the arrays for the time of the call: the op sees codes as numbers. */
 static gboolean
 run_on_codes (LptCall         *call,
@@ -518,6 +538,8 @@ run_row (LptCall         *call,
   ok = row->run (call, error);
   if (ok)
     write_back (call);
+  if (ok && quantised)
+    round_numbers (call);
 
   return ok;
 }

@@ -8,9 +8,11 @@
 
 #include <lpt/lpt-executor.h>
 #include <lpt/lpt-file.h>
+#include <lpt/lpt-pass.h>
 #include <lpt/lpt-text.h>
 
 #include <glib/gstdio.h>
+#include <math.h>
 
 #define N 128
 
@@ -231,6 +233,47 @@ test_openvino (void)
     }
 }
 
+/* Integers that are made of codes: the numbers that those stand for, half to even, saturating, in each form of the
+ * graph and for each that reads them. */
+static void
+test_codes (void)
+{
+  const char *text = "%x = Parameter : i8[256] q{scale=2.5, zp=20}\n%n = Const {16, -1} : i64[2]\n"
+                     "%y = Reshape(%x, %n) : i8[16,16]\n%z = Negative(%x) : i8[256]\n%w = Add(%y, %y) : i8[16,16]\n"
+                     "Result(%y)\nResult(%z)\nResult(%w)\n";
+  const LptShape shape = { .rank = 1, .dims = { 256 } };
+  g_autoptr (GError) error = NULL;
+  double codes[256];
+
+  for (gint k = 0; k < 256; k++)
+    codes[k] = (double) k - 128;
+  g_autoptr (LptTensor) x = lpt_tensor_from_f64 (LPT_DTYPE_I8, &shape, codes, NULL);
+  for (guint how = 0; how < 3; how++)
+    {
+      g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
+      g_autoptr (LptConfig) config = lpt_config_new ();
+      g_assert_no_error (error);
+      g_assert_true (how < 2 || lpt_pipeline_run (graph, config, NULL, NULL, &error));
+      g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, how == 0 ? LPT_PLAN_REFERENCE : 0, &error);
+      g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, 1, &error) : NULL;
+      g_assert_no_error (error);
+      g_assert_true (lpt_plan_context_set_input (context, 0, x, &error));
+      g_assert_true (lpt_plan_run (plan, context, &error));
+      for (guint o = 0; o < 3; o++)
+        {
+          g_autoptr (LptTensor) out = lpt_plan_context_output (context, o, &error);
+          g_assert_no_error (error);
+          for (gint k = 0; k < 256; k++)
+            {
+              const gint number = (gint) nearbyint (2.5 * (k - 148)), y = CLAMP (number, -128, 127);
+              const gint want[] = { y, CLAMP (-number, -128, 127), (gint) keep (2 * y, LPT_DTYPE_I8) };
+
+              g_assert_cmpfloat (lpt_tensor_get_f64 (out, k), ==, want[o]);
+            }
+        }
+    }
+}
+
 /* So in bodies within bodies, whose graphs no file gives a version, in whatever form the graph was kept meanwhile. */
 static void
 test_bodies (void)
@@ -340,6 +383,7 @@ main (int    argc,
   g_test_add_func ("/wrap/openvino", test_openvino);
   g_test_add_func ("/wrap/bodies", test_bodies);
   g_test_add_func ("/wrap/mean", test_mean);
+  g_test_add_func ("/wrap/codes", test_codes);
 
   return g_test_run ();
 }
