@@ -8,23 +8,41 @@
  *   - there is no quantization on input 0, or the output has a dynamic rank;
  *   - scale or zero point varies along another axis than the channel axis;
  *   - scale or zero point differs between channels: the bounds are one pair;
- *   - the scale is zero.
+ *   - the scale is zero;
+ *   - a bound that f32 rounds stands for another number, by more than 1 / 2048 of what lies between the bounds (of the
+ *     bound itself where there is one): with steps of 2^55, all bounds near 0 are the zero point.
  *
  * Golden tests: tests/golden/clamp/
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <float.h>
+#include <math.h>
+
 #include "ir/lpt-clamp.h"
 #include "ir/lpt-fold.h"
 #include "passes/support/lpt-layer.h"
+
+/* Does @moved, @bound / @scale + @zp in f32, stand for @bound? */
+static gboolean
+is_kept (double bound,
+         double moved,
+         double scale,
+         double zp,
+         double width)
+{
+  const double is = ((double) (float) moved - zp) * scale;
+
+  return !isfinite (bound) || fabs (bound) >= FLT_MAX || fabs (is - bound) * 2048 <= width;
+}
 
 static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *clamp)
 {
   LptClampAttrs *fresh;
-  double zp = 0, scale, low, high;
+  double zp = 0, scale, min, max, low, high, width;
   LptDequant dq;
 
   if (!lpt_layer_match (rw, clamp, &dq))
@@ -36,9 +54,12 @@ rewrite (LptRewriter *rw,
     return lpt_rewriter_decline (rw, clamp, "the scale is zero");
   if (dq.subtract != NULL)
     zp = lpt_tensor_get_f64 (lpt_dequant_zp (&dq), 0);
-  lpt_clamp_bounds (clamp, &low, &high);
-  low = low / scale + zp;
-  high = high / scale + zp;
+  lpt_clamp_bounds (clamp, &min, &max);
+  low = min / scale + zp;
+  high = max / scale + zp;
+  width = fabs (min) >= FLT_MAX ? fabs (max) : fabs (max) >= FLT_MAX ? fabs (min) : max - min;
+  if (!is_kept (min, low, scale, zp, width) || !is_kept (max, high, scale, zp, width))
+    return lpt_rewriter_decline (rw, clamp, "rounding would move its bounds");
   fresh = lpt_dequant_move_after (rw, clamp, 0, &dq, FALSE, lpt_dequant_zp (&dq), lpt_dequant_scale (&dq))->attrs;
   fresh->min = scale < 0 ? high : low;
   fresh->max = scale < 0 ? low : high;

@@ -11,6 +11,7 @@
  * Refused when
  *   - an interval is not constant;
  *   - a factor is zero or negative, or an interval would become infinite;
+ *   - f32 rounds an end of the interval by more than an eighth of a step: [-2.56, 2.54] moved by 2^60 is one number;
  *   - the operation broadcasts its data, its constant varies spatially, or its rank is dynamic;
  *   - it is the Add of a bias, or kept from clean-up;
  *   - it has more than 256 levels, unless split-wide-data is disabled;

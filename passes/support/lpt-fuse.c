@@ -60,6 +60,80 @@ is_interval (LptTensor *low,
   return lpt_tensor_is_finite (low) && lpt_tensor_is_finite (high) && most <= lpt_dtype_max (LPT_DTYPE_F32) / 2;
 }
 
+/* A part of a step by which the ends may lie beside what they are in real numbers. */
+#define STEP_PART 8
+
+/* Does @end, made of @old as move_interval() does, stand for @old, within that part of a step of an interval of @width?
+ * Where that is 0 there are no steps. */
+static gboolean
+is_near (LptNode   *op,
+         LptTensor *old,
+         LptTensor *end,
+         LptTensor *constant,
+         LptTensor *width,
+         gint64     levels)
+{
+  g_autoptr (LptTensor) wide = lpt_tensor_convert (end, LPT_DTYPE_F64, NULL);
+  g_autoptr (LptTensor) is = lpt_fold_binary (op->op, wide, constant, LPT_DTYPE_F64);
+  g_autoptr (LptTensor) error = lpt_fold_binary (LPT_OP_SUBTRACT, is, old, LPT_DTYPE_F64);
+  g_autoptr (LptTensor) part = lpt_fold_binary (LPT_OP_DIVIDE, error, width, LPT_DTYPE_F64);
+  gint64 i;
+
+  for (i = 0; part != NULL && i < lpt_tensor_count (part); i++)
+    {
+      double x = fabs (lpt_tensor_get_f64 (part, i));
+
+      if (isfinite (x) && x * STEP_PART * (double) (levels - 1) > 1)
+        return FALSE;
+    }
+
+  return part != NULL;
+}
+
+/* Are the steps of @fq still there when its input interval is @ends, @old before? Far from 0 the ends round to one
+ * number. */
+static gboolean
+keeps_steps (LptNode   *op,
+             LptNode   *fq,
+             LptTensor *old[2],
+             LptTensor *ends[2],
+             LptTensor *constant)
+{
+  const gint64 levels = LPT_ATTRS (fq, LptFakeQuantizeAttrs)->levels;
+  g_autoptr (LptTensor) low = lpt_tensor_convert (old[0], LPT_DTYPE_F64, NULL);
+  g_autoptr (LptTensor) high = lpt_tensor_convert (old[1], LPT_DTYPE_F64, NULL);
+  g_autoptr (LptTensor) width = lpt_fold_binary (LPT_OP_SUBTRACT, high, low, LPT_DTYPE_F64);
+
+  return width != NULL && is_near (op, old[0], ends[0], constant, width, levels) &&
+         is_near (op, old[1], ends[1], constant, width, levels);
+}
+
+/* The input interval of @fq in front of @op (transfer full). */
+static gboolean
+move_interval (LptRewriter *rw,
+               LptNode     *op,
+               LptNode     *fq,
+               LptTensor   *constant,
+               LptTensor  **low,
+               LptTensor  **high)
+{
+  g_autoptr (LptTensor) old_low = lpt_fold_value (lpt_node_in (fq, 1));
+  g_autoptr (LptTensor) old_high = lpt_fold_value (lpt_node_in (fq, 2));
+
+  if (old_low == NULL || old_high == NULL)
+    return FALSE;
+  *low = apply (op, old_low, constant);
+  *high = apply (op, old_high, constant);
+  if (*low == NULL || *high == NULL || !is_interval (*low, *high))
+    return lpt_rewriter_decline (rw, fq, "%s \"%s\" stays in front: the interval would become infinite",
+                                 op->info->name, op->name);
+  if (!keeps_steps (op, fq, (LptTensor *[]) { old_low, old_high }, (LptTensor *[]) { *low, *high }, constant))
+    return lpt_rewriter_decline (rw, fq, "%s \"%s\" stays in front: rounding would move its interval",
+                                 op->info->name, op->name);
+
+  return TRUE;
+}
+
 /* In place of @fq: @data on input 0, the given tensors as input interval (NULL = as it is), output interval in f32. */
 static LptNode *
 replace_input (LptRewriter *rw,
@@ -138,8 +212,6 @@ lpt_fuse_above (LptRewriter *rw,
                 LptNode     *fq)
 {
   gboolean update = lpt_rewriter_config (rw)->update_precisions;
-  g_autoptr (LptTensor) old_low = NULL;
-  g_autoptr (LptTensor) old_high = NULL;
   g_autoptr (LptTensor) low = NULL;
   g_autoptr (LptTensor) high = NULL;
   LptNode *op = lpt_node_src (fq, 0);
@@ -185,18 +257,8 @@ lpt_fuse_above (LptRewriter *rw,
       lpt_rewriter_decline (rw, fq, "%s \"%s\" stays in front: a factor is not positive", op->info->name, op->name);
       return NULL;
     }
-  old_low = lpt_fold_value (lpt_node_in (fq, 1));
-  old_high = lpt_fold_value (lpt_node_in (fq, 2));
-  if (old_low == NULL || old_high == NULL)
+  if (!move_interval (rw, op, fq, constant, &low, &high))
     return NULL;
-  low = apply (op, old_low, constant);
-  high = apply (op, old_high, constant);
-  if (low == NULL || high == NULL || !is_interval (low, high))
-    {
-      lpt_rewriter_decline (rw, fq, "%s \"%s\" stays in front: the interval would become infinite", op->info->name,
-                            op->name);
-      return NULL;
-    }
   if (lpt_tensor_shape (low)->rank > 1)
     {
       LptTensor *wide = lpt_fold_extend_all (low, fq->out[0].shape.rank);
