@@ -236,12 +236,21 @@ write_codes (LptUnlower *u,
     lpt_value_replace (y, lpt_fit_convert (u->graph, LPT_OP_QUANTIZE, real, y->dtype, y->quant), NULL);
 }
 
-/* @y shows the codes of @x as others. */
+/* @y shows the codes of @x as others. A constant is the same codes with those parameters: what reads weights sees
+ * them. */
 static void
 unlower_reinterpret (LptUnlower *u,
                      LptValue   *x,
                      LptValue   *y)
 {
+  if (x->producer->data != NULL && x->dtype == y->dtype && !u->goes (y))
+    {
+      LptNode *codes = lpt_graph_add_const (u->graph, x->producer->name, x->producer->data);
+
+      lpt_value_set_quant (lpt_node_out (codes), y->quant);
+      lpt_value_replace (y, lpt_node_out (codes), NULL);
+      return;
+    }
   if (x->quant == NULL && u->restricted)
     {
       write_codes (u, y, from_numbers (u, x, y));

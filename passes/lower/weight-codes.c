@@ -140,17 +140,25 @@ read_dequantize (LptNode *node,
   return c->scale != NULL && c->zero != NULL;
 }
 
+/* Dequantize, or the Convert that stands for it where a restriction keeps Dequantize from codes. */
+static gboolean
+is_dequantize (const LptNode *node)
+{
+  return node->op == LPT_OP_DEQUANTIZE ||
+         (node->op == LPT_OP_CONVERT && lpt_node_in (node, 0)->quant != NULL && lpt_dtype_is_real (node->out[0].dtype));
+}
+
 /* Multiply (Dequantize (codes), scales) */
 static gboolean
 read_scaled (LptNode *node,
              Chain   *c)
 {
-  const guint side = lpt_node_src (node, 0)->op == LPT_OP_DEQUANTIZE ? 0 : 1;
+  const guint side = is_dequantize (lpt_node_src (node, 0)) ? 0 : 1;
   LptNode *dequantize = lpt_node_src (node, side);
   const LptShape *shape = &dequantize->out[0].shape;
   g_autofree float *factor = NULL;
 
-  if (dequantize->op != LPT_OP_DEQUANTIZE || !read_dequantize (dequantize, c))
+  if (!is_dequantize (dequantize) || !read_dequantize (dequantize, c))
     return FALSE;
   factor = spread (lpt_node_in (node, 1 - side), shape);
   for (gint64 i = 0; factor != NULL && i < lpt_dims_product (shape, 0, shape->rank); i++)
@@ -204,7 +212,7 @@ read_chain (LptValue *value,
       LptNode *node = value->producer;
       LptValue *x = node->n_in > 0 ? lpt_node_in (node, 0) : NULL;
 
-      if (node->op == LPT_OP_DEQUANTIZE)
+      if (is_dequantize (node))
         return read_dequantize (node, c);
       if (node->op == LPT_OP_MULTIPLY)
         return read_product (node, c) || (c->codes == NULL && read_scaled (node, c));
