@@ -157,22 +157,26 @@ reduced_count (LptNode *node)
 
 /* How far two results of a normalization may lie from each other, whatever the data: a quotient by the norm is at most
  * 1, one by the standard deviation of n elements at most sqrt (n - 1), where one element has all of the variance. How
- * much closer they are depends on the norm, which may be as small as what the data is off by. */
+ * much closer they are depends on the norm, which may be as small as what the data is off by. One element less its mean
+ * is what f32 rounds of it. */
 static double
 normalized_bound (LptNode *node, const Bound *data)
 {
   const LptShape *shape = &lpt_node_in (node, 0)->shape;
   LptInts axes = { 0 };
+  const LptMvnAttrs *attrs = LPT_ATTRS (node, LptMvnAttrs);
   double n = 1.0;
   if (node->op == LPT_OP_NORMALIZE_L2)
     return 2.0;
-  if (!LPT_ATTRS (node, LptMvnAttrs)->normalize_variance)
+  if (!attrs->normalize_variance)
     return 2.0 * data->e;
   g_assert_true (lpt_node_ints_in (node, 1, &axes));
   for (guint i = 0; i < axes.n; i++)
     n *= (double) shape->dims[axes.v[i] < 0 ? axes.v[i] + shape->rank : axes.v[i]];
   lpt_ints_clear (&axes);
-  return 2.0 * sqrt (fmax (n - 1.0, 0.0));
+  if (n > 1.0)
+    return 2.0 * sqrt (n - 1.0);
+  return 1e-5 * data->m / (attrs->eps_mode == LPT_EPS_INSIDE_SQRT ? sqrt (attrs->eps) : attrs->eps);
 }
 
 static gboolean
