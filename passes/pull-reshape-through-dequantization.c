@@ -17,6 +17,21 @@
 #include "ir/lpt-fold.h"
 #include "passes/support/lpt-pull.h"
 
+/* One number that is broadcast on @to, whose rank it does not raise. */
+static LptTensor *
+follow_one (LptTensor      *tensor,
+            const LptShape *to)
+{
+  gint64 dims[LPT_MAX_RANK];
+
+  if (lpt_tensor_shape (tensor)->rank <= to->rank)
+    return lpt_tensor_ref (tensor);
+  for (gint d = 0; d < to->rank; d++)
+    dims[d] = 1;
+
+  return lpt_fold_reshape (tensor, to->rank, dims);
+}
+
 /* @tensor, broadcast on @from, as it is broadcast on @to, which has as many elements; NULL when it cannot be.
  * Axes of both shapes are grouped by equal products; inside a group it must be constant or complete. */
 static LptTensor *
@@ -30,7 +45,7 @@ follow (LptTensor      *tensor,
   gint i = 0, k = 0;
 
   if (lpt_tensor_count (tensor) == 1)
-    return lpt_tensor_ref (tensor);
+    return follow_one (tensor, to);
   wide = lpt_fold_extend_all (tensor, from->rank);
   if (lpt_tensor_shape (wide)->rank != from->rank)
     return NULL;
