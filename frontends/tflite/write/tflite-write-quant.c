@@ -12,6 +12,8 @@
 
 #include "frontends/tflite/write/tflite-weights.h"
 
+#include "ir/lpt-fold.h"
+
 #include <math.h>
 
 static LptTflLayout
@@ -162,10 +164,28 @@ binary (LptTflWriter *w, gint64 code, gint like, gint a, gint b)
   return lpt_tfl_w_step (w, code, "step", like, 2, (gint[]) { a, b });
 }
 
+/* Where the interval falls, or is one number, FakeQuantize jumps between the ends of the output, which no clamp
+ * does. */
+static gboolean
+interval_rises (LptTflWriter *w)
+{
+  LptTensor *low = lpt_node_const_in (w->node, 1), *high = lpt_node_const_in (w->node, 2);
+  g_autoptr (LptTensor) rises = lpt_fold_binary (LPT_OP_SUBTRACT, high, low, LPT_DTYPE_F64);   /* NULL: not constant */
+  for (gint64 i = 0; rises != NULL && i < lpt_tensor_count (rises); i++)
+    if (!(lpt_tensor_get_f64 (rises, i) > 0))
+      {
+        lpt_tfl_w_fail (w, "an interval that does not rise");
+        return FALSE;
+      }
+  return TRUE;
+}
+
 /* round ((clamp (x) - low) / (high - low) (levels - 1)) / (levels - 1) (out high - out low) + out low */
 static void
 spell_fake_quantize (LptTflWriter *w, LptTflLayout layout, gint64 levels)
 {
+  if (!interval_rises (w))
+    return;
   gint rank = lpt_node_in (w->node, 0)->shape.rank, x = lpt_tfl_w_in (w, 0, layout), ends[4];
   const LptShape row = lpt_shape_make (1, (gint64[]) { -1 });
   double gauge, end[4];
