@@ -6,6 +6,7 @@
 #include <lpt/lpt-restrictions.h>
 
 #include <lpt/lpt-attrs.h>
+#include <lpt/lpt-body.h>
 
 #include <math.h>
 #include <string.h>
@@ -309,12 +310,12 @@ check_remainders (Check *check)
     breaks (check, LPT_PORT_OUT, "remainder", "a real constant is added before the rounding");
 }
 
-GPtrArray *
-lpt_graph_check (LptGraph        *graph,
-                 LptQuantRules  target)
+/* And within its bodies. */
+static void
+check_graph (LptGraph      *graph,
+             LptQuantRules  target,
+             GPtrArray     *list)
 {
-  GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) violation_free);
-
   for (guint i = 0; i < graph->nodes->len; i++)
     {
       Check check = { list, graph->nodes->pdata[i] };
@@ -344,7 +345,18 @@ lpt_graph_check (LptGraph        *graph,
           else
             check_value (&check, row->port, lpt_node_in (node, row->port), row);
         }
+      for (guint k = 0; k < lpt_node_n_bodies (node); k++)
+        check_graph (lpt_node_body (node, k), target, list);
     }
+}
+
+GPtrArray *
+lpt_graph_check (LptGraph      *graph,
+                 LptQuantRules  target)
+{
+  GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) violation_free);
+
+  check_graph (graph, target, list);
 
   return list;
 }

@@ -26,7 +26,9 @@
  */
 
 #include <lpt/lpt-attrs.h>
+#include <lpt/lpt-body.h>
 
+#include "passes/core/lpt-rewriter.h"
 #include "passes/lower/fit.h"
 #include "passes/lower/unlower.h"
 
@@ -165,18 +167,12 @@ fit_node (LptGraph       *graph,
 }
 
 static gboolean
-run (LptRewriter  *rw,
-     LptGraph     *graph,
-     GError      **error)
+fit_graph (LptRewriter  *rw,
+           LptGraph     *graph,
+           GError      **error)
 {
   const LptConfig *config = lpt_rewriter_config (rw);
   g_autoptr (GPtrArray) order = NULL;
-  g_autoptr (GPtrArray) left = NULL;
-
-  if (config->requant != NULL && graph->requant == NULL && !lpt_graph_set_requant (graph, config->requant, error))
-    return FALSE;
-  if (config->quant_rules == LPT_QUANT_RULES_NONE)
-    return TRUE;
 
   if (!lpt_raise_dynamic_codes (rw, graph, error) || !lpt_fit_signed (graph, error))
     return FALSE;
@@ -193,7 +189,46 @@ run (LptRewriter  *rw,
     if (!fit_node (graph, order->pdata[i], config->quant_rules, error))
       return FALSE;
   lpt_graph_sweep (graph);
-  if (!lpt_graph_infer (graph, error) || !lpt_unlower_refused (rw, graph, error))
+
+  return lpt_graph_infer (graph, error);
+}
+
+/* The bodies within @graph, each for itself: codes enter and leave them as the numbers that they are. */
+static gboolean
+fit_bodies (LptRewriter  *rw,
+            LptGraph     *graph,
+            GError      **error)
+{
+  gboolean ok = TRUE;
+
+  for (guint i = 0; i < graph->nodes->len && ok; i++)
+    {
+      LptNode *node = graph->nodes->pdata[i];
+
+      for (guint k = 0; k < lpt_node_n_bodies (node) && ok; k++)
+        {
+          rw->graph = lpt_node_body (node, k);
+          ok = fit_bodies (rw, rw->graph, error) && fit_graph (rw, lpt_node_body (node, k), error);
+          rw->graph = graph;
+        }
+    }
+
+  return ok;
+}
+
+static gboolean
+run (LptRewriter  *rw,
+     LptGraph     *graph,
+     GError      **error)
+{
+  const LptConfig *config = lpt_rewriter_config (rw);
+  g_autoptr (GPtrArray) left = NULL;
+
+  if (config->requant != NULL && graph->requant == NULL && !lpt_graph_set_requant (graph, config->requant, error))
+    return FALSE;
+  if (config->quant_rules == LPT_QUANT_RULES_NONE)
+    return TRUE;
+  if (!fit_bodies (rw, graph, error) || !fit_graph (rw, graph, error) || !lpt_unlower_refused (rw, graph, error))
     return FALSE;
   lpt_rewriter_changed (rw, NULL);
 
