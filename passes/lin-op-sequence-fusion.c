@@ -6,8 +6,8 @@
  *     Multiply (Subtract (a, x), b)  =>  Multiply (Subtract (x, a), -b)      the form of a dequantization,
  *                                                                            where a can be a zero point
  *
- * when the inner operation has one reader. A FakeQuantize that will take the inner operation into its input interval
- * does not count: it would be gone when a second run looks. Exact in real arithmetic.
+ * when the inner operation has one reader. A FakeQuantize that will take the inner operation into its input interval,
+ * with what stands between them, does not count: it would be gone when a second run looks. Exact in real arithmetic.
  *
  * Refused when
  *   - the inner operation has other readers, or element types differ;
@@ -36,17 +36,37 @@ constant_side (LptNode *node)
   return -1;
 }
 
-/* Will the FakeQuantize @reader take @inner, whose constant is input @side, into its interval
- * (passes/fake-quantize.c)? */
+/* Can an interval take @inner, whose constant is input @side (passes/fake-quantize.c)? */
+static gboolean
+is_taken (LptNode *inner,
+          guint    side)
+{
+  return !lpt_node_is_bias_add (inner) && lpt_fuse_shape_problem (inner, side) == NULL &&
+         (inner->op != LPT_OP_MULTIPLY || lpt_tensor_all_above (lpt_node_const_in (inner, side), 0));
+}
+
+/* Will a FakeQuantize take @inner by its reader @reader: @reader itself, or the only one behind a sequence of such? */
 static gboolean
 absorbs (LptNode *reader,
          LptNode *inner,
          guint    side)
 {
-  return reader->op == LPT_OP_FAKE_QUANTIZE && lpt_node_src (reader, 0) == inner &&
-         lpt_quantize_intervals_are_constant (reader) && !lpt_node_is_bias_add (inner) &&
-         lpt_fuse_shape_problem (inner, side) == NULL &&
-         (inner->op != LPT_OP_MULTIPLY || lpt_tensor_all_above (lpt_node_const_in (inner, side), 0));
+  for (guint n = 0; n < MANY_READERS && is_taken (inner, side); n++)
+    {
+      gint next;
+
+      if (reader->op == LPT_OP_FAKE_QUANTIZE)
+        return lpt_node_src (reader, 0) == inner && lpt_quantize_intervals_are_constant (reader);
+      next = (reader->info->flags & LPT_OP_F_AFFINE) != 0 && !(reader->flags & LPT_NODE_NO_CLEANUP)
+                 ? constant_side (reader) : -1;
+      if (next < 0 || lpt_value_n_uses (&reader->out[0]) != 1)
+        return FALSE;
+      inner = reader;
+      side = (guint) next;
+      reader = lpt_value_use (&inner->out[0], 0)->node;
+    }
+
+  return FALSE;
 }
 
 static gboolean

@@ -142,7 +142,7 @@ read_dequantize (LptNode *node,
 
 /* Dequantize, or the Convert that stands for it where a restriction keeps Dequantize from codes. */
 static gboolean
-is_dequantize (const LptNode *node)
+is_dequantize (LptNode *node)
 {
   return node->op == LPT_OP_DEQUANTIZE ||
          (node->op == LPT_OP_CONVERT && lpt_node_in (node, 0)->quant != NULL && lpt_dtype_is_real (node->out[0].dtype));
