@@ -3,7 +3,8 @@
  *     op (constant, ...)  =>  constant'
  *
  * Exporters leave arithmetic on weights in front of their quantization: bounds of narrow codes, a Transpose, a factor
- * that was joined to them. Weights are constants where the rules look for them. By the reference executor. Exact.
+ * that was joined to them. Weights are constants where the rules look for them, also those that a Round in place of a
+ * FakeQuantize rounds (round-to-fake-quantize). By the reference executor. Exact.
  *
  * Left alone are constants that reach no FakeQuantize, as those of a bias; FakeQuantize itself, which says what the
  * integers are; a Convert, which may turn codes or compressed numbers into wider ones; and what is marked to be kept,
@@ -18,6 +19,7 @@
  */
 
 #include "eval/lpt-evaluate-node.h"
+#include "passes/support/lpt-grid.h"
 #include "passes/support/lpt-layer.h"
 
 static gboolean
@@ -35,7 +37,14 @@ is_foldable (LptNode *node)
   return TRUE;
 }
 
-/* Is there a FakeQuantize behind @value, with nothing but constants between? */
+static gboolean
+quantizes (LptNode *node)
+{
+  return node->op == LPT_OP_FAKE_QUANTIZE ||
+         (lpt_grid_rounds (node) && lpt_grid_feeds_weights (&node->out[0]));
+}
+
+/* Is there a FakeQuantize behind @value, or a Round of weights, with nothing but constants between? */
 static gboolean
 is_quantized (LptValue *value,
               guint     depth)
@@ -44,7 +53,7 @@ is_quantized (LptValue *value,
     {
       LptNode *reader = lpt_value_use (value, i)->node;
 
-      if (reader->op == LPT_OP_FAKE_QUANTIZE ||
+      if (quantizes (reader) ||
           (reader->n_out == 1 && reader->n_in > 0 && lpt_value_is_constant_path (&reader->out[0]) &&
            is_quantized (&reader->out[0], depth - 1)))
         return TRUE;
@@ -61,7 +70,7 @@ rewrite (LptRewriter *rw,
   LptTensor *folded;
   LptValue *constant;
 
-  if (!is_foldable (node) || !is_quantized (&node->out[0], MOST_STEPS))
+  if (!is_foldable (node) || quantizes (node) || !is_quantized (&node->out[0], MOST_STEPS))
     return FALSE;
   if (lpt_node_const_grows (node))
     return lpt_rewriter_decline (rw, node, "the constant would be more than %d times as large as its inputs",

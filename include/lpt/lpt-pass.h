@@ -151,7 +151,7 @@ LPT_EXPORT gboolean lpt_pipeline_run (LptGraph *graph, const LptConfig *config, 
 LPT_EXPORT gboolean lpt_pipeline_run_passes (LptGraph *graph, const LptConfig *config, const LptPass *const *passes,
                                              LptReport *report, const LptObserver *observer, GError **error);
 /* Is there anything that says what integers stand for: FakeQuantize, Quantize or Dequantize, integers with
- * quantization, 8-bit constants that are read as real numbers? In bodies, too. */
+ * quantization, 8-bit constants that are read as real numbers, a rounding by a scale between bounds? In bodies, too. */
 LPT_EXPORT gboolean lpt_graph_is_quantized (LptGraph *graph);
 /* Was it a graph on integers, and is it one of real ops between Quantize and Dequantize since, changed by nothing else?
  * A string of the graph's says so, in files too. */

@@ -16,6 +16,7 @@
 
 #include "ir/lpt-check.h"
 #include "passes/core/lpt-rewriter.h"
+#include "passes/support/lpt-grid.h"
 
 #define LPT_PASS(name) extern const LptPass lpt_pass_##name;
 #include "passes/core/lpt-passes.def"
@@ -272,6 +273,15 @@ run_stages (const Run *run,
   return TRUE;
 }
 
+/* Does the rounding @node stand for a FakeQuantize (round-to-fake-quantize)? */
+static gboolean
+is_spelled_quantizer (LptNode *node)
+{
+  g_auto (LptGrid) grid;
+
+  return lpt_grid_find (node, &grid);
+}
+
 gboolean
 lpt_graph_is_quantized (LptGraph *graph)
 {
@@ -282,7 +292,7 @@ lpt_graph_is_quantized (LptGraph *graph)
       LptNode *node = g_ptr_array_index (graph->nodes, i);
       LptTensor *constant = node->op == LPT_OP_CONVERT ? lpt_node_const_in (node, 0) : NULL;
 
-      if ((node->info->flags & LPT_OP_F_QUANTIZES) != 0)
+      if ((node->info->flags & LPT_OP_F_QUANTIZES) != 0 || is_spelled_quantizer (node))
         return TRUE;
       if (constant != NULL && lpt_dtype_is_real (node->out[0].dtype) &&
           lpt_dtype_is_integer (lpt_tensor_dtype (constant)) && lpt_dtype_bits (lpt_tensor_dtype (constant)) <= 8)

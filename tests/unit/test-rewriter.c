@@ -226,7 +226,8 @@ test_merge (void)
                    "Result(%h)\n");
 }
 
-/* What carries quantization: pairs, codes in few bits behind a Convert, values with parameters; in a body, too. */
+/* What carries quantization: pairs, codes in few bits behind a Convert, values with parameters, bounded roundings;
+ * in a body, too. */
 static void
 test_is_quantized (void)
 {
@@ -243,6 +244,10 @@ test_is_quantized (void)
       FALSE },
     { "%p = Parameter : i8[2]\n%c = Convert(%p) {destination_type=f32}\n%y = Add(%x, %c)\n", FALSE },
     { "%p = Parameter : i8[2] q{scale=0.5}\n%y = Relu(%p) : i8[2] q{scale=0.5}\n", TRUE },
+    { "%m = Const {0.5} : f32[]\n%d = Divide(%x, %m)\n%r = Round(%d)\n%c = Clamp(%r) {min=-128, max=127}\n"
+      "%y = Multiply(%c, %m)\n", TRUE },
+    { "%m = Const {0.5} : f32[]\n%d = Divide(%x, %m)\n%r = Round(%d)\n"
+      "%y = Multiply(%r, %m)\n", FALSE },
   };
 
   for (guint i = 0; i < 2 * G_N_ELEMENTS (rows); i++)
