@@ -20,33 +20,10 @@
 
 #include "passes/support/lpt-layer.h"
 
-/* Operations between a quantizer and what reads its values, at most. */
-#define MOST_STEPS 64
-
 static gboolean
 is_narrow (const LptNode *node)
 {
   return lpt_node_is_const (node) && lpt_dtype_is_integer (node->out[0].dtype) && lpt_dtype_bits (node->out[0].dtype) < 8;
-}
-
-static gboolean
-is_quantized (LptValue          *value,
-              const LptTypeList *accepted)
-{
-  for (guint steps = 0; value != NULL && steps < MOST_STEPS; steps++)
-    {
-      const LptNode *node = value->producer;
-      LptDequant dq;
-
-      if (node->op == LPT_OP_FAKE_QUANTIZE ||
-          (lpt_dequant_find (value, accepted, &dq) && dq.multiply != NULL && lpt_dequant_is_low (&dq)))
-        return TRUE;
-      if ((node->info->flags & (LPT_OP_F_PRESERVES | LPT_OP_F_MONOTONE)) == 0 || node->n_in == 0)
-        return FALSE;
-      value = node->in[lpt_node_first_operand (node)].value;
-    }
-
-  return FALSE;
 }
 
 /* Do all that read @value as weights have quantized data? FALSE, too, where somebody reads it as something else. */
@@ -66,7 +43,7 @@ feeds_products (LptValue          *value,
             return FALSE;
         }
       else if (!lpt_node_is_weighted (use->node) || use->index != 1 || (grouped && !groups) ||
-               !is_quantized (lpt_node_in (use->node, 0), accepted))
+               !lpt_value_is_quantized (lpt_node_in (use->node, 0), accepted))
         return FALSE;
     }
 

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <lpt/lpt-work.h>
+
 #include "ir/lpt-fold.h"
 #include "passes/support/lpt-layer.h"
 #include "passes/support/lpt-restricted.h"
@@ -211,6 +213,28 @@ gboolean
 lpt_node_is_convolution (const LptNode *node)
 {
   return lpt_node_is_weighted (node) && node->op != LPT_OP_MATMUL;
+}
+
+gboolean
+lpt_value_is_quantized (LptValue          *value,
+                        const LptTypeList *accepted)
+{
+  enum { MOST_STEPS = 64 };
+
+  for (guint steps = 0; value != NULL && steps < MOST_STEPS; steps++)
+    {
+      const LptNode *node = value->producer;
+      LptDequant dq;
+
+      if (node->op == LPT_OP_FAKE_QUANTIZE ||
+          (lpt_dequant_find (value, accepted, &dq) && dq.multiply != NULL && lpt_dequant_is_low (&dq)))
+        return TRUE;
+      if ((node->info->flags & (LPT_OP_F_PRESERVES | LPT_OP_F_MONOTONE)) == 0 || node->n_in == 0)
+        return FALSE;
+      value = node->in[lpt_node_first_operand (node)].value;
+    }
+
+  return FALSE;
 }
 
 gboolean

@@ -36,6 +36,8 @@ gboolean lpt_node_is_weighted    (const LptNode *node);
 gboolean lpt_node_is_convolution (const LptNode *node);
 /* No Parameter, weighted operation or state is found above @value: it is computed from constants. */
 gboolean lpt_value_is_constant_path (LptValue *value);
+/* Does @value come from a FakeQuantize or a dequantization, through operations that move, select or bound values? */
+gboolean lpt_value_is_quantized (LptValue *value, const LptTypeList *accepted);
 /* Does @value come from codes of up to 8 bits: a constant, or what a FakeQuantize rounds to such? */
 gboolean lpt_value_is_coded (const LptValue *value);
 /* Is the Add a bias behind a weighted operation: marked so, or a constant right behind one? */

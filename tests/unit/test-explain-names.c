@@ -53,7 +53,7 @@ test_blame (void)
                                             "%x = Parameter : f32[1,2,4,4]\n"
                                             "%q = Quantize(%x) : u8[1,2,4,4] q{scale=0.01, zp=128}\n"
                                             "%d = Dequantize(%q) : f32[1,2,4,4]\n"
-                                            "%w = Const {0.5, 1.25, -1, 3} : f32[2,2,1,1]\n"
+                                            "%w = Const {0.51, 1.237, -1, 3.3} : f32[2,2,1,1]\n"
                                             "%c = Convolution(%d, %w) {strides=[1,1], pads_begin=[0,0], "
                                             "pads_end=[0,0], dilations=[1,1]}\n"
                                             "Result(%c)\n");
