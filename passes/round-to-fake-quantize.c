@@ -18,7 +18,8 @@
  * go the other way where L is odd; Floor (t + 1/2) takes them up. By one step. The Quantize that lowering makes of the
  * FakeQuantize rounds x / s to even, as Round does.
  *
- * Left alone where the result is read as indices (a Convert to wide integers), or constants reach no weights.
+ * Left alone where the result is read as indices (a Convert to wide integers), numbers vary along several axes, or
+ * constants reach no weights, or a FakeQuantize first.
  *
  * Refused when
  *   - a bound is missing, or there are more than 65536 numbers between them;

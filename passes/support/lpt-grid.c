@@ -349,17 +349,21 @@ is_index (LptValue *y)
   return FALSE;
 }
 
+/* @moved: by operations that move numbers alone. */
 static gboolean
 feeds_weights (LptValue *value,
+               gboolean  moved,
                guint     depth)
 {
   for (guint i = 0; depth > 0 && i < lpt_value_n_uses (value); i++)
     {
       const LptUse *use = lpt_value_use (value, i);
+      const guint32 flags = use->node->info->flags;
+      const gboolean goes_on = moved ? (flags & LPT_OP_F_PRESERVES) != 0 : (flags & LPT_OP_F_QUANTIZES) == 0;
 
-      if ((lpt_node_is_weighted (use->node) && use->index == 1) ||
-          (use->node->n_out == 1 && lpt_value_is_constant_path (&use->node->out[0]) &&
-           feeds_weights (&use->node->out[0], depth - 1)))
+      if (((flags & LPT_OP_F_WEIGHTED) != 0 && use->index == 1) ||
+          (use->node->n_out == 1 && goes_on &&
+           lpt_value_is_constant_path (&use->node->out[0]) && feeds_weights (&use->node->out[0], moved, depth - 1)))
         return TRUE;
     }
 
@@ -369,7 +373,18 @@ feeds_weights (LptValue *value,
 gboolean
 lpt_grid_feeds_weights (LptValue *value)
 {
-  return feeds_weights (value, LPT_GRID_STEPS);
+  return feeds_weights (value, FALSE, LPT_GRID_STEPS);
+}
+
+/* Has each element along one axis at most numbers of its own? Intervals have no more. */
+static gboolean
+is_along_one_axis (const LptGridStep *steps,
+                   guint              n)
+{
+  for (guint i = 0; i < n; i++)
+    if (steps[i].constant != NULL && lpt_tensor_n_wide (steps[i].constant) > 1)
+      return FALSE;
+  return TRUE;
 }
 
 /* Constants that nothing bounds are bounded by what they are. */
@@ -447,8 +462,9 @@ is_quantizer (LptGrid     *grid,
 {
   LptTensor *data = grid->constant ? grid->x->producer->data : NULL;
 
-  if (is_index (grid->y) || (data != NULL && !lpt_grid_feeds_weights (grid->y)) ||
-      (data == NULL && !has_scale (grid->up, grid->n_up) && !has_scale (grid->down, grid->n_down)))
+  if (is_index (grid->y) || (data != NULL && !feeds_weights (grid->y, TRUE, LPT_GRID_STEPS)) ||
+      (data == NULL && !has_scale (grid->up, grid->n_up) && !has_scale (grid->down, grid->n_down)) ||
+      (data == NULL && (!is_along_one_axis (grid->up, grid->n_up) || !is_along_one_axis (grid->down, grid->n_down))))
     return FALSE;
   if (!take_bounds (grid, grid->n_up, grid->n_down))
     *problem = "a bound behind the rounding is no whole number in front of its scale";

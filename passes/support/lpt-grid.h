@@ -50,7 +50,7 @@ gboolean   lpt_grid_rounds (const LptNode *node);
 gboolean   lpt_grid_find  (LptNode *round, LptGrid *grid);
 void       lpt_grid_clear (LptGrid *grid);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptGrid, lpt_grid_clear)
-/* Does nothing but constants stand between @value and weights? */
+/* Does nothing but constants stand between @value and weights, and no FakeQuantize? */
 gboolean   lpt_grid_feeds_weights (LptValue *value);
 /* What @whole, a number that the rounding gives, is as x, and as y, in single precision (transfer full; NULL where no
  * constant holds it). */
