@@ -386,6 +386,17 @@ one_scale (const LptValue *value)
   return is_8bit (value) && value->quant->n == 1 && zero_fits (value);
 }
 
+/* Runtimes have these operators for data and results of one type, and for signed data only with signed weights. */
+static gboolean
+types_agree (LptNode *node)
+{
+  const LptDType data = lpt_node_in (node, 0)->dtype;
+
+  return data == lpt_node_out (node)->dtype &&
+         (node->n_in < 2 || data == lpt_node_in (node, 1)->dtype ||
+          ((node->info->flags & LPT_OP_F_WEIGHTED) != 0 && data == LPT_DTYPE_U8));
+}
+
 /* Name of an output's codes, which an integer operator writes. */
 static const char *
 codes_out (LptOnnxWriter *w,
@@ -407,9 +418,9 @@ qlinear_conv (LptOnnxWriter *w,
 {
   LptValue *x = lpt_node_in (node, 0), *weights = lpt_node_in (node, 1), *bias = lpt_node_in (node, 2);
 
-  if (!one_scale (x) || !is_8bit (weights) || !one_scale (lpt_node_out (node)) || weights->producer->data == NULL
-      || (bias != NULL && bias->dtype != LPT_DTYPE_I32) || LPT_ATTRS (node, LptConvAttrs)->bias_rest.n > 0
-      || !zero_fits (weights))
+  if (!one_scale (x) || !is_8bit (weights) || !one_scale (lpt_node_out (node)) || !types_agree (node) ||
+      weights->producer->data == NULL || (bias != NULL && bias->dtype != LPT_DTYPE_I32) ||
+      LPT_ATTRS (node, LptConvAttrs)->bias_rest.n > 0 || !zero_fits (weights))
     return FALSE;
   {
     Codes a = codes_of (w, x, "x"), b = { lpt_onnx_w_weight_codes (w, node), "", "" }, y = { 0 };
@@ -435,6 +446,7 @@ qlinear_matmul (LptOnnxWriter *w,
   Codes x, y, out = { 0 };
 
   if (!one_scale (a) || !is_8bit (b) || !zero_fits (b) || attrs->bias_rest.n > 0 || !one_scale (lpt_node_out (node)) ||
+      !types_agree (node) ||
       (bias != NULL && (!flat || bias->dtype != LPT_DTYPE_I32)) ||
       (!flat && (attrs->transpose_a || attrs->transpose_b)))
     return FALSE;
@@ -463,8 +475,8 @@ qlinear_binary (LptOnnxWriter *w,
 {
   Codes a, b, y = { 0 };
 
-  if (!one_scale (lpt_node_in (node, 0)) || !one_scale (lpt_node_in (node, 1)) || !one_scale (lpt_node_out (node))
-      || LPT_ATTRS (node, LptBinaryAttrs)->shift.n > 0)
+  if (!one_scale (lpt_node_in (node, 0)) || !one_scale (lpt_node_in (node, 1)) || !one_scale (lpt_node_out (node)) ||
+      !types_agree (node) || LPT_ATTRS (node, LptBinaryAttrs)->shift.n > 0)
     return FALSE;
   a = codes_of (w, lpt_node_in (node, 0), "a");
   b = codes_of (w, lpt_node_in (node, 1), "b");
@@ -481,7 +493,7 @@ qlinear_unary (LptOnnxWriter *w,
 {
   Codes x, y = { 0 };
 
-  if (!one_scale (lpt_node_in (node, 0)) || !one_scale (lpt_node_out (node)))
+  if (!one_scale (lpt_node_in (node, 0)) || !one_scale (lpt_node_out (node)) || !types_agree (node))
     return NULL;
   x = codes_of (w, lpt_node_in (node, 0), "x");
   lpt_onnx_w_quant (w, "y", lpt_node_out (node)->quant, lpt_node_out (node)->dtype, &y.scale, &y.zero);
