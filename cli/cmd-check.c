@@ -90,7 +90,7 @@ cmd_check (int argc, char **argv)
   if (n > 0)
     cmd_note ("%s: %u violation%s", argv[1], n, n == 1 ? "" : "s");
   if (!graph->lowered && !lpt_graph_is_quantized (graph))
-    cmd_note_float (argv[1], CMD_NOTHING_TO_DO);
+    cmd_note_float (graph, argv[1], CMD_NOTHING_TO_DO);
   else if (!graph->lowered)
     printf ("the graph is not lowered, lptc transform does that: %s\n",
             n == 0 ? "no violations in what it says so far" : "these are of what it says so far");

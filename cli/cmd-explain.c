@@ -72,7 +72,7 @@ cmd_explain (int argc, char **argv)
   if (!cmd_prepare_graph (graph, args.shapes, args.outputs, args.requant, &code))
     return code;
   if (!lpt_graph_is_quantized (graph) && !args.dynamic)
-    cmd_note_float (argv[1], CMD_NOTHING_TO_DO);
+    cmd_note_float (graph, argv[1], CMD_NOTHING_TO_DO);
   progress ("transforming", 0, 0);
   g_autofree char *macs = NULL;
   g_autoptr (GPtrArray) list = lpt_explain_full (graph, cmd_pipeline_is_given (&args) ? config : NULL, &macs, &error);

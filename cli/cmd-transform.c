@@ -203,7 +203,7 @@ load_graph (const char *file, LptConfig *config, const CmdPipelineArgs *args, in
   if (!cmd_check_names (config, graph, FALSE, code) || !cmd_prepare_graph (graph, args->shapes, args->outputs, args->requant, code))
     return NULL;
   if (config->until > LPT_STAGE_PREPARE && !lpt_graph_is_quantized (graph) && !args->dynamic)
-    cmd_note_float (file, CMD_NOTHING_TO_DO);
+    cmd_note_float (graph, file, CMD_NOTHING_TO_DO);
   return g_steal_pointer (&graph);
 }
 

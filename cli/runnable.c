@@ -46,10 +46,29 @@ cmd_runs_as_is (const CmdRunArgs *args, gboolean reference)
   return args->real || (reference && !args->transform && !cmd_pipeline_is_given (&args->pipeline));
 }
 
-void
-cmd_note_float (const char *path, const char *what)
+/* The first node that rounds numbers to, or keeps them in, floats of 8 or 4 bits; NULL. */
+static const LptNode *
+find_small_floats (const LptGraph *graph)
 {
-  cmd_note ("%s: no FakeQuantize or Q/DQ: %s", path, what);
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      const LptNode *node = g_ptr_array_index (graph->nodes, i);
+      for (guint o = 0; o < node->n_out; o++)
+        if (lpt_dtype_is_real (node->out[o].dtype) && lpt_dtype_bits (node->out[o].dtype) <= 8)
+          return node;
+    }
+  return NULL;
+}
+
+void
+cmd_note_float (const LptGraph *graph, const char *path, const char *what)
+{
+  const LptNode *small = find_small_floats (graph);
+  if (small != NULL)
+    cmd_note ("%s: \"%s\" is %s, which is computed in float, and no FakeQuantize or Q/DQ has integers: %s", path,
+              small->name, lpt_dtype_name (small->out[0].dtype), what);
+  else
+    cmd_note ("%s: no FakeQuantize or Q/DQ: %s", path, what);
 }
 
 /* The first op that is to compute f64 numbers, or NULL. */
@@ -80,7 +99,7 @@ cmd_make_runnable (LptGraph *graph, const char *path, const CmdRunArgs *args, gb
   if (!quantized && !args->pipeline.dynamic)
     {
       progress_end ();
-      cmd_note_float (path, "it runs in float");
+      cmd_note_float (graph, path, "it runs in float");
     }
   if (!quantized && !given)
     return TRUE;

@@ -40,6 +40,6 @@ char         *cmd_run_key        (const CmdRunArgs *args, gboolean reference, in
 
 #define CMD_NOTHING_TO_DO "nothing to do; lptc quantize makes an int8 model"
 /* A line about a model that carries no quantization: @what becomes of it. */
-void          cmd_note_float     (const char *path, const char *what);
+void          cmd_note_float     (const LptGraph *graph, const char *path, const char *what);
 
 #endif
