@@ -6,8 +6,8 @@
  *     Move (FakeQuantize (w, low, high, ...), ...)  =>  FakeQuantize (Move (w), Move (low), Move (high), ...)
  *
  * where w, z, s and the intervals are constants and Move only puts elements elsewhere: Reshape, Transpose, Slice,
- * Split, Concat, Gather, Broadcast and their like, whose other inputs are constants. Each constant is spread over the
- * weights, moved as they are, and shortened again along the axes along which it does not vary, so any axes may be
+ * Split, Concat, Gather, Broadcast, Tile and their like, whose other inputs are constants. Each constant is spread over
+ * the weights, moved as they are, and shortened again along the axes along which it does not vary, so any axes may be
  * joined, cut or repeated. Elements that Pad adds are zeros: their code is the zero point, whatever stands there.
  * Concat joins weights of one type of codes, each part with its own numbers. Exact.
  *
@@ -185,7 +185,9 @@ is_grouping (const LptNode *node)
 static gboolean
 moves (LptNode *node)
 {
-  if ((node->info->flags & (LPT_OP_F_PRESERVES | LPT_OP_F_ELEMENTWISE | LPT_OP_F_COMPUTE | LPT_OP_F_SPATIAL)) !=
+  /* Tile repeats what may be summed with it; the rules of OpenVINO do not move a dequantization through it. */
+  if (node->op != LPT_OP_TILE &&
+      (node->info->flags & (LPT_OP_F_PRESERVES | LPT_OP_F_ELEMENTWISE | LPT_OP_F_COMPUTE | LPT_OP_F_SPATIAL)) !=
       LPT_OP_F_PRESERVES)
     return FALSE;
   for (guint o = 0; o < node->n_out; o++)
