@@ -1,6 +1,6 @@
 /* weight-codes.c - constant weights of a product that are codes of a few bits with scales
  *
- *     Const (codes) -> [Reshape] -> [Reinterpret] -> Dequantize -> [Multiply (scales)]
+ *     Const (codes) -> [Reshape] -> [Reinterpret] -> Dequantize -> [Multiply (scales), Add or Subtract (numbers)]
  *     Const (codes) -> Convert -> [Subtract (zero points)] -> Multiply (scales)
  *
  * and behind these Convert, Reshape and a Transpose of the matrix. Scales and zero points are constants, or computed
@@ -148,23 +148,51 @@ is_dequantize (LptNode *node)
          (node->op == LPT_OP_CONVERT && lpt_node_in (node, 0)->quant != NULL && lpt_dtype_is_real (node->out[0].dtype));
 }
 
-/* Multiply (Dequantize (codes), scales) */
+/* s (q - z) f = (s f) (q - z), s (q - z) + f = s (q - (z - f / s)): @factors are those of each code. */
 static gboolean
-read_scaled (LptNode *node,
-             Chain   *c)
+take_numbers (Chain       *c,
+              const float *factors,
+              gint64       count,
+              LptOp        op)
 {
-  const guint side = is_dequantize (lpt_node_src (node, 0)) ? 0 : 1;
-  LptNode *dequantize = lpt_node_src (node, side);
-  const LptShape *shape = &dequantize->out[0].shape;
-  g_autofree float *factor = NULL;
+  for (gint64 i = 0; i < count; i++)
+    if (op == LPT_OP_MULTIPLY)
+      c->scale[i] *= factors[i];
+    else if (c->scale[i] != 0)
+      c->zero[i] += (op == LPT_OP_ADD ? -factors[i] : factors[i]) / c->scale[i];
+    else
+      return FALSE;
 
-  if (!is_dequantize (dequantize) || !read_dequantize (dequantize, c))
+  return TRUE;
+}
+
+static gboolean
+may_be_affine (LptNode *node)
+{
+  return (node->info->flags & LPT_OP_F_AFFINE) != 0 && node->op != LPT_OP_DIVIDE;
+}
+
+/* Dequantize (codes) behind Multiply, Add and Subtract of constants */
+static gboolean
+read_affine (LptNode *node,
+             Chain   *c,
+             guint    depth)
+{
+  const guint side = depth > 0 && may_be_affine (node) && node->op != LPT_OP_SUBTRACT &&
+                             !is_dequantize (lpt_node_src (node, 0)) && !may_be_affine (lpt_node_src (node, 0))
+                         ? 1
+                         : 0;
+  g_autofree float *factors = NULL;
+  const LptShape *shape = &node->out[0].shape;
+
+  if (is_dequantize (node))
+    return read_dequantize (node, c);
+  if (depth == 0 || !may_be_affine (node) || !lpt_shape_equal (shape, &lpt_node_in (node, side)->shape) ||
+      !read_affine (lpt_node_src (node, side), c, depth - 1))
     return FALSE;
-  factor = spread (lpt_node_in (node, 1 - side), shape);
-  for (gint64 i = 0; factor != NULL && i < lpt_dims_product (shape, 0, shape->rank); i++)
-    c->scale[i] *= factor[i];
+  factors = spread (lpt_node_in (node, 1 - side), shape);
 
-  return factor != NULL;
+  return factors != NULL && take_numbers (c, factors, lpt_dims_product (shape, 0, shape->rank), node->op);
 }
 
 /* Behind what changes the type of real numbers alone: lowering puts that around f16. */
@@ -212,10 +240,12 @@ read_chain (LptValue *value,
       LptNode *node = value->producer;
       LptValue *x = node->n_in > 0 ? lpt_node_in (node, 0) : NULL;
 
-      if (is_dequantize (node))
-        return read_dequantize (node, c);
-      if (node->op == LPT_OP_MULTIPLY)
-        return read_product (node, c) || (c->codes == NULL && read_scaled (node, c));
+      if (node->op == LPT_OP_MULTIPLY && read_product (node, c))
+        return TRUE;
+      if (c->codes != NULL)
+        return FALSE;
+      if (is_dequantize (node) || may_be_affine (node))
+        return read_affine (node, c, MAX_STEPS);
       if (x == NULL || !lpt_shape_is_static (&x->shape) ||
           (node->op == LPT_OP_TRANSPOSE
                ? value->shape.rank != 2 || x->shape.rank != 2 || c->swapped

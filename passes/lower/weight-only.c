@@ -6,7 +6,8 @@
  * rows: those of the weights' scales, parts of those longer than 256, or 128 where a row of weights has one. Several
  * products that read the same data share its codes. Rounds: the data, to 8 bits of each block. Weights whose scales
  * change inside blocks of 16 stay real, and what the file asks to be (MatMulNBits with accuracy_level 1 to 3). With the
- * configuration's `dynamic` real constant weights are rounded to 8 bits, too. Convolutions: weight-only-window.c.
+ * configuration's `dynamic` real constant weights are rounded to 8 bits, too. Data that are codes already are taken as
+ * they are: weight-only-given.c. Convolutions: weight-only-window.c.
  *
  * Golden tests: tests/golden/weight-only/
  *
@@ -130,19 +131,19 @@ rewrite (LptWeightOnly *u,
   const LptMatMulAttrs *attrs = LPT_ATTRS (node, LptMatMulAttrs);
   const LptConfig *config = lpt_rewriter_config (u->rw);
   const LptRestriction *restriction = lpt_config_restriction (config, node);
-  LptValue *x = lpt_node_in (node, 0), *in[5] = { NULL };
+  LptValue *x = lpt_node_in (node, 0), *given = u->raised ? NULL : lpt_weight_only_given (x), *in[6] = { NULL };
   g_auto (LptWeightCodes) w = { 0 };
   g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
   LptNode *codes, *y;
   gint64 block;
 
   if (node->n_in != 2 || attrs->transpose_a || lpt_node_out (node)->dtype != LPT_DTYPE_F32 ||
-      !lpt_weight_only_takes (x))
+      (given == NULL && !lpt_weight_only_takes (x)))
     return;
   if (!lpt_weight_codes_read (lpt_node_in (node, 1), attrs->transpose_b, &w))
     {
       lpt_weight_codes_clear (&w);
-      if (!config->dynamic || !lpt_weight_codes_round (lpt_node_in (node, 1), attrs->transpose_b, &w))
+      if (given != NULL || !config->dynamic || !lpt_weight_codes_round (lpt_node_in (node, 1), attrs->transpose_b, &w))
         return;
     }
   block = fit_block (w.block);
@@ -150,7 +151,7 @@ rewrite (LptWeightOnly *u,
     lpt_weight_codes_split (&w, block);
   if (restriction != NULL && lpt_restriction_is_never (restriction))
     return;
-  if (attrs->real && !config->dynamic)
+  if (given == NULL && attrs->real && !config->dynamic)
     {
       lpt_rewriter_decline (u->rw, node, "the file asks for real data beside its weights of a few bits");
       return;
@@ -162,14 +163,20 @@ rewrite (LptWeightOnly *u,
                             w.block);
       return;
     }
-  codes = lpt_weight_only_codes (u, x, block, FALSE);
-  in[0] = &codes->out[0];
+  if (given == NULL)
+    {
+      codes = lpt_weight_only_codes (u, x, block, FALSE);
+      in[0] = &codes->out[0];
+      in[2] = &codes->out[1];
+    }
+  else if (!lpt_weight_only_read_given (u, node, given, &w, block, in))
+    return;
   in[1] = lpt_weight_only_const (u, node, "/codes", &w.codes);
   lpt_value_set_quant (in[1], unit);
-  in[2] = &codes->out[1];
   in[3] = lpt_weight_only_const (u, node, "/scales", &w.scale);
   in[4] = lpt_weight_only_const (u, node, "/zeros", &w.zero);
-  y = lpt_graph_add (lpt_rewriter_graph (u->rw), LPT_OP_BLOCK_MATMUL, 0, node->name, in[4] != NULL ? 5 : 4, in);
+  y = lpt_graph_add (lpt_rewriter_graph (u->rw), LPT_OP_BLOCK_MATMUL, 0, node->name,
+                     in[5] != NULL ? 6 : in[4] != NULL ? 5 : 4, in);
   LPT_ATTRS (y, LptBlockMatMulAttrs)->block = block;
   lpt_rewriter_infer (u->rw, y);
   lpt_node_set_origin (y, node->origin);
@@ -187,8 +194,7 @@ run_graph (LptRewriter  *rw,
 {
   g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
   g_autoptr (GHashTable) codes = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  LptWeightOnly u = { rw, codes };
-  const gboolean raised = lpt_graph_is_raised (graph);
+  LptWeightOnly u = { rw, codes, lpt_graph_is_raised (graph) };
 
   if (order == NULL)
     return FALSE;
@@ -198,7 +204,7 @@ run_graph (LptRewriter  *rw,
 
       if (node->op == LPT_OP_MATMUL)
         rewrite (&u, node);
-      else if (!raised && (node->info->flags & LPT_OP_F_WEIGHTED))     /* what was integers is so again by now */
+      else if (!u.raised && (node->info->flags & LPT_OP_F_WEIGHTED))
         lpt_weight_only_window (&u, node);
     }
   lpt_graph_sweep (graph);

@@ -7,11 +7,13 @@
 #define WEIGHT_ONLY_H
 
 #include "passes/core/lpt-rewriter.h"
+#include "passes/lower/weight-codes.h"
 
 typedef struct
 {
   LptRewriter *rw;
   GHashTable  *codes;     /* "address of a value, block" -> DynamicQuantize of it */
+  gboolean     raised;    /* what was integers is so again by now: other codes are read as real numbers on purpose */
 } LptWeightOnly;
 
 /* Is @x something whose data a product may quantize: f32, computed, and no codes behind it? Codes that are read as real
@@ -22,6 +24,12 @@ gboolean  lpt_weight_only_takes   (const LptValue *x);
 LptNode  *lpt_weight_only_codes   (LptWeightOnly *u, LptValue *x, gint64 block, gboolean asymmetric);
 /* A constant named after @node; takes *@tensor; NULL where there is none. */
 LptValue *lpt_weight_only_const   (LptWeightOnly *u, LptNode *node, const char *what, LptTensor **tensor);
+
+/* The codes that are read as @x, of one scale, or NULL. */
+LptValue *lpt_weight_only_given   (const LptValue *x);
+/* Inputs 0, 2 and 5 of a BlockMatMul of the codes @q with @w, in place of @node. FALSE: no memory. */
+gboolean  lpt_weight_only_read_given (LptWeightOnly *u, LptNode *node, LptValue *q, const LptWeightCodes *w,
+                                      gint64 block, LptValue **in);
 
 /* Convolutions and their transposes (weight-only-window.c). */
 void      lpt_weight_only_window  (LptWeightOnly *u, LptNode *node);

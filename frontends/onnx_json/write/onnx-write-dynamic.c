@@ -197,31 +197,62 @@ block_weights (LptOnnxWriter *w,
   return real;
 }
 
+/* The one scale of all rows and blocks of the data, or NULL. */
+static LptTensor *
+one_scale (LptNode *node)
+{
+  LptNode *source = lpt_node_src (node, 2);
+  LptTensor *scales = source->op == LPT_OP_BROADCAST ? lpt_node_const_in (source, 0) : source->data;
+
+  return scales != NULL && lpt_tensor_is_scalar_like (scales)
+             ? lpt_tensor_scalar (LPT_DTYPE_F32, lpt_tensor_get_f64 (scales, 0))
+             : NULL;
+}
+
+/* The data as real numbers: what was quantized, or codes of one scale. NULL: it is something else. */
+static const char *
+block_data (LptOnnxWriter *w,
+            LptNode       *node)
+{
+  LptNode *data = lpt_node_src (node, 0);
+  const char *real;
+  LptTensor *scale;
+
+  if (data->op == LPT_OP_DYNAMIC_QUANTIZE)
+    return lpt_onnx_w_in (w, data, 0);
+  scale = data->op == LPT_OP_REINTERPRET ? one_scale (node) : NULL;
+  if (scale == NULL)
+    return NULL;
+  real = lpt_onnx_w_temp (w, "data");
+  lpt_onnx_w_node (w, "DequantizeLinear", real, 2, lpt_onnx_w_codes (w, lpt_node_in (node, 0)),
+                   lpt_onnx_w_tensor (w, "scale", scale));
+  return real;
+}
+
 /* MatMul (x, Transpose (weights)) of the data that were quantized. */
 void
 lpt_onnx_write_block_matmul (LptOnnxWriter *w,
                              LptNode       *node,
                              const char    *onnx)
 {
-  LptNode *data = lpt_node_src (node, 0);
   const gint64 block = LPT_ATTRS (node, LptBlockMatMulAttrs)->block, k = lpt_node_in (node, 1)->shape.dims[1];
   const LptShape *scale = &lpt_node_in (node, 3)->shape;
   const gboolean zeros = node->n_in > 4 && lpt_node_in (node, 4) != NULL,
                  bias = node->n_in > 5 && lpt_node_in (node, 5) != NULL;
-  const char *product;
+  const char *product, *data = block_data (w, node);
   Onnx__NodeProto *turned;
 
-  if (data->op != LPT_OP_DYNAMIC_QUANTIZE || lpt_node_const_in (node, 1) == NULL ||
+  if (data == NULL || lpt_node_const_in (node, 1) == NULL ||
       lpt_node_const_in (node, 3) == NULL || (zeros && lpt_node_const_in (node, 4) == NULL) ||
       (scale->dims[1] != 1 && scale->dims[1] != (k + block - 1) / block))
     {
-      lpt_onnx_w_fail (w, "a product by blocks of other data than DynamicQuantize's, or with other scales than one for each");
+      lpt_onnx_w_fail (w, "a product by blocks of data of several scales, or with other scales than one for each");
       return;
     }
   turned = lpt_onnx_w_node (w, "Transpose", lpt_onnx_w_temp (w, "columns"), 1, block_weights (w, node));
   lpt_onnx_w_ints (w, turned, "perm", 2, (const gint64[]) { 1, 0 });
   product = bias ? lpt_onnx_w_temp (w, "product") : OUT (0);
-  lpt_onnx_w_node (w, "MatMul", product, 2, lpt_onnx_w_in (w, data, 0), turned->output[0]);
+  lpt_onnx_w_node (w, "MatMul", product, 2, data, turned->output[0]);
   if (bias)
     lpt_onnx_w_node (w, "Add", OUT (0), 2, product, IN (5));
 }
