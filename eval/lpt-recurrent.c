@@ -210,3 +210,36 @@ lpt_recurrent_next (const LptRecurrent   *net,
       memcpy (h, sums, n * sizeof *h);
     }
 }
+
+/* --- scales of codes --- */
+
+/* Is there one for each direction? */
+static gboolean
+along_directions (const LptQuant *quant,
+                  const LptShape *shape)
+{
+  gint axis;
+
+  return quant->n > 1 && shape->rank == 3 && lpt_axis_normalize (quant->axis, 3, &axis) && axis == 0 &&
+         (gint64) quant->n == shape->dims[0];
+}
+
+gboolean
+lpt_recurrent_scales_fit (const LptQuant *quant,
+                          const LptShape *shape)
+{
+  gint axis;
+
+  return quant->n == 1 || along_directions (quant, shape) ||
+         (shape->rank >= 2 && lpt_axis_normalize (quant->axis, shape->rank, &axis) && axis == shape->rank - 2 &&
+          (gint64) quant->n == shape->dims[axis]);
+}
+
+guint
+lpt_recurrent_scale_of (const LptQuant *quant,
+                        const LptShape *shape,
+                        gsize           direction,
+                        gsize           row)
+{
+  return quant->n == 1 ? 0 : (guint) (along_directions (quant, shape) ? direction : row);
+}

@@ -47,6 +47,12 @@ gboolean lpt_recurrent_reverse (const LptNode *node, guint direction);
 guint    lpt_recurrent_lengths (const LptRecurrent *net);
 guint    lpt_recurrent_weights (const LptRecurrent *net);
 
+/* May weights of @shape, [directions, rows, k] or [rows, k] of a cell, be codes with the scales of @quant: one, one for
+ * each row of all directions, or one for each direction? */
+gboolean lpt_recurrent_scales_fit (const LptQuant *quant, const LptShape *shape);
+/* Which of them row @row of a direction has. */
+guint    lpt_recurrent_scale_of   (const LptQuant *quant, const LptShape *shape, gsize direction, gsize row);
+
 /* GRU, before lpt_recurrent_next(): gates z and r from the first two thirds of @sums. @other is r * h then; with
  * linear_before_reset it holds h R + bR, which goes into the last third. */
 void     lpt_recurrent_reset   (const LptRecurrent *net, const LptFloatKernel *floats, float *sums, const float *h, float *other);

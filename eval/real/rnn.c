@@ -132,7 +132,7 @@ open_weights (LptCall        *call,
               Weights        *w,
               const LptArray *array,
               const float    *data,
-              gint64          first,
+              guint           direction,
               gint64          rows,
               GError        **error)
 {
@@ -140,13 +140,14 @@ open_weights (LptCall        *call,
 
   if (data != NULL)
     {
-      w->data = data + first * w->k;
+      w->data = data + direction * rows * w->k;
       return TRUE;
     }
-  w->codes = (const gint8 *) array->data + first * w->k;
+  w->codes = (const gint8 *) array->data + direction * rows * w->k;
   w->scale = lpt_call_scratch (call, (gsize) rows, sizeof (float), error);
   for (row = 0; row < rows && w->scale != NULL; row++)
-    w->scale[row] = (float) array->quant->scale[array->quant->n == 1 ? 0 : row];
+    w->scale[row] = (float) array->quant->scale[lpt_recurrent_scale_of (array->quant, &array->shape, direction,
+                                                                        (gsize) row)];
 
   return w->scale != NULL;
 }
@@ -168,8 +169,8 @@ open_direction (LptCall           *call,
   d->b = in[w + 2] != NULL ? in[w + 2] + direction * d->net.bias_gates * d->net.hidden : NULL;
   d->w = (Weights) { .k = inputs };
   d->r = (Weights) { .k = d->net.hidden };
-  if (!open_weights (call, &d->w, &call->in[w], in[w], direction * rows, rows, error) ||
-      !open_weights (call, &d->r, &call->in[w + 1], in[w + 1], direction * rows, rows, error))
+  if (!open_weights (call, &d->w, &call->in[w], in[w], direction, rows, error) ||
+      !open_weights (call, &d->r, &call->in[w + 1], in[w + 1], direction, rows, error))
     return FALSE;
   d->sums = lpt_call_scratch (call, (gsize) rows, sizeof (float), error);
   d->other = d->sums != NULL ? lpt_call_scratch (call, (gsize) d->net.hidden, sizeof (float), error) : NULL;
@@ -179,17 +180,14 @@ open_direction (LptCall           *call,
   return d->totals != NULL;
 }
 
-/* Its codes are multiplied as such: signed, no zero point, one scale or one for each row. */
+/* Its codes are multiplied as such: signed, no zero point, one scale or one for each row or direction. */
 static gboolean
 is_coded (const LptArray *array)
 {
   const LptQuant *quant = array->quant;
-  gint axis, rank = array->shape.rank;
   guint c;
 
-  if (quant == NULL || array->dtype != LPT_DTYPE_I8 ||
-      (quant->n > 1 && (!lpt_axis_normalize (quant->axis, rank, &axis) || axis != rank - 2 ||
-                        (gint64) quant->n != array->shape.dims[axis])))
+  if (quant == NULL || array->dtype != LPT_DTYPE_I8 || !lpt_recurrent_scales_fit (quant, &array->shape))
     return FALSE;
   for (c = 0; c < quant->n; c++)
     if (quant->zero_point[c] != 0)

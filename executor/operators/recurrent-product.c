@@ -6,6 +6,7 @@
  */
 
 #include "executor/operators/recurrent.h"
+#include "eval/lpt-recurrent.h"
 #include "ir/scalar/lpt-loop.h"
 
 #define PANEL LPT_FGEMM_PANEL
@@ -76,7 +77,8 @@ pack_codes (LptRecurrentProduct       *p,
   for (c = 0; c < p->n; c++)
     {
       p->bias[c] = -128 * packed.col_sum[c];
-      p->scale[c] = (float) quant->scale[quant->n == 1 ? 0 : columns->from + c];
+      p->scale[c] = (float) quant->scale[lpt_recurrent_scale_of (quant, &columns->weights->shape, columns->direction,
+                                                                 columns->from + c)];
     }
   p->end = (LptEpilogue) { .store = LPT_STORE_I32, .bias = p->bias };
   p->gemm = (LptGemm) { .kernel = gemm, .epilogue_kernel = program->kernels.epilogue, .epilogue = &p->end, .m = 2 * rows, .k = p->k, .n = p->n,

@@ -231,22 +231,19 @@ is_shape (const LptProgramValue *value,
   return value != NULL && lpt_program_is_real (value) && lpt_program_count (value) == count;
 }
 
-/* Constant, real, or signed codes without zero points whose scale is one, or one for each row. */
+/* Constant, real, or signed codes without zero points whose scale is one, or one for each row or direction. */
 static gboolean
 is_weights (const LptProgramValue *value,
-            gsize                  rows,
             gsize                  count)
 {
   const LptArray *array = value != NULL ? &value->array : NULL;
   const LptQuant *quant = array != NULL ? array->quant : NULL;
-  gint axis;
   guint c;
 
   if (array == NULL || value->kind != LPT_STORAGE_CONST || quant == NULL)
     return is_shape (value, count) && value->kind == LPT_STORAGE_CONST;
   if (array->dtype != LPT_DTYPE_I8 || lpt_program_count (value) != count ||
-      (quant->n > 1 && (quant->n != rows || !lpt_axis_normalize (quant->axis, array->shape.rank, &axis) ||
-                        axis != array->shape.rank - 2)))
+      !lpt_recurrent_scales_fit (quant, &array->shape))
     return FALSE;
   for (c = 0; c < quant->n; c++)
     if (quant->zero_point[c] != 0)
@@ -301,8 +298,8 @@ read_operands (const LptProgram   *program,
   for (k = 1; k <= net->states; k++)
     if (!is_shape (op->in[k], f->batch * net->directions * hidden))
       return FALSE;
-  if (!is_weights (f->input, columns, net->directions * columns * (gsize) net->inputs) ||
-      !is_weights (f->state, columns, net->directions * columns * hidden) ||
+  if (!is_weights (f->input, net->directions * columns * (gsize) net->inputs) ||
+      !is_weights (f->state, net->directions * columns * hidden) ||
       (f->bias != NULL && (!is_shape (f->bias, net->directions * (gsize) net->bias_gates * hidden) ||
                            f->bias->kind != LPT_STORAGE_CONST)))
     return FALSE;

@@ -8,7 +8,7 @@
  * What that rounds is 2^-16 of the largest number of a row.
  *
  * Stays real when the weights of only one half are integers, or they are not i8, have zero points, or scales along
- * another axis than the rows.
+ * another axis than the rows or the directions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,16 @@
 
 #include "passes/lower/lower.h"
 
-/* Signed codes without zero points whose scale is one, or one for each row: input @i of @node as such, or NULL. */
+/* One scale, one for each row, or for each direction. */
+static gboolean
+axis_fits (const LptForm  *form,
+           const LptShape *shape)
+{
+  return form->n == 1 || form->axis == shape->rank - 2 || (shape->rank == 3 && form->axis == 0);
+}
+
+/* Signed codes without zero points whose scale is one, or one for each row or direction: input @i of @node as such, or
+ * NULL. */
 static LptValue *
 weights_of (LptLower *lw,
             LptNode  *node,
@@ -28,7 +37,7 @@ weights_of (LptLower *lw,
   guint c;
 
   if (form == NULL || !lpt_form_is_8bit (form) || form->q->dtype != LPT_DTYPE_I8 || !lpt_form_is_positive (form) ||
-      (form->n > 1 && form->axis != node->in[i].value->shape.rank - 2))
+      !axis_fits (form, &node->in[i].value->shape))
     return NULL;
   for (c = 0; c < form->n; c++)
     if (form->b[c] != 0)
@@ -51,7 +60,7 @@ lpt_lower_recurrent (LptLower *lw,
   in[w] = weights_of (lw, node, w);
   in[w + 1] = weights_of (lw, node, w + 1);
   if (in[w] == NULL || in[w + 1] == NULL)
-    return lpt_rewriter_decline (lw->rw, node, "its weights are not both signed 8-bit integers without zero points, of one scale or one for each row");
+    return lpt_rewriter_decline (lw->rw, node, "its weights are not both signed 8-bit integers without zero points, of one scale or one for each row or direction");
   for (i = 0; i < node->n_in; i++)
     if (i != w && i != w + 1 && node->in[i].value != NULL)
       in[i] = lpt_lower_real (lw, node->in[i].value);
