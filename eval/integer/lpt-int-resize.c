@@ -12,7 +12,7 @@
  *   unsigned codes in mode litert: float32 positions and weights, the sum rounded half up
  *   XNNPACK  float32 positions within the image, weights rounded to 11 bits, products in 22 bits, ties toward +inf
  *   FLOAT   float32
- * Lengths may be open where sizes of the last two axes are computed.
+ * Lengths may be open: of nearest ones any, of lines where the last two axes have sizes, computed or not, or whole scales.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -114,22 +114,33 @@ read_scales (LptNode *node,
   return TRUE;
 }
 
-/* Lines take the ratio of the lengths for the scale, whatever the node names. */
+/* Lines take the ratio of the lengths for the scale, whatever the node names. Lengths that a run gives have the ratio
+ * that is named where it is a whole number. */
+static gboolean
+is_ratio (float  scale,
+          gint64 x,
+          gint64 y)
+{
+  if (x == LPT_DYNAMIC || y == LPT_DYNAMIC)
+    return scale >= 1 && scale == rintf (scale);
+  return fabs ((double) scale * (double) x - (double) y) <= 1e-3;
+}
+
 static gboolean
 are_ratios (const Resize   *r,
             const LptShape *x,
             const LptShape *y)
 {
   for (gint i = 0; i < x->rank && r->style.coordinate != LPT_COORD_ALIGN_CORNERS; i++)
-    if (r->scale[i] != 0 && fabs ((double) r->scale[i] * (double) x->dims[i] - (double) y->dims[i]) > 1e-3)
+    if (r->scale[i] != 0 && !is_ratio (r->scale[i], x->dims[i], y->dims[i]))
       return FALSE;
 
   return TRUE;
 }
 
-/* Are lengths that a run knows those of the last two axes alone, and asked for as they are? */
+/* Are the lengths of the last two axes alone asked for as they are, whether a run knows them or all do? */
 static gboolean
-has_open_image (LptNode *node)
+is_sized_image (LptNode *node)
 {
   const LptInterpolateAttrs *attrs = LPT_ATTRS (node, LptInterpolateAttrs);
   const gboolean late = node->opset == 0 || node->opset >= 11;
@@ -145,6 +156,19 @@ has_open_image (LptNode *node)
       return FALSE;
 
   return TRUE;
+}
+
+/* Does axis @i keep its length, whatever that is: has it a scale of 1, or none where others have one (@by_scales)? */
+static gboolean
+stays (const Resize   *r,
+       const LptShape *x,
+       const LptShape *y,
+       gint            i,
+       gboolean        by_scales)
+{
+  if (x->dims[i] != y->dims[i])
+    return FALSE;
+  return x->dims[i] != LPT_DYNAMIC || r->scale[i] == 1 || (by_scales && r->scale[i] == 0);
 }
 
 static void
@@ -307,7 +331,7 @@ lpt_int_resize_new (LptNode              *node,
   const LptShape *x = &lpt_node_in (node, 0)->shape, *y = &lpt_node_out (node)->shape;
   LptIntScale to;
   Resize *r = g_new0 (Resize, 1);
-  gboolean nearest, open;
+  gboolean nearest;
 
   op = &r->op;
   r->rule = rule;
@@ -320,10 +344,9 @@ lpt_int_resize_new (LptNode              *node,
   if (!lpt_int_scale_of (lpt_node_in (node, 0), "the input", &r->x, error)
       || !lpt_int_scale_of (lpt_node_out (node), "the output", &to, error))
     return NULL;
-  open = !lpt_shape_is_static (x) || !lpt_shape_is_static (y);
-  if (open && !has_open_image (node))
+  if (x->rank < 0 || y->rank != x->rank)
     {
-      lpt_int_refuse (error, "an integer Interpolate of dynamic shape");
+      lpt_int_refuse (error, "an integer Interpolate of dynamic rank");
       return NULL;
     }
   if (!read_scales (node, r))
@@ -331,7 +354,7 @@ lpt_int_resize_new (LptNode              *node,
       lpt_int_refuse (error, "computed scales of an integer Interpolate");
       return NULL;
     }
-  if (!nearest && !open && !are_ratios (r, x, y))
+  if (!nearest && !are_ratios (r, x, y))
     {
       lpt_int_refuse (error, "scales of an integer Interpolate that are no ratios of lengths");
       return NULL;
@@ -348,7 +371,7 @@ lpt_int_resize_new (LptNode              *node,
                       && (r->style.mode == LPT_INTERPOLATE_LINEAR || r->style.mode == LPT_INTERPOLATE_LINEAR_ONNX);
 
       for (gint i = 0; i < x->rank - 2; i++)
-        fits = fits && (open || x->dims[i] == y->dims[i]);
+        fits = fits && (is_sized_image (node) || stays (r, x, y, i, attrs->shape_calculation_mode == LPT_INTERPOLATE_SCALES));
       if (!fits)
         {
           lpt_int_refuse (error, "unsupported mode of an integer Interpolate: only nearest, and linear over the last two axes");
