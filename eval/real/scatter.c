@@ -300,6 +300,36 @@ lpt_run_scatter_elements (LptCall *call,
   return TRUE;
 }
 
+/* y[k] = y[k] op x[k] of reals. One sum, difference or product of two f32 is the same whether f64 is between or not:
+ * 53 bits are more than twice 24 and 2. */
+static void
+reduce_row (int           reduction,
+            gint64        n,
+            const float  *x,
+            float        *y)
+{
+  gint64 k;
+
+  switch (reduction)
+    {
+    case LPT_REDUCTION_SUM: case LPT_REDUCTION_MEAN:
+      for (k = 0; k < n; k++)
+        y[k] += x[k];
+      break;
+    case LPT_REDUCTION_SUB:
+      for (k = 0; k < n; k++)
+        y[k] -= x[k];
+      break;
+    case LPT_REDUCTION_PROD:
+      for (k = 0; k < n; k++)
+        y[k] *= x[k];
+      break;
+    default:
+      for (k = 0; k < n; k++)
+        y[k] = (float) reduce (reduction, y[k], x[k]);
+    }
+}
+
 gboolean
 lpt_run_scatter_nd (LptCall *call,
                     GError **error)
@@ -337,6 +367,8 @@ lpt_run_scatter_nd (LptCall *call,
         }
       if (reduction == LPT_REDUCTION_NONE)
         memcpy ((char *) s.y + at * inner * size, (const char *) s.updates + i * inner * size, (gsize) (inner * size));
+      else if (!s.integer)
+        reduce_row (reduction, inner, (const float *) s.updates + i * inner, (float *) s.y + at * inner);
       else
         for (k = 0; k < inner; k++)
           put (&s, at * inner + k,

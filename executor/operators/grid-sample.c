@@ -127,7 +127,7 @@ lpt_prepare_grid_sample (LptProgram   *program,
 
   if (!lpt_program_is_real (op->in[1]) || !lpt_program_is_real (op->out[0]))
     return lpt_refuse (op, LPT_REMARK_TYPES);
-  if (op->in[0]->kind == LPT_STORAGE_CONST || op->in[1]->kind == LPT_STORAGE_CONST)
+  if (op->in[0]->kind == LPT_STORAGE_CONST && op->in[1]->kind == LPT_STORAGE_CONST)
     return lpt_refuse (op, LPT_REMARK_CONSTANT);
   if (attrs->mode == LPT_GRID_BICUBIC || attrs->padding_mode == LPT_GRID_REFLECTION)
     return lpt_refuse (op, LPT_REMARK_ATTRIBUTE);

@@ -50,11 +50,31 @@ test_forms (void)
     check (rand, modes[k % 3], paddings[k / 3 % 3], k / 9 % 2);
 }
 
+/* An image or places that are constant, as the first step of a flow has them. */
+static void
+test_constant (void)
+{
+  static const char *const text =
+    "%x = Parameter : f32[1,2,3,4]\n%g = Const {-1, -0.5, 0.25, 0.3, 0.9, 1.2, -3, 0} : f32[1,2,2,2]\n"
+    "%m = Const {1, 2, 3, 4, 5, 6} : f32[1,1,2,3]\n%h = Parameter : f32[1,1,3,2]\n%y = GridSample(%x, %g)\n"
+    "%z = GridSample(%m, %h) {padding_mode=border}\nResult(%y)\nResult(%z)\n";
+  g_autoptr (LptGraph) graph = fast_case_graph (text, "grid-constant");
+  g_autoptr (GRand) rand = g_rand_new_with_seed (22);
+  g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+
+  g_ptr_array_add (inputs, fast_random_tensor (LPT_DTYPE_F32, &(LptShape) { .rank = 4, .dims = { 1, 2, 3, 4 } }, -3, 3,
+                                               rand));
+  g_ptr_array_add (inputs, fast_random_tensor (LPT_DTYPE_F32, &(LptShape) { .rank = 4, .dims = { 1, 1, 3, 2 } }, -1, 1,
+                                               rand));
+  fast_case_compare_inputs (graph, inputs);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/fast/grid-sample/forms", test_forms);
+  g_test_add_func ("/fast/grid-sample/constant", test_constant);
 
   return g_test_run ();
 }
