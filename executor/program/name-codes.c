@@ -8,7 +8,8 @@
  * of the first of these. What the codes are called in between is of no matter: a Reinterpret takes the integers. The
  * graph is the program's own.
  *
- * Movements are renames, Transpose and Gather: they add nothing to the data.
+ * Movements are renames and what moves, chooses or repeats elements of one input off the spatial axes: Transpose, Gather,
+ * Broadcast, Slice. They add nothing to the data, as Pad and SpaceToBatch do.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,10 +34,20 @@ is_bare (const LptValue *value)
 
 /* Output 0 is elements of input 0 alone. */
 static gboolean
-only_moves (const LptNode *node)
+only_moves (LptNode *node)
 {
-  return node->n_out == 1 && ((lpt_exec_op (node->op)->flags & LPT_EXEC_ALIAS) != 0 || node->op == LPT_OP_TRANSPOSE ||
-                              node->op == LPT_OP_GATHER);
+  const guint flags = lpt_exec_op (node->op)->flags;
+  guint i;
+
+  for (i = 1; i < node->n_in; i++)
+    if (lpt_node_in (node, i) != NULL && lpt_node_in (node, i)->dtype != LPT_DTYPE_I64 &&
+        lpt_node_in (node, i)->dtype != LPT_DTYPE_I32)
+      return FALSE;
+
+  return node->n_out == 1 && node->op != LPT_OP_PAD &&
+         ((flags & LPT_EXEC_ALIAS) != 0 ||
+          ((flags & LPT_EXEC_MOVES) != 0 && (node->info->flags & LPT_OP_F_PRESERVES) != 0 &&
+           (node->info->flags & LPT_OP_F_SPATIAL) == 0));
 }
 
 /* All that becomes of @value; FALSE: something else. */
