@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "eval/lpt-exec-ops.h"
+#include "eval/lpt-top-k.h"
 #include "ir/scalar/lpt-loop.h"
 
 typedef struct
@@ -143,27 +144,31 @@ read_item (const Lines *lines,
   item->index = k;
 }
 
-/* The first of @k and those behind it in a line of reals that may come before the last of the @n kept, by numbers
- * alone: most elements of long lines do not. Equal ones come later, as their index does. */
-static inline gint64
-skip_reals (const Lines *lines,
-            gint64       o,
-            gint64       k,
-            gint64       i,
-            const Item  *last,
-            gboolean     greatest)
+/* Lines of reals, each by itself. */
+static gboolean
+top_reals (LptCall            *call,
+           const Lines        *lines,
+           const LptTopKAttrs *attrs,
+           gint64              n,
+           GError            **error)
 {
-  const float *x = lines->real + o * lines->length * lines->inner + i;
-  const float limit = (float) last->value;
+  float *values = lpt_call_out_f32 (call, 0, error);
+  gint64 *places = values != NULL ? lpt_call_out_i64 (call, 1, error) : NULL, o, i;
+  guint64 *keys = places != NULL ? lpt_call_scratch (call, (gsize) MAX (n, 1), sizeof (guint64), error) : NULL;
 
-  if (greatest)
-    while (k < lines->length && x[k * lines->inner] <= limit)
-      k++;
-  else
-    while (k < lines->length && x[k * lines->inner] >= limit)
-      k++;
+  if (keys == NULL)
+    return FALSE;
+  for (o = 0; o < lines->outer; o++)
+    for (i = 0; i < lines->inner; i++)
+      {
+        const LptTopLine line = { lines->real + o * lines->length * lines->inner + i, lines->length, lines->inner, n,
+                                  attrs->mode == LPT_TOPK_MAX, attrs->sort == LPT_TOPK_SORT_INDEX };
+        const gint64 to = o * n * lines->inner + i;
 
-  return k;
+        lpt_top_reals (&line, keys, values + to, places + to);
+      }
+
+  return TRUE;
 }
 
 gboolean
@@ -172,9 +177,8 @@ lpt_run_top_k (LptCall *call,
 {
   const LptTopKAttrs *attrs = LPT_ATTRS (call->node, LptTopKAttrs);
   const LptShape *out = &call->out[0].shape;
-  gint64 o, i, k, n, *indices, *ints = NULL;
   const Compare compare = attrs->mode == LPT_TOPK_MAX ? descending : ascending;
-  float *reals = NULL;
+  gint64 o, i, k, n, *indices, *ints;
   Lines lines;
   Item *items;
   gint axis;
@@ -189,11 +193,15 @@ lpt_run_top_k (LptCall *call,
                    lines.length);
       return FALSE;
     }
-  if (lines.integer != NULL)
-    ints = lpt_call_out_i64 (call, 0, error);
-  else
-    reals = lpt_call_out_f32 (call, 0, error);
-  indices = ints != NULL || reals != NULL ? lpt_call_out_i64 (call, 1, error) : NULL;
+  if (lines.integer == NULL && lines.length <= G_MAXUINT32)
+    return top_reals (call, &lines, attrs, n, error);
+  if (lines.integer == NULL)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "an axis of more than 2^32 elements");
+      return FALSE;
+    }
+  ints = lpt_call_out_i64 (call, 0, error);
+  indices = ints != NULL ? lpt_call_out_i64 (call, 1, error) : NULL;
   items = indices != NULL ? lpt_call_scratch (call, (gsize) MAX (n, 1), sizeof (Item), error) : NULL;
   if (items == NULL)
     return FALSE;
@@ -205,10 +213,6 @@ lpt_run_top_k (LptCall *call,
 
         for (k = 0; k < lines.length; k++)
           {
-            if (k >= n && n > 0 && lines.real != NULL)
-              k = skip_reals (&lines, o, k, i, &items[0], attrs->mode == LPT_TOPK_MAX);
-            if (k == lines.length)
-              break;
             read_item (&lines, o, k, i, &item);
             take_item (items, n, k, &item, compare);
           }
@@ -217,10 +221,7 @@ lpt_run_top_k (LptCall *call,
           {
             gint64 at = (o * n + k) * lines.inner + i;
 
-            if (ints != NULL)
-              ints[at] = items[k].integer;
-            else
-              reals[at] = (float) items[k].value;
+            ints[at] = items[k].integer;
             indices[at] = items[k].index;
           }
       }
